@@ -1,0 +1,39 @@
+# Thin: every target is one script or one preset of CMakePresets.json.
+
+.DEFAULT_GOAL := build
+.PHONY: help deps deps-asan build debug asan tsan check demo sim bench clean distclean
+PRESETS := release debug asan tsan
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1: /p' $(MAKEFILE_LIST) | awk -F': ' '{ printf "  make %-10s %s\n", $$1, $$2 }'
+
+deps: ## Debian packages and the pinned Ganesha; the only step that downloads
+	@scripts/deps.sh release
+
+deps-asan: ## the same Ganesha, built with AddressSanitizer
+	@scripts/deps.sh release asan
+
+build: ## the release build (build/release)
+	@scripts/build.sh release
+
+debug asan tsan:
+	@scripts/build.sh $@
+
+check: ## all tests; the last line counts them
+	@scripts/check.sh
+
+demo: ## three sites on this machine, a link that is cut, a server that dies
+	@scripts/demo.sh
+
+sim: ## a long run of the simulator
+	@scripts/build.sh release
+	@ctest --test-dir build/release -L sim --output-on-failure
+
+bench: ## benchmarks against stock Ganesha
+	@scripts/bench.sh
+
+clean: ## remove build/
+	@rm -rf build
+
+distclean: clean ## remove .deps/ as well
+	@rm -rf .deps

@@ -1,0 +1,43 @@
+# Compiler settings of all our own code.
+
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo)
+endif()
+
+# A broken invariant must stop a server rather than damage a copy: asserts stay on in every build.
+foreach(type RELEASE RELWITHDEBINFO MINSIZEREL)
+  string(REPLACE "-DNDEBUG" "" CMAKE_C_FLAGS_${type} "${CMAKE_C_FLAGS_${type}}")
+endforeach()
+
+option(NFS4R_WERROR "treat warnings as errors" ON)
+
+add_compile_definitions(_GNU_SOURCE=1 _FILE_OFFSET_BITS=64)
+add_compile_options(
+  -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition
+  -Wpointer-arith -Wvla -Wundef -Wimplicit-fallthrough -Wformat=2 -Wwrite-strings
+  -Wno-unused-parameter -Wno-sign-compare -fno-common)
+if(NFS4R_WERROR)
+  add_compile_options(-Werror)
+endif()
+
+if(NFS4R_SANITIZE STREQUAL "address")
+  set(sanitize -fsanitize=address,undefined -fno-sanitize-recover=all)
+elseif(NFS4R_SANITIZE STREQUAL "thread")
+  set(sanitize -fsanitize=thread)
+elseif(NFS4R_SANITIZE)
+  message(FATAL_ERROR "NFS4R_SANITIZE is empty, address or thread, not '${NFS4R_SANITIZE}'")
+endif()
+if(NFS4R_SANITIZE)
+  add_compile_options(${sanitize} -fno-omit-frame-pointer)
+  add_link_options(${sanitize})
+else()
+  add_compile_options(-fstack-protector-strong)
+endif()
+
+include_directories(${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/protocol)

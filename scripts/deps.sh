@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# Everything the build and the tests need from outside. The only script that downloads.
+#
+#   scripts/deps.sh [release] [asan]      default: release
+#
+# 1. Debian packages, those that are missing.
+# 2. Ganesha, pinned: scripts/ganesha.sh, once per variant.
+set -euo pipefail
+. "$(dirname "$0")/lib.sh"
+
+PKG_BUILD="gcc libc6-dev make cmake ninja-build pkg-config bison flex patch rpcsvc-proto
+	libkrb5-dev liburcu-dev libdbus-1-dev libcap-dev libblkid-dev uuid-dev libacl1-dev
+	libnfsidmap-dev libjemalloc-dev liblmdb-dev libuv1-dev libcmocka-dev libjansson-dev"
+PKG_FETCH="ca-certificates dpkg-dev debian-archive-keyring"
+PKG_BED="user-mode-linux nfs-common iproute2 ethtool socat kmod iputils-ping procps
+	python3 libnfs-utils bc attr acl iperf3 tcpdump util-linux"
+
+missing_packages() {
+	local p
+	for p in "$@"; do
+		[ "$(dpkg-query -W -f='${db:Status-Status}' "$p" 2>/dev/null)" = installed ] || echo "$p"
+	done
+}
+
+apt_install() {
+	local sudo=
+	[ "$(id -u)" = 0 ] || sudo="sudo -n"
+	$sudo env DEBIAN_FRONTEND=noninteractive sh -c '
+		apt-get update && apt-get install -y --no-install-recommends "$@"' sh "$@"
+}
+
+packages() {
+	local need
+	command -v dpkg-query >/dev/null || die "this is not Debian; install by hand what PKG_* in scripts/deps.sh name"
+	# shellcheck disable=SC2086
+	need=$(missing_packages $PKG_BUILD $PKG_FETCH $PKG_BED)
+	[ -n "$need" ] || return 0
+	# shellcheck disable=SC2086
+	logged packages "$(echo "$need" | wc -l) Debian packages" apt_install $need ||
+		die "could not install: $(echo $need); as root: apt-get install $(echo $need)"
+}
+
+main() {
+	local variant
+	mkdir -p "$DEPS"
+	exec 9>"$DEPS/lock"
+	flock 9
+	packages
+	for variant in "${@:-release}"; do
+		"$ROOT/scripts/ganesha.sh" "$variant"
+	done
+}
+
+main "$@"

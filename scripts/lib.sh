@@ -1,0 +1,25 @@
+# Shared by the scripts of this folder; sourced, not run.
+
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+DEPS=$ROOT/.deps
+LOGS=$DEPS/log
+CACHE=${NFS4R_CACHE:-$HOME/.cache/nfs4r}
+
+say() { printf '%s\n' "$*"; }
+
+die() { printf '%s: %s\n' "${0##*/}" "$*" >&2; exit 1; }
+
+# logged NAME TEXT CMD...: one progress line on the terminal, all output in .deps/log/NAME.log.
+logged() {
+	local log=$LOGS/$1.log text=$2 start=$SECONDS
+	shift 2
+	mkdir -p "$LOGS"
+	printf '  %-46s' "$text"
+	if "$@" </dev/null >"$log" 2>&1; then
+		say "$((SECONDS - start)) s"
+		return 0
+	fi
+	say "FAILED (log: ${log#"$ROOT"/})"
+	tail -n 15 "$log" >&2
+	return 1
+}
