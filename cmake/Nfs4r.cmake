@@ -4,7 +4,7 @@
 # A cmocka executable that ctest runs under its name. Labels decide where scripts/check.sh runs it:
 #   (none)  in the asan build
 #   tsan    also in the tsan build
-#   sim     in the release build only, as the long run
+#   sim     also in the release build, with NFS4R_SIM_LONG=1 in the environment
 #   release also in the release build
 function(nfs4r_add_test)
   cmake_parse_arguments(T "" "NAME;TIMEOUT" "SOURCES;LIBS;LABELS;ARGS" ${ARGN})

@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# All tests of the project, from a clean clone. Prints the time of each stage; the last line is
+# 'N passed, N failed'; exit status 0 only when nothing failed.
+#
+#   asan build      every test
+#   tsan build      tests with the label tsan
+#   release build   tests with the label sim, once more as the long run (NFS4R_SIM_LONG=1), and
+#                   those with the label release
+#   cluster         tests/cluster/run, or each tests/cluster/t_*.sh while there is none
+#
+# A stage that breaks without naming a failed test (a build, a missing package) counts as one failure.
+set -uo pipefail
+. "$(dirname "$0")/lib.sh"
+
+PASSED=0
+FAILED=0
+OUT=$ROOT/build/check
+
+count() {
+	PASSED=$((PASSED + $1))
+	FAILED=$((FAILED + $2))
+}
+
+# stage NAME CMD...: runs CMD with its output shown and kept; leaves its status in RC.
+stage() {
+	local name=$1 start=$SECONDS
+	shift
+	say "== $name"
+	"$@" 2>&1 </dev/null | tee "$OUT/$name.log"
+	RC=${PIPESTATUS[0]}
+	say "== $name: $([ "$RC" = 0 ] && echo done || echo "FAILED ($RC)") in $((SECONDS - start)) s"
+}
+
+build_stage() {
+	stage "$@"
+	[ "$RC" = 0 ] || count 0 1
+	return "$RC"
+}
+
+# ctest's own summary: '98% tests passed, 2 tests failed out of 113'.
+ctest_stage() {
+	local name=$1 preset=$2 failed total
+	shift 2
+	stage "$name" ctest --test-dir "$ROOT/build/$preset" --output-on-failure -j "$(nproc)" "$@"
+	read -r failed total < <(sed -n 's/.* tests passed, \([0-9]*\) tests failed out of \([0-9]*\)$/\1 \2/p' \
+		"$OUT/$name.log")
+	failed=${failed:-0} total=${total:-0}
+	count $((total - failed)) "$failed"
+	[ "$RC" = 0 ] || [ "$failed" -gt 0 ] || count 0 1
+}
+
+# A cluster test prints 'ok NAME' and 'not ok NAME' lines.
+cluster_stage() {
+	local name=$1 ok bad
+	shift
+	stage "$name" timeout --kill-after=30 1500 "$@"
+	ok=$(grep -c '^ok ' "$OUT/$name.log")
+	bad=$(grep -c '^not ok ' "$OUT/$name.log")
+	[ "$RC" = 0 ] || [ "$bad" -gt 0 ] || bad=1
+	count "$ok" "$bad"
+}
+
+cluster_tests() {
+	local t
+	if [ -x "$ROOT/tests/cluster/run" ]; then
+		cluster_stage cluster "$ROOT/tests/cluster/run"
+		return
+	fi
+	for t in "$ROOT"/tests/cluster/t_*.sh; do
+		[ ! -e "$t" ] || cluster_stage "cluster-$(basename "$t" .sh)" bash "$t"
+	done
+}
+
+main() {
+	local start=$SECONDS preset built=
+	mkdir -p "$OUT"
+	build_stage deps "$ROOT/scripts/deps.sh" release asan
+	for preset in release asan tsan; do
+		build_stage "build-$preset" "$ROOT/scripts/build.sh" "$preset" && built="$built $preset "
+	done
+	case $built in *" asan "*) ctest_stage test-asan asan --no-tests=error ;; esac
+	case $built in *" tsan "*) ctest_stage test-tsan tsan -L '^tsan$' ;; esac
+	case $built in *" release "*)
+		NFS4R_SIM_LONG=1 ctest_stage test-release release -L '^(sim|release)$'
+		cluster_tests
+		;;
+	esac
+	say "== all stages in $((SECONDS - start)) s"
+	say "$PASSED passed, $FAILED failed"
+	[ "$FAILED" = 0 ]
+}
+
+main "$@"
