@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Named limits. Whatever comes from a peer, a disk or a client is checked against these before memory is taken. */
+#ifndef NFS4R_BASE_LIMITS_H
+#define NFS4R_BASE_LIMITS_H
+
+#define NFS4R_NAME_MAX 255	       /* bytes of one directory entry name */
+#define NFS4R_PATH_MAX 4096	       /* bytes of a symbolic link's text */
+#define NFS4R_XATTR_NAME_MAX 255
+#define NFS4R_XATTR_VALUE_MAX 65536
+#define NFS4R_ACL_MAX 65536	       /* bytes of an encoded ACL */
+#define NFS4R_LOCAL_HANDLE_MAX 64      /* bytes of a sub-FSAL handle */
+#define NFS4R_GROUPS_MAX 32	       /* supplementary groups carried with a credential */
+#define NFS4R_IO_MAX (4u << 20)	       /* bytes of one READ or WRITE payload between servers */
+#define NFS4R_MESSAGE_MAX (8u << 20)   /* bytes of one peer message, all included */
+#define NFS4R_CLAIM_CONTROLS_MAX 8     /* controls acquired together under one pid */
+#define NFS4R_PARTS_MAX 4	       /* objects of one log entry */
+#define NFS4R_NAME_CHANGES_MAX 2       /* names changed in one directory by one entry */
+#define NFS4R_PARENTS_MAX 64	       /* parents of one multi-link file that are looked at */
+#define NFS4R_BATCH_MAX 1024	       /* pids or entries in one message */
+#define NFS4R_READDIR_MAX 512	       /* names in one forwarded listing */
+#define NFS4R_DEPTH_MAX 512	       /* directory depth; a longer parent chain is corruption */
+
+#endif

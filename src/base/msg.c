@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Operations, reads and messages: names and ownership. */
+#include "base/msg.h"
+
+#include <stdlib.h>
+
+static const char *const op_names[] = {
+	[NFS4R_OP_CREATE] = "create",	[NFS4R_OP_MKDIR] = "mkdir",
+	[NFS4R_OP_SYMLINK] = "symlink", [NFS4R_OP_MKNOD] = "mknod",
+	[NFS4R_OP_LINK] = "link",	[NFS4R_OP_REMOVE] = "remove",
+	[NFS4R_OP_RENAME] = "rename",	[NFS4R_OP_SETATTR] = "setattr",
+	[NFS4R_OP_WRITE] = "write",	[NFS4R_OP_ALLOCATE] = "allocate",
+	[NFS4R_OP_DEALLOCATE] = "deallocate", [NFS4R_OP_SETXATTR] = "setxattr",
+	[NFS4R_OP_REMOVEXATTR] = "removexattr", [NFS4R_OP_CLOSE] = "close",
+	[NFS4R_OP_ADOPT] = "adopt",	[NFS4R_OP_CLAIM] = "claim",
+};
+
+static const char *const msg_names[] = {
+	[NFS4R_MSG_PROPOSE] = "PROPOSE",   [NFS4R_MSG_ACK] = "ACK",
+	[NFS4R_MSG_NACK] = "NACK",	   [NFS4R_MSG_RELEASE] = "RELEASE",
+	[NFS4R_MSG_RELEASED] = "RELEASED", [NFS4R_MSG_REVOKE] = "REVOKE",
+	[NFS4R_MSG_FORWARD] = "FORWARD",   [NFS4R_MSG_FORWARD_ANSWER] = "FORWARD_ANSWER",
+	[NFS4R_MSG_READ] = "READ",	   [NFS4R_MSG_READ_ANSWER] = "READ_ANSWER",
+	[NFS4R_MSG_POSITIONS] = "POSITIONS", [NFS4R_MSG_ENTRIES] = "ENTRIES",
+	[NFS4R_MSG_PULL] = "PULL",	   [NFS4R_MSG_VERIFY] = "VERIFY",
+	[NFS4R_MSG_VERIFY_ANSWER] = "VERIFY_ANSWER",
+};
+
+static const char *name_of(const char *const *names, size_t n, uint32_t i)
+{
+	return i < n && names[i] ? names[i] : "?";
+}
+
+const char *nfs4r_op_name(uint32_t type)
+{
+	return name_of(op_names, sizeof(op_names) / sizeof(op_names[0]), type);
+}
+
+const char *nfs4r_msg_name(uint32_t type)
+{
+	return name_of(msg_names, sizeof(msg_names) / sizeof(msg_names[0]), type);
+}
+
+void nfs4r_op_fini(struct nfs4r_op *op)
+{
+	nfs4r_buf_put(op->data);
+	op->data = NULL;
+	free(op->text);
+	op->text = NULL;
+	nfs4r_buf_put(op->attrs.acl);
+	op->attrs.acl = NULL;
+	nfs4r_buf_put(op->post.acl);
+	op->post.acl = NULL;
+}
+
+void nfs4r_read_fini(struct nfs4r_read *r)
+{
+	nfs4r_buf_put(r->data);
+	r->data = NULL;
+	nfs4r_buf_put(r->attrs.acl);
+	r->attrs.acl = NULL;
+	free(r->dirents);
+	r->dirents = NULL;
+	r->ndirents = 0;
+}
+
+static void entries_fini(struct nfs4r_msg *m)
+{
+	for (uint32_t i = 0; i < m->entries.n; i++)
+		nfs4r_entry_put(m->entries.entries[i]);
+	free(m->entries.entries);
+	m->entries.entries = NULL;
+	m->entries.n = 0;
+}
+
+void nfs4r_msg_fini(struct nfs4r_msg *m)
+{
+	switch (m->type) {
+	case NFS4R_MSG_FORWARD:
+	case NFS4R_MSG_FORWARD_ANSWER:
+		if (m->op) {
+			nfs4r_op_fini(m->op);
+			free(m->op);
+			m->op = NULL;
+		}
+		break;
+	case NFS4R_MSG_READ:
+	case NFS4R_MSG_READ_ANSWER:
+		if (m->read) {
+			nfs4r_read_fini(m->read);
+			free(m->read);
+			m->read = NULL;
+		}
+		break;
+	case NFS4R_MSG_ENTRIES:
+		entries_fini(m);
+		break;
+	default:
+		break;
+	}
+}

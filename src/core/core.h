@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The protocol state machine of one volume at one server: control, ancestry,
+ * election, forwarding, log order, positions (rules: docs/protocol.md; paper:
+ * NFSv4.r sections 2.1 and 2.2).
+ *
+ * Contract with whoever drives it (the engine, a test, the simulator):
+ *
+ *  1. No I/O, no clock, no threads in here. The caller serialises all calls.
+ *     The time is an input of every step and never runs backwards.
+ *  2. nfs4r_core_step() takes one event and returns an update: a list of actions,
+ *     to be carried out in that order. The update belongs to the core and is
+ *     valid until the next call on this core; pointers to operations, entries and
+ *     reads in it follow the ownership rules written at each action.
+ *  3. PUT and DEL change the core's stable key-value rows. The caller appends them
+ *     to its journal at once. An action with `durable` set must not become
+ *     visible to anybody before everything put, deleted or committed up to and
+ *     including this update is on stable storage; the caller may go on with other
+ *     steps meanwhile. Order among durable actions is kept.
+ *  4. Facts about objects come from the tree port. The tree changes only inside
+ *     tree->commit(), which the core calls from within step(): the change of the
+ *     tree, the positions and the core's rows for one entry are one transaction.
+ *  5. After a crash: create, restore() every row and entry that the journal holds, started().
+ *
+ * Bytes from peers never trip an assert: a message that makes no sense is counted
+ * and dropped. Asserts guard the caller's and the core's own mistakes.
+ */
+#ifndef NFS4R_CORE_CORE_H
+#define NFS4R_CORE_CORE_H
+
+#include "base/msg.h"
+
+struct nfs4r_core;
+
+/* ---- tree port ------------------------------------------------------- */
+
+enum nfs4r_known { NFS4R_KNOWN = 1, NFS4R_NOT_YET = 2, NFS4R_DEAD = 3 };
+
+struct nfs4r_facts {
+	enum nfs4r_known known;
+	uint32_t type;		 /* enum nfs4r_type, when known */
+	bool multi;		 /* ever had two names (sticky): has no ancestors for control (sheet 0) */
+	nfs4r_version version;	 /* of the last committed entry */
+	uint32_t nlink;
+	uint64_t nentries;	 /* directory: names in it */
+	uint32_t nparents;	 /* 1; a multi file may have any number (ask parents()); 0 for the root */
+	struct nfs4r_oid parent; /* the parent when nparents == 1 */
+};
+
+struct nfs4r_put { /* a row of the core's own state: opaque to the store */
+	bool del;
+	uint16_t key_len, val_len;
+	uint8_t key[32];
+	uint8_t val[512];
+};
+
+struct nfs4r_tree {
+	void *ctx;
+	void (*facts)(void *ctx, const struct nfs4r_oid *oid, struct nfs4r_facts *out);
+	/* Child of a directory: true and *child, or false when there is no such name. */
+	bool (*lookup)(void *ctx, const struct nfs4r_oid *dir, const struct nfs4r_name *name, struct nfs4r_oid *child);
+	/* Parents of a multi-link file; returns how many there are, fills at most @max. */
+	uint32_t (*parents)(void *ctx, const struct nfs4r_oid *oid, struct nfs4r_oid *out, uint32_t max);
+	/*
+	 * Make @entry part of the tree (rows, names, versions, parents) and of the log it
+	 * belongs to, together with @puts, in one atomic record. Parts whose object already has version >= after
+	 * (or is dead) are skipped by the tree. Cannot fail: what can fail (local execution) happened before.
+	 * @own: executed here (else applied from a peer's log).
+	 */
+	void (*commit)(void *ctx, struct nfs4r_entry *entry, bool own, const struct nfs4r_put *puts, uint32_t nputs);
+	/* New OID for an object created here. Never repeats, also over restarts. */
+	void (*mint)(void *ctx, struct nfs4r_oid *out);
+};
+
+/* ---- configuration --------------------------------------------------- */
+
+struct nfs4r_core_config {
+	nfs4r_server_id self;
+	nfs4r_servers servers;	 /* all configured, self included; fixed view = all of them */
+	struct nfs4r_oid root;
+	uint64_t inc;		 /* this start's incarnation */
+	bool tail_intact;	 /* every record this server ever appended is there (process crash or clean stop).
+				  * false (machine crash): updates and reads of own controls wait until all peers
+				  * told their position in our log and the tail is pulled (log sheet 4.7) */
+	/* times, all in ms of the `now_ms` given to step() */
+	uint32_t repeat_ms;	 /* PROPOSE, RELEASE, FORWARD are sent again to whoever has not answered; default 400 */
+	uint32_t op_wait_ms;	 /* longest wait of an operation for control, then DELAY; default 1000 */
+	uint32_t forward_wait_ms;/* longest wait for the answer to a sent non-idempotent FORWARD; default 10000 */
+	uint32_t reply_wait_ms;	 /* executed, waiting for 5.2/5.3: a log line (STUCK action) after this; the answer itself is held
+				  * until the condition holds, since DELAY for an executed non-idempotent operation would be a lie; default 5000 */
+	uint32_t idle_ms;	 /* an unused claim starts closing (7.1); default 1000 */
+	uint32_t revoke_ms;	 /* ... after a revoke, when still in use by pending operations; default 0 = at once */
+	uint32_t holdoff_ms;	 /* 7.6; default 100 */
+	/* windows for distribution, per peer */
+	uint32_t window_entries; /* sent and not yet received; default 4096 */
+	uint64_t window_bytes;	 /* payload bytes sent and not yet received; default 32 MiB */
+	uint32_t fault;		 /* only in the faulty test build: number of the rule that is switched off, 0 = none */
+};
+
+/* Fill in the defaults for everything but self, servers, root, inc. */
+void nfs4r_core_config_init(struct nfs4r_core_config *c);
+
+/* ---- events ---------------------------------------------------------- */
+
+enum nfs4r_event_type {
+	NFS4R_EV_TICK = 1,	/* nothing but time; due at or after next_timer */
+	NFS4R_EV_MSG = 2,	/* from, msg. The core takes over msg->op of FORWARD, and references of entries; the rest is the caller's.
+				 * READ, READ_ANSWER, VERIFY do not come here: see nfs4r_core_may_serve() */
+	NFS4R_EV_PEER_UP = 3,	/* peer, peer_inc: a new connection to the peer stands; unanswered messages are sent again,
+				 * a new peer_inc forgets what the peer had reported */
+	NFS4R_EV_PEER_DOWN = 4,
+	NFS4R_EV_OP = 5,	/* op: a new operation of a local client. The op stays the caller's, but must live until DONE */
+	NFS4R_EV_OP_LOCKED = 6,	/* op: the caller holds the update locks of the objects named by EXECUTE: resolve again, take versions */
+	NFS4R_EV_OP_EXECUTED = 7, /* op, ok, entry: local execution is over, entry filled in (attrs, times, cookies, handle).
+				 * ok = false: it failed with op->status, nothing changed (void) */
+	NFS4R_EV_OP_CANCEL = 8,	/* op: the caller no longer waits; only before EXECUTE was given. DONE(DELAY) follows in this update */
+	NFS4R_EV_APPLIED = 9,	/* entry: local execution of APPLY is over; the core commits it now. ok = false: this server cannot
+				 * go on (disk full, I/O error): acks stop, HALT follows */
+	NFS4R_EV_STABLE = 10,	/* stable[]: a checkpoint covers these positions (own log included), index = server id */
+	NFS4R_EV_OPENED = 11,	/* oid: one more open for writing here */
+	NFS4R_EV_CLOSED = 12,	/* oid: one fewer; the last close lets control of the file end (7.1) */
+};
+
+struct nfs4r_event {
+	uint32_t type;
+	uint64_t now_ms;	/* monotonic */
+	nfs4r_server_id peer;	/* MSG, PEER_* */
+	uint64_t peer_inc;
+	struct nfs4r_msg *msg;
+	struct nfs4r_op *op;
+	struct nfs4r_entry *entry;
+	bool ok;
+	struct nfs4r_oid oid;
+	nfs4r_lsn stable[NFS4R_SERVERS_MAX + 1];
+};
+
+/* ---- actions --------------------------------------------------------- */
+
+enum nfs4r_action_type {
+	NFS4R_ACT_PUT = 1,	/* put: append to the journal (also deletions). Never `durable` itself */
+	NFS4R_ACT_SEND = 2,	/* to, msg (core's; copy or encode before the next step). Small message, control lane; may be durable.
+				 * FORWARD and FORWARD_ANSWER carry payload and go on the bulk lane */
+	NFS4R_ACT_SEND_ENTRIES = 3, /* to, log, from..until inclusive: entries to send, bytes from memory or read back; bulk lane */
+	NFS4R_ACT_EXECUTE = 4,	/* op, nlocks/locks: lock these objects (in oid order), then EV_OP_LOCKED. `remote`: the op came by
+				 * FORWARD, use an executor of the engine. May be durable. Pins the claims until EXECUTED or RETRY */
+	NFS4R_ACT_STARTED = 5,	/* op, entry: answer to OP_LOCKED: coverage and names hold; entry has lsn, versions, names, joined
+				 * claim, oid of a new object (also in op->result). One reference goes to the caller. Journal INTENT, execute, then EV_OP_EXECUTED */
+	NFS4R_ACT_RETRY = 6,	/* op: answer to OP_LOCKED: something moved; drop the locks. Another EXECUTE or DONE follows, maybe in this update */
+	NFS4R_ACT_DONE = 7,	/* op: finished, op->status and results are set. The core forgets it. Local ops only */
+	NFS4R_ACT_APPLY = 8,	/* entry (one reference to the caller): execute locally (parts whose version matches: apply_mask bit per part),
+				 * then EV_APPLIED. Entries without a common object may come in any number at once */
+	NFS4R_ACT_CONTROL = 9,	/* oid, owner, depth, added: the control table changed; for fast-path indexes */
+	NFS4R_ACT_TRUNCATE = 10,/* log, until: entries up to here will never be asked for again */
+	NFS4R_ACT_CHECKPOINT = 11, /* somebody waits for `stable` (a release): checkpoint soon, not necessarily at once */
+	NFS4R_ACT_STUCK = 12,	/* text: something waits too long; for the log. At most one per cause and minute */
+	NFS4R_ACT_HALT = 13,	/* text: this server can no longer vouch for its copy; stop serving */
+	NFS4R_ACT_RECOVERED = 14, /* the tail of the own log is here; serve */
+	NFS4R_ACT_DROP = 15,	/* remote op that needs no answer any more (duplicate in progress, answered from REPLY, ...): the caller frees op */
+};
+
+struct nfs4r_action {
+	uint32_t type;
+	bool durable;
+	bool remote;
+	bool added;
+	nfs4r_server_id to;
+	nfs4r_server_id log;
+	nfs4r_lsn from, until;
+	struct nfs4r_msg *msg;
+	struct nfs4r_op *op;
+	struct nfs4r_entry *entry;
+	uint32_t apply_mask;
+	uint32_t nlocks;
+	struct {
+		struct nfs4r_oid oid;
+		bool whole;	 /* false: only bytes off..off+len of a file, other ranges may go on */
+		uint64_t off, len;
+	} locks[NFS4R_PARTS_MAX];
+	struct nfs4r_put put;
+	struct nfs4r_oid oid;
+	nfs4r_server_id owner;
+	uint32_t depth;
+	char text[160];
+};
+
+struct nfs4r_update {
+	uint32_t n;
+	const struct nfs4r_action *actions;
+	uint64_t next_timer_ms; /* step(TICK) at the latest then; UINT64_MAX = no need */
+};
+
+/* ---- life ------------------------------------------------------------ */
+
+/* NULL when out of memory or the configuration makes no sense. @tree is copied; its ctx must outlive the core. */
+struct nfs4r_core *nfs4r_core_create(const struct nfs4r_core_config *cfg, const struct nfs4r_tree *tree);
+void nfs4r_core_destroy(struct nfs4r_core *c);
+
+/* Before started(): give back a row (as it was put). NFS4R_CORRUPT if it cannot be understood. */
+enum nfs4r_status nfs4r_core_restore_row(struct nfs4r_core *c, const uint8_t *key, uint16_t key_len, const uint8_t *val, uint16_t val_len);
+/* Before started(): positions of the logs; own log: applied = last LSN (DONE or VOID). base = first LSN still readable. */
+enum nfs4r_status nfs4r_core_restore_log(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn base, nfs4r_lsn applied, nfs4r_lsn stable);
+/* Before started(): payload bytes of an own entry that is still kept, ascending LSN (for windows). */
+enum nfs4r_status nfs4r_core_restore_entry(struct nfs4r_core *c, nfs4r_lsn lsn, uint64_t payload_bytes);
+/* Recovery is complete: rebuild the ancestry table, apply control sheet 4.9, say what has to be sent. */
+const struct nfs4r_update *nfs4r_core_started(struct nfs4r_core *c, uint64_t now_ms);
+
+const struct nfs4r_update *nfs4r_core_step(struct nfs4r_core *c, const struct nfs4r_event *ev);
+
+/* ---- pure questions, valid between steps ------------------------------ */
+
+/*
+ * Where a read of @oid goes (control sheet 6.1, 6.2): self = serve locally, else the owner to ask.
+ * @is_dir: look-up, listing, attributes of a directory under Directory_Reads = strict.
+ * @excluded: owners that answered NOT_PRIMARY for this request (6.3).
+ * 0: unknown object, or this server is not ready: DELAY (6.5).
+ */
+nfs4r_server_id nfs4r_core_route_read(struct nfs4r_core *c, const struct nfs4r_oid *oid, bool is_dir, nfs4r_servers excluded);
+/* As the owner: may this server answer a READ of @oid (6.3)? NFS4R_OK, NFS4R_NOT_PRIMARY. */
+enum nfs4r_status nfs4r_core_may_serve(struct nfs4r_core *c, const struct nfs4r_oid *oid);
+
+struct nfs4r_core_stats {
+	uint64_t elections, conflicts, aborts, revokes_sent, revokes_got, forwards_sent, forwards_served, not_primary,
+		entries_executed, entries_applied, entries_void, releases, bad_messages, delays;
+	uint64_t claims, controls_own, controls_foreign, ops_waiting, ops_executing, replies_kept, pending_entries;
+};
+void nfs4r_core_get_stats(const struct nfs4r_core *c, struct nfs4r_core_stats *out);
+
+struct nfs4r_core_peer {
+	nfs4r_lsn received, applied, stable; /* how far the peer has our log */
+	nfs4r_lsn our_received, our_applied, our_stable, peer_end; /* how far we have the peer's log, and its end as announced */
+	uint64_t unreceived_bytes; /* payload of our entries the peer has not received */
+	bool up;
+};
+bool nfs4r_core_get_peer(const struct nfs4r_core *c, nfs4r_server_id id, struct nfs4r_core_peer *out);
+nfs4r_lsn nfs4r_core_own_end(const struct nfs4r_core *c);
+
+/* One row of the control table, for nfs4rctl and checkers. */
+struct nfs4r_control_info {
+	nfs4r_server_id owner;
+	struct nfs4r_pid pid;
+	struct nfs4r_control control;
+	uint32_t kind;
+	bool won, acting, closing;  /* acting, closing: own claims only */
+	bool acked_by_all;	    /* own claims only */
+	struct nfs4r_prio prio;
+};
+/* Calls @fn for every control in the table, own and others'; @fn returning false ends it. */
+void nfs4r_core_each_control(const struct nfs4r_core *c, bool (*fn)(void *arg, const struct nfs4r_control_info *i), void *arg);
+/* Ancestry table: count of @owner's controls strictly below @dir (section 8). */
+uint32_t nfs4r_core_count_below(const struct nfs4r_core *c, const struct nfs4r_oid *dir, nfs4r_server_id owner);
+/* Recount everything from the table and the tree and compare; false + text on a difference. For checkers; O(controls * depth). */
+bool nfs4r_core_check(const struct nfs4r_core *c, char *why, size_t why_len);
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Transport between the servers of one volume: ONC RPC record-marked XDR messages
+ * (protocol/nfs4r.x) over TCP, on one event-loop thread of its own (libuv).
+ *
+ * Between two servers stands one connection per lane, opened by the server with the
+ * higher id. A peer is "up" when all its lanes stand and both HELLOs were accepted.
+ * Messages of one lane arrive in order and at most once while the peer stays up; what
+ * was queued when it goes down is lost, and the core sends again what matters.
+ *
+ * Every length is checked against base/limits.h before memory is taken for it. A peer
+ * that breaks the protocol is disconnected with one log line that says what was wrong.
+ */
+#ifndef NFS4R_RPC_RPC_H
+#define NFS4R_RPC_RPC_H
+
+#include "base/msg.h"
+
+#define NFS4R_PROTOCOL_VERSION 1
+
+enum nfs4r_lane {
+	NFS4R_LANE_CONTROL = 0, /* elections, acks, releases, positions: never behind bulk data */
+	NFS4R_LANE_REQUEST = 1, /* forwarded operations and reads, and their answers */
+	NFS4R_LANE_BULK = 2,	/* log entries with their bytes */
+	NFS4R_LANES = 3,
+};
+
+enum nfs4r_security { NFS4R_SECURITY_NONE = 1 /* krb5, krb5i, krb5p follow */ };
+
+enum nfs4r_log_level { NFS4R_LOG_ERROR = 1, NFS4R_LOG_WARN = 2, NFS4R_LOG_INFO = 3, NFS4R_LOG_DEBUG = 4 };
+typedef void (*nfs4r_log_fn)(void *ctx, enum nfs4r_log_level level, const char *text);
+
+struct nfs4r_endpoint {
+	nfs4r_server_id id;
+	char host[256]; /* numeric address or name; the source address of incoming connections must be one it resolves to */
+	uint16_t port;
+};
+
+struct nfs4r_rpc_config {
+	nfs4r_server_id self;
+	uint64_t inc;		  /* this start's incarnation */
+	uint8_t volume[16];	  /* volume UUID; unequal: refused */
+	uint32_t export_id;	  /* must be equal on all servers */
+	uint64_t fsid_major, fsid_minor; /* must be equal on all servers */
+	uint32_t disk_format;	  /* told, compared, refused when unequal */
+	enum nfs4r_security security;
+	uint32_t nservers;
+	struct nfs4r_endpoint servers[NFS4R_SERVERS_MAX]; /* self included: its entry is where to listen */
+	uint32_t connect_retry_ms;   /* default 250 */
+	uint32_t silence_ms;	     /* nothing received for so long (keep-alives are sent): connection is dropped; default 10000 */
+	uint64_t queue_bytes_max;    /* per peer and lane; beyond, send() answers NFS4R_DELAY; default 256 MiB */
+};
+
+struct nfs4r_rpc_events { /* all called on the transport's thread; must not block for long */
+	void *ctx;
+	void (*up)(void *ctx, nfs4r_server_id peer, uint64_t peer_inc);
+	void (*down)(void *ctx, nfs4r_server_id peer, const char *why);
+	/* The callee owns *msg (heap; free with nfs4r_msg_fini + free). */
+	void (*message)(void *ctx, nfs4r_server_id from, struct nfs4r_msg *msg);
+	nfs4r_log_fn log;
+};
+
+struct nfs4r_rpc;
+
+void nfs4r_rpc_config_init(struct nfs4r_rpc_config *cfg);
+/* Listens and starts connecting. On error nothing runs, and @why (at least 256 bytes) names what to do. */
+enum nfs4r_status nfs4r_rpc_start(const struct nfs4r_rpc_config *cfg, const struct nfs4r_rpc_events *ev, struct nfs4r_rpc **out, char *why);
+/* Closes everything, joins the thread; no event is called after it returns. */
+void nfs4r_rpc_stop(struct nfs4r_rpc *rpc);
+/*
+ * Encode @msg now (it stays the caller's) and queue it. Any thread; does not block.
+ * NFS4R_OK; NFS4R_UNKNOWN: peer is not up (dropped); NFS4R_DELAY: queue is full (dropped); NFS4R_TOOBIG.
+ */
+enum nfs4r_status nfs4r_rpc_send(struct nfs4r_rpc *rpc, nfs4r_server_id to, enum nfs4r_lane lane, const struct nfs4r_msg *msg);
+
+struct nfs4r_rpc_peer_stats {
+	bool up;
+	char state[64];		/* "up", "connecting", or why it was refused */
+	uint64_t inc;
+	uint64_t bytes_sent, bytes_received, messages_sent, messages_received, queued_bytes, connects;
+	double rtt_ms;		/* smoothed, from keep-alives; < 0 = not known */
+};
+bool nfs4r_rpc_get_stats(struct nfs4r_rpc *rpc, nfs4r_server_id peer, struct nfs4r_rpc_peer_stats *out);
+
+#endif

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Stable storage of one volume at one server: a journal in front of LMDB
+ * (DESIGN section 7, log sheet section 4, docs/disk-format.md).
+ *
+ * append() and commit() survive a crash of the process when they return (page cache); sync() survives loss
+ * of power. LMDB is a function of the journal and is written in batches by checkpoint(). Reads see
+ * everything committed: changes since the checkpoint lie in memory in front of LMDB.
+ *
+ * Threads: changing calls (put, commit, intent, void, mark, truncate, mint) are serialised by the caller;
+ * reads, sync() and checkpoint() may run in any thread at the same time.
+ */
+#ifndef NFS4R_STORE_STORE_H
+#define NFS4R_STORE_STORE_H
+
+#include "base/entry.h"
+#include "base/status.h"
+#include "core/core.h" /* struct nfs4r_put, struct nfs4r_facts: the tree port's vocabulary */
+
+#define NFS4R_DISK_FORMAT 1
+
+struct nfs4r_store;
+typedef uint64_t nfs4r_journal_pos; /* bytes ever appended; rising */
+
+struct nfs4r_store_config {
+	const char *dir;	/* made when missing (its parent must exist) */
+	uint8_t volume[16];
+	nfs4r_server_id self;
+	uint64_t map_bytes;	/* LMDB map size, grown by itself when needed; default 1 GiB */
+	uint64_t segment_bytes; /* a journal segment is closed at about this size; default 64 MiB */
+	const char *boot_id;	/* NULL: read from the kernel. Tests give their own to play a machine crash */
+	uint64_t fail_after_bytes; /* tests: appends beyond answer NOSPC; 0 = never */
+};
+
+struct nfs4r_row {
+	struct nfs4r_oid oid;
+	uint32_t type;
+	bool multi;
+	nfs4r_version version;
+	int64_t ctime, mtime;	/* ns; what clients see */
+	uint32_t nlink;
+	uint64_t nentries;	/* directory */
+	uint32_t nparents;
+	struct nfs4r_oid parent; /* the first one */
+	nfs4r_server_id last_log; /* entry that made this version */
+	nfs4r_lsn last_lsn;
+};
+
+struct nfs4r_store_info {
+	uint64_t inc;		/* this start's incarnation counter, synced before open() returned */
+	uint64_t inc_random;
+	bool created;		/* the store did not exist before */
+	bool tail_intact;	/* same kernel boot as the last run, or a clean close: no appended record is missing */
+	struct {
+		nfs4r_lsn base;	/* first LSN still readable; 0 = none */
+		nfs4r_lsn applied, stable;
+	} logs[NFS4R_SERVERS_MAX + 1]; /* own log: applied = last DONE or VOID, contiguous */
+	uint32_t nintents;	/* own entries begun and not decided: see nfs4r_store_intent_at() */
+};
+
+/*
+ * Open or make. Takes a lock on the directory for the life of the process.
+ * LOCKED (another process has it), MISMATCH (other volume, server id or disk format), CORRUPT, NOSPC, IO, ...;
+ * @why (at least 512 bytes) then says what was found and what to do. Nothing is changed on error.
+ */
+enum nfs4r_status nfs4r_store_open(const struct nfs4r_store_config *cfg, struct nfs4r_store **out, struct nfs4r_store_info *info, char *why);
+/* Clean: final checkpoint is the caller's business before; marks the journal as complete. */
+void nfs4r_store_close(struct nfs4r_store *s);
+
+/* ---- recovery, between open() and the first change ---- */
+/* The i-th undecided own entry, ascending LSN; reference for the caller. Decide with commit() or void(). */
+struct nfs4r_entry *nfs4r_store_intent_at(struct nfs4r_store *s, uint32_t i);
+/* Rows of the core. */
+void nfs4r_store_each_core_row(struct nfs4r_store *s, void (*fn)(void *arg, const uint8_t *key, uint16_t key_len, const uint8_t *val, uint16_t val_len), void *arg);
+
+/* ---- changes (serialised by the caller) ---- */
+enum nfs4r_status nfs4r_store_put(struct nfs4r_store *s, const struct nfs4r_put *puts, uint32_t n);
+/*
+ * Before local execution of an own entry (log sheet 4.2). Appends MARKs for objects with existing bytes or names
+ * that have none since the last checkpoint; then *sync_first is the position to sync() before executing (0 = none).
+ */
+enum nfs4r_status nfs4r_store_intent(struct nfs4r_store *s, const struct nfs4r_entry *e, nfs4r_journal_pos *sync_first);
+/* The same for a replica about to apply (4.4): marks only. */
+enum nfs4r_status nfs4r_store_mark(struct nfs4r_store *s, const struct nfs4r_entry *e, nfs4r_journal_pos *sync_first);
+/* DONE of an own entry, or an applied one; rows, names, handles, parents, versions change with it. Parts that are not newer are skipped. */
+enum nfs4r_status nfs4r_store_commit(struct nfs4r_store *s, const struct nfs4r_entry *e, bool own, const struct nfs4r_put *puts, uint32_t nputs);
+/* Entries up to @until of @log are never needed again. Cheap; space is freed by checkpoints, by segment. */
+void nfs4r_store_truncate(struct nfs4r_store *s, nfs4r_server_id log, nfs4r_lsn until);
+/* New OID of this incarnation. */
+void nfs4r_store_mint(struct nfs4r_store *s, struct nfs4r_oid *out);
+
+/* ---- durability (any thread, may block on the disk) ---- */
+nfs4r_journal_pos nfs4r_store_position(struct nfs4r_store *s);
+/* Group sync: returns when everything appended before @pos is on stable storage. NFS4R_IO is final for this store. */
+enum nfs4r_status nfs4r_store_sync(struct nfs4r_store *s, nfs4r_journal_pos pos);
+/*
+ * Note positions, call @sync_files (the exported file system: syncfs), sync the journal, write LMDB, forget marks, delete
+ * journal segments that hold neither unwritten changes nor wanted log entries. stable[] = index by server id.
+ * One at a time (a second caller waits and gets the next). On error nothing is lost and the old checkpoint stays.
+ */
+enum nfs4r_status nfs4r_store_checkpoint(struct nfs4r_store *s, int (*sync_files)(void *arg), void *arg, nfs4r_lsn stable[NFS4R_SERVERS_MAX + 1]);
+
+/* ---- reads (any thread) ---- */
+/* NFS4R_KNOWN and *row, NFS4R_NOT_YET, or NFS4R_DEAD (log sheet 2.2: MINT of the creator has passed it, by contiguous positions). row may be NULL. */
+enum nfs4r_known nfs4r_store_row(struct nfs4r_store *s, const struct nfs4r_oid *oid, struct nfs4r_row *row);
+/* How many parents; fills at most max. A parent appears once however many names it has there. */
+uint32_t nfs4r_store_parents(struct nfs4r_store *s, const struct nfs4r_oid *oid, struct nfs4r_oid *out, uint32_t max);
+bool nfs4r_store_lookup(struct nfs4r_store *s, const struct nfs4r_oid *dir, const struct nfs4r_name *name, struct nfs4r_dirent *out);
+/* Names with cookie > @after in cookie order, at most @max, into @out; returns how many. */
+uint32_t nfs4r_store_readdir(struct nfs4r_store *s, const struct nfs4r_oid *dir, uint64_t after, struct nfs4r_dirent *out, uint32_t max);
+/* Cookie for a new name: from a hash of the name, moved on while taken in @dir. Callers hold the directory's update lock. */
+uint64_t nfs4r_store_new_cookie(struct nfs4r_store *s, const struct nfs4r_oid *dir, const struct nfs4r_name *name);
+/* Sub-FSAL handle of an object: length, or 0 when there is none. */
+uint32_t nfs4r_store_handle(struct nfs4r_store *s, const struct nfs4r_oid *oid, uint8_t out[NFS4R_LOCAL_HANDLE_MAX]);
+bool nfs4r_store_by_handle(struct nfs4r_store *s, const void *handle, uint32_t len, struct nfs4r_oid *out);
+/* Replace (or first give: the root) the handle of an object; journalled. Serialised like changes. */
+enum nfs4r_status nfs4r_store_set_handle(struct nfs4r_store *s, const struct nfs4r_oid *oid, const void *handle, uint32_t len);
+/* Entry of a log, without payload; NULL if truncated or not there. Reference for the caller. */
+struct nfs4r_entry *nfs4r_store_log_read(struct nfs4r_store *s, nfs4r_server_id log, nfs4r_lsn lsn);
+/* First and last LSN kept; 0 when none. */
+void nfs4r_store_log_range(struct nfs4r_store *s, nfs4r_server_id log, nfs4r_lsn *first, nfs4r_lsn *last);
+
+struct nfs4r_store_stats {
+	uint64_t journal_bytes, segments, appends, syncs, checkpoints, rows_dirty, lmdb_bytes;
+	uint64_t last_checkpoint_ms; /* how long it took */
+};
+void nfs4r_store_get_stats(struct nfs4r_store *s, struct nfs4r_store_stats *out);
+
+/* The root's row: known with version 1 and no names from the first open on. Root's times are set by the first entry. */
+
+#endif
