@@ -1,0 +1,113 @@
+# Configuration files of the servers; sourced by `testbed`.
+# Uses RUN SITES, and SETS, SETS_FSAL: lists of KEY=VALUE, one a line.
+
+VOLUME_UUID=6f1c2b1e-8d0a-4a55-9c3e-2f7b10c4d977
+
+# conf_items SETS <base: 'KEY = VALUE' lines: the user's settings replace or follow the base.
+conf_items() {
+	awk -v sets="$1" '
+		BEGIN {
+			n = split(sets, line, "\n")
+			for (i = 1; i <= n; i++) {
+				p = index(line[i], "=")
+				if (!p) continue
+				k = substr(line[i], 1, p - 1); gsub(/^[ \t]+|[ \t]+$/, "", k)
+				v = substr(line[i], p + 1); sub(/^[ \t]+/, "", v)
+				if (!(k in mine)) order[++m] = k
+				mine[k] = v
+			}
+		}
+		{ k = $1; if (k in mine) { print "\t" k " = " mine[k] ";"; used[k] = 1 } else print "\t" $0 ";" }
+		END { for (i = 1; i <= m; i++) if (!(order[i] in used)) print "\t" order[i] " = " mine[order[i]] ";" }'
+}
+
+# conf_common ADDRESS PORT PLUGINS DIR OWNER SCOPE
+conf_common() {
+	cat <<-END
+	NFS_CORE_PARAM {
+		Protocols = 4;
+		Bind_addr = $1;
+		NFS_Port = $2;
+		Enable_UDP = none;
+		allow_set_io_flusher_fail = true;
+		Plugins_Dir = "$3";
+	}
+	NFSv4 {
+		Minor_Versions = 0,1,2;
+		Only_Numeric_Owners = true;
+		RecoveryBackend = fs;
+		RecoveryRoot = "$4/rec";
+		Lease_Lifetime = 20;
+		Grace_Period = 25;
+		Expired_Client_Threshold = 0;
+		Delegations = false;
+		Server_Owner = "$5";
+		Server_Scope = "$6";
+	}
+	END
+}
+
+# conf_export DIR EXTRA FSAL
+conf_export() {
+	cat <<-END
+	EXPORT {
+		Export_Id = 77;
+		Path = "$1/data";
+		Pseudo = /data;
+		Access_Type = RW;
+		Squash = No_Root_Squash;
+		SecType = sys;
+		Filesystem_Id = 77.1;
+	$2
+	$3
+	}
+	END
+}
+
+# conf_stock SITE PORT DIR
+conf_stock() {
+	conf_common "10.0.$1.1" "$2" "$RUN/plugins" "$3" "stock$1" stock
+	conf_export "$3" "" "	FSAL { Name = VFS; }"
+}
+
+conf_repl() {
+	local i=$1 d=$RUN/g$1 j
+	conf_common "10.0.$i.1" 2049 "$RUN/plugins" "$d" "s$i" cell
+	echo "MDCACHE { Dir_Chunk = 0; Use_Cached_Owner_On_Owner_Override = false; }"
+	echo "REPL {"
+	conf_items "$SETS" <<-END
+	Server_Id = $i
+	Volume = "data"
+	Volume_UUID = $VOLUME_UUID
+	Store = "$d/store"
+	Peer_Security = none
+	Control_Socket = "$d/ctl.sock"
+	END
+	for j in $(seq "$SITES"); do
+		echo "	Server { Id = $j; Address = \"10.0.$j.1\"; Port = 20490; }"
+	done
+	echo "}"
+	conf_export "$d" "	Attr_Expiration_Time = 0;
+	Trust_Readdir_Negative_Cache = false;" "	FSAL {
+	Name = REPL;
+$(conf_items "$SETS_FSAL" </dev/null)
+	FSAL { Name = VFS; }
+	}"
+}
+
+# conf_site SITE: directories and configuration of the site's servers.
+conf_site() {
+	local i=$1 d=$RUN/g$1
+	mkdir -p "$d"
+	if [ "$MODE" = repl ]; then
+		mkdir -p "$d/data" "$d/store" "$d/rec"
+		conf_repl "$i" >"$d/ganesha.conf"
+	elif [ "$i" = 1 ]; then
+		mkdir -p "$d/data" "$d/rec"
+		conf_stock "$i" 2049 "$d" >"$d/ganesha.conf"
+	fi
+	if [ -n "$LOCAL_STOCK" ]; then
+		mkdir -p "$d/stock/data" "$d/stock/rec"
+		conf_stock "$i" 2050 "$d/stock" >"$d/stock/ganesha.conf"
+	fi
+}

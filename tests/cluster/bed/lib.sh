@@ -1,0 +1,169 @@
+# Functions that run inside the bed's namespaces; sourced by `inside`, or run from outside with
+# `testbed` through nsenter: bash lib.sh RUN FUNCTION ARGS...
+# Variables come from RUN/vars, written by `testbed up`:
+#   BED ROOT SITES DELAY_US VERS MODE (repl|stock) LOCAL_STOCK BUILD PREFIX PLUGIN CLIENT_MEM ENVS
+
+GROOT=/run/groot
+
+# ---- guests ---------------------------------------------------------------------------------
+
+# uml NETNS NAME MEM ARGS...
+uml() {
+	local ns=$1 name=$2 mem=$3
+	shift 3
+	# setarch -R: without it UML maps 0.1-1 GB of random gap. TMPDIR holds its unlinked memory file.
+	TMPDIR=/dev/shm LD_PRELOAD=$RUN/umlshim.so ip netns exec "$ns" setarch -R linux "mem=$mem" \
+		"umid=$name" uml_dir=/run/uml rootfstype=hostfs rootflags=/ "hostfs=$GROOT" ro \
+		init=/tb/guest-init con=null con0=null,fd:1 ssl=null "NAME=$name" "$@" \
+		</dev/null >>"$RUN/$name.log" 2>&1 &
+}
+
+mac() { printf '02:00:00:00:%02x:%02x' "$1" "$2"; }
+
+# gro=1 on every tap: without it a large frame from the host is lost for good.
+client_boot() {
+	local i=$1
+	uml "s$i" "c$i" "$CLIENT_MEM" \
+		"vec0:transport=tap,ifname=c$i,depth=256,gro=1,mac=$(mac "$i" 2)" \
+		"vec1:transport=tap,ifname=k$i,depth=64,gro=1,mac=$(mac $((0x10 + i)) 2)" \
+		CTL=vec1 "CIP=192.168.$i.2" "IP=10.0.$i.2" "GW=10.0.$i.254"
+}
+
+router_boot() {
+	local i args=
+	for i in $(seq "$SITES"); do
+		args="$args vec$((i - 1)):transport=raw,ifname=w$i,depth=256,mac=$(mac "$i" 254)"
+	done
+	# shellcheck disable=SC2086
+	uml wan r 192M $args "vec$SITES:transport=tap,ifname=k0,depth=64,gro=1,mac=$(mac 0 2)" \
+		"CTL=vec$SITES" CIP=192.168.0.2 "SITES=$(seq -s, "$SITES")" "DELAY_US=$DELAY_US"
+}
+
+# The exec channel as a UNIX socket, reachable from any namespace.
+channel() {
+	local n=c$1 ns=s$1
+	[ "$1" != 0 ] || { n=r; ns=wan; }
+	ip netns exec "$ns" socat -T 86400 "UNIX-LISTEN:$RUN/$n.sock,fork" \
+		"TCP:192.168.$1.2:77,nodelay,connect-timeout=5" </dev/null >/dev/null 2>&1 &
+}
+
+guest_wait() {
+	local n
+	for n in "$@"; do
+		wait_until 40 "$BED/gx" "$RUN/$n.sock" --ping ||
+			fail "guest $n does not answer (console: $RUN/$n.log)"
+	done
+}
+
+client_kill() {
+	local p
+	for p in $(pgrep -f "umid=c$1 "); do kill -KILL "$p"; done
+	wait_until 10 no_process "umid=c$1 "
+}
+
+no_process() { ! pgrep -f "$1" >/dev/null; }
+
+client_mount() {
+	local i=$1 vers=$2 server=10.0.$1.1
+	[ "$MODE" != stock ] || server=10.0.1.1
+	guest_mount "$i" "$server" /nfs "vers=$vers,hard"
+	[ -z "$LOCAL_STOCK" ] || guest_mount "$i" "10.0.$i.1" /stock "vers=$vers,hard,port=2050"
+}
+
+guest_mount() {
+	"$BED/gx" "$RUN/c$1.sock" -n -t 50 -- mount -t nfs4 -o "$4" "$2:/data" "$3" ||
+		fail "client $1 cannot mount $2:/data at $3"
+}
+
+# A mount whose server is away must not hold up anything: -l after a short try.
+client_umount() {
+	"$BED/gx" "$RUN/c$1.sock" -n -t 30 -- sh -c '
+		for m in /nfs /stock; do
+			grep -q " $m nfs4 " /proc/mounts || continue
+			timeout -s KILL 5 umount $m 2>/dev/null || umount -f -l $m
+		done'
+}
+
+client_start() {
+	client_boot "$1"
+	guest_wait "c$1"
+	client_mount "$1" "$VERS"
+}
+
+# ---- servers: SITE is N, or N:stock for the extra stock server -------------------------------
+
+server_dir() {
+	case $1 in
+	*:stock) echo "$RUN/g${1%:stock}/stock" ;;
+	*) echo "$RUN/g$1" ;;
+	esac
+}
+
+server_port() { case $1 in *:stock) echo 2050 ;; *) echo 2049 ;; esac; }
+
+server_pid() {
+	local d p
+	d=$(server_dir "$1")
+	p=$(cat "$d/ganesha.pid" 2>/dev/null) || return 1
+	[ -n "$p" ] && tr '\0' ' ' <"/proc/$p/cmdline" 2>/dev/null | grep -qF "$d/ganesha.conf" && echo "$p"
+}
+
+server_listens() {
+	[ -n "$(ip netns exec "s${1%:stock}" ss -Htln "sport = $(server_port "$1")")" ]
+}
+
+server_start() {
+	local d
+	d=$(server_dir "$1")
+	[ -d "$d" ] || fail "no server $1 in this bed"
+	! server_pid "$1" >/dev/null || fail "server $1 runs already"
+	rm -f "$d/ganesha.pid"
+	# shellcheck disable=SC2086
+	env LD_LIBRARY_PATH="$PREFIX/lib" ASAN_OPTIONS="detect_leaks=0:log_path=$d/asan" \
+		UBSAN_OPTIONS="print_stacktrace=1:log_path=$d/ubsan" $ENVS \
+		setsid ip netns exec "s${1%:stock}" "$PREFIX/bin/ganesha.nfsd" -F -f "$d/ganesha.conf" \
+		-L "$d/ganesha.log" -p "$d/ganesha.pid" </dev/null >>"$d/out" 2>&1 &
+	wait_until 30 server_up_or_dead "$1" $! || fail "server $1 does not listen (log: $d/ganesha.log)"
+	server_listens "$1" || fail "server $1 died at start (see $d/out and $d/ganesha.log)"
+}
+
+server_up_or_dead() { server_listens "$1" || ! kill -0 "$2" 2>/dev/null; }
+
+# server_end SITE SIGNAL SECONDS
+server_end() {
+	local p
+	p=$(server_pid "$1") || fail "server $1 does not run"
+	kill "-$2" "$p"
+	wait_until "$3" pid_gone "$p" || fail "server $1 (pid $p inside) still there $3 s after SIG$2"
+}
+
+pid_gone() { [ ! -e "/proc/$1" ]; }
+
+# ---- helpers ---------------------------------------------------------------------------------
+
+fail() {
+	printf 'testbed: %s\n' "$*" >&2
+	exit 1
+}
+
+# wait_until SECONDS CMD...
+wait_until() {
+	local end=$(($(date +%s) + $1))
+	shift
+	until "$@" >/dev/null 2>&1; do
+		[ "$(date +%s)" -lt "$end" ] || return 1
+		sleep 0.05
+	done
+}
+
+load_vars() {
+	RUN=$1
+	# shellcheck disable=SC1091
+	. "$RUN/vars"
+}
+
+if [ "${BASH_SOURCE[0]}" = "$0" ]; then
+	load_vars "$1"
+	shift
+	"$@"
+fi
