@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The engine: threads, time, files and sockets around the core of one volume.
+ * This is the only header FSAL_REPL needs (with lops.h and the vocabulary of src/base).
+ *
+ * Which thread does what: docs/decisions/0004-threads.md. Everything below may be called from any
+ * thread that belongs to the caller unless it says otherwise; nothing here knows Ganesha.
+ */
+#ifndef NFS4R_ENGINE_ENGINE_H
+#define NFS4R_ENGINE_ENGINE_H
+
+#include "base/msg.h"
+#include "engine/lops.h"
+#include "rpc/rpc.h"
+#include "store/store.h"
+
+enum nfs4r_directory_reads { NFS4R_DIRECTORY_READS_STRICT = 1, NFS4R_DIRECTORY_READS_LOCAL = 2 };
+
+struct nfs4r_config {
+	char volume_name[64];
+	char store_dir[1024];
+	char control_socket[108]; /* Unix socket for nfs4rctl; empty = none */
+	struct nfs4r_rpc_config rpc; /* self, volume UUID, export id, fsid, servers, security */
+	enum nfs4r_directory_reads directory_reads;
+	bool import;		  /* take what is in the exported directory into the volume at the first start */
+	uint32_t op_wait_ms;	  /* longest wait of an operation before NFS4ERR_DELAY; default 1000 */
+	uint32_t close_wait_ms;	  /* longest wait of a CLOSE for the others' acks; default 30000 */
+	uint32_t idle_ms;	  /* unused control ends; default 1000 */
+	uint32_t repeat_ms;	  /* unanswered control messages; default 400 */
+	uint32_t checkpoint_ms;	  /* default 5000 */
+	uint32_t executors;	  /* threads that serve peers' forwarded operations and reads; default 8 */
+	uint32_t appliers;	  /* threads that apply peers' updates; default 4 */
+	uint64_t payload_bytes_max; /* memory for bytes queued for peers; beyond, they are read back from the files; default 64 MiB */
+	uint64_t window_bytes;	  /* per peer, sent and not yet received; default 32 MiB */
+};
+
+void nfs4r_config_init(struct nfs4r_config *cfg);
+/* NFS4R_OK or BADCONFIG with a text that names the key, what is wrong and what to write. Pure. */
+enum nfs4r_status nfs4r_config_check(const struct nfs4r_config *cfg, char *why, size_t why_len);
+
+struct nfs4r_engine;
+
+/*
+ * Opens the store, recovers, starts threads, listens. On error nothing is left running and @why (>= 512 bytes) says what to do.
+ * @ops and @ctx must outlive the engine; @ops is not called before nfs4r_engine_start returned unless from this thread.
+ */
+enum nfs4r_status nfs4r_engine_start(const struct nfs4r_config *cfg, const struct nfs4r_lops *ops, void *ctx,
+				     nfs4r_log_fn log, void *log_ctx, struct nfs4r_engine **out, char *why);
+/* Ends all operations (DELAY), takes a last checkpoint, joins all threads. */
+void nfs4r_engine_stop(struct nfs4r_engine *eng);
+
+/* ---- updates ---------------------------------------------------------- */
+
+/* Local objects of an operation that is being executed here and now, under its update locks. */
+struct nfs4r_exec {
+	struct nfs4r_lhandle obj, dir, dir2;
+	struct nfs4r_lhandle child;  /* REMOVE, RENAME: the object the name means */
+	struct nfs4r_lhandle target; /* RENAME: replaced object */
+	uint32_t child_type;
+	struct nfs4r_lhandle made;   /* out: handle of the new object */
+};
+
+/*
+ * Local execution by the caller instead of the engine's own (which calls lops with op->cred). Sets x->made for a new
+ * object and op->post (MODE UID GID SIZE ATIME at least) as lops->create and lops->setattr do. May be called on an engine thread.
+ */
+typedef enum nfs4r_status (*nfs4r_exec_fn)(void *arg, struct nfs4r_op *op, struct nfs4r_exec *x);
+typedef void (*nfs4r_done_fn)(void *arg, struct nfs4r_op *op);
+
+/*
+ * Run an update: get or find control, execute here or at the primary, answer when the rules allow (control sheet 4 to 6).
+ * Blocks: about op_wait_ms for control, longer only once the update has been executed or sent. op->status is returned too.
+ * The op (zeroed by the caller, then filled in) stays the caller's; identity is set here.
+ */
+enum nfs4r_status nfs4r_update(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_exec_fn exec, void *arg);
+/*
+ * The same without blocking for peers: @done is called exactly once, either before this returns (on this thread) or later on an
+ * engine thread. @exec likewise. op, data must live until @done.
+ */
+void nfs4r_update_async(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_exec_fn exec, nfs4r_done_fn done, void *arg);
+
+/* Opens for writing at this server: control of a file is kept while there are any that write, and ends soon after the last close. */
+void nfs4r_opened(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
+void nfs4r_closed(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
+
+/* ---- reads ------------------------------------------------------------ */
+
+/*
+ * Decide where a read goes and, if that is another server, do it there.
+ * Returns with *local = true: serve it from here (nothing was done; the check was made after this call began). Else rd holds the
+ * primary's answer and its status is returned. Blocks at most about op_wait_ms, then NFS4R_DELAY.
+ */
+enum nfs4r_status nfs4r_read(struct nfs4r_engine *eng, struct nfs4r_read *rd, bool *local);
+/* Without blocking; @done exactly once, maybe before this returns. */
+typedef void (*nfs4r_read_done_fn)(void *arg, struct nfs4r_read *rd, bool local);
+void nfs4r_read_async(struct nfs4r_engine *eng, struct nfs4r_read *rd, nfs4r_read_done_fn done, void *arg);
+
+/* Serve any read from this server's copy (what the owner does for others). Blocks on the local disk only. */
+enum nfs4r_status nfs4r_read_here(struct nfs4r_engine *eng, struct nfs4r_read *rd);
+
+/* Row of an object: version (change), ctime, mtime, nlink, type, parent are the volume's, whatever the local file system says. */
+enum nfs4r_known nfs4r_row(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, struct nfs4r_row *row);
+/* Put the volume's values (version, ctime, mtime, nlink) over local attributes. false: object not known. */
+bool nfs4r_overlay(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, struct nfs4r_attrs *attrs);
+/* Local handle of an object; len 0 if it has none here (not yet, or dead). */
+void nfs4r_handle(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, struct nfs4r_lhandle *out);
+bool nfs4r_by_handle(struct nfs4r_engine *eng, const struct nfs4r_lhandle *h, struct nfs4r_oid *oid);
+
+/* After the file was synced locally: make the log durable up to its last update (COMMIT, log sheet 5.4). */
+enum nfs4r_status nfs4r_commit(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
+/* NFSv4 write verifier of this server (log sheet 5.3): changes whenever unstable data may have died behind it. */
+uint64_t nfs4r_verifier(struct nfs4r_engine *eng);
+void nfs4r_root(struct nfs4r_engine *eng, struct nfs4r_oid *out);
+nfs4r_server_id nfs4r_self(struct nfs4r_engine *eng);
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Local object operations: what the engine needs from the file system below it.
+ * FSAL_REPL fills the table with calls to its sub-FSAL; tests with a plain directory.
+ *
+ * Called from engine threads (never from a client's worker), many at once, but never two that
+ * change the same object. All may block on the disk. `cred` NULL = as root; else the caller's
+ * permissions count. Objects are named by the local file system's own handles.
+ */
+#ifndef NFS4R_ENGINE_LOPS_H
+#define NFS4R_ENGINE_LOPS_H
+
+#include "base/op.h"
+
+struct nfs4r_lhandle {
+	uint8_t len; /* 0 = none */
+	uint8_t b[NFS4R_LOCAL_HANDLE_MAX];
+};
+
+struct nfs4r_lops {
+	enum nfs4r_status (*root)(void *ctx, struct nfs4r_lhandle *out);
+	enum nfs4r_status (*lookup)(void *ctx, const struct nfs4r_lhandle *dir, const char *name, struct nfs4r_lhandle *out);
+	/*
+	 * Make an object of attrs->type (file, directory, symlink, fifo, socket, device) with exactly the mode, owner, times and
+	 * ACL given in attrs->mask. Fails with EXIST, never opens what is there. *post: MODE UID GID SIZE ATIME NLINK TYPE (and ACL if any).
+	 */
+	enum nfs4r_status (*create)(void *ctx, const struct nfs4r_lhandle *dir, const char *name, const struct nfs4r_attrs *attrs,
+				    const char *linktext, const struct nfs4r_cred *cred, struct nfs4r_lhandle *out, struct nfs4r_attrs *post);
+	enum nfs4r_status (*link)(void *ctx, const struct nfs4r_lhandle *obj, const struct nfs4r_lhandle *dir, const char *name, const struct nfs4r_cred *cred);
+	/* unlink or rmdir, by what it is; obj may be needed by a sub-FSAL and is what the name means. */
+	enum nfs4r_status (*remove)(void *ctx, const struct nfs4r_lhandle *dir, const char *name, const struct nfs4r_lhandle *obj, const struct nfs4r_cred *cred);
+	enum nfs4r_status (*rename)(void *ctx, const struct nfs4r_lhandle *obj, const struct nfs4r_lhandle *dir, const char *name,
+				    const struct nfs4r_lhandle *dir2, const char *name2, const struct nfs4r_cred *cred);
+	/* All of @len or an error. @stable: on disk before it returns. */
+	enum nfs4r_status (*write)(void *ctx, const struct nfs4r_lhandle *obj, uint64_t off, const void *bytes, uint32_t len, bool stable, const struct nfs4r_cred *cred);
+	/* *len in: wanted; out: got. *eof: the end was reached. */
+	enum nfs4r_status (*read)(void *ctx, const struct nfs4r_lhandle *obj, uint64_t off, void *bytes, uint32_t *len, bool *eof);
+	/* MODE UID GID SIZE ATIME MTIME ACL by mask. *post (may be NULL) as in create. */
+	enum nfs4r_status (*setattr)(void *ctx, const struct nfs4r_lhandle *obj, const struct nfs4r_attrs *attrs, const struct nfs4r_cred *cred, struct nfs4r_attrs *post);
+	/* @punch: make a hole (size stays); else allocate (size may grow). */
+	enum nfs4r_status (*allocate)(void *ctx, const struct nfs4r_lhandle *obj, uint64_t off, uint64_t len, bool punch, const struct nfs4r_cred *cred);
+	/* Names as clients see them (the user. prefix is the sub-FSAL's business). */
+	enum nfs4r_status (*setxattr)(void *ctx, const struct nfs4r_lhandle *obj, const char *name, const void *val, uint32_t len, uint32_t flags, const struct nfs4r_cred *cred);
+	enum nfs4r_status (*removexattr)(void *ctx, const struct nfs4r_lhandle *obj, const char *name, const struct nfs4r_cred *cred);
+	enum nfs4r_status (*getxattr)(void *ctx, const struct nfs4r_lhandle *obj, const char *name, void *val, uint32_t *len);
+	/* Names one after the other, each NUL terminated. */
+	enum nfs4r_status (*listxattr)(void *ctx, const struct nfs4r_lhandle *obj, char *names, uint32_t *len);
+	/* All attributes the local file system has: TYPE MODE UID GID SIZE SPACE ATIME MTIME NLINK RDEV (ACL: one reference). */
+	enum nfs4r_status (*getattr)(void *ctx, const struct nfs4r_lhandle *obj, struct nfs4r_attrs *out);
+	enum nfs4r_status (*readlink)(void *ctx, const struct nfs4r_lhandle *obj, char *text, uint32_t *len);
+	/* Every name of a directory (not . and ..); fn returning false ends it. */
+	enum nfs4r_status (*readdir)(void *ctx, const struct nfs4r_lhandle *dir, bool (*fn)(void *arg, const char *name), void *arg);
+	enum nfs4r_status (*commit)(void *ctx, const struct nfs4r_lhandle *obj); /* fsync */
+	int (*sync_all)(void *ctx); /* syncfs; 0 or errno value. Used as the checkpoint's sync_files */
+	enum nfs4r_status (*seek)(void *ctx, const struct nfs4r_lhandle *obj, uint64_t off, bool hole, uint64_t *result, bool *eof);
+	/* The object changed under an update that came from a peer: drop what is cached about it. May be NULL. */
+	void (*changed)(void *ctx, const struct nfs4r_oid *oid, bool is_dir);
+};
+
+#endif
