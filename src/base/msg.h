@@ -120,6 +120,7 @@ struct nfs4r_msg {
 			uint64_t echo_ns;  /* last clock_ns received from the receiver, 0 = none */
 			nfs4r_lsn own_end; /* last LSN of the sender's own log */
 			nfs4r_lsn all_stable; /* of the sender's log: everybody has it stable up to here */
+			bool want_stable;  /* a release at the sender waits for `stable` of its log: checkpoint soon */
 			uint32_t n;
 			struct nfs4r_log_position pos[NFS4R_SERVERS_MAX];
 		} positions;

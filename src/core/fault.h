@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Rules that the faulty test build (nfs4r_core_faulty, -DNFS4R_FAULTS) can switch off one at a
+ * time, so that the simulator can show that it would notice. In the shipped core FAULT() is 0 and
+ * the compiler removes it.
+ */
+#ifndef NFS4R_CORE_FAULT_H
+#define NFS4R_CORE_FAULT_H
+
+#include <stdint.h>
+
+/* X(name, rule, what is wrong with it on) */
+#define NFS4R_FAULTS_EACH(X)                                                                                                   \
+	X(F_MULTI_COVERED, "control 0", "a multi-link file counts as covered by deep control of a parent")                     \
+	X(F_CHILD_NOT_NEEDED, "control 3.1", "unlink and rename do not need control of the child")                             \
+	X(F_MOVE_SHALLOW, "control 3.2", "a directory changes parents under shallow control")                                  \
+	X(F_NO_MOVED_CLAIM, "control 3.3", "an entry that moves an object carries no claim for it")                            \
+	X(F_NO_RESOLVE_AGAIN, "control 3.4", "names are not resolved again under the locks")                                   \
+	X(F_IN_NOT_RAISED, "control 3.9", "`in` is not raised by a move into a deep+ directory")                               \
+	X(F_IN_STARTS_AT_ZERO, "control 3.9", "`in` does not start at last_move")                                              \
+	X(F_PROPOSE_UNSAVED, "control 4.1", "PROPOSE is sent and nothing is written")                                          \
+	X(F_NO_TOMBSTONES, "control 4.3b", "released claims are not remembered")                                               \
+	X(F_GRANT_UNKNOWN, "control 4.3d", "an unknown object is granted")                                                     \
+	X(F_GRANT_ALL, "control 4.3d", "every proposal is granted")                                                            \
+	X(F_NO_DEEP_BELOW, "control 4.3d", "deep is granted over controls below")                                              \
+	X(F_ACK_UNSAVED, "control 4.3e", "ACK is sent and nothing is written")                                                 \
+	X(F_NO_BARRIER, "control 4.5", "the winner does not catch up with its granters")                                       \
+	X(F_WON_UNSAVED, "control 4.5", "the win is not written before the first update")                                      \
+	X(F_WIN_WITHOUT_MAJORITY, "control 4.5", "one ack less than a majority wins")                                          \
+	X(F_ABORT_TO_ACKERS, "control 4.7", "abort goes only to those who acked")                                              \
+	X(F_FLOOR_TOO_HIGH, "control 4.8", "floor is always next_seq")                                                         \
+	X(F_RESTART_FORGETS_WON, "control 4.9", "won claims are released at restart")                                          \
+	X(F_RESTART_KEEPS_ACKS, "control 4.9", "claims count as acked by all after a restart")                                 \
+	X(F_RESTART_IN_ZERO, "control 4.9", "`in` is 0 after a restart")                                                       \
+	X(F_LAST_NOT_RAISED, "control 5.1", "`last` of a closing claim is not raised")                                         \
+	X(F_REPLY_AT_ONCE, "control 5.2", "directory operations reply at once")                                                \
+	X(F_REPLY_OWN_CONTROL, "control 5.2", "only the control of the directory itself is looked at")                         \
+	X(F_MOVED_SETTLED, "control 5.2", "a moved claim is settled from the start")                                           \
+	X(F_CLOSE_AT_ONCE, "control 5.3", "CLOSE waits for nothing")                                                           \
+	X(F_PLAIN_DEEP_SETTLES, "control 5.3b", "plain deep control completes a file update")                                  \
+	X(F_5_3B_NOT_ACKED, "control 5.3b", "a deep+ not acked by all completes a file update")                                \
+	X(F_5_3B_MULTI, "control 5.3b", "a deep+ completes an update of a multi-link file")                                    \
+	X(F_5_3B_IN, "control 5.3b", "`in` is not looked at")                                                                  \
+	X(F_5_3B_LAST, "control 5.3b", "`last` of a closing deep+ is not looked at")                                           \
+	X(F_READ_NO_DEEP_PLUS, "control 6.2", "readers do not look at deep+")                                                  \
+	X(F_READ_NEAREST_DEEP, "control 6.2", "the nearest deep control hides a deep+ further up")                             \
+	X(F_NOT_PRIMARY_LOCAL, "control 6.3", "NOT_PRIMARY sends the reader straight to its copy")                             \
+	X(F_SERVE_ALWAYS, "control 6.3", "an owner answers reads it does not cover")                                           \
+	X(F_RELEASE_AT_ONCE, "control 7.2", "a closing claim is released without waiting")                                     \
+	X(F_RELEASE_APPLIED, "log 3.10", "release waits for applied instead of stable")                                        \
+	X(F_COUNT_MOVE, "control 8.2", "a move does not carry the counts along")                                               \
+	X(F_COUNT_FIRST_LINK, "control 8.2", "the first LINK does not take the file out of the counts")                        \
+	X(F_COUNT_DEAD, "control 8.2", "a deleted object stays in the counts")                                                 \
+	X(F_NO_VERSION_WAIT, "log 3.4", "an entry does not wait for its predecessor")                                          \
+	X(F_NO_SKIP, "log 3.4", "an old part is applied again")                                                                \
+	X(F_NO_OBJECT_FIFO, "log 3.8", "entries of one object are applied in any order")                                       \
+	X(F_APPLIED_NOT_PREFIX, "log 3.8", "applied is the highest, not the contiguous")                                       \
+	X(F_NO_DEDUP, "log 5.6", "a repeated request is executed again")                                                       \
+	X(F_DUPLICATE_AT_ONCE, "log 5.6", "a duplicate is answered without 5.2")                                               \
+	X(F_NO_CREATED_CLAIM, "control 3", "a create entry carries no claim")
+
+enum nfs4r_fault {
+	NFS4R_FAULT_NONE = 0,
+#define X(name, rule, text) name,
+	NFS4R_FAULTS_EACH(X)
+#undef X
+	NFS4R_FAULT_COUNT
+};
+
+/* "control 3.1: ..." or NULL; also in the shipped core, so that a test can print it. */
+const char *nfs4r_core_fault_text(uint32_t fault);
+
+#endif
