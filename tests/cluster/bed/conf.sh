@@ -1,5 +1,5 @@
 # Configuration files of the servers; sourced by `testbed`.
-# Uses RUN SITES, and SETS, SETS_FSAL: lists of KEY=VALUE, one a line.
+# Uses RUN SITES MODE LOCAL_STOCK LEASE GRACE, and SETS, SETS_FSAL: lists of KEY=VALUE, one a line.
 
 VOLUME_UUID=6f1c2b1e-8d0a-4a55-9c3e-2f7b10c4d977
 
@@ -37,8 +37,8 @@ conf_common() {
 		Only_Numeric_Owners = true;
 		RecoveryBackend = fs;
 		RecoveryRoot = "$4/rec";
-		Lease_Lifetime = 20;
-		Grace_Period = 25;
+		Lease_Lifetime = $LEASE;
+		Grace_Period = $GRACE;
 		Expired_Client_Threshold = 0;
 		Delegations = false;
 		Server_Owner = "$5";

@@ -104,8 +104,8 @@ server_port() { case $1 in *:stock) echo 2050 ;; *) echo 2049 ;; esac; }
 server_pid() {
 	local d p
 	d=$(server_dir "$1")
-	p=$(cat "$d/ganesha.pid" 2>/dev/null) || return 1
-	[ -n "$p" ] && tr '\0' ' ' <"/proc/$p/cmdline" 2>/dev/null | grep -qF "$d/ganesha.conf" && echo "$p"
+	p=$(cat "$d/ganesha.pid" 2>/dev/null) && [ -n "$p" ] || return 1
+	tr '\0' ' ' 2>/dev/null <"/proc/$p/cmdline" | grep -qF "$d/ganesha.conf" && echo "$p"
 }
 
 server_listens() {
