@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Private to protocol/: the cursor under the mapping. One function per struct serves three
+ * passes: SIZE counts bytes, ENCODE writes them, DECODE reads them. A struct that is encoded
+ * is not changed, though the functions take it without const.
+ *
+ * A function returns false at the first failure and leaves the reason in st; what it has
+ * already put into the struct stays there, owned by the struct, for the struct's own fini.
+ */
+#ifndef NFS4R_PROTOCOL_XDR_CODEC_H
+#define NFS4R_PROTOCOL_XDR_CODEC_H
+
+#include <rpc/types.h>
+#include <rpc/xdr.h>
+#include <rpc/xdr_inline.h>
+
+#include "base/msg.h"
+
+enum nfs4r_pass { NFS4R_PASS_SIZE = 1, NFS4R_PASS_ENCODE = 2, NFS4R_PASS_DECODE = 3 };
+
+struct nfs4r_codec {
+	enum nfs4r_pass pass;
+	enum nfs4r_status st; /* why it failed */
+	size_t size;	      /* SIZE: bytes so far */
+	XDR x;		      /* ENCODE, DECODE */
+};
+
+typedef bool (*nfs4r_codec_fn)(struct nfs4r_codec *c, void *obj);
+
+/* Both passes of an encoding: a buffer of exactly the right size, or NULL and *st. */
+struct nfs4r_buf *nfs4r_codec_encode(nfs4r_codec_fn fn, const void *obj, enum nfs4r_status *st);
+/* A decoding; bytes behind the end are malformed. @obj is the caller's to free on failure. */
+enum nfs4r_status nfs4r_codec_decode(nfs4r_codec_fn fn, const void *bytes, size_t len, void *obj);
+
+static inline bool c_fail(struct nfs4r_codec *c, enum nfs4r_status st)
+{
+	c->st = st;
+	return false;
+}
+
+static inline bool c_decoding(const struct nfs4r_codec *c)
+{
+	return c->pass == NFS4R_PASS_DECODE;
+}
+
+/* DECODE: is @ok? The other passes trust their caller. */
+static inline bool c_check(struct nfs4r_codec *c, bool ok)
+{
+	return ok || !c_decoding(c) || c_fail(c, NFS4R_MALFORMED);
+}
+
+static inline bool c_u32(struct nfs4r_codec *c, uint32_t *v)
+{
+	if (c->pass == NFS4R_PASS_SIZE) {
+		c->size += 4;
+		return true;
+	}
+	return xdr_uint32_t(&c->x, v) || c_fail(c, NFS4R_MALFORMED);
+}
+
+static inline bool c_u64(struct nfs4r_codec *c, uint64_t *v)
+{
+	if (c->pass == NFS4R_PASS_SIZE) {
+		c->size += 8;
+		return true;
+	}
+	return xdr_uint64_t(&c->x, v) || c_fail(c, NFS4R_MALFORMED);
+}
+
+static inline bool c_i64(struct nfs4r_codec *c, int64_t *v)
+{
+	return c_u64(c, (uint64_t *)v);
+}
+
+/* A value between lo and hi. */
+static inline bool c_range(struct nfs4r_codec *c, uint32_t *v, uint32_t lo, uint32_t hi)
+{
+	return c_u32(c, v) && c_check(c, *v >= lo && *v <= hi);
+}
+
+static inline bool c_bool(struct nfs4r_codec *c, bool *v)
+{
+	uint32_t u = *v ? 1 : 0;
+
+	if (!c_range(c, &u, 0, 1))
+		return false;
+	if (c_decoding(c))
+		*v = u != 0;
+	return true;
+}
+
+bool c_server(struct nfs4r_codec *c, nfs4r_server_id *id, bool may_be_nobody);
+bool c_status(struct nfs4r_codec *c, enum nfs4r_status *st);
+/* Bytes of fixed length. */
+bool c_fixed(struct nfs4r_codec *c, void *bytes, uint32_t len);
+/*
+ * Count of a variable array. Above @max is TOOBIG in every pass; a count that the rest of the
+ * message cannot hold at @item_min bytes each is malformed, so that memory follows bytes.
+ */
+bool c_count(struct nfs4r_codec *c, uint32_t *n, uint32_t max, uint32_t item_min);
+/*
+ * Variable bytes in place. Encoding writes *bytes and *len; decoding sets both, *bytes points
+ * into the message and is not NUL terminated.
+ */
+bool c_bytes(struct nfs4r_codec *c, const char **bytes, uint32_t *len, uint32_t max);
+/* Heap string, NUL terminated; NULL and empty are the same and become NULL. No NUL inside. */
+bool c_text(struct nfs4r_codec *c, char **s, uint32_t max);
+/* Name of a directory entry; @needed: may not be empty. */
+bool c_name(struct nfs4r_codec *c, struct nfs4r_name *n, bool needed);
+/* Buffer as variable bytes; NULL and empty are the same and become NULL. */
+bool c_buf(struct nfs4r_codec *c, struct nfs4r_buf **b, uint32_t max);
+/* The same as optional data: NULL and empty differ. */
+bool c_opt_buf(struct nfs4r_codec *c, struct nfs4r_buf **b, uint32_t max);
+
+static inline bool c_oid(struct nfs4r_codec *c, struct nfs4r_oid *oid)
+{
+	return c_fixed(c, oid->b, sizeof(oid->b));
+}
+
+bool c_pid(struct nfs4r_codec *c, struct nfs4r_pid *pid);
+bool c_request_id(struct nfs4r_codec *c, struct nfs4r_request_id *id);
+bool c_prio(struct nfs4r_codec *c, struct nfs4r_prio *prio);
+bool c_control(struct nfs4r_codec *c, struct nfs4r_control *control);
+/* Optional: absent when all of it is zero. */
+bool c_attrs(struct nfs4r_codec *c, struct nfs4r_attrs *a);
+
+/* xdr_entry.c; *e is made when decoding, and is the caller's also on failure. */
+bool c_entry(struct nfs4r_codec *c, struct nfs4r_entry **e, bool with_payload);
+/* xdr_op.c; decoding into zeroed structs. */
+bool c_op_request(struct nfs4r_codec *c, struct nfs4r_op *op);
+bool c_op_answer(struct nfs4r_codec *c, struct nfs4r_op *op);
+bool c_read_request(struct nfs4r_codec *c, struct nfs4r_read *r);
+bool c_read_answer(struct nfs4r_codec *c, struct nfs4r_read *r);
+
+#endif

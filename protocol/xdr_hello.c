@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * HELLO, REFUSED, KEEPALIVE and TOKEN as bytes.
+ *
+ * The first members of HELLO never move, so that servers of two versions can still tell each
+ * other what is wrong: when the version differs, decoding stops there and ignores the rest,
+ * the one place where bytes behind the end are no error. Values that the transport compares
+ * (volume, security, ids ...) are not judged here: a wrong one has to become a REFUSED with
+ * a text, not a malformed message. An id that is out of range cannot be told apart from
+ * garbage and is malformed.
+ */
+#include <arpa/inet.h>
+
+#include "xdr_codec.h"
+#include "xdr_hello.h"
+
+struct transport_obj {
+	uint32_t protocol; /* ours; decoding only */
+	struct nfs4r_transport_msg_body *m;
+};
+
+static bool c_hello(struct nfs4r_codec *c, struct nfs4r_hello *h, uint32_t protocol)
+{
+	if (!c_u32(c, &h->magic) || !c_check(c, h->magic == NFS4R_HELLO_MAGIC) ||
+	    !c_u32(c, &h->protocol) || !c_server(c, &h->server, false) ||
+	    !c_server(c, &h->to, false) || !c_u32(c, &h->lane))
+		return false;
+	if (c_decoding(c) && h->protocol != protocol) {
+		c->x.x_data = c->x.x_v.vio_tail;
+		return true;
+	}
+	if (!c_u64(c, &h->inc) || !c_u64(c, &h->session) ||
+	    !c_fixed(c, h->volume, sizeof(h->volume)) || !c_u32(c, &h->export_id) ||
+	    !c_u64(c, &h->fsid_major) || !c_u64(c, &h->fsid_minor) ||
+	    !c_u32(c, &h->disk_format) || !c_u32(c, &h->security) ||
+	    !c_count(c, &h->nservers, NFS4R_SERVERS_MAX, 8))
+		return false;
+	for (uint32_t i = 0; i < h->nservers; i++) {
+		if (!c_server(c, &h->servers[i].id, false) || !c_u32(c, &h->servers[i].port))
+			return false;
+	}
+	return true;
+}
+
+static bool c_refused(struct nfs4r_codec *c, struct nfs4r_transport_msg_body *m)
+{
+	uint32_t len = c_decoding(c) ? 0 : (uint32_t)strlen(m->refused.text);
+	const char *bytes = m->refused.text;
+
+	if (!c_u32(c, &m->refused.cause) || !c_bytes(c, &bytes, &len, NFS4R_REFUSED_TEXT_MAX))
+		return false;
+	if (c_decoding(c)) {
+		/* It goes to our log: nothing but plain text. */
+		for (uint32_t i = 0; i < len; i++)
+			m->refused.text[i] = bytes[i] < ' ' || bytes[i] > '~' ? '?' : bytes[i];
+		m->refused.text[len] = '\0';
+	}
+	return true;
+}
+
+static bool c_transport(struct nfs4r_codec *c, void *obj)
+{
+	struct transport_obj *o = obj;
+	struct nfs4r_transport_msg_body *m = o->m;
+
+	if (!c_u32(c, &m->type))
+		return false;
+	switch (m->type) {
+	case NFS4R_MSG_HELLO:
+		return c_hello(c, &m->hello, o->protocol);
+	case NFS4R_MSG_REFUSED:
+		return c_refused(c, m);
+	case NFS4R_MSG_KEEPALIVE:
+		return c_bool(c, &m->keepalive.answer) && c_u64(c, &m->keepalive.clock_ns);
+	case NFS4R_MSG_TOKEN:
+		return c_buf(c, &m->token, NFS4R_TOKEN_MAX);
+	default:
+		return c_fail(c, NFS4R_MALFORMED);
+	}
+}
+
+uint32_t nfs4r_transport_msg_type(const void *bytes, size_t len)
+{
+	uint32_t be;
+
+	if (len < sizeof(be))
+		return 0;
+	memcpy(&be, bytes, sizeof(be));
+	return ntohl(be);
+}
+
+struct nfs4r_buf *nfs4r_transport_msg_encode(const struct nfs4r_transport_msg_body *m)
+{
+	struct transport_obj o = { .m = (struct nfs4r_transport_msg_body *)m };
+	enum nfs4r_status st;
+
+	return nfs4r_codec_encode(c_transport, &o, &st);
+}
+
+enum nfs4r_status nfs4r_transport_msg_decode(const void *bytes, size_t len, uint32_t protocol,
+					     struct nfs4r_transport_msg_body *out)
+{
+	struct transport_obj o = { .protocol = protocol, .m = out };
+	enum nfs4r_status st;
+
+	memset(out, 0, sizeof(*out));
+	st = nfs4r_codec_decode(c_transport, bytes, len, &o);
+	if (st != NFS4R_OK && out->type == NFS4R_MSG_TOKEN) {
+		nfs4r_buf_put(out->token);
+		out->token = NULL;
+	}
+	return st;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The transport's own messages (HELLO, REFUSED, KEEPALIVE, TOKEN of nfs4r.x). They never
+ * reach the core. Decoding follows the rules of xdr_map.h; none of them owns memory but TOKEN.
+ */
+#ifndef NFS4R_PROTOCOL_XDR_HELLO_H
+#define NFS4R_PROTOCOL_XDR_HELLO_H
+
+#include "base/buf.h"
+#include "base/oid.h"
+#include "base/status.h"
+
+#define NFS4R_HELLO_MAGIC 0x4e345252u
+#define NFS4R_REFUSED_TEXT_MAX 1024
+#define NFS4R_TOKEN_MAX 65536
+
+enum nfs4r_transport_msg { /* wire values, apart from those of enum nfs4r_msg_type */
+	NFS4R_MSG_HELLO = 101,
+	NFS4R_MSG_REFUSED = 102,
+	NFS4R_MSG_KEEPALIVE = 103,
+	NFS4R_MSG_TOKEN = 104,
+};
+
+enum nfs4r_refusal { /* why a connection was not taken; wire values */
+	NFS4R_REFUSED_PROTOCOL = 1,
+	NFS4R_REFUSED_VOLUME = 2,
+	NFS4R_REFUSED_EXPORT = 3,
+	NFS4R_REFUSED_FSID = 4,
+	NFS4R_REFUSED_DISK_FORMAT = 5,
+	NFS4R_REFUSED_SECURITY = 6,
+	NFS4R_REFUSED_SERVERS = 7,   /* the sets of configured servers differ */
+	NFS4R_REFUSED_IDENTITY = 8,  /* id unknown, own, not that of the address, or not the one called */
+	NFS4R_REFUSED_DUPLICATE = 9, /* a newer start of that id is connected */
+	NFS4R_REFUSED_MALFORMED = 10,
+};
+
+struct nfs4r_hello {
+	uint32_t magic, protocol;
+	nfs4r_server_id server, to;
+	uint32_t lane;
+	/* From here on only when protocol is ours: */
+	uint64_t inc, session;
+	uint8_t volume[16];
+	uint32_t export_id;
+	uint64_t fsid_major, fsid_minor;
+	uint32_t disk_format, security;
+	uint32_t nservers;
+	struct {
+		nfs4r_server_id id;
+		uint32_t port;
+	} servers[NFS4R_SERVERS_MAX];
+};
+
+struct nfs4r_transport_msg_body {
+	uint32_t type; /* enum nfs4r_transport_msg */
+	union {
+		struct nfs4r_hello hello;
+		struct {
+			uint32_t cause; /* enum nfs4r_refusal */
+			char text[NFS4R_REFUSED_TEXT_MAX + 1];
+		} refused;
+		struct {
+			bool answer;
+			uint64_t clock_ns;
+		} keepalive;
+		struct nfs4r_buf *token; /* owned: nfs4r_buf_put */
+	};
+};
+
+/* Type of an encoded message of either kind; 0 when shorter than that. */
+uint32_t nfs4r_transport_msg_type(const void *bytes, size_t len);
+/* New buffer with one reference; NULL when out of memory. */
+struct nfs4r_buf *nfs4r_transport_msg_encode(const struct nfs4r_transport_msg_body *m);
+/*
+ * NFS4R_OK, NFS4R_MALFORMED, NFS4R_TOOBIG, NFS4R_NOMEM. A HELLO of another protocol version
+ * decodes with only its first members.
+ */
+enum nfs4r_status nfs4r_transport_msg_decode(const void *bytes, size_t len, uint32_t protocol,
+					     struct nfs4r_transport_msg_body *out);
+
+#endif

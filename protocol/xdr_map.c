@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Messages of the core as bytes: one function per arm of nfs4r_message (nfs4r.x). The
+ * transport's own arms are in xdr_hello.c and refused here.
+ *
+ * Failure: what a half decoded message owns hangs on it at each moment (the entry array
+ * grows its count only after the entry is made), so nfs4r_msg_fini frees it all.
+ */
+#include <stdlib.h>
+
+#include "xdr_codec.h"
+#include "xdr_map.h"
+
+#define CONTROL_BYTES 20
+#define POSITION_BYTES 36
+#define ENTRY_MIN 96
+
+static bool c_propose(struct nfs4r_codec *c, struct nfs4r_msg *m)
+{
+	if (!c_pid(c, &m->propose.pid) || !c_u64(c, &m->propose.floor) ||
+	    !c_count(c, &m->propose.ncontrols, NFS4R_CLAIM_CONTROLS_MAX, CONTROL_BYTES))
+		return false;
+	for (uint32_t i = 0; i < m->propose.ncontrols; i++) {
+		if (!c_control(c, &m->propose.controls[i]))
+			return false;
+	}
+	return c_prio(c, &m->propose.prio) && c_bool(c, &m->propose.won);
+}
+
+static bool c_ack(struct nfs4r_codec *c, struct nfs4r_msg *m)
+{
+	uint32_t n = NFS4R_SERVERS_MAX + 1;
+
+	while (n > 0 && m->ack.applied[n - 1] == 0)
+		n--;
+	if (!c_pid(c, &m->ack.pid) || !c_count(c, &n, NFS4R_SERVERS_MAX + 1, 8))
+		return false;
+	for (uint32_t i = 0; i < n; i++) {
+		if (!c_u64(c, &m->ack.applied[i]))
+			return false;
+	}
+	return c_check(c, n == 0 || m->ack.applied[n - 1] != 0);
+}
+
+static bool c_nack(struct nfs4r_codec *c, struct nfs4r_msg *m)
+{
+	return c_pid(c, &m->nack.pid) &&
+	       c_range(c, &m->nack.reason, NFS4R_NACK_BLOCKED, NFS4R_NACK_UNKNOWN) &&
+	       c_prio(c, &m->nack.prio) && c_bool(c, &m->nack.won) && c_u64(c, &m->nack.owners);
+}
+
+static bool c_release(struct nfs4r_codec *c, struct nfs4r_msg *m)
+{
+	if (!c_u64(c, &m->release.floor) ||
+	    !c_count(c, &m->release.nseqs, NFS4R_BATCH_MAX, 8))
+		return false;
+	for (uint32_t i = 0; i < m->release.nseqs; i++) {
+		if (!c_u64(c, &m->release.seqs[i]))
+			return false;
+	}
+	return true;
+}
+
+static bool c_revoke(struct nfs4r_codec *c, struct nfs4r_msg *m)
+{
+	return c_oid(c, &m->revoke.oid) && c_bool(c, &m->revoke.below) &&
+	       c_prio(c, &m->revoke.prio);
+}
+
+static bool c_op(struct nfs4r_codec *c, struct nfs4r_msg *m)
+{
+	if (c_decoding(c)) {
+		m->op = calloc(1, sizeof(*m->op));
+		if (!m->op)
+			return c_fail(c, NFS4R_NOMEM);
+	}
+	return m->type == NFS4R_MSG_FORWARD ? c_op_request(c, m->op) : c_op_answer(c, m->op);
+}
+
+static bool c_read(struct nfs4r_codec *c, struct nfs4r_msg *m)
+{
+	if (c_decoding(c)) {
+		m->read = calloc(1, sizeof(*m->read));
+		if (!m->read)
+			return c_fail(c, NFS4R_NOMEM);
+	}
+	return m->type == NFS4R_MSG_READ ? c_read_request(c, m->read) : c_read_answer(c, m->read);
+}
+
+static bool c_positions(struct nfs4r_codec *c, struct nfs4r_msg *m)
+{
+	if (!c_u64(c, &m->positions.clock_ns) || !c_u64(c, &m->positions.echo_ns) ||
+	    !c_u64(c, &m->positions.own_end) || !c_u64(c, &m->positions.all_stable) ||
+	    !c_count(c, &m->positions.n, NFS4R_SERVERS_MAX, POSITION_BYTES))
+		return false;
+	for (uint32_t i = 0; i < m->positions.n; i++) {
+		struct nfs4r_log_position *p = &m->positions.pos[i];
+
+		if (!c_server(c, &p->log, false) || !c_u64(c, &p->received) ||
+		    !c_u64(c, &p->applied) || !c_u64(c, &p->stable) ||
+		    !c_check(c, p->received >= p->applied && p->applied >= p->stable) ||
+		    !c_u64(c, &p->received_bytes))
+			return false;
+	}
+	return true;
+}
+
+static bool c_entries(struct nfs4r_codec *c, struct nfs4r_msg *m)
+{
+	uint32_t n = m->entries.n;
+	struct nfs4r_entry **list;
+
+	if (!c_server(c, &m->entries.log, false) || !c_u64(c, &m->entries.end) ||
+	    !c_count(c, &n, NFS4R_BATCH_MAX, ENTRY_MIN))
+		return false;
+	if (c_decoding(c) && n > 0) {
+		m->entries.entries = calloc(n, sizeof(*m->entries.entries));
+		if (!m->entries.entries)
+			return c_fail(c, NFS4R_NOMEM);
+	}
+	list = m->entries.entries;
+	for (uint32_t i = 0; i < n; i++) {
+		bool ok = c_entry(c, &list[i], true);
+
+		if (c_decoding(c) && list[i])
+			m->entries.n = i + 1;
+		if (!ok || !c_check(c, list[i]->log == m->entries.log) ||
+		    !c_check(c, i == 0 || list[i]->lsn == list[i - 1]->lsn + 1))
+			return false;
+	}
+	return true;
+}
+
+static bool c_pull(struct nfs4r_codec *c, struct nfs4r_msg *m)
+{
+	return c_server(c, &m->pull.log, false) && c_u64(c, &m->pull.from);
+}
+
+static bool c_verify(struct nfs4r_codec *c, struct nfs4r_msg *m)
+{
+	return c_u64(c, &m->verify.id) && c_oid(c, &m->verify.oid) &&
+	       c_status(c, &m->verify.status) && c_u64(c, &m->verify.version) &&
+	       c_fixed(c, m->verify.sum, sizeof(m->verify.sum)) && c_u64(c, &m->verify.bytes);
+}
+
+static bool c_msg(struct nfs4r_codec *c, void *obj)
+{
+	static bool (*const arms[])(struct nfs4r_codec *, struct nfs4r_msg *) = {
+		[NFS4R_MSG_PROPOSE] = c_propose,	 [NFS4R_MSG_ACK] = c_ack,
+		[NFS4R_MSG_NACK] = c_nack,		 [NFS4R_MSG_RELEASE] = c_release,
+		[NFS4R_MSG_RELEASED] = c_release,	 [NFS4R_MSG_REVOKE] = c_revoke,
+		[NFS4R_MSG_FORWARD] = c_op,		 [NFS4R_MSG_FORWARD_ANSWER] = c_op,
+		[NFS4R_MSG_READ] = c_read,		 [NFS4R_MSG_READ_ANSWER] = c_read,
+		[NFS4R_MSG_POSITIONS] = c_positions,	 [NFS4R_MSG_ENTRIES] = c_entries,
+		[NFS4R_MSG_PULL] = c_pull,		 [NFS4R_MSG_VERIFY] = c_verify,
+		[NFS4R_MSG_VERIFY_ANSWER] = c_verify,
+	};
+	struct nfs4r_msg *m = obj;
+
+	if (!c_u32(c, &m->type))
+		return false;
+	if (m->type < NFS4R_MSG_PROPOSE || m->type > NFS4R_MSG_VERIFY_ANSWER) {
+		if (c_decoding(c))
+			m->type = 0; /* nothing for fini to free */
+		return c_fail(c, NFS4R_MALFORMED);
+	}
+	return arms[m->type](c, m);
+}
+
+struct nfs4r_buf *nfs4r_msg_encode(const struct nfs4r_msg *msg)
+{
+	enum nfs4r_status st;
+
+	return nfs4r_codec_encode(c_msg, msg, &st);
+}
+
+enum nfs4r_status nfs4r_msg_decode(const void *bytes, size_t len, struct nfs4r_msg *out)
+{
+	enum nfs4r_status st;
+
+	memset(out, 0, sizeof(*out));
+	st = nfs4r_codec_decode(c_msg, bytes, len, out);
+	if (st != NFS4R_OK) {
+		nfs4r_msg_fini(out);
+		memset(out, 0, sizeof(*out));
+	}
+	return st;
+}
