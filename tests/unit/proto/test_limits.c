@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * "Every length is checked against base/limits.h before memory is taken, every enum against
+ * its values, names by nfs4r_name_set": words of valid messages are replaced by others.
+ */
+#include <arpa/inet.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "unit/proto/vectors.h"
+#include "xdr_map.h"
+
+static struct nfs4r_buf *vector_bytes(const char *name)
+{
+	for (unsigned i = 0; i < vector_count; i++) {
+		if (strcmp(vectors[i].name, name) == 0)
+			return vector_encode(&vectors[i]);
+	}
+	fail_msg("no vector %s", name);
+	return NULL;
+}
+
+/* Status of the message @name with the word at byte @at replaced. */
+static enum nfs4r_status with_word(const char *name, size_t at, uint32_t word)
+{
+	struct nfs4r_buf *b = vector_bytes(name);
+	struct nfs4r_msg *m = malloc(sizeof(*m));
+	uint32_t be = htonl(word);
+	enum nfs4r_status st;
+
+	assert_true(at + 4 <= b->len);
+	memcpy(b->data + at, &be, 4);
+	st = nfs4r_msg_decode(b->data, b->len, m);
+	if (st == NFS4R_OK)
+		nfs4r_msg_fini(m);
+	free(m);
+	nfs4r_buf_put(b);
+	return st;
+}
+
+static void test_counts(void **state)
+{
+	/* propose: type, pid (4 + 8), floor 8, count at 24 */
+	assert_int_equal(with_word("propose", 24, NFS4R_CLAIM_CONTROLS_MAX + 1), NFS4R_TOOBIG);
+	assert_int_equal(with_word("propose", 24, NFS4R_CLAIM_CONTROLS_MAX), NFS4R_MALFORMED);
+	assert_int_equal(with_word("propose", 24, 0xffffffff), NFS4R_TOOBIG);
+	assert_int_equal(with_word("ack", 16, NFS4R_SERVERS_MAX + 2), NFS4R_TOOBIG);
+	assert_int_equal(with_word("release", 12, NFS4R_BATCH_MAX + 1), NFS4R_TOOBIG);
+	assert_int_equal(with_word("release", 12, NFS4R_BATCH_MAX), NFS4R_MALFORMED);
+	assert_int_equal(with_word("entries", 16, NFS4R_BATCH_MAX + 1), NFS4R_TOOBIG);
+	assert_int_equal(with_word("entries", 16, NFS4R_BATCH_MAX), NFS4R_MALFORMED);
+	assert_int_equal(with_word("positions", 36, NFS4R_SERVERS_MAX + 1), NFS4R_TOOBIG);
+}
+
+static void test_enums(void **state)
+{
+	assert_int_equal(with_word("propose", 0, 0), NFS4R_MALFORMED);
+	assert_int_equal(with_word("propose", 0, 16), NFS4R_MALFORMED);
+	assert_int_equal(with_word("propose", 0, NFS4R_MSG_HELLO), NFS4R_MALFORMED);
+	assert_int_equal(with_word("propose", 4, 0), NFS4R_MALFORMED);	/* nobody's pid */
+	assert_int_equal(with_word("propose", 4, 16), NFS4R_MALFORMED); /* no such server */
+	assert_int_equal(with_word("propose", 44, 0), NFS4R_MALFORMED); /* depth */
+	assert_int_equal(with_word("propose", 44, 4), NFS4R_MALFORMED);
+	assert_int_equal(with_word("nack", 16, 0), NFS4R_MALFORMED);
+	assert_int_equal(with_word("nack", 16, 3), NFS4R_MALFORMED);
+	assert_int_equal(with_word("revoke", 20, 2), NFS4R_MALFORMED); /* boolean */
+	assert_int_equal(with_word("forward_write", 4, NFS4R_OP_CLOSE), NFS4R_MALFORMED);
+	assert_int_equal(with_word("forward_write", 4, 17), NFS4R_MALFORMED);
+	assert_int_equal(with_word("forward_write", 4, NFS4R_OP_MKDIR), NFS4R_MALFORMED); /* no name */
+	assert_int_equal(with_word("forward_write", 4, NFS4R_OP_CLAIM), NFS4R_MALFORMED); /* no depth */
+	assert_int_equal(with_word("read_lookup", 12, 11), NFS4R_MALFORMED);
+	assert_int_equal(with_word("verify", 28, 3), NFS4R_MALFORMED); /* status */
+}
+
+static void test_names(void **state)
+{
+	/* read_lookup: type 4, id 8, type 4, oid 16, length at 32, name at 36: "file.txt" */
+	assert_int_equal(with_word("read_lookup", 36, 0x662f6c65), NFS4R_MALFORMED); /* "f/le" */
+	assert_int_equal(with_word("read_lookup", 36, 0x66006c65), NFS4R_MALFORMED);
+	assert_int_equal(with_word("read_lookup", 36, 0x2e2e2e2e), NFS4R_OK);
+	assert_int_equal(with_word("read_lookup", 32, NFS4R_NAME_MAX + 1), NFS4R_TOOBIG);
+	assert_int_equal(with_word("read_lookup", 32, 0), NFS4R_MALFORMED);
+	assert_int_equal(with_word("read_lookup", 32, 7), NFS4R_MALFORMED); /* padding is "t" */
+}
+
+static void test_payload_limit(void **state)
+{
+	struct nfs4r_entry *e = nfs4r_entry_new(), *d;
+	struct nfs4r_buf *b;
+
+	e->log = 1;
+	e->lsn = 1;
+	e->op = NFS4R_OP_WRITE;
+	e->nparts = 1;
+	e->parts[0].effect = NFS4R_EFF_WRITE;
+	e->has_payload = true;
+	e->payload = nfs4r_buf_new(NFS4R_IO_MAX);
+	memset(e->payload->data, 7, NFS4R_IO_MAX);
+	b = nfs4r_entry_encode(e, true);
+	assert_non_null(b);
+	assert_int_equal(nfs4r_entry_decode(b->data, b->len, true, &d), NFS4R_OK);
+	assert_true(entry_equal(e, d, false));
+	nfs4r_entry_put(d);
+	nfs4r_buf_put(b);
+	nfs4r_buf_put(e->payload);
+	e->payload = nfs4r_buf_new(NFS4R_IO_MAX + 1);
+	assert_null(nfs4r_entry_encode(e, true));
+	b = nfs4r_entry_encode(e, false);
+	assert_non_null(b);
+	assert_int_equal(nfs4r_entry_decode(b->data, b->len, true, &d), NFS4R_OK);
+	assert_null(d->payload); /* an empty handle and no payload are the same bytes */
+	nfs4r_entry_put(d);
+	nfs4r_buf_put(b);
+	nfs4r_entry_put(e);
+}
+
+static void test_message_limit(void **state)
+{
+	struct nfs4r_msg *m = calloc(1, sizeof(*m)), *d = malloc(sizeof(*d));
+
+	m->type = NFS4R_MSG_ENTRIES;
+	m->entries.log = 1;
+	m->entries.n = 3;
+	m->entries.entries = calloc(3, sizeof(*m->entries.entries));
+	for (uint32_t i = 0; i < 3; i++) {
+		struct nfs4r_entry *e = nfs4r_entry_new();
+
+		e->log = 1;
+		e->lsn = 1 + i;
+		e->op = NFS4R_OP_WRITE;
+		e->has_payload = true;
+		e->payload = nfs4r_buf_new(3 << 20);
+		m->entries.entries[i] = e;
+	}
+	assert_null(nfs4r_msg_encode(m));
+	assert_int_equal(nfs4r_msg_decode(m, NFS4R_MESSAGE_MAX + 4, d), NFS4R_TOOBIG);
+	nfs4r_msg_fini(m);
+	free(m);
+	free(d);
+}
+
+static void test_entries_are_one_log_without_gaps(void **state)
+{
+	struct nfs4r_msg *m = calloc(1, sizeof(*m)), *d = malloc(sizeof(*d));
+	struct nfs4r_buf *b;
+
+	m->type = NFS4R_MSG_ENTRIES;
+	m->entries.log = 2;
+	m->entries.n = 2;
+	m->entries.entries = calloc(2, sizeof(*m->entries.entries));
+	for (uint32_t i = 0; i < 2; i++) {
+		m->entries.entries[i] = nfs4r_entry_new();
+		m->entries.entries[i]->log = 2;
+		m->entries.entries[i]->lsn = 10 + i;
+		m->entries.entries[i]->op = NFS4R_OP_WRITE;
+	}
+	for (int broken = 0; broken < 3; broken++) {
+		m->entries.entries[1]->lsn = broken == 1 ? 12 : 11;
+		m->entries.entries[1]->log = broken == 2 ? 3 : 2;
+		b = nfs4r_msg_encode(m);
+		assert_int_equal(nfs4r_msg_decode(b->data, b->len, d),
+				 broken ? NFS4R_MALFORMED : NFS4R_OK);
+		nfs4r_msg_fini(d);
+		nfs4r_buf_put(b);
+	}
+	nfs4r_msg_fini(m);
+	free(m);
+	free(d);
+}
+
+/* A server of another version can still be told what is wrong. */
+static void test_hello_of_another_version(void **state)
+{
+	struct nfs4r_buf *b = vector_bytes("hello");
+	struct nfs4r_transport_msg_body d;
+
+	assert_int_equal(nfs4r_transport_msg_decode(b->data, 60, 2, &d), NFS4R_OK);
+	assert_int_equal(d.hello.protocol, 1);
+	assert_int_equal(d.hello.server, 2);
+	assert_int_equal(nfs4r_transport_msg_decode(b->data, 60, 1, &d), NFS4R_MALFORMED);
+	b->data[4] ^= 1;
+	assert_int_equal(nfs4r_transport_msg_decode(b->data, b->len, 1, &d), NFS4R_MALFORMED);
+	nfs4r_buf_put(b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_counts),
+		cmocka_unit_test(test_enums),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_payload_limit),
+		cmocka_unit_test(test_message_limit),
+		cmocka_unit_test(test_entries_are_one_log_without_gaps),
+		cmocka_unit_test(test_hello_of_another_version),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The vectors set every member that travels to a value of its own, so that a member that is
+ * forgotten or swapped in the mapping shows. Structs are filled member by member into zeroed
+ * memory: their padding takes part in the comparison.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "unit/proto/vectors.h"
+#include "xdr_map.h"
+
+static struct nfs4r_oid oid(uint16_t creator, uint64_t inc, uint64_t seq)
+{
+	struct nfs4r_oid o;
+
+	for (int i = 0; i < 2; i++)
+		o.b[i] = (uint8_t)(creator >> (8 - 8 * i));
+	for (int i = 0; i < 6; i++)
+		o.b[2 + i] = (uint8_t)(inc >> (40 - 8 * i));
+	for (int i = 0; i < 8; i++)
+		o.b[8 + i] = (uint8_t)(seq >> (56 - 8 * i));
+	return o;
+}
+
+static struct nfs4r_buf *bytes(uint32_t n, uint8_t first)
+{
+	struct nfs4r_buf *b = nfs4r_buf_new(n);
+
+	for (uint32_t i = 0; i < n; i++)
+		b->data[i] = (uint8_t)(first + i);
+	return b;
+}
+
+static void set_pid(struct nfs4r_pid *p, nfs4r_server_id server, uint64_t seq)
+{
+	p->server = server;
+	p->seq = seq;
+}
+
+static void set_prio(struct nfs4r_prio *p, uint32_t attempts, nfs4r_server_id server)
+{
+	p->attempts = attempts;
+	p->server = server;
+}
+
+static void set_request(struct nfs4r_request_id *r)
+{
+	r->origin = 3;
+	r->inc = 0x1122334455;
+	r->seq = 987654321;
+}
+
+static void set_attrs(struct nfs4r_attrs *a)
+{
+	a->mask = 0x7fff;
+	a->type = NFS4R_TYPE_FILE;
+	a->mode = 06751;
+	a->uid = 1001;
+	a->gid = 1002;
+	a->nlink = 2;
+	a->size = 0x123456789abcdef0;
+	a->space = 0x100000;
+	a->atime = 1700000000000000001;
+	a->mtime = 1700000000000000002;
+	a->ctime = -3;
+	a->rdev_major = 8;
+	a->rdev_minor = 17;
+	a->version = 0x0000010000000007;
+	a->acl = bytes(13, 0xa0);
+}
+
+static void make_propose(void *p)
+{
+	struct nfs4r_msg *m = p;
+
+	m->type = NFS4R_MSG_PROPOSE;
+	set_pid(&m->propose.pid, 2, 0x0102030405060708);
+	m->propose.floor = 55;
+	m->propose.ncontrols = 3;
+	for (uint32_t i = 0; i < 3; i++) {
+		m->propose.controls[i].oid = oid(1, 7, 100 + i);
+		m->propose.controls[i].depth = NFS4R_SHALLOW + i;
+	}
+	set_prio(&m->propose.prio, 4, 2);
+	m->propose.won = true;
+}
+
+static void make_ack(void *p)
+{
+	struct nfs4r_msg *m = p;
+
+	m->type = NFS4R_MSG_ACK;
+	set_pid(&m->ack.pid, 15, 9);
+	m->ack.applied[1] = 11;
+	m->ack.applied[3] = 0xffffffffffffffff;
+}
+
+static void make_nack(void *p)
+{
+	struct nfs4r_msg *m = p;
+
+	m->type = NFS4R_MSG_NACK;
+	set_pid(&m->nack.pid, 1, 10);
+	m->nack.reason = NFS4R_NACK_UNKNOWN;
+	set_prio(&m->nack.prio, 1, 3);
+	m->nack.won = true;
+	m->nack.owners = NFS4R_BIT(3) | NFS4R_BIT(15);
+}
+
+static void make_release(void *p)
+{
+	struct nfs4r_msg *m = p;
+
+	m->type = NFS4R_MSG_RELEASE;
+	m->release.floor = 40;
+	m->release.nseqs = 2;
+	m->release.seqs[0] = 41;
+	m->release.seqs[1] = 44;
+}
+
+static void make_released(void *p)
+{
+	struct nfs4r_msg *m = p;
+
+	m->type = NFS4R_MSG_RELEASED;
+	m->release.nseqs = 1;
+	m->release.seqs[0] = 42;
+}
+
+static void make_revoke(void *p)
+{
+	struct nfs4r_msg *m = p;
+
+	m->type = NFS4R_MSG_REVOKE;
+	m->revoke.oid = oid(2, 3, 4);
+	m->revoke.below = true;
+	set_prio(&m->revoke.prio, 6, 1);
+}
+
+static struct nfs4r_op *make_op(struct nfs4r_msg *m, uint32_t type, uint32_t op_type)
+{
+	m->type = type;
+	m->op = calloc(1, sizeof(*m->op));
+	m->op->type = op_type;
+	set_request(&m->op->id);
+	return m->op;
+}
+
+static void make_forward_rename(void *p)
+{
+	struct nfs4r_op *op = make_op(p, NFS4R_MSG_FORWARD, NFS4R_OP_RENAME);
+
+	op->answered_below = 900;
+	op->obj = oid(1, 2, 3);
+	op->dir = oid(4, 5, 6);
+	op->dir2 = oid(7, 8, 9);
+	nfs4r_name_set(&op->name, "from here", 9);
+	nfs4r_name_set(&op->name2, "\xc3\xa4", 2);
+	set_attrs(&op->attrs);
+	op->cred.uid = 501;
+	op->cred.gid = 502;
+	op->cred.ngroups = 2;
+	op->cred.groups[0] = 503;
+	op->cred.groups[1] = 504;
+	op->offset = 77;
+	op->length = 78;
+}
+
+static void make_forward_write(void *p)
+{
+	struct nfs4r_op *op = make_op(p, NFS4R_MSG_FORWARD, NFS4R_OP_WRITE);
+
+	op->obj = oid(1, 2, 3);
+	op->offset = 0x100000000;
+	op->length = 7;
+	op->data = bytes(7, 1);
+	op->stable = true;
+	op->under_open = true;
+}
+
+static void make_forward_setxattr(void *p)
+{
+	struct nfs4r_op *op = make_op(p, NFS4R_MSG_FORWARD, NFS4R_OP_SETXATTR);
+
+	op->obj = oid(1, 2, 3);
+	op->data = nfs4r_buf_new(0);
+	op->text = strdup("user.colour");
+	op->xflags = NFS4R_XATTR_REPLACE;
+}
+
+static void make_forward_claim(void *p)
+{
+	struct nfs4r_op *op = make_op(p, NFS4R_MSG_FORWARD, NFS4R_OP_CLAIM);
+
+	op->obj = oid(1, 2, 3);
+	op->depth = NFS4R_DEEP_PLUS;
+}
+
+static void make_forward_answer(void *p)
+{
+	struct nfs4r_op *op = make_op(p, NFS4R_MSG_FORWARD_ANSWER, NFS4R_OP_CREATE);
+
+	op->status = NFS4R_EXIST;
+	op->result = oid(9, 8, 7);
+	op->result_type = NFS4R_TYPE_DIR;
+	set_attrs(&op->post);
+	op->dir_before = 21;
+	op->dir_after = 22;
+	op->dir2_before = 23;
+	op->dir2_after = 24;
+	op->lsn = 25;
+	op->primary = 14;
+	op->verifier = 26;
+}
+
+static struct nfs4r_read *make_rd(struct nfs4r_msg *m, uint32_t type, uint32_t read_type)
+{
+	m->type = type;
+	m->read = calloc(1, sizeof(*m->read));
+	m->read->id = 0xabcdef;
+	m->read->type = read_type;
+	return m->read;
+}
+
+static void make_read_lookup(void *p)
+{
+	struct nfs4r_read *r = make_rd(p, NFS4R_MSG_READ, NFS4R_RD_LOOKUP);
+
+	r->oid = oid(2, 2, 2);
+	strcpy(r->name, "file.txt");
+	r->offset = 1;
+	r->length = 2;
+	r->cookie = 3;
+}
+
+static void make_read_answer_data(void *p)
+{
+	struct nfs4r_read *r = make_rd(p, NFS4R_MSG_READ_ANSWER, NFS4R_RD_READ);
+
+	r->result = oid(3, 3, 3);
+	set_attrs(&r->attrs);
+	r->data = bytes(10, 0x30);
+	r->eof = true;
+	r->result_offset = 31;
+	r->verifier = 32;
+}
+
+static void make_read_answer_dirents(void *p)
+{
+	struct nfs4r_read *r = make_rd(p, NFS4R_MSG_READ_ANSWER, NFS4R_RD_READDIR);
+
+	r->status = NFS4R_NOT_PRIMARY;
+	r->ndirents = 2;
+	r->dirents = calloc(2, sizeof(*r->dirents));
+	for (uint32_t i = 0; i < 2; i++) {
+		nfs4r_name_set(&r->dirents[i].name, i ? "b" : "long name", i ? 1 : 9);
+		r->dirents[i].oid = oid(4, 4, i);
+		r->dirents[i].type = NFS4R_TYPE_FILE + i;
+		r->dirents[i].cookie = 100 + i;
+	}
+}
+
+static void make_positions(void *p)
+{
+	struct nfs4r_msg *m = p;
+
+	m->type = NFS4R_MSG_POSITIONS;
+	m->positions.clock_ns = 1001;
+	m->positions.echo_ns = 1002;
+	m->positions.own_end = 1003;
+	m->positions.all_stable = 1004;
+	m->positions.n = 2;
+	for (uint32_t i = 0; i < 2; i++) {
+		m->positions.pos[i].log = (nfs4r_server_id)(1 + i);
+		m->positions.pos[i].received = 33 + i;
+		m->positions.pos[i].applied = 22 + i;
+		m->positions.pos[i].stable = 11 + i;
+		m->positions.pos[i].received_bytes = 0x7fffffffff + i;
+	}
+}
+
+static void entry_head(struct nfs4r_entry *e, nfs4r_lsn lsn, uint32_t op, uint32_t nparts)
+{
+	e->log = 2;
+	e->lsn = lsn;
+	e->view = 1;
+	e->op = op;
+	set_request(&e->request);
+	e->answered_below = 870;
+	e->nparts = nparts;
+	for (uint32_t i = 0; i < nparts; i++) {
+		e->parts[i].oid = oid(2, 6, 60 + i);
+		e->parts[i].before = 70 + i;
+		e->parts[i].after = 80 + i;
+		e->parts[i].ctime = 1700000000000000000 + i;
+		e->parts[i].mtime = i;
+	}
+}
+
+/* A symbolic link is made: CREATE and NAMES. */
+static void entry_symlink(struct nfs4r_entry *e, nfs4r_lsn lsn)
+{
+	struct nfs4r_name_change *nc;
+
+	entry_head(e, lsn, NFS4R_OP_SYMLINK, 2);
+	e->result = oid(2, 6, 60);
+	set_pid(&e->joined.pid, 2, 4711);
+	e->joined.control.oid = oid(2, 6, 60);
+	e->joined.control.depth = NFS4R_DEEP;
+	e->joined.kind = NFS4R_CREATED;
+	e->parts[0].effect = NFS4R_EFF_CREATE;
+	set_attrs(&e->parts[0].attrs);
+	e->parts[0].attrs.type = NFS4R_TYPE_SYMLINK;
+	e->parts[0].parent = oid(0, 1, 1);
+	e->parts[0].linktext = strdup("../target");
+	e->parts[1].effect = NFS4R_EFF_NAMES;
+	nfs4r_part_names(&e->parts[1], 2);
+	nc = e->parts[1].names;
+	nfs4r_name_set(&nc[0].name, "link", 4);
+	nc[0].oid = oid(2, 6, 60);
+	nc[0].type = NFS4R_TYPE_SYMLINK;
+	nc[0].cookie = 12;
+	nfs4r_name_set(&nc[1].name, "gone", 4);
+	nc[1].cookie = 13;
+}
+
+static void entry_write(struct nfs4r_entry *e, nfs4r_lsn lsn)
+{
+	entry_head(e, lsn, NFS4R_OP_WRITE, 1);
+	e->parts[0].effect = NFS4R_EFF_WRITE;
+	e->parts[0].off = 4096;
+	e->parts[0].len = 9;
+	e->has_payload = true;
+	e->taint_log = 4;
+	e->taint_lsn = 99;
+}
+
+/* Effects that no single operation has together; all that were not shown yet. */
+static void entry_mixed(struct nfs4r_entry *e, nfs4r_lsn lsn)
+{
+	entry_head(e, lsn, NFS4R_OP_RENAME, 4);
+	e->parts[0].effect = NFS4R_EFF_LINKS;
+	e->parts[0].nlink = 5;
+	e->parts[0].multi = true;
+	e->parts[0].parent_gained = true;
+	e->parts[0].parent = oid(5, 5, 5);
+	e->parts[1].effect = NFS4R_EFF_PARENT;
+	e->parts[1].parent = oid(5, 5, 6);
+	e->parts[1].parent_from = oid(5, 5, 7);
+	e->parts[2].effect = NFS4R_EFF_ALLOC;
+	e->parts[2].off = 1;
+	e->parts[2].len = 2;
+	e->parts[2].punch = true;
+	e->parts[3].effect = NFS4R_EFF_ATTRS;
+	set_attrs(&e->parts[3].attrs);
+}
+
+static void entry_xattr(struct nfs4r_entry *e, nfs4r_lsn lsn)
+{
+	entry_head(e, lsn, NFS4R_OP_SETXATTR, 2);
+	e->parts[0].effect = NFS4R_EFF_XATTR;
+	e->parts[0].xname = strdup("user.x");
+	e->parts[0].xremove = true;
+	e->parts[1].effect = NFS4R_EFF_NONE;
+}
+
+static void make_entries(void *p)
+{
+	static void (*const make[])(struct nfs4r_entry *, nfs4r_lsn) = { entry_symlink, entry_write,
+									 entry_mixed, entry_xattr };
+	struct nfs4r_msg *m = p;
+
+	m->type = NFS4R_MSG_ENTRIES;
+	m->entries.log = 2;
+	m->entries.end = 1000;
+	m->entries.n = 4;
+	m->entries.entries = calloc(4, sizeof(*m->entries.entries));
+	for (uint32_t i = 0; i < 4; i++) {
+		m->entries.entries[i] = nfs4r_entry_new();
+		make[i](m->entries.entries[i], 500 + i);
+	}
+	m->entries.entries[1]->payload = bytes(9, 0x61);
+}
+
+static void make_pull(void *p)
+{
+	struct nfs4r_msg *m = p;
+
+	m->type = NFS4R_MSG_PULL;
+	m->pull.log = 5;
+	m->pull.from = 123456789012;
+}
+
+static void make_verify(void *p)
+{
+	struct nfs4r_msg *m = p;
+
+	m->type = NFS4R_MSG_VERIFY;
+	m->verify.id = 1;
+	m->verify.oid = oid(6, 6, 6);
+}
+
+static void make_verify_answer(void *p)
+{
+	struct nfs4r_msg *m = p;
+
+	make_verify(p);
+	m->type = NFS4R_MSG_VERIFY_ANSWER;
+	m->verify.status = NFS4R_UNKNOWN;
+	m->verify.version = 17;
+	for (uint8_t i = 0; i < 32; i++)
+		m->verify.sum[i] = (uint8_t)(0xff - i);
+	m->verify.bytes = 1 << 20;
+}
+
+static void make_journal_symlink(void *p)
+{
+	struct nfs4r_entry *e = p;
+
+	entry_symlink(e, 600);
+	e->handle_len = 11;
+	memset(e->handle, 0xcd, 11);
+}
+
+static void make_journal_write(void *p)
+{
+	entry_write(p, 601);
+}
+
+static void make_hello(void *p)
+{
+	struct nfs4r_transport_msg_body *m = p;
+	struct nfs4r_hello *h = &m->hello;
+
+	m->type = NFS4R_MSG_HELLO;
+	h->magic = NFS4R_HELLO_MAGIC;
+	h->protocol = 1;
+	h->server = 2;
+	h->to = 1;
+	h->lane = 2;
+	h->inc = 71;
+	h->session = 72;
+	memset(h->volume, 0x5a, 16);
+	h->export_id = 77;
+	h->fsid_major = 78;
+	h->fsid_minor = 79;
+	h->disk_format = 3;
+	h->security = 1;
+	h->nservers = 2;
+	for (uint32_t i = 0; i < 2; i++) {
+		h->servers[i].id = (nfs4r_server_id)(1 + i);
+		h->servers[i].port = 20490 + i;
+	}
+}
+
+static void make_refused(void *p)
+{
+	struct nfs4r_transport_msg_body *m = p;
+
+	m->type = NFS4R_MSG_REFUSED;
+	m->refused.cause = NFS4R_REFUSED_EXPORT;
+	strcpy(m->refused.text, "export id: 1 here, 2 there");
+}
+
+static void make_keepalive(void *p)
+{
+	struct nfs4r_transport_msg_body *m = p;
+
+	m->type = NFS4R_MSG_KEEPALIVE;
+	m->keepalive.answer = true;
+	m->keepalive.clock_ns = 0x0807060504030201;
+}
+
+static void make_token(void *p)
+{
+	struct nfs4r_transport_msg_body *m = p;
+
+	m->type = NFS4R_MSG_TOKEN;
+	m->token = bytes(5, 0x80);
+}
+
+const struct vector vectors[] = {
+	{ "propose", VECTOR_MSG, make_propose },
+	{ "ack", VECTOR_MSG, make_ack },
+	{ "nack", VECTOR_MSG, make_nack },
+	{ "release", VECTOR_MSG, make_release },
+	{ "released", VECTOR_MSG, make_released },
+	{ "revoke", VECTOR_MSG, make_revoke },
+	{ "forward_rename", VECTOR_MSG, make_forward_rename },
+	{ "forward_write", VECTOR_MSG, make_forward_write },
+	{ "forward_setxattr", VECTOR_MSG, make_forward_setxattr },
+	{ "forward_claim", VECTOR_MSG, make_forward_claim },
+	{ "forward_answer", VECTOR_MSG, make_forward_answer },
+	{ "read_lookup", VECTOR_MSG, make_read_lookup },
+	{ "read_answer_data", VECTOR_MSG, make_read_answer_data },
+	{ "read_answer_dirents", VECTOR_MSG, make_read_answer_dirents },
+	{ "positions", VECTOR_MSG, make_positions },
+	{ "entries", VECTOR_MSG, make_entries },
+	{ "pull", VECTOR_MSG, make_pull },
+	{ "verify", VECTOR_MSG, make_verify },
+	{ "verify_answer", VECTOR_MSG, make_verify_answer },
+	{ "journal_symlink", VECTOR_JOURNAL, make_journal_symlink },
+	{ "journal_write", VECTOR_JOURNAL, make_journal_write },
+	{ "hello", VECTOR_TRANSPORT, make_hello },
+	{ "refused", VECTOR_TRANSPORT, make_refused },
+	{ "keepalive", VECTOR_TRANSPORT, make_keepalive },
+	{ "token", VECTOR_TRANSPORT, make_token },
+};
+const unsigned vector_count = sizeof(vectors) / sizeof(vectors[0]);
