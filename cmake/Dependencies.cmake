@@ -16,7 +16,7 @@ endfunction()
 
 nfs4r_pkg(lmdb lmdb)
 nfs4r_pkg(uv libuv)
-nfs4r_pkg(urcu liburcu)
+nfs4r_pkg(urcu_bp liburcu-bp)
 nfs4r_pkg(urcu_cds liburcu-cds)
 nfs4r_pkg(jansson jansson)
 nfs4r_pkg(gssapi krb5-gssapi)

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Applying a peer's entry to the local file system. Every action is an "ensure": after a crash between the
+ * action and its record the entry is applied again, and finds its work done. The core has decided which parts
+ * apply (versions); order among entries of one object is the core's business too.
+ *
+ * A full disk or an I/O error must not lose the entry: it is tried again every second, with a line in the
+ * log that says what to do; other objects go on meanwhile.
+ */
+#include <stdlib.h>
+#include <time.h>
+
+#include "engine/engine_int.h"
+
+#define RETRY_S 1
+
+static bool handle_eq(const struct nfs4r_lhandle *a, const struct nfs4r_lhandle *b)
+{
+	return a->len && a->len == b->len && memcmp(a->b, b->b, a->len) == 0;
+}
+
+/* The name change of @e that gives @oid a name, and its directory. */
+static struct nfs4r_name_change *name_given(struct nfs4r_entry *e, const struct nfs4r_oid *oid, struct nfs4r_oid *dir)
+{
+	for (uint32_t i = 0; i < e->nparts; i++)
+		for (uint32_t j = 0; e->parts[i].effect == NFS4R_EFF_NAMES && j < e->parts[i].nnames; j++)
+			if (nfs4r_oid_eq(&e->parts[i].names[j].oid, oid)) {
+				*dir = e->parts[i].oid;
+				return &e->parts[i].names[j];
+			}
+	return NULL;
+}
+
+static struct nfs4r_name_change *name_taken(struct nfs4r_entry *e, struct nfs4r_oid *dir)
+{
+	static const struct nfs4r_oid none;
+
+	return name_given(e, &none, dir);
+}
+
+static enum nfs4r_status exact_attrs(struct nfs4r_engine *eng, const struct nfs4r_lhandle *h, const struct nfs4r_attrs *a)
+{
+	struct nfs4r_attrs set = *a;
+
+	set.mask &= NFS4R_ATTR_MODE | NFS4R_ATTR_UID | NFS4R_ATTR_GID | NFS4R_ATTR_SIZE | NFS4R_ATTR_ATIME | NFS4R_ATTR_MTIME | NFS4R_ATTR_ACL;
+	if (a->type == NFS4R_TYPE_SYMLINK)
+		set.mask &= (uint32_t)(NFS4R_ATTR_UID | NFS4R_ATTR_GID);
+	return set.mask ? eng->ops->setattr(eng->ctx, h, &set, NULL, NULL) : NFS4R_OK;
+}
+
+static enum nfs4r_status apply_create(struct nfs4r_engine *eng, struct nfs4r_entry *e, struct nfs4r_part *p)
+{
+	struct nfs4r_lhandle dirh, made;
+	struct nfs4r_attrs post;
+	struct nfs4r_oid dir, other;
+	struct nfs4r_name_change *n = name_given(e, &p->oid, &dir);
+
+	if (!n)
+		return NFS4R_CORRUPT;
+	nfs4r_handle(eng, &dir, &dirh);
+	if (!dirh.len)
+		return NFS4R_STALE;
+	memset(&post, 0, sizeof(post));
+	enum nfs4r_status st = eng->ops->create(eng->ctx, &dirh, n->name.s, &p->attrs, p->linktext, NULL, &made, &post);
+	nfs4r_buf_put(post.acl);
+	if (st == NFS4R_EXIST) {
+		/* Ours from before a crash, or a stranger's file: an object that the volume does not know is taken over. */
+		st = eng->ops->lookup(eng->ctx, &dirh, n->name.s, &made);
+		if (st == NFS4R_OK && nfs4r_by_handle(eng, &made, &other) && !nfs4r_oid_eq(&other, &p->oid))
+			return NFS4R_EXIST;
+		if (st == NFS4R_OK)
+			st = exact_attrs(eng, &made, &p->attrs);
+	}
+	if (st == NFS4R_OK) {
+		e->handle_len = made.len;
+		memcpy(e->handle, made.b, made.len);
+	}
+	return st;
+}
+
+static bool same_object_there(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, const struct nfs4r_lhandle *h)
+{
+	struct nfs4r_lhandle found;
+
+	return eng->ops->lookup(eng->ctx, dirh, name, &found) == NFS4R_OK && handle_eq(&found, h);
+}
+
+static enum nfs4r_status apply_rename(struct nfs4r_engine *eng, struct nfs4r_entry *e, struct nfs4r_part *p)
+{
+	struct nfs4r_lhandle from, to, h;
+	struct nfs4r_oid dir, dir2;
+	struct nfs4r_name_change *old = name_taken(e, &dir), *new = name_given(e, &p->oid, &dir2);
+
+	if (!old || !new)
+		return NFS4R_CORRUPT;
+	nfs4r_handle(eng, &dir, &from);
+	nfs4r_handle(eng, &dir2, &to);
+	nfs4r_handle(eng, &p->oid, &h);
+	enum nfs4r_status st = eng->ops->rename(eng->ctx, &h, &from, old->name.s, &to, new->name.s, NULL);
+	if (st == NFS4R_NOENT && same_object_there(eng, &to, new->name.s, &h))
+		return NFS4R_OK;
+	return st;
+}
+
+/* LINKS of a link or remove; of a rename's replaced target nothing is left to do. */
+static enum nfs4r_status apply_links(struct nfs4r_engine *eng, struct nfs4r_entry *e, struct nfs4r_part *p)
+{
+	struct nfs4r_lhandle dirh, h;
+	struct nfs4r_oid dir;
+
+	for (uint32_t i = 0; i < e->nparts; i++)
+		if (e->parts[i].effect == NFS4R_EFF_PARENT)
+			return NFS4R_OK;
+	nfs4r_handle(eng, &p->oid, &h);
+	struct nfs4r_name_change *n = name_given(e, &p->oid, &dir);
+	if (n) {
+		nfs4r_handle(eng, &dir, &dirh);
+		enum nfs4r_status st = eng->ops->link(eng->ctx, &h, &dirh, n->name.s, NULL);
+		return st == NFS4R_EXIST && same_object_there(eng, &dirh, n->name.s, &h) ? NFS4R_OK : st;
+	}
+	n = name_taken(e, &dir);
+	if (!n)
+		return NFS4R_CORRUPT;
+	nfs4r_handle(eng, &dir, &dirh);
+	enum nfs4r_status st = eng->ops->remove(eng->ctx, &dirh, n->name.s, &h, NULL);
+	return st == NFS4R_NOENT ? NFS4R_OK : st;
+}
+
+static enum nfs4r_status set_mtime(struct nfs4r_engine *eng, const struct nfs4r_lhandle *h, int64_t mtime)
+{
+	struct nfs4r_attrs a = { .mask = NFS4R_ATTR_MTIME, .mtime = mtime };
+
+	return eng->ops->setattr(eng->ctx, h, &a, NULL, NULL);
+}
+
+static enum nfs4r_status apply_content(struct nfs4r_engine *eng, struct nfs4r_entry *e, struct nfs4r_part *p)
+{
+	struct nfs4r_lhandle h;
+	enum nfs4r_status st = NFS4R_OK;
+
+	nfs4r_handle(eng, &p->oid, &h);
+	if (!h.len)
+		return NFS4R_STALE;
+	switch (p->effect) {
+	case NFS4R_EFF_WRITE:
+		/* Bytes that were read back may be fewer, or none when the file is gone: a later entry says why (log sheet 3.6). */
+		if (e->payload && e->payload->len)
+			st = eng->ops->write(eng->ctx, &h, p->off, e->payload->data, e->payload->len, false, NULL);
+		break;
+	case NFS4R_EFF_ATTRS:
+		return exact_attrs(eng, &h, &p->attrs);
+	case NFS4R_EFF_XATTR:
+		if (p->xremove) {
+			st = eng->ops->removexattr(eng->ctx, &h, p->xname, NULL);
+			return st == NFS4R_NOXATTR ? NFS4R_OK : st;
+		}
+		if (!e->payload)
+			return NFS4R_OK;
+		return eng->ops->setxattr(eng->ctx, &h, p->xname, e->payload->data, e->payload->len, NFS4R_XATTR_EITHER, NULL);
+	case NFS4R_EFF_ALLOC:
+		st = eng->ops->allocate(eng->ctx, &h, p->off, p->len, p->punch, NULL);
+		break;
+	default:
+		return NFS4R_OK;
+	}
+	return st == NFS4R_OK && p->mtime ? set_mtime(eng, &h, p->mtime) : st;
+}
+
+static enum nfs4r_status apply_part(struct nfs4r_engine *eng, struct nfs4r_entry *e, struct nfs4r_part *p)
+{
+	switch (p->effect) {
+	case NFS4R_EFF_CREATE:
+		return apply_create(eng, e, p);
+	case NFS4R_EFF_PARENT:
+		return apply_rename(eng, e, p);
+	case NFS4R_EFF_LINKS:
+		return apply_links(eng, e, p);
+	case NFS4R_EFF_NONE:
+	case NFS4R_EFF_NAMES:
+		return NFS4R_OK; /* names follow from the parts of the objects */
+	default:
+		return apply_content(eng, e, p);
+	}
+}
+
+enum nfs4r_status apply_entry(struct nfs4r_engine *eng, struct nfs4r_entry *e, uint32_t mask)
+{
+	for (uint32_t i = 0; i < e->nparts; i++) {
+		enum nfs4r_status st = mask & 1u << i ? apply_part(eng, e, &e->parts[i]) : NFS4R_OK;
+
+		if (st != NFS4R_OK)
+			return st;
+	}
+	for (uint32_t i = 0; i < e->nparts; i++) { /* after the names: they move a directory's time */
+		struct nfs4r_part *p = &e->parts[i];
+		struct nfs4r_lhandle h;
+
+		if (!(mask & 1u << i) || p->effect != NFS4R_EFF_NAMES || !p->mtime)
+			continue;
+		nfs4r_handle(eng, &p->oid, &h);
+		enum nfs4r_status st = set_mtime(eng, &h, p->mtime);
+		if (st != NFS4R_OK)
+			return st;
+	}
+	return NFS4R_OK;
+}
+
+static void log_failure(struct nfs4r_engine *eng, const struct nfs4r_entry *e, enum nfs4r_status st)
+{
+	char oid[NFS4R_OID_STRLEN];
+
+	engine_log(eng, NFS4R_LOG_ERROR,
+		   "volume %s: cannot apply update %llu of server %u (%s of object %s): %s. %s; it is tried again until it succeeds, and other servers' "
+		   "updates wait for this server",
+		   eng->cfg.volume_name, (unsigned long long)e->lsn, e->log, nfs4r_op_name(e->op), nfs4r_oid_str(&e->parts[0].oid, oid),
+		   nfs4r_status_str(st),
+		   st == NFS4R_NOSPC ? "Free space on the exported file system" : "Check the exported file system and its disk");
+}
+
+static enum nfs4r_status mark(struct nfs4r_engine *eng, struct nfs4r_entry *e)
+{
+	nfs4r_journal_pos pos = 0;
+
+	pthread_mutex_lock(&eng->lock);
+	enum nfs4r_status st = nfs4r_store_mark(eng->store, e, &pos);
+	pthread_mutex_unlock(&eng->lock);
+	return st == NFS4R_OK && pos ? nfs4r_store_sync(eng->store, pos) : st;
+}
+
+void apply_task(struct nfs4r_engine *eng, void *arg)
+{
+	struct apply_job *job = arg;
+	struct nfs4r_entry *e = job->entry;
+	enum nfs4r_status st = job->mask ? NFS4R_DELAY : NFS4R_OK;
+
+	for (uint32_t tries = 0; job->mask && !eng->stopping; tries++) {
+		st = mark(eng, e);
+		if (st == NFS4R_OK)
+			st = apply_entry(eng, e, job->mask);
+		if (st == NFS4R_OK)
+			break;
+		if (tries % 60 == 0)
+			log_failure(eng, e, st);
+		nanosleep(&(struct timespec){ .tv_sec = RETRY_S }, NULL);
+	}
+	if (st == NFS4R_OK) {
+		struct nfs4r_event ev = { .type = NFS4R_EV_APPLIED, .entry = e, .ok = true };
+
+		pthread_mutex_lock(&eng->lock);
+		engine_step(eng, &ev);
+		pthread_mutex_unlock(&eng->lock);
+	}
+	for (uint32_t i = 0; eng->ops->changed && i < e->nparts; i++)
+		if (job->mask & 1u << i)
+			eng->ops->changed(eng->ctx, &e->parts[i].oid, e->parts[i].effect == NFS4R_EFF_NAMES);
+	nfs4r_entry_put(e);
+	free(job);
+}

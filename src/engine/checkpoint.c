@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Checkpoints (log sheet 4.3): every checkpoint_ms, when many rows are dirty, and soon after somebody asked because a release
+ * waits for `stable`. Requests that come while one runs are served by the next; a short pause between two keeps a storm of
+ * small releases from turning into a storm of syncs.
+ */
+#include <time.h>
+
+#include "engine/engine_int.h"
+
+#define PAUSE_MS 20
+#define DIRTY_ROWS_MAX 200000
+
+enum nfs4r_status checkpoint_now(struct nfs4r_engine *eng)
+{
+	struct nfs4r_event ev = { .type = NFS4R_EV_STABLE };
+	enum nfs4r_status st = nfs4r_store_checkpoint(eng->store, eng->ops->sync_all, eng->ctx, ev.stable);
+
+	pthread_mutex_lock(&eng->lock);
+	if (st == NFS4R_OK)
+		engine_step(eng, &ev);
+	else if (st != NFS4R_NOSPC)
+		engine_halt(eng, "a checkpoint failed with an I/O error; check the disk under the Store directory");
+	pthread_mutex_unlock(&eng->lock);
+	return st;
+}
+
+void checkpoint_wake(struct nfs4r_engine *eng)
+{
+	pthread_mutex_lock(&eng->checkpoint_lock);
+	eng->checkpoint_wanted = true;
+	pthread_cond_signal(&eng->checkpoint_cond);
+	pthread_mutex_unlock(&eng->checkpoint_lock);
+}
+
+static void wait_for_work(struct nfs4r_engine *eng)
+{
+	uint64_t due = now_ms() + eng->cfg.checkpoint_ms;
+
+	pthread_mutex_lock(&eng->checkpoint_lock);
+	while (!eng->checkpoint_wanted && !eng->stopping && now_ms() < due) {
+		struct nfs4r_store_stats stats;
+		struct timespec ts;
+
+		clock_gettime(CLOCK_REALTIME, &ts);
+		ts.tv_sec += 1;
+		pthread_cond_timedwait(&eng->checkpoint_cond, &eng->checkpoint_lock, &ts);
+		nfs4r_store_get_stats(eng->store, &stats);
+		if (stats.rows_dirty > DIRTY_ROWS_MAX)
+			break;
+	}
+	eng->checkpoint_wanted = false;
+	pthread_mutex_unlock(&eng->checkpoint_lock);
+}
+
+void *checkpoint_thread(void *arg)
+{
+	struct nfs4r_engine *eng = arg;
+	uint64_t complained = 0;
+
+	while (!eng->stopping) {
+		wait_for_work(eng);
+		if (eng->stopping)
+			break;
+		if (checkpoint_now(eng) == NFS4R_NOSPC && now_ms() > complained + 60000) {
+			complained = now_ms();
+			engine_log(eng, NFS4R_LOG_ERROR, "volume %s: no space for a checkpoint; free space under %s. Nothing is lost, but the journal grows",
+				   eng->cfg.volume_name, eng->cfg.store_dir);
+		}
+		nanosleep(&(struct timespec){ .tv_nsec = PAUSE_MS * 1000000 }, NULL);
+	}
+	return NULL;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Configuration: defaults and checks. Pure; every complaint names the key and what to write. */
+#include <stdio.h>
+
+#include "engine/engine_int.h"
+
+void nfs4r_config_init(struct nfs4r_config *cfg)
+{
+	memset(cfg, 0, sizeof(*cfg));
+	nfs4r_rpc_config_init(&cfg->rpc);
+	cfg->directory_reads = NFS4R_DIRECTORY_READS_STRICT;
+	cfg->op_wait_ms = 1000;
+	cfg->close_wait_ms = 30000;
+	cfg->idle_ms = 1000;
+	cfg->repeat_ms = 400;
+	cfg->checkpoint_ms = 5000;
+	cfg->executors = 8;
+	cfg->appliers = 4;
+	cfg->payload_bytes_max = 64u << 20;
+	cfg->window_bytes = 32u << 20;
+}
+
+static const struct nfs4r_endpoint *find(const struct nfs4r_rpc_config *rpc, nfs4r_server_id id)
+{
+	for (uint32_t i = 0; i < rpc->nservers; i++)
+		if (rpc->servers[i].id == id)
+			return &rpc->servers[i];
+	return NULL;
+}
+
+static enum nfs4r_status bad(char *why, size_t len, const char *text)
+{
+	snprintf(why, len, "%s", text);
+	return NFS4R_BADCONFIG;
+}
+
+static enum nfs4r_status check_servers(const struct nfs4r_rpc_config *rpc, char *why, size_t len)
+{
+	if (rpc->nservers == 0)
+		return bad(why, len, "REPL: no Server block; write one `Server { Id = N; Address = \"host\"; Port = P; }` for every server of the volume");
+	for (uint32_t i = 0; i < rpc->nservers; i++) {
+		const struct nfs4r_endpoint *e = &rpc->servers[i];
+
+		if (e->id == 0 || e->id > NFS4R_SERVERS_MAX) {
+			snprintf(why, len, "REPL: Server Id = %u is out of range; use 1 to %u", e->id, NFS4R_SERVERS_MAX);
+			return NFS4R_BADCONFIG;
+		}
+		if (find(rpc, e->id) != e) {
+			snprintf(why, len, "REPL: two Server blocks have Id = %u; every server needs its own", e->id);
+			return NFS4R_BADCONFIG;
+		}
+		if (!e->host[0] || e->port == 0) {
+			snprintf(why, len, "REPL: Server %u needs an Address and a Port from 1 to 65535", e->id);
+			return NFS4R_BADCONFIG;
+		}
+	}
+	if (!find(rpc, rpc->self)) {
+		snprintf(why, len, "REPL: Server_Id = %u has no Server block; add it, or correct Server_Id", rpc->self);
+		return NFS4R_BADCONFIG;
+	}
+	return NFS4R_OK;
+}
+
+static const uint8_t no_uuid[16];
+
+enum nfs4r_status nfs4r_config_check(const struct nfs4r_config *cfg, char *why, size_t why_len)
+{
+	if (cfg->rpc.self == 0 || cfg->rpc.self > NFS4R_SERVERS_MAX)
+		return bad(why, why_len, "REPL: Server_Id is missing or out of range; write the number of this server, 1 to 15");
+	if (!cfg->volume_name[0])
+		return bad(why, why_len, "REPL: Volume is missing; write Volume = \"name\"; the same on every server");
+	if (memcmp(cfg->rpc.volume, no_uuid, sizeof(no_uuid)) == 0)
+		return bad(why, why_len, "REPL: Volume_UUID is missing; make one with uuidgen and write it on every server");
+	if (cfg->store_dir[0] != '/')
+		return bad(why, why_len, "REPL: Store is missing or not absolute; write Store = \"/var/lib/nfs4r/NAME\" outside the exported directory");
+	if (cfg->rpc.security != NFS4R_SECURITY_NONE)
+		return bad(why, why_len, "REPL: Peer_Security is missing; Kerberos between servers is not there yet, so write Peer_Security = none; and keep the "
+					 "servers' network private: only configured addresses are let in");
+	if (cfg->checkpoint_ms < 100 || cfg->checkpoint_ms > 600000)
+		return bad(why, why_len, "REPL: Checkpoint_Interval must be 100 to 600000 ms");
+	if (cfg->op_wait_ms < 100 || cfg->op_wait_ms > 60000)
+		return bad(why, why_len, "REPL: Op_Wait must be 100 to 60000 ms");
+	if (cfg->executors < 1 || cfg->executors > 256 || cfg->appliers < 1 || cfg->appliers > 256)
+		return bad(why, why_len, "REPL: Executors and Appliers must be 1 to 256");
+	if (cfg->window_bytes < NFS4R_IO_MAX)
+		return bad(why, why_len, "REPL: Window must be at least 4194304 bytes");
+	return check_servers(&cfg->rpc, why, why_len);
+}

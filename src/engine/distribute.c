@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Entries on their way to peers. The core says which (SEND_ENTRIES, within the peer's window); a thread per peer
+ * fetches them and hands them to the transport, so that reading for a slow peer delays nobody else.
+ *
+ * The newest own entries are kept in memory with their payload, up to payload_bytes_max; older ones
+ * come from the journal, and their bytes are read back from the file (log sheet 3.6), which costs disk reads
+ * and no memory. Such an entry says so by its taint: the newest entry of the file when the read ended.
+ */
+#include <stdlib.h>
+
+#include "engine/engine_int.h"
+
+#define RECENT 16384		/* own entries kept in memory at most */
+#define BATCH_ENTRIES 256	/* entries of one message */
+#define BATCH_BYTES (1u << 20)	/* payload of one message, about */
+
+struct range {
+	struct range *next;
+	nfs4r_server_id log;
+	nfs4r_lsn from, until;
+};
+
+struct peer_sender {
+	struct distributor *d;
+	nfs4r_server_id to;
+	pthread_t thread;
+	bool running;
+	struct range *head, **tail;
+	uint64_t generation; /* connection; what belongs to an older one is dropped */
+};
+
+struct distributor {
+	struct nfs4r_engine *eng;
+	pthread_mutex_t lock;
+	pthread_cond_t cond;
+	bool stop;
+	struct nfs4r_entry *recent[RECENT]; /* by lsn % RECENT */
+	nfs4r_lsn first, last;		    /* kept: first..last; first > last = none */
+	uint64_t payload_bytes;
+	struct peer_sender peers[NFS4R_SERVERS_MAX + 1];
+};
+
+/* ---- recent entries; d->lock held ---- */
+
+static uint64_t payload_of(const struct nfs4r_entry *e)
+{
+	return e->payload ? e->payload->len : 0;
+}
+
+static void forget_first(struct distributor *d)
+{
+	struct nfs4r_entry **slot = &d->recent[d->first % RECENT];
+
+	if (*slot) {
+		d->payload_bytes -= payload_of(*slot);
+		nfs4r_entry_put(*slot);
+		*slot = NULL;
+	}
+	d->first++;
+}
+
+void distributor_keep(struct distributor *d, struct nfs4r_entry *e)
+{
+	if (e->has_payload && !e->payload)
+		return; /* its bytes are in the file only */
+	pthread_mutex_lock(&d->lock);
+	if (d->first > d->last || e->lsn >= d->last + RECENT || e->lsn + RECENT <= d->first) {
+		while (d->first <= d->last)
+			forget_first(d);
+		d->first = e->lsn;
+		d->last = e->lsn - 1;
+	}
+	if (e->lsn >= d->first) { /* entries are done in any order within a small window */
+		while (e->lsn >= d->first + RECENT)
+			forget_first(d);
+		d->recent[e->lsn % RECENT] = nfs4r_entry_get(e);
+		d->payload_bytes += payload_of(e);
+		if (e->lsn > d->last)
+			d->last = e->lsn;
+	}
+	while (d->payload_bytes > d->eng->cfg.payload_bytes_max && d->first <= d->last)
+		forget_first(d);
+	pthread_mutex_unlock(&d->lock);
+}
+
+static struct nfs4r_entry *recent_get(struct distributor *d, nfs4r_lsn lsn)
+{
+	struct nfs4r_entry *e = NULL;
+
+	pthread_mutex_lock(&d->lock);
+	if (lsn >= d->first && lsn <= d->last && d->recent[lsn % RECENT] && d->recent[lsn % RECENT]->lsn == lsn)
+		e = nfs4r_entry_get(d->recent[lsn % RECENT]);
+	pthread_mutex_unlock(&d->lock);
+	return e;
+}
+
+uint64_t distributor_payload_bytes(struct distributor *d)
+{
+	pthread_mutex_lock(&d->lock);
+	uint64_t n = d->payload_bytes;
+	pthread_mutex_unlock(&d->lock);
+	return n;
+}
+
+/* ---- reading bytes back ---- */
+
+static void taint(struct nfs4r_engine *eng, struct nfs4r_entry *e)
+{
+	struct nfs4r_row row;
+
+	if (nfs4r_store_row(eng->store, &e->parts[0].oid, &row) != NFS4R_KNOWN)
+		return;
+	if (row.last_log == e->log && row.last_lsn == e->lsn)
+		return; /* nothing happened to the file since: the bytes are exact */
+	e->taint_log = row.last_log;
+	e->taint_lsn = row.last_lsn;
+}
+
+static void read_back(struct nfs4r_engine *eng, struct nfs4r_entry *e)
+{
+	struct nfs4r_part *p = &e->parts[0];
+	struct nfs4r_lhandle h;
+	uint32_t len = p->effect == NFS4R_EFF_WRITE ? (uint32_t)p->len : NFS4R_XATTR_VALUE_MAX;
+	enum nfs4r_status st = NFS4R_NOENT;
+	bool eof;
+
+	struct nfs4r_buf *b = nfs4r_buf_new(len);
+	if (!b)
+		return;
+	nfs4r_handle(eng, &p->oid, &h);
+	if (h.len && p->effect == NFS4R_EFF_WRITE)
+		st = eng->ops->read(eng->ctx, &h, p->off, b->data, &len, &eof);
+	else if (h.len && p->effect == NFS4R_EFF_XATTR && !p->xremove)
+		st = eng->ops->getxattr(eng->ctx, &h, p->xname, b->data, &len);
+	if (st == NFS4R_OK) {
+		b->len = len;
+		e->payload = b;
+	} else {
+		nfs4r_buf_put(b); /* gone: the entry travels without bytes, a later one explains it */
+	}
+	taint(eng, e);
+}
+
+static struct nfs4r_entry *fetch(struct nfs4r_engine *eng, nfs4r_server_id log, nfs4r_lsn lsn)
+{
+	struct nfs4r_entry *e = log == eng->cfg.rpc.self ? recent_get(eng->distributor, lsn) : NULL;
+
+	if (e)
+		return e;
+	e = nfs4r_store_log_read(eng->store, log, lsn);
+	if (e && e->has_payload && !e->payload)
+		read_back(eng, e);
+	return e;
+}
+
+/* ---- sending ---- */
+
+static nfs4r_lsn end_of_log(struct nfs4r_engine *eng, nfs4r_server_id log)
+{
+	nfs4r_lsn first, last;
+
+	nfs4r_store_log_range(eng->store, log, &first, &last);
+	return last;
+}
+
+static void send_range(struct nfs4r_engine *eng, struct peer_sender *p, const struct range *r, uint64_t generation)
+{
+	nfs4r_lsn lsn = r->from;
+
+	while (lsn <= r->until && generation == __atomic_load_n(&p->generation, __ATOMIC_ACQUIRE) && !eng->stopping) {
+		struct nfs4r_entry *batch[BATCH_ENTRIES];
+		struct nfs4r_msg *m = calloc(1, sizeof(*m));
+		uint64_t bytes = 0;
+
+		if (!m)
+			return;
+		m->type = NFS4R_MSG_ENTRIES;
+		m->entries.log = r->log;
+		m->entries.end = end_of_log(eng, r->log);
+		while (lsn <= r->until && m->entries.n < BATCH_ENTRIES && bytes < BATCH_BYTES) {
+			struct nfs4r_entry *e = fetch(eng, r->log, lsn);
+
+			if (!e) { /* truncated meanwhile: the peer has it, or will ask again */
+				lsn = r->until + 1;
+				break;
+			}
+			batch[m->entries.n++] = e;
+			bytes += payload_of(e) + 512;
+			lsn++;
+		}
+		m->entries.entries = batch;
+		if (m->entries.n)
+			engine_send(eng, p->to, m);
+		for (uint32_t i = 0; i < m->entries.n; i++)
+			nfs4r_entry_put(batch[i]);
+		free(m);
+	}
+}
+
+static void *sender(void *arg)
+{
+	struct peer_sender *p = arg;
+	struct distributor *d = p->d;
+
+	pthread_mutex_lock(&d->lock);
+	for (;;) {
+		while (!p->head && !d->stop)
+			pthread_cond_wait(&d->cond, &d->lock);
+		if (d->stop)
+			break;
+		struct range *r = p->head;
+		uint64_t generation = p->generation;
+		p->head = r->next;
+		if (!p->head)
+			p->tail = &p->head;
+		pthread_mutex_unlock(&d->lock);
+		send_range(d->eng, p, r, generation);
+		free(r);
+		pthread_mutex_lock(&d->lock);
+	}
+	pthread_mutex_unlock(&d->lock);
+	return NULL;
+}
+
+void distributor_queue(struct distributor *d, nfs4r_server_id to, nfs4r_server_id log, nfs4r_lsn from, nfs4r_lsn until)
+{
+	struct peer_sender *p = &d->peers[to];
+	struct range *r = malloc(sizeof(*r));
+
+	if (!r)
+		abort();
+	*r = (struct range){ .log = log, .from = from, .until = until };
+	pthread_mutex_lock(&d->lock);
+	*p->tail = r;
+	p->tail = &r->next;
+	pthread_cond_broadcast(&d->cond);
+	pthread_mutex_unlock(&d->lock);
+}
+
+static void drop_queue(struct peer_sender *p)
+{
+	while (p->head) {
+		struct range *r = p->head;
+
+		p->head = r->next;
+		free(r);
+	}
+	p->tail = &p->head;
+}
+
+void distributor_reset(struct distributor *d, nfs4r_server_id peer)
+{
+	struct peer_sender *p = &d->peers[peer];
+
+	pthread_mutex_lock(&d->lock);
+	__atomic_add_fetch(&p->generation, 1, __ATOMIC_RELEASE);
+	drop_queue(p);
+	pthread_mutex_unlock(&d->lock);
+}
+
+struct distributor *distributor_create(struct nfs4r_engine *eng)
+{
+	struct distributor *d = calloc(1, sizeof(*d));
+
+	if (!d)
+		return NULL;
+	d->eng = eng;
+	d->first = 1;
+	pthread_mutex_init(&d->lock, NULL);
+	pthread_cond_init(&d->cond, NULL);
+	for (uint32_t i = 0; i < eng->cfg.rpc.nservers; i++) {
+		nfs4r_server_id id = eng->cfg.rpc.servers[i].id;
+		struct peer_sender *p = &d->peers[id];
+
+		p->d = d;
+		p->to = id;
+		p->tail = &p->head;
+		if (id == eng->cfg.rpc.self)
+			continue;
+		if (pthread_create(&p->thread, NULL, sender, p) != 0)
+			continue;
+		pthread_setname_np(p->thread, "nfs4r-sender");
+		p->running = true;
+	}
+	return d;
+}
+
+void distributor_stop(struct distributor *d)
+{
+	pthread_mutex_lock(&d->lock);
+	d->stop = true;
+	pthread_cond_broadcast(&d->cond);
+	pthread_mutex_unlock(&d->lock);
+	for (size_t i = 0; i <= NFS4R_SERVERS_MAX; i++)
+		if (d->peers[i].running)
+			pthread_join(d->peers[i].thread, NULL);
+}
+
+void distributor_destroy(struct distributor *d)
+{
+	if (!d)
+		return;
+	for (size_t i = 0; i <= NFS4R_SERVERS_MAX; i++)
+		drop_queue(&d->peers[i]);
+	while (d->first <= d->last)
+		forget_first(d);
+	pthread_mutex_destroy(&d->lock);
+	pthread_cond_destroy(&d->cond);
+	free(d);
+}

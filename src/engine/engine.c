@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Life of the engine, the core's tree port, and the questions about objects.
+ *
+ * Start: store (lock, journal, incarnation) -> core (rows, positions) -> helpers -> started() -> the exported directory and
+ * undecided entries -> transport -> timers. Stop runs it backwards; what is still under way ends as DELAY for its client and
+ * is in the journal.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "engine/engine_int.h"
+
+/* ---- tree port of the core; eng->lock held ---- */
+
+static void tree_facts(void *ctx, const struct nfs4r_oid *oid, struct nfs4r_facts *out)
+{
+	struct nfs4r_engine *eng = ctx;
+	struct nfs4r_row row;
+
+	memset(out, 0, sizeof(*out));
+	out->known = nfs4r_store_row(eng->store, oid, &row);
+	if (out->known != NFS4R_KNOWN)
+		return;
+	out->type = row.type;
+	out->multi = row.multi;
+	out->version = row.version;
+	out->nlink = row.nlink;
+	out->nentries = row.nentries;
+	out->nparents = row.nparents;
+	out->parent = row.parent;
+}
+
+static bool tree_lookup(void *ctx, const struct nfs4r_oid *dir, const struct nfs4r_name *name, struct nfs4r_oid *child)
+{
+	struct nfs4r_engine *eng = ctx;
+	struct nfs4r_dirent ent;
+
+	if (!nfs4r_store_lookup(eng->store, dir, name, &ent))
+		return false;
+	*child = ent.oid;
+	return true;
+}
+
+static uint32_t tree_parents(void *ctx, const struct nfs4r_oid *oid, struct nfs4r_oid *out, uint32_t max)
+{
+	return nfs4r_store_parents(((struct nfs4r_engine *)ctx)->store, oid, out, max);
+}
+
+static void tree_commit(void *ctx, struct nfs4r_entry *entry, bool own, const struct nfs4r_put *puts, uint32_t nputs)
+{
+	struct nfs4r_engine *eng = ctx;
+	enum nfs4r_status st = nfs4r_store_commit(eng->store, entry, own, puts, nputs);
+
+	if (st != NFS4R_OK) {
+		char why[200];
+
+		snprintf(why, sizeof(why), "the journal cannot be written (%s); free space under the Store directory and restart", nfs4r_status_str(st));
+		engine_halt(eng, why);
+	} else if (own) {
+		distributor_keep(eng->distributor, entry);
+	}
+}
+
+static void tree_mint(void *ctx, struct nfs4r_oid *out)
+{
+	nfs4r_store_mint(((struct nfs4r_engine *)ctx)->store, out);
+}
+
+/* ---- events of the transport; its thread ---- */
+
+static void on_up(void *ctx, nfs4r_server_id peer, uint64_t inc)
+{
+	struct nfs4r_engine *eng = ctx;
+	struct nfs4r_event ev = { .type = NFS4R_EV_PEER_UP, .peer = peer, .peer_inc = inc };
+
+	pthread_mutex_lock(&eng->lock);
+	eng->peer_inc[peer] = inc;
+	engine_update_verifier(eng);
+	distributor_reset(eng->distributor, peer);
+	engine_step(eng, &ev);
+	pthread_mutex_unlock(&eng->lock);
+	engine_log(eng, NFS4R_LOG_INFO, "volume %s: server %u is connected", eng->cfg.volume_name, peer);
+}
+
+static void on_down(void *ctx, nfs4r_server_id peer, const char *why)
+{
+	struct nfs4r_engine *eng = ctx;
+	struct nfs4r_event ev = { .type = NFS4R_EV_PEER_DOWN, .peer = peer };
+
+	pthread_mutex_lock(&eng->lock);
+	distributor_reset(eng->distributor, peer);
+	engine_step(eng, &ev);
+	pthread_mutex_unlock(&eng->lock);
+	reads_peer_down(eng, peer);
+	engine_log(eng, NFS4R_LOG_WARN, "volume %s: server %u is not connected (%s); updates wait for it, reads go on", eng->cfg.volume_name, peer, why);
+}
+
+static void on_message(void *ctx, nfs4r_server_id from, struct nfs4r_msg *msg)
+{
+	struct nfs4r_engine *eng = ctx;
+	struct nfs4r_event ev = { .type = NFS4R_EV_MSG, .peer = from, .msg = msg };
+
+	if (eng->stopping) {
+		nfs4r_msg_fini(msg);
+		free(msg);
+		return;
+	}
+	switch (msg->type) {
+	case NFS4R_MSG_READ:
+		reads_serve(eng, from, msg);
+		return;
+	case NFS4R_MSG_READ_ANSWER:
+		reads_answer(eng, from, msg);
+		return;
+	case NFS4R_MSG_VERIFY:
+		verify_serve(eng, from, msg);
+		return;
+	case NFS4R_MSG_VERIFY_ANSWER:
+		verify_answer(eng, from, msg);
+		return;
+	default:
+		break;
+	}
+	pthread_mutex_lock(&eng->lock);
+	if (!eng->halted[0])
+		engine_step(eng, &ev);
+	pthread_mutex_unlock(&eng->lock);
+	nfs4r_msg_fini(msg);
+	free(msg);
+}
+
+static void on_log(void *ctx, enum nfs4r_log_level level, const char *text)
+{
+	struct nfs4r_engine *eng = ctx;
+
+	engine_log(eng, level, "volume %s: %s", eng->cfg.volume_name, text);
+}
+
+/* ---- time ---- */
+
+#define TIMER_MS 100 /* granularity of expiries outside the core */
+
+static void *timer_thread(void *arg)
+{
+	struct nfs4r_engine *eng = arg;
+	struct nfs4r_event ev = { .type = NFS4R_EV_TICK };
+
+	pthread_mutex_lock(&eng->lock);
+	while (!eng->stopping) {
+		uint64_t now = now_ms();
+		uint64_t wait = eng->next_timer_ms <= now ? 0 : eng->next_timer_ms - now;
+
+		if (wait > TIMER_MS)
+			wait = TIMER_MS;
+		if (wait) {
+			struct timespec ts;
+
+			clock_gettime(CLOCK_MONOTONIC, &ts);
+			ts.tv_nsec += (long)wait * 1000000;
+			ts.tv_sec += ts.tv_nsec / 1000000000;
+			ts.tv_nsec %= 1000000000;
+			pthread_cond_timedwait(&eng->timer_cond, &eng->lock, &ts);
+		}
+		if (now_ms() >= eng->next_timer_ms && !eng->halted[0])
+			engine_step(eng, &ev);
+		ops_expire_parked(eng, now_ms());
+		pthread_mutex_unlock(&eng->lock);
+		reads_expire(eng, now_ms());
+		pthread_mutex_lock(&eng->lock);
+	}
+	pthread_mutex_unlock(&eng->lock);
+	return NULL;
+}
+
+/* ---- start and stop ---- */
+
+static enum nfs4r_status make_core(struct nfs4r_engine *eng, const struct nfs4r_store_info *info)
+{
+	struct nfs4r_tree tree = { eng, tree_facts, tree_lookup, tree_parents, tree_commit, tree_mint };
+	struct nfs4r_core_config c = { 0 };
+
+	nfs4r_core_config_init(&c);
+	c.self = eng->cfg.rpc.self;
+	for (uint32_t i = 0; i < eng->cfg.rpc.nservers; i++)
+		c.servers |= NFS4R_BIT(eng->cfg.rpc.servers[i].id);
+	c.root = eng->root;
+	c.inc = info->inc;
+	c.tail_intact = info->tail_intact || info->created;
+	c.repeat_ms = eng->cfg.repeat_ms;
+	c.op_wait_ms = eng->cfg.op_wait_ms;
+	c.forward_wait_ms = 600000; /* the engine parks the operation long before (ops.c) */
+	c.idle_ms = eng->cfg.idle_ms;
+	c.window_bytes = eng->cfg.window_bytes;
+	eng->core = nfs4r_core_create(&c, &tree);
+	return eng->core ? NFS4R_OK : NFS4R_NOMEM;
+}
+
+static enum nfs4r_status make_helpers(struct nfs4r_engine *eng)
+{
+	eng->locks = locks_create();
+	eng->fastpath = fastpath_create(eng->cfg.rpc.self);
+	eng->reads = reads_create(eng);
+	eng->executors = pool_create(eng, "nfs4r-exec", eng->cfg.executors);
+	eng->appliers = pool_create(eng, "nfs4r-apply", eng->cfg.appliers);
+	eng->durable = durable_create(eng);
+	eng->distributor = distributor_create(eng);
+	return eng->locks && eng->fastpath && eng->reads && eng->executors && eng->appliers && eng->durable && eng->distributor ? NFS4R_OK : NFS4R_NOMEM;
+}
+
+static enum nfs4r_status open_store(struct nfs4r_engine *eng, struct nfs4r_store_info *info, char *why)
+{
+	struct nfs4r_store_config sc = { .dir = eng->cfg.store_dir, .self = eng->cfg.rpc.self, .map_bytes = 1u << 30, .segment_bytes = 64u << 20 };
+
+	memcpy(sc.volume, eng->cfg.rpc.volume, sizeof(sc.volume));
+	enum nfs4r_status st = nfs4r_store_open(&sc, &eng->store, info, why);
+	if (st == NFS4R_OK) {
+		eng->inc = info->inc;
+		eng->inc_random = info->inc_random;
+		engine_update_verifier(eng);
+	}
+	return st;
+}
+
+static enum nfs4r_status begin(struct nfs4r_engine *eng, const struct nfs4r_store_info *info, char *why)
+{
+	enum nfs4r_status st = recover_restore(eng, info, why);
+
+	if (st == NFS4R_OK)
+		st = recover_root(eng, info->created, why);
+	if (st != NFS4R_OK)
+		return st;
+	pthread_mutex_lock(&eng->lock);
+	engine_perform(eng, nfs4r_core_started(eng->core, now_ms()));
+	pthread_mutex_unlock(&eng->lock);
+	return recover_intents(eng, info, why);
+}
+
+static enum nfs4r_status go_online(struct nfs4r_engine *eng, char *why)
+{
+	struct nfs4r_rpc_events rev = { eng, on_up, on_down, on_message, on_log };
+	struct nfs4r_rpc *rpc = NULL;
+
+	eng->cfg.rpc.inc = eng->inc_random ^ eng->inc << 48;
+	eng->cfg.rpc.disk_format = NFS4R_DISK_FORMAT;
+	enum nfs4r_status st = nfs4r_rpc_start(&eng->cfg.rpc, &rev, &rpc, why);
+	if (st != NFS4R_OK)
+		return st;
+	pthread_mutex_lock(&eng->lock);
+	eng->rpc = rpc;
+	pthread_mutex_unlock(&eng->lock);
+	eng->timer_running = pthread_create(&eng->timer_thread, NULL, timer_thread, eng) == 0;
+	eng->checkpoint_running = pthread_create(&eng->checkpoint_tid, NULL, checkpoint_thread, eng) == 0;
+	if (!eng->timer_running || !eng->checkpoint_running) {
+		snprintf(why, 512, "threads cannot be started; check the process limits");
+		return NFS4R_NOMEM;
+	}
+	if (eng->cfg.control_socket[0]) {
+		eng->ctl = ctl_create(eng, why);
+		if (!eng->ctl)
+			return NFS4R_BADCONFIG;
+	}
+	if (eng->cfg.import)
+		eng->import_running = pthread_create(&eng->import_tid, NULL, import_thread, eng) == 0;
+	return NFS4R_OK;
+}
+
+static void init_locks(struct nfs4r_engine *eng)
+{
+	pthread_condattr_t attr;
+
+	pthread_mutex_init(&eng->lock, NULL);
+	pthread_mutex_init(&eng->checkpoint_lock, NULL);
+	pthread_cond_init(&eng->checkpoint_cond, NULL);
+	pthread_cond_init(&eng->idle_cond, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&eng->timer_cond, &attr);
+	pthread_condattr_destroy(&attr);
+}
+
+enum nfs4r_status nfs4r_engine_start(const struct nfs4r_config *cfg, const struct nfs4r_lops *ops, void *ctx, nfs4r_log_fn log, void *log_ctx,
+				     struct nfs4r_engine **out, char *why)
+{
+	struct nfs4r_store_info info;
+	struct nfs4r_engine *eng;
+	enum nfs4r_status st = nfs4r_config_check(cfg, why, 512);
+
+	if (st != NFS4R_OK)
+		return st;
+	eng = calloc(1, sizeof(*eng));
+	if (!eng) {
+		snprintf(why, 512, "out of memory");
+		return NFS4R_NOMEM;
+	}
+	eng->cfg = *cfg;
+	eng->ops = ops;
+	eng->ctx = ctx;
+	eng->log = log;
+	eng->log_ctx = log_ctx;
+	eng->next_timer_ms = UINT64_MAX;
+	eng->started_at_ms = now_ms();
+	nfs4r_oid_root(&eng->root, cfg->rpc.volume);
+	init_locks(eng);
+	snprintf(why, 512, "out of memory");
+	st = open_store(eng, &info, why);
+	if (st == NFS4R_OK)
+		st = make_core(eng, &info);
+	if (st == NFS4R_OK)
+		st = make_helpers(eng);
+	if (st == NFS4R_OK)
+		st = begin(eng, &info, why);
+	if (st == NFS4R_OK)
+		st = go_online(eng, why);
+	if (st != NFS4R_OK) {
+		nfs4r_engine_stop(eng);
+		return st;
+	}
+	*out = eng;
+	return NFS4R_OK;
+}
+
+static void stop_threads(struct nfs4r_engine *eng)
+{
+	pthread_mutex_lock(&eng->lock);
+	eng->stopping = true;
+	pthread_cond_broadcast(&eng->timer_cond);
+	pthread_mutex_unlock(&eng->lock);
+	pthread_mutex_lock(&eng->checkpoint_lock);
+	pthread_cond_broadcast(&eng->checkpoint_cond);
+	pthread_mutex_unlock(&eng->checkpoint_lock);
+	if (eng->import_running)
+		pthread_join(eng->import_tid, NULL);
+	ctl_destroy(eng->ctl);
+	if (eng->timer_running)
+		pthread_join(eng->timer_thread, NULL);
+	if (eng->checkpoint_running)
+		pthread_join(eng->checkpoint_tid, NULL);
+	distributor_stop(eng->distributor);
+	pool_stop(eng->appliers);
+	durable_stop(eng->durable);
+	pthread_mutex_lock(&eng->lock);
+	eng->frozen = true;
+	pthread_mutex_unlock(&eng->lock);
+	ops_end_all(eng);
+	reads_expire(eng, UINT64_MAX);
+	pool_stop(eng->executors);
+	reads_expire(eng, UINT64_MAX);
+}
+
+void nfs4r_engine_stop(struct nfs4r_engine *eng)
+{
+	struct nfs4r_rpc *rpc;
+	nfs4r_lsn stable[NFS4R_SERVERS_MAX + 1];
+
+	if (!eng)
+		return;
+	if (eng->reads && eng->executors && eng->appliers && eng->durable && eng->distributor)
+		stop_threads(eng);
+	rpc = eng->rpc;
+	if (rpc)
+		nfs4r_rpc_stop(rpc); /* the pools are gone, so nobody sends any more */
+	pool_destroy(eng->appliers);
+	durable_destroy(eng->durable);
+	pool_destroy(eng->executors);
+	if (eng->store && rpc && !eng->halted[0])
+		(void)nfs4r_store_checkpoint(eng->store, eng->ops->sync_all, eng->ctx, stable);
+	if (eng->store)
+		nfs4r_store_close(eng->store);
+	ops_fini(eng);
+	nfs4r_core_destroy(eng->core);
+	distributor_destroy(eng->distributor);
+	reads_destroy(eng->reads);
+	fastpath_destroy(eng->fastpath);
+	locks_destroy(eng->locks);
+	pthread_cond_destroy(&eng->timer_cond);
+	pthread_cond_destroy(&eng->checkpoint_cond);
+	pthread_cond_destroy(&eng->idle_cond);
+	pthread_mutex_destroy(&eng->checkpoint_lock);
+	pthread_mutex_destroy(&eng->lock);
+	free(eng);
+}
+
+/* ---- questions about objects ---- */
+
+void nfs4r_opened(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
+{
+	struct nfs4r_event ev = { .type = NFS4R_EV_OPENED, .oid = *oid };
+
+	pthread_mutex_lock(&eng->lock);
+	engine_step(eng, &ev);
+	pthread_mutex_unlock(&eng->lock);
+}
+
+void nfs4r_closed(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
+{
+	struct nfs4r_event ev = { .type = NFS4R_EV_CLOSED, .oid = *oid };
+
+	pthread_mutex_lock(&eng->lock);
+	engine_step(eng, &ev);
+	pthread_mutex_unlock(&eng->lock);
+}
+
+enum nfs4r_known nfs4r_row(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, struct nfs4r_row *row)
+{
+	return nfs4r_store_row(eng->store, oid, row);
+}
+
+bool nfs4r_overlay(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, struct nfs4r_attrs *attrs)
+{
+	struct nfs4r_row row;
+
+	if (nfs4r_store_row(eng->store, oid, &row) != NFS4R_KNOWN)
+		return false;
+	attrs->version = row.version;
+	attrs->ctime = row.ctime;
+	if (row.mtime) /* 0: the root before its first update */
+		attrs->mtime = row.mtime;
+	attrs->mask |= NFS4R_ATTR_VERSION | NFS4R_ATTR_CTIME | NFS4R_ATTR_MTIME;
+	if (row.type == NFS4R_TYPE_DIR) {
+		/* Local file systems disagree about the size of a directory, and with their own past. */
+		attrs->size = 4096 * (1 + row.nentries / 64);
+		attrs->space = attrs->size;
+		attrs->mask |= NFS4R_ATTR_SIZE | NFS4R_ATTR_SPACE;
+	} else {
+		attrs->nlink = row.nlink;
+		attrs->mask |= NFS4R_ATTR_NLINK;
+	}
+	return true;
+}
+
+void nfs4r_handle(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, struct nfs4r_lhandle *out)
+{
+	out->len = (uint8_t)nfs4r_store_handle(eng->store, oid, out->b);
+}
+
+bool nfs4r_by_handle(struct nfs4r_engine *eng, const struct nfs4r_lhandle *h, struct nfs4r_oid *oid)
+{
+	return nfs4r_store_by_handle(eng->store, h->b, h->len, oid);
+}
+
+enum nfs4r_status nfs4r_commit(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
+{
+	return nfs4r_store_sync(eng->store, nfs4r_store_position(eng->store));
+}
+
+uint64_t nfs4r_verifier(struct nfs4r_engine *eng)
+{
+	return eng->verifier;
+}
+
+void nfs4r_root(struct nfs4r_engine *eng, struct nfs4r_oid *out)
+{
+	*out = eng->root;
+}
+
+nfs4r_server_id nfs4r_self(struct nfs4r_engine *eng)
+{
+	return eng->cfg.rpc.self;
+}

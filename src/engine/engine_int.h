@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Inside of the engine. One file owns each part of the state:
+ *
+ *   step.c        the core and its lock; carries out updates
+ *   ops.c         operations: waiting, locking, executing, parking
+ *   locks.c       update locks (log sheet 3.3)
+ *   execute.c     local execution of an operation, filling in its log entry
+ *   apply.c       local execution of peers' entries
+ *   distribute.c  entries to peers, payload memory, reading bytes back
+ *   reads.c       where reads go, asking and answering peers
+ *   fastpath.c    lock-free filter in front of the control table
+ *   durable.c     actions that wait for the journal
+ *   checkpoint.c  checkpoints
+ *   recover.c     undecided entries after a crash
+ *   import.c      taking an existing tree in
+ *   pool.c        threads that work off a queue
+ *   ctl.c, verify.c  control socket for nfs4rctl
+ *
+ * Lock order: update locks > eng->lock (the core) > locks inside store, rpc, pools, tables. Nothing calls
+ * lops, sync() or a caller's callback while it holds eng->lock.
+ */
+#ifndef NFS4R_ENGINE_INT_H
+#define NFS4R_ENGINE_INT_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "core/core.h"
+#include "engine/engine.h"
+
+struct pool;
+struct locks;
+struct fastpath;
+struct durable;
+struct distributor;
+struct reads;
+struct ctl;
+struct parked;
+
+/* ---- pool.c ---- */
+typedef void (*task_fn)(struct nfs4r_engine *eng, void *arg);
+struct pool *pool_create(struct nfs4r_engine *eng, const char *name, unsigned threads);
+void pool_run(struct pool *p, task_fn fn, void *arg); /* any thread; FIFO; never blocks */
+void pool_stop(struct pool *p);			      /* runs what is queued, joins; later tasks are kept and never run */
+void pool_destroy(struct pool *p);
+size_t pool_queued(struct pool *p);
+
+/* ---- locks.c ---- */
+struct lock_want {
+	struct nfs4r_oid oid;
+	bool whole;
+	uint64_t off, len;
+};
+struct held_locks {
+	struct held_locks *next;
+	uint32_t n;
+	struct lock_want want[NFS4R_PARTS_MAX];
+};
+struct locks *locks_create(void);
+void locks_destroy(struct locks *l);
+/* All or nothing, so no order is needed against deadlock; waits only for local executions. */
+void locks_take(struct locks *l, struct held_locks *h);
+void locks_drop(struct locks *l, struct held_locks *h);
+
+/* ---- ops.c ---- */
+enum op_state { OP_WAITING = 1, OP_EXECUTE, OP_DONE };
+
+struct opctx { /* one operation in the engine; op->engine points here */
+	struct nfs4r_op *op;	 /* &own, or a forwarded one that the core owns */
+	struct nfs4r_op own;
+	struct opctx *next;	 /* list of parked operations */
+	struct opctx *active_next, **active_prev; /* list of all operations of local clients */
+	nfs4r_exec_fn exec;
+	nfs4r_done_fn done;	 /* asynchronous or parked */
+	void *arg;
+	struct nfs4r_op *caller; /* where an asynchronous result goes */
+	bool remote;
+	bool driving;		 /* a thread is in drive() and will see a change of state */
+	bool sync;		 /* that thread sleeps on cond until the end */
+	bool parked;
+	bool sent_or_executed;	 /* from here on DELAY would be a lie */
+	enum op_state state;
+	pthread_cond_t cond;
+	struct held_locks locks;
+	struct nfs4r_entry *entry;
+	uint64_t parked_at_ms;
+};
+/* Deliveries from the core, eng->lock held. */
+void op_deliver_execute(struct nfs4r_engine *eng, const struct nfs4r_action *a);
+void op_deliver_started(struct nfs4r_engine *eng, const struct nfs4r_action *a);
+void op_deliver_retry(struct nfs4r_engine *eng, const struct nfs4r_action *a);
+void op_deliver_done(struct nfs4r_engine *eng, struct nfs4r_op *op);
+void op_ready(struct nfs4r_engine *eng, struct opctx *o); /* state became EXECUTE: wake or queue */
+void op_run_remote(struct nfs4r_engine *eng, void *arg);
+void ops_expire_parked(struct nfs4r_engine *eng, uint64_t now_ms);
+void ops_end_all(struct nfs4r_engine *eng); /* stop: every client's operation ends as DELAY. No lock held; the core is frozen */
+void ops_fini(struct nfs4r_engine *eng);
+
+/* ---- execute.c ---- */
+/* Times, cookies: what must be known before the INTENT. eng->lock held. */
+void entry_prepare(struct nfs4r_engine *eng, const struct nfs4r_op *op, struct nfs4r_entry *e);
+/* Run it: by the caller's function or by lops. Fills the entry's values after. No lock but the update locks. */
+enum nfs4r_status entry_execute(struct nfs4r_engine *eng, struct opctx *o);
+int64_t now_real_ns(void);
+uint64_t now_ms(void);
+
+/* ---- step.c ---- */
+/* One step; eng->lock held by the caller. */
+void engine_step(struct nfs4r_engine *eng, struct nfs4r_event *ev);
+void engine_perform(struct nfs4r_engine *eng, const struct nfs4r_update *u);
+void engine_halt(struct nfs4r_engine *eng, const char *why);
+void engine_send(struct nfs4r_engine *eng, nfs4r_server_id to, const struct nfs4r_msg *msg);
+
+/* ---- durable.c ---- */
+struct durable *durable_create(struct nfs4r_engine *eng);
+void durable_stop(struct durable *d);
+void durable_destroy(struct durable *d);
+void durable_send(struct durable *d, nfs4r_server_id to, const struct nfs4r_msg *msg);
+void durable_execute(struct durable *d, struct opctx *o);
+
+/* ---- distribute.c ---- */
+struct distributor *distributor_create(struct nfs4r_engine *eng);
+void distributor_stop(struct distributor *d);
+void distributor_destroy(struct distributor *d);
+void distributor_keep(struct distributor *d, struct nfs4r_entry *e); /* newest own entry, while it may be sent soon */
+void distributor_queue(struct distributor *d, nfs4r_server_id to, nfs4r_server_id log, nfs4r_lsn from, nfs4r_lsn until);
+void distributor_reset(struct distributor *d, nfs4r_server_id peer); /* connection gone: forget what is queued */
+uint64_t distributor_payload_bytes(struct distributor *d);
+
+/* ---- apply.c ---- */
+void apply_task(struct nfs4r_engine *eng, void *arg);
+struct apply_job {
+	struct nfs4r_entry *entry;
+	uint32_t mask;
+};
+enum nfs4r_status apply_entry(struct nfs4r_engine *eng, struct nfs4r_entry *e, uint32_t mask);
+
+/* ---- reads.c ---- */
+struct reads *reads_create(struct nfs4r_engine *eng);
+void reads_destroy(struct reads *r);
+void reads_answer(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_msg *m);
+void reads_serve(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_msg *m);
+void reads_peer_down(struct nfs4r_engine *eng, nfs4r_server_id peer);
+void reads_expire(struct nfs4r_engine *eng, uint64_t now);
+
+/* ---- fastpath.c ---- */
+struct fastpath *fastpath_create(nfs4r_server_id self);
+void fastpath_destroy(struct fastpath *f);
+void fastpath_change(struct fastpath *f, const struct nfs4r_oid *oid, nfs4r_server_id owner, uint32_t depth, bool added);
+/* true: surely no other server controls it, serve locally. false: ask the core. Lock-free. */
+bool fastpath_local(struct fastpath *f, const struct nfs4r_oid *oid, bool is_dir);
+
+/* ---- checkpoint.c ---- */
+void *checkpoint_thread(void *eng);
+void checkpoint_wake(struct nfs4r_engine *eng);
+enum nfs4r_status checkpoint_now(struct nfs4r_engine *eng);
+
+/* ---- recover.c ---- */
+/* Before started(): hand rows, positions, entries to the core. */
+enum nfs4r_status recover_restore(struct nfs4r_engine *eng, const struct nfs4r_store_info *info, char *why);
+/* After started(): decide undecided entries by evidence (log sheet 4.5). */
+enum nfs4r_status recover_intents(struct nfs4r_engine *eng, const struct nfs4r_store_info *info, char *why);
+enum nfs4r_status recover_root(struct nfs4r_engine *eng, bool created, char *why);
+
+/* ---- import.c ---- */
+void *import_thread(void *eng);
+
+/* ---- ctl.c, verify.c ---- */
+struct ctl *ctl_create(struct nfs4r_engine *eng, char *why);
+void ctl_destroy(struct ctl *c);
+void verify_serve(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_msg *m);
+void verify_answer(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_msg *m);
+
+struct nfs4r_engine {
+	struct nfs4r_config cfg;
+	const struct nfs4r_lops *ops;
+	void *ctx;
+	nfs4r_log_fn log;
+	void *log_ctx;
+
+	pthread_mutex_t lock; /* the core and everything that it owns */
+	pthread_cond_t timer_cond;
+	uint64_t next_timer_ms;
+	struct nfs4r_core *core;
+
+	struct nfs4r_store *store;
+	struct nfs4r_rpc *rpc;
+	struct pool *executors, *appliers;
+	struct locks *locks;
+	struct fastpath *fastpath;
+	struct durable *durable;
+	struct distributor *distributor;
+	struct reads *reads;
+	struct ctl *ctl;
+	struct opctx *parked, *active;
+	pthread_cond_t idle_cond; /* stop: a client's thread has left */
+	bool frozen;		  /* stop: the core makes no more steps */
+	uint32_t nparked;
+
+	struct nfs4r_oid root;
+	uint64_t inc, inc_random;
+	uint64_t peer_inc[NFS4R_SERVERS_MAX + 1]; /* under lock; part of the verifier */
+	_Atomic uint64_t verifier;
+	_Atomic bool ready;    /* recovered and not halted */
+	_Atomic bool stopping;
+	char halted[200];      /* under lock; why it does not serve */
+	char import_state[200];/* under lock */
+
+	pthread_t timer_thread, checkpoint_tid, import_tid;
+	bool timer_running, checkpoint_running, import_running;
+	pthread_mutex_t checkpoint_lock;
+	pthread_cond_t checkpoint_cond;
+	bool checkpoint_wanted;
+	uint64_t stat_reads_local, stat_reads_remote, stat_updates;
+	uint64_t started_at_ms;
+};
+
+void engine_log(struct nfs4r_engine *eng, enum nfs4r_log_level level, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+void engine_update_verifier(struct nfs4r_engine *eng); /* lock held */
+
+#endif

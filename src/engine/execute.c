@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Local execution of an operation at its primary, and what its log entry says about it.
+ *
+ * Before: times and cookies are chosen, so that the INTENT in the journal is complete enough to decide
+ * it by evidence after a crash. After: the values that only the local file system knows (mode after umask and
+ * set-id rules, owner, the new handle) are read back into the entry, absolute, so that every replica ends up equal.
+ */
+#include <stdlib.h>
+
+#include "engine/engine_int.h"
+
+/* ---- before ---- */
+
+/* ctime never stands still or runs backwards on one object, whatever the clock does. */
+static int64_t next_ctime(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, int64_t now)
+{
+	struct nfs4r_row row;
+
+	if (nfs4r_store_row(eng->store, oid, &row) == NFS4R_KNOWN && row.ctime >= now)
+		return row.ctime + 1;
+	return now;
+}
+
+static void absolute_times(struct nfs4r_attrs *a, int64_t now)
+{
+	if (a->mask & NFS4R_ATTR_ATIME_NOW) {
+		a->atime = now;
+		a->mask |= NFS4R_ATTR_ATIME;
+	}
+	if (a->mask & NFS4R_ATTR_MTIME_NOW) {
+		a->mtime = now;
+		a->mask |= NFS4R_ATTR_MTIME;
+	}
+	a->mask &= ~(uint32_t)(NFS4R_ATTR_ATIME_NOW | NFS4R_ATTR_MTIME_NOW);
+}
+
+static void prepare_create(const struct nfs4r_op *op, struct nfs4r_part *p, int64_t now)
+{
+	struct nfs4r_buf *acl = nfs4r_buf_get(op->attrs.acl);
+
+	nfs4r_buf_put(p->attrs.acl);
+	p->attrs = op->attrs;
+	p->attrs.acl = acl;
+	if (op->type != NFS4R_OP_MKNOD && op->type != NFS4R_OP_ADOPT)
+		p->attrs.type = op->type == NFS4R_OP_MKDIR     ? NFS4R_TYPE_DIR :
+				op->type == NFS4R_OP_SYMLINK ? NFS4R_TYPE_SYMLINK :
+							       NFS4R_TYPE_FILE;
+	p->attrs.mask |= NFS4R_ATTR_TYPE;
+	absolute_times(&p->attrs, now);
+	p->mtime = p->attrs.mask & NFS4R_ATTR_MTIME ? p->attrs.mtime : now;
+	p->attrs.mtime = p->mtime;
+	if (!(p->attrs.mask & NFS4R_ATTR_ATIME))
+		p->attrs.atime = now;
+	p->attrs.mask |= NFS4R_ATTR_MTIME | NFS4R_ATTR_ATIME;
+	if (op->text && !p->linktext)
+		p->linktext = strdup(op->text);
+}
+
+static void prepare_attrs(const struct nfs4r_op *op, struct nfs4r_part *p, int64_t now)
+{
+	struct nfs4r_buf *acl = nfs4r_buf_get(op->attrs.acl);
+
+	nfs4r_buf_put(p->attrs.acl);
+	p->attrs = op->attrs;
+	p->attrs.acl = acl;
+	absolute_times(&p->attrs, now);
+	if (p->attrs.mask & NFS4R_ATTR_MTIME)
+		p->mtime = p->attrs.mtime;
+	else if (p->attrs.mask & NFS4R_ATTR_SIZE)
+		p->mtime = now;
+}
+
+static void prepare_part(struct nfs4r_engine *eng, const struct nfs4r_op *op, struct nfs4r_entry *e, struct nfs4r_part *p, int64_t now)
+{
+	p->ctime = next_ctime(eng, &p->oid, now);
+	switch (p->effect) {
+	case NFS4R_EFF_CREATE:
+		prepare_create(op, p, now);
+		break;
+	case NFS4R_EFF_ATTRS:
+		prepare_attrs(op, p, now);
+		break;
+	case NFS4R_EFF_WRITE:
+	case NFS4R_EFF_ALLOC:
+		p->mtime = p->ctime;
+		break;
+	case NFS4R_EFF_XATTR:
+		if (!p->xname)
+			p->xname = strdup(op->text ? op->text : "");
+		break;
+	case NFS4R_EFF_NAMES:
+		p->mtime = p->ctime;
+		for (uint32_t i = 0; i < p->nnames; i++)
+			if (!nfs4r_oid_is_zero(&p->names[i].oid))
+				p->names[i].cookie = nfs4r_store_new_cookie(eng->store, &p->oid, &p->names[i].name);
+		break;
+	default:
+		break;
+	}
+	if (p->effect == NFS4R_EFF_WRITE || (p->effect == NFS4R_EFF_XATTR && !p->xremove)) {
+		e->has_payload = true; /* without bytes here they are read back from the file */
+		if (op->data && !e->payload)
+			e->payload = nfs4r_buf_get(op->data);
+	}
+}
+
+void entry_prepare(struct nfs4r_engine *eng, const struct nfs4r_op *op, struct nfs4r_entry *e)
+{
+	int64_t now = now_real_ns();
+
+	for (uint32_t i = 0; i < e->nparts; i++)
+		prepare_part(eng, op, e, &e->parts[i], now);
+}
+
+/* ---- execution ---- */
+
+static struct nfs4r_part *part_with(struct nfs4r_entry *e, enum nfs4r_effect effect)
+{
+	for (uint32_t i = 0; i < e->nparts; i++)
+		if (e->parts[i].effect == effect)
+			return &e->parts[i];
+	return NULL;
+}
+
+static void resolve(struct nfs4r_engine *eng, const struct nfs4r_op *op, struct nfs4r_entry *e, struct nfs4r_exec *x)
+{
+	struct nfs4r_part *links = part_with(e, NFS4R_EFF_LINKS), *moved = part_with(e, NFS4R_EFF_PARENT);
+	struct nfs4r_part *child = op->type == NFS4R_OP_RENAME ? moved : op->type == NFS4R_OP_REMOVE ? links : NULL;
+	struct nfs4r_row row;
+
+	memset(x, 0, sizeof(*x));
+	if (nfs4r_op_is_dirop(op->type))
+		nfs4r_handle(eng, &op->dir, &x->dir);
+	if (op->type == NFS4R_OP_RENAME)
+		nfs4r_handle(eng, &op->dir2, &x->dir2);
+	if (op->type == NFS4R_OP_LINK || !nfs4r_op_is_dirop(op->type))
+		nfs4r_handle(eng, &op->obj, &x->obj);
+	if (child) {
+		nfs4r_handle(eng, &child->oid, &x->child);
+		if (nfs4r_store_row(eng->store, &child->oid, &row) == NFS4R_KNOWN)
+			x->child_type = row.type;
+	}
+	if (op->type == NFS4R_OP_RENAME && links)
+		nfs4r_handle(eng, &links->oid, &x->target);
+}
+
+static enum nfs4r_status adopt(struct nfs4r_engine *eng, struct nfs4r_op *op, struct nfs4r_exec *x)
+{
+	enum nfs4r_status st = eng->ops->lookup(eng->ctx, &x->dir, op->name.s, &x->made);
+
+	return st != NFS4R_OK ? st : eng->ops->getattr(eng->ctx, &x->made, &op->post);
+}
+
+static enum nfs4r_status run_lops(struct nfs4r_engine *eng, struct nfs4r_op *op, struct nfs4r_entry *e, struct nfs4r_exec *x)
+{
+	const struct nfs4r_lops *l = eng->ops;
+	struct nfs4r_part *p = &e->parts[0];
+
+	switch (op->type) {
+	case NFS4R_OP_CREATE:
+	case NFS4R_OP_MKDIR:
+	case NFS4R_OP_SYMLINK:
+	case NFS4R_OP_MKNOD:
+		return l->create(eng->ctx, &x->dir, op->name.s, &p->attrs, p->linktext, &op->cred, &x->made, &op->post);
+	case NFS4R_OP_ADOPT:
+		return adopt(eng, op, x);
+	case NFS4R_OP_LINK:
+		return l->link(eng->ctx, &x->obj, &x->dir, op->name.s, &op->cred);
+	case NFS4R_OP_REMOVE:
+		return l->remove(eng->ctx, &x->dir, op->name.s, &x->child, &op->cred);
+	case NFS4R_OP_RENAME:
+		return l->rename(eng->ctx, &x->child, &x->dir, op->name.s, &x->dir2, op->name2.s, &op->cred);
+	case NFS4R_OP_SETATTR:
+		return l->setattr(eng->ctx, &x->obj, &p->attrs, &op->cred, &op->post);
+	case NFS4R_OP_WRITE:
+		if (!op->data)
+			return NFS4R_INVAL;
+		return l->write(eng->ctx, &x->obj, op->offset, op->data->data, op->data->len, op->stable, &op->cred);
+	case NFS4R_OP_ALLOCATE:
+	case NFS4R_OP_DEALLOCATE:
+		return l->allocate(eng->ctx, &x->obj, op->offset, op->length, op->type == NFS4R_OP_DEALLOCATE, &op->cred);
+	case NFS4R_OP_SETXATTR:
+		return l->setxattr(eng->ctx, &x->obj, op->text, op->data ? op->data->data : NULL, op->data ? op->data->len : 0, op->xflags, &op->cred);
+	case NFS4R_OP_REMOVEXATTR:
+		return l->removexattr(eng->ctx, &x->obj, op->text, &op->cred);
+	default:
+		return NFS4R_NOTSUPP;
+	}
+}
+
+/* ---- after ---- */
+
+#define OWNER_BITS (NFS4R_ATTR_MODE | NFS4R_ATTR_UID | NFS4R_ATTR_GID)
+
+static void take_post(struct nfs4r_part *p, const struct nfs4r_attrs *post)
+{
+	if (post->mask & NFS4R_ATTR_MODE)
+		p->attrs.mode = post->mode;
+	if (post->mask & NFS4R_ATTR_UID)
+		p->attrs.uid = post->uid;
+	if (post->mask & NFS4R_ATTR_GID)
+		p->attrs.gid = post->gid;
+}
+
+static void fill_created(struct nfs4r_entry *e, struct nfs4r_part *p, struct nfs4r_op *op, const struct nfs4r_exec *x)
+{
+	take_post(p, &op->post);
+	p->attrs.mask |= op->post.mask & OWNER_BITS;
+	p->attrs.size = op->post.size;
+	p->attrs.mask = (p->attrs.mask & ~(uint32_t)NFS4R_ATTR_SIZE) | (p->attrs.type == NFS4R_TYPE_FILE && op->post.size ? NFS4R_ATTR_SIZE : 0);
+	if (op->type == NFS4R_OP_ADOPT) { /* the object brings its own past along */
+		p->attrs.type = op->post.type;
+		p->attrs.atime = op->post.atime;
+		p->attrs.mtime = p->mtime = op->post.mtime;
+		p->attrs.rdev_major = op->post.rdev_major;
+		p->attrs.rdev_minor = op->post.rdev_minor;
+		p->attrs.mask |= NFS4R_ATTR_RDEV;
+		if (op->post.acl && !p->attrs.acl) {
+			p->attrs.acl = nfs4r_buf_get(op->post.acl);
+			p->attrs.mask |= NFS4R_ATTR_ACL;
+		}
+	}
+	e->handle_len = x->made.len;
+	memcpy(e->handle, x->made.b, x->made.len);
+}
+
+static void fill(struct nfs4r_entry *e, struct nfs4r_op *op, const struct nfs4r_exec *x)
+{
+	struct nfs4r_part *p = &e->parts[0];
+
+	if (p->effect == NFS4R_EFF_CREATE) {
+		fill_created(e, p, op, x);
+	} else if (p->effect == NFS4R_EFF_ATTRS) {
+		/* A change of owner or size may have cleared set-id bits. */
+		if (p->attrs.mask & (OWNER_BITS | NFS4R_ATTR_SIZE | NFS4R_ATTR_ACL) && op->post.mask & NFS4R_ATTR_MODE)
+			p->attrs.mask |= NFS4R_ATTR_MODE;
+		take_post(p, &op->post);
+	}
+	for (uint32_t i = 0; i < e->nparts; i++) {
+		p = &e->parts[i];
+		if (p->effect != NFS4R_EFF_NAMES)
+			continue;
+		if (nfs4r_oid_eq(&p->oid, &op->dir)) {
+			op->dir_before = p->before;
+			op->dir_after = p->after;
+		}
+		if (op->type == NFS4R_OP_RENAME && nfs4r_oid_eq(&p->oid, &op->dir2)) {
+			op->dir2_before = p->before;
+			op->dir2_after = p->after;
+		}
+	}
+}
+
+enum nfs4r_status entry_execute(struct nfs4r_engine *eng, struct opctx *o)
+{
+	struct nfs4r_exec x;
+	enum nfs4r_status st;
+
+	resolve(eng, o->op, o->entry, &x);
+	if (o->exec)
+		st = o->exec(o->arg, o->op, &x);
+	else
+		st = run_lops(eng, o->op, o->entry, &x);
+	if (st == NFS4R_OK)
+		fill(o->entry, o->op, &x);
+	return st;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Update locks (log sheet 3.3): held from choosing versions until local execution is done, so that the
+ * order in the log is the order on the disk. Directories are locked whole, files by byte range.
+ *
+ * An operation takes all its locks at once or none, so there is no order to keep and no deadlock. Few are
+ * held at any time (one set per executing thread): a list and one condition are enough.
+ */
+#include <stdlib.h>
+
+#include "engine/engine_int.h"
+
+struct locks {
+	pthread_mutex_t lock;
+	pthread_cond_t cond;
+	struct held_locks *held;
+};
+
+struct locks *locks_create(void)
+{
+	struct locks *l = calloc(1, sizeof(*l));
+
+	if (l) {
+		pthread_mutex_init(&l->lock, NULL);
+		pthread_cond_init(&l->cond, NULL);
+	}
+	return l;
+}
+
+void locks_destroy(struct locks *l)
+{
+	if (!l)
+		return;
+	pthread_mutex_destroy(&l->lock);
+	pthread_cond_destroy(&l->cond);
+	free(l);
+}
+
+static bool ranges_meet(const struct lock_want *a, const struct lock_want *b)
+{
+	if (a->whole || b->whole)
+		return true;
+	return a->off < b->off + b->len && b->off < a->off + a->len;
+}
+
+static bool conflicts(const struct locks *l, const struct held_locks *h)
+{
+	for (const struct held_locks *o = l->held; o; o = o->next)
+		for (uint32_t i = 0; i < o->n; i++)
+			for (uint32_t j = 0; j < h->n; j++)
+				if (nfs4r_oid_eq(&o->want[i].oid, &h->want[j].oid) && ranges_meet(&o->want[i], &h->want[j]))
+					return true;
+	return false;
+}
+
+void locks_take(struct locks *l, struct held_locks *h)
+{
+	pthread_mutex_lock(&l->lock);
+	while (conflicts(l, h))
+		pthread_cond_wait(&l->cond, &l->lock);
+	h->next = l->held;
+	l->held = h;
+	pthread_mutex_unlock(&l->lock);
+}
+
+void locks_drop(struct locks *l, struct held_locks *h)
+{
+	pthread_mutex_lock(&l->lock);
+	for (struct held_locks **p = &l->held; *p; p = &(*p)->next)
+		if (*p == h) {
+			*p = h->next;
+			break;
+		}
+	pthread_cond_broadcast(&l->cond);
+	pthread_mutex_unlock(&l->lock);
+}

@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Operations. A client's thread (or, for one that had to wait and may not block, an executor) drives an
+ * operation through: core says EXECUTE -> take update locks -> core resolves and numbers it (STARTED, or
+ * RETRY when the names moved) -> INTENT in the journal -> local execution -> EXECUTED -> the core says
+ * DONE when the reply conditions hold.
+ *
+ * An operation that was executed or sent and cannot be answered in time is parked: the client hears DELAY and asks
+ * again, and the retry (same client, same request) takes over the parked operation and its result. Without
+ * this, a mkdir whose answer was lost to a slow peer would come back as EXIST.
+ */
+#include <stdlib.h>
+#include <time.h>
+
+#include "engine/engine_int.h"
+
+#define PARK_AFTER_MS 8000	/* how long a worker waits for an operation that is under way */
+#define PARKED_MAX 4096		/* beyond it operations wait without being parked */
+#define PARKED_KEEP_MS 300000	/* an answer that nobody fetched */
+
+static void drive_task(struct nfs4r_engine *eng, void *arg);
+
+/* ---- deliveries from the core; eng->lock held ---- */
+
+void op_ready(struct nfs4r_engine *eng, struct opctx *o)
+{
+	o->state = OP_EXECUTE;
+	if (o->driving)
+		pthread_cond_signal(&o->cond);
+	else
+		pool_run(eng->executors, o->remote ? op_run_remote : drive_task, o);
+}
+
+static struct opctx *opctx_new(struct nfs4r_op *forwarded)
+{
+	struct opctx *o = calloc(1, sizeof(*o));
+	pthread_condattr_t attr;
+
+	if (!o)
+		return NULL;
+	o->op = forwarded ? forwarded : &o->own;
+	o->remote = forwarded != NULL;
+	o->state = OP_WAITING;
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&o->cond, &attr);
+	pthread_condattr_destroy(&attr);
+	return o;
+}
+
+static void activate(struct nfs4r_engine *eng, struct opctx *o)
+{
+	o->active_next = eng->active;
+	o->active_prev = &eng->active;
+	if (eng->active)
+		eng->active->active_prev = &o->active_next;
+	eng->active = o;
+}
+
+static void deactivate(struct nfs4r_engine *eng, struct opctx *o)
+{
+	if (!o->active_prev)
+		return;
+	*o->active_prev = o->active_next;
+	if (o->active_next)
+		o->active_next->active_prev = o->active_prev;
+	o->active_prev = NULL;
+	if (eng->frozen)
+		pthread_cond_signal(&eng->idle_cond);
+}
+
+static void opctx_free(struct opctx *o)
+{
+	pthread_cond_destroy(&o->cond);
+	free(o);
+}
+
+void op_deliver_execute(struct nfs4r_engine *eng, const struct nfs4r_action *a)
+{
+	struct opctx *o = a->op->engine;
+
+	if (a->remote) {
+		o = opctx_new(a->op);
+		if (!o)
+			abort();
+		a->op->engine = o;
+	}
+	o->sent_or_executed = true; /* it may no longer be cancelled */
+	o->locks.n = a->nlocks;
+	for (uint32_t i = 0; i < a->nlocks; i++)
+		o->locks.want[i] = (struct lock_want){ a->locks[i].oid, a->locks[i].whole, a->locks[i].off, a->locks[i].len };
+	if (a->durable)
+		durable_execute(eng->durable, o);
+	else
+		op_ready(eng, o);
+}
+
+void op_deliver_retry(struct nfs4r_engine *eng, const struct nfs4r_action *a)
+{
+	struct opctx *o = a->op->engine;
+
+	if (o && o->remote)
+		a->op->engine = NULL; /* the next EXECUTE gets a new context */
+}
+
+void op_deliver_started(struct nfs4r_engine *eng, const struct nfs4r_action *a)
+{
+	((struct opctx *)a->op->engine)->entry = a->entry;
+}
+
+void op_deliver_done(struct nfs4r_engine *eng, struct nfs4r_op *op)
+{
+	struct opctx *o = op->engine;
+
+	o->state = OP_DONE;
+	if (o->driving)
+		pthread_cond_signal(&o->cond);
+	else if (!o->parked)
+		pool_run(eng->executors, drive_task, o);
+}
+
+/* ---- running ---- */
+
+static void event_op(struct nfs4r_engine *eng, uint32_t type, struct opctx *o, bool ok)
+{
+	struct nfs4r_event ev = { .type = type, .op = o->op, .entry = o->entry, .ok = ok };
+
+	engine_step(eng, &ev);
+}
+
+/* From EXECUTE to EXECUTED or RETRY. No lock held on entry and exit. */
+static void run_once(struct nfs4r_engine *eng, struct opctx *o)
+{
+	nfs4r_journal_pos sync_first = 0;
+
+	locks_take(eng->locks, &o->locks);
+	pthread_mutex_lock(&eng->lock);
+	o->entry = NULL;
+	event_op(eng, NFS4R_EV_OP_LOCKED, o, true);
+	if (!o->entry) {
+		pthread_mutex_unlock(&eng->lock);
+		locks_drop(eng->locks, &o->locks);
+		return;
+	}
+	struct nfs4r_entry *e = o->entry;
+
+	entry_prepare(eng, o->op, e);
+	enum nfs4r_status st = nfs4r_store_intent(eng->store, e, &sync_first);
+	pthread_mutex_unlock(&eng->lock);
+
+	if (st == NFS4R_OK && sync_first)
+		st = nfs4r_store_sync(eng->store, sync_first);
+	if (st == NFS4R_OK)
+		st = entry_execute(eng, o);
+	o->op->status = st;
+
+	pthread_mutex_lock(&eng->lock);
+	event_op(eng, NFS4R_EV_OP_EXECUTED, o, st == NFS4R_OK);
+	pthread_mutex_unlock(&eng->lock);
+	locks_drop(eng->locks, &o->locks);
+	nfs4r_entry_put(e);
+}
+
+/* A forwarded operation belongs to the core; the context only lives from EXECUTE to EXECUTED or RETRY. */
+void op_run_remote(struct nfs4r_engine *eng, void *arg)
+{
+	struct opctx *o = arg;
+
+	run_once(eng, o);
+	opctx_free(o);
+}
+
+static bool wait_until(struct nfs4r_engine *eng, struct opctx *o, uint64_t deadline_ms)
+{
+	struct timespec ts;
+	uint64_t now = now_ms();
+
+	if (now >= deadline_ms)
+		return false;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	uint64_t ns = (uint64_t)ts.tv_nsec + (deadline_ms - now) % 1000 * 1000000;
+	ts.tv_sec += (time_t)((deadline_ms - now) / 1000 + ns / 1000000000);
+	ts.tv_nsec = (long)(ns % 1000000000);
+	pthread_cond_timedwait(&o->cond, &eng->lock, &ts);
+	return true;
+}
+
+/* Drive until DONE, or (asynchronous) until it has to wait, or (synchronous) until the deadline. eng->lock held. */
+static void drive(struct nfs4r_engine *eng, struct opctx *o, uint64_t deadline_ms)
+{
+	o->driving = true;
+	for (;;) {
+		if (o->state == OP_EXECUTE) {
+			o->state = OP_WAITING;
+			pthread_mutex_unlock(&eng->lock);
+			run_once(eng, o);
+			pthread_mutex_lock(&eng->lock);
+		} else if (o->state == OP_DONE || !o->sync || eng->frozen || !wait_until(eng, o, deadline_ms)) {
+			break;
+		}
+	}
+	o->driving = false;
+}
+
+/* ---- parked operations; eng->lock held ---- */
+
+static bool same_name(const struct nfs4r_name *a, const struct nfs4r_name *b)
+{
+	return a->len == b->len && memcmp(a->s, b->s, a->len) == 0;
+}
+
+static bool same_request(const struct nfs4r_op *a, const struct nfs4r_op *b)
+{
+	return a->client != 0 && a->client == b->client && a->type == b->type && a->cred.uid == b->cred.uid &&
+	       nfs4r_oid_eq(&a->obj, &b->obj) && nfs4r_oid_eq(&a->dir, &b->dir) && nfs4r_oid_eq(&a->dir2, &b->dir2) &&
+	       same_name(&a->name, &b->name) && same_name(&a->name2, &b->name2) && a->offset == b->offset &&
+	       a->length == b->length && a->attrs.mask == b->attrs.mask && a->attrs.mode == b->attrs.mode &&
+	       a->attrs.size == b->attrs.size && a->attrs.atime == b->attrs.atime && a->attrs.mtime == b->attrs.mtime;
+}
+
+static struct opctx *adopt_parked(struct nfs4r_engine *eng, const struct nfs4r_op *op)
+{
+	for (struct opctx **p = &eng->parked; *p; p = &(*p)->next) {
+		struct opctx *o = *p;
+
+		if (!same_request(o->op, op))
+			continue;
+		*p = o->next;
+		eng->nparked--;
+		o->parked = false;
+		return o;
+	}
+	return NULL;
+}
+
+static bool park(struct nfs4r_engine *eng, struct opctx *o)
+{
+	if (nfs4r_op_is_dirop(o->op->type) && o->own.client == 0)
+		return false; /* the retry could not be recognised: wait on */
+	if (eng->nparked >= PARKED_MAX)
+		return false;
+	o->parked = true;
+	o->exec = NULL; /* the caller's context is gone: if it is still to be executed, lops do it */
+	o->parked_at_ms = now_ms();
+	o->next = eng->parked;
+	eng->parked = o;
+	eng->nparked++;
+	return true;
+}
+
+void ops_expire_parked(struct nfs4r_engine *eng, uint64_t now)
+{
+	struct opctx **p = &eng->parked;
+
+	while (*p) {
+		struct opctx *o = *p;
+
+		if (o->state != OP_DONE || o->driving || now < o->parked_at_ms + PARKED_KEEP_MS) {
+			p = &o->next;
+			continue;
+		}
+		*p = o->next;
+		eng->nparked--;
+		nfs4r_op_fini(&o->own);
+		opctx_free(o);
+	}
+}
+
+void ops_fini(struct nfs4r_engine *eng)
+{
+	while (eng->parked) {
+		struct opctx *o = eng->parked;
+
+		eng->parked = o->next;
+		nfs4r_op_fini(&o->own);
+		opctx_free(o);
+	}
+}
+
+/* ---- the calls ---- */
+
+static struct opctx *begin(struct nfs4r_op *op, nfs4r_exec_fn exec, nfs4r_done_fn done, void *arg)
+{
+	struct opctx *o = opctx_new(NULL);
+
+	if (!o)
+		return NULL;
+	o->own = *op; /* buffers move in; finish() moves them back */
+	o->own.core = NULL;
+	o->own.engine = o;
+	o->exec = exec;
+	o->done = done;
+	o->arg = arg;
+	o->caller = op;
+	op->data = NULL;
+	op->text = NULL;
+	op->attrs.acl = NULL;
+	return o;
+}
+
+static enum nfs4r_status finish(struct opctx *o, struct nfs4r_op *op)
+{
+	nfs4r_op_fini(op);
+	*op = o->own;
+	op->core = op->engine = NULL;
+	opctx_free(o);
+	return op->status;
+}
+
+/* A worker gives up on an operation: before anything happened it is cancelled, after that it is parked or waited for. */
+static bool give_up(struct nfs4r_engine *eng, struct opctx *o, struct nfs4r_op *op)
+{
+	if (!o->sent_or_executed || o->op->type == NFS4R_OP_CLOSE) {
+		event_op(eng, NFS4R_EV_OP_CANCEL, o, false);
+		return false;
+	}
+	if (!park(eng, o))
+		return false;
+	op->status = NFS4R_DELAY;
+	return true;
+}
+
+enum nfs4r_status nfs4r_update(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_exec_fn exec, void *arg)
+{
+	uint64_t wait_ms = op->type == NFS4R_OP_CLOSE ? eng->cfg.close_wait_ms : PARK_AFTER_MS;
+
+	pthread_mutex_lock(&eng->lock);
+	eng->stat_updates++;
+	struct opctx *o = adopt_parked(eng, op);
+	bool adopted = o != NULL;
+	if (!o) {
+		if (!eng->ready || eng->stopping || !(o = begin(op, exec, NULL, arg))) {
+			pthread_mutex_unlock(&eng->lock);
+			return op->status = NFS4R_DELAY;
+		}
+	}
+	activate(eng, o);
+	o->sync = true;
+	o->driving = true;
+	if (!adopted)
+		event_op(eng, NFS4R_EV_OP, o, true);
+	for (;;) {
+		drive(eng, o, now_ms() + wait_ms);
+		if (o->state == OP_DONE)
+			break;
+		if (eng->frozen) {
+			o->op->status = NFS4R_DELAY;
+			break;
+		}
+		if (give_up(eng, o, op)) {
+			deactivate(eng, o);
+			pthread_mutex_unlock(&eng->lock);
+			return NFS4R_DELAY;
+		}
+	}
+	deactivate(eng, o);
+	pthread_mutex_unlock(&eng->lock);
+	return finish(o, op);
+}
+
+static void complete_async(struct opctx *o)
+{
+	struct nfs4r_op *op = o->caller;
+	nfs4r_done_fn done = o->done;
+	void *arg = o->arg;
+
+	finish(o, op);
+	done(arg, op);
+}
+
+static void drive_task(struct nfs4r_engine *eng, void *arg)
+{
+	struct opctx *o = arg;
+
+	pthread_mutex_lock(&eng->lock);
+	drive(eng, o, 0);
+	bool over = o->state == OP_DONE && !o->parked;
+	if (over)
+		deactivate(eng, o);
+	pthread_mutex_unlock(&eng->lock);
+	if (over)
+		complete_async(o);
+}
+
+void nfs4r_update_async(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_exec_fn exec, nfs4r_done_fn done, void *arg)
+{
+	struct opctx *o = NULL;
+
+	pthread_mutex_lock(&eng->lock);
+	eng->stat_updates++;
+	if (eng->ready && !eng->stopping)
+		o = begin(op, exec, done, arg);
+	if (!o) {
+		pthread_mutex_unlock(&eng->lock);
+		op->status = NFS4R_DELAY;
+		done(arg, op);
+		return;
+	}
+	activate(eng, o);
+	o->driving = true;
+	event_op(eng, NFS4R_EV_OP, o, true);
+	drive(eng, o, 0);
+	bool over = o->state == OP_DONE;
+	if (over)
+		deactivate(eng, o);
+	pthread_mutex_unlock(&eng->lock);
+	if (over)
+		complete_async(o);
+}
+
+void ops_end_all(struct nfs4r_engine *eng)
+{
+	struct opctx *async = NULL;
+
+	pthread_mutex_lock(&eng->lock);
+	while (eng->active) {
+		struct opctx *o = eng->active;
+
+		if (!o->sync && !o->driving) {
+			deactivate(eng, o);
+			o->next = async;
+			async = o;
+			continue;
+		}
+		for (; o; o = o->active_next)
+			pthread_cond_signal(&o->cond);
+		pthread_cond_wait(&eng->idle_cond, &eng->lock);
+	}
+	pthread_mutex_unlock(&eng->lock);
+	while (async) {
+		struct opctx *o = async;
+
+		async = o->next;
+		o->op->status = NFS4R_DELAY;
+		complete_async(o);
+	}
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * A few threads that work off a FIFO of tasks. What runs here may block on the local disk and on update
+ * locks, never on a peer: what serves peers must not wait for what serves clients (DESIGN section 4).
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "engine/engine_int.h"
+
+struct task {
+	struct task *next;
+	task_fn fn;
+	void *arg;
+};
+
+struct pool {
+	struct nfs4r_engine *eng;
+	pthread_mutex_t lock;
+	pthread_cond_t cond;
+	struct task *head, **tail;
+	size_t queued;
+	bool stop;
+	unsigned nthreads;
+	pthread_t threads[];
+};
+
+static void *work(void *arg)
+{
+	struct pool *p = arg;
+
+	pthread_mutex_lock(&p->lock);
+	for (;;) {
+		while (!p->head && !p->stop)
+			pthread_cond_wait(&p->cond, &p->lock);
+		struct task *t = p->head;
+		if (!t)
+			break;
+		p->head = t->next;
+		if (!p->head)
+			p->tail = &p->head;
+		p->queued--;
+		pthread_mutex_unlock(&p->lock);
+		t->fn(p->eng, t->arg);
+		free(t);
+		pthread_mutex_lock(&p->lock);
+	}
+	pthread_mutex_unlock(&p->lock);
+	return NULL;
+}
+
+struct pool *pool_create(struct nfs4r_engine *eng, const char *name, unsigned threads)
+{
+	struct pool *p = calloc(1, sizeof(*p) + threads * sizeof(p->threads[0]));
+
+	if (!p)
+		return NULL;
+	p->eng = eng;
+	p->tail = &p->head;
+	pthread_mutex_init(&p->lock, NULL);
+	pthread_cond_init(&p->cond, NULL);
+	for (unsigned i = 0; i < threads; i++) {
+		char label[16];
+
+		if (pthread_create(&p->threads[i], NULL, work, p) != 0) {
+			pool_destroy(p);
+			return NULL;
+		}
+		p->nthreads++;
+		snprintf(label, sizeof(label), "%.10s%u", name, i);
+		pthread_setname_np(p->threads[i], label);
+	}
+	return p;
+}
+
+void pool_run(struct pool *p, task_fn fn, void *arg)
+{
+	struct task *t = malloc(sizeof(*t));
+
+	if (!t)
+		abort(); /* a lost task would be a lost answer; the process restarts and replays its journal */
+	*t = (struct task){ .fn = fn, .arg = arg };
+	pthread_mutex_lock(&p->lock);
+	*p->tail = t;
+	p->tail = &t->next;
+	p->queued++;
+	pthread_cond_signal(&p->cond);
+	pthread_mutex_unlock(&p->lock);
+}
+
+size_t pool_queued(struct pool *p)
+{
+	pthread_mutex_lock(&p->lock);
+	size_t n = p->queued;
+	pthread_mutex_unlock(&p->lock);
+	return n;
+}
+
+void pool_stop(struct pool *p)
+{
+	if (!p)
+		return;
+	pthread_mutex_lock(&p->lock);
+	p->stop = true;
+	pthread_cond_broadcast(&p->cond);
+	pthread_mutex_unlock(&p->lock);
+	for (unsigned i = 0; i < p->nthreads; i++)
+		pthread_join(p->threads[i], NULL);
+	p->nthreads = 0;
+}
+
+void pool_destroy(struct pool *p)
+{
+	if (!p)
+		return;
+	pool_stop(p);
+	while (p->head) { /* came after the stop; nobody waits for it */
+		struct task *t = p->head;
+
+		p->head = t->next;
+		free(t);
+	}
+	pthread_mutex_destroy(&p->lock);
+	pthread_cond_destroy(&p->cond);
+	free(p);
+}

@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Where a read goes (control sheet section 6). Nobody else controls the object: the caller serves it locally. Another
+ * server does: ask it; NOT_PRIMARY means ask again who does, without that one. An object that is not here yet is asked for at
+ * the server that made it (6.5); nothing is ever proposed for it.
+ *
+ * A question that is not answered in op_wait_ms ends as DELAY; a lost connection ends all questions to that peer at once.
+ * As the owner: the check that an acting claim covers the object is made after the question arrived, then the local copy is read.
+ */
+#include <stdlib.h>
+
+#include "engine/engine_int.h"
+
+struct ask { /* one read under way to a peer */
+	struct ask *next;
+	struct nfs4r_read *rd;
+	nfs4r_read_done_fn done;
+	void *arg;
+	nfs4r_server_id asked;
+	nfs4r_servers excluded;
+	uint64_t deadline_ms;
+	enum nfs4r_status end; /* status of a question that was not answered */
+	bool local;
+};
+
+#define BUCKETS 1024
+
+struct reads {
+	pthread_mutex_t lock;
+	uint64_t next_id;
+	struct ask *bucket[BUCKETS];
+};
+
+struct reads *reads_create(struct nfs4r_engine *eng)
+{
+	struct reads *r = calloc(1, sizeof(*r));
+
+	if (r)
+		pthread_mutex_init(&r->lock, NULL);
+	return r;
+}
+
+void reads_destroy(struct reads *r)
+{
+	if (!r)
+		return;
+	pthread_mutex_destroy(&r->lock);
+	free(r);
+}
+
+static bool is_dir_read(struct nfs4r_engine *eng, const struct nfs4r_read *rd)
+{
+	struct nfs4r_row row;
+
+	switch (rd->type) {
+	case NFS4R_RD_LOOKUP:
+	case NFS4R_RD_READDIR:
+	case NFS4R_RD_LOOKUPP:
+		return true;
+	case NFS4R_RD_READ:
+	case NFS4R_RD_COMMIT:
+	case NFS4R_RD_SEEK:
+	case NFS4R_RD_READLINK:
+		return false;
+	default:
+		return nfs4r_store_row(eng->store, &rd->oid, &row) == NFS4R_KNOWN && row.type == NFS4R_TYPE_DIR;
+	}
+}
+
+/* self, a peer, or 0 = nobody can tell now. */
+static nfs4r_server_id where(struct nfs4r_engine *eng, const struct nfs4r_read *rd, nfs4r_servers excluded)
+{
+	bool dir = is_dir_read(eng, rd);
+	enum nfs4r_known known = nfs4r_store_row(eng->store, &rd->oid, NULL);
+
+	if (!eng->ready)
+		return 0;
+	if (known == NFS4R_NOT_YET) {
+		nfs4r_server_id creator = nfs4r_oid_creator(&rd->oid);
+
+		return creator == eng->cfg.rpc.self || excluded & NFS4R_BIT(creator) ? 0 : creator;
+	}
+	if (dir && eng->cfg.directory_reads == NFS4R_DIRECTORY_READS_LOCAL)
+		return eng->cfg.rpc.self;
+	if (known == NFS4R_DEAD || fastpath_local(eng->fastpath, &rd->oid, dir))
+		return eng->cfg.rpc.self;
+	pthread_mutex_lock(&eng->lock);
+	nfs4r_server_id to = nfs4r_core_route_read(eng->core, &rd->oid, dir, excluded);
+	pthread_mutex_unlock(&eng->lock);
+	return to;
+}
+
+static struct ask **slot(struct reads *r, uint64_t id)
+{
+	return &r->bucket[id % BUCKETS];
+}
+
+static struct ask *take(struct reads *r, uint64_t id, nfs4r_server_id from)
+{
+	struct ask *a = NULL;
+
+	pthread_mutex_lock(&r->lock);
+	for (struct ask **p = slot(r, id); *p; p = &(*p)->next)
+		if ((*p)->rd->id == id && (*p)->asked == from) {
+			a = *p;
+			*p = a->next;
+			break;
+		}
+	pthread_mutex_unlock(&r->lock);
+	return a;
+}
+
+static void complete(struct nfs4r_engine *eng, void *arg)
+{
+	struct ask *a = arg;
+
+	if (!a->local && a->end != NFS4R_OK)
+		a->rd->status = a->end;
+	a->done(a->arg, a->rd, a->local);
+	free(a);
+}
+
+static void forget_answer(struct nfs4r_read *rd)
+{
+	nfs4r_read_fini(rd);
+	rd->status = NFS4R_OK;
+	rd->eof = false;
+}
+
+/* Decide (again) and send. True: the question is on its way, and `a` no longer ours. */
+static bool ask(struct nfs4r_engine *eng, struct ask *a)
+{
+	struct reads *r = eng->reads;
+	nfs4r_server_id to = where(eng, a->rd, a->excluded);
+	struct nfs4r_msg *m;
+
+	a->local = to == eng->cfg.rpc.self;
+	a->end = to == 0 ? NFS4R_DELAY : NFS4R_OK;
+	if (a->local || to == 0)
+		return false;
+	m = calloc(1, sizeof(*m));
+	if (!m) {
+		a->end = NFS4R_NOMEM;
+		return false;
+	}
+	m->type = NFS4R_MSG_READ;
+	m->read = a->rd;
+	pthread_mutex_lock(&r->lock);
+	a->asked = to;
+	a->rd->id = ++r->next_id;
+	uint64_t id = a->rd->id;
+	a->next = *slot(r, id);
+	*slot(r, id) = a;
+	enum nfs4r_status st = nfs4r_rpc_send(eng->rpc, to, NFS4R_LANE_REQUEST, m); /* under the lock: rd may not go while it is encoded */
+	if (st != NFS4R_OK)
+		*slot(r, id) = a->next;
+	pthread_mutex_unlock(&r->lock);
+	free(m);
+	if (st == NFS4R_OK)
+		return true;
+	a->end = NFS4R_DELAY;
+	return false;
+}
+
+void nfs4r_read_async(struct nfs4r_engine *eng, struct nfs4r_read *rd, nfs4r_read_done_fn done, void *arg)
+{
+	struct ask *a;
+
+	if (where(eng, rd, 0) == eng->cfg.rpc.self) { /* the usual case costs no memory */
+		__atomic_add_fetch(&eng->stat_reads_local, 1, __ATOMIC_RELAXED);
+		done(arg, rd, true);
+		return;
+	}
+	a = calloc(1, sizeof(*a));
+	if (!a) {
+		rd->status = NFS4R_NOMEM;
+		done(arg, rd, false);
+		return;
+	}
+	__atomic_add_fetch(&eng->stat_reads_remote, 1, __ATOMIC_RELAXED);
+	a->rd = rd;
+	a->done = done;
+	a->arg = arg;
+	a->deadline_ms = now_ms() + eng->cfg.op_wait_ms;
+	if (!ask(eng, a))
+		complete(eng, a);
+}
+
+struct waiter {
+	pthread_mutex_t lock;
+	pthread_cond_t cond;
+	bool over, local;
+};
+
+static void wake(void *arg, struct nfs4r_read *rd, bool local)
+{
+	struct waiter *w = arg;
+
+	pthread_mutex_lock(&w->lock);
+	w->local = local;
+	w->over = true;
+	pthread_cond_signal(&w->cond);
+	pthread_mutex_unlock(&w->lock);
+}
+
+enum nfs4r_status nfs4r_read(struct nfs4r_engine *eng, struct nfs4r_read *rd, bool *local)
+{
+	struct waiter w = { .lock = PTHREAD_MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER };
+
+	nfs4r_read_async(eng, rd, wake, &w);
+	pthread_mutex_lock(&w.lock);
+	while (!w.over)
+		pthread_cond_wait(&w.cond, &w.lock);
+	pthread_mutex_unlock(&w.lock);
+	*local = w.local;
+	return w.local ? NFS4R_OK : rd->status;
+}
+
+/* ---- answers ---- */
+
+static void copy_answer(struct nfs4r_read *to, struct nfs4r_read *from)
+{
+	forget_answer(to);
+	to->status = from->status;
+	to->result = from->result;
+	to->attrs = from->attrs;
+	to->data = from->data;
+	to->eof = from->eof;
+	to->result_offset = from->result_offset;
+	to->verifier = from->verifier;
+	to->ndirents = from->ndirents;
+	to->dirents = from->dirents;
+	from->attrs.acl = NULL;
+	from->data = NULL;
+	from->dirents = NULL;
+	from->ndirents = 0;
+}
+
+static void ask_again(struct nfs4r_engine *eng, void *arg)
+{
+	if (!ask(eng, arg))
+		complete(eng, arg);
+}
+
+void reads_answer(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_msg *m)
+{
+	struct ask *a = take(eng->reads, m->read->id, from);
+
+	if (a && m->read->status == NFS4R_NOT_PRIMARY) {
+		a->excluded |= NFS4R_BIT(from);
+		pool_run(eng->executors, ask_again, a);
+	} else if (a) {
+		copy_answer(a->rd, m->read);
+		a->end = NFS4R_OK;
+		/* A sleeping thread is woken from here; anything longer runs on an executor. */
+		if (a->done == wake)
+			complete(eng, a);
+		else
+			pool_run(eng->executors, complete, a);
+	}
+	nfs4r_msg_fini(m);
+	free(m);
+}
+
+/* End those for which fn says so. */
+static void end_some(struct nfs4r_engine *eng, nfs4r_server_id peer, uint64_t before_ms)
+{
+	struct reads *r = eng->reads;
+	struct ask *ended = NULL;
+
+	pthread_mutex_lock(&r->lock);
+	for (size_t i = 0; i < BUCKETS; i++) {
+		struct ask **p = &r->bucket[i];
+
+		while (*p) {
+			struct ask *a = *p;
+
+			if (a->asked != peer && a->deadline_ms > before_ms) {
+				p = &a->next;
+				continue;
+			}
+			*p = a->next;
+			a->end = NFS4R_DELAY;
+			a->next = ended;
+			ended = a;
+		}
+	}
+	pthread_mutex_unlock(&r->lock);
+	while (ended) {
+		struct ask *a = ended;
+
+		ended = a->next;
+		pool_run(eng->executors, complete, a);
+	}
+}
+
+void reads_peer_down(struct nfs4r_engine *eng, nfs4r_server_id peer)
+{
+	end_some(eng, peer, 0);
+}
+
+void reads_expire(struct nfs4r_engine *eng, uint64_t now)
+{
+	end_some(eng, 0, now);
+}
+
+/* ---- serving ---- */
+
+struct serve {
+	nfs4r_server_id from;
+	struct nfs4r_msg *m;
+};
+
+static void serve_task(struct nfs4r_engine *eng, void *arg)
+{
+	struct serve *s = arg;
+	struct nfs4r_read *rd = s->m->read;
+
+	pthread_mutex_lock(&eng->lock);
+	enum nfs4r_status st = eng->ready ? nfs4r_core_may_serve(eng->core, &rd->oid) : NFS4R_NOT_PRIMARY;
+	pthread_mutex_unlock(&eng->lock);
+	if (st == NFS4R_OK)
+		st = nfs4r_read_here(eng, rd);
+	rd->status = st;
+	s->m->type = NFS4R_MSG_READ_ANSWER;
+	engine_send(eng, s->from, s->m);
+	nfs4r_msg_fini(s->m);
+	free(s->m);
+	free(s);
+}
+
+void reads_serve(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_msg *m)
+{
+	struct serve *s = malloc(sizeof(*s));
+
+	if (!s)
+		abort();
+	*s = (struct serve){ .from = from, .m = m };
+	pool_run(eng->executors, serve_task, s);
+}
+
+/* ---- reading the local copy ---- */
+
+static enum nfs4r_status here_attrs(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, struct nfs4r_attrs *out)
+{
+	struct nfs4r_lhandle h;
+
+	nfs4r_handle(eng, oid, &h);
+	if (!h.len)
+		return NFS4R_STALE;
+	enum nfs4r_status st = eng->ops->getattr(eng->ctx, &h, out);
+	if (st == NFS4R_OK && !nfs4r_overlay(eng, oid, out))
+		return NFS4R_STALE;
+	return st;
+}
+
+static enum nfs4r_status here_lookup(struct nfs4r_engine *eng, struct nfs4r_read *rd)
+{
+	struct nfs4r_name name;
+	struct nfs4r_dirent ent;
+
+	if (!nfs4r_name_set(&name, rd->name, strlen(rd->name)))
+		return NFS4R_INVAL;
+	if (!nfs4r_store_lookup(eng->store, &rd->oid, &name, &ent))
+		return NFS4R_NOENT;
+	rd->result = ent.oid;
+	return here_attrs(eng, &ent.oid, &rd->attrs);
+}
+
+static enum nfs4r_status here_readdir(struct nfs4r_engine *eng, struct nfs4r_read *rd)
+{
+	uint32_t max = rd->length && rd->length < NFS4R_READDIR_MAX ? (uint32_t)rd->length : NFS4R_READDIR_MAX;
+
+	rd->dirents = calloc(max, sizeof(rd->dirents[0]));
+	if (!rd->dirents)
+		return NFS4R_NOMEM;
+	rd->ndirents = nfs4r_store_readdir(eng->store, &rd->oid, rd->cookie, rd->dirents, max);
+	rd->eof = rd->ndirents < max;
+	return NFS4R_OK;
+}
+
+static enum nfs4r_status here_data(struct nfs4r_engine *eng, struct nfs4r_read *rd, const struct nfs4r_lhandle *h)
+{
+	const struct nfs4r_lops *l = eng->ops;
+	uint32_t len = rd->type == NFS4R_RD_READ    ? (uint32_t)(rd->length < NFS4R_IO_MAX ? rd->length : NFS4R_IO_MAX) :
+		       rd->type == NFS4R_RD_READLINK ? NFS4R_PATH_MAX :
+						       NFS4R_XATTR_VALUE_MAX;
+	struct nfs4r_buf *b = nfs4r_buf_new(len);
+	enum nfs4r_status st;
+
+	if (!b)
+		return NFS4R_NOMEM;
+	switch (rd->type) {
+	case NFS4R_RD_READ:
+		st = l->read(eng->ctx, h, rd->offset, b->data, &len, &rd->eof);
+		break;
+	case NFS4R_RD_READLINK:
+		st = l->readlink(eng->ctx, h, (char *)b->data, &len);
+		break;
+	case NFS4R_RD_GETXATTR:
+		st = l->getxattr(eng->ctx, h, rd->name, b->data, &len);
+		break;
+	default:
+		st = l->listxattr(eng->ctx, h, (char *)b->data, &len);
+		break;
+	}
+	if (st != NFS4R_OK) {
+		nfs4r_buf_put(b);
+		return st;
+	}
+	b->len = len;
+	rd->data = b;
+	return NFS4R_OK;
+}
+
+static enum nfs4r_status here_commit(struct nfs4r_engine *eng, struct nfs4r_read *rd, const struct nfs4r_lhandle *h)
+{
+	enum nfs4r_status st = eng->ops->commit(eng->ctx, h);
+
+	if (st == NFS4R_OK)
+		st = nfs4r_commit(eng, &rd->oid);
+	rd->verifier = nfs4r_verifier(eng);
+	return st;
+}
+
+enum nfs4r_status nfs4r_read_here(struct nfs4r_engine *eng, struct nfs4r_read *rd)
+{
+	struct nfs4r_lhandle h;
+	struct nfs4r_row row;
+	enum nfs4r_known known = nfs4r_store_row(eng->store, &rd->oid, &row);
+
+	forget_answer(rd);
+	if (known != NFS4R_KNOWN)
+		return known == NFS4R_DEAD ? NFS4R_STALE : NFS4R_UNKNOWN;
+	nfs4r_handle(eng, &rd->oid, &h);
+	if (!h.len)
+		return NFS4R_STALE;
+	switch (rd->type) {
+	case NFS4R_RD_GETATTR:
+		return here_attrs(eng, &rd->oid, &rd->attrs);
+	case NFS4R_RD_LOOKUP:
+		return row.type == NFS4R_TYPE_DIR ? here_lookup(eng, rd) : NFS4R_NOTDIR;
+	case NFS4R_RD_READDIR:
+		return row.type == NFS4R_TYPE_DIR ? here_readdir(eng, rd) : NFS4R_NOTDIR;
+	case NFS4R_RD_LOOKUPP:
+		if (!row.nparents)
+			return NFS4R_NOENT;
+		rd->result = row.parent;
+		return NFS4R_OK;
+	case NFS4R_RD_COMMIT:
+		return here_commit(eng, rd, &h);
+	case NFS4R_RD_SEEK:
+		return eng->ops->seek(eng->ctx, &h, rd->offset, rd->length != 0, &rd->result_offset, &rd->eof);
+	case NFS4R_RD_READ:
+	case NFS4R_RD_READLINK:
+	case NFS4R_RD_GETXATTR:
+	case NFS4R_RD_LISTXATTR:
+		return here_data(eng, rd, &h);
+	default:
+		return NFS4R_NOTSUPP;
+	}
+}

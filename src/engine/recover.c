@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Start with a store that has a past. The core gets back its rows and positions; own entries that were begun and not
+ * decided when the process died are decided by what the local tree shows (log sheet 4.5), in log order. What a
+ * machine crash lost of the own log comes from the peers: the core asks for it before it serves (4.7).
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "engine/engine_int.h"
+
+struct restore {
+	struct nfs4r_engine *eng;
+	enum nfs4r_status st;
+};
+
+static void restore_row(void *arg, const uint8_t *key, uint16_t key_len, const uint8_t *val, uint16_t val_len)
+{
+	struct restore *r = arg;
+
+	if (r->st == NFS4R_OK)
+		r->st = nfs4r_core_restore_row(r->eng->core, key, key_len, val, val_len);
+}
+
+static enum nfs4r_status restore_own_entries(struct nfs4r_engine *eng, const struct nfs4r_store_info *info)
+{
+	nfs4r_server_id self = eng->cfg.rpc.self;
+	nfs4r_lsn lsn = info->logs[self].base;
+
+	for (; lsn && lsn <= info->logs[self].applied; lsn++) {
+		struct nfs4r_entry *e = nfs4r_store_log_read(eng->store, self, lsn);
+
+		if (!e)
+			return NFS4R_CORRUPT;
+		enum nfs4r_status st = nfs4r_core_restore_entry(eng->core, lsn, nfs4r_entry_bytes(e));
+		nfs4r_entry_put(e);
+		if (st != NFS4R_OK)
+			return st;
+	}
+	return NFS4R_OK;
+}
+
+enum nfs4r_status recover_restore(struct nfs4r_engine *eng, const struct nfs4r_store_info *info, char *why)
+{
+	struct restore r = { .eng = eng, .st = NFS4R_OK };
+
+	nfs4r_store_each_core_row(eng->store, restore_row, &r);
+	for (uint32_t i = 0; r.st == NFS4R_OK && i < eng->cfg.rpc.nservers; i++) {
+		nfs4r_server_id id = eng->cfg.rpc.servers[i].id;
+
+		r.st = nfs4r_core_restore_log(eng->core, id, info->logs[id].base, info->logs[id].applied, info->logs[id].stable);
+	}
+	if (r.st == NFS4R_OK)
+		r.st = restore_own_entries(eng, info);
+	for (uint32_t i = 0; r.st == NFS4R_OK && i < info->nintents; i++) {
+		struct nfs4r_entry *e = nfs4r_store_intent_at(eng->store, i);
+
+		r.st = nfs4r_core_restore_intent(eng->core, e);
+		nfs4r_entry_put(e);
+	}
+	if (r.st != NFS4R_OK)
+		snprintf(why, 512, "the store in %s cannot be understood (%s); restore it from a backup, or move it away and let this server start anew",
+			 eng->cfg.store_dir, nfs4r_status_str(r.st));
+	return r.st;
+}
+
+/* ---- the exported directory ---- */
+
+static bool see_name(void *arg, const char *name)
+{
+	char *found = arg;
+
+	if (strcmp(name, "lost+found") == 0)
+		return true;
+	snprintf(found, NFS4R_NAME_MAX + 1, "%s", name);
+	return false;
+}
+
+enum nfs4r_status recover_root(struct nfs4r_engine *eng, bool created, char *why)
+{
+	struct nfs4r_lhandle root, known;
+	char found[NFS4R_NAME_MAX + 1] = "";
+	enum nfs4r_status st = eng->ops->root(eng->ctx, &root);
+
+	if (st != NFS4R_OK) {
+		snprintf(why, 512, "the exported directory cannot be opened: %s", nfs4r_status_str(st));
+		return st;
+	}
+	nfs4r_handle(eng, &eng->root, &known);
+	if (known.len && (known.len != root.len || memcmp(known.b, root.b, root.len) != 0)) {
+		snprintf(why, 512, "the store in %s belongs to another directory than the one exported now; export the right one (was it restored from a backup, "
+			 "or is its file system not mounted?)", eng->cfg.store_dir);
+		return NFS4R_MISMATCH;
+	}
+	if (known.len)
+		return NFS4R_OK;
+	st = eng->ops->readdir(eng->ctx, &root, see_name, found);
+	if (st == NFS4R_OK && created && found[0] && !eng->cfg.import) {
+		snprintf(why, 512, "the store in %s is new but the exported directory is not empty (it has '%s'): set Import = true on exactly one server to take "
+			 "its tree in as the volume's first copy, and start the others with an empty directory", eng->cfg.store_dir, found);
+		return NFS4R_NOTEMPTY;
+	}
+	if (st == NFS4R_OK)
+		st = nfs4r_store_set_handle(eng->store, &eng->root, root.b, root.len);
+	if (st != NFS4R_OK)
+		snprintf(why, 512, "the exported directory cannot be taken into use: %s", nfs4r_status_str(st));
+	return st;
+}
+
+/* ---- undecided entries ---- */
+
+static struct nfs4r_part *find_part(struct nfs4r_entry *e, enum nfs4r_effect effect)
+{
+	for (uint32_t i = 0; i < e->nparts; i++)
+		if (e->parts[i].effect == effect)
+			return &e->parts[i];
+	return NULL;
+}
+
+static bool name_shows(struct nfs4r_engine *eng, const struct nfs4r_part *dir, uint32_t i, struct nfs4r_lhandle *out)
+{
+	struct nfs4r_lhandle dirh;
+
+	nfs4r_handle(eng, &dir->oid, &dirh);
+	return dirh.len && eng->ops->lookup(eng->ctx, &dirh, dir->names[i].name.s, out) == NFS4R_OK;
+}
+
+static bool created_shows(struct nfs4r_engine *eng, struct nfs4r_entry *e, struct nfs4r_part *p)
+{
+	struct nfs4r_part *dir = find_part(e, NFS4R_EFF_NAMES);
+	struct nfs4r_lhandle h;
+	struct nfs4r_oid other;
+	struct nfs4r_attrs now = { 0 };
+
+	if (!dir || !name_shows(eng, dir, 0, &h) || nfs4r_by_handle(eng, &h, &other))
+		return false;
+	if (eng->ops->getattr(eng->ctx, &h, &now) != NFS4R_OK)
+		return false;
+	p->attrs.mode = now.mode;
+	p->attrs.uid = now.uid;
+	p->attrs.gid = now.gid;
+	p->attrs.mask |= NFS4R_ATTR_MODE | NFS4R_ATTR_UID | NFS4R_ATTR_GID;
+	nfs4r_buf_put(now.acl);
+	e->handle_len = h.len;
+	memcpy(e->handle, h.b, h.len);
+	return true;
+}
+
+static bool renamed_shows(struct nfs4r_engine *eng, struct nfs4r_entry *e, const struct nfs4r_part *moved)
+{
+	struct nfs4r_lhandle h, want;
+	bool source_gone = false, target_right = false;
+
+	nfs4r_handle(eng, &moved->oid, &want);
+	for (uint32_t i = 0; i < e->nparts; i++) {
+		struct nfs4r_part *d = &e->parts[i];
+
+		for (uint32_t j = 0; d->effect == NFS4R_EFF_NAMES && j < d->nnames; j++) {
+			bool there = name_shows(eng, d, j, &h);
+
+			if (nfs4r_oid_is_zero(&d->names[j].oid))
+				source_gone = !there;
+			else
+				target_right = there && h.len == want.len && memcmp(h.b, want.b, h.len) == 0;
+		}
+	}
+	return source_gone && target_right;
+}
+
+static bool linked_shows(struct nfs4r_engine *eng, struct nfs4r_entry *e, const struct nfs4r_part *links)
+{
+	struct nfs4r_part *dir = find_part(e, NFS4R_EFF_NAMES);
+	struct nfs4r_lhandle h, want;
+
+	if (!dir)
+		return false;
+	bool there = name_shows(eng, dir, 0, &h);
+	if (nfs4r_oid_is_zero(&dir->names[0].oid))
+		return !there; /* unlink, rmdir */
+	nfs4r_handle(eng, &links->oid, &want);
+	return there && h.len == want.len && memcmp(h.b, want.b, h.len) == 0;
+}
+
+static bool was_executed(struct nfs4r_engine *eng, struct nfs4r_entry *e)
+{
+	struct nfs4r_part *p;
+
+	if (e->nparts == 0)
+		return false;
+	p = find_part(e, NFS4R_EFF_CREATE);
+	if (p)
+		return created_shows(eng, e, p);
+	p = find_part(e, NFS4R_EFF_PARENT);
+	if (p)
+		return renamed_shows(eng, e, p);
+	p = find_part(e, NFS4R_EFF_LINKS);
+	if (p)
+		return linked_shows(eng, e, p);
+	/* Values are absolute: set them again. Bytes of a write: what is on the disk is the content of this version, nobody has another. */
+	return apply_entry(eng, e, ~0u) == NFS4R_OK;
+}
+
+enum nfs4r_status recover_intents(struct nfs4r_engine *eng, const struct nfs4r_store_info *info, char *why)
+{
+	for (uint32_t i = 0; i < info->nintents; i++) {
+		struct nfs4r_entry *e = nfs4r_store_intent_at(eng->store, i);
+		struct nfs4r_event ev = { .type = NFS4R_EV_OP_EXECUTED, .entry = e };
+
+		if (!e) {
+			snprintf(why, 512, "the store in %s lost an undecided entry; restore it from a backup", eng->cfg.store_dir);
+			return NFS4R_CORRUPT;
+		}
+		ev.ok = was_executed(eng, e);
+		engine_log(eng, NFS4R_LOG_INFO, "volume %s: update %llu (%s) was under way when the process ended: %s", eng->cfg.volume_name,
+			   (unsigned long long)e->lsn, nfs4r_op_name(e->op), ev.ok ? "it had been executed" : "it had not been executed");
+		pthread_mutex_lock(&eng->lock);
+		engine_step(eng, &ev);
+		pthread_mutex_unlock(&eng->lock);
+		nfs4r_entry_put(e);
+	}
+	return NFS4R_OK;
+}

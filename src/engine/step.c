@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The core and its lock. Whoever has news (a client's thread, the transport, a timer, an applier) takes the
+ * lock, makes one step, and carries out the update before it lets the lock go; nothing in here blocks
+ * except on memory and the page cache. What must wait for the disk goes to durable.c, what reads files
+ * to distribute.c, what changes files to the pools.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "engine/engine_int.h"
+
+uint64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_BOOTTIME, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+int64_t now_real_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+void engine_log(struct nfs4r_engine *eng, enum nfs4r_log_level level, const char *fmt, ...)
+{
+	char text[700];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (eng->log)
+		eng->log(eng->log_ctx, level, text);
+}
+
+void engine_halt(struct nfs4r_engine *eng, const char *why)
+{
+	eng->ready = false;
+	if (eng->halted[0])
+		return;
+	snprintf(eng->halted, sizeof(eng->halted), "%s", why);
+	engine_log(eng, NFS4R_LOG_ERROR, "volume %s: this server stops serving: %s", eng->cfg.volume_name, why);
+}
+
+static enum nfs4r_lane lane_of(uint32_t type)
+{
+	switch (type) {
+	case NFS4R_MSG_FORWARD:
+	case NFS4R_MSG_FORWARD_ANSWER:
+	case NFS4R_MSG_READ:
+	case NFS4R_MSG_READ_ANSWER:
+	case NFS4R_MSG_VERIFY:
+	case NFS4R_MSG_VERIFY_ANSWER:
+		return NFS4R_LANE_REQUEST;
+	case NFS4R_MSG_ENTRIES:
+		return NFS4R_LANE_BULK;
+	default:
+		return NFS4R_LANE_CONTROL;
+	}
+}
+
+void engine_send(struct nfs4r_engine *eng, nfs4r_server_id to, const struct nfs4r_msg *msg)
+{
+	/* A message that cannot go is lost like on the wire; the core repeats what matters. */
+	if (eng->rpc)
+		(void)nfs4r_rpc_send(eng->rpc, to, lane_of(msg->type), msg);
+}
+
+static bool is_flat(uint32_t type)
+{
+	return lane_of(type) == NFS4R_LANE_CONTROL;
+}
+
+static void perform_send(struct nfs4r_engine *eng, const struct nfs4r_action *a)
+{
+	if (a->msg->type == NFS4R_MSG_FORWARD && a->msg->op->engine)
+		((struct opctx *)a->msg->op->engine)->sent_or_executed = true;
+	if (!a->durable) {
+		engine_send(eng, a->to, a->msg);
+	} else if (is_flat(a->msg->type)) {
+		durable_send(eng->durable, a->to, a->msg);
+	} else {
+		if (nfs4r_store_sync(eng->store, nfs4r_store_position(eng->store)) == NFS4R_OK)
+			engine_send(eng, a->to, a->msg);
+		else
+			engine_halt(eng, "the journal cannot be synced; check the disk under the Store directory");
+	}
+}
+
+static void perform_apply(struct nfs4r_engine *eng, const struct nfs4r_action *a)
+{
+	struct apply_job *job = malloc(sizeof(*job));
+
+	if (!job)
+		abort();
+	*job = (struct apply_job){ .entry = a->entry, .mask = a->apply_mask };
+	pool_run(eng->appliers, apply_task, job);
+}
+
+static void perform_put(struct nfs4r_engine *eng, const struct nfs4r_put *put)
+{
+	enum nfs4r_status st = nfs4r_store_put(eng->store, put, 1);
+
+	if (st == NFS4R_OK)
+		return;
+	char why[200];
+	snprintf(why, sizeof(why), "the journal cannot be written (%s); free space under the Store directory and restart", nfs4r_status_str(st));
+	engine_halt(eng, why);
+}
+
+static void perform_one(struct nfs4r_engine *eng, const struct nfs4r_action *a)
+{
+	switch (a->type) {
+	case NFS4R_ACT_PUT:
+		perform_put(eng, &a->put);
+		break;
+	case NFS4R_ACT_SEND:
+		perform_send(eng, a);
+		break;
+	case NFS4R_ACT_SEND_ENTRIES:
+		distributor_queue(eng->distributor, a->to, a->log, a->from, a->until);
+		break;
+	case NFS4R_ACT_EXECUTE:
+		op_deliver_execute(eng, a);
+		break;
+	case NFS4R_ACT_STARTED:
+		op_deliver_started(eng, a);
+		break;
+	case NFS4R_ACT_RETRY:
+		op_deliver_retry(eng, a);
+		break;
+	case NFS4R_ACT_DONE:
+		op_deliver_done(eng, a->op);
+		break;
+	case NFS4R_ACT_APPLY:
+		perform_apply(eng, a);
+		break;
+	case NFS4R_ACT_CONTROL:
+		fastpath_change(eng->fastpath, &a->oid, a->owner, a->depth, a->added);
+		break;
+	case NFS4R_ACT_TRUNCATE:
+		nfs4r_store_truncate(eng->store, a->log, a->until);
+		break;
+	case NFS4R_ACT_CHECKPOINT:
+		checkpoint_wake(eng);
+		break;
+	case NFS4R_ACT_STUCK:
+		engine_log(eng, NFS4R_LOG_WARN, "volume %s: %s", eng->cfg.volume_name, a->text);
+		break;
+	case NFS4R_ACT_HALT:
+		engine_halt(eng, a->text);
+		break;
+	case NFS4R_ACT_RECOVERED:
+		if (!eng->halted[0])
+			eng->ready = true;
+		break;
+	case NFS4R_ACT_DROP:
+		nfs4r_op_fini(a->op);
+		free(a->op);
+		break;
+	default:
+		engine_halt(eng, "an action of the core is not known; the build is inconsistent");
+	}
+}
+
+void engine_perform(struct nfs4r_engine *eng, const struct nfs4r_update *u)
+{
+	for (uint32_t i = 0; i < u->n; i++)
+		perform_one(eng, &u->actions[i]);
+	if (u->next_timer_ms < eng->next_timer_ms)
+		pthread_cond_signal(&eng->timer_cond);
+	eng->next_timer_ms = u->next_timer_ms;
+}
+
+void engine_step(struct nfs4r_engine *eng, struct nfs4r_event *ev)
+{
+	if (eng->frozen)
+		return;
+	ev->now_ms = now_ms();
+	engine_perform(eng, nfs4r_core_step(eng->core, ev));
+}
+
+/* Write verifier (log sheet 5.3). Until views exist, the incarnations of the peers stand for the loss epoch: what a peer had
+ * of our clients' unstable data may have died with its old incarnation. */
+void engine_update_verifier(struct nfs4r_engine *eng)
+{
+	uint64_t h = 0xcbf29ce484222325ULL;
+	const uint64_t *words[] = { &eng->inc, &eng->inc_random };
+
+	for (size_t i = 0; i < 2; i++)
+		h = (h ^ *words[i]) * 0x100000001b3ULL;
+	h = (h ^ eng->cfg.rpc.self) * 0x100000001b3ULL;
+	for (size_t i = 0; i <= NFS4R_SERVERS_MAX; i++)
+		h = (h ^ eng->peer_inc[i]) * 0x100000001b3ULL;
+	eng->verifier = h ? h : 1;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Local object operations over a plain directory, for tests of the engine without Ganesha.
+ * A handle is an inode number; every object met is held by an O_PATH descriptor, so inode numbers are not reused.
+ * Credentials are ignored. Faults: fail_write makes the next writes fail.
+ */
+#ifndef NFS4R_TESTS_DIRLOPS_H
+#define NFS4R_TESTS_DIRLOPS_H
+
+#include "engine/lops.h"
+
+struct dirlops;
+
+struct dirlops *dirlops_open(const char *path);
+void dirlops_close(struct dirlops *d);
+const struct nfs4r_lops *dirlops_table(void);
+/* Next @count writes answer @st. */
+void dirlops_fail_writes(struct dirlops *d, enum nfs4r_status st, int count);
+/* An open descriptor of an object for reading and writing; the caller closes it. -1 when unknown. */
+int dirlops_fd(struct dirlops *d, const struct nfs4r_lhandle *h, int flags);
+
+#endif
