@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Control: no two servers act as primary of one object, whether by the same object or by deep
+ * control above another's (each judged on its own tree); the ancestry table equals a recount; and
+ * a server that lets go of an object has all its updates of it stable everywhere.
+ */
+#include "sim.h"
+
+#define ULL(x) ((unsigned long long)(x))
+#define ACTING_MAX 512
+
+struct acting {
+	struct server *server;
+	uint32_t obj, depth;
+	struct nfs4r_pid pid;
+};
+
+struct collect {
+	struct server *server;
+	struct acting *list;
+	uint32_t n;
+};
+
+static bool collect_one(void *arg, const struct nfs4r_control_info *i)
+{
+	struct collect *c = arg;
+
+	if (i->owner != c->server->id || !i->acting || c->n == ACTING_MAX)
+		return true;
+	c->list[c->n].server = c->server;
+	c->list[c->n].obj = obj_of(c->server->sim, &i->control.oid);
+	c->list[c->n].depth = i->control.depth;
+	c->list[c->n++].pid = i->pid;
+	return true;
+}
+
+/* Does @a, on its owner's tree, cover the object of @b? */
+static bool covers(const struct acting *a, uint32_t obj)
+{
+	if (a->obj == obj)
+		return true;
+	return a->depth >= NFS4R_DEEP && tree_below(&a->server->tree, obj, a->obj);
+}
+
+void check_controls(struct sim *s)
+{
+	static struct acting list[ACTING_MAX];
+	struct collect c = { NULL, list, 0 };
+
+	for (uint32_t i = 1; i <= s->plan.servers; i++) {
+		c.server = &s->servers[i];
+		if (c.server->up)
+			nfs4r_core_each_control(c.server->core, collect_one, &c);
+	}
+	for (uint32_t i = 0; i < c.n; i++)
+		for (uint32_t k = 0; k < c.n; k++) {
+			if (list[i].server == list[k].server || !covers(&list[i], list[k].obj))
+				continue;
+			sim_fail(s, "two primaries: S%u acts on %s (depth %u, claim %llu), S%u on %s (depth %u, claim %llu)",
+				 list[i].server->id, obj_str(s, list[i].obj), list[i].depth, ULL(list[i].pid.seq),
+				 list[k].server->id, obj_str(s, list[k].obj), list[k].depth, ULL(list[k].pid.seq));
+		}
+}
+
+bool acting_cover(struct server *v, uint32_t obj)
+{
+	static struct acting list[ACTING_MAX];
+	struct collect c = { v, list, 0 };
+
+	nfs4r_core_each_control(v->core, collect_one, &c);
+	for (uint32_t i = 0; i < c.n; i++)
+		if (covers(&list[i], obj))
+			return true;
+	return false;
+}
+
+void check_core(struct server *v)
+{
+	char why[200] = "";
+
+	if (v->up && !nfs4r_core_check(v->core, why, sizeof(why)))
+		sim_fail(v->sim, "S%u: %s", v->id, why);
+}
+
+static void check_left(struct server *v, uint32_t obj)
+{
+	struct sim *s = v->sim;
+	const struct obj *o = &s->objs[obj];
+	const struct ent *t;
+
+	if (!o->nvers)
+		return;
+	t = &s->ents[o->vers[o->nvers - 1].ent];
+	if (t->log != v->id || t->state != ENT_LIVE)
+		return;
+	for (uint32_t q = 1; q <= s->plan.servers; q++)
+		if (s->servers[q].stable[v->id] < t->lsn && !acting_cover(v, obj))
+			sim_fail(s, "S%u let go of %s, which it updated as %u:%llu, and S%u has that stable to %llu only",
+				 v->id, obj_str(s, obj), t->log, ULL(t->lsn), q,
+				 ULL(s->servers[q].stable[v->id]));
+}
+
+void check_control_gone(struct server *v, const struct nfs4r_oid *oid)
+{
+	struct sim *s = v->sim;
+	uint32_t dir = obj_of(s, oid);
+
+	check_left(v, dir);
+	if (tree_get(&v->tree, dir)->type != NFS4R_TYPE_DIR)
+		return;
+	for (uint32_t i = 0; i < s->nobjs; i++)
+		if (tree_below(&v->tree, i, dir))
+			check_left(v, i);
+}

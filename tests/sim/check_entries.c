@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The truth: every entry that anybody executed, the chain of versions of every object, and the
+ * oracle, a tree to which each entry is applied at the moment of its execution.
+ *
+ * Held against it: an update starts from the newest version of each of its objects, at a server
+ * that alone covers them; LSNs have no holes; a request is executed once; a version has the same
+ * content wherever it shows up; what a machine crash took away was a tail that nobody built on.
+ *
+ * After a machine crash the entries above what the journal kept are in limbo until the server has
+ * asked its peers for the tail of its log: those that come back are true again, the others are
+ * lost, and their versions never were.
+ */
+#include "sim.h"
+
+#define ULL(x) ((unsigned long long)(x))
+
+/* ---- chains -------------------------------------------------------------------- */
+
+struct ent *ent_find(struct sim *s, nfs4r_server_id log, nfs4r_lsn lsn)
+{
+	struct ent *lost = NULL;
+
+	for (uint32_t i = s->nents - 1; i > 0; i--) {
+		struct ent *t = &s->ents[i];
+
+		if (t->log != log || t->lsn != lsn)
+			continue;
+		if (t->state != ENT_LOST)
+			return t;
+		if (!lost)
+			lost = t;
+	}
+	return lost;
+}
+
+struct version_seen *version_find(struct sim *s, uint32_t obj, nfs4r_version v)
+{
+	struct obj *o = &s->objs[obj];
+
+	for (uint32_t i = o->nvers; i-- > 0;)
+		if (o->vers[i].version == v)
+			return &o->vers[i];
+	return NULL;
+}
+
+nfs4r_version obj_head(const struct sim *s, uint32_t obj)
+{
+	const struct obj *o = &s->objs[obj];
+
+	return o->nvers ? o->vers[o->nvers - 1].version : 0;
+}
+
+nfs4r_version obj_completed(const struct sim *s, uint32_t obj)
+{
+	const struct obj *o = &s->objs[obj];
+
+	for (uint32_t i = o->nvers; i-- > 0;)
+		if (o->vers[i].completed)
+			return o->vers[i].version;
+	return 0;
+}
+
+static void push_version(struct sim *s, uint32_t obj, nfs4r_version v, uint32_t ent)
+{
+	struct obj *o = &s->objs[obj];
+
+	if (o->nvers == o->cap) {
+		o->cap = o->cap ? o->cap * 2 : 8;
+		o->vers = realloc(o->vers, o->cap * sizeof(*o->vers));
+	}
+	memset(&o->vers[o->nvers], 0, sizeof(*o->vers));
+	o->vers[o->nvers].version = v;
+	o->vers[o->nvers++].ent = ent;
+}
+
+/* The versions that lost entry number @ent gave: gone. They must be the newest. */
+static void pop_versions(struct sim *s, uint32_t ent)
+{
+	const struct ent *t = &s->ents[ent];
+
+	for (uint32_t i = 0; i < t->nparts; i++) {
+		struct obj *o = &s->objs[t->parts[i].obj];
+
+		if (!o->nvers || o->vers[o->nvers - 1].ent != ent)
+			sim_fail(s, "%u:%llu is lost, but %s has v%llu on top of its v%llu", t->log, ULL(t->lsn),
+				 obj_str(s, t->parts[i].obj), ULL(obj_head(s, t->parts[i].obj)),
+				 ULL(t->parts[i].after));
+		o->nvers--;
+		o->last_dead++;
+	}
+}
+
+/* ---- begin of an execution -------------------------------------------------------- */
+
+static bool same_request(const struct nfs4r_request_id *a, const struct nfs4r_request_id *b)
+{
+	return a->origin == b->origin && a->inc == b->inc && a->seq == b->seq;
+}
+
+static void check_request(struct server *v, const struct nfs4r_entry *e)
+{
+	struct sim *s = v->sim;
+
+	if (!e->request.origin)
+		return;
+	for (uint32_t i = 1; i < s->nents; i++) {
+		const struct ent *t = &s->ents[i];
+
+		if (t->state != ENT_LOST && same_request(&t->request, &e->request))
+			sim_fail(s, "S%u executes request %u.%llu as %u:%llu, which was executed as %u:%llu", v->id,
+				 e->request.origin, ULL(e->request.seq), e->log, ULL(e->lsn), t->log, ULL(t->lsn));
+	}
+	for (uint32_t i = 0; i < s->nrefused; i++)
+		if (same_request(&s->refused[i], &e->request))
+			sim_fail(s, "S%u executes request %u.%llu as %u:%llu, whose client was told that nothing happened",
+				 v->id, e->request.origin, ULL(e->request.seq), e->log, ULL(e->lsn));
+}
+
+static void check_base(struct server *v, const struct nfs4r_part *p, const struct nfs4r_entry *e)
+{
+	struct sim *s = v->sim;
+	uint32_t obj = obj_of(s, &p->oid);
+	nfs4r_version head = obj_head(s, obj);
+
+	if (p->before != head) {
+		const struct version_seen *h = version_find(s, obj, head);
+		const struct ent *t = &s->ents[h ? h->ent : 0];
+
+		sim_fail(s, "S%u updates %s from v%llu as %u:%llu (%s), but its newest version is v%llu by %u:%llu", v->id,
+			 obj_str(s, obj), ULL(p->before), e->log, ULL(e->lsn), nfs4r_op_name(e->op), ULL(head), t->log,
+			 ULL(t->lsn));
+	}
+	if (p->after <= p->before)
+		sim_fail(s, "S%u: %u:%llu takes %s from v%llu to v%llu", v->id, e->log, ULL(e->lsn), obj_str(s, obj),
+			 ULL(p->before), ULL(p->after));
+	for (uint32_t q = 1; q <= s->plan.servers; q++)
+		if (q != v->id && s->servers[q].up && acting_cover(&s->servers[q], obj))
+			sim_fail(s, "two primaries: S%u updates %s as %u:%llu (%s), which S%u covers", v->id,
+				 obj_str(s, obj), e->log, ULL(e->lsn), nfs4r_op_name(e->op), q);
+}
+
+static uint32_t new_ent(struct sim *s)
+{
+	if (s->nents == s->ents_cap) {
+		s->ents_cap *= 2;
+		s->ents = realloc(s->ents, s->ents_cap * sizeof(*s->ents));
+	}
+	memset(&s->ents[s->nents], 0, sizeof(*s->ents));
+	return s->nents++;
+}
+
+void check_started(struct server *v, const struct nfs4r_op *op, const struct nfs4r_entry *e)
+{
+	struct sim *s = v->sim;
+	uint32_t n;
+	struct ent *t;
+
+	if (!v->ready)
+		sim_fail(s, "S%u executes %u:%llu before it has the tail of its log", v->id, e->log, ULL(e->lsn));
+	if (e->log != v->id || e->lsn != v->own_next)
+		sim_fail(s, "S%u starts %u:%llu, %llu was next", v->id, e->log, ULL(e->lsn), ULL(v->own_next));
+	v->own_next++;
+	check_request(v, e);
+	for (uint32_t i = 0; i < e->nparts; i++)
+		check_base(v, &e->parts[i], e);
+	check_names_started(v, op, e);
+	s->totals.entries++;
+	n = new_ent(s);
+	t = &s->ents[n];
+	t->log = e->log;
+	t->lsn = e->lsn;
+	t->op = e->op;
+	t->state = ENT_EXECUTING;
+	t->request = e->request;
+	t->result = e->result;
+	t->nparts = e->nparts;
+	for (uint32_t i = 0; i < e->nparts; i++) {
+		uint32_t obj = obj_of(s, &e->parts[i].oid);
+
+		t->parts[i].obj = obj;
+		t->parts[i].effect = e->parts[i].effect;
+		t->parts[i].before = e->parts[i].before;
+		t->parts[i].after = e->parts[i].after;
+		push_version(s, obj, e->parts[i].after, n);
+	}
+}
+
+/* ---- commits ------------------------------------------------------------------------- */
+
+static void compare_content(struct server *v, const struct nfs4r_entry *e)
+{
+	struct sim *s = v->sim;
+
+	for (uint32_t i = 0; i < e->nparts; i++) {
+		uint32_t obj = obj_of(s, &e->parts[i].oid);
+		const struct row *r = tree_get(&v->tree, obj);
+		struct version_seen *seen = version_find(s, obj, r->version);
+		char a[300], b[300];
+
+		if (r->version != e->parts[i].after)
+			continue; /* skipped: newer already */
+		if (!seen)
+			sim_fail(s, "S%u has v%llu of %s by %u:%llu, which nobody made", v->id, ULL(r->version),
+				 obj_str(s, obj), e->log, ULL(e->lsn));
+		if (!seen->hashed) {
+			seen->hashed = true;
+			seen->hash = row_hash(r);
+		} else if (seen->hash != row_hash(r)) {
+			row_print(s, r, a, sizeof(a));
+			row_print(s, tree_get(&s->oracle, obj), b, sizeof(b));
+			sim_fail(s, "%s v%llu by %u:%llu differs at S%u: %s; newest: %s", obj_str(s, obj),
+				 ULL(r->version), e->log, ULL(e->lsn), v->id, a, b);
+		}
+	}
+}
+
+/* What became of part @i of @t: taken back, when the execution failed before the object was there. */
+static void drop_part(struct sim *s, struct ent *t, uint32_t i)
+{
+	struct obj *o = &s->objs[t->parts[i].obj];
+
+	if (!o->nvers || o->vers[o->nvers - 1].version != t->parts[i].after)
+		sim_fail(s, "%u:%llu is void, but something builds on its %s", t->log, ULL(t->lsn),
+			 obj_str(s, t->parts[i].obj));
+	o->nvers--;
+	t->parts[i] = t->parts[--t->nparts];
+}
+
+/* A void entry: what existed keeps its new version without an effect, the request may come again. */
+static void settle_void(struct sim *s, struct ent *t, const struct nfs4r_entry *e)
+{
+	bool effect = false;
+
+	for (uint32_t i = 0; i < t->nparts;) {
+		const struct nfs4r_oid *oid = &s->objs[t->parts[i].obj].oid;
+		uint32_t k = 0;
+
+		while (k < e->nparts && !nfs4r_oid_eq(&e->parts[k].oid, oid))
+			k++;
+		if (k == e->nparts) {
+			drop_part(s, t, i);
+			continue;
+		}
+		effect |= e->parts[k].effect != NFS4R_EFF_NONE;
+		if (e->parts[k].after != t->parts[i].after)
+			sim_fail(s, "%u:%llu changed its versions", t->log, ULL(t->lsn));
+		t->parts[i++].effect = e->parts[k].effect;
+	}
+	if (!effect) {
+		t->is_void = true;
+		memset(&t->request, 0, sizeof(t->request));
+	}
+}
+
+static void first_commit(struct server *v, struct ent *t, const struct nfs4r_entry *e)
+{
+	struct sim *s = v->sim;
+	const char *why;
+
+	settle_void(s, t, e);
+	t->state = ENT_LIVE;
+	t->e = entry_copy(e);
+	t->result = e->result;
+	why = tree_apply(s, &s->oracle, e, true);
+	if (why)
+		sim_fail(s, "S%u executed %u:%llu: %s", v->id, e->log, ULL(e->lsn), why);
+}
+
+void check_commit(struct server *v, const struct nfs4r_entry *e, bool own)
+{
+	struct sim *s = v->sim;
+	struct ent *t = ent_find(s, e->log, e->lsn);
+
+	if (!t)
+		sim_fail(s, "S%u commits %u:%llu, which nobody executed", v->id, e->log, ULL(e->lsn));
+	if (t->state == ENT_LOST)
+		sim_fail(s, "S%u commits %u:%llu, which was lost", v->id, e->log, ULL(e->lsn));
+	if (t->state == ENT_EXECUTING && v->id == e->log)
+		first_commit(v, t, e);
+	else if (t->state == ENT_EXECUTING)
+		sim_fail(s, "S%u applies %u:%llu, which is not committed at its primary", v->id, e->log, ULL(e->lsn));
+	else if (t->e->nparts != e->nparts || (e->nparts && t->e->parts[0].after != e->parts[0].after))
+		sim_fail(s, "S%u applies another entry as %u:%llu", v->id, e->log, ULL(e->lsn));
+	if (t->state == ENT_LIMBO && v->id == e->log)
+		t->state = ENT_LIVE;
+	compare_content(v, e);
+}
+
+/* ---- machine crashes ------------------------------------------------------------------- */
+
+void check_crashed(struct server *v, nfs4r_lsn have)
+{
+	struct sim *s = v->sim;
+
+	for (uint32_t i = 1; i < s->nents; i++) {
+		struct ent *t = &s->ents[i];
+
+		if (t->log == v->id && t->lsn > have && (t->state == ENT_EXECUTING || t->state == ENT_LIVE))
+			t->state = ENT_LIMBO;
+	}
+}
+
+static void rebuild_oracle(struct sim *s)
+{
+	tree_copy(&s->oracle, &s->base);
+	for (uint32_t i = 1; i < s->nents; i++) {
+		const struct ent *t = &s->ents[i];
+
+		if (t->e && (t->state == ENT_LIVE || t->state == ENT_LIMBO) && tree_apply(s, &s->oracle, t->e, true))
+			sim_fail(s, "%u:%llu needs an entry that was lost", t->log, ULL(t->lsn));
+	}
+}
+
+void check_recovered(struct server *v, nfs4r_lsn end)
+{
+	struct sim *s = v->sim;
+	bool lost = false;
+
+	for (uint32_t i = s->nents - 1; i > 0; i--) {
+		struct ent *t = &s->ents[i];
+
+		if (t->log != v->id || t->state == ENT_LOST)
+			continue;
+		if (t->lsn > end && t->state == ENT_LIVE)
+			sim_fail(s, "S%u forgot %u:%llu, which its journal has", v->id, t->log, ULL(t->lsn));
+		if (t->lsn <= end && t->state == ENT_LIMBO)
+			sim_fail(s, "S%u is recovered to %llu without %llu", v->id, ULL(end), ULL(t->lsn));
+		if (t->lsn <= end)
+			continue;
+		TRACE(s, v, "lost %u:%llu", t->log, ULL(t->lsn));
+		pop_versions(s, i);
+		t->state = ENT_LOST;
+		s->totals.lost++;
+		lost = true;
+	}
+	v->own_next = end + 1;
+	if (lost)
+		rebuild_oracle(s);
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Deep copies of messages, operations and entries: between real servers everything goes through
+ * bytes, so no two simulated servers may share a struct. And all of them as one line of text, for
+ * the protocol trace.
+ */
+#include "sim.h"
+
+#include <stddef.h>
+
+static void copy_attrs(struct nfs4r_attrs *to)
+{
+	if (to->acl)
+		to->acl = nfs4r_buf_copy(to->acl->data, to->acl->len);
+}
+
+static char *copy_text(const char *t)
+{
+	return t ? strdup(t) : NULL;
+}
+
+struct nfs4r_entry *entry_copy(const struct nfs4r_entry *e)
+{
+	struct nfs4r_entry *c = nfs4r_entry_new();
+	uint32_t refs = c->refs;
+
+	*c = *e;
+	c->refs = refs;
+	c->handle_len = 0;
+	if (e->payload)
+		c->payload = nfs4r_buf_copy(e->payload->data, e->payload->len);
+	for (uint32_t i = 0; i < e->nparts; i++) {
+		struct nfs4r_part *p = &c->parts[i];
+
+		copy_attrs(&p->attrs);
+		p->linktext = copy_text(p->linktext);
+		p->xname = copy_text(p->xname);
+		if (p->nnames) {
+			p->names = calloc(p->nnames, sizeof(*p->names));
+			memcpy(p->names, e->parts[i].names, p->nnames * sizeof(*p->names));
+		}
+	}
+	return c;
+}
+
+struct nfs4r_op *op_copy(const struct nfs4r_op *op)
+{
+	struct nfs4r_op *c = malloc(sizeof(*c));
+
+	*c = *op;
+	c->core = c->engine = NULL;
+	if (op->data)
+		c->data = nfs4r_buf_copy(op->data->data, op->data->len);
+	c->text = copy_text(op->text);
+	copy_attrs(&c->attrs);
+	copy_attrs(&c->post);
+	return c;
+}
+
+void op_free(struct nfs4r_op *op)
+{
+	if (!op)
+		return;
+	nfs4r_op_fini(op);
+	free(op);
+}
+
+static struct nfs4r_read *read_copy(const struct nfs4r_read *r)
+{
+	struct nfs4r_read *c = malloc(sizeof(*c));
+
+	*c = *r; /* the simulator's answers carry attributes only */
+	c->data = NULL;
+	c->dirents = NULL;
+	c->ndirents = 0;
+	c->attrs.acl = NULL;
+	return c;
+}
+
+static size_t msg_bytes(const struct nfs4r_msg *m)
+{
+	switch (m->type) {
+	case NFS4R_MSG_RELEASE:
+	case NFS4R_MSG_RELEASED:
+		return offsetof(struct nfs4r_msg, release.seqs) + m->release.nseqs * sizeof(m->release.seqs[0]);
+	case NFS4R_MSG_POSITIONS:
+		return offsetof(struct nfs4r_msg, positions) + sizeof(m->positions);
+	default:
+		return offsetof(struct nfs4r_msg, propose) + sizeof(m->propose) + sizeof(m->ack);
+	}
+}
+
+struct nfs4r_msg *msg_copy(const struct nfs4r_msg *m)
+{
+	struct nfs4r_msg *c = malloc(sizeof(*c));
+
+	memcpy(c, m, msg_bytes(m));
+	switch (m->type) {
+	case NFS4R_MSG_FORWARD:
+	case NFS4R_MSG_FORWARD_ANSWER:
+		c->op = op_copy(m->op);
+		break;
+	case NFS4R_MSG_READ:
+	case NFS4R_MSG_READ_ANSWER:
+		c->read = read_copy(m->read);
+		break;
+	case NFS4R_MSG_ENTRIES:
+		c->entries.entries = calloc(m->entries.n ? m->entries.n : 1, sizeof(*c->entries.entries));
+		for (uint32_t i = 0; i < m->entries.n; i++)
+			c->entries.entries[i] = entry_copy(m->entries.entries[i]);
+		break;
+	default:
+		break;
+	}
+	return c;
+}
+
+void msg_free(void *arg)
+{
+	struct nfs4r_msg *m = arg;
+
+	nfs4r_msg_fini(m);
+	free(m);
+}
+
+/* ---- text ------------------------------------------------------------------------- */
+
+static const char *depth_str(uint32_t depth)
+{
+	return depth == NFS4R_SHALLOW ? "s" : depth == NFS4R_DEEP ? "deep" : depth == NFS4R_DEEP_PLUS ? "deep+" : "?";
+}
+
+void op_print(struct sim *s, const struct nfs4r_op *op, char *buf, size_t len)
+{
+	size_t n = snprintf(buf, len, "%s", nfs4r_op_name(op->type));
+
+	if (!nfs4r_oid_is_zero(&op->obj) && n < len)
+		n += snprintf(buf + n, len - n, " %s", oid_name(s, &op->obj));
+	if (!nfs4r_oid_is_zero(&op->dir) && n < len)
+		n += snprintf(buf + n, len - n, " %s/%s", oid_name(s, &op->dir), op->name.s);
+	if (!nfs4r_oid_is_zero(&op->dir2) && n < len)
+		n += snprintf(buf + n, len - n, " -> %s/%s", oid_name(s, &op->dir2), op->name2.s);
+	if (op->type == NFS4R_OP_CLAIM && n < len)
+		n += snprintf(buf + n, len - n, " %s", depth_str(op->depth));
+	if (op->under_open && n < len)
+		n += snprintf(buf + n, len - n, " open");
+	if (n < len)
+		snprintf(buf + n, len - n, " [%u.%llu]", op->id.origin, (unsigned long long)op->id.seq);
+}
+
+void entry_print(struct sim *s, const struct nfs4r_entry *e, char *buf, size_t len)
+{
+	static const char *const effects[] = { "?",    "none",	 "create", "write", "attrs",  "xattr",
+					       "names", "links", "parent", "alloc", "install" };
+	size_t n = snprintf(buf, len, "%u:%llu %s", e->log, (unsigned long long)e->lsn, nfs4r_op_name(e->op));
+
+	for (uint32_t i = 0; i < e->nparts && n < len; i++)
+		n += snprintf(buf + n, len - n, " {%s %s %llu->%llu}", oid_name(s, &e->parts[i].oid),
+			      e->parts[i].effect <= 10 ? effects[e->parts[i].effect] : "?",
+			      (unsigned long long)e->parts[i].before, (unsigned long long)e->parts[i].after);
+	if (e->joined.pid.server && n < len)
+		n += snprintf(buf + n, len - n, " joined %u.%llu %s %s", e->joined.pid.server,
+			      (unsigned long long)e->joined.pid.seq, oid_name(s, &e->joined.control.oid),
+			      depth_str(e->joined.control.depth));
+	if (n < len)
+		snprintf(buf + n, len - n, " [%u.%llu]", e->request.origin, (unsigned long long)e->request.seq);
+}
+
+static size_t print_positions(const struct nfs4r_msg *m, char *buf, size_t len)
+{
+	size_t n = snprintf(buf, len, " end %llu all_stable %llu", (unsigned long long)m->positions.own_end,
+			    (unsigned long long)m->positions.all_stable);
+
+	for (uint32_t i = 0; i < m->positions.n && n < len; i++)
+		n += snprintf(buf + n, len - n, " %u:%llu/%llu/%llu", m->positions.pos[i].log,
+			      (unsigned long long)m->positions.pos[i].received,
+			      (unsigned long long)m->positions.pos[i].applied,
+			      (unsigned long long)m->positions.pos[i].stable);
+	return n;
+}
+
+void msg_print(struct sim *s, const struct nfs4r_msg *m, char *buf, size_t len)
+{
+	size_t n = snprintf(buf, len, "%s", nfs4r_msg_name(m->type));
+	char text[300];
+
+	switch (m->type) {
+	case NFS4R_MSG_PROPOSE:
+		n += snprintf(buf + n, len - n, " %u.%llu%s prio %u.%u", m->propose.pid.server,
+			      (unsigned long long)m->propose.pid.seq, m->propose.won ? " won" : "",
+			      m->propose.prio.attempts, m->propose.prio.server);
+		for (uint32_t i = 0; i < m->propose.ncontrols && n < len; i++)
+			n += snprintf(buf + n, len - n, " %s:%s", oid_name(s, &m->propose.controls[i].oid),
+				      depth_str(m->propose.controls[i].depth));
+		break;
+	case NFS4R_MSG_ACK:
+		snprintf(buf + n, len - n, " %u.%llu", m->ack.pid.server, (unsigned long long)m->ack.pid.seq);
+		break;
+	case NFS4R_MSG_NACK:
+		snprintf(buf + n, len - n, " %u.%llu %s%s", m->nack.pid.server, (unsigned long long)m->nack.pid.seq,
+			 m->nack.reason == NFS4R_NACK_BLOCKED ? "blocked" : "unknown", m->nack.won ? " by won" : "");
+		break;
+	case NFS4R_MSG_RELEASE:
+	case NFS4R_MSG_RELEASED:
+		n += snprintf(buf + n, len - n, " floor %llu", (unsigned long long)m->release.floor);
+		for (uint32_t i = 0; i < m->release.nseqs && n < len; i++)
+			n += snprintf(buf + n, len - n, " %llu", (unsigned long long)m->release.seqs[i]);
+		break;
+	case NFS4R_MSG_REVOKE:
+		snprintf(buf + n, len - n, " %s%s", oid_name(s, &m->revoke.oid), m->revoke.below ? " below" : "");
+		break;
+	case NFS4R_MSG_FORWARD:
+	case NFS4R_MSG_FORWARD_ANSWER:
+		op_print(s, m->op, text, sizeof(text));
+		snprintf(buf + n, len - n, " %s%s%s", text, m->type == NFS4R_MSG_FORWARD ? "" : " = ",
+			 m->type == NFS4R_MSG_FORWARD ? "" : nfs4r_status_str(m->op->status));
+		break;
+	case NFS4R_MSG_READ:
+	case NFS4R_MSG_READ_ANSWER:
+		snprintf(buf + n, len - n, " %llu %s", (unsigned long long)m->read->id, oid_name(s, &m->read->oid));
+		break;
+	case NFS4R_MSG_POSITIONS:
+		print_positions(m, buf + n, len - n);
+		break;
+	case NFS4R_MSG_ENTRIES:
+		snprintf(buf + n, len - n, " log %u %llu..%llu", m->entries.log,
+			 m->entries.n ? (unsigned long long)m->entries.entries[0]->lsn : 0,
+			 m->entries.n ? (unsigned long long)m->entries.entries[m->entries.n - 1]->lsn : 0);
+		break;
+	case NFS4R_MSG_PULL:
+		snprintf(buf + n, len - n, " log %u from %llu", m->pull.log, (unsigned long long)m->pull.from);
+		break;
+	default:
+		break;
+	}
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * What a simulated server's disk holds: a list of records, of which the first `synced` survive a
+ * machine crash and all survive a process crash. There is no checkpointed table behind it: a start
+ * replays everything from the first tree on, which is slow and obviously right; a CHECKPOINT
+ * record stands for the positions that a real one would keep.
+ */
+#include "sim.h"
+
+static void rec_fini(struct rec *r)
+{
+	if (r->e)
+		nfs4r_entry_put(r->e);
+	free(r->puts);
+}
+
+void journal_fini(struct journal *j)
+{
+	journal_cut(j, 0);
+	free(j->recs);
+	memset(j, 0, sizeof(*j));
+}
+
+static struct rec *journal_add(struct journal *j, uint32_t type)
+{
+	struct rec *r;
+
+	if (j->n == j->cap) {
+		j->cap = j->cap ? j->cap * 2 : 256;
+		j->recs = realloc(j->recs, j->cap * sizeof(*j->recs));
+	}
+	r = &j->recs[j->n++];
+	memset(r, 0, sizeof(*r));
+	r->type = type;
+	return r;
+}
+
+void journal_put(struct journal *j, const struct nfs4r_put *p)
+{
+	struct rec *r = journal_add(j, REC_PUT);
+
+	r->nputs = 1;
+	r->puts = malloc(sizeof(*p));
+	*r->puts = *p;
+}
+
+void journal_intent(struct journal *j, struct nfs4r_entry *e)
+{
+	journal_add(j, REC_INTENT)->e = nfs4r_entry_get(e);
+}
+
+void journal_commit(struct journal *j, struct nfs4r_entry *e, bool own, const struct nfs4r_put *puts, uint32_t n)
+{
+	struct rec *r = journal_add(j, REC_COMMIT);
+
+	r->e = nfs4r_entry_get(e);
+	r->own = own;
+	r->nputs = n;
+	if (n) {
+		r->puts = malloc(n * sizeof(*puts));
+		memcpy(r->puts, puts, n * sizeof(*puts));
+	}
+}
+
+void journal_checkpoint(struct journal *j, const nfs4r_lsn *stable)
+{
+	struct rec *r = journal_add(j, REC_CHECKPOINT);
+
+	memcpy(r->stable, stable, sizeof(r->stable));
+}
+
+void journal_cut(struct journal *j, uint32_t n)
+{
+	while (j->n > n)
+		rec_fini(&j->recs[--j->n]);
+	if (j->synced > n)
+		j->synced = n;
+}

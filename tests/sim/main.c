@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The command: runs seeds, in several processes, and says how to see a failure again.
+ *
+ *   nfs4r-sim [--seed N] [--seeds FROM COUNT] [--fresh COUNT] [--file SEEDS.TXT] [--twice]
+ *             [--servers 3|5] [--mode NAME] [--steps N] [--trace] [--fault N] [--jobs N]
+ *             [--list] [--faults BUDGET]
+ *
+ * Without any of them SEEDS (environment) or 1000 fresh seeds. A worker process that dies, by an
+ * assertion of the core for example, counts as a finding of the seed it was at.
+ */
+#include "sim.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/fault.h"
+
+struct options {
+	uint64_t from, count;
+	uint32_t servers, jobs, fault;
+	const struct mode *mode;
+	uint64_t steps;
+	bool trace, twice, quiet;
+	const char *file;
+	uint64_t faults_budget;
+};
+
+struct shared { /* between the workers */
+	uint64_t next, done;
+	uint64_t failed_seed;
+	uint32_t failed;
+	struct totals totals;
+	struct {
+		uint64_t seed;
+		char text[1024];
+	} worker[64];
+};
+
+/* ---- one seed ---------------------------------------------------------------------- */
+
+static int run_seed(const struct options *o, uint64_t seed, char *why, size_t len, struct totals *t, uint64_t *hash)
+{
+	struct sim *s = calloc(1, sizeof(*s));
+	struct plan plan;
+	char text[700];
+	int bad;
+
+	plan_draw(&plan, seed, o->mode, o->servers);
+	plan.fault = o->fault;
+	if (o->steps)
+		plan.work_us = o->steps * MS;
+	plan_print(&plan, text, sizeof(text));
+	if (o->trace)
+		printf("seed %llu: %s\n", (unsigned long long)seed, text);
+	bad = sim_run(s, &plan, o->trace);
+	if (bad)
+		snprintf(why, len, "seed %llu (%s): %s", (unsigned long long)seed, plan.mode->name, s->failure);
+	if (hash)
+		*hash = s->hash;
+	if (t)
+		for (size_t i = 0; i < sizeof(*t) / sizeof(uint64_t); i++)
+			__atomic_add_fetch((uint64_t *)t + i, ((uint64_t *)&s->totals)[i], __ATOMIC_RELAXED);
+	if (!bad) /* after a failure the core may be in any state */
+		sim_fini(s);
+	if (!bad)
+		free(s);
+	return bad;
+}
+
+static int run_twice(const struct options *o, uint64_t seed, char *why, size_t len, struct totals *t)
+{
+	uint64_t a = 0, b = 0;
+
+	if (run_seed(o, seed, why, len, t, &a) || run_seed(o, seed, why, len, NULL, &b))
+		return 1;
+	if (a == b)
+		return 0;
+	snprintf(why, len, "seed %llu: two runs differ, %016llx and %016llx", (unsigned long long)seed,
+		 (unsigned long long)a, (unsigned long long)b);
+	return 1;
+}
+
+/* ---- many seeds ----------------------------------------------------------------------- */
+
+static void worker(const struct options *o, struct shared *sh, uint32_t me)
+{
+	for (;;) {
+		uint64_t n = __atomic_fetch_add(&sh->next, 1, __ATOMIC_RELAXED), seed = o->from + n;
+		char *why = sh->worker[me].text;
+
+		if (n >= o->count || __atomic_load_n(&sh->failed, __ATOMIC_RELAXED))
+			break;
+		sh->worker[me].seed = seed;
+		snprintf(why, 1024, "seed %llu: the worker died", (unsigned long long)seed);
+		if (o->twice ? run_twice(o, seed, why, 1024, &sh->totals) :
+			       run_seed(o, seed, why, 1024, &sh->totals, NULL))
+			_exit(1);
+		__atomic_add_fetch(&sh->done, 1, __ATOMIC_RELAXED);
+	}
+	_exit(0);
+}
+
+/* 0, or 1 with the smallest failing seed and its text. */
+static int run_many(const struct options *o, struct shared *sh, uint64_t *seed, char *why, size_t len)
+{
+	pid_t pids[64];
+	uint32_t jobs = o->count < o->jobs ? (uint32_t)o->count : o->jobs;
+	int status, bad = 0;
+
+	memset(sh, 0, sizeof(*sh));
+	fflush(NULL);
+	for (uint32_t i = 0; i < jobs; i++) {
+		pids[i] = fork();
+		if (pids[i] == 0)
+			worker(o, sh, i);
+	}
+	for (uint32_t k = 0; k < jobs; k++) {
+		pid_t pid = wait(&status);
+		uint32_t i = 0;
+
+		while (i < jobs && pids[i] != pid)
+			i++;
+		if (i == jobs || (WIFEXITED(status) && WEXITSTATUS(status) == 0))
+			continue;
+		__atomic_store_n(&sh->failed, 1, __ATOMIC_RELAXED);
+		if (bad && *seed < sh->worker[i].seed)
+			continue;
+		bad = 1;
+		*seed = sh->worker[i].seed;
+		snprintf(why, len, "%s", sh->worker[i].text);
+	}
+	return bad;
+}
+
+static void print_totals(const struct totals *t, uint64_t seeds)
+{
+#define N(x) (unsigned long long)t->x
+	printf("%llu seeds: %llu steps, %llu operations (%llu ok, %llu delay, %llu other), %llu entries, %llu applied, "
+	       "%llu reads (%llu asked an owner, %llu delay), %llu messages, %llu crashes (%llu of machines, %llu entries lost), "
+	       "%llu cuts\n",
+	       (unsigned long long)seeds, N(steps), N(ops), N(ok), N(delays), N(errors), N(entries), N(applied), N(reads),
+	       N(reads_forwarded), N(read_delays), N(messages), N(crashes), N(machine_crashes), N(lost), N(cuts));
+#undef N
+}
+
+static void print_again(const struct options *o, uint64_t seed)
+{
+	printf("again: nfs4r-sim --seed %llu%s%s", (unsigned long long)seed, o->mode ? " --mode " : "",
+	       o->mode ? o->mode->name : "");
+	if (o->servers)
+		printf(" --servers %u", o->servers);
+	if (o->fault)
+		printf(" --fault %u", o->fault);
+	if (o->steps)
+		printf(" --steps %llu", (unsigned long long)o->steps);
+	printf(" --trace\n");
+}
+
+static int run_range(const struct options *o, struct shared *sh)
+{
+	uint64_t seed = 0;
+	char why[1024];
+
+	printf("seeds %llu..%llu\n", (unsigned long long)o->from, (unsigned long long)(o->from + o->count - 1));
+	if (run_many(o, sh, &seed, why, sizeof(why))) {
+		printf("FAILED %s\n", why);
+		print_again(o, seed);
+		return 1;
+	}
+	print_totals(&sh->totals, sh->done);
+	return 0;
+}
+
+/* Lines "SEED [MODE [SERVERS]]", '#' begins a remark. */
+static int run_file(const struct options *given, struct shared *sh)
+{
+	FILE *f = fopen(given->file, "r");
+	char line[256], mode[32];
+	int bad = 0;
+	uint64_t n = 0;
+
+	if (!f) {
+		printf("%s: %s\n", given->file, strerror(errno));
+		return 1;
+	}
+	while (!bad && fgets(line, sizeof(line), f)) {
+		struct options o = *given;
+		unsigned long long seed;
+		unsigned servers = 0;
+		int got;
+
+		line[strcspn(line, "#\n")] = 0;
+		got = sscanf(line, "%llu %31s %u", &seed, mode, &servers);
+		if (got < 1)
+			continue;
+		o.from = seed;
+		o.count = 1;
+		o.mode = got > 1 && strcmp(mode, "-") ? mode_find(mode) : NULL;
+		o.servers = servers;
+		bad = run_range(&o, sh);
+		n++;
+	}
+	fclose(f);
+	printf("%llu seeds of %s\n", (unsigned long long)n, given->file);
+	return bad;
+}
+
+/* ---- rules switched off ------------------------------------------------------------------ */
+
+/* Runs seeds of one mode with the fault on; true when something was found. */
+static bool try_fault(const struct options *given, struct shared *sh, const struct mode *m, uint64_t count, char *why,
+		      size_t len, uint64_t *used)
+{
+	struct options o = *given;
+	uint64_t seed = 0;
+	bool found;
+
+	o.from = 1;
+	o.count = count;
+	o.mode = m;
+	found = run_many(&o, sh, &seed, why, len);
+	*used += found ? seed : count;
+	return found;
+}
+
+static int run_faults(const struct options *given, struct shared *sh)
+{
+	uint32_t caught = 0, all = 0;
+
+	for (uint32_t f = 1; f < NFS4R_FAULT_COUNT; f++) {
+		struct options o = *given;
+		uint64_t used = 0;
+		char why[1024];
+		bool found = false;
+
+		if (given->fault && given->fault != f)
+			continue;
+		o.fault = f;
+		all++;
+		for (uint64_t round = 1; !found && round <= given->faults_budget; round *= 4)
+			for (uint32_t m = 0; !found && m < nmodes; m++)
+				found = try_fault(&o, sh, &modes[m], round * 10, why, sizeof(why), &used);
+		caught += found;
+		printf("%2u %-6s %6llu seeds  %s\n", f, found ? "caught" : "MISSED", (unsigned long long)used,
+		       nfs4r_core_fault_text(f));
+		if (found)
+			printf("       %.200s\n", why);
+		fflush(stdout);
+	}
+	printf("%u of %u faults caught\n", caught, all);
+	return caught >= (all < 20 ? all : 20) ? 0 : 1;
+}
+
+/* ---- command line --------------------------------------------------------------------------- */
+
+static int usage(void)
+{
+	printf("nfs4r-sim [--seed N] [--seeds FROM COUNT] [--fresh COUNT] [--file FILE] [--twice]\n"
+	       "          [--servers 3|5] [--mode NAME] [--steps MS] [--trace] [--fault N] [--jobs N] [--list] [--faults BUDGET]\n");
+	for (uint32_t i = 0; i < nmodes; i++)
+		printf("  %-14s %s\n", modes[i].name, modes[i].what);
+	return 2;
+}
+
+static uint64_t fresh_base(void)
+{
+	return (uint64_t)time(NULL) * 100000;
+}
+
+static bool parse(int argc, char **argv, struct options *o)
+{
+	for (int i = 1; i < argc; i++) {
+		const char *a = argv[i], *v = i + 1 < argc ? argv[i + 1] : "";
+
+		if (!strcmp(a, "--seed"))
+			o->from = strtoull(v, NULL, 0), o->count = 1, i++;
+		else if (!strcmp(a, "--seeds") && i + 2 < argc)
+			o->from = strtoull(v, NULL, 0), o->count = strtoull(argv[i + 2], NULL, 0), i += 2;
+		else if (!strcmp(a, "--fresh"))
+			o->from = fresh_base(), o->count = strtoull(v, NULL, 0), i++;
+		else if (!strcmp(a, "--file"))
+			o->file = v, i++;
+		else if (!strcmp(a, "--servers"))
+			o->servers = (uint32_t)strtoul(v, NULL, 0), i++;
+		else if (!strcmp(a, "--mode"))
+			o->mode = mode_find(v), i++;
+		else if (!strcmp(a, "--steps"))
+			o->steps = strtoull(v, NULL, 0), i++;
+		else if (!strcmp(a, "--fault"))
+			o->fault = (uint32_t)strtoul(v, NULL, 0), i++;
+		else if (!strcmp(a, "--jobs"))
+			o->jobs = (uint32_t)strtoul(v, NULL, 0), i++;
+		else if (!strcmp(a, "--faults"))
+			o->faults_budget = strtoull(v, NULL, 0), i++;
+		else if (!strcmp(a, "--trace"))
+			o->trace = true;
+		else if (!strcmp(a, "--twice"))
+			o->twice = true;
+		else
+			return false;
+		if (!strcmp(a, "--mode") && !o->mode)
+			return false;
+	}
+	return o->jobs >= 1 && o->jobs <= 64 && o->servers <= SERVERS_MAX && o->servers != 1 && o->servers != 2;
+}
+
+int main(int argc, char **argv)
+{
+	const char *seeds = getenv("SEEDS");
+	struct options o = { .from = 0, .jobs = 2 };
+	struct shared *sh = mmap(NULL, sizeof(*sh), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	char why[1024];
+
+	setvbuf(stdout, NULL, _IOFBF, 1 << 16);
+	if (sh == MAP_FAILED || !parse(argc, argv, &o))
+		return usage();
+	if (o.faults_budget)
+		return run_faults(&o, sh);
+	if (o.file && run_file(&o, sh))
+		return 1;
+	if (o.file && !o.count)
+		return 0;
+	if (!o.count) {
+		o.from = fresh_base();
+		o.count = seeds ? strtoull(seeds, NULL, 0) : 1000;
+	}
+	if (o.count > 1)
+		return run_range(&o, sh);
+	if (o.trace) { /* in this process, for a debugger */
+		if (!run_seed(&o, o.from, why, sizeof(why), &sh->totals, NULL)) {
+			print_totals(&sh->totals, 1);
+			return 0;
+		}
+		printf("FAILED %s\n", why);
+		return 1;
+	}
+	return run_range(&o, sh);
+}

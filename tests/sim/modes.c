@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Kinds of runs. `random` is the general one. The others put clients where a certain rule of the
+ * control sheet decides; most of them found, in a model of the rules or here, what random runs
+ * are blind to. plan_draw() turns seed and mode into a plan; the draws come from a stream of
+ * their own, so that a change of the plan's making does not change what an old plan means.
+ */
+#include "sim.h"
+
+static void tune_random(struct plan *p, struct rng *r)
+{
+	if (rng_chance(r, 300))
+		p->deep_claims = 20 + (uint32_t)rng_below(r, 80);
+}
+
+static void tune_calm(struct plan *p, struct rng *r)
+{
+	p->loss = p->dup = p->slow_paths = p->exec_fails = 0;
+	p->cut_every_us = p->crash_every_us = 0;
+}
+
+static void tune_deep(struct plan *p, struct rng *r)
+{
+	p->deep_claims = 100;
+	p->shared = 800;
+}
+
+static void tune_power(struct plan *p, struct rng *r)
+{
+	p->crash_every_us = 500 * MS + rng_below(r, 2 * SECOND);
+	p->machine_crash = 700;
+	p->sync_us = 5 * MS;
+}
+
+static void tune_crash(struct plan *p, struct rng *r)
+{
+	p->crash_every_us = 200 * MS + rng_below(r, 1 * SECOND);
+	p->machine_crash = 0;
+	p->down_for_us = 100 * MS;
+}
+
+static void tune_lossy(struct plan *p, struct rng *r)
+{
+	p->loss = 150;
+	p->dup = 150;
+	p->crash_every_us = p->cut_every_us = 0;
+}
+
+/* Scripts: few faults, much lag, so that the order of events varies most. */
+static void tune_script(struct plan *p, struct rng *r)
+{
+	p->clients = 0;
+	p->think_us = 2 * MS + rng_below(r, 40 * MS);
+	p->exec_fails = 0;
+	p->slow_paths = 1 + (uint32_t)rng_below(r, 4);
+	p->slow_us = 200 * MS + rng_below(r, 2 * SECOND);
+	p->work_us = 4 * SECOND;
+	p->cancels = 0;
+	if (rng_chance(r, 700))
+		p->cut_every_us = 0;
+	if (rng_chance(r, 700))
+		p->crash_every_us = 0;
+	if (rng_chance(r, 600))
+		p->loss = p->dup = 0;
+}
+
+static void tune_script_crash(struct plan *p, struct rng *r)
+{
+	tune_script(p, r);
+	p->crash_every_us = 300 * MS + rng_below(r, 700 * MS);
+	p->down_for_us = 50 * MS + rng_below(r, 300 * MS);
+	p->machine_crash = 0;
+}
+
+static void tune_script_mix(struct plan *p, struct rng *r)
+{
+	tune_script(p, r);
+	p->clients = 1;
+}
+
+#define READERS(f, dir)                                                                     \
+	"B*: read " f "; get " f "; list " dir "\nC*: get " f "; wait 5; read " f "; get " dir "\n"
+
+const struct mode modes[] = {
+	{ "random", NULL, NULL, tune_random, "everything at random" },
+	{ "calm", NULL, NULL, tune_calm, "everything at random, no faults" },
+	{ "deep", NULL, NULL, tune_deep, "many deep and deep+ claims" },
+	{ "crash", NULL, NULL, tune_crash, "process crashes in quick succession" },
+	{ "power", NULL, NULL, tune_power, "machine crashes, slow disks" },
+	{ "lossy", NULL, NULL, tune_lossy, "every seventh message lost, every seventh twice" },
+	{ "in", "D/ E/ E/x/ E/x/f D/y/",
+	  "A*: claim D deep+; claim E deep; wait 30; rename E x D x; open f; write f; close; wait 30; rename D x E x; "
+	  "open f; write f; close\n" READERS("f", "x"),
+	  tune_script, "a directory is moved below deep+, then a file in it written (3.9)" },
+	{ "in_before", "D/ E/ E/x/ E/x/f D/y/",
+	  "A*: claim E deep; rename E x D x; claim D deep+; open f; write f; close; wait 900; rename D x E x; wait 900\n"
+	  READERS("f", "x"),
+	  tune_script, "moved before the deep+ was asked for (3.9, last_move)" },
+	{ "in_restart", "D/ E/ E/x/ E/x/f D/y/",
+	  "A*: claim D deep+; claim E deep; rename E x D x; open f; write f; close; open f; write f; close; "
+	  "rename D x E x; wait 50\n" READERS("f", "x"),
+	  tune_script_crash, "the same, the owner restarts in between" },
+	{ "dropback", "D/ D/f D/g D/x/ D/x/k",
+	  "A*: claim D deep; claim D deep+; open f; write f; close; wait 1500; open f; write f; close; open k; write k; close\n"
+	  "B*: read f; get f; wait 20; read k\nC*: read f; wait 10; get k\nB*: wait 3000; chmod g\n",
+	  tune_script, "deep+ ends while files below are written (7.9, 5.1 last)" },
+	{ "multi", "D/ E/ D/f D/g E/h=f E/e",
+	  "A*: claim D deep+; open f; write f; close; write f; chmod f\nB*: read f; get f; list D\nC*: read f; get f; wait 100; chmod e; "
+	  "get f\nB*: wait 800; write f\n",
+	  tune_script, "a file with two names, one of them under deep+ (0, 5.3b)" },
+	{ "linkdeep", "D/ E/ D/f D/g E/e",
+	  "A*: claim D deep+; link f E n; write f; remove E n; open f; write f; close; wait 100\nB*: claim E deep; write e; read f; get f; wait 200\n"
+	  "C*: read f; list E; write e; wait 100\nC*: write f; lookup E n; wait 400\n",
+	  tune_script, "a second name for a file under deep control (0, 8.2)" },
+	{ "moveout", "D/ E/ D/x/ D/f D/x/k",
+	  "A*: claim D deep+; create x n v; rename D x E x; lookup x n; create x m; remove x n; remove x m; write k; rename E x D x; "
+	  "rename D f E f; write f; rename E f D f\nB*: list x; lookup x n; read k; get x; read f\nC*: lookup x n; lookup x m; list x; read f; read k; wait 10\n",
+	  tune_script, "moves out of deep+ (3.3)" },
+	{ "movein", "D/ E/ D/x/ D/f D/x/k",
+	  "A*: claim E deep; claim x deep; rename D x E x; create x n; lookup x n; remove x n; wait 50; rename E x D x; wait 200\n"
+	  "B*: list x; lookup x n; list x; lookup x n\nC*: lookup x n; list x; wait 5; lookup x n; get x\n",
+	  tune_script, "moves into a deep, settled directory (5.2, settled for moved)" },
+	{ "crossing", "A/ B/ A/f B/g",
+	  "A*: rename A f B f; rename B f A f; wait 50\nB*: rename B g A g; rename A g B g; wait 50\nC*: list A; list B; lookup A f\n",
+	  tune_script_mix, "renames that cross (5.5)" },
+	{ "cycle", "P/ Q/ P/b/ Q/c/ P/b/e/ Q/c/d/",
+	  "A*: rename P b d b; wait 30; rename d b P b; wait 100\nB*: rename Q c e c; wait 30; rename e c Q c; wait 100\nC*: list P; list Q; get b; get c\n",
+	  tune_script, "two moves that would make a ring (3.2)" },
+	{ "writers", "D/ D/f D/g",
+	  "A*: open f; write f; write f; close\nB*: open f; write f; close; read f\nC*: write f; read f; trunc f\nA*: write g; read f\nB*: chmod g; read g\n",
+	  tune_script, "three writers of one file" },
+	{ "unlink", "D/ D/f D/g E/ E/h=g",
+	  "A*: create D n v; wait 20; remove D n; wait 20; remove D f; create D f f\nB*: open f; write f; close; write v; open v; write v; close\n"
+	  "C*: lookup D f; write v; lookup D n; read f; link v E m; remove E m; create E n\n",
+	  tune_script_mix, "unlink against writes" },
+	{ "resolve", "D/ E/ D/f D/g E/k",
+	  "A*: rename D f D t; rename D g D f; rename D t D g\nB*: remove D f; create D f f; remove E k; create E k k\nC*: rename D f E k; create D f f; lookup D f; remove D f; create D f f\n",
+	  tune_script_mix, "names change between resolving and executing (3.4)" },
+	{ "deepwrite", "D/ D/x/ D/x/y/ D/x/y/f E/ E/z/",
+	  "A*: rename D x E x; wait 100; rename E x D x; wait 300\nB*: write f; create y n; remove y n; chmod y\nC*: claim D deep; create y m; remove y m; claim E deep; get f; wait 200\n",
+	  tune_script_mix, "deep control against updates below" },
+	{ "create", "D/ D/x/ E/",
+	  "A*: claim D deep; create x n v; open v; write v; close; write v; rename x n D n; write v; remove D n\nB*: lookup x n; read v; get v; write v\nC*: list x; read v; lookup D n; get v; claim E deep; wait 50; write v\n",
+	  tune_script_mix, "new files under deep control, read and written elsewhere" },
+	{ "forward", "D/ D/f E/ E/g",
+	  "A*: claim D deep; create D n; remove D n; wait 400\nB*: create D b; remove D b; mkdir D c; remove D c\nC*: create D b; rename D b E c; remove E c; write f; chmod f\n",
+	  tune_script, "operations forwarded to an owner" },
+	{ "forward_crash", "D/ D/f E/ E/g",
+	  "A*: claim D deep; create D n; remove D n; wait 100\nB*: create D b; remove D b; mkdir D c; remove D c\nC*: create D e; rename D e E e; remove E e; write f; chmod f\n",
+	  tune_script_crash, "the same, servers restart" },
+	{ "deepdeep", "D/ D/x/ D/x/y/ D/x/y/f D/x/g E/",
+	  "A*: claim D deep+; claim x deep; write f; open g; write g; close; write f; wait 20; write f; wait 600\nB*: read f; get g; read g; read f; list y\nC*: read g; read f; get f\n",
+	  tune_script, "a nearer deep control below a deep+ (6.2)" },
+	{ "hot", "D/ D/f E/ E/g",
+	  "A*: write f; wait 40\nB*: write f; wait 40\nC*: write f; wait 40\nA*: read f; chmod g; wait 100\nB*: chmod g; read f; wait 100\n",
+	  tune_script_crash, "control of one file changes hands, servers restart" },
+};
+const uint32_t nmodes = sizeof(modes) / sizeof(modes[0]);
+
+const struct mode *mode_find(const char *name)
+{
+	for (uint32_t i = 0; i < nmodes; i++)
+		if (!strcmp(modes[i].name, name))
+			return &modes[i];
+	return NULL;
+}
+
+static void draw_network(struct plan *p, struct rng *r)
+{
+	static const uint32_t odds[] = { 0, 0, 0, 10, 50, 200 };
+
+	p->loss = odds[rng_below(r, 6)];
+	p->dup = odds[rng_below(r, 6)];
+	p->lag_us = 1 * MS + rng_below(r, 50 * MS);
+	p->bulk_lag_us = p->lag_us * (1 + rng_below(r, 8));
+	p->slow_paths = rng_chance(r, 300) ? 1 + (uint32_t)rng_below(r, 4) : 0;
+	p->slow_us = 100 * MS + rng_below(r, 2 * SECOND);
+	if (rng_chance(r, 500)) {
+		p->cut_every_us = 500 * MS + rng_below(r, 3 * SECOND);
+		p->cut_for_us = 50 * MS + rng_below(r, 2 * SECOND);
+	}
+}
+
+static void draw_machines(struct plan *p, struct rng *r)
+{
+	static const uint64_t disks[] = { 200, 200, 2 * MS, 30 * MS };
+
+	if (rng_chance(r, 500))
+		p->crash_every_us = 500 * MS + rng_below(r, 4 * SECOND);
+	p->down_for_us = 50 * MS + rng_below(r, 2 * SECOND);
+	p->machine_crash = rng_chance(r, 400) ? 500 : 0;
+	p->sync_us = disks[rng_below(r, 4)];
+	p->exec_us = 100 + rng_below(r, 3 * MS);
+	p->apply_us = 100 + rng_below(r, 10 * MS);
+	p->checkpoint_us = 300 * MS + rng_below(r, 3 * SECOND);
+	p->exec_fails = rng_chance(r, 500) ? 20 : 0;
+}
+
+void plan_draw(struct plan *p, uint64_t seed, const struct mode *mode, uint32_t servers)
+{
+	struct rng r = { hash_mix(seed, 0x91a4) };
+
+	memset(p, 0, sizeof(*p));
+	p->seed = seed;
+	p->mode = mode;
+	if (!mode) /* half of the seeds: random */
+		p->mode = rng_chance(&r, 500) ? &modes[0] : &modes[rng_below(&r, nmodes)];
+	p->servers = rng_chance(&r, 800) ? 3 : 5;
+	if (servers)
+		p->servers = servers;
+	p->clients = 1 + (uint32_t)rng_below(&r, 3);
+	p->work_us = 3 * SECOND + rng_below(&r, 5 * SECOND);
+	p->think_us = 5 * MS + rng_below(&r, 120 * MS);
+	p->shared = (uint32_t)rng_below(&r, 900);
+	p->window = rng_chance(&r, 300) ? 1 + (uint32_t)rng_below(&r, 20) : 4096;
+	p->idle_ms = 50 + (uint32_t)rng_below(&r, 1000);
+	p->cancels = rng_chance(&r, 200) ? 30 : 0;
+	draw_network(p, &r);
+	draw_machines(p, &r);
+	if (p->mode->tune)
+		p->mode->tune(p, &r);
+	if (!p->cut_for_us)
+		p->cut_for_us = 500 * MS;
+}
+
+void plan_print(const struct plan *p, char *buf, size_t len)
+{
+	snprintf(buf, len,
+		 "mode %s, %u servers, %u clients each, work %llu ms, think %llu ms, loss %u, dup %u, lag %llu/%llu ms, "
+		 "%u slow paths %llu ms, cut every %llu ms for %llu, crash every %llu ms (machine %u/1000), sync %llu us, "
+		 "exec %llu us, apply %llu us, checkpoint %llu ms, window %u, idle %u ms",
+		 p->mode->name, p->servers, p->clients, (unsigned long long)(p->work_us / MS),
+		 (unsigned long long)(p->think_us / MS), p->loss, p->dup, (unsigned long long)(p->lag_us / MS),
+		 (unsigned long long)(p->bulk_lag_us / MS), p->slow_paths, (unsigned long long)(p->slow_us / MS),
+		 (unsigned long long)(p->cut_every_us / MS), (unsigned long long)(p->cut_for_us / MS),
+		 (unsigned long long)(p->crash_every_us / MS), p->machine_crash, (unsigned long long)p->sync_us,
+		 (unsigned long long)p->exec_us, (unsigned long long)p->apply_us,
+		 (unsigned long long)(p->checkpoint_us / MS), p->window, p->idle_ms);
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Reads, as an engine does them (control sheet 6): ask the core where, look into the own tree or
+ * send READ to the owner, and after NOT_PRIMARY decide again without that owner. An owner asks its
+ * core whether it may answer. What came out goes to the checker together with what was complete
+ * when the read began.
+ */
+#include "sim.h"
+
+#define READ_REPEAT (300 * MS)
+#define READ_LIMIT (3 * SECOND)
+
+struct reader {
+	struct server *server;
+	struct client *client;
+	struct read_want want;
+	struct nfs4r_read r; /* request and answer */
+	nfs4r_servers excluded;
+	nfs4r_server_id asked;
+	uint64_t began, generation;
+	struct reader *next;
+};
+
+static void finish(struct reader *rd, nfs4r_server_id answered)
+{
+	struct server *v = rd->server;
+	struct reader **at = &v->readers;
+	struct client *c = rd->client;
+	enum nfs4r_status st = rd->r.status;
+
+	if (st == NFS4R_DELAY)
+		v->sim->totals.read_delays++;
+	else
+		check_read_end(v, &rd->want, &rd->r, answered);
+	TRACE(v->sim, v, "read %llu %s = %s v%llu (S%u)", (unsigned long long)rd->r.id, obj_str(v->sim, rd->want.obj),
+	      nfs4r_status_str(st), (unsigned long long)rd->r.attrs.version, answered);
+	sim_note(v->sim, 11, st, rd->r.attrs.version);
+	while (*at != rd)
+		at = &(*at)->next;
+	*at = rd->next;
+	free(rd);
+	client_read_done(c, st);
+}
+
+/* Looks into the tree of @v. UNKNOWN when the object is not here. */
+static void answer_from(struct server *v, struct nfs4r_read *r)
+{
+	struct sim *s = v->sim;
+	const struct row *row = tree_get(&v->tree, obj_of(s, &r->oid));
+	int child;
+
+	r->status = NFS4R_OK;
+	r->attrs.version = row->version;
+	r->attrs.type = row->type;
+	if (row->state == ROW_NONE)
+		r->status = NFS4R_UNKNOWN;
+	else if (row->state == ROW_DEAD)
+		r->status = NFS4R_STALE;
+	if (r->status != NFS4R_OK || r->type != NFS4R_RD_LOOKUP)
+		return;
+	child = tree_lookup(&v->tree, obj_of(s, &r->oid), name_id(s, r->name));
+	r->status = child < 0 ? NFS4R_NOENT : NFS4R_OK;
+	if (child >= 0)
+		r->result = s->objs[child].oid;
+}
+
+static struct reader *find(struct server *v, uint64_t id, uint64_t generation)
+{
+	struct reader *rd = v->up && v->generation == generation ? v->readers : NULL;
+
+	while (rd && rd->r.id != id)
+		rd = rd->next;
+	return rd;
+}
+
+static void read_here(struct sim *s, void *arg, uint64_t generation, uint64_t id)
+{
+	struct reader *rd = find(arg, id, generation);
+
+	if (!rd)
+		return;
+	answer_from(rd->server, &rd->r);
+	if (rd->r.status == NFS4R_UNKNOWN)
+		rd->r.status = NFS4R_DELAY;
+	finish(rd, rd->server->id);
+}
+
+static void ask(struct reader *rd)
+{
+	struct nfs4r_msg m = { .type = NFS4R_MSG_READ };
+
+	m.read = &rd->r;
+	net_send(rd->server, rd->asked, &m);
+}
+
+static void ask_again(struct sim *s, void *arg, uint64_t generation, uint64_t id)
+{
+	struct reader *rd = find(arg, id, generation);
+
+	if (!rd)
+		return;
+	if (s->now > rd->began + READ_LIMIT) {
+		rd->r.status = NFS4R_DELAY;
+		finish(rd, 0);
+		return;
+	}
+	if (rd->asked)
+		ask(rd);
+	sim_at(s, s->now + READ_REPEAT, ask_again, arg, generation, id);
+}
+
+static void decide(struct reader *rd)
+{
+	struct server *v = rd->server;
+	struct sim *s = v->sim;
+	const struct row *row = tree_get(&v->tree, rd->want.obj);
+	nfs4r_server_id to = nfs4r_core_route_read(v->core, &rd->r.oid, row->type == NFS4R_TYPE_DIR, rd->excluded);
+
+	rd->asked = 0;
+	if (to == 0) {
+		rd->r.status = NFS4R_DELAY;
+		finish(rd, 0);
+	} else if (to == v->id) {
+		/* The checks were made after the request came, the copy only moves forward (6.4). */
+		sim_at(s, s->now + rng_below(&s->rng, s->plan.exec_us * 2), read_here, v, v->generation, rd->r.id);
+	} else {
+		if (rd->excluded & NFS4R_BIT(to))
+			sim_fail(s, "S%u sends a read to S%u, which is excluded", v->id, to);
+		s->totals.reads_forwarded++;
+		rd->asked = to;
+		ask(rd);
+	}
+}
+
+void read_start(struct server *v, struct client *c, uint32_t type, uint32_t obj, uint16_t name)
+{
+	struct sim *s = v->sim;
+	struct reader *rd = calloc(1, sizeof(*rd));
+
+	s->totals.reads++;
+	rd->server = v;
+	rd->client = c;
+	rd->began = s->now;
+	rd->r.id = ++v->read_seq;
+	rd->r.type = type;
+	rd->r.oid = s->objs[obj].oid;
+	if (type == NFS4R_RD_LOOKUP)
+		snprintf(rd->r.name, sizeof(rd->r.name), "%s", s->names[name]);
+	check_read_start(s, obj, &rd->want);
+	rd->next = v->readers;
+	v->readers = rd;
+	sim_at(s, s->now + READ_REPEAT, ask_again, v, v->generation, rd->r.id);
+	decide(rd);
+}
+
+static void on_read(struct server *v, nfs4r_server_id from, const struct nfs4r_read *asked)
+{
+	struct nfs4r_read r = *asked;
+	struct nfs4r_msg m = { .type = NFS4R_MSG_READ_ANSWER };
+
+	r.status = nfs4r_core_may_serve(v->core, &r.oid);
+	if (r.status == NFS4R_OK) {
+		answer_from(v, &r);
+		if (r.status == NFS4R_UNKNOWN)
+			sim_fail(v->sim, "S%u may serve %s, which it does not have", v->id, oid_name(v->sim, &r.oid));
+	}
+	m.read = &r;
+	net_send(v, from, &m);
+}
+
+void read_on_msg(struct server *v, nfs4r_server_id from, struct nfs4r_msg *m)
+{
+	struct reader *rd;
+
+	if (m->type == NFS4R_MSG_READ) {
+		on_read(v, from, m->read);
+		return;
+	}
+	rd = find(v, m->read->id, v->generation);
+	if (!rd || rd->asked != from)
+		return;
+	if (m->read->status == NFS4R_NOT_PRIMARY) {
+		v->sim->totals.not_primary++;
+		rd->excluded |= NFS4R_BIT(from);
+		decide(rd);
+		return;
+	}
+	rd->r.status = m->read->status;
+	rd->r.attrs = m->read->attrs;
+	rd->r.result = m->read->result;
+	finish(rd, from);
+}
+
+void read_drop_all(struct server *v)
+{
+	while (v->readers) {
+		struct reader *rd = v->readers;
+
+		v->readers = rd->next;
+		free(rd);
+	}
+}

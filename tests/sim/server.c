@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * A simulated server: the shipped core, driven as its header says an engine must drive it.
+ *
+ * One step: give the core an event, append what it puts to the journal, carry out the actions in
+ * order. Durable actions wait in a queue until the journal is synced that far; one sync runs at a
+ * time and takes as long as the plan's disk. A crash can be armed to strike between two actions of
+ * an update: the rest of the list never happens. A process crash keeps the whole journal, a
+ * machine crash any prefix that holds what was synced; start.c begins again from it.
+ */
+#include "sim.h"
+
+static void carry_out(struct server *v, const struct nfs4r_action *a, struct nfs4r_msg *copied);
+
+/* ---- durability -------------------------------------------------------------------- */
+
+static void start_sync(struct server *v);
+
+static void delayed_free(struct delayed *d)
+{
+	if (d->msg)
+		msg_free(d->msg);
+	free(d);
+}
+
+static void run_delayed(struct server *v)
+{
+	uint64_t generation = v->generation;
+
+	while (v->delayed && v->delayed->need <= v->journal.synced) {
+		struct delayed *d = v->delayed;
+
+		v->delayed = d->next;
+		if (!v->delayed)
+			v->delayed_tail = &v->delayed;
+		carry_out(v, &d->action, d->msg);
+		delayed_free(d);
+		if (!v->up || v->generation != generation)
+			return;
+	}
+	if (v->delayed)
+		start_sync(v);
+}
+
+static void synced(struct sim *s, void *arg, uint64_t generation, uint64_t target)
+{
+	struct server *v = arg;
+
+	if (!v->up || v->generation != generation)
+		return;
+	v->syncing = false;
+	if (v->journal.synced < target)
+		v->journal.synced = (uint32_t)target;
+	run_delayed(v);
+}
+
+static void start_sync(struct server *v)
+{
+	struct sim *s = v->sim;
+
+	if (v->syncing)
+		return;
+	v->syncing = true;
+	sim_at(s, s->now + rng_time(&s->rng, s->plan.sync_us), synced, v, v->generation, v->journal.n);
+}
+
+static void delay_action(struct server *v, const struct nfs4r_action *a)
+{
+	struct delayed *d = calloc(1, sizeof(*d));
+
+	d->action = *a;
+	d->need = UINT32_MAX; /* set when the whole update is in the journal */
+	if (a->type == NFS4R_ACT_SEND)
+		d->msg = msg_copy(a->msg);
+	*v->delayed_tail = d;
+	v->delayed_tail = &d->next;
+}
+
+/* ---- checkpoints ------------------------------------------------------------------- */
+
+struct checkpoint {
+	struct server *server;
+	uint64_t generation;
+	nfs4r_lsn applied[SERVERS_MAX + 1];
+};
+
+static void checkpointed(struct sim *s, void *arg, uint64_t a, uint64_t b)
+{
+	struct checkpoint *c = arg;
+	struct server *v = c->server;
+	struct nfs4r_event ev = { .type = NFS4R_EV_STABLE };
+
+	if (v->up && v->generation == c->generation) {
+		v->checkpointing = false;
+		for (uint32_t i = 1; i <= s->plan.servers; i++)
+			ev.stable[i] = v->stable[i] = c->applied[i];
+		journal_checkpoint(&v->journal, ev.stable);
+		v->journal.synced = v->journal.n;
+		server_step(v, &ev);
+		if (v->up && v->checkpoint_wanted)
+			server_checkpoint(v);
+	}
+	free(c);
+}
+
+void server_checkpoint(struct server *v)
+{
+	struct sim *s = v->sim;
+	struct checkpoint *c;
+
+	if (v->checkpointing) {
+		v->checkpoint_wanted = true;
+		return;
+	}
+	v->checkpointing = true;
+	v->checkpoint_wanted = false;
+	c = calloc(1, sizeof(*c));
+	c->server = v;
+	c->generation = v->generation;
+	memcpy(c->applied, v->applied, sizeof(c->applied));
+	sim_at_owned(s, s->now + rng_time(&s->rng, s->plan.sync_us * 4), checkpointed, c, free, 0, 0);
+}
+
+static void checkpoint_soon(struct sim *s, void *arg, uint64_t generation, uint64_t b)
+{
+	struct server *v = arg;
+
+	if (v->up && v->generation == generation)
+		server_checkpoint(v);
+}
+
+/* ---- actions ------------------------------------------------------------------------- */
+
+static void done(struct server *v, struct nfs4r_op *op)
+{
+	struct simop *so = op->engine;
+	struct sim *s = v->sim;
+	struct client *c = so->client;
+	char text[200];
+
+	if (s->trace) {
+		op_print(s, op, text, sizeof(text));
+		sim_trace(s, v, "done %s = %s", text, nfs4r_status_str(op->status));
+	}
+	so->done = true;
+	check_done(v, so);
+	s->totals.ops++;
+	if (op->status == NFS4R_OK)
+		s->totals.ok++;
+	else if (op->status == NFS4R_DELAY)
+		s->totals.delays++;
+	else
+		s->totals.errors++;
+	client_op_done(c, so);
+	simop_free(so);
+	op_free(op);
+}
+
+static void drop_remote(struct server *v, struct nfs4r_op *op)
+{
+	if (op->engine)
+		simop_free(op->engine);
+	op_free(op);
+}
+
+static void truncate_log(struct server *v, nfs4r_server_id log, nfs4r_lsn until)
+{
+	struct kept *k = &v->kept[log];
+
+	if (until <= v->truncated[log])
+		return;
+	for (uint32_t q = 1; q <= v->sim->plan.servers; q++)
+		if (v->sim->servers[q].stable[log] < until)
+			sim_fail(v->sim, "S%u truncates log %u at %llu, S%u has it stable only to %llu", v->id, log,
+				 (unsigned long long)until, q, (unsigned long long)v->sim->servers[q].stable[log]);
+	v->truncated[log] = until;
+	for (uint32_t i = 0; i < k->n; i++) {
+		if (k->first + i > until || !k->e[i])
+			continue;
+		nfs4r_entry_put(k->e[i]);
+		k->e[i] = NULL;
+	}
+}
+
+static void trace_send(struct server *v, nfs4r_server_id to, const struct nfs4r_msg *m)
+{
+	char text[400];
+
+	msg_print(v->sim, m, text, sizeof(text));
+	sim_trace(v->sim, v, "-> S%u %s", to, text);
+}
+
+static void carry_out(struct server *v, const struct nfs4r_action *a, struct nfs4r_msg *copied)
+{
+	struct sim *s = v->sim;
+	const struct nfs4r_msg *m = copied ? copied : a->msg;
+
+	switch (a->type) {
+	case NFS4R_ACT_PUT:
+		journal_put(&v->journal, &a->put);
+		break;
+	case NFS4R_ACT_SEND:
+		if (s->trace)
+			trace_send(v, a->to, m);
+		net_send(v, a->to, m);
+		break;
+	case NFS4R_ACT_SEND_ENTRIES:
+		net_send_entries(v, a->to, a->log, a->from, a->until);
+		break;
+	case NFS4R_ACT_EXECUTE:
+		exec_locks(v, a->op, a);
+		break;
+	case NFS4R_ACT_STARTED:
+		exec_started(v, a->op, a->entry);
+		break;
+	case NFS4R_ACT_RETRY:
+		exec_unlock(v, a->op->engine);
+		break;
+	case NFS4R_ACT_DONE:
+		done(v, a->op);
+		break;
+	case NFS4R_ACT_APPLY:
+		exec_apply(v, a->entry, a->apply_mask);
+		break;
+	case NFS4R_ACT_CONTROL:
+		TRACE(s, v, "control %s S%u %s depth %u", a->added ? "+" : "-", a->owner, oid_name(s, &a->oid),
+		      a->depth);
+		if (!a->added && a->owner == v->id)
+			check_control_gone(v, &a->oid);
+		break;
+	case NFS4R_ACT_TRUNCATE:
+		truncate_log(v, a->log, a->until);
+		break;
+	case NFS4R_ACT_CHECKPOINT:
+		sim_at(s, s->now + rng_time(&s->rng, s->plan.sync_us * 4), checkpoint_soon, v, v->generation, 0);
+		break;
+	case NFS4R_ACT_STUCK:
+		TRACE(s, v, "stuck: %s", a->text);
+		break;
+	case NFS4R_ACT_HALT:
+		sim_fail(s, "S%u halts: %s", v->id, a->text);
+	case NFS4R_ACT_RECOVERED:
+		TRACE(s, v, "recovered, own log ends at %llu", (unsigned long long)nfs4r_core_own_end(v->core));
+		v->ready = true;
+		v->tail_lost = false;
+		check_recovered(v, nfs4r_core_own_end(v->core));
+		break;
+	case NFS4R_ACT_DROP:
+		drop_remote(v, a->op);
+		break;
+	default:
+		sim_fail(s, "S%u: unknown action %u", v->id, a->type);
+	}
+}
+
+static uint64_t action_digest(const struct nfs4r_action *a)
+{
+	uint64_t h = hash_mix(a->type, (uint64_t)a->to << 32 | a->log);
+
+	h = hash_mix(h, a->from << 20 ^ a->until);
+	if (a->type == NFS4R_ACT_SEND)
+		h = hash_mix(h, a->msg->type);
+	if (a->type == NFS4R_ACT_PUT)
+		h = hash_bytes(h, a->put.key, a->put.key_len);
+	if (a->op)
+		h = hash_mix(h, a->op->id.seq << 8 ^ a->op->type);
+	return h;
+}
+
+static void set_timer(struct server *v, uint64_t next_ms);
+
+bool server_carry_out(struct server *v, const struct nfs4r_update *u)
+{
+	struct sim *s = v->sim;
+	uint64_t next = u->next_timer_ms;
+	bool changed = false;
+
+	for (uint32_t i = 0; i < u->n; i++) {
+		const struct nfs4r_action *a = &u->actions[i];
+
+		if (v->crash_after && --v->crash_after == 0 && !s->healed) {
+			server_stop(v, v->crash_machine);
+			return false;
+		}
+		sim_note(s, 2 + v->id, action_digest(a), a->durable);
+		changed |= a->type == NFS4R_ACT_PUT || a->type == NFS4R_ACT_CONTROL;
+		if (a->type == NFS4R_ACT_EXECUTE && a->op->engine)
+			((struct simop *)a->op->engine)->given = true;
+		if (a->durable)
+			delay_action(v, a);
+		else
+			carry_out(v, a, NULL);
+	}
+	for (struct delayed *d = v->delayed; d; d = d->next)
+		if (d->need == UINT32_MAX)
+			d->need = v->journal.n;
+	set_timer(v, next);
+	check_core(v);
+	if (changed)
+		check_controls(s);
+	if (v->delayed)
+		run_delayed(v);
+	return v->up;
+}
+
+/* ---- steps ------------------------------------------------------------------------------ */
+
+void server_step(struct server *v, struct nfs4r_event *ev)
+{
+	struct sim *s = v->sim;
+	const struct nfs4r_update *u;
+
+	if (!v->up || v->in_step)
+		sim_fail(s, "simulator: step of S%u at a wrong moment", v->id);
+	sim_note(s, 1, ev->type, (uint64_t)v->id << 32 | ev->peer);
+	ev->now_ms = s->now / 1000;
+	v->in_step = true;
+	u = nfs4r_core_step(v->core, ev);
+	v->in_step = false;
+	server_carry_out(v, u);
+}
+
+static void soon(struct sim *s, void *arg, uint64_t generation, uint64_t id)
+{
+	struct server *v = &s->servers[id];
+
+	if (v->up && v->generation == generation)
+		server_step(v, arg);
+	free(arg);
+}
+
+void server_soon(struct server *v, struct nfs4r_event *ev)
+{
+	sim_at_owned(v->sim, v->sim->now, soon, ev, free, v->generation, v->id);
+}
+
+static void tick(struct sim *s, void *arg, uint64_t generation, uint64_t at)
+{
+	struct server *v = arg;
+	struct nfs4r_event ev = { .type = NFS4R_EV_TICK };
+
+	if (!v->up || v->generation != generation || v->timer_at != at)
+		return;
+	v->timer_at = NEVER;
+	server_step(v, &ev);
+}
+
+static void set_timer(struct server *v, uint64_t next_ms)
+{
+	struct sim *s = v->sim;
+	uint64_t at;
+
+	if (!v->up || next_ms == UINT64_MAX)
+		return;
+	at = next_ms * 1000;
+	if (at <= s->now)
+		at = s->now + 1 * MS;
+	if (v->timer_at != NEVER && v->timer_at <= at + 2 * MS)
+		return;
+	v->timer_at = at + rng_below(&s->rng, 2 * MS);
+	sim_at(s, v->timer_at, tick, v, v->generation, v->timer_at);
+}
+
+void server_peer(struct server *v, nfs4r_server_id peer, uint64_t epoch)
+{
+	struct sim *s = v->sim;
+	struct nfs4r_event ev = { .peer = peer };
+	uint64_t generation = v->generation;
+
+	if (!v->up || v->peer_epoch[peer] == epoch)
+		return;
+	if (v->peer_epoch[peer]) {
+		v->peer_epoch[peer] = 0;
+		TRACE(s, v, "peer S%u down", peer);
+		ev.type = NFS4R_EV_PEER_DOWN;
+		server_step(v, &ev);
+		if (!v->up || v->generation != generation)
+			return;
+	}
+	if (!epoch)
+		return;
+	v->peer_epoch[peer] = epoch;
+	ev.type = NFS4R_EV_PEER_UP;
+	ev.peer_inc = v->peer_inc[peer] = s->servers[peer].inc;
+	TRACE(s, v, "peer S%u up, incarnation %llu", peer, (unsigned long long)ev.peer_inc);
+	server_step(v, &ev);
+}
+
+/* ---- crashes ------------------------------------------------------------------------------- */
+
+void server_arm_crash(struct server *v, uint32_t actions, bool machine)
+{
+	v->crash_after = actions;
+	v->crash_machine = machine;
+}
+
+static void forget_memory(struct server *v)
+{
+	while (v->delayed) {
+		struct delayed *d = v->delayed;
+
+		v->delayed = d->next;
+		delayed_free(d);
+	}
+	v->delayed_tail = &v->delayed;
+	while (v->applying) {
+		struct applying *a = v->applying;
+
+		v->applying = a->next;
+		nfs4r_entry_put(a->e);
+		free(a);
+	}
+	read_drop_all(v);
+	while (v->ops) {
+		struct simop *so = v->ops;
+		struct nfs4r_op *op = so->op;
+		bool remote = so->remote;
+
+		simop_free(so);
+		if (!remote) /* the core frees the operations of others that it has */
+			op_free(op);
+		else
+			op->engine = NULL;
+	}
+}
+
+static void restart(struct sim *s, void *arg, uint64_t generation, uint64_t b)
+{
+	struct server *v = arg;
+
+	if (!v->up && v->generation == generation)
+		server_start(v);
+}
+
+void server_stop(struct server *v, bool machine)
+{
+	struct sim *s = v->sim;
+	nfs4r_lsn own = 0;
+
+	TRACE(s, v, "%s crash, journal %u records, %u synced", machine ? "machine" : "process", v->journal.n,
+	      v->journal.synced);
+	s->totals.crashes++;
+	s->totals.machine_crashes += machine;
+	sim_note(s, 9, v->id, machine);
+	v->up = v->ready = false;
+	v->crash_after = 0;
+	forget_memory(v);
+	nfs4r_core_destroy(v->core);
+	v->core = NULL;
+	if (machine) {
+		uint64_t slack = v->journal.n - v->journal.synced;
+
+		journal_cut(&v->journal,
+			    v->journal.synced + (rng_chance(&s->rng, 500) ? 0 : rng_below(&s->rng, slack + 1)));
+		for (uint32_t i = 0; i < v->journal.n; i++) {
+			struct rec *r = &v->journal.recs[i];
+
+			if (r->type == REC_COMMIT && r->e->log == v->id && r->e->lsn > own)
+				own = r->e->lsn;
+			if (r->type == REC_INTENT) /* what was begun is taken back; its LSN may be given out again */
+				r->type = REC_NOTHING;
+		}
+		v->tail_lost = true;
+		check_crashed(v, own);
+	}
+	for (nfs4r_server_id q = 1; q <= s->plan.servers; q++) {
+		v->peer_epoch[q] = 0;
+		if (q != v->id)
+			net_down(s, v->id, q);
+	}
+	client_server_down(v);
+	sim_at(s, s->now + rng_time(&s->rng, s->plan.down_for_us), restart, v, v->generation, 0);
+}
+
+void server_fini(struct server *v)
+{
+	v->up = false;
+	forget_memory(v);
+	if (v->core)
+		nfs4r_core_destroy(v->core);
+	v->core = NULL;
+	clients_fini(v);
+	journal_fini(&v->journal);
+	for (uint32_t log = 1; log <= SERVERS_MAX; log++) {
+		for (uint32_t i = 0; i < v->kept[log].n; i++)
+			if (v->kept[log].e[i])
+				nfs4r_entry_put(v->kept[log].e[i]);
+		free(v->kept[log].e);
+	}
+	tree_fini(&v->tree);
+}

@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The simulator: several servers, each the shipped core with an in-memory tree and a
+ * simulated journal, on one virtual clock and one random stream. See sim.c for how a
+ * run goes; the checkers are check_*.c and know nothing but the facts written here.
+ */
+#ifndef NFS4R_TESTS_SIM_H
+#define NFS4R_TESTS_SIM_H
+
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/core.h"
+
+#define SERVERS_MAX 5
+#define CLIENTS_MAX 16	  /* of one server */
+#define CONTENT_MAX 64	  /* bytes of a file; writers put 4-byte identities */
+#define PARENTS_MAX 8
+#define NAMES_MAX 24	  /* different names in use in the whole run */
+#define LINK_LANES 2
+#define MS 1000ull	  /* virtual time is in us */
+#define SECOND 1000000ull
+#define NEVER UINT64_MAX
+
+/* ---- rng.c: random numbers and the trace hash ---------------------------------- */
+
+struct rng {
+	uint64_t s;
+};
+
+uint64_t rng_next(struct rng *r);
+uint64_t rng_below(struct rng *r, uint64_t n);		    /* 0..n-1; 0 when n is 0 */
+uint64_t rng_range(struct rng *r, uint64_t lo, uint64_t hi); /* both included */
+bool rng_chance(struct rng *r, uint32_t per_mille);
+/* Mostly around @typical, now and then far above it: how long things take. */
+uint64_t rng_time(struct rng *r, uint64_t typical);
+uint64_t hash_mix(uint64_t h, uint64_t v);
+uint64_t hash_bytes(uint64_t h, const void *p, size_t n);
+
+/* ---- configuration of one run ---------------------------------------------------- */
+
+struct plan { /* drawn from the seed and the mode; printed with a failure */
+	uint64_t seed;
+	const struct mode *mode;
+	uint32_t servers, clients; /* clients of each server */
+	uint64_t work_us;	   /* clients start operations and faults happen for so long */
+	uint32_t fault;		   /* of the faulty core */
+	/* network, per mille and us */
+	uint32_t loss, dup;
+	uint64_t lag_us, bulk_lag_us;
+	uint64_t cut_every_us, cut_for_us; /* 0 = none */
+	/* machines */
+	uint64_t crash_every_us, down_for_us; /* 0 = none */
+	uint32_t machine_crash;		      /* of thousand crashes */
+	uint64_t sync_us, exec_us, apply_us, checkpoint_us;
+	uint32_t exec_fails; /* per mille of local executions */
+	uint64_t think_us;
+	uint32_t deep_claims; /* per mille of a client's operations */
+	uint32_t shared;      /* per mille: picks among the objects of the first tree */
+	uint32_t window, idle_ms; /* of the core */
+	uint32_t slow_paths;  /* (from, to, lane) that are much slower than the rest */
+	uint64_t slow_us;
+	uint32_t cancels;     /* per mille of the operations */
+};
+
+/* ---- trees ------------------------------------------------------------------------ */
+
+enum row_state { ROW_NONE = 0, ROW_KNOWN, ROW_DEAD };
+
+struct name_row {
+	uint16_t name;	 /* index in sim->names */
+	uint32_t obj, type;
+	uint64_t cookie;
+};
+
+struct row { /* of one object on one server; objects by their index in sim->objs */
+	uint8_t state;
+	uint8_t multi;
+	uint8_t type;
+	uint8_t nparents;
+	uint8_t nnames, names_cap;
+	uint32_t nlink, mode, size;
+	nfs4r_version version;
+	uint32_t parents[PARENTS_MAX];
+	struct name_row *names;
+	uint8_t *bytes; /* CONTENT_MAX of a file; NULL = zeros */
+	uint64_t xattr;
+};
+
+struct tree {
+	uint32_t n; /* rows that exist; all above are ROW_NONE */
+	struct row *rows;
+};
+
+struct sim;
+struct server;
+
+void tree_fini(struct tree *t);
+void tree_copy(struct tree *to, const struct tree *from);
+struct row *tree_row(struct tree *t, uint32_t obj); /* made on demand */
+const struct row *tree_get(const struct tree *t, uint32_t obj); /* never NULL: an empty row when there is none */
+int tree_lookup(const struct tree *t, uint32_t dir, uint16_t name); /* object or -1 */
+/* Is @obj strictly below @dir? A multi file is below nothing. */
+bool tree_below(const struct tree *t, uint32_t obj, uint32_t dir);
+uint64_t row_hash(const struct row *r);
+/*
+ * Make the parts of @e whose object is older part of the tree. NULL, or what is wrong with it:
+ * a part that does not follow the version that is there.
+ */
+const char *tree_apply(struct sim *s, struct tree *t, const struct nfs4r_entry *e, bool own);
+void row_print(struct sim *s, const struct row *r, char *buf, size_t len);
+
+/* ---- objects, entries: what really happened ---------------------------------------- */
+
+struct version_seen { /* one version of one object */
+	nfs4r_version version;
+	uint32_t ent;	/* index in sim->ents; 0 = there from the start */
+	bool hashed;	/* the content is known */
+	bool completed; /* a client was told; every later read has to show it */
+	uint64_t hash;
+};
+
+struct obj {
+	struct nfs4r_oid oid;
+	uint32_t nvers, cap;
+	struct version_seen *vers; /* live chain, ascending; last = newest (may be executing) */
+	uint32_t last_dead;	   /* counts versions taken back after a machine crash */
+};
+
+enum ent_state { ENT_EXECUTING = 1, ENT_LIVE, ENT_LIMBO, ENT_LOST };
+
+struct ent { /* one entry of one log, as the checkers see it */
+	nfs4r_server_id log;
+	nfs4r_lsn lsn;
+	uint32_t op, state;
+	bool is_void;
+	struct nfs4r_request_id request;
+	struct nfs4r_entry *e; /* own copy, since the commit */
+	struct nfs4r_oid result;
+	uint32_t nparts;
+	struct {
+		uint32_t obj, effect;
+		nfs4r_version before, after;
+	} parts[NFS4R_PARTS_MAX];
+};
+
+/* ---- journal.c: what a server's disk holds ------------------------------------------- */
+
+enum rec_type { REC_NOTHING = 0, REC_PUT, REC_INTENT, REC_COMMIT, REC_CHECKPOINT };
+
+struct rec {
+	uint32_t type;
+	bool own;
+	struct nfs4r_entry *e; /* INTENT, COMMIT */
+	uint32_t nputs;
+	struct nfs4r_put *puts;
+	nfs4r_lsn stable[NFS4R_SERVERS_MAX + 1]; /* CHECKPOINT */
+};
+
+struct kept { /* entries of one log that can still be sent */
+	nfs4r_lsn first;
+	uint32_t n, cap;
+	struct nfs4r_entry **e; /* NULL where nothing is */
+};
+
+struct journal {
+	uint32_t n, cap;
+	struct rec *recs;
+	uint32_t synced; /* so many survive a machine crash */
+};
+
+void journal_fini(struct journal *j);
+void journal_put(struct journal *j, const struct nfs4r_put *p);
+void journal_intent(struct journal *j, struct nfs4r_entry *e);
+void journal_commit(struct journal *j, struct nfs4r_entry *e, bool own, const struct nfs4r_put *puts, uint32_t n);
+void journal_checkpoint(struct journal *j, const nfs4r_lsn *stable);
+void journal_cut(struct journal *j, uint32_t n);
+
+/* ---- events ---------------------------------------------------------------------------- */
+
+typedef void (*event_fn)(struct sim *s, void *arg, uint64_t a, uint64_t b);
+
+struct event {
+	uint64_t at, order;
+	event_fn fn;
+	void *arg;
+	void (*drop)(void *arg); /* for what is left at the end of a run; NULL = nothing to free */
+	uint64_t a, b;
+};
+
+void sim_at(struct sim *s, uint64_t at, event_fn fn, void *arg, uint64_t a, uint64_t b);
+void sim_at_owned(struct sim *s, uint64_t at, event_fn fn, void *arg, void (*drop)(void *), uint64_t a, uint64_t b);
+
+/* ---- servers ----------------------------------------------------------------------------- */
+
+struct client;
+
+struct simop { /* engine part of an operation (op->engine) */
+	struct nfs4r_op *op;
+	struct server *server;
+	struct client *client; /* NULL: came by FORWARD */
+	bool given, executing, remote, done;
+	uint64_t started_us;
+	nfs4r_version close_wants; /* CLOSE: newest own write when it was submitted */
+	nfs4r_version dir_wants[2]; /* of dir and dir2: completed when it was submitted */
+	uint32_t nlocks;
+	struct {
+		uint32_t obj;
+		bool whole;
+		uint64_t off, len;
+	} locks[NFS4R_PARTS_MAX];
+	bool locked, waiting;
+	struct nfs4r_entry *intent;
+	struct simop *next;
+};
+
+struct delayed { /* a durable action that waits for the journal */
+	uint32_t need;	/* records that must be synced */
+	struct nfs4r_action action;
+	struct nfs4r_msg *msg; /* SEND: our copy */
+	struct delayed *next;
+};
+
+struct applying {
+	struct nfs4r_entry *e;
+	uint32_t mask;
+	struct applying *next;
+};
+
+struct reader; /* a read under way, read.c */
+
+struct server {
+	struct sim *sim;
+	nfs4r_server_id id;
+	bool up, ready; /* ready: its log's tail is here */
+	uint64_t inc, generation; /* generation: of this start, to recognise late events */
+	struct nfs4r_core *core;
+	struct tree tree;
+	struct journal journal;
+	struct kept kept[SERVERS_MAX + 1];
+	nfs4r_lsn own_next; /* LSN of the next entry, as the checkers expect it */
+	nfs4r_lsn applied[SERVERS_MAX + 1]; /* contiguous, as the journal has it */
+	nfs4r_lsn stable[SERVERS_MAX + 1];  /* reported to the core */
+	uint64_t mint_seq, request_seq, read_seq;
+	uint64_t timer_at;
+	bool syncing, checkpointing, checkpoint_wanted;
+	struct delayed *delayed, **delayed_tail;
+	struct simop *ops;
+	struct applying *applying;
+	struct reader *readers;
+	uint64_t peer_epoch[SERVERS_MAX + 1]; /* connection this side sees, 0 = none */
+	uint64_t peer_inc[SERVERS_MAX + 1];
+	uint32_t crash_after; /* actions; 0 = no crash armed */
+	bool crash_machine, in_step;
+	bool tail_lost; /* machine crash, and not recovered since */
+	nfs4r_lsn truncated[SERVERS_MAX + 1];
+	uint32_t nclients;
+	struct client *clients[CLIENTS_MAX];
+	/* newest version this server wrote under an open, by object, not closed yet */
+	uint32_t nwrote;
+	struct {
+		uint32_t obj;
+		nfs4r_version version;
+	} wrote[64];
+};
+
+struct link { /* between two servers */
+	bool up, cut; /* cut: stays down although both are there */
+	uint64_t epoch;
+};
+
+struct totals {
+	uint64_t steps, ops, ok, delays, errors, reads, reads_forwarded, read_delays, entries, applied, crashes,
+		machine_crashes, lost, cuts, messages, not_primary, checks;
+};
+
+struct sim {
+	struct plan plan;
+	struct rng rng;
+	uint64_t now, hash, order;
+	bool trace, healed, over;
+	uint32_t nevents, events_cap;
+	struct event *events;
+	struct server servers[SERVERS_MAX + 1];
+	struct link links[SERVERS_MAX + 1][SERVERS_MAX + 1]; /* [lower][higher] */
+	uint64_t slow[SERVERS_MAX + 1][SERVERS_MAX + 1][2];  /* [from][to][bulk], us more */
+	struct tree base;   /* what everybody starts from */
+	struct tree oracle; /* every live entry, at the moment of its execution */
+	uint32_t nobjs, objs_cap;
+	struct obj *objs;
+	uint32_t *obj_index, obj_index_size;
+	uint32_t nents, ents_cap;
+	struct ent *ents; /* [0] unused */
+	uint32_t nrefused, refused_cap;
+	struct nfs4r_request_id *refused; /* clients were told that nothing happened */
+	uint32_t nnames;
+	char names[NAMES_MAX][16];
+	uint32_t first_objs; /* objects of the first tree: indexes 0.. */
+	uint32_t next_write;
+	struct totals totals;
+	uint64_t limit_us;
+	char failure[1024];
+	jmp_buf failed;
+	void *script; /* state of a scripted mode */
+};
+
+/* ---- sim.c ------------------------------------------------------------------------------ */
+
+/* Runs it to its end. 0 = good; else sim->failure says what is wrong. */
+int sim_run(struct sim *s, const struct plan *plan, bool trace);
+void sim_fini(struct sim *s);
+/* A checker found something: ends the run. */
+_Noreturn void sim_fail(struct sim *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void sim_trace(struct sim *s, const struct server *v, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+#define TRACE(s, v, ...)                                   \
+	do {                                               \
+		if ((s)->trace)                            \
+			sim_trace((s), (v), __VA_ARGS__);  \
+	} while (0)
+void sim_note(struct sim *s, uint64_t kind, uint64_t a, uint64_t b); /* into the trace hash */
+uint32_t obj_of(struct sim *s, const struct nfs4r_oid *oid); /* index, made on demand */
+const char *obj_str(struct sim *s, uint32_t obj);	     /* static ring of buffers */
+const char *oid_name(struct sim *s, const struct nfs4r_oid *oid);
+uint16_t name_of(struct sim *s, const struct nfs4r_name *n);
+uint16_t name_id(struct sim *s, const char *text);
+void name_set(struct sim *s, struct nfs4r_name *n, uint16_t name);
+
+/* ---- server.c ----------------------------------------------------------------------------- */
+
+void server_start(struct server *v);
+void server_stop(struct server *v, bool machine); /* a crash */
+void server_arm_crash(struct server *v, uint32_t actions, bool machine);
+void server_step(struct server *v, struct nfs4r_event *ev);
+void server_soon(struct server *v, struct nfs4r_event *ev); /* in an event of its own; takes @ev (malloc) */
+/* Carries out an update; false if the server crashed in the middle. */
+bool server_carry_out(struct server *v, const struct nfs4r_update *u);
+void server_fini(struct server *v);
+void server_checkpoint(struct server *v);
+void server_commit(struct server *v, struct nfs4r_entry *e, bool own, const struct nfs4r_put *puts, uint32_t n);
+void server_peer(struct server *v, nfs4r_server_id peer, uint64_t epoch); /* connection seen (0 = gone) */
+
+/* exec.c: local execution of operations and entries */
+void exec_locks(struct server *v, struct nfs4r_op *op, const struct nfs4r_action *a);
+void exec_unlock(struct server *v, struct simop *so);
+void exec_started(struct server *v, struct nfs4r_op *op, struct nfs4r_entry *e);
+void exec_apply(struct server *v, struct nfs4r_entry *e, uint32_t mask);
+struct simop *simop_new(struct server *v, struct nfs4r_op *op, struct client *c);
+void simop_free(struct simop *so);
+
+/* ---- net.c ---------------------------------------------------------------------------------- */
+
+void net_send(struct server *v, nfs4r_server_id to, const struct nfs4r_msg *m);
+void net_send_entries(struct server *v, nfs4r_server_id to, nfs4r_server_id log, nfs4r_lsn from, nfs4r_lsn until);
+void net_cut(struct sim *s, nfs4r_server_id a, nfs4r_server_id b); /* until net_join() */
+void net_down(struct sim *s, nfs4r_server_id a, nfs4r_server_id b); /* one of them crashed */
+void net_join(struct sim *s, nfs4r_server_id a, nfs4r_server_id b);
+void net_try(struct sim *s, nfs4r_server_id a, nfs4r_server_id b); /* connect, unless cut or dead */
+/* copy.c */
+struct nfs4r_msg *msg_copy(const struct nfs4r_msg *m);
+void msg_free(void *m);
+struct nfs4r_entry *entry_copy(const struct nfs4r_entry *e);
+struct nfs4r_op *op_copy(const struct nfs4r_op *op);
+void op_free(struct nfs4r_op *op);
+void msg_print(struct sim *s, const struct nfs4r_msg *m, char *buf, size_t len);
+void op_print(struct sim *s, const struct nfs4r_op *op, char *buf, size_t len);
+void entry_print(struct sim *s, const struct nfs4r_entry *e, char *buf, size_t len);
+
+/* ---- read.c ----------------------------------------------------------------------------------- */
+
+/* A client's read of @obj; @done(client) when it is over. */
+void read_start(struct server *v, struct client *c, uint32_t type, uint32_t obj, uint16_t name);
+void read_on_msg(struct server *v, nfs4r_server_id from, struct nfs4r_msg *m);
+void read_drop_all(struct server *v);
+
+/* ---- client.c, script.c, modes.c -------------------------------------------------------------------------- */
+
+struct client {
+	struct server *server;
+	bool busy, open;
+	uint32_t file, writes_left; /* of the open file */
+	struct nfs4r_op *retry;	    /* answered DELAY: to be sent again */
+	uint32_t tries;
+	uint64_t wakes; /* counts, to recognise the newest */
+	const char *script; /* steps, NULL = random */
+	uint32_t pc;
+	bool loop;
+	char bind[12]; /* symbol that the object made gets */
+};
+
+void clients_init(struct sim *s);
+void clients_fini(struct server *v);
+void client_op_done(struct client *c, struct simop *so);
+void client_read_done(struct client *c, enum nfs4r_status st);
+void client_server_down(struct server *v);
+bool clients_idle(const struct sim *s);
+void clients_blame(struct sim *s, char *buf, size_t len);
+struct client *client_new(struct server *v);
+struct nfs4r_op *client_op(uint32_t type);
+void client_submit(struct client *c, struct nfs4r_op *op);
+void client_wake_in(struct client *c, uint64_t us);
+void client_open(struct client *c, uint32_t obj);
+void client_write(struct client *c, uint32_t obj);
+void client_close(struct client *c);
+/* script.c */
+void script_tree(struct sim *s, const char *text);  /* "D/ D/f E/h=f": the first tree */
+void script_clients(struct sim *s, const char *text);
+void script_step(struct client *c);
+void script_bind(struct client *c, const struct nfs4r_oid *oid);
+extern const char default_tree[];
+
+struct mode {
+	const char *name;
+	const char *tree; /* NULL = default */
+	const char *text; /* scripts; NULL = random clients only */
+	void (*tune)(struct plan *p, struct rng *r);
+	const char *what;
+};
+
+extern const struct mode modes[];
+extern const uint32_t nmodes;
+const struct mode *mode_find(const char *name);
+/* @mode NULL: the seed chooses. @servers 0: the seed chooses. */
+void plan_draw(struct plan *p, uint64_t seed, const struct mode *mode, uint32_t servers);
+void plan_print(const struct plan *p, char *buf, size_t len);
+
+/* ---- check_*.c ------------------------------------------------------------------------------------- */
+
+/* check_entries.c: the truth about objects, and everything that is held against it */
+void check_started(struct server *v, const struct nfs4r_op *op, const struct nfs4r_entry *e);
+void check_commit(struct server *v, const struct nfs4r_entry *e, bool own);
+void check_crashed(struct server *v, nfs4r_lsn have); /* own entries above @have are in doubt */
+void check_recovered(struct server *v, nfs4r_lsn end);
+struct ent *ent_find(struct sim *s, nfs4r_server_id log, nfs4r_lsn lsn);
+struct version_seen *version_find(struct sim *s, uint32_t obj, nfs4r_version v);
+nfs4r_version obj_head(const struct sim *s, uint32_t obj);
+nfs4r_version obj_completed(const struct sim *s, uint32_t obj);
+/* check_names.c: names mean what was resolved */
+void check_names_started(struct server *v, const struct nfs4r_op *op, const struct nfs4r_entry *e);
+/* Was the name there (or not there) in some version of @dir from @since on? */
+bool name_was(struct sim *s, uint32_t dir, uint16_t name, bool there, nfs4r_version since);
+/* check_answers.c: what clients are told */
+void check_submitted(struct server *v, struct simop *so);
+void check_done(struct server *v, const struct simop *so);
+struct read_want {
+	uint32_t obj, taken_back;
+	nfs4r_version version;
+};
+void check_read_start(struct sim *s, uint32_t obj, struct read_want *w);
+void check_read_end(struct server *v, const struct read_want *w, const struct nfs4r_read *r, nfs4r_server_id answered);
+/* check_control.c */
+void check_controls(struct sim *s);
+void check_core(struct server *v);
+void check_control_gone(struct server *v, const struct nfs4r_oid *oid);
+bool acting_cover(struct server *v, uint32_t obj);
+/* check_end.c */
+bool check_quiet(struct sim *s, char *why, size_t len);
+void check_equal(struct sim *s);
+
+#endif

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * A server's start, and the tree port that its core sees. A start replays the journal from the
+ * first tree on: rows of the core in the order in which they were put, entries in the order of
+ * their commits; then gives all of it back to a new core, decides intents that a process crash
+ * left behind (by the dice, as the local file system might show either), and connects.
+ */
+#include "sim.h"
+
+/* ---- tree port ------------------------------------------------------------------- */
+
+static void port_facts(void *ctx, const struct nfs4r_oid *oid, struct nfs4r_facts *out)
+{
+	struct server *v = ctx;
+	const struct row *r = tree_get(&v->tree, obj_of(v->sim, oid));
+
+	memset(out, 0, sizeof(*out));
+	out->known = r->state == ROW_KNOWN ? NFS4R_KNOWN : r->state == ROW_DEAD ? NFS4R_DEAD : NFS4R_NOT_YET;
+	out->version = r->version;
+	if (r->state != ROW_KNOWN)
+		return;
+	out->type = r->type;
+	out->multi = r->multi;
+	out->nlink = r->nlink;
+	out->nentries = r->nnames;
+	out->nparents = r->nparents;
+	if (r->nparents == 1)
+		out->parent = v->sim->objs[r->parents[0]].oid;
+}
+
+static bool port_lookup(void *ctx, const struct nfs4r_oid *dir, const struct nfs4r_name *name, struct nfs4r_oid *child)
+{
+	struct server *v = ctx;
+	int obj = tree_lookup(&v->tree, obj_of(v->sim, dir), name_of(v->sim, name));
+
+	if (obj < 0)
+		return false;
+	*child = v->sim->objs[obj].oid;
+	return true;
+}
+
+static uint32_t port_parents(void *ctx, const struct nfs4r_oid *oid, struct nfs4r_oid *out, uint32_t max)
+{
+	struct server *v = ctx;
+	const struct row *r = tree_get(&v->tree, obj_of(v->sim, oid));
+
+	for (uint32_t i = 0; i < r->nparents && i < max; i++)
+		out[i] = v->sim->objs[r->parents[i]].oid;
+	return r->nparents;
+}
+
+static void port_commit(void *ctx, struct nfs4r_entry *e, bool own, const struct nfs4r_put *puts, uint32_t nputs)
+{
+	server_commit(ctx, e, own, puts, nputs);
+}
+
+static void port_mint(void *ctx, struct nfs4r_oid *out)
+{
+	struct server *v = ctx;
+
+	nfs4r_oid_make(out, v->id, v->inc, ++v->mint_seq);
+}
+
+/* ---- entries that are here ----------------------------------------------------------- */
+
+static void keep_entry(struct server *v, struct nfs4r_entry *e)
+{
+	struct kept *k = &v->kept[e->log];
+	uint32_t at;
+
+	if (e->lsn <= v->truncated[e->log])
+		return;
+	if (!k->n)
+		k->first = v->truncated[e->log] + 1;
+	at = (uint32_t)(e->lsn - k->first);
+	if (at >= k->cap) {
+		uint32_t cap = (at + 64) * 2;
+
+		k->e = realloc(k->e, cap * sizeof(*k->e));
+		memset(k->e + k->cap, 0, (cap - k->cap) * sizeof(*k->e));
+		k->cap = cap;
+	}
+	if (at >= k->n)
+		k->n = at + 1;
+	if (!k->e[at])
+		k->e[at] = nfs4r_entry_get(e);
+	while (v->applied[e->log] + 1 >= k->first && v->applied[e->log] + 1 - k->first < k->n &&
+	       k->e[v->applied[e->log] + 1 - k->first])
+		v->applied[e->log]++;
+}
+
+static void forget_entries(struct server *v)
+{
+	for (uint32_t log = 1; log <= SERVERS_MAX; log++) {
+		struct kept *k = &v->kept[log];
+
+		for (uint32_t i = 0; i < k->n; i++)
+			if (k->e[i])
+				nfs4r_entry_put(k->e[i]);
+		free(k->e);
+		memset(k, 0, sizeof(*k));
+		v->applied[log] = v->truncated[log];
+	}
+}
+
+void server_commit(struct server *v, struct nfs4r_entry *e, bool own, const struct nfs4r_put *puts, uint32_t n)
+{
+	struct sim *s = v->sim;
+	const char *why;
+	char text[400];
+
+	if (s->trace) {
+		entry_print(s, e, text, sizeof(text));
+		sim_trace(s, v, "commits %s%s", text, e->nparts ? "" : " (void)");
+	}
+	sim_note(s, 8, v->id, e->lsn << 8 | e->log);
+	if (own != (e->log == v->id) && !v->tail_lost)
+		sim_fail(s, "S%u commits an entry of log %u as %s", v->id, e->log, own ? "own" : "another's");
+	journal_commit(&v->journal, e, own, puts, n);
+	why = tree_apply(s, &v->tree, e, own);
+	if (why) {
+		entry_print(s, e, text, sizeof(text));
+		sim_fail(s, "S%u commits %s: %s", v->id, text, why);
+	}
+	keep_entry(v, e);
+	check_commit(v, e, own);
+}
+
+/* ---- replay -------------------------------------------------------------------------- */
+
+static const struct nfs4r_put **rows_of(const struct journal *j, uint32_t *count)
+{
+	uint32_t n = 0, cap = 0;
+	const struct nfs4r_put **rows = NULL;
+
+	for (uint32_t i = 0; i < j->n; i++)
+		for (uint32_t k = 0; k < j->recs[i].nputs; k++) {
+			const struct nfs4r_put *p = &j->recs[i].puts[k];
+			uint32_t at = 0;
+
+			while (at < n && (rows[at]->key_len != p->key_len || memcmp(rows[at]->key, p->key, p->key_len)))
+				at++;
+			if (at == cap) {
+				cap = cap ? cap * 2 : 64;
+				rows = realloc(rows, cap * sizeof(*rows));
+			}
+			if (p->del && at < n)
+				rows[at] = rows[--n];
+			else if (!p->del)
+				rows[at] = p, n += at == n;
+		}
+	*count = n;
+	return rows;
+}
+
+static bool is_decided(const struct journal *j, uint32_t from, const struct nfs4r_entry *e)
+{
+	for (uint32_t i = from; i < j->n; i++) {
+		const struct rec *r = &j->recs[i];
+
+		if (r->type == REC_COMMIT && r->e->log == e->log && r->e->lsn == e->lsn)
+			return true;
+	}
+	return false;
+}
+
+/* References to the intents without a decision, ascending. */
+static uint32_t open_intents(const struct server *v, struct nfs4r_entry **out, uint32_t max)
+{
+	const struct journal *j = &v->journal;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < j->n; i++) {
+		struct nfs4r_entry *e = j->recs[i].e;
+		bool again = false;
+
+		if (j->recs[i].type != REC_INTENT || is_decided(j, i, e))
+			continue;
+		for (uint32_t k = 0; k < n; k++) /* its LSN was given out again later */
+			again |= out[k]->lsn >= e->lsn;
+		if (!again && n < max && !v->tail_lost && e->lsn > v->applied[v->id])
+			out[n++] = nfs4r_entry_get(e);
+	}
+	return n;
+}
+
+static void replay(struct server *v)
+{
+	const struct journal *j = &v->journal;
+	struct sim *s = v->sim;
+
+	tree_copy(&v->tree, &s->base);
+	forget_entries(v);
+	memset(v->stable, 0, sizeof(v->stable));
+	for (uint32_t i = 0; i < j->n; i++) {
+		const struct rec *r = &j->recs[i];
+
+		if (r->type == REC_CHECKPOINT)
+			memcpy(v->stable, r->stable, sizeof(v->stable));
+		if (r->type != REC_COMMIT)
+			continue;
+		if (tree_apply(s, &v->tree, r->e, false))
+			sim_fail(s, "S%u: its journal cannot be replayed", v->id);
+		keep_entry(v, r->e);
+	}
+	for (uint32_t log = 1; log <= s->plan.servers; log++)
+		if (v->stable[log] > v->applied[log])
+			sim_fail(s, "S%u has log %u to %llu, but had it stable to %llu", v->id, log,
+				 (unsigned long long)v->applied[log], (unsigned long long)v->stable[log]);
+}
+
+static void give_back(struct server *v, struct nfs4r_entry **intents, uint32_t nintents)
+{
+	struct sim *s = v->sim;
+	const struct kept *k = &v->kept[v->id];
+	uint32_t n;
+	const struct nfs4r_put **rows = rows_of(&v->journal, &n);
+	bool bad = false;
+
+	for (uint32_t i = 0; i < n; i++)
+		bad |= nfs4r_core_restore_row(v->core, rows[i]->key, rows[i]->key_len, rows[i]->val,
+					      rows[i]->val_len) != NFS4R_OK;
+	free(rows);
+	for (uint32_t log = 1; log <= s->plan.servers; log++)
+		bad |= nfs4r_core_restore_log(v->core, (nfs4r_server_id)log, v->truncated[log] + 1, v->applied[log],
+					      v->stable[log]) != NFS4R_OK;
+	for (uint32_t i = 0; i < k->n && k->first + i <= v->applied[v->id]; i++)
+		if (k->e[i])
+			bad |= nfs4r_core_restore_entry(v->core, k->first + i, nfs4r_entry_bytes(k->e[i])) != NFS4R_OK;
+	for (uint32_t i = 0; i < nintents; i++)
+		bad |= nfs4r_core_restore_intent(v->core, intents[i]) != NFS4R_OK;
+	if (bad)
+		sim_fail(s, "S%u: the core cannot take back what it wrote", v->id);
+}
+
+static void make_core(struct server *v)
+{
+	struct sim *s = v->sim;
+	struct nfs4r_core_config cfg;
+	const struct nfs4r_tree port = { v, port_facts, port_lookup, port_parents, port_commit, port_mint };
+
+	memset(&cfg, 0, sizeof(cfg));
+	nfs4r_core_config_init(&cfg);
+	cfg.self = v->id;
+	cfg.root = s->objs[0].oid;
+	cfg.inc = v->inc;
+	cfg.tail_intact = !v->tail_lost;
+	cfg.fault = s->plan.fault;
+	cfg.window_entries = s->plan.window;
+	cfg.idle_ms = s->plan.idle_ms;
+	for (uint32_t i = 1; i <= s->plan.servers; i++)
+		cfg.servers |= NFS4R_BIT(i);
+	v->core = nfs4r_core_create(&cfg, &port);
+	if (!v->core)
+		sim_fail(s, "S%u: no core", v->id);
+}
+
+static void periodic_checkpoint(struct sim *s, void *arg, uint64_t generation, uint64_t b)
+{
+	struct server *v = arg;
+
+	if (!v->up || v->generation != generation)
+		return;
+	if (memcmp(v->stable, v->applied, sizeof(v->stable)))
+		server_checkpoint(v);
+	sim_at(s, s->now + rng_time(&s->rng, s->plan.checkpoint_us), periodic_checkpoint, v, generation, 0);
+}
+
+void server_start(struct server *v)
+{
+	struct sim *s = v->sim;
+	struct nfs4r_entry *intents[64];
+	uint32_t n;
+	bool alive;
+
+	v->generation++;
+	v->inc++;
+	v->mint_seq = v->request_seq = v->read_seq = 0;
+	v->timer_at = NEVER;
+	v->syncing = v->checkpointing = v->checkpoint_wanted = false;
+	v->delayed_tail = &v->delayed;
+	v->nwrote = 0;
+	replay(v);
+	n = open_intents(v, intents, 64);
+	make_core(v);
+	give_back(v, intents, n);
+	TRACE(s, v, "start %llu, log to %llu, %u intents%s", (unsigned long long)v->inc,
+	      (unsigned long long)v->applied[v->id], n, v->tail_lost ? ", tail lost" : "");
+	v->up = true;
+	v->ready = !v->tail_lost;
+	alive = server_carry_out(v, nfs4r_core_started(v->core, s->now / 1000));
+	for (uint32_t i = 0; i < n; i++) {
+		struct nfs4r_event ev = { .type = NFS4R_EV_OP_EXECUTED, .entry = intents[i] };
+
+		ev.ok = rng_chance(&s->rng, 600);
+		if (alive && v->up)
+			server_step(v, &ev);
+		nfs4r_entry_put(intents[i]);
+	}
+	if (!v->up)
+		return;
+	sim_at(s, s->now + rng_time(&s->rng, s->plan.checkpoint_us), periodic_checkpoint, v, v->generation, 0);
+	for (nfs4r_server_id q = 1; q <= s->plan.servers; q++)
+		if (q != v->id)
+			net_try(s, v->id, q);
+}
