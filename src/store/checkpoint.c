@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Checkpoint: the overlay goes to LMDB (log sheet 4.3).
+ *
+ * Happy path: freeze (note the journal's end and the positions, put an empty overlay in front), sync the
+ * exported files, sync the journal, write everything frozen and the noted positions in one LMDB
+ * transaction, forget the frozen overlay, remove segments that nobody needs. Changes go on meanwhile.
+ *
+ * Failure modes: whatever fails, the frozen overlay stays in front of LMDB and reads do not notice; the
+ * next checkpoint writes it first. A crash before LMDB's commit leaves the old position, after it the new
+ * one; in both cases the journal from there on is complete. Removing segments comes last and may be
+ * interrupted anywhere, because they go oldest first.
+ *
+ * Invariant: LMDB = the records before meta.pos, no more and no less.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "store/bytes.h"
+#include "store/internal.h"
+
+/* ---- freeze -------------------------------------------------------------- */
+
+/* Marks that must outlive this checkpoint. Under change. */
+static enum nfs4r_status collect_carry(struct nfs4r_store *s, struct nfs4r_overlay *fresh)
+{
+	struct ov_need need = { 0 };
+	uint32_t n = 0;
+
+	s->frozen.ncarry = 0;
+	s->frozen.carry = calloc(s->nflights * NFS4R_PARTS_MAX + 1, sizeof(*s->frozen.carry));
+	if (!s->frozen.carry)
+		return NFS4R_NOMEM;
+	for (int b = 0; b < FLIGHT_BUCKETS; b++) {
+		for (struct nfs4r_flight *f = s->flights[b]; f; f = f->next) {
+			for (uint32_t i = 0; i < f->ntouched; i++) {
+				if (!f->touched[i].before)
+					continue;
+				s->frozen.carry[n++] = f->touched[i];
+				nfs4r_ov_need_mark(&need);
+			}
+		}
+	}
+	if (!nfs4r_ov_reserve(fresh, &need)) {
+		free(s->frozen.carry);
+		s->frozen.carry = NULL;
+		return NFS4R_NOMEM;
+	}
+	s->frozen.ncarry = n;
+	return NFS4R_OK;
+}
+
+static void swap_overlay(struct nfs4r_store *s, struct nfs4r_overlay *fresh)
+{
+	struct nfs4r_meta *m = &s->frozen.meta;
+
+	*m = s->meta;
+	m->pos = atomic_load(&s->jnl.tail);
+	for (uint32_t i = 0; i < s->frozen.ncarry; i++) {
+		struct nfs4r_touched *t = &s->frozen.carry[i];
+		struct ov_mark *mark = nfs4r_ov_make_mark(fresh, &t->oid);
+
+		if (!mark->version || t->before < mark->version)
+			mark->version = t->before;
+		mark->pos = m->pos;
+	}
+	pthread_rwlock_wrlock(&s->view);
+	for (int i = 0; i < NLOGS; i++) {
+		m->applied[i] = s->logs[i].applied;
+		m->truncated[i] = s->logs[i].truncated;
+		m->mint[i] = s->mint[i];
+	}
+	s->frozen.ov = s->active;
+	s->active = fresh;
+	pthread_rwlock_unlock(&s->view);
+}
+
+static enum nfs4r_status freeze(struct nfs4r_store *s)
+{
+	struct nfs4r_overlay *fresh = nfs4r_ov_new();
+	enum nfs4r_status st;
+
+	if (!fresh)
+		return NFS4R_NOMEM;
+	pthread_mutex_lock(&s->change);
+	st = collect_carry(s, fresh);
+	if (st == NFS4R_OK)
+		swap_overlay(s, fresh);
+	else
+		nfs4r_ov_free(fresh);
+	pthread_mutex_unlock(&s->change);
+	return st;
+}
+
+/* ---- writing ------------------------------------------------------------- */
+
+static int put_or_del(MDB_txn *txn, MDB_dbi dbi, MDB_val *key, MDB_val *val)
+{
+	int rc = val ? mdb_put(txn, dbi, key, val, 0) : mdb_del(txn, dbi, key, NULL);
+
+	return rc == MDB_NOTFOUND && !val ? 0 : rc;
+}
+
+static int write_cookies(struct nfs4r_db *db, MDB_txn *txn, const struct nfs4r_oid *dir,
+			 const struct ov_cookie *c)
+{
+	uint8_t k[24], v[17 + NFS4R_NAME_MAX];
+	MDB_val key = { sizeof(k), k }, val = { 0, v };
+	int rc;
+
+	for (; c; c = c->child[1]) {
+		rc = write_cookies(db, txn, dir, c->child[0]);
+		if (rc)
+			return rc;
+		memcpy(k, dir->b, 16);
+		put_be64(k + 16, c->cookie);
+		if (ov_cookie_used(c)) {
+			memcpy(v, c->name->oid.b, 16);
+			v[16] = c->name->type;
+			memcpy(v + 17, c->name->s, c->name->len);
+			val.mv_size = 17 + c->name->len;
+		}
+		rc = put_or_del(txn, db->cookies, &key, ov_cookie_used(c) ? &val : NULL);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+static int write_row(struct nfs4r_db *db, MDB_txn *txn, const struct ov_node *node)
+{
+	const struct ov_row *r = (const struct ov_row *)node;
+	MDB_val key = { 16, (void *)(uintptr_t)r->o.row.oid.b }, val;
+	int rc;
+
+	if (r->gone) {
+		rc = put_or_del(txn, db->rows, &key, NULL);
+	} else {
+		val.mv_size = nfs4r_row_size(&r->o);
+		rc = mdb_put(txn, db->rows, &key, &val, MDB_RESERVE);
+		if (!rc)
+			nfs4r_row_encode(&r->o, val.mv_data);
+	}
+	return rc ? rc : write_cookies(db, txn, &r->o.row.oid, r->cookies);
+}
+
+static int write_name(struct nfs4r_db *db, MDB_txn *txn, const struct ov_node *node)
+{
+	const struct ov_name *n = (const struct ov_name *)node;
+	uint8_t k[NAME_KEY_MAX], v[NAME_VAL];
+	MDB_val key = { nfs4r_name_key(k, &n->dir, n->s, n->len), k }, val = { sizeof(v), v };
+
+	memcpy(v, n->oid.b, 16);
+	v[16] = n->type;
+	put_be64(v + 17, n->cookie);
+	return put_or_del(txn, db->names, &key, n->gone ? NULL : &val);
+}
+
+static int write_handle(struct nfs4r_db *db, MDB_txn *txn, const struct ov_node *node)
+{
+	const struct ov_handle *h = (const struct ov_handle *)node;
+	MDB_val key = { h->len, (void *)(uintptr_t)h->bytes };
+	MDB_val val = { 16, (void *)(uintptr_t)h->oid.b };
+
+	return put_or_del(txn, db->handles, &key, h->gone ? NULL : &val);
+}
+
+static int write_core(struct nfs4r_db *db, MDB_txn *txn, const struct ov_node *node)
+{
+	const struct ov_core *c = (const struct ov_core *)node;
+	MDB_val key = { c->key_len, (void *)(uintptr_t)c->key }, val = { c->val_len, c->val };
+
+	return put_or_del(txn, db->core, &key, c->gone ? NULL : &val);
+}
+
+static int cmp_row(const void *a, const void *b)
+{
+	return nfs4r_oid_cmp(&(*(struct ov_row *const *)a)->o.row.oid,
+			     &(*(struct ov_row *const *)b)->o.row.oid);
+}
+
+static int cmp_bytes(const void *a, size_t na, const void *b, size_t nb)
+{
+	int d = memcmp(a, b, na < nb ? na : nb);
+
+	return d ? d : (na > nb) - (na < nb);
+}
+
+static int cmp_name(const void *a, const void *b)
+{
+	const struct ov_name *x = *(struct ov_name *const *)a, *y = *(struct ov_name *const *)b;
+	int d = nfs4r_oid_cmp(&x->dir, &y->dir);
+
+	return d ? d : cmp_bytes(x->s, x->len, y->s, y->len);
+}
+
+static int cmp_handle(const void *a, const void *b)
+{
+	const struct ov_handle *x = *(struct ov_handle *const *)a, *y = *(struct ov_handle *const *)b;
+
+	return cmp_bytes(x->bytes, x->len, y->bytes, y->len);
+}
+
+static int cmp_core(const void *a, const void *b)
+{
+	const struct ov_core *x = *(struct ov_core *const *)a, *y = *(struct ov_core *const *)b;
+
+	return cmp_bytes(x->key, x->key_len, y->key, y->key_len);
+}
+
+/* In key order, because neighbours share LMDB's pages. */
+static int write_table(struct nfs4r_db *db, MDB_txn *txn, const struct ov_table *t,
+		       int (*cmp)(const void *a, const void *b),
+		       int (*write)(struct nfs4r_db *db, MDB_txn *txn, const struct ov_node *n))
+{
+	struct ov_node **list;
+	int rc = 0;
+
+	if (!t->count)
+		return 0;
+	list = nfs4r_ov_sorted(t, cmp);
+	if (!list)
+		return ENOMEM;
+	for (uint64_t i = 0; i < t->count && !rc; i++)
+		rc = write(db, txn, list[i]);
+	free(list);
+	return rc;
+}
+
+static int write_carry(struct nfs4r_store *s, MDB_txn *txn)
+{
+	int rc = mdb_drop(txn, s->db.marks, 0);
+
+	for (uint32_t i = 0; i < s->frozen.ncarry && !rc; i++) {
+		struct nfs4r_touched *t = &s->frozen.carry[i];
+		uint8_t v[8];
+		MDB_val key = { 16, t->oid.b }, val = { 8, v };
+
+		put_be64(v, t->before);
+		rc = mdb_put(txn, s->db.marks, &key, &val, 0);
+	}
+	return rc;
+}
+
+static int write_incs(struct nfs4r_store *s, MDB_txn *txn)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < s->nincs && !rc; i++) {
+		uint8_t k[11] = "inc", v[8];
+		MDB_val key = { sizeof(k), k }, val = { sizeof(v), v };
+
+		put_be64(k + 3, s->incs[i].counter);
+		put_be64(v, s->incs[i].random);
+		rc = mdb_put(txn, s->db.meta, &key, &val, 0);
+	}
+	return rc;
+}
+
+static int write_all(struct nfs4r_store *s)
+{
+	const struct nfs4r_overlay *ov = s->frozen.ov;
+	MDB_txn *txn;
+	int rc = mdb_txn_begin(s->db.env, NULL, 0, &txn);
+
+	if (rc)
+		return rc;
+	rc = write_table(&s->db, txn, &ov->rows, cmp_row, write_row);
+	if (!rc)
+		rc = write_table(&s->db, txn, &ov->names, cmp_name, write_name);
+	if (!rc)
+		rc = write_table(&s->db, txn, &ov->handles, cmp_handle, write_handle);
+	if (!rc)
+		rc = write_table(&s->db, txn, &ov->core, cmp_core, write_core);
+	if (!rc)
+		rc = write_carry(s, txn);
+	if (!rc)
+		rc = write_incs(s, txn);
+	if (!rc)
+		rc = nfs4r_db_put_meta(&s->db, txn, &s->frozen.meta);
+	if (!rc)
+		return mdb_txn_commit(txn);
+	mdb_txn_abort(txn);
+	return rc;
+}
+
+/* ---- after ---------------------------------------------------------------- */
+
+static void forget_frozen(struct nfs4r_store *s)
+{
+	struct nfs4r_overlay *ov = s->frozen.ov;
+
+	pthread_rwlock_wrlock(&s->view);
+	s->frozen.ov = NULL;
+	for (int i = 0; i < NLOGS; i++)
+		s->logs[i].stable = s->frozen.meta.applied[i];
+	pthread_rwlock_unlock(&s->view);
+	nfs4r_ov_free(ov);
+	free(s->frozen.carry);
+	s->frozen.carry = NULL;
+}
+
+static bool needed(const struct nfs4r_store *s, const struct nfs4r_segment *seg,
+		   nfs4r_journal_pos first_intent)
+{
+	nfs4r_journal_pos end = seg->start + seg->size;
+
+	if (end > s->frozen.meta.pos || end > first_intent)
+		return true;
+	for (int i = 1; i < NLOGS; i++) {
+		if (seg->max[i] > s->frozen.meta.truncated[i])
+			return true;
+	}
+	return false;
+}
+
+static void drop_segments(struct nfs4r_store *s)
+{
+	nfs4r_journal_pos first_intent = UINT64_MAX;
+	uint32_t n = 0;
+
+	pthread_mutex_lock(&s->change);
+	for (int b = 0; b < FLIGHT_BUCKETS; b++) {
+		for (struct nfs4r_flight *f = s->flights[b]; f; f = f->next) {
+			if (f->intent && f->intent < first_intent)
+				first_intent = f->intent;
+		}
+	}
+	while (n + 1 < s->jnl.nsegs && !needed(s, &s->jnl.segs[n], first_intent))
+		n++;
+	pthread_mutex_unlock(&s->change);
+	nfs4r_seg_drop(&s->jnl, n);
+}
+
+static enum nfs4r_status write_frozen(struct nfs4r_store *s, int (*sync_files)(void *arg), void *arg)
+{
+	enum nfs4r_status st;
+	int rc = sync_files ? sync_files(arg) : 0;
+
+	if (rc)
+		return nfs4r_status_from_errno(rc < 0 ? -rc : rc);
+	st = nfs4r_jnl_sync(&s->jnl, s->frozen.meta.pos);
+	if (st != NFS4R_OK)
+		return st;
+	while ((rc = write_all(s)) == MDB_MAP_FULL) {
+		rc = nfs4r_db_grow(&s->db);
+		if (rc)
+			break;
+	}
+	if (rc)
+		return nfs4r_db_status(rc);
+	forget_frozen(s);
+	drop_segments(s);
+	return NFS4R_OK;
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000ull + ts.tv_nsec / 1000000;
+}
+
+static enum nfs4r_status run(struct nfs4r_store *s, int (*sync_files)(void *arg), void *arg)
+{
+	uint64_t start = now_ms();
+	enum nfs4r_status st = NFS4R_OK;
+
+	if (atomic_load(&s->jnl.failed))
+		return NFS4R_IO;
+	if (s->frozen.ov) /* left by one that failed */
+		st = write_frozen(s, sync_files, arg);
+	if (st == NFS4R_OK)
+		st = freeze(s);
+	if (st == NFS4R_OK)
+		st = write_frozen(s, sync_files, arg);
+	if (st == NFS4R_OK) {
+		atomic_fetch_add(&s->checkpoints, 1);
+		atomic_store(&s->last_checkpoint_ms, now_ms() - start);
+	}
+	return st;
+}
+
+enum nfs4r_status nfs4r_store_checkpoint(struct nfs4r_store *s, int (*sync_files)(void *arg), void *arg,
+					 nfs4r_lsn stable[NFS4R_SERVERS_MAX + 1])
+{
+	enum nfs4r_status st;
+	uint64_t mine;
+
+	pthread_mutex_lock(&s->ckpt_lock);
+	mine = s->ckpt_begun + 1; /* one that begins after this call */
+	while (s->ckpt_ended < mine && s->ckpt_running)
+		pthread_cond_wait(&s->ckpt_cond, &s->ckpt_lock);
+	if (s->ckpt_ended < mine) {
+		s->ckpt_running = true;
+		s->ckpt_begun++;
+		pthread_mutex_unlock(&s->ckpt_lock);
+		st = run(s, sync_files, arg);
+		pthread_mutex_lock(&s->ckpt_lock);
+		s->ckpt_running = false;
+		s->ckpt_ended = s->ckpt_begun;
+		s->ckpt_status = st;
+		for (int i = 0; i < NLOGS; i++)
+			s->ckpt_stable[i] = s->logs[i].stable; /* written by checkpoints only */
+		pthread_cond_broadcast(&s->ckpt_cond);
+	}
+	st = s->ckpt_status;
+	if (stable)
+		memcpy(stable, s->ckpt_stable, sizeof(s->ckpt_stable));
+	pthread_mutex_unlock(&s->ckpt_lock);
+	return st;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Whose store this is: the lock on the directory, volume, server id and disk format, the kernel's boot id,
+ * the random part of an incarnation. Each refusal names what was found and what to do about it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "store/internal.h"
+
+enum nfs4r_status nfs4r_ident_lock(struct nfs4r_store *s, const char *dir, char *why)
+{
+	char pid[24] = "";
+	ssize_t n;
+
+	s->lockfd = openat(s->dirfd, "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (s->lockfd < 0)
+		return nfs4r_refuse(why, nfs4r_status_from_errno(errno), "cannot open %s/lock: %s", dir,
+				    strerror(errno));
+	if (!flock(s->lockfd, LOCK_EX | LOCK_NB)) {
+		n = snprintf(pid, sizeof(pid), "%ld\n", (long)getpid());
+		/* Only for people; a full disk must not keep a server from starting to read. */
+		if (ftruncate(s->lockfd, 0) || pwrite(s->lockfd, pid, n, 0) != n)
+			return NFS4R_OK;
+		return NFS4R_OK;
+	}
+	if (errno != EWOULDBLOCK)
+		return nfs4r_refuse(why, nfs4r_status_from_errno(errno), "cannot lock %s/lock: %s", dir,
+				    strerror(errno));
+	n = pread(s->lockfd, pid, sizeof(pid) - 1, 0);
+	pid[n > 0 ? n : 0] = 0;
+	pid[strcspn(pid, "\n")] = 0;
+	return nfs4r_refuse(why, NFS4R_LOCKED,
+			    "%s is in use by process %s: stop that server first, or give this one a directory of its own",
+			    dir, pid[0] ? pid : "(unknown)");
+}
+
+enum nfs4r_status nfs4r_ident_boot_id(const char *given, char out[BOOT_ID_LEN], char *why)
+{
+	static const char path[] = "/proc/sys/kernel/random/boot_id";
+	ssize_t n;
+	int fd;
+
+	memset(out, 0, BOOT_ID_LEN);
+	if (given) {
+		snprintf(out, BOOT_ID_LEN, "%s", given);
+		return NFS4R_OK;
+	}
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, out, BOOT_ID_LEN - 1);
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0)
+		return nfs4r_refuse(why, NFS4R_IO, "cannot read %s: is /proc mounted?", path);
+	out[n] = 0;
+	out[strcspn(out, "\n")] = 0;
+	return NFS4R_OK;
+}
+
+static void uuid_str(const uint8_t u[16], char out[37])
+{
+	snprintf(out, 37, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0],
+		 u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14],
+		 u[15]);
+}
+
+enum nfs4r_status nfs4r_ident_check(const struct nfs4r_store_config *cfg, const char *what,
+				    uint32_t format, const uint8_t volume[16], nfs4r_server_id self,
+				    char *why)
+{
+	char ours[37], theirs[37];
+
+	if (format != NFS4R_DISK_FORMAT)
+		return nfs4r_refuse(why, NFS4R_MISMATCH,
+				    "%s has disk format %u and this program reads format %u: use a program of that version",
+				    what, format, NFS4R_DISK_FORMAT);
+	if (memcmp(volume, cfg->volume, 16)) {
+		uuid_str(volume, theirs);
+		uuid_str(cfg->volume, ours);
+		return nfs4r_refuse(why, NFS4R_MISMATCH,
+				    "%s belongs to volume %s, the configuration says %s: correct the directory or the volume",
+				    what, theirs, ours);
+	}
+	if (self != cfg->self)
+		return nfs4r_refuse(why, NFS4R_MISMATCH,
+				    "%s belongs to server %u, the configuration says server %u: correct the directory or the server id; never copy a store to another server",
+				    what, self, cfg->self);
+	return NFS4R_OK;
+}
+
+enum nfs4r_status nfs4r_ident_random(uint64_t *out)
+{
+	return getrandom(out, sizeof(*out), 0) == sizeof(*out) ? NFS4R_OK : NFS4R_IO;
+}

@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Private to src/store. Who writes what:
+ *
+ *   segment.c    files of the journal            record.c      bytes of records
+ *   journal.c    appending, syncing              log_index.c   where each log entry lies; positions, MINT
+ *   overlay.c    changes since the checkpoint    apply.c       from an entry to changed rows and names
+ *   db.c         LMDB: environment, readers      marks.c       intents, marks, what is in flight
+ *   rows.c names.c handles.c   reads, and the codec of their LMDB records
+ *   checkpoint.c overlay -> LMDB                 recover.c     journal -> overlay at open
+ *   ident.c      lock, identity, refusals        store.c       open, close, the rest
+ *
+ * Locks, in the order in which they are taken:
+ *   ckpt_lock  only around the decision who runs the checkpoint
+ *   change     held by every changing call from reading the old state to the new one in memory; the
+ *              checkpoint takes it to freeze, so a freeze never falls between a record and its effect
+ *   view       rwlock over active, frozen, positions, log index. Writers hold it for memory only
+ *   db.map     rwlock: readers of LMDB; written only to grow the map
+ *   jnl.segs   rwlock over the list of segments;  jnl.sync  mutex of the group sync
+ */
+#ifndef NFS4R_STORE_INTERNAL_H
+#define NFS4R_STORE_INTERNAL_H
+
+#include <lmdb.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include "store/bytes.h"
+#include "store/store.h"
+
+#define WHY_LEN 512
+#define BOOT_ID_LEN 40
+#define NLOGS (NFS4R_SERVERS_MAX + 1)
+
+/* ---- objects --------------------------------------------------------- */
+
+struct nfs4r_parent {
+	struct nfs4r_oid oid;
+	uint32_t count; /* names of the object in it */
+};
+
+struct nfs4r_object { /* all that is stored about one oid */
+	struct nfs4r_row row; /* version 0: no row yet, only a handle */
+	uint32_t parent_count; /* names in row.parent */
+	struct nfs4r_parent *more; /* the row.nparents - 1 other parents */
+	uint8_t handle_len;
+	uint8_t handle[NFS4R_LOCAL_HANDLE_MAX];
+};
+
+/* ---- overlay --------------------------------------------------------- */
+
+struct ov_node {
+	struct ov_node *next;
+	uint64_t hash;
+};
+
+struct ov_table {
+	struct ov_node **buckets;
+	uint64_t nbuckets; /* power of two */
+	uint64_t count;
+};
+
+struct ov_name {
+	struct ov_node n;
+	struct nfs4r_oid dir, oid;
+	uint64_t cookie;
+	bool gone;
+	uint8_t type;
+	uint16_t len;
+	char s[];
+};
+
+/* Slot of a directory's cookie order. In use when ->name is not gone and still has this cookie. */
+struct ov_cookie {
+	struct ov_cookie *child[2];
+	uint64_t cookie;
+	uint64_t prio;
+	struct ov_name *name;
+};
+
+struct ov_row {
+	struct ov_node n;
+	struct nfs4r_object o;
+	bool gone;
+	bool fresh; /* created since the overlay began: needs no mark */
+	struct ov_cookie *cookies; /* treap, of a directory */
+};
+
+struct ov_handle {
+	struct ov_node n;
+	struct nfs4r_oid oid;
+	bool gone;
+	uint8_t len;
+	uint8_t bytes[];
+};
+
+struct ov_core {
+	struct ov_node n;
+	bool gone;
+	uint16_t key_len, val_len, cap;
+	uint8_t key[32];
+	uint8_t *val;
+};
+
+struct ov_mark {
+	struct ov_node n;
+	struct nfs4r_oid oid;
+	nfs4r_version version;
+	nfs4r_journal_pos pos; /* sync to here before the bytes change */
+};
+
+struct ov_chunk {
+	struct ov_chunk *next;
+	size_t size, used;
+	uint8_t data[];
+};
+
+struct nfs4r_overlay {
+	struct ov_table rows, names, handles, core, marks;
+	struct ov_chunk *chunks;
+	uint64_t bytes;
+};
+
+struct ov_need { /* what a change will add at most */
+	size_t bytes;
+	uint32_t rows, names, handles, core, marks;
+};
+
+struct nfs4r_overlay *nfs4r_ov_new(void);
+void nfs4r_ov_free(struct nfs4r_overlay *ov);
+/* After true, insertions within @need cannot fail. */
+bool nfs4r_ov_reserve(struct nfs4r_overlay *ov, const struct ov_need *need);
+void nfs4r_ov_need_row(struct ov_need *need, uint32_t nparents);
+void nfs4r_ov_need_name(struct ov_need *need, uint16_t len);
+void nfs4r_ov_need_handle(struct ov_need *need, uint8_t len);
+void nfs4r_ov_need_core(struct ov_need *need, uint16_t val_len);
+void nfs4r_ov_need_mark(struct ov_need *need);
+void *nfs4r_ov_alloc(struct nfs4r_overlay *ov, size_t n);
+
+/* find: NULL when not in the overlay. make: found or inserted (zeroed but for its key). */
+struct ov_row *nfs4r_ov_row(const struct nfs4r_overlay *ov, const struct nfs4r_oid *oid);
+struct ov_row *nfs4r_ov_make_row(struct nfs4r_overlay *ov, const struct nfs4r_oid *oid);
+struct ov_name *nfs4r_ov_name(const struct nfs4r_overlay *ov, const struct nfs4r_oid *dir,
+			      const char *s, uint16_t len);
+struct ov_name *nfs4r_ov_make_name(struct nfs4r_overlay *ov, const struct nfs4r_oid *dir,
+				   const char *s, uint16_t len);
+struct ov_handle *nfs4r_ov_handle(const struct nfs4r_overlay *ov, const void *h, uint8_t len);
+struct ov_handle *nfs4r_ov_make_handle(struct nfs4r_overlay *ov, const void *h, uint8_t len);
+struct ov_core *nfs4r_ov_core(const struct nfs4r_overlay *ov, const uint8_t *key, uint16_t len);
+struct ov_core *nfs4r_ov_make_core(struct nfs4r_overlay *ov, const uint8_t *key, uint16_t len);
+struct ov_mark *nfs4r_ov_mark(const struct nfs4r_overlay *ov, const struct nfs4r_oid *oid);
+struct ov_mark *nfs4r_ov_make_mark(struct nfs4r_overlay *ov, const struct nfs4r_oid *oid);
+/* First slot of @dir with a cookie >= @cookie, in use or not. */
+struct ov_cookie *nfs4r_ov_cookie(const struct ov_row *dir, uint64_t cookie);
+struct ov_cookie *nfs4r_ov_make_cookie(struct nfs4r_overlay *ov, struct ov_row *dir,
+				       uint64_t cookie);
+static inline bool ov_cookie_used(const struct ov_cookie *c)
+{
+	return c->name && !c->name->gone && c->name->cookie == c->cookie;
+}
+/* All nodes of a table sorted by @cmp into a new array (free() it); NULL when out of memory or empty. */
+struct ov_node **nfs4r_ov_sorted(const struct ov_table *t,
+				 int (*cmp)(const void *a, const void *b));
+uint64_t nfs4r_hash(const void *p, size_t len, uint64_t seed);
+
+/* ---- LMDB ------------------------------------------------------------ */
+
+struct nfs4r_reader {
+	struct nfs4r_reader *next;
+	MDB_txn *txn;
+	MDB_cursor *cookies;
+};
+
+struct nfs4r_db {
+	MDB_env *env;
+	MDB_dbi meta, rows, names, cookies, handles, core, marks;
+	pthread_rwlock_t map;
+	pthread_mutex_t pool_lock;
+	struct nfs4r_reader *idle;
+	uint64_t map_bytes;
+};
+
+struct nfs4r_inc {
+	uint64_t counter, random;
+};
+
+struct nfs4r_meta { /* what LMDB says about itself, in one record */
+	uint32_t format;
+	uint8_t volume[16];
+	nfs4r_server_id self;
+	nfs4r_journal_pos pos; /* everything before it is in LMDB */
+	nfs4r_lsn applied[NLOGS], truncated[NLOGS];
+	struct nfs4r_inc mint[NLOGS]; /* .random = sequence */
+	struct nfs4r_inc inc; /* latest incarnation begun before pos; counter 0 = none */
+	char boot_id[BOOT_ID_LEN];
+};
+
+enum nfs4r_status nfs4r_db_open(struct nfs4r_db *db, const char *dir, uint64_t map_bytes, char *why);
+void nfs4r_db_close(struct nfs4r_db *db);
+/* NFS4R_NOENT: an empty environment. */
+enum nfs4r_status nfs4r_db_read_meta(struct nfs4r_db *db, struct nfs4r_meta *m, char *why);
+int nfs4r_db_put_meta(struct nfs4r_db *db, MDB_txn *txn, const struct nfs4r_meta *m);
+struct nfs4r_reader *nfs4r_db_begin(struct nfs4r_db *db);
+void nfs4r_db_end(struct nfs4r_db *db, struct nfs4r_reader *r);
+/* Room for more; no reader of this process is inside while it happens. */
+int nfs4r_db_grow(struct nfs4r_db *db);
+enum nfs4r_status nfs4r_db_status(int rc);
+
+/* ---- journal --------------------------------------------------------- */
+
+#define SEG_HEADER 64
+#define REC_HEADER 24
+#define REC_MAX (16u << 20) /* bytes of one record's body */
+
+enum nfs4r_rec { /* disk values */
+	REC_OPEN = 1,	/* a run begins */
+	REC_PUTS = 2,	/* rows of the core */
+	REC_MARKS = 3,	/* objects whose bytes or names are about to change */
+	REC_INTENT = 4, /* own entry about to be executed */
+	REC_COMMIT = 5, /* entry, executed or applied, with rows of the core */
+	REC_HANDLE = 6,
+	REC_SYNCED = 7, /* everything before a position is on stable storage */
+	REC_CLOSE = 8,	/* the run ended in order */
+};
+
+struct nfs4r_segment {
+	nfs4r_journal_pos start;
+	uint64_t size; /* bytes in use, header included */
+	int fd;
+	nfs4r_lsn max[NLOGS]; /* last entry of each log in it */
+};
+
+struct nfs4r_journal {
+	int dirfd;
+	uint8_t volume[16];
+	nfs4r_server_id self;
+	uint64_t segment_bytes, fail_after, appended;
+	pthread_rwlock_t segs_lock;
+	struct nfs4r_segment *segs; /* ascending; the last one is being written */
+	uint32_t nsegs, cap;
+	_Atomic nfs4r_journal_pos tail;
+	_Atomic nfs4r_journal_pos synced;
+	_Atomic bool failed; /* final: what is on disk can no longer be told */
+	pthread_mutex_t sync_lock;
+	pthread_cond_t sync_done;
+	bool syncing;
+	_Atomic uint64_t appends, syncs;
+};
+
+struct nfs4r_wbuf { /* records being built, and reused */
+	uint8_t *p;
+	size_t len, cap;
+	size_t rec; /* start of the record being built */
+	bool bad; /* out of memory */
+};
+
+void nfs4r_rec_begin(struct nfs4r_wbuf *w, enum nfs4r_rec type);
+void nfs4r_rec_end(struct nfs4r_wbuf *w);
+void nfs4r_rec_bytes(struct nfs4r_wbuf *w, const void *p, size_t n);
+void nfs4r_rec_u8(struct nfs4r_wbuf *w, uint8_t v);
+void nfs4r_rec_u16(struct nfs4r_wbuf *w, uint16_t v);
+void nfs4r_rec_u32(struct nfs4r_wbuf *w, uint32_t v);
+void nfs4r_rec_u64(struct nfs4r_wbuf *w, uint64_t v);
+void nfs4r_rec_puts(struct nfs4r_wbuf *w, const struct nfs4r_put *puts, uint32_t n);
+/* Give every record in @w its position (the first lies at @pos) and checksum. */
+void nfs4r_rec_seal(struct nfs4r_wbuf *w, nfs4r_journal_pos pos);
+
+struct nfs4r_rec_view {
+	nfs4r_journal_pos pos;
+	uint32_t type, len; /* of the body */
+	const uint8_t *body;
+};
+
+struct nfs4r_commit_head { /* beginning of a COMMIT's or an INTENT's body, before the encoded entry */
+	nfs4r_server_id log;
+	nfs4r_lsn lsn;
+	struct nfs4r_oid created; /* zero: the entry creates nothing */
+	bool own;
+};
+#define COMMIT_HEAD 28
+void nfs4r_rec_commit_head(struct nfs4r_wbuf *w, const struct nfs4r_entry *e, bool own);
+bool nfs4r_rd_commit_head(const struct nfs4r_rec_view *r, struct nfs4r_commit_head *h);
+
+/* false: no whole record with a right checksum at @p. @total: header, body and padding. */
+bool nfs4r_rec_parse(const uint8_t *p, size_t left, nfs4r_journal_pos pos,
+		     struct nfs4r_rec_view *out, size_t *total);
+
+void nfs4r_seg_name(nfs4r_journal_pos start, char out[32]);
+void nfs4r_seg_header(uint8_t out[SEG_HEADER], const struct nfs4r_journal *j, nfs4r_journal_pos start);
+/* NFS4R_OK, MALFORMED (not a header), MISMATCH (other format, volume, server). @why gets a text. */
+enum nfs4r_status nfs4r_seg_check_header(const struct nfs4r_journal *j, const uint8_t *p, size_t len,
+					 nfs4r_journal_pos start, char *why);
+/* New last segment, on stable storage with its name. */
+enum nfs4r_status nfs4r_seg_create(struct nfs4r_journal *j, nfs4r_journal_pos start);
+enum nfs4r_status nfs4r_seg_add(struct nfs4r_journal *j, nfs4r_journal_pos start, int fd, uint64_t size);
+/* Starts of the segment files in the directory, ascending; free() the array. */
+enum nfs4r_status nfs4r_seg_list(int dirfd, nfs4r_journal_pos **starts, uint32_t *n);
+/* Segment that holds @pos; NULL if none. Under segs_lock. */
+struct nfs4r_segment *nfs4r_seg_at(struct nfs4r_journal *j, nfs4r_journal_pos pos);
+/* The record at @pos is entry @lsn of @log. */
+void nfs4r_seg_note(struct nfs4r_journal *j, nfs4r_journal_pos pos, nfs4r_server_id log,
+		    nfs4r_lsn lsn);
+/* Remove the @n oldest. */
+void nfs4r_seg_drop(struct nfs4r_journal *j, uint32_t n);
+
+enum nfs4r_status nfs4r_jnl_init(struct nfs4r_journal *j);
+void nfs4r_jnl_fini(struct nfs4r_journal *j);
+/* All records of @w, or none. *@pos: where the first one lies. */
+enum nfs4r_status nfs4r_jnl_append(struct nfs4r_journal *j, struct nfs4r_wbuf *w,
+				   nfs4r_journal_pos *pos);
+enum nfs4r_status nfs4r_jnl_sync(struct nfs4r_journal *j, nfs4r_journal_pos pos);
+/* The record at @pos in a new buffer (free() it), for readers in any thread; NULL when it is not there. */
+uint8_t *nfs4r_jnl_read(struct nfs4r_journal *j, nfs4r_journal_pos pos, struct nfs4r_rec_view *out);
+
+/* ---- log index ------------------------------------------------------- */
+
+struct nfs4r_logent {
+	nfs4r_journal_pos pos; /* 0: not here */
+	uint64_t inc, seq; /* oid created by it: incarnation << 16 or creator; seq 0 = none */
+};
+
+struct nfs4r_log { /* entries truncated + 1 .. truncated + n, some may be missing beyond applied */
+	nfs4r_lsn applied, stable, truncated;
+	struct nfs4r_logent *ents; /* ents[0] is truncated + 1 */
+	uint32_t n, cap, skip; /* skip: dead ones in front of ents[0] in the allocation */
+};
+
+#define LOG_GAP_MAX (1u << 20) /* an entry so far beyond the last one is a mistake */
+/* Room for @lsn, so that _add() cannot fail. */
+bool nfs4r_log_reserve(struct nfs4r_log *l, nfs4r_lsn lsn);
+void nfs4r_log_add(struct nfs4r_log *l, nfs4r_lsn lsn, nfs4r_journal_pos pos,
+		   const struct nfs4r_oid *created);
+/* Move applied over what is there; the mint of the log's owner goes with it. */
+void nfs4r_log_advance(struct nfs4r_log *l, nfs4r_server_id owner, struct nfs4r_inc *mint);
+const struct nfs4r_logent *nfs4r_log_at(const struct nfs4r_log *l, nfs4r_lsn lsn);
+nfs4r_lsn nfs4r_log_last(const struct nfs4r_log *l);
+void nfs4r_log_truncate(struct nfs4r_log *l, nfs4r_lsn until);
+
+/* ---- in flight ------------------------------------------------------- */
+
+struct nfs4r_touched {
+	struct nfs4r_oid oid;
+	nfs4r_version before;
+};
+
+struct nfs4r_flight { /* an entry between intent() or mark() and commit() */
+	struct nfs4r_flight *next;
+	nfs4r_server_id log;
+	nfs4r_lsn lsn;
+	nfs4r_journal_pos intent; /* where its INTENT lies; 0 = a mark only */
+	uint32_t ntouched;
+	struct nfs4r_touched touched[NFS4R_PARTS_MAX];
+};
+#define FLIGHT_BUCKETS 1024
+
+/* ---- the store ------------------------------------------------------- */
+
+struct nfs4r_frozen { /* what a checkpoint is writing; stays after a failed one */
+	struct nfs4r_overlay *ov; /* NULL: none */
+	struct nfs4r_meta meta;
+	struct nfs4r_touched *carry; /* marks of what was in flight */
+	uint32_t ncarry;
+};
+
+struct nfs4r_store {
+	char *dir;
+	int dirfd, lockfd;
+	struct nfs4r_db db;
+	struct nfs4r_journal jnl;
+
+	pthread_mutex_t change;
+	struct nfs4r_wbuf wbuf;
+	nfs4r_journal_pos synced_noted; /* last SYNCED record */
+	struct nfs4r_meta meta; /* now: identity, incarnation; positions are filled in at a freeze */
+	uint64_t mint_seq;
+	struct nfs4r_flight *flights[FLIGHT_BUCKETS];
+	uint32_t nflights;
+
+	pthread_rwlock_t view;
+	struct nfs4r_overlay *active;
+	struct nfs4r_frozen frozen;
+	struct nfs4r_log logs[NLOGS];
+	struct nfs4r_inc mint[NLOGS];
+
+	pthread_mutex_t ckpt_lock;
+	pthread_cond_t ckpt_cond;
+	bool ckpt_running;
+	uint64_t ckpt_begun, ckpt_ended;
+	enum nfs4r_status ckpt_status;
+	nfs4r_lsn ckpt_stable[NLOGS];
+	_Atomic uint64_t checkpoints, last_checkpoint_ms;
+
+	struct nfs4r_oid root;
+	struct nfs4r_inc *incs; /* begun since the last checkpoint before open, this one included */
+	uint32_t nincs;
+	struct nfs4r_entry **intents; /* recovered, ascending */
+	uint32_t nintents;
+};
+
+/* The object wherever it lies. status OK: look at node or obj; NOENT: nothing stored. Close in every case. */
+struct nfs4r_ref {
+	enum nfs4r_status status;
+	bool locked; /* view is held: obj lies in an overlay */
+	struct nfs4r_reader *reader; /* obj was decoded from LMDB */
+	const struct nfs4r_object *obj;
+	struct nfs4r_object decoded;
+	const uint8_t *more; /* further parents, still encoded */
+};
+void nfs4r_ref_open(struct nfs4r_store *s, const struct nfs4r_oid *oid, struct nfs4r_ref *ref);
+void nfs4r_ref_close(struct nfs4r_store *s, struct nfs4r_ref *ref);
+void nfs4r_ref_parent(const struct nfs4r_ref *ref, uint32_t i, struct nfs4r_parent *out);
+/* A copy for changing, with room for one more parent. NOENT: *out is empty but valid. fini in every case. */
+enum nfs4r_status nfs4r_object_load(struct nfs4r_store *s, const struct nfs4r_oid *oid,
+				    struct nfs4r_object *out);
+void nfs4r_object_fini(struct nfs4r_object *o);
+enum nfs4r_known nfs4r_known_absent(struct nfs4r_store *s, const struct nfs4r_oid *oid);
+
+#define ROW_FIXED 56
+size_t nfs4r_row_size(const struct nfs4r_object *o);
+void nfs4r_row_encode(const struct nfs4r_object *o, uint8_t *out);
+/* false: not a row. out->more stays NULL, *more points into @p. */
+bool nfs4r_row_decode(const struct nfs4r_oid *oid, const uint8_t *p, size_t len,
+		      struct nfs4r_object *out, const uint8_t **more);
+
+#define NAME_KEY_MAX (16 + NFS4R_NAME_MAX)
+size_t nfs4r_name_key(uint8_t out[NAME_KEY_MAX], const struct nfs4r_oid *dir, const char *s,
+		      uint16_t len);
+#define NAME_VAL 25 /* oid, type, cookie */
+
+/* Change plan of one entry: everything read and checked before, nothing can fail after. */
+struct nfs4r_plan {
+	struct nfs4r_object obj[NFS4R_PARTS_MAX];
+	bool skip[NFS4R_PARTS_MAX];
+	bool handle_mine[NFS4R_PARTS_MAX];
+	struct {
+		bool had;
+		uint64_t cookie;
+	} old[NFS4R_PARTS_MAX][NFS4R_NAME_CHANGES_MAX];
+	struct ov_need need;
+};
+enum nfs4r_status nfs4r_plan_make(struct nfs4r_store *s, const struct nfs4r_entry *e,
+				  struct nfs4r_plan *p);
+void nfs4r_plan_fini(struct nfs4r_plan *p);
+/* Under view (write) and after a reserve of p->need. */
+void nfs4r_plan_apply(struct nfs4r_store *s, const struct nfs4r_entry *e, struct nfs4r_plan *p);
+void nfs4r_puts_need(struct ov_need *need, const struct nfs4r_put *puts, uint32_t n);
+void nfs4r_puts_apply(struct nfs4r_store *s, const struct nfs4r_put *puts, uint32_t n);
+/* Does the way back from the handle of @o lead to it (and not to a newer object)? */
+bool nfs4r_handle_is_mine(struct nfs4r_store *s, const struct nfs4r_object *o);
+/* Both ways but for storing @o; len 0: the object loses its handle. @mine: as answered before. */
+void nfs4r_handle_assign(struct nfs4r_store *s, const struct nfs4r_oid *oid, struct nfs4r_object *o,
+			 bool mine, const void *handle, uint8_t len);
+/* Effect of a HANDLE record; @o as loaded. */
+void nfs4r_handle_need(struct ov_need *need, const struct nfs4r_object *o, uint8_t len);
+void nfs4r_handle_apply(struct nfs4r_store *s, const struct nfs4r_oid *oid, struct nfs4r_object *o,
+			bool mine, const void *handle, uint8_t len);
+/* Store @o as the state of @oid in the active overlay (more is copied). */
+struct ov_row *nfs4r_object_store(struct nfs4r_store *s, const struct nfs4r_oid *oid,
+				  const struct nfs4r_object *o, bool gone);
+bool nfs4r_name_find(struct nfs4r_store *s, const struct nfs4r_oid *dir, const char *name,
+		     uint16_t len, struct nfs4r_oid *oid, uint32_t *type, uint64_t *cookie);
+
+/* Begins the change's buffer, with a SYNCED record when there is news. Under change. */
+struct nfs4r_wbuf *nfs4r_change_begin(struct nfs4r_store *s);
+
+/* NULL when out of memory. */
+struct nfs4r_flight *nfs4r_flight_new(nfs4r_server_id log, nfs4r_lsn lsn);
+void nfs4r_flight_add(struct nfs4r_store *s, struct nfs4r_flight *f);
+void nfs4r_flight_end(struct nfs4r_store *s, nfs4r_server_id log, nfs4r_lsn lsn);
+/* Objects of @e whose existing bytes or names will change. */
+void nfs4r_flight_fill(struct nfs4r_flight *f, const struct nfs4r_entry *e);
+void nfs4r_flights_free(struct nfs4r_store *s);
+
+/* The two halves of a commit's way into memory; used by commit() and by replay. */
+enum nfs4r_status nfs4r_commit_reserve(struct nfs4r_store *s, const struct nfs4r_entry *e,
+				       const struct nfs4r_put *puts, uint32_t nputs,
+				       struct nfs4r_plan *plan);
+void nfs4r_commit_apply(struct nfs4r_store *s, const struct nfs4r_entry *e,
+			const struct nfs4r_put *puts, uint32_t nputs, struct nfs4r_plan *plan,
+			nfs4r_journal_pos pos);
+
+enum nfs4r_status nfs4r_ident_lock(struct nfs4r_store *s, const char *dir, char *why);
+enum nfs4r_status nfs4r_ident_boot_id(const char *given, char out[BOOT_ID_LEN], char *why);
+enum nfs4r_status nfs4r_ident_check(const struct nfs4r_store_config *cfg, const char *what, uint32_t format,
+				    const uint8_t volume[16], nfs4r_server_id self, char *why);
+enum nfs4r_status nfs4r_ident_random(uint64_t *out);
+
+/* The entry of the COMMIT or INTENT record at @pos, or NULL; one reference. Any thread. */
+struct nfs4r_entry *nfs4r_entry_at(struct nfs4r_store *s, nfs4r_journal_pos pos);
+/* The parts of a COMMIT's body: rows of the core (free() them) and the entry. OK, MALFORMED, NOMEM. */
+enum nfs4r_status nfs4r_rd_commit(const struct nfs4r_rec_view *r, struct nfs4r_put **puts, uint32_t *nputs,
+				  struct nfs4r_entry **e);
+enum nfs4r_status nfs4r_rd_puts(struct nfs4r_rd *r, struct nfs4r_put **puts, uint32_t *n);
+/* Journal and LMDB as found on disk -> memory. */
+enum nfs4r_status nfs4r_recover(struct nfs4r_store *s, const struct nfs4r_store_config *cfg,
+				const char *boot_id, struct nfs4r_store_info *info, char *why);
+
+uint32_t nfs4r_crc32c(uint32_t crc, const void *data, size_t len);
+uint32_t nfs4r_crc32c_tables(uint32_t crc, const void *data, size_t len);
+
+__attribute__((format(printf, 3, 4))) static inline enum nfs4r_status
+nfs4r_refuse(char *why, enum nfs4r_status st, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(why, WHY_LEN, fmt, ap);
+	va_end(ap);
+	return st;
+}
+
+#endif

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Appending to the journal and syncing it (log sheet 4.1).
+ *
+ * Happy path: append() gives the records of one change their positions and writes them with one pwrite()
+ * at the tail; they survive a crash of the process from then on. sync() makes everything before a position
+ * survive loss of power; callers that come while an fdatasync runs wait for it and share the next one.
+ *
+ * Failure modes: a write that fails or is short is cut off again, so nothing of the change remains and the
+ * next append goes to the same place. If even that fails, or an fdatasync fails (the kernel may have
+ * dropped the pages), what is on disk can no longer be told: `failed` is set for good and every later
+ * change and sync answers IO.
+ *
+ * Invariants: tail = end of the last whole record; synced <= tail; a segment that is left is synced by the
+ * next sync(), whoever asks.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "store/bytes.h"
+#include "store/internal.h"
+
+enum nfs4r_status nfs4r_jnl_init(struct nfs4r_journal *j)
+{
+	pthread_rwlock_init(&j->segs_lock, NULL);
+	pthread_mutex_init(&j->sync_lock, NULL);
+	pthread_cond_init(&j->sync_done, NULL);
+	return NFS4R_OK;
+}
+
+void nfs4r_jnl_fini(struct nfs4r_journal *j)
+{
+	for (uint32_t i = 0; i < j->nsegs; i++)
+		close(j->segs[i].fd);
+	free(j->segs);
+	pthread_rwlock_destroy(&j->segs_lock);
+	pthread_mutex_destroy(&j->sync_lock);
+	pthread_cond_destroy(&j->sync_done);
+}
+
+static enum nfs4r_status write_all(int fd, const uint8_t *p, size_t len, off_t at)
+{
+	while (len) {
+		ssize_t n = pwrite(fd, p, len, at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? nfs4r_status_from_errno(errno) : NFS4R_NOSPC;
+		p += n;
+		len -= n;
+		at += n;
+	}
+	return NFS4R_OK;
+}
+
+/* A copy of the last segment, after making a new one when @len more bytes would be too many. */
+static enum nfs4r_status writable(struct nfs4r_journal *j, size_t len, struct nfs4r_segment *last)
+{
+	enum nfs4r_status st;
+
+	pthread_rwlock_rdlock(&j->segs_lock);
+	*last = j->segs[j->nsegs - 1];
+	pthread_rwlock_unlock(&j->segs_lock);
+	if (last->size <= SEG_HEADER || last->size + len <= j->segment_bytes)
+		return NFS4R_OK;
+	st = nfs4r_seg_create(j, last->start + last->size);
+	if (st != NFS4R_OK)
+		return st;
+	pthread_rwlock_rdlock(&j->segs_lock);
+	*last = j->segs[j->nsegs - 1];
+	pthread_rwlock_unlock(&j->segs_lock);
+	atomic_store(&j->tail, last->start + last->size);
+	return NFS4R_OK;
+}
+
+enum nfs4r_status nfs4r_jnl_append(struct nfs4r_journal *j, struct nfs4r_wbuf *w,
+				   nfs4r_journal_pos *pos)
+{
+	struct nfs4r_segment last;
+	enum nfs4r_status st;
+
+	if (atomic_load(&j->failed))
+		return NFS4R_IO;
+	if (w->bad)
+		return NFS4R_NOMEM;
+	if (j->fail_after && j->appended + w->len > j->fail_after)
+		return NFS4R_NOSPC;
+	st = writable(j, w->len, &last);
+	if (st != NFS4R_OK)
+		return st;
+	*pos = last.start + last.size;
+	nfs4r_rec_seal(w, *pos);
+	st = write_all(last.fd, w->p, w->len, last.size);
+	if (st != NFS4R_OK) {
+		if (ftruncate(last.fd, last.size)) {
+			atomic_store(&j->failed, true);
+			st = NFS4R_IO;
+		}
+		return st;
+	}
+	j->appended += w->len;
+	pthread_rwlock_wrlock(&j->segs_lock);
+	j->segs[j->nsegs - 1].size += w->len;
+	pthread_rwlock_unlock(&j->segs_lock);
+	atomic_store(&j->tail, *pos + w->len);
+	atomic_fetch_add(&j->appends, 1);
+	return NFS4R_OK;
+}
+
+/* fdatasync of every segment with bytes in from..to. Duplicates of the descriptors outlive a drop. */
+static int sync_range(struct nfs4r_journal *j, nfs4r_journal_pos from, nfs4r_journal_pos to)
+{
+	int rc = 0;
+
+	for (nfs4r_journal_pos at = from; at < to && !rc;) {
+		struct nfs4r_segment *seg;
+		int fd = -1;
+
+		pthread_rwlock_rdlock(&j->segs_lock);
+		seg = nfs4r_seg_at(j, at);
+		if (seg) {
+			fd = dup(seg->fd);
+			at = seg->start + seg->size;
+		} else {
+			at = j->nsegs ? j->segs[0].start : to; /* dropped: it was in LMDB */
+		}
+		pthread_rwlock_unlock(&j->segs_lock);
+		if (!seg)
+			continue;
+		rc = fd < 0 ? -1 : fdatasync(fd);
+		if (fd >= 0)
+			close(fd);
+	}
+	return rc;
+}
+
+enum nfs4r_status nfs4r_jnl_sync(struct nfs4r_journal *j, nfs4r_journal_pos pos)
+{
+	enum nfs4r_status st = NFS4R_OK;
+
+	if (pos > atomic_load(&j->tail))
+		pos = atomic_load(&j->tail);
+	if (pos <= atomic_load(&j->synced))
+		return NFS4R_OK;
+	pthread_mutex_lock(&j->sync_lock);
+	while (pos > atomic_load(&j->synced) && !atomic_load(&j->failed)) {
+		nfs4r_journal_pos from = atomic_load(&j->synced), to = atomic_load(&j->tail);
+		int rc;
+
+		if (j->syncing) {
+			pthread_cond_wait(&j->sync_done, &j->sync_lock);
+			continue;
+		}
+		j->syncing = true;
+		pthread_mutex_unlock(&j->sync_lock);
+		rc = sync_range(j, from, to);
+		pthread_mutex_lock(&j->sync_lock);
+		j->syncing = false;
+		if (rc)
+			atomic_store(&j->failed, true);
+		else
+			atomic_store(&j->synced, to);
+		atomic_fetch_add(&j->syncs, 1);
+		pthread_cond_broadcast(&j->sync_done);
+	}
+	if (pos > atomic_load(&j->synced))
+		st = NFS4R_IO;
+	pthread_mutex_unlock(&j->sync_lock);
+	return st;
+}
+
+uint8_t *nfs4r_jnl_read(struct nfs4r_journal *j, nfs4r_journal_pos pos, struct nfs4r_rec_view *out)
+{
+	uint8_t guess[1024];
+	uint8_t *buf = NULL;
+	struct nfs4r_segment *seg;
+	size_t total = 0, have = 0;
+	ssize_t n = 0;
+
+	pthread_rwlock_rdlock(&j->segs_lock);
+	seg = nfs4r_seg_at(j, pos);
+	if (seg && pos < seg->start + seg->size) {
+		size_t left = seg->start + seg->size - pos;
+		off_t at = pos - seg->start;
+
+		n = pread(seg->fd, guess, left < sizeof(guess) ? left : sizeof(guess), at);
+		if (n >= REC_HEADER) {
+			uint32_t body = get_be32(guess + 8);
+
+			total = REC_HEADER + (((size_t)body + 7) & ~(size_t)7);
+			buf = total <= left ? malloc(total) : NULL;
+		}
+		if (buf) {
+			have = n < total ? n : total;
+			memcpy(buf, guess, have);
+			if (have < total && pread(seg->fd, buf + have, total - have, at + have) ==
+						    total - have)
+				have = total;
+		}
+	}
+	pthread_rwlock_unlock(&j->segs_lock);
+	if (buf && have == total && nfs4r_rec_parse(buf, total, pos, out, &total))
+		return buf;
+	free(buf);
+	return NULL;
+}

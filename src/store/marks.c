@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * INTENT and MARK (log sheet 4.2, 4.4): what is written down before something happens to local files.
+ *
+ * Happy path: an object with existing bytes or names gets one MARK per checkpoint interval; the first
+ * change of it waits for the sync of that mark, later ones find it. Objects made in this interval need
+ * none. An entry is "in flight" from here until its commit; a checkpoint carries the marks of objects in
+ * flight over, because their bytes may change after the files were synced.
+ *
+ * Failure: nothing was appended or everything; memory is taken before.
+ *
+ * Which effects mark: those that change bytes, names or extended attributes in place (WRITE, ALLOC, NAMES,
+ * INSTALL, XATTR, ATTRS with SIZE). Other attributes and link counts can be set again from the journal and
+ * the rows.
+ */
+#include <stdlib.h>
+
+#include "store/bytes.h"
+#include "store/internal.h"
+#include "xdr_map.h"
+
+/* ---- in flight --------------------------------------------------------- */
+
+static struct nfs4r_flight **bucket(struct nfs4r_store *s, nfs4r_server_id log, nfs4r_lsn lsn)
+{
+	return &s->flights[(lsn * 16 + log) % FLIGHT_BUCKETS];
+}
+
+struct nfs4r_flight *nfs4r_flight_new(nfs4r_server_id log, nfs4r_lsn lsn)
+{
+	struct nfs4r_flight *f = calloc(1, sizeof(*f));
+
+	if (f) {
+		f->log = log;
+		f->lsn = lsn;
+	}
+	return f;
+}
+
+void nfs4r_flight_add(struct nfs4r_store *s, struct nfs4r_flight *f)
+{
+	struct nfs4r_flight **head = bucket(s, f->log, f->lsn);
+
+	f->next = *head;
+	*head = f;
+	s->nflights++;
+}
+
+void nfs4r_flight_end(struct nfs4r_store *s, nfs4r_server_id log, nfs4r_lsn lsn)
+{
+	struct nfs4r_flight **at = bucket(s, log, lsn);
+
+	while (*at) {
+		struct nfs4r_flight *f = *at;
+
+		if (f->log != log || f->lsn != lsn) {
+			at = &f->next;
+			continue;
+		}
+		*at = f->next;
+		free(f);
+		s->nflights--;
+	}
+}
+
+static bool changes_in_place(const struct nfs4r_part *p)
+{
+	switch (p->effect) {
+	case NFS4R_EFF_WRITE:
+	case NFS4R_EFF_ALLOC:
+	case NFS4R_EFF_NAMES:
+	case NFS4R_EFF_INSTALL:
+	case NFS4R_EFF_XATTR:
+		return true;
+	case NFS4R_EFF_ATTRS:
+		return p->attrs.mask & NFS4R_ATTR_SIZE;
+	default:
+		return false;
+	}
+}
+
+void nfs4r_flight_fill(struct nfs4r_flight *f, const struct nfs4r_entry *e)
+{
+	f->ntouched = 0;
+	for (uint32_t i = 0; i < e->nparts && i < NFS4R_PARTS_MAX; i++) {
+		if (changes_in_place(&e->parts[i]))
+			f->touched[f->ntouched++] = (struct nfs4r_touched){
+				.oid = e->parts[i].oid, .before = e->parts[i].before
+			};
+	}
+}
+
+void nfs4r_flights_free(struct nfs4r_store *s)
+{
+	for (int b = 0; b < FLIGHT_BUCKETS; b++) {
+		while (s->flights[b]) {
+			struct nfs4r_flight *f = s->flights[b];
+
+			s->flights[b] = f->next;
+			free(f);
+		}
+	}
+	s->nflights = 0;
+}
+
+/* ---- marks -------------------------------------------------------------- */
+
+struct todo {
+	struct nfs4r_touched marks[NFS4R_PARTS_MAX];
+	uint32_t n;
+};
+
+/* The version to mark @oid with; 0 = needs no mark. Under change: nobody else alters the overlay's tables. */
+static nfs4r_version unmarked(struct nfs4r_store *s, const struct nfs4r_oid *oid)
+{
+	const struct ov_row *r = nfs4r_ov_row(s->active, oid);
+	struct nfs4r_row row;
+
+	if (r && r->fresh)
+		return 0;
+	return nfs4r_store_row(s, oid, &row) == NFS4R_KNOWN ? row.version : 0;
+}
+
+static void find_todo(struct nfs4r_store *s, const struct nfs4r_flight *f, struct todo *todo,
+		      nfs4r_journal_pos *sync_first)
+{
+	for (uint32_t i = 0; i < f->ntouched; i++) {
+		const struct nfs4r_oid *oid = &f->touched[i].oid;
+		const struct ov_mark *m = nfs4r_ov_mark(s->active, oid);
+		nfs4r_version v;
+
+		if (m) {
+			/* Made by another change that may still be waiting for its sync. */
+			if (m->pos > atomic_load(&s->jnl.synced) && m->pos > *sync_first)
+				*sync_first = m->pos;
+			continue;
+		}
+		v = unmarked(s, oid);
+		if (v)
+			todo->marks[todo->n++] = (struct nfs4r_touched){ .oid = *oid, .before = v };
+	}
+}
+
+static enum nfs4r_status build(struct nfs4r_wbuf *w, const struct todo *todo, const struct nfs4r_entry *e,
+			       bool intent, size_t *marks_end, size_t *intent_at)
+{
+	struct nfs4r_buf *bytes;
+
+	if (todo->n) {
+		nfs4r_rec_begin(w, REC_MARKS);
+		nfs4r_rec_u32(w, todo->n);
+		for (uint32_t i = 0; i < todo->n; i++) {
+			nfs4r_rec_bytes(w, todo->marks[i].oid.b, 16);
+			nfs4r_rec_u64(w, todo->marks[i].before);
+		}
+		nfs4r_rec_end(w);
+	}
+	*marks_end = *intent_at = w->len;
+	if (!intent)
+		return NFS4R_OK;
+	bytes = nfs4r_entry_encode(e, false);
+	if (!bytes)
+		return NFS4R_NOMEM;
+	nfs4r_rec_begin(w, REC_INTENT);
+	nfs4r_rec_commit_head(w, e, true);
+	nfs4r_rec_u32(w, bytes->len);
+	nfs4r_rec_bytes(w, bytes->data, bytes->len);
+	nfs4r_rec_end(w);
+	nfs4r_buf_put(bytes);
+	return NFS4R_OK;
+}
+
+static void keep_marks(struct nfs4r_store *s, const struct todo *todo, nfs4r_journal_pos pos)
+{
+	pthread_rwlock_wrlock(&s->view);
+	for (uint32_t i = 0; i < todo->n; i++) {
+		struct ov_mark *m = nfs4r_ov_make_mark(s->active, &todo->marks[i].oid);
+
+		m->version = todo->marks[i].before;
+		m->pos = pos;
+	}
+	pthread_rwlock_unlock(&s->view);
+}
+
+static enum nfs4r_status reserve_marks(struct nfs4r_store *s, uint32_t n)
+{
+	struct ov_need need = { 0 };
+	bool ok;
+
+	if (!n)
+		return NFS4R_OK;
+	while (n--)
+		nfs4r_ov_need_mark(&need);
+	pthread_rwlock_wrlock(&s->view);
+	ok = nfs4r_ov_reserve(s->active, &need);
+	pthread_rwlock_unlock(&s->view);
+	return ok ? NFS4R_OK : NFS4R_NOMEM;
+}
+
+static enum nfs4r_status announce(struct nfs4r_store *s, const struct nfs4r_entry *e, bool intent,
+				  nfs4r_journal_pos *sync_first)
+{
+	struct nfs4r_flight *f = nfs4r_flight_new(e->log, e->lsn);
+	struct todo todo = { .n = 0 };
+	struct nfs4r_wbuf *w;
+	nfs4r_journal_pos pos = 0;
+	size_t marks_end, intent_at;
+	enum nfs4r_status st;
+
+	if (!f)
+		return NFS4R_NOMEM;
+	nfs4r_flight_fill(f, e);
+	find_todo(s, f, &todo, sync_first);
+	st = reserve_marks(s, todo.n);
+	w = nfs4r_change_begin(s);
+	if (st == NFS4R_OK)
+		st = build(w, &todo, e, intent, &marks_end, &intent_at);
+	if (st == NFS4R_OK && (intent || todo.n))
+		st = nfs4r_jnl_append(&s->jnl, w, &pos);
+	if (st != NFS4R_OK) {
+		free(f);
+		return st;
+	}
+	if (todo.n) {
+		*sync_first = pos + marks_end;
+		keep_marks(s, &todo, *sync_first);
+	}
+	if (intent)
+		f->intent = pos + intent_at;
+	nfs4r_flight_add(s, f);
+	return NFS4R_OK;
+}
+
+static enum nfs4r_status announce_locked(struct nfs4r_store *s, const struct nfs4r_entry *e, bool intent,
+					 nfs4r_journal_pos *sync_first)
+{
+	enum nfs4r_status st;
+
+	*sync_first = 0;
+	if (e->log < 1 || e->log > NFS4R_SERVERS_MAX || !e->lsn)
+		return NFS4R_INVAL;
+	pthread_mutex_lock(&s->change);
+	st = atomic_load(&s->jnl.failed) ? NFS4R_IO : announce(s, e, intent, sync_first);
+	pthread_mutex_unlock(&s->change);
+	return st;
+}
+
+enum nfs4r_status nfs4r_store_intent(struct nfs4r_store *s, const struct nfs4r_entry *e,
+				     nfs4r_journal_pos *sync_first)
+{
+	return announce_locked(s, e, true, sync_first);
+}
+
+enum nfs4r_status nfs4r_store_mark(struct nfs4r_store *s, const struct nfs4r_entry *e,
+				   nfs4r_journal_pos *sync_first)
+{
+	return announce_locked(s, e, false, sync_first);
+}

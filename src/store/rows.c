@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Rows: what is stored about one object, and where a read finds it.
+ *
+ * Happy path: the active overlay, else the one that a checkpoint is writing, else LMDB. The read
+ * transaction is opened while the view is held, so that a checkpoint that ends in between cannot hide the
+ * object, but LMDB's pages are touched after the view was given back: a slow disk holds up nobody.
+ *
+ * Failure modes: an LMDB error in a read marks the store as failed (every later change answers IO and the
+ * server stops) and the read says "not yet here", which clients see as DELAY, never "dead".
+ *
+ * Invariant: a row with version 0 is no row; it only carries a handle.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "store/bytes.h"
+#include "store/internal.h"
+
+/* ---- LMDB record ------------------------------------------------------- */
+
+size_t nfs4r_row_size(const struct nfs4r_object *o)
+{
+	return ROW_FIXED + o->handle_len + 20 * (size_t)o->row.nparents;
+}
+
+void nfs4r_row_encode(const struct nfs4r_object *o, uint8_t *p)
+{
+	const struct nfs4r_row *r = &o->row;
+
+	memset(p, 0, ROW_FIXED);
+	put_be64(p, r->version);
+	put_be64(p + 8, r->ctime);
+	put_be64(p + 16, r->mtime);
+	put_be64(p + 24, r->nentries);
+	put_be64(p + 32, r->last_lsn);
+	put_be32(p + 40, r->nlink);
+	put_be32(p + 44, r->nparents);
+	put_be16(p + 48, r->last_log);
+	p[50] = r->type;
+	p[51] = r->multi;
+	p[52] = o->handle_len;
+	p += ROW_FIXED;
+	memcpy(p, o->handle, o->handle_len);
+	p += o->handle_len;
+	for (uint32_t i = 0; i < r->nparents; i++, p += 20) {
+		memcpy(p, i ? o->more[i - 1].oid.b : r->parent.b, 16);
+		put_be32(p + 16, i ? o->more[i - 1].count : o->parent_count);
+	}
+}
+
+bool nfs4r_row_decode(const struct nfs4r_oid *oid, const uint8_t *p, size_t len,
+		      struct nfs4r_object *o, const uint8_t **more)
+{
+	struct nfs4r_row *r = &o->row;
+
+	if (len < ROW_FIXED || p[52] > NFS4R_LOCAL_HANDLE_MAX ||
+	    len != ROW_FIXED + p[52] + 20 * (size_t)get_be32(p + 44))
+		return false;
+	memset(o, 0, sizeof(*o));
+	r->oid = *oid;
+	r->version = get_be64(p);
+	r->ctime = get_be64(p + 8);
+	r->mtime = get_be64(p + 16);
+	r->nentries = get_be64(p + 24);
+	r->last_lsn = get_be64(p + 32);
+	r->nlink = get_be32(p + 40);
+	r->nparents = get_be32(p + 44);
+	r->last_log = get_be16(p + 48);
+	r->type = p[50];
+	r->multi = p[51];
+	o->handle_len = p[52];
+	p += ROW_FIXED;
+	memcpy(o->handle, p, o->handle_len);
+	p += o->handle_len;
+	if (r->nparents) {
+		memcpy(r->parent.b, p, 16);
+		o->parent_count = get_be32(p + 16);
+		p += 20;
+	}
+	*more = p;
+	return true;
+}
+
+/* ---- finding ----------------------------------------------------------- */
+
+static const struct ov_row *overlay_row(struct nfs4r_store *s, const struct nfs4r_oid *oid)
+{
+	struct ov_row *r = nfs4r_ov_row(s->active, oid);
+
+	if (!r && s->frozen.ov)
+		r = nfs4r_ov_row(s->frozen.ov, oid);
+	return r;
+}
+
+void nfs4r_ref_open(struct nfs4r_store *s, const struct nfs4r_oid *oid, struct nfs4r_ref *ref)
+{
+	const struct ov_row *r;
+	MDB_val key = { 16, (void *)(uintptr_t)oid->b }, val;
+	int rc;
+
+	ref->reader = NULL;
+	ref->obj = NULL;
+	pthread_rwlock_rdlock(&s->view);
+	r = overlay_row(s, oid);
+	if (r) {
+		ref->locked = true;
+		ref->obj = &r->o;
+		ref->status = r->gone ? NFS4R_NOENT : NFS4R_OK;
+		return;
+	}
+	ref->locked = false;
+	ref->reader = nfs4r_db_begin(&s->db);
+	pthread_rwlock_unlock(&s->view);
+	rc = ref->reader ? mdb_get(ref->reader->txn, s->db.rows, &key, &val) : ENOMEM;
+	ref->status = nfs4r_db_status(rc);
+	if (!rc) {
+		ref->obj = &ref->decoded;
+		if (!nfs4r_row_decode(oid, val.mv_data, val.mv_size, &ref->decoded, &ref->more))
+			ref->status = NFS4R_CORRUPT;
+	}
+	if (ref->status != NFS4R_OK && ref->status != NFS4R_NOENT)
+		atomic_store(&s->jnl.failed, true);
+}
+
+void nfs4r_ref_close(struct nfs4r_store *s, struct nfs4r_ref *ref)
+{
+	if (ref->locked)
+		pthread_rwlock_unlock(&s->view);
+	nfs4r_db_end(&s->db, ref->reader);
+}
+
+void nfs4r_ref_parent(const struct nfs4r_ref *ref, uint32_t i, struct nfs4r_parent *out)
+{
+	if (!i) {
+		out->oid = ref->obj->row.parent;
+		out->count = ref->obj->parent_count;
+	} else if (ref->locked) {
+		*out = ref->obj->more[i - 1];
+	} else {
+		memcpy(out->oid.b, ref->more + 20 * (size_t)(i - 1), 16);
+		out->count = get_be32(ref->more + 20 * (size_t)(i - 1) + 16);
+	}
+}
+
+enum nfs4r_status nfs4r_object_load(struct nfs4r_store *s, const struct nfs4r_oid *oid,
+				    struct nfs4r_object *out)
+{
+	enum nfs4r_status st;
+	struct nfs4r_ref ref;
+
+	nfs4r_ref_open(s, oid, &ref);
+	st = ref.status;
+	if (st == NFS4R_OK) {
+		*out = *ref.obj;
+		out->more = NULL;
+		if (out->row.nparents) {
+			/* room for one that is gained; the first of `more` is parent 1 */
+			out->more = calloc(out->row.nparents, sizeof(*out->more));
+			st = out->more ? NFS4R_OK : NFS4R_NOMEM;
+		}
+		for (uint32_t i = 1; st == NFS4R_OK && i < out->row.nparents; i++)
+			nfs4r_ref_parent(&ref, i, &out->more[i - 1]);
+	} else {
+		memset(out, 0, sizeof(*out));
+		out->row.oid = *oid;
+	}
+	nfs4r_ref_close(s, &ref);
+	return st;
+}
+
+void nfs4r_object_fini(struct nfs4r_object *o)
+{
+	free(o->more);
+	o->more = NULL;
+}
+
+struct ov_row *nfs4r_object_store(struct nfs4r_store *s, const struct nfs4r_oid *oid,
+				  const struct nfs4r_object *o, bool gone)
+{
+	struct ov_row *r = nfs4r_ov_make_row(s->active, oid);
+	uint32_t nmore = o->row.nparents > 1 ? o->row.nparents - 1 : 0;
+
+	r->o = *o;
+	r->o.row.oid = *oid;
+	r->o.more = NULL;
+	r->gone = gone;
+	if (nmore && !gone) {
+		r->o.more = nfs4r_ov_alloc(s->active, nmore * sizeof(*o->more));
+		memcpy(r->o.more, o->more, nmore * sizeof(*o->more));
+	}
+	return r;
+}
+
+/* ---- questions --------------------------------------------------------- */
+
+enum nfs4r_known nfs4r_known_absent(struct nfs4r_store *s, const struct nfs4r_oid *oid)
+{
+	nfs4r_server_id creator = nfs4r_oid_creator(oid);
+	uint64_t inc = nfs4r_oid_inc(oid), seq = nfs4r_oid_seq(oid);
+	struct nfs4r_inc m;
+
+	if (creator < 1 || creator > NFS4R_SERVERS_MAX)
+		return NFS4R_DEAD; /* no server can have made it */
+	pthread_rwlock_rdlock(&s->view);
+	m = s->mint[creator];
+	pthread_rwlock_unlock(&s->view);
+	return inc < m.counter || (inc == m.counter && seq <= m.random) ? NFS4R_DEAD : NFS4R_NOT_YET;
+}
+
+enum nfs4r_known nfs4r_store_row(struct nfs4r_store *s, const struct nfs4r_oid *oid,
+				 struct nfs4r_row *row)
+{
+	struct nfs4r_ref ref;
+	enum nfs4r_known known = NFS4R_NOT_YET;
+	bool absent;
+
+	nfs4r_ref_open(s, oid, &ref);
+	absent = ref.status == NFS4R_NOENT || (ref.status == NFS4R_OK && !ref.obj->row.version);
+	if (ref.status == NFS4R_OK && !absent) {
+		known = NFS4R_KNOWN;
+		if (row)
+			*row = ref.obj->row;
+	}
+	nfs4r_ref_close(s, &ref);
+	return absent ? nfs4r_known_absent(s, oid) : known;
+}
+
+uint32_t nfs4r_store_parents(struct nfs4r_store *s, const struct nfs4r_oid *oid, struct nfs4r_oid *out,
+			     uint32_t max)
+{
+	struct nfs4r_ref ref;
+	uint32_t n = 0;
+
+	nfs4r_ref_open(s, oid, &ref);
+	if (ref.status == NFS4R_OK && ref.obj->row.version)
+		n = ref.obj->row.nparents;
+	for (uint32_t i = 0; i < n && i < max; i++) {
+		struct nfs4r_parent p;
+
+		nfs4r_ref_parent(&ref, i, &p);
+		out[i] = p.oid;
+	}
+	nfs4r_ref_close(s, &ref);
+	return n;
+}

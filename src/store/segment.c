@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Segment files of the journal: `journal-` and the position of their first byte in 16 hex digits. A
+ * position counts every byte ever appended, file headers included, so position minus start is the offset
+ * in the file and the next segment starts where the last one ends.
+ *
+ * Happy path: a new segment gets its header, is synced together with its name in the directory, and only
+ * then becomes the one that is written. Failure modes: no space or an I/O error while making a segment
+ * removes the half-made file and changes nothing. A crash in between leaves a last file without a whole
+ * header, which recover.c removes.
+ *
+ * Invariant: segments are contiguous; only the oldest are ever removed.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "store/bytes.h"
+#include "store/internal.h"
+
+static const char seg_magic[8] = "NFS4RJNL";
+
+void nfs4r_seg_name(nfs4r_journal_pos start, char out[32])
+{
+	snprintf(out, 32, "journal-%016llx", (unsigned long long)start);
+}
+
+/* magic 8, format 4, header size 4, volume 16, server 2, zero 6, start 8, zero 12, checksum 4 */
+void nfs4r_seg_header(uint8_t out[SEG_HEADER], const struct nfs4r_journal *j,
+		      nfs4r_journal_pos start)
+{
+	memset(out, 0, SEG_HEADER);
+	memcpy(out, seg_magic, 8);
+	put_be32(out + 8, NFS4R_DISK_FORMAT);
+	put_be32(out + 12, SEG_HEADER);
+	memcpy(out + 16, j->volume, 16);
+	put_be16(out + 32, j->self);
+	put_be64(out + 40, start);
+	put_be32(out + 60, nfs4r_crc32c(0, out, 60));
+}
+
+enum nfs4r_status nfs4r_seg_check_header(const struct nfs4r_journal *j, const uint8_t *p, size_t len,
+					 nfs4r_journal_pos start, char *why)
+{
+	char name[32];
+	uint32_t format;
+
+	nfs4r_seg_name(start, name);
+	if (len < SEG_HEADER || memcmp(p, seg_magic, 8))
+		return nfs4r_refuse(why, NFS4R_MALFORMED, "%s does not begin as a journal does", name);
+	format = get_be32(p + 8);
+	if (format == NFS4R_DISK_FORMAT && get_be32(p + 60) != nfs4r_crc32c(0, p, 60))
+		return nfs4r_refuse(why, NFS4R_MALFORMED, "%s: checksum of the file header at offset 0",
+				    name);
+	if (format != NFS4R_DISK_FORMAT || memcmp(p + 16, j->volume, 16) ||
+	    get_be16(p + 32) != j->self) {
+		struct nfs4r_store_config cfg = { .self = j->self };
+
+		memcpy(cfg.volume, j->volume, 16);
+		return nfs4r_ident_check(&cfg, name, format, p + 16, get_be16(p + 32), why);
+	}
+	if (get_be64(p + 40) != start)
+		return nfs4r_refuse(why, NFS4R_MALFORMED,
+				    "%s says that it starts at position %llx: it was renamed or copied",
+				    name, (unsigned long long)get_be64(p + 40));
+	return NFS4R_OK;
+}
+
+enum nfs4r_status nfs4r_seg_add(struct nfs4r_journal *j, nfs4r_journal_pos start, int fd, uint64_t size)
+{
+	enum nfs4r_status st = NFS4R_OK;
+
+	pthread_rwlock_wrlock(&j->segs_lock);
+	if (j->nsegs == j->cap) {
+		uint32_t cap = j->cap ? j->cap * 2 : 16;
+		struct nfs4r_segment *segs = realloc(j->segs, cap * sizeof(*segs));
+
+		if (segs) {
+			j->segs = segs;
+			j->cap = cap;
+		}
+	}
+	if (j->nsegs < j->cap)
+		j->segs[j->nsegs++] = (struct nfs4r_segment){ .start = start, .size = size, .fd = fd };
+	else
+		st = NFS4R_NOMEM;
+	pthread_rwlock_unlock(&j->segs_lock);
+	return st;
+}
+
+static int write_header(int dirfd, int fd, const uint8_t header[SEG_HEADER])
+{
+	ssize_t n = pwrite(fd, header, SEG_HEADER, 0);
+
+	if (n >= 0 && n < SEG_HEADER) {
+		errno = ENOSPC;
+		return -1;
+	}
+	return n < 0 || fdatasync(fd) || fsync(dirfd) ? -1 : 0;
+}
+
+enum nfs4r_status nfs4r_seg_create(struct nfs4r_journal *j, nfs4r_journal_pos start)
+{
+	enum nfs4r_status st;
+	uint8_t header[SEG_HEADER];
+	char name[32];
+	int fd;
+
+	nfs4r_seg_name(start, name);
+	/* A file of that name can only be the rest of an attempt that failed before it was used. */
+	fd = openat(j->dirfd, name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return nfs4r_status_from_errno(errno);
+	nfs4r_seg_header(header, j, start);
+	if (write_header(j->dirfd, fd, header))
+		st = nfs4r_status_from_errno(errno);
+	else
+		st = nfs4r_seg_add(j, start, fd, SEG_HEADER);
+	if (st != NFS4R_OK) {
+		unlinkat(j->dirfd, name, 0);
+		close(fd);
+	}
+	return st;
+}
+
+static int cmp_pos(const void *a, const void *b)
+{
+	nfs4r_journal_pos x = *(const nfs4r_journal_pos *)a, y = *(const nfs4r_journal_pos *)b;
+
+	return (x > y) - (x < y);
+}
+
+static bool parse_name(const char *name, nfs4r_journal_pos *start)
+{
+	char again[32];
+	char *end;
+
+	if (strncmp(name, "journal-", 8))
+		return false;
+	*start = strtoull(name + 8, &end, 16);
+	nfs4r_seg_name(*start, again);
+	return !strcmp(name, again);
+}
+
+enum nfs4r_status nfs4r_seg_list(int dirfd, nfs4r_journal_pos **starts, uint32_t *n)
+{
+	nfs4r_journal_pos *list = NULL, start;
+	uint32_t cap = 0;
+	struct dirent *d;
+	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+	*starts = NULL;
+	*n = 0;
+	if (!dir) {
+		if (fd >= 0)
+			close(fd);
+		return nfs4r_status_from_errno(errno);
+	}
+	while ((d = readdir(dir))) {
+		if (!parse_name(d->d_name, &start))
+			continue;
+		if (*n == cap) {
+			nfs4r_journal_pos *more = realloc(list, (cap = cap ? cap * 2 : 64) * sizeof(*list));
+
+			if (!more) {
+				free(list);
+				closedir(dir);
+				return NFS4R_NOMEM;
+			}
+			list = more;
+		}
+		list[(*n)++] = start;
+	}
+	closedir(dir);
+	if (*n)
+		qsort(list, *n, sizeof(*list), cmp_pos);
+	*starts = list;
+	return NFS4R_OK;
+}
+
+struct nfs4r_segment *nfs4r_seg_at(struct nfs4r_journal *j, nfs4r_journal_pos pos)
+{
+	uint32_t lo = 0, hi = j->nsegs;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (j->segs[mid].start <= pos)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo ? &j->segs[lo - 1] : NULL;
+}
+
+void nfs4r_seg_note(struct nfs4r_journal *j, nfs4r_journal_pos pos, nfs4r_server_id log,
+		    nfs4r_lsn lsn)
+{
+	struct nfs4r_segment *seg;
+
+	pthread_rwlock_wrlock(&j->segs_lock);
+	seg = nfs4r_seg_at(j, pos);
+	if (seg && seg->max[log] < lsn)
+		seg->max[log] = lsn;
+	pthread_rwlock_unlock(&j->segs_lock);
+}
+
+void nfs4r_seg_drop(struct nfs4r_journal *j, uint32_t n)
+{
+	struct nfs4r_segment *gone = n ? malloc(n * sizeof(*gone)) : NULL;
+	char name[32];
+
+	if (!gone)
+		return; /* next time */
+	pthread_rwlock_wrlock(&j->segs_lock);
+	memcpy(gone, j->segs, n * sizeof(*gone));
+	memmove(j->segs, j->segs + n, (j->nsegs - n) * sizeof(*j->segs));
+	j->nsegs -= n;
+	pthread_rwlock_unlock(&j->segs_lock);
+	for (uint32_t i = 0; i < n; i++) {
+		nfs4r_seg_name(gone[i].start, name);
+		unlinkat(j->dirfd, name, 0);
+		close(gone[i].fd);
+	}
+	free(gone);
+	fsync(j->dirfd);
+}
