@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Who is let in.
+ *
+ * The caller sends HELLO first; the called one checks it, answers with its own, and the
+ * caller checks that too. Both check the same list, so that a wrong configuration shows on
+ * whichever side an operator looks: the refusing side sends REFUSED with a text that names
+ * both values and what to do, and both log it (once a minute) and keep it as the peer's state.
+ *
+ * A session number of the caller ties the lanes of one attempt together: lanes of different
+ * attempts, or of different starts of a peer, never make one connection.
+ *
+ * Two processes with one id: the one that started later (higher incarnation) stays, the
+ * other one is refused as long as it does.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "rpc/rpc_internal.h"
+
+#define CAUSE_TEXT 512
+
+static int server_order(const struct nfs4r_endpoint *a, const struct nfs4r_endpoint *b)
+{
+	return (a->id > b->id) - (a->id < b->id);
+}
+
+void rpc_hello_send(struct rpc_conn *c, nfs4r_server_id to, uint64_t session)
+{
+	const struct nfs4r_rpc_config *cfg = &c->rpc->cfg;
+	struct nfs4r_transport_msg_body m = { .type = NFS4R_MSG_HELLO };
+	struct nfs4r_hello *h = &m.hello;
+
+	h->magic = NFS4R_HELLO_MAGIC;
+	h->protocol = NFS4R_PROTOCOL_VERSION;
+	h->server = cfg->self;
+	h->to = to;
+	h->lane = c->lane;
+	h->inc = cfg->inc;
+	h->session = session;
+	memcpy(h->volume, cfg->volume, sizeof(h->volume));
+	h->export_id = cfg->export_id;
+	h->fsid_major = cfg->fsid_major;
+	h->fsid_minor = cfg->fsid_minor;
+	h->disk_format = cfg->disk_format;
+	h->security = cfg->security;
+	h->nservers = cfg->nservers;
+	for (uint32_t i = 0; i < cfg->nservers; i++) {
+		uint32_t at = 0;
+
+		for (uint32_t j = 0; j < cfg->nservers; j++)
+			at += server_order(&cfg->servers[j], &cfg->servers[i]) < 0;
+		h->servers[at].id = cfg->servers[i].id;
+		h->servers[at].port = cfg->servers[i].port;
+	}
+	rpc_conn_tell(c, &m);
+}
+
+/* The security layer is content: from here on records are wrapped, the first is HELLO. */
+static void hello_secured(struct rpc_conn *c)
+{
+	c->secured = true;
+	c->state = RPC_CONN_HELLO;
+	if (c->caller)
+		rpc_hello_send(c, c->peer->ep.id, c->peer->session);
+}
+
+static void hello_step(struct rpc_conn *c, const void *in, size_t len)
+{
+	struct nfs4r_transport_msg_body m = { .type = NFS4R_MSG_TOKEN };
+	char why[256] = "";
+	enum nfs4r_status st = c->rpc->security->handshake(c->security, in, len, &m.token, why);
+
+	if (st != NFS4R_OK && st != NFS4R_DELAY) {
+		nfs4r_buf_put(m.token);
+		rpc_refuse(c, c->peer ? c->peer->ep.id : 0, NFS4R_REFUSED_SECURITY, why);
+		return;
+	}
+	if (m.token) {
+		rpc_conn_tell(c, &m);
+		nfs4r_buf_put(m.token);
+	}
+	if (st == NFS4R_OK && !rpc_conn_dead(c))
+		hello_secured(c);
+}
+
+void rpc_hello_start(struct rpc_conn *c)
+{
+	const struct nfs4r_security_ops *ops = c->rpc->security;
+
+	if (ops->open) {
+		c->security = ops->open(&c->rpc->cfg, c->caller ? &c->peer->ep : NULL);
+		if (!c->security) {
+			rpc_conn_fail(c, "no memory for its security session");
+			return;
+		}
+	}
+	if (!ops->handshake) {
+		hello_secured(c);
+		return;
+	}
+	c->state = RPC_CONN_TOKEN;
+	if (c->caller)
+		hello_step(c, NULL, 0);
+}
+
+void rpc_token_received(struct rpc_conn *c, const struct nfs4r_buf *token)
+{
+	if (!c->rpc->security->handshake)
+		rpc_refuse(c, c->peer ? c->peer->ep.id : 0, NFS4R_REFUSED_SECURITY,
+			   "security differs: a handshake is needed there, none here; configure the same on all servers");
+	else if (c->state != RPC_CONN_TOKEN)
+		rpc_conn_fail(c, "sent a token after the handshake");
+	else
+		hello_step(c, token ? token->data : NULL, token ? token->len : 0);
+}
+
+void rpc_refuse(struct rpc_conn *c, nfs4r_server_id who, enum nfs4r_refusal cause, const char *text)
+{
+	struct nfs4r_transport_msg_body m = { .type = NFS4R_MSG_REFUSED };
+	struct nfs4r_rpc *rpc = c->rpc;
+	struct rpc_peer *p = c->peer;
+
+	rpc_log_limited(rpc, NFS4R_LOG_WARN, rpc_log_key(RPC_LOG_REFUSED + cause, who, &c->addr),
+			"refused server %u (%s): %s", who, c->from, text);
+	m.refused.cause = cause;
+	snprintf(m.refused.text, sizeof(m.refused.text), "%s", text);
+	rpc_conn_tell(c, &m);
+	rpc_conn_linger(c);
+	if (p) { /* we called: try again, but not soon */
+		rpc_peer_down(p, true, text);
+	} else if (who <= NFS4R_SERVERS_MAX && rpc->by_id[who] &&
+		   rpc_addrs_have(&rpc->by_id[who]->addrs, &c->addr)) {
+		rpc_peer_state(rpc->by_id[who], text);
+	}
+}
+
+void rpc_refused(struct rpc_conn *c, uint32_t cause, const char *text)
+{
+	struct rpc_peer *p = c->peer;
+
+	if (!p) {
+		rpc_conn_fail(c, "sent a refusal before it said who it is: %s", text);
+		return;
+	}
+	rpc_log_limited(c->rpc, NFS4R_LOG_WARN, rpc_log_key(RPC_LOG_REFUSED_US + cause, p->ep.id, NULL),
+			"server %u (%s:%u) refused this server: %s", p->ep.id, p->ep.host, p->ep.port, text);
+	rpc_peer_down(p, true, text);
+}
+
+static void uuid_text(const uint8_t u[16], char out[40])
+{
+	char *p = out;
+
+	for (int i = 0; i < 16; i++)
+		p += sprintf(p, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", u[i]);
+}
+
+/* "1:7001 2:7002" */
+static void servers_text(const struct nfs4r_hello *h, char *out, size_t size)
+{
+	size_t len = 0;
+
+	out[0] = '\0';
+	for (uint32_t i = 0; i < h->nservers && len < size; i++)
+		len += (size_t)snprintf(out + len, size - len, "%s%u:%u", i ? " " : "",
+					h->servers[i].id, h->servers[i].port);
+}
+
+static bool servers_equal(const struct nfs4r_rpc_config *cfg, const struct nfs4r_hello *h)
+{
+	if (cfg->nservers != h->nservers)
+		return false;
+	for (uint32_t i = 0; i < cfg->nservers; i++) {
+		bool found = false;
+
+		for (uint32_t j = 0; j < h->nservers; j++)
+			found = found || (h->servers[j].id == cfg->servers[i].id &&
+					  h->servers[j].port == cfg->servers[i].port);
+		if (!found)
+			return false;
+	}
+	return true;
+}
+
+static uint32_t servers_mismatch(const struct nfs4r_rpc_config *cfg, const struct nfs4r_hello *h,
+				 char *text)
+{
+	struct nfs4r_hello own = { .nservers = cfg->nservers };
+	char here[160], there[160];
+
+	for (uint32_t i = 0; i < cfg->nservers; i++) {
+		own.servers[i].id = cfg->servers[i].id;
+		own.servers[i].port = cfg->servers[i].port;
+	}
+	servers_text(&own, here, sizeof(here));
+	servers_text(h, there, sizeof(there));
+	snprintf(text, CAUSE_TEXT, "servers differ: server %u has %s, server %u has %s; give all the same server list",
+		 cfg->self, here, h->server, there);
+	return NFS4R_REFUSED_SERVERS;
+}
+
+/* What must be equal in both configurations. 0 or a refusal with its text. */
+static uint32_t config_mismatch(const struct nfs4r_rpc_config *cfg, const struct nfs4r_hello *h,
+				char *text)
+{
+	char here[40], there[40];
+
+	if (memcmp(cfg->volume, h->volume, 16) != 0) {
+		uuid_text(cfg->volume, here);
+		uuid_text(h->volume, there);
+		snprintf(text, CAUSE_TEXT, "volume differs: server %u has %s, server %u has %s; correct the server list, or use a store of the same volume",
+			 cfg->self, here, h->server, there);
+		return NFS4R_REFUSED_VOLUME;
+	}
+	if (cfg->export_id != h->export_id) {
+		snprintf(text, CAUSE_TEXT, "export id differs: server %u has %u, server %u has %u; set the same Export_Id",
+			 cfg->self, cfg->export_id, h->server, h->export_id);
+		return NFS4R_REFUSED_EXPORT;
+	}
+	if (cfg->fsid_major != h->fsid_major || cfg->fsid_minor != h->fsid_minor) {
+		snprintf(text, CAUSE_TEXT,
+			 "fsid differs: server %u has %" PRIu64 ".%" PRIu64 ", server %u has %" PRIu64 ".%" PRIu64
+			 "; set the same Filesystem_Id",
+			 cfg->self, cfg->fsid_major, cfg->fsid_minor, h->server, h->fsid_major, h->fsid_minor);
+		return NFS4R_REFUSED_FSID;
+	}
+	if (cfg->disk_format != h->disk_format) {
+		snprintf(text, CAUSE_TEXT, "disk format differs: server %u has %u, server %u has %u; install the same release on both",
+			 cfg->self, cfg->disk_format, h->server, h->disk_format);
+		return NFS4R_REFUSED_DISK_FORMAT;
+	}
+	if (cfg->security != h->security) {
+		snprintf(text, CAUSE_TEXT, "security differs: server %u has flavour %u, server %u has %u; configure the same",
+			 cfg->self, cfg->security, h->server, h->security);
+		return NFS4R_REFUSED_SECURITY;
+	}
+	return servers_equal(cfg, h) ? 0 : servers_mismatch(cfg, h, text);
+}
+
+/* Is it who it says it is, and does it mean us? */
+static uint32_t identity_mismatch(struct rpc_conn *c, const struct nfs4r_hello *h, char *text)
+{
+	struct nfs4r_rpc *rpc = c->rpc;
+	nfs4r_server_id self = rpc->cfg.self;
+	struct rpc_peer *p = rpc->by_id[h->server];
+
+	if (h->server == self)
+		snprintf(text, CAUSE_TEXT, "duplicate id: %s says that it is server %u, as this one (%s) is; give each server an id of its own",
+			 c->from, self, rpc->self->host);
+	else if (!p)
+		snprintf(text, CAUSE_TEXT, "unknown id: server %u (%s) is not in the server list of server %u; give all the same server list",
+			 h->server, c->from, self);
+	else if (h->to != self)
+		snprintf(text, CAUSE_TEXT, "wrong id: server %u calls server %u, but this is server %u; correct the server list",
+			 h->server, h->to, self);
+	else if (c->caller && h->server != c->peer->ep.id)
+		snprintf(text, CAUSE_TEXT, "wrong id: server %u answers where server %u should be (%s); correct the server list",
+			 h->server, c->peer->ep.id, c->from);
+	else if (!c->caller && !rpc_addrs_have(&p->addrs, &c->addr))
+		snprintf(text, CAUSE_TEXT, "wrong address: server %u calls from %s, but should be at %s; correct the server list",
+			 h->server, c->from, p->ep.host);
+	else if (!c->caller && p->caller)
+		snprintf(text, CAUSE_TEXT, "wrong direction: server %u called server %u, which has the higher id and calls itself; stop whatever runs at %s",
+			 h->server, self, c->from);
+	else
+		return 0;
+	return NFS4R_REFUSED_IDENTITY;
+}
+
+/* Called: compare with what stands already. True: the connection may join. */
+static bool session_joins(struct rpc_conn *c, struct rpc_peer *p, const struct nfs4r_hello *h)
+{
+	bool stands = false;
+	char text[CAUSE_TEXT];
+
+	for (int i = 0; i < NFS4R_LANES; i++)
+		stands = stands || p->conns[i];
+	if (stands && h->inc < p->inc) {
+		snprintf(text, sizeof(text),
+			 "duplicate id: start %" PRIu64 " of server %u is connected, this is start %" PRIu64
+			 " of it; stop one of the two, or give it an id of its own",
+			 p->inc, h->server, h->inc);
+		rpc_refuse(c, h->server, NFS4R_REFUSED_DUPLICATE, text);
+		return false;
+	}
+	if (stands && h->inc == p->inc && h->session < p->session) {
+		rpc_conn_close(c); /* an attempt that its caller has given up */
+		return false;
+	}
+	if (stands && (h->inc != p->inc || h->session != p->session || p->conns[h->lane]))
+		rpc_peer_down(p, false, h->inc != p->inc ? "it was started again" : "it connects anew");
+	p->inc = h->inc;
+	p->session = h->session;
+	return true;
+}
+
+void rpc_hello_received(struct rpc_conn *c, const struct nfs4r_hello *h)
+{
+	char text[CAUSE_TEXT];
+	uint32_t cause = 0;
+	struct rpc_peer *p;
+
+	if (h->protocol != NFS4R_PROTOCOL_VERSION) {
+		cause = NFS4R_REFUSED_PROTOCOL;
+		snprintf(text, sizeof(text), "protocol version differs: server %u has %u, server %u has %u; install the same release on both",
+			 c->rpc->cfg.self, NFS4R_PROTOCOL_VERSION, h->server, h->protocol);
+	} else if ((cause = identity_mismatch(c, h, text)) == 0) {
+		cause = config_mismatch(&c->rpc->cfg, h, text);
+	}
+	if (cause != 0) {
+		rpc_refuse(c, h->server, cause, text);
+		return;
+	}
+	p = c->rpc->by_id[h->server];
+	if (h->lane >= NFS4R_LANES || (c->caller && (h->lane != c->lane || h->session != p->session))) {
+		rpc_conn_fail(c, "answered for another connection");
+		return;
+	}
+	if (!c->caller) {
+		if (!session_joins(c, p, h))
+			return;
+		c->peer = p;
+		c->lane = h->lane;
+		p->conns[h->lane] = c;
+		c->state = RPC_CONN_CONFIRM;
+		rpc_hello_send(c, h->server, h->session);
+		return;
+	}
+	if (c->lane == NFS4R_LANE_CONTROL)
+		p->inc = h->inc;
+	if (h->inc != p->inc) {
+		rpc_conn_fail(c, "it was started again");
+		return;
+	}
+	rpc_conn_keepalive(c, false, uv_hrtime());
+	if (!rpc_conn_dead(c))
+		rpc_peer_lane_ready(c);
+}

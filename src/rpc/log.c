@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Log lines. What can repeat without end (a refused peer that tries again, a stranger that
+ * knocks) is said once a minute per cause and peer or address; the next line says how many
+ * were left out. The table of what was said is small: when it is full the oldest goes, which
+ * only lets a line through early. Transport's thread, or start before there is one.
+ */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "rpc/rpc_internal.h"
+
+static void log_out(struct nfs4r_rpc *rpc, enum nfs4r_log_level level, const char *text)
+{
+	if (rpc->ev.log)
+		rpc->ev.log(rpc->ev.ctx, level, text);
+}
+
+void rpc_log(struct nfs4r_rpc *rpc, enum nfs4r_log_level level, const char *fmt, ...)
+{
+	char text[1536];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	log_out(rpc, level, text);
+}
+
+static struct rpc_log_slot *log_slot(struct nfs4r_rpc *rpc, uint64_t key)
+{
+	struct rpc_log_slot *oldest = &rpc->log_slots[0];
+
+	for (uint32_t i = 0; i < RPC_LOG_SLOTS; i++) {
+		struct rpc_log_slot *s = &rpc->log_slots[i];
+
+		if (s->key == key)
+			return s;
+		if (s->at_ms < oldest->at_ms)
+			oldest = s;
+	}
+	memset(oldest, 0, sizeof(*oldest));
+	oldest->key = key;
+	return oldest;
+}
+
+void rpc_log_limited(struct nfs4r_rpc *rpc, enum nfs4r_log_level level, uint64_t key,
+		     const char *fmt, ...)
+{
+	struct rpc_log_slot *s = log_slot(rpc, key);
+	uint64_t now = uv_now(&rpc->loop);
+	char text[1536];
+	size_t len;
+	va_list ap;
+
+	if (s->at_ms != 0 && now - s->at_ms < RPC_LOG_INTERVAL_MS) {
+		s->suppressed++;
+		return;
+	}
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	len = strlen(text);
+	if (s->suppressed > 0)
+		snprintf(text + len, sizeof(text) - len, " (%" PRIu64 " times more since the last such line)",
+			 s->suppressed);
+	s->at_ms = now ? now : 1;
+	s->suppressed = 0;
+	log_out(rpc, level, text);
+}
+
+uint64_t rpc_log_key(uint32_t cause, nfs4r_server_id peer, const struct sockaddr_storage *addr)
+{
+	uint64_t h = 0xcbf29ce484222325;
+	char text[64] = "";
+
+	if (addr) {
+		rpc_addr_text(addr, text, sizeof(text));
+		/* Without the port: a caller has a new one each time. */
+		if (strrchr(text, ':'))
+			*strrchr(text, ':') = '\0';
+	}
+	for (const char *p = text; *p; p++)
+		h = (h ^ (uint8_t)*p) * 0x100000001b3;
+	return ((uint64_t)cause << 40 | (uint64_t)peer << 32) ^ (addr ? h : 0);
+}

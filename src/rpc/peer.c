@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The ups and downs of one peer.
+ *
+ * Happy path: the server with the higher id calls lane CONTROL; once both HELLOs are accepted
+ * there it calls the other lanes. A lane is ready at the caller with the answer's HELLO, at
+ * the called one with the first KEEPALIVE, which says that its HELLO was accepted. When all
+ * lanes are ready the peer is up. A lane that is ready before that is held: nothing is read
+ * from it, so that no message can come before the up event.
+ *
+ * Failure: whatever breaks on one lane takes all of them down, once: `up` goes, queues are
+ * dropped, then the event. The caller calls again after connect_retry_ms, or after a growing
+ * while when it was refused or when the peer did not stay up.
+ *
+ * Invariants: conns[] has only connections of one session and one start of the peer; up
+ * implies that all are there and ready.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rpc/rpc_internal.h"
+#include "xdr_map.h"
+
+void rpc_peer_state(struct rpc_peer *p, const char *text)
+{
+	pthread_mutex_lock(&p->lock);
+	if (!p->up)
+		snprintf(p->state, sizeof(p->state), "refused: %s", text);
+	pthread_mutex_unlock(&p->lock);
+}
+
+static void peer_next_call(struct rpc_peer *p, bool slower)
+{
+	uint64_t base = p->rpc->cfg.connect_retry_ms, now = uv_now(&p->rpc->loop);
+
+	if (!slower)
+		p->backoff_ms = base;
+	p->call_at_ms = now + p->backoff_ms;
+	if (slower) {
+		p->backoff_ms *= 2;
+		if (p->backoff_ms > RPC_BACKOFF_MAX_MS)
+			p->backoff_ms = base > RPC_BACKOFF_MAX_MS ? base : RPC_BACKOFF_MAX_MS;
+	}
+}
+
+void rpc_peer_down(struct rpc_peer *p, bool refused, const char *why)
+{
+	struct nfs4r_rpc *rpc = p->rpc;
+	bool was_up;
+
+	for (int i = 0; i < NFS4R_LANES; i++) {
+		if (p->conns[i])
+			rpc_conn_close(p->conns[i]);
+	}
+	pthread_mutex_lock(&p->lock);
+	was_up = p->up;
+	p->up = false;
+	p->rtt_ms = -1;
+	for (int i = 0; i < NFS4R_LANES; i++)
+		rpc_queue_drop(&p->queues[i]);
+	if (refused)
+		snprintf(p->state, sizeof(p->state), "refused: %s", why);
+	else if (was_up || strncmp(p->state, "refused", 7) != 0)
+		snprintf(p->state, sizeof(p->state), "down: %s", why);
+	pthread_mutex_unlock(&p->lock);
+	peer_next_call(p, refused || (was_up && uv_now(&rpc->loop) - p->up_since_ms < RPC_BACKOFF_MAX_MS));
+	if (was_up) {
+		rpc_log(rpc, NFS4R_LOG_WARN, "server %u (%s:%u) is down: %s", p->ep.id, p->ep.host,
+			p->ep.port, why);
+		if (rpc->ev.down)
+			rpc->ev.down(rpc->ev.ctx, p->ep.id, why);
+	} else if (!refused) {
+		rpc_log_limited(rpc, NFS4R_LOG_INFO, rpc_log_key(RPC_LOG_CONNECT, p->ep.id, NULL),
+				"no connection with server %u (%s:%u): %s%s", p->ep.id, p->ep.host, p->ep.port,
+				why, p->caller ? "; trying on" : "");
+	}
+}
+
+static void peer_up(struct rpc_peer *p)
+{
+	struct nfs4r_rpc *rpc = p->rpc;
+	struct rpc_conn *lanes[NFS4R_LANES];
+
+	pthread_mutex_lock(&p->lock);
+	p->up = true;
+	p->up_inc = p->inc;
+	p->connects++;
+	snprintf(p->state, sizeof(p->state), "up");
+	pthread_mutex_unlock(&p->lock);
+	p->up_since_ms = uv_now(&rpc->loop);
+	rpc_log(rpc, NFS4R_LOG_INFO, "server %u (%s:%u) is up, start %" PRIu64, p->ep.id, p->ep.host,
+		p->ep.port, p->inc);
+	if (rpc->ev.up)
+		rpc->ev.up(rpc->ev.ctx, p->ep.id, p->inc);
+	memcpy(lanes, p->conns, sizeof(lanes));
+	for (int i = 0; i < NFS4R_LANES; i++) {
+		if (lanes[i] && !rpc_conn_dead(lanes[i]))
+			rpc_conn_resume(lanes[i]);
+	}
+}
+
+void rpc_peer_lane_ready(struct rpc_conn *c)
+{
+	struct rpc_peer *p = c->peer;
+	bool all = true;
+
+	c->state = RPC_CONN_READY;
+	c->held = true;
+	uv_read_stop((uv_stream_t *)&c->tcp);
+	if (p->caller && c->lane == NFS4R_LANE_CONTROL) {
+		for (int i = 0; i < NFS4R_LANES; i++) {
+			if (i != NFS4R_LANE_CONTROL && !p->conns[i] && p->conns[c->lane] == c)
+				rpc_peer_call(p, i);
+		}
+	}
+	for (int i = 0; i < NFS4R_LANES; i++)
+		all = all && p->conns[i] && p->conns[i]->state == RPC_CONN_READY;
+	if (all)
+		peer_up(p);
+}
+
+static void peer_called(uv_connect_t *req, int status)
+{
+	struct rpc_conn *c = req->data;
+	struct rpc_peer *p = c->peer;
+
+	if (rpc_conn_dead(c))
+		return;
+	if (status < 0) {
+		p->addr_next++;
+		rpc_conn_fail(c, "%s", uv_strerror(status));
+		return;
+	}
+	rpc_conn_start(c);
+	if (!rpc_conn_dead(c))
+		rpc_hello_start(c);
+}
+
+void rpc_peer_call(struct rpc_peer *p, enum nfs4r_lane lane)
+{
+	struct nfs4r_rpc *rpc = p->rpc;
+	struct sockaddr_storage source;
+	const struct sockaddr *from;
+	struct rpc_conn *c;
+	int err = 0;
+
+	if (p->addrs.n == 0) {
+		rpc_peer_down(p, false, "its host name is not resolved yet");
+		return;
+	}
+	c = rpc_conn_new(rpc);
+	if (!c) {
+		rpc_peer_down(p, false, "no memory for a connection");
+		return;
+	}
+	c->peer = p;
+	c->caller = true;
+	c->lane = lane;
+	c->state = RPC_CONN_CONNECTING;
+	c->addr = p->addrs.a[p->addr_next % p->addrs.n];
+	rpc_addr_text(&c->addr, c->from, sizeof(c->from));
+	p->conns[lane] = c;
+	/* From our own address, because the other side asks where the call comes from. */
+	from = rpc_addrs_source(&rpc->self_addrs, c->addr.ss_family, &source);
+	if (from)
+		err = uv_tcp_bind(&c->tcp, from, 0);
+	c->connect_req.data = c;
+	if (!err)
+		err = uv_tcp_connect(&c->connect_req, &c->tcp, (const struct sockaddr *)&c->addr, peer_called);
+	if (err)
+		rpc_conn_fail(c, "cannot call from %s: %s", rpc->self->host, uv_strerror(err));
+}
+
+void rpc_peer_keepalive(struct rpc_conn *c, bool answer, uint64_t clock_ns)
+{
+	struct rpc_peer *p = c->peer;
+	uint64_t now = uv_hrtime();
+	double ms = (double)(now - clock_ns) / 1e6;
+
+	if (!answer) {
+		rpc_conn_keepalive(c, true, clock_ns);
+		return;
+	}
+	/* Other lanes measure their queues, too. */
+	if (c->lane != NFS4R_LANE_CONTROL || clock_ns > now)
+		return;
+	pthread_mutex_lock(&p->lock);
+	p->rtt_ms = p->rtt_ms < 0 ? ms : p->rtt_ms + (ms - p->rtt_ms) / 8;
+	pthread_mutex_unlock(&p->lock);
+}
+
+void rpc_peer_message(struct rpc_conn *c, const void *bytes, size_t len)
+{
+	struct nfs4r_rpc *rpc = c->rpc;
+	struct nfs4r_msg *m = malloc(sizeof(*m));
+	enum nfs4r_status st = m ? nfs4r_msg_decode(bytes, len, m) : NFS4R_NOMEM;
+
+	if (st != NFS4R_OK) {
+		free(m);
+		rpc_conn_fail(c, "sent a message of type %u (%s), %zu bytes, that cannot be decoded: %s",
+			      nfs4r_transport_msg_type(bytes, len),
+			      nfs4r_msg_name(nfs4r_transport_msg_type(bytes, len)), len,
+			      nfs4r_status_str(st));
+		return;
+	}
+	atomic_fetch_add_explicit(&c->peer->messages_received, 1, memory_order_relaxed);
+	if (rpc->ev.message) {
+		rpc->ev.message(rpc->ev.ctx, c->peer->ep.id, m);
+	} else {
+		nfs4r_msg_fini(m);
+		free(m);
+	}
+}
+
+static void transport_message(struct rpc_conn *c, const void *bytes, size_t len)
+{
+	struct nfs4r_transport_msg_body m;
+
+	if (nfs4r_transport_msg_decode(bytes, len, NFS4R_PROTOCOL_VERSION, &m) != NFS4R_OK) {
+		rpc_conn_fail(c, "sent %zu bytes that are no message of this protocol", len);
+		return;
+	}
+	switch (m.type) {
+	case NFS4R_MSG_HELLO:
+		if (c->state == RPC_CONN_TOKEN)
+			rpc_refuse(c, m.hello.server, NFS4R_REFUSED_SECURITY,
+				   "security differs: none there, a handshake is needed here; configure the same on all servers");
+		else if (c->state != RPC_CONN_HELLO)
+			rpc_conn_fail(c, "sent HELLO twice");
+		else
+			rpc_hello_received(c, &m.hello);
+		break;
+	case NFS4R_MSG_REFUSED:
+		rpc_refused(c, m.refused.cause, m.refused.text);
+		break;
+	case NFS4R_MSG_KEEPALIVE:
+		if (c->state == RPC_CONN_HELLO || c->state == RPC_CONN_TOKEN) {
+			rpc_conn_fail(c, "sent a message before HELLO");
+			break;
+		}
+		rpc_peer_keepalive(c, m.keepalive.answer, m.keepalive.clock_ns);
+		if (c->state == RPC_CONN_CONFIRM) {
+			rpc_conn_keepalive(c, false, uv_hrtime());
+			if (!rpc_conn_dead(c))
+				rpc_peer_lane_ready(c);
+		}
+		break;
+	case NFS4R_MSG_TOKEN:
+		rpc_token_received(c, m.token);
+		nfs4r_buf_put(m.token);
+		break;
+	}
+}
+
+void rpc_deliver(struct rpc_conn *c, const void *bytes, size_t len)
+{
+	const struct nfs4r_security_ops *ops = c->rpc->security;
+	struct nfs4r_buf *plain = NULL;
+
+	if (ops->unwrap && c->secured) {
+		plain = ops->unwrap(c->security, bytes, len);
+		if (!plain) {
+			rpc_conn_fail(c, "sent a record that is not authentic");
+			return;
+		}
+		bytes = plain->data;
+		len = plain->len;
+	}
+	if (c->state != RPC_CONN_READY || nfs4r_transport_msg_type(bytes, len) >= NFS4R_MSG_HELLO)
+		transport_message(c, bytes, len);
+	else
+		rpc_peer_message(c, bytes, len);
+	nfs4r_buf_put(plain);
+}
+
+static void peer_resolved(uv_getaddrinfo_t *req, int status, struct addrinfo *list)
+{
+	struct rpc_peer *p = req->data;
+
+	p->resolving = false;
+	if (status == 0)
+		rpc_addrs_set(&p->addrs, list);
+	else if (status != UV_ECANCELED)
+		rpc_log_limited(p->rpc, NFS4R_LOG_WARN, rpc_log_key(RPC_LOG_RESOLVE, p->ep.id, NULL),
+				"host name %s of server %u cannot be resolved: %s", p->ep.host, p->ep.id,
+				uv_strerror(status));
+	uv_freeaddrinfo(list);
+}
+
+/* While a peer is not there its name may come to mean another address. */
+static void peer_resolve(struct rpc_peer *p, uint64_t now)
+{
+	struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
+	char service[8];
+
+	if (p->numeric || p->resolving || (p->resolved_ms != 0 && now - p->resolved_ms < RPC_RESOLVE_MS))
+		return;
+	p->resolved_ms = now ? now : 1;
+	snprintf(service, sizeof(service), "%u", p->ep.port);
+	hints.ai_flags = AI_NUMERICSERV;
+	p->resolve_req.data = p;
+	p->resolving = uv_getaddrinfo(&p->rpc->loop, &p->resolve_req, peer_resolved, p->ep.host,
+				      service, &hints) == 0;
+}
+
+void rpc_conn_tick(struct rpc_conn *c, uint64_t now)
+{
+	struct nfs4r_rpc *rpc = c->rpc;
+
+	switch (c->state) {
+	case RPC_CONN_CONNECTING:
+	case RPC_CONN_TOKEN:
+	case RPC_CONN_HELLO:
+	case RPC_CONN_CONFIRM:
+		if (now - c->created_ms > rpc->handshake_ms)
+			rpc_conn_fail(c, "no answer for %" PRIu64 " ms while connecting", now - c->created_ms);
+		break;
+	case RPC_CONN_READY:
+		if (c->held ? now - c->created_ms > 2 * rpc->handshake_ms :
+			      now - c->received_ms > rpc->cfg.silence_ms)
+			rpc_conn_fail(c, c->held ? "its other lanes did not come for %" PRIu64 " ms" :
+						   "nothing was heard from it for %" PRIu64 " ms",
+				      now - (c->held ? c->created_ms : c->received_ms));
+		else if (now - c->pinged_ms >= rpc->ping_ms)
+			rpc_conn_keepalive(c, false, uv_hrtime());
+		break;
+	case RPC_CONN_LINGER:
+		if (now - c->created_ms > RPC_LINGER_MS)
+			rpc_conn_close(c);
+		break;
+	case RPC_CONN_CLOSED:
+		break;
+	}
+}
+
+void rpc_peer_tick(struct rpc_peer *p, uint64_t now)
+{
+	bool any = false;
+
+	for (int i = 0; i < NFS4R_LANES; i++)
+		any = any || p->conns[i];
+	if (any)
+		return;
+	peer_resolve(p, now);
+	if (p->caller && now >= p->call_at_ms && p->addrs.n > 0) {
+		p->session = ++p->rpc->session;
+		rpc_peer_call(p, NFS4R_LANE_CONTROL);
+	}
+}

@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The transport's interface, its thread and its listeners.
+ *
+ * Happy path: start checks the configuration, listens, and runs libuv's loop on a thread of
+ * its own. send encodes in the caller's thread, puts the record into the lane's queue under
+ * the peer's lock and wakes the loop, which writes all that has gathered.
+ *
+ * Failure: start reports everything that a configuration can get wrong before the thread is
+ * there. A host name of a peer that does not resolve is no error; it is tried again.
+ *
+ * Invariants: the loop's thread is the only one that touches libuv, apart from
+ * uv_async_send. No lock is held while an event is called.
+ */
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rpc/rpc_internal.h"
+#include "xdr_map.h"
+
+#define QUEUE_BYTES_DEFAULT (256ull << 20)
+
+void nfs4r_rpc_config_init(struct nfs4r_rpc_config *cfg)
+{
+	memset(cfg, 0, sizeof(*cfg));
+	cfg->security = NFS4R_SECURITY_NONE;
+	cfg->connect_retry_ms = 250;
+	cfg->silence_ms = 10000;
+	cfg->queue_bytes_max = QUEUE_BYTES_DEFAULT;
+}
+
+/* ---- the loop's thread ---- */
+
+static void conn_accepted(uv_stream_t *listener, int status)
+{
+	struct nfs4r_rpc *rpc = listener->data;
+	struct rpc_conn *c;
+	int len = sizeof(c->addr);
+	bool known = false;
+
+	if (status < 0)
+		return;
+	c = rpc_conn_new(rpc);
+	if (!c) {
+		rpc->accept_missed = true; /* libuv waits for uv_accept: the tick tries again */
+		return;
+	}
+	c->state = RPC_CONN_HELLO;
+	if (uv_accept(listener, (uv_stream_t *)&c->tcp) != 0 ||
+	    uv_tcp_getpeername(&c->tcp, (struct sockaddr *)&c->addr, &len) != 0) {
+		rpc_conn_close(c);
+		return;
+	}
+	rpc_addr_text(&c->addr, c->from, sizeof(c->from));
+	if (rpc->nconns > RPC_CONNS_MAX) {
+		rpc_log_limited(rpc, NFS4R_LOG_WARN, rpc_log_key(RPC_LOG_FULL, 0, NULL),
+				"connection from %s closed: %u are open", c->from, rpc->nconns);
+		rpc_conn_close(c);
+		return;
+	}
+	for (uint32_t i = 0; i < rpc->npeers; i++)
+		known = known || rpc_addrs_have(&rpc->peers[i].addrs, &c->addr);
+	if (!known) {
+		rpc_log_limited(rpc, NFS4R_LOG_WARN, rpc_log_key(RPC_LOG_STRANGER, 0, &c->addr),
+				"connection from %s closed: it is the address of no configured server", c->from);
+		rpc_conn_close(c);
+		return;
+	}
+	rpc_conn_start(c);
+	if (!rpc_conn_dead(c))
+		rpc_hello_start(c);
+}
+
+static void rpc_tick(uv_timer_t *t)
+{
+	struct nfs4r_rpc *rpc = t->data;
+	uint64_t now = uv_now(&rpc->loop);
+	struct rpc_conn *next;
+
+	/* A closed connection is freed later; one that is new stands before this. */
+	for (struct rpc_conn *c = rpc->conns; c; c = next) {
+		next = c->next;
+		rpc_conn_tick(c, now);
+	}
+	for (uint32_t i = 0; rpc->accept_missed && i < rpc->nlisteners; i++)
+		conn_accepted((uv_stream_t *)&rpc->listeners[i], 0);
+	rpc->accept_missed = false;
+	for (uint32_t i = 0; i < rpc->npeers; i++)
+		rpc_peer_tick(&rpc->peers[i], now);
+}
+
+static void handle_close(uv_handle_t *h, void *arg)
+{
+	struct nfs4r_rpc *rpc = arg;
+
+	for (struct rpc_conn *c = rpc->conns; c; c = c->next) {
+		if (h == (uv_handle_t *)&c->tcp) {
+			rpc_conn_close(c);
+			return;
+		}
+	}
+	if (!uv_is_closing(h))
+		uv_close(h, NULL);
+}
+
+static void rpc_close_all(struct nfs4r_rpc *rpc)
+{
+	for (uint32_t i = 0; i < rpc->npeers; i++) {
+		if (rpc->peers[i].resolving)
+			uv_cancel((uv_req_t *)&rpc->peers[i].resolve_req);
+	}
+	uv_walk(&rpc->loop, handle_close, rpc);
+}
+
+static void rpc_woken(uv_async_t *a)
+{
+	struct nfs4r_rpc *rpc = a->data;
+
+	if (atomic_load(&rpc->stopping)) {
+		rpc_close_all(rpc);
+		return;
+	}
+	for (uint32_t i = 0; i < rpc->npeers; i++) {
+		for (int lane = 0; lane < NFS4R_LANES; lane++) {
+			struct rpc_conn *c = rpc->peers[i].conns[lane];
+
+			if (c && c->state == RPC_CONN_READY)
+				rpc_conn_flush(c);
+		}
+	}
+}
+
+static void *rpc_thread(void *arg)
+{
+	struct nfs4r_rpc *rpc = arg;
+
+	pthread_setname_np(pthread_self(), "nfs4r_rpc");
+	uv_run(&rpc->loop, UV_RUN_DEFAULT);
+	return NULL;
+}
+
+/* ---- start and stop ---- */
+
+static enum nfs4r_status bad(char *why, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static enum nfs4r_status bad(char *why, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(why, 256, fmt, ap);
+	va_end(ap);
+	return NFS4R_BADCONFIG;
+}
+
+static enum nfs4r_status config_check(const struct nfs4r_rpc_config *cfg, char *why)
+{
+	bool self = false;
+
+	if (cfg->nservers == 0 || cfg->nservers > NFS4R_SERVERS_MAX)
+		return bad(why, "%u servers are configured, 1 to %u are possible", cfg->nservers,
+			   NFS4R_SERVERS_MAX);
+	for (uint32_t i = 0; i < cfg->nservers; i++) {
+		const struct nfs4r_endpoint *a = &cfg->servers[i];
+
+		if (a->id == 0 || a->id > NFS4R_SERVERS_MAX || a->port == 0 || a->host[0] == '\0' ||
+		    !memchr(a->host, '\0', sizeof(a->host)))
+			return bad(why, "server %u needs an id from 1 to %u, a host and a port", a->id,
+				   NFS4R_SERVERS_MAX);
+		for (uint32_t j = 0; j < i; j++) {
+			const struct nfs4r_endpoint *b = &cfg->servers[j];
+
+			if (a->id == b->id)
+				return bad(why, "server id %u is there twice; give each server an id of its own",
+					   a->id);
+			if (a->port == b->port && strcmp(a->host, b->host) == 0)
+				return bad(why, "servers %u and %u have the same address %.120s:%u", b->id, a->id,
+					   a->host, a->port);
+		}
+		self = self || a->id == cfg->self;
+	}
+	if (!self)
+		return bad(why, "this server's id %u is not in the server list", cfg->self);
+	if (!nfs4r_security_find(cfg->security))
+		return bad(why, "security flavour %u is not part of this build", cfg->security);
+	return NFS4R_OK;
+}
+
+static void peers_make(struct nfs4r_rpc *rpc)
+{
+	char why[256];
+
+	for (uint32_t i = 0; i < rpc->cfg.nservers; i++) {
+		const struct nfs4r_endpoint *ep = &rpc->cfg.servers[i];
+		struct rpc_peer *p;
+
+		if (ep->id == rpc->cfg.self) {
+			rpc->self = ep;
+			continue;
+		}
+		p = &rpc->peers[rpc->npeers++];
+		p->rpc = rpc;
+		p->ep = *ep;
+		p->caller = rpc->cfg.self > ep->id;
+		p->backoff_ms = rpc->cfg.connect_retry_ms;
+		p->rtt_ms = -1;
+		pthread_mutex_init(&p->lock, NULL);
+		snprintf(p->state, sizeof(p->state), "connecting");
+		/* A name is looked up on the loop, which does not wait for it. */
+		p->numeric = rpc_addrs_resolve(ep->host, ep->port, true, &p->addrs, why) == NFS4R_OK;
+		rpc->by_id[ep->id] = p;
+	}
+}
+
+static void rpc_free(struct nfs4r_rpc *rpc)
+{
+	for (uint32_t i = 0; i < rpc->npeers; i++) {
+		for (int lane = 0; lane < NFS4R_LANES; lane++)
+			rpc_queue_drop(&rpc->peers[i].queues[lane]);
+		pthread_mutex_destroy(&rpc->peers[i].lock);
+	}
+	free(rpc->peers);
+	free(rpc);
+}
+
+static int listen_on(struct nfs4r_rpc *rpc, const struct sockaddr_storage *addr)
+{
+	uv_tcp_t *l = &rpc->listeners[rpc->nlisteners];
+	int err = uv_tcp_init(&rpc->loop, l);
+
+	if (err)
+		return err;
+	l->data = rpc;
+	rpc->nlisteners++;
+	err = uv_tcp_bind(l, (const struct sockaddr *)addr, 0);
+	return err ? err : uv_listen((uv_stream_t *)l, 64, conn_accepted);
+}
+
+/* On each address of the own host name; a server that cannot be reached by all is refused. */
+static enum nfs4r_status listen_all(struct nfs4r_rpc *rpc, char *why)
+{
+	enum nfs4r_status st = rpc_addrs_resolve(rpc->self->host, rpc->self->port, false,
+						 &rpc->self_addrs, why);
+
+	if (st != NFS4R_OK)
+		return st;
+	for (uint32_t i = 0; i < rpc->self_addrs.n; i++) {
+		int err = listen_on(rpc, &rpc->self_addrs.a[i]);
+		char text[64];
+
+		if (err) {
+			rpc_addr_text(&rpc->self_addrs.a[i], text, sizeof(text));
+			return bad(why, "cannot listen on %s: %s; server %u's entry must be a free address of this machine",
+				   text, uv_strerror(err), rpc->cfg.self);
+		}
+	}
+	return rpc->self_addrs.n > 0 ? NFS4R_OK : bad(why, "%.120s has no address", rpc->self->host);
+}
+
+static uint64_t at_least(uint64_t v, uint64_t min)
+{
+	return v < min ? min : v;
+}
+
+static enum nfs4r_status loop_start(struct nfs4r_rpc *rpc, char *why)
+{
+	uint64_t silence = rpc->cfg.silence_ms, tick;
+	enum nfs4r_status st;
+	sigset_t all, old;
+	int err;
+
+	rpc->ping_ms = at_least(silence / 4 < 1000 ? silence / 4 : 1000, 10);
+	rpc->handshake_ms = at_least(silence < 5000 ? silence : 5000, 50);
+	tick = rpc->ping_ms < rpc->cfg.connect_retry_ms ? rpc->ping_ms : rpc->cfg.connect_retry_ms;
+	tick = at_least(tick / 2, 10);
+	if (uv_async_init(&rpc->loop, &rpc->wake, rpc_woken) != 0)
+		return bad(why, "no file descriptors left for the transport's event loop");
+	rpc->wake.data = rpc;
+	uv_timer_init(&rpc->loop, &rpc->tick);
+	rpc->tick.data = rpc;
+	uv_timer_start(&rpc->tick, rpc_tick, 0, tick);
+	st = listen_all(rpc, why);
+	if (st != NFS4R_OK)
+		return st;
+	/* Signals are the process's own business. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	err = pthread_create(&rpc->thread, NULL, rpc_thread, rpc);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return err ? bad(why, "no thread for the transport: %s", strerror(err)) : NFS4R_OK;
+}
+
+enum nfs4r_status nfs4r_rpc_start(const struct nfs4r_rpc_config *cfg,
+				  const struct nfs4r_rpc_events *ev, struct nfs4r_rpc **out,
+				  char *why)
+{
+	struct nfs4r_rpc_config defaults;
+	struct nfs4r_rpc *rpc;
+	enum nfs4r_status st = config_check(cfg, why);
+
+	*out = NULL;
+	if (st != NFS4R_OK)
+		return st;
+	nfs4r_rpc_config_init(&defaults);
+	rpc = calloc(1, sizeof(*rpc));
+	if (rpc)
+		rpc->peers = calloc(cfg->nservers, sizeof(*rpc->peers));
+	if (!rpc || !rpc->peers || uv_loop_init(&rpc->loop) != 0) {
+		snprintf(why, 256, "no memory for the transport");
+		if (rpc)
+			free(rpc->peers);
+		free(rpc);
+		return NFS4R_NOMEM;
+	}
+	rpc->cfg = *cfg;
+	if (rpc->cfg.connect_retry_ms == 0)
+		rpc->cfg.connect_retry_ms = defaults.connect_retry_ms;
+	if (rpc->cfg.silence_ms == 0)
+		rpc->cfg.silence_ms = defaults.silence_ms;
+	if (rpc->cfg.queue_bytes_max == 0)
+		rpc->cfg.queue_bytes_max = defaults.queue_bytes_max;
+	rpc->ev = *ev;
+	rpc->security = nfs4r_security_find(cfg->security);
+	peers_make(rpc);
+	st = loop_start(rpc, why);
+	if (st == NFS4R_OK) {
+		*out = rpc;
+		return NFS4R_OK;
+	}
+	rpc_close_all(rpc);
+	uv_run(&rpc->loop, UV_RUN_DEFAULT);
+	uv_loop_close(&rpc->loop);
+	rpc_free(rpc);
+	return st;
+}
+
+void nfs4r_rpc_stop(struct nfs4r_rpc *rpc)
+{
+	if (!rpc)
+		return;
+	atomic_store(&rpc->stopping, true);
+	uv_async_send(&rpc->wake);
+	pthread_join(rpc->thread, NULL);
+	uv_loop_close(&rpc->loop);
+	rpc_free(rpc);
+}
+
+/* ---- any thread ---- */
+
+static enum nfs4r_status send_check(struct nfs4r_rpc *rpc, struct rpc_peer *p, enum nfs4r_lane lane,
+				    uint64_t more)
+{
+	uint64_t queued = p->queues[lane].bytes;
+
+	if (!p->up)
+		return NFS4R_UNKNOWN;
+	if (queued > 0 && queued + more > rpc->cfg.queue_bytes_max)
+		return NFS4R_DELAY;
+	return NFS4R_OK;
+}
+
+/* Under the lock. True: @n took the place of nothing and is queued. */
+static bool send_queue(struct rpc_queue *q, struct rpc_node *n, bool positions)
+{
+	if (positions && q->positions) {
+		q->bytes += rpc_node_bytes(n);
+		q->bytes -= rpc_node_bytes(q->positions);
+		struct nfs4r_buf *old = q->positions->buf;
+		rpc_node_set(q->positions, n->buf);
+		n->buf = old;
+		return false;
+	}
+	rpc_queue_push(q, n);
+	if (positions)
+		q->positions = n;
+	return true;
+}
+
+enum nfs4r_status nfs4r_rpc_send(struct nfs4r_rpc *rpc, nfs4r_server_id to, enum nfs4r_lane lane,
+				 const struct nfs4r_msg *msg)
+{
+	struct rpc_peer *p = to <= NFS4R_SERVERS_MAX ? rpc->by_id[to] : NULL;
+	enum nfs4r_status st;
+	struct rpc_node *n;
+	bool queued = false;
+
+	if (!p || lane >= NFS4R_LANES)
+		return NFS4R_UNKNOWN;
+	pthread_mutex_lock(&p->lock);
+	st = send_check(rpc, p, lane, 0);
+	pthread_mutex_unlock(&p->lock);
+	if (st != NFS4R_OK)
+		return st;
+	n = rpc_node_new(nfs4r_msg_encode(msg));
+	if (!n)
+		return NFS4R_TOOBIG;
+	pthread_mutex_lock(&p->lock);
+	st = send_check(rpc, p, lane, rpc_node_bytes(n));
+	if (st == NFS4R_OK)
+		queued = send_queue(&p->queues[lane], n, msg->type == NFS4R_MSG_POSITIONS);
+	pthread_mutex_unlock(&p->lock);
+	if (!queued)
+		rpc_nodes_free(n);
+	else
+		uv_async_send(&rpc->wake);
+	return st;
+}
+
+bool nfs4r_rpc_get_stats(struct nfs4r_rpc *rpc, nfs4r_server_id peer,
+			 struct nfs4r_rpc_peer_stats *out)
+{
+	struct rpc_peer *p = peer <= NFS4R_SERVERS_MAX ? rpc->by_id[peer] : NULL;
+
+	memset(out, 0, sizeof(*out));
+	if (!p)
+		return false;
+	pthread_mutex_lock(&p->lock);
+	out->up = p->up;
+	memcpy(out->state, p->state, sizeof(out->state));
+	out->inc = p->up_inc;
+	out->connects = p->connects;
+	out->rtt_ms = p->rtt_ms;
+	for (int lane = 0; lane < NFS4R_LANES; lane++)
+		out->queued_bytes += p->queues[lane].bytes;
+	pthread_mutex_unlock(&p->lock);
+	out->bytes_sent = atomic_load_explicit(&p->bytes_sent, memory_order_relaxed);
+	out->bytes_received = atomic_load_explicit(&p->bytes_received, memory_order_relaxed);
+	out->messages_sent = atomic_load_explicit(&p->messages_sent, memory_order_relaxed);
+	out->messages_received = atomic_load_explicit(&p->messages_received, memory_order_relaxed);
+	return true;
+}

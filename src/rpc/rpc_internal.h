@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Private to src/rpc. Who may touch what:
+ *  - struct rpc_conn and the members of struct rpc_peer above its lock: the transport's thread;
+ *  - those below it: any thread that holds the lock. No callback runs under a lock.
+ *
+ * Files: rpc.c the interface and the thread; peer.c a peer's ups and downs; conn.c bytes of one
+ * connection; record.c record marking; hello.c who is let in; queue.c what waits to be sent;
+ * addr.c addresses; log.c log lines that do not flood.
+ */
+#ifndef NFS4R_RPC_INTERNAL_H
+#define NFS4R_RPC_INTERNAL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <uv.h>
+
+#include "rpc/rpc.h"
+#include "rpc/security.h"
+#include "xdr_hello.h"
+
+#define RPC_ADDRS_MAX 8		  /* addresses of one host name */
+#define RPC_CONNS_MAX 128	  /* connections at a time, those not yet let in included */
+#define RPC_READ_BYTES 65536	  /* receive buffer of a connection */
+#define RPC_STRANGER_RECORD_MAX 65536 /* longest record before HELLO was accepted */
+#define RPC_FRAGMENTS_MAX 4096	  /* of one record */
+#define RPC_BATCH_NODES 128	  /* records of one writev */
+#define RPC_BATCH_BYTES (1u << 20)
+#define RPC_TURN_BYTES (4u << 20) /* written for one lane before the others have their turn */
+#define RPC_BACKOFF_MAX_MS 5000
+#define RPC_LINGER_MS 1000	  /* time for a REFUSED to be read before the connection closes */
+#define RPC_RESOLVE_MS 5000
+#define RPC_LOG_SLOTS 64
+#define RPC_LOG_INTERVAL_MS 60000
+
+struct rpc_addrs {
+	uint32_t n;
+	struct sockaddr_storage a[RPC_ADDRS_MAX]; /* with the port */
+};
+
+/* One record that waits to be sent; the mark goes before the bytes. */
+struct rpc_node {
+	struct rpc_node *next;
+	struct nfs4r_buf *buf;
+	uint32_t mark;
+	bool plain; /* not for the security layer: it is the layer's own */
+};
+
+struct rpc_queue {
+	struct rpc_node *head, *tail;
+	struct rpc_node *positions; /* the POSITIONS among them, to be replaced by a newer one */
+	uint64_t bytes;		    /* of the queue, and of the records being written */
+};
+
+enum rpc_conn_state {
+	RPC_CONN_CONNECTING = 1, /* we called, TCP is not there yet */
+	RPC_CONN_TOKEN = 7,	 /* the security layer's handshake */
+	RPC_CONN_HELLO = 2,	 /* waiting for the other's HELLO */
+	RPC_CONN_CONFIRM = 3,	 /* we were called and sent HELLO: waiting for the first KEEPALIVE */
+	RPC_CONN_READY = 4,
+	RPC_CONN_LINGER = 5, /* REFUSED was sent; whatever comes is thrown away */
+	RPC_CONN_CLOSED = 6, /* handle is closing */
+};
+
+struct rpc_peer;
+
+struct rpc_conn {
+	uv_tcp_t tcp;
+	uv_connect_t connect_req;
+	uv_write_t write_req;
+	uv_shutdown_t shutdown_req;
+	struct nfs4r_rpc *rpc;
+	struct rpc_conn *prev, *next; /* rpc->conns */
+	struct rpc_peer *peer;	      /* NULL until a caller's HELLO is accepted */
+	enum rpc_conn_state state;
+	bool caller; /* we opened it */
+	bool held;   /* ready, but not read from until all lanes are */
+	enum nfs4r_lane lane;
+	char from[64]; /* address of the other side, for people */
+	struct sockaddr_storage addr;
+	struct nfs4r_security_session *security;
+	bool secured; /* its handshake is done: records are wrapped */
+	uint64_t created_ms, received_ms, pinged_ms;
+
+	/* record.c: reading */
+	uint8_t *in; /* RPC_READ_BYTES; in_len of them not yet consumed */
+	uint32_t in_len;
+	struct nfs4r_buf *record; /* one that does not lie in `in` as a whole; len = capacity */
+	uint32_t record_len, fragment_left, fragments;
+	bool fragment_last, parsing;
+
+	/* conn.c: writing */
+	struct rpc_queue own; /* the transport's messages: they go before the lane's queue */
+	struct rpc_node *writing; /* records of the write that is under way */
+	uint64_t writing_bytes; /* of the lane's queue among them */
+	uint32_t writing_messages;
+	bool write_pending;
+};
+
+struct rpc_peer {
+	struct nfs4r_rpc *rpc;
+	struct nfs4r_endpoint ep;
+	bool caller; /* we call: our id is higher */
+	struct rpc_addrs addrs;
+	uint32_t addr_next;
+	bool numeric, resolving;
+	uv_getaddrinfo_t resolve_req;
+	uint64_t resolved_ms;
+	struct rpc_conn *conns[NFS4R_LANES];
+	uint64_t session; /* of the connections; see nfs4r.x */
+	uint64_t inc;	  /* of the peer, from the HELLO of the first lane */
+	uint64_t call_at_ms, backoff_ms, up_since_ms;
+	atomic_ulong bytes_sent, bytes_received, messages_sent, messages_received;
+
+	pthread_mutex_t lock;
+	bool up;
+	char state[64];
+	uint64_t up_inc, connects;
+	double rtt_ms;
+	struct rpc_queue queues[NFS4R_LANES];
+};
+
+struct rpc_log_slot {
+	uint64_t key, at_ms, suppressed;
+};
+
+struct nfs4r_rpc {
+	struct nfs4r_rpc_config cfg;
+	struct nfs4r_rpc_events ev;
+	const struct nfs4r_security_ops *security;
+	const struct nfs4r_endpoint *self;
+	struct rpc_addrs self_addrs;
+	uint32_t npeers;
+	struct rpc_peer *peers; /* all but self */
+	struct rpc_peer *by_id[NFS4R_SERVERS_MAX + 1];
+	uint64_t session; /* last one used */
+	uv_loop_t loop;
+	uv_async_t wake;
+	uv_timer_t tick;
+	uv_tcp_t listeners[RPC_ADDRS_MAX];
+	uint32_t nlisteners;
+	struct rpc_conn *conns;
+	uint32_t nconns;
+	bool accept_missed;
+	uint64_t ping_ms, handshake_ms;
+	struct rpc_log_slot log_slots[RPC_LOG_SLOTS];
+	atomic_bool stopping;
+	pthread_t thread;
+};
+
+/* addr.c */
+/* NFS4R_OK, NFS4R_BADCONFIG: does not resolve. Blocks while a name is looked up. */
+enum nfs4r_status rpc_addrs_resolve(const char *host, uint16_t port, bool numeric_only, struct rpc_addrs *out, char *why);
+void rpc_addrs_set(struct rpc_addrs *out, const struct addrinfo *list);
+bool rpc_addrs_have(const struct rpc_addrs *list, const struct sockaddr_storage *addr); /* any port */
+/* Of the same family, port 0; NULL if there is none. */
+const struct sockaddr *rpc_addrs_source(const struct rpc_addrs *list, int family, struct sockaddr_storage *out);
+void rpc_addr_text(const struct sockaddr_storage *addr, char *out, size_t size);
+
+/* log.c */
+__attribute__((format(printf, 3, 4))) void rpc_log(struct nfs4r_rpc *rpc, enum nfs4r_log_level level, const char *fmt, ...);
+/* At most one line a minute for one @key. */
+__attribute__((format(printf, 4, 5))) void rpc_log_limited(struct nfs4r_rpc *rpc, enum nfs4r_log_level level, uint64_t key, const char *fmt, ...);
+enum rpc_log_cause { RPC_LOG_CONNECT = 101, RPC_LOG_STRANGER = 102, RPC_LOG_HANDSHAKE = 103, RPC_LOG_REFUSED_US = 200 /* + refusal */, RPC_LOG_REFUSED = 300, RPC_LOG_RESOLVE = 104, RPC_LOG_DOWN = 105, RPC_LOG_FULL = 106 };
+uint64_t rpc_log_key(uint32_t cause, nfs4r_server_id peer, const struct sockaddr_storage *addr);
+
+/* queue.c; the holder's lock, if it has one, is the caller's business */
+struct rpc_node *rpc_node_new(struct nfs4r_buf *buf); /* takes the reference; NULL: it was put */
+void rpc_node_set(struct rpc_node *n, struct nfs4r_buf *buf);
+void rpc_nodes_free(struct rpc_node *list);
+void rpc_queue_push(struct rpc_queue *q, struct rpc_node *n);
+/* Take records for one write; fills at most @max of @list's chain, up to RPC_BATCH_BYTES. */
+struct rpc_node *rpc_queue_take(struct rpc_queue *q, uint32_t max, uint32_t *n, uint64_t *bytes);
+void rpc_queue_drop(struct rpc_queue *q);
+static inline uint64_t rpc_node_bytes(const struct rpc_node *n)
+{
+	return (uint64_t)n->buf->len + sizeof(n->mark);
+}
+
+/* conn.c */
+struct rpc_conn *rpc_conn_new(struct nfs4r_rpc *rpc); /* NULL: out of memory */
+void rpc_conn_start(struct rpc_conn *c);	      /* connected: socket options, reading */
+void rpc_conn_close(struct rpc_conn *c);
+/* It broke: the peer goes down if it belongs to one. */
+__attribute__((format(printf, 2, 3))) void rpc_conn_fail(struct rpc_conn *c, const char *fmt, ...);
+void rpc_conn_tell(struct rpc_conn *c, const struct nfs4r_transport_msg_body *m);
+void rpc_conn_keepalive(struct rpc_conn *c, bool answer, uint64_t clock_ns);
+void rpc_conn_flush(struct rpc_conn *c);
+void rpc_conn_resume(struct rpc_conn *c); /* end of held */
+void rpc_conn_linger(struct rpc_conn *c); /* send what is queued, then close */
+static inline bool rpc_conn_dead(const struct rpc_conn *c)
+{
+	return c->state == RPC_CONN_CLOSED || c->state == RPC_CONN_LINGER;
+}
+
+/* record.c */
+void rpc_record_space(struct rpc_conn *c, uv_buf_t *buf); /* where the next bytes should go */
+void rpc_record_read(struct rpc_conn *c, size_t n);	  /* they are there */
+void rpc_record_parse(struct rpc_conn *c);		  /* deliver what is complete */
+void rpc_record_free(struct rpc_conn *c);
+
+/* hello.c */
+void rpc_hello_start(struct rpc_conn *c); /* after rpc_conn_start: tokens, if any, then HELLO */
+void rpc_token_received(struct rpc_conn *c, const struct nfs4r_buf *token);
+void rpc_hello_send(struct rpc_conn *c, nfs4r_server_id to, uint64_t session);
+void rpc_hello_received(struct rpc_conn *c, const struct nfs4r_hello *h);
+void rpc_refuse(struct rpc_conn *c, nfs4r_server_id who, enum nfs4r_refusal cause, const char *text);
+void rpc_refused(struct rpc_conn *c, uint32_t cause, const char *text);
+
+/* peer.c */
+void rpc_peer_call(struct rpc_peer *p, enum nfs4r_lane lane);
+void rpc_peer_lane_ready(struct rpc_conn *c);
+/* All lanes are closed; @refused: wait longer before the next call. */
+void rpc_peer_down(struct rpc_peer *p, bool refused, const char *why);
+void rpc_peer_state(struct rpc_peer *p, const char *text);
+void rpc_conn_tick(struct rpc_conn *c, uint64_t now);
+void rpc_peer_tick(struct rpc_peer *p, uint64_t now);
+void rpc_peer_keepalive(struct rpc_conn *c, bool answer, uint64_t clock_ns);
+void rpc_peer_message(struct rpc_conn *c, const void *bytes, size_t len);
+void rpc_deliver(struct rpc_conn *c, const void *bytes, size_t len);
+
+#endif

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* What rpc.h promises between servers that want to talk: events, order, limits, restarts. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "contract/rpc/world.h"
+
+static void send_pull(struct world_server *s, nfs4r_server_id to, uint64_t number)
+{
+	struct nfs4r_msg *m = calloc(1, sizeof(*m));
+
+	m->type = NFS4R_MSG_PULL;
+	m->pull.log = 1;
+	m->pull.from = number;
+	assert_int_equal(nfs4r_rpc_send(s->rpc, to, NFS4R_LANE_REQUEST, m), NFS4R_OK);
+	free(m);
+}
+
+static enum nfs4r_status send_entry(struct world_server *s, nfs4r_server_id to, uint64_t number,
+				    uint32_t payload)
+{
+	struct nfs4r_msg *m = calloc(1, sizeof(*m));
+	struct nfs4r_entry *e = nfs4r_entry_new();
+	enum nfs4r_status st;
+
+	e->log = 1;
+	e->lsn = number;
+	e->op = NFS4R_OP_WRITE;
+	e->has_payload = true;
+	e->payload = nfs4r_buf_new(payload);
+	memset(e->payload->data, (int)number, payload);
+	m->type = NFS4R_MSG_ENTRIES;
+	m->entries.log = 1;
+	m->entries.end = number;
+	m->entries.n = 1;
+	m->entries.entries = malloc(sizeof(*m->entries.entries));
+	m->entries.entries[0] = e;
+	st = nfs4r_rpc_send(s->rpc, to, NFS4R_LANE_BULK, m);
+	nfs4r_msg_fini(m);
+	free(m);
+	return st;
+}
+
+static void test_up_and_down(void **state)
+{
+	struct world *w = malloc(sizeof(*w));
+	struct nfs4r_rpc_peer_stats st;
+
+	world_init(w, 3);
+	world_start_all(w);
+	world_wait_all_up(w);
+	assert_int_equal(w->s[0].inc[2], 101);
+	assert_int_equal(w->s[2].inc[1], 100);
+	assert_true(nfs4r_rpc_get_stats(w->s[0].rpc, 3, &st));
+	assert_true(st.up);
+	assert_string_equal(st.state, "up");
+	assert_int_equal(st.connects, 1);
+	assert_false(nfs4r_rpc_get_stats(w->s[0].rpc, 1, &st));
+	assert_false(nfs4r_rpc_get_stats(w->s[0].rpc, 9, &st));
+	world_stop(w, 1);
+	world_wait(&w->s[0], w_s->downs[2] == 1);
+	world_wait(&w->s[2], w_s->downs[2] == 1);
+	assert_int_equal(w->s[0].downs[3], 0);
+	world_fini(w);
+	free(w);
+}
+
+static void test_restart_with_new_incarnation(void **state)
+{
+	struct world *w = malloc(sizeof(*w));
+	struct nfs4r_msg *m = calloc(1, sizeof(*m));
+
+	world_init(w, 2);
+	world_start_all(w);
+	world_wait_all_up(w);
+	for (uint32_t round = 1; round <= 4; round++) {
+		uint32_t i = round % 2; /* the caller and the called one in turn */
+
+		world_stop(w, i);
+		world_wait(&w->s[1 - i], w_s->downs[i + 1] == (round + 1) / 2);
+		m->type = NFS4R_MSG_PULL;
+		m->pull.log = 1;
+		assert_int_equal(nfs4r_rpc_send(w->s[1 - i].rpc, (nfs4r_server_id)(i + 1),
+						NFS4R_LANE_REQUEST, m), NFS4R_UNKNOWN);
+		w->s[i].cfg.inc += 1000;
+		world_start(w, i);
+		world_wait(&w->s[1 - i], w_s->up[i + 1] && w_s->inc[i + 1] == w->s[i].cfg.inc);
+		world_wait(&w->s[i], w_s->up[2 - i]);
+	}
+	free(m);
+	world_fini(w);
+	free(w);
+}
+
+/* Every message of a lane arrives once and in order, whatever runs on the other lanes. */
+static void test_order_and_sizes(void **state)
+{
+	static const uint32_t sizes[] = { 0, 1, 100, 4096, 65400, 65536, 200000, 1 << 20, NFS4R_IO_MAX };
+	struct world *w = malloc(sizeof(*w));
+	uint64_t bytes = 0, number = 0;
+
+	world_init(w, 2);
+	world_start_all(w);
+	world_wait_all_up(w);
+	for (uint32_t round = 0; round < 3; round++) {
+		for (uint32_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+			assert_int_equal(send_entry(&w->s[0], 2, ++number, sizes[i]), NFS4R_OK);
+			send_pull(&w->s[0], 2, number);
+			bytes += sizes[i];
+		}
+	}
+	world_wait(&w->s[1], w_s->last_entry == number && w_s->last_pull == number);
+	assert_int_equal(w->s[1].bytes, bytes);
+	assert_int_equal(w->s[1].messages, 2 * number);
+	world_fini(w);
+	free(w);
+}
+
+struct sender {
+	struct world_server *s;
+	nfs4r_server_id to;
+	enum nfs4r_lane lane;
+	uint32_t n;
+};
+
+static void *sender_run(void *arg)
+{
+	struct sender *t = arg;
+	struct nfs4r_msg *m = calloc(1, sizeof(*m));
+
+	for (uint64_t i = 1; i <= t->n; i++) {
+		if (t->lane == NFS4R_LANE_REQUEST) {
+			m->type = NFS4R_MSG_PULL;
+			m->pull.log = 1;
+			m->pull.from = i;
+		} else {
+			m->type = NFS4R_MSG_RELEASE;
+			m->release.floor = i;
+		}
+		if (nfs4r_rpc_send(t->s->rpc, t->to, t->lane, m) != NFS4R_OK)
+			break;
+	}
+	free(m);
+	return NULL;
+}
+
+/* Several threads, both ways, at the same time. */
+static void test_many_threads(void **state)
+{
+	struct world *w = malloc(sizeof(*w));
+	struct sender t[4];
+	pthread_t th[4];
+
+	world_init(w, 2);
+	world_start_all(w);
+	world_wait_all_up(w);
+	for (int i = 0; i < 4; i++) {
+		t[i] = (struct sender){ &w->s[i / 2], (nfs4r_server_id)(2 - i / 2),
+					i % 2 ? NFS4R_LANE_CONTROL : NFS4R_LANE_REQUEST, 5000 };
+		pthread_create(&th[i], NULL, sender_run, &t[i]);
+	}
+	for (int i = 0; i < 4; i++)
+		pthread_join(th[i], NULL);
+	for (int i = 0; i < 2; i++)
+		world_wait(&w->s[i], w_s->last_pull == 5000 && w_s->last_release == 5000);
+	world_fini(w);
+	free(w);
+}
+
+/* A full queue answers DELAY and nothing that was accepted gets lost. */
+static void test_queue_limit(void **state)
+{
+	struct world *w = malloc(sizeof(*w));
+	struct nfs4r_rpc_peer_stats st;
+	uint64_t sent = 0;
+	bool delayed = false;
+
+	world_init(w, 2);
+	w->s[0].cfg.queue_bytes_max = 8 << 20;
+	world_start_all(w);
+	world_wait_all_up(w);
+	pthread_mutex_lock(&w->s[1].lock); /* the receiver stands still */
+	for (int i = 0; i < 200 && !delayed; i++) {
+		enum nfs4r_status s = send_entry(&w->s[0], 2, sent + 1, 1 << 20);
+
+		if (s == NFS4R_OK)
+			sent++;
+		else
+			delayed = true;
+		assert_true(s == NFS4R_OK || s == NFS4R_DELAY);
+		assert_true(nfs4r_rpc_get_stats(w->s[0].rpc, 2, &st));
+		assert_true(st.queued_bytes <= 8 << 20);
+	}
+	pthread_mutex_unlock(&w->s[1].lock);
+	assert_true(delayed);
+	world_wait(&w->s[1], w_s->last_entry == sent);
+	assert_int_equal(send_entry(&w->s[0], 2, sent + 1, 1000), NFS4R_OK);
+	world_wait(&w->s[1], w_s->last_entry == sent + 1);
+	world_fini(w);
+	free(w);
+}
+
+static void test_too_big_and_unknown(void **state)
+{
+	struct world *w = malloc(sizeof(*w));
+
+	world_init(w, 2);
+	world_start_all(w);
+	world_wait_all_up(w);
+	assert_int_equal(send_entry(&w->s[0], 2, 1, NFS4R_IO_MAX + 1), NFS4R_TOOBIG);
+	assert_int_equal(send_entry(&w->s[0], 1, 1, 1), NFS4R_UNKNOWN);
+	assert_int_equal(send_entry(&w->s[0], 3, 1, 1), NFS4R_UNKNOWN);
+	assert_int_equal(send_entry(&w->s[0], 99, 1, 1), NFS4R_UNKNOWN);
+	assert_int_equal(send_entry(&w->s[0], 2, 1, 1), NFS4R_OK);
+	world_wait(&w->s[1], w_s->last_entry == 1);
+	world_fini(w);
+	free(w);
+}
+
+/* A flood of POSITIONS while the receiver stands still costs little and ends with the newest. */
+static void test_positions_supersede(void **state)
+{
+	struct world *w = malloc(sizeof(*w));
+	struct nfs4r_msg *m = calloc(1, sizeof(*m));
+	struct nfs4r_rpc_peer_stats st;
+	uint64_t n = 0;
+
+	world_init(w, 2);
+	world_start_all(w);
+	world_wait_all_up(w);
+	pthread_mutex_lock(&w->s[1].lock);
+	for (uint64_t i = 1; i <= 64; i++)
+		assert_int_equal(send_entry(&w->s[0], 2, i, 1 << 20), NFS4R_OK);
+	m->type = NFS4R_MSG_POSITIONS;
+	for (n = 1; n <= 10000; n++) {
+		m->positions.own_end = n;
+		assert_int_equal(nfs4r_rpc_send(w->s[0].rpc, 2, NFS4R_LANE_BULK, m), NFS4R_OK);
+	}
+	pthread_mutex_unlock(&w->s[1].lock);
+	world_wait(&w->s[1], w_s->last_positions == 10000 && w_s->last_entry == 64);
+	assert_true(nfs4r_rpc_get_stats(w->s[0].rpc, 2, &st));
+	assert_true(st.messages_sent < 64 + 100);
+	free(m);
+	world_fini(w);
+	free(w);
+}
+
+static void test_rtt_is_measured(void **state)
+{
+	struct world *w = malloc(sizeof(*w));
+	struct nfs4r_rpc_peer_stats st;
+
+	world_init(w, 2);
+	for (int i = 0; i < 2; i++)
+		w->s[i].cfg.silence_ms = 200;
+	world_start_all(w);
+	world_wait_all_up(w);
+	for (int i = 0; i < 2; i++)
+		world_wait(&w->s[i], nfs4r_rpc_get_stats(w_s->rpc, (nfs4r_server_id)(2 - i), &st) &&
+				     st.rtt_ms >= 0 && st.rtt_ms < 1000);
+	/* Several times the silence, and it stays up by keep-alives alone. */
+	usleep(700000);
+	assert_int_equal(w->s[0].downs[2] + w->s[1].downs[1], 0);
+	world_fini(w);
+	free(w);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Numbers for people; asserts only that all came. */
+static void test_speed(void **state)
+{
+	struct world *w = malloc(sizeof(*w));
+	struct sender t = { .n = 10000, .lane = NFS4R_LANE_REQUEST, .to = 2 };
+	uint64_t start, took, *rt = calloc(2000, sizeof(*rt));
+
+	world_init(w, 2);
+	world_start_all(w);
+	world_wait_all_up(w);
+	t.s = &w->s[0];
+	start = world_now_ns();
+	sender_run(&t);
+	world_wait(&w->s[1], w_s->last_pull == 10000);
+	took = world_now_ns() - start;
+	printf("10000 small messages: %.1f ms, %.0f per second\n", (double)took / 1e6, 1e13 / (double)took);
+	start = world_now_ns();
+	for (uint64_t i = 1; i <= 128; i++)
+		assert_int_equal(send_entry(&w->s[0], 2, i, 1 << 20), NFS4R_OK);
+	world_wait(&w->s[1], w_s->last_entry == 128);
+	took = world_now_ns() - start;
+	printf("128 entries of 1 MiB: %.1f ms, %.0f MB/s\n", (double)took / 1e6, 134217728e3 / (double)took);
+	w->s[1].echo = true;
+	for (uint64_t i = 0; i < 2000; i++) {
+		start = world_now_ns();
+		send_pull(&w->s[0], 2, 10001 + i);
+		world_wait(&w->s[0], w_s->echoes == 10001 + i);
+		rt[i] = world_now_ns() - start;
+	}
+	qsort(rt, 2000, sizeof(*rt), by_value);
+	printf("request and answer between two threads: median %.0f us, 99%% %.0f us\n",
+	       (double)rt[1000] / 1e3, (double)rt[1980] / 1e3);
+	free(rt);
+	world_fini(w);
+	free(w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_up_and_down),
+		cmocka_unit_test(test_restart_with_new_incarnation),
+		cmocka_unit_test(test_order_and_sizes),
+		cmocka_unit_test(test_many_threads),
+		cmocka_unit_test(test_queue_limit),
+		cmocka_unit_test(test_too_big_and_unknown),
+		cmocka_unit_test(test_positions_supersede),
+		cmocka_unit_test(test_rtt_is_measured),
+		cmocka_unit_test(test_speed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

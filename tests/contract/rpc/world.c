@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Ports are taken from below the ephemeral range, by process id, so that runs at the same time do not meet. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "contract/rpc/world.h"
+
+uint64_t world_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
+}
+
+void world_pause(struct world_server *s)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	ts.tv_nsec += 20000000;
+	if (ts.tv_nsec >= 1000000000) {
+		ts.tv_nsec -= 1000000000;
+		ts.tv_sec++;
+	}
+	pthread_cond_timedwait(&s->changed, &s->lock, &ts);
+}
+
+static void on_up(void *ctx, nfs4r_server_id peer, uint64_t inc)
+{
+	struct world_server *s = ctx;
+
+	pthread_mutex_lock(&s->lock);
+	s->early += s->up[peer]; /* up twice without down */
+	s->up[peer] = true;
+	s->ups[peer]++;
+	s->inc[peer] = inc;
+	pthread_cond_broadcast(&s->changed);
+	pthread_mutex_unlock(&s->lock);
+}
+
+static void on_down(void *ctx, nfs4r_server_id peer, const char *why)
+{
+	struct world_server *s = ctx;
+
+	pthread_mutex_lock(&s->lock);
+	s->early += !s->up[peer];
+	s->up[peer] = false;
+	s->downs[peer]++;
+	s->last_pull = s->last_release = s->last_entry = 0;
+	pthread_cond_broadcast(&s->changed);
+	pthread_mutex_unlock(&s->lock);
+}
+
+static void rises(struct world_server *s, uint64_t *last, uint64_t now)
+{
+	if (now != *last + 1)
+		s->broken_order++;
+	*last = now;
+}
+
+static void on_message(void *ctx, nfs4r_server_id from, struct nfs4r_msg *m)
+{
+	struct world_server *s = ctx;
+	struct nfs4r_msg *answer = NULL;
+
+	pthread_mutex_lock(&s->lock);
+	s->messages++;
+	s->early += !s->up[from];
+	switch (m->type) {
+	case NFS4R_MSG_PULL:
+		rises(s, &s->last_pull, m->pull.from);
+		if (s->echo) {
+			answer = calloc(1, sizeof(*answer));
+			answer->type = NFS4R_MSG_VERIFY;
+			answer->verify.id = m->pull.from;
+		}
+		break;
+	case NFS4R_MSG_RELEASE:
+		rises(s, &s->last_release, m->release.floor);
+		break;
+	case NFS4R_MSG_ENTRIES:
+		rises(s, &s->last_entry, m->entries.end);
+		for (uint32_t i = 0; i < m->entries.n; i++)
+			s->bytes += m->entries.entries[i]->payload ? m->entries.entries[i]->payload->len : 0;
+		break;
+	case NFS4R_MSG_POSITIONS:
+		s->broken_order += m->positions.own_end < s->last_positions;
+		s->last_positions = m->positions.own_end;
+		break;
+	case NFS4R_MSG_VERIFY:
+		s->echoes = m->verify.id;
+		break;
+	default:
+		break;
+	}
+	pthread_cond_broadcast(&s->changed);
+	pthread_mutex_unlock(&s->lock);
+	if (answer) {
+		nfs4r_rpc_send(s->rpc, from, NFS4R_LANE_CONTROL, answer);
+		free(answer);
+	}
+	nfs4r_msg_fini(m);
+	free(m);
+}
+
+static void on_log(void *ctx, enum nfs4r_log_level level, const char *text)
+{
+	struct world_server *s = ctx;
+
+	pthread_mutex_lock(&s->lock);
+	if (s->log_len < WORLD_LOG)
+		s->log_len += (size_t)snprintf(s->log + s->log_len, WORLD_LOG - s->log_len, "%d %s\n",
+					       level, text);
+	pthread_cond_broadcast(&s->changed);
+	pthread_mutex_unlock(&s->lock);
+}
+
+void world_init(struct world *w, uint32_t n)
+{
+	static uint32_t used;
+	uint16_t port = (uint16_t)(12000 + (uint32_t)getpid() % 1000 * 20 + used++ % 4 * 4);
+
+	memset(w, 0, sizeof(*w));
+	w->n = n;
+	for (uint32_t i = 0; i < n; i++) {
+		struct world_server *s = &w->s[i];
+
+		pthread_mutex_init(&s->lock, NULL);
+		pthread_cond_init(&s->changed, NULL);
+		nfs4r_rpc_config_init(&s->cfg);
+		s->cfg.self = (nfs4r_server_id)(i + 1);
+		s->cfg.inc = 100 + i;
+		memset(s->cfg.volume, 0x42, 16);
+		s->cfg.export_id = 77;
+		s->cfg.fsid_major = 7;
+		s->cfg.fsid_minor = 8;
+		s->cfg.disk_format = 1;
+		s->cfg.connect_retry_ms = 20;
+		s->cfg.nservers = n;
+		for (uint32_t j = 0; j < n; j++) {
+			s->cfg.servers[j].id = (nfs4r_server_id)(j + 1);
+			snprintf(s->cfg.servers[j].host, sizeof(s->cfg.servers[j].host), "127.0.0.%u", j + 1);
+			s->cfg.servers[j].port = (uint16_t)(port + j);
+		}
+	}
+}
+
+void world_start(struct world *w, uint32_t i)
+{
+	struct world_server *s = &w->s[i];
+	struct nfs4r_rpc_events ev = { s, on_up, on_down, on_message, on_log };
+	char why[256] = "";
+
+	if (nfs4r_rpc_start(&s->cfg, &ev, &s->rpc, why) != NFS4R_OK)
+		fail_msg("server %u: %s", i + 1, why);
+}
+
+void world_stop(struct world *w, uint32_t i)
+{
+	nfs4r_rpc_stop(w->s[i].rpc);
+	w->s[i].rpc = NULL;
+	memset(w->s[i].up, 0, sizeof(w->s[i].up));
+}
+
+void world_start_all(struct world *w)
+{
+	for (uint32_t i = 0; i < w->n; i++)
+		world_start(w, i);
+}
+
+void world_wait_all_up(struct world *w)
+{
+	for (uint32_t i = 0; i < w->n; i++) {
+		for (uint32_t j = 0; j < w->n; j++) {
+			if (i != j)
+				world_wait(&w->s[i], w_s->up[j + 1]);
+		}
+	}
+}
+
+void world_fini(struct world *w)
+{
+	for (uint32_t i = 0; i < w->n; i++) {
+		nfs4r_rpc_stop(w->s[i].rpc);
+		w->s[i].rpc = NULL;
+	}
+	for (uint32_t i = 0; i < w->n; i++) {
+		assert_int_equal(w->s[i].broken_order, 0);
+		assert_int_equal(w->s[i].early, 0);
+		pthread_mutex_destroy(&w->s[i].lock);
+		pthread_cond_destroy(&w->s[i].changed);
+	}
+}
+
+bool world_state_has(struct world_server *s, nfs4r_server_id peer, const char *text)
+{
+	struct nfs4r_rpc_peer_stats st;
+
+	return nfs4r_rpc_get_stats(s->rpc, peer, &st) && strstr(st.state, text) != NULL;
+}
+
+static void raw_addr(struct sockaddr_in *a, const char *host, uint16_t port)
+{
+	memset(a, 0, sizeof(*a));
+	a->sin_family = AF_INET;
+	a->sin_port = htons(port);
+	inet_pton(AF_INET, host, &a->sin_addr);
+}
+
+int raw_connect(const char *from, const struct nfs4r_endpoint *to)
+{
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	struct sockaddr_in a;
+
+	raw_addr(&a, from, 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&a, sizeof(a)), 0);
+	raw_addr(&a, to->host, to->port);
+	if (connect(fd, (struct sockaddr *)&a, sizeof(a)) == 0)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+int raw_listen(const struct nfs4r_endpoint *at)
+{
+	int fd = socket(AF_INET, SOCK_STREAM, 0), on = 1;
+	struct sockaddr_in a;
+
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	raw_addr(&a, at->host, at->port);
+	assert_int_equal(bind(fd, (struct sockaddr *)&a, sizeof(a)), 0);
+	assert_int_equal(listen(fd, 16), 0);
+	return fd;
+}
+
+bool raw_closed(int fd, int timeout_ms)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	char buf[4096];
+	ssize_t n;
+
+	while (poll(&p, 1, timeout_ms) > 0) {
+		n = read(fd, buf, sizeof(buf));
+		if (n == 0 || (n < 0 && errno != EINTR))
+			return true;
+	}
+	return false;
+}
