@@ -60,7 +60,7 @@ struct pool *pool_create(struct nfs4r_engine *eng, const char *name, unsigned th
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->cond, NULL);
 	for (unsigned i = 0; i < threads; i++) {
-		char label[16];
+		char label[24];
 
 		if (pthread_create(&p->threads[i], NULL, work, p) != 0) {
 			pool_destroy(p);
@@ -68,6 +68,7 @@ struct pool *pool_create(struct nfs4r_engine *eng, const char *name, unsigned th
 		}
 		p->nthreads++;
 		snprintf(label, sizeof(label), "%.10s%u", name, i);
+		label[15] = '\0'; /* the kernel's limit */
 		pthread_setname_np(p->threads[i], label);
 	}
 	return p;

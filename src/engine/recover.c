@@ -59,7 +59,7 @@ enum nfs4r_status recover_restore(struct nfs4r_engine *eng, const struct nfs4r_s
 		nfs4r_entry_put(e);
 	}
 	if (r.st != NFS4R_OK)
-		snprintf(why, 512, "the store in %s cannot be understood (%s); restore it from a backup, or move it away and let this server start anew",
+		snprintf(why, 512, "the store in %.200s cannot be understood (%s); restore it from a backup, or move it away and let this server start anew",
 			 eng->cfg.store_dir, nfs4r_status_str(r.st));
 	return r.st;
 }
@@ -88,7 +88,7 @@ enum nfs4r_status recover_root(struct nfs4r_engine *eng, bool created, char *why
 	}
 	nfs4r_handle(eng, &eng->root, &known);
 	if (known.len && (known.len != root.len || memcmp(known.b, root.b, root.len) != 0)) {
-		snprintf(why, 512, "the store in %s belongs to another directory than the one exported now; export the right one (was it restored from a backup, "
+		snprintf(why, 512, "the store in %.200s belongs to another directory than the one exported now; export the right one (was it restored from a backup, "
 			 "or is its file system not mounted?)", eng->cfg.store_dir);
 		return NFS4R_MISMATCH;
 	}
@@ -96,7 +96,7 @@ enum nfs4r_status recover_root(struct nfs4r_engine *eng, bool created, char *why
 		return NFS4R_OK;
 	st = eng->ops->readdir(eng->ctx, &root, see_name, found);
 	if (st == NFS4R_OK && created && found[0] && !eng->cfg.import) {
-		snprintf(why, 512, "the store in %s is new but the exported directory is not empty (it has '%s'): set Import = true on exactly one server to take "
+		snprintf(why, 512, "the store in %.200s is new but the exported directory is not empty (it has '%.60s'): set Import = true on exactly one server to take "
 			 "its tree in as the volume's first copy, and start the others with an empty directory", eng->cfg.store_dir, found);
 		return NFS4R_NOTEMPTY;
 	}
@@ -207,7 +207,7 @@ enum nfs4r_status recover_intents(struct nfs4r_engine *eng, const struct nfs4r_s
 		struct nfs4r_event ev = { .type = NFS4R_EV_OP_EXECUTED, .entry = e };
 
 		if (!e) {
-			snprintf(why, 512, "the store in %s lost an undecided entry; restore it from a backup", eng->cfg.store_dir);
+			snprintf(why, 512, "the store in %.200s lost an undecided entry; restore it from a backup", eng->cfg.store_dir);
 			return NFS4R_CORRUPT;
 		}
 		ev.ok = was_executed(eng, e);

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Three engines in one process, over loopback and plain directories. */
+#ifndef NFS4R_TESTS_CLUSTER_H
+#define NFS4R_TESTS_CLUSTER_H
+
+#include "engine/engine.h"
+#include "lib/dirlops.h"
+
+#define SITES 3
+
+struct cluster {
+	char dir[64];
+	uint16_t port;
+	struct site {
+		int id;
+		struct nfs4r_engine *eng;
+		struct dirlops *ops;
+		char data[128], store[128];
+		bool import;
+	} site[SITES + 1]; /* 1..SITES */
+};
+
+void cluster_init(struct cluster *c);
+void cluster_start(struct cluster *c, int id);
+void cluster_stop(struct cluster *c, int id);
+void cluster_fini(struct cluster *c);
+/* Status of a start that is expected to fail; text in why. */
+enum nfs4r_status cluster_try_start(struct cluster *c, int id, char *why);
+/* Wait until every server has applied everything and no difference is left; fails the test after a while. */
+void cluster_settle(struct cluster *c);
+
+/* Operations by name; DELAY is retried like a client does. */
+enum nfs4r_status site_lookup(struct site *s, const struct nfs4r_oid *dir, const char *name, struct nfs4r_oid *out);
+enum nfs4r_status site_make(struct site *s, uint32_t type, const struct nfs4r_oid *dir, const char *name, struct nfs4r_oid *out);
+enum nfs4r_status site_write(struct site *s, const struct nfs4r_oid *oid, uint64_t off, const void *bytes, uint32_t len);
+enum nfs4r_status site_close(struct site *s, const struct nfs4r_oid *oid);
+enum nfs4r_status site_read(struct site *s, const struct nfs4r_oid *oid, uint64_t off, void *bytes, uint32_t *len);
+enum nfs4r_status site_getattr(struct site *s, const struct nfs4r_oid *oid, struct nfs4r_attrs *out);
+enum nfs4r_status site_remove(struct site *s, const struct nfs4r_oid *dir, const char *name);
+enum nfs4r_status site_rename(struct site *s, const struct nfs4r_oid *dir, const char *name, const struct nfs4r_oid *dir2, const char *name2);
+enum nfs4r_status site_link(struct site *s, const struct nfs4r_oid *obj, const struct nfs4r_oid *dir, const char *name);
+enum nfs4r_status site_setattr(struct site *s, const struct nfs4r_oid *oid, const struct nfs4r_attrs *a);
+struct nfs4r_oid site_root(struct site *s);
+
+#endif

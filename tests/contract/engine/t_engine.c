@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The engine with everything below it but Ganesha: three servers over loopback, plain directories, real
+ * journals. What a client at one site does is seen at all sites, and the trees end up equal.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cluster.h"
+
+static int setup(void **state)
+{
+	struct cluster *c = calloc(1, sizeof(*c));
+
+	cluster_init(c);
+	for (int i = 1; i <= SITES; i++)
+		cluster_start(c, i);
+	*state = c;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	cluster_fini(*state);
+	free(*state);
+	return 0;
+}
+
+static void expect_content(struct site *s, const struct nfs4r_oid *dir, const char *name, const char *want)
+{
+	struct nfs4r_oid oid;
+	char got[4096];
+	uint32_t len = sizeof(got);
+
+	assert_int_equal(site_lookup(s, dir, name, &oid), NFS4R_OK);
+	assert_int_equal(site_read(s, &oid, 0, got, &len), NFS4R_OK);
+	assert_int_equal(len, strlen(want));
+	assert_memory_equal(got, want, len);
+}
+
+/* Close-to-open: after the close every site reads the new content at once. */
+static void a_closed_file_is_seen_everywhere(void **state)
+{
+	struct cluster *c = *state;
+	struct nfs4r_oid root = site_root(&c->site[1]), f;
+	char text[32];
+
+	assert_int_equal(site_make(&c->site[1], NFS4R_OP_CREATE, &root, "hello", &f), NFS4R_OK);
+	for (int round = 0; round < 20; round++) {
+		struct site *w = &c->site[1 + round % SITES];
+
+		snprintf(text, sizeof(text), "round %04d at %d", round, w->id);
+		assert_int_equal(site_write(w, &f, 0, text, (uint32_t)strlen(text)), NFS4R_OK);
+		assert_int_equal(site_close(w, &f), NFS4R_OK);
+		for (int i = 1; i <= SITES; i++)
+			expect_content(&c->site[i], &root, "hello", text);
+	}
+	cluster_settle(c);
+}
+
+static void every_operation_reaches_every_site(void **state)
+{
+	struct cluster *c = *state;
+	struct site *a = &c->site[1], *b = &c->site[2], *d = &c->site[3];
+	struct nfs4r_oid root = site_root(a), dir, sub, f, t;
+	struct nfs4r_attrs at = { .mask = NFS4R_ATTR_MODE | NFS4R_ATTR_MTIME | NFS4R_ATTR_SIZE, .mode = 0604, .mtime = 1234567890123456789, .size = 3 };
+
+	assert_int_equal(site_make(a, NFS4R_OP_MKDIR, &root, "dir", &dir), NFS4R_OK);
+	assert_int_equal(site_make(b, NFS4R_OP_MKDIR, &dir, "sub", &sub), NFS4R_OK);
+	assert_int_equal(site_make(d, NFS4R_OP_CREATE, &sub, "f", &f), NFS4R_OK);
+	assert_int_equal(site_write(d, &f, 0, "abcdef", 6), NFS4R_OK);
+	assert_int_equal(site_close(d, &f), NFS4R_OK);
+	assert_int_equal(site_setattr(a, &f, &at), NFS4R_OK);
+	assert_int_equal(site_link(b, &f, &dir, "g"), NFS4R_OK);
+	assert_int_equal(site_make(a, NFS4R_OP_SYMLINK, &dir, "sym", NULL), NFS4R_OK);
+	assert_int_equal(site_make(b, NFS4R_OP_MKNOD, &dir, "fifo", NULL), NFS4R_OK);
+	assert_int_equal(site_make(b, NFS4R_OP_CREATE, &dir, "old", &t), NFS4R_OK);
+	assert_int_equal(site_rename(d, &sub, "f", &dir, "old"), NFS4R_OK);
+	assert_int_equal(site_rename(a, &dir, "sub", &root, "moved"), NFS4R_OK);
+	assert_int_equal(site_make(a, NFS4R_OP_CREATE, &dir, "old", NULL), NFS4R_EXIST);
+	assert_int_equal(site_remove(b, &root, "dir"), NFS4R_NOTEMPTY);
+	assert_int_equal(site_remove(b, &root, "nothing"), NFS4R_NOENT);
+	assert_int_equal(site_remove(b, &root, "moved"), NFS4R_OK);
+	for (int i = 1; i <= SITES; i++) {
+		struct nfs4r_attrs got;
+
+		expect_content(&c->site[i], &dir, "old", "abc");
+		assert_int_equal(site_getattr(&c->site[i], &f, &got), NFS4R_OK);
+		assert_int_equal(got.mode, 0604);
+		assert_int_equal(got.nlink, 2);
+		assert_int_equal(got.mtime, at.mtime);
+		assert_int_equal(site_lookup(&c->site[i], &root, "moved", &t), NFS4R_NOENT);
+	}
+	cluster_settle(c);
+}
+
+struct load {
+	struct cluster *c;
+	int id;
+	unsigned seed;
+	int ops;
+	pthread_t thread;
+};
+
+static void random_op(struct site *s, unsigned *seed)
+{
+	struct nfs4r_oid root = site_root(s), dir, dir2, f;
+	char d[8], n[8], d2[8], n2[8], text[64];
+	unsigned what = (unsigned)rand_r(seed) % 10;
+
+	snprintf(d, sizeof(d), "d%d", rand_r(seed) % 3);
+	snprintf(n, sizeof(n), "f%d", rand_r(seed) % 6);
+	snprintf(d2, sizeof(d2), "d%d", rand_r(seed) % 3);
+	snprintf(n2, sizeof(n2), "f%d", rand_r(seed) % 6);
+	if (site_lookup(s, &root, d, &dir) != NFS4R_OK || site_lookup(s, &root, d2, &dir2) != NFS4R_OK) {
+		site_make(s, NFS4R_OP_MKDIR, &root, d, NULL);
+		return;
+	}
+	bool there = site_lookup(s, &dir, n, &f) == NFS4R_OK;
+	if (what < 3 || !there) {
+		site_make(s, rand_r(seed) % 8 ? NFS4R_OP_CREATE : NFS4R_OP_MKDIR, &dir, n, NULL);
+	} else if (what < 6) {
+		snprintf(text, sizeof(text), "site %d %u", s->id, *seed);
+		site_write(s, &f, (uint64_t)(rand_r(seed) % 5000), text, (uint32_t)strlen(text));
+		site_close(s, &f);
+	} else if (what == 6) {
+		site_remove(s, &dir, n);
+	} else if (what == 7) {
+		site_rename(s, &dir, n, &dir2, n2);
+	} else if (what == 8) {
+		site_link(s, &f, &dir2, n2);
+	} else {
+		struct nfs4r_attrs a = { .mask = NFS4R_ATTR_MODE | NFS4R_ATTR_SIZE, .mode = 0600 | (*seed & 077), .size = *seed % 3000 };
+		struct nfs4r_attrs now;
+
+		if (site_getattr(s, &f, &now) == NFS4R_OK && now.type == NFS4R_TYPE_FILE)
+			site_setattr(s, &f, &a);
+	}
+}
+
+static void *load_thread(void *arg)
+{
+	struct load *l = arg;
+
+	for (int i = 0; i < l->ops; i++)
+		random_op(&l->c->site[l->id], &l->seed);
+	return NULL;
+}
+
+static void run_load(struct cluster *c, int per_site, int ops, unsigned seed)
+{
+	struct load l[SITES * 4];
+	int n = 0;
+
+	for (int i = 1; i <= SITES; i++)
+		for (int j = 0; j < per_site; j++, n++) {
+			l[n] = (struct load){ .c = c, .id = i, .seed = seed + (unsigned)n * 7919, .ops = ops };
+			assert_int_equal(pthread_create(&l[n].thread, NULL, load_thread, &l[n]), 0);
+		}
+	while (n-- > 0)
+		pthread_join(l[n].thread, NULL);
+}
+
+static void random_work_at_all_sites_ends_equal(void **state)
+{
+	unsigned seed = getenv("NFS4R_SEED") ? (unsigned)atoi(getenv("NFS4R_SEED")) : (unsigned)time(NULL);
+
+	print_message("seed %u (NFS4R_SEED=%u to repeat)\n", seed, seed);
+	run_load(*state, 2, 60, seed);
+	cluster_settle(*state);
+}
+
+static void a_server_that_was_away_catches_up(void **state)
+{
+	struct cluster *c = *state;
+	struct nfs4r_oid root = site_root(&c->site[1]), f;
+
+	assert_int_equal(site_make(&c->site[1], NFS4R_OP_CREATE, &root, "before", &f), NFS4R_OK);
+	cluster_settle(c);
+	for (int i = 1; i <= SITES; i++) {
+		cluster_stop(c, i);
+		cluster_start(c, i);
+	}
+	assert_int_equal(site_make(&c->site[2], NFS4R_OP_CREATE, &root, "after", &f), NFS4R_OK);
+	assert_int_equal(site_write(&c->site[2], &f, 0, "xyz", 3), NFS4R_OK);
+	assert_int_equal(site_close(&c->site[2], &f), NFS4R_OK);
+	expect_content(&c->site[3], &root, "after", "xyz");
+	run_load(c, 1, 20, 17);
+	cluster_settle(c);
+}
+
+static void bytes_of_a_slow_peer_are_read_back(void **state)
+{
+	struct cluster *c = *state;
+	struct nfs4r_oid root = site_root(&c->site[1]), f;
+	char *block = calloc(1, 1 << 20);
+
+	assert_int_equal(site_make(&c->site[1], NFS4R_OP_CREATE, &root, "big", &f), NFS4R_OK);
+	for (unsigned i = 0; i < 96; i++) { /* more than payload memory and windows hold */
+		memset(block, (int)('a' + i % 26), 1 << 20);
+		assert_int_equal(site_write(&c->site[1], &f, (uint64_t)i << 20, block, 1 << 20), NFS4R_OK);
+	}
+	assert_int_equal(site_close(&c->site[1], &f), NFS4R_OK);
+	free(block);
+	cluster_settle(c);
+}
+
+static void an_existing_tree_is_taken_in(void **state)
+{
+	struct cluster *c = calloc(1, sizeof(*c));
+	struct nfs4r_oid root, dir;
+	char cmd[512], why[512];
+
+	cluster_init(c);
+	snprintf(cmd, sizeof(cmd),
+		 "cd %s/data1 && mkdir -p a/b && printf one >a/x && printf two >a/b/y && ln a/x a/b/x2 && ln -s ../x a/b/s && mkfifo a/p && chmod 751 a && "
+		 "dd if=/dev/urandom of=a/big bs=1M count=3 2>/dev/null && touch -d '2001-02-03 04:05:06.789' a/x a/b a && setfattr -n user.k -v v a/x",
+		 c->dir);
+	assert_int_equal(system(cmd), 0);
+	assert_int_equal(cluster_try_start(c, 1, why), NFS4R_NOTEMPTY);
+	assert_non_null(strstr(why, "Import"));
+	snprintf(cmd, sizeof(cmd), "rm -rf %s/store1", c->dir);
+	assert_int_equal(system(cmd), 0);
+	c->site[1].import = true;
+	for (int i = 1; i <= SITES; i++)
+		cluster_start(c, i);
+	cluster_settle(c);
+	root = site_root(&c->site[3]);
+	assert_int_equal(site_lookup(&c->site[3], &root, "a", &dir), NFS4R_OK);
+	expect_content(&c->site[3], &dir, "x", "one");
+	snprintf(cmd, sizeof(cmd), "test \"$(getfattr --only-values -n user.k %s/data2/a/x)\" = v", c->dir);
+	assert_int_equal(system(cmd), 0);
+	cluster_fini(c);
+	free(c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_closed_file_is_seen_everywhere, setup, teardown),
+		cmocka_unit_test_setup_teardown(every_operation_reaches_every_site, setup, teardown),
+		cmocka_unit_test_setup_teardown(random_work_at_all_sites_ends_equal, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_server_that_was_away_catches_up, setup, teardown),
+		cmocka_unit_test_setup_teardown(bytes_of_a_slow_peer_are_read_back, setup, teardown),
+		cmocka_unit_test(an_existing_tree_is_taken_in),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
