@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The control socket's own parts, one file each:
+ *
+ *   ctl.c          socket, threads, who may ask, requests
+ *   ctl_report.c   status, controls, stats as JSON
+ *   ctl_lag.c      how old is what a peer has not applied. Pure
+ *   verify.c       asking side of `verify`: the walk, the peers, the comparison
+ *   verify_walk.c  the tree below a directory, one object at a time
+ *   verify_sum.c   checksum of one object; serving side
+ *   verify_side.c  what is said about two copies of an object. Pure
+ *
+ * What goes over the socket: docs/decisions/0006-control-socket.md.
+ */
+#ifndef NFS4R_ENGINE_CTL_INT_H
+#define NFS4R_ENGINE_CTL_INT_H
+
+#include <jansson.h>
+#include <nettle/sha2.h>
+
+#include "engine/engine_int.h"
+
+#define CTL_REQUEST_MAX 65536	/* bytes of one request line */
+#define CTL_CONTROLS_MAX 10000	/* rows of one `controls` answer */
+#define CTL_CLIENTS_MAX 32	/* connections at the same time */
+#define CTL_PATH_MAX (64u << 10) /* bytes of a path that is shown or given */
+
+/* ---- ctl_lag.c ---- */
+
+#define CTL_LAG_SAMPLES 4096
+
+struct ctl_lag { /* when the end of our log was first seen where; ascending in both */
+	uint32_t n;
+	struct {
+		uint64_t at_ms;
+		nfs4r_lsn end;
+	} s[CTL_LAG_SAMPLES];
+};
+
+/* Note where the log ends now. Call at least every 250 ms. When the ring is full its older half loses every second sample. */
+void ctl_lag_sample(struct ctl_lag *l, uint64_t at_ms, nfs4r_lsn end);
+/* Age of the oldest entry after @applied, in ms; 0 if there is none. What is older than the first sample counts from there. */
+uint64_t ctl_lag_ms(const struct ctl_lag *l, uint64_t at_ms, nfs4r_lsn applied);
+
+/* ---- ctl_report.c ---- */
+
+/* Each takes eng->lock for a moment only. NULL when out of memory. */
+json_t *ctl_report_status(struct nfs4r_engine *eng, const struct ctl_lag *lag);
+json_t *ctl_report_controls(struct nfs4r_engine *eng);
+json_t *ctl_report_stats(struct nfs4r_engine *eng);
+/* A JSON string of any bytes: what is not UTF-8 becomes \xHH. NULL when out of memory. */
+json_t *ctl_json_text(const char *s, size_t len);
+
+/* ---- verify_side.c ---- */
+
+struct verify_side { /* what one server has of an object */
+	enum nfs4r_status status; /* OK; DELAY: it changed meanwhile; UNKNOWN: not there yet; ORPHAN: deleted;
+				   * STALE: its file is gone from the exported directory; else what reading it said */
+	nfs4r_version version;
+	uint64_t bytes; /* size of a file, number of names of a directory */
+	uint8_t sum[SHA256_DIGEST_SIZE];
+};
+
+/* Two sides that cannot be read are not equal. */
+bool verify_differs(const struct verify_side *here, const struct verify_side *there);
+/* "version", "version only" (same sum), "content", "missing there", ...; static. For sides that differ. */
+const char *verify_what(const struct verify_side *here, const struct verify_side *there);
+/* {"version", "bytes"} or {"problem"}. */
+json_t *verify_side_json(const struct verify_side *side);
+
+/* ---- verify_sum.c ---- */
+
+#define VERIFY_PIECE (1u << 20) /* bytes of a file read at once */
+
+enum verify_phase { VERIFY_BYTES = 1, VERIFY_NAMES, VERIFY_OVER };
+
+struct verify_sum { /* checksum of one object of this server's copy, being made piece by piece */
+	struct nfs4r_oid oid;
+	enum verify_phase phase;
+	struct nfs4r_row row; /* at the beginning */
+	struct nfs4r_lhandle h;
+	struct sha256_ctx sha;
+	uint64_t next; /* offset or cookie */
+	struct verify_side side; /* result, when phase is OVER */
+};
+
+/* Row, attributes, link text, extended attributes. Blocks on the local disk. After it, phase is OVER when nothing more is to be read. */
+void verify_sum_begin(struct nfs4r_engine *eng, struct verify_sum *s, const struct nfs4r_oid *oid);
+/* One piece of at most VERIFY_PIECE bytes or NFS4R_READDIR_MAX names. */
+void verify_sum_step(struct nfs4r_engine *eng, struct verify_sum *s);
+
+/* ---- verify_walk.c ---- */
+
+struct verify_walk; /* by the store's names; no lock is held between two calls */
+
+struct verify_found {
+	char *path; /* the caller's to free */
+	struct nfs4r_oid oid, dir;
+	struct nfs4r_name name; /* len 0: where the walk began */
+	uint32_t type;
+};
+
+/* Resolve @path ("/a/b", names of the volume) and begin there. NULL and a text in @why (>= 200 bytes) if that is not possible. */
+struct verify_walk *verify_walk_new(struct nfs4r_engine *eng, const char *path, char *why);
+/* false: the end, or out of memory (then *st = NOMEM, else OK). A directory comes before what is in it. */
+bool verify_walk_next(struct verify_walk *w, struct verify_found *out, enum nfs4r_status *st);
+void verify_walk_free(struct verify_walk *w);
+
+/* ---- verify.c ---- */
+
+struct verify_sink {
+	void *arg;
+	/* One line for the client; takes the reference. false: the client is gone. Not called under any lock. */
+	bool (*emit)(void *arg, json_t *line);
+	bool (*cancelled)(void *arg);
+};
+
+/* The whole comparison, on the caller's thread; the last line is {"result": ...} or {"error": ...}. */
+void verify_run(struct nfs4r_engine *eng, const char *path, const struct verify_sink *sink);
+
+#endif

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Checksum of one object of this server's copy, for `nfs4rctl verify`, and serving it to peers.
+ *
+ * What goes into the SHA-256 is what clients see and what must be equal everywhere: type, mode (not of a symbolic link),
+ * owner, mtime, number of links (not of a directory), device, ACL, link text, extended attributes in the order of their names, then
+ * the bytes of a file or the names, OIDs, types and cookies of a directory. Every item is preceded by its length; numbers are
+ * 8 bytes, big endian. Not in it: the version, which is compared by itself so that "older there" and "different
+ * there" can be told apart; the size of a directory, its space, atime, which are each server's own.
+ *
+ * Nothing is locked, so what was read may be half of an update: then the version has moved at the end (DELAY), or will
+ * move when that update commits. Whoever compares asks again before it believes in a difference.
+ *
+ * A large file is summed in pieces, and between two pieces the task goes back to the end of the executors' queue, so that
+ * what peers forward for their clients never waits for a whole file.
+ */
+#include <stdlib.h>
+
+#include "engine/ctl_int.h"
+
+#define FORMAT "nfs4r-verify-1"
+
+static void put_num(struct verify_sum *s, uint64_t v)
+{
+	uint8_t b[8];
+
+	for (int i = 8; i-- > 0; v >>= 8)
+		b[i] = (uint8_t)v;
+	sha256_update(&s->sha, sizeof(b), b);
+}
+
+static void put_bytes(struct verify_sum *s, const void *p, size_t len)
+{
+	put_num(s, len);
+	sha256_update(&s->sha, len, p);
+}
+
+static void end(struct verify_sum *s, enum nfs4r_status st)
+{
+	s->side.status = st;
+	s->phase = VERIFY_OVER;
+}
+
+/* ---- what an object has besides its bytes or names ---- */
+
+static void put_attrs(struct verify_sum *s, const struct nfs4r_attrs *a)
+{
+	uint32_t type = s->row.type;
+
+	put_bytes(s, FORMAT, sizeof(FORMAT));
+	put_num(s, type);
+	put_num(s, type == NFS4R_TYPE_SYMLINK ? 0 : a->mode);
+	put_num(s, a->uid);
+	put_num(s, a->gid);
+	put_num(s, (uint64_t)s->row.mtime);
+	put_num(s, type == NFS4R_TYPE_DIR ? 0 : s->row.nlink);
+	put_num(s, type == NFS4R_TYPE_CHR || type == NFS4R_TYPE_BLK ? a->rdev_major : 0);
+	put_num(s, type == NFS4R_TYPE_CHR || type == NFS4R_TYPE_BLK ? a->rdev_minor : 0);
+	put_num(s, type == NFS4R_TYPE_FILE ? a->size : 0);
+	put_bytes(s, a->acl ? a->acl->data : (const void *)"", a->acl ? a->acl->len : 0);
+}
+
+static enum nfs4r_status put_linktext(struct nfs4r_engine *eng, struct verify_sum *s)
+{
+	char text[NFS4R_PATH_MAX];
+	uint32_t len = sizeof(text);
+	enum nfs4r_status st = eng->ops->readlink(eng->ctx, &s->h, text, &len);
+
+	if (st == NFS4R_OK)
+		put_bytes(s, text, len);
+	return st;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Splits @len bytes of NUL-terminated names; returns how many. */
+static size_t split(char *names, uint32_t len, const char **out, size_t max)
+{
+	size_t n = 0;
+
+	for (char *p = names; p < names + len && n < max; p += strlen(p) + 1)
+		if (*p)
+			out[n++] = p;
+	return n;
+}
+
+#define XATTRS_MAX 4096
+
+struct xattr_space {
+	char names[NFS4R_XATTR_VALUE_MAX + 1];
+	const char *sorted[XATTRS_MAX];
+	uint8_t value[NFS4R_XATTR_VALUE_MAX];
+};
+
+static enum nfs4r_status put_xattrs_in(struct nfs4r_engine *eng, struct verify_sum *s, struct xattr_space *x)
+{
+	uint32_t len = sizeof(x->names) - 1;
+	enum nfs4r_status st = eng->ops->listxattr(eng->ctx, &s->h, x->names, &len);
+
+	if (st == NFS4R_NOTSUPP) { /* then nobody has any */
+		st = NFS4R_OK;
+		len = 0;
+	}
+	if (st != NFS4R_OK)
+		return st;
+	x->names[len] = '\0';
+	size_t n = split(x->names, len, x->sorted, XATTRS_MAX);
+
+	qsort(x->sorted, n, sizeof(x->sorted[0]), by_name);
+	put_num(s, n);
+	for (size_t i = 0; i < n && st == NFS4R_OK; i++) {
+		len = sizeof(x->value);
+		st = eng->ops->getxattr(eng->ctx, &s->h, x->sorted[i], x->value, &len);
+		if (st != NFS4R_OK)
+			break;
+		put_bytes(s, x->sorted[i], strlen(x->sorted[i]));
+		put_bytes(s, x->value, len);
+	}
+	return st == NFS4R_NOXATTR ? NFS4R_DELAY : st; /* went away between the two calls */
+}
+
+static enum nfs4r_status put_xattrs(struct nfs4r_engine *eng, struct verify_sum *s)
+{
+	struct xattr_space *x;
+	enum nfs4r_status st;
+
+	if (s->row.type != NFS4R_TYPE_FILE && s->row.type != NFS4R_TYPE_DIR)
+		return NFS4R_OK;
+	x = malloc(sizeof(*x));
+	if (!x)
+		return NFS4R_NOMEM;
+	st = put_xattrs_in(eng, s, x);
+	free(x);
+	return st;
+}
+
+/* ---- piece by piece ---- */
+
+static void finish(struct nfs4r_engine *eng, struct verify_sum *s)
+{
+	struct nfs4r_row now;
+
+	sha256_digest(&s->sha, sizeof(s->side.sum), s->side.sum);
+	if (nfs4r_store_row(eng->store, &s->oid, &now) != NFS4R_KNOWN || now.version != s->side.version)
+		end(s, NFS4R_DELAY);
+	else
+		end(s, NFS4R_OK);
+}
+
+void verify_sum_begin(struct nfs4r_engine *eng, struct verify_sum *s, const struct nfs4r_oid *oid)
+{
+	struct nfs4r_attrs a = { 0 };
+	enum nfs4r_status st;
+
+	memset(s, 0, sizeof(*s));
+	s->oid = *oid;
+	enum nfs4r_known known = nfs4r_store_row(eng->store, oid, &s->row);
+	if (known != NFS4R_KNOWN) {
+		end(s, known == NFS4R_DEAD ? NFS4R_ORPHAN : NFS4R_UNKNOWN);
+		return;
+	}
+	s->side.version = s->row.version;
+	nfs4r_handle(eng, oid, &s->h);
+	st = s->h.len ? eng->ops->getattr(eng->ctx, &s->h, &a) : NFS4R_STALE;
+	if (st == NFS4R_OK && a.type != s->row.type)
+		st = NFS4R_STALE; /* another object lies there now */
+	if (st == NFS4R_OK) {
+		sha256_init(&s->sha);
+		put_attrs(s, &a);
+		s->side.bytes = s->row.type == NFS4R_TYPE_FILE ? a.size : s->row.type == NFS4R_TYPE_DIR ? s->row.nentries : 0;
+		if (s->row.type == NFS4R_TYPE_SYMLINK)
+			st = put_linktext(eng, s);
+		else
+			st = put_xattrs(eng, s);
+	}
+	nfs4r_buf_put(a.acl);
+	if (st != NFS4R_OK)
+		end(s, st);
+	else if (s->row.type == NFS4R_TYPE_FILE && s->side.bytes)
+		s->phase = VERIFY_BYTES;
+	else if (s->row.type == NFS4R_TYPE_DIR)
+		s->phase = VERIFY_NAMES;
+	else
+		finish(eng, s);
+}
+
+static void step_bytes(struct nfs4r_engine *eng, struct verify_sum *s)
+{
+	uint32_t len = VERIFY_PIECE;
+	bool eof = false;
+	uint8_t *buf = malloc(VERIFY_PIECE);
+	enum nfs4r_status st = buf ? eng->ops->read(eng->ctx, &s->h, s->next, buf, &len, &eof) : NFS4R_NOMEM;
+
+	if (st == NFS4R_OK) {
+		sha256_update(&s->sha, len, buf);
+		s->next += len;
+	}
+	free(buf);
+	if (st != NFS4R_OK)
+		end(s, st);
+	else if (eof || len == 0 || s->next >= s->side.bytes)
+		finish(eng, s);
+}
+
+static void step_names(struct nfs4r_engine *eng, struct verify_sum *s)
+{
+	struct nfs4r_dirent *ents = calloc(NFS4R_READDIR_MAX, sizeof(*ents));
+
+	if (!ents) {
+		end(s, NFS4R_NOMEM);
+		return;
+	}
+	uint32_t n = nfs4r_store_readdir(eng->store, &s->oid, s->next, ents, NFS4R_READDIR_MAX);
+	for (uint32_t i = 0; i < n; i++) {
+		put_bytes(s, ents[i].name.s, ents[i].name.len);
+		put_bytes(s, ents[i].oid.b, sizeof(ents[i].oid.b));
+		put_num(s, ents[i].type);
+		put_num(s, ents[i].cookie);
+		s->next = ents[i].cookie;
+	}
+	free(ents);
+	if (n < NFS4R_READDIR_MAX)
+		finish(eng, s);
+}
+
+void verify_sum_step(struct nfs4r_engine *eng, struct verify_sum *s)
+{
+	if (s->phase == VERIFY_BYTES)
+		step_bytes(eng, s);
+	else if (s->phase == VERIFY_NAMES)
+		step_names(eng, s);
+}
+
+/* ---- serving peers; on the executors ---- */
+
+struct serve {
+	nfs4r_server_id from;
+	struct nfs4r_msg *m;
+	bool begun;
+	struct verify_sum sum;
+};
+
+static void serve_end(struct nfs4r_engine *eng, struct serve *s)
+{
+	struct nfs4r_msg *m = s->m;
+
+	m->type = NFS4R_MSG_VERIFY_ANSWER;
+	m->verify.status = s->sum.side.status;
+	m->verify.version = s->sum.side.version;
+	m->verify.bytes = s->sum.side.bytes;
+	memcpy(m->verify.sum, s->sum.side.sum, sizeof(m->verify.sum));
+	if (!eng->stopping)
+		engine_send(eng, s->from, m); /* if it cannot go, the asker asks again */
+	nfs4r_msg_fini(m);
+	free(m);
+	free(s);
+}
+
+static void serve_task(struct nfs4r_engine *eng, void *arg)
+{
+	struct serve *s = arg;
+
+	if (eng->stopping) {
+		s->sum.phase = VERIFY_OVER;
+	} else if (!s->begun) {
+		s->begun = true;
+		verify_sum_begin(eng, &s->sum, &s->m->verify.oid);
+	}
+	verify_sum_step(eng, &s->sum);
+	if (s->sum.phase == VERIFY_OVER)
+		serve_end(eng, s);
+	else
+		pool_run(eng->executors, serve_task, s);
+}
+
+void verify_serve(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_msg *m)
+{
+	struct serve *s = calloc(1, sizeof(*s));
+
+	if (!s) { /* the asker asks again */
+		nfs4r_msg_fini(m);
+		free(m);
+		return;
+	}
+	s->from = from;
+	s->m = m;
+	pool_run(eng->executors, serve_task, s);
+}
