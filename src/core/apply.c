@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Entries on their way into the tree (log sheet 3.4, 3.8): received ones and own ones.
+ *
+ * Every entry stands in a FIFO of its log for each object it touches. An own entry is committed
+ * when it is executed and first in all of them. A received one that is first in all of them meets
+ * the version test, part by part: apply, skip, or the whole entry waits for a predecessor from
+ * another log; it is tried again whenever something is committed to one of its objects. Any number
+ * of entries without a common object is under way at once; `applied` is the contiguous prefix.
+ *
+ * commit() is the only place where tree, positions, control table and ancestry table change
+ * together.
+ *
+ * Failure modes: before < version < after means that this copy is corrupt: HALT. Local execution
+ * fails: HALT. Applying never waits for control (control 7.7).
+ */
+#include "core/core_int.h"
+
+/* ---- queues ------------------------------------------------------------------------- */
+
+void pend_wake(struct nfs4r_core *c, struct pend *p)
+{
+	if (p->woken || p->state == PEND_DONE)
+		return;
+	p->woken = true;
+	DL_APPEND2(c->ready, p, rprev, rnext);
+}
+
+static void enqueue(struct nfs4r_core *c, struct pend *p, uint32_t i)
+{
+	struct nfs4r_oid *oid = &p->entry->parts[i].oid;
+	struct objq *q;
+
+	HASH_FIND(hh, c->objq, oid, sizeof(*oid), q);
+	if (!q) {
+		q = xcalloc(1, sizeof(*q));
+		q->oid = *oid;
+		HASH_ADD(hh, c->objq, oid, sizeof(q->oid), q);
+	}
+	p->pref[i].pend = p;
+	p->pref[i].q = q;
+	DL_APPEND(q->fifo[p->entry->log], &p->pref[i]);
+}
+
+/* Takes over the reference of @e. */
+struct pend *pend_add(struct nfs4r_core *c, struct nfs4r_entry *e, struct opx *o)
+{
+	struct logst *l = &c->logs[e->log];
+	struct pend *p = xcalloc(1, sizeof(*p));
+
+	p->entry = e;
+	p->opx = o;
+	p->state = o ? PEND_BUSY : PEND_QUEUED;
+	for (uint32_t i = 0; i < e->nparts; i++)
+		enqueue(c, p, i);
+	DL_APPEND(l->pend, p);
+	l->npend++;
+	return p;
+}
+
+/* Out of the queues; those behind, of any log, may go on. */
+static void dequeue(struct nfs4r_core *c, struct pend *p)
+{
+	for (uint32_t i = 0; i < NFS4R_PARTS_MAX; i++) {
+		struct objq *q = p->pref[i].q;
+		bool empty = true;
+
+		if (!q)
+			continue;
+		DL_DELETE(q->fifo[p->entry->log], &p->pref[i]);
+		p->pref[i].q = NULL;
+		for (int s = 1; s <= NFS4R_SERVERS_MAX; s++)
+			if (q->fifo[s]) {
+				empty = false;
+				pend_wake(c, q->fifo[s]->pend);
+			}
+		if (empty) {
+			HASH_DEL(c->objq, q);
+			free(q);
+		}
+	}
+}
+
+void pend_free(struct nfs4r_core *c, struct pend *p)
+{
+	dequeue(c, p);
+	if (p->woken)
+		DL_DELETE2(c->ready, p, rprev, rnext);
+	nfs4r_entry_put(p->entry);
+	free(p);
+}
+
+static bool is_first(const struct nfs4r_core *c, const struct pend *p)
+{
+	if (FAULT(F_NO_OBJECT_FIFO))
+		return true;
+	for (uint32_t i = 0; i < NFS4R_PARTS_MAX; i++)
+		if (p->pref[i].q && p->pref[i].q->fifo[p->entry->log] != &p->pref[i])
+			return false;
+	return true;
+}
+
+/* Version given to @oid by the newest own entry under way, if there is one. */
+bool last_assigned(const struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_version *v)
+{
+	struct objq *q;
+	struct pref *tail;
+
+	HASH_FIND(hh, c->objq, oid, sizeof(*oid), q);
+	if (!q || !q->fifo[c->self])
+		return false;
+	tail = q->fifo[c->self]->prev;
+	*v = nfs4r_entry_part(tail->pend->entry, oid)->after;
+	return true;
+}
+
+/* ---- commit -------------------------------------------------------------------------- */
+
+/* `in` and last_move (3.9). The end of the log stands for the entry: others may be under way. */
+static void note_move(struct nfs4r_core *c, const struct nfs4r_entry *e)
+{
+	nfs4r_lsn end = c->logs[c->self].received;
+	struct claim *cl, *tmp;
+
+	for (uint32_t i = 0; i < e->nparts; i++) {
+		const struct nfs4r_part *p = &e->parts[i];
+
+		if (p->effect != NFS4R_EFF_PARENT || nfs4r_oid_eq(&p->parent, &p->parent_from))
+			continue;
+		c->last_move = end;
+		if (!c->own_deep_plus || FAULT(F_IN_NOT_RAISED))
+			continue;
+		HASH_ITER(hh, c->claims, cl, tmp) {
+			for (uint32_t j = 0; cl->own && cl->in_table && j < cl->n; j++)
+				if (cl->ctl[j].depth == NFS4R_DEEP_PLUS && is_under(c, &p->parent, &cl->ctl[j].oid) &&
+				    !is_under(c, &p->parent_from, &cl->ctl[j].oid))
+					cl->own->in = end;
+		}
+	}
+}
+
+static void joined_row(struct nfs4r_core *c, const struct nfs4r_entry *e)
+{
+	struct claim *cl = xcalloc(1, sizeof(*cl) + sizeof(cl->ctl[0]));
+	struct own own = { .state = OWN_WON };
+	struct nfs4r_put p;
+
+	cl->key = (struct pidkey){ e->joined.pid.server, e->joined.pid.seq };
+	cl->kind = e->joined.kind;
+	cl->won = true;
+	cl->lsn = e->lsn;
+	cl->n = 1;
+	cl->ctl[0].oid = e->joined.control.oid;
+	cl->ctl[0].depth = e->joined.control.depth;
+	cl->own = e->joined.pid.server == c->self ? &own : NULL;
+	row_claim(cl, &p, false);
+	commit_put(c, &p);
+	free(cl);
+}
+
+static void joined_in(struct nfs4r_core *c, const struct nfs4r_entry *e, bool settled_born)
+{
+	struct claim *cl = claim_add(c, e->joined.pid, e->joined.kind, &e->joined.control, 1);
+
+	cl->won = true;
+	cl->lsn = e->lsn;
+	cl->prio.server = e->joined.pid.server;
+	if (e->joined.pid.server != c->self)
+		return;
+	own_new(c, cl, OWN_WON);
+	cl->own->settled_born = settled_born;
+	DL_APPEND(c->idle, cl->own);
+	claim_used(c, cl->own);
+	if (e->joined.pid.seq >= c->next_seq) /* the own tail, pulled back */
+		c->next_seq = e->joined.pid.seq + 1;
+}
+
+static void prefix(struct nfs4r_core *c, nfs4r_server_id log)
+{
+	struct logst *l = &c->logs[log];
+	struct pend *p, *tmp;
+	nfs4r_lsn before = l->applied;
+
+	DL_FOREACH_SAFE(l->pend, p, tmp) {
+		if (p->state != PEND_DONE && !FAULT(F_APPLIED_NOT_PREFIX))
+			break;
+		if (p->state != PEND_DONE)
+			continue;
+		if (p->entry->lsn > l->applied)
+			l->applied = p->entry->lsn;
+		DL_DELETE(l->pend, p);
+		l->npend--;
+		pend_free(c, p);
+	}
+	if (l->applied == before)
+		return;
+	c->dirty |= DIRTY_REPLY;
+	if (log == c->self) {
+		c->log_moved = true;
+		return;
+	}
+	l->moved = true;
+	c->dirty |= DIRTY_OBJECTS;
+	election_barriers(c);
+}
+
+static void commit(struct nfs4r_core *c, struct pend *p)
+{
+	struct nfs4r_entry *e = p->entry;
+	struct opx *o = p->opx;
+	struct anc_change ch;
+	bool joined = e->joined.pid.server && !claim_find(c, e->joined.pid.server, e->joined.pid.seq);
+
+	c->nputs = 0;
+	anc_before_commit(c, e, &ch);
+	if (e->log == c->self)
+		note_move(c, e);
+	if (joined)
+		joined_row(c, e);
+	reply_of_entry(c, e);
+	c->tree.commit(c->tree.ctx, e, o != NULL, c->puts, c->nputs);
+	anc_after_commit(c, &ch);
+	if (joined)
+		joined_in(c, e, p->settled_born);
+	for (uint32_t i = 0; i < e->nparts; i++)
+		if (e->parts[i].effect == NFS4R_EFF_LINKS && e->parts[i].nlink == 0)
+			abort_deleted(c, &e->parts[i].oid);
+	c->st.entries_applied += !o;
+	p->state = PEND_DONE;
+	p->opx = NULL;
+	dequeue(c, p);
+	if (o)
+		exec_committed(c, o);
+	prefix(c, e->log);
+}
+
+/* ---- the version test --------------------------------------------------------------------- */
+
+enum verdict { APPLY, SKIP, WAIT, CORRUPT };
+
+static enum verdict test(struct nfs4r_core *c, const struct nfs4r_part *p)
+{
+	struct nfs4r_facts f;
+
+	is_known(c, &p->oid, &f);
+	if (f.known == NFS4R_DEAD)
+		return SKIP;
+	if (f.known == NFS4R_NOT_YET)
+		f.version = 0;
+	if (f.version >= p->after)
+		return FAULT(F_NO_SKIP) ? APPLY : SKIP;
+	if (f.version == p->before)
+		return APPLY;
+	if (f.version < p->before)
+		return FAULT(F_NO_VERSION_WAIT) ? APPLY : WAIT;
+	return CORRUPT;
+}
+
+/* Log 3.4: all parts can be applied or skipped, or the whole entry waits. */
+static void try_apply(struct nfs4r_core *c, struct pend *p)
+{
+	struct nfs4r_action *a;
+	uint32_t mask = 0;
+
+	for (uint32_t i = 0; i < p->entry->nparts; i++) {
+		switch (test(c, &p->entry->parts[i])) {
+		case APPLY:
+			if (p->entry->parts[i].effect != NFS4R_EFF_NONE)
+				mask |= 1u << i;
+			break;
+		case SKIP:
+			break;
+		case WAIT:
+			return;
+		case CORRUPT:
+			halt(c, "the version of an object lies inside an update: this copy is corrupt (log 3.4)");
+			return;
+		}
+	}
+	p->mask = mask;
+	if (!mask) {
+		commit(c, p);
+		return;
+	}
+	p->state = PEND_BUSY;
+	a = act(c, NFS4R_ACT_APPLY);
+	a->entry = nfs4r_entry_get(p->entry);
+	a->apply_mask = mask;
+	a->log = p->entry->log;
+}
+
+void apply_run(struct nfs4r_core *c)
+{
+	struct pend *p;
+
+	while ((p = c->ready)) {
+		DL_DELETE2(c->ready, p, rprev, rnext);
+		p->woken = false;
+		if (c->halted || !is_first(c, p))
+			continue;
+		if (p->state == PEND_EXECUTED)
+			commit(c, p);
+		else if (p->state == PEND_QUEUED)
+			try_apply(c, p);
+	}
+}
+
+void apply_done(struct nfs4r_core *c, struct nfs4r_entry *e, bool ok)
+{
+	struct pend *p;
+
+	if (!ok) {
+		halt(c, "an update of another server cannot be executed here");
+		return;
+	}
+	DL_FOREACH(c->logs[e->log].pend, p)
+		if (p->entry == e)
+			break;
+	assert(p && p->state == PEND_BUSY && !p->opx);
+	p->state = PEND_EXECUTED;
+	pend_wake(c, p);
+}
+
+/* ---- received --------------------------------------------------------------------------------- */
+
+static bool sane(const struct nfs4r_entry *e, nfs4r_server_id log)
+{
+	if (e->log != log || e->lsn == 0 || e->nparts == 0 || e->nparts > NFS4R_PARTS_MAX)
+		return false;
+	for (uint32_t i = 0; i < e->nparts; i++) {
+		if (e->parts[i].before >= e->parts[i].after || nfs4r_oid_is_zero(&e->parts[i].oid))
+			return false;
+		for (uint32_t j = 0; j < i; j++)
+			if (nfs4r_oid_eq(&e->parts[i].oid, &e->parts[j].oid))
+				return false;
+	}
+	if (e->joined.pid.server == 0)
+		return true;
+	return e->joined.pid.server == log && (e->joined.kind == NFS4R_CREATED || e->joined.kind == NFS4R_MOVED) &&
+	       e->joined.control.depth >= NFS4R_SHALLOW && e->joined.control.depth <= NFS4R_DEEP_PLUS;
+}
+
+/* True: taken, with the reference. */
+static bool receive(struct nfs4r_core *c, struct nfs4r_entry *e)
+{
+	struct logst *l = &c->logs[e->log];
+
+	if (e->lsn <= l->received || l->npend >= PENDING_MAX)
+		return false;
+	if (e->lsn > l->received + 1) {
+		log_pull(c, e->log);
+		return false;
+	}
+	l->received = e->lsn;
+	l->received_bytes += nfs4r_entry_bytes(e);
+	if (e->lsn > l->end)
+		l->end = e->lsn;
+	if (e->log == c->self)
+		log_bytes(c, e->lsn, nfs4r_entry_bytes(e));
+	pend_wake(c, pend_add(c, e, NULL));
+	return true;
+}
+
+void apply_on_entries(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_msg *m)
+{
+	nfs4r_server_id log = m->entries.log;
+	uint32_t n = m->entries.n;
+	bool usable = log && log <= NFS4R_SERVERS_MAX && (c->cfg.servers & NFS4R_BIT(log)) && !c->halted &&
+		      (log != c->self || c->recovering);
+
+	m->entries.n = 0; /* the references are ours now, the array stays the caller's */
+	if (usable && m->entries.end > c->logs[log].end)
+		c->logs[log].end = m->entries.end;
+	for (uint32_t i = 0; i < n; i++) {
+		struct nfs4r_entry *e = m->entries.entries[i];
+
+		if (usable && !sane(e, log)) {
+			c->st.bad_messages++;
+			usable = false;
+		}
+		if (!usable || !receive(c, e))
+			nfs4r_entry_put(e);
+	}
+}

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The control table: every control this server has acked, owns, or learnt from an entry
+ * (control section 1), and the questions asked of it: who covers an object (section 0).
+ *
+ * A claim is one struct with its controls; each control also hangs in the list of its object, so
+ * that "explicit controls of X" is one look-up and "covered" is one look-up per ancestor. Own
+ * claims have a struct own beside them; they leave the table when they are released and stay as
+ * claims until all have confirmed (4.7).
+ *
+ * Invariants: a control is in its object's list exactly while its claim is in_table; the ancestry
+ * table has counted it exactly then; foreign_deep, foreign_deep_plus, own_deep_plus count the
+ * controls in the table.
+ */
+#include "core/core_int.h"
+
+bool is_known(struct nfs4r_core *c, const struct nfs4r_oid *oid, struct nfs4r_facts *f)
+{
+	memset(f, 0, sizeof(*f));
+	c->tree.facts(c->tree.ctx, oid, f);
+	return f->known == NFS4R_KNOWN;
+}
+
+bool is_multi(const struct nfs4r_facts *f)
+{
+	return f->multi && f->type != NFS4R_TYPE_DIR;
+}
+
+void walk_begin(struct walk *w, const struct nfs4r_oid *oid)
+{
+	w->oid = *oid;
+	w->level = 0;
+}
+
+bool walk_up(struct nfs4r_core *c, struct walk *w)
+{
+	struct nfs4r_facts f;
+
+	if (w->level >= NFS4R_DEPTH_MAX || !is_known(c, &w->oid, &f))
+		return false;
+	if (is_multi(&f)) {
+		if (!FAULT(F_MULTI_COVERED) || !c->tree.parents(c->tree.ctx, &w->oid, &f.parent, 1))
+			return false;
+		f.nparents = 1;
+	}
+	if (f.nparents == 0 || nfs4r_oid_eq(&w->oid, &c->cfg.root))
+		return false;
+	w->oid = f.parent;
+	w->level++;
+	return true;
+}
+
+bool is_under(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct nfs4r_oid *dir)
+{
+	struct walk w;
+
+	walk_begin(&w, oid);
+	do {
+		if (nfs4r_oid_eq(&w.oid, dir))
+			return true;
+	} while (walk_up(c, &w));
+	return false;
+}
+
+struct ctl *controls_of(const struct nfs4r_core *c, const struct nfs4r_oid *oid)
+{
+	struct ctlobj *o;
+
+	HASH_FIND(hh, c->objs, oid, sizeof(*oid), o);
+	return o ? o->list : NULL;
+}
+
+struct claim *claim_find(const struct nfs4r_core *c, nfs4r_server_id s, uint64_t seq)
+{
+	struct pidkey k = { s, seq };
+	struct claim *cl;
+
+	HASH_FIND(hh, c->claims, &k, sizeof(k), cl);
+	return cl;
+}
+
+static void count_depths(struct nfs4r_core *c, const struct ctl *k, int delta)
+{
+	bool own = k->claim->key.server == c->self;
+
+	if (!own && k->depth >= NFS4R_DEEP)
+		c->foreign_deep += delta;
+	if (k->depth == NFS4R_DEEP_PLUS)
+		*(own ? &c->own_deep_plus : &c->foreign_deep_plus) += delta;
+}
+
+static void changed(struct nfs4r_core *c, const struct ctl *k, bool added)
+{
+	struct nfs4r_action *a;
+
+	c->dirty |= DIRTY_OPS | DIRTY_REPLY;
+	if (!c->started)
+		return;
+	a = act(c, NFS4R_ACT_CONTROL);
+	a->oid = k->oid;
+	a->owner = (nfs4r_server_id)k->claim->key.server;
+	a->depth = k->depth;
+	a->added = added;
+}
+
+static void ctl_in(struct nfs4r_core *c, struct ctl *k)
+{
+	struct ctlobj *o;
+
+	HASH_FIND(hh, c->objs, &k->oid, sizeof(k->oid), o);
+	if (!o) {
+		o = xcalloc(1, sizeof(*o));
+		o->oid = k->oid;
+		HASH_ADD(hh, c->objs, oid, sizeof(o->oid), o);
+	}
+	DL_APPEND(o->list, k);
+	count_depths(c, k, 1);
+	if (c->started) /* else counted by anc_rebuild() */
+		anc_control(c, &k->oid, (nfs4r_server_id)k->claim->key.server, 1);
+	changed(c, k, true);
+}
+
+static void ctl_out(struct nfs4r_core *c, struct ctl *k)
+{
+	struct ctlobj *o;
+
+	HASH_FIND(hh, c->objs, &k->oid, sizeof(k->oid), o);
+	assert(o);
+	DL_DELETE(o->list, k);
+	if (!o->list) {
+		HASH_DEL(c->objs, o);
+		free(o);
+	}
+	count_depths(c, k, -1);
+	if (c->started)
+		anc_control(c, &k->oid, (nfs4r_server_id)k->claim->key.server, -1);
+	changed(c, k, false);
+	if (k->claim->key.server != c->self)
+		holdoff_drop(c, &k->oid);
+}
+
+/* New claim, its controls go into the table. Saving it is the caller's, since it may belong to an entry. */
+struct claim *claim_add(struct nfs4r_core *c, struct nfs4r_pid pid, uint32_t kind, const struct nfs4r_control *v,
+			uint32_t n)
+{
+	struct claim *cl = xcalloc(1, sizeof(*cl) + n * sizeof(cl->ctl[0]));
+
+	cl->key = (struct pidkey){ pid.server, pid.seq };
+	cl->kind = kind;
+	cl->n = n;
+	cl->in_table = true;
+	HASH_ADD(hh, c->claims, key, sizeof(cl->key), cl);
+	c->nclaims++;
+	for (uint32_t i = 0; i < n; i++) {
+		cl->ctl[i].oid = v[i].oid;
+		cl->ctl[i].depth = v[i].depth;
+		cl->ctl[i].claim = cl;
+		ctl_in(c, &cl->ctl[i]);
+	}
+	return cl;
+}
+
+void claim_out_of_table(struct nfs4r_core *c, struct claim *cl)
+{
+	if (!cl->in_table)
+		return;
+	for (uint32_t i = 0; i < cl->n; i++)
+		ctl_out(c, &cl->ctl[i]);
+	cl->in_table = false;
+}
+
+void claim_free(struct nfs4r_core *c, struct claim *cl)
+{
+	assert(!cl->in_table && (!cl->own || (!cl->own->holds && !cl->own->pins)));
+	HASH_DEL(c->claims, cl);
+	c->nclaims--;
+	free(cl->own);
+	free(cl);
+}
+
+void claim_save(struct nfs4r_core *c, const struct claim *cl)
+{
+	struct nfs4r_put p;
+
+	row_claim(cl, &p, false);
+	act_put(c, &p);
+}
+
+struct own *own_new(struct nfs4r_core *c, struct claim *cl, enum own_state st)
+{
+	struct own *ow = xcalloc(1, sizeof(*ow));
+
+	ow->claim = cl;
+	ow->state = st;
+	ow->acks = NFS4R_BIT(c->self);
+	ow->used_ms = c->now;
+	cl->own = ow;
+	return ow;
+}
+
+/* Control section 1: seq never repeats, also over restarts; blocks are reserved ahead of use. */
+uint64_t seq_next(struct nfs4r_core *c)
+{
+	struct nfs4r_put p;
+
+	if (c->next_seq >= c->seq_reserved) {
+		c->seq_reserved = c->next_seq + SEQ_BLOCK;
+		row_seq(c->seq_reserved, &p);
+		act_put(c, &p);
+	}
+	return c->next_seq++;
+}
+
+nfs4r_servers foreign_cover(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_servers *won)
+{
+	nfs4r_servers owners = 0;
+	struct walk w;
+	struct ctl *k;
+
+	*won = 0;
+	walk_begin(&w, oid);
+	do {
+		for (k = controls_of(c, &w.oid); k; k = k->next) {
+			if (k->claim->key.server == c->self || (w.level && k->depth < NFS4R_DEEP))
+				continue;
+			owners |= NFS4R_BIT(k->claim->key.server);
+			if (k->claim->won)
+				*won |= NFS4R_BIT(k->claim->key.server);
+		}
+	} while (c->foreign_deep && walk_up(c, &w));
+	return owners;
+}
+
+static bool op_counts_on(const struct opx *o, const struct claim *cl)
+{
+	if (!o)
+		return false;
+	for (uint32_t i = 0; i < o->nholds; i++)
+		if (o->holds[i] == cl)
+			return true;
+	for (uint32_t i = 0; i < o->npins; i++)
+		if (o->pins[i] == cl)
+			return true;
+	return false;
+}
+
+/* Control 0, "acting", and 7.1: a closing claim counts only for those that were under way. */
+static bool usable(const struct claim *cl, const struct opx *o, bool proposing)
+{
+	if (!cl->own || cl->own->state != (proposing ? OWN_PROPOSING : OWN_WON))
+		return false;
+	return (!cl->own->closing && !cl->own->revoked) || op_counts_on(o, cl);
+}
+
+struct claim *own_cover(struct nfs4r_core *c, const struct need *n, const struct opx *o, bool proposing)
+{
+	struct walk w;
+	struct ctl *k;
+
+	walk_begin(&w, &n->oid);
+	do {
+		for (k = controls_of(c, &w.oid); k; k = k->next) {
+			if (k->depth < (w.level && n->depth < NFS4R_DEEP ? NFS4R_DEEP : n->depth))
+				continue;
+			if (usable(k->claim, o, proposing))
+				return k->claim;
+		}
+	} while (!n->explicit_only && walk_up(c, &w));
+	return NULL;
+}
+
+/* Does @cl, whatever its state, cover @n on this server's tree? */
+bool claim_covers(struct nfs4r_core *c, const struct claim *cl, const struct need *n)
+{
+	struct walk w;
+
+	walk_begin(&w, &n->oid);
+	do {
+		for (uint32_t i = 0; i < cl->n; i++)
+			if (nfs4r_oid_eq(&cl->ctl[i].oid, &w.oid) &&
+			    cl->ctl[i].depth >= (w.level && n->depth < NFS4R_DEEP ? NFS4R_DEEP : n->depth))
+				return true;
+	} while (!n->explicit_only && walk_up(c, &w));
+	return false;
+}
+
+/* Control 6.3: acting, closing included. */
+bool own_acting_cover(struct nfs4r_core *c, const struct nfs4r_oid *oid)
+{
+	struct walk w;
+	struct ctl *k;
+
+	walk_begin(&w, oid);
+	do {
+		for (k = controls_of(c, &w.oid); k; k = k->next)
+			if (k->claim->own && k->claim->own->state == OWN_WON && (!w.level || k->depth >= NFS4R_DEEP))
+				return true;
+	} while (walk_up(c, &w));
+	return false;
+}

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The door: create, restore, step, and the questions that need no step. See core.h for the
+ * contract and core_int.h for what happens inside a step.
+ */
+#include "core/core_int.h"
+
+void nfs4r_core_config_init(struct nfs4r_core_config *cfg)
+{
+	cfg->tail_intact = true;
+	cfg->repeat_ms = 400;
+	cfg->op_wait_ms = 1000;
+	cfg->forward_wait_ms = 10000;
+	cfg->reply_wait_ms = 5000;
+	cfg->idle_ms = 1000;
+	cfg->revoke_ms = 0;
+	cfg->holdoff_ms = 100;
+	cfg->window_entries = 4096;
+	cfg->window_bytes = 32u << 20;
+	cfg->fault = 0;
+}
+
+struct nfs4r_core *nfs4r_core_create(const struct nfs4r_core_config *cfg, const struct nfs4r_tree *tree)
+{
+	nfs4r_servers valid = (NFS4R_BIT(NFS4R_SERVERS_MAX + 1) - 1) & ~(nfs4r_servers)1;
+	struct nfs4r_core *c;
+
+	if (cfg->self == 0 || cfg->self > NFS4R_SERVERS_MAX || (cfg->servers & ~valid) ||
+	    !(cfg->servers & NFS4R_BIT(cfg->self)) || !cfg->repeat_ms || !cfg->window_entries)
+		return NULL;
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return NULL;
+	c->cfg = *cfg;
+	c->tree = *tree;
+	c->self = cfg->self;
+	c->nservers = (uint32_t)__builtin_popcountll(cfg->servers);
+	c->next_seq = 1;
+	c->step = 1;
+	for (int s = 0; s <= NFS4R_SERVERS_MAX; s++)
+		c->logs[s].base = 1;
+	return c;
+}
+
+static void free_ops(struct opx *list)
+{
+	struct opx *o, *tmp;
+
+	DL_FOREACH_SAFE(list, o, tmp)
+		free(o);
+}
+
+void nfs4r_core_destroy(struct nfs4r_core *c)
+{
+	struct claim *cl, *cl2;
+	struct ctlobj *ob, *ob2;
+	struct anc *an, *an2;
+	struct dead *d, *d2;
+	struct oidmark *om, *om2;
+	struct reply *r, *r2;
+	struct written *w, *w2;
+
+	if (!c)
+		return;
+	HASH_CLEAR(hh, c->by_id);
+	free_ops(c->waiting);
+	free_ops(c->busy);
+	free_ops(c->answering);
+	for (int s = 1; s <= NFS4R_SERVERS_MAX; s++)
+		while (c->logs[s].pend) {
+			struct pend *p = c->logs[s].pend;
+
+			DL_DELETE(c->logs[s].pend, p);
+			pend_free(c, p);
+		}
+	HASH_ITER(hh, c->objs, ob, ob2) {
+		HASH_DEL(c->objs, ob);
+		free(ob);
+	}
+	HASH_ITER(hh, c->claims, cl, cl2) {
+		HASH_DEL(c->claims, cl);
+		free(cl->own);
+		free(cl);
+	}
+	HASH_ITER(hh, c->anc, an, an2) {
+		HASH_DEL(c->anc, an);
+		free(an);
+	}
+	HASH_ITER(hh, c->dead, d, d2) {
+		HASH_DEL(c->dead, d);
+		free(d);
+	}
+	HASH_ITER(hh, c->holdoff, om, om2) {
+		HASH_DEL(c->holdoff, om);
+		free(om);
+	}
+	HASH_ITER(hh, c->opens, om, om2) {
+		HASH_DEL(c->opens, om);
+		free(om);
+	}
+	refusals_free(c);
+	HASH_ITER(hh, c->replies, r, r2) {
+		HASH_DEL(c->replies, r);
+		free(r);
+	}
+	HASH_ITER(hh, c->written, w, w2) {
+		HASH_DEL(c->written, w);
+		free(w);
+	}
+	update_begin(c);
+	free(c->acts);
+	free(c->msgs);
+	free(c->puts);
+	free(c->cum);
+	free(c);
+}
+
+enum nfs4r_status nfs4r_core_restore_log(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn base, nfs4r_lsn applied,
+					 nfs4r_lsn stable)
+{
+	struct logst *l;
+
+	assert(!c->started);
+	if (log == 0 || log > NFS4R_SERVERS_MAX || stable > applied || base > applied + 1)
+		return NFS4R_CORRUPT;
+	l = &c->logs[log];
+	l->base = base ? base : 1;
+	l->received = l->applied = l->end = applied;
+	l->stable = stable;
+	l->truncated = l->base - 1;
+	return NFS4R_OK;
+}
+
+enum nfs4r_status nfs4r_core_restore_entry(struct nfs4r_core *c, nfs4r_lsn lsn, uint64_t payload_bytes)
+{
+	assert(!c->started);
+	if (lsn == 0 || (c->ncum && lsn < c->cum_base + c->ncum))
+		return NFS4R_CORRUPT;
+	log_bytes(c, lsn, payload_bytes);
+	return NFS4R_OK;
+}
+
+/* ---- a step ------------------------------------------------------------------------- */
+
+/* Repeat until nothing moves. Each pass looks only at what a handler marked. */
+static void settle_down(struct nfs4r_core *c)
+{
+	do {
+		uint32_t dirty;
+
+		apply_run(c);
+		dirty = c->dirty;
+		c->dirty = 0;
+		if (dirty & DIRTY_RELEASE)
+			release_run(c);
+		if (dirty & DIRTY_REPLY)
+			exec_answers(c);
+		if (dirty & (DIRTY_OPS | DIRTY_OBJECTS))
+			ops_run(c, true);
+	} while (c->dirty || c->ready);
+}
+
+static const struct nfs4r_update *finish(struct nfs4r_core *c)
+{
+	settle_down(c);
+	if (c->recovering) {
+		log_recovery(c);
+		settle_down(c);
+	}
+	release_flush(c);
+	if (c->log_moved)
+		log_send(c);
+	log_positions_out(c);
+	c->upd.n = c->nacts;
+	c->upd.actions = c->acts;
+	c->upd.next_timer_ms = c->timer;
+	c->step++;
+	return &c->upd;
+}
+
+static void timers(struct nfs4r_core *c)
+{
+	if (c->now < c->timer)
+		return;
+	c->timer = UINT64_MAX;
+	election_timers(c);
+	release_timers(c);
+	ops_timers(c);
+	log_heartbeat(c);
+}
+
+const struct nfs4r_update *nfs4r_core_started(struct nfs4r_core *c, uint64_t now_ms)
+{
+	struct ctlobj *o, *tmp;
+	struct ctl *k;
+
+	assert(!c->started);
+	update_begin(c);
+	c->now = now_ms;
+	c->timer = UINT64_MAX;
+	c->recovering = !c->cfg.tail_intact && c->nservers > 1;
+	anc_rebuild(c);
+	HASH_ITER(hh, c->objs, o, tmp) { /* the fast path learns the table, before 4.9 changes it */
+		for (k = o->list; k; k = k->next) {
+			struct nfs4r_action *a = act(c, NFS4R_ACT_CONTROL);
+
+			a->oid = k->oid;
+			a->owner = (nfs4r_server_id)k->claim->key.server;
+			a->depth = k->depth;
+			a->added = true;
+		}
+	}
+	c->started = true;
+	log_bytes(c, c->logs[c->self].applied, 0);
+	restart_claims(c);
+	EACH_PEER(c, s) { /* nobody has said anything yet: what is new is sent, what is missing gets pulled */
+		c->peers[s].told = !c->recovering;
+		c->peers[s].sent = c->logs[c->self].applied;
+	}
+	c->heartbeat_at = now_ms;
+	log_heartbeat(c);
+	return finish(c);
+}
+
+static void on_msg(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_msg *m)
+{
+	if (from == 0 || from > NFS4R_SERVERS_MAX || from == c->self || !(c->cfg.servers & NFS4R_BIT(from))) {
+		c->st.bad_messages++;
+		return;
+	}
+	switch (m->type) {
+	case NFS4R_MSG_PROPOSE:
+		election_on_propose(c, from, m);
+		break;
+	case NFS4R_MSG_ACK:
+		election_on_ack(c, from, m);
+		break;
+	case NFS4R_MSG_NACK:
+		election_on_nack(c, from, m);
+		break;
+	case NFS4R_MSG_RELEASE:
+		release_on_release(c, from, m);
+		break;
+	case NFS4R_MSG_RELEASED:
+		release_on_released(c, from, m);
+		break;
+	case NFS4R_MSG_REVOKE:
+		release_on_revoke(c, from, m);
+		break;
+	case NFS4R_MSG_FORWARD:
+		forward_on_request(c, from, m);
+		break;
+	case NFS4R_MSG_FORWARD_ANSWER:
+		forward_on_answer(c, from, m);
+		break;
+	case NFS4R_MSG_POSITIONS:
+		log_on_positions(c, from, m);
+		break;
+	case NFS4R_MSG_ENTRIES:
+		apply_on_entries(c, from, m);
+		break;
+	case NFS4R_MSG_PULL:
+		log_on_pull(c, from, m);
+		break;
+	default:
+		c->st.bad_messages++;
+	}
+}
+
+/* A new incarnation may have lost what the old one reported. */
+static void on_peer_up(struct nfs4r_core *c, nfs4r_server_id s, uint64_t inc)
+{
+	struct peer *p = &c->peers[s];
+
+	p->down = false;
+	p->up = true;
+	if (p->inc != inc) {
+		p->told = false;
+		memset(p->received, 0, sizeof(p->received));
+		memset(p->applied, 0, sizeof(p->applied));
+		memset(p->stable, 0, sizeof(p->stable));
+		p->inc = inc;
+	}
+	p->sent = p->received[c->self];
+	c->log_moved = true;
+	log_send_positions(c, s);
+	election_peer_up(c, s);
+	release_peer_up(c, s);
+	forward_peer_up(c, s);
+}
+
+static void on_op(struct nfs4r_core *c, struct nfs4r_op *op)
+{
+	struct nfs4r_action *a;
+
+	if (c->nops >= OPS_MAX || c->halted) {
+		op->status = NFS4R_DELAY;
+		a = act(c, NFS4R_ACT_DONE);
+		a->op = op;
+		return;
+	}
+	memset(&op->id, 0, sizeof(op->id)); /* given when it is forwarded */
+	op_decide(c, op_begin(c, op, false, 0));
+}
+
+static void on_cancel(struct nfs4r_core *c, struct opx *o)
+{
+	if (o && !o->remote && (o->state == OP_WAIT || o->state == OP_FORWARDED))
+		op_finish(c, o, NFS4R_DELAY);
+	else if (o && o->state == OP_CATCHUP)
+		op_finish(c, o, o->op->status);
+}
+
+const struct nfs4r_update *nfs4r_core_step(struct nfs4r_core *c, const struct nfs4r_event *ev)
+{
+	assert(c->started && ev->now_ms >= c->now);
+	update_begin(c);
+	c->now = ev->now_ms;
+	switch (ev->type) {
+	case NFS4R_EV_TICK:
+		break;
+	case NFS4R_EV_MSG:
+		on_msg(c, ev->peer, ev->msg);
+		break;
+	case NFS4R_EV_PEER_UP:
+	case NFS4R_EV_PEER_DOWN:
+		assert(ev->peer && ev->peer <= NFS4R_SERVERS_MAX && ev->peer != c->self);
+		if (ev->type == NFS4R_EV_PEER_UP)
+			on_peer_up(c, ev->peer, ev->peer_inc);
+		else
+			c->peers[ev->peer].up = !(c->peers[ev->peer].down = true);
+		break;
+	case NFS4R_EV_OP:
+		on_op(c, ev->op);
+		break;
+	case NFS4R_EV_OP_LOCKED:
+		exec_locked(c, ev->op->core);
+		break;
+	case NFS4R_EV_OP_EXECUTED:
+		exec_executed(c, ev->op->core, ev->ok, ev->entry);
+		break;
+	case NFS4R_EV_OP_CANCEL:
+		on_cancel(c, ev->op->core);
+		break;
+	case NFS4R_EV_APPLIED:
+		apply_done(c, ev->entry, ev->ok);
+		break;
+	case NFS4R_EV_STABLE:
+		log_on_stable(c, ev->stable);
+		break;
+	case NFS4R_EV_OPENED:
+	case NFS4R_EV_CLOSED:
+		release_opened(c, &ev->oid, ev->type == NFS4R_EV_OPENED);
+		break;
+	default:
+		assert(!"unknown event");
+	}
+	timers(c);
+	return finish(c);
+}

@@ -1,0 +1,526 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * What the files of the core share. Each group of members of struct nfs4r_core is
+ * written by the one file named above it; the others read it or call that file.
+ *
+ * A step runs in this order (core.c): the event's handler; then settle_down(), which repeats
+ * "try waiting entries, try waiting operations, try answers, try releases" until nothing moves;
+ * then positions and entries that have to go out. Handlers therefore only note what changed
+ * (c->dirty) and never call one another in circles.
+ */
+#ifndef NFS4R_CORE_INT_H
+#define NFS4R_CORE_INT_H
+
+#include <assert.h>
+#include <stdlib.h>
+#include <uthash.h>
+#include <utlist.h>
+
+#include "core/core.h"
+#include "core/fault.h"
+
+#ifdef NFS4R_FAULTS
+#define FAULT(n) (c->cfg.fault == (n))
+#else
+#define FAULT(n) (0)
+#endif
+
+/* Named limits; what happens there is said in brackets. */
+#define OPS_MAX 65536		  /* operations in the core [DELAY, or dropped when forwarded: the origin repeats] */
+#define CLAIMS_MAX (1u << 20)	  /* claims in the table [PROPOSE not acked] */
+#define PENDING_MAX 8192	  /* entries of one log received and not applied [dropped, pulled later] */
+#define HOLDS_MAX 8		  /* claims one operation counts on [the rest is not held] */
+#define HOLDOFF_MAX 4096	  /* objects under hold-off [no hold-off] */
+#define WRITTEN_MAX (1u << 20)	  /* files with entries not applied by all [CLOSE waits for applied by all] */
+#define REPLIES_MAX (1u << 20)	  /* results kept for repeated requests [oldest of the origin goes] */
+#define REFUSALS_MAX (1u << 16)	  /* refused requests of one origin kept [oldest goes] */
+#define DEADS_MAX (1u << 16)	  /* tombstones of one peer [RELEASE not confirmed] */
+#define ATTEMPTS_CAP 16		  /* control 4.2 */
+#define SEQ_BLOCK 1024		  /* seqs reserved at once */
+#define PULL_ENTRIES 1024	  /* entries sent for one PULL of a log that is not ours */
+#define NACK_REPEAT_DIV 8	  /* a nacked PROPOSE is repeated after repeat_ms / this */
+#define STUCK_EVERY_MS 60000
+
+struct own;
+struct opx;
+struct pend;
+
+/* ---- control table (control.c) ---------------------------------------- */
+
+struct pidkey { /* no padding: hashed as bytes */
+	uint64_t server, seq;
+};
+
+struct ctl { /* one control */
+	struct nfs4r_oid oid;
+	uint32_t depth;
+	struct claim *claim;
+	struct ctl *prev, *next; /* the others of this object */
+};
+
+struct ctlobj { /* explicit controls of one object */
+	struct nfs4r_oid oid;
+	struct ctl *list;
+	UT_hash_handle hh;
+};
+
+struct claim {
+	struct pidkey key;
+	uint32_t kind;
+	bool won;
+	bool in_table; /* its controls count; false for own released ones */
+	struct nfs4r_prio prio;
+	nfs4r_lsn lsn; /* created, moved: of their entry */
+	struct own *own; /* NULL for the claims of others */
+	UT_hash_handle hh;
+	uint32_t n;
+	struct ctl ctl[];
+};
+
+enum own_state { OWN_PROPOSING = 1, OWN_WON = 2, OWN_RELEASED = 3 };
+
+struct own { /* what only the owner knows of a claim */
+	struct claim *claim;
+	enum own_state state;
+	nfs4r_servers acks, nacked, confirmed;
+	nfs4r_lsn need[NFS4R_SERVERS_MAX + 1];
+	bool majority;
+	bool closing;
+	bool revoked;	   /* closes as soon as 5.5 allows */
+	bool forced;	   /* released for others: hold-off (7.6) */
+	bool optional;	   /* asked for no waiting operation (3.8, 7.8) */
+	bool settled_born; /* moved: what covered the object then was acked by all */
+	uint32_t holds;	   /* operations that count on it and have not executed (5.5) */
+	uint32_t pins;	   /* operations executing under it */
+	nfs4r_lsn last, in;
+	uint64_t won_step;
+	uint64_t used_ms, asked_ms, ask_next, deadline, close_at, sent_ms;
+	struct nfs4r_prio revoked_by;
+	struct own *ask_prev, *ask_next_own; /* proposing, or not acked by all */
+	struct own *prev, *next;	     /* one of: idle (won), closing, released */
+};
+
+struct anc { /* ancestry table: controls strictly below a directory, per owner (section 8) */
+	struct nfs4r_oid oid;
+	uint32_t count[NFS4R_SERVERS_MAX + 1];
+	UT_hash_handle hh;
+};
+
+struct dead {
+	struct pidkey key;
+	UT_hash_handle hh;
+};
+
+struct oidmark { /* object -> number; hold-off, opens */
+	struct nfs4r_oid oid;
+	uint64_t value;
+	UT_hash_handle hh;
+};
+
+/* ---- needs and operations --------------------------------------------- */
+
+struct need {
+	struct nfs4r_oid oid;
+	uint32_t depth; /* at least; SHALLOW is enough for most */
+	bool explicit_only;
+};
+
+struct needs { /* section 3, on this server's tree at this moment */
+	enum nfs4r_status early;  /* not OK: the operation ends with this */
+	bool nothing;		  /* ends with OK and no entry */
+	bool after_cover;	  /* `early` is only true under control of everything needed */
+	struct nfs4r_oid judged;  /* directory whose state `early` was read from */
+	uint32_t nargs, n;
+	struct nfs4r_oid args[2];
+	struct need v[4];
+	bool has_obj, has_target, dirmove;
+	struct nfs4r_oid obj, target; /* o and t of the sheet */
+	uint32_t obj_type, target_type;
+};
+
+enum op_state {
+	OP_WAIT = 1,	 /* for control, for an object to arrive, for its turn */
+	OP_FORWARDED,	 /* sent to its primary */
+	OP_CATCHUP,	 /* answered; waits until this server has applied its entry */
+	OP_LOCKING,	 /* EXECUTE given */
+	OP_STARTED,	 /* has its entry */
+	OP_EXECUTED,	 /* executed, an older entry of the same object is not */
+	OP_REPLY,	 /* committed, waits for 5.2, 5.3 */
+};
+
+struct cond { /* what an answer waits for */
+	nfs4r_server_id log;
+	nfs4r_lsn lsn;
+	uint32_t ndirs, nfiles;
+	struct nfs4r_oid dirs[2], files[3];
+};
+
+struct reqkey {
+	uint64_t origin, inc, seq;
+};
+
+struct opx { /* an operation while the core has it */
+	struct nfs4r_op *op;
+	bool remote, mover, hashed, executed_ok;
+	nfs4r_server_id from;
+	enum op_state state;
+	uint64_t since, deadline, not_before, blocked_at, done_at;
+	uint32_t attempts;
+	nfs4r_servers excluded;
+	nfs4r_server_id to;
+	uint64_t sent_ms;
+	uint32_t nholds, npins;
+	struct claim *holds[HOLDS_MAX], *pins[HOLDS_MAX];
+	struct needs needs;
+	struct pend *pend;
+	uint64_t exec_step;
+	bool exec_durable;
+	struct cond cond;
+	struct reqkey key;
+	UT_hash_handle hh; /* by identity */
+	struct opx *prev, *next; /* waiting, busy or reply list */
+	struct opx *out_prev, *out_next; /* own requests that got an identity, ascending */
+};
+
+struct reply { /* result of an executed forwarded request (log 5.6) */
+	struct reqkey key;
+	struct cond cond;
+	uint32_t type;
+	struct nfs4r_oid result;
+	nfs4r_version dv[4];
+	UT_hash_handle hh;
+	struct reply *prev, *next; /* of the origin, in order of arrival */
+};
+
+struct refusal { /* an answer that made no entry; kept in memory only */
+	struct reqkey key;
+	enum nfs4r_status status;
+	struct nfs4r_oid result;
+	uint32_t type;
+	UT_hash_handle hh;
+	struct refusal *prev, *next; /* of the origin */
+};
+
+struct origin {
+	uint64_t inc, answered_below;
+	struct reply *replies;
+	struct refusal *refusals;
+	uint32_t nreplies, nrefusals;
+};
+
+/* ---- logs ------------------------------------------------------------- */
+
+enum pend_state { PEND_QUEUED = 1, PEND_BUSY, PEND_EXECUTED, PEND_DONE };
+
+struct pref { /* place of an entry in the queue of one object */
+	struct pend *pend;
+	struct objq *q;
+	struct pref *prev, *next;
+};
+
+struct objq { /* entries on their way to one object, a FIFO for each log (log 3.8) */
+	struct nfs4r_oid oid;
+	struct pref *fifo[NFS4R_SERVERS_MAX + 1];
+	UT_hash_handle hh;
+};
+
+struct pend { /* entry between received/started and committed */
+	struct nfs4r_entry *entry;
+	struct opx *opx; /* own entry being executed; NULL for applied ones */
+	enum pend_state state;
+	bool woken;
+	bool settled_born;
+	uint32_t mask;
+	struct pref pref[NFS4R_PARTS_MAX];
+	struct pend *prev, *next;   /* of the log, ascending */
+	struct pend *rprev, *rnext; /* to be tried */
+};
+
+struct logst {
+	nfs4r_lsn base; /* first entry still readable */
+	nfs4r_lsn received, applied, stable; /* own log: last given out, contiguous done, stable */
+	nfs4r_lsn end;	     /* highest anybody spoke of */
+	nfs4r_lsn truncated; /* TRUNCATE given up to here */
+	nfs4r_lsn want;	     /* its owner waits for our `stable` up to here */
+	uint64_t received_bytes;
+	uint64_t pull_at;    /* next PULL allowed */
+	nfs4r_lsn pull_from;
+	uint32_t npend;
+	bool moved;	     /* tell the owner */
+	struct pend *pend;
+};
+
+struct peer {
+	bool up, down, told; /* told: positions came since start or PEER_UP */
+	uint64_t inc;
+	nfs4r_lsn sent;	     /* of our log */
+	nfs4r_lsn received[NFS4R_SERVERS_MAX + 1], applied[NFS4R_SERVERS_MAX + 1], stable[NFS4R_SERVERS_MAX + 1];
+	nfs4r_lsn end;	     /* of its log */
+	uint64_t clock_ns;   /* last it told, to be echoed */
+};
+
+struct written { /* last own entry of a file, until it is applied by all (5.3 at CLOSE) */
+	struct nfs4r_oid oid;
+	nfs4r_lsn lsn;
+	UT_hash_handle hh;
+	struct written *prev, *next;
+};
+
+enum dirty { /* what has to be looked at again before the step ends */
+	DIRTY_OPS = 1,	   /* control changed: waiting operations */
+	DIRTY_REPLY = 2,   /* acks or positions moved: answers */
+	DIRTY_RELEASE = 4, /* stable moved, a pin fell: closing claims */
+	DIRTY_OBJECTS = 8, /* an entry was applied: operations that wait for an object */
+};
+
+struct nfs4r_core {
+	struct nfs4r_core_config cfg;
+	struct nfs4r_tree tree;
+	nfs4r_server_id self;
+	uint32_t nservers;
+	uint64_t now, step, durable_step;
+	bool started, halted, recovering;
+	uint32_t dirty;
+	bool log_moved; /* own entries were committed: send */
+	struct nfs4r_core_stats st;
+
+	/* update.c */
+	struct nfs4r_action *acts;
+	uint32_t nacts, acts_cap;
+	struct nfs4r_msg **msgs;
+	uint32_t nmsgs, msgs_cap;
+	struct nfs4r_update upd;
+	uint64_t timer, heartbeat_at;
+
+	/* control.c */
+	struct claim *claims;
+	struct ctlobj *objs;
+	uint32_t foreign_deep, foreign_deep_plus, own_deep_plus, nclaims;
+	uint64_t next_seq, seq_reserved;
+	uint64_t floor_step, floor_value; /* own floor, computed once in a step */
+	/* ancestry.c */
+	struct anc *anc;
+	/* election.c, release.c */
+	struct own *asking, *idle, *closing, *released;
+	uint64_t release_at; /* next repetition */
+	uint32_t nclose_at, nholdoff;
+	nfs4r_lsn last_move, asked_stable;
+	bool checkpoint_asked;
+	struct dead *dead;
+	uint32_t ndead[NFS4R_SERVERS_MAX + 1];
+	uint64_t floor[NFS4R_SERVERS_MAX + 1];
+	struct oidmark *holdoff, *opens;
+	/* ops.c, exec.c, forward.c */
+	struct opx *waiting, *busy, *answering, *outstanding;
+	struct opx *by_id;
+	uint64_t op_seq;
+	uint32_t nops;
+	struct opx *mover; /* the one cross-directory move of a directory that may be under way (3.6) */
+	uint64_t stuck_at;
+	/* reply.c */
+	struct reply *replies;
+	struct refusal *refusals;
+	struct origin origins[NFS4R_SERVERS_MAX + 1];
+	/* log.c, apply.c */
+	struct logst logs[NFS4R_SERVERS_MAX + 1];
+	struct peer peers[NFS4R_SERVERS_MAX + 1];
+	struct objq *objq;
+	struct pend *ready;
+	struct written *written, *written_list;
+	uint32_t nwritten;
+	uint64_t *cum; /* cum[i]: payload bytes of own entries cum_base..cum_base+i */
+	nfs4r_lsn cum_base;
+	uint32_t ncum, cum_cap;
+	struct nfs4r_put *puts; /* of the commit in progress */
+	uint32_t nputs, puts_cap;
+};
+
+#define EACH_SERVER(c, s)                                                                                                      \
+	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)                                                               \
+		if ((c)->cfg.servers & NFS4R_BIT(s))
+#define EACH_PEER(c, s) EACH_SERVER(c, s) if (s != (c)->self)
+
+/* update.c: the list of actions, and stable rows */
+void *xcalloc(size_t n, size_t size); /* never NULL: without memory no promise can be kept, so it aborts */
+void *grow(void *v, uint32_t *cap, uint32_t n, size_t size);
+struct nfs4r_action *act(struct nfs4r_core *c, uint32_t type);
+struct nfs4r_msg *msg_new(struct nfs4r_core *c, uint32_t type);
+void send_to(struct nfs4r_core *c, nfs4r_server_id to, struct nfs4r_msg *m, bool durable);
+void timer_at(struct nfs4r_core *c, uint64_t t);
+void act_put(struct nfs4r_core *c, const struct nfs4r_put *p);
+void commit_put(struct nfs4r_core *c, const struct nfs4r_put *p);
+void update_begin(struct nfs4r_core *c);
+void stuck(struct nfs4r_core *c, const char *text);
+void halt(struct nfs4r_core *c, const char *text);
+
+/* rows.c: keys and values of the stable rows */
+void row_claim(const struct claim *cl, struct nfs4r_put *p, bool del);
+void row_dead(nfs4r_server_id s, uint64_t seq, struct nfs4r_put *p, bool del);
+void row_floor(nfs4r_server_id s, uint64_t floor, struct nfs4r_put *p);
+void row_seq(uint64_t reserved, struct nfs4r_put *p);
+void row_reply(const struct reply *r, struct nfs4r_put *p, bool del);
+void row_origin(nfs4r_server_id s, const struct origin *o, struct nfs4r_put *p);
+
+/* quorum.c: the only place that knows who "all" are */
+bool is_majority(const struct nfs4r_core *c, nfs4r_servers set);
+bool is_all(const struct nfs4r_core *c, nfs4r_servers set);
+nfs4r_lsn applied_by_all(const struct nfs4r_core *c, nfs4r_server_id log);
+nfs4r_lsn stable_by_all(const struct nfs4r_core *c, nfs4r_server_id log);
+
+/* control.c */
+struct walk {
+	struct nfs4r_oid oid;
+	uint32_t level; /* 0: the object itself */
+};
+bool is_known(struct nfs4r_core *c, const struct nfs4r_oid *oid, struct nfs4r_facts *f);
+bool is_multi(const struct nfs4r_facts *f);
+void walk_begin(struct walk *w, const struct nfs4r_oid *oid);
+bool walk_up(struct nfs4r_core *c, struct walk *w); /* false at the root, and for a multi file (section 0) */
+struct ctl *controls_of(const struct nfs4r_core *c, const struct nfs4r_oid *oid);
+struct claim *claim_find(const struct nfs4r_core *c, nfs4r_server_id s, uint64_t seq);
+struct claim *claim_add(struct nfs4r_core *c, struct nfs4r_pid pid, uint32_t kind, const struct nfs4r_control *v, uint32_t n);
+void claim_out_of_table(struct nfs4r_core *c, struct claim *cl);
+void claim_free(struct nfs4r_core *c, struct claim *cl);
+void claim_save(struct nfs4r_core *c, const struct claim *cl);
+struct own *own_new(struct nfs4r_core *c, struct claim *cl, enum own_state st);
+uint64_t seq_next(struct nfs4r_core *c);
+/* Others that cover @oid in the table; *won: those of them that said they have won. */
+nfs4r_servers foreign_cover(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_servers *won);
+/* Own claim that covers @n for an update by @o (NULL: any operation); proposing ones if @proposing. */
+struct claim *own_cover(struct nfs4r_core *c, const struct need *n, const struct opx *o, bool proposing);
+bool own_acting_cover(struct nfs4r_core *c, const struct nfs4r_oid *oid);
+bool claim_covers(struct nfs4r_core *c, const struct claim *cl, const struct need *n);
+/* Is @oid @dir or below it? */
+bool is_under(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct nfs4r_oid *dir);
+
+/* ancestry.c */
+void anc_control(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_server_id owner, int delta);
+nfs4r_servers anc_below(const struct nfs4r_core *c, const struct nfs4r_oid *dir);
+void anc_rebuild(struct nfs4r_core *c);
+struct anc_change { /* what one entry does to the counts */
+	bool moves;
+	struct nfs4r_oid oid;
+	uint32_t w[NFS4R_SERVERS_MAX + 1];
+};
+void anc_before_commit(struct nfs4r_core *c, struct nfs4r_entry *e, struct anc_change *ch);
+void anc_after_commit(struct nfs4r_core *c, const struct anc_change *ch);
+
+/* election.c */
+struct own *election_propose(struct nfs4r_core *c, const struct nfs4r_control *v, uint32_t n, uint32_t attempts, bool optional);
+void election_send(struct nfs4r_core *c, struct own *ow, nfs4r_server_id to);
+void election_check_win(struct nfs4r_core *c, struct own *ow);
+void election_barriers(struct nfs4r_core *c);
+void election_on_propose(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
+void election_on_ack(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
+void election_on_nack(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
+void election_timers(struct nfs4r_core *c);
+void election_peer_moved(struct nfs4r_core *c, nfs4r_server_id s);
+void election_peer_up(struct nfs4r_core *c, nfs4r_server_id s);
+uint64_t own_floor(const struct nfs4r_core *c);
+void abort_deleted(struct nfs4r_core *c, const struct nfs4r_oid *oid);
+
+/* release.c */
+void claim_used(struct nfs4r_core *c, struct own *ow);
+void claim_start_closing(struct nfs4r_core *c, struct own *ow);
+void claim_release(struct nfs4r_core *c, struct own *ow);
+void release_run(struct nfs4r_core *c);
+void release_flush(struct nfs4r_core *c);
+void release_timers(struct nfs4r_core *c);
+void release_peer_up(struct nfs4r_core *c, nfs4r_server_id s);
+void release_on_release(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
+void release_on_released(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
+void release_on_revoke(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
+void release_raise_floor(struct nfs4r_core *c, nfs4r_server_id s, uint64_t floor);
+bool is_dead_seq(const struct nfs4r_core *c, nfs4r_server_id s, uint64_t seq);
+void dead_add(struct nfs4r_core *c, nfs4r_server_id s, uint64_t seq);
+void release_opened(struct nfs4r_core *c, const struct nfs4r_oid *oid, bool open);
+void raise_last(struct nfs4r_core *c, const struct nfs4r_entry *e);
+uint64_t holdoff_until(const struct nfs4r_core *c, const struct nfs4r_oid *oid);
+void holdoff_drop(struct nfs4r_core *c, const struct nfs4r_oid *oid);
+void send_revoke(struct nfs4r_core *c, nfs4r_server_id to, const struct nfs4r_oid *oid, bool below, uint32_t attempts);
+bool is_open_here(const struct nfs4r_core *c, const struct nfs4r_oid *oid);
+
+/* needs.c */
+void needs_of(struct nfs4r_core *c, struct nfs4r_op *op, struct needs *nd);
+bool needs_same(const struct needs *a, const struct needs *b);
+bool is_file_update(const struct nfs4r_op *op);
+
+/* settle.c: 5.2, 5.3 */
+void cond_of(struct nfs4r_core *c, const struct nfs4r_entry *e, struct cond *k);
+bool cond_holds(struct nfs4r_core *c, const struct cond *k);
+bool file_complete(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_lsn lsn);
+bool claim_acked_by_all(const struct nfs4r_core *c, const struct claim *cl);
+
+/* ops.c: life of an operation up to EXECUTE */
+struct opx *op_begin(struct nfs4r_core *c, struct nfs4r_op *op, bool remote, nfs4r_server_id from);
+void op_decide(struct nfs4r_core *c, struct opx *o);
+void op_finish(struct nfs4r_core *c, struct opx *o, enum nfs4r_status st);
+void op_list(struct nfs4r_core *c, struct opx *o, enum op_state st); /* move to @st and its list */
+void op_unhold(struct nfs4r_core *c, struct opx *o);
+void op_unpin(struct nfs4r_core *c, struct opx *o);
+void op_failed_attempt(struct nfs4r_core *c, struct opx *o);
+void ops_claim_gone(struct nfs4r_core *c, struct claim *cl);
+void ops_run(struct nfs4r_core *c, bool all);
+void ops_timers(struct nfs4r_core *c);
+
+/* exec.c: EXECUTE to answer */
+void exec_lock(struct nfs4r_core *c, struct opx *o, const struct needs *nd);
+void exec_locked(struct nfs4r_core *c, struct opx *o);
+void exec_executed(struct nfs4r_core *c, struct opx *o, bool ok, struct nfs4r_entry *e);
+void exec_committed(struct nfs4r_core *c, struct opx *o);
+void exec_answers(struct nfs4r_core *c);
+
+/* entry_make.c */
+struct nfs4r_entry *entry_make(struct nfs4r_core *c, struct opx *o, const struct needs *nd);
+void entry_void(struct nfs4r_entry *e);
+
+/* forward.c */
+void forward_send(struct nfs4r_core *c, struct opx *o, nfs4r_server_id to);
+void forward_answer(struct nfs4r_core *c, struct opx *o);
+void forward_on_request(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_msg *m);
+void forward_on_answer(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_msg *m);
+void forward_repeat(struct nfs4r_core *c, struct opx *o);
+void forward_peer_up(struct nfs4r_core *c, nfs4r_server_id s);
+uint64_t answered_below(const struct nfs4r_core *c);
+
+/* reply.c */
+struct reply *reply_find(struct nfs4r_core *c, const struct nfs4r_request_id *id);
+void reply_of_entry(struct nfs4r_core *c, const struct nfs4r_entry *e);
+bool reply_too_old(const struct nfs4r_core *c, const struct nfs4r_request_id *id);
+void refusal_add(struct nfs4r_core *c, const struct nfs4r_op *op);
+bool refusal_find(struct nfs4r_core *c, struct nfs4r_op *op);
+void refusals_free(struct nfs4r_core *c);
+void reply_add(struct nfs4r_core *c, const struct reply *r);
+void reply_key(const struct nfs4r_request_id *id, struct reqkey *k);
+void reply_origin_moved(struct nfs4r_core *c, nfs4r_server_id s, uint64_t inc, uint64_t below, bool in_commit);
+
+/* log.c: own log, distribution, positions */
+void log_bytes(struct nfs4r_core *c, nfs4r_lsn lsn, uint64_t bytes);
+uint64_t log_unreceived(const struct nfs4r_core *c, const struct peer *p);
+void log_send(struct nfs4r_core *c);
+void log_on_positions(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
+void log_on_pull(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
+void log_pull(struct nfs4r_core *c, nfs4r_server_id log);
+void log_positions_out(struct nfs4r_core *c);
+void log_heartbeat(struct nfs4r_core *c);
+void log_on_stable(struct nfs4r_core *c, const nfs4r_lsn *stable);
+void log_truncate(struct nfs4r_core *c);
+void log_recovery(struct nfs4r_core *c);
+void log_send_positions(struct nfs4r_core *c, nfs4r_server_id to);
+nfs4r_lsn written_lsn(const struct nfs4r_core *c, const struct nfs4r_oid *oid);
+void written_note(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_lsn lsn);
+void written_gc(struct nfs4r_core *c);
+
+/* apply.c: received entries, order, commit */
+void apply_on_entries(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_msg *m);
+void apply_done(struct nfs4r_core *c, struct nfs4r_entry *e, bool ok);
+void apply_run(struct nfs4r_core *c);
+struct pend *pend_add(struct nfs4r_core *c, struct nfs4r_entry *e, struct opx *o);
+void pend_wake(struct nfs4r_core *c, struct pend *p);
+bool last_assigned(const struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_version *v);
+void pend_free(struct nfs4r_core *c, struct pend *p);
+
+/* restart.c */
+void restart_claims(struct nfs4r_core *c);
+
+#endif

@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Election (control section 4): PROPOSE, ACK, NACK, winning.
+ *
+ * Happy path: election_propose() saves the claim, sends PROPOSE to all; each granter records and
+ * answers ACK with its applied positions; with a majority and everything the granters had applied
+ * (the barrier) the claim is won, saved, and operations execute. Proposing goes on until all acked.
+ *
+ * Failure modes: a NACK or a rival's PROPOSE of higher priority makes a claim without majority
+ * yield (abort = release to all); no majority in time does the same; lost messages are repeated.
+ *
+ * Invariants: this server never withdraws an ack; only the owner's RELEASE removes it. A claim
+ * that once had a majority never yields. `won` of another's claim is set only by its owner.
+ */
+#include "core/core_int.h"
+
+static bool higher(const struct nfs4r_prio *a, const struct nfs4r_prio *b)
+{
+	return a->attempts != b->attempts ? a->attempts > b->attempts : a->server > b->server;
+}
+
+static void claim_abort(struct nfs4r_core *c, struct own *ow)
+{
+	c->st.aborts++;
+	ops_claim_gone(c, ow->claim);
+	claim_release(c, ow);
+}
+
+/* Control 4.8: smallest seq this server may still propose. */
+uint64_t own_floor(const struct nfs4r_core *cc)
+{
+	struct nfs4r_core *c = (struct nfs4r_core *)cc;
+	uint64_t min = c->next_seq;
+	struct own *ow;
+
+	if (FAULT(F_FLOOR_TOO_HIGH))
+		return c->next_seq;
+	if (c->floor_step == c->step)
+		return c->floor_value;
+	DL_FOREACH2(c->asking, ow, ask_next_own)
+		if (ow->claim->key.seq < min)
+			min = ow->claim->key.seq;
+	DL_FOREACH(c->released, ow)
+		if (ow->claim->kind == NFS4R_PROPOSED && ow->claim->key.seq < min)
+			min = ow->claim->key.seq;
+	c->floor_step = c->step;
+	c->floor_value = min;
+	return min;
+}
+
+void election_send(struct nfs4r_core *c, struct own *ow, nfs4r_server_id to)
+{
+	struct nfs4r_msg *m = msg_new(c, NFS4R_MSG_PROPOSE);
+	const struct claim *cl = ow->claim;
+
+	m->propose.pid = (struct nfs4r_pid){ c->self, cl->key.seq };
+	m->propose.floor = own_floor(c);
+	m->propose.prio = cl->prio;
+	m->propose.won = ow->majority;
+	m->propose.ncontrols = cl->n;
+	for (uint32_t i = 0; i < cl->n; i++) {
+		m->propose.controls[i].oid = cl->ctl[i].oid;
+		m->propose.controls[i].depth = cl->ctl[i].depth;
+	}
+	send_to(c, to, m, !FAULT(F_PROPOSE_UNSAVED)); /* 4.1: persist first */
+}
+
+static void ask(struct nfs4r_core *c, struct own *ow, nfs4r_servers whom)
+{
+	EACH_PEER(c, s)
+		if (whom & ~ow->acks & NFS4R_BIT(s))
+			election_send(c, ow, s);
+}
+
+static void ask_at(struct nfs4r_core *c, struct own *ow, uint64_t t)
+{
+	ow->ask_next = t;
+	timer_at(c, t);
+}
+
+struct own *election_propose(struct nfs4r_core *c, const struct nfs4r_control *v, uint32_t n, uint32_t attempts,
+			     bool optional)
+{
+	struct claim *cl;
+	struct own *ow;
+
+	assert(n && n <= NFS4R_CLAIM_CONTROLS_MAX);
+	cl = claim_add(c, (struct nfs4r_pid){ c->self, seq_next(c) }, NFS4R_PROPOSED, v, n);
+	cl->prio.attempts = attempts < ATTEMPTS_CAP ? attempts : ATTEMPTS_CAP;
+	cl->prio.server = c->self;
+	ow = own_new(c, cl, OWN_PROPOSING);
+	ow->optional = optional;
+	ow->in = FAULT(F_IN_STARTS_AT_ZERO) ? 0 : c->last_move; /* 3.9 */
+	ow->deadline = c->now + c->cfg.op_wait_ms;
+	timer_at(c, ow->deadline);
+	if (!FAULT(F_PROPOSE_UNSAVED))
+		claim_save(c, cl);
+	DL_APPEND2(c->asking, ow, ask_prev, ask_next_own);
+	c->st.elections++;
+	ow->asked_ms = c->now;
+	ask_at(c, ow, c->now + c->cfg.repeat_ms);
+	ask(c, ow, c->cfg.servers);
+	election_check_win(c, ow);
+	return ow;
+}
+
+static bool barrier_passed(const struct nfs4r_core *c, const struct own *ow)
+{
+	if (FAULT(F_NO_BARRIER))
+		return true;
+	EACH_PEER(c, s)
+		if (c->logs[s].applied < ow->need[s])
+			return false;
+	return true;
+}
+
+/* Control 4.5. */
+void election_check_win(struct nfs4r_core *c, struct own *ow)
+{
+	if (ow->state == OWN_PROPOSING && !ow->majority && is_majority(c, ow->acks))
+		ow->majority = true; /* from here on it never yields */
+	if (ow->state == OWN_PROPOSING && ow->majority && barrier_passed(c, ow)) {
+		ow->state = OWN_WON;
+		ow->claim->won = true;
+		ow->won_step = FAULT(F_WON_UNSAVED) ? 0 : c->step;
+		if (!FAULT(F_WON_UNSAVED))
+			claim_save(c, ow->claim);
+		DL_APPEND(c->idle, ow);
+		claim_used(c, ow);
+		c->dirty |= DIRTY_OPS | DIRTY_REPLY;
+		if (ow->revoked && !ow->holds)
+			claim_start_closing(c, ow);
+	}
+	if (ow->state == OWN_WON && ow->ask_prev && is_all(c, ow->acks)) {
+		DL_DELETE2(c->asking, ow, ask_prev, ask_next_own);
+		ow->ask_prev = ow->ask_next_own = NULL;
+		c->dirty |= DIRTY_REPLY;
+	}
+}
+
+/* Applied positions moved: barriers may have been passed. */
+void election_barriers(struct nfs4r_core *c)
+{
+	struct own *ow, *tmp;
+
+	DL_FOREACH_SAFE2(c->asking, ow, tmp, ask_next_own)
+		if (ow->state == OWN_PROPOSING && ow->majority)
+			election_check_win(c, ow);
+}
+
+/* ---- as a granter ------------------------------------------------------- */
+
+struct blockers {
+	bool unknown;
+	bool won;
+	struct nfs4r_prio prio;
+	nfs4r_servers owners;
+};
+
+static void blocked_by(struct blockers *b, const struct claim *cl)
+{
+	bool won = cl->own ? cl->own->majority || cl->won : cl->won;
+
+	b->owners |= NFS4R_BIT(cl->key.server);
+	b->won |= won;
+	if (higher(&cl->prio, &b->prio))
+		b->prio = cl->prio;
+}
+
+/* Which controls below @dir block; looked for one by one only once the table says there are some. */
+static void blocked_below(struct nfs4r_core *c, const struct nfs4r_oid *dir, nfs4r_servers owners, struct blockers *b)
+{
+	struct ctlobj *o, *tmp;
+	struct ctl *k;
+
+	b->owners |= owners;
+	HASH_ITER(hh, c->objs, o, tmp) {
+		if (b->won)
+			return;
+		if (nfs4r_oid_eq(&o->oid, dir) || !is_under(c, &o->oid, dir))
+			continue;
+		for (k = o->list; k; k = k->next)
+			if (owners & NFS4R_BIT(k->claim->key.server))
+				blocked_by(b, k->claim);
+	}
+}
+
+/* Control 4.3d for one control, on this server's tree. */
+static void look_for_blockers(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_control *want,
+			      struct blockers *b)
+{
+	struct nfs4r_facts f;
+	nfs4r_servers below;
+	struct walk w;
+	struct ctl *k;
+
+	is_known(c, &want->oid, &f);
+	if (f.known == NFS4R_DEAD)
+		return;
+	if (f.known != NFS4R_KNOWN && !FAULT(F_GRANT_UNKNOWN)) {
+		b->unknown = true;
+		return;
+	}
+	walk_begin(&w, &want->oid);
+	do {
+		for (k = controls_of(c, &w.oid); k; k = k->next)
+			if (k->claim->key.server != from && (!w.level || k->depth >= NFS4R_DEEP))
+				blocked_by(b, k->claim);
+	} while (walk_up(c, &w));
+	if (want->depth < NFS4R_DEEP || FAULT(F_NO_DEEP_BELOW))
+		return;
+	below = anc_below(c, &want->oid) & ~NFS4R_BIT(from);
+	if (below)
+		blocked_below(c, &want->oid, below, b);
+}
+
+static bool conflict(struct nfs4r_core *c, const struct ctl *mine, const struct nfs4r_control *theirs)
+{
+	if (nfs4r_oid_eq(&mine->oid, &theirs->oid))
+		return true;
+	if (mine->depth >= NFS4R_DEEP && is_under(c, &theirs->oid, &mine->oid))
+		return true;
+	return theirs->depth >= NFS4R_DEEP && is_under(c, &mine->oid, &theirs->oid);
+}
+
+/* Control 4.3c: own claims without majority yield to a won or higher one. */
+static void yield_to(struct nfs4r_core *c, const struct nfs4r_msg *m)
+{
+	struct own *ow, *tmp;
+
+	DL_FOREACH_SAFE2(c->asking, ow, tmp, ask_next_own) {
+		bool hit = false;
+
+		if (ow->state != OWN_PROPOSING || ow->majority)
+			continue;
+		if (!m->propose.won && !higher(&m->propose.prio, &ow->claim->prio))
+			continue;
+		for (uint32_t i = 0; i < ow->claim->n && !hit; i++)
+			for (uint32_t j = 0; j < m->propose.ncontrols && !hit; j++)
+				hit = conflict(c, &ow->claim->ctl[i], &m->propose.controls[j]);
+		if (hit) {
+			c->st.conflicts++;
+			claim_abort(c, ow);
+		}
+	}
+}
+
+static void ack(struct nfs4r_core *c, nfs4r_server_id to, const struct nfs4r_pid *pid)
+{
+	struct nfs4r_msg *m = msg_new(c, NFS4R_MSG_ACK);
+
+	m->ack.pid = *pid;
+	EACH_SERVER(c, s)
+		m->ack.applied[s] = c->logs[s].applied;
+	send_to(c, to, m, !FAULT(F_ACK_UNSAVED)); /* 4.3e */
+}
+
+static void nack(struct nfs4r_core *c, nfs4r_server_id to, const struct nfs4r_pid *pid, const struct blockers *b)
+{
+	struct nfs4r_msg *m = msg_new(c, NFS4R_MSG_NACK);
+
+	m->nack.pid = *pid;
+	m->nack.reason = b->owners ? NFS4R_NACK_BLOCKED : NFS4R_NACK_UNKNOWN;
+	m->nack.prio = b->prio;
+	m->nack.won = b->won;
+	m->nack.owners = b->owners;
+	c->st.conflicts += b->owners != 0;
+	send_to(c, to, m, false);
+}
+
+static bool sane(const struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
+{
+	if (m->propose.pid.server != from || !m->propose.ncontrols || m->propose.ncontrols > NFS4R_CLAIM_CONTROLS_MAX ||
+	    m->propose.floor > m->propose.pid.seq || m->propose.prio.server != from)
+		return FAULT(F_FLOOR_TOO_HIGH) && m->propose.ncontrols <= NFS4R_CLAIM_CONTROLS_MAX;
+	for (uint32_t i = 0; i < m->propose.ncontrols; i++) {
+		if (m->propose.controls[i].depth < NFS4R_SHALLOW || m->propose.controls[i].depth > NFS4R_DEEP_PLUS)
+			return false;
+		for (uint32_t j = 0; j < i; j++)
+			if (nfs4r_oid_eq(&m->propose.controls[i].oid, &m->propose.controls[j].oid))
+				return false;
+	}
+	return true;
+}
+
+/* Control 4.3: one atomic step over the whole set. */
+void election_on_propose(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
+{
+	const struct nfs4r_pid *pid = &m->propose.pid;
+	struct blockers b = { 0 };
+	struct claim *cl;
+
+	if (!sane(c, from, m)) {
+		c->st.bad_messages++;
+		return;
+	}
+	if (c->halted || c->recovering)
+		return;
+	cl = claim_find(c, from, pid->seq);
+	if (cl) { /* a */
+		if (m->propose.won && !cl->won) {
+			cl->won = true;
+			claim_save(c, cl);
+		}
+		ack(c, from, pid);
+		return;
+	}
+	if (pid->seq < c->floor[from] || is_dead_seq(c, from, pid->seq)) /* b */
+		return;
+	release_raise_floor(c, from, m->propose.floor);
+	yield_to(c, m); /* c */
+	for (uint32_t i = 0; i < m->propose.ncontrols; i++) /* d */
+		look_for_blockers(c, from, &m->propose.controls[i], &b);
+	if ((b.owners && !FAULT(F_GRANT_ALL)) || b.unknown) {
+		nack(c, from, pid, &b);
+		return;
+	}
+	if (c->nclaims >= CLAIMS_MAX)
+		return;
+	cl = claim_add(c, *pid, NFS4R_PROPOSED, m->propose.controls, m->propose.ncontrols); /* e */
+	cl->prio = m->propose.prio;
+	cl->won = m->propose.won;
+	if (!FAULT(F_ACK_UNSAVED))
+		claim_save(c, cl);
+	ack(c, from, pid);
+}
+
+/* ---- answers -------------------------------------------------------------- */
+
+static struct own *own_asking(struct nfs4r_core *c, const struct nfs4r_pid *pid)
+{
+	struct claim *cl = pid->server == c->self ? claim_find(c, c->self, pid->seq) : NULL;
+
+	if (!cl || cl->kind != NFS4R_PROPOSED || cl->own->state == OWN_RELEASED)
+		return NULL;
+	return cl->own;
+}
+
+/* Control 4.4. */
+void election_on_ack(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
+{
+	struct own *ow = own_asking(c, &m->ack.pid);
+
+	if (!ow)
+		return;
+	EACH_PEER(c, s)
+		if (m->ack.applied[s] > ow->need[s])
+			ow->need[s] = m->ack.applied[s];
+	EACH_PEER(c, s) /* what a granter has, somebody can send */
+		if (m->ack.applied[s] > c->logs[s].end)
+			c->logs[s].end = m->ack.applied[s];
+	ow->acks |= NFS4R_BIT(from);
+	ow->nacked &= ~NFS4R_BIT(from);
+	c->dirty |= DIRTY_REPLY;
+	election_check_win(c, ow);
+}
+
+void election_on_nack(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
+{
+	struct own *ow = own_asking(c, &m->nack.pid);
+
+	if (!ow || (ow->acks & NFS4R_BIT(from)))
+		return;
+	ow->nacked |= NFS4R_BIT(from);
+	if (m->nack.reason == NFS4R_NACK_BLOCKED && ow->state == OWN_PROPOSING && !ow->majority &&
+	    (m->nack.won || higher(&m->nack.prio, &ow->claim->prio))) {
+		claim_abort(c, ow);
+		return;
+	}
+	if (c->now + c->cfg.repeat_ms / NACK_REPEAT_DIV < ow->ask_next)
+		ask_at(c, ow, c->now + c->cfg.repeat_ms / NACK_REPEAT_DIV);
+}
+
+/* The peer applied something: what was unknown to it may be known now. */
+void election_peer_moved(struct nfs4r_core *c, nfs4r_server_id s)
+{
+	struct own *ow;
+
+	DL_FOREACH2(c->asking, ow, ask_next_own)
+		if (ow->nacked & NFS4R_BIT(s)) {
+			ow->nacked &= ~NFS4R_BIT(s);
+			election_send(c, ow, s);
+		}
+}
+
+void election_peer_up(struct nfs4r_core *c, nfs4r_server_id s)
+{
+	struct own *ow;
+
+	DL_FOREACH2(c->asking, ow, ask_next_own)
+		ask(c, ow, NFS4R_BIT(s));
+}
+
+void election_timers(struct nfs4r_core *c)
+{
+	struct own *ow, *tmp;
+
+	DL_FOREACH_SAFE2(c->asking, ow, tmp, ask_next_own) {
+		if (ow->state == OWN_PROPOSING && !ow->majority) {
+			if (c->now >= ow->deadline) { /* 4.6 */
+				claim_abort(c, ow);
+				continue;
+			}
+			timer_at(c, ow->deadline);
+		}
+		if (c->now >= ow->ask_next) {
+			bool all = c->now >= ow->asked_ms + c->cfg.repeat_ms;
+
+			ask(c, ow, all ? c->cfg.servers : ow->nacked);
+			if (all)
+				ow->asked_ms = c->now;
+			ow->ask_next = c->now + c->cfg.repeat_ms;
+		}
+		timer_at(c, ow->ask_next);
+	}
+}
+
+/* Control 4.10. */
+void abort_deleted(struct nfs4r_core *c, const struct nfs4r_oid *oid)
+{
+	struct ctl *k = controls_of(c, oid);
+
+	while (k) {
+		struct claim *cl = k->claim;
+
+		if (cl->own && cl->own->state == OWN_PROPOSING) {
+			claim_abort(c, cl->own);
+			k = controls_of(c, oid);
+		} else {
+			k = k->next;
+		}
+	}
+}

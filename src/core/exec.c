@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * From EXECUTE to the answer (control section 5).
+ *
+ * Happy path: EXECUTE with the locks, the claims are pinned; OP_LOCKED: the names are resolved
+ * again, the entry gets its LSN and versions; the caller executes; OP_EXECUTED: the entry is
+ * committed as soon as older entries of the same object are; the answer goes out when 5.2 or 5.3
+ * holds.
+ *
+ * Failure modes: under the locks the names mean other objects, or coverage is gone: RETRY and a
+ * new decision (3.4). The execution fails: the entry is void, the error is the answer.
+ *
+ * Invariant: a claim with pins is not released, so whatever was covered at EXECUTE and still is
+ * covered by the pinned claims under the locks is this server's to change; `last` of a claim that
+ * began to close meanwhile is raised to the entry (5.1).
+ */
+#include "core/core_int.h"
+
+static void pin(struct nfs4r_core *c, struct opx *o, struct claim *cl)
+{
+	for (uint32_t i = 0; i < o->npins; i++)
+		if (o->pins[i] == cl)
+			return;
+	assert(o->npins < HOLDS_MAX);
+	o->pins[o->npins++] = cl;
+	cl->own->pins++;
+	claim_used(c, cl->own);
+}
+
+static void add_lock(struct nfs4r_action *a, const struct nfs4r_oid *oid)
+{
+	uint32_t i;
+
+	for (i = 0; i < a->nlocks; i++)
+		if (nfs4r_oid_eq(&a->locks[i].oid, oid))
+			return;
+	assert(a->nlocks < NFS4R_PARTS_MAX);
+	for (i = a->nlocks++; i > 0 && nfs4r_oid_cmp(&a->locks[i - 1].oid, oid) > 0; i--)
+		a->locks[i] = a->locks[i - 1];
+	a->locks[i].oid = *oid;
+	a->locks[i].whole = true;
+	a->locks[i].off = a->locks[i].len = 0;
+}
+
+static void name_locks(struct nfs4r_action *a, const struct opx *o, const struct needs *nd)
+{
+	const struct nfs4r_op *op = o->op;
+
+	for (uint32_t i = 0; i < nd->nargs; i++)
+		add_lock(a, &nd->args[i]);
+	if (nd->has_obj)
+		add_lock(a, &nd->obj);
+	if (nd->has_target)
+		add_lock(a, &nd->target);
+	if (op->type == NFS4R_OP_WRITE || op->type == NFS4R_OP_ALLOCATE || op->type == NFS4R_OP_DEALLOCATE) {
+		a->locks[0].whole = false;
+		a->locks[0].off = op->offset;
+		a->locks[0].len = op->data ? op->data->len : op->length;
+	}
+}
+
+void exec_lock(struct nfs4r_core *c, struct opx *o, const struct needs *nd)
+{
+	struct nfs4r_action *a;
+
+	o->needs = *nd;
+	for (uint32_t i = 0; i < nd->n; i++)
+		pin(c, o, own_cover(c, &nd->v[i], o, false));
+	op_unhold(c, o);
+	if (nd->dirmove) {
+		o->mover = true;
+		c->mover = o;
+	}
+	op_list(c, o, OP_LOCKING);
+	a = act(c, NFS4R_ACT_EXECUTE);
+	a->op = o->op;
+	a->remote = o->remote;
+	for (uint32_t i = 0; i < o->npins; i++) /* 4.5: the win is on disk before the first update under it */
+		a->durable |= o->pins[i]->own->won_step > c->durable_step;
+	o->exec_durable = a->durable;
+	o->exec_step = c->step;
+	name_locks(a, o, nd);
+}
+
+static bool pins_cover(struct nfs4r_core *c, const struct opx *o, const struct needs *nd)
+{
+	for (uint32_t i = 0; i < nd->n; i++) {
+		bool ok = false;
+
+		for (uint32_t j = 0; j < o->npins && !ok; j++)
+			ok = claim_covers(c, o->pins[j], &nd->v[i]);
+		if (!ok)
+			return false;
+	}
+	return true;
+}
+
+static void retry(struct nfs4r_core *c, struct opx *o)
+{
+	act(c, NFS4R_ACT_RETRY)->op = o->op;
+	op_unpin(c, o);
+	if (c->mover == o)
+		c->mover = NULL;
+	o->mover = false;
+	op_list(c, o, OP_WAIT);
+	timer_at(c, o->deadline);
+	c->dirty |= DIRTY_OPS;
+	op_decide(c, o);
+}
+
+/* "or every claim that covered the object when it was moved was acked by all then" (5.2). */
+static bool covering_all_acked(struct nfs4r_core *c, const struct nfs4r_oid *oid)
+{
+	struct walk w;
+	struct ctl *k;
+
+	walk_begin(&w, oid);
+	do {
+		for (k = controls_of(c, &w.oid); k; k = k->next)
+			if (k->claim->own && (!w.level || k->depth >= NFS4R_DEEP) && !claim_acked_by_all(c, k->claim))
+				return false;
+	} while (walk_up(c, &w));
+	return true;
+}
+
+/* Control 3.8: an old file written under deep control gets an explicit one; nothing waits for it but CLOSE. */
+static void ask_explicit(struct nfs4r_core *c, const struct opx *o, const struct needs *nd)
+{
+	struct nfs4r_control want = { nd->obj, NFS4R_SHALLOW };
+	struct walk w;
+	struct ctl *k;
+
+	if (!is_file_update(o->op) || nd->obj_type == NFS4R_TYPE_DIR)
+		return;
+	walk_begin(&w, &nd->obj);
+	do {
+		for (k = controls_of(c, &w.oid); k; k = k->next)
+			if (k->claim->own && !k->claim->own->closing && !k->claim->own->revoked &&
+			    (!w.level || k->depth == NFS4R_DEEP_PLUS))
+				return;
+	} while (walk_up(c, &w));
+	election_propose(c, &want, 1, 0, true);
+}
+
+static void note_written(struct nfs4r_core *c, const struct nfs4r_entry *e)
+{
+	for (uint32_t i = 0; i < e->nparts; i++)
+		switch (e->parts[i].effect) {
+		case NFS4R_EFF_WRITE:
+		case NFS4R_EFF_ATTRS:
+		case NFS4R_EFF_XATTR:
+		case NFS4R_EFF_ALLOC:
+			written_note(c, &e->parts[i].oid, e->lsn);
+		}
+}
+
+void exec_locked(struct nfs4r_core *c, struct opx *o)
+{
+	struct nfs4r_action *a;
+	struct nfs4r_entry *e;
+	struct needs nd;
+
+	assert(o->state == OP_LOCKING);
+	if (o->exec_durable && o->exec_step > c->durable_step)
+		c->durable_step = o->exec_step; /* the caller kept it back until everything before was on disk */
+	needs_of(c, o->op, &nd);
+	if (FAULT(F_NO_RESOLVE_AGAIN))
+		nd = o->needs;
+	if (c->halted || !needs_same(&nd, &o->needs) || !pins_cover(c, o, &nd)) {
+		retry(c, o);
+		return;
+	}
+	e = entry_make(c, o, &nd);
+	cond_of(c, e, &o->cond);
+	raise_last(c, e);
+	note_written(c, e);
+	log_bytes(c, e->lsn, nfs4r_entry_bytes(e));
+	o->pend = pend_add(c, e, o);
+	if (e->joined.kind == NFS4R_MOVED)
+		o->pend->settled_born = covering_all_acked(c, &e->joined.control.oid);
+	op_list(c, o, OP_STARTED);
+	a = act(c, NFS4R_ACT_STARTED);
+	a->op = o->op;
+	a->entry = nfs4r_entry_get(e);
+	ask_explicit(c, o, &nd);
+}
+
+void exec_executed(struct nfs4r_core *c, struct opx *o, bool ok, struct nfs4r_entry *e)
+{
+	assert(o->state == OP_STARTED && o->pend && e == o->pend->entry);
+	o->executed_ok = ok;
+	if (!ok)
+		entry_void(e);
+	o->pend->state = PEND_EXECUTED;
+	op_list(c, o, OP_EXECUTED);
+	pend_wake(c, o->pend);
+}
+
+/* The entry is in the tree and in the log. */
+void exec_committed(struct nfs4r_core *c, struct opx *o)
+{
+	o->pend = NULL;
+	op_unpin(c, o);
+	if (c->mover == o) {
+		c->mover = NULL;
+		c->dirty |= DIRTY_OPS;
+	}
+	if (!o->executed_ok) {
+		c->st.entries_void++;
+		o->op->lsn = 0;
+		op_finish(c, o, o->op->status != NFS4R_OK ? o->op->status : NFS4R_IO);
+		return;
+	}
+	c->st.entries_executed++;
+	if ((o->op->type == NFS4R_OP_WRITE && o->op->under_open && !o->remote) || cond_holds(c, &o->cond)) {
+		op_finish(c, o, NFS4R_OK);
+		return;
+	}
+	o->done_at = c->now;
+	timer_at(c, c->now + c->cfg.reply_wait_ms);
+	op_list(c, o, OP_REPLY);
+}
+
+void exec_answers(struct nfs4r_core *c)
+{
+	struct opx *o, *tmp;
+
+	DL_FOREACH_SAFE(c->answering, o, tmp)
+		if (cond_holds(c, &o->cond) || (o->op->type == NFS4R_OP_CLOSE && FAULT(F_CLOSE_AT_ONCE)))
+			op_finish(c, o, NFS4R_OK);
+}

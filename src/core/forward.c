@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Forwarding an operation to the primary of its arguments (control 6.4-6.7, log 5.6).
+ *
+ * As the origin: the operation gets an identity, FORWARD goes out together with a REVOKE (6.6) and
+ * is repeated with the same identity to the same server until it answers. A result is given to the
+ * client when this server has applied the entry too, so that the client sees its own object;
+ * NOT_PRIMARY leads to a new decision, and to a new identity if it is forwarded again.
+ *
+ * As the primary: an identity has one answer. In progress -> the repeat is dropped; done ->
+ * answered from REPLY once 5.2/5.3 holds; refused, also NOT_PRIMARY -> refused the same way again,
+ * whatever has changed (a late copy must not be executed after the origin went elsewhere or told
+ * its client); older than answered_below -> dropped.
+ *
+ * Invariants: every operation that came by FORWARD ends with exactly one DROP, after its answer
+ * if there is one. answered_below is the oldest identity still waiting here.
+ */
+#include "core/core_int.h"
+
+uint64_t answered_below(const struct nfs4r_core *c)
+{
+	return c->outstanding ? c->outstanding->op->id.seq : c->op_seq + 1;
+}
+
+/* ---- origin ---------------------------------------------------------------- */
+
+static void send_request(struct nfs4r_core *c, struct opx *o)
+{
+	struct nfs4r_msg *m = msg_new(c, NFS4R_MSG_FORWARD);
+
+	o->op->answered_below = answered_below(c);
+	m->op = o->op; /* the caller's; it lives until DONE */
+	o->sent_ms = c->now;
+	timer_at(c, c->now + c->cfg.repeat_ms);
+	send_to(c, o->to, m, false);
+}
+
+void forward_send(struct nfs4r_core *c, struct opx *o, nfs4r_server_id to)
+{
+	struct needs nd;
+
+	if (!o->hashed) {
+		o->op->id = (struct nfs4r_request_id){ c->self, c->cfg.inc, ++c->op_seq };
+		reply_key(&o->op->id, &o->key);
+		HASH_ADD(hh, c->by_id, key, sizeof(o->key), o);
+		o->hashed = true;
+		DL_APPEND2(c->outstanding, o, out_prev, out_next);
+	}
+	o->to = to;
+	op_list(c, o, OP_FORWARDED);
+	o->deadline = c->now + c->cfg.forward_wait_ms;
+	c->st.forwards_sent++;
+	send_request(c, o);
+	if (o->blocked_at && c->now < o->blocked_at + c->cfg.op_wait_ms)
+		return;
+	o->blocked_at = c->now ? c->now : 1;
+	needs_of(c, o->op, &nd);
+	for (uint32_t i = 0; i < nd.nargs; i++)
+		send_revoke(c, to, &nd.args[i], false, o->attempts);
+}
+
+void forward_repeat(struct nfs4r_core *c, struct opx *o)
+{
+	if (c->now >= o->deadline) {
+		op_finish(c, o, NFS4R_DELAY);
+		return;
+	}
+	timer_at(c, o->deadline);
+	if (c->now >= o->sent_ms + c->cfg.repeat_ms)
+		send_request(c, o);
+	timer_at(c, o->sent_ms + c->cfg.repeat_ms);
+}
+
+void forward_peer_up(struct nfs4r_core *c, nfs4r_server_id s)
+{
+	struct opx *o;
+
+	DL_FOREACH(c->waiting, o)
+		if (o->state == OP_FORWARDED && o->to == s)
+			send_request(c, o);
+}
+
+static void take_result(struct nfs4r_op *to, const struct nfs4r_op *from)
+{
+	to->status = from->status;
+	to->result = from->result;
+	to->result_type = from->result_type;
+	nfs4r_buf_put(to->post.acl);
+	to->post = from->post;
+	to->post.acl = nfs4r_buf_get(from->post.acl);
+	to->dir_before = from->dir_before;
+	to->dir_after = from->dir_after;
+	to->dir2_before = from->dir2_before;
+	to->dir2_after = from->dir2_after;
+	to->lsn = from->lsn;
+	to->primary = from->primary;
+	to->verifier = from->verifier;
+}
+
+static struct opx *find(struct nfs4r_core *c, const struct nfs4r_request_id *id)
+{
+	struct reqkey k;
+	struct opx *o;
+
+	reply_key(id, &k);
+	HASH_FIND(hh, c->by_id, &k, sizeof(k), o);
+	return o;
+}
+
+/* It was refused under this identity for good. */
+static void identity_drop(struct nfs4r_core *c, struct opx *o)
+{
+	HASH_DEL(c->by_id, o);
+	o->hashed = false;
+	DL_DELETE2(c->outstanding, o, out_prev, out_next);
+	o->out_prev = o->out_next = NULL;
+	memset(&o->op->id, 0, sizeof(o->op->id));
+}
+
+void forward_on_answer(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_msg *m)
+{
+	const struct nfs4r_op *a = m->op;
+	struct opx *o;
+
+	if (!a || a->id.origin != c->self) {
+		c->st.bad_messages++;
+		return;
+	}
+	o = find(c, &a->id);
+	if (!o || o->remote || o->state != OP_FORWARDED || o->to != from)
+		return;
+	if (a->status == NFS4R_NOT_PRIMARY) { /* decide again, without this owner (6.3, 6.6) */
+		identity_drop(c, o);
+		o->excluded |= NFS4R_BIT(from);
+		o->deadline = o->since + c->cfg.op_wait_ms;
+		timer_at(c, o->deadline);
+		op_list(c, o, OP_WAIT);
+		op_decide(c, o);
+		return;
+	}
+	take_result(o->op, a);
+	if (o->op->status == NFS4R_ORPHAN)
+		o->op->status = NFS4R_STALE;
+	if (o->op->lsn && (o->op->primary == 0 || o->op->primary > NFS4R_SERVERS_MAX)) {
+		c->st.bad_messages++;
+		o->op->lsn = 0;
+	}
+	if (o->op->lsn && c->logs[o->op->primary].applied < o->op->lsn) {
+		op_list(c, o, OP_CATCHUP);
+		o->deadline = c->now + c->cfg.op_wait_ms;
+		timer_at(c, o->deadline);
+		return;
+	}
+	op_finish(c, o, o->op->status);
+}
+
+/* ---- primary -------------------------------------------------------------------- */
+
+static void drop(struct nfs4r_core *c, struct nfs4r_op *op)
+{
+	act(c, NFS4R_ACT_DROP)->op = op;
+}
+
+/* op->status is set. The caller of step() frees the operation when it has sent or encoded the answer. */
+void forward_answer(struct nfs4r_core *c, struct opx *o)
+{
+	struct nfs4r_msg *m = msg_new(c, NFS4R_MSG_FORWARD_ANSWER);
+
+	m->op = o->op;
+	if (o->op->status != NFS4R_OK)
+		refusal_add(c, o->op);
+	c->st.forwards_served += o->op->status != NFS4R_NOT_PRIMARY;
+	send_to(c, o->from, m, false);
+	drop(c, o->op);
+}
+
+static bool sane(const struct nfs4r_op *op, nfs4r_server_id from)
+{
+	return op && op->id.origin == from && op->id.seq && op->type >= NFS4R_OP_CREATE &&
+	       op->type <= NFS4R_OP_REMOVEXATTR;
+}
+
+static void answer_again(struct nfs4r_core *c, struct opx *o, const struct reply *r)
+{
+	struct nfs4r_op *op = o->op;
+
+	op->result = r->result;
+	op->result_type = r->type;
+	op->dir_before = r->dv[0];
+	op->dir_after = r->dv[1];
+	op->dir2_before = r->dv[2];
+	op->dir2_after = r->dv[3];
+	op->lsn = r->cond.lsn;
+	op->primary = r->cond.log;
+	o->cond = r->cond;
+	if (FAULT(F_DUPLICATE_AT_ONCE) || cond_holds(c, &o->cond)) {
+		op_finish(c, o, NFS4R_OK);
+		return;
+	}
+	o->done_at = c->now;
+	timer_at(c, c->now + c->cfg.reply_wait_ms);
+	op_list(c, o, OP_REPLY);
+}
+
+void forward_on_request(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_msg *m)
+{
+	struct nfs4r_op *op = m->op;
+	struct nfs4r_msg *answer;
+	struct reply *r;
+	struct opx *o;
+
+	m->op = NULL; /* ours now */
+	if (!sane(op, from)) {
+		c->st.bad_messages++;
+		if (op)
+			drop(c, op);
+		return;
+	}
+	reply_origin_moved(c, from, op->id.inc, op->answered_below, false);
+	if (c->halted || c->recovering || c->nops >= OPS_MAX || find(c, &op->id) || reply_too_old(c, &op->id)) {
+		drop(c, op);
+		return;
+	}
+	if (refusal_find(c, op)) {
+		answer = msg_new(c, NFS4R_MSG_FORWARD_ANSWER);
+		answer->op = op;
+		send_to(c, from, answer, false);
+		drop(c, op);
+		return;
+	}
+	r = FAULT(F_NO_DEDUP) ? NULL : reply_find(c, &op->id);
+	o = op_begin(c, op, true, from);
+	reply_key(&op->id, &o->key);
+	HASH_ADD(hh, c->by_id, key, sizeof(o->key), o);
+	o->hashed = true;
+	if (r)
+		answer_again(c, o, r);
+	else
+		op_decide(c, o);
+}

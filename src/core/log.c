@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Logs seen from outside: distribution of the own one, positions, pulls, truncation, recovery of
+ * the own tail (log sheet 3.5, 3.10-3.12, 4.7).
+ *
+ * Happy path: entries that are committed and contiguous are sent to each peer at once, inside a
+ * window of entries and bytes that the peer's `received` opens again. Receivers answer with
+ * POSITIONS as soon as applied or stable moves; a heartbeat repeats them to all.
+ *
+ * Failure modes: an entry is lost: the receiver sees a gap, or an end it does not reach for a
+ * whole heartbeat, and pulls. The owner is down: others serve its log from what they applied. This
+ * server lost the end of its own log (machine crash): until everybody said how far it has that log
+ * and the tail is pulled, nothing is executed or served under own controls.
+ *
+ * Invariants: received >= applied >= stable in every log; nothing is asked for below `base`.
+ */
+#include "core/core_int.h"
+
+/* ---- payload sums, for windows -------------------------------------------------- */
+
+/* cum[i] = bytes of the own entries after cum_base up to cum_base + i; cum[0] = 0. */
+void log_bytes(struct nfs4r_core *c, nfs4r_lsn lsn, uint64_t bytes)
+{
+	uint64_t last;
+
+	if (!c->ncum) {
+		c->cum = grow(c->cum, &c->cum_cap, 0, sizeof(*c->cum));
+		c->cum[c->ncum++] = 0;
+		c->cum_base = lsn ? lsn - 1 : 0;
+	}
+	while (c->cum_base + c->ncum <= lsn) {
+		last = c->cum[c->ncum - 1];
+		c->cum = grow(c->cum, &c->cum_cap, c->ncum, sizeof(*c->cum));
+		c->cum[c->ncum] = last + (c->cum_base + c->ncum == lsn ? bytes : 0);
+		c->ncum++;
+	}
+}
+
+static uint64_t sum_to(const struct nfs4r_core *c, nfs4r_lsn lsn)
+{
+	if (!c->ncum || lsn <= c->cum_base)
+		return c->ncum ? c->cum[0] : 0;
+	if (lsn - c->cum_base >= c->ncum)
+		return c->cum[c->ncum - 1];
+	return c->cum[lsn - c->cum_base];
+}
+
+static void forget_bytes(struct nfs4r_core *c, nfs4r_lsn until)
+{
+	uint64_t n = until > c->cum_base ? until - c->cum_base : 0;
+
+	if (!c->ncum || n * 2 < c->ncum || n < 64)
+		return;
+	if (n >= c->ncum)
+		n = c->ncum - 1;
+	memmove(c->cum, c->cum + n, (c->ncum - n) * sizeof(*c->cum));
+	c->ncum -= n;
+	c->cum_base += n;
+}
+
+uint64_t log_unreceived(const struct nfs4r_core *c, const struct peer *p)
+{
+	return sum_to(c, c->logs[c->self].applied) - sum_to(c, p->received[c->self]);
+}
+
+/* ---- own entries out -------------------------------------------------------------- */
+
+static void send_entries(struct nfs4r_core *c, nfs4r_server_id to, nfs4r_server_id log, nfs4r_lsn from, nfs4r_lsn until)
+{
+	struct nfs4r_action *a = act(c, NFS4R_ACT_SEND_ENTRIES);
+
+	a->to = to;
+	a->log = log;
+	a->from = from;
+	a->until = until;
+}
+
+static void send_window(struct nfs4r_core *c, nfs4r_server_id to)
+{
+	struct peer *p = &c->peers[to];
+	nfs4r_lsn end = c->logs[c->self].applied, base = c->logs[c->self].base, got = p->received[c->self], until;
+
+	if (p->down || !p->told)
+		return;
+	if (p->sent < got)
+		p->sent = got;
+	if (p->sent + 1 < base) {
+		stuck(c, "a peer needs entries of our log that are truncated");
+		return;
+	}
+	until = end < got + c->cfg.window_entries ? end : got + c->cfg.window_entries;
+	while (until > p->sent + 1 && sum_to(c, until) - sum_to(c, got) > c->cfg.window_bytes)
+		until = p->sent + 1 + (until - p->sent - 1) / 2;
+	if (until <= p->sent ||
+	    (p->sent > got && sum_to(c, until) - sum_to(c, got) > c->cfg.window_bytes))
+		return;
+	send_entries(c, to, c->self, p->sent + 1, until);
+	p->sent = until;
+}
+
+void log_send(struct nfs4r_core *c)
+{
+	if (c->recovering)
+		return;
+	EACH_PEER(c, s)
+		send_window(c, s);
+	c->log_moved = false;
+}
+
+void log_on_pull(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
+{
+	nfs4r_server_id log = m->pull.log;
+	const struct logst *l;
+	nfs4r_lsn first = m->pull.from, until;
+
+	if (log == 0 || log > NFS4R_SERVERS_MAX || !(c->cfg.servers & NFS4R_BIT(log)) || first == 0) {
+		c->st.bad_messages++;
+		return;
+	}
+	l = &c->logs[log];
+	if (first > l->applied || c->halted)
+		return;
+	if (first < l->base) {
+		stuck(c, "a peer asks for entries that are truncated");
+		return;
+	}
+	if (log == c->self) {
+		if (first - 1 < c->peers[from].sent)
+			c->peers[from].sent = first - 1;
+		if (first - 1 > c->peers[from].received[log])
+			c->peers[from].received[log] = first - 1;
+		c->log_moved = true;
+		return;
+	}
+	until = first + PULL_ENTRIES - 1 < l->applied ? first + PULL_ENTRIES - 1 : l->applied;
+	send_entries(c, from, log, first, until);
+}
+
+/* ---- what is missing here ------------------------------------------------------------ */
+
+static nfs4r_server_id supplier(const struct nfs4r_core *c, nfs4r_server_id log)
+{
+	nfs4r_server_id best = 0;
+
+	if (log != c->self && !c->peers[log].down)
+		return log;
+	EACH_PEER(c, s)
+		if (!c->peers[s].down && c->peers[s].applied[log] > c->logs[log].received &&
+		    (!best || c->peers[s].applied[log] > c->peers[best].applied[log]))
+			best = s;
+	return best;
+}
+
+/* At most one PULL for one position in a quarter of the repetition time. */
+void log_pull(struct nfs4r_core *c, nfs4r_server_id log)
+{
+	struct logst *l = &c->logs[log];
+	nfs4r_server_id to = supplier(c, log);
+	struct nfs4r_msg *m;
+
+	if (!to || c->halted || (l->pull_from == l->received + 1 && c->now < l->pull_at))
+		return;
+	l->pull_from = l->received + 1;
+	l->pull_at = c->now + c->cfg.repeat_ms / 4;
+	m = msg_new(c, NFS4R_MSG_PULL);
+	m->pull.log = log;
+	m->pull.from = l->pull_from;
+	send_to(c, to, m, false);
+}
+
+/* Entries that were announced and have not come during a whole heartbeat. */
+static void pull_late(struct nfs4r_core *c)
+{
+	EACH_PEER(c, s) {
+		struct logst *l = &c->logs[s];
+
+		if (l->end <= l->received)
+			continue;
+		if (l->pull_from == l->received + 1)
+			log_pull(c, s);
+		l->pull_from = l->received + 1;
+	}
+}
+
+/* Log 4.7. */
+void log_recovery(struct nfs4r_core *c)
+{
+	struct logst *l = &c->logs[c->self];
+	nfs4r_lsn target = 0;
+
+	if (!c->recovering)
+		return;
+	EACH_PEER(c, s) {
+		if (!c->peers[s].told)
+			return;
+		if (c->peers[s].received[c->self] > target)
+			target = c->peers[s].received[c->self];
+	}
+	if (l->applied < target) {
+		if (l->received < target)
+			log_pull(c, c->self);
+		return;
+	}
+	c->recovering = false;
+	c->last_move = l->received; /* 4.9, once more for what was pulled */
+	act(c, NFS4R_ACT_RECOVERED);
+	c->log_moved = true;
+	c->dirty |= DIRTY_OPS | DIRTY_REPLY | DIRTY_RELEASE;
+}
+
+/* ---- positions -------------------------------------------------------------------------- */
+
+void log_send_positions(struct nfs4r_core *c, nfs4r_server_id to)
+{
+	struct nfs4r_msg *m = msg_new(c, NFS4R_MSG_POSITIONS);
+	const struct logst *own = &c->logs[c->self];
+
+	m->positions.clock_ns = c->now * 1000000;
+	m->positions.echo_ns = c->peers[to].clock_ns;
+	m->positions.own_end = own->applied;
+	m->positions.all_stable = stable_by_all(c, c->self);
+	m->positions.want_stable = c->closing && c->peers[to].stable[c->self] < own->want;
+	EACH_SERVER(c, s) {
+		struct nfs4r_log_position *p = &m->positions.pos[m->positions.n++];
+
+		p->log = s;
+		p->received = s == c->self ? c->logs[s].applied : c->logs[s].received;
+		p->applied = c->logs[s].applied;
+		p->stable = c->logs[s].stable;
+		p->received_bytes = c->logs[s].received_bytes;
+	}
+	send_to(c, to, m, false);
+}
+
+void log_positions_out(struct nfs4r_core *c)
+{
+	EACH_PEER(c, s)
+		if (c->logs[s].moved) {
+			c->logs[s].moved = false;
+			log_send_positions(c, s);
+		}
+	EACH_SERVER(c, s) {
+		const struct logst *l = &c->logs[s];
+
+		if (l->stable < l->want && l->applied > l->stable && !c->checkpoint_asked) {
+			c->checkpoint_asked = true; /* until the next STABLE */
+			act(c, NFS4R_ACT_CHECKPOINT);
+		}
+	}
+}
+
+void log_heartbeat(struct nfs4r_core *c)
+{
+	if (c->now >= c->heartbeat_at) {
+		c->heartbeat_at = c->now + c->cfg.repeat_ms;
+		if (!c->halted)
+			EACH_PEER(c, s)
+				log_send_positions(c, s);
+		pull_late(c);
+		c->log_moved = true;
+	}
+	timer_at(c, c->heartbeat_at);
+}
+
+static void raise(nfs4r_lsn *p, nfs4r_lsn v)
+{
+	if (v > *p)
+		*p = v;
+}
+
+static void take_position(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_log_position *q)
+{
+	struct peer *p = &c->peers[from];
+	nfs4r_server_id log = q->log;
+	nfs4r_lsn max = c->logs[log].received;
+
+	if (log == c->self && !c->recovering && (q->received > max || q->applied > max || q->stable > max)) {
+		stuck(c, "a peer has more of our log than we do");
+		c->st.bad_messages++;
+		return;
+	}
+	if (log == c->self && q->applied > p->applied[log]) {
+		c->dirty |= DIRTY_REPLY;
+		election_peer_moved(c, from);
+	}
+	if (log == c->self && q->stable > p->stable[log])
+		c->dirty |= DIRTY_RELEASE;
+	if (log != c->self && q->applied > p->applied[log]) {
+		raise(&c->logs[log].end, q->applied);
+		c->dirty |= DIRTY_REPLY;
+	}
+	raise(&p->received[log], q->received);
+	raise(&p->applied[log], q->applied);
+	raise(&p->stable[log], q->stable);
+}
+
+void log_on_positions(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
+{
+	struct peer *p = &c->peers[from];
+	struct logst *l = &c->logs[from];
+
+	if (m->positions.n > NFS4R_SERVERS_MAX) {
+		c->st.bad_messages++;
+		return;
+	}
+	for (uint32_t i = 0; i < m->positions.n; i++) {
+		const struct nfs4r_log_position *q = &m->positions.pos[i];
+
+		if (q->log == 0 || q->log > NFS4R_SERVERS_MAX || !(c->cfg.servers & NFS4R_BIT(q->log)) ||
+		    q->applied > q->received || q->stable > q->applied) {
+			c->st.bad_messages++;
+			return;
+		}
+	}
+	p->clock_ns = m->positions.clock_ns;
+	for (uint32_t i = 0; i < m->positions.n; i++)
+		take_position(c, from, &m->positions.pos[i]);
+	if (!p->told) {
+		p->told = true;
+		p->sent = p->received[c->self];
+	}
+	raise(&p->end, m->positions.own_end);
+	raise(&l->end, m->positions.own_end);
+	if (m->positions.want_stable)
+		raise(&l->want, m->positions.own_end);
+	if (m->positions.all_stable > l->truncated) {
+		nfs4r_lsn until = m->positions.all_stable < l->stable ? m->positions.all_stable : l->stable;
+
+		if (until > l->truncated) {
+			struct nfs4r_action *a = act(c, NFS4R_ACT_TRUNCATE);
+
+			a->log = from;
+			a->until = l->truncated = until;
+			raise(&l->base, until + 1);
+		}
+	}
+	c->log_moved = true; /* the window may have opened */
+	log_truncate(c);
+	written_gc(c);
+}
+
+void log_on_stable(struct nfs4r_core *c, const nfs4r_lsn *stable)
+{
+	EACH_SERVER(c, s) {
+		struct logst *l = &c->logs[s];
+		nfs4r_lsn v = stable[s] < l->applied ? stable[s] : l->applied;
+
+		if (v > l->stable) {
+			l->stable = v;
+			l->moved |= s != c->self;
+		}
+	}
+	c->checkpoint_asked = false;
+	c->dirty |= DIRTY_RELEASE;
+	log_truncate(c);
+}
+
+/* Log 3.11. */
+void log_truncate(struct nfs4r_core *c)
+{
+	struct logst *l = &c->logs[c->self];
+	nfs4r_lsn all = stable_by_all(c, c->self);
+	struct nfs4r_action *a;
+
+	if (all <= l->truncated || c->recovering)
+		return;
+	a = act(c, NFS4R_ACT_TRUNCATE);
+	a->log = c->self;
+	a->until = l->truncated = all;
+	raise(&l->base, all + 1);
+	forget_bytes(c, all);
+}
+
+/* ---- what CLOSE waits for ------------------------------------------------------------------ */
+
+nfs4r_lsn written_lsn(const struct nfs4r_core *c, const struct nfs4r_oid *oid)
+{
+	struct written *w;
+
+	HASH_FIND(hh, c->written, oid, sizeof(*oid), w);
+	if (w)
+		return w->lsn;
+	return c->nwritten >= WRITTEN_MAX ? c->logs[c->self].received : 0; /* not known: everything */
+}
+
+void written_note(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_lsn lsn)
+{
+	struct written *w;
+
+	HASH_FIND(hh, c->written, oid, sizeof(*oid), w);
+	if (w) {
+		DL_DELETE(c->written_list, w);
+	} else {
+		if (c->nwritten >= WRITTEN_MAX)
+			return;
+		w = xcalloc(1, sizeof(*w));
+		w->oid = *oid;
+		HASH_ADD(hh, c->written, oid, sizeof(w->oid), w);
+		c->nwritten++;
+	}
+	w->lsn = lsn;
+	DL_APPEND(c->written_list, w); /* ascending */
+}
+
+void written_gc(struct nfs4r_core *c)
+{
+	nfs4r_lsn all = applied_by_all(c, c->self);
+	struct written *w;
+
+	while ((w = c->written_list) && w->lsn <= all) {
+		DL_DELETE(c->written_list, w);
+		HASH_DEL(c->written, w);
+		c->nwritten--;
+		free(w);
+	}
+}

@@ -1,0 +1,474 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The life of an operation up to EXECUTE: who is asked, who is waited for (control 4.1, 5.5, 6.6, 6.7).
+ *
+ * Happy path: everything it needs is covered by acting claims: EXECUTE in the same step. Else,
+ * when another server covers all argument objects: FORWARD (forward.c). When nobody else covers
+ * anything needed: propose what is missing and wait for the win. When others are in the way:
+ * REVOKE to each, hold nothing, try again.
+ *
+ * op_decide() looks at everything afresh each time; nothing of an earlier decision is trusted but
+ * the claims that the operation holds (so that a revoke cannot take a claim between its win and
+ * the first use, 5.5). Whatever fails counts an attempt, which raises the priority of the next
+ * proposal, and waits a little; after op_wait_ms the client hears DELAY.
+ *
+ * Invariants: an operation is in exactly one of the lists waiting, busy, answering, by its state;
+ * a blocked operation holds no claim.
+ */
+#include "core/core_int.h"
+
+static struct opx **list_of(struct nfs4r_core *c, enum op_state st)
+{
+	switch (st) {
+	case OP_WAIT:
+	case OP_FORWARDED:
+	case OP_CATCHUP:
+		return &c->waiting;
+	case OP_REPLY:
+		return &c->answering;
+	default:
+		return &c->busy;
+	}
+}
+
+void op_list(struct nfs4r_core *c, struct opx *o, enum op_state st)
+{
+	struct opx **from = list_of(c, o->state), **to = list_of(c, st);
+
+	if (from != to) {
+		DL_DELETE(*from, o);
+		DL_APPEND(*to, o);
+	}
+	o->state = st;
+}
+
+struct opx *op_begin(struct nfs4r_core *c, struct nfs4r_op *op, bool remote, nfs4r_server_id from)
+{
+	struct opx *o = xcalloc(1, sizeof(*o));
+
+	o->op = op;
+	o->remote = remote;
+	o->from = from;
+	o->state = OP_WAIT;
+	o->since = c->now;
+	o->deadline = c->now + c->cfg.op_wait_ms;
+	timer_at(c, o->deadline);
+	op->core = o;
+	op->status = NFS4R_OK;
+	op->lsn = 0;
+	op->primary = 0;
+	DL_APPEND(c->waiting, o);
+	c->nops++;
+	return o;
+}
+
+/* ---- holds (5.5) and pins (5.1) --------------------------------------------- */
+
+static void unhold_one(struct nfs4r_core *c, struct claim *cl)
+{
+	struct own *ow = cl->own;
+
+	assert(ow->holds);
+	ow->holds--;
+	if (!ow->holds && ow->revoked && ow->state == OWN_WON && !ow->closing)
+		claim_start_closing(c, ow);
+}
+
+void op_unhold(struct nfs4r_core *c, struct opx *o)
+{
+	uint32_t n = o->nholds;
+
+	o->nholds = 0;
+	for (uint32_t i = 0; i < n; i++)
+		unhold_one(c, o->holds[i]);
+}
+
+void op_unpin(struct nfs4r_core *c, struct opx *o)
+{
+	for (uint32_t i = 0; i < o->npins; i++) {
+		struct own *ow = o->pins[i]->own;
+
+		assert(ow->pins);
+		claim_used(c, ow);
+		if (!--ow->pins && ow->closing)
+			c->dirty |= DIRTY_RELEASE;
+	}
+	o->npins = 0;
+}
+
+static void keep(struct claim **v, uint32_t *n, struct claim *cl)
+{
+	for (uint32_t i = 0; i < *n; i++)
+		if (v[i] == cl)
+			return;
+	if (*n < HOLDS_MAX)
+		v[(*n)++] = cl;
+}
+
+/* Hold @v instead of what was held: new ones first, so that no count touches zero between. */
+static void rehold(struct nfs4r_core *c, struct opx *o, struct claim **v, uint32_t n)
+{
+	struct claim *old[HOLDS_MAX];
+	uint32_t nold = o->nholds;
+
+	memcpy(old, o->holds, sizeof(old));
+	for (uint32_t i = 0; i < n; i++)
+		v[i]->own->holds++;
+	memcpy(o->holds, v, n * sizeof(*v));
+	o->nholds = n;
+	for (uint32_t i = 0; i < nold; i++)
+		unhold_one(c, old[i]);
+}
+
+/* ---- failure -------------------------------------------------------------------- */
+
+/* A short wait that differs between servers, so that rivals do not meet again at once. */
+void op_failed_attempt(struct nfs4r_core *c, struct opx *o)
+{
+	uint32_t n = o->attempts < 8 ? o->attempts : 8;
+
+	if (o->attempts < UINT32_MAX)
+		o->attempts++;
+	o->not_before = c->now + 10 + 10 * n + 3 * c->self;
+	timer_at(c, o->not_before);
+	op_unhold(c, o);
+}
+
+/* An own claim is about to be aborted: whoever waited for it has failed. */
+void ops_claim_gone(struct nfs4r_core *c, struct claim *cl)
+{
+	struct opx *o;
+
+	if (!cl->own->holds)
+		return;
+	DL_FOREACH(c->waiting, o)
+		for (uint32_t i = 0; i < o->nholds; i++)
+			if (o->holds[i] == cl) {
+				op_failed_attempt(c, o);
+				break;
+			}
+}
+
+void op_finish(struct nfs4r_core *c, struct opx *o, enum nfs4r_status st)
+{
+	struct nfs4r_action *a;
+
+	op_unhold(c, o);
+	op_unpin(c, o);
+	if (c->mover == o) {
+		c->mover = NULL;
+		c->dirty |= DIRTY_OPS;
+	}
+	o->op->status = st;
+	o->op->core = NULL;
+	if (st == NFS4R_DELAY)
+		c->st.delays++;
+	if (o->remote) {
+		forward_answer(c, o);
+	} else {
+		a = act(c, NFS4R_ACT_DONE);
+		a->op = o->op;
+	}
+	if (o->hashed)
+		HASH_DEL(c->by_id, o);
+	if (o->out_prev)
+		DL_DELETE2(c->outstanding, o, out_prev, out_next);
+	DL_DELETE(*list_of(c, o->state), o);
+	c->nops--;
+	free(o);
+}
+
+/* ---- the decision ------------------------------------------------------------------ */
+
+/* Blocked by others (5.5): holds nothing, asks them to let go, tries again. */
+static void blocked(struct nfs4r_core *c, struct opx *o, const struct needs *nd, nfs4r_servers owners,
+		    const struct nfs4r_oid *oid, bool below, bool fresh)
+{
+	if (!fresh)
+		return;
+	EACH_PEER(c, s)
+		if (owners & NFS4R_BIT(s))
+			send_revoke(c, s, oid, below, o->attempts);
+}
+
+static bool begin_blocked(struct nfs4r_core *c, struct opx *o)
+{
+	bool fresh = !o->blocked_at || c->now >= o->blocked_at + c->cfg.repeat_ms;
+
+	op_unhold(c, o);
+	if (fresh) {
+		o->blocked_at = c->now ? c->now : 1;
+		if (o->attempts < UINT32_MAX)
+			o->attempts++;
+	}
+	timer_at(c, o->blocked_at + c->cfg.repeat_ms);
+	return fresh;
+}
+
+/* Control 6.6: one other server covers all arguments, or several are in the way. */
+static bool route_away(struct nfs4r_core *c, struct opx *o, const struct needs *nd)
+{
+	nfs4r_servers all = ~(nfs4r_servers)0, any = 0, all_won = ~(nfs4r_servers)0, own[2], won, pick;
+	bool fresh;
+
+	if (!nd->nargs)
+		return false;
+	for (uint32_t i = 0; i < nd->nargs; i++) {
+		own[i] = foreign_cover(c, &nd->args[i], &won);
+		any |= own[i];
+		all &= own[i];
+		all_won &= won;
+	}
+	if (!any)
+		return false;
+	pick = all & ~o->excluded;
+	if (pick && c->now < o->not_before) {
+		timer_at(c, o->not_before);
+		return true;
+	}
+	if (pick) {
+		if (pick & all_won)
+			pick &= all_won;
+		op_unhold(c, o);
+		forward_send(c, o, (nfs4r_server_id)__builtin_ctzll(pick));
+		return true;
+	}
+	fresh = begin_blocked(c, o);
+	for (uint32_t i = 0; i < nd->nargs; i++)
+		blocked(c, o, nd, own[i], &nd->args[i], false, fresh);
+	if (o->excluded) { /* all who might have been primary said no: ask again after a while */
+		op_failed_attempt(c, o);
+		o->excluded = 0;
+	}
+	return true;
+}
+
+/* Others hold something needed that is not an argument: child, target, what is below (4.1, 7.5). */
+static bool others_in_the_way(struct nfs4r_core *c, struct opx *o, const struct needs *nd)
+{
+	nfs4r_servers above[4], below[4], any = 0, won;
+	bool fresh;
+
+	for (uint32_t i = 0; i < nd->n; i++) {
+		above[i] = foreign_cover(c, &nd->v[i].oid, &won);
+		below[i] = 0;
+		if (nd->v[i].depth >= NFS4R_DEEP && !own_cover(c, &nd->v[i], o, false))
+			below[i] = anc_below(c, &nd->v[i].oid) & ~NFS4R_BIT(c->self);
+		any |= above[i] | below[i];
+	}
+	if (!any)
+		return false;
+	fresh = begin_blocked(c, o);
+	for (uint32_t i = 0; i < nd->n; i++) {
+		blocked(c, o, nd, above[i] & ~below[i], &nd->v[i].oid, false, fresh);
+		blocked(c, o, nd, below[i], &nd->v[i].oid, true, fresh);
+	}
+	return true;
+}
+
+static bool held_off(struct nfs4r_core *c, const struct needs *nd)
+{
+	for (uint32_t i = 0; i < nd->n; i++) {
+		uint64_t t = holdoff_until(c, &nd->v[i].oid);
+
+		if (t > c->now) {
+			timer_at(c, t);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Control 4.1: the first attempt asks for what is missing, later ones for everything in one claim. */
+static void propose_missing(struct nfs4r_core *c, struct opx *o, const struct needs *nd)
+{
+	struct nfs4r_control v[4];
+	struct claim *hold[HOLDS_MAX], *cl;
+	uint32_t nhold = 0, n = 0;
+
+	for (uint32_t i = 0; i < nd->n; i++) {
+		cl = own_cover(c, &nd->v[i], o, false);
+		if (!cl)
+			cl = own_cover(c, &nd->v[i], o, true);
+		if (cl)
+			keep(hold, &nhold, cl);
+		else
+			v[n++] = (struct nfs4r_control){ nd->v[i].oid, nd->v[i].depth };
+	}
+	if (n && c->now < o->not_before) {
+		timer_at(c, o->not_before);
+		op_unhold(c, o);
+		return;
+	}
+	if (n && held_off(c, nd)) {
+		op_unhold(c, o);
+		return;
+	}
+	if (n && o->attempts) {
+		nhold = 0;
+		for (n = 0; n < nd->n; n++)
+			v[n] = (struct nfs4r_control){ nd->v[n].oid, nd->v[n].depth };
+	}
+	rehold(c, o, hold, nhold);
+	if (!n)
+		return;
+	cl = election_propose(c, v, n, o->attempts, false)->claim;
+	hold[0] = cl;
+	if (nhold < HOLDS_MAX) {
+		cl->own->holds++;
+		o->holds[o->nholds++] = cl;
+	}
+}
+
+static bool all_covered(struct nfs4r_core *c, const struct opx *o, const struct needs *nd)
+{
+	for (uint32_t i = 0; i < nd->n; i++)
+		if (!own_cover(c, &nd->v[i], o, false))
+			return false;
+	return true;
+}
+
+/* Control 6.7: a forwarded operation is taken only under acting, not closing control of its arguments. */
+static bool args_covered(struct nfs4r_core *c, const struct opx *o, const struct needs *nd)
+{
+	for (uint32_t i = 0; i < nd->nargs; i++) {
+		struct need n = { nd->args[i], NFS4R_SHALLOW, false };
+
+		if (!own_cover(c, &n, o, false))
+			return false;
+	}
+	return true;
+}
+
+/* 3.5: an error read from a directory nobody else controls ends the operation here. */
+static bool ends_early(struct nfs4r_core *c, struct opx *o, const struct needs *nd)
+{
+	nfs4r_servers won;
+
+	if (nd->early == NFS4R_OK && !nd->nothing)
+		return false;
+	if (nd->early == NFS4R_DELAY) /* an object that has not come yet (6.5): wait for it */
+		return true;
+	if (nd->early != NFS4R_OK && foreign_cover(c, &nd->judged, &won))
+		return others_in_the_way(c, o, nd);
+	if (nd->early == NFS4R_EXIST && nd->has_obj) {
+		o->op->result = nd->obj;
+		o->op->result_type = nd->obj_type;
+	}
+	op_finish(c, o, nd->early == NFS4R_STALE && o->remote ? NFS4R_ORPHAN : nd->early);
+	return true;
+}
+
+static void decide_close(struct nfs4r_core *c, struct opx *o)
+{
+	nfs4r_lsn lsn = written_lsn(c, &o->op->obj);
+
+	if (!lsn) {
+		op_finish(c, o, NFS4R_OK);
+		return;
+	}
+	o->cond.log = c->self;
+	o->cond.lsn = lsn;
+	o->cond.nfiles = 1;
+	o->cond.files[0] = o->op->obj;
+	o->done_at = c->now;
+	timer_at(c, c->now + c->cfg.reply_wait_ms);
+	op_list(c, o, OP_REPLY);
+	c->dirty |= DIRTY_REPLY;
+}
+
+static void covered(struct nfs4r_core *c, struct opx *o, const struct needs *nd)
+{
+	if (o->op->type == NFS4R_OP_CLAIM) {
+		claim_used(c, own_cover(c, &nd->v[0], o, false)->own);
+		op_finish(c, o, NFS4R_OK);
+		return;
+	}
+	if (nd->dirmove && c->mover)
+		return; /* 3.6: two moves under way could each miss the cycle they make together */
+	exec_lock(c, o, nd);
+}
+
+void op_decide(struct nfs4r_core *c, struct opx *o)
+{
+	struct needs nd;
+
+	assert(o->state == OP_WAIT);
+	if (c->halted) {
+		op_finish(c, o, NFS4R_DELAY);
+		return;
+	}
+	if (c->recovering)
+		return;
+	if (o->op->type == NFS4R_OP_CLOSE) {
+		decide_close(c, o);
+		return;
+	}
+	needs_of(c, o->op, &nd);
+	if (o->remote && !args_covered(c, o, &nd) && nd.early != NFS4R_STALE) {
+		c->st.not_primary++;
+		op_finish(c, o, NFS4R_NOT_PRIMARY);
+		return;
+	}
+	if (nd.early == NFS4R_STALE) { /* only a known deletion (6.5) */
+		op_finish(c, o, o->remote ? NFS4R_ORPHAN : NFS4R_STALE);
+		return;
+	}
+	if (all_covered(c, o, &nd)) {
+		if (nd.early != NFS4R_OK || nd.nothing)
+			ends_early(c, o, &nd);
+		else
+			covered(c, o, &nd);
+		return;
+	}
+	if (!o->remote && route_away(c, o, &nd))
+		return;
+	if (!nd.after_cover && ends_early(c, o, &nd))
+		return;
+	if (!others_in_the_way(c, o, &nd))
+		propose_missing(c, o, &nd);
+}
+
+/* ---- again, and too late ---------------------------------------------------------------- */
+
+/* Those in OP_CATCHUP: the own copy has the entry now. */
+static void caught_up(struct nfs4r_core *c, struct opx *o)
+{
+	if (c->logs[o->op->primary].applied >= o->op->lsn || c->now >= o->deadline)
+		op_finish(c, o, o->op->status);
+}
+
+void ops_run(struct nfs4r_core *c, bool all)
+{
+	struct opx *o, *tmp;
+
+	DL_FOREACH_SAFE(c->waiting, o, tmp) {
+		if (o->state == OP_CATCHUP)
+			caught_up(c, o);
+		else if (o->state == OP_WAIT && all)
+			op_decide(c, o);
+	}
+}
+
+void ops_timers(struct nfs4r_core *c)
+{
+	struct opx *o, *tmp;
+
+	DL_FOREACH_SAFE(c->waiting, o, tmp) {
+		if (o->state == OP_FORWARDED) {
+			forward_repeat(c, o);
+		} else if (c->now >= o->deadline) {
+			op_finish(c, o, o->state == OP_CATCHUP ? o->op->status : NFS4R_DELAY);
+		} else {
+			timer_at(c, o->deadline);
+			if (o->state == OP_WAIT)
+				op_decide(c, o);
+		}
+	}
+	DL_FOREACH(c->answering, o) {
+		if (c->now >= o->done_at + c->cfg.reply_wait_ms)
+			stuck(c, "an executed operation waits for acks or positions of a peer (control 5.2, 5.3)");
+		timer_at(c, c->now < o->done_at + c->cfg.reply_wait_ms ? o->done_at + c->cfg.reply_wait_ms :
+									 c->now + STUCK_EVERY_MS);
+	}
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Questions between steps: where a read goes, may this server answer one (control section 6), and
+ * what people want to see. Nothing in here changes the core.
+ */
+#include "core/core_int.h"
+
+struct route { /* best foreign owner seen so far: one that has won first, then the lowest id */
+	nfs4r_server_id owner;
+	bool won;
+};
+
+static void better(struct route *r, const struct claim *cl)
+{
+	nfs4r_server_id s = (nfs4r_server_id)cl->key.server;
+
+	if (!r->owner || (cl->won && !r->won) || (cl->won == r->won && s < r->owner)) {
+		r->owner = s;
+		r->won = cl->won;
+	}
+}
+
+/* 6.1: any cover; 6.2: an explicit control, or a deep+ on any ancestor. */
+static bool redirects(const struct nfs4r_core *c, const struct ctl *k, uint32_t level, bool is_dir)
+{
+	if (level == 0)
+		return true;
+	if (is_dir)
+		return k->depth >= NFS4R_DEEP;
+	return k->depth == NFS4R_DEEP_PLUS && !FAULT(F_READ_NO_DEEP_PLUS);
+}
+
+nfs4r_server_id nfs4r_core_route_read(struct nfs4r_core *c, const struct nfs4r_oid *oid, bool is_dir,
+				      nfs4r_servers excluded)
+{
+	struct route r = { 0, false };
+	struct nfs4r_facts f;
+	struct walk w;
+	struct ctl *k;
+	bool hidden = false;
+
+	if (c->halted)
+		return 0;
+	is_known(c, oid, &f);
+	if (f.known == NFS4R_NOT_YET)
+		return 0;
+	if (f.known == NFS4R_DEAD)
+		return c->self;
+	if (c->recovering && own_acting_cover(c, oid))
+		return 0;
+	if (excluded && FAULT(F_NOT_PRIMARY_LOCAL))
+		return c->self;
+	if (f.type == NFS4R_TYPE_DIR && !is_dir) /* Directory_Reads = local */
+		return c->self;
+	walk_begin(&w, oid);
+	do {
+		bool deep = false;
+
+		for (k = controls_of(c, &w.oid); k; k = k->next) {
+			deep |= w.level && k->depth >= NFS4R_DEEP;
+			if (k->claim->key.server == c->self || (excluded & NFS4R_BIT(k->claim->key.server)))
+				continue;
+			if (redirects(c, k, w.level, is_dir) && !hidden)
+				better(&r, k->claim);
+		}
+		hidden |= deep && FAULT(F_READ_NEAREST_DEEP);
+	} while ((is_dir ? c->foreign_deep : c->foreign_deep_plus) && walk_up(c, &w));
+	return r.owner ? r.owner : c->self;
+}
+
+enum nfs4r_status nfs4r_core_may_serve(struct nfs4r_core *c, const struct nfs4r_oid *oid)
+{
+	struct nfs4r_facts f;
+
+	if (c->halted)
+		return NFS4R_DELAY;
+	if (FAULT(F_SERVE_ALWAYS))
+		return NFS4R_OK;
+	if (!is_known(c, oid, &f) || !own_acting_cover(c, oid))
+		return c->recovering && f.known == NFS4R_NOT_YET ? NFS4R_DELAY : NFS4R_NOT_PRIMARY;
+	return c->recovering ? NFS4R_DELAY : NFS4R_OK;
+}
+
+static uint64_t length(const struct opx *list)
+{
+	const struct opx *o;
+	uint64_t n = 0;
+
+	DL_FOREACH(list, o)
+		n++;
+	return n;
+}
+
+void nfs4r_core_get_stats(const struct nfs4r_core *c, struct nfs4r_core_stats *out)
+{
+	struct claim *cl, *tmp;
+
+	*out = c->st;
+	out->claims = c->nclaims;
+	HASH_ITER(hh, c->claims, cl, tmp)
+		if (cl->in_table)
+			*(cl->own ? &out->controls_own : &out->controls_foreign) += cl->n;
+	out->ops_waiting = length(c->waiting) + length(c->answering);
+	out->ops_executing = length(c->busy);
+	out->replies_kept = HASH_COUNT(c->replies);
+	for (int s = 1; s <= NFS4R_SERVERS_MAX; s++)
+		out->pending_entries += c->logs[s].npend;
+}
+
+bool nfs4r_core_get_peer(const struct nfs4r_core *c, nfs4r_server_id id, struct nfs4r_core_peer *out)
+{
+	const struct peer *p;
+
+	memset(out, 0, sizeof(*out));
+	if (id == 0 || id > NFS4R_SERVERS_MAX || id == c->self || !(c->cfg.servers & NFS4R_BIT(id)))
+		return false;
+	p = &c->peers[id];
+	out->received = p->received[c->self];
+	out->applied = p->applied[c->self];
+	out->stable = p->stable[c->self];
+	out->our_received = c->logs[id].received;
+	out->our_applied = c->logs[id].applied;
+	out->our_stable = c->logs[id].stable;
+	out->peer_end = p->end;
+	out->unreceived_bytes = log_unreceived(c, p);
+	out->up = p->up;
+	return true;
+}
+
+nfs4r_lsn nfs4r_core_own_end(const struct nfs4r_core *c)
+{
+	return c->logs[c->self].received;
+}
+
+static void info_of(const struct nfs4r_core *c, const struct claim *cl, struct nfs4r_control_info *i)
+{
+	memset(i, 0, sizeof(*i));
+	i->owner = (nfs4r_server_id)cl->key.server;
+	i->pid = (struct nfs4r_pid){ i->owner, cl->key.seq };
+	i->kind = cl->kind;
+	i->won = cl->won;
+	i->prio = cl->prio;
+	if (!cl->own)
+		return;
+	i->acting = cl->own->state == OWN_WON;
+	i->closing = cl->own->closing;
+	i->acked_by_all = cl->kind == NFS4R_PROPOSED && is_all(c, cl->own->acks);
+}
+
+void nfs4r_core_each_control(const struct nfs4r_core *c, bool (*fn)(void *arg, const struct nfs4r_control_info *i),
+			     void *arg)
+{
+	struct nfs4r_control_info info;
+	struct claim *cl, *tmp;
+
+	HASH_ITER(hh, c->claims, cl, tmp) {
+		if (!cl->in_table)
+			continue;
+		info_of(c, cl, &info);
+		for (uint32_t i = 0; i < cl->n; i++) {
+			info.control.oid = cl->ctl[i].oid;
+			info.control.depth = cl->ctl[i].depth;
+			if (!fn(arg, &info))
+				return;
+		}
+	}
+}

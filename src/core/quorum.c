@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Who counts. "Majority" is of all configured servers, "all" is of the active view; while the
+ * view is fixed both mean cfg.servers. Views will change this file and nothing that asks it.
+ */
+#include "core/core_int.h"
+
+static uint32_t count(nfs4r_servers s)
+{
+	return (uint32_t)__builtin_popcountll(s);
+}
+
+bool is_majority(const struct nfs4r_core *c, nfs4r_servers set)
+{
+	uint32_t need = c->nservers / 2 + 1;
+
+	if (FAULT(F_WIN_WITHOUT_MAJORITY))
+		need--;
+	return count(set & c->cfg.servers) >= need;
+}
+
+bool is_all(const struct nfs4r_core *c, nfs4r_servers set)
+{
+	return (c->cfg.servers & ~set) == 0;
+}
+
+/* How far every server, this one included, has applied @log, as far as this server heard. */
+nfs4r_lsn applied_by_all(const struct nfs4r_core *c, nfs4r_server_id log)
+{
+	nfs4r_lsn min = c->logs[log].applied;
+
+	EACH_PEER(c, s)
+		if (s != log && c->peers[s].applied[log] < min)
+			min = c->peers[s].applied[log];
+	return min;
+}
+
+nfs4r_lsn stable_by_all(const struct nfs4r_core *c, nfs4r_server_id log)
+{
+	nfs4r_lsn min = c->logs[log].stable;
+
+	EACH_PEER(c, s)
+		if (c->peers[s].stable[log] < min)
+			min = c->peers[s].stable[log];
+	return min;
+}

@@ -1,0 +1,515 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The end of a claim (control section 7): idle or revoked -> closing -> released -> confirmed.
+ *
+ * Happy path: a won claim nobody used for idle_ms starts closing with last = end of the own log;
+ * new updates do not count on it any more, reads still do. When nothing executes under it and
+ * everybody holds the log *stably* up to `last` (log 3.10), its controls leave the table, the
+ * released state is saved, RELEASE goes to all and is repeated until all confirmed; then the
+ * claim is forgotten. An abort takes the same road from the release on (4.7).
+ *
+ * Failure modes: lost RELEASE or RELEASED: repeated. Peer down: the claim stays released, its
+ * row too, until the peer confirms. Nobody checkpoints: ACT_CHECKPOINT here, want_stable there.
+ *
+ * As a granter: RELEASE removes the controls and leaves a tombstone, so that a PROPOSE that comes
+ * after it leaves no ghost (4.3b); the owner's floor says when a tombstone may go.
+ */
+#include "core/core_int.h"
+
+/* ---- tombstones, floors ---------------------------------------------------- */
+
+bool is_dead_seq(const struct nfs4r_core *c, nfs4r_server_id s, uint64_t seq)
+{
+	struct pidkey k = { s, seq };
+	struct dead *d;
+
+	HASH_FIND(hh, c->dead, &k, sizeof(k), d);
+	return d != NULL;
+}
+
+void dead_add(struct nfs4r_core *c, nfs4r_server_id s, uint64_t seq)
+{
+	struct dead *d = xcalloc(1, sizeof(*d));
+
+	d->key = (struct pidkey){ s, seq };
+	HASH_ADD(hh, c->dead, key, sizeof(d->key), d);
+	c->ndead[s]++;
+}
+
+/* Control 4.8: below the floor nothing is proposed any more, so tombstones there may go. */
+void release_raise_floor(struct nfs4r_core *c, nfs4r_server_id s, uint64_t floor)
+{
+	struct dead *d, *tmp;
+	struct nfs4r_put p;
+
+	if (floor <= c->floor[s])
+		return;
+	c->floor[s] = floor;
+	row_floor(s, floor, &p);
+	act_put(c, &p);
+	if (!c->ndead[s])
+		return;
+	HASH_ITER(hh, c->dead, d, tmp) {
+		if (d->key.server != s || d->key.seq >= floor)
+			continue;
+		row_dead(s, d->key.seq, &p, true);
+		act_put(c, &p);
+		HASH_DEL(c->dead, d);
+		free(d);
+		c->ndead[s]--;
+	}
+}
+
+/* ---- hold-off (7.6), opens --------------------------------------------------- */
+
+static struct oidmark *mark_find(struct oidmark *table, const struct nfs4r_oid *oid)
+{
+	struct oidmark *o;
+
+	HASH_FIND(hh, table, oid, sizeof(*oid), o);
+	return o;
+}
+
+static struct oidmark *mark_get(struct oidmark **table, const struct nfs4r_oid *oid)
+{
+	struct oidmark *o = mark_find(*table, oid);
+
+	if (!o) {
+		o = xcalloc(1, sizeof(*o));
+		o->oid = *oid;
+		HASH_ADD(hh, *table, oid, sizeof(o->oid), o);
+	}
+	return o;
+}
+
+static void mark_drop(struct oidmark **table, const struct nfs4r_oid *oid)
+{
+	struct oidmark *o = mark_find(*table, oid);
+
+	if (o) {
+		HASH_DEL(*table, o);
+		free(o);
+	}
+}
+
+uint64_t holdoff_until(const struct nfs4r_core *c, const struct nfs4r_oid *oid)
+{
+	struct oidmark *o = mark_find(c->holdoff, oid);
+
+	return o ? o->value : 0;
+}
+
+/* The revoker's claim has been seen and is gone. */
+void holdoff_drop(struct nfs4r_core *c, const struct nfs4r_oid *oid)
+{
+	mark_drop(&c->holdoff, oid);
+}
+
+static void holdoff_set(struct nfs4r_core *c, const struct claim *cl)
+{
+	for (uint32_t i = 0; i < cl->n && HASH_COUNT(c->holdoff) < HOLDOFF_MAX; i++)
+		mark_get(&c->holdoff, &cl->ctl[i].oid)->value = c->now + c->cfg.holdoff_ms;
+	timer_at(c, c->now + c->cfg.holdoff_ms);
+}
+
+static void holdoff_expire(struct nfs4r_core *c)
+{
+	struct oidmark *o, *tmp;
+
+	HASH_ITER(hh, c->holdoff, o, tmp) {
+		if (o->value > c->now) {
+			timer_at(c, o->value);
+			continue;
+		}
+		HASH_DEL(c->holdoff, o);
+		free(o);
+		c->dirty |= DIRTY_OPS;
+	}
+}
+
+bool is_open_here(const struct nfs4r_core *c, const struct nfs4r_oid *oid)
+{
+	return mark_find(c->opens, oid) != NULL;
+}
+
+static void close_soon(struct nfs4r_core *c, struct own *ow);
+
+void release_opened(struct nfs4r_core *c, const struct nfs4r_oid *oid, bool open)
+{
+	struct oidmark *o;
+	struct ctl *k, *next;
+
+	if (open) {
+		mark_get(&c->opens, oid)->value++;
+		return;
+	}
+	o = mark_find(c->opens, oid);
+	if (!o || --o->value)
+		return;
+	mark_drop(&c->opens, oid);
+	for (k = controls_of(c, oid); k; k = next) { /* 7.1: the last writer closed */
+		next = k->next;
+		if (k->claim->own && k->claim->own->state == OWN_WON && k->claim->n == 1 && k->depth == NFS4R_SHALLOW)
+			close_soon(c, k->claim->own);
+	}
+}
+
+/* ---- closing ------------------------------------------------------------------- */
+
+void claim_used(struct nfs4r_core *c, struct own *ow)
+{
+	ow->used_ms = c->now;
+	if (ow->state == OWN_WON && !ow->closing) {
+		DL_DELETE(c->idle, ow); /* the list is in order of use */
+		DL_APPEND(c->idle, ow);
+		timer_at(c, c->now + c->cfg.idle_ms);
+	}
+}
+
+/* Control 7.1. */
+void claim_start_closing(struct nfs4r_core *c, struct own *ow)
+{
+	assert(ow->state == OWN_WON && !ow->closing && !ow->holds);
+	DL_DELETE(c->idle, ow);
+	DL_APPEND(c->closing, ow);
+	ow->closing = true;
+	ow->last = c->logs[c->self].received;
+	if (ow->close_at)
+		c->nclose_at--;
+	ow->close_at = 0;
+	c->dirty |= DIRTY_RELEASE | DIRTY_OPS;
+}
+
+/* As soon as 5.5 allows: not while an operation it was won for has not executed. */
+static void close_soon(struct nfs4r_core *c, struct own *ow)
+{
+	if (ow->closing)
+		return;
+	ow->revoked = true;
+	if (!ow->holds && ow->state == OWN_WON)
+		claim_start_closing(c, ow);
+}
+
+/* Control 5.1: an entry moves `last` of every closing claim that covers one of its objects. */
+void raise_last(struct nfs4r_core *c, const struct nfs4r_entry *e)
+{
+	if (!c->closing || FAULT(F_LAST_NOT_RAISED))
+		return;
+	for (uint32_t i = 0; i < e->nparts; i++) {
+		struct walk w;
+		struct ctl *k, *k2;
+
+		walk_begin(&w, &e->parts[i].oid);
+		do {
+			for (k = controls_of(c, &w.oid); k; k = k->next) {
+				bool drop_back = false;
+
+				if (!k->claim->own || !k->claim->own->closing || (w.level && k->depth < NFS4R_DEEP))
+					continue;
+				if (k->depth == NFS4R_DEEP_PLUS && k->claim->n == 1) /* 7.9 */
+					for (k2 = controls_of(c, &w.oid); k2; k2 = k2->next)
+						drop_back |= k2->claim->own && k2 != k && k2->depth >= NFS4R_DEEP &&
+							     k2->claim->own->state == OWN_WON &&
+							     !k2->claim->own->closing &&
+							     claim_acked_by_all(c, k2->claim);
+				if (!drop_back)
+					k->claim->own->last = e->lsn;
+			}
+		} while (walk_up(c, &w));
+	}
+}
+
+static bool may_release(const struct nfs4r_core *c, const struct own *ow)
+{
+	if (ow->pins)
+		return false;
+	if (FAULT(F_RELEASE_AT_ONCE))
+		return true;
+	if (FAULT(F_RELEASE_APPLIED))
+		return applied_by_all(c, c->self) >= ow->last;
+	return stable_by_all(c, c->self) >= ow->last; /* 7.2, log 3.10 */
+}
+
+/* Closing claims whose time has come; asks for checkpoints where they wait for `stable`. */
+void release_run(struct nfs4r_core *c)
+{
+	struct own *ow, *tmp;
+	nfs4r_lsn want = 0;
+
+	DL_FOREACH_SAFE(c->closing, ow, tmp) {
+		if (may_release(c, ow)) {
+			c->st.releases++;
+			if (ow->forced)
+				holdoff_set(c, ow->claim);
+			claim_release(c, ow);
+		} else if (ow->last > want) {
+			want = ow->last;
+		}
+	}
+	if (want > c->logs[c->self].want)
+		c->logs[c->self].want = want;
+	if (want > c->asked_stable) { /* once for each need; heartbeats repeat it */
+		c->asked_stable = want;
+		EACH_PEER(c, s)
+			if (c->peers[s].stable[c->self] < want)
+				log_send_positions(c, s);
+	}
+}
+
+static void forget_if_confirmed(struct nfs4r_core *c, struct own *ow)
+{
+	struct nfs4r_put p;
+
+	if (!is_all(c, ow->confirmed | NFS4R_BIT(c->self)))
+		return;
+	row_claim(ow->claim, &p, true);
+	act_put(c, &p);
+	DL_DELETE(c->released, ow);
+	claim_free(c, ow->claim);
+}
+
+/* Control 4.7, 7.2: out of the own table at once; RELEASE goes out with release_flush(). */
+void claim_release(struct nfs4r_core *c, struct own *ow)
+{
+	assert(!ow->pins && !ow->holds && ow->state != OWN_RELEASED);
+	if (ow->ask_prev) {
+		DL_DELETE2(c->asking, ow, ask_prev, ask_next_own);
+		ow->ask_prev = ow->ask_next_own = NULL;
+	}
+	if (ow->state == OWN_WON && ow->closing)
+		DL_DELETE(c->closing, ow);
+	else if (ow->state == OWN_WON)
+		DL_DELETE(c->idle, ow);
+	if (FAULT(F_ABORT_TO_ACKERS) && ow->state == OWN_PROPOSING)
+		ow->confirmed = ~ow->acks;
+	if (ow->close_at)
+		c->nclose_at--;
+	ow->close_at = 0;
+	ow->state = OWN_RELEASED;
+	claim_out_of_table(c, ow->claim);
+	claim_save(c, ow->claim);
+	ow->sent_ms = 0;
+	DL_APPEND(c->released, ow);
+	c->dirty |= DIRTY_OPS | DIRTY_REPLY;
+}
+
+/* ---- RELEASE out ------------------------------------------------------------------ */
+
+static void send_releases(struct nfs4r_core *c, nfs4r_server_id to, bool (*pick)(const struct nfs4r_core *, struct own *))
+{
+	struct nfs4r_msg *m = NULL;
+	struct own *ow;
+
+	DL_FOREACH(c->released, ow) {
+		if ((ow->confirmed & NFS4R_BIT(to)) || !pick(c, ow))
+			continue;
+		if (!m) {
+			m = msg_new(c, NFS4R_MSG_RELEASE);
+			m->release.floor = own_floor(c);
+		}
+		m->release.seqs[m->release.nseqs++] = ow->claim->key.seq;
+		if (m->release.nseqs == NFS4R_BATCH_MAX) {
+			send_to(c, to, m, true);
+			m = NULL;
+		}
+	}
+	if (m)
+		send_to(c, to, m, true); /* the released state is on disk before anybody hears of it */
+}
+
+static bool pick_new(const struct nfs4r_core *c, struct own *ow)
+{
+	return ow->sent_ms == 0;
+}
+
+static bool pick_due(const struct nfs4r_core *c, struct own *ow)
+{
+	return c->now >= ow->sent_ms + c->cfg.repeat_ms;
+}
+
+static bool pick_all(const struct nfs4r_core *c, struct own *ow)
+{
+	return true;
+}
+
+static void mark_sent(struct nfs4r_core *c, bool (*pick)(const struct nfs4r_core *, struct own *))
+{
+	struct own *ow, *tmp;
+
+	DL_FOREACH_SAFE(c->released, ow, tmp) {
+		if (!pick(c, ow))
+			continue;
+		ow->sent_ms = c->now ? c->now : 1;
+		forget_if_confirmed(c, ow); /* nobody to tell */
+	}
+}
+
+void release_flush(struct nfs4r_core *c)
+{
+	if (!c->released || c->released->prev->sent_ms) /* new ones are at the end */
+		return;
+	EACH_PEER(c, s)
+		send_releases(c, s, pick_new);
+	mark_sent(c, pick_new);
+	if (c->release_at <= c->now)
+		c->release_at = c->now + c->cfg.repeat_ms;
+	timer_at(c, c->release_at);
+}
+
+void release_peer_up(struct nfs4r_core *c, nfs4r_server_id s)
+{
+	send_releases(c, s, pick_all);
+}
+
+static bool idle_ended(const struct nfs4r_core *c, const struct own *ow)
+{
+	return c->now >= ow->used_ms + c->cfg.idle_ms;
+}
+
+void release_timers(struct nfs4r_core *c)
+{
+	struct own *ow, *tmp;
+
+	holdoff_expire(c);
+	while (c->idle && idle_ended(c, c->idle)) {
+		ow = c->idle;
+		if (ow->holds || ow->pins)
+			claim_used(c, ow);
+		else
+			claim_start_closing(c, ow);
+	}
+	if (c->idle)
+		timer_at(c, c->idle->used_ms + c->cfg.idle_ms);
+	if (c->nclose_at) {
+		DL_FOREACH_SAFE(c->idle, ow, tmp) {
+			if (ow->close_at && c->now >= ow->close_at)
+				close_soon(c, ow);
+			else if (ow->close_at)
+				timer_at(c, ow->close_at);
+		}
+	}
+	if (c->released && c->now >= c->release_at) {
+		EACH_PEER(c, s)
+			send_releases(c, s, pick_due);
+		mark_sent(c, pick_due);
+		c->release_at = c->now + c->cfg.repeat_ms;
+	}
+	if (c->released)
+		timer_at(c, c->release_at);
+}
+
+/* ---- RELEASE, RELEASED, REVOKE in ---------------------------------------------------- */
+
+/* Control 4.8: remove, tombstone, floor, answer. An unknown pid: the same. */
+void release_on_release(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
+{
+	struct nfs4r_msg *a;
+	struct nfs4r_put p;
+
+	if (m->release.nseqs > NFS4R_BATCH_MAX || from == c->self) {
+		c->st.bad_messages++;
+		return;
+	}
+	if (c->halted)
+		return;
+	a = msg_new(c, NFS4R_MSG_RELEASED);
+	for (uint32_t i = 0; i < m->release.nseqs; i++) {
+		uint64_t seq = m->release.seqs[i];
+		struct claim *cl = claim_find(c, from, seq);
+
+		if (seq >= c->floor[from] && seq >= m->release.floor && !is_dead_seq(c, from, seq) &&
+		    !FAULT(F_NO_TOMBSTONES)) {
+			if (c->ndead[from] >= DEADS_MAX)
+				continue;
+			dead_add(c, from, seq);
+			row_dead(from, seq, &p, false);
+			act_put(c, &p);
+		}
+		if (cl) {
+			claim_out_of_table(c, cl);
+			row_claim(cl, &p, true);
+			act_put(c, &p);
+			claim_free(c, cl);
+		}
+		a->release.seqs[a->release.nseqs++] = seq;
+	}
+	release_raise_floor(c, from, m->release.floor);
+	send_to(c, from, a, true);
+}
+
+void release_on_released(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
+{
+	if (m->release.nseqs > NFS4R_BATCH_MAX) {
+		c->st.bad_messages++;
+		return;
+	}
+	for (uint32_t i = 0; i < m->release.nseqs; i++) {
+		struct claim *cl = claim_find(c, c->self, m->release.seqs[i]);
+
+		if (!cl || cl->own->state != OWN_RELEASED)
+			continue;
+		cl->own->confirmed |= NFS4R_BIT(from);
+		forget_if_confirmed(c, cl->own);
+	}
+}
+
+static bool prio_higher(const struct nfs4r_prio *a, const struct nfs4r_prio *b)
+{
+	return a->attempts != b->attempts ? a->attempts > b->attempts : a->server > b->server;
+}
+
+/* Control 7.5: a deep control that only a single object is wanted of gets a shorter timer first. */
+static void revoke(struct nfs4r_core *c, struct own *ow, uint32_t depth, bool below, const struct nfs4r_prio *prio)
+{
+	if (ow->state != OWN_WON || ow->closing)
+		return;
+	ow->forced = true;
+	if (depth >= NFS4R_DEEP && !below && !(ow->close_at && prio_higher(prio, &ow->revoked_by))) {
+		if (ow->close_at)
+			return;
+		ow->revoked_by = *prio;
+		ow->close_at = c->now + c->cfg.idle_ms / 4;
+		c->nclose_at++;
+		timer_at(c, ow->close_at);
+		return;
+	}
+	close_soon(c, ow);
+}
+
+void release_on_revoke(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
+{
+	const struct nfs4r_oid *oid = &m->revoke.oid;
+	struct own *ow, *tmp;
+	struct ctl *k, *next;
+	struct walk w;
+
+	c->st.revokes_got++;
+	walk_begin(&w, oid);
+	do {
+		for (k = controls_of(c, &w.oid); k; k = next) {
+			next = k->next;
+			if (k->claim->own && (!w.level || k->depth >= NFS4R_DEEP))
+				revoke(c, k->claim->own, k->depth, m->revoke.below, &m->revoke.prio);
+		}
+	} while (walk_up(c, &w));
+	if (!m->revoke.below)
+		return;
+	DL_FOREACH_SAFE(c->idle, ow, tmp)
+		for (uint32_t i = 0; i < ow->claim->n; i++)
+			if (is_under(c, &ow->claim->ctl[i].oid, oid)) {
+				revoke(c, ow, NFS4R_SHALLOW, true, &m->revoke.prio);
+				break;
+			}
+}
+
+void send_revoke(struct nfs4r_core *c, nfs4r_server_id to, const struct nfs4r_oid *oid, bool below, uint32_t attempts)
+{
+	struct nfs4r_msg *m = msg_new(c, NFS4R_MSG_REVOKE);
+
+	m->revoke.oid = *oid;
+	m->revoke.below = below;
+	m->revoke.prio.attempts = attempts < ATTEMPTS_CAP ? attempts : ATTEMPTS_CAP;
+	m->revoke.prio.server = c->self;
+	c->st.revokes_sent++;
+	send_to(c, to, m, false);
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Results of executed forwarded requests (log 5.6): at most once, whoever is primary by then.
+ *
+ * The identity and the result travel in the entry, so every server that applies a log has them;
+ * the row is written with the entry. A result goes when its origin says that it has the answer
+ * (answered_below), or starts anew (a higher incarnation). At the limit the oldest of that origin
+ * goes; an origin with a million unanswered requests does not exist (OPS_MAX is far below).
+ *
+ * Errors and NOT_PRIMARY changed nothing and are not logged, but they are remembered here until
+ * the origin has them: else a late copy of the request would be executed after its client heard
+ * the error, or after another server executed it. A restart may forget them, since no copy
+ * outlives the connection.
+ */
+#include "core/core_int.h"
+
+void reply_key(const struct nfs4r_request_id *id, struct reqkey *k)
+{
+	memset(k, 0, sizeof(*k));
+	k->origin = id->origin;
+	k->inc = id->inc;
+	k->seq = id->seq;
+}
+
+struct reply *reply_find(struct nfs4r_core *c, const struct nfs4r_request_id *id)
+{
+	struct reqkey k;
+	struct reply *r;
+
+	reply_key(id, &k);
+	HASH_FIND(hh, c->replies, &k, sizeof(k), r);
+	return r;
+}
+
+bool reply_too_old(const struct nfs4r_core *c, const struct nfs4r_request_id *id)
+{
+	const struct origin *o = &c->origins[id->origin];
+
+	return id->inc < o->inc || (id->inc == o->inc && id->seq < o->answered_below);
+}
+
+static void put_row(struct nfs4r_core *c, const struct nfs4r_put *p, bool in_commit)
+{
+	if (in_commit)
+		commit_put(c, p);
+	else
+		act_put(c, p);
+}
+
+static void reply_drop(struct nfs4r_core *c, struct reply *r, bool in_commit)
+{
+	struct origin *o = &c->origins[r->key.origin];
+	struct nfs4r_put p;
+
+	row_reply(r, &p, true);
+	put_row(c, &p, in_commit);
+	HASH_DEL(c->replies, r);
+	DL_DELETE(o->replies, r);
+	o->nreplies--;
+	free(r);
+}
+
+void reply_add(struct nfs4r_core *c, const struct reply *from)
+{
+	struct origin *o = &c->origins[from->key.origin];
+	struct reply *r = xcalloc(1, sizeof(*r));
+
+	*r = *from;
+	HASH_ADD(hh, c->replies, key, sizeof(r->key), r);
+	DL_APPEND(o->replies, r);
+	o->nreplies++;
+}
+
+static void refusal_drop(struct nfs4r_core *c, struct refusal *f)
+{
+	struct origin *o = &c->origins[f->key.origin];
+
+	HASH_DEL(c->refusals, f);
+	DL_DELETE(o->refusals, f);
+	o->nrefusals--;
+	free(f);
+}
+
+/* @op is answered and made no entry. */
+void refusal_add(struct nfs4r_core *c, const struct nfs4r_op *op)
+{
+	struct origin *o = &c->origins[op->id.origin];
+	struct refusal *f = xcalloc(1, sizeof(*f));
+
+	if (o->nrefusals >= REFUSALS_MAX)
+		refusal_drop(c, o->refusals);
+	reply_key(&op->id, &f->key);
+	f->status = op->status;
+	f->result = op->result;
+	f->type = op->result_type;
+	HASH_ADD(hh, c->refusals, key, sizeof(f->key), f);
+	DL_APPEND(o->refusals, f);
+	o->nrefusals++;
+}
+
+/* True: refused before; @op has the same answer now. */
+bool refusal_find(struct nfs4r_core *c, struct nfs4r_op *op)
+{
+	struct refusal *f;
+	struct reqkey k;
+
+	reply_key(&op->id, &k);
+	HASH_FIND(hh, c->refusals, &k, sizeof(k), f);
+	if (!f)
+		return false;
+	op->status = f->status;
+	op->result = f->result;
+	op->result_type = f->type;
+	return true;
+}
+
+void refusals_free(struct nfs4r_core *c)
+{
+	for (int s = 1; s <= NFS4R_SERVERS_MAX; s++)
+		while (c->origins[s].refusals)
+			refusal_drop(c, c->origins[s].refusals);
+}
+
+/* What origin @s said of itself: its incarnation, and that it has the answers below @below. */
+void reply_origin_moved(struct nfs4r_core *c, nfs4r_server_id s, uint64_t inc, uint64_t below, bool in_commit)
+{
+	struct origin *o = &c->origins[s];
+	struct refusal *f, *ftmp;
+	struct reply *r, *tmp;
+	struct nfs4r_put p;
+
+	if (inc < o->inc || (inc == o->inc && below <= o->answered_below))
+		return;
+	o->inc = inc;
+	o->answered_below = below;
+	row_origin(s, o, &p);
+	put_row(c, &p, in_commit);
+	DL_FOREACH_SAFE(o->replies, r, tmp)
+		if (r->key.inc < inc || r->key.seq < below)
+			reply_drop(c, r, in_commit);
+	DL_FOREACH_SAFE(o->refusals, f, ftmp)
+		if (f->key.inc < inc || f->key.seq < below)
+			refusal_drop(c, f);
+}
+
+/* The commit of @e is being put together: its result goes along. */
+void reply_of_entry(struct nfs4r_core *c, const struct nfs4r_entry *e)
+{
+	struct reply r = { 0 };
+	struct nfs4r_put p;
+	uint32_t n = 0;
+
+	if (!e->request.origin || e->request.origin > NFS4R_SERVERS_MAX)
+		return;
+	reply_origin_moved(c, e->request.origin, e->request.inc, e->answered_below, true);
+	if (reply_too_old(c, &e->request) || reply_find(c, &e->request))
+		return;
+	if (c->origins[e->request.origin].nreplies >= REPLIES_MAX)
+		reply_drop(c, c->origins[e->request.origin].replies, true);
+	reply_key(&e->request, &r.key);
+	r.result = e->result;
+	for (uint32_t i = 0; i < e->nparts; i++) {
+		if (e->parts[i].effect == NFS4R_EFF_CREATE)
+			r.type = e->parts[i].attrs.type;
+		if (e->parts[i].effect == NFS4R_EFF_NAMES && n < 4) {
+			r.dv[n++] = e->parts[i].before;
+			r.dv[n++] = e->parts[i].after;
+		}
+	}
+	if (n == 2 && e->op == NFS4R_OP_RENAME) { /* inside one directory */
+		r.dv[2] = r.dv[0];
+		r.dv[3] = r.dv[1];
+	}
+	cond_of(c, e, &r.cond);
+	reply_add(c, &r);
+	row_reply(&r, &p, false);
+	commit_put(c, &p);
+}

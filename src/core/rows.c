@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Stable rows of the core: one kind per first byte of the key, all numbers big endian.
+ *
+ *   'T' server seq          a claim in the table, or an own one that is released and not confirmed
+ *   'D' server seq          tombstone of a released claim (control 4.8)
+ *   'F' server              floor of a peer
+ *   'S'                     sequence numbers below this may have been used
+ *   'R' origin inc seq      result of an executed forwarded request (log 5.6)
+ *   'A' origin              incarnation and answered_below of an origin
+ *
+ * A claim has at most NFS4R_CLAIM_CONTROLS_MAX controls, so a claim is one row. Positions and
+ * entries are the tree's (tree->commit); nothing here repeats them.
+ */
+#include "core/core_int.h"
+
+struct cursor {
+	uint8_t *p;
+	const uint8_t *r, *end;
+	bool bad;
+};
+
+static void w_u(struct cursor *k, uint64_t v, int bytes)
+{
+	while (bytes-- > 0)
+		*k->p++ = (uint8_t)(v >> (8 * bytes));
+}
+
+static void w_oid(struct cursor *k, const struct nfs4r_oid *o)
+{
+	memcpy(k->p, o->b, sizeof(o->b));
+	k->p += sizeof(o->b);
+}
+
+static uint64_t r_u(struct cursor *k, int bytes)
+{
+	uint64_t v = 0;
+
+	if (k->end - k->r < bytes) {
+		k->bad = true;
+		return 0;
+	}
+	while (bytes-- > 0)
+		v = v << 8 | *k->r++;
+	return v;
+}
+
+static void r_oid(struct cursor *k, struct nfs4r_oid *o)
+{
+	memset(o, 0, sizeof(*o));
+	if (k->end - k->r < (int)sizeof(o->b)) {
+		k->bad = true;
+		return;
+	}
+	memcpy(o->b, k->r, sizeof(o->b));
+	k->r += sizeof(o->b);
+}
+
+static void key_of(struct nfs4r_put *p, char kind, nfs4r_server_id s, uint64_t a, uint64_t b, int n)
+{
+	struct cursor k = { .p = p->key };
+
+	memset(p, 0, sizeof(*p));
+	w_u(&k, (uint8_t)kind, 1);
+	if (n > 0)
+		w_u(&k, s, 2);
+	if (n > 1)
+		w_u(&k, a, 8);
+	if (n > 2)
+		w_u(&k, b, 8);
+	p->key_len = (uint16_t)(k.p - p->key);
+}
+
+void row_claim(const struct claim *cl, struct nfs4r_put *p, bool del)
+{
+	struct cursor k;
+
+	key_of(p, 'T', (nfs4r_server_id)cl->key.server, cl->key.seq, 0, 2);
+	p->del = del;
+	if (del)
+		return;
+	k.p = p->val;
+	w_u(&k, cl->own ? cl->own->state : 0, 1);
+	w_u(&k, cl->kind, 1);
+	w_u(&k, cl->won, 1);
+	w_u(&k, cl->prio.attempts, 4);
+	w_u(&k, cl->prio.server, 2);
+	w_u(&k, cl->lsn, 8);
+	w_u(&k, cl->n, 1);
+	for (uint32_t i = 0; i < cl->n; i++) {
+		w_oid(&k, &cl->ctl[i].oid);
+		w_u(&k, cl->ctl[i].depth, 1);
+	}
+	p->val_len = (uint16_t)(k.p - p->val);
+	assert(p->val_len <= sizeof(p->val));
+}
+
+void row_dead(nfs4r_server_id s, uint64_t seq, struct nfs4r_put *p, bool del)
+{
+	key_of(p, 'D', s, seq, 0, 2);
+	p->del = del;
+}
+
+void row_floor(nfs4r_server_id s, uint64_t floor, struct nfs4r_put *p)
+{
+	struct cursor k;
+
+	key_of(p, 'F', s, 0, 0, 1);
+	k.p = p->val;
+	w_u(&k, floor, 8);
+	p->val_len = 8;
+}
+
+void row_seq(uint64_t reserved, struct nfs4r_put *p)
+{
+	struct cursor k;
+
+	key_of(p, 'S', 0, 0, 0, 0);
+	k.p = p->val;
+	w_u(&k, reserved, 8);
+	p->val_len = 8;
+}
+
+void row_origin(nfs4r_server_id s, const struct origin *o, struct nfs4r_put *p)
+{
+	struct cursor k;
+
+	key_of(p, 'A', s, 0, 0, 1);
+	k.p = p->val;
+	w_u(&k, o->inc, 8);
+	w_u(&k, o->answered_below, 8);
+	p->val_len = 16;
+}
+
+void row_reply(const struct reply *r, struct nfs4r_put *p, bool del)
+{
+	struct cursor k;
+
+	key_of(p, 'R', (nfs4r_server_id)r->key.origin, r->key.inc, r->key.seq, 3);
+	p->del = del;
+	if (del)
+		return;
+	k.p = p->val;
+	w_u(&k, r->cond.log, 2);
+	w_u(&k, r->cond.lsn, 8);
+	w_u(&k, r->type, 1);
+	w_oid(&k, &r->result);
+	for (int i = 0; i < 4; i++)
+		w_u(&k, r->dv[i], 8);
+	w_u(&k, r->cond.ndirs, 1);
+	w_u(&k, r->cond.nfiles, 1);
+	for (uint32_t i = 0; i < r->cond.ndirs; i++)
+		w_oid(&k, &r->cond.dirs[i]);
+	for (uint32_t i = 0; i < r->cond.nfiles; i++)
+		w_oid(&k, &r->cond.files[i]);
+	p->val_len = (uint16_t)(k.p - p->val);
+}
+
+/* ---- back again, before started() -------------------------------------- */
+
+static bool restore_claim(struct nfs4r_core *c, struct cursor *k, nfs4r_server_id s, uint64_t seq)
+{
+	struct nfs4r_pid pid = { s, seq };
+	struct nfs4r_control v[NFS4R_CLAIM_CONTROLS_MAX];
+	struct nfs4r_prio prio;
+	uint32_t state = (uint32_t)r_u(k, 1), kind = (uint32_t)r_u(k, 1), n;
+	bool won = r_u(k, 1);
+	uint64_t lsn;
+	struct claim *cl;
+
+	prio.attempts = (uint32_t)r_u(k, 4);
+	prio.server = (nfs4r_server_id)r_u(k, 2);
+	lsn = r_u(k, 8);
+	n = (uint32_t)r_u(k, 1);
+	if (k->bad || n > NFS4R_CLAIM_CONTROLS_MAX || state > OWN_RELEASED || !state != (s != c->self) ||
+	    kind < NFS4R_PROPOSED || kind > NFS4R_MOVED || claim_find(c, s, seq))
+		return false;
+	for (uint32_t i = 0; i < n; i++) {
+		r_oid(k, &v[i].oid);
+		v[i].depth = (uint32_t)r_u(k, 1);
+		if (k->bad || v[i].depth < NFS4R_SHALLOW || v[i].depth > NFS4R_DEEP_PLUS)
+			return false;
+	}
+	cl = claim_add(c, pid, kind, v, n);
+	cl->won = won;
+	cl->prio = prio;
+	cl->lsn = lsn;
+	if (state)
+		own_new(c, cl, state);
+	if (s == c->self && seq >= c->next_seq)
+		c->next_seq = seq + 1;
+	return true;
+}
+
+static bool restore_reply(struct nfs4r_core *c, struct cursor *k, const struct reqkey *key)
+{
+	struct reply r = { .key = *key };
+
+	r.cond.log = (nfs4r_server_id)r_u(k, 2);
+	r.cond.lsn = r_u(k, 8);
+	r.type = (uint32_t)r_u(k, 1);
+	r_oid(k, &r.result);
+	for (int i = 0; i < 4; i++)
+		r.dv[i] = r_u(k, 8);
+	r.cond.ndirs = (uint32_t)r_u(k, 1);
+	r.cond.nfiles = (uint32_t)r_u(k, 1);
+	if (r.cond.ndirs > 2 || r.cond.nfiles > 3 || r.cond.log > NFS4R_SERVERS_MAX)
+		return false;
+	for (uint32_t i = 0; i < r.cond.ndirs; i++)
+		r_oid(k, &r.cond.dirs[i]);
+	for (uint32_t i = 0; i < r.cond.nfiles; i++)
+		r_oid(k, &r.cond.files[i]);
+	if (k->bad)
+		return false;
+	reply_add(c, &r);
+	return true;
+}
+
+static bool restore(struct nfs4r_core *c, struct cursor *key, struct cursor *val)
+{
+	char kind = (char)r_u(key, 1);
+	nfs4r_server_id s = 0;
+	struct reqkey rk;
+	uint64_t a;
+
+	if (kind == 'S') {
+		a = r_u(val, 8);
+		c->seq_reserved = a;
+		if (c->next_seq < a)
+			c->next_seq = a;
+		return !key->bad && !val->bad;
+	}
+	s = (nfs4r_server_id)r_u(key, 2);
+	if (key->bad || s == 0 || s > NFS4R_SERVERS_MAX)
+		return false;
+	switch (kind) {
+	case 'T':
+		a = r_u(key, 8);
+		return !key->bad && restore_claim(c, val, s, a);
+	case 'D':
+		a = r_u(key, 8);
+		if (!key->bad && !is_dead_seq(c, s, a))
+			dead_add(c, s, a);
+		return !key->bad;
+	case 'F':
+		c->floor[s] = r_u(val, 8);
+		return !val->bad;
+	case 'A':
+		c->origins[s].inc = r_u(val, 8);
+		c->origins[s].answered_below = r_u(val, 8);
+		return !val->bad;
+	case 'R':
+		rk.origin = s;
+		rk.inc = r_u(key, 8);
+		rk.seq = r_u(key, 8);
+		return !key->bad && restore_reply(c, val, &rk);
+	}
+	return false;
+}
+
+enum nfs4r_status nfs4r_core_restore_row(struct nfs4r_core *c, const uint8_t *key, uint16_t key_len,
+					 const uint8_t *val, uint16_t val_len)
+{
+	struct cursor k = { .r = key, .end = key + key_len }, v = { .r = val, .end = val + val_len };
+
+	assert(!c->started);
+	return restore(c, &k, &v) ? NFS4R_OK : NFS4R_CORRUPT;
+}

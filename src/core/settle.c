@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * When an executed update may be answered (control 5.2, 5.3).
+ *
+ * Either everybody has applied the entry, or everybody who might still serve the old state will
+ * ask this server instead: for a directory, every object of its path on which this server owns a
+ * control has a settled one; for a file, an explicit control everybody acked, or a deep+ above it
+ * (5.3b). The tests are made on this server's tree at the moment of the question and made again
+ * whenever acks, positions or claims move.
+ */
+#include "core/core_int.h"
+
+bool claim_acked_by_all(const struct nfs4r_core *c, const struct claim *cl)
+{
+	return cl->own && cl->kind == NFS4R_PROPOSED && is_all(c, cl->own->acks);
+}
+
+static bool applied_everywhere(const struct nfs4r_core *c, nfs4r_lsn lsn)
+{
+	return applied_by_all(c, c->self) >= lsn;
+}
+
+/* "settled" of 5.2. */
+static bool settled(struct nfs4r_core *c, const struct claim *cl)
+{
+	switch (cl->kind) {
+	case NFS4R_PROPOSED:
+		return claim_acked_by_all(c, cl);
+	case NFS4R_CREATED:
+		return true; /* who does not have it does not know the object */
+	default:
+		return FAULT(F_MOVED_SETTLED) || cl->own->settled_born || applied_everywhere(c, cl->lsn);
+	}
+}
+
+/* Control 5.2 for directory @d: one settled control on each object of the path that has any. */
+static bool path_settled(struct nfs4r_core *c, const struct nfs4r_oid *d)
+{
+	bool found = false;
+	struct walk w;
+	struct ctl *k;
+
+	walk_begin(&w, d);
+	do {
+		bool any = false, one = false;
+
+		for (k = controls_of(c, &w.oid); k; k = k->next) {
+			if (!k->claim->own || (w.level && k->depth < NFS4R_DEEP))
+				continue;
+			any = true;
+			one |= settled(c, k->claim);
+		}
+		if (any && !one)
+			return false;
+		found |= any;
+		if (any && FAULT(F_REPLY_OWN_CONTROL))
+			return true;
+	} while (walk_up(c, &w));
+	return found; /* none left: released, so it was applied by all; the caller has looked at that */
+}
+
+static bool parents_settled(struct nfs4r_core *c, const struct nfs4r_oid *oid)
+{
+	struct nfs4r_oid parents[NFS4R_PARENTS_MAX];
+	struct nfs4r_facts f;
+	uint32_t n;
+
+	if (!is_known(c, oid, &f))
+		return false;
+	if (!is_multi(&f))
+		return f.nparents == 1 && path_settled(c, &f.parent);
+	n = c->tree.parents(c->tree.ctx, oid, parents, NFS4R_PARENTS_MAX);
+	if (n > NFS4R_PARENTS_MAX)
+		return false;
+	for (uint32_t i = 0; i < n; i++)
+		if (!path_settled(c, &parents[i]))
+			return false;
+	return n > 0;
+}
+
+/* Control 5.3a. */
+static bool explicit_completes(struct nfs4r_core *c, const struct nfs4r_oid *oid)
+{
+	struct ctl *k;
+
+	for (k = controls_of(c, oid); k; k = k->next) {
+		const struct claim *cl = k->claim;
+
+		if (!cl->own || cl->own->state != OWN_WON)
+			continue;
+		if (claim_acked_by_all(c, cl) || (cl->kind == NFS4R_CREATED && parents_settled(c, oid)) ||
+		    (cl->kind == NFS4R_MOVED && (FAULT(F_MOVED_SETTLED) || applied_everywhere(c, cl->lsn))))
+			return true;
+	}
+	return false;
+}
+
+/* Control 5.3b. */
+static bool deep_plus_completes(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_lsn lsn)
+{
+	struct nfs4r_facts f;
+	struct walk w;
+	struct ctl *k;
+
+	if (!c->own_deep_plus && !FAULT(F_PLAIN_DEEP_SETTLES))
+		return false;
+	if (!is_known(c, oid, &f))
+		return false;
+	walk_begin(&w, oid);
+	if (is_multi(&f)) {
+		if (!FAULT(F_5_3B_MULTI) || !c->tree.parents(c->tree.ctx, oid, &w.oid, 1))
+			return false;
+		w.level = 1;
+	}
+	do {
+		for (k = w.level ? controls_of(c, &w.oid) : NULL; k; k = k->next) {
+			const struct own *ow = k->claim->own;
+
+			if (k->depth < (FAULT(F_PLAIN_DEEP_SETTLES) ? NFS4R_DEEP : NFS4R_DEEP_PLUS))
+				continue;
+			if (!ow || ow->state != OWN_WON)
+				continue;
+			if ((claim_acked_by_all(c, k->claim) || FAULT(F_5_3B_NOT_ACKED)) &&
+			    (applied_everywhere(c, ow->in) || FAULT(F_5_3B_IN)) &&
+			    (!ow->closing || lsn <= ow->last || FAULT(F_5_3B_LAST)))
+				return true;
+		}
+	} while (walk_up(c, &w));
+	return false;
+}
+
+bool file_complete(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_lsn lsn)
+{
+	return applied_everywhere(c, lsn) || explicit_completes(c, oid) || deep_plus_completes(c, oid, lsn);
+}
+
+/* What the answer to @e waits for; call before the commit makes the objects of @e dead. */
+void cond_of(struct nfs4r_core *c, const struct nfs4r_entry *e, struct cond *k)
+{
+	memset(k, 0, sizeof(*k));
+	k->log = e->log;
+	k->lsn = e->lsn;
+	for (uint32_t i = 0; i < e->nparts; i++) {
+		const struct nfs4r_part *p = &e->parts[i];
+		struct nfs4r_facts f;
+		bool dir, multi;
+
+		is_known(c, &p->oid, &f);
+		dir = f.type == NFS4R_TYPE_DIR;
+		multi = is_multi(&f) || (p->effect == NFS4R_EFF_LINKS && p->multi && !dir);
+		switch (p->effect) {
+		case NFS4R_EFF_NAMES:
+			k->dirs[k->ndirs++] = p->oid;
+			break;
+		case NFS4R_EFF_LINKS:
+		case NFS4R_EFF_PARENT:
+			if (multi)
+				k->files[k->nfiles++] = p->oid;
+			break;
+		case NFS4R_EFF_CREATE:
+		case NFS4R_EFF_NONE:
+			break;
+		default:
+			if (dir)
+				k->dirs[k->ndirs++] = p->oid;
+			else
+				k->files[k->nfiles++] = p->oid;
+		}
+	}
+}
+
+bool cond_holds(struct nfs4r_core *c, const struct cond *k)
+{
+	if (applied_by_all(c, k->log) >= k->lsn)
+		return true;
+	if (k->log != c->self)
+		return false;
+	for (uint32_t i = 0; i < k->ndirs && !FAULT(F_REPLY_AT_ONCE); i++)
+		if (!path_settled(c, &k->dirs[i]))
+			return false;
+	for (uint32_t i = 0; i < k->nfiles && !FAULT(F_CLOSE_AT_ONCE); i++)
+		if (!file_complete(c, &k->files[i], k->lsn))
+			return false;
+	return true;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The update under construction: actions in order, the messages they point to, the rows of the
+ * commit in progress, and the one timer.
+ *
+ * Everything in here lives until the next step: messages are allocated one by one (a RELEASE
+ * is 8 KB), so that pointers in earlier actions survive the growth of the arrays. Memory is not
+ * allowed to run out: a core that lost an action in the middle of a step could no longer keep any
+ * promise, so the allocation is asserted, and the tables that peers can fill have limits.
+ */
+#include "core/core_int.h"
+
+#include <stdio.h>
+
+void *xcalloc(size_t n, size_t size)
+{
+	void *p = calloc(n, size);
+
+	assert(p);
+	return p;
+}
+
+void *grow(void *v, uint32_t *cap, uint32_t n, size_t size)
+{
+	if (n < *cap)
+		return v;
+	*cap = *cap ? *cap * 2 : 16;
+	while (*cap <= n)
+		*cap *= 2;
+	v = realloc(v, *cap * size);
+	assert(v);
+	return v;
+}
+
+struct nfs4r_action *act(struct nfs4r_core *c, uint32_t type)
+{
+	struct nfs4r_action *a;
+
+	c->acts = grow(c->acts, &c->acts_cap, c->nacts, sizeof(*c->acts));
+	a = &c->acts[c->nacts++];
+	memset(a, 0, sizeof(*a));
+	a->type = type;
+	return a;
+}
+
+struct nfs4r_msg *msg_new(struct nfs4r_core *c, uint32_t type)
+{
+	struct nfs4r_msg *m = xcalloc(1, sizeof(*m));
+
+	m->type = type;
+	c->msgs = grow(c->msgs, &c->msgs_cap, c->nmsgs, sizeof(*c->msgs));
+	c->msgs[c->nmsgs++] = m;
+	return m;
+}
+
+/* A peer whose connection is known to be down hears everything again at PEER_UP. */
+void send_to(struct nfs4r_core *c, nfs4r_server_id to, struct nfs4r_msg *m, bool durable)
+{
+	struct nfs4r_action *a;
+
+	assert(to != c->self && (c->cfg.servers & NFS4R_BIT(to)));
+	if (c->peers[to].down)
+		return;
+	a = act(c, NFS4R_ACT_SEND);
+	a->to = to;
+	a->msg = m;
+	a->durable = durable;
+}
+
+void timer_at(struct nfs4r_core *c, uint64_t t)
+{
+	if (t < c->timer)
+		c->timer = t;
+}
+
+void act_put(struct nfs4r_core *c, const struct nfs4r_put *p)
+{
+	act(c, NFS4R_ACT_PUT)->put = *p;
+}
+
+void commit_put(struct nfs4r_core *c, const struct nfs4r_put *p)
+{
+	c->puts = grow(c->puts, &c->puts_cap, c->nputs, sizeof(*c->puts));
+	c->puts[c->nputs++] = *p;
+}
+
+void update_begin(struct nfs4r_core *c)
+{
+	for (uint32_t i = 0; i < c->nmsgs; i++)
+		free(c->msgs[i]); /* whatever they point to belongs to somebody else */
+	c->nmsgs = 0;
+	c->nacts = 0;
+}
+
+void stuck(struct nfs4r_core *c, const char *text)
+{
+	if (c->stuck_at && c->now < c->stuck_at + STUCK_EVERY_MS)
+		return;
+	c->stuck_at = c->now ? c->now : 1;
+	snprintf(act(c, NFS4R_ACT_STUCK)->text, sizeof(c->acts->text), "%s", text);
+}
+
+void halt(struct nfs4r_core *c, const char *text)
+{
+	if (c->halted)
+		return;
+	c->halted = true;
+	c->dirty |= DIRTY_OPS | DIRTY_OBJECTS;
+	snprintf(act(c, NFS4R_ACT_HALT)->text, sizeof(c->acts->text), "%s", text);
+}

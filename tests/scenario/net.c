@@ -1,0 +1,734 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* See net.h. */
+#include "scenario/net.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <utlist.h>
+
+#include <cmocka.h>
+
+static void carry_out(struct net *n, nfs4r_server_id s, const struct nfs4r_update *u);
+static void work(struct net *n, nfs4r_server_id s);
+
+/* ---- messages ---------------------------------------------------------------------- */
+
+static struct nfs4r_op *copy_op(const struct nfs4r_op *op)
+{
+	struct nfs4r_op *c = calloc(1, sizeof(*c));
+
+	*c = *op;
+	c->data = nfs4r_buf_get(op->data);
+	c->attrs.acl = nfs4r_buf_get(op->attrs.acl);
+	c->post.acl = nfs4r_buf_get(op->post.acl);
+	c->text = op->text ? strdup(op->text) : NULL;
+	c->core = c->engine = NULL;
+	return c;
+}
+
+static const struct rule *rule_for(struct net *n, nfs4r_server_id from, nfs4r_server_id to, uint32_t type)
+{
+	for (int i = 0; i < 16; i++) {
+		const struct rule *r = &n->rules[i];
+
+		if (r->used && (!r->from || r->from == from) && (!r->to || r->to == to) && (!r->type || r->type == type))
+			return r;
+	}
+	return NULL;
+}
+
+static void free_packet(struct packet *p)
+{
+	nfs4r_msg_fini(p->msg);
+	free(p->msg);
+	free(p);
+}
+
+static void post(struct net *n, nfs4r_server_id from, nfs4r_server_id to, struct nfs4r_msg *m)
+{
+	const struct rule *r = rule_for(n, from, to, m->type);
+	struct packet *p = calloc(1, sizeof(*p));
+
+	p->at = n->now + n->delay;
+	p->from = from;
+	p->to = to;
+	p->msg = m;
+	n->sent[m->type]++;
+	if (n->trace)
+		printf("%6llu  %u -> %u  %s%s\n", (unsigned long long)n->now, from, to, nfs4r_msg_name(m->type),
+		       r ? r->drop ? " (dropped)" : " (held)" : "");
+	if (r && r->drop)
+		free_packet(p);
+	else if (r)
+		DL_APPEND(n->held, p);
+	else
+		DL_APPEND(n->wire, p);
+}
+
+void net_msg(struct net *n, nfs4r_server_id from, nfs4r_server_id to, struct nfs4r_msg *m)
+{
+	struct nfs4r_msg *c = malloc(sizeof(*c));
+
+	*c = *m;
+	if (m->type == NFS4R_MSG_FORWARD || m->type == NFS4R_MSG_FORWARD_ANSWER)
+		c->op = copy_op(m->op);
+	post(n, from, to, c);
+}
+
+static void post_entries(struct net *n, nfs4r_server_id s, const struct nfs4r_action *a)
+{
+	struct nfs4r_msg *m = calloc(1, sizeof(*m));
+	nfs4r_lsn until = a->until - a->from >= NFS4R_BATCH_MAX ? a->from + NFS4R_BATCH_MAX - 1 : a->until;
+
+	m->type = NFS4R_MSG_ENTRIES;
+	m->entries.log = a->log;
+	m->entries.end = memtree_applied(n->s[s].tree, a->log);
+	m->entries.entries = calloc(until - a->from + 1, sizeof(struct nfs4r_entry *));
+	for (nfs4r_lsn i = a->from; i <= until; i++) {
+		struct nfs4r_entry *e = memtree_entry(n->s[s].tree, a->log, i);
+
+		assert_non_null(e);
+		m->entries.entries[m->entries.n++] = nfs4r_entry_get(e);
+	}
+	post(n, s, a->to, m);
+}
+
+static void add_rule(struct net *n, nfs4r_server_id from, nfs4r_server_id to, uint32_t type, bool drop)
+{
+	for (int i = 0; i < 16; i++)
+		if (!n->rules[i].used) {
+			n->rules[i] = (struct rule){ from, to, type, drop, true };
+			return;
+		}
+	fail_msg("too many rules");
+}
+
+void net_hold(struct net *n, nfs4r_server_id from, nfs4r_server_id to, uint32_t type)
+{
+	add_rule(n, from, to, type, false);
+}
+
+void net_drop(struct net *n, nfs4r_server_id from, nfs4r_server_id to, uint32_t type)
+{
+	add_rule(n, from, to, type, true);
+}
+
+void net_pass_from(struct net *n, nfs4r_server_id from, nfs4r_server_id to, uint32_t type)
+{
+	struct packet *p, *tmp;
+
+	for (int i = 0; i < 16; i++)
+		if (n->rules[i].from == from && n->rules[i].to == to && n->rules[i].type == type)
+			n->rules[i].used = false;
+	DL_FOREACH_SAFE(n->held, p, tmp) {
+		if (rule_for(n, p->from, p->to, p->msg->type))
+			continue;
+		DL_DELETE(n->held, p);
+		p->at = n->now + n->delay;
+		DL_APPEND(n->wire, p);
+	}
+}
+
+void net_pass(struct net *n)
+{
+	memset(n->rules, 0, sizeof(n->rules));
+	net_pass_from(n, 0, 0, 0);
+}
+
+/* ---- a server's work ----------------------------------------------------------------- */
+
+static void step(struct net *n, nfs4r_server_id s, struct nfs4r_event *ev)
+{
+	char why[200];
+
+	ev->now_ms = n->now;
+	carry_out(n, s, nfs4r_core_step(n->s[s].core, ev));
+	if (!nfs4r_core_check(n->s[s].core, why, sizeof(why)) && !n->cfg.fault)
+		fail_msg("server %u: %s", s, why);
+}
+
+static void take_job(struct server *sv, const struct nfs4r_action *a)
+{
+	struct job *j = calloc(1, sizeof(*j));
+
+	j->op = a->op;
+	j->entry = a->type == NFS4R_ACT_APPLY ? a->entry : NULL;
+	j->apply = a->type == NFS4R_ACT_APPLY;
+	j->nlocks = a->nlocks;
+	for (uint32_t i = 0; i < a->nlocks; i++) {
+		j->locks[i] = a->locks[i].oid;
+		j->whole[i] = a->locks[i].whole;
+	}
+	DL_APPEND(sv->jobs, j);
+}
+
+static struct job *job_of(struct server *sv, const struct nfs4r_op *op)
+{
+	struct job *j;
+
+	DL_FOREACH(sv->jobs, j)
+		if (j->op == op)
+			return j;
+	return NULL;
+}
+
+static void drop_job(struct server *sv, struct job *j)
+{
+	DL_DELETE(sv->jobs, j);
+	nfs4r_entry_put(j->entry);
+	free(j);
+}
+
+static void done(struct net *n, struct nfs4r_op *op)
+{
+	struct client *c = (struct client *)op;
+
+	c->done = true;
+	c->done_at = n->now;
+}
+
+static void carry_out(struct net *n, nfs4r_server_id s, const struct nfs4r_update *u)
+{
+	struct server *sv = &n->s[s];
+
+	sv->next_timer = u->next_timer_ms;
+	for (uint32_t i = 0; i < u->n; i++) {
+		const struct nfs4r_action *a = &u->actions[i];
+		struct job *j;
+
+		switch (a->type) {
+		case NFS4R_ACT_PUT:
+			memtree_put(sv->tree, &a->put);
+			break;
+		case NFS4R_ACT_SEND:
+			net_msg(n, s, a->to, a->msg);
+			break;
+		case NFS4R_ACT_SEND_ENTRIES:
+			post_entries(n, s, a);
+			break;
+		case NFS4R_ACT_EXECUTE:
+		case NFS4R_ACT_APPLY:
+			take_job(sv, a);
+			break;
+		case NFS4R_ACT_STARTED:
+			j = job_of(sv, a->op);
+			j->entry = a->entry;
+			j->state = 2;
+			break;
+		case NFS4R_ACT_RETRY: /* a new EXECUTE may follow in this update */
+			DL_FOREACH(sv->jobs, j)
+				if (j->op == a->op) {
+					drop_job(sv, j);
+					break;
+				}
+			break;
+		case NFS4R_ACT_DONE:
+			done(n, a->op);
+			break;
+		case NFS4R_ACT_DROP:
+			nfs4r_op_fini(a->op);
+			free(a->op);
+			break;
+		case NFS4R_ACT_TRUNCATE:
+			memtree_truncate(sv->tree, a->log, a->until);
+			break;
+		case NFS4R_ACT_CHECKPOINT:
+			sv->checkpoints++;
+			break;
+		case NFS4R_ACT_STUCK:
+			sv->stuck++;
+			break;
+		case NFS4R_ACT_HALT:
+			sv->halted++;
+			break;
+		case NFS4R_ACT_RECOVERED:
+			sv->recovered++;
+			break;
+		}
+	}
+}
+
+static bool locked(struct server *sv, const struct job *me)
+{
+	struct job *j;
+
+	DL_FOREACH(sv->jobs, j) {
+		if (j == me || j->apply || j->state == 0)
+			continue;
+		for (uint32_t a = 0; a < me->nlocks; a++)
+			for (uint32_t b = 0; b < j->nlocks; b++)
+				if (nfs4r_oid_eq(&me->locks[a], &j->locks[b]) && (me->whole[a] || j->whole[b]))
+					return true;
+	}
+	return false;
+}
+
+void net_stable(struct net *n, nfs4r_server_id s)
+{
+	struct nfs4r_event ev = { .type = NFS4R_EV_STABLE };
+
+	for (nfs4r_server_id i = 1; i <= n->n; i++) {
+		ev.stable[i] = memtree_applied(n->s[s].tree, i);
+		memtree_set_stable(n->s[s].tree, i, ev.stable[i]);
+	}
+	step(n, s, &ev);
+}
+
+static bool one_job(struct net *n, nfs4r_server_id s, struct job *j)
+{
+	struct server *sv = &n->s[s];
+	struct nfs4r_event ev = { .op = j->op, .ok = true };
+
+	if (j->apply) {
+		if (sv->hold_apply)
+			return false;
+		ev.type = NFS4R_EV_APPLIED;
+		ev.entry = j->entry;
+		step(n, s, &ev);
+		drop_job(sv, j);
+		return true;
+	}
+	if (j->state == 0) {
+		if (locked(sv, j))
+			return false;
+		j->state = 1;
+		ev.type = NFS4R_EV_OP_LOCKED;
+		step(n, s, &ev); /* j may be gone: RETRY */
+		return true;
+	}
+	if (j->state == 2 && !sv->hold_exec) {
+		struct nfs4r_entry *e = j->entry;
+
+		j->entry = NULL;
+		j->op = NULL;
+		DL_DELETE(sv->jobs, j);
+		free(j);
+		ev.type = NFS4R_EV_OP_EXECUTED;
+		ev.entry = e;
+		if (n->exec_fail) {
+			n->exec_fail--;
+			ev.ok = false;
+			ev.op->status = NFS4R_NOSPC;
+		}
+		for (struct client *c = n->clients; c; c = c->next)
+			if (&c->op == ev.op) {
+				c->executed = true;
+				c->executed_at = n->now;
+			}
+		step(n, s, &ev);
+		nfs4r_entry_put(e);
+		return true;
+	}
+	return false;
+}
+
+static void work(struct net *n, nfs4r_server_id s)
+{
+	struct server *sv = &n->s[s];
+	struct job *j;
+	bool again;
+
+	do {
+		again = false;
+		DL_FOREACH(sv->jobs, j)
+			if (one_job(n, s, j)) {
+				again = true;
+				break;
+			}
+		if (!again && sv->checkpoints && !sv->no_checkpoint) {
+			sv->checkpoints = 0;
+			net_stable(n, s);
+			again = true;
+		}
+	} while (again);
+}
+
+void net_let_execute(struct net *n, nfs4r_server_id s)
+{
+	n->s[s].hold_exec = false;
+	work(n, s);
+}
+
+void net_let_apply(struct net *n, nfs4r_server_id s)
+{
+	n->s[s].hold_apply = false;
+	work(n, s);
+}
+
+/* ---- time ------------------------------------------------------------------------------- */
+
+static void deliver(struct net *n, struct packet *p)
+{
+	struct nfs4r_event ev = { .type = NFS4R_EV_MSG, .peer = p->from, .msg = p->msg };
+
+	DL_DELETE(n->wire, p);
+	if (n->s[p->to].up) {
+		step(n, p->to, &ev);
+		work(n, p->to);
+	}
+	free_packet(p);
+}
+
+void net_tick(struct net *n, nfs4r_server_id s)
+{
+	struct nfs4r_event ev = { .type = NFS4R_EV_TICK };
+
+	step(n, s, &ev);
+	work(n, s);
+}
+
+static bool next(struct net *n, uint64_t until)
+{
+	struct packet *p, *first = NULL;
+	uint64_t t = until;
+	nfs4r_server_id who = 0;
+
+	DL_FOREACH(n->wire, p)
+		if (!first || p->at < first->at)
+			first = p;
+	if (first && first->at <= t)
+		t = first->at;
+	else
+		first = NULL;
+	for (nfs4r_server_id s = 1; s <= n->n; s++)
+		if (n->s[s].up && n->s[s].next_timer < t) {
+			t = n->s[s].next_timer;
+			who = s;
+			first = NULL;
+		}
+	if (!first && !who) {
+		n->now = until;
+		return false;
+	}
+	if (t > n->now)
+		n->now = t;
+	if (first)
+		deliver(n, first);
+	else
+		net_tick(n, who);
+	return true;
+}
+
+void net_run(struct net *n, uint64_t ms)
+{
+	uint64_t until = n->now + ms;
+
+	while (next(n, until))
+		;
+}
+
+bool net_run_until(struct net *n, const bool *flag, uint64_t ms)
+{
+	uint64_t until = n->now + ms;
+
+	while (!*flag && next(n, until))
+		;
+	return *flag;
+}
+
+/* ---- life ---------------------------------------------------------------------------------- */
+
+static void start(struct net *n, nfs4r_server_id s, bool intact)
+{
+	struct nfs4r_core_config cfg = n->cfg;
+	struct nfs4r_tree port;
+
+	memtree_port(n->s[s].tree, &port);
+	cfg.self = s;
+	cfg.inc = ++n->s[s].inc;
+	cfg.tail_intact = intact;
+	memtree_set_inc(n->s[s].tree, cfg.inc);
+	n->s[s].core = nfs4r_core_create(&cfg, &port);
+	assert_non_null(n->s[s].core);
+	memtree_restore(n->s[s].tree, n->s[s].core);
+	n->s[s].up = true;
+	carry_out(n, s, nfs4r_core_started(n->s[s].core, n->now));
+	work(n, s);
+}
+
+struct net *net_new(uint32_t servers)
+{
+	static const uint8_t uuid[16] = { 1, 2, 3 };
+	struct net *n = calloc(1, sizeof(*n));
+
+	n->n = servers;
+	n->delay = 10;
+	n->trace = getenv("NET_TRACE") != NULL;
+	nfs4r_oid_root(&n->root, uuid);
+	nfs4r_core_config_init(&n->cfg);
+	n->cfg.root = n->root;
+	for (nfs4r_server_id s = 1; s <= servers; s++)
+		n->cfg.servers |= NFS4R_BIT(s);
+	for (nfs4r_server_id s = 1; s <= servers; s++) {
+		n->s[s].tree = memtree_new(s, &n->root);
+		start(n, s, true);
+	}
+	net_run(n, 50);
+	return n;
+}
+
+static void forget_jobs(struct server *sv, struct net *n)
+{
+	struct job *j, *tmp;
+
+	DL_FOREACH_SAFE(sv->jobs, j, tmp) {
+		bool mine = false;
+
+		for (struct client *c = n->clients; c; c = c->next)
+			mine |= &c->op == j->op;
+		if (j->op && !mine) {
+			nfs4r_op_fini(j->op);
+			free(j->op);
+		}
+		drop_job(sv, j);
+	}
+}
+
+void net_fault(struct net *n, uint32_t fault)
+{
+	n->cfg.fault = fault;
+	for (nfs4r_server_id s = 1; s <= n->n; s++) {
+		net_crash(n, s);
+		net_restart(n, s, true);
+	}
+	net_run(n, 50);
+}
+
+void net_crash(struct net *n, nfs4r_server_id s)
+{
+	struct nfs4r_event ev = { .type = NFS4R_EV_PEER_DOWN, .peer = s };
+
+	forget_jobs(&n->s[s], n);
+	nfs4r_core_destroy(n->s[s].core);
+	n->s[s].core = NULL;
+	n->s[s].up = false;
+	for (nfs4r_server_id i = 1; i <= n->n; i++)
+		if (n->s[i].up) {
+			step(n, i, &ev);
+			work(n, i);
+		}
+}
+
+void net_restart(struct net *n, nfs4r_server_id s, bool intact)
+{
+	struct nfs4r_event ev = { .type = NFS4R_EV_PEER_UP };
+
+	start(n, s, intact);
+	for (nfs4r_server_id i = 1; i <= n->n; i++) {
+		if (i == s || !n->s[i].up)
+			continue;
+		ev.peer = s;
+		ev.peer_inc = n->s[s].inc;
+		step(n, i, &ev);
+		work(n, i);
+		ev.peer = i;
+		ev.peer_inc = n->s[i].inc;
+		step(n, s, &ev);
+		work(n, s);
+	}
+}
+
+void net_free(struct net *n)
+{
+	struct packet *p, *tmp;
+	struct client *c;
+
+	for (nfs4r_server_id s = 1; s <= n->n; s++) {
+		forget_jobs(&n->s[s], n);
+		nfs4r_core_destroy(n->s[s].core);
+		memtree_free(n->s[s].tree);
+	}
+	DL_FOREACH_SAFE(n->wire, p, tmp)
+		free_packet(p);
+	DL_FOREACH_SAFE(n->held, p, tmp)
+		free_packet(p);
+	while ((c = n->clients)) {
+		n->clients = c->next;
+		nfs4r_op_fini(&c->op);
+		free(c);
+	}
+	free(n);
+}
+
+/* ---- operations -------------------------------------------------------------------------------- */
+
+static struct client *client(struct net *n, nfs4r_server_id s, uint32_t type)
+{
+	struct client *c = calloc(1, sizeof(*c));
+
+	c->op.type = type;
+	c->server = s;
+	c->started = n->now;
+	c->next = n->clients;
+	n->clients = c;
+	return c;
+}
+
+static struct client *go(struct net *n, struct client *c)
+{
+	struct nfs4r_event ev = { .type = NFS4R_EV_OP, .op = &c->op };
+
+	step(n, c->server, &ev);
+	work(n, c->server);
+	return c;
+}
+
+struct client *op_name(struct net *n, nfs4r_server_id s, uint32_t type, const struct nfs4r_oid *dir, const char *name)
+{
+	struct client *c = client(n, s, type);
+
+	c->op.dir = *dir;
+	nfs4r_name_set(&c->op.name, name, strlen(name));
+	return go(n, c);
+}
+
+struct client *op_link(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *obj, const struct nfs4r_oid *dir,
+		       const char *name)
+{
+	struct client *c = client(n, s, NFS4R_OP_LINK);
+
+	c->op.obj = *obj;
+	c->op.dir = *dir;
+	nfs4r_name_set(&c->op.name, name, strlen(name));
+	return go(n, c);
+}
+
+struct client *op_rename(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *d, const char *a,
+			 const struct nfs4r_oid *d2, const char *b)
+{
+	struct client *c = client(n, s, NFS4R_OP_RENAME);
+
+	c->op.dir = *d;
+	c->op.dir2 = *d2;
+	nfs4r_name_set(&c->op.name, a, strlen(a));
+	nfs4r_name_set(&c->op.name2, b, strlen(b));
+	return go(n, c);
+}
+
+struct client *op_write(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, const char *text, bool under_open)
+{
+	struct client *c = client(n, s, NFS4R_OP_WRITE);
+
+	c->op.obj = *f;
+	c->op.data = nfs4r_buf_copy(text, (uint32_t)strlen(text));
+	c->op.under_open = under_open;
+	return go(n, c);
+}
+
+struct client *op_setattr(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, uint32_t mode)
+{
+	struct client *c = client(n, s, NFS4R_OP_SETATTR);
+
+	c->op.obj = *f;
+	c->op.attrs.mask = NFS4R_ATTR_MODE;
+	c->op.attrs.mode = mode;
+	return go(n, c);
+}
+
+struct client *op_close(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f)
+{
+	struct client *c = client(n, s, NFS4R_OP_CLOSE);
+
+	c->op.obj = *f;
+	return go(n, c);
+}
+
+struct client *op_claim(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, uint32_t depth)
+{
+	struct client *c = client(n, s, NFS4R_OP_CLAIM);
+
+	c->op.obj = *f;
+	c->op.depth = depth;
+	return go(n, c);
+}
+
+enum nfs4r_status finish(struct net *n, struct client *c)
+{
+	if (!net_run_until(n, &c->done, 60000))
+		fail_msg("operation %s of server %u does not end", nfs4r_op_name(c->op.type), c->server);
+	return c->op.status;
+}
+
+/* ---- questions ------------------------------------------------------------------------------------ */
+
+struct ask {
+	nfs4r_server_id owner;
+	const struct nfs4r_oid *oid;
+	bool found, acting;
+	uint32_t n;
+};
+
+static bool look(void *arg, const struct nfs4r_control_info *i)
+{
+	struct ask *a = arg;
+
+	a->n++;
+	if (a->oid && i->owner == a->owner && nfs4r_oid_eq(&i->control.oid, a->oid)) {
+		a->found = true;
+		a->acting |= i->acting;
+	}
+	return true;
+}
+
+bool controls(struct net *n, nfs4r_server_id at, nfs4r_server_id owner, const struct nfs4r_oid *oid)
+{
+	struct ask a = { owner, oid, false, false, 0 };
+
+	nfs4r_core_each_control(n->s[at].core, look, &a);
+	return a.found;
+}
+
+bool acting(struct net *n, nfs4r_server_id owner, const struct nfs4r_oid *oid)
+{
+	struct ask a = { owner, oid, false, false, 0 };
+
+	nfs4r_core_each_control(n->s[owner].core, look, &a);
+	return a.acting;
+}
+
+uint32_t rows(struct net *n, nfs4r_server_id at)
+{
+	struct ask a = { 0 };
+
+	nfs4r_core_each_control(n->s[at].core, look, &a);
+	return a.n;
+}
+
+nfs4r_server_id route(struct net *n, nfs4r_server_id at, const struct nfs4r_oid *oid, bool is_dir)
+{
+	return nfs4r_core_route_read(n->s[at].core, oid, is_dir, 0);
+}
+
+void net_quiet(struct net *n)
+{
+	uint32_t left = 1;
+	char why[200];
+
+	for (int i = 0; i < 100 && left; i++) {
+		net_run(n, 1000);
+		left = 0;
+		for (nfs4r_server_id s = 1; s <= n->n; s++)
+			left += rows(n, s) + memtree_rows(n->s[s].tree, 'T');
+	}
+	if (left)
+		fail_msg("%u controls are left", left);
+	for (nfs4r_server_id s = 2; s <= n->n; s++)
+		if (!memtree_equal(n->s[1].tree, n->s[s].tree, why, sizeof(why)))
+			fail_msg("server 1 and %u: %s", s, why);
+	assert_true(memtree_no_cycle(n->s[1].tree));
+}
+
+struct nfs4r_oid make(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *dir, const char *name, uint32_t type)
+{
+	struct client *c = op_name(n, s, type, dir, name);
+	struct nfs4r_oid oid;
+
+	assert_int_equal(finish(n, c), NFS4R_OK);
+	oid = c->op.result;
+	net_quiet(n);
+	return oid;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Several cores on one virtual clock, for protocol traces. Messages take `delay` ms and arrive in
+ * the order sent, unless the test holds or drops them. Disks are at once; a checkpoint is taken
+ * when asked for. Operations execute at once unless the test holds them (hold_exec, hold_apply).
+ * No chance anywhere: the same test is the same trace.
+ */
+#ifndef NFS4R_TESTS_NET_H
+#define NFS4R_TESTS_NET_H
+
+#include "core/core.h"
+#include "lib/memtree.h"
+
+#define NET_MAX 5
+
+struct packet {
+	uint64_t at;
+	nfs4r_server_id from, to;
+	struct nfs4r_msg *msg;
+	struct packet *prev, *next;
+};
+
+struct client { /* one operation of a test */
+	struct nfs4r_op op;
+	nfs4r_server_id server;
+	bool done, executed;
+	uint64_t started, done_at, executed_at;
+	struct client *next;
+};
+
+struct job { /* operation or entry in execution at a server */
+	struct nfs4r_op *op;
+	struct nfs4r_entry *entry;
+	bool apply, held, waiting;
+	const struct nfs4r_action *dummy;
+	uint32_t nlocks;
+	struct nfs4r_oid locks[NFS4R_PARTS_MAX];
+	bool whole[NFS4R_PARTS_MAX];
+	uint32_t state; /* 0 wants locks, 1 locked, 2 started */
+	struct job *prev, *next;
+};
+
+struct server {
+	struct nfs4r_core *core;
+	struct memtree *tree;
+	struct job *jobs;
+	uint64_t inc, next_timer;
+	bool hold_exec, hold_apply, no_checkpoint, up;
+	uint32_t fault, stuck, halted, recovered, checkpoints;
+};
+
+struct rule { /* held or dropped messages; 0 = any */
+	nfs4r_server_id from, to;
+	uint32_t type;
+	bool drop, used;
+};
+
+struct net {
+	uint32_t n;
+	uint64_t now, delay;
+	struct nfs4r_oid root;
+	struct server s[NET_MAX + 1];
+	struct packet *wire, *held;
+	struct rule rules[16];
+	struct client *clients;
+	uint32_t sent[32]; /* messages by type */
+	uint32_t exec_fail; /* the next so many local executions fail */
+	bool trace;
+	struct nfs4r_core_config cfg; /* times for all */
+};
+
+struct net *net_new(uint32_t n);
+void net_fault(struct net *n, uint32_t fault); /* before anything else; faulty build only */
+void net_free(struct net *n);
+void net_run(struct net *n, uint64_t ms);
+bool net_run_until(struct net *n, const bool *flag, uint64_t ms);
+void net_tick(struct net *n, nfs4r_server_id s);
+
+/* Messages that match wait in net->held / vanish, until released. 0 = any. */
+void net_hold(struct net *n, nfs4r_server_id from, nfs4r_server_id to, uint32_t type);
+void net_drop(struct net *n, nfs4r_server_id from, nfs4r_server_id to, uint32_t type);
+void net_pass(struct net *n); /* no rules any more; what was held is delivered now */
+void net_pass_from(struct net *n, nfs4r_server_id from, nfs4r_server_id to, uint32_t type);
+void net_msg(struct net *n, nfs4r_server_id from, nfs4r_server_id to, struct nfs4r_msg *m); /* copied */
+
+void net_crash(struct net *n, nfs4r_server_id s);
+void net_restart(struct net *n, nfs4r_server_id s, bool intact);
+void net_stable(struct net *n, nfs4r_server_id s);
+
+/* Operations. They return a client whose `done` turns true. */
+struct client *op_name(struct net *n, nfs4r_server_id s, uint32_t type, const struct nfs4r_oid *dir, const char *name);
+struct client *op_link(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *obj, const struct nfs4r_oid *dir, const char *name);
+struct client *op_rename(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *d, const char *a, const struct nfs4r_oid *d2, const char *b);
+struct client *op_write(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, const char *text, bool under_open);
+struct client *op_setattr(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, uint32_t mode);
+struct client *op_close(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f);
+struct client *op_claim(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, uint32_t depth);
+/* Run until done; returns the status. */
+enum nfs4r_status finish(struct net *n, struct client *c);
+/* Make an object from server @s and wait until everybody has it and nobody controls anything. */
+struct nfs4r_oid make(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *dir, const char *name, uint32_t type);
+void net_quiet(struct net *n); /* run until no control is left and trees are equal; fails the test otherwise */
+
+/* Let held executions go on: all of server @s. */
+void net_let_execute(struct net *n, nfs4r_server_id s);
+void net_let_apply(struct net *n, nfs4r_server_id s);
+
+bool controls(struct net *n, nfs4r_server_id at, nfs4r_server_id owner, const struct nfs4r_oid *oid); /* row in at's table */
+bool acting(struct net *n, nfs4r_server_id owner, const struct nfs4r_oid *oid);
+uint32_t rows(struct net *n, nfs4r_server_id at);
+nfs4r_server_id route(struct net *n, nfs4r_server_id at, const struct nfs4r_oid *oid, bool is_dir);
+
+#endif
