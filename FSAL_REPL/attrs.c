@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Attributes. What a client sees is the local file system's word on mode, owner, size and space with the
+ * volume's word over it: version (change), ctime, mtime, link count, fileid, fsid. Where the object is
+ * controlled elsewhere the primary's answer replaces both.
+ *
+ * An orphan (last name gone, still open here) has only the local file left; its holders keep seeing that.
+ */
+#include "repl.h"
+
+fsal_status_t repl_getattrs_local(struct repl_export *exp, struct repl_obj *obj, struct fsal_attrlist *out)
+{
+	struct nfs4r_attrs over = { 0 };
+	struct fsal_obj_handle *sub;
+	fsal_status_t st;
+
+	if (repl_obj_is_stale(exp, obj))
+		return fsalstat(ERR_FSAL_STALE, ESTALE);
+	sub = repl_obj_sub(exp, obj, &st);
+	if (sub == NULL)
+		return st;
+	REPL_SUBCALL(exp, st = sub->obj_ops->getattrs(sub, out));
+	if (FSAL_IS_ERROR(st))
+		return st;
+	if (!repl_overlay(exp, &obj->oid, &over))
+		over.mask = 0;
+	repl_attrs_overlay(exp, &obj->oid, &over, out);
+	return st;
+}
+
+static fsal_status_t getattrs(struct repl_export *exp, struct repl_obj *obj, struct fsal_attrlist *out)
+{
+	struct nfs4r_read rd = { .type = NFS4R_RD_GETATTR, .oid = obj->oid };
+	enum nfs4r_status rs;
+	fsal_status_t st;
+	bool local;
+
+	rs = repl_read(exp, &rd, &local);
+	if (local || ((rs == NFS4R_STALE || rs == NFS4R_ORPHAN) && repl_obj_is_orphan(exp, obj)))
+		return repl_getattrs_local(exp, obj, out);
+	st = repl_fsal_status(rs);
+	if (rs == NFS4R_OK)
+		repl_attrs_to_fsal(exp, &obj->oid, &rd.attrs, out);
+	nfs4r_read_fini(&rd);
+	return st;
+}
+
+fsal_status_t repl_getattrs(struct fsal_obj_handle *h, struct fsal_attrlist *out)
+{
+	fsal_status_t st = getattrs(repl_cur_export(), repl_obj(h), out);
+
+	if (FSAL_IS_ERROR(st) && FSAL_TEST_MASK(out->request_mask, ATTR_RDATTR_ERR))
+		out->valid_mask = ATTR_RDATTR_ERR;
+	return st;
+}
+
+fsal_status_t repl_fill_attrs(struct repl_export *exp, struct repl_obj *obj, const struct nfs4r_attrs *in,
+			      struct fsal_attrlist *out)
+{
+	static const uint32_t whole = NFS4R_ATTR_TYPE | NFS4R_ATTR_MODE | NFS4R_ATTR_UID | NFS4R_ATTR_GID |
+				      NFS4R_ATTR_SIZE | NFS4R_ATTR_ATIME | NFS4R_ATTR_MTIME | NFS4R_ATTR_CTIME |
+				      NFS4R_ATTR_NLINK | NFS4R_ATTR_VERSION;
+	fsal_status_t st;
+
+	if (out == NULL)
+		return fsalstat(ERR_FSAL_NO_ERROR, 0);
+	if (in != NULL && (in->mask & whole) == whole) {
+		repl_attrs_to_fsal(exp, &obj->oid, in, out);
+		return fsalstat(ERR_FSAL_NO_ERROR, 0);
+	}
+	st = getattrs(exp, obj, out);
+	if (FSAL_IS_ERROR(st) && FSAL_TEST_MASK(out->request_mask, ATTR_RDATTR_ERR) && st.major != ERR_FSAL_STALE) {
+		out->valid_mask = ATTR_RDATTR_ERR;
+		return fsalstat(ERR_FSAL_NO_ERROR, 0);
+	}
+	return st;
+}
+
+void repl_change_info(nfs4r_version before, nfs4r_version after, struct fsal_attrlist *pre, struct fsal_attrlist *post)
+{
+	if (pre == NULL || post == NULL || after == 0)
+		return;
+	pre->change = before;
+	pre->valid_mask |= ATTR_CHANGE;
+	post->change = after;
+	post->valid_mask |= ATTR_CHANGE;
+}
+
+/* ---- setting ---- */
+
+struct setattr_call {
+	struct repl_export *exp;
+	struct repl_obj *obj;
+	bool bypass;
+	struct state_t *state;
+	fsal_status_t st; /* the sub-FSAL's own words, which say more than a status between servers */
+};
+
+/* Local execution with the client's state, so that share reservations count. */
+static enum nfs4r_status setattr_exec(void *arg, struct nfs4r_op *op, struct nfs4r_exec *x)
+{
+	struct setattr_call *call = arg;
+	struct fsal_export *layer = call->exp->export.sub_export;
+	struct fsal_obj_handle *sub;
+	struct fsal_attrlist in;
+	struct repl_context c;
+	enum nfs4r_status st;
+
+	repl_context_enter(&c, call->exp, &call->exp->export, &op->cred);
+	sub = repl_obj_sub(call->exp, call->obj, &call->st);
+	if (sub != NULL) {
+		op_ctx->fsal_export = layer;
+		repl_attrs_to_request(&in, &op->attrs);
+		call->st = sub->obj_ops->setattr2(sub, call->bypass, call->state, &in);
+		fsal_release_attrs(&in);
+		st = repl_status(call->st);
+		if (st == NFS4R_OK)
+			st = repl_sub_getattr(sub, &op->post);
+	} else {
+		st = repl_status(call->st);
+	}
+	repl_context_leave(&c);
+	return st;
+}
+
+/* An orphan belongs to its holders alone: no control, no log. */
+static fsal_status_t setattr_orphan(struct setattr_call *call, struct nfs4r_op *op)
+{
+	struct fsal_obj_handle *sub = call->obj->sub;
+	struct fsal_attrlist in;
+	fsal_status_t st;
+
+	repl_attrs_to_request(&in, &op->attrs);
+	REPL_SUBCALL(call->exp, st = sub->obj_ops->setattr2(sub, call->bypass, call->state, &in));
+	fsal_release_attrs(&in);
+	return st;
+}
+
+static fsal_status_t setattr(struct setattr_call *call, struct nfs4r_op *op)
+{
+	enum nfs4r_status rs;
+
+	op->type = NFS4R_OP_SETATTR;
+	op->obj = call->obj->oid;
+	repl_cred(&op->cred);
+	rs = repl_update(call->exp, op, setattr_exec, call);
+	if ((rs == NFS4R_STALE || rs == NFS4R_ORPHAN) && repl_obj_is_orphan(call->exp, call->obj))
+		return setattr_orphan(call, op);
+	if (rs != NFS4R_OK && FSAL_IS_ERROR(call->st))
+		return call->st;
+	return repl_fsal_status(rs);
+}
+
+fsal_status_t repl_setattr2(struct fsal_obj_handle *h, bool bypass, struct state_t *state, struct fsal_attrlist *in)
+{
+	struct setattr_call call = { repl_cur_export(), repl_obj(h), bypass, state, { 0, 0 } };
+	struct nfs4r_op *op = gsh_calloc(1, sizeof(*op));
+	fsal_status_t st;
+
+	repl_attrs_from_request(&op->attrs, in);
+	op->attrs.mask &= ~NFS4R_ATTR_RDEV;
+	if (op->attrs.mask == 0)
+		st = fsalstat(ERR_FSAL_NO_ERROR, 0);
+	else
+		st = setattr(&call, op);
+	nfs4r_op_fini(op);
+	gsh_free(op);
+	return st;
+}
+
+fsal_status_t repl_truncate(struct repl_export *exp, struct repl_obj *obj, bool bypass, struct state_t *state)
+{
+	struct setattr_call call = { exp, obj, bypass, state, { 0, 0 } };
+	struct nfs4r_op *op = gsh_calloc(1, sizeof(*op));
+	fsal_status_t st;
+
+	op->attrs.mask = NFS4R_ATTR_SIZE | NFS4R_ATTR_MTIME_NOW;
+	st = setattr(&call, op);
+	nfs4r_op_fini(op);
+	gsh_free(op);
+	return st;
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * REPL { } of Ganesha's configuration file -> struct nfs4r_config. Ganesha's parser fills a plain struct from
+ * the tables below (ranges and defaults included); we turn that into the engine's configuration and let the
+ * engine check what belongs together. config_samples/repl.conf explains every key.
+ *
+ * A mistake must not stop the daemon, which may serve other exports: it is kept as one sentence, and
+ * the REPL export is refused with it.
+ */
+#include "repl.h"
+#include "config_parsing.h"
+
+#include <uuid/uuid.h>
+
+struct raw_server {
+	struct glist_head node;
+	uint32_t id, port;
+	char *address;
+};
+
+struct raw {
+	uint32_t server_id;
+	char *volume, *uuid, *store, *control_socket;
+	uint32_t security, directory_reads;
+	bool import;
+	uint32_t op_wait, close_wait, idle, repeat, checkpoint, executors, appliers;
+	uint64_t payload, window;
+	struct glist_head servers;
+};
+
+enum { SECURITY_MISSING = 0, SECURITY_NONE = NFS4R_SECURITY_NONE, SECURITY_KRB5 = 100 };
+
+static struct config_item_list securities[] = {
+	CONFIG_LIST_TOK("none", SECURITY_NONE),	  CONFIG_LIST_TOK("krb5", SECURITY_KRB5),
+	CONFIG_LIST_TOK("krb5i", SECURITY_KRB5),  CONFIG_LIST_TOK("krb5p", SECURITY_KRB5),
+	CONFIG_LIST_EOL
+};
+
+static struct config_item_list directory_reads[] = { CONFIG_LIST_TOK("strict", NFS4R_DIRECTORY_READS_STRICT),
+						     CONFIG_LIST_TOK("local", NFS4R_DIRECTORY_READS_LOCAL),
+						     CONFIG_LIST_EOL };
+
+static struct config_item server_params[] = {
+	CONF_ITEM_UI32("Id", 1, NFS4R_SERVERS_MAX, 1, raw_server, id),
+	CONF_ITEM_STR("Address", 1, 255, NULL, raw_server, address),
+	CONF_ITEM_UI32("Port", 1, 65535, 20490, raw_server, port),
+	CONFIG_EOL
+};
+
+/* Ganesha's parser: (NULL, self) = the list itself, (list, NULL) = a new element, (list, element) = free it. */
+static void *server_init(void *link_mem, void *self)
+{
+	struct raw_server *s = self;
+
+	if (link_mem == NULL)
+		return self;
+	if (self == NULL)
+		return gsh_calloc(1, sizeof(*s));
+	gsh_free(s->address);
+	gsh_free(s);
+	return NULL;
+}
+
+static int server_commit(void *node, void *link_mem, void *self, struct config_error_type *err)
+{
+	struct raw_server *s = self;
+
+	glist_add_tail(link_mem, &s->node);
+	return 0;
+}
+
+static struct config_item repl_params[] = {
+	CONF_ITEM_UI32_ZERO("Server_Id", 1, NFS4R_SERVERS_MAX, 0, raw, server_id),
+	CONF_ITEM_STR("Volume", 1, 63, NULL, raw, volume),
+	CONF_ITEM_STR("Volume_UUID", 36, 36, NULL, raw, uuid),
+	CONF_ITEM_STR("Store", 1, 1023, NULL, raw, store),
+	CONF_ITEM_TOKEN("Peer_Security", SECURITY_MISSING, securities, raw, security),
+	CONF_ITEM_STR("Control_Socket", 1, 107, NULL, raw, control_socket),
+	CONF_ITEM_TOKEN("Directory_Reads", NFS4R_DIRECTORY_READS_STRICT, directory_reads, raw, directory_reads),
+	CONF_ITEM_BOOL("Import", false, raw, import),
+	CONF_ITEM_UI32("Op_Wait", 100, 60000, 1000, raw, op_wait),
+	CONF_ITEM_UI32("Close_Wait", 1000, 600000, 30000, raw, close_wait),
+	CONF_ITEM_UI32("Control_Idle", 10, 600000, 1000, raw, idle),
+	CONF_ITEM_UI32("Repeat", 20, 60000, 400, raw, repeat),
+	CONF_ITEM_UI32("Checkpoint_Interval", 100, 600000, 5000, raw, checkpoint),
+	CONF_ITEM_UI32("Executors", 1, 256, 8, raw, executors),
+	CONF_ITEM_UI32("Appliers", 1, 256, 4, raw, appliers),
+	CONF_ITEM_UI64("Payload_Memory", NFS4R_IO_MAX, UINT64_C(1) << 40, UINT64_C(64) << 20, raw, payload),
+	CONF_ITEM_UI64("Window", NFS4R_IO_MAX, UINT64_C(1) << 36, UINT64_C(32) << 20, raw, window),
+	CONF_ITEM_BLOCK_MULT("Server", server_params, server_init, server_commit, raw, servers),
+	CONFIG_EOL
+};
+
+static struct config_block repl_block = {
+	.dbus_interface_name = "org.ganesha.nfsd.config.repl",
+	.blk_desc.name = "REPL",
+	.blk_desc.type = CONFIG_BLOCK,
+	.blk_desc.flags = CONFIG_UNIQUE,
+	.blk_desc.u.blk.init = noop_conf_init,
+	.blk_desc.u.blk.params = repl_params,
+	.blk_desc.u.blk.commit = noop_conf_commit,
+};
+
+static void raw_free(struct raw *raw)
+{
+	struct glist_head *g, *next;
+
+	glist_for_each_safe(g, next, &raw->servers) {
+		struct raw_server *s = glist_entry(g, struct raw_server, node);
+
+		glist_del(g);
+		server_init(&raw->servers, s);
+	}
+	gsh_free(raw->volume);
+	gsh_free(raw->uuid);
+	gsh_free(raw->store);
+	gsh_free(raw->control_socket);
+}
+
+static void copy_text(char *out, size_t size, const char *in)
+{
+	snprintf(out, size, "%s", in != NULL ? in : "");
+}
+
+static bool copy_servers(struct nfs4r_rpc_config *rpc, struct raw *raw, char *why, size_t why_len)
+{
+	struct glist_head *g;
+
+	glist_for_each(g, &raw->servers) {
+		struct raw_server *s = glist_entry(g, struct raw_server, node);
+		struct nfs4r_endpoint *e = &rpc->servers[rpc->nservers];
+
+		if (rpc->nservers == NFS4R_SERVERS_MAX) {
+			snprintf(why, why_len, "REPL: more than %d Server blocks", NFS4R_SERVERS_MAX);
+			return false;
+		}
+		e->id = s->id;
+		e->port = s->port;
+		copy_text(e->host, sizeof(e->host), s->address);
+		rpc->nservers++;
+	}
+	return true;
+}
+
+static bool convert(struct nfs4r_config *cfg, struct raw *raw, char *why, size_t why_len)
+{
+	nfs4r_config_init(cfg);
+	cfg->rpc.self = raw->server_id;
+	copy_text(cfg->volume_name, sizeof(cfg->volume_name), raw->volume);
+	copy_text(cfg->store_dir, sizeof(cfg->store_dir), raw->store);
+	copy_text(cfg->control_socket, sizeof(cfg->control_socket), raw->control_socket);
+	if (raw->security == SECURITY_KRB5) {
+		snprintf(why, why_len, "REPL: Peer_Security: Kerberos between servers is not there yet; on a private network "
+				       "write Peer_Security = none");
+		return false;
+	}
+	cfg->rpc.security = raw->security;
+	if (raw->uuid != NULL && uuid_parse(raw->uuid, cfg->rpc.volume) != 0) {
+		snprintf(why, why_len, "REPL: Volume_UUID = %s is not a UUID; write what uuidgen prints, the same on every server",
+			 raw->uuid);
+		return false;
+	}
+	cfg->directory_reads = raw->directory_reads;
+	cfg->import = raw->import;
+	cfg->op_wait_ms = raw->op_wait;
+	cfg->close_wait_ms = raw->close_wait;
+	cfg->idle_ms = raw->idle;
+	cfg->repeat_ms = raw->repeat;
+	cfg->checkpoint_ms = raw->checkpoint;
+	cfg->executors = raw->executors;
+	cfg->appliers = raw->appliers;
+	cfg->payload_bytes_max = raw->payload;
+	cfg->window_bytes = raw->window;
+	return copy_servers(&cfg->rpc, raw, why, why_len) && nfs4r_config_check(cfg, why, why_len) == NFS4R_OK;
+}
+
+/* Keep the parser's first complaint. */
+static void first_complaint(char *msg, void *dest, struct config_error_type *err)
+{
+	char *why = dest;
+
+	if (why[0] == '\0')
+		snprintf(why, sizeof(repl_module.why), "REPL: %s; see config_samples/repl.conf", msg);
+}
+
+static bool parse(config_file_t parsed, struct raw *raw, char *why)
+{
+	struct config_error_type err;
+	int found;
+
+	glist_init(&raw->servers);
+	if (!init_error_type(&err)) {
+		snprintf(why, sizeof(repl_module.why), "REPL: out of memory while reading the configuration");
+		return false;
+	}
+	found = load_config_from_parse(parsed, &repl_block, raw, true, &err);
+	report_config_errors(&err, why, first_complaint); /* frees what init_error_type() made */
+	if (why[0] != '\0')
+		return false;
+	if (found != 1) {
+		snprintf(why, sizeof(repl_module.why), "REPL: %s REPL block at the top level of the configuration; write one as in "
+			 "config_samples/repl.conf", found > 1 ? "more than one" : "there is no");
+		return false;
+	}
+	return true;
+}
+
+void repl_config_load(config_file_t parsed, struct config_error_type *err)
+{
+	char *why = repl_module.why;
+	struct raw raw = { 0 };
+
+	why[0] = '\0';
+	repl_module.configured = parse(parsed, &raw, why) && convert(&repl_module.cfg, &raw, why, sizeof(repl_module.why));
+	raw_free(&raw);
+}

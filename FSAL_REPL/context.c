@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Contexts. Everything in Ganesha leans on the thread's op_ctx: whose permissions count, and which
+ * layer of the export stack runs. Two cases:
+ *
+ * A worker calls down from our layer: REPL_SUBCALL (repl.h) puts the sub export into its op_ctx for
+ * the call. Creds and the rest are the client's.
+ *
+ * The engine calls back (execution, completion, lops). That happens on any thread: one of its own with
+ * no op_ctx at all, or a worker in the middle of another client's operation, whose creds are not ours
+ * to use. So such code always enters a context of its own, nested into what is there. It holds a
+ * reference on the export while it lasts.
+ *
+ * Engine threads start before the daemon is up; what they call below exists only after. They wait in
+ * repl_wait_ready(). The thread that starts the engine has an op_ctx and does not wait for itself.
+ */
+#include "repl.h"
+#include "nfs_init.h"
+
+void repl_wait_ready(void)
+{
+	static bool ready;
+
+	if (op_ctx != NULL || __atomic_load_n(&ready, __ATOMIC_ACQUIRE))
+		return;
+	nfs_init_wait();
+	__atomic_store_n(&ready, true, __ATOMIC_RELEASE);
+}
+
+void repl_context_enter(struct repl_context *c, struct repl_export *exp, struct fsal_export *layer,
+			const struct nfs4r_cred *cred)
+{
+	get_gsh_export_ref(exp->gsh);
+	init_op_context_simple(&c->ctx, exp->gsh, layer);
+	c->ctx.fsal_module = layer->fsal;
+	if (cred == NULL)
+		return;
+	c->ctx.creds.caller_uid = cred->uid;
+	c->ctx.creds.caller_gid = cred->gid;
+	c->ctx.creds.caller_glen = cred->ngroups;
+	/* Read only, and outlived by the operation that carries it. */
+	c->ctx.creds.caller_garray = cred->ngroups ? (gid_t *)cred->groups : NULL;
+}
+
+void repl_context_leave(struct repl_context *c)
+{
+	assert(op_ctx == &c->ctx);
+	c->ctx.creds.caller_glen = 0;
+	c->ctx.creds.caller_garray = NULL;
+	release_op_context();
+}

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Statuses, types, credentials and attributes, between Ganesha's and the engine's. Nothing here can
+ * fail or block; what has no counterpart becomes an I/O error (status) or is left out (attributes).
+ */
+#include "repl.h"
+
+#define NS_PER_S INT64_C(1000000000)
+
+static const struct {
+	enum nfs4r_status st;
+	fsal_errors_t err;
+} statuses[] = { /* first match counts, both ways */
+	{ NFS4R_OK, ERR_FSAL_NO_ERROR },
+	{ NFS4R_PERM, ERR_FSAL_PERM },
+	{ NFS4R_NOENT, ERR_FSAL_NOENT },
+	{ NFS4R_IO, ERR_FSAL_IO },
+	{ NFS4R_NXIO, ERR_FSAL_NXIO },
+	{ NFS4R_ACCES, ERR_FSAL_ACCESS },
+	{ NFS4R_EXIST, ERR_FSAL_EXIST },
+	{ NFS4R_XDEV, ERR_FSAL_XDEV },
+	{ NFS4R_NOTDIR, ERR_FSAL_NOTDIR },
+	{ NFS4R_ISDIR, ERR_FSAL_ISDIR },
+	{ NFS4R_INVAL, ERR_FSAL_INVAL },
+	{ NFS4R_FBIG, ERR_FSAL_FBIG },
+	{ NFS4R_NOSPC, ERR_FSAL_NOSPC },
+	{ NFS4R_ROFS, ERR_FSAL_ROFS },
+	{ NFS4R_MLINK, ERR_FSAL_MLINK },
+	{ NFS4R_NAMETOOLONG, ERR_FSAL_NAMETOOLONG },
+	{ NFS4R_NOTEMPTY, ERR_FSAL_NOTEMPTY },
+	{ NFS4R_DQUOT, ERR_FSAL_DQUOT },
+	{ NFS4R_STALE, ERR_FSAL_STALE },
+	{ NFS4R_NOXATTR, ERR_FSAL_NOXATTR },
+	{ NFS4R_XATTR2BIG, ERR_FSAL_XATTR2BIG },
+	{ NFS4R_NOTSUPP, ERR_FSAL_NOTSUPP },
+	{ NFS4R_SYMLINK, ERR_FSAL_SYMLINK },
+	{ NFS4R_BADTYPE, ERR_FSAL_BADTYPE },
+	{ NFS4R_DELAY, ERR_FSAL_DELAY },
+	/* what the engine may say of its own, seen by a client */
+	{ NFS4R_NOT_PRIMARY, ERR_FSAL_DELAY },
+	{ NFS4R_UNKNOWN, ERR_FSAL_DELAY },
+	{ NFS4R_ORPHAN, ERR_FSAL_STALE },
+	{ NFS4R_NOMEM, ERR_FSAL_DELAY },
+	{ NFS4R_TOOBIG, ERR_FSAL_INVAL },
+	{ NFS4R_SHUTDOWN, ERR_FSAL_DELAY },
+	/* what the sub-FSAL may say */
+	{ NFS4R_STALE, ERR_FSAL_FHEXPIRED },
+	{ NFS4R_STALE, ERR_FSAL_BADHANDLE },
+	{ NFS4R_NOENT, ERR_FSAL_NO_DATA },
+	{ NFS4R_DELAY, ERR_FSAL_LOCKED },
+	{ NFS4R_DELAY, ERR_FSAL_SHARE_DENIED },
+	{ NFS4R_DELAY, ERR_FSAL_FILE_OPEN },
+	{ NFS4R_NOTSUPP, ERR_FSAL_ATTRNOTSUPP },
+	{ NFS4R_NOTSUPP, ERR_FSAL_UNION_NOTSUPP },
+	{ NFS4R_INVAL, ERR_FSAL_BAD_RANGE },
+	{ NFS4R_INVAL, ERR_FSAL_BADNAME },
+	{ NFS4R_XDEV, ERR_FSAL_CROSS_JUNCTION },
+};
+
+fsal_status_t repl_fsal_status(enum nfs4r_status st)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(statuses); i++)
+		if (statuses[i].st == st)
+			return fsalstat(statuses[i].err, nfs4r_status_to_errno(st));
+	return fsalstat(ERR_FSAL_IO, EIO);
+}
+
+enum nfs4r_status repl_status(fsal_status_t st)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(statuses); i++)
+		if (statuses[i].err == st.major)
+			return statuses[i].st;
+	return NFS4R_IO;
+}
+
+static const struct {
+	uint32_t type;
+	object_file_type_t fsal;
+} types[] = {
+	{ NFS4R_TYPE_FILE, REGULAR_FILE }, { NFS4R_TYPE_DIR, DIRECTORY },
+	{ NFS4R_TYPE_SYMLINK, SYMBOLIC_LINK }, { NFS4R_TYPE_FIFO, FIFO_FILE },
+	{ NFS4R_TYPE_SOCKET, SOCKET_FILE }, { NFS4R_TYPE_CHR, CHARACTER_FILE },
+	{ NFS4R_TYPE_BLK, BLOCK_FILE },
+};
+
+object_file_type_t repl_fsal_type(uint32_t type)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(types); i++)
+		if (types[i].type == type)
+			return types[i].fsal;
+	return NO_FILE_TYPE;
+}
+
+uint32_t repl_type(object_file_type_t type)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(types); i++)
+		if (types[i].fsal == type)
+			return types[i].type;
+	return 0;
+}
+
+void repl_cred(struct nfs4r_cred *out)
+{
+	const struct user_cred *c = &op_ctx->creds;
+	uint32_t i;
+
+	out->uid = c->caller_uid;
+	out->gid = c->caller_gid;
+	out->ngroups = MIN(c->caller_glen, NFS4R_GROUPS_MAX);
+	for (i = 0; i < out->ngroups; i++)
+		out->groups[i] = c->caller_garray[i];
+}
+
+static int64_t to_ns(struct timespec t)
+{
+	return t.tv_sec * NS_PER_S + t.tv_nsec;
+}
+
+static struct timespec from_ns(int64_t ns)
+{
+	struct timespec t = { .tv_sec = ns / NS_PER_S, .tv_nsec = ns % NS_PER_S };
+
+	if (t.tv_nsec < 0) { /* before 1970 */
+		t.tv_sec--;
+		t.tv_nsec += NS_PER_S;
+	}
+	return t;
+}
+
+/* Members that mean the same in a request and in a report. */
+static void copy_common(struct nfs4r_attrs *out, const struct fsal_attrlist *in)
+{
+	static const struct {
+		attrmask_t fsal;
+		uint32_t mask;
+	} bits[] = {
+		{ ATTR_MODE, NFS4R_ATTR_MODE },	  { ATTR_OWNER, NFS4R_ATTR_UID },   { ATTR_GROUP, NFS4R_ATTR_GID },
+		{ ATTR_SIZE, NFS4R_ATTR_SIZE },	  { ATTR_ATIME, NFS4R_ATTR_ATIME }, { ATTR_MTIME, NFS4R_ATTR_MTIME },
+		{ ATTR_RAWDEV, NFS4R_ATTR_RDEV },
+	};
+	size_t i;
+
+	memset(out, 0, sizeof(*out));
+	for (i = 0; i < ARRAY_SIZE(bits); i++)
+		if (FSAL_TEST_MASK(in->valid_mask, bits[i].fsal))
+			out->mask |= bits[i].mask;
+	out->mode = in->mode & 07777;
+	out->uid = in->owner;
+	out->gid = in->group;
+	out->size = in->filesize;
+	out->atime = to_ns(in->atime);
+	out->mtime = to_ns(in->mtime);
+	out->rdev_major = in->rawdev.major;
+	out->rdev_minor = in->rawdev.minor;
+	if (FSAL_TEST_MASK(in->valid_mask, ATTR_ACL) && in->acl != NULL) {
+		out->acl = repl_acl_encode(in->acl);
+		if (out->acl != NULL)
+			out->mask |= NFS4R_ATTR_ACL;
+	}
+}
+
+void repl_attrs_from_request(struct nfs4r_attrs *out, const struct fsal_attrlist *in)
+{
+	copy_common(out, in);
+	if (FSAL_TEST_MASK(in->valid_mask, ATTR_ATIME_SERVER)) {
+		out->mask &= ~NFS4R_ATTR_ATIME;
+		out->mask |= NFS4R_ATTR_ATIME_NOW;
+	}
+	if (FSAL_TEST_MASK(in->valid_mask, ATTR_MTIME_SERVER)) {
+		out->mask &= ~NFS4R_ATTR_MTIME;
+		out->mask |= NFS4R_ATTR_MTIME_NOW;
+	}
+}
+
+void repl_attrs_from_sub(struct nfs4r_attrs *out, const struct fsal_attrlist *in)
+{
+	copy_common(out, in);
+	out->type = repl_type(in->type);
+	out->nlink = in->numlinks;
+	out->space = in->spaceused;
+	out->ctime = to_ns(in->ctime);
+	out->mask |= NFS4R_ATTR_TYPE | NFS4R_ATTR_NLINK | NFS4R_ATTR_SPACE | NFS4R_ATTR_CTIME;
+}
+
+static const struct {
+	uint32_t mask;
+	attrmask_t fsal;
+} to_fsal[] = {
+	{ NFS4R_ATTR_MODE, ATTR_MODE },		       { NFS4R_ATTR_UID, ATTR_OWNER },
+	{ NFS4R_ATTR_GID, ATTR_GROUP },		       { NFS4R_ATTR_SIZE, ATTR_SIZE },
+	{ NFS4R_ATTR_ATIME, ATTR_ATIME },	       { NFS4R_ATTR_MTIME, ATTR_MTIME },
+	{ NFS4R_ATTR_ATIME_NOW, ATTR_ATIME_SERVER },   { NFS4R_ATTR_MTIME_NOW, ATTR_MTIME_SERVER },
+	{ NFS4R_ATTR_RDEV, ATTR_RAWDEV },	       { NFS4R_ATTR_CTIME, ATTR_CTIME },
+	{ NFS4R_ATTR_NLINK, ATTR_NUMLINKS },	       { NFS4R_ATTR_SPACE, ATTR_SPACEUSED },
+	{ NFS4R_ATTR_VERSION, ATTR_CHANGE },	       { NFS4R_ATTR_TYPE, ATTR_TYPE },
+};
+
+/* Everything of @in but the ACL, into an attribute list that keeps its request mask. */
+static void copy_to_fsal(struct fsal_attrlist *out, const struct nfs4r_attrs *in)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(to_fsal); i++)
+		if (in->mask & to_fsal[i].mask)
+			out->valid_mask |= to_fsal[i].fsal;
+	out->type = repl_fsal_type(in->type);
+	out->mode = in->mode;
+	out->owner = in->uid;
+	out->group = in->gid;
+	out->filesize = in->size;
+	out->spaceused = in->space;
+	out->numlinks = in->nlink;
+	out->atime = from_ns(in->atime);
+	out->mtime = from_ns(in->mtime);
+	out->ctime = from_ns(in->ctime);
+	out->rawdev.major = in->rdev_major;
+	out->rawdev.minor = in->rdev_minor;
+	out->change = in->version;
+}
+
+static void copy_acl(struct fsal_attrlist *out, const struct nfs4r_attrs *in)
+{
+	if ((in->mask & NFS4R_ATTR_ACL) == 0 || in->acl == NULL)
+		return;
+	out->acl = repl_acl_decode(in->acl);
+	if (out->acl != NULL)
+		out->valid_mask |= ATTR_ACL;
+}
+
+void repl_attrs_to_request(struct fsal_attrlist *out, const struct nfs4r_attrs *in)
+{
+	fsal_prepare_attrs(out, 0);
+	copy_to_fsal(out, in);
+	out->valid_mask &= ~(ATTR_CTIME | ATTR_NUMLINKS | ATTR_SPACEUSED | ATTR_CHANGE | ATTR_TYPE);
+	copy_acl(out, in);
+}
+
+static void put_identity(struct repl_export *exp, const struct nfs4r_oid *oid, struct fsal_attrlist *out)
+{
+	out->fileid = nfs4r_oid_fileid(oid);
+	out->fsid = exp->fsid;
+	out->valid_mask |= ATTR_FILEID | ATTR_FSID;
+	out->valid_mask &= ~(ATTR_RDATTR_ERR | ATTR4_FS_LOCATIONS);
+	out->supported = ATTRS_POSIX | ATTR_ACL;
+}
+
+void repl_attrs_to_fsal(struct repl_export *exp, const struct nfs4r_oid *oid, const struct nfs4r_attrs *in,
+			struct fsal_attrlist *out)
+{
+	out->valid_mask = 0;
+	copy_to_fsal(out, in);
+	if (!(in->mask & NFS4R_ATTR_SPACE)) { /* local to each server; a good guess serves */
+		out->spaceused = in->size;
+		out->valid_mask |= ATTR_SPACEUSED;
+	}
+	out->valid_mask |= ATTR_RAWDEV;
+	if (FSAL_TEST_MASK(out->request_mask, ATTR_ACL))
+		copy_acl(out, in);
+	put_identity(exp, oid, out);
+}
+
+void repl_attrs_overlay(struct repl_export *exp, const struct nfs4r_oid *oid, const struct nfs4r_attrs *in,
+			struct fsal_attrlist *out)
+{
+	if (in->mask & NFS4R_ATTR_VERSION)
+		out->change = in->version;
+	if (in->mask & NFS4R_ATTR_CTIME)
+		out->ctime = from_ns(in->ctime);
+	if (in->mask & NFS4R_ATTR_MTIME)
+		out->mtime = from_ns(in->mtime);
+	if (in->mask & NFS4R_ATTR_NLINK)
+		out->numlinks = in->nlink;
+	put_identity(exp, oid, out);
+}

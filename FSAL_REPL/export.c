@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The life of an export: EXPORT { FSAL { Name = REPL; FSAL { Name = VFS; } } }.
+ *
+ *   create:   check what Ganesha is configured to do above us, make the sub export, start the engine
+ *   unexport: stop the engine (its threads hold no reference afterwards), then the sub export
+ *
+ * Everything that is wrong gives one CRIT line with the key and the remedy, and the export is refused;
+ * the daemon and its other exports go on. One volume, hence one REPL export, per process.
+ *
+ * The store lies outside the exported directory; the engine's threads are started here, but what they
+ * call below waits until the daemon is up (context.c).
+ */
+#include "repl.h"
+#include "mdcache_ext.h"
+
+#include <fcntl.h>
+
+struct export_args {
+	struct subfsal_args sub;
+};
+
+static struct config_item sub_params[] = { CONF_ITEM_STR("name", 1, 32, NULL, subfsal_args, name), CONFIG_EOL };
+
+static struct config_item export_params[] = { CONF_ITEM_NOOP("name"),
+					      CONF_RELAX_BLOCK("FSAL", sub_params, noop_conf_init, subfsal_commit,
+							       export_args, sub),
+					      CONFIG_EOL };
+
+static struct config_block export_block = {
+	.dbus_interface_name = "org.ganesha.nfsd.config.fsal.repl-export%d",
+	.blk_desc.name = "FSAL",
+	.blk_desc.type = CONFIG_BLOCK,
+	.blk_desc.u.blk.init = noop_conf_init,
+	.blk_desc.u.blk.params = export_params,
+	.blk_desc.u.blk.commit = noop_conf_commit,
+};
+
+/* ---- refusing ---- */
+
+static fsal_status_t refuse(const char *why)
+{
+	REPL_LOG(Crit, "export %d is refused: %s", op_ctx->ctx_export->export_id, why);
+	return fsalstat(ERR_FSAL_INVAL, EINVAL);
+}
+
+/* MDCACHE must not answer in our place: it cannot know when an answer has stopped being true. */
+static const char *wrong_above(const struct gsh_export *gsh)
+{
+	if (!(gsh->export_perms.set & EXPORT_OPTION_EXPIRE_SET) || gsh->export_perms.expire_time_attr != 0)
+		return "EXPORT must say Attr_Expiration_Time = 0; (attributes are cached by the volume, not by MDCACHE)";
+	if (mdcache_param.dir.avl_chunk != 0)
+		return "MDCACHE must say Dir_Chunk = 0; (directories are cached by the volume, not by MDCACHE)";
+	if (!(gsh->options_set & EXPORT_OPTION_FSID_SET))
+		return "EXPORT must say Filesystem_Id = N.M; the same on every server of the volume";
+	return NULL;
+}
+
+static fsal_status_t check_config(void)
+{
+	const char *why;
+
+	if (!repl_module.configured)
+		return refuse(repl_module.why[0] ? repl_module.why : "there is no REPL block in the configuration");
+	if (repl_module.exp != NULL)
+		return refuse("there is a REPL export already; one daemon serves one volume, so remove one of them");
+	why = wrong_above(op_ctx->ctx_export);
+	return why != NULL ? refuse(why) : fsalstat(ERR_FSAL_NO_ERROR, 0);
+}
+
+/* ---- making ---- */
+
+static fsal_status_t make_sub_export(struct repl_export *exp, void *node, struct config_error_type *err)
+{
+	struct export_args args = { { 0 } };
+	struct fsal_module *sub;
+	fsal_status_t st;
+
+	if (load_config_from_node(node, &export_block, &args, true, err) != 0 || args.sub.name == NULL)
+		return refuse("its FSAL block must contain the block of the file system below: FSAL { Name = REPL; FSAL { Name = VFS; } }");
+	sub = lookup_fsal(args.sub.name);
+	if (sub == NULL)
+		return refuse("the FSAL below REPL cannot be found; check its Name and Plugins_Dir");
+	st = sub->m_ops.create_export(sub, args.sub.fsal_node, err, &exp->sub_up);
+	fsal_put(sub);
+	if (FSAL_IS_ERROR(st))
+		return refuse("the FSAL below REPL refuses it; see the lines before this one");
+	fsal_export_stack(op_ctx->fsal_export, &exp->export);
+	return st;
+}
+
+static void release_sub_export(struct repl_export *exp)
+{
+	struct fsal_export *sub = exp->export.sub_export;
+	struct fsal_module *fsal = sub->fsal;
+
+	sub->exp_ops.release(sub);
+	fsal_put(fsal);
+}
+
+static void engine_log(void *ctx, enum nfs4r_log_level level, const char *text)
+{
+	switch (level) {
+	case NFS4R_LOG_ERROR:
+		REPL_LOG(Crit, "%s", text);
+		break;
+	case NFS4R_LOG_WARN:
+		REPL_LOG(Warn, "%s", text);
+		break;
+	case NFS4R_LOG_INFO:
+		REPL_LOG(Event, "%s", text);
+		break;
+	default:
+		REPL_LOG(Debug, "%s", text);
+		break;
+	}
+}
+
+static fsal_status_t start_engine(struct repl_export *exp)
+{
+	struct nfs4r_config *cfg = &repl_module.cfg;
+	char why[512] = "";
+
+	cfg->rpc.export_id = exp->gsh->export_id;
+	cfg->rpc.fsid_major = exp->fsid.major;
+	cfg->rpc.fsid_minor = exp->fsid.minor;
+	if (nfs4r_engine_start(cfg, &repl_lops, exp, engine_log, NULL, &exp->eng, why) != NFS4R_OK)
+		return refuse(why);
+	nfs4r_root(exp->eng, &exp->root);
+	exp->stopped = false;
+	return fsalstat(ERR_FSAL_NO_ERROR, 0);
+}
+
+static void export_free(struct repl_export *exp)
+{
+	if (exp->dir_fd >= 0)
+		close(exp->dir_fd);
+	repl_upcalls_fini(exp);
+	PTHREAD_COND_destroy(&exp->arrive);
+	PTHREAD_MUTEX_destroy(&exp->arrive_lock);
+	PTHREAD_RWLOCK_destroy(&exp->gate);
+	gsh_free(exp->path);
+	gsh_free(exp);
+}
+
+static struct repl_export *export_new(struct fsal_module *fsal, const struct fsal_up_vector *up_ops)
+{
+	struct repl_export *exp = gsh_calloc(1, sizeof(*exp));
+
+	exp->gsh = op_ctx->ctx_export;
+	exp->stopped = true;
+	exp->fsid = exp->gsh->filesystem_id;
+	exp->path = gsh_strdup(CTX_FULLPATH(op_ctx));
+	exp->dir_fd = open(exp->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	exp->op_wait_ms = repl_module.cfg.op_wait_ms;
+	PTHREAD_RWLOCK_init(&exp->gate, NULL);
+	PTHREAD_MUTEX_init(&exp->arrive_lock, NULL);
+	PTHREAD_COND_init(&exp->arrive, NULL);
+	repl_upcalls_init(exp, up_ops);
+	fsal_export_init(&exp->export);
+	repl_export_ops_init(&exp->export.exp_ops);
+	exp->export.up_ops = up_ops;
+	exp->export.fsal = fsal;
+	return exp;
+}
+
+fsal_status_t repl_create_export(struct fsal_module *fsal, void *node, struct config_error_type *err,
+				 const struct fsal_up_vector *up_ops)
+{
+	struct repl_export *exp;
+	fsal_status_t st = check_config();
+
+	if (FSAL_IS_ERROR(st))
+		return st;
+	exp = export_new(fsal, up_ops);
+	if (exp->dir_fd < 0) {
+		st = refuse("its Path cannot be opened as a directory");
+		goto free;
+	}
+	st = make_sub_export(exp, node, err);
+	if (FSAL_IS_ERROR(st))
+		goto free;
+	op_ctx->fsal_export = &exp->export;
+	op_ctx->fsal_module = fsal;
+	st = start_engine(exp);
+	if (FSAL_IS_ERROR(st))
+		goto release_sub;
+	if (fsal_attach_export(fsal, &exp->export.exports) != 0) {
+		st = fsalstat(ERR_FSAL_INVAL, EINVAL);
+		goto stop;
+	}
+	repl_module.exp = exp;
+	return st;
+stop:
+	repl_export_stop(exp);
+release_sub:
+	op_ctx->fsal_export = exp->export.sub_export;
+	release_sub_export(exp);
+	op_ctx->fsal_export = NULL;
+free:
+	free_export_ops(&exp->export);
+	export_free(exp);
+	return st;
+}
+
+fsal_status_t repl_update_export(struct fsal_module *fsal, void *node, struct config_error_type *err,
+				 struct fsal_export *original, struct fsal_module *super)
+{
+	struct export_args args = { { 0 } };
+	struct fsal_module *sub;
+	fsal_status_t st = update_export(fsal, node, err, original, super);
+
+	if (FSAL_IS_ERROR(st))
+		return st;
+	if (load_config_from_node(node, &export_block, &args, true, err) != 0 || args.sub.name == NULL)
+		return fsalstat(ERR_FSAL_INVAL, EINVAL);
+	sub = lookup_fsal(args.sub.name);
+	if (sub == NULL)
+		return fsalstat(ERR_FSAL_INVAL, EINVAL);
+	st = sub->m_ops.update_export(sub, args.sub.fsal_node, err, original->sub_export, fsal);
+	fsal_put(sub);
+	return st;
+}
+
+/* ---- ending ---- */
+
+static void prepare_unexport(struct fsal_export *e)
+{
+	struct repl_export *exp = repl_export(e);
+
+	repl_export_stop(exp);
+	REPL_SUBCALL(exp, exp->export.sub_export->exp_ops.prepare_unexport(exp->export.sub_export));
+}
+
+static void unexport(struct fsal_export *e, struct fsal_obj_handle *root)
+{
+	struct repl_export *exp = repl_export(e);
+	struct fsal_obj_handle *sub = repl_obj(root)->sub;
+
+	if (sub != NULL)
+		REPL_SUBCALL(exp, exp->export.sub_export->exp_ops.unexport(exp->export.sub_export, sub));
+}
+
+static void release(struct fsal_export *e)
+{
+	struct repl_export *exp = repl_export(e);
+
+	repl_export_stop(exp);
+	repl_module.exp = NULL;
+	release_sub_export(exp);
+	fsal_detach_export(e->fsal, &e->exports);
+	free_export_ops(e);
+	export_free(exp);
+}
+
+void repl_export_life_ops(struct export_ops *ops)
+{
+	ops->prepare_unexport = prepare_unexport;
+	ops->unexport = unexport;
+	ops->release = release;
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The gate in front of the engine. Stopping takes it for writing once, which waits for the calls that
+ * are inside; whoever comes later is turned away: operations with DELAY, questions with "not known".
+ * Without it an export that is removed while clients use it would free the engine under them.
+ *
+ * The lock prefers readers (the default of the C library), so a call out of a callback of the engine
+ * may pass the gate again while a stop is waiting.
+ */
+#include "repl.h"
+
+static bool gate_enter(struct repl_export *exp)
+{
+	PTHREAD_RWLOCK_rdlock(&exp->gate);
+	if (!exp->stopped)
+		return true;
+	PTHREAD_RWLOCK_unlock(&exp->gate);
+	return false;
+}
+
+static void gate_leave(struct repl_export *exp)
+{
+	PTHREAD_RWLOCK_unlock(&exp->gate);
+}
+
+void repl_export_stop(struct repl_export *exp)
+{
+	struct nfs4r_engine *eng;
+
+	PTHREAD_RWLOCK_wrlock(&exp->gate);
+	exp->stopped = true;
+	eng = exp->eng;
+	exp->eng = NULL;
+	PTHREAD_RWLOCK_unlock(&exp->gate);
+	if (eng != NULL)
+		nfs4r_engine_stop(eng); /* its threads may be in our callbacks: no lock held */
+}
+
+enum nfs4r_status repl_update(struct repl_export *exp, struct nfs4r_op *op, nfs4r_exec_fn exec, void *arg)
+{
+	enum nfs4r_status st;
+
+	if (!gate_enter(exp))
+		return op->status = NFS4R_DELAY;
+	st = nfs4r_update(exp->eng, op, exec, arg);
+	gate_leave(exp);
+	return st;
+}
+
+void repl_update_async(struct repl_export *exp, struct nfs4r_op *op, nfs4r_exec_fn exec, nfs4r_done_fn done, void *arg)
+{
+	if (!gate_enter(exp)) {
+		op->status = NFS4R_DELAY;
+		done(arg, op);
+		return;
+	}
+	nfs4r_update_async(exp->eng, op, exec, done, arg);
+	gate_leave(exp);
+}
+
+enum nfs4r_status repl_read(struct repl_export *exp, struct nfs4r_read *rd, bool *local)
+{
+	enum nfs4r_status st;
+
+	*local = false;
+	if (!gate_enter(exp))
+		return rd->status = NFS4R_DELAY;
+	st = nfs4r_read(exp->eng, rd, local);
+	gate_leave(exp);
+	return st;
+}
+
+void repl_read_async(struct repl_export *exp, struct nfs4r_read *rd, nfs4r_read_done_fn done, void *arg)
+{
+	if (!gate_enter(exp)) {
+		rd->status = NFS4R_DELAY;
+		done(arg, rd, false);
+		return;
+	}
+	nfs4r_read_async(exp->eng, rd, done, arg);
+	gate_leave(exp);
+}
+
+enum nfs4r_status repl_read_here(struct repl_export *exp, struct nfs4r_read *rd)
+{
+	enum nfs4r_status st;
+
+	if (!gate_enter(exp))
+		return rd->status = NFS4R_DELAY;
+	st = nfs4r_read_here(exp->eng, rd);
+	gate_leave(exp);
+	return st;
+}
+
+enum nfs4r_status repl_read_any(struct repl_export *exp, struct nfs4r_read *rd)
+{
+	enum nfs4r_status st;
+	bool local;
+
+	st = repl_read(exp, rd, &local);
+	return local ? repl_read_here(exp, rd) : st;
+}
+
+enum nfs4r_known repl_row(struct repl_export *exp, const struct nfs4r_oid *oid, struct nfs4r_row *row)
+{
+	enum nfs4r_known known;
+
+	if (!gate_enter(exp))
+		return NFS4R_NOT_YET;
+	known = nfs4r_row(exp->eng, oid, row);
+	gate_leave(exp);
+	return known;
+}
+
+bool repl_overlay(struct repl_export *exp, const struct nfs4r_oid *oid, struct nfs4r_attrs *attrs)
+{
+	bool known;
+
+	if (!gate_enter(exp))
+		return false;
+	known = nfs4r_overlay(exp->eng, oid, attrs);
+	gate_leave(exp);
+	return known;
+}
+
+void repl_local_handle(struct repl_export *exp, const struct nfs4r_oid *oid, struct nfs4r_lhandle *out)
+{
+	out->len = 0;
+	if (!gate_enter(exp))
+		return;
+	nfs4r_handle(exp->eng, oid, out);
+	gate_leave(exp);
+}
+
+bool repl_by_handle(struct repl_export *exp, const struct nfs4r_lhandle *h, struct nfs4r_oid *oid)
+{
+	bool known;
+
+	if (!gate_enter(exp))
+		return false;
+	known = nfs4r_by_handle(exp->eng, h, oid);
+	gate_leave(exp);
+	return known;
+}
+
+void repl_opened(struct repl_export *exp, const struct nfs4r_oid *oid)
+{
+	if (!gate_enter(exp))
+		return;
+	nfs4r_opened(exp->eng, oid);
+	gate_leave(exp);
+}
+
+void repl_closed(struct repl_export *exp, const struct nfs4r_oid *oid)
+{
+	if (!gate_enter(exp))
+		return;
+	nfs4r_closed(exp->eng, oid);
+	gate_leave(exp);
+}
+
+enum nfs4r_status repl_commit_log(struct repl_export *exp, const struct nfs4r_oid *oid)
+{
+	enum nfs4r_status st;
+
+	if (!gate_enter(exp))
+		return NFS4R_DELAY;
+	st = nfs4r_commit(exp->eng, oid);
+	gate_leave(exp);
+	return st;
+}
+
+uint64_t repl_verifier(struct repl_export *exp)
+{
+	uint64_t verifier;
+
+	if (!gate_enter(exp))
+		return 0;
+	verifier = nfs4r_verifier(exp->eng);
+	gate_leave(exp);
+	return verifier;
+}

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Local object operations on names: the sub-FSAL's directories as the engine changes them.
+ *
+ * Making an object is the delicate one. For a client (cred given) it is made as that user and gets what
+ * the file system gives it: its group may come from the directory, its mode from a default ACL. What came
+ * out is reported, and is what the other servers must make of it, exactly: there (cred NULL) everything is
+ * set once more afterwards if it differs, so that no default of the local directory shows through.
+ */
+#include "repl.h"
+
+static void sub_release(struct fsal_obj_handle *sub)
+{
+	sub->obj_ops->release(sub);
+}
+
+/* Root of the export. */
+static fsal_status_t sub_root(struct repl_export *exp, struct fsal_obj_handle **out)
+{
+	struct fsal_export *sub = exp->export.sub_export;
+
+	return sub->exp_ops.lookup_path(sub, exp->path, out, NULL);
+}
+
+enum nfs4r_status repl_lops_root(void *ctx, struct nfs4r_lhandle *out)
+{
+	struct repl_visit v;
+
+	if (repl_visit_enter(&v, ctx, NULL, NULL) != NFS4R_OK)
+		return v.status;
+	v.status = repl_status(sub_root(v.exp, &v.sub));
+	if (v.status != NFS4R_OK)
+		v.sub = NULL;
+	else if (!repl_sub_handle_bytes(v.sub, out))
+		v.status = NFS4R_TOOBIG;
+	repl_visit_leave(&v);
+	return v.status;
+}
+
+enum nfs4r_status repl_lops_lookup(void *ctx, const struct nfs4r_lhandle *dir, const char *name, struct nfs4r_lhandle *out)
+{
+	struct fsal_obj_handle *found = NULL;
+	struct repl_visit v;
+	fsal_status_t st;
+
+	if (repl_visit_enter(&v, ctx, dir, NULL) != NFS4R_OK)
+		return v.status;
+	st = v.sub->obj_ops->lookup(v.sub, name, &found, NULL);
+	v.status = repl_status(st);
+	if (!FSAL_IS_ERROR(st)) {
+		if (!repl_sub_handle_bytes(found, out))
+			v.status = NFS4R_TOOBIG;
+		sub_release(found);
+	}
+	repl_visit_leave(&v);
+	return v.status;
+}
+
+/* ---- make ---- */
+
+static fsal_status_t make(struct fsal_obj_handle *dir, const char *name, uint32_t type, const char *linktext,
+			  struct fsal_attrlist *in, struct fsal_obj_handle **out)
+{
+	bool perm_check = false;
+
+	switch (type) {
+	case NFS4R_TYPE_FILE:
+		return dir->obj_ops->open2(dir, NULL, FSAL_O_RDWR, FSAL_GUARDED, name, in, NULL, out, NULL, &perm_check,
+					   NULL, NULL);
+	case NFS4R_TYPE_DIR:
+		return dir->obj_ops->mkdir(dir, name, in, out, NULL, NULL, NULL);
+	case NFS4R_TYPE_SYMLINK:
+		return dir->obj_ops->symlink(dir, name, linktext, in, out, NULL, NULL, NULL);
+	default:
+		return dir->obj_ops->mknode(dir, name, repl_fsal_type(type), in, out, NULL, NULL, NULL);
+	}
+}
+
+static const uint32_t exact_mask = NFS4R_ATTR_MODE | NFS4R_ATTR_UID | NFS4R_ATTR_GID | NFS4R_ATTR_ATIME | NFS4R_ATTR_MTIME;
+
+static bool differs(const struct nfs4r_attrs *want, const struct nfs4r_attrs *have)
+{
+	uint32_t m = want->mask;
+
+	return ((m & NFS4R_ATTR_MODE) && want->mode != have->mode) || ((m & NFS4R_ATTR_UID) && want->uid != have->uid) ||
+	       ((m & NFS4R_ATTR_GID) && want->gid != have->gid) || ((m & NFS4R_ATTR_ATIME) && want->atime != have->atime) ||
+	       ((m & NFS4R_ATTR_MTIME) && want->mtime != have->mtime);
+}
+
+/* After a replica's make: nothing of the local directory may show. */
+static enum nfs4r_status make_exact(struct fsal_obj_handle *sub, const struct nfs4r_attrs *want, struct nfs4r_attrs *post)
+{
+	struct nfs4r_attrs set = *want;
+	struct fsal_attrlist in;
+	enum nfs4r_status st;
+
+	if (sub->type == SYMBOLIC_LINK)
+		set.mask &= NFS4R_ATTR_UID | NFS4R_ATTR_GID; /* the rest of a symlink cannot be set */
+	else
+		set.mask &= exact_mask;
+	if (!differs(&set, post))
+		return NFS4R_OK;
+	repl_attrs_to_request(&in, &set);
+	st = repl_status(sub->obj_ops->setattr2(sub, true, NULL, &in));
+	fsal_release_attrs(&in);
+	if (st != NFS4R_OK)
+		return st;
+	nfs4r_buf_put(post->acl);
+	post->acl = NULL;
+	return repl_sub_getattr(sub, post);
+}
+
+/* Take back what was made and could not be finished. */
+static void unmake(struct fsal_obj_handle *dir, struct fsal_obj_handle *made, const char *name)
+{
+	struct user_cred saved = op_ctx->creds;
+
+	memset(&op_ctx->creds, 0, sizeof(op_ctx->creds));
+	dir->obj_ops->unlink(dir, made, name, NULL, NULL);
+	op_ctx->creds = saved;
+}
+
+enum nfs4r_status repl_lops_create(void *ctx, const struct nfs4r_lhandle *dir, const char *name,
+				   const struct nfs4r_attrs *attrs, const char *linktext, const struct nfs4r_cred *cred,
+				   struct nfs4r_lhandle *out, struct nfs4r_attrs *post)
+{
+	struct fsal_obj_handle *made = NULL;
+	struct fsal_attrlist in;
+	struct repl_visit v;
+
+	if (repl_visit_enter(&v, ctx, dir, cred) != NFS4R_OK)
+		return v.status;
+	repl_attrs_to_request(&in, attrs);
+	in.valid_mask |= ATTR_MODE;
+	v.status = repl_status(make(v.sub, name, attrs->type, linktext, &in, &made));
+	fsal_release_attrs(&in);
+	if (v.status == NFS4R_OK) {
+		v.status = repl_sub_handle_bytes(made, out) ? repl_sub_getattr(made, post) : NFS4R_TOOBIG;
+		if (v.status == NFS4R_OK && cred == NULL)
+			v.status = make_exact(made, attrs, post);
+		if (v.status != NFS4R_OK)
+			unmake(v.sub, made, name);
+		sub_release(made);
+	}
+	repl_visit_leave(&v);
+	return v.status;
+}
+
+/* ---- change ---- */
+
+enum nfs4r_status repl_lops_link(void *ctx, const struct nfs4r_lhandle *obj, const struct nfs4r_lhandle *dir,
+				 const char *name, const struct nfs4r_cred *cred)
+{
+	struct fsal_obj_handle *into;
+	struct repl_visit v;
+
+	if (repl_visit_enter(&v, ctx, obj, cred) != NFS4R_OK)
+		return v.status;
+	v.status = repl_status(repl_sub_open(v.exp, dir, &into));
+	if (v.status == NFS4R_OK) {
+		v.status = repl_status(v.sub->obj_ops->link(v.sub, into, name, NULL, NULL));
+		sub_release(into);
+	}
+	repl_visit_leave(&v);
+	return v.status;
+}
+
+/* FSAL_VFS says STALE for a name that is not there; the directory itself was just opened. */
+static enum nfs4r_status name_status(fsal_status_t st)
+{
+	return st.major == ERR_FSAL_STALE && st.minor == ENOENT ? NFS4R_NOENT : repl_status(st);
+}
+
+enum nfs4r_status repl_lops_remove(void *ctx, const struct nfs4r_lhandle *dir, const char *name,
+				   const struct nfs4r_lhandle *obj, const struct nfs4r_cred *cred)
+{
+	struct fsal_obj_handle *child = NULL;
+	struct repl_visit v;
+	fsal_status_t st;
+
+	if (repl_visit_enter(&v, ctx, dir, cred) != NFS4R_OK)
+		return v.status;
+	st = v.sub->obj_ops->lookup(v.sub, name, &child, NULL);
+	if (!FSAL_IS_ERROR(st)) {
+		st = v.sub->obj_ops->unlink(v.sub, child, name, NULL, NULL);
+		sub_release(child);
+	}
+	v.status = name_status(st);
+	repl_visit_leave(&v);
+	return v.status;
+}
+
+enum nfs4r_status repl_lops_rename(void *ctx, const struct nfs4r_lhandle *obj, const struct nfs4r_lhandle *dir,
+				   const char *name, const struct nfs4r_lhandle *dir2, const char *name2,
+				   const struct nfs4r_cred *cred)
+{
+	struct fsal_obj_handle *to = NULL, *child = NULL;
+	struct repl_visit v;
+	fsal_status_t st;
+
+	if (repl_visit_enter(&v, ctx, dir, cred) != NFS4R_OK)
+		return v.status;
+	st = repl_sub_open(v.exp, dir2, &to);
+	if (!FSAL_IS_ERROR(st))
+		st = v.sub->obj_ops->lookup(v.sub, name, &child, NULL);
+	if (!FSAL_IS_ERROR(st)) {
+		st = v.sub->obj_ops->rename(child, v.sub, name, to, name2, NULL, NULL, NULL, NULL);
+		sub_release(child);
+	}
+	if (to != NULL)
+		sub_release(to);
+	v.status = name_status(st);
+	repl_visit_leave(&v);
+	return v.status;
+}
+
+/* ---- read ---- */
+
+enum nfs4r_status repl_lops_readlink(void *ctx, const struct nfs4r_lhandle *obj, char *text, uint32_t *len)
+{
+	struct gsh_buffdesc content = { 0 };
+	struct repl_visit v;
+	size_t n;
+
+	if (repl_visit_enter(&v, ctx, obj, NULL) != NFS4R_OK)
+		return v.status;
+	v.status = v.sub->type != SYMBOLIC_LINK ? NFS4R_INVAL :
+						  repl_status(v.sub->obj_ops->readlink(v.sub, &content, false));
+	if (v.status == NFS4R_OK) {
+		n = strnlen(content.addr, content.len);
+		if (n > *len)
+			v.status = NFS4R_TOOBIG;
+		else
+			memcpy(text, content.addr, n);
+		*len = n;
+	}
+	gsh_free(content.addr);
+	repl_visit_leave(&v);
+	return v.status;
+}
+
+struct walk {
+	bool (*fn)(void *arg, const char *name);
+	void *arg;
+	bool stopped;
+	fsal_cookie_t cookie;
+};
+
+static enum fsal_dir_result walk_name(const char *name, struct fsal_obj_handle *sub, struct fsal_attrlist *attrs,
+				      void *dir_state, fsal_cookie_t cookie)
+{
+	struct walk *w = dir_state;
+
+	sub_release(sub); /* it is ours, only the name is wanted */
+	w->cookie = cookie;
+	w->stopped = !w->fn(w->arg, name);
+	return w->stopped ? DIR_TERMINATE : DIR_CONTINUE;
+}
+
+enum nfs4r_status repl_lops_readdir(void *ctx, const struct nfs4r_lhandle *dir,
+				    bool (*fn)(void *arg, const char *name), void *arg)
+{
+	struct walk w = { .fn = fn, .arg = arg };
+	fsal_cookie_t *whence = NULL, at;
+	struct repl_visit v;
+	bool eof = false;
+
+	if (repl_visit_enter(&v, ctx, dir, NULL) != NFS4R_OK)
+		return v.status;
+	while (v.status == NFS4R_OK && !eof && !w.stopped) {
+		v.status = repl_status(v.sub->obj_ops->readdir(v.sub, whence, &w, walk_name, 0, &eof));
+		at = w.cookie;
+		whence = &at;
+	}
+	repl_visit_leave(&v);
+	return v.status;
+}

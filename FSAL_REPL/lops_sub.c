@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Local object operations for the engine, by calls to the sub-FSAL. This file: visiting an object,
+ * attributes, extended attributes, the table. Names: lops_names.c. Bytes: lops_data.c.
+ *
+ * The engine calls from its own threads, which have no op_ctx, or from a worker in the middle of some
+ * client's operation. A visit gives the thread a context of the sub layer, as root or as the caller whose
+ * credentials come with the operation (then the file system checks permissions as for a local client), and
+ * a handle for the object. Nothing is kept over a visit but descriptors that the sub-FSAL itself caches.
+ */
+#include "repl.h"
+
+enum nfs4r_status repl_visit_enter(struct repl_visit *v, void *ctx, const struct nfs4r_lhandle *obj,
+				   const struct nfs4r_cred *cred)
+{
+	fsal_status_t st = fsalstat(ERR_FSAL_NO_ERROR, 0);
+
+	v->exp = ctx;
+	v->sub = NULL;
+	repl_wait_ready();
+	repl_context_enter(&v->ctx, v->exp, v->exp->export.sub_export, cred);
+	if (obj != NULL)
+		st = repl_sub_open(v->exp, obj, &v->sub);
+	if (FSAL_IS_ERROR(st))
+		repl_context_leave(&v->ctx);
+	return v->status = repl_status(st);
+}
+
+void repl_visit_leave(struct repl_visit *v)
+{
+	if (v->sub != NULL)
+		v->sub->obj_ops->release(v->sub);
+	repl_context_leave(&v->ctx);
+}
+
+enum nfs4r_status repl_sub_getattr(struct fsal_obj_handle *sub, struct nfs4r_attrs *out)
+{
+	attrmask_t wanted = ATTRS_POSIX, has = op_ctx->fsal_export->exp_ops.fs_supported_attrs(op_ctx->fsal_export);
+	struct fsal_attrlist attrs;
+	fsal_status_t st;
+
+	if (sub->type != SYMBOLIC_LINK)
+		wanted |= ATTR_ACL;
+	fsal_prepare_attrs(&attrs, wanted & has);
+	st = sub->obj_ops->getattrs(sub, &attrs);
+	if (!FSAL_IS_ERROR(st))
+		repl_attrs_from_sub(out, &attrs);
+	fsal_release_attrs(&attrs);
+	return repl_status(st);
+}
+
+static enum nfs4r_status lops_getattr(void *ctx, const struct nfs4r_lhandle *obj, struct nfs4r_attrs *out)
+{
+	struct repl_visit v;
+
+	if (repl_visit_enter(&v, ctx, obj, NULL) != NFS4R_OK)
+		return v.status;
+	v.status = repl_sub_getattr(v.sub, out);
+	repl_visit_leave(&v);
+	return v.status;
+}
+
+static enum nfs4r_status lops_setattr(void *ctx, const struct nfs4r_lhandle *obj, const struct nfs4r_attrs *attrs,
+				      const struct nfs4r_cred *cred, struct nfs4r_attrs *post)
+{
+	struct fsal_attrlist in;
+	struct repl_visit v;
+
+	if (repl_visit_enter(&v, ctx, obj, cred) != NFS4R_OK)
+		return v.status;
+	repl_attrs_to_request(&in, attrs);
+	v.status = repl_status(v.sub->obj_ops->setattr2(v.sub, true, NULL, &in));
+	fsal_release_attrs(&in);
+	if (v.status == NFS4R_OK && post != NULL)
+		v.status = repl_sub_getattr(v.sub, post);
+	repl_visit_leave(&v);
+	return v.status;
+}
+
+static enum nfs4r_status lops_setxattr(void *ctx, const struct nfs4r_lhandle *obj, const char *name, const void *val,
+				       uint32_t len, uint32_t flags, const struct nfs4r_cred *cred)
+{
+	struct repl_visit v;
+
+	if (repl_visit_enter(&v, ctx, obj, cred) != NFS4R_OK)
+		return v.status;
+	v.status = repl_status(repl_sub_setxattr(v.sub, name, val, len, flags));
+	repl_visit_leave(&v);
+	return v.status;
+}
+
+static enum nfs4r_status lops_removexattr(void *ctx, const struct nfs4r_lhandle *obj, const char *name,
+					  const struct nfs4r_cred *cred)
+{
+	struct repl_visit v;
+
+	if (repl_visit_enter(&v, ctx, obj, cred) != NFS4R_OK)
+		return v.status;
+	v.status = repl_status(repl_sub_removexattr(v.sub, name));
+	repl_visit_leave(&v);
+	return v.status;
+}
+
+static enum nfs4r_status lops_getxattr(void *ctx, const struct nfs4r_lhandle *obj, const char *name, void *val, uint32_t *len)
+{
+	struct repl_visit v;
+
+	if (repl_visit_enter(&v, ctx, obj, NULL) != NFS4R_OK)
+		return v.status;
+	v.status = repl_status(repl_sub_getxattr(v.sub, name, val, len));
+	repl_visit_leave(&v);
+	return v.status;
+}
+
+static enum nfs4r_status lops_listxattr(void *ctx, const struct nfs4r_lhandle *obj, char *names, uint32_t *len)
+{
+	struct repl_visit v;
+
+	if (repl_visit_enter(&v, ctx, obj, NULL) != NFS4R_OK)
+		return v.status;
+	v.status = repl_status(repl_sub_listxattr(v.sub, names, len));
+	repl_visit_leave(&v);
+	return v.status;
+}
+
+const struct nfs4r_lops repl_lops = {
+	.root = repl_lops_root,
+	.lookup = repl_lops_lookup,
+	.create = repl_lops_create,
+	.link = repl_lops_link,
+	.remove = repl_lops_remove,
+	.rename = repl_lops_rename,
+	.write = repl_lops_write,
+	.read = repl_lops_read,
+	.setattr = lops_setattr,
+	.allocate = repl_lops_allocate,
+	.setxattr = lops_setxattr,
+	.removexattr = lops_removexattr,
+	.getxattr = lops_getxattr,
+	.listxattr = lops_listxattr,
+	.getattr = lops_getattr,
+	.readlink = repl_lops_readlink,
+	.readdir = repl_lops_readdir,
+	.commit = repl_lops_commit,
+	.sync_all = repl_lops_sync_all,
+	.seek = repl_lops_seek,
+	.changed = repl_lops_changed,
+};

@@ -1,0 +1,517 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Opens and closes. An open state belongs to this server alone: file descriptor, share reservation and
+ * locks live in the sub-FSAL under Ganesha's state_t. What the volume has to hear is
+ *  - that a file is made: one CREATE operation, which for a local primary executes the sub-FSAL's own open2
+ *    with the client's state, so that descriptor and reservation are right from the start;
+ *  - that it is cut to nothing (O_TRUNC): a SETATTR operation, once the open itself was allowed;
+ *  - that this server has it open for writing, and that it was closed: CLOSE waits (bounded) until what was
+ *    written here is complete (control sheet 5.3), since that is what close-to-open promises.
+ *
+ * A file made at another server on our behalf may not have arrived here when the answer has. Telling the
+ * client to try again would show it its own file as an EEXIST. So we wait a little, and then open without a
+ * local descriptor ("pending"): reads and writes of such a file go to its primary anyway, and later
+ * ones find the local file through its global descriptor.
+ */
+#include "repl.h"
+#include "sal_data.h"
+
+/* ---- bookkeeping ---- */
+
+static void remember(struct repl_export *exp, struct repl_obj *obj, struct state_t *state, fsal_openflags_t flags,
+		     bool pending)
+{
+	struct repl_open_state now = { .flags = flags & ~FSAL_O_TRUNC, .pending = pending }, old = { 0 };
+	bool writes = flags & FSAL_O_WRITE, wrote;
+
+	if (state == NULL)
+		return;
+	if (!repl_state_set(state, &now, &old))
+		__atomic_fetch_add(&obj->opens, 1, __ATOMIC_RELAXED);
+	wrote = old.flags & FSAL_O_WRITE;
+	if (writes && !wrote)
+		repl_opened(exp, &obj->oid);
+	else if (!writes && wrote)
+		repl_closed(exp, &obj->oid);
+}
+
+/* Half of the verifier in atime, half in mtime; 31 bits each, which every file system can keep. */
+static void verifier_times(fsal_verifier_t verifier, int64_t *atime_s, int64_t *mtime_s)
+{
+	uint32_t half[2];
+
+	memcpy(half, verifier, sizeof(half));
+	*atime_s = half[0] & INT32_MAX;
+	*mtime_s = half[1] & INT32_MAX;
+}
+
+static fsal_status_t verifier_matches(struct repl_obj *obj, fsal_verifier_t verifier, bool *matches)
+{
+	int64_t atime_s, mtime_s;
+	struct fsal_attrlist attrs;
+	fsal_status_t st;
+
+	fsal_prepare_attrs(&attrs, ATTR_ATIME | ATTR_MTIME);
+	st = repl_getattrs(&obj->handle, &attrs);
+	if (FSAL_IS_ERROR(st))
+		return st;
+	verifier_times(verifier, &atime_s, &mtime_s);
+	*matches = attrs.atime.tv_sec == atime_s && attrs.mtime.tv_sec == mtime_s;
+	fsal_release_attrs(&attrs);
+	return st;
+}
+
+bool repl_check_verifier(struct fsal_obj_handle *h, fsal_verifier_t verifier)
+{
+	bool matches = false;
+	fsal_status_t st = verifier_matches(repl_obj(h), verifier, &matches);
+
+	return !FSAL_IS_ERROR(st) && matches;
+}
+
+/* ---- what exists ---- */
+
+static fsal_status_t sub_open(struct repl_export *exp, struct repl_obj *obj, struct state_t *state,
+			      fsal_openflags_t flags, bool *pending)
+{
+	struct fsal_obj_handle *sub, *none = NULL;
+	struct fsal_attrlist empty;
+	bool perm_check = false;
+	fsal_status_t st;
+
+	*pending = false;
+	sub = repl_obj_sub(exp, obj, &st);
+	if (sub == NULL) {
+		*pending = st.major == ERR_FSAL_DELAY;
+		return *pending ? fsalstat(ERR_FSAL_NO_ERROR, 0) : st;
+	}
+	fsal_prepare_attrs(&empty, 0);
+	REPL_SUBCALL(exp, st = sub->obj_ops->open2(sub, state, flags & ~FSAL_O_TRUNC, FSAL_NO_CREATE, NULL, &empty, NULL,
+						   &none, NULL, &perm_check, NULL, NULL));
+	return st;
+}
+
+static void sub_close(struct repl_export *exp, struct repl_obj *obj, struct state_t *state)
+{
+	struct fsal_obj_handle *sub = __atomic_load_n(&obj->sub, __ATOMIC_ACQUIRE);
+
+	if (sub != NULL && state != NULL)
+		REPL_SUBCALL(exp, sub->obj_ops->close2(sub, state));
+}
+
+static fsal_status_t open_existing(struct repl_export *exp, struct repl_obj *obj, struct state_t *state,
+				   fsal_openflags_t flags, struct fsal_attrlist *attrs_out)
+{
+	fsal_status_t st;
+	bool pending;
+
+	if (repl_obj_is_stale(exp, obj))
+		return fsalstat(ERR_FSAL_STALE, ESTALE);
+	st = sub_open(exp, obj, state, flags, &pending);
+	if (FSAL_IS_ERROR(st))
+		return st;
+	if (flags & FSAL_O_TRUNC) {
+		st = repl_truncate(exp, obj, false, pending ? NULL : state);
+		if (FSAL_IS_ERROR(st)) {
+			sub_close(exp, obj, state);
+			return st;
+		}
+		__atomic_store_n(&obj->wrote, 1, __ATOMIC_RELEASE);
+	}
+	remember(exp, obj, state, flags, pending);
+	st = repl_fill_attrs(exp, obj, NULL, attrs_out);
+	if (FSAL_IS_ERROR(st) && state != NULL)
+		repl_close2(&obj->handle, state);
+	return st;
+}
+
+/* Permissions for opening, checked before anything is cut. */
+static fsal_status_t may_open(struct repl_obj *obj, fsal_openflags_t flags)
+{
+	fsal_accessflags_t access = 0;
+
+	if (flags & FSAL_O_READ)
+		access |= FSAL_READ_ACCESS;
+	if (flags & (FSAL_O_WRITE | FSAL_O_TRUNC))
+		access |= FSAL_WRITE_ACCESS;
+	return obj->handle.obj_ops->test_access(&obj->handle, access, NULL, NULL, false);
+}
+
+/* A name that a create found taken. */
+static fsal_status_t open_found(struct repl_export *exp, struct repl_obj *obj, struct state_t *state,
+				fsal_openflags_t flags, enum fsal_create_mode mode, fsal_verifier_t verifier,
+				struct fsal_attrlist *attrs_out)
+{
+	fsal_status_t st = fsalstat(ERR_FSAL_NO_ERROR, 0);
+	bool matches = false;
+
+	switch (mode) {
+	case FSAL_GUARDED:
+	case FSAL_EXCLUSIVE_9P:
+		return fsalstat(ERR_FSAL_EXIST, EEXIST);
+	case FSAL_EXCLUSIVE:
+	case FSAL_EXCLUSIVE_41:
+		if (obj->handle.type != REGULAR_FILE)
+			return fsalstat(ERR_FSAL_EXIST, EEXIST);
+		st = verifier_matches(obj, verifier, &matches);
+		if (!FSAL_IS_ERROR(st) && !matches)
+			st = fsalstat(ERR_FSAL_EXIST, EEXIST);
+		break;
+	default:
+		break;
+	}
+	if (FSAL_IS_ERROR(st))
+		return st;
+	if (obj->handle.type != REGULAR_FILE)
+		return fsalstat(obj->handle.type == DIRECTORY ? ERR_FSAL_ISDIR : ERR_FSAL_SYMLINK, 0);
+	if (flags & FSAL_O_TRUNC)
+		st = may_open(obj, flags);
+	return FSAL_IS_ERROR(st) ? st : open_existing(exp, obj, state, flags, attrs_out);
+}
+
+/* ---- what is made ---- */
+
+struct create_call {
+	struct repl_export *exp;
+	struct repl_obj *dir;
+	struct state_t *state;
+	fsal_openflags_t flags;
+	struct fsal_obj_handle *made; /* the sub-FSAL's handle, open under the state */
+	fsal_status_t st;
+};
+
+static enum nfs4r_status sub_create(struct create_call *call, struct fsal_obj_handle *dir, struct nfs4r_op *op,
+				    struct nfs4r_exec *x)
+{
+	struct fsal_attrlist in;
+	bool perm_check = false;
+	enum nfs4r_status st;
+
+	repl_attrs_to_request(&in, &op->attrs);
+	call->st = dir->obj_ops->open2(dir, call->state, call->flags & ~FSAL_O_TRUNC, FSAL_GUARDED, op->name.s, &in, NULL,
+				       &call->made, NULL, &perm_check, NULL, NULL);
+	fsal_release_attrs(&in);
+	if (FSAL_IS_ERROR(call->st))
+		return repl_status(call->st);
+	if (!repl_sub_handle_bytes(call->made, &x->made))
+		return NFS4R_TOOBIG;
+	st = repl_sub_getattr(call->made, &op->post);
+	return st;
+}
+
+static enum nfs4r_status create_exec(void *arg, struct nfs4r_op *op, struct nfs4r_exec *x)
+{
+	struct create_call *call = arg;
+	struct fsal_obj_handle *dir;
+	struct repl_context c;
+	enum nfs4r_status st;
+
+	repl_context_enter(&c, call->exp, &call->exp->export, &op->cred);
+	dir = repl_obj_sub(call->exp, call->dir, &call->st);
+	if (dir != NULL)
+		REPL_SUBCALL(call->exp, st = sub_create(call, dir, op, x));
+	else
+		st = repl_status(call->st);
+	repl_context_leave(&c);
+	return st;
+}
+
+/* The operation failed after the file was open here. */
+static void undo_made(struct create_call *call)
+{
+	struct fsal_obj_handle *made = call->made;
+
+	if (made == NULL)
+		return;
+	if (call->state != NULL)
+		REPL_SUBCALL(call->exp, made->obj_ops->close2(made, call->state));
+	REPL_SUBCALL(call->exp, made->obj_ops->release(made));
+	call->made = NULL;
+}
+
+/* Wait a little for the entry that brings the object here. */
+static void wait_arrival(struct repl_export *exp, const struct nfs4r_oid *oid)
+{
+	struct nfs4r_lhandle h;
+	struct timespec until;
+	uint32_t waited_ms;
+
+	for (waited_ms = 0; waited_ms < exp->op_wait_ms; waited_ms += 5) {
+		repl_local_handle(exp, oid, &h);
+		if (h.len > 0)
+			return;
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += 5000000;
+		if (until.tv_nsec >= 1000000000) {
+			until.tv_nsec -= 1000000000;
+			until.tv_sec++;
+		}
+		PTHREAD_MUTEX_lock(&exp->arrive_lock);
+		pthread_cond_timedwait(&exp->arrive, &exp->arrive_lock, &until);
+		PTHREAD_MUTEX_unlock(&exp->arrive_lock);
+	}
+}
+
+/* The object of a CREATE that succeeded, open. */
+static fsal_status_t open_made(struct create_call *call, struct nfs4r_op *op, struct repl_obj **out,
+			       struct fsal_attrlist *attrs_out)
+{
+	struct repl_obj *obj;
+	fsal_status_t st = fsalstat(ERR_FSAL_NO_ERROR, 0);
+
+	if (call->made == NULL)
+		wait_arrival(call->exp, &op->result);
+	obj = repl_obj_new(call->exp, &op->result, REGULAR_FILE, call->made);
+	if (call->made == NULL) {
+		st = open_existing(call->exp, obj, call->state, call->flags & ~FSAL_O_TRUNC, attrs_out);
+	} else {
+		remember(call->exp, obj, call->state, call->flags, false);
+		st = repl_fill_attrs(call->exp, obj, NULL, attrs_out);
+		if (FSAL_IS_ERROR(st) && call->state != NULL)
+			repl_close2(&obj->handle, call->state);
+	}
+	*out = obj;
+	return st;
+}
+
+static void create_attrs(struct nfs4r_attrs *out, const struct fsal_attrlist *in, enum fsal_create_mode mode,
+			 fsal_verifier_t verifier)
+{
+	repl_attrs_from_request(out, in);
+	out->type = NFS4R_TYPE_FILE;
+	out->mode = in->mode & 07777;
+	out->mask |= NFS4R_ATTR_TYPE | NFS4R_ATTR_MODE;
+	out->mask &= ~NFS4R_ATTR_RDEV;
+	if (mode < FSAL_EXCLUSIVE)
+		return;
+	verifier_times(verifier, &out->atime, &out->mtime);
+	out->atime *= 1000000000;
+	out->mtime *= 1000000000;
+	out->mask |= NFS4R_ATTR_ATIME | NFS4R_ATTR_MTIME;
+	out->mask &= ~(NFS4R_ATTR_ATIME_NOW | NFS4R_ATTR_MTIME_NOW);
+}
+
+static fsal_status_t found_type(struct repl_export *exp, struct nfs4r_op *op, object_file_type_t *type)
+{
+	struct nfs4r_row row;
+
+	*type = repl_fsal_type(op->result_type);
+	if (*type == NO_FILE_TYPE && repl_row(exp, &op->result, &row) == NFS4R_KNOWN)
+		*type = repl_fsal_type(row.type);
+	return fsalstat(*type == NO_FILE_TYPE ? ERR_FSAL_DELAY : ERR_FSAL_NO_ERROR, 0);
+}
+
+/* CREATE in a directory. *perm_check: Ganesha has to check permissions for the file, since we did not make it. */
+static fsal_status_t create_by_name(struct create_call *call, struct nfs4r_op *op, enum fsal_create_mode mode,
+				    fsal_verifier_t verifier, struct repl_obj **out, struct fsal_attrlist *attrs_out,
+				    bool *perm_check)
+{
+	enum nfs4r_status rs = repl_update(call->exp, op, create_exec, call);
+	object_file_type_t type;
+	fsal_status_t st;
+
+	*perm_check = false;
+	if (rs == NFS4R_OK)
+		return open_made(call, op, out, attrs_out);
+	undo_made(call);
+	if (rs != NFS4R_EXIST)
+		return FSAL_IS_ERROR(call->st) ? call->st : repl_fsal_status(rs);
+	if (mode == FSAL_GUARDED || nfs4r_oid_is_zero(&op->result))
+		return fsalstat(ERR_FSAL_EXIST, EEXIST);
+	st = found_type(call->exp, op, &type);
+	if (FSAL_IS_ERROR(st))
+		return st;
+	*perm_check = true;
+	*out = repl_obj_new(call->exp, &op->result, type, NULL);
+	return open_found(call->exp, *out, call->state, call->flags, mode, verifier, attrs_out);
+}
+
+static fsal_status_t open_by_name(struct repl_export *exp, struct fsal_obj_handle *dir, struct state_t *state,
+				  fsal_openflags_t flags, const char *name, struct repl_obj **out,
+				  struct fsal_attrlist *attrs_out)
+{
+	struct fsal_obj_handle *h;
+	fsal_status_t st;
+
+	st = repl_lookup(dir, name, &h, NULL);
+	if (FSAL_IS_ERROR(st))
+		return st;
+	*out = repl_obj(h);
+	return open_found(exp, *out, state, flags, FSAL_NO_CREATE, NULL, attrs_out);
+}
+
+static fsal_status_t open_or_create(struct repl_export *exp, struct fsal_obj_handle *dir, struct state_t *state,
+				    fsal_openflags_t flags, enum fsal_create_mode mode, const char *name,
+				    struct fsal_attrlist *in, fsal_verifier_t verifier, struct repl_obj **out,
+				    struct fsal_attrlist *attrs_out, bool *perm_check, struct fsal_attrlist *pre,
+				    struct fsal_attrlist *post)
+{
+	struct create_call call = { .exp = exp, .dir = repl_obj(dir), .state = state, .flags = flags };
+	struct nfs4r_op *op;
+	fsal_status_t st;
+
+	if (strlen(name) > NFS4R_NAME_MAX)
+		return fsalstat(ERR_FSAL_NAMETOOLONG, ENAMETOOLONG);
+	if (mode == FSAL_NO_CREATE) {
+		*perm_check = true;
+		return open_by_name(exp, dir, state, flags, name, out, attrs_out);
+	}
+	op = gsh_calloc(1, sizeof(*op));
+	op->type = NFS4R_OP_CREATE;
+	op->dir = call.dir->oid;
+	repl_cred(&op->cred);
+	create_attrs(&op->attrs, in, mode, verifier);
+	if (nfs4r_name_set(&op->name, name, strlen(name)))
+		st = create_by_name(&call, op, mode, verifier, out, attrs_out, perm_check);
+	else
+		st = fsalstat(ERR_FSAL_INVAL, EINVAL);
+	if (!FSAL_IS_ERROR(st) && !*perm_check)
+		repl_change_info(op->dir_before, op->dir_after, pre, post);
+	nfs4r_op_fini(op);
+	gsh_free(op);
+	return st;
+}
+
+fsal_status_t repl_open2(struct fsal_obj_handle *h, struct state_t *state, fsal_openflags_t flags,
+			 enum fsal_create_mode mode, const char *name, struct fsal_attrlist *in,
+			 fsal_verifier_t verifier, struct fsal_obj_handle **out, struct fsal_attrlist *attrs_out,
+			 bool *caller_perm_check, struct fsal_attrlist *pre, struct fsal_attrlist *post)
+{
+	struct repl_export *exp = repl_cur_export();
+	struct repl_obj *obj = NULL;
+	fsal_status_t st;
+
+	if (name == NULL) {
+		/* An exclusive create that is tried again comes this way: the verifier decides. */
+		st = open_found(exp, repl_obj(h), state, flags & ~FSAL_O_TRUNC,
+				mode == FSAL_GUARDED || mode == FSAL_EXCLUSIVE_9P ? FSAL_NO_CREATE : mode, verifier, NULL);
+		if (!FSAL_IS_ERROR(st) && (flags & FSAL_O_TRUNC)) {
+			st = repl_truncate(exp, repl_obj(h), false, state);
+			if (FSAL_IS_ERROR(st) && state != NULL)
+				repl_close2(h, state);
+		}
+		if (!FSAL_IS_ERROR(st))
+			st = repl_fill_attrs(exp, repl_obj(h), NULL, attrs_out);
+		*caller_perm_check = !FSAL_IS_ERROR(st);
+		return st;
+	}
+	st = open_or_create(exp, h, state, flags, mode, name, in, verifier, &obj, attrs_out, caller_perm_check, pre, post);
+	if (FSAL_IS_ERROR(st)) {
+		if (obj != NULL)
+			repl_obj_release(&obj->handle);
+		return st;
+	}
+	*out = &obj->handle;
+	return st;
+}
+
+/* ---- states ---- */
+
+fsal_openflags_t repl_status2(struct fsal_obj_handle *h, struct state_t *state)
+{
+	struct repl_export *exp = repl_cur_export();
+	struct fsal_obj_handle *sub = __atomic_load_n(&repl_obj(h)->sub, __ATOMIC_ACQUIRE);
+	struct repl_open_state open;
+	fsal_openflags_t flags = FSAL_O_CLOSED;
+
+	if (repl_state_get(state, &open) && (open.pending || sub == NULL))
+		return open.flags;
+	if (sub != NULL)
+		REPL_SUBCALL(exp, flags = sub->obj_ops->status2(sub, state));
+	return flags;
+}
+
+fsal_status_t repl_reopen2(struct fsal_obj_handle *h, struct state_t *state, fsal_openflags_t flags)
+{
+	struct repl_export *exp = repl_cur_export();
+	struct repl_obj *obj = repl_obj(h);
+	struct repl_open_state open = { 0 };
+	struct fsal_obj_handle *sub;
+	fsal_status_t st = fsalstat(ERR_FSAL_NO_ERROR, 0);
+	bool pending = false;
+
+	if (flags & FSAL_O_TRUNC)
+		st = repl_truncate(exp, obj, false, NULL);
+	if (FSAL_IS_ERROR(st))
+		return st;
+	repl_state_get(state, &open);
+	sub = open.pending ? NULL : repl_obj_sub(exp, obj, &st);
+	if (sub != NULL)
+		REPL_SUBCALL(exp, st = sub->obj_ops->reopen2(sub, state, flags & ~FSAL_O_TRUNC));
+	else
+		st = sub_open(exp, obj, state, flags, &pending);
+	if (!FSAL_IS_ERROR(st))
+		remember(exp, obj, state, flags, pending);
+	return st;
+}
+
+fsal_status_t repl_close(struct fsal_obj_handle *h)
+{
+	struct repl_export *exp = repl_cur_export();
+	struct fsal_obj_handle *sub = __atomic_load_n(&repl_obj(h)->sub, __ATOMIC_ACQUIRE);
+	fsal_status_t st = fsalstat(ERR_FSAL_NO_ERROR, 0);
+
+	if (sub != NULL)
+		REPL_SUBCALL(exp, st = sub->obj_ops->close(sub));
+	return st;
+}
+
+/* What was written here must be known to all before the client may think it is closed. */
+static void complete_writes(struct repl_export *exp, struct repl_obj *obj)
+{
+	char oid[NFS4R_OID_STRLEN];
+	struct nfs4r_op *op;
+	enum nfs4r_status rs;
+
+	if (!__atomic_exchange_n(&obj->wrote, 0, __ATOMIC_ACQ_REL))
+		return;
+	op = gsh_calloc(1, sizeof(*op));
+	op->type = NFS4R_OP_CLOSE;
+	op->obj = obj->oid;
+	rs = repl_update(exp, op, NULL, NULL);
+	nfs4r_op_fini(op);
+	gsh_free(op);
+	switch (rs) {
+	case NFS4R_OK:
+	case NFS4R_STALE:
+	case NFS4R_ORPHAN:
+		return;
+	default:
+		__atomic_store_n(&obj->wrote, 1, __ATOMIC_RELEASE);
+		REPL_LOG(Warn, "file %s was closed before all servers knew of its writes (%s); they follow",
+			 nfs4r_oid_str(&obj->oid, oid), nfs4r_status_str(rs));
+	}
+}
+
+fsal_status_t repl_close2(struct fsal_obj_handle *h, struct state_t *state)
+{
+	struct repl_export *exp = repl_cur_export();
+	struct repl_obj *obj = repl_obj(h);
+	struct fsal_obj_handle *sub = __atomic_load_n(&obj->sub, __ATOMIC_ACQUIRE);
+	struct repl_open_state open = { 0 };
+	bool known = repl_state_forget(state, &open);
+	fsal_status_t st = fsalstat(ERR_FSAL_NO_ERROR, 0);
+
+	if (open.flags & FSAL_O_WRITE)
+		complete_writes(exp, obj);
+	if (sub != NULL && !open.pending)
+		REPL_SUBCALL(exp, st = sub->obj_ops->close2(sub, state));
+	if (open.flags & FSAL_O_WRITE)
+		repl_closed(exp, &obj->oid);
+	if (known)
+		__atomic_fetch_sub(&obj->opens, 1, __ATOMIC_RELAXED);
+	return st;
+}
+
+fsal_status_t repl_lock_op2(struct fsal_obj_handle *h, struct state_t *state, void *owner, fsal_lock_op_t op,
+			    fsal_lock_param_t *request, fsal_lock_param_t *conflict)
+{
+	struct repl_export *exp = repl_cur_export();
+	struct fsal_obj_handle *sub;
+	fsal_status_t st;
+
+	sub = repl_obj_sub(exp, repl_obj(h), &st);
+	if (sub != NULL)
+		REPL_SUBCALL(exp, st = sub->obj_ops->lock_op2(sub, state, owner, op, request, conflict));
+	return st;
+}

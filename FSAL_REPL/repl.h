@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * FSAL_REPL, private header: a stackable FSAL that translates between Ganesha and the engine.
+ *
+ *   Ganesha (SAL, MDCACHE)  ->  FSAL_REPL  ->  engine  ->  lops (lops_*.c)  ->  sub-FSAL
+ *                                    \---- local reads, opens, locks ------->   sub-FSAL
+ *
+ * Above us objects are known by OID only, below us by the sub-FSAL's handles. No protocol of the
+ * volume lives here: who may do what is the engine's business. docs/decisions/0003-fsal-repl.md.
+ */
+#ifndef FSAL_REPL_H
+#define FSAL_REPL_H
+
+#include "config.h"
+
+#include "fsal.h"
+#include "fsal_convert.h"
+#include "FSAL/fsal_commonlib.h"
+#include "FSAL/access_check.h"
+#include "export_mgr.h"
+#include "nfs_exports.h"
+
+#include "engine/engine.h"
+
+#define REPL_LOG(level, ...) Log##level(COMPONENT_FSAL, "REPL: " __VA_ARGS__)
+
+struct repl_export;
+
+/* ---- module (main.c, config.c) ---- */
+
+struct repl_module {
+	struct fsal_module module;
+	struct fsal_obj_ops obj_ops;
+	struct nfs4r_config cfg; /* from REPL { }; export id, fsid are added by create_export */
+	bool configured;
+	char why[512];		 /* why it is not configured */
+	struct repl_export *exp; /* the one export; NULL = none */
+};
+
+extern struct repl_module repl_module;
+
+/* Parse REPL { } into repl_module.cfg. On error repl_module.why says what to write. */
+void repl_config_load(config_file_t parsed, struct config_error_type *err);
+
+/* ---- export (export.c, export_ops.c) ---- */
+
+struct repl_export {
+	struct fsal_export export;
+	struct gsh_export *gsh;
+	struct nfs4r_engine *eng;
+	pthread_rwlock_t gate;	/* read: a call into the engine; write: stopping it. gate.c */
+	bool stopped;
+	fsal_fsid_t fsid;
+	struct nfs4r_oid root;
+	char *path;		/* exported directory */
+	int dir_fd;		/* on it, for syncfs */
+	uint32_t op_wait_ms;
+	struct fsal_up_vector sub_up;	    /* what the sub-FSAL calls */
+	pthread_mutex_t arrive_lock;
+	pthread_cond_t arrive;	/* an object changed by a peer's update: it may have appeared here */
+};
+
+static inline struct repl_export *repl_export(struct fsal_export *e)
+{
+	return container_of(e, struct repl_export, export);
+}
+
+/* Export of the operation under way; op_ctx is at our layer. */
+static inline struct repl_export *repl_cur_export(void)
+{
+	return repl_export(op_ctx->fsal_export);
+}
+
+fsal_status_t repl_create_export(struct fsal_module *fsal, void *node, struct config_error_type *err,
+				 const struct fsal_up_vector *up_ops);
+fsal_status_t repl_update_export(struct fsal_module *fsal, void *node, struct config_error_type *err,
+				 struct fsal_export *original, struct fsal_module *super);
+void repl_export_stop(struct repl_export *exp);
+void repl_export_ops_init(struct export_ops *ops);
+
+/* ---- contexts (context.c) ---- */
+
+/*
+ * The pair around every call of the sub-FSAL from a thread whose op_ctx is at our layer:
+ *	REPL_SUBCALL(exp, st = sub->obj_ops->getattrs(sub, &a));
+ */
+#define REPL_SUBCALL(exp_, ...)                                           \
+	do {                                                              \
+		struct fsal_export *saved_layer_ = op_ctx->fsal_export;   \
+		op_ctx->fsal_export = (exp_)->export.sub_export;          \
+		__VA_ARGS__;                                              \
+		op_ctx->fsal_export = saved_layer_;                       \
+	} while (0)
+
+/*
+ * A context of its own for code that runs on whichever thread the engine likes: nested into the thread's
+ * own if it has one. The layer (ours or the sub export) and whose permissions count: @cred NULL = root.
+ */
+struct repl_context {
+	struct req_op_context ctx;
+};
+
+void repl_context_enter(struct repl_context *c, struct repl_export *exp, struct fsal_export *layer,
+			const struct nfs4r_cred *cred);
+void repl_context_leave(struct repl_context *c);
+/* Engine threads wait here until the daemon is up; others pass. */
+void repl_wait_ready(void);
+
+/* ---- calls into the engine (gate.c): DELAY once it is stopping ---- */
+
+enum nfs4r_status repl_update(struct repl_export *exp, struct nfs4r_op *op, nfs4r_exec_fn exec, void *arg);
+void repl_update_async(struct repl_export *exp, struct nfs4r_op *op, nfs4r_exec_fn exec, nfs4r_done_fn done, void *arg);
+enum nfs4r_status repl_read(struct repl_export *exp, struct nfs4r_read *rd, bool *local);
+void repl_read_async(struct repl_export *exp, struct nfs4r_read *rd, nfs4r_read_done_fn done, void *arg);
+/* Read from wherever it has to be read, the local copy served by the engine. */
+enum nfs4r_status repl_read_any(struct repl_export *exp, struct nfs4r_read *rd);
+enum nfs4r_known repl_row(struct repl_export *exp, const struct nfs4r_oid *oid, struct nfs4r_row *row);
+bool repl_overlay(struct repl_export *exp, const struct nfs4r_oid *oid, struct nfs4r_attrs *attrs);
+void repl_local_handle(struct repl_export *exp, const struct nfs4r_oid *oid, struct nfs4r_lhandle *out);
+bool repl_by_handle(struct repl_export *exp, const struct nfs4r_lhandle *h, struct nfs4r_oid *oid);
+void repl_opened(struct repl_export *exp, const struct nfs4r_oid *oid);
+void repl_closed(struct repl_export *exp, const struct nfs4r_oid *oid);
+enum nfs4r_status repl_commit_log(struct repl_export *exp, const struct nfs4r_oid *oid);
+uint64_t repl_verifier(struct repl_export *exp);
+/* Batches of a directory's names from the local copy. */
+enum nfs4r_status repl_read_here(struct repl_export *exp, struct nfs4r_read *rd);
+
+/* ---- objects (handle.c) ---- */
+
+struct repl_obj {
+	struct fsal_obj_handle handle;
+	struct nfs4r_oid oid;
+	struct fsal_obj_handle *sub; /* atomic; NULL until needed, or not here yet */
+	uint32_t opens;		     /* atomic: share states of this server */
+	uint32_t wrote;		     /* atomic flag: written since the last CLOSE */
+};
+
+static inline struct repl_obj *repl_obj(struct fsal_obj_handle *h)
+{
+	return container_of(h, struct repl_obj, handle);
+}
+
+/* New handle; @sub (may be NULL) is owned by it from here on. */
+struct repl_obj *repl_obj_new(struct repl_export *exp, const struct nfs4r_oid *oid, object_file_type_t type,
+			      struct fsal_obj_handle *sub);
+/* The sub-FSAL's handle of @obj, made when needed; NULL with *st when the object is not here. */
+struct fsal_obj_handle *repl_obj_sub(struct repl_export *exp, struct repl_obj *obj, fsal_status_t *st);
+/* Is it gone from the volume, and nobody here has it open? */
+bool repl_obj_is_stale(struct repl_export *exp, struct repl_obj *obj);
+/* Has it lost its last name while it is open here? */
+bool repl_obj_is_orphan(struct repl_export *exp, struct repl_obj *obj);
+void repl_obj_release(struct fsal_obj_handle *h);
+void repl_obj_ops_init(struct fsal_obj_ops *ops);
+
+/* Sub handle of a local handle, in a context of the sub layer. Knows sockets and devices, too. */
+fsal_status_t repl_sub_open(struct repl_export *exp, const struct nfs4r_lhandle *h, struct fsal_obj_handle **out);
+/* The opposite. false: the sub-FSAL's handle is too long. */
+bool repl_sub_handle_bytes(struct fsal_obj_handle *sub, struct nfs4r_lhandle *out);
+
+fsal_status_t repl_lookup_path(struct fsal_export *e, const char *path, struct fsal_obj_handle **out,
+			       struct fsal_attrlist *attrs_out);
+fsal_status_t repl_create_handle(struct fsal_export *e, struct gsh_buffdesc *desc, struct fsal_obj_handle **out,
+				 struct fsal_attrlist *attrs_out);
+fsal_status_t repl_wire_to_host(struct fsal_export *e, fsal_digesttype_t type, struct gsh_buffdesc *desc, int flags);
+fsal_status_t repl_host_to_key(struct fsal_export *e, struct gsh_buffdesc *desc);
+
+/* ---- conversions (convert.c, acl.c) ---- */
+
+fsal_status_t repl_fsal_status(enum nfs4r_status st);
+enum nfs4r_status repl_status(fsal_status_t st);
+object_file_type_t repl_fsal_type(uint32_t type); /* NO_FILE_TYPE when not known */
+uint32_t repl_type(object_file_type_t type);	  /* 0 when not known */
+/* Caller of the operation under way; supplementary groups beyond the limit are dropped. */
+void repl_cred(struct nfs4r_cred *out);
+/* What a client wants set. */
+void repl_attrs_from_request(struct nfs4r_attrs *out, const struct fsal_attrlist *in);
+/* The same back, for the sub-FSAL. The ACL, if any, is a reference that fsal_release_attrs() gives back. */
+void repl_attrs_to_request(struct fsal_attrlist *out, const struct nfs4r_attrs *in);
+/* Attributes that the sub-FSAL reported. */
+void repl_attrs_from_sub(struct nfs4r_attrs *out, const struct fsal_attrlist *in);
+/* Attributes for Ganesha: everything of @in, fileid and fsid are the volume's. */
+void repl_attrs_to_fsal(struct repl_export *exp, const struct nfs4r_oid *oid, const struct nfs4r_attrs *in,
+			struct fsal_attrlist *out);
+/* Put version, ctime, mtime, nlink of @in over what the sub-FSAL reported in @out. */
+void repl_attrs_overlay(struct repl_export *exp, const struct nfs4r_oid *oid, const struct nfs4r_attrs *in,
+			struct fsal_attrlist *out);
+
+/* One reference or NULL. */
+struct nfs4r_buf *repl_acl_encode(const fsal_acl_t *acl);
+fsal_acl_t *repl_acl_decode(const struct nfs4r_buf *buf);
+
+/* ---- attributes (attrs.c) ---- */
+
+fsal_status_t repl_getattrs(struct fsal_obj_handle *h, struct fsal_attrlist *out);
+fsal_status_t repl_setattr2(struct fsal_obj_handle *h, bool bypass, struct state_t *state, struct fsal_attrlist *in);
+/* From the local copy, without asking where it should be read. */
+fsal_status_t repl_getattrs_local(struct repl_export *exp, struct repl_obj *obj, struct fsal_attrlist *out);
+/* @in where known, else getattrs if wanted; ATTR_RDATTR_ERR as Ganesha's contract says. */
+fsal_status_t repl_fill_attrs(struct repl_export *exp, struct repl_obj *obj, const struct nfs4r_attrs *in,
+			      struct fsal_attrlist *out);
+/* Cut a file to nothing, on the way to an open. */
+fsal_status_t repl_truncate(struct repl_export *exp, struct repl_obj *obj, bool bypass, struct state_t *state);
+void repl_change_info(nfs4r_version before, nfs4r_version after, struct fsal_attrlist *pre, struct fsal_attrlist *post);
+
+/* ---- names (names.c, dirops.c) ---- */
+
+fsal_status_t repl_lookup(struct fsal_obj_handle *dir, const char *name, struct fsal_obj_handle **out,
+			  struct fsal_attrlist *attrs_out);
+fsal_status_t repl_readdir(struct fsal_obj_handle *dir, fsal_cookie_t *whence, void *dir_state, fsal_readdir_cb cb,
+			   attrmask_t attrmask, bool *eof);
+fsal_status_t repl_readlink(struct fsal_obj_handle *h, struct gsh_buffdesc *out, bool refresh);
+fsal_status_t repl_mkdir(struct fsal_obj_handle *dir, const char *name, struct fsal_attrlist *in,
+			 struct fsal_obj_handle **out, struct fsal_attrlist *attrs_out, struct fsal_attrlist *pre,
+			 struct fsal_attrlist *post);
+fsal_status_t repl_mknode(struct fsal_obj_handle *dir, const char *name, object_file_type_t type,
+			  struct fsal_attrlist *in, struct fsal_obj_handle **out, struct fsal_attrlist *attrs_out,
+			  struct fsal_attrlist *pre, struct fsal_attrlist *post);
+fsal_status_t repl_symlink(struct fsal_obj_handle *dir, const char *name, const char *target,
+			   struct fsal_attrlist *in, struct fsal_obj_handle **out, struct fsal_attrlist *attrs_out,
+			   struct fsal_attrlist *pre, struct fsal_attrlist *post);
+fsal_status_t repl_link(struct fsal_obj_handle *h, struct fsal_obj_handle *dir, const char *name,
+			struct fsal_attrlist *pre, struct fsal_attrlist *post);
+fsal_status_t repl_rename(struct fsal_obj_handle *h, struct fsal_obj_handle *olddir, const char *oldname,
+			  struct fsal_obj_handle *newdir, const char *newname, struct fsal_attrlist *oldpre,
+			  struct fsal_attrlist *oldpost, struct fsal_attrlist *newpre, struct fsal_attrlist *newpost);
+fsal_status_t repl_unlink(struct fsal_obj_handle *dir, struct fsal_obj_handle *h, const char *name,
+			  struct fsal_attrlist *pre, struct fsal_attrlist *post);
+
+/* ---- files (open.c, io.c) ---- */
+
+fsal_status_t repl_open2(struct fsal_obj_handle *h, struct state_t *state, fsal_openflags_t flags,
+			 enum fsal_create_mode mode, const char *name, struct fsal_attrlist *in,
+			 fsal_verifier_t verifier, struct fsal_obj_handle **out, struct fsal_attrlist *attrs_out,
+			 bool *caller_perm_check, struct fsal_attrlist *pre, struct fsal_attrlist *post);
+bool repl_check_verifier(struct fsal_obj_handle *h, fsal_verifier_t verifier);
+fsal_openflags_t repl_status2(struct fsal_obj_handle *h, struct state_t *state);
+fsal_status_t repl_reopen2(struct fsal_obj_handle *h, struct state_t *state, fsal_openflags_t flags);
+fsal_status_t repl_close(struct fsal_obj_handle *h);
+fsal_status_t repl_close2(struct fsal_obj_handle *h, struct state_t *state);
+fsal_status_t repl_lock_op2(struct fsal_obj_handle *h, struct state_t *state, void *owner, fsal_lock_op_t op,
+			    fsal_lock_param_t *request, fsal_lock_param_t *conflict);
+void repl_read2(struct fsal_obj_handle *h, bool bypass, fsal_async_cb done, struct fsal_io_arg *arg, void *caller);
+void repl_write2(struct fsal_obj_handle *h, bool bypass, fsal_async_cb done, struct fsal_io_arg *arg, void *caller);
+fsal_status_t repl_commit2(struct fsal_obj_handle *h, off_t off, size_t len);
+fsal_status_t repl_seek2(struct fsal_obj_handle *h, struct state_t *state, struct io_info *info);
+fsal_status_t repl_io_advise2(struct fsal_obj_handle *h, struct state_t *state, struct io_hints *hints);
+fsal_status_t repl_fallocate(struct fsal_obj_handle *h, struct state_t *state, uint64_t off, uint64_t len, bool allocate);
+
+/* Open states of this server (state_table.c). */
+struct repl_open_state {
+	fsal_openflags_t flags;
+	bool pending; /* opened while the object was not here; the sub-FSAL has not seen it */
+};
+
+/* Remember a state (or its new flags); true if it was known, then *old is what it was. */
+bool repl_state_set(const struct state_t *state, const struct repl_open_state *now, struct repl_open_state *old);
+bool repl_state_get(const struct state_t *state, struct repl_open_state *out);
+bool repl_state_forget(const struct state_t *state, struct repl_open_state *old);
+
+/* ---- extended attributes (xattrs.c; the sub-FSAL's side: sub_xattrs.c) ---- */
+
+fsal_status_t repl_getxattrs(struct fsal_obj_handle *h, xattrkey4 *name, xattrvalue4 *value);
+fsal_status_t repl_setxattrs(struct fsal_obj_handle *h, setxattr_option4 option, xattrkey4 *name, xattrvalue4 *value);
+fsal_status_t repl_removexattrs(struct fsal_obj_handle *h, xattrkey4 *name);
+fsal_status_t repl_listxattrs(struct fsal_obj_handle *h, count4 max, nfs_cookie4 *cookie, bool_t *eof, xattrlist4 *names);
+
+fsal_status_t repl_sub_getxattr(struct fsal_obj_handle *sub, const char *name, void *val, uint32_t *len);
+fsal_status_t repl_sub_setxattr(struct fsal_obj_handle *sub, const char *name, const void *val, uint32_t len, uint32_t flags);
+fsal_status_t repl_sub_removexattr(struct fsal_obj_handle *sub, const char *name);
+fsal_status_t repl_sub_listxattr(struct fsal_obj_handle *sub, char *names, uint32_t *len);
+
+/* ---- local object operations over the sub-FSAL (lops_*.c) ---- */
+
+extern const struct nfs4r_lops repl_lops;
+
+/* An engine thread inside the sub-FSAL, with the object it asked for. */
+struct repl_visit {
+	struct repl_context ctx;
+	struct repl_export *exp;
+	struct fsal_obj_handle *sub;
+	enum nfs4r_status status;
+};
+
+/* @obj NULL: no object. On error nothing has to be left. */
+enum nfs4r_status repl_visit_enter(struct repl_visit *v, void *ctx, const struct nfs4r_lhandle *obj,
+				   const struct nfs4r_cred *cred);
+void repl_visit_leave(struct repl_visit *v);
+/* Attributes of a sub handle, with its ACL. In a context of the sub layer. */
+enum nfs4r_status repl_sub_getattr(struct fsal_obj_handle *sub, struct nfs4r_attrs *out);
+
+enum nfs4r_status repl_lops_root(void *ctx, struct nfs4r_lhandle *out);
+enum nfs4r_status repl_lops_lookup(void *ctx, const struct nfs4r_lhandle *dir, const char *name, struct nfs4r_lhandle *out);
+enum nfs4r_status repl_lops_create(void *ctx, const struct nfs4r_lhandle *dir, const char *name,
+				   const struct nfs4r_attrs *attrs, const char *linktext, const struct nfs4r_cred *cred,
+				   struct nfs4r_lhandle *out, struct nfs4r_attrs *post);
+enum nfs4r_status repl_lops_link(void *ctx, const struct nfs4r_lhandle *obj, const struct nfs4r_lhandle *dir,
+				 const char *name, const struct nfs4r_cred *cred);
+enum nfs4r_status repl_lops_remove(void *ctx, const struct nfs4r_lhandle *dir, const char *name,
+				   const struct nfs4r_lhandle *obj, const struct nfs4r_cred *cred);
+enum nfs4r_status repl_lops_rename(void *ctx, const struct nfs4r_lhandle *obj, const struct nfs4r_lhandle *dir,
+				   const char *name, const struct nfs4r_lhandle *dir2, const char *name2,
+				   const struct nfs4r_cred *cred);
+enum nfs4r_status repl_lops_readdir(void *ctx, const struct nfs4r_lhandle *dir,
+				    bool (*fn)(void *arg, const char *name), void *arg);
+enum nfs4r_status repl_lops_readlink(void *ctx, const struct nfs4r_lhandle *obj, char *text, uint32_t *len);
+enum nfs4r_status repl_lops_write(void *ctx, const struct nfs4r_lhandle *obj, uint64_t off, const void *bytes,
+				  uint32_t len, bool stable, const struct nfs4r_cred *cred);
+enum nfs4r_status repl_lops_read(void *ctx, const struct nfs4r_lhandle *obj, uint64_t off, void *bytes, uint32_t *len, bool *eof);
+enum nfs4r_status repl_lops_allocate(void *ctx, const struct nfs4r_lhandle *obj, uint64_t off, uint64_t len, bool punch,
+				     const struct nfs4r_cred *cred);
+enum nfs4r_status repl_lops_commit(void *ctx, const struct nfs4r_lhandle *obj);
+enum nfs4r_status repl_lops_seek(void *ctx, const struct nfs4r_lhandle *obj, uint64_t off, bool hole, uint64_t *result, bool *eof);
+int repl_lops_sync_all(void *ctx);
+
+/* A whole synchronous write or read of a sub handle; *len in: wanted, out: done. In a context of the sub layer. */
+fsal_status_t repl_sub_write(struct fsal_obj_handle *sub, bool bypass, struct state_t *state, uint64_t off,
+			     const struct iovec *iov, int iovcnt, size_t *len, bool *stable);
+fsal_status_t repl_sub_read(struct fsal_obj_handle *sub, uint64_t off, void *bytes, size_t *len, bool *eof);
+
+/* ---- upcalls (upcalls.c) ---- */
+
+/* What the sub-FSAL may call; keys become OIDs on the way up. */
+void repl_upcalls_init(struct repl_export *exp, const struct fsal_up_vector *super);
+void repl_upcalls_fini(struct repl_export *exp);
+void repl_lops_changed(void *ctx, const struct nfs4r_oid *oid, bool is_dir);
+
+#endif

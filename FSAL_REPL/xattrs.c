@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Extended attributes of NFSv4.2 (RFC 8276): the user. name space, its prefix not on the wire. Reading is
+ * a read of the engine, setting and removing are updates. Ganesha leaves the permission check to the
+ * FSAL, and FSAL_VFS works as root, so it is made here: read permission to see, write permission to change,
+ * as for user. attributes on Linux.
+ */
+#include "repl.h"
+
+#define USER_PREFIX "user."
+
+static fsal_status_t check(struct fsal_obj_handle *h, bool write)
+{
+	if (h->type != REGULAR_FILE && h->type != DIRECTORY)
+		return fsalstat(ERR_FSAL_PERM, EPERM); /* what Linux says for user. attributes of others */
+	return h->obj_ops->test_access(h, write ? FSAL_WRITE_ACCESS : FSAL_READ_ACCESS, NULL, NULL, false);
+}
+
+static fsal_status_t set_name(char out[NFS4R_XATTR_NAME_MAX + 1], const xattrkey4 *name)
+{
+	if (name->utf8string_len == 0 || name->utf8string_len > NFS4R_XATTR_NAME_MAX - strlen(USER_PREFIX))
+		return fsalstat(ERR_FSAL_NAMETOOLONG, ERANGE);
+	memcpy(out, name->utf8string_val, name->utf8string_len);
+	out[name->utf8string_len] = '\0';
+	return fsalstat(strlen(out) == name->utf8string_len ? ERR_FSAL_NO_ERROR : ERR_FSAL_INVAL, 0);
+}
+
+fsal_status_t repl_getxattrs(struct fsal_obj_handle *h, xattrkey4 *name, xattrvalue4 *value)
+{
+	struct nfs4r_read rd = { .type = NFS4R_RD_GETXATTR, .oid = repl_obj(h)->oid };
+	fsal_status_t st = check(h, false);
+	uint32_t len;
+
+	if (!FSAL_IS_ERROR(st))
+		st = set_name(rd.name, name);
+	if (FSAL_IS_ERROR(st))
+		return st;
+	st = repl_fsal_status(repl_read_any(repl_cur_export(), &rd));
+	if (!FSAL_IS_ERROR(st)) {
+		len = rd.data != NULL ? rd.data->len : 0;
+		if (value->utf8string_len != 0 && value->utf8string_len < len) /* 0 asks for the length */
+			st = fsalstat(ERR_FSAL_XATTR2BIG, ERANGE);
+		else if (value->utf8string_len != 0 && len != 0)
+			memcpy(value->utf8string_val, rd.data->data, len);
+		value->utf8string_len = len;
+	}
+	nfs4r_read_fini(&rd);
+	return st;
+}
+
+static fsal_status_t change(struct fsal_obj_handle *h, uint32_t type, const xattrkey4 *name, const xattrvalue4 *value,
+			    uint32_t flags)
+{
+	struct nfs4r_op *op;
+	char text[NFS4R_XATTR_NAME_MAX + 1];
+	fsal_status_t st = check(h, true);
+
+	if (!FSAL_IS_ERROR(st))
+		st = set_name(text, name);
+	if (!FSAL_IS_ERROR(st) && value != NULL && value->utf8string_len > NFS4R_XATTR_VALUE_MAX)
+		st = fsalstat(ERR_FSAL_XATTR2BIG, E2BIG);
+	if (FSAL_IS_ERROR(st))
+		return st;
+	op = gsh_calloc(1, sizeof(*op));
+	op->type = type;
+	op->obj = repl_obj(h)->oid;
+	op->xflags = flags;
+	repl_cred(&op->cred);
+	op->text = strdup(text); /* the engine frees it */
+	if (value != NULL)
+		op->data = nfs4r_buf_copy(value->utf8string_val, value->utf8string_len);
+	if (op->text == NULL || (value != NULL && op->data == NULL))
+		st = fsalstat(ERR_FSAL_DELAY, ENOMEM);
+	else
+		st = repl_fsal_status(repl_update(repl_cur_export(), op, NULL, NULL));
+	nfs4r_op_fini(op);
+	gsh_free(op);
+	return st;
+}
+
+fsal_status_t repl_setxattrs(struct fsal_obj_handle *h, setxattr_option4 option, xattrkey4 *name, xattrvalue4 *value)
+{
+	uint32_t flags = option == SETXATTR4_CREATE  ? NFS4R_XATTR_CREATE :
+			 option == SETXATTR4_REPLACE ? NFS4R_XATTR_REPLACE :
+						       NFS4R_XATTR_EITHER;
+
+	return change(h, NFS4R_OP_SETXATTR, name, value, flags);
+}
+
+fsal_status_t repl_removexattrs(struct fsal_obj_handle *h, xattrkey4 *name)
+{
+	return change(h, NFS4R_OP_REMOVEXATTR, name, NULL, 0);
+}
+
+/* Ganesha's helper wants the names as listxattr(2) gives them, with their prefix. */
+static char *with_prefix(const struct nfs4r_buf *names, size_t *len)
+{
+	uint32_t at = 0, count = 0, i;
+	char *out, *p;
+
+	for (i = 0; names != NULL && i < names->len; i++)
+		count += names->data[i] == '\0';
+	p = out = gsh_malloc(count * strlen(USER_PREFIX) + (names != NULL ? names->len : 0) + 1);
+	while (count-- > 0) {
+		p = stpcpy(p, USER_PREFIX);
+		p = stpcpy(p, (const char *)names->data + at) + 1;
+		at += strlen((const char *)names->data + at) + 1;
+	}
+	*len = p - out;
+	return out;
+}
+
+fsal_status_t repl_listxattrs(struct fsal_obj_handle *h, count4 max, nfs_cookie4 *cookie, bool_t *eof, xattrlist4 *names)
+{
+	struct nfs4r_read rd = { .type = NFS4R_RD_LISTXATTR, .oid = repl_obj(h)->oid };
+	fsal_status_t st = check(h, false);
+	char *flat;
+	size_t len;
+
+	if (FSAL_IS_ERROR(st))
+		return st;
+	st = repl_fsal_status(repl_read_any(repl_cur_export(), &rd));
+	if (!FSAL_IS_ERROR(st)) {
+		flat = with_prefix(rd.data, &len);
+		st = fsal_listxattr_helper(flat, len, max, cookie, eof, names);
+		gsh_free(flat);
+	}
+	nfs4r_read_fini(&rd);
+	return st;
+}
