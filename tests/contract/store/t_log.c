@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Logs and positions, MINT, intents, marks, truncation, sync. */
+#include <stdlib.h>
+
+#include "fixture.h"
+
+static struct fx f;
+
+static int setup(void **state)
+{
+	fx_init(&f);
+	f.cfg.segment_bytes = 4096;
+	fx_open_ok(&f);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	fx_fini(&f);
+	return 0;
+}
+
+static void checkpoint(void)
+{
+	assert_int_equal(nfs4r_store_checkpoint(f.s, NULL, NULL, NULL), NFS4R_OK);
+}
+
+static void assert_log(nfs4r_server_id log, nfs4r_lsn lsn)
+{
+	struct nfs4r_entry *e = nfs4r_store_log_read(f.s, log, lsn);
+
+	assert_non_null(e);
+	assert_int_equal(e->log, log);
+	assert_int_equal(e->lsn, lsn);
+	nfs4r_entry_put(e);
+}
+
+static void test_log_read_gives_the_entry_back(void **state)
+{
+	struct nfs4r_oid oid;
+	struct nfs4r_entry *e = e_create(&f, 1, &f.root, "name", NFS4R_TYPE_SYMLINK, &oid), *back;
+	struct nfs4r_put put = put_row("k", "v");
+	nfs4r_lsn first, last;
+
+	nfs4r_store_log_range(f.s, 1, &first, &last);
+	assert_int_equal(first, 0);
+	assert_int_equal(last, 0);
+	assert_int_equal(nfs4r_store_commit(f.s, e, true, &put, 1), NFS4R_OK);
+	for (int i = 0; i < 3; i++) {
+		back = nfs4r_store_log_read(f.s, 1, 1);
+		assert_non_null(back);
+		assert_int_equal(back->nparts, 2);
+		assert_true(nfs4r_oid_eq(&back->result, &oid));
+		assert_string_equal(back->parts[0].linktext, "target");
+		assert_string_equal(back->parts[1].names[0].name.s, "name");
+		assert_int_equal(back->handle_len, 12);
+		assert_memory_equal(back->handle, e->handle, 12);
+		nfs4r_entry_put(back);
+		if (i == 0)
+			checkpoint();
+		fx_close(&f);
+		fx_open_ok(&f);
+	}
+	nfs4r_entry_put(e);
+	assert_null(nfs4r_store_log_read(f.s, 1, 2));
+	assert_null(nfs4r_store_log_read(f.s, 2, 1));
+	assert_null(nfs4r_store_log_read(f.s, 0, 1));
+	assert_null(nfs4r_store_log_read(f.s, 99, 1));
+}
+
+/* Entries of server 2: creates of objects with rising sequence. */
+static struct nfs4r_entry *creates[5];
+static struct nfs4r_oid made[5], dirs[5];
+
+static void make_creates(void)
+{
+	char name[8] = "d0";
+
+	for (int i = 0; i < 5; i++) {
+		name[1] = '0' + i;
+		dirs[i] = mk(&f, &f.root, name, NFS4R_TYPE_DIR); /* no object in common */
+	}
+	for (int i = 0; i < 5; i++)
+		creates[i] = e_create(&f, 2, &dirs[i], "x", NFS4R_TYPE_FILE, &made[i]);
+}
+
+static void test_out_of_order_commits(void **state)
+{
+	nfs4r_lsn stable[NFS4R_SERVERS_MAX + 1];
+
+	make_creates();
+	commit(&f, creates[2]);
+	commit(&f, creates[1]);
+	assert_int_equal(nfs4r_store_row(f.s, &made[1], NULL), NFS4R_KNOWN);
+	assert_int_equal(nfs4r_store_row(f.s, &made[0], NULL), NFS4R_NOT_YET);
+	assert_int_equal(nfs4r_store_row(f.s, &made[4], NULL), NFS4R_NOT_YET);
+	assert_int_equal(nfs4r_store_checkpoint(f.s, NULL, NULL, stable), NFS4R_OK);
+	assert_int_equal(stable[2], 0);
+	assert_int_equal(stable[1], 5);
+	fx_crash(&f);
+	fx_open_ok(&f);
+	assert_int_equal(f.info.logs[2].applied, 0);
+	assert_int_equal(f.info.logs[1].applied, 5);
+	assert_int_equal(f.info.logs[1].stable, 5);
+	assert_log(2, 3);
+	assert_null(nfs4r_store_log_read(f.s, 2, 1));
+	assert_int_equal(nfs4r_store_row(f.s, &made[0], NULL), NFS4R_NOT_YET);
+	commit(&f, creates[0]);
+	commit(&f, creates[4]);
+	fx_crash(&f);
+	fx_open_ok(&f);
+	assert_int_equal(f.info.logs[2].applied, 3);
+	assert_int_equal(nfs4r_store_row(f.s, &made[3], NULL), NFS4R_NOT_YET);
+	commit(&f, creates[3]);
+	assert_int_equal(nfs4r_store_checkpoint(f.s, NULL, NULL, stable), NFS4R_OK);
+	assert_int_equal(stable[2], 5);
+}
+
+static void test_mint_tells_dead_from_not_yet(void **state)
+{
+	struct nfs4r_oid oid;
+
+	make_creates();
+	commit(&f, creates[1]);
+	commit(&f, e_remove(&f, 2, &dirs[1], "x")); /* LSN 6 */
+	/* Made and removed, but 1 has not come: nothing may be called dead yet. */
+	assert_int_equal(nfs4r_store_row(f.s, &made[1], NULL), NFS4R_NOT_YET);
+	commit(&f, creates[0]);
+	assert_int_equal(nfs4r_store_row(f.s, &made[1], NULL), NFS4R_DEAD);
+	for (int i = 2; i < 5; i++)
+		commit(&f, creates[i]);
+	commit(&f, e_remove(&f, 2, &dirs[2], "x"));
+	assert_int_equal(nfs4r_store_row(f.s, &made[2], NULL), NFS4R_DEAD);
+	nfs4r_oid_make(&oid, 2, 1, 6);
+	assert_int_equal(nfs4r_store_row(f.s, &oid, NULL), NFS4R_NOT_YET);
+	nfs4r_oid_make(&oid, 2, 2, 1);
+	assert_int_equal(nfs4r_store_row(f.s, &oid, NULL), NFS4R_NOT_YET);
+	nfs4r_oid_make(&oid, 2, 0, 99);
+	assert_int_equal(nfs4r_store_row(f.s, &oid, NULL), NFS4R_DEAD);
+	nfs4r_oid_make(&oid, 0, 0, 99);
+	assert_int_equal(nfs4r_store_row(f.s, &oid, NULL), NFS4R_DEAD);
+	nfs4r_store_mint(f.s, &oid);
+	assert_int_equal(nfs4r_store_row(f.s, &oid, NULL), NFS4R_NOT_YET);
+	checkpoint();
+	fx_close(&f);
+	fx_open_ok(&f);
+	assert_int_equal(nfs4r_store_row(f.s, &made[2], NULL), NFS4R_DEAD);
+}
+
+static void test_intent_undecided_comes_back(void **state)
+{
+	static const int lsns[] = { 5, 7, 8 };
+	struct nfs4r_entry *e[4], *back;
+	nfs4r_journal_pos sync_first;
+	struct nfs4r_oid oid[4];
+
+	for (int i = 0; i < 4; i++) {
+		struct nfs4r_oid dir = mk(&f, &f.root, (char[]){ 'd', '0' + i, 0 }, NFS4R_TYPE_DIR);
+
+		e[i] = e_create(&f, 1, &dir, "x", NFS4R_TYPE_FILE, &oid[i]);
+		e[i]->lsn = 5 + i;
+		f.next[1] = 2 + i;
+	}
+	for (int i = 3; i >= 0; i--)
+		assert_int_equal(nfs4r_store_intent(f.s, e[i], &sync_first), NFS4R_OK);
+	commit(&f, e[1]);
+	for (int round = 0; round < 3; round++) {
+		fx_crash(&f);
+		fx_open_ok(&f);
+		assert_int_equal(f.info.logs[1].applied, 4);
+		assert_int_equal(f.info.nintents, 3);
+		for (int i = 0; i < 3; i++) {
+			back = nfs4r_store_intent_at(f.s, i);
+			assert_int_equal(back->lsn, lsns[i]);
+			assert_string_equal(back->parts[1].names[0].name.s, "x");
+			nfs4r_entry_put(back);
+		}
+		assert_null(nfs4r_store_intent_at(f.s, 3));
+		checkpoint(); /* an undecided intent outlives checkpoints, and truncation */
+		nfs4r_store_truncate(f.s, 1, 8);
+		for (int i = 0; i < 100; i++) {
+			struct nfs4r_put put = put_row("filler", "fills segments");
+
+			assert_int_equal(nfs4r_store_put(f.s, &put, 1), NFS4R_OK);
+		}
+		checkpoint();
+	}
+	commit(&f, e[0]);
+	/* decided as void: an empty entry */
+	for (uint32_t i = 0; i < e[2]->nparts; i++)
+		e[2]->parts[i].effect = NFS4R_EFF_NONE;
+	commit(&f, e[2]);
+	e[3]->nparts = 0;
+	commit(&f, e[3]);
+	assert_int_equal(nfs4r_store_row(f.s, &oid[0], NULL), NFS4R_KNOWN);
+	assert_true(nfs4r_store_row(f.s, &oid[2], NULL) != NFS4R_KNOWN);
+	fx_crash(&f);
+	fx_open_ok(&f);
+	assert_int_equal(f.info.nintents, 0);
+	assert_int_equal(f.info.logs[1].applied, 8);
+	assert_log(1, 8);
+}
+
+static void test_marks_once_per_interval(void **state)
+{
+	nfs4r_journal_pos pos, again;
+	struct nfs4r_oid oid = mk(&f, &f.root, "a", NFS4R_TYPE_FILE);
+	struct nfs4r_entry *e = e_write(&f, 1, &oid);
+
+	assert_int_equal(nfs4r_store_intent(f.s, e, &pos), NFS4R_OK);
+	assert_int_equal(pos, 0); /* created in this interval */
+	commit(&f, e);
+	checkpoint();
+	e = e_write(&f, 1, &oid);
+	assert_int_equal(nfs4r_store_intent(f.s, e, &pos), NFS4R_OK);
+	assert_true(pos > 0 && pos <= nfs4r_store_position(f.s));
+	commit(&f, e);
+	/* Somebody else's mark counts once it is synced, not before. */
+	e = e_write(&f, 2, &oid);
+	assert_int_equal(nfs4r_store_mark(f.s, e, &again), NFS4R_OK);
+	assert_int_equal(again, pos);
+	assert_int_equal(nfs4r_store_sync(f.s, pos), NFS4R_OK);
+	commit(&f, e);
+	e = e_write(&f, 1, &oid);
+	assert_int_equal(nfs4r_store_intent(f.s, e, &again), NFS4R_OK);
+	assert_int_equal(again, 0);
+	/* In flight: the mark is carried over the checkpoint. */
+	checkpoint();
+	commit(&f, e);
+	e = e_write(&f, 1, &oid);
+	assert_int_equal(nfs4r_store_intent(f.s, e, &again), NFS4R_OK);
+	assert_int_equal(again, 0);
+	commit(&f, e);
+	/* Not any more after the next one. */
+	checkpoint();
+	e = e_write(&f, 2, &oid);
+	assert_int_equal(nfs4r_store_mark(f.s, e, &again), NFS4R_OK);
+	assert_true(again > 0);
+	commit(&f, e);
+	/* Attributes can be set again from the journal, so they need none. */
+	checkpoint();
+	e = e_write(&f, 1, &oid);
+	e->parts[0].effect = NFS4R_EFF_ATTRS;
+	e->parts[0].attrs.mask = NFS4R_ATTR_MODE;
+	e->has_payload = false;
+	assert_int_equal(nfs4r_store_intent(f.s, e, &again), NFS4R_OK);
+	assert_int_equal(again, 0);
+	commit(&f, e);
+	e = e_create(&f, 1, &f.root, "b", NFS4R_TYPE_FILE, &oid);
+	assert_int_equal(nfs4r_store_intent(f.s, e, &again), NFS4R_OK);
+	assert_true(again > 0); /* the directory */
+	commit(&f, e);
+}
+
+static void test_truncation_frees_segments(void **state)
+{
+	struct nfs4r_store_stats before, after;
+	nfs4r_lsn first, last;
+	struct nfs4r_oid oid = mk(&f, &f.root, "a", NFS4R_TYPE_FILE);
+
+	for (int i = 0; i < 200; i++)
+		commit(&f, e_write(&f, 1 + i % 2, &oid));
+	checkpoint();
+	nfs4r_store_get_stats(f.s, &before);
+	assert_true(before.segments > 5);
+	nfs4r_store_truncate(f.s, 1, 1000); /* not beyond what is applied */
+	checkpoint();
+	nfs4r_store_log_range(f.s, 1, &first, &last);
+	assert_int_equal(last, 0);
+	nfs4r_store_log_range(f.s, 2, &first, &last);
+	assert_int_equal(first, 1);
+	assert_int_equal(last, 100);
+	assert_null(nfs4r_store_log_read(f.s, 1, 50));
+	assert_log(2, 1);
+	nfs4r_store_truncate(f.s, 2, 60);
+	checkpoint();
+	nfs4r_store_get_stats(f.s, &after);
+	assert_true(after.segments < before.segments);
+	assert_null(nfs4r_store_log_read(f.s, 2, 60));
+	assert_log(2, 61);
+	fx_close(&f);
+	fx_open_ok(&f);
+	assert_int_equal(f.info.logs[1].applied, 101);
+	assert_int_equal(f.info.logs[1].base, 0);
+	assert_int_equal(f.info.logs[2].base, 61);
+	assert_log(2, 61);
+	commit(&f, e_write(&f, 1, &oid));
+	assert_log(1, 102);
+	nfs4r_store_truncate(f.s, 2, 100);
+	checkpoint();
+	checkpoint();
+	nfs4r_store_get_stats(f.s, &after);
+	assert_int_equal(after.segments, 1);
+	assert_int_equal(version_of(&f, &oid), 202);
+}
+
+static void test_sync_and_positions(void **state)
+{
+	nfs4r_journal_pos before = nfs4r_store_position(f.s);
+	struct nfs4r_store_stats st;
+
+	mk(&f, &f.root, "a", NFS4R_TYPE_FILE);
+	assert_true(nfs4r_store_position(f.s) > before);
+	assert_int_equal(nfs4r_store_sync(f.s, nfs4r_store_position(f.s)), NFS4R_OK);
+	nfs4r_store_get_stats(f.s, &st);
+	assert_true(st.syncs >= 1);
+	assert_int_equal(nfs4r_store_sync(f.s, before), NFS4R_OK);
+	nfs4r_store_get_stats(f.s, &st);
+	assert_int_equal(nfs4r_store_sync(f.s, UINT64_MAX), NFS4R_OK); /* as far as there is */
+}
+
+static void test_no_space_changes_nothing(void **state)
+{
+	struct nfs4r_oid oid = mk(&f, &f.root, "a", NFS4R_TYPE_FILE), made_oid;
+	nfs4r_journal_pos pos, sync_first;
+	struct nfs4r_entry *e;
+	char *before, *after;
+
+	fx_close(&f);
+	f.cfg.fail_after_bytes = 1;
+	fx_open_ok(&f);
+	before = dump_store(&f);
+	pos = nfs4r_store_position(f.s);
+	e = e_create(&f, 1, &f.root, "b", NFS4R_TYPE_FILE, &made_oid);
+	assert_int_equal(nfs4r_store_intent(f.s, e, &sync_first), NFS4R_NOSPC);
+	assert_int_equal(nfs4r_store_commit(f.s, e, true, NULL, 0), NFS4R_NOSPC);
+	assert_int_equal(nfs4r_store_set_handle(f.s, &oid, "h", 1), NFS4R_NOSPC);
+	after = dump_store(&f);
+	assert_string_equal(before, after);
+	assert_int_equal(nfs4r_store_position(f.s), pos);
+	assert_null(nfs4r_store_log_read(f.s, 1, e->lsn));
+	nfs4r_entry_put(e);
+	free(before);
+	free(after);
+	fx_close(&f);
+	f.cfg.fail_after_bytes = 0;
+	fx_open_ok(&f);
+	assert_int_equal(f.info.nintents, 0);
+	assert_int_equal(f.info.logs[1].applied, 1);
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(test_log_read_gives_the_entry_back),
+		T(test_out_of_order_commits),
+		T(test_mint_tells_dead_from_not_yet),
+		T(test_intent_undecided_comes_back),
+		T(test_marks_once_per_interval),
+		T(test_truncation_frees_segments),
+		T(test_sync_and_positions),
+		T(test_no_space_changes_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
