@@ -88,7 +88,7 @@ static void check_left(struct server *v, uint32_t obj)
 	const struct obj *o = &s->objs[obj];
 	const struct ent *t;
 
-	if (!o->nvers)
+	if (!o->nvers || tree_get(&v->tree, obj)->state != ROW_KNOWN)
 		return;
 	t = &s->ents[o->vers[o->nvers - 1].ent];
 	if (t->log != v->id || t->state != ENT_LIVE)

@@ -88,6 +88,7 @@ static void pop_versions(struct sim *s, uint32_t ent)
 				 ULL(t->parts[i].after));
 		o->nvers--;
 		o->last_dead++;
+		o->lost = !o->nvers;
 	}
 }
 

@@ -154,7 +154,8 @@ static void cancel(struct sim *s, void *arg, uint64_t generation, uint64_t began
 	if (!v->up || v->generation != generation)
 		return;
 	for (struct simop *so = v->ops; so; so = so->next)
-		if (so->client && so->started_us == began && !so->given && !so->done && !ev.op)
+		if (so->client && so->started_us == began && !so->given && !so->done && !ev.op &&
+		    !so->op->id.origin) /* what was forwarded may be executed already */
 			ev.op = so->op;
 	if (ev.op)
 		server_step(v, &ev);

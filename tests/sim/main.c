@@ -58,7 +58,7 @@ static int run_seed(const struct options *o, uint64_t seed, char *why, size_t le
 		printf("seed %llu: %s\n", (unsigned long long)seed, text);
 	bad = sim_run(s, &plan, o->trace);
 	if (bad)
-		snprintf(why, len, "seed %llu (%s): %s", (unsigned long long)seed, plan.mode->name, s->failure);
+		snprintf(why, len, "seed %llu (%s): %.900s", (unsigned long long)seed, plan.mode->name, s->failure);
 	if (hash)
 		*hash = s->hash;
 	if (t)

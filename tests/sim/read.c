@@ -52,7 +52,9 @@ static void answer_from(struct server *v, struct nfs4r_read *r)
 	r->status = NFS4R_OK;
 	r->attrs.version = row->version;
 	r->attrs.type = row->type;
-	if (row->state == ROW_NONE)
+	if (row->state == ROW_NONE && s->objs[obj_of(s, &r->oid)].lost)
+		r->status = NFS4R_STALE;
+	else if (row->state == ROW_NONE)
 		r->status = NFS4R_UNKNOWN;
 	else if (row->state == ROW_DEAD)
 		r->status = NFS4R_STALE;

@@ -23,6 +23,18 @@ static void delayed_free(struct delayed *d)
 	free(d);
 }
 
+/* An action that will never be carried out: gives up what it owns. */
+static void undone(const struct nfs4r_action *a)
+{
+	if (a->type == NFS4R_ACT_DROP) {
+		if (a->op->engine)
+			simop_free(a->op->engine);
+		op_free(a->op);
+	} else if (a->type == NFS4R_ACT_STARTED || a->type == NFS4R_ACT_APPLY) {
+		nfs4r_entry_put(a->entry);
+	}
+}
+
 static void run_delayed(struct server *v)
 {
 	uint64_t generation = v->generation;
@@ -279,6 +291,8 @@ bool server_carry_out(struct server *v, const struct nfs4r_update *u)
 		const struct nfs4r_action *a = &u->actions[i];
 
 		if (v->crash_after && --v->crash_after == 0 && !s->healed) {
+			for (uint32_t k = i; k < u->n; k++)
+				undone(&u->actions[k]);
 			server_stop(v, v->crash_machine);
 			return false;
 		}
@@ -400,6 +414,7 @@ static void forget_memory(struct server *v)
 		struct delayed *d = v->delayed;
 
 		v->delayed = d->next;
+		undone(&d->action);
 		delayed_free(d);
 	}
 	v->delayed_tail = &v->delayed;

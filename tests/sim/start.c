@@ -12,10 +12,13 @@
 static void port_facts(void *ctx, const struct nfs4r_oid *oid, struct nfs4r_facts *out)
 {
 	struct server *v = ctx;
-	const struct row *r = tree_get(&v->tree, obj_of(v->sim, oid));
+	uint32_t obj = obj_of(v->sim, oid);
+	const struct row *r = tree_get(&v->tree, obj);
 
 	memset(out, 0, sizeof(*out));
 	out->known = r->state == ROW_KNOWN ? NFS4R_KNOWN : r->state == ROW_DEAD ? NFS4R_DEAD : NFS4R_NOT_YET;
+	if (r->state == ROW_NONE && v->sim->objs[obj].lost)
+		out->known = NFS4R_DEAD;
 	out->version = r->version;
 	if (r->state != ROW_KNOWN)
 		return;
