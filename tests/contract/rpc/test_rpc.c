@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <cmocka.h>
 
 #include "contract/rpc/world.h"
@@ -54,8 +53,8 @@ static void test_up_and_down(void **state)
 	world_init(w, 3);
 	world_start_all(w);
 	world_wait_all_up(w);
-	assert_int_equal(w->s[0].inc[2], 101);
-	assert_int_equal(w->s[2].inc[1], 100);
+	assert_int_equal(world_get(&w->s[0], w_s->inc[2]), 101);
+	assert_int_equal(world_get(&w->s[2], w_s->inc[1]), 100);
 	assert_true(nfs4r_rpc_get_stats(w->s[0].rpc, 3, &st));
 	assert_true(st.up);
 	assert_string_equal(st.state, "up");
@@ -65,7 +64,7 @@ static void test_up_and_down(void **state)
 	world_stop(w, 1);
 	world_wait(&w->s[0], w_s->downs[2] == 1);
 	world_wait(&w->s[2], w_s->downs[2] == 1);
-	assert_int_equal(w->s[0].downs[3], 0);
+	assert_int_equal(world_get(&w->s[0], w_s->downs[3]), 0);
 	world_fini(w);
 	free(w);
 }
@@ -115,8 +114,8 @@ static void test_order_and_sizes(void **state)
 		}
 	}
 	world_wait(&w->s[1], w_s->last_entry == number && w_s->last_pull == number);
-	assert_int_equal(w->s[1].bytes, bytes);
-	assert_int_equal(w->s[1].messages, 2 * number);
+	assert_int_equal(world_get(&w->s[1], w_s->bytes), bytes);
+	assert_int_equal(world_get(&w->s[1], w_s->messages), 2 * number);
 	world_fini(w);
 	free(w);
 }
@@ -253,6 +252,7 @@ static void test_positions_supersede(void **state)
 static void test_rtt_is_measured(void **state)
 {
 	struct world *w = malloc(sizeof(*w));
+	uint64_t end = world_now_ns() + 1000000000;
 	struct nfs4r_rpc_peer_stats st;
 
 	world_init(w, 2);
@@ -264,8 +264,9 @@ static void test_rtt_is_measured(void **state)
 		world_wait(&w->s[i], nfs4r_rpc_get_stats(w_s->rpc, (nfs4r_server_id)(2 - i), &st) &&
 				     st.rtt_ms >= 0 && st.rtt_ms < 1000);
 	/* Several times the silence, and it stays up by keep-alives alone. */
-	usleep(700000);
-	assert_int_equal(w->s[0].downs[2] + w->s[1].downs[1], 0);
+	world_wait(&w->s[0], world_now_ns() > end);
+	assert_int_equal(world_get(&w->s[0], w_s->downs[2]), 0);
+	assert_int_equal(world_get(&w->s[1], w_s->downs[1]), 0);
 	world_fini(w);
 	free(w);
 }
@@ -299,7 +300,7 @@ static void test_speed(void **state)
 	world_wait(&w->s[1], w_s->last_entry == 128);
 	took = world_now_ns() - start;
 	printf("128 entries of 1 MiB: %.1f ms, %.0f MB/s\n", (double)took / 1e6, 134217728e3 / (double)took);
-	w->s[1].echo = true;
+	world_get(&w->s[1], w_s->echo = true);
 	for (uint64_t i = 0; i < 2000; i++) {
 		start = world_now_ns();
 		send_pull(&w->s[0], 2, 10001 + i);

@@ -203,6 +203,17 @@ void world_fini(struct world *w)
 	}
 }
 
+uint32_t world_logged(struct world_server *s, const char *text)
+{
+	uint32_t n = 0;
+
+	pthread_mutex_lock(&s->lock);
+	for (const char *p = s->log; (p = strstr(p, text)) != NULL; p++)
+		n++;
+	pthread_mutex_unlock(&s->lock);
+	return n;
+}
+
 bool world_state_has(struct world_server *s, nfs4r_server_id peer, const char *text)
 {
 	struct nfs4r_rpc_peer_stats st;

@@ -59,6 +59,17 @@ uint64_t world_now_ns(void);
 		if (!w_ok)                                                                   \
 			fail_msg("%s did not come true; log:\n%s", #expr, w_s->log);         \
 	} while (0)
+/* Value of an expression over server @s, read under its lock. */
+#define world_get(s, expr)                                                                   \
+	({                                                                                   \
+		struct world_server *w_s = (s);                                              \
+		pthread_mutex_lock(&w_s->lock);                                              \
+		uint64_t w_v = (uint64_t)(expr);                                             \
+		pthread_mutex_unlock(&w_s->lock);                                            \
+		w_v;                                                                         \
+	})
+/* Times that @text stands in the log. */
+uint32_t world_logged(struct world_server *s, const char *text);
 void world_pause(struct world_server *s); /* until something changes, 20 ms at most */
 
 /* State text of @peer as @s tells it. */

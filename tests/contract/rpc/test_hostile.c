@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Peers that break the protocol, fall silent, come twice, or cut their records to pieces. */
+#include <arpa/inet.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "contract/rpc/fake.h"
+#include "rpc/security.h"
+#include "xdr_map.h"
+
+static struct world *one_of_two(void)
+{
+	struct world *w = malloc(sizeof(*w));
+
+	world_init(w, 2);
+	world_start(w, 0);
+	return w;
+}
+
+/* Server 2 is played; it writes @len bytes at @bytes to @lane and loses the connection. */
+static void broken_by(const void *bytes, size_t len, enum nfs4r_lane lane, const char *why)
+{
+	struct world *w = one_of_two();
+	struct fake f;
+
+	fake_call(&f, &w->s[1], &w->s[0], 1);
+	fake_write(f.fd[lane], bytes, len);
+	world_wait(&w->s[0], w_s->downs[2] == 1);
+	for (int i = 0; i < NFS4R_LANES; i++)
+		assert_true(raw_closed(f.fd[i], WORLD_WAIT_MS));
+	if (world_logged(&w->s[0], why) != 1)
+		fail_msg("log does not say '%s' once:\n%s", why, w->s[0].log);
+	fake_close(&f);
+	world_fini(w);
+	free(w);
+}
+
+static void test_garbage(void **state)
+{
+	uint32_t words[6] = { htonl(0x80000000 | 20), htonl(NFS4R_MSG_ACK), 0xffffffff, 0xffffffff,
+			      0xffffffff, 0xffffffff };
+
+	broken_by(words, sizeof(words), NFS4R_LANE_CONTROL, "type 2 (ACK), 20 bytes, that cannot be decoded");
+	words[0] = htonl(0x80000000 | 3);
+	broken_by(words, sizeof(words), NFS4R_LANE_BULK, "cannot be decoded");
+	words[0] = htonl(0x80000000 | 20);
+	words[1] = htonl(99);
+	broken_by(words, sizeof(words), NFS4R_LANE_REQUEST, "type 99");
+	words[1] = htonl(NFS4R_MSG_HELLO);
+	broken_by(words, sizeof(words), NFS4R_LANE_REQUEST, "no message of this protocol");
+	words[0] = htonl(0x80000000);
+	broken_by(words, 4, NFS4R_LANE_REQUEST, "0 bytes, that cannot be decoded");
+}
+
+static void test_oversized(void **state)
+{
+	uint32_t mark = htonl(0x80000000 | (NFS4R_MESSAGE_MAX + 1));
+	uint32_t parts[2] = { htonl(0), 0 };
+
+	broken_by(&mark, 4, NFS4R_LANE_BULK, "sent a record of");
+	mark = htonl(0x7fffffff);
+	broken_by(&mark, 4, NFS4R_LANE_CONTROL, "sent a record of 2147483647 bytes");
+	broken_by(parts, 8, NFS4R_LANE_CONTROL, "empty or too many fragments");
+}
+
+/* Before HELLO the limits are narrower, and there is no peer to go down. */
+static void test_garbage_before_hello(void **state)
+{
+	static const char *const text = "GET / HTTP/1.0\r\n\r\n";
+	struct world *w = one_of_two();
+	struct nfs4r_transport_msg_body m = { .type = NFS4R_MSG_KEEPALIVE };
+	uint32_t mark = htonl(0x80000000 | 70000);
+
+	for (int i = 0; i < 3; i++) {
+		int fd = raw_connect("127.0.0.2", &w->s[0].cfg.servers[0]);
+
+		assert_true(fd >= 0);
+		if (i == 0)
+			fake_write(fd, text, strlen(text));
+		else if (i == 1)
+			fake_write(fd, &mark, 4);
+		else
+			fake_tell(fd, &m);
+		assert_true(raw_closed(fd, WORLD_WAIT_MS));
+		close(fd);
+	}
+	assert_int_equal(world_logged(&w->s[0], "before it said who it is"), 1);
+	world_fini(w);
+	free(w);
+}
+
+/* RFC 5531: a record may come in several fragments, cut anywhere. */
+static void test_fragments(void **state)
+{
+	struct world *w = one_of_two();
+	struct nfs4r_msg *m = calloc(1, sizeof(*m));
+	struct nfs4r_entry *e = nfs4r_entry_new();
+	struct nfs4r_buf *b;
+	struct fake f;
+
+	e->log = 2;
+	e->lsn = 1;
+	e->op = NFS4R_OP_WRITE;
+	e->has_payload = true;
+	e->payload = nfs4r_buf_new(300000);
+	memset(e->payload->data, 3, 300000);
+	m->type = NFS4R_MSG_ENTRIES;
+	m->entries.log = 2;
+	m->entries.n = 1;
+	m->entries.entries = malloc(sizeof(*m->entries.entries));
+	m->entries.entries[0] = e;
+	fake_call(&f, &w->s[1], &w->s[0], 1);
+	for (uint32_t round = 1; round <= 4; round++) {
+		uint32_t step = round == 1 ? 1000 : round == 2 ? 77777 : round == 3 ? 299999 : 250;
+
+		m->entries.end = round;
+		b = nfs4r_msg_encode(m);
+		for (uint32_t at = 0; at < b->len; at += step) {
+			uint32_t n = b->len - at < step ? b->len - at : step;
+			uint32_t mark = htonl(n | (at + n == b->len ? 0x80000000 : 0));
+
+			fake_write(f.fd[NFS4R_LANE_BULK], &mark, 4);
+			fake_write(f.fd[NFS4R_LANE_BULK], b->data + at, n);
+		}
+		nfs4r_buf_put(b);
+	}
+	world_wait(&w->s[0], w_s->last_entry == 4);
+	assert_int_equal(world_get(&w->s[0], w_s->bytes), 4 * 300000);
+	nfs4r_msg_fini(m);
+	free(m);
+	fake_close(&f);
+	world_fini(w);
+	free(w);
+}
+
+/* Fragments that together are too long end before memory is taken for them. */
+static void test_fragments_too_long_together(void **state)
+{
+	struct world *w = one_of_two();
+	uint32_t mark = htonl(NFS4R_MESSAGE_MAX / 2 + 4);
+	char *half = calloc(1, NFS4R_MESSAGE_MAX / 2 + 4);
+	struct fake f;
+
+	fake_call(&f, &w->s[1], &w->s[0], 1);
+	fake_write(f.fd[2], &mark, 4);
+	fake_write(f.fd[2], half, NFS4R_MESSAGE_MAX / 2 + 4);
+	fake_write(f.fd[2], &mark, 4);
+	world_wait(&w->s[0], w_s->downs[2] == 1);
+	assert_int_equal(world_logged(&w->s[0], "sent a record of"), 1);
+	free(half);
+	fake_close(&f);
+	world_fini(w);
+	free(w);
+}
+
+/* It was up, and then nothing comes any more, as from a stopped process. */
+static void test_silence(void **state)
+{
+	struct world *w = malloc(sizeof(*w));
+	struct nfs4r_rpc_peer_stats st;
+	struct fake f;
+
+	world_init(w, 2);
+	w->s[0].cfg.silence_ms = 300;
+	world_start(w, 0);
+	fake_call(&f, &w->s[1], &w->s[0], 1);
+	world_wait(&w->s[0], w_s->downs[2] == 1);
+	assert_int_equal(world_logged(&w->s[0], "nothing was heard"), 1);
+	assert_true(nfs4r_rpc_get_stats(w->s[0].rpc, 2, &st));
+	assert_false(st.up);
+	assert_int_equal(st.queued_bytes, 0);
+	fake_close(&f);
+	world_fini(w);
+	free(w);
+}
+
+/* The called server takes the connection and never says a word; then it is there. */
+static void test_half_open(void **state)
+{
+	struct world *w = malloc(sizeof(*w));
+	struct nfs4r_endpoint at;
+	int fd;
+
+	world_init(w, 2);
+	w->s[1].cfg.silence_ms = 200;
+	at = w->s[0].cfg.servers[0];
+	fd = raw_listen(&at);
+	world_start(w, 1);
+	world_wait(&w->s[1], world_state_has(w_s, 1, "no answer for"));
+	close(fd);
+	world_start(w, 0);
+	world_wait_all_up(w);
+	world_fini(w);
+	free(w);
+}
+
+/* One lane breaks: all go, one event. */
+static void test_one_lane_takes_all_down(void **state)
+{
+	struct world *w = one_of_two();
+	struct fake f;
+
+	for (uint32_t lane = 0; lane < NFS4R_LANES; lane++) {
+		fake_call(&f, &w->s[1], &w->s[0], 1 + lane);
+		close(f.fd[lane]);
+		world_wait(&w->s[0], w_s->downs[2] == lane + 1);
+		for (uint32_t i = 0; i < NFS4R_LANES; i++) {
+			if (i == lane)
+				continue;
+			assert_true(raw_closed(f.fd[i], WORLD_WAIT_MS));
+			close(f.fd[i]);
+		}
+	}
+	assert_int_equal(world_get(&w->s[0], w_s->downs[2]), NFS4R_LANES);
+	world_fini(w);
+	free(w);
+}
+
+/* A new attempt of the same start replaces connections that are still thought to stand. */
+static void test_second_connection_replaces(void **state)
+{
+	struct world *w = one_of_two();
+	struct nfs4r_hello old;
+	struct fake f, g;
+	int fd;
+
+	fake_call(&f, &w->s[1], &w->s[0], 1);
+	fake_call(&g, &w->s[1], &w->s[0], 2);
+	assert_int_equal(world_get(&w->s[0], w_s->downs[2]), 1);
+	for (int i = 0; i < NFS4R_LANES; i++)
+		assert_true(raw_closed(f.fd[i], WORLD_WAIT_MS));
+	/* A late one of the first attempt changes nothing. */
+	old = f.hello;
+	fd = raw_connect("127.0.0.2", &w->s[0].cfg.servers[0]);
+	fake_tell_hello(fd, &old);
+	assert_true(raw_closed(fd, WORLD_WAIT_MS));
+	close(fd);
+	assert_int_equal(world_get(&w->s[0], w_s->downs[2]), 1);
+	assert_true(world_get(&w->s[0], w_s->up[2]));
+	fake_close(&f);
+	fake_close(&g);
+	world_fini(w);
+	free(w);
+}
+
+/* Lanes of two attempts never make one peer. */
+static void test_lanes_of_two_attempts(void **state)
+{
+	struct world *w = one_of_two();
+	struct nfs4r_transport_msg_body m;
+	struct nfs4r_hello h;
+	struct fake g;
+	int fd[2];
+
+	fake_hello(&h, &w->s[1], &w->s[0]);
+	for (uint32_t lane = 0; lane < 2; lane++) {
+		fd[lane] = raw_connect("127.0.0.2", &w->s[0].cfg.servers[0]);
+		h.lane = lane;
+		fake_tell_hello(fd[lane], &h);
+		assert_true(fake_hear(fd[lane], &m));
+		memset(&m, 0, sizeof(m));
+		m.type = NFS4R_MSG_KEEPALIVE;
+		fake_tell(fd[lane], &m);
+	}
+	fake_call(&g, &w->s[1], &w->s[0], 2);
+	for (int i = 0; i < 2; i++) {
+		assert_true(raw_closed(fd[i], WORLD_WAIT_MS));
+		close(fd[i]);
+	}
+	assert_int_equal(world_get(&w->s[0], w_s->ups[2]), 1);
+	fake_close(&g);
+	world_fini(w);
+	free(w);
+}
+
+/* ---- the seam for security, with a layer that counts and turns bits over ---- */
+
+struct nfs4r_security_session {
+	int step;
+};
+
+static struct nfs4r_security_session *turn_open(const struct nfs4r_rpc_config *cfg,
+						const struct nfs4r_endpoint *peer)
+{
+	return calloc(1, sizeof(struct nfs4r_security_session));
+}
+
+/* Caller: "a"; called: "b"; caller: "c". */
+static enum nfs4r_status turn_handshake(struct nfs4r_security_session *s, const void *in, size_t len,
+					struct nfs4r_buf **out, char *why)
+{
+	char got = in && len == 1 ? *(const char *)in : 0;
+
+	if (got == 'c')
+		return NFS4R_OK;
+	if (got > 'b' || (in && len != 1)) {
+		strcpy(why, "bad token");
+		return NFS4R_ACCES;
+	}
+	got = got ? (char)(got + 1) : 'a';
+	*out = nfs4r_buf_copy(&got, 1);
+	return got == 'c' ? NFS4R_OK : NFS4R_DELAY;
+}
+
+static struct nfs4r_buf *turn(struct nfs4r_security_session *s, const void *bytes, size_t len)
+{
+	struct nfs4r_buf *b = nfs4r_buf_copy(bytes, (uint32_t)len);
+
+	for (size_t i = 0; i < len; i++)
+		b->data[i] = (uint8_t)~b->data[i];
+	return b;
+}
+
+static void turn_close(struct nfs4r_security_session *s)
+{
+	free(s);
+}
+
+static void test_security_layer(void **state)
+{
+	static const struct nfs4r_security_ops turning = { 2, "turning", turn_open, turn_handshake,
+							   turn, turn, 0, turn_close };
+	struct world *w = malloc(sizeof(*w));
+	struct nfs4r_msg *m = calloc(1, sizeof(*m));
+
+	nfs4r_security_add(&turning);
+	world_init(w, 2);
+	for (int i = 0; i < 2; i++)
+		w->s[i].cfg.security = 2;
+	world_start_all(w);
+	world_wait_all_up(w);
+	m->type = NFS4R_MSG_PULL;
+	m->pull.log = 1;
+	for (uint64_t i = 1; i <= 1000; i++) {
+		m->pull.from = i;
+		assert_int_equal(nfs4r_rpc_send(w->s[0].rpc, 2, NFS4R_LANE_REQUEST, m), NFS4R_OK);
+	}
+	world_wait(&w->s[1], w_s->last_pull == 1000);
+	world_fini(w);
+	/* One with, one without: both say so. */
+	for (int with = 0; with < 2; with++) {
+		world_init(w, 2);
+		w->s[with].cfg.security = 2;
+		world_start_all(w);
+		for (int i = 0; i < 2; i++)
+			world_wait(&w->s[i], strstr(w_s->log, "security differs"));
+		world_wait(&w->s[1], world_state_has(w_s, 1, "security differs"));
+		world_fini(w);
+	}
+	nfs4r_security_add(NULL);
+	free(m);
+	free(w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_garbage),
+		cmocka_unit_test(test_oversized),
+		cmocka_unit_test(test_garbage_before_hello),
+		cmocka_unit_test(test_fragments),
+		cmocka_unit_test(test_fragments_too_long_together),
+		cmocka_unit_test(test_silence),
+		cmocka_unit_test(test_half_open),
+		cmocka_unit_test(test_one_lane_takes_all_down),
+		cmocka_unit_test(test_second_connection_replaces),
+		cmocka_unit_test(test_lanes_of_two_attempts),
+		cmocka_unit_test(test_security_layer),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Who is not let in, and that both sides say why: a text with both values and what to do,
+ * kept as the peer's state, logged once and not in a busy loop.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "contract/rpc/fake.h"
+
+/* Servers 1 and 2 of @w differ: both say so with @here and @there, and log it once. */
+static void refused_both_sides(struct world *w, const char *cause, const char *here, const char *there)
+{
+	uint64_t end;
+
+	world_start_all(w);
+	for (int i = 0; i < 2; i++) {
+		struct world_server *s = &w->s[i];
+
+		world_wait(s, strstr(w_s->log, cause) && strstr(w_s->log, here) && strstr(w_s->log, there));
+		world_wait(s, world_state_has(w_s, (nfs4r_server_id)(2 - i), "refused: "));
+		if (!world_state_has(s, (nfs4r_server_id)(2 - i), cause))
+			fail_msg("no '%s' in the state", cause);
+	}
+	/* 20, 40, 80, 160 ...: some attempts in this time, and one line. */
+	end = world_now_ns() + 400000000;
+	world_wait(&w->s[0], world_now_ns() > end);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(world_logged(&w->s[i], cause), 1);
+		assert_int_equal(world_get(&w->s[i], w_s->ups[2 - i]), 0);
+	}
+	world_fini(w);
+	free(w);
+}
+
+static struct world *two(void)
+{
+	struct world *w = malloc(sizeof(*w));
+
+	world_init(w, 2);
+	return w;
+}
+
+static void test_wrong_volume(void **state)
+{
+	struct world *w = two();
+
+	memset(w->s[1].cfg.volume, 0x43, 16);
+	refused_both_sides(w, "volume differs", "42424242-4242-4242-4242-424242424242",
+			   "43434343-4343-4343-4343-434343434343");
+}
+
+static void test_wrong_export_id(void **state)
+{
+	struct world *w = two();
+
+	w->s[1].cfg.export_id = 78;
+	refused_both_sides(w, "export id differs", "has 77", "has 78");
+}
+
+static void test_wrong_fsid(void **state)
+{
+	struct world *w = two();
+
+	w->s[1].cfg.fsid_minor = 9;
+	refused_both_sides(w, "fsid differs", "7.8", "7.9");
+}
+
+static void test_wrong_disk_format(void **state)
+{
+	struct world *w = two();
+
+	w->s[1].cfg.disk_format = 2;
+	refused_both_sides(w, "disk format differs", "has 1", "has 2");
+}
+
+static void test_wrong_server_set(void **state)
+{
+	struct world *w = two();
+
+	w->s[1].cfg.nservers = 3;
+	w->s[1].cfg.servers[2] = (struct nfs4r_endpoint){ 3, "127.0.0.3", 5555 };
+	refused_both_sides(w, "servers differ", " 3:5555", "same server list");
+}
+
+/* Says @h to server 1 from @from; the refusal that comes back. */
+static void refusal_of(struct world *w, const char *from, const struct nfs4r_hello *h,
+		       struct nfs4r_transport_msg_body *m)
+{
+	int fd = raw_connect(from, &w->s[0].cfg.servers[0]);
+
+	assert_true(fd >= 0);
+	fake_tell_hello(fd, h);
+	assert_true(fake_hear(fd, m));
+	assert_int_equal(m->type, NFS4R_MSG_REFUSED);
+	assert_true(raw_closed(fd, WORLD_WAIT_MS));
+	close(fd);
+}
+
+static void test_wrong_protocol_version(void **state)
+{
+	struct world *w = two();
+	struct nfs4r_transport_msg_body m;
+	struct nfs4r_hello h;
+
+	world_start(w, 0);
+	fake_hello(&h, &w->s[1], &w->s[0]);
+	h.protocol = 7;
+	refusal_of(w, "127.0.0.2", &h, &m);
+	assert_int_equal(m.refused.cause, NFS4R_REFUSED_PROTOCOL);
+	assert_non_null(strstr(m.refused.text, "server 1 has 1, server 2 has 7"));
+	world_wait(&w->s[0], world_state_has(w_s, 2, "protocol version differs"));
+	world_fini(w);
+	free(w);
+}
+
+static void test_wrong_identity(void **state)
+{
+	struct world *w = malloc(sizeof(*w));
+	struct nfs4r_transport_msg_body m;
+	struct nfs4r_hello h;
+
+	world_init(w, 3);
+	world_start(w, 0);
+	fake_hello(&h, &w->s[1], &w->s[0]);
+	h.server = 1; /* our own id */
+	refusal_of(w, "127.0.0.2", &h, &m);
+	assert_int_equal(m.refused.cause, NFS4R_REFUSED_IDENTITY);
+	assert_non_null(strstr(m.refused.text, "duplicate id"));
+	h.server = 9;
+	refusal_of(w, "127.0.0.2", &h, &m);
+	assert_non_null(strstr(m.refused.text, "unknown id"));
+	h.server = 3; /* known, but elsewhere */
+	refusal_of(w, "127.0.0.2", &h, &m);
+	assert_non_null(strstr(m.refused.text, "wrong address"));
+	h.server = 2;
+	h.to = 3;
+	refusal_of(w, "127.0.0.2", &h, &m);
+	assert_non_null(strstr(m.refused.text, "wrong id"));
+	world_fini(w);
+	free(w);
+}
+
+/* Two processes with one id: the newer start stays, the older one is told. */
+static void test_duplicate_start(void **state)
+{
+	struct world *w = two();
+	struct nfs4r_transport_msg_body m;
+	struct nfs4r_hello h;
+
+	world_start_all(w);
+	world_wait_all_up(w);
+	fake_hello(&h, &w->s[1], &w->s[0]);
+	h.inc = 50;
+	refusal_of(w, "127.0.0.2", &h, &m);
+	assert_int_equal(m.refused.cause, NFS4R_REFUSED_DUPLICATE);
+	assert_non_null(strstr(m.refused.text, "start 101"));
+	assert_non_null(strstr(m.refused.text, "start 50"));
+	assert_int_equal(world_get(&w->s[0], w_s->downs[2]), 0);
+	world_fini(w);
+	free(w);
+}
+
+/* Closed at once, not heard, one line in the log. */
+static void test_unknown_address(void **state)
+{
+	struct world *w = two();
+	struct nfs4r_hello h;
+
+	world_start(w, 0);
+	fake_hello(&h, &w->s[1], &w->s[0]);
+	for (int i = 0; i < 5; i++) {
+		int fd = raw_connect("127.0.0.9", &w->s[0].cfg.servers[0]);
+
+		assert_true(fd >= 0);
+		assert_true(raw_closed(fd, WORLD_WAIT_MS));
+		close(fd);
+	}
+	assert_int_equal(world_logged(&w->s[0], "127.0.0.9"), 1);
+	assert_int_equal(world_logged(&w->s[0], "no configured server"), 1);
+	world_fini(w);
+	free(w);
+}
+
+static void start_fails(struct world *w, uint32_t i, const char *text)
+{
+	struct nfs4r_rpc_events ev = { 0 };
+	struct nfs4r_rpc *rpc;
+	char why[256] = "";
+
+	assert_int_equal(nfs4r_rpc_start(&w->s[i].cfg, &ev, &rpc, why), NFS4R_BADCONFIG);
+	assert_null(rpc);
+	if (!strstr(why, text))
+		fail_msg("'%s' does not say '%s'", why, text);
+}
+
+static void test_bad_configuration(void **state)
+{
+	struct world *w = two();
+
+	world_start(w, 0);
+	start_fails(w, 0, "cannot listen on 127.0.0.1"); /* in use */
+	w->s[1].cfg.self = 5;
+	start_fails(w, 1, "not in the server list");
+	w->s[1].cfg.self = 2;
+	w->s[1].cfg.servers[0].id = 2;
+	start_fails(w, 1, "is there twice");
+	w->s[1].cfg.servers[0].id = 0;
+	start_fails(w, 1, "needs an id");
+	w->s[1].cfg.servers[0] = w->s[1].cfg.servers[1];
+	w->s[1].cfg.servers[0].id = 1;
+	start_fails(w, 1, "same address");
+	strcpy(w->s[1].cfg.servers[0].host, "127.0.0.1");
+	strcpy(w->s[1].cfg.servers[1].host, "no such host");
+	start_fails(w, 1, "cannot be resolved");
+	strcpy(w->s[1].cfg.servers[1].host, "192.0.2.1"); /* not of this machine */
+	start_fails(w, 1, "cannot listen");
+	w->s[1].cfg.nservers = 0;
+	start_fails(w, 1, "servers are configured");
+	w->s[1].cfg.nservers = 2;
+	w->s[1].cfg.security = 9;
+	start_fails(w, 1, "security flavour 9");
+	world_fini(w);
+	free(w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_wrong_volume),
+		cmocka_unit_test(test_wrong_export_id),
+		cmocka_unit_test(test_wrong_fsid),
+		cmocka_unit_test(test_wrong_disk_format),
+		cmocka_unit_test(test_wrong_server_set),
+		cmocka_unit_test(test_wrong_protocol_version),
+		cmocka_unit_test(test_wrong_identity),
+		cmocka_unit_test(test_duplicate_start),
+		cmocka_unit_test(test_unknown_address),
+		cmocka_unit_test(test_bad_configuration),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
