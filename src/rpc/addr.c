@@ -41,7 +41,9 @@ void rpc_addrs_set(struct rpc_addrs *out, const struct addrinfo *list)
 		if (list->ai_family != AF_INET && list->ai_family != AF_INET6)
 			continue;
 		memset(&out->a[out->n], 0, sizeof(out->a[0]));
-		memcpy(&out->a[out->n++], list->ai_addr, list->ai_addrlen);
+		memcpy(&out->a[out->n], list->ai_addr, list->ai_addrlen);
+		if (!rpc_addrs_have(out, &out->a[out->n])) /* looks at the n before it */
+			out->n++;
 	}
 }
 

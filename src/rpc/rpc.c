@@ -238,11 +238,15 @@ static int listen_on(struct nfs4r_rpc *rpc, const struct sockaddr_storage *addr)
 	return err ? err : uv_listen((uv_stream_t *)l, 64, conn_accepted);
 }
 
-/* On each address of the own host name; a server that cannot be reached by all is refused. */
+/*
+ * On each address of the own host name. One that this machine does not have (IPv6 switched off)
+ * is passed over while there is another; one that is in use is an error.
+ */
 static enum nfs4r_status listen_all(struct nfs4r_rpc *rpc, char *why)
 {
 	enum nfs4r_status st = rpc_addrs_resolve(rpc->self->host, rpc->self->port, false,
 						 &rpc->self_addrs, why);
+	bool listening = false;
 
 	if (st != NFS4R_OK)
 		return st;
@@ -250,13 +254,16 @@ static enum nfs4r_status listen_all(struct nfs4r_rpc *rpc, char *why)
 		int err = listen_on(rpc, &rpc->self_addrs.a[i]);
 		char text[64];
 
+		if (err == UV_EADDRNOTAVAIL || err == UV_EAFNOSUPPORT)
+			continue;
 		if (err) {
 			rpc_addr_text(&rpc->self_addrs.a[i], text, sizeof(text));
 			return bad(why, "cannot listen on %s: %s; server %u's entry must be a free address of this machine",
 				   text, uv_strerror(err), rpc->cfg.self);
 		}
+		listening = true;
 	}
-	return rpc->self_addrs.n > 0 ? NFS4R_OK : bad(why, "%.120s has no address", rpc->self->host);
+	return listening ? NFS4R_OK : bad(why, "cannot listen on %.120s: it is no address of this machine", rpc->self->host);
 }
 
 static uint64_t at_least(uint64_t v, uint64_t min)

@@ -249,6 +249,20 @@ static void test_positions_supersede(void **state)
 	free(w);
 }
 
+/* Host names are looked up, and the address asked for is one of them. */
+static void test_host_names(void **state)
+{
+	struct world *w = malloc(sizeof(*w));
+
+	world_init(w, 2);
+	for (int i = 0; i < 4; i++)
+		strcpy(w->s[i / 2].cfg.servers[i % 2].host, "localhost");
+	world_start_all(w);
+	world_wait_all_up(w);
+	world_fini(w);
+	free(w);
+}
+
 static void test_rtt_is_measured(void **state)
 {
 	struct world *w = malloc(sizeof(*w));
@@ -325,6 +339,7 @@ int main(void)
 		cmocka_unit_test(test_queue_limit),
 		cmocka_unit_test(test_too_big_and_unknown),
 		cmocka_unit_test(test_positions_supersede),
+		cmocka_unit_test(test_host_names),
 		cmocka_unit_test(test_rtt_is_measured),
 		cmocka_unit_test(test_speed),
 	};
