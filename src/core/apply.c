@@ -175,25 +175,30 @@ static void joined_in(struct nfs4r_core *c, const struct nfs4r_entry *e, bool se
 		c->next_seq = e->joined.pid.seq + 1;
 }
 
+/* What is not pending is applied: `applied` is the entry before the oldest pending one. */
 static void prefix(struct nfs4r_core *c, nfs4r_server_id log)
 {
 	struct logst *l = &c->logs[log];
+	nfs4r_lsn before = l->applied, highest = 0;
 	struct pend *p, *tmp;
-	nfs4r_lsn before = l->applied;
 
 	DL_FOREACH_SAFE(l->pend, p, tmp) {
 		if (p->state != PEND_DONE && !FAULT(F_APPLIED_NOT_PREFIX))
 			break;
 		if (p->state != PEND_DONE)
 			continue;
-		if (p->entry->lsn > l->applied)
-			l->applied = p->entry->lsn;
+		highest = p->entry->lsn;
 		DL_DELETE(l->pend, p);
 		l->npend--;
 		pend_free(c, p);
 	}
+	l->applied = l->pend ? l->pend->entry->lsn - 1 : l->received;
+	if (FAULT(F_APPLIED_NOT_PREFIX) && highest > l->applied)
+		l->applied = highest;
 	if (l->applied == before)
 		return;
+	if (l->pend)
+		pend_wake(c, l->pend);
 	c->dirty |= DIRTY_REPLY;
 	if (log == c->self) {
 		c->log_moved = true;
@@ -218,14 +223,16 @@ static void commit(struct nfs4r_core *c, struct pend *p)
 	if (joined)
 		joined_row(c, e);
 	reply_of_entry(c, e);
-	c->tree.commit(c->tree.ctx, e, o != NULL, c->puts, c->nputs);
+	c->tree.commit(c->tree.ctx, e, o || p->intent, c->puts, c->nputs);
 	anc_after_commit(c, &ch);
 	if (joined)
 		joined_in(c, e, p->settled_born);
 	for (uint32_t i = 0; i < e->nparts; i++)
 		if (e->parts[i].effect == NFS4R_EFF_LINKS && e->parts[i].nlink == 0)
 			abort_deleted(c, &e->parts[i].oid);
-	c->st.entries_applied += !o;
+	c->st.entries_applied += !o && !p->intent;
+	if (p->intent && !--c->undecided)
+		c->dirty |= DIRTY_OPS | DIRTY_OBJECTS;
 	p->state = PEND_DONE;
 	p->opx = NULL;
 	dequeue(c, p);
@@ -256,12 +263,30 @@ static enum verdict test(struct nfs4r_core *c, const struct nfs4r_part *p)
 	return CORRUPT;
 }
 
+/*
+ * A directory that changes parents takes its subtree out of (or below) deep control, so here order
+ * inside the window can be seen after all: who has applied the move must have applied every earlier
+ * update below it (control 9, "why 5.3b holds"; 5.2 for directories below).
+ */
+static bool moves_subtree(struct nfs4r_core *c, const struct nfs4r_entry *e)
+{
+	struct nfs4r_facts f;
+
+	for (uint32_t i = 0; i < e->nparts; i++)
+		if (e->parts[i].effect == NFS4R_EFF_PARENT &&
+		    !nfs4r_oid_eq(&e->parts[i].parent, &e->parts[i].parent_from))
+			return !is_known(c, &e->parts[i].oid, &f) || f.type == NFS4R_TYPE_DIR;
+	return false;
+}
+
 /* Log 3.4: all parts can be applied or skipped, or the whole entry waits. */
 static void try_apply(struct nfs4r_core *c, struct pend *p)
 {
 	struct nfs4r_action *a;
 	uint32_t mask = 0;
 
+	if (p != c->logs[p->entry->log].pend && moves_subtree(c, p->entry))
+		return; /* prefix() wakes it */
 	for (uint32_t i = 0; i < p->entry->nparts; i++) {
 		switch (test(c, &p->entry->parts[i])) {
 		case APPLY:

@@ -337,7 +337,10 @@ const struct nfs4r_update *nfs4r_core_step(struct nfs4r_core *c, const struct nf
 		exec_locked(c, ev->op->core);
 		break;
 	case NFS4R_EV_OP_EXECUTED:
-		exec_executed(c, ev->op->core, ev->ok, ev->entry);
+		if (ev->op)
+			exec_executed(c, ev->op->core, ev->ok, ev->entry);
+		else
+			restart_decided(c, ev->entry, ev->ok);
 		break;
 	case NFS4R_EV_OP_CANCEL:
 		on_cancel(c, ev->op->core);

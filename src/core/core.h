@@ -112,7 +112,8 @@ enum nfs4r_event_type {
 	NFS4R_EV_OP = 5,	/* op: a new operation of a local client. The op stays the caller's, but must live until DONE */
 	NFS4R_EV_OP_LOCKED = 6,	/* op: the caller holds the update locks of the objects named by EXECUTE: resolve again, take versions */
 	NFS4R_EV_OP_EXECUTED = 7, /* op, ok, entry: local execution is over, entry filled in (attrs, times, cookies, handle).
-				 * ok = false: it failed with op->status, nothing changed (void) */
+				 * ok = false: it failed with op->status, nothing changed (void).
+				 * op = NULL: an entry given to restore_intent(), decided by evidence after a crash (log sheet 4.5) */
 	NFS4R_EV_OP_CANCEL = 8,	/* op: the caller no longer waits; only before EXECUTE was given. DONE(DELAY) follows in this update */
 	NFS4R_EV_APPLIED = 9,	/* entry: local execution of APPLY is over; the core commits it now. ok = false: this server cannot
 				 * go on (disk full, I/O error): acks stop, HALT follows */
@@ -201,6 +202,9 @@ enum nfs4r_status nfs4r_core_restore_row(struct nfs4r_core *c, const uint8_t *ke
 enum nfs4r_status nfs4r_core_restore_log(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn base, nfs4r_lsn applied, nfs4r_lsn stable);
 /* Before started(): payload bytes of an own entry that is still kept, ascending LSN (for windows). */
 enum nfs4r_status nfs4r_core_restore_entry(struct nfs4r_core *c, nfs4r_lsn lsn, uint64_t payload_bytes);
+/* Before started(): an own entry that was begun (it has its LSN) and not decided, ascending LSN, following the last decided one.
+ * After started() the caller decides each, in order, with EV_OP_EXECUTED (op = NULL). */
+enum nfs4r_status nfs4r_core_restore_intent(struct nfs4r_core *c, struct nfs4r_entry *entry);
 /* Recovery is complete: rebuild the ancestry table, apply control sheet 4.9, say what has to be sent. */
 const struct nfs4r_update *nfs4r_core_started(struct nfs4r_core *c, uint64_t now_ms);
 

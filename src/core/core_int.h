@@ -230,6 +230,7 @@ struct pend { /* entry between received/started and committed */
 	enum pend_state state;
 	bool woken;
 	bool settled_born;
+	bool intent; /* own, begun before a crash; the caller says whether it was executed */
 	uint32_t mask;
 	struct pref pref[NFS4R_PARTS_MAX];
 	struct pend *prev, *next;   /* of the log, ascending */
@@ -280,6 +281,7 @@ struct nfs4r_core {
 	uint32_t nservers;
 	uint64_t now, step, durable_step;
 	bool started, halted, recovering;
+	uint32_t undecided; /* intents; nothing is executed or served under own control while there are any */
 	uint32_t dirty;
 	bool log_moved; /* own entries were committed: send */
 	struct nfs4r_core_stats st;
@@ -339,6 +341,11 @@ struct nfs4r_core {
 	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)                                                               \
 		if ((c)->cfg.servers & NFS4R_BIT(s))
 #define EACH_PEER(c, s) EACH_SERVER(c, s) if (s != (c)->self)
+
+static inline bool not_ready(const struct nfs4r_core *c)
+{
+	return c->recovering || c->undecided;
+}
 
 /* update.c: the list of actions, and stable rows */
 void *xcalloc(size_t n, size_t size); /* never NULL: without memory no promise can be kept, so it aborts */
@@ -522,5 +529,6 @@ void pend_free(struct nfs4r_core *c, struct pend *p);
 
 /* restart.c */
 void restart_claims(struct nfs4r_core *c);
+void restart_decided(struct nfs4r_core *c, struct nfs4r_entry *e, bool ok);
 
 #endif

@@ -294,7 +294,7 @@ void election_on_propose(struct nfs4r_core *c, nfs4r_server_id from, const struc
 		c->st.bad_messages++;
 		return;
 	}
-	if (c->halted || c->recovering)
+	if (c->halted || not_ready(c))
 		return;
 	cl = claim_find(c, from, pid->seq);
 	if (cl) { /* a */

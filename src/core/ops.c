@@ -398,7 +398,7 @@ void op_decide(struct nfs4r_core *c, struct opx *o)
 		op_finish(c, o, NFS4R_DELAY);
 		return;
 	}
-	if (c->recovering)
+	if (not_ready(c))
 		return;
 	if (o->op->type == NFS4R_OP_CLOSE) {
 		decide_close(c, o);

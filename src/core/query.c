@@ -46,7 +46,7 @@ nfs4r_server_id nfs4r_core_route_read(struct nfs4r_core *c, const struct nfs4r_o
 		return 0;
 	if (f.known == NFS4R_DEAD)
 		return c->self;
-	if (c->recovering && own_acting_cover(c, oid))
+	if (not_ready(c) && own_acting_cover(c, oid))
 		return 0;
 	if (excluded && FAULT(F_NOT_PRIMARY_LOCAL))
 		return c->self;
@@ -76,9 +76,12 @@ enum nfs4r_status nfs4r_core_may_serve(struct nfs4r_core *c, const struct nfs4r_
 		return NFS4R_DELAY;
 	if (FAULT(F_SERVE_ALWAYS))
 		return NFS4R_OK;
-	if (!is_known(c, oid, &f) || !own_acting_cover(c, oid))
-		return c->recovering && f.known == NFS4R_NOT_YET ? NFS4R_DELAY : NFS4R_NOT_PRIMARY;
-	return c->recovering ? NFS4R_DELAY : NFS4R_OK;
+	is_known(c, oid, &f);
+	if (f.known == NFS4R_DEAD) /* STALE, which only this server may know yet: the asker's copy may be older than a closed write */
+		return not_ready(c) ? NFS4R_DELAY : NFS4R_OK;
+	if (f.known != NFS4R_KNOWN || !own_acting_cover(c, oid))
+		return not_ready(c) && f.known == NFS4R_NOT_YET ? NFS4R_DELAY : NFS4R_NOT_PRIMARY;
+	return not_ready(c) ? NFS4R_DELAY : NFS4R_OK;
 }
 
 static uint64_t length(const struct opx *list)

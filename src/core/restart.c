@@ -66,3 +66,51 @@ void restart_claims(struct nfs4r_core *c)
 		EACH_PEER(c, s)
 			election_send(c, ow, s);
 }
+
+/* ---- own entries that were begun and not decided (log 4.5) -------------------------------------- */
+
+/*
+ * Ignored when the journal itself lost its end: peers may have got the entry as done, so theirs is
+ * pulled with the tail (4.7), and the caller makes the objects equal to their rows (4.6).
+ */
+enum nfs4r_status nfs4r_core_restore_intent(struct nfs4r_core *c, struct nfs4r_entry *e)
+{
+	struct logst *l = &c->logs[c->self];
+	struct pend *p;
+
+	assert(!c->started);
+	if (!e || e->log != c->self || (l->pend && l->pend->prev->entry->lsn >= e->lsn))
+		return NFS4R_CORRUPT;
+	if (!c->cfg.tail_intact && c->nservers > 1)
+		return NFS4R_OK;
+	if (e->lsn > l->received) {
+		l->received = l->end = e->lsn;
+		log_bytes(c, e->lsn, nfs4r_entry_bytes(e));
+	}
+	p = pend_add(c, nfs4r_entry_get(e), NULL);
+	p->state = PEND_BUSY;
+	p->intent = true;
+	c->undecided++;
+	l->applied = l->pend->entry->lsn - 1;
+	return NFS4R_OK;
+}
+
+void restart_decided(struct nfs4r_core *c, struct nfs4r_entry *e, bool ok)
+{
+	struct pend *p;
+
+	DL_FOREACH(c->logs[c->self].pend, p)
+		if (p->intent && p->entry->lsn == e->lsn)
+			break;
+	if (!p)
+		return;
+	assert(p->state == PEND_BUSY);
+	if (p->entry != e) { /* the caller filled in what it found on a copy of its own */
+		nfs4r_entry_put(p->entry);
+		p->entry = nfs4r_entry_get(e);
+	}
+	if (!ok)
+		entry_void(p->entry);
+	p->state = PEND_EXECUTED;
+	pend_wake(c, p);
+}
