@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * nfs4rctl: asks a server over its control socket and shows the answers
+ * (docs/decisions/0006-control-socket.md; man page docs/man/nfs4rctl.8).
+ */
+#ifndef NFS4R_CTL_CTL_H
+#define NFS4R_CTL_CTL_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { CTL_OK = 0, CTL_DIFFERENT = 1, CTL_FAILED = 2 }; /* exit status */
+
+/* ---- client.c ---- */
+
+struct ctl_conn;
+
+/*
+ * Where to connect when no --socket was given: @env (value of NFS4R_SOCKET, may be NULL or empty), else the single *.sock in @folder.
+ * false: @why (>= 512 bytes) says what to do.
+ */
+bool ctl_find_socket(const char *env, const char *folder, char *path, size_t path_len, char *why);
+/* NULL: @why (>= 512 bytes) says what to do. */
+struct ctl_conn *ctl_connect(const char *path, char *why);
+void ctl_close(struct ctl_conn *c);
+/* One request; @path may be NULL. @patience_s: longest silence of the server after it. */
+bool ctl_ask(struct ctl_conn *c, const char *cmd, const char *path, unsigned patience_s, char *why);
+/* Next line of the answer; a new reference. NULL: the connection is over, or what came is no JSON object. */
+json_t *ctl_next(struct ctl_conn *c, char *why);
+
+/* ---- format.c ---- */
+
+#define FORMAT_LEN 48
+
+/* All return buf. */
+const char *format_count(char buf[FORMAT_LEN], uint64_t n);	  /* 12,345 */
+const char *format_bytes(char buf[FORMAT_LEN], double bytes);	  /* 45.3 MiB */
+const char *format_seconds(char buf[FORMAT_LEN], double seconds); /* 850 ms, 12 s, 3 min 4 s, 5 h 6 min, 7 d 8 h */
+/* Text for a terminal: control characters become \xHH. Heap; NULL when out of memory. */
+char *format_safe(const char *s);
+
+struct table; /* columns as wide as their widest cell; text is made safe; the last column is not padded */
+struct table *table_new(unsigned columns);
+void table_cell(struct table *t, const char *text); /* row by row */
+void table_print(struct table *t, FILE *out);	    /* and free */
+
+/* ---- show.c, show_verify.c ---- */
+
+void show_status(const json_t *a, FILE *out);
+void show_controls(const json_t *a, FILE *out);
+void show_stats(const json_t *a, FILE *out);
+
+struct show_verify {
+	FILE *out, *bar; /* bar NULL: no progress */
+	bool bar_drawn;
+	int status; /* exit status; valid when over */
+	bool over;
+};
+/* One line of a verify's answer. */
+void show_verify_line(struct show_verify *v, const json_t *line);
+
+/* Members of JSON objects; 0, -1, false or "" when they are not there or of another kind. */
+uint64_t get_num(const json_t *o, const char *key);
+double get_real(const json_t *o, const char *key);
+const char *get_text(const json_t *o, const char *key);
+
+#endif

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Numbers, text and tables for people. Pure but for table_print(). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ctl/ctl.h"
+
+const char *format_count(char buf[FORMAT_LEN], uint64_t n)
+{
+	char digits[24];
+	int len = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)n), to = 0;
+
+	for (int i = 0; i < len; i++) {
+		if (i && (len - i) % 3 == 0)
+			buf[to++] = ',';
+		buf[to++] = digits[i];
+	}
+	buf[to] = '\0';
+	return buf;
+}
+
+const char *format_bytes(char buf[FORMAT_LEN], double bytes)
+{
+	static const char *const units[] = { "bytes", "KiB", "MiB", "GiB", "TiB", "PiB" };
+	size_t u = 0;
+
+	for (; bytes >= 1024 && u + 1 < sizeof(units) / sizeof(units[0]); u++)
+		bytes /= 1024;
+	if (u == 0)
+		snprintf(buf, FORMAT_LEN, "%.0f %s", bytes, bytes >= 1 && bytes < 2 ? "byte" : "bytes");
+	else
+		snprintf(buf, FORMAT_LEN, "%.1f %s", bytes, units[u]);
+	return buf;
+}
+
+const char *format_seconds(char buf[FORMAT_LEN], double seconds)
+{
+	unsigned long long s;
+
+	if (seconds < 0)
+		seconds = 0;
+	s = seconds < 1e15 ? (unsigned long long)(seconds + 0.5) : 1000000000000000ULL;
+	if (seconds < 0.9995)
+		snprintf(buf, FORMAT_LEN, "%.0f ms", seconds * 1000);
+	else if (s < 60)
+		snprintf(buf, FORMAT_LEN, "%llu s", s);
+	else if (s < 3600)
+		snprintf(buf, FORMAT_LEN, "%llu min %llu s", s / 60, s % 60);
+	else if (s < 86400)
+		snprintf(buf, FORMAT_LEN, "%llu h %llu min", s / 3600, s % 3600 / 60);
+	else
+		snprintf(buf, FORMAT_LEN, "%llu d %llu h", s / 86400, s % 86400 / 3600);
+	return buf;
+}
+
+char *format_safe(const char *s)
+{
+	char *out = malloc(strlen(s) * 4 + 1), *to = out;
+
+	if (!out)
+		return NULL;
+	for (; *s; s++) {
+		unsigned char c = (unsigned char)*s, d = (unsigned char)s[1];
+
+		if (c < 0x20 || c == 0x7f)
+			to += sprintf(to, "\\x%02x", c);
+		else if (c == 0xc2 && d >= 0x80 && d < 0xa0) { /* the other control characters, in UTF-8 */
+			to += sprintf(to, "\\x%02x", d);
+			s++;
+		} else
+			*to++ = (char)c;
+	}
+	*to = '\0';
+	return out;
+}
+
+/* ---- tables ---- */
+
+struct table {
+	unsigned columns;
+	size_t n, cap;
+	char **cells;
+};
+
+struct table *table_new(unsigned columns)
+{
+	struct table *t = calloc(1, sizeof(*t));
+
+	if (t)
+		t->columns = columns;
+	return t;
+}
+
+void table_cell(struct table *t, const char *text)
+{
+	if (!t)
+		return;
+	if (t->n == t->cap) {
+		size_t cap = t->cap ? 2 * t->cap : 64;
+		char **cells = realloc(t->cells, cap * sizeof(cells[0]));
+
+		if (!cells)
+			return;
+		t->cells = cells;
+		t->cap = cap;
+	}
+	t->cells[t->n++] = format_safe(text);
+}
+
+static size_t width(const char *s)
+{
+	size_t n = 0;
+
+	for (; s && *s; s++)
+		n += ((unsigned char)*s & 0xc0) != 0x80;
+	return n;
+}
+
+void table_print(struct table *t, FILE *out)
+{
+	size_t *w;
+
+	if (!t)
+		return;
+	w = calloc(t->columns, sizeof(*w));
+	for (size_t i = 0; w && i < t->n; i++)
+		if (width(t->cells[i]) > w[i % t->columns])
+			w[i % t->columns] = width(t->cells[i]);
+	for (size_t i = 0; w && i < t->n; i++) {
+		bool last = i % t->columns == t->columns - 1;
+		size_t pad = last ? 0 : w[i % t->columns] - width(t->cells[i]) + 2;
+
+		fprintf(out, "%s%*s%s", t->cells[i] ? t->cells[i] : "", (int)pad, "", last ? "\n" : "");
+	}
+	for (size_t i = 0; i < t->n; i++)
+		free(t->cells[i]);
+	free(t->cells);
+	free(w);
+	free(t);
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Answers of status, controls and stats for people. What --json prints is the answer itself. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ctl/ctl.h"
+
+uint64_t get_num(const json_t *o, const char *key)
+{
+	return (uint64_t)json_integer_value(json_object_get(o, key));
+}
+
+double get_real(const json_t *o, const char *key)
+{
+	const json_t *v = json_object_get(o, key);
+
+	return json_is_number(v) ? json_number_value(v) : -1;
+}
+
+const char *get_text(const json_t *o, const char *key)
+{
+	const char *s = json_string_value(json_object_get(o, key));
+
+	return s ? s : "";
+}
+
+static void line(FILE *out, const char *label, const char *text)
+{
+	char *safe = format_safe(text);
+
+	fprintf(out, "%-9s %s\n", label, safe ? safe : "");
+	free(safe);
+}
+
+/* ---- status ---- */
+
+static void show_view(const json_t *a, FILE *out)
+{
+	const json_t *view = json_object_get(a, "view"), *members = json_object_get(view, "members");
+	char text[200];
+	int n = snprintf(text, sizeof(text), "%" PRIu64 ", %.40s: servers", get_num(view, "number"), get_text(view, "kind"));
+
+	for (size_t i = 0; i < json_array_size(members) && n < (int)sizeof(text); i++)
+		n += snprintf(text + n, sizeof(text) - (size_t)n, " %lld", (long long)json_integer_value(json_array_get(members, i)));
+	line(out, "view", text);
+}
+
+static void show_log(const json_t *a, FILE *out)
+{
+	const json_t *log = json_object_get(a, "log");
+	uint64_t last = get_num(log, "last"), stable = get_num(log, "stable_at_all_peers");
+	char first_s[FORMAT_LEN], last_s[FORMAT_LEN], stable_s[FORMAT_LEN], text[250];
+
+	format_count(first_s, get_num(log, "first"));
+	format_count(last_s, last);
+	format_count(stable_s, stable);
+	if (last == 0)
+		snprintf(text, sizeof(text), "empty");
+	else if (get_num(log, "first") == 0)
+		snprintf(text, sizeof(text), "up to %s, no entry is needed any more", last_s);
+	else
+		snprintf(text, sizeof(text), "entries %s to %s; on stable storage of every server up to %s", first_s, last_s, stable_s);
+	line(out, "own log", text);
+}
+
+static void show_stores(const json_t *a, FILE *out)
+{
+	const json_t *j = json_object_get(a, "journal"), *c = json_object_get(a, "controls");
+	char b1[FORMAT_LEN], b2[FORMAT_LEN], text[250];
+
+	snprintf(text, sizeof(text), "%s own, %s of other servers", format_count(b1, get_num(c, "own")), format_count(b2, get_num(c, "foreign")));
+	line(out, "controls", text);
+	snprintf(text, sizeof(text), "%s in %" PRIu64 " segment%s, %s rows since the last checkpoint (%" PRIu64 " ms)",
+		 format_bytes(b1, (double)get_num(j, "bytes")), get_num(j, "segments"), get_num(j, "segments") == 1 ? "" : "s",
+		 format_count(b2, get_num(j, "rows_dirty")), get_num(j, "last_checkpoint_ms"));
+	line(out, "journal", text);
+	snprintf(text, sizeof(text), "%s of %s in memory for peers", format_bytes(b1, (double)get_num(a, "payload_bytes")),
+		 format_bytes(b2, (double)get_num(a, "payload_bytes_max")));
+	line(out, "payload", text);
+}
+
+static const char *behind(char *buf, size_t len, uint64_t entries, uint64_t bytes, double seconds)
+{
+	char n[FORMAT_LEN], b[FORMAT_LEN], s[FORMAT_LEN];
+
+	if (!entries && !bytes)
+		snprintf(buf, len, "nothing");
+	else if (bytes)
+		snprintf(buf, len, "%s entr%s, %s, %s", format_count(n, entries), entries == 1 ? "y" : "ies", format_bytes(b, (double)bytes),
+			 format_seconds(s, seconds));
+	else if (seconds >= 0)
+		snprintf(buf, len, "%s entr%s, %s", format_count(n, entries), entries == 1 ? "y" : "ies", format_seconds(s, seconds));
+	else
+		snprintf(buf, len, "%s entr%s", format_count(n, entries), entries == 1 ? "y" : "ies");
+	return buf;
+}
+
+static void show_peers(const json_t *peers, FILE *out)
+{
+	static const char *const head[] = { "PEER", "STATE", "RTT", "IS BEHIND US BY", "WE ARE BEHIND BY" };
+	struct table *t = table_new(5);
+	size_t i;
+	json_t *p;
+
+	for (i = 0; i < 5; i++)
+		table_cell(t, head[i]);
+	json_array_foreach(peers, i, p) {
+		const json_t *ours = json_object_get(p, "has_of_our_log"), *theirs = json_object_get(p, "we_have_of_its_log");
+		uint64_t end = get_num(theirs, "end"), applied = get_num(theirs, "applied");
+		char buf[200];
+
+		snprintf(buf, sizeof(buf), "%" PRIu64, get_num(p, "server"));
+		table_cell(t, buf);
+		table_cell(t, get_text(p, "state"));
+		if (get_real(p, "rtt_ms") >= 0)
+			snprintf(buf, sizeof(buf), "%.1f ms", get_real(p, "rtt_ms"));
+		else
+			snprintf(buf, sizeof(buf), "-");
+		table_cell(t, buf);
+		table_cell(t, behind(buf, sizeof(buf), get_num(ours, "lag_entries"), get_num(ours, "lag_bytes"), get_real(ours, "lag_seconds")));
+		table_cell(t, behind(buf, sizeof(buf), end > applied ? end - applied : 0, 0, -1));
+	}
+	table_print(t, out);
+}
+
+void show_status(const json_t *a, FILE *out)
+{
+	const json_t *peers = json_object_get(a, "peers");
+	char text[400], up[FORMAT_LEN];
+
+	line(out, "volume", get_text(a, "volume"));
+	snprintf(text, sizeof(text), "%" PRIu64 ", incarnation %" PRIu64 ", up for %s", get_num(a, "server"), get_num(a, "incarnation"),
+		 format_seconds(up, (double)get_num(a, "uptime_seconds")));
+	line(out, "server", text);
+	snprintf(text, sizeof(text), "%.60s%s%.300s", get_text(a, "state"), get_text(a, "why")[0] ? ": " : "", get_text(a, "why"));
+	line(out, "state", text);
+	show_view(a, out);
+	show_log(a, out);
+	show_stores(a, out);
+	if (json_array_size(peers)) {
+		fprintf(out, "\n");
+		show_peers(peers, out);
+	}
+}
+
+/* ---- controls ---- */
+
+static void control_row(struct table *t, const json_t *c)
+{
+	const json_t *acked = json_object_get(c, "acked_by_all"), *path = json_object_get(c, "path");
+	char buf[32];
+
+	snprintf(buf, sizeof(buf), "%" PRIu64, get_num(c, "owner"));
+	table_cell(t, buf);
+	table_cell(t, get_text(c, "depth"));
+	table_cell(t, get_text(c, "kind"));
+	table_cell(t, get_text(c, "state"));
+	table_cell(t, json_is_boolean(acked) ? (json_is_true(acked) ? "yes" : "no") : "-");
+	table_cell(t, get_text(c, "pid"));
+	table_cell(t, get_text(c, "oid"));
+	table_cell(t, json_is_string(path) ? json_string_value(path) : "?");
+}
+
+void show_controls(const json_t *a, FILE *out)
+{
+	static const char *const head[] = { "OWNER", "DEPTH", "KIND", "STATE", "ACKED", "PID", "OBJECT", "PATH" };
+	const json_t *list = json_object_get(a, "controls");
+	char n1[FORMAT_LEN], n2[FORMAT_LEN];
+	struct table *t;
+	size_t i;
+	json_t *c;
+
+	if (!json_array_size(list)) {
+		fprintf(out, "no controls: nothing is being changed\n");
+		return;
+	}
+	t = table_new(8);
+	for (i = 0; i < 8; i++)
+		table_cell(t, head[i]);
+	json_array_foreach(list, i, c)
+		control_row(t, c);
+	table_print(t, out);
+	if (json_is_true(json_object_get(a, "truncated")))
+		fprintf(out, "the first %s of %s controls; the others are not shown\n", format_count(n1, json_array_size(list)),
+			format_count(n2, get_num(a, "total")));
+}
+
+/* ---- stats ---- */
+
+void show_stats(const json_t *a, FILE *out)
+{
+	static const char *const groups[] = { "core", "engine", "store" };
+
+	for (size_t g = 0; g < sizeof(groups) / sizeof(groups[0]); g++) {
+		const char *key;
+		json_t *v;
+		struct table *t = table_new(2);
+
+		fprintf(out, "%s%s\n", g ? "\n" : "", groups[g]);
+		json_object_foreach(json_object_get(a, groups[g]), key, v) {
+			char label[80], n[FORMAT_LEN];
+
+			snprintf(label, sizeof(label), "  %.70s", key);
+			for (char *p = label; *p; p++)
+				if (*p == '_')
+					*p = ' ';
+			table_cell(t, label);
+			table_cell(t, format_count(n, (uint64_t)json_integer_value(v)));
+		}
+		table_print(t, out);
+	}
+}
