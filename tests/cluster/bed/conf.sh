@@ -25,24 +25,24 @@ conf_items() {
 conf_common() {
 	cat <<-END
 	NFS_CORE_PARAM {
-		Protocols = 4;
-		Bind_addr = $1;
-		NFS_Port = $2;
-		Enable_UDP = none;
-		allow_set_io_flusher_fail = true;
-		Plugins_Dir = "$3";
+	    Protocols = 4;
+	    Bind_addr = $1;
+	    NFS_Port = $2;
+	    Enable_UDP = false;
+	    allow_set_io_flusher_fail = true;
+	    Plugins_Dir = "$3";
 	}
 	NFSv4 {
-		Minor_Versions = 0,1,2;
-		Only_Numeric_Owners = true;
-		RecoveryBackend = fs;
-		RecoveryRoot = "$4/rec";
-		Lease_Lifetime = $LEASE;
-		Grace_Period = $GRACE;
-		Expired_Client_Threshold = 0;
-		Delegations = false;
-		Server_Owner = "$5";
-		Server_Scope = "$6";
+	    Minor_Versions = 0,1,2;
+	    Only_Numeric_Owners = true;
+	    RecoveryBackend = fs;
+	    RecoveryRoot = "$4/rec";
+	    Lease_Lifetime = $LEASE;
+	    Grace_Period = $GRACE;
+	    Expired_Client_Threshold = 0;
+	    Delegations = false;
+	    Server_Owner = "$5";
+	    Server_Scope = "$6";
 	}
 	END
 }
@@ -51,13 +51,13 @@ conf_common() {
 conf_export() {
 	cat <<-END
 	EXPORT {
-		Export_Id = 77;
-		Path = "$1/data";
-		Pseudo = /data;
-		Access_Type = RW;
-		Squash = No_Root_Squash;
-		SecType = sys;
-		Filesystem_Id = 77.1;
+	    Export_Id = 77;
+	    Path = "$1/data";
+	    Pseudo = /data;
+	    Access_Type = RW;
+	    Squash = No_Root_Squash;
+	    SecType = sys;
+	    Filesystem_Id = 77.1;
 	$2
 	$3
 	}
@@ -67,7 +67,7 @@ conf_export() {
 # conf_stock SITE PORT DIR
 conf_stock() {
 	conf_common "10.0.$1.1" "$2" "$RUN/plugins" "$3" "stock$1" stock
-	conf_export "$3" "" "	FSAL { Name = VFS; }"
+	conf_export "$3" "" "    FSAL { Name = VFS; }"
 }
 
 conf_repl() {
@@ -78,7 +78,7 @@ conf_repl() {
 	conf_items "$SETS" <<-END
 	Server_Id = $i
 	Volume = "data"
-	Volume_UUID = $VOLUME_UUID
+	Volume_UUID = "$VOLUME_UUID"
 	Store = "$d/store"
 	Peer_Security = none
 	Control_Socket = "$d/ctl.sock"
@@ -87,12 +87,12 @@ conf_repl() {
 		echo "	Server { Id = $j; Address = \"10.0.$j.1\"; Port = 20490; }"
 	done
 	echo "}"
-	conf_export "$d" "	Attr_Expiration_Time = 0;
-	Trust_Readdir_Negative_Cache = false;" "	FSAL {
+	conf_export "$d" "    Attr_Expiration_Time = 0;
+    Trust_Readdir_Negative_Cache = false;" "    FSAL {
 	Name = REPL;
 $(conf_items "$SETS_FSAL" </dev/null)
 	FSAL { Name = VFS; }
-	}"
+    }"
 }
 
 # conf_site SITE: directories and configuration of the site's servers.

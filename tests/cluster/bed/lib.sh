@@ -1,7 +1,7 @@
 # Functions that run inside the bed's namespaces; sourced by `inside`, or run from outside with
 # `testbed` through nsenter: bash lib.sh RUN FUNCTION ARGS...
 # Variables come from RUN/vars, written by `testbed up`:
-#   BED ROOT SITES DELAY_US VERS MODE (repl|stock) LOCAL_STOCK BUILD PREFIX PLUGIN CLIENT_MEM ENVS
+#   BED ROOT SITES DELAY_US VERS MODE (repl|stock) LOCAL_STOCK BUILD PREFIX PLUGIN CLIENT_MEM ENVS NO_MOUNT
 
 GROOT=/run/groot
 
@@ -87,7 +87,7 @@ client_umount() {
 client_start() {
 	client_boot "$1"
 	guest_wait "c$1"
-	client_mount "$1" "$VERS"
+	[ -n "$NO_MOUNT" ] || client_mount "$1" "$VERS"
 }
 
 # ---- servers: SITE is N, or N:stock for the extra stock server -------------------------------
