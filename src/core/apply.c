@@ -199,6 +199,8 @@ static void prefix(struct nfs4r_core *c, nfs4r_server_id log)
 		return;
 	if (l->pend)
 		pend_wake(c, l->pend);
+	if (l->pend)
+		pend_wake(c, l->pend); /* it may have waited for all before it */
 	c->dirty |= DIRTY_REPLY;
 	if (log == c->self) {
 		c->log_moved = true;
@@ -279,12 +281,32 @@ static bool moves_subtree(struct nfs4r_core *c, const struct nfs4r_entry *e)
 	return false;
 }
 
+/*
+ * An entry that changes the ancestors of an object (a move to another directory, a second name)
+ * changes who this server asks for it. An update below that was completed because everybody still
+ * asked (5.2, 5.3b) must not be missing here by then, so such an entry comes after all before it in
+ * its log (control section 9: "before S could see it elsewhere it would have applied the update").
+ */
+static bool changes_ancestors(const struct nfs4r_core *c, const struct nfs4r_entry *e)
+{
+	for (uint32_t i = 0; i < e->nparts && !FAULT(F_MOVE_OVERTAKES); i++) {
+		const struct nfs4r_part *p = &e->parts[i];
+
+		if ((p->effect == NFS4R_EFF_PARENT && !nfs4r_oid_eq(&p->parent, &p->parent_from)) ||
+		    (p->effect == NFS4R_EFF_LINKS && p->parent_gained))
+			return true;
+	}
+	return false;
+}
+
 /* Log 3.4: all parts can be applied or skipped, or the whole entry waits. */
 static void try_apply(struct nfs4r_core *c, struct pend *p)
 {
 	struct nfs4r_action *a;
 	uint32_t mask = 0;
 
+	if (changes_ancestors(c, p->entry) && c->logs[p->entry->log].applied + 1 < p->entry->lsn)
+		return; /* prefix() wakes it */
 	if (p != c->logs[p->entry->log].pend && moves_subtree(c, p->entry))
 		return; /* prefix() wakes it */
 	for (uint32_t i = 0; i < p->entry->nparts; i++) {

@@ -54,6 +54,7 @@
 	X(F_NO_VERSION_WAIT, "log 3.4", "an entry does not wait for its predecessor")                                          \
 	X(F_NO_SKIP, "log 3.4", "an old part is applied again")                                                                \
 	X(F_NO_OBJECT_FIFO, "log 3.8", "entries of one object are applied in any order")                                       \
+	X(F_MOVE_OVERTAKES, "control 9", "a move or link is applied before older entries of its log")                          \
 	X(F_APPLIED_NOT_PREFIX, "log 3.8", "applied is the highest, not the contiguous")                                       \
 	X(F_NO_DEDUP, "log 5.6", "a repeated request is executed again")                                                       \
 	X(F_DUPLICATE_AT_ONCE, "log 5.6", "a duplicate is answered without 5.2")                                               \

@@ -203,6 +203,8 @@ void log_recovery(struct nfs4r_core *c)
 	}
 	c->recovering = false;
 	c->last_move = l->received; /* 4.9, once more for what was pulled */
+	for (struct own *ow = c->closing; ow; ow = ow->next)
+		ow->last = l->received; /* 7.1: the end of the log was not known yet when they began to close */
 	act(c, NFS4R_ACT_RECOVERED);
 	c->log_moved = true;
 	c->dirty |= DIRTY_OPS | DIRTY_REPLY | DIRTY_RELEASE;

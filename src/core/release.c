@@ -221,7 +221,7 @@ void raise_last(struct nfs4r_core *c, const struct nfs4r_entry *e)
 
 static bool may_release(const struct nfs4r_core *c, const struct own *ow)
 {
-	if (ow->pins)
+	if (ow->pins || c->recovering)
 		return false;
 	if (FAULT(F_RELEASE_AT_ONCE))
 		return true;
