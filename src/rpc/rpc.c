@@ -79,10 +79,15 @@ static void rpc_tick(uv_timer_t *t)
 	struct nfs4r_rpc *rpc = t->data;
 	uint64_t now = uv_now(&rpc->loop);
 	struct rpc_conn *next;
+	/* When this thread itself stood still, what the peers said meanwhile is not read yet. */
+	bool stalled = rpc->ticked_ms != 0 && now - rpc->ticked_ms > rpc->cfg.silence_ms / 2;
 
+	rpc->ticked_ms = now;
 	/* A closed connection is freed later; one that is new stands before this. */
 	for (struct rpc_conn *c = rpc->conns; c; c = next) {
 		next = c->next;
+		if (stalled)
+			c->received_ms = c->created_ms = now;
 		rpc_conn_tick(c, now);
 	}
 	for (uint32_t i = 0; rpc->accept_missed && i < rpc->nlisteners; i++)

@@ -142,7 +142,7 @@ struct nfs4r_rpc {
 	struct rpc_conn *conns;
 	uint32_t nconns;
 	bool accept_missed;
-	uint64_t ping_ms, handshake_ms;
+	uint64_t ping_ms, handshake_ms, ticked_ms;
 	struct rpc_log_slot log_slots[RPC_LOG_SLOTS];
 	atomic_bool stopping;
 	pthread_t thread;

@@ -285,6 +285,28 @@ static void test_rtt_is_measured(void **state)
 	free(w);
 }
 
+/* An event that takes longer than the silence allowed is not the peer's silence. */
+static void test_own_stall_is_not_silence(void **state)
+{
+	struct world *w = malloc(sizeof(*w));
+	uint64_t end;
+
+	world_init(w, 2);
+	w->s[1].cfg.silence_ms = 200;
+	world_start_all(w);
+	world_wait_all_up(w);
+	pthread_mutex_lock(&w->s[1].lock);
+	send_pull(&w->s[0], 2, 1);
+	for (end = world_now_ns() + 600000000; world_now_ns() < end;)
+		sched_yield();
+	pthread_mutex_unlock(&w->s[1].lock);
+	end = world_now_ns() + 300000000;
+	world_wait(&w->s[1], world_now_ns() > end && w_s->last_pull == 1);
+	assert_int_equal(world_get(&w->s[1], w_s->downs[1]), 0);
+	world_fini(w);
+	free(w);
+}
+
 static int by_value(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -341,6 +363,7 @@ int main(void)
 		cmocka_unit_test(test_positions_supersede),
 		cmocka_unit_test(test_host_names),
 		cmocka_unit_test(test_rtt_is_measured),
+		cmocka_unit_test(test_own_stall_is_not_silence),
 		cmocka_unit_test(test_speed),
 	};
 

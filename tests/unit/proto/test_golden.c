@@ -171,12 +171,34 @@ static void test_length_is_exact(void **state)
 	free(m);
 }
 
+/*
+ * A member that is new in a struct has to travel, or to be local on purpose. This fails when a
+ * size changes, to make somebody decide: then protocol/ and the vectors, then the number here.
+ */
+static void test_no_member_was_added_unnoticed(void **state)
+{
+	struct nfs4r_msg *m = NULL;
+
+	assert_int_equal(sizeof(struct nfs4r_attrs), 88);
+	assert_int_equal(sizeof(struct nfs4r_part), 240);
+	assert_int_equal(sizeof(struct nfs4r_entry), 1192);
+	assert_int_equal(sizeof(struct nfs4r_read), 472);
+	assert_int_equal(sizeof(m->propose), 200);
+	assert_int_equal(sizeof(m->ack), 144);
+	assert_int_equal(sizeof(m->nack), 40);
+	assert_int_equal(sizeof(m->revoke), 28);
+	assert_int_equal(sizeof(m->positions), 640);
+	assert_int_equal(sizeof(m->entries), 32);
+	assert_int_equal(sizeof(m->verify), 80);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_encode),
 		cmocka_unit_test(test_decode),
 		cmocka_unit_test(test_length_is_exact),
+		cmocka_unit_test(test_no_member_was_added_unnoticed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
