@@ -40,6 +40,10 @@ static struct config_block export_block = {
 
 static fsal_status_t refuse(const char *why)
 {
+	static const char prefix[] = "REPL: ";
+
+	if (strncmp(why, prefix, strlen(prefix)) == 0) /* the log line begins with it, too */
+		why += strlen(prefix);
 	REPL_LOG(Crit, "export %d is refused: %s", op_ctx->ctx_export->export_id, why);
 	return fsalstat(ERR_FSAL_INVAL, EINVAL);
 }

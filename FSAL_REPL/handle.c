@@ -279,6 +279,24 @@ fsal_status_t repl_create_handle(struct fsal_export *e, struct gsh_buffdesc *des
 	}
 }
 
+/*
+ * Ganesha wants the root while it starts, when the engine cannot yet tell who controls what. It only wants
+ * to see a directory; whoever asks about it later asks the engine.
+ */
+static fsal_status_t root_handle(struct repl_export *exp, struct fsal_obj_handle **out, struct fsal_attrlist *attrs_out)
+{
+	struct repl_obj *obj = repl_obj_new(exp, &exp->root, DIRECTORY, NULL);
+	fsal_status_t st = fsalstat(ERR_FSAL_NO_ERROR, 0);
+
+	if (attrs_out != NULL)
+		st = repl_getattrs_local(exp, obj, attrs_out);
+	if (FSAL_IS_ERROR(st))
+		repl_obj_release(&obj->handle);
+	else
+		*out = &obj->handle;
+	return st;
+}
+
 fsal_status_t repl_lookup_path(struct fsal_export *e, const char *path, struct fsal_obj_handle **out,
 			       struct fsal_attrlist *attrs_out)
 {
@@ -291,7 +309,7 @@ fsal_status_t repl_lookup_path(struct fsal_export *e, const char *path, struct f
 
 	*out = NULL;
 	if (strcmp(path, exp->path) == 0)
-		return hand_out(exp, repl_obj_new(exp, &exp->root, DIRECTORY, NULL), NULL, out, attrs_out);
+		return root_handle(exp, out, attrs_out);
 	REPL_SUBCALL(exp, st = exp->export.sub_export->exp_ops.lookup_path(exp->export.sub_export, path, &sub, NULL));
 	if (FSAL_IS_ERROR(st))
 		return st;
