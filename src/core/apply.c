@@ -266,22 +266,6 @@ static enum verdict test(struct nfs4r_core *c, const struct nfs4r_part *p)
 }
 
 /*
- * A directory that changes parents takes its subtree out of (or below) deep control, so here order
- * inside the window can be seen after all: who has applied the move must have applied every earlier
- * update below it (control 9, "why 5.3b holds"; 5.2 for directories below).
- */
-static bool moves_subtree(struct nfs4r_core *c, const struct nfs4r_entry *e)
-{
-	struct nfs4r_facts f;
-
-	for (uint32_t i = 0; i < e->nparts; i++)
-		if (e->parts[i].effect == NFS4R_EFF_PARENT &&
-		    !nfs4r_oid_eq(&e->parts[i].parent, &e->parts[i].parent_from))
-			return !is_known(c, &e->parts[i].oid, &f) || f.type == NFS4R_TYPE_DIR;
-	return false;
-}
-
-/*
  * An entry that changes the ancestors of an object (a move to another directory, a second name)
  * changes who this server asks for it. An update below that was completed because everybody still
  * asked (5.2, 5.3b) must not be missing here by then, so such an entry comes after all before it in
@@ -306,8 +290,6 @@ static void try_apply(struct nfs4r_core *c, struct pend *p)
 	uint32_t mask = 0;
 
 	if (changes_ancestors(c, p->entry) && c->logs[p->entry->log].applied + 1 < p->entry->lsn)
-		return; /* prefix() wakes it */
-	if (p != c->logs[p->entry->log].pend && moves_subtree(c, p->entry))
 		return; /* prefix() wakes it */
 	for (uint32_t i = 0; i < p->entry->nparts; i++) {
 		switch (test(c, &p->entry->parts[i])) {

@@ -271,6 +271,7 @@ static void on_msg(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_msg 
 static void on_peer_up(struct nfs4r_core *c, nfs4r_server_id s, uint64_t inc)
 {
 	struct peer *p = &c->peers[s];
+	bool fresh = p->inc && p->inc != inc;
 
 	p->down = false;
 	p->up = true;
@@ -286,7 +287,7 @@ static void on_peer_up(struct nfs4r_core *c, nfs4r_server_id s, uint64_t inc)
 	log_send_positions(c, s);
 	election_peer_up(c, s);
 	release_peer_up(c, s);
-	forward_peer_up(c, s);
+	forward_peer_up(c, s, fresh);
 }
 
 static void on_op(struct nfs4r_core *c, struct nfs4r_op *op)

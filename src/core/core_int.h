@@ -487,7 +487,7 @@ void forward_answer(struct nfs4r_core *c, struct opx *o);
 void forward_on_request(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_msg *m);
 void forward_on_answer(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_msg *m);
 void forward_repeat(struct nfs4r_core *c, struct opx *o);
-void forward_peer_up(struct nfs4r_core *c, nfs4r_server_id s);
+void forward_peer_up(struct nfs4r_core *c, nfs4r_server_id s, bool fresh);
 uint64_t answered_below(const struct nfs4r_core *c);
 
 /* reply.c */

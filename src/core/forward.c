@@ -71,13 +71,23 @@ void forward_repeat(struct nfs4r_core *c, struct opx *o)
 	timer_at(c, o->sent_ms + c->cfg.repeat_ms);
 }
 
-void forward_peer_up(struct nfs4r_core *c, nfs4r_server_id s)
+/*
+ * A result whose primary has started anew before the entry came here may be of an entry that died
+ * with it: asked again under the same identity, it is found or executed, never both.
+ */
+void forward_peer_up(struct nfs4r_core *c, nfs4r_server_id s, bool fresh)
 {
 	struct opx *o;
 
-	DL_FOREACH(c->waiting, o)
-		if (o->state == OP_FORWARDED && o->to == s)
+	DL_FOREACH(c->waiting, o) {
+		if (fresh && o->state == OP_CATCHUP && o->op->primary == s) {
+			o->deadline = c->now + c->cfg.forward_wait_ms;
+			op_list(c, o, OP_FORWARDED);
 			send_request(c, o);
+		} else if (o->state == OP_FORWARDED && o->to == s) {
+			send_request(c, o);
+		}
+	}
 }
 
 static void take_result(struct nfs4r_op *to, const struct nfs4r_op *from)
