@@ -71,7 +71,7 @@ void nfs4r_handle_assign(struct nfs4r_store *s, const struct nfs4r_oid *oid, str
 {
 	struct ov_handle *h;
 
-	if (mine && (o->handle_len != len || memcmp(o->handle, handle, len))) {
+	if (mine && (o->handle_len != len || memcmp(o->handle, handle, len) != 0)) {
 		h = nfs4r_ov_make_handle(s->active, o->handle, o->handle_len);
 		h->gone = true;
 	}
@@ -79,9 +79,9 @@ void nfs4r_handle_assign(struct nfs4r_store *s, const struct nfs4r_oid *oid, str
 		h = nfs4r_ov_make_handle(s->active, handle, len);
 		h->gone = false;
 		h->oid = *oid;
+		memcpy(o->handle, handle, len);
 	}
 	o->handle_len = len;
-	memcpy(o->handle, handle, len);
 }
 
 bool nfs4r_handle_is_mine(struct nfs4r_store *s, const struct nfs4r_object *o)

@@ -372,6 +372,21 @@ static bool random_name(struct fx *f, uint64_t *rng, struct nfs4r_oid *dir, stru
 	return true;
 }
 
+static struct nfs4r_entry *random_rename(struct fx *f, uint64_t *rng, nfs4r_server_id log,
+					 const struct nfs4r_oid *dir, const struct nfs4r_dirent *d,
+					 const struct nfs4r_oid *dir2, const char *to)
+{
+	struct nfs4r_dirent old;
+	struct nfs4r_name n;
+
+	nfs4r_name_set(&n, to, strlen(to));
+	/* Onto a directory, or onto another name of the same object: not an entry. */
+	if (nfs4r_store_lookup(f->s, dir2, &n, &old) &&
+	    (old.type == NFS4R_TYPE_DIR || nfs4r_oid_eq(&old.oid, &d->oid)))
+		return NULL;
+	return e_rename(f, log, dir, d->name.s, dir2, to);
+}
+
 struct nfs4r_entry *random_entry(struct fx *f, uint64_t *rng)
 {
 	struct nfs4r_oid dir = f->root, dir2 = f->root, made;
@@ -404,9 +419,5 @@ struct nfs4r_entry *random_entry(struct fx *f, uint64_t *rng)
 		nfs4r_name_set(&n, name, strlen(name));
 		return nfs4r_store_lookup(f->s, &dir2, &n, &d2) ? NULL : e_link(f, log, &d.oid, &dir2, name);
 	}
-	if (d2.type == NFS4R_TYPE_DIR || nfs4r_oid_eq(&d.oid, &d2.oid))
-		return NULL;
-	if (nfs4r_oid_eq(&dir, &dir2) && !strcmp(d.name.s, d2.name.s))
-		return NULL;
-	return e_rename(f, log, &dir, d.name.s, &dir2, rnd(rng) % 2 ? d2.name.s : "moved");
+	return random_rename(f, rng, log, &dir, &d, &dir2, rnd(rng) % 2 ? d2.name.s : "moved");
 }

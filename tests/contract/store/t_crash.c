@@ -1,2 +1,443 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-int main(void) { return 0; }
+/*
+ * Crashes. A run of random changes remembers after every change where the journal ended and what the model
+ * said. A killed process leaves everything (the directory as it is); a machine that lost power leaves any
+ * prefix of what was not synced, or blocks of it in any order. What is opened then must be what the model
+ * said at the last change that is wholly there.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "fixture.h"
+
+#define CHANGES 400
+
+struct step {
+	nfs4r_journal_pos pos;
+	char *dump;
+};
+
+static struct fx f;
+static struct model *m;
+static struct step steps[CHANGES + 1];
+static uint32_t nsteps;
+static nfs4r_journal_pos last_sync;
+static uint64_t rng;
+
+static int setup(void **state)
+{
+	fx_init(&f);
+	f.cfg.segment_bytes = 16384;
+	fx_open_ok(&f);
+	m = model_new(&f.root);
+	nsteps = 0;
+	last_sync = nfs4r_store_position(f.s);
+	rng = 99;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	while (nsteps)
+		free(steps[--nsteps].dump);
+	model_free(m);
+	fx_fini(&f);
+	return 0;
+}
+
+static void note(void)
+{
+	steps[nsteps].pos = nfs4r_store_position(f.s);
+	steps[nsteps++].dump = model_dump(m);
+}
+
+static bool change(void)
+{
+	struct nfs4r_entry *e = random_entry(&f, &rng);
+	struct nfs4r_put put = put_row("key", (char[]){ 'a' + rnd(&rng) % 26, 0 });
+	nfs4r_journal_pos sync_first;
+
+	if (!e)
+		return false;
+	put.key[0] = 'a' + rnd(&rng) % 8;
+	if (e->log == 1)
+		assert_int_equal(nfs4r_store_intent(f.s, e, &sync_first), NFS4R_OK);
+	model_apply(m, e);
+	model_put(m, &put);
+	assert_int_equal(nfs4r_store_commit(f.s, e, e->log == 1, &put, 1), NFS4R_OK);
+	nfs4r_entry_put(e);
+	return true;
+}
+
+static void run(uint32_t changes, uint32_t checkpoint_each, uint32_t sync_until)
+{
+	note();
+	while (nsteps <= changes) {
+		if (!change())
+			continue;
+		note();
+		if (checkpoint_each && nsteps % checkpoint_each == 0) {
+			assert_int_equal(nfs4r_store_checkpoint(f.s, NULL, NULL, NULL), NFS4R_OK);
+			last_sync = nfs4r_store_position(f.s);
+		}
+		if (nsteps == sync_until) {
+			last_sync = nfs4r_store_position(f.s);
+			assert_int_equal(nfs4r_store_sync(f.s, last_sync), NFS4R_OK);
+		}
+	}
+}
+
+/* A second store in a copy of the directory. */
+static struct fx copy_of(const char *boot)
+{
+	struct fx g = f;
+
+	temp_dir(g.dir);
+	copy_dir(f.dir, g.dir);
+	g.s = NULL;
+	g.cfg.boot_id = boot;
+	return g;
+}
+
+static void assert_dump(struct fx *g, const char *should)
+{
+	char *is = dump_store(g);
+
+	assert_string_equal(is, should);
+	free(is);
+}
+
+static const struct step *step_at(nfs4r_journal_pos pos)
+{
+	const struct step *best = &steps[0];
+
+	for (uint32_t i = 0; i < nsteps; i++) {
+		if (steps[i].pos <= pos)
+			best = &steps[i];
+	}
+	return best;
+}
+
+/* The journal file of @g that holds @pos, open for damage; *off = the place in it. Later ones go if @cut. */
+static int open_at(struct fx *g, nfs4r_journal_pos pos, off_t *off, bool cut)
+{
+	unsigned long start, best = 0;
+	DIR *dir = opendir(g->dir);
+	struct dirent *d;
+	char path[512];
+	int fd;
+
+	assert_non_null(dir);
+	while ((d = readdir(dir))) {
+		if (sscanf(d->d_name, "journal-%lx", &start) != 1)
+			continue;
+		if (start <= pos && start > best)
+			best = start;
+		snprintf(path, sizeof(path), "%s/%s", g->dir, d->d_name);
+		if (start > pos && cut)
+			assert_int_equal(unlink(path), 0);
+	}
+	closedir(dir);
+	snprintf(path, sizeof(path), "%s/journal-%016lx", g->dir, best);
+	fd = open(path, O_RDWR);
+	assert_true(fd >= 0);
+	*off = pos - best;
+	return fd;
+}
+
+static void test_process_killed_anywhere(void **state)
+{
+	note();
+	while (nsteps <= CHANGES) {
+		struct fx g;
+
+		if (!change())
+			continue;
+		note();
+		if (nsteps % 60 == 0)
+			assert_int_equal(nfs4r_store_checkpoint(f.s, NULL, NULL, NULL), NFS4R_OK);
+		if (nsteps % 7)
+			continue;
+		g = copy_of("boot-1");
+		fx_open_ok(&g);
+		assert_true(g.info.tail_intact);
+		assert_int_equal(g.info.inc, 2);
+		assert_dump(&g, steps[nsteps - 1].dump);
+		for (int i = 1; i <= 2; i++)
+			assert_int_equal(g.info.logs[i].applied, f.next[i] - 1);
+		fx_fini(&g);
+	}
+}
+
+/* The killed one goes on, many times. */
+static void test_killed_again_and_again(void **state)
+{
+	note();
+	for (int i = 0; i < 60; i++) {
+		for (int k = 0; k < 5; k++)
+			change();
+		if (i % 9 == 8)
+			assert_int_equal(nfs4r_store_checkpoint(f.s, NULL, NULL, NULL), NFS4R_OK);
+		fx_crash(&f);
+		fx_open_ok(&f);
+		assert_int_equal(f.info.inc, i + 2);
+		free(steps[0].dump);
+		steps[0].dump = model_dump(m);
+		assert_dump(&f, steps[0].dump);
+	}
+}
+
+static void cut(struct fx *g, nfs4r_journal_pos pos)
+{
+	off_t off;
+	int fd = open_at(g, pos, &off, true);
+
+	assert_int_equal(ftruncate(fd, off), 0);
+	close(fd);
+}
+
+static void test_power_lost_any_prefix_remains(void **state)
+{
+	nfs4r_journal_pos end;
+
+	run(160, 50, 120);
+	end = nfs4r_store_position(f.s);
+	for (nfs4r_journal_pos pos = last_sync; pos < end;) {
+		struct fx g = copy_of("boot-2");
+
+		cut(&g, pos);
+		fx_open_ok(&g);
+		assert_false(g.info.tail_intact);
+		assert_dump(&g, step_at(pos)->dump);
+		/* It goes on from there. */
+		mk(&g, &g.root, "after the crash", NFS4R_TYPE_FILE);
+		fx_close(&g);
+		g.cfg.boot_id = "boot-3";
+		fx_open_ok(&g);
+		assert_true(g.info.tail_intact);
+		fx_fini(&g);
+		pos += rnd(&rng) % 3 ? 1 + rnd(&rng) % 400 : 8;
+	}
+}
+
+/* Where the first byte lies that really changed; 0 = none. */
+static nfs4r_journal_pos overwrite(struct fx *g, nfs4r_journal_pos from, size_t len, int byte)
+{
+	nfs4r_journal_pos changed = 0;
+	off_t off;
+	int fd = open_at(g, from, &off, false);
+	uint8_t c = byte, was;
+
+	for (size_t i = 0; i < len && pread(fd, &was, 1, off + i) == 1; i++) {
+		assert_int_equal(pwrite(fd, &c, 1, off + i), 1);
+		if (was != c && !changed)
+			changed = from + i;
+	}
+	close(fd);
+	return changed;
+}
+
+static bool in_header(struct fx *g, nfs4r_journal_pos pos)
+{
+	off_t off;
+
+	close(open_at(g, pos, &off, false));
+	return off < 64; /* synced when the file was made */
+}
+
+static void test_power_lost_a_block_is_missing(void **state)
+{
+	nfs4r_journal_pos end;
+
+	run(200, 0, 120);
+	end = nfs4r_store_position(f.s);
+	for (int i = 0; i < 60; i++) {
+		nfs4r_journal_pos hole = last_sync + rnd(&rng) % (end - last_sync - 600), changed;
+		struct fx g;
+
+		if (in_header(&f, hole))
+			continue;
+		g = copy_of("boot-2");
+		changed = overwrite(&g, hole, 512, i % 2 ? 0 : 0xa5);
+		fx_open_ok(&g);
+		assert_false(g.info.tail_intact);
+		assert_dump(&g, step_at(changed ? changed : end)->dump);
+		fx_fini(&g);
+	}
+}
+
+static void assert_damaged(struct fx *g, nfs4r_journal_pos at)
+{
+	char name[64];
+	off_t off;
+	int fd = open_at(g, at, &off, false);
+
+	close(fd);
+	assert_int_equal(fx_open(g), NFS4R_CORRUPT);
+	snprintf(name, sizeof(name), "journal-%016lx", (unsigned long)(at - off));
+	if (!strstr(g->why, name) || !strstr(g->why, "offset"))
+		fail_msg("%s: %s", name, g->why);
+}
+
+static void test_damage_is_not_taken_for_a_torn_end(void **state)
+{
+	nfs4r_journal_pos synced;
+
+	run(300, 150, 0);
+	assert_int_equal(nfs4r_store_sync(f.s, nfs4r_store_position(f.s)), NFS4R_OK);
+	synced = nfs4r_store_position(f.s);
+	change(); /* brings the note that all before was synced */
+	change();
+	for (int i = 0; i < 60; i++) {
+		nfs4r_journal_pos at = 64 + rnd(&rng) % (synced - 64);
+		struct fx g;
+
+		if (in_header(&f, at))
+			continue;
+		g = copy_of(i % 2 ? "boot-1" : "boot-2");
+		while (!overwrite(&g, at, 1, (int)(rnd(&rng) & 0xff)))
+			;
+		assert_damaged(&g, at);
+		remove_dir(g.dir);
+	}
+}
+
+/* In one boot nothing that was written can get lost, synced or not. */
+static void test_same_boot_hole_is_damage(void **state)
+{
+	struct fx g;
+
+	run(100, 0, 0);
+	g = copy_of("boot-1");
+	overwrite(&g, steps[50].pos + 40, 64, 0);
+	assert_damaged(&g, steps[50].pos + 40);
+	remove_dir(g.dir);
+}
+
+static void test_same_boot_torn_last_record(void **state)
+{
+	run(50, 0, 0);
+	for (int less = 1; less < 60; less += 7) {
+		struct fx g = copy_of("boot-1");
+
+		cut(&g, nfs4r_store_position(f.s) - less);
+		fx_open_ok(&g);
+		assert_true(g.info.tail_intact);
+		assert_dump(&g, steps[49].dump);
+		fx_fini(&g);
+	}
+}
+
+static void test_clean_close_is_intact_after_a_reboot(void **state)
+{
+	run(20, 0, 0);
+	fx_close(&f);
+	f.cfg.boot_id = "boot-2";
+	fx_open_ok(&f);
+	assert_true(f.info.tail_intact);
+	assert_dump(&f, steps[20].dump);
+	fx_crash(&f);
+	f.cfg.boot_id = "boot-3";
+	fx_open_ok(&f);
+	assert_false(f.info.tail_intact);
+}
+
+/* ---- inside a checkpoint ------------------------------------------------------------ */
+
+static struct fx inside;
+
+static int copy_inside(void *arg)
+{
+	inside = copy_of("boot-2");
+	/* Changes go on during a checkpoint. */
+	change();
+	note();
+	return 0;
+}
+
+static void copy_journals(const char *from, const char *to)
+{
+	char cmd[700];
+
+	snprintf(cmd, sizeof(cmd), "cp -n %s/journal-* %s/", from, to);
+	assert_int_equal(system(cmd), 0);
+}
+
+static void test_crash_inside_a_checkpoint(void **state)
+{
+	note();
+	for (int i = 0; i < 12; i++) {
+		struct fx before, after;
+		nfs4r_server_id log = 1 + i % 2;
+		uint32_t at;
+
+		for (int k = 0; k < 30; k++)
+			change();
+		note();
+		at = nsteps - 1;
+		before = copy_of("boot-2");
+		nfs4r_store_truncate(f.s, log, f.next[log] - 5);
+		assert_int_equal(nfs4r_store_checkpoint(f.s, copy_inside, NULL, NULL), NFS4R_OK);
+		/* frozen, LMDB not written */
+		fx_open_ok(&inside);
+		assert_dump(&inside, steps[at].dump);
+		fx_fini(&inside);
+		/* LMDB written, old segments not yet removed */
+		after = copy_of("boot-1");
+		copy_journals(before.dir, after.dir);
+		fx_open_ok(&after);
+		assert_dump(&after, steps[nsteps - 1].dump);
+		fx_fini(&after);
+		remove_dir(before.dir);
+	}
+}
+
+static void test_random_damage_never_breaks_more_than_open(void **state)
+{
+	nfs4r_journal_pos end;
+
+	run(120, 70, 0);
+	end = nfs4r_store_position(f.s);
+	for (int i = 0; i < 150; i++) {
+		struct fx g = copy_of(i % 2 ? "boot-1" : "boot-2");
+		bool found = false;
+		char *is;
+
+		for (int k = rnd(&rng) % 4; k >= 0; k--)
+			overwrite(&g, rnd(&rng) % end, 1 + rnd(&rng) % 16, (int)(rnd(&rng) & 0xff));
+		if (fx_open(&g) != NFS4R_OK) {
+			assert_null(g.s);
+			remove_dir(g.dir);
+			continue;
+		}
+		is = dump_store(&g);
+		for (uint32_t k = 0; k < nsteps && !found; k++)
+			found = !strcmp(is, steps[k].dump);
+		assert_true(found);
+		free(is);
+		fx_fini(&g);
+	}
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(test_process_killed_anywhere),
+		T(test_killed_again_and_again),
+		T(test_power_lost_any_prefix_remains),
+		T(test_power_lost_a_block_is_missing),
+		T(test_damage_is_not_taken_for_a_torn_end),
+		T(test_same_boot_hole_is_damage),
+		T(test_same_boot_torn_last_record),
+		T(test_clean_close_is_intact_after_a_reboot),
+		T(test_crash_inside_a_checkpoint),
+		T(test_random_damage_never_breaks_more_than_open),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

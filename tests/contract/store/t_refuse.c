@@ -1,0 +1,543 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* What open() refuses, in words, leaving everything as it was; and disks that are full. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <lmdb.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fixture.h"
+
+static struct fx f;
+
+static int setup(void **state)
+{
+	fx_init(&f);
+	f.cfg.segment_bytes = 4096;
+	fx_open_ok(&f);
+	for (int i = 0; i < 40; i++)
+		mk(&f, &f.root, (char[]){ 'a', '0' + i, 0 }, NFS4R_TYPE_FILE);
+	assert_int_equal(nfs4r_store_checkpoint(f.s, NULL, NULL, NULL), NFS4R_OK);
+	mk(&f, &f.root, "later", NFS4R_TYPE_FILE);
+	fx_close(&f);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	fx_fini(&f);
+	return 0;
+}
+
+/* Names, sizes and bytes, but for the lock files and LMDB's. */
+static uint64_t fingerprint(const char *dir)
+{
+	DIR *d = opendir(dir);
+	struct dirent *e;
+	uint64_t sum = 0;
+
+	assert_non_null(d);
+	while ((e = readdir(d))) {
+		char path[600];
+		uint64_t h = 14695981039346656037u;
+		struct stat sb;
+		FILE *file;
+		int c;
+
+		if (e->d_name[0] == '.' || !strncmp(e->d_name, "lock", 4))
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", dir, e->d_name);
+		assert_int_equal(stat(path, &sb), 0);
+		for (const char *p = e->d_name; *p; p++)
+			h = (h ^ (uint8_t)*p) * 1099511628211u;
+		if (S_ISDIR(sb.st_mode)) {
+			sum += h ^ fingerprint(path);
+			continue;
+		}
+		file = fopen(path, "r");
+		while ((c = getc(file)) != EOF)
+			h = (h ^ (uint8_t)c) * 1099511628211u;
+		fclose(file);
+		sum += h;
+	}
+	closedir(d);
+	return sum;
+}
+
+static void assert_refused(enum nfs4r_status st, const char *word, const char *word2)
+{
+	uint64_t before = fingerprint(f.dir);
+
+	assert_int_equal(fx_open(&f), st);
+	if (!strstr(f.why, word) || !strstr(f.why, word2))
+		fail_msg("wanted '%s' and '%s' in: %s", word, word2, f.why);
+	assert_true(before == fingerprint(f.dir));
+}
+
+static void path_of(char out[512], const char *name)
+{
+	snprintf(out, 512, "%s/%s", f.dir, name);
+}
+
+static void test_locked_by_another_process(void **state)
+{
+	char pid[24];
+	int ready[2], done[2];
+	pid_t child;
+	char c;
+
+	assert_int_equal(pipe(ready), 0);
+	assert_int_equal(pipe(done), 0);
+	child = fork();
+	if (!child) {
+		close(done[1]);
+		fx_open_ok(&f);
+		if (write(ready[1], "x", 1) != 1 || read(done[0], &c, 1) != 0)
+			_exit(1);
+		_exit(0); /* killed, as far as the store can tell */
+	}
+	close(done[0]);
+	assert_int_equal(read(ready[0], &c, 1), 1);
+	snprintf(pid, sizeof(pid), "process %d", (int)child);
+	assert_refused(NFS4R_LOCKED, pid, f.dir);
+	close(done[1]);
+	waitpid(child, NULL, 0);
+	close(ready[0]);
+	close(ready[1]);
+	fx_open_ok(&f);
+	assert_int_equal(f.info.logs[1].applied, 41);
+}
+
+static void test_locked_by_this_process(void **state)
+{
+	struct fx g = f;
+
+	fx_open_ok(&f);
+	assert_int_equal(fx_open(&g), NFS4R_LOCKED);
+}
+
+static void test_other_volume(void **state)
+{
+	memcpy(f.cfg.volume, "anotheronevolume", 16);
+	assert_refused(NFS4R_MISMATCH, "belongs to volume 766f6c75-", "616e6f74-");
+}
+
+static void test_other_server(void **state)
+{
+	f.cfg.self = 2;
+	assert_refused(NFS4R_MISMATCH, "belongs to server 1", "server 2");
+	f.cfg.self = 1;
+	fx_open_ok(&f);
+}
+
+static void test_bad_config(void **state)
+{
+	f.cfg.self = 0;
+	assert_refused(NFS4R_BADCONFIG, "server id 0", "1 to 15");
+	f.cfg.self = NFS4R_SERVERS_MAX + 1;
+	assert_refused(NFS4R_BADCONFIG, "server id 16", "1 to 15");
+}
+
+static void set_lmdb_format(uint32_t format)
+{
+	char name[] = "store";
+	MDB_val key = { 5, name }, val;
+	uint8_t copy[4096];
+	char path[512];
+	MDB_env *env;
+	MDB_txn *txn;
+	MDB_dbi dbi;
+
+	path_of(path, "lmdb");
+	assert_int_equal(mdb_env_create(&env), 0);
+	assert_int_equal(mdb_env_set_maxdbs(env, 16), 0);
+	assert_int_equal(mdb_env_open(env, path, 0, 0600), 0);
+	assert_int_equal(mdb_txn_begin(env, NULL, 0, &txn), 0);
+	assert_int_equal(mdb_dbi_open(txn, "meta", 0, &dbi), 0);
+	assert_int_equal(mdb_get(txn, dbi, &key, &val), 0);
+	memcpy(copy, val.mv_data, val.mv_size);
+	copy[0] = format >> 24;
+	copy[1] = format >> 16;
+	copy[2] = format >> 8;
+	copy[3] = format;
+	val.mv_data = copy;
+	assert_int_equal(mdb_put(txn, dbi, &key, &val, 0), 0);
+	assert_int_equal(mdb_txn_commit(txn), 0);
+	mdb_env_close(env);
+}
+
+static void test_other_format(void **state)
+{
+	set_lmdb_format(7);
+	assert_refused(NFS4R_MISMATCH, "disk format 7", "format 1");
+}
+
+static void write_at(const char *name, off_t off, const char *bytes, size_t len)
+{
+	char path[512];
+	int fd;
+
+	path_of(path, name);
+	fd = open(path, O_RDWR);
+	assert_true(fd >= 0);
+	assert_int_equal(pwrite(fd, bytes, len, off), len);
+	close(fd);
+}
+
+/* The last segment's name. */
+static void last_segment(char out[64])
+{
+	DIR *d = opendir(f.dir);
+	struct dirent *e;
+
+	out[0] = 0;
+	while ((e = readdir(d))) {
+		if (!strncmp(e->d_name, "journal-", 8) && strcmp(e->d_name, out) > 0)
+			snprintf(out, 64, "%.24s", e->d_name);
+	}
+	closedir(d);
+}
+
+static void test_other_format_of_the_journal(void **state)
+{
+	char name[64];
+
+	last_segment(name);
+	write_at(name, 8, "\0\0\0\5", 4);
+	assert_refused(NFS4R_MISMATCH, "disk format 5", name);
+}
+
+static void test_other_volume_in_the_journal(void **state)
+{
+	struct fx g;
+	char from[600], to[600], name[64];
+
+	fx_init(&g);
+	memcpy(g.cfg.volume, "anotheronevolume", 16);
+	fx_open_ok(&g);
+	fx_close(&g);
+	last_segment(name);
+	path_of(to, name);
+	snprintf(from, sizeof(from), "%s/journal-0000000000000000", g.dir);
+	assert_int_equal(rename(from, to), 0);
+	assert_refused(NFS4R_MISMATCH, "belongs to volume 616e6f74-", name);
+	remove_dir(g.dir);
+}
+
+static void test_lmdb_missing(void **state)
+{
+	char path[512];
+
+	path_of(path, "lmdb/data.mdb");
+	assert_int_equal(unlink(path), 0);
+	assert_refused(NFS4R_CORRUPT, "lmdb/data.mdb is missing", "anew");
+	close(open(path, O_CREAT | O_WRONLY, 0600));
+	assert_refused(NFS4R_CORRUPT, "missing or empty", "anew");
+}
+
+static void test_lmdb_of_nothing(void **state)
+{
+	char path[512];
+	MDB_env *env;
+
+	path_of(path, "lmdb/data.mdb");
+	assert_int_equal(unlink(path), 0);
+	path_of(path, "lmdb");
+	assert_int_equal(mdb_env_create(&env), 0);
+	assert_int_equal(mdb_env_open(env, path, 0, 0600), 0);
+	mdb_env_close(env);
+	assert_int_equal(fx_open(&f), NFS4R_CORRUPT);
+	assert_non_null(strstr(f.why, "lmdb is empty"));
+}
+
+static void test_lmdb_damaged(void **state)
+{
+	char junk[8192];
+
+	memset(junk, 'x', sizeof(junk));
+	write_at("lmdb/data.mdb", 0, junk, sizeof(junk));
+	assert_refused(NFS4R_CORRUPT, "is damaged", "resync");
+}
+
+static void test_foreign_lmdb(void **state)
+{
+	char k[] = "k", v[] = "v";
+	MDB_val key = { 1, k }, val = { 1, v };
+	char path[512];
+	MDB_env *env;
+	MDB_txn *txn;
+	MDB_dbi dbi;
+
+	remove_dir(f.dir);
+	assert_int_equal(mkdir(f.dir, 0700), 0);
+	path_of(path, "lmdb");
+	assert_int_equal(mkdir(path, 0700), 0);
+	assert_int_equal(mdb_env_create(&env), 0);
+	assert_int_equal(mdb_env_open(env, path, 0, 0600), 0);
+	assert_int_equal(mdb_txn_begin(env, NULL, 0, &txn), 0);
+	assert_int_equal(mdb_dbi_open(txn, NULL, 0, &dbi), 0);
+	assert_int_equal(mdb_put(txn, dbi, &key, &val, 0), 0);
+	assert_int_equal(mdb_txn_commit(txn), 0);
+	mdb_env_close(env);
+	assert_refused(NFS4R_CORRUPT, "is damaged", "lmdb");
+}
+
+static void test_journal_missing(void **state)
+{
+	char name[64], path[512];
+
+	last_segment(name);
+	path_of(path, name);
+	assert_int_equal(unlink(path), 0);
+	assert_refused(NFS4R_CORRUPT, "journal", f.dir);
+	for (last_segment(name); name[0]; last_segment(name)) {
+		path_of(path, name);
+		assert_int_equal(unlink(path), 0);
+	}
+	assert_refused(NFS4R_CORRUPT, "no journal files", "anew");
+}
+
+static void test_a_journal_file_missing_in_the_middle(void **state)
+{
+	char path[512];
+	DIR *d = opendir(f.dir);
+	struct dirent *e;
+	char last[64];
+
+	last_segment(last);
+	while ((e = readdir(d))) {
+		if (!strncmp(e->d_name, "journal-", 8) && strcmp(e->d_name, "journal-0000000000000000") &&
+		    strcmp(e->d_name, last))
+			break;
+	}
+	assert_non_null(e);
+	path_of(path, e->d_name);
+	closedir(d);
+	assert_int_equal(unlink(path), 0);
+	assert_refused(NFS4R_CORRUPT, "a journal file is missing", f.dir);
+}
+
+static void test_the_oldest_journal_file_missing(void **state)
+{
+	char path[512];
+
+	path_of(path, "journal-0000000000000000");
+	assert_int_equal(unlink(path), 0);
+	assert_refused(NFS4R_CORRUPT, "entry 1 of the log of server 1 is missing", "put them back");
+}
+
+static void test_lmdb_newer_than_the_journal(void **state)
+{
+	struct fx old = f;
+
+	temp_dir(old.dir);
+	copy_dir(f.dir, old.dir);
+	fx_open_ok(&f);
+	for (int i = 0; i < 40; i++)
+		mk(&f, &f.root, (char[]){ 'B', '0' + i, 0 }, NFS4R_TYPE_FILE);
+	assert_int_equal(nfs4r_store_checkpoint(f.s, NULL, NULL, NULL), NFS4R_OK);
+	fx_close(&f);
+	{
+		char from[600], to[600];
+
+		path_of(from, "lmdb/data.mdb");
+		snprintf(to, sizeof(to), "%s/lmdb/data.mdb", old.dir);
+		assert_int_equal(rename(from, to), 0);
+	}
+	assert_int_equal(fx_open(&old), NFS4R_CORRUPT);
+	assert_non_null(strstr(old.why, "not of one time"));
+	remove_dir(old.dir);
+}
+
+static void test_not_a_directory(void **state)
+{
+	char path[512];
+
+	path_of(path, "lock");
+	f.cfg.dir = path;
+	assert_true(nfs4r_store_open(&f.cfg, &f.s, &f.info, f.why) != NFS4R_OK);
+	assert_non_null(strstr(f.why, "must be a directory"));
+	f.cfg.dir = "/nonexistent-parent/store";
+	assert_int_equal(nfs4r_store_open(&f.cfg, &f.s, &f.info, f.why), NFS4R_NOENT);
+	assert_non_null(strstr(f.why, "/nonexistent-parent/store"));
+}
+
+static void test_interrupted_creation_is_taken_up(void **state)
+{
+	char name[64], path[512];
+
+	/* A last segment whose header was not yet written, or only its length. */
+	for (int len = 0; len <= 64; len += 32) {
+		fx_open_ok(&f);
+		snprintf(name, sizeof(name), "journal-%016lx", (unsigned long)nfs4r_store_position(f.s));
+		fx_crash(&f);
+		path_of(path, name);
+		assert_int_equal(close(open(path, O_CREAT | O_WRONLY, 0600)), 0);
+		assert_int_equal(truncate(path, len), 0);
+		fx_open_ok(&f);
+		assert_true(f.info.tail_intact);
+		assert_int_equal(f.info.logs[1].applied, 41);
+		fx_close(&f);
+	}
+	/* Killed between LMDB and the journal of the very first open. */
+	fx_open_ok(&f);
+	fx_close(&f);
+	remove_dir(f.dir);
+	fx_open_ok(&f);
+	fx_close(&f);
+	path_of(path, "journal-0000000000000000");
+	assert_int_equal(truncate(path, 0), 0);
+	fx_open_ok(&f);
+	assert_int_equal(f.info.inc, 1);
+}
+
+/* ---- full disks ----------------------------------------------------------------------- */
+
+/* A write that stops half way: what was written of it is taken back. */
+static void test_short_write_is_cut_off(void **state)
+{
+	struct rlimit before, small;
+	struct nfs4r_oid oid;
+	struct nfs4r_entry *e;
+	char name[64], path[512];
+	struct stat sb;
+	char *was, *is;
+
+	fx_open_ok(&f);
+	was = dump_store(&f);
+	last_segment(name);
+	path_of(path, name);
+	assert_int_equal(stat(path, &sb), 0);
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &before);
+	small = before;
+	small.rlim_cur = sb.st_size + 40;
+	e = e_create(&f, 1, &f.root, "x", NFS4R_TYPE_FILE, &oid);
+	setrlimit(RLIMIT_FSIZE, &small);
+	assert_true(nfs4r_store_commit(f.s, e, true, NULL, 0) != NFS4R_OK);
+	setrlimit(RLIMIT_FSIZE, &before);
+	is = dump_store(&f);
+	assert_string_equal(is, was);
+	assert_int_equal(stat(path, &sb), 0);
+	assert_int_equal(sb.st_size, small.rlim_cur - 40);
+	commit(&f, e); /* there is space again */
+	free(was);
+	free(is);
+	was = dump_store(&f);
+	fx_close(&f);
+	fx_open_ok(&f);
+	is = dump_store(&f);
+	assert_string_equal(is, was);
+	free(was);
+	free(is);
+}
+
+static void fill(const char *dir)
+{
+	char path[600], block[4096] = "";
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/filler", dir);
+	fd = open(path, O_CREAT | O_WRONLY, 0600);
+	while (write(fd, block, sizeof(block)) > 0)
+		;
+	close(fd);
+}
+
+static void test_full_file_system(void **state)
+{
+	struct nfs4r_entry *e = NULL;
+	enum nfs4r_status st = NFS4R_OK;
+	struct nfs4r_oid oid;
+	char *was, *is, mnt[256], path[600];
+	int n;
+	struct fx g;
+
+	temp_dir(mnt);
+	/* A mount of our own, gone with this process. */
+	if ((unshare(CLONE_NEWNS) && unshare(CLONE_NEWUSER | CLONE_NEWNS)) ||
+	    mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("none", mnt, "tmpfs", 0, "size=2m")) {
+		rmdir(mnt);
+		print_message("not allowed to mount a tmpfs: skipped\n");
+		skip();
+	}
+	fx_init(&g);
+	remove_dir(g.dir);
+	n = snprintf(g.dir, sizeof(g.dir), "%s/s", mnt);
+	assert_true(n < (int)sizeof(g.dir));
+	fx_open_ok(&g);
+	fill(mnt);
+	for (int i = 0; i < 100 && st == NFS4R_OK; i++) {
+		if (e)
+			nfs4r_entry_put(e);
+		e = e_create(&g, 1, &g.root, (char[]){ 'a' + i / 10, '0' + i % 10, 0 }, NFS4R_TYPE_FILE, &oid);
+		st = nfs4r_store_commit(g.s, e, true, NULL, 0);
+	}
+	assert_int_equal(st, NFS4R_NOSPC);
+	was = dump_store(&g);
+	assert_int_equal(nfs4r_store_checkpoint(g.s, NULL, NULL, NULL), NFS4R_NOSPC);
+	is = dump_store(&g);
+	assert_string_equal(was, is);
+	free(is);
+	snprintf(path, sizeof(path), "%s/filler", mnt);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(nfs4r_store_checkpoint(g.s, NULL, NULL, NULL), NFS4R_OK);
+	assert_int_equal(nfs4r_store_commit(g.s, e, true, NULL, 0), NFS4R_OK);
+	nfs4r_entry_put(e);
+	free(was);
+	was = dump_store(&g);
+	fx_close(&g);
+	/* Opening needs space, and says so. */
+	fill(mnt);
+	if (fx_open(&g) == NFS4R_OK)
+		fx_close(&g);
+	else
+		assert_non_null(strstr(g.why, mnt));
+	assert_int_equal(unlink(path), 0);
+	fx_open_ok(&g);
+	is = dump_store(&g);
+	assert_string_equal(was, is);
+	free(was);
+	free(is);
+	fx_fini(&g);
+	umount(mnt);
+	rmdir(mnt);
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(test_locked_by_another_process),
+		T(test_locked_by_this_process),
+		T(test_other_volume),
+		T(test_other_server),
+		T(test_bad_config),
+		T(test_other_format),
+		T(test_other_format_of_the_journal),
+		T(test_other_volume_in_the_journal),
+		T(test_lmdb_missing),
+		T(test_lmdb_of_nothing),
+		T(test_lmdb_damaged),
+		T(test_foreign_lmdb),
+		T(test_journal_missing),
+		T(test_a_journal_file_missing_in_the_middle),
+		T(test_the_oldest_journal_file_missing),
+		T(test_lmdb_newer_than_the_journal),
+		T(test_not_a_directory),
+		T(test_interrupted_creation_is_taken_up),
+		T(test_short_write_is_cut_off),
+		T(test_full_file_system),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
