@@ -37,7 +37,7 @@ struct ctl_lag { /* when the end of our log was first seen where; ascending in b
 	} s[CTL_LAG_SAMPLES];
 };
 
-/* Note where the log ends now. Call at least every 250 ms. When the ring is full its older half loses every second sample. */
+/* Note where the log ends now. Call at least every 250 ms. When the ring is full it is thinned out, the more the older. */
 void ctl_lag_sample(struct ctl_lag *l, uint64_t at_ms, nfs4r_lsn end);
 /* Age of the oldest entry after @applied, in ms; 0 if there is none. What is older than the first sample counts from there. */
 uint64_t ctl_lag_ms(const struct ctl_lag *l, uint64_t at_ms, nfs4r_lsn applied);

@@ -7,13 +7,20 @@
  */
 #include "engine/ctl_int.h"
 
+/* Gaps may be as long as a fiftieth of their age: some hundred samples reach back for months. */
 static void thin_out(struct ctl_lag *l)
 {
-	uint32_t half = l->n / 2, to = 1;
+	uint64_t now = l->s[l->n - 1].at_ms;
+	uint32_t to = 1;
 
-	for (uint32_t i = 2; i < l->n; i++)
-		if (i >= half || i % 2 == 0)
+	for (uint32_t i = 1; i < l->n; i++) {
+		uint64_t kept = l->s[to - 1].at_ms;
+
+		if (i + 1 == l->n || l->s[i + 1].at_ms - kept > (now - kept) / 50)
 			l->s[to++] = l->s[i];
+	}
+	if (to == CTL_LAG_SAMPLES) /* only if they came far too fast */
+		to /= 2;
 	l->n = to;
 }
 

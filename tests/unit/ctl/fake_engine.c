@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+#include "unit/ctl/fake_engine.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+static struct fake *servers[FAKE_SERVERS + 1];
+
+/* ---- objects ---- */
+
+static struct fake *of(const void *port)
+{
+	return (struct fake *)(uintptr_t)port;
+}
+
+static struct fake_object *find(struct fake *f, const struct nfs4r_oid *oid)
+{
+	for (uint32_t i = 0; i < f->n; i++)
+		if (nfs4r_oid_eq(&f->obj[i].oid, oid))
+			return &f->obj[i];
+	return NULL;
+}
+
+uint32_t fake_add(struct fake *f, uint32_t parent, const char *name, uint32_t type, const char *bytes)
+{
+	struct fake_object *o = &f->obj[f->n];
+
+	assert(f->n < FAKE_OBJECTS);
+	if (f->n == 0)
+		o->oid = f->eng.root;
+	else
+		nfs4r_oid_make(&o->oid, 1, 1, f->n);
+	o->parent = f->obj[parent].oid;
+	snprintf(o->name, sizeof(o->name), "%s", name);
+	o->type = type;
+	o->mode = 0644;
+	o->version = 5;
+	o->bytes = strdup(bytes);
+	o->len = (uint32_t)strlen(bytes);
+	return f->n++;
+}
+
+enum nfs4r_known nfs4r_store_row(struct nfs4r_store *s, const struct nfs4r_oid *oid, struct nfs4r_row *row)
+{
+	struct fake *f = of(s);
+	struct nfs4r_row r = { .oid = *oid };
+
+	pthread_mutex_lock(&f->lock);
+	struct fake_object *o = find(f, oid);
+	enum nfs4r_known k = o && !o->gone ? NFS4R_KNOWN : o && o->dead ? NFS4R_DEAD : NFS4R_NOT_YET;
+	if (k == NFS4R_KNOWN) {
+		r.type = o->type;
+		r.version = o->version;
+		r.nlink = 1;
+		r.mtime = 1000;
+		r.nparents = o != f->obj;
+		r.parent = o->parent;
+	}
+	pthread_mutex_unlock(&f->lock);
+	if (row)
+		*row = r;
+	return k;
+}
+
+static void set_dirent(struct fake *f, uint32_t i, struct nfs4r_dirent *out)
+{
+	memset(out, 0, sizeof(*out));
+	out->name.len = (uint16_t)strlen(f->obj[i].name);
+	memcpy(out->name.s, f->obj[i].name, (size_t)out->name.len + 1);
+	out->oid = f->obj[i].oid;
+	out->type = f->obj[i].type;
+	out->cookie = i + 3;
+}
+
+uint32_t nfs4r_store_readdir(struct nfs4r_store *s, const struct nfs4r_oid *dir, uint64_t after, struct nfs4r_dirent *out, uint32_t max)
+{
+	struct fake *f = of(s);
+	uint32_t n = 0;
+
+	pthread_mutex_lock(&f->lock);
+	for (uint32_t i = 1; i < f->n && n < max; i++)
+		if (!f->obj[i].gone && nfs4r_oid_eq(&f->obj[i].parent, dir) && i + 3 > after)
+			set_dirent(f, i, &out[n++]);
+	pthread_mutex_unlock(&f->lock);
+	return n;
+}
+
+bool nfs4r_store_lookup(struct nfs4r_store *s, const struct nfs4r_oid *dir, const struct nfs4r_name *name, struct nfs4r_dirent *out)
+{
+	struct fake *f = of(s);
+	bool found = false;
+
+	pthread_mutex_lock(&f->lock);
+	for (uint32_t i = 1; i < f->n && !found; i++)
+		if (!f->obj[i].gone && nfs4r_oid_eq(&f->obj[i].parent, dir) && strcmp(f->obj[i].name, name->s) == 0) {
+			set_dirent(f, i, out);
+			found = true;
+		}
+	pthread_mutex_unlock(&f->lock);
+	return found;
+}
+
+void nfs4r_store_log_range(struct nfs4r_store *s, nfs4r_server_id log, nfs4r_lsn *first, nfs4r_lsn *last)
+{
+	*last = of(s)->own_end;
+	*first = *last ? 1 : 0;
+}
+
+void nfs4r_store_get_stats(struct nfs4r_store *s, struct nfs4r_store_stats *out)
+{
+	*out = (struct nfs4r_store_stats){ .journal_bytes = 3 << 20, .segments = 2, .rows_dirty = 7, .checkpoints = 4, .last_checkpoint_ms = 12 };
+}
+
+void nfs4r_handle(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, struct nfs4r_lhandle *out)
+{
+	struct fake *f = of(eng->store);
+
+	pthread_mutex_lock(&f->lock);
+	struct fake_object *o = find(f, oid);
+	out->len = o && !o->lost ? sizeof(*oid) : 0;
+	memcpy(out->b, oid, sizeof(*oid));
+	pthread_mutex_unlock(&f->lock);
+}
+
+/* ---- local files ---- */
+
+static struct fake_object *by_handle(struct fake *f, const struct nfs4r_lhandle *h)
+{
+	struct nfs4r_oid oid;
+
+	memcpy(&oid, h->b, sizeof(oid));
+	return find(f, &oid);
+}
+
+static enum nfs4r_status l_getattr(void *ctx, const struct nfs4r_lhandle *h, struct nfs4r_attrs *out)
+{
+	struct fake *f = ctx;
+
+	pthread_mutex_lock(&f->lock);
+	struct fake_object *o = by_handle(f, h);
+	*out = (struct nfs4r_attrs){ .type = o->type, .mode = o->mode, .size = o->len };
+	if (f->reads_changing) {
+		f->reads_changing--;
+		o->version++;
+	}
+	pthread_mutex_unlock(&f->lock);
+	return NFS4R_OK;
+}
+
+static enum nfs4r_status l_read(void *ctx, const struct nfs4r_lhandle *h, uint64_t off, void *bytes, uint32_t *len, bool *eof)
+{
+	struct fake *f = ctx;
+
+	pthread_mutex_lock(&f->lock);
+	struct fake_object *o = by_handle(f, h);
+	uint64_t left = off < o->len ? o->len - off : 0;
+	if (*len > left)
+		*len = (uint32_t)left;
+	memcpy(bytes, o->bytes + (left ? off : 0), *len);
+	*eof = off + *len >= o->len;
+	f->reads++;
+	pthread_mutex_unlock(&f->lock);
+	return NFS4R_OK;
+}
+
+static enum nfs4r_status l_readlink(void *ctx, const struct nfs4r_lhandle *h, char *text, uint32_t *len)
+{
+	bool eof;
+
+	return l_read(ctx, h, 0, text, len, &eof);
+}
+
+static enum nfs4r_status l_listxattr(void *ctx, const struct nfs4r_lhandle *h, char *names, uint32_t *len)
+{
+	static const char two[] = "b\0a"; /* in no order, as file systems do */
+	struct fake *f = ctx;
+
+	/* Odd servers list them the other way round: the order must not matter. */
+	memcpy(names, f->eng.cfg.rpc.self % 2 ? "a\0b" : two, sizeof(two));
+	*len = sizeof(two);
+	return NFS4R_OK;
+}
+
+static enum nfs4r_status l_getxattr(void *ctx, const struct nfs4r_lhandle *h, const char *name, void *val, uint32_t *len)
+{
+	memcpy(val, name, 1);
+	*len = 1;
+	return NFS4R_OK;
+}
+
+static const struct nfs4r_lops lops = {
+	.getattr = l_getattr, .read = l_read, .readlink = l_readlink, .listxattr = l_listxattr, .getxattr = l_getxattr
+};
+
+/* ---- core ---- */
+
+void nfs4r_core_get_stats(const struct nfs4r_core *c, struct nfs4r_core_stats *out)
+{
+	*out = (struct nfs4r_core_stats){ .elections = 42, .controls_own = of(c)->ncontrols, .controls_foreign = 3 };
+}
+
+bool nfs4r_core_get_peer(const struct nfs4r_core *c, nfs4r_server_id id, struct nfs4r_core_peer *out)
+{
+	struct fake *f = of(c);
+
+	if (id > f->eng.cfg.rpc.nservers)
+		return false;
+	*out = f->peer[id];
+	return true;
+}
+
+nfs4r_lsn nfs4r_core_own_end(const struct nfs4r_core *c)
+{
+	return of(c)->own_end;
+}
+
+void nfs4r_core_each_control(const struct nfs4r_core *c, bool (*fn)(void *arg, const struct nfs4r_control_info *i), void *arg)
+{
+	struct fake *f = of(c);
+
+	for (uint32_t i = 0; i < f->ncontrols; i++) {
+		struct nfs4r_control_info info = { .owner = i % 2 ? 2 : 1, .pid = { 1, i }, .kind = NFS4R_PROPOSED, .won = true, .acked_by_all = i % 3 };
+
+		info.control.oid = f->obj[i % f->n].oid;
+		info.control.depth = i % 2 ? NFS4R_DEEP : NFS4R_SHALLOW;
+		if (!fn(arg, &info))
+			return;
+	}
+}
+
+/* ---- the rest of the engine ---- */
+
+uint64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+int64_t now_real_ns(void)
+{
+	return (int64_t)time(NULL) * 1000000000;
+}
+
+bool fastpath_local(struct fastpath *fp, const struct nfs4r_oid *oid, bool is_dir)
+{
+	return true;
+}
+
+uint64_t distributor_payload_bytes(struct distributor *d)
+{
+	return 1 << 20;
+}
+
+/* ---- transport ---- */
+
+bool nfs4r_rpc_get_stats(struct nfs4r_rpc *rpc, nfs4r_server_id peer, struct nfs4r_rpc_peer_stats *out)
+{
+	struct fake *f = of(rpc);
+
+	memset(out, 0, sizeof(*out));
+	pthread_mutex_lock(&f->lock);
+	out->up = f->up[peer];
+	pthread_mutex_unlock(&f->lock);
+	out->rtt_ms = out->up ? 80.25 : -1;
+	out->connects = 1;
+	snprintf(out->state, sizeof(out->state), "%s", out->up ? "up" : "connecting");
+	return true;
+}
+
+enum nfs4r_status nfs4r_rpc_send(struct nfs4r_rpc *rpc, nfs4r_server_id to, enum nfs4r_lane lane, const struct nfs4r_msg *msg)
+{
+	struct fake *f = of(rpc);
+
+	pthread_mutex_lock(&f->lock);
+	bool up = f->up[to], mute = f->mute[to];
+	pthread_mutex_unlock(&f->lock);
+	if (!up)
+		return NFS4R_UNKNOWN;
+	if (mute && msg->type == NFS4R_MSG_VERIFY)
+		return NFS4R_OK;
+	struct nfs4r_msg *copy = malloc(sizeof(*copy));
+	*copy = *msg;
+	if (msg->type == NFS4R_MSG_VERIFY)
+		verify_serve(&servers[to]->eng, f->eng.cfg.rpc.self, copy);
+	else
+		verify_answer(&servers[to]->eng, f->eng.cfg.rpc.self, copy);
+	return NFS4R_OK;
+}
+
+void engine_send(struct nfs4r_engine *eng, nfs4r_server_id to, const struct nfs4r_msg *msg)
+{
+	(void)nfs4r_rpc_send(eng->rpc, to, NFS4R_LANE_REQUEST, msg);
+}
+
+/* ---- life ---- */
+
+void fake_connect(struct fake **all, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		for (unsigned k = 0; k < n; k++)
+			all[i]->up[all[k]->eng.cfg.rpc.self] = i != k;
+}
+
+struct fake *fake_new(nfs4r_server_id self, const char *folder)
+{
+	struct fake *f = calloc(1, sizeof(*f));
+	struct nfs4r_engine *eng = &f->eng;
+
+	pthread_mutex_init(&f->lock, NULL);
+	pthread_mutex_init(&eng->lock, NULL);
+	snprintf(eng->cfg.volume_name, sizeof(eng->cfg.volume_name), "home");
+	snprintf(eng->cfg.control_socket, sizeof(eng->cfg.control_socket), "%s/%u.sock", folder, self);
+	eng->cfg.rpc.self = self;
+	eng->cfg.rpc.nservers = FAKE_SERVERS;
+	for (uint32_t i = 0; i < FAKE_SERVERS; i++) {
+		eng->cfg.rpc.servers[i].id = (nfs4r_server_id)(i + 1);
+		snprintf(eng->cfg.rpc.servers[i].host, sizeof(eng->cfg.rpc.servers[i].host), "10.0.0.%u", i + 1);
+		eng->cfg.rpc.servers[i].port = 2050;
+	}
+	eng->cfg.rpc.volume[3] = 7;
+	nfs4r_oid_root(&eng->root, eng->cfg.rpc.volume);
+	eng->ops = &lops;
+	eng->ctx = f;
+	eng->store = (struct nfs4r_store *)f;
+	eng->core = (struct nfs4r_core *)f;
+	eng->rpc = (struct nfs4r_rpc *)f;
+	eng->inc = 9;
+	eng->ready = true;
+	eng->started_at_ms = now_ms();
+	eng->executors = pool_create(eng, "exec", 4);
+	eng->appliers = pool_create(eng, "apply", 1);
+	fake_add(f, 0, "", NFS4R_TYPE_DIR, "");
+	servers[self] = f;
+	return f;
+}
+
+void fake_stop(struct fake *f)
+{
+	f->eng.stopping = true;
+	pool_destroy(f->eng.executors);
+	pool_destroy(f->eng.appliers);
+}
+
+void fake_free(struct fake *f)
+{
+	for (uint32_t i = 0; i < f->n; i++)
+		free(f->obj[i].bytes);
+	pthread_mutex_destroy(&f->lock);
+	pthread_mutex_destroy(&f->eng.lock);
+	free(f);
+}

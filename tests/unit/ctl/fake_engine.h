@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Servers of a volume as far as the control socket looks at them: objects in memory behind the store's, the core's, the
+ * transport's and the local file system's calls. The socket, the reports and the comparison are the shipped code.
+ */
+#ifndef TESTS_FAKE_ENGINE_H
+#define TESTS_FAKE_ENGINE_H
+
+#include "engine/ctl_int.h"
+
+#define FAKE_OBJECTS 2048
+#define FAKE_SERVERS 3
+
+struct fake_object {
+	struct nfs4r_oid oid, parent;
+	char name[64];
+	uint32_t type, mode;
+	nfs4r_version version;
+	char *bytes; /* heap */
+	uint32_t len;
+	bool gone; /* not in the store */
+	bool dead; /* ... and known to be deleted */
+	bool lost; /* file is gone */
+};
+
+struct fake {
+	struct nfs4r_engine eng;
+	pthread_mutex_t lock;
+	struct fake_object obj[FAKE_OBJECTS];
+	uint32_t n;
+	bool up[FAKE_SERVERS + 1];   /* peers as this server sees them */
+	bool mute[FAKE_SERVERS + 1]; /* peer answers nothing */
+	struct nfs4r_core_peer peer[FAKE_SERVERS + 1];
+	nfs4r_lsn own_end;
+	uint32_t ncontrols; /* that the control table says it has; on object i % n */
+	uint32_t reads, reads_changing; /* the next so many getattr move the version: an update under way */
+};
+
+/* A server with an empty volume; sockets in @folder. */
+struct fake *fake_new(nfs4r_server_id self, const char *folder);
+/* Stop all before the first is freed: they answer each other. */
+void fake_stop(struct fake *f);
+void fake_free(struct fake *f);
+/* All of them see each other. */
+void fake_connect(struct fake **all, unsigned n);
+/* The same object on any server: equal arguments, equal OID. @parent 0 = root; returns its index. */
+uint32_t fake_add(struct fake *f, uint32_t parent, const char *name, uint32_t type, const char *bytes);
+
+#endif

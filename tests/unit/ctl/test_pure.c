@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Lag ring, words of a comparison, text of any bytes, formats. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <stdlib.h>
+
+#include "ctl/ctl.h"
+#include "engine/ctl_int.h"
+
+static void lag_is_the_age_of_the_oldest_unapplied_entry(void **state)
+{
+	struct ctl_lag l = { 0 };
+
+	assert_int_equal(ctl_lag_ms(&l, 1000, 0), 0);
+	ctl_lag_sample(&l, 1000, 10);
+	ctl_lag_sample(&l, 2000, 10); /* nothing new: 10 is as old as before */
+	ctl_lag_sample(&l, 3000, 20);
+	ctl_lag_sample(&l, 4000, 30);
+	assert_int_equal(ctl_lag_ms(&l, 5000, 30), 0);
+	assert_int_equal(ctl_lag_ms(&l, 5000, 20), 1000);
+	assert_int_equal(ctl_lag_ms(&l, 5000, 15), 2000);
+	assert_int_equal(ctl_lag_ms(&l, 5000, 10), 2000);
+	assert_int_equal(ctl_lag_ms(&l, 5000, 0), 4000);
+	assert_int_equal(ctl_lag_ms(&l, 500, 0), 0); /* never negative */
+}
+
+static void lag_ring_stays_bounded_and_close(void **state)
+{
+	struct ctl_lag *l = calloc(1, sizeof(*l));
+	uint64_t n = 100000; /* 5.5 hours under load */
+
+	for (uint64_t i = 1; i <= n; i++)
+		ctl_lag_sample(l, i * 200, i);
+	assert_true(l->n <= CTL_LAG_SAMPLES);
+	for (uint64_t applied = 0; applied < n; applied += 997) {
+		uint64_t real = (n - applied - 1) * 200, got = ctl_lag_ms(l, n * 200, applied);
+
+		assert_true(got <= real);
+		assert_true(real - got <= real / 25 + 400);
+	}
+	free(l);
+}
+
+static void words_of_a_difference(void **state)
+{
+	struct verify_side a = { .version = 5 }, b = { .version = 5 };
+
+	assert_false(verify_differs(&a, &b));
+	b.sum[31] = 1;
+	assert_true(verify_differs(&a, &b));
+	assert_string_equal(verify_what(&a, &b), "content");
+	b.version = 4;
+	assert_string_equal(verify_what(&a, &b), "version");
+	b.sum[31] = 0;
+	assert_string_equal(verify_what(&a, &b), "version only");
+	b.status = NFS4R_UNKNOWN;
+	assert_string_equal(verify_what(&a, &b), "missing there");
+	assert_string_equal(verify_what(&b, &a), "missing here");
+	b.status = NFS4R_IO;
+	assert_string_equal(verify_what(&a, &b), "unreadable there");
+	b.status = NFS4R_DELAY;
+	assert_string_equal(verify_what(&a, &b), "changing");
+	a.status = b.status = NFS4R_IO; /* two that cannot be read are not equal */
+	assert_true(verify_differs(&a, &b));
+}
+
+static void text_of_any_bytes(void **state)
+{
+	static const char *const cases[][2] = {
+		{ "plain", "plain" },
+		{ "gr\xc3\xbc\xc3\x9f", "gr\xc3\xbc\xc3\x9f" },
+		{ "a\xff" "b", "a\\xffb" },
+		{ "\xc3", "\\xc3" },
+		{ "\xc0\x80", "\\xc0\\x80" },
+		{ "\xed\xa0\x80", "\\xed\\xa0\\x80" },
+		{ "\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80" },
+		{ "\xf0\x9f\x98\x80\xfe", "\xf0\x9f\x98\x80\\xfe" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		json_t *j = ctl_json_text(cases[i][0], strlen(cases[i][0]));
+
+		assert_string_equal(json_string_value(j), cases[i][1]);
+		json_decref(j);
+	}
+}
+
+static void formats(void **state)
+{
+	char b[FORMAT_LEN];
+
+	assert_string_equal(format_count(b, 0), "0");
+	assert_string_equal(format_count(b, 999), "999");
+	assert_string_equal(format_count(b, 1234567), "1,234,567");
+	assert_string_equal(format_count(b, UINT64_MAX), "18,446,744,073,709,551,615");
+	assert_string_equal(format_bytes(b, 0), "0 bytes");
+	assert_string_equal(format_bytes(b, 1), "1 byte");
+	assert_string_equal(format_bytes(b, 1536), "1.5 KiB");
+	assert_string_equal(format_bytes(b, 3.0 * 1024 * 1024 * 1024), "3.0 GiB");
+	assert_string_equal(format_seconds(b, -1), "0 ms");
+	assert_string_equal(format_seconds(b, 0.85), "850 ms");
+	assert_string_equal(format_seconds(b, 0.9996), "1 s");
+	assert_string_equal(format_seconds(b, 184), "3 min 4 s");
+	assert_string_equal(format_seconds(b, 5 * 3600 + 360), "5 h 6 min");
+	assert_string_equal(format_seconds(b, 8 * 86400 + 7200), "8 d 2 h");
+}
+
+static void nothing_reaches_a_terminal_as_a_control_character(void **state)
+{
+	char *s = format_safe("a\x1b[2J\nb\xc2\x9b" "c\xc3\xbc");
+
+	assert_string_equal(s, "a\\x1b[2J\\x0ab\\x9bc\xc3\xbc");
+	free(s);
+}
+
+static void columns_are_as_wide_as_their_widest_cell(void **state)
+{
+	static const char *const cells[] = { "A", "B", "l\xc3\xb6ng", "x", "s", "y" };
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+	struct table *t = table_new(2);
+
+	for (size_t i = 0; i < 6; i++)
+		table_cell(t, cells[i]);
+	table_print(t, out);
+	fclose(out);
+	assert_string_equal(text, "A     B\nl\xc3\xb6ng  x\ns     y\n");
+	free(text);
+}
+
+/* What cannot be understood is shown as nothing; it never crashes. */
+static void strange_answers_are_survived(void **state)
+{
+	static const char *const answers[] = {
+		"{}", "{\"peers\":[1,null,{\"server\":\"x\"}],\"view\":3,\"log\":[],\"controls\":7}",
+		"{\"controls\":[1,{\"path\":5}],\"truncated\":true}", "{\"core\":{\"a\":\"b\"},\"engine\":4}",
+		"{\"progress\":4}", "{\"difference\":{\"here\":1}}", "{\"unreachable\":[]}", "{\"result\":{\"status\":77,\"unreachable\":3}}",
+	};
+	FILE *out = fopen("/dev/null", "w");
+
+	for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+		json_t *a = json_loads(answers[i], 0, NULL);
+		struct show_verify v = { .out = out, .bar = out };
+
+		assert_non_null(a);
+		show_status(a, out);
+		show_controls(a, out);
+		show_stats(a, out);
+		show_verify_line(&v, a);
+		json_decref(a);
+	}
+	fclose(out);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lag_is_the_age_of_the_oldest_unapplied_entry),
+		cmocka_unit_test(lag_ring_stays_bounded_and_close),
+		cmocka_unit_test(words_of_a_difference),
+		cmocka_unit_test(text_of_any_bytes),
+		cmocka_unit_test(formats),
+		cmocka_unit_test(nothing_reaches_a_terminal_as_a_control_character),
+		cmocka_unit_test(columns_are_as_wide_as_their_widest_cell),
+		cmocka_unit_test(strange_answers_are_survived),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

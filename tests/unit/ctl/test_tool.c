@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The program nfs4rctl (argv[1]), against the real control socket of servers in memory, and against sockets that misbehave. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <grp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "ctl/ctl.h"
+#include "unit/ctl/fake_engine.h"
+
+static const char *tool;
+static char folder[64];
+static struct fake *f[FAKE_SERVERS];
+static struct ctl *ctl;
+static char out[65536]; /* what the last run printed, both streams */
+
+static int make(void **state)
+{
+	char why[512];
+
+	snprintf(folder, sizeof(folder), "/tmp/nfs4r-tool.XXXXXX");
+	assert_non_null(mkdtemp(folder));
+	for (unsigned i = 0; i < FAKE_SERVERS; i++) {
+		f[i] = fake_new((nfs4r_server_id)(i + 1), folder);
+		fake_add(f[i], 0, "file", NFS4R_TYPE_FILE, "some bytes");
+		f[i]->own_end = 1234567;
+		f[i]->ncontrols = 2;
+		for (unsigned k = 1; k <= FAKE_SERVERS; k++)
+			f[i]->peer[k].applied = f[i]->peer[k].stable = 1234567;
+	}
+	f[0]->peer[2].applied = 1234560;
+	fake_connect(f, FAKE_SERVERS);
+	ctl = ctl_create(&f[0]->eng, why);
+	return ctl ? 0 : -1;
+}
+
+static int unmake(void **state)
+{
+	ctl_destroy(ctl);
+	for (unsigned i = 0; i < FAKE_SERVERS; i++)
+		fake_stop(f[i]);
+	for (unsigned i = 0; i < FAKE_SERVERS; i++)
+		fake_free(f[i]);
+	return rmdir(folder);
+}
+
+/* Exit status of nfs4rctl with these arguments; what it printed is in out. */
+static int run(const char *args)
+{
+	char cmd[1024];
+	size_t n;
+	FILE *p;
+
+	snprintf(cmd, sizeof(cmd), "NFS4R_SOCKET=%s/1.sock '%s' %s 2>&1", folder, tool, args);
+	p = popen(cmd, "r");
+	assert_non_null(p);
+	n = fread(out, 1, sizeof(out) - 1, p);
+	out[n] = '\0';
+	int rc = pclose(p);
+	return WIFEXITED(rc) ? WEXITSTATUS(rc) : -1;
+}
+
+static void has(const char *text)
+{
+	if (!strstr(out, text))
+		fail_msg("'%s' is not in:\n%s", text, out);
+}
+
+static void status_is_a_short_table(void **state)
+{
+	assert_int_equal(run("status"), 0);
+	has("volume    home\n");
+	has("state     serving\n");
+	has("view      1, fixed: servers 1 2 3\n");
+	has("entries 1 to 1,234,567");
+	has("PEER  STATE  RTT");
+	has("2     up     80.2 ms  7 entries");
+	has("3     up     80.2 ms  nothing");
+}
+
+static void json_is_one_object(void **state)
+{
+	static const char *const cmds[] = { "--json status", "-j controls", "stats --json" };
+
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(run(cmds[i]), 0);
+		json_t *a = json_loads(out, 0, NULL);
+
+		assert_true(json_is_object(a));
+		json_decref(a);
+	}
+}
+
+static void controls_and_stats_are_shown(void **state)
+{
+	assert_int_equal(run("controls"), 0);
+	has("OWNER  DEPTH    KIND");
+	has("/file");
+	assert_int_equal(run("stats"), 0);
+	has("  elections");
+	has("42\n");
+}
+
+static void verify_tells_by_its_exit_status(void **state)
+{
+	assert_int_equal(run("verify"), 0);
+	has("2 objects, 10 bytes compared in");
+	has("equal on all servers");
+	assert_int_equal(run("--json verify /file"), 0);
+	has("{\"result\":");
+
+	pthread_mutex_lock(&f[0]->lock);
+	f[0]->up[3] = false;
+	pthread_mutex_unlock(&f[0]->lock);
+	assert_int_equal(run("verify"), 2);
+	has("server 3 cannot be asked: connecting");
+
+	pthread_mutex_lock(&f[1]->lock);
+	f[1]->obj[1].bytes[0] = 'X';
+	pthread_mutex_unlock(&f[1]->lock);
+	assert_int_equal(run("verify /"), 1);
+	has("/file  [1.1.1]  server 2: content (here: version 5, size 10; there: version 5, size 10)");
+	has("1 difference\n");
+
+	assert_int_equal(run("verify /nothing"), 2);
+	has("there is no /nothing");
+}
+
+static void wrong_use_is_answered_with_the_usage(void **state)
+{
+	static const char *const wrong[] = { "", "fly", "status now", "verify / /", "--wings status", "--socket" };
+
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		assert_int_equal(run(wrong[i]), 2);
+		has("usage: nfs4rctl");
+	}
+	assert_int_equal(run("--help"), 0);
+	has("Exit status");
+	assert_int_equal(run("--version"), 0);
+}
+
+static void a_server_that_is_not_there_is_explained(void **state)
+{
+	char path[200], why[512] = "", args[300];
+
+	assert_int_equal(run("--socket /nonexistent status"), 2);
+	has("no server seems to run here");
+	memset(path, 'x', sizeof(path));
+	path[sizeof(path) - 1] = '\0';
+	snprintf(args, sizeof(args), "--socket /%s status", path);
+	assert_int_equal(run(args), 2);
+	has("at most 107 bytes");
+
+	assert_true(ctl_find_socket("/from/env", "/nowhere", path, sizeof(path), why));
+	assert_string_equal(path, "/from/env");
+	assert_true(ctl_find_socket(NULL, folder, path, sizeof(path), why));
+	assert_non_null(strstr(path, "/1.sock"));
+	assert_false(ctl_find_socket("", "/nowhere", path, sizeof(path), why));
+	assert_non_null(strstr(why, "no socket in /nowhere"));
+	snprintf(path, sizeof(path), "%s/2.sock", folder);
+	fclose(fopen(path, "w"));
+	assert_false(ctl_find_socket(NULL, folder, args, sizeof(args), why));
+	assert_non_null(strstr(why, "choose one with --socket"));
+	unlink(path);
+}
+
+/* ---- a socket that answers one request with fixed bytes and hangs up ---- */
+
+struct liar {
+	int fd;
+	const char *answer;
+};
+
+static void *lie(void *arg)
+{
+	struct liar *l = arg;
+	char junk[4096];
+	int fd = accept(l->fd, NULL, NULL);
+
+	(void)!read(fd, junk, sizeof(junk));
+	(void)!write(fd, l->answer, strlen(l->answer));
+	close(fd);
+	return NULL;
+}
+
+static void a_server_that_lies_is_explained(void **state)
+{
+	static const struct {
+		const char *answer, *args, *said;
+		int rc;
+	} cases[] = {
+		{ "", "status", "without a complete answer", 2 },
+		{ "HTTP/1.1 200 OK\r\n\r\n", "status", "not an NFSv4.r server", 2 },
+		{ "[1]\n", "stats", "not an NFSv4.r server", 2 },
+		{ "{\"error\":\"out of \\u001bmemory\"}\n", "controls", "nfs4rctl: out of \\x1bmemory", 2 },
+		{ "{\"progress\":{}}\n", "verify", "without a complete answer", 2 },
+		{ "{\"result\":{\"status\":99}}\n", "verify", "equal", 2 },
+		{ "{\"error\":\"no\"}\n", "--json verify", "{\"error\":\"no\"}", 2 },
+		{ "{}\n", "status", "volume", 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct sockaddr_un addr = { .sun_family = AF_UNIX };
+		struct liar l = { .fd = socket(AF_UNIX, SOCK_STREAM, 0), .answer = cases[i].answer };
+		char args[300];
+		pthread_t t;
+
+		snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/liar", folder);
+		assert_int_equal(bind(l.fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
+		assert_int_equal(listen(l.fd, 1), 0);
+		pthread_create(&t, NULL, lie, &l);
+		snprintf(args, sizeof(args), "--socket %s %s", addr.sun_path, cases[i].args);
+		assert_int_equal(run(args), cases[i].rc);
+		has(cases[i].said);
+		pthread_join(t, NULL);
+		close(l.fd);
+		unlink(addr.sun_path);
+	}
+}
+
+/* The mode of the socket keeps others out; even if somebody opens it up, the server asks the kernel who it is. */
+static void others_are_refused(void **state)
+{
+	char path[200], why[512] = "";
+	int rc;
+
+	if (geteuid() != 0)
+		skip();
+	snprintf(path, sizeof(path), "%s/1.sock", folder);
+	assert_int_equal(chmod(folder, 0755), 0);
+	for (int opened = 0; opened < 2; opened++) {
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			if (setgroups(0, NULL) || setgid(65534) || setuid(65534))
+				_exit(9);
+			struct ctl_conn *c = ctl_connect(path, why);
+
+			if (!c)
+				_exit(strstr(why, "only root") ? 0 : 1);
+			json_t *a = ctl_ask(c, "status", NULL, 10, why) ? ctl_next(c, why) : NULL;
+			_exit(opened && a && strstr(get_text(a, "error"), "only root") ? 0 : 2);
+		}
+		assert_int_equal(waitpid(pid, &rc, 0), pid);
+		assert_int_equal(rc, 0);
+		assert_int_equal(chmod(path, 0666), 0);
+	}
+}
+
+int main(int argc, char **argv)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, make, unmake)
+	const struct CMUnitTest tests[] = {
+		T(status_is_a_short_table),
+		T(json_is_one_object),
+		T(controls_and_stats_are_shown),
+		T(verify_tells_by_its_exit_status),
+		T(wrong_use_is_answered_with_the_usage),
+		T(a_server_that_is_not_there_is_explained),
+		T(a_server_that_lies_is_explained),
+		T(others_are_refused),
+	};
+
+	if (argc < 2) {
+		fprintf(stderr, "usage: %s PATH-OF-nfs4rctl\n", argv[0]);
+		return 2;
+	}
+	tool = argv[1];
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
