@@ -76,3 +76,28 @@ void journal_cut(struct journal *j, uint32_t n)
 	if (j->synced > n)
 		j->synced = n;
 }
+
+static bool has_commit(const struct journal *j, nfs4r_server_id log, nfs4r_lsn lsn)
+{
+	for (uint32_t i = 0; i < j->n; i++)
+		if (j->recs[i].type == REC_COMMIT && j->recs[i].e->log == log && j->recs[i].e->lsn == lsn)
+			return true;
+	return false;
+}
+
+nfs4r_lsn journal_drop_undecided(struct journal *j, nfs4r_server_id self)
+{
+	nfs4r_lsn end = 0;
+
+	while (has_commit(j, self, end + 1))
+		end++;
+	for (uint32_t i = 0; i < j->n; i++) {
+		struct rec *r = &j->recs[i];
+
+		if (r->type == REC_INTENT || (r->type == REC_COMMIT && r->e->log == self && r->e->lsn > end)) {
+			rec_fini(r);
+			memset(r, 0, sizeof(*r));
+		}
+	}
+	return end;
+}

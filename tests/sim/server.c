@@ -467,14 +467,7 @@ void server_stop(struct server *v, bool machine)
 
 		journal_cut(&v->journal,
 			    v->journal.synced + (rng_chance(&s->rng, 500) ? 0 : rng_below(&s->rng, slack + 1)));
-		for (uint32_t i = 0; i < v->journal.n; i++) {
-			struct rec *r = &v->journal.recs[i];
-
-			if (r->type == REC_COMMIT && r->e->log == v->id && r->e->lsn > own)
-				own = r->e->lsn;
-			if (r->type == REC_INTENT) /* what was begun is taken back; its LSN may be given out again */
-				r->type = REC_NOTHING;
-		}
+		own = journal_drop_undecided(&v->journal, v->id);
 		v->tail_lost = true;
 		check_crashed(v, own);
 	}

@@ -177,6 +177,11 @@ void journal_intent(struct journal *j, struct nfs4r_entry *e);
 void journal_commit(struct journal *j, struct nfs4r_entry *e, bool own, const struct nfs4r_put *puts, uint32_t n);
 void journal_checkpoint(struct journal *j, const nfs4r_lsn *stable);
 void journal_cut(struct journal *j, uint32_t n);
+/*
+ * After a machine crash: what was begun is taken back, and so is every own entry after a hole in
+ * the own log, which was never sent. Returns the end of the own log.
+ */
+nfs4r_lsn journal_drop_undecided(struct journal *j, nfs4r_server_id self);
 
 /* ---- events ---------------------------------------------------------------------------- */
 

@@ -224,10 +224,15 @@ static void give_back(struct server *v, struct nfs4r_entry **intents, uint32_t n
 		bad |= nfs4r_core_restore_row(v->core, rows[i]->key, rows[i]->key_len, rows[i]->val,
 					      rows[i]->val_len) != NFS4R_OK;
 	free(rows);
-	for (uint32_t log = 1; log <= s->plan.servers; log++)
-		bad |= nfs4r_core_restore_log(v->core, (nfs4r_server_id)log, v->truncated[log] + 1, v->applied[log],
+	for (uint32_t log = 1; log <= s->plan.servers; log++) {
+		nfs4r_lsn last = v->applied[log];
+
+		if (log == v->id && k->n) /* own: the last one decided; holes before it come as intents */
+			last = k->first + k->n - 1;
+		bad |= nfs4r_core_restore_log(v->core, (nfs4r_server_id)log, v->truncated[log] + 1, last,
 					      v->stable[log]) != NFS4R_OK;
-	for (uint32_t i = 0; i < k->n && k->first + i <= v->applied[v->id]; i++)
+	}
+	for (uint32_t i = 0; i < k->n; i++)
 		if (k->e[i])
 			bad |= nfs4r_core_restore_entry(v->core, k->first + i, nfs4r_entry_bytes(k->e[i])) != NFS4R_OK;
 	for (uint32_t i = 0; i < nintents; i++)
