@@ -1,0 +1,239 @@
+"""Host side of the cluster tests: a test bed, its sites, and a report of what held.
+
+	report = bed.Report('operations')
+	with bed.Bed.get('--rtt', '40ms') as b:
+		b.py(1, 'ops.py', '/nfs/d')             in the client of site 1
+		report.check('trees', compare, b)
+	sys.exit(report.status())
+
+`tests/cluster/run` brings up one bed for several tests and names it in TB_SHARED; alone, a test brings
+up its own. TB_STOCK=1: against one plain Ganesha instead, to try the tests themselves.
+"""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import traceback
+
+LIB = os.path.dirname(os.path.abspath(__file__))
+CLUSTER = os.path.dirname(LIB)
+ROOT = os.path.dirname(os.path.dirname(CLUSTER))
+TESTBED = os.path.join(CLUSTER, 'testbed')
+STOCK = os.environ.get('TB_STOCK') == '1'
+
+
+class Failed(Exception):
+    """What a test found; the text says it all, so no traceback is shown."""
+
+
+def expect(condition, text):
+    if not condition:
+        raise Failed(text)
+
+
+class Report:
+    """`ok NAME` and `not ok NAME` lines, as scripts/check.sh counts them."""
+
+    def __init__(self, test):
+        self.test, self.bad, self.lock = test, 0, threading.Lock()
+
+    def say(self, text):
+        with self.lock:
+            print(text, flush=True)
+
+    def ok(self, name, note=''):
+        self.say(f'ok {self.test}/{name}{note and " (" + note + ")"}')
+
+    def fail(self, name, why):
+        self.bad += 1
+        self.say('\n'.join([f'not ok {self.test}/{name}'] + ['# ' + l for l in str(why).rstrip().splitlines()[:60]]))
+
+    def check(self, name, function, *args):
+        """Runs it; True when it did not raise. What it returns as a string is noted."""
+        start = time.monotonic()
+        try:
+            note = function(*args)
+        except (Failed, subprocess.TimeoutExpired) as e:
+            self.fail(name, e)
+            return False
+        except Exception:
+            self.fail(name, traceback.format_exc())
+            return False
+        text = f'{time.monotonic() - start:.1f} s'
+        self.ok(name, f'{text}, {note}' if isinstance(note, str) else text)
+        return True
+
+    def take(self, prefix, output):
+        """The lines of a program that ran in a guest, under a prefix."""
+        for line in output.splitlines():
+            m = re.match(r'(ok|not ok) (.*)', line)
+            self.bad += bool(m) and m[1] == 'not ok'
+            self.say(f'{m[1]} {self.test}/{prefix}{m[2]}' if m else line)
+
+    def status(self):
+        return 1 if self.bad else 0
+
+
+def everywhere(function, sites, *args):
+    """function(site, *args) at all sites at once; results by site. The first exception is raised again."""
+    results, errors = {}, []
+
+    def run(site):
+        try:
+            results[site] = function(site, *args)
+        except Exception as e:
+            errors.append(e)
+    threads = [threading.Thread(target=run, args=(s,)) for s in sites]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    if errors:
+        raise errors[0]
+    return results
+
+
+def eventually(seconds, condition, text, pause=0.2):
+    """Waits for a true value and returns it."""
+    end = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise Failed(f'not within {seconds} s: {text() if callable(text) else text}')
+        time.sleep(pause)
+
+
+class Bed:
+    def __init__(self, run, shared=False):
+        self.run, self.shared, self.is_up = run, shared, shared
+        self.sites = [1, 2, 3]
+
+    @classmethod
+    def get(cls, *options):
+        """The shared bed, or one of its own with these options of `testbed up`."""
+        if os.environ.get('TB_SHARED'):
+            return cls(os.environ['TB_SHARED'], shared=True)
+        return cls.own(*options)
+
+    @classmethod
+    def own(cls, *options):
+        b = cls(os.path.join(tempfile.mkdtemp(prefix='nfs4r-ct-', dir='/tmp'), 'bed'))
+        b.up(*options)
+        return b
+
+    def up(self, *options):
+        r = self.tb('up', *(['--stock'] if STOCK else []), *options, timeout=240)
+        if r.returncode:
+            self.remove()
+            raise Failed(f'testbed up: {r.stdout}{r.stderr}')
+        self.is_up = True
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, value, trace):
+        self.down()
+
+    def down(self):
+        if self.shared:
+            return
+        self.tb('down', timeout=90)
+        self.is_up = False
+        if os.environ.get('TB_KEEP'):
+            print(f'# kept: {self.run}')
+        else:
+            self.remove()
+
+    def remove(self):
+        top = os.path.dirname(self.run)
+        if os.path.basename(top).startswith('nfs4r-ct-') and not os.environ.get('TB_KEEP'):
+            subprocess.run(['rm', '-rf', top])
+
+    # ---- commands
+
+    def command(self, *args):
+        return [TESTBED, '--run', self.run, *map(str, args)]
+
+    def tb(self, *args, timeout=120, **kw):
+        return subprocess.run(self.command(*args), capture_output=True, text=True, errors='surrogateescape',
+                              timeout=timeout, stdin=subprocess.DEVNULL, **kw)
+
+    def must(self, *args, timeout=120):
+        r = self.tb(*args, timeout=timeout)
+        expect(r.returncode == 0, f'testbed {" ".join(map(str, args))}: status {r.returncode}\n{r.stdout}{r.stderr}')
+        return r.stdout
+
+    def sh(self, site, script, timeout=60):
+        """A shell script in the site's client; its output. Fails when the script does."""
+        return self.must('sh', site, '-n', '-t', timeout, '--', 'sh', '-c', script, timeout=timeout + 20)
+
+    def status_of(self, site, script, timeout=60):
+        return self.tb('sh', site, '-n', '-t', timeout, '--', 'sh', '-c', script, timeout=timeout + 20).returncode
+
+    def py_command(self, site, file, *args, timeout=120):
+        if not os.path.isabs(file):
+            file = os.path.join(LIB, file)
+        return self.command('sh', site, '-n', '-t', timeout, '--', '/usr/bin/python3', file, *args)
+
+    def py(self, site, file, *args, timeout=120):
+        """A Python program of this folder in the site's client: the result of subprocess.run."""
+        return subprocess.run(self.py_command(site, file, *args, timeout=timeout), capture_output=True, text=True,
+                              errors='surrogateescape', timeout=timeout + 30, stdin=subprocess.DEVNULL)
+
+    def must_py(self, site, file, *args, timeout=120):
+        r = self.py(site, file, *args, timeout=timeout)
+        expect(r.returncode == 0, f'{file} {" ".join(map(str, args))} at site {site}: status {r.returncode}\n{r.stdout}{r.stderr}')
+        return r.stdout
+
+    def start_py(self, site, file, *args, timeout=300):
+        """The same in the background; a Popen."""
+        return subprocess.Popen(self.py_command(site, file, *args, timeout=timeout), stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT, text=True, errors='surrogateescape', stdin=subprocess.DEVNULL)
+
+    def start_sh(self, site, script, timeout=300):
+        return subprocess.Popen(self.command('sh', site, '-n', '-t', timeout, '--', 'sh', '-c', script),
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, stdin=subprocess.DEVNULL)
+
+    def inside(self, *argv, timeout=60):
+        """A program in the bed's namespaces (mounts, processes), on the host."""
+        with open(os.path.join(self.run, 'pid1')) as f:
+            pid = f.read().strip()
+        return subprocess.run(['nsenter', '-t', pid, '-a', '--', *map(str, argv)], capture_output=True, text=True,
+                              timeout=timeout, stdin=subprocess.DEVNULL)
+
+    # ---- servers and clients
+
+    def server_dir(self, site):
+        return os.path.join(self.run, f'g{site}')
+
+    def data(self, site):
+        return os.path.join(self.server_dir(site), 'data')
+
+    def log(self, site):
+        try:
+            with open(os.path.join(self.server_dir(site), 'ganesha.log'), errors='replace') as f:
+                return f.read()
+        except FileNotFoundError:
+            return ''
+
+    def remount(self, options='vers=4.2', sites=None):
+        everywhere(lambda s: self.must('client', s, 'remount', options, timeout=150), sites or self.sites)
+
+    def drop_caches(self, sites=None):
+        everywhere(lambda s: self.must('client', s, 'drop-caches'), sites or self.sites)
+
+    def ctl(self, site, *args, timeout=30):
+        return subprocess.run([os.path.join(ROOT, 'build/release/src/ctl/nfs4rctl'), '--socket',
+                               os.path.join(self.server_dir(site), 'ctl.sock'), *args],
+                              capture_output=True, text=True, timeout=timeout, stdin=subprocess.DEVNULL)
+
+    def servers_alive(self):
+        """Every server that was started still runs: no crash during a test."""
+        dead = [s for s in ([1] if STOCK else self.sites) if self.tb('server', s, 'pid').returncode]
+        expect(not dead, f'servers {dead} died; last lines:\n' + '\n'.join(
+            '\n'.join(self.log(s).splitlines()[-15:]) for s in dead))

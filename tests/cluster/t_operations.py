@@ -1,0 +1,91 @@
+#!/usr/bin/python3
+"""Every operation from real clients at three sites at once, with NFS 4.0, 4.1 and 4.2; then equal trees."""
+import json
+import os
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'lib'))
+import bed
+import races
+import trees
+
+VERSIONS = ('4.0', '4.1', '4.2')
+
+
+def operations_at(b, report, site, vers):
+    r = b.py(site, 'ops.py', f'/nfs/ops/site{site}-v{vers}', vers, str(site), timeout=300)
+    report.take(f'site {site}/v{vers}/', r.stdout)
+    if r.returncode not in (0, 1):
+        report.fail(f'site {site}/v{vers}', f'status {r.returncode}\n{r.stderr}')
+
+
+def winners(b, what='shared'):
+    """Each race: exactly one site says that it won, and all sites see what that site made."""
+    directory = f'/nfs/{what}/races'
+    b.must_py(1, 'races.py', directory, '1', 'prepare')
+    start = str(time.time() + 1.5)
+    results = bed.everywhere(lambda s: json.loads(b.must_py(s, 'races.py', directory, str(s), start)), b.sites)
+    bad, tally = [], {s: 0 for s in b.sites}
+    for race in races.RACES:
+        for i in range(races.ROUNDS):
+            who = [s for s in b.sites if i in results[s][race]]
+            if len(who) != 1:
+                bad.append(f'{race}-{i}: won by sites {who}')
+            for s in who:
+                tally[s] += 1
+            if len(who) == 1 and race in ('exclusive', 'link', 'symlink'):
+                read = 'readlink' if race == 'symlink' else 'cat'
+                bad += wrong_content(b, directory, f'{race}-{i}', read, who[0]) if i < 2 else []
+    bed.expect(not bad, '\n'.join(bad))
+    return 'wins by site: ' + ', '.join(f'{s}: {n}' for s, n in tally.items())
+
+
+def wrong_content(b, directory, name, read, site):
+    seen = bed.everywhere(lambda s: b.sh(s, f'{read} {directory}/{name}').strip(), b.sites)
+    return [f'{name}: site {site} won, site {s} reads {text!r}' for s, text in seen.items()
+            if text.replace('-', ' ') != f'site {site}']
+
+
+def storm(b, what, count):
+    out = bed.everywhere(lambda s: b.must_py(s, 'shared.py', f'/nfs/shared/{what}', str(s), what, str(count), timeout=400),
+                         b.sites)
+    return ' '.join(out[s].strip().splitlines()[-1] for s in b.sites)
+
+
+def no_silly_left(b):
+    left = b.sh(1, 'find /nfs -name ".nfs*"').split()
+    bed.expect(not left, f'left over: {left}')
+
+
+def between_sites(b):
+    """A tree made at one site is changed at the next and removed at the third."""
+    d = '/nfs/shared/relay'
+    b.sh(1, f'mkdir -p {d}/a/b && echo one >{d}/a/b/f && ln {d}/a/b/f {d}/hard && ln -s a/b/f {d}/soft')
+    b.sh(2, f'mv {d}/a/b {d}/moved && echo two >>{d}/hard && chmod 600 {d}/moved/f && echo x >{d}/a/new')
+    b.sh(3, f'test "$(cat {d}/moved/f)" = "one\ntwo" && test "$(stat -c %a-%h {d}/hard)" = 600-2 && '
+            f'rm {d}/hard && mv {d}/moved/f {d}/a/new')
+    b.sh(1, f'test "$(cat {d}/a/new)" = "one\ntwo" && test "$(stat -c %a-%h {d}/a/new)" = 600-1 && '
+            f'test ! -e {d}/soft && rmdir {d}/moved')
+
+
+def main():
+    report = bed.Report('operations')
+    with bed.Bed.get('--rtt', '40ms') as b:
+        for vers in VERSIONS:
+            b.remount(f'vers={vers}')
+            bed.everywhere(lambda s: operations_at(b, report, s, vers), b.sites)
+            report.check(f'v{vers}/winners', winners, b, f'shared/v{vers}')
+        report.check('storm in shared directories', storm, b, 'storm', 150)
+        report.check('a relay of three sites', between_sites, b)
+        report.check('nothing left of open-unlinked files', no_silly_left, b)
+        report.check('equal trees through the clients', trees.clients_equal, b)
+        report.check('equal trees on the servers\' disks', trees.disks_equal, b)
+        report.check('what a client reads is what the disk has', trees.client_equals_disk, b)
+        report.check('nfs4rctl verify', trees.verify, b)
+        report.check('all servers alive', b.servers_alive)
+    return report.status()
+
+
+if __name__ == '__main__':
+    sys.exit(main())
