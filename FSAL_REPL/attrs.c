@@ -32,13 +32,17 @@ static fsal_status_t getattrs(struct repl_export *exp, struct repl_obj *obj, str
 {
 	struct nfs4r_read rd = { .type = NFS4R_RD_GETATTR, .oid = obj->oid };
 	enum nfs4r_status rs;
+	enum repl_lost lost;
 	fsal_status_t st;
 	bool local;
 
 	rs = repl_read(exp, &rd, &local);
-	if (local || ((rs == NFS4R_STALE || rs == NFS4R_ORPHAN) && repl_obj_is_orphan(exp, obj)))
+	lost = local ? REPL_PLAIN : repl_obj_lost(exp, obj, rs);
+	if (local || lost == REPL_ORPHAN) {
+		nfs4r_read_fini(&rd);
 		return repl_getattrs_local(exp, obj, out);
-	st = repl_fsal_status(rs);
+	}
+	st = repl_obj_status(lost, rs);
 	if (rs == NFS4R_OK)
 		repl_attrs_to_fsal(exp, &obj->oid, &rd.attrs, out);
 	nfs4r_read_fini(&rd);
@@ -139,16 +143,18 @@ static fsal_status_t setattr_orphan(struct setattr_call *call, struct nfs4r_op *
 static fsal_status_t setattr(struct setattr_call *call, struct nfs4r_op *op)
 {
 	enum nfs4r_status rs;
+	enum repl_lost lost;
 
 	op->type = NFS4R_OP_SETATTR;
 	op->obj = call->obj->oid;
 	repl_cred(&op->cred);
 	rs = repl_update(call->exp, op, setattr_exec, call);
-	if ((rs == NFS4R_STALE || rs == NFS4R_ORPHAN) && repl_obj_is_orphan(call->exp, call->obj))
+	lost = repl_obj_lost(call->exp, call->obj, rs);
+	if (lost == REPL_ORPHAN)
 		return setattr_orphan(call, op);
 	if (rs != NFS4R_OK && FSAL_IS_ERROR(call->st))
 		return call->st;
-	return repl_fsal_status(rs);
+	return repl_obj_status(lost, rs);
 }
 
 fsal_status_t repl_setattr2(struct fsal_obj_handle *h, bool bypass, struct state_t *state, struct fsal_attrlist *in)

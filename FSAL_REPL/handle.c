@@ -178,10 +178,25 @@ struct fsal_obj_handle *repl_obj_sub(struct repl_export *exp, struct repl_obj *o
 	return sub;
 }
 
-bool repl_obj_is_orphan(struct repl_export *exp, struct repl_obj *obj)
+enum repl_lost repl_obj_lost(struct repl_export *exp, struct repl_obj *obj, enum nfs4r_status st)
 {
-	return __atomic_load_n(&obj->opens, __ATOMIC_RELAXED) > 0 &&
-	       __atomic_load_n(&obj->sub, __ATOMIC_ACQUIRE) != NULL && repl_row(exp, &obj->oid, NULL) == NFS4R_DEAD;
+	if (st != NFS4R_STALE && st != NFS4R_ORPHAN)
+		return REPL_PLAIN;
+	if (__atomic_load_n(&obj->opens, __ATOMIC_RELAXED) == 0)
+		return REPL_PLAIN;
+	switch (repl_row(exp, &obj->oid, NULL)) {
+	case NFS4R_DEAD:
+		return __atomic_load_n(&obj->sub, __ATOMIC_ACQUIRE) != NULL ? REPL_ORPHAN : REPL_PLAIN;
+	case NFS4R_KNOWN:
+		return REPL_WAIT;
+	default:
+		return REPL_PLAIN;
+	}
+}
+
+fsal_status_t repl_obj_status(enum repl_lost lost, enum nfs4r_status st)
+{
+	return repl_fsal_status(lost == REPL_WAIT ? NFS4R_DELAY : st);
 }
 
 bool repl_obj_is_stale(struct repl_export *exp, struct repl_obj *obj)

@@ -212,9 +212,10 @@ static fsal_status_t write_orphan(struct io *io)
 static void write_done(void *arg, struct nfs4r_op *op)
 {
 	struct io *io = arg;
-	fsal_status_t st = repl_fsal_status(op->status);
+	enum repl_lost lost = repl_obj_lost(io->exp, io->obj, op->status);
+	fsal_status_t st = repl_obj_status(lost, op->status);
 
-	if ((op->status == NFS4R_STALE || op->status == NFS4R_ORPHAN) && repl_obj_is_orphan(io->exp, io->obj))
+	if (lost == REPL_ORPHAN)
 		st = write_orphan(io);
 	else if (op->status != NFS4R_OK && FSAL_IS_ERROR(io->st))
 		st = io->st;
@@ -315,16 +316,15 @@ static void scatter(struct fsal_io_arg *arg, const struct nfs4r_buf *data)
 static void read_done(void *arg, struct nfs4r_read *rd, bool local)
 {
 	struct io *io = arg;
+	enum repl_lost lost = local ? REPL_PLAIN : repl_obj_lost(io->exp, io->obj, rd->status);
 	fsal_status_t st;
 
-	if (!local && (rd->status == NFS4R_STALE || rd->status == NFS4R_ORPHAN))
-		local = repl_obj_is_orphan(io->exp, io->obj);
-	if (local) {
+	if (local || lost == REPL_ORPHAN) {
 		nfs4r_read_fini(rd);
 		read_here(io);
 		return;
 	}
-	st = repl_fsal_status(rd->status);
+	st = repl_obj_status(lost, rd->status);
 	if (rd->status == NFS4R_OK) {
 		scatter(io->arg, rd->data);
 		io->arg->end_of_file = rd->eof;
@@ -357,19 +357,20 @@ fsal_status_t repl_commit2(struct fsal_obj_handle *h, off_t off, size_t len)
 	struct nfs4r_read rd = { .type = NFS4R_RD_COMMIT, .oid = obj->oid, .offset = off, .length = len };
 	struct fsal_obj_handle *sub;
 	enum nfs4r_status rs;
+	enum repl_lost lost;
 	fsal_status_t st;
-	bool local, orphan;
+	bool local;
 
 	rs = repl_read(exp, &rd, &local);
 	nfs4r_read_fini(&rd);
-	orphan = repl_obj_is_orphan(exp, obj);
-	if (!local && !orphan)
-		return repl_fsal_status(rs);
+	lost = local ? REPL_PLAIN : repl_obj_lost(exp, obj, rs);
+	if (!local && lost != REPL_ORPHAN)
+		return repl_obj_status(lost, rs);
 	sub = repl_obj_sub(exp, obj, &st);
 	if (sub == NULL)
 		return st;
 	REPL_SUBCALL(exp, st = sub->obj_ops->commit2(sub, off, len));
-	if (!FSAL_IS_ERROR(st) && !orphan)
+	if (!FSAL_IS_ERROR(st) && local)
 		st = repl_fsal_status(repl_commit_log(exp, &obj->oid));
 	return st;
 }
@@ -381,6 +382,7 @@ fsal_status_t repl_seek2(struct fsal_obj_handle *h, struct state_t *state, struc
 	struct nfs4r_read rd = { .type = NFS4R_RD_SEEK, .oid = obj->oid };
 	struct fsal_obj_handle *sub;
 	enum nfs4r_status rs;
+	enum repl_lost lost;
 	fsal_status_t st;
 	bool local;
 
@@ -389,12 +391,13 @@ fsal_status_t repl_seek2(struct fsal_obj_handle *h, struct state_t *state, struc
 	rd.offset = info->io_content.hole.di_offset;
 	rd.length = info->io_content.what == NFS4_CONTENT_HOLE;
 	rs = repl_read(exp, &rd, &local);
-	if (local || repl_obj_is_orphan(exp, obj)) {
+	lost = local ? REPL_PLAIN : repl_obj_lost(exp, obj, rs);
+	if (local || lost == REPL_ORPHAN) {
 		sub = repl_obj_sub(exp, obj, &st);
 		if (sub != NULL)
 			REPL_SUBCALL(exp, st = sub->obj_ops->seek2(sub, state, info));
 	} else {
-		st = repl_fsal_status(rs);
+		st = repl_obj_status(lost, rs);
 		info->io_eof = rd.eof;
 		info->io_content.hole.di_offset = rd.result_offset;
 	}

@@ -147,8 +147,15 @@ struct repl_obj *repl_obj_new(struct repl_export *exp, const struct nfs4r_oid *o
 struct fsal_obj_handle *repl_obj_sub(struct repl_export *exp, struct repl_obj *obj, fsal_status_t *st);
 /* Is it gone from the volume, and nobody here has it open? */
 bool repl_obj_is_stale(struct repl_export *exp, struct repl_obj *obj);
-/* Has it lost its last name while it is open here? */
-bool repl_obj_is_orphan(struct repl_export *exp, struct repl_obj *obj);
+/*
+ * An operation answered @st. If that means that the last name is gone while the object is open here, its holders go
+ * on with the local file (control sheet 3.7): REPL_ORPHAN. The primary may know before we have applied the
+ * removal: REPL_WAIT, the client has to come again. Else REPL_PLAIN: @st is the answer.
+ */
+enum repl_lost { REPL_PLAIN, REPL_ORPHAN, REPL_WAIT };
+enum repl_lost repl_obj_lost(struct repl_export *exp, struct repl_obj *obj, enum nfs4r_status st);
+/* @st for Ganesha, after REPL_ORPHAN was dealt with. */
+fsal_status_t repl_obj_status(enum repl_lost lost, enum nfs4r_status st);
 void repl_obj_release(struct fsal_obj_handle *h);
 void repl_obj_ops_init(struct fsal_obj_ops *ops);
 

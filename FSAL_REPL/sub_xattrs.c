@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * Extended attributes at the sub-FSAL. Some sub-FSALs have NFSv4.2's four methods; FSAL_VFS of Ganesha
- * 6.5 has only the older ones, which take the file system's names. We try the former and fall back.
+ * 6.5 has only the older ones, which take the file system's names. We take the former where they are.
  * Names here are without the user. prefix.
  *
  * A peculiarity of FSAL_VFS: it stores an empty value as one NUL byte. It does so on every server alike.
@@ -29,6 +29,22 @@ static fsal_status_t xattr_status(fsal_status_t st)
 	return st;
 }
 
+static struct fsal_obj_ops default_ops;
+
+static void init_defaults(void)
+{
+	fsal_default_obj_ops_init(&default_ops);
+}
+
+/* Has the sub-FSAL methods of its own? Ganesha's defaults complain loudly when they are called. */
+static bool has_v42(struct fsal_obj_handle *sub)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, init_defaults);
+	return sub->obj_ops->getxattrs != default_ops.getxattrs;
+}
+
 fsal_status_t repl_sub_getxattr(struct fsal_obj_handle *sub, const char *name, void *val, uint32_t *len)
 {
 	xattrkey4 key = { .utf8string_len = strlen(name), .utf8string_val = (char *)name };
@@ -37,8 +53,8 @@ fsal_status_t repl_sub_getxattr(struct fsal_obj_handle *sub, const char *name, v
 	fsal_status_t st;
 	size_t size = 0;
 
-	st = sub->obj_ops->getxattrs(sub, &key, &value);
-	if (st.major != ERR_FSAL_NOTSUPP) {
+	if (has_v42(sub)) {
+		st = sub->obj_ops->getxattrs(sub, &key, &value);
 		*len = value.utf8string_len;
 		return xattr_status(st);
 	}
@@ -58,9 +74,8 @@ fsal_status_t repl_sub_setxattr(struct fsal_obj_handle *sub, const char *name, c
 	char full[NFS4R_XATTR_NAME_MAX + USER_PREFIX_LEN + 1];
 	fsal_status_t st;
 
-	st = sub->obj_ops->setxattrs(sub, option, &key, &value);
-	if (st.major != ERR_FSAL_NOTSUPP)
-		return xattr_status(st);
+	if (has_v42(sub))
+		return xattr_status(sub->obj_ops->setxattrs(sub, option, &key, &value));
 	full_name(full, name);
 	st = fsalstat(ERR_FSAL_NOXATTR, ENODATA);
 	if (flags != NFS4R_XATTR_CREATE)
@@ -74,11 +89,9 @@ fsal_status_t repl_sub_removexattr(struct fsal_obj_handle *sub, const char *name
 {
 	xattrkey4 key = { .utf8string_len = strlen(name), .utf8string_val = (char *)name };
 	char full[NFS4R_XATTR_NAME_MAX + USER_PREFIX_LEN + 1];
-	fsal_status_t st;
 
-	st = sub->obj_ops->removexattrs(sub, &key);
-	if (st.major != ERR_FSAL_NOTSUPP)
-		return xattr_status(st);
+	if (has_v42(sub))
+		return xattr_status(sub->obj_ops->removexattrs(sub, &key));
 	full_name(full, name);
 	return xattr_status(sub->obj_ops->remove_extattr_by_name(sub, full));
 }
@@ -149,9 +162,7 @@ fsal_status_t repl_sub_listxattr(struct fsal_obj_handle *sub, char *names, uint3
 	struct names n = { .at = names, .size = *len };
 	fsal_status_t st;
 
-	st = list_v42(sub, &n);
-	if (st.major == ERR_FSAL_NOTSUPP)
-		st = list_old(sub, &n);
+	st = has_v42(sub) ? list_v42(sub, &n) : list_old(sub, &n);
 	*len = n.used;
 	if (!FSAL_IS_ERROR(st) && n.full)
 		st = fsalstat(ERR_FSAL_XATTR2BIG, ERANGE);
