@@ -51,6 +51,9 @@ static uint32_t tree_parents(void *ctx, const struct nfs4r_oid *oid, struct nfs4
 static void tree_commit(void *ctx, struct nfs4r_entry *entry, bool own, const struct nfs4r_put *puts, uint32_t nputs)
 {
 	struct nfs4r_engine *eng = ctx;
+
+	if (entry->joined.pid.server)
+		fastpath_hold(eng->fastpath);
 	enum nfs4r_status st = nfs4r_store_commit(eng->store, entry, own, puts, nputs);
 
 	if (st != NFS4R_OK) {
@@ -232,6 +235,7 @@ static enum nfs4r_status begin(struct nfs4r_engine *eng, const struct nfs4r_stor
 	if (st != NFS4R_OK)
 		return st;
 	pthread_mutex_lock(&eng->lock);
+	eng->ready = info->tail_intact || info->created || eng->cfg.rpc.nservers == 1; /* else with ACT_RECOVERED */
 	engine_perform(eng, nfs4r_core_started(eng->core, now_ms()));
 	pthread_mutex_unlock(&eng->lock);
 	return recover_intents(eng, info, why);

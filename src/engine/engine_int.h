@@ -148,7 +148,13 @@ void reads_expire(struct nfs4r_engine *eng, uint64_t now);
 struct fastpath *fastpath_create(nfs4r_server_id self);
 void fastpath_destroy(struct fastpath *f);
 void fastpath_change(struct fastpath *f, const struct nfs4r_oid *oid, nfs4r_server_id owner, uint32_t depth, bool added);
-/* true: surely no other server controls it, serve locally. false: ask the core. Lock-free. */
+/*
+ * Between hold (before the tree shows an object that comes with a claim) and settled (its control is in the table) nothing is
+ * surely local. Else a reader could find the new object and miss its control. eng->lock held.
+ */
+void fastpath_hold(struct fastpath *f);
+void fastpath_settled(struct fastpath *f);
+/* true: surely no other server controls it, serve locally. false: ask the core. Lock-free. To be asked after the object's row was seen. */
 bool fastpath_local(struct fastpath *f, const struct nfs4r_oid *oid, bool is_dir);
 
 /* ---- checkpoint.c ---- */
@@ -185,7 +191,7 @@ struct nfs4r_engine {
 	struct nfs4r_core *core;
 
 	struct nfs4r_store *store;
-	struct nfs4r_rpc *rpc;
+	struct nfs4r_rpc *_Atomic rpc;
 	struct pool *executors, *appliers;
 	struct locks *locks;
 	struct fastpath *fastpath;

@@ -24,6 +24,7 @@ struct fastpath {
 	struct cds_lfht *table;
 	nfs4r_server_id self;
 	_Atomic uint32_t foreign_deep, foreign_deep_plus, foreign;
+	_Atomic bool held; /* a commit brought an object and its control; the control is not in the table yet */
 };
 
 static int match(struct cds_lfht_node *ht, const void *key)
@@ -115,8 +116,21 @@ void fastpath_change(struct fastpath *f, const struct nfs4r_oid *oid, nfs4r_serv
 	rcu_read_unlock();
 }
 
+void fastpath_hold(struct fastpath *f)
+{
+	f->held = true;
+}
+
+void fastpath_settled(struct fastpath *f)
+{
+	if (f->held)
+		f->held = false;
+}
+
 bool fastpath_local(struct fastpath *f, const struct nfs4r_oid *oid, bool is_dir)
 {
+	if (f->held)
+		return false;
 	if (f->foreign == 0)
 		return true;
 	if (is_dir ? f->foreign_deep != 0 : f->foreign_deep_plus != 0)

@@ -174,6 +174,7 @@ void engine_perform(struct nfs4r_engine *eng, const struct nfs4r_update *u)
 {
 	for (uint32_t i = 0; i < u->n; i++)
 		perform_one(eng, &u->actions[i]);
+	fastpath_settled(eng->fastpath);
 	if (u->next_timer_ms < eng->next_timer_ms)
 		pthread_cond_signal(&eng->timer_cond);
 	eng->next_timer_ms = u->next_timer_ms;

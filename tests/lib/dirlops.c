@@ -34,21 +34,53 @@ static enum nfs4r_status err(void)
 	return nfs4r_status_from_errno(errno);
 }
 
-static int fd_of(struct dirlops *d, const struct nfs4r_lhandle *h)
+static enum nfs4r_status remember(struct dirlops *d, int fd, struct nfs4r_lhandle *out);
+
+static int find(struct dirlops *d, ino_t ino)
 {
-	ino_t ino;
 	int fd = -1;
 
-	if (h->len != sizeof(ino))
-		return -1;
-	memcpy(&ino, h->b, sizeof(ino));
 	pthread_mutex_lock(&d->lock);
 	for (struct obj *o = d->bucket[ino % BUCKETS]; o; o = o->next)
 		if (o->ino == ino)
 			fd = o->fd;
 	pthread_mutex_unlock(&d->lock);
-	if (fd < 0)
-		errno = ESTALE;
+	return fd;
+}
+
+/* Meet every object below @dirfd: handles of an earlier run must work. */
+static void meet_all(struct dirlops *d, int dirfd)
+{
+	struct nfs4r_lhandle h;
+	struct dirent *e;
+	DIR *dir = fdopendir(dirfd);
+
+	while (dir && (e = readdir(dir))) {
+		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
+			continue;
+		remember(d, openat(dirfd, e->d_name, O_PATH | O_NOFOLLOW), &h);
+		if (e->d_type == DT_DIR)
+			meet_all(d, openat(dirfd, e->d_name, O_RDONLY | O_DIRECTORY));
+	}
+	if (dir)
+		closedir(dir);
+}
+
+static int fd_of(struct dirlops *d, const struct nfs4r_lhandle *h)
+{
+	ino_t ino;
+	int fd;
+
+	errno = ESTALE;
+	if (h->len != sizeof(ino))
+		return -1;
+	memcpy(&ino, h->b, sizeof(ino));
+	fd = find(d, ino);
+	if (fd >= 0)
+		return fd;
+	meet_all(d, openat(d->root, ".", O_RDONLY | O_DIRECTORY));
+	fd = find(d, ino);
+	errno = ESTALE;
 	return fd;
 }
 

@@ -106,22 +106,60 @@ static int trees_differ(struct cluster *c, bool show)
 {
 	char cmd[1024];
 
-	/* Names, types, bytes, modes, owners, link counts and modification times of the plain directories. */
+	/* Names, types, bytes, modes, owners, link counts of the plain directories (times: rows_differ). */
 	snprintf(cmd, sizeof(cmd),
-		 "cd %s && for i in 1 2 3; do (cd data$i && find . -mindepth 1 -printf '%%y %%m %%U %%G %%n %%T@ %%p %%l\\n' | sed 's/^\\(d [^ ]* [^ ]* [^ ]*\\) [0-9]*/\\1 -/' | sort -k7; "
+		 "cd %s && for i in 1 2 3; do (cd data$i && find . -mindepth 1 -printf '%%y %%m %%U %%G %%n %%p %%l\\n' | sed 's/^\\(d [^ ]* [^ ]* [^ ]*\\) [0-9]*/\\1 -/' | sort -k6; "
 		 "find . -type f | sort | xargs -r -d '\\n' sha1sum) >list$i 2>&1; done; %s list1 list2 %s && %s list1 list3 %s",
 		 c->dir, show ? "diff" : "cmp -s", show ? "1>&2" : "", show ? "diff" : "cmp -s", show ? "1>&2" : "");
 	return system(cmd);
 }
 
+/* What clients see of an object and all below it, at the three servers. */
+static bool rows_differ(struct cluster *c, const struct nfs4r_oid *oid, bool show)
+{
+	struct nfs4r_attrs a[SITES + 1];
+	struct nfs4r_read list = { .type = NFS4R_RD_READDIR, .oid = *oid };
+	char buf[NFS4R_OID_STRLEN];
+	bool differ = false;
+
+	for (int i = 1; i <= SITES; i++) {
+		struct nfs4r_read rd = { .type = NFS4R_RD_GETATTR, .oid = *oid };
+
+		if (nfs4r_read_here(c->site[i].eng, &rd) != NFS4R_OK)
+			return true;
+		a[i] = rd.attrs;
+		a[i].acl = NULL;
+		a[i].atime = 0;
+		a[i].space = 0;
+		nfs4r_read_fini(&rd);
+		if (i > 1 && memcmp(&a[i], &a[1], sizeof(a[1])) != 0) {
+			if (show)
+				print_message("%s: version %lx %lx ctime %ld %ld mtime %ld %ld\n", nfs4r_oid_str(oid, buf), a[1].version, a[i].version,
+					      a[1].ctime, a[i].ctime, a[1].mtime, a[i].mtime);
+			return true;
+		}
+	}
+	if (a[1].type != NFS4R_TYPE_DIR)
+		return false;
+	if (nfs4r_read_here(c->site[1].eng, &list) != NFS4R_OK)
+		return true;
+	for (uint32_t i = 0; i < list.ndirents && !differ; i++)
+		differ = rows_differ(c, &list.dirents[i].oid, show);
+	nfs4r_read_fini(&list);
+	return differ;
+}
+
 void cluster_settle(struct cluster *c)
 {
+	struct nfs4r_oid root = site_root(&c->site[1]);
+
 	for (int tries = 0; tries < 200; tries++) {
-		if (trees_differ(c, false) == 0)
+		if (trees_differ(c, false) == 0 && !rows_differ(c, &root, false))
 			return;
 		pause_ms(100);
 	}
 	trees_differ(c, true);
+	rows_differ(c, &root, true);
 	fail_msg("the trees stay different");
 }
 
