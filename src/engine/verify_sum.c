@@ -167,6 +167,10 @@ void verify_sum_begin(struct nfs4r_engine *eng, struct verify_sum *s, const stru
 	st = s->h.len ? eng->ops->getattr(eng->ctx, &s->h, &a) : NFS4R_STALE;
 	if (st == NFS4R_OK && a.type != s->row.type)
 		st = NFS4R_STALE; /* another object lies there now */
+	if (st == NFS4R_OK && a.mask & NFS4R_ATTR_NLINK && a.nlink == 0)
+		st = NFS4R_STALE; /* somebody removed or replaced it in the exported directory; only an open file keeps it alive */
+	if (st == NFS4R_NOENT)
+		st = NFS4R_STALE;
 	if (st == NFS4R_OK) {
 		sha256_init(&s->sha);
 		put_attrs(s, &a);
