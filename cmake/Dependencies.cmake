@@ -29,7 +29,7 @@ add_library(ntirpc SHARED IMPORTED GLOBAL)
 set_target_properties(ntirpc PROPERTIES
   IMPORTED_LOCATION ${GANESHA_PREFIX}/lib/libntirpc.so
   IMPORTED_SONAME libntirpc.so.6.3
-  INTERFACE_SYSTEM_INCLUDE_DIRECTORIES ${GANESHA_PREFIX}/include/ntirpc)
+  INTERFACE_INCLUDE_DIRECTORIES ${GANESHA_PREFIX}/include/ntirpc)
 if(NOT EXISTS ${GANESHA_PREFIX}/lib/libntirpc.so)
   message(FATAL_ERROR "${GANESHA_PREFIX} is missing; run `make deps` (asan: `make deps-asan`)")
 endif()

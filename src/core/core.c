@@ -42,12 +42,18 @@ struct nfs4r_core *nfs4r_core_create(const struct nfs4r_core_config *cfg, const 
 	return c;
 }
 
-static void free_ops(struct opx *list)
+/* @owned: nobody else knows the remote ones; those being executed are in the caller's hands. */
+static void free_ops(struct opx *list, bool owned)
 {
 	struct opx *o, *tmp;
 
-	DL_FOREACH_SAFE(list, o, tmp)
+	DL_FOREACH_SAFE(list, o, tmp) {
+		if (owned && o->remote) {
+			nfs4r_op_fini(o->op);
+			free(o->op);
+		}
 		free(o);
+	}
 }
 
 void nfs4r_core_destroy(struct nfs4r_core *c)
@@ -63,9 +69,9 @@ void nfs4r_core_destroy(struct nfs4r_core *c)
 	if (!c)
 		return;
 	HASH_CLEAR(hh, c->by_id);
-	free_ops(c->waiting);
-	free_ops(c->busy);
-	free_ops(c->answering);
+	free_ops(c->waiting, true);
+	free_ops(c->busy, false);
+	free_ops(c->answering, true);
 	for (int s = 1; s <= NFS4R_SERVERS_MAX; s++)
 		while (c->logs[s].pend) {
 			struct pend *p = c->logs[s].pend;
@@ -290,6 +296,16 @@ static void on_peer_up(struct nfs4r_core *c, nfs4r_server_id s, uint64_t inc)
 	forward_peer_up(c, s, fresh);
 }
 
+static void on_peer_down(struct nfs4r_core *c, nfs4r_server_id s)
+{
+	struct peer *p = &c->peers[s];
+
+	if (!p->down)
+		p->down_at = c->now;
+	p->up = false;
+	p->down = true;
+}
+
 static void on_op(struct nfs4r_core *c, struct nfs4r_op *op)
 {
 	struct nfs4r_action *a;
@@ -329,7 +345,7 @@ const struct nfs4r_update *nfs4r_core_step(struct nfs4r_core *c, const struct nf
 		if (ev->type == NFS4R_EV_PEER_UP)
 			on_peer_up(c, ev->peer, ev->peer_inc);
 		else
-			c->peers[ev->peer].up = !(c->peers[ev->peer].down = true);
+			on_peer_down(c, ev->peer);
 		break;
 	case NFS4R_EV_OP:
 		on_op(c, ev->op);

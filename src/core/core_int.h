@@ -253,6 +253,7 @@ struct logst {
 
 struct peer {
 	bool up, down, told; /* told: positions came since start or PEER_UP */
+	uint64_t down_at;    /* when it went down */
 	uint64_t inc;
 	nfs4r_lsn sent;	     /* of our log */
 	nfs4r_lsn received[NFS4R_SERVERS_MAX + 1], applied[NFS4R_SERVERS_MAX + 1], stable[NFS4R_SERVERS_MAX + 1];
@@ -371,6 +372,7 @@ void row_origin(nfs4r_server_id s, const struct origin *o, struct nfs4r_put *p);
 /* quorum.c: the only place that knows who "all" are */
 bool is_majority(const struct nfs4r_core *c, nfs4r_servers set);
 bool is_all(const struct nfs4r_core *c, nfs4r_servers set);
+nfs4r_server_id who_is_away(const struct nfs4r_core *c);
 nfs4r_lsn applied_by_all(const struct nfs4r_core *c, nfs4r_server_id log);
 nfs4r_lsn stable_by_all(const struct nfs4r_core *c, nfs4r_server_id log);
 

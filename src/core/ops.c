@@ -15,6 +15,8 @@
  * Invariants: an operation is in exactly one of the lists waiting, busy, answering, by its state;
  * a blocked operation holds no claim.
  */
+#include <stdio.h>
+
 #include "core/core_int.h"
 
 static struct opx **list_of(struct nfs4r_core *c, enum op_state st)
@@ -279,6 +281,18 @@ static bool held_off(struct nfs4r_core *c, const struct needs *nd)
 	return false;
 }
 
+static bool somebody_away(struct nfs4r_core *c)
+{
+	nfs4r_server_id s = who_is_away(c);
+	char text[120];
+
+	if (!s)
+		return false;
+	snprintf(text, sizeof(text), "server %u is down: updates that need new control wait for it, and clients try again", s);
+	stuck(c, text);
+	return true;
+}
+
 /* Control 4.1: the first attempt asks for what is missing, later ones for everything in one claim. */
 static void propose_missing(struct nfs4r_core *c, struct opx *o, const struct needs *nd)
 {
@@ -300,7 +314,7 @@ static void propose_missing(struct nfs4r_core *c, struct opx *o, const struct ne
 		op_unhold(c, o);
 		return;
 	}
-	if (n && held_off(c, nd)) {
+	if (n && (held_off(c, nd) || somebody_away(c))) {
 		op_unhold(c, o);
 		return;
 	}

@@ -24,6 +24,18 @@ bool is_all(const struct nfs4r_core *c, nfs4r_servers set)
 	return (c->cfg.servers & ~set) == 0;
 }
 
+/*
+ * A server of the view that is known to be down for longer than an operation waits, or 0. A claim won now could not be
+ * answered for before it returns, so none is begun (docs/decisions/0005): DELAY while nothing happened is honest.
+ */
+nfs4r_server_id who_is_away(const struct nfs4r_core *c)
+{
+	EACH_PEER(c, s)
+		if (c->peers[s].down && c->now >= c->peers[s].down_at + c->cfg.op_wait_ms)
+			return s;
+	return 0;
+}
+
 /* How far every server, this one included, has applied @log, as far as this server heard. */
 nfs4r_lsn applied_by_all(const struct nfs4r_core *c, nfs4r_server_id log)
 {

@@ -237,6 +237,12 @@ static enum nfs4r_status begin(struct nfs4r_engine *eng, const struct nfs4r_stor
 	pthread_mutex_lock(&eng->lock);
 	eng->ready = info->tail_intact || info->created || eng->cfg.rpc.nservers == 1; /* else with ACT_RECOVERED */
 	engine_perform(eng, nfs4r_core_started(eng->core, now_ms()));
+	for (uint32_t i = 0; i < eng->cfg.rpc.nservers; i++) { /* until the transport says otherwise */
+		struct nfs4r_event ev = { .type = NFS4R_EV_PEER_DOWN, .peer = eng->cfg.rpc.servers[i].id };
+
+		if (ev.peer != eng->cfg.rpc.self)
+			engine_step(eng, &ev);
+	}
 	pthread_mutex_unlock(&eng->lock);
 	return recover_intents(eng, info, why);
 }
