@@ -166,7 +166,7 @@ void exec_locked(struct nfs4r_core *c, struct opx *o)
 	needs_of(c, o->op, &nd);
 	if (FAULT(F_NO_RESOLVE_AGAIN))
 		nd = o->needs;
-	if (c->halted || !needs_same(&nd, &o->needs) || !pins_cover(c, o, &nd)) {
+	if (c->halted || ((!needs_same(&nd, &o->needs) || !pins_cover(c, o, &nd)) && !FAULT(F_NO_RESOLVE_AGAIN))) {
 		retry(c, o);
 		return;
 	}

@@ -34,7 +34,7 @@
 	X(F_RESTART_IN_ZERO, "control 4.9", "`in` is 0 after a restart")                                                       \
 	X(F_LAST_NOT_RAISED, "control 5.1", "`last` of a closing claim is not raised")                                         \
 	X(F_REPLY_AT_ONCE, "control 5.2", "directory operations reply at once")                                                \
-	X(F_REPLY_OWN_CONTROL, "control 5.2", "only the control of the directory itself is looked at")                         \
+	X(F_REPLY_OWN_CONTROL, "control 5.2", "one settled control anywhere on the path is enough")                              \
 	X(F_MOVED_SETTLED, "control 5.2", "a moved claim is settled from the start")                                           \
 	X(F_CLOSE_AT_ONCE, "control 5.3", "CLOSE waits for nothing")                                                           \
 	X(F_PLAIN_DEEP_SETTLES, "control 5.3b", "plain deep control completes a file update")                                  \

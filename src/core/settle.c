@@ -50,13 +50,13 @@ static bool path_settled(struct nfs4r_core *c, const struct nfs4r_oid *d)
 			any = true;
 			one |= settled(c, k->claim);
 		}
-		if (any && !one)
+		if (one && FAULT(F_REPLY_OWN_CONTROL))
+			return true;
+		if (any && !one && !FAULT(F_REPLY_OWN_CONTROL))
 			return false;
 		found |= any;
-		if (any && FAULT(F_REPLY_OWN_CONTROL))
-			return true;
 	} while (walk_up(c, &w));
-	return found; /* none left: released, so it was applied by all; the caller has looked at that */
+	return found && !FAULT(F_REPLY_OWN_CONTROL); /* none left: released, so it was applied by all; the caller has looked at that */
 }
 
 static bool parents_settled(struct nfs4r_core *c, const struct nfs4r_oid *oid)

@@ -155,6 +155,7 @@ static void take_job(struct server *sv, const struct nfs4r_action *a)
 {
 	struct job *j = calloc(1, sizeof(*j));
 
+	sv->applies += a->type == NFS4R_ACT_APPLY;
 	j->op = a->op;
 	j->entry = a->type == NFS4R_ACT_APPLY ? a->entry : NULL;
 	j->apply = a->type == NFS4R_ACT_APPLY;
@@ -345,6 +346,38 @@ static void work(struct net *n, nfs4r_server_id s)
 			again = true;
 		}
 	} while (again);
+}
+
+void net_writers(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, bool open)
+{
+	struct nfs4r_event ev = { .type = open ? NFS4R_EV_OPENED : NFS4R_EV_CLOSED, .oid = *f };
+
+	step(n, s, &ev);
+	work(n, s);
+}
+
+void net_finish_apply(struct net *n, nfs4r_server_id s, nfs4r_lsn lsn)
+{
+	struct job *j;
+
+	DL_FOREACH(n->s[s].jobs, j)
+		if (j->apply && j->entry->lsn == lsn) {
+			n->s[s].hold_apply = false;
+			one_job(n, s, j);
+			n->s[s].hold_apply = true;
+			return;
+		}
+	fail_msg("no such apply");
+}
+
+uint32_t net_jobs(struct net *n, nfs4r_server_id s)
+{
+	struct job *j;
+	uint32_t k = 0;
+
+	DL_FOREACH(n->s[s].jobs, j)
+		k++;
+	return k;
 }
 
 void net_let_execute(struct net *n, nfs4r_server_id s)

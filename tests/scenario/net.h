@@ -46,7 +46,7 @@ struct server {
 	struct job *jobs;
 	uint64_t inc, next_timer;
 	bool hold_exec, hold_apply, no_checkpoint, up;
-	uint32_t fault, stuck, halted, recovered, checkpoints;
+	uint32_t fault, stuck, halted, recovered, checkpoints, applies;
 };
 
 struct rule { /* held or dropped messages; 0 = any */
@@ -86,6 +86,9 @@ void net_msg(struct net *n, nfs4r_server_id from, nfs4r_server_id to, struct nfs
 void net_crash(struct net *n, nfs4r_server_id s);
 void net_restart(struct net *n, nfs4r_server_id s, bool intact);
 void net_stable(struct net *n, nfs4r_server_id s);
+void net_writers(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, bool open); /* OPENED, CLOSED */
+void net_finish_apply(struct net *n, nfs4r_server_id s, nfs4r_lsn lsn); /* one of those held */
+uint32_t net_jobs(struct net *n, nfs4r_server_id s);
 
 /* Operations. They return a client whose `done` turns true. */
 struct client *op_name(struct net *n, nfs4r_server_id s, uint32_t type, const struct nfs4r_oid *dir, const char *name);

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The core's contract at its edges: nonsense from peers and disks, limits, restarts, same input - same output. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/fault.h"
+#include "scenario/net.h"
+
+#include <cmocka.h>
+
+static uint64_t rnd(uint64_t *s)
+{
+	*s = *s * 6364136223846793005ull + 1442695040888963407ull;
+	return *s >> 33;
+}
+
+static void configuration_is_checked(void **state)
+{
+	struct nfs4r_core_config c = { 0 };
+	struct nfs4r_tree t = { 0 };
+
+	nfs4r_core_config_init(&c);
+	assert_null(nfs4r_core_create(&c, &t)); /* no self */
+	c.self = 4;
+	c.servers = NFS4R_BIT(1) | NFS4R_BIT(2);
+	assert_null(nfs4r_core_create(&c, &t)); /* self is not configured */
+	c.self = 16;
+	c.servers = NFS4R_BIT(16);
+	assert_null(nfs4r_core_create(&c, &t)); /* id out of range */
+}
+
+static void corrupt_rows_are_refused(void **state)
+{
+	struct nfs4r_core_config cfg = { 0 };
+	struct nfs4r_tree port;
+	struct nfs4r_oid root = { { 0 } };
+	struct memtree *t = memtree_new(1, &root);
+	uint8_t key[32] = { 'T', 0, 2, 0, 0, 0, 0, 0, 0, 0, 5 }, val[512] = { 0 };
+	struct nfs4r_core *c;
+
+	nfs4r_core_config_init(&cfg);
+	cfg.self = 1;
+	cfg.servers = NFS4R_BIT(1);
+	memtree_port(t, &port);
+	c = nfs4r_core_create(&cfg, &port);
+	assert_int_equal(nfs4r_core_restore_row(c, key, 0, val, 0), NFS4R_CORRUPT);
+	assert_int_equal(nfs4r_core_restore_row(c, key, 11, val, 3), NFS4R_CORRUPT);
+	key[0] = '?';
+	assert_int_equal(nfs4r_core_restore_row(c, key, 11, val, 20), NFS4R_CORRUPT);
+	key[0] = 'T';
+	key[2] = 99;
+	assert_int_equal(nfs4r_core_restore_row(c, key, 11, val, 20), NFS4R_CORRUPT);
+	for (uint64_t s = 1, i = 0; i < 20000; i++) {
+		for (int k = 0; k < 32; k++)
+			key[k] = (uint8_t)rnd(&s);
+		for (int k = 0; k < 200; k++)
+			val[k] = (uint8_t)(rnd(&s) & (i % 2 ? 255 : 3));
+		key[0] = "TDFSRA"[i % 6];
+		key[1] = 0;
+		key[2] = (uint8_t)(i % 17);
+		nfs4r_core_restore_row(c, key, (uint16_t)(rnd(&s) % 25), val, (uint16_t)(rnd(&s) % 200));
+	}
+	nfs4r_core_destroy(c);
+	memtree_free(t);
+}
+
+/* Bytes from peers never trip an assert. */
+static void nonsense_from_peers_is_dropped(void **state)
+{
+	struct net *n = net_new(3);
+	struct client *c = op_name(n, 1, NFS4R_OP_CREATE, &n->root, "f");
+	struct nfs4r_core_stats st;
+	struct nfs4r_oid f;
+
+	finish(n, c);
+	f = c->op.result;
+	for (uint64_t s = 7, i = 0; i < 30000; i++) {
+		struct nfs4r_msg *m = calloc(1, sizeof(*m));
+		struct nfs4r_event ev = { .type = NFS4R_EV_MSG, .now_ms = n->now, .msg = m };
+		uint8_t *p = (uint8_t *)m;
+		const struct nfs4r_update *u;
+
+		for (size_t k = 0; k < 600; k++)
+			p[k] = (uint8_t)(rnd(&s) & (i % 3 ? 3 : 255));
+		m->type = (uint32_t)(rnd(&s) % 17);
+		ev.peer = (nfs4r_server_id)(rnd(&s) % 18);
+		if (m->type == NFS4R_MSG_FORWARD || m->type == NFS4R_MSG_FORWARD_ANSWER) {
+			m->op = i % 5 ? calloc(1, sizeof(*m->op)) : NULL;
+			if (m->op) {
+				m->op->type = (uint32_t)(rnd(&s) % 20);
+				m->op->id = (struct nfs4r_request_id){ ev.peer, 1, rnd(&s) % 4 };
+				m->op->obj = m->op->dir = i % 2 ? f : n->root;
+				nfs4r_name_set(&m->op->name, "f", 1);
+				m->op->primary = (nfs4r_server_id)rnd(&s);
+				m->op->lsn = rnd(&s) % 3;
+			}
+		} else if (m->type == NFS4R_MSG_ENTRIES) {
+			m->entries.n = (uint32_t)(rnd(&s) % 2);
+			m->entries.entries = calloc(1, sizeof(void *));
+			m->entries.entries[0] = m->entries.n ? nfs4r_entry_new() : NULL;
+			if (m->entries.n) {
+				m->entries.entries[0]->log = (nfs4r_server_id)(rnd(&s) % 5);
+				m->entries.entries[0]->lsn = 50 + rnd(&s) % 3;
+				m->entries.entries[0]->nparts = (uint32_t)(rnd(&s) % 7);
+			}
+		} else if (m->type == NFS4R_MSG_READ || m->type == NFS4R_MSG_READ_ANSWER) {
+			m->read = NULL;
+		} else if (m->type == NFS4R_MSG_PROPOSE && i % 2) {
+			m->propose.pid.server = ev.peer;
+			m->propose.prio.server = ev.peer;
+			m->propose.floor = 0;
+			m->propose.ncontrols = 1 + (uint32_t)(rnd(&s) % 8);
+			m->propose.controls[0].oid = f;
+		}
+		u = nfs4r_core_step(n->s[2].core, &ev);
+		for (uint32_t k = 0; k < u->n; k++)
+			if (u->actions[k].type == NFS4R_ACT_DROP) {
+				nfs4r_op_fini(u->actions[k].op);
+				free(u->actions[k].op);
+			}
+		if (m->type == NFS4R_MSG_READ || m->type == NFS4R_MSG_READ_ANSWER || m->type == 0 || m->type > NFS4R_MSG_VERIFY_ANSWER)
+			m->type = NFS4R_MSG_ACK;
+		nfs4r_msg_fini(m);
+		free(m);
+	}
+	nfs4r_core_get_stats(n->s[2].core, &st);
+	assert_true(st.bad_messages > 1000);
+	net_free(n);
+}
+
+static void cancel_ends_a_waiting_operation(void **state)
+{
+	struct net *n = net_new(3);
+	struct nfs4r_oid f = make(n, 1, &n->root, "f", NFS4R_OP_CREATE);
+	struct nfs4r_event ev = { .type = NFS4R_EV_OP_CANCEL };
+	const struct nfs4r_update *u;
+	struct client *c;
+	bool done = false;
+
+	net_drop(n, 0, 0, NFS4R_MSG_ACK);
+	c = op_write(n, 2, &f, "x", true);
+	assert_false(c->done);
+	ev.op = &c->op;
+	ev.now_ms = n->now;
+	u = nfs4r_core_step(n->s[2].core, &ev);
+	for (uint32_t i = 0; i < u->n; i++)
+		done |= u->actions[i].type == NFS4R_ACT_DONE && u->actions[i].op == &c->op;
+	assert_true(done);
+	assert_int_equal(c->op.status, NFS4R_DELAY);
+	net_pass(n);
+	net_quiet(n);
+	net_free(n);
+}
+
+/* Control 4.6: no majority in time: DELAY, and nothing stays behind. */
+static void no_majority_is_delay(void **state)
+{
+	struct net *n = net_new(3);
+	struct nfs4r_oid f = make(n, 1, &n->root, "f", NFS4R_OP_CREATE);
+	struct client *c;
+
+	net_drop(n, 2, 0, 0);
+	c = op_write(n, 2, &f, "x", true);
+	assert_int_equal(finish(n, c), NFS4R_DELAY);
+	assert_in_range(c->done_at - c->started, 900, 1100);
+	net_pass(n);
+	net_quiet(n);
+	net_free(n);
+}
+
+/* A failed execution is a void entry: versions move, nothing else, others apply it. */
+static void void_updates(void **state)
+{
+	struct net *n = net_new(3);
+	struct nfs4r_oid d = make(n, 1, &n->root, "d", NFS4R_OP_MKDIR), child;
+	struct nfs4r_facts f;
+	nfs4r_version before;
+	struct client *c;
+
+	memtree_facts(n->s[3].tree, &d, &f);
+	before = f.version;
+	n->exec_fail = 1;
+	c = op_name(n, 1, NFS4R_OP_CREATE, &d, "f");
+	assert_int_equal(finish(n, c), NFS4R_NOSPC);
+	net_quiet(n);
+	memtree_facts(n->s[3].tree, &d, &f);
+	assert_int_equal(f.version, before + 1);
+	assert_false(memtree_lookup(n->s[1].tree, &d, "f", &child));
+	assert_int_equal(finish(n, op_name(n, 2, NFS4R_OP_CREATE, &d, "f")), NFS4R_OK);
+	net_quiet(n);
+	net_free(n);
+}
+
+/* Parallel writes of one file: versions build on the last one given out; the end out of order. */
+static void parallel_writes(void **state)
+{
+	struct net *n = net_new(3);
+	struct nfs4r_oid f = make(n, 1, &n->root, "f", NFS4R_OP_CREATE);
+	struct client *c[10];
+	struct nfs4r_facts facts;
+
+	finish(n, op_write(n, 1, &f, "first", true));
+	n->s[1].hold_exec = true;
+	for (int i = 0; i < 10; i++)
+		c[i] = op_write(n, 1, &f, "parallel", true);
+	assert_int_equal(net_jobs(n, 1), 10);
+	net_let_execute(n, 1);
+	for (int i = 0; i < 10; i++)
+		assert_int_equal(finish(n, c[i]), NFS4R_OK);
+	memtree_facts(n->s[1].tree, &f, &facts);
+	assert_int_equal(facts.version, 1 + 11);
+	net_quiet(n);
+	net_free(n);
+}
+
+static void crash_of_each_server(void **state)
+{
+	for (nfs4r_server_id dead = 1; dead <= 3; dead++) {
+		struct net *n = net_new(3);
+		struct nfs4r_oid d = make(n, 1, &n->root, "d", NFS4R_OP_MKDIR), f = make(n, 2, &d, "f", NFS4R_OP_CREATE);
+		struct client *c;
+
+		finish(n, op_write(n, 1, &f, "one", true));
+		finish(n, op_name(n, 2, NFS4R_OP_CREATE, &d, "g"));
+		net_crash(n, dead);
+		net_run(n, 500);
+		c = op_write(n, dead == 3 ? 2 : 3, &f, "two", true);
+		net_run(n, 2000);
+		net_restart(n, dead, true);
+		finish(n, c);
+		assert_int_equal(finish(n, op_write(n, dead, &f, "three", false)), NFS4R_OK);
+		assert_int_equal(finish(n, op_rename(n, dead, &d, "g", &n->root, "h")), NFS4R_OK);
+		net_quiet(n);
+		net_free(n);
+	}
+}
+
+/* Log 4.7: the end of the own log comes back from the peers before anything is served. */
+static void tail_is_pulled(void **state)
+{
+	struct net *n = net_new(3);
+	struct nfs4r_oid f = make(n, 1, &n->root, "f", NFS4R_OP_CREATE);
+	struct nfs4r_core_config cfg;
+	struct memtree *lost;
+	struct nfs4r_tree port;
+	nfs4r_lsn end;
+
+	/* A disk that ends before the write: server 1 starts again from an empty one. */
+	finish(n, op_write(n, 1, &f, "one", true));
+	net_run(n, 200);
+	end = nfs4r_core_own_end(n->s[1].core);
+	assert_true(end >= 2);
+	net_quiet(n);
+	(void)cfg;
+	(void)port;
+	net_crash(n, 1);
+	lost = n->s[1].tree;
+	n->s[1].tree = memtree_new(1, &n->root);
+	memtree_free(lost);
+	for (nfs4r_server_id s = 2; s <= 3; s++) /* nobody truncated yet */
+		assert_non_null(memtree_entry(n->s[s].tree, 1, 1));
+	net_hold(n, 2, 1, NFS4R_MSG_POSITIONS);
+	net_restart(n, 1, false);
+	net_run(n, 100);
+	assert_int_equal(n->s[1].recovered, 0); /* not everybody has told */
+	assert_int_equal(nfs4r_core_may_serve(n->s[1].core, &f), NFS4R_DELAY);
+	net_free(n);
+}
+
+static void trace_of(uint64_t *hash)
+{
+	struct net *n = net_new(3);
+	struct client *c[30];
+	struct nfs4r_oid d = make(n, 1, &n->root, "d", NFS4R_OP_MKDIR);
+	char name[8];
+
+	for (int i = 0; i < 30; i++) {
+		snprintf(name, sizeof(name), "n%d", i % 7);
+		c[i] = op_name(n, (nfs4r_server_id)(1 + i % 3), i % 4 ? NFS4R_OP_CREATE : NFS4R_OP_REMOVE, &d, name);
+		net_run(n, 3);
+	}
+	for (int i = 0; i < 30; i++) {
+		finish(n, c[i]);
+		*hash = (*hash ^ (uint64_t)c[i]->op.status ^ c[i]->done_at) * 1099511628211ull;
+	}
+	net_quiet(n);
+	for (int i = 0; i < 32; i++)
+		*hash = (*hash ^ n->sent[i]) * 1099511628211ull;
+	net_free(n);
+}
+
+static void same_input_same_output(void **state)
+{
+	uint64_t a = 1, b = 1;
+	void *shift = malloc(12345);
+
+	trace_of(&a);
+	free(shift);
+	trace_of(&b);
+	assert_true(a == b);
+}
+
+static void every_fault_has_a_text(void **state)
+{
+	assert_null(nfs4r_core_fault_text(0));
+	for (uint32_t i = 1; i < NFS4R_FAULT_COUNT; i++)
+		assert_non_null(nfs4r_core_fault_text(i));
+	assert_null(nfs4r_core_fault_text(NFS4R_FAULT_COUNT));
+}
+
+/* Control 7.2, log 3.10: after all is quiet nothing of a claim is left anywhere, tombstones included. */
+static void rows_go_away(void **state)
+{
+	struct net *n = net_new(3);
+	struct nfs4r_oid f = make(n, 1, &n->root, "f", NFS4R_OP_CREATE);
+
+	for (int i = 0; i < 20; i++) {
+		finish(n, op_write(n, (nfs4r_server_id)(1 + i % 3), &f, "x", false));
+		net_quiet(n);
+	}
+	for (nfs4r_server_id s = 1; s <= 3; s++) {
+		assert_int_equal(memtree_rows(n->s[s].tree, 'T'), 0);
+		assert_in_range(memtree_rows(n->s[s].tree, 'D'), 0, 4); /* until the next floor is heard */
+		assert_in_range(memtree_rows(n->s[s].tree, 'R'), 0, 4);
+	}
+	net_free(n);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(configuration_is_checked), cmocka_unit_test(corrupt_rows_are_refused),
+		cmocka_unit_test(nonsense_from_peers_is_dropped), cmocka_unit_test(cancel_ends_a_waiting_operation),
+		cmocka_unit_test(no_majority_is_delay), cmocka_unit_test(void_updates),
+		cmocka_unit_test(parallel_writes), cmocka_unit_test(crash_of_each_server),
+		cmocka_unit_test(tail_is_pulled), cmocka_unit_test(same_input_same_output),
+		cmocka_unit_test(every_fault_has_a_text), cmocka_unit_test(rows_go_away),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
