@@ -7,7 +7,8 @@
  *   overlay.c    changes since the checkpoint    apply.c       from an entry to changed rows and names
  *   db.c         LMDB: environment, readers      marks.c       intents, marks, what is in flight
  *   rows.c names.c handles.c   reads, and the codec of their LMDB records
- *   checkpoint.c overlay -> LMDB                 recover.c     journal -> overlay at open
+ *   checkpoint.c overlay -> LMDB                 recover.c     walks the journal at open, finds its end
+ *   replay.c     one record at open              found.c       LMDB at open, and the first one
  *   ident.c      lock, identity, refusals        store.c       open, close, the rest
  *
  * Locks, in the order in which they are taken:
@@ -246,6 +247,7 @@ struct nfs4r_journal {
 	pthread_mutex_t sync_lock;
 	pthread_cond_t sync_done;
 	bool syncing;
+	nfs4r_journal_pos unnamed; /* segments from here on: the name may not be on disk. Of who syncs */
 	_Atomic uint64_t appends, syncs;
 };
 
@@ -292,7 +294,7 @@ void nfs4r_seg_header(uint8_t out[SEG_HEADER], const struct nfs4r_journal *j, nf
 /* NFS4R_OK, MALFORMED (not a header), MISMATCH (other format, volume, server). @why gets a text. */
 enum nfs4r_status nfs4r_seg_check_header(const struct nfs4r_journal *j, const uint8_t *p, size_t len,
 					 nfs4r_journal_pos start, char *why);
-/* New last segment, on stable storage with its name. */
+/* New last segment; on stable storage with the next sync. */
 enum nfs4r_status nfs4r_seg_create(struct nfs4r_journal *j, nfs4r_journal_pos start);
 enum nfs4r_status nfs4r_seg_add(struct nfs4r_journal *j, nfs4r_journal_pos start, int fd, uint64_t size);
 /* Starts of the segment files in the directory, ascending; free() the array. */
@@ -493,6 +495,25 @@ struct nfs4r_entry *nfs4r_entry_at(struct nfs4r_store *s, nfs4r_journal_pos pos)
 enum nfs4r_status nfs4r_rd_commit(const struct nfs4r_rec_view *r, struct nfs4r_put **puts, uint32_t *nputs,
 				  struct nfs4r_entry **e);
 enum nfs4r_status nfs4r_rd_puts(struct nfs4r_rd *r, struct nfs4r_put **puts, uint32_t *n);
+struct nfs4r_scan { /* the walk over the journal at open */
+	struct nfs4r_store *s;
+	const char *boot_id; /* of now */
+	nfs4r_journal_pos *starts;
+	uint32_t nstarts;
+	char *why;
+	struct nfs4r_inc inc; /* of the last run seen */
+	char last_boot[BOOT_ID_LEN];
+	bool closed; /* the last record is CLOSE */
+	bool torn;
+	nfs4r_journal_pos end; /* where the journal ends */
+	uint32_t keep; /* segments that stay */
+};
+/* Effect of one record. @sc: what it tells about runs. MALFORMED, CORRUPT, NOMEM. */
+enum nfs4r_status nfs4r_replay(struct nfs4r_scan *sc, const struct nfs4r_rec_view *rec);
+enum nfs4r_status nfs4r_replay_mark(struct nfs4r_store *s, const uint8_t oid[16], nfs4r_version version);
+/* Open or make LMDB; positions, MINT and marks from it. */
+enum nfs4r_status nfs4r_found_db(struct nfs4r_store *s, const struct nfs4r_store_config *cfg,
+				 bool have_journal, char *why);
 /* Journal and LMDB as found on disk -> memory. */
 enum nfs4r_status nfs4r_recover(struct nfs4r_store *s, const struct nfs4r_store_config *cfg,
 				const char *boot_id, struct nfs4r_store_info *info, char *why);

@@ -112,6 +112,7 @@ enum nfs4r_status nfs4r_jnl_append(struct nfs4r_journal *j, struct nfs4r_wbuf *w
 /* fdatasync of every segment with bytes in from..to. Duplicates of the descriptors outlive a drop. */
 static int sync_range(struct nfs4r_journal *j, nfs4r_journal_pos from, nfs4r_journal_pos to)
 {
+	nfs4r_journal_pos newest = 0;
 	int rc = 0;
 
 	for (nfs4r_journal_pos at = from; at < to && !rc;) {
@@ -122,6 +123,7 @@ static int sync_range(struct nfs4r_journal *j, nfs4r_journal_pos from, nfs4r_jou
 		seg = nfs4r_seg_at(j, at);
 		if (seg) {
 			fd = dup(seg->fd);
+			newest = seg->start;
 			at = seg->start + seg->size;
 		} else {
 			at = j->nsegs ? j->segs[0].start : to; /* dropped: it was in LMDB */
@@ -132,6 +134,10 @@ static int sync_range(struct nfs4r_journal *j, nfs4r_journal_pos from, nfs4r_jou
 		rc = fd < 0 ? -1 : fdatasync(fd);
 		if (fd >= 0)
 			close(fd);
+	}
+	if (!rc && newest >= j->unnamed) {
+		rc = fsync(j->dirfd);
+		j->unnamed = newest + 1;
 	}
 	return rc;
 }
@@ -171,36 +177,45 @@ enum nfs4r_status nfs4r_jnl_sync(struct nfs4r_journal *j, nfs4r_journal_pos pos)
 	return st;
 }
 
-uint8_t *nfs4r_jnl_read(struct nfs4r_journal *j, nfs4r_journal_pos pos, struct nfs4r_rec_view *out)
+/* The descriptor is a duplicate, so that a slow disk holds up no append and a dropped segment stays readable. */
+static int place_of(struct nfs4r_journal *j, nfs4r_journal_pos pos, off_t *at, size_t *left)
 {
-	uint8_t guess[1024];
-	uint8_t *buf = NULL;
 	struct nfs4r_segment *seg;
-	size_t total = 0, have = 0;
-	ssize_t n = 0;
+	int fd = -1;
 
 	pthread_rwlock_rdlock(&j->segs_lock);
 	seg = nfs4r_seg_at(j, pos);
 	if (seg && pos < seg->start + seg->size) {
-		size_t left = seg->start + seg->size - pos;
-		off_t at = pos - seg->start;
-
-		n = pread(seg->fd, guess, left < sizeof(guess) ? left : sizeof(guess), at);
-		if (n >= REC_HEADER) {
-			uint32_t body = get_be32(guess + 8);
-
-			total = REC_HEADER + (((size_t)body + 7) & ~(size_t)7);
-			buf = total <= left ? malloc(total) : NULL;
-		}
-		if (buf) {
-			have = n < total ? n : total;
-			memcpy(buf, guess, have);
-			if (have < total && pread(seg->fd, buf + have, total - have, at + have) ==
-						    total - have)
-				have = total;
-		}
+		fd = dup(seg->fd);
+		*at = pos - seg->start;
+		*left = seg->size - *at;
 	}
 	pthread_rwlock_unlock(&j->segs_lock);
+	return fd;
+}
+
+uint8_t *nfs4r_jnl_read(struct nfs4r_journal *j, nfs4r_journal_pos pos, struct nfs4r_rec_view *out)
+{
+	uint8_t guess[1024], *buf = NULL;
+	size_t left = 0, total = 0, have = 0;
+	off_t at = 0;
+	int fd = place_of(j, pos, &at, &left);
+	ssize_t n;
+
+	if (fd < 0)
+		return NULL;
+	n = pread(fd, guess, left < sizeof(guess) ? left : sizeof(guess), at);
+	if (n >= REC_HEADER) {
+		total = REC_HEADER + (((size_t)get_be32(guess + 8) + 7) & ~(size_t)7);
+		buf = total <= left ? malloc(total) : NULL;
+	}
+	if (buf) {
+		have = (size_t)n < total ? (size_t)n : total;
+		memcpy(buf, guess, have);
+		if (have < total && pread(fd, buf + have, total - have, at + have) == (ssize_t)(total - have))
+			have = total;
+	}
+	close(fd);
 	if (buf && have == total && nfs4r_rec_parse(buf, total, pos, out, &total))
 		return buf;
 	free(buf);

@@ -4,10 +4,10 @@
  * position counts every byte ever appended, file headers included, so position minus start is the offset
  * in the file and the next segment starts where the last one ends.
  *
- * Happy path: a new segment gets its header, is synced together with its name in the directory, and only
- * then becomes the one that is written. Failure modes: no space or an I/O error while making a segment
- * removes the half-made file and changes nothing. A crash in between leaves a last file without a whole
- * header, which recover.c removes.
+ * Happy path: a new segment gets its header and becomes the one that is written; the next sync() brings
+ * header and name to stable storage with the rest, so that beginning a segment waits for no disk. Failure
+ * modes: no space or an I/O error while making a segment removes the half-made file and changes nothing. A
+ * crash may leave last files without a whole header, or without a name; recover.c ends the journal there.
  *
  * Invariant: segments are contiguous; only the oldest are ever removed.
  */
@@ -90,15 +90,13 @@ enum nfs4r_status nfs4r_seg_add(struct nfs4r_journal *j, nfs4r_journal_pos start
 	return st;
 }
 
-static int write_header(int dirfd, int fd, const uint8_t header[SEG_HEADER])
+static enum nfs4r_status write_header(int fd, const uint8_t header[SEG_HEADER])
 {
 	ssize_t n = pwrite(fd, header, SEG_HEADER, 0);
 
-	if (n >= 0 && n < SEG_HEADER) {
-		errno = ENOSPC;
-		return -1;
-	}
-	return n < 0 || fdatasync(fd) || fsync(dirfd) ? -1 : 0;
+	if (n < 0)
+		return nfs4r_status_from_errno(errno);
+	return n == SEG_HEADER ? NFS4R_OK : NFS4R_NOSPC;
 }
 
 enum nfs4r_status nfs4r_seg_create(struct nfs4r_journal *j, nfs4r_journal_pos start)
@@ -114,9 +112,8 @@ enum nfs4r_status nfs4r_seg_create(struct nfs4r_journal *j, nfs4r_journal_pos st
 	if (fd < 0)
 		return nfs4r_status_from_errno(errno);
 	nfs4r_seg_header(header, j, start);
-	if (write_header(j->dirfd, fd, header))
-		st = nfs4r_status_from_errno(errno);
-	else
+	st = write_header(fd, header);
+	if (st == NFS4R_OK)
 		st = nfs4r_seg_add(j, start, fd, SEG_HEADER);
 	if (st != NFS4R_OK) {
 		unlinkat(j->dirfd, name, 0);

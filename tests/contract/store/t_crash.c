@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "fixture.h"
@@ -245,7 +246,7 @@ static bool in_header(struct fx *g, nfs4r_journal_pos pos)
 	off_t off;
 
 	close(open_at(g, pos, &off, false));
-	return off < 64; /* synced when the file was made */
+	return off < 64; /* has a test of its own */
 }
 
 static void test_power_lost_a_block_is_missing(void **state)
@@ -266,6 +267,56 @@ static void test_power_lost_a_block_is_missing(void **state)
 		assert_false(g.info.tail_intact);
 		assert_dump(&g, step_at(changed ? changed : end)->dump);
 		fx_fini(&g);
+	}
+}
+
+/* Segments begun after the last sync: header, size or the whole file may be gone. */
+static void test_power_lost_new_segments_suffer(void **state)
+{
+	nfs4r_journal_pos starts[64], pos = 0;
+	uint32_t n = 0;
+
+	run(300, 0, 40);
+	while (pos < nfs4r_store_position(f.s)) {
+		off_t off;
+		struct stat sb;
+		int fd = open_at(&f, pos, &off, false);
+
+		assert_int_equal(off, 0);
+		assert_int_equal(fstat(fd, &sb), 0);
+		close(fd);
+		starts[n++] = pos;
+		pos += sb.st_size;
+	}
+	assert_true(n > 4);
+	for (uint32_t i = 0; i < n; i++) {
+		for (int how = 0; how < 3; how++) {
+			struct fx g;
+			char path[512];
+
+			if (starts[i] <= last_sync)
+				continue;
+			g = copy_of("boot-2");
+			snprintf(path, sizeof(path), "%s/journal-%016lx", g.dir, (unsigned long)starts[i]);
+			if (how == 0)
+				overwrite(&g, starts[i], 64, 0);
+			else if (how == 1)
+				assert_int_equal(truncate(path, 0), 0);
+			else
+				assert_int_equal(unlink(path), 0);
+			fx_open_ok(&g);
+			assert_false(g.info.tail_intact);
+			assert_dump(&g, step_at(starts[i])->dump);
+			fx_fini(&g);
+			/* In the same boot this cannot come about by itself. */
+			if (i + 1 == n)
+				continue;
+			g = copy_of("boot-1");
+			snprintf(path, sizeof(path), "%s/journal-%016lx", g.dir, (unsigned long)starts[i]);
+			assert_int_equal(unlink(path), 0);
+			assert_int_equal(fx_open(&g), NFS4R_CORRUPT);
+			remove_dir(g.dir);
+		}
 	}
 }
 
@@ -431,6 +482,7 @@ int main(void)
 		T(test_killed_again_and_again),
 		T(test_power_lost_any_prefix_remains),
 		T(test_power_lost_a_block_is_missing),
+		T(test_power_lost_new_segments_suffer),
 		T(test_damage_is_not_taken_for_a_torn_end),
 		T(test_same_boot_hole_is_damage),
 		T(test_same_boot_torn_last_record),

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * One record of the journal at open: into the overlay when LMDB does not hold it yet, into the log index
+ * in any case. recover.c finds the records and decides where they end.
+ *
+ * Replay takes the same road as the changing calls, without appending. What cannot be understood although
+ * its checksum is right, or does not fit the rows, is an error of the record; nothing on disk has changed
+ * by then, so open() can refuse.
+ */
+#include <stdlib.h>
+
+#include "store/bytes.h"
+#include "store/internal.h"
+#include "xdr_map.h"
+
+static enum nfs4r_status replay_puts(struct nfs4r_store *s, const struct nfs4r_rec_view *rec)
+{
+	struct nfs4r_rd r = { rec->body, rec->len, false };
+	struct ov_need need = { 0 };
+	struct nfs4r_put *puts;
+	uint32_t n;
+	enum nfs4r_status st = nfs4r_rd_puts(&r, &puts, &n);
+
+	if (st != NFS4R_OK)
+		return st;
+	nfs4r_puts_need(&need, puts, n);
+	if (nfs4r_ov_reserve(s->active, &need))
+		nfs4r_puts_apply(s, puts, n);
+	else
+		st = NFS4R_NOMEM;
+	free(puts);
+	return st;
+}
+
+enum nfs4r_status nfs4r_replay_mark(struct nfs4r_store *s, const uint8_t oid[16], nfs4r_version version)
+{
+	struct ov_need need = { 0 };
+	struct nfs4r_oid o;
+	struct ov_mark *m;
+
+	nfs4r_ov_need_mark(&need);
+	if (!nfs4r_ov_reserve(s->active, &need))
+		return NFS4R_NOMEM;
+	memcpy(o.b, oid, 16);
+	m = nfs4r_ov_make_mark(s->active, &o);
+	if (!m->version || version < m->version)
+		m->version = version;
+	return NFS4R_OK;
+}
+
+static enum nfs4r_status replay_marks(struct nfs4r_store *s, const struct nfs4r_rec_view *rec)
+{
+	struct nfs4r_rd r = { rec->body, rec->len, false };
+	enum nfs4r_status st = NFS4R_OK;
+
+	for (uint32_t n = rd_u32(&r); n && st == NFS4R_OK; n--) {
+		const uint8_t *oid = rd_bytes(&r, 16);
+		nfs4r_version v = rd_u64(&r);
+
+		st = r.bad ? NFS4R_MALFORMED : nfs4r_replay_mark(s, oid, v);
+	}
+	return st;
+}
+
+static enum nfs4r_status replay_handle(struct nfs4r_store *s, const struct nfs4r_rec_view *rec)
+{
+	struct nfs4r_rd r = { rec->body, rec->len, false };
+	const uint8_t *id = rd_bytes(&r, 16);
+	uint8_t len = rd_u8(&r);
+	const uint8_t *handle = rd_bytes(&r, len);
+	struct ov_need need = { 0 };
+	struct nfs4r_object o;
+	struct nfs4r_oid oid;
+	enum nfs4r_status st;
+
+	if (r.bad || !len || len > NFS4R_LOCAL_HANDLE_MAX)
+		return NFS4R_MALFORMED;
+	memcpy(oid.b, id, 16);
+	st = nfs4r_object_load(s, &oid, &o);
+	if (st == NFS4R_OK || st == NFS4R_NOENT) {
+		bool mine = nfs4r_handle_is_mine(s, &o);
+
+		nfs4r_handle_need(&need, &o, len);
+		st = nfs4r_ov_reserve(s->active, &need) ? NFS4R_OK : NFS4R_NOMEM;
+		if (st == NFS4R_OK)
+			nfs4r_handle_apply(s, &oid, &o, mine, handle, len);
+	}
+	nfs4r_object_fini(&o);
+	return st;
+}
+
+static enum nfs4r_status replay_commit(struct nfs4r_store *s, const struct nfs4r_rec_view *rec)
+{
+	struct nfs4r_plan plan;
+	struct nfs4r_entry *e;
+	struct nfs4r_put *puts;
+	uint32_t nputs;
+	enum nfs4r_status st = nfs4r_rd_commit(rec, &puts, &nputs, &e);
+
+	if (st != NFS4R_OK)
+		return st;
+	st = nfs4r_commit_reserve(s, e, puts, nputs, &plan);
+	if (st == NFS4R_OK)
+		nfs4r_commit_apply(s, e, puts, nputs, &plan, rec->pos);
+	nfs4r_plan_fini(&plan);
+	nfs4r_entry_put(e);
+	free(puts);
+	return st;
+}
+
+/* Before what LMDB holds up to: only where the entry lies. */
+static enum nfs4r_status index_commit(struct nfs4r_store *s, const struct nfs4r_rec_view *rec,
+				      const struct nfs4r_commit_head *h)
+{
+	struct nfs4r_log *l = &s->logs[h->log];
+
+	if (!nfs4r_log_reserve(l, h->lsn))
+		return NFS4R_NOMEM;
+	nfs4r_log_add(l, h->lsn, rec->pos, &h->created);
+	nfs4r_log_advance(l, h->log, &s->mint[h->log]);
+	nfs4r_flight_end(s, h->log, h->lsn);
+	return NFS4R_OK;
+}
+
+static enum nfs4r_status see_intent(struct nfs4r_store *s, const struct nfs4r_rec_view *rec,
+				    const struct nfs4r_commit_head *h)
+{
+	struct nfs4r_flight *f;
+
+	if (h->lsn <= s->logs[h->log].applied || nfs4r_log_at(&s->logs[h->log], h->lsn))
+		return NFS4R_OK;
+	/* A second one of the same number: the first was never decided and its run is over. */
+	nfs4r_flight_end(s, h->log, h->lsn);
+	f = nfs4r_flight_new(h->log, h->lsn);
+	if (!f)
+		return NFS4R_NOMEM;
+	f->intent = rec->pos;
+	nfs4r_flight_add(s, f);
+	return NFS4R_OK;
+}
+
+static enum nfs4r_status see_open(struct nfs4r_scan *sc, const struct nfs4r_rec_view *rec)
+{
+	struct nfs4r_rd r = { rec->body, rec->len, false };
+	struct nfs4r_store *s = sc->s;
+	struct nfs4r_inc *incs;
+	const uint8_t *boot;
+
+	sc->inc.counter = rd_u64(&r);
+	sc->inc.random = rd_u64(&r);
+	boot = rd_bytes(&r, BOOT_ID_LEN);
+	if (r.bad)
+		return NFS4R_MALFORMED;
+	memcpy(sc->last_boot, boot, BOOT_ID_LEN);
+	sc->last_boot[BOOT_ID_LEN - 1] = 0;
+	incs = realloc(s->incs, (s->nincs + 1) * sizeof(*incs));
+	if (!incs)
+		return NFS4R_NOMEM;
+	s->incs = incs;
+	s->incs[s->nincs++] = sc->inc;
+	return NFS4R_OK;
+}
+
+enum nfs4r_status nfs4r_replay(struct nfs4r_scan *sc, const struct nfs4r_rec_view *rec)
+{
+	struct nfs4r_store *s = sc->s;
+	bool replay = rec->pos >= s->meta.pos;
+	struct nfs4r_commit_head h;
+
+	sc->closed = rec->type == REC_CLOSE;
+	if (rec->type == REC_COMMIT || rec->type == REC_INTENT) {
+		if (!nfs4r_rd_commit_head(rec, &h))
+			return NFS4R_MALFORMED;
+		if (rec->type == REC_INTENT)
+			return see_intent(s, rec, &h);
+		nfs4r_seg_note(&s->jnl, rec->pos, h.log, h.lsn);
+		return replay ? replay_commit(s, rec) : index_commit(s, rec, &h);
+	}
+	if (!replay)
+		return NFS4R_OK;
+	switch (rec->type) {
+	case REC_OPEN:
+		return see_open(sc, rec);
+	case REC_PUTS:
+		return replay_puts(s, rec);
+	case REC_MARKS:
+		return replay_marks(s, rec);
+	case REC_HANDLE:
+		return replay_handle(s, rec);
+	case REC_SYNCED:
+	case REC_CLOSE:
+		return NFS4R_OK;
+	default:
+		return NFS4R_MALFORMED;
+	}
+}
