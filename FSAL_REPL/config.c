@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * REPL { } of Ganesha's configuration file -> struct nfs4r_config. Ganesha's parser fills a plain struct from
- * the tables below (ranges and defaults included); we turn that into the engine's configuration and let the
+ * the tables below (defaults included); we turn that into the engine's configuration and let the
  * engine check what belongs together. config_samples/repl.conf explains every key.
+ *
+ * Ganesha's parser names the line but not the key of a number out of range, so its tables let all numbers
+ * pass and the ranges are ours.
  *
  * A mistake must not stop the daemon, which may serve other exports: it is kept as one sentence, and
  * the REPL export is refused with it.
@@ -41,9 +44,9 @@ static struct config_item_list directory_reads[] = { CONFIG_LIST_TOK("strict", N
 						     CONFIG_LIST_EOL };
 
 static struct config_item server_params[] = {
-	CONF_ITEM_UI32("Id", 1, NFS4R_SERVERS_MAX, 1, raw_server, id),
+	CONF_ITEM_UI32("Id", 0, UINT32_MAX, 0, raw_server, id),
 	CONF_ITEM_STR("Address", 1, 255, NULL, raw_server, address),
-	CONF_ITEM_UI32("Port", 1, 65535, 20490, raw_server, port),
+	CONF_ITEM_UI32("Port", 0, UINT32_MAX, 20490, raw_server, port),
 	CONFIG_EOL
 };
 
@@ -70,7 +73,7 @@ static int server_commit(void *node, void *link_mem, void *self, struct config_e
 }
 
 static struct config_item repl_params[] = {
-	CONF_ITEM_UI32_ZERO("Server_Id", 1, NFS4R_SERVERS_MAX, 0, raw, server_id),
+	CONF_ITEM_UI32("Server_Id", 0, UINT32_MAX, 0, raw, server_id),
 	CONF_ITEM_STR("Volume", 1, 63, NULL, raw, volume),
 	CONF_ITEM_STR("Volume_UUID", 36, 36, NULL, raw, uuid),
 	CONF_ITEM_STR("Store", 1, 1023, NULL, raw, store),
@@ -78,15 +81,15 @@ static struct config_item repl_params[] = {
 	CONF_ITEM_STR("Control_Socket", 1, 107, NULL, raw, control_socket),
 	CONF_ITEM_TOKEN("Directory_Reads", NFS4R_DIRECTORY_READS_STRICT, directory_reads, raw, directory_reads),
 	CONF_ITEM_BOOL("Import", false, raw, import),
-	CONF_ITEM_UI32("Op_Wait", 100, 60000, 1000, raw, op_wait),
-	CONF_ITEM_UI32("Close_Wait", 1000, 600000, 30000, raw, close_wait),
-	CONF_ITEM_UI32("Control_Idle", 10, 600000, 1000, raw, idle),
-	CONF_ITEM_UI32("Repeat", 20, 60000, 400, raw, repeat),
-	CONF_ITEM_UI32("Checkpoint_Interval", 100, 600000, 5000, raw, checkpoint),
-	CONF_ITEM_UI32("Executors", 1, 256, 8, raw, executors),
-	CONF_ITEM_UI32("Appliers", 1, 256, 4, raw, appliers),
-	CONF_ITEM_UI64("Payload_Memory", NFS4R_IO_MAX, UINT64_C(1) << 40, UINT64_C(64) << 20, raw, payload),
-	CONF_ITEM_UI64("Window", NFS4R_IO_MAX, UINT64_C(1) << 36, UINT64_C(32) << 20, raw, window),
+	CONF_ITEM_UI32("Op_Wait", 0, UINT32_MAX, 1000, raw, op_wait),
+	CONF_ITEM_UI32("Close_Wait", 0, UINT32_MAX, 30000, raw, close_wait),
+	CONF_ITEM_UI32("Control_Idle", 0, UINT32_MAX, 1000, raw, idle),
+	CONF_ITEM_UI32("Repeat", 0, UINT32_MAX, 400, raw, repeat),
+	CONF_ITEM_UI32("Checkpoint_Interval", 0, UINT32_MAX, 5000, raw, checkpoint),
+	CONF_ITEM_UI32("Executors", 0, UINT32_MAX, 8, raw, executors),
+	CONF_ITEM_UI32("Appliers", 0, UINT32_MAX, 4, raw, appliers),
+	CONF_ITEM_UI64("Payload_Memory", 0, UINT64_MAX, UINT64_C(64) << 20, raw, payload),
+	CONF_ITEM_UI64("Window", 0, UINT64_MAX, UINT64_C(32) << 20, raw, window),
 	CONF_ITEM_BLOCK_MULT("Server", server_params, server_init, server_commit, raw, servers),
 	CONFIG_EOL
 };
@@ -122,6 +125,41 @@ static void copy_text(char *out, size_t size, const char *in)
 	snprintf(out, size, "%s", in != NULL ? in : "");
 }
 
+static const struct {
+	const char *key;
+	size_t off;
+	bool is64;
+	uint64_t min, max;
+} ranges[] = {
+	{ "Server_Id", offsetof(struct raw, server_id), false, 1, NFS4R_SERVERS_MAX },
+	{ "Op_Wait", offsetof(struct raw, op_wait), false, 100, 60000 },
+	{ "Close_Wait", offsetof(struct raw, close_wait), false, 1000, 600000 },
+	{ "Control_Idle", offsetof(struct raw, idle), false, 10, 600000 },
+	{ "Repeat", offsetof(struct raw, repeat), false, 20, 60000 },
+	{ "Checkpoint_Interval", offsetof(struct raw, checkpoint), false, 100, 600000 },
+	{ "Executors", offsetof(struct raw, executors), false, 1, 256 },
+	{ "Appliers", offsetof(struct raw, appliers), false, 1, 256 },
+	{ "Payload_Memory", offsetof(struct raw, payload), true, NFS4R_IO_MAX, UINT64_C(1) << 40 },
+	{ "Window", offsetof(struct raw, window), true, NFS4R_IO_MAX, UINT64_C(1) << 36 },
+};
+
+static bool check_ranges(const struct raw *raw, char *why, size_t why_len)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(ranges); i++) {
+		const char *at = (const char *)raw + ranges[i].off;
+		uint64_t val = ranges[i].is64 ? *(const uint64_t *)at : *(const uint32_t *)at;
+
+		if (val < ranges[i].min || val > ranges[i].max) {
+			snprintf(why, why_len, "REPL: %s = %" PRIu64 " is missing or out of range; write %" PRIu64 " to %" PRIu64,
+				 ranges[i].key, val, ranges[i].min, ranges[i].max);
+			return false;
+		}
+	}
+	return true;
+}
+
 static bool copy_servers(struct nfs4r_rpc_config *rpc, struct raw *raw, char *why, size_t why_len)
 {
 	struct glist_head *g;
@@ -130,6 +168,11 @@ static bool copy_servers(struct nfs4r_rpc_config *rpc, struct raw *raw, char *wh
 		struct raw_server *s = glist_entry(g, struct raw_server, node);
 		struct nfs4r_endpoint *e = &rpc->servers[rpc->nservers];
 
+		if (s->id == 0 || s->id > NFS4R_SERVERS_MAX || s->port == 0 || s->port > UINT16_MAX) {
+			snprintf(why, why_len, "REPL: Server { Id = %u; Port = %u; }: Id is 1 to %d, Port 1 to 65535", s->id, s->port,
+				 NFS4R_SERVERS_MAX);
+			return false;
+		}
 		if (rpc->nservers == NFS4R_SERVERS_MAX) {
 			snprintf(why, why_len, "REPL: more than %d Server blocks", NFS4R_SERVERS_MAX);
 			return false;
@@ -145,6 +188,8 @@ static bool copy_servers(struct nfs4r_rpc_config *rpc, struct raw *raw, char *wh
 static bool convert(struct nfs4r_config *cfg, struct raw *raw, char *why, size_t why_len)
 {
 	nfs4r_config_init(cfg);
+	if (!check_ranges(raw, why, why_len))
+		return false;
 	cfg->rpc.self = raw->server_id;
 	copy_text(cfg->volume_name, sizeof(cfg->volume_name), raw->volume);
 	copy_text(cfg->store_dir, sizeof(cfg->store_dir), raw->store);

@@ -1,0 +1,101 @@
+#!/bin/bash
+# Starts Ganesha with every sample, and with samples that were spoilt in one place each: the good ones must
+# serve, the bad ones must be refused with one line that names the key, and the daemon must live on.
+# Usage: test.sh PLUGIN.so GANESHA_PREFIX. Needs root (a network namespace of its own); else exit 77, skipped.
+set -u
+HERE=$(cd "$(dirname "$0")" && pwd)
+PLUGIN=$(readlink -f "$1")
+PREFIX=$2
+
+if [ "${3:-}" != inside ]; then
+	[ "$(id -u)" = 0 ] && unshare -n -m true 2>/dev/null || { echo "skipped: needs root"; exit 77; }
+	exec unshare -n -m -- "$0" "$PLUGIN" "$PREFIX" inside
+fi
+
+TMP=$(mktemp -d)
+trap 'rm -rf "$TMP"' EXIT
+ip link set lo up
+for i in 1 2 3; do ip addr add "192.0.2.$i/24" dev lo; done
+mkdir "$TMP/plugins"
+ln -s "$PREFIX"/lib/ganesha/*.so "$TMP/plugins/"
+ln -s "$PLUGIN" "$TMP/plugins/libfsalrepl.so"
+FAILED=0
+
+# serve CONF: run the daemon until it is up, leave its log in $TMP/log and 0 in ALIVE when it still lives.
+serve() {
+	local pid
+	rm -rf "$TMP/data" "$TMP/store" "$TMP/rec" "$TMP/log"
+	mkdir -p "$TMP/data" "$TMP/rec"
+	sed -e "s#/var/lib/nfs4r/data#$TMP/store#; s#/srv/nfs4r/data#$TMP/data#; s#/run/nfs4r#$TMP#" \
+		-e "s#Protocols = 4;#& Plugins_Dir = \"$TMP/plugins\"; allow_set_io_flusher_fail = true;#" \
+		-e "s#RecoveryBackend = fs;#& RecoveryRoot = \"$TMP/rec\";#" "$1" >"$TMP/conf"
+	LD_LIBRARY_PATH=$PREFIX/lib ASAN_OPTIONS=detect_leaks=0 \
+		"$PREFIX/bin/ganesha.nfsd" -F -f "$TMP/conf" -L "$TMP/log" -p "$TMP/pid" >"$TMP/out" 2>&1 &
+	pid=$!
+	for _ in $(seq 300); do
+		grep -qs "NFS SERVER INITIALIZED" "$TMP/log" && break
+		kill -0 "$pid" 2>/dev/null || break
+		sleep 0.1
+	done
+	kill -0 "$pid" 2>/dev/null
+	ALIVE=$?
+	kill "$pid" 2>/dev/null
+	for _ in $(seq 100); do
+		kill -0 "$pid" 2>/dev/null || break
+		sleep 0.1
+	done
+	kill -9 "$pid" 2>/dev/null
+	wait "$pid" 2>/dev/null
+}
+
+verdict() {
+	if [ "$1" = 0 ]; then
+		echo "ok $2"
+	else
+		echo "not ok $2"
+		grep -s "CRIT\|FATAL" "$TMP/log" | cut -c1-300 | sed 's/^/# /'
+		sed 's/^/# /' "$TMP/out" | head -20
+		FAILED=1
+	fi
+}
+
+good() {
+	serve "$1"
+	[ "$ALIVE" = 0 ] && ! grep -q "is refused\|CONFIG :CRIT" "$TMP/log"
+	verdict $? "serves: ${1#"$HERE"/}"
+}
+
+# bad NAME 'SED' 'PATTERN': the sample, spoilt by SED, is refused once, with a text that has PATTERN.
+bad() {
+	sed "$2" "$HERE/repl.conf" >"$TMP/spoilt"
+	cmp -s "$TMP/spoilt" "$HERE/repl.conf" && echo "# the sample has nothing that '$2' changes"
+	serve "$TMP/spoilt"
+	[ "$ALIVE" = 0 ] && [ "$(grep -c 'REPL: .*is refused' "$TMP/log")" = 1 ] &&
+		grep "is refused" "$TMP/log" | grep -q -- "$3"
+	verdict $? "refused: $1"
+}
+
+good "$HERE/repl.conf"
+for f in "$HERE"/three-sites/*.conf; do good "$f"; done
+
+bad "no Server_Id" '/Server_Id/d' 'Server_Id'
+bad "Server_Id out of range" 's/Server_Id = 1/Server_Id = 99/' 'Server_Id'
+bad "no Volume" '/Volume = /d' 'Volume'
+bad "no Volume_UUID" '/Volume_UUID = /d' 'Volume_UUID'
+bad "Volume_UUID no UUID" 's/3b0d7a3c-5b0e/zzzzzzzz-5b0e/' 'Volume_UUID'
+bad "no Store" '/Store = /d' 'Store'
+bad "no Peer_Security" '/Peer_Security = /d' 'Peer_Security'
+bad "Kerberos" 's/Peer_Security = none/Peer_Security = krb5p/' 'Peer_Security'
+bad "Peer_Security misspelt" 's/Peer_Security = none/Peer_Security = nine/' 'Peer_Security\|nine'
+bad "unknown key" 's/Import = false/Imports = false/' 'Imports'
+bad "Op_Wait out of range" 's/Op_Wait = 1000/Op_Wait = 5/' 'Op_Wait'
+bad "Window too small" 's/Window = 33554432/Window = 10/' 'Window'
+bad "no Server block" '/Server {/,/}/d' 'Server'
+bad "own Server block missing" 's/Id = 1;/Id = 2;/; s/Server_Id = 2/Server_Id = 1/' 'Server'
+bad "no REPL block" 's/^REPL {/NOREPL {/' 'REPL block'
+bad "attributes cached above" 's/Attr_Expiration_Time = 0/Attr_Expiration_Time = 60/' 'Attr_Expiration_Time = 0'
+bad "attributes cached by default" '/Attr_Expiration_Time = 0/d' 'Attr_Expiration_Time = 0'
+bad "directories cached above" '/Dir_Chunk = 0/d' 'Dir_Chunk = 0'
+bad "no Filesystem_Id" '/Filesystem_Id/d' 'Filesystem_Id'
+bad "nothing below" '/^		FSAL {/,/^		}/d' 'FSAL'
+exit $FAILED
