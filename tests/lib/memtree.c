@@ -102,6 +102,39 @@ void memtree_free(struct memtree *t)
 	free(t);
 }
 
+struct memtree *memtree_clone(struct memtree *t)
+{
+	struct memtree *c = calloc(1, sizeof(*c));
+	struct mobj *o, *o2, *k;
+	struct mname *n, *n2, *m;
+	struct mrow *r, *r2;
+
+	*c = *t;
+	c->objs = NULL;
+	c->rows = NULL;
+	HASH_ITER(hh, t->objs, o, o2) {
+		k = get(c, &o->oid, true);
+		UT_hash_handle hh = k->hh;
+		*k = *o;
+		k->hh = hh;
+		k->names = NULL;
+		HASH_ITER(hh, o->names, n, n2) {
+			m = calloc(1, sizeof(*m));
+			memcpy(m->name, n->name, sizeof(m->name));
+			m->oid = n->oid;
+			HASH_ADD_STR(k->names, name, m);
+		}
+	}
+	HASH_ITER(hh, t->rows, r, r2)
+		memtree_put(c, &r->put);
+	for (int s = 0; s <= NFS4R_SERVERS_MAX; s++) {
+		c->logs[s].v = calloc(t->logs[s].cap ? t->logs[s].cap : 1, sizeof(*c->logs[s].v));
+		for (nfs4r_lsn i = 0; i < t->logs[s].cap; i++)
+			c->logs[s].v[i] = nfs4r_entry_get(t->logs[s].v[i]);
+	}
+	return c;
+}
+
 void memtree_set_inc(struct memtree *t, uint64_t inc)
 {
 	t->inc = inc;
