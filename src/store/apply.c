@@ -108,7 +108,8 @@ static void change_row(struct nfs4r_object *o, const struct nfs4r_part *p, const
 		break;
 	}
 	r->version = p->after;
-	r->ctime = p->ctime;
+	if (p->effect != NFS4R_EFF_NONE) /* a void update changed nothing */
+		r->ctime = p->ctime;
 	if (p->mtime)
 		r->mtime = p->mtime;
 	r->last_log = e->log;

@@ -87,7 +87,7 @@ enum nfs4r_status nfs4r_db_open(struct nfs4r_db *db, const char *dir, uint64_t m
 	if (!stat(path, &sb) && (uint64_t)sb.st_size > db->map_bytes)
 		db->map_bytes = ((uint64_t)sb.st_size + (1 << 20)) & ~(uint64_t)0xfffff;
 	snprintf(path, sizeof(path), "%s/lmdb", dir);
-	pthread_rwlock_init(&db->map, NULL);
+	nfs4r_rwlock_init(&db->map);
 	pthread_mutex_init(&db->pool_lock, NULL);
 	rc = mdb_env_create(&db->env);
 	if (!rc)

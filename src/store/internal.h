@@ -464,6 +464,8 @@ struct ov_row *nfs4r_object_store(struct nfs4r_store *s, const struct nfs4r_oid 
 bool nfs4r_name_find(struct nfs4r_store *s, const struct nfs4r_oid *dir, const char *name,
 		     uint16_t len, struct nfs4r_oid *oid, uint32_t *type, uint64_t *cookie);
 
+/* A change must not wait for ever behind readers that come one after another. Readers must not nest. */
+void nfs4r_rwlock_init(pthread_rwlock_t *l);
 /* Begins the change's buffer, with a SYNCED record when there is news. Under change. */
 struct nfs4r_wbuf *nfs4r_change_begin(struct nfs4r_store *s);
 

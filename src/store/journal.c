@@ -23,7 +23,7 @@
 
 enum nfs4r_status nfs4r_jnl_init(struct nfs4r_journal *j)
 {
-	pthread_rwlock_init(&j->segs_lock, NULL);
+	nfs4r_rwlock_init(&j->segs_lock);
 	pthread_mutex_init(&j->sync_lock, NULL);
 	pthread_cond_init(&j->sync_done, NULL);
 	return NFS4R_OK;

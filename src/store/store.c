@@ -112,10 +112,19 @@ static void destroy(struct nfs4r_store *s)
 	free(s);
 }
 
+void nfs4r_rwlock_init(pthread_rwlock_t *l)
+{
+	pthread_rwlockattr_t attr;
+
+	pthread_rwlockattr_init(&attr);
+	pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+	pthread_rwlock_init(l, &attr);
+	pthread_rwlockattr_destroy(&attr);
+}
+
 static struct nfs4r_store *create(const struct nfs4r_store_config *cfg)
 {
 	struct nfs4r_store *s = calloc(1, sizeof(*s));
-	pthread_rwlockattr_t attr;
 
 	if (!s)
 		return NULL;
@@ -124,11 +133,7 @@ static struct nfs4r_store *create(const struct nfs4r_store_config *cfg)
 	pthread_mutex_init(&s->change, NULL);
 	pthread_mutex_init(&s->ckpt_lock, NULL);
 	pthread_cond_init(&s->ckpt_cond, NULL);
-	pthread_rwlockattr_init(&attr);
-	/* A commit must not wait for ever behind readers that come one after another. */
-	pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
-	pthread_rwlock_init(&s->view, &attr);
-	pthread_rwlockattr_destroy(&attr);
+	nfs4r_rwlock_init(&s->view);
 	s->dir = strdup(cfg->dir);
 	s->active = nfs4r_ov_new();
 	memcpy(s->jnl.volume, cfg->volume, 16);
@@ -171,6 +176,8 @@ enum nfs4r_status nfs4r_store_open(const struct nfs4r_store_config *cfg, struct 
 	if (st == NFS4R_OK)
 		st = begin_run(s, boot_id, info, why);
 	if (st != NFS4R_OK) {
+		if (made && !unlinkat(s->dirfd, "lock", 0))
+			rmdir(s->dir); /* stays when more had been written: the next open goes on */
 		destroy(s);
 		return st;
 	}

@@ -364,6 +364,12 @@ static void test_not_a_directory(void **state)
 	f.cfg.dir = path;
 	assert_true(nfs4r_store_open(&f.cfg, &f.s, &f.info, f.why) != NFS4R_OK);
 	assert_non_null(strstr(f.why, "must be a directory"));
+	/* Made and then refused: gone again. */
+	path_of(path, "new");
+	f.cfg.dir = path;
+	f.cfg.map_bytes = 1ull << 62;
+	assert_true(nfs4r_store_open(&f.cfg, &f.s, &f.info, f.why) != NFS4R_OK);
+	f.cfg.map_bytes = 0;
 	f.cfg.dir = "/nonexistent-parent/store";
 	assert_int_equal(nfs4r_store_open(&f.cfg, &f.s, &f.info, f.why), NFS4R_NOENT);
 	assert_non_null(strstr(f.why, "/nonexistent-parent/store"));
