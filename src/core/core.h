@@ -105,6 +105,7 @@ void nfs4r_core_config_init(struct nfs4r_core_config *c);
 enum nfs4r_event_type {
 	NFS4R_EV_TICK = 1,	/* nothing but time; due at or after next_timer */
 	NFS4R_EV_MSG = 2,	/* from, msg. The core takes over msg->op of FORWARD, and references of entries; the rest is the caller's.
+				 * (It leaves msg->op NULL and entries.n 0, so nfs4r_msg_fini() frees just the rest.)
 				 * READ, READ_ANSWER, VERIFY do not come here: see nfs4r_core_may_serve() */
 	NFS4R_EV_PEER_UP = 3,	/* peer, peer_inc: a new connection to the peer stands; unanswered messages are sent again,
 				 * a new peer_inc forgets what the peer had reported */
@@ -156,7 +157,8 @@ enum nfs4r_action_type {
 	NFS4R_ACT_STUCK = 12,	/* text: something waits too long; for the log. At most one per cause and minute */
 	NFS4R_ACT_HALT = 13,	/* text: this server can no longer vouch for its copy; stop serving */
 	NFS4R_ACT_RECOVERED = 14, /* the tail of the own log is here; serve */
-	NFS4R_ACT_DROP = 15,	/* remote op that needs no answer any more (duplicate in progress, answered from REPLY, ...): the caller frees op */
+	NFS4R_ACT_DROP = 15,	/* remote op is finished: the caller frees it (nfs4r_op_fini, free). Exactly one for each op that came by
+				 * FORWARD, after its FORWARD_ANSWER if it has one: encode or copy that one before */
 };
 
 struct nfs4r_action {
@@ -194,6 +196,7 @@ struct nfs4r_update {
 
 /* NULL when out of memory or the configuration makes no sense. @tree is copied; its ctx must outlive the core. */
 struct nfs4r_core *nfs4r_core_create(const struct nfs4r_core_config *cfg, const struct nfs4r_tree *tree);
+/* Frees remote operations that wait in the core; those given out with EXECUTE and not yet EXECUTED are the caller's to free. */
 void nfs4r_core_destroy(struct nfs4r_core *c);
 
 /* Before started(): give back a row (as it was put). NFS4R_CORRUPT if it cannot be understood. */
@@ -219,7 +222,8 @@ const struct nfs4r_update *nfs4r_core_step(struct nfs4r_core *c, const struct nf
  * 0: unknown object, or this server is not ready: DELAY (6.5).
  */
 nfs4r_server_id nfs4r_core_route_read(struct nfs4r_core *c, const struct nfs4r_oid *oid, bool is_dir, nfs4r_servers excluded);
-/* As the owner: may this server answer a READ of @oid (6.3)? NFS4R_OK, NFS4R_NOT_PRIMARY. */
+/* As the owner: may this server answer a READ of @oid (6.3)? NFS4R_OK, NFS4R_NOT_PRIMARY, or NFS4R_DELAY while it cannot know yet
+ * (tail of the own log missing, own entries undecided): NOT_PRIMARY would send the reader to its own old copy. */
 enum nfs4r_status nfs4r_core_may_serve(struct nfs4r_core *c, const struct nfs4r_oid *oid);
 
 struct nfs4r_core_stats {

@@ -13,6 +13,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#define uthash_fatal(msg) assert(!"out of memory")
 #include <uthash.h>
 #include <utlist.h>
 
@@ -327,6 +328,7 @@ struct nfs4r_core {
 	/* log.c, apply.c */
 	struct logst logs[NFS4R_SERVERS_MAX + 1];
 	struct peer peers[NFS4R_SERVERS_MAX + 1];
+	nfs4r_lsn recover_to[NFS4R_SERVERS_MAX + 1]; /* what peers had of each log when they told first */
 	struct objq *objq;
 	struct pend *ready;
 	struct written *written, *written_list;

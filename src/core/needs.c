@@ -35,6 +35,8 @@ static bool usable(struct nfs4r_core *c, struct needs *nd, const struct nfs4r_oi
 {
 	if (is_known(c, oid, f))
 		return true;
+	if (nfs4r_oid_is_zero(oid))
+		f->known = NFS4R_DEAD; /* no object has it, and none ever will */
 	early(nd, f->known == NFS4R_DEAD ? NFS4R_STALE : NFS4R_DELAY, oid); /* 6.5 */
 	return false;
 }
