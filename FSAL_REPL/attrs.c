@@ -8,6 +8,23 @@
  */
 #include "repl.h"
 
+/* FSAL_VFS finds these by directory and name: a handle that was kept over a rename leads nowhere. */
+static bool found_by_name(object_file_type_t type)
+{
+	return type == SOCKET_FILE || type == CHARACTER_FILE || type == BLOCK_FILE;
+}
+
+static fsal_status_t getattrs_by_name(struct repl_export *exp, struct repl_obj *obj, struct fsal_attrlist *out)
+{
+	struct nfs4r_read rd = { .type = NFS4R_RD_GETATTR, .oid = obj->oid };
+	enum nfs4r_status rs = repl_read_here(exp, &rd);
+
+	if (rs == NFS4R_OK)
+		repl_attrs_to_fsal(exp, &obj->oid, &rd.attrs, out);
+	nfs4r_read_fini(&rd);
+	return repl_fsal_status(rs);
+}
+
 fsal_status_t repl_getattrs_local(struct repl_export *exp, struct repl_obj *obj, struct fsal_attrlist *out)
 {
 	struct nfs4r_attrs over = { 0 };
@@ -16,6 +33,8 @@ fsal_status_t repl_getattrs_local(struct repl_export *exp, struct repl_obj *obj,
 
 	if (repl_obj_is_stale(exp, obj))
 		return fsalstat(ERR_FSAL_STALE, ESTALE);
+	if (found_by_name(obj->handle.type))
+		return getattrs_by_name(exp, obj, out);
 	sub = repl_obj_sub(exp, obj, &st);
 	if (sub == NULL)
 		return st;
