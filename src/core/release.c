@@ -458,22 +458,31 @@ static bool prio_higher(const struct nfs4r_prio *a, const struct nfs4r_prio *b)
 	return a->attempts != b->attempts ? a->attempts > b->attempts : a->server > b->server;
 }
 
-/* Control 7.5: a deep control that only a single object is wanted of gets a shorter timer first. */
+/*
+ * Control 7.5: a deep control that only a single object is wanted of gets a shorter timer first; so
+ * does, if configured, a claim in use.
+ */
 static void revoke(struct nfs4r_core *c, struct own *ow, uint32_t depth, bool below, const struct nfs4r_prio *prio)
 {
+	uint32_t wait_ms = 0;
+
 	if (ow->state != OWN_WON || ow->closing)
 		return;
 	ow->forced = true;
-	if (depth >= NFS4R_DEEP && !below && !(ow->close_at && prio_higher(prio, &ow->revoked_by))) {
-		if (ow->close_at)
-			return;
-		ow->revoked_by = *prio;
-		ow->close_at = c->now + c->cfg.idle_ms / 4;
-		c->nclose_at++;
-		timer_at(c, ow->close_at);
+	if (depth >= NFS4R_DEEP && !below)
+		wait_ms = c->cfg.idle_ms / 4;
+	else if (ow->holds || ow->pins)
+		wait_ms = c->cfg.revoke_ms;
+	if (!wait_ms || (ow->close_at && prio_higher(prio, &ow->revoked_by))) {
+		close_soon(c, ow);
 		return;
 	}
-	close_soon(c, ow);
+	if (ow->close_at)
+		return;
+	ow->revoked_by = *prio;
+	ow->close_at = c->now + wait_ms;
+	c->nclose_at++;
+	timer_at(c, ow->close_at);
 }
 
 void release_on_revoke(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
