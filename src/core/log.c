@@ -98,10 +98,9 @@ static void send_window(struct nfs4r_core *c, nfs4r_server_id to)
 	p->sent = until;
 }
 
+/* Also before the tail is here: what the journal has is final, and others may be waiting for it (log_recovery()). */
 void log_send(struct nfs4r_core *c)
 {
-	if (c->recovering)
-		return;
 	EACH_PEER(c, s)
 		send_window(c, s);
 	c->log_moved = false;
@@ -182,7 +181,11 @@ static void pull_late(struct nfs4r_core *c)
 	}
 }
 
-/* Log 4.7. */
+/*
+ * Log 4.7; and, as for one that joins (8.4): this server had perhaps applied more of the other logs
+ * than its disk kept, and somebody counted on that ("applied by all", 5.2), so it serves nothing
+ * before it has every log to where its peers were when they told.
+ */
 void log_recovery(struct nfs4r_core *c)
 {
 	struct logst *l = &c->logs[c->self];
@@ -201,6 +204,9 @@ void log_recovery(struct nfs4r_core *c)
 			log_pull(c, c->self);
 		return;
 	}
+	EACH_PEER(c, s)
+		if (c->logs[s].applied < c->recover_to[s])
+			return;
 	c->recovering = false;
 	c->last_move = l->received; /* 4.9, once more for what was pulled */
 	for (struct own *ow = c->closing; ow; ow = ow->next)
@@ -320,6 +326,9 @@ void log_on_positions(struct nfs4r_core *c, nfs4r_server_id from, const struct n
 	if (!p->told) {
 		p->told = true;
 		p->sent = p->received[c->self];
+		raise(&c->recover_to[from], m->positions.own_end);
+		for (uint32_t i = 0; i < m->positions.n; i++)
+			raise(&c->recover_to[m->positions.pos[i].log], m->positions.pos[i].applied);
 	}
 	raise(&p->end, m->positions.own_end);
 	raise(&l->end, m->positions.own_end);

@@ -46,7 +46,7 @@ nfs4r_server_id nfs4r_core_route_read(struct nfs4r_core *c, const struct nfs4r_o
 		return 0;
 	if (f.known == NFS4R_DEAD)
 		return c->self;
-	if (not_ready(c) && own_acting_cover(c, oid))
+	if (c->recovering || (not_ready(c) && own_acting_cover(c, oid)))
 		return 0;
 	if (excluded && FAULT(F_NOT_PRIMARY_LOCAL))
 		return c->self;
@@ -76,6 +76,8 @@ enum nfs4r_status nfs4r_core_may_serve(struct nfs4r_core *c, const struct nfs4r_
 		return NFS4R_DELAY;
 	if (FAULT(F_SERVE_ALWAYS))
 		return NFS4R_OK;
+	if (c->recovering) /* what it controls may be in the tail that is missing */
+		return NFS4R_DELAY;
 	is_known(c, oid, &f);
 	if (f.known == NFS4R_DEAD) /* STALE, which only this server may know yet: the asker's copy may be older than a closed write */
 		return not_ready(c) ? NFS4R_DELAY : NFS4R_OK;
