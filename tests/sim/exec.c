@@ -201,6 +201,21 @@ static void applied(struct sim *s, void *arg, uint64_t generation, uint64_t id)
 	nfs4r_entry_put(ev.entry);
 }
 
+/* The core says which parts follow the version that is here; the others are old or of dead objects. */
+static void check_mask(struct server *v, const struct nfs4r_entry *e, uint32_t mask)
+{
+	struct sim *s = v->sim;
+
+	for (uint32_t i = 0; i < e->nparts; i++) {
+		const struct row *r = tree_get(&v->tree, obj_of(s, &e->parts[i].oid));
+
+		if (mask & 1u << i && (r->version != e->parts[i].before || r->state == ROW_DEAD))
+			sim_fail(s, "S%u applies %u:%llu to v%llu of %s, which is not its v%llu", v->id, e->log,
+				 (unsigned long long)e->lsn, (unsigned long long)r->version,
+				 oid_name(s, &e->parts[i].oid), (unsigned long long)e->parts[i].before);
+	}
+}
+
 void exec_apply(struct server *v, struct nfs4r_entry *e, uint32_t mask)
 {
 	struct sim *s = v->sim;
@@ -211,6 +226,7 @@ void exec_apply(struct server *v, struct nfs4r_entry *e, uint32_t mask)
 		entry_print(s, e, text, sizeof(text));
 		sim_trace(s, v, "applies %s mask %x", text, mask);
 	}
+	check_mask(v, e, mask);
 	for (struct applying *o = v->applying; o; o = o->next)
 		for (uint32_t i = 0; i < e->nparts; i++)
 			for (uint32_t k = 0; k < o->e->nparts; k++)

@@ -78,6 +78,54 @@ static void tune_script_mix(struct plan *p, struct rng *r)
 	p->clients = 1;
 }
 
+static void tune_settle(struct plan *p, struct rng *r)
+{
+	tune_script(p, r);
+	p->idle_ms = 800;
+	p->slow_paths = 0;
+	p->lag_us = 1 * MS + rng_below(r, 10 * MS);
+}
+
+static void tune_dropback(struct plan *p, struct rng *r)
+{
+	tune_script(p, r);
+	p->idle_ms = 60 + (uint32_t)rng_below(r, 100);
+	p->checkpoint_us = 30 * MS + rng_below(r, 100 * MS);
+	p->loss = 150;
+	p->think_us = 1 * MS + rng_below(r, 10 * MS);
+	p->bulk_lag_us = 50 * MS + rng_below(r, 300 * MS);
+	p->slow_paths = 0;
+	p->crash_every_us = p->cut_every_us = 0;
+}
+
+static void tune_old_release(struct plan *p, struct rng *r)
+{
+	tune_settle(p, r);
+	p->idle_ms = 100 + (uint32_t)rng_below(r, 100);
+	p->checkpoint_us = 20 * MS;
+	p->think_us = 1 * MS + rng_below(r, 5 * MS);
+	p->crash_every_us = p->cut_every_us = 0;
+}
+
+static void tune_overtake(struct plan *p, struct rng *r)
+{
+	tune_script(p, r);
+	p->think_us = 1 * MS + rng_below(r, 5 * MS);
+	p->apply_us = 20 * MS + rng_below(r, 60 * MS);
+	p->slow_paths = 0;
+	p->lag_us = 1 * MS;
+	p->bulk_lag_us = 2 * MS;
+}
+
+static void tune_duplicate(struct plan *p, struct rng *r)
+{
+	tune_settle(p, r);
+	p->crash_every_us = 150 * MS + rng_below(r, 500 * MS);
+	p->down_for_us = 50 * MS + rng_below(r, 100 * MS);
+	p->machine_crash = 0;
+	p->cut_every_us = 0;
+}
+
 #define READERS(f, dir)                                                                     \
 	"B*: read " f "; get " f "; list " dir "\nC*: get " f "; wait 5; read " f "; get " dir "\n"
 
@@ -151,6 +199,30 @@ const struct mode modes[] = {
 	{ "deepdeep", "D/ D/x/ D/x/y/ D/x/y/f D/x/g E/",
 	  "A*: claim D deep+; claim x deep; write f; open g; write g; close; write f; wait 20; write f; wait 600\nB*: read f; get g; read g; read f; list y\nC*: read g; read f; get f\n",
 	  tune_script, "a nearer deep control below a deep+ (6.2)" },
+	{ "settled", "D/ E/ D/x/ D/x/k",
+	  "A: claim E deep; wait 100; claim E deep; wait 50; slowc A C 2000; slow A C 2000; claim D deep; flag 1; rename D x E x\n"
+	  "A: need 1; wait 40; create x n\nA: need 1; wait 80; create x m\nA: need 1; wait 120; create x l\n"
+	  "C*: lookup x n; lookup x m; lookup x l\nB*: lookup x n; lookup x m; list x\n",
+	  tune_settle, "a moved claim is not settled before the move is known (5.2)" },
+	{ "dropback2", "D/ D/f D/g",
+	  "A*: create D a; remove D a; wait 20\nA*: claim D deep; wait 30\n"
+	  "A*: claim D deep+; wait 30; open f; write f; close; wait 200; open f; write f; close; open g; write g; close; wait 30; "
+	  "open f; write f; close\nB*: read f; read g\nC*: read f; read g\n",
+	  tune_dropback, "writes while a deep+ closes and the plain deep stays (5.3b last)" },
+	{ "old_release", "D/ E/ D/x/ D/x/k",
+	  "A: claim E deep; wait 60; slowc A C 3500; flag 1\n"
+	  "B: need 1; claim D deep; wait 400; claim D deep; wait 30; claim D deep; slow B C 500; rename D x E x; create x n; create x m; "
+	  "create x l; remove x n; remove x m\nC*: lookup x n; lookup x m; lookup x l; list x\n",
+	  tune_old_release, "a released control that one server still sees (6.3, 7.7)" },
+	{ "overtake", "D/ E/ D/x/ D/x/f",
+	  "A*: claim D deep+; claim E deep; claim x deep; open f; write f; close; rename D x E x; claim x deep; claim D deep+; rename E x D x; "
+	  "wait 50\nB*: read f; get f; read f\nC*: get f; read f; list x\n",
+	  tune_overtake, "a move overtakes a write below it (9)" },
+	{ "duplicate", "D/ D/f E/",
+	  "A: slowc A C 2500; slow A C 2500; claim D deep; flag 1\nA*: need 1; wait 300; claim D deep\n"
+	  "B: need 1; create D b; create D c; remove D b; create D d; create D e\nB: need 1; mkdir D m; remove D m; create D n\n"
+	  "C*: lookup D b; lookup D c; lookup D m; list D; lookup D d\n",
+	  tune_duplicate, "forwarded again to an owner that restarted (5.6)" },
 	{ "hot", "D/ D/f E/ E/g",
 	  "A*: write f; wait 40\nB*: write f; wait 40\nC*: write f; wait 40\nA*: read f; chmod g; wait 100\nB*: chmod g; read f; wait 100\n",
 	  tune_script_crash, "control of one file changes hands, servers restart" },

@@ -10,7 +10,8 @@
  *   claim D deep|deep+|s    create D n [sym]   mkdir D n [sym]   link f D n    remove D n
  *   rename D n E m          open f  write f  close   trunc f  chmod x
  *   get x   read f   lookup D n   list D           wait MS (up to)    stop
- *   flag n   need n (waits for the flag)           slow A B MS (entries from A to B)
+ *   flag n   need n (waits for the flag)           slow A B MS   slowc A B MS (up to so much more
+ *                                                  from A to B: entries, control messages)
  * A step on a symbol that does not exist yet is left out.
  */
 #include "sim.h"
@@ -316,8 +317,9 @@ static bool other_step(struct client *c, char w[6][16])
 		client_wake_in(c, 1 + rng_below(&s->rng, 20 * MS));
 		return true;
 	}
-	if (!strcmp(w[0], "slow"))
-		s->slow[x->actor[w[1][0] - 'A']][x->actor[w[2][0] - 'A']][1] = strtoull(w[3], NULL, 10) * MS;
+	if (!strcmp(w[0], "slow") || !strcmp(w[0], "slowc"))
+		s->slow[x->actor[w[1][0] - 'A']][x->actor[w[2][0] - 'A']][w[0][4] != 'c'] =
+			strtoull(w[3], NULL, 10) * MS;
 	return false;
 }
 
