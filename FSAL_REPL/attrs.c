@@ -166,7 +166,7 @@ static fsal_status_t setattr(struct setattr_call *call, struct nfs4r_op *op)
 
 	op->type = NFS4R_OP_SETATTR;
 	op->obj = call->obj->oid;
-	repl_cred(&op->cred);
+	repl_caller(op);
 	rs = repl_update(call->exp, op, setattr_exec, call);
 	lost = repl_obj_lost(call->exp, call->obj, rs);
 	if (lost == REPL_ORPHAN)

@@ -119,6 +119,27 @@ void repl_cred(struct nfs4r_cred *out)
 		out->groups[i] = c->caller_garray[i];
 }
 
+/* NFSv4.1 names its clients; before, only some operations do, but the address always stands for one. */
+static uint64_t client_id(void)
+{
+	uint64_t h = UINT64_C(0xcbf29ce484222325);
+	const char *c;
+
+	if (op_ctx->client == NULL)
+		return op_ctx->clientid != NULL ? *op_ctx->clientid : 0;
+	for (c = op_ctx->client->hostaddr_str; *c != '\0'; c++)
+		h = (h ^ (uint8_t)*c) * UINT64_C(0x100000001b3);
+	if (op_ctx->nfs_minorvers > 0 && op_ctx->clientid != NULL)
+		h ^= *op_ctx->clientid;
+	return h != 0 ? h : 1;
+}
+
+void repl_caller(struct nfs4r_op *op)
+{
+	repl_cred(&op->cred);
+	op->client = client_id();
+}
+
 static int64_t to_ns(struct timespec t)
 {
 	return t.tv_sec * NS_PER_S + t.tv_nsec;

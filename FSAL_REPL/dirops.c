@@ -21,7 +21,7 @@ static struct nfs4r_op *op_new(uint32_t type)
 	struct nfs4r_op *op = gsh_calloc(1, sizeof(*op));
 
 	op->type = type;
-	repl_cred(&op->cred);
+	repl_caller(op);
 	return op;
 }
 

@@ -451,7 +451,7 @@ fsal_status_t repl_fallocate(struct fsal_obj_handle *h, struct state_t *state, u
 	op->offset = off;
 	op->length = len;
 	op->under_open = state != NULL;
-	repl_cred(&op->cred);
+	repl_caller(op);
 	rs = repl_update(call.exp, op, fallocate_exec, &call);
 	if (rs == NFS4R_OK)
 		__atomic_store_n(&call.obj->wrote, 1, __ATOMIC_RELEASE);

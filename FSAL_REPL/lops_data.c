@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Local object operations on bytes. Writing as a replica goes through the file's global descriptor in the
- * sub-FSAL. Peers' updates come in bursts for one file, so the handles visited last stay in a small
- * cache with that descriptor open; it holds a handle only while nobody else uses it (many threads
- * call, but no two change one object). A cached handle outlives the removal of its file for a while at most.
+ * Local object operations on bytes. Writing as a replica goes through the sub-FSAL's global descriptor of a
+ * handle that lives for one call: open by handle, write, close. Whole transfers, whatever the sub-FSAL does in
+ * one go, are repl_sub_write() and repl_sub_read() in io.c.
  */
 #include "repl.h"
-
-/* Whole transfers, whatever the sub-FSAL does in one go, are repl_sub_write() and repl_sub_read() in io.c. */
 
 enum nfs4r_status repl_lops_write(void *ctx, const struct nfs4r_lhandle *obj, uint64_t off, const void *bytes,
 				  uint32_t len, bool stable, const struct nfs4r_cred *cred)

@@ -8,10 +8,11 @@
  *  - that this server has it open for writing, and that it was closed: CLOSE waits (bounded) until what was
  *    written here is complete (control sheet 5.3), since that is what close-to-open promises.
  *
- * A file made at another server on our behalf may not have arrived here when the answer has. Telling the
- * client to try again would show it its own file as an EEXIST. So we wait a little, and then open without a
- * local descriptor ("pending"): reads and writes of such a file go to its primary anyway, and later
- * ones find the local file through its global descriptor.
+ * A file made at another server, maybe on our behalf, may not have arrived here when the answer has. Telling the
+ * client to try again would show it its own file as an EEXIST. So we wait a little: mostly the file is just
+ * behind, and an open descriptor keeps its content for the client should somebody remove it. If it does not come
+ * we open without ("pending"): reads and writes of such a file go to its primary anyway, and later ones
+ * find the local file through its global descriptor.
  */
 #include "repl.h"
 #include "sal_data.h"
@@ -69,6 +70,29 @@ bool repl_check_verifier(struct fsal_obj_handle *h, fsal_verifier_t verifier)
 	return !FSAL_IS_ERROR(st) && matches;
 }
 
+/* Wait a little for the entry that brings the object here. */
+static void wait_arrival(struct repl_export *exp, const struct nfs4r_oid *oid)
+{
+	struct nfs4r_lhandle h;
+	struct timespec until;
+	uint32_t waited_ms;
+
+	for (waited_ms = 0; waited_ms < exp->op_wait_ms; waited_ms += 5) {
+		repl_local_handle(exp, oid, &h);
+		if (h.len > 0)
+			return;
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += 5000000;
+		if (until.tv_nsec >= 1000000000) {
+			until.tv_nsec -= 1000000000;
+			until.tv_sec++;
+		}
+		PTHREAD_MUTEX_lock(&exp->arrive_lock);
+		pthread_cond_timedwait(&exp->arrive, &exp->arrive_lock, &until);
+		PTHREAD_MUTEX_unlock(&exp->arrive_lock);
+	}
+}
+
 /* ---- what exists ---- */
 
 static fsal_status_t sub_open(struct repl_export *exp, struct repl_obj *obj, struct state_t *state,
@@ -81,6 +105,10 @@ static fsal_status_t sub_open(struct repl_export *exp, struct repl_obj *obj, str
 
 	*pending = false;
 	sub = repl_obj_sub(exp, obj, &st);
+	if (sub == NULL && st.major == ERR_FSAL_DELAY) {
+		wait_arrival(exp, &obj->oid);
+		sub = repl_obj_sub(exp, obj, &st);
+	}
 	if (sub == NULL) {
 		*pending = st.major == ERR_FSAL_DELAY;
 		return *pending ? fsalstat(ERR_FSAL_NO_ERROR, 0) : st;
@@ -229,29 +257,6 @@ static void undo_made(struct create_call *call)
 	call->made = NULL;
 }
 
-/* Wait a little for the entry that brings the object here. */
-static void wait_arrival(struct repl_export *exp, const struct nfs4r_oid *oid)
-{
-	struct nfs4r_lhandle h;
-	struct timespec until;
-	uint32_t waited_ms;
-
-	for (waited_ms = 0; waited_ms < exp->op_wait_ms; waited_ms += 5) {
-		repl_local_handle(exp, oid, &h);
-		if (h.len > 0)
-			return;
-		clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_nsec += 5000000;
-		if (until.tv_nsec >= 1000000000) {
-			until.tv_nsec -= 1000000000;
-			until.tv_sec++;
-		}
-		PTHREAD_MUTEX_lock(&exp->arrive_lock);
-		pthread_cond_timedwait(&exp->arrive, &exp->arrive_lock, &until);
-		PTHREAD_MUTEX_unlock(&exp->arrive_lock);
-	}
-}
-
 /* The object of a CREATE that succeeded, open. */
 static fsal_status_t open_made(struct create_call *call, struct nfs4r_op *op, struct repl_obj **out,
 			       struct fsal_attrlist *attrs_out)
@@ -259,8 +264,6 @@ static fsal_status_t open_made(struct create_call *call, struct nfs4r_op *op, st
 	struct repl_obj *obj;
 	fsal_status_t st = fsalstat(ERR_FSAL_NO_ERROR, 0);
 
-	if (call->made == NULL)
-		wait_arrival(call->exp, &op->result);
 	obj = repl_obj_new(call->exp, &op->result, REGULAR_FILE, call->made);
 	if (call->made == NULL) {
 		st = open_existing(call->exp, obj, call->state, call->flags & ~FSAL_O_TRUNC, attrs_out);
@@ -359,7 +362,7 @@ static fsal_status_t open_or_create(struct repl_export *exp, struct fsal_obj_han
 	op = gsh_calloc(1, sizeof(*op));
 	op->type = NFS4R_OP_CREATE;
 	op->dir = call.dir->oid;
-	repl_cred(&op->cred);
+	repl_caller(op);
 	create_attrs(&op->attrs, in, mode, verifier);
 	if (nfs4r_name_set(&op->name, name, strlen(name)))
 		st = create_by_name(&call, op, mode, verifier, out, attrs_out, perm_check);

@@ -179,6 +179,8 @@ object_file_type_t repl_fsal_type(uint32_t type); /* NO_FILE_TYPE when not known
 uint32_t repl_type(object_file_type_t type);	  /* 0 when not known */
 /* Caller of the operation under way; supplementary groups beyond the limit are dropped. */
 void repl_cred(struct nfs4r_cred *out);
+/* The same into an operation, and which client it is: so that its retry after DELAY is recognised. */
+void repl_caller(struct nfs4r_op *op);
 /* What a client wants set. */
 void repl_attrs_from_request(struct nfs4r_attrs *out, const struct fsal_attrlist *in);
 /* The same back, for the sub-FSAL. The ACL, if any, is a reference that fsal_release_attrs() gives back. */

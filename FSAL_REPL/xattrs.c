@@ -65,7 +65,7 @@ static fsal_status_t change(struct fsal_obj_handle *h, uint32_t type, const xatt
 	op->type = type;
 	op->obj = repl_obj(h)->oid;
 	op->xflags = flags;
-	repl_cred(&op->cred);
+	repl_caller(op);
 	op->text = strdup(text); /* the engine frees it */
 	if (value != NULL)
 		op->data = nfs4r_buf_copy(value->utf8string_val, value->utf8string_len);
