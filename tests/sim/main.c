@@ -211,6 +211,27 @@ static int run_file(const struct options *given, struct shared *sh)
 
 /* ---- rules switched off ------------------------------------------------------------------ */
 
+#define CAUGHT_MIN 20	 /* fewer is a failure of the checkers */
+#define HINTED_SEEDS 500 /* of the mode that was made for a rule */
+#define ROUND_SEEDS 10	 /* of every mode, times 1, 4, 16... up to the budget */
+
+/* Modes in which a rule decides; the others are tried after them. */
+static const struct {
+	uint32_t fault;
+	const char *mode;
+} hints[] = {
+	{ F_NO_MOVED_CLAIM, "moveout" },	{ F_IN_NOT_RAISED, "in" },
+	{ F_IN_STARTS_AT_ZERO, "in_before" },	{ F_NO_BARRIER, "resolve" },
+	{ F_RESTART_KEEPS_ACKS, "in_restart" }, { F_RESTART_IN_ZERO, "in_restart" },
+	{ F_MOVED_SETTLED, "settled" },		{ F_PLAIN_DEEP_SETTLES, "in_before" },
+	{ F_5_3B_NOT_ACKED, "in_before" },	{ F_5_3B_MULTI, "multi" },
+	{ F_5_3B_IN, "in" },			{ F_5_3B_LAST, "dropback2" },
+	{ F_READ_NO_DEEP_PLUS, "in" },		{ F_READ_NEAREST_DEEP, "in" },
+	{ F_NOT_PRIMARY_LOCAL, "old_release" }, { F_SERVE_ALWAYS, "movein" },
+	{ F_NO_SKIP, "crash" },			{ F_MOVE_OVERTAKES, "overtake" },
+	{ F_DUPLICATE_AT_ONCE, "duplicate" },	{ F_NO_DEEP_BELOW, "deep" },
+};
+
 /* Runs seeds of one mode with the fault on; true when something was found. */
 static bool try_fault(const struct options *given, struct shared *sh, const struct mode *m, uint64_t count, char *why,
 		      size_t len, uint64_t *used)
@@ -241,9 +262,12 @@ static int run_faults(const struct options *given, struct shared *sh)
 			continue;
 		o.fault = f;
 		all++;
+		for (uint32_t i = 0; !found && i < sizeof(hints) / sizeof(hints[0]); i++)
+			if (hints[i].fault == f)
+				found = try_fault(&o, sh, mode_find(hints[i].mode), HINTED_SEEDS, why, sizeof(why), &used);
 		for (uint64_t round = 1; !found && round <= given->faults_budget; round *= 4)
 			for (uint32_t m = 0; !found && m < nmodes; m++)
-				found = try_fault(&o, sh, &modes[m], round * 10, why, sizeof(why), &used);
+				found = try_fault(&o, sh, &modes[m], round * ROUND_SEEDS, why, sizeof(why), &used);
 		caught += found;
 		printf("%2u %-6s %6llu seeds  %s\n", f, found ? "caught" : "MISSED", (unsigned long long)used,
 		       nfs4r_core_fault_text(f));
@@ -252,7 +276,7 @@ static int run_faults(const struct options *given, struct shared *sh)
 		fflush(stdout);
 	}
 	printf("%u of %u faults caught\n", caught, all);
-	return caught >= (all < 20 ? all : 20) ? 0 : 1;
+	return caught >= (all < CAUGHT_MIN ? all : CAUGHT_MIN) ? 0 : 1;
 }
 
 /* ---- command line --------------------------------------------------------------------------- */

@@ -209,9 +209,9 @@ const struct mode modes[] = {
 	  "A*: claim D deep+; wait 30; open f; write f; close; wait 200; open f; write f; close; open g; write g; close; wait 30; "
 	  "open f; write f; close\nB*: read f; read g\nC*: read f; read g\n",
 	  tune_dropback, "writes while a deep+ closes and the plain deep stays (5.3b last)" },
-	{ "old_release", "D/ E/ D/x/ D/x/k",
-	  "A: claim E deep; wait 60; slowc A C 3500; flag 1\n"
-	  "B: need 1; claim D deep; wait 400; claim D deep; wait 30; claim D deep; slow B C 500; rename D x E x; create x n; create x m; "
+	{ "old_release", "D/ D/x/ D/x/k",
+	  "A: mkdir root E E; wait 30; slowc A C 20000; flag 1\n"
+	  "B: need 1; claim D deep; wait 400; claim D deep; wait 30; claim D deep; slow B C 300; rename D x E x; create x n; create x m; "
 	  "create x l; remove x n; remove x m\nC*: lookup x n; lookup x m; lookup x l; list x\n",
 	  tune_old_release, "a released control that one server still sees (6.3, 7.7)" },
 	{ "overtake", "D/ E/ D/x/ D/x/f",

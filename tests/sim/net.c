@@ -169,7 +169,7 @@ void net_send(struct server *v, nfs4r_server_id to, const struct nfs4r_msg *m)
 {
 	if (to < 1 || to > v->sim->plan.servers || to == v->id)
 		sim_fail(v->sim, "S%u sends %s to S%u", v->id, nfs4r_msg_name(m->type), to);
-	post(v, to, msg_copy(m), m->type == NFS4R_MSG_FORWARD || m->type == NFS4R_MSG_FORWARD_ANSWER);
+	post(v, to, msg_copy(m), m->type >= NFS4R_MSG_FORWARD && m->type <= NFS4R_MSG_READ_ANSWER);
 }
 
 void net_send_entries(struct server *v, nfs4r_server_id to, nfs4r_server_id log, nfs4r_lsn from, nfs4r_lsn until)
