@@ -28,6 +28,17 @@ struct io {
 	};
 };
 
+/* Bytes asked for. NFSv4 READ says it by the length of its buffers alone. */
+static size_t wanted(const struct fsal_io_arg *arg)
+{
+	size_t len = 0;
+	int i;
+
+	for (i = 0; i < arg->iov_count; i++)
+		len += arg->iov[i].iov_len;
+	return arg->io_request != 0 ? MIN(len, arg->io_request) : len;
+}
+
 static struct io *io_new(struct fsal_obj_handle *h, bool bypass, fsal_async_cb done, struct fsal_io_arg *arg, void *caller)
 {
 	struct io *io = gsh_calloc(1, sizeof(*io));
@@ -175,7 +186,7 @@ static fsal_status_t write_here(struct io *io)
 {
 	struct fsal_io_arg *arg = io->arg;
 	struct fsal_obj_handle *sub;
-	size_t len = arg->io_request;
+	size_t len = wanted(arg);
 	bool stable = arg->fsal_stable;
 	fsal_status_t st;
 
@@ -220,7 +231,7 @@ static void write_done(void *arg, struct nfs4r_op *op)
 	else if (op->status != NFS4R_OK && FSAL_IS_ERROR(io->st))
 		st = io->st;
 	if (!FSAL_IS_ERROR(st)) {
-		io->arg->io_amount = io->arg->io_request;
+		io->arg->io_amount = wanted(io->arg);
 		__atomic_store_n(&io->obj->wrote, 1, __ATOMIC_RELEASE);
 	}
 	nfs4r_op_fini(op);
@@ -229,18 +240,18 @@ static void write_done(void *arg, struct nfs4r_op *op)
 
 static bool gather(struct nfs4r_buf **out, const struct fsal_io_arg *arg)
 {
-	size_t have = 0, part;
+	size_t len = wanted(arg), have = 0, part;
 	int i;
 
-	*out = nfs4r_buf_new(arg->io_request);
+	*out = nfs4r_buf_new(len);
 	if (*out == NULL)
 		return false;
-	for (i = 0; i < arg->iov_count && have < arg->io_request; i++) {
-		part = MIN(arg->iov[i].iov_len, arg->io_request - have);
+	for (i = 0; i < arg->iov_count && have < len; i++) {
+		part = MIN(arg->iov[i].iov_len, len - have);
 		memcpy((*out)->data + have, arg->iov[i].iov_base, part);
 		have += part;
 	}
-	return have == arg->io_request;
+	return have == len;
 }
 
 void repl_write2(struct fsal_obj_handle *h, bool bypass, fsal_async_cb done, struct fsal_io_arg *arg, void *caller)
@@ -255,10 +266,10 @@ void repl_write2(struct fsal_obj_handle *h, bool bypass, fsal_async_cb done, str
 	io->op.obj = io->obj->oid;
 	io->op.cred = io->cred;
 	io->op.offset = arg->offset;
-	io->op.length = arg->io_request;
+	io->op.length = wanted(arg);
 	io->op.stable = arg->fsal_stable;
 	io->op.under_open = arg->state != NULL;
-	if (arg->io_request > NFS4R_IO_MAX || !gather(&io->op.data, arg)) {
+	if (wanted(arg) > NFS4R_IO_MAX || !gather(&io->op.data, arg)) {
 		nfs4r_op_fini(&io->op);
 		answer(io, fsalstat(ERR_FSAL_DELAY, ENOMEM));
 		return;
@@ -302,7 +313,7 @@ static void read_here(struct io *io)
 
 static void scatter(struct fsal_io_arg *arg, const struct nfs4r_buf *data)
 {
-	size_t len = data != NULL ? MIN(data->len, arg->io_request) : 0, done = 0, part;
+	size_t len = data != NULL ? MIN(data->len, wanted(arg)) : 0, done = 0, part;
 	int i;
 
 	for (i = 0; i < arg->iov_count && done < len; i++) {
@@ -344,7 +355,7 @@ void repl_read2(struct fsal_obj_handle *h, bool bypass, fsal_async_cb done, stru
 	io->rd.type = NFS4R_RD_READ;
 	io->rd.oid = io->obj->oid;
 	io->rd.offset = arg->offset;
-	io->rd.length = MIN(arg->io_request, NFS4R_IO_MAX);
+	io->rd.length = MIN(wanted(arg), NFS4R_IO_MAX);
 	repl_read_async(io->exp, &io->rd, read_done, io);
 }
 
