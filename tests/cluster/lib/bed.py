@@ -195,6 +195,22 @@ class Bed:
         return subprocess.Popen(self.py_command(site, file, *args, timeout=timeout), stdout=subprocess.PIPE,
                                 stderr=subprocess.STDOUT, text=True, errors='surrogateescape', stdin=subprocess.DEVNULL)
 
+    def clock(self, site):
+        """(guest's clock - ours in seconds, what that may be wrong by). Constant from the guest's start on, but not 0."""
+        p = subprocess.Popen(self.command('sh', site, '--', '/usr/bin/python3', os.path.join(LIB, 'clock.py')),
+                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        best = None
+        for _ in range(40):
+            t0 = time.time()
+            p.stdin.write('\n')
+            p.stdin.flush()
+            guest, t1 = float(p.stdout.readline()), time.time()
+            if best is None or (t1 - t0) / 2 < best[1]:
+                best = (guest - (t0 + t1) / 2, (t1 - t0) / 2)
+        p.stdin.close()
+        p.wait()
+        return best
+
     def start_sh(self, site, script, timeout=300):
         return subprocess.Popen(self.command('sh', site, '-n', '-t', timeout, '--', 'sh', '-c', script),
                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, stdin=subprocess.DEVNULL)

@@ -1,0 +1,92 @@
+#!/usr/bin/python3
+"""Close-to-open and the single order of directory operations, from the logs of clients at three sites.
+
+SECONDS (default 30) and SEED may be set in the environment; the logs are kept when something is violated.
+"""
+import json
+import os
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'lib'))
+import bed
+import history
+
+SECONDS = float(os.environ.get('SECONDS_OF_HISTORY', 30))
+SEED = os.environ.get('SEED', '1')
+WORKERS = 4                 # at each site: two for files, two for names
+DIR = f'/nfs/history-{os.getpid()}'   # new each time: events begin from nothing
+
+
+def checker_itself():
+    r = subprocess.run([sys.executable, os.path.join(bed.LIB, 'test_history.py')], capture_output=True, text=True)
+    bad = [l for l in r.stdout.splitlines() if not l.startswith('ok')]
+    bed.expect(r.returncode == 0, '\n'.join(bad) + r.stderr)
+    return f'{len(r.stdout.splitlines())} histories'
+
+
+def clocks(b, events, before):
+    """Puts the events on our clock; the guests' offsets must not have moved more than the slack allows."""
+    worst = 0
+    for site, (offset, error) in before.items():
+        after, error_after = b.clock(site)
+        worst = max(worst, abs(after - offset) + error + error_after)
+        for e in events:
+            if e['site'] == site:
+                e['t0'] -= offset
+                e['t1'] -= offset
+    bed.expect(worst < history.SLACK / 2, f'clocks moved by {worst * 1000:.1f} ms; the slack is {history.SLACK * 1000:.0f} ms')
+    return f'within {worst * 1000:.1f} ms'
+
+
+def record(b):
+    """Runs the workers; all events."""
+    b.sh(1, f'mkdir -p {DIR}/g0 {DIR}/g1')
+    start = time.time() + 3
+    workers = [b.start_py(site, 'history_worker.py', DIR, str(site), str(n), SEED, str(start), str(SECONDS),
+                          timeout=int(SECONDS) + 120) for site in b.sites for n in range(WORKERS)]
+    events, broken = [], []
+    for p in workers:
+        out, _ = p.communicate(timeout=SECONDS + 150)
+        if p.returncode:
+            broken.append(f'status {p.returncode}: {out[-1500:]}')
+        events += [json.loads(line) for line in out.splitlines() if line.startswith('{')]
+    bed.expect(not broken, '\n'.join(broken))
+    return events
+
+
+def keep(events):
+    path = os.path.join(bed.ROOT, 'build', f'history-{int(time.time())}.log')
+    with open(path, 'w') as f:
+        f.writelines(json.dumps(e) + '\n' for e in events)
+    return path
+
+
+def judge(events):
+    errors = [e for e in events if e['op'] == 'error']
+    bed.expect(not errors, f'{len(errors)} unexpected errors, e.g. {errors[:3]}')
+    bad, counts = history.check(events)
+    bed.expect(not bad, f'{len(bad)} violations (all events: {keep(events)})\n' + '\n'.join(bad[:8]))
+    least = {'write': 30, 'read': 60, 'create': 10, 'unlink': 5, 'rename': 5, 'look': 30}
+    few = {op: counts[op] for op, n in least.items() if counts[op] < n * min(1, SECONDS / 30)}
+    bed.expect(not few, f'too little happened to judge: {few}')
+    return ', '.join(f'{n} {op}' for op, n in sorted(counts.items()))
+
+
+def main():
+    report = bed.Report('history')
+    report.check('the checker finds what it must', checker_itself)
+    with bed.Bed.get('--rtt', '40ms') as b:
+        b.remount('vers=4.2,actimeo=0,lookupcache=none')
+        before = {site: b.clock(site) for site in b.sites}
+        events = []
+        if report.check('workers at three sites', lambda: events.extend(record(b))):
+            report.check('clocks', clocks, b, events, before)
+            report.check('no site ever saw an older closed version', judge, events)
+        report.check('all servers alive', b.servers_alive)
+    return report.status()
+
+
+if __name__ == '__main__':
+    sys.exit(main())
