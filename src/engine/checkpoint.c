@@ -8,7 +8,7 @@
 
 #include "engine/engine_int.h"
 
-#define PAUSE_MS 20
+#define PAUSE_MS 50
 #define DIRTY_ROWS_MAX 200000
 
 enum nfs4r_status checkpoint_now(struct nfs4r_engine *eng)
