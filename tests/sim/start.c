@@ -227,7 +227,8 @@ static void give_back(struct server *v, struct nfs4r_entry **intents, uint32_t n
 	for (uint32_t log = 1; log <= s->plan.servers; log++) {
 		nfs4r_lsn last = v->applied[log];
 
-		if (log == v->id && k->n) /* own: the last one decided; holes before it come as intents */
+		/* Own: the last one decided; holes before it come as intents, or with the tail when that is lost. */
+		if (log == v->id && k->n && !v->tail_lost)
 			last = k->first + k->n - 1;
 		bad |= nfs4r_core_restore_log(v->core, (nfs4r_server_id)log, v->truncated[log] + 1, last,
 					      v->stable[log]) != NFS4R_OK;
