@@ -1,0 +1,118 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""docs/protocol.md and the code agree: each rule that is cited has a heading there, and each file, function,
+fault and simulator mode that the page names exists. usage: rules.py PROJECT"""
+import os
+import re
+import sys
+
+SOURCES = ("src", "FSAL_REPL", "tests")
+PAGE = "docs/protocol.md"
+HEADING = re.compile(r"^#{2,4} (Control|Log) (\d+(?:\.\d+)?[a-f]?)\b", re.M)
+NUMBER = r"\d+(?:\.\d+)?[a-f]?"
+# "control 4.5", "log sheet 4.1, 4.5", "control section 8", "log 3.10-3.12", "Control 6.6, 6.7", "control sheet 4 to 6"
+CITATION = re.compile(
+    rf"\b(control|log)(?: sheet| section| sheet section| rule| rules)* ((?:{NUMBER})(?:(?:, (?:and )?| and | to |-|/)(?:{NUMBER}))*)(?![\w.]*\w)",
+    re.I)
+FILE_AND_NAME = re.compile(r"`((?:src|FSAL_REPL|tests|protocol|docs)/[\w./-]+)(?::([\w]+))?`")
+FAULT = re.compile(r"\bF_[0-9A-Z_]+\b")
+FAULT_ROW = re.compile(r"^\| (\d+) \| `(F_\w+)` \| (control|log) (\S+) \|", re.M)
+MODE = re.compile(r"\bsim:(\w+)")
+
+
+def read(root, path):
+    with open(os.path.join(root, path), encoding="utf-8", errors="replace") as f:
+        return f.read()
+
+
+def files(root):
+    for top in SOURCES:
+        for folder, _, names in os.walk(os.path.join(root, top)):
+            for name in sorted(names):
+                if name.endswith((".c", ".h", ".py", ".sh", ".md", ".txt", ".x", ".pem")) and name != "rules.py":
+                    yield os.path.relpath(os.path.join(folder, name), root)
+
+
+def numbers(text):
+    """The rules in a list like "4.1, 4.5". A whole section has no dot."""
+    return re.findall(NUMBER, text)
+
+
+def citations(text):
+    """(what, number). The log's sections are cited with a dot; "log 3" is more often a log."""
+    flat = re.sub(r"\n[ \t]*(?:\*|//|#)?[ \t]*", " ", text)  # a comment may break inside a citation
+    for m in CITATION.finditer(flat):
+        what = m.group(1).lower()
+        for n in numbers(m.group(2)):
+            if what == "log" and "." not in n:
+                continue
+            yield what, n
+
+
+def check_citations(root, have, bad):
+    seen = 0
+    for path in files(root):
+        for what, n in citations(read(root, path)):
+            seen += 1
+            if (what, n) not in have:
+                bad.append(f"{path}: cites {what} {n}, which has no heading in {PAGE}")
+    return seen
+
+
+def is_defined(text, name):
+    return re.search(rf"\b{name}\b\s*\(", text) or re.search(rf"#define {name}\b", text)
+
+
+def check_places(root, page, bad):
+    seen = 0
+    for m in FILE_AND_NAME.finditer(page):
+        seen += 1
+        path, name = m.groups()
+        line = page.count("\n", 0, m.start()) + 1
+        if not os.path.exists(os.path.join(root, path)):
+            bad.append(f"{PAGE}:{line}: {path} does not exist")
+        elif name and not is_defined(read(root, path), name):
+            bad.append(f"{PAGE}:{line}: {path} has no {name}")
+    return seen
+
+
+def check_faults(root, page, have, bad):
+    real = re.findall(r'X\((F_\w+), "(control|log) (\S+)"', read(root, "src/core/fault.h"))
+    numbers_of = {name: (i, what, n) for i, (name, what, n) in enumerate(real, 1)}
+    for name in sorted(set(FAULT.findall(page)) - {"F_NAME"}):
+        if name not in numbers_of:
+            bad.append(f"{PAGE}: {name} is not in src/core/fault.h")
+    table = {name: (int(i), what, n) for i, name, what, n in FAULT_ROW.findall(page)}
+    for name, is_ in numbers_of.items():
+        if table.get(name) != is_:
+            bad.append(f"{PAGE}: the list of faults should say | {is_[0]} | `{name}` | {is_[1]} {is_[2]} |")
+        if is_[1:] not in have:
+            bad.append(f"src/core/fault.h: {name} cites {is_[1]} {is_[2]}, which has no heading in {PAGE}")
+
+
+def check_modes(root, page, bad):
+    modes = set(re.findall(r'^\t\{ "(\w+)",', read(root, "tests/sim/modes.c"), re.M))
+    for name in sorted(set(MODE.findall(page)) - {"NAME"} - modes):
+        bad.append(f"{PAGE}: the simulator has no mode {name}")
+
+
+def main():
+    root = sys.argv[1]
+    page = read(root, PAGE)
+    bad = []
+    headings = [(what.lower(), n) for what, n in HEADING.findall(page)]
+    for h in sorted({h for h in headings if headings.count(h) > 1}):
+        bad.append(f"{PAGE}: two headings {h[0]} {h[1]}")
+    have = set(headings)
+    cited = check_citations(root, have, bad)
+    places = check_places(root, page, bad)
+    check_faults(root, page, have, bad)
+    check_modes(root, page, bad)
+    if len(have) < 90 or cited < 100 or places < 150:
+        bad.append(f"only {len(have)} rules, {cited} citations, {places} places found: wrong folder, or this test is blind")
+    print("\n".join(bad) if bad else f"{len(have)} rules, {cited} citations of them, {places} places in the code: all there")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
