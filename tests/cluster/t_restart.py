@@ -1,0 +1,181 @@
+#!/usr/bin/python3
+"""Servers that are killed and started again under a light load: a pause, and nothing lost."""
+import json
+import os
+import re
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'lib'))
+import bed
+import trees
+
+DIR = '/nfs/restart'
+
+
+class Load:
+    """load.py at all sites."""
+
+    def __init__(self, b, what):
+        self.b, self.dir, self.stop = b, f'{DIR}/{what}', os.path.join(b.run, f'stop-{what}')
+        self.running = {s: b.start_py(s, 'load.py', f'{self.dir}/site{s}', str(s), self.stop, timeout=400) for s in b.sites}
+        bed.eventually(60, lambda: all(n >= 5 for n in self.steps().values()), 'the load does not begin')
+
+    def steps(self):
+        return {s: self.count(s) for s in self.b.sites}
+
+    def count(self, site):
+        try:
+            with open(f'{self.stop}.{site}') as f:
+                return int(f.read() or 0)
+        except FileNotFoundError:
+            return 0
+
+    def goes_on(self, seconds=120):
+        """Every site does another ten steps."""
+        before = self.steps()
+
+        def more():
+            ended = [s for s, p in self.running.items() if p.poll() is not None]
+            bed.expect(not ended, f'the load ended at sites {ended}: ' + ''.join(self.running[s].stdout.read() for s in ended))
+            return all(n >= before[s] + 10 for s, n in self.steps().items())
+        bed.eventually(seconds, more, lambda: f'the load stands still: {before} -> {self.steps()}')
+
+    def end(self):
+        """{site: what it printed}"""
+        with open(self.stop, 'w'):
+            pass
+        results = {}
+        for s, p in self.running.items():
+            out, _ = p.communicate(timeout=150)
+            bed.expect(p.returncode == 0, f'load at site {s}: status {p.returncode}\n{out}')
+            results[s] = json.loads(out.strip().splitlines()[-1])
+        return results
+
+    def kill(self):
+        for p in self.running.values():
+            p.kill()
+
+
+def lost(b, load, results):
+    """Everything that was made is there, read at another site."""
+    bad = []
+    for site, r in results.items():
+        tree = trees.through_client(b, site % 3 + 1, f'{load.dir}/site{site}')
+        want = set(r['files']) | {'held', '.'} | {n for f in r['files'] if '/' in f for n in [os.path.dirname(f)]}
+        bad += [f'site {site}: {n} is {"missing" if n in want else "too much"}' for n in sorted(want ^ set(tree))]
+        text = b.sh(site % 3 + 1, f'cat {load.dir}/site{site}/held')
+        if text != ''.join(f'line {i}\n' for i in range(r['held'])):
+            bad.append(f'site {site}: the file that was open has {len(text.splitlines())} lines, not {r["held"]} in order')
+        bad += [] if r['lock'] else [f'site {site}: the lock was lost']
+        bad += wrong_contents(b, site % 3 + 1, f'{load.dir}/site{site}', r['files'])
+    bed.expect(not bad, '\n'.join(bad[:30]))
+    return ', '.join(f'site {s}: {r["steps"]} steps, longest {r["gap"]} s' for s, r in results.items())
+
+
+def wrong_contents(b, site, directory, files):
+    path = os.path.join(b.run, 'expected.json')
+    with open(path, 'w') as f:
+        json.dump(files, f)
+    out = b.must('sh', site, '-n', '-d', directory, '--', '/usr/bin/python3', '-c',
+                 'import json,sys\nfor n, t in json.load(open(sys.argv[1])).items():\n'
+                 ' if open(n).read() != t: print(n, repr(open(n).read()))', path)
+    return [f'{directory}: wrong content: {line}' for line in out.splitlines()]
+
+
+def handles(b, site, directory=DIR):
+    return json.loads(b.must_py(site, 'handles.py', directory))
+
+
+def start_and_wait(b, sites):
+    bed.everywhere(lambda s: b.must('server', s, 'start'), sites)
+    for s in b.sites:
+        bed.expect(b.status_of(s, f'ls {DIR}', 60) == 0, f'site {s} does not answer after the start')
+
+
+def one_killed(b, results):
+    load = Load(b, 'one')
+    try:
+        b.must('server', 2, 'kill')
+        time.sleep(3)
+        start_and_wait(b, [2])
+        load.goes_on()
+        results['one'] = (load, load.end())
+    finally:
+        load.kill()
+
+
+def all_killed(b, results):
+    load = Load(b, 'all')
+    try:
+        bed.everywhere(lambda s: b.must('server', s, 'kill'), b.sites)
+        time.sleep(1)
+        start_and_wait(b, b.sites)
+        load.goes_on()
+        results['all'] = (load, load.end())
+    finally:
+        load.kill()
+
+
+def waits_for_the_missing(b):
+    """Three servers and no views yet: an update waits for every server, reads do not; the log says for whom."""
+    b.sh(1, f'mkdir -p {DIR}/quiet && echo old >{DIR}/quiet/f')
+    time.sleep(3)               # controls end
+    mark = len(b.log(1))
+    b.must('server', 3, 'kill')
+    bed.eventually(30, lambda: re.search(r'server 3 .*updates wait', b.log(1)[mark:]),
+                   lambda: f'no line of the log at server 1 says that updates wait for server 3:\n{b.log(1)[mark:]}')
+    update = b.start_sh(1, f'echo new >{DIR}/quiet/g && mkdir {DIR}/quiet/d')
+    try:
+        time.sleep(4)
+        bed.expect(update.poll() is None, f'an update ended without server 3: {update.poll()}')
+        start = time.monotonic()
+        bed.expect(b.sh(2, f'cat {DIR}/quiet/f') == 'old\n', 'a read at site 2')
+        took = time.monotonic() - start
+        bed.expect(took < 5, f'a read took {took:.1f} s')
+        b.must('server', 3, 'start')
+        out, _ = update.communicate(timeout=90)
+        bed.expect(update.returncode == 0, f'the update failed after the return: {out}')
+        bed.expect(b.sh(3, f'cat {DIR}/quiet/g; ls {DIR}/quiet') == 'new\nd\nf\ng\n', 'the update at site 3')
+    finally:
+        update.kill()
+
+
+def same_identities(b, before):
+    for s in b.sites:
+        b.must('client', s, 'drop-caches')
+        after = handles(b, s)
+        changed = [n for n in before if after.get(n) != before[n]]
+        bed.expect(not changed, f'site {s}: fileid or handle changed: {[(n, before[n], after.get(n)) for n in changed[:5]]}')
+    return f'{len(before)} objects'
+
+
+def stopped_and_started(b):
+    """An orderly stop, too."""
+    bed.everywhere(lambda s: b.must('server', s, 'stop'), b.sites)
+    start_and_wait(b, b.sites)
+    b.sh(2, f'echo after >{DIR}/after-stop', timeout=90)
+    bed.expect(b.sh(1, f'cat {DIR}/after-stop') == 'after\n', 'content after the stop')
+
+
+def main():
+    report, results = bed.Report('restart'), {}
+    with bed.Bed.own('--rtt', '40ms', '--lease', '8', '--grace', '8') as b:
+        b.sh(1, f'mkdir -p {DIR}/d/e && echo x >{DIR}/d/f && mkfifo {DIR}/d/fifo && ln {DIR}/d/f {DIR}/d/e/link')
+        before = handles(b, 1)
+        report.check('one server killed and started under load', one_killed, b, results)
+        report.check('an update waits for the server that is down, and a log line says so', waits_for_the_missing, b)
+        report.check('all servers killed at once and started', all_killed, b, results)
+        for what, (load, r) in results.items():
+            report.check(f'nothing lost ({what} killed)', lost, b, load, r)
+        report.check('all servers stopped in order and started', stopped_and_started, b)
+        report.check('the same handles and inode numbers everywhere', same_identities, b, before)
+        report.check('equal trees through the clients', trees.clients_equal, b)
+        report.check('equal disks', trees.disks_equal, b)
+        report.check('nfs4rctl verify', trees.verify, b)
+        report.check('all servers alive', b.servers_alive)
+    return report.status()
+
+
+if __name__ == '__main__':
+    sys.exit(main())
