@@ -167,7 +167,8 @@ static fsal_status_t setattr(struct setattr_call *call, struct nfs4r_op *op)
 	op->type = NFS4R_OP_SETATTR;
 	op->obj = call->obj->oid;
 	repl_caller(op);
-	rs = repl_update(call->exp, op, setattr_exec, call);
+	/* Sockets and devices have no states; lops find them by name. */
+	rs = repl_update(call->exp, op, found_by_name(call->obj->handle.type) ? NULL : setattr_exec, call);
 	lost = repl_obj_lost(call->exp, call->obj, rs);
 	if (lost == REPL_ORPHAN)
 		return setattr_orphan(call, op);
