@@ -215,7 +215,13 @@ static int run_file(const struct options *given, struct shared *sh)
 #define HINTED_SEEDS 500 /* of the mode that was made for a rule */
 #define ROUND_SEEDS 10	 /* of every mode, times 1, 4, 16... up to the budget */
 
-/* Modes in which a rule decides; the others are tried after them. */
+/*
+ * Modes in which a rule decides; the others are tried after them. Two rules cannot be noticed from
+ * outside while the view is fixed: a predecessor from another log is never missing (log 3.4), since
+ * control moves only when everybody has everything stably (3.10); and a floor that is too high (4.8)
+ * costs elections, which are tried again, and nothing else, because what it makes a granter forget
+ * it makes it ignore as well.
+ */
 static const struct {
 	uint32_t fault;
 	const char *mode;
