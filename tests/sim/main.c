@@ -4,7 +4,7 @@
  *
  *   nfs4r-sim [--seed N] [--seeds FROM COUNT] [--fresh COUNT] [--file SEEDS.TXT] [--twice]
  *             [--servers 3|5] [--mode NAME] [--steps N] [--trace] [--fault N] [--jobs N]
- *             [--list] [--faults BUDGET]
+ *             [--list] [--faults BUDGET] [--long-cuts]
  *
  * Without any of them SEEDS (environment) or 1000 fresh seeds. A worker process that dies, by an
  * assertion of the core for example, counts as a finding of the seed it was at.
@@ -24,7 +24,7 @@ struct options {
 	uint32_t servers, jobs, fault;
 	const struct mode *mode;
 	uint64_t steps;
-	bool trace, twice, quiet;
+	bool trace, twice, long_cuts;
 	const char *file;
 	uint64_t faults_budget;
 };
@@ -53,6 +53,11 @@ static int run_seed(const struct options *o, uint64_t seed, char *why, size_t le
 	plan.fault = o->fault;
 	if (o->steps)
 		plan.work_us = o->steps * MS;
+	if (o->long_cuts) { /* longer than a forwarded operation waits for its answer */
+		plan.cut_every_us = 4 * SECOND;
+		plan.cut_for_us = 14 * SECOND;
+		plan.work_us = 25 * SECOND;
+	}
 	plan_print(&plan, text, sizeof(text));
 	if (o->trace)
 		printf("seed %llu: %s\n", (unsigned long long)seed, text);
@@ -157,6 +162,8 @@ static void print_again(const struct options *o, uint64_t seed)
 		printf(" --fault %u", o->fault);
 	if (o->steps)
 		printf(" --steps %llu", (unsigned long long)o->steps);
+	if (o->long_cuts)
+		printf(" --long-cuts");
 	printf(" --trace\n");
 }
 
@@ -290,7 +297,7 @@ static int run_faults(const struct options *given, struct shared *sh)
 static int usage(void)
 {
 	printf("nfs4r-sim [--seed N] [--seeds FROM COUNT] [--fresh COUNT] [--file FILE] [--twice]\n"
-	       "          [--servers 3|5] [--mode NAME] [--steps MS] [--trace] [--fault N] [--jobs N] [--list] [--faults BUDGET]\n");
+	       "          [--servers 3|5] [--mode NAME] [--steps MS] [--trace] [--fault N] [--jobs N] [--list] [--faults BUDGET] [--long-cuts]\n");
 	for (uint32_t i = 0; i < nmodes; i++)
 		printf("  %-14s %s\n", modes[i].name, modes[i].what);
 	return 2;
@@ -328,6 +335,8 @@ static bool parse(int argc, char **argv, struct options *o)
 			o->faults_budget = strtoull(v, NULL, 0), i++;
 		else if (!strcmp(a, "--trace"))
 			o->trace = true;
+		else if (!strcmp(a, "--long-cuts"))
+			o->long_cuts = true;
 		else if (!strcmp(a, "--twice"))
 			o->twice = true;
 		else
