@@ -64,9 +64,14 @@ static enum nfs4r_status apply_create(struct nfs4r_engine *eng, struct nfs4r_ent
 	enum nfs4r_status st = eng->ops->create(eng->ctx, &dirh, n->name.s, &p->attrs, p->linktext, NULL, &made, &post);
 	nfs4r_buf_put(post.acl);
 	if (st == NFS4R_EXIST) {
-		/* Ours from before a crash, or a stranger's file: an object that the volume does not know is taken over. */
+		/* Ours from before a crash: of the right type, empty, and not known. A stranger's object is left alone. */
 		st = eng->ops->lookup(eng->ctx, &dirh, n->name.s, &made);
 		if (st == NFS4R_OK && nfs4r_by_handle(eng, &made, &other) && !nfs4r_oid_eq(&other, &p->oid))
+			return NFS4R_EXIST;
+		if (st == NFS4R_OK)
+			st = eng->ops->getattr(eng->ctx, &made, &post);
+		nfs4r_buf_put(post.acl);
+		if (st == NFS4R_OK && (post.type != p->attrs.type || (post.type == NFS4R_TYPE_FILE && post.size != 0 && !(p->attrs.mask & NFS4R_ATTR_SIZE))))
 			return NFS4R_EXIST;
 		if (st == NFS4R_OK)
 			st = exact_attrs(eng, &made, &p->attrs);
@@ -214,7 +219,9 @@ static void log_failure(struct nfs4r_engine *eng, const struct nfs4r_entry *e, e
 		   "updates wait for this server",
 		   eng->cfg.volume_name, (unsigned long long)e->lsn, e->log, nfs4r_op_name(e->op), nfs4r_oid_str(&e->parts[0].oid, oid),
 		   nfs4r_status_str(st),
-		   st == NFS4R_NOSPC ? "Free space on the exported file system" : "Check the exported file system and its disk");
+		   st == NFS4R_NOSPC ? "Free space on the exported file system" :
+		   st == NFS4R_EXIST ? "Something that is not the volume's stands in the way: move it out of the exported directory" :
+				       "Check the exported file system and its disk");
 }
 
 static enum nfs4r_status mark(struct nfs4r_engine *eng, struct nfs4r_entry *e)

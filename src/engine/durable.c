@@ -65,7 +65,7 @@ static void *run(void *arg)
 			struct item *it = list;
 
 			list = it->next;
-			if (st == NFS4R_OK)
+			if (st == NFS4R_OK && !eng->mute)
 				perform(eng, it);
 			free(it);
 		}

@@ -166,7 +166,7 @@ static void *timer_thread(void *arg)
 			ts.tv_nsec %= 1000000000;
 			pthread_cond_timedwait(&eng->timer_cond, &eng->lock, &ts);
 		}
-		if (now_ms() >= eng->next_timer_ms && !eng->halted[0])
+		if (now_ms() >= eng->next_timer_ms) /* also when halted: waiting operations must end */
 			engine_step(eng, &ev);
 		ops_expire_parked(eng, now_ms());
 		pthread_mutex_unlock(&eng->lock);

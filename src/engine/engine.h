@@ -79,7 +79,7 @@ enum nfs4r_status nfs4r_update(struct nfs4r_engine *eng, struct nfs4r_op *op, nf
  */
 void nfs4r_update_async(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_exec_fn exec, nfs4r_done_fn done, void *arg);
 
-/* Opens for writing at this server: control of a file is kept while there are any that write, and ends soon after the last close. */
+/* Opens for writing at this server: control of a file ends soon after the last close (control 7.1), or when it is idle. */
 void nfs4r_opened(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
 void nfs4r_closed(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
 

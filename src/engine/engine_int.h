@@ -211,6 +211,7 @@ struct nfs4r_engine {
 	_Atomic bool ready;    /* recovered and not halted */
 	_Atomic bool stopping;
 	char halted[200];      /* under lock; why it does not serve */
+	_Atomic bool mute;     /* halted: nothing may leave that depends on what could not be written */
 	char import_state[200];/* under lock */
 
 	pthread_t timer_thread, checkpoint_tid, import_tid;

@@ -140,6 +140,14 @@ static bool created_shows(struct nfs4r_engine *eng, struct nfs4r_entry *e, struc
 	p->attrs.uid = now.uid;
 	p->attrs.gid = now.gid;
 	p->attrs.mask |= NFS4R_ATTR_MODE | NFS4R_ATTR_UID | NFS4R_ATTR_GID;
+	if (e->op == NFS4R_OP_ADOPT) { /* it brought its own past along */
+		p->attrs.atime = now.atime;
+		p->attrs.mtime = p->mtime = now.mtime;
+		p->attrs.rdev_major = now.rdev_major;
+		p->attrs.rdev_minor = now.rdev_minor;
+		p->attrs.size = now.size;
+		p->attrs.mask |= NFS4R_ATTR_RDEV | (now.type == NFS4R_TYPE_FILE && now.size ? NFS4R_ATTR_SIZE : 0);
+	}
 	nfs4r_buf_put(now.acl);
 	e->handle_len = h.len;
 	memcpy(e->handle, h.b, h.len);

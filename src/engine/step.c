@@ -43,6 +43,7 @@ void engine_log(struct nfs4r_engine *eng, enum nfs4r_log_level level, const char
 void engine_halt(struct nfs4r_engine *eng, const char *why)
 {
 	eng->ready = false;
+	eng->mute = true;
 	if (eng->halted[0])
 		return;
 	snprintf(eng->halted, sizeof(eng->halted), "%s", why);
@@ -69,7 +70,7 @@ static enum nfs4r_lane lane_of(uint32_t type)
 void engine_send(struct nfs4r_engine *eng, nfs4r_server_id to, const struct nfs4r_msg *msg)
 {
 	/* A message that cannot go is lost like on the wire; the core repeats what matters. */
-	if (eng->rpc)
+	if (eng->rpc && !eng->mute)
 		(void)nfs4r_rpc_send(eng->rpc, to, lane_of(msg->type), msg);
 }
 
@@ -170,10 +171,37 @@ static void perform_one(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 	}
 }
 
+/* Halted: what an action depends on may be in no journal. Clients hear DELAY, nobody else hears anything. */
+static void perform_muted(struct nfs4r_engine *eng, const struct nfs4r_action *a)
+{
+	switch (a->type) {
+	case NFS4R_ACT_DONE:
+		a->op->status = NFS4R_DELAY;
+		op_deliver_done(eng, a->op);
+		break;
+	case NFS4R_ACT_RETRY:
+	case NFS4R_ACT_DROP:
+	case NFS4R_ACT_STUCK:
+	case NFS4R_ACT_HALT:
+		perform_one(eng, a);
+		break;
+	case NFS4R_ACT_STARTED:
+	case NFS4R_ACT_APPLY:
+		nfs4r_entry_put(a->entry);
+		break;
+	default:
+		break;
+	}
+}
+
 void engine_perform(struct nfs4r_engine *eng, const struct nfs4r_update *u)
 {
-	for (uint32_t i = 0; i < u->n; i++)
-		perform_one(eng, &u->actions[i]);
+	for (uint32_t i = 0; i < u->n; i++) {
+		if (eng->mute)
+			perform_muted(eng, &u->actions[i]);
+		else
+			perform_one(eng, &u->actions[i]);
+	}
 	fastpath_settled(eng->fastpath);
 	if (u->next_timer_ms < eng->next_timer_ms)
 		pthread_cond_signal(&eng->timer_cond);

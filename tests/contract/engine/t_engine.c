@@ -242,6 +242,24 @@ static void an_existing_tree_is_taken_in(void **state)
 	free(c);
 }
 
+/* A file that somebody put into the exported directory of one server is not overwritten by the volume's; it is said, and moving it away helps. */
+static void a_strangers_file_is_left_alone(void **state)
+{
+	struct cluster *c = *state;
+	struct nfs4r_oid root = site_root(&c->site[1]), f;
+	char cmd[256];
+
+	snprintf(cmd, sizeof(cmd), "printf precious >%s/data2/name", c->dir);
+	assert_int_equal(system(cmd), 0);
+	assert_int_equal(site_make(&c->site[1], NFS4R_OP_CREATE, &root, "name", &f), NFS4R_OK);
+	assert_int_equal(site_write(&c->site[1], &f, 0, "volume", 6), NFS4R_OK);
+	assert_int_equal(site_close(&c->site[1], &f), NFS4R_OK);
+	expect_content(&c->site[2], &root, "name", "volume"); /* from the primary */
+	snprintf(cmd, sizeof(cmd), "test \"$(cat %s/data2/name)\" = precious && mv %s/data2/name %s/kept", c->dir, c->dir, c->dir);
+	assert_int_equal(system(cmd), 0);
+	cluster_settle(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -250,6 +268,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(random_work_at_all_sites_ends_equal, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_server_that_was_away_catches_up, setup, teardown),
 		cmocka_unit_test_setup_teardown(bytes_of_a_slow_peer_are_read_back, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_strangers_file_is_left_alone, setup, teardown),
 		cmocka_unit_test(an_existing_tree_is_taken_in),
 	};
 
