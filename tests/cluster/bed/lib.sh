@@ -1,7 +1,7 @@
 # Functions that run inside the bed's namespaces; sourced by `inside`, or run from outside with
 # `testbed` through nsenter: bash lib.sh RUN FUNCTION ARGS...
 # Variables come from RUN/vars, written by `testbed up`:
-#   BED ROOT SITES DELAY_US VERS MODE (repl|stock) LOCAL_STOCK BUILD PREFIX PLUGIN CLIENT_MEM ENVS NO_MOUNT
+#   BED ROOT SITES DELAY_US VERS MODE (repl|stock) LOCAL_STOCK BUILD PREFIX PLUGIN CLIENT_MEM ENVS NO_MOUNT DISKS
 
 GROOT=/run/groot
 

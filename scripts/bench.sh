@@ -1,0 +1,7 @@
+#!/usr/bin/env bash
+# Benchmarks against stock Ganesha in the same run (tests/bench/bench.py); builds first what is missing.
+set -euo pipefail
+. "$(dirname "$0")/lib.sh"
+
+[ -e "$ROOT/build/release/FSAL_REPL/libfsalrepl.so" ] || "$ROOT/scripts/build.sh" release
+exec "$ROOT/tests/bench/bench.py" "$@"

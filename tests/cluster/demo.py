@@ -1,0 +1,153 @@
+#!/usr/bin/python3
+"""The demonstration: what three sites 40 ms apart see of one another. Run by scripts/demo.sh."""
+import os
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'lib'))
+import bed
+import snapshot
+import trees
+from t_untar import Reference, CONTENT, without_root
+
+START = time.monotonic()
+FAILED = []
+
+
+def say(text=''):
+    print(f'{time.monotonic() - START:6.1f} s  {text}' if text else '', flush=True)
+
+
+def show(text):
+    for line in text.rstrip().splitlines():
+        print(f'          | {line}', flush=True)
+
+
+def verdict(held, text):
+    say(('  OK    ' if held else '  FAILED ') + text)
+    if not held:
+        FAILED.append(text)
+
+
+def act(title, function, *args):
+    say()
+    say(f'== {title}')
+    try:
+        function(*args)
+    except Exception as e:
+        verdict(False, str(e)[:600])
+
+
+def timed(function, *args, **kw):
+    start = time.monotonic()
+    result = function(*args, **kw)
+    return result, time.monotonic() - start
+
+
+TIMED_SH = '''import sys, time
+t = time.perf_counter(); exec(sys.argv[1]); print(f"{(time.perf_counter() - t) * 1000:.0f}")'''
+
+
+def ms(b, site, code):
+    """Milliseconds of a piece of Python in the site's client; its last line of output."""
+    out = b.must('sh', site, '-n', '-t', '60', '--', '/usr/bin/python3', '-c', TIMED_SH, code)
+    return out.strip().splitlines()
+
+
+def one_file(b):
+    out = ms(b, 1, 'f = open("/nfs/hello", "w"); f.write("written at site 1\\n"); f.close()')
+    say(f'site 1 writes and closes /nfs/hello: {out[-1]} ms')
+    for s in (2, 3):
+        out = ms(b, s, 'print(open("/nfs/hello").read(), end="")')
+        verdict(out[0] == 'written at site 1', f'site {s} opens and reads it: {out[-1]} ms: "{out[0]}"')
+
+
+def a_tree(b, ref):
+    _, took = timed(b.sh, 2, f'tar xzf {ref.archive} -C /nfs', timeout=200)
+    say(f'site 2 unpacks {ref.files()} files: {took:.1f} s')
+    for s in (1, 3):
+        got, took = timed(trees.through_client, b, s, f'/nfs/{ref.top()}')
+        lines = snapshot.difference(without_root(ref.part('')), without_root(got), CONTENT)
+        verdict(not lines, f'site {s} reads all of it at once: names, modes, sizes and SHA-256 are those of the archive ({took:.1f} s)')
+        show('\n'.join(lines[:5]))
+
+
+WRITER = '''import os, sys, time
+while time.time() < float(sys.argv[2]): time.sleep(0.0005)
+t = time.perf_counter()
+fd = os.open("/nfs/both", os.O_WRONLY | os.O_DIRECT); os.pwrite(fd, f"site {sys.argv[1]} was last\\n".encode(), 0)
+took = time.perf_counter() - t
+time.sleep(2); os.close(fd)
+print(f"{took * 1000:.0f}")'''
+
+
+def two_writers(b):
+    b.sh(1, 'echo "nobody wrote yet" >/nfs/both')
+    time.sleep(3)               # its control ends
+    clocks = {s: b.clock(s)[0] for s in (1, 3)}
+    start = time.time() + 1.5
+    writers = {s: subprocess.Popen(
+        b.command('sh', s, '-n', '-t', '60', '--', '/usr/bin/python3', '-c', WRITER, str(s), str(start + clocks[s])),
+        stdout=subprocess.PIPE, text=True) for s in clocks}
+    time.sleep(2.3)
+    say('sites 1 and 3 open and write /nfs/both at the same moment; while they have it open, site 2 says who is primary:')
+    show(b.ctl(2, 'controls').stdout)
+    for s, p in writers.items():
+        out, _ = p.communicate(timeout=60)
+        verdict(p.returncode == 0, f'site {s}: open and write took {out.strip()} ms')
+    seen = [b.sh(s, 'cat /nfs/both') for s in b.sites]
+    verdict(len(set(seen)) == 1 and 'was last' in seen[0], f'after the close all three sites read the same: "{seen[0].strip()}"')
+
+
+def status(b, site):
+    say(f'nfs4rctl status at site {site}:')
+    show(b.ctl(site, 'status').stdout)
+
+
+def a_death(b):
+    mark = len(b.log(1))
+    b.must('server', 2, 'kill')
+    say('server 2 was killed (kill -9)')
+    bed.eventually(30, lambda: 'updates wait' in b.log(1)[mark:], 'server 1 logs nothing about it')
+    show(next(l for l in b.log(1)[mark:].splitlines() if 'updates wait' in l).split('REPL: ')[-1])
+    out = ms(b, 3, 'print(open("/nfs/hello").read(), end="")')
+    verdict(out[0] == 'written at site 1', f'site 3 goes on reading: {out[-1]} ms')
+    update = b.start_sh(1, 'echo "written while server 2 was away" >/nfs/patient')
+    time.sleep(2)
+    verdict(update.poll() is None, 'an update at site 1 waits (views, which would let it go on, come later)')
+    _, took = timed(b.must, 'server', 2, 'start')
+    say(f'server 2 was started again: {took:.1f} s; it replays its journal')
+    update.communicate(timeout=90)
+    verdict(update.returncode == 0, 'the update at site 1 has ended')
+    text = b.sh(2, 'cat /nfs/patient', timeout=90).strip()
+    verdict(text == 'written while server 2 was away', f'site 2 reads: "{text}"')
+
+
+def the_end(b):
+    for s in b.sites:
+        bed.eventually(30, lambda: b.ctl(s, 'status').returncode == 0, f'nfs4rctl at site {s}')
+    r, took = timed(b.ctl, 1, 'verify', '/', timeout=120)
+    show('\n'.join(r.stdout.splitlines()[-4:]))
+    verdict(r.returncode == 0, f'nfs4rctl verify: all copies are equal ({took:.1f} s)')
+    b.servers_alive()
+
+
+def main():
+    say('three sites, 40 ms apart: a server with FSAL_REPL and a Linux NFS client each')
+    with Reference() as ref, bed.Bed.own('--rtt', '40ms', '--lease', '8', '--grace', '8') as b:
+        say('up; each client has mounted its own server at /nfs')
+        act('a file written at site 1 is read at sites 2 and 3', one_file, b)
+        act('a tree unpacked at site 2 is the same at sites 1 and 3', a_tree, b, ref)
+        act('what the servers say', status, b, 1)
+        act('two sites write one file', two_writers, b)
+        act('a server dies and returns', a_death, b)
+        act('what the servers say now', status, b, 2)
+        act('all copies compared', the_end, b)
+    say()
+    say('everything held' if not FAILED else f'{len(FAILED)} did not hold: ' + '; '.join(FAILED))
+    return 1 if FAILED else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,314 @@
+#!/usr/bin/python3
+"""Bad configurations and bad conditions: a clear refusal that names the remedy, the others unharmed, nothing lost."""
+import glob
+import json
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'lib'))
+import bed
+import trees
+
+SITE = 3                    # the one that is ill-treated
+
+
+def conf(b, site=SITE):
+    return b.must('server', site, 'conf').strip()
+
+
+class Edited:
+    """The configuration of a stopped server with one change, put back at the end."""
+
+    def __init__(self, b, old, new, site=SITE):
+        self.path, self.old, self.new = conf(b, site), old, new
+
+    def __enter__(self):
+        with open(self.path) as f:
+            self.good = f.read()
+        bad, n = re.subn(self.old, self.new, self.good, flags=re.M)
+        bed.expect(n >= 1, f'{self.old} is not in {self.path}')
+        with open(self.path, 'w') as f:
+            f.write(bad)
+
+    def __exit__(self, *_):
+        with open(self.path, 'w') as f:
+            f.write(self.good)
+
+
+def stop(b, site=SITE):
+    if b.tb('server', site, 'pid').returncode == 0:
+        b.must('server', site, 'stop')
+
+
+def start(b, site=SITE):
+    """Starts it; what it logs from here on is returned by the second call."""
+    mark = len(b.log(site))
+    b.tb('server', site, 'start')
+    return lambda: b.log(site)[mark:]
+
+
+def again(b):
+    """The server, with all put right."""
+    stop(b)
+    start(b)
+
+
+def says(log, pattern, seconds=25):
+    """A line of the log, with what to do about it."""
+    m = bed.eventually(seconds, lambda: re.search(pattern, log(), re.I), lambda: f'no line like /{pattern}/ in the log:\n' + tail(log()))
+    line = log()[:m.end()].splitlines()[-1]
+    return re.sub(r'.*REPL: ', '', line)[:150]
+
+
+def tail(text):
+    return '\n'.join(l[-300:] for l in text.splitlines() if 'DBUS' not in l)[-3000:]
+
+
+def others_serve(b):
+    """Reads go on at the other sites."""
+    for s in b.sites:
+        if s != SITE:
+            bed.expect(b.status_of(s, 'cat /nfs/base/f', 20) == 0, f'site {s} cannot read')
+
+
+def no_export(b, site=SITE):
+    """The server does not serve the volume: a fresh mount fails."""
+    rc = b.status_of(site, f'mkdir -p /run/m; timeout -s KILL 20 mount -t nfs4 -o vers=4.2,retry=0 10.0.{site}.1:/data /run/m', 40)
+    if rc == 0:
+        b.sh(site, 'ls /run/m; umount /run/m')
+    bed.expect(rc != 0, 'the export is there in spite of the refusal')
+
+
+def whole_again(b):
+    """After the repair: it joins, an update from every site reaches all."""
+    for s in b.sites:
+        b.sh(s, f'echo {s} >/nfs/base/again-{s}', timeout=100)
+    for s in b.sites:
+        got = b.sh(s, 'cat /nfs/base/again-*', timeout=100)
+        bed.expect(got == '1\n2\n3\n', f'site {s} reads {got!r}')
+
+
+def refused_at_start(b, old, new, pattern):
+    """One change of the configuration of the server."""
+    stop(b)
+    try:
+        with Edited(b, old, new):
+            line = says(start(b), pattern)
+            others_serve(b)
+            no_export(b)
+    finally:
+        again(b)
+    return line
+
+
+def refused_by_peers(b, old, new, pattern):
+    """It starts, but is not let in; both sides say so, and updates wait until that is mended."""
+    stop(b)
+    marks = {s: len(b.log(s)) for s in b.sites}
+    try:
+        with Edited(b, old, new):
+            line = says(start(b), pattern)
+            for s in (1, 2):
+                says(lambda: b.log(s)[marks[s]:], pattern)
+            others_serve(b)
+    finally:
+        again(b)
+    whole_again(b)
+    return line
+
+
+def store_locked(b):
+    """A second process with the same store: it is refused, the first is unharmed."""
+    with open(conf(b)) as f:
+        text = f.read()
+    d = b.server_dir(SITE)
+    second = os.path.join(b.run, 'second.conf')
+    with open(second, 'w') as f:
+        f.write(text.replace('NFS_Port = 2049', 'NFS_Port = 2051').replace('ctl.sock', 'ctl2.sock').replace(f'{d}/rec', f'{b.run}/rec2'))
+    os.makedirs(f'{b.run}/rec2', exist_ok=True)
+    log = os.path.join(b.run, 'second.log')
+    binary = os.path.join(bed.ROOT, '.deps/ganesha-release')
+    b.inside('bash', '-c', f'LD_LIBRARY_PATH={binary}/lib setsid ip netns exec s{SITE} {binary}/bin/ganesha.nfsd -F -f {second} '
+             f'-L {log} -p {b.run}/second.pid >/dev/null 2>&1 &')
+
+    def read():
+        return open(log, errors='replace').read() if os.path.exists(log) else ''
+    try:
+        line = says(read, r'store.*(in use|locked|another process)')
+    finally:
+        b.inside('bash', '-c', f'kill -KILL $(cat {b.run}/second.pid)')
+    whole_again(b)
+    return line
+
+
+def corrupt(path):
+    """Overwrites the middle of a file; a function that puts it back."""
+    with open(path, 'r+b') as f:
+        f.seek(0, os.SEEK_END)
+        size = f.tell()
+        f.seek(0)
+        good = f.read()
+        f.seek(size // 4)
+        f.write(b'\x5a' * (size // 2))
+
+    def back():
+        with open(path, 'wb') as f:
+            f.write(good)
+    return back
+
+
+def corrupt_store(b, what, pattern):
+    stop(b)
+    paths = sorted(glob.glob(os.path.join(b.server_dir(SITE), 'store', what)))
+    bed.expect(paths, f'no {what} in the store')
+    back = corrupt(paths[-1])
+    try:
+        line = says(start(b), pattern)
+        others_serve(b)
+        no_export(b)
+    finally:
+        stop(b)
+        back()
+        start(b)
+    whole_again(b)
+    return line
+
+
+def unreadable_store(b):
+    """The store's directory is a file."""
+    stop(b)
+    store = os.path.join(b.server_dir(SITE), 'store')
+    os.rename(store, store + '.good')
+    with open(store, 'w'):
+        pass
+    try:
+        line = says(start(b), r'store.*(not a directory|cannot)')
+        no_export(b)
+    finally:
+        stop(b)
+        os.unlink(store)
+        os.rename(store + '.good', store)
+        start(b)
+    whole_again(b)
+    return line
+
+
+def other_directory(b):
+    """The store of another directory than the exported one (its file system is not mounted)."""
+    stop(b)
+    data = b.data(SITE)
+    os.rename(data, data + '.good')
+    os.mkdir(data)
+    try:
+        line = says(start(b), r'store.*belongs to another directory')
+        no_export(b)
+    finally:
+        stop(b)
+        os.rmdir(data)
+        os.rename(data + '.good', data)
+        start(b)
+    whole_again(b)
+    return line
+
+
+def read_only_tree(b):
+    stop(b)
+    data = b.data(SITE)
+    r = b.inside('sh', '-c', f'mount --bind {data} {data} && mount -o remount,bind,ro {data}')
+    bed.expect(r.returncode == 0, r.stderr)
+    log = start(b)
+    update = b.start_sh(1, 'echo x >/nfs/base/while-read-only')
+    try:
+        line = says(log, r'read-only')
+    finally:
+        stop(b)
+        b.inside('sh', '-c', f'umount {data}')
+        start(b)
+    update.communicate(timeout=90)
+    bed.expect(update.returncode == 0, 'the update does not end after the repair')
+    whole_again(b)
+    return line
+
+
+def full_disk(b):
+    """The disk of one server fills up: a line says what to do; reads go on; nothing is lost once there is room."""
+    data = b.data(SITE)
+    r = b.inside('sh', '-c', f'head -c 16000000 /dev/zero >{data}/.ballast; df --output=avail {data}')
+    bed.expect(r.returncode == 0, r.stderr)
+    log, hashes = b.log(SITE), {}
+    writer = b.start_sh(1, 'mkdir /nfs/base/disk && for i in 1 2 3 4; do head -c 8000000 /dev/urandom >/nfs/base/disk/big$i || exit 1; done; '
+                        'cat /nfs/base/disk/big* | sha256sum')
+    try:
+        line = says(lambda: b.log(SITE)[len(log):], r'no space|free space', 60)
+        others_serve(b)
+    finally:
+        b.inside('rm', f'{data}/.ballast')
+    out, _ = writer.communicate(timeout=150)
+    bed.expect(writer.returncode == 0, f'the writer at site 1 failed: {out}')
+    whole_again(b)
+    for s in b.sites:
+        b.must('client', s, 'drop-caches')
+        hashes[s] = b.sh(s, 'cat /nfs/base/disk/big* | sha256sum', timeout=120)
+        bed.expect(hashes[s] == out, f'site {s} reads other bytes than site 1 wrote')
+    return line
+
+
+def full_at_the_writer(b):
+    """The client's own server is full: the client hears it, and what was written before is whole everywhere."""
+    rc = b.status_of(SITE, 'echo kept >/nfs/base/kept && sync /nfs/base/kept; '
+                     'for i in 1 2 3 4 5 6 7 8; do head -c 8000000 /dev/zero >/nfs/base/disk/more$i || exit 28; sync /nfs/base/disk/more$i || exit 28; done', 200)
+    bed.expect(rc == 28, f'status {rc} instead of a refusal for lack of space')
+    b.sh(SITE, 'rm -f /nfs/base/disk/more*', timeout=100)
+    whole_again(b)
+    for s in b.sites:
+        bed.expect(b.sh(s, 'cat /nfs/base/kept') == 'kept\n', f'site {s} lost a file')
+
+
+def handles_everywhere(b):
+    """A file is opened at site 1; its handle and inode number are the same bytes at every site."""
+    b.sh(1, 'mkdir -p /nfs/handles/d && echo x >/nfs/handles/f && ln -s f /nfs/handles/s && mkfifo /nfs/handles/p && mknod /nfs/handles/c c 1 3')
+    seen = bed.everywhere(lambda s: json.loads(b.must_py(s, 'handles.py', '/nfs/handles')), b.sites)
+    for s in b.sites:
+        bed.expect(seen[s] == seen[1], f'site 1: {seen[1]}\nsite {s}: {seen[s]}')
+    bed.expect(len({h for _, h in seen[1].values()}) == len(seen[1]) >= 5, 'handles of different objects are equal')
+    return f'{len(seen[1])} objects, handles of {len(seen[1]["f"][1]) // 2} bytes'
+
+
+def main():
+    report = bed.Report('refusals')
+    with bed.Bed.own('--rtt', '20ms', '--lease', '8', '--grace', '8') as b:
+        b.sh(1, 'mkdir /nfs/base && echo base >/nfs/base/f')
+        report.check('handles are the same at every site', handles_everywhere, b)
+        for key, old, new, pattern in (
+                ('no Volume_UUID', r'^\s*Volume_UUID = .*$', '', 'Volume_UUID is missing'),
+                ('unknown key', r'^\s*Volume = ', '\tVolumee = "x";\n\tVolume = ', 'Volumee'),
+                ('Server_Id of no server', r'^\s*Server_Id = 3', '\tServer_Id = 9', 'Server_Id = 9'),
+                ('a store that is not absolute', r'^\s*Store = .*$', '\tStore = "relative";', 'Store')):
+            report.check(key, refused_at_start, b, old, new, pattern)
+        for key, old, new, pattern in (
+                ('another Export_Id', 'Export_Id = 77', 'Export_Id = 78', 'Export_Id'),
+                ('another Filesystem_Id', r'Filesystem_Id = 77\.1', 'Filesystem_Id = 77.2', 'fsid differs|Filesystem_Id'),
+                ('a server list of its own', r'^\s*Server { Id = 2;.*$', '', 'servers? (list )?differ')):
+            report.check(key, refused_by_peers, b, old, new, pattern)
+        report.check('another Volume_UUID than the store has', refused_at_start, b, '6f1c2b1e', '7f1c2b1e', 'volume')
+        report.check('a store that another process has locked', store_locked, b)
+        report.check('a corrupt journal', corrupt_store, b, 'journal-*', 'journal.*(corrupt|damaged|checksum)|store.*(corrupt|damaged)')
+        report.check('a corrupt database', corrupt_store, b, 'lmdb/data.mdb', 'store.*(corrupt|damaged|backup)|lmdb')
+        report.check('an unreadable store', unreadable_store, b)
+        report.check('the store of another directory', other_directory, b)
+        report.check('a read-only tree', read_only_tree, b)
+        report.check('equal trees', trees.clients_equal, b)
+        report.check('equal disks', trees.disks_equal, b)
+        report.check('all servers alive', b.servers_alive)
+    with bed.Bed.own('--rtt', '20ms', '--lease', '8', '--grace', '8', '--disk', f'{SITE}=40M') as b:
+        b.sh(1, 'mkdir /nfs/base && echo base >/nfs/base/f')
+        report.check('a full disk at another server', full_disk, b)
+        report.check('a full disk at the own server', full_at_the_writer, b)
+        report.check('equal trees after the full disk', trees.clients_equal, b)
+        report.check('nfs4rctl verify after the full disk', trees.verify, b)
+    return report.status()
+
+
+if __name__ == '__main__':
+    sys.exit(main())
