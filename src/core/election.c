@@ -186,7 +186,7 @@ static void blocked_below(struct nfs4r_core *c, const struct nfs4r_oid *dir, nfs
 }
 
 /* Control 4.3d for one control, on this server's tree. */
-static void look_for_blockers(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_control *want,
+static void look_for_blockers(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_control *want, bool won,
 			      struct blockers *b)
 {
 	struct nfs4r_facts f;
@@ -195,8 +195,14 @@ static void look_for_blockers(struct nfs4r_core *c, nfs4r_server_id from, const 
 	struct ctl *k;
 
 	is_known(c, &want->oid, &f);
-	if (f.known == NFS4R_DEAD)
+	if (f.known == NFS4R_DEAD) {
+		/*
+		 * The barrier shows the proposer the deletion only if it is in this server's contiguous part of
+		 * that log, which it need not be yet (log 3.8). So wait: the proposer hears of it and gives up (4.10).
+		 */
+		b->unknown |= !won;
 		return;
+	}
 	if (f.known != NFS4R_KNOWN && !FAULT(F_GRANT_UNKNOWN)) {
 		b->unknown = true;
 		return;
@@ -310,7 +316,7 @@ void election_on_propose(struct nfs4r_core *c, nfs4r_server_id from, const struc
 	release_raise_floor(c, from, m->propose.floor);
 	yield_to(c, m); /* c */
 	for (uint32_t i = 0; i < m->propose.ncontrols; i++) /* d */
-		look_for_blockers(c, from, &m->propose.controls[i], &b);
+		look_for_blockers(c, from, &m->propose.controls[i], m->propose.won, &b);
 	if ((b.owners && !FAULT(F_GRANT_ALL)) || b.unknown) {
 		nack(c, from, pid, &b);
 		return;
