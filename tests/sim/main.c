@@ -234,7 +234,7 @@ static const struct {
 	const char *mode;
 } hints[] = {
 	{ F_NO_MOVED_CLAIM, "moveout" },	{ F_IN_NOT_RAISED, "in" },
-	{ F_IN_STARTS_AT_ZERO, "in_before" },	{ F_NO_BARRIER, "resolve" },
+	{ F_IN_STARTS_AT_ZERO, "in_before" },	{ F_NO_BARRIER, "barrier" },
 	{ F_RESTART_KEEPS_ACKS, "in_restart" }, { F_RESTART_IN_ZERO, "in_restart" },
 	{ F_MOVED_SETTLED, "settled" },		{ F_PLAIN_DEEP_SETTLES, "in_before" },
 	{ F_5_3B_NOT_ACKED, "in_before" },	{ F_5_3B_MULTI, "multi" },

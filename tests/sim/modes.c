@@ -223,6 +223,10 @@ const struct mode modes[] = {
 	  "B: need 1; create D b; create D c; remove D b; create D d; create D e\nB: need 1; mkdir D m; remove D m; create D n\n"
 	  "C*: lookup D b; lookup D c; lookup D m; list D; lookup D d\n",
 	  tune_duplicate, "forwarded again to an owner that restarted (5.6)" },
+	{ "barrier", "D/ E/ E/f E/g",
+	  "A: slow A C 4000; slowc A C 4000; wait 30; link f D n; write f\n"
+	  "C: wait 400; claim E deep; write f; write g\nB*: read f; list E; wait 20\n",
+	  tune_settle, "a granter has applied what the proposer has not (4.5)" },
 	{ "hot", "D/ D/f E/ E/g",
 	  "A*: write f; wait 40\nB*: write f; wait 40\nC*: write f; wait 40\nA*: read f; chmod g; wait 100\nB*: chmod g; read f; wait 100\n",
 	  tune_script_crash, "control of one file changes hands, servers restart" },

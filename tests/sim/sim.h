@@ -16,7 +16,7 @@
 #define SERVERS_MAX 5
 #define CLIENTS_MAX 16	  /* of one server */
 #define CONTENT_MAX 64	  /* bytes of a file; writers put 4-byte identities */
-#define PARENTS_MAX 8
+#define PARENTS_MAX 32
 #define NAMES_MAX 24	  /* different names in use in the whole run */
 #define LINK_LANES 2
 #define MS 1000ull	  /* virtual time is in us */
