@@ -112,6 +112,7 @@ class Bed:
     def __init__(self, run, shared=False):
         self.run, self.shared, self.is_up = run, shared, shared
         self.sites = [1, 2, 3]
+        self.seen = None        # the tree that all clients saw last (trees.py)
 
     @classmethod
     def get(cls, *options):
