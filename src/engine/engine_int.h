@@ -99,7 +99,7 @@ void ops_fini(struct nfs4r_engine *eng);
 
 /* ---- execute.c ---- */
 /* Times, cookies: what must be known before the INTENT. eng->lock held. */
-void entry_prepare(struct nfs4r_engine *eng, const struct nfs4r_op *op, struct nfs4r_entry *e);
+void entry_prepare(struct nfs4r_engine *eng, struct nfs4r_entry *e);
 /* Run it: by the caller's function or by lops. Fills the entry's values after. No lock but the update locks. */
 enum nfs4r_status entry_execute(struct nfs4r_engine *eng, struct opctx *o);
 int64_t now_real_ns(void);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Local execution of an operation at its primary, and what its log entry says about it.
+ * Local execution of an operation at its primary, and what its log entry says about it. Objects, names, versions and requested
+ * values are in the entry already (core/entry_make.c).
  *
  * Before: times and cookies are chosen, so that the INTENT in the journal is complete enough to decide
  * it by evidence after a crash. After: the values that only the local file system knows (mode after umask and
@@ -35,35 +36,18 @@ static void absolute_times(struct nfs4r_attrs *a, int64_t now)
 	a->mask &= ~(uint32_t)(NFS4R_ATTR_ATIME_NOW | NFS4R_ATTR_MTIME_NOW);
 }
 
-static void prepare_create(const struct nfs4r_op *op, struct nfs4r_part *p, int64_t now)
+static void prepare_create(struct nfs4r_part *p, int64_t now)
 {
-	struct nfs4r_buf *acl = nfs4r_buf_get(op->attrs.acl);
-
-	nfs4r_buf_put(p->attrs.acl);
-	p->attrs = op->attrs;
-	p->attrs.acl = acl;
-	if (op->type != NFS4R_OP_MKNOD && op->type != NFS4R_OP_ADOPT)
-		p->attrs.type = op->type == NFS4R_OP_MKDIR     ? NFS4R_TYPE_DIR :
-				op->type == NFS4R_OP_SYMLINK ? NFS4R_TYPE_SYMLINK :
-							       NFS4R_TYPE_FILE;
-	p->attrs.mask |= NFS4R_ATTR_TYPE;
 	absolute_times(&p->attrs, now);
 	p->mtime = p->attrs.mask & NFS4R_ATTR_MTIME ? p->attrs.mtime : now;
 	p->attrs.mtime = p->mtime;
 	if (!(p->attrs.mask & NFS4R_ATTR_ATIME))
 		p->attrs.atime = now;
 	p->attrs.mask |= NFS4R_ATTR_MTIME | NFS4R_ATTR_ATIME;
-	if (op->text && !p->linktext)
-		p->linktext = strdup(op->text);
 }
 
-static void prepare_attrs(const struct nfs4r_op *op, struct nfs4r_part *p, int64_t now)
+static void prepare_attrs(struct nfs4r_part *p, int64_t now)
 {
-	struct nfs4r_buf *acl = nfs4r_buf_get(op->attrs.acl);
-
-	nfs4r_buf_put(p->attrs.acl);
-	p->attrs = op->attrs;
-	p->attrs.acl = acl;
 	absolute_times(&p->attrs, now);
 	if (p->attrs.mask & NFS4R_ATTR_MTIME)
 		p->mtime = p->attrs.mtime;
@@ -71,23 +55,19 @@ static void prepare_attrs(const struct nfs4r_op *op, struct nfs4r_part *p, int64
 		p->mtime = now;
 }
 
-static void prepare_part(struct nfs4r_engine *eng, const struct nfs4r_op *op, struct nfs4r_entry *e, struct nfs4r_part *p, int64_t now)
+static void prepare_part(struct nfs4r_engine *eng, struct nfs4r_part *p, int64_t now)
 {
 	p->ctime = next_ctime(eng, &p->oid, now);
 	switch (p->effect) {
 	case NFS4R_EFF_CREATE:
-		prepare_create(op, p, now);
+		prepare_create(p, now);
 		break;
 	case NFS4R_EFF_ATTRS:
-		prepare_attrs(op, p, now);
+		prepare_attrs(p, now);
 		break;
 	case NFS4R_EFF_WRITE:
 	case NFS4R_EFF_ALLOC:
 		p->mtime = p->ctime;
-		break;
-	case NFS4R_EFF_XATTR:
-		if (!p->xname)
-			p->xname = strdup(op->text ? op->text : "");
 		break;
 	case NFS4R_EFF_NAMES:
 		p->mtime = p->ctime;
@@ -98,19 +78,14 @@ static void prepare_part(struct nfs4r_engine *eng, const struct nfs4r_op *op, st
 	default:
 		break;
 	}
-	if (p->effect == NFS4R_EFF_WRITE || (p->effect == NFS4R_EFF_XATTR && !p->xremove)) {
-		e->has_payload = true; /* without bytes here they are read back from the file */
-		if (op->data && !e->payload)
-			e->payload = nfs4r_buf_get(op->data);
-	}
 }
 
-void entry_prepare(struct nfs4r_engine *eng, const struct nfs4r_op *op, struct nfs4r_entry *e)
+void entry_prepare(struct nfs4r_engine *eng, struct nfs4r_entry *e)
 {
 	int64_t now = now_real_ns();
 
 	for (uint32_t i = 0; i < e->nparts; i++)
-		prepare_part(eng, op, e, &e->parts[i], now);
+		prepare_part(eng, &e->parts[i], now);
 }
 
 /* ---- execution ---- */
@@ -236,19 +211,6 @@ static void fill(struct nfs4r_entry *e, struct nfs4r_op *op, const struct nfs4r_
 		if (p->attrs.mask & (OWNER_BITS | NFS4R_ATTR_SIZE | NFS4R_ATTR_ACL) && op->post.mask & NFS4R_ATTR_MODE)
 			p->attrs.mask |= NFS4R_ATTR_MODE;
 		take_post(p, &op->post);
-	}
-	for (uint32_t i = 0; i < e->nparts; i++) {
-		p = &e->parts[i];
-		if (p->effect != NFS4R_EFF_NAMES)
-			continue;
-		if (nfs4r_oid_eq(&p->oid, &op->dir)) {
-			op->dir_before = p->before;
-			op->dir_after = p->after;
-		}
-		if (op->type == NFS4R_OP_RENAME && nfs4r_oid_eq(&p->oid, &op->dir2)) {
-			op->dir2_before = p->before;
-			op->dir2_after = p->after;
-		}
 	}
 }
 

@@ -144,7 +144,7 @@ static void run_once(struct nfs4r_engine *eng, struct opctx *o)
 	}
 	struct nfs4r_entry *e = o->entry;
 
-	entry_prepare(eng, o->op, e);
+	entry_prepare(eng, e);
 	enum nfs4r_status st = nfs4r_store_intent(eng->store, e, &sync_first);
 	pthread_mutex_unlock(&eng->lock);
 
