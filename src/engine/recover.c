@@ -22,16 +22,32 @@ static void restore_row(void *arg, const uint8_t *key, uint16_t key_len, const u
 		r->st = nfs4r_core_restore_row(r->eng->core, key, key_len, val, val_len);
 }
 
+/*
+ * Last LSN of the own log that was given out for good. Own entries end in any order: with every record there (process crash) the
+ * last decided one counts, and holes before it come as intents; else only the contiguous prefix, the rest was never sent.
+ */
+static nfs4r_lsn own_last(struct nfs4r_engine *eng, const struct nfs4r_store_info *info)
+{
+	nfs4r_lsn first, last;
+
+	nfs4r_store_log_range(eng->store, eng->cfg.rpc.self, &first, &last);
+	if (!info->tail_intact || last < info->logs[eng->cfg.rpc.self].applied)
+		return info->logs[eng->cfg.rpc.self].applied;
+	return last;
+}
+
 static enum nfs4r_status restore_own_entries(struct nfs4r_engine *eng, const struct nfs4r_store_info *info)
 {
 	nfs4r_server_id self = eng->cfg.rpc.self;
-	nfs4r_lsn lsn = info->logs[self].base;
+	nfs4r_lsn last = own_last(eng, info), lsn = info->logs[self].base;
 
-	for (; lsn && lsn <= info->logs[self].applied; lsn++) {
+	for (; lsn && lsn <= last; lsn++) {
 		struct nfs4r_entry *e = nfs4r_store_log_read(eng->store, self, lsn);
 
-		if (!e)
+		if (!e && lsn <= info->logs[self].applied)
 			return NFS4R_CORRUPT;
+		if (!e)
+			continue;
 		enum nfs4r_status st = nfs4r_core_restore_entry(eng->core, lsn, nfs4r_entry_bytes(e));
 		nfs4r_entry_put(e);
 		if (st != NFS4R_OK)
@@ -48,7 +64,8 @@ enum nfs4r_status recover_restore(struct nfs4r_engine *eng, const struct nfs4r_s
 	for (uint32_t i = 0; r.st == NFS4R_OK && i < eng->cfg.rpc.nservers; i++) {
 		nfs4r_server_id id = eng->cfg.rpc.servers[i].id;
 
-		r.st = nfs4r_core_restore_log(eng->core, id, info->logs[id].base, info->logs[id].applied, info->logs[id].stable);
+		r.st = nfs4r_core_restore_log(eng->core, id, info->logs[id].base, id == eng->cfg.rpc.self ? own_last(eng, info) : info->logs[id].applied,
+					      info->logs[id].stable);
 	}
 	if (r.st == NFS4R_OK)
 		r.st = restore_own_entries(eng, info);
