@@ -198,8 +198,6 @@ static void prefix(struct nfs4r_core *c, nfs4r_server_id log)
 	if (l->applied == before)
 		return;
 	if (l->pend)
-		pend_wake(c, l->pend);
-	if (l->pend)
 		pend_wake(c, l->pend); /* it may have waited for all before it */
 	c->dirty |= DIRTY_REPLY;
 	if (log == c->self) {
@@ -209,6 +207,24 @@ static void prefix(struct nfs4r_core *c, nfs4r_server_id log)
 	l->moved = true;
 	c->dirty |= DIRTY_OBJECTS;
 	election_barriers(c);
+}
+
+/*
+ * An entry that changes the ancestors of an object (a move to another directory, a second name)
+ * changes who this server asks for it. An update below that was completed because everybody still
+ * asked (5.2, 5.3b) must not be missing here by then, so such an entry comes after all before it in
+ * its log (control section 9: "before S could see it elsewhere it would have applied the update").
+ */
+static bool changes_ancestors(const struct nfs4r_core *c, const struct nfs4r_entry *e)
+{
+	for (uint32_t i = 0; i < e->nparts && !FAULT(F_MOVE_OVERTAKES); i++) {
+		const struct nfs4r_part *p = &e->parts[i];
+
+		if ((p->effect == NFS4R_EFF_PARENT && !nfs4r_oid_eq(&p->parent, &p->parent_from)) ||
+		    (p->effect == NFS4R_EFF_LINKS && p->parent_gained))
+			return true;
+	}
+	return false;
 }
 
 static void commit(struct nfs4r_core *c, struct pend *p)
@@ -222,6 +238,8 @@ static void commit(struct nfs4r_core *c, struct pend *p)
 	anc_before_commit(c, e, &ch);
 	if (e->log == c->self)
 		note_move(c, e);
+	if (e->log == c->self && e->lsn > c->ancestors_changed && changes_ancestors(c, e))
+		c->ancestors_changed = e->lsn;
 	if (joined)
 		joined_row(c, e);
 	reply_of_entry(c, e);
@@ -263,24 +281,6 @@ static enum verdict test(struct nfs4r_core *c, const struct nfs4r_part *p)
 	if (f.version < p->before)
 		return FAULT(F_NO_VERSION_WAIT) ? APPLY : WAIT;
 	return CORRUPT;
-}
-
-/*
- * An entry that changes the ancestors of an object (a move to another directory, a second name)
- * changes who this server asks for it. An update below that was completed because everybody still
- * asked (5.2, 5.3b) must not be missing here by then, so such an entry comes after all before it in
- * its log (control section 9: "before S could see it elsewhere it would have applied the update").
- */
-static bool changes_ancestors(const struct nfs4r_core *c, const struct nfs4r_entry *e)
-{
-	for (uint32_t i = 0; i < e->nparts && !FAULT(F_MOVE_OVERTAKES); i++) {
-		const struct nfs4r_part *p = &e->parts[i];
-
-		if ((p->effect == NFS4R_EFF_PARENT && !nfs4r_oid_eq(&p->parent, &p->parent_from)) ||
-		    (p->effect == NFS4R_EFF_LINKS && p->parent_gained))
-			return true;
-	}
-	return false;
 }
 
 /* Log 3.4: all parts can be applied or skipped, or the whole entry waits. */

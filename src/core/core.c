@@ -159,6 +159,8 @@ static void settle_down(struct nfs4r_core *c)
 		c->dirty = 0;
 		if (dirty & DIRTY_RELEASE)
 			release_run(c);
+		if (dirty & DIRTY_OPENS)
+			exec_open_files(c);
 		if (dirty & DIRTY_REPLY)
 			exec_answers(c);
 		if (dirty & (DIRTY_OPS | DIRTY_OBJECTS))
@@ -286,10 +288,12 @@ static void on_peer_up(struct nfs4r_core *c, nfs4r_server_id s, uint64_t inc)
 		memset(p->received, 0, sizeof(p->received));
 		memset(p->applied, 0, sizeof(p->applied));
 		memset(p->stable, 0, sizeof(p->stable));
+		memset(p->first_told, 0, sizeof(p->first_told));
 		p->inc = inc;
 	}
 	p->sent = p->received[c->self];
 	c->log_moved = true;
+	c->dirty |= DIRTY_OPS | DIRTY_OPENS; /* what waited because it was away */
 	log_send_positions(c, s);
 	election_peer_up(c, s);
 	release_peer_up(c, s);

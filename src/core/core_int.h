@@ -89,7 +89,6 @@ struct own { /* what only the owner knows of a claim */
 	bool closing;
 	bool revoked;	   /* closes as soon as 5.5 allows */
 	bool forced;	   /* released for others: hold-off (7.6) */
-	bool optional;	   /* asked for no waiting operation (3.8, 7.8) */
 	bool settled_born; /* moved: what covered the object then was acked by all */
 	uint32_t holds;	   /* operations that count on it and have not executed (5.5) */
 	uint32_t pins;	   /* operations executing under it */
@@ -258,6 +257,7 @@ struct peer {
 	uint64_t inc;
 	nfs4r_lsn sent;	     /* of our log */
 	nfs4r_lsn received[NFS4R_SERVERS_MAX + 1], applied[NFS4R_SERVERS_MAX + 1], stable[NFS4R_SERVERS_MAX + 1];
+	nfs4r_lsn first_told[NFS4R_SERVERS_MAX + 1]; /* applied, when this incarnation told first; 4.7 */
 	nfs4r_lsn end;	     /* of its log */
 	uint64_t clock_ns;   /* last it told, to be echoed */
 };
@@ -274,6 +274,7 @@ enum dirty { /* what has to be looked at again before the step ends */
 	DIRTY_REPLY = 2,   /* acks or positions moved: answers */
 	DIRTY_RELEASE = 4, /* stable moved, a pin fell: closing claims */
 	DIRTY_OBJECTS = 8, /* an entry was applied: operations that wait for an object */
+	DIRTY_OPENS = 16,  /* a deep+ ended: files written under it (3.8) */
 };
 
 struct nfs4r_core {
@@ -286,6 +287,7 @@ struct nfs4r_core {
 	uint32_t undecided; /* intents; nothing is executed or served under own control while there are any */
 	uint32_t dirty;
 	bool log_moved; /* own entries were committed: send */
+	nfs4r_servers assumed; /* settle.c: taken to have acked and applied everything, while a question is asked */
 	struct nfs4r_core_stats st;
 
 	/* update.c */
@@ -309,6 +311,7 @@ struct nfs4r_core {
 	uint64_t release_at; /* next repetition */
 	uint32_t nclose_at, nholdoff;
 	nfs4r_lsn last_move, asked_stable;
+	nfs4r_lsn ancestors_changed; /* newest own entry in the tree that changed ancestors; older ones may not be there yet */
 	bool checkpoint_asked;
 	struct dead *dead;
 	uint32_t ndead[NFS4R_SERVERS_MAX + 1];
@@ -328,11 +331,11 @@ struct nfs4r_core {
 	/* log.c, apply.c */
 	struct logst logs[NFS4R_SERVERS_MAX + 1];
 	struct peer peers[NFS4R_SERVERS_MAX + 1];
-	nfs4r_lsn recover_to[NFS4R_SERVERS_MAX + 1]; /* what peers had of each log when they told first */
 	struct objq *objq;
 	struct pend *ready;
 	struct written *written, *written_list;
 	uint32_t nwritten;
+	nfs4r_lsn written_before; /* end of the own log at start: up to there any file may have been written */
 	uint64_t *cum; /* cum[i]: payload bytes of own entries cum_base..cum_base+i */
 	nfs4r_lsn cum_base;
 	uint32_t ncum, cum_cap;
@@ -375,6 +378,7 @@ void row_origin(nfs4r_server_id s, const struct origin *o, struct nfs4r_put *p);
 bool is_majority(const struct nfs4r_core *c, nfs4r_servers set);
 bool is_all(const struct nfs4r_core *c, nfs4r_servers set);
 nfs4r_server_id who_is_away(const struct nfs4r_core *c);
+nfs4r_servers who_is_here(const struct nfs4r_core *c);
 nfs4r_lsn applied_by_all(const struct nfs4r_core *c, nfs4r_server_id log);
 nfs4r_lsn stable_by_all(const struct nfs4r_core *c, nfs4r_server_id log);
 
@@ -417,7 +421,7 @@ void anc_before_commit(struct nfs4r_core *c, struct nfs4r_entry *e, struct anc_c
 void anc_after_commit(struct nfs4r_core *c, const struct anc_change *ch);
 
 /* election.c */
-struct own *election_propose(struct nfs4r_core *c, const struct nfs4r_control *v, uint32_t n, uint32_t attempts, bool optional);
+struct own *election_propose(struct nfs4r_core *c, const struct nfs4r_control *v, uint32_t n, uint32_t attempts);
 void election_send(struct nfs4r_core *c, struct own *ow, nfs4r_server_id to);
 void election_check_win(struct nfs4r_core *c, struct own *ow);
 void election_barriers(struct nfs4r_core *c);
@@ -449,7 +453,6 @@ void raise_last(struct nfs4r_core *c, const struct nfs4r_entry *e);
 uint64_t holdoff_until(const struct nfs4r_core *c, const struct nfs4r_oid *oid);
 void holdoff_drop(struct nfs4r_core *c, const struct nfs4r_oid *oid);
 void send_revoke(struct nfs4r_core *c, nfs4r_server_id to, const struct nfs4r_oid *oid, bool below, uint32_t attempts);
-bool is_open_here(const struct nfs4r_core *c, const struct nfs4r_oid *oid);
 
 /* needs.c */
 void needs_of(struct nfs4r_core *c, struct nfs4r_op *op, struct needs *nd);
@@ -459,6 +462,7 @@ bool is_file_update(const struct nfs4r_op *op);
 /* settle.c: 5.2, 5.3 */
 void cond_of(struct nfs4r_core *c, const struct nfs4r_entry *e, struct cond *k);
 bool cond_holds(struct nfs4r_core *c, const struct cond *k);
+bool may_be_answered(struct nfs4r_core *c, const struct opx *o, const struct needs *nd);
 bool file_complete(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_lsn lsn);
 bool claim_acked_by_all(const struct nfs4r_core *c, const struct claim *cl);
 
@@ -480,6 +484,7 @@ void exec_locked(struct nfs4r_core *c, struct opx *o);
 void exec_executed(struct nfs4r_core *c, struct opx *o, bool ok, struct nfs4r_entry *e);
 void exec_committed(struct nfs4r_core *c, struct opx *o);
 void exec_answers(struct nfs4r_core *c);
+void exec_open_files(struct nfs4r_core *c);
 
 /* entry_make.c */
 struct nfs4r_entry *entry_make(struct nfs4r_core *c, struct opx *o, const struct needs *nd);

@@ -78,8 +78,7 @@ static void ask_at(struct nfs4r_core *c, struct own *ow, uint64_t t)
 	timer_at(c, t);
 }
 
-struct own *election_propose(struct nfs4r_core *c, const struct nfs4r_control *v, uint32_t n, uint32_t attempts,
-			     bool optional)
+struct own *election_propose(struct nfs4r_core *c, const struct nfs4r_control *v, uint32_t n, uint32_t attempts)
 {
 	struct claim *cl;
 	struct own *ow;
@@ -89,7 +88,6 @@ struct own *election_propose(struct nfs4r_core *c, const struct nfs4r_control *v
 	cl->prio.attempts = attempts < ATTEMPTS_CAP ? attempts : ATTEMPTS_CAP;
 	cl->prio.server = c->self;
 	ow = own_new(c, cl, OWN_PROPOSING);
-	ow->optional = optional;
 	ow->in = FAULT(F_IN_STARTS_AT_ZERO) ? 0 : c->last_move; /* 3.9 */
 	ow->deadline = c->now + c->cfg.op_wait_ms;
 	timer_at(c, ow->deadline);
@@ -258,6 +256,8 @@ static void ack(struct nfs4r_core *c, nfs4r_server_id to, const struct nfs4r_pid
 	m->ack.pid = *pid;
 	EACH_SERVER(c, s)
 		m->ack.applied[s] = c->logs[s].applied;
+	if (c->ancestors_changed > m->ack.applied[c->self]) /* what this answer rests on, the winner must see (4.5) */
+		m->ack.applied[c->self] = c->ancestors_changed;
 	send_to(c, to, m, !FAULT(F_ACK_UNSAVED)); /* 4.3e */
 }
 

@@ -123,23 +123,42 @@ static bool covering_all_acked(struct nfs4r_core *c, const struct nfs4r_oid *oid
 	return true;
 }
 
-/* Control 3.8: an old file written under deep control gets an explicit one; nothing waits for it but CLOSE. */
-static void ask_explicit(struct nfs4r_core *c, const struct opx *o, const struct needs *nd)
+/*
+ * Control 3.8: an old file written under deep control gets an explicit one; nothing waits for it but CLOSE, which "applied
+ * by all" ends just as well. So it is left out whenever 4.1, 7.6 or a server that is away would make an operation wait.
+ */
+static void ask_explicit(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 {
-	struct nfs4r_control want = { nd->obj, NFS4R_SHALLOW };
+	struct nfs4r_control want = { *oid, NFS4R_SHALLOW };
+	struct nfs4r_facts f;
+	nfs4r_servers won;
 	struct walk w;
 	struct ctl *k;
 
-	if (!is_file_update(o->op) || nd->obj_type == NFS4R_TYPE_DIR)
+	if (!is_known(c, oid, &f) || f.type == NFS4R_TYPE_DIR)
 		return;
-	walk_begin(&w, &nd->obj);
+	walk_begin(&w, oid);
 	do {
 		for (k = controls_of(c, &w.oid); k; k = k->next)
 			if (k->claim->own && !k->claim->own->closing && !k->claim->own->revoked &&
 			    (!w.level || k->depth == NFS4R_DEEP_PLUS))
 				return;
 	} while (walk_up(c, &w));
-	election_propose(c, &want, 1, 0, true);
+	if (!foreign_cover(c, oid, &won) && holdoff_until(c, oid) <= c->now && !who_is_away(c))
+		election_propose(c, &want, 1, 0);
+}
+
+/* A deep+ is gone or going, or a hold-off is over: files that were written under it and are still open (3.8). */
+void exec_open_files(struct nfs4r_core *c)
+{
+	struct oidmark *o, *tmp;
+
+	HASH_ITER(hh, c->opens, o, tmp) {
+		nfs4r_lsn lsn = written_lsn(c, &o->oid);
+
+		if (lsn && !file_complete(c, &o->oid, lsn))
+			ask_explicit(c, &o->oid);
+	}
 }
 
 static void note_written(struct nfs4r_core *c, const struct nfs4r_entry *e)
@@ -182,7 +201,8 @@ void exec_locked(struct nfs4r_core *c, struct opx *o)
 	a = act(c, NFS4R_ACT_STARTED);
 	a->op = o->op;
 	a->entry = nfs4r_entry_get(e);
-	ask_explicit(c, o, &nd);
+	if (is_file_update(o->op))
+		ask_explicit(c, &nd.obj);
 }
 
 void exec_executed(struct nfs4r_core *c, struct opx *o, bool ok, struct nfs4r_entry *e)

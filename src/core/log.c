@@ -184,7 +184,8 @@ static void pull_late(struct nfs4r_core *c)
 /*
  * Log 4.7; and, as for one that joins (8.4): this server had perhaps applied more of the other logs
  * than its disk kept, and somebody counted on that ("applied by all", 5.2), so it serves nothing
- * before it has every log to where its peers were when they told.
+ * before it has every log to where its peers were when they told. Each incarnation of a peer tells
+ * anew: what an older one had announced may be lost for good.
  */
 void log_recovery(struct nfs4r_core *c)
 {
@@ -205,10 +206,11 @@ void log_recovery(struct nfs4r_core *c)
 		return;
 	}
 	EACH_PEER(c, s)
-		if (c->logs[s].applied < c->recover_to[s])
-			return;
+		EACH_PEER(c, t)
+			if (c->logs[s].applied < c->peers[t].first_told[s])
+				return;
 	c->recovering = false;
-	c->last_move = l->received; /* 4.9, once more for what was pulled */
+	c->last_move = c->written_before = l->received; /* 4.9, once more for what was pulled */
 	for (struct own *ow = c->closing; ow; ow = ow->next)
 		ow->last = l->received; /* 7.1: the end of the log was not known yet when they began to close */
 	act(c, NFS4R_ACT_RECOVERED);
@@ -326,9 +328,9 @@ void log_on_positions(struct nfs4r_core *c, nfs4r_server_id from, const struct n
 	if (!p->told) {
 		p->told = true;
 		p->sent = p->received[c->self];
-		raise(&c->recover_to[from], m->positions.own_end);
+		p->first_told[from] = m->positions.own_end;
 		for (uint32_t i = 0; i < m->positions.n; i++)
-			raise(&c->recover_to[m->positions.pos[i].log], m->positions.pos[i].applied);
+			raise(&p->first_told[m->positions.pos[i].log], m->positions.pos[i].applied);
 	}
 	raise(&p->end, m->positions.own_end);
 	raise(&l->end, m->positions.own_end);
@@ -391,7 +393,9 @@ nfs4r_lsn written_lsn(const struct nfs4r_core *c, const struct nfs4r_oid *oid)
 	HASH_FIND(hh, c->written, oid, sizeof(*oid), w);
 	if (w)
 		return w->lsn;
-	return c->nwritten >= WRITTEN_MAX ? c->logs[c->self].received : 0; /* not known: everything */
+	if (c->nwritten >= WRITTEN_MAX)
+		return c->logs[c->self].received; /* not known: everything */
+	return applied_by_all(c, c->self) < c->written_before ? c->written_before : 0;
 }
 
 void written_note(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_lsn lsn)

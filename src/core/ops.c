@@ -288,7 +288,7 @@ static bool somebody_away(struct nfs4r_core *c)
 
 	if (!s)
 		return false;
-	snprintf(text, sizeof(text), "server %u is down: updates that need new control wait for it, and clients try again", s);
+	snprintf(text, sizeof(text), "server %u is down: updates that it has to hear of first wait for it, and clients try again", s);
 	stuck(c, text);
 	return true;
 }
@@ -326,7 +326,7 @@ static void propose_missing(struct nfs4r_core *c, struct opx *o, const struct ne
 	rehold(c, o, hold, nhold);
 	if (!n)
 		return;
-	cl = election_propose(c, v, n, o->attempts, false)->claim;
+	cl = election_propose(c, v, n, o->attempts)->claim;
 	hold[0] = cl;
 	if (nhold < HOLDS_MAX) {
 		cl->own->holds++;
@@ -396,6 +396,11 @@ static void covered(struct nfs4r_core *c, struct opx *o, const struct needs *nd)
 	if (o->op->type == NFS4R_OP_CLAIM) {
 		claim_used(c, own_cover(c, &nd->v[0], o, false)->own);
 		op_finish(c, o, NFS4R_OK);
+		return;
+	}
+	if (!may_be_answered(c, o, nd)) {
+		op_unhold(c, o);
+		somebody_away(c);
 		return;
 	}
 	if (nd->dirmove && c->mover)

@@ -21,7 +21,12 @@ bool is_majority(const struct nfs4r_core *c, nfs4r_servers set)
 
 bool is_all(const struct nfs4r_core *c, nfs4r_servers set)
 {
-	return (c->cfg.servers & ~set) == 0;
+	return (c->cfg.servers & ~(set | c->assumed)) == 0;
+}
+
+static bool is_away(const struct nfs4r_core *c, nfs4r_server_id s)
+{
+	return c->peers[s].down && c->now >= c->peers[s].down_at + c->cfg.op_wait_ms;
 }
 
 /*
@@ -31,18 +36,28 @@ bool is_all(const struct nfs4r_core *c, nfs4r_servers set)
 nfs4r_server_id who_is_away(const struct nfs4r_core *c)
 {
 	EACH_PEER(c, s)
-		if (c->peers[s].down && c->now >= c->peers[s].down_at + c->cfg.op_wait_ms)
+		if (is_away(c, s))
 			return s;
 	return 0;
+}
+
+nfs4r_servers who_is_here(const struct nfs4r_core *c)
+{
+	nfs4r_servers set = NFS4R_BIT(c->self);
+
+	EACH_PEER(c, s)
+		if (!is_away(c, s))
+			set |= NFS4R_BIT(s);
+	return set;
 }
 
 /* How far every server, this one included, has applied @log, as far as this server heard. */
 nfs4r_lsn applied_by_all(const struct nfs4r_core *c, nfs4r_server_id log)
 {
-	nfs4r_lsn min = c->logs[log].applied;
+	nfs4r_lsn min = c->assumed & NFS4R_BIT(c->self) ? UINT64_MAX : c->logs[log].applied;
 
 	EACH_PEER(c, s)
-		if (s != log && c->peers[s].applied[log] < min)
+		if (s != log && !(c->assumed & NFS4R_BIT(s)) && c->peers[s].applied[log] < min)
 			min = c->peers[s].applied[log];
 	return min;
 }

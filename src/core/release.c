@@ -123,13 +123,8 @@ static void holdoff_expire(struct nfs4r_core *c)
 		}
 		HASH_DEL(c->holdoff, o);
 		free(o);
-		c->dirty |= DIRTY_OPS;
+		c->dirty |= DIRTY_OPS | DIRTY_OPENS;
 	}
-}
-
-bool is_open_here(const struct nfs4r_core *c, const struct nfs4r_oid *oid)
-{
-	return mark_find(c->opens, oid) != NULL;
 }
 
 static void close_soon(struct nfs4r_core *c, struct own *ow);
@@ -166,6 +161,13 @@ void claim_used(struct nfs4r_core *c, struct own *ow)
 	}
 }
 
+static void deep_plus_ends(struct nfs4r_core *c, const struct claim *cl)
+{
+	for (uint32_t i = 0; i < cl->n; i++)
+		if (cl->ctl[i].depth == NFS4R_DEEP_PLUS)
+			c->dirty |= DIRTY_OPENS;
+}
+
 /* Control 7.1. */
 void claim_start_closing(struct nfs4r_core *c, struct own *ow)
 {
@@ -177,6 +179,7 @@ void claim_start_closing(struct nfs4r_core *c, struct own *ow)
 	if (ow->close_at)
 		c->nclose_at--;
 	ow->close_at = 0;
+	deep_plus_ends(c, ow->claim);
 	c->dirty |= DIRTY_RELEASE | DIRTY_OPS;
 }
 
@@ -286,6 +289,7 @@ void claim_release(struct nfs4r_core *c, struct own *ow)
 		c->nclose_at--;
 	ow->close_at = 0;
 	ow->state = OWN_RELEASED;
+	deep_plus_ends(c, ow->claim);
 	claim_out_of_table(c, ow->claim);
 	claim_save(c, ow->claim);
 	ow->sent_ms = 0;

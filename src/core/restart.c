@@ -42,7 +42,7 @@ void restart_claims(struct nfs4r_core *c)
 	struct own *ow, *next;
 
 	HASH_SORT(c->claims, by_seq); /* whatever order the rows came in */
-	c->last_move = c->logs[c->self].received;
+	c->last_move = c->written_before = c->logs[c->self].received;
 	HASH_ITER(hh, c->claims, cl, tmp) {
 		if (!cl->own)
 			continue;

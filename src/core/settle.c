@@ -25,7 +25,7 @@ static bool settled(struct nfs4r_core *c, const struct claim *cl)
 {
 	switch (cl->kind) {
 	case NFS4R_PROPOSED:
-		return claim_acked_by_all(c, cl);
+		return cl->own->state == OWN_WON && claim_acked_by_all(c, cl); /* else it may still be aborted (4.10) */
 	case NFS4R_CREATED:
 		return true; /* who does not have it does not know the object */
 	default:
@@ -182,4 +182,32 @@ bool cond_holds(struct nfs4r_core *c, const struct cond *k)
 		if (!file_complete(c, &k->files[i], k->lsn))
 			return false;
 	return true;
+}
+
+/*
+ * Could the answer to what @o is about to do come while somebody is away, if everybody who is here did his part? Else it is
+ * not begun: the client can be told to try again only as long as nothing has happened (docs/decisions/0005-fixed-view.md).
+ */
+bool may_be_answered(struct nfs4r_core *c, const struct opx *o, const struct needs *nd)
+{
+	struct cond k = { .log = c->self, .lsn = c->logs[c->self].received + 1 };
+	const struct nfs4r_op *op = o->op;
+	struct nfs4r_facts f;
+	bool ok;
+
+	if (!who_is_away(c) || (op->type == NFS4R_OP_WRITE && op->under_open && !o->remote))
+		return true; /* the latter only matters at CLOSE */
+	for (uint32_t i = 0; i < nd->nargs; i++)
+		if (is_known(c, &nd->args[i], &f) && f.type == NFS4R_TYPE_DIR)
+			k.dirs[k.ndirs++] = nd->args[i];
+		else if (op->type != NFS4R_OP_LINK)
+			k.files[k.nfiles++] = nd->args[i];
+	if ((op->type == NFS4R_OP_REMOVE || op->type == NFS4R_OP_RENAME) && is_known(c, &nd->obj, &f) && is_multi(&f))
+		k.files[k.nfiles++] = nd->obj;
+	if (nd->has_target && is_known(c, &nd->target, &f) && is_multi(&f))
+		k.files[k.nfiles++] = nd->target;
+	c->assumed = who_is_here(c);
+	ok = cond_holds(c, &k) && (op->type != NFS4R_OP_LINK || explicit_completes(c, &nd->obj)); /* it will be multi */
+	c->assumed = 0;
+	return ok;
 }

@@ -370,6 +370,17 @@ void net_finish_apply(struct net *n, nfs4r_server_id s, nfs4r_lsn lsn)
 	fail_msg("no such apply");
 }
 
+void net_finish_exec(struct net *n, struct client *c)
+{
+	struct server *sv = &n->s[c->server];
+	struct job *j = job_of(sv, &c->op);
+
+	assert_true(j && j->state == 2);
+	sv->hold_exec = false;
+	one_job(n, c->server, j);
+	sv->hold_exec = true;
+}
+
 uint32_t net_jobs(struct net *n, nfs4r_server_id s)
 {
 	struct job *j;

@@ -88,6 +88,7 @@ void net_restart(struct net *n, nfs4r_server_id s, bool intact);
 void net_stable(struct net *n, nfs4r_server_id s);
 void net_writers(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, bool open); /* OPENED, CLOSED */
 void net_finish_apply(struct net *n, nfs4r_server_id s, nfs4r_lsn lsn); /* one of those held */
+void net_finish_exec(struct net *n, struct client *c); /* the same for an operation */
 uint32_t net_jobs(struct net *n, nfs4r_server_id s);
 
 /* Operations. They return a client whose `done` turns true. */

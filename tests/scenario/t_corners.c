@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Corners of the rules where several of them meet: entries that are applied out of order, restarts
+ * of more than one server, servers that are away. Each returns true when what was promised is kept.
+ *
+ * P = server 1, Q = server 2, S = server 3, as in the rules.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scenario/net.h"
+
+#include <cmocka.h>
+
+#define P 1
+#define Q 2
+#define S 3
+
+static struct nfs4r_oid mkdir_in(struct net *n, const struct nfs4r_oid *d, const char *name)
+{
+	return make(n, P, d, name, NFS4R_OP_MKDIR);
+}
+
+static struct nfs4r_oid file_in(struct net *n, const struct nfs4r_oid *d, const char *name)
+{
+	return make(n, P, d, name, NFS4R_OP_CREATE);
+}
+
+/* Won, and everybody who hears of it has acked. */
+static void claim(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *o, uint32_t depth)
+{
+	assert_int_equal(finish(n, op_claim(n, s, o, depth)), NFS4R_OK);
+	net_run(n, 3 * n->delay);
+}
+
+static bool soon(struct net *n, const struct client *c)
+{
+	net_run_until(n, &c->done, 200);
+	return c->done;
+}
+
+/* ---- control 4.5, log 3.8: what a granter shows, the winner has to have, too --------------------- */
+
+/* S has applied P's unlink of x and not the entry before it; Q must not become primary of x. */
+static bool deletion_before_older_entries(struct net *n)
+{
+	struct nfs4r_oid d = mkdir_in(n, &n->root, "d"), x = file_in(n, &d, "x"), g = file_in(n, &n->root, "g");
+	nfs4r_lsn end = nfs4r_core_own_end(n->s[P].core);
+	struct nfs4r_facts f;
+	struct client *q;
+
+	net_hold(n, P, Q, NFS4R_MSG_ENTRIES);
+	net_hold(n, P, Q, NFS4R_MSG_PROPOSE);
+	net_hold(n, P, Q, NFS4R_MSG_ACK);
+	n->s[S].hold_apply = true;
+	op_write(n, P, &g, "g", true);
+	net_run(n, 60);
+	op_name(n, P, NFS4R_OP_REMOVE, &d, "x");
+	net_run(n, 60);
+	net_finish_apply(n, S, end + 2);
+	net_run(n, 10);
+	assert_false(memtree_facts(n->s[S].tree, &x, &f));
+	q = op_write(n, Q, &x, "q", true);
+	net_run(n, 100);
+	if (q->executed)
+		return false;
+	net_pass(n);
+	net_let_apply(n, S);
+	finish(n, q);
+	net_quiet(n);
+	return true;
+}
+
+/* P itself shows f with a second name, and an older entry of its log is still being executed: Q must not cover f by a
+ * deep control above its first name. */
+static bool link_before_older_entries(struct net *n)
+{
+	struct nfs4r_oid d = mkdir_in(n, &n->root, "d"), e = mkdir_in(n, &n->root, "e"), f = file_in(n, &e, "f");
+	struct nfs4r_oid g = file_in(n, &n->root, "g");
+	struct client *l, *q;
+
+	net_hold(n, P, Q, NFS4R_MSG_ENTRIES);
+	net_hold(n, P, Q, NFS4R_MSG_PROPOSE);
+	net_hold(n, S, Q, NFS4R_MSG_NACK);
+	n->s[P].hold_exec = true;
+	op_write(n, P, &g, "g", true);
+	net_run(n, 60);
+	l = op_link(n, P, &f, &d, "f");
+	net_run(n, 60);
+	net_finish_exec(n, l);
+	op_claim(n, Q, &e, NFS4R_DEEP);
+	net_run(n, 60);
+	q = op_write(n, Q, &f, "q", true);
+	net_run(n, 60);
+	if (q->executed && acting(n, P, &f))
+		return false;
+	net_pass(n);
+	net_let_execute(n, P);
+	finish(n, q);
+	net_quiet(n);
+	return true;
+}
+
+/* ---- control 5.2, 5.3 ------------------------------------------------------------------------------ */
+
+/* Everybody acked a claim that has not won: it may still be given up, and gives nothing to an answer. */
+static bool proposed_claim_settles_nothing(struct net *n)
+{
+	struct nfs4r_oid d = mkdir_in(n, &n->root, "d"), y = file_in(n, &d, "y"), z = mkdir_in(n, &n->root, "z");
+	struct client *r, *c;
+
+	net_hold(n, P, S, NFS4R_MSG_ENTRIES);
+	claim(n, Q, &z, NFS4R_SHALLOW);
+	finish(n, op_write(n, Q, &y, "q", true));
+	net_run(n, 30);
+	net_hold(n, Q, P, NFS4R_MSG_RELEASE);
+	r = op_name(n, P, NFS4R_OP_REMOVE, &d, "y"); /* asks for d alone, Q lets go of y */
+	net_drop(n, P, S, NFS4R_MSG_PROPOSE);
+	claim(n, P, &d, NFS4R_SHALLOW); /* a majority, not S */
+	net_run(n, 60);
+	net_hold(n, Q, P, NFS4R_MSG_ENTRIES);
+	finish(n, op_name(n, Q, NFS4R_OP_CREATE, &z, "k"));
+	net_run(n, 60);
+	net_pass_from(n, P, S, NFS4R_MSG_PROPOSE);
+	net_pass_from(n, Q, P, NFS4R_MSG_RELEASE);
+	net_run(n, 12); /* P proposes d and y in one claim; it lacks Q's last entry */
+	net_drop(n, P, S, NFS4R_MSG_PROPOSE);
+	net_run(n, 30);
+	assert_true(controls(n, S, P, &d));
+	assert_false(r->executed);
+	c = op_name(n, P, NFS4R_OP_CREATE, &d, "n");
+	if (soon(n, c))
+		return false;
+	assert_true(c->executed);
+	net_pass(n);
+	finish(n, c);
+	finish(n, r);
+	net_quiet(n);
+	return true;
+}
+
+/* What was written before a restart is waited for at CLOSE after it. */
+static bool close_waits_after_a_restart(struct net *n)
+{
+	struct nfs4r_oid f = file_in(n, &n->root, "f");
+	struct client *c;
+
+	net_hold(n, P, S, NFS4R_MSG_ENTRIES);
+	net_hold(n, P, S, NFS4R_MSG_PROPOSE);
+	finish(n, op_write(n, P, &f, "p", true));
+	net_crash(n, P);
+	net_restart(n, P, true);
+	net_run(n, 5);
+	c = op_close(n, P, &f);
+	if (soon(n, c))
+		return false;
+	net_pass(n);
+	return finish(n, c) == NFS4R_OK;
+}
+
+/* ... and nothing is waited for once all have applied the log up to the restart. */
+static bool close_waits_only_for_the_old_log(struct net *n)
+{
+	struct nfs4r_oid f = file_in(n, &n->root, "f");
+
+	finish(n, op_write(n, P, &f, "p", true));
+	net_run(n, 30);
+	net_crash(n, P);
+	net_restart(n, P, true);
+	net_run(n, 30);
+	net_hold(n, P, S, 0);
+	return op_close(n, P, &f)->done;
+}
+
+/* ---- control 3.8, 7.6 -------------------------------------------------------------------------------- */
+
+/* A deep+ that was asked for is given up: the files below that are being written need controls of their own. */
+static bool files_ask_when_a_deep_plus_is_gone(struct net *n)
+{
+	struct nfs4r_oid d = mkdir_in(n, &n->root, "d"), f = file_in(n, &d, "f");
+	struct client *c;
+
+	claim(n, P, &d, NFS4R_DEEP);
+	net_hold(n, P, S, NFS4R_MSG_ENTRIES);
+	net_drop(n, P, 0, NFS4R_MSG_PROPOSE);
+	c = op_claim(n, P, &d, NFS4R_DEEP_PLUS);
+	net_run(n, 500);
+	net_writers(n, P, &f, true);
+	finish(n, op_write(n, P, &f, "p", true));
+	assert_false(controls(n, P, P, &f));
+	net_run_until(n, &c->done, 2000);
+	if (!controls(n, P, P, &f))
+		return false;
+	net_pass_from(n, P, 0, NFS4R_MSG_PROPOSE);
+	net_run(n, 500);
+	return soon(n, op_close(n, P, &f));
+}
+
+/* An explicit control that was just given up for another is not asked for again at once. */
+static bool explicit_control_is_held_off(struct net *n)
+{
+	struct nfs4r_oid d = mkdir_in(n, &n->root, "d"), f = file_in(n, &d, "f");
+	struct nfs4r_msg m = { .type = NFS4R_MSG_REVOKE };
+	uint32_t asked;
+
+	claim(n, P, &d, NFS4R_DEEP);
+	finish(n, op_write(n, P, &f, "one", true));
+	net_run(n, 50);
+	assert_true(controls(n, P, P, &f));
+	m.revoke.oid = f;
+	m.revoke.prio.server = Q;
+	net_msg(n, Q, P, &m);
+	for (int i = 0; i < 80 && controls(n, P, P, &f); i++)
+		net_run(n, 1);
+	assert_false(controls(n, P, P, &f));
+	asked = n->sent[NFS4R_MSG_PROPOSE];
+	finish(n, op_write(n, P, &f, "two", true));
+	net_run(n, 20);
+	return n->sent[NFS4R_MSG_PROPOSE] == asked;
+}
+
+/* ---- a server is away (docs/decisions/0005-fixed-view.md) ---------------------------------------------- */
+
+/* S goes down, and is known to be down; P uses @d all the time. */
+static void away(struct net *n, const struct nfs4r_oid *d, uint32_t depth)
+{
+	net_crash(n, S);
+	for (int i = 0; i < 5; i++) {
+		net_run(n, 300);
+		finish(n, op_claim(n, P, d, depth));
+	}
+}
+
+/* True: nothing happened, and the client was told to try again. */
+static bool put_off(struct net *n, struct client *c)
+{
+	net_run(n, 2500);
+	return !c->executed && c->done && c->op.status == NFS4R_DELAY;
+}
+
+static bool old_file_waits_for_who_is_away(struct net *n)
+{
+	struct nfs4r_oid d = mkdir_in(n, &n->root, "d"), f = file_in(n, &d, "f");
+	struct client *c;
+
+	claim(n, P, &d, NFS4R_DEEP);
+	away(n, &d, NFS4R_DEEP);
+	if (!put_off(n, op_setattr(n, P, &f, 0600)))
+		return false;
+	net_restart(n, S, true);
+	c = op_setattr(n, P, &f, 0600);
+	return finish(n, c) == NFS4R_OK;
+}
+
+static bool claim_not_acked_waits_for_who_is_away(struct net *n)
+{
+	struct nfs4r_oid d = mkdir_in(n, &n->root, "d"), f = file_in(n, &d, "f");
+
+	net_hold(n, P, S, NFS4R_MSG_PROPOSE);
+	claim(n, P, &d, NFS4R_DEEP);
+	net_hold(n, P, Q, NFS4R_MSG_RELEASE);
+	away(n, &d, NFS4R_DEEP);
+	return put_off(n, op_name(n, P, NFS4R_OP_CREATE, &d, "n")) && put_off(n, op_link(n, P, &f, &d, "m")) &&
+	       put_off(n, op_rename(n, P, &d, "f", &d, "g")) && put_off(n, op_name(n, P, NFS4R_OP_REMOVE, &d, "f"));
+}
+
+/* ... also when another server's client asks for it. */
+static bool forwarded_waits_for_who_is_away(struct net *n)
+{
+	struct nfs4r_oid d = mkdir_in(n, &n->root, "d"), f = file_in(n, &d, "f");
+	struct client *c;
+
+	claim(n, P, &d, NFS4R_DEEP);
+	net_hold(n, Q, P, NFS4R_MSG_REVOKE);
+	away(n, &d, NFS4R_DEEP);
+	c = op_write(n, Q, &f, "q", true);
+	net_run(n, 2500);
+	return c->done && c->op.status == NFS4R_DELAY && nfs4r_core_own_end(n->s[P].core) == 2;
+}
+
+/* What is settled goes on, and so do writes under an open, which only their CLOSE has to wait for. */
+static bool settled_goes_on_while_one_is_away(struct net *n)
+{
+	struct nfs4r_oid d = mkdir_in(n, &n->root, "d"), f = file_in(n, &d, "f");
+	struct client *c, *w;
+	uint32_t asked;
+
+	claim(n, P, &d, NFS4R_DEEP);
+	away(n, &d, NFS4R_DEEP);
+	asked = n->sent[NFS4R_MSG_PROPOSE];
+	c = op_name(n, P, NFS4R_OP_CREATE, &d, "n");
+	if (finish(n, c) != NFS4R_OK || c->done_at > c->started + 100)
+		return false;
+	c = op_setattr(n, P, &c->op.result, 0600);
+	w = op_write(n, P, &f, "p", true);
+	return soon(n, c) && c->op.status == NFS4R_OK && soon(n, w) && w->executed && !soon(n, op_close(n, P, &f)) &&
+	       n->sent[NFS4R_MSG_PROPOSE] == asked;
+}
+
+/* ---- log 4.7 ----------------------------------------------------------------------------------------- */
+
+/* S is told of an entry of P, and P loses it before anybody has it. S must not wait for it. */
+static bool lost_entries_are_not_waited_for(struct net *n)
+{
+	struct nfs4r_oid f = file_in(n, &n->root, "f");
+	struct memtree *disk;
+
+	claim(n, P, &f, NFS4R_SHALLOW);
+	disk = memtree_clone(n->s[P].tree);
+	net_drop(n, P, 0, NFS4R_MSG_ENTRIES);
+	net_hold(n, Q, S, NFS4R_MSG_POSITIONS);
+	finish(n, op_write(n, P, &f, "p", true));
+	net_crash(n, S);
+	net_restart(n, S, false);
+	net_run(n, 1000);
+	assert_int_equal(n->s[S].recovered, 0);
+	net_crash(n, P);
+	memtree_free(n->s[P].tree);
+	n->s[P].tree = disk;
+	net_restart(n, P, false);
+	net_pass(n);
+	net_run(n, 3000);
+	return n->s[S].recovered == 1 && n->s[P].recovered == 1;
+}
+
+/* ---- frame ------------------------------------------------------------------------------------------- */
+
+static const struct corner {
+	const char *name;
+	bool (*fn)(struct net *n);
+} list[] = {
+	{ "control 4.5: a deletion before older entries", deletion_before_older_entries },
+	{ "control 4.5: a second name before older entries", link_before_older_entries },
+	{ "control 5.2: a claim that has not won settles nothing", proposed_claim_settles_nothing },
+	{ "control 5.3: CLOSE waits after a restart", close_waits_after_a_restart },
+	{ "control 5.3: ... only for the log up to the restart", close_waits_only_for_the_old_log },
+	{ "control 3.8: files ask when a deep+ is gone", files_ask_when_a_deep_plus_is_gone },
+	{ "control 7.6: an explicit control is held off", explicit_control_is_held_off },
+	{ "one is away: an old file waits", old_file_waits_for_who_is_away },
+	{ "one is away: a claim it never acked waits", claim_not_acked_waits_for_who_is_away },
+	{ "one is away: a forwarded operation waits", forwarded_waits_for_who_is_away },
+	{ "one is away: what is settled goes on", settled_goes_on_while_one_is_away },
+	{ "log 4.7: lost entries are not waited for", lost_entries_are_not_waited_for },
+};
+
+static void corner(void **state)
+{
+	const struct corner *c = *state;
+	struct net *n = net_new(3);
+	bool kept = c->fn(n);
+
+	net_free(n);
+	assert_true(kept);
+}
+
+int main(void)
+{
+	enum { N = sizeof(list) / sizeof(list[0]) };
+	static struct CMUnitTest tests[N];
+
+	for (size_t i = 0; i < N; i++)
+		tests[i] = (struct CMUnitTest){ list[i].name, corner, NULL, NULL, (void *)&list[i] };
+	return _cmocka_run_group_tests("corners", tests, N, NULL, NULL);
+}
