@@ -219,7 +219,7 @@ static int run_file(const struct options *given, struct shared *sh)
 /* ---- rules switched off ------------------------------------------------------------------ */
 
 #define CAUGHT_MIN 20	 /* fewer is a failure of the checkers */
-#define HINTED_SEEDS 500 /* of the mode that was made for a rule */
+#define HINTED_SEEDS 4000 /* of the mode that was made for a rule */
 #define ROUND_SEEDS 10	 /* of every mode, times 1, 4, 16... up to the budget */
 
 /*
