@@ -19,6 +19,7 @@ struct repl_obj *repl_obj_new(struct repl_export *exp, const struct nfs4r_oid *o
 
 	obj->oid = *oid;
 	obj->sub = sub;
+	obj->wrote = type == REGULAR_FILE; /* perhaps, before a restart: the engine knows what CLOSE has to wait for */
 	fsal_obj_handle_init(&obj->handle, &exp->export, type, true);
 	obj->handle.obj_ops = &repl_module.obj_ops;
 	obj->handle.fs = exp->export.sub_export->root_fs;
