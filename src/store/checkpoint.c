@@ -11,7 +11,9 @@
  * one; in both cases the journal from there on is complete. Removing segments comes last and may be
  * interrupted anywhere, because they go oldest first.
  *
- * Invariant: LMDB = the records before meta.pos, no more and no less.
+ * Invariants: LMDB = the records before meta.pos, no more and no less. No own entry is in LMDB before the COMMITs of all
+ * own entries before it are on stable storage, if only behind meta.pos: what lies behind a hole after a crash of the
+ * machine counts for nothing (recover.c), and LMDB cannot take it back.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -57,6 +59,7 @@ static void swap_overlay(struct nfs4r_store *s, struct nfs4r_overlay *fresh)
 
 	*m = s->meta;
 	m->pos = atomic_load(&s->jnl.tail);
+	s->frozen.own_last = s->own_last;
 	for (uint32_t i = 0; i < s->frozen.ncarry; i++) {
 		struct nfs4r_touched *t = &s->frozen.carry[i];
 		struct ov_mark *mark = nfs4r_ov_make_mark(fresh, &t->oid);
@@ -333,14 +336,44 @@ static void drop_segments(struct nfs4r_store *s)
 	nfs4r_seg_drop(&s->jnl, n);
 }
 
+/*
+ * Wait until no own entry is missing before those that were frozen; nearly always they have ended while the files were
+ * synced. *@pos: sync to here.
+ */
+static enum nfs4r_status close_holes(struct nfs4r_store *s, nfs4r_journal_pos *pos)
+{
+	const struct nfs4r_log *own = &s->logs[s->meta.self];
+	struct timespec until;
+	bool whole;
+	int rc = 0;
+
+	*pos = s->frozen.meta.pos;
+	if (s->frozen.own_last <= s->frozen.meta.applied[s->meta.self])
+		return NFS4R_OK;
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec++;
+	pthread_mutex_lock(&s->change);
+	s->own_awaited = s->frozen.own_last;
+	while (own->applied < s->own_awaited && !rc)
+		rc = pthread_cond_timedwait(&s->own_whole, &s->change, &until);
+	whole = own->applied >= s->own_awaited;
+	s->own_awaited = 0;
+	*pos = atomic_load(&s->jnl.tail);
+	pthread_mutex_unlock(&s->change);
+	return whole ? NFS4R_OK : NFS4R_DELAY;
+}
+
 static enum nfs4r_status write_frozen(struct nfs4r_store *s, int (*sync_files)(void *arg), void *arg)
 {
 	enum nfs4r_status st;
+	nfs4r_journal_pos pos;
 	int rc = sync_files ? sync_files(arg) : 0;
 
 	if (rc)
 		return nfs4r_status_from_errno(rc < 0 ? -rc : rc);
-	st = nfs4r_jnl_sync(&s->jnl, s->frozen.meta.pos);
+	st = close_holes(s, &pos);
+	if (st == NFS4R_OK)
+		st = nfs4r_jnl_sync(&s->jnl, pos);
 	if (st != NFS4R_OK)
 		return st;
 	while ((rc = write_all(s)) == MDB_MAP_FULL) {

@@ -189,6 +189,8 @@ int nfs4r_db_put_meta(struct nfs4r_db *db, MDB_txn *txn, const struct nfs4r_meta
 {
 	uint8_t buf[META_LEN], *p = buf;
 	MDB_val key = { 5, (void *)(uintptr_t) "store" }, val = { sizeof(buf), buf };
+	MDB_val tail = { 9, (void *)(uintptr_t) "tail-lost" }, yes = { 1, (void *)(uintptr_t) "1" };
+	int rc;
 
 	put_be32(p, m->format);
 	memcpy(p + 4, m->volume, 16);
@@ -204,7 +206,11 @@ int nfs4r_db_put_meta(struct nfs4r_db *db, MDB_txn *txn, const struct nfs4r_meta
 	put_be64(p, m->inc.counter);
 	put_be64(p + 8, m->inc.random);
 	memcpy(p + 16, m->boot_id, BOOT_ID_LEN);
-	return mdb_put(txn, db->meta, &key, &val, 0);
+	rc = mdb_put(txn, db->meta, &key, &val, 0);
+	if (rc)
+		return rc;
+	rc = m->tail_lost ? mdb_put(txn, db->meta, &tail, &yes, 0) : mdb_del(txn, db->meta, &tail, NULL);
+	return rc == MDB_NOTFOUND ? 0 : rc;
 }
 
 static void decode_meta(const uint8_t *bytes, struct nfs4r_meta *m)
@@ -229,7 +235,7 @@ static void decode_meta(const uint8_t *bytes, struct nfs4r_meta *m)
 
 enum nfs4r_status nfs4r_db_read_meta(struct nfs4r_db *db, struct nfs4r_meta *m, char *why)
 {
-	MDB_val key = { 5, (void *)(uintptr_t) "store" }, val;
+	MDB_val key = { 5, (void *)(uintptr_t) "store" }, tail = { 9, (void *)(uintptr_t) "tail-lost" }, val, none;
 	MDB_txn *txn;
 	int rc = mdb_txn_begin(db->env, NULL, MDB_RDONLY, &txn);
 
@@ -243,6 +249,12 @@ enum nfs4r_status nfs4r_db_read_meta(struct nfs4r_db *db, struct nfs4r_meta *m, 
 			rc = MDB_CORRUPTED;
 		else if (m->format == NFS4R_DISK_FORMAT)
 			decode_meta(val.mv_data, m);
+	}
+	if (!rc) {
+		int lost = mdb_get(txn, db->meta, &tail, &none);
+
+		m->tail_lost = !lost;
+		rc = lost == MDB_NOTFOUND ? 0 : lost;
 	}
 	mdb_txn_abort(txn);
 	if (rc && rc != MDB_NOTFOUND)

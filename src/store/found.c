@@ -77,6 +77,16 @@ static bool db_exists(const struct nfs4r_store *s)
 	return !fstatat(s->dirfd, "lmdb/data.mdb", &sb, 0) && sb.st_size > 0;
 }
 
+enum nfs4r_status nfs4r_found_state(struct nfs4r_store *s)
+{
+	for (int i = 0; i < NLOGS; i++) {
+		s->logs[i].applied = s->logs[i].stable = s->meta.applied[i];
+		s->logs[i].truncated = s->meta.truncated[i];
+		s->mint[i] = s->meta.mint[i];
+	}
+	return load_marks(s);
+}
+
 enum nfs4r_status nfs4r_found_db(struct nfs4r_store *s, const struct nfs4r_store_config *cfg,
 				 bool have_journal, char *why)
 {
@@ -106,12 +116,7 @@ enum nfs4r_status nfs4r_found_db(struct nfs4r_store *s, const struct nfs4r_store
 	if (st != NFS4R_OK)
 		return st;
 	s->meta = meta;
-	for (int i = 0; i < NLOGS; i++) {
-		s->logs[i].applied = s->logs[i].stable = meta.applied[i];
-		s->logs[i].truncated = meta.truncated[i];
-		s->mint[i] = meta.mint[i];
-	}
-	st = load_marks(s);
+	st = nfs4r_found_state(s);
 	if (st != NFS4R_OK)
 		nfs4r_refuse(why, st, "%s/lmdb is damaged: let this server make its copy anew", s->dir);
 	return st;

@@ -196,6 +196,7 @@ struct nfs4r_meta { /* what LMDB says about itself, in one record */
 	struct nfs4r_inc mint[NLOGS]; /* .random = sequence */
 	struct nfs4r_inc inc; /* latest incarnation begun before pos; counter 0 = none */
 	char boot_id[BOOT_ID_LEN];
+	bool tail_lost;
 };
 
 enum nfs4r_status nfs4r_db_open(struct nfs4r_db *db, const char *dir, uint64_t map_bytes, char *why);
@@ -224,6 +225,7 @@ enum nfs4r_rec { /* disk values */
 	REC_HANDLE = 6,
 	REC_SYNCED = 7, /* everything before a position is on stable storage */
 	REC_CLOSE = 8,	/* the run ended in order */
+	REC_RECOVERED = 9, /* the tail that was lost is back */
 };
 
 struct nfs4r_segment {
@@ -304,6 +306,8 @@ struct nfs4r_segment *nfs4r_seg_at(struct nfs4r_journal *j, nfs4r_journal_pos po
 /* The record at @pos is entry @lsn of @log. */
 void nfs4r_seg_note(struct nfs4r_journal *j, nfs4r_journal_pos pos, nfs4r_server_id log,
 		    nfs4r_lsn lsn);
+/* Close all files; the list is empty then. */
+void nfs4r_seg_close(struct nfs4r_journal *j);
 /* Remove the @n oldest. */
 void nfs4r_seg_drop(struct nfs4r_journal *j, uint32_t n);
 
@@ -362,6 +366,7 @@ struct nfs4r_flight { /* an entry between intent() or mark() and commit() */
 struct nfs4r_frozen { /* what a checkpoint is writing; stays after a failed one */
 	struct nfs4r_overlay *ov; /* NULL: none */
 	struct nfs4r_meta meta;
+	nfs4r_lsn own_last; /* last entry executed here that it holds */
 	struct nfs4r_touched *carry; /* marks of what was in flight */
 	uint32_t ncarry;
 };
@@ -376,6 +381,9 @@ struct nfs4r_store {
 	struct nfs4r_wbuf wbuf;
 	nfs4r_journal_pos synced_noted; /* last SYNCED record */
 	struct nfs4r_meta meta; /* now: identity, incarnation; positions are filled in at a freeze */
+	nfs4r_lsn own_last; /* last entry that was executed here and committed */
+	nfs4r_lsn own_awaited; /* a checkpoint waits until own entries are contiguous up to here; 0 = none */
+	pthread_cond_t own_whole; /* of change */
 	uint64_t mint_seq;
 	struct nfs4r_flight *flights[FLIGHT_BUCKETS];
 	uint32_t nflights;
@@ -497,6 +505,12 @@ struct nfs4r_entry *nfs4r_entry_at(struct nfs4r_store *s, nfs4r_journal_pos pos)
 enum nfs4r_status nfs4r_rd_commit(const struct nfs4r_rec_view *r, struct nfs4r_put **puts, uint32_t *nputs,
 				  struct nfs4r_entry **e);
 enum nfs4r_status nfs4r_rd_puts(struct nfs4r_rd *r, struct nfs4r_put **puts, uint32_t *n);
+/* Own COMMITs before @pos with an LSN beyond @last count for nothing: the tail was lost and they lay behind a hole. */
+struct nfs4r_cut {
+	nfs4r_journal_pos pos; /* of the OPEN that says so; CUT_NEW: this open finds it */
+	nfs4r_lsn last;
+};
+#define CUT_NEW UINT64_MAX
 struct nfs4r_scan { /* the walk over the journal at open */
 	struct nfs4r_store *s;
 	const char *boot_id; /* of now */
@@ -509,13 +523,20 @@ struct nfs4r_scan { /* the walk over the journal at open */
 	bool torn;
 	nfs4r_journal_pos end; /* where the journal ends */
 	uint32_t keep; /* segments that stay */
+	bool lost; /* the tail, and not recovered yet */
+	struct nfs4r_cut *cuts; /* outlive a pass */
+	uint32_t ncuts;
+	bool again; /* a cut was found that concerns what was already taken: walk once more */
 };
 /* Effect of one record. @sc: what it tells about runs. MALFORMED, CORRUPT, NOMEM. */
 enum nfs4r_status nfs4r_replay(struct nfs4r_scan *sc, const struct nfs4r_rec_view *rec);
+enum nfs4r_status nfs4r_cut_add(struct nfs4r_scan *sc, nfs4r_journal_pos pos, nfs4r_lsn last);
 enum nfs4r_status nfs4r_replay_mark(struct nfs4r_store *s, const uint8_t oid[16], nfs4r_version version);
 /* Open or make LMDB; positions, MINT and marks from it. */
 enum nfs4r_status nfs4r_found_db(struct nfs4r_store *s, const struct nfs4r_store_config *cfg,
 				 bool have_journal, char *why);
+/* Positions, MINT and marks as LMDB has them. */
+enum nfs4r_status nfs4r_found_state(struct nfs4r_store *s);
 /* Journal and LMDB as found on disk -> memory. */
 enum nfs4r_status nfs4r_recover(struct nfs4r_store *s, const struct nfs4r_store_config *cfg,
 				const char *boot_id, struct nfs4r_store_info *info, char *why);

@@ -31,8 +31,7 @@ enum nfs4r_status nfs4r_jnl_init(struct nfs4r_journal *j)
 
 void nfs4r_jnl_fini(struct nfs4r_journal *j)
 {
-	for (uint32_t i = 0; i < j->nsegs; i++)
-		close(j->segs[i].fd);
+	nfs4r_seg_close(j);
 	free(j->segs);
 	pthread_rwlock_destroy(&j->segs_lock);
 	pthread_mutex_destroy(&j->sync_lock);

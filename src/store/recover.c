@@ -12,6 +12,10 @@
  * A segment without a whole header, or a gap between segments, is judged in the same way.
  * Otherwise the journal is damaged: CORRUPT, with file and offset, and nothing is touched.
  *
+ * After a crash of the machine (the tail is lost) own entries behind a hole in the own log count for nothing: they were
+ * never sent, and their numbers are given out again. The walk is then made once more without them. The record of this
+ * run's beginning says where the cut is, for every later walk, and that the tail is lost, until RECOVERED says otherwise.
+ *
  * Invariant: nothing on disk changes before everything was read and found in order.
  */
 #include <errno.h>
@@ -136,7 +140,7 @@ static enum nfs4r_status walk_segment(struct nfs4r_scan *sc, uint32_t i, const u
 	enum nfs4r_status st;
 	char name[32];
 
-	while (at < len) {
+	while (at < len && !sc->again) {
 		if (!nfs4r_rec_parse(p + at, len - at, sc->starts[i] + at, &rec, &total))
 			return bad_record(sc, i, p, len, at);
 		st = nfs4r_replay(sc, &rec);
@@ -213,7 +217,7 @@ static enum nfs4r_status scan_all(struct nfs4r_scan *sc)
 				    "%s: lmdb holds the journal up to %llx but the first journal file starts at %llx: journal files were removed; put them back or let this server make its copy anew",
 				    s->dir, (unsigned long long)s->meta.pos,
 				    (unsigned long long)sc->starts[0]);
-	for (uint32_t i = 0; i < sc->nstarts && st == NFS4R_OK && !sc->torn; i++) {
+	for (uint32_t i = 0; i < sc->nstarts && st == NFS4R_OK && !sc->torn && !sc->again; i++) {
 		if (sc->starts[i] != sc->end && may_end(sc, i, sc->end))
 			break;
 		if (sc->starts[i] != sc->end)
@@ -223,11 +227,61 @@ static enum nfs4r_status scan_all(struct nfs4r_scan *sc)
 					    (unsigned long long)sc->starts[i]);
 		st = scan_segment(sc, i);
 	}
-	if (st == NFS4R_OK && sc->end < s->meta.pos)
+	if (st == NFS4R_OK && !sc->again && sc->end < s->meta.pos)
 		return nfs4r_refuse(sc->why, NFS4R_CORRUPT,
 				    "%s: lmdb holds the journal up to %llx but it ends at %llx: journal and lmdb are not of one time; put back both from one copy",
 				    s->dir, (unsigned long long)s->meta.pos, (unsigned long long)sc->end);
 	return st;
+}
+
+/* Back to what LMDB says, for another pass. */
+static enum nfs4r_status forget(struct nfs4r_scan *sc)
+{
+	struct nfs4r_store *s = sc->s;
+
+	nfs4r_ov_free(s->active);
+	s->active = nfs4r_ov_new();
+	if (!s->active)
+		return nfs4r_refuse(sc->why, NFS4R_NOMEM, "out of memory");
+	for (int i = 0; i < NLOGS; i++) {
+		free(s->logs[i].ents);
+		s->logs[i] = (struct nfs4r_log){ 0 };
+	}
+	nfs4r_flights_free(s);
+	nfs4r_seg_close(&s->jnl);
+	s->nincs = 0;
+	s->own_last = 0;
+	return nfs4r_found_state(s);
+}
+
+/*
+ * Walk the journal, again when it says, or this walk finds, that own entries already taken lie behind a hole that
+ * a crash of the machine tore: what the entries in the hole did is not known, so they must have no effect.
+ */
+static enum nfs4r_status scan_until_settled(struct nfs4r_scan *sc)
+{
+	struct nfs4r_store *s = sc->s;
+	enum nfs4r_status st;
+
+	for (;;) {
+		sc->inc = s->meta.inc;
+		memcpy(sc->last_boot, s->meta.boot_id, BOOT_ID_LEN);
+		sc->lost = s->meta.tail_lost;
+		sc->closed = sc->torn = sc->again = false;
+		sc->keep = 0;
+		st = scan_all(sc);
+		if (st == NFS4R_OK && !sc->again) {
+			if (!sc->closed && !same_boot(sc) && sc->inc.counter)
+				sc->lost = true;
+			if (sc->lost)
+				st = nfs4r_cut_add(sc, CUT_NEW, s->logs[s->meta.self].applied);
+		}
+		if (st != NFS4R_OK || !sc->again)
+			return st;
+		st = forget(sc);
+		if (st != NFS4R_OK)
+			return st;
+	}
 }
 
 static enum nfs4r_status check_logs(struct nfs4r_scan *sc)
@@ -318,9 +372,7 @@ static enum nfs4r_status recover_journal(struct nfs4r_scan *sc, struct nfs4r_sto
 	struct nfs4r_store *s = sc->s;
 	enum nfs4r_status st;
 
-	sc->inc = s->meta.inc;
-	memcpy(sc->last_boot, s->meta.boot_id, BOOT_ID_LEN);
-	st = scan_all(sc);
+	st = scan_until_settled(sc);
 	if (st == NFS4R_OK)
 		st = check_logs(sc);
 	if (st == NFS4R_OK)
@@ -336,7 +388,8 @@ static enum nfs4r_status recover_journal(struct nfs4r_scan *sc, struct nfs4r_sto
 	atomic_store(&s->jnl.tail, sc->end);
 	atomic_store(&s->jnl.synced, s->meta.pos);
 	s->synced_noted = s->meta.pos;
-	info->tail_intact = sc->closed || same_boot(sc) || !sc->inc.counter;
+	info->tail_intact = !sc->lost;
+	s->meta.tail_lost = sc->lost;
 	s->meta.inc = sc->inc;
 	st = load_intents(s);
 	if (st != NFS4R_OK)
@@ -369,6 +422,7 @@ enum nfs4r_status nfs4r_recover(struct nfs4r_store *s, const struct nfs4r_store_
 		s->synced_noted = SEG_HEADER;
 	}
 	free(sc.starts);
+	free(sc.cuts);
 	if (st == NFS4R_OK)
 		fill_info(s, info);
 	return st;

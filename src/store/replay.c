@@ -108,6 +108,38 @@ static enum nfs4r_status replay_commit(struct nfs4r_store *s, const struct nfs4r
 	return st;
 }
 
+/* ---- own entries behind a hole --------------------------------------------------- */
+
+enum nfs4r_status nfs4r_cut_add(struct nfs4r_scan *sc, nfs4r_journal_pos pos, nfs4r_lsn last)
+{
+	const struct nfs4r_log *own = &sc->s->logs[sc->s->meta.self];
+	struct nfs4r_cut *cuts;
+
+	if (sc->ncuts && sc->cuts[sc->ncuts - 1].pos >= pos)
+		return NFS4R_OK; /* known from an earlier pass */
+	cuts = realloc(sc->cuts, (sc->ncuts + 1) * sizeof(*cuts));
+	if (!cuts)
+		return NFS4R_NOMEM;
+	sc->cuts = cuts;
+	sc->cuts[sc->ncuts++] = (struct nfs4r_cut){ pos, last };
+	sc->again = nfs4r_log_last(own) > last;
+	return NFS4R_OK;
+}
+
+/* OK: counts. NOENT: does not. CORRUPT: should not, but LMDB holds it (checkpoint.c sees to it that this cannot be). */
+static enum nfs4r_status counts(const struct nfs4r_scan *sc, const struct nfs4r_rec_view *rec,
+				const struct nfs4r_commit_head *h)
+{
+	for (uint32_t i = 0; i < sc->ncuts && h->log == sc->s->meta.self; i++) {
+		const struct nfs4r_cut *c = &sc->cuts[i];
+
+		if (rec->pos >= c->pos || h->lsn <= c->last)
+			continue;
+		return c->pos == CUT_NEW && h->own && rec->pos < sc->s->meta.pos ? NFS4R_CORRUPT : NFS4R_NOENT;
+	}
+	return NFS4R_OK;
+}
+
 /* Before what LMDB holds up to: only where the entry lies. */
 static enum nfs4r_status index_commit(struct nfs4r_store *s, const struct nfs4r_rec_view *rec,
 				      const struct nfs4r_commit_head *h)
@@ -139,6 +171,20 @@ static enum nfs4r_status see_intent(struct nfs4r_store *s, const struct nfs4r_re
 	return NFS4R_OK;
 }
 
+/* Of every OPEN that is kept: what its run had found missing. */
+static enum nfs4r_status see_cut(struct nfs4r_scan *sc, const struct nfs4r_rec_view *rec, bool *lost)
+{
+	struct nfs4r_rd r = { rec->body, rec->len, false };
+	uint64_t cut;
+
+	rd_bytes(&r, 16 + BOOT_ID_LEN);
+	cut = rec->len > 16 + BOOT_ID_LEN ? rd_u64(&r) : 0;
+	if (r.bad)
+		return NFS4R_MALFORMED;
+	*lost = cut;
+	return cut ? nfs4r_cut_add(sc, rec->pos, cut - 1) : NFS4R_OK;
+}
+
 static enum nfs4r_status see_open(struct nfs4r_scan *sc, const struct nfs4r_rec_view *rec)
 {
 	struct nfs4r_rd r = { rec->body, rec->len, false };
@@ -161,32 +207,55 @@ static enum nfs4r_status see_open(struct nfs4r_scan *sc, const struct nfs4r_rec_
 	return NFS4R_OK;
 }
 
+static enum nfs4r_status see_entry(struct nfs4r_scan *sc, const struct nfs4r_rec_view *rec)
+{
+	struct nfs4r_store *s = sc->s;
+	struct nfs4r_commit_head h;
+	enum nfs4r_status st;
+
+	if (!nfs4r_rd_commit_head(rec, &h))
+		return NFS4R_MALFORMED;
+	if (rec->type == REC_INTENT)
+		return see_intent(s, rec, &h);
+	st = counts(sc, rec, &h);
+	if (st != NFS4R_OK)
+		return st == NFS4R_NOENT ? NFS4R_OK : st;
+	nfs4r_seg_note(&s->jnl, rec->pos, h.log, h.lsn);
+	if (h.own && h.lsn > s->own_last)
+		s->own_last = h.lsn;
+	return rec->pos >= s->meta.pos ? replay_commit(s, rec) : index_commit(s, rec, &h);
+}
+
 enum nfs4r_status nfs4r_replay(struct nfs4r_scan *sc, const struct nfs4r_rec_view *rec)
 {
 	struct nfs4r_store *s = sc->s;
-	bool replay = rec->pos >= s->meta.pos;
-	struct nfs4r_commit_head h;
+	bool lost, replay = rec->pos >= s->meta.pos;
+	enum nfs4r_status st;
 
 	sc->closed = rec->type == REC_CLOSE;
-	if (rec->type == REC_COMMIT || rec->type == REC_INTENT) {
-		if (!nfs4r_rd_commit_head(rec, &h))
-			return NFS4R_MALFORMED;
-		if (rec->type == REC_INTENT)
-			return see_intent(s, rec, &h);
-		nfs4r_seg_note(&s->jnl, rec->pos, h.log, h.lsn);
-		return replay ? replay_commit(s, rec) : index_commit(s, rec, &h);
+	if (rec->type == REC_COMMIT || rec->type == REC_INTENT)
+		return see_entry(sc, rec);
+	if (rec->type == REC_OPEN) {
+		st = see_cut(sc, rec, &lost);
+		if (st != NFS4R_OK || !replay)
+			return st;
+		sc->lost = lost;
+		return see_open(sc, rec);
 	}
+	if (rec->type == REC_RECOVERED)
+		nfs4r_flights_free(s); /* begun before, and nobody has them */
 	if (!replay)
 		return NFS4R_OK;
 	switch (rec->type) {
-	case REC_OPEN:
-		return see_open(sc, rec);
 	case REC_PUTS:
 		return replay_puts(s, rec);
 	case REC_MARKS:
 		return replay_marks(s, rec);
 	case REC_HANDLE:
 		return replay_handle(s, rec);
+	case REC_RECOVERED:
+		sc->lost = false;
+		return NFS4R_OK;
 	case REC_SYNCED:
 	case REC_CLOSE:
 		return NFS4R_OK;

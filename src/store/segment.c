@@ -90,6 +90,14 @@ enum nfs4r_status nfs4r_seg_add(struct nfs4r_journal *j, nfs4r_journal_pos start
 	return st;
 }
 
+void nfs4r_seg_close(struct nfs4r_journal *j)
+{
+	pthread_rwlock_wrlock(&j->segs_lock);
+	while (j->nsegs)
+		close(j->segs[--j->nsegs].fd);
+	pthread_rwlock_unlock(&j->segs_lock);
+}
+
 static enum nfs4r_status write_header(int fd, const uint8_t header[SEG_HEADER])
 {
 	ssize_t n = pwrite(fd, header, SEG_HEADER, 0);

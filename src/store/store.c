@@ -6,7 +6,7 @@
  * record that is synced before anything is answered. An error leaves what was found as it was.
  *
  * Close: a CLOSE record, synced. It tells the next open that no record can be missing even if the machine
- * was restarted in between.
+ * was restarted in between. A tail that is lost stays so: OPEN says it, until RECOVERED.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -56,6 +56,7 @@ static enum nfs4r_status begin_run(struct nfs4r_store *s, const char *boot_id,
 	nfs4r_rec_u64(w, counter);
 	nfs4r_rec_u64(w, random);
 	nfs4r_rec_bytes(w, boot_id, BOOT_ID_LEN);
+	nfs4r_rec_u64(w, s->meta.tail_lost ? s->logs[s->meta.self].applied + 1 : 0);
 	nfs4r_rec_end(w);
 	st = nfs4r_jnl_append(&s->jnl, w, &pos);
 	if (st == NFS4R_OK)
@@ -108,6 +109,7 @@ static void destroy(struct nfs4r_store *s)
 	pthread_rwlock_destroy(&s->view);
 	pthread_mutex_destroy(&s->ckpt_lock);
 	pthread_cond_destroy(&s->ckpt_cond);
+	pthread_cond_destroy(&s->own_whole);
 	free(s->dir);
 	free(s);
 }
@@ -122,6 +124,16 @@ void nfs4r_rwlock_init(pthread_rwlock_t *l)
 	pthread_rwlockattr_destroy(&attr);
 }
 
+static void cond_init(pthread_cond_t *c)
+{
+	pthread_condattr_t attr;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(c, &attr);
+	pthread_condattr_destroy(&attr);
+}
+
 static struct nfs4r_store *create(const struct nfs4r_store_config *cfg)
 {
 	struct nfs4r_store *s = calloc(1, sizeof(*s));
@@ -133,6 +145,7 @@ static struct nfs4r_store *create(const struct nfs4r_store_config *cfg)
 	pthread_mutex_init(&s->change, NULL);
 	pthread_mutex_init(&s->ckpt_lock, NULL);
 	pthread_cond_init(&s->ckpt_cond, NULL);
+	cond_init(&s->own_whole);
 	nfs4r_rwlock_init(&s->view);
 	s->dir = strdup(cfg->dir);
 	s->active = nfs4r_ov_new();
@@ -202,6 +215,28 @@ void nfs4r_store_close(struct nfs4r_store *s)
 		nfs4r_jnl_sync(&s->jnl, atomic_load(&s->jnl.tail));
 	pthread_mutex_unlock(&s->change);
 	destroy(s);
+}
+
+enum nfs4r_status nfs4r_store_recovered(struct nfs4r_store *s)
+{
+	enum nfs4r_status st = NFS4R_OK;
+	nfs4r_journal_pos pos;
+	struct nfs4r_wbuf *w;
+
+	pthread_mutex_lock(&s->change);
+	if (s->meta.tail_lost) {
+		w = nfs4r_change_begin(s);
+		nfs4r_rec_begin(w, REC_RECOVERED);
+		nfs4r_rec_end(w);
+		st = nfs4r_jnl_append(&s->jnl, w, &pos);
+	}
+	if (st == NFS4R_OK && s->meta.tail_lost) {
+		for (uint32_t i = 0; i < s->nintents; i++)
+			nfs4r_flight_end(s, s->intents[i]->log, s->intents[i]->lsn);
+		s->meta.tail_lost = false;
+	}
+	pthread_mutex_unlock(&s->change);
+	return st == NFS4R_OK ? nfs4r_jnl_sync(&s->jnl, atomic_load(&s->jnl.tail)) : st;
 }
 
 /* ---- small calls ------------------------------------------------------------- */

@@ -50,7 +50,8 @@ struct nfs4r_store_info {
 	uint64_t inc;		/* this start's incarnation counter, synced before open() returned */
 	uint64_t inc_random;
 	bool created;		/* the store did not exist before */
-	bool tail_intact;	/* same kernel boot as the last run, or a clean close: no appended record is missing */
+	bool tail_intact;	/* same kernel boot as the last run, or a clean close: no appended record is missing.
+				 * Once false it stays false, over any stop or crash, until recovered() */
 	struct {
 		nfs4r_lsn base;	/* first LSN still readable; 0 = none */
 		nfs4r_lsn applied, stable;
@@ -72,6 +73,14 @@ void nfs4r_store_close(struct nfs4r_store *s);
 struct nfs4r_entry *nfs4r_store_intent_at(struct nfs4r_store *s, uint32_t i);
 /* Rows of the core. */
 void nfs4r_store_each_core_row(struct nfs4r_store *s, void (*fn)(void *arg, const uint8_t *key, uint16_t key_len, const uint8_t *val, uint16_t val_len), void *arg);
+/*
+ * The lost tail (tail_intact false) is back, by what the peers had of it. Durable on return; intents from before that are still
+ * undecided are forgotten. Nothing happens when no tail is lost. Serialised like changes.
+ *
+ * While it is lost, own entries behind a hole count as never written: nobody can have got them without the hole's. Their
+ * numbers are given out again.
+ */
+enum nfs4r_status nfs4r_store_recovered(struct nfs4r_store *s);
 
 /* ---- changes (serialised by the caller) ---- */
 enum nfs4r_status nfs4r_store_put(struct nfs4r_store *s, const struct nfs4r_put *puts, uint32_t n);
@@ -97,6 +106,7 @@ enum nfs4r_status nfs4r_store_sync(struct nfs4r_store *s, nfs4r_journal_pos pos)
  * Note positions, call @sync_files (the exported file system: syncfs), sync the journal, write LMDB, forget marks, delete
  * journal segments that hold neither unwritten changes nor wanted log entries. stable[] = index by server id.
  * One at a time (a second caller waits and gets the next). On error nothing is lost and the old checkpoint stays.
+ * DELAY: an own entry begun before one of those noted has not been committed within a second; LMDB gets none behind a hole.
  */
 enum nfs4r_status nfs4r_store_checkpoint(struct nfs4r_store *s, int (*sync_files)(void *arg), void *arg, nfs4r_lsn stable[NFS4R_SERVERS_MAX + 1]);
 

@@ -215,6 +215,7 @@ static void test_power_lost_any_prefix_remains(void **state)
 		assert_dump(&g, step_at(pos)->dump);
 		/* It goes on from there. */
 		mk(&g, &g.root, "after the crash", NFS4R_TYPE_FILE);
+		assert_int_equal(nfs4r_store_recovered(g.s), NFS4R_OK);
 		fx_close(&g);
 		g.cfg.boot_id = "boot-3";
 		fx_open_ok(&g);

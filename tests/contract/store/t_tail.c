@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The tail of the own log that a crash of the machine took: it stays lost until the store is told that it is
+ * back, whatever happens in between; and own entries behind a hole in it count as never written, at the open
+ * that finds the hole and at every later one.
+ */
+#include <stdlib.h>
+
+#include "fixture.h"
+
+static struct fx f;
+static struct nfs4r_oid dirs[4], made[4];
+static struct nfs4r_entry *held[4];
+static char *before; /* all that there was before the entries that are held */
+
+static int setup(void **state)
+{
+	fx_init(&f);
+	f.cfg.segment_bytes = 4096;
+	fx_open_ok(&f);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	for (int i = 0; i < 4; i++) {
+		nfs4r_entry_put(held[i]);
+		held[i] = NULL;
+	}
+	free(before);
+	before = NULL;
+	fx_fini(&f);
+	return 0;
+}
+
+static void reopen_after_crash(const char *boot)
+{
+	fx_crash(&f);
+	f.cfg.boot_id = boot;
+	fx_open_ok(&f);
+}
+
+static void checkpoint(void)
+{
+	assert_int_equal(nfs4r_store_checkpoint(f.s, NULL, NULL, NULL), NFS4R_OK);
+}
+
+/* So much that the segments before a checkpoint go. */
+static void fill(void)
+{
+	for (int i = 0; i < 200; i++) {
+		struct nfs4r_put put = put_row("filler", "fills segments");
+
+		assert_int_equal(nfs4r_store_put(f.s, &put, 1), NFS4R_OK);
+	}
+}
+
+static void put_commit(struct nfs4r_entry *e, const char *key)
+{
+	struct nfs4r_put put = put_row(key, "value");
+
+	assert_int_equal(nfs4r_store_commit(f.s, e, true, &put, 1), NFS4R_OK);
+}
+
+static void assert_dump(const char *should)
+{
+	char *is = dump_store(&f);
+
+	assert_string_equal(is, should);
+	free(is);
+}
+
+/* LSNs 5 to 8 begun, 6 and 8 decided. */
+static void make_holes(void)
+{
+	nfs4r_journal_pos sync_first;
+
+	for (int i = 0; i < 4; i++)
+		dirs[i] = mk(&f, &f.root, (char[]){ 'd', '0' + i, 0 }, NFS4R_TYPE_DIR);
+	before = dump_store(&f);
+	for (int i = 0; i < 4; i++) {
+		held[i] = e_create(&f, 1, &dirs[i], "x", NFS4R_TYPE_FILE, &made[i]);
+		assert_int_equal(held[i]->lsn, 5 + i);
+		assert_int_equal(nfs4r_store_intent(f.s, held[i], &sync_first), NFS4R_OK);
+	}
+	put_commit(held[3], "of 8");
+	put_commit(held[1], "of 6");
+}
+
+/* ---- lost until it is back --------------------------------------------------------- */
+
+static void test_lost_until_recovered(void **state)
+{
+	mk(&f, &f.root, "a", NFS4R_TYPE_FILE);
+	reopen_after_crash("boot-2");
+	assert_false(f.info.tail_intact);
+	reopen_after_crash("boot-2"); /* only the process */
+	assert_false(f.info.tail_intact);
+	fx_close(&f); /* in order */
+	fx_open_ok(&f);
+	assert_false(f.info.tail_intact);
+	reopen_after_crash("boot-3");
+	assert_false(f.info.tail_intact);
+	fx_close(&f);
+	f.cfg.boot_id = "boot-4";
+	fx_open_ok(&f);
+	assert_false(f.info.tail_intact);
+	assert_int_equal(nfs4r_store_recovered(f.s), NFS4R_OK);
+	reopen_after_crash("boot-4");
+	assert_true(f.info.tail_intact);
+	fx_close(&f);
+	f.cfg.boot_id = "boot-5";
+	fx_open_ok(&f);
+	assert_true(f.info.tail_intact);
+	reopen_after_crash("boot-6");
+	assert_false(f.info.tail_intact);
+}
+
+/* The records that say so go with their segments: LMDB knows. */
+static void test_lost_over_checkpoints(void **state)
+{
+	mk(&f, &f.root, "a", NFS4R_TYPE_FILE);
+	reopen_after_crash("boot-2");
+	nfs4r_store_truncate(f.s, 1, 1);
+	for (int i = 0; i < 2; i++) {
+		fill();
+		checkpoint();
+		reopen_after_crash("boot-2");
+		assert_false(f.info.tail_intact);
+	}
+	assert_int_equal(nfs4r_store_recovered(f.s), NFS4R_OK);
+	for (int i = 0; i < 2; i++) {
+		fill();
+		checkpoint();
+		reopen_after_crash("boot-2");
+		assert_true(f.info.tail_intact);
+	}
+}
+
+static void test_recovered_is_on_the_disk(void **state)
+{
+	struct nfs4r_store_stats was, is;
+
+	mk(&f, &f.root, "a", NFS4R_TYPE_FILE);
+	reopen_after_crash("boot-2");
+	assert_int_equal(nfs4r_store_recovered(f.s), NFS4R_OK);
+	nfs4r_store_get_stats(f.s, &was);
+	assert_int_equal(nfs4r_store_sync(f.s, nfs4r_store_position(f.s)), NFS4R_OK);
+	nfs4r_store_get_stats(f.s, &is);
+	assert_int_equal(is.syncs, was.syncs); /* nothing was left to sync */
+	assert_int_equal(nfs4r_store_recovered(f.s), NFS4R_OK); /* nothing to say */
+	nfs4r_store_get_stats(f.s, &is);
+	assert_int_equal(is.appends, was.appends);
+}
+
+/* ---- behind a hole ------------------------------------------------------------------ */
+
+static void assert_nothing_of_the_four(void)
+{
+	nfs4r_lsn first, last;
+
+	assert_int_equal(f.info.logs[1].applied, 4);
+	nfs4r_store_log_range(f.s, 1, &first, &last);
+	assert_int_equal(last, 4);
+	for (int i = 0; i < 4; i++) {
+		assert_true(nfs4r_store_row(f.s, &made[i], NULL) != NFS4R_KNOWN);
+		assert_null(nfs4r_store_log_read(f.s, 1, 5 + i));
+	}
+	assert_dump(before);
+}
+
+static void test_process_crash_keeps_all(void **state)
+{
+	make_holes();
+	reopen_after_crash("boot-1");
+	assert_int_equal(f.info.nintents, 2);
+	assert_int_equal(nfs4r_store_row(f.s, &made[1], NULL), NFS4R_KNOWN);
+	assert_int_equal(nfs4r_store_row(f.s, &made[3], NULL), NFS4R_KNOWN);
+	put_commit(held[0], "of 5");
+	put_commit(held[2], "of 7");
+	reopen_after_crash("boot-2");
+	assert_int_equal(f.info.logs[1].applied, 8);
+	assert_int_equal(nfs4r_store_row(f.s, &made[3], NULL), NFS4R_KNOWN);
+}
+
+static void test_behind_a_hole_is_nothing(void **state)
+{
+	make_holes();
+	reopen_after_crash("boot-2");
+	assert_false(f.info.tail_intact);
+	assert_nothing_of_the_four();
+	assert_int_equal(f.info.nintents, 4); /* for who has no peers to ask */
+	reopen_after_crash("boot-2");
+	assert_nothing_of_the_four();
+	checkpoint();
+	reopen_after_crash("boot-3");
+	assert_nothing_of_the_four();
+}
+
+/* The last one at a log's end counts, and so does what was there before the hole. */
+static void test_up_to_the_hole_counts(void **state)
+{
+	make_holes();
+	put_commit(held[0], "of 5");
+	reopen_after_crash("boot-2");
+	assert_int_equal(f.info.logs[1].applied, 6);
+	assert_int_equal(nfs4r_store_row(f.s, &made[1], NULL), NFS4R_KNOWN);
+	assert_true(nfs4r_store_row(f.s, &made[3], NULL) != NFS4R_KNOWN);
+}
+
+/* The numbers are given out again; the old records must not come back, with or without checkpoints. */
+static void numbers_again(bool first, bool second)
+{
+	struct nfs4r_entry *e;
+	struct nfs4r_oid oid;
+
+	make_holes();
+	reopen_after_crash("boot-2");
+	assert_int_equal(nfs4r_store_recovered(f.s), NFS4R_OK);
+	if (first)
+		checkpoint();
+	reopen_after_crash("boot-2");
+	assert_true(f.info.tail_intact);
+	assert_int_equal(f.info.nintents, 0);
+	assert_nothing_of_the_four();
+	commit(&f, e_create(&f, 1, &dirs[1], "new 5", NFS4R_TYPE_FILE, &oid));
+	if (second)
+		checkpoint();
+	free(before);
+	before = dump_store(&f);
+	for (int i = 0; i < 3; i++) { /* also after one more crash of the machine */
+		reopen_after_crash(i < 2 ? "boot-2" : "boot-3");
+		assert_int_equal(f.info.logs[1].applied, 5);
+		assert_null(nfs4r_store_log_read(f.s, 1, 6));
+		assert_dump(before);
+	}
+	commit(&f, e_create(&f, 1, &dirs[1], "new 6", NFS4R_TYPE_FILE, &oid));
+	reopen_after_crash("boot-3");
+	assert_int_equal(f.info.logs[1].applied, 6);
+	e = nfs4r_store_log_read(f.s, 1, 6);
+	assert_non_null(e);
+	assert_string_equal(e->parts[1].names[0].name.s, "new 6");
+	nfs4r_entry_put(e);
+}
+
+static void test_numbers_again(void **state)
+{
+	numbers_again(false, false);
+}
+
+static void test_numbers_again_checkpoint_before(void **state)
+{
+	numbers_again(true, false);
+}
+
+static void test_numbers_again_checkpoint_after(void **state)
+{
+	numbers_again(false, true);
+}
+
+/* ---- holes and checkpoints ------------------------------------------------------------- */
+
+static void test_no_checkpoint_behind_a_hole(void **state)
+{
+	make_holes();
+	assert_int_equal(nfs4r_store_checkpoint(f.s, NULL, NULL, NULL), NFS4R_DELAY);
+	assert_int_equal(nfs4r_store_row(f.s, &made[3], NULL), NFS4R_KNOWN);
+	reopen_after_crash("boot-2");
+	assert_nothing_of_the_four();
+}
+
+static int end_both(void *arg)
+{
+	assert_int_equal(nfs4r_store_sync(f.s, nfs4r_store_position(f.s)), NFS4R_OK);
+	put_commit(held[2], "of 7");
+	put_commit(held[0], "of 5");
+	return 0;
+}
+
+/* They end while the files are synced: then their records are on the disk before LMDB is written. */
+static void test_checkpoint_takes_the_hole_along(void **state)
+{
+	struct nfs4r_store_stats was, is;
+	nfs4r_lsn stable[NFS4R_SERVERS_MAX + 1];
+
+	make_holes();
+	assert_int_equal(nfs4r_store_checkpoint(f.s, end_both, NULL, stable), NFS4R_OK);
+	assert_int_equal(stable[1], 4);
+	nfs4r_store_get_stats(f.s, &was);
+	assert_int_equal(nfs4r_store_sync(f.s, nfs4r_store_position(f.s)), NFS4R_OK);
+	nfs4r_store_get_stats(f.s, &is);
+	assert_int_equal(is.syncs, was.syncs);
+	reopen_after_crash("boot-2");
+	assert_int_equal(f.info.logs[1].applied, 8);
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(test_lost_until_recovered),
+		T(test_lost_over_checkpoints),
+		T(test_recovered_is_on_the_disk),
+		T(test_process_crash_keeps_all),
+		T(test_behind_a_hole_is_nothing),
+		T(test_up_to_the_hole_counts),
+		T(test_numbers_again),
+		T(test_numbers_again_checkpoint_before),
+		T(test_numbers_again_checkpoint_after),
+		T(test_no_checkpoint_behind_a_hole),
+		T(test_checkpoint_takes_the_hole_along),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
