@@ -19,7 +19,7 @@ enum nfs4r_status checkpoint_now(struct nfs4r_engine *eng)
 	pthread_mutex_lock(&eng->lock);
 	if (st == NFS4R_OK)
 		engine_step(eng, &ev);
-	else if (st != NFS4R_NOSPC)
+	else if (st != NFS4R_NOSPC && st != NFS4R_DELAY)
 		engine_halt(eng, "a checkpoint failed with an I/O error; check the disk under the Store directory");
 	pthread_mutex_unlock(&eng->lock);
 	return st;
@@ -62,7 +62,11 @@ void *checkpoint_thread(void *arg)
 		wait_for_work(eng);
 		if (eng->stopping)
 			break;
-		if (checkpoint_now(eng) == NFS4R_NOSPC && now_ms() > complained + 60000) {
+		enum nfs4r_status st = checkpoint_now(eng);
+
+		if (st == NFS4R_DELAY) /* an update takes long */
+			checkpoint_wake(eng);
+		if (st == NFS4R_NOSPC && now_ms() > complained + 60000) {
 			complained = now_ms();
 			engine_log(eng, NFS4R_LOG_ERROR, "volume %s: no space for a checkpoint; free space under %s. Nothing is lost, but the journal grows",
 				   eng->cfg.volume_name, eng->cfg.store_dir);

@@ -244,7 +244,13 @@ static enum nfs4r_status begin(struct nfs4r_engine *eng, const struct nfs4r_stor
 			engine_step(eng, &ev);
 	}
 	pthread_mutex_unlock(&eng->lock);
-	return recover_intents(eng, info, why);
+	st = recover_intents(eng, info, why);
+	if (st == NFS4R_OK && eng->cfg.rpc.nservers == 1) { /* nobody has more of the log */
+		st = nfs4r_store_recovered(eng->store);
+		if (st != NFS4R_OK)
+			snprintf(why, 512, "the journal in %.200s cannot be written: %s", eng->cfg.store_dir, nfs4r_status_str(st));
+	}
+	return st;
 }
 
 static enum nfs4r_status go_online(struct nfs4r_engine *eng, char *why)

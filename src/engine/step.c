@@ -116,6 +116,14 @@ static void perform_put(struct nfs4r_engine *eng, const struct nfs4r_put *put)
 	engine_halt(eng, why);
 }
 
+static void perform_recovered(struct nfs4r_engine *eng)
+{
+	if (nfs4r_store_recovered(eng->store) != NFS4R_OK)
+		engine_halt(eng, "the journal cannot be written; check the disk under the Store directory");
+	if (!eng->halted[0])
+		eng->ready = true;
+}
+
 static void perform_one(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
 	switch (a->type) {
@@ -159,8 +167,7 @@ static void perform_one(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 		engine_halt(eng, a->text);
 		break;
 	case NFS4R_ACT_RECOVERED:
-		if (!eng->halted[0])
-			eng->ready = true;
+		perform_recovered(eng);
 		break;
 	case NFS4R_ACT_DROP:
 		nfs4r_op_fini(a->op);
