@@ -64,6 +64,7 @@ cluster_tests() {
 	local t
 	if [ -x "$ROOT/tests/cluster/run" ]; then
 		cluster_stage cluster "$ROOT/tests/cluster/run"
+		TB_BUILD=asan cluster_stage cluster-asan "$ROOT/tests/cluster/run" operations
 		return
 	fi
 	for t in "$ROOT"/tests/cluster/t_*.sh; do
