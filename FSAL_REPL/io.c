@@ -284,6 +284,9 @@ static void sub_read_done(struct fsal_obj_handle *sub, fsal_status_t st, void *a
 	struct io *io = caller;
 	struct fsal_export *layer = op_ctx->fsal_export;
 
+	/* VFS says "end" only of a read that got nothing; Ganesha would ask for the size, or the client would read once more. */
+	if (!FSAL_IS_ERROR(st) && io->arg->io_amount < wanted(io->arg))
+		io->arg->end_of_file = true;
 	op_ctx->fsal_export = &io->exp->export;
 	io->done(&io->obj->handle, st, io->arg, io->caller);
 	op_ctx->fsal_export = layer;

@@ -89,7 +89,7 @@ struct nfs4r_core_config {
 	uint32_t reply_wait_ms;	 /* executed, waiting for 5.2/5.3: a log line (STUCK action) after this; the answer itself is held
 				  * until the condition holds, since DELAY for an executed non-idempotent operation would be a lie; default 5000 */
 	uint32_t idle_ms;	 /* an unused claim starts closing (7.1); default 1000 */
-	uint32_t revoke_ms;	 /* ... after a revoke, when still in use by pending operations; default 0 = at once */
+	uint32_t revoke_ms;	 /* a claim stays so long after a revoke that came with a forward, or while pending operations use it; default 0 = at once */
 	uint32_t holdoff_ms;	 /* after a release that was forced (7.6): about two round trips to the farthest server; default 100 */
 	/* windows for distribution, per peer */
 	uint32_t window_entries; /* sent and not yet received; default 4096 */

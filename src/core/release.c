@@ -463,8 +463,9 @@ static bool prio_higher(const struct nfs4r_prio *a, const struct nfs4r_prio *b)
 }
 
 /*
- * Control 7.5: a deep control that only a single object is wanted of gets a shorter timer first; so
- * does, if configured, a claim in use.
+ * Control 7.5: a deep control that only a single object is wanted of gets a shorter timer first. So does, if
+ * configured, a claim in use, and one whose revoke came with a forward (6.6): that operation is served anyway, and
+ * letting go at its first would make the next ones of the same site wait for the release.
  */
 static void revoke(struct nfs4r_core *c, struct own *ow, uint32_t depth, bool below, const struct nfs4r_prio *prio)
 {
@@ -475,7 +476,7 @@ static void revoke(struct nfs4r_core *c, struct own *ow, uint32_t depth, bool be
 	ow->forced = true;
 	if (depth >= NFS4R_DEEP && !below)
 		wait_ms = c->cfg.idle_ms / 4;
-	else if (ow->holds || ow->pins)
+	else if (ow->holds || ow->pins || (!below && prio->attempts == 0))
 		wait_ms = c->cfg.revoke_ms;
 	if (!wait_ms || (ow->close_at && prio_higher(prio, &ow->revoked_by))) {
 		close_soon(c, ow);

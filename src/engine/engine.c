@@ -195,6 +195,7 @@ static enum nfs4r_status make_core(struct nfs4r_engine *eng, const struct nfs4r_
 	c.op_wait_ms = eng->cfg.op_wait_ms;
 	c.forward_wait_ms = 600000; /* the engine parks the operation long before (ops.c) */
 	c.idle_ms = eng->cfg.idle_ms;
+	c.revoke_ms = 100;
 	c.window_bytes = eng->cfg.window_bytes;
 	eng->core = nfs4r_core_create(&c, &tree);
 	return eng->core ? NFS4R_OK : NFS4R_NOMEM;

@@ -380,6 +380,16 @@ static enum nfs4r_status here_readdir(struct nfs4r_engine *eng, struct nfs4r_rea
 	return NFS4R_OK;
 }
 
+/* A read that ends exactly at the end says so: the asker would spend a round trip on finding out. */
+static bool ends_here(struct nfs4r_engine *eng, const struct nfs4r_lhandle *h, uint64_t end)
+{
+	struct nfs4r_attrs a = { 0 };
+	bool yes = eng->ops->getattr(eng->ctx, h, &a) == NFS4R_OK && end >= a.size;
+
+	nfs4r_buf_put(a.acl);
+	return yes;
+}
+
 static enum nfs4r_status here_data(struct nfs4r_engine *eng, struct nfs4r_read *rd, const struct nfs4r_lhandle *h)
 {
 	const struct nfs4r_lops *l = eng->ops;
@@ -394,6 +404,8 @@ static enum nfs4r_status here_data(struct nfs4r_engine *eng, struct nfs4r_read *
 	switch (rd->type) {
 	case NFS4R_RD_READ:
 		st = l->read(eng->ctx, h, rd->offset, b->data, &len, &rd->eof);
+		if (st == NFS4R_OK && !rd->eof)
+			rd->eof = ends_here(eng, h, rd->offset + len);
 		break;
 	case NFS4R_RD_READLINK:
 		st = l->readlink(eng->ctx, h, (char *)b->data, &len);

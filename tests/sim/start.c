@@ -257,6 +257,7 @@ static void make_core(struct server *v)
 	cfg.fault = s->plan.fault;
 	cfg.window_entries = s->plan.window;
 	cfg.idle_ms = s->plan.idle_ms;
+	cfg.revoke_ms = s->plan.seed % 3 ? 100 : 0; /* as the engine sets it, and without */
 	for (uint32_t i = 1; i <= s->plan.servers; i++)
 		cfg.servers |= NFS4R_BIT(i);
 	v->core = nfs4r_core_create(&cfg, &port);

@@ -21,7 +21,7 @@ conf_items() {
 		END { for (i = 1; i <= m; i++) if (!(order[i] in used)) print "\t" order[i] " = " mine[order[i]] ";" }'
 }
 
-# conf_common ADDRESS PORT PLUGINS DIR OWNER SCOPE
+# conf_common ADDRESS PORT PLUGINS DIR OWNER SCOPE [LINE of NFS_CORE_PARAM]
 conf_common() {
 	cat <<-END
 	NFS_CORE_PARAM {
@@ -31,6 +31,7 @@ conf_common() {
 	    Enable_UDP = false;
 	    allow_set_io_flusher_fail = true;
 	    Plugins_Dir = "$3";
+	    ${7:-}
 	}
 	NFSv4 {
 	    Minor_Versions = 0,1,2;
