@@ -73,7 +73,7 @@ conf_stock() {
 
 conf_repl() {
 	local i=$1 d=$RUN/g$1 j
-	conf_common "10.0.$i.1" 2049 "$RUN/plugins" "$d" "s$i" cell
+	conf_common "10.0.$i.1" 2049 "$RUN/plugins" "$d" "s$i" cell "Getattrs_In_Complete_Read = false;"
 	echo "MDCACHE { Dir_Chunk = 0; Use_Cached_Owner_On_Owner_Override = false; }"
 	echo "REPL {"
 	conf_items "$SETS" <<-END
