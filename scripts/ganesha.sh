@@ -33,14 +33,19 @@ mirror() {
 		sed -n 's/^deb[[:space:]]\+\(\[[^]]*\][[:space:]]*\)\?\([^[:space:]]*\).*/\2/p' \
 			/etc/apt/sources.list /etc/apt/sources.list.d/*.list
 	} 2>/dev/null | tr ' ' '\n' | sed -n '\,/debian/\?$,{p;q}') || true
-	echo "${uri:-http://deb.debian.org/debian}"
+	[ -n "$uri" ] || {
+		echo "no Debian mirror in /etc/apt; set NFS4R_DEB_MIRROR to one" >&2
+		return 1
+	}
+	echo "$uri"
 }
 
 download() {
-	local apt=$DEPS/apt opts
+	local apt=$DEPS/apt opts uri
+	uri=$(mirror) || return 1
 	rm -rf "$apt"
 	mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$apt/out"
-	echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $(mirror) $SUITE main" \
+	echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $uri $SUITE main" \
 		>"$apt/sources.list"
 	opts="-oDir::Etc::sourcelist=$apt/sources.list -oDir::Etc::sourceparts=/nonexistent
 		-oDir::State::lists=$apt/lists -oDir::Cache=$apt/cache -oAPT::Sandbox::User=root"

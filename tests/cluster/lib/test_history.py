@@ -58,6 +58,7 @@ GOOD = {
     'overlapping updates in the other order': [create(0, 5, 'x', 7), unlink(1, 6, 'x', site=2), look(7, 8, 'x', None)],
     'listing': [create(0, 1, 'x', 7), listing(2, 3, ['x', 'y'], ['x']), unlink(4, 5, 'x'), listing(6, 7, ['x', 'y'], [])],
     'a create that may have been': [create(0, 1, 'x', 7, result='unknown'), look(2, 3, 'x', None), look(90, 91, 'x', None)],
+    'removed before its maker could look': [create(0, 3, 'x', 'removed before 3'), unlink(1, 2, 'x', site=2), look(4, 5, 'x', None)],
     'again after unlink': [create(0, 1, 'x', 7), unlink(2, 3, 'x'), create(4, 5, 'x', 8, site=2), look(6, 7, 'x', 8, site=3)],
 }
 
@@ -73,6 +74,7 @@ BAD = {
     'back and forth': [w(0, 10, 'a', 1), w(1, 9, 'b', 2), r(11, 12, 'a'), r(13, 14, 'b'), r(15, 16, 'a')],
     'a lost write': [w(0, 1, 'a'), w(2, 3, 'b', 2), r(4, 5, 'a', 3), r(6, 7, 'a', 1)],
     'old again': [w(0, 10, 'a'), w(1, 9, 'b', 2), r(11, 12, 'b'), w(13, 14, 'c'), r(15, 16, 'b')],
+    'its maker calls it removed, and it is there': [create(0, 1, 'x', 'removed before 1'), look(2, 3, 'x', 7, site=2)],
     'created and not seen': [create(0, 1, 'x', 7), look(2, 3, 'x', None, site=2)],
     'unlinked and still seen': [create(0, 1, 'x', 7), unlink(2, 3, 'x'), look(4, 5, 'x', 7, site=2)],
     'two winners': [create(0, 3, 'x', 7, site=1), create(1, 2, 'x', 8, site=2), look(4, 5, 'x', 7)],
