@@ -25,8 +25,9 @@ struct raw {
 	uint32_t server_id;
 	char *volume, *uuid, *store, *control_socket;
 	uint32_t security, directory_reads;
-	bool import;
+	bool import, deep;
 	uint32_t op_wait, close_wait, idle, repeat, checkpoint, executors, appliers;
+	uint32_t deep_idle, revoke_wait, promote_after, deep_plus_after, contested, share_reads;
 	uint64_t payload, window;
 	struct glist_head servers;
 };
@@ -84,6 +85,13 @@ static struct config_item repl_params[] = {
 	CONF_ITEM_UI32("Op_Wait", 0, UINT32_MAX, 1000, raw, op_wait),
 	CONF_ITEM_UI32("Close_Wait", 0, UINT32_MAX, 30000, raw, close_wait),
 	CONF_ITEM_UI32("Control_Idle", 0, UINT32_MAX, 1000, raw, idle),
+	CONF_ITEM_BOOL("Deep_Control", true, raw, deep),
+	CONF_ITEM_UI32("Deep_Idle", 0, UINT32_MAX, 1000, raw, deep_idle),
+	CONF_ITEM_UI32("Revoke_Wait", 0, UINT32_MAX, 100, raw, revoke_wait),
+	CONF_ITEM_UI32("Promote_After", 0, UINT32_MAX, 3, raw, promote_after),
+	CONF_ITEM_UI32("Deep_Plus_After", 0, UINT32_MAX, 3, raw, deep_plus_after),
+	CONF_ITEM_UI32("Contested", 0, UINT32_MAX, 5000, raw, contested),
+	CONF_ITEM_UI32("Share_Reads", 0, UINT32_MAX, 32, raw, share_reads),
 	CONF_ITEM_UI32("Repeat", 0, UINT32_MAX, 400, raw, repeat),
 	CONF_ITEM_UI32("Checkpoint_Interval", 0, UINT32_MAX, 5000, raw, checkpoint),
 	CONF_ITEM_UI32("Executors", 0, UINT32_MAX, 8, raw, executors),
@@ -135,6 +143,12 @@ static const struct {
 	{ "Op_Wait", offsetof(struct raw, op_wait), false, 100, 60000 },
 	{ "Close_Wait", offsetof(struct raw, close_wait), false, 1000, 600000 },
 	{ "Control_Idle", offsetof(struct raw, idle), false, 10, 600000 },
+	{ "Deep_Idle", offsetof(struct raw, deep_idle), false, 10, 600000 },
+	{ "Revoke_Wait", offsetof(struct raw, revoke_wait), false, 0, 60000 },
+	{ "Promote_After", offsetof(struct raw, promote_after), false, 0, 1000000 },
+	{ "Deep_Plus_After", offsetof(struct raw, deep_plus_after), false, 0, 1000000 },
+	{ "Contested", offsetof(struct raw, contested), false, 0, 3600000 },
+	{ "Share_Reads", offsetof(struct raw, share_reads), false, 0, 1000000000 },
 	{ "Repeat", offsetof(struct raw, repeat), false, 20, 60000 },
 	{ "Checkpoint_Interval", offsetof(struct raw, checkpoint), false, 100, 600000 },
 	{ "Executors", offsetof(struct raw, executors), false, 1, 256 },
@@ -210,6 +224,13 @@ static bool convert(struct nfs4r_config *cfg, struct raw *raw, char *why, size_t
 	cfg->op_wait_ms = raw->op_wait;
 	cfg->close_wait_ms = raw->close_wait;
 	cfg->idle_ms = raw->idle;
+	cfg->deep_control = raw->deep;
+	cfg->deep_idle_ms = raw->deep_idle;
+	cfg->revoke_ms = raw->revoke_wait;
+	cfg->promote_after = raw->promote_after;
+	cfg->deep_plus_after = raw->deep_plus_after;
+	cfg->contested_ms = raw->contested;
+	cfg->share_reads = raw->share_reads;
 	cfg->repeat_ms = raw->repeat;
 	cfg->checkpoint_ms = raw->checkpoint;
 	cfg->executors = raw->executors;

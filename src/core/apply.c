@@ -169,8 +169,7 @@ static void joined_in(struct nfs4r_core *c, const struct nfs4r_entry *e, bool se
 		return;
 	own_new(c, cl, OWN_WON);
 	cl->own->settled_born = settled_born;
-	DL_APPEND(c->idle, cl->own);
-	claim_used(c, cl->own);
+	claim_idle(c, cl->own);
 	if (e->joined.pid.seq >= c->next_seq) /* the own tail, pulled back */
 		c->next_seq = e->joined.pid.seq + 1;
 }

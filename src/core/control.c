@@ -174,6 +174,8 @@ void claim_free(struct nfs4r_core *c, struct claim *cl)
 	assert(!cl->in_table && (!cl->own || (!cl->own->holds && !cl->own->pins)));
 	HASH_DEL(c->claims, cl);
 	c->nclaims--;
+	if (cl->own)
+		free(cl->own->pol);
 	free(cl->own);
 	free(cl);
 }
@@ -193,7 +195,11 @@ struct own *own_new(struct nfs4r_core *c, struct claim *cl, enum own_state st)
 	ow->claim = cl;
 	ow->state = st;
 	ow->acks = NFS4R_BIT(c->self);
-	ow->used_ms = c->now;
+	ow->used_ms = ow->begun_ms = c->now;
+	for (uint32_t i = 0; i < cl->n; i++) {
+		ow->deep |= cl->ctl[i].depth >= NFS4R_DEEP;
+		ow->plus |= cl->ctl[i].depth == NFS4R_DEEP_PLUS;
+	}
 	cl->own = ow;
 	return ow;
 }
@@ -247,7 +253,7 @@ static bool op_counts_on(const struct opx *o, const struct claim *cl)
 /* Control 0, "acting", and 7.1: a closing claim counts only for those that were under way. */
 static bool usable(const struct claim *cl, const struct opx *o, bool proposing)
 {
-	if (!cl->own || cl->own->state != (proposing ? OWN_PROPOSING : OWN_WON))
+	if (!cl->own || cl->own->state != (proposing ? OWN_PROPOSING : OWN_WON) || (proposing && cl->own->side))
 		return false;
 	return (!cl->own->closing && !cl->own->revoked) || op_counts_on(o, cl);
 }

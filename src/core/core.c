@@ -14,7 +14,14 @@ void nfs4r_core_config_init(struct nfs4r_core_config *cfg)
 	cfg->reply_wait_ms = 5000;
 	cfg->idle_ms = 1000;
 	cfg->revoke_ms = 0;
-	cfg->holdoff_ms = 100;
+	cfg->holdoff_ms = 0;
+	cfg->deep = true;
+	cfg->deep_ms = 1000;
+	cfg->promote_count = 3;
+	cfg->promote_ms = 10000;
+	cfg->deep_plus_count = 3;
+	cfg->contested_ms = 5000;
+	cfg->share_reads = 32;
 	cfg->window_entries = 4096;
 	cfg->window_bytes = 32u << 20;
 	cfg->fault = 0;
@@ -56,16 +63,30 @@ static void free_ops(struct opx *list, bool owned)
 	}
 }
 
+#define FREE_TABLE(head)                                                                                                       \
+	do {                                                                                                                   \
+		__typeof__(head) x_, tmp_;                                                                                     \
+		HASH_ITER(hh, head, x_, tmp_) {                                                                                \
+			HASH_DEL(head, x_);                                                                                    \
+			free(x_);                                                                                              \
+		}                                                                                                              \
+	} while (0)
+
+static void free_claims(struct nfs4r_core *c)
+{
+	struct claim *cl, *tmp;
+
+	HASH_ITER(hh, c->claims, cl, tmp) {
+		HASH_DEL(c->claims, cl);
+		if (cl->own)
+			free(cl->own->pol);
+		free(cl->own);
+		free(cl);
+	}
+}
+
 void nfs4r_core_destroy(struct nfs4r_core *c)
 {
-	struct claim *cl, *cl2;
-	struct ctlobj *ob, *ob2;
-	struct anc *an, *an2;
-	struct dead *d, *d2;
-	struct oidmark *om, *om2;
-	struct reply *r, *r2;
-	struct written *w, *w2;
-
 	if (!c)
 		return;
 	HASH_CLEAR(hh, c->by_id);
@@ -79,40 +100,16 @@ void nfs4r_core_destroy(struct nfs4r_core *c)
 			DL_DELETE(c->logs[s].pend, p);
 			pend_free(c, p);
 		}
-	HASH_ITER(hh, c->objs, ob, ob2) {
-		HASH_DEL(c->objs, ob);
-		free(ob);
-	}
-	HASH_ITER(hh, c->claims, cl, cl2) {
-		HASH_DEL(c->claims, cl);
-		free(cl->own);
-		free(cl);
-	}
-	HASH_ITER(hh, c->anc, an, an2) {
-		HASH_DEL(c->anc, an);
-		free(an);
-	}
-	HASH_ITER(hh, c->dead, d, d2) {
-		HASH_DEL(c->dead, d);
-		free(d);
-	}
-	HASH_ITER(hh, c->holdoff, om, om2) {
-		HASH_DEL(c->holdoff, om);
-		free(om);
-	}
-	HASH_ITER(hh, c->opens, om, om2) {
-		HASH_DEL(c->opens, om);
-		free(om);
-	}
+	FREE_TABLE(c->objs);
+	free_claims(c);
+	FREE_TABLE(c->anc);
+	FREE_TABLE(c->dead);
+	FREE_TABLE(c->holdoff);
+	FREE_TABLE(c->opens);
+	policy_fini(c);
 	refusals_free(c);
-	HASH_ITER(hh, c->replies, r, r2) {
-		HASH_DEL(c->replies, r);
-		free(r);
-	}
-	HASH_ITER(hh, c->written, w, w2) {
-		HASH_DEL(c->written, w);
-		free(w);
-	}
+	FREE_TABLE(c->replies);
+	FREE_TABLE(c->written);
 	update_begin(c);
 	free(c->acts);
 	free(c->msgs);
@@ -157,6 +154,8 @@ static void settle_down(struct nfs4r_core *c)
 		apply_run(c);
 		dirty = c->dirty;
 		c->dirty = 0;
+		if (dirty & DIRTY_POLICY)
+			policy_run(c);
 		if (dirty & DIRTY_RELEASE)
 			release_run(c);
 		if (dirty & DIRTY_OPENS)

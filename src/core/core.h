@@ -88,9 +88,24 @@ struct nfs4r_core_config {
 	uint32_t forward_wait_ms;/* longest wait for the answer to a sent non-idempotent FORWARD; default 10000 */
 	uint32_t reply_wait_ms;	 /* executed, waiting for 5.2/5.3: a log line (STUCK action) after this; the answer itself is held
 				  * until the condition holds, since DELAY for an executed non-idempotent operation would be a lie; default 5000 */
-	uint32_t idle_ms;	 /* an unused claim starts closing (7.1); default 1000 */
-	uint32_t revoke_ms;	 /* a claim stays so long after a revoke that came with a forward, or while pending operations use it; default 0 = at once */
-	uint32_t holdoff_ms;	 /* after a release that was forced (7.6): about two round trips to the farthest server; default 100 */
+	uint32_t idle_ms;	 /* an unused shallow claim starts closing (7.1); default 1000 */
+	uint32_t revoke_ms;	 /* a claim stays so long after a revoke that came with a forward, or while pending operations use it, and a
+				  * deep one after one for a single object (7.5); default 0 = at once */
+	uint32_t holdoff_ms;	 /* after a release that was forced (7.6); 0 = two round trips to the farthest server as measured by
+				  * elections, 20 to 1000 ms; default 0 */
+	/* Policy of hierarchical control (4.1, 7.4, 7.8, 7.9; paper 2.2). When to ask for more or less: any moment is safe. */
+	bool deep;		 /* ask for deep control where shallow would do; default true. New directories come with deep control either way */
+	uint32_t deep_ms;	 /* deep control ends so long after the last directory update below it, deep+ after the last update of an old file
+				  * below it; default 1000 */
+	uint32_t promote_count;	 /* elections paid in different places below a directory within promote_ms that make this server ask for
+				  * deep control of it (7.4); 0 = never; default 3 */
+	uint32_t promote_ms;	 /* default 10000 */
+	uint32_t deep_plus_count;/* updates of different old files below a directory within a second that make this server ask for
+				  * deep+ of it (7.8); 0 = never; default 3 */
+	uint32_t contested_ms;	 /* after a deep control was refused, or revoked for something below it, no deep control of that directory is
+				  * asked for where shallow would do; default 5000 */
+	uint32_t share_reads;	 /* READs served for others from deep control of what is not being updated here, until it is narrowed or
+				  * dropped (7.4, 7.9); 0 = never; default 32 */
 	/* windows for distribution, per peer */
 	uint32_t window_entries; /* sent and not yet received; default 4096 */
 	uint64_t window_bytes;	 /* payload bytes sent and not yet received; default 32 MiB */
@@ -225,11 +240,31 @@ nfs4r_server_id nfs4r_core_route_read(struct nfs4r_core *c, const struct nfs4r_o
 /* As the owner: may this server answer a READ of @oid (6.3)? NFS4R_OK, NFS4R_NOT_PRIMARY, or NFS4R_DELAY while it cannot know yet
  * (tail of the own log missing, own entries undecided): NOT_PRIMARY would send the reader to its own old copy. */
 enum nfs4r_status nfs4r_core_may_serve(struct nfs4r_core *c, const struct nfs4r_oid *oid);
+/* A READ of @oid for another server was allowed by may_serve(): counted for the policy, which acts on it at the next step. */
+void nfs4r_core_served(struct nfs4r_core *c, const struct nfs4r_oid *oid);
+
+/* Latencies in ms of the core's clock: bucket[0] counts those below 1 ms, bucket[i] those below 2^i, the last one all others. */
+#define NFS4R_CORE_BUCKETS 16
+struct nfs4r_core_hist {
+	uint64_t n, sum_ms, max_ms, bucket[NFS4R_CORE_BUCKETS];
+};
 
 struct nfs4r_core_stats {
-	uint64_t elections, conflicts, aborts, revokes_sent, revokes_got, forwards_sent, forwards_served, not_primary,
-		entries_executed, entries_applied, entries_void, releases, bad_messages, delays;
+	uint64_t elections; /* proposals: of operations, of old files (3.8), and of the policy (promotions, narrowing, deep+) */
+	uint64_t elections_waited; /* those that an operation waited for */
+	uint64_t conflicts, aborts, revokes_sent, revokes_got, forwards_sent, forwards_served, not_primary, entries_executed,
+		entries_applied, entries_void, releases, bad_messages, delays;
+	uint64_t deep_asked, deep_refused; /* elections that asked deep where shallow would do; those of them that were lost */
+	uint64_t promotions, promotions_lost; /* deep control asked for because of elections below (7.4); not granted */
+	uint64_t raises, raises_lost, drops; /* deep+ asked for (7.8), not granted, ended (7.9) */
+	uint64_t narrowed; /* deep controls that were replaced by control of what is used (7.4) */
+	uint64_t reads_served; /* READs of others this server was asked for as the owner */
 	uint64_t claims, controls_own, controls_foreign, ops_waiting, ops_executing, replies_kept, pending_entries;
+	struct nfs4r_core_hist won;	/* PROPOSE to win, operations and policy alike */
+	struct nfs4r_core_hist settled; /* PROPOSE to acked by all */
+	struct nfs4r_core_hist forward; /* FORWARD sent to its answer, NOT_PRIMARY included */
+	struct nfs4r_core_hist reply;	/* executed to answered; 0 when nothing had to be waited for */
+	struct nfs4r_core_hist release; /* begin of closing to RELEASE sent */
 };
 void nfs4r_core_get_stats(const struct nfs4r_core *c, struct nfs4r_core_stats *out);
 
@@ -251,9 +286,42 @@ struct nfs4r_control_info {
 	bool won, acting, closing;  /* acting, closing: own claims only */
 	bool acked_by_all;	    /* own claims only */
 	struct nfs4r_prio prio;
+	uint32_t below[NFS4R_SERVERS_MAX + 1]; /* ancestry table at the object: controls strictly below it, by server */
+	/* own claims only: */
+	nfs4r_servers acks, confirmed; /* who acked; who confirmed the release */
+	uint32_t waiting, executing;   /* operations that count on it and wait; that are executing under it */
+	int64_t ends_in_ms;	       /* timer: when it starts closing if nothing happens; < 0: it has no timer (proposing, closing) */
+	nfs4r_lsn closes_at;	       /* closing: released when all hold our log stably up to here */
+	nfs4r_server_id wanted_by;     /* who sent the last revoke that counted; 0: nobody */
+	uint64_t reads_served;	       /* READs of others answered under it; deep claims only */
+	bool policy;		       /* asked for by the policy, no operation waits for it */
 };
 /* Calls @fn for every control in the table, own and others'; @fn returning false ends it. */
 void nfs4r_core_each_control(const struct nfs4r_core *c, bool (*fn)(void *arg, const struct nfs4r_control_info *i), void *arg);
+
+enum nfs4r_wait { /* what an operation waits for */
+	NFS4R_WAIT_OBJECT = 1,	/* an object that has not arrived, or recovery (6.5) */
+	NFS4R_WAIT_ELECTION = 2,/* acks of its own proposals */
+	NFS4R_WAIT_OTHERS = 3,	/* others to let go (revoked), a hold-off, its turn */
+	NFS4R_WAIT_PRIMARY = 4, /* the answer to its FORWARD, from `on` */
+	NFS4R_WAIT_ENTRY = 5,	/* answered by its primary; the entry to be applied here */
+	NFS4R_WAIT_LOCAL = 6,	/* locks, local execution, older entries of the same object */
+	NFS4R_WAIT_REPLY = 7,	/* executed: acks or positions of `on` (5.2, 5.3) */
+};
+
+struct nfs4r_waiting_info {
+	uint32_t op;		/* enum nfs4r_op_type */
+	enum nfs4r_wait wait;
+	bool remote;		/* came by FORWARD, from `from` */
+	nfs4r_server_id from;
+	nfs4r_servers on;	/* servers it waits for, as far as that is known */
+	struct nfs4r_oid obj;	/* the object updated, or the directory it is named in */
+	struct nfs4r_name name;	/* empty for an update of the object itself */
+	uint64_t waited_ms;
+	uint32_t attempts;
+};
+/* Calls @fn for every operation in the core, oldest first within each stage; @fn returning false ends it. */
+void nfs4r_core_each_waiting(const struct nfs4r_core *c, bool (*fn)(void *arg, const struct nfs4r_waiting_info *i), void *arg);
 /* Ancestry table: count of @owner's controls strictly below @dir (section 8). */
 uint32_t nfs4r_core_count_below(const struct nfs4r_core *c, const struct nfs4r_oid *dir, nfs4r_server_id owner);
 /* Recount everything from the table and the tree and compare; false + text on a difference. For checkers; O(controls * depth). */

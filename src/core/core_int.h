@@ -31,6 +31,7 @@
 #define CLAIMS_MAX (1u << 20)	  /* claims in the table [PROPOSE not acked] */
 #define PENDING_MAX 8192	  /* entries of one log received and not applied [dropped, pulled later] */
 #define HOLDS_MAX 8		  /* claims one operation counts on [the rest is not held] */
+#define USES 8			  /* directories used below a deep claim that are remembered [the oldest goes] */
 #define HOLDOFF_MAX 4096	  /* objects under hold-off [no hold-off] */
 #define WRITTEN_MAX (1u << 20)	  /* files with entries not applied by all [CLOSE waits for applied by all] */
 #define REPLIES_MAX (1u << 20)	  /* results kept for repeated requests [oldest of the origin goes] */
@@ -45,6 +46,8 @@
 struct own;
 struct opx;
 struct pend;
+struct heat;
+struct policy;
 
 /* ---- control table (control.c) ---------------------------------------- */
 
@@ -93,8 +96,14 @@ struct own { /* what only the owner knows of a claim */
 	uint32_t holds;	   /* operations that count on it and have not executed (5.5) */
 	uint32_t pins;	   /* operations executing under it */
 	nfs4r_lsn last, in;
+	bool deep, plus;   /* one of its controls is deep or deep+; deep+ */
+	bool side;	   /* asked for by the policy: no operation waits for it, it yields to all, and is won only when all acked */
+	bool promotion;	   /* side, for a directory below which elections were paid (7.4) */
+	bool optional;	   /* deep where shallow would have done (4.1) */
+	struct policy *pol; /* policy.c: what is used below a deep claim; NULL until needed */
 	uint64_t won_step;
 	uint64_t used_ms, asked_ms, ask_next, deadline, close_at, sent_ms;
+	uint64_t begun_ms, closing_ms; /* for the latency histograms */
 	struct nfs4r_prio revoked_by;
 	struct own *ask_prev, *ask_next_own; /* proposing, or not acked by all */
 	struct own *prev, *next;	     /* one of: idle (won), closing, released */
@@ -168,7 +177,7 @@ struct opx { /* an operation while the core has it */
 	uint32_t attempts;
 	nfs4r_servers excluded;
 	nfs4r_server_id to;
-	uint64_t sent_ms;
+	uint64_t sent_ms, forwarded_ms;
 	uint32_t nholds, npins;
 	struct claim *holds[HOLDS_MAX], *pins[HOLDS_MAX];
 	struct needs needs;
@@ -259,6 +268,7 @@ struct peer {
 	nfs4r_lsn received[NFS4R_SERVERS_MAX + 1], applied[NFS4R_SERVERS_MAX + 1], stable[NFS4R_SERVERS_MAX + 1];
 	nfs4r_lsn first_told[NFS4R_SERVERS_MAX + 1]; /* applied, when this incarnation told first; 4.7 */
 	nfs4r_lsn end;	     /* of its log */
+	uint64_t rtt_ms;     /* of elections, smoothed; 0: not known */
 	uint64_t clock_ns;   /* last it told, to be echoed */
 };
 
@@ -275,6 +285,7 @@ enum dirty { /* what has to be looked at again before the step ends */
 	DIRTY_RELEASE = 4, /* stable moved, a pin fell: closing claims */
 	DIRTY_OBJECTS = 8, /* an entry was applied: operations that wait for an object */
 	DIRTY_OPENS = 16,  /* a deep+ ended: files written under it (3.8) */
+	DIRTY_POLICY = 32, /* others read a lot because of a deep control */
 };
 
 struct nfs4r_core {
@@ -307,7 +318,7 @@ struct nfs4r_core {
 	/* ancestry.c */
 	struct anc *anc;
 	/* election.c, release.c */
-	struct own *asking, *idle, *closing, *released;
+	struct own *asking, *idle, *idle_deep, *closing, *released; /* idle: won; in order of use; deep ones have a timer of their own */
 	uint64_t release_at; /* next repetition */
 	uint32_t nclose_at, nholdoff;
 	nfs4r_lsn last_move, asked_stable;
@@ -317,6 +328,9 @@ struct nfs4r_core {
 	uint32_t ndead[NFS4R_SERVERS_MAX + 1];
 	uint64_t floor[NFS4R_SERVERS_MAX + 1];
 	struct oidmark *holdoff, *opens;
+	/* policy.c */
+	struct oidmark *contested;
+	struct heat *heat;
 	/* ops.c, exec.c, forward.c */
 	struct opx *waiting, *busy, *answering, *outstanding;
 	struct opx *by_id;
@@ -421,7 +435,7 @@ void anc_before_commit(struct nfs4r_core *c, struct nfs4r_entry *e, struct anc_c
 void anc_after_commit(struct nfs4r_core *c, const struct anc_change *ch);
 
 /* election.c */
-struct own *election_propose(struct nfs4r_core *c, const struct nfs4r_control *v, uint32_t n, uint32_t attempts);
+struct own *election_propose(struct nfs4r_core *c, const struct nfs4r_control *v, uint32_t n, uint32_t attempts, bool side);
 void election_send(struct nfs4r_core *c, struct own *ow, nfs4r_server_id to);
 void election_check_win(struct nfs4r_core *c, struct own *ow);
 void election_barriers(struct nfs4r_core *c);
@@ -435,6 +449,7 @@ uint64_t own_floor(const struct nfs4r_core *c);
 void abort_deleted(struct nfs4r_core *c, const struct nfs4r_oid *oid);
 
 /* release.c */
+void claim_idle(struct nfs4r_core *c, struct own *ow); /* it is won: its timer begins */
 void claim_used(struct nfs4r_core *c, struct own *ow);
 void claim_start_closing(struct nfs4r_core *c, struct own *ow);
 void claim_release(struct nfs4r_core *c, struct own *ow);
@@ -453,6 +468,31 @@ void raise_last(struct nfs4r_core *c, const struct nfs4r_entry *e);
 uint64_t holdoff_until(const struct nfs4r_core *c, const struct nfs4r_oid *oid);
 void holdoff_drop(struct nfs4r_core *c, const struct nfs4r_oid *oid);
 void send_revoke(struct nfs4r_core *c, nfs4r_server_id to, const struct nfs4r_oid *oid, bool below, uint32_t attempts);
+
+uint64_t idle_end(const struct nfs4r_core *c, const struct own *ow); /* when its timer ends */
+void release_at(struct nfs4r_core *c, struct own *ow, uint64_t t);  /* starts closing at this time, used or not */
+
+/* observe.c */
+void hist_add(struct nfs4r_core_hist *h, uint64_t ms);
+
+/* policy.c: when to ask for more control (4.1, 7.4, 7.8) */
+bool policy_may_deep(struct nfs4r_core *c, const struct nfs4r_oid *dir);
+void policy_paid(struct nfs4r_core *c, const struct nfs4r_oid *oid);
+void policy_acked(struct nfs4r_core *c, nfs4r_server_id from, const struct own *ow);
+void policy_won(struct nfs4r_core *c, struct own *ow);
+void policy_lost(struct nfs4r_core *c, struct own *ow);
+void policy_contest(struct nfs4r_core *c, const struct claim *cl);
+uint64_t policy_holdoff_ms(const struct nfs4r_core *c);
+struct own *policy_ask(struct nfs4r_core *c, const struct nfs4r_control *v, uint32_t n);
+void policy_fini(struct nfs4r_core *c);
+
+/* narrow.c: when to be content with less (7.1, 7.4, 7.9) */
+void policy_used(struct nfs4r_core *c, const struct opx *o);
+void policy_revoked(struct nfs4r_core *c, struct own *ow, const struct nfs4r_oid *wanted);
+bool policy_replacing(struct nfs4r_core *c, const struct own *ow);
+bool policy_may_close(struct nfs4r_core *c, struct own *ow, uint64_t *again);
+void policy_run(struct nfs4r_core *c);
+uint64_t policy_reads(const struct own *ow);
 
 /* needs.c */
 void needs_of(struct nfs4r_core *c, struct nfs4r_op *op, struct needs *nd);

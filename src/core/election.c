@@ -22,6 +22,7 @@ static bool higher(const struct nfs4r_prio *a, const struct nfs4r_prio *b)
 static void claim_abort(struct nfs4r_core *c, struct own *ow)
 {
 	c->st.aborts++;
+	policy_lost(c, ow);
 	ops_claim_gone(c, ow->claim);
 	claim_release(c, ow);
 }
@@ -78,7 +79,8 @@ static void ask_at(struct nfs4r_core *c, struct own *ow, uint64_t t)
 	timer_at(c, t);
 }
 
-struct own *election_propose(struct nfs4r_core *c, const struct nfs4r_control *v, uint32_t n, uint32_t attempts)
+/* @side: for the policy. It yields to everybody, and is won only when all have acked. */
+struct own *election_propose(struct nfs4r_core *c, const struct nfs4r_control *v, uint32_t n, uint32_t attempts, bool side)
 {
 	struct claim *cl;
 	struct own *ow;
@@ -88,6 +90,7 @@ struct own *election_propose(struct nfs4r_core *c, const struct nfs4r_control *v
 	cl->prio.attempts = attempts < ATTEMPTS_CAP ? attempts : ATTEMPTS_CAP;
 	cl->prio.server = c->self;
 	ow = own_new(c, cl, OWN_PROPOSING);
+	ow->side = side;
 	ow->in = FAULT(F_IN_STARTS_AT_ZERO) ? 0 : c->last_move; /* 3.9 */
 	ow->deadline = c->now + c->cfg.op_wait_ms;
 	timer_at(c, ow->deadline);
@@ -115,7 +118,7 @@ static bool barrier_passed(const struct nfs4r_core *c, const struct own *ow)
 /* Control 4.5. */
 void election_check_win(struct nfs4r_core *c, struct own *ow)
 {
-	if (ow->state == OWN_PROPOSING && !ow->majority && is_majority(c, ow->acks))
+	if (ow->state == OWN_PROPOSING && !ow->majority && (ow->side ? is_all(c, ow->acks) : is_majority(c, ow->acks)))
 		ow->majority = true; /* from here on it never yields */
 	if (ow->state == OWN_PROPOSING && ow->majority && barrier_passed(c, ow)) {
 		ow->state = OWN_WON;
@@ -123,8 +126,9 @@ void election_check_win(struct nfs4r_core *c, struct own *ow)
 		ow->won_step = FAULT(F_WON_UNSAVED) ? 0 : c->step;
 		if (!FAULT(F_WON_UNSAVED))
 			claim_save(c, ow->claim);
-		DL_APPEND(c->idle, ow);
-		claim_used(c, ow);
+		claim_idle(c, ow);
+		hist_add(&c->st.won, c->now - ow->begun_ms);
+		policy_won(c, ow);
 		c->dirty |= DIRTY_OPS | DIRTY_REPLY;
 		if (ow->revoked && !ow->holds)
 			claim_start_closing(c, ow);
@@ -132,6 +136,7 @@ void election_check_win(struct nfs4r_core *c, struct own *ow)
 	if (ow->state == OWN_WON && ow->ask_prev && is_all(c, ow->acks)) {
 		DL_DELETE2(c->asking, ow, ask_prev, ask_next_own);
 		ow->ask_prev = ow->ask_next_own = NULL;
+		hist_add(&c->st.settled, c->now - ow->begun_ms);
 		c->dirty |= DIRTY_REPLY;
 	}
 }
@@ -237,7 +242,7 @@ static void yield_to(struct nfs4r_core *c, const struct nfs4r_msg *m)
 
 		if (ow->state != OWN_PROPOSING || ow->majority)
 			continue;
-		if (!m->propose.won && !higher(&m->propose.prio, &ow->claim->prio))
+		if (!m->propose.won && !ow->side && !higher(&m->propose.prio, &ow->claim->prio))
 			continue;
 		for (uint32_t i = 0; i < ow->claim->n && !hit; i++)
 			for (uint32_t j = 0; j < m->propose.ncontrols && !hit; j++)
@@ -355,6 +360,8 @@ void election_on_ack(struct nfs4r_core *c, nfs4r_server_id from, const struct nf
 	EACH_PEER(c, s) /* what a granter has, somebody can send */
 		if (m->ack.applied[s] > c->logs[s].end)
 			c->logs[s].end = m->ack.applied[s];
+	if (!(ow->acks & NFS4R_BIT(from)))
+		policy_acked(c, from, ow);
 	ow->acks |= NFS4R_BIT(from);
 	ow->nacked &= ~NFS4R_BIT(from);
 	c->dirty |= DIRTY_REPLY;
@@ -369,7 +376,7 @@ void election_on_nack(struct nfs4r_core *c, nfs4r_server_id from, const struct n
 		return;
 	ow->nacked |= NFS4R_BIT(from);
 	if (m->nack.reason == NFS4R_NACK_BLOCKED && ow->state == OWN_PROPOSING && !ow->majority &&
-	    (m->nack.won || higher(&m->nack.prio, &ow->claim->prio))) {
+	    (m->nack.won || ow->side || higher(&m->nack.prio, &ow->claim->prio))) {
 		claim_abort(c, ow);
 		return;
 	}

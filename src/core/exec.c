@@ -24,7 +24,8 @@ static void pin(struct nfs4r_core *c, struct opx *o, struct claim *cl)
 	assert(o->npins < HOLDS_MAX);
 	o->pins[o->npins++] = cl;
 	cl->own->pins++;
-	claim_used(c, cl->own);
+	if (!cl->own->deep) /* for those see policy_used() */
+		claim_used(c, cl->own);
 }
 
 static void add_lock(struct nfs4r_action *a, const struct nfs4r_oid *oid)
@@ -66,6 +67,7 @@ void exec_lock(struct nfs4r_core *c, struct opx *o, const struct needs *nd)
 	o->needs = *nd;
 	for (uint32_t i = 0; i < nd->n; i++)
 		pin(c, o, own_cover(c, &nd->v[i], o, false));
+	policy_used(c, o);
 	op_unhold(c, o);
 	if (nd->dirmove) {
 		o->mover = true;
@@ -144,8 +146,10 @@ static void ask_explicit(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 			    (!w.level || k->depth == NFS4R_DEEP_PLUS))
 				return;
 	} while (walk_up(c, &w));
-	if (!foreign_cover(c, oid, &won) && holdoff_until(c, oid) <= c->now && !who_is_away(c))
-		election_propose(c, &want, 1, 0);
+	if (!foreign_cover(c, oid, &won) && holdoff_until(c, oid) <= c->now && !who_is_away(c)) {
+		election_propose(c, &want, 1, 0, false);
+		policy_paid(c, oid);
+	}
 }
 
 /* A deep+ is gone or going, or a hold-off is over: files that were written under it and are still open (3.8). */
@@ -233,6 +237,7 @@ void exec_committed(struct nfs4r_core *c, struct opx *o)
 	}
 	c->st.entries_executed++;
 	if ((o->op->type == NFS4R_OP_WRITE && o->op->under_open && !o->remote) || cond_holds(c, &o->cond)) {
+		hist_add(&c->st.reply, 0);
 		op_finish(c, o, NFS4R_OK);
 		return;
 	}
@@ -246,6 +251,8 @@ void exec_answers(struct nfs4r_core *c)
 	struct opx *o, *tmp;
 
 	DL_FOREACH_SAFE(c->answering, o, tmp)
-		if (cond_holds(c, &o->cond) || (o->op->type == NFS4R_OP_CLOSE && FAULT(F_CLOSE_AT_ONCE)))
+		if (cond_holds(c, &o->cond) || (o->op->type == NFS4R_OP_CLOSE && FAULT(F_CLOSE_AT_ONCE))) {
+			hist_add(&c->st.reply, c->now - o->done_at);
 			op_finish(c, o, NFS4R_OK);
+		}
 }

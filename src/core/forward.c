@@ -50,6 +50,7 @@ void forward_send(struct nfs4r_core *c, struct opx *o, nfs4r_server_id to)
 	op_list(c, o, OP_FORWARDED);
 	o->deadline = c->now + c->cfg.forward_wait_ms;
 	c->st.forwards_sent++;
+	o->forwarded_ms = c->now;
 	send_request(c, o);
 	if (o->blocked_at && c->now < o->blocked_at + c->cfg.op_wait_ms)
 		return;
@@ -139,6 +140,7 @@ void forward_on_answer(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_
 	o = find(c, &a->id);
 	if (!o || o->remote || o->state != OP_FORWARDED || o->to != from)
 		return;
+	hist_add(&c->st.forward, c->now - o->forwarded_ms);
 	if (a->status == NFS4R_NOT_PRIMARY) { /* decide again, without this owner (6.3, 6.6) */
 		identity_drop(c, o);
 		o->excluded |= NFS4R_BIT(from);

@@ -91,7 +91,8 @@ void op_unpin(struct nfs4r_core *c, struct opx *o)
 		struct own *ow = o->pins[i]->own;
 
 		assert(ow->pins);
-		claim_used(c, ow);
+		if (!ow->deep)
+			claim_used(c, ow);
 		if (!--ow->pins && ow->closing)
 			c->dirty |= DIRTY_RELEASE;
 	}
@@ -293,12 +294,65 @@ static bool somebody_away(struct nfs4r_core *c)
 	return true;
 }
 
+/* Is @n covered by one of the first @nv controls that are about to be asked for, another than its own? */
+static bool asked_above(struct nfs4r_core *c, const struct need *n, const struct nfs4r_control *v, uint32_t nv)
+{
+	for (uint32_t i = 0; i < nv && !n->explicit_only; i++)
+		if (v[i].depth >= NFS4R_DEEP && !nfs4r_oid_eq(&v[i].oid, &n->oid) && is_under(c, &n->oid, &v[i].oid))
+			return true;
+	return false;
+}
+
+/* Control 4.1: shallow control of a directory may be asked deeply; what lies below it then needs no control of its own. */
+static uint32_t ask_deeper(struct nfs4r_core *c, const struct opx *o, const struct needs *nd, struct nfs4r_control *v, uint32_t n,
+			   bool *optional)
+{
+	struct need left[4];
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		bool dir_arg = false;
+
+		for (uint32_t j = 0; j < nd->nargs; j++)
+			dir_arg |= nfs4r_oid_eq(&nd->args[j], &v[i].oid);
+		if (v[i].depth == NFS4R_SHALLOW && dir_arg && policy_may_deep(c, &v[i].oid)) {
+			v[i].depth = NFS4R_DEEP;
+			*optional = true;
+		}
+	}
+	for (uint32_t i = 0; i < n; i++)
+		for (uint32_t j = 0; j < nd->n; j++)
+			if (nfs4r_oid_eq(&nd->v[j].oid, &v[i].oid))
+				left[i] = nd->v[j];
+	for (uint32_t i = 0; i < n; i++)
+		if (!asked_above(c, &left[i], v, n))
+			v[kept++] = v[i];
+	return kept;
+}
+
+static void elect(struct nfs4r_core *c, struct opx *o, const struct nfs4r_control *v, uint32_t n, bool optional)
+{
+	struct own *ow = election_propose(c, v, n, o->attempts, false);
+
+	ow->optional = optional;
+	c->st.elections_waited++;
+	c->st.deep_asked += optional;
+	if (o->nholds < HOLDS_MAX) {
+		ow->holds++;
+		o->holds[o->nholds++] = ow->claim;
+	}
+	if (!o->attempts)
+		for (uint32_t i = 0; i < n; i++)
+			policy_paid(c, &v[i].oid);
+}
+
 /* Control 4.1: the first attempt asks for what is missing, later ones for everything in one claim. */
 static void propose_missing(struct nfs4r_core *c, struct opx *o, const struct needs *nd)
 {
 	struct nfs4r_control v[4];
 	struct claim *hold[HOLDS_MAX], *cl;
 	uint32_t nhold = 0, n = 0;
+	bool optional = false;
 
 	for (uint32_t i = 0; i < nd->n; i++) {
 		cl = own_cover(c, &nd->v[i], o, false);
@@ -322,16 +376,12 @@ static void propose_missing(struct nfs4r_core *c, struct opx *o, const struct ne
 		nhold = 0;
 		for (n = 0; n < nd->n; n++)
 			v[n] = (struct nfs4r_control){ nd->v[n].oid, nd->v[n].depth };
+	} else if (n && o->op->type != NFS4R_OP_CLAIM) {
+		n = ask_deeper(c, o, nd, v, n, &optional);
 	}
 	rehold(c, o, hold, nhold);
-	if (!n)
-		return;
-	cl = election_propose(c, v, n, o->attempts)->claim;
-	hold[0] = cl;
-	if (nhold < HOLDS_MAX) {
-		cl->own->holds++;
-		o->holds[o->nholds++] = cl;
-	}
+	if (n)
+		elect(c, o, v, n, optional);
 }
 
 static bool all_covered(struct nfs4r_core *c, const struct opx *o, const struct needs *nd)

@@ -107,9 +107,11 @@ void holdoff_drop(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 
 static void holdoff_set(struct nfs4r_core *c, const struct claim *cl)
 {
+	uint64_t ms = policy_holdoff_ms(c);
+
 	for (uint32_t i = 0; i < cl->n && HASH_COUNT(c->holdoff) < HOLDOFF_MAX; i++)
-		mark_get(&c->holdoff, &cl->ctl[i].oid)->value = c->now + c->cfg.holdoff_ms;
-	timer_at(c, c->now + c->cfg.holdoff_ms);
+		mark_get(&c->holdoff, &cl->ctl[i].oid)->value = c->now + ms;
+	timer_at(c, c->now + ms);
 }
 
 static void holdoff_expire(struct nfs4r_core *c)
@@ -151,13 +153,34 @@ void release_opened(struct nfs4r_core *c, const struct nfs4r_oid *oid, bool open
 
 /* ---- closing ------------------------------------------------------------------- */
 
+/* Won and not closing: in one of these lists, in order of use. */
+static struct own **list_of(struct nfs4r_core *c, const struct own *ow)
+{
+	return ow->deep ? &c->idle_deep : &c->idle;
+}
+
+uint64_t idle_end(const struct nfs4r_core *c, const struct own *ow)
+{
+	return ow->used_ms + (ow->deep ? c->cfg.deep_ms : c->cfg.idle_ms);
+}
+
+void claim_idle(struct nfs4r_core *c, struct own *ow)
+{
+	struct own **list = list_of(c, ow);
+
+	ow->used_ms = c->now;
+	DL_APPEND(*list, ow);
+	timer_at(c, idle_end(c, ow));
+}
+
 void claim_used(struct nfs4r_core *c, struct own *ow)
 {
+	struct own **list = list_of(c, ow);
+
 	ow->used_ms = c->now;
 	if (ow->state == OWN_WON && !ow->closing) {
-		DL_DELETE(c->idle, ow); /* the list is in order of use */
-		DL_APPEND(c->idle, ow);
-		timer_at(c, c->now + c->cfg.idle_ms);
+		DL_DELETE(*list, ow);
+		DL_APPEND(*list, ow);
 	}
 }
 
@@ -171,10 +194,13 @@ static void deep_plus_ends(struct nfs4r_core *c, const struct claim *cl)
 /* Control 7.1. */
 void claim_start_closing(struct nfs4r_core *c, struct own *ow)
 {
+	struct own **list = list_of(c, ow);
+
 	assert(ow->state == OWN_WON && !ow->closing && !ow->holds);
-	DL_DELETE(c->idle, ow);
+	DL_DELETE(*list, ow);
 	DL_APPEND(c->closing, ow);
 	ow->closing = true;
+	ow->closing_ms = c->now;
 	ow->last = c->logs[c->self].received;
 	if (ow->close_at)
 		c->nclose_at--;
@@ -242,6 +268,7 @@ void release_run(struct nfs4r_core *c)
 	DL_FOREACH_SAFE(c->closing, ow, tmp) {
 		if (may_release(c, ow)) {
 			c->st.releases++;
+			hist_add(&c->st.release, c->now - ow->closing_ms);
 			if (ow->forced)
 				holdoff_set(c, ow->claim);
 			claim_release(c, ow);
@@ -274,6 +301,8 @@ static void forget_if_confirmed(struct nfs4r_core *c, struct own *ow)
 /* Control 4.7, 7.2: out of the own table at once; RELEASE goes out with release_flush(). */
 void claim_release(struct nfs4r_core *c, struct own *ow)
 {
+	struct own **list = list_of(c, ow);
+
 	assert(!ow->pins && !ow->holds && ow->state != OWN_RELEASED);
 	if (ow->ask_prev) {
 		DL_DELETE2(c->asking, ow, ask_prev, ask_next_own);
@@ -282,7 +311,7 @@ void claim_release(struct nfs4r_core *c, struct own *ow)
 	if (ow->state == OWN_WON && ow->closing)
 		DL_DELETE(c->closing, ow);
 	else if (ow->state == OWN_WON)
-		DL_DELETE(c->idle, ow);
+		DL_DELETE(*list, ow);
 	if (FAULT(F_ABORT_TO_ACKERS) && ow->state == OWN_PROPOSING)
 		ow->confirmed = ~ow->acks;
 	if (ow->close_at)
@@ -365,33 +394,57 @@ void release_peer_up(struct nfs4r_core *c, nfs4r_server_id s)
 	send_releases(c, s, pick_all);
 }
 
-static bool idle_ended(const struct nfs4r_core *c, const struct own *ow)
+void release_at(struct nfs4r_core *c, struct own *ow, uint64_t t)
 {
-	return c->now >= ow->used_ms + c->cfg.idle_ms;
+	if (!ow->close_at)
+		c->nclose_at++;
+	ow->close_at = t ? t : 1;
+	timer_at(c, ow->close_at);
+}
+
+/* Its time is over, used or not. */
+static void time_over(struct nfs4r_core *c, struct own *ow)
+{
+	uint64_t again;
+
+	if (!policy_may_close(c, ow, &again)) {
+		release_at(c, ow, again);
+		return;
+	}
+	if (ow->close_at)
+		c->nclose_at--;
+	ow->close_at = 0;
+	close_soon(c, ow);
+}
+
+static void idle_timers(struct nfs4r_core *c, struct own **list)
+{
+	struct own *ow, *tmp;
+
+	while (*list && c->now >= idle_end(c, *list)) {
+		ow = *list;
+		if (ow->holds || ow->pins || ow->close_at)
+			claim_used(c, ow); /* close_at decides */
+		else
+			time_over(c, ow);
+	}
+	if (*list)
+		timer_at(c, idle_end(c, *list));
+	if (!c->nclose_at)
+		return;
+	DL_FOREACH_SAFE(*list, ow, tmp) {
+		if (ow->close_at && c->now >= ow->close_at)
+			time_over(c, ow);
+		else if (ow->close_at)
+			timer_at(c, ow->close_at);
+	}
 }
 
 void release_timers(struct nfs4r_core *c)
 {
-	struct own *ow, *tmp;
-
 	holdoff_expire(c);
-	while (c->idle && idle_ended(c, c->idle)) {
-		ow = c->idle;
-		if (ow->holds || ow->pins)
-			claim_used(c, ow);
-		else
-			claim_start_closing(c, ow);
-	}
-	if (c->idle)
-		timer_at(c, c->idle->used_ms + c->cfg.idle_ms);
-	if (c->nclose_at) {
-		DL_FOREACH_SAFE(c->idle, ow, tmp) {
-			if (ow->close_at && c->now >= ow->close_at)
-				close_soon(c, ow);
-			else if (ow->close_at)
-				timer_at(c, ow->close_at);
-		}
-	}
+	idle_timers(c, &c->idle);
+	idle_timers(c, &c->idle_deep);
 	if (c->released && c->now >= c->release_at) {
 		EACH_PEER(c, s)
 			send_releases(c, s, pick_due);
@@ -467,33 +520,40 @@ static bool prio_higher(const struct nfs4r_prio *a, const struct nfs4r_prio *b)
  * configured, a claim in use, and one whose revoke came with a forward (6.6): that operation is served anyway, and
  * letting go at its first would make the next ones of the same site wait for the release.
  */
-static void revoke(struct nfs4r_core *c, struct own *ow, uint32_t depth, bool below, const struct nfs4r_prio *prio)
+static void revoke(struct nfs4r_core *c, struct own *ow, const struct nfs4r_msg *m)
 {
-	uint32_t wait_ms = 0;
+	const struct nfs4r_prio *prio = &m->revoke.prio;
+	bool again = ow->forced && prio_higher(prio, &ow->revoked_by);
+	bool below = m->revoke.below;
 
 	if (ow->state != OWN_WON || ow->closing)
 		return;
+	if (!ow->forced || again)
+		ow->revoked_by = *prio;
+	if (!ow->forced)
+		policy_revoked(c, ow, &m->revoke.oid);
 	ow->forced = true;
-	if (depth >= NFS4R_DEEP && !below)
-		wait_ms = c->cfg.idle_ms / 4;
-	else if (ow->holds || ow->pins || (!below && prio->attempts == 0))
-		wait_ms = c->cfg.revoke_ms;
-	if (!wait_ms || (ow->close_at && prio_higher(prio, &ow->revoked_by))) {
+	if (!c->cfg.revoke_ms || again || !((ow->deep && !below) || ow->holds || ow->pins || (!below && prio->attempts == 0)))
 		close_soon(c, ow);
-		return;
-	}
-	if (ow->close_at)
-		return;
-	ow->revoked_by = *prio;
-	ow->close_at = c->now + wait_ms;
-	c->nclose_at++;
-	timer_at(c, ow->close_at);
+	else if (!ow->close_at)
+		release_at(c, ow, c->now + c->cfg.revoke_ms);
+}
+
+static void revoke_below(struct nfs4r_core *c, struct own **list, const struct nfs4r_msg *m)
+{
+	struct own *ow, *tmp;
+
+	DL_FOREACH_SAFE(*list, ow, tmp)
+		for (uint32_t i = 0; i < ow->claim->n; i++)
+			if (is_under(c, &ow->claim->ctl[i].oid, &m->revoke.oid)) {
+				revoke(c, ow, m);
+				break;
+			}
 }
 
 void release_on_revoke(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
 {
 	const struct nfs4r_oid *oid = &m->revoke.oid;
-	struct own *ow, *tmp;
 	struct ctl *k, *next;
 	struct walk w;
 
@@ -503,17 +563,13 @@ void release_on_revoke(struct nfs4r_core *c, nfs4r_server_id from, const struct 
 		for (k = controls_of(c, &w.oid); k; k = next) {
 			next = k->next;
 			if (k->claim->own && (!w.level || k->depth >= NFS4R_DEEP))
-				revoke(c, k->claim->own, k->depth, m->revoke.below, &m->revoke.prio);
+				revoke(c, k->claim->own, m);
 		}
 	} while (walk_up(c, &w));
-	if (!m->revoke.below)
-		return;
-	DL_FOREACH_SAFE(c->idle, ow, tmp)
-		for (uint32_t i = 0; i < ow->claim->n; i++)
-			if (is_under(c, &ow->claim->ctl[i].oid, oid)) {
-				revoke(c, ow, NFS4R_SHALLOW, true, &m->revoke.prio);
-				break;
-			}
+	if (m->revoke.below) {
+		revoke_below(c, &c->idle, m);
+		revoke_below(c, &c->idle_deep, m);
+	}
 }
 
 void send_revoke(struct nfs4r_core *c, nfs4r_server_id to, const struct nfs4r_oid *oid, bool below, uint32_t attempts)

@@ -26,8 +26,7 @@ static void restart_won(struct nfs4r_core *c, struct own *ow)
 	if (FAULT(F_RESTART_KEEPS_ACKS))
 		ow->acks = c->cfg.servers;
 	cl->won = true;
-	DL_APPEND(c->idle, ow);
-	claim_used(c, ow);
+	claim_idle(c, ow);
 	if (cl->kind == NFS4R_PROPOSED && !is_all(c, ow->acks)) {
 		DL_APPEND2(c->asking, ow, ask_prev, ask_next_own);
 		ow->asked_ms = c->now;

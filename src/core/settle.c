@@ -33,6 +33,12 @@ static bool settled(struct nfs4r_core *c, const struct claim *cl)
 	}
 }
 
+/* Nothing was ever done under it, and nothing will be before all have acked it. */
+static bool only_asked(const struct own *ow)
+{
+	return ow->side && ow->state == OWN_PROPOSING;
+}
+
 /* Control 5.2 for directory @d: one settled control on each object of the path that has any. */
 static bool path_settled(struct nfs4r_core *c, const struct nfs4r_oid *d)
 {
@@ -45,7 +51,7 @@ static bool path_settled(struct nfs4r_core *c, const struct nfs4r_oid *d)
 		bool any = false, one = false;
 
 		for (k = controls_of(c, &w.oid); k; k = k->next) {
-			if (!k->claim->own || (w.level && k->depth < NFS4R_DEEP))
+			if (!k->claim->own || (w.level && k->depth < NFS4R_DEEP) || only_asked(k->claim->own))
 				continue;
 			any = true;
 			one |= settled(c, k->claim);

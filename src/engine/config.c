@@ -12,6 +12,13 @@ void nfs4r_config_init(struct nfs4r_config *cfg)
 	cfg->op_wait_ms = 1000;
 	cfg->close_wait_ms = 30000;
 	cfg->idle_ms = 1000;
+	cfg->deep_control = true;
+	cfg->deep_idle_ms = 1000;
+	cfg->revoke_ms = 100;
+	cfg->promote_after = 3;
+	cfg->deep_plus_after = 3;
+	cfg->contested_ms = 5000;
+	cfg->share_reads = 32;
 	cfg->repeat_ms = 400;
 	cfg->checkpoint_ms = 5000;
 	cfg->executors = 8;

@@ -195,7 +195,13 @@ static enum nfs4r_status make_core(struct nfs4r_engine *eng, const struct nfs4r_
 	c.op_wait_ms = eng->cfg.op_wait_ms;
 	c.forward_wait_ms = 600000; /* the engine parks the operation long before (ops.c) */
 	c.idle_ms = eng->cfg.idle_ms;
-	c.revoke_ms = 100;
+	c.revoke_ms = eng->cfg.revoke_ms;
+	c.deep = eng->cfg.deep_control;
+	c.deep_ms = eng->cfg.deep_idle_ms;
+	c.promote_count = eng->cfg.promote_after;
+	c.deep_plus_count = eng->cfg.deep_plus_after;
+	c.contested_ms = eng->cfg.contested_ms;
+	c.share_reads = eng->cfg.share_reads;
 	c.window_bytes = eng->cfg.window_bytes;
 	eng->core = nfs4r_core_create(&c, &tree);
 	return eng->core ? NFS4R_OK : NFS4R_NOMEM;

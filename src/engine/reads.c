@@ -319,6 +319,9 @@ static void serve_task(struct nfs4r_engine *eng, void *arg)
 	pthread_mutex_lock(&eng->lock);
 	/* Not ready is not NOT_PRIMARY: the asker would read its own old copy (6.3). */
 	enum nfs4r_status st = eng->ready ? nfs4r_core_may_serve(eng->core, &rd->oid) : NFS4R_DELAY;
+
+	if (st == NFS4R_OK)
+		nfs4r_core_served(eng->core, &rd->oid);
 	pthread_mutex_unlock(&eng->lock);
 	if (st == NFS4R_OK)
 		st = nfs4r_read_here(eng, rd);

@@ -504,6 +504,8 @@ struct net *net_new(uint32_t servers)
 	n->trace = getenv("NET_TRACE") != NULL;
 	nfs4r_oid_root(&n->root, uuid);
 	nfs4r_core_config_init(&n->cfg);
+	n->cfg.deep = false; /* scenarios of the policy turn it on */
+	n->cfg.holdoff_ms = 100;
 	n->cfg.root = n->root;
 	for (nfs4r_server_id s = 1; s <= servers; s++)
 		n->cfg.servers |= NFS4R_BIT(s);
@@ -535,6 +537,11 @@ static void forget_jobs(struct server *sv, struct net *n)
 void net_fault(struct net *n, uint32_t fault)
 {
 	n->cfg.fault = fault;
+	net_retune(n);
+}
+
+void net_retune(struct net *n)
+{
 	for (nfs4r_server_id s = 1; s <= n->n; s++) {
 		net_crash(n, s);
 		net_restart(n, s, true);

@@ -71,6 +71,7 @@ struct net {
 
 struct net *net_new(uint32_t n);
 void net_fault(struct net *n, uint32_t fault); /* before anything else; faulty build only */
+void net_retune(struct net *n); /* all servers start anew, with n->cfg as it is now */
 void net_free(struct net *n);
 void net_run(struct net *n, uint64_t ms);
 bool net_run_until(struct net *n, const bool *flag, uint64_t ms);

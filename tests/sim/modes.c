@@ -272,6 +272,22 @@ static void draw_machines(struct plan *p, struct rng *r)
 	p->exec_fails = rng_chance(r, 500) ? 20 : 0;
 }
 
+/* A stream of its own, so that seeds of before the policy keep their other draws. */
+static void draw_policy(struct plan *p)
+{
+	static const uint32_t counts[] = { 0, 1, 2, 3 }, waits[] = { 0, 50, 400, 5000 }, reads[] = { 0, 1, 3, 32 };
+	struct rng r = { hash_mix(p->seed, 0xdee9) };
+
+	p->deep = rng_chance(&r, p->mode->text ? 400 : 800);
+	p->deep_ms = rng_chance(&r, 500) ? p->idle_ms : 50 + (uint32_t)rng_below(&r, 1500);
+	p->revoke_ms = rng_chance(&r, 600) ? 100 : 0;
+	p->holdoff_ms = rng_chance(&r, 500) ? 100 : 0;
+	p->promote_count = counts[rng_below(&r, 4)];
+	p->deep_plus_count = counts[rng_below(&r, 4)];
+	p->contested_ms = waits[rng_below(&r, 4)];
+	p->share_reads = reads[rng_below(&r, 4)];
+}
+
 void plan_draw(struct plan *p, uint64_t seed, const struct mode *mode, uint32_t servers)
 {
 	struct rng r = { hash_mix(seed, 0x91a4) };
@@ -297,6 +313,7 @@ void plan_draw(struct plan *p, uint64_t seed, const struct mode *mode, uint32_t 
 		p->mode->tune(p, &r);
 	if (!p->cut_for_us)
 		p->cut_for_us = 500 * MS;
+	draw_policy(p);
 }
 
 void plan_print(const struct plan *p, char *buf, size_t len)
@@ -304,12 +321,15 @@ void plan_print(const struct plan *p, char *buf, size_t len)
 	snprintf(buf, len,
 		 "mode %s, %u servers, %u clients each, work %llu ms, think %llu ms, loss %u, dup %u, lag %llu/%llu ms, "
 		 "%u slow paths %llu ms, cut every %llu ms for %llu, crash every %llu ms (machine %u/1000), sync %llu us, "
-		 "exec %llu us, apply %llu us, checkpoint %llu ms, window %u, idle %u ms",
+		 "exec %llu us, apply %llu us, checkpoint %llu ms, window %u, idle %u ms, deep %s %u ms, promote %u, deep+ %u, "
+		 "contested %u ms, revoke %u ms, holdoff %u ms, share %u",
 		 p->mode->name, p->servers, p->clients, (unsigned long long)(p->work_us / MS),
 		 (unsigned long long)(p->think_us / MS), p->loss, p->dup, (unsigned long long)(p->lag_us / MS),
 		 (unsigned long long)(p->bulk_lag_us / MS), p->slow_paths, (unsigned long long)(p->slow_us / MS),
 		 (unsigned long long)(p->cut_every_us / MS), (unsigned long long)(p->cut_for_us / MS),
 		 (unsigned long long)(p->crash_every_us / MS), p->machine_crash, (unsigned long long)p->sync_us,
 		 (unsigned long long)p->exec_us, (unsigned long long)p->apply_us,
-		 (unsigned long long)(p->checkpoint_us / MS), p->window, p->idle_ms);
+		 (unsigned long long)(p->checkpoint_us / MS), p->window, p->idle_ms, p->deep ? "on" : "off",
+		 p->deep_ms, p->promote_count, p->deep_plus_count, p->contested_ms, p->revoke_ms, p->holdoff_ms,
+		 p->share_reads);
 }

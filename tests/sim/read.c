@@ -161,6 +161,8 @@ static void on_read(struct server *v, nfs4r_server_id from, const struct nfs4r_r
 	struct nfs4r_msg m = { .type = NFS4R_MSG_READ_ANSWER };
 
 	r.status = nfs4r_core_may_serve(v->core, &r.oid);
+	if (r.status == NFS4R_OK)
+		nfs4r_core_served(v->core, &r.oid);
 	if (r.status == NFS4R_OK) {
 		answer_from(v, &r);
 		if (r.status == NFS4R_UNKNOWN)

@@ -257,7 +257,14 @@ static void make_core(struct server *v)
 	cfg.fault = s->plan.fault;
 	cfg.window_entries = s->plan.window;
 	cfg.idle_ms = s->plan.idle_ms;
-	cfg.revoke_ms = s->plan.seed % 3 ? 100 : 0; /* as the engine sets it, and without */
+	cfg.deep = s->plan.deep;
+	cfg.deep_ms = s->plan.deep_ms;
+	cfg.revoke_ms = s->plan.revoke_ms;
+	cfg.holdoff_ms = s->plan.holdoff_ms;
+	cfg.promote_count = s->plan.promote_count;
+	cfg.deep_plus_count = s->plan.deep_plus_count;
+	cfg.contested_ms = s->plan.contested_ms;
+	cfg.share_reads = s->plan.share_reads;
 	for (uint32_t i = 1; i <= s->plan.servers; i++)
 		cfg.servers |= NFS4R_BIT(i);
 	v->core = nfs4r_core_create(&cfg, &port);

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Policy of hierarchical control: when to be content with less (control 7.1, 7.4, 7.5, 7.9).
+ *
+ * Every deep claim remembers which directories this server updated below it lately. An update below
+ * keeps it (the timer of 7.1 begins anew); updates of old files keep a deep+, and nothing but those.
+ *
+ * When others want something below a deep claim, it is narrowed: a claim for what is used elsewhere
+ * below is elected first, then the deep one closes. READs that others send only because of a deep
+ * claim, for what is not being updated here, count as such a wish when they are many. A deep+ goes
+ * when no old file needs it or its READs outweigh what it saves; where directories are still updated
+ * under it, plain deep control is elected first.
+ */
+#include "core/core_int.h"
+
+#define POSTPONE_MS 20 /* a claim whose replacement is being elected looks again after */
+
+/* ---- use ---------------------------------------------------------------------------------- */
+
+struct policy { /* what is used below a deep claim */
+	struct {
+		struct nfs4r_oid dir;
+		uint64_t ms; /* 0: free */
+	} use[USES];
+	uint64_t reads;	     /* READs of others answered under it, in all */
+	uint64_t wishes;     /* those for what is not used here, since the last look */
+	uint64_t saved;	     /* deep+: updates of old files */
+	struct nfs4r_oid wish; /* the last of them */
+	uint64_t replacement; /* seq of the claim that is to replace it, 0 if none is asked for */
+	bool pressed;
+};
+
+static struct policy *pol(struct own *ow)
+{
+	if (!ow->pol)
+		ow->pol = xcalloc(1, sizeof(*ow->pol));
+	return ow->pol;
+}
+
+static void note_use(struct nfs4r_core *c, struct own *ow, const struct nfs4r_oid *dir)
+{
+	struct policy *p = pol(ow);
+	uint32_t oldest = 0;
+
+	for (uint32_t i = 0; i < USES; i++) {
+		if (p->use[i].ms && nfs4r_oid_eq(&p->use[i].dir, dir)) {
+			p->use[i].ms = c->now + 1;
+			return;
+		}
+		if (p->use[i].ms < p->use[oldest].ms)
+			oldest = i;
+	}
+	p->use[oldest].dir = *dir;
+	p->use[oldest].ms = c->now + 1; /* 0 is "free" */
+}
+
+static bool recent(const struct nfs4r_core *c, const struct policy *p, uint32_t i)
+{
+	return p->use[i].ms && c->now < p->use[i].ms + c->cfg.deep_ms;
+}
+
+/* A directory update below keeps deep control, not deep+ (7.9). */
+static void dir_used(struct nfs4r_core *c, const struct nfs4r_oid *dir)
+{
+	struct walk w;
+	struct ctl *k;
+
+	walk_begin(&w, dir);
+	do {
+		for (k = controls_of(c, &w.oid); k; k = k->next) {
+			struct own *ow = k->claim->own;
+
+			if (!ow || ow->state != OWN_WON || k->depth < NFS4R_DEEP)
+				continue;
+			note_use(c, ow, dir);
+			if (!ow->plus)
+				claim_used(c, ow);
+		}
+	} while (walk_up(c, &w));
+}
+
+static void old_file_used(struct nfs4r_core *c, const struct nfs4r_oid *file)
+{
+	struct walk w;
+	struct ctl *k;
+
+	for (k = controls_of(c, file); k; k = k->next)
+		if (k->claim->own && k->claim->own->state == OWN_WON)
+			return;
+	if (!c->own_deep_plus)
+		return;
+	walk_begin(&w, file);
+	while (walk_up(c, &w))
+		for (k = controls_of(c, &w.oid); k; k = k->next)
+			if (k->claim->own && k->claim->own->state == OWN_WON && k->depth == NFS4R_DEEP_PLUS) {
+				pol(k->claim->own)->saved++;
+				claim_used(c, k->claim->own);
+			}
+}
+
+/* @o is about to execute: timers of the deep controls that it uses. File updates do not keep plain deep ones. */
+void policy_used(struct nfs4r_core *c, const struct opx *o)
+{
+	const struct needs *nd = &o->needs;
+	struct nfs4r_facts f;
+
+	for (uint32_t i = 0; i < nd->nargs; i++) {
+		if (!is_known(c, &nd->args[i], &f))
+			continue;
+		if (f.type == NFS4R_TYPE_DIR)
+			dir_used(c, &nd->args[i]);
+		else if (is_file_update(o->op))
+			old_file_used(c, &nd->args[i]);
+	}
+}
+
+uint64_t policy_reads(const struct own *ow)
+{
+	return ow->pol ? ow->pol->reads : 0;
+}
+
+/* ---- narrowing ------------------------------------------------------------------------------- */
+
+/* Is @n covered by an own claim that stays, other than @ow? */
+static bool kept_anyway(struct nfs4r_core *c, const struct own *ow, const struct nfs4r_oid *oid, uint32_t depth)
+{
+	struct walk w;
+	struct ctl *k;
+
+	walk_begin(&w, oid);
+	do {
+		for (k = controls_of(c, &w.oid); k; k = k->next) {
+			const struct own *o = k->claim->own;
+
+			if (o && o != ow && o->state == OWN_WON && !o->closing && !o->revoked && !o->close_at && !o->plus &&
+			    k->depth >= (w.level ? NFS4R_DEEP : depth))
+				return true;
+		}
+	} while (walk_up(c, &w));
+	return false;
+}
+
+static bool is_control_of(const struct claim *cl, const struct nfs4r_oid *oid)
+{
+	for (uint32_t i = 0; i < cl->n; i++)
+		if (nfs4r_oid_eq(&cl->ctl[i].oid, oid))
+			return true;
+	return false;
+}
+
+/*
+ * The highest directory from @use upwards that does not contain @wanted, below the claim's own: control of it keeps what is
+ * used there. Where @use itself contains @wanted, shallow control of it. false: nothing can be kept.
+ */
+static bool keep_of(struct nfs4r_core *c, const struct own *ow, const struct nfs4r_oid *use, const struct nfs4r_oid *wanted,
+		    struct nfs4r_control *out)
+{
+	struct walk w;
+	bool found = false;
+
+	if (nfs4r_oid_eq(use, wanted))
+		return false;
+	if (is_under(c, wanted, use)) {
+		*out = (struct nfs4r_control){ *use, NFS4R_SHALLOW };
+		return true;
+	}
+	walk_begin(&w, use);
+	do {
+		if (is_control_of(ow->claim, &w.oid))
+			return found;
+		if (is_under(c, wanted, &w.oid))
+			return found;
+		*out = (struct nfs4r_control){ w.oid, NFS4R_DEEP };
+		found = true;
+	} while (walk_up(c, &w));
+	return false; /* not below the claim any more */
+}
+
+static uint32_t keep_set(struct nfs4r_core *c, struct own *ow, const struct nfs4r_oid *wanted, struct nfs4r_control v[USES])
+{
+	struct policy *p = ow->pol;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; p && i < USES; i++) {
+		bool dup = false;
+
+		if (!recent(c, p, i) || !keep_of(c, ow, &p->use[i].dir, wanted, &v[n]) ||
+		    kept_anyway(c, ow, &v[n].oid, v[n].depth))
+			continue;
+		for (uint32_t j = 0; j < n; j++)
+			dup |= nfs4r_oid_eq(&v[j].oid, &v[n].oid);
+		n += !dup;
+	}
+	return n;
+}
+
+/* Is a claim that is to replace @ow still being elected? Then it is too early to let go. */
+bool policy_replacing(struct nfs4r_core *c, const struct own *ow)
+{
+	struct claim *cl = ow->pol && ow->pol->replacement ? claim_find(c, c->self, ow->pol->replacement) : NULL;
+
+	return cl && cl->own->state == OWN_PROPOSING;
+}
+
+/* Control 7.4, narrow: somebody wants @wanted, which @ow covers; ask for what is used elsewhere under it before it closes. */
+static void narrow(struct nfs4r_core *c, struct own *ow, const struct nfs4r_oid *wanted)
+{
+	struct nfs4r_control v[USES];
+	uint32_t n;
+
+	policy_contest(c, ow->claim);
+	if (policy_replacing(c, ow) || !c->cfg.deep || who_is_away(c))
+		return;
+	n = keep_set(c, ow, wanted, v);
+	if (!n)
+		return;
+	c->st.narrowed++;
+	pol(ow)->replacement = policy_ask(c, v, n)->claim->key.seq;
+}
+
+/* A revoke for @wanted marks @ow, a deep claim. */
+void policy_revoked(struct nfs4r_core *c, struct own *ow, const struct nfs4r_oid *wanted)
+{
+	if (ow->deep)
+		narrow(c, ow, wanted);
+}
+
+/*
+ * The timer of a deep+ has ended. If directories below are being updated under it and nothing else of this server covers
+ * them, plain deep control comes first (7.9). true: wait for it.
+ */
+static bool drop_back(struct nfs4r_core *c, struct own *ow)
+{
+	struct nfs4r_control v = { ow->claim->ctl[0].oid, NFS4R_DEEP };
+	bool used = false;
+
+	if (policy_replacing(c, ow))
+		return true;
+	for (uint32_t i = 0; ow->pol && i < USES; i++)
+		used |= recent(c, ow->pol, i);
+	if (!used || ow->pol->replacement || kept_anyway(c, ow, &v.oid, NFS4R_DEEP) || who_is_away(c))
+		return false;
+	pol(ow)->replacement = policy_ask(c, &v, 1)->claim->key.seq;
+	return true;
+}
+
+/* May @ow start closing now that its time is over? Else look again at the time in *again. */
+bool policy_may_close(struct nfs4r_core *c, struct own *ow, uint64_t *again)
+{
+	*again = c->now + POSTPONE_MS;
+	if (policy_replacing(c, ow))
+		return false;
+	if (ow->plus && ow->claim->n == 1) {
+		if (drop_back(c, ow))
+			return false;
+		c->st.drops++;
+	}
+	return true;
+}
+
+/* ---- READs of others ---------------------------------------------------------------------------- */
+
+/* Does this server update what @oid is part of? Then its READs come here rightly. */
+static bool in_use(struct nfs4r_core *c, const struct own *ow, const struct nfs4r_oid *oid)
+{
+	const struct policy *p = ow->pol;
+
+	for (uint32_t i = 0; i < USES; i++) {
+		if (!recent(c, p, i))
+			continue;
+		if (nfs4r_oid_eq(&p->use[i].dir, oid) ||
+		    (!is_control_of(ow->claim, &p->use[i].dir) && is_under(c, oid, &p->use[i].dir)))
+			return true;
+	}
+	return false;
+}
+
+static bool too_many(const struct nfs4r_core *c, const struct own *ow)
+{
+	const struct policy *p = ow->pol;
+
+	if (ow->plus)
+		return p->wishes >= c->cfg.share_reads + 4 * p->saved;
+	return p->wishes >= c->cfg.share_reads;
+}
+
+void nfs4r_core_served(struct nfs4r_core *c, const struct nfs4r_oid *oid)
+{
+	struct own *ow = NULL;
+	struct nfs4r_facts f;
+	struct walk w;
+	struct ctl *k;
+
+	c->st.reads_served++;
+	if (!is_known(c, oid, &f))
+		return;
+	walk_begin(&w, oid);
+	do {
+		for (k = controls_of(c, &w.oid); k && !ow; k = k->next)
+			if (k->claim->own && k->claim->own->state == OWN_WON && (!w.level || k->depth >= NFS4R_DEEP))
+				ow = k->claim->own;
+	} while (!ow && walk_up(c, &w));
+	if (!ow || !ow->deep)
+		return;
+	pol(ow)->reads++;
+	if (!c->cfg.share_reads || ow->closing || ow->pol->pressed || (!ow->plus && in_use(c, ow, oid)))
+		return;
+	ow->pol->wishes++;
+	ow->pol->wish = *oid;
+	if (too_many(c, ow)) {
+		ow->pol->pressed = true;
+		c->dirty |= DIRTY_POLICY;
+	}
+}
+
+/* The step after: narrow, or drop back. */
+void policy_run(struct nfs4r_core *c)
+{
+	struct own *ow, *tmp;
+
+	DL_FOREACH_SAFE(c->idle_deep, ow, tmp) {
+		if (!ow->pol || !ow->pol->pressed || ow->closing)
+			continue;
+		ow->pol->pressed = false;
+		ow->pol->wishes = 0;
+		if (ow->plus) { /* its time is over; 7.9 as usual */
+			policy_contest(c, ow->claim);
+		} else {
+			narrow(c, ow, &ow->pol->wish);
+		}
+		release_at(c, ow, c->now);
+	}
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * What people and tools want to see: counters, latencies, positions, the control table, who waits
+ * for what. Between steps; nothing in here changes the core, but for hist_add(), by which the
+ * others note how long something took.
+ */
+#include "core/core_int.h"
+
+/* ---- latencies ----------------------------------------------------------- */
+
+void hist_add(struct nfs4r_core_hist *h, uint64_t ms)
+{
+	uint32_t i = ms ? 64 - (uint32_t)__builtin_clzll(ms) : 0;
+
+	h->n++;
+	h->sum_ms += ms;
+	if (ms > h->max_ms)
+		h->max_ms = ms;
+	h->bucket[i < NFS4R_CORE_BUCKETS ? i : NFS4R_CORE_BUCKETS - 1]++;
+}
+
+/* ---- counters, positions ------------------------------------------------- */
+
+static uint64_t length(const struct opx *list)
+{
+	const struct opx *o;
+	uint64_t n = 0;
+
+	DL_FOREACH(list, o)
+		n++;
+	return n;
+}
+
+void nfs4r_core_get_stats(const struct nfs4r_core *c, struct nfs4r_core_stats *out)
+{
+	struct claim *cl, *tmp;
+
+	*out = c->st;
+	out->claims = c->nclaims;
+	HASH_ITER(hh, c->claims, cl, tmp)
+		if (cl->in_table)
+			*(cl->own ? &out->controls_own : &out->controls_foreign) += cl->n;
+	out->ops_waiting = length(c->waiting) + length(c->answering);
+	out->ops_executing = length(c->busy);
+	out->replies_kept = HASH_COUNT(c->replies);
+	for (int s = 1; s <= NFS4R_SERVERS_MAX; s++)
+		out->pending_entries += c->logs[s].npend;
+}
+
+bool nfs4r_core_get_peer(const struct nfs4r_core *c, nfs4r_server_id id, struct nfs4r_core_peer *out)
+{
+	const struct peer *p;
+
+	memset(out, 0, sizeof(*out));
+	if (id == 0 || id > NFS4R_SERVERS_MAX || id == c->self || !(c->cfg.servers & NFS4R_BIT(id)))
+		return false;
+	p = &c->peers[id];
+	out->received = p->received[c->self];
+	out->applied = p->applied[c->self];
+	out->stable = p->stable[c->self];
+	out->our_received = c->logs[id].received;
+	out->our_applied = c->logs[id].applied;
+	out->our_stable = c->logs[id].stable;
+	out->peer_end = p->end;
+	out->unreceived_bytes = log_unreceived(c, p);
+	out->up = p->up;
+	return true;
+}
+
+nfs4r_lsn nfs4r_core_own_end(const struct nfs4r_core *c)
+{
+	return c->logs[c->self].received;
+}
+
+/* ---- control table ---------------------------------------------------------- */
+
+static int64_t ends_in(const struct nfs4r_core *c, const struct own *ow)
+{
+	uint64_t end;
+
+	if (ow->state != OWN_WON || ow->closing)
+		return -1;
+	end = idle_end(c, ow);
+	if (ow->close_at && ow->close_at < end)
+		end = ow->close_at;
+	return end > c->now ? (int64_t)(end - c->now) : 0;
+}
+
+static void info_of(const struct nfs4r_core *c, const struct claim *cl, struct nfs4r_control_info *i)
+{
+	const struct own *ow = cl->own;
+
+	memset(i, 0, sizeof(*i));
+	i->owner = (nfs4r_server_id)cl->key.server;
+	i->pid = (struct nfs4r_pid){ i->owner, cl->key.seq };
+	i->kind = cl->kind;
+	i->won = cl->won;
+	i->prio = cl->prio;
+	i->ends_in_ms = -1;
+	if (!ow)
+		return;
+	i->acting = ow->state == OWN_WON;
+	i->closing = ow->closing;
+	i->acked_by_all = cl->kind == NFS4R_PROPOSED && is_all(c, ow->acks);
+	i->acks = ow->acks;
+	i->confirmed = ow->confirmed;
+	i->waiting = ow->holds;
+	i->executing = ow->pins;
+	i->ends_in_ms = ends_in(c, ow);
+	i->closes_at = ow->closing ? ow->last : 0;
+	i->wanted_by = ow->forced ? ow->revoked_by.server : 0;
+	i->reads_served = policy_reads(ow);
+	i->policy = ow->side;
+}
+
+void nfs4r_core_each_control(const struct nfs4r_core *c, bool (*fn)(void *arg, const struct nfs4r_control_info *i),
+			     void *arg)
+{
+	struct nfs4r_control_info info;
+	struct claim *cl, *tmp;
+
+	HASH_ITER(hh, c->claims, cl, tmp) {
+		if (!cl->in_table)
+			continue;
+		info_of(c, cl, &info);
+		for (uint32_t i = 0; i < cl->n; i++) {
+			info.control.oid = cl->ctl[i].oid;
+			info.control.depth = cl->ctl[i].depth;
+			for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)
+				info.below[s] = nfs4r_core_count_below(c, &info.control.oid, s);
+			if (!fn(arg, &info))
+				return;
+		}
+	}
+}
+
+/* ---- who waits ------------------------------------------------------------------ */
+
+static nfs4r_servers without_ack(const struct nfs4r_core *c, const struct opx *o)
+{
+	nfs4r_servers set = 0;
+
+	for (uint32_t i = 0; i < o->nholds; i++)
+		if (o->holds[i]->own->state == OWN_PROPOSING)
+			set |= c->cfg.servers & ~o->holds[i]->own->acks;
+	return set;
+}
+
+/* Servers that have not applied the entry an answer waits for: either they do, or they ack. */
+static nfs4r_servers not_applied(const struct nfs4r_core *c, const struct cond *k)
+{
+	nfs4r_servers set = 0;
+
+	EACH_PEER(c, s)
+		if (s != k->log && c->peers[s].applied[k->log] < k->lsn)
+			set |= NFS4R_BIT(s);
+	return set;
+}
+
+static void waits_for(const struct nfs4r_core *c, const struct opx *o, struct nfs4r_waiting_info *i)
+{
+	switch (o->state) {
+	case OP_FORWARDED:
+		i->wait = NFS4R_WAIT_PRIMARY;
+		i->on = NFS4R_BIT(o->to);
+		break;
+	case OP_CATCHUP:
+		i->wait = NFS4R_WAIT_ENTRY;
+		i->on = NFS4R_BIT(o->op->primary);
+		break;
+	case OP_REPLY:
+		i->wait = NFS4R_WAIT_REPLY;
+		i->on = not_applied(c, &o->cond);
+		break;
+	case OP_WAIT:
+		i->on = without_ack(c, o);
+		if (i->on)
+			i->wait = NFS4R_WAIT_ELECTION;
+		else if (o->blocked_at || o->attempts || c->mover)
+			i->wait = NFS4R_WAIT_OTHERS;
+		else
+			i->wait = NFS4R_WAIT_OBJECT;
+		break;
+	default:
+		i->wait = NFS4R_WAIT_LOCAL;
+	}
+}
+
+static bool tell(const struct nfs4r_core *c, const struct opx *o, bool (*fn)(void *arg, const struct nfs4r_waiting_info *i),
+		 void *arg)
+{
+	struct nfs4r_waiting_info i;
+	bool named = nfs4r_op_is_dirop(o->op->type);
+
+	memset(&i, 0, sizeof(i));
+	i.op = o->op->type;
+	i.remote = o->remote;
+	i.from = o->from;
+	i.obj = named ? o->op->dir : o->op->obj;
+	if (named)
+		i.name = o->op->name;
+	i.waited_ms = c->now - o->since;
+	i.attempts = o->attempts;
+	waits_for(c, o, &i);
+	return fn(arg, &i);
+}
+
+void nfs4r_core_each_waiting(const struct nfs4r_core *c, bool (*fn)(void *arg, const struct nfs4r_waiting_info *i), void *arg)
+{
+	const struct opx *lists[] = { c->waiting, c->busy, c->answering }, *o;
+
+	for (int i = 0; i < 3; i++)
+		DL_FOREACH(lists[i], o)
+			if (!tell(c, o, fn, arg))
+				return;
+}

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Policy of hierarchical control: when to ask for more than an operation needs (control 4.1, 7.4,
+ * 7.8; paper 2.2). When to be content with less is in narrow.c. Any moment is safe; what is
+ * decided here only decides who pays how many round trips.
+ *
+ * A directory nobody else has anything below is asked for deeply (policy_may_deep). Whoever
+ * still pays elections in several places below one directory asks for that directory, besides,
+ * without an operation waiting for it (promotion). Whoever pays for several old files below one
+ * directory asks for deep+ of it, so that their updates complete without a control of each (raise).
+ *
+ * A directory whose deep control was refused, or revoked, is contested for a while: shallow is asked
+ * for it, where that will do.
+ *
+ * Claims of the policy are `side` claims: they yield to everybody, and count as won only when all
+ * have acked, so that they never make a reply wait (5.2).
+ *
+ * heat[directory]: elections paid below it not long ago. Promoting a directory takes its elections
+ * out of the heat of those above, so that climbing needs evidence from somewhere else.
+ */
+#include "core/core_int.h"
+
+#define HEAT_MAX 4096	   /* directories with heat, contested directories [cold ones go; else not noted] */
+#define FILES_WINDOW_MS 1000 /* "within a second" of 7.8; more where elections take longer */
+#define RTT_UNKNOWN_MS 50
+
+/* ---- round trips -------------------------------------------------------------- */
+
+void policy_acked(struct nfs4r_core *c, nfs4r_server_id from, const struct own *ow)
+{
+	struct peer *p = &c->peers[from];
+	uint64_t ms = c->now - ow->begun_ms;
+
+	if (ow->asked_ms != ow->begun_ms || (ow->nacked & NFS4R_BIT(from)))
+		return; /* asked twice: of which is this the answer? */
+	p->rtt_ms = p->rtt_ms ? (7 * p->rtt_ms + ms + 4) / 8 : ms;
+	if (!p->rtt_ms)
+		p->rtt_ms = 1;
+}
+
+static uint64_t farthest_rtt(const struct nfs4r_core *c)
+{
+	uint64_t max = 0;
+
+	EACH_PEER(c, s)
+		if (c->peers[s].rtt_ms > max)
+			max = c->peers[s].rtt_ms;
+	return max ? max : RTT_UNKNOWN_MS;
+}
+
+/* Control 7.6. */
+uint64_t policy_holdoff_ms(const struct nfs4r_core *c)
+{
+	uint64_t ms = 2 * farthest_rtt(c);
+
+	if (c->cfg.holdoff_ms)
+		return c->cfg.holdoff_ms;
+	return ms < 20 ? 20 : ms > 1000 ? 1000 : ms;
+}
+
+/* ---- contested directories --------------------------------------------------------- */
+
+static bool contested(const struct nfs4r_core *c, const struct nfs4r_oid *dir)
+{
+	struct oidmark *m;
+
+	HASH_FIND(hh, c->contested, dir, sizeof(*dir), m);
+	return m && m->value > c->now;
+}
+
+void policy_contest(struct nfs4r_core *c, const struct claim *cl)
+{
+	struct oidmark *m, *tmp;
+
+	if (!c->cfg.contested_ms)
+		return;
+	if (HASH_COUNT(c->contested) >= HEAT_MAX)
+		HASH_ITER(hh, c->contested, m, tmp)
+			if (m->value <= c->now) {
+				HASH_DEL(c->contested, m);
+				free(m);
+			}
+	for (uint32_t i = 0; i < cl->n; i++) {
+		if (cl->ctl[i].depth < NFS4R_DEEP)
+			continue;
+		HASH_FIND(hh, c->contested, &cl->ctl[i].oid, sizeof(cl->ctl[i].oid), m);
+		if (!m) {
+			if (HASH_COUNT(c->contested) >= HEAT_MAX)
+				return;
+			m = xcalloc(1, sizeof(*m));
+			m->oid = cl->ctl[i].oid;
+			HASH_ADD(hh, c->contested, oid, sizeof(m->oid), m);
+		}
+		m->value = c->now + c->cfg.contested_ms;
+	}
+}
+
+/* Control 4.1, optional deep: @dir is needed shallow; may it be asked deep? */
+bool policy_may_deep(struct nfs4r_core *c, const struct nfs4r_oid *dir)
+{
+	struct nfs4r_facts f;
+
+	return c->cfg.deep && is_known(c, dir, &f) && f.type == NFS4R_TYPE_DIR && !contested(c, dir) &&
+	       !(anc_below(c, dir) & ~NFS4R_BIT(c->self));
+}
+
+/* ---- heat: promotion, raising ------------------------------------------------------ */
+
+struct heat {
+	struct nfs4r_oid oid; /* a directory */
+	uint64_t since[2];    /* begin of the window */
+	uint32_t paid[2];
+	struct nfs4r_oid last; /* the last file counted */
+	UT_hash_handle hh;
+};
+
+enum { DIRS = 0, FILES = 1 };
+
+static uint64_t window_ms(const struct nfs4r_core *c, int what)
+{
+	uint64_t slow = 2 * farthest_rtt(c) * c->cfg.deep_plus_count;
+
+	if (what == DIRS)
+		return c->cfg.promote_ms;
+	return slow > FILES_WINDOW_MS ? slow : FILES_WINDOW_MS;
+}
+
+static bool cold(const struct nfs4r_core *c, const struct heat *h, int what)
+{
+	return !h->paid[what] || c->now >= h->since[what] + window_ms(c, what);
+}
+
+static struct heat *heat_get(struct nfs4r_core *c, const struct nfs4r_oid *dir)
+{
+	struct heat *h, *tmp, *x;
+
+	HASH_FIND(hh, c->heat, dir, sizeof(*dir), h);
+	if (h)
+		return h;
+	if (HASH_COUNT(c->heat) >= HEAT_MAX)
+		HASH_ITER(hh, c->heat, x, tmp)
+			if (cold(c, x, DIRS) && cold(c, x, FILES)) {
+				HASH_DEL(c->heat, x);
+				free(x);
+			}
+	if (HASH_COUNT(c->heat) >= HEAT_MAX)
+		return NULL;
+	h = xcalloc(1, sizeof(*h));
+	h->oid = *dir;
+	HASH_ADD(hh, c->heat, oid, sizeof(h->oid), h);
+	return h;
+}
+
+/* Own control of @dir, at least @depth, won or asked for, here or above. */
+static bool have(struct nfs4r_core *c, const struct nfs4r_oid *dir, uint32_t depth)
+{
+	struct walk w;
+	struct ctl *k;
+
+	walk_begin(&w, dir);
+	do {
+		for (k = controls_of(c, &w.oid); k; k = k->next)
+			if (k->claim->own && !k->claim->own->closing && !k->claim->own->revoked && k->depth >= depth)
+				return true;
+	} while (walk_up(c, &w));
+	return false;
+}
+
+/* Control 7.4, 7.8: worth asking only if nobody else is known to be at or below @dir, or above it. */
+static bool may_ask(struct nfs4r_core *c, const struct nfs4r_oid *dir, uint32_t depth)
+{
+	nfs4r_servers won;
+
+	return policy_may_deep(c, dir) && !have(c, dir, depth) && !foreign_cover(c, dir, &won) &&
+	       holdoff_until(c, dir) <= c->now && !who_is_away(c);
+}
+
+struct own *policy_ask(struct nfs4r_core *c, const struct nfs4r_control *v, uint32_t n)
+{
+	return election_propose(c, v, n, 0, true);
+}
+
+static bool hot(const struct nfs4r_core *c, const struct heat *h, int what)
+{
+	uint32_t limit = what == DIRS ? c->cfg.promote_count : c->cfg.deep_plus_count;
+
+	return limit && h && !cold(c, h, what) && h->paid[what] >= limit;
+}
+
+/* Those above keep what was paid elsewhere. */
+static void collapse(struct nfs4r_core *c, const struct nfs4r_oid *dir, uint32_t paid, int what)
+{
+	struct heat *h;
+	struct walk w;
+
+	walk_begin(&w, dir);
+	do {
+		HASH_FIND(hh, c->heat, &w.oid, sizeof(w.oid), h);
+		if (!h)
+			continue;
+		h->paid[what] = h->paid[what] >= paid ? h->paid[what] - paid + (w.level != 0) : 0;
+	} while (walk_up(c, &w));
+}
+
+/* An election had to be paid for @oid: warms every directory above it, and asks for the lowest that got hot. */
+static void paid(struct nfs4r_core *c, const struct nfs4r_oid *oid, int what)
+{
+	uint32_t depth = what == DIRS ? NFS4R_DEEP : NFS4R_DEEP_PLUS;
+	struct nfs4r_control want;
+	struct heat *h, *pick = NULL;
+	struct walk w;
+
+	if (!c->cfg.deep)
+		return;
+	walk_begin(&w, oid);
+	while (walk_up(c, &w)) {
+		h = heat_get(c, &w.oid);
+		if (!h)
+			return;
+		if (cold(c, h, what)) {
+			h->since[what] = c->now;
+			h->paid[what] = 0;
+		}
+		if (what == FILES && nfs4r_oid_eq(&h->last, oid))
+			continue;
+		if (what == FILES)
+			h->last = *oid;
+		h->paid[what]++;
+		if (!pick && hot(c, h, what) && may_ask(c, &w.oid, depth))
+			pick = h;
+	}
+	if (!pick)
+		return;
+	want = (struct nfs4r_control){ pick->oid, depth };
+	collapse(c, &want.oid, pick->paid[what], what);
+	*(what == DIRS ? &c->st.promotions : &c->st.raises) += 1;
+	policy_ask(c, &want, 1)->promotion = what == DIRS;
+}
+
+/* An operation, or an old file that it wrote (3.8), had to ask for control of @oid. */
+void policy_paid(struct nfs4r_core *c, const struct nfs4r_oid *oid)
+{
+	struct nfs4r_facts f;
+
+	if (is_known(c, oid, &f))
+		paid(c, oid, f.type == NFS4R_TYPE_DIR ? DIRS : FILES);
+}
+
+/* ---- claims won, lost --------------------------------------------------------------- */
+
+static bool all_under(struct nfs4r_core *c, const struct claim *cl, const struct nfs4r_oid *dir)
+{
+	struct nfs4r_facts f;
+
+	for (uint32_t i = 0; i < cl->n; i++)
+		if (!is_known(c, &cl->ctl[i].oid, &f) || f.type != NFS4R_TYPE_DIR || nfs4r_oid_eq(&cl->ctl[i].oid, dir) ||
+		    !is_under(c, &cl->ctl[i].oid, dir))
+			return false;
+	return true;
+}
+
+/* Control 7.4: what was elected below a promoted directory closes by the normal rule, now that the deep control is won. */
+static void close_below(struct nfs4r_core *c, const struct own *promoted)
+{
+	struct own *lists[] = { c->idle, c->idle_deep }, *ow, *tmp;
+	const struct nfs4r_oid *dir = &promoted->claim->ctl[0].oid;
+
+	for (int i = 0; i < 2; i++)
+		DL_FOREACH_SAFE(lists[i], ow, tmp)
+			if (ow != promoted && ow->claim->kind == NFS4R_PROPOSED && !ow->plus && !ow->holds &&
+			    all_under(c, ow->claim, dir))
+				claim_start_closing(c, ow);
+}
+
+void policy_won(struct nfs4r_core *c, struct own *ow)
+{
+	if (ow->promotion)
+		close_below(c, ow);
+}
+
+/* The claim yields, was refused, or its time is over: all the same, somebody else is there. */
+void policy_lost(struct nfs4r_core *c, struct own *ow)
+{
+	if (ow->optional)
+		c->st.deep_refused++;
+	if (ow->side && ow->plus)
+		c->st.raises_lost++;
+	else if (ow->side)
+		c->st.promotions_lost++;
+	if (ow->optional || ow->side)
+		policy_contest(c, ow->claim);
+}
+
+void policy_fini(struct nfs4r_core *c)
+{
+	struct oidmark *m, *tmp;
+	struct heat *h, *tmp2;
+
+	HASH_ITER(hh, c->contested, m, tmp) {
+		HASH_DEL(c->contested, m);
+		free(m);
+	}
+	HASH_ITER(hh, c->heat, h, tmp2) {
+		HASH_DEL(c->heat, h);
+		free(h);
+	}
+}
