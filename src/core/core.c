@@ -21,7 +21,7 @@ void nfs4r_core_config_init(struct nfs4r_core_config *cfg)
 	cfg->promote_ms = 10000;
 	cfg->deep_plus_count = 3;
 	cfg->contested_ms = 5000;
-	cfg->share_reads = 32;
+	cfg->share_reads = 8;
 	cfg->window_entries = 4096;
 	cfg->window_bytes = 32u << 20;
 	cfg->fault = 0;

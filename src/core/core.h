@@ -105,7 +105,7 @@ struct nfs4r_core_config {
 	uint32_t contested_ms;	 /* after a deep control was refused, or revoked for something below it, no deep control of that directory is
 				  * asked for where shallow would do; default 5000 */
 	uint32_t share_reads;	 /* READs served for others from deep control of what is not being updated here, until it is narrowed or
-				  * dropped (7.4, 7.9); 0 = never; default 32 */
+				  * dropped (7.4, 7.9); 0 = never; default 8 */
 	/* windows for distribution, per peer */
 	uint32_t window_entries; /* sent and not yet received; default 4096 */
 	uint64_t window_bytes;	 /* payload bytes sent and not yet received; default 32 MiB */

@@ -489,6 +489,8 @@ void policy_fini(struct nfs4r_core *c);
 /* narrow.c: when to be content with less (7.1, 7.4, 7.9) */
 void policy_used(struct nfs4r_core *c, const struct opx *o);
 void policy_revoked(struct nfs4r_core *c, struct own *ow, const struct nfs4r_oid *wanted);
+bool policy_giving(struct nfs4r_core *c, const struct nfs4r_oid *oid);
+const struct nfs4r_oid *policy_wanted(const struct own *ow);
 bool policy_replacing(struct nfs4r_core *c, const struct own *ow);
 bool policy_may_close(struct nfs4r_core *c, struct own *ow, uint64_t *again);
 void policy_run(struct nfs4r_core *c);

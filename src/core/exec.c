@@ -24,7 +24,7 @@ static void pin(struct nfs4r_core *c, struct opx *o, struct claim *cl)
 	assert(o->npins < HOLDS_MAX);
 	o->pins[o->npins++] = cl;
 	cl->own->pins++;
-	if (!cl->own->deep) /* for those see policy_used() */
+	if (!cl->own->deep && !o->remote) /* deep: policy_used(); what others forward does not keep it from them */
 		claim_used(c, cl->own);
 }
 

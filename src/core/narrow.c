@@ -26,6 +26,7 @@ struct policy { /* what is used below a deep claim */
 	uint64_t wishes;     /* those for what is not used here, since the last look */
 	uint64_t saved;	     /* deep+: updates of old files */
 	struct nfs4r_oid wish; /* the last of them */
+	struct nfs4r_oid wanted; /* by the last revoke */
 	uint64_t replacement; /* seq of the claim that is to replace it, 0 if none is asked for */
 	bool pressed;
 };
@@ -73,8 +74,8 @@ static void dir_used(struct nfs4r_core *c, const struct nfs4r_oid *dir)
 			if (!ow || ow->state != OWN_WON || k->depth < NFS4R_DEEP)
 				continue;
 			note_use(c, ow, dir);
-			if (!ow->plus)
-				claim_used(c, ow);
+			if (!ow->plus && (!ow->forced || nfs4r_oid_eq(dir, &ow->pol->wanted)))
+				claim_used(c, ow); /* wanted by others: what is used elsewhere is kept otherwise */
 		}
 	} while (walk_up(c, &w));
 }
@@ -104,7 +105,7 @@ void policy_used(struct nfs4r_core *c, const struct opx *o)
 	const struct needs *nd = &o->needs;
 	struct nfs4r_facts f;
 
-	for (uint32_t i = 0; i < nd->nargs; i++) {
+	for (uint32_t i = 0; i < nd->nargs && !o->remote; i++) { /* what others forward does not keep it from them */
 		if (!is_known(c, &nd->args[i], &f))
 			continue;
 		if (f.type == NFS4R_TYPE_DIR)
@@ -221,8 +222,40 @@ static void narrow(struct nfs4r_core *c, struct own *ow, const struct nfs4r_oid 
 /* A revoke for @wanted marks @ow, a deep claim. */
 void policy_revoked(struct nfs4r_core *c, struct own *ow, const struct nfs4r_oid *wanted)
 {
-	if (ow->deep)
-		narrow(c, ow, wanted);
+	if (!ow->deep)
+		return;
+	pol(ow)->wanted = *wanted;
+	narrow(c, ow, wanted);
+}
+
+/*
+ * Is @oid on its way to others, because they revoked it? Then it is not asked for again: new updates under new claims would
+ * put off the release for ever (7.6).
+ */
+bool policy_giving(struct nfs4r_core *c, const struct nfs4r_oid *oid)
+{
+	struct walk w;
+	struct ctl *k;
+
+	if (!c->closing)
+		return false;
+	walk_begin(&w, oid);
+	do {
+		for (k = controls_of(c, &w.oid); k; k = k->next) {
+			const struct own *ow = k->claim->own;
+
+			if (ow && ow->closing && ow->forced &&
+			    (!w.level || (k->depth >= NFS4R_DEEP && ow->pol && nfs4r_oid_eq(&ow->pol->wanted, oid))))
+				return true;
+		}
+	} while (walk_up(c, &w));
+	return false;
+}
+
+/* What others wanted of @ow, if anything. */
+const struct nfs4r_oid *policy_wanted(const struct own *ow)
+{
+	return ow->forced && ow->pol ? &ow->pol->wanted : NULL;
 }
 
 /*

@@ -91,7 +91,7 @@ void op_unpin(struct nfs4r_core *c, struct opx *o)
 		struct own *ow = o->pins[i]->own;
 
 		assert(ow->pins);
-		if (!ow->deep)
+		if (!ow->deep && !o->remote)
 			claim_used(c, ow);
 		if (!--ow->pins && ow->closing)
 			c->dirty |= DIRTY_RELEASE;
@@ -272,6 +272,8 @@ static bool others_in_the_way(struct nfs4r_core *c, struct opx *o, const struct 
 static bool held_off(struct nfs4r_core *c, const struct needs *nd)
 {
 	for (uint32_t i = 0; i < nd->n; i++) {
+		if (policy_giving(c, &nd->v[i].oid))
+			return true;
 		uint64_t t = holdoff_until(c, &nd->v[i].oid);
 
 		if (t > c->now) {

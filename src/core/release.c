@@ -105,12 +105,15 @@ void holdoff_drop(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 	mark_drop(&c->holdoff, oid);
 }
 
-static void holdoff_set(struct nfs4r_core *c, const struct claim *cl)
+static void holdoff_set(struct nfs4r_core *c, const struct own *ow)
 {
+	const struct nfs4r_oid *wanted = policy_wanted(ow);
 	uint64_t ms = policy_holdoff_ms(c);
 
-	for (uint32_t i = 0; i < cl->n && HASH_COUNT(c->holdoff) < HOLDOFF_MAX; i++)
-		mark_get(&c->holdoff, &cl->ctl[i].oid)->value = c->now + ms;
+	for (uint32_t i = 0; i < ow->claim->n && HASH_COUNT(c->holdoff) < HOLDOFF_MAX; i++)
+		mark_get(&c->holdoff, &ow->claim->ctl[i].oid)->value = c->now + ms;
+	if (wanted && HASH_COUNT(c->holdoff) < HOLDOFF_MAX)
+		mark_get(&c->holdoff, wanted)->value = c->now + ms;
 	timer_at(c, c->now + ms);
 }
 
@@ -219,29 +222,69 @@ static void close_soon(struct nfs4r_core *c, struct own *ow)
 		claim_start_closing(c, ow);
 }
 
-/* Control 5.1: an entry moves `last` of every closing claim that covers one of its objects. */
+/* Will everybody have @cl in its table by the time that a claim closing with @last is released (7.2)? */
+static bool known_by_then(const struct nfs4r_core *c, const struct claim *cl, nfs4r_lsn last)
+{
+	return cl->kind == NFS4R_PROPOSED ? claim_acked_by_all(c, cl) : cl->lsn <= last;
+}
+
+/*
+ * Does another own claim go on covering @oid when @k, which is closing, is gone, so that nobody serves or takes @oid
+ * meanwhile? Readers of a file look at explicit controls and deep+ only (6.2): only against a plain deep one above it is any
+ * cover good enough.
+ */
+static bool goes_on(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct ctl *k, uint32_t level)
+{
+	struct nfs4r_facts f;
+	bool any_cover;
+	struct walk w;
+	struct ctl *o;
+
+	if (!is_known(c, oid, &f))
+		return false;
+	any_cover = f.type == NFS4R_TYPE_DIR || (level && k->depth == NFS4R_DEEP);
+	walk_begin(&w, oid);
+	do {
+		for (o = controls_of(c, &w.oid); o; o = o->next) {
+			const struct own *ow = o->claim->own;
+
+			if (ow && o->claim != k->claim && ow->state == OWN_WON && !ow->closing &&
+			    (!w.level || o->depth >= NFS4R_DEEP) && known_by_then(c, o->claim, k->claim->own->last))
+				return true;
+		}
+	} while (any_cover && walk_up(c, &w));
+	return false;
+}
+
+/* 7.9: a plain deep control of the same directory stands, everybody has it. */
+static bool drops_back(struct nfs4r_core *c, const struct ctl *k)
+{
+	struct ctl *o;
+
+	if (k->depth != NFS4R_DEEP_PLUS || k->claim->n != 1)
+		return false;
+	for (o = controls_of(c, &k->oid); o; o = o->next)
+		if (o != k && o->claim->own && o->depth >= NFS4R_DEEP && o->claim->own->state == OWN_WON &&
+		    !o->claim->own->closing && claim_acked_by_all(c, o->claim))
+			return true;
+	return false;
+}
+
+/* Control 5.1: an entry moves `last` of every closing claim that covers one of its objects and is needed for that. */
 void raise_last(struct nfs4r_core *c, const struct nfs4r_entry *e)
 {
 	if (!c->closing || FAULT(F_LAST_NOT_RAISED))
 		return;
 	for (uint32_t i = 0; i < e->nparts; i++) {
 		struct walk w;
-		struct ctl *k, *k2;
+		struct ctl *k;
 
 		walk_begin(&w, &e->parts[i].oid);
 		do {
 			for (k = controls_of(c, &w.oid); k; k = k->next) {
-				bool drop_back = false;
-
 				if (!k->claim->own || !k->claim->own->closing || (w.level && k->depth < NFS4R_DEEP))
 					continue;
-				if (k->depth == NFS4R_DEEP_PLUS && k->claim->n == 1) /* 7.9 */
-					for (k2 = controls_of(c, &w.oid); k2; k2 = k2->next)
-						drop_back |= k2->claim->own && k2 != k && k2->depth >= NFS4R_DEEP &&
-							     k2->claim->own->state == OWN_WON &&
-							     !k2->claim->own->closing &&
-							     claim_acked_by_all(c, k2->claim);
-				if (!drop_back)
+				if (!drops_back(c, k) && !goes_on(c, &e->parts[i].oid, k, w.level))
 					k->claim->own->last = e->lsn;
 			}
 		} while (walk_up(c, &w));
@@ -270,7 +313,7 @@ void release_run(struct nfs4r_core *c)
 			c->st.releases++;
 			hist_add(&c->st.release, c->now - ow->closing_ms);
 			if (ow->forced)
-				holdoff_set(c, ow->claim);
+				holdoff_set(c, ow);
 			claim_release(c, ow);
 		} else if (ow->last > want) {
 			want = ow->last;
@@ -407,6 +450,10 @@ static void time_over(struct nfs4r_core *c, struct own *ow)
 {
 	uint64_t again;
 
+	if (ow->forced && c->now < ow->used_ms + c->cfg.revoke_ms) { /* a revoke shortens the timer, it does not stop it */
+		release_at(c, ow, ow->used_ms + c->cfg.revoke_ms);
+		return;
+	}
 	if (!policy_may_close(c, ow, &again)) {
 		release_at(c, ow, again);
 		return;
@@ -421,15 +468,20 @@ static void idle_timers(struct nfs4r_core *c, struct own **list)
 {
 	struct own *ow, *tmp;
 
-	while (*list && c->now >= idle_end(c, *list)) {
-		ow = *list;
-		if (ow->holds || ow->pins || ow->close_at)
-			claim_used(c, ow); /* close_at decides */
-		else
+	DL_FOREACH_SAFE(*list, ow, tmp) {
+		if (ow->close_at)
+			continue; /* that decides, below */
+		if (c->now < idle_end(c, ow)) {
+			timer_at(c, idle_end(c, ow));
+			break;
+		}
+		if (ow->holds || ow->pins) {
+			claim_used(c, ow);
+			timer_at(c, idle_end(c, ow));
+		} else {
 			time_over(c, ow);
+		}
 	}
-	if (*list)
-		timer_at(c, idle_end(c, *list));
 	if (!c->nclose_at)
 		return;
 	DL_FOREACH_SAFE(*list, ow, tmp) {
@@ -530,8 +582,7 @@ static void revoke(struct nfs4r_core *c, struct own *ow, const struct nfs4r_msg 
 		return;
 	if (!ow->forced || again)
 		ow->revoked_by = *prio;
-	if (!ow->forced)
-		policy_revoked(c, ow, &m->revoke.oid);
+	policy_revoked(c, ow, &m->revoke.oid);
 	ow->forced = true;
 	if (!c->cfg.revoke_ms || again || !((ow->deep && !below) || ow->holds || ow->pins || (!below && prio->attempts == 0)))
 		close_soon(c, ow);

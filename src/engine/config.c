@@ -18,7 +18,7 @@ void nfs4r_config_init(struct nfs4r_config *cfg)
 	cfg->promote_after = 3;
 	cfg->deep_plus_after = 3;
 	cfg->contested_ms = 5000;
-	cfg->share_reads = 32;
+	cfg->share_reads = 8;
 	cfg->repeat_ms = 400;
 	cfg->checkpoint_ms = 5000;
 	cfg->executors = 8;

@@ -33,7 +33,7 @@ struct nfs4r_config {
 	uint32_t promote_after;	  /* elections below a directory until all of it is asked for; 0 = never; default 3 */
 	uint32_t deep_plus_after; /* updates of different old files below a directory until deep+ is asked for; 0 = never; default 3 */
 	uint32_t contested_ms;	  /* no deep control of a directory for so long after others wanted something in it; default 5000 */
-	uint32_t share_reads;	  /* READs served because of deep control until it is narrowed; 0 = never; default 32 */
+	uint32_t share_reads;	  /* READs served because of deep control until it is narrowed; 0 = never; default 8 */
 	uint32_t repeat_ms;	  /* unanswered control messages; default 400 */
 	uint32_t checkpoint_ms;	  /* default 5000 */
 	uint32_t executors;	  /* threads that serve peers' forwarded operations and reads; default 8 */
