@@ -40,6 +40,7 @@ enum nfs4r_status repl_update(struct repl_export *exp, struct nfs4r_op *op, nfs4
 {
 	enum nfs4r_status st;
 
+	repl_compound_forget();
 	if (!gate_enter(exp))
 		return op->status = NFS4R_DELAY;
 	st = nfs4r_update(exp->eng, op, exec, arg);
@@ -49,6 +50,7 @@ enum nfs4r_status repl_update(struct repl_export *exp, struct nfs4r_op *op, nfs4
 
 void repl_update_async(struct repl_export *exp, struct nfs4r_op *op, nfs4r_exec_fn exec, nfs4r_done_fn done, void *arg)
 {
+	repl_compound_forget();
 	if (!gate_enter(exp)) {
 		op->status = NFS4R_DELAY;
 		done(arg, op);
@@ -58,14 +60,27 @@ void repl_update_async(struct repl_export *exp, struct nfs4r_op *op, nfs4r_exec_
 	gate_leave(exp);
 }
 
+/* The child's attributes come with a look-up; they are the answer to a question for them only if that would go to the same server. */
+static void remember(struct repl_export *exp, const struct nfs4r_read *rd)
+{
+	if (rd->type == NFS4R_RD_GETATTR)
+		repl_compound_remember(exp, &rd->oid, &rd->attrs);
+	else if (rd->type == NFS4R_RD_LOOKUP && nfs4r_read_server(exp->eng, &rd->result) == rd->server)
+		repl_compound_remember(exp, &rd->result, &rd->attrs);
+}
+
 enum nfs4r_status repl_read(struct repl_export *exp, struct nfs4r_read *rd, bool *local)
 {
 	enum nfs4r_status st;
 
 	*local = false;
+	if (rd->type == NFS4R_RD_GETATTR && repl_compound_recall(exp, &rd->oid, &rd->attrs))
+		return rd->status = NFS4R_OK;
 	if (!gate_enter(exp))
 		return rd->status = NFS4R_DELAY;
 	st = nfs4r_read(exp->eng, rd, local);
+	if (!*local && st == NFS4R_OK)
+		remember(exp, rd);
 	gate_leave(exp);
 	return st;
 }

@@ -106,6 +106,13 @@ void repl_context_leave(struct repl_context *c);
 /* Engine threads wait here until the daemon is up; others pass. */
 void repl_wait_ready(void);
 
+/* ---- answers of other servers within one request of a client (compound.c); any thread with an op_ctx, never blocks ---- */
+
+/* Attributes that another server gave for @oid since this request arrived, and nothing was updated here since. No ACL. */
+bool repl_compound_recall(const struct repl_export *exp, const struct nfs4r_oid *oid, struct nfs4r_attrs *out);
+void repl_compound_remember(const struct repl_export *exp, const struct nfs4r_oid *oid, const struct nfs4r_attrs *attrs);
+void repl_compound_forget(void); /* this thread is about to update something */
+
 /* ---- calls into the engine (gate.c): DELAY once it is stopping ---- */
 
 enum nfs4r_status repl_update(struct repl_export *exp, struct nfs4r_op *op, nfs4r_exec_fn exec, void *arg);

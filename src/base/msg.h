@@ -73,6 +73,7 @@ struct nfs4r_read {
 	uint64_t verifier;
 	uint32_t ndirents;
 	struct nfs4r_dirent *dirents; /* owned */
+	nfs4r_server_id server; /* who answered; set by the asking engine, not on the wire */
 };
 
 struct nfs4r_log_position {

@@ -99,6 +99,8 @@ void nfs4r_closed(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
  * primary's answer and its status is returned. Blocks at most about op_wait_ms, then NFS4R_DELAY.
  */
 enum nfs4r_status nfs4r_read(struct nfs4r_engine *eng, struct nfs4r_read *rd, bool *local);
+/* Which server a GETATTR of @oid would be asked at now: this one, a peer, or 0 = nobody can tell. Never blocks. */
+nfs4r_server_id nfs4r_read_server(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
 /* Without blocking; @done exactly once, maybe before this returns. */
 typedef void (*nfs4r_read_done_fn)(void *arg, struct nfs4r_read *rd, bool local);
 void nfs4r_read_async(struct nfs4r_engine *eng, struct nfs4r_read *rd, nfs4r_read_done_fn done, void *arg);

@@ -90,6 +90,13 @@ static nfs4r_server_id where(struct nfs4r_engine *eng, const struct nfs4r_read *
 	return to;
 }
 
+nfs4r_server_id nfs4r_read_server(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
+{
+	struct nfs4r_read rd = { .type = NFS4R_RD_GETATTR, .oid = *oid };
+
+	return where(eng, &rd, 0);
+}
+
 static struct ask **slot(struct reads *r, uint64_t id)
 {
 	return &r->bucket[id % BUCKETS];
@@ -251,6 +258,7 @@ void reads_answer(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_m
 		pool_run(eng->executors, ask_again, a);
 	} else if (a) {
 		copy_answer(a->rd, m->read);
+		a->rd->server = from;
 		a->end = NFS4R_OK;
 		/* A sleeping thread is woken from here; anything longer runs on an executor. */
 		if (a->done == wake)
