@@ -171,6 +171,12 @@ t_link_keeps_settings() {
 	tb link 1 3 rtt=40ms rate=none
 }
 
+# Below 1 ms there is no netem; it comes back for a delay, for loss and for a cut.
+t_link_without_delay() {
+	tb link 1 3 rtt=0.2ms && rtt_between 1 3 0 5 && tb link 1 3 cut && unreachable 1 3 && tb link 1 3 heal &&
+		rtt_between 1 3 0 5 && tb link 1 3 loss=100% && unreachable 1 3 && tb link 1 3 loss=0 rtt=40ms && rtt_between 1 3 39.9 44
+}
+
 # 2 MB at 8 Mbit/s take two seconds and some; without a limit a fraction of one.
 t_link_rate() {
 	local start
@@ -221,6 +227,23 @@ t_client_drop_caches() {
 	before=$(reads_of_nfs)
 	sh_in 1 -n -- cksum /nfs/cached && equal "$(reads_of_nfs)" "$before" || return 1
 	tb client 1 drop-caches && sh_in 1 -n -- cksum /nfs/cached && between "$(reads_of_nfs)" $((before + 1)) 1000000
+}
+
+# Classes of all threads of a server, and the weight of its session.
+classes() {
+	local p
+	p=$(tb server "$1" pid) || return 1
+	echo $(ps -L -o cls= -p "$p" | sort -u) $(sed -n 's/.* nice //p' "/proc/$p/autogroup" 2>/dev/null) $(taskset -p -c "$p" | sed 's/.*: //')
+}
+
+t_sched() {
+	local usual weight=19
+	usual=$(classes 2:stock) && [ -n "$usual" ] || return 1
+	[ -e /proc/self/autogroup ] || weight=
+	tb sched 2 idle cpus=0 && equal "$(classes 2:stock)" "$(echo IDL $weight 0)" || return 1
+	tb server 2:stock kill && tb server 2:stock start && equal "$(classes 2:stock)" "$(echo IDL $weight 0)" || return 1
+	sh_in 2 -n -t 60 -- ls /stock && tb status | grep -q '^processors for site 2: idle 0' || return 1
+	tb sched 2 normal && equal "$(classes 2:stock)" "$usual" && status 1 tb sched 2 never && status 1 tb sched 2 idle 1
 }
 
 t_status() {
@@ -285,8 +308,8 @@ main() {
 	check up t_up || return 1
 	for t in mounts visible local_stock_is_local host_tmp exit_statuses streams parallel \
 		killed_gx_kills_command link_rtt server_to_server cut_and_heal cut_site \
-		link_keeps_settings link_rate bad_arguments server_kill_start server_stop_start \
-		client_kill_start client_remount client_drop_caches status side_by_side \
+		link_keeps_settings link_without_delay link_rate bad_arguments server_kill_start server_stop_start \
+		client_kill_start client_remount client_drop_caches sched status side_by_side \
 		down_leaves_nothing crash_leaves_nothing; do
 		check "$t" "t_$t"
 	done

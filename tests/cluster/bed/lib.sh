@@ -2,6 +2,7 @@
 # `testbed` through nsenter: bash lib.sh RUN FUNCTION ARGS...
 # Variables come from RUN/vars, written by `testbed up`:
 #   BED ROOT SITES DELAY_US VERS MODE (repl|stock) LOCAL_STOCK BUILD PREFIX PLUGIN CLIENT_MEM ENVS NO_MOUNT DISKS
+#   PEERS_IDLE
 
 GROOT=/run/groot
 
@@ -87,6 +88,7 @@ client_umount() {
 client_start() {
 	client_boot "$1"
 	guest_wait "c$1"
+	sched_apply "$1"
 	[ -n "$NO_MOUNT" ] || client_mount "$1" "$VERS"
 }
 
@@ -125,6 +127,7 @@ server_start() {
 		-L "$d/ganesha.log" -p "$d/ganesha.pid" </dev/null >>"$d/out" 2>&1 &
 	wait_until 30 server_up_or_dead "$1" $! || fail "server $1 does not listen (log: $d/ganesha.log)"
 	server_listens "$1" || fail "server $1 died at start (see $d/out and $d/ganesha.log)"
+	sched_apply "${1%:stock}"
 }
 
 server_up_or_dead() { server_listens "$1" || ! kill -0 "$2" 2>/dev/null; }
@@ -138,6 +141,33 @@ server_end() {
 }
 
 pid_gone() { [ ! -e "/proc/$1" ]; }
+
+# ---- processors: RUN/sched/SITE says 'idle|normal LIST|all', when it was ever said ------------
+
+sched_pids() {
+	pgrep -f "umid=c$1 "
+	server_pid "$1"
+	server_pid "$1:stock"
+	return 0
+}
+
+# sched_apply SITE: idle is SCHED_IDLE for every thread. With the kernel's autogroups that only counts within
+# a session, and every server and guest has a session of its own: then the session's weight does the same.
+# Twice, because guests start processes all the time; those inherit what their parent has by then.
+sched_apply() {
+	local class cpus p nice=0 policy=--other
+	[ -e "$RUN/sched/$1" ] || return 0
+	read -r class cpus <"$RUN/sched/$1"
+	[ "$class" = normal ] || nice=19 policy=--idle
+	[ "$cpus" != all ] || cpus=0-$(($(nproc --all) - 1))
+	for p in $(sched_pids "$1") $(sched_pids "$1"); do
+		chrt --all-tasks $policy --pid 0 "$p" >/dev/null 2>&1 &&
+			taskset -a -p -c "$cpus" "$p" >/dev/null 2>&1 || [ ! -e "/proc/$p" ] ||
+			fail "cannot set the scheduling of process $p (site $1: $class, processors $cpus)"
+		[ ! -e "/proc/$p/autogroup" ] || echo $nice 2>/dev/null >"/proc/$p/autogroup" || [ ! -e "/proc/$p" ] ||
+			fail "cannot set the weight of the session of process $p"
+	done
+}
 
 # ---- helpers ---------------------------------------------------------------------------------
 

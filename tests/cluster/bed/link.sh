@@ -1,7 +1,10 @@
 # Links between sites; sourced by `testbed`. State of a link: RUN/links/A-B (A < B), one line
 # 'rtt_us loss_percent rate_mbit cut': rate 0 is unlimited, cut 0 or 1.
 
-MIN_RTT_US=2000		# netem without delay costs a timer per packet in UML
+# netem without delay costs a timer per packet in UML: below 1 ms a link is without netem, and the router itself takes
+# about 0.3 ms for a round trip; netem delays by 2 ms at least.
+NO_NETEM_US=1000
+MIN_RTT_US=2000
 
 link_file() { if [ "$1" -lt "$2" ]; then echo "$RUN/links/$1-$2"; else echo "$RUN/links/$2-$1"; fi; }
 
@@ -13,7 +16,7 @@ parse_time() {
 		/^[0-9.]+(ms)?$/ { print int($0 * 1000 + 0.5); next }
 		/^[0-9.]+s$/ { print int($0 * 1000000 + 0.5); next }
 		{ exit 1 }') && [ -n "$us" ] || fail "not a time: $1 (like 40ms)"
-	[ "$us" -ge $MIN_RTT_US ] || us=$MIN_RTT_US
+	[ "$us" -lt $NO_NETEM_US ] || [ "$us" -ge $MIN_RTT_US ] || us=$MIN_RTT_US
 	echo "$us"
 }
 
@@ -30,17 +33,23 @@ parse_loss() {
 	echo "${1%\%}"
 }
 
-# netem_args RTT_US LOSS RATE CUT: always with a rate, because `change` without it keeps the old one.
-netem_args() {
-	local limit=100000 rate=$3
-	if [ "$4" = 1 ]; then
-		echo "limit 1000 delay 0ms loss 100% rate 100gbit"
+# qdisc_args CLASS RTT_US LOSS RATE CUT: always with a rate, because netem without it keeps the old one. A handle
+# belongs to one kind of qdisc: 1CLASS to netem, 2CLASS to pfifo.
+qdisc_args() {
+	local us=$2 limit=100000 rate=$4
+	if [ "$5" = 1 ]; then
+		echo "handle 1$1: netem limit 1000 delay 0ms loss 100% rate 100gbit"
 		return
 	fi
+	if [ "$us" -lt $NO_NETEM_US ] && [ "$3 $4" = "0 0" ]; then
+		echo "handle 2$1: pfifo limit 100000"
+		return
+	fi
+	[ "$us" -ge $MIN_RTT_US ] || us=$MIN_RTT_US
 	# 50 ms of buffer; netem's limit counts the delayed packets too.
-	[ "$rate" = 0 ] || limit=$((rate * ($1 / 2000 + 50) / 12 + 1))
+	[ "$rate" = 0 ] || limit=$((rate * (us / 2000 + 50) / 12 + 1))
 	[ "$rate" != 0 ] || rate=100000
-	echo "limit $limit delay $(($1 / 2))us loss $2% rate ${rate}mbit"
+	echo "handle 1$1: netem limit $limit delay $((us / 2))us loss $3% rate ${rate}mbit"
 }
 
 # link_change A B SETTING...: keeps what is not named; prints the router's commands.
@@ -60,9 +69,8 @@ link_change() {
 		esac
 	done
 	echo "$rtt $loss $rate $cut" >"$f"
-	s=$(netem_args "$rtt" "$loss" "$rate" "$cut")
-	echo "qdisc change dev vec$((b - 1)) parent 1:$a handle 1$a: netem $s"
-	echo "qdisc change dev vec$((a - 1)) parent 1:$b handle 1$b: netem $s"
+	echo "qdisc replace dev vec$((b - 1)) parent 1:$a $(qdisc_args "$a" "$rtt" "$loss" "$rate" "$cut")"
+	echo "qdisc replace dev vec$((a - 1)) parent 1:$b $(qdisc_args "$b" "$rtt" "$loss" "$rate" "$cut")"
 }
 
 # link_pairs A B: lines 'a b'; either may be 'all'.
