@@ -13,7 +13,8 @@ PKG_BUILD="gcc libc6-dev make cmake ninja-build pkg-config bison flex patch rpcs
 	libnfsidmap-dev libjemalloc-dev liblmdb-dev libuv1-dev libcmocka-dev libjansson-dev nettle-dev"
 PKG_FETCH="ca-certificates dpkg-dev debian-archive-keyring"
 PKG_BED="user-mode-linux nfs-common iproute2 ethtool socat kmod iputils-ping procps
-	python3 libnfs-utils bc attr acl iperf3 tcpdump util-linux"
+	python3 libnfs-utils bc attr acl iperf3 tcpdump util-linux
+	git tcc python3-matplotlib"
 
 missing_packages() {
 	local p

@@ -1,214 +1,212 @@
 #!/usr/bin/python3
 """What replication costs, as ratios to stock Ganesha + FSAL_VFS at the same site in the same run.
 
-	bench.py [--quick] [--out DIR] [PART...]      parts: sequential create first_write forwarded contended
+	bench.py [options] [PART...]
 
-Site 1 is the writer's; site 2 is 20 ms away, site 3 is 120 ms. Writes results.csv (every trial) and summary.csv
-to DIR (default build/bench/DATE), prints the summary as a table. Exit status 1 when a measurement failed, not
-when a goal was missed: goals are for people, and absolute numbers of this bed mean nothing.
+	trees oldfiles ops siblings                    at every RTT of --rtt, between all sites (siblings: two of the four)
+	alternate                                      at one RTT, with deep control and without
+	sequential create first_write forwarded contended      site 2 at 20 ms, site 3 at 120 ms
+	micro                                          build/release/tests/bench/nfs4r-bench-grant, when it is built
+
+Site 1 is the measured one. The other sites' servers and clients get what processor time it leaves, as if they were machines of
+their own; --shared: all alike (docs/decisions/0007-bench-on-shared-cores.md). Writes results.csv (every trial), summary.csv and
+PNG pictures to a folder, whose name it prints at the end. Exit status 1 when a measurement failed, not when a goal was missed:
+goals are for people, and absolute numbers of this bed mean nothing.
 """
 import argparse
-import csv
+import contextlib
 import datetime
-import json
 import os
-import re
-import statistics
+import platform
+import shutil
+import signal
+import subprocess
 import sys
+import tempfile
 import time
+import traceback
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, '..', 'cluster', 'lib'))
-import bed
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import report
+import runner
+import bed              # noqa: E402  (runner adds its folder to the path)
+import parts_ops
+import parts_single
+import parts_trees
+import parts_two
 
-NEAR, FAR = 2, 3            # sites; from site 1
-RTT = {NEAR: 20, FAR: 120}  # ms; between the two: 120
-SIZE = 64                   # MiB
-FILES = 200
-PARTS = ['sequential', 'create', 'first_write', 'forwarded', 'contended']
-WORK = os.path.join(HERE, 'work.py')
+AT_RTTS = {'trees': parts_trees.run, 'ops': parts_ops.ops, 'oldfiles': parts_ops.oldfiles, 'siblings': parts_two.siblings}
+SINGLE = {n: getattr(parts_single, n) for n in ('sequential', 'create', 'first_write', 'forwarded', 'contended')}
+PARTS = [*AT_RTTS, 'alternate', *SINGLE, 'micro']
+RTTS = [0.2, 20, 40, 120]
+SOME_RTTS = {'siblings': [20, 120], 'alternate': [40]}      # unless --rtt says otherwise
+TRIALS = {'alternate': 3}                                   # at most
+GRANT = os.path.join(bed.ROOT, 'build/release/tests/bench/nfs4r-bench-grant')
 
 
-class Bench:
-    def __init__(self, b, trials):
-        self.b, self.trials, self.rows, self.n = b, trials, [], 0
-        self.summary = []
+def arguments():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument('--quick', action='store_true', help='one trial of each')
+    p.add_argument('--trials', type=int, default=5)
+    p.add_argument('--rtt', type=report.rtt_list, metavar='MS,...', help='default 0.2,20,40,120')
+    p.add_argument('--files', type=int, default=2000, help='old files (part oldfiles)')
+    p.add_argument('--limit', type=int, default=900, metavar='SEC', help='for one measurement')
+    p.add_argument('--shared', action='store_true', help='all sites share the processors alike')
+    p.add_argument('--set', action='append', default=[], metavar='KEY=VALUE', help='into the REPL block of every server')
+    p.add_argument('--out', default=os.path.join(bed.ROOT, 'build', 'bench', datetime.datetime.now().strftime('%Y-%m-%d-%H%M%S')))
+    p.add_argument('parts', nargs='*', metavar='PART', help=' '.join(PARTS))
+    o = p.parse_args()
+    unknown = [n for n in o.parts if n not in PARTS]
+    if unknown or o.trials < 1 or o.files < 1:
+        p.error(f'no part {unknown[0]}; there are: {" ".join(PARTS)}' if unknown else '--trials and --files are at least 1')
+    o.parts = o.parts or PARTS
+    o.trials = 1 if o.quick else o.trials
+    return o
 
-    def work(self, site, *args, timeout=300):
-        return json.loads(self.b.must_py(site, WORK, *map(str, args), timeout=timeout).strip().splitlines()[-1])
 
-    def start(self, site, *args):
-        return self.b.start_py(site, WORK, *map(str, args))
+class Session:
+    """Results over several beds."""
 
-    def record(self, what, system, value):
-        self.rows.append((what, system, f'{value:.6f}'))
-        print(f'  {what}, {system}: {value:.4f}', flush=True)
-        return value
+    def __init__(self, options):
+        self.o, self.res, self.grant_rows = options, report.Results(lambda t: print(t, flush=True)), []
+        self.dir = tempfile.mkdtemp(prefix='nfs4r-bench-', dir='/tmp')
 
-    def name(self):
-        self.n += 1
-        return f'b{self.n}'
+    @contextlib.contextmanager
+    def bed(self, *settings):
+        up = ['--rtt', '20ms', '--local-stock', '--mem', '768M', *([] if self.o.shared else ['--peers-idle'])]
+        for s in [*self.o.set, *settings]:
+            up += ['--set', s]
+        print(f'\ntestbed up {" ".join(up)}', flush=True)
+        with bed.Bed.own(*up) as b:
+            yield runner.Bench(b, self.res, self.o, self.dir)
 
-    def result(self, what, value, goal, better, unit='', note=''):
-        """better: '>=' or '<='."""
-        held = value >= goal if better == '>=' else value <= goal
-        self.summary.append((what, f'{value:.2f}{unit}', f'{better} {goal:.2f}{unit}', 'pass' if held else 'MISS', note))
-
-    def settle(self):
-        """Updates have arrived everywhere, controls have ended."""
-        bed.eventually(120, self.arrived, 'updates do not arrive at the peers')
-        time.sleep(2)
-
-    def arrived(self):
-        peers = json.loads(self.b.ctl(1, '--json', 'status').stdout)['peers']
-        return all(p['has_of_our_log']['lag_entries'] == 0 for p in peers)
-
-    # ---- at the writer's own site
-
-    def ratio(self, what, goal, run, better='>='):
-        """run(mount) -> seconds, in turn on both; the medians' ratio as a throughput."""
-        times = {'/stock': [], '/nfs': []}
-        for trial in range(self.trials + 1):
-            for mount in times:
-                t = run(mount)
-                if trial:                               # the first one warms up
-                    times[mount].append(self.record(what, 'stock' if mount == '/stock' else 'repl', t))
-            self.settle()
-        stock, repl = (statistics.median(times[m]) for m in ('/stock', '/nfs'))
-        self.result(what, stock / repl, goal, better, ' x stock', f'{stock:.2f} s stock, {repl:.2f} s replicated')
-
-    def sequential(self):
-        def write(mount):
-            return self.work(1, 'write', f'{mount}/{self.name()}', SIZE)
-        self.ratio('sequential write', 0.90, write)
-        # Here the router and the peers share the processors with the writer's server; with slow links hardly.
-        self.b.must('link', 1, 'all', 'rate=100mbit')
-        self.ratio('sequential write, links of 100 Mbit/s', 0.90, write)
-        self.b.must('link', 1, 'all', 'rate=none')
-        for m in ('/stock', '/nfs'):
-            self.work(1, 'write', f'{m}/seq', SIZE)
-        self.settle()
-        self.ratio('sequential read', 0.95, lambda m: self.work(1, 'read', f'{m}/seq', SIZE))
-
-    def create(self):
-        stock, repl = [], []
-        for trial in range(self.trials + 1):
-            s, r = (self.work(1, 'create', f'{m}/{self.name()}', FILES) for m in ('/stock', '/nfs'))
-            if trial:
-                stock.append(self.record(f'create {FILES} files', 'stock', s))
-                repl.append(self.record(f'create {FILES} files', 'repl', r))
-            self.settle()
-        s, r = statistics.median(stock), statistics.median(repl)
-        self.result(f'create {FILES} small files', r, 1.5 * s + 4 * self.rtt[FAR], '<=', ' s',
-                    f'goal: 1.5 x stock ({s:.2f} s) + 4 RTT; {r / s:.2f} x stock')
-
-    # ---- elections and forwarding
-
-    def in_rtts(self, what, goal, base, run):
-        values = [self.record(what, 'repl', run()) for _ in range(self.trials + 2)]
-        median = statistics.median(values)
-        self.result(what, median / base, goal, '<=', ' RTT', f'{median * 1000:.1f} ms, RTT {base * 1000:.1f} ms')
-
-    def local_cost(self):
-        """A first write at stock: what of the time is not the election."""
-        self.work(1, 'write', '/stock/first', 1)
-        return statistics.median(self.work(1, 'first', '/stock/first')['write'] for _ in range(self.trials + 2))
-
-    def first_write(self):
-        def run():
-            path = f'/nfs/{self.name()}'
-            self.work(1, 'write', path, 1)
-            self.settle()
-            return self.work(1, 'first', path)['write']
-        self.in_rtts('first write to an existing file', 1.1, self.rtt[NEAR], run)
-        self.result('  the same at stock', self.local_cost() / self.rtt[NEAR], 0.1, '<=', ' RTT', 'part of the above that is not replication')
-
-    def forwarded(self):
-        path, stop = f'/nfs/{self.name()}', os.path.join(self.b.run, f'stop-{self.n}')
-        self.work(1, 'write', path, 1)
-        self.settle()
-        holder = self.start(1, 'hold', path, stop)
+    def part(self, name, function, bench, *args):
+        """A part that fails is reported; the others go on."""
+        start = time.monotonic()
+        trials, self.o.trials = self.o.trials, min(self.o.trials, TRIALS.get(name, self.o.trials))
+        print(f'{name}{"" if bench.rtt_ms is None else f", RTT {bench.rtt_ms:g} ms"}:', flush=True)
         try:
-            assert holder.stdout.readline().strip() == 'held'
-            time.sleep(1)
-            for what, work in (('forwarded write', 'one-write'), ('forwarded read', 'one-read')):
-                each = []
-                for _ in range(self.trials):
-                    # The first of an open may find the control to be just now changing hands.
-                    each += [self.record(what, 'repl', t) for t in self.work(NEAR, work, path)['each'][1:]]
-                median = statistics.median(each)
-                self.result(what, median / self.rtt[NEAR], 1.1, '<=', ' RTT',
-                            f'{median * 1000:.1f} ms, RTT {self.rtt[NEAR] * 1000:.1f} ms')
+            function(bench, *args)
+        except Exception as e:
+            if not isinstance(e, (bed.Failed, OSError, subprocess.SubprocessError)):
+                traceback.print_exc()
+            self.res.failed(name, bench.rtt_ms, e)
+            with contextlib.suppress(Exception):        # what ran may run on in a client
+                bench.processors(1)
+        self.o.trials = trials
+        print(f'  ({time.monotonic() - start:.0f} s)', flush=True)
+
+    def rtts(self, name):
+        return self.o.rtt or SOME_RTTS.get(name, RTTS)
+
+    def wanted(self, names):
+        return [n for n in names if n in self.o.parts]
+
+    def near_and_far(self):
+        """Everything that the default policy's bed does."""
+        at, single = self.wanted(AT_RTTS), self.wanted(SINGLE)
+        if not at and not single and 'alternate' not in self.o.parts:
+            return
+        with self.bed() as bench:
+            for rtt in sorted({r for n in at for r in self.rtts(n)}):
+                bench.links(rtt)
+                for n in at:
+                    if rtt in self.rtts(n):
+                        self.part(n, AT_RTTS[n], bench)
+            self.alternate(bench, 'deep' if parts_two.has_switch() else 'as built')
+            if single:
+                parts_single.links(bench)
+            for n in single:
+                self.part(n, SINGLE[n], bench)
+            bench.b.servers_alive()
+
+    def alternate(self, bench, policy):
+        for rtt in self.rtts('alternate') if 'alternate' in self.o.parts else []:
+            bench.links(rtt)
+            self.part('alternate', parts_two.alternate, bench, policy)
+
+    def shallow(self):
+        """The same alternation where nobody asks for deep control of his own accord."""
+        if 'alternate' not in self.o.parts:
+            return
+        if not parts_two.has_switch():
+            print('alternate: this build has no key Deep_Control: one curve only', flush=True)
+            return
+        with self.bed('Deep_Control=false') as bench:
+            self.alternate(bench, 'shallow')
+
+    def micro(self):
+        if 'micro' not in self.o.parts:
+            return
+        if not os.path.exists(GRANT):
+            print(f'micro: {GRANT} is not built', flush=True)
+            return
+        print('micro:', flush=True)
+        file = os.path.join(self.o.out, 'grant.csv')
+        try:
+            subprocess.run([GRANT, '--csv', file], check=True, timeout=self.o.limit, stdin=subprocess.DEVNULL)
+            self.grant_rows = report.read_csv(file)
+            for r in self.grant_rows:
+                self.res.judge('micro', f'{r["what"]}, {r["x"]}', None, float(r['value_us']), 'us')
+        except (OSError, subprocess.SubprocessError, ValueError, KeyError) as e:
+            self.res.failed('micro', None, e)
+
+    def run(self):
+        try:
+            for stage in (self.near_and_far, self.shallow, self.micro):
+                try:
+                    stage()
+                except (bed.Failed, OSError, subprocess.SubprocessError) as e:      # the bed itself
+                    self.res.failed(stage.__name__, None, e)
         finally:
-            with open(stop, 'w'):
-                pass
-            holder.communicate(timeout=60)
+            shutil.rmtree(self.dir, ignore_errors=True)
+            self.write()
+        return 1 if self.res.failures else 0
 
-    def contended(self):
-        clocks = {s: self.b.clock(s)[0] for s in (1, NEAR)}
-
-        def run():
-            path = f'/nfs/{self.name()}'
-            self.work(1, 'write', path, 1)
-            self.settle()
-            start = time.time() + 1.5
-            both = bed.everywhere(lambda s: self.work(s, 'at', start + clocks[s], 'first', path)['write'], (1, NEAR))
-            return max(both.values())
-        self.in_rtts('contended first write (the slower of two)', 2.2, self.rtt[NEAR], run)
-
-    # ---- all
-
-    def ping(self):
-        """Seconds, as the sites' servers see each other in this very run."""
-        self.rtt = {}
-        for site in (NEAR, FAR):
-            out = self.b.must('ns', 1, '--', 'ping', '-c', '10', '-i', '0.2', '-q', f'10.0.{site}.1')
-            self.rtt[site] = float(re.search(r'= ([\d.]+)/', out)[1]) / 1000      # the least: load only adds
-            self.record(f'ping to site {site}', 'link', self.rtt[site])
-
-    def run(self, parts):
-        self.b.must('link', 1, NEAR, f'rtt={RTT[NEAR]}ms')
-        time.sleep(1)
-        failed = []
-        self.ping()
-        for part in (getattr(self, p) for p in parts):
-            print(f'{part.__name__}:', flush=True)
-            try:
-                part()
-            except Exception as e:
-                failed.append(part.__name__)
-                self.summary.append((part.__name__, '-', '-', 'FAILED', str(e).replace('\n', ' ')[:100]))
-        return failed
+    def write(self):
+        self.res.write(self.o.out)
+        drawn = []
+        try:
+            import plots
+            drawn = plots.draw(self.res, self.grant_rows, self.o.out)
+        except ImportError as e:
+            self.res.failed('pictures', None, f'{e}; run: make deps')
+        print('\n' + '\n'.join(self.res.table()))
+        print(f'\nprocessors: {processors(self.o)}')
+        print(f'results: {self.o.out} ({", ".join(["results.csv", "summary.csv", *drawn])})', flush=True)
 
 
-def table(rows):
-    head = ('measurement', 'value', 'goal', '', 'detail')
-    widths = [max(len(r[i]) for r in rows + [head]) for i in range(4)]
-    for r in [head] + rows:
-        print('  '.join(r[i].ljust(widths[i]) for i in range(4)) + '  ' + r[4])
+def processors(o):
+    how = 'shared alike by all sites' if o.shared else 'the measured site first, the other sites idle class'
+    return f'{os.cpu_count()}, {how}'
 
 
-def write_csv(path, head, rows):
-    with open(path, 'w', newline='') as f:
-        csv.writer(f).writerows([head] + rows)
+def first_line(*argv, **env):
+    r = subprocess.run(argv, capture_output=True, text=True, stdin=subprocess.DEVNULL, env={**os.environ, **env})
+    return (r.stdout or r.stderr).strip().partition('\n')[0] or '?'
+
+
+def say_versions(o):
+    prefix = os.path.join(bed.ROOT, '.deps/ganesha-release')
+    ganesha = first_line(f'{prefix}/bin/ganesha.nfsd', '-v', LD_LIBRARY_PATH=f'{prefix}/lib')
+    print(f'command: {" ".join([sys.argv[0], *sys.argv[1:]])}')
+    print(f'version: {first_line("git", "-C", bed.ROOT, "describe", "--always", "--dirty")}; {ganesha}')
+    print(f'machine: Linux {platform.release()}, guests {", ".join(os.listdir("/usr/lib/uml/modules"))}; processors: {processors(o)}')
+    print(f'tools: {"; ".join(parts_trees.versions())}')
+    print(f'trials: {o.trials}, replicated and stock in turn; parts: {" ".join(o.parts)}', flush=True)
+
+
+def interrupted(number, _frame):
+    sys.exit(128 + number)          # unwinds: the bed comes down, what there is is written
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument('--quick', action='store_true', help='one trial of each')
-    parser.add_argument('parts', nargs='*', metavar='PART', default=PARTS)
-    parser.add_argument('--out', default=os.path.join(bed.ROOT, 'build', 'bench', datetime.datetime.now().strftime('%Y-%m-%d-%H%M%S')))
-    args = parser.parse_args()
-    with bed.Bed.own('--rtt', f'{RTT[FAR]}ms', '--local-stock', '--mem', '768M') as b:
-        bench = Bench(b, 1 if args.quick else 5)
-        failed = bench.run(args.parts)
-    os.makedirs(args.out, exist_ok=True)
-    write_csv(os.path.join(args.out, 'results.csv'), ('measurement', 'system', 'seconds'), bench.rows)
-    write_csv(os.path.join(args.out, 'summary.csv'), ('measurement', 'value', 'goal', 'verdict', 'detail'), bench.summary)
-    print()
-    table(bench.summary)
-    print(f'\nall trials: {args.out}')
-    return 1 if failed else 0
+    o = arguments()
+    os.makedirs(o.out, exist_ok=True)
+    for s in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        signal.signal(s, interrupted)
+    say_versions(o)
+    return Session(o).run()
 
 
 if __name__ == '__main__':

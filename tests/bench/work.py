@@ -4,9 +4,11 @@
 	work.py create DIR N                          N files of 1 KiB in one new directory
 	work.py first FILE                            open an existing file, write a byte, close
 	work.py one-write FILE | one-read FILE        {"each": [...]}: single O_DIRECT operations on an open file
+	work.py shell SCRIPT
 """
 import json
 import os
+import subprocess
 import sys
 import time
 
@@ -69,6 +71,15 @@ def one_read(path):
     return single(path, os.O_RDONLY, lambda fd: os.pread(fd, 4096, 0))
 
 
+def shell(script):
+    start = time.perf_counter()
+    r = subprocess.run(['sh', '-e', '-c', script], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    seconds = time.perf_counter() - start
+    if r.returncode:
+        sys.exit(f'{script}: status {r.returncode}\n{r.stderr[-2000:]}')
+    return seconds
+
+
 def at(start, work, *args):
     """The same, begun at this time of this machine's clock."""
     while time.time() < float(start):
@@ -88,7 +99,7 @@ def hold(path, stop):
 
 
 WORK = {'write': write, 'read': read, 'create': create, 'first': first, 'one-write': one_write, 'one-read': one_read,
-        'at': at, 'hold': hold}
+        'at': at, 'shell': shell, 'hold': hold}
 
 if __name__ == '__main__':
     print(json.dumps(WORK[sys.argv[1]](*sys.argv[2:])))

@@ -1,0 +1,114 @@
+"""Pictures of a summary. What was not measured is left out; returns the names of what was drawn."""
+import os
+
+import matplotlib
+matplotlib.use('Agg')
+import matplotlib.pyplot as plt     # noqa: E402  (after the choice of the back end)
+
+COLOURS = ['#4c72b0', '#55a868', '#dd8452', '#c44e52', '#8172b3', '#937860']
+
+
+def select(results, part, unit):
+    """{what: {rtt_ms: value}} in the order of measurement."""
+    out = {}
+    for r in results:
+        if r[0] == part and r[4] == unit and r[2] is not None and r[3] is not None:
+            out.setdefault(r[1], {})[r[2]] = r[3]
+    return out
+
+
+def bars(axes, data, goal, label):
+    """Groups of bars: one group per workload, one colour per RTT."""
+    rtts = sorted({rtt for v in data.values() for rtt in v})
+    width = 0.8 / len(rtts)
+    for k, rtt in enumerate(rtts):
+        at = [i + (k - (len(rtts) - 1) / 2) * width for i, v in enumerate(data.values()) if rtt in v]
+        values = [v[rtt] for v in data.values() if rtt in v]
+        drawn = axes.bar(at, values, width, label=f'RTT {rtt:g} ms', color=COLOURS[k % len(COLOURS)])
+        axes.bar_label(drawn, fmt='%.2f', fontsize=6, rotation=90, padding=2)
+    axes.axhline(1, color='black', linewidth=0.8)
+    if goal:
+        axes.axhline(goal, color='black', linewidth=0.8, linestyle=':', label=f'goal {goal:g}')
+    axes.set_xticks(range(len(data)))
+    axes.set_xticklabels(data, fontsize=8, rotation=20, ha='right')
+    axes.set_ylabel(label)
+    largest = max(x for v in data.values() for x in v.values())
+    if largest > 5:
+        axes.set_yscale('log')
+    axes.margins(y=0.15)
+    axes.legend(fontsize=7)
+
+
+def save(figure, directory, name):
+    figure.tight_layout()
+    figure.savefig(os.path.join(directory, name), dpi=110)
+    plt.close(figure)
+    return name
+
+
+def ratios(results, directory):
+    data = {**select(results, 'trees', 'x stock (time)'), **select(results, 'oldfiles', 'x stock (time)')}
+    if not data:
+        return []
+    figure, axes = plt.subplots(figsize=(max(6, 1.3 * len(data)), 4))
+    bars(axes, data, 1.1, 'time / time on stock Ganesha')
+    axes.set_title('Bursts of metadata: replicated at three sites, against stock at the same site', fontsize=10)
+    return [save(figure, directory, 'ratios.png')]
+
+
+def ops(results, directory):
+    data = select(results, 'ops', 'x stock (rate)')
+    if not data:
+        return []
+    figure, axes = plt.subplots(figsize=(max(6, 1.2 * len(data)), 4))
+    bars(axes, data, 0.9, 'operations/s / stock Ganesha\'s')
+    axes.set_title('Operations per second in a burst, against stock', fontsize=10)
+    return [save(figure, directory, 'ops.png')]
+
+
+def alternate(trials, directory):
+    """trials: rows of results.csv."""
+    import statistics
+    curves = {}
+    for part, what, _, rtt, _, value, _ in trials:
+        if part == 'alternate':
+            turns, policy, kind = what.split(', ')
+            curves.setdefault((kind, policy, rtt), {}).setdefault(float(turns.split()[2]), []).append(value)
+    if not curves:
+        return []
+    figure, both = plt.subplots(1, 2, figsize=(10, 4))
+    for axes, kind, label in ((both[0], 'operations', 'operations/s of both sites'), (both[1], 'slower share', 'slower site\'s share, %')):
+        for k, ((_, policy, rtt), points) in enumerate(sorted((c for c in curves.items() if c[0][0] == kind), key=lambda c: c[0])):
+            x = sorted(points)
+            y = [statistics.median(points[i]) for i in x]
+            errors = [[a - min(points[i]) for i, a in zip(x, y)], [max(points[i]) - a for i, a in zip(x, y)]]
+            axes.errorbar(x, y, errors, marker='o', capsize=3, label=f'{policy}, RTT {rtt:g} ms', color=COLOURS[k % len(COLOURS)])
+        axes.set_xscale('log')
+        axes.set_ylim(bottom=0)
+        axes.set_xlabel('each site\'s turn, s')
+        axes.set_ylabel(label)
+        axes.legend(fontsize=8)
+    figure.suptitle('Two sites take turns in one directory', fontsize=10)
+    return [save(figure, directory, 'alternate.png')]
+
+
+def grant(rows, directory):
+    """rows: what, x, value_us as nfs4r-bench-grant writes them."""
+    curves = {}
+    for r in rows:
+        curves.setdefault(r['what'], []).append((float(r['x']), float(r['value_us'])))
+    figure, axes = plt.subplots(figsize=(6, 4))
+    for what, points in curves.items():
+        axes.plot(*zip(*sorted(points)), marker='o', label=what)
+    axes.set_xscale('symlog')
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel('size of the tree or table')
+    axes.set_ylabel('microseconds')
+    axes.legend(fontsize=8)
+    axes.set_title('Cost of a grant', fontsize=10)
+    return [save(figure, directory, 'grant.png')]
+
+
+def draw(res, grant_rows, directory):
+    names = ratios(res.results, directory) + ops(res.results, directory) + alternate(res.trials, directory)
+    return names + (grant(grant_rows, directory) if grant_rows else [])

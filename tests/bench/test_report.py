@@ -1,0 +1,157 @@
+#!/usr/bin/python3
+"""The benchmark's arithmetic: medians, goals, CSV, and the trees that it makes for the clients."""
+import csv
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.dont_write_bytecode = True
+import project
+import report
+import work_ops
+
+
+def results(repl, stock, unit='s', what='w'):
+    r = report.Results(say=lambda _: None)
+    for system, values in (('repl', repl), ('stock', stock)):
+        for v in values:
+            r.trial('p', what, system, 20, v, unit)
+    return r
+
+
+class Judging(unittest.TestCase):
+    def test_goals_hold_at_their_limit(self):
+        self.assertTrue(report.holds(1.1, '<=', 1.1))
+        self.assertFalse(report.holds(1.11, '<=', 1.1))
+        self.assertTrue(report.holds(0.9, '>=', 0.9))
+        self.assertFalse(report.holds(0.89, '>=', 0.9))
+        self.assertRaises(ValueError, report.holds, 1, '<', 2)
+
+    def test_ratio_is_of_the_medians(self):
+        r = results([3.0, 1.0, 2.0, 100.0, 1.5], [1.0, 1.0, 50.0])
+        r.time_ratio('p', 'w', 20, 1.9)
+        self.assertEqual(r.results[0][3], 2.0)
+        self.assertEqual(r.results[0][6], 'MISS')
+        r.time_ratio('p', 'w', 20, 2.0)
+        self.assertEqual(r.results[1][6], 'pass')
+
+    def test_round_trips_are_added_to_what_stock_takes(self):
+        r = results([2.2], [1.0])
+        r.time_ratio('p', 'w', 20, 1.2, extra_s=0.9)
+        r.time_ratio('p', 'w', 20, 1.2, extra_s=1.01)
+        self.assertEqual([x[6] for x in r.results], ['MISS', 'pass'])
+
+    def test_rates_the_other_way_round(self):
+        r = results([80.0], [100.0], '/s')
+        r.rate_ratio('p', 'w', 20, 0.9)
+        r.rate_ratio('p', 'w', 20, 0.8)
+        self.assertEqual([x[6] for x in r.results], ['MISS', 'pass'])
+
+    def test_without_a_goal_no_verdict(self):
+        r = results([1.0], [1.0])
+        r.judge('p', 'w', 20, 5, 'x')
+        self.assertEqual(r.results[0][5:7], ('', ''))
+
+    def test_a_failure_is_told_and_remembered(self):
+        r = results([], [])
+        r.failed('p', None, 'line\nline')
+        self.assertEqual(r.failures, ['p'])
+        self.assertIn('line line', r.table()[-1])
+
+    def test_trials_are_counted_by_rtt(self):
+        r = results([1.0, 2.0], [])
+        r.trial('p', 'w', 'repl', 40, 9.0)
+        self.assertEqual([t[4] for t in r.trials], [1, 2, 1])
+        self.assertEqual(r.values('p', 'w', 'repl', 20), [1.0, 2.0])
+
+
+class Writing(unittest.TestCase):
+    def test_csv_comes_back(self):
+        r = results([1.25], [2.5], what='a, "b"')
+        r.time_ratio('p', 'a, "b"', 20, 1.1)
+        with tempfile.TemporaryDirectory() as d:
+            r.write(d)
+            rows = report.read_csv(f'{d}/results.csv')
+            self.assertEqual([(x['what'], x['system'], float(x['value'])) for x in rows],
+                             [('a, "b"', 'repl', 1.25), ('a, "b"', 'stock', 2.5)])
+            with open(f'{d}/summary.csv', newline='') as f:
+                summary = list(csv.DictReader(f))
+            self.assertEqual((summary[0]['verdict'], float(summary[0]['value'])), ('pass', 0.5))
+
+    def test_an_empty_csv_is_an_error(self):
+        with tempfile.NamedTemporaryFile('w') as f:
+            self.assertRaises(ValueError, report.read_csv, f.name)
+
+    def test_spread(self):
+        self.assertEqual(report.spread([3.0, 1.0, 2.0]), '2.00 (1.00-3.00)')
+        self.assertEqual(report.spread([]), '-')
+
+    def test_rtts(self):
+        self.assertEqual(report.rtt_list('0.2,120'), [0.2, 120.0])
+        for bad in ('', '0', '20,x', '-1'):
+            self.assertRaises(ValueError, report.rtt_list, bad)
+
+
+class Trees(unittest.TestCase):
+    def test_repository_has_300_differences(self):
+        with tempfile.TemporaryDirectory() as d:
+            project.repository(f'{d}/git')
+            out = subprocess.run(['git', '-C', f'{d}/git', 'diff', '--no-renames', '--name-only', 'v1', 'v2'],
+                                 check=True, capture_output=True, text=True).stdout
+            self.assertEqual(len(out.splitlines()), 18 * (8 + 2 + 2 + 1) + 2 * 20 * 2)
+            self.assertEqual(subprocess.run(['git', '-C', f'{d}/git', 'symbolic-ref', '--short', 'HEAD'], check=True,
+                                            capture_output=True, text=True).stdout.strip(), 'v1')
+
+    def test_the_project_builds(self):
+        with tempfile.TemporaryDirectory() as d:
+            project.sources(f'{d}/src')
+            subprocess.run(['make', '-s', '-C', f'{d}/src', f'OUT={d}/o', 'CC=cc'], check=True)
+            self.assertEqual(len([n for n in os.listdir(f'{d}/o') if n.endswith('.o')]), project.UNITS + 1)
+
+
+class Work(unittest.TestCase):
+    def test_rates_leave_what_they_should(self):
+        with tempfile.TemporaryDirectory() as d:
+            rates = work_ops.rates(f'{d}/r', 2, 5)
+            self.assertEqual(set(rates), {'creates', 'mkdirs', 'renames', 'unlinks'})
+            self.assertTrue(all(v > 0 for v in rates.values()))
+            self.assertEqual(len(os.listdir(f'{d}/r/0')), 5 + work_ops.WARM)     # the directories
+
+    def test_an_error_in_a_thread_is_an_error(self):
+        self.assertRaises(FileNotFoundError, work_ops.phase, 2, 3, lambda t, i: os.stat('/nonexistent'))
+
+    def test_old_files_are_made_once(self):
+        with tempfile.TemporaryDirectory() as d:
+            work_ops.fill(f'{d}/f', 150)
+            before = os.stat(f'{d}/f/d1/f149').st_mtime_ns
+            work_ops.fill(f'{d}/f', 150)
+            self.assertEqual(os.stat(f'{d}/f/d1/f149').st_mtime_ns, before)
+            work_ops.rewrite(f'{d}/f')
+            self.assertEqual(os.stat(f'{d}/f/d1/f149').st_size, 1024)
+
+    def test_turns_are_taken_in_turn(self):
+        import threading
+        import time
+        with tempfile.TemporaryDirectory() as d:
+            start, out = time.time() + 0.05, {}
+
+            def run(t):
+                out[t] = work_ops.turns(d, start, 0.4, 0.1, t)
+            threads = [threading.Thread(target=run, args=(t,)) for t in (0, 1)]
+            for t in threads:
+                t.start()
+            for t in threads:
+                t.join()
+            for turn in (0, 1):
+                # Each ended in its own interval, or was begun there and ended soon after.
+                self.assertTrue(out[turn]['done'])
+                late = [t for t in out[turn]['done'] if int(t / 0.1) % 2 != turn]
+                self.assertLessEqual(len(late), 2)
+            self.assertEqual(os.listdir(d), [])
+
+
+if __name__ == '__main__':
+    unittest.main()
