@@ -113,7 +113,7 @@ class Session:
                 for n in at:
                     if rtt in self.rtts(n):
                         self.part(n, AT_RTTS[n], bench)
-            self.alternate(bench, 'deep' if parts_two.has_switch() else 'as built')
+            self.alternate(bench, 'deep')
             if single:
                 parts_single.links(bench)
             for n in single:
@@ -128,9 +128,6 @@ class Session:
     def shallow(self):
         """The same alternation where nobody asks for deep control of his own accord."""
         if 'alternate' not in self.o.parts:
-            return
-        if not parts_two.has_switch():
-            print('alternate: this build has no key Deep_Control: one curve only', flush=True)
             return
         with self.bed('Deep_Control=false') as bench:
             self.alternate(bench, 'shallow')
@@ -193,6 +190,9 @@ def say_versions(o):
     print(f'version: {first_line("git", "-C", bed.ROOT, "describe", "--always", "--dirty")}; {ganesha}')
     print(f'machine: Linux {platform.release()}, guests {", ".join(os.listdir("/usr/lib/uml/modules"))}; processors: {processors(o)}')
     print(f'tools: {"; ".join(parts_trees.versions())}')
+    if os.getloadavg()[0] > 0.7:
+        print(f'other work on this machine (load {os.getloadavg()[0]:.1f}): expect noise'
+              + ('' if o.shared else '; idle peers wait for that work too: --shared, or wait for quiet'))
     print(f'trials: {o.trials}, replicated and stock in turn; parts: {" ".join(o.parts)}', flush=True)
 
 

@@ -7,17 +7,13 @@ server: what the bed itself loses when two sites work.
 alternate: sites 1 and 2 take turns in one directory; how much gets done for intervals of 10 ms to 10 s, with deep
 control and without. No goal: a curve.
 """
-import os
 import time
-
-import bed
 
 PAIR = (1, 2)
 SECONDS, SKIP = 5.0, 1.0
 RATIO = 1.2
 # interval in seconds: how long to measure
 INTERVALS = {0.01: 4, 0.1: 4, 1.0: 8, 10.0: 30}
-PLUGIN = os.path.join(bed.ROOT, 'build/release/FSAL_REPL/libfsalrepl.so')
 
 
 def begin(bench):
@@ -80,12 +76,6 @@ def siblings_loss(bench, s, system):
 
 
 # ---- alternate
-
-def has_switch():
-    """Deep_Control is a key of this build."""
-    with open(PLUGIN, 'rb') as f:
-        return b'Deep_Control' in f.read()
-
 
 def alternate(bench, policy):
     """policy: 'deep' or 'shallow', how this bed's servers are configured."""

@@ -59,15 +59,15 @@ def repository(directory):
     git(directory, 'gc', '-q')
 
 
-def sources(directory):
-    """Sixty units that include ten headers each, a main, a makefile; only the compiler's own needs beside."""
+def sources(directory, units=UNITS):
+    """Units that include ten headers each, a main, a makefile; only the compiler's own needs beside."""
     for h in range(HEADERS):
         write(f'{directory}/h{h}.h', f'#ifndef H{h}\n#define H{h}\n' + ''.join(
             f'static inline int h{h}_{i}(int x) {{ return x * {i + 1} + {h}; }}\n' for i in range(40)) + '#endif\n')
     include = ''.join(f'#include "h{h}.h"\n' for h in range(HEADERS))
-    for u in range(UNITS):
+    for u in range(units):
         body = ''.join(f'int u{u}_{i}(int x) {{ return h{i % HEADERS}_{i}(x) + {u}; }}\n' for i in range(40))
         write(f'{directory}/u{u}.c', include + body)
-    calls = ''.join(f'int u{u}_0(int);\n' for u in range(UNITS))
-    write(f'{directory}/main.c', calls + 'int main(void) { return (' + ' + '.join(f'u{u}_0(0)' for u in range(UNITS)) + ') & 0; }\n')
+    calls = ''.join(f'int u{u}_0(int);\n' for u in range(units))
+    write(f'{directory}/main.c', calls + 'int main(void) { return (' + ' + '.join(f'u{u}_0(0)' for u in range(units)) + ') & 0; }\n')
     write(f'{directory}/Makefile', MAKEFILE)

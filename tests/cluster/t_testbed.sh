@@ -242,8 +242,8 @@ t_sched() {
 	[ -e /proc/self/autogroup ] || weight=
 	tb sched 2 idle cpus=0 && equal "$(classes 2:stock)" "$(echo IDL $weight 0)" || return 1
 	tb server 2:stock kill && tb server 2:stock start && equal "$(classes 2:stock)" "$(echo IDL $weight 0)" || return 1
-	sh_in 2 -n -t 60 -- ls /stock && tb status | grep -q '^processors for site 2: idle 0' || return 1
-	tb sched 2 normal && equal "$(classes 2:stock)" "$usual" && status 1 tb sched 2 never && status 1 tb sched 2 idle 1
+	tb status | grep -q '^processors for site 2: idle 0' || return 1
+	tb sched 2 normal && equal "$(classes 2:stock)" "$usual" && sh_in 2 -n -t 60 -- ls /stock && status 1 tb sched 2 never && status 1 tb sched 2 idle 1
 }
 
 t_status() {
