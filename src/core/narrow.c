@@ -26,7 +26,8 @@ struct policy { /* what is used below a deep claim */
 	uint64_t wishes;     /* those for what is not used here, since the last look */
 	uint64_t saved;	     /* deep+: updates of old files */
 	struct nfs4r_oid wish; /* the last of them */
-	struct nfs4r_oid wanted; /* by the last revoke */
+	struct nfs4r_oid wanted; /* by the last revoke of something that it covers */
+	bool is_wanted;
 	uint64_t replacement; /* seq of the claim that is to replace it, 0 if none is asked for */
 	bool pressed;
 };
@@ -74,7 +75,7 @@ static void dir_used(struct nfs4r_core *c, const struct nfs4r_oid *dir)
 			if (!ow || ow->state != OWN_WON || k->depth < NFS4R_DEEP)
 				continue;
 			note_use(c, ow, dir);
-			if (!ow->plus && (!ow->forced || nfs4r_oid_eq(dir, &ow->pol->wanted)))
+			if (!ow->plus && (!policy_wanted(ow) || nfs4r_oid_eq(dir, &ow->pol->wanted)))
 				claim_used(c, ow); /* wanted by others: what is used elsewhere is kept otherwise */
 		}
 	} while (walk_up(c, &w));
@@ -167,11 +168,11 @@ static bool keep_of(struct nfs4r_core *c, const struct own *ow, const struct nfs
 	}
 	walk_begin(&w, use);
 	do {
-		if (is_control_of(ow->claim, &w.oid))
-			return found;
 		if (is_under(c, wanted, &w.oid))
 			return found;
 		*out = (struct nfs4r_control){ w.oid, NFS4R_DEEP };
+		if (is_control_of(ow->claim, &w.oid))
+			return true; /* one of several, and not the one that is wanted */
 		found = true;
 	} while (walk_up(c, &w));
 	return false; /* not below the claim any more */
@@ -224,8 +225,18 @@ void policy_revoked(struct nfs4r_core *c, struct own *ow, const struct nfs4r_oid
 {
 	if (!ow->deep)
 		return;
-	pol(ow)->wanted = *wanted;
+	for (uint32_t i = 0; i < ow->claim->n; i++)
+		if (is_under(c, wanted, &ow->claim->ctl[i].oid)) {
+			pol(ow)->wanted = *wanted;
+			ow->pol->is_wanted = true;
+		}
 	narrow(c, ow, wanted);
+}
+
+/* What others wanted of @ow, if it is known more closely than "what it controls". */
+const struct nfs4r_oid *policy_wanted(const struct own *ow)
+{
+	return ow->forced && ow->pol && ow->pol->is_wanted ? &ow->pol->wanted : NULL;
 }
 
 /*
@@ -243,20 +254,18 @@ bool policy_giving(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 	do {
 		for (k = controls_of(c, &w.oid); k; k = k->next) {
 			const struct own *ow = k->claim->own;
+			const struct nfs4r_oid *wanted;
 
-			if (ow && ow->closing && ow->forced &&
-			    (!w.level || (k->depth >= NFS4R_DEEP && ow->pol && nfs4r_oid_eq(&ow->pol->wanted, oid))))
+			if (!ow || !ow->closing || !ow->forced)
+				continue;
+			wanted = policy_wanted(ow);
+			if (wanted ? nfs4r_oid_eq(wanted, oid) : !w.level)
 				return true;
 		}
 	} while (walk_up(c, &w));
 	return false;
 }
 
-/* What others wanted of @ow, if anything. */
-const struct nfs4r_oid *policy_wanted(const struct own *ow)
-{
-	return ow->forced && ow->pol ? &ow->pol->wanted : NULL;
-}
 
 /*
  * The timer of a deep+ has ended. If directories below are being updated under it and nothing else of this server covers

@@ -110,7 +110,7 @@ static void holdoff_set(struct nfs4r_core *c, const struct own *ow)
 	const struct nfs4r_oid *wanted = policy_wanted(ow);
 	uint64_t ms = policy_holdoff_ms(c);
 
-	for (uint32_t i = 0; i < ow->claim->n && HASH_COUNT(c->holdoff) < HOLDOFF_MAX; i++)
+	for (uint32_t i = 0; i < ow->claim->n && !wanted && HASH_COUNT(c->holdoff) < HOLDOFF_MAX; i++)
 		mark_get(&c->holdoff, &ow->claim->ctl[i].oid)->value = c->now + ms;
 	if (wanted && HASH_COUNT(c->holdoff) < HOLDOFF_MAX)
 		mark_get(&c->holdoff, wanted)->value = c->now + ms;
