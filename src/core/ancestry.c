@@ -8,16 +8,150 @@
  * removes an object or gives it a second name (before and after the commit of that entry), and a
  * restart (anc_rebuild; nothing is stored). Servers may differ while their trees differ; the only
  * invariant is that each equals its own recount, which nfs4r_core_check() verifies.
+ *
+ * The directories of the table form a tree themselves, and every control that counts hangs in its
+ * parent directory there, so that the controls below a directory are found without looking at
+ * others. A directory is hung into its parent when it gets its first count, and loses its place
+ * with the last one.
  */
 #include "core/core_int.h"
 
 #include <stdio.h>
 
-static void add(struct anc **table, const struct nfs4r_oid *dir, nfs4r_server_id owner, int64_t delta)
+static struct anc *find(struct anc *table, const struct nfs4r_oid *dir)
 {
 	struct anc *a;
 
-	HASH_FIND(hh, *table, dir, sizeof(*dir), a);
+	HASH_FIND(hh, table, dir, sizeof(*dir), a);
+	return a;
+}
+
+/* ---- the table as a tree --------------------------------------------------------------- */
+
+void anc_forget(struct ctl *k)
+{
+	if (!k->in)
+		return;
+	DL_DELETE2(k->in->here[k->claim->key.server], k, in_prev, in_next);
+	k->in = NULL;
+}
+
+static void cut_off(struct anc *a)
+{
+	if (!a->up)
+		return;
+	DL_DELETE(a->up->down, a);
+	a->up = NULL;
+}
+
+static void hang_in(struct anc *a, struct anc *up)
+{
+	a->up = up;
+	DL_APPEND(up->down, a);
+}
+
+static void hang_controls(const struct nfs4r_core *c, const struct nfs4r_oid *oid, struct anc *up)
+{
+	struct ctl *k;
+
+	for (k = controls_of(c, oid); k; k = k->next)
+		if (!k->in) {
+			k->in = up;
+			DL_APPEND2(up->here[k->claim->key.server], k, in_prev, in_next);
+		}
+}
+
+/* @oid is counted above: its controls and what is below it get their places, and so do new directories on the path. */
+static void hang(struct nfs4r_core *c, const struct nfs4r_oid *oid)
+{
+	struct anc *a = find(c->anc, oid), *up;
+	struct walk w;
+
+	walk_begin(&w, oid);
+	while (walk_up(c, &w) && (up = find(c->anc, &w.oid))) {
+		if (w.level == 1)
+			hang_controls(c, oid, up);
+		else if (a->up)
+			return;
+		if (a && !a->up)
+			hang_in(a, up);
+		a = up;
+	}
+}
+
+/* The opposite, for @oid alone. */
+static void unhang(struct nfs4r_core *c, const struct nfs4r_oid *oid)
+{
+	struct anc *a = find(c->anc, oid);
+	struct ctl *k;
+
+	for (k = controls_of(c, oid); k; k = k->next)
+		anc_forget(k);
+	if (a)
+		cut_off(a);
+}
+
+/* Nothing is below it when the counts are right. */
+static void anc_free(struct anc **table, struct anc *a)
+{
+	while (a->down)
+		cut_off(a->down);
+	for (int s = 1; s <= NFS4R_SERVERS_MAX; s++)
+		while (a->here[s])
+			anc_forget(a->here[s]);
+	cut_off(a);
+	HASH_DEL(*table, a);
+	free(a);
+}
+
+/* The next directory below @top with controls of @owner below it. */
+static struct anc *next_below(struct anc *a, const struct anc *top, nfs4r_server_id owner)
+{
+	struct anc *x;
+
+	for (x = a->down; x; x = x->next)
+		if (x->count[owner])
+			return x;
+	for (; a != top; a = a->up)
+		for (x = a->next; x; x = x->next)
+			if (x->count[owner])
+				return x;
+	return NULL;
+}
+
+void anc_each_below(const struct nfs4r_core *c, const struct nfs4r_oid *dir, nfs4r_server_id owner,
+		    bool (*fn)(void *arg, struct ctl *k), void *arg)
+{
+	struct anc *top = find(c->anc, dir), *a;
+	struct ctl *k;
+
+	for (a = top; a; a = next_below(a, top, owner))
+		for (k = a->here[owner]; k; k = k->in_next)
+			if (!fn(arg, k))
+				return;
+}
+
+static bool collect(void *arg, struct ctl *k)
+{
+	struct own_list *l = arg;
+
+	l->v = grow(l->v, &l->cap, l->n, sizeof(*l->v));
+	l->v[l->n++] = k->claim->own;
+	return true;
+}
+
+void anc_own_below(const struct nfs4r_core *c, const struct nfs4r_oid *dir, struct own_list *l)
+{
+	memset(l, 0, sizeof(*l));
+	anc_each_below(c, dir, c->self, collect, l);
+}
+
+/* ---- counts ------------------------------------------------------------------------------ */
+
+static void add(struct anc **table, const struct nfs4r_oid *dir, nfs4r_server_id owner, int64_t delta)
+{
+	struct anc *a = find(*table, dir);
+
 	if (!a) {
 		a = xcalloc(1, sizeof(*a));
 		a->oid = *dir;
@@ -27,8 +161,7 @@ static void add(struct anc **table, const struct nfs4r_oid *dir, nfs4r_server_id
 	for (int s = 1; s <= NFS4R_SERVERS_MAX; s++)
 		if (a->count[s])
 			return;
-	HASH_DEL(*table, a);
-	free(a);
+	anc_free(table, a);
 }
 
 static void add_above(struct nfs4r_core *c, struct anc **table, const struct nfs4r_oid *oid, nfs4r_server_id owner,
@@ -51,17 +184,19 @@ static bool counts(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 /* 8.2: control added or removed. */
 void anc_control(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_server_id owner, int delta)
 {
-	if (counts(c, oid))
-		add_above(c, &c->anc, oid, owner, delta);
+	if (!counts(c, oid))
+		return;
+	add_above(c, &c->anc, oid, owner, delta);
+	if (delta > 0)
+		hang(c, oid);
 }
 
 /* Servers with a control strictly below @dir. */
 nfs4r_servers anc_below(const struct nfs4r_core *c, const struct nfs4r_oid *dir)
 {
+	struct anc *a = find(c->anc, dir);
 	nfs4r_servers set = 0;
-	struct anc *a;
 
-	HASH_FIND(hh, c->anc, dir, sizeof(*dir), a);
 	for (int s = 1; a && s <= NFS4R_SERVERS_MAX; s++)
 		if (a->count[s])
 			set |= NFS4R_BIT(s);
@@ -71,12 +206,11 @@ nfs4r_servers anc_below(const struct nfs4r_core *c, const struct nfs4r_oid *dir)
 /* w of 8.2: controls on @oid and below it. */
 static bool weight(struct nfs4r_core *c, const struct nfs4r_oid *oid, uint32_t w[NFS4R_SERVERS_MAX + 1])
 {
+	struct anc *a = find(c->anc, oid);
 	bool any = false;
-	struct anc *a;
 	struct ctl *k;
 
 	memset(w, 0, (NFS4R_SERVERS_MAX + 1) * sizeof(w[0]));
-	HASH_FIND(hh, c->anc, oid, sizeof(*oid), a);
 	if (a)
 		memcpy(w, a->count, sizeof(a->count));
 	for (k = controls_of(c, oid); k; k = k->next)
@@ -116,6 +250,7 @@ void anc_before_commit(struct nfs4r_core *c, struct nfs4r_entry *e, struct anc_c
 			continue;
 		if (!weight(c, &p->oid, w))
 			continue;
+		unhang(c, &p->oid);
 		add_weight(c, &p->oid, w, -1);
 		if (p->effect == NFS4R_EFF_PARENT) {
 			ch->moves = true;
@@ -127,8 +262,10 @@ void anc_before_commit(struct nfs4r_core *c, struct nfs4r_entry *e, struct anc_c
 
 void anc_after_commit(struct nfs4r_core *c, const struct anc_change *ch)
 {
-	if (ch->moves)
-		add_weight(c, &ch->oid, ch->w, 1);
+	if (!ch->moves)
+		return;
+	add_weight(c, &ch->oid, ch->w, 1);
+	hang(c, &ch->oid);
 }
 
 static void count_all(struct nfs4r_core *c, struct anc **table)
@@ -148,25 +285,52 @@ static void drop_all(struct anc **table)
 {
 	struct anc *a, *tmp;
 
-	HASH_ITER(hh, *table, a, tmp) {
-		HASH_DEL(*table, a);
-		free(a);
-	}
+	HASH_ITER(hh, *table, a, tmp)
+		anc_free(table, a);
 }
 
 void anc_rebuild(struct nfs4r_core *c)
 {
+	struct ctlobj *o, *tmp;
+
 	drop_all(&c->anc);
 	count_all(c, &c->anc);
+	HASH_ITER(hh, c->objs, o, tmp)
+		if (counts(c, &o->oid))
+			hang(c, &o->oid);
 }
 
 uint32_t nfs4r_core_count_below(const struct nfs4r_core *c, const struct nfs4r_oid *dir, nfs4r_server_id owner)
 {
-	struct anc *a;
+	struct anc *a = find(c->anc, dir);
 
 	assert(owner <= NFS4R_SERVERS_MAX);
-	HASH_FIND(hh, c->anc, dir, sizeof(*dir), a);
 	return a ? a->count[owner] : 0;
+}
+
+/* The directory of the table that @oid hangs in, by the tree; NULL for the root and what does not count. */
+static struct anc *place_of(struct nfs4r_core *c, const struct nfs4r_oid *oid)
+{
+	struct walk w;
+
+	walk_begin(&w, oid);
+	return counts(c, oid) && walk_up(c, &w) ? find(c->anc, &w.oid) : NULL;
+}
+
+static bool places_are_right(struct nfs4r_core *c)
+{
+	struct ctlobj *o, *otmp;
+	struct anc *a, *tmp;
+	struct ctl *k;
+
+	HASH_ITER(hh, c->anc, a, tmp)
+		if (a->up != place_of(c, &a->oid))
+			return false;
+	HASH_ITER(hh, c->objs, o, otmp)
+		for (k = o->list; k; k = k->next)
+			if (k->in != place_of(c, &o->oid))
+				return false;
+	return true;
 }
 
 bool nfs4r_core_check(const struct nfs4r_core *cc, char *why, size_t why_len)
@@ -178,7 +342,7 @@ bool nfs4r_core_check(const struct nfs4r_core *cc, char *why, size_t why_len)
 
 	count_all(c, &fresh);
 	HASH_ITER(hh, fresh, a, tmp) {
-		HASH_FIND(hh, c->anc, &a->oid, sizeof(a->oid), b);
+		b = find(c->anc, &a->oid);
 		if (ok && (!b || memcmp(a->count, b->count, sizeof(a->count)))) {
 			snprintf(why, why_len, "ancestry table differs from a recount at %s", nfs4r_oid_str(&a->oid, name));
 			ok = false;
@@ -187,6 +351,10 @@ bool nfs4r_core_check(const struct nfs4r_core *cc, char *why, size_t why_len)
 	if (ok && HASH_COUNT(fresh) != HASH_COUNT(c->anc)) {
 		snprintf(why, why_len, "ancestry table has %u directories, a recount %u", HASH_COUNT(c->anc),
 			 HASH_COUNT(fresh));
+		ok = false;
+	}
+	if (ok && !places_are_right(c)) {
+		snprintf(why, why_len, "the ancestry table is not shaped like the tree");
 		ok = false;
 	}
 	drop_all(&fresh);

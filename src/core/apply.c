@@ -120,22 +120,23 @@ bool last_assigned(const struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4
 static void note_move(struct nfs4r_core *c, const struct nfs4r_entry *e)
 {
 	nfs4r_lsn end = c->logs[c->self].received;
-	struct claim *cl, *tmp;
 
 	for (uint32_t i = 0; i < e->nparts; i++) {
 		const struct nfs4r_part *p = &e->parts[i];
+		struct walk w;
+		struct ctl *k;
 
 		if (p->effect != NFS4R_EFF_PARENT || nfs4r_oid_eq(&p->parent, &p->parent_from))
 			continue;
 		c->last_move = end;
 		if (!c->own_deep_plus || FAULT(F_IN_NOT_RAISED))
 			continue;
-		HASH_ITER(hh, c->claims, cl, tmp) {
-			for (uint32_t j = 0; cl->own && cl->in_table && j < cl->n; j++)
-				if (cl->ctl[j].depth == NFS4R_DEEP_PLUS && is_under(c, &p->parent, &cl->ctl[j].oid) &&
-				    !is_under(c, &p->parent_from, &cl->ctl[j].oid))
-					cl->own->in = end;
-		}
+		walk_begin(&w, &p->parent);
+		do {
+			for (k = controls_of(c, &w.oid); k; k = k->next)
+				if (k->claim->own && k->depth == NFS4R_DEEP_PLUS && !is_under(c, &p->parent_from, &w.oid))
+					k->claim->own->in = end;
+		} while (walk_up(c, &w));
 	}
 }
 
@@ -335,18 +336,21 @@ void apply_run(struct nfs4r_core *c)
 
 void apply_done(struct nfs4r_core *c, struct nfs4r_entry *e, bool ok)
 {
-	struct pend *p;
+	struct objq *q;
+	struct pref *r;
 
 	if (!ok) {
 		halt(c, "an update of another server cannot be executed here");
 		return;
 	}
-	DL_FOREACH(c->logs[e->log].pend, p)
-		if (p->entry == e)
+	HASH_FIND(hh, c->objq, &e->parts[0].oid, sizeof(e->parts[0].oid), q);
+	assert(q);
+	DL_FOREACH(q->fifo[e->log], r) /* it is the first */
+		if (r->pend->entry == e)
 			break;
-	assert(p && p->state == PEND_BUSY && !p->opx);
-	p->state = PEND_EXECUTED;
-	pend_wake(c, p);
+	assert(r && r->pend->state == PEND_BUSY && !r->pend->opx);
+	r->pend->state = PEND_EXECUTED;
+	pend_wake(c, r->pend);
 }
 
 /* ---- received --------------------------------------------------------------------------------- */

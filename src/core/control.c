@@ -126,6 +126,7 @@ static void ctl_out(struct nfs4r_core *c, struct ctl *k)
 
 	HASH_FIND(hh, c->objs, &k->oid, sizeof(k->oid), o);
 	assert(o);
+	anc_forget(k);
 	DL_DELETE(o->list, k);
 	if (!o->list) {
 		HASH_DEL(c->objs, o);

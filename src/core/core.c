@@ -115,6 +115,9 @@ void nfs4r_core_destroy(struct nfs4r_core *c)
 	free(c->msgs);
 	free(c->puts);
 	free(c->cum);
+	free(c->open.v);
+	for (int s = 1; s <= NFS4R_SERVERS_MAX; s++)
+		free(c->deads[s].v);
 	free(c);
 }
 

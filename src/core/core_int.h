@@ -12,6 +12,7 @@
 #define NFS4R_CORE_INT_H
 
 #include <assert.h>
+#include <stddef.h>
 #include <stdlib.h>
 #define uthash_fatal(msg) assert(!"out of memory")
 #include <uthash.h>
@@ -40,14 +41,26 @@
 #define ATTEMPTS_CAP 16		  /* control 4.2 */
 #define SEQ_BLOCK 1024		  /* seqs reserved at once */
 #define PULL_ENTRIES 1024	  /* entries sent for one PULL of a log that is not ours */
+#define BLOCKERS_SEEN 16	  /* controls of one owner below a directory looked at for a NACK [the others are not in its hint] */
 #define NACK_REPEAT_DIV 8	  /* a nacked PROPOSE is repeated after repeat_ms / this */
 #define STUCK_EVERY_MS 60000
 
 struct own;
+struct anc;
 struct opx;
 struct pend;
 struct heat;
 struct policy;
+
+struct heap_item { /* in an item of a heap (heap.c) */
+	uint64_t key;
+	uint32_t at; /* place + 1; 0: in no heap */
+};
+
+struct minheap {
+	struct heap_item **v;
+	uint32_t n, cap;
+};
 
 /* ---- control table (control.c) ---------------------------------------- */
 
@@ -60,6 +73,8 @@ struct ctl { /* one control */
 	uint32_t depth;
 	struct claim *claim;
 	struct ctl *prev, *next; /* the others of this object */
+	struct anc *in;		 /* counted: its parent directory in the ancestry table */
+	struct ctl *in_prev, *in_next; /* the others of its owner in that directory */
 };
 
 struct ctlobj { /* explicit controls of one object */
@@ -106,17 +121,22 @@ struct own { /* what only the owner knows of a claim */
 	uint64_t begun_ms, closing_ms; /* for the latency histograms */
 	struct nfs4r_prio revoked_by;
 	struct own *ask_prev, *ask_next_own; /* proposing, or not acked by all */
+	struct own *end_prev, *end_next;     /* close_at is set */
+	struct heap_item open;		     /* its seq may still be proposed, or is released and not confirmed (4.8) */
 	struct own *prev, *next;	     /* one of: idle (won), closing, released */
 };
 
 struct anc { /* ancestry table: controls strictly below a directory, per owner (section 8) */
 	struct nfs4r_oid oid;
 	uint32_t count[NFS4R_SERVERS_MAX + 1];
+	struct ctl *here[NFS4R_SERVERS_MAX + 1]; /* those whose objects are right in it */
+	struct anc *up, *down, *prev, *next;	 /* parent directory; first child; the other children of `up` */
 	UT_hash_handle hh;
 };
 
 struct dead {
 	struct pidkey key;
+	struct heap_item order; /* of the same server, by seq */
 	UT_hash_handle hh;
 };
 
@@ -314,18 +334,18 @@ struct nfs4r_core {
 	struct ctlobj *objs;
 	uint32_t foreign_deep, foreign_deep_plus, own_deep_plus, nclaims;
 	uint64_t next_seq, seq_reserved;
-	uint64_t floor_step, floor_value; /* own floor, computed once in a step */
 	/* ancestry.c */
 	struct anc *anc;
 	/* election.c, release.c */
 	struct own *asking, *idle, *idle_deep, *closing, *released; /* idle: won; in order of use; deep ones have a timer of their own */
+	struct own *ending;  /* those of the idle ones that have a close_at */
+	struct minheap open; /* the first gives the own floor */
 	uint64_t release_at; /* next repetition */
-	uint32_t nclose_at, nholdoff;
 	nfs4r_lsn last_move, asked_stable;
 	nfs4r_lsn ancestors_changed; /* newest own entry in the tree that changed ancestors; older ones may not be there yet */
 	bool checkpoint_asked;
 	struct dead *dead;
-	uint32_t ndead[NFS4R_SERVERS_MAX + 1];
+	struct minheap deads[NFS4R_SERVERS_MAX + 1];
 	uint64_t floor[NFS4R_SERVERS_MAX + 1];
 	struct oidmark *holdoff, *opens;
 	/* policy.c */
@@ -380,6 +400,11 @@ void update_begin(struct nfs4r_core *c);
 void stuck(struct nfs4r_core *c, const char *text);
 void halt(struct nfs4r_core *c, const char *text);
 
+/* heap.c */
+void heap_in(struct minheap *h, struct heap_item *it, uint64_t key); /* nothing if it is in already */
+void heap_out(struct minheap *h, struct heap_item *it);		     /* nothing if it is in none */
+struct heap_item *heap_first(const struct minheap *h);		     /* the smallest key; NULL: empty */
+
 /* rows.c: keys and values of the stable rows */
 void row_claim(const struct claim *cl, struct nfs4r_put *p, bool del);
 void row_dead(nfs4r_server_id s, uint64_t seq, struct nfs4r_put *p, bool del);
@@ -425,7 +450,17 @@ bool is_under(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct nf
 /* ancestry.c */
 void anc_control(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_server_id owner, int delta);
 nfs4r_servers anc_below(const struct nfs4r_core *c, const struct nfs4r_oid *dir);
+void anc_forget(struct ctl *k);
 void anc_rebuild(struct nfs4r_core *c);
+/* Every control of @owner strictly below @dir, until @fn returns false. @fn must not change the table. */
+void anc_each_below(const struct nfs4r_core *c, const struct nfs4r_oid *dir, nfs4r_server_id owner,
+		    bool (*fn)(void *arg, struct ctl *k), void *arg);
+struct own_list {
+	struct own **v;
+	uint32_t n, cap;
+};
+/* Own claims with a control strictly below @dir, once for each such control; free(l->v) is the caller's. */
+void anc_own_below(const struct nfs4r_core *c, const struct nfs4r_oid *dir, struct own_list *l);
 struct anc_change { /* what one entry does to the counts */
 	bool moves;
 	struct nfs4r_oid oid;
@@ -445,14 +480,22 @@ void election_on_nack(struct nfs4r_core *c, nfs4r_server_id from, const struct n
 void election_timers(struct nfs4r_core *c);
 void election_peer_moved(struct nfs4r_core *c, nfs4r_server_id s);
 void election_peer_up(struct nfs4r_core *c, nfs4r_server_id s);
-uint64_t own_floor(const struct nfs4r_core *c);
+void asking_in(struct nfs4r_core *c, struct own *ow);
+void asking_out(struct nfs4r_core *c, struct own *ow);
 void abort_deleted(struct nfs4r_core *c, const struct nfs4r_oid *oid);
+
+/* floor.c */
+uint64_t own_floor(const struct nfs4r_core *c);
+void release_raise_floor(struct nfs4r_core *c, nfs4r_server_id s, uint64_t floor);
+bool is_dead_seq(const struct nfs4r_core *c, nfs4r_server_id s, uint64_t seq);
+void dead_add(struct nfs4r_core *c, nfs4r_server_id s, uint64_t seq);
 
 /* release.c */
 void claim_idle(struct nfs4r_core *c, struct own *ow); /* it is won: its timer begins */
 void claim_used(struct nfs4r_core *c, struct own *ow);
 void claim_start_closing(struct nfs4r_core *c, struct own *ow);
 void claim_release(struct nfs4r_core *c, struct own *ow);
+void released_in(struct nfs4r_core *c, struct own *ow);
 void release_run(struct nfs4r_core *c);
 void release_flush(struct nfs4r_core *c);
 void release_timers(struct nfs4r_core *c);
@@ -460,9 +503,6 @@ void release_peer_up(struct nfs4r_core *c, nfs4r_server_id s);
 void release_on_release(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
 void release_on_released(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
 void release_on_revoke(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
-void release_raise_floor(struct nfs4r_core *c, nfs4r_server_id s, uint64_t floor);
-bool is_dead_seq(const struct nfs4r_core *c, nfs4r_server_id s, uint64_t seq);
-void dead_add(struct nfs4r_core *c, nfs4r_server_id s, uint64_t seq);
 void release_opened(struct nfs4r_core *c, const struct nfs4r_oid *oid, bool open);
 void raise_last(struct nfs4r_core *c, const struct nfs4r_entry *e);
 uint64_t holdoff_until(const struct nfs4r_core *c, const struct nfs4r_oid *oid);

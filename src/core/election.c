@@ -27,26 +27,19 @@ static void claim_abort(struct nfs4r_core *c, struct own *ow)
 	claim_release(c, ow);
 }
 
-/* Control 4.8: smallest seq this server may still propose. */
-uint64_t own_floor(const struct nfs4r_core *cc)
+void asking_in(struct nfs4r_core *c, struct own *ow)
 {
-	struct nfs4r_core *c = (struct nfs4r_core *)cc;
-	uint64_t min = c->next_seq;
-	struct own *ow;
+	DL_APPEND2(c->asking, ow, ask_prev, ask_next_own);
+	heap_in(&c->open, &ow->open, ow->claim->key.seq);
+}
 
-	if (FAULT(F_FLOOR_TOO_HIGH))
-		return c->next_seq;
-	if (c->floor_step == c->step)
-		return c->floor_value;
-	DL_FOREACH2(c->asking, ow, ask_next_own)
-		if (ow->claim->key.seq < min)
-			min = ow->claim->key.seq;
-	DL_FOREACH(c->released, ow)
-		if (ow->claim->kind == NFS4R_PROPOSED && ow->claim->key.seq < min)
-			min = ow->claim->key.seq;
-	c->floor_step = c->step;
-	c->floor_value = min;
-	return min;
+void asking_out(struct nfs4r_core *c, struct own *ow)
+{
+	if (!ow->ask_prev)
+		return;
+	DL_DELETE2(c->asking, ow, ask_prev, ask_next_own);
+	ow->ask_prev = ow->ask_next_own = NULL;
+	heap_out(&c->open, &ow->open);
 }
 
 void election_send(struct nfs4r_core *c, struct own *ow, nfs4r_server_id to)
@@ -96,7 +89,7 @@ struct own *election_propose(struct nfs4r_core *c, const struct nfs4r_control *v
 	timer_at(c, ow->deadline);
 	if (!FAULT(F_PROPOSE_UNSAVED))
 		claim_save(c, cl);
-	DL_APPEND2(c->asking, ow, ask_prev, ask_next_own);
+	asking_in(c, ow);
 	c->st.elections++;
 	ow->asked_ms = c->now;
 	ask_at(c, ow, c->now + c->cfg.repeat_ms);
@@ -134,8 +127,7 @@ void election_check_win(struct nfs4r_core *c, struct own *ow)
 			claim_start_closing(c, ow);
 	}
 	if (ow->state == OWN_WON && ow->ask_prev && is_all(c, ow->acks)) {
-		DL_DELETE2(c->asking, ow, ask_prev, ask_next_own);
-		ow->ask_prev = ow->ask_next_own = NULL;
+		asking_out(c, ow);
 		hist_add(&c->st.settled, c->now - ow->begun_ms);
 		c->dirty |= DIRTY_REPLY;
 	}
@@ -170,21 +162,31 @@ static void blocked_by(struct blockers *b, const struct claim *cl)
 		b->prio = cl->prio;
 }
 
-/* Which controls below @dir block; looked for one by one only once the table says there are some. */
+struct blockers_below {
+	struct blockers *b;
+	uint32_t left;
+};
+
+static bool blocks_below(void *arg, struct ctl *k)
+{
+	struct blockers_below *bb = arg;
+
+	blocked_by(bb->b, k->claim);
+	return !bb->b->won && --bb->left;
+}
+
+/*
+ * Which controls below @dir block. The table knows their owners; of each a few are looked at, for the hint that NACK gives
+ * of what stands in the way (4.4), however many there are.
+ */
 static void blocked_below(struct nfs4r_core *c, const struct nfs4r_oid *dir, nfs4r_servers owners, struct blockers *b)
 {
-	struct ctlobj *o, *tmp;
-	struct ctl *k;
-
 	b->owners |= owners;
-	HASH_ITER(hh, c->objs, o, tmp) {
-		if (b->won)
-			return;
-		if (nfs4r_oid_eq(&o->oid, dir) || !is_under(c, &o->oid, dir))
-			continue;
-		for (k = o->list; k; k = k->next)
-			if (owners & NFS4R_BIT(k->claim->key.server))
-				blocked_by(b, k->claim);
+	EACH_SERVER(c, s) {
+		struct blockers_below bb = { b, BLOCKERS_SEEN };
+
+		if ((owners & NFS4R_BIT(s)) && !b->won)
+			anc_each_below(c, dir, s, blocks_below, &bb);
 	}
 }
 

@@ -262,14 +262,18 @@ static bool all_under(struct nfs4r_core *c, const struct claim *cl, const struct
 /* Control 7.4: what was elected below a promoted directory closes by the normal rule, now that the deep control is won. */
 static void close_below(struct nfs4r_core *c, const struct own *promoted)
 {
-	struct own *lists[] = { c->idle, c->idle_deep }, *ow, *tmp;
 	const struct nfs4r_oid *dir = &promoted->claim->ctl[0].oid;
+	struct own_list l;
 
-	for (int i = 0; i < 2; i++)
-		DL_FOREACH_SAFE(lists[i], ow, tmp)
-			if (ow != promoted && ow->claim->kind == NFS4R_PROPOSED && !ow->plus && !ow->holds &&
-			    all_under(c, ow->claim, dir))
-				claim_start_closing(c, ow);
+	anc_own_below(c, dir, &l);
+	for (uint32_t i = 0; i < l.n; i++) {
+		struct own *ow = l.v[i];
+
+		if (ow->state == OWN_WON && !ow->closing && ow->claim->kind == NFS4R_PROPOSED && !ow->plus && !ow->holds &&
+		    all_under(c, ow->claim, dir))
+			claim_start_closing(c, ow);
+	}
+	free(l.v);
 }
 
 void policy_won(struct nfs4r_core *c, struct own *ow)

@@ -16,50 +16,6 @@
  */
 #include "core/core_int.h"
 
-/* ---- tombstones, floors ---------------------------------------------------- */
-
-bool is_dead_seq(const struct nfs4r_core *c, nfs4r_server_id s, uint64_t seq)
-{
-	struct pidkey k = { s, seq };
-	struct dead *d;
-
-	HASH_FIND(hh, c->dead, &k, sizeof(k), d);
-	return d != NULL;
-}
-
-void dead_add(struct nfs4r_core *c, nfs4r_server_id s, uint64_t seq)
-{
-	struct dead *d = xcalloc(1, sizeof(*d));
-
-	d->key = (struct pidkey){ s, seq };
-	HASH_ADD(hh, c->dead, key, sizeof(d->key), d);
-	c->ndead[s]++;
-}
-
-/* Control 4.8: below the floor nothing is proposed any more, so tombstones there may go. */
-void release_raise_floor(struct nfs4r_core *c, nfs4r_server_id s, uint64_t floor)
-{
-	struct dead *d, *tmp;
-	struct nfs4r_put p;
-
-	if (floor <= c->floor[s])
-		return;
-	c->floor[s] = floor;
-	row_floor(s, floor, &p);
-	act_put(c, &p);
-	if (!c->ndead[s])
-		return;
-	HASH_ITER(hh, c->dead, d, tmp) {
-		if (d->key.server != s || d->key.seq >= floor)
-			continue;
-		row_dead(s, d->key.seq, &p, true);
-		act_put(c, &p);
-		HASH_DEL(c->dead, d);
-		free(d);
-		c->ndead[s]--;
-	}
-}
-
 /* ---- hold-off (7.6), opens --------------------------------------------------- */
 
 static struct oidmark *mark_find(struct oidmark *table, const struct nfs4r_oid *oid)
@@ -194,7 +150,15 @@ static void deep_plus_ends(struct nfs4r_core *c, const struct claim *cl)
 			c->dirty |= DIRTY_OPENS;
 }
 
-/* Control 7.1. */
+/* close_at no longer counts. */
+static void no_end(struct nfs4r_core *c, struct own *ow)
+{
+	if (ow->close_at)
+		DL_DELETE2(c->ending, ow, end_prev, end_next);
+	ow->close_at = 0;
+}
+
+/* Control 7.1. `closing` is in the order of `last`. */
 void claim_start_closing(struct nfs4r_core *c, struct own *ow)
 {
 	struct own **list = list_of(c, ow);
@@ -205,9 +169,7 @@ void claim_start_closing(struct nfs4r_core *c, struct own *ow)
 	ow->closing = true;
 	ow->closing_ms = c->now;
 	ow->last = c->logs[c->self].received;
-	if (ow->close_at)
-		c->nclose_at--;
-	ow->close_at = 0;
+	no_end(c, ow);
 	deep_plus_ends(c, ow->claim);
 	c->dirty |= DIRTY_RELEASE | DIRTY_OPS;
 }
@@ -284,41 +246,44 @@ void raise_last(struct nfs4r_core *c, const struct nfs4r_entry *e)
 			for (k = controls_of(c, &w.oid); k; k = k->next) {
 				if (!k->claim->own || !k->claim->own->closing || (w.level && k->depth < NFS4R_DEEP))
 					continue;
-				if (!drops_back(c, k) && !goes_on(c, &e->parts[i].oid, k, w.level))
-					k->claim->own->last = e->lsn;
+				if (drops_back(c, k) || goes_on(c, &e->parts[i].oid, k, w.level))
+					continue;
+				k->claim->own->last = e->lsn;
+				DL_DELETE(c->closing, k->claim->own);
+				DL_APPEND(c->closing, k->claim->own);
 			}
 		} while (walk_up(c, &w));
 	}
 }
 
-static bool may_release(const struct nfs4r_core *c, const struct own *ow)
+/* Closing claims whose `last` is up to here may be released. */
+static nfs4r_lsn safe_until(const struct nfs4r_core *c)
 {
-	if (ow->pins || c->recovering)
-		return false;
 	if (FAULT(F_RELEASE_AT_ONCE))
-		return true;
+		return UINT64_MAX;
 	if (FAULT(F_RELEASE_APPLIED))
-		return applied_by_all(c, c->self) >= ow->last;
-	return stable_by_all(c, c->self) >= ow->last; /* 7.2, log 3.10 */
+		return applied_by_all(c, c->self);
+	return stable_by_all(c, c->self); /* 7.2, log 3.10 */
 }
 
 /* Closing claims whose time has come; asks for checkpoints where they wait for `stable`. */
 void release_run(struct nfs4r_core *c)
 {
+	nfs4r_lsn safe = safe_until(c), want;
 	struct own *ow, *tmp;
-	nfs4r_lsn want = 0;
 
 	DL_FOREACH_SAFE(c->closing, ow, tmp) {
-		if (may_release(c, ow)) {
-			c->st.releases++;
-			hist_add(&c->st.release, c->now - ow->closing_ms);
-			if (ow->forced)
-				holdoff_set(c, ow);
-			claim_release(c, ow);
-		} else if (ow->last > want) {
-			want = ow->last;
-		}
+		if (ow->last > safe || c->recovering)
+			break;
+		if (ow->pins)
+			continue;
+		c->st.releases++;
+		hist_add(&c->st.release, c->now - ow->closing_ms);
+		if (ow->forced)
+			holdoff_set(c, ow);
+		claim_release(c, ow);
 	}
+	want = c->closing ? c->closing->prev->last : 0;
 	if (want > c->logs[c->self].want)
 		c->logs[c->self].want = want;
 	if (want > c->asked_stable) { /* once for each need; heartbeats repeat it */
@@ -338,7 +303,16 @@ static void forget_if_confirmed(struct nfs4r_core *c, struct own *ow)
 	row_claim(ow->claim, &p, true);
 	act_put(c, &p);
 	DL_DELETE(c->released, ow);
+	heap_out(&c->open, &ow->open);
 	claim_free(c, ow->claim);
+}
+
+/* A created or moved claim was never proposed, so it does not keep the floor down. */
+void released_in(struct nfs4r_core *c, struct own *ow)
+{
+	DL_APPEND(c->released, ow);
+	if (ow->claim->kind == NFS4R_PROPOSED)
+		heap_in(&c->open, &ow->open, ow->claim->key.seq);
 }
 
 /* Control 4.7, 7.2: out of the own table at once; RELEASE goes out with release_flush(). */
@@ -347,36 +321,32 @@ void claim_release(struct nfs4r_core *c, struct own *ow)
 	struct own **list = list_of(c, ow);
 
 	assert(!ow->pins && !ow->holds && ow->state != OWN_RELEASED);
-	if (ow->ask_prev) {
-		DL_DELETE2(c->asking, ow, ask_prev, ask_next_own);
-		ow->ask_prev = ow->ask_next_own = NULL;
-	}
+	asking_out(c, ow);
 	if (ow->state == OWN_WON && ow->closing)
 		DL_DELETE(c->closing, ow);
 	else if (ow->state == OWN_WON)
 		DL_DELETE(*list, ow);
 	if (FAULT(F_ABORT_TO_ACKERS) && ow->state == OWN_PROPOSING)
 		ow->confirmed = ~ow->acks;
-	if (ow->close_at)
-		c->nclose_at--;
-	ow->close_at = 0;
+	no_end(c, ow);
 	ow->state = OWN_RELEASED;
 	deep_plus_ends(c, ow->claim);
 	claim_out_of_table(c, ow->claim);
 	claim_save(c, ow->claim);
 	ow->sent_ms = 0;
-	DL_APPEND(c->released, ow);
+	released_in(c, ow);
 	c->dirty |= DIRTY_OPS | DIRTY_REPLY;
 }
 
 /* ---- RELEASE out ------------------------------------------------------------------ */
 
-static void send_releases(struct nfs4r_core *c, nfs4r_server_id to, bool (*pick)(const struct nfs4r_core *, struct own *))
+/* @ow and those after it. */
+static void send_releases(struct nfs4r_core *c, nfs4r_server_id to, struct own *ow,
+			  bool (*pick)(const struct nfs4r_core *, struct own *))
 {
 	struct nfs4r_msg *m = NULL;
-	struct own *ow;
 
-	DL_FOREACH(c->released, ow) {
+	for (; ow; ow = ow->next) {
 		if ((ow->confirmed & NFS4R_BIT(to)) || !pick(c, ow))
 			continue;
 		if (!m) {
@@ -408,11 +378,12 @@ static bool pick_all(const struct nfs4r_core *c, struct own *ow)
 	return true;
 }
 
-static void mark_sent(struct nfs4r_core *c, bool (*pick)(const struct nfs4r_core *, struct own *))
+static void mark_sent(struct nfs4r_core *c, struct own *ow, bool (*pick)(const struct nfs4r_core *, struct own *))
 {
-	struct own *ow, *tmp;
+	struct own *next;
 
-	DL_FOREACH_SAFE(c->released, ow, tmp) {
+	for (; ow; ow = next) {
+		next = ow->next;
 		if (!pick(c, ow))
 			continue;
 		ow->sent_ms = c->now ? c->now : 1;
@@ -422,11 +393,15 @@ static void mark_sent(struct nfs4r_core *c, bool (*pick)(const struct nfs4r_core
 
 void release_flush(struct nfs4r_core *c)
 {
-	if (!c->released || c->released->prev->sent_ms) /* new ones are at the end */
+	struct own *ow = c->released ? c->released->prev : NULL; /* new ones are at the end */
+
+	if (!ow || ow->sent_ms)
 		return;
+	while (ow != c->released && !ow->prev->sent_ms)
+		ow = ow->prev;
 	EACH_PEER(c, s)
-		send_releases(c, s, pick_new);
-	mark_sent(c, pick_new);
+		send_releases(c, s, ow, pick_new);
+	mark_sent(c, ow, pick_new);
 	if (c->release_at <= c->now)
 		c->release_at = c->now + c->cfg.repeat_ms;
 	timer_at(c, c->release_at);
@@ -434,13 +409,13 @@ void release_flush(struct nfs4r_core *c)
 
 void release_peer_up(struct nfs4r_core *c, nfs4r_server_id s)
 {
-	send_releases(c, s, pick_all);
+	send_releases(c, s, c->released, pick_all);
 }
 
 void release_at(struct nfs4r_core *c, struct own *ow, uint64_t t)
 {
 	if (!ow->close_at)
-		c->nclose_at++;
+		DL_APPEND2(c->ending, ow, end_prev, end_next);
 	ow->close_at = t ? t : 1;
 	timer_at(c, ow->close_at);
 }
@@ -458,9 +433,7 @@ static void time_over(struct nfs4r_core *c, struct own *ow)
 		release_at(c, ow, again);
 		return;
 	}
-	if (ow->close_at)
-		c->nclose_at--;
-	ow->close_at = 0;
+	no_end(c, ow);
 	close_soon(c, ow);
 }
 
@@ -482,12 +455,16 @@ static void idle_timers(struct nfs4r_core *c, struct own **list)
 			time_over(c, ow);
 		}
 	}
-	if (!c->nclose_at)
-		return;
-	DL_FOREACH_SAFE(*list, ow, tmp) {
-		if (ow->close_at && c->now >= ow->close_at)
+}
+
+static void end_timers(struct nfs4r_core *c)
+{
+	struct own *ow, *tmp;
+
+	DL_FOREACH_SAFE2(c->ending, ow, tmp, end_next) {
+		if (c->now >= ow->close_at)
 			time_over(c, ow);
-		else if (ow->close_at)
+		else
 			timer_at(c, ow->close_at);
 	}
 }
@@ -497,10 +474,11 @@ void release_timers(struct nfs4r_core *c)
 	holdoff_expire(c);
 	idle_timers(c, &c->idle);
 	idle_timers(c, &c->idle_deep);
+	end_timers(c);
 	if (c->released && c->now >= c->release_at) {
 		EACH_PEER(c, s)
-			send_releases(c, s, pick_due);
-		mark_sent(c, pick_due);
+			send_releases(c, s, c->released, pick_due);
+		mark_sent(c, c->released, pick_due);
 		c->release_at = c->now + c->cfg.repeat_ms;
 	}
 	if (c->released)
@@ -528,7 +506,7 @@ void release_on_release(struct nfs4r_core *c, nfs4r_server_id from, const struct
 
 		if (seq >= c->floor[from] && seq >= m->release.floor && !is_dead_seq(c, from, seq) &&
 		    !FAULT(F_NO_TOMBSTONES)) {
-			if (c->ndead[from] >= DEADS_MAX)
+			if (c->deads[from].n >= DEADS_MAX)
 				continue;
 			dead_add(c, from, seq);
 			row_dead(from, seq, &p, false);
@@ -590,16 +568,14 @@ static void revoke(struct nfs4r_core *c, struct own *ow, const struct nfs4r_msg 
 		release_at(c, ow, c->now + c->cfg.revoke_ms);
 }
 
-static void revoke_below(struct nfs4r_core *c, struct own **list, const struct nfs4r_msg *m)
+static void revoke_below(struct nfs4r_core *c, const struct nfs4r_msg *m)
 {
-	struct own *ow, *tmp;
+	struct own_list l;
 
-	DL_FOREACH_SAFE(*list, ow, tmp)
-		for (uint32_t i = 0; i < ow->claim->n; i++)
-			if (is_under(c, &ow->claim->ctl[i].oid, &m->revoke.oid)) {
-				revoke(c, ow, m);
-				break;
-			}
+	anc_own_below(c, &m->revoke.oid, &l);
+	for (uint32_t i = 0; i < l.n; i++)
+		revoke(c, l.v[i], m);
+	free(l.v);
 }
 
 void release_on_revoke(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
@@ -617,10 +593,8 @@ void release_on_revoke(struct nfs4r_core *c, nfs4r_server_id from, const struct 
 				revoke(c, k->claim->own, m);
 		}
 	} while (walk_up(c, &w));
-	if (m->revoke.below) {
-		revoke_below(c, &c->idle, m);
-		revoke_below(c, &c->idle_deep, m);
-	}
+	if (m->revoke.below)
+		revoke_below(c, m);
 }
 
 void send_revoke(struct nfs4r_core *c, nfs4r_server_id to, const struct nfs4r_oid *oid, bool below, uint32_t attempts)

@@ -28,7 +28,7 @@ static void restart_won(struct nfs4r_core *c, struct own *ow)
 	cl->won = true;
 	claim_idle(c, ow);
 	if (cl->kind == NFS4R_PROPOSED && !is_all(c, ow->acks)) {
-		DL_APPEND2(c->asking, ow, ask_prev, ask_next_own);
+		asking_in(c, ow);
 		ow->asked_ms = c->now;
 		ow->ask_next = c->now + c->cfg.repeat_ms;
 		timer_at(c, ow->ask_next);
@@ -47,7 +47,7 @@ void restart_claims(struct nfs4r_core *c)
 			continue;
 		if (cl->own->state == OWN_RELEASED) {
 			claim_out_of_table(c, cl);
-			DL_APPEND(c->released, cl->own);
+			released_in(c, cl->own);
 		} else if (cl->own->state == OWN_WON) {
 			restart_won(c, cl->own);
 		}
