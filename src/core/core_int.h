@@ -41,7 +41,7 @@
 #define ATTEMPTS_CAP 16		  /* control 4.2 */
 #define SEQ_BLOCK 1024		  /* seqs reserved at once */
 #define PULL_ENTRIES 1024	  /* entries sent for one PULL of a log that is not ours */
-#define BLOCKERS_SEEN 16	  /* controls of one owner below a directory looked at for a NACK [the others are not in its hint] */
+#define BLOCKERS_SEEN 8	  /* controls of one owner below a directory looked at for a NACK [the others are not in its hint] */
 #define NACK_REPEAT_DIV 8	  /* a nacked PROPOSE is repeated after repeat_ms / this */
 #define STUCK_EVERY_MS 60000
 
