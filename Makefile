@@ -29,8 +29,8 @@ sim: ## a long run of the simulator
 	@scripts/build.sh release
 	@ctest --test-dir build/release -L sim --output-on-failure
 
-bench: ## benchmarks against stock Ganesha
-	@scripts/bench.sh
+bench: ## benchmarks against stock Ganesha, 40 minutes (ARGS='--quick --rtt 20 trees')
+	@scripts/bench.sh $(ARGS)
 
 clean: ## remove build/
 	@rm -rf build

@@ -3,8 +3,8 @@
 
 	bench.py [options] [PART...]
 
-	trees oldfiles ops siblings                    at every RTT of --rtt, between all sites (siblings: two of the four)
-	alternate                                      at one RTT, with deep control and without
+	trees oldfiles ops siblings                    at every RTT between all sites (siblings: 20 and 120 ms)
+	alternate                                      at one RTT (--rtt: at each), with deep control and without
 	sequential create first_write forwarded contended      site 2 at 20 ms, site 3 at 120 ms
 	micro                                          build/release/tests/bench/nfs4r-bench-grant, when it is built
 
@@ -35,19 +35,25 @@ import parts_single
 import parts_trees
 import parts_two
 
+try:
+    import plots
+except ImportError as e:        # now, not after forty minutes
+    sys.exit(f'bench: {e}; run: make deps')
+
 AT_RTTS = {'trees': parts_trees.run, 'ops': parts_ops.ops, 'oldfiles': parts_ops.oldfiles, 'siblings': parts_two.siblings}
 SINGLE = {n: getattr(parts_single, n) for n in ('sequential', 'create', 'first_write', 'forwarded', 'contended')}
 PARTS = [*AT_RTTS, 'alternate', *SINGLE, 'micro']
 RTTS = [0.2, 20, 40, 120]
 SOME_RTTS = {'siblings': [20, 120], 'alternate': [40]}      # unless --rtt says otherwise
-TRIALS = {'alternate': 3}                                   # at most
+FEWER = {'trees': 3, 'oldfiles': 3, 'siblings': 3, 'alternate': 2}      # trials, unless --trials says otherwise: 40 minutes for all
 GRANT = os.path.join(bed.ROOT, 'build/release/tests/bench/nfs4r-bench-grant')
 
 
 def arguments():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument('--quick', action='store_true', help='one trial of each')
-    p.add_argument('--trials', type=int, default=5)
+    p.add_argument('--trials', type=int, help='of each; default 5, for long parts fewer: '
+                   + ', '.join(f'{n} {k}' for n, k in FEWER.items()))
     p.add_argument('--rtt', type=report.rtt_list, metavar='MS,...', help='default 0.2,20,40,120')
     p.add_argument('--files', type=int, default=2000, help='old files (part oldfiles)')
     p.add_argument('--limit', type=int, default=900, metavar='SEC', help='for one measurement')
@@ -57,10 +63,13 @@ def arguments():
     p.add_argument('parts', nargs='*', metavar='PART', help=' '.join(PARTS))
     o = p.parse_args()
     unknown = [n for n in o.parts if n not in PARTS]
-    if unknown or o.trials < 1 or o.files < 1:
-        p.error(f'no part {unknown[0]}; there are: {" ".join(PARTS)}' if unknown else '--trials and --files are at least 1')
+    if unknown:
+        p.error(f'no part {unknown[0]}; there are: {" ".join(PARTS)}')
+    if o.files < 100 or o.limit < 1 or (o.trials is not None and o.trials < 1):
+        p.error('--trials and --limit are at least 1, --files 100')
     o.parts = o.parts or PARTS
-    o.trials = 1 if o.quick else o.trials
+    o.fewer = FEWER if o.trials is None and not o.quick else {}
+    o.trials = 1 if o.quick else o.trials or 5
     return o
 
 
@@ -83,7 +92,7 @@ class Session:
     def part(self, name, function, bench, *args):
         """A part that fails is reported; the others go on."""
         start = time.monotonic()
-        trials, self.o.trials = self.o.trials, min(self.o.trials, TRIALS.get(name, self.o.trials))
+        trials, self.o.trials = self.o.trials, self.o.fewer.get(name, self.o.trials)
         print(f'{name}{"" if bench.rtt_ms is None else f", RTT {bench.rtt_ms:g} ms"}:', flush=True)
         try:
             function(bench, *args)
@@ -162,12 +171,7 @@ class Session:
 
     def write(self):
         self.res.write(self.o.out)
-        drawn = []
-        try:
-            import plots
-            drawn = plots.draw(self.res, self.grant_rows, self.o.out)
-        except ImportError as e:
-            self.res.failed('pictures', None, f'{e}; run: make deps')
+        drawn = plots.draw(self.res, self.grant_rows, self.o.out)
         print('\n' + '\n'.join(self.res.table()))
         print(f'\nprocessors: {processors(self.o)}')
         print(f'results: {self.o.out} ({", ".join(["results.csv", "summary.csv", *drawn])})', flush=True)
@@ -193,17 +197,30 @@ def say_versions(o):
     if os.getloadavg()[0] > 0.7:
         print(f'other work on this machine (load {os.getloadavg()[0]:.1f}): expect noise'
               + ('' if o.shared else '; idle peers wait for that work too: --shared, or wait for quiet'))
-    print(f'trials: {o.trials}, replicated and stock in turn; parts: {" ".join(o.parts)}', flush=True)
+    counts = [f'{n} ({o.fewer.get(n, o.trials)})' for n in o.parts]
+    print(f'parts and trials, replicated and stock in turn: {" ".join(counts)}', flush=True)
+
+
+SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
 
 def interrupted(number, _frame):
-    sys.exit(128 + number)          # unwinds: the bed comes down, what there is is written
+    """Unwinds, once: the bed comes down, what there is is written."""
+    for s in SIGNALS:
+        signal.signal(s, signal.SIG_IGN)
+    sys.exit(128 + number)
 
 
 def main():
     o = arguments()
-    os.makedirs(o.out, exist_ok=True)
-    for s in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+    missing = [t for t in ('git', 'tcc', 'make', 'tar') if not shutil.which(t)]
+    if missing:
+        sys.exit(f'bench: {missing[0]} is missing; run: make deps')
+    try:
+        os.makedirs(o.out, exist_ok=True)
+    except OSError as e:
+        sys.exit(f'bench: {e}')
+    for s in SIGNALS:
         signal.signal(s, interrupted)
     say_versions(o)
     return Session(o).run()

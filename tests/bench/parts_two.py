@@ -86,8 +86,10 @@ def alternate(bench, policy):
                 alternate_once(bench, clocks, policy, interval, seconds)
         for interval in INTERVALS:
             what = f'turns of {interval:g} s, {policy}'
-            total, share = (bench.res.median('alternate', f'{what}, {v}', 'repl', bench.rtt_ms) for v in ('operations', 'slower share'))
-            bench.res.judge('alternate', what, bench.rtt_ms, total, 'operations/s', detail=f'slower site: {share:.0f} %')
+            total, share, slowest = (bench.res.median('alternate', f'{what}, {v}', 'repl', bench.rtt_ms)
+                                     for v in ('operations', 'slower share', 'slowest pair'))
+            bench.res.judge('alternate', what, bench.rtt_ms, total, 'operations/s',
+                            detail=f'slower site: {share:.0f} %; slowest create and unlink: {slowest:.2f} s')
     finally:
         bench.processors(1)
 

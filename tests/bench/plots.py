@@ -1,5 +1,6 @@
 """Pictures of a summary. What was not measured is left out; returns the names of what was drawn."""
 import os
+import statistics
 
 import matplotlib
 matplotlib.use('Agg')
@@ -30,7 +31,7 @@ def bars(axes, data, goal, label):
     if goal:
         axes.axhline(goal, color='black', linewidth=0.8, linestyle=':', label=f'goal {goal:g}')
     axes.set_xticks(range(len(data)))
-    axes.set_xticklabels(data, fontsize=8, rotation=20, ha='right')
+    axes.set_xticklabels(data, fontsize=8, rotation=20 if max(map(len, data)) > 20 else 0)
     axes.set_ylabel(label)
     largest = max(x for v in data.values() for x in v.values())
     if largest > 5:
@@ -47,7 +48,9 @@ def save(figure, directory, name):
 
 
 def ratios(results, directory):
-    data = {**select(results, 'trees', 'x stock (time)'), **select(results, 'oldfiles', 'x stock (time)')}
+    old = {w.replace(' of ', '\nof ').replace(' in place', '\nin place'): v
+           for w, v in select(results, 'oldfiles', 'x stock (time)').items()}
+    data = {**select(results, 'trees', 'x stock (time)'), **old}
     if not data:
         return []
     figure, axes = plt.subplots(figsize=(max(6, 1.3 * len(data)), 4))
@@ -68,7 +71,6 @@ def ops(results, directory):
 
 def alternate(trials, directory):
     """trials: rows of results.csv."""
-    import statistics
     curves = {}
     for part, what, _, rtt, _, value, _ in trials:
         if part == 'alternate':

@@ -9,6 +9,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
+import plots
 import project
 import report
 import work_ops
@@ -93,6 +94,27 @@ class Writing(unittest.TestCase):
         self.assertEqual(report.rtt_list('0.2,120'), [0.2, 120.0])
         for bad in ('', '0', '20,x', '-1'):
             self.assertRaises(ValueError, report.rtt_list, bad)
+
+
+class Pictures(unittest.TestCase):
+    def test_what_was_measured_is_drawn(self):
+        r = report.Results(say=lambda _: None)
+        for rtt, slow in ((0.2, 1.0), (120, 30.0)):
+            for part, what, judge in (('trees', 'unpack', r.time_ratio), ('oldfiles', 'touch of 2 old files', r.time_ratio),
+                                      ('ops', 'creates, 1 thread', r.rate_ratio)):
+                r.trial(part, what, 'repl', rtt, slow)
+                r.trial(part, what, 'stock', rtt, 1.0)
+                judge(part, what, rtt, 1.1)
+            for policy in ('deep', 'shallow'):
+                for turn in (0.01, 10):
+                    for kind in ('operations', 'slower share'):
+                        r.trial('alternate', f'turns of {turn:g} s, {policy}, {kind}', 'repl', rtt, 20.0)
+        grant = [{'what': 'deep', 'x': str(x), 'value_us': str(x / 10)} for x in (0, 1, 100)]
+        with tempfile.TemporaryDirectory() as d:
+            names = plots.draw(r, grant, d)
+            self.assertEqual(names, ['ratios.png', 'ops.png', 'alternate.png', 'grant.png'])
+            self.assertEqual(sorted(names), sorted(os.listdir(d)))
+            self.assertEqual(plots.draw(report.Results(), [], d), [])
 
 
 class Trees(unittest.TestCase):

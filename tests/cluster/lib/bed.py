@@ -128,7 +128,11 @@ class Bed:
         return b
 
     def up(self, *options):
-        r = self.tb('up', *(['--stock'] if STOCK else []), *options, timeout=240)
+        try:
+            r = self.tb('up', *(['--stock'] if STOCK else []), *options, timeout=240)
+        except BaseException:       # interrupted half-way: nothing may stay behind
+            self.down()
+            raise
         if r.returncode:
             self.remove()
             raise Failed(f'testbed up: {r.stdout}{r.stderr}')
