@@ -1,10 +1,10 @@
 #!/bin/sh
 # What ctest runs: past failing seeds, fresh ones, and each of some seeds twice with the same hash.
-#   check.sh NFS4R-SIM SEEDS.TXT      NFS4R_SIM_LONG=1: 1000 fresh seeds instead of 60; SEEDS=n: that many
+#   check.sh NFS4R-SIM SEEDS.TXT      NFS4R_SIM_LONG=1: 5000 fresh seeds instead of 60; SEEDS=n: that many
 set -eu
 sim=$1
 seeds=$2
-if [ -n "${NFS4R_SIM_LONG:-}" ]; then count=1000; else count=60; fi
+if [ -n "${NFS4R_SIM_LONG:-}" ]; then count=5000; else count=60; fi
 count=${SEEDS:-$count}
 jobs=$(nproc)
 

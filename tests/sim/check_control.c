@@ -27,6 +27,9 @@ static bool collect_one(void *arg, const struct nfs4r_control_info *i)
 
 	if (i->owner != c->server->id || !i->acting || c->n == ACTING_MAX)
 		return true;
+	if (i->policy && !i->acked_by_all)
+		sim_fail(c->server->sim, "S%u acts on %s (depth %u, claim %llu), which the policy asked for and not all have acked",
+			 i->owner, oid_name(c->server->sim, &i->control.oid), i->control.depth, ULL(i->pid.seq));
 	c->list[c->n].server = c->server;
 	c->list[c->n].obj = obj_of(c->server->sim, &i->control.oid);
 	c->list[c->n].depth = i->control.depth;

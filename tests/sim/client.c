@@ -33,6 +33,8 @@ static void wake(struct sim *s, void *arg, uint64_t n, uint64_t b)
 			client_close(c);
 		return;
 	}
+	if (burst_step(c))
+		return;
 	if (c->script)
 		script_step(c);
 	else
@@ -48,7 +50,7 @@ static void think(struct client *c)
 {
 	struct sim *s = c->server->sim;
 
-	client_wake_in(c, rng_time(&s->rng, s->plan.think_us));
+	client_wake_in(c, rng_time(&s->rng, c->burst_left ? s->plan.think_us / 8 : s->plan.think_us));
 }
 
 struct client *client_new(struct server *v)
@@ -95,6 +97,7 @@ void client_server_down(struct server *v)
 		struct client *c = v->clients[i];
 
 		c->busy = c->open = false;
+		c->burst_left = 0;
 		op_free(c->retry);
 		c->retry = NULL;
 		client_wake_in(c, 300 * MS);
@@ -406,6 +409,9 @@ static void submit_random(struct client *c)
 		client_write(c, c->file);
 	} else if (c->open) {
 		client_close(c);
+	} else if (rng_chance(&s->rng, s->plan.bursts)) {
+		if (!burst_random(c, pick(c, NFS4R_TYPE_DIR)))
+			think(c);
 	} else if (rng_chance(&s->rng, s->plan.deep_claims)) {
 		client_submit(c, random_claim(c));
 	} else if (k < 34) {

@@ -19,12 +19,15 @@
 
 #include "core/fault.h"
 
+#define POLICY_SEEDS 1000 /* so many of all modes have to show everything the policy can do */
+
 struct options {
 	uint64_t from, count;
 	uint32_t servers, jobs, fault;
 	const struct mode *mode;
 	uint64_t steps;
 	bool trace, twice, long_cuts;
+	bool all_of_policy; /* everything the policy can do must have happened */
 	const char *file;
 	uint64_t faults_budget;
 };
@@ -150,6 +153,7 @@ static void print_totals(const struct totals *t, uint64_t seeds)
 	       (unsigned long long)seeds, N(steps), N(ops), N(ok), N(delays), N(errors), N(entries), N(applied), N(reads),
 	       N(reads_forwarded), N(read_delays), N(messages), N(crashes), N(machine_crashes), N(lost), N(cuts));
 #undef N
+	policy_print(t);
 }
 
 static void print_again(const struct options *o, uint64_t seed)
@@ -179,6 +183,10 @@ static int run_range(const struct options *o, struct shared *sh)
 		return 1;
 	}
 	print_totals(&sh->totals, sh->done);
+	if (o->all_of_policy && policy_never(&sh->totals)) {
+		printf("FAILED in %llu seeds %s\n", (unsigned long long)sh->done, policy_never(&sh->totals));
+		return 1;
+	}
 	return 0;
 }
 
@@ -344,6 +352,7 @@ static bool parse(int argc, char **argv, struct options *o)
 		if (!strcmp(a, "--mode") && !o->mode)
 			return false;
 	}
+	o->all_of_policy = o->count >= POLICY_SEEDS && !o->mode && !o->fault;
 	return o->jobs >= 1 && o->jobs <= 64 && o->servers <= SERVERS_MAX && o->servers != 1 && o->servers != 2;
 }
 
@@ -366,6 +375,7 @@ int main(int argc, char **argv)
 	if (!o.count) {
 		o.from = fresh_base();
 		o.count = seeds ? strtoull(seeds, NULL, 0) : 1000;
+		o.all_of_policy = o.count >= POLICY_SEEDS && !o.mode && !o.fault;
 	}
 	if (o.count > 1)
 		return run_range(&o, sh);

@@ -126,6 +126,23 @@ static void tune_duplicate(struct plan *p, struct rng *r)
 	p->cut_every_us = 0;
 }
 
+/* Of hierarchical control: the policy is on, and decides. */
+static void tune_policy(struct plan *p, struct rng *r)
+{
+	tune_script(p, r);
+	p->hierarchy = true;
+	p->slow_us = 100 * MS + rng_below(r, 500 * MS);
+}
+
+/* One writer alone, nothing goes wrong. */
+static void tune_burst(struct plan *p, struct rng *r)
+{
+	tune_policy(p, r);
+	tune_calm(p, r);
+	p->idle_ms = 5000;
+	p->elections_max = 10;
+}
+
 #define READERS(f, dir)                                                                     \
 	"B*: read " f "; get " f "; list " dir "\nC*: get " f "; wait 5; read " f "; get " dir "\n"
 
@@ -230,6 +247,32 @@ const struct mode modes[] = {
 	{ "hot", "D/ D/f E/ E/g",
 	  "A*: write f; wait 40\nB*: write f; wait 40\nC*: write f; wait 40\nA*: read f; chmod g; wait 100\nB*: chmod g; read f; wait 100\n",
 	  tune_script_crash, "control of one file changes hands, servers restart" },
+	{ "burst", "D/ D/f D/g D/h D/k D/l D/m D/x/ D/y/ D/y/z/ E/",
+	  "A: burst D build 30; burst D storm 20; burst y churn 20; burst D churn 20\n",
+	  tune_burst, "a burst of one writer alone: few elections (4.1, 7.8)" },
+	{ "bursts", "D/ D/f D/g D/h D/k D/x/ D/x/l D/y/ D/y/m D/y/z/ E/",
+	  "A*: burst D build 20; wait 600; burst D churn 20; wait 1500\nB*: wait 2000; burst x churn 8; wait 2000; burst y build 8\n"
+	  "C*: list x; lookup D n1; get f; read g; wait 200\n",
+	  tune_policy, "bursts that meet (7.4, 7.5)" },
+	{ "storm", "D/ D/f D/g D/h D/x/ D/x/k D/x/l D/x/m D/x/o D/y/ D/y/p D/y/q D/y/r",
+	  "A*: burst D storm 20; wait 300; burst x storm 10; wait 1500\nA*: create D n0; remove D n0; wait 300\n"
+	  "B*: read f; get k; wait 100; read p\nC*: wait 1500; write q; wait 700; chmod x; create y n1; remove y n1\n",
+	  tune_policy, "storms on old files (7.8, 7.9)" },
+	{ "alternate", "D/ D/f D/g D/x/ D/x/h",
+	  "A*: burst D churn 10; wait 800\nB*: burst D churn 10; wait 800\nC*: list D; lookup D n0; list x; wait 300\n",
+	  tune_policy, "two servers take turns in one directory" },
+	{ "siblings", "D/ D/x/ D/x/f D/x/u/ D/y/ D/y/g D/y/v/ D/z/ D/z/h",
+	  "A*: burst x churn 15; burst x storm 5; wait 1000\nB*: wait 500; burst y churn 15; burst y build 5; wait 1000\n"
+	  "C*: wait 1500; burst z churn 5; list x; rename D z y z2; rename y z2 D z\n",
+	  tune_policy, "two servers busy in neighbouring directories (7.4)" },
+	{ "watchers", "D/ D/f D/g D/h D/x/ D/x/k D/y/ D/y/l",
+	  "A*: burst x churn 15; burst D storm 6; create D n7; remove D n7; wait 800\n"
+	  "B*: list y; lookup y l; get l; read l; list y; get f; list y; read g; wait 200\nC*: read f; read k; get h; list y; list y; get y; wait 200\n",
+	  tune_policy, "others read below while a burst runs (7.4, 7.9)" },
+	{ "climb", "D/ D/x/ D/x/a/ D/x/b/ D/x/c/ D/y/ D/y/d/ D/y/e/ D/y/f/ E/ E/g/",
+	  "A*: create a n0; create b n1; create c n2; burst x churn 5; create d n0; create e n1; create f n2; burst y churn 5; wait 1500\n"
+	  "B*: wait 1500; create E n3; chmod g; create f n4; remove f n4; wait 1500\nC*: list D; list x; lookup a n0; wait 300\n",
+	  tune_policy, "elections in many places below one directory (7.4, promotion)" },
 };
 const uint32_t nmodes = sizeof(modes) / sizeof(modes[0]);
 
@@ -278,7 +321,7 @@ static void draw_policy(struct plan *p)
 	static const uint32_t counts[] = { 0, 1, 2, 3 }, waits[] = { 0, 50, 400, 5000 }, reads[] = { 0, 1, 3, 32 };
 	struct rng r = { hash_mix(p->seed, 0xdee9) };
 
-	p->deep = rng_chance(&r, p->mode->text ? 400 : 800);
+	p->deep = rng_chance(&r, p->mode->text ? 400 : 800) || p->hierarchy;
 	p->deep_ms = rng_chance(&r, 500) ? p->idle_ms : 50 + (uint32_t)rng_below(&r, 1500);
 	p->revoke_ms = rng_chance(&r, 600) ? 100 : 0;
 	p->holdoff_ms = rng_chance(&r, 500) ? 100 : 0;
@@ -286,6 +329,12 @@ static void draw_policy(struct plan *p)
 	p->deep_plus_count = counts[rng_below(&r, 4)];
 	p->contested_ms = waits[rng_below(&r, 4)];
 	p->share_reads = reads[rng_below(&r, 4)];
+	p->bursts = rng_chance(&r, 400) ? 5 + (uint32_t)rng_below(&r, 40) : 0;
+	if (p->hierarchy && (p->elections_max || rng_chance(&r, 500))) {
+		p->deep_ms = p->elections_max ? 5000 : 1000;
+		p->revoke_ms = 100;
+		p->promote_count = p->deep_plus_count = 3;
+	}
 }
 
 void plan_draw(struct plan *p, uint64_t seed, const struct mode *mode, uint32_t servers)
@@ -322,7 +371,7 @@ void plan_print(const struct plan *p, char *buf, size_t len)
 		 "mode %s, %u servers, %u clients each, work %llu ms, think %llu ms, loss %u, dup %u, lag %llu/%llu ms, "
 		 "%u slow paths %llu ms, cut every %llu ms for %llu, crash every %llu ms (machine %u/1000), sync %llu us, "
 		 "exec %llu us, apply %llu us, checkpoint %llu ms, window %u, idle %u ms, deep %s %u ms, promote %u, deep+ %u, "
-		 "contested %u ms, revoke %u ms, holdoff %u ms, share %u",
+		 "contested %u ms, revoke %u ms, holdoff %u ms, share %u, bursts %u",
 		 p->mode->name, p->servers, p->clients, (unsigned long long)(p->work_us / MS),
 		 (unsigned long long)(p->think_us / MS), p->loss, p->dup, (unsigned long long)(p->lag_us / MS),
 		 (unsigned long long)(p->bulk_lag_us / MS), p->slow_paths, (unsigned long long)(p->slow_us / MS),
@@ -331,5 +380,5 @@ void plan_print(const struct plan *p, char *buf, size_t len)
 		 (unsigned long long)p->exec_us, (unsigned long long)p->apply_us,
 		 (unsigned long long)(p->checkpoint_us / MS), p->window, p->idle_ms, p->deep ? "on" : "off",
 		 p->deep_ms, p->promote_count, p->deep_plus_count, p->contested_ms, p->revoke_ms, p->holdoff_ms,
-		 p->share_reads);
+		 p->share_reads, p->bursts);
 }

@@ -10,6 +10,7 @@
  *   claim D deep|deep+|s    create D n [sym]   mkdir D n [sym]   link f D n    remove D n
  *   rename D n E m          open f  write f  close   trunc f  chmod x
  *   get x   read f   lookup D n   list D           wait MS (up to)    stop
+ *   burst D build|storm|churn N (so many operations below D, see burst.c)
  *   flag n   need n (waits for the flag)           slow A B MS   slowc A B MS (up to so much more
  *                                                  from A to B: entries, control messages)
  * A step on a symbol that does not exist yet is left out.
@@ -298,6 +299,15 @@ static bool claim_step(struct client *c, int obj, const char *depth)
 	return true;
 }
 
+static bool begin_burst(struct client *c, int dir, const char *kind, const char *n)
+{
+	if (dir < 0)
+		return false;
+	burst_begin(c, (uint32_t)dir, kind[0] == 'b' ? BURST_BUILD : kind[0] == 's' ? BURST_STORM : BURST_CHURN,
+		    (uint32_t)strtoul(n, NULL, 10));
+	return burst_step(c);
+}
+
 /* Steps that are no operations: true = came to rest, woken later; false = go on with the next. */
 static bool other_step(struct client *c, char w[6][16])
 {
@@ -310,6 +320,8 @@ static bool other_step(struct client *c, char w[6][16])
 	}
 	if (!strcmp(w[0], "stop"))
 		return true;
+	if (!strcmp(w[0], "burst"))
+		return begin_burst(c, symbol(s, w[1]), w[2], w[3]);
 	if (!strcmp(w[0], "flag"))
 		x->flags[w[1][0] - '0'] = true;
 	if (!strcmp(w[0], "need") && !x->flags[w[1][0] - '0']) {

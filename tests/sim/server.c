@@ -220,6 +220,7 @@ static void carry_out(struct server *v, const struct nfs4r_action *a, struct nfs
 		net_send_entries(v, a->to, a->log, a->from, a->until);
 		break;
 	case NFS4R_ACT_EXECUTE:
+		v->executed_us = s->now;
 		exec_locks(v, a->op, a);
 		break;
 	case NFS4R_ACT_STARTED:
@@ -357,6 +358,8 @@ static void tick(struct sim *s, void *arg, uint64_t generation, uint64_t at)
 		return;
 	v->timer_at = NEVER;
 	server_step(v, &ev);
+	if (v->up)
+		check_tick(v);
 }
 
 static void set_timer(struct server *v, uint64_t next_ms)
@@ -460,6 +463,7 @@ void server_stop(struct server *v, bool machine)
 	v->up = v->ready = false;
 	v->crash_after = 0;
 	forget_memory(v);
+	policy_count(v);
 	nfs4r_core_destroy(v->core);
 	v->core = NULL;
 	if (machine) {

@@ -237,7 +237,7 @@ static void sim_init(struct sim *s, const struct plan *plan, bool trace)
 	s->rng.s = hash_mix(plan->seed, 0x5eed);
 	s->hash = hash_mix(plan->seed, plan->servers);
 	s->now = 1000 * MS;
-	s->limit_us = NEVER;
+	s->limit_us = s->idle_since = NEVER;
 	s->nents = 1;
 	s->ents_cap = 256;
 	s->ents = calloc(s->ents_cap, sizeof(*s->ents));
@@ -289,11 +289,16 @@ int sim_run(struct sim *s, const struct plan *plan, bool trace)
 		s->now = e.at;
 		e.fn(s, e.arg, e.a, e.b);
 		s->totals.steps++;
-		if (s->healed && s->totals.steps % 64 == 0 && clients_idle(s) && check_quiet(s, why, sizeof(why)))
-			s->over = true;
+		if (!s->healed || s->totals.steps % 64)
+			continue;
+		check_idle(s, clients_idle(s));
+		s->over = clients_idle(s) && check_quiet(s, why, sizeof(why));
 	}
 	stuck(s);
 	check_equal(s);
+	for (uint32_t i = 1; i <= plan->servers; i++)
+		policy_count(&s->servers[i]);
+	check_elections(s);
 	return 0;
 }
 

@@ -17,7 +17,7 @@
 #define CLIENTS_MAX 16	  /* of one server */
 #define CONTENT_MAX 64	  /* bytes of a file; writers put 4-byte identities */
 #define PARENTS_MAX 32
-#define NAMES_MAX 24	  /* different names in use in the whole run */
+#define NAMES_MAX 48	  /* different names in use in the whole run */
 #define LINK_LANES 2
 #define MS 1000ull	  /* virtual time is in us */
 #define SECOND 1000000ull
@@ -64,6 +64,9 @@ struct plan { /* drawn from the seed and the mode; printed with a failure */
 	uint32_t slow_paths;  /* (from, to, lane) that are much slower than the rest */
 	uint64_t slow_us;
 	uint32_t cancels;     /* per mille of the operations */
+	uint32_t bursts;      /* per mille: a random client begins one */
+	bool hierarchy;       /* the policy is what the mode is about: on, and mostly with its defaults */
+	uint32_t elections_max; /* of the whole run; 0 = any number */
 };
 
 /* ---- trees ------------------------------------------------------------------------ */
@@ -238,6 +241,11 @@ struct applying {
 
 struct reader; /* a read under way, read.c */
 
+#define POLICY_ASKED_MAX 32
+struct policy_asked { /* a claim of the policy, not won yet */
+	uint64_t seq, since;
+};
+
 struct server {
 	struct sim *sim;
 	nfs4r_server_id id;
@@ -271,6 +279,9 @@ struct server {
 		uint32_t obj;
 		nfs4r_version version;
 	} wrote[64];
+	uint64_t ticks_since, executed_us; /* check_policy.c; last EXECUTE */
+	uint32_t ticks, nasked;
+	struct policy_asked asked[POLICY_ASKED_MAX];
 };
 
 struct link { /* between two servers */
@@ -281,6 +292,7 @@ struct link { /* between two servers */
 struct totals {
 	uint64_t steps, ops, ok, delays, errors, reads, reads_forwarded, read_delays, entries, applied, crashes,
 		machine_crashes, lost, cuts, messages, not_primary, checks;
+	uint64_t elections, deep_asked, deep_refused, promotions, promotions_lost, raises, raises_lost, drops, narrowed; /* of the cores */
 };
 
 struct sim {
@@ -308,6 +320,7 @@ struct sim {
 	uint32_t next_write;
 	struct totals totals;
 	uint64_t limit_us;
+	uint64_t idle_since; /* healed, and no client wants anything; NEVER = not yet */
 	char failure[1024];
 	jmp_buf failed;
 	void *script; /* state of a scripted mode */
@@ -394,6 +407,7 @@ struct client {
 	uint32_t pc;
 	bool loop;
 	char bind[12]; /* symbol that the object made gets */
+	uint32_t burst_left, burst_dir, burst_kind, burst_at;
 };
 
 void clients_init(struct sim *s);
@@ -410,6 +424,11 @@ void client_wake_in(struct client *c, uint64_t us);
 void client_open(struct client *c, uint32_t obj);
 void client_write(struct client *c, uint32_t obj);
 void client_close(struct client *c);
+/* burst.c */
+enum burst_kind { BURST_BUILD = 1, BURST_STORM, BURST_CHURN };
+void burst_begin(struct client *c, uint32_t dir, enum burst_kind kind, uint32_t n);
+bool burst_random(struct client *c, uint32_t dir); /* false: nothing could be done there */
+bool burst_step(struct client *c); /* the next operation; false at the end */
 /* script.c */
 void script_tree(struct sim *s, const char *text);  /* "D/ D/f E/h=f": the first tree */
 void script_clients(struct sim *s, const char *text);
@@ -461,6 +480,13 @@ void check_controls(struct sim *s);
 void check_core(struct server *v);
 void check_control_gone(struct server *v, const struct nfs4r_oid *oid);
 bool acting_cover(struct server *v, uint32_t obj);
+/* check_policy.c */
+void policy_count(struct server *v); /* what its core did so far, before it is gone */
+void policy_print(const struct totals *t);
+const char *policy_never(const struct totals *t); /* what of all that did not happen, or NULL */
+void check_tick(struct server *v);
+void check_idle(struct sim *s, bool idle);
+void check_elections(struct sim *s);
 /* check_end.c */
 bool check_quiet(struct sim *s, char *why, size_t len);
 void check_equal(struct sim *s);

@@ -296,7 +296,7 @@ void server_start(struct server *v)
 	v->timer_at = NEVER;
 	v->syncing = v->checkpointing = v->checkpoint_wanted = false;
 	v->delayed_tail = &v->delayed;
-	v->nwrote = 0;
+	v->nwrote = v->nasked = 0;
 	replay(v);
 	n = open_intents(v, intents, 64);
 	make_core(v);

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The policy of hierarchical control: claims that no operation waits for are won only when all
+ * have acked, and are given up in time; timers run, and do not run wild; what nobody uses any more
+ * comes to its end; a burst of one writer alone costs few elections.
+ */
+#include "sim.h"
+
+#define ULL(x) ((unsigned long long)(x))
+#define OP_WAIT_MS 1000	    /* of the core's configuration, which the simulator leaves alone */
+#define LATE_MS 100	    /* timers are late by a few ms */
+#define TICKS_MAX 200	    /* steps of one server for nothing but time, in a second */
+
+/* ---- what happened ------------------------------------------------------------------- */
+
+void policy_count(struct server *v)
+{
+	struct totals *t = &v->sim->totals;
+	struct nfs4r_core_stats st;
+
+	nfs4r_core_get_stats(v->core, &st);
+	t->elections += st.elections;
+	t->deep_asked += st.deep_asked;
+	t->deep_refused += st.deep_refused;
+	t->promotions += st.promotions;
+	t->promotions_lost += st.promotions_lost;
+	t->raises += st.raises;
+	t->raises_lost += st.raises_lost;
+	t->drops += st.drops;
+	t->narrowed += st.narrowed;
+}
+
+void policy_print(const struct totals *t)
+{
+	printf("policy: %llu elections, deep %llu asked %llu refused, promotions %llu lost %llu, raises %llu lost %llu, drops %llu, "
+	       "narrowed %llu\n",
+	       ULL(t->elections), ULL(t->deep_asked), ULL(t->deep_refused), ULL(t->promotions), ULL(t->promotions_lost),
+	       ULL(t->raises), ULL(t->raises_lost), ULL(t->drops), ULL(t->narrowed));
+}
+
+const char *policy_never(const struct totals *t)
+{
+	return !t->deep_asked	   ? "deep control was never asked for" :
+	       !t->deep_refused	   ? "optional deep control was never refused" :
+	       !t->promotions	   ? "nothing was ever promoted" :
+	       !t->promotions_lost ? "no promotion was ever lost" :
+	       !t->raises	   ? "deep+ was never asked for" :
+	       !t->raises_lost	   ? "deep+ was never refused" :
+	       !t->drops	   ? "no deep+ was ever dropped" :
+	       !t->narrowed	   ? "nothing was ever narrowed" :
+				     NULL;
+}
+
+/* ---- after every tick ------------------------------------------------------------------- */
+
+struct asked {
+	struct server *server;
+	uint32_t n;
+	struct policy_asked list[POLICY_ASKED_MAX];
+};
+
+static bool one_asked(void *arg, const struct nfs4r_control_info *i)
+{
+	struct asked *a = arg;
+	struct server *v = a->server;
+	struct sim *s = v->sim;
+	nfs4r_servers all = (NFS4R_BIT(s->plan.servers + 1) - 1) & ~(nfs4r_servers)1;
+	uint64_t since = s->now;
+
+	if (!i->policy || i->acting || (all & ~i->acks) == 0 || a->n == POLICY_ASKED_MAX)
+		return true;
+	for (uint32_t k = 0; k < v->nasked; k++)
+		if (v->asked[k].seq == i->pid.seq)
+			since = v->asked[k].since;
+	if (s->now > since + (OP_WAIT_MS + LATE_MS) * MS)
+		sim_fail(s, "S%u asks for control of %s (depth %u, claim %llu) for %llu ms, and no operation waits for it", v->id,
+			 oid_name(s, &i->control.oid), i->control.depth, ULL(i->pid.seq), ULL((s->now - since) / 1000));
+	a->list[a->n++] = (struct policy_asked){ i->pid.seq, since };
+	return true;
+}
+
+void check_tick(struct server *v)
+{
+	struct sim *s = v->sim;
+	struct asked a = { .server = v };
+
+	if (s->now >= v->ticks_since + SECOND) {
+		v->ticks_since = s->now;
+		v->ticks = 0;
+	}
+	if (++v->ticks > TICKS_MAX)
+		sim_fail(s, "S%u: timers end more than %u times a second", v->id, TICKS_MAX);
+	nfs4r_core_each_control(v->core, one_asked, &a);
+	memcpy(v->asked, a.list, a.n * sizeof(a.list[0]));
+	v->nasked = a.n;
+}
+
+/* ---- at the end ---------------------------------------------------------------------------- */
+
+static bool idle_end(void *arg, const struct nfs4r_control_info *i)
+{
+	struct server *v = arg;
+	struct sim *s = v->sim;
+	const struct plan *p = &s->plan;
+	uint64_t since = v->executed_us > s->idle_since ? v->executed_us : s->idle_since;
+	/* its own timer; that of a deep+ and of the plain deep control after it; elections of both; a revoke */
+	uint64_t limit = p->idle_ms + 2 * (uint64_t)p->deep_ms + 2 * OP_WAIT_MS + p->revoke_ms + 5 * LATE_MS;
+
+	if (i->owner == v->id && i->acting && !i->closing && s->now > since + limit * MS)
+		sim_fail(s, "S%u keeps control of %s (depth %u, claim %llu), idle for %llu ms", v->id, oid_name(s, &i->control.oid),
+			 i->control.depth, ULL(i->pid.seq), ULL((s->now - since) / 1000));
+	return true;
+}
+
+/* Nothing is on its way that a claim could have to wait for before it is won (4.5). */
+static bool all_applied(const struct sim *s)
+{
+	for (uint32_t i = 1; i <= s->plan.servers; i++)
+		for (uint32_t log = 1; log <= s->plan.servers; log++)
+			if (s->servers[i].applied[log] != s->servers[log].own_next - 1)
+				return false;
+	return true;
+}
+
+void check_idle(struct sim *s, bool idle)
+{
+	if (!idle || !all_applied(s)) {
+		s->idle_since = NEVER;
+		return;
+	}
+	if (s->idle_since == NEVER)
+		s->idle_since = s->now;
+	for (uint32_t i = 1; i <= s->plan.servers; i++)
+		if (s->servers[i].up)
+			nfs4r_core_each_control(s->servers[i].core, idle_end, &s->servers[i]);
+}
+
+void check_elections(struct sim *s)
+{
+	if (s->plan.elections_max && s->totals.elections > s->plan.elections_max)
+		sim_fail(s, "a burst of one writer alone cost %llu elections", ULL(s->totals.elections));
+}
