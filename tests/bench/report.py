@@ -17,7 +17,9 @@ def spread(values):
 
 
 def short(value):
-    """Three digits that count, never an exponent."""
+    """Three digits that count, never an exponent; whole numbers as they are."""
+    if isinstance(value, int):
+        return str(value)
     a = abs(value)
     return f'{value:.0f}' if a >= 100 else f'{value:.1f}' if a >= 10 else f'{value:.2f}' if a >= 0.1 else f'{value:.4f}'
 
@@ -75,10 +77,11 @@ class Results:
         write_csv(f'{directory}/summary.csv', RESULT, self.results)
 
     def table(self):
-        """Lines of text."""
+        """Lines of text, part by part in the order in which they began."""
+        order = list(dict.fromkeys(r[0] for r in self.results))
         head = ('what', 'RTT ms', 'value', '', 'goal', '', 'stock: median (least-largest)', 'replicated', 'detail')
         rows = [head] + [(f'{r[0]}: {r[1]}', '' if r[2] is None else f'{r[2]:g}', '-' if r[3] is None else short(r[3]),
-                          *r[4:]) for r in self.results]
+                          *r[4:]) for r in sorted(self.results, key=lambda r: order.index(r[0]))]
         widths = [max(len(r[i]) for r in rows) for i in range(8)]
         return ['  '.join([r[i].ljust(widths[i]) for i in range(8)] + [r[8]]).rstrip() for r in rows]
 

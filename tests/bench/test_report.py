@@ -62,6 +62,13 @@ class Judging(unittest.TestCase):
         self.assertEqual(r.failures, ['p'])
         self.assertIn('line line', r.table()[-1])
 
+    def test_the_table_goes_part_by_part(self):
+        r = results([1.0], [1.0])
+        for part, rtt in (('q', 20), ('p', 20), ('q', 120), ('p', 120)):
+            r.judge(part, 'x', rtt, 1.0, 's')
+        self.assertEqual([line.split()[:3] for line in r.table()[1:]],
+                         [['q:', 'x', '20'], ['q:', 'x', '120'], ['p:', 'x', '20'], ['p:', 'x', '120']])
+
     def test_trials_are_counted_by_rtt(self):
         r = results([1.0, 2.0], [])
         r.trial('p', 'w', 'repl', 40, 9.0)
@@ -89,6 +96,7 @@ class Writing(unittest.TestCase):
     def test_spread(self):
         self.assertEqual(report.spread([3.0, 1.0, 2.0]), '2.00 (1.00-3.00)')
         self.assertEqual(report.spread([]), '-')
+        self.assertEqual([report.short(v) for v in (7, 1234.5, 12.345, 0.012345, float('inf'))], ['7', '1234', '12.3', '0.0123', 'inf'])
 
     def test_rtts(self):
         self.assertEqual(report.rtt_list('0.2,120'), [0.2, 120.0])
