@@ -39,6 +39,7 @@
 #define REFUSALS_MAX (1u << 16)	  /* refused requests of one origin kept [oldest goes] */
 #define DEADS_MAX (1u << 16)	  /* tombstones of one peer [RELEASE not confirmed] */
 #define ATTEMPTS_CAP 16		  /* control 4.2 */
+#define ACTS_KEPT 1024		  /* actions whose memory is kept for the next step */
 #define SEQ_BLOCK 1024		  /* seqs reserved at once */
 #define PULL_ENTRIES 1024	  /* entries sent for one PULL of a log that is not ours */
 #define BLOCKERS_SEEN 8	  /* controls of one owner below a directory looked at for a NACK [the others are not in its hint] */

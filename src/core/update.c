@@ -90,6 +90,11 @@ void update_begin(struct nfs4r_core *c)
 		free(c->msgs[i]); /* whatever they point to belongs to somebody else */
 	c->nmsgs = 0;
 	c->nacts = 0;
+	if (c->acts_cap > ACTS_KEPT) { /* one step that released thousands of claims does not take memory for good */
+		free(c->acts);
+		c->acts = NULL;
+		c->acts_cap = 0;
+	}
 }
 
 void stuck(struct nfs4r_core *c, const char *text)

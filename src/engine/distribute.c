@@ -3,7 +3,7 @@
  * Entries on their way to peers. The core says which (SEND_ENTRIES, within the peer's window); a thread per peer
  * fetches them and hands them to the transport, so that reading for a slow peer delays nobody else.
  *
- * The newest own entries are kept in memory with their payload, up to payload_bytes_max; older ones
+ * The newest own entries are kept in memory with their payload, up to payload_bytes_max and until everybody has them; older ones
  * come from the journal, and their bytes are read back from the file (log sheet 3.6), which costs disk reads
  * and no memory. Such an entry says so by its taint: the newest entry of the file when the read ended.
  */
@@ -80,6 +80,14 @@ void distributor_keep(struct distributor *d, struct nfs4r_entry *e)
 			d->last = e->lsn;
 	}
 	while (d->payload_bytes > d->eng->cfg.payload_bytes_max && d->first <= d->last)
+		forget_first(d);
+	pthread_mutex_unlock(&d->lock);
+}
+
+void distributor_forget(struct distributor *d, nfs4r_lsn until)
+{
+	pthread_mutex_lock(&d->lock);
+	while (d->first <= d->last && d->first <= until)
 		forget_first(d);
 	pthread_mutex_unlock(&d->lock);
 }

@@ -124,6 +124,7 @@ struct distributor *distributor_create(struct nfs4r_engine *eng);
 void distributor_stop(struct distributor *d);
 void distributor_destroy(struct distributor *d);
 void distributor_keep(struct distributor *d, struct nfs4r_entry *e); /* newest own entry, while it may be sent soon */
+void distributor_forget(struct distributor *d, nfs4r_lsn until);	     /* everybody has the own log up to here */
 void distributor_queue(struct distributor *d, nfs4r_server_id to, nfs4r_server_id log, nfs4r_lsn from, nfs4r_lsn until);
 void distributor_reset(struct distributor *d, nfs4r_server_id peer); /* connection gone: forget what is queued */
 uint64_t distributor_payload_bytes(struct distributor *d);

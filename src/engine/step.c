@@ -156,6 +156,8 @@ static void perform_one(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 		break;
 	case NFS4R_ACT_TRUNCATE:
 		nfs4r_store_truncate(eng->store, a->log, a->until);
+		if (a->log == eng->cfg.rpc.self)
+			distributor_forget(eng->distributor, a->until);
 		break;
 	case NFS4R_ACT_CHECKPOINT:
 		checkpoint_wake(eng);
