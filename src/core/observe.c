@@ -74,16 +74,30 @@ nfs4r_lsn nfs4r_core_own_end(const struct nfs4r_core *c)
 
 /* ---- control table ---------------------------------------------------------- */
 
+/* Where a time to close is set it decides, also when it is later than the timer; use puts off what a revoke set (release.c). */
 static int64_t ends_in(const struct nfs4r_core *c, const struct own *ow)
 {
 	uint64_t end;
 
 	if (ow->state != OWN_WON || ow->closing)
 		return -1;
-	end = idle_end(c, ow);
-	if (ow->close_at && ow->close_at < end)
-		end = ow->close_at;
+	if (ow->revoked) /* only its operations keep it */
+		return 0;
+	end = ow->close_at ? ow->close_at : idle_end(c, ow);
+	if (ow->forced && end < ow->used_ms + c->cfg.revoke_ms)
+		end = ow->used_ms + c->cfg.revoke_ms;
 	return end > c->now ? (int64_t)(end - c->now) : 0;
+}
+
+static void counts_below(const struct nfs4r_core *c, const struct nfs4r_oid *oid, uint32_t below[NFS4R_SERVERS_MAX + 1])
+{
+	struct anc *a;
+
+	HASH_FIND(hh, c->anc, oid, sizeof(*oid), a);
+	if (a)
+		memcpy(below, a->count, sizeof(a->count));
+	else
+		memset(below, 0, sizeof(a->count));
 }
 
 static void info_of(const struct nfs4r_core *c, const struct claim *cl, struct nfs4r_control_info *i)
@@ -126,8 +140,7 @@ void nfs4r_core_each_control(const struct nfs4r_core *c, bool (*fn)(void *arg, c
 		for (uint32_t i = 0; i < cl->n; i++) {
 			info.control.oid = cl->ctl[i].oid;
 			info.control.depth = cl->ctl[i].depth;
-			for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)
-				info.below[s] = nfs4r_core_count_below(c, &info.control.oid, s);
+			counts_below(c, &info.control.oid, info.below);
 			if (!fn(arg, &info))
 				return;
 		}
@@ -136,14 +149,24 @@ void nfs4r_core_each_control(const struct nfs4r_core *c, bool (*fn)(void *arg, c
 
 /* ---- who waits ------------------------------------------------------------------ */
 
-static nfs4r_servers without_ack(const struct nfs4r_core *c, const struct opx *o)
+/* Acks that are missing, and logs that are not here as far as those who acked had them (4.5). true: it waits for an election. */
+static bool waits_for_election(const struct nfs4r_core *c, const struct opx *o, nfs4r_servers *on)
 {
-	nfs4r_servers set = 0;
+	bool any = false;
 
-	for (uint32_t i = 0; i < o->nholds; i++)
-		if (o->holds[i]->own->state == OWN_PROPOSING)
-			set |= c->cfg.servers & ~o->holds[i]->own->acks;
-	return set;
+	*on = 0;
+	for (uint32_t i = 0; i < o->nholds; i++) {
+		const struct own *ow = o->holds[i]->own;
+
+		if (ow->state != OWN_PROPOSING)
+			continue;
+		any = true;
+		*on |= c->cfg.servers & ~ow->acks;
+		EACH_PEER(c, s)
+			if (c->logs[s].applied < ow->need[s])
+				*on |= NFS4R_BIT(s);
+	}
+	return any;
 }
 
 /* Servers that have not applied the entry an answer waits for: either they do, or they ack. */
@@ -155,6 +178,46 @@ static nfs4r_servers not_applied(const struct nfs4r_core *c, const struct cond *
 		if (s != k->log && c->peers[s].applied[k->log] < k->lsn)
 			set |= NFS4R_BIT(s);
 	return set;
+}
+
+/* Others that cover what is needed, or that have something below what is needed deeply. */
+static nfs4r_servers in_the_way(struct nfs4r_core *c, const struct needs *nd)
+{
+	nfs4r_servers set = 0, won;
+
+	for (uint32_t i = 0; i < nd->nargs; i++)
+		set |= foreign_cover(c, &nd->args[i], &won);
+	for (uint32_t i = 0; i < nd->n; i++) {
+		set |= foreign_cover(c, &nd->v[i].oid, &won);
+		if (nd->v[i].depth >= NFS4R_DEEP)
+			set |= anc_below(c, &nd->v[i].oid) & ~NFS4R_BIT(c->self);
+	}
+	return set;
+}
+
+/* An operation that waits for control: the same questions as op_decide() asks. */
+static void undecided(const struct nfs4r_core *cc, const struct opx *o, struct nfs4r_waiting_info *i)
+{
+	struct nfs4r_core *c = (struct nfs4r_core *)cc; /* the tree port is not const; nothing is changed */
+	nfs4r_server_id away = who_is_away(c);
+	struct needs nd;
+
+	i->wait = NFS4R_WAIT_OBJECT;
+	if (not_ready(c))
+		return;
+	if (waits_for_election(c, o, &i->on)) {
+		i->wait = NFS4R_WAIT_ELECTION;
+		return;
+	}
+	needs_of(c, o->op, &nd);
+	if (nd.early == NFS4R_DELAY)
+		return;
+	i->wait = NFS4R_WAIT_OTHERS;
+	i->on = in_the_way(c, &nd);
+	if (!i->on && away) { /* it begins when that one is back */
+		i->wait = NFS4R_WAIT_ELECTION;
+		i->on = NFS4R_BIT(away);
+	}
 }
 
 static void waits_for(const struct nfs4r_core *c, const struct opx *o, struct nfs4r_waiting_info *i)
@@ -173,13 +236,7 @@ static void waits_for(const struct nfs4r_core *c, const struct opx *o, struct nf
 		i->on = not_applied(c, &o->cond);
 		break;
 	case OP_WAIT:
-		i->on = without_ack(c, o);
-		if (i->on)
-			i->wait = NFS4R_WAIT_ELECTION;
-		else if (o->blocked_at || o->attempts || c->mover)
-			i->wait = NFS4R_WAIT_OTHERS;
-		else
-			i->wait = NFS4R_WAIT_OBJECT;
+		undecided(c, o, i);
 		break;
 	default:
 		i->wait = NFS4R_WAIT_LOCAL;
