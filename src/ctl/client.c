@@ -159,7 +159,12 @@ json_t *ctl_next(struct ctl_conn *c, char *why)
 	a = json_loadb(c->line, (size_t)n, 0, &err);
 	if (json_is_object(a))
 		return a;
+	if (c->line[n - 1] != '\n')
+		snprintf(why, WHY, "the server ended the connection without a complete answer; look into its log");
+	else if (!a && c->line[0] == '{')
+		snprintf(why, WHY, "the server's answer is damaged: %.200s, at byte %d", err.text, err.position);
+	else
+		snprintf(why, WHY, "what answers on this socket is not an NFSv4.r server: not a JSON object");
 	json_decref(a);
-	snprintf(why, WHY, "what answers on this socket is not an NFSv4.r server: not a JSON object");
 	return NULL;
 }

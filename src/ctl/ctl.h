@@ -47,11 +47,19 @@ struct table *table_new(unsigned columns);
 void table_cell(struct table *t, const char *text); /* row by row */
 void table_print(struct table *t, FILE *out);	    /* and free */
 
-/* ---- show.c, show_verify.c ---- */
+/* ---- show.c, show_controls.c, show_stats.c, show_verify.c ---- */
+
+struct show_filter { /* all zero: the whole answer */
+	bool deep;    /* controls: deep and deep+ */
+	bool own;     /* controls: of the server that was asked */
+	unsigned owner; /* controls: of this server; 0 = any */
+	bool waiting; /* operations only */
+};
 
 void show_status(const json_t *a, FILE *out);
-void show_controls(const json_t *a, FILE *out);
-void show_stats(const json_t *a, FILE *out);
+/* false: the answer has no controls, or no counters; nothing was printed. */
+bool show_controls(const json_t *a, const struct show_filter *f, FILE *out);
+bool show_stats(const json_t *a, FILE *out);
 
 struct show_verify {
 	FILE *out, *bar; /* bar NULL: no progress */

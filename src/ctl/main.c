@@ -12,28 +12,38 @@
 
 #define RUN_FOLDER "/run/nfs4r"
 #define PATIENCE_S 30
+#define SERVERS_MAX 15 /* of a volume */
 #define VERIFY_PATIENCE_S 300 /* progress comes twice a second, unless the disk hangs */
 
 static const char usage_text[] =
 	"usage: nfs4rctl [--socket PATH] [--json] COMMAND\n"
 	"\n"
 	"  status         state of the server, its log, and how far its peers are behind\n"
-	"  controls       which server controls what at the moment\n"
+	"  controls       which server controls what at the moment, and which operations wait\n"
 	"  verify [PATH]  compare the copies of all servers below PATH of the volume (default /)\n"
-	"  stats          counters since the start\n"
+	"  stats          counters and latencies since the start\n"
 	"\n"
 	"  -s, --socket PATH  control socket; default $NFS4R_SOCKET, else the only one in " RUN_FOLDER "\n"
 	"  -j, --json         the answer as JSON, one object per line\n"
 	"  -h, --help         this text\n"
 	"  -V, --version\n"
 	"\n"
+	"Of controls, without --json:\n"
+	"      --deep         only deep and deep+ controls\n"
+	"      --own          only those of the server that is asked\n"
+	"      --owner N      only those of server N\n"
+	"      --waiting      only the operations\n"
+	"\n"
 	"Exit status: 0 fine (verify: all equal), 1 verify found differences, 2 could not ask (a server).\n";
 
 struct options {
 	const char *socket;
-	bool json;
+	bool json, filtered;
+	struct show_filter filter;
 	const char *cmd, *path;
 };
+
+enum { OPT_DEEP = 256, OPT_OWN, OPT_OWNER, OPT_WAITING };
 
 static int complain(const char *text)
 {
@@ -44,11 +54,59 @@ static int complain(const char *text)
 	return CTL_FAILED;
 }
 
+static int usage(void)
+{
+	fputs(usage_text, stderr);
+	return CTL_FAILED;
+}
+
+static bool set_filter(struct show_filter *f, int opt, const char *arg)
+{
+	char *end;
+	unsigned long n;
+
+	switch (opt) {
+	case OPT_DEEP:
+		return f->deep = true;
+	case OPT_OWN:
+		return f->own = true;
+	case OPT_WAITING:
+		return f->waiting = true;
+	default:
+		n = strtoul(arg, &end, 10);
+		f->owner = (unsigned)n;
+		return *arg >= '0' && *arg <= '9' && !*end && n >= 1 && n <= SERVERS_MAX;
+	}
+}
+
+/* What was given goes together; -1, else the exit status. */
+static int check(const struct options *o, int left)
+{
+	bool verify = strcmp(o->cmd, "verify") == 0, controls = strcmp(o->cmd, "controls") == 0;
+	const struct show_filter *f = &o->filter;
+
+	if ((!verify && !controls && strcmp(o->cmd, "status") && strcmp(o->cmd, "stats")) || left > (verify ? 2 : 1))
+		return usage();
+	if (o->filtered && !controls)
+		return complain("--deep, --own, --owner and --waiting belong to the command controls");
+	if (o->filtered && o->json)
+		return complain("--json gives the whole answer; filter it with jq, or leave out --json");
+	if (f->waiting && (f->deep || f->own || f->owner))
+		return complain("--waiting shows operations; --deep, --own and --owner choose controls");
+	if (f->own && f->owner)
+		return complain("give --own or --owner, not both");
+	return -1;
+}
+
 /* -1: go on; else the exit status. */
 static int parse(int argc, char **argv, struct options *o)
 {
 	static const struct option longs[] = { { "socket", required_argument, NULL, 's' },
 					       { "json", no_argument, NULL, 'j' },
+					       { "deep", no_argument, NULL, OPT_DEEP },
+					       { "own", no_argument, NULL, OPT_OWN },
+					       { "owner", required_argument, NULL, OPT_OWNER },
+					       { "waiting", no_argument, NULL, OPT_WAITING },
 					       { "help", no_argument, NULL, 'h' },
 					       { "version", no_argument, NULL, 'V' },
 					       { 0 } };
@@ -68,20 +126,18 @@ static int parse(int argc, char **argv, struct options *o)
 		case 'V':
 			puts("nfs4rctl " NFS4R_VERSION);
 			return CTL_OK;
+		case '?':
+			return usage();
 		default:
-			fputs(usage_text, stderr);
-			return CTL_FAILED;
+			if (!set_filter(&o->filter, c, optarg))
+				return complain("--owner wants the number of a server, 1 to 15");
+			o->filtered = true;
 		}
 	}
 	left = argc - optind;
 	o->cmd = left > 0 ? argv[optind] : "";
 	o->path = left > 1 ? argv[optind + 1] : NULL;
-	bool verify = strcmp(o->cmd, "verify") == 0;
-	if ((!verify && strcmp(o->cmd, "status") && strcmp(o->cmd, "controls") && strcmp(o->cmd, "stats")) || left > (verify ? 2 : 1)) {
-		fputs(usage_text, stderr);
-		return CTL_FAILED;
-	}
-	return -1;
+	return check(o, left);
 }
 
 static void print_json(const json_t *a)
@@ -105,10 +161,11 @@ static int run_simple(struct ctl_conn *c, const struct options *o)
 		rc = complain(get_text(a, "error"));
 	else if (!o->json && strcmp(o->cmd, "status") == 0)
 		show_status(a, stdout);
-	else if (!o->json && strcmp(o->cmd, "controls") == 0)
-		show_controls(a, stdout);
-	else if (!o->json)
-		show_stats(a, stdout);
+	else if (!o->json && strcmp(o->cmd, "controls") == 0 && !show_controls(a, &o->filter, stdout))
+		rc = complain(o->filter.waiting ? "the answer has no list of operations; is the server older than this tool?" :
+						  "the answer has no list of controls");
+	else if (!o->json && strcmp(o->cmd, "stats") == 0 && !show_stats(a, stdout))
+		rc = complain("the answer has no counters");
 	json_decref(a);
 	return rc;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Answers of status, controls and stats for people. What --json prints is the answer itself. */
+/* Answer of status for people. What --json prints is the answer itself. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,73 +141,5 @@ void show_status(const json_t *a, FILE *out)
 	if (json_array_size(peers)) {
 		fprintf(out, "\n");
 		show_peers(peers, out);
-	}
-}
-
-/* ---- controls ---- */
-
-static void control_row(struct table *t, const json_t *c)
-{
-	const json_t *acked = json_object_get(c, "acked_by_all"), *path = json_object_get(c, "path");
-	char buf[32];
-
-	snprintf(buf, sizeof(buf), "%" PRIu64, get_num(c, "owner"));
-	table_cell(t, buf);
-	table_cell(t, get_text(c, "depth"));
-	table_cell(t, get_text(c, "kind"));
-	table_cell(t, get_text(c, "state"));
-	table_cell(t, json_is_boolean(acked) ? (json_is_true(acked) ? "yes" : "no") : "-");
-	table_cell(t, get_text(c, "pid"));
-	table_cell(t, get_text(c, "oid"));
-	table_cell(t, json_is_string(path) ? json_string_value(path) : "?");
-}
-
-void show_controls(const json_t *a, FILE *out)
-{
-	static const char *const head[] = { "OWNER", "DEPTH", "KIND", "STATE", "ACKED", "PID", "OBJECT", "PATH" };
-	const json_t *list = json_object_get(a, "controls");
-	char n1[FORMAT_LEN], n2[FORMAT_LEN];
-	struct table *t;
-	size_t i;
-	json_t *c;
-
-	if (!json_array_size(list)) {
-		fprintf(out, "no controls: nothing is being changed\n");
-		return;
-	}
-	t = table_new(8);
-	for (i = 0; i < 8; i++)
-		table_cell(t, head[i]);
-	json_array_foreach(list, i, c)
-		control_row(t, c);
-	table_print(t, out);
-	if (json_is_true(json_object_get(a, "truncated")))
-		fprintf(out, "the first %s of %s controls; the others are not shown\n", format_count(n1, json_array_size(list)),
-			format_count(n2, get_num(a, "total")));
-}
-
-/* ---- stats ---- */
-
-void show_stats(const json_t *a, FILE *out)
-{
-	static const char *const groups[] = { "core", "engine", "store" };
-
-	for (size_t g = 0; g < sizeof(groups) / sizeof(groups[0]); g++) {
-		const char *key;
-		json_t *v;
-		struct table *t = table_new(2);
-
-		fprintf(out, "%s%s\n", g ? "\n" : "", groups[g]);
-		json_object_foreach(json_object_get(a, groups[g]), key, v) {
-			char label[80], n[FORMAT_LEN];
-
-			snprintf(label, sizeof(label), "  %.70s", key);
-			for (char *p = label; *p; p++)
-				if (*p == '_')
-					*p = ' ';
-			table_cell(t, label);
-			table_cell(t, format_count(n, (uint64_t)json_integer_value(v)));
-		}
-		table_print(t, out);
 	}
 }

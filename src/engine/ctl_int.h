@@ -3,7 +3,9 @@
  * The control socket's own parts, one file each:
  *
  *   ctl.c          socket, threads, who may ask, requests
- *   ctl_report.c   status, controls, stats as JSON
+ *   ctl_report.c   status as JSON, text of any bytes
+ *   ctl_controls.c controls and waiting operations as JSON
+ *   ctl_stats.c    counters and latencies as JSON
  *   ctl_lag.c      how old is what a peer has not applied. Pure
  *   verify.c       asking side of `verify`: the walk, the peers, the comparison
  *   verify_walk.c  the tree below a directory, one object at a time
@@ -22,6 +24,7 @@
 
 #define CTL_REQUEST_MAX 65536	/* bytes of one request line */
 #define CTL_CONTROLS_MAX 10000	/* rows of one `controls` answer */
+#define CTL_WAITING_MAX 1000	/* waiting operations of one `controls` answer */
 #define CTL_CLIENTS_MAX 32	/* connections at the same time */
 #define CTL_PATH_MAX (64u << 10) /* bytes of a path that is shown or given */
 
@@ -42,14 +45,21 @@ void ctl_lag_sample(struct ctl_lag *l, uint64_t at_ms, nfs4r_lsn end);
 /* Age of the oldest entry after @applied, in ms; 0 if there is none. What is older than the first sample counts from there. */
 uint64_t ctl_lag_ms(const struct ctl_lag *l, uint64_t at_ms, nfs4r_lsn applied);
 
-/* ---- ctl_report.c ---- */
+/* ---- ctl_report.c, ctl_controls.c, ctl_stats.c ---- */
 
 /* Each takes eng->lock for a moment only. NULL when out of memory. */
 json_t *ctl_report_status(struct nfs4r_engine *eng, const struct ctl_lag *lag);
 json_t *ctl_report_controls(struct nfs4r_engine *eng);
 json_t *ctl_report_stats(struct nfs4r_engine *eng);
+json_t *ctl_report_journal(struct nfs4r_engine *eng);
 /* A JSON string of any bytes: what is not UTF-8 becomes \xHH. NULL when out of memory. */
 json_t *ctl_json_text(const char *s, size_t len);
+
+/*
+ * The latency in ms that @percent (1..100) of those counted do not exceed, as far as buckets can tell: exact below 2 ms, elsewhere
+ * read off a straight line through the bucket; never above the longest. 0 when there are none. Pure.
+ */
+double ctl_percentile(const struct nfs4r_core_hist *h, unsigned percent);
 
 /* ---- verify_side.c ---- */
 

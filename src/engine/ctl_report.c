@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * What nfs4rctl shows, as JSON: status, controls, stats. The facts are copied while eng->lock is held, everything
- * that costs time (names, text) happens after.
- *
- * A control names an object by its OID; people know paths. There is no map from an object to its name, so the parent is
- * searched for it, within a budget for the whole answer; beyond it the path is null and the OID has to do.
+ * What `nfs4rctl status` shows, as JSON, and how any bytes become JSON text. The facts are copied while eng->lock is
+ * held, everything that costs time (names, text) happens after.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "engine/ctl_int.h"
-
-#define NAMES_BUDGET 2000000 /* names looked at for one `controls` answer */
-#define BATCH 256
-#define CACHE 512
 
 /* ---- text ---- */
 
@@ -68,13 +61,6 @@ static json_t *text(const char *s)
 static json_t *num(uint64_t v)
 {
 	return json_integer((json_int_t)v);
-}
-
-static json_t *oid_text(const struct nfs4r_oid *oid)
-{
-	char buf[NFS4R_OID_STRLEN];
-
-	return json_string(nfs4r_oid_str(oid, buf));
 }
 
 /* ---- status ---- */
@@ -156,7 +142,7 @@ static json_t *peer_row(struct nfs4r_engine *eng, const struct nfs4r_endpoint *e
 			 num(rs.queued_bytes), "connects", num(rs.connects));
 }
 
-static json_t *journal(struct nfs4r_engine *eng)
+json_t *ctl_report_journal(struct nfs4r_engine *eng)
 {
 	struct nfs4r_store_stats s;
 
@@ -180,7 +166,7 @@ json_t *ctl_report_status(struct nfs4r_engine *eng, const struct ctl_lag *lag)
 	out = json_pack("{s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "volume", text(eng->cfg.volume_name), "server",
 			eng->cfg.rpc.self, "incarnation", num(eng->inc), "uptime_seconds",
 			num((now_ms() - eng->started_at_ms) / 1000), "view", view(eng), "log", own_log(eng, &f), "peers", peers,
-			"journal", journal(eng), "payload_bytes", num(distributor_payload_bytes(eng->distributor)),
+			"journal", ctl_report_journal(eng), "payload_bytes", num(distributor_payload_bytes(eng->distributor)),
 			"payload_bytes_max", num(eng->cfg.payload_bytes_max));
 	if (!out)
 		return NULL;
@@ -188,166 +174,4 @@ json_t *ctl_report_status(struct nfs4r_engine *eng, const struct ctl_lag *lag)
 	json_object_set_new(out, "controls",
 			    json_pack("{s:o, s:o}", "own", num(f.core.controls_own), "foreign", num(f.core.controls_foreign)));
 	return out;
-}
-
-/* ---- stats ---- */
-
-json_t *ctl_report_stats(struct nfs4r_engine *eng)
-{
-	struct facts f;
-	const struct nfs4r_core_stats *c = &f.core;
-	json_t *core, *engine;
-
-	collect(eng, &f);
-	core = json_object();
-#define STAT(name) json_object_set_new(core, #name, num(c->name))
-	STAT(elections), STAT(conflicts), STAT(aborts), STAT(revokes_sent), STAT(revokes_got), STAT(forwards_sent);
-	STAT(forwards_served), STAT(not_primary), STAT(entries_executed), STAT(entries_applied), STAT(entries_void);
-	STAT(releases), STAT(bad_messages), STAT(delays), STAT(claims), STAT(controls_own), STAT(controls_foreign);
-	STAT(ops_waiting), STAT(ops_executing), STAT(replies_kept), STAT(pending_entries);
-#undef STAT
-	engine = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "reads_local",
-			   num(__atomic_load_n(&eng->stat_reads_local, __ATOMIC_RELAXED)), "reads_remote",
-			   num(__atomic_load_n(&eng->stat_reads_remote, __ATOMIC_RELAXED)), "updates",
-			   num(__atomic_load_n(&eng->stat_updates, __ATOMIC_RELAXED)), "executors_queued",
-			   num(pool_queued(eng->executors)), "appliers_queued", num(pool_queued(eng->appliers)), "payload_bytes",
-			   num(distributor_payload_bytes(eng->distributor)));
-	return json_pack("{s:o, s:o, s:o, s:o, s:i}", "core", core, "engine", engine, "store", journal(eng), "volume",
-			 text(eng->cfg.volume_name), "server", eng->cfg.rpc.self);
-}
-
-/* ---- controls ---- */
-
-struct rows {
-	uint32_t n;
-	uint64_t total;
-	struct nfs4r_control_info *v; /* CTL_CONTROLS_MAX */
-};
-
-struct pathfinder {
-	struct nfs4r_engine *eng;
-	uint64_t budget;
-	struct nfs4r_dirent batch[BATCH];
-	struct { /* paths of directories found before, by hash of the OID */
-		struct nfs4r_oid oid;
-		char *path;
-	} cache[CACHE];
-};
-
-static bool keep_row(void *arg, const struct nfs4r_control_info *i)
-{
-	struct rows *r = arg;
-
-	if (r->n < CTL_CONTROLS_MAX)
-		r->v[r->n++] = *i;
-	r->total++;
-	return true;
-}
-
-static bool find_name(struct pathfinder *pf, const struct nfs4r_oid *dir, const struct nfs4r_oid *oid, struct nfs4r_name *name)
-{
-	uint64_t cookie = 0;
-
-	for (;;) {
-		uint32_t n = nfs4r_store_readdir(pf->eng->store, dir, cookie, pf->batch, BATCH);
-
-		for (uint32_t i = 0; i < n; i++)
-			if (nfs4r_oid_eq(&pf->batch[i].oid, oid)) {
-				*name = pf->batch[i].name;
-				return true;
-			}
-		if (n < BATCH || pf->budget < n)
-			return false;
-		pf->budget -= n;
-		cookie = pf->batch[n - 1].cookie;
-	}
-}
-
-static char *join(const char *dir, const char *name)
-{
-	char *out = NULL;
-
-	if (asprintf(&out, "%s/%s", strcmp(dir, "/") ? dir : "", name) < 0)
-		return NULL;
-	return out;
-}
-
-/* Path of an object as far as it can be found; heap. NULL if not. */
-static char *path_of(struct pathfinder *pf, const struct nfs4r_oid *oid, uint32_t depth)
-{
-	size_t slot = nfs4r_oid_hash(oid) % CACHE;
-	struct nfs4r_name name;
-	struct nfs4r_row row;
-	char *dir, *path;
-
-	if (nfs4r_oid_eq(oid, &pf->eng->root))
-		return strdup("/");
-	if (pf->cache[slot].path && nfs4r_oid_eq(&pf->cache[slot].oid, oid))
-		return strdup(pf->cache[slot].path);
-	if (depth >= NFS4R_DEPTH_MAX || nfs4r_store_row(pf->eng->store, oid, &row) != NFS4R_KNOWN || !row.nparents ||
-	    !find_name(pf, &row.parent, oid, &name))
-		return NULL;
-	dir = path_of(pf, &row.parent, depth + 1);
-	path = dir ? join(dir, name.s) : NULL;
-	free(dir);
-	if (path && row.type == NFS4R_TYPE_DIR) {
-		free(pf->cache[slot].path);
-		pf->cache[slot].path = strdup(path);
-		pf->cache[slot].oid = *oid;
-	}
-	return path;
-}
-
-static const char *depth_name(uint32_t depth)
-{
-	return depth == NFS4R_SHALLOW ? "shallow" : depth == NFS4R_DEEP ? "deep" : depth == NFS4R_DEEP_PLUS ? "deep+" : "?";
-}
-
-static const char *kind_name(uint32_t kind)
-{
-	return kind == NFS4R_PROPOSED ? "proposed" : kind == NFS4R_CREATED ? "created" : kind == NFS4R_MOVED ? "moved" : "?";
-}
-
-static json_t *control_row(struct pathfinder *pf, const struct nfs4r_control_info *i)
-{
-	bool own = i->owner == pf->eng->cfg.rpc.self;
-	char *path = path_of(pf, &i->control.oid, 0);
-	char pid[40];
-	json_t *row;
-
-	snprintf(pid, sizeof(pid), "%u.%llu", i->pid.server, (unsigned long long)i->pid.seq);
-	row = json_pack("{s:o, s:o, s:i, s:s, s:s, s:s, s:s, s:o, s:o, s:i}", "oid", oid_text(&i->control.oid), "path",
-			path ? text(path) : json_null(), "owner", i->owner, "depth", depth_name(i->control.depth), "kind",
-			kind_name(i->kind), "state", own && i->closing ? "closing" : i->won ? "won" : "proposing", "pid", pid,
-			"acting", own ? json_boolean(i->acting) : json_null(), "acked_by_all",
-			own ? json_boolean(i->acked_by_all) : json_null(), "attempts", (int)i->prio.attempts);
-	free(path);
-	return row;
-}
-
-json_t *ctl_report_controls(struct nfs4r_engine *eng)
-{
-	struct rows r = { .v = malloc(CTL_CONTROLS_MAX * sizeof(r.v[0])) };
-	struct pathfinder *pf = calloc(1, sizeof(*pf));
-	json_t *list = json_array();
-
-	if (r.v && pf) {
-		pthread_mutex_lock(&eng->lock);
-		nfs4r_core_each_control(eng->core, keep_row, &r);
-		pthread_mutex_unlock(&eng->lock);
-		pf->eng = eng;
-		pf->budget = NAMES_BUDGET;
-		for (uint32_t i = 0; i < r.n; i++)
-			json_array_append_new(list, control_row(pf, &r.v[i]));
-		for (size_t i = 0; i < CACHE; i++)
-			free(pf->cache[i].path);
-	} else {
-		json_decref(list);
-		list = NULL;
-	}
-	free(r.v);
-	free(pf);
-	return list ? json_pack("{s:i, s:o, s:b, s:o}", "server", eng->cfg.rpc.self, "total", num(r.total), "truncated",
-				r.total > r.n, "controls", list) :
-		      NULL;
 }

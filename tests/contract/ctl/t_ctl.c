@@ -150,6 +150,171 @@ static void a_control_is_shown_by_its_path(void **state)
 	json_decref(a);
 }
 
+/* The row of @path by @owner; NULL if there is none. Borrowed from @a. */
+static const json_t *control_of(const json_t *a, const char *path, uint64_t owner)
+{
+	json_t *row;
+	size_t i;
+
+	json_array_foreach(json_object_get(a, "controls"), i, row)
+		if (strcmp(get_text(row, "path"), path) == 0 && get_num(row, "owner") == owner)
+			return row;
+	return NULL;
+}
+
+static uint64_t core_stat(int id, const char *key)
+{
+	json_t *a = ask(id, "stats");
+	uint64_t v = get_num(json_object_get(a, "core"), key);
+
+	json_decref(a);
+	return v;
+}
+
+static void wait_for_no_controls(void)
+{
+	uint64_t n = 1;
+
+	for (int i = 0; i < 1000 && n; i++) {
+		n = 0;
+		for (int id = 1; id <= SITES; id++)
+			n += core_stat(id, "controls_own");
+		if (n)
+			nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
+	}
+	assert_int_equal(n, 0);
+}
+
+/* Works in /dir of site 2, which site 1 made, until @seen at server @at. Deep control ends a second after the last update. */
+static void work_until(int at, bool (*seen)(const json_t *a))
+{
+	struct site *s = &c.site[2];
+	struct nfs4r_oid root = site_root(s), dir, o;
+
+	assert_int_equal(site_lookup(s, &root, "dir", &dir), NFS4R_OK);
+	for (int i = 0; i < 200; i++) {
+		char name[24];
+		json_t *a;
+		bool found;
+
+		snprintf(name, sizeof(name), "at%d-%d", at, i);
+		assert_int_equal(site_make(s, NFS4R_TYPE_FILE, &dir, name, &o), NFS4R_OK);
+		a = ask(at, "controls");
+		found = seen(a);
+		json_decref(a);
+		if (found)
+			return;
+	}
+	fail_msg("server %d never showed it", at);
+}
+
+static bool owner_shows_it(const json_t *a)
+{
+	const json_t *row = control_of(a, "/dir", 2);
+
+	/* Settled, with what was created below it, and with a timer. */
+	return row && strcmp(get_text(row, "depth"), "deep") == 0 && json_is_true(json_object_get(row, "acked_by_all")) &&
+	       json_array_size(json_object_get(row, "acks")) == SITES && get_num(json_object_get(row, "below"), "2") > 0 &&
+	       json_is_integer(json_object_get(row, "ends_in_ms")) && json_is_integer(json_object_get(row, "ops_executing"));
+}
+
+static bool others_show_it(const json_t *a)
+{
+	const json_t *row = control_of(a, "/dir", 2);
+
+	return row && strcmp(get_text(row, "depth"), "deep") == 0 && json_is_null(json_object_get(row, "acks")) &&
+	       json_is_null(json_object_get(row, "ends_in_ms"));
+}
+
+static void a_deep_control_and_its_election(void **state)
+{
+	struct nfs4r_oid root = site_root(&c.site[1]), dir;
+	const json_t *won;
+	uint64_t buckets = 0, elections = core_stat(2, "elections");
+	json_t *a, *b;
+	size_t i;
+
+	assert_int_equal(site_make(&c.site[1], NFS4R_OP_MKDIR, &root, "dir", &dir), NFS4R_OK);
+	cluster_settle(&c);
+	wait_for_no_controls(); /* else site 2 forwards */
+	work_until(2, owner_shows_it);
+	work_until(3, others_show_it);
+	assert_true(core_stat(2, "elections") > elections);
+	assert_true(core_stat(2, "elections_waited") > 0);
+	assert_true(core_stat(2, "deep_asked") > 0);
+	a = ask(2, "stats");
+	won = json_object_get(json_object_get(a, "latencies"), "won");
+	json_array_foreach(json_object_get(won, "buckets"), i, b)
+		buckets += get_num(b, "n");
+	assert_true(get_num(won, "n") > 0);
+	assert_int_equal(buckets, get_num(won, "n"));
+	assert_true(get_real(won, "p50_ms") <= get_real(won, "p99_ms"));
+	assert_true(get_real(won, "p99_ms") <= get_real(won, "max_ms"));
+	assert_true(get_num(json_object_get(json_object_get(a, "latencies"), "reply"), "n") > 0);
+	json_decref(a);
+}
+
+static void *create_one(void *arg)
+{
+	struct nfs4r_oid root = site_root(&c.site[2]), o;
+
+	*(enum nfs4r_status *)arg = site_make(&c.site[2], NFS4R_OP_MKDIR, &root, "waits", &o);
+	return NULL;
+}
+
+static bool waits_for_server_3(const json_t *a)
+{
+	json_t *w;
+	size_t i;
+
+	json_array_foreach(json_object_get(a, "waiting"), i, w) {
+		const json_t *on = json_object_get(w, "on");
+
+		if (strcmp(get_text(w, "op"), "mkdir") == 0 && strcmp(get_text(w, "path"), "/") == 0 &&
+		    strcmp(get_text(w, "name"), "waits") == 0 && json_array_size(on) == 1 &&
+		    json_integer_value(json_array_get(on, 0)) == 3)
+			return get_num(a, "waiting_total") >= 1 && !json_is_true(json_object_get(w, "remote"));
+	}
+	return false;
+}
+
+/* With server 3 away, an update is answered only when that is back; meanwhile it is seen, with the server it waits for. */
+static void an_operation_that_waits_is_shown(void **state)
+{
+	enum nfs4r_status st = NFS4R_OK;
+	bool found = false;
+	char *text = NULL;
+	size_t len;
+	pthread_t t;
+
+	make_tree(&c.site[1], "one");
+	cluster_settle(&c);
+	wait_for_no_controls(); /* what all have acked goes on without server 3 */
+	cluster_stop(&c, 3);
+	pthread_create(&t, NULL, create_one, &st);
+	for (int i = 0; i < 1000 && !found; i++) {
+		json_t *a = ask(2, "controls");
+
+		found = waits_for_server_3(a);
+		if (found) {
+			FILE *out = open_memstream(&text, &len);
+
+			assert_true(show_controls(a, &(struct show_filter){ .waiting = true }, out));
+			fclose(out);
+		}
+		json_decref(a);
+		nanosleep(&(struct timespec){ .tv_nsec = 5000000 }, NULL);
+	}
+	cluster_start(&c, 3);
+	pthread_join(t, NULL);
+	assert_int_equal(st, NFS4R_OK);
+	assert_true(found);
+	assert_non_null(strstr(text, "/waits\n"));
+	assert_non_null(strstr(text, ": server 3 "));
+	free(text);
+	cluster_settle(&c);
+}
+
 static void copies_are_equal_as_seen_from_every_server(void **state)
 {
 	make_tree(&c.site[1], "one");
@@ -233,6 +398,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(status_of_a_healthy_volume),
 		T(a_control_is_shown_by_its_path),
+		T(a_deep_control_and_its_election),
+		T(an_operation_that_waits_is_shown),
 		T(copies_are_equal_as_seen_from_every_server),
 		T(updates_under_way_are_no_differences),
 		T(damage_behind_the_servers_back_is_found),

@@ -199,7 +199,10 @@ static const struct nfs4r_lops lops = {
 
 void nfs4r_core_get_stats(const struct nfs4r_core *c, struct nfs4r_core_stats *out)
 {
-	*out = (struct nfs4r_core_stats){ .elections = 42, .controls_own = of(c)->ncontrols, .controls_foreign = 3 };
+	*out = of(c)->stats;
+	out->controls_own = of(c)->ncontrols;
+	out->controls_foreign = 3;
+	out->ops_waiting = of(c)->nwaiting;
 }
 
 bool nfs4r_core_get_peer(const struct nfs4r_core *c, nfs4r_server_id id, struct nfs4r_core_peer *out)
@@ -222,6 +225,11 @@ void nfs4r_core_each_control(const struct nfs4r_core *c, bool (*fn)(void *arg, c
 	struct fake *f = of(c);
 
 	for (uint32_t i = 0; i < f->ncontrols; i++) {
+		if (f->rows) {
+			if (!fn(arg, &f->rows[i]))
+				return;
+			continue;
+		}
 		struct nfs4r_control_info info = { .owner = i % 2 ? 2 : 1, .pid = { 1, i }, .kind = NFS4R_PROPOSED, .won = true, .acked_by_all = i % 3 };
 
 		info.control.oid = f->obj[i % f->n].oid;
@@ -229,6 +237,15 @@ void nfs4r_core_each_control(const struct nfs4r_core *c, bool (*fn)(void *arg, c
 		if (!fn(arg, &info))
 			return;
 	}
+}
+
+void nfs4r_core_each_waiting(const struct nfs4r_core *c, bool (*fn)(void *arg, const struct nfs4r_waiting_info *i), void *arg)
+{
+	struct fake *f = of(c);
+
+	for (uint32_t i = 0; i < f->nwaiting; i++)
+		if (!fn(arg, &f->waiting[i % 4]))
+			return;
 }
 
 /* ---- the rest of the engine ---- */
@@ -330,6 +347,7 @@ struct fake *fake_new(nfs4r_server_id self, const char *folder)
 	eng->core = (struct nfs4r_core *)f;
 	eng->rpc = (struct nfs4r_rpc *)f;
 	eng->inc = 9;
+	f->stats.elections = 42;
 	eng->ready = true;
 	eng->started_at_ms = now_ms();
 	eng->executors = pool_create(eng, "exec", 4);

@@ -33,6 +33,10 @@ struct fake {
 	struct nfs4r_core_peer peer[FAKE_SERVERS + 1];
 	nfs4r_lsn own_end;
 	uint32_t ncontrols; /* that the control table says it has; on object i % n */
+	const struct nfs4r_control_info *rows; /* instead, when set; ncontrols of them */
+	uint32_t nwaiting; /* operations; waiting[i % 4] of them */
+	struct nfs4r_waiting_info waiting[4];
+	struct nfs4r_core_stats stats; /* but the number of controls and operations */
 	uint32_t reads, reads_changing; /* the next so many getattr move the version: an update under way */
 };
 

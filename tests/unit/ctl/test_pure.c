@@ -137,6 +137,10 @@ static void strange_answers_are_survived(void **state)
 	static const char *const answers[] = {
 		"{}", "{\"peers\":[1,null,{\"server\":\"x\"}],\"view\":3,\"log\":[],\"controls\":7}",
 		"{\"controls\":[1,{\"path\":5}],\"truncated\":true}", "{\"core\":{\"a\":\"b\"},\"engine\":4}",
+		"{\"controls\":[{\"below\":[1],\"acks\":5,\"kind\":\"proposed\"},{\"below\":{\"x\":null},\"acks\":[\"a\"],\"kind\":\"proposed\"}],\"servers\":{},"
+		"\"waiting\":[1,{\"on\":[null,{}],\"name\":7,\"waited_ms\":\"x\"},{\"on\":{},\"name\":\"\",\"remote\":true}]}",
+		"{\"waiting\":{}}",
+		"{\"core\":{},\"latencies\":{\"won\":5,\"settled\":{\"n\":3},\"reply\":{\"n\":-1,\"buckets\":[{\"n\":-1},4,{\"below_ms\":\"x\",\"n\":1}]}}}",
 		"{\"progress\":4}", "{\"difference\":{\"here\":1}}", "{\"unreachable\":[]}", "{\"result\":{\"status\":77,\"unreachable\":3}}",
 	};
 	FILE *out = fopen("/dev/null", "w");
@@ -147,12 +151,70 @@ static void strange_answers_are_survived(void **state)
 
 		assert_non_null(a);
 		show_status(a, out);
-		show_controls(a, out);
+		show_controls(a, &(struct show_filter){ 0 }, out);
+		show_controls(a, &(struct show_filter){ .waiting = true }, out);
 		show_stats(a, out);
 		show_verify_line(&v, a);
 		json_decref(a);
 	}
 	fclose(out);
+}
+
+/* ---- percentiles ---- */
+
+static void add(struct nfs4r_core_hist *h, uint64_t ms, uint64_t times)
+{
+	uint32_t i = ms ? 64 - (uint32_t)__builtin_clzll(ms) : 0;
+
+	h->bucket[i < NFS4R_CORE_BUCKETS ? i : NFS4R_CORE_BUCKETS - 1] += times;
+	h->n += times;
+	h->sum_ms += ms * times;
+	if (ms > h->max_ms)
+		h->max_ms = ms;
+}
+
+static void percentiles_come_from_buckets(void **state)
+{
+	struct nfs4r_core_hist none = { 0 }, one = { 0 }, fast = { 0 }, even = { 0 }, far = { 0 };
+
+	assert_true(ctl_percentile(&none, 50) == 0);
+	add(&one, 80, 1);
+	assert_true(ctl_percentile(&one, 1) == 80 && ctl_percentile(&one, 99) == 80);
+
+	add(&fast, 0, 99); /* what had not to wait did not wait half a millisecond */
+	add(&fast, 1, 1);
+	assert_true(ctl_percentile(&fast, 50) == 0 && ctl_percentile(&fast, 99) == 0 && ctl_percentile(&fast, 100) == 1);
+
+	for (uint64_t ms = 64; ms < 128; ms++)
+		add(&even, ms, 1);
+	assert_true(ctl_percentile(&even, 50) > 94 && ctl_percentile(&even, 50) < 97);
+	assert_true(ctl_percentile(&even, 100) == 127);
+
+	add(&far, 20000, 1); /* the last bucket has no upper bound but the longest */
+	add(&far, 90000, 1);
+	assert_true(ctl_percentile(&far, 99) == 90000);
+}
+
+static void percentiles_rise_and_end_at_the_longest(void **state)
+{
+	uint64_t s = 1;
+
+	for (int round = 0; round < 200; round++) {
+		struct nfs4r_core_hist h = { 0 };
+		double before = 0;
+
+		for (int i = 0; i <= round; i++) {
+			s = s * 6364136223846793005ull + 1442695040888963407ull;
+			add(&h, (s >> 33) % (1ull << (1 + (s >> 60))), 1 + (s >> 50) % 3);
+		}
+		for (unsigned p = 1; p <= 100; p++) {
+			double v = ctl_percentile(&h, p);
+
+			assert_true(v >= before && v <= (double)h.max_ms);
+			before = v;
+		}
+		assert_true(before == (double)h.max_ms);
+	}
 }
 
 int main(void)
@@ -166,6 +228,8 @@ int main(void)
 		cmocka_unit_test(nothing_reaches_a_terminal_as_a_control_character),
 		cmocka_unit_test(columns_are_as_wide_as_their_widest_cell),
 		cmocka_unit_test(strange_answers_are_survived),
+		cmocka_unit_test(percentiles_come_from_buckets),
+		cmocka_unit_test(percentiles_rise_and_end_at_the_longest),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

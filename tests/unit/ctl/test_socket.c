@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* The engine's side of the control socket: who may listen where, requests and answers, comparison of copies. */
+/* The engine's side of the control socket: who may listen where, requests, comparison of copies. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -235,69 +235,6 @@ static void a_request_has_a_limit(void **state)
 	json_decref(ask(t, "status"));
 }
 
-static void status_tells_state_and_lag(void **state)
-{
-	struct trio *t = *state;
-	json_t *a, *p;
-
-	pthread_mutex_lock(&t->f[0]->eng.lock);
-	t->f[0]->own_end = 100;
-	t->f[0]->peer[2] = (struct nfs4r_core_peer){ .received = 90, .applied = 80, .stable = 70, .unreceived_bytes = 4096, .our_applied = 5, .peer_end = 6 };
-	pthread_mutex_unlock(&t->f[0]->eng.lock);
-	a = ask(t, "status");
-	assert_string_equal(get_text(a, "volume"), "home");
-	assert_string_equal(get_text(a, "state"), "serving");
-	assert_int_equal(get_num(a, "incarnation"), 9);
-	assert_int_equal(json_array_size(json_object_get(json_object_get(a, "view"), "members")), 3);
-	assert_int_equal(json_array_size(json_object_get(a, "peers")), 2);
-	p = json_array_get(json_object_get(a, "peers"), 0);
-	assert_string_equal(get_text(p, "state"), "up");
-	assert_int_equal(get_num(json_object_get(p, "has_of_our_log"), "lag_bytes"), 4096);
-	assert_int_equal(get_num(json_object_get(p, "has_of_our_log"), "lag_entries"), 20);
-	json_decref(a);
-
-	pthread_mutex_lock(&t->f[0]->eng.lock);
-	strcpy(t->f[0]->eng.halted, "the disk is full");
-	pthread_mutex_unlock(&t->f[0]->eng.lock);
-	a = ask(t, "status");
-	assert_string_equal(get_text(a, "state"), "halted");
-	assert_string_equal(get_text(a, "why"), "the disk is full");
-	json_decref(a);
-}
-
-static void controls_are_named_by_path_and_bounded(void **state)
-{
-	struct trio *t = *state;
-	json_t *a, *list;
-
-	t->f[0]->ncontrols = 5;
-	a = ask(t, "controls");
-	list = json_object_get(a, "controls");
-	assert_int_equal(json_array_size(list), 5);
-	assert_string_equal(get_text(json_array_get(list, 0), "path"), "/");
-	assert_string_equal(get_text(json_array_get(list, 2), "path"), "/etc/passwd");
-	assert_true(json_is_false(json_object_get(a, "truncated")));
-	json_decref(a);
-
-	pthread_mutex_lock(&t->f[0]->eng.lock);
-	t->f[0]->ncontrols = CTL_CONTROLS_MAX + 1;
-	pthread_mutex_unlock(&t->f[0]->eng.lock);
-	a = ask(t, "controls");
-	assert_int_equal(json_array_size(json_object_get(a, "controls")), CTL_CONTROLS_MAX);
-	assert_int_equal(get_num(a, "total"), CTL_CONTROLS_MAX + 1);
-	assert_true(json_is_true(json_object_get(a, "truncated")));
-	json_decref(a);
-}
-
-static void stats_are_counters(void **state)
-{
-	json_t *a = ask(*state, "stats");
-
-	assert_int_equal(get_num(json_object_get(a, "core"), "elections"), 42);
-	assert_int_equal(get_num(json_object_get(a, "store"), "segments"), 2);
-	json_decref(a);
-}
-
 /* ---- verify ---- */
 
 static void equal_copies_are_equal(void **state)
@@ -476,9 +413,6 @@ int main(void)
 		T(bad_paths_get_clear_errors),
 		T(malformed_requests_are_answered_with_an_error),
 		T(a_request_has_a_limit),
-		T(status_tells_state_and_lag),
-		T(controls_are_named_by_path_and_bounded),
-		T(stats_are_counters),
 		T(equal_copies_are_equal),
 		T(many_objects_are_under_way_at_once),
 		T(paths_that_are_not_there_get_an_error),

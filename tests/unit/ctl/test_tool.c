@@ -102,8 +102,16 @@ static void json_is_one_object(void **state)
 static void controls_and_stats_are_shown(void **state)
 {
 	assert_int_equal(run("controls"), 0);
-	has("OWNER  DEPTH    KIND");
+	has("DEPTH    KIND ");
 	has("/file");
+	has("no operation is waiting");
+	assert_int_equal(run("controls --deep"), 0);
+	has("/file\n");
+	assert_null(strstr(out, "shallow"));
+	assert_int_equal(run("--owner 3 controls"), 0);
+	has("none of the 2 controls is such a one");
+	assert_int_equal(run("controls --waiting"), 0);
+	assert_string_equal(out, "no operation is waiting or being executed\n");
 	assert_int_equal(run("stats"), 0);
 	has("  elections");
 	has("42\n");
@@ -141,6 +149,23 @@ static void wrong_use_is_answered_with_the_usage(void **state)
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		assert_int_equal(run(wrong[i]), 2);
 		has("usage: nfs4rctl");
+	}
+	static const char *const together[][2] = {
+		{ "controls --owner three", "the number of a server, 1 to 15" },
+		{ "controls --owner 0", "the number of a server, 1 to 15" },
+		{ "controls --owner 16", "the number of a server, 1 to 15" },
+		{ "controls --owner ' 2'", "the number of a server, 1 to 15" },
+		{ "controls --owner 99999999999999999999", "the number of a server, 1 to 15" },
+		{ "controls --owner 4294967298", "the number of a server, 1 to 15" },
+		{ "status --deep", "belong to the command controls" },
+		{ "--json controls --own", "--json gives the whole answer" },
+		{ "controls --waiting --deep", "--waiting shows operations" },
+		{ "controls --own --owner 2", "not both" },
+	};
+
+	for (size_t i = 0; i < sizeof(together) / sizeof(together[0]); i++) {
+		assert_int_equal(run(together[i][0]), 2);
+		has(together[i][1]);
 	}
 	assert_int_equal(run("--help"), 0);
 	has("Exit status");
@@ -205,6 +230,11 @@ static void a_server_that_lies_is_explained(void **state)
 		{ "{\"result\":{\"status\":99}}\n", "verify", "equal", 2 },
 		{ "{\"error\":\"no\"}\n", "--json verify", "{\"error\":\"no\"}", 2 },
 		{ "{}\n", "status", "volume", 0 },
+		{ "{}\n", "controls", "nfs4rctl: the answer has no list of controls", 2 },
+		{ "{\"controls\":[]}\n", "controls --waiting", "older than this tool", 2 },
+		{ "{}\n", "stats", "nfs4rctl: the answer has no counters", 2 },
+		{ "{\"controls\":[{\"owner\":1", "controls", "without a complete answer", 2 },
+		{ "{\"controls\":[{\"owner\":1\n", "controls", "answer is damaged", 2 },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

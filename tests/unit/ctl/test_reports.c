@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* What the server says of itself over the control socket: status, controls, stats. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "ctl/ctl.h"
+#include "unit/ctl/fake_engine.h"
+
+static char folder[64];
+
+struct one {
+	struct fake *f[FAKE_SERVERS]; /* the first is asked */
+	struct ctl *ctl;
+};
+
+/* Servers with /etc (directory) and /etc/passwd. */
+static int make(void **state)
+{
+	struct one *t = calloc(1, sizeof(*t));
+	char why[512];
+
+	snprintf(folder, sizeof(folder), "/tmp/nfs4r-say.XXXXXX");
+	assert_non_null(mkdtemp(folder));
+	for (unsigned i = 0; i < FAKE_SERVERS; i++) {
+		t->f[i] = fake_new((nfs4r_server_id)(i + 1), folder);
+		fake_add(t->f[i], fake_add(t->f[i], 0, "etc", NFS4R_TYPE_DIR, ""), "passwd", NFS4R_TYPE_FILE, "root:x:0:0");
+	}
+	fake_connect(t->f, FAKE_SERVERS);
+	t->ctl = ctl_create(&t->f[0]->eng, why);
+	if (!t->ctl)
+		print_message("%s\n", why);
+	*state = t;
+	return t->ctl ? 0 : -1;
+}
+
+static int unmake(void **state)
+{
+	struct one *t = *state;
+
+	ctl_destroy(t->ctl);
+	for (unsigned i = 0; i < FAKE_SERVERS; i++)
+		fake_stop(t->f[i]);
+	for (unsigned i = 0; i < FAKE_SERVERS; i++)
+		fake_free(t->f[i]);
+	free(t);
+	return rmdir(folder);
+}
+
+static json_t *ask(struct one *t, const char *cmd)
+{
+	char why[512] = "";
+	struct ctl_conn *c = ctl_connect(t->f[0]->eng.cfg.control_socket, why);
+	json_t *a = c && ctl_ask(c, cmd, NULL, 10, why) ? ctl_next(c, why) : NULL;
+
+	if (!a)
+		fail_msg("%s", why);
+	ctl_close(c);
+	return a;
+}
+
+static void status_tells_state_and_lag(void **state)
+{
+	struct one *t = *state;
+	json_t *a, *p;
+
+	pthread_mutex_lock(&t->f[0]->eng.lock);
+	t->f[0]->own_end = 100;
+	t->f[0]->peer[2] = (struct nfs4r_core_peer){ .received = 90, .applied = 80, .stable = 70, .unreceived_bytes = 4096, .our_applied = 5, .peer_end = 6 };
+	pthread_mutex_unlock(&t->f[0]->eng.lock);
+	a = ask(t, "status");
+	assert_string_equal(get_text(a, "volume"), "home");
+	assert_string_equal(get_text(a, "state"), "serving");
+	assert_int_equal(get_num(a, "incarnation"), 9);
+	assert_int_equal(json_array_size(json_object_get(json_object_get(a, "view"), "members")), 3);
+	assert_int_equal(json_array_size(json_object_get(a, "peers")), 2);
+	p = json_array_get(json_object_get(a, "peers"), 0);
+	assert_string_equal(get_text(p, "state"), "up");
+	assert_int_equal(get_num(json_object_get(p, "has_of_our_log"), "lag_bytes"), 4096);
+	assert_int_equal(get_num(json_object_get(p, "has_of_our_log"), "lag_entries"), 20);
+	json_decref(a);
+
+	pthread_mutex_lock(&t->f[0]->eng.lock);
+	strcpy(t->f[0]->eng.halted, "the disk is full");
+	pthread_mutex_unlock(&t->f[0]->eng.lock);
+	a = ask(t, "status");
+	assert_string_equal(get_text(a, "state"), "halted");
+	assert_string_equal(get_text(a, "why"), "the disk is full");
+	json_decref(a);
+}
+
+static void controls_are_named_by_path_and_bounded(void **state)
+{
+	struct one *t = *state;
+	json_t *a, *list;
+
+	t->f[0]->ncontrols = 5;
+	a = ask(t, "controls");
+	list = json_object_get(a, "controls");
+	assert_int_equal(json_array_size(list), 5);
+	assert_string_equal(get_text(json_array_get(list, 0), "path"), "/");
+	assert_string_equal(get_text(json_array_get(list, 2), "path"), "/etc/passwd");
+	assert_true(json_is_false(json_object_get(a, "truncated")));
+	json_decref(a);
+
+	pthread_mutex_lock(&t->f[0]->eng.lock);
+	t->f[0]->ncontrols = CTL_CONTROLS_MAX + 1;
+	pthread_mutex_unlock(&t->f[0]->eng.lock);
+	a = ask(t, "controls");
+	assert_int_equal(json_array_size(json_object_get(a, "controls")), CTL_CONTROLS_MAX);
+	assert_int_equal(get_num(a, "total"), CTL_CONTROLS_MAX + 1);
+	assert_true(json_is_true(json_object_get(a, "truncated")));
+	json_decref(a);
+}
+
+static const char *type_of(const json_t *row, const char *key)
+{
+	const json_t *v = json_object_get(row, key);
+
+	return !v ? "missing" : json_is_null(v) ? "null" : json_is_boolean(v) ? "boolean" : json_is_integer(v) ? "integer" : "other";
+}
+
+static void own_controls_tell_more_than_those_of_others(void **state)
+{
+	static const char *const keys[][2] = { { "ops_waiting", "integer" },  { "ops_executing", "integer" }, { "ends_in_ms", "integer" },
+					       { "closes_at", "null" },	      { "wanted_by", "integer" },     { "reads_served", "integer" },
+					       { "policy", "boolean" },	      { "acked_by_all", "boolean" },  { "acting", "boolean" } };
+	struct one *t = *state;
+	struct nfs4r_control_info rows[2] = { { .owner = 1, .pid = { 1, 7 }, .kind = NFS4R_PROPOSED, .won = true, .acting = true },
+					      { .owner = 2, .pid = { 2, 7 }, .kind = NFS4R_PROPOSED, .won = true } };
+	json_t *a, *own, *other;
+
+	rows[0].control = (struct nfs4r_control){ t->f[0]->obj[1].oid, NFS4R_DEEP_PLUS };
+	rows[1].control = (struct nfs4r_control){ t->f[0]->obj[2].oid, NFS4R_SHALLOW };
+	rows[0].below[1] = 3;
+	rows[0].below[15] = 4;
+	rows[0].acks = NFS4R_BIT(1) | NFS4R_BIT(3);
+	rows[0].waiting = 5;
+	rows[0].executing = 6;
+	rows[0].ends_in_ms = 700;
+	rows[0].wanted_by = 2;
+	rows[0].reads_served = 8;
+	rows[0].policy = true;
+	t->f[0]->rows = rows;
+	t->f[0]->ncontrols = 2;
+	a = ask(t, "controls");
+	assert_int_equal(json_array_size(json_object_get(a, "servers")), 3);
+	own = json_array_get(json_object_get(a, "controls"), 0);
+	other = json_array_get(json_object_get(a, "controls"), 1);
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		assert_string_equal(type_of(own, keys[i][0]), keys[i][1]);
+		assert_string_equal(type_of(other, keys[i][0]), "null");
+	}
+	assert_string_equal(get_text(own, "depth"), "deep+");
+	assert_int_equal(get_num(json_object_get(own, "below"), "1"), 3);
+	assert_int_equal(get_num(json_object_get(own, "below"), "15"), 4);
+	assert_int_equal(json_object_size(json_object_get(own, "below")), 2);
+	assert_int_equal(json_object_size(json_object_get(other, "below")), 0);
+	assert_int_equal(json_array_size(json_object_get(own, "acks")), 2);
+	assert_int_equal(get_num(own, "ops_waiting"), 5);
+	assert_int_equal(get_num(own, "ends_in_ms"), 700);
+	json_decref(a);
+
+	rows[0].closing = true;
+	rows[0].closes_at = 99;
+	rows[0].ends_in_ms = -1;
+	a = ask(t, "controls");
+	own = json_array_get(json_object_get(a, "controls"), 0);
+	assert_string_equal(get_text(own, "state"), "closing");
+	assert_string_equal(type_of(own, "ends_in_ms"), "null");
+	assert_int_equal(get_num(own, "closes_at"), 99);
+	json_decref(a);
+}
+
+/* One deep control decides for many objects: it is not what is left out. */
+static void deep_controls_come_before_shallow_ones(void **state)
+{
+	struct one *t = *state;
+	uint32_t n = CTL_CONTROLS_MAX + 50, deep = 0;
+	struct nfs4r_control_info *rows = calloc(n, sizeof(rows[0]));
+	json_t *a, *row;
+	size_t i;
+
+	for (uint32_t k = 0; k < n; k++) {
+		rows[k].owner = 1;
+		rows[k].control.depth = k >= n - 40 || k == CTL_CONTROLS_MAX - 1 ? NFS4R_DEEP : NFS4R_SHALLOW;
+	}
+	t->f[0]->rows = rows;
+	t->f[0]->ncontrols = n;
+	a = ask(t, "controls");
+	json_array_foreach(json_object_get(a, "controls"), i, row)
+		deep += strcmp(get_text(row, "depth"), "deep") == 0;
+	assert_int_equal(json_array_size(json_object_get(a, "controls")), CTL_CONTROLS_MAX);
+	assert_int_equal(deep, 41);
+	assert_int_equal(get_num(a, "total"), n);
+	json_decref(a);
+
+	for (uint32_t k = 0; k < n; k++) /* none to give up */
+		rows[k].control.depth = NFS4R_DEEP;
+	a = ask(t, "controls");
+	assert_int_equal(json_array_size(json_object_get(a, "controls")), CTL_CONTROLS_MAX);
+	json_decref(a);
+	t->f[0]->ncontrols = 0;
+	free(rows);
+}
+
+static void operations_tell_what_they_wait_for(void **state)
+{
+	static const char *const keys[] = { "election", "primary", "local", "reply" };
+	static const enum nfs4r_wait waits[] = { NFS4R_WAIT_ELECTION, NFS4R_WAIT_PRIMARY, NFS4R_WAIT_LOCAL, NFS4R_WAIT_REPLY };
+	struct one *t = *state;
+	struct fake *f = t->f[0];
+	json_t *a, *w;
+	size_t i;
+
+	for (i = 0; i < 4; i++)
+		f->waiting[i] = (struct nfs4r_waiting_info){ .op = NFS4R_OP_WRITE, .wait = waits[i], .obj = f->obj[2].oid, .waited_ms = 10 * i };
+	f->waiting[0].op = NFS4R_OP_CREATE;
+	f->waiting[0].obj = f->obj[1].oid;
+	nfs4r_name_set(&f->waiting[0].name, "new\xff", 4);
+	f->waiting[0].on = NFS4R_BIT(2) | NFS4R_BIT(3);
+	f->waiting[3].remote = true;
+	f->waiting[3].from = 3;
+	f->waiting[3].attempts = 2;
+	f->waiting[3].obj = (struct nfs4r_oid){ { 9 } }; /* not known here */
+	f->nwaiting = 4;
+	a = ask(t, "controls");
+	assert_int_equal(get_num(a, "waiting_total"), 4);
+	assert_true(json_is_false(json_object_get(a, "waiting_truncated")));
+	json_array_foreach(json_object_get(a, "waiting"), i, w) {
+		assert_string_equal(get_text(w, "wait"), keys[i]);
+		assert_true(strlen(get_text(w, "state")) > 5);
+		assert_int_equal(get_num(w, "waited_ms"), 10 * i);
+	}
+	w = json_array_get(json_object_get(a, "waiting"), 0);
+	assert_string_equal(get_text(w, "op"), "create");
+	assert_string_equal(get_text(w, "path"), "/etc");
+	assert_string_equal(get_text(w, "name"), "new\\xff");
+	assert_int_equal(json_integer_value(json_array_get(json_object_get(w, "on"), 1)), 3);
+	assert_string_equal(type_of(w, "from"), "null");
+	w = json_array_get(json_object_get(a, "waiting"), 3);
+	assert_string_equal(type_of(w, "path"), "null");
+	assert_string_equal(type_of(w, "name"), "null");
+	assert_true(json_is_true(json_object_get(w, "remote")));
+	assert_int_equal(get_num(w, "from"), 3);
+	json_decref(a);
+
+	f->nwaiting = CTL_WAITING_MAX + 1;
+	a = ask(t, "controls");
+	assert_int_equal(json_array_size(json_object_get(a, "waiting")), CTL_WAITING_MAX);
+	assert_int_equal(get_num(a, "waiting_total"), CTL_WAITING_MAX + 1);
+	assert_true(json_is_true(json_object_get(a, "waiting_truncated")));
+	json_decref(a);
+}
+
+static void stats_are_counters_and_latencies(void **state)
+{
+	struct one *t = *state;
+	struct nfs4r_core_stats *st = &t->f[0]->stats;
+	json_t *a, *l;
+
+	st->promotions = 3;
+	st->won = (struct nfs4r_core_hist){ .n = 4, .sum_ms = 322, .max_ms = 82, .bucket = { [7] = 4 } };
+	a = ask(t, "stats");
+	assert_int_equal(get_num(json_object_get(a, "core"), "elections"), 42);
+	assert_int_equal(get_num(json_object_get(a, "core"), "promotions"), 3);
+	assert_int_equal(get_num(json_object_get(a, "store"), "segments"), 2);
+	l = json_object_get(json_object_get(a, "latencies"), "won");
+	assert_int_equal(get_num(l, "n"), 4);
+	assert_true(get_real(l, "mean_ms") == 80.5);
+	assert_true(get_real(l, "p50_ms") == 73 && get_real(l, "p99_ms") == 82);
+	assert_int_equal(get_num(l, "max_ms"), 82);
+	assert_int_equal(json_array_size(json_object_get(l, "buckets")), NFS4R_CORE_BUCKETS);
+	assert_int_equal(get_num(json_array_get(json_object_get(l, "buckets"), 7), "below_ms"), 128);
+	assert_int_equal(get_num(json_array_get(json_object_get(l, "buckets"), 7), "n"), 4);
+	assert_string_equal(type_of(json_array_get(json_object_get(l, "buckets"), NFS4R_CORE_BUCKETS - 1), "below_ms"), "null");
+	assert_string_equal(type_of(json_object_get(json_object_get(a, "latencies"), "reply"), "p50_ms"), "null"); /* none */
+	json_decref(a);
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, make, unmake)
+	const struct CMUnitTest tests[] = {
+		T(status_tells_state_and_lag),
+		T(controls_are_named_by_path_and_bounded),
+		T(own_controls_tell_more_than_those_of_others),
+		T(deep_controls_come_before_shallow_ones),
+		T(operations_tell_what_they_wait_for),
+		T(stats_are_counters_and_latencies),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
