@@ -151,10 +151,12 @@ class Session:
         file = os.path.join(self.o.out, 'grant.csv')
         try:
             subprocess.run([GRANT, '--csv', file], check=True, timeout=self.o.limit, stdin=subprocess.DEVNULL)
-            self.grant_rows = report.read_csv(file)
-            for r in self.grant_rows:
-                self.res.judge('micro', f'{r["what"]}, {r["x"]}', None, float(r['value_us']), 'us')
-        except (OSError, subprocess.SubprocessError, ValueError, KeyError) as e:
+            self.grant_rows = report.read_grants(file)
+            most = max(controls for _, _, controls, _ in self.grant_rows)
+            for what, depth, controls, us in self.grant_rows:
+                if controls == most:
+                    self.res.judge('micro', f'{what}, depth {depth}, {controls} controls', None, us, 'us')
+        except (OSError, subprocess.SubprocessError, ValueError) as e:
             self.res.failed('micro', None, e)
 
     def run(self):
@@ -171,8 +173,8 @@ class Session:
 
     def write(self):
         self.res.write(self.o.out)
-        drawn = plots.draw(self.res, self.grant_rows, self.o.out)
         print('\n' + '\n'.join(self.res.table()))
+        drawn = plots.draw(self.res, self.grant_rows, self.o.out)
         print(f'\nprocessors: {processors(self.o)}')
         print(f'results: {self.o.out} ({", ".join(["results.csv", "summary.csv", *drawn])})', flush=True)
 

@@ -94,19 +94,22 @@ def alternate(trials, directory):
 
 
 def grant(rows, directory):
-    """rows: what, x, value_us as nfs4r-bench-grant writes them."""
-    curves = {}
-    for r in rows:
-        curves.setdefault(r['what'], []).append((float(r['x']), float(r['value_us'])))
-    figure, axes = plt.subplots(figsize=(6, 4))
-    for what, points in curves.items():
-        axes.plot(*zip(*sorted(points)), marker='o', label=what)
-    axes.set_xscale('symlog')
-    axes.set_ylim(bottom=0)
-    axes.set_xlabel('size of the tree or table')
-    axes.set_ylabel('microseconds')
-    axes.legend(fontsize=8)
-    axes.set_title('Cost of a grant', fontsize=10)
+    """rows: of report.read_grants()."""
+    depths, counts = sorted({r[1] for r in rows}), sorted({r[2] for r in rows})
+    middle = depths[len(depths) // 3]
+    figure, both = plt.subplots(1, 2, figsize=(11, 4.5), sharey=True)
+    marks = 'osv^D*'
+    for k, what in enumerate(dict.fromkeys(r[0] for r in rows)):
+        style = {'marker': marks[k % len(marks)], 'markersize': 4, 'color': plt.cm.tab20(k % 20), 'label': what.replace('_', ' ')}
+        both[0].plot(*zip(*sorted((r[2], r[3]) for r in rows if r[0] == what and r[1] == middle)), **style)
+        both[1].plot(*zip(*sorted((r[1], r[3]) for r in rows if r[0] == what and r[2] == counts[-1])), **style)
+    both[0].set_xscale('log')
+    both[0].set_yscale('log')
+    both[0].set_xlabel(f'controls in the table (depth {middle})')
+    both[1].set_xlabel(f'depth of the object ({counts[-1]} controls)')
+    both[0].set_ylabel('microseconds in the core')
+    both[1].legend(fontsize=7, loc='center left', bbox_to_anchor=(1, 0.5))
+    figure.suptitle('What control costs one server', fontsize=10)
     return [save(figure, directory, 'grant.png')]
 
 

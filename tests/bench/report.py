@@ -3,6 +3,7 @@
 A *trial* is one number. A *result* is what a person reads: stock beside replicated, a value, a goal, a verdict.
 """
 import csv
+import re
 import statistics
 
 TRIAL = ('part', 'what', 'system', 'rtt_ms', 'trial', 'value', 'unit')
@@ -91,10 +92,18 @@ def write_csv(path, head, rows):
         csv.writer(f).writerows([head, *(['' if c is None else f'{c:.6f}' if isinstance(c, float) else c for c in r] for r in rows)])
 
 
-def read_csv(path):
-    """A list of dicts; an exception that names the file when it is not one."""
-    with open(path, newline='') as f:
-        rows = list(csv.DictReader(f))
+GRANT_LINE = re.compile(r'(\w+)_depth(\d+),(\d+),(\d+\.?\d*)')
+
+
+def read_grants(path):
+    """[(what, depth, controls, microseconds)] of nfs4r-bench-grant's file; a line that is none is an error."""
+    rows = []
+    with open(path) as f:
+        for n, line in enumerate(f, 1):
+            m = GRANT_LINE.fullmatch(line.strip())
+            if not m:
+                raise ValueError(f'{path}:{n}: not WHAT_depthD,CONTROLS,MICROSECONDS')
+            rows.append((m[1], int(m[2]), int(m[3]), float(m[4])))
     if not rows:
         raise ValueError(f'{path} has no rows')
     return rows

@@ -82,16 +82,23 @@ class Writing(unittest.TestCase):
         r.time_ratio('p', 'a, "b"', 20, 1.1)
         with tempfile.TemporaryDirectory() as d:
             r.write(d)
-            rows = report.read_csv(f'{d}/results.csv')
+            with open(f'{d}/results.csv', newline='') as f:
+                rows = list(csv.DictReader(f))
             self.assertEqual([(x['what'], x['system'], float(x['value'])) for x in rows],
                              [('a, "b"', 'repl', 1.25), ('a, "b"', 'stock', 2.5)])
             with open(f'{d}/summary.csv', newline='') as f:
                 summary = list(csv.DictReader(f))
             self.assertEqual((summary[0]['verdict'], float(summary[0]['value'])), ('pass', 0.5))
 
-    def test_an_empty_csv_is_an_error(self):
+    def test_grants(self):
         with tempfile.NamedTemporaryFile('w') as f:
-            self.assertRaises(ValueError, report.read_csv, f.name)
+            self.assertRaises(ValueError, report.read_grants, f.name)
+            f.write('grant_deep_depth5,10,1.158\n')
+            f.flush()
+            self.assertEqual(report.read_grants(f.name), [('grant_deep', 5, 10, 1.158)])
+            f.write('grant_deep,10,1.158\n')
+            f.flush()
+            self.assertRaises(ValueError, report.read_grants, f.name)
 
     def test_spread(self):
         self.assertEqual(report.spread([3.0, 1.0, 2.0]), '2.00 (1.00-3.00)')
@@ -117,7 +124,7 @@ class Pictures(unittest.TestCase):
                 for turn in (0.01, 10):
                     for kind in ('operations', 'slower share'):
                         r.trial('alternate', f'turns of {turn:g} s, {policy}, {kind}', 'repl', rtt, 20.0)
-        grant = [{'what': 'deep', 'x': str(x), 'value_us': str(x / 10)} for x in (0, 1, 100)]
+        grant = [('elect', depth, n, n / 10) for depth in (5, 10) for n in (10, 100)]
         with tempfile.TemporaryDirectory() as d:
             names = plots.draw(r, grant, d)
             self.assertEqual(names, ['ratios.png', 'ops.png', 'alternate.png', 'grant.png'])
