@@ -115,7 +115,7 @@ static void ctl_in(struct nfs4r_core *c, struct ctl *k)
 	}
 	DL_APPEND(o->list, k);
 	count_depths(c, k, 1);
-	if (c->started) /* else counted by anc_rebuild() */
+	if (c->started && !(FAULT(F_COUNT_JOINED) && k->claim->kind != NFS4R_PROPOSED)) /* else counted by anc_rebuild() */
 		anc_control(c, &k->oid, (nfs4r_server_id)k->claim->key.server, 1);
 	changed(c, k, true);
 }
@@ -133,7 +133,7 @@ static void ctl_out(struct nfs4r_core *c, struct ctl *k)
 		free(o);
 	}
 	count_depths(c, k, -1);
-	if (c->started)
+	if (c->started && !FAULT(F_COUNT_RELEASED))
 		anc_control(c, &k->oid, (nfs4r_server_id)k->claim->key.server, -1);
 	changed(c, k, false);
 	if (k->claim->key.server != c->self)
@@ -300,7 +300,8 @@ bool own_acting_cover(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 	walk_begin(&w, oid);
 	do {
 		for (k = controls_of(c, &w.oid); k; k = k->next)
-			if (k->claim->own && k->claim->own->state == OWN_WON && (!w.level || k->depth >= NFS4R_DEEP))
+			if (k->claim->own && (k->claim->own->state == OWN_WON || FAULT(F_SERVE_PROPOSING)) &&
+			    (!w.level || k->depth >= NFS4R_DEEP))
 				return true;
 	} while (walk_up(c, &w));
 	return false;

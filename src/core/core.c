@@ -209,7 +209,8 @@ const struct nfs4r_update *nfs4r_core_started(struct nfs4r_core *c, uint64_t now
 	c->now = now_ms;
 	c->timer = UINT64_MAX;
 	c->recovering = !c->cfg.tail_intact && c->nservers > 1;
-	anc_rebuild(c);
+	if (!FAULT(F_COUNT_RESTART))
+		anc_rebuild(c);
 	HASH_ITER(hh, c->objs, o, tmp) { /* the fast path learns the table, before 4.9 changes it */
 		for (k = o->list; k; k = k->next) {
 			struct nfs4r_action *a = act(c, NFS4R_ACT_CONTROL);

@@ -85,7 +85,7 @@ struct own *election_propose(struct nfs4r_core *c, const struct nfs4r_control *v
 	ow = own_new(c, cl, OWN_PROPOSING);
 	ow->side = side;
 	ow->in = FAULT(F_IN_STARTS_AT_ZERO) ? 0 : c->last_move; /* 3.9 */
-	ow->deadline = c->now + c->cfg.op_wait_ms;
+	ow->deadline = c->now + (FAULT(F_SIDE_NO_DEADLINE) && side ? 3600 * 1000 : c->cfg.op_wait_ms);
 	timer_at(c, ow->deadline);
 	if (!FAULT(F_PROPOSE_UNSAVED))
 		claim_save(c, cl);
@@ -111,7 +111,7 @@ static bool barrier_passed(const struct nfs4r_core *c, const struct own *ow)
 /* Control 4.5. */
 void election_check_win(struct nfs4r_core *c, struct own *ow)
 {
-	if (ow->state == OWN_PROPOSING && !ow->majority && (ow->side ? is_all(c, ow->acks) : is_majority(c, ow->acks)))
+	if (ow->state == OWN_PROPOSING && !ow->majority && (ow->side && !FAULT(F_SIDE_MAJORITY) ? is_all(c, ow->acks) || FAULT(F_SIDE_WINS_ALONE) : is_majority(c, ow->acks)))
 		ow->majority = true; /* from here on it never yields */
 	if (ow->state == OWN_PROPOSING && ow->majority && barrier_passed(c, ow)) {
 		ow->state = OWN_WON;
@@ -215,12 +215,12 @@ static void look_for_blockers(struct nfs4r_core *c, nfs4r_server_id from, const 
 	walk_begin(&w, &want->oid);
 	do {
 		for (k = controls_of(c, &w.oid); k; k = k->next)
-			if (k->claim->key.server != from && (!w.level || k->depth >= NFS4R_DEEP))
+			if (k->claim->key.server != from && (!w.level || (k->depth >= NFS4R_DEEP && !FAULT(F_GRANT_BELOW_DEEP))))
 				blocked_by(b, k->claim);
 	} while (walk_up(c, &w));
-	if (want->depth < NFS4R_DEEP || FAULT(F_NO_DEEP_BELOW))
+	if (want->depth < NFS4R_DEEP || FAULT(F_NO_DEEP_BELOW) || (FAULT(F_GRANT_PLUS) && want->depth == NFS4R_DEEP_PLUS))
 		return;
-	below = anc_below(c, &want->oid) & ~NFS4R_BIT(from);
+	below = anc_below(c, &want->oid) & ~NFS4R_BIT(from) & ~(FAULT(F_GRANT_OVER_OWN) ? NFS4R_BIT(c->self) : 0);
 	if (below)
 		blocked_below(c, &want->oid, below, b);
 }

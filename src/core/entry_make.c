@@ -146,7 +146,8 @@ static void make_rename(struct nfs4r_core *c, struct opx *o, const struct needs 
 	p->parent = o->op->dir2;
 	if (nd->has_target)
 		links(c, e, &nd->target, &o->op->dir2, false);
-	if (cross && !has_explicit(c, &nd->obj, nd->obj_type) && !FAULT(F_NO_MOVED_CLAIM))
+	if (cross && !has_explicit(c, &nd->obj, nd->obj_type) && !FAULT(F_NO_MOVED_CLAIM) &&
+	    !(FAULT(F_MOVED_OUT_BARE) && c->own_deep_plus))
 		join(c, e, &nd->obj, nd->obj_type, NFS4R_MOVED);
 }
 

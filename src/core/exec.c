@@ -82,11 +82,13 @@ void exec_lock(struct nfs4r_core *c, struct opx *o, const struct needs *nd)
 	o->exec_durable = a->durable;
 	o->exec_step = c->step;
 	name_locks(a, o, nd);
+	if (FAULT(F_PINS_IGNORED))
+		op_unpin(c, o);
 }
 
 static bool pins_cover(struct nfs4r_core *c, const struct opx *o, const struct needs *nd)
 {
-	for (uint32_t i = 0; i < nd->n; i++) {
+	for (uint32_t i = 0; i < nd->n && !FAULT(F_PINS_IGNORED); i++) {
 		bool ok = false;
 
 		for (uint32_t j = 0; j < o->npins && !ok; j++)

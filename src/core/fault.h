@@ -58,7 +58,28 @@
 	X(F_APPLIED_NOT_PREFIX, "log 3.8", "applied is the highest, not the contiguous")                                       \
 	X(F_NO_DEDUP, "log 5.6", "a repeated request is executed again")                                                       \
 	X(F_DUPLICATE_AT_ONCE, "log 5.6", "a duplicate is answered without 5.2")                                               \
-	X(F_NO_CREATED_CLAIM, "control 3", "a create entry carries no claim")
+	X(F_NO_CREATED_CLAIM, "control 3", "a create entry carries no claim")						\
+	X(F_LINK_NOT_EXPLICIT, "control 3", "LINK is content with deep control of the file")				\
+	X(F_MOVED_OUT_BARE, "control 3.3", "a move by an owner of deep+ carries no claim")				\
+	X(F_ASK_DROPS_MULTI, "control 4.1", "optional deep control counts as asked for a multi-link child, too")	\
+	X(F_GRANT_BELOW_DEEP, "control 4.3d", "deep control above an object does not block")				\
+	X(F_GRANT_OVER_OWN, "control 4.3d", "a granter overlooks its own controls below a deep request")		\
+	X(F_GRANT_PLUS, "control 4.3d", "deep+ is granted over controls below")						\
+	X(F_SIDE_NO_DEADLINE, "control 4.6", "a claim of the policy is asked for without end")				\
+	X(F_LAST_UNSETTLED, "control 5.1", "`last` is not raised although the other control is not settled")		\
+	X(F_SIDE_MAJORITY, "control 5.2", "a claim of the policy is won by a majority")					\
+	X(F_SIDE_COUNTS, "control 5.2", "answers wait for what the policy only asks for")				\
+	X(F_NAMES_OF_MULTI, "control 5.3", "unlink and rename of a multi-link file do not wait for its readers")	\
+	X(F_SERVE_PROPOSING, "control 6.3", "an owner answers reads under a claim that is not won")			\
+	X(F_PINS_IGNORED, "control 7.2", "a claim is released while an operation executes under it")			\
+	X(F_SIDE_WINS_ALONE, "control 7.4", "a claim of the policy is won without acks")				\
+	X(F_NARROW_AT_ONCE, "control 7.4", "a deep claim closes before what replaces it is won")			\
+	X(F_WAIT_FOR_LOST, "control 7.4", "a claim waits for a replacement that was lost")				\
+	X(F_DIRS_KEEP_PLUS, "control 7.9", "updates of directories keep a deep+")					\
+	X(F_DROP_AT_ONCE, "control 7.9", "a deep+ is released without waiting")						\
+	X(F_COUNT_JOINED, "control 8.2", "controls that come with an entry are not counted")				\
+	X(F_COUNT_RELEASED, "control 8.2", "a released control stays in the counts")					\
+	X(F_COUNT_RESTART, "control 8", "the counts are empty after a restart")
 
 enum nfs4r_fault {
 	NFS4R_FAULT_NONE = 0,

@@ -75,7 +75,7 @@ static void dir_used(struct nfs4r_core *c, const struct nfs4r_oid *dir)
 			if (!ow || ow->state != OWN_WON || k->depth < NFS4R_DEEP)
 				continue;
 			note_use(c, ow, dir);
-			if (!ow->plus && (!policy_wanted(ow) || nfs4r_oid_eq(dir, &ow->pol->wanted)))
+			if ((!ow->plus || FAULT(F_DIRS_KEEP_PLUS)) && (!policy_wanted(ow) || nfs4r_oid_eq(dir, &ow->pol->wanted)))
 				claim_used(c, ow); /* wanted by others: what is used elsewhere is kept otherwise */
 		}
 	} while (walk_up(c, &w));
@@ -201,7 +201,9 @@ bool policy_replacing(struct nfs4r_core *c, const struct own *ow)
 {
 	struct claim *cl = ow->pol && ow->pol->replacement ? claim_find(c, c->self, ow->pol->replacement) : NULL;
 
-	return cl && cl->own->state == OWN_PROPOSING;
+	if (FAULT(F_WAIT_FOR_LOST) && ow->pol && ow->pol->replacement)
+		return true;
+	return cl && cl->own->state == OWN_PROPOSING && !FAULT(F_NARROW_AT_ONCE);
 }
 
 /* Control 7.4, narrow: somebody wants @wanted, which @ow covers; ask for what is used elsewhere under it before it closes. */

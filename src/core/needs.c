@@ -76,7 +76,7 @@ static void of_link(struct nfs4r_core *c, struct nfs4r_op *op, struct needs *nd)
 	bool dir_ok = directory(c, nd, &op->dir);
 
 	nd->args[nd->nargs++] = op->obj;
-	need(nd, &op->obj, NFS4R_SHALLOW, true); /* soon multi: only explicit control counts (section 0) */
+	need(nd, &op->obj, NFS4R_SHALLOW, !FAULT(F_LINK_NOT_EXPLICIT)); /* soon multi: only explicit control counts (section 0) */
 	if (!dir_ok || !usable(c, nd, &op->obj, &f))
 		return;
 	nd->obj = op->obj;

@@ -300,7 +300,9 @@ static bool somebody_away(struct nfs4r_core *c)
 static bool asked_above(struct nfs4r_core *c, const struct need *n, const struct nfs4r_control *v, uint32_t nv)
 {
 	for (uint32_t i = 0; i < nv && !n->explicit_only; i++)
-		if (v[i].depth >= NFS4R_DEEP && !nfs4r_oid_eq(&v[i].oid, &n->oid) && is_under(c, &n->oid, &v[i].oid))
+		if (v[i].depth >= NFS4R_DEEP && !nfs4r_oid_eq(&v[i].oid, &n->oid) &&
+		    (is_under(c, &n->oid, &v[i].oid) ||
+		     (FAULT(F_ASK_DROPS_MULTI) && c->tree.parents(c->tree.ctx, &n->oid, NULL, 0) > 1)))
 			return true;
 	return false;
 }

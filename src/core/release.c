@@ -187,7 +187,7 @@ static void close_soon(struct nfs4r_core *c, struct own *ow)
 /* Will everybody have @cl in its table by the time that a claim closing with @last is released (7.2)? */
 static bool known_by_then(const struct nfs4r_core *c, const struct claim *cl, nfs4r_lsn last)
 {
-	return cl->kind == NFS4R_PROPOSED ? claim_acked_by_all(c, cl) : cl->lsn <= last;
+	return cl->kind == NFS4R_PROPOSED ? claim_acked_by_all(c, cl) || FAULT(F_LAST_UNSETTLED) : cl->lsn <= last;
 }
 
 /*
@@ -227,7 +227,7 @@ static bool drops_back(struct nfs4r_core *c, const struct ctl *k)
 		return false;
 	for (o = controls_of(c, &k->oid); o; o = o->next)
 		if (o != k && o->claim->own && o->depth >= NFS4R_DEEP && o->claim->own->state == OWN_WON &&
-		    !o->claim->own->closing && claim_acked_by_all(c, o->claim))
+		    !o->claim->own->closing && (claim_acked_by_all(c, o->claim) || FAULT(F_LAST_UNSETTLED)))
 			return true;
 	return false;
 }
@@ -273,7 +273,7 @@ void release_run(struct nfs4r_core *c)
 	struct own *ow, *tmp;
 
 	DL_FOREACH_SAFE(c->closing, ow, tmp) {
-		if (ow->last > safe || c->recovering)
+		if ((ow->last > safe && !(FAULT(F_DROP_AT_ONCE) && ow->plus)) || c->recovering)
 			break;
 		if (ow->pins)
 			continue;

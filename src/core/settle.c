@@ -34,9 +34,9 @@ static bool settled(struct nfs4r_core *c, const struct claim *cl)
 }
 
 /* Nothing was ever done under it, and nothing will be before all have acked it. */
-static bool only_asked(const struct own *ow)
+static bool only_asked(const struct nfs4r_core *c, const struct own *ow)
 {
-	return ow->side && ow->state == OWN_PROPOSING;
+	return ow->side && ow->state == OWN_PROPOSING && !FAULT(F_SIDE_COUNTS);
 }
 
 /* Control 5.2 for directory @d: one settled control on each object of the path that has any. */
@@ -51,7 +51,7 @@ static bool path_settled(struct nfs4r_core *c, const struct nfs4r_oid *d)
 		bool any = false, one = false;
 
 		for (k = controls_of(c, &w.oid); k; k = k->next) {
-			if (!k->claim->own || (w.level && k->depth < NFS4R_DEEP) || only_asked(k->claim->own))
+			if (!k->claim->own || (w.level && k->depth < NFS4R_DEEP) || only_asked(c, k->claim->own))
 				continue;
 			any = true;
 			one |= settled(c, k->claim);
@@ -160,7 +160,7 @@ void cond_of(struct nfs4r_core *c, const struct nfs4r_entry *e, struct cond *k)
 			break;
 		case NFS4R_EFF_LINKS:
 		case NFS4R_EFF_PARENT:
-			if (multi)
+			if (multi && !FAULT(F_NAMES_OF_MULTI))
 				k->files[k->nfiles++] = p->oid;
 			break;
 		case NFS4R_EFF_CREATE:

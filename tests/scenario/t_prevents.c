@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "core/fault.h"
-#include "scenario/net.h"
+#include "scenario/prevents.h"
 
 #include <cmocka.h>
 
@@ -691,11 +691,7 @@ static bool repeated_request_waits_like_the_first(struct net *n)
 
 /* ---- frame -------------------------------------------------------------------------------------------------- */
 
-static const struct prevents {
-	const char *name;
-	uint32_t fault;
-	bool (*fn)(struct net *n);
-} list[] = {
+static const struct prevents list[] = {
 	{ "control 0: a multi-link file has one primary", F_MULTI_COVERED, multi_file_has_one_primary },
 	{ "control 3: a create brings its control", F_NO_CREATED_CLAIM, create_brings_its_control },
 	{ "control 3.1: the child is controlled too", F_CHILD_NOT_NEEDED, child_is_controlled },
@@ -744,43 +740,7 @@ static const struct prevents {
 	{ "log 5.6: a repeat waits like the first", F_DUPLICATE_AT_ONCE, repeated_request_waits_like_the_first },
 };
 
-static bool run(const struct prevents *p, uint32_t fault)
-{
-	struct net *n = net_new(3);
-	bool kept;
-
-	if (fault)
-		net_fault(n, fault);
-	kept = p->fn(n);
-	net_free(n);
-	return kept;
-}
-
-static void with_the_rule(void **state)
-{
-	const struct prevents *p = *state;
-
-	assert_true(run(p, 0));
-}
-
-static void without_the_rule(void **state)
-{
-	const struct prevents *p = *state;
-
-	assert_false(run(p, p->fault));
-}
-
 int main(void)
 {
-	enum { N = sizeof(list) / sizeof(list[0]) };
-	static struct CMUnitTest tests[2 * N];
-	static char names[2 * N][160];
-
-	for (size_t i = 0; i < N; i++) {
-		snprintf(names[2 * i], sizeof(names[0]), "%s", list[i].name);
-		snprintf(names[2 * i + 1], sizeof(names[0]), "%s (rule off)", list[i].name);
-		tests[2 * i] = (struct CMUnitTest){ names[2 * i], with_the_rule, NULL, NULL, (void *)&list[i] };
-		tests[2 * i + 1] = (struct CMUnitTest){ names[2 * i + 1], without_the_rule, NULL, NULL, (void *)&list[i] };
-	}
-	return _cmocka_run_group_tests("prevents", tests, 2 * N, NULL, NULL);
+	return prevents_main(list, sizeof(list) / sizeof(list[0]));
 }

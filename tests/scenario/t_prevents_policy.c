@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The rules that hierarchical control leans on, each with and without (see prevents.h): grants
+ * over and under deep control, claims of the policy, files with two names, moves out of deep+,
+ * narrowing and dropping back, counts.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "scenario/prevents.h"
+#include "scenario/trees.h"
+
+#include <cmocka.h>
+
+/* The tree is old, the policy on, and the rule on or off as the run wants it. */
+static void old(struct net *n, const char *paths)
+{
+	tree(n, paths);
+	n->cfg.deep = true;
+	n->cfg.revoke_ms = 100;
+	net_retune(n);
+}
+
+static void deaf(struct net *n)
+{
+	net_hold(n, P, S, NFS4R_MSG_ENTRIES);
+	net_hold(n, P, S, NFS4R_MSG_PROPOSE);
+}
+
+static bool soon(struct net *n, const struct client *c)
+{
+	net_run_until(n, &c->done, 200);
+	return c->done;
+}
+
+static bool counts_right(struct net *n)
+{
+	char why[200];
+
+	for (nfs4r_server_id s = 1; s <= n->n; s++)
+		if (!nfs4r_core_check(n->s[s].core, why, sizeof(why)))
+			return false;
+	return true;
+}
+
+/* ---- needs ------------------------------------------------------------------------------ */
+
+static bool link_has_explicit_control(struct net *n)
+{
+	struct nfs4r_oid d, f;
+
+	old(n, "d/ d/f");
+	d = at(n, "d");
+	f = at(n, "d/f");
+	do_claim(n, P, "d", NFS4R_DEEP);
+	finish(n, op_link(n, P, &f, &d, "g"));
+	return acting(n, P, &f); /* it is below nothing now */
+}
+
+static bool moved_out_of_deep_plus_is_answered_for(struct net *n)
+{
+	struct nfs4r_oid d, e, x;
+
+	old(n, "d/ d/x/ e/");
+	d = at(n, "d");
+	e = at(n, "e");
+	x = at(n, "d/x");
+	do_claim(n, P, "d", NFS4R_DEEP_PLUS);
+	do_claim(n, P, "e", NFS4R_SHALLOW);
+	net_hold(n, P, S, NFS4R_MSG_ENTRIES);
+	finish(n, op_rename(n, P, &d, "x", &e, "x"));
+	return route(n, S, &x, true) == P && nfs4r_core_may_serve(n->s[P].core, &x) == NFS4R_OK;
+}
+
+static bool multi_child_is_asked_for_with_it(struct net *n)
+{
+	old(n, "d/ d/h e/ e/h=d/h");
+	finish(n, unlink_(n, P, "d", "h"));
+	return stats(n, P).elections == 1; /* both in one claim */
+}
+
+/* ---- grants ------------------------------------------------------------------------------- */
+
+static bool deep_above_blocks(struct net *n)
+{
+	struct nfs4r_oid d;
+	struct client *c;
+	bool both = false;
+
+	old(n, "d/ d/f");
+	d = at(n, "d");
+	net_hold(n, P, Q, NFS4R_MSG_PROPOSE);
+	do_claim(n, P, "d", NFS4R_DEEP); /* S acked, Q has not heard of it */
+	c = chmod_(n, Q, "d/f");
+	for (int i = 0; i < 300 && !both; i++) {
+		net_run(n, 1);
+		both = c->executed && acting(n, P, &d);
+	}
+	return !both;
+}
+
+/* Q controls d/x/f by S's ack; P has not heard of it and asks for d. */
+static bool nobody_acts_over(struct net *n, uint32_t depth)
+{
+	struct nfs4r_oid d, f;
+	struct client *c;
+
+	old(n, "d/ d/x/ d/x/f");
+	d = at(n, "d");
+	f = at(n, "d/x/f");
+	net_hold(n, Q, P, NFS4R_MSG_PROPOSE);
+	do_chmod(n, Q, "d/x/f");
+	c = op_claim(n, P, &d, depth);
+	net_run_until(n, &c->done, 100);
+	return !(acting(n, P, &d) && acting(n, Q, &f));
+}
+
+static bool own_controls_below_block(struct net *n)
+{
+	return nobody_acts_over(n, NFS4R_DEEP);
+}
+
+static bool controls_below_block_deep_plus(struct net *n)
+{
+	return nobody_acts_over(n, NFS4R_DEEP_PLUS);
+}
+
+/* ---- claims of the policy -------------------------------------------------------------------- */
+
+#define THREE "d/ d/x/ d/y/ d/z/ d/u/ d/u/f"
+
+static void third_election(struct net *n)
+{
+	do_create(n, P, "d/x", "a");
+	do_create(n, P, "d/y", "a");
+	net_hold(n, P, S, NFS4R_MSG_PROPOSE);
+	net_hold(n, P, S, NFS4R_MSG_ENTRIES);
+	create(n, P, "d/z", "a");
+	net_run(n, RTT(n));
+}
+
+static bool promotion_is_given_up(struct net *n)
+{
+	old(n, THREE);
+	third_election(n);
+	net_run(n, n->cfg.op_wait_ms);
+	return !asking(n, P, "d");
+}
+
+static bool promotion_wants_all(struct net *n)
+{
+	old(n, THREE);
+	third_election(n);
+	return depth_of(n, P, "d") == 0;
+}
+
+static bool promotion_delays_no_answer(struct net *n)
+{
+	old(n, THREE);
+	third_election(n);
+	return create(n, P, "d/x", "b")->done;
+}
+
+static bool promotion_wants_acks(struct net *n)
+{
+	struct nfs4r_oid d, f;
+
+	old(n, THREE);
+	d = at(n, "d");
+	f = at(n, "d/u/f");
+	net_hold(n, Q, P, NFS4R_MSG_PROPOSE);
+	do_chmod(n, Q, "d/u/f");
+	do_create(n, P, "d/x", "a");
+	do_create(n, P, "d/y", "a");
+	do_create(n, P, "d/z", "a");
+	return !(acting(n, P, &d) && acting(n, Q, &f));
+}
+
+/* ---- 5.1, 5.3, 6.3 ------------------------------------------------------------------------------ */
+
+/* A deep+ closes, the plain deep control of the same directory is not acked by S: what is done now is still the deep+'s. */
+static bool last_waits_for_a_settled_one(struct net *n)
+{
+	struct nfs4r_oid d;
+	struct client *c;
+
+	old(n, "d/ d/f");
+	d = at(n, "d");
+	n->s[S].no_checkpoint = true;
+	net_drop(n, P, S, NFS4R_MSG_PROPOSE);
+	do_claim(n, P, "d", NFS4R_DEEP); /* a majority, not S */
+	net_pass_from(n, P, S, NFS4R_MSG_PROPOSE);
+	do_claim(n, P, "d", NFS4R_DEEP_PLUS);
+	net_hold(n, P, S, NFS4R_MSG_PROPOSE);
+	finish(n, chmod_(n, P, "d/f")); /* something for `last` to wait for */
+	net_run(n, 700);
+	do_claim(n, P, "d", NFS4R_DEEP); /* stays in use */
+	net_run(n, 450);		 /* the deep+ is idle: closing */
+	net_hold(n, P, S, NFS4R_MSG_ENTRIES);
+	c = create(n, P, "d", "n");
+	if (!soon(n, c))
+		return true;
+	net_stable(n, S);
+	net_run(n, 100);
+	return route(n, S, &d, true) == P;
+}
+
+static bool names_of_multi_files_wait(struct net *n)
+{
+	old(n, "d/ d/h e/ e/h=d/h");
+	do_claim(n, P, "d", NFS4R_SHALLOW);
+	deaf(n);
+	return !soon(n, unlink_(n, P, "d", "h")); /* S knows nothing of control of h, and reads its old link count */
+}
+
+static bool only_winners_answer(struct net *n)
+{
+	struct nfs4r_oid f;
+
+	old(n, "f");
+	f = at(n, "f");
+	net_hold(n, 0, P, NFS4R_MSG_ACK);
+	chmod_(n, P, "f");
+	net_run(n, 50);
+	return asking(n, P, "f") && nfs4r_core_may_serve(n->s[P].core, &f) == NFS4R_NOT_PRIMARY;
+}
+
+/* ---- 7.4, 7.9 --------------------------------------------------------------------------------------- */
+
+#define SIBLINGS "d/ d/x/ d/y/"
+
+static bool narrowing_costs_the_holder_nothing(struct net *n)
+{
+	bool waited = false;
+	char name[8];
+
+	old(n, SIBLINGS);
+	n->cfg.revoke_ms = 10; /* less than the election of what replaces it */
+	net_retune(n);
+	do_claim(n, P, "d", NFS4R_DEEP);
+	do_create(n, P, "d/x", "a");
+	revoke(n, Q, P, "d/y", 1);
+	for (int i = 0; i < 10; i++) {
+		snprintf(name, sizeof(name), "p%d", i);
+		waited |= !create(n, P, "d/x", name)->done;
+		net_run(n, 7);
+	}
+	return !waited;
+}
+
+static bool lost_replacement_is_not_waited_for(struct net *n)
+{
+	old(n, SIBLINGS);
+	do_claim(n, P, "d", NFS4R_DEEP);
+	do_create(n, P, "d/x", "a");
+	net_hold(n, P, S, NFS4R_MSG_PROPOSE);
+	revoke(n, Q, P, "d/y", 1);
+	net_run(n, 2 * n->cfg.op_wait_ms);
+	return depth_of(n, P, "d") == 0;
+}
+
+static bool directories_do_not_keep_deep_plus(struct net *n)
+{
+	char name[8];
+
+	old(n, "d/ d/x/");
+	do_claim(n, P, "d", NFS4R_DEEP_PLUS);
+	for (int i = 0; i < 30; i++) {
+		snprintf(name, sizeof(name), "k%d", i);
+		create(n, P, "d/x", name);
+		net_run(n, 47);
+	}
+	return depth_of(n, P, "d") == NFS4R_DEEP;
+}
+
+static bool dropped_deep_plus_waits(struct net *n)
+{
+	struct nfs4r_oid f;
+
+	old(n, "d/ d/f");
+	f = at(n, "d/f");
+	do_claim(n, P, "d", NFS4R_DEEP_PLUS);
+	deaf(n);
+	finish(n, chmod_(n, P, "d/f")); /* completed by the deep+ alone */
+	net_run(n, n->cfg.deep_ms + 200);
+	return route(n, S, &f, false) == P;
+}
+
+/* ---- section 8 ---------------------------------------------------------------------------------------- */
+
+static bool counts_have_what_comes_with_entries(struct net *n)
+{
+	old(n, "d/ d/x/");
+	do_create(n, P, "d/x", "a");
+	return counts_right(n);
+}
+
+static bool counts_lose_what_is_released(struct net *n)
+{
+	struct nfs4r_oid d;
+
+	old(n, "d/ d/f");
+	d = at(n, "d");
+	do_chmod(n, P, "d/f");
+	net_run(n, 3000);
+	return counts_right(n) && nfs4r_core_count_below(n->s[S].core, &d, P) == 0;
+}
+
+static bool counts_come_back_at_a_restart(struct net *n)
+{
+	struct nfs4r_oid d;
+
+	old(n, "d/ d/f");
+	d = at(n, "d");
+	do_chmod(n, P, "d/f");
+	net_crash(n, S);
+	net_restart(n, S, true);
+	return nfs4r_core_count_below(n->s[S].core, &d, P) == 1;
+}
+
+static const struct prevents list[] = {
+	{ "control 3: LINK has explicit control of the file", F_LINK_NOT_EXPLICIT, link_has_explicit_control },
+	{ "control 3.3: moved out of deep+", F_MOVED_OUT_BARE, moved_out_of_deep_plus_is_answered_for },
+	{ "control 4.1: a multi-link child is asked for with it", F_ASK_DROPS_MULTI, multi_child_is_asked_for_with_it },
+	{ "control 4.3d: deep control above blocks", F_GRANT_BELOW_DEEP, deep_above_blocks },
+	{ "control 4.3d: a granter's own controls below block", F_GRANT_OVER_OWN, own_controls_below_block },
+	{ "control 4.3d: controls below block deep+", F_GRANT_PLUS, controls_below_block_deep_plus },
+	{ "control 4.6: a promotion is given up", F_SIDE_NO_DEADLINE, promotion_is_given_up },
+	{ "control 5.1: `last` waits for a settled one", F_LAST_UNSETTLED, last_waits_for_a_settled_one },
+	{ "control 5.2: a promotion wants all", F_SIDE_MAJORITY, promotion_wants_all },
+	{ "control 5.2: a promotion delays no answer", F_SIDE_COUNTS, promotion_delays_no_answer },
+	{ "control 5.3: names of multi-link files wait", F_NAMES_OF_MULTI, names_of_multi_files_wait },
+	{ "control 6.3: only winners answer", F_SERVE_PROPOSING, only_winners_answer },
+	{ "control 7.4: a promotion wants acks", F_SIDE_WINS_ALONE, promotion_wants_acks },
+	{ "control 7.4: narrowing costs the holder nothing", F_NARROW_AT_ONCE, narrowing_costs_the_holder_nothing },
+	{ "control 7.4: a lost replacement is not waited for", F_WAIT_FOR_LOST, lost_replacement_is_not_waited_for },
+	{ "control 7.9: directories do not keep deep+", F_DIRS_KEEP_PLUS, directories_do_not_keep_deep_plus },
+	{ "control 7.9: a dropped deep+ waits", F_DROP_AT_ONCE, dropped_deep_plus_waits },
+	{ "control 8.2: counts have what comes with entries", F_COUNT_JOINED, counts_have_what_comes_with_entries },
+	{ "control 8.2: counts lose what is released", F_COUNT_RELEASED, counts_lose_what_is_released },
+	{ "control 8: counts come back at a restart", F_COUNT_RESTART, counts_come_back_at_a_restart },
+};
+
+int main(void)
+{
+	return prevents_main(list, sizeof(list) / sizeof(list[0]));
+}
