@@ -288,6 +288,7 @@ bool server_carry_out(struct server *v, const struct nfs4r_update *u)
 	uint64_t next = u->next_timer_ms;
 	bool changed = false;
 
+	v->actions = u->n;
 	for (uint32_t i = 0; i < u->n; i++) {
 		const struct nfs4r_action *a = &u->actions[i];
 

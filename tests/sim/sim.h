@@ -280,7 +280,7 @@ struct server {
 		nfs4r_version version;
 	} wrote[64];
 	uint64_t ticks_since, executed_us; /* check_policy.c; last EXECUTE */
-	uint32_t ticks, nasked;
+	uint32_t ticks, nasked, actions; /* actions: of the last step */
 	struct policy_asked asked[POLICY_ASKED_MAX];
 };
 
