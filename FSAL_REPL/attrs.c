@@ -47,7 +47,7 @@ fsal_status_t repl_getattrs_local(struct repl_export *exp, struct repl_obj *obj,
 	return st;
 }
 
-static fsal_status_t getattrs(struct repl_export *exp, struct repl_obj *obj, struct fsal_attrlist *out)
+static fsal_status_t ask_attrs(struct repl_export *exp, struct repl_obj *obj, struct fsal_attrlist *out)
 {
 	struct nfs4r_read rd = { .type = NFS4R_RD_GETATTR, .oid = obj->oid };
 	enum nfs4r_status rs;
@@ -65,6 +65,20 @@ static fsal_status_t getattrs(struct repl_export *exp, struct repl_obj *obj, str
 	if (rs == NFS4R_OK)
 		repl_attrs_to_fsal(exp, &obj->oid, &rd.attrs, out);
 	nfs4r_read_fini(&rd);
+	return st;
+}
+
+static fsal_status_t getattrs(struct repl_export *exp, struct repl_obj *obj, struct fsal_attrlist *out)
+{
+	fsal_status_t st = ask_attrs(exp, obj, out);
+	struct nfs4r_attrs listed;
+
+	/* It was there when this request listed it. */
+	if (st.major == ERR_FSAL_STALE && repl_compound_recall(exp, &obj->oid, true, &listed)) {
+		repl_attrs_to_fsal(exp, &obj->oid, &listed, out);
+		nfs4r_buf_put(listed.acl);
+		st = fsalstat(ERR_FSAL_NO_ERROR, 0);
+	}
 	return st;
 }
 

@@ -7,12 +7,16 @@
  * would cost a round trip. Control sheet 6.4 wants the check to be made after the request arrived, and all of a
  * compound arrived at once; so an answer serves for the rest of it. An update of ours in between ends that.
  *
+ * The entries of a listing are remembered too: Ganesha asks for each entry's permissions once more, one after the other, and
+ * fails the whole listing when the entry was removed meanwhile. What this server had to ask nobody for serves only then.
+ *
  * A request is known by its request structure and the time it began, which no two requests share. The memory is
  * the thread's; a request that goes on on another thread only asks again.
  */
 #include "repl.h"
 
 #define ANSWERS 8
+#define ACL_MAX 320 /* bytes; an answer with a longer ACL is not remembered */
 
 static __thread struct {
 	const void *request;
@@ -21,7 +25,11 @@ static __thread struct {
 	uint32_t n; /* ever remembered; the oldest goes */
 	struct {
 		struct nfs4r_oid oid;
-		struct nfs4r_attrs attrs; /* without an ACL */
+		struct nfs4r_attrs attrs; /* .acl is NULL */
+		bool own;		  /* nobody had to be asked */
+		bool has_acl;
+		uint32_t acl_len;
+		uint8_t acl[ACL_MAX];
 	} answer[ANSWERS];
 } memory;
 
@@ -32,25 +40,28 @@ static bool same_request(const struct repl_export *exp)
 	       memory.start.tv_nsec == op_ctx->start_time.tv_nsec;
 }
 
-bool repl_compound_recall(const struct repl_export *exp, const struct nfs4r_oid *oid, struct nfs4r_attrs *out)
+bool repl_compound_recall(const struct repl_export *exp, const struct nfs4r_oid *oid, bool gone, struct nfs4r_attrs *out)
 {
 	uint32_t i, n = memory.n < ANSWERS ? memory.n : ANSWERS;
 
 	if (n == 0 || !same_request(exp))
 		return false;
 	for (i = 0; i < n; i++)
-		if (nfs4r_oid_eq(&memory.answer[i].oid, oid)) {
+		if (nfs4r_oid_eq(&memory.answer[i].oid, oid) && (gone || !memory.answer[i].own)) {
 			*out = memory.answer[i].attrs;
-			return true;
+			if (memory.answer[i].has_acl)
+				out->acl = nfs4r_buf_copy(memory.answer[i].acl, memory.answer[i].acl_len);
+			return !memory.answer[i].has_acl || out->acl != NULL;
 		}
 	return false;
 }
 
-void repl_compound_remember(const struct repl_export *exp, const struct nfs4r_oid *oid, const struct nfs4r_attrs *attrs)
+void repl_compound_remember(const struct repl_export *exp, const struct nfs4r_oid *oid, const struct nfs4r_attrs *attrs,
+			    bool own)
 {
 	uint32_t slot;
 
-	if (op_ctx == NULL || op_ctx->nfs_reqdata == NULL || attrs->acl != NULL)
+	if (op_ctx == NULL || op_ctx->nfs_reqdata == NULL || (attrs->acl != NULL && attrs->acl->len > ACL_MAX))
 		return;
 	if (!same_request(exp)) {
 		memory.request = op_ctx->nfs_reqdata;
@@ -61,6 +72,13 @@ void repl_compound_remember(const struct repl_export *exp, const struct nfs4r_oi
 	slot = memory.n++ % ANSWERS;
 	memory.answer[slot].oid = *oid;
 	memory.answer[slot].attrs = *attrs;
+	memory.answer[slot].attrs.acl = NULL;
+	memory.answer[slot].own = own;
+	memory.answer[slot].has_acl = attrs->acl != NULL;
+	if (attrs->acl != NULL) {
+		memory.answer[slot].acl_len = attrs->acl->len;
+		memcpy(memory.answer[slot].acl, attrs->acl->data, attrs->acl->len);
+	}
 }
 
 void repl_compound_forget(void)

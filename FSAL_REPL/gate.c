@@ -64,9 +64,9 @@ void repl_update_async(struct repl_export *exp, struct nfs4r_op *op, nfs4r_exec_
 static void remember(struct repl_export *exp, const struct nfs4r_read *rd)
 {
 	if (rd->type == NFS4R_RD_GETATTR)
-		repl_compound_remember(exp, &rd->oid, &rd->attrs);
+		repl_compound_remember(exp, &rd->oid, &rd->attrs, false);
 	else if (rd->type == NFS4R_RD_LOOKUP && nfs4r_read_server(exp->eng, &rd->result) == rd->server)
-		repl_compound_remember(exp, &rd->result, &rd->attrs);
+		repl_compound_remember(exp, &rd->result, &rd->attrs, false);
 }
 
 enum nfs4r_status repl_read(struct repl_export *exp, struct nfs4r_read *rd, bool *local)
@@ -74,7 +74,7 @@ enum nfs4r_status repl_read(struct repl_export *exp, struct nfs4r_read *rd, bool
 	enum nfs4r_status st;
 
 	*local = false;
-	if (rd->type == NFS4R_RD_GETATTR && repl_compound_recall(exp, &rd->oid, &rd->attrs))
+	if (rd->type == NFS4R_RD_GETATTR && repl_compound_recall(exp, &rd->oid, false, &rd->attrs))
 		return rd->status = NFS4R_OK;
 	if (!gate_enter(exp))
 		return rd->status = NFS4R_DELAY;

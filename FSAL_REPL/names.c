@@ -150,6 +150,22 @@ static fsal_status_t entry_attrs(struct listing *l, struct listed *e, struct rep
 	return st;
 }
 
+/* Ganesha asks once more, in the callback. */
+static void remember(struct listing *l, struct listed *e, const struct nfs4r_dirent *d, const struct fsal_attrlist *attrs)
+{
+	struct nfs4r_attrs own;
+
+	if (!e->local) {
+		repl_compound_remember(l->exp, &d->oid, &e->rd.attrs, false);
+		return;
+	}
+	repl_attrs_from_sub(&own, attrs);
+	own.version = attrs->change;
+	own.mask |= NFS4R_ATTR_VERSION;
+	repl_compound_remember(l->exp, &d->oid, &own, true);
+	nfs4r_buf_put(own.acl);
+}
+
 /* Errors a client can be told about one entry; to wait is something it has to do for the whole listing. */
 static bool is_of_entry(fsal_status_t st)
 {
@@ -181,6 +197,7 @@ static void deliver(struct listing *l, struct listed *e, const struct nfs4r_dire
 			*st = fsalstat(ERR_FSAL_NO_ERROR, 0);
 		return;
 	}
+	remember(l, e, d, &attrs);
 	res = l->cb(d->name.s, &obj->handle, &attrs, l->dir_state, d->cookie); /* takes the handle */
 	fsal_release_attrs(&attrs);
 	*go_on = res == DIR_CONTINUE;

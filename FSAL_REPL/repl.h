@@ -108,9 +108,13 @@ void repl_wait_ready(void);
 
 /* ---- answers of other servers within one request of a client (compound.c); any thread with an op_ctx, never blocks ---- */
 
-/* Attributes that another server gave for @oid since this request arrived, and nothing was updated here since. No ACL. */
-bool repl_compound_recall(const struct repl_export *exp, const struct nfs4r_oid *oid, struct nfs4r_attrs *out);
-void repl_compound_remember(const struct repl_export *exp, const struct nfs4r_oid *oid, const struct nfs4r_attrs *attrs);
+/*
+ * Attributes that another server gave for @oid since this request arrived, and nothing was updated here since. The
+ * caller puts out->acl. @gone: @oid is known to be deleted by now, so that what this server said itself (@own) will do, too.
+ */
+bool repl_compound_recall(const struct repl_export *exp, const struct nfs4r_oid *oid, bool gone, struct nfs4r_attrs *out);
+void repl_compound_remember(const struct repl_export *exp, const struct nfs4r_oid *oid, const struct nfs4r_attrs *attrs,
+			    bool own);
 void repl_compound_forget(void); /* this thread is about to update something */
 
 /* ---- calls into the engine (gate.c): DELAY once it is stopping ---- */
