@@ -1,8 +1,10 @@
 #!/usr/bin/python3
 """Close-to-open and the single order of directory operations, from the logs of clients at three sites.
 
-SECONDS (default 30) and SEED may be set in the environment; the logs are kept when something is violated.
+SECONDS_OF_HISTORY (default 30) and SEED may be set in the environment; the logs are kept when something is violated. On a shared
+bed: with the bed's Directory_Reads; alone: with strict and with local.
 """
+import collections
 import json
 import os
 import subprocess
@@ -17,6 +19,7 @@ SECONDS = float(os.environ.get('SECONDS_OF_HISTORY', 30))
 SEED = os.environ.get('SEED', '1')
 WORKERS = 4                 # at each site: two for files, two for names
 DIR = f'/nfs/history-{os.getpid()}'   # new each time: events begin from nothing
+WAYS = ('deep_asked', 'raises', 'revokes_got')  # deep control and deep+ have been there, and were wanted by others
 
 
 def checker_itself():
@@ -40,11 +43,13 @@ def clocks(b, events, before):
     return f'within {worst * 1000:.1f} ms'
 
 
-def record(b):
+def record(b, lag):
     """Runs the workers; all events."""
-    b.sh(1, f'mkdir -p {DIR}/g0 {DIR}/g1')
+    b.must_py(1, 'history_worker.py', 'prepare', DIR)
+    if not bed.STOCK:
+        b.no_controls(20)       # every site has the names of the files
     start = time.time() + 3
-    workers = [b.start_py(site, 'history_worker.py', DIR, str(site), str(n), SEED, str(start), str(SECONDS),
+    workers = [b.start_py(site, 'history_worker.py', DIR, str(site), str(n), SEED, str(start), str(SECONDS), str(lag),
                           timeout=int(SECONDS) + 120) for site in b.sites for n in range(WORKERS)]
     events, broken = [], []
     for p in workers:
@@ -63,28 +68,46 @@ def keep(events):
     return path
 
 
-def judge(events):
+def judge(events, lag):
     errors = [e for e in events if e['op'] == 'error']
     bed.expect(not errors, f'{len(errors)} unexpected errors, e.g. {errors[:3]}')
-    bad, counts = history.check(events)
+    bad, counts = history.check(events, lag=lag)
     bed.expect(not bad, f'{len(bad)} violations (all events: {keep(events)})\n' + '\n'.join(bad[:8]))
-    least = {'write': 30, 'read': 60, 'create': 10, 'unlink': 5, 'rename': 5, 'look': 30}
+    least = {'write': 30, 'read': 60, 'create': 10, 'place': 2, 'unlink': 5, 'rename': 5, 'look': 30}
     few = {op: counts[op] for op, n in least.items() if counts[op] < n * min(1, SECONDS / 30)}
     bed.expect(not few, f'too little happened to judge: {few}')
     return ', '.join(f'{n} {op}' for op, n in sorted(counts.items()))
 
 
+def ways(b, before):
+    if bed.STOCK:
+        return 'stock: no control'
+    counters = b.counters() - before
+    missing = [w for w in WAYS if not counters[w]]
+    bed.expect(not missing, f'never happened: {missing}')
+    return ', '.join(f'{w} {counters[w]}' for w in WAYS)
+
+
+def one_setting(b, report):
+    setting = b.setting('Directory_Reads', 'strict')
+    lag = history.LAG if setting == 'local' else 0
+    b.remount('vers=4.2,actimeo=0,lookupcache=none')
+    before = {site: b.clock(site) for site in b.sites}
+    counters = collections.Counter() if bed.STOCK else b.counters()
+    events = []
+    if report.check(f'{setting}: workers at three sites', lambda: events.extend(record(b, lag))):
+        report.check(f'{setting}: clocks', clocks, b, events, before)
+        report.check(f'{setting}: no site ever saw an older closed version', judge, events, lag)
+        report.check(f'{setting}: deep control was there', ways, b, counters)
+    report.check(f'{setting}: all servers alive', b.servers_alive)
+
+
 def main():
     report = bed.Report('history')
     report.check('the checker finds what it must', checker_itself)
-    with bed.Bed.get('--rtt', '40ms') as b:
-        b.remount('vers=4.2,actimeo=0,lookupcache=none')
-        before = {site: b.clock(site) for site in b.sites}
-        events = []
-        if report.check('workers at three sites', lambda: events.extend(record(b))):
-            report.check('clocks', clocks, b, events, before)
-            report.check('no site ever saw an older closed version', judge, events)
-        report.check('all servers alive', b.servers_alive)
+    for setting in ['shared'] if os.environ.get('TB_SHARED') or bed.STOCK else ['strict', 'local']:
+        with bed.Bed.get('--rtt', '40ms', *([] if bed.STOCK else ['--set', f'Directory_Reads={setting}'])) as b:
+            one_setting(b, report)
     return report.status()
 
 

@@ -9,6 +9,8 @@
 `tests/cluster/run` brings up one bed for several tests and names it in TB_SHARED; alone, a test brings
 up its own. TB_STOCK=1: against one plain Ganesha instead, to try the tests themselves.
 """
+import collections
+import json
 import os
 import re
 import subprocess
@@ -252,6 +254,40 @@ class Bed:
         return subprocess.run([os.path.join(ROOT, 'build/release/src/ctl/nfs4rctl'), '--socket',
                                os.path.join(self.server_dir(site), 'ctl.sock'), *args],
                               capture_output=True, text=True, timeout=timeout, stdin=subprocess.DEVNULL)
+
+    def ask(self, site, what):
+        """What `nfs4rctl --json` says: status, controls, stats."""
+        r = self.ctl(site, '--json', what)
+        expect(r.returncode == 0, f'nfs4rctl {what} at site {site}: status {r.returncode}\n{r.stdout}{r.stderr}')
+        return json.loads(r.stdout)
+
+    def counters(self):
+        """The core's counters, added up over the sites."""
+        total = collections.Counter()
+        for s in self.sites:
+            total.update({k: v for k, v in self.ask(s, 'stats')['core'].items() if isinstance(v, int)})
+        return total
+
+    def no_controls(self, seconds):
+        """Waits until no server controls anything: everything is on every disk."""
+        left = {}
+
+        def none():
+            left.clear()
+            left.update({s: c for s in self.sites if (c := self.ask(s, 'controls')['controls'])})
+            return not left
+        eventually(seconds, none, lambda: f'controls are left: {json.dumps(left)[:4000]}', 0.5)
+
+    def setting(self, key, default=None):
+        """A key of the servers' configuration, as `up --set` wrote it."""
+        with open(os.path.join(self.server_dir(1), 'ganesha.conf')) as f:
+            m = re.search(rf'^\s*{key} = (\S+);', f.read(), re.M)
+        return m[1] if m else default
+
+    def links(self, *settings):
+        """('all', 'all', 'rtt=40ms'), ..."""
+        for a, b, setting in settings:
+            self.must('link', a, b, setting)
 
     def servers_alive(self):
         """Every server that was started still runs: no crash during a test."""

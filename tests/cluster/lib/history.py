@@ -1,11 +1,12 @@
 """Judges what clients at several sites saw: close-to-open of files, single order of directory operations.
 
-	history.py LOG...     JSON lines as history_worker.py writes them; exit status 1 and the violations
+	history.py [--local] LOG...     JSON lines as history_worker.py writes them; exit status 1 and the violations
 
 An event is a dict: site, worker, op, t0, t1 (seconds of one clock), result, and
     write  file value trunc         open .. write .. close of a whole file; t0 before open, t1 after close
     read   file value               open .. read; value '' is an empty file
-    create name id | unlink name | rename name to | look name id (None: no such name) | list names
+    create name id | place name id (over what is there) | unlink name | rename name to | look name id (None: no such name)
+    list names
 result: 'ok', the name of an errno, or 'unknown' (it may or may not have happened).
 Two events are ordered only when one ended more than SLACK before the other began.
 
@@ -13,14 +14,19 @@ What is promised: a file that was opened after a close shows what was closed or 
 writers have closed, all sites show the same. A directory operation that has returned is seen by everything
 that begins later. Not promised: what is seen of an operation that still runs (and two readers may see it in
 any order), so reads that overlap an update of the same thing judge nothing but "never from nowhere".
+
+With Directory_Reads = local what is seen of a name may be LAG old: whatever began less than LAG after the end of an update of the
+name judges nothing but "never from nowhere"; that includes updates that were refused because the name is not there (a client looks
+it up before). Files, and what updates did, are judged as ever.
 """
 import collections
 import json
 import sys
 
 SLACK = 0.010               # clocks of the guests agree within this; tests measure it
+LAG = 5.0
 INFINITY = float('inf')
-UPDATES = ('create', 'unlink', 'rename')
+UPDATES = ('create', 'place', 'unlink', 'rename')
 
 
 def spread(events, slack=SLACK):
@@ -105,13 +111,32 @@ def names_of(e):
     return {e['name'], e['to']} if e['op'] == 'rename' else set(e['names_asked']) if e['op'] == 'list' else {e['name']}
 
 
-def judged(events):
-    """Updates that took place, and what no update of the same names overlapped."""
+def judged(events, lag):
+    """Updates that took place, and what no update of the same names overlapped, even if what it saw is as old as lag."""
     def updates(e):
         return e['op'] in UPDATES and e['result'] in ('ok', 'unknown')
-    done, rest = [e for e in events if updates(e)], [e for e in events if not updates(e)]
-    quiet = [e for e in rest if not any(u['t0'] < e['t1'] and e['t0'] < u['t1'] and names_of(u) & names_of(e) for u in done)]
+    done, rest = [mark_nothing(e, events) for e in events if updates(e)], [e for e in events if not updates(e)]
+    quiet = [e for e in rest if not any(u['t0'] < e['t1'] and e['t0'] - (0 if e['result'] == 'EEXIST' else lag) < u['t1'] and
+                                        names_of(u) & names_of(e) for u in done)]
     return sorted(done + quiet, key=lambda e: e['t0'])
+
+
+def mark_nothing(e, events):
+    """A client looks up both names of a rename, and asks nobody when they are one object: so when it looked before and after another's."""
+    if e['op'] != 'rename':
+        return e
+    twins = [o for o in events if o['op'] == 'rename' and o is not e and (o['name'], o['to']) == (e['name'], e['to']) and
+             o['result'] in ('ok', 'unknown') and o['t0'] < e['t1'] and e['t0'] < o['t1']]
+    return dict(e, nothing=bool(twins))
+
+
+def check_ids(events):
+    """Nobody sees an object that nobody has made yet."""
+    made = {e['id']: e['t0'] for e in events if e['op'] in ('create', 'place') and 'id' in e}
+    if any(e['op'] in ('create', 'place') and (e['result'] == 'unknown' or isinstance(e.get('id'), str)) for e in events):
+        return []
+    return [f'from nowhere: {show(e)}' for e in events if e['op'] == 'look' and e['id'] is not None
+            and made.get(e['id'], INFINITY) > e['t1']]
 
 
 def step(state, e):
@@ -130,8 +155,10 @@ def step(state, e):
         if name in have:
             return None
         have[name] = e['id']
+    elif op == 'place':
+        have[name] = e['id']
     elif name not in have:
-        return None
+        return state if e.get('nothing') and e['to'] in have else None
     elif op == 'unlink':
         del have[name]
     else:
@@ -139,9 +166,11 @@ def step(state, e):
     return frozenset(have.items())
 
 
-def check_names(events, start=frozenset()):
+def check_names(events, lag=0, start=frozenset()):
     """Violations of one group of names: is there one order of all completed operations (Wing and Gong)?"""
-    ops = judged(events)
+    if bad := check_ids(events):
+        return bad
+    ops = judged(events, lag)
     n = len(ops)
     # A configuration: how many of the first operations are all done, which beyond them, and the names then.
     stack, visited, deepest = [(0, frozenset(), start)], set(), (0, None)
@@ -192,8 +221,8 @@ def explain(ops, done, extra, state):
 
 # ---- all -------------------------------------------------------------------------------------
 
-def check(events, slack=SLACK):
-    """(violations, {op: count})."""
+def check(events, slack=SLACK, lag=0):
+    """(violations, {op: count}). lag: LAG where directories are read locally."""
     events = spread(events, slack)
     files, groups = collections.defaultdict(list), collections.defaultdict(list)
     for e in events:
@@ -205,7 +234,7 @@ def check(events, slack=SLACK):
     for file in sorted(files):
         bad += check_file(files[file])
     for group in sorted(groups):
-        bad += check_names(groups[group])
+        bad += check_names(groups[group], lag)
     counts = collections.Counter(f"{e['op']}{'' if e['result'] == 'ok' else ' ' + e['result']}" for e in events)
     return bad, counts
 
@@ -219,7 +248,8 @@ def load(paths):
 
 
 def main(paths):
-    bad, counts = check(load(paths))
+    lag = LAG if paths[0] == '--local' else 0
+    bad, counts = check(load(paths[bool(lag):]), lag=lag)
     print('\n'.join(bad) if bad else f'no violation in {sum(counts.values())} operations')
     return 1 if bad else 0
 

@@ -1,0 +1,93 @@
+"""What one site does in a directory, and what another sees of it; for t_directory_reads.py.
+
+	names_probe.py do WHAT DIR NAME AT         at AT (of this clock); prints {t0, t1}
+	names_probe.py see WHAT DIR NAME AT UNTIL  looks again and again; prints [[t0, t1, is it the new state?], ...]
+	names_probe.py refuse DIR NAME AT          mkdir of a name that another site has just made; prints {t0, t1, error}
+
+WHAT is mkdir, list (do: mkdir; see: a listing), rewrite (of the file NAME, which exists), save (a new file takes NAME).
+"""
+import errno
+import json
+import os
+import sys
+import threading
+import time
+
+
+def wait(at):
+    while (left := at - time.time()) > 0:
+        time.sleep(min(left, 0.02))
+
+
+def put(name, text):
+    with open(name, 'w') as f:
+        f.write(text)
+
+
+def do(what, name, at):
+    """Something in the same directory goes shortly before, so that this site controls it already."""
+    wait(at - 0.9)
+    os.mkdir(f'before-{name}')
+    if what == 'save':
+        put(f'{name}.tmp', 'new')
+    if what in ('rewrite', 'save'):
+        os.utime(name)
+    wait(at)
+    t0 = time.time()
+    if what == 'rewrite':
+        put(name, 'new')
+    elif what == 'save':
+        os.rename(f'{name}.tmp', name)
+    else:
+        os.mkdir(name)
+    return {'t0': t0, 't1': time.time()}
+
+
+def content(name):
+    with open(name) as f:
+        text = f.read()
+    if text not in ('old', 'new'):
+        raise SystemExit(f'{name} reads {text!r}')
+    return text == 'new'
+
+
+SEE = {'mkdir': os.path.exists, 'list': lambda name: name in os.listdir('.'), 'rewrite': content, 'save': content}
+
+
+def see(what, name, at, until):
+    """Four lookers: while one waits for the answer of another site, the next begins."""
+    def look_again(begin):
+        wait(begin)
+        while time.time() < until:
+            t0 = time.time()
+            new = SEE[what](name)
+            seen.append([t0, time.time(), new])
+    seen = []
+    lookers = [threading.Thread(target=look_again, args=(at + i * 0.1,)) for i in range(4)]
+    for t in lookers:
+        t.start()
+    for t in lookers:
+        t.join()
+    return sorted(seen)
+
+
+def refuse(name, at):
+    wait(at)
+    t0, error = time.time(), None
+    try:
+        os.mkdir(name)
+    except OSError as e:
+        error = errno.errorcode[e.errno]
+    return {'t0': t0, 't1': time.time(), 'error': error}
+
+
+def main(args):
+    kind = args.pop(0)
+    what = args.pop(0) if kind != 'refuse' else None
+    directory, name, *times = args
+    os.chdir(directory)
+    times = [float(t) for t in times]
+    print(json.dumps(do(what, name, *times) if kind == 'do' else see(what, name, *times) if kind == 'see' else refuse(name, *times)))
+
+
+main(sys.argv[1:])

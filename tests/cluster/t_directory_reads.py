@@ -1,0 +1,115 @@
+#!/usr/bin/python3
+"""`Directory_Reads = strict` and `local`: the example of docs/directory-reads.md, step by step.
+
+Site 1 works in a directory, site 2 looks at it from 400 ms away. On a shared bed: with the bed's setting; alone: with both.
+"""
+import json
+import os
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'lib'))
+import bed
+
+NAME = f'names-{os.getpid()}'
+DIR = f'/nfs/{NAME}'
+RTT = 0.4
+SLACK = 0.010               # of the guests' clocks
+SOON = 2.0                  # s until an update that is on its way has come, on a busy machine
+
+
+def observe(b, what, name):
+    """Site 1 does it, site 2 looks; (do, [seen], [counters of server 2 before, after]), all times in site 1's clock."""
+    offset = {s: b.clock(s)[0] for s in (1, 2)}
+    at = time.time() + 3
+    remote = [b.ask(2, 'stats')['engine']['reads_remote']]
+    one = b.start_py(1, 'names_probe.py', 'do', what, DIR, name, at + offset[1])
+    two = b.start_py(2, 'names_probe.py', 'see', what, DIR, name, at + 0.02 + offset[2], at + 3 + offset[2])
+    out = [p.communicate(timeout=60)[0] for p in (one, two)]
+    bed.expect(one.returncode == 0 and two.returncode == 0, '\n'.join(out))
+    remote.append(b.ask(2, 'stats')['engine']['reads_remote'])
+    done, seen = json.loads(out[0]), json.loads(out[1])
+    shift = offset[1] - offset[2]
+    return done, [(t0 + shift, t1 + shift, new) for t0, t1, new in seen], remote[1] - remote[0]
+
+
+def at_once(b, what, name):
+    """Whoever begins to look after the update returned sees it, and pays a round trip while site 1 controls what it looks at."""
+    done, seen, remote = observe(b, what, name)
+    under_control(done)
+    late = [s for s in seen if s[0] > done['t1'] + SLACK]
+    bed.expect(late and all(new for _, _, new in late), f'returned at {done}, but site 2 saw {late[:5]}')
+    first = late[0][1] - late[0][0]
+    bed.expect(first >= RTT - SLACK, f'the first look took {first:.3f} s: it has not been at site 1')
+    bed.expect(remote > 0, 'server 2 asked nobody')
+    return f'first look {first / RTT:.1f} round trips, {remote} questions to site 1, {len(late)} looks'
+
+
+def soon(b, what, name):
+    """Looks cost nothing; they show what has come, never the old again once the new was there."""
+    done, seen, remote = observe(b, what, name)
+    under_control(done)
+    took = sorted(t1 - t0 for t0, t1, _ in seen)
+    late = [s for s in seen if s[0] > done['t1'] + SLACK]
+    missed = [s for s in late if not s[2]]
+    # What site 1 sends cannot be there before half a round trip.
+    too_early = [s for s in seen if s[2] and s[1] < done['t0'] + RTT / 2 - SLACK]
+    bed.expect(not too_early, f'seen before it can have come: {too_early[:3]}, done {done}')
+    # A file that lost its name to another is known to be gone where site 1 controlled it, so this one may be seen at once.
+    bed.expect(missed or what == 'save', f'never missed, though it takes {RTT / 2} s to come: {late[:3]}')
+    news = min((s[1] for s in seen if s[2]), default=None)
+    bed.expect(news and news < done['t1'] + SOON, f'not seen within {SOON} s')
+    bed.expect(all(s[2] for s in seen if s[0] > news), 'seen, and then not any more')
+    if what in ('mkdir', 'list'):
+        bed.expect(remote == 0, f'server 2 asked others {remote} times')
+    return f'missed by {len(missed)} looks, there after {news - done["t1"]:.2f} s, median look {took[len(took) // 2] * 1000:.1f} ms'
+
+
+def under_control(done):
+    bed.expect(done['t1'] - done['t0'] < RTT / 2, f'site 1 controls the directory, and still its update took {done["t1"] - done["t0"]:.3f} s')
+
+
+def updates_are_right(b, name):
+    """mkdir of what site 1 has just made, from where it is not yet known: the primary decides."""
+    offset = {s: b.clock(s)[0] for s in (1, 2)}
+    at = time.time() + 3
+    one = b.start_py(1, 'names_probe.py', 'do', 'mkdir', DIR, name, at + offset[1])
+    two = b.start_py(2, 'names_probe.py', 'refuse', DIR, name, at + RTT / 4 + offset[2])
+    out = [p.communicate(timeout=60)[0] for p in (one, two)]
+    bed.expect(one.returncode == 0 and two.returncode == 0, '\n'.join(out))
+    refused = json.loads(out[1])
+    bed.expect(refused['error'] == 'EEXIST', f'mkdir at site 2: {refused}')
+    took = refused['t1'] - refused['t0']
+    bed.expect(took >= RTT - SLACK, f'refused within {took:.3f} s, without site 1')
+    return f'EEXIST after {took / RTT:.1f} round trips'
+
+
+def one_setting(b, report):
+    setting = b.setting('Directory_Reads', 'strict')
+    names = at_once if setting == 'strict' else soon
+    b.remount('vers=4.2,actimeo=0,lookupcache=none', [1, 2])
+    b.sh(1, f'mkdir {DIR} && printf old >{DIR}/rewritten && printf old >{DIR}/saved')
+    b.no_controls(20)
+    b.links((1, 2, 'rtt=400ms'))
+    try:
+        for what, name, judge in (('mkdir', 'new', names), ('list', 'listed', names), ('rewrite', 'rewritten', at_once),
+                                  ('save', 'saved', names)):
+            report.check(f'{setting}: {what}', judge, b, what, name)
+            b.no_controls(20)
+        report.check(f'{setting}: an update by name', updates_are_right, b, 'made')
+    finally:
+        b.links((1, 2, 'rtt=40ms'))
+        b.remount(sites=[1, 2])
+    report.check(f'{setting}: all servers alive', b.servers_alive)
+
+
+def main():
+    report = bed.Report('directory_reads')
+    for setting in ['shared'] if os.environ.get('TB_SHARED') else ['strict', 'local']:
+        with bed.Bed.get('--rtt', '40ms', '--set', f'Directory_Reads={setting}') as b:
+            one_setting(b, report)
+    return report.status()
+
+
+if __name__ == '__main__':
+    sys.exit(main())
