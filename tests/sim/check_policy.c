@@ -9,7 +9,11 @@
 #define ULL(x) ((unsigned long long)(x))
 #define OP_WAIT_MS 1000	    /* of the core's configuration, which the simulator leaves alone */
 #define LATE_MS 100	    /* timers are late by a few ms */
-#define TICKS_MAX 100	    /* steps of one server, in a second, for nothing but time and with nothing to do */
+/*
+ * Steps of one server, in a second, for nothing but time and with nothing to do. A timer that runs wild makes 500; a claim whose
+ * replacement has all acks and waits for the entries of others (4.5) looks again 50 times, and some may do so at once.
+ */
+#define TICKS_MAX 300
 
 /* ---- what happened ------------------------------------------------------------------- */
 
