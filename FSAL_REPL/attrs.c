@@ -25,24 +25,52 @@ static fsal_status_t getattrs_by_name(struct repl_export *exp, struct repl_obj *
 	return repl_fsal_status(rs);
 }
 
-fsal_status_t repl_getattrs_local(struct repl_export *exp, struct repl_obj *obj, struct fsal_attrlist *out)
+/* From the sub-FSAL. All that is ever asked for, so that the next question needs not ask it again. */
+static fsal_status_t getattrs_sub(struct repl_export *exp, struct repl_obj *obj, const struct nfs4r_row *row,
+				  struct fsal_attrlist *out)
 {
-	struct nfs4r_attrs over = { 0 };
+	struct fsal_export *layer = exp->export.sub_export;
 	struct fsal_obj_handle *sub;
+	struct fsal_attrlist all;
+	attrmask_t more = 0;
 	fsal_status_t st;
 
-	if (repl_obj_is_stale(exp, obj))
-		return fsalstat(ERR_FSAL_STALE, ESTALE);
-	if (found_by_name(obj->handle.type))
-		return getattrs_by_name(exp, obj, out);
 	sub = repl_obj_sub(exp, obj, &st);
 	if (sub == NULL)
 		return st;
-	REPL_SUBCALL(exp, st = sub->obj_ops->getattrs(sub, out));
+	REPL_SUBCALL(exp, more = layer->exp_ops.fs_supported_attrs(layer));
+	more &= sub->type == SYMBOLIC_LINK ? ATTRS_POSIX : ATTRS_POSIX | ATTR_ACL;
+	fsal_prepare_attrs(&all, (out->request_mask & ~ATTR_RDATTR_ERR) | more);
+	REPL_SUBCALL(exp, st = sub->obj_ops->getattrs(sub, &all));
+	if (!FSAL_IS_ERROR(st)) {
+		if (row != NULL)
+			repl_attr_cache_put(exp->attr_cache, &obj->oid, row->version, &all);
+		fsal_copy_attrs(out, &all, false);
+	}
+	fsal_release_attrs(&all);
+	return st;
+}
+
+fsal_status_t repl_getattrs_local(struct repl_export *exp, struct repl_obj *obj, struct fsal_attrlist *out)
+{
+	struct nfs4r_attrs over = { 0 };
+	struct nfs4r_row row;
+	enum nfs4r_known known = repl_row(exp, &obj->oid, &row); /* before the sub-FSAL is asked: attr_cache.c */
+	fsal_status_t st = fsalstat(ERR_FSAL_NO_ERROR, 0);
+
+	if (known == NFS4R_DEAD && __atomic_load_n(&obj->opens, __ATOMIC_RELAXED) == 0)
+		return fsalstat(ERR_FSAL_STALE, ESTALE);
+	if (found_by_name(obj->handle.type))
+		return getattrs_by_name(exp, obj, out);
+	if (known != NFS4R_KNOWN || !repl_attr_cache_get(exp->attr_cache, &obj->oid, row.version, out))
+		st = getattrs_sub(exp, obj, known == NFS4R_KNOWN ? &row : NULL, out);
 	if (FSAL_IS_ERROR(st))
 		return st;
-	if (!repl_overlay(exp, &obj->oid, &over))
-		over.mask = 0;
+	if (known == NFS4R_NOT_YET)
+		known = repl_row(exp, &obj->oid, &row);
+	/* The row from before: a version newer than the attributes would make a client keep them for good. */
+	if (known == NFS4R_KNOWN)
+		nfs4r_row_overlay(&row, &over);
 	repl_attrs_overlay(exp, &obj->oid, &over, out);
 	return st;
 }
@@ -184,6 +212,8 @@ static fsal_status_t setattr(struct setattr_call *call, struct nfs4r_op *op)
 	/* Sockets and devices have no states; lops find them by name. */
 	rs = repl_update(call->exp, op, found_by_name(call->obj->handle.type) ? NULL : setattr_exec, call);
 	lost = repl_obj_lost(call->exp, call->obj, rs);
+	if (rs != NFS4R_OK)
+		repl_attr_cache_drop(call->exp->attr_cache, &call->obj->oid); /* one of several may have been set */
 	if (lost == REPL_ORPHAN)
 		return setattr_orphan(call, op);
 	if (rs != NFS4R_OK && FSAL_IS_ERROR(call->st))

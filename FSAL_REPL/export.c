@@ -139,6 +139,7 @@ static void export_free(struct repl_export *exp)
 {
 	if (exp->dir_fd >= 0)
 		close(exp->dir_fd);
+	repl_attr_cache_free(exp->attr_cache);
 	repl_upcalls_fini(exp);
 	PTHREAD_COND_destroy(&exp->arrive);
 	PTHREAD_MUTEX_destroy(&exp->arrive_lock);
@@ -160,6 +161,7 @@ static struct repl_export *export_new(struct fsal_module *fsal, const struct fsa
 	PTHREAD_RWLOCK_init(&exp->gate, NULL);
 	PTHREAD_MUTEX_init(&exp->arrive_lock, NULL);
 	PTHREAD_COND_init(&exp->arrive, NULL);
+	exp->attr_cache = repl_attr_cache_new();
 	repl_upcalls_init(exp, up_ops);
 	fsal_export_init(&exp->export);
 	repl_export_ops_init(&exp->export.exp_ops);

@@ -107,6 +107,18 @@ enum nfs4r_status repl_read_here(struct repl_export *exp, struct nfs4r_read *rd)
 	return st;
 }
 
+enum nfs4r_status repl_lookup_here(struct repl_export *exp, const struct nfs4r_oid *dir, const char *name,
+				   struct nfs4r_oid *oid, uint32_t *type)
+{
+	enum nfs4r_status st;
+
+	if (!gate_enter(exp))
+		return NFS4R_DELAY;
+	st = nfs4r_lookup_here(exp->eng, dir, name, oid, type);
+	gate_leave(exp);
+	return st;
+}
+
 enum nfs4r_status repl_read_any(struct repl_export *exp, struct nfs4r_read *rd)
 {
 	enum nfs4r_status st;
@@ -123,17 +135,6 @@ enum nfs4r_known repl_row(struct repl_export *exp, const struct nfs4r_oid *oid, 
 	if (!gate_enter(exp))
 		return NFS4R_NOT_YET;
 	known = nfs4r_row(exp->eng, oid, row);
-	gate_leave(exp);
-	return known;
-}
-
-bool repl_overlay(struct repl_export *exp, const struct nfs4r_oid *oid, struct nfs4r_attrs *attrs)
-{
-	bool known;
-
-	if (!gate_enter(exp))
-		return false;
-	known = nfs4r_overlay(exp->eng, oid, attrs);
 	gate_leave(exp);
 	return known;
 }

@@ -233,6 +233,8 @@ static void write_done(void *arg, struct nfs4r_op *op)
 	if (!FSAL_IS_ERROR(st)) {
 		io->arg->io_amount = wanted(io->arg);
 		__atomic_store_n(&io->obj->wrote, 1, __ATOMIC_RELEASE);
+	} else {
+		repl_attr_cache_drop(io->exp->attr_cache, &io->obj->oid); /* some bytes may have been written */
 	}
 	nfs4r_op_fini(op);
 	answer(io, st);
@@ -287,6 +289,7 @@ static void sub_read_done(struct fsal_obj_handle *sub, fsal_status_t st, void *a
 	/* VFS says "end" only of a read that got nothing; Ganesha would ask for the size, or the client would read once more. */
 	if (!FSAL_IS_ERROR(st) && io->arg->io_amount < wanted(io->arg))
 		io->arg->end_of_file = true;
+	repl_attr_cache_drop(io->exp->attr_cache, &io->obj->oid); /* its access time may have moved */
 	op_ctx->fsal_export = &io->exp->export;
 	io->done(&io->obj->handle, st, io->arg, io->caller);
 	op_ctx->fsal_export = layer;

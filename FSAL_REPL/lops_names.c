@@ -58,21 +58,22 @@ enum nfs4r_status repl_lops_lookup(void *ctx, const struct nfs4r_lhandle *dir, c
 
 /* ---- make ---- */
 
+/* @post: what came out, for the mask in it. */
 static fsal_status_t make(struct fsal_obj_handle *dir, const char *name, uint32_t type, const char *linktext,
-			  struct fsal_attrlist *in, struct fsal_obj_handle **out)
+			  struct fsal_attrlist *in, struct fsal_obj_handle **out, struct fsal_attrlist *post)
 {
 	bool perm_check = false;
 
 	switch (type) {
 	case NFS4R_TYPE_FILE:
-		return dir->obj_ops->open2(dir, NULL, FSAL_O_RDWR, FSAL_GUARDED, name, in, NULL, out, NULL, &perm_check,
+		return dir->obj_ops->open2(dir, NULL, FSAL_O_RDWR, FSAL_GUARDED, name, in, NULL, out, post, &perm_check,
 					   NULL, NULL);
 	case NFS4R_TYPE_DIR:
-		return dir->obj_ops->mkdir(dir, name, in, out, NULL, NULL, NULL);
+		return dir->obj_ops->mkdir(dir, name, in, out, post, NULL, NULL);
 	case NFS4R_TYPE_SYMLINK:
-		return dir->obj_ops->symlink(dir, name, linktext, in, out, NULL, NULL, NULL);
+		return dir->obj_ops->symlink(dir, name, linktext, in, out, post, NULL, NULL);
 	default:
-		return dir->obj_ops->mknode(dir, name, repl_fsal_type(type), in, out, NULL, NULL, NULL);
+		return dir->obj_ops->mknode(dir, name, repl_fsal_type(type), in, out, post, NULL, NULL);
 	}
 }
 
@@ -125,17 +126,21 @@ enum nfs4r_status repl_lops_create(void *ctx, const struct nfs4r_lhandle *dir, c
 				   struct nfs4r_lhandle *out, struct nfs4r_attrs *post)
 {
 	struct fsal_obj_handle *made = NULL;
-	struct fsal_attrlist in;
+	struct fsal_attrlist in, came_out;
 	struct repl_visit v;
 
 	if (repl_visit_enter(&v, ctx, dir, cred) != NFS4R_OK)
 		return v.status;
 	repl_attrs_to_request(&in, attrs);
 	in.valid_mask |= ATTR_MODE;
-	v.status = repl_status(make(v.sub, name, attrs->type, linktext, &in, &made));
+	fsal_prepare_attrs(&came_out, ATTRS_POSIX);
+	v.status = repl_status(make(v.sub, name, attrs->type, linktext, &in, &made, &came_out));
 	fsal_release_attrs(&in);
+	if (v.status == NFS4R_OK)
+		repl_attrs_from_sub(post, &came_out);
+	fsal_release_attrs(&came_out);
 	if (v.status == NFS4R_OK) {
-		v.status = repl_sub_handle_bytes(made, out) ? repl_sub_getattr(made, post) : NFS4R_TOOBIG;
+		v.status = repl_sub_handle_bytes(made, out) ? NFS4R_OK : NFS4R_TOOBIG;
 		if (v.status == NFS4R_OK && cred == NULL)
 			v.status = make_exact(made, attrs, post);
 		if (v.status != NFS4R_OK)

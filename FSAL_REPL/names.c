@@ -11,20 +11,25 @@
 
 #define LISTING_BATCH 128
 
+/* *here: a name that was looked up in the local copy, so that the attributes are to be had there too. */
 static enum nfs4r_status lookup_oid(struct repl_export *exp, const struct nfs4r_oid *dir, const char *name,
-				    struct nfs4r_read *rd)
+				    struct nfs4r_read *rd, uint32_t *type, bool *here)
 {
+	enum nfs4r_status st;
+
 	memset(rd, 0, sizeof(*rd));
 	rd->oid = *dir;
+	*here = false;
 	if (strcmp(name, "..") == 0) {
 		rd->type = NFS4R_RD_LOOKUPP;
-	} else {
-		if (strlen(name) > NFS4R_NAME_MAX)
-			return rd->status = NFS4R_NAMETOOLONG;
-		rd->type = NFS4R_RD_LOOKUP;
-		strcpy(rd->name, name);
+		return repl_read_any(exp, rd);
 	}
-	return repl_read_any(exp, rd);
+	if (strlen(name) > NFS4R_NAME_MAX)
+		return rd->status = NFS4R_NAMETOOLONG;
+	rd->type = NFS4R_RD_LOOKUP;
+	strcpy(rd->name, name);
+	st = repl_read(exp, rd, here);
+	return *here ? repl_lookup_here(exp, dir, name, &rd->result, type) : st;
 }
 
 fsal_status_t repl_lookup(struct fsal_obj_handle *dir, const char *name, struct fsal_obj_handle **out,
@@ -37,19 +42,27 @@ fsal_status_t repl_lookup(struct fsal_obj_handle *dir, const char *name, struct 
 	uint32_t type = NFS4R_TYPE_DIR; /* a parent always is one */
 	enum nfs4r_status rs;
 	fsal_status_t st;
+	bool here;
 
 	*out = NULL;
-	rs = lookup_oid(exp, &repl_obj(dir)->oid, name, &rd);
+	rs = lookup_oid(exp, &repl_obj(dir)->oid, name, &rd, &type, &here);
 	if (rs != NFS4R_OK) {
 		nfs4r_read_fini(&rd);
 		return repl_fsal_status(rs);
 	}
-	if (rd.type == NFS4R_RD_LOOKUP && (rd.attrs.mask & NFS4R_ATTR_TYPE))
+	if (here)
+		; /* it came with the name */
+	else if (rd.type == NFS4R_RD_LOOKUP && (rd.attrs.mask & NFS4R_ATTR_TYPE))
 		type = rd.attrs.type;
 	else if (repl_row(exp, &rd.result, &row) == NFS4R_KNOWN)
 		type = row.type;
 	obj = repl_obj_new(exp, &rd.result, repl_fsal_type(type), NULL);
-	st = repl_fill_attrs(exp, obj, &rd.attrs, attrs_out);
+	if (!here)
+		st = repl_fill_attrs(exp, obj, &rd.attrs, attrs_out);
+	else if (attrs_out != NULL)
+		st = repl_getattrs_local(exp, obj, attrs_out);
+	else
+		st = fsalstat(ERR_FSAL_NO_ERROR, 0);
 	nfs4r_read_fini(&rd);
 	if (FSAL_IS_ERROR(st))
 		repl_obj_release(&obj->handle);

@@ -211,20 +211,20 @@ struct create_call {
 static enum nfs4r_status sub_create(struct create_call *call, struct fsal_obj_handle *dir, struct nfs4r_op *op,
 				    struct nfs4r_exec *x)
 {
-	struct fsal_attrlist in;
+	struct fsal_attrlist in, post;
 	bool perm_check = false;
-	enum nfs4r_status st;
 
 	repl_attrs_to_request(&in, &op->attrs);
+	fsal_prepare_attrs(&post, ATTRS_POSIX);
 	call->st = dir->obj_ops->open2(dir, call->state, call->flags & ~FSAL_O_TRUNC, FSAL_GUARDED, op->name.s, &in, NULL,
-				       &call->made, NULL, &perm_check, NULL, NULL);
+				       &call->made, &post, &perm_check, NULL, NULL);
 	fsal_release_attrs(&in);
+	if (!FSAL_IS_ERROR(call->st))
+		repl_attrs_from_sub(&op->post, &post);
+	fsal_release_attrs(&post);
 	if (FSAL_IS_ERROR(call->st))
 		return repl_status(call->st);
-	if (!repl_sub_handle_bytes(call->made, &x->made))
-		return NFS4R_TOOBIG;
-	st = repl_sub_getattr(call->made, &op->post);
-	return st;
+	return repl_sub_handle_bytes(call->made, &x->made) ? NFS4R_OK : NFS4R_TOOBIG;
 }
 
 static enum nfs4r_status create_exec(void *arg, struct nfs4r_op *op, struct nfs4r_exec *x)

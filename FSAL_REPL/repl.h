@@ -25,6 +25,7 @@
 #define REPL_LOG(level, ...) Log##level(COMPONENT_FSAL, "REPL: " __VA_ARGS__)
 
 struct repl_export;
+struct repl_attr_cache;
 
 /* ---- module (main.c, config.c) ---- */
 
@@ -56,6 +57,7 @@ struct repl_export {
 	int dir_fd;		/* on it, for syncfs */
 	uint32_t op_wait_ms;
 	struct fsal_up_vector sub_up;	    /* what the sub-FSAL calls */
+	struct repl_attr_cache *attr_cache;
 	pthread_mutex_t arrive_lock;
 	pthread_cond_t arrive;	/* an object changed by a peer's update: it may have appeared here */
 };
@@ -126,7 +128,6 @@ void repl_read_async(struct repl_export *exp, struct nfs4r_read *rd, nfs4r_read_
 /* Read from wherever it has to be read, the local copy served by the engine. */
 enum nfs4r_status repl_read_any(struct repl_export *exp, struct nfs4r_read *rd);
 enum nfs4r_known repl_row(struct repl_export *exp, const struct nfs4r_oid *oid, struct nfs4r_row *row);
-bool repl_overlay(struct repl_export *exp, const struct nfs4r_oid *oid, struct nfs4r_attrs *attrs);
 void repl_local_handle(struct repl_export *exp, const struct nfs4r_oid *oid, struct nfs4r_lhandle *out);
 bool repl_by_handle(struct repl_export *exp, const struct nfs4r_lhandle *h, struct nfs4r_oid *oid);
 void repl_opened(struct repl_export *exp, const struct nfs4r_oid *oid);
@@ -135,6 +136,9 @@ enum nfs4r_status repl_commit_log(struct repl_export *exp, const struct nfs4r_oi
 uint64_t repl_verifier(struct repl_export *exp);
 /* Batches of a directory's names from the local copy. */
 enum nfs4r_status repl_read_here(struct repl_export *exp, struct nfs4r_read *rd);
+/* What a name means in the local copy. */
+enum nfs4r_status repl_lookup_here(struct repl_export *exp, const struct nfs4r_oid *dir, const char *name,
+				   struct nfs4r_oid *oid, uint32_t *type);
 
 /* ---- objects (handle.c) ---- */
 
@@ -221,6 +225,19 @@ fsal_status_t repl_fill_attrs(struct repl_export *exp, struct repl_obj *obj, con
 /* Cut a file to nothing, on the way to an open. */
 fsal_status_t repl_truncate(struct repl_export *exp, struct repl_obj *obj, bool bypass, struct state_t *state);
 void repl_change_info(nfs4r_version before, nfs4r_version after, struct fsal_attrlist *pre, struct fsal_attrlist *post);
+
+/* ---- attributes that the sub-FSAL reported lately (attr_cache.c); any thread, never blocks ---- */
+
+struct repl_attr_cache *repl_attr_cache_new(void);
+void repl_attr_cache_free(struct repl_attr_cache *c);
+/* Those of @oid at @version, without the volume's over them; @out keeps its request mask. false: not kept, or not all that is asked for. */
+bool repl_attr_cache_get(struct repl_attr_cache *c, const struct nfs4r_oid *oid, nfs4r_version version,
+			 struct fsal_attrlist *out);
+/* Keep a copy. @version was read before the sub-FSAL was asked. */
+void repl_attr_cache_put(struct repl_attr_cache *c, const struct nfs4r_oid *oid, nfs4r_version version,
+			 struct fsal_attrlist *attrs);
+/* They have changed without an update: a read, or an update that failed half-way. */
+void repl_attr_cache_drop(struct repl_attr_cache *c, const struct nfs4r_oid *oid);
 
 /* ---- names (names.c, dirops.c) ---- */
 

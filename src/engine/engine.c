@@ -430,27 +430,22 @@ enum nfs4r_known nfs4r_row(struct nfs4r_engine *eng, const struct nfs4r_oid *oid
 	return nfs4r_store_row(eng->store, oid, row);
 }
 
-bool nfs4r_overlay(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, struct nfs4r_attrs *attrs)
+void nfs4r_row_overlay(const struct nfs4r_row *row, struct nfs4r_attrs *attrs)
 {
-	struct nfs4r_row row;
-
-	if (nfs4r_store_row(eng->store, oid, &row) != NFS4R_KNOWN)
-		return false;
-	attrs->version = row.version;
-	attrs->ctime = row.ctime;
-	if (row.mtime) /* 0: the root before its first update */
-		attrs->mtime = row.mtime;
+	attrs->version = row->version;
+	attrs->ctime = row->ctime;
+	if (row->mtime) /* 0: the root before its first update */
+		attrs->mtime = row->mtime;
 	attrs->mask |= NFS4R_ATTR_VERSION | NFS4R_ATTR_CTIME | NFS4R_ATTR_MTIME;
-	if (row.type == NFS4R_TYPE_DIR) {
+	if (row->type == NFS4R_TYPE_DIR) {
 		/* Local file systems disagree about the size of a directory, and with their own past. */
-		attrs->size = 4096 * (1 + row.nentries / 64);
+		attrs->size = 4096 * (1 + row->nentries / 64);
 		attrs->space = attrs->size;
 		attrs->mask |= NFS4R_ATTR_SIZE | NFS4R_ATTR_SPACE;
 	} else {
-		attrs->nlink = row.nlink;
+		attrs->nlink = row->nlink;
 		attrs->mask |= NFS4R_ATTR_NLINK;
 	}
-	return true;
 }
 
 void nfs4r_handle(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, struct nfs4r_lhandle *out)

@@ -108,10 +108,20 @@ void nfs4r_read_async(struct nfs4r_engine *eng, struct nfs4r_read *rd, nfs4r_rea
 /* Serve any read from this server's copy (what the owner does for others). Blocks on the local disk only. */
 enum nfs4r_status nfs4r_read_here(struct nfs4r_engine *eng, struct nfs4r_read *rd);
 
+/*
+ * The object that @name means in this server's copy of @dir, and its type, without its attributes: what nfs4r_read_here() of a
+ * LOOKUP finds. NOENT, NOTDIR, INVAL, STALE, UNKNOWN. Memory, or a page of LMDB.
+ */
+enum nfs4r_status nfs4r_lookup_here(struct nfs4r_engine *eng, const struct nfs4r_oid *dir, const char *name, struct nfs4r_oid *oid,
+				    uint32_t *type);
+
 /* Row of an object: version (change), ctime, mtime, nlink, type, parent are the volume's, whatever the local file system says. */
 enum nfs4r_known nfs4r_row(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, struct nfs4r_row *row);
-/* Put the volume's values (version, ctime, mtime, nlink) over local attributes. false: object not known. */
-bool nfs4r_overlay(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, struct nfs4r_attrs *attrs);
+/*
+ * Put the volume's values (version, ctime, mtime, nlink) over local attributes. Pure. Take the row before the local file system
+ * is asked: a version that is newer than what comes with it would make a client believe old attributes for good.
+ */
+void nfs4r_row_overlay(const struct nfs4r_row *row, struct nfs4r_attrs *attrs);
 /* Local handle of an object; len 0 if it has none here (not yet, or dead). */
 void nfs4r_handle(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, struct nfs4r_lhandle *out);
 bool nfs4r_by_handle(struct nfs4r_engine *eng, const struct nfs4r_lhandle *h, struct nfs4r_oid *oid);
