@@ -224,14 +224,15 @@ static void log_failure(struct nfs4r_engine *eng, const struct nfs4r_entry *e, e
 				       "Check the exported file system and its disk");
 }
 
-static enum nfs4r_status mark(struct nfs4r_engine *eng, struct nfs4r_entry *e)
+/* The mark that was made when the job was queued, or once more if that failed. */
+static enum nfs4r_status mark(struct nfs4r_engine *eng, struct apply_job *job)
 {
-	nfs4r_journal_pos pos = 0;
-
-	pthread_mutex_lock(&eng->lock);
-	enum nfs4r_status st = nfs4r_store_mark(eng->store, e, &pos);
-	pthread_mutex_unlock(&eng->lock);
-	return st == NFS4R_OK && pos ? nfs4r_store_sync(eng->store, pos) : st;
+	if (job->marked != NFS4R_OK) {
+		pthread_mutex_lock(&eng->lock);
+		job->marked = nfs4r_store_mark(eng->store, job->entry, &job->sync_first);
+		pthread_mutex_unlock(&eng->lock);
+	}
+	return job->marked == NFS4R_OK && job->sync_first ? nfs4r_store_sync(eng->store, job->sync_first) : job->marked;
 }
 
 void apply_task(struct nfs4r_engine *eng, void *arg)
@@ -241,7 +242,7 @@ void apply_task(struct nfs4r_engine *eng, void *arg)
 	enum nfs4r_status st = job->mask ? NFS4R_DELAY : NFS4R_OK;
 
 	for (uint32_t tries = 0; job->mask && !eng->stopping; tries++) {
-		st = mark(eng, e);
+		st = mark(eng, job);
 		if (st == NFS4R_OK)
 			st = apply_entry(eng, e, job->mask);
 		if (st == NFS4R_OK)
@@ -254,6 +255,7 @@ void apply_task(struct nfs4r_engine *eng, void *arg)
 		struct nfs4r_event ev = { .type = NFS4R_EV_APPLIED, .entry = e, .ok = true };
 
 		pthread_mutex_lock(&eng->lock);
+		pool_returns(eng->appliers);
 		engine_step(eng, &ev);
 		pthread_mutex_unlock(&eng->lock);
 	}

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * Checkpoints (log sheet 4.3): every checkpoint_ms, when many rows are dirty, and soon after somebody asked because a release
- * waits for `stable`. Requests that come while one runs are served by the next; a short pause between two keeps a storm of
- * small releases from turning into a storm of syncs.
+ * waits for `stable`. Requests that come while one runs are served by the next; a pause between two keeps a storm of
+ * small releases from turning into a storm of syncs. Each checkpoint costs more than itself: the next change of every
+ * directory in use waits for the sync of a new mark (log 4.4). So the pause is short only while somebody wants control:
+ * until then nobody waits for a release, every file that was made and closed asks for one all the same.
  */
 #include <time.h>
 
 #include "engine/engine_int.h"
 
-#define PAUSE_MS 50
+#define PAUSE_MS 250
+#define URGENT_PAUSE_MS 50
+#define URGENT_FOR_MS 1000 /* after the last proposal or revoke, of anybody */
 #define DIRTY_ROWS_MAX 200000
 
 enum nfs4r_status checkpoint_now(struct nfs4r_engine *eng)
@@ -30,6 +34,40 @@ void checkpoint_wake(struct nfs4r_engine *eng)
 	pthread_mutex_lock(&eng->checkpoint_lock);
 	eng->checkpoint_wanted = true;
 	pthread_cond_signal(&eng->checkpoint_cond);
+	pthread_mutex_unlock(&eng->checkpoint_lock);
+}
+
+void checkpoint_urge(struct nfs4r_engine *eng)
+{
+	uint64_t now = now_ms();
+	bool was = eng->urgent_until_ms > now;
+
+	eng->urgent_until_ms = now + URGENT_FOR_MS;
+	if (was)
+		return;
+	pthread_mutex_lock(&eng->checkpoint_lock);
+	pthread_cond_signal(&eng->checkpoint_cond);
+	pthread_mutex_unlock(&eng->checkpoint_lock);
+}
+
+static void rest(struct nfs4r_engine *eng)
+{
+	uint64_t began = now_ms(), now;
+	struct timespec ts;
+
+	pthread_mutex_lock(&eng->checkpoint_lock);
+	while (!eng->stopping) {
+		now = now_ms();
+		uint64_t until = began + (eng->urgent_until_ms > now ? URGENT_PAUSE_MS : PAUSE_MS);
+
+		if (now >= until)
+			break;
+		clock_gettime(CLOCK_REALTIME, &ts);
+		ts.tv_nsec += (long)(until - now) * 1000000;
+		ts.tv_sec += ts.tv_nsec / 1000000000;
+		ts.tv_nsec %= 1000000000;
+		pthread_cond_timedwait(&eng->checkpoint_cond, &eng->checkpoint_lock, &ts);
+	}
 	pthread_mutex_unlock(&eng->checkpoint_lock);
 }
 
@@ -71,7 +109,7 @@ void *checkpoint_thread(void *arg)
 			engine_log(eng, NFS4R_LOG_ERROR, "volume %s: no space for a checkpoint; free space under %s. Nothing is lost, but the journal grows",
 				   eng->cfg.volume_name, eng->cfg.store_dir);
 		}
-		nanosleep(&(struct timespec){ .tv_nsec = PAUSE_MS * 1000000 }, NULL);
+		rest(eng);
 	}
 	return NULL;
 }

@@ -6,14 +6,19 @@
  * The newest own entries are kept in memory with their payload, up to payload_bytes_max and until everybody has them; older ones
  * come from the journal, and their bytes are read back from the file (log sheet 3.6), which costs disk reads
  * and no memory. Such an entry says so by its taint: the newest entry of the file when the read ended.
+ *
+ * Each message costs several wake-ups here, at the peer, and here again for its positions. So a peer hears from us at most
+ * every GAP_US: what comes after a pause goes at once, a stream goes in batches. Positions wait in the same place, the newest only.
  */
 #include <stdlib.h>
+#include <time.h>
 
 #include "engine/engine_int.h"
 
 #define RECENT 16384		/* own entries kept in memory at most */
 #define BATCH_ENTRIES 256	/* entries of one message */
 #define BATCH_BYTES (1u << 20)	/* payload of one message, about */
+#define GAP_US 2000		/* from one message of a stream to the next; little beside any round trip that is worth replicating over */
 
 struct range {
 	struct range *next;
@@ -25,15 +30,16 @@ struct peer_sender {
 	struct distributor *d;
 	nfs4r_server_id to;
 	pthread_t thread;
-	bool running;
-	struct range *head, **tail;
+	pthread_cond_t cond;
+	bool running, idle;
+	struct range *head, *last;
+	struct nfs4r_msg *positions; /* to be sent, or NULL */
 	uint64_t generation; /* connection; what belongs to an older one is dropped */
 };
 
 struct distributor {
 	struct nfs4r_engine *eng;
 	pthread_mutex_t lock;
-	pthread_cond_t cond;
 	bool stop;
 	struct nfs4r_entry *recent[RECENT]; /* by lsn % RECENT */
 	nfs4r_lsn first, last;		    /* kept: first..last; first > last = none */
@@ -206,6 +212,29 @@ static void send_range(struct nfs4r_engine *eng, struct peer_sender *p, const st
 	}
 }
 
+/* All that has gathered. d->lock held on entry and exit. */
+static void send_gathered(struct distributor *d, struct peer_sender *p)
+{
+	struct range *list = p->head;
+	struct nfs4r_msg *positions = p->positions;
+	uint64_t generation = p->generation;
+
+	p->head = p->last = NULL;
+	p->positions = NULL;
+	pthread_mutex_unlock(&d->lock);
+	while (list) {
+		struct range *r = list;
+
+		list = r->next;
+		send_range(d->eng, p, r, generation);
+		free(r);
+	}
+	if (positions && generation == __atomic_load_n(&p->generation, __ATOMIC_ACQUIRE))
+		engine_send(d->eng, p->to, positions);
+	free(positions);
+	pthread_mutex_lock(&d->lock);
+}
+
 static void *sender(void *arg)
 {
 	struct peer_sender *p = arg;
@@ -213,37 +242,70 @@ static void *sender(void *arg)
 
 	pthread_mutex_lock(&d->lock);
 	for (;;) {
-		while (!p->head && !d->stop)
-			pthread_cond_wait(&d->cond, &d->lock);
+		while (!p->head && !p->positions && !d->stop) {
+			p->idle = true;
+			pthread_cond_wait(&p->cond, &d->lock);
+		}
+		p->idle = false;
 		if (d->stop)
 			break;
-		struct range *r = p->head;
-		uint64_t generation = p->generation;
-		p->head = r->next;
-		if (!p->head)
-			p->tail = &p->head;
+		send_gathered(d, p);
 		pthread_mutex_unlock(&d->lock);
-		send_range(d->eng, p, r, generation);
-		free(r);
+		nanosleep(&(struct timespec){ .tv_nsec = GAP_US * 1000 }, NULL);
 		pthread_mutex_lock(&d->lock);
 	}
 	pthread_mutex_unlock(&d->lock);
 	return NULL;
 }
 
+/* After something was queued for @p: its thread, unless it looks by itself. Releases d->lock. */
+static void call_and_unlock(struct distributor *d, struct peer_sender *p)
+{
+	bool call = p->idle;
+
+	p->idle = false;
+	pthread_mutex_unlock(&d->lock);
+	if (call) /* not under the lock, which the thread would find taken */
+		pthread_cond_signal(&p->cond);
+}
+
 void distributor_queue(struct distributor *d, nfs4r_server_id to, nfs4r_server_id log, nfs4r_lsn from, nfs4r_lsn until)
 {
 	struct peer_sender *p = &d->peers[to];
-	struct range *r = malloc(sizeof(*r));
 
-	if (!r)
-		abort();
-	*r = (struct range){ .log = log, .from = from, .until = until };
 	pthread_mutex_lock(&d->lock);
-	*p->tail = r;
-	p->tail = &r->next;
-	pthread_cond_broadcast(&d->cond);
-	pthread_mutex_unlock(&d->lock);
+	if (p->last && p->last->log == log && p->last->until + 1 == from) {
+		p->last->until = until;
+	} else {
+		struct range *r = malloc(sizeof(*r));
+
+		if (!r)
+			abort();
+		*r = (struct range){ .log = log, .from = from, .until = until };
+		if (p->last)
+			p->last->next = r;
+		else
+			p->head = r;
+		p->last = r;
+	}
+	call_and_unlock(d, p);
+}
+
+void distributor_positions(struct distributor *d, nfs4r_server_id to, const struct nfs4r_msg *msg)
+{
+	struct peer_sender *p = &d->peers[to];
+
+	pthread_mutex_lock(&d->lock);
+	if (!p->running || d->stop) {
+		pthread_mutex_unlock(&d->lock);
+		return;
+	}
+	if (!p->positions)
+		p->positions = malloc(sizeof(*p->positions));
+	if (!p->positions)
+		abort();
+	*p->positions = *msg;
+	call_and_unlock(d, p);
 }
 
 static void drop_queue(struct peer_sender *p)
@@ -254,7 +316,9 @@ static void drop_queue(struct peer_sender *p)
 		p->head = r->next;
 		free(r);
 	}
-	p->tail = &p->head;
+	p->last = NULL;
+	free(p->positions);
+	p->positions = NULL;
 }
 
 void distributor_reset(struct distributor *d, nfs4r_server_id peer)
@@ -276,14 +340,13 @@ struct distributor *distributor_create(struct nfs4r_engine *eng)
 	d->eng = eng;
 	d->first = 1;
 	pthread_mutex_init(&d->lock, NULL);
-	pthread_cond_init(&d->cond, NULL);
 	for (uint32_t i = 0; i < eng->cfg.rpc.nservers; i++) {
 		nfs4r_server_id id = eng->cfg.rpc.servers[i].id;
 		struct peer_sender *p = &d->peers[id];
 
 		p->d = d;
 		p->to = id;
-		p->tail = &p->head;
+		pthread_cond_init(&p->cond, NULL);
 		if (id == eng->cfg.rpc.self)
 			continue;
 		if (pthread_create(&p->thread, NULL, sender, p) != 0)
@@ -298,7 +361,9 @@ void distributor_stop(struct distributor *d)
 {
 	pthread_mutex_lock(&d->lock);
 	d->stop = true;
-	pthread_cond_broadcast(&d->cond);
+	for (size_t i = 0; i <= NFS4R_SERVERS_MAX; i++)
+		if (d->peers[i].running)
+			pthread_cond_signal(&d->peers[i].cond);
 	pthread_mutex_unlock(&d->lock);
 	for (size_t i = 0; i <= NFS4R_SERVERS_MAX; i++)
 		if (d->peers[i].running)
@@ -309,11 +374,13 @@ void distributor_destroy(struct distributor *d)
 {
 	if (!d)
 		return;
-	for (size_t i = 0; i <= NFS4R_SERVERS_MAX; i++)
+	for (size_t i = 0; i <= NFS4R_SERVERS_MAX; i++) {
 		drop_queue(&d->peers[i]);
+		if (d->peers[i].d)
+			pthread_cond_destroy(&d->peers[i].cond);
+	}
 	while (d->first <= d->last)
 		forget_first(d);
 	pthread_mutex_destroy(&d->lock);
-	pthread_cond_destroy(&d->cond);
 	free(d);
 }

@@ -123,6 +123,10 @@ static void on_message(void *ctx, nfs4r_server_id from, struct nfs4r_msg *msg)
 	case NFS4R_MSG_VERIFY_ANSWER:
 		verify_answer(eng, from, msg);
 		return;
+	case NFS4R_MSG_PROPOSE:
+	case NFS4R_MSG_REVOKE:
+		checkpoint_urge(eng);
+		break;
 	default:
 		break;
 	}

@@ -42,6 +42,8 @@ struct parked;
 typedef void (*task_fn)(struct nfs4r_engine *eng, void *arg);
 struct pool *pool_create(struct nfs4r_engine *eng, const char *name, unsigned threads);
 void pool_run(struct pool *p, task_fn fn, void *arg); /* any thread; FIFO; never blocks */
+/* The caller is a thread of @p at the end of its task: the next task that it queues there is one that it will take itself. */
+void pool_returns(struct pool *p);
 void pool_stop(struct pool *p);			      /* runs what is queued, joins; later tasks are kept and never run */
 void pool_destroy(struct pool *p);
 size_t pool_queued(struct pool *p);
@@ -126,6 +128,8 @@ void distributor_destroy(struct distributor *d);
 void distributor_keep(struct distributor *d, struct nfs4r_entry *e); /* newest own entry, while it may be sent soon */
 void distributor_forget(struct distributor *d, nfs4r_lsn until);	     /* everybody has the own log up to here */
 void distributor_queue(struct distributor *d, nfs4r_server_id to, nfs4r_server_id log, nfs4r_lsn from, nfs4r_lsn until);
+/* The newest positions for @to, with what goes there next. @msg is copied. */
+void distributor_positions(struct distributor *d, nfs4r_server_id to, const struct nfs4r_msg *msg);
 void distributor_reset(struct distributor *d, nfs4r_server_id peer); /* connection gone: forget what is queued */
 uint64_t distributor_payload_bytes(struct distributor *d);
 
@@ -134,6 +138,8 @@ void apply_task(struct nfs4r_engine *eng, void *arg);
 struct apply_job {
 	struct nfs4r_entry *entry;
 	uint32_t mask;
+	enum nfs4r_status marked; /* MARK of the entry (log 4.4), made when it was queued */
+	nfs4r_journal_pos sync_first;
 };
 enum nfs4r_status apply_entry(struct nfs4r_engine *eng, struct nfs4r_entry *e, uint32_t mask);
 
@@ -161,6 +167,8 @@ bool fastpath_local(struct fastpath *f, const struct nfs4r_oid *oid, bool is_dir
 /* ---- checkpoint.c ---- */
 void *checkpoint_thread(void *eng);
 void checkpoint_wake(struct nfs4r_engine *eng);
+/* Somebody wants control: what is closing should be released soon. Any thread. */
+void checkpoint_urge(struct nfs4r_engine *eng);
 enum nfs4r_status checkpoint_now(struct nfs4r_engine *eng);
 
 /* ---- recover.c ---- */
@@ -220,6 +228,7 @@ struct nfs4r_engine {
 	pthread_mutex_t checkpoint_lock;
 	pthread_cond_t checkpoint_cond;
 	bool checkpoint_wanted;
+	_Atomic uint64_t urgent_until_ms;
 	uint64_t stat_reads_local, stat_reads_remote, stat_updates;
 	uint64_t started_at_ms;
 };

@@ -12,6 +12,8 @@
 
 #include "engine/engine_int.h"
 
+#define PUTS_AT_ONCE 32
+
 uint64_t now_ms(void)
 {
 	struct timespec ts;
@@ -81,9 +83,13 @@ static bool is_flat(uint32_t type)
 
 static void perform_send(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
+	if (a->msg->type == NFS4R_MSG_PROPOSE || a->msg->type == NFS4R_MSG_REVOKE)
+		checkpoint_urge(eng);
 	if (a->msg->type == NFS4R_MSG_FORWARD && a->msg->op->engine)
 		((struct opctx *)a->msg->op->engine)->sent_or_executed = true;
-	if (!a->durable) {
+	if (!a->durable && a->msg->type == NFS4R_MSG_POSITIONS) {
+		distributor_positions(eng->distributor, a->to, a->msg);
+	} else if (!a->durable) {
 		engine_send(eng, a->to, a->msg);
 	} else if (is_flat(a->msg->type)) {
 		durable_send(eng->durable, a->to, a->msg);
@@ -102,18 +108,27 @@ static void perform_apply(struct nfs4r_engine *eng, const struct nfs4r_action *a
 	if (!job)
 		abort();
 	*job = (struct apply_job){ .entry = a->entry, .mask = a->apply_mask };
+	if (job->mask)
+		job->marked = nfs4r_store_mark(eng->store, a->entry, &job->sync_first);
 	pool_run(eng->appliers, apply_task, job);
 }
 
-static void perform_put(struct nfs4r_engine *eng, const struct nfs4r_put *put)
+/* Rows in a row go into one record: a release of many claims is one write. Returns how many actions that were. */
+static uint32_t perform_puts(struct nfs4r_engine *eng, const struct nfs4r_action *a, uint32_t max)
 {
-	enum nfs4r_status st = nfs4r_store_put(eng->store, put, 1);
+	struct nfs4r_put puts[PUTS_AT_ONCE];
+	uint32_t n = 0;
+	char why[200];
+
+	for (; n < max && n < PUTS_AT_ONCE && a[n].type == NFS4R_ACT_PUT; n++)
+		puts[n] = a[n].put;
+	enum nfs4r_status st = nfs4r_store_put(eng->store, puts, n);
 
 	if (st == NFS4R_OK)
-		return;
-	char why[200];
+		return n;
 	snprintf(why, sizeof(why), "the journal cannot be written (%s); free space under the Store directory and restart", nfs4r_status_str(st));
 	engine_halt(eng, why);
+	return n;
 }
 
 static void perform_recovered(struct nfs4r_engine *eng)
@@ -127,9 +142,6 @@ static void perform_recovered(struct nfs4r_engine *eng)
 static void perform_one(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
 	switch (a->type) {
-	case NFS4R_ACT_PUT:
-		perform_put(eng, &a->put);
-		break;
 	case NFS4R_ACT_SEND:
 		perform_send(eng, a);
 		break;
@@ -205,11 +217,18 @@ static void perform_muted(struct nfs4r_engine *eng, const struct nfs4r_action *a
 
 void engine_perform(struct nfs4r_engine *eng, const struct nfs4r_update *u)
 {
-	for (uint32_t i = 0; i < u->n; i++) {
+	for (uint32_t i = 0; i < u->n;) {
+		const struct nfs4r_action *a = &u->actions[i];
+
+		if (!eng->mute && a->type == NFS4R_ACT_PUT) {
+			i += perform_puts(eng, a, u->n - i);
+			continue;
+		}
 		if (eng->mute)
-			perform_muted(eng, &u->actions[i]);
+			perform_muted(eng, a);
 		else
-			perform_one(eng, &u->actions[i]);
+			perform_one(eng, a);
+		i++;
 	}
 	fastpath_settled(eng->fastpath);
 	if (u->next_timer_ms < eng->next_timer_ms)
