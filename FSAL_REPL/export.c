@@ -98,6 +98,7 @@ static void release_sub_export(struct repl_export *exp)
 	struct fsal_export *sub = exp->export.sub_export;
 	struct fsal_module *fsal = sub->fsal;
 
+	repl_sub_cache_flush();
 	sub->exp_ops.release(sub);
 	fsal_put(fsal);
 }

@@ -157,14 +157,15 @@ enum nfs4r_status repl_lops_link(void *ctx, const struct nfs4r_lhandle *obj, con
 				 const char *name, const struct nfs4r_cred *cred)
 {
 	struct fsal_obj_handle *into;
+	struct repl_kept *kept;
 	struct repl_visit v;
 
 	if (repl_visit_enter(&v, ctx, obj, cred) != NFS4R_OK)
 		return v.status;
-	v.status = repl_status(repl_sub_open(v.exp, dir, &into));
+	v.status = repl_status(repl_sub_get(v.exp, dir, &kept, &into));
 	if (v.status == NFS4R_OK) {
 		v.status = repl_status(v.sub->obj_ops->link(v.sub, into, name, NULL, NULL));
-		sub_release(into);
+		repl_sub_put(kept);
 	}
 	repl_visit_leave(&v);
 	return v.status;
@@ -200,20 +201,21 @@ enum nfs4r_status repl_lops_rename(void *ctx, const struct nfs4r_lhandle *obj, c
 				   const struct nfs4r_cred *cred)
 {
 	struct fsal_obj_handle *to = NULL, *child = NULL;
+	struct repl_kept *kept = NULL;
 	struct repl_visit v;
 	fsal_status_t st;
 
 	if (repl_visit_enter(&v, ctx, dir, cred) != NFS4R_OK)
 		return v.status;
-	st = repl_sub_open(v.exp, dir2, &to);
+	st = repl_sub_get(v.exp, dir2, &kept, &to);
 	if (!FSAL_IS_ERROR(st))
 		st = v.sub->obj_ops->lookup(v.sub, name, &child, NULL);
 	if (!FSAL_IS_ERROR(st)) {
 		st = v.sub->obj_ops->rename(child, v.sub, name, to, name2, NULL, NULL, NULL, NULL);
 		sub_release(child);
 	}
-	if (to != NULL)
-		sub_release(to);
+	if (kept != NULL)
+		repl_sub_put(kept);
 	v.status = name_status(st);
 	repl_visit_leave(&v);
 	return v.status;

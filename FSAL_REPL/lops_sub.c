@@ -6,7 +6,8 @@
  * The engine calls from its own threads, which have no op_ctx, or from a worker in the middle of some
  * client's operation. A visit gives the thread a context of the sub layer, as root or as the caller whose
  * credentials come with the operation (then the file system checks permissions as for a local client), and
- * a handle for the object. Nothing is kept over a visit but descriptors that the sub-FSAL itself caches.
+ * a handle for the object. Nothing is kept over a visit but handles of directories (sub_cache.c) and descriptors that the
+ * sub-FSAL itself caches.
  */
 #include "repl.h"
 
@@ -17,10 +18,11 @@ enum nfs4r_status repl_visit_enter(struct repl_visit *v, void *ctx, const struct
 
 	v->exp = ctx;
 	v->sub = NULL;
+	v->kept = NULL;
 	repl_wait_ready();
 	repl_context_enter(&v->ctx, v->exp, v->exp->export.sub_export, cred);
 	if (obj != NULL)
-		st = repl_sub_open(v->exp, obj, &v->sub);
+		st = repl_sub_get(v->exp, obj, &v->kept, &v->sub);
 	if (FSAL_IS_ERROR(st))
 		repl_context_leave(&v->ctx);
 	return v->status = repl_status(st);
@@ -28,7 +30,9 @@ enum nfs4r_status repl_visit_enter(struct repl_visit *v, void *ctx, const struct
 
 void repl_visit_leave(struct repl_visit *v)
 {
-	if (v->sub != NULL)
+	if (v->kept != NULL)
+		repl_sub_put(v->kept);
+	else if (v->sub != NULL)
 		v->sub->obj_ops->release(v->sub);
 	repl_context_leave(&v->ctx);
 }

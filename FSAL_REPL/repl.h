@@ -176,6 +176,15 @@ void repl_obj_ops_init(struct fsal_obj_ops *ops);
 
 /* Sub handle of a local handle, in a context of the sub layer. Knows sockets and devices, too. */
 fsal_status_t repl_sub_open(struct repl_export *exp, const struct nfs4r_lhandle *h, struct fsal_obj_handle **out);
+/*
+ * The same for the engine's visits, which come back to directories (sub_cache.c): *sub is good until repl_sub_put(*out),
+ * and may be in use by other threads. In a context of the sub layer.
+ */
+struct repl_kept;
+fsal_status_t repl_sub_get(struct repl_export *exp, const struct nfs4r_lhandle *h, struct repl_kept **out,
+			   struct fsal_obj_handle **sub);
+void repl_sub_put(struct repl_kept *k);
+void repl_sub_cache_flush(void); /* before the sub-FSAL's export goes; no visit is under way */
 /* The opposite. false: the sub-FSAL's handle is too long. */
 bool repl_sub_handle_bytes(struct fsal_obj_handle *sub, struct nfs4r_lhandle *out);
 
@@ -314,6 +323,7 @@ extern const struct nfs4r_lops repl_lops;
 struct repl_visit {
 	struct repl_context ctx;
 	struct repl_export *exp;
+	struct repl_kept *kept; /* owns @sub, or NULL */
 	struct fsal_obj_handle *sub;
 	enum nfs4r_status status;
 };
