@@ -343,7 +343,7 @@ enum nfs4r_status nfs4r_update(struct nfs4r_engine *eng, struct nfs4r_op *op, nf
 	uint64_t wait_ms = op->type == NFS4R_OP_CLOSE ? eng->cfg.close_wait_ms : PARK_AFTER_MS;
 
 	pthread_mutex_lock(&eng->lock);
-	eng->stat_updates++;
+	__atomic_add_fetch(&eng->stat_updates, 1, __ATOMIC_RELAXED); /* read without the lock */
 	struct opctx *o = adopt_parked(eng, op);
 	bool adopted = o != NULL;
 	if (!o) {
@@ -405,7 +405,7 @@ void nfs4r_update_async(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_exe
 	struct opctx *o = NULL;
 
 	pthread_mutex_lock(&eng->lock);
-	eng->stat_updates++;
+	__atomic_add_fetch(&eng->stat_updates, 1, __ATOMIC_RELAXED); /* read without the lock */
 	if (eng->ready && !eng->stopping)
 		o = begin(op, exec, done, arg);
 	if (!o) {
