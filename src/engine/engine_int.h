@@ -84,6 +84,7 @@ struct opctx { /* one operation in the engine; op->engine points here */
 	bool sent_or_executed;	 /* from here on DELAY would be a lie */
 	enum op_state state;
 	pthread_cond_t cond;
+	struct held_locks wanted; /* of the next execution: the core may name them while those of this one are still held */
 	struct held_locks locks;
 	struct nfs4r_entry *entry;
 	uint64_t parked_at_ms;

@@ -86,9 +86,9 @@ void op_deliver_execute(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 		a->op->engine = o;
 	}
 	o->sent_or_executed = true; /* it may no longer be cancelled */
-	o->locks.n = a->nlocks;
+	o->wanted.n = a->nlocks;
 	for (uint32_t i = 0; i < a->nlocks; i++)
-		o->locks.want[i] = (struct lock_want){ a->locks[i].oid, a->locks[i].whole, a->locks[i].off, a->locks[i].len };
+		o->wanted.want[i] = (struct lock_want){ a->locks[i].oid, a->locks[i].whole, a->locks[i].off, a->locks[i].len };
 	if (a->durable)
 		durable_execute(eng->durable, o);
 	else
@@ -133,6 +133,7 @@ static void run_once(struct nfs4r_engine *eng, struct opctx *o)
 {
 	nfs4r_journal_pos sync_first = 0;
 
+	o->locks = o->wanted;
 	locks_take(eng->locks, &o->locks);
 	pthread_mutex_lock(&eng->lock);
 	o->entry = NULL;
