@@ -105,6 +105,7 @@ void nfs4r_core_destroy(struct nfs4r_core *c)
 	FREE_TABLE(c->anc);
 	FREE_TABLE(c->dead);
 	FREE_TABLE(c->holdoff);
+	FREE_TABLE(c->clearing);
 	FREE_TABLE(c->opens);
 	policy_fini(c);
 	refusals_free(c);

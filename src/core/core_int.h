@@ -348,7 +348,9 @@ struct nfs4r_core {
 	struct dead *dead;
 	struct minheap deads[NFS4R_SERVERS_MAX + 1];
 	uint64_t floor[NFS4R_SERVERS_MAX + 1];
-	struct oidmark *holdoff, *opens;
+	struct oidmark *opens;
+	/* holdoff.c */
+	struct oidmark *holdoff, *clearing;
 	/* policy.c */
 	struct oidmark *contested;
 	struct heat *heat;
@@ -506,12 +508,21 @@ void release_on_released(struct nfs4r_core *c, nfs4r_server_id from, const struc
 void release_on_revoke(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
 void release_opened(struct nfs4r_core *c, const struct nfs4r_oid *oid, bool open);
 void raise_last(struct nfs4r_core *c, const struct nfs4r_entry *e);
-uint64_t holdoff_until(const struct nfs4r_core *c, const struct nfs4r_oid *oid);
-void holdoff_drop(struct nfs4r_core *c, const struct nfs4r_oid *oid);
 void send_revoke(struct nfs4r_core *c, nfs4r_server_id to, const struct nfs4r_oid *oid, bool below, uint32_t attempts);
 
 uint64_t idle_end(const struct nfs4r_core *c, const struct own *ow); /* when its timer ends */
 void release_at(struct nfs4r_core *c, struct own *ow, uint64_t t);  /* starts closing at this time, used or not */
+
+/* holdoff.c: what is not asked for now, because others want it (7.5, 7.6) */
+struct oidmark *mark_find(struct oidmark *table, const struct nfs4r_oid *oid);
+struct oidmark *mark_get(struct oidmark **table, const struct nfs4r_oid *oid);
+void mark_drop(struct oidmark **table, const struct nfs4r_oid *oid);
+uint64_t holdoff_until(struct nfs4r_core *c, const struct nfs4r_oid *oid);
+uint64_t holdoff_clearing(struct nfs4r_core *c, const struct nfs4r_oid *oid);
+void holdoff_drop(struct nfs4r_core *c, const struct nfs4r_oid *oid);
+void holdoff_set(struct nfs4r_core *c, const struct own *ow);
+void holdoff_below(struct nfs4r_core *c, const struct nfs4r_oid *dir);
+void holdoff_timers(struct nfs4r_core *c);
 
 /* observe.c */
 void hist_add(struct nfs4r_core_hist *h, uint64_t ms);
@@ -529,7 +540,7 @@ void policy_fini(struct nfs4r_core *c);
 
 /* narrow.c: when to be content with less (7.1, 7.4, 7.9) */
 void policy_used(struct nfs4r_core *c, const struct opx *o);
-void policy_revoked(struct nfs4r_core *c, struct own *ow, const struct nfs4r_oid *wanted);
+void policy_revoked(struct nfs4r_core *c, struct own *ow, const struct nfs4r_oid *wanted, bool below);
 bool policy_giving(struct nfs4r_core *c, const struct nfs4r_oid *oid);
 const struct nfs4r_oid *policy_wanted(const struct own *ow);
 bool policy_replacing(struct nfs4r_core *c, const struct own *ow);

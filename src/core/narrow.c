@@ -178,7 +178,9 @@ static bool keep_of(struct nfs4r_core *c, const struct own *ow, const struct nfs
 	return false; /* not below the claim any more */
 }
 
-static uint32_t keep_set(struct nfs4r_core *c, struct own *ow, const struct nfs4r_oid *wanted, struct nfs4r_control v[USES])
+/* @below: all below @wanted is to be clear, so nothing there is kept. */
+static uint32_t keep_set(struct nfs4r_core *c, struct own *ow, const struct nfs4r_oid *wanted, bool below,
+			 struct nfs4r_control v[USES])
 {
 	struct policy *p = ow->pol;
 	uint32_t n = 0;
@@ -186,7 +188,7 @@ static uint32_t keep_set(struct nfs4r_core *c, struct own *ow, const struct nfs4
 	for (uint32_t i = 0; p && i < USES; i++) {
 		bool dup = false;
 
-		if (!recent(c, p, i) || !keep_of(c, ow, &p->use[i].dir, wanted, &v[n]) ||
+		if (!recent(c, p, i) || (below && is_under(c, &p->use[i].dir, wanted)) || !keep_of(c, ow, &p->use[i].dir, wanted, &v[n]) ||
 		    kept_anyway(c, ow, &v[n].oid, v[n].depth))
 			continue;
 		for (uint32_t j = 0; j < n; j++)
@@ -207,7 +209,7 @@ bool policy_replacing(struct nfs4r_core *c, const struct own *ow)
 }
 
 /* Control 7.4, narrow: somebody wants @wanted, which @ow covers; ask for what is used elsewhere under it before it closes. */
-static void narrow(struct nfs4r_core *c, struct own *ow, const struct nfs4r_oid *wanted)
+static void narrow(struct nfs4r_core *c, struct own *ow, const struct nfs4r_oid *wanted, bool below)
 {
 	struct nfs4r_control v[USES];
 	uint32_t n;
@@ -215,7 +217,7 @@ static void narrow(struct nfs4r_core *c, struct own *ow, const struct nfs4r_oid 
 	policy_contest(c, ow->claim);
 	if (policy_replacing(c, ow) || !c->cfg.deep || who_is_away(c))
 		return;
-	n = keep_set(c, ow, wanted, v);
+	n = keep_set(c, ow, wanted, below, v);
 	if (!n)
 		return;
 	c->st.narrowed++;
@@ -223,7 +225,7 @@ static void narrow(struct nfs4r_core *c, struct own *ow, const struct nfs4r_oid 
 }
 
 /* A revoke for @wanted marks @ow, a deep claim. */
-void policy_revoked(struct nfs4r_core *c, struct own *ow, const struct nfs4r_oid *wanted)
+void policy_revoked(struct nfs4r_core *c, struct own *ow, const struct nfs4r_oid *wanted, bool below)
 {
 	if (!ow->deep)
 		return;
@@ -232,7 +234,7 @@ void policy_revoked(struct nfs4r_core *c, struct own *ow, const struct nfs4r_oid
 			pol(ow)->wanted = *wanted;
 			ow->pol->is_wanted = true;
 		}
-	narrow(c, ow, wanted);
+	narrow(c, ow, wanted, below);
 }
 
 /* What others wanted of @ow, if it is known more closely than "what it controls". */
@@ -370,7 +372,7 @@ void policy_run(struct nfs4r_core *c)
 		if (ow->plus) { /* its time is over; 7.9 as usual */
 			policy_contest(c, ow->claim);
 		} else {
-			narrow(c, ow, &ow->pol->wish);
+			narrow(c, ow, &ow->pol->wish, false);
 		}
 		release_at(c, ow, c->now);
 	}

@@ -16,78 +16,6 @@
  */
 #include "core/core_int.h"
 
-/* ---- hold-off (7.6), opens --------------------------------------------------- */
-
-static struct oidmark *mark_find(struct oidmark *table, const struct nfs4r_oid *oid)
-{
-	struct oidmark *o;
-
-	HASH_FIND(hh, table, oid, sizeof(*oid), o);
-	return o;
-}
-
-static struct oidmark *mark_get(struct oidmark **table, const struct nfs4r_oid *oid)
-{
-	struct oidmark *o = mark_find(*table, oid);
-
-	if (!o) {
-		o = xcalloc(1, sizeof(*o));
-		o->oid = *oid;
-		HASH_ADD(hh, *table, oid, sizeof(o->oid), o);
-	}
-	return o;
-}
-
-static void mark_drop(struct oidmark **table, const struct nfs4r_oid *oid)
-{
-	struct oidmark *o = mark_find(*table, oid);
-
-	if (o) {
-		HASH_DEL(*table, o);
-		free(o);
-	}
-}
-
-uint64_t holdoff_until(const struct nfs4r_core *c, const struct nfs4r_oid *oid)
-{
-	struct oidmark *o = mark_find(c->holdoff, oid);
-
-	return o ? o->value : 0;
-}
-
-/* The revoker's claim has been seen and is gone. */
-void holdoff_drop(struct nfs4r_core *c, const struct nfs4r_oid *oid)
-{
-	mark_drop(&c->holdoff, oid);
-}
-
-static void holdoff_set(struct nfs4r_core *c, const struct own *ow)
-{
-	const struct nfs4r_oid *wanted = policy_wanted(ow);
-	uint64_t ms = policy_holdoff_ms(c);
-
-	for (uint32_t i = 0; i < ow->claim->n && !wanted && HASH_COUNT(c->holdoff) < HOLDOFF_MAX; i++)
-		mark_get(&c->holdoff, &ow->claim->ctl[i].oid)->value = c->now + ms;
-	if (wanted && HASH_COUNT(c->holdoff) < HOLDOFF_MAX)
-		mark_get(&c->holdoff, wanted)->value = c->now + ms;
-	timer_at(c, c->now + ms);
-}
-
-static void holdoff_expire(struct nfs4r_core *c)
-{
-	struct oidmark *o, *tmp;
-
-	HASH_ITER(hh, c->holdoff, o, tmp) {
-		if (o->value > c->now) {
-			timer_at(c, o->value);
-			continue;
-		}
-		HASH_DEL(c->holdoff, o);
-		free(o);
-		c->dirty |= DIRTY_OPS | DIRTY_OPENS;
-	}
-}
-
 static void close_soon(struct nfs4r_core *c, struct own *ow);
 
 void release_opened(struct nfs4r_core *c, const struct nfs4r_oid *oid, bool open)
@@ -471,7 +399,7 @@ static void end_timers(struct nfs4r_core *c)
 
 void release_timers(struct nfs4r_core *c)
 {
-	holdoff_expire(c);
+	holdoff_timers(c);
 	idle_timers(c, &c->idle);
 	idle_timers(c, &c->idle_deep);
 	end_timers(c);
@@ -560,9 +488,9 @@ static void revoke(struct nfs4r_core *c, struct own *ow, const struct nfs4r_msg 
 		return;
 	if (!ow->forced || again)
 		ow->revoked_by = *prio;
-	policy_revoked(c, ow, &m->revoke.oid);
+	policy_revoked(c, ow, &m->revoke.oid, below);
 	ow->forced = true;
-	if (!c->cfg.revoke_ms || again || !((ow->deep && !below) || ow->holds || ow->pins || (!below && prio->attempts == 0)))
+	if (!c->cfg.revoke_ms || again || below || !(ow->deep || ow->holds || ow->pins || prio->attempts == 0))
 		close_soon(c, ow);
 	else if (!ow->close_at)
 		release_at(c, ow, c->now + c->cfg.revoke_ms);
@@ -593,8 +521,10 @@ void release_on_revoke(struct nfs4r_core *c, nfs4r_server_id from, const struct 
 				revoke(c, k->claim->own, m);
 		}
 	} while (walk_up(c, &w));
-	if (m->revoke.below)
+	if (m->revoke.below) {
+		holdoff_below(c, oid);
 		revoke_below(c, m);
+	}
 }
 
 void send_revoke(struct nfs4r_core *c, nfs4r_server_id to, const struct nfs4r_oid *oid, bool below, uint32_t attempts)

@@ -307,9 +307,78 @@ static void link_takes_a_file_out_of_deep_control(void **state)
 	net_free(n);
 }
 
+/* ---- a tree in which another site works is moved ------------------------------------------------ */
+
+/* P works in two directories below d/a all the time: creates and removes, each as soon as the one before is answered. */
+struct worker {
+	const char *dir;
+	struct client *busy;
+	uint32_t done;
+};
+
+static void work(struct net *n, struct worker *w)
+{
+	char name[16];
+
+	if (w->busy && !w->busy->done)
+		return;
+	if (w->busy && w->busy->op.status == NFS4R_OK)
+		w->done++;
+	snprintf(name, sizeof(name), "w%u", w->done / 2);
+	w->busy = w->done % 2 ? unlink_(n, P, w->dir, name) : create(n, P, w->dir, name);
+}
+
+/* Clients ask again when they are told to. Returns how long it took, or UINT64_MAX. */
+static uint64_t move_under_work(struct net *n, nfs4r_server_id mover, struct worker w[2])
+{
+	struct nfs4r_oid from = at(n, "d"), to = at(n, "e");
+	uint64_t start = n->now;
+	struct client *c = NULL;
+
+	while (n->now < start + 10000) {
+		work(n, &w[0]);
+		work(n, &w[1]);
+		net_run(n, 5);
+		if (c && !c->done)
+			continue;
+		if (c && c->op.status == NFS4R_OK)
+			return n->now - start;
+		assert_true(!c || c->op.status == NFS4R_DELAY);
+		c = op_rename(n, mover, &from, "a", &to, "a");
+	}
+	return UINT64_MAX;
+}
+
+static void tree_is_moved_under_work(void **state)
+{
+	struct net *n = net_policy("d/ d/a/ d/a/x/ d/a/y/ d/o/ e/");
+	struct worker w[2] = { { .dir = "d/a/x" }, { .dir = "d/a/y" } };
+	uint32_t before;
+
+	for (uint32_t i = 0; i < 100; i++) {
+		work(n, &w[0]);
+		work(n, &w[1]);
+		net_run(n, 5);
+	}
+	before = w[0].done;
+	assert_true(before > 50);
+	assert_true(move_under_work(n, S, w) < 2500);
+	w[0].dir = "e/a/x";
+	w[1].dir = "e/a/y";
+	for (uint32_t i = 0; i < 400; i++) { /* and the work goes on where it was moved to */
+		work(n, &w[0]);
+		work(n, &w[1]);
+		net_run(n, 5);
+	}
+	assert_true(w[0].done > before + 50);
+	net_quiet(n);
+	net_free(n);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(tree_is_moved_under_work),
 		cmocka_unit_test(rename_into_anothers_tree),
 		cmocka_unit_test(rename_within_anothers_tree),
 		cmocka_unit_test(rename_between_two_others),

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * What this server does not ask for at the moment, because others asked for it (control 7.5, 7.6).
+ *
+ * After a release that a revoke forced, the object is left alone for about two round trips, so that
+ * whoever wanted it gets it. Where all below a directory is wanted (it is to be moved, 3.2), the
+ * mover needs a moment in which nobody has anything there: claims below end at different times, those of files
+ * that were being created when the revoke came are not even marked by it, and whoever works there would have some
+ * of them again before the last is gone. So for as long as such revokes keep coming nothing below is asked
+ * for, and claims that come with entries close at once.
+ *
+ * A mark ends with its time, or when another's control of its object has been seen and is gone. Fairness only.
+ */
+#include "core/core_int.h"
+
+#define CLEARING_MAX 64 /* directories wanted with all below at one time [beyond it: only what is controlled now closes] */
+
+struct oidmark *mark_find(struct oidmark *table, const struct nfs4r_oid *oid)
+{
+	struct oidmark *o;
+
+	HASH_FIND(hh, table, oid, sizeof(*oid), o);
+	return o;
+}
+
+struct oidmark *mark_get(struct oidmark **table, const struct nfs4r_oid *oid)
+{
+	struct oidmark *o = mark_find(*table, oid);
+
+	if (!o) {
+		o = xcalloc(1, sizeof(*o));
+		o->oid = *oid;
+		HASH_ADD(hh, *table, oid, sizeof(o->oid), o);
+	}
+	return o;
+}
+
+void mark_drop(struct oidmark **table, const struct nfs4r_oid *oid)
+{
+	struct oidmark *o = mark_find(*table, oid);
+
+	if (o) {
+		HASH_DEL(*table, o);
+		free(o);
+	}
+}
+
+/* Is @oid below a directory that is to be clear? Until when, or 0. */
+uint64_t holdoff_clearing(struct nfs4r_core *c, const struct nfs4r_oid *oid)
+{
+	uint64_t until = 0;
+	struct oidmark *m;
+	struct walk w;
+
+	if (!c->clearing)
+		return 0;
+	walk_begin(&w, oid);
+	do {
+		m = mark_find(c->clearing, &w.oid);
+		if (m && m->value > until)
+			until = m->value;
+	} while (walk_up(c, &w));
+	return until > c->now ? until : 0;
+}
+
+/* Not to be asked for before this time; in the past: it may be. */
+uint64_t holdoff_until(struct nfs4r_core *c, const struct nfs4r_oid *oid)
+{
+	uint64_t clear = holdoff_clearing(c, oid);
+	struct oidmark *m = mark_find(c->holdoff, oid);
+
+	return m && m->value > clear ? m->value : clear;
+}
+
+void holdoff_drop(struct nfs4r_core *c, const struct nfs4r_oid *oid)
+{
+	mark_drop(&c->holdoff, oid);
+	if (!mark_find(c->clearing, oid))
+		return;
+	mark_drop(&c->clearing, oid);
+	c->dirty |= DIRTY_OPS | DIRTY_OPENS;
+}
+
+static void hold_off(struct nfs4r_core *c, const struct nfs4r_oid *oid, uint64_t until)
+{
+	if (HASH_COUNT(c->holdoff) < HOLDOFF_MAX)
+		mark_get(&c->holdoff, oid)->value = until;
+}
+
+/* @ow is released because others wanted it, or something in it. */
+void holdoff_set(struct nfs4r_core *c, const struct own *ow)
+{
+	const struct nfs4r_oid *wanted = policy_wanted(ow);
+	uint64_t until = c->now + policy_holdoff_ms(c);
+
+	if (wanted)
+		hold_off(c, wanted, until);
+	for (uint32_t i = 0; i < ow->claim->n && !wanted; i++)
+		hold_off(c, &ow->claim->ctl[i].oid, until);
+	timer_at(c, until);
+}
+
+/* A revoke of @dir and all below. The next one comes after repeat_ms, if it is still wanted. */
+void holdoff_below(struct nfs4r_core *c, const struct nfs4r_oid *dir)
+{
+	uint64_t until = c->now + c->cfg.repeat_ms + policy_holdoff_ms(c);
+
+	if (mark_find(c->clearing, dir) || HASH_COUNT(c->clearing) < CLEARING_MAX)
+		mark_get(&c->clearing, dir)->value = until;
+	timer_at(c, until);
+}
+
+static void expire(struct nfs4r_core *c, struct oidmark **table)
+{
+	struct oidmark *m, *tmp;
+
+	HASH_ITER(hh, *table, m, tmp) {
+		if (m->value > c->now) {
+			timer_at(c, m->value);
+			continue;
+		}
+		HASH_DEL(*table, m);
+		free(m);
+		c->dirty |= DIRTY_OPS | DIRTY_OPENS;
+	}
+}
+
+void holdoff_timers(struct nfs4r_core *c)
+{
+	expire(c, &c->holdoff);
+	expire(c, &c->clearing);
+}
