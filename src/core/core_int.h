@@ -474,6 +474,7 @@ void anc_after_commit(struct nfs4r_core *c, const struct anc_change *ch);
 
 /* election.c */
 struct own *election_propose(struct nfs4r_core *c, const struct nfs4r_control *v, uint32_t n, uint32_t attempts, bool side);
+void claim_abort(struct nfs4r_core *c, struct own *ow);
 void election_send(struct nfs4r_core *c, struct own *ow, nfs4r_server_id to);
 void election_check_win(struct nfs4r_core *c, struct own *ow);
 void election_barriers(struct nfs4r_core *c);

@@ -19,7 +19,7 @@ static bool higher(const struct nfs4r_prio *a, const struct nfs4r_prio *b)
 	return a->attempts != b->attempts ? a->attempts > b->attempts : a->server > b->server;
 }
 
-static void claim_abort(struct nfs4r_core *c, struct own *ow)
+void claim_abort(struct nfs4r_core *c, struct own *ow)
 {
 	c->st.aborts++;
 	policy_lost(c, ow);
@@ -80,7 +80,7 @@ struct own *election_propose(struct nfs4r_core *c, const struct nfs4r_control *v
 
 	assert(n && n <= NFS4R_CLAIM_CONTROLS_MAX);
 	cl = claim_add(c, (struct nfs4r_pid){ c->self, seq_next(c) }, NFS4R_PROPOSED, v, n);
-	cl->prio.attempts = attempts < ATTEMPTS_CAP ? attempts : ATTEMPTS_CAP;
+	cl->prio.attempts = side ? 0 : attempts < ATTEMPTS_CAP ? attempts + 1 : ATTEMPTS_CAP; /* operations go first */
 	cl->prio.server = c->self;
 	ow = own_new(c, cl, OWN_PROPOSING);
 	ow->side = side;

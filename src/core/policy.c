@@ -110,7 +110,7 @@ struct heat {
 	struct nfs4r_oid oid; /* a directory */
 	uint64_t since[2];    /* begin of the window */
 	uint32_t paid[2];
-	struct nfs4r_oid last; /* the last file counted */
+	struct nfs4r_oid last[2]; /* the last object counted */
 	UT_hash_handle hh;
 };
 
@@ -221,10 +221,9 @@ static void paid(struct nfs4r_core *c, const struct nfs4r_oid *oid, int what)
 			h->since[what] = c->now;
 			h->paid[what] = 0;
 		}
-		if (what == FILES && nfs4r_oid_eq(&h->last, oid))
+		if (nfs4r_oid_eq(&h->last[what], oid))
 			continue;
-		if (what == FILES)
-			h->last = *oid;
+		h->last[what] = *oid;
 		h->paid[what]++;
 		if (!pick && hot(c, h, what) && may_ask(c, &w.oid, depth))
 			pick = h;

@@ -484,6 +484,8 @@ static void revoke(struct nfs4r_core *c, struct own *ow, const struct nfs4r_msg 
 	bool again = ow->forced && prio_higher(prio, &ow->revoked_by);
 	bool below = m->revoke.below;
 
+	if (ow->side && ow->state == OWN_PROPOSING && !ow->majority)
+		claim_abort(c, ow); /* it is in somebody's way */
 	if (ow->state != OWN_WON || ow->closing)
 		return;
 	if (!ow->forced || again)

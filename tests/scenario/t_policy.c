@@ -358,9 +358,67 @@ static void one_file_raises_nothing(void **state)
 	net_free(n);
 }
 
+/* ---- what the policy asks for is in nobody's way ------------------------------------------- */
+
+
+/* One directory that is elected now and then is one place, whatever is above it: core.h says "in different places". */
+static void one_place_promotes_nothing(void **state)
+{
+	struct net *n = net_policy("d/ d/x/");
+
+	for (int i = 0; i < 3; i++) {
+		do_create(n, P, "d/x", (char[]){ (char)('a' + i), 0 });
+		net_run(n, 2500);
+	}
+	assert_int_equal(stats(n, P).promotions, 0);
+	net_quiet(n);
+	net_free(n);
+}
+
+/* A side claim yields to everybody: no operation may lose an election to one, also at a granter that names its priority. */
+static void a_promotion_defeats_nobody(void **state)
+{
+	struct net *n = net_policy(THREE);
+	struct client *q;
+
+	do_create(n, S, "d/x", "a");
+	do_create(n, S, "d/y", "a");
+	net_hold(n, S, Q, NFS4R_MSG_PROPOSE);
+	create(n, S, "d/z", "a");
+	net_run(n, n->delay);
+	q = chmod_(n, Q, "d/u/f");
+	assert_int_equal(finish(n, q), NFS4R_OK);
+	assert_int_equal(stats(n, Q).aborts, 0);
+	net_pass(n);
+	net_quiet(n);
+	net_free(n);
+}
+
+/* S is slow to ack a promotion that Q has acked: Q's own wish below must not wait for its end. */
+static void a_pending_promotion_holds_nobody_up(void **state)
+{
+	struct net *n = net_policy(THREE);
+	struct client *q;
+
+	do_create(n, P, "d/x", "a");
+	do_create(n, P, "d/y", "a");
+	net_hold(n, P, S, NFS4R_MSG_PROPOSE);
+	create(n, P, "d/z", "a");
+	net_run(n, RTT(n));
+	q = chmod_(n, Q, "d/u/f");
+	assert_int_equal(finish(n, q), NFS4R_OK); /* DELAY after op_wait_ms */
+	assert_true(q->done_at - q->started <= 5 * RTT(n));
+	net_pass(n);
+	net_quiet(n);
+	net_free(n);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_place_promotes_nothing),
+		cmocka_unit_test(a_promotion_defeats_nobody),
+		cmocka_unit_test(a_pending_promotion_holds_nobody_up),
 		cmocka_unit_test(one_election_for_a_burst),
 		cmocka_unit_test(shallow_where_others_are_known_below),
 		cmocka_unit_test(refused_deep_falls_to_shallow),
