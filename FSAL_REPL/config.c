@@ -89,7 +89,7 @@ static struct config_item repl_params[] = {
 	CONF_ITEM_UI32("Deep_Idle", 0, UINT32_MAX, 1000, raw, deep_idle),
 	CONF_ITEM_UI32("Revoke_Wait", 0, UINT32_MAX, 100, raw, revoke_wait),
 	CONF_ITEM_UI32("Promote_After", 0, UINT32_MAX, 3, raw, promote_after),
-	CONF_ITEM_UI32("Deep_Plus_After", 0, UINT32_MAX, 3, raw, deep_plus_after),
+	CONF_ITEM_UI32("Deep_Plus_After", 0, UINT32_MAX, 2, raw, deep_plus_after),
 	CONF_ITEM_UI32("Contested", 0, UINT32_MAX, 5000, raw, contested),
 	CONF_ITEM_UI32("Share_Reads", 0, UINT32_MAX, 8, raw, share_reads),
 	CONF_ITEM_UI32("Repeat", 0, UINT32_MAX, 400, raw, repeat),

@@ -19,7 +19,7 @@ void nfs4r_core_config_init(struct nfs4r_core_config *cfg)
 	cfg->deep_ms = 1000;
 	cfg->promote_count = 3;
 	cfg->promote_ms = 10000;
-	cfg->deep_plus_count = 3;
+	cfg->deep_plus_count = 2;
 	cfg->contested_ms = 5000;
 	cfg->share_reads = 8;
 	cfg->window_entries = 4096;

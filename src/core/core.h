@@ -101,7 +101,7 @@ struct nfs4r_core_config {
 				  * deep control of it (7.4); 0 = never; default 3 */
 	uint32_t promote_ms;	 /* default 10000 */
 	uint32_t deep_plus_count;/* updates of different old files below a directory within a second that make this server ask for
-				  * deep+ of it (7.8); 0 = never; default 3 */
+				  * deep+ of it (7.8); 0 = never; default 2 */
 	uint32_t contested_ms;	 /* after a deep control was refused, or revoked for something below it, no deep control of that directory is
 				  * asked for where shallow would do; default 5000 */
 	uint32_t share_reads;	 /* READs served for others from deep control of what is not being updated here, until it is narrowed or

@@ -210,10 +210,10 @@ static void paid(struct nfs4r_core *c, const struct nfs4r_oid *oid, int what)
 	struct heat *h, *pick = NULL;
 	struct walk w;
 
-	if (!c->cfg.deep)
-		return;
 	walk_begin(&w, oid);
-	while (walk_up(c, &w)) {
+	if (!c->cfg.deep || !walk_up(c, &w) || have(c, &w.oid, depth)) /* what will cover it is already asked for */
+		return;
+	do {
 		h = heat_get(c, &w.oid);
 		if (!h)
 			return;
@@ -227,7 +227,7 @@ static void paid(struct nfs4r_core *c, const struct nfs4r_oid *oid, int what)
 		h->paid[what]++;
 		if (!pick && hot(c, h, what) && may_ask(c, &w.oid, depth))
 			pick = h;
-	}
+	} while (walk_up(c, &w));
 	if (!pick)
 		return;
 	want = (struct nfs4r_control){ pick->oid, depth };

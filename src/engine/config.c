@@ -16,7 +16,7 @@ void nfs4r_config_init(struct nfs4r_config *cfg)
 	cfg->deep_idle_ms = 1000;
 	cfg->revoke_ms = 100;
 	cfg->promote_after = 3;
-	cfg->deep_plus_after = 3;
+	cfg->deep_plus_after = 2;
 	cfg->contested_ms = 5000;
 	cfg->share_reads = 8;
 	cfg->repeat_ms = 400;

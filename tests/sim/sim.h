@@ -66,7 +66,7 @@ struct plan { /* drawn from the seed and the mode; printed with a failure */
 	uint32_t cancels;     /* per mille of the operations */
 	uint32_t bursts;      /* per mille: a random client begins one */
 	bool hierarchy;       /* the policy is what the mode is about: on, and mostly with its defaults */
-	uint32_t elections_max; /* of the whole run; 0 = any number */
+	uint32_t elections_max; /* that operations waited for, in the whole run; 0 = any number */
 };
 
 /* ---- trees ------------------------------------------------------------------------ */
@@ -292,7 +292,7 @@ struct link { /* between two servers */
 struct totals {
 	uint64_t steps, ops, ok, delays, errors, reads, reads_forwarded, read_delays, entries, applied, crashes,
 		machine_crashes, lost, cuts, messages, not_primary, checks;
-	uint64_t elections, deep_asked, deep_refused, promotions, promotions_lost, raises, raises_lost, drops, narrowed; /* of the cores */
+	uint64_t elections, elections_waited, deep_asked, deep_refused, promotions, promotions_lost, raises, raises_lost, drops, narrowed; /* of the cores */
 };
 
 struct sim {
