@@ -354,6 +354,7 @@ void repl_read2(struct fsal_obj_handle *h, bool bypass, fsal_async_cb done, stru
 {
 	struct io *io = io_new(h, bypass, done, arg, caller);
 
+	repl_compound_forget(); /* the request may go on on another thread, and come back */
 	if (arg->info != NULL) { /* READ_PLUS */
 		answer(io, fsalstat(ERR_FSAL_NOTSUPP, ENOTSUP));
 		return;

@@ -168,6 +168,8 @@ static void remember(struct listing *l, struct listed *e, const struct nfs4r_dir
 {
 	struct nfs4r_attrs own;
 
+	if (attrs->valid_mask == ATTR_RDATTR_ERR)
+		return;
 	if (!e->local) {
 		repl_compound_remember(l->exp, &d->oid, &e->rd.attrs, false);
 		return;

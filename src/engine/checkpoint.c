@@ -62,7 +62,7 @@ static void rest(struct nfs4r_engine *eng)
 
 		if (now >= until)
 			break;
-		clock_gettime(CLOCK_REALTIME, &ts);
+		clock_gettime(CLOCK_MONOTONIC, &ts);
 		ts.tv_nsec += (long)(until - now) * 1000000;
 		ts.tv_sec += ts.tv_nsec / 1000000000;
 		ts.tv_nsec %= 1000000000;
@@ -80,7 +80,7 @@ static void wait_for_work(struct nfs4r_engine *eng)
 		struct nfs4r_store_stats stats;
 		struct timespec ts;
 
-		clock_gettime(CLOCK_REALTIME, &ts);
+		clock_gettime(CLOCK_MONOTONIC, &ts);
 		ts.tv_sec += 1;
 		pthread_cond_timedwait(&eng->checkpoint_cond, &eng->checkpoint_lock, &ts);
 		nfs4r_store_get_stats(eng->store, &stats);

@@ -74,7 +74,8 @@ void distributor_keep(struct distributor *d, struct nfs4r_entry *e)
 	if (d->first > d->last || e->lsn >= d->last + RECENT || e->lsn + RECENT <= d->first) {
 		while (d->first <= d->last)
 			forget_first(d);
-		d->first = e->lsn;
+		if (e->lsn < d->first || e->lsn >= d->first + RECENT)
+			d->first = e->lsn; /* else an older one may still come: they are done in any order */
 		d->last = e->lsn - 1;
 	}
 	if (e->lsn >= d->first) { /* entries are done in any order within a small window */
@@ -178,6 +179,20 @@ static nfs4r_lsn end_of_log(struct nfs4r_engine *eng, nfs4r_server_id log)
 	return last;
 }
 
+/* They wait for no entries: the peer's answers and releases hang on them. No lock held. */
+static void send_positions(struct distributor *d, struct peer_sender *p, uint64_t generation)
+{
+	struct nfs4r_msg *m;
+
+	pthread_mutex_lock(&d->lock);
+	m = p->positions;
+	p->positions = NULL;
+	pthread_mutex_unlock(&d->lock);
+	if (m && generation == __atomic_load_n(&p->generation, __ATOMIC_ACQUIRE))
+		engine_send(d->eng, p->to, m);
+	free(m);
+}
+
 static void send_range(struct nfs4r_engine *eng, struct peer_sender *p, const struct range *r, uint64_t generation)
 {
 	nfs4r_lsn lsn = r->from;
@@ -189,6 +204,7 @@ static void send_range(struct nfs4r_engine *eng, struct peer_sender *p, const st
 
 		if (!m)
 			return;
+		send_positions(p->d, p, generation);
 		m->type = NFS4R_MSG_ENTRIES;
 		m->entries.log = r->log;
 		m->entries.end = end_of_log(eng, r->log);
@@ -216,11 +232,9 @@ static void send_range(struct nfs4r_engine *eng, struct peer_sender *p, const st
 static void send_gathered(struct distributor *d, struct peer_sender *p)
 {
 	struct range *list = p->head;
-	struct nfs4r_msg *positions = p->positions;
 	uint64_t generation = p->generation;
 
 	p->head = p->last = NULL;
-	p->positions = NULL;
 	pthread_mutex_unlock(&d->lock);
 	while (list) {
 		struct range *r = list;
@@ -229,9 +243,7 @@ static void send_gathered(struct distributor *d, struct peer_sender *p)
 		send_range(d->eng, p, r, generation);
 		free(r);
 	}
-	if (positions && generation == __atomic_load_n(&p->generation, __ATOMIC_ACQUIRE))
-		engine_send(d->eng, p->to, positions);
-	free(positions);
+	send_positions(d, p, generation);
 	pthread_mutex_lock(&d->lock);
 }
 

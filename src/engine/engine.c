@@ -299,11 +299,11 @@ static void init_locks(struct nfs4r_engine *eng)
 
 	pthread_mutex_init(&eng->lock, NULL);
 	pthread_mutex_init(&eng->checkpoint_lock, NULL);
-	pthread_cond_init(&eng->checkpoint_cond, NULL);
 	pthread_cond_init(&eng->idle_cond, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&eng->timer_cond, &attr);
+	pthread_cond_init(&eng->checkpoint_cond, &attr);
 	pthread_condattr_destroy(&attr);
 }
 

@@ -81,6 +81,7 @@ struct opctx { /* one operation in the engine; op->engine points here */
 	bool driving;		 /* a thread is in drive() and will see a change of state */
 	bool sync;		 /* that thread sleeps on cond until the end */
 	bool parked;
+	bool queued;		 /* drive_task() has it, or is about to */
 	bool sent_or_executed;	 /* from here on DELAY would be a lie */
 	enum op_state state;
 	pthread_cond_t cond;

@@ -22,13 +22,21 @@ static void drive_task(struct nfs4r_engine *eng, void *arg);
 
 /* ---- deliveries from the core; eng->lock held ---- */
 
+static void queue(struct nfs4r_engine *eng, struct opctx *o)
+{
+	o->queued = true;
+	pool_run(eng->executors, drive_task, o);
+}
+
 void op_ready(struct nfs4r_engine *eng, struct opctx *o)
 {
 	o->state = OP_EXECUTE;
 	if (o->driving)
 		pthread_cond_signal(&o->cond);
+	else if (o->remote)
+		pool_run(eng->executors, op_run_remote, o);
 	else
-		pool_run(eng->executors, o->remote ? op_run_remote : drive_task, o);
+		queue(eng, o);
 }
 
 static struct opctx *opctx_new(struct nfs4r_op *forwarded)
@@ -116,7 +124,7 @@ void op_deliver_done(struct nfs4r_engine *eng, struct nfs4r_op *op)
 	if (o->driving)
 		pthread_cond_signal(&o->cond);
 	else if (!o->parked)
-		pool_run(eng->executors, drive_task, o);
+		queue(eng, o);
 }
 
 /* ---- running ---- */
@@ -237,13 +245,19 @@ static bool same_request(const struct nfs4r_op *a, const struct nfs4r_op *b)
 	       same_text(a->text, b->text) && same_bytes(a->data, b->data);
 }
 
-static struct opctx *adopt_parked(struct nfs4r_engine *eng, const struct nfs4r_op *op)
+/* @busy: there is one, but an executor has it; the client has to ask once more, for to begin another would execute it twice. */
+static struct opctx *adopt_parked(struct nfs4r_engine *eng, const struct nfs4r_op *op, bool *busy)
 {
+	*busy = false;
 	for (struct opctx **p = &eng->parked; *p; p = &(*p)->next) {
 		struct opctx *o = *p;
 
 		if (!same_request(o->op, op))
 			continue;
+		if (o->queued || o->driving) {
+			*busy = true;
+			return NULL;
+		}
 		*p = o->next;
 		eng->nparked--;
 		o->parked = false;
@@ -274,7 +288,7 @@ void ops_expire_parked(struct nfs4r_engine *eng, uint64_t now)
 	while (*p) {
 		struct opctx *o = *p;
 
-		if (o->state != OP_DONE || o->driving || now < o->parked_at_ms + PARKED_KEEP_MS) {
+		if (o->state != OP_DONE || o->driving || o->queued || now < o->parked_at_ms + PARKED_KEEP_MS) {
 			p = &o->next;
 			continue;
 		}
@@ -345,10 +359,11 @@ enum nfs4r_status nfs4r_update(struct nfs4r_engine *eng, struct nfs4r_op *op, nf
 
 	pthread_mutex_lock(&eng->lock);
 	__atomic_add_fetch(&eng->stat_updates, 1, __ATOMIC_RELAXED); /* read without the lock */
-	struct opctx *o = adopt_parked(eng, op);
+	bool busy;
+	struct opctx *o = adopt_parked(eng, op, &busy);
 	bool adopted = o != NULL;
 	if (!o) {
-		if (!eng->ready || eng->stopping || !(o = begin(op, exec, NULL, arg))) {
+		if (busy || !eng->ready || eng->stopping || !(o = begin(op, exec, NULL, arg))) {
 			pthread_mutex_unlock(&eng->lock);
 			return op->status = NFS4R_DELAY;
 		}
@@ -392,6 +407,7 @@ static void drive_task(struct nfs4r_engine *eng, void *arg)
 	struct opctx *o = arg;
 
 	pthread_mutex_lock(&eng->lock);
+	o->queued = false; /* driving from here */
 	drive(eng, o, 0);
 	bool over = o->state == OP_DONE && !o->parked;
 	if (over)

@@ -60,6 +60,8 @@ static json_t *ask(struct one *t, const char *cmd)
 	if (!a)
 		fail_msg("%s", why);
 	ctl_close(c);
+	pthread_mutex_lock(&t->f[0]->eng.lock); /* what the server's thread read under it, it has read: it may change now */
+	pthread_mutex_unlock(&t->f[0]->eng.lock);
 	return a;
 }
 
