@@ -413,6 +413,7 @@ struct nfs4r_store {
 struct nfs4r_ref {
 	enum nfs4r_status status;
 	bool locked; /* view is held: obj lies in an overlay */
+	enum nfs4r_known absent; /* what it means if there is no row: of the same moment as the look for the row */
 	struct nfs4r_reader *reader; /* obj was decoded from LMDB */
 	const struct nfs4r_object *obj;
 	struct nfs4r_object decoded;
@@ -425,6 +426,7 @@ void nfs4r_ref_parent(const struct nfs4r_ref *ref, uint32_t i, struct nfs4r_pare
 enum nfs4r_status nfs4r_object_load(struct nfs4r_store *s, const struct nfs4r_oid *oid,
 				    struct nfs4r_object *out);
 void nfs4r_object_fini(struct nfs4r_object *o);
+/* Only for who holds the change lock; a reader's answer is in its ref. */
 enum nfs4r_known nfs4r_known_absent(struct nfs4r_store *s, const struct nfs4r_oid *oid);
 
 #define ROW_FIXED 56

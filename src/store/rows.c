@@ -93,6 +93,19 @@ static const struct ov_row *overlay_row(struct nfs4r_store *s, const struct nfs4
 	return r;
 }
 
+/* There is no row of @oid: not yet, or no more? The view is held. */
+static enum nfs4r_known absent(const struct nfs4r_store *s, const struct nfs4r_oid *oid)
+{
+	nfs4r_server_id creator = nfs4r_oid_creator(oid);
+	uint64_t inc = nfs4r_oid_inc(oid), seq = nfs4r_oid_seq(oid);
+	const struct nfs4r_inc *m;
+
+	if (creator < 1 || creator > NFS4R_SERVERS_MAX)
+		return NFS4R_DEAD; /* no server can have made it */
+	m = &s->mint[creator];
+	return inc < m->counter || (inc == m->counter && seq <= m->random) ? NFS4R_DEAD : NFS4R_NOT_YET;
+}
+
 void nfs4r_ref_open(struct nfs4r_store *s, const struct nfs4r_oid *oid, struct nfs4r_ref *ref)
 {
 	const struct ov_row *r;
@@ -102,6 +115,7 @@ void nfs4r_ref_open(struct nfs4r_store *s, const struct nfs4r_oid *oid, struct n
 	ref->reader = NULL;
 	ref->obj = NULL;
 	pthread_rwlock_rdlock(&s->view);
+	ref->absent = absent(s, oid);
 	r = overlay_row(s, oid);
 	if (r) {
 		ref->locked = true;
@@ -196,34 +210,28 @@ struct ov_row *nfs4r_object_store(struct nfs4r_store *s, const struct nfs4r_oid 
 
 enum nfs4r_known nfs4r_known_absent(struct nfs4r_store *s, const struct nfs4r_oid *oid)
 {
-	nfs4r_server_id creator = nfs4r_oid_creator(oid);
-	uint64_t inc = nfs4r_oid_inc(oid), seq = nfs4r_oid_seq(oid);
-	struct nfs4r_inc m;
-
-	if (creator < 1 || creator > NFS4R_SERVERS_MAX)
-		return NFS4R_DEAD; /* no server can have made it */
 	pthread_rwlock_rdlock(&s->view);
-	m = s->mint[creator];
+	enum nfs4r_known known = absent(s, oid);
 	pthread_rwlock_unlock(&s->view);
-	return inc < m.counter || (inc == m.counter && seq <= m.random) ? NFS4R_DEAD : NFS4R_NOT_YET;
+	return known;
 }
 
 enum nfs4r_known nfs4r_store_row(struct nfs4r_store *s, const struct nfs4r_oid *oid,
 				 struct nfs4r_row *row)
 {
 	struct nfs4r_ref ref;
-	enum nfs4r_known known = NFS4R_NOT_YET;
-	bool absent;
+	enum nfs4r_known known = NFS4R_NOT_YET; /* also what cannot be read */
 
 	nfs4r_ref_open(s, oid, &ref);
-	absent = ref.status == NFS4R_NOENT || (ref.status == NFS4R_OK && !ref.obj->row.version);
-	if (ref.status == NFS4R_OK && !absent) {
+	if (ref.status == NFS4R_NOENT || (ref.status == NFS4R_OK && !ref.obj->row.version)) {
+		known = ref.absent;
+	} else if (ref.status == NFS4R_OK) {
 		known = NFS4R_KNOWN;
 		if (row)
 			*row = ref.obj->row;
 	}
 	nfs4r_ref_close(s, &ref);
-	return absent ? nfs4r_known_absent(s, oid) : known;
+	return known;
 }
 
 uint32_t nfs4r_store_parents(struct nfs4r_store *s, const struct nfs4r_oid *oid, struct nfs4r_oid *out,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Readers, syncs and checkpoints beside changes. Runs under ThreadSanitizer too. */
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -213,12 +214,54 @@ static void test_callers_share_the_next_checkpoint(void **state)
 	assert_true(slow_calls >= 1 && slow_calls <= 12);
 }
 
+static struct nfs4r_oid born[CHANGES];
+static _Atomic uint32_t nborn;
+
+/* The youngest object is not there yet, then it is there. In between it is never gone: who thinks so looks nowhere else for it. */
+static void *birth_watcher(void *arg)
+{
+	while (!over) {
+		uint32_t n = nborn;
+		enum nfs4r_known known = n ? nfs4r_store_row(f.s, &born[n - 1], NULL) : NFS4R_NOT_YET;
+
+		if (known == NFS4R_DEAD)
+			complain("an object that is being born is dead");
+		atomic_fetch_add(&reads, 1);
+	}
+	return NULL;
+}
+
+static void test_nothing_is_dead_before_it_is_born(void **state)
+{
+	pthread_t t[2];
+
+	nborn = 0;
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(pthread_create(&t[i], NULL, birth_watcher, NULL), 0);
+	for (uint32_t i = 0; i < CHANGES && !bad; i++) {
+		struct nfs4r_entry *e;
+		char name[16];
+
+		snprintf(name, sizeof(name), "b%u", i);
+		e = e_create(&f, 1, &dirs[i % NDIRS], name, NFS4R_TYPE_FILE, &born[i]);
+		nborn = i + 1;
+		for (uint64_t seen = reads; reads < seen + 4;) /* they are about to ask */
+			sched_yield();
+		commit(&f, e);
+	}
+	over = true;
+	for (int i = 0; i < 2; i++)
+		pthread_join(t[i], NULL);
+	assert_int_equal(bad, 0);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(test_everything_at_once),
+		T(test_nothing_is_dead_before_it_is_born),
 		T(test_callers_share_the_next_checkpoint),
 	};
 
