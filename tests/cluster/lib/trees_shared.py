@@ -12,16 +12,16 @@ import os
 import stat
 
 E = errno
-# The path led elsewhere a moment ago: a name is gone, is no directory any more, its object was removed at another site.
-PATH = {E.ENOENT, E.ENOTDIR, E.ESTALE}
-FOLLOWS = PATH | {E.ELOOP}          # the path's last name is a symbolic link now
+# The path led elsewhere a moment ago: a name is gone, is no directory any more, its object was removed at another site. Or a directory's
+# name is a symbolic link now: `a` that points to `a`, or to `b` that points back.
+PATH = {E.ENOENT, E.ENOTDIR, E.ESTALE, E.ELOOP}
 TOLERATED = {
-    'create': FOLLOWS | {E.EEXIST, E.EISDIR},
-    'write': FOLLOWS | {E.EISDIR},  # a directory has the name now
-    'read': FOLLOWS | {E.EISDIR},
-    'truncate': FOLLOWS | {E.EISDIR},
-    'chmod': FOLLOWS,
-    'utime': FOLLOWS,
+    'create': PATH | {E.EEXIST, E.EISDIR},
+    'write': PATH | {E.EISDIR},  # a directory has the name now
+    'read': PATH | {E.EISDIR},
+    'truncate': PATH | {E.EISDIR},
+    'chmod': PATH,
+    'utime': PATH,
     'stat': PATH,
     'list': PATH,
     'mkdir': PATH | {E.EEXIST},
@@ -33,7 +33,7 @@ TOLERATED = {
     'rename': PATH | {E.ENOTEMPTY, E.EEXIST, E.EISDIR, E.EINVAL},
     # Another site was faster. ESTALE: a Linux client that finds a known directory in a new place gives up (d_splice_alias) when
     # another of its processes is renaming.
-    'move home': PATH | {E.ENOTEMPTY, E.EEXIST},
+    'move home': PATH - {E.ELOOP} | {E.ENOTEMPTY, E.EEXIST},
 }
 DIRS = ['s0', 's1', 's2', 's3', 's0/a', 's1/b', 's2/c', 's0/a/d', 's1/b/e']
 NAMES = ['n0', 'n1', 'n2', 'n3', 'n4', 'a', 'b', 'c', 'd', 'e']
