@@ -91,7 +91,7 @@ static bool c_positions(struct nfs4r_codec *c, struct nfs4r_msg *m)
 {
 	if (!c_u64(c, &m->positions.clock_ns) || !c_u64(c, &m->positions.echo_ns) ||
 	    !c_u64(c, &m->positions.own_end) || !c_u64(c, &m->positions.all_stable) ||
-	    !c_bool(c, &m->positions.want_stable) ||
+	    !c_bool(c, &m->positions.want_stable) || !c_bool(c, &m->positions.wanted) ||
 	    !c_count(c, &m->positions.n, NFS4R_SERVERS_MAX, POSITION_BYTES))
 		return false;
 	for (uint32_t i = 0; i < m->positions.n; i++) {

@@ -122,6 +122,7 @@ struct nfs4r_msg {
 			nfs4r_lsn own_end; /* last LSN of the sender's own log */
 			nfs4r_lsn all_stable; /* of the sender's log: everybody has it stable up to here */
 			bool want_stable;  /* a release at the sender waits for `stable` of its log: checkpoint soon */
+			bool wanted;	   /* and somebody waits for that release: checkpoint now */
 			uint32_t n;
 			struct nfs4r_log_position pos[NFS4R_SERVERS_MAX];
 		} positions;

@@ -343,6 +343,8 @@ struct nfs4r_core {
 	struct minheap open; /* the first gives the own floor */
 	uint64_t release_at; /* next repetition */
 	nfs4r_lsn last_move, asked_stable;
+	nfs4r_lsn wanted_until; /* the newest `last` of a closing claim that somebody wants */
+	bool wanted_moved;
 	nfs4r_lsn ancestors_changed; /* newest own entry in the tree that changed ancestors; older ones may not be there yet */
 	bool checkpoint_asked;
 	struct dead *dead;

@@ -230,6 +230,7 @@ void log_send_positions(struct nfs4r_core *c, nfs4r_server_id to)
 	m->positions.own_end = own->applied;
 	m->positions.all_stable = stable_by_all(c, c->self);
 	m->positions.want_stable = c->closing && c->peers[to].stable[c->self] < own->want;
+	m->positions.wanted = m->positions.want_stable && c->peers[to].stable[c->self] < c->wanted_until;
 	EACH_SERVER(c, s) {
 		struct nfs4r_log_position *p = &m->positions.pos[m->positions.n++];
 

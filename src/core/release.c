@@ -9,7 +9,8 @@
  * claim is forgotten. An abort takes the same road from the release on (4.7).
  *
  * Failure modes: lost RELEASE or RELEASED: repeated. Peer down: the claim stays released, its
- * row too, until the peer confirms. Nobody checkpoints: ACT_CHECKPOINT here, want_stable there.
+ * row too, until the peer confirms. Nobody checkpoints: ACT_CHECKPOINT here, want_stable there, and
+ * `wanted` when somebody waits for the control.
  *
  * As a granter: RELEASE removes the controls and leaves a tombstone, so that a PROPOSE that comes
  * after it leaves no ghost (4.3b); the owner's floor says when a tombstone may go.
@@ -86,6 +87,16 @@ static void no_end(struct nfs4r_core *c, struct own *ow)
 	ow->close_at = 0;
 }
 
+/* @ow is closing, and the release is waited for: its checkpoints are more urgent than others. */
+static void wanted(struct nfs4r_core *c, const struct own *ow)
+{
+	if (ow->last <= c->wanted_until)
+		return;
+	c->wanted_until = ow->last;
+	c->wanted_moved = true;
+	c->dirty |= DIRTY_RELEASE;
+}
+
 /* Control 7.1. `closing` is in the order of `last`. */
 void claim_start_closing(struct nfs4r_core *c, struct own *ow)
 {
@@ -97,6 +108,8 @@ void claim_start_closing(struct nfs4r_core *c, struct own *ow)
 	ow->closing = true;
 	ow->closing_ms = c->now;
 	ow->last = c->logs[c->self].received;
+	if (ow->forced)
+		wanted(c, ow);
 	no_end(c, ow);
 	deep_plus_ends(c, ow->claim);
 	c->dirty |= DIRTY_RELEASE | DIRTY_OPS;
@@ -177,6 +190,8 @@ void raise_last(struct nfs4r_core *c, const struct nfs4r_entry *e)
 				if (drops_back(c, k) || goes_on(c, &e->parts[i].oid, k, w.level))
 					continue;
 				k->claim->own->last = e->lsn;
+				if (k->claim->own->forced)
+					wanted(c, k->claim->own);
 				DL_DELETE(c->closing, k->claim->own);
 				DL_APPEND(c->closing, k->claim->own);
 			}
@@ -214,8 +229,9 @@ void release_run(struct nfs4r_core *c)
 	want = c->closing ? c->closing->prev->last : 0;
 	if (want > c->logs[c->self].want)
 		c->logs[c->self].want = want;
-	if (want > c->asked_stable) { /* once for each need; heartbeats repeat it */
+	if (want > c->asked_stable || c->wanted_moved) { /* once for each need; heartbeats repeat it */
 		c->asked_stable = want;
+		c->wanted_moved = false;
 		EACH_PEER(c, s)
 			if (c->peers[s].stable[c->self] < want)
 				log_send_positions(c, s);
@@ -486,6 +502,8 @@ static void revoke(struct nfs4r_core *c, struct own *ow, const struct nfs4r_msg 
 
 	if (ow->side && ow->state == OWN_PROPOSING && !ow->majority)
 		claim_abort(c, ow); /* it is in somebody's way */
+	if (ow->state == OWN_WON && ow->closing)
+		wanted(c, ow);
 	if (ow->state != OWN_WON || ow->closing)
 		return;
 	if (!ow->forced || again)

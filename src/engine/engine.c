@@ -127,6 +127,10 @@ static void on_message(void *ctx, nfs4r_server_id from, struct nfs4r_msg *msg)
 	case NFS4R_MSG_REVOKE:
 		checkpoint_urge(eng);
 		break;
+	case NFS4R_MSG_POSITIONS:
+		if (msg->positions.wanted)
+			checkpoint_urge(eng);
+		break;
 	default:
 		break;
 	}

@@ -413,6 +413,37 @@ static void a_pending_promotion_holds_nobody_up(void **state)
 	net_free(n);
 }
 
+static bool told_that_it_is_wanted(const struct net *n, nfs4r_server_id to)
+{
+	const struct packet *p;
+
+	for (p = n->held; p; p = p->next)
+		if (p->to == to && p->msg->positions.want_stable && p->msg->positions.wanted)
+			return true;
+	return false;
+}
+
+/* Q wants what P is about to release; S, whom nobody asks for anything, must not take its time with the checkpoint. */
+static void who_delays_a_wanted_release_hears_of_it(void **state)
+{
+	struct net *n = net_policy(THREE);
+	struct client *q;
+
+	n->s[S].no_checkpoint = true;
+	net_hold(n, P, S, NFS4R_MSG_POSITIONS);
+	chmod_(n, P, "d/u/f");
+	net_run(n, n->cfg.idle_ms + 2 * RTT(n));
+	assert_false(told_that_it_is_wanted(n, S)); /* it closes because it is idle */
+	q = chmod_(n, Q, "d/u/f");
+	net_run(n, 2 * RTT(n));
+	assert_true(told_that_it_is_wanted(n, S));
+	n->s[S].no_checkpoint = false;
+	net_pass(n);
+	assert_int_equal(finish(n, q), NFS4R_OK);
+	net_quiet(n);
+	net_free(n);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -436,6 +467,7 @@ int main(void)
 		cmocka_unit_test(storm_below_plain_deep_raises),
 		cmocka_unit_test(no_raise_over_others),
 		cmocka_unit_test(one_file_raises_nothing),
+		cmocka_unit_test(who_delays_a_wanted_release_hears_of_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

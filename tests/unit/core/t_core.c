@@ -92,6 +92,7 @@ static void nonsense_from_peers_is_dropped(void **state)
 		*(uint8_t *)&m->nack.won &= 1;
 		*(uint8_t *)&m->revoke.below &= 1;
 		*(uint8_t *)&m->positions.want_stable &= 1;
+		*(uint8_t *)&m->positions.wanted &= 1;
 		ev.peer = (nfs4r_server_id)(rnd(&s) % 18);
 		if (m->type == NFS4R_MSG_FORWARD || m->type == NFS4R_MSG_FORWARD_ANSWER) {
 			m->op = i % 5 ? calloc(1, sizeof(*m->op)) : NULL;

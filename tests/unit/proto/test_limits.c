@@ -52,7 +52,7 @@ static void test_counts(void **state)
 	assert_int_equal(with_word("release", 12, NFS4R_BATCH_MAX), NFS4R_MALFORMED);
 	assert_int_equal(with_word("entries", 16, NFS4R_BATCH_MAX + 1), NFS4R_TOOBIG);
 	assert_int_equal(with_word("entries", 16, NFS4R_BATCH_MAX), NFS4R_MALFORMED);
-	assert_int_equal(with_word("positions", 40, NFS4R_SERVERS_MAX + 1), NFS4R_TOOBIG);
+	assert_int_equal(with_word("positions", 44, NFS4R_SERVERS_MAX + 1), NFS4R_TOOBIG);
 }
 
 static void test_enums(void **state)

@@ -271,6 +271,7 @@ static void make_positions(void *p)
 	m->positions.own_end = 1003;
 	m->positions.all_stable = 1004;
 	m->positions.want_stable = true;
+	m->positions.wanted = true;
 	m->positions.n = 2;
 	for (uint32_t i = 0; i < 2; i++) {
 		m->positions.pos[i].log = (nfs4r_server_id)(1 + i);
