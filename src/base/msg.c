@@ -24,6 +24,11 @@ static const char *const msg_names[] = {
 	[NFS4R_MSG_POSITIONS] = "POSITIONS", [NFS4R_MSG_ENTRIES] = "ENTRIES",
 	[NFS4R_MSG_PULL] = "PULL",	   [NFS4R_MSG_VERIFY] = "VERIFY",
 	[NFS4R_MSG_VERIFY_ANSWER] = "VERIFY_ANSWER",
+	[NFS4R_MSG_HEARTBEAT] = "HEARTBEAT", [NFS4R_MSG_GRANT] = "GRANT",
+	[NFS4R_MSG_PREPARE] = "PREPARE",   [NFS4R_MSG_PROMISE] = "PROMISE",
+	[NFS4R_MSG_ACCEPT] = "ACCEPT",	   [NFS4R_MSG_ACCEPTED] = "ACCEPTED",
+	[NFS4R_MSG_VIEW] = "VIEW",	   [NFS4R_MSG_JOIN] = "JOIN",
+	[NFS4R_MSG_JOINROWS] = "JOINROWS", [NFS4R_MSG_JOINED] = "JOINED",
 };
 
 static const char *name_of(const char *const *names, size_t n, uint32_t i)
@@ -94,6 +99,11 @@ void nfs4r_msg_fini(struct nfs4r_msg *m)
 		break;
 	case NFS4R_MSG_ENTRIES:
 		entries_fini(m);
+		break;
+	case NFS4R_MSG_JOINROWS:
+		free(m->joinrows.rows);
+		m->joinrows.rows = NULL;
+		m->joinrows.n = 0;
 		break;
 	default:
 		break;

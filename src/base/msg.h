@@ -26,14 +26,43 @@ enum nfs4r_msg_type { /* wire values */
 	NFS4R_MSG_PULL = 13,
 	NFS4R_MSG_VERIFY = 14,	      /* engine to engine: checksum of one object, for nfs4rctl verify */
 	NFS4R_MSG_VERIFY_ANSWER = 15,
+	/* the active view (log 6): to every configured server, member or not */
+	NFS4R_MSG_HEARTBEAT = 16,
+	NFS4R_MSG_GRANT = 17,
+	NFS4R_MSG_PREPARE = 18,
+	NFS4R_MSG_PROMISE = 19,
+	NFS4R_MSG_ACCEPT = 20,
+	NFS4R_MSG_ACCEPTED = 21,
+	NFS4R_MSG_VIEW = 22,
+	NFS4R_MSG_JOIN = 23,	 /* a new member to the others: your controls, from `offset` on */
+	NFS4R_MSG_JOINROWS = 24, /* some of them */
+	NFS4R_MSG_JOINED = 25,	 /* a new member to the others: I have all rows, and all logs as far as you had them */
 };
-
-enum nfs4r_nack_reason { NFS4R_NACK_BLOCKED = 1, NFS4R_NACK_UNKNOWN = 2 };
 
 struct nfs4r_prio { /* larger wins: attempts first, then server id (control sheet 4.2) */
 	uint32_t attempts;
 	nfs4r_server_id server;
 };
+
+struct nfs4r_view { /* log 6.1 */
+	uint64_t num;  /* k * NFS4R_VIEW_STEP + id of the server that proposed it; 0: the first, all configured servers */
+	uint64_t base; /* the view it changes; 0 for the first */
+	nfs4r_servers members;
+};
+
+#define NFS4R_VIEW_STEP 64 /* above every server id */
+#define NFS4R_JOINROWS_MAX 64 /* claims in one JOINROWS */
+
+struct nfs4r_join_row { /* one claim that is won */
+	struct nfs4r_pid pid;
+	uint32_t kind; /* enum nfs4r_claim_kind */
+	nfs4r_lsn lsn; /* created, moved: of its entry; else 0 */
+	struct nfs4r_prio prio;
+	uint32_t ncontrols;
+	struct nfs4r_control controls[NFS4R_CLAIM_CONTROLS_MAX];
+};
+
+enum nfs4r_nack_reason { NFS4R_NACK_BLOCKED = 1, NFS4R_NACK_UNKNOWN = 2 };
 
 enum nfs4r_read_type { /* what a READ asks for; wire values */
 	NFS4R_RD_GETATTR = 1,
@@ -136,6 +165,46 @@ struct nfs4r_msg {
 			nfs4r_server_id log;
 			nfs4r_lsn from; /* first LSN wanted */
 		} pull;
+		struct {
+			uint64_t clock_ms;	/* sender's, for the lease: comes back in GRANT */
+			uint64_t view;		/* number of the view the sender adopted */
+			uint64_t promised;	/* highest number it promised */
+			nfs4r_servers hears;	/* servers it heard within the silence time, itself included */
+			bool caught_up;		/* not a member, and near enough to the end of every log to become one */
+			bool joining;		/* a member that has not all rows yet */
+		} heartbeat;
+		struct {
+			uint64_t clock_ms; /* of the HEARTBEAT */
+		} grant;
+		struct {
+			uint64_t num;
+			nfs4r_servers remove, add;
+		} prepare;
+		struct {
+			uint64_t num;
+			bool refused;
+			uint64_t promised;	    /* the sender's now */
+			struct nfs4r_view accepted; /* the highest it accepted */
+		} promise;
+		struct nfs4r_view view; /* ACCEPT, VIEW */
+		struct {
+			uint64_t num;
+		} accepted;
+		struct {
+			uint64_t view; /* number; both sides have adopted it */
+			uint32_t offset;
+		} join;
+		struct {
+			uint64_t view;
+			uint32_t offset, total; /* rows before these; rows in the sender's list, which it made for this joiner */
+			uint64_t next_seq; /* when the list was made: below it everything of the sender's is in the list or dead */
+			nfs4r_lsn applied[NFS4R_SERVERS_MAX + 1]; /* of every log at that time; index = server id */
+			uint32_t n;
+			struct nfs4r_join_row *rows; /* owned by the message */
+		} joinrows;
+		struct {
+			uint64_t view;
+		} joined;
 		struct {
 			uint64_t id;
 			struct nfs4r_oid oid;

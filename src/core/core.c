@@ -22,6 +22,9 @@ void nfs4r_core_config_init(struct nfs4r_core_config *cfg)
 	cfg->deep_plus_count = 2;
 	cfg->contested_ms = 5000;
 	cfg->share_reads = 8;
+	cfg->lease_ms = 2000;
+	cfg->silence_ms = 2000;
+	cfg->drift_permille = 10;
 	cfg->window_entries = 4096;
 	cfg->window_bytes = 32u << 20;
 	cfg->fault = 0;
@@ -33,7 +36,8 @@ struct nfs4r_core *nfs4r_core_create(const struct nfs4r_core_config *cfg, const 
 	struct nfs4r_core *c;
 
 	if (cfg->self == 0 || cfg->self > NFS4R_SERVERS_MAX || (cfg->servers & ~valid) ||
-	    !(cfg->servers & NFS4R_BIT(cfg->self)) || !cfg->repeat_ms || !cfg->window_entries)
+	    !(cfg->servers & NFS4R_BIT(cfg->self)) || !cfg->repeat_ms || !cfg->window_entries ||
+	    (cfg->lease_ms && (!cfg->silence_ms || cfg->drift_permille > 500)))
 		return NULL;
 	c = calloc(1, sizeof(*c));
 	if (!c)
@@ -44,6 +48,7 @@ struct nfs4r_core *nfs4r_core_create(const struct nfs4r_core_config *cfg, const 
 	c->nservers = (uint32_t)__builtin_popcountll(cfg->servers);
 	c->next_seq = 1;
 	c->step = 1;
+	view_init(c);
 	for (int s = 0; s <= NFS4R_SERVERS_MAX; s++)
 		c->logs[s].base = 1;
 	return c;
@@ -108,6 +113,7 @@ void nfs4r_core_destroy(struct nfs4r_core *c)
 	FREE_TABLE(c->clearing);
 	FREE_TABLE(c->opens);
 	policy_fini(c);
+	join_fini(c);
 	refusals_free(c);
 	FREE_TABLE(c->replies);
 	FREE_TABLE(c->written);
@@ -166,6 +172,8 @@ static void settle_down(struct nfs4r_core *c)
 			exec_open_files(c);
 		if (dirty & DIRTY_REPLY)
 			exec_answers(c);
+		if (dirty & DIRTY_OBJECTS)
+			join_run(c);
 		if (dirty & (DIRTY_OPS | DIRTY_OBJECTS))
 			ops_run(c, true);
 	} while (c->dirty || c->ready);
@@ -198,6 +206,8 @@ static void timers(struct nfs4r_core *c)
 	release_timers(c);
 	ops_timers(c);
 	log_heartbeat(c);
+	view_timers(c);
+	join_timers(c);
 }
 
 const struct nfs4r_update *nfs4r_core_started(struct nfs4r_core *c, uint64_t now_ms)
@@ -231,13 +241,42 @@ const struct nfs4r_update *nfs4r_core_started(struct nfs4r_core *c, uint64_t now
 	}
 	c->heartbeat_at = now_ms;
 	log_heartbeat(c);
+	view_started(c);
 	return finish(c);
+}
+
+/* Log 6.6: between members only. RELEASE only takes away, and a server that is back may have some to tell. */
+static bool from_member_only(uint32_t type)
+{
+	switch (type) {
+	case NFS4R_MSG_PROPOSE:
+	case NFS4R_MSG_ACK:
+	case NFS4R_MSG_NACK:
+	case NFS4R_MSG_REVOKE:
+	case NFS4R_MSG_FORWARD:
+	case NFS4R_MSG_FORWARD_ANSWER:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void ignore(struct nfs4r_core *c, struct nfs4r_msg *m)
+{
+	if (m->type != NFS4R_MSG_FORWARD || !m->op)
+		return;
+	act(c, NFS4R_ACT_DROP)->op = m->op;
+	m->op = NULL;
 }
 
 static void on_msg(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_msg *m)
 {
 	if (from == 0 || from > NFS4R_SERVERS_MAX || from == c->self || !(c->cfg.servers & NFS4R_BIT(from))) {
 		c->st.bad_messages++;
+		return;
+	}
+	if (from_member_only(m->type) && !(is_member(c, from) && is_member(c, c->self)) && !FAULT(F_OUTSIDER_ACKS)) {
+		ignore(c, m);
 		return;
 	}
 	switch (m->type) {
@@ -273,6 +312,20 @@ static void on_msg(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_msg 
 		break;
 	case NFS4R_MSG_PULL:
 		log_on_pull(c, from, m);
+		break;
+	case NFS4R_MSG_HEARTBEAT:
+	case NFS4R_MSG_GRANT:
+	case NFS4R_MSG_PREPARE:
+	case NFS4R_MSG_PROMISE:
+	case NFS4R_MSG_ACCEPT:
+	case NFS4R_MSG_ACCEPTED:
+	case NFS4R_MSG_VIEW:
+		view_on_msg(c, from, m);
+		break;
+	case NFS4R_MSG_JOIN:
+	case NFS4R_MSG_JOINROWS:
+	case NFS4R_MSG_JOINED:
+		join_on_msg(c, from, m);
 		break;
 	default:
 		c->st.bad_messages++;

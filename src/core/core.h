@@ -106,6 +106,10 @@ struct nfs4r_core_config {
 				  * asked for where shallow would do; default 5000 */
 	uint32_t share_reads;	 /* READs served for others from deep control of what is not being updated here, until it is narrowed or
 				  * dropped (7.4, 7.9); 0 = never; default 8 */
+	/* Views (log 6). All servers of a volume have the same times. */
+	uint32_t lease_ms;	 /* how long a grant lets a server go on (T_S); 0 = the view is fixed, no leases; default 2000 */
+	uint32_t silence_ms;	 /* a member that is not heard for so long is removed; default 2000 */
+	uint32_t drift_permille; /* bound on how much faster or slower a server's clock runs than another's; default 10 */
 	/* windows for distribution, per peer */
 	uint32_t window_entries; /* sent and not yet received; default 4096 */
 	uint64_t window_bytes;	 /* payload bytes sent and not yet received; default 32 MiB */
@@ -229,6 +233,28 @@ const struct nfs4r_update *nfs4r_core_started(struct nfs4r_core *c, uint64_t now
 const struct nfs4r_update *nfs4r_core_step(struct nfs4r_core *c, const struct nfs4r_event *ev);
 
 /* ---- pure questions, valid between steps ------------------------------ */
+
+/*
+ * Until when (in ms of step()'s clock, exclusive) this server may answer from its own copy without another step: its lease
+ * (log 6.7), 0 when it is outside the view or has not all rows yet, UINT64_MAX when there are no leases. Look at the clock at
+ * the time of each answer's decision.
+ */
+uint64_t nfs4r_core_lease_until(const struct nfs4r_core *c);
+
+struct nfs4r_core_view { /* for people */
+	struct nfs4r_view adopted, accepted;
+	uint64_t promised;
+	bool fixed;	/* lease_ms = 0 */
+	bool member, joining;
+	uint64_t lease_left_ms; /* 0: none */
+	struct {
+		bool known;	    /* a heartbeat came since start */
+		uint64_t silent_ms; /* since the last one */
+		uint64_t view;	    /* it adopted */
+		bool caught_up, joining;
+	} peer[NFS4R_SERVERS_MAX + 1];
+};
+void nfs4r_core_get_view(const struct nfs4r_core *c, struct nfs4r_core_view *out);
 
 /*
  * Where a read of @oid goes (control sheet 6.1, 6.2): self = serve locally, else the owner to ask.

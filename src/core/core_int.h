@@ -44,6 +44,7 @@
 #define PULL_ENTRIES 1024	  /* entries sent for one PULL of a log that is not ours */
 #define BLOCKERS_SEEN 8	  /* controls of one owner below a directory looked at for a NACK [the others are not in its hint] */
 #define NACK_REPEAT_DIV 8	  /* a nacked PROPOSE is repeated after repeat_ms / this */
+#define CAUGHT_UP_ENTRIES 1024	  /* a server outside the view that is no farther behind the end of any log may become a member */
 #define STUCK_EVERY_MS 60000
 
 struct own;
@@ -89,6 +90,7 @@ struct claim {
 	uint32_t kind;
 	bool won;
 	bool in_table; /* its controls count; false for own released ones */
+	bool listed;   /* join.c: in the list that is being put in */
 	struct nfs4r_prio prio;
 	nfs4r_lsn lsn; /* created, moved: of their entry */
 	struct own *own; /* NULL for the claims of others */
@@ -291,6 +293,56 @@ struct peer {
 	nfs4r_lsn end;	     /* of its log */
 	uint64_t rtt_ms;     /* of elections, smoothed; 0: not known */
 	uint64_t clock_ns;   /* last it told, to be echoed */
+	/* view.c */
+	bool beats, caught_up, joining; /* a heartbeat came since start; as it said: outside and near the end, member and not ready */
+	uint64_t heard_ms, unready_ms;	/* last heartbeat; since when it is a member that is not ready */
+	uint64_t view, promised;	/* as it said */
+	nfs4r_servers hears;
+	uint64_t lease_until;		/* ours to it: not before this a view without it */
+	uint64_t granted_t;		/* its to us: our clock in the newest heartbeat that it granted */
+	uint64_t joined_below;		/* join.c: its claims with a lower seq that are not in the table are dead */
+};
+
+struct vote { /* a PREPARE that waits for leases to end; from = 0: none */
+	nfs4r_server_id from;
+	uint64_t num;
+	nfs4r_servers remove;
+};
+
+struct proposal { /* of this server; num = 0: none */
+	uint64_t num;
+	nfs4r_servers remove, add, promises, accepted;
+	struct nfs4r_view base, view;
+	bool accepting;
+	uint64_t until_ms;
+};
+
+struct view { /* view.c; the first line is in the row 'V' */
+	struct nfs4r_view adopted, accepted;
+	uint64_t promised, frozen_num;
+	nfs4r_servers frozen; /* no grants to them before a view with at least frozen_num is adopted */
+	bool complete;	      /* this member has all rows */
+	bool ready;	      /* a member that is complete; or views are off */
+	uint64_t lease_until, started_ms, beat_at;
+	struct vote vote;
+	struct proposal proposal;
+	uint64_t retry_ms, wanted_ms, stuck_ms; /* no new proposal before; a change is wanted: propose then; a promise hangs: unstick then */
+	uint64_t seen;	      /* highest number heard of */
+	uint32_t removals, returns;
+};
+
+struct joiner { /* join.c: one list of controls, on its way */
+	uint64_t view, next_seq; /* below next_seq every claim of its maker is in the list or dead */
+	nfs4r_lsn applied[NFS4R_SERVERS_MAX + 1];
+	uint32_t n, cap;
+	struct nfs4r_join_row *rows;
+};
+
+struct join {
+	struct joiner from[NFS4R_SERVERS_MAX + 1], to[NFS4R_SERVERS_MAX + 1];
+	nfs4r_servers want, have; /* lists that are being gathered; lists that are whole and not put in */
+	struct dead *released;	  /* since the first was asked for */
+	uint64_t repeat_ms;
 };
 
 struct written { /* last own entry of a file, until it is applied by all (5.3 at CLOSE) */
@@ -329,6 +381,9 @@ struct nfs4r_core {
 	uint32_t nmsgs, msgs_cap;
 	struct nfs4r_update upd;
 	uint64_t timer, heartbeat_at;
+
+	struct view view;
+	struct join join;
 
 	/* control.c */
 	struct claim *claims;
@@ -386,10 +441,17 @@ struct nfs4r_core {
 	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)                                                               \
 		if ((c)->cfg.servers & NFS4R_BIT(s))
 #define EACH_PEER(c, s) EACH_SERVER(c, s) if (s != (c)->self)
+/* Those that "all" is about. */
+#define EACH_MEMBER(c, s) EACH_PEER(c, s) if (is_member(c, s))
+
+static inline bool not_recovered(const struct nfs4r_core *c)
+{
+	return c->recovering || c->undecided;
+}
 
 static inline bool not_ready(const struct nfs4r_core *c)
 {
-	return c->recovering || c->undecided;
+	return not_recovered(c) || !c->view.ready;
 }
 
 /* update.c: the list of actions, and stable rows */
@@ -417,6 +479,7 @@ void row_floor(nfs4r_server_id s, uint64_t floor, struct nfs4r_put *p);
 void row_seq(uint64_t reserved, struct nfs4r_put *p);
 void row_reply(const struct reply *r, struct nfs4r_put *p, bool del);
 void row_origin(nfs4r_server_id s, const struct origin *o, struct nfs4r_put *p);
+void row_view(const struct view *w, struct nfs4r_put *p);
 
 /* quorum.c: the only place that knows who "all" are */
 bool is_majority(const struct nfs4r_core *c, nfs4r_servers set);
@@ -425,6 +488,26 @@ nfs4r_server_id who_is_away(const struct nfs4r_core *c);
 nfs4r_servers who_is_here(const struct nfs4r_core *c);
 nfs4r_lsn applied_by_all(const struct nfs4r_core *c, nfs4r_server_id log);
 nfs4r_lsn stable_by_all(const struct nfs4r_core *c, nfs4r_server_id log);
+nfs4r_lsn stable_everywhere(const struct nfs4r_core *c, nfs4r_server_id log); /* members or not */
+
+/* view.c: the active view, leases */
+bool views_on(const struct nfs4r_core *c);
+bool is_member(const struct nfs4r_core *c, nfs4r_server_id s);
+bool lease_valid(const struct nfs4r_core *c);
+void view_init(struct nfs4r_core *c);
+void view_started(struct nfs4r_core *c);
+void view_timers(struct nfs4r_core *c);
+void view_complete(struct nfs4r_core *c);
+void view_on_msg(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
+
+/* join.c: a new member takes over the controls */
+void join_new_view(struct nfs4r_core *c);
+void join_started(struct nfs4r_core *c);
+void join_timers(struct nfs4r_core *c);
+void join_run(struct nfs4r_core *c);
+void join_released(struct nfs4r_core *c, nfs4r_server_id s, uint64_t seq);
+void join_on_msg(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
+void join_fini(struct nfs4r_core *c);
 
 /* control.c */
 struct walk {
@@ -486,6 +569,8 @@ void election_on_nack(struct nfs4r_core *c, nfs4r_server_id from, const struct n
 void election_timers(struct nfs4r_core *c);
 void election_peer_moved(struct nfs4r_core *c, nfs4r_server_id s);
 void election_peer_up(struct nfs4r_core *c, nfs4r_server_id s);
+void elections_new_view(struct nfs4r_core *c, nfs4r_servers removed, nfs4r_servers added);
+void elections_again(struct nfs4r_core *c);
 void asking_in(struct nfs4r_core *c, struct own *ow);
 void asking_out(struct nfs4r_core *c, struct own *ow);
 void abort_deleted(struct nfs4r_core *c, const struct nfs4r_oid *oid);
@@ -506,6 +591,7 @@ void release_run(struct nfs4r_core *c);
 void release_flush(struct nfs4r_core *c);
 void release_timers(struct nfs4r_core *c);
 void release_peer_up(struct nfs4r_core *c, nfs4r_server_id s);
+void releases_new_view(struct nfs4r_core *c);
 void release_on_release(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
 void release_on_released(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
 void release_on_revoke(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);

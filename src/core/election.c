@@ -61,7 +61,9 @@ void election_send(struct nfs4r_core *c, struct own *ow, nfs4r_server_id to)
 
 static void ask(struct nfs4r_core *c, struct own *ow, nfs4r_servers whom)
 {
-	EACH_PEER(c, s)
+	if (!c->view.ready)
+		return;
+	EACH_MEMBER(c, s)
 		if (whom & ~ow->acks & NFS4R_BIT(s))
 			election_send(c, ow, s);
 }
@@ -318,7 +320,7 @@ void election_on_propose(struct nfs4r_core *c, nfs4r_server_id from, const struc
 		ack(c, from, pid);
 		return;
 	}
-	if (pid->seq < c->floor[from] || is_dead_seq(c, from, pid->seq)) /* b */
+	if (pid->seq < c->floor[from] || pid->seq < c->peers[from].joined_below || is_dead_seq(c, from, pid->seq)) /* b */
 		return;
 	release_raise_floor(c, from, m->propose.floor);
 	yield_to(c, m); /* c */
@@ -404,6 +406,41 @@ void election_peer_up(struct nfs4r_core *c, nfs4r_server_id s)
 
 	DL_FOREACH2(c->asking, ow, ask_next_own)
 		ask(c, ow, NFS4R_BIT(s));
+}
+
+/*
+ * Control 11: acks of servers that left count no more, those that came have acked nothing. What is not won begins anew: what the
+ * acks of the removed stood for (4.5) may be nowhere now, and what is below next_seq at a joiner's list is won or dead (log 8.4).
+ */
+void elections_new_view(struct nfs4r_core *c, nfs4r_servers removed, nfs4r_servers added)
+{
+	nfs4r_servers out = removed | (FAULT(F_JOIN_KEEPS_ACKS) ? 0 : added);
+	struct claim *cl, *tmp;
+	struct own *ow, *next;
+
+	DL_FOREACH_SAFE2(c->asking, ow, next, ask_next_own)
+		if (ow->state == OWN_PROPOSING && !FAULT(F_KEEPS_PROPOSALS))
+			claim_abort(c, ow);
+	HASH_ITER(hh, c->claims, cl, tmp) {
+		ow = cl->own;
+		if (!ow || ow->state != OWN_WON || cl->kind != NFS4R_PROPOSED)
+			continue;
+		ow->acks &= ~out | NFS4R_BIT(c->self);
+		if (!ow->ask_prev && !is_all(c, ow->acks)) {
+			asking_in(c, ow);
+			ow->asked_ms = c->now;
+			ask_at(c, ow, c->now + c->cfg.repeat_ms);
+		}
+		election_check_win(c, ow);
+	}
+}
+
+/* A member again: nobody has acked anything, as after a restart (4.9). */
+void elections_again(struct nfs4r_core *c)
+{
+	elections_new_view(c, c->cfg.servers, 0);
+	EACH_MEMBER(c, s)
+		election_peer_up(c, s);
 }
 
 void election_timers(struct nfs4r_core *c)

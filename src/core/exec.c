@@ -238,7 +238,7 @@ void exec_committed(struct nfs4r_core *c, struct opx *o)
 		return;
 	}
 	c->st.entries_executed++;
-	if ((o->op->type == NFS4R_OP_WRITE && o->op->under_open && !o->remote) || cond_holds(c, &o->cond)) {
+	if (lease_valid(c) && ((o->op->type == NFS4R_OP_WRITE && o->op->under_open && !o->remote) || cond_holds(c, &o->cond))) {
 		hist_add(&c->st.reply, 0);
 		op_finish(c, o, NFS4R_OK);
 		return;
@@ -252,6 +252,8 @@ void exec_answers(struct nfs4r_core *c)
 {
 	struct opx *o, *tmp;
 
+	if (!lease_valid(c)) /* log 5.2 */
+		return;
 	DL_FOREACH_SAFE(c->answering, o, tmp)
 		if (cond_holds(c, &o->cond) || (o->op->type == NFS4R_OP_CLOSE && FAULT(F_CLOSE_AT_ONCE))) {
 			hist_add(&c->st.reply, c->now - o->done_at);

@@ -79,7 +79,20 @@
 	X(F_DROP_AT_ONCE, "control 7.9", "a deep+ is released without waiting")						\
 	X(F_COUNT_JOINED, "control 8.2", "controls that come with an entry are not counted")				\
 	X(F_COUNT_RELEASED, "control 8.2", "a released control stays in the counts")					\
-	X(F_COUNT_RESTART, "control 8", "the counts are empty after a restart")
+	X(F_COUNT_RESTART, "control 8", "the counts are empty after a restart")				\
+	X(F_KEEPS_PROPOSALS, "control 11", "a proposal outlives the view it was made in")				\
+	X(F_JOIN_KEEPS_ACKS, "control 11", "a server that returns counts as having acked what it acked before")	\
+	X(F_OUTSIDER_ACKS, "log 6.6", "a server outside the view acks and forwards")					\
+	X(F_LEASE_IGNORED, "log 6.7", "a server answers without a lease")						\
+	X(F_PROMISE_AT_ONCE, "log 6.3", "a removal is promised while the removed one has a lease")			\
+	X(F_NO_START_WAIT, "log 6.3", "a removal is promised right after a start")					\
+	X(F_GRANT_REMOVED, "log 6.3", "grants go on after the promise of a removal")					\
+	X(F_REMOVED_VOTES, "log 6.4", "the promise of the removed server counts")					\
+	X(F_OWN_BASE, "log 6.4", "a view is based on what its proposer believes current")				\
+	X(F_VIEW_UNSAVED, "log 6.5", "promises and views are not saved")						\
+	X(F_JOIN_NO_ROWS, "log 8.4", "a new member takes over no controls")						\
+	X(F_JOIN_EARLY, "log 8.4", "a new member serves before it has applied what the others had")			\
+	X(F_JOIN_FORGOTTEN, "log 8.4", "a restart while joining serves at once")
 
 enum nfs4r_fault {
 	NFS4R_FAULT_NONE = 0,

@@ -229,7 +229,7 @@ void forward_on_request(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r
 		return;
 	}
 	reply_origin_moved(c, from, op->id.inc, op->answered_below, false);
-	if (c->halted || not_ready(c) || c->nops >= OPS_MAX || find(c, &op->id) || reply_too_old(c, &op->id)) {
+	if (c->halted || not_ready(c) || !lease_valid(c) || c->nops >= OPS_MAX || find(c, &op->id) || reply_too_old(c, &op->id)) {
 		drop(c, op);
 		return;
 	}

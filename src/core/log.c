@@ -228,7 +228,7 @@ void log_send_positions(struct nfs4r_core *c, nfs4r_server_id to)
 	m->positions.clock_ns = c->now * 1000000;
 	m->positions.echo_ns = c->peers[to].clock_ns;
 	m->positions.own_end = own->applied;
-	m->positions.all_stable = stable_by_all(c, c->self);
+	m->positions.all_stable = stable_everywhere(c, c->self);
 	m->positions.want_stable = c->closing && c->peers[to].stable[c->self] < own->want;
 	m->positions.wanted = m->positions.want_stable && c->peers[to].stable[c->self] < c->wanted_until;
 	EACH_SERVER(c, s) {
@@ -373,7 +373,7 @@ void log_on_stable(struct nfs4r_core *c, const nfs4r_lsn *stable)
 void log_truncate(struct nfs4r_core *c)
 {
 	struct logst *l = &c->logs[c->self];
-	nfs4r_lsn all = stable_by_all(c, c->self);
+	nfs4r_lsn all = stable_everywhere(c, c->self);
 	struct nfs4r_action *a;
 
 	if (all <= l->truncated || c->recovering)

@@ -224,7 +224,7 @@ static bool route_away(struct nfs4r_core *c, struct opx *o, const struct needs *
 	}
 	if (!any)
 		return false;
-	pick = all & ~o->excluded;
+	pick = all & ~o->excluded & c->view.adopted.members; /* what a removed server controls waits for it */
 	if (pick && c->now < o->not_before) {
 		timer_at(c, o->not_before);
 		return true;
@@ -471,7 +471,11 @@ void op_decide(struct nfs4r_core *c, struct opx *o)
 		op_finish(c, o, NFS4R_DELAY);
 		return;
 	}
-	if (not_ready(c))
+	if (!is_member(c, c->self)) {
+		op_finish(c, o, NFS4R_DELAY);
+		return;
+	}
+	if (not_ready(c) || !lease_valid(c))
 		return;
 	if (o->op->type == NFS4R_OP_CLOSE) {
 		decide_close(c, o);

@@ -39,7 +39,7 @@ nfs4r_server_id nfs4r_core_route_read(struct nfs4r_core *c, const struct nfs4r_o
 	struct ctl *k;
 	bool hidden = false;
 
-	if (c->halted)
+	if (c->halted || !lease_valid(c))
 		return 0;
 	is_known(c, oid, &f);
 	if (f.known == NFS4R_NOT_YET)
@@ -65,6 +65,8 @@ nfs4r_server_id nfs4r_core_route_read(struct nfs4r_core *c, const struct nfs4r_o
 		}
 		hidden |= deep && FAULT(F_READ_NEAREST_DEEP);
 	} while ((is_dir ? c->foreign_deep : c->foreign_deep_plus) && walk_up(c, &w));
+	if (r.owner && !is_member(c, r.owner))
+		return 0; /* it waits for that server to return */
 	return r.owner ? r.owner : c->self;
 }
 
@@ -72,7 +74,7 @@ enum nfs4r_status nfs4r_core_may_serve(struct nfs4r_core *c, const struct nfs4r_
 {
 	struct nfs4r_facts f;
 
-	if (c->halted)
+	if (c->halted || !lease_valid(c))
 		return NFS4R_DELAY;
 	if (FAULT(F_SERVE_ALWAYS))
 		return NFS4R_OK;

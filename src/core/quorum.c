@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Who counts. "Majority" is of all configured servers, "all" is of the active view; while the
- * view is fixed both mean cfg.servers. Views will change this file and nothing that asks it.
+ * Who counts. "Majority" is of all configured servers, of which only members of the active view
+ * give acks; "all" is of the active view (view.c).
  */
 #include "core/core_int.h"
 
@@ -21,7 +21,7 @@ bool is_majority(const struct nfs4r_core *c, nfs4r_servers set)
 
 bool is_all(const struct nfs4r_core *c, nfs4r_servers set)
 {
-	return (c->cfg.servers & ~(set | c->assumed)) == 0;
+	return (c->view.adopted.members & ~(set | c->assumed)) == 0;
 }
 
 static bool is_away(const struct nfs4r_core *c, nfs4r_server_id s)
@@ -35,7 +35,7 @@ static bool is_away(const struct nfs4r_core *c, nfs4r_server_id s)
  */
 nfs4r_server_id who_is_away(const struct nfs4r_core *c)
 {
-	EACH_PEER(c, s)
+	EACH_MEMBER(c, s)
 		if (is_away(c, s))
 			return s;
 	return 0;
@@ -45,24 +45,35 @@ nfs4r_servers who_is_here(const struct nfs4r_core *c)
 {
 	nfs4r_servers set = NFS4R_BIT(c->self);
 
-	EACH_PEER(c, s)
+	EACH_MEMBER(c, s)
 		if (!is_away(c, s))
 			set |= NFS4R_BIT(s);
 	return set;
 }
 
-/* How far every server, this one included, has applied @log, as far as this server heard. */
+/* How far every member, and this server, has applied @log, as far as this server heard. */
 nfs4r_lsn applied_by_all(const struct nfs4r_core *c, nfs4r_server_id log)
 {
 	nfs4r_lsn min = c->assumed & NFS4R_BIT(c->self) ? UINT64_MAX : c->logs[log].applied;
 
-	EACH_PEER(c, s)
+	EACH_MEMBER(c, s)
 		if (s != log && !(c->assumed & NFS4R_BIT(s)) && c->peers[s].applied[log] < min)
 			min = c->peers[s].applied[log];
 	return min;
 }
 
 nfs4r_lsn stable_by_all(const struct nfs4r_core *c, nfs4r_server_id log)
+{
+	nfs4r_lsn min = c->logs[log].stable;
+
+	EACH_MEMBER(c, s)
+		if (c->peers[s].stable[log] < min)
+			min = c->peers[s].stable[log];
+	return min;
+}
+
+/* Log 3.11: who is outside catches up from the logs. */
+nfs4r_lsn stable_everywhere(const struct nfs4r_core *c, nfs4r_server_id log)
 {
 	nfs4r_lsn min = c->logs[log].stable;
 

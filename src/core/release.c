@@ -202,6 +202,8 @@ void raise_last(struct nfs4r_core *c, const struct nfs4r_entry *e)
 /* Closing claims whose `last` is up to here may be released. */
 static nfs4r_lsn safe_until(const struct nfs4r_core *c)
 {
+	if (!c->view.ready)
+		return 0; /* who is "all" is not known here */
 	if (FAULT(F_RELEASE_AT_ONCE))
 		return UINT64_MAX;
 	if (FAULT(F_RELEASE_APPLIED))
@@ -307,6 +309,16 @@ static void send_releases(struct nfs4r_core *c, nfs4r_server_id to, struct own *
 		send_to(c, to, m, true); /* the released state is on disk before anybody hears of it */
 }
 
+/* "All" changed: who left confirms nothing any more. */
+void releases_new_view(struct nfs4r_core *c)
+{
+	struct own *ow, *tmp;
+
+	DL_FOREACH_SAFE(c->released, ow, tmp)
+		if (ow->sent_ms)
+			forget_if_confirmed(c, ow);
+}
+
 static bool pick_new(const struct nfs4r_core *c, struct own *ow)
 {
 	return ow->sent_ms == 0;
@@ -343,7 +355,7 @@ void release_flush(struct nfs4r_core *c)
 		return;
 	while (ow != c->released && !ow->prev->sent_ms)
 		ow = ow->prev;
-	EACH_PEER(c, s)
+	EACH_MEMBER(c, s)
 		send_releases(c, s, ow, pick_new);
 	mark_sent(c, ow, pick_new);
 	if (c->release_at <= c->now)
@@ -420,7 +432,7 @@ void release_timers(struct nfs4r_core *c)
 	idle_timers(c, &c->idle_deep);
 	end_timers(c);
 	if (c->released && c->now >= c->release_at) {
-		EACH_PEER(c, s)
+		EACH_MEMBER(c, s)
 			send_releases(c, s, c->released, pick_due);
 		mark_sent(c, c->released, pick_due);
 		c->release_at = c->now + c->cfg.repeat_ms;
@@ -456,6 +468,7 @@ void release_on_release(struct nfs4r_core *c, nfs4r_server_id from, const struct
 			row_dead(from, seq, &p, false);
 			act_put(c, &p);
 		}
+		join_released(c, from, seq);
 		if (cl) {
 			claim_out_of_table(c, cl);
 			row_claim(cl, &p, true);

@@ -8,6 +8,7 @@
  *   'S'                     sequence numbers below this may have been used
  *   'R' origin inc seq      result of an executed forwarded request (log 5.6)
  *   'A' origin              incarnation and answered_below of an origin
+ *   'V'                     what is promised, accepted and adopted (log 6), and whether this member has all rows
  *
  * A claim has at most NFS4R_CLAIM_CONTROLS_MAX controls, so a claim is one row. Positions and
  * entries are the tree's (tree->commit); nothing here repeats them.
@@ -132,6 +133,35 @@ void row_origin(nfs4r_server_id s, const struct origin *o, struct nfs4r_put *p)
 	p->val_len = 16;
 }
 
+static void w_view(struct cursor *k, const struct nfs4r_view *v)
+{
+	w_u(k, v->num, 8);
+	w_u(k, v->base, 8);
+	w_u(k, v->members, 8);
+}
+
+static void r_view(struct cursor *k, struct nfs4r_view *v)
+{
+	v->num = r_u(k, 8);
+	v->base = r_u(k, 8);
+	v->members = r_u(k, 8);
+}
+
+void row_view(const struct view *w, struct nfs4r_put *p)
+{
+	struct cursor k;
+
+	key_of(p, 'V', 0, 0, 0, 0);
+	k.p = p->val;
+	w_view(&k, &w->adopted);
+	w_view(&k, &w->accepted);
+	w_u(&k, w->promised, 8);
+	w_u(&k, w->frozen_num, 8);
+	w_u(&k, w->frozen, 8);
+	w_u(&k, w->complete, 1);
+	p->val_len = (uint16_t)(k.p - p->val);
+}
+
 void row_reply(const struct reply *r, struct nfs4r_put *p, bool del)
 {
 	struct cursor k;
@@ -216,6 +246,20 @@ static bool restore_reply(struct nfs4r_core *c, struct cursor *k, const struct r
 	return true;
 }
 
+static bool restore_view(struct nfs4r_core *c, struct cursor *k)
+{
+	struct view *w = &c->view;
+
+	r_view(k, &w->adopted);
+	r_view(k, &w->accepted);
+	w->promised = r_u(k, 8);
+	w->frozen_num = r_u(k, 8);
+	w->frozen = r_u(k, 8);
+	w->complete = r_u(k, 1);
+	return !k->bad && w->accepted.num >= w->adopted.num && w->promised >= w->accepted.num &&
+	       !((w->adopted.members | w->accepted.members) & ~c->cfg.servers);
+}
+
 static bool restore(struct nfs4r_core *c, struct cursor *key, struct cursor *val)
 {
 	char kind = (char)r_u(key, 1);
@@ -230,6 +274,8 @@ static bool restore(struct nfs4r_core *c, struct cursor *key, struct cursor *val
 			c->next_seq = a;
 		return !key->bad && !val->bad;
 	}
+	if (kind == 'V')
+		return !key->bad && restore_view(c, val);
 	s = (nfs4r_server_id)r_u(key, 2);
 	if (key->bad || s == 0 || s > NFS4R_SERVERS_MAX)
 		return false;

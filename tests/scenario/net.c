@@ -76,6 +76,10 @@ void net_msg(struct net *n, nfs4r_server_id from, nfs4r_server_id to, struct nfs
 	*c = *m;
 	if (m->type == NFS4R_MSG_FORWARD || m->type == NFS4R_MSG_FORWARD_ANSWER)
 		c->op = copy_op(m->op);
+	if (m->type == NFS4R_MSG_JOINROWS && m->joinrows.n) {
+		c->joinrows.rows = calloc(m->joinrows.n, sizeof(*c->joinrows.rows));
+		memcpy(c->joinrows.rows, m->joinrows.rows, m->joinrows.n * sizeof(*c->joinrows.rows));
+	}
 	post(n, from, to, c);
 }
 
@@ -506,6 +510,7 @@ struct net *net_new(uint32_t servers)
 	nfs4r_core_config_init(&n->cfg);
 	n->cfg.deep = false; /* scenarios of the policy turn it on */
 	n->cfg.holdoff_ms = 100;
+	n->cfg.lease_ms = 0; /* scenarios of views turn them on */
 	n->cfg.root = n->root;
 	for (nfs4r_server_id s = 1; s <= servers; s++)
 		n->cfg.servers |= NFS4R_BIT(s);

@@ -265,6 +265,7 @@ static void make_core(struct server *v)
 	cfg.deep_plus_count = s->plan.deep_plus_count;
 	cfg.contested_ms = s->plan.contested_ms;
 	cfg.share_reads = s->plan.share_reads;
+	cfg.lease_ms = 0;
 	for (uint32_t i = 1; i <= s->plan.servers; i++)
 		cfg.servers |= NFS4R_BIT(i);
 	v->core = nfs4r_core_create(&cfg, &port);

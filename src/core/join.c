@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * A new member takes over the controls (log 8.4, control 11).
+ *
+ * Happy path: from the adoption on every member counts the new one as having acked nothing. The new one asks each other member
+ * with JOIN; the member makes a list of what it controls, and of what is controlled by servers outside the view, and sends it in
+ * pieces (JOINROWS). When all lists are here and every log is applied as far as their makers had it, the new one replaces its rows
+ * by the lists, counts as complete, says JOINED, and serves; members then know that it has everything that was in their list.
+ * Proposals and entries that are newer than the list come by themselves.
+ *
+ * The other way round: what the new member itself controls may be less than the others remember, since releases pass by who is
+ * outside. So each member asks for its list after JOINED, and drops what is not in it.
+ *
+ * Failure modes: a lost piece is asked for again; a new view begins anew; so does a restart (the row 'V' says "not complete").
+ *
+ * Invariants: rows of owners outside the view are never dropped: the owner may have entries under them that nobody has (log 6.9).
+ * While lists are gathered a RELEASE is noted, since a piece on its way may still hold the claim.
+ */
+#include "core/core_int.h"
+
+/* ---- as a member that is asked ---------------------------------------------------------- */
+
+static void row_of(const struct claim *cl, struct nfs4r_join_row *r)
+{
+	*r = (struct nfs4r_join_row){ { (nfs4r_server_id)cl->key.server, cl->key.seq }, cl->kind, cl->kind == NFS4R_PROPOSED ? 0 : cl->lsn, cl->prio, cl->n, { { { { 0 } }, 0 } } };
+	for (uint32_t i = 0; i < cl->n; i++) {
+		r->controls[i].oid = cl->ctl[i].oid;
+		r->controls[i].depth = cl->ctl[i].depth;
+	}
+}
+
+/* Entries that are not in the contiguous part bring their controls themselves. */
+static bool listed(const struct nfs4r_core *c, const struct claim *cl)
+{
+	if (!cl->in_table)
+		return false;
+	if (!cl->own)
+		return !is_member(c, (nfs4r_server_id)cl->key.server);
+	return cl->own->state == OWN_WON && (cl->kind == NFS4R_PROPOSED || cl->lsn <= c->logs[c->self].applied);
+}
+
+static void make_list(struct nfs4r_core *c, struct joiner *j)
+{
+	struct claim *cl, *tmp;
+	struct own *ow;
+	uint32_t cap = 0;
+
+	free(j->rows);
+	*j = (struct joiner){ .view = c->view.adopted.num, .next_seq = c->next_seq };
+	DL_FOREACH2(c->asking, ow, ask_next_own)
+		if (ow->state == OWN_PROPOSING && ow->claim->key.seq < j->next_seq)
+			j->next_seq = ow->claim->key.seq;
+	EACH_SERVER(c, s)
+		j->applied[s] = c->logs[s].applied;
+	HASH_ITER(hh, c->claims, cl, tmp) {
+		if (!listed(c, cl))
+			continue;
+		j->rows = grow(j->rows, &cap, j->n, sizeof(*j->rows));
+		row_of(cl, &j->rows[j->n++]);
+	}
+}
+
+static void on_join(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
+{
+	struct joiner *j = &c->join.to[from];
+	uint32_t at = m->join.offset;
+	struct nfs4r_msg *a;
+
+	if (m->join.view != c->view.adopted.num || !c->view.ready || !is_member(c, from) || not_ready(c))
+		return;
+	if (!at || j->view != m->join.view)
+		make_list(c, j);
+	if (at > j->n)
+		return;
+	a = msg_new(c, NFS4R_MSG_JOINROWS);
+	a->joinrows.view = j->view;
+	a->joinrows.offset = at;
+	a->joinrows.total = j->n;
+	a->joinrows.next_seq = j->next_seq;
+	memcpy(a->joinrows.applied, j->applied, sizeof(j->applied));
+	a->joinrows.n = j->n - at < NFS4R_JOINROWS_MAX ? j->n - at : NFS4R_JOINROWS_MAX;
+	a->joinrows.rows = j->rows + at; /* read before the next step */
+	send_to(c, from, a, false);
+}
+
+/* ---- as the one that asks ------------------------------------------------------------------ */
+
+static void ask(struct nfs4r_core *c, nfs4r_server_id s)
+{
+	struct nfs4r_msg *m = msg_new(c, NFS4R_MSG_JOIN);
+
+	m->join.view = c->view.adopted.num;
+	m->join.offset = c->join.from[s].n;
+	send_to(c, s, m, false);
+	c->join.repeat_ms = c->now + c->cfg.repeat_ms;
+	timer_at(c, c->join.repeat_ms);
+}
+
+static void begin(struct nfs4r_core *c, nfs4r_server_id s)
+{
+	struct joiner *j = &c->join.from[s];
+
+	free(j->rows);
+	*j = (struct joiner){ 0 };
+	c->join.want |= NFS4R_BIT(s);
+	c->join.have &= ~NFS4R_BIT(s);
+	ask(c, s);
+}
+
+static void on_joined(struct nfs4r_core *c, nfs4r_server_id from, uint64_t view)
+{
+	struct joiner *j = &c->join.to[from];
+	struct own *ow, *tmp;
+
+	if (view != c->view.adopted.num || !is_member(c, from) || !c->view.ready)
+		return;
+	c->peers[from].joining = false;
+	if (j->view == view) {
+		DL_FOREACH_SAFE2(c->asking, ow, tmp, ask_next_own) {
+			if (ow->state == OWN_WON && ow->claim->key.seq < j->next_seq) {
+				ow->acks |= NFS4R_BIT(from);
+				election_check_win(c, ow);
+			}
+		}
+	}
+	free(j->rows);
+	*j = (struct joiner){ 0 };
+	election_peer_up(c, from); /* what is newer than the list */
+	c->dirty |= DIRTY_REPLY;
+	begin(c, from); /* what it controls itself, by now */
+}
+
+static void forget_released(struct nfs4r_core *c)
+{
+	struct dead *d, *tmp;
+
+	HASH_ITER(hh, c->join.released, d, tmp) {
+		HASH_DEL(c->join.released, d);
+		free(d);
+	}
+}
+
+static void clear(struct nfs4r_core *c)
+{
+	for (int s = 1; s <= NFS4R_SERVERS_MAX; s++) {
+		free(c->join.from[s].rows);
+		free(c->join.to[s].rows);
+		c->join.from[s] = c->join.to[s] = (struct joiner){ 0 };
+	}
+	c->join.want = c->join.have = 0;
+	forget_released(c);
+}
+
+void join_fini(struct nfs4r_core *c)
+{
+	clear(c);
+}
+
+/* A RELEASE came: a list that is on its way may still hold the claim. */
+void join_released(struct nfs4r_core *c, nfs4r_server_id s, uint64_t seq)
+{
+	struct pidkey k = { s, seq };
+	struct dead *d;
+
+	if (!(c->join.want | c->join.have))
+		return;
+	HASH_FIND(hh, c->join.released, &k, sizeof(k), d);
+	if (d)
+		return;
+	d = xcalloc(1, sizeof(*d));
+	d->key = k;
+	HASH_ADD(hh, c->join.released, key, sizeof(d->key), d);
+}
+
+static bool was_released(const struct nfs4r_core *c, const struct nfs4r_pid *pid)
+{
+	struct pidkey k = { pid->server, pid->seq };
+	struct dead *d;
+
+	HASH_FIND(hh, c->join.released, &k, sizeof(k), d);
+	return d || is_dead_seq(c, pid->server, pid->seq);
+}
+
+static bool row_sane(const struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_join_row *r)
+{
+	if (!r->pid.server || r->pid.server > NFS4R_SERVERS_MAX || r->kind < NFS4R_PROPOSED || r->kind > NFS4R_MOVED || !r->ncontrols ||
+	    r->ncontrols > NFS4R_CLAIM_CONTROLS_MAX)
+		return false;
+	for (uint32_t i = 0; i < r->ncontrols; i++)
+		if (r->controls[i].depth < NFS4R_SHALLOW || r->controls[i].depth > NFS4R_DEEP_PLUS)
+			return false;
+	return r->pid.server == from || (r->pid.server != c->self && !is_member(c, r->pid.server));
+}
+
+static void on_rows(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
+{
+	struct joiner *j = &c->join.from[from];
+
+	if (m->joinrows.view != c->view.adopted.num || !(c->join.want & NFS4R_BIT(from)) || m->joinrows.offset != j->n ||
+	    m->joinrows.n > NFS4R_JOINROWS_MAX || m->joinrows.total < j->n + m->joinrows.n)
+		return;
+	if (!j->n) {
+		j->next_seq = m->joinrows.next_seq;
+		memcpy(j->applied, m->joinrows.applied, sizeof(j->applied));
+	}
+	for (uint32_t i = 0; i < m->joinrows.n; i++) {
+		if (!row_sane(c, from, &m->joinrows.rows[i])) {
+			c->st.bad_messages++;
+			return;
+		}
+		j->rows = grow(j->rows, &j->cap, j->n + i, sizeof(*j->rows));
+		j->rows[j->n + i] = m->joinrows.rows[i];
+	}
+	j->n += m->joinrows.n;
+	if (j->n < m->joinrows.total) {
+		ask(c, from);
+		return;
+	}
+	c->join.want &= ~NFS4R_BIT(from);
+	c->join.have |= NFS4R_BIT(from);
+	EACH_PEER(c, s)
+		if (j->applied[s] > c->logs[s].end)
+			c->logs[s].end = j->applied[s];
+	c->dirty |= DIRTY_OBJECTS;
+}
+
+/* ---- putting the rows in ---------------------------------------------------------------------- */
+
+static bool arrived(struct nfs4r_core *c, nfs4r_server_id s)
+{
+	const struct joiner *j = &c->join.from[s];
+	struct nfs4r_facts f;
+
+	EACH_PEER(c, t)
+		if (c->logs[t].applied < j->applied[t] && !FAULT(F_JOIN_EARLY))
+			return false;
+	for (uint32_t i = 0; i < j->n && !FAULT(F_JOIN_EARLY); i++)
+		for (uint32_t k = 0; k < j->rows[i].ncontrols; k++)
+			if (!is_known(c, &j->rows[i].controls[k].oid, &f) && f.known == NFS4R_NOT_YET)
+				return false;
+	return true;
+}
+
+static void put_in(struct nfs4r_core *c, const struct nfs4r_join_row *r)
+{
+	struct claim *cl = claim_find(c, r->pid.server, r->pid.seq);
+
+	if (!cl && was_released(c, &r->pid))
+		return;
+	if (!cl) {
+		cl = claim_add(c, r->pid, r->kind, r->controls, r->ncontrols);
+		cl->lsn = r->lsn;
+		cl->prio = r->prio;
+	}
+	cl->won = true;
+	cl->listed = true;
+	claim_save(c, cl);
+}
+
+/* Claims of @s that are in no list and came with no later entry are gone. */
+static void drop_unlisted(struct nfs4r_core *c, nfs4r_server_id s)
+{
+	const struct joiner *j = &c->join.from[s];
+	struct claim *cl, *tmp;
+	struct nfs4r_put p;
+
+	HASH_ITER(hh, c->claims, cl, tmp) {
+		bool newer = cl->kind == NFS4R_PROPOSED ? cl->key.seq >= j->next_seq : cl->lsn > j->applied[s];
+
+		if (cl->key.server != s || cl->own || cl->listed || newer)
+			continue;
+		claim_out_of_table(c, cl);
+		row_claim(cl, &p, true);
+		act_put(c, &p);
+		claim_free(c, cl);
+	}
+}
+
+static void install(struct nfs4r_core *c, nfs4r_server_id s)
+{
+	struct joiner *j = &c->join.from[s];
+	struct claim *cl;
+
+	if (!FAULT(F_JOIN_NO_ROWS))
+		for (uint32_t i = 0; i < j->n; i++)
+			put_in(c, &j->rows[i]);
+	drop_unlisted(c, s);
+	for (uint32_t i = 0; i < j->n; i++)
+		if ((cl = claim_find(c, j->rows[i].pid.server, j->rows[i].pid.seq)))
+			cl->listed = false;
+	c->peers[s].joined_below = j->next_seq;
+	free(j->rows);
+	*j = (struct joiner){ 0 };
+}
+
+/* Controls and logs are complete: serve, and tell the others. */
+static void complete(struct nfs4r_core *c)
+{
+	EACH_PEER(c, s)
+		if (c->join.have & NFS4R_BIT(s))
+			install(c, s);
+	c->join.have = 0;
+	forget_released(c);
+	view_complete(c);
+	EACH_PEER(c, s) {
+		struct nfs4r_msg *m = msg_new(c, NFS4R_MSG_JOINED);
+
+		if (!is_member(c, s))
+			continue;
+		m->joined.view = c->view.adopted.num;
+		send_to(c, s, m, true);
+	}
+}
+
+void join_run(struct nfs4r_core *c)
+{
+	if (!views_on(c) || !is_member(c, c->self) || not_recovered(c))
+		return;
+	if (c->view.complete) {
+		EACH_PEER(c, s)
+			if ((c->join.have & NFS4R_BIT(s)) && arrived(c, s)) {
+				install(c, s);
+				c->join.have &= ~NFS4R_BIT(s);
+				if (!(c->join.want | c->join.have))
+					forget_released(c);
+			}
+		return;
+	}
+	EACH_PEER(c, s)
+		if (is_member(c, s) && (!(c->join.have & NFS4R_BIT(s)) || !arrived(c, s)))
+			return;
+	complete(c);
+}
+
+/* A view was adopted, or this is a start: lists of an older view count no more. */
+void join_new_view(struct nfs4r_core *c)
+{
+	clear(c);
+	if (!is_member(c, c->self) || c->view.complete)
+		return;
+	EACH_PEER(c, s)
+		if (is_member(c, s))
+			begin(c, s);
+	c->dirty |= DIRTY_OBJECTS;
+}
+
+/* What was interrupted by the restart is done again; for a member that is complete that is a check of what others released. */
+void join_started(struct nfs4r_core *c)
+{
+	if (views_on(c) && is_member(c, c->self))
+		EACH_MEMBER(c, s)
+			begin(c, s);
+}
+
+void join_timers(struct nfs4r_core *c)
+{
+	if (!c->join.want)
+		return;
+	if (c->now >= c->join.repeat_ms)
+		EACH_PEER(c, s)
+			if (c->join.want & NFS4R_BIT(s))
+				ask(c, s);
+	timer_at(c, c->join.repeat_ms);
+}
+
+void join_on_msg(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
+{
+	if (!views_on(c))
+		return;
+	switch (m->type) {
+	case NFS4R_MSG_JOIN:
+		on_join(c, from, m);
+		break;
+	case NFS4R_MSG_JOINROWS:
+		on_rows(c, from, m);
+		break;
+	case NFS4R_MSG_JOINED:
+		on_joined(c, from, m->joined.view);
+		break;
+	}
+}

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The active view and leases (log 6, 8.4; control 11): who goes on when a server is gone, what the one that is gone may say, and
+ * how it comes back.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "scenario/trees.h"
+
+#include <cmocka.h>
+
+#define TREE "d/ d/f d/g e/ e/f"
+#define LEASE 1000
+#define SILENCE 1000
+
+static struct net *net_views(const char *paths)
+{
+	struct net *n = net_new(3);
+
+	tree(n, paths);
+	n->cfg.lease_ms = LEASE;
+	n->cfg.silence_ms = SILENCE;
+	n->cfg.idle_ms = 200;
+	net_retune(n);
+	net_run(n, 2 * LEASE); /* a start also waits for what was granted before it */
+	return n;
+}
+
+static void cut_off(struct net *n, nfs4r_server_id s)
+{
+	net_drop(n, s, 0, 0);
+	net_drop(n, 0, s, 0);
+}
+
+static struct nfs4r_core_view view(struct net *n, nfs4r_server_id s)
+{
+	struct nfs4r_core_view v;
+
+	nfs4r_core_get_view(n->s[s].core, &v);
+	return v;
+}
+
+static bool serves(struct net *n, nfs4r_server_id s)
+{
+	return nfs4r_core_lease_until(n->s[s].core) > n->now;
+}
+
+static bool all_back(struct net *n)
+{
+	for (nfs4r_server_id s = 1; s <= n->n; s++)
+		if (view(n, s).adopted.members != n->cfg.servers || view(n, s).joining || !serves(n, s))
+			return false;
+	return true;
+}
+
+static void until_back(struct net *n)
+{
+	for (int i = 0; i < 1000 && !all_back(n); i++)
+		net_run(n, 10);
+	assert_true(all_back(n));
+}
+
+/* An update that everybody has to hear of waits for a dead server only until it is removed. */
+static void others_go_on_without_a_dead_server(void **state)
+{
+	struct net *n = net_views(TREE);
+	uint64_t died = n->now;
+	struct client *c;
+
+	net_crash(n, S);
+	net_run(n, 50);
+	for (c = NULL; !c || c->op.status == NFS4R_DELAY;) { /* as a client does */
+		c = chmod_(n, P, "d/f");
+		finish(n, c);
+		assert_true(n->now < died + 3 * LEASE);
+	}
+	assert_int_equal(c->op.status, NFS4R_OK);
+	assert_int_equal(view(n, P).adopted.members, NFS4R_BIT(P) | NFS4R_BIT(Q));
+	net_run(n, 100);
+	assert_int_equal(view(n, Q).adopted.num, view(n, P).adopted.num);
+	assert_int_equal(finish(n, create(n, Q, "d", "new")), NFS4R_OK);
+	net_restart(n, S, true);
+	until_back(n);
+	net_quiet(n);
+	net_free(n);
+}
+
+/* Who is cut off answers nothing once the others may have gone on, and the new state when it is back. */
+static void who_is_cut_off_says_nothing_old(void **state)
+{
+	struct net *n = net_views(TREE);
+	struct nfs4r_oid f = at(n, "d/f");
+	struct client *c;
+
+	cut_off(n, S);
+	while (view(n, P).adopted.members & NFS4R_BIT(S)) {
+		assert_true(n->now < 100000);
+		net_run(n, 1);
+	}
+	assert_false(serves(n, S));
+	assert_int_equal(route(n, S, &f, false), 0);
+	assert_int_equal(nfs4r_core_may_serve(n->s[S].core, &f), NFS4R_DELAY);
+	assert_int_equal(finish(n, write_(n, P, "d/f")), NFS4R_OK);
+	assert_int_equal(finish(n, op_close(n, P, &f)), NFS4R_OK);
+	c = create(n, S, "e", "x");
+	assert_int_equal(finish(n, c), NFS4R_DELAY);
+	net_pass(n);
+	until_back(n);
+	net_quiet(n);
+	assert_int_equal(route(n, S, &f, false), S);
+	net_free(n);
+}
+
+/* Nobody is removed while fewer than a majority can be heard, and nobody serves. */
+static void without_a_majority_all_is_quiet(void **state)
+{
+	struct net *n = net_views(TREE);
+	struct nfs4r_oid f = at(n, "d/f");
+
+	net_drop(n, 0, 0, 0);
+	net_run(n, 3 * LEASE);
+	for (nfs4r_server_id s = P; s <= S; s++) {
+		assert_false(serves(n, s));
+		assert_int_equal(route(n, s, &f, false), 0);
+		assert_int_equal(view(n, s).adopted.num, 0);
+	}
+	net_pass(n);
+	until_back(n);
+	assert_int_equal(finish(n, chmod_(n, Q, "d/f")), NFS4R_OK);
+	net_quiet(n);
+	net_free(n);
+}
+
+/* What a removed server controls is not given to anybody; it can go on with it when it is back. */
+static void what_the_dead_one_controls_waits(void **state)
+{
+	struct net *n = net_views(TREE);
+	struct nfs4r_oid f = at(n, "d/f");
+
+	n->s[P].no_checkpoint = true; /* so that S cannot release it */
+	do_chmod(n, S, "d/f");
+	net_crash(n, S);
+	net_run(n, 4 * LEASE);
+	assert_int_equal(view(n, P).adopted.members, NFS4R_BIT(P) | NFS4R_BIT(Q));
+	assert_int_equal(finish(n, chmod_(n, P, "d/f")), NFS4R_DELAY);
+	assert_int_equal(route(n, Q, &f, false), 0);
+	assert_int_equal(finish(n, chmod_(n, P, "d/g")), NFS4R_OK);
+	net_restart(n, S, true);
+	until_back(n);
+	n->s[P].no_checkpoint = false;
+	net_stable(n, P);
+	net_run(n, 1000);
+	assert_int_equal(finish(n, chmod_(n, P, "d/f")), NFS4R_OK);
+	net_quiet(n);
+	net_free(n);
+}
+
+/* P's control was won while S was away: S asks P before it serves the file again. */
+static void a_new_member_knows_all_controls(void **state)
+{
+	struct net *n = net_views(TREE);
+	struct nfs4r_oid f = at(n, "d/f");
+
+	cut_off(n, S);
+	net_run(n, 4 * LEASE);
+	n->s[Q].no_checkpoint = true;
+	assert_int_equal(finish(n, chmod_(n, P, "d/f")), NFS4R_OK);
+	assert_false(controls(n, S, P, &f));
+	net_pass(n);
+	until_back(n);
+	assert_true(acting(n, P, &f));
+	assert_true(controls(n, S, P, &f));
+	assert_int_equal(route(n, S, &f, false), P);
+	n->s[Q].no_checkpoint = false;
+	net_stable(n, Q);
+	net_quiet(n);
+	net_free(n);
+}
+
+/* S was away when P released: the row that S kept is gone with the list. */
+static void a_new_member_forgets_what_was_released(void **state)
+{
+	struct net *n = net_views(TREE);
+	struct nfs4r_oid f = at(n, "d/f");
+
+	do_chmod(n, P, "d/f");
+	assert_true(controls(n, S, P, &f));
+	cut_off(n, S);
+	net_run(n, 6 * LEASE);
+	assert_false(acting(n, P, &f));
+	assert_true(controls(n, S, P, &f));
+	net_pass(n);
+	until_back(n);
+	assert_false(controls(n, S, P, &f));
+	net_quiet(n);
+	net_free(n);
+}
+
+/* A member that has not all rows yet says nothing, also after a restart in the middle. */
+static void a_restart_while_joining_joins_again(void **state)
+{
+	struct net *n = net_views(TREE);
+	struct nfs4r_oid f = at(n, "d/f");
+
+	cut_off(n, S);
+	net_run(n, 4 * LEASE);
+	n->s[Q].no_checkpoint = true;
+	assert_int_equal(finish(n, chmod_(n, P, "d/f")), NFS4R_OK);
+	net_pass(n);
+	net_hold(n, P, S, NFS4R_MSG_JOINROWS);
+	net_run(n, 2 * LEASE);
+	assert_true(view(n, S).joining);
+	assert_int_equal(route(n, S, &f, false), 0);
+	net_crash(n, S);
+	net_restart(n, S, true);
+	net_run(n, LEASE / 2);
+	assert_true(view(n, S).joining);
+	assert_int_equal(route(n, S, &f, false), 0);
+	net_pass(n);
+	until_back(n);
+	assert_int_equal(route(n, S, &f, false), P);
+	n->s[Q].no_checkpoint = false;
+	net_stable(n, Q);
+	net_quiet(n);
+	net_free(n);
+}
+
+/* A member that joins makes others wait for one round trip, not for its whole way back. */
+static void a_return_stops_nobody(void **state)
+{
+	struct net *n = net_views(TREE);
+	uint64_t longest = 0;
+
+	cut_off(n, S);
+	net_run(n, 4 * LEASE);
+	net_pass(n);
+	for (int i = 0; !all_back(n); i++) {
+		struct client *c;
+		char name[16];
+
+		assert_true(i < 1000);
+		snprintf(name, sizeof(name), "n%d", i);
+		c = create(n, P, "d", name);
+		assert_int_equal(finish(n, c), NFS4R_OK);
+		if (c->done_at - c->started > longest)
+			longest = c->done_at - c->started;
+		net_run(n, 5);
+	}
+	assert_true(longest <= 8 * RTT(n));
+	net_quiet(n);
+	net_free(n);
+}
+
+/* All start anew at once: the view stands, everybody serves as soon as grants have come. */
+static void all_restarted_at_once(void **state)
+{
+	struct net *n = net_views(TREE);
+
+	for (nfs4r_server_id s = P; s <= S; s++)
+		net_crash(n, s);
+	net_run(n, 5 * LEASE);
+	for (nfs4r_server_id s = P; s <= S; s++)
+		net_restart(n, s, true);
+	net_run(n, LEASE / 2);
+	assert_true(all_back(n));
+	assert_int_equal(finish(n, chmod_(n, Q, "d/f")), NFS4R_OK);
+	net_quiet(n);
+	net_free(n);
+}
+
+/* One way only: S hears everybody, nobody hears S. It is removed, keeps quiet, and is not taken back before it is heard. */
+static void who_is_not_heard_is_removed(void **state)
+{
+	struct net *n = net_views(TREE);
+
+	net_drop(n, S, 0, 0);
+	net_run(n, 5 * LEASE);
+	assert_int_equal(view(n, P).adopted.members, NFS4R_BIT(P) | NFS4R_BIT(Q));
+	assert_false(serves(n, S));
+	assert_int_equal(view(n, S).adopted.num, view(n, P).adopted.num);
+	net_pass(n);
+	until_back(n);
+	net_quiet(n);
+	net_free(n);
+}
+
+/* P and Q do not hear each other, both hear S: one of them leaves, and does not come back before they hear each other. */
+static void two_that_do_not_hear_each_other(void **state)
+{
+	struct net *n = net_views(TREE);
+	uint64_t num;
+
+	net_drop(n, P, Q, 0);
+	net_drop(n, Q, P, 0);
+	net_run(n, 10 * LEASE);
+	assert_int_equal(__builtin_popcountll(view(n, S).adopted.members), 2);
+	assert_true(view(n, S).adopted.members & NFS4R_BIT(S));
+	num = view(n, S).adopted.num;
+	net_run(n, 10 * LEASE);
+	assert_int_equal(view(n, S).adopted.num, num);
+	net_pass(n);
+	until_back(n);
+	net_quiet(n);
+	net_free(n);
+}
+
+/* Q dies with P's control half won by its ack; the claim begins anew in the new view. */
+static void a_proposal_does_not_outlive_its_view(void **state)
+{
+	struct net *n = net_views(TREE);
+	struct client *c;
+
+	net_hold(n, P, S, NFS4R_MSG_PROPOSE);
+	net_crash(n, Q);
+	c = chmod_(n, P, "d/f");
+	net_run(n, 4 * LEASE);
+	net_pass(n);
+	assert_true(c->done); /* DELAY: nothing had happened */
+	assert_int_equal(finish(n, chmod_(n, P, "d/f")), NFS4R_OK);
+	net_restart(n, Q, true);
+	until_back(n);
+	net_quiet(n);
+	net_free(n);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(others_go_on_without_a_dead_server),
+		cmocka_unit_test(who_is_cut_off_says_nothing_old),
+		cmocka_unit_test(without_a_majority_all_is_quiet),
+		cmocka_unit_test(what_the_dead_one_controls_waits),
+		cmocka_unit_test(a_new_member_knows_all_controls),
+		cmocka_unit_test(a_new_member_forgets_what_was_released),
+		cmocka_unit_test(a_restart_while_joining_joins_again),
+		cmocka_unit_test(a_return_stops_nobody),
+		cmocka_unit_test(all_restarted_at_once),
+		cmocka_unit_test(who_is_not_heard_is_removed),
+		cmocka_unit_test(two_that_do_not_hear_each_other),
+		cmocka_unit_test(a_proposal_does_not_outlive_its_view),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
