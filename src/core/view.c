@@ -201,6 +201,7 @@ static void adopt(struct nfs4r_core *c, const struct nfs4r_view *v)
 {
 	struct view *w = &c->view;
 	nfs4r_servers removed = w->adopted.members & ~v->members, added = v->members & ~w->adopted.members;
+	nfs4r_servers anew = v->base == w->adopted.num ? added : v->members; /* views between: they may have left and come back */
 
 	if (v->num <= w->adopted.num)
 		return;
@@ -227,7 +228,8 @@ static void adopt(struct nfs4r_core *c, const struct nfs4r_view *v)
 		if (added & NFS4R_BIT(s))
 			c->peers[s].joining = true;
 	}
-	elections_new_view(c, removed, added);
+	if (removed | anew)
+		elections_new_view(c, removed, anew);
 	releases_new_view(c);
 	if (!is_member(c, c->self))
 		refuse_waiting(c);
