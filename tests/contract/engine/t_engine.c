@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "cluster.h"
+#include "engine/engine_int.h"
 
 static int setup(void **state)
 {
@@ -213,6 +214,32 @@ static void bytes_of_a_slow_peer_are_read_back(void **state)
 	cluster_settle(c);
 }
 
+/* Rows of a message are the core's: what waits for the disk must not point to them (core.h, SEND). */
+static void a_durable_message_keeps_no_pointer(void **state)
+{
+	struct cluster *c = *state;
+	struct nfs4r_engine *eng = c->site[1].eng;
+	struct nfs4r_oid root = site_root(&c->site[1]), f;
+	struct nfs4r_join_row row = { .pid = { 1, 1 }, .kind = NFS4R_PROPOSED };
+	struct nfs4r_msg m = { .type = NFS4R_MSG_JOINROWS, .joinrows = { .total = 1, .n = 1, .rows = &row } };
+	struct nfs4r_action a = { .type = NFS4R_ACT_SEND, .to = 2, .msg = &m, .durable = true };
+	struct nfs4r_rpc_peer_stats before, after;
+
+	assert_int_equal(site_make(&c->site[1], NFS4R_OP_CREATE, &root, "before", &f), NFS4R_OK);
+	cluster_settle(c);
+	assert_true(nfs4r_rpc_get_stats(eng->rpc, 2, &before));
+	assert_true(before.up);
+	pthread_mutex_lock(&eng->lock);
+	engine_perform(eng, &(struct nfs4r_update){ .n = 1, .actions = &a, .next_timer_ms = eng->next_timer_ms });
+	row.kind = 0; /* a receiver drops the connection over this */
+	pthread_mutex_unlock(&eng->lock);
+	assert_int_equal(site_make(&c->site[1], NFS4R_OP_CREATE, &root, "after", &f), NFS4R_OK);
+	cluster_settle(c); /* long after the journal was synced */
+	assert_true(nfs4r_rpc_get_stats(eng->rpc, 2, &after));
+	assert_int_equal(after.connects, before.connects);
+	assert_true(after.up);
+}
+
 static void an_existing_tree_is_taken_in(void **state)
 {
 	struct cluster *c = calloc(1, sizeof(*c));
@@ -269,6 +296,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_server_that_was_away_catches_up, setup, teardown),
 		cmocka_unit_test_setup_teardown(bytes_of_a_slow_peer_are_read_back, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_strangers_file_is_left_alone, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_durable_message_keeps_no_pointer, setup, teardown),
 		cmocka_unit_test(an_existing_tree_is_taken_in),
 	};
 
