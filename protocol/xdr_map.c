@@ -5,6 +5,9 @@
  *
  * Failure: what a half decoded message owns hangs on it at each moment (the entry array
  * grows its count only after the entry is made), so nfs4r_msg_fini frees it all.
+ *
+ * Invariants: a mask names only servers there can be, so nobody behind has to bound the bits;
+ * of two views, the one that changes the other has the higher number.
  */
 #include <stdlib.h>
 
@@ -14,39 +17,59 @@
 #define CONTROL_BYTES 20
 #define POSITION_BYTES 36
 #define ENTRY_MIN 96
+#define JOIN_ROW_MIN 36
+#define SERVERS_ALL ((((nfs4r_servers)1 << NFS4R_SERVERS_MAX) - 1) << 1)
+
+static bool c_servers(struct nfs4r_codec *c, nfs4r_servers *mask)
+{
+	return c_u64(c, mask) && c_check(c, (*mask & ~SERVERS_ALL) == 0);
+}
+
+static bool c_controls(struct nfs4r_codec *c, uint32_t *n,
+		       struct nfs4r_control controls[NFS4R_CLAIM_CONTROLS_MAX])
+{
+	if (!c_count(c, n, NFS4R_CLAIM_CONTROLS_MAX, CONTROL_BYTES))
+		return false;
+	for (uint32_t i = 0; i < *n; i++) {
+		if (!c_control(c, &controls[i]))
+			return false;
+	}
+	return true;
+}
+
+/* By server id, zeroed before decoding; zeroes at the end do not travel. */
+static bool c_applied(struct nfs4r_codec *c, nfs4r_lsn applied[NFS4R_SERVERS_MAX + 1])
+{
+	uint32_t n = NFS4R_SERVERS_MAX + 1;
+
+	while (n > 0 && applied[n - 1] == 0)
+		n--;
+	if (!c_count(c, &n, NFS4R_SERVERS_MAX + 1, 8))
+		return false;
+	for (uint32_t i = 0; i < n; i++) {
+		if (!c_u64(c, &applied[i]))
+			return false;
+	}
+	return c_check(c, n == 0 || applied[n - 1] != 0);
+}
 
 static bool c_propose(struct nfs4r_codec *c, struct nfs4r_msg *m)
 {
-	if (!c_pid(c, &m->propose.pid) || !c_u64(c, &m->propose.floor) ||
-	    !c_count(c, &m->propose.ncontrols, NFS4R_CLAIM_CONTROLS_MAX, CONTROL_BYTES))
-		return false;
-	for (uint32_t i = 0; i < m->propose.ncontrols; i++) {
-		if (!c_control(c, &m->propose.controls[i]))
-			return false;
-	}
-	return c_prio(c, &m->propose.prio) && c_bool(c, &m->propose.won);
+	return c_pid(c, &m->propose.pid) && c_u64(c, &m->propose.floor) &&
+	       c_controls(c, &m->propose.ncontrols, m->propose.controls) &&
+	       c_prio(c, &m->propose.prio) && c_bool(c, &m->propose.won);
 }
 
 static bool c_ack(struct nfs4r_codec *c, struct nfs4r_msg *m)
 {
-	uint32_t n = NFS4R_SERVERS_MAX + 1;
-
-	while (n > 0 && m->ack.applied[n - 1] == 0)
-		n--;
-	if (!c_pid(c, &m->ack.pid) || !c_count(c, &n, NFS4R_SERVERS_MAX + 1, 8))
-		return false;
-	for (uint32_t i = 0; i < n; i++) {
-		if (!c_u64(c, &m->ack.applied[i]))
-			return false;
-	}
-	return c_check(c, n == 0 || m->ack.applied[n - 1] != 0);
+	return c_pid(c, &m->ack.pid) && c_applied(c, m->ack.applied);
 }
 
 static bool c_nack(struct nfs4r_codec *c, struct nfs4r_msg *m)
 {
 	return c_pid(c, &m->nack.pid) &&
 	       c_range(c, &m->nack.reason, NFS4R_NACK_BLOCKED, NFS4R_NACK_UNKNOWN) &&
-	       c_prio(c, &m->nack.prio) && c_bool(c, &m->nack.won) && c_u64(c, &m->nack.owners);
+	       c_prio(c, &m->nack.prio) && c_bool(c, &m->nack.won) && c_servers(c, &m->nack.owners);
 }
 
 static bool c_release(struct nfs4r_codec *c, struct nfs4r_msg *m)
@@ -144,6 +167,88 @@ static bool c_verify(struct nfs4r_codec *c, struct nfs4r_msg *m)
 	       c_fixed(c, m->verify.sum, sizeof(m->verify.sum)) && c_u64(c, &m->verify.bytes);
 }
 
+static bool c_heartbeat(struct nfs4r_codec *c, struct nfs4r_msg *m)
+{
+	return c_u64(c, &m->heartbeat.clock_ms) && c_u64(c, &m->heartbeat.view) &&
+	       c_u64(c, &m->heartbeat.promised) && c_servers(c, &m->heartbeat.hears) &&
+	       c_bool(c, &m->heartbeat.caught_up) && c_bool(c, &m->heartbeat.joining);
+}
+
+static bool c_grant(struct nfs4r_codec *c, struct nfs4r_msg *m)
+{
+	return c_u64(c, &m->grant.clock_ms);
+}
+
+static bool c_prepare(struct nfs4r_codec *c, struct nfs4r_msg *m)
+{
+	return c_u64(c, &m->prepare.num) && c_servers(c, &m->prepare.remove) &&
+	       c_servers(c, &m->prepare.add);
+}
+
+static bool c_view(struct nfs4r_codec *c, struct nfs4r_view *v)
+{
+	return c_u64(c, &v->num) && c_u64(c, &v->base) &&
+	       c_check(c, v->num > v->base || (v->num == 0 && v->base == 0)) &&
+	       c_servers(c, &v->members);
+}
+
+static bool c_promise(struct nfs4r_codec *c, struct nfs4r_msg *m)
+{
+	return c_u64(c, &m->promise.num) && c_bool(c, &m->promise.refused) &&
+	       c_u64(c, &m->promise.promised) && c_view(c, &m->promise.accepted);
+}
+
+/* ACCEPT and VIEW. */
+static bool c_whole_view(struct nfs4r_codec *c, struct nfs4r_msg *m)
+{
+	return c_view(c, &m->view);
+}
+
+static bool c_accepted(struct nfs4r_codec *c, struct nfs4r_msg *m)
+{
+	return c_u64(c, &m->accepted.num);
+}
+
+static bool c_join(struct nfs4r_codec *c, struct nfs4r_msg *m)
+{
+	return c_u64(c, &m->join.view) && c_u32(c, &m->join.offset);
+}
+
+static bool c_join_row(struct nfs4r_codec *c, struct nfs4r_join_row *r)
+{
+	return c_pid(c, &r->pid) && c_range(c, &r->kind, NFS4R_PROPOSED, NFS4R_MOVED) &&
+	       c_u64(c, &r->lsn) && c_check(c, (r->lsn == 0) == (r->kind == NFS4R_PROPOSED)) &&
+	       c_prio(c, &r->prio) && c_controls(c, &r->ncontrols, r->controls);
+}
+
+static bool c_joinrows(struct nfs4r_codec *c, struct nfs4r_msg *m)
+{
+	uint32_t n = m->joinrows.n;
+
+	if (!c_u64(c, &m->joinrows.view) || !c_u32(c, &m->joinrows.offset) ||
+	    !c_u32(c, &m->joinrows.total) || !c_u64(c, &m->joinrows.next_seq) ||
+	    !c_applied(c, m->joinrows.applied) ||
+	    !c_count(c, &n, NFS4R_JOINROWS_MAX, JOIN_ROW_MIN) ||
+	    !c_check(c, (uint64_t)m->joinrows.offset + n <= m->joinrows.total))
+		return false;
+	if (c_decoding(c) && n > 0) {
+		m->joinrows.rows = calloc(n, sizeof(*m->joinrows.rows));
+		if (!m->joinrows.rows)
+			return c_fail(c, NFS4R_NOMEM);
+		m->joinrows.n = n;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		if (!c_join_row(c, &m->joinrows.rows[i]))
+			return false;
+	}
+	return true;
+}
+
+static bool c_joined(struct nfs4r_codec *c, struct nfs4r_msg *m)
+{
+	return c_u64(c, &m->joined.view);
+}
+
 static bool c_msg(struct nfs4r_codec *c, void *obj)
 {
 	static bool (*const arms[])(struct nfs4r_codec *, struct nfs4r_msg *) = {
@@ -154,13 +259,18 @@ static bool c_msg(struct nfs4r_codec *c, void *obj)
 		[NFS4R_MSG_READ] = c_read,		 [NFS4R_MSG_READ_ANSWER] = c_read,
 		[NFS4R_MSG_POSITIONS] = c_positions,	 [NFS4R_MSG_ENTRIES] = c_entries,
 		[NFS4R_MSG_PULL] = c_pull,		 [NFS4R_MSG_VERIFY] = c_verify,
-		[NFS4R_MSG_VERIFY_ANSWER] = c_verify,
+		[NFS4R_MSG_VERIFY_ANSWER] = c_verify,	 [NFS4R_MSG_HEARTBEAT] = c_heartbeat,
+		[NFS4R_MSG_GRANT] = c_grant,		 [NFS4R_MSG_PREPARE] = c_prepare,
+		[NFS4R_MSG_PROMISE] = c_promise,	 [NFS4R_MSG_ACCEPT] = c_whole_view,
+		[NFS4R_MSG_ACCEPTED] = c_accepted,	 [NFS4R_MSG_VIEW] = c_whole_view,
+		[NFS4R_MSG_JOIN] = c_join,		 [NFS4R_MSG_JOINROWS] = c_joinrows,
+		[NFS4R_MSG_JOINED] = c_joined,
 	};
 	struct nfs4r_msg *m = obj;
 
 	if (!c_u32(c, &m->type))
 		return false;
-	if (m->type < NFS4R_MSG_PROPOSE || m->type > NFS4R_MSG_VERIFY_ANSWER) {
+	if (m->type < NFS4R_MSG_PROPOSE || m->type > NFS4R_MSG_JOINED) {
 		if (c_decoding(c))
 			m->type = 0; /* nothing for fini to free */
 		return c_fail(c, NFS4R_MALFORMED);

@@ -53,12 +53,18 @@ static void test_counts(void **state)
 	assert_int_equal(with_word("entries", 16, NFS4R_BATCH_MAX + 1), NFS4R_TOOBIG);
 	assert_int_equal(with_word("entries", 16, NFS4R_BATCH_MAX), NFS4R_MALFORMED);
 	assert_int_equal(with_word("positions", 44, NFS4R_SERVERS_MAX + 1), NFS4R_TOOBIG);
+	/* joinrows: type, view 8, offset at 12, total 16, next_seq 8, applied at 28, rows at 64 */
+	assert_int_equal(with_word("joinrows", 28, NFS4R_SERVERS_MAX + 2), NFS4R_TOOBIG);
+	assert_int_equal(with_word("joinrows", 64, NFS4R_JOINROWS_MAX + 1), NFS4R_TOOBIG);
+	assert_int_equal(with_word("joinrows", 64, NFS4R_JOINROWS_MAX), NFS4R_MALFORMED);
+	assert_int_equal(with_word("joinrows", 100, NFS4R_CLAIM_CONTROLS_MAX + 1), NFS4R_TOOBIG);
+	assert_int_equal(with_word("joinrows", 100, NFS4R_CLAIM_CONTROLS_MAX), NFS4R_MALFORMED);
 }
 
 static void test_enums(void **state)
 {
 	assert_int_equal(with_word("propose", 0, 0), NFS4R_MALFORMED);
-	assert_int_equal(with_word("propose", 0, 16), NFS4R_MALFORMED);
+	assert_int_equal(with_word("propose", 0, NFS4R_MSG_JOINED + 1), NFS4R_MALFORMED);
 	assert_int_equal(with_word("propose", 0, NFS4R_MSG_HELLO), NFS4R_MALFORMED);
 	assert_int_equal(with_word("propose", 4, 0), NFS4R_MALFORMED);	/* nobody's pid */
 	assert_int_equal(with_word("propose", 4, 16), NFS4R_MALFORMED); /* no such server */
@@ -73,6 +79,104 @@ static void test_enums(void **state)
 	assert_int_equal(with_word("forward_write", 4, NFS4R_OP_CLAIM), NFS4R_MALFORMED); /* no depth */
 	assert_int_equal(with_word("read_lookup", 12, 11), NFS4R_MALFORMED);
 	assert_int_equal(with_word("verify", 28, 3), NFS4R_MALFORMED); /* status */
+	assert_int_equal(with_word("heartbeat", 36, 2), NFS4R_MALFORMED);
+	assert_int_equal(with_word("heartbeat", 40, 2), NFS4R_MALFORMED);
+	assert_int_equal(with_word("promise", 12, 2), NFS4R_MALFORMED);
+}
+
+/* A mask at byte @at names servers 1 to 15 and nobody else. */
+static void check_mask(const char *name, size_t at)
+{
+	assert_int_equal(with_word(name, at + 4, 0xfffe), NFS4R_OK);
+	assert_int_equal(with_word(name, at + 4, 0x0001), NFS4R_MALFORMED);
+	assert_int_equal(with_word(name, at + 4, 0x10000), NFS4R_MALFORMED);
+	assert_int_equal(with_word(name, at, 1), NFS4R_MALFORMED);
+	assert_int_equal(with_word(name, at, 0x80000000), NFS4R_MALFORMED);
+}
+
+static void test_masks(void **state)
+{
+	check_mask("nack", 32);
+	check_mask("heartbeat", 28);
+	check_mask("prepare", 12);
+	check_mask("prepare", 20);
+	check_mask("promise", 40);
+	check_mask("accept", 20);
+	check_mask("view", 20);
+}
+
+/* A view comes after the one that it changes; only the first one changes none. */
+static void test_views(void **state)
+{
+	/* type, number at 4 (258), base at 12 (195) */
+	assert_int_equal(with_word("accept", 8, 196), NFS4R_OK);
+	assert_int_equal(with_word("accept", 8, 195), NFS4R_MALFORMED);
+	assert_int_equal(with_word("accept", 8, 0), NFS4R_MALFORMED);
+	assert_int_equal(with_word("accept", 12, 1), NFS4R_MALFORMED);
+	assert_int_equal(with_word("accept", 16, 0), NFS4R_OK);
+	assert_int_equal(with_word("view", 8, 65), NFS4R_OK);
+	assert_int_equal(with_word("view", 16, 65), NFS4R_MALFORMED);
+	/* promise: what was accepted at 24 (195), on 130 */
+	assert_int_equal(with_word("promise", 28, 131), NFS4R_OK);
+	assert_int_equal(with_word("promise", 28, 130), NFS4R_MALFORMED);
+	assert_int_equal(with_word("promise", 36, 195), NFS4R_MALFORMED);
+}
+
+static void test_join_rows(void **state)
+{
+	/* 5, 6 and 7 of 9 */
+	assert_int_equal(with_word("joinrows", 16, 8), NFS4R_OK);
+	assert_int_equal(with_word("joinrows", 16, 7), NFS4R_MALFORMED);
+	assert_int_equal(with_word("joinrows", 12, 6), NFS4R_OK);
+	assert_int_equal(with_word("joinrows", 12, 7), NFS4R_MALFORMED);
+	assert_int_equal(with_word("joinrows", 12, 0xffffffff), NFS4R_MALFORMED); /* 2 in 32 bits */
+	assert_int_equal(with_word("joinrows_none", 12, 1), NFS4R_MALFORMED);
+	/* first row: pid at 68, kind 80, lsn 84, priority 92, count of controls 100, depths at 120 and 140 */
+	assert_int_equal(with_word("joinrows", 68, 0), NFS4R_MALFORMED);
+	assert_int_equal(with_word("joinrows", 68, 16), NFS4R_MALFORMED);
+	assert_int_equal(with_word("joinrows", 96, 16), NFS4R_MALFORMED);
+	assert_int_equal(with_word("joinrows", 120, 0), NFS4R_MALFORMED);
+	assert_int_equal(with_word("joinrows", 140, NFS4R_DEEP_PLUS + 1), NFS4R_MALFORMED);
+	/* it is proposed, the second, at 144, created: an entry is named by the latter only */
+	assert_int_equal(with_word("joinrows", 80, NFS4R_CREATED), NFS4R_MALFORMED);
+	assert_int_equal(with_word("joinrows", 88, 1), NFS4R_MALFORMED);
+	assert_int_equal(with_word("joinrows", 156, 0), NFS4R_MALFORMED);
+	assert_int_equal(with_word("joinrows", 156, NFS4R_MOVED), NFS4R_OK);
+	assert_int_equal(with_word("joinrows", 156, NFS4R_MOVED + 1), NFS4R_MALFORMED);
+	assert_int_equal(with_word("joinrows", 156, NFS4R_PROPOSED), NFS4R_MALFORMED);
+	assert_int_equal(with_word("joinrows", 164, 0), NFS4R_MALFORMED);
+}
+
+/* As many rows as one message may carry, each as large as it may be. */
+static void test_most_join_rows(void **state)
+{
+	struct nfs4r_msg *m = calloc(1, sizeof(*m)), *d = malloc(sizeof(*d));
+	struct nfs4r_buf *b;
+
+	m->type = NFS4R_MSG_JOINROWS;
+	m->joinrows.total = m->joinrows.n = NFS4R_JOINROWS_MAX;
+	m->joinrows.rows = calloc(NFS4R_JOINROWS_MAX + 1, sizeof(*m->joinrows.rows));
+	for (uint32_t i = 0; i <= NFS4R_JOINROWS_MAX; i++) {
+		struct nfs4r_join_row *r = &m->joinrows.rows[i];
+
+		r->pid.server = 1;
+		r->kind = NFS4R_PROPOSED;
+		r->ncontrols = NFS4R_CLAIM_CONTROLS_MAX;
+		for (uint32_t k = 0; k < NFS4R_CLAIM_CONTROLS_MAX; k++)
+			r->controls[k].depth = NFS4R_DEEP;
+	}
+	b = nfs4r_msg_encode(m);
+	assert_non_null(b);
+	assert_int_equal(nfs4r_msg_decode(b->data, b->len, d), NFS4R_OK);
+	assert_true(msg_equal(m, d));
+	nfs4r_msg_fini(d);
+	assert_null(d->joinrows.rows);
+	nfs4r_buf_put(b);
+	m->joinrows.total = m->joinrows.n = NFS4R_JOINROWS_MAX + 1;
+	assert_null(nfs4r_msg_encode(m));
+	nfs4r_msg_fini(m);
+	free(m);
+	free(d);
 }
 
 static void test_names(void **state)
@@ -191,6 +295,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_counts),
 		cmocka_unit_test(test_enums),
+		cmocka_unit_test(test_masks),
+		cmocka_unit_test(test_views),
+		cmocka_unit_test(test_join_rows),
+		cmocka_unit_test(test_most_join_rows),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_payload_limit),
 		cmocka_unit_test(test_message_limit),

@@ -416,6 +416,141 @@ static void make_verify_answer(void *p)
 	m->verify.bytes = 1 << 20;
 }
 
+static void make_heartbeat(void *p)
+{
+	struct nfs4r_msg *m = p;
+
+	m->type = NFS4R_MSG_HEARTBEAT;
+	m->heartbeat.clock_ms = 0x0000000123456789;
+	m->heartbeat.view = 130;
+	m->heartbeat.promised = 195;
+	m->heartbeat.hears = NFS4R_BIT(1) | NFS4R_BIT(15);
+	m->heartbeat.caught_up = true;
+}
+
+static void make_heartbeat_joining(void *p)
+{
+	struct nfs4r_msg *m = p;
+
+	m->type = NFS4R_MSG_HEARTBEAT;
+	m->heartbeat.joining = true;
+}
+
+static void make_grant(void *p)
+{
+	struct nfs4r_msg *m = p;
+
+	m->type = NFS4R_MSG_GRANT;
+	m->grant.clock_ms = 0x0000000123456789;
+}
+
+static void make_prepare(void *p)
+{
+	struct nfs4r_msg *m = p;
+
+	m->type = NFS4R_MSG_PREPARE;
+	m->prepare.num = 4 * NFS4R_VIEW_STEP + 2;
+	m->prepare.remove = NFS4R_BIT(3) | NFS4R_BIT(4);
+	m->prepare.add = NFS4R_BIT(5);
+}
+
+static void set_view(struct nfs4r_view *v, uint64_t num, uint64_t base, nfs4r_servers members)
+{
+	v->num = num;
+	v->base = base;
+	v->members = members;
+}
+
+static void make_promise(void *p)
+{
+	struct nfs4r_msg *m = p;
+
+	m->type = NFS4R_MSG_PROMISE;
+	m->promise.num = 258;
+	m->promise.refused = true;
+	m->promise.promised = 323;
+	set_view(&m->promise.accepted, 195, 130, NFS4R_BIT(1) | NFS4R_BIT(2) | NFS4R_BIT(9));
+}
+
+static void make_accept(void *p)
+{
+	struct nfs4r_msg *m = p;
+
+	m->type = NFS4R_MSG_ACCEPT;
+	set_view(&m->view, 258, 195, NFS4R_BIT(1) | NFS4R_BIT(15));
+}
+
+static void make_accepted(void *p)
+{
+	struct nfs4r_msg *m = p;
+
+	m->type = NFS4R_MSG_ACCEPTED;
+	m->accepted.num = 0x0102030405060708;
+}
+
+/* The first view. */
+static void make_view(void *p)
+{
+	struct nfs4r_msg *m = p;
+
+	m->type = NFS4R_MSG_VIEW;
+	set_view(&m->view, 0, 0, NFS4R_BIT(1) | NFS4R_BIT(2) | NFS4R_BIT(3));
+}
+
+static void make_join(void *p)
+{
+	struct nfs4r_msg *m = p;
+
+	m->type = NFS4R_MSG_JOIN;
+	m->join.view = 258;
+	m->join.offset = 64;
+}
+
+static void make_joinrows(void *p)
+{
+	struct nfs4r_msg *m = p;
+
+	m->type = NFS4R_MSG_JOINROWS;
+	m->joinrows.view = 258;
+	m->joinrows.offset = 5;
+	m->joinrows.total = 9;
+	m->joinrows.next_seq = 4096;
+	m->joinrows.applied[1] = 21;
+	m->joinrows.applied[3] = 23;
+	m->joinrows.n = 3;
+	m->joinrows.rows = calloc(3, sizeof(*m->joinrows.rows));
+	for (uint32_t i = 0; i < 3; i++) {
+		struct nfs4r_join_row *r = &m->joinrows.rows[i];
+
+		set_pid(&r->pid, (nfs4r_server_id)(4 + i), 700 + i);
+		r->kind = NFS4R_PROPOSED + i;
+		r->lsn = i ? 800 + i : 0;
+		set_prio(&r->prio, 3 - i, (nfs4r_server_id)(4 - i));
+		r->ncontrols = i ? 1 : 2;
+		for (uint32_t k = 0; k < r->ncontrols; k++) {
+			r->controls[k].oid = oid(4, i, 90 + k);
+			r->controls[k].depth = NFS4R_SHALLOW + (i + k) % 3;
+		}
+	}
+}
+
+static void make_joinrows_none(void *p)
+{
+	struct nfs4r_msg *m = p;
+
+	m->type = NFS4R_MSG_JOINROWS;
+	m->joinrows.view = 258;
+	m->joinrows.next_seq = 1;
+}
+
+static void make_joined(void *p)
+{
+	struct nfs4r_msg *m = p;
+
+	m->type = NFS4R_MSG_JOINED;
+	m->joined.view = 258;
+}
+
 static void make_journal_symlink(void *p)
 {
 	struct nfs4r_entry *e = p;
@@ -502,6 +637,18 @@ const struct vector vectors[] = {
 	{ "pull", VECTOR_MSG, make_pull },
 	{ "verify", VECTOR_MSG, make_verify },
 	{ "verify_answer", VECTOR_MSG, make_verify_answer },
+	{ "heartbeat", VECTOR_MSG, make_heartbeat },
+	{ "heartbeat_joining", VECTOR_MSG, make_heartbeat_joining },
+	{ "grant", VECTOR_MSG, make_grant },
+	{ "prepare", VECTOR_MSG, make_prepare },
+	{ "promise", VECTOR_MSG, make_promise },
+	{ "accept", VECTOR_MSG, make_accept },
+	{ "accepted", VECTOR_MSG, make_accepted },
+	{ "view", VECTOR_MSG, make_view },
+	{ "join", VECTOR_MSG, make_join },
+	{ "joinrows", VECTOR_MSG, make_joinrows },
+	{ "joinrows_none", VECTOR_MSG, make_joinrows_none },
+	{ "joined", VECTOR_MSG, make_joined },
 	{ "journal_symlink", VECTOR_JOURNAL, make_journal_symlink },
 	{ "journal_write", VECTOR_JOURNAL, make_journal_write },
 	{ "hello", VECTOR_TRANSPORT, make_hello },

@@ -84,6 +84,20 @@ static bool read_equal(const struct nfs4r_read *x, const struct nfs4r_read *y)
 	       memcmp(&a, &b, sizeof(a)) == 0;
 }
 
+static bool joinrows_equal(const struct nfs4r_msg *x, const struct nfs4r_msg *y)
+{
+	struct nfs4r_msg a, b;
+
+	memcpy(&a, x, sizeof(a));
+	memcpy(&b, y, sizeof(b));
+	if (a.joinrows.n != b.joinrows.n ||
+	    (a.joinrows.n &&
+	     memcmp(a.joinrows.rows, b.joinrows.rows, a.joinrows.n * sizeof(*a.joinrows.rows))))
+		return false;
+	a.joinrows.rows = b.joinrows.rows = NULL;
+	return memcmp(&a, &b, sizeof(a)) == 0;
+}
+
 bool msg_equal(const struct nfs4r_msg *a, const struct nfs4r_msg *b)
 {
 	if (a->type != b->type)
@@ -104,6 +118,8 @@ bool msg_equal(const struct nfs4r_msg *a, const struct nfs4r_msg *b)
 				return false;
 		}
 		return true;
+	case NFS4R_MSG_JOINROWS:
+		return joinrows_equal(a, b);
 	default:
 		return memcmp(a, b, sizeof(*a)) == 0;
 	}
