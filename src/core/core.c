@@ -37,7 +37,7 @@ struct nfs4r_core *nfs4r_core_create(const struct nfs4r_core_config *cfg, const 
 
 	if (cfg->self == 0 || cfg->self > NFS4R_SERVERS_MAX || (cfg->servers & ~valid) ||
 	    !(cfg->servers & NFS4R_BIT(cfg->self)) || !cfg->repeat_ms || !cfg->window_entries ||
-	    (cfg->lease_ms && (!cfg->silence_ms || cfg->drift_permille > 500)))
+	    (cfg->lease_ms && (cfg->silence_ms < cfg->lease_ms / 2 || !cfg->silence_ms || cfg->drift_permille > 500)))
 		return NULL;
 	c = calloc(1, sizeof(*c));
 	if (!c)

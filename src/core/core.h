@@ -108,8 +108,8 @@ struct nfs4r_core_config {
 				  * dropped (7.4, 7.9); 0 = never; default 8 */
 	/* Views (log 6). All servers of a volume have the same times. */
 	uint32_t lease_ms;	 /* how long a grant lets a server go on (T_S); 0 = the view is fixed, no leases; default 2000 */
-	uint32_t silence_ms;	 /* a member that is not heard for so long is removed; default 2000 */
-	uint32_t drift_permille; /* bound on how much faster or slower a server's clock runs than another's; default 10 */
+	uint32_t silence_ms;	 /* a member that is not heard for so long is removed; at least half of lease_ms; default 2000 */
+	uint32_t drift_permille; /* bound on how much faster or slower than real time a server's clock runs; at most 500, default 10 */
 	/* windows for distribution, per peer */
 	uint32_t window_entries; /* sent and not yet received; default 4096 */
 	uint64_t window_bytes;	 /* payload bytes sent and not yet received; default 32 MiB */
