@@ -2,7 +2,7 @@
 /*
  * Control: no two servers act as primary of one object, whether by the same object or by deep
  * control above another's (each judged on its own tree); the ancestry table equals a recount; and
- * a server that lets go of an object has all its updates of it stable everywhere.
+ * a server that lets go of an object has all its updates of it stable at every member of its view.
  */
 #include "sim.h"
 
@@ -27,7 +27,7 @@ static bool collect_one(void *arg, const struct nfs4r_control_info *i)
 
 	if (i->owner != c->server->id || !i->acting || c->n == ACTING_MAX)
 		return true;
-	if (i->policy && !i->acked_by_all)
+	if (i->policy && !i->acked_by_all && !c->server->sim->plan.lease_ms) /* a new member may have acked nothing yet */
 		sim_fail(c->server->sim, "S%u acts on %s (depth %u, claim %llu), which the policy asked for and not all have acked",
 			 i->owner, oid_name(c->server->sim, &i->control.oid), i->control.depth, ULL(i->pid.seq));
 	c->list[c->n].server = c->server;
@@ -97,7 +97,7 @@ static void check_left(struct server *v, uint32_t obj)
 	if (t->log != v->id || t->state != ENT_LIVE)
 		return;
 	for (uint32_t q = 1; q <= s->plan.servers; q++)
-		if (s->servers[q].stable[v->id] < t->lsn && !acting_cover(v, obj))
+		if (view_members(v) & NFS4R_BIT(q) && s->servers[q].stable[v->id] < t->lsn && !acting_cover(v, obj))
 			sim_fail(s, "S%u let go of %s, which it updated as %u:%llu, and S%u has that stable to %llu only",
 				 v->id, obj_str(s, obj), t->log, ULL(t->lsn), q,
 				 ULL(s->servers[q].stable[v->id]));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * What must be so when nobody has asked for anything for a while: no control anywhere, no claim,
+ * What must be so when nobody has asked for anything for a while: everybody a member, no control anywhere, no claim,
  * no operation, no entry on its way, all logs applied everywhere and truncated; and then every
  * tree is the oracle's: versions, names, contents, link counts, parents; nothing unreachable.
  */
@@ -65,7 +65,7 @@ bool check_quiet(struct sim *s, char *why, size_t len)
 	for (uint32_t i = 1; i <= s->plan.servers; i++)
 		if (!server_quiet(&s->servers[i], why, len))
 			return false;
-	return logs_quiet(s, why, len);
+	return (!s->plan.lease_ms || views_quiet(s, why, len)) && logs_quiet(s, why, len);
 }
 
 /* ---- trees ------------------------------------------------------------------------- */

@@ -69,17 +69,17 @@ static bool one_asked(void *arg, const struct nfs4r_control_info *i)
 	struct asked *a = arg;
 	struct server *v = a->server;
 	struct sim *s = v->sim;
-	nfs4r_servers all = (NFS4R_BIT(s->plan.servers + 1) - 1) & ~(nfs4r_servers)1;
-	uint64_t since = s->now;
+	nfs4r_servers all = view_members(v);
+	uint64_t now = clock_ms(v), since = now;
 
 	if (!i->policy || i->acting || (all & ~i->acks) == 0 || a->n == POLICY_ASKED_MAX)
 		return true;
 	for (uint32_t k = 0; k < v->nasked; k++)
 		if (v->asked[k].seq == i->pid.seq)
 			since = v->asked[k].since;
-	if (s->now > since + (OP_WAIT_MS + LATE_MS) * MS)
+	if (now > since + OP_WAIT_MS + LATE_MS)
 		sim_fail(s, "S%u asks for control of %s (depth %u, claim %llu) for %llu ms, and no operation waits for it", v->id,
-			 oid_name(s, &i->control.oid), i->control.depth, ULL(i->pid.seq), ULL((s->now - since) / 1000));
+			 oid_name(s, &i->control.oid), i->control.depth, ULL(i->pid.seq), ULL(now - since));
 	a->list[a->n++] = (struct policy_asked){ i->pid.seq, since };
 	return true;
 }
@@ -112,13 +112,14 @@ static bool idle_end(void *arg, const struct nfs4r_control_info *i)
 	/* its own timer; that of a deep+ and of the plain deep control after it; elections of both; a revoke */
 	uint64_t limit = p->idle_ms + 2 * (uint64_t)p->deep_ms + 2 * OP_WAIT_MS + p->revoke_ms + 5 * LATE_MS;
 
+	limit += limit * p->drift_permille / 1000;
 	if (i->owner == v->id && i->acting && !i->closing && s->now > since + limit * MS)
 		sim_fail(s, "S%u keeps control of %s (depth %u, claim %llu), idle for %llu ms", v->id, oid_name(s, &i->control.oid),
 			 i->control.depth, ULL(i->pid.seq), ULL((s->now - since) / 1000));
 	return true;
 }
 
-/* Nothing is on its way that a claim could have to wait for before it is won (4.5). */
+/* Nothing is on its way that a claim could have to wait for before it is won (4.5); nobody has to come back first. */
 static bool all_applied(const struct sim *s)
 {
 	for (uint32_t i = 1; i <= s->plan.servers; i++)
@@ -130,7 +131,9 @@ static bool all_applied(const struct sim *s)
 
 void check_idle(struct sim *s, bool idle)
 {
-	if (!idle || !all_applied(s)) {
+	char why[200];
+
+	if (!idle || !all_applied(s) || (s->plan.lease_ms && !views_quiet(s, why, sizeof(why)))) {
 		s->idle_since = NEVER;
 		return;
 	}

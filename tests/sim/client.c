@@ -43,7 +43,7 @@ static void wake(struct sim *s, void *arg, uint64_t n, uint64_t b)
 
 void client_wake_in(struct client *c, uint64_t us)
 {
-	sim_at(c->server->sim, c->server->sim->now + us, wake, c, ++c->wakes, 0);
+	client_at(c->server, c->server->sim->now + us, wake, c, ++c->wakes, 0);
 }
 
 static void think(struct client *c)
@@ -179,7 +179,7 @@ void client_submit(struct client *c, struct nfs4r_op *op)
 		sim_trace(s, v, "asked %s", text);
 	}
 	if (!s->healed && rng_chance(&s->rng, s->plan.cancels))
-		sim_at(s, s->now + rng_below(&s->rng, 300 * MS), cancel, v, v->generation, s->now);
+		client_at(v, s->now + rng_below(&s->rng, 300 * MS), cancel, v, v->generation, s->now);
 	server_step(v, &ev);
 }
 

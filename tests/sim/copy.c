@@ -85,6 +85,8 @@ static size_t msg_bytes(const struct nfs4r_msg *m)
 		return offsetof(struct nfs4r_msg, release.seqs) + m->release.nseqs * sizeof(m->release.seqs[0]);
 	case NFS4R_MSG_POSITIONS:
 		return offsetof(struct nfs4r_msg, positions) + sizeof(m->positions);
+	case NFS4R_MSG_JOINROWS:
+		return offsetof(struct nfs4r_msg, joinrows) + sizeof(m->joinrows);
 	default:
 		return offsetof(struct nfs4r_msg, propose) + sizeof(m->propose) + sizeof(m->ack);
 	}
@@ -108,6 +110,11 @@ struct nfs4r_msg *msg_copy(const struct nfs4r_msg *m)
 		c->entries.entries = calloc(m->entries.n ? m->entries.n : 1, sizeof(*c->entries.entries));
 		for (uint32_t i = 0; i < m->entries.n; i++)
 			c->entries.entries[i] = entry_copy(m->entries.entries[i]);
+		break;
+	case NFS4R_MSG_JOINROWS:
+		c->joinrows.rows = calloc(m->joinrows.n ? m->joinrows.n : 1, sizeof(*c->joinrows.rows));
+		if (m->joinrows.n)
+			memcpy(c->joinrows.rows, m->joinrows.rows, m->joinrows.n * sizeof(*c->joinrows.rows));
 		break;
 	default:
 		break;
@@ -179,10 +186,83 @@ static size_t print_positions(const struct nfs4r_msg *m, char *buf, size_t len)
 	return n;
 }
 
+static void print_view(const struct nfs4r_view *w, char *buf, size_t len)
+{
+	snprintf(buf, len, " %llu on %llu members %llx", (unsigned long long)w->num, (unsigned long long)w->base,
+		 (unsigned long long)w->members);
+}
+
+static void print_heartbeat(const struct nfs4r_msg *m, char *buf, size_t len)
+{
+	snprintf(buf, len, " clock %llu view %llu promised %llu hears %llx%s%s", (unsigned long long)m->heartbeat.clock_ms,
+		 (unsigned long long)m->heartbeat.view, (unsigned long long)m->heartbeat.promised,
+		 (unsigned long long)m->heartbeat.hears, m->heartbeat.caught_up ? " caught up" : "",
+		 m->heartbeat.joining ? " joining" : "");
+}
+
+static void print_joinrows(const struct nfs4r_msg *m, char *buf, size_t len)
+{
+	size_t n = snprintf(buf, len, " view %llu rows %u..%u of %u next %llu applied", (unsigned long long)m->joinrows.view,
+			    m->joinrows.offset, m->joinrows.offset + m->joinrows.n, m->joinrows.total,
+			    (unsigned long long)m->joinrows.next_seq);
+
+	for (uint32_t i = 1; i <= SERVERS_MAX && n < len; i++)
+		n += snprintf(buf + n, len - n, " %llu", (unsigned long long)m->joinrows.applied[i]);
+	for (uint32_t i = 0; i < m->joinrows.n && n < len; i++)
+		n += snprintf(buf + n, len - n, " %u.%llu", m->joinrows.rows[i].pid.server,
+			      (unsigned long long)m->joinrows.rows[i].pid.seq);
+}
+
+/* Messages of views; false: not one of them. */
+static bool print_view_msg(const struct nfs4r_msg *m, char *buf, size_t len)
+{
+	size_t n;
+
+	switch (m->type) {
+	case NFS4R_MSG_HEARTBEAT:
+		print_heartbeat(m, buf, len);
+		return true;
+	case NFS4R_MSG_GRANT:
+		snprintf(buf, len, " %llu", (unsigned long long)m->grant.clock_ms);
+		return true;
+	case NFS4R_MSG_PREPARE:
+		snprintf(buf, len, " %llu remove %llx add %llx", (unsigned long long)m->prepare.num,
+			 (unsigned long long)m->prepare.remove, (unsigned long long)m->prepare.add);
+		return true;
+	case NFS4R_MSG_PROMISE:
+		n = snprintf(buf, len, " %llu%s promised %llu accepted", (unsigned long long)m->promise.num,
+			     m->promise.refused ? " refused" : "", (unsigned long long)m->promise.promised);
+		if (n < len)
+			print_view(&m->promise.accepted, buf + n, len - n);
+		return true;
+	case NFS4R_MSG_ACCEPT:
+	case NFS4R_MSG_VIEW:
+		print_view(&m->view, buf, len);
+		return true;
+	case NFS4R_MSG_ACCEPTED:
+		snprintf(buf, len, " %llu", (unsigned long long)m->accepted.num);
+		return true;
+	case NFS4R_MSG_JOIN:
+		snprintf(buf, len, " view %llu from %u", (unsigned long long)m->join.view, m->join.offset);
+		return true;
+	case NFS4R_MSG_JOINROWS:
+		print_joinrows(m, buf, len);
+		return true;
+	case NFS4R_MSG_JOINED:
+		snprintf(buf, len, " view %llu", (unsigned long long)m->joined.view);
+		return true;
+	default:
+		return false;
+	}
+}
+
 void msg_print(struct sim *s, const struct nfs4r_msg *m, char *buf, size_t len)
 {
 	size_t n = snprintf(buf, len, "%s", nfs4r_msg_name(m->type));
 	char text[300];
+
+	if (print_view_msg(m, buf + n, len - n))
+		return;
 
 	switch (m->type) {
 	case NFS4R_MSG_PROPOSE:

@@ -77,7 +77,7 @@ static void grant_locks(struct server *v)
 			continue;
 		so->waiting = false;
 		so->locked = true;
-		sim_at(s, s->now + rng_below(&s->rng, s->plan.exec_us + 1), locked, so->op, v->generation,
+		server_at(v, s->now + rng_below(&s->rng, s->plan.exec_us + 1), locked, so->op, v->generation,
 		       (uint64_t)v->id);
 	}
 }
@@ -178,7 +178,7 @@ void exec_started(struct server *v, struct nfs4r_op *op, struct nfs4r_entry *e)
 	so->executing = true;
 	so->intent = e;
 	journal_intent(&v->journal, e);
-	sim_at(s, s->now + rng_time(&s->rng, s->plan.exec_us), executed, op, v->generation, v->id);
+	server_at(v, s->now + rng_time(&s->rng, s->plan.exec_us), executed, op, v->generation, v->id);
 }
 
 /* ---- entries of others ----------------------------------------------------------------- */
@@ -244,5 +244,5 @@ void exec_apply(struct server *v, struct nfs4r_entry *e, uint32_t mask)
 	a->mask = mask;
 	a->next = v->applying;
 	v->applying = a;
-	sim_at(s, s->now + rng_time(&s->rng, s->plan.apply_us), applied, a, v->generation, v->id);
+	server_at(v, s->now + rng_time(&s->rng, s->plan.apply_us), applied, a, v->generation, v->id);
 }

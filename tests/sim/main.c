@@ -12,6 +12,7 @@
 #include "sim.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -45,11 +46,22 @@ struct shared { /* between the workers */
 
 /* ---- one seed ---------------------------------------------------------------------- */
 
+static void add_totals(struct totals *t, const struct totals *one)
+{
+	uint64_t max = __atomic_load_n(&t->removal_max_us, __ATOMIC_RELAXED);
+
+	for (size_t i = 0; i < offsetof(struct totals, removal_max_us) / sizeof(uint64_t); i++)
+		__atomic_add_fetch((uint64_t *)t + i, ((const uint64_t *)one)[i], __ATOMIC_RELAXED);
+	while (max < one->removal_max_us && !__atomic_compare_exchange_n(&t->removal_max_us, &max, one->removal_max_us, false,
+									 __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+}
+
 static int run_seed(const struct options *o, uint64_t seed, char *why, size_t len, struct totals *t, uint64_t *hash)
 {
 	struct sim *s = calloc(1, sizeof(*s));
 	struct plan plan;
-	char text[700];
+	char text[900];
 	int bad;
 
 	plan_draw(&plan, seed, o->mode, o->servers);
@@ -70,8 +82,7 @@ static int run_seed(const struct options *o, uint64_t seed, char *why, size_t le
 	if (hash)
 		*hash = s->hash;
 	if (t)
-		for (size_t i = 0; i < sizeof(*t) / sizeof(uint64_t); i++)
-			__atomic_add_fetch((uint64_t *)t + i, ((uint64_t *)&s->totals)[i], __ATOMIC_RELAXED);
+		add_totals(t, &s->totals);
 	if (!bad) /* after a failure the core may be in any state */
 		sim_fini(s);
 	if (!bad)
@@ -154,6 +165,8 @@ static void print_totals(const struct totals *t, uint64_t seeds)
 	       N(reads_forwarded), N(read_delays), N(messages), N(crashes), N(machine_crashes), N(lost), N(cuts));
 #undef N
 	policy_print(t);
+	if (t->with_views)
+		views_print(t);
 }
 
 static void print_again(const struct options *o, uint64_t seed)
@@ -185,6 +198,10 @@ static int run_range(const struct options *o, struct shared *sh)
 	print_totals(&sh->totals, sh->done);
 	if (o->all_of_policy && policy_never(&sh->totals)) {
 		printf("FAILED in %llu seeds %s\n", (unsigned long long)sh->done, policy_never(&sh->totals));
+		return 1;
+	}
+	if (o->all_of_policy && views_never(&sh->totals)) {
+		printf("FAILED in %llu seeds %s\n", (unsigned long long)sh->done, views_never(&sh->totals));
 		return 1;
 	}
 	return 0;

@@ -7,6 +7,8 @@
  */
 #include "sim.h"
 
+#define FIRST_VIEWS "views"
+
 static void tune_random(struct plan *p, struct rng *r)
 {
 	if (rng_chance(r, 300))
@@ -143,6 +145,70 @@ static void tune_burst(struct plan *p, struct rng *r)
 	p->elections_max = 10;
 }
 
+/* ---- views: what goes on for longer than silence and lease (trouble.c) ---- */
+
+#define TROUBLE_EACH ((TROUBLE(TROUBLES) - 1) & ~TROUBLE(0))
+#define TROUBLE_LINKS                                                                                              \
+	(TROUBLE(TROUBLE_CUT) | TROUBLE(TROUBLE_ALONE) | TROUBLE(TROUBLE_SPLIT) | TROUBLE(TROUBLE_MUTE) | \
+	 TROUBLE(TROUBLE_DEAF))
+
+static void tune_views(struct plan *p, struct rng *r)
+{
+	p->troubles = TROUBLE_EACH;
+	p->shared = 500 + (uint32_t)rng_below(r, 500);
+	p->work_us = 5 * SECOND + rng_below(r, 7 * SECOND);
+	if (rng_chance(r, 500))
+		p->idle_ms = 1000 + (uint32_t)rng_below(r, 3000);
+	if (rng_chance(r, 300))
+		p->deep_claims = 20 + (uint32_t)rng_below(r, 80);
+}
+
+static void tune_views_cut(struct plan *p, struct rng *r)
+{
+	tune_views(p, r);
+	p->troubles = TROUBLE_LINKS;
+	p->crash_every_us = 0;
+}
+
+static void tune_views_stop(struct plan *p, struct rng *r)
+{
+	tune_views(p, r);
+	p->troubles = TROUBLE(TROUBLE_STOP);
+	if (rng_chance(r, 500))
+		p->troubles |= TROUBLE(TROUBLE_ALONE) | TROUBLE(TROUBLE_SENT);
+	p->cut_every_us = 0;
+}
+
+static void tune_views_restart(struct plan *p, struct rng *r)
+{
+	tune_views(p, r);
+	p->troubles = TROUBLE(TROUBLE_SENT) | TROUBLE(TROUBLE_DOWN);
+	if (rng_chance(r, 400))
+		p->troubles |= TROUBLE(TROUBLE_ALL) | TROUBLE(TROUBLE_MAJORITY);
+	p->cut_every_us = 0;
+}
+
+static void tune_views_one(struct plan *p, struct rng *r)
+{
+	tune_views(p, r);
+	tune_calm(p, r);
+	p->troubles = TROUBLE(TROUBLE_DOWN) | TROUBLE(TROUBLE_ALONE) | TROUBLE(TROUBLE_STOP);
+	p->one_trouble = true;
+	p->lag_us = 1 * MS + rng_below(r, 10 * MS);
+	p->bulk_lag_us = 2 * p->lag_us;
+}
+
+static void tune_views_script(struct plan *p, struct rng *r)
+{
+	tune_script(p, r);
+	p->troubles = TROUBLE_EACH;
+	p->work_us = 6 * SECOND + rng_below(r, 5 * SECOND);
+	if (rng_chance(r, 700))
+		p->slow_paths = 0;
+	if (rng_chance(r, 500))
+		p->idle_ms = 1000 + (uint32_t)rng_below(r, 3000);
+}
+
 #define READERS(f, dir)                                                                     \
 	"B*: read " f "; get " f "; list " dir "\nC*: get " f "; wait 5; read " f "; get " dir "\n"
 
@@ -273,6 +339,17 @@ const struct mode modes[] = {
 	  "A*: create a n0; create b n1; create c n2; burst x churn 5; create d n0; create e n1; create f n2; burst y churn 5; wait 1500\n"
 	  "B*: wait 1500; create E n3; chmod g; create f n4; remove f n4; wait 1500\nC*: list D; list x; lookup a n0; wait 300\n",
 	  tune_policy, "elections in many places below one directory (7.4, promotion)" },
+	/* From here on with views. */
+	{ FIRST_VIEWS, NULL, NULL, tune_views, "members are removed and come back, everything at random" },
+	{ "views-cut", NULL, NULL, tune_views_cut, "links cut one way and both ways, for long" },
+	{ "views-stop", NULL, NULL, tune_views_stop, "servers stop and go on" },
+	{ "views-restart", NULL, NULL, tune_views_restart, "restarts, just after a grant, a promise..., of all at once" },
+	{ "views-one", NULL, NULL, tune_views_one, "one server away at a time, nothing else: removed in time" },
+	{ "views-hand", "D/ D/f D/g D/x/ D/x/k E/ E/h",
+	  "A*: claim D deep; create D n; remove D n; write f; wait 300\nB*: write g; read f; lookup D n; chmod k; wait 100\n"
+	  "C*: read f; get k; list D; lookup D n; wait 20\nC*: write f; create x m; remove x m; wait 500\n"
+	  "B*: claim x deep+; open k; write k; close; write h; wait 800\nA*: read h; read g; list x; lookup x m; get k\n",
+	  tune_views_script, "control changes hands while somebody is outside" },
 };
 const uint32_t nmodes = sizeof(modes) / sizeof(modes[0]);
 
@@ -337,15 +414,60 @@ static void draw_policy(struct plan *p)
 	}
 }
 
+static uint32_t at_least(uint64_t min, uint64_t x)
+{
+	return (uint32_t)(x < min ? min : x);
+}
+
+/* A stream of its own, too. Servers are away for longer than it takes to remove them. */
+static void draw_views(struct plan *p, struct rng *r)
+{
+	static const uint32_t drifts[] = { 10, 10, 10, 50, 100, 300 };
+	uint64_t removal;
+
+	if (!p->troubles)
+		p->troubles = rng_chance(r, 500) ? TROUBLE_EACH : TROUBLE(rng_range(r, 1, TROUBLES - 1));
+	p->lease_ms = at_least(8 * p->lag_us / MS, 300 + rng_below(r, 1700));
+	p->silence_ms = at_least(8 * p->lag_us / MS, 200 + rng_below(r, 1800));
+	p->drift_permille = drifts[rng_below(r, 6)];
+	removal = (p->silence_ms + p->lease_ms * (1000 + p->drift_permille) / (1000 - p->drift_permille)) * MS;
+	p->trouble_for_us = removal + removal / 5 + 300 * MS;
+	p->trouble_every_us = p->trouble_for_us * (3 + rng_below(r, 12)) / 10;
+	if (!p->one_trouble)
+		return;
+	p->trouble_for_us = 2 * removal + 60 * p->lag_us + 30 * p->sync_us + 1 * SECOND;
+	p->trouble_every_us = 3 * SECOND + 40 * p->lag_us;
+	p->work_us = 3 * (p->trouble_for_us + p->trouble_every_us);
+}
+
+/*
+ * A fresh seed chooses the mode, half of them random; and half of them have views, in a mode that was made for them or in any
+ * other. The stream is one in which the seeds of seeds.txt that are older than views have none.
+ */
+#define VIEWS_STREAM 0x71f4
+
+static bool draw_mode(struct plan *p, struct rng *r, struct rng *views)
+{
+	uint32_t first = (uint32_t)(mode_find(FIRST_VIEWS) - modes);
+
+	p->mode = rng_chance(r, 500) ? &modes[0] : &modes[rng_below(r, first)];
+	if (!rng_chance(views, 500))
+		return false;
+	if (rng_chance(views, 500))
+		p->mode = &modes[rng_range(views, first, nmodes - 1)];
+	return true;
+}
+
 void plan_draw(struct plan *p, uint64_t seed, const struct mode *mode, uint32_t servers)
 {
-	struct rng r = { hash_mix(seed, 0x91a4) };
+	struct rng r = { hash_mix(seed, 0x91a4) }, v = { hash_mix(seed, VIEWS_STREAM) };
+	bool views = false;
 
 	memset(p, 0, sizeof(*p));
 	p->seed = seed;
 	p->mode = mode;
-	if (!mode) /* half of the seeds: random */
-		p->mode = rng_chance(&r, 500) ? &modes[0] : &modes[rng_below(&r, nmodes)];
+	if (!mode)
+		views = draw_mode(p, &r, &v);
 	p->servers = rng_chance(&r, 800) ? 3 : 5;
 	if (servers)
 		p->servers = servers;
@@ -363,10 +485,14 @@ void plan_draw(struct plan *p, uint64_t seed, const struct mode *mode, uint32_t 
 	if (!p->cut_for_us)
 		p->cut_for_us = 500 * MS;
 	draw_policy(p);
+	if (p->troubles || (views && !p->elections_max))
+		draw_views(p, &v);
 }
 
 void plan_print(const struct plan *p, char *buf, size_t len)
 {
+	size_t n;
+
 	snprintf(buf, len,
 		 "mode %s, %u servers, %u clients each, work %llu ms, think %llu ms, loss %u, dup %u, lag %llu/%llu ms, "
 		 "%u slow paths %llu ms, cut every %llu ms for %llu, crash every %llu ms (machine %u/1000), sync %llu us, "
@@ -381,4 +507,9 @@ void plan_print(const struct plan *p, char *buf, size_t len)
 		 (unsigned long long)(p->checkpoint_us / MS), p->window, p->idle_ms, p->deep ? "on" : "off",
 		 p->deep_ms, p->promote_count, p->deep_plus_count, p->contested_ms, p->revoke_ms, p->holdoff_ms,
 		 p->share_reads, p->bursts);
+	n = strlen(buf);
+	if (p->lease_ms)
+		snprintf(buf + n, len - n, ", lease %u ms, silence %u ms, drift %u/1000, %s %x every %llu ms for %llu", p->lease_ms,
+			 p->silence_ms, p->drift_permille, p->one_trouble ? "one trouble of" : "troubles", p->troubles,
+			 (unsigned long long)(p->trouble_every_us / MS), (unsigned long long)(p->trouble_for_us / MS));
 }

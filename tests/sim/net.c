@@ -2,8 +2,9 @@
 /*
  * The network between servers: connections that come and go, and messages that are lost, doubled,
  * late and overtake one another, each by the plan's odds. A connection has a number; what was sent
- * on an old one never arrives. Its two ends notice its begin and end at different times, sometimes
- * seconds apart; a message that arrives first tells its receiver of the connection.
+ * on an old one never arrives, unless it had landed in the socket of a process that was stopped. Its
+ * two ends notice its begin and end at different times, sometimes seconds apart; a message that
+ * arrives first tells its receiver of the connection.
  */
 #include "sim.h"
 
@@ -27,15 +28,15 @@ static void tell(struct sim *s, nfs4r_server_id a, nfs4r_server_id b, uint64_t t
 {
 	const struct link *l = link_of(s, a, b);
 
-	sim_at(s, s->now + rng_time(&s->rng, typical), seen, &s->servers[a], b, l->epoch);
-	sim_at(s, s->now + rng_time(&s->rng, typical), seen, &s->servers[b], a, l->epoch);
+	server_at(&s->servers[a], s->now + rng_time(&s->rng, typical), seen, &s->servers[a], b, l->epoch);
+	server_at(&s->servers[b], s->now + rng_time(&s->rng, typical), seen, &s->servers[b], a, l->epoch);
 }
 
 void net_try(struct sim *s, nfs4r_server_id a, nfs4r_server_id b)
 {
 	struct link *l = link_of(s, a, b);
 
-	if (l->up || l->cut || !s->servers[a].up || !s->servers[b].up)
+	if (l->up || l->cut || !s->servers[a].up || !s->servers[b].up || s->servers[a].stopped || s->servers[b].stopped)
 		return;
 	l->up = true;
 	l->epoch++;
@@ -62,7 +63,8 @@ void net_join(struct sim *s, nfs4r_server_id a, nfs4r_server_id b)
 
 static void join_again(struct sim *s, void *arg, uint64_t a, uint64_t b)
 {
-	net_join(s, (nfs4r_server_id)a, (nfs4r_server_id)b);
+	if (s->now >= link_of(s, (nfs4r_server_id)a, (nfs4r_server_id)b)->cut_until)
+		net_join(s, (nfs4r_server_id)a, (nfs4r_server_id)b);
 }
 
 void net_cut(struct sim *s, nfs4r_server_id a, nfs4r_server_id b)
@@ -75,7 +77,19 @@ void net_cut(struct sim *s, nfs4r_server_id a, nfs4r_server_id b)
 	s->totals.cuts++;
 	net_down(s, a, b);
 	l->cut = true;
-	sim_at(s, s->now + rng_time(&s->rng, s->plan.cut_for_us), join_again, NULL, a, b);
+	l->cut_until = s->now + rng_time(&s->rng, s->plan.cut_for_us);
+	sim_at(s, l->cut_until, join_again, NULL, a, b);
+}
+
+void net_cut_for(struct sim *s, nfs4r_server_id a, nfs4r_server_id b, uint64_t us)
+{
+	struct link *l = link_of(s, a, b);
+
+	net_cut(s, a, b);
+	if (l->cut_until >= s->now + us)
+		return;
+	l->cut_until = s->now + us;
+	sim_at(s, l->cut_until, join_again, NULL, a, b);
 }
 
 /* ---- messages -------------------------------------------------------------------------- */
@@ -83,6 +97,7 @@ void net_cut(struct sim *s, nfs4r_server_id a, nfs4r_server_id b)
 struct letter {
 	nfs4r_server_id from, to;
 	uint64_t epoch;
+	bool landed; /* it is in the receiver's socket: its process gets it, though the connection may be gone by then */
 	struct nfs4r_msg *msg;
 };
 
@@ -114,8 +129,9 @@ static void arrive(struct sim *s, void *arg, uint64_t a, uint64_t b)
 
 	if (link->up && link->epoch == l->epoch && v->up)
 		server_peer(v, l->from, l->epoch);
-	if (link->up && link->epoch == l->epoch && v->up) {
+	if (v->up && ((link->up && link->epoch == l->epoch) || (l->landed && v->peer_epoch[l->from] == l->epoch))) {
 		s->totals.messages++;
+		v->heard[l->from] = s->now;
 		if (s->trace) {
 			msg_print(s, l->msg, text, sizeof(text));
 			sim_trace(s, v, "<- S%u %s", l->from, text);
@@ -127,6 +143,19 @@ static void arrive(struct sim *s, void *arg, uint64_t a, uint64_t b)
 			give_to_core(v, l->from, l->msg);
 	}
 	letter_free(l);
+}
+
+static void land(struct sim *s, void *arg, uint64_t a, uint64_t b)
+{
+	struct letter *l = arg;
+	const struct link *link = link_of(s, l->from, l->to);
+
+	if (!link->up || link->epoch != l->epoch) {
+		letter_free(l);
+		return;
+	}
+	l->landed = true;
+	server_at_owned(&s->servers[l->to], s->now, arrive, l, letter_free, 0, 0);
 }
 
 static uint64_t travel_time(struct sim *s, nfs4r_server_id from, nfs4r_server_id to, bool bulk)
@@ -146,7 +175,7 @@ static void post(struct server *v, nfs4r_server_id to, struct nfs4r_msg *m, bool
 		msg_free(m);
 		return;
 	}
-	if (!s->healed && rng_chance(&s->rng, s->plan.loss))
+	if (!s->healed && (rng_chance(&s->rng, s->plan.loss) || s->now < s->mute[v->id][to]))
 		copies = 0;
 	else if (!s->healed && rng_chance(&s->rng, s->plan.dup))
 		copies = 2;
@@ -157,7 +186,8 @@ static void post(struct server *v, nfs4r_server_id to, struct nfs4r_msg *m, bool
 		l->to = to;
 		l->epoch = link->epoch;
 		l->msg = i ? msg_copy(m) : m;
-		sim_at_owned(s, s->now + travel_time(s, v->id, to, bulk), arrive, l, letter_free, 0, 0);
+		sim_at_owned(s, s->now + travel_time(s, v->id, to, bulk), s->plan.lease_ms ? land : arrive, l, letter_free,
+			     0, 0);
 	}
 	if (!copies) {
 		TRACE(s, v, "   lost %s to S%u", nfs4r_msg_name(m->type), to);
@@ -167,9 +197,14 @@ static void post(struct server *v, nfs4r_server_id to, struct nfs4r_msg *m, bool
 
 void net_send(struct server *v, nfs4r_server_id to, const struct nfs4r_msg *m)
 {
-	if (to < 1 || to > v->sim->plan.servers || to == v->id)
-		sim_fail(v->sim, "S%u sends %s to S%u", v->id, nfs4r_msg_name(m->type), to);
+	struct sim *s = v->sim;
+
+	if (to < 1 || to > s->plan.servers || to == v->id)
+		sim_fail(s, "S%u sends %s to S%u", v->id, nfs4r_msg_name(m->type), to);
+	if (s->plan.lease_ms)
+		check_view_sent(v, m);
 	post(v, to, msg_copy(m), m->type >= NFS4R_MSG_FORWARD && m->type <= NFS4R_MSG_READ_ANSWER);
+	trouble_sent(v, m->type);
 }
 
 void net_send_entries(struct server *v, nfs4r_server_id to, nfs4r_server_id log, nfs4r_lsn from, nfs4r_lsn until)

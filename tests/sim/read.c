@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Reads, as an engine does them (control sheet 6): ask the core where, look into the own tree or
- * send READ to the owner, and after NOT_PRIMARY decide again without that owner. An owner asks its
- * core whether it may answer. What came out goes to the checker together with what was complete
+ * Reads, as an engine does them (control sheet 6): under a lease (log sheet 6.7) ask the core where, look into the
+ * own tree or send READ to the owner, and after NOT_PRIMARY decide again without that owner. An owner asks its
+ * core whether it may answer, under a lease, too. What came out goes to the checker together with what was complete
  * when the read began.
  */
 #include "sim.h"
@@ -108,7 +108,7 @@ static void ask_again(struct sim *s, void *arg, uint64_t generation, uint64_t id
 	}
 	if (rd->asked)
 		ask(rd);
-	sim_at(s, s->now + READ_REPEAT, ask_again, arg, generation, id);
+	server_at(rd->server, s->now + READ_REPEAT, ask_again, arg, generation, id);
 }
 
 static void decide(struct reader *rd)
@@ -116,15 +116,17 @@ static void decide(struct reader *rd)
 	struct server *v = rd->server;
 	struct sim *s = v->sim;
 	const struct row *row = tree_get(&v->tree, rd->want.obj);
-	nfs4r_server_id to = nfs4r_core_route_read(v->core, &rd->r.oid, row->type == NFS4R_TYPE_DIR, rd->excluded);
+	nfs4r_server_id to = 0;
 
+	if (clock_ms(v) < nfs4r_core_lease_until(v->core))
+		to = nfs4r_core_route_read(v->core, &rd->r.oid, row->type == NFS4R_TYPE_DIR, rd->excluded);
 	rd->asked = 0;
 	if (to == 0) {
 		rd->r.status = NFS4R_DELAY;
 		finish(rd, 0);
 	} else if (to == v->id) {
-		/* The checks were made after the request came, the copy only moves forward (6.4). */
-		sim_at(s, s->now + rng_below(&s->rng, s->plan.exec_us * 2), read_here, v, v->generation, rd->r.id);
+		/* The checks were made after the request came, the copy only moves forward (6.4); so a stop in between does no harm. */
+		server_at(v, s->now + rng_below(&s->rng, s->plan.exec_us * 2), read_here, v, v->generation, rd->r.id);
 	} else {
 		if (rd->excluded & NFS4R_BIT(to))
 			sim_fail(s, "S%u sends a read to S%u, which is excluded", v->id, to);
@@ -151,7 +153,7 @@ void read_start(struct server *v, struct client *c, uint32_t type, uint32_t obj,
 	check_read_start(s, obj, &rd->want);
 	rd->next = v->readers;
 	v->readers = rd;
-	sim_at(s, s->now + READ_REPEAT, ask_again, v, v->generation, rd->r.id);
+	server_at(v, s->now + READ_REPEAT, ask_again, v, v->generation, rd->r.id);
 	decide(rd);
 }
 
@@ -160,7 +162,9 @@ static void on_read(struct server *v, nfs4r_server_id from, const struct nfs4r_r
 	struct nfs4r_read r = *asked;
 	struct nfs4r_msg m = { .type = NFS4R_MSG_READ_ANSWER };
 
-	r.status = nfs4r_core_may_serve(v->core, &r.oid);
+	r.status = NFS4R_DELAY;
+	if (clock_ms(v) < nfs4r_core_lease_until(v->core))
+		r.status = nfs4r_core_may_serve(v->core, &r.oid);
 	if (r.status == NFS4R_OK)
 		nfs4r_core_served(v->core, &r.oid);
 	if (r.status == NFS4R_OK) {

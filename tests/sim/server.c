@@ -73,7 +73,7 @@ static void start_sync(struct server *v)
 	if (v->syncing)
 		return;
 	v->syncing = true;
-	sim_at(s, s->now + rng_time(&s->rng, s->plan.sync_us), synced, v, v->generation, v->journal.n);
+	server_at(v, s->now + rng_time(&s->rng, s->plan.sync_us), synced, v, v->generation, v->journal.n);
 }
 
 static void delay_action(struct server *v, const struct nfs4r_action *a)
@@ -130,7 +130,7 @@ void server_checkpoint(struct server *v)
 	c->server = v;
 	c->generation = v->generation;
 	memcpy(c->applied, v->applied, sizeof(c->applied));
-	sim_at_owned(s, s->now + rng_time(&s->rng, s->plan.sync_us * 4), checkpointed, c, free, 0, 0);
+	server_at_owned(v, s->now + rng_time(&s->rng, s->plan.sync_us * 4), checkpointed, c, free, 0, 0);
 }
 
 static void checkpoint_soon(struct sim *s, void *arg, uint64_t generation, uint64_t b)
@@ -156,6 +156,8 @@ static void done(struct server *v, struct nfs4r_op *op)
 	}
 	so->done = true;
 	check_done(v, so);
+	if (s->plan.lease_ms)
+		check_view_answer(v, op);
 	s->totals.ops++;
 	if (op->status == NFS4R_OK)
 		s->totals.ok++;
@@ -245,7 +247,7 @@ static void carry_out(struct server *v, const struct nfs4r_action *a, struct nfs
 		truncate_log(v, a->log, a->until);
 		break;
 	case NFS4R_ACT_CHECKPOINT:
-		sim_at(s, s->now + rng_time(&s->rng, s->plan.sync_us * 4), checkpoint_soon, v, v->generation, 0);
+		server_at(v, s->now + rng_time(&s->rng, s->plan.sync_us * 4), checkpoint_soon, v, v->generation, 0);
 		break;
 	case NFS4R_ACT_STUCK:
 		TRACE(s, v, "stuck: %s", a->text);
@@ -312,6 +314,8 @@ bool server_carry_out(struct server *v, const struct nfs4r_update *u)
 			d->need = v->journal.n;
 	set_timer(v, next);
 	check_core(v);
+	if (s->plan.lease_ms)
+		check_view(v);
 	if (changed)
 		check_controls(s);
 	if (v->delayed)
@@ -329,7 +333,7 @@ void server_step(struct server *v, struct nfs4r_event *ev)
 	if (!v->up || v->in_step)
 		sim_fail(s, "simulator: step of S%u at a wrong moment", v->id);
 	sim_note(s, 1, ev->type, (uint64_t)v->id << 32 | ev->peer);
-	ev->now_ms = s->now / 1000;
+	ev->now_ms = clock_ms(v);
 	v->in_step = true;
 	u = nfs4r_core_step(v->core, ev);
 	v->in_step = false;
@@ -347,7 +351,7 @@ static void soon(struct sim *s, void *arg, uint64_t generation, uint64_t id)
 
 void server_soon(struct server *v, struct nfs4r_event *ev)
 {
-	sim_at_owned(v->sim, v->sim->now, soon, ev, free, v->generation, v->id);
+	server_at_owned(v, v->sim->now, soon, ev, free, v->generation, v->id);
 }
 
 static void tick(struct sim *s, void *arg, uint64_t generation, uint64_t at)
@@ -370,13 +374,13 @@ static void set_timer(struct server *v, uint64_t next_ms)
 
 	if (!v->up || next_ms == UINT64_MAX)
 		return;
-	at = next_ms * 1000;
+	at = clock_world(v, next_ms);
 	if (at <= s->now)
 		at = s->now + 1 * MS;
 	if (v->timer_at != NEVER && v->timer_at <= at + 2 * MS)
 		return;
 	v->timer_at = at + rng_below(&s->rng, 2 * MS);
-	sim_at(s, v->timer_at, tick, v, v->generation, v->timer_at);
+	server_at(v, v->timer_at, tick, v, v->generation, v->timer_at);
 }
 
 void server_peer(struct server *v, nfs4r_server_id peer, uint64_t epoch)
@@ -482,7 +486,13 @@ void server_stop(struct server *v, bool machine)
 			net_down(s, v->id, q);
 	}
 	client_server_down(v);
-	sim_at(s, s->now + rng_time(&s->rng, s->plan.down_for_us), restart, v, v->generation, 0);
+	v->crash_on = 0;
+	v->sampled_ms = 0;
+	clock_go(v);
+	if (machine)
+		clock_reboot(v);
+	sim_at(s, s->now + (v->down_us ? v->down_us : rng_time(&s->rng, s->plan.down_for_us)), restart, v, v->generation, 0);
+	v->down_us = 0;
 }
 
 void server_fini(struct server *v)
@@ -493,6 +503,10 @@ void server_fini(struct server *v)
 		nfs4r_core_destroy(v->core);
 	v->core = NULL;
 	clients_fini(v);
+	for (uint32_t i = 0; i < v->nheld; i++)
+		if (v->held[i].drop)
+			v->held[i].drop(v->held[i].arg);
+	free(v->held);
 	journal_fini(&v->journal);
 	for (uint32_t log = 1; log <= SERVERS_MAX; log++) {
 		for (uint32_t i = 0; i < v->kept[log].n; i++)

@@ -3,11 +3,13 @@
  * One run. The seed and the mode give a plan (how many servers, how bad the network, how often
  * something crashes, what clients do). Then, on virtual time:
  *
- *  1. work under faults: clients operate, links are cut, servers crash and return; every checker
- *     looks after every step, and the first finding ends the run;
- *  2. heal: links come back and stay, dead servers start, nothing is lost any more, clients start
- *     nothing new. Every operation that is under way must end, within bounded time;
- *  3. quiet: no control may be left anywhere, every log truncated, all trees equal to the truth.
+ *  1. work under faults: clients operate, links are cut, servers crash and return (in runs with
+ *     views also worse: trouble.c); every checker looks after every step, and the first finding ends
+ *     the run;
+ *  2. heal: links come back and stay, dead and stopped servers go on, nothing is lost any more,
+ *     clients start nothing new. Every operation that is under way must end, within bounded time;
+ *  3. quiet: everybody a member, no control left anywhere, every log truncated, all trees equal to
+ *     the truth.
  *
  * All that happens is an event in one heap, ordered by time and, at equal times, by the order of
  * its making; all chance comes from one stream. So the seed decides everything, and the hash over
@@ -26,11 +28,12 @@ static bool before(const struct event *a, const struct event *b)
 	return a->at != b->at ? a->at < b->at : a->order < b->order;
 }
 
-void sim_at_owned(struct sim *s, uint64_t at, event_fn fn, void *arg, void (*drop)(void *), uint64_t a, uint64_t b)
+static void push(struct sim *s, struct event e)
 {
-	struct event e = { at < s->now ? s->now : at, ++s->order, fn, arg, drop, a, b };
 	uint32_t i = s->nevents++;
 
+	if (e.at < s->now)
+		e.at = s->now;
 	if (s->nevents > s->events_cap) {
 		s->events_cap = s->events_cap ? s->events_cap * 2 : 1024;
 		s->events = realloc(s->events, s->events_cap * sizeof(*s->events));
@@ -42,9 +45,34 @@ void sim_at_owned(struct sim *s, uint64_t at, event_fn fn, void *arg, void (*dro
 	s->events[i] = e;
 }
 
+void sim_again(struct sim *s, const struct event *e)
+{
+	push(s, *e);
+}
+
 void sim_at(struct sim *s, uint64_t at, event_fn fn, void *arg, uint64_t a, uint64_t b)
 {
-	sim_at_owned(s, at, fn, arg, NULL, a, b);
+	push(s, (struct event){ at, ++s->order, fn, arg, NULL, a, b, NULL, false });
+}
+
+void sim_at_owned(struct sim *s, uint64_t at, event_fn fn, void *arg, void (*drop)(void *), uint64_t a, uint64_t b)
+{
+	push(s, (struct event){ at, ++s->order, fn, arg, drop, a, b, NULL, false });
+}
+
+void server_at(struct server *v, uint64_t at, event_fn fn, void *arg, uint64_t a, uint64_t b)
+{
+	push(v->sim, (struct event){ at, ++v->sim->order, fn, arg, NULL, a, b, v, false });
+}
+
+void server_at_owned(struct server *v, uint64_t at, event_fn fn, void *arg, void (*drop)(void *), uint64_t a, uint64_t b)
+{
+	push(v->sim, (struct event){ at, ++v->sim->order, fn, arg, drop, a, b, v, false });
+}
+
+void client_at(struct server *v, uint64_t at, event_fn fn, void *arg, uint64_t a, uint64_t b)
+{
+	push(v->sim, (struct event){ at, ++v->sim->order, fn, arg, NULL, a, b, v, true });
 }
 
 static struct event next_event(struct sim *s)
@@ -217,7 +245,8 @@ static void heal(struct sim *s, void *arg, uint64_t a, uint64_t b)
 	for (uint32_t i = 1; i <= n; i++) {
 		struct server *v = &s->servers[i];
 
-		v->crash_after = 0;
+		v->crash_after = v->crash_on = 0;
+		clock_go(v);
 		if (!v->up)
 			server_start(v);
 	}
@@ -248,6 +277,8 @@ static void begin(struct sim *s)
 	const struct plan *p = &s->plan;
 
 	clients_init(s);
+	for (uint32_t i = 1; i <= p->servers; i++)
+		clock_init(&s->servers[i]);
 	for (uint32_t i = 0; i < p->slow_paths; i++)
 		s->slow[rng_range(&s->rng, 1, p->servers)][rng_range(&s->rng, 1, p->servers)]
 		       [rng_chance(&s->rng, 700)] = p->slow_us;
@@ -260,6 +291,9 @@ static void begin(struct sim *s)
 		sim_at(s, s->now + rng_time(&s->rng, p->cut_every_us), cut_now, NULL, 0, 0);
 	if (p->crash_every_us)
 		sim_at(s, s->now + rng_time(&s->rng, p->crash_every_us), crash_now, NULL, 0, 0);
+	if (p->lease_ms)
+		trouble_begin(s);
+	s->totals.with_views = p->lease_ms != 0;
 	sim_at(s, s->now + p->work_us, heal, NULL, 0, 0);
 }
 
@@ -287,7 +321,11 @@ int sim_run(struct sim *s, const struct plan *plan, bool trace)
 		if (e.at > s->limit_us)
 			stuck(s);
 		s->now = e.at;
+		if (clock_held(s, &e))
+			continue;
 		e.fn(s, e.arg, e.a, e.b);
+		if (e.on)
+			e.on->sampled_ms = 0;
 		s->totals.steps++;
 		if (!s->healed || s->totals.steps % 64)
 			continue;
@@ -321,6 +359,7 @@ void sim_fini(struct sim *s)
 	free(s->objs);
 	free(s->obj_index);
 	free(s->ents);
+	free(s->views);
 	free(s->refused);
 	free(s->script);
 }

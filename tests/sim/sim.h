@@ -67,6 +67,11 @@ struct plan { /* drawn from the seed and the mode; printed with a failure */
 	uint32_t bursts;      /* per mille: a random client begins one */
 	bool hierarchy;       /* the policy is what the mode is about: on, and mostly with its defaults */
 	uint32_t elections_max; /* that operations waited for, in the whole run; 0 = any number */
+	/* views: the core's knobs (lease 0 = the view is fixed), and what happens to the servers, see trouble.c */
+	uint32_t lease_ms, silence_ms, drift_permille;
+	uint32_t troubles; /* set of enum trouble: those that may happen */
+	uint64_t trouble_every_us, trouble_for_us; /* trouble_for: typically; longer than silence and lease together */
+	bool one_trouble; /* one at a time, and nothing else goes wrong: then a removal may not take long */
 };
 
 /* ---- trees ------------------------------------------------------------------------ */
@@ -198,10 +203,17 @@ struct event {
 	void *arg;
 	void (*drop)(void *arg); /* for what is left at the end of a run; NULL = nothing to free */
 	uint64_t a, b;
+	struct server *on; /* whose process it happens in, NULL = in nobody's: waits while that is stopped */
+	bool asked;	   /* a client's doing: it does so after the stop */
 };
 
+/* In the world, and in the process of a server. */
 void sim_at(struct sim *s, uint64_t at, event_fn fn, void *arg, uint64_t a, uint64_t b);
 void sim_at_owned(struct sim *s, uint64_t at, event_fn fn, void *arg, void (*drop)(void *), uint64_t a, uint64_t b);
+void server_at(struct server *v, uint64_t at, event_fn fn, void *arg, uint64_t a, uint64_t b);
+void server_at_owned(struct server *v, uint64_t at, event_fn fn, void *arg, void (*drop)(void *), uint64_t a, uint64_t b);
+void client_at(struct server *v, uint64_t at, event_fn fn, void *arg, uint64_t a, uint64_t b);
+void sim_again(struct sim *s, const struct event *e); /* one that was held back: now, in its old order */
 
 /* ---- servers ----------------------------------------------------------------------------- */
 
@@ -282,17 +294,41 @@ struct server {
 	uint64_t ticks_since, executed_us; /* check_policy.c; last EXECUTE */
 	uint32_t ticks, nasked, actions; /* actions: of the last step */
 	struct policy_asked asked[POLICY_ASKED_MAX];
+	/* clock.c */
+	uint64_t booted, clock_off, clock_rate; /* world time of the machine's start; its clock then, us; its us in a second */
+	bool stopped;
+	uint64_t stops, stop_for; /* stop_for: it stops at its next event */
+	uint64_t sampled_ms;	  /* clock as it was read before a stop, for what goes on with it; 0 = none */
+	uint32_t nheld, held_cap;
+	struct event *held; /* happened while it was stopped */
+	/* trouble.c */
+	uint32_t crash_on; /* type of a message: crashes soon after sending one */
+	uint64_t down_us;  /* how long it is down after its next crash; 0 = as the plan says */
+	/* check_views.c */
+	uint64_t seen_adopted, seen_accepted; /* of this start */
+	bool seen_lease, seen_joining;
+	uint64_t removed_by;		     /* newest adopted view without it */
+	uint64_t heard[SERVERS_MAX + 1];     /* world time of the last message from each */
+	uint64_t away_since; /* one_trouble */
 };
 
 struct link { /* between two servers */
 	bool up, cut; /* cut: stays down although both are there */
-	uint64_t epoch;
+	uint64_t epoch, cut_until;
 };
 
 struct totals {
 	uint64_t steps, ops, ok, delays, errors, reads, reads_forwarded, read_delays, entries, applied, crashes,
 		machine_crashes, lost, cuts, messages, not_primary, checks;
 	uint64_t elections, elections_waited, deep_asked, deep_refused, promotions, promotions_lost, raises, raises_lost, drops, narrowed; /* of the cores */
+	uint64_t with_views, stops, troubles, views, removals, returns, leases_lost, joins, ok_without; /* ok_without: updates while one was outside */
+	uint64_t removal_max_us; /* the last: not summed up, but the highest */
+};
+
+struct view_seen { /* check_views.c */
+	struct nfs4r_view view;
+	nfs4r_servers accepted; /* by whom, durably */
+	bool adopted;
 };
 
 struct sim {
@@ -305,6 +341,10 @@ struct sim {
 	struct server servers[SERVERS_MAX + 1];
 	struct link links[SERVERS_MAX + 1][SERVERS_MAX + 1]; /* [lower][higher] */
 	uint64_t slow[SERVERS_MAX + 1][SERVERS_MAX + 1][2];  /* [from][to][bulk], us more */
+	uint64_t mute[SERVERS_MAX + 1][SERVERS_MAX + 1];     /* [from][to]: nothing arrives until then */
+	uint32_t nviews, views_cap;
+	struct view_seen *views;
+	uint64_t top_view; /* newest adopted */
 	struct tree base;   /* what everybody starts from */
 	struct tree oracle; /* every live entry, at the moment of its execution */
 	uint32_t nobjs, objs_cap;
@@ -361,6 +401,16 @@ void server_checkpoint(struct server *v);
 void server_commit(struct server *v, struct nfs4r_entry *e, bool own, const struct nfs4r_put *puts, uint32_t n);
 void server_peer(struct server *v, nfs4r_server_id peer, uint64_t epoch); /* connection seen (0 = gone) */
 
+/* clock.c: clocks of their own, and stops (SIGSTOP) */
+void clock_init(struct server *v);
+void clock_reboot(struct server *v);
+uint64_t clock_true_ms(const struct server *v);	    /* what it shows */
+uint64_t clock_ms(const struct server *v);		    /* what the server goes by: it may have looked before a stop */
+uint64_t clock_world(const struct server *v, uint64_t ms); /* when it shows @ms */
+bool clock_held(struct sim *s, const struct event *e); /* its server is stopped: kept for later */
+void clock_stop(struct server *v, uint64_t us);
+void clock_go(struct server *v); /* on again; also of one that was not stopped */
+
 /* exec.c: local execution of operations and entries */
 void exec_locks(struct server *v, struct nfs4r_op *op, const struct nfs4r_action *a);
 void exec_unlock(struct server *v, struct simop *so);
@@ -373,7 +423,8 @@ void simop_free(struct simop *so);
 
 void net_send(struct server *v, nfs4r_server_id to, const struct nfs4r_msg *m);
 void net_send_entries(struct server *v, nfs4r_server_id to, nfs4r_server_id log, nfs4r_lsn from, nfs4r_lsn until);
-void net_cut(struct sim *s, nfs4r_server_id a, nfs4r_server_id b); /* until net_join() */
+void net_cut(struct sim *s, nfs4r_server_id a, nfs4r_server_id b); /* for about as long as the plan says */
+void net_cut_for(struct sim *s, nfs4r_server_id a, nfs4r_server_id b, uint64_t us); /* at least so long */
 void net_down(struct sim *s, nfs4r_server_id a, nfs4r_server_id b); /* one of them crashed */
 void net_join(struct sim *s, nfs4r_server_id a, nfs4r_server_id b);
 void net_try(struct sim *s, nfs4r_server_id a, nfs4r_server_id b); /* connect, unless cut or dead */
@@ -393,6 +444,26 @@ void entry_print(struct sim *s, const struct nfs4r_entry *e, char *buf, size_t l
 void read_start(struct server *v, struct client *c, uint32_t type, uint32_t obj, uint16_t name);
 void read_on_msg(struct server *v, nfs4r_server_id from, struct nfs4r_msg *m);
 void read_drop_all(struct server *v);
+
+/* ---- trouble.c: what views are for ----------------------------------------------------------- */
+
+enum trouble {
+	TROUBLE_DOWN = 1, /* a server is down for long */
+	TROUBLE_CUT,	  /* a link is cut */
+	TROUBLE_ALONE,	  /* all links of a server are cut */
+	TROUBLE_SPLIT,	  /* the servers are cut into two groups */
+	TROUBLE_MUTE,	  /* nothing arrives from one at another */
+	TROUBLE_DEAF,	  /* nothing arrives at a server, or nothing from it */
+	TROUBLE_STOP,	  /* a server is stopped, and goes on */
+	TROUBLE_SENT,	  /* a server restarts just after it sent a certain message */
+	TROUBLE_ALL,	  /* all restart at once */
+	TROUBLE_MAJORITY, /* a majority is down */
+	TROUBLES
+};
+#define TROUBLE(x) (1u << (x))
+
+void trouble_begin(struct sim *s);
+void trouble_sent(struct server *v, uint32_t type); /* it sent a message of this type */
 
 /* ---- client.c, script.c, modes.c -------------------------------------------------------------------------- */
 
@@ -487,6 +558,15 @@ const char *policy_never(const struct totals *t); /* what of all that did not ha
 void check_tick(struct server *v);
 void check_idle(struct sim *s, bool idle);
 void check_elections(struct sim *s);
+/* check_views.c */
+void check_view(struct server *v); /* after each of its steps */
+void check_view_sent(struct server *v, const struct nfs4r_msg *m);
+void check_view_answer(struct server *v, const struct nfs4r_op *op);
+void check_late(struct sim *s, struct server *v);
+nfs4r_servers view_members(const struct server *v); /* of the view it has adopted */
+bool views_quiet(struct sim *s, char *why, size_t len);
+void views_print(const struct totals *t);
+const char *views_never(const struct totals *t); /* what of all that did not happen, or NULL */
 /* check_end.c */
 bool check_quiet(struct sim *s, char *why, size_t len);
 void check_equal(struct sim *s);

@@ -265,7 +265,9 @@ static void make_core(struct server *v)
 	cfg.deep_plus_count = s->plan.deep_plus_count;
 	cfg.contested_ms = s->plan.contested_ms;
 	cfg.share_reads = s->plan.share_reads;
-	cfg.lease_ms = 0;
+	cfg.lease_ms = s->plan.lease_ms;
+	cfg.silence_ms = s->plan.silence_ms;
+	cfg.drift_permille = s->plan.drift_permille;
 	for (uint32_t i = 1; i <= s->plan.servers; i++)
 		cfg.servers |= NFS4R_BIT(i);
 	v->core = nfs4r_core_create(&cfg, &port);
@@ -281,7 +283,7 @@ static void periodic_checkpoint(struct sim *s, void *arg, uint64_t generation, u
 		return;
 	if (memcmp(v->stable, v->applied, sizeof(v->stable)))
 		server_checkpoint(v);
-	sim_at(s, s->now + rng_time(&s->rng, s->plan.checkpoint_us), periodic_checkpoint, v, generation, 0);
+	server_at(v, s->now + rng_time(&s->rng, s->plan.checkpoint_us), periodic_checkpoint, v, generation, 0);
 }
 
 void server_start(struct server *v)
@@ -298,6 +300,8 @@ void server_start(struct server *v)
 	v->syncing = v->checkpointing = v->checkpoint_wanted = false;
 	v->delayed_tail = &v->delayed;
 	v->nwrote = v->nasked = 0;
+	v->seen_adopted = v->seen_accepted = 0;
+	v->seen_lease = v->seen_joining = false;
 	replay(v);
 	n = open_intents(v, intents, 64);
 	make_core(v);
@@ -306,7 +310,7 @@ void server_start(struct server *v)
 	      (unsigned long long)v->applied[v->id], n, v->tail_lost ? ", tail lost" : "");
 	v->up = true;
 	v->ready = !v->tail_lost;
-	alive = server_carry_out(v, nfs4r_core_started(v->core, s->now / 1000));
+	alive = server_carry_out(v, nfs4r_core_started(v->core, clock_ms(v)));
 	for (uint32_t i = 0; i < n; i++) {
 		struct nfs4r_event ev = { .type = NFS4R_EV_OP_EXECUTED, .entry = intents[i] };
 
@@ -317,7 +321,7 @@ void server_start(struct server *v)
 	}
 	if (!v->up)
 		return;
-	sim_at(s, s->now + rng_time(&s->rng, s->plan.checkpoint_us), periodic_checkpoint, v, v->generation, 0);
+	server_at(v, s->now + rng_time(&s->rng, s->plan.checkpoint_us), periodic_checkpoint, v, v->generation, 0);
 	for (nfs4r_server_id q = 1; q <= s->plan.servers; q++)
 		if (q != v->id)
 			net_try(s, v->id, q);

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Views and leases (log sheet 6, 8.4): the adopted views are one chain, each was accepted by a majority of the configured
+ * servers and has one as its members, and a number means one view. Once a view without a server is adopted anywhere, that
+ * server has no lease until it has adopted a view with itself that is newer; and what it answers from its own copy it answers
+ * under a lease.
+ *
+ * What this file does not know is what a client may see: check_answers.c looks at that, the same with and without views.
+ */
+#include "sim.h"
+
+#define ULL(x) ((unsigned long long)(x))
+
+static nfs4r_servers everybody(const struct sim *s)
+{
+	return (NFS4R_BIT(s->plan.servers + 1) - 1) & ~(nfs4r_servers)1;
+}
+
+static bool majority(const struct sim *s, nfs4r_servers set)
+{
+	return (uint32_t)__builtin_popcountll(set & everybody(s)) > s->plan.servers / 2;
+}
+
+nfs4r_servers view_members(const struct server *v)
+{
+	struct nfs4r_core_view w;
+
+	if (!v->sim->plan.lease_ms)
+		return everybody(v->sim);
+	nfs4r_core_get_view(v->core, &w);
+	return w.adopted.members;
+}
+
+/* ---- all views there were ------------------------------------------------------------ */
+
+static struct view_seen *find(struct sim *s, uint64_t num)
+{
+	for (uint32_t i = s->nviews; i-- > 0;)
+		if (s->views[i].view.num == num)
+			return &s->views[i];
+	return NULL;
+}
+
+static struct view_seen *note(struct server *v, const struct nfs4r_view *w)
+{
+	struct sim *s = v->sim;
+	struct view_seen *seen = find(s, w->num);
+
+	if (seen && (seen->view.base != w->base || seen->view.members != w->members))
+		sim_fail(s, "S%u has view %llu on %llu with members %llx, it was on %llu with %llx", v->id, ULL(w->num), ULL(w->base),
+			 ULL(w->members), ULL(seen->view.base), ULL(seen->view.members));
+	if (seen)
+		return seen;
+	if (!majority(s, w->members) || w->members & ~everybody(s))
+		sim_fail(s, "S%u has view %llu with members %llx, which is no majority", v->id, ULL(w->num), ULL(w->members));
+	if (w->num && w->base >= w->num)
+		sim_fail(s, "S%u has view %llu on %llu", v->id, ULL(w->num), ULL(w->base));
+	if (s->nviews == s->views_cap) {
+		s->views_cap = s->views_cap ? s->views_cap * 2 : 64;
+		s->views = realloc(s->views, s->views_cap * sizeof(*s->views));
+	}
+	seen = &s->views[s->nviews++];
+	memset(seen, 0, sizeof(*seen));
+	seen->view = *w;
+	seen->adopted = w->num == 0;
+	return seen;
+}
+
+static bool descends(struct sim *s, uint64_t num, uint64_t from)
+{
+	while (num > from) {
+		const struct view_seen *seen = find(s, num);
+
+		if (!seen)
+			sim_fail(s, "nobody has accepted view %llu, on which others are built", ULL(num));
+		num = seen->view.base;
+	}
+	return num == from;
+}
+
+/* ---- adoption -------------------------------------------------------------------------- */
+
+static void count_change(struct sim *s, const struct nfs4r_view *old, const struct nfs4r_view *w)
+{
+	const struct server *proposer = &s->servers[w->num % NFS4R_VIEW_STEP];
+	nfs4r_servers gone = old->members & ~w->members;
+
+	s->totals.removals += (uint64_t)__builtin_popcountll(gone);
+	s->totals.returns += (uint64_t)__builtin_popcountll(w->members & ~old->members);
+	for (uint32_t q = 1; q <= s->plan.servers; q++)
+		if (gone & NFS4R_BIT(q) && proposer->heard[q] && s->now - proposer->heard[q] > s->totals.removal_max_us)
+			s->totals.removal_max_us = s->now - proposer->heard[q];
+}
+
+static bool has_lease(const struct server *v)
+{
+	return v->up && nfs4r_core_lease_until(v->core) > clock_true_ms(v);
+}
+
+static void check_lease(struct server *v)
+{
+	if (v->seen_adopted < v->removed_by && has_lease(v))
+		sim_fail(v->sim, "S%u goes by view %llu and has a lease for %llu ms, view %llu without it is adopted", v->id,
+			 ULL(v->seen_adopted), ULL(nfs4r_core_lease_until(v->core) - clock_true_ms(v)), ULL(v->removed_by));
+}
+
+static void first_adopted(struct server *v, struct view_seen *seen)
+{
+	struct sim *s = v->sim;
+	const struct nfs4r_view *w = &seen->view;
+
+	TRACE(s, v, "adopts view %llu on %llu, members %llx", ULL(w->num), ULL(w->base), ULL(w->members));
+	seen->adopted = true;
+	if (!majority(s, seen->accepted))
+		sim_fail(s, "S%u adopts view %llu, which only %llx have accepted", v->id, ULL(w->num), ULL(seen->accepted));
+	if (w->num > s->top_view ? !descends(s, w->num, s->top_view) : !descends(s, s->top_view, w->num))
+		sim_fail(s, "S%u adopts view %llu on %llu; %llu is adopted, too, and neither comes from the other", v->id,
+			 ULL(w->num), ULL(w->base), ULL(s->top_view));
+	s->totals.views++;
+	if (w->num > s->top_view) {
+		count_change(s, &find(s, s->top_view)->view, w);
+		s->top_view = w->num;
+	}
+	for (uint32_t q = 1; q <= s->plan.servers; q++) {
+		if (w->members & NFS4R_BIT(q) || s->servers[q].removed_by > w->num)
+			continue;
+		s->servers[q].removed_by = w->num;
+		check_lease(&s->servers[q]);
+	}
+}
+
+static void adopted(struct server *v, const struct nfs4r_view *w)
+{
+	struct view_seen *seen;
+
+	if (w->num < v->seen_adopted)
+		sim_fail(v->sim, "S%u goes back from view %llu to %llu", v->id, ULL(v->seen_adopted), ULL(w->num));
+	v->seen_adopted = w->num;
+	seen = note(v, w);
+	if (!seen->adopted)
+		first_adopted(v, seen);
+}
+
+/* ---- after every step ------------------------------------------------------------------- */
+
+void check_view(struct server *v)
+{
+	struct sim *s = v->sim;
+	struct nfs4r_core_view w;
+	bool lease = has_lease(v);
+
+	nfs4r_core_get_view(v->core, &w);
+	if (w.fixed)
+		sim_fail(s, "S%u has a fixed view", v->id);
+	if (w.accepted.num != v->seen_accepted || !s->nviews) {
+		struct view_seen *seen = note(v, &w.accepted);
+
+		v->seen_accepted = w.accepted.num;
+		if (w.accepted.num % NFS4R_VIEW_STEP == v->id)
+			seen->accepted |= NFS4R_BIT(v->id);
+	}
+	if (w.adopted.num != v->seen_adopted)
+		adopted(v, &w.adopted);
+	check_lease(v);
+	if (w.member != !!(w.adopted.members & NFS4R_BIT(v->id)) || (lease && (!w.member || w.joining)))
+		sim_fail(s, "S%u is %s member%s by its word and has %s lease, its view %llu has members %llx", v->id,
+			 w.member ? "a" : "no", w.joining ? " that joins" : "", lease ? "a" : "no", ULL(w.adopted.num),
+			 ULL(w.adopted.members));
+	s->totals.leases_lost += v->seen_lease && !lease;
+	s->totals.joins += v->seen_joining && w.member && !w.joining;
+	v->seen_lease = lease;
+	v->seen_joining = w.joining;
+}
+
+void check_view_sent(struct server *v, const struct nfs4r_msg *m)
+{
+	struct view_seen *seen;
+
+	if (m->type != NFS4R_MSG_ACCEPTED)
+		return;
+	seen = find(v->sim, m->accepted.num);
+	if (!seen)
+		sim_fail(v->sim, "S%u says that it accepted view %llu, which it does not have", v->id, ULL(m->accepted.num));
+	seen->accepted |= NFS4R_BIT(v->id);
+}
+
+/* Answers of its own; what another primary answered, that one answered under its lease. */
+void check_view_answer(struct server *v, const struct nfs4r_op *op)
+{
+	struct sim *s = v->sim;
+	const struct view_seen *top = find(s, s->top_view);
+	bool own = op->id.origin ? op->status == NFS4R_OK && op->primary == v->id : true;
+
+	if (op->status == NFS4R_DELAY)
+		return;
+	if (own && nfs4r_core_lease_until(v->core) <= clock_ms(v))
+		sim_fail(s, "S%u answers %s with %s and has no lease", v->id, nfs4r_op_name(op->type), nfs4r_status_str(op->status));
+	if (op->status == NFS4R_OK && op->lsn && top && top->view.members != everybody(s))
+		s->totals.ok_without++;
+}
+
+void check_late(struct sim *s, struct server *v)
+{
+	for (uint32_t q = 1; q <= s->plan.servers; q++)
+		if (q != v->id && view_members(&s->servers[q]) & NFS4R_BIT(v->id))
+			sim_fail(s, "S%u is away since %llu ms, and S%u still counts it among the members", v->id,
+				 ULL(v->away_since / 1000), q);
+}
+
+/* ---- at the end ---------------------------------------------------------------------------- */
+
+bool views_quiet(struct sim *s, char *why, size_t len)
+{
+	for (uint32_t i = 1; i <= s->plan.servers; i++) {
+		const struct server *v = &s->servers[i];
+		struct nfs4r_core_view w;
+
+		nfs4r_core_get_view(v->core, &w);
+		if (w.adopted.members == everybody(s) && w.adopted.num == s->top_view && w.member && !w.joining && has_lease(v))
+			continue;
+		snprintf(why, len, "S%u is in view %llu (newest %llu) with members %llx%s%s", i, ULL(w.adopted.num), ULL(s->top_view),
+			 ULL(w.adopted.members), w.joining ? ", joining" : "", has_lease(v) ? "" : ", without a lease");
+		return false;
+	}
+	return true;
+}
+
+void views_print(const struct totals *t)
+{
+	printf("views: %llu runs with them, %llu troubles, %llu stops, %llu views adopted, %llu removals, %llu returns, %llu joins, "
+	       "%llu leases lost, %llu updates while somebody was outside, silence to removal at most %llu ms\n",
+	       ULL(t->with_views), ULL(t->troubles), ULL(t->stops), ULL(t->views), ULL(t->removals), ULL(t->returns),
+	       ULL(t->joins), ULL(t->leases_lost), ULL(t->ok_without), ULL(t->removal_max_us / 1000));
+}
+
+const char *views_never(const struct totals *t)
+{
+	return !t->with_views  ? "the view was always fixed" :
+	       !t->stops       ? "nobody ever stopped" :
+	       !t->removals    ? "nobody was ever removed" :
+	       !t->returns     ? "nobody ever came back" :
+	       !t->joins       ? "nobody ever had all rows after it came back" :
+	       !t->leases_lost ? "no lease ever ran out" :
+	       !t->ok_without  ? "nothing was ever updated while somebody was outside" :
+				 NULL;
+}

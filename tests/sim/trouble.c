@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * What happens to the servers in runs with views, beyond the cuts and crashes of sim.c: things that last longer than silence
+ * and lease, so that servers are removed and come back, and restarts at moments that a rule is about. The plan says which of
+ * them; one strikes every now and then, and they may overlap. Everything ends with the healing.
+ *
+ * With `one_trouble` nothing else goes wrong and one is over before the next begins. Then the others have to have removed
+ * the server in time (check_late()).
+ */
+#include "sim.h"
+
+
+static struct server *any(struct sim *s)
+{
+	return &s->servers[rng_range(&s->rng, 1, s->plan.servers)];
+}
+
+static struct server *another(struct sim *s, const struct server *v)
+{
+	uint32_t n = s->plan.servers;
+
+	return &s->servers[1 + (v->id - 1 + rng_range(&s->rng, 1, n - 1)) % n];
+}
+
+/* From shorter than what it takes to be removed to much longer. */
+static uint64_t how_long(struct sim *s)
+{
+	return s->plan.trouble_for_us / 4 + rng_below(&s->rng, s->plan.trouble_for_us * 2);
+}
+
+/* ---- one server ------------------------------------------------------------------------ */
+
+static void down(struct sim *s, struct server *v, uint64_t us)
+{
+	if (!v->up)
+		return;
+	v->down_us = us;
+	server_stop(v, rng_chance(&s->rng, s->plan.machine_crash));
+}
+
+static void alone(struct sim *s, struct server *v, uint64_t us)
+{
+	for (nfs4r_server_id q = 1; q <= s->plan.servers; q++)
+		if (q != v->id)
+			net_cut_for(s, v->id, q, us);
+}
+
+static void mute(struct sim *s, const struct server *from, const struct server *to, uint64_t us)
+{
+	TRACE(s, NULL, "nothing from S%u to S%u for %llu ms", from->id, to->id, (unsigned long long)(us / 1000));
+	s->mute[from->id][to->id] = s->now + us;
+}
+
+/* Nothing arrives at it, or nothing from it. */
+static void deaf(struct sim *s, struct server *v, uint64_t us)
+{
+	bool in = rng_chance(&s->rng, 500);
+
+	for (nfs4r_server_id q = 1; q <= s->plan.servers; q++)
+		if (q != v->id)
+			mute(s, in ? &s->servers[q] : v, in ? v : &s->servers[q], us);
+}
+
+/* Restarts at once after it sent a certain message, mostly while somebody is being removed. */
+static void sent(struct sim *s, struct server *v, uint64_t us)
+{
+	static const uint8_t types[] = { NFS4R_MSG_GRANT,    NFS4R_MSG_GRANT,	 NFS4R_MSG_GRANT,    NFS4R_MSG_PREPARE,
+					 NFS4R_MSG_PROMISE,  NFS4R_MSG_PROMISE,	 NFS4R_MSG_ACCEPT,   NFS4R_MSG_ACCEPTED,
+					 NFS4R_MSG_ACCEPTED, NFS4R_MSG_VIEW,	 NFS4R_MSG_JOIN,     NFS4R_MSG_JOIN,
+					 NFS4R_MSG_JOINROWS, NFS4R_MSG_JOINROWS, NFS4R_MSG_JOINED,   NFS4R_MSG_HEARTBEAT };
+
+	v->crash_on = types[rng_below(&s->rng, sizeof(types))];
+	v->down_us = 1 + rng_below(&s->rng, 100 * MS);
+	TRACE(s, v, "will restart after a %s", nfs4r_msg_name(v->crash_on));
+	if (rng_chance(&s->rng, 600))
+		alone(s, another(s, v), us);
+}
+
+void trouble_sent(struct server *v, uint32_t type)
+{
+	struct sim *s = v->sim;
+
+	if (v->crash_on != type || s->healed)
+		return;
+	v->crash_on = 0;
+	server_arm_crash(v, 1 + (uint32_t)rng_below(&s->rng, 3), rng_chance(&s->rng, s->plan.machine_crash));
+}
+
+/* ---- several ----------------------------------------------------------------------------- */
+
+static void split(struct sim *s, uint64_t us)
+{
+	uint64_t group = rng_next(&s->rng);
+
+	for (nfs4r_server_id a = 1; a <= s->plan.servers; a++)
+		for (nfs4r_server_id b = a + 1; b <= s->plan.servers; b++)
+			if ((group >> a ^ group >> b) & 1)
+				net_cut_for(s, a, b, us);
+}
+
+static void all(struct sim *s)
+{
+	for (uint32_t i = 1; i <= s->plan.servers; i++)
+		down(s, &s->servers[i], 1 + rng_below(&s->rng, 300 * MS));
+}
+
+static void majority(struct sim *s, uint64_t us)
+{
+	uint32_t n = s->plan.servers, first = (uint32_t)rng_below(&s->rng, n);
+
+	for (uint32_t i = 0; i < n / 2 + 1; i++)
+		down(s, &s->servers[1 + (first + i) % n], us);
+}
+
+/* ---- when ---------------------------------------------------------------------------------- */
+
+static enum trouble pick(struct sim *s)
+{
+	uint32_t kind;
+
+	do
+		kind = (uint32_t)rng_range(&s->rng, 1, TROUBLES - 1);
+	while (!(s->plan.troubles & TROUBLE(kind)));
+	return (enum trouble)kind;
+}
+
+static void happen(struct sim *s, enum trouble kind, struct server *v, uint64_t us)
+{
+	switch (kind) {
+	case TROUBLE_DOWN:
+		down(s, v, us);
+		break;
+	case TROUBLE_CUT:
+		net_cut_for(s, v->id, another(s, v)->id, us);
+		break;
+	case TROUBLE_ALONE:
+		alone(s, v, us);
+		break;
+	case TROUBLE_SPLIT:
+		split(s, us);
+		break;
+	case TROUBLE_MUTE:
+		mute(s, v, another(s, v), us);
+		break;
+	case TROUBLE_DEAF:
+		deaf(s, v, us);
+		break;
+	case TROUBLE_STOP:
+		clock_stop(v, us);
+		break;
+	case TROUBLE_SENT:
+		sent(s, v, us);
+		break;
+	case TROUBLE_ALL:
+		all(s);
+		break;
+	case TROUBLE_MAJORITY:
+		majority(s, us);
+		break;
+	default:
+		break;
+	}
+}
+
+static void strike(struct sim *s, void *arg, uint64_t a, uint64_t b)
+{
+	if (s->healed)
+		return;
+	s->totals.troubles++;
+	happen(s, pick(s), any(s), how_long(s));
+	sim_at(s, s->now + rng_time(&s->rng, s->plan.trouble_every_us), strike, NULL, 0, 0);
+}
+
+/* ---- one at a time --------------------------------------------------------------------------- */
+
+static void look(struct sim *s, void *arg, uint64_t a, uint64_t b)
+{
+	if (!s->healed)
+		check_late(s, arg);
+}
+
+static void strike_one(struct sim *s, void *arg, uint64_t a, uint64_t b)
+{
+	const struct plan *p = &s->plan;
+	struct server *v = any(s);
+
+	if (s->healed)
+		return;
+	s->totals.troubles++;
+	v->away_since = s->now;
+	happen(s, pick(s), v, p->trouble_for_us);
+	sim_at(s, s->now + p->trouble_for_us * 9 / 10, look, v, 0, 0);
+	sim_at(s, s->now + p->trouble_for_us + p->trouble_every_us, strike_one, NULL, 0, 0);
+}
+
+void trouble_begin(struct sim *s)
+{
+	const struct plan *p = &s->plan;
+
+	sim_at(s, s->now + rng_time(&s->rng, p->trouble_every_us), p->one_trouble ? strike_one : strike, NULL, 0, 0);
+}
