@@ -88,19 +88,24 @@ void check_core(struct server *v)
 static void check_left(struct server *v, uint32_t obj)
 {
 	struct sim *s = v->sim;
-	const struct obj *o = &s->objs[obj];
+	struct obj *o = &s->objs[obj];
 	const struct ent *t;
+	uint32_t n;
 
 	if (!o->nvers || tree_get(&v->tree, obj)->state != ROW_KNOWN)
 		return;
-	t = &s->ents[o->vers[o->nvers - 1].ent];
-	if (t->log != v->id || t->state != ENT_LIVE)
+	n = o->vers[o->nvers - 1].ent;
+	t = &s->ents[n];
+	if (t->log != v->id || t->state != ENT_LIVE || o->left == n)
 		return;
-	for (uint32_t q = 1; q <= s->plan.servers; q++)
-		if (view_members(v) & NFS4R_BIT(q) && s->servers[q].stable[v->id] < t->lsn && !acting_cover(v, obj))
+	for (uint32_t q = 1; q <= s->plan.servers; q++) {
+		if (s->servers[q].stable[v->id] >= t->lsn || acting_cover(v, obj))
+			continue;
+		if (view_members(v) & NFS4R_BIT(q))
 			sim_fail(s, "S%u let go of %s, which it updated as %u:%llu, and S%u has that stable to %llu only",
-				 v->id, obj_str(s, obj), t->log, ULL(t->lsn), q,
-				 ULL(s->servers[q].stable[v->id]));
+				 v->id, obj_str(s, obj), t->log, ULL(t->lsn), q, ULL(s->servers[q].stable[v->id]));
+		o->left = n;
+	}
 }
 
 void check_control_gone(struct server *v, const struct nfs4r_oid *oid)

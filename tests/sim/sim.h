@@ -137,6 +137,7 @@ struct obj {
 	struct version_seen *vers; /* live chain, ascending; last = newest (may be executing) */
 	uint32_t last_dead;	   /* counts versions taken back after a machine crash */
 	bool lost;		   /* its creation was: dead by what is known of its creator's mint (log sheet 2.2) */
+	uint32_t left;		   /* entry whose primary let go of it while somebody outside the view did not have it */
 };
 
 enum ent_state { ENT_EXECUTING = 1, ENT_LIVE, ENT_LIMBO, ENT_LOST };
