@@ -470,7 +470,8 @@ static bool stuck_promise(struct nfs4r_core *c)
 	}
 	if (!c->view.stuck_ms)
 		c->view.stuck_ms = c->now + grant_ms(c) + c->cfg.silence_ms / 2;
-	timer_at(c, c->view.stuck_ms);
+	if (c->now < c->view.stuck_ms)
+		timer_at(c, c->view.stuck_ms);
 	return c->now >= c->view.stuck_ms;
 }
 
