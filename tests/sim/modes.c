@@ -428,7 +428,7 @@ static void draw_views(struct plan *p, struct rng *r)
 	if (!p->troubles)
 		p->troubles = rng_chance(r, 500) ? TROUBLE_EACH : TROUBLE(rng_range(r, 1, TROUBLES - 1));
 	p->lease_ms = at_least(8 * p->lag_us / MS, 300 + rng_below(r, 1700));
-	p->silence_ms = at_least(8 * p->lag_us / MS, 200 + rng_below(r, 1800));
+	p->silence_ms = at_least(p->lease_ms / 4 + 8 * p->lag_us / MS, p->lease_ms * 55 / 100 + rng_below(r, 1500)); /* two heartbeats */
 	p->drift_permille = drifts[rng_below(r, 6)];
 	removal = (p->silence_ms + p->lease_ms * (1000 + p->drift_permille) / (1000 - p->drift_permille)) * MS;
 	p->trouble_for_us = removal + removal / 5 + 300 * MS;

@@ -151,6 +151,7 @@ void read_start(struct server *v, struct client *c, uint32_t type, uint32_t obj,
 	if (type == NFS4R_RD_LOOKUP)
 		snprintf(rd->r.name, sizeof(rd->r.name), "%s", s->names[name]);
 	check_read_start(s, obj, &rd->want);
+	TRACE(s, v, "asked to read %s [%llu]", obj_str(s, obj), (unsigned long long)rd->r.id);
 	rd->next = v->readers;
 	v->readers = rd;
 	server_at(v, s->now + READ_REPEAT, ask_again, v, v->generation, rd->r.id);

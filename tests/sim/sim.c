@@ -47,7 +47,10 @@ static void push(struct sim *s, struct event e)
 
 void sim_again(struct sim *s, const struct event *e)
 {
-	push(s, *e);
+	struct event again = *e;
+
+	again.order = ++s->order;
+	push(s, again);
 }
 
 void sim_at(struct sim *s, uint64_t at, event_fn fn, void *arg, uint64_t a, uint64_t b)

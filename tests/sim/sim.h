@@ -214,7 +214,7 @@ void sim_at_owned(struct sim *s, uint64_t at, event_fn fn, void *arg, void (*dro
 void server_at(struct server *v, uint64_t at, event_fn fn, void *arg, uint64_t a, uint64_t b);
 void server_at_owned(struct server *v, uint64_t at, event_fn fn, void *arg, void (*drop)(void *), uint64_t a, uint64_t b);
 void client_at(struct server *v, uint64_t at, event_fn fn, void *arg, uint64_t a, uint64_t b);
-void sim_again(struct sim *s, const struct event *e); /* one that was held back: now, in its old order */
+void sim_again(struct sim *s, const struct event *e); /* one that was held back: now */
 
 /* ---- servers ----------------------------------------------------------------------------- */
 
