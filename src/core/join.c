@@ -66,8 +66,8 @@ static void on_join(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs
 	uint32_t at = m->join.offset;
 	struct nfs4r_msg *a;
 
-	if (m->join.view != c->view.adopted.num || !c->view.ready || !is_member(c, from) || not_ready(c))
-		return;
+	if (m->join.view != c->view.adopted.num || !is_member(c, c->self) || !is_member(c, from) || not_recovered(c))
+		return; /* one that joins itself answers: two may come back at once, and the last complete one may have gone */
 	if (!at || j->view != m->join.view)
 		make_list(c, j);
 	if (at > j->n)
