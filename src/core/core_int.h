@@ -502,6 +502,7 @@ void view_on_msg(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_
 
 /* join.c: a new member takes over the controls */
 void join_new_view(struct nfs4r_core *c);
+void join_heard(struct nfs4r_core *c, nfs4r_server_id from);
 void join_started(struct nfs4r_core *c);
 void join_timers(struct nfs4r_core *c);
 void join_run(struct nfs4r_core *c);

@@ -130,6 +130,13 @@ static void on_joined(struct nfs4r_core *c, nfs4r_server_id from, uint64_t view)
 	begin(c, from); /* what it controls itself, by now */
 }
 
+/* Its heartbeat says that it has joined, and no JOINED came: that was lost, or of an older view. */
+void join_heard(struct nfs4r_core *c, nfs4r_server_id from)
+{
+	if (c->view.ready && is_member(c, from))
+		begin(c, from);
+}
+
 static void forget_released(struct nfs4r_core *c)
 {
 	struct dead *d, *tmp;
@@ -335,11 +342,13 @@ void join_run(struct nfs4r_core *c)
 /* A view was adopted, or this is a start: lists of an older view count no more. */
 void join_new_view(struct nfs4r_core *c)
 {
+	nfs4r_servers ask_again = c->view.complete ? c->join.want | c->join.have : c->cfg.servers;
+
 	clear(c);
-	if (!is_member(c, c->self) || c->view.complete)
+	if (!is_member(c, c->self))
 		return;
-	EACH_PEER(c, s)
-		if (is_member(c, s))
+	EACH_MEMBER(c, s)
+		if (ask_again & NFS4R_BIT(s))
 			begin(c, s);
 	c->dirty |= DIRTY_OBJECTS;
 }

@@ -174,7 +174,11 @@ static void on_heartbeat(struct nfs4r_core *c, nfs4r_server_id from, const struc
 	p->caught_up = m->heartbeat.caught_up;
 	if (!m->heartbeat.joining || !p->joining)
 		p->unready_ms = c->now;
-	p->joining = m->heartbeat.joining;
+	if (p->view == c->view.adopted.num) { /* of another view it says nothing about this one */
+		if (p->joining && !m->heartbeat.joining)
+			join_heard(c, from);
+		p->joining = m->heartbeat.joining;
+	}
 	if (p->view < c->view.adopted.num)
 		send_view(c, from);
 	if (!may_grant(c, from))
