@@ -290,7 +290,8 @@ static void install(struct nfs4r_core *c, nfs4r_server_id s)
 
 	if (!FAULT(F_JOIN_NO_ROWS))
 		for (uint32_t i = 0; i < j->n; i++)
-			put_in(c, &j->rows[i]);
+			if (!c->view.complete || j->rows[i].pid.server == s) /* of others it knows enough, and s may know too much */
+				put_in(c, &j->rows[i]);
 	drop_unlisted(c, s);
 	for (uint32_t i = 0; i < j->n; i++)
 		if ((cl = claim_find(c, j->rows[i].pid.server, j->rows[i].pid.seq)))
