@@ -25,9 +25,10 @@ struct raw {
 	uint32_t server_id;
 	char *volume, *uuid, *store, *control_socket;
 	uint32_t security, directory_reads;
-	bool import, deep;
+	bool import, deep, stale_reads;
 	uint32_t op_wait, close_wait, idle, repeat, checkpoint, executors, appliers;
 	uint32_t deep_idle, revoke_wait, promote_after, deep_plus_after, contested, share_reads;
+	uint32_t lease, silence, drift;
 	uint64_t payload, window;
 	struct glist_head servers;
 };
@@ -92,6 +93,10 @@ static struct config_item repl_params[] = {
 	CONF_ITEM_UI32("Deep_Plus_After", 0, UINT32_MAX, 2, raw, deep_plus_after),
 	CONF_ITEM_UI32("Contested", 0, UINT32_MAX, 5000, raw, contested),
 	CONF_ITEM_UI32("Share_Reads", 0, UINT32_MAX, 8, raw, share_reads),
+	CONF_ITEM_UI32("Lease", 0, UINT32_MAX, 2000, raw, lease),
+	CONF_ITEM_UI32("Silence", 0, UINT32_MAX, 2000, raw, silence),
+	CONF_ITEM_UI32("Clock_Drift", 0, UINT32_MAX, 10, raw, drift),
+	CONF_ITEM_BOOL("Stale_Reads", false, raw, stale_reads),
 	CONF_ITEM_UI32("Repeat", 0, UINT32_MAX, 400, raw, repeat),
 	CONF_ITEM_UI32("Checkpoint_Interval", 0, UINT32_MAX, 5000, raw, checkpoint),
 	CONF_ITEM_UI32("Executors", 0, UINT32_MAX, 8, raw, executors),
@@ -149,6 +154,9 @@ static const struct {
 	{ "Deep_Plus_After", offsetof(struct raw, deep_plus_after), false, 0, 1000000 },
 	{ "Contested", offsetof(struct raw, contested), false, 0, 3600000 },
 	{ "Share_Reads", offsetof(struct raw, share_reads), false, 0, 1000000000 },
+	{ "Lease", offsetof(struct raw, lease), false, 0, 60000 },
+	{ "Silence", offsetof(struct raw, silence), false, 100, 600000 },
+	{ "Clock_Drift", offsetof(struct raw, drift), false, 1, 200 },
 	{ "Repeat", offsetof(struct raw, repeat), false, 20, 60000 },
 	{ "Checkpoint_Interval", offsetof(struct raw, checkpoint), false, 100, 600000 },
 	{ "Executors", offsetof(struct raw, executors), false, 1, 256 },
@@ -231,6 +239,10 @@ static bool convert(struct nfs4r_config *cfg, struct raw *raw, char *why, size_t
 	cfg->deep_plus_after = raw->deep_plus_after;
 	cfg->contested_ms = raw->contested;
 	cfg->share_reads = raw->share_reads;
+	cfg->lease_ms = raw->lease;
+	cfg->silence_ms = raw->silence;
+	cfg->drift_permille = raw->drift;
+	cfg->stale_reads = raw->stale_reads;
 	cfg->repeat_ms = raw->repeat;
 	cfg->checkpoint_ms = raw->checkpoint;
 	cfg->executors = raw->executors;

@@ -20,6 +20,9 @@ void nfs4r_config_init(struct nfs4r_config *cfg)
 	cfg->contested_ms = 5000;
 	cfg->share_reads = 8;
 	cfg->repeat_ms = 400;
+	cfg->lease_ms = 2000;
+	cfg->silence_ms = 2000;
+	cfg->drift_permille = 10;
 	cfg->checkpoint_ms = 5000;
 	cfg->executors = 8;
 	cfg->appliers = 4;
@@ -68,6 +71,27 @@ static enum nfs4r_status check_servers(const struct nfs4r_rpc_config *rpc, char 
 	return NFS4R_OK;
 }
 
+#define LEASE_MIN_MS 200
+#define LEASE_MAX_MS 60000
+#define SILENCE_MAX_MS 600000
+#define DRIFT_MAX_PERMILLE 200
+
+static enum nfs4r_status check_view(const struct nfs4r_config *cfg, char *why, size_t len)
+{
+	if (cfg->lease_ms == 0)
+		return NFS4R_OK; /* the others mean nothing then */
+	if (cfg->lease_ms < LEASE_MIN_MS || cfg->lease_ms > LEASE_MAX_MS)
+		return bad(why, len, "REPL: Lease must be 200 to 60000 ms, or 0 for a view that never changes; the same on every server");
+	if (cfg->drift_permille < 1 || cfg->drift_permille > DRIFT_MAX_PERMILLE)
+		return bad(why, len, "REPL: Clock_Drift must be 1 to 200 (thousandths); the same on every server");
+	if (cfg->silence_ms < cfg->lease_ms / 2 || cfg->silence_ms > SILENCE_MAX_MS) {
+		snprintf(why, len, "REPL: Silence = %u does not go with Lease = %u: servers speak every quarter of a lease, and one that is late must not be "
+			 "taken for one that is gone; write Silence = %u to %u", cfg->silence_ms, cfg->lease_ms, cfg->lease_ms / 2, SILENCE_MAX_MS);
+		return NFS4R_BADCONFIG;
+	}
+	return NFS4R_OK;
+}
+
 static const uint8_t no_uuid[16];
 
 enum nfs4r_status nfs4r_config_check(const struct nfs4r_config *cfg, char *why, size_t why_len)
@@ -91,5 +115,7 @@ enum nfs4r_status nfs4r_config_check(const struct nfs4r_config *cfg, char *why, 
 		return bad(why, why_len, "REPL: Executors and Appliers must be 1 to 256");
 	if (cfg->window_bytes < NFS4R_IO_MAX)
 		return bad(why, why_len, "REPL: Window must be at least 4194304 bytes");
-	return check_servers(&cfg->rpc, why, why_len);
+	enum nfs4r_status st = check_view(cfg, why, why_len);
+
+	return st == NFS4R_OK ? check_servers(&cfg->rpc, why, why_len) : st;
 }

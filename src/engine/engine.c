@@ -97,7 +97,8 @@ static void on_down(void *ctx, nfs4r_server_id peer, const char *why)
 	engine_step(eng, &ev);
 	pthread_mutex_unlock(&eng->lock);
 	reads_peer_down(eng, peer);
-	engine_log(eng, NFS4R_LOG_WARN, "volume %s: server %u is not connected (%s); updates wait for it, reads go on", eng->cfg.volume_name, peer, why);
+	engine_log(eng, NFS4R_LOG_WARN, "volume %s: server %u is not connected (%s); updates wait for it%s", eng->cfg.volume_name, peer, why,
+		   eng->cfg.lease_ms ? " until it is back or removed from the active view" : ", reads go on");
 }
 
 static void on_message(void *ctx, nfs4r_server_id from, struct nfs4r_msg *msg)
@@ -153,6 +154,25 @@ static void on_log(void *ctx, enum nfs4r_log_level level, const char *text)
 
 #define TIMER_MS 100 /* granularity of expiries outside the core */
 
+/* Until the core's next timer, not longer than TIMER_MS. Returns when it should have ended. eng->lock held. */
+static uint64_t rest(struct nfs4r_engine *eng)
+{
+	uint64_t now = now_ms();
+	uint64_t wait = eng->next_timer_ms <= now ? 0 : eng->next_timer_ms - now;
+	struct timespec ts;
+
+	if (wait > TIMER_MS)
+		wait = TIMER_MS;
+	if (wait) {
+		clock_gettime(CLOCK_MONOTONIC, &ts);
+		ts.tv_nsec += (long)wait * 1000000;
+		ts.tv_sec += ts.tv_nsec / 1000000000;
+		ts.tv_nsec %= 1000000000;
+		pthread_cond_timedwait(&eng->timer_cond, &eng->lock, &ts);
+	}
+	return now + wait;
+}
+
 static void *timer_thread(void *arg)
 {
 	struct nfs4r_engine *eng = arg;
@@ -160,25 +180,15 @@ static void *timer_thread(void *arg)
 
 	pthread_mutex_lock(&eng->lock);
 	while (!eng->stopping) {
-		uint64_t now = now_ms();
-		uint64_t wait = eng->next_timer_ms <= now ? 0 : eng->next_timer_ms - now;
+		uint64_t due = rest(eng), now = now_ms();
 
-		if (wait > TIMER_MS)
-			wait = TIMER_MS;
-		if (wait) {
-			struct timespec ts;
-
-			clock_gettime(CLOCK_MONOTONIC, &ts);
-			ts.tv_nsec += (long)wait * 1000000;
-			ts.tv_sec += ts.tv_nsec / 1000000000;
-			ts.tv_nsec %= 1000000000;
-			pthread_cond_timedwait(&eng->timer_cond, &eng->lock, &ts);
-		}
-		if (now_ms() >= eng->next_timer_ms) /* also when halted: waiting operations must end */
+		if (now >= eng->next_timer_ms) /* also when halted: waiting operations must end */
 			engine_step(eng, &ev);
-		ops_expire_parked(eng, now_ms());
+		ops_expire_parked(eng, now);
 		pthread_mutex_unlock(&eng->lock);
-		reads_expire(eng, now_ms());
+		reads_expire(eng, now);
+		view_check_late(eng, now > due ? now - due : 0, now);
+		view_check_rtt(eng, now);
 		pthread_mutex_lock(&eng->lock);
 	}
 	pthread_mutex_unlock(&eng->lock);
@@ -210,6 +220,9 @@ static enum nfs4r_status make_core(struct nfs4r_engine *eng, const struct nfs4r_
 	c.deep_plus_count = eng->cfg.deep_plus_after;
 	c.contested_ms = eng->cfg.contested_ms;
 	c.share_reads = eng->cfg.share_reads;
+	c.lease_ms = eng->cfg.lease_ms;
+	c.silence_ms = eng->cfg.silence_ms;
+	c.drift_permille = eng->cfg.drift_permille;
 	c.window_bytes = eng->cfg.window_bytes;
 	eng->core = nfs4r_core_create(&c, &tree);
 	return eng->core ? NFS4R_OK : NFS4R_NOMEM;
@@ -252,6 +265,7 @@ static enum nfs4r_status begin(struct nfs4r_engine *eng, const struct nfs4r_stor
 	pthread_mutex_lock(&eng->lock);
 	eng->ready = info->tail_intact || info->created || eng->cfg.rpc.nservers == 1; /* else with ACT_RECOVERED */
 	engine_perform(eng, nfs4r_core_started(eng->core, now_ms()));
+	view_start(eng);
 	for (uint32_t i = 0; i < eng->cfg.rpc.nservers; i++) { /* until the transport says otherwise */
 		struct nfs4r_event ev = { .type = NFS4R_EV_PEER_DOWN, .peer = eng->cfg.rpc.servers[i].id };
 

@@ -35,6 +35,11 @@ struct nfs4r_config {
 	uint32_t contested_ms;	  /* no deep control of a directory for so long after others wanted something in it; default 5000 */
 	uint32_t share_reads;	  /* READs served because of deep control until it is narrowed; 0 = never; default 8 */
 	uint32_t repeat_ms;	  /* unanswered control messages; default 400 */
+	/* The active view (core.h). The three times have to be equal on all servers. */
+	uint32_t lease_ms;	  /* how long this server may answer after a majority granted it; 0 = the view is fixed; default 2000 */
+	uint32_t silence_ms;	  /* a member that is not heard for so long is removed; default 2000 */
+	uint32_t drift_permille;  /* bound on how much faster or slower a server's clock runs than another's; default 10 */
+	bool stale_reads;	  /* without a lease, reads are answered from this server's copy all the same; default false */
 	uint32_t checkpoint_ms;	  /* default 5000 */
 	uint32_t executors;	  /* threads that serve peers' forwarded operations and reads; default 8 */
 	uint32_t appliers;	  /* threads that apply peers' updates; default 4 */

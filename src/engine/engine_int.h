@@ -9,6 +9,7 @@
  *   apply.c       local execution of peers' entries
  *   distribute.c  entries to peers, payload memory, reading bytes back
  *   reads.c       where reads go, asking and answering peers
+ *   view.c        the lease, and what is said about the active view
  *   fastpath.c    lock-free filter in front of the control table
  *   durable.c     actions that wait for the journal
  *   checkpoint.c  checkpoints
@@ -153,6 +154,35 @@ void reads_serve(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_ms
 void reads_peer_down(struct nfs4r_engine *eng, nfs4r_server_id peer);
 void reads_expire(struct nfs4r_engine *eng, uint64_t now);
 
+/* ---- view.c ---- */
+/* Around the carrying out of an update: the lease falls before what depends on it changes, and rises after. eng->lock held. */
+void view_lower(struct nfs4r_engine *eng);
+void view_raise(struct nfs4r_engine *eng);
+/* After a step: write a line if the view or the lease changed. @type of the event, and of its message. eng->lock held. */
+void view_watch(struct nfs4r_engine *eng, uint32_t type, uint32_t msg_type);
+void view_start(struct nfs4r_engine *eng); /* after started(); eng->lock held */
+/* Does the lease hold now? Any thread. */
+bool view_has_lease(struct nfs4r_engine *eng);
+/*
+ * To answer from the own copy without the lock: note the era before looking at the control table; may_answer() afterwards says
+ * whether the lease holds and the table was complete meanwhile. Any thread.
+ */
+uint32_t view_era(struct nfs4r_engine *eng);
+bool view_may_answer(struct nfs4r_engine *eng, uint32_t era);
+/* Complain about round trips that the configured times do not fit, and about having stood still. Timer's thread, no lock held. */
+void view_check_rtt(struct nfs4r_engine *eng, uint64_t now);
+void view_check_late(struct nfs4r_engine *eng, uint64_t late_ms, uint64_t now);
+/* "1, 2, 3"; "none". Returns @buf. */
+const char *view_list(nfs4r_servers set, char *buf, size_t len);
+
+struct view_seen { /* what was said last; under eng->lock */
+	uint64_t num;
+	nfs4r_servers members;
+	uint32_t era;
+	bool joining, had_lease, lease_said;
+	uint64_t away_ms, lease_lost_ms; /* since when; 0 = not */
+};
+
 /* ---- fastpath.c ---- */
 struct fastpath *fastpath_create(nfs4r_server_id self);
 void fastpath_destroy(struct fastpath *f);
@@ -219,6 +249,11 @@ struct nfs4r_engine {
 	uint64_t inc, inc_random;
 	uint64_t peer_inc[NFS4R_SERVERS_MAX + 1]; /* under lock; part of the verifier */
 	_Atomic uint64_t verifier;
+	_Atomic uint64_t lease_until_ms; /* of the core after its last step; view.c */
+	_Atomic uint32_t lease_era;
+	struct view_seen seen;
+	uint64_t rtt_due_ms, late_due_ms; /* timer's thread */
+	double rtt_said_ms[NFS4R_SERVERS_MAX + 1];
 	_Atomic bool ready;    /* recovered and not halted */
 	_Atomic bool stopping;
 	char halted[200];      /* under lock; why it does not serve */

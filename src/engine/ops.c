@@ -14,6 +14,7 @@
 
 #include "engine/engine_int.h"
 
+#define CLOSE_AGAIN_MS 50
 #define PARK_AFTER_MS 8000	/* how long a worker waits for an operation that is under way */
 #define PARKED_MAX 4096		/* beyond it operations wait without being parked */
 #define PARKED_KEEP_MS 300000	/* an answer that nobody fetched */
@@ -353,10 +354,8 @@ static bool give_up(struct nfs4r_engine *eng, struct opctx *o, struct nfs4r_op *
 	return true;
 }
 
-enum nfs4r_status nfs4r_update(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_exec_fn exec, void *arg)
+static enum nfs4r_status update(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_exec_fn exec, void *arg, uint64_t wait_ms)
 {
-	uint64_t wait_ms = op->type == NFS4R_OP_CLOSE ? eng->cfg.close_wait_ms : PARK_AFTER_MS;
-
 	pthread_mutex_lock(&eng->lock);
 	__atomic_add_fetch(&eng->stat_updates, 1, __ATOMIC_RELAXED); /* read without the lock */
 	bool busy;
@@ -390,6 +389,32 @@ enum nfs4r_status nfs4r_update(struct nfs4r_engine *eng, struct nfs4r_op *op, nf
 	deactivate(eng, o);
 	pthread_mutex_unlock(&eng->lock);
 	return finish(o, op);
+}
+
+/*
+ * A client is never told to try a CLOSE again (close2's result is ignored), so we do it here: a server without a lease, or outside
+ * the view, answers DELAY soon, and is mostly back before the client may believe that others see what it wrote.
+ */
+static enum nfs4r_status update_close(struct nfs4r_engine *eng, struct nfs4r_op *op)
+{
+	uint64_t now = now_ms(), until = now + eng->cfg.close_wait_ms;
+	enum nfs4r_status st;
+
+	for (;;) {
+		st = update(eng, op, NULL, NULL, until - now);
+		if (st != NFS4R_DELAY || eng->mute || eng->stopping)
+			return st;
+		nanosleep(&(struct timespec){ .tv_nsec = CLOSE_AGAIN_MS * 1000000L }, NULL);
+		now = now_ms();
+		if (now >= until)
+			return st;
+		op->status = NFS4R_OK;
+	}
+}
+
+enum nfs4r_status nfs4r_update(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_exec_fn exec, void *arg)
+{
+	return op->type == NFS4R_OP_CLOSE ? update_close(eng, op) : update(eng, op, exec, arg, PARK_AFTER_MS);
 }
 
 static void complete_async(struct opctx *o)

@@ -6,6 +6,7 @@
  *
  * A question that is not answered in op_wait_ms ends as DELAY; a lost connection ends all questions to that peer at once.
  * As the owner: the check that an acting claim covers the object is made after the question arrived, then the local copy is read.
+ * Both ways nothing is answered without a lease (view.c): everything that a client or a peer reads passes where() or serve_task().
  */
 #include <stdlib.h>
 
@@ -65,15 +66,9 @@ static bool is_dir_read(const struct nfs4r_read *rd, bool is_dir)
 	}
 }
 
-/* self, a peer, or 0 = nobody can tell now. */
-static nfs4r_server_id where(struct nfs4r_engine *eng, const struct nfs4r_read *rd, nfs4r_servers excluded)
+/* By the control table, as far as it is complete. */
+static nfs4r_server_id by_control(struct nfs4r_engine *eng, const struct nfs4r_read *rd, nfs4r_servers excluded, enum nfs4r_known known, bool dir)
 {
-	struct nfs4r_row row;
-	enum nfs4r_known known = nfs4r_store_row(eng->store, &rd->oid, &row);
-	bool dir = is_dir_read(rd, known == NFS4R_KNOWN && row.type == NFS4R_TYPE_DIR);
-
-	if (!eng->ready)
-		return 0;
 	if (known == NFS4R_NOT_YET) {
 		nfs4r_server_id creator = nfs4r_oid_creator(&rd->oid);
 
@@ -87,6 +82,25 @@ static nfs4r_server_id where(struct nfs4r_engine *eng, const struct nfs4r_read *
 	nfs4r_server_id to = nfs4r_core_route_read(eng->core, &rd->oid, dir, excluded);
 	pthread_mutex_unlock(&eng->lock);
 	return to;
+}
+
+/*
+ * self, a peer, or 0 = nobody can tell now. Without a lease this server may be the only one that does not know of a newer version, or of
+ * who has it (log 6.7): then it asks nobody and answers nothing, unless the administrator prefers an old answer to none.
+ */
+static nfs4r_server_id where(struct nfs4r_engine *eng, const struct nfs4r_read *rd, nfs4r_servers excluded)
+{
+	uint32_t era = view_era(eng);
+	struct nfs4r_row row;
+	enum nfs4r_known known = nfs4r_store_row(eng->store, &rd->oid, &row);
+	bool dir = is_dir_read(rd, known == NFS4R_KNOWN && row.type == NFS4R_TYPE_DIR);
+
+	if (!eng->ready)
+		return 0;
+	nfs4r_server_id to = by_control(eng, rd, excluded, known, dir);
+	if (view_may_answer(eng, era))
+		return to;
+	return eng->cfg.stale_reads && known == NFS4R_KNOWN && rd->type != NFS4R_RD_COMMIT ? eng->cfg.rpc.self : 0;
 }
 
 nfs4r_server_id nfs4r_read_server(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
@@ -329,8 +343,8 @@ static void serve_task(struct nfs4r_engine *eng, void *arg)
 	struct nfs4r_read *rd = s->m->read;
 
 	pthread_mutex_lock(&eng->lock);
-	/* Not ready is not NOT_PRIMARY: the asker would read its own old copy (6.3). */
-	enum nfs4r_status st = eng->ready ? nfs4r_core_may_serve(eng->core, &rd->oid) : NFS4R_DELAY;
+	/* Not ready, or without a lease, is not NOT_PRIMARY: the asker would read its own old copy (6.3). */
+	enum nfs4r_status st = eng->ready && view_has_lease(eng) ? nfs4r_core_may_serve(eng->core, &rd->oid) : NFS4R_DELAY;
 
 	if (st == NFS4R_OK)
 		nfs4r_core_served(eng->core, &rd->oid);

@@ -218,6 +218,7 @@ static void perform_muted(struct nfs4r_engine *eng, const struct nfs4r_action *a
 
 void engine_perform(struct nfs4r_engine *eng, const struct nfs4r_update *u)
 {
+	view_lower(eng);
 	for (uint32_t i = 0; i < u->n;) {
 		const struct nfs4r_action *a = &u->actions[i];
 
@@ -232,6 +233,7 @@ void engine_perform(struct nfs4r_engine *eng, const struct nfs4r_update *u)
 		i++;
 	}
 	fastpath_settled(eng->fastpath);
+	view_raise(eng);
 	if (u->next_timer_ms < eng->next_timer_ms)
 		pthread_cond_signal(&eng->timer_cond);
 	eng->next_timer_ms = u->next_timer_ms;
@@ -239,14 +241,17 @@ void engine_perform(struct nfs4r_engine *eng, const struct nfs4r_update *u)
 
 void engine_step(struct nfs4r_engine *eng, struct nfs4r_event *ev)
 {
+	uint32_t type = ev->type, msg_type = type == NFS4R_EV_MSG ? ev->msg->type : 0;
+
 	if (eng->frozen)
 		return;
 	ev->now_ms = now_ms();
 	engine_perform(eng, nfs4r_core_step(eng->core, ev));
+	view_watch(eng, type, msg_type);
 }
 
-/* Write verifier (log sheet 5.3). Until views exist, the incarnations of the peers stand for the loss epoch: what a peer had
- * of our clients' unstable data may have died with its old incarnation. */
+/* Write verifier (log sheet 5.3). As long as no log is ever sealed, the incarnations of the peers stand for the loss epoch: what
+ * a peer had of our clients' unstable data may have died with its old incarnation. */
 void engine_update_verifier(struct nfs4r_engine *eng)
 {
 	uint64_t h = 0xcbf29ce484222325ULL;

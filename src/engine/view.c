@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The active view as the engine sees it: may this server answer from its own copy (its lease, log 6.7), and what an
+ * administrator is told when the view changes.
+ *
+ * The core says after each step until when the lease lasts; readers look at a copy of that without a lock. It is 0 while
+ * this server is outside the view or does not have all controls of the others yet, and then the control table may miss some.
+ * So each time it turns 0, or stops being 0, begins a new era. A reader notes the era, looks at the table, looks at the lease and
+ * the clock, and believes what it saw only if the era is still the same: at that moment the lease held, and the table
+ * was complete from the note on. A pause after that is harmless, since the copy only moves forward and the answer
+ * was right when the lease was looked at, which is after the request had come.
+ *
+ * Log lines are written from within the engine's lock: they are rare, and one for each change.
+ */
+#include <stdio.h>
+
+#include "engine/engine_int.h"
+
+#define RTT_EVERY_MS 5000
+#define LATE_EVERY_MS 10000
+
+/* ---- the lease ---- */
+
+static void begin_era(struct nfs4r_engine *eng, uint64_t until)
+{
+	if ((until == 0) != (eng->lease_until_ms == 0))
+		eng->lease_era++;
+}
+
+void view_lower(struct nfs4r_engine *eng)
+{
+	uint64_t until = nfs4r_core_lease_until(eng->core);
+
+	if (until >= eng->lease_until_ms)
+		return;
+	begin_era(eng, until);
+	eng->lease_until_ms = until;
+}
+
+void view_raise(struct nfs4r_engine *eng)
+{
+	uint64_t until = nfs4r_core_lease_until(eng->core);
+
+	begin_era(eng, until);
+	eng->lease_until_ms = until;
+}
+
+bool view_has_lease(struct nfs4r_engine *eng)
+{
+	uint64_t until = eng->lease_until_ms;
+
+	return until == UINT64_MAX || (until && now_ms() < until);
+}
+
+uint32_t view_era(struct nfs4r_engine *eng)
+{
+	return eng->lease_era;
+}
+
+bool view_may_answer(struct nfs4r_engine *eng, uint32_t era)
+{
+	return view_has_lease(eng) && eng->lease_era == era;
+}
+
+/* ---- what is said about changes; eng->lock held ---- */
+
+#define say(eng, fmt, ...) engine_log(eng, NFS4R_LOG_INFO, "volume %s: " fmt, (eng)->cfg.volume_name, __VA_ARGS__)
+
+const char *view_list(nfs4r_servers set, char *buf, size_t len)
+{
+	size_t n = 0;
+
+	snprintf(buf, len, "none");
+	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)
+		if (set & NFS4R_BIT(s) && n < len)
+			n += (size_t)snprintf(buf + n, len - n, "%s%u", n ? ", " : "", s);
+	return buf;
+}
+
+static double since_s(uint64_t ms)
+{
+	return ms ? (double)(now_ms() - ms) / 1000 : 0;
+}
+
+/* This server is in or out by the view that it has adopted now. */
+static void say_self(struct nfs4r_engine *eng, const struct nfs4r_core_view *v, const char *members)
+{
+	if (!v->member) {
+		eng->seen.away_ms = now_ms();
+		say(eng, "this server is outside the active view (members %s): it serves nothing, its clients wait, until it has caught up and is a member again",
+		    members);
+	} else {
+		say(eng, "this server is a member of the active view again (members %s); it serves when it has learnt what the others control", members);
+	}
+}
+
+static void say_other(struct nfs4r_engine *eng, const struct nfs4r_core_view *v, nfs4r_server_id s, const char *members)
+{
+	if (v->adopted.members & NFS4R_BIT(s))
+		say(eng, "server %u is back in the active view; members now %s", s, members);
+	else if (v->peer[s].known)
+		say(eng, "server %u was removed from the active view: not heard for %.1f s; members now %s. What it controls waits for its return", s,
+		    (double)v->peer[s].silent_ms / 1000, members);
+	else
+		say(eng, "server %u was removed from the active view: not heard since this server's start; members now %s. What it controls waits for its return",
+		    s, members);
+}
+
+static void say_members(struct nfs4r_engine *eng, const struct nfs4r_core_view *v)
+{
+	nfs4r_servers changed = eng->seen.members ^ v->adopted.members;
+	nfs4r_server_id self = eng->cfg.rpc.self;
+	char members[64];
+
+	view_list(v->adopted.members, members, sizeof(members));
+	if (changed & NFS4R_BIT(self))
+		say_self(eng, v, members);
+	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)
+		if (changed & NFS4R_BIT(s) && s != self)
+			say_other(eng, v, s, members);
+}
+
+static void say_serving(struct nfs4r_engine *eng, const struct nfs4r_core_view *v)
+{
+	bool joining = v->member && v->joining;
+
+	if (eng->seen.joining && !joining && v->member)
+		say(eng, "this server serves again, %.1f s after it left the active view or started", since_s(eng->seen.away_ms));
+	eng->seen.joining = joining;
+}
+
+/* A lease that ran out while nobody said that this server is outside: it hears too few, or stood still. */
+static void say_lease(struct nfs4r_engine *eng, const struct nfs4r_core_view *v)
+{
+	bool has = view_has_lease(eng), waits = v->member && !v->joining && eng->ready;
+
+	if (has || !waits) {
+		if (has && eng->seen.lease_said)
+			say(eng, "this server has its lease again, after %.1f s; its clients go on", since_s(eng->seen.lease_lost_ms));
+		eng->seen.lease_lost_ms = has ? 0 : eng->seen.lease_lost_ms;
+		eng->seen.lease_said = false;
+		eng->seen.had_lease |= has;
+		return;
+	}
+	if (!eng->seen.lease_lost_ms)
+		eng->seen.lease_lost_ms = now_ms();
+	/* After a start the first grants need a moment, and longer if the others are not there yet. */
+	if (eng->seen.lease_said || (!eng->seen.had_lease && since_s(eng->seen.lease_lost_ms) * 1000 < 2 * eng->cfg.lease_ms))
+		return;
+	eng->seen.lease_said = true;
+	say(eng, "this server has no lease: fewer than a majority of the servers answer it. %s", eng->cfg.stale_reads ?
+		"Its clients read its own copy (Stale_Reads), everything else waits" : "Its clients wait");
+}
+
+static bool may_have_changed(uint32_t type, uint32_t msg_type)
+{
+	return type == NFS4R_EV_TICK || (type == NFS4R_EV_MSG && msg_type >= NFS4R_MSG_HEARTBEAT && msg_type <= NFS4R_MSG_JOINED);
+}
+
+void view_watch(struct nfs4r_engine *eng, uint32_t type, uint32_t msg_type)
+{
+	struct nfs4r_core_view v;
+
+	if (eng->cfg.lease_ms == 0 || (!may_have_changed(type, msg_type) && eng->seen.era == eng->lease_era))
+		return;
+	eng->seen.era = eng->lease_era;
+	nfs4r_core_get_view(eng->core, &v);
+	if (v.adopted.num != eng->seen.num || v.adopted.members != eng->seen.members)
+		say_members(eng, &v);
+	eng->seen.num = v.adopted.num;
+	eng->seen.members = v.adopted.members;
+	say_serving(eng, &v);
+	say_lease(eng, &v);
+}
+
+void view_start(struct nfs4r_engine *eng)
+{
+	struct nfs4r_core_view v;
+	char members[64];
+
+	eng->seen.away_ms = now_ms();
+	nfs4r_core_get_view(eng->core, &v);
+	eng->seen.num = v.adopted.num;
+	eng->seen.members = v.adopted.members;
+	if (eng->cfg.lease_ms == 0 || eng->cfg.rpc.nservers == 1)
+		return;
+	say(eng, "members of the active view: %s%s", view_list(v.adopted.members, members, sizeof(members)),
+	    v.member ? "" : "; this server is outside it and serves nothing until it has caught up");
+	if (eng->cfg.rpc.nservers == 2)
+		engine_log(eng, NFS4R_LOG_WARN,
+			   "volume %s: with two servers nothing is served while one of them is away, for one alone is no majority; use three, or Lease = 0, which "
+			   "leaves reading possible", eng->cfg.volume_name);
+}
+
+/* ---- times that do not fit; the timer's thread, no lock held ---- */
+
+void view_check_rtt(struct nfs4r_engine *eng, uint64_t now)
+{
+	struct nfs4r_rpc_peer_stats rs;
+
+	if (eng->cfg.lease_ms == 0 || now < eng->rtt_due_ms)
+		return;
+	eng->rtt_due_ms = now + RTT_EVERY_MS;
+	for (uint32_t i = 0; i < eng->cfg.rpc.nservers; i++) {
+		nfs4r_server_id s = eng->cfg.rpc.servers[i].id;
+		double least = eng->cfg.lease_ms < eng->cfg.silence_ms ? eng->cfg.lease_ms : eng->cfg.silence_ms;
+
+		if (s == eng->cfg.rpc.self || !nfs4r_rpc_get_stats(eng->rpc, s, &rs) || !rs.up || 10 * rs.rtt_ms <= least)
+			continue;
+		if (rs.rtt_ms <= 2 * eng->rtt_said_ms[s])
+			continue; /* said before, and not much worse since */
+		eng->rtt_said_ms[s] = rs.rtt_ms;
+		engine_log(eng, NFS4R_LOG_WARN,
+			   "volume %s: the round trip to server %u takes %.0f ms: Lease = %u and Silence = %u are short for it, and servers will be removed that are "
+			   "only slow; write at least %.0f for both, on every server", eng->cfg.volume_name, s, rs.rtt_ms, eng->cfg.lease_ms, eng->cfg.silence_ms,
+			   10 * rs.rtt_ms);
+	}
+}
+
+void view_check_late(struct nfs4r_engine *eng, uint64_t late_ms, uint64_t now)
+{
+	if (eng->cfg.lease_ms == 0 || late_ms < eng->cfg.lease_ms / 2 || now < eng->late_due_ms)
+		return;
+	eng->late_due_ms = now + LATE_EVERY_MS;
+	engine_log(eng, NFS4R_LOG_WARN,
+		   "volume %s: this server did nothing for %.1f s: it was stopped, or its processors or the disk under %s are overloaded. Its lease is %u ms; without "
+		   "one its clients wait, and the others remove it", eng->cfg.volume_name, (double)late_ms / 1000, eng->cfg.store_dir, eng->cfg.lease_ms);
+}
