@@ -35,15 +35,74 @@ static void line(FILE *out, const char *label, const char *text)
 
 /* ---- status ---- */
 
+/* @seconds < 0: not known. */
+static const char *behind(char *buf, size_t len, uint64_t entries, uint64_t bytes, double seconds)
+{
+	char n[FORMAT_LEN], b[FORMAT_LEN] = "", s[FORMAT_LEN] = "";
+
+	if (!entries && !bytes) {
+		snprintf(buf, len, "nothing");
+		return buf;
+	}
+	if (bytes)
+		format_bytes(b, (double)bytes);
+	if (seconds >= 0)
+		format_seconds(s, seconds);
+	snprintf(buf, len, "%s entr%s%s%s%s%s", format_count(n, entries), entries == 1 ? "y" : "ies", *b ? ", " : "", b, *s ? ", " : "", s);
+	return buf;
+}
+
+static void show_lease(const json_t *view, char *text, size_t len)
+{
+	double left = get_real(view, "lease_left_ms");
+	char s[FORMAT_LEN];
+
+	if (!json_object_get(view, "lease_ms"))
+		text[0] = '\0'; /* fixed, or an older server */
+	else if (left < 0)
+		snprintf(text, len, "; no lease");
+	else
+		snprintf(text, len, "; lease for %s", format_seconds(s, left / 1000));
+	if (json_is_true(json_object_get(view, "stale_reads")))
+		strncat(text, "; Stale_Reads", len - strlen(text) - 1);
+}
+
+/* One line for each server that is not simply a member. */
+static void show_others(const json_t *servers, uint64_t self, FILE *out)
+{
+	json_t *s;
+	size_t i;
+
+	json_array_foreach((json_t *)servers, i, s) {
+		const char *state = get_text(s, "state");
+		char text[300], silent[FORMAT_LEN] = "", lag[100];
+		double ms = get_real(s, "silent_ms");
+		int n;
+
+		if (strcmp(state, "member") == 0 || get_num(s, "server") == self)
+			continue;
+		n = snprintf(text, sizeof(text), "server %" PRIu64 ": %.40s", get_num(s, "server"), state);
+		if (ms < 0)
+			n += snprintf(text + n, sizeof(text) - (size_t)n, ", not heard since this server's start");
+		else
+			n += snprintf(text + n, sizeof(text) - (size_t)n, ", last heard %s ago", format_seconds(silent, ms / 1000));
+		snprintf(text + n, sizeof(text) - (size_t)n, "; it is behind this server's log by %s",
+			 behind(lag, sizeof(lag), get_num(s, "behind_entries"), get_num(s, "behind_bytes"), -1));
+		line(out, "", text);
+	}
+}
+
 static void show_view(const json_t *a, FILE *out)
 {
 	const json_t *view = json_object_get(a, "view"), *members = json_object_get(view, "members");
-	char text[200];
+	char text[300];
 	int n = snprintf(text, sizeof(text), "%" PRIu64 ", %.40s: servers", get_num(view, "number"), get_text(view, "kind"));
 
-	for (size_t i = 0; i < json_array_size(members) && n < (int)sizeof(text); i++)
+	for (size_t i = 0; i < json_array_size(members) && n < 200; i++)
 		n += snprintf(text + n, sizeof(text) - (size_t)n, " %lld", (long long)json_integer_value(json_array_get(members, i)));
+	show_lease(view, text + n, sizeof(text) - (size_t)n);
 	line(out, "view", text);
+	show_others(json_object_get(view, "servers"), get_num(a, "server"), out);
 }
 
 static void show_log(const json_t *a, FILE *out)
@@ -78,22 +137,6 @@ static void show_stores(const json_t *a, FILE *out)
 	snprintf(text, sizeof(text), "%s of %s in memory for peers", format_bytes(b1, (double)get_num(a, "payload_bytes")),
 		 format_bytes(b2, (double)get_num(a, "payload_bytes_max")));
 	line(out, "payload", text);
-}
-
-static const char *behind(char *buf, size_t len, uint64_t entries, uint64_t bytes, double seconds)
-{
-	char n[FORMAT_LEN], b[FORMAT_LEN], s[FORMAT_LEN];
-
-	if (!entries && !bytes)
-		snprintf(buf, len, "nothing");
-	else if (bytes)
-		snprintf(buf, len, "%s entr%s, %s, %s", format_count(n, entries), entries == 1 ? "y" : "ies", format_bytes(b, (double)bytes),
-			 format_seconds(s, seconds));
-	else if (seconds >= 0)
-		snprintf(buf, len, "%s entr%s, %s", format_count(n, entries), entries == 1 ? "y" : "ies", format_seconds(s, seconds));
-	else
-		snprintf(buf, len, "%s entr%s", format_count(n, entries), entries == 1 ? "y" : "ies");
-	return buf;
 }
 
 static void show_peers(const json_t *peers, FILE *out)

@@ -4,6 +4,7 @@
  *
  *   ctl.c          socket, threads, who may ask, requests
  *   ctl_report.c   status as JSON, text of any bytes
+ *   ctl_view.c     the active view's part of it
  *   ctl_controls.c controls and waiting operations as JSON
  *   ctl_stats.c    counters and latencies as JSON
  *   ctl_lag.c      how old is what a peer has not applied. Pure
@@ -45,7 +46,22 @@ void ctl_lag_sample(struct ctl_lag *l, uint64_t at_ms, nfs4r_lsn end);
 /* Age of the oldest entry after @applied, in ms; 0 if there is none. What is older than the first sample counts from there. */
 uint64_t ctl_lag_ms(const struct ctl_lag *l, uint64_t at_ms, nfs4r_lsn applied);
 
-/* ---- ctl_report.c, ctl_controls.c, ctl_stats.c ---- */
+/* ---- ctl_report.c, ctl_view.c, ctl_controls.c, ctl_stats.c ---- */
+
+struct ctl_facts { /* what status says; copied under eng->lock */
+	struct nfs4r_core_stats core;
+	struct nfs4r_core_peer peer[NFS4R_SERVERS_MAX + 1];
+	bool known[NFS4R_SERVERS_MAX + 1];
+	struct nfs4r_core_view view;
+	uint64_t lease_left_ms; /* 0: none */
+	nfs4r_lsn end;
+	char halted[200], import_state[200];
+	bool ready;
+};
+
+json_t *ctl_view_json(const struct nfs4r_engine *eng, const struct ctl_facts *f);
+/* "outside", "joining", "waiting" (for a lease), with the reason; NULL: as far as the view is concerned this server serves. */
+const char *ctl_view_state(const struct ctl_facts *f, char *why, size_t len);
 
 /* Each takes eng->lock for a moment only. NULL when out of memory. */
 json_t *ctl_report_status(struct nfs4r_engine *eng, const struct ctl_lag *lag);

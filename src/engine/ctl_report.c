@@ -65,22 +65,24 @@ static json_t *num(uint64_t v)
 
 /* ---- status ---- */
 
-struct facts { /* copied under eng->lock */
-	struct nfs4r_core_stats core;
-	struct nfs4r_core_peer peer[NFS4R_SERVERS_MAX + 1];
-	bool known[NFS4R_SERVERS_MAX + 1];
-	nfs4r_lsn end;
-	char halted[200], import_state[200];
-	bool ready;
-};
+static uint64_t lease_left(struct nfs4r_engine *eng)
+{
+	uint64_t until = eng->lease_until_ms, now = now_ms();
 
-static void collect(struct nfs4r_engine *eng, struct facts *f)
+	if (until == UINT64_MAX) /* one server alone: its own majority */
+		return eng->cfg.lease_ms;
+	return until > now ? until - now : 0;
+}
+
+static void collect(struct nfs4r_engine *eng, struct ctl_facts *f)
 {
 	memset(f, 0, sizeof(*f));
 	pthread_mutex_lock(&eng->lock);
 	nfs4r_core_get_stats(eng->core, &f->core);
 	for (nfs4r_server_id id = 1; id <= NFS4R_SERVERS_MAX; id++)
 		f->known[id] = id != eng->cfg.rpc.self && nfs4r_core_get_peer(eng->core, id, &f->peer[id]);
+	nfs4r_core_get_view(eng->core, &f->view);
+	f->lease_left_ms = lease_left(eng);
 	f->end = nfs4r_core_own_end(eng->core);
 	memcpy(f->halted, eng->halted, sizeof(f->halted));
 	memcpy(f->import_state, eng->import_state, sizeof(f->import_state));
@@ -88,29 +90,27 @@ static void collect(struct nfs4r_engine *eng, struct facts *f)
 	pthread_mutex_unlock(&eng->lock);
 }
 
-static void set_state(json_t *out, const struct facts *f)
+static void set_state(json_t *out, const struct ctl_facts *f)
 {
 	bool importing = strncmp(f->import_state, "importing", 9) == 0;
+	char view_why[200];
+	const char *view = ctl_view_state(f, view_why, sizeof(view_why));
 
 	json_object_set_new(out, "state",
 			    json_string(f->halted[0] ? "halted" :
 					!f->ready    ? "recovering" :
+					view	     ? view :
 					importing    ? "importing" :
 						       "serving"));
-	if (f->halted[0] || f->import_state[0])
-		json_object_set_new(out, "why", text(f->halted[0] ? f->halted : f->import_state));
+	if (f->halted[0])
+		json_object_set_new(out, "why", text(f->halted));
+	else if (f->ready && view)
+		json_object_set_new(out, "why", text(view_why));
+	else if (f->import_state[0])
+		json_object_set_new(out, "why", text(f->import_state));
 }
 
-static json_t *view(struct nfs4r_engine *eng)
-{
-	json_t *members = json_array();
-
-	for (uint32_t i = 0; i < eng->cfg.rpc.nservers; i++)
-		json_array_append_new(members, num(eng->cfg.rpc.servers[i].id));
-	return json_pack("{s:s, s:i, s:o}", "kind", "fixed", "number", 1, "members", members);
-}
-
-static json_t *own_log(struct nfs4r_engine *eng, const struct facts *f)
+static json_t *own_log(struct nfs4r_engine *eng, const struct ctl_facts *f)
 {
 	nfs4r_lsn first = 0, last = 0, stable = f->end;
 
@@ -121,7 +121,7 @@ static json_t *own_log(struct nfs4r_engine *eng, const struct facts *f)
 	return json_pack("{s:o, s:o, s:o}", "first", num(first), "last", num(f->end), "stable_at_all_peers", num(stable));
 }
 
-static json_t *peer_row(struct nfs4r_engine *eng, const struct nfs4r_endpoint *e, const struct facts *f, const struct ctl_lag *lag)
+static json_t *peer_row(struct nfs4r_engine *eng, const struct nfs4r_endpoint *e, const struct ctl_facts *f, const struct ctl_lag *lag)
 {
 	const struct nfs4r_core_peer *p = &f->peer[e->id];
 	struct nfs4r_rpc_peer_stats rs = { .rtt_ms = -1 };
@@ -155,7 +155,7 @@ json_t *ctl_report_journal(struct nfs4r_engine *eng)
 
 json_t *ctl_report_status(struct nfs4r_engine *eng, const struct ctl_lag *lag)
 {
-	struct facts f;
+	struct ctl_facts f;
 	json_t *peers = json_array();
 	json_t *out;
 
@@ -165,7 +165,7 @@ json_t *ctl_report_status(struct nfs4r_engine *eng, const struct ctl_lag *lag)
 			json_array_append_new(peers, peer_row(eng, &eng->cfg.rpc.servers[i], &f, lag));
 	out = json_pack("{s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "volume", text(eng->cfg.volume_name), "server",
 			eng->cfg.rpc.self, "incarnation", num(eng->inc), "uptime_seconds",
-			num((now_ms() - eng->started_at_ms) / 1000), "view", view(eng), "log", own_log(eng, &f), "peers", peers,
+			num((now_ms() - eng->started_at_ms) / 1000), "view", ctl_view_json(eng, &f), "log", own_log(eng, &f), "peers", peers,
 			"journal", ctl_report_journal(eng), "payload_bytes", num(distributor_payload_bytes(eng->distributor)),
 			"payload_bytes_max", num(eng->cfg.payload_bytes_max));
 	if (!out)

@@ -215,6 +215,11 @@ bool nfs4r_core_get_peer(const struct nfs4r_core *c, nfs4r_server_id id, struct 
 	return true;
 }
 
+void nfs4r_core_get_view(const struct nfs4r_core *c, struct nfs4r_core_view *out)
+{
+	*out = of(c)->view;
+}
+
 nfs4r_lsn nfs4r_core_own_end(const struct nfs4r_core *c)
 {
 	return of(c)->own_end;
@@ -249,6 +254,12 @@ void nfs4r_core_each_waiting(const struct nfs4r_core *c, bool (*fn)(void *arg, c
 }
 
 /* ---- the rest of the engine ---- */
+
+const char *view_list(nfs4r_servers set, char *buf, size_t len)
+{
+	snprintf(buf, len, "0x%x", (unsigned)set);
+	return buf;
+}
 
 uint64_t now_ms(void)
 {
@@ -348,6 +359,8 @@ struct fake *fake_new(nfs4r_server_id self, const char *folder)
 	eng->rpc = (struct nfs4r_rpc *)f;
 	eng->inc = 9;
 	f->stats.elections = 42;
+	f->view.fixed = f->view.member = true;
+	f->view.adopted.members = NFS4R_BIT(1) | NFS4R_BIT(2) | NFS4R_BIT(3);
 	eng->ready = true;
 	eng->started_at_ms = now_ms();
 	eng->executors = pool_create(eng, "exec", 4);

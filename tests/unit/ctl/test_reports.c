@@ -95,6 +95,71 @@ static void status_tells_state_and_lag(void **state)
 	json_decref(a);
 }
 
+/* Server 2 was removed, 3 is on its way back; then this server itself. */
+static void status_tells_the_active_view(void **state)
+{
+	struct one *t = *state;
+	struct fake *f = t->f[0];
+	json_t *a, *view, *servers;
+
+	pthread_mutex_lock(&f->eng.lock);
+	f->own_end = 100;
+	f->peer[2] = (struct nfs4r_core_peer){ .applied = 80, .unreceived_bytes = 4096, .our_applied = 5, .peer_end = 6 };
+	f->view = (struct nfs4r_core_view){ .adopted = { 65, 0, NFS4R_BIT(1) | NFS4R_BIT(3) }, .member = true };
+	f->view.peer[2].known = true;
+	f->view.peer[2].silent_ms = 12000;
+	f->view.peer[3].known = f->view.peer[3].joining = true;
+	f->eng.cfg.lease_ms = 2000;
+	f->eng.cfg.silence_ms = 3000;
+	f->eng.lease_until_ms = now_ms() + 1500;
+	pthread_mutex_unlock(&f->eng.lock);
+	a = ask(t, "status");
+	view = json_object_get(a, "view");
+	servers = json_object_get(view, "servers");
+	assert_string_equal(get_text(a, "state"), "serving");
+	assert_string_equal(get_text(view, "kind"), "active");
+	assert_int_equal(get_num(view, "number"), 65);
+	assert_int_equal(json_array_size(json_object_get(view, "members")), 2);
+	assert_in_range(get_num(view, "lease_left_ms"), 1, 1500);
+	assert_int_equal(json_array_size(servers), 3);
+	assert_string_equal(get_text(json_array_get(servers, 0), "state"), "member");
+	assert_string_equal(get_text(json_array_get(servers, 1), "state"), "removed");
+	assert_int_equal(get_num(json_array_get(servers, 1), "silent_ms"), 12000);
+	assert_int_equal(get_num(json_array_get(servers, 1), "behind_entries"), 20);
+	assert_int_equal(get_num(json_array_get(servers, 1), "behind_bytes"), 4096);
+	assert_string_equal(get_text(json_array_get(servers, 2), "state"), "joining");
+	json_decref(a);
+
+	pthread_mutex_lock(&f->eng.lock);
+	f->view.peer[2].silent_ms = 100;
+	f->eng.lease_until_ms = now_ms() - 1;
+	pthread_mutex_unlock(&f->eng.lock);
+	a = ask(t, "status");
+	assert_string_equal(get_text(a, "state"), "waiting");
+	assert_true(json_is_null(json_object_get(json_object_get(a, "view"), "lease_left_ms")));
+	servers = json_object_get(json_object_get(a, "view"), "servers");
+	assert_string_equal(get_text(json_array_get(servers, 1), "state"), "catching up");
+	json_decref(a);
+
+	pthread_mutex_lock(&f->eng.lock);
+	f->view.peer[2].caught_up = true;
+	f->view.joining = true;
+	pthread_mutex_unlock(&f->eng.lock);
+	a = ask(t, "status");
+	assert_string_equal(get_text(a, "state"), "joining");
+	assert_non_null(strstr(get_text(a, "why"), "1 entries to go"));
+	servers = json_object_get(json_object_get(a, "view"), "servers");
+	assert_string_equal(get_text(json_array_get(servers, 1), "state"), "caught up");
+	json_decref(a);
+
+	pthread_mutex_lock(&f->eng.lock);
+	f->view.member = f->view.joining = false;
+	pthread_mutex_unlock(&f->eng.lock);
+	a = ask(t, "status");
+	assert_string_equal(get_text(a, "state"), "outside");
+	json_decref(a);
+}
+
 static void controls_are_named_by_path_and_bounded(void **state)
 {
 	struct one *t = *state;
@@ -289,6 +354,7 @@ int main(void)
 #define T(name) cmocka_unit_test_setup_teardown(name, make, unmake)
 	const struct CMUnitTest tests[] = {
 		T(status_tells_state_and_lag),
+		T(status_tells_the_active_view),
 		T(controls_are_named_by_path_and_bounded),
 		T(own_controls_tell_more_than_those_of_others),
 		T(deep_controls_come_before_shallow_ones),

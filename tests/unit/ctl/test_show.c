@@ -130,6 +130,19 @@ static void answers_of_an_older_server(void **state)
 	json_decref(none);
 }
 
+static void status_with_servers_outside_the_view(void **state)
+{
+	json_t *a = answer("status");
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	show_status(a, out);
+	fclose(out);
+	same(text, "status");
+	json_decref(a);
+}
+
 static void stats_in_groups_and_drawn(void **state)
 {
 	json_t *a = answer("stats");
@@ -152,6 +165,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(what_is_left_out_is_said),
 		cmocka_unit_test(answers_of_an_older_server),
 		cmocka_unit_test(stats_in_groups_and_drawn),
+		cmocka_unit_test(status_with_servers_outside_the_view),
 	};
 
 	if (argc < 2) {

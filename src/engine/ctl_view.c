@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * What `nfs4rctl status` says of the active view, as JSON: who is a member, who is silent for how long, who is on the way back and how
+ * far it has to go, and what of its lease this server has left. How far another one is behind is known for this server's log
+ * only; how far this one is behind, for every log.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "engine/ctl_int.h"
+
+static json_t *num(uint64_t v)
+{
+	return json_integer((json_int_t)v);
+}
+
+static json_t *ids(nfs4r_servers set)
+{
+	json_t *out = json_array();
+
+	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)
+		if (set & NFS4R_BIT(s))
+			json_array_append_new(out, num(s));
+	return out;
+}
+
+/* Entries of other servers' logs that were announced and are not applied here. */
+static uint64_t own_lag(const struct ctl_facts *f)
+{
+	uint64_t n = 0;
+
+	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)
+		if (f->known[s] && f->peer[s].peer_end > f->peer[s].our_applied)
+			n += f->peer[s].peer_end - f->peer[s].our_applied;
+	return n;
+}
+
+const char *ctl_view_state(const struct ctl_facts *f, char *why, size_t len)
+{
+	char members[64], entries[40] = "";
+	uint64_t lag = own_lag(f);
+
+	if (f->view.fixed || (f->view.member && !f->view.joining && f->lease_left_ms))
+		return NULL;
+	if (lag)
+		snprintf(entries, sizeof(entries), ", %llu entries to go", (unsigned long long)lag);
+	view_list(f->view.adopted.members, members, sizeof(members));
+	if (!f->view.member) {
+		snprintf(why, len, "not a member of the active view (members %s)%s; it returns by itself", members, entries);
+		return "outside";
+	}
+	if (f->view.joining) {
+		snprintf(why, len, "it is a member again and learns what the others control%s", entries);
+		return "joining";
+	}
+	snprintf(why, len, "it has no lease: fewer than a majority of the servers answer it");
+	return "waiting";
+}
+
+static const char *state_of(const struct nfs4r_engine *eng, const struct ctl_facts *f, nfs4r_server_id s)
+{
+	bool silent = !f->view.peer[s].known || f->view.peer[s].silent_ms >= eng->cfg.silence_ms;
+
+	if (f->view.adopted.members & NFS4R_BIT(s))
+		return silent ? "silent" : f->view.peer[s].joining ? "joining" : "member";
+	return silent ? "removed" : f->view.peer[s].caught_up ? "caught up" : "catching up";
+}
+
+static json_t *other(const struct nfs4r_engine *eng, const struct ctl_facts *f, nfs4r_server_id s)
+{
+	const struct nfs4r_core_peer *p = &f->peer[s];
+
+	return json_pack("{s:i, s:b, s:s, s:o, s:o, s:o, s:o}", "server", s, "member", (f->view.adopted.members & NFS4R_BIT(s)) != 0, "state",
+			 state_of(eng, f, s), "silent_ms", f->view.peer[s].known ? num(f->view.peer[s].silent_ms) : json_null(), "view",
+			 f->view.peer[s].known ? num(f->view.peer[s].view) : json_null(), "behind_entries", num(f->end > p->applied ? f->end - p->applied : 0),
+			 "behind_bytes", num(p->unreceived_bytes));
+}
+
+static json_t *self(const struct nfs4r_engine *eng, const struct ctl_facts *f)
+{
+	char why[200];
+	const char *state = ctl_view_state(f, why, sizeof(why));
+
+	return json_pack("{s:i, s:b, s:s, s:i, s:o, s:o, s:n}", "server", eng->cfg.rpc.self, "member", f->view.member, "state", state ? state : "member",
+			 "silent_ms", 0, "view", num(f->view.adopted.num), "behind_entries", num(own_lag(f)), "behind_bytes");
+}
+
+static json_t *servers(const struct nfs4r_engine *eng, const struct ctl_facts *f)
+{
+	json_t *out = json_array();
+
+	for (uint32_t i = 0; i < eng->cfg.rpc.nservers; i++) {
+		nfs4r_server_id s = eng->cfg.rpc.servers[i].id;
+
+		json_array_append_new(out, s == eng->cfg.rpc.self ? self(eng, f) : other(eng, f, s));
+	}
+	return out;
+}
+
+json_t *ctl_view_json(const struct nfs4r_engine *eng, const struct ctl_facts *f)
+{
+	json_t *out;
+
+	if (f->view.fixed)
+		return json_pack("{s:s, s:i, s:o}", "kind", "fixed", "number", 1, "members", ids(f->view.adopted.members));
+	out = json_pack("{s:s, s:o, s:o, s:b, s:b}", "kind", "active", "number", num(f->view.adopted.num), "members", ids(f->view.adopted.members),
+			"member", f->view.member, "joining", f->view.joining);
+	if (!out)
+		return NULL;
+	json_object_set_new(out, "lease_left_ms", f->lease_left_ms ? num(f->lease_left_ms) : json_null());
+	json_object_set_new(out, "lease_ms", num(eng->cfg.lease_ms));
+	json_object_set_new(out, "silence_ms", num(eng->cfg.silence_ms));
+	json_object_set_new(out, "stale_reads", json_boolean(eng->cfg.stale_reads));
+	json_object_set_new(out, "accepted", num(f->view.accepted.num));
+	json_object_set_new(out, "promised", num(f->view.promised));
+	json_object_set_new(out, "servers", servers(eng, f));
+	return out;
+}
