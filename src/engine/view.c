@@ -96,14 +96,19 @@ static void say_self(struct nfs4r_engine *eng, const struct nfs4r_core_view *v, 
 
 static void say_other(struct nfs4r_engine *eng, const struct nfs4r_core_view *v, nfs4r_server_id s, const char *members)
 {
-	if (v->adopted.members & NFS4R_BIT(s))
+	char silent[60];
+
+	if (v->adopted.members & NFS4R_BIT(s)) {
 		say(eng, "server %u is back in the active view; members now %s", s, members);
-	else if (v->peer[s].known)
-		say(eng, "server %u was removed from the active view: not heard for %.1f s; members now %s. What it controls waits for its return", s,
-		    (double)v->peer[s].silent_ms / 1000, members);
+		return;
+	}
+	if (!v->peer[s].known)
+		snprintf(silent, sizeof(silent), "not heard since this server's start");
+	else if (v->peer[s].silent_ms >= eng->cfg.silence_ms)
+		snprintf(silent, sizeof(silent), "not heard for %.1f s", (double)v->peer[s].silent_ms / 1000);
 	else
-		say(eng, "server %u was removed from the active view: not heard since this server's start; members now %s. What it controls waits for its return",
-		    s, members);
+		snprintf(silent, sizeof(silent), "it was silent for too long, and came too late");
+	say(eng, "server %u was removed from the active view: %s; members now %s. What it controls waits for its return", s, silent, members);
 }
 
 static void say_members(struct nfs4r_engine *eng, const struct nfs4r_core_view *v)
@@ -125,7 +130,7 @@ static void say_serving(struct nfs4r_engine *eng, const struct nfs4r_core_view *
 	bool joining = v->member && v->joining;
 
 	if (eng->seen.joining && !joining && v->member)
-		say(eng, "this server serves again, %.1f s after it left the active view or started", since_s(eng->seen.away_ms));
+		say(eng, "this server serves again; it was outside the active view, or starting, for %.1f s", since_s(eng->seen.away_ms));
 	eng->seen.joining = joining;
 }
 

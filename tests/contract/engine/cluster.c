@@ -14,13 +14,25 @@
 
 static void log_line(void *ctx, enum nfs4r_log_level level, const char *text)
 {
+	struct site *s = ctx;
+	size_t at;
+
 	if (getenv("NFS4R_TEST_LOG") || level <= NFS4R_LOG_ERROR)
-		fprintf(stderr, "[%d] %s\n", ((struct site *)ctx)->id, text);
+		fprintf(stderr, "[%d] %s\n", s->id, text);
+	pthread_mutex_lock(&s->lock);
+	at = strlen(s->logged);
+	snprintf(s->logged + at, sizeof(s->logged) - at, "%s\n", text);
+	pthread_mutex_unlock(&s->lock);
 }
 
 void cluster_init(struct cluster *c)
 {
+	struct nfs4r_config defaults;
+
 	memset(c, 0, sizeof(*c));
+	nfs4r_config_init(&defaults);
+	c->lease_ms = defaults.lease_ms;
+	c->silence_ms = defaults.silence_ms;
 	snprintf(c->dir, sizeof(c->dir), "/tmp/nfs4r-engine-XXXXXX");
 	assert_non_null(mkdtemp(c->dir));
 	c->port = (uint16_t)(20000 + getpid() % 20000);
@@ -28,6 +40,7 @@ void cluster_init(struct cluster *c)
 		struct site *s = &c->site[i];
 
 		s->id = i;
+		pthread_mutex_init(&s->lock, NULL);
 		snprintf(s->data, sizeof(s->data), "%s/data%d", c->dir, i);
 		snprintf(s->store, sizeof(s->store), "%s/store%d", c->dir, i);
 		assert_int_equal(mkdir(s->data, 0755), 0);
@@ -46,6 +59,9 @@ enum nfs4r_status cluster_try_start(struct cluster *c, int id, char *why)
 	cfg.import = s->import;
 	cfg.checkpoint_ms = 500;
 	cfg.idle_ms = 200;
+	cfg.lease_ms = c->lease_ms;
+	cfg.silence_ms = c->silence_ms;
+	cfg.stale_reads = c->stale_reads;
 	cfg.rpc.self = (nfs4r_server_id)id;
 	memset(cfg.rpc.volume, 0x5a, sizeof(cfg.rpc.volume));
 	cfg.rpc.export_id = 77;
@@ -100,6 +116,21 @@ void cluster_fini(struct cluster *c)
 static void pause_ms(long ms)
 {
 	nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000 }, NULL);
+}
+
+void site_says(struct site *s, const char *text, int seconds)
+{
+	bool said = false;
+
+	for (int i = 0; i < seconds * 50 && !said; i++) {
+		pthread_mutex_lock(&s->lock);
+		said = strstr(s->logged, text);
+		pthread_mutex_unlock(&s->lock);
+		if (!said)
+			pause_ms(20);
+	}
+	if (!said)
+		fail_msg("server %d does not say '%s' in %d s; it said:\n%s", s->id, text, seconds, s->logged);
 }
 
 static int trees_differ(struct cluster *c, bool show)

@@ -3,6 +3,8 @@
 #ifndef NFS4R_TESTS_CLUSTER_H
 #define NFS4R_TESTS_CLUSTER_H
 
+#include <pthread.h>
+
 #include "engine/engine.h"
 #include "lib/dirlops.h"
 
@@ -11,12 +13,16 @@
 struct cluster {
 	char dir[64];
 	uint16_t port;
+	uint32_t lease_ms, silence_ms; /* for starts from now on; the defaults, unless a test says otherwise */
+	bool stale_reads;
 	struct site {
 		int id;
 		struct nfs4r_engine *eng;
 		struct dirlops *ops;
 		char data[128], store[128];
 		bool import;
+		pthread_mutex_t lock;
+		char logged[65536]; /* under lock: what it said since cluster_init() */
 	} site[SITES + 1]; /* 1..SITES */
 };
 
@@ -26,6 +32,8 @@ void cluster_stop(struct cluster *c, int id);
 void cluster_fini(struct cluster *c);
 /* Status of a start that is expected to fail; text in why. */
 enum nfs4r_status cluster_try_start(struct cluster *c, int id, char *why);
+/* Wait until the server has said it; fails the test after @seconds. */
+void site_says(struct site *s, const char *text, int seconds);
 /* Wait until every server has applied everything and no difference is left; fails the test after a while. */
 void cluster_settle(struct cluster *c);
 

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The active view with real engines: the others go on without a server that is gone, it comes back by itself, and a server
+ * without a lease answers nothing, whatever it is asked and by whom.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "cluster.h"
+#include "engine/engine_int.h"
+
+#define LEASE_MS 600
+
+static int begin(void **state, uint32_t lease_ms, bool stale_reads)
+{
+	struct cluster *c = calloc(1, sizeof(*c));
+
+	cluster_init(c);
+	c->lease_ms = c->silence_ms = lease_ms;
+	c->stale_reads = stale_reads;
+	for (int i = 1; i <= SITES; i++)
+		cluster_start(c, i);
+	*state = c;
+	return 0;
+}
+
+static int setup(void **state)
+{
+	return begin(state, LEASE_MS, false);
+}
+
+static int setup_stale_reads(void **state)
+{
+	return begin(state, LEASE_MS, true);
+}
+
+static int setup_fixed(void **state)
+{
+	return begin(state, 0, false);
+}
+
+static int teardown(void **state)
+{
+	cluster_fini(*state);
+	free(*state);
+	return 0;
+}
+
+/* One question, not repeated: NFS4R_OK with *local, or what the client would hear. */
+static enum nfs4r_status ask(struct site *s, uint32_t type, const struct nfs4r_oid *oid, bool *local)
+{
+	struct nfs4r_read rd = { .type = type, .oid = *oid, .length = 100 };
+	enum nfs4r_status st = nfs4r_read(s->eng, &rd, local);
+
+	nfs4r_read_fini(&rd);
+	return st;
+}
+
+static void wait_without_lease(struct site *s)
+{
+	for (int i = 0; i < 1000 && view_has_lease(s->eng); i++)
+		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+	assert_false(view_has_lease(s->eng));
+}
+
+static struct nfs4r_oid make_file(struct site *s, const char *name, const char *text)
+{
+	struct nfs4r_oid root = site_root(s), f;
+
+	assert_int_equal(site_make(s, NFS4R_OP_CREATE, &root, name, &f), NFS4R_OK);
+	assert_int_equal(site_write(s, &f, 0, text, (uint32_t)strlen(text)), NFS4R_OK);
+	assert_int_equal(site_close(s, &f), NFS4R_OK);
+	return f;
+}
+
+static void expect_content(struct site *s, const struct nfs4r_oid *f, const char *want)
+{
+	char got[100];
+	uint32_t len = sizeof(got);
+
+	assert_int_equal(site_read(s, f, 0, got, &len), NFS4R_OK);
+	assert_int_equal(len, strlen(want));
+	assert_memory_equal(got, want, len);
+}
+
+static void the_others_go_on_and_it_comes_back(void **state)
+{
+	struct cluster *c = *state;
+	struct nfs4r_oid f = make_file(&c->site[1], "f", "with three"), g;
+
+	cluster_settle(c);
+	cluster_stop(c, 3);
+	site_says(&c->site[1], "server 3 was removed from the active view: not heard for", 20);
+	site_says(&c->site[1], "members now 1, 2. What it controls waits", 1);
+	site_says(&c->site[2], "server 3 was removed from the active view", 5);
+	assert_int_equal(site_write(&c->site[2], &f, 0, "two alone!", 10), NFS4R_OK);
+	assert_int_equal(site_close(&c->site[2], &f), NFS4R_OK);
+	expect_content(&c->site[1], &f, "two alone!");
+	g = make_file(&c->site[1], "g", "new");
+	cluster_start(c, 3);
+	site_says(&c->site[3], "this server serves again", 20);
+	site_says(&c->site[2], "server 3 is back in the active view; members now 1, 2, 3", 5);
+	expect_content(&c->site[3], &f, "two alone!");
+	expect_content(&c->site[3], &g, "new");
+	cluster_settle(c);
+}
+
+static const uint32_t questions[] = { NFS4R_RD_GETATTR, NFS4R_RD_LOOKUP,    NFS4R_RD_READDIR,	NFS4R_RD_READ, NFS4R_RD_READLINK,
+				      NFS4R_RD_GETXATTR, NFS4R_RD_LISTXATTR, NFS4R_RD_SEEK, NFS4R_RD_LOOKUPP, NFS4R_RD_COMMIT };
+
+#define QUESTIONS (sizeof(questions) / sizeof(questions[0]))
+
+/* A file that is deleted, one that never was here, and one that is. */
+static void make_objects(struct cluster *c, struct nfs4r_oid o[3])
+{
+	struct nfs4r_oid root = site_root(&c->site[1]);
+
+	o[0] = make_file(&c->site[1], "f", "content");
+	o[1] = make_file(&c->site[1], "dead", "x");
+	assert_int_equal(site_remove(&c->site[1], &root, "dead"), NFS4R_OK);
+	nfs4r_oid_make(&o[2], 2, 1, 1000000);
+	cluster_settle(c);
+}
+
+static void nothing_is_answered_without_a_lease(void **state)
+{
+	struct cluster *c = *state;
+	struct site *s = &c->site[1];
+	struct nfs4r_oid o[3], root = site_root(s);
+	struct nfs4r_op op = { .type = NFS4R_OP_MKDIR, .dir = root };
+	bool local;
+
+	make_objects(c, o);
+	assert_int_equal(ask(s, NFS4R_RD_READ, &o[0], &local), NFS4R_OK);
+	assert_true(local);
+	cluster_stop(c, 2);
+	cluster_stop(c, 3);
+	wait_without_lease(s);
+	for (size_t q = 0; q < QUESTIONS; q++)
+		for (size_t i = 0; i < 3; i++) {
+			assert_int_equal(ask(s, questions[q], &o[i], &local), NFS4R_DELAY);
+			assert_false(local);
+		}
+	assert_int_equal(nfs4r_read_server(s->eng, &o[0]), 0);
+	nfs4r_name_set(&op.name, "new", 3);
+	assert_int_equal(nfs4r_update(s->eng, &op, NULL, NULL), NFS4R_DELAY);
+	nfs4r_op_fini(&op);
+	site_says(s, "this server has no lease", 5);
+	cluster_start(c, 2);
+	site_says(s, "this server has its lease again", 20);
+	expect_content(s, &o[0], "content");
+	cluster_start(c, 3);
+	cluster_settle(c);
+}
+
+static void names_are_not_answered_either_where_directories_are_read_locally(void **state)
+{
+	struct cluster *c = *state;
+	struct site *s = &c->site[1];
+	struct nfs4r_oid root = site_root(s);
+	bool local;
+
+	make_file(s, "f", "content");
+	s->eng->cfg.directory_reads = NFS4R_DIRECTORY_READS_LOCAL;
+	assert_int_equal(ask(s, NFS4R_RD_READDIR, &root, &local), NFS4R_OK);
+	assert_true(local);
+	cluster_stop(c, 2);
+	cluster_stop(c, 3);
+	wait_without_lease(s);
+	assert_int_equal(ask(s, NFS4R_RD_READDIR, &root, &local), NFS4R_DELAY);
+	assert_int_equal(ask(s, NFS4R_RD_GETATTR, &root, &local), NFS4R_DELAY);
+}
+
+/* Reads only, and only of what is here; a COMMIT would be a promise. */
+static void stale_reads_answer_from_the_own_copy(void **state)
+{
+	struct cluster *c = *state;
+	struct site *s = &c->site[1];
+	struct nfs4r_oid o[3];
+	struct nfs4r_op op = { .type = NFS4R_OP_MKDIR, .dir = site_root(s) };
+	bool local;
+
+	make_objects(c, o);
+	cluster_stop(c, 2);
+	cluster_stop(c, 3);
+	wait_without_lease(s);
+	for (size_t q = 0; q < QUESTIONS; q++) {
+		bool commit = questions[q] == NFS4R_RD_COMMIT;
+
+		assert_int_equal(ask(s, questions[q], &o[0], &local), commit ? NFS4R_DELAY : NFS4R_OK);
+		assert_int_equal(local, !commit);
+		for (size_t i = 1; i < 3; i++)
+			assert_int_equal(ask(s, questions[q], &o[i], &local), NFS4R_DELAY);
+	}
+	nfs4r_name_set(&op.name, "new", 3);
+	assert_int_equal(nfs4r_update(s->eng, &op, NULL, NULL), NFS4R_DELAY);
+	nfs4r_op_fini(&op);
+	site_says(s, "Its clients read its own copy (Stale_Reads)", 5);
+}
+
+/* The owner, too: it must not answer other servers when a majority may have gone on without it. */
+static void an_owner_without_a_lease_tells_other_servers_to_wait(void **state)
+{
+	struct cluster *c = *state;
+	struct site *s = &c->site[1];
+	struct nfs4r_oid f = make_file(s, "f", "content");
+	bool local;
+
+	cluster_settle(c);
+	nfs4r_opened(s->eng, &f);
+	assert_int_equal(site_write(s, &f, 0, "changed", 7), NFS4R_OK);
+	expect_content(&c->site[2], &f, "changed");
+	pthread_mutex_lock(&s->eng->lock);
+	s->eng->frozen = true; /* no step can renew it meanwhile */
+	s->eng->lease_until_ms = 1;
+	pthread_mutex_unlock(&s->eng->lock);
+	assert_int_equal(ask(&c->site[2], NFS4R_RD_READ, &f, &local), NFS4R_DELAY);
+	assert_false(local);
+	pthread_mutex_lock(&s->eng->lock);
+	s->eng->frozen = false;
+	pthread_mutex_unlock(&s->eng->lock);
+	nfs4r_closed(s->eng, &f);
+	expect_content(&c->site[2], &f, "changed");
+}
+
+struct closer {
+	struct site *s;
+	struct nfs4r_oid f;
+	enum nfs4r_status st;
+	pthread_t thread;
+};
+
+static void *close_once(void *arg)
+{
+	struct closer *k = arg;
+	struct nfs4r_op op = { .type = NFS4R_OP_CLOSE, .obj = k->f };
+
+	k->st = nfs4r_update(k->s->eng, &op, NULL, NULL);
+	return NULL;
+}
+
+/* Its client hears nothing of a DELAY: the file would count as closed while others may still read what was before. */
+static void a_close_waits_for_the_lease(void **state)
+{
+	struct cluster *c = *state;
+	struct closer k = { .s = &c->site[1] };
+
+	k.f = make_file(k.s, "f", "content");
+	cluster_settle(c);
+	cluster_stop(c, 2);
+	cluster_stop(c, 3);
+	wait_without_lease(k.s);
+	assert_int_equal(pthread_create(&k.thread, NULL, close_once, &k), 0);
+	nanosleep(&(struct timespec){ .tv_sec = 2 }, NULL); /* longer than an operation waits in the core */
+	assert_int_equal(pthread_tryjoin_np(k.thread, NULL), EBUSY);
+	cluster_start(c, 2);
+	pthread_join(k.thread, NULL);
+	assert_int_equal(k.st, NFS4R_OK);
+}
+
+/* The table may have lost what this server missed while it was outside: what was seen in another era counts for nothing. */
+static void an_answer_belongs_to_one_era(void **state)
+{
+	struct cluster *c = *state;
+	struct nfs4r_engine *eng = c->site[1].eng;
+	struct nfs4r_oid f = make_file(&c->site[1], "f", "content");
+	bool local;
+
+	assert_int_equal(ask(&c->site[1], NFS4R_RD_READ, &f, &local), NFS4R_OK);
+	uint32_t era = view_era(eng);
+	assert_true(view_may_answer(eng, era));
+	cluster_stop(c, 2);
+	cluster_stop(c, 3);
+	wait_without_lease(&c->site[1]);
+	assert_int_equal(view_era(eng), era); /* it is a member as far as it knows */
+	assert_false(view_may_answer(eng, era));
+	pthread_mutex_lock(&eng->lock);
+	eng->lease_until_ms = 0; /* as after the adoption of a view without it */
+	view_raise(eng);
+	pthread_mutex_unlock(&eng->lock);
+	assert_false(view_may_answer(eng, era));
+	assert_int_not_equal(view_era(eng), era);
+}
+
+static void with_a_fixed_view_everything_is_as_before(void **state)
+{
+	struct cluster *c = *state;
+	struct site *s = &c->site[1];
+	struct nfs4r_oid f = make_file(s, "f", "content");
+	bool local;
+
+	cluster_settle(c);
+	cluster_stop(c, 2);
+	cluster_stop(c, 3);
+	assert_int_equal(s->eng->lease_until_ms, UINT64_MAX);
+	assert_int_equal(ask(s, NFS4R_RD_READ, &f, &local), NFS4R_OK);
+	assert_true(local);
+}
+
+static void a_configuration_that_cannot_work_is_refused(void **state)
+{
+	struct cluster c;
+	char why[512];
+
+	cluster_init(&c);
+	c.lease_ms = 100;
+	assert_int_equal(cluster_try_start(&c, 1, why), NFS4R_BADCONFIG);
+	assert_non_null(strstr(why, "Lease must be 200 to 60000"));
+	c.lease_ms = 4000;
+	c.silence_ms = 1900;
+	assert_int_equal(cluster_try_start(&c, 1, why), NFS4R_BADCONFIG);
+	assert_non_null(strstr(why, "Silence = 2000"));
+	cluster_fini(&c);
+}
+
+int main(void)
+{
+#define T(name, setup) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		T(the_others_go_on_and_it_comes_back, setup),
+		T(nothing_is_answered_without_a_lease, setup),
+		T(names_are_not_answered_either_where_directories_are_read_locally, setup),
+		T(stale_reads_answer_from_the_own_copy, setup_stale_reads),
+		T(an_owner_without_a_lease_tells_other_servers_to_wait, setup),
+		T(a_close_waits_for_the_lease, setup),
+		T(an_answer_belongs_to_one_era, setup),
+		T(with_a_fixed_view_everything_is_as_before, setup_fixed),
+		cmocka_unit_test(a_configuration_that_cannot_work_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
