@@ -6,7 +6,9 @@
  * when it is executed and first in all of them. A received one that is first in all of them meets
  * the version test, part by part: apply, skip, or the whole entry waits for a predecessor from
  * another log; it is tried again whenever something is committed to one of its objects. Any number
- * of entries without a common object is under way at once; `applied` is the contiguous prefix.
+ * of entries without a common object is under way at once; `applied` is the contiguous prefix. None
+ * overtakes an entry of its log that waits for another log: that may last, and what is applied beyond
+ * the prefix is not told after a restart, so that an owner that lost its tail would use the LSN again.
  *
  * commit() is the only place where tree, positions, control table and ancestry table change
  * together.
@@ -229,6 +231,19 @@ static bool changes_ancestors(const struct nfs4r_core *c, const struct nfs4r_ent
 	return false;
 }
 
+/* What stood behind an entry that waited for another log may go on. */
+static void waited(struct nfs4r_core *c, const struct pend *p)
+{
+	struct logst *l = &c->logs[p->entry->log];
+	struct pend *q;
+
+	if (l->waits != p->entry->lsn)
+		return;
+	l->waits = 0;
+	DL_FOREACH(l->pend, q)
+		pend_wake(c, q);
+}
+
 static void commit(struct nfs4r_core *c, struct pend *p)
 {
 	struct nfs4r_entry *e = p->entry;
@@ -258,6 +273,7 @@ static void commit(struct nfs4r_core *c, struct pend *p)
 	p->state = PEND_DONE;
 	p->opx = NULL;
 	dequeue(c, p);
+	waited(c, p);
 	if (o)
 		exec_committed(c, o);
 	prefix(c, e->log);
@@ -288,9 +304,12 @@ static enum verdict test(struct nfs4r_core *c, const struct nfs4r_part *p)
 /* Log 3.4: all parts can be applied or skipped, or the whole entry waits. */
 static void try_apply(struct nfs4r_core *c, struct pend *p)
 {
+	struct logst *l = &c->logs[p->entry->log];
 	struct nfs4r_action *a;
 	uint32_t mask = 0;
 
+	if (l->waits && p->entry->lsn > l->waits)
+		return;
 	if (changes_ancestors(c, p->entry) && c->logs[p->entry->log].applied + 1 < p->entry->lsn)
 		return; /* prefix() wakes it */
 	for (uint32_t i = 0; i < p->entry->nparts; i++) {
@@ -302,6 +321,8 @@ static void try_apply(struct nfs4r_core *c, struct pend *p)
 		case SKIP:
 			break;
 		case WAIT:
+			if (!l->waits || p->entry->lsn < l->waits)
+				l->waits = p->entry->lsn;
 			return;
 		case CORRUPT:
 			halt(c, "the version of an object lies inside an update: this copy is corrupt (log 3.4)");

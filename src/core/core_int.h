@@ -275,6 +275,7 @@ struct logst {
 	nfs4r_lsn end;	     /* highest anybody spoke of */
 	nfs4r_lsn truncated; /* TRUNCATE given up to here */
 	nfs4r_lsn want;	     /* its owner waits for our `stable` up to here */
+	nfs4r_lsn waits;     /* apply.c: oldest entry that waits for one of another log; 0: none */
 	uint64_t received_bytes;
 	uint64_t pull_at;    /* next PULL allowed */
 	nfs4r_lsn pull_from;

@@ -194,6 +194,7 @@ static void tune_views_one(struct plan *p, struct rng *r)
 	tune_calm(p, r);
 	p->troubles = TROUBLE(TROUBLE_DOWN) | TROUBLE(TROUBLE_ALONE) | TROUBLE(TROUBLE_STOP);
 	p->one_trouble = true;
+	p->clients = 1;
 	p->lag_us = 1 * MS + rng_below(r, 10 * MS);
 	p->bulk_lag_us = 2 * p->lag_us;
 }
@@ -435,9 +436,9 @@ static void draw_views(struct plan *p, struct rng *r)
 	p->trouble_every_us = p->trouble_for_us * (3 + rng_below(r, 12)) / 10;
 	if (!p->one_trouble)
 		return;
-	p->trouble_for_us = 2 * removal + 60 * p->lag_us + 30 * p->sync_us + 1 * SECOND;
-	p->trouble_every_us = 3 * SECOND + 40 * p->lag_us;
-	p->work_us = 3 * (p->trouble_for_us + p->trouble_every_us);
+	p->trouble_for_us = removal + 40 * p->lag_us + 20 * p->sync_us + 700 * MS;
+	p->trouble_every_us = 1 * SECOND + 40 * p->lag_us;
+	p->work_us = 2 * (p->trouble_for_us + p->trouble_every_us);
 }
 
 /*
