@@ -184,14 +184,14 @@ void check_view_sent(struct server *v, const struct nfs4r_msg *m)
 	seen->accepted |= NFS4R_BIT(v->id);
 }
 
-/* Answers of its own; what another primary answered, that one answered under its lease. */
+/* Answers of its own; what another primary answered, that one answered under its lease. A full disk says nothing of the copy. */
 void check_view_answer(struct server *v, const struct nfs4r_op *op)
 {
 	struct sim *s = v->sim;
 	const struct view_seen *top = find(s, s->top_view);
 	bool own = op->id.origin ? op->status == NFS4R_OK && op->primary == v->id : true;
 
-	if (op->status == NFS4R_DELAY)
+	if (op->status == NFS4R_DELAY || op->status == NFS4R_NOSPC)
 		return;
 	if (own && nfs4r_core_lease_until(v->core) <= clock_ms(v))
 		sim_fail(s, "S%u answers %s with %s and has no lease", v->id, nfs4r_op_name(op->type), nfs4r_status_str(op->status));
