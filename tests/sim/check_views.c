@@ -215,6 +215,10 @@ bool views_quiet(struct sim *s, char *why, size_t len)
 		const struct server *v = &s->servers[i];
 		struct nfs4r_core_view w;
 
+		if (!v->up) {
+			snprintf(why, len, "S%u is down", i);
+			return false;
+		}
 		nfs4r_core_get_view(v->core, &w);
 		if (w.adopted.members == everybody(s) && w.adopted.num == s->top_view && w.member && !w.joining && has_lease(v))
 			continue;

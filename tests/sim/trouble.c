@@ -183,9 +183,14 @@ static void strike_one(struct sim *s, void *arg, uint64_t a, uint64_t b)
 {
 	const struct plan *p = &s->plan;
 	struct server *v = any(s);
+	char why[200];
 
 	if (s->healed)
 		return;
+	if (!views_quiet(s, why, sizeof(why))) { /* the last one is not back yet */
+		sim_at(s, s->now + 200 * MS, strike_one, NULL, 0, 0);
+		return;
+	}
 	s->totals.troubles++;
 	v->away_since = s->now;
 	happen(s, pick(s), v, p->trouble_for_us);
