@@ -329,7 +329,6 @@ struct view { /* view.c; the first line is in the row 'V' */
 	struct proposal proposal;
 	uint64_t retry_ms, wanted_ms, stuck_ms; /* no new proposal before; a change is wanted: propose then; a promise hangs: unstick then */
 	uint64_t seen;	      /* highest number heard of */
-	uint32_t removals, returns;
 };
 
 struct joiner { /* join.c: one list of controls, on its way */
@@ -573,6 +572,7 @@ void election_peer_moved(struct nfs4r_core *c, nfs4r_server_id s);
 void election_peer_up(struct nfs4r_core *c, nfs4r_server_id s);
 void elections_new_view(struct nfs4r_core *c, nfs4r_servers removed, nfs4r_servers added);
 void elections_again(struct nfs4r_core *c);
+bool prio_higher(const struct nfs4r_prio *a, const struct nfs4r_prio *b); /* 4.2 */
 void asking_in(struct nfs4r_core *c, struct own *ow);
 void asking_out(struct nfs4r_core *c, struct own *ow);
 void abort_deleted(struct nfs4r_core *c, const struct nfs4r_oid *oid);

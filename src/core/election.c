@@ -14,7 +14,7 @@
  */
 #include "core/core_int.h"
 
-static bool higher(const struct nfs4r_prio *a, const struct nfs4r_prio *b)
+bool prio_higher(const struct nfs4r_prio *a, const struct nfs4r_prio *b)
 {
 	return a->attempts != b->attempts ? a->attempts > b->attempts : a->server > b->server;
 }
@@ -160,7 +160,7 @@ static void blocked_by(struct blockers *b, const struct claim *cl)
 
 	b->owners |= NFS4R_BIT(cl->key.server);
 	b->won |= won;
-	if (higher(&cl->prio, &b->prio))
+	if (prio_higher(&cl->prio, &b->prio))
 		b->prio = cl->prio;
 }
 
@@ -246,7 +246,7 @@ static void yield_to(struct nfs4r_core *c, const struct nfs4r_msg *m)
 
 		if (ow->state != OWN_PROPOSING || ow->majority)
 			continue;
-		if (!m->propose.won && !ow->side && !higher(&m->propose.prio, &ow->claim->prio))
+		if (!m->propose.won && !ow->side && !prio_higher(&m->propose.prio, &ow->claim->prio))
 			continue;
 		for (uint32_t i = 0; i < ow->claim->n && !hit; i++)
 			for (uint32_t j = 0; j < m->propose.ncontrols && !hit; j++)
@@ -380,7 +380,7 @@ void election_on_nack(struct nfs4r_core *c, nfs4r_server_id from, const struct n
 		return;
 	ow->nacked |= NFS4R_BIT(from);
 	if (m->nack.reason == NFS4R_NACK_BLOCKED && ow->state == OWN_PROPOSING && !ow->majority &&
-	    (m->nack.won || ow->side || higher(&m->nack.prio, &ow->claim->prio))) {
+	    (m->nack.won || ow->side || prio_higher(&m->nack.prio, &ow->claim->prio))) {
 		claim_abort(c, ow);
 		return;
 	}

@@ -270,7 +270,6 @@ bool policy_giving(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 	return false;
 }
 
-
 /*
  * The timer of a deep+ has ended. If directories below are being updated under it and nothing else of this server covers
  * them, plain deep control comes first (7.9). true: wait for it.

@@ -62,9 +62,8 @@ uint64_t policy_holdoff_ms(const struct nfs4r_core *c)
 
 static bool contested(const struct nfs4r_core *c, const struct nfs4r_oid *dir)
 {
-	struct oidmark *m;
+	const struct oidmark *m = mark_find(c->contested, dir);
 
-	HASH_FIND(hh, c->contested, dir, sizeof(*dir), m);
 	return m && m->value > c->now;
 }
 
@@ -83,15 +82,9 @@ void policy_contest(struct nfs4r_core *c, const struct claim *cl)
 	for (uint32_t i = 0; i < cl->n; i++) {
 		if (cl->ctl[i].depth < NFS4R_DEEP)
 			continue;
-		HASH_FIND(hh, c->contested, &cl->ctl[i].oid, sizeof(cl->ctl[i].oid), m);
-		if (!m) {
-			if (HASH_COUNT(c->contested) >= HEAT_MAX)
-				return;
-			m = xcalloc(1, sizeof(*m));
-			m->oid = cl->ctl[i].oid;
-			HASH_ADD(hh, c->contested, oid, sizeof(m->oid), m);
-		}
-		m->value = c->now + c->cfg.contested_ms;
+		if (HASH_COUNT(c->contested) >= HEAT_MAX && !mark_find(c->contested, &cl->ctl[i].oid))
+			return;
+		mark_get(&c->contested, &cl->ctl[i].oid)->value = c->now + c->cfg.contested_ms;
 	}
 }
 

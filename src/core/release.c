@@ -497,11 +497,6 @@ void release_on_released(struct nfs4r_core *c, nfs4r_server_id from, const struc
 	}
 }
 
-static bool prio_higher(const struct nfs4r_prio *a, const struct nfs4r_prio *b)
-{
-	return a->attempts != b->attempts ? a->attempts > b->attempts : a->server > b->server;
-}
-
 /*
  * Control 7.5: a deep control that only a single object is wanted of gets a shorter timer first. So does, if
  * configured, a claim in use, and one whose revoke came with a forward (6.6): that operation is served anyway, and

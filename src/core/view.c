@@ -221,8 +221,6 @@ static void adopt(struct nfs4r_core *c, const struct nfs4r_view *v)
 	if (w->proposal.num && w->proposal.num <= v->num)
 		w->proposal.num = 0;
 	w->wanted_ms = w->stuck_ms = 0;
-	w->removals += (uint32_t)__builtin_popcountll(removed);
-	w->returns += (uint32_t)__builtin_popcountll(added);
 	if (!is_member(c, c->self) || (added & NFS4R_BIT(c->self)))
 		w->complete = false;
 	save(c);
