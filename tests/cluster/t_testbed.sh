@@ -164,6 +164,25 @@ t_cut_site() {
 		tb link all all heal && rtt_between 3 2 39.9 44
 }
 
+# udp_arrives FROM TO: a packet from one site's server to another's.
+udp_arrives() {
+	local pid
+	rm -f "$TMP/udp"
+	"$HERE/testbed" ns "$2" -- timeout 2 socat -u UDP-RECV:9999 "CREATE:$TMP/udp" &
+	pid=$!
+	sleep 0.7
+	echo packet | tb ns "$1" -- socat -u - "UDP-SENDTO:10.0.$2.1:9999" || return 1
+	wait $pid
+	grep -q packet "$TMP/udp"
+}
+
+t_cut_one_way() {
+	udp_arrives 2 1 && tb link 2 all cut-from=2 && udp_arrives 1 2 && not udp_arrives 2 1 && not udp_arrives 2 3 &&
+		tb link 3 2 cut-from=3 && udp_arrives 2 3 && not udp_arrives 3 2 || return 1
+	equal "$(tb status | grep '^link 1 2')" 'link 1 2: rtt 40 ms, loss 0 %, rate unlimited, CUT from 2' || return 1
+	status 1 tb link 1 2 cut-from=3 && tb link all all heal && udp_arrives 2 1
+}
+
 t_link_keeps_settings() {
 	tb link 1 3 loss=100% rate=10mbit && unreachable 1 3 && tb link 1 3 rtt=50ms && unreachable 1 3 &&
 		tb link 1 3 loss=0 && rtt_between 1 3 49.9 56 || return 1
@@ -307,7 +326,7 @@ main() {
 	check conf_is_parsed t_conf_is_parsed
 	check up t_up || return 1
 	for t in mounts visible local_stock_is_local host_tmp exit_statuses streams parallel \
-		killed_gx_kills_command link_rtt server_to_server cut_and_heal cut_site \
+		killed_gx_kills_command link_rtt server_to_server cut_and_heal cut_site cut_one_way \
 		link_keeps_settings link_without_delay link_rate bad_arguments server_kill_start server_stop_start \
 		client_kill_start client_remount client_drop_caches sched status side_by_side \
 		down_leaves_nothing crash_leaves_nothing; do

@@ -1,5 +1,5 @@
 # Links between sites; sourced by `testbed`. State of a link: RUN/links/A-B (A < B), one line
-# 'rtt_us loss_percent rate_mbit cut': rate 0 is unlimited, cut 0 or 1.
+# 'rtt_us loss_percent rate_mbit cut': rate 0 is unlimited, cut 0, 1 (both ways), 2 (what A sends) or 3 (what B sends).
 
 # netem without delay costs a timer per packet in UML: below 1 ms a link is without netem, and the router itself takes
 # about 0.3 ms for a round trip; netem delays by 2 ms at least.
@@ -64,13 +64,15 @@ link_change() {
 		loss=*) loss=$(parse_loss "${s#*=}") || exit 1 ;;
 		rate=*) rate=$(parse_rate "${s#*=}") || exit 1 ;;
 		cut) cut=1 ;;
+		"cut-from=$a") cut=2 ;;
+		"cut-from=$b") cut=3 ;;
 		heal) cut=0 ;;
 		*) fail "unknown link setting: $s" ;;
 		esac
 	done
 	echo "$rtt $loss $rate $cut" >"$f"
-	echo "qdisc replace dev vec$((b - 1)) parent 1:$a $(qdisc_args "$a" "$rtt" "$loss" "$rate" "$cut")"
-	echo "qdisc replace dev vec$((a - 1)) parent 1:$b $(qdisc_args "$b" "$rtt" "$loss" "$rate" "$cut")"
+	echo "qdisc replace dev vec$((b - 1)) parent 1:$a $(qdisc_args "$a" "$rtt" "$loss" "$rate" "$((cut == 1 || cut == 2))")"
+	echo "qdisc replace dev vec$((a - 1)) parent 1:$b $(qdisc_args "$b" "$rtt" "$loss" "$rate" "$((cut == 1 || cut == 3))")"
 }
 
 # link_pairs A B: lines 'a b'; either may be 'all'.
@@ -87,7 +89,7 @@ link_pairs() {
 
 cmd_link() {
 	local pairs a b tc
-	[ $# -ge 3 ] || fail "usage: link A B rtt=40ms|loss=0.1%|rate=1gbit|cut|heal..."
+	[ $# -ge 3 ] || fail "usage: link A B rtt=40ms|loss=0.1%|rate=1gbit|cut|cut-from=A|heal..."
 	need_up
 	exec 7>"$RUN/links/lock"
 	flock 7
@@ -106,6 +108,15 @@ links_init() {
 	done
 }
 
+# cut_text CUT A B
+cut_text() {
+	case $1 in
+	1) echo ', CUT' ;;
+	2) echo ", CUT from $2" ;;
+	3) echo ", CUT from $3" ;;
+	esac
+}
+
 links_show() {
 	local f rtt loss rate cut
 	for f in "$RUN"/links/*-*; do
@@ -114,6 +125,6 @@ links_show() {
 		printf 'link %s: rtt %s ms, loss %s %%, rate %s%s\n' "$(basename "$f" | tr - ' ')" \
 			"$(awk "BEGIN { print $rtt / 1000 }")" "$loss" \
 			"$([ "$rate" = 0 ] && echo unlimited || echo "$rate Mbit/s")" \
-			"$([ "$cut" = 1 ] && echo ', CUT')"
+			"$(cut_text "$cut" $(basename "$f" | tr - ' '))"
 	done
 }

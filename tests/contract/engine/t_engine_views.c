@@ -15,7 +15,25 @@
 #include "cluster.h"
 #include "engine/engine_int.h"
 
-#define LEASE_MS 600
+#define LEASE_MS 1000
+
+/* Everybody has heard everybody. */
+static bool all_heard(struct cluster *c)
+{
+	bool heard = true;
+
+	for (int i = 1; i <= SITES; i++) {
+		struct nfs4r_engine *eng = c->site[i].eng;
+		struct nfs4r_core_view v;
+
+		pthread_mutex_lock(&eng->lock);
+		nfs4r_core_get_view(eng->core, &v);
+		pthread_mutex_unlock(&eng->lock);
+		for (int k = 1; k <= SITES; k++)
+			heard = heard && (k == i || v.peer[k].known);
+	}
+	return heard;
+}
 
 static int begin(void **state, uint32_t lease_ms, bool stale_reads)
 {
@@ -26,6 +44,8 @@ static int begin(void **state, uint32_t lease_ms, bool stale_reads)
 	c->stale_reads = stale_reads;
 	for (int i = 1; i <= SITES; i++)
 		cluster_start(c, i);
+	for (int i = 0; i < 1000 && lease_ms && !all_heard(c); i++)
+		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
 	*state = c;
 	return 0;
 }
