@@ -10,7 +10,9 @@ import json
 import os
 import random
 import re
+import select
 import signal
+import subprocess
 import sys
 import time
 
@@ -23,7 +25,8 @@ LEASE, SILENCE = 2.0, 2.0   # the defaults, in seconds
 PAUSE_MAX = SILENCE + LEASE + 2
 RETURN_MAX = 1.0            # of the others' updates, when a server comes back
 DIR = '/nfs/views'
-SECONDS = 34                # of failures under judgement, in the short form
+QUIET = '/nfs/quiet'        # where the others do nothing: no deep control of theirs is above it
+SECONDS = 20                # of failures under judgement, in the short form
 
 
 # ---- what clients do -------------------------------------------------------------------------
@@ -60,8 +63,7 @@ class History:
         self.b, self.seconds, directory = b, seconds, f'{DIR}/{name}'
         self.clocks = {s: b.clock(s) for s in b.sites}
         b.must_py(1, 'history_worker.py', 'prepare', directory)
-        b.no_controls(20)
-        start = time.time() + 2
+        start = time.time() + 1.5
         workers = [(s, n) for s in b.sites for n in range(2) if n == 0 or s not in killed]
         self.running = [b.start_py(s, 'history_worker.py', directory, str(s), str(n), name, str(start + self.clocks[s][0]), str(seconds), '0',
                                    timeout=seconds + 150) for s, n in workers]
@@ -117,8 +119,35 @@ def wait_back(b, seconds=30):
     bed.eventually(seconds, lambda: is_back(b), lambda: f'not everybody is back: {seen()}', 0.1)
 
 
+class Reader:
+    """A file that a site's client has open, and that nobody controls; answers are the server's, not the client's cache."""
+
+    def __init__(self, b, site, path):
+        self.site, self.path, name = site, path, path[len('/nfs'):]
+        bed.eventually(20, lambda: not any(c['path'] == name for c in b.ask(site, 'controls')['controls']), f'{path} stays controlled', 0.1)
+        self.p = subprocess.Popen(b.command('sh', site, '-t', 120, '--', '/usr/bin/python3', os.path.join(bed.LIB, 'views_reader.py'), path),
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        bed.expect(self.p.stdout.readline() == 'open\n', f'{path} cannot be opened at site {site}')
+
+    def ask(self):
+        self.p.stdin.write('read\n')
+        self.p.stdin.flush()
+
+    def answers(self, seconds):
+        """What all reads say within so many seconds; None: they wait."""
+        return set(json.loads(self.p.stdout.readline())) if select.select([self.p.stdout], [], [], seconds)[0] else None
+
+    def expect(self, text, when, seconds=40):
+        got = self.answers(seconds)
+        bed.expect(got == {text}, f'{when} site {self.site} reads {got} of {self.path}; written was {text!r}')
+
+    def kill(self):
+        self.p.kill()
+        self.p.wait()
+
+
 def answers(b, site, path, seconds):
-    """What the site reads within so many seconds; None: it waits."""
+    """What the site reads within so many seconds, when it opens the file now; None: it waits."""
     r = b.tb('sh', site, '-n', '-t', seconds, '--', 'cat', path, timeout=seconds + 30)
     bed.expect(r.returncode in (0, 124), f'cat {path} at site {site}: status {r.returncode}\n{r.stdout}{r.stderr}')
     return r.stdout if r.returncode == 0 else None
@@ -166,50 +195,68 @@ def killed(b, windows):
             b.must('server', 3, 'start')
 
 
-def cut_off(b, windows, how='cut', site=2):
-    """A site that is cut off answers nothing; another site changes what it had read."""
-    b.sh(1, f'echo old >{DIR}/cut')
-    bed.expect(b.sh(site, f'cat {DIR}/cut') == 'old\n', 'before the cut')
+def removed_and_changed(b, site, reader):
+    """The others have removed the site, and one of them changes what it reads. How long that took."""
     start = time.time()
-    b.must('link', site, 'all', how)
+    wait_removed(b, site)
+    removed = time.time() - start
+    by = others(b, site)[0]
+    controls = b.ctl(by, 'controls').stdout
+    bed.expect(b.status_of(by, f'echo new >{reader.path}', 20) == 0, f'{reader.path} cannot be written at site {by}; controls there:\n{controls}')
+    reader.ask()
+    return removed
+
+
+def cut_off(b, windows, how='cut', site=2):
+    """A site that is cut off answers nothing, neither of what it has open nor of what is opened."""
+    path = f'{QUIET}/{how}-{time.monotonic_ns()}'
+    b.sh(1, f'echo old >{path}')
+    reader = Reader(b, site, path)
     try:
-        wait_removed(b, site)
-        removed = time.time() - start
-        b.sh(1, f'echo new >{DIR}/cut')
-        got = answers(b, site, f'{DIR}/cut', 2)
-        bed.expect(got is None, f'site {site} reads {got!r} while it is cut off')
-        reader = b.start_sh(site, f'cat {DIR}/cut', timeout=60)
-        time.sleep(0.5)
+        reader.ask()
+        reader.expect('old\n', 'before the cut')
+        start = time.time()
+        b.must('link', site, 'all', how)
+        try:
+            removed = removed_and_changed(b, site, reader)
+            got = reader.answers(1.5)
+            bed.expect(got is None, f'site {site} reads {got} while it is cut off')
+            got = answers(b, site, path, 1.5)
+            bed.expect(got is None, f'site {site} opens and reads {got!r} while it is cut off')
+        finally:
+            b.must('link', site, 'all', 'heal')
+        healed = time.time()
+        reader.expect('new\n', 'after the cut')
+        wait_back(b)
+        windows.setdefault('cut', (start, healed))
+        return f'removed after {removed:.1f} s, back {time.time() - healed:.1f} s after the link'
     finally:
-        b.must('link', site, 'all', 'heal')
-    healed = time.time()
-    out, _ = reader.communicate(timeout=90)
-    bed.expect(out == 'new\n', f'after the cut site {site} reads {out!r}')
-    wait_back(b)
-    back = time.time()
-    windows[how] = (start, healed)
-    return f'removed after {removed:.1f} s, back {back - healed:.1f} s after the link'
+        reader.kill()
 
 
 def stands_still(b, windows, site=2):
     """SIGSTOP for longer than the lease: when the process goes on it must not answer what waited for it out of its old copy."""
-    b.sh(1, f'echo old >{DIR}/still')
-    bed.expect(b.sh(site, f'cat {DIR}/still') == 'old\n', 'before the stop')
-    start, mark = time.time(), len(b.log(site))
-    stop_process(b, site)
+    path = f'{QUIET}/still-{time.monotonic_ns()}'
+    b.sh(1, f'echo old >{path}')
+    reader = Reader(b, site, path)
     try:
-        readers = [b.start_sh(site, f'cat {DIR}/still', timeout=60) for _ in range(3)]
-        bed.eventually(PAUSE_MAX, lambda: all(site not in members(b, s) for s in others(b, site)), f'server {site} is not removed', 0.1)
-        b.sh(1, f'echo new >{DIR}/still')
+        reader.ask()
+        reader.expect('old\n', 'before the stop')
+        start, mark = time.time(), len(b.log(site))
+        stop_process(b, site)
+        try:
+            removed_and_changed(b, site, reader)
+            time.sleep(0.5)     # the questions lie in the socket
+        finally:
+            stop_process(b, site, go_on=True)
+        resumed = time.time()
+        reader.expect('new\n', 'after the stop')
+        wait_back(b)
+        windows['stop'] = (start, resumed)
+        bed.expect('this server did nothing for' in b.log(site)[mark:], f'no line of the log at server {site} says that it stood still')
+        return f'stopped for {resumed - start:.1f} s, back {time.time() - resumed:.1f} s later'
     finally:
-        stop_process(b, site, go_on=True)
-    resumed = time.time()
-    outs = [r.communicate(timeout=90)[0] for r in readers]
-    bed.expect(set(outs) == {'new\n'}, f'after the stop site {site} reads {outs}')
-    wait_back(b)
-    windows['stop'] = (start, resumed)
-    bed.expect('this server did nothing for' in b.log(site)[mark:], f'no line of the log at server {site} says that it stood still')
-    return f'stopped for {resumed - start:.1f} s, back {time.time() - resumed:.1f} s later'
+        reader.kill()
 
 
 def all_killed(b, windows):
@@ -245,20 +292,23 @@ def pauses(b, logs, windows, site, names, limit):
 
 def short(b, report):
     windows, logs = {}, {}
-    b.sh(1, f'mkdir -p {DIR}')
+    b.sh(1, f'mkdir -p {DIR} {QUIET}')
     for s in b.sites:
         b.must_py(s, 'views_probe.py', 'prepare', f'{DIR}/probe', str(s))
-    past, probes = History(b, 'short', SECONDS, killed=[3]), Probes(b)
+    past, probes = None, Probes(b)
     try:
-        report.check('a killed server is removed, the others go on, and it returns', killed, b, windows)
         report.check('a site that is cut off answers nothing old', cut_off, b, windows)
         report.check('a server that stood still answers nothing old', stands_still, b, windows)
+        past = History(b, 'short', SECONDS, killed=[3])
+        report.check('a killed server is removed, the others go on, and it returns', killed, b, windows)
+        report.check('a site is cut off under load', cut_off, b, windows)
         report.check('no site ever saw an older closed version', past.judge)
         report.check('all servers killed at once return', all_killed, b, windows)
         report.check('updates went on', lambda: logs.update(probes.end()))
     finally:
-        past.kill()
         probes.kill()
+        if past:
+            past.kill()
     if logs:
         report.check(f'pause of the others when a server dies below {PAUSE_MAX:.0f} s', pauses, b, logs, windows, 3, ['outage'], PAUSE_MAX)
         report.check(f'pause of the others when it returns below {RETURN_MAX:.0f} s', pauses, b, logs, windows, 3, ['return'], RETURN_MAX)
@@ -266,6 +316,33 @@ def short(b, report):
 
 
 # ---- the long form -------------------------------------------------------------------------------
+
+def stale_reads(b, site=2):
+    """With Stale_Reads a server that is cut off serves its old copy for reading, and nothing else."""
+    path, conf = f'{QUIET}/stale-{time.monotonic_ns()}', b.must('server', site, 'conf').strip()
+    b.sh(1, f'echo old >{path}')
+    b.must('server', site, 'stop')
+    with open(conf) as f:
+        text = f.read()
+    with open(conf, 'w') as f:
+        f.write(text.replace('Peer_Security = none;', 'Peer_Security = none; Stale_Reads = true;'))
+    b.must('server', site, 'start')
+    wait_back(b)
+    bed.eventually(20, lambda: answers(b, site, path, 10) == 'old\n', 'the file cannot be read before the cut')
+    b.must('link', site, 'all', 'cut')
+    try:
+        wait_removed(b, site)
+        b.sh(1, f'echo new >{path}')
+        got = answers(b, site, path, 10)
+        bed.expect(got == 'old\n', f'site {site} reads {got!r} while it is cut off')
+        bed.expect(b.status_of(site, f'touch {path}-2', 3) == 124, 'an update at the site that is cut off did not wait')
+        said = b.ask(site, 'status')['view']
+        bed.expect(said['stale_reads'] and said['lease_left_ms'] is None, f'status says {said}')
+    finally:
+        b.must('link', site, 'all', 'heal')
+    wait_back(b)
+    bed.eventually(20, lambda: answers(b, site, path, 10) == 'new\n', 'after the cut: the new content')
+
 
 def fail_kill(b, rnd, site):
     b.must('server', site, 'kill')
@@ -309,7 +386,7 @@ def one_round(b, n, rnd):
         wait_back(b, 60)
     finally:
         past.kill()
-    b.no_controls(30)
+    b.no_controls(30)           # none is left over from a view that is gone
     trees.disks_equal(b, 30)
     trees.verify(b)
     return f'{", ".join(said)}: {judged}'
@@ -324,6 +401,9 @@ def main():
     with bed.Bed.own('--rtt', '40ms', '--lease', '8', '--grace', '8') as b:
         b.remount('vers=4.2,actimeo=0,lookupcache=none')
         short(b, report)
+        if args.rounds:
+            report.check('what a site sends is lost, what it is sent arrives', cut_off, b, {}, 'cut-from=2')
+            report.check('Stale_Reads', stale_reads, b)
         for n in range(args.rounds):
             if not report.check(f'round {n} (seed {args.seed})', one_round, b, n, rnd):
                 break
