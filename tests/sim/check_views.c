@@ -159,9 +159,16 @@ void check_view(struct server *v)
 		if (w.accepted.num % NFS4R_VIEW_STEP == v->id)
 			seen->accepted |= NFS4R_BIT(v->id);
 	}
-	if (w.adopted.num != v->seen_adopted)
+	if (w.adopted.num != v->seen_adopted) {
 		adopted(v, &w.adopted);
+		trouble_sent(v, ADOPTED_VIEW);
+	}
 	check_lease(v);
+	if (w.joining)
+		v->joined_in = w.adopted.num;
+	if (w.member && !w.joining && w.adopted.num > v->removed_by && v->joined_in < v->removed_by)
+		sim_fail(s, "S%u is a member by view %llu and keeps its rows, though it was outside in view %llu", v->id,
+			 ULL(w.adopted.num), ULL(v->removed_by));
 	if (w.member != !!(w.adopted.members & NFS4R_BIT(v->id)) || (lease && (!w.member || w.joining)))
 		sim_fail(s, "S%u is %s member%s by its word and has %s lease, its view %llu has members %llx", v->id,
 			 w.member ? "a" : "no", w.joining ? " that joins" : "", lease ? "a" : "no", ULL(w.adopted.num),

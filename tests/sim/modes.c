@@ -188,6 +188,17 @@ static void tune_views_restart(struct plan *p, struct rng *r)
 	p->cut_every_us = 0;
 }
 
+/* What is not on the disk yet is lost: promises, views, rows. */
+static void tune_views_power(struct plan *p, struct rng *r)
+{
+	tune_views(p, r);
+	p->troubles = TROUBLE(TROUBLE_SENT) | TROUBLE(TROUBLE_DOWN) | TROUBLE(TROUBLE_ALONE);
+	p->cut_every_us = p->crash_every_us = 0;
+	p->machine_crash = 900;
+	p->sync_us = 5 * MS + rng_below(r, 60 * MS);
+	p->lag_us = 1 * MS + rng_below(r, 10 * MS);
+}
+
 static void tune_views_one(struct plan *p, struct rng *r)
 {
 	tune_views(p, r);
@@ -345,6 +356,7 @@ const struct mode modes[] = {
 	{ "views-cut", NULL, NULL, tune_views_cut, "links cut one way and both ways, for long" },
 	{ "views-stop", NULL, NULL, tune_views_stop, "servers stop and go on" },
 	{ "views-restart", NULL, NULL, tune_views_restart, "restarts, just after a grant, a promise..., of all at once" },
+	{ "views-power", NULL, NULL, tune_views_power, "machine crashes, slow disks, just after what has to be on them" },
 	{ "views-one", NULL, NULL, tune_views_one, "one server away at a time, nothing else: removed in time" },
 	{ "views-hand", "D/ D/f D/g D/x/ D/x/k E/ E/h",
 	  "A*: claim D deep; create D n; remove D n; write f; wait 300\nB*: write g; read f; lookup D n; chmod k; wait 100\n"

@@ -309,6 +309,7 @@ struct server {
 	uint64_t seen_adopted, seen_accepted; /* of this start */
 	bool seen_lease, seen_joining;
 	uint64_t removed_by;		     /* newest adopted view without it */
+	uint64_t joined_in;		     /* newest view in which it was seen joining */
 	uint64_t heard[SERVERS_MAX + 1];     /* world time of the last message from each */
 	uint64_t away_since; /* one_trouble */
 };
@@ -462,9 +463,10 @@ enum trouble {
 	TROUBLES
 };
 #define TROUBLE(x) (1u << (x))
+#define ADOPTED_VIEW 255 /* in place of the type of a message: it adopted a view */
 
 void trouble_begin(struct sim *s);
-void trouble_sent(struct server *v, uint32_t type); /* it sent a message of this type */
+void trouble_sent(struct server *v, uint32_t type); /* it sent a message of this type, or ADOPTED_VIEW */
 
 /* ---- client.c, script.c, modes.c -------------------------------------------------------------------------- */
 

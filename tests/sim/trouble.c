@@ -67,11 +67,12 @@ static void sent(struct sim *s, struct server *v, uint64_t us)
 	static const uint8_t types[] = { NFS4R_MSG_GRANT,    NFS4R_MSG_GRANT,	 NFS4R_MSG_GRANT,    NFS4R_MSG_PREPARE,
 					 NFS4R_MSG_PROMISE,  NFS4R_MSG_PROMISE,	 NFS4R_MSG_ACCEPT,   NFS4R_MSG_ACCEPTED,
 					 NFS4R_MSG_ACCEPTED, NFS4R_MSG_VIEW,	 NFS4R_MSG_JOIN,     NFS4R_MSG_JOIN,
-					 NFS4R_MSG_JOINROWS, NFS4R_MSG_JOINROWS, NFS4R_MSG_JOINED,   NFS4R_MSG_HEARTBEAT };
+					 NFS4R_MSG_JOINROWS, NFS4R_MSG_JOINROWS, NFS4R_MSG_JOINED,   NFS4R_MSG_HEARTBEAT,
+					 ADOPTED_VIEW,	     ADOPTED_VIEW };
 
 	v->crash_on = types[rng_below(&s->rng, sizeof(types))];
 	v->down_us = 1 + rng_below(&s->rng, 100 * MS);
-	TRACE(s, v, "will restart after a %s", nfs4r_msg_name(v->crash_on));
+	TRACE(s, v, "will restart after %s", v->crash_on == ADOPTED_VIEW ? "adopting a view" : nfs4r_msg_name(v->crash_on));
 	if (rng_chance(&s->rng, 600))
 		alone(s, another(s, v), us);
 }
