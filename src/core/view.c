@@ -297,7 +297,7 @@ static void on_prepare(struct nfs4r_core *c, nfs4r_server_id from, uint64_t num,
 {
 	struct view *w = &c->view;
 
-	if (remove & NFS4R_BIT(c->self))
+	if ((remove & NFS4R_BIT(c->self)) && !FAULT(F_REMOVED_VOTES))
 		return; /* it would not count */
 	if (num < w->promised || (w->vote.from && num < w->vote.num)) {
 		answer_prepare(c, from, num, true);
