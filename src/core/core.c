@@ -275,7 +275,7 @@ static void on_msg(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_msg 
 		c->st.bad_messages++;
 		return;
 	}
-	if (from_member_only(m->type) && !(is_member(c, from) && is_member(c, c->self)) && !FAULT(F_OUTSIDER_ACKS)) {
+	if (from_member_only(m->type) && !(is_member(c, from) && is_member(c, c->self))) {
 		ignore(c, m);
 		return;
 	}

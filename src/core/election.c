@@ -414,7 +414,7 @@ void election_peer_up(struct nfs4r_core *c, nfs4r_server_id s)
  */
 void elections_new_view(struct nfs4r_core *c, nfs4r_servers removed, nfs4r_servers added)
 {
-	nfs4r_servers out = removed | (FAULT(F_JOIN_KEEPS_ACKS) ? 0 : added);
+	nfs4r_servers out = removed | added;
 	struct claim *cl, *tmp;
 	struct own *ow, *next;
 

@@ -81,8 +81,6 @@
 	X(F_COUNT_RELEASED, "control 8.2", "a released control stays in the counts")					\
 	X(F_COUNT_RESTART, "control 8", "the counts are empty after a restart")				\
 	X(F_KEEPS_PROPOSALS, "control 11", "a proposal outlives the view it was made in")				\
-	X(F_JOIN_KEEPS_ACKS, "control 11", "a server that returns counts as having acked what it acked before")	\
-	X(F_OUTSIDER_ACKS, "log 6.6", "a server outside the view acks and forwards")					\
 	X(F_LEASE_IGNORED, "log 6.7", "a server answers without a lease")						\
 	X(F_PROMISE_AT_ONCE, "log 6.3", "a removal is promised while the removed one has a lease")			\
 	X(F_NO_START_WAIT, "log 6.3", "a removal is promised right after a start")					\

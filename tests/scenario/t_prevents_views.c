@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The rules of views that need an order of events which chance seldom makes, each with and without (see prevents.h): votes,
+ * the wait of a voter that started anew, proposals over a change of the view, a restart while joining.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "scenario/prevents.h"
+#include "scenario/trees.h"
+
+#include <cmocka.h>
+
+#define LEASE 1000
+#define SILENCE 1000
+
+static void views(struct net *n)
+{
+	tree(n, "d/ d/f d/g");
+	n->cfg.lease_ms = LEASE;
+	n->cfg.silence_ms = SILENCE;
+	n->cfg.idle_ms = 200;
+	net_retune(n);
+	net_run(n, 2 * LEASE);
+}
+
+static nfs4r_servers members(struct net *n, nfs4r_server_id s)
+{
+	struct nfs4r_core_view v;
+
+	nfs4r_core_get_view(n->s[s].core, &v);
+	return v.adopted.members;
+}
+
+static bool serves(struct net *n, nfs4r_server_id s)
+{
+	return nfs4r_core_lease_until(n->s[s].core) > n->now;
+}
+
+/* Until @s knows a view without @gone; false: it does not come. */
+static bool until_removed(struct net *n, nfs4r_server_id s, nfs4r_server_id gone, uint64_t ms)
+{
+	uint64_t until = n->now + ms;
+
+	while ((members(n, s) & NFS4R_BIT(gone)) && n->now < until)
+		net_run(n, 1);
+	return !(members(n, s) & NFS4R_BIT(gone));
+}
+
+/* P and Q are cut from each other. S, which granted P, starts anew and helps Q to remove P: P has no lease then. */
+static bool a_voter_that_started_waits(struct net *n)
+{
+	views(n);
+	net_drop(n, P, Q, 0);
+	net_drop(n, Q, P, 0);
+	net_drop(n, P, S, NFS4R_MSG_PREPARE);
+	net_run(n, SILENCE - 100);
+	net_drop(n, P, S, NFS4R_MSG_HEARTBEAT); /* what S grants from here on it would remember */
+	net_crash(n, S);
+	net_restart(n, S, true);
+	return until_removed(n, Q, P, 10 * LEASE) && !serves(n, P);
+}
+
+/* Q hears P no more and asks everybody to remove it; P itself hears that, S, which grants P, does not. */
+static bool the_removed_one_has_no_vote(struct net *n)
+{
+	views(n);
+	net_drop(n, P, Q, NFS4R_MSG_HEARTBEAT);
+	net_drop(n, Q, S, NFS4R_MSG_PREPARE);
+	return !(until_removed(n, Q, P, 2 * SILENCE) && serves(n, P));
+}
+
+/* Q acked P's proposal with an entry of its own that nobody else has, and dies: P must get what it wants in the view without Q. */
+static bool a_proposal_begins_anew_in_a_new_view(struct net *n)
+{
+	struct nfs4r_oid f;
+	bool done;
+
+	views(n);
+	f = at(n, "d/f");
+	net_hold(n, Q, 0, NFS4R_MSG_ENTRIES);
+	net_hold(n, Q, 0, NFS4R_MSG_POSITIONS);
+	chmod_(n, Q, "d/g");
+	net_run(n, 4 * RTT(n));
+	chmod_(n, P, "d/f");
+	net_run(n, 4 * RTT(n));
+	done = acting(n, P, &f); /* no: it waits for Q's entry (4.5) */
+	net_crash(n, Q);
+	if (done || !until_removed(n, P, Q, 10 * LEASE))
+		return false;
+	return finish(n, chmod_(n, P, "d/f")) == NFS4R_OK;
+}
+
+/* S was away when P won; it restarts before it has the list of P's controls. */
+static bool who_restarts_while_joining_says_nothing(struct net *n)
+{
+	struct nfs4r_oid f;
+
+	views(n);
+	f = at(n, "d/f");
+	net_drop(n, S, 0, 0);
+	net_drop(n, 0, S, 0);
+	net_run(n, 4 * LEASE);
+	n->s[Q].no_checkpoint = true;
+	if (finish(n, chmod_(n, P, "d/f")) != NFS4R_OK)
+		return false;
+	net_pass(n);
+	net_hold(n, P, S, NFS4R_MSG_JOINROWS);
+	net_hold(n, P, S, NFS4R_MSG_PROPOSE); /* that would tell it, too */
+	net_run(n, 2 * LEASE);
+	net_crash(n, S);
+	net_restart(n, S, true);
+	net_run(n, LEASE / 2);
+	return route(n, S, &f, false) != S;
+}
+
+static const struct prevents list[] = {
+	{ "control 11: a proposal does not outlive its view", F_KEEPS_PROPOSALS, a_proposal_begins_anew_in_a_new_view },
+	{ "log 6.3: a voter that started waits", F_NO_START_WAIT, a_voter_that_started_waits },
+	{ "log 6.4: the removed one has no vote", F_REMOVED_VOTES, the_removed_one_has_no_vote },
+	{ "log 8.4: a restart while joining joins again", F_JOIN_FORGOTTEN, who_restarts_while_joining_says_nothing },
+};
+
+int main(void)
+{
+	return prevents_main(list, sizeof(list) / sizeof(list[0]));
+}
