@@ -201,11 +201,26 @@ static void refuse_waiting(struct nfs4r_core *c)
 			op_finish(c, o, NFS4R_DELAY);
 }
 
+/*
+ * Members of @v that were not in all views since the one adopted here; with views between that this server does not know, all
+ * of its members. That goes for this server, too: what it had on disk when it lost power may be older than what others heard from it.
+ */
+static nfs4r_servers new_members(const struct view *w, const struct nfs4r_view *v)
+{
+	nfs4r_servers always = 0;
+
+	if (v->base == w->adopted.num)
+		always = w->adopted.members;
+	else if (v->base == w->accepted.num && w->accepted.base == w->adopted.num)
+		always = w->adopted.members & w->accepted.members;
+	return v->members & ~always;
+}
+
 static void adopt(struct nfs4r_core *c, const struct nfs4r_view *v)
 {
 	struct view *w = &c->view;
-	nfs4r_servers removed = w->adopted.members & ~v->members, added = v->members & ~w->adopted.members;
-	nfs4r_servers anew = v->base == w->adopted.num ? added : v->members; /* views between: they may have left and come back */
+	nfs4r_servers removed = w->adopted.members & ~v->members;
+	nfs4r_servers anew = new_members(w, v);
 
 	if (v->num <= w->adopted.num)
 		return;
@@ -221,13 +236,13 @@ static void adopt(struct nfs4r_core *c, const struct nfs4r_view *v)
 	if (w->proposal.num && w->proposal.num <= v->num)
 		w->proposal.num = 0;
 	w->wanted_ms = w->stuck_ms = 0;
-	if (!is_member(c, c->self) || (added & NFS4R_BIT(c->self)))
+	if (!is_member(c, c->self) || (anew & NFS4R_BIT(c->self)))
 		w->complete = false;
 	save(c);
 	set_ready(c);
 	EACH_PEER(c, s) {
 		c->peers[s].unready_ms = c->now;
-		if (added & NFS4R_BIT(s))
+		if (anew & NFS4R_BIT(s))
 			c->peers[s].joining = true;
 	}
 	if (removed | anew)
