@@ -527,12 +527,13 @@ static void delist(struct run *r)
 		free(r->slots[i].found.path);
 }
 
-static void run_enlisted(struct run *r, char *why)
+/* false: there was nothing to compare, and that is said. */
+static bool run_enlisted(struct run *r, char *why)
 {
 	r->walk = verify_walk_new(r->eng, r->path, why);
 	if (!r->walk) {
 		tell(r, json_pack("{s:o}", "error", text(why)));
-		return;
+		return false;
 	}
 	r->started_ms = r->progress_ms = now_ms();
 	count(r);
@@ -547,9 +548,8 @@ static void run_enlisted(struct run *r, char *why)
 	} else if (r->st == NFS4R_OK) {
 		r->st = NFS4R_NOENT;
 	}
-	if (!r->gone)
-		tell_result(r);
 	verify_walk_free(r->walk);
+	return true;
 }
 
 void verify_run(struct nfs4r_engine *eng, const char *path, const struct verify_sink *sink)
@@ -572,8 +572,11 @@ void verify_run(struct nfs4r_engine *eng, const char *path, const struct verify_
 		r->free = &r->slots[i];
 	}
 	if (enlist(r)) {
-		run_enlisted(r, why);
-		delist(r);
+		bool compared = run_enlisted(r, why);
+
+		delist(r); /* first: who has the result may begin the next one at once */
+		if (compared && !r->gone)
+			tell_result(r);
 	} else {
 		tell(r, json_pack("{s:s}", "error", "a verify is running already; wait for it or end it"));
 	}
