@@ -103,7 +103,7 @@ def refused_at_start(b, old, new, pattern):
 
 
 def refused_by_peers(b, old, new, pattern, sites=(1, 2)):
-    """It starts, but is not let in; both sides say so, and updates wait until that is mended."""
+    """It starts, but is not let in; both sides say so, the others go on, and it returns when that is mended."""
     stop(b)
     marks = {s: len(b.log(s)) for s in b.sites}
     try:
