@@ -252,8 +252,8 @@ static void put_in(struct nfs4r_core *c, const struct nfs4r_join_row *r)
 {
 	struct claim *cl = claim_find(c, r->pid.server, r->pid.seq);
 
-	if (!cl && was_released(c, &r->pid))
-		return;
+	if (!cl && (c->view.complete || was_released(c, &r->pid)))
+		return; /* a complete member knows enough; the list may be older than a RELEASE that it got */
 	if (!cl) {
 		cl = claim_add(c, r->pid, r->kind, r->controls, r->ncontrols);
 		cl->lsn = r->lsn;
@@ -290,8 +290,7 @@ static void install(struct nfs4r_core *c, nfs4r_server_id s)
 
 	if (!FAULT(F_JOIN_NO_ROWS))
 		for (uint32_t i = 0; i < j->n; i++)
-			if (!c->view.complete || j->rows[i].pid.server == s) /* of others it knows enough, and s may know too much */
-				put_in(c, &j->rows[i]);
+			put_in(c, &j->rows[i]);
 	drop_unlisted(c, s);
 	for (uint32_t i = 0; i < j->n; i++)
 		if ((cl = claim_find(c, j->rows[i].pid.server, j->rows[i].pid.seq)))
