@@ -126,6 +126,7 @@ bool c_attrs(struct nfs4r_codec *c, struct nfs4r_attrs *a);
 
 /* xdr_entry.c; *e is made when decoding, and is the caller's also on failure. */
 bool c_entry(struct nfs4r_codec *c, struct nfs4r_entry **e, bool with_payload);
+bool c_applied(struct nfs4r_codec *c, nfs4r_lsn applied[NFS4R_SERVERS_MAX + 1]); /* by server id; zeroes at the end are left out */
 /* xdr_op.c; decoding into zeroed structs. */
 bool c_op_request(struct nfs4r_codec *c, struct nfs4r_op *op);
 bool c_op_answer(struct nfs4r_codec *c, struct nfs4r_op *op);

@@ -82,6 +82,22 @@ static bool c_joined(struct nfs4r_codec *c, struct nfs4r_joined *j)
 			  c_range(c, &j->kind, NFS4R_CREATED, NFS4R_MOVED));
 }
 
+/* By server id, zeroed before decoding; zeroes at the end do not travel. */
+bool c_applied(struct nfs4r_codec *c, nfs4r_lsn applied[NFS4R_SERVERS_MAX + 1])
+{
+	uint32_t n = NFS4R_SERVERS_MAX + 1;
+
+	while (n > 0 && applied[n - 1] == 0)
+		n--;
+	if (!c_count(c, &n, NFS4R_SERVERS_MAX + 1, 8))
+		return false;
+	for (uint32_t i = 0; i < n; i++) {
+		if (!c_u64(c, &applied[i]))
+			return false;
+	}
+	return c_check(c, n == 0 || applied[n - 1] != 0);
+}
+
 static bool c_entry_head(struct nfs4r_codec *c, struct nfs4r_entry *e)
 {
 	if (!c_server(c, &e->log, false) || !c_u64(c, &e->lsn) || !c_check(c, e->lsn != 0) ||
@@ -99,7 +115,7 @@ static bool c_entry_head(struct nfs4r_codec *c, struct nfs4r_entry *e)
 			return false;
 	}
 	return c_bool(c, &e->has_payload) && c_server(c, &e->taint_log, true) &&
-	       c_u64(c, &e->taint_lsn);
+	       c_u64(c, &e->taint_lsn) && c_applied(c, e->after);
 }
 
 static bool c_payload(struct nfs4r_codec *c, struct nfs4r_entry *e)

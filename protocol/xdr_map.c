@@ -37,22 +37,6 @@ static bool c_controls(struct nfs4r_codec *c, uint32_t *n,
 	return true;
 }
 
-/* By server id, zeroed before decoding; zeroes at the end do not travel. */
-static bool c_applied(struct nfs4r_codec *c, nfs4r_lsn applied[NFS4R_SERVERS_MAX + 1])
-{
-	uint32_t n = NFS4R_SERVERS_MAX + 1;
-
-	while (n > 0 && applied[n - 1] == 0)
-		n--;
-	if (!c_count(c, &n, NFS4R_SERVERS_MAX + 1, 8))
-		return false;
-	for (uint32_t i = 0; i < n; i++) {
-		if (!c_u64(c, &applied[i]))
-			return false;
-	}
-	return c_check(c, n == 0 || applied[n - 1] != 0);
-}
-
 static bool c_propose(struct nfs4r_codec *c, struct nfs4r_msg *m)
 {
 	return c_pid(c, &m->propose.pid) && c_u64(c, &m->propose.floor) &&

@@ -95,6 +95,8 @@ struct nfs4r_entry {
 	struct nfs4r_part parts[NFS4R_PARTS_MAX];
 	bool has_payload;     /* the operation carries bytes (WRITE or XATTR value) */
 	struct nfs4r_buf *payload; /* may be absent (has to be read back) or shorter than len after a read-back */
+	nfs4r_lsn after[NFS4R_SERVERS_MAX + 1]; /* a directory that changes parents: positions of the other logs (index = server id) that it was
+					 * executed on; who applies it has them applied. Else zeroes */
 	nfs4r_server_id taint_log; /* read back: newest entry assigned to the file when the read ended; 0 = exact */
 	nfs4r_lsn taint_lsn;
 	/* local only, never on the wire: */

@@ -179,6 +179,22 @@ static void joined_in(struct nfs4r_core *c, const struct nfs4r_entry *e, bool se
 		c->next_seq = e->joined.pid.seq + 1;
 }
 
+/* Entries that wait for another log: one of them has moved. */
+static void wake_waiting(struct nfs4r_core *c)
+{
+	struct pend *p;
+
+	EACH_SERVER(c, s) {
+		if (!c->logs[s].waits)
+			continue;
+		DL_FOREACH(c->logs[s].pend, p)
+			if (p->entry->lsn == c->logs[s].waits) {
+				pend_wake(c, p);
+				break;
+			}
+	}
+}
+
 /* What is not pending is applied: `applied` is the entry before the oldest pending one. */
 static void prefix(struct nfs4r_core *c, nfs4r_server_id log)
 {
@@ -203,6 +219,7 @@ static void prefix(struct nfs4r_core *c, nfs4r_server_id log)
 		return;
 	if (l->pend)
 		pend_wake(c, l->pend); /* it may have waited for all before it */
+	wake_waiting(c);
 	c->dirty |= DIRTY_REPLY;
 	if (log == c->self) {
 		c->log_moved = true;
@@ -301,6 +318,25 @@ static enum verdict test(struct nfs4r_core *c, const struct nfs4r_part *p)
 	return CORRUPT;
 }
 
+/*
+ * A directory that changes parents waits for what was there where it was moved, also of other logs: objects' versions alone would
+ * let a server that catches up make a ring of two moves that never stood side by side.
+ */
+static bool too_early(const struct nfs4r_core *c, const struct nfs4r_entry *e)
+{
+	EACH_PEER(c, s)
+		if (c->logs[s].applied < e->after[s] && s != e->log && !FAULT(F_MOVE_BEFORE_OTHERS))
+			return true;
+	return false;
+}
+
+/* It is tried again when the entry it waits for is committed, or another log has moved. */
+static void wait_for_others(struct logst *l, const struct pend *p)
+{
+	if (!l->waits || p->entry->lsn < l->waits)
+		l->waits = p->entry->lsn;
+}
+
 /* Log 3.4: all parts can be applied or skipped, or the whole entry waits. */
 static void try_apply(struct nfs4r_core *c, struct pend *p)
 {
@@ -312,6 +348,10 @@ static void try_apply(struct nfs4r_core *c, struct pend *p)
 		return;
 	if (changes_ancestors(c, p->entry) && c->logs[p->entry->log].applied + 1 < p->entry->lsn)
 		return; /* prefix() wakes it */
+	if (too_early(c, p->entry)) {
+		wait_for_others(l, p);
+		return;
+	}
 	for (uint32_t i = 0; i < p->entry->nparts; i++) {
 		switch (test(c, &p->entry->parts[i])) {
 		case APPLY:
@@ -321,8 +361,7 @@ static void try_apply(struct nfs4r_core *c, struct pend *p)
 		case SKIP:
 			break;
 		case WAIT:
-			if (!l->waits || p->entry->lsn < l->waits)
-				l->waits = p->entry->lsn;
+			wait_for_others(l, p);
 			return;
 		case CORRUPT:
 			halt(c, "the version of an object lies inside an update: this copy is corrupt (log 3.4)");

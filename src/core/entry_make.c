@@ -239,6 +239,9 @@ struct nfs4r_entry *entry_make(struct nfs4r_core *c, struct opx *o, const struct
 		else
 			make_create(c, o, e);
 	}
+	if (nd->dirmove)
+		EACH_PEER(c, s)
+			e->after[s] = c->logs[s].applied;
 	change_info(op, e);
 	op->lsn = e->lsn;
 	op->primary = c->self;

@@ -80,6 +80,7 @@
 	X(F_COUNT_JOINED, "control 8.2", "controls that come with an entry are not counted")				\
 	X(F_COUNT_RELEASED, "control 8.2", "a released control stays in the counts")					\
 	X(F_COUNT_RESTART, "control 8", "the counts are empty after a restart")				\
+	X(F_MOVE_BEFORE_OTHERS, "log 3.4", "a move of a directory overtakes what was before it in other logs")	\
 	X(F_KEEPS_PROPOSALS, "control 11", "a proposal outlives the view it was made in")				\
 	X(F_LEASE_IGNORED, "log 6.7", "a server answers without a lease")						\
 	X(F_PROMISE_AT_ONCE, "log 6.3", "a removal is promised while the removed one has a lease")			\

@@ -127,6 +127,9 @@ bool nfs4r_rec_parse(const uint8_t *p, size_t left, nfs4r_journal_pos pos,
 	*total = REC_HEADER + ((body + 7) & ~(size_t)7);
 	if (body > REC_MAX || *total > left || get_be32(p + 12) != record_crc(p, body))
 		return false;
+	for (size_t i = REC_HEADER + body; i < *total; i++) /* not in the checksum */
+		if (p[i])
+			return false;
 	out->pos = pos;
 	out->type = get_be16(p + 4);
 	out->len = body;

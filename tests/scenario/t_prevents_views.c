@@ -118,7 +118,39 @@ static bool who_restarts_while_joining_says_nothing(struct net *n)
 	return route(n, S, &f, false) != S;
 }
 
+/*
+ * While S is away P moves x below c and back, then Q moves c below x. The two logs have no object in common; S gets Q's first. Moved
+ * now, c and x would hang below each other when P's first entry comes.
+ */
+static bool moves_come_after_what_they_were_made_on(struct net *n)
+{
+	struct nfs4r_oid t, k, v;
+
+	tree(n, "t/ t/x/ t/x/v/ c/ c/k/");
+	t = at(n, "t");
+	k = at(n, "c/k");
+	v = at(n, "t/x/v");
+	n->cfg.lease_ms = LEASE;
+	n->cfg.silence_ms = SILENCE;
+	n->cfg.idle_ms = 200;
+	net_retune(n);
+	net_run(n, 2 * LEASE);
+	net_drop(n, S, 0, 0);
+	net_drop(n, 0, S, 0);
+	net_run(n, 4 * LEASE);
+	if (finish(n, op_rename(n, P, &t, "x", &k, "x")) != NFS4R_OK || finish(n, op_rename(n, P, &k, "x", &t, "x")) != NFS4R_OK)
+		return false;
+	net_run(n, 2 * LEASE); /* released */
+	if (finish(n, op_rename(n, Q, &n->root, "c", &v, "c")) != NFS4R_OK)
+		return false;
+	net_pass(n);
+	net_hold(n, P, S, NFS4R_MSG_ENTRIES);
+	net_run(n, 3 * LEASE);
+	return memtree_applied(n->s[S].tree, Q) < memtree_applied(n->s[Q].tree, Q);
+}
+
 static const struct prevents list[] = {
+	{ "log 3.4: a move waits for what it was made on", F_MOVE_BEFORE_OTHERS, moves_come_after_what_they_were_made_on },
 	{ "control 11: a proposal does not outlive its view", F_KEEPS_PROPOSALS, a_proposal_begins_anew_in_a_new_view },
 	{ "log 6.3: a voter that started waits", F_NO_START_WAIT, a_voter_that_started_waits },
 	{ "log 6.4: the removed one has no vote", F_REMOVED_VOTES, the_removed_one_has_no_vote },

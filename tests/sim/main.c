@@ -277,12 +277,13 @@ static const struct {
  * Not tried here; a scenario sees each of them (t_prevents.c, t_prevents_policy.c, t_prevents_views.c). The first two: see above. The next four cost
  * round trips and nothing else. A server that answers reads before it has won has everything that was completed: who could
  * have completed more needs everybody's ack, the reader's too. And a drop back on a plain deep control that is not settled
- * shows only when one server is deaf to two messages in a row. The last two want things to
+ * shows only when one server is deaf to two messages in a row. The next two want things to
  * happen within one round trip: a voter's restart between a grant and a PREPARE, a death between an ack and the entry it spoke of.
+ * The last wants two moves that make a ring, in logs that reach one that was away in the wrong order.
  */
 static const uint32_t elsewhere[] = { F_NO_VERSION_WAIT, F_FLOOR_TOO_HIGH,  F_ASK_DROPS_MULTI, F_SIDE_COUNTS,
 				      F_NARROW_AT_ONCE,	 F_DIRS_KEEP_PLUS, F_SERVE_PROPOSING, F_LAST_UNSETTLED,
-				      F_NO_START_WAIT,	 F_KEEPS_PROPOSALS };
+				      F_NO_START_WAIT,	 F_KEEPS_PROPOSALS, F_MOVE_BEFORE_OTHERS };
 
 static bool is_elsewhere(uint32_t fault)
 {

@@ -336,6 +336,8 @@ static void entry_write(struct nfs4r_entry *e, nfs4r_lsn lsn)
 	e->has_payload = true;
 	e->taint_log = 4;
 	e->taint_lsn = 99;
+	e->after[1] = 17;
+	e->after[3] = 19;
 }
 
 /* Effects that no single operation has together; all that were not shown yet. */
