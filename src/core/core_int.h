@@ -332,7 +332,8 @@ struct view { /* view.c; the first line is in the row 'V' */
 };
 
 struct joiner { /* join.c: one list of controls, on its way */
-	uint64_t view, next_seq; /* below next_seq every claim of its maker is in the list or dead */
+	bool made;		 /* by this server; else it is another's, or there is none */
+	uint64_t next_seq;	 /* below it every claim of its maker is in the list or dead */
 	nfs4r_lsn applied[NFS4R_SERVERS_MAX + 1];
 	uint32_t n, cap;
 	struct nfs4r_join_row *rows;
@@ -503,6 +504,7 @@ void view_on_msg(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_
 /* join.c: a new member takes over the controls */
 void join_new_view(struct nfs4r_core *c);
 void join_heard(struct nfs4r_core *c, nfs4r_server_id from);
+void join_peer_fresh(struct nfs4r_core *c, nfs4r_server_id s);
 void join_started(struct nfs4r_core *c);
 void join_timers(struct nfs4r_core *c);
 void join_run(struct nfs4r_core *c);

@@ -39,6 +39,10 @@ static bool listed(const struct nfs4r_core *c, const struct claim *cl)
 	return cl->own->state == OWN_WON && (cl->kind == NFS4R_PROPOSED || cl->lsn <= c->logs[c->self].applied);
 }
 
+/*
+ * One list for each asker, for as long as it has not joined: pieces of two lists are no list, and JOINED speaks of the one that
+ * the joiner has, which may be the first of several answers. What changes meanwhile it hears as everybody does.
+ */
 static void make_list(struct nfs4r_core *c, struct joiner *j)
 {
 	struct claim *cl, *tmp;
@@ -46,7 +50,7 @@ static void make_list(struct nfs4r_core *c, struct joiner *j)
 	uint32_t cap = 0;
 
 	free(j->rows);
-	*j = (struct joiner){ .view = c->view.adopted.num, .next_seq = c->next_seq };
+	*j = (struct joiner){ .made = true, .next_seq = c->next_seq };
 	DL_FOREACH2(c->asking, ow, ask_next_own)
 		if (ow->state == OWN_PROPOSING && ow->claim->key.seq < j->next_seq)
 			j->next_seq = ow->claim->key.seq;
@@ -68,12 +72,12 @@ static void on_join(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs
 
 	if (m->join.view != c->view.adopted.num || !is_member(c, c->self) || !is_member(c, from) || not_recovered(c))
 		return; /* one that joins itself answers: two may come back at once, and the last complete one may have gone */
-	if (!at || j->view != m->join.view)
+	if (!at && !j->made)
 		make_list(c, j);
-	if (at > j->n)
+	if (!j->made || at > j->n)
 		return;
 	a = msg_new(c, NFS4R_MSG_JOINROWS);
-	a->joinrows.view = j->view;
+	a->joinrows.view = m->join.view;
 	a->joinrows.offset = at;
 	a->joinrows.total = j->n;
 	a->joinrows.next_seq = j->next_seq;
@@ -115,7 +119,7 @@ static void on_joined(struct nfs4r_core *c, nfs4r_server_id from, uint64_t view)
 	if (view != c->view.adopted.num || !is_member(c, from) || !c->view.ready)
 		return;
 	c->peers[from].joining = false;
-	if (j->view == view) {
+	if (j->made) {
 		DL_FOREACH_SAFE2(c->asking, ow, tmp, ask_next_own) {
 			if (ow->state == OWN_WON && ow->claim->key.seq < j->next_seq) {
 				ow->acks |= NFS4R_BIT(from);
@@ -128,6 +132,15 @@ static void on_joined(struct nfs4r_core *c, nfs4r_server_id from, uint64_t view)
 	election_peer_up(c, from); /* what is newer than the list */
 	c->dirty |= DIRTY_REPLY;
 	begin(c, from); /* what it controls itself, by now */
+}
+
+/* A new start of @s: it has not what it was sent, and its own list is another one now. */
+void join_peer_fresh(struct nfs4r_core *c, nfs4r_server_id s)
+{
+	free(c->join.to[s].rows);
+	c->join.to[s] = (struct joiner){ 0 };
+	if (c->join.want & NFS4R_BIT(s))
+		begin(c, s);
 }
 
 /* Its heartbeat says that it has joined, and no JOINED came: that was lost, or of an older view. */
