@@ -76,7 +76,8 @@ enum nfs4r_status recover_restore(struct nfs4r_engine *eng, const struct nfs4r_s
 		nfs4r_entry_put(e);
 	}
 	if (r.st != NFS4R_OK)
-		snprintf(why, 512, "the store in %.200s cannot be understood (%s); restore it from a backup, or move it away and let this server start anew",
+		snprintf(why, 512, "the store in %.200s cannot be understood (%s): if a Server block was removed, write it again; else this store is lost, see "
+			 "docs/failures.md",
 			 eng->cfg.store_dir, nfs4r_status_str(r.st));
 	return r.st;
 }
@@ -232,7 +233,7 @@ enum nfs4r_status recover_intents(struct nfs4r_engine *eng, const struct nfs4r_s
 		struct nfs4r_event ev = { .type = NFS4R_EV_OP_EXECUTED, .entry = e };
 
 		if (!e) {
-			snprintf(why, 512, "the store in %.200s lost an undecided entry; restore it from a backup", eng->cfg.store_dir);
+			snprintf(why, 512, "the store in %.200s lost an undecided entry; see docs/failures.md, where its disk is lost", eng->cfg.store_dir);
 			return NFS4R_CORRUPT;
 		}
 		ev.ok = was_executed(eng, e);

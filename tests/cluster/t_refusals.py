@@ -288,8 +288,8 @@ def main():
                 ('another Export_Id', 'Export_Id = 77', 'Export_Id = 78', 'Export_Id'),
                 ('another Filesystem_Id', r'Filesystem_Id = 77\.1', 'Filesystem_Id = 77.2', 'fsid differs|Filesystem_Id')):
             report.check(key, refused_by_peers, b, old, new, pattern)
-        # Without an address server 3 never speaks with server 2.
-        report.check('a server list of its own', refused_by_peers, b, r'^\s*Server { Id = 2;.*$', '', 'servers differ', (1,))
+        report.check('a server list of its own', refused_by_peers, b, r'^(\s*Server { Id = 2;.*)$', r'\1 Server { Id = 4; Address = "10.0.1.9"; }', 'servers differ')
+        report.check('a server less than the store knows', refused_at_start, b, r'^\s*Server { Id = 2;.*$', '', 'store.*Server block was removed')
         report.check('another Volume_UUID than the store has', refused_at_start, b, '6f1c2b1e', '7f1c2b1e', 'volume')
         report.check('a store that another process has locked', store_locked, b)
         report.check('a corrupt journal', corrupt_store, b, 'journal-*', 'journal.*(corrupt|damaged|checksum)|store.*(corrupt|damaged)')
