@@ -637,7 +637,8 @@ inline join(s)
 #define KNOWS_ALL(s, t) HAS(has[s], t)
 #endif
 #define FORGETS(s, t) \
-	:: d_step { s != t && HAS(row[s], t) && (claim[t] == ABORTED || (claim[t] == RELEASED && KNOWS_ALL(s, t))) -> SAY2(Forgets_control_of, s, t); row[s] = row[s] & ~BIT(t) }
+	:: d_step { s != t && HAS(row[s], t) && (claim[t] == ABORTED || (claim[t] == RELEASED && KNOWS_ALL(s, t))) -> SAY2(Forgets_control_of, s, t); \
+		row[s] = row[s] & ~BIT(t) }
 
 /* The client has its answer as soon as it may have it (log 5.2); nothing else asks whether it has. */
 inline complete_updates()

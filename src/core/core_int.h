@@ -105,6 +105,7 @@ struct own { /* what only the owner knows of a claim */
 	struct claim *claim;
 	enum own_state state;
 	nfs4r_servers acks, nacked, confirmed;
+	nfs4r_servers release_to; /* members when it was released: later ones hear of it by a list (log 8.4) */
 	nfs4r_lsn need[NFS4R_SERVERS_MAX + 1];
 	bool majority;
 	bool closing;
@@ -312,6 +313,7 @@ struct vote { /* a PREPARE that waits for leases to end; from = 0: none */
 
 struct proposal { /* of this server; num = 0: none */
 	uint64_t num;
+	uint64_t on; /* the view adopted when it was made: what is added was checked against that */
 	nfs4r_servers remove, add, promises, accepted;
 	struct nfs4r_view base, view;
 	bool accepting;
@@ -504,6 +506,7 @@ void view_on_msg(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_
 /* join.c: a new member takes over the controls */
 void join_new_view(struct nfs4r_core *c);
 void join_heard(struct nfs4r_core *c, nfs4r_server_id from);
+nfs4r_servers join_unsure(const struct nfs4r_core *c);
 void join_peer_fresh(struct nfs4r_core *c, nfs4r_server_id s);
 void join_started(struct nfs4r_core *c);
 void join_timers(struct nfs4r_core *c);

@@ -48,6 +48,8 @@ nfs4r_server_id nfs4r_core_route_read(struct nfs4r_core *c, const struct nfs4r_o
 		return c->self;
 	if (c->recovering || (not_ready(c) && own_acting_cover(c, oid)))
 		return 0;
+	if (excluded & join_unsure(c))
+		return 0;
 	if (excluded && FAULT(F_NOT_PRIMARY_LOCAL))
 		return c->self;
 	if (f.type == NFS4R_TYPE_DIR && !is_dir) /* Directory_Reads = local */

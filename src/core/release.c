@@ -244,7 +244,7 @@ static void forget_if_confirmed(struct nfs4r_core *c, struct own *ow)
 {
 	struct nfs4r_put p;
 
-	if (!is_all(c, ow->confirmed | NFS4R_BIT(c->self)))
+	if (!is_all(c, ow->confirmed | NFS4R_BIT(c->self) | ~ow->release_to))
 		return;
 	row_claim(ow->claim, &p, true);
 	act_put(c, &p);
@@ -256,6 +256,7 @@ static void forget_if_confirmed(struct nfs4r_core *c, struct own *ow)
 /* A created or moved claim was never proposed, so it does not keep the floor down. */
 void released_in(struct nfs4r_core *c, struct own *ow)
 {
+	ow->release_to = c->view.adopted.members;
 	DL_APPEND(c->released, ow);
 	if (ow->claim->kind == NFS4R_PROPOSED)
 		heap_in(&c->open, &ow->open, ow->claim->key.seq);
@@ -293,7 +294,7 @@ static void send_releases(struct nfs4r_core *c, nfs4r_server_id to, struct own *
 	struct nfs4r_msg *m = NULL;
 
 	for (; ow; ow = ow->next) {
-		if ((ow->confirmed & NFS4R_BIT(to)) || !pick(c, ow))
+		if ((ow->confirmed & NFS4R_BIT(to)) || !(ow->release_to & NFS4R_BIT(to)) || !pick(c, ow))
 			continue;
 		if (!m) {
 			m = msg_new(c, NFS4R_MSG_RELEASE);

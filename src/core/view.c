@@ -149,7 +149,7 @@ static void beat(struct nfs4r_core *c)
 				m->heartbeat.hears |= NFS4R_BIT(t);
 		m->heartbeat.caught_up = !is_member(c, c->self) && caught_up(c);
 		m->heartbeat.joining = is_member(c, c->self) && not_ready(c);
-		send_to(c, s, m, false);
+		send_to(c, s, m, true); /* the view it names is on disk */
 	}
 }
 
@@ -379,8 +379,8 @@ static void on_promise(struct nfs4r_core *c, nfs4r_server_id from, const struct 
 		p->base = m->promise.accepted;
 	if (!enough(c, p->promises & (FAULT(F_REMOVED_VOTES) ? ~(nfs4r_servers)0 : ~p->remove)))
 		return;
-	if (p->base.num != c->view.adopted.num)
-		p->add = 0; /* they know another view than this one */
+	if (p->base.num != p->on)
+		p->add = 0; /* they know another view than the one it was made on */
 	*v = (struct nfs4r_view){ p->num, p->base.num, (p->base.members & ~p->remove) | p->add };
 	if (!enough(c, v->members)) {
 		give_up(c);
@@ -418,17 +418,20 @@ static void propose(struct nfs4r_core *c, nfs4r_servers remove, nfs4r_servers ad
 
 	if (w->adopted.num > top)
 		top = w->adopted.num;
-	w->proposal = (struct proposal){ .num = (top / NFS4R_VIEW_STEP + 1) * NFS4R_VIEW_STEP + c->self, .remove = remove, .add = add };
+	w->proposal = (struct proposal){ .num = (top / NFS4R_VIEW_STEP + 1) * NFS4R_VIEW_STEP + c->self, .on = w->adopted.num, .remove = remove, .add = add };
 	w->proposal.base = FAULT(F_OWN_BASE) ? w->adopted : w->accepted;
 	w->proposal.until_ms = c->now + 2 * grant_ms(c) + c->cfg.silence_ms;
 	timer_at(c, w->proposal.until_ms);
+	if (w->frozen_num < w->proposal.num)
+		w->frozen_num = w->proposal.num; /* used: not again for another change, also after a restart */
+	save(c);
 	EACH_PEER(c, s) {
 		struct nfs4r_msg *m = msg_new(c, NFS4R_MSG_PREPARE);
 
 		m->prepare.num = w->proposal.num;
 		m->prepare.remove = remove;
 		m->prepare.add = add;
-		send_to(c, s, m, false);
+		send_to(c, s, m, true);
 	}
 	on_prepare(c, c->self, w->proposal.num, remove);
 }
