@@ -108,9 +108,14 @@ static void on_grant(struct nfs4r_core *c, nfs4r_server_id from, uint64_t t)
 		c->dirty |= DIRTY_OPS | DIRTY_REPLY;
 }
 
+/*
+ * Not to a member that goes by a view older than the base of the one that counts here: it may have been outside meanwhile and not
+ * know it any more, since what it said of views (and was added for) goes out before it is on its disk.
+ */
 static bool may_grant(const struct nfs4r_core *c, nfs4r_server_id s)
 {
-	return (c->view.accepted.members & NFS4R_BIT(s)) && (!(c->view.frozen & NFS4R_BIT(s)) || FAULT(F_GRANT_REMOVED));
+	return (c->view.accepted.members & NFS4R_BIT(s)) && (!(c->view.frozen & NFS4R_BIT(s)) || FAULT(F_GRANT_REMOVED)) &&
+	       c->peers[s].view >= c->view.accepted.base;
 }
 
 /* ---- heartbeats ---------------------------------------------------------------------- */
