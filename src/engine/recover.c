@@ -104,6 +104,11 @@ enum nfs4r_status recover_root(struct nfs4r_engine *eng, bool created, char *why
 		snprintf(why, 512, "the exported directory cannot be opened: %s", nfs4r_status_str(st));
 		return st;
 	}
+	if (nfs4r_store_row(eng->store, &eng->root, NULL) != NFS4R_KNOWN) {
+		snprintf(why, 512, "the store in %.200s is damaged: the exported directory itself is not in it; this store is lost, see docs/failures.md",
+			 eng->cfg.store_dir);
+		return NFS4R_CORRUPT;
+	}
 	nfs4r_handle(eng, &eng->root, &known);
 	if (known.len && (known.len != root.len || memcmp(known.b, root.b, root.len) != 0)) {
 		snprintf(why, 512, "the store in %.200s belongs to another directory than the one exported now; export the right one (was it restored from a backup, "
