@@ -141,7 +141,8 @@ static uint64_t highest_promise(const struct nfs4r_core *c)
 	return c->view.promised > c->view.frozen_num ? c->view.promised : c->view.frozen_num;
 }
 
-static void beat(struct nfs4r_core *c)
+/* @durable: a view was adopted in this step, and is on disk before anybody hears of it. Else a slow disk delays no lease. */
+static void beat(struct nfs4r_core *c, bool durable)
 {
 	EACH_PEER(c, s) {
 		struct nfs4r_msg *m = msg_new(c, NFS4R_MSG_HEARTBEAT);
@@ -154,7 +155,7 @@ static void beat(struct nfs4r_core *c)
 				m->heartbeat.hears |= NFS4R_BIT(t);
 		m->heartbeat.caught_up = !is_member(c, c->self) && caught_up(c);
 		m->heartbeat.joining = is_member(c, c->self) && not_ready(c);
-		send_to(c, s, m, true); /* the view it names is on disk */
+		send_to(c, s, m, durable);
 	}
 }
 
@@ -257,7 +258,7 @@ static void adopt(struct nfs4r_core *c, const struct nfs4r_view *v)
 		refuse_waiting(c);
 	join_new_view(c);
 	c->dirty |= DIRTY_OPS | DIRTY_REPLY | DIRTY_RELEASE | DIRTY_OBJECTS | DIRTY_OPENS;
-	beat(c);
+	beat(c, true);
 }
 
 /* ---- voting (6.3, 6.5) ------------------------------------------------------------------- */
@@ -541,7 +542,7 @@ void view_timers(struct nfs4r_core *c)
 		return;
 	if (c->now >= w->beat_at && !c->halted) { /* one that halted goes silent, and is removed */
 		w->beat_at = c->now + (c->cfg.lease_ms + 3) / 4;
-		beat(c);
+		beat(c, false);
 	}
 	timer_at(c, w->beat_at > c->now ? w->beat_at : c->now + c->cfg.lease_ms);
 	try_vote(c);
@@ -577,7 +578,7 @@ void view_complete(struct nfs4r_core *c)
 	set_ready(c);
 	elections_again(c);
 	c->dirty |= DIRTY_OPS | DIRTY_REPLY | DIRTY_RELEASE;
-	beat(c);
+	beat(c, true);
 }
 
 void view_on_msg(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
