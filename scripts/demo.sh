@@ -6,6 +6,6 @@ set -euo pipefail
 
 if [ ! -e "$ROOT/build/release/FSAL_REPL/libfsalrepl.so" ] || [ ! -x "$ROOT/build/release/src/ctl/nfs4rctl" ]; then
 	say "building (deps on the first run: a few minutes)"
-	"$ROOT/scripts/build.sh" release
 fi
+"$ROOT/scripts/build.sh" release # also what changed since the last time
 exec "$ROOT/tests/cluster/demo.py"
