@@ -270,7 +270,13 @@ static const struct {
 	{ F_LINK_NOT_EXPLICIT, "linkdeep" },	{ F_MOVED_OUT_BARE, "moveout" },
 	{ F_GRANT_PLUS, "deep" },		{ F_NAMES_OF_MULTI, "unlink" },
 	{ F_DROP_AT_ONCE, "dropback2" },
-	{ F_WAIT_FOR_LOST, "bursts" },
+	{ F_WAIT_FOR_LOST, "bursts" },		{ F_REPLY_OWN_CONTROL, "settled" },
+	{ F_PINS_IGNORED, "writers" },		{ F_SIDE_NO_DEADLINE, "power" },
+	{ F_LEASE_IGNORED, "views-stop" },	{ F_PROMISE_AT_ONCE, "views" },
+	{ F_GRANT_REMOVED, "views-power" },	{ F_REMOVED_VOTES, "views-cut" },
+	{ F_OWN_BASE, "views-cut" },		{ F_VIEW_UNSAVED, "views-restart" },
+	{ F_JOIN_NO_ROWS, "views-restart" },	{ F_JOIN_EARLY, "views-hand" },
+	{ F_JOIN_FORGOTTEN, "views-join" },
 };
 
 /*

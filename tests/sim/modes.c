@@ -221,6 +221,22 @@ static void tune_views_script(struct plan *p, struct rng *r)
 		p->idle_ms = 1000 + (uint32_t)rng_below(r, 3000);
 }
 
+/* Little lag between the controls, entries far behind: what is completed without a server arrives there late. */
+static void tune_views_join(struct plan *p, struct rng *r)
+{
+	tune_script(p, r);
+	p->troubles = TROUBLE_EACH;
+	p->join_restarts = true;
+	p->loss = p->dup = p->slow_paths = 0;
+	p->crash_every_us = p->cut_every_us = 0;
+	p->think_us = 1 * MS + rng_below(r, 5 * MS);
+	p->lag_us = 1 * MS + rng_below(r, 4 * MS);
+	p->bulk_lag_us = p->lag_us * (2 + rng_below(r, 8));
+	p->sync_us = 200 + rng_below(r, 2 * MS);
+	p->idle_ms = 200 + (uint32_t)rng_below(r, 3000);
+	p->work_us = 10 * SECOND;
+}
+
 #define READERS(f, dir)                                                                     \
 	"B*: read " f "; get " f "; list " dir "\nC*: get " f "; wait 5; read " f "; get " dir "\n"
 
@@ -363,6 +379,10 @@ const struct mode modes[] = {
 	  "C*: read f; get k; list D; lookup D n; wait 20\nC*: write f; create x m; remove x m; wait 500\n"
 	  "B*: claim x deep+; open k; write k; close; write h; wait 800\nA*: read h; read g; list x; lookup x m; get k\n",
 	  tune_views_script, "control changes hands while somebody is outside" },
+	{ "views-join", "D/ D/f D/g D/h D/x/",
+	  "A*: open f; write f; close; read g\nA*: read h; get f\nB*: open g; write g; close; read f\nB*: read h; get f\n"
+	  "C*: open h; write h; close; read g\nC*: read f; get g; get h; list x\n",
+	  tune_views_join, "restarts while joining, deaf to one of the others" },
 };
 const uint32_t nmodes = sizeof(modes) / sizeof(modes[0]);
 

@@ -205,6 +205,8 @@ void net_send(struct server *v, nfs4r_server_id to, const struct nfs4r_msg *m)
 		check_view_sent(v, m);
 	post(v, to, msg_copy(m), m->type >= NFS4R_MSG_FORWARD && m->type <= NFS4R_MSG_READ_ANSWER);
 	trouble_sent(v, m->type);
+	if (m->type == NFS4R_MSG_HEARTBEAT && m->heartbeat.caught_up)
+		trouble_caught_up(v);
 }
 
 void net_send_entries(struct server *v, nfs4r_server_id to, nfs4r_server_id log, nfs4r_lsn from, nfs4r_lsn until)

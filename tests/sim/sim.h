@@ -72,6 +72,7 @@ struct plan { /* drawn from the seed and the mode; printed with a failure */
 	uint32_t troubles; /* set of enum trouble: those that may happen */
 	uint64_t trouble_every_us, trouble_for_us; /* trouble_for: typically; longer than silence and lease together */
 	bool one_trouble; /* one at a time, and nothing else goes wrong: then a removal may not take long */
+	bool join_restarts; /* who comes back restarts while it joins, and does not hear one of the others */
 };
 
 /* ---- trees ------------------------------------------------------------------------ */
@@ -305,6 +306,7 @@ struct server {
 	/* trouble.c */
 	uint32_t crash_on; /* type of a message: crashes soon after sending one */
 	uint64_t down_us;  /* how long it is down after its next crash; 0 = as the plan says */
+	bool join_restart; /* will restart when it joins next */
 	/* check_views.c */
 	uint64_t seen_adopted, seen_accepted; /* of this start */
 	bool seen_lease, seen_joining;
@@ -467,6 +469,7 @@ enum trouble {
 
 void trouble_begin(struct sim *s);
 void trouble_sent(struct server *v, uint32_t type); /* it sent a message of this type, or ADOPTED_VIEW */
+void trouble_caught_up(struct server *v);	    /* it said so, and will be a member soon */
 
 /* ---- client.c, script.c, modes.c -------------------------------------------------------------------------- */
 

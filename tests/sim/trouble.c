@@ -4,6 +4,8 @@
  * and lease, so that servers are removed and come back, and restarts at moments that a rule is about. The plan says which of
  * them; one strikes every now and then, and they may overlap. Everything ends with the healing.
  *
+ * With `join_restarts` the only one is a server that comes back, restarts while it joins, and is deaf to one of the others.
+ *
  * With `one_trouble` nothing else goes wrong and one is over before the next begins. Then the others have to have removed
  * the server in time (check_late()).
  */
@@ -87,6 +89,31 @@ void trouble_sent(struct server *v, uint32_t type)
 	server_arm_crash(v, 1 + (uint32_t)rng_below(&s->rng, 3), rng_chance(&s->rng, s->plan.machine_crash));
 }
 
+/* ---- a restart while joining ------------------------------------------------------------- */
+
+/* Outside for long enough. The rest when it comes back. */
+static void join_restart(struct sim *s, struct server *v)
+{
+	v->join_restart = true;
+	alone(s, v, s->plan.trouble_for_us + rng_below(&s->rng, s->plan.trouble_for_us / 2));
+}
+
+/*
+ * Near the end of all logs, it hears nothing of one of the others from now on: neither entries that this one completes without
+ * it, nor what it controls. Whoever serves then without the lists shows a client what was before.
+ */
+void trouble_caught_up(struct server *v)
+{
+	struct sim *s = v->sim;
+
+	if (!v->join_restart || s->healed)
+		return;
+	v->join_restart = false;
+	mute(s, another(s, v), v, (uint64_t)s->plan.silence_ms * MS * 3 / 2);
+	v->crash_on = ADOPTED_VIEW;
+	v->down_us = 1 + rng_below(&s->rng, 20 * MS);
+}
+
 /* ---- several ----------------------------------------------------------------------------- */
 
 static void split(struct sim *s, uint64_t us)
@@ -168,7 +195,10 @@ static void strike(struct sim *s, void *arg, uint64_t a, uint64_t b)
 	if (s->healed)
 		return;
 	s->totals.troubles++;
-	happen(s, pick(s), any(s), how_long(s));
+	if (s->plan.join_restarts)
+		join_restart(s, any(s));
+	else
+		happen(s, pick(s), any(s), how_long(s));
 	sim_at(s, s->now + rng_time(&s->rng, s->plan.trouble_every_us), strike, NULL, 0, 0);
 }
 

@@ -17,7 +17,7 @@ CITATION = re.compile(
 FILE_AND_NAME = re.compile(r"`((?:src|FSAL_REPL|tests|protocol|docs)/[\w./-]+)(?::([\w]+))?`")
 FAULT = re.compile(r"\bF_[0-9A-Z_]+\b")
 FAULT_ROW = re.compile(r"^\| (\d+) \| `(F_\w+)` \| (control|log) (\S+) \|", re.M)
-MODE = re.compile(r"\bsim:(\w+)")
+MODE = re.compile(r"\bsim:([\w-]+)")
 
 
 def read(root, path):
@@ -91,7 +91,7 @@ def check_faults(root, page, have, bad):
 
 
 def check_modes(root, page, bad):
-    modes = set(re.findall(r'^\t\{ "(\w+)",', read(root, "tests/sim/modes.c"), re.M))
+    modes = set(re.findall(r'^\t\{ "([\w-]+)",', read(root, "tests/sim/modes.c"), re.M))
     for name in sorted(set(MODE.findall(page)) - {"NAME"} - modes):
         bad.append(f"{PAGE}: the simulator has no mode {name}")
 
