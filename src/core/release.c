@@ -4,9 +4,10 @@
  *
  * Happy path: a won claim nobody used for idle_ms starts closing with last = end of the own log;
  * new updates do not count on it any more, reads still do. When nothing executes under it and
- * everybody holds the log *stably* up to `last` (log 3.10), its controls leave the table, the
- * released state is saved, RELEASE goes to all and is repeated until all confirmed; then the
- * claim is forgotten. An abort takes the same road from the release on (4.7).
+ * everybody holds the log *stably* up to `last` (log 3.10), and this server has a lease, so that
+ * "everybody" is true, its controls leave the table, the released state is saved, RELEASE goes to
+ * all and is repeated until all confirmed; then the claim is forgotten. An abort takes the same
+ * road from the release on (4.7).
  *
  * Failure modes: lost RELEASE or RELEASED: repeated. Peer down: the claim stays released, its
  * row too, until the peer confirms. Nobody checkpoints: ACT_CHECKPOINT here, want_stable there, and
@@ -202,8 +203,8 @@ void raise_last(struct nfs4r_core *c, const struct nfs4r_entry *e)
 /* Closing claims whose `last` is up to here may be released. */
 static nfs4r_lsn safe_until(const struct nfs4r_core *c)
 {
-	if (!c->view.ready)
-		return 0; /* who is "all" is not known here */
+	if (!c->view.ready || (!lease_valid(c) && !FAULT(F_RELEASE_UNLEASED)))
+		return 0; /* who "all" are is not known here */
 	if (FAULT(F_RELEASE_AT_ONCE))
 		return UINT64_MAX;
 	if (FAULT(F_RELEASE_APPLIED))

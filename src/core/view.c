@@ -105,7 +105,7 @@ static void on_grant(struct nfs4r_core *c, nfs4r_server_id from, uint64_t t)
 	c->peers[from].granted_t = t;
 	c->view.lease_until = lease_end(c);
 	if (!was && lease_valid(c))
-		c->dirty |= DIRTY_OPS | DIRTY_REPLY;
+		c->dirty |= DIRTY_OPS | DIRTY_REPLY | DIRTY_RELEASE;
 }
 
 /*

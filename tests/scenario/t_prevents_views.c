@@ -149,7 +149,50 @@ static bool moves_come_after_what_they_were_made_on(struct net *n)
 	return memtree_applied(n->s[S].tree, Q) < memtree_applied(n->s[Q].tree, Q);
 }
 
+/*
+ * P does not know that Q and S made a view without it, which S joined before Q had P's last entry. When Q has it on disk all of P's
+ * view have; P, which starts anew before Q confirms, would then tell S, too, that it let go of what S does not have.
+ */
+static bool who_was_removed_releases_nothing(struct net *n)
+{
+	static const uint32_t news[] = { NFS4R_MSG_VIEW, NFS4R_MSG_PREPARE, NFS4R_MSG_ACCEPT, NFS4R_MSG_RELEASED };
+	struct nfs4r_oid f;
+
+	views(n);
+	f = at(n, "d/f");
+	net_drop(n, S, 0, 0);
+	net_drop(n, 0, S, 0);
+	net_run(n, 4 * LEASE);
+	net_hold(n, P, Q, NFS4R_MSG_ENTRIES);
+	if (finish(n, chmod_(n, P, "d/f")) != NFS4R_OK)
+		return false;
+	net_drop(n, P, S, 0);
+	net_drop(n, P, Q, NFS4R_MSG_HEARTBEAT);
+	for (uint32_t i = 0; i < sizeof(news) / sizeof(news[0]); i++)
+		net_drop(n, Q, P, news[i]);
+	net_pass_from(n, S, 0, 0);
+	net_pass_from(n, 0, S, 0);
+	if (!until_removed(n, S, P, 10 * LEASE))
+		return false;
+	net_run(n, LEASE);
+	net_drop(n, Q, S, NFS4R_MSG_ENTRIES);
+	net_pass_from(n, P, Q, NFS4R_MSG_ENTRIES);
+	net_run(n, LEASE);
+	net_pass_from(n, Q, P, NFS4R_MSG_VIEW);
+	net_pass_from(n, P, Q, NFS4R_MSG_HEARTBEAT);
+	if (!until_removed(n, P, P, LEASE))
+		return false;
+	net_drop(n, P, S, NFS4R_MSG_HEARTBEAT);
+	net_drop(n, P, S, NFS4R_MSG_ENTRIES);
+	net_pass_from(n, P, S, 0);
+	net_crash(n, P);
+	net_restart(n, P, true);
+	net_run(n, LEASE);
+	return serves(n, S) && !(route(n, S, &f, false) == S && memtree_applied(n->s[S].tree, P) < memtree_applied(n->s[P].tree, P));
+}
+
 static const struct prevents list[] = {
+	{ "control 7.2: a release needs a lease", F_RELEASE_UNLEASED, who_was_removed_releases_nothing },
 	{ "log 3.4: a move waits for what it was made on", F_MOVE_BEFORE_OTHERS, moves_come_after_what_they_were_made_on },
 	{ "control 11: a proposal does not outlive its view", F_KEEPS_PROPOSALS, a_proposal_begins_anew_in_a_new_view },
 	{ "log 6.3: a voter that started waits", F_NO_START_WAIT, a_voter_that_started_waits },

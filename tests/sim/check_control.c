@@ -85,6 +85,15 @@ void check_core(struct server *v)
 		sim_fail(v->sim, "S%u: %s", v->id, why);
 }
 
+/*
+ * By a view that it does not know. At a start it may tell the end of what it decided before that view was; and with a lease by the
+ * clock that it goes by, it decides on what it had heard before a stop.
+ */
+static bool was_removed(const struct server *v)
+{
+	return v->view_known && v->seen_adopted < v->removed_by && nfs4r_core_lease_until(v->core) <= clock_ms(v);
+}
+
 static void check_left(struct server *v, uint32_t obj)
 {
 	struct sim *s = v->sim;
@@ -104,6 +113,9 @@ static void check_left(struct server *v, uint32_t obj)
 		if (view_members(v) & NFS4R_BIT(q))
 			sim_fail(s, "S%u let go of %s, which it updated as %u:%llu, and S%u has that stable to %llu only",
 				 v->id, obj_str(s, obj), t->log, ULL(t->lsn), q, ULL(s->servers[q].stable[v->id]));
+		if (was_removed(v))
+			sim_fail(s, "S%u let go of %s, which it updated as %u:%llu, and does not know that it was removed", v->id,
+				 obj_str(s, obj), t->log, ULL(t->lsn));
 		o->left = n;
 	}
 }

@@ -163,6 +163,7 @@ void check_view(struct server *v)
 		adopted(v, &w.adopted);
 		trouble_sent(v, ADOPTED_VIEW);
 	}
+	v->view_known = true;
 	check_lease(v);
 	if (w.joining)
 		v->joined_in = w.adopted.num;

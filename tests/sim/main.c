@@ -276,7 +276,7 @@ static const struct {
 	{ F_GRANT_REMOVED, "views-power" },	{ F_REMOVED_VOTES, "views-cut" },
 	{ F_OWN_BASE, "views-cut" },		{ F_VIEW_UNSAVED, "views-restart" },
 	{ F_JOIN_NO_ROWS, "views-restart" },	{ F_JOIN_EARLY, "views-hand" },
-	{ F_JOIN_FORGOTTEN, "views-join" },
+	{ F_JOIN_FORGOTTEN, "views-join" },	{ F_RELEASE_UNLEASED, "views-join" },
 };
 
 /*

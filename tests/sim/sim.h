@@ -309,7 +309,7 @@ struct server {
 	bool join_restart; /* will restart when it joins next */
 	/* check_views.c */
 	uint64_t seen_adopted, seen_accepted; /* of this start */
-	bool seen_lease, seen_joining;
+	bool view_known, seen_lease, seen_joining;
 	uint64_t removed_by;		     /* newest adopted view without it */
 	uint64_t joined_in;		     /* newest view in which it was seen joining */
 	uint64_t heard[SERVERS_MAX + 1];     /* world time of the last message from each */

@@ -303,7 +303,7 @@ void server_start(struct server *v)
 	v->delayed_tail = &v->delayed;
 	v->nwrote = v->nasked = 0;
 	v->seen_adopted = v->seen_accepted = 0;
-	v->seen_lease = v->seen_joining = false;
+	v->view_known = v->seen_lease = v->seen_joining = false;
 	replay(v);
 	n = open_intents(v, intents, 64);
 	make_core(v);
