@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""One run of a graph over sites, as the runner, the cluster test, the demonstration and the benchmark use it.
+
+    graph = Graph(NODE, 'HC', 'S')
+    floor = reference(graph)                            one local directory
+    result = run(graph, sites, 'name', floor.sums)      tasks round robin; Failed, or a Result
+
+Where the sites share no tree, `transfer(producer site, consumer site, path below the directory)` carries files: what a task has
+written goes to each site that reads it, its record last.
+"""
+import collections
+import csv
+import datetime
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+
+from sites import Failed, Local
+
+Task = collections.namedtuple('Task', 'number name kernel iterations reads')         # reads: ((path, bytes), ..)
+GRAPHS = ('ED', 'HC', 'VP', 'MB')
+CLASSES = ('S', 'W', 'A')
+POLL_MS = 50
+WAIT_S = 3600
+REPORT_S = 60           # for the last records to be seen
+
+
+class Graph:
+    def __init__(self, node, name, cls):
+        self.node, self.name, self.cls = node, name, cls
+        text = Local('here', '/', node).call([node, 'tasks', *self.options()])
+        self.tasks = []
+        for line in text.splitlines():
+            number, task, kernel, iterations, *reads = line.split()
+            reads = tuple((path, int(size)) for path, size in (r.split(':') for r in reads))
+            self.tasks.append(Task(int(number), task, kernel, int(iterations), reads))
+
+    def options(self):
+        return ['--graph', self.name, '--class', self.cls]
+
+    def kernels(self):
+        return sorted({t.kernel for t in self.tasks})
+
+    def bytes(self):
+        """What crosses the arcs."""
+        return sum(size for t in self.tasks for _, size in t.reads)
+
+
+class Result:
+    """sums: lines that every run of the graph and class must have; rows: of tasks.csv."""
+
+    def __init__(self, graph, sites, seconds, sums, rows):
+        self.graph, self.sites, self.seconds, self.sums, self.rows = graph, sites, seconds, sums, rows
+
+
+def check_kernels(graph):
+    """The kernels of the graph against their published values, on this machine; the lines to show."""
+    return [Local('here', '/', graph.node).call([graph.node, 'kernel', k, '--class', graph.cls], timeout=7200).strip()
+            for k in graph.kernels()]
+
+
+class Running:
+    """The tasks of one run that have been started."""
+
+    def __init__(self, graph, sites, name, poll_ms, wait_s, say):
+        self.graph, self.sites, self.name, self.say = graph, sites, name, say
+        self.more = ['--poll', str(poll_ms), '--wait', f'{wait_s:g}']
+        self.start, self.begun, self.ended, self.processes = time.monotonic(), {}, {}, {}
+
+    def site(self, task):
+        return self.sites[task.number % len(self.sites)]
+
+    def argv(self, site, *verb):
+        return [site.node, *verb, *self.graph.options(), '--dir', f'{site.dir}/{self.name}']
+
+    def passed(self):
+        return time.monotonic() - self.start
+
+    def launch(self):
+        for t in self.graph.tasks:
+            site = self.site(t)
+            self.begun[t] = self.passed()
+            self.processes[t] = subprocess.Popen(site.command(self.argv(site, 'task', str(t.number)) + self.more),
+                                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+    def collect(self, on_done):
+        left = dict(self.processes)
+        while left:
+            for t in [t for t, p in left.items() if p.poll() is not None]:
+                p = left.pop(t)
+                out = p.communicate()[0]
+                if p.returncode:
+                    raise Failed(f'{t.name} at site {self.site(t).name}: status {p.returncode}\n{out}')
+                self.ended[t] = self.passed()
+                self.say(f'{self.ended[t]:7.2f} s  {t.name} done at site {self.site(t).name} ({len(self.ended)} of {len(self.processes)})')
+                on_done(t)
+            time.sleep(0.01)
+
+    def kill(self):
+        for p in self.processes.values():
+            if p.poll() is None:
+                p.kill()
+                p.communicate()
+
+
+def carry(running, transfer, task):
+    """To each site that reads what the task has written: that, then its record. The report is made at the first site."""
+    sites, here = running.sites, running.site(task)
+    wanted = {s: {'done'} for s in sites[:1]}
+    for t in running.graph.tasks:
+        for path, _ in t.reads:
+            if path.startswith(task.name + '/'):
+                wanted.setdefault(running.site(t), {'done'}).add(path.rpartition('/')[2])
+    for there, files in wanted.items():
+        if there is not here:
+            for f in sorted(files, key=lambda f: f == 'done'):
+                transfer(here, there, f'{running.name}/{task.name}/{f}')
+
+
+def read_report(text, running):
+    lines = text.splitlines()
+    if not lines or lines[-1] != 'consistent':
+        raise Failed(f'the report does not hold:\n{text}')
+    rows = []
+    for t, line in zip(running.graph.tasks, [l for l in lines if l.startswith('time ')]):
+        _, name, host, *seconds = line.split()
+        if name != t.name:
+            raise Failed(f'the report speaks of {name}, not of {t.name}')
+        rows.append([t.name, t.kernel, t.iterations, running.site(t).name, host, *seconds, f'{running.begun[t]:.3f}', f'{running.ended[t]:.3f}'])
+    return [l for l in lines if l.startswith('sum ')], rows
+
+
+def compare(sums, want):
+    wrong = [f'{a or "nothing"}; the reference: {b or "nothing"}' for a, b in zip(sums + [''] * len(want), want + [''] * len(sums)) if a != b]
+    if wrong:
+        raise Failed('not what one local directory gives:\n' + '\n'.join(wrong[:20]))
+
+
+def run(graph, sites, name, want=None, poll_ms=POLL_MS, wait_s=WAIT_S, say=lambda text: None, transfer=None, keep=False):
+    """The turnaround time is from here to the verified report. want: sums of the reference."""
+    running = Running(graph, sites, name, poll_ms, wait_s, say)
+    first = sites[0]
+    try:
+        for s in sites if transfer else sites[:1]:
+            s.call(running.argv(s, 'make'))
+        running.launch()
+        running.collect(lambda task: carry(running, transfer, task) if transfer else None)
+        text = first.call(running.argv(first, 'report') + ['--poll', str(poll_ms), '--wait', str(REPORT_S)], timeout=REPORT_S + 60)
+        sums, rows = read_report(text, running)
+        if want is not None:
+            compare(sums, want)
+        seconds = running.passed()
+    finally:
+        running.kill()
+    say(f'{seconds:7.2f} s  report: {len(sums)} sums {"as in one local directory" if want is not None else "consistent"}')
+    if not keep:
+        for s in sites if transfer else sites[:1]:
+            s.call(['rm', '-rf', f'{s.dir}/{name}'])
+    return Result(graph, sites, seconds, sums, rows)
+
+
+def reference(graph, directory=None, poll_ms=POLL_MS, wait_s=WAIT_S, say=lambda text: None):
+    """The same in one local directory: what every run must equal, and the floor of its time."""
+    top = tempfile.mkdtemp(prefix='ngb-', dir=directory)
+    try:
+        return run(graph, [Local('local', top, graph.node)] * 3, 'reference', None, poll_ms, wait_s, say)
+    finally:
+        shutil.rmtree(top, ignore_errors=True)
+
+
+RUNS = ('when', 'label', 'graph', 'class', 'trial', 'sites', 'turnaround_s')
+TASKS = ('when', 'label', 'graph', 'class', 'trial', 'task', 'kernel', 'iterations', 'site', 'host', 'wait_s', 'read_s', 'run_s',
+         'write_s', 'started_s', 'ended_s')
+
+
+class Csv:
+    """Appends to runs.csv and tasks.csv in a directory."""
+
+    def __init__(self, directory):
+        os.makedirs(directory, exist_ok=True)
+        self.dir = directory
+
+    def append(self, file, head, rows):
+        path = os.path.join(self.dir, file)
+        new = not os.path.exists(path)
+        with open(path, 'a', newline='') as f:
+            csv.writer(f).writerows([*([head] if new else []), *rows])
+
+    def add(self, label, trial, result):
+        when = datetime.datetime.now().isoformat(timespec='seconds')
+        key = [when, label, result.graph.name, result.graph.cls, trial]
+        sites = ' '.join(dict.fromkeys(f'{s.name}={s.dir}' for s in result.sites))
+        self.append('runs.csv', RUNS, [[*key, sites, f'{result.seconds:.3f}']])
+        self.append('tasks.csv', TASKS, [[*key, *row] for row in result.rows])
