@@ -9,6 +9,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'lib
 import bed
 import snapshot
 import trees
+import t_ngb
 from t_untar import Reference, CONTENT, without_root
 
 START = time.monotonic()
@@ -156,6 +157,19 @@ def a_death(b):
     show('\n'.join(lines[:5]))
 
 
+def a_benchmark(b, name='HC'):
+    graph = t_ngb.graphs.Graph(t_ngb.NODE, name, 'S')
+    where = t_ngb.guests(b)
+    say(f'{name} class S: {len(graph.tasks)} tasks, each reads what others wrote; {graph.bytes() / 1e6:.1f} MB in all')
+    for i, site in enumerate(where):
+        say(f'site {site.name} runs ' + ', '.join(f'{t.name} ({t.iterations} iterations)' for t in graph.tasks[i::len(where)]))
+    for line in t_ngb.graphs.check_kernels(graph):
+        verdict(': verified' in line, f'kernel {line}')
+    floor = t_ngb.graphs.reference(graph)
+    result = t_ngb.graphs.run(graph, where, 'ngb', floor.sums, wait_s=120, say=lambda text: show(text.strip()))
+    verdict(True, f'turnaround {result.seconds:.1f} s over three sites, {floor.seconds:.1f} s in one local directory; every arc is the same, bit by bit')
+
+
 def the_end(b):
     for s in b.sites:
         bed.eventually(30, lambda: b.ctl(s, 'status').returncode == 0, f'nfs4rctl at site {s}')
@@ -175,6 +189,7 @@ def main():
         act('two sites write one file', two_writers, b)
         act('a server dies and returns', a_death, b)
         act('what the servers say now', status, b, 2)
+        act('a NAS Grid Benchmark over three sites', a_benchmark, b)
         act('all copies compared', the_end, b)
     say()
     say('everything held' if not FAILED else f'{len(FAILED)} did not hold: ' + '; '.join(FAILED))
