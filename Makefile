@@ -1,11 +1,11 @@
 # Thin: every target is one script or one preset of CMakePresets.json.
 
 .DEFAULT_GOAL := build
-.PHONY: help deps deps-asan build debug asan tsan check demo sim bench clean distclean
+.PHONY: help deps deps-asan build debug asan tsan check demo sim bench bench-ngb bench-ngb-full clean distclean
 PRESETS := release debug asan tsan
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## /\1: /p' $(MAKEFILE_LIST) | awk -F': ' '{ printf "  make %-10s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):.*## /\1: /p' $(MAKEFILE_LIST) | awk -F': ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
 
 deps: ## Debian packages and the pinned Ganesha; the only step that downloads
 	@scripts/deps.sh release
@@ -31,6 +31,12 @@ sim: ## a long run of the simulator
 
 bench: ## benchmarks against stock Ganesha, 40 minutes (ARGS='--quick --rtt 20 trees')
 	@scripts/bench.sh $(ARGS)
+
+bench-ngb: ## NAS Grid Benchmarks over three sites, a quick subset (ARGS='--graph HC --trials 3')
+	@scripts/bench-ngb.sh $(ARGS)
+
+bench-ngb-full: ## every class, graph and round trip time, five trials; a day
+	@scripts/bench-ngb.sh --full $(ARGS)
 
 clean: ## remove build/
 	@rm -rf build

@@ -116,3 +116,37 @@ def grant(rows, directory):
 def draw(res, grant_rows, directory):
     names = ratios(res.results, directory) + ops(res.results, directory) + alternate(res.trials, directory)
     return names + (grant(grant_rows, directory) if grant_rows else [])
+
+
+def ngb_panel(axes, rows, titles):
+    """rows: of ngb.Summary.rows(), of one graph and class. A system that was measured at one small round trip time only is a line across."""
+    for k, (system, title) in enumerate(titles.items()):
+        points = sorted((r[3], r[5], r[5] - r[7], r[8] - r[5]) for r in rows if r[0] == system)
+        if len(points) == 1 and points[0][0] < 1:
+            axes.axhline(points[0][1], color=COLOURS[k % len(COLOURS)], linestyle='--', linewidth=1, label=title)
+        elif points:
+            x, y, below, above = zip(*points)
+            axes.errorbar(x, y, [below, above], marker='o', markersize=4, capsize=3, label=title, color=COLOURS[k % len(COLOURS)])
+    axes.set_title(f'{rows[0][1]}, class {rows[0][2]}', fontsize=10)
+    axes.set_ylim(bottom=0)
+    axes.set_xlim(left=0)
+
+
+def ngb(rows, titles, directory):
+    """Turnaround over round trip time, a panel for each graph (columns) and class (rows), with the least and the largest of the trials."""
+    names, classes = sorted({r[1] for r in rows}), [c for c in 'SWA' if c in {r[2] for r in rows}]
+    if not rows:
+        return []
+    figure, panels = plt.subplots(len(classes), len(names), figsize=(1 + 3.2 * len(names), 0.6 + 2.9 * len(classes)), squeeze=False)
+    for i, cls in enumerate(classes):
+        for j, name in enumerate(names):
+            mine = [r for r in rows if r[1] == name and r[2] == cls]
+            if mine:
+                ngb_panel(panels[i][j], mine, titles)
+        panels[i][0].set_ylabel('turnaround time, s')
+    for axes in panels[-1]:
+        axes.set_xlabel('RTT between sites, ms')
+    panels[0][0].legend(fontsize=7)
+    figure.tight_layout()
+    figure.savefig(os.path.join(directory, 'ngb.svg'))
+    return ['ngb.svg', save(figure, directory, 'ngb.png')]

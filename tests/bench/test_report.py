@@ -9,6 +9,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
+import ngb
 import plots
 import project
 import report
@@ -188,6 +189,47 @@ class Work(unittest.TestCase):
                 late = [t for t in out[turn]['done'] if int(t / 0.1) % 2 != turn]
                 self.assertLessEqual(len(late), 2)
             self.assertEqual(os.listdir(d), [])
+
+
+class GridBenchmarks(unittest.TestCase):
+    def summary(self):
+        s = ngb.Summary()
+        for seconds in (4.0, 6.0, 5.0):
+            s.add('repl', 'HC', 'S', 20, seconds)
+        s.add('repl', 'HC', 'S', 120, 9.0)
+        s.add('local', 'HC', 'S', ngb.NEAR_MS, 3.0)
+        s.add('remote', 'VP', 'W', 20, 7.0)
+        return s
+
+    def test_mean_and_spread(self):
+        rows = {tuple(r[:4]): r[4:] for r in self.summary().rows()}
+        self.assertEqual(rows['repl', 'HC', 'S', 20], [3, 5.0, 1.0, 4.0, 6.0])
+        self.assertEqual(rows['repl', 'HC', 'S', 120], [1, 9.0, None, 9.0, 9.0])
+        table = self.summary().table()
+        self.assertIn('5.00          4.00 to 6.00', '\n'.join(table))
+        self.assertIn('one trial', table[-1])
+
+    def test_files_and_pictures(self):
+        with tempfile.TemporaryDirectory() as d:
+            s = self.summary()
+            s.write(d)
+            with open(f'{d}/summary.csv') as f:
+                self.assertEqual(len(list(csv.DictReader(f))), 4)
+            drawn = plots.ngb(s.rows(), {c.name: c.title for c in ngb.SYSTEMS}, d)
+            self.assertEqual(sorted(drawn), ['ngb.png', 'ngb.svg'])
+            for name in drawn:
+                self.assertGreater(os.path.getsize(f'{d}/{name}'), 5000)
+            with open(f'{d}/ngb.svg') as f:
+                text = f.read()
+            for title in ('HC, class S', 'VP, class W'):
+                self.assertIn(title, text)
+            self.assertEqual(plots.ngb([], {}, d), [])
+
+    def test_lists(self):
+        self.assertEqual(ngb.choices('S,A', ngb.graphs.CLASSES), ['S', 'A'])
+        with self.assertRaises(ValueError):
+            ngb.choices('S,B', ngb.graphs.CLASSES)
+        self.assertEqual(ngb.Local().rtts([20, 40]), [ngb.NEAR_MS])
 
 
 if __name__ == '__main__':
