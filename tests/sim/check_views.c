@@ -184,6 +184,8 @@ void check_view_sent(struct server *v, const struct nfs4r_msg *m)
 {
 	struct view_seen *seen;
 
+	if (m->type == NFS4R_MSG_ACCEPT)
+		note(v, &m->view); /* who accepts it may promise and accept another one in the same step */
 	if (m->type != NFS4R_MSG_ACCEPTED)
 		return;
 	seen = find(v->sim, m->accepted.num);
