@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * Control: no two servers act as primary of one object, whether by the same object or by deep
- * control above another's (each judged on its own tree); the ancestry table equals a recount; and
- * a server that lets go of an object has all its updates of it stable at every member of its view.
+ * control above another's (each judged on its own tree); a claim under which a server acts, and which
+ * it won by acks, stands in a majority of all tables; the ancestry table equals a recount; and a server
+ * that lets go of an object has all its updates of it stable at every member of its view.
  */
 #include "sim.h"
 
@@ -13,6 +14,18 @@ struct acting {
 	struct server *server;
 	uint32_t obj, depth;
 	struct nfs4r_pid pid;
+	bool proposed;
+};
+
+#define ROWS_MAX 4096
+
+struct rows { /* of the others' claims, as the servers have them */
+	struct server *server;
+	uint32_t n;
+	struct {
+		nfs4r_server_id at;
+		struct nfs4r_pid pid;
+	} row[ROWS_MAX];
 };
 
 struct collect {
@@ -33,6 +46,7 @@ static bool collect_one(void *arg, const struct nfs4r_control_info *i)
 	c->list[c->n].server = c->server;
 	c->list[c->n].obj = obj_of(c->server->sim, &i->control.oid);
 	c->list[c->n].depth = i->control.depth;
+	c->list[c->n].proposed = i->kind == NFS4R_PROPOSED;
 	c->list[c->n++].pid = i->pid;
 	return true;
 }
@@ -45,6 +59,48 @@ static bool covers(const struct acting *a, uint32_t obj)
 	return a->depth >= NFS4R_DEEP && tree_below(&a->server->tree, obj, a->obj);
 }
 
+static bool row_one(void *arg, const struct nfs4r_control_info *i)
+{
+	struct rows *r = arg;
+
+	if (i->kind == NFS4R_PROPOSED && r->n < ROWS_MAX) {
+		r->row[r->n].at = r->server->id;
+		r->row[r->n++].pid = i->pid;
+	}
+	return true;
+}
+
+/* A server that is down has what it acked on its disk. */
+static void check_majority(struct sim *s, const struct acting *a, const struct rows *r)
+{
+	nfs4r_servers have = 0;
+
+	for (uint32_t i = 0; i < r->n; i++)
+		if (r->row[i].pid.server == a->pid.server && r->row[i].pid.seq == a->pid.seq)
+			have |= NFS4R_BIT(r->row[i].at);
+	for (uint32_t q = 1; q <= s->plan.servers; q++)
+		if (!s->servers[q].up)
+			have |= NFS4R_BIT(q);
+	if ((uint32_t)__builtin_popcountll(have) <= s->plan.servers / 2 && r->n < ROWS_MAX)
+		sim_fail(s, "S%u acts on %s (depth %u, claim %llu), which is in the tables of %llx only", a->server->id,
+			 obj_str(s, a->obj), a->depth, ULL(a->pid.seq), ULL(have));
+}
+
+static void check_rows(struct sim *s, const struct acting *list, uint32_t n)
+{
+	static struct rows r;
+
+	r.n = 0;
+	for (uint32_t i = 1; i <= s->plan.servers; i++) {
+		r.server = &s->servers[i];
+		if (r.server->up)
+			nfs4r_core_each_control(r.server->core, row_one, &r);
+	}
+	for (uint32_t i = 0; i < n; i++)
+		if (list[i].proposed)
+			check_majority(s, &list[i], &r);
+}
+
 void check_controls(struct sim *s)
 {
 	static struct acting list[ACTING_MAX];
@@ -55,6 +111,8 @@ void check_controls(struct sim *s)
 		if (c.server->up)
 			nfs4r_core_each_control(c.server->core, collect_one, &c);
 	}
+	if (s->plan.lease_ms && c.n)
+		check_rows(s, list, c.n);
 	for (uint32_t i = 0; i < c.n; i++)
 		for (uint32_t k = 0; k < c.n; k++) {
 			if (list[i].server == list[k].server || !covers(&list[i], list[k].obj))

@@ -237,6 +237,15 @@ static void tune_views_join(struct plan *p, struct rng *r)
 	p->work_us = 10 * SECOND;
 }
 
+/* What the policy asks for, while somebody is being removed and others come back. */
+static void tune_views_policy(struct plan *p, struct rng *r)
+{
+	tune_views_script(p, r);
+	p->hierarchy = true;
+	if (rng_chance(r, 500))
+		p->troubles = TROUBLE(TROUBLE_DOWN) | TROUBLE(TROUBLE_ALONE) | TROUBLE(TROUBLE_STOP) | TROUBLE(TROUBLE_DEAF);
+}
+
 #define READERS(f, dir)                                                                     \
 	"B*: read " f "; get " f "; list " dir "\nC*: get " f "; wait 5; read " f "; get " dir "\n"
 
@@ -383,6 +392,12 @@ const struct mode modes[] = {
 	  "A*: open f; write f; close; read g\nA*: read h; get f\nB*: open g; write g; close; read f\nB*: read h; get f\n"
 	  "C*: open h; write h; close; read g\nC*: read f; get g; get h; list x\n",
 	  tune_views_join, "restarts while joining, deaf to one of the others" },
+	{ "views-policy", "D/ D/x/ D/x/a/ D/x/b/ D/x/c/ D/x/f D/y/ D/y/d/ D/y/e/ D/y/g E/ E/h",
+	  "A*: create a n0; create b n1; create c n2; burst x churn 5; create d n3; create e n4; wait 300\n"
+	  "B*: burst x storm 4; wait 200; burst y storm 4; create d n5; create e n6; write g; wait 200\n"
+	  "C*: write f; create b n7; remove b n7; create c n8; remove c n8; chmod h; wait 400\nA*: write g; read f; chmod D; wait 800\n"
+	  "B*: read f; get g; list x; lookup a n0; wait 100\n",
+	  tune_views_policy, "claims of the policy while somebody is removed and comes back" },
 };
 const uint32_t nmodes = sizeof(modes) / sizeof(modes[0]);
 
