@@ -298,6 +298,7 @@ struct peer {
 	/* view.c */
 	bool beats, caught_up, joining; /* a heartbeat came since start; as it said: outside and near the end, member and not ready */
 	uint64_t heard_ms, unready_ms;	/* last heartbeat; since when it is a member that is not ready */
+	bool complete;			/* this incarnation said, in a view that both are in, that it has all rows */
 	uint64_t view, promised;	/* as it said */
 	nfs4r_servers hears;
 	uint64_t lease_until;		/* ours to it: not before this a view without it */
@@ -344,6 +345,8 @@ struct joiner { /* join.c: one list of controls, on its way */
 struct join {
 	struct joiner from[NFS4R_SERVERS_MAX + 1], to[NFS4R_SERVERS_MAX + 1];
 	nfs4r_servers want, have; /* lists that are being gathered; lists that are whole and not put in */
+	nfs4r_servers asked;	  /* those of them that are asked what of a removed server's claims they have */
+	nfs4r_servers witness[NFS4R_SERVERS_MAX + 1]; /* of each that is outside: members that were complete members with it */
 	struct dead *released;	  /* since the first was asked for */
 	uint64_t repeat_ms;
 };
@@ -504,6 +507,7 @@ void view_complete(struct nfs4r_core *c);
 void view_on_msg(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
 
 /* join.c: a new member takes over the controls */
+void join_witnesses(struct nfs4r_core *c, nfs4r_servers removed, nfs4r_servers anew);
 void join_new_view(struct nfs4r_core *c);
 void join_heard(struct nfs4r_core *c, nfs4r_server_id from);
 nfs4r_servers join_unsure(const struct nfs4r_core *c);

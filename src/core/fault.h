@@ -92,7 +92,8 @@
 	X(F_JOIN_NO_ROWS, "log 8.4", "a new member takes over no controls")						\
 	X(F_JOIN_EARLY, "log 8.4", "a new member serves before it has applied what the others had")			\
 	X(F_JOIN_FORGOTTEN, "log 8.4", "a restart while joining serves at once")				\
-	X(F_RELEASE_UNLEASED, "control 7.2", "a server releases without a lease")
+	X(F_RELEASE_UNLEASED, "control 7.2", "a server releases without a lease")				\
+	X(F_WITNESS_CAME_LATER, "log 6.9", "one that came later shows that a claim is lost")
 
 enum nfs4r_fault {
 	NFS4R_FAULT_NONE = 0,

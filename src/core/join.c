@@ -11,9 +11,12 @@
  * The other way round: what the new member itself controls may be less than the others remember, since releases pass by who is
  * outside. So each member asks for its list after JOINED, and drops what is not in it.
  *
+ * And what a removed server was only asking for, as its policy would have it: that is won by the acks of all, so one member that
+ * was there and has not acked it shows that it never will be. Members ask each other for lists, and drop it (log 6.9).
+ *
  * Failure modes: a lost piece is asked for again; a new view begins anew; so does a restart (the row 'V' says "not complete").
  *
- * Invariants: rows of owners outside the view are never dropped: the owner may have entries under them that nobody has (log 6.9).
+ * Invariants: rows of owners outside the view are not dropped otherwise: the owner may have entries under them that nobody has (log 6.9).
  * While lists are gathered a RELEASE is noted, since a piece on its way may still hold the claim.
  */
 #include "core/core_int.h"
@@ -78,6 +81,8 @@ static void on_join(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs
 
 	if (m->join.view != c->view.adopted.num || !is_member(c, c->self) || !is_member(c, from) || not_recovered(c))
 		return; /* one that joins itself answers: two may come back at once, and the last complete one may have gone */
+	if (c->join.asked && c->peers[from].joining)
+		return; /* it asks again; what is about to be dropped it need not have */
 	if (!at && !j->made)
 		make_list(c, j);
 	if (!j->made || at > j->n)
@@ -145,6 +150,10 @@ void join_peer_fresh(struct nfs4r_core *c, nfs4r_server_id s)
 {
 	free(c->join.to[s].rows);
 	c->join.to[s] = (struct joiner){ 0 };
+	c->peers[s].complete = false;
+	EACH_PEER(c, p)
+		c->join.witness[p] &= ~NFS4R_BIT(s);
+	c->join.asked &= ~NFS4R_BIT(s);
 	if (c->join.want & NFS4R_BIT(s))
 		begin(c, s);
 }
@@ -187,7 +196,7 @@ static void clear(struct nfs4r_core *c)
 		free(c->join.to[s].rows);
 		c->join.from[s] = c->join.to[s] = (struct joiner){ 0 };
 	}
-	c->join.want = c->join.have = 0;
+	c->join.want = c->join.have = c->join.asked = 0;
 	forget_released(c);
 }
 
@@ -284,6 +293,7 @@ static bool arrived(struct nfs4r_core *c, nfs4r_server_id s)
 static void put_in(struct nfs4r_core *c, const struct nfs4r_join_row *r)
 {
 	struct claim *cl = claim_find(c, r->pid.server, r->pid.seq);
+	bool won = !cl || is_member(c, r->pid.server); /* of one outside nobody else knows */
 
 	if (!cl && (c->view.complete || was_released(c, &r->pid)))
 		return; /* a complete member knows enough; the list may be older than a RELEASE that it got */
@@ -292,9 +302,19 @@ static void put_in(struct nfs4r_core *c, const struct nfs4r_join_row *r)
 		cl->lsn = r->lsn;
 		cl->prio = r->prio;
 	}
-	cl->won = true;
+	cl->won |= won;
 	cl->listed = true;
 	claim_save(c, cl);
+}
+
+static void drop(struct nfs4r_core *c, struct claim *cl)
+{
+	struct nfs4r_put p;
+
+	claim_out_of_table(c, cl);
+	row_claim(cl, &p, true);
+	act_put(c, &p);
+	claim_free(c, cl);
 }
 
 /* Claims of @s that are in no list and came with no later entry are gone. */
@@ -302,18 +322,60 @@ static void drop_unlisted(struct nfs4r_core *c, nfs4r_server_id s)
 {
 	const struct joiner *j = &c->join.from[s];
 	struct claim *cl, *tmp;
-	struct nfs4r_put p;
 
 	HASH_ITER(hh, c->claims, cl, tmp) {
 		bool newer = cl->kind == NFS4R_PROPOSED ? cl->key.seq >= j->next_seq : cl->lsn > j->applied[s];
 
-		if (cl->key.server != s || cl->own || cl->listed || newer)
-			continue;
-		claim_out_of_table(c, cl);
-		row_claim(cl, &p, true);
-		act_put(c, &p);
-		claim_free(c, cl);
+		if (cl->key.server == s && !cl->own && !cl->listed && !newer)
+			drop(c, cl);
 	}
+}
+
+/* ---- what a removed server was asking for (log 6.9) ---- */
+
+/* Who could show that @cl is lost: a claim that is won by the acks of all (control 7.4), of a server outside. */
+static nfs4r_servers witnesses_of(const struct nfs4r_core *c, const struct claim *cl)
+{
+	return cl->own || cl->won || cl->kind != NFS4R_PROPOSED || cl->prio.attempts ? 0 : c->join.witness[cl->key.server];
+}
+
+/*
+ * A view was adopted. Who was a complete member together with the removed one, and is a member still, has acked what that one won
+ * by the acks of all, and acks nothing of it any more. Whoever came or comes later does not count.
+ */
+void join_witnesses(struct nfs4r_core *c, nfs4r_servers removed, nfs4r_servers anew)
+{
+	nfs4r_servers stay = 0;
+
+	EACH_MEMBER(c, s)
+		if ((c->peers[s].complete && !(anew & NFS4R_BIT(s))) || FAULT(F_WITNESS_CAME_LATER))
+			stay |= NFS4R_BIT(s);
+	EACH_PEER(c, p) {
+		if (removed & NFS4R_BIT(p))
+			c->join.witness[p] = stay;
+		c->join.witness[p] &= stay;
+		if (is_member(c, p))
+			c->join.witness[p] = 0;
+	}
+}
+
+static nfs4r_servers witnesses_wanted(const struct nfs4r_core *c)
+{
+	nfs4r_servers set = 0;
+	struct claim *cl, *tmp;
+
+	HASH_ITER(hh, c->claims, cl, tmp)
+		set |= witnesses_of(c, cl);
+	return set;
+}
+
+static void drop_lost(struct nfs4r_core *c, nfs4r_server_id s)
+{
+	struct claim *cl, *tmp;
+
+	HASH_ITER(hh, c->claims, cl, tmp)
+		if (!cl->listed && (witnesses_of(c, cl) & NFS4R_BIT(s)))
+			drop(c, cl);
 }
 
 static void install(struct nfs4r_core *c, nfs4r_server_id s)
@@ -325,6 +387,8 @@ static void install(struct nfs4r_core *c, nfs4r_server_id s)
 		for (uint32_t i = 0; i < j->n; i++)
 			put_in(c, &j->rows[i]);
 	drop_unlisted(c, s);
+	drop_lost(c, s);
+	c->join.asked &= ~NFS4R_BIT(s);
 	for (uint32_t i = 0; i < j->n; i++)
 		if ((cl = claim_find(c, j->rows[i].pid.server, j->rows[i].pid.seq)))
 			cl->listed = false;
@@ -375,11 +439,13 @@ void join_run(struct nfs4r_core *c)
 /* A view was adopted, or this is a start: lists of an older view count no more. */
 void join_new_view(struct nfs4r_core *c)
 {
-	nfs4r_servers ask_again = c->view.complete ? c->join.want | c->join.have : c->cfg.servers;
+	nfs4r_servers asked = c->view.complete ? witnesses_wanted(c) : 0;
+	nfs4r_servers ask_again = c->view.complete ? c->join.want | c->join.have | asked : c->cfg.servers;
 
 	clear(c);
 	if (!is_member(c, c->self))
 		return;
+	c->join.asked = asked;
 	EACH_MEMBER(c, s)
 		if (ask_again & NFS4R_BIT(s))
 			begin(c, s);

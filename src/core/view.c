@@ -184,6 +184,7 @@ static void on_heartbeat(struct nfs4r_core *c, nfs4r_server_id from, const struc
 		if (p->joining && !m->heartbeat.joining)
 			join_heard(c, from);
 		p->joining = m->heartbeat.joining;
+		p->complete = is_member(c, from) && !m->heartbeat.joining;
 	}
 	if (p->view < c->view.adopted.num)
 		send_view(c, from);
@@ -250,7 +251,10 @@ static void adopt(struct nfs4r_core *c, const struct nfs4r_view *v)
 		c->peers[s].unready_ms = c->now;
 		if (anew & NFS4R_BIT(s))
 			c->peers[s].joining = true;
+		if ((anew | removed) & NFS4R_BIT(s))
+			c->peers[s].complete = false;
 	}
+	join_witnesses(c, removed, anew);
 	if (removed | anew)
 		elections_new_view(c, removed, anew);
 	releases_new_view(c);

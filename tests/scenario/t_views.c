@@ -328,6 +328,64 @@ static void a_proposal_does_not_outlive_its_view(void **state)
 	net_free(n);
 }
 
+/* P dies while it asks for all of d, as its policy would have it after three elections below; S acks that or does not. */
+static struct net *dies_while_promoting(bool s_acks)
+{
+	struct net *n = net_views("d/ d/x/ d/y/ d/z/ d/f");
+
+	n->cfg.deep = true;
+	net_retune(n);
+	net_run(n, 2 * LEASE);
+	assert_int_equal(finish(n, create(n, P, "d/x", "a")), NFS4R_OK);
+	assert_int_equal(finish(n, create(n, P, "d/y", "a")), NFS4R_OK);
+	net_run(n, RTT(n));
+	if (!s_acks)
+		net_hold(n, P, S, NFS4R_MSG_PROPOSE);
+	net_hold(n, S, P, NFS4R_MSG_ACK);
+	create(n, P, "d/z", "a");
+	net_run(n, 3 * RTT(n));
+	assert_true(asking(n, P, "d"));
+	net_crash(n, P);
+	net_run(n, 5 * LEASE);
+	assert_int_equal(view(n, S).adopted.members, NFS4R_BIT(Q) | NFS4R_BIT(S));
+	return n;
+}
+
+/* S never acked it: it was not won, and blocks nobody. What P has won stays its own. */
+static void what_the_dead_one_only_asked_for_is_lost(void **state)
+{
+	struct net *n = dies_while_promoting(false);
+	struct nfs4r_oid d = at(n, "d"), z = at(n, "d/z");
+
+	assert_false(controls(n, Q, P, &d));
+	assert_true(controls(n, Q, P, &z));
+	assert_int_equal(finish(n, chmod_(n, S, "d/f")), NFS4R_OK);
+	assert_int_equal(finish(n, chmod_(n, Q, "d/z")), NFS4R_DELAY);
+	net_pass(n);
+	net_restart(n, P, true);
+	until_back(n);
+	assert_int_equal(finish(n, chmod_(n, P, "d/f")), NFS4R_OK);
+	net_quiet(n);
+	net_free(n);
+}
+
+/* Both have acked it: P may have won it and have done something. */
+static void what_all_have_acked_may_be_won(void **state)
+{
+	struct net *n = dies_while_promoting(true);
+	struct nfs4r_oid d = at(n, "d");
+
+	assert_true(controls(n, Q, P, &d) && controls(n, S, P, &d));
+	assert_int_equal(finish(n, chmod_(n, S, "d/f")), NFS4R_DELAY);
+	net_pass(n);
+	net_restart(n, P, true);
+	until_back(n);
+	net_run(n, LEASE);
+	assert_int_equal(finish(n, chmod_(n, S, "d/f")), NFS4R_OK);
+	net_quiet(n);
+	net_free(n);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -343,6 +401,8 @@ int main(void)
 		cmocka_unit_test(who_is_not_heard_is_removed),
 		cmocka_unit_test(two_that_do_not_hear_each_other),
 		cmocka_unit_test(a_proposal_does_not_outlive_its_view),
+		cmocka_unit_test(what_the_dead_one_only_asked_for_is_lost),
+		cmocka_unit_test(what_all_have_acked_may_be_won),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -277,6 +277,7 @@ static const struct {
 	{ F_OWN_BASE, "views-cut" },		{ F_VIEW_UNSAVED, "views-restart" },
 	{ F_JOIN_NO_ROWS, "views-restart" },	{ F_JOIN_EARLY, "views-hand" },
 	{ F_JOIN_FORGOTTEN, "views-join" },	{ F_RELEASE_UNLEASED, "views-join" },
+	{ F_WITNESS_CAME_LATER, "views-stop" },
 };
 
 /*
