@@ -23,7 +23,7 @@ struct raw_server {
 
 struct raw {
 	uint32_t server_id;
-	char *volume, *uuid, *store, *control_socket;
+	char *volume, *uuid, *store, *control_socket, *congestion;
 	uint32_t security, directory_reads;
 	bool import, deep, stale_reads;
 	uint32_t op_wait, close_wait, idle, repeat, checkpoint, executors, appliers;
@@ -102,6 +102,7 @@ static struct config_item repl_params[] = {
 	CONF_ITEM_UI32("Executors", 0, UINT32_MAX, 8, raw, executors),
 	CONF_ITEM_UI32("Appliers", 0, UINT32_MAX, 4, raw, appliers),
 	CONF_ITEM_UI64("Payload_Memory", 0, UINT64_MAX, UINT64_C(64) << 20, raw, payload),
+	CONF_ITEM_STR("Peer_Congestion", 1, 15, "bbr", raw, congestion),
 	CONF_ITEM_UI64("Window", 0, UINT64_MAX, UINT64_C(32) << 20, raw, window),
 	CONF_ITEM_BLOCK_MULT("Server", server_params, server_init, server_commit, raw, servers),
 	CONFIG_EOL
@@ -131,6 +132,7 @@ static void raw_free(struct raw *raw)
 	gsh_free(raw->uuid);
 	gsh_free(raw->store);
 	gsh_free(raw->control_socket);
+	gsh_free(raw->congestion);
 }
 
 static void copy_text(char *out, size_t size, const char *in)
@@ -249,6 +251,8 @@ static bool convert(struct nfs4r_config *cfg, struct raw *raw, char *why, size_t
 	cfg->appliers = raw->appliers;
 	cfg->payload_bytes_max = raw->payload;
 	cfg->window_bytes = raw->window;
+	cfg->rpc.buffer_bytes = raw->window;
+	copy_text(cfg->rpc.congestion, sizeof(cfg->rpc.congestion), raw->congestion != NULL && strcmp(raw->congestion, "system") == 0 ? NULL : raw->congestion);
 	return copy_servers(&cfg->rpc, raw, why, why_len) && nfs4r_config_check(cfg, why, why_len) == NFS4R_OK;
 }
 

@@ -135,6 +135,7 @@ void rpc_conn_start(struct rpc_conn *c)
 
 	uv_tcp_nodelay(&c->tcp, 1);
 	uv_tcp_keepalive(&c->tcp, 1, 30);
+	rpc_tune(c->rpc, (uv_handle_t *)&c->tcp);
 	if (uv_fileno((uv_handle_t *)&c->tcp, &fd) == 0)
 		setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout_ms, sizeof(timeout_ms));
 	c->state = RPC_CONN_HELLO;

@@ -166,6 +166,7 @@ void rpc_peer_call(struct rpc_peer *p, enum nfs4r_lane lane)
 	from = rpc_addrs_source(&rpc->self_addrs, c->addr.ss_family, &source);
 	if (from)
 		err = uv_tcp_bind(&c->tcp, from, 0);
+	rpc_tune(rpc, (uv_handle_t *)&c->tcp);
 	c->connect_req.data = c;
 	if (!err)
 		err = uv_tcp_connect(&c->connect_req, &c->tcp, (const struct sockaddr *)&c->addr, peer_called);

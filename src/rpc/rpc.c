@@ -22,6 +22,7 @@
 #include "xdr_map.h"
 
 #define QUEUE_BYTES_DEFAULT (256ull << 20)
+#define BUFFER_BYTES_DEFAULT (32ull << 20)
 
 void nfs4r_rpc_config_init(struct nfs4r_rpc_config *cfg)
 {
@@ -30,6 +31,8 @@ void nfs4r_rpc_config_init(struct nfs4r_rpc_config *cfg)
 	cfg->connect_retry_ms = 250;
 	cfg->silence_ms = 10000;
 	cfg->queue_bytes_max = QUEUE_BYTES_DEFAULT;
+	snprintf(cfg->congestion, sizeof(cfg->congestion), "bbr");
+	cfg->buffer_bytes = BUFFER_BYTES_DEFAULT;
 }
 
 /* ---- the loop's thread ---- */
@@ -240,6 +243,7 @@ static int listen_on(struct nfs4r_rpc *rpc, const struct sockaddr_storage *addr)
 	l->data = rpc;
 	rpc->nlisteners++;
 	err = uv_tcp_bind(l, (const struct sockaddr *)addr, 0);
+	rpc_tune(rpc, (uv_handle_t *)l); /* what is accepted inherits it */
 	return err ? err : uv_listen((uv_stream_t *)l, 64, conn_accepted);
 }
 

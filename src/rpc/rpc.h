@@ -51,6 +51,8 @@ struct nfs4r_rpc_config {
 	struct nfs4r_endpoint servers[NFS4R_SERVERS_MAX]; /* self included: its entry is where to listen */
 	uint32_t connect_retry_ms;   /* default 250 */
 	uint32_t silence_ms;	     /* nothing received for so long (keep-alives are sent): connection is dropped; default 10000 */
+	char congestion[16];	     /* of TCP, where the kernel has it; "" = the system's; default bbr */
+	uint64_t buffer_bytes;	     /* of each direction of a connection, past the system's limits where that is allowed; 0 = the system's; default 32 MiB */
 	uint64_t queue_bytes_max;    /* per peer and lane; beyond, send() answers NFS4R_DELAY; default 256 MiB */
 };
 

@@ -6,7 +6,7 @@
  *
  * Files: rpc.c the interface and the thread; peer.c a peer's ups and downs; conn.c bytes of one
  * connection; record.c record marking; hello.c who is let in; queue.c what waits to be sent;
- * addr.c addresses; log.c log lines that do not flood.
+ * addr.c addresses; tune.c socket options; log.c log lines that do not flood.
  */
 #ifndef NFS4R_RPC_INTERNAL_H
 #define NFS4R_RPC_INTERNAL_H
@@ -161,7 +161,7 @@ void rpc_addr_text(const struct sockaddr_storage *addr, char *out, size_t size);
 __attribute__((format(printf, 3, 4))) void rpc_log(struct nfs4r_rpc *rpc, enum nfs4r_log_level level, const char *fmt, ...);
 /* At most one line a minute for one @key. */
 __attribute__((format(printf, 4, 5))) void rpc_log_limited(struct nfs4r_rpc *rpc, enum nfs4r_log_level level, uint64_t key, const char *fmt, ...);
-enum rpc_log_cause { RPC_LOG_CONNECT = 101, RPC_LOG_STRANGER = 102, RPC_LOG_HANDSHAKE = 103, RPC_LOG_REFUSED_US = 200 /* + refusal */, RPC_LOG_REFUSED = 300, RPC_LOG_RESOLVE = 104, RPC_LOG_DOWN = 105, RPC_LOG_FULL = 106 };
+enum rpc_log_cause { RPC_LOG_CONNECT = 101, RPC_LOG_STRANGER = 102, RPC_LOG_HANDSHAKE = 103, RPC_LOG_REFUSED_US = 200 /* + refusal */, RPC_LOG_REFUSED = 300, RPC_LOG_RESOLVE = 104, RPC_LOG_DOWN = 105, RPC_LOG_FULL = 106, RPC_LOG_CONGESTION = 107 };
 uint64_t rpc_log_key(uint32_t cause, nfs4r_server_id peer, const struct sockaddr_storage *addr);
 
 /* queue.c; the holder's lock, if it has one, is the caller's business */
@@ -176,6 +176,9 @@ static inline uint64_t rpc_node_bytes(const struct rpc_node *n)
 {
 	return (uint64_t)n->buf->len + sizeof(n->mark);
 }
+
+/* tune.c; before the connection is asked for or listened to, as far as the socket is there, and once it stands */
+void rpc_tune(struct nfs4r_rpc *rpc, const uv_handle_t *h);
 
 /* conn.c */
 struct rpc_conn *rpc_conn_new(struct nfs4r_rpc *rpc); /* NULL: out of memory */

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* What rpc.h promises between servers that want to talk: events, order, limits, restarts. */
+#include <limits.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "contract/rpc/world.h"
@@ -307,6 +312,64 @@ static void test_own_stall_is_not_silence(void **state)
 	free(w);
 }
 
+/* TCP connections of this process with that congestion control, and the least receive buffer of all. */
+static uint32_t connections_with(const char *congestion, int *least)
+{
+	uint32_t n = 0;
+
+	*least = INT_MAX;
+	for (int fd = 3; fd < 256; fd++) {
+		char name[16] = "";
+		int bytes = 0;
+		struct sockaddr_storage peer;
+		socklen_t len = sizeof(name), size = sizeof(bytes), plen = sizeof(peer);
+
+		if (getpeername(fd, (struct sockaddr *)&peer, &plen) != 0 ||
+		    getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &len) != 0 ||
+		    getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, &size) != 0)
+			continue;
+		n += strncmp(name, congestion, sizeof(name)) == 0;
+		*least = bytes < *least ? bytes : *least;
+	}
+	return n;
+}
+
+/* As it is configured, at both ends of all lanes. Every kernel has reno; buffers past the limits need CAP_NET_ADMIN. */
+static void test_connections_are_tuned(void **state)
+{
+	struct world *w = malloc(sizeof(*w));
+	int probe = socket(AF_INET, SOCK_STREAM, 0), bytes = 48 << 20, least;
+	bool may = setsockopt(probe, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof(bytes)) == 0;
+
+	close(probe);
+	world_init(w, 2);
+	for (int i = 0; i < 2; i++) {
+		strcpy(w->s[i].cfg.congestion, "reno");
+		w->s[i].cfg.buffer_bytes = (uint64_t)bytes;
+	}
+	world_start_all(w);
+	world_wait_all_up(w);
+	assert_int_equal(connections_with("reno", &least), 2 * NFS4R_LANES);
+	assert_true(!may || least == 2 * bytes);
+	world_fini(w);
+	free(w);
+}
+
+static void test_unknown_congestion_control_is_passed_over(void **state)
+{
+	struct world *w = malloc(sizeof(*w));
+
+	world_init(w, 2);
+	strcpy(w->s[0].cfg.congestion, "no-such-cc");
+	w->s[1].cfg.congestion[0] = '\0';
+	world_start_all(w);
+	world_wait_all_up(w);
+	assert_int_equal(world_logged(&w->s[0], "no-such-cc cannot be used here"), 1);
+	assert_int_equal(world_logged(&w->s[1], "cannot be used here"), 0);
+	world_fini(w);
+	free(w);
+}
+
 static int by_value(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -364,6 +427,8 @@ int main(void)
 		cmocka_unit_test(test_host_names),
 		cmocka_unit_test(test_rtt_is_measured),
 		cmocka_unit_test(test_own_stall_is_not_silence),
+		cmocka_unit_test(test_connections_are_tuned),
+		cmocka_unit_test(test_unknown_congestion_control_is_passed_over),
 		cmocka_unit_test(test_speed),
 	};
 
