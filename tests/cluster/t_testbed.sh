@@ -60,7 +60,7 @@ unreachable() { ! sh_in "$1" -n -- ping -c 2 -W 1 -q "10.0.$2.1"; }
 
 t_up() {
 	local start=$SECONDS
-	tb up --sites 3 --rtt 40ms --stock --local-stock --lease 10 --grace 5 || return 1
+	tb up --sites 3 --rtt 40ms --stock --local-stock --lease 10 --grace 5 "$@" || return 1
 	between $((SECONDS - start)) 0 59
 }
 
@@ -331,6 +331,11 @@ main() {
 		client_kill_start client_remount client_drop_caches sched status side_by_side \
 		down_leaves_nothing crash_leaves_nothing; do
 		check "$t" "t_$t"
+	done
+	# The other router is held to the same.
+	check wire_up t_up --wire || return 1
+	for t in link_rtt server_to_server cut_and_heal cut_site cut_one_way link_keeps_settings link_without_delay link_rate down_leaves_nothing; do
+		check "wire_$t" "t_$t"
 	done
 	return $BAD
 }

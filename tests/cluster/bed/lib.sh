@@ -2,7 +2,7 @@
 # `testbed` through nsenter: bash lib.sh RUN FUNCTION ARGS...
 # Variables come from RUN/vars, written by `testbed up`:
 #   BED ROOT SITES DELAY_US VERS MODE (repl|stock) LOCAL_STOCK BUILD PREFIX PLUGIN CLIENT_MEM ENVS NO_MOUNT DISKS
-#   PEERS_IDLE
+#   PEERS_IDLE ROUTER (netem|wire)
 
 GROOT=/run/groot
 
@@ -32,6 +32,11 @@ client_boot() {
 
 router_boot() {
 	local i args=
+	if [ "$ROUTER" = wire ]; then
+		for i in $(seq "$SITES"); do ip netns exec "s$i" ethtool -K "u$i" tx off >/dev/null; done # frames come with their checksums
+		ip netns exec wan "$RUN/wire" "$RUN/links" "$SITES" </dev/null >>"$RUN/r.log" 2>&1 &
+		return
+	fi
 	for i in $(seq "$SITES"); do
 		args="$args vec$((i - 1)):transport=raw,ifname=w$i,depth=256,mac=$(mac "$i" 254)"
 	done
@@ -47,6 +52,9 @@ channel() {
 	ip netns exec "$ns" socat -T 86400 "UNIX-LISTEN:$RUN/$n.sock,fork" \
 		"TCP:192.168.$1.2:77,nodelay,connect-timeout=5" </dev/null >/dev/null 2>&1 &
 }
+
+# wire reads the files of the links again.
+wire_links() { pkill -HUP -f "^$RUN/wire $RUN/links " || fail "the router died (log: $RUN/r.log)"; }
 
 guest_wait() {
 	local n

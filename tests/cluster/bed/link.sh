@@ -97,6 +97,10 @@ cmd_link() {
 	[ -n "$pairs" ] || fail "no link $1 $2"
 	shift 2
 	tc=$(while read -r a b; do link_change "$a" "$b" "$@" || exit 1; done <<<"$pairs") || exit 1
+	if [ "$ROUTER" = wire ]; then
+		in_bed wire_links
+		return
+	fi
 	"$BED/gx" "$RUN/r.sock" -t 20 -- tc -batch - <<<"$tc" || fail "the router refused: $tc"
 }
 
