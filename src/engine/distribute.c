@@ -31,7 +31,7 @@ struct peer_sender {
 	nfs4r_server_id to;
 	pthread_t thread;
 	pthread_cond_t cond;
-	bool running, idle;
+	bool running, idle, sending; /* sending: entries have left the list and are not with the transport yet */
 	struct range *head, *last;
 	struct nfs4r_msg *positions; /* to be sent, or NULL */
 	uint64_t generation; /* connection; what belongs to an older one is dropped */
@@ -235,6 +235,7 @@ static void send_gathered(struct distributor *d, struct peer_sender *p)
 	uint64_t generation = p->generation;
 
 	p->head = p->last = NULL;
+	p->sending = list;
 	pthread_mutex_unlock(&d->lock);
 	while (list) {
 		struct range *r = list;
@@ -245,6 +246,7 @@ static void send_gathered(struct distributor *d, struct peer_sender *p)
 	}
 	send_positions(d, p, generation);
 	pthread_mutex_lock(&d->lock);
+	p->sending = false;
 }
 
 static void *sender(void *arg)
@@ -301,6 +303,16 @@ void distributor_queue(struct distributor *d, nfs4r_server_id to, nfs4r_server_i
 		p->last = r;
 	}
 	call_and_unlock(d, p);
+}
+
+bool distributor_on_its_way(struct distributor *d, nfs4r_server_id to)
+{
+	struct peer_sender *p = &d->peers[to];
+
+	pthread_mutex_lock(&d->lock);
+	bool here = p->head || p->sending;
+	pthread_mutex_unlock(&d->lock);
+	return here || nfs4r_rpc_pending(d->eng->rpc, to, NFS4R_LANE_BULK) > 0;
 }
 
 void distributor_positions(struct distributor *d, nfs4r_server_id to, const struct nfs4r_msg *msg)

@@ -131,6 +131,8 @@ void distributor_destroy(struct distributor *d);
 void distributor_keep(struct distributor *d, struct nfs4r_entry *e); /* newest own entry, while it may be sent soon */
 void distributor_forget(struct distributor *d, nfs4r_lsn until);	     /* everybody has the own log up to here */
 void distributor_queue(struct distributor *d, nfs4r_server_id to, nfs4r_server_id log, nfs4r_lsn from, nfs4r_lsn until);
+/* Entries for @to are queued here, or on the wire. Transport's thread only. */
+bool distributor_on_its_way(struct distributor *d, nfs4r_server_id to);
 /* The newest positions for @to, with what goes there next. @msg is copied. */
 void distributor_positions(struct distributor *d, nfs4r_server_id to, const struct nfs4r_msg *msg);
 void distributor_reset(struct distributor *d, nfs4r_server_id peer); /* connection gone: forget what is queued */

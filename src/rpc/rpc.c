@@ -17,6 +17,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 
 #include "rpc/rpc_internal.h"
 #include "xdr_map.h"
@@ -422,6 +424,24 @@ enum nfs4r_status nfs4r_rpc_send(struct nfs4r_rpc *rpc, nfs4r_server_id to, enum
 	else
 		uv_async_send(&rpc->wake);
 	return st;
+}
+
+uint64_t nfs4r_rpc_pending(struct nfs4r_rpc *rpc, nfs4r_server_id to, enum nfs4r_lane lane)
+{
+	struct rpc_peer *p = to <= NFS4R_SERVERS_MAX ? rpc->by_id[to] : NULL;
+	uint64_t bytes = 0;
+	uv_os_fd_t fd;
+	int kernel = 0;
+
+	if (!p || lane >= NFS4R_LANES || !p->conns[lane])
+		return 0;
+	pthread_mutex_lock(&p->lock);
+	if (p->up)
+		bytes = p->queues[lane].bytes;
+	pthread_mutex_unlock(&p->lock);
+	if (uv_fileno((uv_handle_t *)&p->conns[lane]->tcp, &fd) == 0 && ioctl(fd, SIOCOUTQ, &kernel) == 0)
+		bytes += (uint64_t)kernel;
+	return bytes;
 }
 
 bool nfs4r_rpc_get_stats(struct nfs4r_rpc *rpc, nfs4r_server_id peer,

@@ -78,6 +78,12 @@ void nfs4r_rpc_stop(struct nfs4r_rpc *rpc);
  */
 enum nfs4r_status nfs4r_rpc_send(struct nfs4r_rpc *rpc, nfs4r_server_id to, enum nfs4r_lane lane, const struct nfs4r_msg *msg);
 
+/*
+ * Bytes sent on this lane that the other side's kernel has not acknowledged, those that still wait here included. 0: it has all, or is not up.
+ * Only in an event, on the transport's thread. Does not block.
+ */
+uint64_t nfs4r_rpc_pending(struct nfs4r_rpc *rpc, nfs4r_server_id to, enum nfs4r_lane lane);
+
 struct nfs4r_rpc_peer_stats {
 	bool up;
 	char state[64];		/* "up", "connecting", or why it was refused */

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -214,6 +215,39 @@ static void bytes_of_a_slow_peer_are_read_back(void **state)
 	cluster_settle(c);
 }
 
+/* Every TCP connection of this process: three servers are not more than that many descriptors. */
+static void pace_connections(uint32_t bytes_per_second)
+{
+	for (int fd = 3; fd < 256; fd++) {
+		struct sockaddr_storage peer;
+		socklen_t len = sizeof(peer);
+
+		if (getpeername(fd, (struct sockaddr *)&peer, &len) == 0 && peer.ss_family == AF_INET)
+			assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &bytes_per_second, sizeof(bytes_per_second)), 0);
+	}
+}
+
+/* Log 3.12: one message takes longer than a heartbeat here, and what is on its way is not asked for again. */
+static void a_slow_link_carries_everything_once(void **state)
+{
+	struct cluster *c = *state;
+	struct nfs4r_oid root = site_root(&c->site[1]), f;
+	struct nfs4r_rpc_peer_stats before, after;
+	char *block = calloc(1, 1 << 20);
+
+	assert_int_equal(site_make(&c->site[1], NFS4R_OP_CREATE, &root, "slow", &f), NFS4R_OK);
+	cluster_settle(c);
+	assert_true(nfs4r_rpc_get_stats(c->site[1].eng->rpc, 2, &before));
+	pace_connections(1 << 20);
+	for (unsigned i = 0; i < 6; i++)
+		assert_int_equal(site_write(&c->site[1], &f, (uint64_t)i << 20, block, 1 << 20), NFS4R_OK);
+	free(block);
+	cluster_settle(c);
+	pace_connections(UINT32_MAX);
+	assert_true(nfs4r_rpc_get_stats(c->site[1].eng->rpc, 2, &after));
+	assert_in_range(after.bytes_sent - before.bytes_sent, 6 << 20, 7 << 20);
+}
+
 /* Rows of a message are the core's: what waits for the disk must not point to them (core.h, SEND). */
 static void a_durable_message_keeps_no_pointer(void **state)
 {
@@ -295,6 +329,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(random_work_at_all_sites_ends_equal, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_server_that_was_away_catches_up, setup, teardown),
 		cmocka_unit_test_setup_teardown(bytes_of_a_slow_peer_are_read_back, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_slow_link_carries_everything_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_strangers_file_is_left_alone, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_durable_message_keeps_no_pointer, setup, teardown),
 		cmocka_unit_test(an_existing_tree_is_taken_in),
