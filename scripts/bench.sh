@@ -4,4 +4,5 @@ set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
 [ -e "$ROOT/build/release/FSAL_REPL/libfsalrepl.so" ] || "$ROOT/scripts/build.sh" release
+case " $* " in *" wan-"*) "$ROOT/scripts/peers.sh" ;; esac
 exec "$ROOT/tests/bench/bench.py" "$@"

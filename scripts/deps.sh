@@ -16,20 +16,6 @@ PKG_BED="user-mode-linux nfs-common iproute2 ethtool socat kmod iputils-ping pro
 	python3 libnfs-utils bc attr acl iperf3 tcpdump util-linux
 	git tcc python3-matplotlib"
 
-missing_packages() {
-	local p
-	for p in "$@"; do
-		[ "$(dpkg-query -W -f='${db:Status-Status}' "$p" 2>/dev/null)" = installed ] || echo "$p"
-	done
-}
-
-apt_install() {
-	local sudo=
-	[ "$(id -u)" = 0 ] || sudo="sudo -n"
-	$sudo env DEBIAN_FRONTEND=noninteractive sh -c '
-		apt-get update && apt-get install -y --no-install-recommends "$@"' sh "$@"
-}
-
 packages() {
 	local need
 	command -v dpkg-query >/dev/null || die "this is not Debian; install by hand what PKG_* in scripts/deps.sh name"

@@ -23,3 +23,18 @@ logged() {
 	tail -n 15 "$log" >&2
 	return 1
 }
+
+# missing_packages NAME...: those that are not installed, one a line.
+missing_packages() {
+	local p
+	for p in "$@"; do
+		[ "$(dpkg-query -W -f='${db:Status-Status}' "$p" 2>/dev/null)" = installed ] || echo "$p"
+	done
+}
+
+apt_install() {
+	local sudo=
+	[ "$(id -u)" = 0 ] || sudo="sudo -n"
+	$sudo env DEBIAN_FRONTEND=noninteractive sh -c '
+		apt-get update && apt-get install -y --no-install-recommends "$@"' sh "$@"
+}

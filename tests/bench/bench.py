@@ -7,6 +7,8 @@
 	alternate                                      at one RTT (--rtt: at each), with deep control and without
 	sequential create first_write forwarded contended      site 2 at 20 ms, site 3 at 120 ms
 	micro                                          build/release/tests/bench/nfs4r-bench-grant, when it is built
+	wan-files wan-small                            wide-area jobs beside GridFTP, rsync, GlusterFS, remote NFS (wan_jobs.py, peers.py); only
+	                                               when named; --rtt (120), --rate, --loss, --mb, --cc, --small, --systems
 
 Site 1 is the measured one. The other sites' servers and clients get what processor time it leaves, as if they were machines of
 their own; --shared: all alike (docs/decisions/0007-bench-on-shared-cores.md). Writes results.csv (every trial), summary.csv and
@@ -34,6 +36,8 @@ import parts_ops
 import parts_single
 import parts_trees
 import parts_two
+import peers
+import wan_jobs
 
 try:
     import plots
@@ -43,9 +47,10 @@ except ImportError as e:        # now, not after forty minutes
 AT_RTTS = {'trees': parts_trees.run, 'ops': parts_ops.ops, 'oldfiles': parts_ops.oldfiles, 'siblings': parts_two.siblings}
 SINGLE = {n: getattr(parts_single, n) for n in ('sequential', 'create', 'first_write', 'forwarded', 'contended')}
 PARTS = [*AT_RTTS, 'alternate', *SINGLE, 'micro']
+WAN = ('wan-files', 'wan-small')         # not unless named: they need scripts/peers.sh
 RTTS = [0.2, 20, 40, 120]
 SOME_RTTS = {'siblings': [20, 120], 'alternate': [40]}      # unless --rtt says otherwise
-FEWER = {'trees': 3, 'oldfiles': 3, 'siblings': 3, 'alternate': 2}      # trials, unless --trials says otherwise: 40 minutes for all
+FEWER = {'trees': 3, 'oldfiles': 3, 'siblings': 3, 'alternate': 2, 'wan-files': 3, 'wan-small': 3}      # trials, unless --trials says otherwise: 40 minutes for all
 GRANT = os.path.join(bed.ROOT, 'build/release/tests/bench/nfs4r-bench-grant')
 
 
@@ -59,15 +64,22 @@ def arguments():
     p.add_argument('--limit', type=int, default=900, metavar='SEC', help='for one measurement')
     p.add_argument('--shared', action='store_true', help='all sites share the processors alike')
     p.add_argument('--set', action='append', default=[], metavar='KEY=VALUE', help='into the REPL block of every server')
+    p.add_argument('--mb', type=report.numbers, default=[64, 512], metavar='MB,...', help='sizes of files (wan-files); default 64,512')
+    p.add_argument('--loss', type=report.numbers, default=[0, 0.1, 1], metavar='PERCENT,...', help='each way (wan-files); default 0,0.1,1')
+    p.add_argument('--rate', default='400mbit', help='of each link, each way (wan parts); default 400mbit')
+    p.add_argument('--small', type=int, default=2000, help='files (wan-small)')
+    p.add_argument('--cc', choices=('bbr', 'cubic'), default='bbr', help='TCP congestion control of all systems (wan parts); default bbr')
+    p.add_argument('--systems', type=lambda t: t.split(','), default=list(wan_jobs.SYSTEMS), help='wan parts; default ' + ','.join(wan_jobs.SYSTEMS))
+    p.add_argument('--router', choices=('wire', 'netem'), default='wire', help='of the wan parts\' bed')
     p.add_argument('--out', default=os.path.join(bed.ROOT, 'build', 'bench', datetime.datetime.now().strftime('%Y-%m-%d-%H%M%S')))
-    p.add_argument('parts', nargs='*', metavar='PART', help=' '.join(PARTS))
+    p.add_argument('parts', nargs='*', metavar='PART', help=' '.join([*PARTS, *WAN]))
     o = p.parse_args()
-    unknown = [n for n in o.parts if n not in PARTS]
+    unknown = [n for n in o.parts if n not in (*PARTS, *WAN)] + [n for n in o.systems if n not in wan_jobs.SYSTEMS]
     if unknown:
-        p.error(f'no part {unknown[0]}; there are: {" ".join(PARTS)}')
+        p.error(f'no {unknown[0]}; parts: {" ".join([*PARTS, *WAN])}; systems: {" ".join(wan_jobs.SYSTEMS)}')
     if o.files < 100 or o.limit < 1 or (o.trials is not None and o.trials < 1):
         p.error('--trials and --limit are at least 1, --files 100')
-    o.parts = o.parts or PARTS
+    o.parts, o.mb = o.parts or PARTS, [int(m) for m in o.mb]
     o.fewer = FEWER if o.trials is None and not o.quick else {}
     o.trials = 1 if o.quick else o.trials or 5
     return o
@@ -78,6 +90,7 @@ class Session:
 
     def __init__(self, options):
         self.o, self.res, self.grant_rows = options, report.Results(lambda t: print(t, flush=True)), []
+        self.wan_rows = {}
         self.dir = tempfile.mkdtemp(prefix='nfs4r-bench-', dir='/tmp')
 
     @contextlib.contextmanager
@@ -159,9 +172,26 @@ class Session:
         except (OSError, subprocess.SubprocessError, ValueError) as e:
             self.res.failed('micro', None, e)
 
+    def wan(self):
+        """A bed whose sites are all measured, with links faster than netem's (tests/cluster/README.md)."""
+        parts = self.wanted(WAN)
+        if not parts:
+            return
+        print('\n'.join([f'  tuning, {k}: {v}' for k, v in peers.TUNING.items()] + [f'  {v}' for v in peers.versions()]), flush=True)
+        trials, self.o.trials = self.o.trials, self.o.fewer.get(parts[0], self.o.trials)
+        for rtt in self.o.rtt or [120]:
+            up = ['--rtt', f'{rtt:g}ms', '--rate', self.o.rate, '--local-stock', '--mem', '1280M', *(['--wire'] if self.o.router == 'wire' else [])]
+            for s in [*self.o.set, *(['Peer_Congestion=system'] if self.o.cc != 'bbr' else [])]:
+                up += ['--set', s]
+            print(f'\ntestbed up {" ".join(up)}', flush=True)
+            with bed.Bed.own(*up) as b:
+                wan_jobs.run(runner.Bench(b, self.res, self.o, self.dir), parts, rtt, self.wan_rows)
+                b.servers_alive()
+        self.o.trials = trials
+
     def run(self):
         try:
-            for stage in (self.near_and_far, self.shallow, self.micro):
+            for stage in (self.near_and_far, self.shallow, self.micro, self.wan):
                 try:
                     stage()
                 except (bed.Failed, OSError, subprocess.SubprocessError) as e:      # the bed itself
@@ -175,6 +205,12 @@ class Session:
         self.res.write(self.o.out)
         print('\n' + '\n'.join(self.res.table()))
         drawn = plots.draw(self.res, self.grant_rows, self.o.out)
+        if self.wan_rows:
+            lines = wan_jobs.table(self.wan_rows)
+            print('\n' + '\n'.join(lines))
+            with open(f'{self.o.out}/wan.md', 'w') as f:
+                f.write('\n'.join(lines) + '\n')
+            drawn = [*drawn, 'wan.md']
         print(f'\nprocessors: {processors(self.o)}')
         print(f'results: {self.o.out} ({", ".join(["results.csv", "summary.csv", *drawn])})', flush=True)
 
@@ -218,6 +254,9 @@ def main():
     missing = [t for t in ('git', 'tcc', 'make', 'tar') if not shutil.which(t)]
     if missing:
         sys.exit(f'bench: {missing[0]} is missing; run: make deps')
+    missing = peers.missing() if set(o.parts) & set(WAN) else []
+    if missing:
+        sys.exit(f'bench: {missing[0]} is missing; run: scripts/peers.sh')
     try:
         os.makedirs(o.out, exist_ok=True)
     except OSError as e:

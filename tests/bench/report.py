@@ -109,6 +109,14 @@ def read_grants(path):
     return rows
 
 
+def numbers(text):
+    """Of '0,0.1,64'."""
+    values = [float(t) for t in text.split(',')]
+    if any(not 0 <= v <= 1e6 for v in values):
+        raise ValueError(f'not numbers: {text}')
+    return values
+
+
 def rtt_list(text):
     """Milliseconds of '0.2,20,120'."""
     values = [float(t) for t in text.split(',')]

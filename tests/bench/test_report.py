@@ -13,6 +13,7 @@ import ngb
 import plots
 import project
 import report
+import wan_jobs
 import work_ops
 
 
@@ -22,6 +23,28 @@ def results(repl, stock, unit='s', what='w'):
         for v in values:
             r.trial('p', what, system, 20, v, unit)
     return r
+
+
+class Wan(unittest.TestCase):
+    def test_numbers(self):
+        self.assertEqual(report.numbers('0,0.1,64'), [0, 0.1, 64])
+        self.assertRaises(ValueError, report.numbers, '-1')
+
+    def test_cells(self):
+        self.assertEqual(wan_jobs.cell(None), '-')
+        self.assertEqual(wan_jobs.cell([1.5]), '1.50')
+        self.assertEqual(wan_jobs.cell([10.0, 14.0]), '12.0 ± 2.8')
+
+    def test_table_has_the_systems_that_were_measured(self):
+        lines = wan_jobs.table({('64 MB: rate', 'Mbit/s', 'RTT 20 ms'): {'rsync': [100.0], 'nfs4r': [300.0, 400.0]}})
+        self.assertEqual(lines[0], '| job | conditions | unit | nfs4r | rsync |')
+        self.assertEqual(lines[2], '| 64 MB: rate | RTT 20 ms | Mbit/s | 350 ± 71 | 100 |')
+
+    def test_time_per_file(self):
+        out = wan_jobs.Wan.per_file(10, {'start': 5.0, 'end': 6.0}, 7.0, {'end': 6.5})
+        self.assertEqual(out['made'], (100.0, 'ms/file'))
+        self.assertEqual(out['visible at all sites'], (200.0, 'ms/file'))
+        self.assertEqual(out['last close to all read at site 3'], (0.5, 's'))
 
 
 class Judging(unittest.TestCase):

@@ -108,7 +108,7 @@ links_init() {
 	local a b
 	mkdir -p "$RUN/links"
 	link_pairs all all | while read -r a b; do
-		echo "$((DELAY_US * 2)) 0 0 0" >"$(link_file "$a" "$b")"
+		echo "$((DELAY_US * 2)) 0 $RATE 0" >"$(link_file "$a" "$b")"
 	done
 }
 

@@ -164,6 +164,8 @@ static void take(int from, uint8_t *f, uint32_t len, uint64_t now)
 	if (d->ns_per_byte > 0 && start - now > BUFFER_NS)
 		return;
 	d->free_ns = start + (uint64_t)(len * d->ns_per_byte);
+	if (!d->n)
+		d->head = 0; /* memory that is warm */
 	struct slot *s = &d->ring[(d->head + d->n++) % RING];
 	s->due = d->free_ns + d->delay_ns;
 	s->len = (uint16_t)len;
