@@ -104,7 +104,7 @@ static void on_down(void *ctx, nfs4r_server_id peer, const char *why)
 /*
  * A peer that has heard nothing new of our log for a heartbeat asks for it (log.c:pull_late); on a slow link that is sooner than a message
  * takes. While entries are on their way to it, all that it can lack is among them or behind them, and sending them once more
- * would make the link slower still. It asks again, and is heard when the lane is empty.
+ * would make the link slower still. It asks again, and is heard when the lane is empty. eng->lock held.
  */
 static bool is_too_early(struct nfs4r_engine *eng, nfs4r_server_id from, const struct nfs4r_msg *msg)
 {
@@ -117,11 +117,6 @@ static void on_message(void *ctx, nfs4r_server_id from, struct nfs4r_msg *msg)
 	struct nfs4r_event ev = { .type = NFS4R_EV_MSG, .peer = from, .msg = msg };
 
 	if (eng->stopping) {
-		nfs4r_msg_fini(msg);
-		free(msg);
-		return;
-	}
-	if (is_too_early(eng, from, msg)) {
 		nfs4r_msg_fini(msg);
 		free(msg);
 		return;
@@ -151,7 +146,7 @@ static void on_message(void *ctx, nfs4r_server_id from, struct nfs4r_msg *msg)
 		break;
 	}
 	pthread_mutex_lock(&eng->lock);
-	if (!eng->halted[0])
+	if (!eng->halted[0] && !is_too_early(eng, from, msg))
 		engine_step(eng, &ev);
 	pthread_mutex_unlock(&eng->lock);
 	nfs4r_msg_fini(msg);
