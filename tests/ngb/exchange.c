@@ -190,14 +190,14 @@ static struct place locate(int i, int m, int n)
 	return p;
 }
 
-static double corner(const struct ngb_field *f, int i, int j, int k, int m)
+static double value_at(const struct ngb_field *f, int i, int j, int k, int m)
 {
 	return f->v[(((size_t)k * f->ny + j) * f->nx + i) * f->nvar + m];
 }
 
 static double along_x(const struct ngb_field *f, const struct place *x, int j, int k, int m)
 {
-	return (1 - x->share) * corner(f, x->low, j, k, m) + x->share * corner(f, x->high, j, k, m);
+	return (1 - x->share) * value_at(f, x->low, j, k, m) + x->share * value_at(f, x->high, j, k, m);
 }
 
 static double along_xy(const struct ngb_field *f, const struct place *x, const struct place *y, int k, int m)
@@ -224,6 +224,28 @@ void ngb_add_interpolated(const struct ngb_field *from, struct ngb_field *to)
 			}
 		}
 	}
+}
+
+static double between(double low, double high, int i, int n)
+{
+	double share = (double)i / (n - 1);
+
+	return (1 - share) * low + share * high;
+}
+
+void ngb_fill_from_surface(struct ngb_field *f)
+{
+	int x = f->nx - 1, y = f->ny - 1, z = f->nz - 1;
+
+	for (int k = 1; k < z; k++)
+		for (int j = 1; j < y; j++)
+			for (int i = 1; i < x; i++)
+				for (int m = 0; m < f->nvar; m++)
+					f->v[(((size_t)k * f->ny + j) * f->nx + i) * f->nvar + m] =
+						(between(value_at(f, 0, j, k, m), value_at(f, x, j, k, m), i, f->nx) +
+						 between(value_at(f, i, 0, k, m), value_at(f, i, y, k, m), j, f->ny) +
+						 between(value_at(f, i, j, 0, m), value_at(f, i, j, z, m), k, f->nz)) /
+						3;
 }
 
 void ngb_scale(struct ngb_field *f, double by)

@@ -47,6 +47,12 @@ int ngb_sound_speed(const struct ngb_field *u, struct ngb_field *out);
  */
 void ngb_add_interpolated(const struct ngb_field *from, struct ngb_field *to);
 
+/*
+ * Fills the inside of the cube from its surface: the mean of the three linear interpolations between opposite faces. A mean of states of a gas, with
+ * weights that are not negative, is one: density and pressure stay above 0. The mesh has at least 2 points in each direction.
+ */
+void ngb_fill_from_surface(struct ngb_field *f);
+
 void ngb_scale(struct ngb_field *f, double by);
 
 #endif

@@ -21,7 +21,7 @@ static struct ngb_task *add(struct ngb_graph *g, const struct ngb_kernel *kernel
 {
 	struct ngb_task *t = &g->task[g->ntasks];
 
-	*t = (struct ngb_task){.kernel = kernel, .number = g->ntasks, .iterations = kernel->iterations(g->class) / depth};
+	*t = (struct ngb_task){.kernel = kernel, .number = g->ntasks, .iterations = kernel->iterations(g->class) / depth, .first = NGB_FIRST_SURFACE};
 	if (t->iterations < 1)
 		t->iterations = 1;
 	snprintf(t->name, sizeof(t->name), "%02d-%s", t->number, kernel->name);
@@ -31,13 +31,18 @@ static struct ngb_task *add(struct ngb_graph *g, const struct ngb_kernel *kernel
 
 static void reads(struct ngb_task *t, int producer)
 {
+	t->first = NGB_FIRST_INPUT;
 	t->input[t->ninputs++] = producer;
 }
 
 static void make_ed(struct ngb_graph *g)
 {
-	for (int i = 0; i < ED_TASKS; i++)
-		add(g, &ngb_sp, 1)->disturbed = 0.001 * i;
+	for (int i = 0; i < ED_TASKS; i++) {
+		struct ngb_task *t = add(g, &ngb_sp, 1);
+
+		t->first = NGB_FIRST_OWN;
+		t->disturbed = 0.001 * i;
+	}
 }
 
 static void make_hc(struct ngb_graph *g)

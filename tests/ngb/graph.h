@@ -19,12 +19,20 @@ enum ngb_kind {
 	NGB_KINDS_END
 };
 
+/* What a task without inputs begins with. */
+enum ngb_first {
+	NGB_FIRST_INPUT = 1, /* it has inputs */
+	NGB_FIRST_OWN,	     /* the benchmark's own field, times 1 + `disturbed` */
+	NGB_FIRST_SURFACE,   /* the same on the cube's surface, interpolated between its faces inside */
+};
+
 struct ngb_task {
 	const struct ngb_kernel *kernel;
 	char name[NGB_NAME_MAX]; /* "04-SP" */
 	int number;
 	int iterations;
-	double disturbed; /* ED: by how much the initial field differs from the benchmark's own; 0: not at all */
+	enum ngb_first first;
+	double disturbed; /* 0: not at all */
 	int ninputs;
 	int input[NGB_INPUTS_MAX]; /* numbers of tasks */
 };

@@ -57,7 +57,7 @@ static void published(struct report *r, const struct ngb_graph *g, const struct 
 {
 	double worst;
 
-	if (t->ninputs > 0 || t->disturbed != 0 || t->iterations != t->kernel->iterations(g->class))
+	if (t->first != NGB_FIRST_OWN || t->disturbed != 0 || t->iterations != t->kernel->iterations(g->class))
 		return;
 	if (t->kernel->verify(g->class, &mine->result, &worst))
 		return;

@@ -90,12 +90,17 @@ static int gather(const struct ngb_graph *g, const struct ngb_task *t, const str
 	return 0;
 }
 
-/* ED: the benchmark's own field, which a run without iterations leaves, a little larger. */
-static int disturb(const struct ngb_graph *g, const struct ngb_task *t, struct ngb_field *initial)
+/* Without inputs: from the benchmark's own field, which a run without iterations leaves. initial->v = NULL: exactly this one. */
+static int begin(const struct ngb_graph *g, const struct ngb_task *t, struct ngb_field *initial)
 {
 	struct ngb_result unused;
-	int rc = t->kernel->run(g->class, 0, NULL, initial, &unused);
+	int rc;
 
+	if (t->first == NGB_FIRST_INPUT || (t->first == NGB_FIRST_OWN && t->disturbed == 0))
+		return 0;
+	rc = t->kernel->run(g->class, 0, NULL, initial, &unused);
+	if (rc == 0 && t->first == NGB_FIRST_SURFACE)
+		ngb_fill_from_surface(initial);
 	if (rc == 0)
 		ngb_scale(initial, 1 + t->disturbed);
 	return rc;
@@ -104,10 +109,8 @@ static int disturb(const struct ngb_graph *g, const struct ngb_task *t, struct n
 static int run(const struct ngb_graph *g, const struct ngb_task *t, struct ngb_field *initial, struct ngb_record *r, struct ngb_field *solution)
 {
 	double start = ngb_seconds();
-	int rc = 0;
+	int rc = begin(g, t, initial);
 
-	if (t->disturbed != 0)
-		rc = disturb(g, t, initial);
 	if (rc == 0)
 		rc = t->kernel->run(g->class, t->iterations, initial->v ? initial : NULL, solution, &r->result);
 	if (rc)

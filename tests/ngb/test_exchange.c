@@ -161,6 +161,40 @@ static void interpolation(void **state)
 	free(from.v);
 }
 
+static double linear(double x, double y, double z, int m)
+{
+	return m + x - 2 * y + 3 * z;
+}
+
+/* A linear function is what it was; the surface stays; what is inside lies between the values on the surface. */
+static void from_the_surface(void **state)
+{
+	struct ngb_field f = field(9, 6, 5, 2), g = field(9, 6, 5, 2);
+
+	fill(&g, linear);
+	fill(&f, linear);
+	for (int k = 1; k < 4; k++)
+		for (int j = 1; j < 5; j++)
+			for (int i = 1; i < 8; i++)
+				f.v[((k * 6 + j) * 9 + i) * 2] = 3000;
+	ngb_fill_from_surface(&f);
+	for (size_t q = 0; q < values_in(&f); q++)
+		assert_true(fabs(f.v[q] - g.v[q]) < 1e-13);
+	for (size_t q = 0; q < values_in(&f); q++)
+		f.v[q] = (double)(q * 7919 % 100) / 100;
+	memcpy(g.v, f.v, values_in(&f) * sizeof(double));
+	ngb_fill_from_surface(&f);
+	for (size_t p = 0; p < values_in(&f) / 2; p++) {
+		size_t i = p % 9, j = p / 9 % 6, k = p / 54;
+		bool inside = i > 0 && i < 8 && j > 0 && j < 5 && k > 0 && k < 4;
+
+		assert_true(f.v[2 * p] >= 0 && f.v[2 * p] < 1);
+		assert_true(inside || f.v[2 * p] == g.v[2 * p]);
+	}
+	free(f.v);
+	free(g.v);
+}
+
 static void sound(void **state)
 {
 	struct ngb_field u = field(1, 1, 1, 5), c;
@@ -246,9 +280,10 @@ static void iterations(void **state)
 
 	assert_int_equal(ngb_graph_make(&g, "ED", NGB_CLASS_S), 0);
 	assert_int_equal(g.task[8].iterations, 100);
-	assert_true(g.task[0].disturbed == 0 && g.task[8].disturbed > g.task[7].disturbed);
+	assert_true(g.task[0].first == NGB_FIRST_OWN && g.task[0].disturbed == 0 && g.task[8].disturbed > g.task[7].disturbed);
 	assert_int_equal(ngb_graph_make(&g, "HC", NGB_CLASS_A), 0);
 	assert_int_equal(g.task[0].iterations, 200 / 9);
+	assert_true(g.task[0].first == NGB_FIRST_SURFACE && g.task[1].first == NGB_FIRST_INPUT);
 	assert_int_equal(ngb_graph_make(&g, "VP", NGB_CLASS_S), 0);
 	assert_int_equal(g.task[1].iterations, 1);
 	assert_int_equal(ngb_graph_make(&g, "MB", NGB_CLASS_W), 0);
@@ -266,6 +301,7 @@ int main(void)
 		cmocka_unit_test(what_does_not_fit_is_refused),
 		cmocka_unit_test(damage_is_noticed),
 		cmocka_unit_test(interpolation),
+		cmocka_unit_test(from_the_surface),
 		cmocka_unit_test(sound),
 		cmocka_unit_test(sizes_as_published),
 		cmocka_unit_test(iterations),
