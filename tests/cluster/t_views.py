@@ -18,7 +18,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'lib'))
 import bed
-import history
+import past
 import trees
 
 LEASE, SILENCE = 2.0, 2.0   # the defaults, in seconds
@@ -52,42 +52,6 @@ class Probes:
 
     def kill(self):
         for p in self.running.values():
-            p.kill()
-
-
-class History:
-    """history_worker.py at all sites for so many seconds. A server that is killed may lose the answer of an operation on names, which the
-    client then repeats and hears EEXIST or ENOENT: at such sites only files are worked on, where a repetition does not show."""
-
-    def __init__(self, b, name, seconds, killed):
-        self.b, self.seconds, directory = b, seconds, f'{DIR}/{name}'
-        self.clocks = {s: b.clock(s) for s in b.sites}
-        b.must_py(1, 'history_worker.py', 'prepare', directory)
-        start = time.time() + 1.5
-        workers = [(s, n) for s in b.sites for n in range(2) if n == 0 or s not in killed]
-        self.running = [b.start_py(s, 'history_worker.py', directory, str(s), str(n), name, str(start + self.clocks[s][0]), str(seconds), '0',
-                                   timeout=seconds + 150) for s, n in workers]
-        time.sleep(max(0, start - time.time()))
-
-    def judge(self):
-        events, broken = [], []
-        for p in self.running:
-            out, _ = p.communicate(timeout=self.seconds + 180)
-            broken += [f'status {p.returncode}: {out[-1500:]}'] if p.returncode else []
-            events += [json.loads(line) for line in out.splitlines() if line.startswith('{')]
-        bed.expect(not broken, '\n'.join(broken))
-        errors = [e for e in events if e['op'] == 'error']
-        bed.expect(not errors, f'{len(errors)} unexpected errors, e.g. {errors[:3]}')
-        for e in events:
-            e['t0'] -= self.clocks[e['site']][0]
-            e['t1'] -= self.clocks[e['site']][0]
-        bad, counts = history.check(events)
-        bed.expect(not bad, f'{len(bad)} violations\n' + '\n'.join(bad[:8]))
-        bed.expect(counts['read'] >= self.seconds and counts['write'] >= self.seconds / 2, f'too little happened to judge: {dict(counts)}')
-        return ', '.join(f'{n} {op}' for op, n in sorted(counts.items()))
-
-    def kill(self):
-        for p in self.running:
             p.kill()
 
 
@@ -295,20 +259,20 @@ def short(b, report):
     b.sh(1, f'mkdir -p {DIR} {QUIET}')
     for s in b.sites:
         b.must_py(s, 'views_probe.py', 'prepare', f'{DIR}/probe', str(s))
-    past, probes = None, Probes(b)
+    work, probes = None, Probes(b)
     try:
         report.check('a site that is cut off answers nothing old', cut_off, b, windows)
         report.check('a server that stood still answers nothing old', stands_still, b, windows)
-        past = History(b, 'short', SECONDS, killed=[3])
+        work = past.History(b, f'{DIR}/short', 'short', SECONDS, killed=[3])
         report.check('a killed server is removed, the others go on, and it returns', killed, b, windows)
         report.check('a site is cut off under load', cut_off, b, windows)
-        report.check('no site ever saw an older closed version', past.judge)
+        report.check('no site ever saw an older closed version', work.judge)
         report.check('all servers killed at once return', all_killed, b, windows)
         report.check('updates went on', lambda: logs.update(probes.end()))
     finally:
         probes.kill()
-        if past:
-            past.kill()
+        if work:
+            work.kill()
     if logs:
         report.check(f'pause of the others when a server dies below {PAUSE_MAX:.0f} s', pauses, b, logs, windows, 3, ['outage'], PAUSE_MAX)
         report.check(f'pause of the others when it returns below {RETURN_MAX:.0f} s', pauses, b, logs, windows, 3, ['return'], RETURN_MAX)
@@ -372,7 +336,7 @@ def fail_slow(b, rnd, site):
 def one_round(b, n, rnd):
     kinds = rnd.choice([[fail_link, fail_stop, fail_slow], [fail_kill, fail_link, fail_stop]])
     dies, said = rnd.choice(b.sites), []
-    past = History(b, f'round{n}', 25, killed=[dies] if fail_kill in kinds else [])
+    work = past.History(b, f'{DIR}/round{n}', f'round{n}', 25, killed=[dies] if fail_kill in kinds else [])
     try:
         end = time.time() + 15
         while time.time() < end:
@@ -382,10 +346,10 @@ def one_round(b, n, rnd):
             kind(b, rnd, site)
             if rnd.random() < 0.5:
                 wait_back(b, 60)
-        judged = past.judge()
+        judged = work.judge()
         wait_back(b, 60)
     finally:
-        past.kill()
+        work.kill()
     b.no_controls(30)           # none is left over from a view that is gone
     trees.disks_equal(b, 30)
     trees.verify(b)

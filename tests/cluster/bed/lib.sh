@@ -2,7 +2,7 @@
 # `testbed` through nsenter: bash lib.sh RUN FUNCTION ARGS...
 # Variables come from RUN/vars, written by `testbed up`:
 #   BED ROOT SITES DELAY_US VERS MODE (repl|stock) LOCAL_STOCK BUILD PREFIX PLUGIN CLIENT_MEM ENVS NO_MOUNT DISKS
-#   PEERS_IDLE ROUTER (netem|wire)
+#   IMAGES PEERS_IDLE ROUTER (netem|wire)
 
 GROOT=/run/groot
 
@@ -128,10 +128,10 @@ server_start() {
 	[ -d "$d" ] || fail "no server $1 in this bed"
 	! server_pid "$1" >/dev/null || fail "server $1 runs already"
 	rm -f "$d/ganesha.pid"
-	# shellcheck disable=SC2086
+	# shellcheck disable=SC2046,SC2086
 	env LD_LIBRARY_PATH="$PREFIX/lib" ASAN_OPTIONS="detect_leaks=0:log_path=$d/asan" \
 		UBSAN_OPTIONS="print_stacktrace=1:log_path=$d/ubsan" $ENVS \
-		setsid ip netns exec "s${1%:stock}" "$PREFIX/bin/ganesha.nfsd" -F -f "$d/ganesha.conf" \
+		setsid ip netns exec "s${1%:stock}" $(boot "$d") "$PREFIX/bin/ganesha.nfsd" -F -f "$d/ganesha.conf" \
 		-L "$d/ganesha.log" -p "$d/ganesha.pid" </dev/null >>"$d/out" 2>&1 &
 	wait_until 30 server_up_or_dead "$1" $! || fail "server $1 does not listen (log: $d/ganesha.log)"
 	server_listens "$1" || fail "server $1 died at start (see $d/out and $d/ganesha.log)"
@@ -149,6 +149,39 @@ server_end() {
 }
 
 pid_gone() { [ ! -e "/proc/$1" ]; }
+
+# ---- disks (up --images): what a server keeps, in images that forget what was not synced when the power fails ----
+
+# The server of that directory sees the boot id of its own machine; ip netns exec has given it its own mounts.
+boot() { [ ! -e "$1/boot_id" ] || printf '%s ' "$BED/with-boot-id" "$1/boot_id"; }
+
+disk_make() { truncate -s "$2" "$1.img" && mkfs.ext4 -q -F -m 0 "$1.img" && disk_mount "$1" && rmdir "$1/lost+found"; }
+
+# Nothing reaches the disk by itself: no commit every 5 s, no flush when a file is replaced.
+disk_mount() { mount -o loop,commit=600,noauto_da_alloc "$1.img" "$1"; }
+
+# EXT4_IOC_SHUTDOWN without a flush of the log: what was not synced is gone, as after a loss of power.
+disk_forget() {
+	/usr/bin/python3 -c 'import fcntl, os, struct, sys
+fcntl.ioctl(os.open(sys.argv[1], os.O_RDONLY), 0x8004587d, struct.pack("I", 2))' "$1" && umount "$1"
+}
+
+machine_boot() { cat /proc/sys/kernel/random/uuid >"$1/boot_id"; }
+
+# Loss of power: first the process, so that it never sees an error, then the disks; and the machine is on again, without its server.
+server_crash() {
+	local d p
+	d=$RUN/g$1
+	[ -n "$IMAGES" ] || fail "this bed is not up with --images"
+	if p=$(server_pid "$1"); then
+		kill -KILL "$p"
+		wait_until 10 pid_gone "$p" || fail "server $1 (pid $p inside) does not end"
+	fi
+	for p in data store; do
+		disk_forget "$d/$p" && disk_mount "$d/$p" || fail "the disk $d/$p.img"
+	done
+	machine_boot "$d"
+}
 
 # ---- processors: RUN/sched/SITE says 'idle|normal LIST|all', when it was ever said ------------
 

@@ -224,9 +224,7 @@ class Bed:
 
     def inside(self, *argv, timeout=60):
         """A program in the bed's namespaces (mounts, processes), on the host."""
-        with open(os.path.join(self.run, 'pid1')) as f:
-            pid = f.read().strip()
-        return subprocess.run(['nsenter', '-t', pid, '-a', '--', *map(str, argv)], capture_output=True, text=True,
+        return subprocess.run(['nsenter', '-t', self.pid1(), '-a', '--', *map(str, argv)], capture_output=True, text=True,
                               timeout=timeout, stdin=subprocess.DEVNULL)
 
     # ---- servers and clients
@@ -235,7 +233,18 @@ class Bed:
         return os.path.join(self.run, f'g{site}')
 
     def data(self, site):
-        return os.path.join(self.server_dir(site), 'data')
+        """What the server exports, as the bed sees it: it may be a file system that is only mounted there."""
+        return self.mounted(site, 'data')
+
+    def store(self, site):
+        return self.mounted(site, 'store')
+
+    def mounted(self, site, name):
+        return f'/proc/{self.pid1()}/root' + os.path.join(self.server_dir(site), name)
+
+    def pid1(self):
+        with open(os.path.join(self.run, 'pid1')) as f:
+            return f.read().strip()
 
     def log(self, site):
         try:

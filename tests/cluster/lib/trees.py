@@ -59,9 +59,9 @@ def client_equals_disk(b, path='/nfs'):
     bed.expect(not lines, 'clients and disk 1 differ:\n' + '\n'.join(lines))
 
 
-def verify(b):
+def verify(b, path='/'):
     """nfs4rctl's own comparison of all copies."""
     if bed.STOCK:
         return 'stock: nothing to verify'
-    r = b.ctl(1, 'verify', '/', timeout=120)
-    bed.expect(r.returncode == 0, f'nfs4rctl verify /: status {r.returncode}\n{r.stdout[-2000:]}{r.stderr[-2000:]}')
+    r = b.ctl(1, 'verify', path, timeout=120)
+    bed.expect(r.returncode == 0, f'nfs4rctl verify {path}: status {r.returncode}\n{r.stdout[-2000:]}{r.stderr[-2000:]}')

@@ -1,0 +1,110 @@
+"""What clients did and saw while servers had trouble, and the judgement: close-to-open (history.py), and that nothing promised is lost
+(promises.py)."""
+import json
+import os
+import shutil
+import time
+
+import bed
+import history
+import promises
+
+
+class History:
+    """history_worker.py at all sites for so many seconds. A server that is killed may lose the answer of an operation on names, which the
+    client then repeats and hears EEXIST or ENOENT: at such sites only files are worked on, where a repetition does not show."""
+
+    def __init__(self, b, directory, seed, seconds, killed):
+        self.b, self.seconds = b, seconds
+        self.clocks = {s: b.clock(s) for s in b.sites}
+        b.must_py(1, 'history_worker.py', 'prepare', directory)
+        start = time.time() + 1.5
+        workers = [(s, n) for s in b.sites for n in range(2) if n == 0 or s not in killed]
+        self.running = [(s, n, b.start_py(s, 'history_worker.py', directory, str(s), str(n), seed, str(start + self.clocks[s][0]), str(seconds), '0',
+                                          timeout=seconds + 150)) for s, n in workers]
+        time.sleep(max(0, start - time.time()))
+
+    def events(self, gone):
+        """What all did, on our clock. gone: sites whose client died; what each of its workers was at then is not known."""
+        events, broken = [], []
+        for s, n, p in self.running:
+            if s in gone:
+                p.kill()        # nobody is at the other end any more
+            out, _ = p.communicate(timeout=self.seconds + 180)
+            broken += [f'site {s}, status {p.returncode}: {out[-1500:]}'] if p.returncode and s not in gone else []
+            own = [json.loads(line) for line in out.splitlines() if line.startswith('{') and line.endswith('}')]
+            events += own + (unfinished(s, n, own) if s in gone else [])
+        bed.expect(not broken, '\n'.join(broken))
+        for e in events:
+            e['t0'] -= self.clocks[e['site']][0]
+            e['t1'] -= self.clocks[e['site']][0]
+        return events
+
+    def judge(self, gone=(), tolerated=()):
+        events = self.events(gone)
+        errors = [e for e in events if e['op'] == 'error' and e['result'] not in tolerated]
+        bed.expect(not errors, f'{len(errors)} unexpected errors, e.g. {errors[:3]}')
+        bad, counts = history.check([e for e in events if e['op'] != 'error'])
+        bed.expect(not bad, f'{len(bad)} violations\n' + '\n'.join(bad[:8]))
+        bed.expect(counts['read'] >= self.seconds and counts['write'] >= self.seconds / 2, f'too little happened to judge: {dict(counts)}')
+        return ', '.join(f'{n} {op}' for op, n in sorted(counts.items()))
+
+    def kill(self):
+        for _, _, p in self.running:
+            p.kill()
+
+
+def unfinished(site, worker, own):
+    """The write that a worker may have been at when its client died."""
+    writes = [e for e in own if e['op'] == 'write']
+    if worker % 2 or not writes:
+        return []
+    last, files = writes[-1], {e['file'] for e in writes}
+    n = int(last['value'].split()[0].split('.')[2]) + 1
+    value = f'{site}.{worker}.{n} '.ljust(len(last['value']) - 1, '-') + '\n'
+    return [{'site': site, 'worker': worker, 'op': 'write', 't0': last['t1'], 't1': last['t1'], 'result': 'unknown', 'file': f, 'value': value, 'trunc': True}
+            for f in files | {'d0', 'd1', f'c{site}'}]
+
+
+class Promises:
+    """promises.py at all sites."""
+
+    def __init__(self, b, directory, seed, seconds):
+        self.b, self.directory, self.seconds = b, directory, seconds
+        self.running = {s: b.start_py(s, 'promises.py', 'work', directory, str(s), seed, str(seconds), timeout=seconds + 150) for s in b.sites}
+
+    def end(self, gone=(), tolerated=()):
+        """Waits for the workers; what each said."""
+        self.said, broken = {}, []
+        for s, p in self.running.items():
+            if s in gone:
+                p.kill()
+            out, _ = p.communicate(timeout=self.seconds + 180)
+            broken += [f'site {s}, status {p.returncode}: {out[-1500:]}'] if p.returncode and s not in gone else []
+            self.said[s] = [json.loads(line) for line in out.splitlines() if line.startswith('{') and line.endswith('}')]
+            broken += [f'site {s}: {l}' for l in self.said[s] if l.get('error', 'OK') not in ('OK', *tolerated)]
+        bed.expect(not broken, '\n'.join(broken[:20]))
+        return f'{sum(len(lines) for lines in self.said.values())} lines'
+
+    def judge(self, machine=False):
+        """Read at another site than the one that wrote."""
+        bad = []
+        for s, lines in self.said.items():
+            reader = s % len(self.b.sites) + 1
+            seen = json.loads(self.b.must_py(reader, 'promises.py', 'look', f'{self.directory}/site{s}'))
+            bad += [f'site {s}, read at site {reader}: {x}' for x in promises.judge(lines, seen, machine)]
+        bed.expect(not bad, f'{len(bad)} promises broken\n' + '\n'.join(bad[:25]))
+        return f'{sum(l.get("at") == "synced" for lines in self.said.values() for l in lines)} synced'
+
+    def kill(self):
+        for p in self.running.values():
+            p.kill()
+
+
+def keep(b, name):
+    """The servers' logs, of a bed in which something failed."""
+    to = os.path.join(bed.ROOT, 'build', name)
+    for s in b.sites:
+        os.makedirs(f'{to}/g{s}', exist_ok=True)
+        shutil.copy(os.path.join(b.server_dir(s), 'ganesha.log'), f'{to}/g{s}')
+    print(f'# logs: {to}', flush=True)

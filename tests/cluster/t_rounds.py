@@ -1,0 +1,189 @@
+#!/usr/bin/python3
+"""Rounds of trouble under load from real clients at all sites; after each the copies are equal, nothing that a client was told is done
+is lost, and no closed version was seen and gone.
+
+    t_rounds.py                      each trouble once
+    ROUNDS=100 SEED=n t_rounds.py    so many rounds of two troubles, in random order
+
+A trouble is a function (round, site) in TROUBLES: it makes it, waits, mends it. A new one needs only its line in the table.
+"""
+import collections
+import os
+import random
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'lib'))
+import bed
+import past
+import trees
+from t_views import is_back, others, stop_process, wait_back
+
+MOUNT = '4.2,actimeo=0,lookupcache=none'
+OPTIONS = ('--rtt', '40ms', '--lease', '8', '--grace', '8', '--images', '96M', '--vers', MOUNT, '--set', 'Promote_After=0')
+SECONDS = 10                # of load in a round
+PAUSE_MAX = 6.0             # Silence, Lease and 2 s
+EACH = 2                    # troubles in a round
+
+
+# ---- troubles ----------------------------------------------------------------------------------
+
+def killed(r, site):
+    r.b.must('server', site, 'kill')
+    r.last(site, r.rnd.choice([0.2, 1, 5.5]))
+    r.b.must('server', site, 'start')
+
+
+def stands_still(r, site):
+    """SIGSTOP for longer than the lease, or just not."""
+    stop_process(r.b, site)
+    r.last(site, r.rnd.choice([1.5, 3, 5.5]))
+    stop_process(r.b, site, go_on=True)
+
+
+def cut(r, site, how='cut'):
+    peer = r.rnd.choice(['all', 'all'] + others(r.b, site))
+    r.b.must('link', site, peer, how)
+    r.last(site if peer == 'all' else None, r.rnd.choice([1, 3, 6.5]))
+    r.b.must('link', site, peer, 'heal')
+
+
+def cut_one_way(r, site):
+    cut(r, site, f'cut-from={site}')
+
+
+def all_killed(r, _):
+    bed.everywhere(lambda s: r.b.must('server', s, 'kill'), r.b.sites)
+    time.sleep(r.rnd.choice([0, 0.5, 2]))
+    bed.everywhere(lambda s: r.b.must('server', s, 'start'), r.b.sites)
+
+
+def client_killed(r, site):
+    r.b.must('client', site, 'kill')
+    time.sleep(r.rnd.choice([0, 2]))
+    r.b.must('client', site, 'start')
+
+
+def full_disk(r, site, what='data'):
+    """Not one byte is left under the exported tree, or under the store."""
+    b, path = r.b, f'{r.b.server_dir(site)}/{what}/.ballast'
+    b.inside('sh', '-c', f'cat /dev/zero >{path}; sync {path}')
+    r.last(site, r.rnd.choice([2, 6]))
+    b.inside('rm', path)
+    if b.ask(site, 'status')['state'] == 'halted':
+        b.must('server', site, 'stop')
+        b.must('server', site, 'start')
+
+
+def full_store(r, site):
+    full_disk(r, site, 'store')
+
+
+# name: (function, whose clients may hear of a repetition of their own: nobody's, the site's, all; what they may hear besides)
+TROUBLES = {
+    'killed': (killed, 'site', ()),
+    'stands still': (stands_still, 'none', ()),
+    'cut': (cut, 'none', ()),
+    'cut one way': (cut_one_way, 'none', ()),
+    'all killed': (all_killed, 'all', ()),
+    'client killed': (client_killed, 'site', ()),
+    'full disk': (full_disk, 'all', ('ENOSPC',)),
+    'full store': (full_store, 'all', ('ENOSPC',)),
+}
+
+
+# ---- rounds --------------------------------------------------------------------------------------
+
+class Round:
+    """troubles: [(name, site)], one after the other."""
+
+    def __init__(self, b, name, seed, troubles, times):
+        self.b, self.rnd, self.troubles, self.times = b, random.Random(seed), troubles, times
+        self.path, self.seed, self.said = f'/rounds/{name}', seed, []
+
+    def last(self, site, seconds):
+        """Lets a trouble last; when it is long enough for it, the others must remove the site's server meanwhile."""
+        start, removed = time.monotonic(), None
+        while time.monotonic() < start + seconds:
+            if site and not removed and all(site not in self.b.ask(s, 'status')['view']['members'] for s in others(self.b, site)):
+                removed = time.monotonic() - start
+                self.times['removal'].append(removed)
+            time.sleep(0.1)
+
+    def trouble(self, name, site):
+        function = TROUBLES[name][0]
+        function(self, site)
+        start = time.monotonic()
+        self.said.append(f'{name} {site}' if name != 'all killed' else name)
+        if self.rnd.random() < 0.7:
+            wait_back(self.b, 60)
+            self.times['return'].append(time.monotonic() - start)
+
+    def quiet_sites(self):
+        """Where a client may repeat what was done: no names there."""
+        sites = set()
+        for name, site in self.troubles:
+            sites |= {'none': set(), 'site': {site}, 'all': set(self.b.sites)}[TROUBLES[name][1]]
+        return sites
+
+    def run(self):
+        b, top = self.b, f'/nfs{self.path}'
+        gone = {site for name, site in self.troubles if name == 'client killed'}
+        tolerated = {e for name, _ in self.troubles for e in TROUBLES[name][2]}
+        b.sh(1, f'mkdir -p {top}/promises')
+        work = past.History(b, f'{top}/history', self.seed, SECONDS, killed=self.quiet_sites())
+        promises = past.Promises(b, f'{top}/promises', self.seed, SECONDS)
+        try:
+            time.sleep(self.rnd.uniform(0.5, 2))
+            for name, site in self.troubles:
+                self.trouble(name, site)
+            judged = work.judge(gone, tolerated)
+            promises.end(gone, tolerated)
+        finally:
+            work.kill()
+            promises.kill()
+        wait_back(b, 60)
+        b.no_controls(30)
+        trees.disks_equal(b, 30, self.path[1:])
+        trees.verify(b, self.path)
+        kept = promises.judge()
+        trees.clients_equal(b, top)
+        b.servers_alive()
+        b.sh(self.rnd.choice(b.sites), f'rm -rf {top}', timeout=100)
+        return f'{", ".join(self.said)}: {judged}; {kept}'
+
+
+def plan(rounds, rnd):
+    """For each round its troubles; every kind comes equally often."""
+    names = []
+    while len(names) < rounds * EACH:
+        names += rnd.sample(sorted(TROUBLES), len(TROUBLES))
+    return [[(names.pop(0), rnd.choice([1, 2, 3])) for _ in range(EACH)] for _ in range(rounds)]
+
+
+def show_times(times):
+    for what, seconds in times.items():
+        s = sorted(seconds)
+        print(f'# {what}: {len(s)} times, median {s[len(s) // 2]:.1f} s, worst {s[-1]:.1f} s')
+
+
+def main():
+    rounds, seed = int(os.environ.get('ROUNDS', (len(TROUBLES) + EACH - 1) // EACH)), os.environ.get('SEED', '1')
+    report, times, n = bed.Report('rounds'), collections.defaultdict(list), 0
+    todo = plan(rounds, random.Random(seed))
+    while n < rounds:
+        good = True
+        with bed.Bed.own(*OPTIONS) as b:
+            while good and n < rounds:
+                what = ', '.join(f'{name} {site}' for name, site in todo[n])
+                good = report.check(f'round {n} (seed {seed}): {what}', Round(b, f'r{n}', f'{seed}.{n}', todo[n], times).run)
+                if not good:
+                    past.keep(b, f'rounds-{seed}-{n}')
+                n += 1
+            report.check('all are members', lambda: bed.expect(is_back(b), 'not all are'))
+    show_times(times)
+    return report.status()
+
+
+if __name__ == '__main__':
+    sys.exit(main())
