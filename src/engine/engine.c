@@ -2,8 +2,8 @@
 /*
  * Life of the engine, the core's tree port, and the questions about objects.
  *
- * Start: store (lock, journal, incarnation) -> core (rows, positions) -> helpers -> started() -> the exported directory and
- * undecided entries -> transport -> timers. Stop runs it backwards; what is still under way ends as DELAY for its client and
+ * Start: store (lock, journal, incarnation) -> core (rows, positions) -> helpers -> the exported directory -> started() -> transport
+ * -> timers -> undecided entries. Stop runs it backwards; what is still under way ends as DELAY for its client and
  * is in the journal.
  */
 #include <stdio.h>
@@ -283,13 +283,7 @@ static enum nfs4r_status begin(struct nfs4r_engine *eng, const struct nfs4r_stor
 			engine_step(eng, &ev);
 	}
 	pthread_mutex_unlock(&eng->lock);
-	st = recover_intents(eng, info, why);
-	if (st == NFS4R_OK && eng->cfg.rpc.nservers == 1) { /* nobody has more of the log */
-		st = nfs4r_store_recovered(eng->store);
-		if (st != NFS4R_OK)
-			snprintf(why, 512, "the journal in %.200s cannot be written: %s", eng->cfg.store_dir, nfs4r_status_str(st));
-	}
-	return st;
+	return NFS4R_OK;
 }
 
 static enum nfs4r_status go_online(struct nfs4r_engine *eng, char *why)
@@ -378,6 +372,7 @@ enum nfs4r_status nfs4r_engine_start(const struct nfs4r_config *cfg, const struc
 		nfs4r_engine_stop(eng);
 		return st;
 	}
+	recover_intents(eng, &info);
 	*out = eng;
 	return NFS4R_OK;
 }

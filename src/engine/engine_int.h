@@ -90,6 +90,7 @@ struct opctx { /* one operation in the engine; op->engine points here */
 	struct held_locks locks;
 	struct nfs4r_entry *entry;
 	uint64_t parked_at_ms;
+	bool changed;		 /* the execution failed after bytes had been written */
 };
 /* Deliveries from the core, eng->lock held. */
 void op_deliver_execute(struct nfs4r_engine *eng, const struct nfs4r_action *a);
@@ -107,6 +108,7 @@ void ops_fini(struct nfs4r_engine *eng);
 void entry_prepare(struct nfs4r_engine *eng, struct nfs4r_entry *e);
 /* Run it: by the caller's function or by lops. Fills the entry's values after. No lock but the update locks. */
 enum nfs4r_status entry_execute(struct nfs4r_engine *eng, struct opctx *o);
+bool is_disk_error(enum nfs4r_status st); /* full or broken */
 int64_t now_real_ns(void);
 uint64_t now_ms(void);
 
@@ -209,7 +211,7 @@ enum nfs4r_status checkpoint_now(struct nfs4r_engine *eng);
 /* Before started(): hand rows, positions, entries to the core. */
 enum nfs4r_status recover_restore(struct nfs4r_engine *eng, const struct nfs4r_store_info *info, char *why);
 /* After started(): decide undecided entries by evidence (log sheet 4.5). */
-enum nfs4r_status recover_intents(struct nfs4r_engine *eng, const struct nfs4r_store_info *info, char *why);
+void recover_intents(struct nfs4r_engine *eng, const struct nfs4r_store_info *info);
 enum nfs4r_status recover_root(struct nfs4r_engine *eng, bool created, char *why);
 
 /* ---- import.c ---- */

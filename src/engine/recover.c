@@ -2,7 +2,11 @@
 /*
  * Start with a store that has a past. The core gets back its rows and positions; own entries that were begun and not
  * decided when the process died are decided by what the local tree shows (log sheet 4.5), in log order. What a
- * machine crash lost of the own log comes from the peers: the core asks for it before it serves (4.7).
+ * machine crash lost of the own log comes from the peers: the core asks for it before it serves (4.7), and nothing
+ * is decided here then.
+ *
+ * Deciding is left to an executor, since the local file system may not be used for everything while the server as a whole still
+ * starts (Ganesha makes exports before its table of ACLs). The core serves and executes nothing until all is decided.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -231,17 +235,14 @@ static bool was_executed(struct nfs4r_engine *eng, struct nfs4r_entry *e)
 	return apply_entry(eng, e, ~0u) == NFS4R_OK;
 }
 
-enum nfs4r_status recover_intents(struct nfs4r_engine *eng, const struct nfs4r_store_info *info, char *why)
+static void decide_intents(struct nfs4r_engine *eng, void *arg)
 {
-	for (uint32_t i = 0; i < info->nintents; i++) {
-		struct nfs4r_entry *e = nfs4r_store_intent_at(eng->store, i);
-		struct nfs4r_event ev = { .type = NFS4R_EV_OP_EXECUTED, .entry = e };
+	struct nfs4r_entry *e;
 
-		if (!e) {
-			snprintf(why, 512, "the store in %.200s lost an undecided entry; see docs/failures.md, where its disk is lost", eng->cfg.store_dir);
-			return NFS4R_CORRUPT;
-		}
-		ev.ok = was_executed(eng, e);
+	(void)arg;
+	for (uint32_t i = 0; !eng->stopping && (e = nfs4r_store_intent_at(eng->store, i)); i++) {
+		struct nfs4r_event ev = { .type = NFS4R_EV_OP_EXECUTED, .entry = e, .ok = was_executed(eng, e) };
+
 		engine_log(eng, NFS4R_LOG_INFO, "volume %s: update %llu (%s) was under way when the process ended: %s", eng->cfg.volume_name,
 			   (unsigned long long)e->lsn, nfs4r_op_name(e->op), ev.ok ? "it had been executed" : "it had not been executed");
 		pthread_mutex_lock(&eng->lock);
@@ -249,5 +250,17 @@ enum nfs4r_status recover_intents(struct nfs4r_engine *eng, const struct nfs4r_s
 		pthread_mutex_unlock(&eng->lock);
 		nfs4r_entry_put(e);
 	}
-	return NFS4R_OK;
+	if (eng->cfg.rpc.nservers != 1 || eng->stopping)
+		return;
+	if (nfs4r_store_recovered(eng->store) != NFS4R_OK) { /* nobody has more of the log */
+		pthread_mutex_lock(&eng->lock);
+		engine_halt(eng, "the journal cannot be written; check the disk under the Store directory, and restart");
+		pthread_mutex_unlock(&eng->lock);
+	}
+}
+
+void recover_intents(struct nfs4r_engine *eng, const struct nfs4r_store_info *info)
+{
+	if ((info->nintents && info->tail_intact) || eng->cfg.rpc.nservers == 1)
+		pool_run(eng->executors, decide_intents, NULL);
 }
