@@ -418,7 +418,7 @@ const struct nfs4r_update *nfs4r_core_step(struct nfs4r_core *c, const struct nf
 		break;
 	case NFS4R_EV_OP_EXECUTED:
 		if (ev->op)
-			exec_executed(c, ev->op->core, ev->ok, ev->entry);
+			exec_executed(c, ev->op->core, ev);
 		else
 			restart_decided(c, ev->entry, ev->ok);
 		break;

@@ -151,6 +151,7 @@ struct nfs4r_event {
 	struct nfs4r_op *op;
 	struct nfs4r_entry *entry;
 	bool ok;
+	bool changed;		/* OP_EXECUTED of a WRITE, not ok: bytes may have changed all the same. The entry stays and means what is there now */
 	struct nfs4r_oid oid;
 	nfs4r_lsn stable[NFS4R_SERVERS_MAX + 1];
 };

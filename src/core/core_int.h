@@ -675,7 +675,7 @@ void ops_timers(struct nfs4r_core *c);
 /* exec.c: EXECUTE to answer */
 void exec_lock(struct nfs4r_core *c, struct opx *o, const struct needs *nd);
 void exec_locked(struct nfs4r_core *c, struct opx *o);
-void exec_executed(struct nfs4r_core *c, struct opx *o, bool ok, struct nfs4r_entry *e);
+void exec_executed(struct nfs4r_core *c, struct opx *o, const struct nfs4r_event *ev);
 void exec_committed(struct nfs4r_core *c, struct opx *o);
 void exec_answers(struct nfs4r_core *c);
 void exec_open_files(struct nfs4r_core *c);
@@ -683,6 +683,7 @@ void exec_open_files(struct nfs4r_core *c);
 /* entry_make.c */
 struct nfs4r_entry *entry_make(struct nfs4r_core *c, struct opx *o, const struct needs *nd);
 void entry_void(struct nfs4r_entry *e);
+void entry_unanswered(struct nfs4r_entry *e);
 
 /* forward.c */
 void forward_send(struct nfs4r_core *c, struct opx *o, nfs4r_server_id to);

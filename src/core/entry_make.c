@@ -248,6 +248,13 @@ struct nfs4r_entry *entry_make(struct nfs4r_core *c, struct opx *o, const struct
 	return e;
 }
 
+/* The request that this came from may be tried again: the entry is not its answer. */
+void entry_unanswered(struct nfs4r_entry *e)
+{
+	memset(&e->request, 0, sizeof(e->request));
+	memset(&e->result, 0, sizeof(e->result));
+}
+
 /*
  * The update failed and changed nothing: what existed keeps its new version without an effect, an
  * object that was to be created never was, and the request may be tried again (log 4.2, 5.6).
@@ -275,8 +282,7 @@ void entry_void(struct nfs4r_entry *e)
 	nfs4r_buf_put(e->payload);
 	e->payload = NULL;
 	e->has_payload = false;
-	memset(&e->request, 0, sizeof(e->request));
-	memset(&e->result, 0, sizeof(e->result));
+	entry_unanswered(e);
 	memset(&e->joined, 0, sizeof(e->joined));
 	e->handle_len = 0;
 }

@@ -8,7 +8,8 @@
  * holds.
  *
  * Failure modes: under the locks the names mean other objects, or coverage is gone: RETRY and a
- * new decision (3.4). The execution fails: the entry is void, the error is the answer.
+ * new decision (3.4). The execution fails: the entry is void, the error is the answer. A write that fails may have
+ * changed bytes before: then its entry stays, for the others to have the same bytes, and the error is the answer.
  *
  * Invariant: a claim with pins is not released, so whatever was covered at EXECUTE and still is
  * covered by the pinned claims under the locks is this server's to change; `last` of a claim that
@@ -211,12 +212,14 @@ void exec_locked(struct nfs4r_core *c, struct opx *o)
 		ask_explicit(c, &nd.obj);
 }
 
-void exec_executed(struct nfs4r_core *c, struct opx *o, bool ok, struct nfs4r_entry *e)
+void exec_executed(struct nfs4r_core *c, struct opx *o, const struct nfs4r_event *ev)
 {
-	assert(o->state == OP_STARTED && o->pend && e == o->pend->entry);
-	o->executed_ok = ok;
-	if (!ok)
-		entry_void(e);
+	assert(o->state == OP_STARTED && o->pend && ev->entry == o->pend->entry);
+	o->executed_ok = ev->ok;
+	if (!ev->ok && ev->changed)
+		entry_unanswered(ev->entry);
+	else if (!ev->ok)
+		entry_void(ev->entry);
 	o->pend->state = PEND_EXECUTED;
 	op_list(c, o, OP_EXECUTED);
 	pend_wake(c, o->pend);

@@ -214,17 +214,56 @@ static void fill(struct nfs4r_entry *e, struct nfs4r_op *op, const struct nfs4r_
 	}
 }
 
+/* ---- what an execution that failed leaves behind ---- */
+
+bool is_disk_error(enum nfs4r_status st)
+{
+	return st == NFS4R_NOSPC || st == NFS4R_DQUOT || st == NFS4R_IO || st == NFS4R_ROFS;
+}
+
+/* The disk took some of the bytes, or all but for the sync. The others get what is in the file now, read back as it is sent. */
+static void keep_bytes(struct opctx *o)
+{
+	nfs4r_buf_put(o->entry->payload);
+	o->entry->payload = NULL;
+	o->changed = true;
+}
+
+static uint64_t size_of(struct nfs4r_engine *eng, const struct nfs4r_lhandle *h)
+{
+	struct nfs4r_attrs now = { 0 };
+	enum nfs4r_status st = eng->ops->getattr(eng->ctx, h, &now);
+
+	nfs4r_buf_put(now.acl);
+	return st == NFS4R_OK ? now.size : UINT64_MAX;
+}
+
+/* Space that was found before there was no more may count for the file's size; freeing some of it cannot fail for lack of space. */
+static void set_size(struct nfs4r_engine *eng, const struct nfs4r_lhandle *h, uint64_t size)
+{
+	struct nfs4r_attrs a = { .mask = NFS4R_ATTR_SIZE, .size = size };
+
+	if (size_of(eng, h) != size)
+		(void)eng->ops->setattr(eng->ctx, h, &a, NULL, NULL);
+}
+
 enum nfs4r_status entry_execute(struct nfs4r_engine *eng, struct opctx *o)
 {
 	struct nfs4r_exec x;
 	enum nfs4r_status st;
 
 	resolve(eng, o->op, o->entry, &x);
+	uint64_t size = o->op->type == NFS4R_OP_ALLOCATE ? size_of(eng, &x.obj) : UINT64_MAX;
+
 	if (o->exec)
 		st = o->exec(o->arg, o->op, &x);
 	else
 		st = run_lops(eng, o->op, o->entry, &x);
 	if (st == NFS4R_OK)
 		fill(o->entry, o->op, &x);
+	else if (o->op->type == NFS4R_OP_WRITE && is_disk_error(st))
+		keep_bytes(o);
+	else if (size != UINT64_MAX)
+		set_size(eng, &x.obj, size);
 	return st;
 }

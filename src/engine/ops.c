@@ -132,7 +132,7 @@ void op_deliver_done(struct nfs4r_engine *eng, struct nfs4r_op *op)
 
 static void event_op(struct nfs4r_engine *eng, uint32_t type, struct opctx *o, bool ok)
 {
-	struct nfs4r_event ev = { .type = type, .op = o->op, .entry = o->entry, .ok = ok };
+	struct nfs4r_event ev = { .type = type, .op = o->op, .entry = o->entry, .ok = ok, .changed = o->changed };
 
 	engine_step(eng, &ev);
 }
@@ -160,6 +160,7 @@ static void run_once(struct nfs4r_engine *eng, struct opctx *o)
 
 	if (st == NFS4R_OK && sync_first)
 		st = nfs4r_store_sync(eng->store, sync_first);
+	o->changed = false;
 	if (st == NFS4R_OK)
 		st = entry_execute(eng, o);
 	o->op->status = st;

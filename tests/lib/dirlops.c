@@ -26,6 +26,7 @@ struct dirlops {
 	struct obj *bucket[BUCKETS];
 	int root;
 	enum nfs4r_status write_fault;
+	uint32_t write_part;
 	int write_faults;
 };
 
@@ -272,13 +273,16 @@ static enum nfs4r_status d_write(void *ctx, const struct nfs4r_lhandle *h, uint6
 	struct dirlops *d = ctx;
 	int fd;
 
-	if (d->write_faults > 0) {
-		d->write_faults--;
-		return d->write_fault;
-	}
 	fd = dirlops_fd(d, h, O_WRONLY);
 	if (fd < 0)
 		return err();
+	if (d->write_faults > 0) {
+		d->write_faults--;
+		ssize_t part = pwrite(fd, bytes, d->write_part, (off_t)off);
+
+		close(fd);
+		return part < 0 ? err() : d->write_fault;
+	}
 	ssize_t n = pwrite(fd, bytes, len, (off_t)off);
 	enum nfs4r_status st = n == (ssize_t)len ? NFS4R_OK : n < 0 ? err() : NFS4R_NOSPC;
 	if (st == NFS4R_OK && stable && fsync(fd) != 0)
@@ -440,9 +444,10 @@ const struct nfs4r_lops *dirlops_table(void)
 	return &table;
 }
 
-void dirlops_fail_writes(struct dirlops *d, enum nfs4r_status st, int count)
+void dirlops_fail_writes(struct dirlops *d, enum nfs4r_status st, uint32_t part, int count)
 {
 	d->write_fault = st;
+	d->write_part = part;
 	d->write_faults = count;
 }
 

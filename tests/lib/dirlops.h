@@ -2,7 +2,7 @@
 /*
  * Local object operations over a plain directory, for tests of the engine without Ganesha.
  * A handle is an inode number; every object met is held by an O_PATH descriptor, so inode numbers are not reused.
- * Credentials are ignored. Faults: fail_write makes the next writes fail.
+ * Credentials are ignored. Faults: dirlops_fail_writes().
  */
 #ifndef NFS4R_TESTS_DIRLOPS_H
 #define NFS4R_TESTS_DIRLOPS_H
@@ -14,8 +14,8 @@ struct dirlops;
 struct dirlops *dirlops_open(const char *path);
 void dirlops_close(struct dirlops *d);
 const struct nfs4r_lops *dirlops_table(void);
-/* Next @count writes answer @st. */
-void dirlops_fail_writes(struct dirlops *d, enum nfs4r_status st, int count);
+/* Next @count writes write their first @part bytes and answer @st. */
+void dirlops_fail_writes(struct dirlops *d, enum nfs4r_status st, uint32_t part, int count);
 /* An open descriptor of an object for reading and writing; the caller closes it. -1 when unknown. */
 int dirlops_fd(struct dirlops *d, const struct nfs4r_lhandle *h, int flags);
 

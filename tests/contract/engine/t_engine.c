@@ -321,6 +321,28 @@ static void a_strangers_file_is_left_alone(void **state)
 	cluster_settle(c);
 }
 
+/* The disk is full in the middle of a write: the client hears it, and the bytes that were written are the same everywhere. */
+static void part_of_a_write_reaches_every_site(void **state)
+{
+	struct cluster *c = *state;
+	struct nfs4r_oid root = site_root(&c->site[1]), f;
+
+	assert_int_equal(site_make(&c->site[1], NFS4R_OP_CREATE, &root, "part", &f), NFS4R_OK);
+	assert_int_equal(site_write(&c->site[1], &f, 0, "before", 6), NFS4R_OK);
+	dirlops_fail_writes(c->site[1].ops, NFS4R_NOSPC, 5, 1);
+	assert_int_equal(site_write(&c->site[1], &f, 3, "0123456789", 10), NFS4R_NOSPC);
+	assert_int_equal(site_close(&c->site[1], &f), NFS4R_OK);
+	for (int i = 1; i <= SITES; i++)
+		expect_content(&c->site[i], &root, "part", "bef01234");
+	dirlops_fail_writes(c->site[1].ops, NFS4R_NOSPC, 2, 1); /* and by way of another server */
+	assert_int_equal(site_write(&c->site[1], &f, 0, "AB", 2), NFS4R_NOSPC);
+	assert_int_equal(site_write(&c->site[2], &f, 8, "end", 3), NFS4R_OK);
+	assert_int_equal(site_close(&c->site[2], &f), NFS4R_OK);
+	for (int i = 1; i <= SITES; i++)
+		expect_content(&c->site[i], &root, "part", "ABf01234end");
+	cluster_settle(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -331,6 +353,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(bytes_of_a_slow_peer_are_read_back, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_slow_link_carries_everything_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_strangers_file_is_left_alone, setup, teardown),
+		cmocka_unit_test_setup_teardown(part_of_a_write_reaches_every_site, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_durable_message_keeps_no_pointer, setup, teardown),
 		cmocka_unit_test(an_existing_tree_is_taken_in),
 	};
