@@ -4,9 +4,11 @@
  * action and its record the entry is applied again, and finds its work done. The core has decided which parts
  * apply (versions); order among entries of one object is the core's business too.
  *
- * A full disk or an I/O error must not lose the entry: it is tried again every second, with a line in the
- * log that says what to do; other objects go on meanwhile.
+ * A failure must not lose the entry: it is tried again every second, with a line in the log that says what to do; other objects go on
+ * meanwhile. With a full or broken disk that is not for long: the updates of all would wait for this server. It halts, the others
+ * remove it, and the entries come again after its restart (log sheet 4.8). With a fixed view they have to wait.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -210,18 +212,38 @@ enum nfs4r_status apply_entry(struct nfs4r_engine *eng, struct nfs4r_entry *e, u
 	return NFS4R_OK;
 }
 
+static const char *remedy(enum nfs4r_status st)
+{
+	if (st == NFS4R_NOSPC || st == NFS4R_DQUOT)
+		return "free space on the exported file system";
+	if (st == NFS4R_EXIST)
+		return "something that is not the volume's stands in the way: move it out of the exported directory";
+	return "check the exported file system and its disk";
+}
+
 static void log_failure(struct nfs4r_engine *eng, const struct nfs4r_entry *e, enum nfs4r_status st)
 {
 	char oid[NFS4R_OID_STRLEN];
 
 	engine_log(eng, NFS4R_LOG_ERROR,
-		   "volume %s: cannot apply update %llu of server %u (%s of object %s): %s. %s; it is tried again until it succeeds, and other servers' "
-		   "updates wait for this server",
+		   "volume %s: cannot apply update %llu of server %u (%s of object %s): %s; %s. It is tried again, and updates at all sites wait for this server",
 		   eng->cfg.volume_name, (unsigned long long)e->lsn, e->log, nfs4r_op_name(e->op), nfs4r_oid_str(&e->parts[0].oid, oid),
-		   nfs4r_status_str(st),
-		   st == NFS4R_NOSPC ? "Free space on the exported file system" :
-		   st == NFS4R_EXIST ? "Something that is not the volume's stands in the way: move it out of the exported directory" :
-				       "Check the exported file system and its disk");
+		   nfs4r_status_str(st), remedy(st));
+}
+
+/* True: the disk does not let this server keep up, so it leaves the view. */
+static bool gives_up(struct nfs4r_engine *eng, enum nfs4r_status st, uint64_t began)
+{
+	char why[256];
+
+	if (!eng->cfg.lease_ms || !is_disk_error(st) || now_ms() - began < eng->cfg.lease_ms / 2)
+		return false;
+	snprintf(why, sizeof(why), "other servers' updates cannot be applied (%s): %s, then restart this server; the others go on without it meanwhile",
+		 nfs4r_status_str(st), remedy(st));
+	pthread_mutex_lock(&eng->lock);
+	engine_halt(eng, why);
+	pthread_mutex_unlock(&eng->lock);
+	return true;
 }
 
 /* The mark that was made when the job was queued, or once more if that failed. */
@@ -240,6 +262,7 @@ void apply_task(struct nfs4r_engine *eng, void *arg)
 	struct apply_job *job = arg;
 	struct nfs4r_entry *e = job->entry;
 	enum nfs4r_status st = job->mask ? NFS4R_DELAY : NFS4R_OK;
+	uint64_t began = now_ms();
 
 	for (uint32_t tries = 0; job->mask && !eng->stopping; tries++) {
 		st = mark(eng, job);
@@ -249,6 +272,8 @@ void apply_task(struct nfs4r_engine *eng, void *arg)
 			break;
 		if (tries % 60 == 0)
 			log_failure(eng, e, st);
+		if (eng->mute || gives_up(eng, st, began))
+			break;
 		nanosleep(&(struct timespec){ .tv_sec = RETRY_S }, NULL);
 	}
 	if (st == NFS4R_OK) {

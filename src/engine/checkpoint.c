@@ -24,7 +24,7 @@ enum nfs4r_status checkpoint_now(struct nfs4r_engine *eng)
 	if (st == NFS4R_OK)
 		engine_step(eng, &ev);
 	else if (st != NFS4R_NOSPC && st != NFS4R_DELAY)
-		engine_halt(eng, "a checkpoint failed with an I/O error; check the disk under the Store directory");
+		engine_halt(eng, "a checkpoint failed with an I/O error; check the disk under the Store directory, and restart");
 	pthread_mutex_unlock(&eng->lock);
 	return st;
 }

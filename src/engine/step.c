@@ -98,7 +98,7 @@ static void perform_send(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 		if (nfs4r_store_sync(eng->store, nfs4r_store_position(eng->store)) == NFS4R_OK)
 			engine_send(eng, a->to, a->msg);
 		else
-			engine_halt(eng, "the journal cannot be synced; check the disk under the Store directory");
+			engine_halt(eng, "the journal cannot be synced; check the disk under the Store directory, and restart");
 	}
 }
 
@@ -135,7 +135,7 @@ static uint32_t perform_puts(struct nfs4r_engine *eng, const struct nfs4r_action
 static void perform_recovered(struct nfs4r_engine *eng)
 {
 	if (nfs4r_store_recovered(eng->store) != NFS4R_OK)
-		engine_halt(eng, "the journal cannot be written; check the disk under the Store directory");
+		engine_halt(eng, "the journal cannot be written; check the disk under the Store directory, and restart");
 	if (!eng->halted[0])
 		eng->ready = true;
 }

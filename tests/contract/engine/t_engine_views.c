@@ -131,6 +131,27 @@ static void the_others_go_on_and_it_comes_back(void **state)
 	cluster_settle(c);
 }
 
+/* A server that cannot apply what the others do leaves the view; with room again, and a restart, it comes back. */
+static void a_full_disk_takes_a_server_out(void **state)
+{
+	struct cluster *c = *state;
+	struct nfs4r_oid f = make_file(&c->site[1], "f", "with three");
+
+	cluster_settle(c);
+	dirlops_fail_writes(c->site[3].ops, NFS4R_NOSPC, 0, 1000000);
+	assert_int_equal(site_write(&c->site[2], &f, 0, "two alone!", 10), NFS4R_OK);
+	assert_int_equal(site_close(&c->site[2], &f), NFS4R_OK);
+	site_says(&c->site[3], "this server stops serving: other servers' updates cannot be applied (no space left on device): free space", 5);
+	site_says(&c->site[1], "server 3 was removed from the active view: not heard for", 20);
+	expect_content(&c->site[1], &f, "two alone!");
+	assert_int_equal(ask(&c->site[3], NFS4R_RD_GETATTR, &f, &(bool){ false }), NFS4R_DELAY);
+	cluster_stop(c, 3);
+	cluster_start(c, 3);
+	site_says(&c->site[3], "this server serves again", 20);
+	expect_content(&c->site[3], &f, "two alone!");
+	cluster_settle(c);
+}
+
 static const uint32_t questions[] = { NFS4R_RD_GETATTR, NFS4R_RD_LOOKUP,    NFS4R_RD_READDIR,	NFS4R_RD_READ, NFS4R_RD_READLINK,
 				      NFS4R_RD_GETXATTR, NFS4R_RD_LISTXATTR, NFS4R_RD_SEEK, NFS4R_RD_LOOKUPP, NFS4R_RD_COMMIT };
 
@@ -344,6 +365,7 @@ int main(void)
 #define T(name, setup) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		T(the_others_go_on_and_it_comes_back, setup),
+		T(a_full_disk_takes_a_server_out, setup),
 		T(nothing_is_answered_without_a_lease, setup),
 		T(names_are_not_answered_either_where_directories_are_read_locally, setup),
 		T(stale_reads_answer_from_the_own_copy, setup_stale_reads),
