@@ -61,6 +61,7 @@ static void set_ready(struct nfs4r_core *c)
 void view_init(struct nfs4r_core *c)
 {
 	c->view.adopted.members = c->view.accepted.members = c->cfg.servers;
+	c->view.adopted.open = c->view.accepted.open = c->cfg.servers;
 	c->view.complete = true;
 	set_ready(c);
 }
@@ -387,7 +388,10 @@ static void on_promise(struct nfs4r_core *c, nfs4r_server_id from, const struct 
 		return;
 	if (p->base.num != p->on)
 		p->add = 0; /* they know another view than the one it was made on */
-	*v = (struct nfs4r_view){ p->num, p->base.num, (p->base.members & ~p->remove) | p->add };
+	*v = p->base;
+	v->num = p->num;
+	v->base = p->base.num;
+	v->members = (p->base.members & ~p->remove) | p->add;
 	if (!enough(c, v->members)) {
 		give_up(c);
 		return;
