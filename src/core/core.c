@@ -25,6 +25,8 @@ void nfs4r_core_config_init(struct nfs4r_core_config *cfg)
 	cfg->lease_ms = 2000;
 	cfg->silence_ms = 2000;
 	cfg->drift_permille = 10;
+	cfg->durability = NFS4R_DURABILITY_LOCAL;
+	cfg->give_up_ms = 0;
 	cfg->window_entries = 4096;
 	cfg->window_bytes = 32u << 20;
 	cfg->fault = 0;
@@ -138,9 +140,18 @@ enum nfs4r_status nfs4r_core_restore_log(struct nfs4r_core *c, nfs4r_server_id l
 		return NFS4R_CORRUPT;
 	l = &c->logs[log];
 	l->base = base ? base : 1;
-	l->received = l->applied = l->end = applied;
+	l->received = l->applied = l->end = l->highest = applied;
 	l->stable = stable;
 	l->truncated = l->base - 1;
+	return NFS4R_OK;
+}
+
+enum nfs4r_status nfs4r_core_restore_beyond(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn lsn)
+{
+	assert(!c->started);
+	if (log == 0 || log > NFS4R_SERVERS_MAX || lsn <= c->logs[log].applied)
+		return NFS4R_CORRUPT;
+	c->logs[log].highest = lsn;
 	return NFS4R_OK;
 }
 

@@ -151,7 +151,8 @@ enum nfs4r_event_type {
 	NFS4R_EV_GIVE_UP = 13,	/* peer: an administrator gives up what only this server, which is outside the view, has (log 9.2): its log is sealed
 				 * at the longest copy. Nothing happens if it is a member or sealed already: ask nfs4r_core_may_give_up() first */
 	NFS4R_EV_HOLD = 14,	/* hold, oid: HELD follows when the newest own entry of oid is held (log 5.1), maybe in this update */
-	NFS4R_EV_REPAIRED = 15, /* ok: what REPAIR asked for is done and in the journal; false: it could not be, try again later */
+	NFS4R_EV_REPAIRED = 15, /* ok: what REPAIR asked for is done and in the journal; false: it could not be, REPAIR comes again later, perhaps
+				 * with another source. After a REPAIR with `all`: stable[] = the positions that every log has now */
 };
 
 struct nfs4r_event {
@@ -165,7 +166,7 @@ struct nfs4r_event {
 	bool ok;
 	struct nfs4r_oid oid;
 	uint64_t hold;		/* HOLD: the caller's number */
-	nfs4r_lsn stable[NFS4R_SERVERS_MAX + 1];
+	nfs4r_lsn stable[NFS4R_SERVERS_MAX + 1]; /* STABLE; REPAIRED after `all` */
 };
 
 /* ---- actions --------------------------------------------------------- */
@@ -196,7 +197,7 @@ enum nfs4r_action_type {
 	NFS4R_ACT_REPAIR = 17,	/* to, all, nseals, seals: this copy is ahead of these seals (or, with `all`, cannot be trusted at all). Nothing is being
 				 * executed or applied. Save what will be undone under the conflicts directory, make every object that an entry beyond a seal
 				 * touched equal to the copy of server `to` (NFS4R_RD_* with `copy`), then EV_REPAIRED. With `all`: every object, and the
-				 * positions of the logs become those that `to` had when it began (POSITIONS in applied[]) */
+				 * positions of the logs become those that `to` had when it began: say them in REPAIRED */
 	NFS4R_ACT_HELD = 18,	/* hold: see HOLD */
 };
 
@@ -246,6 +247,9 @@ void nfs4r_core_destroy(struct nfs4r_core *c);
 enum nfs4r_status nfs4r_core_restore_row(struct nfs4r_core *c, const uint8_t *key, uint16_t key_len, const uint8_t *val, uint16_t val_len);
 /* Before started(): positions of the logs; own log: applied = last LSN (DONE or VOID). base = first LSN still readable. */
 enum nfs4r_status nfs4r_core_restore_log(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn base, nfs4r_lsn applied, nfs4r_lsn stable);
+/* Before started(), after restore_log(): the newest entry of another server's log that is committed here though entries before it are not
+ * (`applied` is the contiguous part). Not called: there is none. */
+enum nfs4r_status nfs4r_core_restore_beyond(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn lsn);
 /* Before started(): payload bytes of an own entry that is still kept, ascending LSN (for windows). */
 enum nfs4r_status nfs4r_core_restore_entry(struct nfs4r_core *c, nfs4r_lsn lsn, uint64_t payload_bytes);
 /* Before started(): an own entry that was begun (it has its LSN) and not decided, ascending LSN, following the last decided one.

@@ -273,6 +273,7 @@ struct pend { /* entry between received/started and committed */
 struct logst {
 	nfs4r_lsn base; /* first entry still readable */
 	nfs4r_lsn received, applied, stable; /* own log: last given out, contiguous done, stable */
+	nfs4r_lsn highest;   /* newest committed entry; what lies between `applied` and it is not all there */
 	nfs4r_lsn end;	     /* highest anybody spoke of */
 	nfs4r_lsn truncated; /* TRUNCATE given up to here */
 	nfs4r_lsn want;	     /* its owner waits for our `stable` up to here */
