@@ -147,7 +147,7 @@ void log_on_pull(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_
 	if (log == c->self) {
 		if (first - 1 < c->peers[from].sent)
 			c->peers[from].sent = first - 1;
-		if (first - 1 > c->peers[from].received[log])
+		if (first - 1 > c->peers[from].received[log] || c->peers[from].applied[log] < first) /* what it had received may be cut (6.3) */
 			c->peers[from].received[log] = first - 1;
 		c->log_moved = true;
 		return;
