@@ -286,7 +286,7 @@ void log_send_positions(struct nfs4r_core *c, nfs4r_server_id to)
 		struct nfs4r_log_position *p = &m->positions.pos[m->positions.n++];
 
 		p->log = s;
-		p->received = s == c->self ? c->logs[s].applied : c->logs[s].received;
+		p->received = c->logs[s].received; /* of the own log: given out; what is done of it may be in copies that others take (8.3) */
 		p->applied = c->logs[s].applied;
 		p->stable = c->logs[s].stable;
 		p->received_bytes = c->logs[s].received_bytes;
@@ -381,6 +381,7 @@ void log_on_positions(struct nfs4r_core *c, nfs4r_server_id from, const struct n
 	p->clock_ns = m->positions.clock_ns;
 	for (uint32_t i = 0; i < m->positions.n; i++)
 		take_position(c, from, &m->positions.pos[i]);
+	repair_told(c, from, m);
 	if (!p->told) {
 		p->told = true;
 		p->sent = p->received[c->self];
