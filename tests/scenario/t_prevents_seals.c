@@ -165,7 +165,6 @@ static bool a_promise_freezes_the_log(struct net *n)
 	net_drop(n, S, P, NFS4R_MSG_ENTRIES);
 	c = op_rename(n, S, &d, "h", &d, "i");
 	net_run(n, 10 * RTT(n));
-	cut_off(n, S);
 	if (!until_sealed(n, P, S, 8 * LEASE))
 		return false;
 	net_run(n, LEASE);
@@ -189,20 +188,12 @@ static bool an_old_acceptance_lifts_no_limit(struct net *n)
 
 	ends_begin(n, TREE, NFS4R_DURABILITY_COMMIT);
 	do_chmod(n, S, "d/f");
-	net_drop(n, S, Q, NFS4R_MSG_ENTRIES);
+	net_drop(n, 0, Q, NFS4R_MSG_ENTRIES);
 	chmod_(n, S, "d/f");
 	net_run(n, 10 * RTT(n));
-	net_drop(n, P, 0, NFS4R_MSG_PREPARE);
-	net_drop(n, Q, 0, NFS4R_MSG_PREPARE);
-	net_drop(n, 0, Q, NFS4R_MSG_ENTRIES);
-	net_drop(n, S, Q, NFS4R_MSG_HEARTBEAT);
-	net_run(n, SILENCE - 100);
 	before = memtree_applied(n->s[Q].tree, S);
-	memset(n->rules, 0, sizeof(n->rules));
-	net_drop(n, 0, Q, NFS4R_MSG_ENTRIES);
-	net_drop(n, S, Q, NFS4R_MSG_HEARTBEAT);
 	ask_to_seal(n, 10 * NFS4R_VIEW_STEP + P);
-	net_run(n, 3 * LEASE / 2);
+	net_run(n, LEASE + 50); /* until the lease that Q granted is over */
 	m.view = view_of(n, Q).accepted;
 	m.view.base = m.view.num;
 	m.view.num = 10 * NFS4R_VIEW_STEP + P;
@@ -215,12 +206,11 @@ static bool an_old_acceptance_lifts_no_limit(struct net *n)
 	if (view_of(n, Q).promised != m.view.num)
 		return false;
 	ask_to_seal(n, 11 * NFS4R_VIEW_STEP + P);
-	net_run(n, 3 * LEASE / 2);
+	net_run(n, 2 * n->delay);
 	if (view_of(n, Q).promised != 11 * NFS4R_VIEW_STEP + P)
 		return false;
-	memset(n->rules, 0, sizeof(n->rules));
-	net_drop(n, P, 0, 0);
-	net_run(n, LEASE / 2);
+	net_pass(n);
+	net_run(n, LEASE / 4);
 	return memtree_applied(n->s[Q].tree, S) == before;
 }
 
@@ -315,10 +305,11 @@ static bool lists_are_made_behind_the_seal(struct net *n)
 	if (!until_removed(n, P, S, 8 * LEASE))
 		return false;
 	net_pass(n);
-	net_drop(n, S, 0, NFS4R_MSG_HEARTBEAT);
+	net_drop(n, S, 4, NFS4R_MSG_HEARTBEAT);
+	net_run(n, 2 * LEASE);
 	if (!four_is_behind(n))
 		return false;
-	net_pass_from(n, S, 0, NFS4R_MSG_HEARTBEAT);
+	net_pass_from(n, S, 4, NFS4R_MSG_HEARTBEAT);
 	net_run(n, 2 * LEASE);
 	net_pass(n);
 	net_run(n, 2 * LEASE);
