@@ -260,17 +260,6 @@ void log_recovery(struct nfs4r_core *c)
 
 /* ---- positions -------------------------------------------------------------------------- */
 
-/*
- * How far a log may be truncated (3.11) that is stable everywhere up to @until: what lies beyond a seal that was not crossed has to be undone
- * first (8.3), and whoever crossed counts as one that has it.
- */
-static nfs4r_lsn truncatable(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn until)
-{
-	const struct nfs4r_seal *e = is_ended(c, log) ? seal_at(&c->view.adopted, log, c->logs[log].applied) : NULL;
-
-	return e && until > e->lsn ? e->lsn : until;
-}
-
 void log_send_positions(struct nfs4r_core *c, nfs4r_server_id to)
 {
 	struct nfs4r_msg *m = msg_new(c, NFS4R_MSG_POSITIONS);
@@ -279,7 +268,7 @@ void log_send_positions(struct nfs4r_core *c, nfs4r_server_id to)
 	m->positions.clock_ns = c->now * 1000000;
 	m->positions.echo_ns = c->peers[to].clock_ns;
 	m->positions.own_end = own->applied;
-	m->positions.all_stable = truncatable(c, c->self, stable_everywhere(c, c->self));
+	m->positions.all_stable = stable_everywhere(c, c->self);
 	m->positions.want_stable = (c->closing || (c->held.asked && !is_held(c, c->held.asked))) && c->peers[to].stable[c->self] < own->want;
 	m->positions.wanted = m->positions.want_stable && c->peers[to].stable[c->self] < c->wanted_until;
 	EACH_SERVER(c, s) {
@@ -419,7 +408,7 @@ void log_on_positions(struct nfs4r_core *c, nfs4r_server_id from, const struct n
 	if (m->positions.want_stable)
 		raise(&l->want, m->positions.own_end);
 	if (m->positions.all_stable > l->truncated) {
-		nfs4r_lsn until = truncatable(c, from, m->positions.all_stable < l->stable ? m->positions.all_stable : l->stable);
+		nfs4r_lsn until = m->positions.all_stable < l->stable ? m->positions.all_stable : l->stable;
 
 		if (is_sealed_away(c, from, until))
 			until = seal_at(&c->view.adopted, from, until)->lsn;
@@ -456,7 +445,7 @@ void log_on_stable(struct nfs4r_core *c, const nfs4r_lsn *stable)
 void log_truncate(struct nfs4r_core *c)
 {
 	struct logst *l = &c->logs[c->self];
-	nfs4r_lsn all = truncatable(c, c->self, stable_everywhere(c, c->self));
+	nfs4r_lsn all = stable_everywhere(c, c->self);
 	struct nfs4r_action *a;
 
 	if (all <= l->truncated || c->recovering)
