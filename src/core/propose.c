@@ -52,7 +52,7 @@ static bool may_seal(struct nfs4r_core *c, const struct proposal *p, const struc
 		return false;
 	}
 	if (!(p->complete & p->promises & v->members) && !FAULT(F_SEAL_INCOMPLETE)) {
-		stuck(c, "no server that can be heard has a complete copy: what a server that is away controls waits for one (log 9.5)");
+		stuck(c, "no server that can be heard has a complete copy: what a server that is away controls waits for one (log 9)");
 		return false;
 	}
 	return true;
