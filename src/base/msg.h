@@ -44,10 +44,28 @@ struct nfs4r_prio { /* larger wins: attempts first, then server id (control shee
 	nfs4r_server_id server;
 };
 
+/*
+ * Where a log ended (log 7.1). An LSN is a generation in the upper bits and a number in the lower NFS4R_GEN_SHIFT; a seal ends the generation of its
+ * LSN with that entry (or before the first, when the number is 0), and the log goes on with the next generation, number 1. Positions so
+ * only grow: who has applied a log to its seal is at number 0 of the next generation. Entries of the ended generation beyond its seal never happened.
+ */
+struct nfs4r_seal {
+	nfs4r_server_id log;
+	nfs4r_lsn lsn;
+};
+
+#define NFS4R_GEN_SHIFT 40
+#define NFS4R_GEN(lsn) ((lsn) >> NFS4R_GEN_SHIFT)
+#define NFS4R_AFTER_SEAL(lsn) ((NFS4R_GEN(lsn) + 1) << NFS4R_GEN_SHIFT) /* position of who has applied all up to the seal at @lsn */
+
 struct nfs4r_view { /* log 6.1 */
 	uint64_t num;  /* k * NFS4R_VIEW_STEP + id of the server that proposed it; 0: the first, all configured servers */
 	uint64_t base; /* the view it changes; 0 for the first */
 	nfs4r_servers members;
+	nfs4r_servers open; /* servers whose log's newest generation is not sealed: members, and those that were removed without a seal */
+	uint32_t epoch; /* loss epoch: how many views before this one, itself included, sealed something (log 2.3, 5.3) */
+	uint32_t nseals;
+	struct nfs4r_seal seals[NFS4R_SEALS_MAX]; /* in the order in which they were made; the oldest falls out */
 };
 
 #define NFS4R_VIEW_STEP 64 /* above every server id */
@@ -75,6 +93,7 @@ enum nfs4r_read_type { /* what a READ asks for; wire values */
 	NFS4R_RD_COMMIT = 8,	/* make what was written durable at the primary -> verifier */
 	NFS4R_RD_SEEK = 9,	/* offset, length = 0 data, 1 hole -> offset, eof */
 	NFS4R_RD_LOOKUPP = 10,	/* parent of a directory -> result oid */
+	NFS4R_RD_OIDS = 11,	/* only with `copy`: objects in the order of their OIDs from oid (exclusive) on -> dirents without names; eof */
 };
 
 struct nfs4r_dirent {
@@ -82,6 +101,18 @@ struct nfs4r_dirent {
 	struct nfs4r_oid oid;
 	uint32_t type;
 	uint64_t cookie;
+};
+
+struct nfs4r_copy_row { /* what a copy of an object is called in the volume */
+	nfs4r_version version; /* 0: not asked for */
+	uint32_t type;
+	bool multi;
+	uint32_t nlink;
+	int64_t ctime, mtime; /* ns */
+	nfs4r_server_id last_log; /* entry that made this version */
+	nfs4r_lsn last_lsn;
+	uint32_t nparents;
+	struct nfs4r_oid parents[NFS4R_PARENTS_MAX];
 };
 
 /* Request and answer of a READ in one struct; also what the engine uses for local reads. */
@@ -92,6 +123,7 @@ struct nfs4r_read {
 	struct nfs4r_oid oid;
 	char name[NFS4R_NAME_MAX + 1]; /* LOOKUP, GETXATTR */
 	uint64_t offset, length, cookie;
+	bool copy; /* of the answering server's own copy, whoever is primary: for a server that repairs its own (log 8.3) */
 	/* answer */
 	enum nfs4r_status status;
 	struct nfs4r_oid result;
@@ -102,6 +134,7 @@ struct nfs4r_read {
 	uint64_t verifier;
 	uint32_t ndirents;
 	struct nfs4r_dirent *dirents; /* owned */
+	struct nfs4r_copy_row row; /* answers with `copy` to GETATTR and READDIR; status STALE: dead, UNKNOWN: not here yet */
 	nfs4r_server_id server; /* who answered; set by the asking engine, not on the wire */
 };
 
@@ -172,6 +205,7 @@ struct nfs4r_msg {
 			nfs4r_servers hears;	/* servers it heard within the silence time, itself included */
 			bool caught_up;		/* not a member, and near enough to the end of every log to become one */
 			bool joining;		/* a member that has not all rows yet */
+			bool repairing;		/* its copy is ahead of a seal, or incomplete: no source for others (log 8.3) */
 		} heartbeat;
 		struct {
 			uint64_t clock_ms; /* of the HEARTBEAT */
@@ -179,12 +213,15 @@ struct nfs4r_msg {
 		struct {
 			uint64_t num;
 			nfs4r_servers remove, add;
+			nfs4r_servers seal; /* logs that are to end; none of them votes */
 		} prepare;
 		struct {
 			uint64_t num;
 			bool refused;
 			uint64_t promised;	    /* the sender's now */
 			struct nfs4r_view accepted; /* the highest it accepted */
+			bool complete;		    /* not repairing: its copy may stand for what is sealed */
+			nfs4r_lsn applied[NFS4R_SERVERS_MAX + 1]; /* of every log; no entry beyond is taken of those to be sealed (log 6.3) */
 		} promise;
 		struct nfs4r_view view; /* ACCEPT, VIEW */
 		struct {

@@ -25,6 +25,8 @@ void nfs4r_core_config_init(struct nfs4r_core_config *cfg)
 	cfg->lease_ms = 2000;
 	cfg->silence_ms = 2000;
 	cfg->drift_permille = 10;
+	cfg->durability = NFS4R_DURABILITY_LOCAL;
+	cfg->give_up_ms = 0;
 	cfg->window_entries = 4096;
 	cfg->window_bytes = 32u << 20;
 	cfg->fault = 0;
@@ -37,12 +39,15 @@ struct nfs4r_core *nfs4r_core_create(const struct nfs4r_core_config *cfg, const 
 
 	if (cfg->self == 0 || cfg->self > NFS4R_SERVERS_MAX || (cfg->servers & ~valid) ||
 	    !(cfg->servers & NFS4R_BIT(cfg->self)) || !cfg->repeat_ms || !cfg->window_entries ||
+	    cfg->durability > NFS4R_DURABILITY_MAJORITY || (cfg->durability > NFS4R_DURABILITY_LOCAL && !cfg->lease_ms) ||
 	    (cfg->lease_ms && (cfg->silence_ms < cfg->lease_ms / 2 || !cfg->silence_ms || cfg->drift_permille > 500)))
 		return NULL;
 	c = calloc(1, sizeof(*c));
 	if (!c)
 		return NULL;
 	c->cfg = *cfg;
+	if (!cfg->durability)
+		c->cfg.durability = NFS4R_DURABILITY_LOCAL;
 	c->tree = *tree;
 	c->self = cfg->self;
 	c->nservers = (uint32_t)__builtin_popcountll(cfg->servers);
@@ -114,6 +119,7 @@ void nfs4r_core_destroy(struct nfs4r_core *c)
 	FREE_TABLE(c->opens);
 	policy_fini(c);
 	join_fini(c);
+	held_fini(c);
 	refusals_free(c);
 	FREE_TABLE(c->replies);
 	FREE_TABLE(c->written);
@@ -138,9 +144,18 @@ enum nfs4r_status nfs4r_core_restore_log(struct nfs4r_core *c, nfs4r_server_id l
 		return NFS4R_CORRUPT;
 	l = &c->logs[log];
 	l->base = base ? base : 1;
-	l->received = l->applied = l->end = applied;
+	l->received = l->applied = l->end = l->highest = applied;
 	l->stable = stable;
 	l->truncated = l->base - 1;
+	return NFS4R_OK;
+}
+
+enum nfs4r_status nfs4r_core_restore_beyond(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn lsn)
+{
+	assert(!c->started);
+	if (log == 0 || log > NFS4R_SERVERS_MAX || lsn <= c->logs[log].applied)
+		return NFS4R_CORRUPT;
+	c->logs[log].highest = lsn;
 	return NFS4R_OK;
 }
 
@@ -179,16 +194,27 @@ static void settle_down(struct nfs4r_core *c)
 	} while (c->dirty || c->ready);
 }
 
+/* The same with what waits for the end of all that: promises, acceptances, seals. */
+static void settle_all(struct nfs4r_core *c)
+{
+	do {
+		settle_down(c);
+		view_run(c);
+	} while (c->dirty || c->ready);
+}
+
 static const struct nfs4r_update *finish(struct nfs4r_core *c)
 {
-	settle_down(c);
+	settle_all(c);
 	if (c->recovering) {
 		log_recovery(c);
-		settle_down(c);
+		settle_all(c);
 	}
+	held_run(c);
 	release_flush(c);
 	if (c->log_moved)
 		log_send(c);
+	held_flush(c);
 	log_positions_out(c);
 	c->upd.n = c->nacts;
 	c->upd.actions = c->acts;
@@ -342,6 +368,7 @@ static void on_peer_up(struct nfs4r_core *c, nfs4r_server_id s, uint64_t inc)
 	p->up = true;
 	if (p->inc != inc) {
 		p->told = false;
+		p->told_ns = p->less_ms = 0;
 		memset(p->received, 0, sizeof(p->received));
 		memset(p->applied, 0, sizeof(p->applied));
 		memset(p->stable, 0, sizeof(p->stable));
@@ -434,6 +461,15 @@ const struct nfs4r_update *nfs4r_core_step(struct nfs4r_core *c, const struct nf
 	case NFS4R_EV_OPENED:
 	case NFS4R_EV_CLOSED:
 		release_opened(c, &ev->oid, ev->type == NFS4R_EV_OPENED);
+		break;
+	case NFS4R_EV_GIVE_UP:
+		propose_give_up(c, ev->peer);
+		break;
+	case NFS4R_EV_HOLD:
+		held_ask(c, ev->hold, &ev->oid);
+		break;
+	case NFS4R_EV_REPAIRED:
+		repair_done(c, ev->ok, ev->stable);
 		break;
 	default:
 		assert(!"unknown event");

@@ -74,6 +74,12 @@ struct nfs4r_tree {
 
 /* ---- configuration --------------------------------------------------- */
 
+enum nfs4r_durability { /* log 5.1; configuration values */
+	NFS4R_DURABILITY_LOCAL = 1,    /* reply after local execution; what a dead primary controls waits for it, or for give-up */
+	NFS4R_DURABILITY_COMMIT = 2,   /* COMMIT, stable WRITE, rename and link are held by a majority when they are answered */
+	NFS4R_DURABILITY_MAJORITY = 3, /* every update is */
+};
+
 struct nfs4r_core_config {
 	nfs4r_server_id self;
 	nfs4r_servers servers;	 /* all configured, self included; fixed view = all of them */
@@ -109,6 +115,8 @@ struct nfs4r_core_config {
 	/* Views (log 6). All servers of a volume have the same times. */
 	uint32_t lease_ms;	 /* how long a grant lets a server go on (T_S); 0 = the view is fixed, no leases; default 2000 */
 	uint32_t silence_ms;	 /* a member that is not heard for so long is removed; at least half of lease_ms; default 2000 */
+	enum nfs4r_durability durability; /* what an answer promises (log 5.1); the same on all servers; default local */
+	uint64_t give_up_ms;	 /* local: a server that is outside for so long is given up without being asked (log 9.2); 0 = never (default) */
 	uint32_t drift_permille; /* bound on how much faster or slower than real time a server's clock runs; at most 500, default 10 */
 	/* windows for distribution, per peer */
 	uint32_t window_entries; /* sent and not yet received; default 4096 */
@@ -140,6 +148,11 @@ enum nfs4r_event_type {
 	NFS4R_EV_STABLE = 10,	/* stable[]: a checkpoint covers these positions (own log included), index = server id */
 	NFS4R_EV_OPENED = 11,	/* oid: one more open for writing here */
 	NFS4R_EV_CLOSED = 12,	/* oid: one fewer; the last close lets control of the file end (7.1) */
+	NFS4R_EV_GIVE_UP = 13,	/* peer: an administrator gives up what only this server, which is outside the view, has (log 9.2): its log is sealed
+				 * at the longest copy. Nothing happens if it is a member or sealed already: ask nfs4r_core_may_give_up() first */
+	NFS4R_EV_HOLD = 14,	/* hold, oid: HELD follows when the newest own entry of oid is held (log 5.1), maybe in this update */
+	NFS4R_EV_REPAIRED = 15, /* ok: what REPAIR asked for is done and in the journal; false: it could not be, REPAIR comes again later, perhaps
+				 * with another source. After a REPAIR with `all`: stable[] = the positions that every log has now */
 };
 
 struct nfs4r_event {
@@ -153,7 +166,8 @@ struct nfs4r_event {
 	bool ok;
 	bool changed;		/* OP_EXECUTED of a WRITE, not ok: bytes may have changed all the same. The entry stays and means what is there now */
 	struct nfs4r_oid oid;
-	nfs4r_lsn stable[NFS4R_SERVERS_MAX + 1];
+	uint64_t hold;		/* HOLD: the caller's number */
+	nfs4r_lsn stable[NFS4R_SERVERS_MAX + 1]; /* STABLE; REPAIRED after `all` */
 };
 
 /* ---- actions --------------------------------------------------------- */
@@ -179,6 +193,13 @@ enum nfs4r_action_type {
 	NFS4R_ACT_RECOVERED = 14, /* the tail of the own log is here; serve */
 	NFS4R_ACT_DROP = 15,	/* remote op is finished: the caller frees it (nfs4r_op_fini, free). Exactly one for each op that came by
 				 * FORWARD, after its FORWARD_ANSWER if it has one: encode or copy that one before */
+	NFS4R_ACT_SEALED = 16,	/* log, until: this copy has the log up to its seal at `until`, and no further: journal it. Entries of that generation beyond
+				 * it go; applied and stable are NFS4R_AFTER_SEAL(until) */
+	NFS4R_ACT_REPAIR = 17,	/* to, all, nseals, seals: this copy is ahead of these seals (or, with `all`, cannot be trusted at all). Nothing is being
+				 * executed or applied. Save what will be undone under the conflicts directory, make every object that an entry beyond a seal
+				 * touched equal to the copy of server `to` (NFS4R_RD_* with `copy`), then EV_REPAIRED. With `all`: every object, and the
+				 * positions of the logs become those that `to` had when it began: say them in REPAIRED */
+	NFS4R_ACT_HELD = 18,	/* hold: see HOLD */
 };
 
 struct nfs4r_action {
@@ -203,6 +224,10 @@ struct nfs4r_action {
 	struct nfs4r_oid oid;
 	nfs4r_server_id owner;
 	uint32_t depth;
+	uint64_t hold;
+	bool all;
+	uint32_t nseals;
+	struct nfs4r_seal seals[NFS4R_SERVERS_MAX];
 	char text[160];
 };
 
@@ -223,6 +248,9 @@ void nfs4r_core_destroy(struct nfs4r_core *c);
 enum nfs4r_status nfs4r_core_restore_row(struct nfs4r_core *c, const uint8_t *key, uint16_t key_len, const uint8_t *val, uint16_t val_len);
 /* Before started(): positions of the logs; own log: applied = last LSN (DONE or VOID). base = first LSN still readable. */
 enum nfs4r_status nfs4r_core_restore_log(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn base, nfs4r_lsn applied, nfs4r_lsn stable);
+/* Before started(), after restore_log(): the newest entry of another server's log that is committed here though entries before it are not
+ * (`applied` is the contiguous part). Not called: there is none. */
+enum nfs4r_status nfs4r_core_restore_beyond(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn lsn);
 /* Before started(): payload bytes of an own entry that is still kept, ascending LSN (for windows). */
 enum nfs4r_status nfs4r_core_restore_entry(struct nfs4r_core *c, nfs4r_lsn lsn, uint64_t payload_bytes);
 /* Before started(): an own entry that was begun (it has its LSN) and not decided, ascending LSN, following the last decided one.
@@ -247,6 +275,8 @@ struct nfs4r_core_view { /* for people */
 	uint64_t promised;
 	bool fixed;	/* lease_ms = 0 */
 	bool member, joining;
+	bool repairing;	/* REPAIR was given and is not done */
+	nfs4r_servers given_up; /* asked for by EV_GIVE_UP, not sealed yet */
 	uint64_t lease_left_ms; /* 0: none */
 	struct {
 		bool known;	    /* a heartbeat came since start */
@@ -256,6 +286,12 @@ struct nfs4r_core_view { /* for people */
 	} peer[NFS4R_SERVERS_MAX + 1];
 };
 void nfs4r_core_get_view(const struct nfs4r_core *c, struct nfs4r_core_view *out);
+
+/* May EV_GIVE_UP be asked of @s? NFS4R_OK, or INVAL + a text: it is a member, it is sealed already, this server is outside. @lost: entries that
+ * @s had announced beyond what this server knows anybody else to have. */
+enum nfs4r_status nfs4r_core_may_give_up(const struct nfs4r_core *c, nfs4r_server_id s, uint64_t *lost, char *why, size_t why_len);
+/* The loss window: own entries that are not held by a majority yet: how many, their payload bytes, age of the oldest in ms (0: none). */
+void nfs4r_core_loss_window(const struct nfs4r_core *c, uint64_t *entries, uint64_t *bytes, uint64_t *age_ms);
 
 /*
  * Where a read of @oid goes (control sheet 6.1, 6.2): self = serve locally, else the owner to ask.

@@ -83,6 +83,8 @@ static void on_join(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs
 		return; /* one that joins itself answers: two may come back at once, and the last complete one may have gone */
 	if (c->join.asked && c->peers[from].joining)
 		return; /* it asks again; what is about to be dropped it need not have */
+	if (seals_open(c) && !FAULT(F_LIST_UNCROSSED))
+		return; /* it may hold claims of a sealed server, and misses entries under them */
 	if (!at && !j->made)
 		make_list(c, j);
 	if (!j->made || at > j->n)
@@ -418,7 +420,7 @@ static void complete(struct nfs4r_core *c)
 
 void join_run(struct nfs4r_core *c)
 {
-	if (!views_on(c) || !is_member(c, c->self) || not_recovered(c))
+	if (!views_on(c) || !is_member(c, c->self) || not_recovered(c) || seals_open(c) || c->repair.state)
 		return;
 	if (c->view.complete) {
 		EACH_PEER(c, s)

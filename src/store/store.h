@@ -93,6 +93,30 @@ enum nfs4r_status nfs4r_store_intent(struct nfs4r_store *s, const struct nfs4r_e
 enum nfs4r_status nfs4r_store_mark(struct nfs4r_store *s, const struct nfs4r_entry *e, nfs4r_journal_pos *sync_first);
 /* DONE of an own entry, or an applied one; rows, names, handles, parents, versions change with it. Parts that are not newer are skipped. */
 enum nfs4r_status nfs4r_store_commit(struct nfs4r_store *s, const struct nfs4r_entry *e, bool own, const struct nfs4r_put *puts, uint32_t nputs);
+/*
+ * The log ends with @seal (its generation; base/msg.h): entries of that generation beyond it are forgotten, applied and stable become
+ * NFS4R_AFTER_SEAL(seal). Entries up to the seal stay readable until they are truncated. Journalled; idempotent.
+ */
+enum nfs4r_status nfs4r_store_seal(struct nfs4r_store *s, nfs4r_server_id log, nfs4r_lsn seal);
+/*
+ * Install the state of one object as another server has it (log 8.3): its row, whatever version it had here; for a directory all its names,
+ * which replace those that are here. @handle: its local handle (len 0: unchanged). Journalled, replayed whole or not at all.
+ */
+struct nfs4r_install {
+	struct nfs4r_oid oid;
+	struct nfs4r_copy_row row;
+	uint8_t handle_len;
+	uint8_t handle[NFS4R_LOCAL_HANDLE_MAX];
+	uint32_t nnames;
+	const struct nfs4r_dirent *names;
+};
+enum nfs4r_status nfs4r_store_install(struct nfs4r_store *s, const struct nfs4r_install *in);
+/* The object is gone: its row, its handle, its names if it is a directory. */
+enum nfs4r_status nfs4r_store_forget(struct nfs4r_store *s, const struct nfs4r_oid *oid);
+/* Positions and MINTs as another server had them, after every object was made equal to its copy (log 8.5). Logs are empty afterwards. */
+enum nfs4r_status nfs4r_store_set_positions(struct nfs4r_store *s, const nfs4r_lsn applied[NFS4R_SERVERS_MAX + 1]);
+/* At most @max objects with OID > @after, ascending, that have a row; returns how many. */
+uint32_t nfs4r_store_each_oid(struct nfs4r_store *s, const struct nfs4r_oid *after, struct nfs4r_oid *out, uint32_t max);
 /* Entries up to @until of @log are never needed again. Cheap; space is freed by checkpoints, by segment. */
 void nfs4r_store_truncate(struct nfs4r_store *s, nfs4r_server_id log, nfs4r_lsn until);
 /* New OID of this incarnation. */

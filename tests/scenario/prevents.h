@@ -13,10 +13,11 @@
 struct prevents {
 	const char *name;
 	uint32_t fault;
-	bool (*fn)(struct net *n); /* three servers that just started; true: kept */
+	bool (*fn)(struct net *n); /* servers that just started; true: kept */
 };
 
 /* Runs all of @list; what main() returns. */
-int prevents_main(const struct prevents *list, size_t n);
+int prevents_main(const struct prevents *list, size_t n); /* with three servers */
+int prevents_with(const struct prevents *list, size_t n, uint32_t servers);
 
 #endif

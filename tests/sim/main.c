@@ -167,6 +167,8 @@ static void print_totals(const struct totals *t, uint64_t seeds)
 	policy_print(t);
 	if (t->with_views)
 		views_print(t);
+	if (t->seals)
+		seals_print(t);
 }
 
 static void print_again(const struct options *o, uint64_t seed)
@@ -202,6 +204,10 @@ static int run_range(const struct options *o, struct shared *sh)
 	}
 	if (o->all_of_policy && views_never(&sh->totals)) {
 		printf("FAILED in %llu seeds %s\n", (unsigned long long)sh->done, views_never(&sh->totals));
+		return 1;
+	}
+	if (o->all_of_policy && seals_never(&sh->totals)) {
+		printf("FAILED in %llu seeds %s\n", (unsigned long long)sh->done, seals_never(&sh->totals));
 		return 1;
 	}
 	return 0;
