@@ -287,6 +287,10 @@ static void commit(struct nfs4r_core *c, struct pend *p)
 	c->st.entries_applied += !o && !p->intent;
 	if (p->intent && !--c->undecided)
 		c->dirty |= DIRTY_OPS | DIRTY_OBJECTS;
+	if (e->lsn > c->logs[e->log].highest)
+		c->logs[e->log].highest = e->lsn;
+	if (e->log == c->self)
+		held_note(c, e->lsn);
 	p->state = PEND_DONE;
 	p->opx = NULL;
 	dequeue(c, p);
@@ -391,7 +395,7 @@ void apply_run(struct nfs4r_core *c)
 			continue;
 		if (p->state == PEND_EXECUTED)
 			commit(c, p);
-		else if (p->state == PEND_QUEUED)
+		else if (p->state == PEND_QUEUED && seal_may_begin(c, p->entry))
 			try_apply(c, p);
 	}
 }
@@ -413,6 +417,65 @@ void apply_done(struct nfs4r_core *c, struct nfs4r_entry *e, bool ok)
 	assert(r && r->pend->state == PEND_BUSY && !r->pend->opx);
 	r->pend->state = PEND_EXECUTED;
 	pend_wake(c, r->pend);
+}
+
+/* ---- ends of logs (seal.c, repair.c) ------------------------------------------------------------ */
+
+static void take_back(struct nfs4r_core *c, struct logst *l, struct pend *p)
+{
+	DL_DELETE(l->pend, p);
+	l->npend--;
+	pend_free(c, p);
+}
+
+/* Entries from @from on that have not begun go; with 0 those that stand behind all that have. */
+void apply_cut(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn from)
+{
+	struct logst *l = &c->logs[log];
+	struct pend *p, *before;
+
+	for (p = l->pend ? l->pend->prev : NULL; p; p = before) {
+		before = p == l->pend ? NULL : p->prev;
+		if (from ? p->entry->lsn < from : p->state != PEND_QUEUED)
+			break;
+		if (p->state == PEND_QUEUED)
+			take_back(c, l, p);
+	}
+	l->received = l->pend ? l->pend->prev->entry->lsn : l->applied;
+	l->waits = 0;
+	apply_wake(c, log);
+}
+
+/* Everything that is not applied goes; it comes again. Nothing is under way. */
+void apply_drop_all(struct nfs4r_core *c)
+{
+	EACH_SERVER(c, s) {
+		struct logst *l = &c->logs[s];
+
+		while (l->pend)
+			take_back(c, l, l->pend);
+		l->received = l->applied;
+		l->waits = 0;
+	}
+}
+
+void apply_wake(struct nfs4r_core *c, nfs4r_server_id log)
+{
+	struct pend *p;
+
+	DL_FOREACH(c->logs[log].pend, p)
+		if (p->state == PEND_QUEUED)
+			pend_wake(c, p);
+}
+
+bool apply_is_idle(const struct nfs4r_core *c, nfs4r_server_id log)
+{
+	const struct pend *p;
+
+	DL_FOREACH(c->logs[log].pend, p)
+		if (p->state == PEND_BUSY || p->state == PEND_EXECUTED)
+			return false;
+	return true;
 }
 
 /* ---- received --------------------------------------------------------------------------------- */
@@ -439,10 +502,11 @@ static bool receive(struct nfs4r_core *c, struct nfs4r_entry *e)
 {
 	struct logst *l = &c->logs[e->log];
 
-	if (e->lsn <= l->received || l->npend >= PENDING_MAX)
+	if (e->lsn <= l->received || l->npend >= PENDING_MAX || e->lsn > seal_limit(c, e->log))
 		return false;
 	if (e->lsn > l->received + 1) {
-		log_pull(c, e->log);
+		if (NFS4R_GEN(e->lsn) == NFS4R_GEN(l->received)) /* else the older ones are not applied, or not known to end */
+			log_pull(c, e->log);
 		return false;
 	}
 	l->received = e->lsn;

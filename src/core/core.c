@@ -39,12 +39,15 @@ struct nfs4r_core *nfs4r_core_create(const struct nfs4r_core_config *cfg, const 
 
 	if (cfg->self == 0 || cfg->self > NFS4R_SERVERS_MAX || (cfg->servers & ~valid) ||
 	    !(cfg->servers & NFS4R_BIT(cfg->self)) || !cfg->repeat_ms || !cfg->window_entries ||
+	    cfg->durability > NFS4R_DURABILITY_MAJORITY || (cfg->durability > NFS4R_DURABILITY_LOCAL && !cfg->lease_ms) ||
 	    (cfg->lease_ms && (cfg->silence_ms < cfg->lease_ms / 2 || !cfg->silence_ms || cfg->drift_permille > 500)))
 		return NULL;
 	c = calloc(1, sizeof(*c));
 	if (!c)
 		return NULL;
 	c->cfg = *cfg;
+	if (!cfg->durability)
+		c->cfg.durability = NFS4R_DURABILITY_LOCAL;
 	c->tree = *tree;
 	c->self = cfg->self;
 	c->nservers = (uint32_t)__builtin_popcountll(cfg->servers);
@@ -116,6 +119,7 @@ void nfs4r_core_destroy(struct nfs4r_core *c)
 	FREE_TABLE(c->opens);
 	policy_fini(c);
 	join_fini(c);
+	held_fini(c);
 	refusals_free(c);
 	FREE_TABLE(c->replies);
 	FREE_TABLE(c->written);
@@ -190,16 +194,27 @@ static void settle_down(struct nfs4r_core *c)
 	} while (c->dirty || c->ready);
 }
 
+/* The same with what waits for the end of all that: promises, acceptances, seals. */
+static void settle_all(struct nfs4r_core *c)
+{
+	do {
+		settle_down(c);
+		view_run(c);
+	} while (c->dirty || c->ready);
+}
+
 static const struct nfs4r_update *finish(struct nfs4r_core *c)
 {
-	settle_down(c);
+	settle_all(c);
 	if (c->recovering) {
 		log_recovery(c);
-		settle_down(c);
+		settle_all(c);
 	}
+	held_run(c);
 	release_flush(c);
 	if (c->log_moved)
 		log_send(c);
+	held_flush(c);
 	log_positions_out(c);
 	c->upd.n = c->nacts;
 	c->upd.actions = c->acts;
@@ -445,6 +460,15 @@ const struct nfs4r_update *nfs4r_core_step(struct nfs4r_core *c, const struct nf
 	case NFS4R_EV_OPENED:
 	case NFS4R_EV_CLOSED:
 		release_opened(c, &ev->oid, ev->type == NFS4R_EV_OPENED);
+		break;
+	case NFS4R_EV_GIVE_UP:
+		propose_give_up(c, ev->peer);
+		break;
+	case NFS4R_EV_HOLD:
+		held_ask(c, ev->hold, &ev->oid);
+		break;
+	case NFS4R_EV_REPAIRED:
+		repair_done(c, ev->ok, ev->stable);
 		break;
 	default:
 		assert(!"unknown event");

@@ -286,7 +286,7 @@ struct nfs4r_core_view { /* for people */
 };
 void nfs4r_core_get_view(const struct nfs4r_core *c, struct nfs4r_core_view *out);
 
-/* May EV_GIVE_UP be asked of @s? NFS4R_OK, or BUSY + a text: it is a member, it is sealed already, this server is outside. @lost: entries that
+/* May EV_GIVE_UP be asked of @s? NFS4R_OK, or INVAL + a text: it is a member, it is sealed already, this server is outside. @lost: entries that
  * @s had announced beyond what this server knows anybody else to have. */
 enum nfs4r_status nfs4r_core_may_give_up(const struct nfs4r_core *c, nfs4r_server_id s, uint64_t *lost, char *why, size_t why_len);
 /* The loss window: own entries that are not held by a majority yet: how many, their payload bytes, age of the oldest in ms (0: none). */

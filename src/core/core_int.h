@@ -184,6 +184,8 @@ enum op_state {
 struct cond { /* what an answer waits for */
 	nfs4r_server_id log;
 	nfs4r_lsn lsn;
+	uint64_t view; /* and until every member shows a view with at least this number (log 5.6); 0: any. Not in the row */
+	bool held;     /* and until it is held (log 5.1). Not in the row */
 	uint32_t ndirs, nfiles;
 	struct nfs4r_oid dirs[2], files[3];
 };
@@ -198,6 +200,7 @@ struct opx { /* an operation while the core has it */
 	nfs4r_server_id from;
 	enum op_state state;
 	uint64_t since, deadline, not_before, blocked_at, done_at;
+	uint32_t epoch; /* loss epoch when it began (log 5.3) */
 	uint32_t attempts;
 	nfs4r_servers excluded;
 	nfs4r_server_id to;
@@ -298,6 +301,8 @@ struct peer {
 	uint64_t clock_ns;   /* last it told, to be echoed */
 	/* view.c */
 	bool beats, caught_up, joining; /* a heartbeat came since start; as it said: outside and near the end, member and not ready */
+	bool repairing;			/* as it said: its copy is ahead of a seal */
+	uint64_t outside_ms;		/* since when it is no member, as far as this start knows; 0: it is one */
 	uint64_t heard_ms, unready_ms;	/* last heartbeat; since when it is a member that is not ready */
 	uint64_t view, promised;	/* as it said */
 	nfs4r_servers hears;
@@ -309,15 +314,22 @@ struct peer {
 struct vote { /* a PREPARE that waits for leases to end; from = 0: none */
 	nfs4r_server_id from;
 	uint64_t num;
-	nfs4r_servers remove;
+	nfs4r_servers remove, seal;
+};
+
+struct accepting { /* an ACCEPT that waits for logs up to their seals (6.5); from = 0: none */
+	nfs4r_server_id from;
+	struct nfs4r_view view;
 };
 
 struct proposal { /* of this server; num = 0: none */
 	uint64_t num;
 	uint64_t on; /* the view adopted when it was made: what is added was checked against that */
-	nfs4r_servers remove, add, promises, accepted;
+	nfs4r_servers remove, add, seal, promises, complete, accepted;
 	struct nfs4r_view base, view;
+	nfs4r_lsn top[NFS4R_SERVERS_MAX + 1]; /* highest applied among the promises */
 	bool accepting;
+	uint64_t decide_ms; /* enough have promised; the rest may until then */
 	uint64_t until_ms;
 };
 
@@ -325,11 +337,16 @@ struct view { /* view.c; the first line is in the row 'V' */
 	struct nfs4r_view adopted, accepted;
 	uint64_t promised, frozen_num;
 	nfs4r_servers frozen; /* no grants to them before a view with at least frozen_num is adopted */
+	nfs4r_servers sealing; /* nothing more of these logs is taken before that */
 	bool complete;	      /* this member has all rows */
 	bool ready;	      /* a member that is complete; or views are off */
 	uint64_t lease_until, started_ms, beat_at;
 	struct vote vote;
+	nfs4r_servers exact; /* of those being sealed: what is applied was promised; nothing begins */
+	struct accepting accepting;
 	struct proposal proposal;
+	nfs4r_servers missing;	/* members that did not promise a view that seals: they are removed, too */
+	nfs4r_servers given_up; /* by an administrator, and not sealed yet */
 	uint64_t retry_ms, wanted_ms, stuck_ms; /* no new proposal before; a change is wanted: propose then; a promise hangs: unstick then */
 	uint64_t seen;	      /* highest number heard of */
 };
@@ -347,6 +364,34 @@ struct join {
 	nfs4r_servers want, have; /* lists that are being gathered; lists that are whole and not put in */
 	struct dead *released;	  /* since the first was asked for */
 	uint64_t repeat_ms;
+};
+
+enum repair_state { REPAIR_NONE = 0, REPAIR_DRAIN, REPAIR_WAIT, REPAIR_RUNS };
+
+struct repair { /* repair.c: this copy is ahead of a seal, or has to be made anew */
+	enum repair_state state; /* what is under way ends; no source, or not yet again; REPAIR was given */
+	bool all;
+	nfs4r_server_id from, failed;
+	uint64_t again_ms;
+};
+
+struct hold { /* held.c: somebody waits until an own entry is held */
+	uint64_t id;
+	nfs4r_lsn lsn;
+	struct hold *prev, *next;
+};
+
+#define MARKS 64
+
+struct held { /* held.c */
+	nfs4r_lsn asked;  /* answers wait for it: others' checkpoints were asked for up to here */
+	nfs4r_lsn wanted; /* and are to be, up to here */
+	struct hold *holds;
+	uint32_t nmarks;
+	struct {
+		nfs4r_lsn lsn; /* own entries from here on were made at or after */
+		uint64_t ms;
+	} marks[MARKS];
 };
 
 struct written { /* last own entry of a file, until it is applied by all (5.3 at CLOSE) */
@@ -388,6 +433,8 @@ struct nfs4r_core {
 
 	struct view view;
 	struct join join;
+	struct repair repair;
+	struct held held;
 
 	/* control.c */
 	struct claim *claims;
@@ -503,6 +550,65 @@ void view_started(struct nfs4r_core *c);
 void view_timers(struct nfs4r_core *c);
 void view_complete(struct nfs4r_core *c);
 void view_on_msg(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
+
+void view_run(struct nfs4r_core *c);
+void view_check_ready(struct nfs4r_core *c);
+void view_incomplete(struct nfs4r_core *c);
+bool view_hears(const struct nfs4r_core *c, nfs4r_server_id s);
+bool views_enough(const struct nfs4r_core *c, nfs4r_servers set);
+uint64_t view_highest(const struct nfs4r_core *c);
+uint64_t view_grant_ms(const struct nfs4r_core *c);
+void view_save(struct nfs4r_core *c);
+void view_send(struct nfs4r_core *c, nfs4r_server_id to);
+void view_adopt(struct nfs4r_core *c, const struct nfs4r_view *v);
+void view_on_prepare(struct nfs4r_core *c, nfs4r_server_id from, const struct vote *v);
+void view_on_accept(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_view *v);
+
+/* propose.c: who asks for which view */
+void propose_on_promise(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
+void propose_on_accepted(struct nfs4r_core *c, nfs4r_server_id from, uint64_t num);
+void propose_timers(struct nfs4r_core *c);
+void propose_consider(struct nfs4r_core *c);
+void propose_give_up(struct nfs4r_core *c, nfs4r_server_id s);
+
+/* seal.c: where logs end */
+const struct nfs4r_seal *seal_at(const struct nfs4r_view *v, nfs4r_server_id log, nfs4r_lsn pos); /* of the generation of @pos; NULL: it goes on, or it is forgotten */
+nfs4r_lsn seal_begin(const struct nfs4r_view *v, nfs4r_server_id log); /* position 0 of the newest generation */
+bool seal_add(struct nfs4r_view *v, nfs4r_server_id log, nfs4r_lsn lsn);
+bool is_sealed_away(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn lsn); /* an entry that never happened */
+bool is_ended(const struct nfs4r_core *c, nfs4r_server_id log); /* it has a seal that this server has not crossed */
+bool seals_open(const struct nfs4r_core *c);
+nfs4r_lsn gen_end(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn pos);
+nfs4r_lsn seal_limit(const struct nfs4r_core *c, nfs4r_server_id log);
+bool seal_may_begin(const struct nfs4r_core *c, const struct nfs4r_entry *e);
+void seal_freeze(struct nfs4r_core *c, nfs4r_servers logs);
+bool seal_quiet(const struct nfs4r_core *c, nfs4r_servers logs);
+bool seal_reached(struct nfs4r_core *c, const struct nfs4r_view *v);
+void claims_sealed(struct nfs4r_core *c, nfs4r_server_id s);
+bool claims_let_go(struct nfs4r_core *c);
+void seal_adopted(struct nfs4r_core *c);
+void seal_cross_all(struct nfs4r_core *c);
+void seal_cross(struct nfs4r_core *c, nfs4r_server_id log);
+nfs4r_version next_version(const struct nfs4r_core *c, nfs4r_version before); /* log 2.3 */
+
+/* repair.c: the sealed server itself, and copies that are ahead (log 8.3) */
+bool is_ahead(const struct nfs4r_core *c, nfs4r_server_id log);
+bool is_repairing(const struct nfs4r_core *c);
+bool self_ended(const struct nfs4r_core *c);
+void repair_check(struct nfs4r_core *c);
+void repair_run(struct nfs4r_core *c);
+void repair_done(struct nfs4r_core *c, bool ok, const nfs4r_lsn *positions);
+
+/* held.c: durability beyond one server (log 5.1) */
+bool needs_held(const struct nfs4r_core *c, const struct nfs4r_op *op);
+bool is_held(const struct nfs4r_core *c, nfs4r_lsn lsn);
+void held_wait(struct nfs4r_core *c, nfs4r_lsn lsn);
+void held_ask(struct nfs4r_core *c, uint64_t id, const struct nfs4r_oid *oid);
+void held_run(struct nfs4r_core *c);
+void held_all(struct nfs4r_core *c);
+void held_flush(struct nfs4r_core *c);
+void held_note(struct nfs4r_core *c, nfs4r_lsn lsn);
+void held_fini(struct nfs4r_core *c);
 
 /* join.c: a new member takes over the controls */
 void join_new_view(struct nfs4r_core *c);
@@ -668,6 +774,7 @@ void op_failed_attempt(struct nfs4r_core *c, struct opx *o);
 void ops_claim_gone(struct nfs4r_core *c, struct claim *cl);
 void ops_run(struct nfs4r_core *c, bool all);
 void ops_timers(struct nfs4r_core *c);
+void ops_refuse_waiting(struct nfs4r_core *c);
 
 /* exec.c: EXECUTE to answer */
 void exec_lock(struct nfs4r_core *c, struct opx *o, const struct needs *nd);
@@ -675,6 +782,7 @@ void exec_locked(struct nfs4r_core *c, struct opx *o);
 void exec_executed(struct nfs4r_core *c, struct opx *o, bool ok, struct nfs4r_entry *e);
 void exec_committed(struct nfs4r_core *c, struct opx *o);
 void exec_answers(struct nfs4r_core *c);
+void exec_undone(struct nfs4r_core *c);
 void exec_open_files(struct nfs4r_core *c);
 
 /* entry_make.c */
@@ -688,6 +796,7 @@ void forward_on_request(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r
 void forward_on_answer(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_msg *m);
 void forward_repeat(struct nfs4r_core *c, struct opx *o);
 void forward_peer_up(struct nfs4r_core *c, nfs4r_server_id s, bool fresh);
+void forward_sealed(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn seal);
 uint64_t answered_below(const struct nfs4r_core *c);
 
 /* reply.c */
@@ -697,6 +806,7 @@ bool reply_too_old(const struct nfs4r_core *c, const struct nfs4r_request_id *id
 void refusal_add(struct nfs4r_core *c, const struct nfs4r_op *op);
 bool refusal_find(struct nfs4r_core *c, struct nfs4r_op *op);
 void refusals_free(struct nfs4r_core *c);
+void replies_undone(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn seal);
 void reply_add(struct nfs4r_core *c, const struct reply *r);
 void reply_key(const struct nfs4r_request_id *id, struct reqkey *k);
 void reply_origin_moved(struct nfs4r_core *c, nfs4r_server_id s, uint64_t inc, uint64_t below, bool in_commit);
@@ -713,10 +823,13 @@ void log_heartbeat(struct nfs4r_core *c);
 void log_on_stable(struct nfs4r_core *c, const nfs4r_lsn *stable);
 void log_truncate(struct nfs4r_core *c);
 void log_recovery(struct nfs4r_core *c);
+void log_crossed(struct nfs4r_core *c);
+uint64_t log_bytes_between(const struct nfs4r_core *c, nfs4r_lsn from, nfs4r_lsn until);
 void log_send_positions(struct nfs4r_core *c, nfs4r_server_id to);
 nfs4r_lsn written_lsn(const struct nfs4r_core *c, const struct nfs4r_oid *oid);
 void written_note(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_lsn lsn);
 void written_gc(struct nfs4r_core *c);
+void written_forget(struct nfs4r_core *c);
 
 /* apply.c: received entries, order, commit */
 void apply_on_entries(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_msg *m);
@@ -724,6 +837,10 @@ void apply_done(struct nfs4r_core *c, struct nfs4r_entry *e, bool ok);
 void apply_run(struct nfs4r_core *c);
 struct pend *pend_add(struct nfs4r_core *c, struct nfs4r_entry *e, struct opx *o);
 void pend_wake(struct nfs4r_core *c, struct pend *p);
+void apply_cut(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn from);
+void apply_drop_all(struct nfs4r_core *c);
+void apply_wake(struct nfs4r_core *c, nfs4r_server_id log);
+bool apply_is_idle(const struct nfs4r_core *c, nfs4r_server_id log);
 bool last_assigned(const struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_version *v);
 void pend_free(struct nfs4r_core *c, struct pend *p);
 

@@ -21,7 +21,7 @@ static struct nfs4r_part *part(struct nfs4r_core *c, struct nfs4r_entry *e, cons
 		is_known(c, oid, &f);
 		p->before = f.version;
 	}
-	p->after = p->before + 1;
+	p->after = next_version(c, p->before);
 	return p;
 }
 
@@ -211,7 +211,7 @@ struct nfs4r_entry *entry_make(struct nfs4r_core *c, struct opx *o, const struct
 	assert(e);
 	e->log = c->self;
 	e->lsn = ++c->logs[c->self].received;
-	e->view = 1;
+	e->view = c->view.adopted.num ? c->view.adopted.num : 1;
 	e->op = op->type;
 	if (op->id.origin) {
 		e->request = op->id;

@@ -191,12 +191,13 @@ void exec_locked(struct nfs4r_core *c, struct opx *o)
 	needs_of(c, o->op, &nd);
 	if (FAULT(F_NO_RESOLVE_AGAIN))
 		nd = o->needs;
-	if (c->halted || ((!needs_same(&nd, &o->needs) || !pins_cover(c, o, &nd)) && !FAULT(F_NO_RESOLVE_AGAIN))) {
+	if (c->halted || is_ended(c, c->self) || c->repair.state || ((!needs_same(&nd, &o->needs) || !pins_cover(c, o, &nd)) && !FAULT(F_NO_RESOLVE_AGAIN))) {
 		retry(c, o);
 		return;
 	}
 	e = entry_make(c, o, &nd);
 	cond_of(c, e, &o->cond);
+	o->cond.held = needs_held(c, o->op);
 	raise_last(c, e);
 	note_written(c, e);
 	log_bytes(c, e->lsn, nfs4r_entry_bytes(e));
@@ -238,7 +239,13 @@ void exec_committed(struct nfs4r_core *c, struct opx *o)
 		return;
 	}
 	c->st.entries_executed++;
-	if (lease_valid(c) && ((o->op->type == NFS4R_OP_WRITE && o->op->under_open && !o->remote) || cond_holds(c, &o->cond))) {
+	if (is_sealed_away(c, c->self, o->cond.lsn) && !FAULT(F_ANSWER_UNDONE)) { /* it will be undone */
+		op_finish(c, o, NFS4R_DELAY);
+		return;
+	}
+	if (o->cond.held)
+		held_wait(c, o->cond.lsn);
+	if (lease_valid(c) && ((o->op->type == NFS4R_OP_WRITE && o->op->under_open && !o->remote && !o->cond.held) || cond_holds(c, &o->cond))) {
 		hist_add(&c->st.reply, 0);
 		op_finish(c, o, NFS4R_OK);
 		return;
@@ -246,6 +253,16 @@ void exec_committed(struct nfs4r_core *c, struct opx *o)
 	o->done_at = c->now;
 	timer_at(c, c->now + c->cfg.reply_wait_ms);
 	op_list(c, o, OP_REPLY);
+}
+
+/* The own log has ended: what is executed beyond the seal never happened. */
+void exec_undone(struct nfs4r_core *c)
+{
+	struct opx *o, *tmp;
+
+	DL_FOREACH_SAFE(c->answering, o, tmp)
+		if (o->cond.log == c->self && is_sealed_away(c, c->self, o->cond.lsn) && !FAULT(F_ANSWER_UNDONE))
+			op_finish(c, o, NFS4R_DELAY);
 }
 
 void exec_answers(struct nfs4r_core *c)

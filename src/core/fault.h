@@ -91,7 +91,24 @@
 	X(F_VIEW_UNSAVED, "log 6.5", "promises and views are not saved")						\
 	X(F_JOIN_NO_ROWS, "log 8.4", "a new member takes over no controls")						\
 	X(F_JOIN_EARLY, "log 8.4", "a new member serves before it has applied what the others had")			\
-	X(F_JOIN_FORGOTTEN, "log 8.4", "a restart while joining serves at once")
+	X(F_JOIN_FORGOTTEN, "log 8.4", "a restart while joining serves at once")					\
+	X(F_NO_EPOCH, "log 2.3", "versions go on after a seal as if nothing had been lost")				\
+	X(F_VIEW_NOT_AWAITED, "log 3.4", "an entry made after a seal is applied before the view is known")		\
+	X(F_NOT_HELD, "log 5.2", "answers do not wait until a majority holds the update")				\
+	X(F_ANSWER_UNDONE, "log 5.2", "what lies beyond the own seal is answered")					\
+	X(F_WRITE_OVER_SEAL, "log 5.3", "a write is answered although something was sealed meanwhile")			\
+	X(F_ANSWER_BEFORE_VIEW, "log 5.6", "a result of a sealed server is answered before all members know of the seal")	\
+	X(F_NEW_IDENTITY, "log 5.6", "what a sealed server was asked for is asked again under a new identity")		\
+	X(F_NO_FREEZE, "log 6.3", "a log goes on after a promise to end it")						\
+	X(F_OLD_ACCEPT_LIFTS, "log 6.3", "an acceptance goes on after a promise for a higher view")			\
+	X(F_SEAL_UNPROMISED, "log 6.4", "a member that did not promise stays in a view that seals")			\
+	X(F_SEAL_INCOMPLETE, "log 6.4", "logs are sealed although nobody has a complete copy")				\
+	X(F_ACCEPT_WITHOUT_LOG, "log 6.5", "a view is accepted without the entries up to its seals")			\
+	X(F_LIST_UNCROSSED, "log 6.6", "a list of controls is made before all seals are crossed")			\
+	X(F_DROP_AT_ADOPTION, "log 6.6", "the claims of a sealed server go before its log is applied")			\
+	X(F_CROSS_AHEAD, "log 8.3", "a copy that is ahead of a seal is not repaired")					\
+	X(F_REPAIR_FROM_OLD, "log 8.3", "a repair takes objects from a copy that is behind")				\
+	X(F_UNDONE_REPLIES, "log 8.3", "results of undone entries are kept")
 
 enum nfs4r_fault {
 	NFS4R_FAULT_NONE = 0,

@@ -192,7 +192,7 @@ static bool sane(const struct nfs4r_op *op, nfs4r_server_id from)
 	       op->type <= NFS4R_OP_REMOVEXATTR;
 }
 
-static void answer_again(struct nfs4r_core *c, struct opx *o, const struct reply *r)
+static void result_of(struct opx *o, const struct reply *r)
 {
 	struct nfs4r_op *op = o->op;
 
@@ -205,6 +205,54 @@ static void answer_again(struct nfs4r_core *c, struct opx *o, const struct reply
 	op->lsn = r->cond.lsn;
 	op->primary = r->cond.log;
 	o->cond = r->cond;
+}
+
+/*
+ * The log of the server that was asked has ended (log 5.6). What it executed up to the seal is known here: answered when every member goes by
+ * this view. Everything else never happened: decided anew, under the same identity, so that no copy of it is executed beside it.
+ */
+void forward_sealed(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn seal)
+{
+	struct opx *o, *tmp;
+	struct reply *r;
+
+	DL_FOREACH_SAFE(c->waiting, o, tmp) {
+		bool asked = o->state == OP_FORWARDED && o->to == log;
+		bool answered = o->state == OP_CATCHUP && o->op->primary == log && o->op->lsn;
+
+		if (answered && o->op->lsn <= seal)
+			continue; /* ops_run() answers it: its entry is here */
+		if (!asked && !answered)
+			continue;
+		r = reply_find(c, &o->op->id);
+		if (r && r->cond.lsn <= c->logs[r->cond.log].applied && !is_sealed_away(c, r->cond.log, r->cond.lsn)) {
+			result_of(o, r);
+			o->cond.view = c->view.adopted.num;
+			o->op->status = NFS4R_OK;
+			o->done_at = c->now;
+			op_list(c, o, OP_REPLY);
+			continue;
+		}
+		if (FAULT(F_NEW_IDENTITY))
+			identity_drop(c, o);
+		o->op->status = NFS4R_OK;
+		o->op->lsn = 0;
+		o->deadline = c->now + c->cfg.op_wait_ms;
+		o->excluded = 0;
+		op_list(c, o, OP_WAIT);
+		timer_at(c, o->deadline);
+	}
+	c->dirty |= DIRTY_OPS | DIRTY_REPLY;
+}
+
+static void answer_again(struct nfs4r_core *c, struct opx *o, const struct reply *r)
+{
+	struct nfs4r_op *op = o->op;
+
+	result_of(o, r);
+	o->cond.held = needs_held(c, op);
+	if (o->cond.held && o->cond.log == c->self)
+		held_wait(c, o->cond.lsn);
 	if (FAULT(F_DUPLICATE_AT_ONCE) || cond_holds(c, &o->cond)) {
 		op_finish(c, o, NFS4R_OK);
 		return;

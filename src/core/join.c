@@ -77,7 +77,10 @@ static void on_join(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs
 	struct nfs4r_msg *a;
 
 	if (m->join.view != c->view.adopted.num || !is_member(c, c->self) || !is_member(c, from) || not_recovered(c))
-		return; /* one that joins itself answers: two may come back at once, and the last complete one may have gone */
+		return;
+	if (seals_open(c) && !FAULT(F_LIST_UNCROSSED))
+		return; /* it may hold claims of a sealed server, and misses entries under them */
+	/* one that joins itself answers: two may come back at once, and the last complete one may have gone */
 	if (!at && !j->made)
 		make_list(c, j);
 	if (!j->made || at > j->n)
@@ -354,7 +357,7 @@ static void complete(struct nfs4r_core *c)
 
 void join_run(struct nfs4r_core *c)
 {
-	if (!views_on(c) || !is_member(c, c->self) || not_recovered(c))
+	if (!views_on(c) || !is_member(c, c->self) || not_recovered(c) || seals_open(c) || c->repair.state)
 		return;
 	if (c->view.complete) {
 		EACH_PEER(c, s)

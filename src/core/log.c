@@ -23,6 +23,8 @@ void log_bytes(struct nfs4r_core *c, nfs4r_lsn lsn, uint64_t bytes)
 {
 	uint64_t last;
 
+	if (c->ncum && NFS4R_GEN(lsn) != NFS4R_GEN(c->cum_base + c->ncum))
+		c->ncum = 0; /* a new generation: what was before counts as received */
 	if (!c->ncum) {
 		c->cum = grow(c->cum, &c->cum_cap, 0, sizeof(*c->cum));
 		c->cum[c->ncum++] = 0;
@@ -58,6 +60,23 @@ static void forget_bytes(struct nfs4r_core *c, nfs4r_lsn until)
 	c->cum_base += n;
 }
 
+uint64_t log_bytes_between(const struct nfs4r_core *c, nfs4r_lsn from, nfs4r_lsn until)
+{
+	return sum_to(c, until) - sum_to(c, from);
+}
+
+/* The own log goes on with a new generation. */
+void log_crossed(struct nfs4r_core *c)
+{
+	c->ncum = 0;
+	log_bytes(c, c->logs[c->self].applied, 0);
+	c->asked_stable = c->wanted_until = 0;
+	c->held.asked = c->held.wanted = 0;
+	EACH_PEER(c, s)
+		c->peers[s].sent = c->peers[s].received[c->self];
+	c->log_moved = true;
+}
+
 uint64_t log_unreceived(const struct nfs4r_core *c, const struct peer *p)
 {
 	return sum_to(c, c->logs[c->self].applied) - sum_to(c, p->received[c->self]);
@@ -78,12 +97,14 @@ static void send_entries(struct nfs4r_core *c, nfs4r_server_id to, nfs4r_server_
 static void send_window(struct nfs4r_core *c, nfs4r_server_id to)
 {
 	struct peer *p = &c->peers[to];
-	nfs4r_lsn end = c->logs[c->self].applied, base = c->logs[c->self].base, got = p->received[c->self], until;
+	nfs4r_lsn base = c->logs[c->self].base, got = p->received[c->self], end = gen_end(c, c->self, got), until;
 
-	if (p->down || !p->told)
+	if (p->down || !p->told || c->repair.state)
 		return;
 	if (p->sent < got)
 		p->sent = got;
+	if (p->sent >= end)
+		return;
 	if (p->sent + 1 < base) {
 		stuck(c, "a peer needs entries of our log that are truncated");
 		return;
@@ -117,7 +138,7 @@ void log_on_pull(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_
 		return;
 	}
 	l = &c->logs[log];
-	if (first > l->applied || c->halted)
+	if (first > gen_end(c, log, first) || c->halted || c->repair.state)
 		return;
 	if (first < l->base) {
 		stuck(c, "a peer asks for entries that are truncated");
@@ -131,7 +152,9 @@ void log_on_pull(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_
 		c->log_moved = true;
 		return;
 	}
-	until = first + PULL_ENTRIES - 1 < l->applied ? first + PULL_ENTRIES - 1 : l->applied;
+	until = gen_end(c, log, first);
+	if (until > first + PULL_ENTRIES - 1)
+		until = first + PULL_ENTRIES - 1;
 	send_entries(c, from, log, first, until);
 }
 
@@ -139,12 +162,13 @@ void log_on_pull(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_
 
 static nfs4r_server_id supplier(const struct nfs4r_core *c, nfs4r_server_id log)
 {
+	bool ends = seal_limit(c, log) != UINT64_MAX; /* its owner may be gone without anybody noticing */
 	nfs4r_server_id best = 0;
 
-	if (log != c->self && !c->peers[log].down)
+	if (log != c->self && !c->peers[log].down && !ends)
 		return log;
 	EACH_PEER(c, s)
-		if (!c->peers[s].down && c->peers[s].applied[log] > c->logs[log].received &&
+		if (!c->peers[s].down && (!ends || view_hears(c, s)) && c->peers[s].applied[log] > c->logs[log].received &&
 		    (!best || c->peers[s].applied[log] > c->peers[best].applied[log]))
 			best = s;
 	return best;
@@ -157,7 +181,7 @@ void log_pull(struct nfs4r_core *c, nfs4r_server_id log)
 	nfs4r_server_id to = supplier(c, log);
 	struct nfs4r_msg *m;
 
-	if (!to || c->halted || (l->pull_from == l->received + 1 && c->now < l->pull_at))
+	if (!to || c->halted || c->repair.state || l->received >= seal_limit(c, log) || (l->pull_from == l->received + 1 && c->now < l->pull_at))
 		return;
 	l->pull_from = l->received + 1;
 	l->pull_at = c->now + c->cfg.repeat_ms / 4;
@@ -181,6 +205,19 @@ static void pull_late(struct nfs4r_core *c)
 	}
 }
 
+static void recovered(struct nfs4r_core *c)
+{
+	nfs4r_lsn end = c->logs[c->self].received;
+
+	c->recovering = false;
+	c->last_move = c->written_before = end; /* 4.9, once more for what was pulled */
+	for (struct own *ow = c->closing; ow; ow = ow->next)
+		ow->last = end; /* 7.1: the end of the log was not known yet when they began to close */
+	act(c, NFS4R_ACT_RECOVERED);
+	c->log_moved = true;
+	c->dirty |= DIRTY_OPS | DIRTY_REPLY | DIRTY_RELEASE;
+}
+
 /*
  * Log 4.7; and, as for one that joins (8.4): this server had perhaps applied more of the other logs
  * than its disk kept, and somebody counted on that ("applied by all", 5.2), so it serves nothing
@@ -194,6 +231,15 @@ void log_recovery(struct nfs4r_core *c)
 
 	if (!c->recovering)
 		return;
+	if (is_ended(c, c->self)) { /* the tail ends at the seal, whoever is silent; it joins anew */
+		const struct nfs4r_seal *e = seal_at(&c->view.adopted, c->self, l->applied);
+
+		if (e && l->applied < e->lsn)
+			log_pull(c, c->self);
+		else
+			recovered(c);
+		return;
+	}
 	EACH_PEER(c, s) {
 		if (!c->peers[s].told)
 			return;
@@ -209,13 +255,7 @@ void log_recovery(struct nfs4r_core *c)
 		EACH_PEER(c, t)
 			if (c->logs[s].applied < c->peers[t].first_told[s])
 				return;
-	c->recovering = false;
-	c->last_move = c->written_before = l->received; /* 4.9, once more for what was pulled */
-	for (struct own *ow = c->closing; ow; ow = ow->next)
-		ow->last = l->received; /* 7.1: the end of the log was not known yet when they began to close */
-	act(c, NFS4R_ACT_RECOVERED);
-	c->log_moved = true;
-	c->dirty |= DIRTY_OPS | DIRTY_REPLY | DIRTY_RELEASE;
+	recovered(c);
 }
 
 /* ---- positions -------------------------------------------------------------------------- */
@@ -229,7 +269,7 @@ void log_send_positions(struct nfs4r_core *c, nfs4r_server_id to)
 	m->positions.echo_ns = c->peers[to].clock_ns;
 	m->positions.own_end = own->applied;
 	m->positions.all_stable = stable_everywhere(c, c->self);
-	m->positions.want_stable = c->closing && c->peers[to].stable[c->self] < own->want;
+	m->positions.want_stable = (c->closing || (c->held.asked && !is_held(c, c->held.asked))) && c->peers[to].stable[c->self] < own->want;
 	m->positions.wanted = m->positions.want_stable && c->peers[to].stable[c->self] < c->wanted_until;
 	EACH_SERVER(c, s) {
 		struct nfs4r_log_position *p = &m->positions.pos[m->positions.n++];
@@ -285,7 +325,11 @@ static void take_position(struct nfs4r_core *c, nfs4r_server_id from, const stru
 	nfs4r_server_id log = q->log;
 	nfs4r_lsn max = c->logs[log].received;
 
-	if (log == c->self && !c->recovering && (q->received > max || q->applied > max || q->stable > max)) {
+	bool ended = log == c->self && NFS4R_GEN(q->received) > NFS4R_GEN(max);
+
+	if (ended && !c->recovering && !is_ended(c, c->self))
+		return; /* the view that says so will come; until then it would count as "applied by all" */
+	if (log == c->self && !c->recovering && !ended && (q->received > max || q->applied > max || q->stable > max)) {
 		stuck(c, "a peer has more of our log than we do");
 		c->st.bad_messages++;
 		return;
@@ -295,7 +339,7 @@ static void take_position(struct nfs4r_core *c, nfs4r_server_id from, const stru
 		election_peer_moved(c, from);
 	}
 	if (log == c->self && q->stable > p->stable[log])
-		c->dirty |= DIRTY_RELEASE;
+		c->dirty |= DIRTY_RELEASE | (c->held.asked || c->held.holds ? DIRTY_REPLY : 0);
 	if (log != c->self && q->applied > p->applied[log]) {
 		raise(&c->logs[log].end, q->applied);
 		c->dirty |= DIRTY_REPLY;
@@ -365,7 +409,7 @@ void log_on_stable(struct nfs4r_core *c, const nfs4r_lsn *stable)
 		}
 	}
 	c->checkpoint_asked = false;
-	c->dirty |= DIRTY_RELEASE;
+	c->dirty |= DIRTY_RELEASE | (c->held.asked || c->held.holds ? DIRTY_REPLY : 0);
 	log_truncate(c);
 }
 
@@ -416,6 +460,18 @@ void written_note(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_lsn l
 	}
 	w->lsn = lsn;
 	DL_APPEND(c->written_list, w); /* ascending */
+}
+
+void written_forget(struct nfs4r_core *c)
+{
+	struct written *w, *tmp;
+
+	DL_FOREACH_SAFE(c->written_list, w, tmp) {
+		DL_DELETE(c->written_list, w);
+		HASH_DEL(c->written, w);
+		free(w);
+	}
+	c->nwritten = 0;
 }
 
 void written_gc(struct nfs4r_core *c)

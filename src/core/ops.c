@@ -53,6 +53,7 @@ struct opx *op_begin(struct nfs4r_core *c, struct nfs4r_op *op, bool remote, nfs
 	o->from = from;
 	o->state = OP_WAIT;
 	o->since = c->now;
+	o->epoch = c->view.adopted.epoch;
 	o->deadline = c->now + c->cfg.op_wait_ms;
 	timer_at(c, o->deadline);
 	op->core = o;
@@ -156,6 +157,8 @@ void op_finish(struct nfs4r_core *c, struct opx *o, enum nfs4r_status st)
 {
 	struct nfs4r_action *a;
 
+	if (st == NFS4R_OK && o->op->type == NFS4R_OP_WRITE && !o->remote && o->epoch != c->view.adopted.epoch && !FAULT(F_WRITE_OVER_SEAL))
+		st = NFS4R_DELAY; /* log 5.3: the verifier is another one, and the client would not know from when on */
 	op_unhold(c, o);
 	op_unpin(c, o);
 	if (c->mover == o) {
@@ -471,7 +474,7 @@ void op_decide(struct nfs4r_core *c, struct opx *o)
 		op_finish(c, o, NFS4R_DELAY);
 		return;
 	}
-	if (!is_member(c, c->self)) {
+	if (!is_member(c, c->self) || is_ended(c, c->self)) {
 		op_finish(c, o, NFS4R_DELAY);
 		return;
 	}
@@ -507,6 +510,16 @@ void op_decide(struct nfs4r_core *c, struct opx *o)
 }
 
 /* ---- again, and too late ---------------------------------------------------------------- */
+
+/* What has not begun cannot be done here any more. */
+void ops_refuse_waiting(struct nfs4r_core *c)
+{
+	struct opx *o, *tmp;
+
+	DL_FOREACH_SAFE(c->waiting, o, tmp)
+		if (o->state == OP_WAIT)
+			op_finish(c, o, NFS4R_DELAY);
+}
 
 /* Those in OP_CATCHUP: the own copy has the entry now. */
 static void caught_up(struct nfs4r_core *c, struct opx *o)

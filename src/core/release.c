@@ -454,7 +454,7 @@ void release_on_release(struct nfs4r_core *c, nfs4r_server_id from, const struct
 		c->st.bad_messages++;
 		return;
 	}
-	if (c->halted)
+	if (c->halted || c->repair.state == REPAIR_RUNS) /* the tree changes: the counts would not fit it */
 		return;
 	a = msg_new(c, NFS4R_MSG_RELEASED);
 	for (uint32_t i = 0; i < m->release.nseqs; i++) {

@@ -143,6 +143,16 @@ void reply_origin_moved(struct nfs4r_core *c, nfs4r_server_id s, uint64_t inc, u
 			refusal_drop(c, f);
 }
 
+/* Results of entries of @log beyond its seal: they were undone. */
+void replies_undone(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn seal)
+{
+	struct reply *r, *tmp;
+
+	HASH_ITER(hh, c->replies, r, tmp)
+		if (r->cond.log == log && NFS4R_GEN(r->cond.lsn) == NFS4R_GEN(seal) && r->cond.lsn > seal && !FAULT(F_UNDONE_REPLIES))
+			reply_drop(c, r, false);
+}
+
 /* The commit of @e is being put together: its result goes along. */
 void reply_of_entry(struct nfs4r_core *c, const struct nfs4r_entry *e)
 {

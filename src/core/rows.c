@@ -8,7 +8,8 @@
  *   'S'                     sequence numbers below this may have been used
  *   'R' origin inc seq      result of an executed forwarded request (log 5.6)
  *   'A' origin              incarnation and answered_below of an origin
- *   'V'                     what is promised, accepted and adopted (log 6), and whether this member has all rows
+ *   'V'                     what is promised, accepted and adopted (log 6), whether this member has all rows, where logs end (log 7);
+ *                           without that last part it is of a version that ended none
  *
  * A claim has at most NFS4R_CLAIM_CONTROLS_MAX controls, so a claim is one row. Positions and
  * entries are the tree's (tree->commit); nothing here repeats them.
@@ -147,6 +148,31 @@ static void r_view(struct cursor *k, struct nfs4r_view *v)
 	v->members = r_u(k, 8);
 }
 
+/* The part of a view that says where logs end. */
+static void w_ends(struct cursor *k, const struct nfs4r_view *v)
+{
+	w_u(k, v->open, 8);
+	w_u(k, v->epoch, 4);
+	w_u(k, v->nseals, 1);
+	for (uint32_t i = 0; i < v->nseals; i++) {
+		w_u(k, v->seals[i].log, 2);
+		w_u(k, v->seals[i].lsn, 8);
+	}
+}
+
+static void r_ends(struct cursor *k, struct nfs4r_view *v)
+{
+	v->open = r_u(k, 8);
+	v->epoch = (uint32_t)r_u(k, 4);
+	v->nseals = (uint32_t)r_u(k, 1);
+	k->bad |= v->nseals > NFS4R_SEALS_MAX;
+	for (uint32_t i = 0; i < v->nseals && !k->bad; i++) {
+		v->seals[i].log = (nfs4r_server_id)r_u(k, 2);
+		v->seals[i].lsn = r_u(k, 8);
+		k->bad |= !v->seals[i].log || v->seals[i].log > NFS4R_SERVERS_MAX;
+	}
+}
+
 void row_view(const struct view *w, struct nfs4r_put *p)
 {
 	struct cursor k;
@@ -159,6 +185,10 @@ void row_view(const struct view *w, struct nfs4r_put *p)
 	w_u(&k, w->frozen_num, 8);
 	w_u(&k, w->frozen, 8);
 	w_u(&k, w->complete, 1);
+	w_ends(&k, &w->adopted);
+	w_ends(&k, &w->accepted);
+	w_u(&k, w->sealing, 8);
+	assert(k.p - p->val <= (int)sizeof(p->val));
 	p->val_len = (uint16_t)(k.p - p->val);
 }
 
@@ -256,6 +286,11 @@ static bool restore_view(struct nfs4r_core *c, struct cursor *k)
 	w->frozen_num = r_u(k, 8);
 	w->frozen = r_u(k, 8);
 	w->complete = r_u(k, 1);
+	if (!k->bad && k->r < k->end) {
+		r_ends(k, &w->adopted);
+		r_ends(k, &w->accepted);
+		w->sealing = r_u(k, 8);
+	}
 	return !k->bad && w->accepted.num >= w->adopted.num && w->promised >= w->accepted.num &&
 	       !((w->adopted.members | w->accepted.members) & ~c->cfg.servers);
 }

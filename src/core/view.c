@@ -13,14 +13,12 @@
  *
  * Invariants: a row 'V' with what is promised, accepted and adopted is on stable storage before anybody hears of it. The base of
  * a view is the highest one accepted by a majority that promised, so that every adopted view descends from the one before. A
- * server that is not a member, or has not all rows, answers nothing (c->view.ready). Nothing is sealed: what a removed server
- * controls stays its own until it returns.
+ * server that is not a member, or has not all rows, or has not crossed all seals, answers nothing (c->view.ready). What a removed server
+ * controls stays its own until it returns, unless its log is sealed (seal.c).
+ *
+ * Who proposes what is in propose.c.
  */
-#include <stdio.h>
-
 #include "core/core_int.h"
-
-#define UNREADY_SILENCES 5 /* a member that is not ready for so many silences is removed like a silent one */
 
 bool views_on(const struct nfs4r_core *c)
 {
@@ -32,19 +30,19 @@ bool is_member(const struct nfs4r_core *c, nfs4r_server_id s)
 	return c->view.adopted.members & NFS4R_BIT(s);
 }
 
-static bool enough(const struct nfs4r_core *c, nfs4r_servers set)
+bool views_enough(const struct nfs4r_core *c, nfs4r_servers set)
 {
 	return (uint32_t)__builtin_popcountll(set & c->cfg.servers) >= c->nservers / 2 + 1;
 }
 
-static uint64_t grant_ms(const struct nfs4r_core *c) /* T_G of 6.7 */
+uint64_t view_grant_ms(const struct nfs4r_core *c) /* T_G of 6.7 */
 {
 	uint64_t r = c->cfg.drift_permille;
 
 	return ((uint64_t)c->cfg.lease_ms * (1000 + r) + 999 - r) / (1000 - r) + 1;
 }
 
-static void save(struct nfs4r_core *c)
+void view_save(struct nfs4r_core *c)
 {
 	struct nfs4r_put p;
 
@@ -55,7 +53,26 @@ static void save(struct nfs4r_core *c)
 
 static void set_ready(struct nfs4r_core *c)
 {
-	c->view.ready = !views_on(c) || (is_member(c, c->self) && c->view.complete);
+	c->view.ready = !views_on(c) || (is_member(c, c->self) && c->view.complete && !seals_open(c) && !c->repair.state);
+}
+
+/* A seal was crossed, or a repair began. */
+void view_check_ready(struct nfs4r_core *c)
+{
+	bool was = c->view.ready;
+
+	set_ready(c);
+	if (!was && c->view.ready)
+		c->dirty |= DIRTY_OPS | DIRTY_REPLY | DIRTY_RELEASE | DIRTY_OBJECTS;
+}
+
+/* This copy may be ahead of its positions, or has lost what it knew: it joins anew. */
+void view_incomplete(struct nfs4r_core *c)
+{
+	c->view.complete = false;
+	view_save(c);
+	set_ready(c);
+	join_new_view(c);
 }
 
 void view_init(struct nfs4r_core *c)
@@ -121,7 +138,7 @@ static bool may_grant(const struct nfs4r_core *c, nfs4r_server_id s)
 
 /* ---- heartbeats ---------------------------------------------------------------------- */
 
-static bool hears(const struct nfs4r_core *c, nfs4r_server_id s)
+bool view_hears(const struct nfs4r_core *c, nfs4r_server_id s)
 {
 	return s == c->self || (c->peers[s].beats && c->now < c->peers[s].heard_ms + c->cfg.silence_ms);
 }
@@ -129,7 +146,7 @@ static bool hears(const struct nfs4r_core *c, nfs4r_server_id s)
 /* Near enough to the end of every log to become a member without making the others wait (8.2). */
 static bool caught_up(const struct nfs4r_core *c)
 {
-	if (c->recovering || c->undecided || c->halted)
+	if (c->recovering || c->undecided || c->halted || c->repair.state || seals_open(c))
 		return false;
 	EACH_PEER(c, s)
 		if (c->logs[s].applied + CAUGHT_UP_ENTRIES < c->logs[s].end || (is_member(c, s) && !c->peers[s].told))
@@ -137,7 +154,7 @@ static bool caught_up(const struct nfs4r_core *c)
 	return true;
 }
 
-static uint64_t highest_promise(const struct nfs4r_core *c)
+uint64_t view_highest(const struct nfs4r_core *c)
 {
 	return c->view.promised > c->view.frozen_num ? c->view.promised : c->view.frozen_num;
 }
@@ -150,17 +167,18 @@ static void beat(struct nfs4r_core *c, bool durable)
 
 		m->heartbeat.clock_ms = c->now;
 		m->heartbeat.view = c->view.adopted.num;
-		m->heartbeat.promised = highest_promise(c);
+		m->heartbeat.promised = view_highest(c);
 		EACH_SERVER(c, t)
-			if (hears(c, t))
+			if (view_hears(c, t))
 				m->heartbeat.hears |= NFS4R_BIT(t);
 		m->heartbeat.caught_up = !is_member(c, c->self) && caught_up(c);
 		m->heartbeat.joining = is_member(c, c->self) && not_ready(c);
+		m->heartbeat.repairing = is_repairing(c);
 		send_to(c, s, m, durable);
 	}
 }
 
-static void send_view(struct nfs4r_core *c, nfs4r_server_id to)
+void view_send(struct nfs4r_core *c, nfs4r_server_id to)
 {
 	struct nfs4r_msg *m = msg_new(c, NFS4R_MSG_VIEW);
 
@@ -179,6 +197,7 @@ static void on_heartbeat(struct nfs4r_core *c, nfs4r_server_id from, const struc
 	p->promised = m->heartbeat.promised;
 	p->hears = m->heartbeat.hears;
 	p->caught_up = m->heartbeat.caught_up;
+	p->repairing = m->heartbeat.repairing;
 	if (!m->heartbeat.joining || !p->joining)
 		p->unready_ms = c->now;
 	if (p->view == c->view.adopted.num) { /* of another view it says nothing about this one */
@@ -187,26 +206,16 @@ static void on_heartbeat(struct nfs4r_core *c, nfs4r_server_id from, const struc
 		p->joining = m->heartbeat.joining;
 	}
 	if (p->view < c->view.adopted.num)
-		send_view(c, from);
+		view_send(c, from);
 	if (!may_grant(c, from))
 		return;
 	a = msg_new(c, NFS4R_MSG_GRANT);
 	a->grant.clock_ms = m->heartbeat.clock_ms;
-	p->lease_until = c->now + grant_ms(c);
+	p->lease_until = c->now + view_grant_ms(c);
 	send_to(c, from, a, false);
 }
 
 /* ---- adopting (6.6) --------------------------------------------------------------------- */
-
-/* What has not begun cannot be done here any more. */
-static void refuse_waiting(struct nfs4r_core *c)
-{
-	struct opx *o, *tmp;
-
-	DL_FOREACH_SAFE(c->waiting, o, tmp)
-		if (o->state == OP_WAIT)
-			op_finish(c, o, NFS4R_DELAY);
-}
 
 /*
  * Members of @v that were not in all views since the one adopted here; with views between that this server does not know, all
@@ -223,11 +232,12 @@ static nfs4r_servers new_members(const struct view *w, const struct nfs4r_view *
 	return v->members & ~always;
 }
 
-static void adopt(struct nfs4r_core *c, const struct nfs4r_view *v)
+void view_adopt(struct nfs4r_core *c, const struct nfs4r_view *v)
 {
 	struct view *w = &c->view;
 	nfs4r_servers removed = w->adopted.members & ~v->members;
 	nfs4r_servers anew = new_members(w, v);
+	bool sealed = v->epoch != w->adopted.epoch;
 
 	if (v->num <= w->adopted.num)
 		return;
@@ -237,18 +247,29 @@ static void adopt(struct nfs4r_core *c, const struct nfs4r_view *v)
 	if (w->promised < v->num)
 		w->promised = v->num;
 	if (w->frozen_num <= v->num)
-		w->frozen = 0;
+		w->frozen = w->sealing = w->exact = 0;
 	if (w->vote.from && w->vote.num <= v->num)
 		w->vote.from = 0;
+	if (w->accepting.from && w->accepting.view.num <= v->num)
+		w->accepting.from = 0;
+	w->given_up &= v->open & ~v->members;
+	w->missing = 0;
 	if (w->proposal.num && w->proposal.num <= v->num)
 		w->proposal.num = 0;
 	w->wanted_ms = w->stuck_ms = 0;
 	if (!is_member(c, c->self) || (anew & NFS4R_BIT(c->self)))
 		w->complete = false;
-	save(c);
+	view_save(c);
+	seal_adopted(c);
 	set_ready(c);
+	if (sealed)
+		held_all(c);
 	EACH_PEER(c, s) {
 		c->peers[s].unready_ms = c->now;
+		if (is_member(c, s))
+			c->peers[s].outside_ms = 0;
+		else if (!c->peers[s].outside_ms)
+			c->peers[s].outside_ms = c->now ? c->now : 1;
 		if (anew & NFS4R_BIT(s))
 			c->peers[s].joining = true;
 	}
@@ -256,7 +277,7 @@ static void adopt(struct nfs4r_core *c, const struct nfs4r_view *v)
 		elections_new_view(c, removed, anew);
 	releases_new_view(c);
 	if (!is_member(c, c->self))
-		refuse_waiting(c);
+		ops_refuse_waiting(c);
 	join_new_view(c);
 	c->dirty |= DIRTY_OPS | DIRTY_REPLY | DIRTY_RELEASE | DIRTY_OBJECTS | DIRTY_OPENS;
 	beat(c, true);
@@ -264,19 +285,22 @@ static void adopt(struct nfs4r_core *c, const struct nfs4r_view *v)
 
 /* ---- voting (6.3, 6.5) ------------------------------------------------------------------- */
 
-static void on_promise(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
-static void on_accepted(struct nfs4r_core *c, nfs4r_server_id from, uint64_t num);
-
 static void answer_prepare(struct nfs4r_core *c, nfs4r_server_id to, uint64_t num, bool refused)
 {
 	struct nfs4r_msg *m = msg_new(c, NFS4R_MSG_PROMISE);
 
 	m->promise.num = num;
 	m->promise.refused = refused;
-	m->promise.promised = highest_promise(c);
+	m->promise.promised = view_highest(c);
 	m->promise.accepted = c->view.accepted;
+	m->promise.complete = !is_repairing(c);
+	EACH_SERVER(c, s) {
+		m->promise.applied[s] = c->logs[s].applied;
+		if ((c->view.sealing & NFS4R_BIT(s)) && c->logs[s].highest > c->logs[s].applied)
+			m->promise.complete = false; /* it would be ahead of the seal */
+	}
 	if (to == c->self)
-		on_promise(c, to, m);
+		propose_on_promise(c, to, m);
 	else
 		send_to(c, to, m, true);
 }
@@ -289,7 +313,7 @@ static uint64_t leases_end(const struct nfs4r_core *c, nfs4r_servers remove)
 	if (!remove || FAULT(F_PROMISE_AT_ONCE))
 		return 0;
 	if (!FAULT(F_NO_START_WAIT))
-		t = c->view.started_ms + grant_ms(c);
+		t = c->view.started_ms + view_grant_ms(c);
 	EACH_PEER(c, s)
 		if ((remove & NFS4R_BIT(s)) && c->peers[s].lease_until > t)
 			t = c->peers[s].lease_until;
@@ -309,49 +333,51 @@ static void try_vote(struct nfs4r_core *c)
 		timer_at(c, t);
 		return;
 	}
+	if (!seal_quiet(c, w->vote.seal) && !FAULT(F_NO_FREEZE))
+		return; /* view_run() tries again */
 	w->vote.from = 0;
 	w->promised = w->vote.num;
-	save(c);
+	w->exact |= w->vote.seal;
+	view_save(c);
 	answer_prepare(c, to, w->promised, false);
 }
 
-static void on_prepare(struct nfs4r_core *c, nfs4r_server_id from, uint64_t num, nfs4r_servers remove)
+void view_on_prepare(struct nfs4r_core *c, nfs4r_server_id from, const struct vote *v)
 {
 	struct view *w = &c->view;
 
-	if ((remove & NFS4R_BIT(c->self)) && !FAULT(F_REMOVED_VOTES))
+	if (((v->remove | v->seal) & NFS4R_BIT(c->self)) && !FAULT(F_REMOVED_VOTES))
 		return; /* it would not count */
-	if (num < w->promised || (w->vote.from && num < w->vote.num)) {
-		answer_prepare(c, from, num, true);
+	if (v->num < w->promised || (w->vote.from && v->num < w->vote.num)) {
+		answer_prepare(c, from, v->num, true);
 		return;
 	}
-	if (num == w->promised) {
-		answer_prepare(c, from, num, false);
+	if (v->num == w->promised) {
+		answer_prepare(c, from, v->num, false);
 		return;
 	}
-	w->vote = (struct vote){ from, num, remove };
-	if (remove) { /* stop granting at once */
-		w->frozen |= remove;
-		if (w->frozen_num < num)
-			w->frozen_num = num;
-	}
+	w->vote = *v;
+	w->vote.from = from;
+	if (!FAULT(F_OLD_ACCEPT_LIFTS))
+		w->accepting.from = 0; /* its seals lift no limit any more, and it is accepted by nobody who promises more */
+	if (v->remove) /* stop granting at once */
+		w->frozen |= v->remove;
+	if (v->seal)
+		seal_freeze(c, v->seal);
+	if ((v->remove | v->seal) && w->frozen_num < v->num)
+		w->frozen_num = v->num;
 	try_vote(c);
 }
 
-static void on_accept(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_view *v)
+/* Log 6.5: everything up to the seals is here. */
+static void accept(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_view *v)
 {
-	struct view *w = &c->view;
 	struct nfs4r_msg *m;
 
-	if (v->num < w->promised || v->num <= w->adopted.num)
-		return;
-	if (w->vote.from && w->vote.num <= v->num)
-		w->vote.from = 0;
-	w->promised = v->num;
-	w->accepted = *v;
-	save(c);
+	c->view.accepted = *v;
+	view_save(c);
 	if (from == c->self) {
-		on_accepted(c, from, v->num);
+		propose_on_accepted(c, from, v->num);
 		return;
 	}
 	m = msg_new(c, NFS4R_MSG_ACCEPTED);
@@ -359,181 +385,51 @@ static void on_accept(struct nfs4r_core *c, nfs4r_server_id from, const struct n
 	send_to(c, from, m, true);
 }
 
-/* ---- proposing (6.4, 6.8) ------------------------------------------------------------------ */
-
-static void give_up(struct nfs4r_core *c)
+static void try_accept(struct nfs4r_core *c)
 {
-	c->view.proposal.num = 0;
-	c->view.retry_ms = c->now + c->cfg.lease_ms / 4 + c->cfg.lease_ms * c->self / 16; /* rivals come back at different times */
-	timer_at(c, c->view.retry_ms);
+	struct accepting a = c->view.accepting;
+
+	if (!a.from || !seal_reached(c, &a.view))
+		return;
+	c->view.accepting.from = 0;
+	accept(c, a.from, &a.view);
 }
 
-static void on_promise(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
-{
-	struct proposal *p = &c->view.proposal;
-	struct nfs4r_view *v = &p->view;
-
-	if (m->promise.promised > c->view.seen)
-		c->view.seen = m->promise.promised;
-	if (!p->num || p->num != m->promise.num || p->accepting)
-		return;
-	if (m->promise.refused) {
-		give_up(c);
-		return;
-	}
-	p->promises |= NFS4R_BIT(from);
-	if (m->promise.accepted.num > p->base.num && !FAULT(F_OWN_BASE))
-		p->base = m->promise.accepted;
-	if (!enough(c, p->promises & (FAULT(F_REMOVED_VOTES) ? ~(nfs4r_servers)0 : ~p->remove)))
-		return;
-	if (p->base.num != p->on)
-		p->add = 0; /* they know another view than the one it was made on */
-	*v = p->base;
-	v->num = p->num;
-	v->base = p->base.num;
-	v->members = (p->base.members & ~p->remove) | p->add;
-	if (!enough(c, v->members)) {
-		give_up(c);
-		return;
-	}
-	p->accepting = true;
-	EACH_PEER(c, s) {
-		struct nfs4r_msg *a = msg_new(c, NFS4R_MSG_ACCEPT);
-
-		a->view = *v;
-		send_to(c, s, a, true);
-	}
-	on_accept(c, c->self, v);
-}
-
-static void on_accepted(struct nfs4r_core *c, nfs4r_server_id from, uint64_t num)
-{
-	struct proposal *p = &c->view.proposal;
-	struct nfs4r_view v = p->view;
-
-	if (!p->num || p->num != num || !p->accepting)
-		return;
-	p->accepted |= NFS4R_BIT(from);
-	if (!enough(c, p->accepted))
-		return;
-	adopt(c, &v);
-	EACH_PEER(c, s)
-		send_view(c, s);
-}
-
-static void propose(struct nfs4r_core *c, nfs4r_servers remove, nfs4r_servers add)
+void view_on_accept(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_view *v)
 {
 	struct view *w = &c->view;
-	uint64_t top = w->seen > highest_promise(c) ? w->seen : highest_promise(c);
 
-	if (w->adopted.num > top)
-		top = w->adopted.num;
-	w->proposal = (struct proposal){ .num = (top / NFS4R_VIEW_STEP + 1) * NFS4R_VIEW_STEP + c->self, .on = w->adopted.num, .remove = remove, .add = add };
-	w->proposal.base = FAULT(F_OWN_BASE) ? w->adopted : w->accepted;
-	w->proposal.until_ms = c->now + 2 * grant_ms(c) + c->cfg.silence_ms;
-	timer_at(c, w->proposal.until_ms);
-	if (w->frozen_num < w->proposal.num)
-		w->frozen_num = w->proposal.num; /* used: not again for another change, also after a restart */
-	save(c);
-	EACH_PEER(c, s) {
-		struct nfs4r_msg *m = msg_new(c, NFS4R_MSG_PREPARE);
-
-		m->prepare.num = w->proposal.num;
-		m->prepare.remove = remove;
-		m->prepare.add = add;
-		send_to(c, s, m, true);
+	if (v->num < w->promised || v->num <= w->adopted.num)
+		return;
+	if (w->vote.from && w->vote.num <= v->num)
+		w->vote.from = 0;
+	w->promised = v->num;
+	if (v->epoch == w->adopted.epoch) {
+		w->accepting.from = 0;
+		accept(c, from, v);
+		return;
 	}
-	on_prepare(c, c->self, w->proposal.num, remove);
-}
-
-static nfs4r_servers silent(struct nfs4r_core *c)
-{
-	nfs4r_servers set = 0;
-
-	EACH_PEER(c, s) {
-		const struct peer *p = &c->peers[s];
-		uint64_t t = p->heard_ms + c->cfg.silence_ms;
-
-		if (!is_member(c, s))
-			continue;
-		if (p->joining && p->unready_ms + UNREADY_SILENCES * c->cfg.silence_ms < t)
-			t = p->unready_ms + UNREADY_SILENCES * c->cfg.silence_ms;
-		if (c->now >= t)
-			set |= NFS4R_BIT(s);
-		else
-			timer_at(c, t);
-	}
-	return set;
-}
-
-/* Those outside that are near enough and that everybody hears; else they would be removed again at once (6.8). */
-static nfs4r_servers returning(const struct nfs4r_core *c, nfs4r_servers live)
-{
-	nfs4r_servers set = 0;
-
-	EACH_PEER(c, s) {
-		const struct peer *p = &c->peers[s];
-		bool ok = !is_member(c, s) && hears(c, s) && p->caught_up && p->view == c->view.adopted.num && !(live & ~p->hears);
-
-		EACH_PEER(c, t)
-			if ((live & NFS4R_BIT(t)) && !(c->peers[t].hears & NFS4R_BIT(s)))
-				ok = false;
-		if (ok)
-			set |= NFS4R_BIT(s);
-	}
-	return set;
-}
-
-/* A number was promised and no view came of it: somebody has to make one, or grants and promises wait for ever (6.6). */
-static bool stuck_promise(struct nfs4r_core *c)
-{
-	uint64_t top = highest_promise(c);
-
+	seal_freeze(c, w->adopted.open & ~v->open);
+	if (w->frozen_num < v->num)
+		w->frozen_num = v->num;
+	w->accepting = (struct accepting){ from, *v };
+	view_save(c);
 	EACH_PEER(c, s)
-		if (hears(c, s) && c->peers[s].promised > top)
-			top = c->peers[s].promised;
-	if (top > c->view.seen)
-		c->view.seen = top;
-	if (top <= c->view.adopted.num) {
-		c->view.stuck_ms = 0;
-		return false;
-	}
-	if (!c->view.stuck_ms)
-		c->view.stuck_ms = c->now + grant_ms(c) + c->cfg.silence_ms / 2;
-	if (c->now < c->view.stuck_ms)
-		timer_at(c, c->view.stuck_ms);
-	return c->now >= c->view.stuck_ms;
+		apply_wake(c, s);
+	try_accept(c);
 }
 
-static void consider(struct nfs4r_core *c)
+/* What waits for entries to be applied. */
+void view_run(struct nfs4r_core *c)
 {
-	struct view *w = &c->view;
-	nfs4r_servers gone, live, add;
-	uint32_t rank = 0;
-	bool stuck_vote;
-
-	if (!is_member(c, c->self) || c->halted || w->proposal.num || c->now < w->retry_ms)
+	if (!views_on(c))
 		return;
-	gone = silent(c);
-	live = w->adopted.members & ~gone;
-	add = returning(c, live);
-	stuck_vote = stuck_promise(c);
-	if (!gone && !add && !stuck_vote) {
-		w->wanted_ms = 0;
-		return;
-	}
-	if (!enough(c, live | add)) {
-		stuck(c, "fewer than a majority of the configured servers can be heard: updates and reads wait for them");
-		return;
-	}
-	EACH_SERVER(c, s)
-		rank += s < c->self && (live & NFS4R_BIT(s));
-	if (!w->wanted_ms)
-		w->wanted_ms = c->now + (uint64_t)rank * c->cfg.silence_ms / 2;
-	if (c->now >= w->wanted_ms)
-		propose(c, gone, add);
-	else
-		timer_at(c, w->wanted_ms);
+	if (c->view.vote.from && c->view.vote.seal)
+		try_vote(c);
+	try_accept(c);
+	seal_cross_all(c);
+	repair_run(c);
+	seal_cross_all(c);
 }
 
 /* ---- the door ------------------------------------------------------------------------------- */
@@ -550,13 +446,7 @@ void view_timers(struct nfs4r_core *c)
 	}
 	timer_at(c, w->beat_at > c->now ? w->beat_at : c->now + c->cfg.lease_ms);
 	try_vote(c);
-	if (w->proposal.num && c->now >= w->proposal.until_ms)
-		give_up(c);
-	else if (w->proposal.num)
-		timer_at(c, w->proposal.until_ms);
-	consider(c);
-	if (w->retry_ms > c->now)
-		timer_at(c, w->retry_ms);
+	propose_timers(c);
 }
 
 void view_started(struct nfs4r_core *c)
@@ -565,6 +455,9 @@ void view_started(struct nfs4r_core *c)
 	c->view.started_ms = c->now;
 	EACH_PEER(c, s)
 		c->peers[s].heard_ms = c->peers[s].unready_ms = c->now;
+	EACH_PEER(c, s)
+		c->peers[s].outside_ms = is_member(c, s) ? 0 : c->now ? c->now : 1;
+	c->view.exact = c->view.sealing;
 	c->view.beat_at = c->now;
 	if (FAULT(F_JOIN_FORGOTTEN)) {
 		c->view.complete = true;
@@ -578,11 +471,21 @@ void view_started(struct nfs4r_core *c)
 void view_complete(struct nfs4r_core *c)
 {
 	c->view.complete = true;
-	save(c);
+	view_save(c);
 	set_ready(c);
 	elections_again(c);
 	c->dirty |= DIRTY_OPS | DIRTY_REPLY | DIRTY_RELEASE;
 	beat(c, true);
+}
+
+static bool sane(struct nfs4r_core *c, const struct nfs4r_view *v)
+{
+	bool ok = v->nseals <= NFS4R_SEALS_MAX;
+
+	for (uint32_t i = 0; ok && i < v->nseals; i++)
+		ok = v->seals[i].log && v->seals[i].log <= NFS4R_SERVERS_MAX && (c->cfg.servers & NFS4R_BIT(v->seals[i].log));
+	c->st.bad_messages += !ok;
+	return ok;
 }
 
 void view_on_msg(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
@@ -597,22 +500,24 @@ void view_on_msg(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_
 		on_grant(c, from, m->grant.clock_ms);
 		break;
 	case NFS4R_MSG_PREPARE:
-		on_prepare(c, from, m->prepare.num, m->prepare.remove & c->cfg.servers);
+		view_on_prepare(c, from, &(struct vote){ from, m->prepare.num, m->prepare.remove & c->cfg.servers, m->prepare.seal & c->cfg.servers });
 		break;
 	case NFS4R_MSG_PROMISE:
-		on_promise(c, from, m);
+		propose_on_promise(c, from, m);
 		break;
 	case NFS4R_MSG_ACCEPT:
-		on_accept(c, from, &m->view);
+		if (sane(c, &m->view))
+			view_on_accept(c, from, &m->view);
 		break;
 	case NFS4R_MSG_ACCEPTED:
-		on_accepted(c, from, m->accepted.num);
+		propose_on_accepted(c, from, m->accepted.num);
 		break;
 	case NFS4R_MSG_VIEW:
-		adopt(c, &m->view);
+		if (sane(c, &m->view))
+			view_adopt(c, &m->view);
 		break;
 	}
-	consider(c);
+	propose_consider(c);
 }
 
 void nfs4r_core_get_view(const struct nfs4r_core *c, struct nfs4r_core_view *out)
@@ -621,6 +526,8 @@ void nfs4r_core_get_view(const struct nfs4r_core *c, struct nfs4r_core_view *out
 	out->fixed = !views_on(c);
 	out->member = is_member(c, c->self);
 	out->joining = out->member && !c->view.complete;
+	out->repairing = c->repair.state == REPAIR_RUNS;
+	out->given_up = c->view.given_up;
 	if (nfs4r_core_lease_until(c) > c->now && !out->fixed)
 		out->lease_left_ms = c->view.lease_until - c->now;
 	EACH_PEER(c, s) {

@@ -31,9 +31,14 @@ struct mrow {
 	UT_hash_handle hh;
 };
 
+#define GENS 8
+
 struct mlog {
-	struct nfs4r_entry **v; /* index lsn */
-	nfs4r_lsn cap, applied, stable, base;
+	struct {
+		struct nfs4r_entry **v; /* index: number of the LSN */
+		nfs4r_lsn cap;
+	} gen[GENS];
+	nfs4r_lsn applied, stable, base;
 };
 
 struct memtree {
@@ -44,6 +49,36 @@ struct memtree {
 	struct mrow *rows;
 	struct mlog logs[NFS4R_SERVERS_MAX + 1];
 };
+
+#define NUMBER(lsn) ((lsn) & (((nfs4r_lsn)1 << NFS4R_GEN_SHIFT) - 1))
+
+/* Place of an entry; NULL: there is none. */
+static struct nfs4r_entry **slot(struct mlog *l, nfs4r_lsn lsn, bool make)
+{
+	nfs4r_lsn g = NFS4R_GEN(lsn), i = NUMBER(lsn), n;
+
+	assert(g < GENS);
+	if (i >= l->gen[g].cap && !make)
+		return NULL;
+	if (i >= l->gen[g].cap) {
+		n = l->gen[g].cap ? l->gen[g].cap * 2 : 64;
+		while (n <= i)
+			n *= 2;
+		l->gen[g].v = realloc(l->gen[g].v, n * sizeof(*l->gen[g].v));
+		memset(l->gen[g].v + l->gen[g].cap, 0, (n - l->gen[g].cap) * sizeof(*l->gen[g].v));
+		l->gen[g].cap = n;
+	}
+	return &l->gen[g].v[i];
+}
+
+/* Entries of one generation from number @from on. */
+static void forget_entries(struct mlog *l, uint32_t g, nfs4r_lsn from)
+{
+	for (nfs4r_lsn i = from; i < l->gen[g].cap; i++) {
+		nfs4r_entry_put(l->gen[g].v[i]);
+		l->gen[g].v[i] = NULL;
+	}
+}
 
 static struct mobj *get(struct memtree *t, const struct nfs4r_oid *oid, bool make)
 {
@@ -94,44 +129,63 @@ void memtree_free(struct memtree *t)
 		HASH_DEL(t->rows, r);
 		free(r);
 	}
-	for (int s = 0; s <= NFS4R_SERVERS_MAX; s++) {
-		for (nfs4r_lsn i = 0; i < t->logs[s].cap; i++)
-			nfs4r_entry_put(t->logs[s].v[i]);
-		free(t->logs[s].v);
-	}
+	for (int s = 0; s <= NFS4R_SERVERS_MAX; s++)
+		for (uint32_t g = 0; g < GENS; g++) {
+			forget_entries(&t->logs[s], g, 0);
+			free(t->logs[s].gen[g].v);
+		}
 	free(t);
+}
+
+static void drop_names(struct mobj *o)
+{
+	struct mname *n, *n2;
+
+	HASH_ITER(hh, o->names, n, n2) {
+		HASH_DEL(o->names, n);
+		free(n);
+	}
+}
+
+/* @to becomes what @from is. */
+static void copy_obj(struct mobj *to, const struct mobj *from)
+{
+	UT_hash_handle hh = to->hh;
+	struct mname *n, *n2, *m;
+
+	drop_names(to);
+	*to = *from;
+	to->hh = hh;
+	to->names = NULL;
+	HASH_ITER(hh, from->names, n, n2) {
+		m = calloc(1, sizeof(*m));
+		memcpy(m->name, n->name, sizeof(m->name));
+		m->oid = n->oid;
+		HASH_ADD_STR(to->names, name, m);
+	}
 }
 
 struct memtree *memtree_clone(struct memtree *t)
 {
 	struct memtree *c = calloc(1, sizeof(*c));
-	struct mobj *o, *o2, *k;
-	struct mname *n, *n2, *m;
+	struct mobj *o, *o2;
 	struct mrow *r, *r2;
 
 	*c = *t;
 	c->objs = NULL;
 	c->rows = NULL;
-	HASH_ITER(hh, t->objs, o, o2) {
-		k = get(c, &o->oid, true);
-		UT_hash_handle hh = k->hh;
-		*k = *o;
-		k->hh = hh;
-		k->names = NULL;
-		HASH_ITER(hh, o->names, n, n2) {
-			m = calloc(1, sizeof(*m));
-			memcpy(m->name, n->name, sizeof(m->name));
-			m->oid = n->oid;
-			HASH_ADD_STR(k->names, name, m);
-		}
-	}
+	HASH_ITER(hh, t->objs, o, o2)
+		copy_obj(get(c, &o->oid, true), o);
 	HASH_ITER(hh, t->rows, r, r2)
 		memtree_put(c, &r->put);
-	for (int s = 0; s <= NFS4R_SERVERS_MAX; s++) {
-		c->logs[s].v = calloc(t->logs[s].cap ? t->logs[s].cap : 1, sizeof(*c->logs[s].v));
-		for (nfs4r_lsn i = 0; i < t->logs[s].cap; i++)
-			c->logs[s].v[i] = nfs4r_entry_get(t->logs[s].v[i]);
-	}
+	for (int s = 0; s <= NFS4R_SERVERS_MAX; s++)
+		for (uint32_t g = 0; g < GENS; g++) {
+			c->logs[s].gen[g].v = NULL;
+			c->logs[s].gen[g].cap = 0;
+			for (nfs4r_lsn i = 0; i < t->logs[s].gen[g].cap; i++)
+				if (t->logs[s].gen[g].v[i])
+					*slot(&c->logs[s], (nfs4r_lsn)g << NFS4R_GEN_SHIFT | i, true) = nfs4r_entry_get(t->logs[s].gen[g].v[i]);
+		}
 	return c;
 }
 
@@ -312,21 +366,15 @@ static void p_commit(void *ctx, struct nfs4r_entry *e, bool own, const struct nf
 {
 	struct memtree *t = ctx;
 	struct mlog *l = &t->logs[e->log];
+	struct nfs4r_entry **at = slot(l, e->lsn, true);
 
 	for (uint32_t i = 0; i < e->nparts; i++)
 		apply_part(t, e, &e->parts[i]);
 	for (uint32_t i = 0; i < nputs; i++)
 		memtree_put(t, &puts[i]);
-	while (e->lsn >= l->cap) {
-		nfs4r_lsn n = l->cap ? l->cap * 2 : 64;
-
-		l->v = realloc(l->v, n * sizeof(*l->v));
-		memset(l->v + l->cap, 0, (n - l->cap) * sizeof(*l->v));
-		l->cap = n;
-	}
-	if (!l->v[e->lsn])
-		l->v[e->lsn] = nfs4r_entry_get(e);
-	while (l->applied + 1 < l->cap && l->v[l->applied + 1])
+	if (!*at)
+		*at = nfs4r_entry_get(e);
+	while ((at = slot(l, l->applied + 1, false)) && *at)
 		l->applied++;
 }
 
@@ -340,7 +388,9 @@ void memtree_port(struct memtree *t, struct nfs4r_tree *out)
 
 struct nfs4r_entry *memtree_entry(struct memtree *t, nfs4r_server_id log, nfs4r_lsn lsn)
 {
-	return lsn < t->logs[log].cap ? t->logs[log].v[lsn] : NULL;
+	struct nfs4r_entry **at = slot(&t->logs[log], lsn, false);
+
+	return at ? *at : NULL;
 }
 
 nfs4r_lsn memtree_applied(struct memtree *t, nfs4r_server_id log)
@@ -359,6 +409,27 @@ void memtree_truncate(struct memtree *t, nfs4r_server_id log, nfs4r_lsn until)
 		t->logs[log].base = until + 1;
 }
 
+/* The newest entry that is here beyond the contiguous part; 0: none. */
+static nfs4r_lsn beyond(const struct mlog *l)
+{
+	uint32_t g = (uint32_t)NFS4R_GEN(l->applied);
+
+	for (nfs4r_lsn i = l->gen[g].cap; i-- > NUMBER(l->applied) + 1;)
+		if (l->gen[g].v[i])
+			return (nfs4r_lsn)g << NFS4R_GEN_SHIFT | i;
+	return 0;
+}
+
+static void restore_entries(struct mlog *l, uint32_t g, struct nfs4r_core *c)
+{
+	for (nfs4r_lsn i = 1; i < l->gen[g].cap; i++) {
+		nfs4r_lsn lsn = (nfs4r_lsn)g << NFS4R_GEN_SHIFT | i;
+
+		if (l->gen[g].v[i] && lsn >= l->base && lsn <= l->applied)
+			nfs4r_core_restore_entry(c, lsn, nfs4r_entry_bytes(l->gen[g].v[i]));
+	}
+}
+
 void memtree_restore(struct memtree *t, struct nfs4r_core *c)
 {
 	struct mrow *r, *tmp;
@@ -369,11 +440,79 @@ void memtree_restore(struct memtree *t, struct nfs4r_core *c)
 		assert(st == NFS4R_OK);
 		(void)st;
 	}
-	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)
+	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++) {
 		if (t->logs[s].applied)
 			nfs4r_core_restore_log(c, s, t->logs[s].base, t->logs[s].applied, t->logs[s].stable);
-	for (nfs4r_lsn i = t->logs[t->self].base; i <= t->logs[t->self].applied; i++)
-		nfs4r_core_restore_entry(c, i, nfs4r_entry_bytes(t->logs[t->self].v[i]));
+		if (beyond(&t->logs[s]))
+			nfs4r_core_restore_beyond(c, s, beyond(&t->logs[s]));
+	}
+	for (nfs4r_lsn g = 0; g <= NFS4R_GEN(t->logs[t->self].applied); g++)
+		restore_entries(&t->logs[t->self], (uint32_t)g, c);
+}
+
+/* ---- ends of logs, repairs ---------------------------------------------------------- */
+
+void memtree_seal(struct memtree *t, nfs4r_server_id log, nfs4r_lsn seal)
+{
+	struct mlog *l = &t->logs[log];
+	uint32_t g = (uint32_t)NFS4R_GEN(seal);
+
+	forget_entries(l, g, NUMBER(seal) + 1);
+	while (g-- > 0) /* one older generation is kept */
+		forget_entries(l, g, 0);
+	if (l->base <= NFS4R_GEN(seal) << NFS4R_GEN_SHIFT)
+		l->base = (NFS4R_GEN(seal) << NFS4R_GEN_SHIFT) + 1;
+	l->applied = l->stable = NFS4R_AFTER_SEAL(seal);
+}
+
+/* @oid becomes what it is in @from; so do objects that it names and that are not here. */
+static void take(struct memtree *t, struct memtree *from, const struct nfs4r_oid *oid)
+{
+	struct mobj *f = get(from, oid, false), *o = get(t, oid, false), *child;
+	struct mname *n, *tmp;
+
+	if (!f || (!f->known && !f->dead)) {
+		if (o) {
+			drop_names(o);
+			HASH_DEL(t->objs, o);
+			free(o);
+		}
+		return;
+	}
+	copy_obj(get(t, oid, true), f);
+	HASH_ITER(hh, f->names, n, tmp) {
+		child = get(t, &n->oid, false);
+		if (!child || !child->known)
+			take(t, from, &n->oid);
+	}
+}
+
+void memtree_undo(struct memtree *t, struct memtree *from, const struct nfs4r_seal *seals, uint32_t nseals)
+{
+	for (uint32_t k = 0; k < nseals; k++) {
+		struct mlog *l = &t->logs[seals[k].log];
+		uint32_t g = (uint32_t)NFS4R_GEN(seals[k].lsn);
+
+		for (nfs4r_lsn i = NUMBER(seals[k].lsn) + 1; i < l->gen[g].cap; i++)
+			for (uint32_t p = 0; l->gen[g].v[i] && p < l->gen[g].v[i]->nparts; p++)
+				take(t, from, &l->gen[g].v[i]->parts[p].oid);
+	}
+}
+
+void memtree_take_all(struct memtree *t, struct memtree *from)
+{
+	struct mobj *o, *tmp;
+
+	HASH_ITER(hh, t->objs, o, tmp)
+		take(t, from, &o->oid);
+	HASH_ITER(hh, from->objs, o, tmp)
+		take(t, from, &o->oid);
+	for (int s = 1; s <= NFS4R_SERVERS_MAX; s++) {
+		for (uint32_t g = 0; g < GENS; g++)
+			forget_entries(&t->logs[s], g, 0);
+		t->logs[s].applied = t->logs[s].stable = from->logs[s].applied;
+		t->logs[s].base = t->logs[s].applied + 1;
+	}
 }
 
 uint32_t memtree_rows(struct memtree *t, char kind)

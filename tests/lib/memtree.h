@@ -27,6 +27,11 @@ nfs4r_lsn memtree_applied(struct memtree *t, nfs4r_server_id log); /* contiguous
 void memtree_set_stable(struct memtree *t, nfs4r_server_id log, nfs4r_lsn stable);
 void memtree_truncate(struct memtree *t, nfs4r_server_id log, nfs4r_lsn until);
 void memtree_restore(struct memtree *t, struct nfs4r_core *c);
+/* The log ends with @seal; entries beyond it are forgotten, one older generation is kept. */
+void memtree_seal(struct memtree *t, nfs4r_server_id log, nfs4r_lsn seal);
+/* Objects that entries beyond the seals touched become what they are in @from. */
+void memtree_undo(struct memtree *t, struct memtree *from, const struct nfs4r_seal *seals, uint32_t nseals);
+void memtree_take_all(struct memtree *t, struct memtree *from); /* objects and positions; logs are empty then */
 uint32_t memtree_rows(struct memtree *t, char kind); /* rows whose key starts with @kind */
 
 /* Questions of tests. */

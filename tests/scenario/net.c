@@ -253,6 +253,19 @@ static void carry_out(struct net *n, nfs4r_server_id s, const struct nfs4r_updat
 		case NFS4R_ACT_RECOVERED:
 			sv->recovered++;
 			break;
+		case NFS4R_ACT_SEALED:
+			memtree_seal(sv->tree, a->log, a->until);
+			sv->sealed++;
+			break;
+		case NFS4R_ACT_REPAIR:
+			assert_null(sv->repair);
+			sv->repair = malloc(sizeof(*a));
+			*sv->repair = *a;
+			break;
+		case NFS4R_ACT_HELD:
+			sv->held = a->hold;
+			sv->holds++;
+			break;
 		}
 	}
 }
@@ -280,6 +293,25 @@ void net_stable(struct net *n, nfs4r_server_id s)
 		ev.stable[i] = memtree_applied(n->s[s].tree, i);
 		memtree_set_stable(n->s[s].tree, i, ev.stable[i]);
 	}
+	step(n, s, &ev);
+}
+
+/* The copy of the source, at once. */
+static void do_repair(struct net *n, nfs4r_server_id s, bool ok)
+{
+	struct nfs4r_event ev = { .type = NFS4R_EV_REPAIRED, .ok = ok };
+	struct server *sv = &n->s[s], *from = &n->s[sv->repair->to];
+
+	assert_null(sv->jobs);
+	if (ok && sv->repair->all)
+		memtree_take_all(sv->tree, from->tree);
+	else if (ok)
+		memtree_undo(sv->tree, from->tree, sv->repair->seals, sv->repair->nseals);
+	for (nfs4r_server_id i = 1; i <= n->n; i++)
+		ev.stable[i] = memtree_applied(sv->tree, i);
+	sv->repairs += ok;
+	free(sv->repair);
+	sv->repair = NULL;
 	step(n, s, &ev);
 }
 
@@ -344,12 +376,41 @@ static void work(struct net *n, nfs4r_server_id s)
 				again = true;
 				break;
 			}
+		if (!again && sv->repair && !sv->hold_repair) {
+			do_repair(n, s, true);
+			again = true;
+		}
 		if (!again && sv->checkpoints && !sv->no_checkpoint) {
 			sv->checkpoints = 0;
 			net_stable(n, s);
 			again = true;
 		}
 	} while (again);
+}
+
+void net_let_repair(struct net *n, nfs4r_server_id s, bool ok)
+{
+	assert_non_null(n->s[s].repair);
+	if (ok)
+		n->s[s].hold_repair = false;
+	do_repair(n, s, ok);
+	work(n, s);
+}
+
+void net_give_up(struct net *n, nfs4r_server_id s, nfs4r_server_id gone)
+{
+	struct nfs4r_event ev = { .type = NFS4R_EV_GIVE_UP, .peer = gone };
+
+	step(n, s, &ev);
+	work(n, s);
+}
+
+void net_hold_until_held(struct net *n, nfs4r_server_id s, uint64_t id, const struct nfs4r_oid *oid)
+{
+	struct nfs4r_event ev = { .type = NFS4R_EV_HOLD, .hold = id, .oid = *oid };
+
+	step(n, s, &ev);
+	work(n, s);
 }
 
 void net_writers(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, bool open)
@@ -559,6 +620,8 @@ void net_crash(struct net *n, nfs4r_server_id s)
 	struct nfs4r_event ev = { .type = NFS4R_EV_PEER_DOWN, .peer = s };
 
 	forget_jobs(&n->s[s], n);
+	free(n->s[s].repair);
+	n->s[s].repair = NULL;
 	nfs4r_core_destroy(n->s[s].core);
 	n->s[s].core = NULL;
 	n->s[s].up = false;
@@ -595,6 +658,7 @@ void net_free(struct net *n)
 
 	for (nfs4r_server_id s = 1; s <= n->n; s++) {
 		forget_jobs(&n->s[s], n);
+		free(n->s[s].repair);
 		nfs4r_core_destroy(n->s[s].core);
 		memtree_free(n->s[s].tree);
 	}

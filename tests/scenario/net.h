@@ -46,7 +46,10 @@ struct server {
 	struct job *jobs;
 	uint64_t inc, next_timer;
 	bool hold_exec, hold_apply, no_checkpoint, up;
-	uint32_t fault, stuck, halted, recovered, checkpoints, applies;
+	uint32_t fault, stuck, halted, recovered, checkpoints, applies, sealed, repairs, holds;
+	uint64_t held; /* the last HOLD that ended */
+	bool hold_repair; /* REPAIR is not carried out */
+	struct nfs4r_action *repair;
 };
 
 struct rule { /* held or dropped messages; 0 = any */
@@ -86,6 +89,9 @@ void net_msg(struct net *n, nfs4r_server_id from, nfs4r_server_id to, struct nfs
 
 void net_crash(struct net *n, nfs4r_server_id s);
 void net_restart(struct net *n, nfs4r_server_id s, bool intact);
+void net_give_up(struct net *n, nfs4r_server_id s, nfs4r_server_id gone); /* an administrator at @s */
+void net_hold_until_held(struct net *n, nfs4r_server_id s, uint64_t id, const struct nfs4r_oid *oid); /* HOLD; `held` becomes id */
+void net_let_repair(struct net *n, nfs4r_server_id s, bool ok);
 void net_stable(struct net *n, nfs4r_server_id s);
 void net_writers(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, bool open); /* OPENED, CLOSED */
 void net_finish_apply(struct net *n, nfs4r_server_id s, nfs4r_lsn lsn); /* one of those held */

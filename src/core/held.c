@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * What a majority holds (log 5.1, 5.2): answers that promise more than the own disk.
+ *
+ * Happy path: with `commit` the answers of rename, link and stable WRITE, and whoever asks with HOLD (a COMMIT), wait until the own entry
+ * is stable here and at so many members that a majority of the configured servers has it; with `majority` all updates do. Whoever waits
+ * makes the others checkpoint at once: positions with `wanted` go out behind the entries.
+ *
+ * Failure modes: too few members: it waits, and after a while there is no lease either. The view seals something meanwhile: HOLDs end
+ * (the caller sees that the epoch changed and says DELAY), and so do writes (op_finish()).
+ *
+ * Invariants: held is a prefix of the own log, and only grows within a view.
+ */
+#include "core/core_int.h"
+
+/* The majority-th newest of the stable positions, the own one included. */
+static nfs4r_lsn held_until(const struct nfs4r_core *c)
+{
+	nfs4r_lsn best[NFS4R_SERVERS_MAX + 1] = { c->logs[c->self].stable }, v;
+	uint32_t n = 1, need = c->nservers / 2 + 1, i;
+
+	EACH_MEMBER(c, s) {
+		v = c->peers[s].stable[c->self];
+		for (i = n++; i > 0 && best[i - 1] < v; i--)
+			best[i] = best[i - 1];
+		best[i] = v;
+	}
+	if (n < need)
+		return 0;
+	return best[need - 1] < c->logs[c->self].stable ? best[need - 1] : c->logs[c->self].stable;
+}
+
+bool is_held(const struct nfs4r_core *c, nfs4r_lsn lsn)
+{
+	return held_until(c) >= lsn;
+}
+
+bool needs_held(const struct nfs4r_core *c, const struct nfs4r_op *op)
+{
+	if (FAULT(F_NOT_HELD) || op->type == NFS4R_OP_CLOSE || op->type == NFS4R_OP_CLAIM)
+		return false;
+	switch (c->cfg.durability) {
+	case NFS4R_DURABILITY_MAJORITY:
+		return true;
+	case NFS4R_DURABILITY_COMMIT:
+		return op->type == NFS4R_OP_RENAME || op->type == NFS4R_OP_LINK || (op->type == NFS4R_OP_WRITE && op->stable);
+	default:
+		return false;
+	}
+}
+
+/* An answer waits for @lsn. */
+void held_wait(struct nfs4r_core *c, nfs4r_lsn lsn)
+{
+	if (lsn > c->held.wanted)
+		c->held.wanted = lsn;
+}
+
+/* After the entries are on their way: ask for checkpoints, once for each need; heartbeats repeat it. */
+void held_flush(struct nfs4r_core *c)
+{
+	struct logst *own = &c->logs[c->self];
+
+	if (c->held.wanted <= c->held.asked)
+		return;
+	c->held.asked = c->held.wanted;
+	if (own->want < c->held.asked)
+		own->want = c->held.asked;
+	if (c->wanted_until < c->held.asked)
+		c->wanted_until = c->held.asked;
+	EACH_MEMBER(c, s)
+		if (c->peers[s].stable[c->self] < c->held.asked)
+			log_send_positions(c, s);
+}
+
+/* ---- HOLD --------------------------------------------------------------------------------- */
+
+static void give(struct nfs4r_core *c, uint64_t id)
+{
+	act(c, NFS4R_ACT_HELD)->hold = id;
+}
+
+/* The newest own entry of @oid, or a newer one. */
+static nfs4r_lsn newest(const struct nfs4r_core *c, const struct nfs4r_oid *oid)
+{
+	struct written *w;
+
+	HASH_FIND(hh, c->written, oid, sizeof(*oid), w);
+	return w ? w->lsn : c->logs[c->self].received;
+}
+
+void held_ask(struct nfs4r_core *c, uint64_t id, const struct nfs4r_oid *oid)
+{
+	nfs4r_lsn lsn = newest(c, oid);
+	struct hold *h;
+
+	if (c->cfg.durability == NFS4R_DURABILITY_LOCAL || is_held(c, lsn) || FAULT(F_NOT_HELD)) {
+		give(c, id);
+		return;
+	}
+	h = xcalloc(1, sizeof(*h));
+	h->id = id;
+	h->lsn = lsn;
+	DL_APPEND(c->held.holds, h);
+	held_wait(c, lsn);
+}
+
+static void end_holds(struct nfs4r_core *c, nfs4r_lsn until)
+{
+	struct hold *h, *tmp;
+
+	DL_FOREACH_SAFE(c->held.holds, h, tmp) {
+		if (h->lsn > until)
+			continue;
+		DL_DELETE(c->held.holds, h);
+		give(c, h->id);
+		free(h);
+	}
+}
+
+void held_run(struct nfs4r_core *c)
+{
+	if (c->held.holds)
+		end_holds(c, held_until(c));
+}
+
+/* The epoch is another one. */
+void held_all(struct nfs4r_core *c)
+{
+	end_holds(c, UINT64_MAX);
+}
+
+void held_fini(struct nfs4r_core *c)
+{
+	struct hold *h, *tmp;
+
+	DL_FOREACH_SAFE(c->held.holds, h, tmp)
+		free(h);
+}
+
+/* ---- the loss window ------------------------------------------------------------------------- */
+
+/* When own entries were made, in steps that double when there is no more place. */
+void held_note(struct nfs4r_core *c, nfs4r_lsn lsn)
+{
+	struct held *d = &c->held;
+
+	if (d->nmarks && (c->now == d->marks[d->nmarks - 1].ms || lsn <= d->marks[d->nmarks - 1].lsn))
+		return;
+	if (d->nmarks == MARKS) {
+		for (uint32_t i = 0; i < MARKS / 2; i++)
+			d->marks[i] = d->marks[2 * i];
+		d->nmarks = MARKS / 2;
+	}
+	d->marks[d->nmarks].lsn = lsn;
+	d->marks[d->nmarks++].ms = c->now;
+}
+
+void nfs4r_core_loss_window(const struct nfs4r_core *c, uint64_t *entries, uint64_t *bytes, uint64_t *age_ms)
+{
+	nfs4r_lsn held = held_until(c), end = c->logs[c->self].applied, begin = NFS4R_GEN(end) << NFS4R_GEN_SHIFT;
+	uint64_t since = c->view.started_ms;
+
+	*entries = *bytes = *age_ms = 0;
+	if (held >= end)
+		return;
+	if (held < begin)
+		held = begin;
+	*entries = end - held;
+	*bytes = log_bytes_between(c, held, end);
+	for (uint32_t i = 0; i < c->held.nmarks && c->held.marks[i].lsn <= held + 1; i++)
+		since = c->held.marks[i].ms;
+	*age_ms = c->now - since;
+}

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Who asks for which view (log 6.4, 6.8), and which logs it ends (log 7.1, 9.2).
+ *
+ * Happy path: a member that misses another, or sees one outside that has caught up, sends PREPARE; with promises of a majority it makes the view
+ * from the highest one that any of them accepted, and sends ACCEPT. With durability `commit` and `majority` the logs of all who are left
+ * outside end with that view; with `local` only those that were given up. A log ends at the longest copy among the promises, so a
+ * proposer that ends one waits a little longer for the rest of them.
+ *
+ * Failure modes: refused, or not enough in time: again a little later, rivals at different times. A member of the view to be does not
+ * promise one that seals: it is removed, too. Nobody who promised has a copy that may stand for the log: no view, and the log says so.
+ *
+ * Invariants: a number is on stable storage as used before PREPARE leaves. Who is to be removed, or whose log is to end, has no vote. Every
+ * member of a view that seals has promised it, so none has more of the log than the seal, and one of them has a complete copy.
+ */
+#include <stdio.h>
+
+#include "core/core_int.h"
+
+#define UNREADY_SILENCES 5 /* a member that is not ready for so many silences is removed like a silent one */
+
+static void later(struct nfs4r_core *c)
+{
+	c->view.proposal.num = 0;
+	c->view.retry_ms = c->now + c->cfg.lease_ms / 4 + c->cfg.lease_ms * c->self / 16; /* rivals come back at different times */
+	timer_at(c, c->view.retry_ms);
+}
+
+/* ---- the view that comes of it (6.4) -------------------------------------------------------- */
+
+static void seal_logs(struct nfs4r_core *c, const struct proposal *p, struct nfs4r_view *v)
+{
+	nfs4r_servers logs = p->seal & p->base.open & ~v->members;
+
+	EACH_SERVER(c, s) {
+		nfs4r_lsn begin = seal_begin(&p->base, s);
+
+		if ((logs & NFS4R_BIT(s)) && !seal_add(v, s, p->top[s] > begin ? p->top[s] : begin))
+			logs &= ~NFS4R_BIT(s);
+	}
+	v->epoch += logs != 0;
+	v->open = (v->open & ~logs) | v->members;
+}
+
+/* Log 6.4, if a log is to end: false: not with these promises. */
+static bool may_seal(struct nfs4r_core *c, const struct proposal *p, const struct nfs4r_view *v)
+{
+	nfs4r_servers missing = v->members & ~p->promises;
+
+	if (missing && !FAULT(F_SEAL_UNPROMISED)) {
+		c->view.missing = missing;
+		return false;
+	}
+	if (!(p->complete & p->promises & v->members) && !FAULT(F_SEAL_INCOMPLETE)) {
+		stuck(c, "no server that can be heard has a complete copy: what a server that is away controls waits for one (log 9.5)");
+		return false;
+	}
+	return true;
+}
+
+static void decide(struct nfs4r_core *c)
+{
+	struct proposal *p = &c->view.proposal;
+	struct nfs4r_view *v = &p->view;
+
+	if (p->base.num != p->on)
+		p->add = 0; /* they know another view than the one it was made on */
+	*v = p->base;
+	v->num = p->num;
+	v->base = p->base.num;
+	v->members = (p->base.members & ~p->remove) | p->add;
+	if (!views_enough(c, v->members)) {
+		later(c);
+		return;
+	}
+	if ((p->seal & p->base.open & ~v->members) && !may_seal(c, p, v)) {
+		later(c);
+		return;
+	}
+	seal_logs(c, p, v);
+	p->accepting = true;
+	EACH_PEER(c, s) {
+		struct nfs4r_msg *a = msg_new(c, NFS4R_MSG_ACCEPT);
+
+		a->view = *v;
+		send_to(c, s, a, true);
+	}
+	view_on_accept(c, c->self, v);
+}
+
+void propose_on_promise(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
+{
+	struct proposal *p = &c->view.proposal;
+	nfs4r_servers voters = ~(p->remove | p->seal);
+
+	if (m->promise.promised > c->view.seen)
+		c->view.seen = m->promise.promised;
+	if (!p->num || p->num != m->promise.num || p->accepting)
+		return;
+	if (m->promise.refused) {
+		later(c);
+		return;
+	}
+	p->promises |= NFS4R_BIT(from);
+	if (m->promise.complete)
+		p->complete |= NFS4R_BIT(from);
+	if (m->promise.accepted.num > p->base.num && !FAULT(F_OWN_BASE))
+		p->base = m->promise.accepted;
+	EACH_SERVER(c, s)
+		if ((voters & NFS4R_BIT(from)) && m->promise.applied[s] > p->top[s])
+			p->top[s] = m->promise.applied[s];
+	if (!views_enough(c, p->promises & (FAULT(F_REMOVED_VOTES) ? ~(nfs4r_servers)0 : voters)))
+		return;
+	if (p->seal && (c->cfg.servers & voters & ~p->promises) && (!p->decide_ms || c->now < p->decide_ms)) { /* one of the rest may have more */
+		if (!p->decide_ms)
+			p->decide_ms = c->now + c->cfg.lease_ms / 8 + 1;
+		timer_at(c, p->decide_ms);
+		return;
+	}
+	decide(c);
+}
+
+void propose_on_accepted(struct nfs4r_core *c, nfs4r_server_id from, uint64_t num)
+{
+	struct proposal *p = &c->view.proposal;
+	struct nfs4r_view v = p->view;
+
+	if (!p->num || p->num != num || !p->accepting)
+		return;
+	p->accepted |= NFS4R_BIT(from);
+	if (!views_enough(c, p->accepted))
+		return;
+	view_adopt(c, &v);
+	EACH_PEER(c, s)
+		view_send(c, s);
+}
+
+static void propose(struct nfs4r_core *c, nfs4r_servers remove, nfs4r_servers add, nfs4r_servers seal)
+{
+	struct view *w = &c->view;
+	uint64_t top = w->seen > view_highest(c) ? w->seen : view_highest(c);
+
+	if (w->adopted.num > top)
+		top = w->adopted.num;
+	w->missing = 0;
+	w->proposal = (struct proposal){ .num = (top / NFS4R_VIEW_STEP + 1) * NFS4R_VIEW_STEP + c->self, .on = w->adopted.num, .remove = remove, .add = add, .seal = seal };
+	w->proposal.base = FAULT(F_OWN_BASE) ? w->adopted : w->accepted;
+	w->proposal.until_ms = c->now + 2 * view_grant_ms(c) + c->cfg.silence_ms;
+	timer_at(c, w->proposal.until_ms);
+	if (w->frozen_num < w->proposal.num)
+		w->frozen_num = w->proposal.num; /* used: not again for another change, also after a restart */
+	view_save(c);
+	EACH_PEER(c, s) {
+		struct nfs4r_msg *m = msg_new(c, NFS4R_MSG_PREPARE);
+
+		m->prepare.num = w->proposal.num;
+		m->prepare.remove = remove;
+		m->prepare.add = add;
+		m->prepare.seal = seal;
+		send_to(c, s, m, true);
+	}
+	view_on_prepare(c, c->self, &(struct vote){ c->self, w->proposal.num, remove, seal });
+}
+
+/* ---- what to ask for (6.8) -------------------------------------------------------------------- */
+
+static nfs4r_servers silent(struct nfs4r_core *c)
+{
+	nfs4r_servers set = 0;
+
+	EACH_PEER(c, s) {
+		const struct peer *p = &c->peers[s];
+		uint64_t t = p->heard_ms + c->cfg.silence_ms;
+
+		if (!is_member(c, s))
+			continue;
+		if (p->joining && p->unready_ms + UNREADY_SILENCES * c->cfg.silence_ms < t)
+			t = p->unready_ms + UNREADY_SILENCES * c->cfg.silence_ms;
+		if (c->now >= t)
+			set |= NFS4R_BIT(s);
+		else
+			timer_at(c, t);
+	}
+	return set;
+}
+
+/* Those outside that are near enough and that everybody hears; else they would be removed again at once (6.8). */
+static nfs4r_servers returning(const struct nfs4r_core *c, nfs4r_servers live)
+{
+	nfs4r_servers set = 0;
+
+	EACH_PEER(c, s) {
+		const struct peer *p = &c->peers[s];
+		bool ok = !is_member(c, s) && view_hears(c, s) && p->caught_up && p->view == c->view.adopted.num && !(live & ~p->hears);
+
+		EACH_PEER(c, t)
+			if ((live & NFS4R_BIT(t)) && !(c->peers[t].hears & NFS4R_BIT(s)))
+				ok = false;
+		if (ok)
+			set |= NFS4R_BIT(s);
+	}
+	return set;
+}
+
+/* Servers outside that were given up: by word, or because they have been outside for long (9.2). */
+static nfs4r_servers given_up(struct nfs4r_core *c)
+{
+	nfs4r_servers set = c->view.given_up;
+
+	EACH_PEER(c, s) {
+		const struct peer *p = &c->peers[s];
+
+		if (!c->cfg.give_up_ms || is_member(c, s) || !(c->view.adopted.open & NFS4R_BIT(s)) || view_hears(c, s))
+			continue;
+		if (c->now >= p->outside_ms + c->cfg.give_up_ms)
+			set |= NFS4R_BIT(s);
+		else
+			timer_at(c, p->outside_ms + c->cfg.give_up_ms);
+	}
+	return set;
+}
+
+/* Logs that end with the view without @gone. */
+static nfs4r_servers to_seal(struct nfs4r_core *c, nfs4r_servers gone, nfs4r_servers add)
+{
+	nfs4r_servers outside = c->view.adopted.open & ~c->view.adopted.members;
+
+	if (c->cfg.durability == NFS4R_DURABILITY_LOCAL)
+		return given_up(c) & outside;
+	return gone | (outside & ~add);
+}
+
+/* A number was promised and no view came of it: somebody has to make one, or grants and promises wait for ever (6.6). */
+static bool stuck_promise(struct nfs4r_core *c)
+{
+	uint64_t top = view_highest(c);
+
+	EACH_PEER(c, s)
+		if (view_hears(c, s) && c->peers[s].promised > top)
+			top = c->peers[s].promised;
+	if (top > c->view.seen)
+		c->view.seen = top;
+	if (top <= c->view.adopted.num) {
+		c->view.stuck_ms = 0;
+		return false;
+	}
+	if (!c->view.stuck_ms)
+		c->view.stuck_ms = c->now + view_grant_ms(c) + c->cfg.silence_ms / 2;
+	if (c->now < c->view.stuck_ms)
+		timer_at(c, c->view.stuck_ms);
+	return c->now >= c->view.stuck_ms;
+}
+
+void propose_consider(struct nfs4r_core *c)
+{
+	struct view *w = &c->view;
+	nfs4r_servers gone, live, add, seal;
+	uint32_t rank = 0;
+	bool stuck_vote;
+
+	if (!is_member(c, c->self) || c->halted || w->proposal.num || c->now < w->retry_ms)
+		return;
+	gone = silent(c);
+	if (w->missing && views_enough(c, w->adopted.members & ~(gone | w->missing)))
+		gone |= w->missing & w->adopted.members & ~NFS4R_BIT(c->self);
+	live = w->adopted.members & ~gone;
+	add = returning(c, live);
+	seal = to_seal(c, gone, add);
+	add &= ~seal;
+	stuck_vote = stuck_promise(c);
+	if (!gone && !add && !seal && !stuck_vote) {
+		w->wanted_ms = 0;
+		return;
+	}
+	if (!views_enough(c, live | add)) {
+		stuck(c, "fewer than a majority of the configured servers can be heard: updates and reads wait for them");
+		return;
+	}
+	EACH_SERVER(c, s)
+		rank += s < c->self && (live & NFS4R_BIT(s));
+	if (!w->wanted_ms)
+		w->wanted_ms = c->now + (uint64_t)rank * c->cfg.silence_ms / 2;
+	if (c->now >= w->wanted_ms)
+		propose(c, gone, add, seal);
+	else
+		timer_at(c, w->wanted_ms);
+}
+
+void propose_timers(struct nfs4r_core *c)
+{
+	struct view *w = &c->view;
+	const struct proposal *p = &w->proposal;
+
+	if (p->num && !p->accepting && p->decide_ms && c->now >= p->decide_ms)
+		decide(c);
+	else if (p->num && !p->accepting && p->decide_ms)
+		timer_at(c, p->decide_ms);
+	if (p->num && c->now >= p->until_ms)
+		later(c);
+	else if (p->num)
+		timer_at(c, p->until_ms);
+	propose_consider(c);
+	if (w->retry_ms > c->now)
+		timer_at(c, w->retry_ms);
+}
+
+/* ---- giving up (9.2) ---------------------------------------------------------------------------- */
+
+static bool known(const struct nfs4r_core *c, nfs4r_server_id s)
+{
+	return s && s <= NFS4R_SERVERS_MAX && s != c->self && (c->cfg.servers & NFS4R_BIT(s));
+}
+
+void propose_give_up(struct nfs4r_core *c, nfs4r_server_id s)
+{
+	if (!views_on(c) || !known(c, s) || is_member(c, s) || !(c->view.adopted.open & NFS4R_BIT(s)))
+		return;
+	c->view.given_up |= NFS4R_BIT(s);
+	propose_consider(c);
+}
+
+static uint64_t beyond_everybody(const struct nfs4r_core *c, nfs4r_server_id s)
+{
+	nfs4r_lsn top = c->logs[s].applied, end = c->logs[s].end;
+
+	EACH_PEER(c, t)
+		if (t != s && c->peers[t].applied[s] > top)
+			top = c->peers[t].applied[s];
+	return end > top && NFS4R_GEN(end) == NFS4R_GEN(top) ? end - top : 0;
+}
+
+enum nfs4r_status nfs4r_core_may_give_up(const struct nfs4r_core *c, nfs4r_server_id s, uint64_t *lost, char *why, size_t why_len)
+{
+	const char *text = NULL;
+
+	*lost = 0;
+	if (!views_on(c))
+		text = "the view is fixed (Lease = 0): nobody is ever removed";
+	else if (!known(c, s))
+		text = "no other configured server has that number";
+	else if (!is_member(c, c->self))
+		text = "this server is outside the view itself: ask one that is a member";
+	else if (is_member(c, s))
+		text = "it is a member of the view: nothing waits for it";
+	else if (!(c->view.adopted.open & NFS4R_BIT(s)))
+		text = "it was given up already";
+	snprintf(why, why_len, "%s", text ? text : "");
+	if (text)
+		return NFS4R_INVAL;
+	*lost = beyond_everybody(c, s);
+	return NFS4R_OK;
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * What the server does whose log was ended, and what a copy does that is ahead of a seal (log 8.3, 8.5).
+ *
+ * Happy path of the sealed server: it hears of a view with a seal in its log. What waits is answered DELAY, what is being executed ends
+ * as it would and is then answered DELAY if it lies beyond the seal. Its claims are released at once: nobody counts on what they covered. When
+ * nothing is under way, REPAIR undoes what lies beyond the seal, the log is crossed, and the server comes back as ever (8.4). A server
+ * whose log ends at the seal just crosses. Other servers may be ahead of a seal, too, also of several; it is the same for them.
+ *
+ * Failure modes: a crash on the way: row 'V' and the positions say where it was, everything begins again. The source goes away: REPAIRED
+ * says "not done", another one is taken. No source: it waits; a member that waits is removed like any that does not get ready.
+ *
+ * Invariants: while a repair is under way nothing is taken, applied, executed or answered. The source has applied every log as far as this
+ * copy has, so that no object gets older by the repair but what lies beyond seals. A repaired copy may be ahead of its positions, so
+ * it joins anew before it serves.
+ */
+#include "core/core_int.h"
+
+bool is_ahead(const struct nfs4r_core *c, nfs4r_server_id log)
+{
+	const struct logst *l = &c->logs[log];
+	const struct nfs4r_seal *s = seal_at(&c->view.adopted, log, l->applied);
+
+	/* what has begun to be applied counts, too */
+	return is_ended(c, log) && s && (l->highest > s->lsn || l->received > s->lsn) && !FAULT(F_CROSS_AHEAD);
+}
+
+/* The seal is forgotten, or the entries up to it are two generations old: nobody has them. */
+static bool is_out_of_reach(const struct nfs4r_core *c, nfs4r_server_id log)
+{
+	nfs4r_lsn begin = seal_begin(&c->view.adopted, log), applied = c->logs[log].applied;
+	const struct nfs4r_seal *s = seal_at(&c->view.adopted, log, applied);
+
+	if (!is_ended(c, log))
+		return false;
+	return !s || (applied < s->lsn && NFS4R_GEN(applied) + 1 < NFS4R_GEN(begin));
+}
+
+static bool needs_repair(const struct nfs4r_core *c, bool *all)
+{
+	bool any = false;
+
+	*all = false;
+	EACH_SERVER(c, s) {
+		*all |= is_out_of_reach(c, s);
+		any |= is_ahead(c, s);
+	}
+	return any || *all;
+}
+
+bool is_repairing(const struct nfs4r_core *c)
+{
+	bool all;
+
+	return c->repair.state || (seals_open(c) && needs_repair(c, &all));
+}
+
+/* ---- the own log has ended -------------------------------------------------------------- */
+
+/* Nothing of the own log is under way any more. */
+bool self_ended(const struct nfs4r_core *c)
+{
+	struct claim *cl, *tmp;
+
+	if (!is_ended(c, c->self) || c->undecided || c->recovering || c->busy)
+		return false;
+	HASH_ITER(hh, c->claims, cl, tmp)
+		if (cl->own && cl->own->state != OWN_RELEASED)
+			return false;
+	return true;
+}
+
+static void end_self(struct nfs4r_core *c)
+{
+	exec_undone(c);
+	ops_refuse_waiting(c);
+	claims_let_go(c);
+}
+
+/* ---- the repair --------------------------------------------------------------------------- */
+
+static bool is_quiet(const struct nfs4r_core *c)
+{
+	if (c->busy || c->undecided || c->recovering)
+		return false;
+	EACH_SERVER(c, s)
+		if (!apply_is_idle(c, s))
+			return false;
+	return !is_ended(c, c->self) || self_ended(c);
+}
+
+/* What @s must have of @log so that this server can take its copy. */
+static nfs4r_lsn must_have(const struct nfs4r_core *c, nfs4r_server_id log)
+{
+	if (is_ended(c, log))
+		return seal_begin(&c->view.adopted, log);
+	return !c->repair.all || log == c->self ? c->logs[log].applied : 0;
+}
+
+static bool is_source(const struct nfs4r_core *c, nfs4r_server_id s)
+{
+	const struct peer *p = &c->peers[s];
+
+	if (!is_member(c, s) || p->down || p->joining || p->repairing || p->view != c->view.adopted.num || !view_hears(c, s))
+		return false;
+	EACH_SERVER(c, log)
+		if (p->applied[log] < must_have(c, log) && !FAULT(F_REPAIR_FROM_OLD))
+			return false;
+	return true;
+}
+
+/* Another one than the one that failed last, if there is one. */
+static nfs4r_server_id source(const struct nfs4r_core *c)
+{
+	nfs4r_server_id last = 0;
+
+	EACH_PEER(c, s) {
+		if (!is_source(c, s))
+			continue;
+		if (s != c->repair.failed)
+			return s;
+		last = s;
+	}
+	return last;
+}
+
+static void begin(struct nfs4r_core *c, nfs4r_server_id from)
+{
+	struct nfs4r_action *a;
+
+	c->repair.state = REPAIR_RUNS;
+	c->repair.from = from;
+	a = act(c, NFS4R_ACT_REPAIR);
+	a->to = from;
+	a->all = c->repair.all;
+	EACH_SERVER(c, s)
+		if (is_ahead(c, s))
+			a->seals[a->nseals++] = *seal_at(&c->view.adopted, s, c->logs[s].applied);
+}
+
+/* Before anything is applied that stands on what the seals left: it would meet a version here that never was. */
+void repair_check(struct nfs4r_core *c)
+{
+	bool all;
+
+	if (c->repair.state || !seals_open(c) || !needs_repair(c, &all))
+		return;
+	c->repair.state = REPAIR_DRAIN;
+	view_check_ready(c);
+}
+
+void repair_run(struct nfs4r_core *c)
+{
+	struct repair *r = &c->repair;
+	nfs4r_server_id from;
+
+	if (is_ended(c, c->self))
+		end_self(c);
+	repair_check(c);
+	if (!r->state || r->state == REPAIR_RUNS || c->halted)
+		return;
+	if (r->state == REPAIR_DRAIN && is_quiet(c)) {
+		apply_drop_all(c);
+		view_incomplete(c);
+		r->state = REPAIR_WAIT;
+	}
+	if (r->state != REPAIR_WAIT)
+		return;
+	timer_at(c, r->again_ms > c->now ? r->again_ms : c->now + c->cfg.repeat_ms);
+	needs_repair(c, &r->all);
+	from = c->now >= r->again_ms ? source(c) : 0;
+	if (from)
+		begin(c, from);
+	else if (c->now >= r->again_ms)
+		stuck(c, "this copy has updates that were given up, and waits for a server from which it can take what they touched");
+}
+
+/* ---- afterwards ------------------------------------------------------------------------------ */
+
+static void take_positions(struct nfs4r_core *c, const nfs4r_lsn *v)
+{
+	EACH_SERVER(c, s) {
+		struct logst *l = &c->logs[s];
+
+		l->received = l->applied = l->stable = l->highest = v[s];
+		l->base = v[s] + 1;
+		l->truncated = v[s];
+		l->pull_from = 0;
+		l->moved = true;
+		if (l->end < v[s])
+			l->end = v[s];
+	}
+	log_crossed(c);
+}
+
+/*
+ * The tree changed underneath. What is remembered of objects is taken from it again; what is remembered of own entries counts as
+ * of the end of the log.
+ */
+static void forget_tree(struct nfs4r_core *c)
+{
+	written_forget(c);
+	c->last_move = c->written_before = c->ancestors_changed = c->logs[c->self].received;
+	anc_rebuild(c);
+}
+
+void repair_done(struct nfs4r_core *c, bool ok, const nfs4r_lsn *positions)
+{
+	struct repair *r = &c->repair;
+
+	if (r->state != REPAIR_RUNS)
+		return;
+	if (!ok) {
+		r->state = REPAIR_WAIT;
+		r->failed = r->from;
+		r->again_ms = c->now + c->cfg.repeat_ms;
+		timer_at(c, r->again_ms);
+		return;
+	}
+	forget_tree(c);
+	EACH_SERVER(c, s) {
+		const struct nfs4r_seal *e = is_ended(c, s) ? seal_at(&c->view.adopted, s, c->logs[s].applied) : NULL;
+
+		if (is_ahead(c, s)) {
+			replies_undone(c, s, e->lsn);
+			c->logs[s].received = c->logs[s].applied = c->logs[s].highest = e->lsn;
+		}
+		if (r->all && is_ended(c, s))
+			claims_sealed(c, s);
+	}
+	if (r->all)
+		take_positions(c, positions);
+	*r = (struct repair){ 0 };
+	seal_cross_all(c);
+	c->dirty |= DIRTY_OPS | DIRTY_OBJECTS | DIRTY_REPLY | DIRTY_RELEASE;
+	c->log_moved = true;
+}

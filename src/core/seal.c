@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Where logs end (log 7): freezing, seals, crossing.
+ *
+ * Happy path: a view ends the log of a server that is gone at the longest copy among the promises. Who promised had stopped taking its
+ * entries before, who accepts fetches what is missing up to the seal. On adopting the view every server that has applied the log up to the
+ * seal, and nothing beyond, crosses: its position becomes number 0 of the next generation, and what the server controlled is free.
+ *
+ * Failure modes: this copy lacks entries before the seal: they are pulled, nothing is served until then. It has entries beyond: repair.c. The
+ * seal is forgotten, or two generations ago: nobody has the entries any more, the copy is made anew (repair.c).
+ *
+ * Invariants: a log is crossed after the row of the view, and once. Between a promise and the view that follows it nothing of a frozen log
+ * is applied but up to the seal of a view that is being accepted. Claims of a sealed server leave this server's table when it crosses,
+ * not before: until then an entry under them may be missing here.
+ */
+#include "core/core_int.h"
+
+const struct nfs4r_seal *seal_at(const struct nfs4r_view *v, nfs4r_server_id log, nfs4r_lsn pos)
+{
+	for (uint32_t i = 0; i < v->nseals; i++)
+		if (v->seals[i].log == log && NFS4R_GEN(v->seals[i].lsn) == NFS4R_GEN(pos))
+			return &v->seals[i];
+	return NULL;
+}
+
+nfs4r_lsn seal_begin(const struct nfs4r_view *v, nfs4r_server_id log)
+{
+	nfs4r_lsn begin = 0;
+
+	for (uint32_t i = 0; i < v->nseals; i++)
+		if (v->seals[i].log == log && NFS4R_AFTER_SEAL(v->seals[i].lsn) > begin)
+			begin = NFS4R_AFTER_SEAL(v->seals[i].lsn);
+	return begin;
+}
+
+/* At the limit the oldest goes that is not the newest of its log: there are fewer logs than places. */
+bool seal_add(struct nfs4r_view *v, nfs4r_server_id log, nfs4r_lsn lsn)
+{
+	uint32_t i = 0;
+
+	if (v->nseals == NFS4R_SEALS_MAX) {
+		while (i < v->nseals && v->seals[i].log != log && NFS4R_AFTER_SEAL(v->seals[i].lsn) == seal_begin(v, v->seals[i].log))
+			i++;
+		if (i == v->nseals)
+			return false;
+		memmove(&v->seals[i], &v->seals[i + 1], (v->nseals - i - 1) * sizeof(v->seals[0]));
+		v->nseals--;
+	}
+	v->seals[v->nseals++] = (struct nfs4r_seal){ log, lsn };
+	return true;
+}
+
+bool is_sealed_away(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn lsn)
+{
+	const struct nfs4r_seal *s = seal_at(&c->view.adopted, log, lsn);
+
+	return s && lsn > s->lsn;
+}
+
+bool is_ended(const struct nfs4r_core *c, nfs4r_server_id log)
+{
+	return views_on(c) && NFS4R_GEN(c->logs[log].applied) < NFS4R_GEN(seal_begin(&c->view.adopted, log));
+}
+
+bool seals_open(const struct nfs4r_core *c)
+{
+	if (!views_on(c) || !c->view.adopted.nseals)
+		return false;
+	EACH_SERVER(c, s)
+		if (is_ended(c, s))
+			return true;
+	return false;
+}
+
+/* The last entry of @pos' generation that this server can give to others. */
+nfs4r_lsn gen_end(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn pos)
+{
+	const struct nfs4r_seal *s = views_on(c) ? seal_at(&c->view.adopted, log, pos) : NULL;
+	nfs4r_lsn applied = c->logs[log].applied;
+
+	if (NFS4R_GEN(pos) > NFS4R_GEN(applied))
+		return 0;
+	if (NFS4R_GEN(pos) < NFS4R_GEN(applied))
+		return s ? s->lsn : 0;
+	return s && s->lsn < applied ? s->lsn : applied;
+}
+
+/* No entry of @log beyond this is taken: an adopted seal, that of a view which is being accepted, or a promise. */
+nfs4r_lsn seal_limit(const struct nfs4r_core *c, nfs4r_server_id log)
+{
+	const struct logst *l = &c->logs[log];
+	const struct nfs4r_seal *s;
+
+	if (!views_on(c))
+		return UINT64_MAX;
+	if (c->repair.state)
+		return l->received;
+	s = seal_at(&c->view.adopted, log, l->applied);
+	if (!s && c->view.accepting.from)
+		s = seal_at(&c->view.accepting.view, log, l->applied);
+	if (s)
+		return s->lsn;
+	if ((c->view.sealing & NFS4R_BIT(log)) && !FAULT(F_NO_FREEZE))
+		return l->received;
+	return UINT64_MAX;
+}
+
+/* Log 3.4: what was executed in a view after a seal stands on what that seal left. The version says it (log 2.3). */
+static bool too_new(const struct nfs4r_core *c, const struct nfs4r_entry *e)
+{
+	for (uint32_t i = 0; i < e->nparts; i++)
+		if (NFS4R_GEN(e->parts[i].after) > c->view.adopted.epoch)
+			return true;
+	return false;
+}
+
+bool seal_may_begin(const struct nfs4r_core *c, const struct nfs4r_entry *e)
+{
+	const struct nfs4r_seal *s;
+
+	if (!views_on(c))
+		return true;
+	if (c->repair.state)
+		return false;
+	if (too_new(c, e) && !FAULT(F_VIEW_NOT_AWAITED))
+		return false;
+	s = seal_at(&c->view.adopted, e->log, e->lsn);
+	if (!s && c->view.accepting.from)
+		s = seal_at(&c->view.accepting.view, e->log, e->lsn);
+	if (s)
+		return e->lsn <= s->lsn;
+	return !(c->view.exact & NFS4R_BIT(e->log)) || FAULT(F_NO_FREEZE);
+}
+
+nfs4r_version next_version(const struct nfs4r_core *c, nfs4r_version before)
+{
+	nfs4r_version first = (nfs4r_version)c->view.adopted.epoch << NFS4R_GEN_SHIFT | 1;
+
+	return before + 1 > first || !c->view.adopted.epoch || FAULT(F_NO_EPOCH) ? before + 1 : first;
+}
+
+/* ---- voting (6.3, 6.5) -------------------------------------------------------------- */
+
+/* Nothing more of these is taken, and what stands at the end and has not begun is not taken either. */
+void seal_freeze(struct nfs4r_core *c, nfs4r_servers logs)
+{
+	c->view.sealing |= logs;
+	EACH_PEER(c, s)
+		if ((logs & NFS4R_BIT(s)) && !FAULT(F_NO_FREEZE))
+			apply_cut(c, s, 0);
+}
+
+bool seal_quiet(const struct nfs4r_core *c, nfs4r_servers logs)
+{
+	if (logs && c->repair.state == REPAIR_RUNS && c->repair.all)
+		return false;
+	EACH_PEER(c, s)
+		if ((logs & NFS4R_BIT(s)) && !apply_is_idle(c, s))
+			return false;
+	return true;
+}
+
+/* Is everything up to the seals of @v here? Asks for what is not. */
+bool seal_reached(struct nfs4r_core *c, const struct nfs4r_view *v)
+{
+	bool all = true;
+
+	EACH_SERVER(c, s) {
+		nfs4r_lsn begin = seal_begin(v, s);
+		const struct nfs4r_seal *last = begin ? seal_at(v, s, begin - 1) : NULL;
+
+		if (!last || c->logs[s].applied >= last->lsn || FAULT(F_ACCEPT_WITHOUT_LOG))
+			continue;
+		all = false;
+		if (s != c->self && c->logs[s].received < last->lsn)
+			log_pull(c, s);
+		timer_at(c, c->now + c->cfg.repeat_ms / 4 + 1);
+	}
+	return all;
+}
+
+/* ---- claims of a sealed server -------------------------------------------------------- */
+
+/* Log 6.6: @s controls nothing any more; this server has its log to the end. */
+void claims_sealed(struct nfs4r_core *c, nfs4r_server_id s)
+{
+	struct claim *cl, *tmp;
+	struct nfs4r_put p;
+
+	HASH_ITER(hh, c->claims, cl, tmp) {
+		if (cl->key.server != s || cl->own)
+			continue;
+		claim_out_of_table(c, cl);
+		row_claim(cl, &p, true);
+		act_put(c, &p);
+		claim_free(c, cl);
+	}
+}
+
+/* The own log has ended: all own claims are released, without waiting; true: none is left that something executes under. */
+bool claims_let_go(struct nfs4r_core *c)
+{
+	struct claim *cl, *tmp;
+	bool all = true;
+
+	HASH_ITER(hh, c->claims, cl, tmp) {
+		if (!cl->own || cl->own->state == OWN_RELEASED)
+			continue;
+		if (cl->own->pins || (cl->own->holds && cl->own->state == OWN_WON))
+			all = false;
+		else if (cl->own->state == OWN_PROPOSING)
+			claim_abort(c, cl->own);
+		else
+			claim_release(c, cl->own);
+	}
+	return all;
+}
+
+/* ---- crossing (6.6) ------------------------------------------------------------------- */
+
+void seal_cross(struct nfs4r_core *c, nfs4r_server_id log)
+{
+	struct logst *l = &c->logs[log];
+	const struct nfs4r_seal *s = seal_at(&c->view.adopted, log, l->applied);
+	struct nfs4r_action *a;
+	nfs4r_lsn seal;
+
+	assert(s && !l->pend);
+	seal = s->lsn;
+	a = act(c, NFS4R_ACT_SEALED);
+	a->log = log;
+	a->until = seal;
+	if (l->base < (NFS4R_GEN(seal) << NFS4R_GEN_SHIFT) + 1)
+		l->base = (NFS4R_GEN(seal) << NFS4R_GEN_SHIFT) + 1; /* one older generation is kept */
+	l->received = l->applied = l->stable = l->highest = NFS4R_AFTER_SEAL(seal);
+	if (l->end < l->applied)
+		l->end = l->applied;
+	l->waits = l->pull_from = 0;
+	l->moved = true;
+	claims_sealed(c, log);
+	forward_sealed(c, log, seal);
+	if (log == c->self)
+		log_crossed(c);
+	else if (l->end > l->received)
+		log_pull(c, log);
+	c->dirty |= DIRTY_OPS | DIRTY_OBJECTS | DIRTY_REPLY | DIRTY_RELEASE;
+	election_barriers(c);
+	EACH_PEER(c, t) /* entries that wait for this log may go on */
+		apply_wake(c, t);
+}
+
+static bool may_cross(const struct nfs4r_core *c, nfs4r_server_id log)
+{
+	const struct logst *l = &c->logs[log];
+	const struct nfs4r_seal *s = seal_at(&c->view.adopted, log, l->applied);
+
+	if (!s || l->pend || l->applied < s->lsn || c->repair.state)
+		return false;
+	if (l->highest > s->lsn)
+		return FAULT(F_CROSS_AHEAD);
+	return log != c->self || self_ended(c);
+}
+
+void seal_cross_all(struct nfs4r_core *c)
+{
+	if (!seals_open(c))
+		return;
+	EACH_SERVER(c, s)
+		while (may_cross(c, s))
+			seal_cross(c, s);
+	view_check_ready(c);
+}
+
+/* A view was adopted: what lies beyond its seals and has not begun is not taken; what waited for the view, or for a promise, goes on. */
+void seal_adopted(struct nfs4r_core *c)
+{
+	EACH_SERVER(c, s) {
+		const struct nfs4r_seal *e = seal_at(&c->view.adopted, s, c->logs[s].applied);
+
+		if (e)
+			apply_cut(c, s, e->lsn + 1);
+	}
+	repair_check(c);
+	EACH_PEER(c, s) {
+		const struct nfs4r_seal *e = seal_at(&c->view.adopted, s, c->logs[s].applied);
+
+		if (e && c->logs[s].received < e->lsn)
+			log_pull(c, s);
+		if (e && FAULT(F_DROP_AT_ADOPTION))
+			claims_sealed(c, s);
+		apply_wake(c, s);
+	}
+	seal_cross_all(c);
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* See ends.h. */
+#include "scenario/ends.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+void ends_begin(struct net *n, const char *paths, enum nfs4r_durability durability)
+{
+	tree(n, paths);
+	n->cfg.lease_ms = LEASE;
+	n->cfg.silence_ms = SILENCE;
+	n->cfg.idle_ms = 200;
+	n->cfg.durability = durability;
+	net_retune(n);
+	net_run(n, 2 * LEASE); /* a start also waits for what was granted before it */
+}
+
+struct nfs4r_core_view view_of(struct net *n, nfs4r_server_id s)
+{
+	struct nfs4r_core_view v;
+
+	nfs4r_core_get_view(n->s[s].core, &v);
+	return v;
+}
+
+bool serves(struct net *n, nfs4r_server_id s)
+{
+	return nfs4r_core_lease_until(n->s[s].core) > n->now;
+}
+
+bool sealed_at(struct net *n, nfs4r_server_id s, nfs4r_server_id log, nfs4r_lsn *lsn)
+{
+	struct nfs4r_core_view v = view_of(n, s);
+	bool found = false;
+
+	for (uint32_t i = 0; i < v.adopted.nseals; i++)
+		if (v.adopted.seals[i].log == log) {
+			*lsn = v.adopted.seals[i].lsn;
+			found = true;
+		}
+	return found;
+}
+
+void cut_off(struct net *n, nfs4r_server_id s)
+{
+	net_drop(n, s, 0, 0);
+	net_drop(n, 0, s, 0);
+}
+
+bool until_removed(struct net *n, nfs4r_server_id s, nfs4r_server_id gone, uint64_t ms)
+{
+	uint64_t until = n->now + ms;
+
+	while ((view_of(n, s).adopted.members & NFS4R_BIT(gone)) && n->now < until)
+		net_run(n, 1);
+	return !(view_of(n, s).adopted.members & NFS4R_BIT(gone));
+}
+
+bool until_sealed(struct net *n, nfs4r_server_id s, nfs4r_server_id log, uint64_t ms)
+{
+	uint64_t until = n->now + ms;
+
+	while ((view_of(n, s).adopted.open & NFS4R_BIT(log)) && n->now < until)
+		net_run(n, 1);
+	return !(view_of(n, s).adopted.open & NFS4R_BIT(log));
+}
+
+static bool all_back(struct net *n)
+{
+	for (nfs4r_server_id s = 1; s <= n->n; s++)
+		if (view_of(n, s).adopted.members != n->cfg.servers || view_of(n, s).joining || !serves(n, s))
+			return false;
+	return true;
+}
+
+bool until_back(struct net *n)
+{
+	for (int i = 0; i < 2000 && !all_back(n); i++)
+		net_run(n, 10);
+	return all_back(n);
+}
+
+enum nfs4r_status keep_trying_chmod(struct net *n, nfs4r_server_id s, const char *path, uint64_t ms)
+{
+	uint64_t until = n->now + ms;
+	struct client *c;
+
+	do {
+		c = chmod_(n, s, path);
+		net_run_until(n, &c->done, 20000);
+	} while (c->done && c->op.status == NFS4R_DELAY && n->now < until);
+	return c->done ? c->op.status : NFS4R_DELAY;
+}
+
+bool all_equal(struct net *n)
+{
+	uint32_t left = 1;
+	char why[200];
+
+	for (int i = 0; i < 60 && left; i++) {
+		net_run(n, 1000);
+		left = 0;
+		for (nfs4r_server_id s = 1; s <= n->n; s++)
+			left += rows(n, s) + memtree_rows(n->s[s].tree, 'T');
+	}
+	for (nfs4r_server_id s = 2; s <= n->n && !left; s++)
+		if (!memtree_equal(n->s[1].tree, n->s[s].tree, why, sizeof(why))) {
+			print_message("server 1 and %u: %s\n", s, why);
+			return false;
+		}
+	return !left && memtree_no_cycle(n->s[1].tree);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* For scenarios in which logs end: servers with views on, who is a member, who serves, and clients that try again. */
+#ifndef NFS4R_TESTS_ENDS_H
+#define NFS4R_TESTS_ENDS_H
+
+#include "scenario/trees.h"
+
+#define LEASE 1000
+#define SILENCE 1000
+
+void ends_begin(struct net *n, const char *paths, enum nfs4r_durability durability); /* the tree, then views on */
+struct nfs4r_core_view view_of(struct net *n, nfs4r_server_id s);
+bool serves(struct net *n, nfs4r_server_id s);
+bool sealed_at(struct net *n, nfs4r_server_id s, nfs4r_server_id log, nfs4r_lsn *lsn); /* the newest seal of @log in the view of @s */
+void cut_off(struct net *n, nfs4r_server_id s);
+/* Until @s goes by a view without @gone; false: it does not come. */
+bool until_removed(struct net *n, nfs4r_server_id s, nfs4r_server_id gone, uint64_t ms);
+bool until_sealed(struct net *n, nfs4r_server_id s, nfs4r_server_id log, uint64_t ms);
+bool until_back(struct net *n); /* all are members and serve */
+/* As a client does: again after DELAY, for so long. The last answer. */
+enum nfs4r_status keep_trying_chmod(struct net *n, nfs4r_server_id s, const char *path, uint64_t ms);
+bool all_equal(struct net *n); /* nobody controls anything, and the trees are equal */
+
+#endif
