@@ -428,6 +428,14 @@ static void take_back(struct nfs4r_core *c, struct logst *l, struct pend *p)
 	pend_free(c, p);
 }
 
+/* What was received beyond @until has to come again. */
+static void give_back(struct logst *l, nfs4r_lsn until)
+{
+	l->moved |= until < l->received;
+	l->received = until;
+	l->waits = l->pull_from = 0;
+}
+
 /* Entries from @from on that have not begun go; with 0 those that stand behind all that have. */
 void apply_cut(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn from)
 {
@@ -441,8 +449,7 @@ void apply_cut(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn from)
 		if (p->state == PEND_QUEUED)
 			take_back(c, l, p);
 	}
-	l->received = l->pend ? l->pend->prev->entry->lsn : l->applied;
-	l->waits = 0;
+	give_back(l, l->pend ? l->pend->prev->entry->lsn : l->applied);
 	apply_wake(c, log);
 }
 
@@ -454,8 +461,7 @@ void apply_drop_all(struct nfs4r_core *c)
 
 		while (l->pend)
 			take_back(c, l, l->pend);
-		l->received = l->applied;
-		l->waits = 0;
+		give_back(l, l->applied);
 	}
 }
 

@@ -368,6 +368,7 @@ static void on_peer_up(struct nfs4r_core *c, nfs4r_server_id s, uint64_t inc)
 	p->up = true;
 	if (p->inc != inc) {
 		p->told = false;
+		p->told_ns = p->less_ms = 0;
 		memset(p->received, 0, sizeof(p->received));
 		memset(p->applied, 0, sizeof(p->applied));
 		memset(p->stable, 0, sizeof(p->stable));

@@ -299,6 +299,8 @@ struct peer {
 	nfs4r_lsn end;	     /* of its log */
 	uint64_t rtt_ms;     /* of elections, smoothed; 0: not known */
 	uint64_t clock_ns;   /* last it told, to be echoed */
+	uint64_t told_ns;    /* highest it told, this incarnation */
+	uint64_t less_ms;    /* since when it says that it received less than it had said; 0: it does not */
 	/* view.c */
 	bool beats, caught_up, joining; /* a heartbeat came since start; as it said: outside and near the end, member and not ready */
 	bool repairing;			/* as it said: its copy is ahead of a seal */

@@ -98,16 +98,14 @@
 	X(F_ANSWER_UNDONE, "log 5.2", "what lies beyond the own seal is answered")					\
 	X(F_WRITE_OVER_SEAL, "log 5.3", "a write is answered although something was sealed meanwhile")			\
 	X(F_ANSWER_BEFORE_VIEW, "log 5.6", "a result of a sealed server is answered before all members know of the seal")	\
-	X(F_NEW_IDENTITY, "log 5.6", "what a sealed server was asked for is asked again under a new identity")		\
 	X(F_NO_FREEZE, "log 6.3", "a log goes on after a promise to end it")						\
 	X(F_OLD_ACCEPT_LIFTS, "log 6.3", "an acceptance goes on after a promise for a higher view")			\
 	X(F_SEAL_UNPROMISED, "log 6.4", "a member that did not promise stays in a view that seals")			\
 	X(F_SEAL_INCOMPLETE, "log 6.4", "logs are sealed although nobody has a complete copy")				\
 	X(F_ACCEPT_WITHOUT_LOG, "log 6.5", "a view is accepted without the entries up to its seals")			\
 	X(F_LIST_UNCROSSED, "log 6.6", "a list of controls is made before all seals are crossed")			\
-	X(F_DROP_AT_ADOPTION, "log 6.6", "the claims of a sealed server go before its log is applied")			\
+	X(F_SERVE_UNCROSSED, "log 6.6", "the claims of a sealed server go, and a member serves, before its log is applied")	\
 	X(F_CROSS_AHEAD, "log 8.3", "a copy that is ahead of a seal is not repaired")					\
-	X(F_REPAIR_FROM_OLD, "log 8.3", "a repair takes objects from a copy that is behind")				\
 	X(F_UNDONE_REPLIES, "log 8.3", "results of undone entries are kept")
 
 enum nfs4r_fault {

@@ -233,8 +233,6 @@ void forward_sealed(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn seal)
 			op_list(c, o, OP_REPLY);
 			continue;
 		}
-		if (FAULT(F_NEW_IDENTITY))
-			identity_drop(c, o);
 		o->op->status = NFS4R_OK;
 		o->op->lsn = 0;
 		o->deadline = c->now + c->cfg.op_wait_ms;

@@ -349,6 +349,26 @@ static void take_position(struct nfs4r_core *c, nfs4r_server_id from, const stru
 	raise(&p->stable[log], q->stable);
 }
 
+/*
+ * For a while it says less than it had said before: it gave back entries that it had not applied (log 6.3, 8.3), and gets them again. Once may
+ * be a message that a PULL overtook.
+ */
+static void given_back(const struct nfs4r_core *c, struct peer *p, nfs4r_lsn received)
+{
+	if (c->recovering || received >= p->received[c->self]) {
+		p->less_ms = 0;
+		return;
+	}
+	if (!p->less_ms)
+		p->less_ms = c->now ? c->now : 1;
+	if (c->now < p->less_ms + c->cfg.repeat_ms)
+		return;
+	p->less_ms = 0;
+	p->received[c->self] = received;
+	if (p->sent > received)
+		p->sent = received;
+}
+
 void log_on_positions(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
 {
 	struct peer *p = &c->peers[from];
@@ -367,6 +387,11 @@ void log_on_positions(struct nfs4r_core *c, nfs4r_server_id from, const struct n
 			return;
 		}
 	}
+	for (uint32_t i = 0; i < m->positions.n && m->positions.clock_ns > p->told_ns; i++)
+		if (m->positions.pos[i].log == c->self)
+			given_back(c, p, m->positions.pos[i].received);
+	if (m->positions.clock_ns > p->told_ns)
+		p->told_ns = m->positions.clock_ns;
 	p->clock_ns = m->positions.clock_ns;
 	for (uint32_t i = 0; i < m->positions.n; i++)
 		take_position(c, from, &m->positions.pos[i]);

@@ -104,7 +104,7 @@ static bool is_source(const struct nfs4r_core *c, nfs4r_server_id s)
 	if (!is_member(c, s) || p->down || p->joining || p->repairing || p->view != c->view.adopted.num || !view_hears(c, s))
 		return false;
 	EACH_SERVER(c, log)
-		if (p->applied[log] < must_have(c, log) && !FAULT(F_REPAIR_FROM_OLD))
+		if (p->applied[log] < must_have(c, log))
 			return false;
 	return true;
 }

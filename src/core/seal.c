@@ -286,7 +286,7 @@ void seal_adopted(struct nfs4r_core *c)
 
 		if (e && c->logs[s].received < e->lsn)
 			log_pull(c, s);
-		if (e && FAULT(F_DROP_AT_ADOPTION))
+		if (e && FAULT(F_SERVE_UNCROSSED))
 			claims_sealed(c, s);
 		apply_wake(c, s);
 	}

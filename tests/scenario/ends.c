@@ -94,6 +94,8 @@ enum nfs4r_status keep_trying_chmod(struct net *n, nfs4r_server_id s, const char
 	do {
 		c = chmod_(n, s, path);
 		net_run_until(n, &c->done, 20000);
+		if (c->op.status == NFS4R_DELAY)
+			net_run(n, 20);
 	} while (c->done && c->op.status == NFS4R_DELAY && n->now < until);
 	return c->done ? c->op.status : NFS4R_DELAY;
 }

@@ -13,7 +13,7 @@
 
 static bool run(const struct prevents *p, uint32_t fault)
 {
-	struct net *n = net_new(3);
+	struct net *n = net_new(p->servers ? p->servers : 3);
 	bool kept;
 
 	if (fault)

@@ -13,7 +13,8 @@
 struct prevents {
 	const char *name;
 	uint32_t fault;
-	bool (*fn)(struct net *n); /* three servers that just started; true: kept */
+	bool (*fn)(struct net *n); /* servers that just started; true: kept */
+	uint32_t servers;	   /* 0: three */
 };
 
 /* Runs all of @list; what main() returns. */

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The rules of seals (log 2.3, 3.4, 5.2, 5.3, 5.6, 6.3 to 6.6, 8.3), each with and without (see prevents.h). S is the server that
+ * goes; with five servers it is number 5.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "scenario/ends.h"
+#include "scenario/prevents.h"
+
+#include <cmocka.h>
+
+#define TREE "d/ d/f d/g"
+
+/* S has control of d/f, which everybody acked, and updates it once more with an entry that nobody gets. */
+static void lonely_update(struct net *n)
+{
+	do_chmod(n, S, "d/f");
+	net_drop(n, S, 0, NFS4R_MSG_ENTRIES);
+	chmod_(n, S, "d/f");
+	net_run(n, 100);
+}
+
+static nfs4r_version version(struct net *n, nfs4r_server_id s, const char *path)
+{
+	struct nfs4r_oid o = at(n, path);
+	struct nfs4r_facts f;
+
+	memtree_facts(n->s[s].tree, &o, &f);
+	return f.version;
+}
+
+/* The version that S gave its clients and lost is given to nothing else. */
+static bool lost_versions_are_not_given_again(struct net *n)
+{
+	nfs4r_version lost;
+
+	ends_begin(n, TREE, NFS4R_DURABILITY_COMMIT);
+	lonely_update(n);
+	lost = version(n, S, "d/f");
+	net_crash(n, S);
+	net_pass(n);
+	return keep_trying_chmod(n, Q, "d/f", 10 * LEASE) == NFS4R_OK && version(n, Q, "d/f") != lost;
+}
+
+/* S, back, gets Q's new entry on top of a version that never was, before it hears of the view. */
+static bool entries_wait_for_the_view(struct net *n)
+{
+	ends_begin(n, TREE, NFS4R_DURABILITY_COMMIT);
+	lonely_update(n);
+	net_crash(n, S);
+	net_pass(n);
+	if (keep_trying_chmod(n, Q, "d/f", 10 * LEASE) != NFS4R_OK)
+		return false;
+	net_drop(n, 0, S, NFS4R_MSG_VIEW);
+	net_restart(n, S, true);
+	net_run(n, LEASE);
+	net_pass(n);
+	return !n->s[S].halted && until_back(n);
+}
+
+/* A rename that S answered is there after S is gone. */
+static bool a_rename_is_held_when_it_is_answered(struct net *n)
+{
+	struct nfs4r_oid d, x;
+	struct client *c;
+
+	ends_begin(n, TREE, NFS4R_DURABILITY_COMMIT);
+	d = at(n, "d");
+	if (finish(n, op_rename(n, S, &d, "g", &d, "h")) != NFS4R_OK)
+		return false;
+	net_drop(n, S, 0, NFS4R_MSG_ENTRIES);
+	c = op_rename(n, S, &d, "h", &d, "i");
+	net_run(n, 200);
+	net_crash(n, S);
+	net_pass(n);
+	if (!until_sealed(n, P, S, 8 * LEASE))
+		return false;
+	net_run(n, LEASE);
+	return !c->done || c->op.status != NFS4R_OK || memtree_lookup(n->s[P].tree, &d, "i", &x);
+}
+
+/* S has executed a rename that is not held, is cut off, and comes back when its log has ended: its client is told to try again. */
+static bool what_is_undone_is_not_answered(struct net *n)
+{
+	struct nfs4r_oid d, x;
+	struct client *c;
+
+	ends_begin(n, TREE, NFS4R_DURABILITY_COMMIT);
+	d = at(n, "d");
+	if (finish(n, op_rename(n, S, &d, "g", &d, "h")) != NFS4R_OK)
+		return false;
+	net_drop(n, S, 0, NFS4R_MSG_ENTRIES);
+	c = op_rename(n, S, &d, "h", &d, "i");
+	net_run(n, 100);
+	cut_off(n, S);
+	if (!until_sealed(n, P, S, 8 * LEASE))
+		return false;
+	net_pass(n);
+	if (!until_back(n))
+		return false;
+	net_run(n, 2 * LEASE);
+	return c->done && (c->op.status != NFS4R_OK || memtree_lookup(n->s[P].tree, &d, "i", &x));
+}
+
+/* A write that began before a seal does not end as if nothing had happened: its client keeps the data. */
+static bool a_write_does_not_end_after_a_seal(struct net *n)
+{
+	struct client *c;
+
+	ends_begin(n, TREE, NFS4R_DURABILITY_MAJORITY);
+	n->s[P].no_checkpoint = true;
+	c = write_(n, P, "d/f");
+	net_run(n, 200);
+	net_crash(n, S);
+	if (c->done || !until_sealed(n, P, S, 8 * LEASE))
+		return false;
+	n->s[P].no_checkpoint = false;
+	net_stable(n, P);
+	net_run(n, 2 * LEASE);
+	return c->done && c->op.status == NFS4R_DELAY;
+}
+
+/* Q finds the result of what it had asked S for, while P does not know yet that S is gone. */
+static bool a_result_waits_for_all_members(struct net *n)
+{
+	struct client *c;
+
+	ends_begin(n, TREE, NFS4R_DURABILITY_COMMIT);
+	n->s[P].no_checkpoint = true;
+	do_create(n, S, "d", "a");
+	net_drop(n, S, Q, NFS4R_MSG_FORWARD_ANSWER);
+	c = create(n, Q, "d", "b");
+	net_run(n, 4 * RTT(n));
+	net_drop(n, P, 0, NFS4R_MSG_PREPARE); /* so that Q makes the view */
+	net_drop(n, Q, P, NFS4R_MSG_VIEW);
+	net_crash(n, S);
+	if (!until_sealed(n, Q, S, 10 * LEASE))
+		return false;
+	net_run(n, 100);
+	if (c->done && view_of(n, P).adopted.num < view_of(n, Q).adopted.num)
+		return false;
+	net_pass(n);
+	return finish(n, c) == NFS4R_OK;
+}
+
+/* Q has promised to end the log of S while S still has P's grant. What S answers then must not stand on what Q took afterwards. */
+static bool a_promise_freezes_the_log(struct net *n)
+{
+	struct nfs4r_oid d, x;
+	struct client *c;
+
+	ends_begin(n, TREE, NFS4R_DURABILITY_COMMIT);
+	d = at(n, "d");
+	if (finish(n, op_rename(n, S, &d, "g", &d, "h")) != NFS4R_OK)
+		return false;
+	net_drop(n, S, Q, NFS4R_MSG_HEARTBEAT);
+	while (view_of(n, Q).promised == 0 && n->now < 100000)
+		net_run(n, 1);
+	net_drop(n, S, P, NFS4R_MSG_ENTRIES);
+	c = op_rename(n, S, &d, "h", &d, "i");
+	net_run(n, 10 * RTT(n));
+	if (!until_sealed(n, P, S, 8 * LEASE))
+		return false;
+	net_run(n, LEASE);
+	return !c->done || c->op.status != NFS4R_OK || memtree_lookup(n->s[P].tree, &d, "i", &x);
+}
+
+static void ask_to_seal(struct net *n, uint64_t num)
+{
+	struct nfs4r_msg m = { .type = NFS4R_MSG_PREPARE };
+
+	m.prepare.num = num;
+	m.prepare.remove = m.prepare.seal = NFS4R_BIT(S);
+	net_msg(n, P, Q, &m);
+}
+
+/* Q is accepting P's view, whose seal it has not reached, when it promises a higher one: from then on its copy stays as promised. */
+static bool an_old_acceptance_lifts_no_limit(struct net *n)
+{
+	struct nfs4r_msg m = { .type = NFS4R_MSG_ACCEPT };
+	nfs4r_lsn before;
+
+	ends_begin(n, TREE, NFS4R_DURABILITY_COMMIT);
+	do_chmod(n, S, "d/f");
+	net_drop(n, 0, Q, NFS4R_MSG_ENTRIES);
+	chmod_(n, S, "d/f");
+	net_run(n, 10 * RTT(n));
+	before = memtree_applied(n->s[Q].tree, S);
+	ask_to_seal(n, 10 * NFS4R_VIEW_STEP + P);
+	net_run(n, LEASE + 50); /* until the lease that Q granted is over */
+	m.view = view_of(n, Q).accepted;
+	m.view.base = m.view.num;
+	m.view.num = 10 * NFS4R_VIEW_STEP + P;
+	m.view.members = NFS4R_BIT(P) | NFS4R_BIT(Q);
+	m.view.open = m.view.members;
+	m.view.epoch++;
+	m.view.seals[m.view.nseals++] = (struct nfs4r_seal){ S, before + 1 };
+	net_msg(n, P, Q, &m);
+	net_run(n, 2 * n->delay);
+	if (view_of(n, Q).promised != m.view.num)
+		return false;
+	ask_to_seal(n, 11 * NFS4R_VIEW_STEP + P);
+	net_run(n, 2 * n->delay);
+	if (view_of(n, Q).promised != 11 * NFS4R_VIEW_STEP + P)
+		return false;
+	net_pass(n);
+	net_run(n, LEASE / 4);
+	return memtree_applied(n->s[Q].tree, S) == before;
+}
+
+/* 4 has more of the log of 5 than the others and is asked nothing: it cannot be a member of the view that ends the log. */
+static bool who_did_not_promise_is_no_member(struct net *n)
+{
+	nfs4r_lsn lsn;
+
+	ends_begin(n, TREE, NFS4R_DURABILITY_COMMIT);
+	do_chmod(n, 5, "d/f");
+	for (nfs4r_server_id s = P; s <= S; s++) {
+		net_drop(n, 5, s, NFS4R_MSG_ENTRIES);
+		net_drop(n, 4, s, NFS4R_MSG_ENTRIES);
+		net_drop(n, s, 4, NFS4R_MSG_PREPARE);
+	}
+	chmod_(n, 5, "d/f");
+	net_run(n, 100);
+	net_crash(n, 5);
+	if (!until_sealed(n, P, 5, 10 * LEASE) || !sealed_at(n, P, 5, &lsn))
+		return false;
+	return !(view_of(n, P).adopted.members & NFS4R_BIT(4)) || memtree_applied(n->s[4].tree, 5) <= lsn;
+}
+
+/* P and Q have the second of two entries of S, not the first, and start anew: neither copy may stand for the log. */
+static bool somebody_must_be_complete(struct net *n)
+{
+	nfs4r_lsn end;
+
+	ends_begin(n, TREE, NFS4R_DURABILITY_COMMIT);
+	do_chmod(n, S, "d/f");
+	do_chmod(n, S, "d/g");
+	end = memtree_applied(n->s[S].tree, S);
+	n->s[P].hold_apply = n->s[Q].hold_apply = true;
+	chmod_(n, S, "d/f");
+	chmod_(n, S, "d/g");
+	net_run(n, 5 * RTT(n));
+	net_finish_apply(n, P, end + 2);
+	net_finish_apply(n, Q, end + 2);
+	net_crash(n, S);
+	for (nfs4r_server_id s = P; s <= Q; s++) {
+		net_crash(n, s);
+		n->s[s].hold_apply = false;
+		net_restart(n, s, true);
+	}
+	net_run(n, 8 * LEASE);
+	net_restart(n, S, true);
+	return until_back(n) && all_equal(n);
+}
+
+/* Q lacks an entry of S. When the view stands that ends the log behind that entry, Q has it. */
+static bool who_accepts_has_the_log(struct net *n)
+{
+	nfs4r_lsn lsn;
+
+	ends_begin(n, TREE, NFS4R_DURABILITY_COMMIT);
+	do_chmod(n, S, "d/f");
+	net_drop(n, S, Q, NFS4R_MSG_ENTRIES);
+	net_hold(n, P, Q, NFS4R_MSG_ENTRIES);
+	chmod_(n, S, "d/f");
+	net_run(n, 100);
+	net_crash(n, S);
+	net_run(n, 4 * LEASE);
+	if (sealed_at(n, P, S, &lsn))
+		return memtree_applied(n->s[Q].tree, S) >= lsn;
+	net_pass(n);
+	return until_sealed(n, P, S, 8 * LEASE);
+}
+
+/* 4 adopted the view that ends the log of 5 and does not have its last entry; everybody else has. */
+static bool four_is_behind(struct net *n)
+{
+	do_chmod(n, 5, "d/f");
+	net_drop(n, 0, 4, NFS4R_MSG_ENTRIES);
+	net_drop(n, 0, 4, NFS4R_MSG_ACCEPT);
+	chmod_(n, 5, "d/f");
+	net_run(n, 100);
+	net_crash(n, 5);
+	if (!until_sealed(n, P, 5, 8 * LEASE))
+		return false;
+	net_run(n, 3 * n->delay);
+	return view_of(n, 4).adopted.epoch > 0;
+}
+
+/* S was outside and joins meanwhile: it does not hear from 4 of a control that nobody will ever release. */
+static bool lists_are_made_behind_the_seal(struct net *n)
+{
+	struct nfs4r_oid f;
+
+	ends_begin(n, TREE, NFS4R_DURABILITY_COMMIT);
+	f = at(n, "d/f");
+	cut_off(n, S);
+	if (!until_removed(n, P, S, 8 * LEASE))
+		return false;
+	net_pass(n);
+	net_drop(n, S, 4, NFS4R_MSG_HEARTBEAT);
+	net_run(n, 2 * LEASE);
+	if (!four_is_behind(n))
+		return false;
+	net_pass_from(n, S, 4, NFS4R_MSG_HEARTBEAT);
+	net_run(n, 2 * LEASE);
+	net_pass(n);
+	net_run(n, 2 * LEASE);
+	return !controls(n, S, 5, &f) && keep_trying_chmod(n, S, "d/f", 4 * LEASE) == NFS4R_OK;
+}
+
+/* 4 does not read its own copy of what 5 changed last. */
+static bool a_member_serves_behind_the_seal(struct net *n)
+{
+	struct nfs4r_oid f;
+
+	ends_begin(n, TREE, NFS4R_DURABILITY_COMMIT);
+	f = at(n, "d/f");
+	return four_is_behind(n) && route(n, 4, &f, false) != 4;
+}
+
+/* S comes back with an update that was given up. */
+static bool a_copy_that_is_ahead_is_repaired(struct net *n)
+{
+	ends_begin(n, TREE, NFS4R_DURABILITY_COMMIT);
+	lonely_update(n);
+	net_crash(n, S);
+	net_pass(n);
+	if (!until_sealed(n, P, S, 8 * LEASE))
+		return false;
+	net_restart(n, S, true);
+	return until_back(n) && all_equal(n);
+}
+
+static const struct prevents list[] = {
+	{ "log 2.3: lost versions are not given again", F_NO_EPOCH, lost_versions_are_not_given_again, 0 },
+	{ "log 3.4: entries wait for the view", F_VIEW_NOT_AWAITED, entries_wait_for_the_view, 0 },
+	{ "log 5.2: answers are held", F_NOT_HELD, a_rename_is_held_when_it_is_answered, 0 },
+	{ "log 5.2: what is undone is not answered", F_ANSWER_UNDONE, what_is_undone_is_not_answered, 0 },
+	{ "log 5.3: a write does not end after a seal", F_WRITE_OVER_SEAL, a_write_does_not_end_after_a_seal, 0 },
+	{ "log 5.6: a result waits for all members", F_ANSWER_BEFORE_VIEW, a_result_waits_for_all_members, 0 },
+	{ "log 6.3: a promise freezes the log", F_NO_FREEZE, a_promise_freezes_the_log, 0 },
+	{ "log 6.3: an old acceptance lifts no limit", F_OLD_ACCEPT_LIFTS, an_old_acceptance_lifts_no_limit, 0 },
+	{ "log 6.4: members have promised", F_SEAL_UNPROMISED, who_did_not_promise_is_no_member, 5 },
+	{ "log 6.4: somebody is complete", F_SEAL_INCOMPLETE, somebody_must_be_complete, 0 },
+	{ "log 6.5: who accepts has the log", F_ACCEPT_WITHOUT_LOG, who_accepts_has_the_log, 0 },
+	{ "log 6.6: lists are made behind the seal", F_LIST_UNCROSSED, lists_are_made_behind_the_seal, 5 },
+	{ "log 6.6: a member serves behind the seal", F_SERVE_UNCROSSED, a_member_serves_behind_the_seal, 5 },
+	{ "log 8.3: a copy that is ahead is repaired", F_CROSS_AHEAD, a_copy_that_is_ahead_is_repaired, 0 },
+};
+
+int main(void)
+{
+	return prevents_main(list, sizeof(list) / sizeof(list[0]));
+}
