@@ -99,7 +99,7 @@ static void send_window(struct nfs4r_core *c, nfs4r_server_id to)
 	struct peer *p = &c->peers[to];
 	nfs4r_lsn base = c->logs[c->self].base, got = p->received[c->self], end = gen_end(c, c->self, got), until;
 
-	if (p->down || !p->told || c->repair.state)
+	if (p->down || !p->told || c->repair.state == REPAIR_RUNS) /* before, a source may need what is here */
 		return;
 	if (p->sent < got)
 		p->sent = got;
@@ -138,7 +138,7 @@ void log_on_pull(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_
 		return;
 	}
 	l = &c->logs[log];
-	if (first > gen_end(c, log, first) || c->halted || c->repair.state)
+	if (first > gen_end(c, log, first) || c->halted || c->repair.state == REPAIR_RUNS)
 		return;
 	if (first < l->base) {
 		stuck(c, "a peer asks for entries that are truncated");
@@ -409,6 +409,8 @@ void log_on_positions(struct nfs4r_core *c, nfs4r_server_id from, const struct n
 	if (m->positions.all_stable > l->truncated) {
 		nfs4r_lsn until = m->positions.all_stable < l->stable ? m->positions.all_stable : l->stable;
 
+		if (is_sealed_away(c, from, until))
+			until = seal_at(&c->view.adopted, from, until)->lsn;
 		if (until > l->truncated) {
 			struct nfs4r_action *a = act(c, NFS4R_ACT_TRUNCATE);
 

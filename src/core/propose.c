@@ -69,6 +69,10 @@ static void decide(struct nfs4r_core *c)
 	v->num = p->num;
 	v->base = p->base.num;
 	v->members = (p->base.members & ~p->remove) | p->add;
+	if (!views_enough(c, v->members) && p->base.num != p->on) {
+		v->members = p->base.members; /* nobody may know yet that it was adopted: that first */
+		p->seal = 0;
+	}
 	if (!views_enough(c, v->members)) {
 		later(c);
 		return;
@@ -164,7 +168,8 @@ static void propose(struct nfs4r_core *c, nfs4r_servers remove, nfs4r_servers ad
 
 /* ---- what to ask for (6.8) -------------------------------------------------------------------- */
 
-static nfs4r_servers silent(struct nfs4r_core *c)
+/* Members that are not heard; @unready: and those that are, but do not get ready. */
+static nfs4r_servers silent(struct nfs4r_core *c, bool unready)
 {
 	nfs4r_servers set = 0;
 
@@ -174,7 +179,7 @@ static nfs4r_servers silent(struct nfs4r_core *c)
 
 		if (!is_member(c, s))
 			continue;
-		if (p->joining && p->unready_ms + UNREADY_SILENCES * c->cfg.silence_ms < t)
+		if (unready && p->joining && p->unready_ms + UNREADY_SILENCES * c->cfg.silence_ms < t)
 			t = p->unready_ms + UNREADY_SILENCES * c->cfg.silence_ms;
 		if (c->now >= t)
 			set |= NFS4R_BIT(s);
@@ -260,7 +265,9 @@ void propose_consider(struct nfs4r_core *c)
 
 	if (!is_member(c, c->self) || c->halted || w->proposal.num || c->now < w->retry_ms)
 		return;
-	gone = silent(c);
+	gone = silent(c, true);
+	if (!views_enough(c, w->adopted.members & ~gone))
+		gone = silent(c, false); /* without those that do not get ready there is no view; perhaps a promise keeps them from it */
 	if (w->missing && views_enough(c, w->adopted.members & ~(gone | w->missing)))
 		gone |= w->missing & w->adopted.members & ~NFS4R_BIT(c->self);
 	live = w->adopted.members & ~gone;

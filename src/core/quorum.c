@@ -72,7 +72,7 @@ nfs4r_lsn stable_by_all(const struct nfs4r_core *c, nfs4r_server_id log)
 	return min;
 }
 
-/* Log 3.11: who is outside catches up from the logs. */
+/* Log 3.11: who is outside catches up from the logs. What a copy has beyond a seal it needs until it is repaired. */
 nfs4r_lsn stable_everywhere(const struct nfs4r_core *c, nfs4r_server_id log)
 {
 	nfs4r_lsn min = c->logs[log].stable;
@@ -80,5 +80,5 @@ nfs4r_lsn stable_everywhere(const struct nfs4r_core *c, nfs4r_server_id log)
 	EACH_PEER(c, s)
 		if (c->peers[s].stable[log] < min)
 			min = c->peers[s].stable[log];
-	return min;
+	return is_sealed_away(c, log, min) ? seal_at(&c->view.adopted, log, min)->lsn : min;
 }

@@ -167,7 +167,10 @@ void repair_run(struct nfs4r_core *c)
 	if (r->state != REPAIR_WAIT)
 		return;
 	timer_at(c, r->again_ms > c->now ? r->again_ms : c->now + c->cfg.repeat_ms);
-	needs_repair(c, &r->all);
+	if (!needs_repair(c, &r->all)) { /* what was being applied reached the seal */
+		*r = (struct repair){ 0 };
+		return;
+	}
 	from = c->now >= r->again_ms ? source(c) : 0;
 	if (from)
 		begin(c, from);

@@ -11,9 +11,11 @@
 
 #include <cmocka.h>
 
+static uint32_t servers;
+
 static bool run(const struct prevents *p, uint32_t fault)
 {
-	struct net *n = net_new(p->servers ? p->servers : 3);
+	struct net *n = net_new(servers);
 	bool kept;
 
 	if (fault)
@@ -39,10 +41,16 @@ static void without_the_rule(void **state)
 
 int prevents_main(const struct prevents *list, size_t n)
 {
+	return prevents_with(list, n, 3);
+}
+
+int prevents_with(const struct prevents *list, size_t n, uint32_t of)
+{
 	struct CMUnitTest *tests = calloc(2 * n, sizeof(*tests));
 	char (*names)[160] = calloc(2 * n, sizeof(*names));
 	int failed;
 
+	servers = of;
 	for (size_t i = 0; i < n; i++) {
 		snprintf(names[2 * i], sizeof(names[0]), "%s", list[i].name);
 		snprintf(names[2 * i + 1], sizeof(names[0]), "%s (rule off)", list[i].name);

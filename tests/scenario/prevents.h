@@ -14,10 +14,10 @@ struct prevents {
 	const char *name;
 	uint32_t fault;
 	bool (*fn)(struct net *n); /* servers that just started; true: kept */
-	uint32_t servers;	   /* 0: three */
 };
 
 /* Runs all of @list; what main() returns. */
-int prevents_main(const struct prevents *list, size_t n);
+int prevents_main(const struct prevents *list, size_t n); /* with three servers */
+int prevents_with(const struct prevents *list, size_t n, uint32_t servers);
 
 #endif
