@@ -18,6 +18,7 @@
 #define POSITION_BYTES 36
 #define ENTRY_MIN 96
 #define JOIN_ROW_MIN 36
+#define SEAL_BYTES 12
 #define SERVERS_ALL ((((nfs4r_servers)1 << NFS4R_SERVERS_MAX) - 1) << 1)
 
 static bool c_servers(struct nfs4r_codec *c, nfs4r_servers *mask)
@@ -155,7 +156,8 @@ static bool c_heartbeat(struct nfs4r_codec *c, struct nfs4r_msg *m)
 {
 	return c_u64(c, &m->heartbeat.clock_ms) && c_u64(c, &m->heartbeat.view) &&
 	       c_u64(c, &m->heartbeat.promised) && c_servers(c, &m->heartbeat.hears) &&
-	       c_bool(c, &m->heartbeat.caught_up) && c_bool(c, &m->heartbeat.joining);
+	       c_bool(c, &m->heartbeat.caught_up) && c_bool(c, &m->heartbeat.joining) &&
+	       c_bool(c, &m->heartbeat.repairing);
 }
 
 static bool c_grant(struct nfs4r_codec *c, struct nfs4r_msg *m)
@@ -166,20 +168,28 @@ static bool c_grant(struct nfs4r_codec *c, struct nfs4r_msg *m)
 static bool c_prepare(struct nfs4r_codec *c, struct nfs4r_msg *m)
 {
 	return c_u64(c, &m->prepare.num) && c_servers(c, &m->prepare.remove) &&
-	       c_servers(c, &m->prepare.add);
+	       c_servers(c, &m->prepare.add) && c_servers(c, &m->prepare.seal);
 }
 
 static bool c_view(struct nfs4r_codec *c, struct nfs4r_view *v)
 {
-	return c_u64(c, &v->num) && c_u64(c, &v->base) &&
-	       c_check(c, v->num > v->base || (v->num == 0 && v->base == 0)) &&
-	       c_servers(c, &v->members);
+	if (!c_u64(c, &v->num) || !c_u64(c, &v->base) ||
+	    !c_check(c, v->num > v->base || (v->num == 0 && v->base == 0)) ||
+	    !c_servers(c, &v->members) || !c_servers(c, &v->open) || !c_u32(c, &v->epoch) ||
+	    !c_count(c, &v->nseals, NFS4R_SEALS_MAX, SEAL_BYTES))
+		return false;
+	for (uint32_t i = 0; i < v->nseals; i++) {
+		if (!c_server(c, &v->seals[i].log, false) || !c_u64(c, &v->seals[i].lsn))
+			return false;
+	}
+	return true;
 }
 
 static bool c_promise(struct nfs4r_codec *c, struct nfs4r_msg *m)
 {
 	return c_u64(c, &m->promise.num) && c_bool(c, &m->promise.refused) &&
-	       c_u64(c, &m->promise.promised) && c_view(c, &m->promise.accepted);
+	       c_u64(c, &m->promise.promised) && c_view(c, &m->promise.accepted) &&
+	       c_bool(c, &m->promise.complete) && c_applied(c, m->promise.applied);
 }
 
 /* ACCEPT and VIEW. */

@@ -9,7 +9,8 @@
  */
 #include "xdr_codec.h"
 
-#define DIRENT_MIN (8 + 16 + 4 + 8)
+#define DIRENT_MIN (4 + 16 + 4 + 8)
+#define PARENT_BYTES 20
 
 static bool c_op_text(struct nfs4r_codec *c, struct nfs4r_op *op)
 {
@@ -98,9 +99,10 @@ static bool c_read_name(struct nfs4r_codec *c, struct nfs4r_read *r)
 
 bool c_read_request(struct nfs4r_codec *c, struct nfs4r_read *r)
 {
-	return c_u64(c, &r->id) && c_range(c, &r->type, NFS4R_RD_GETATTR, NFS4R_RD_LOOKUPP) &&
+	return c_u64(c, &r->id) && c_range(c, &r->type, NFS4R_RD_GETATTR, NFS4R_RD_OIDS) &&
 	       c_oid(c, &r->oid) && c_read_name(c, r) && c_u64(c, &r->offset) &&
-	       c_u64(c, &r->length) && c_u64(c, &r->cookie);
+	       c_u64(c, &r->length) && c_u64(c, &r->cookie) && c_bool(c, &r->copy) &&
+	       c_check(c, r->copy || r->type != NFS4R_RD_OIDS);
 }
 
 static bool c_dirents(struct nfs4r_codec *c, struct nfs4r_read *r)
@@ -118,7 +120,7 @@ static bool c_dirents(struct nfs4r_codec *c, struct nfs4r_read *r)
 	for (uint32_t i = 0; i < n; i++) {
 		struct nfs4r_dirent *d = &r->dirents[i];
 
-		if (!c_name(c, &d->name, true) || !c_oid(c, &d->oid) ||
+		if (!c_name(c, &d->name, r->type != NFS4R_RD_OIDS) || !c_oid(c, &d->oid) ||
 		    !c_range(c, &d->type, NFS4R_TYPE_FILE, NFS4R_TYPE_BLK) ||
 		    !c_u64(c, &d->cookie))
 			return false;
@@ -126,10 +128,32 @@ static bool c_dirents(struct nfs4r_codec *c, struct nfs4r_read *r)
 	return true;
 }
 
+static bool c_row(struct nfs4r_codec *c, struct nfs4r_copy_row *r)
+{
+	bool there = r->version != 0;
+
+	if (!c_bool(c, &there))
+		return false;
+	if (!there)
+		return true;
+	if (!c_u64(c, &r->version) || !c_check(c, r->version != 0) ||
+	    !c_range(c, &r->type, NFS4R_TYPE_FILE, NFS4R_TYPE_BLK) || !c_bool(c, &r->multi) ||
+	    !c_u32(c, &r->nlink) || !c_i64(c, &r->ctime) || !c_i64(c, &r->mtime) ||
+	    !c_server(c, &r->last_log, true) || !c_u64(c, &r->last_lsn) ||
+	    !c_count(c, &r->nparents, NFS4R_PARENTS_MAX, PARENT_BYTES))
+		return false;
+	for (uint32_t i = 0; i < r->nparents; i++) {
+		if (!c_oid(c, &r->parents[i]) || !c_u32(c, &r->parent_names[i]))
+			return false;
+	}
+	return true;
+}
+
 bool c_read_answer(struct nfs4r_codec *c, struct nfs4r_read *r)
 {
-	return c_u64(c, &r->id) && c_range(c, &r->type, NFS4R_RD_GETATTR, NFS4R_RD_LOOKUPP) &&
+	return c_u64(c, &r->id) && c_range(c, &r->type, NFS4R_RD_GETATTR, NFS4R_RD_OIDS) &&
 	       c_status(c, &r->status) && c_oid(c, &r->result) && c_attrs(c, &r->attrs) &&
 	       c_opt_buf(c, &r->data, NFS4R_IO_MAX) && c_bool(c, &r->eof) &&
-	       c_u64(c, &r->result_offset) && c_u64(c, &r->verifier) && c_dirents(c, r);
+	       c_u64(c, &r->result_offset) && c_u64(c, &r->verifier) && c_dirents(c, r) &&
+	       c_row(c, &r->row);
 }

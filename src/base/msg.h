@@ -45,7 +45,7 @@ struct nfs4r_prio { /* larger wins: attempts first, then server id (control shee
 };
 
 /*
- * Where a log ended (log 7.1). An LSN is a generation in the upper bits and a number in the lower NFS4R_GEN_SHIFT; a seal ends the generation of its
+ * Where a log ended (log 7). An LSN is a generation in the upper bits and a number in the lower NFS4R_GEN_SHIFT; a seal ends the generation of its
  * LSN with that entry (or before the first, when the number is 0), and the log goes on with the next generation, number 1. Positions so
  * only grow: who has applied a log to its seal is at number 0 of the next generation. Entries of the ended generation beyond its seal never happened.
  */
@@ -113,6 +113,7 @@ struct nfs4r_copy_row { /* what a copy of an object is called in the volume */
 	nfs4r_lsn last_lsn;
 	uint32_t nparents;
 	struct nfs4r_oid parents[NFS4R_PARENTS_MAX];
+	uint32_t parent_names[NFS4R_PARENTS_MAX]; /* names of the object in each */
 };
 
 /* Request and answer of a READ in one struct; also what the engine uses for local reads. */

@@ -192,12 +192,13 @@ static enum nfs4r_status apply_part(struct nfs4r_engine *eng, struct nfs4r_entry
 
 enum nfs4r_status apply_entry(struct nfs4r_engine *eng, struct nfs4r_entry *e, uint32_t mask)
 {
-	for (uint32_t i = 0; i < e->nparts; i++) {
-		enum nfs4r_status st = mask & 1u << i ? apply_part(eng, e, &e->parts[i]) : NFS4R_OK;
+	bool partial = hold_is_partial(e, mask);
+	enum nfs4r_status st = partial ? hold_apply(eng, e, mask) : NFS4R_OK;
 
-		if (st != NFS4R_OK)
-			return st;
-	}
+	for (uint32_t i = 0; i < e->nparts && !partial && st == NFS4R_OK; i++)
+		st = mask & 1u << i ? apply_part(eng, e, &e->parts[i]) : NFS4R_OK;
+	if (st != NFS4R_OK)
+		return st;
 	for (uint32_t i = 0; i < e->nparts; i++) { /* after the names: they move a directory's time */
 		struct nfs4r_part *p = &e->parts[i];
 		struct nfs4r_lhandle h;
@@ -205,7 +206,7 @@ enum nfs4r_status apply_entry(struct nfs4r_engine *eng, struct nfs4r_entry *e, u
 		if (!(mask & 1u << i) || p->effect != NFS4R_EFF_NAMES || !p->mtime)
 			continue;
 		nfs4r_handle(eng, &p->oid, &h);
-		enum nfs4r_status st = set_mtime(eng, &h, p->mtime);
+		st = set_mtime(eng, &h, p->mtime);
 		if (st != NFS4R_OK)
 			return st;
 	}

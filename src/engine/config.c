@@ -23,6 +23,7 @@ void nfs4r_config_init(struct nfs4r_config *cfg)
 	cfg->lease_ms = 2000;
 	cfg->silence_ms = 2000;
 	cfg->drift_permille = 10;
+	cfg->durability = NFS4R_DURABILITY_LOCAL;
 	cfg->checkpoint_ms = 5000;
 	cfg->executors = 8;
 	cfg->appliers = 4;
@@ -75,6 +76,7 @@ static enum nfs4r_status check_servers(const struct nfs4r_rpc_config *rpc, char 
 #define LEASE_MAX_MS 60000
 #define SILENCE_MAX_MS 600000
 #define DRIFT_MAX_PERMILLE 200
+#define GIVE_UP_MAX_MS UINT64_C(31536000000)
 
 static enum nfs4r_status check_view(const struct nfs4r_config *cfg, char *why, size_t len)
 {
@@ -89,6 +91,23 @@ static enum nfs4r_status check_view(const struct nfs4r_config *cfg, char *why, s
 			 "taken for one that is gone; write Silence = %u to %u", cfg->silence_ms, cfg->lease_ms, cfg->lease_ms / 2, SILENCE_MAX_MS);
 		return NFS4R_BADCONFIG;
 	}
+	return NFS4R_OK;
+}
+
+static enum nfs4r_status check_durability(const struct nfs4r_config *cfg, char *why, size_t len)
+{
+	if (cfg->durability < NFS4R_DURABILITY_LOCAL || cfg->durability > NFS4R_DURABILITY_MAJORITY)
+		return bad(why, len, "REPL: Durability must be local, commit or majority; the same on every server");
+	if (cfg->durability != NFS4R_DURABILITY_LOCAL && cfg->lease_ms == 0 && cfg->rpc.nservers > 1)
+		return bad(why, len, "REPL: Durability = commit or majority needs a view that can change: write Lease = 2000, or Durability = local");
+	if (cfg->give_up_ms && cfg->lease_ms == 0)
+		return bad(why, len, "REPL: Give_Up_After needs a view that can change: write Lease = 2000, or Give_Up_After = 0");
+	if (cfg->give_up_ms && (cfg->give_up_ms < 60000 || cfg->give_up_ms > GIVE_UP_MAX_MS))
+		return bad(why, len, "REPL: Give_Up_After must be 0 or 60 to 31536000 s: what only that server has is lost then");
+	if (cfg->give_up_ms && cfg->durability != NFS4R_DURABILITY_LOCAL)
+		return bad(why, len, "REPL: Give_Up_After is for Durability = local; with commit and majority the others never wait for a server that is gone");
+	if (cfg->conflicts_dir[0] && cfg->conflicts_dir[0] != '/')
+		return bad(why, len, "REPL: Conflicts is not absolute; write a directory outside the exported one, or leave it out for Store/conflicts");
 	return NFS4R_OK;
 }
 
@@ -117,5 +136,7 @@ enum nfs4r_status nfs4r_config_check(const struct nfs4r_config *cfg, char *why, 
 		return bad(why, why_len, "REPL: Window must be at least 4194304 bytes");
 	enum nfs4r_status st = check_view(cfg, why, why_len);
 
+	if (st == NFS4R_OK)
+		st = check_durability(cfg, why, why_len);
 	return st == NFS4R_OK ? check_servers(&cfg->rpc, why, why_len) : st;
 }

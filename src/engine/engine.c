@@ -233,6 +233,8 @@ static enum nfs4r_status make_core(struct nfs4r_engine *eng, const struct nfs4r_
 	c.lease_ms = eng->cfg.lease_ms;
 	c.silence_ms = eng->cfg.silence_ms;
 	c.drift_permille = eng->cfg.drift_permille;
+	c.durability = eng->cfg.durability;
+	c.give_up_ms = eng->cfg.give_up_ms;
 	c.window_bytes = eng->cfg.window_bytes;
 	eng->core = nfs4r_core_create(&c, &tree);
 	return eng->core ? NFS4R_OK : NFS4R_NOMEM;
@@ -245,9 +247,12 @@ static enum nfs4r_status make_helpers(struct nfs4r_engine *eng)
 	eng->reads = reads_create(eng);
 	eng->executors = pool_create(eng, "nfs4r-exec", eng->cfg.executors);
 	eng->appliers = pool_create(eng, "nfs4r-apply", eng->cfg.appliers);
+	eng->repairs = pool_create(eng, "nfs4r-repair", 1);
 	eng->durable = durable_create(eng);
 	eng->distributor = distributor_create(eng);
-	return eng->locks && eng->fastpath && eng->reads && eng->executors && eng->appliers && eng->durable && eng->distributor ? NFS4R_OK : NFS4R_NOMEM;
+	return eng->locks && eng->fastpath && eng->reads && eng->executors && eng->appliers && eng->repairs && eng->durable && eng->distributor ?
+		       NFS4R_OK :
+		       NFS4R_NOMEM;
 }
 
 static enum nfs4r_status open_store(struct nfs4r_engine *eng, struct nfs4r_store_info *info, char *why)
@@ -274,6 +279,7 @@ static enum nfs4r_status begin(struct nfs4r_engine *eng, const struct nfs4r_stor
 		return st;
 	pthread_mutex_lock(&eng->lock);
 	eng->ready = info->tail_intact || info->created || eng->cfg.rpc.nservers == 1; /* else with ACT_RECOVERED */
+	view_epoch(eng);
 	engine_perform(eng, nfs4r_core_started(eng->core, now_ms()));
 	view_start(eng);
 	for (uint32_t i = 0; i < eng->cfg.rpc.nservers; i++) { /* until the transport says otherwise */
@@ -356,6 +362,8 @@ enum nfs4r_status nfs4r_engine_start(const struct nfs4r_config *cfg, const struc
 	eng->log_ctx = log_ctx;
 	eng->next_timer_ms = UINT64_MAX;
 	eng->started_at_ms = now_ms();
+	if (!eng->cfg.conflicts_dir[0])
+		snprintf(eng->cfg.conflicts_dir, sizeof(eng->cfg.conflicts_dir), "%.1000s/conflicts", cfg->store_dir);
 	nfs4r_oid_root(&eng->root, cfg->rpc.volume);
 	init_locks(eng);
 	snprintf(why, 512, "out of memory");
@@ -389,6 +397,8 @@ static void stop_threads(struct nfs4r_engine *eng)
 	if (eng->import_running)
 		pthread_join(eng->import_tid, NULL);
 	ctl_destroy(eng->ctl);
+	reads_expire(eng, UINT64_MAX); /* a repair that waits for an answer */
+	pool_stop(eng->repairs);
 	if (eng->timer_running)
 		pthread_join(eng->timer_thread, NULL);
 	if (eng->checkpoint_running)
@@ -412,11 +422,12 @@ void nfs4r_engine_stop(struct nfs4r_engine *eng)
 
 	if (!eng)
 		return;
-	if (eng->reads && eng->executors && eng->appliers && eng->durable && eng->distributor)
+	if (eng->reads && eng->executors && eng->appliers && eng->repairs && eng->durable && eng->distributor)
 		stop_threads(eng);
 	rpc = eng->rpc;
 	if (rpc)
 		nfs4r_rpc_stop(rpc); /* the pools are gone, so nobody sends any more */
+	pool_destroy(eng->repairs);
 	pool_destroy(eng->appliers);
 	durable_destroy(eng->durable);
 	pool_destroy(eng->executors);
@@ -489,11 +500,6 @@ void nfs4r_handle(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, struct 
 bool nfs4r_by_handle(struct nfs4r_engine *eng, const struct nfs4r_lhandle *h, struct nfs4r_oid *oid)
 {
 	return nfs4r_store_by_handle(eng->store, h->b, h->len, oid);
-}
-
-enum nfs4r_status nfs4r_commit(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
-{
-	return nfs4r_store_sync(eng->store, nfs4r_store_position(eng->store));
 }
 
 uint64_t nfs4r_verifier(struct nfs4r_engine *eng)

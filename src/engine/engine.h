@@ -39,6 +39,9 @@ struct nfs4r_config {
 	uint32_t lease_ms;	  /* how long this server may answer after a majority granted it; 0 = the view is fixed; default 2000 */
 	uint32_t silence_ms;	  /* a member that is not heard for so long is removed; default 2000 */
 	uint32_t drift_permille;  /* bound on how much faster or slower a server's clock runs than another's; default 10 */
+	uint32_t durability;	  /* enum nfs4r_durability: what an answer promises (core.h); equal on all servers; default local */
+	uint64_t give_up_ms;	  /* local: a server that is outside for so long is given up; 0 = only when an administrator says so (default) */
+	char conflicts_dir[1024]; /* where undone updates are saved; empty: "conflicts" in store_dir */
 	bool stale_reads;	  /* without a lease, reads are answered from this server's copy all the same; default false */
 	uint32_t checkpoint_ms;	  /* default 5000 */
 	uint32_t executors;	  /* threads that serve peers' forwarded operations and reads; default 8 */

@@ -7,8 +7,12 @@
  *   locks.c       update locks (log sheet 3.3)
  *   execute.c     local execution of an operation, filling in its log entry
  *   apply.c       local execution of peers' entries
+ *   hold.c        objects without a place in the tree, and entries of which not all parts apply
+ *   repair*.c     making this copy equal to another server's
+ *   held.c        waiting until a majority holds an update
  *   distribute.c  entries to peers, payload memory, reading bytes back
  *   reads.c       where reads go, asking and answering peers
+ *   copy.c        this copy as it is, for a server that repairs its own
  *   view.c        the lease, and what is said about the active view
  *   fastpath.c    lock-free filter in front of the control table
  *   durable.c     actions that wait for the journal
@@ -38,6 +42,7 @@ struct distributor;
 struct reads;
 struct ctl;
 struct parked;
+struct held_wait;
 
 /* ---- pool.c ---- */
 typedef void (*task_fn)(struct nfs4r_engine *eng, void *arg);
@@ -150,13 +155,47 @@ struct apply_job {
 };
 enum nfs4r_status apply_entry(struct nfs4r_engine *eng, struct nfs4r_entry *e, uint32_t mask);
 
+/* ---- repair.c ---- */
+void repair_start(struct nfs4r_engine *eng, const struct nfs4r_action *a); /* takes the place of one that runs. eng->lock held */
+
+/* ---- held.c ---- */
+void held_done(struct nfs4r_engine *eng, uint64_t id); /* eng->lock held */
+
+/* ---- hold.c ---- */
+#define HOLD_NAME ".nfs4r-hold"
+bool hold_is_name(const char *name); /* of the hidden directory, in the exported one */
+bool hold_is_partial(const struct nfs4r_entry *e, uint32_t mask); /* names, and not all parts apply: hold_apply() */
+enum nfs4r_status hold_apply(struct nfs4r_engine *eng, struct nfs4r_entry *e, uint32_t mask);
+/* Steps of a repair; all find their work done when they are made again. */
+enum nfs4r_status hold_find(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, struct nfs4r_lhandle *out);
+enum nfs4r_status hold_make(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, const struct nfs4r_attrs *attrs, const char *linktext,
+			    struct nfs4r_lhandle *out);
+enum nfs4r_status hold_drop(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
+enum nfs4r_status hold_park(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, const struct nfs4r_lhandle *h,
+			    const struct nfs4r_oid *oid);
+/* Park what @name means, unless it is @want (may be NULL). EXIST: it is not the volume's, and @want needs the place. */
+enum nfs4r_status hold_clear(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, const struct nfs4r_lhandle *want);
+/* Give the object the name, which is free. A directory that is not in the hidden one stays where it is. */
+enum nfs4r_status hold_place(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, const struct nfs4r_oid *oid,
+			     const struct nfs4r_lhandle *h);
+void hold_tidy(struct nfs4r_engine *eng); /* away with it if it is empty */
+
 /* ---- reads.c ---- */
 struct reads *reads_create(struct nfs4r_engine *eng);
 void reads_destroy(struct reads *r);
 void reads_answer(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_msg *m);
 void reads_serve(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_msg *m);
+/* Of @from's own copy, whoever is primary. Blocks for some seconds at most; DELAY: no answer. Only for a thread of its own. */
+enum nfs4r_status reads_copy(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_read *rd);
 void reads_peer_down(struct nfs4r_engine *eng, nfs4r_server_id peer);
 void reads_expire(struct nfs4r_engine *eng, uint64_t now);
+
+/* ---- copy.c ---- */
+/* Answer a READ with `copy`. STALE: dead; UNKNOWN: not here yet; DELAY: it changes just now. */
+enum nfs4r_status copy_here(struct nfs4r_engine *eng, struct nfs4r_read *rd);
+/* `data` of an answer to OIDS. */
+void copy_positions_put(const struct nfs4r_store_positions *p, uint8_t *out);
+bool copy_positions_get(struct nfs4r_store_positions *p, const struct nfs4r_buf *b);
 
 /* ---- view.c ---- */
 /* Around the carrying out of an update: the lease falls before what depends on it changes, and rises after. eng->lock held. */
@@ -173,6 +212,8 @@ bool view_has_lease(struct nfs4r_engine *eng);
  */
 uint32_t view_era(struct nfs4r_engine *eng);
 bool view_may_answer(struct nfs4r_engine *eng, uint32_t era);
+/* The loss epoch of the adopted view goes into eng->epoch and the verifier. eng->lock held. */
+void view_epoch(struct nfs4r_engine *eng);
 /* Complain about round trips that the configured times do not fit, and about having stood still. Timer's thread, no lock held. */
 void view_check_rtt(struct nfs4r_engine *eng, uint64_t now);
 void view_check_late(struct nfs4r_engine *eng, uint64_t late_ms, uint64_t now);
@@ -237,7 +278,7 @@ struct nfs4r_engine {
 
 	struct nfs4r_store *store;
 	struct nfs4r_rpc *_Atomic rpc;
-	struct pool *executors, *appliers;
+	struct pool *executors, *appliers, *repairs;
 	struct locks *locks;
 	struct fastpath *fastpath;
 	struct durable *durable;
@@ -263,6 +304,16 @@ struct nfs4r_engine {
 	char halted[200];      /* under lock; why it does not serve */
 	_Atomic bool mute;     /* halted: nothing may leave that depends on what could not be written */
 	char import_state[200];/* under lock */
+	_Atomic uint32_t epoch; /* loss epoch of the adopted view */
+	struct held_wait *holds; /* under lock */
+	uint64_t next_hold;
+	struct { /* the repair under way; under lock, but for the generation */
+		_Atomic uint64_t generation;
+		bool running;
+		nfs4r_server_id from;
+		const char *phase;
+		uint64_t done, all, bytes, since_ms;
+	} repair;
 
 	pthread_t timer_thread, checkpoint_tid, import_tid;
 	bool timer_running, checkpoint_running, import_running;

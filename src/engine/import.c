@@ -206,7 +206,7 @@ static enum nfs4r_status import_dir(struct import *im, const struct nfs4r_oid *d
 	nfs4r_handle(im->eng, dir, &dirh);
 	st = im->eng->ops->readdir(im->eng->ctx, &dirh, collect, &l);
 	for (size_t i = 0; i < l.n && st == NFS4R_OK; i++) {
-		if (depth == 0 && strcmp(l.name[i], "lost+found") == 0)
+		if (depth == 0 && (strcmp(l.name[i], "lost+found") == 0 || hold_is_name(l.name[i])))
 			continue;
 		st = import_name(im, dir, &dirh, l.name[i], depth);
 		if (st != NFS4R_OK && st != NFS4R_SHUTDOWN)

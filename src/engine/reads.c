@@ -7,6 +7,9 @@
  * A question that is not answered in op_wait_ms ends as DELAY; a lost connection ends all questions to that peer at once.
  * As the owner: the check that an acting claim covers the object is made after the question arrived, then the local copy is read.
  * Both ways nothing is answered without a lease (view.c): everything that a client or a peer reads passes where() or serve_task().
+ *
+ * A server that repairs its copy (log 8.3) asks one server for its copy, whoever is primary, with `copy`: a member that is ready and does not repair
+ * its own answers, with the object's row as it was before it looked.
  */
 #include <stdlib.h>
 
@@ -19,6 +22,7 @@ struct ask { /* one read under way to a peer */
 	void *arg;
 	nfs4r_server_id asked;
 	nfs4r_servers excluded;
+	nfs4r_server_id only; /* no other than this one; 0: by control */
 	uint64_t deadline_ms;
 	enum nfs4r_status end; /* status of a question that was not answered */
 	bool local;
@@ -151,7 +155,7 @@ static void forget_answer(struct nfs4r_read *rd)
 static bool ask(struct nfs4r_engine *eng, struct ask *a)
 {
 	struct reads *r = eng->reads;
-	nfs4r_server_id to = where(eng, a->rd, a->excluded);
+	nfs4r_server_id to = a->only ? a->only : where(eng, a->rd, a->excluded);
 	struct nfs4r_msg *m;
 
 	a->local = to == eng->cfg.rpc.self;
@@ -241,6 +245,26 @@ enum nfs4r_status nfs4r_read(struct nfs4r_engine *eng, struct nfs4r_read *rd, bo
 	return w.local ? NFS4R_OK : rd->status;
 }
 
+#define COPY_WAIT_MS 10000
+
+enum nfs4r_status reads_copy(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_read *rd)
+{
+	struct waiter w = { .lock = PTHREAD_MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER };
+	struct ask *a = calloc(1, sizeof(*a));
+
+	if (!a)
+		return NFS4R_NOMEM;
+	rd->copy = true;
+	*a = (struct ask){ .rd = rd, .done = wake, .arg = &w, .only = from, .deadline_ms = now_ms() + COPY_WAIT_MS };
+	if (!ask(eng, a))
+		complete(eng, a);
+	pthread_mutex_lock(&w.lock);
+	while (!w.over)
+		pthread_cond_wait(&w.cond, &w.lock);
+	pthread_mutex_unlock(&w.lock);
+	return rd->status;
+}
+
 /* ---- answers ---- */
 
 static void copy_answer(struct nfs4r_read *to, struct nfs4r_read *from)
@@ -255,6 +279,7 @@ static void copy_answer(struct nfs4r_read *to, struct nfs4r_read *from)
 	to->verifier = from->verifier;
 	to->ndirents = from->ndirents;
 	to->dirents = from->dirents;
+	to->row = from->row;
 	from->attrs.acl = NULL;
 	from->data = NULL;
 	from->dirents = NULL;
@@ -271,7 +296,7 @@ void reads_answer(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_m
 {
 	struct ask *a = take(eng->reads, m->read->id, from);
 
-	if (a && m->read->status == NFS4R_NOT_PRIMARY) {
+	if (a && m->read->status == NFS4R_NOT_PRIMARY && !a->only) {
 		a->excluded |= NFS4R_BIT(from);
 		pool_run(eng->executors, ask_again, a);
 	} else if (a) {
@@ -337,11 +362,38 @@ struct serve {
 	struct nfs4r_msg *m;
 };
 
+static void answer(struct nfs4r_engine *eng, struct serve *s, enum nfs4r_status st)
+{
+	s->m->read->status = st;
+	s->m->type = NFS4R_MSG_READ_ANSWER;
+	engine_send(eng, s->from, s->m);
+	nfs4r_msg_fini(s->m);
+	free(s->m);
+	free(s);
+}
+
+/* For a server that repairs its copy. One that is not whole itself answers nothing. */
+static void serve_copy(struct nfs4r_engine *eng, struct serve *s)
+{
+	struct nfs4r_core_view v;
+	bool whole;
+
+	pthread_mutex_lock(&eng->lock);
+	nfs4r_core_get_view(eng->core, &v);
+	whole = eng->ready && v.member && !v.joining && !v.repairing;
+	pthread_mutex_unlock(&eng->lock);
+	answer(eng, s, whole ? copy_here(eng, s->m->read) : NFS4R_DELAY);
+}
+
 static void serve_task(struct nfs4r_engine *eng, void *arg)
 {
 	struct serve *s = arg;
 	struct nfs4r_read *rd = s->m->read;
 
+	if (rd->copy) {
+		serve_copy(eng, s);
+		return;
+	}
 	pthread_mutex_lock(&eng->lock);
 	/* Not ready, or without a lease, is not NOT_PRIMARY: the asker would read its own old copy (6.3). */
 	enum nfs4r_status st = eng->ready && view_has_lease(eng) ? nfs4r_core_may_serve(eng->core, &rd->oid) : NFS4R_DELAY;
@@ -351,12 +403,7 @@ static void serve_task(struct nfs4r_engine *eng, void *arg)
 	pthread_mutex_unlock(&eng->lock);
 	if (st == NFS4R_OK)
 		st = nfs4r_read_here(eng, rd);
-	rd->status = st;
-	s->m->type = NFS4R_MSG_READ_ANSWER;
-	engine_send(eng, s->from, s->m);
-	nfs4r_msg_fini(s->m);
-	free(s->m);
-	free(s);
+	answer(eng, s, st);
 }
 
 void reads_serve(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_msg *m)

@@ -40,18 +40,27 @@ static nfs4r_lsn own_last(struct nfs4r_engine *eng, const struct nfs4r_store_inf
 	return last;
 }
 
+/* Others' entries that are here though some before them are not: a seal may come to lie between. */
+static enum nfs4r_status restore_beyond(struct nfs4r_engine *eng, nfs4r_server_id id, const struct nfs4r_store_info *info)
+{
+	nfs4r_lsn first, last;
+
+	nfs4r_store_log_range(eng->store, id, &first, &last);
+	if (id == eng->cfg.rpc.self || last <= info->logs[id].applied)
+		return NFS4R_OK;
+	return nfs4r_core_restore_beyond(eng->core, id, last);
+}
+
 static enum nfs4r_status restore_own_entries(struct nfs4r_engine *eng, const struct nfs4r_store_info *info)
 {
 	nfs4r_server_id self = eng->cfg.rpc.self;
-	nfs4r_lsn last = own_last(eng, info), lsn = info->logs[self].base;
+	nfs4r_lsn last = own_last(eng, info), lsn = 0;
 
-	for (; lsn && lsn <= last; lsn++) {
+	while ((lsn = nfs4r_store_log_next(eng->store, self, lsn)) && lsn <= last) {
 		struct nfs4r_entry *e = nfs4r_store_log_read(eng->store, self, lsn);
 
-		if (!e && lsn <= info->logs[self].applied)
-			return NFS4R_CORRUPT;
 		if (!e)
-			continue;
+			return NFS4R_CORRUPT;
 		enum nfs4r_status st = nfs4r_core_restore_entry(eng->core, lsn, nfs4r_entry_bytes(e));
 		nfs4r_entry_put(e);
 		if (st != NFS4R_OK)
@@ -71,6 +80,8 @@ enum nfs4r_status recover_restore(struct nfs4r_engine *eng, const struct nfs4r_s
 		r.st = nfs4r_core_restore_log(eng->core, id, info->logs[id].base, id == eng->cfg.rpc.self ? own_last(eng, info) : info->logs[id].applied,
 					      info->logs[id].stable);
 	}
+	for (uint32_t i = 0; r.st == NFS4R_OK && i < eng->cfg.rpc.nservers; i++)
+		r.st = restore_beyond(eng, eng->cfg.rpc.servers[i].id, info);
 	if (r.st == NFS4R_OK)
 		r.st = restore_own_entries(eng, info);
 	for (uint32_t i = 0; r.st == NFS4R_OK && i < info->nintents; i++) {
@@ -92,7 +103,7 @@ static bool see_name(void *arg, const char *name)
 {
 	char *found = arg;
 
-	if (strcmp(name, "lost+found") == 0)
+	if (strcmp(name, "lost+found") == 0 || hold_is_name(name))
 		return true;
 	snprintf(found, NFS4R_NAME_MAX + 1, "%s", name);
 	return false;

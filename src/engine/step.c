@@ -140,6 +140,25 @@ static void perform_recovered(struct nfs4r_engine *eng)
 		eng->ready = true;
 }
 
+/* A log ends here as it does everywhere. Its stable position follows with the next checkpoint. */
+static void perform_sealed(struct nfs4r_engine *eng, const struct nfs4r_action *a)
+{
+	char why[200];
+	enum nfs4r_status st = nfs4r_store_seal(eng->store, a->log, a->until);
+
+	if (st != NFS4R_OK) {
+		snprintf(why, sizeof(why), "the end of the log of server %u cannot be written (%s); check the disk under the Store directory", a->log,
+			 nfs4r_status_str(st));
+		engine_halt(eng, why);
+		return;
+	}
+	if (a->log == eng->cfg.rpc.self)
+		distributor_forget(eng->distributor, UINT64_MAX);
+	engine_log(eng, NFS4R_LOG_INFO, "volume %s: the log of server %u has ended here with its update %llu; nobody waits for what it controlled",
+		   eng->cfg.volume_name, a->log, (unsigned long long)(a->until & (((nfs4r_lsn)1 << NFS4R_GEN_SHIFT) - 1)));
+	checkpoint_wake(eng);
+}
+
 static void perform_one(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
 	switch (a->type) {
@@ -187,6 +206,15 @@ static void perform_one(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 	case NFS4R_ACT_DROP:
 		nfs4r_op_fini(a->op);
 		free(a->op);
+		break;
+	case NFS4R_ACT_SEALED:
+		perform_sealed(eng, a);
+		break;
+	case NFS4R_ACT_REPAIR:
+		repair_start(eng, a);
+		break;
+	case NFS4R_ACT_HELD:
+		held_done(eng, a->hold);
 		break;
 	default:
 		engine_halt(eng, "an action of the core is not known; the build is inconsistent");
@@ -246,12 +274,17 @@ void engine_step(struct nfs4r_engine *eng, struct nfs4r_event *ev)
 	if (eng->frozen)
 		return;
 	ev->now_ms = now_ms();
-	engine_perform(eng, nfs4r_core_step(eng->core, ev));
+
+	const struct nfs4r_update *u = nfs4r_core_step(eng->core, ev);
+
+	if (type == NFS4R_EV_TICK || msg_type >= NFS4R_MSG_HEARTBEAT)
+		view_epoch(eng); /* before an answer says that it is of this epoch */
+	engine_perform(eng, u);
 	view_watch(eng, type, msg_type);
 }
 
-/* Write verifier (log sheet 5.3). As long as no log is ever sealed, the incarnations of the peers stand for the loss epoch: what
- * a peer had of our clients' unstable data may have died with its old incarnation. */
+/* Write verifier (log sheet 5.3): another one when a log was sealed, and when a peer has a new incarnation: what it had of our clients'
+ * unstable data may have died with the old one. */
 void engine_update_verifier(struct nfs4r_engine *eng)
 {
 	uint64_t h = 0xcbf29ce484222325ULL;
@@ -260,6 +293,7 @@ void engine_update_verifier(struct nfs4r_engine *eng)
 	for (size_t i = 0; i < 2; i++)
 		h = (h ^ *words[i]) * 0x100000001b3ULL;
 	h = (h ^ eng->cfg.rpc.self) * 0x100000001b3ULL;
+	h = (h ^ eng->epoch) * 0x100000001b3ULL;
 	for (size_t i = 0; i <= NFS4R_SERVERS_MAX; i++)
 		h = (h ^ eng->peer_inc[i]) * 0x100000001b3ULL;
 	eng->verifier = h ? h : 1;

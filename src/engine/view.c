@@ -62,6 +62,19 @@ bool view_may_answer(struct nfs4r_engine *eng, uint32_t era)
 	return view_has_lease(eng) && eng->lease_era == era;
 }
 
+void view_epoch(struct nfs4r_engine *eng)
+{
+	struct nfs4r_core_view v;
+
+	if (eng->cfg.lease_ms == 0)
+		return;
+	nfs4r_core_get_view(eng->core, &v);
+	if (v.adopted.epoch == eng->epoch)
+		return;
+	eng->epoch = v.adopted.epoch;
+	engine_update_verifier(eng);
+}
+
 /* ---- what is said about changes; eng->lock held ---- */
 
 #define say(eng, fmt, ...) engine_log(eng, NFS4R_LOG_INFO, "volume %s: " fmt, (eng)->cfg.volume_name, __VA_ARGS__)

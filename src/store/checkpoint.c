@@ -71,7 +71,7 @@ static void swap_overlay(struct nfs4r_store *s, struct nfs4r_overlay *fresh)
 	pthread_rwlock_wrlock(&s->view);
 	for (int i = 0; i < NLOGS; i++) {
 		m->applied[i] = s->logs[i].applied;
-		m->truncated[i] = s->logs[i].truncated;
+		m->truncated[i] = nfs4r_log_truncated(&s->logs[i]);
 		m->mint[i] = s->mint[i];
 	}
 	s->frozen.ov = s->active;

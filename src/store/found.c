@@ -80,8 +80,8 @@ static bool db_exists(const struct nfs4r_store *s)
 enum nfs4r_status nfs4r_found_state(struct nfs4r_store *s)
 {
 	for (int i = 0; i < NLOGS; i++) {
-		s->logs[i].applied = s->logs[i].stable = s->meta.applied[i];
-		s->logs[i].truncated = s->meta.truncated[i];
+		nfs4r_log_found(&s->logs[i], s->meta.applied[i], s->meta.truncated[i]);
+		s->logs[i].stable = s->meta.applied[i];
 		s->mint[i] = s->meta.mint[i];
 	}
 	return load_marks(s);

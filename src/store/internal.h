@@ -7,6 +7,7 @@
  *   overlay.c    changes since the checkpoint    apply.c       from an entry to changed rows and names
  *   db.c         LMDB: environment, readers      marks.c       intents, marks, what is in flight
  *   rows.c names.c handles.c   reads, and the codec of their LMDB records
+ *   repair.c     ends of logs, objects and positions as another server has them
  *   checkpoint.c overlay -> LMDB                 recover.c     walks the journal at open, finds its end
  *   replay.c     one record at open              found.c       LMDB at open, and the first one
  *   ident.c      lock, identity, refusals        store.c       open, close, the rest
@@ -34,6 +35,7 @@
 #define WHY_LEN 512
 #define BOOT_ID_LEN 40
 #define NLOGS (NFS4R_SERVERS_MAX + 1)
+#define MINT_GEN_SHIFT 32 /* in the incarnation of an OID: above, the generation of its creator's log; below, the counter of runs */
 
 /* ---- objects --------------------------------------------------------- */
 
@@ -226,6 +228,10 @@ enum nfs4r_rec { /* disk values */
 	REC_SYNCED = 7, /* everything before a position is on stable storage */
 	REC_CLOSE = 8,	/* the run ended in order */
 	REC_RECOVERED = 9, /* the tail that was lost is back */
+	REC_SEAL = 10, /* a generation of a log ends */
+	REC_INSTALL = 11, /* an object as another server has it */
+	REC_FORGET = 12, /* an object that is nowhere */
+	REC_POSITIONS = 13, /* positions and MINTs as another server has them */
 };
 
 struct nfs4r_segment {
@@ -327,13 +333,21 @@ struct nfs4r_logent {
 	uint64_t inc, seq; /* oid created by it: incarnation << 16 or creator; seq 0 = none */
 };
 
-struct nfs4r_log { /* entries truncated + 1 .. truncated + n, some may be missing beyond applied */
-	nfs4r_lsn applied, stable, truncated;
+struct nfs4r_logrun { /* of one generation: entries truncated + 1 .. truncated + n, some may be missing beyond applied */
+	nfs4r_lsn truncated;
 	struct nfs4r_logent *ents; /* ents[0] is truncated + 1 */
 	uint32_t n, cap, skip; /* skip: dead ones in front of ents[0] in the allocation */
 };
 
+struct nfs4r_log {
+	nfs4r_lsn applied, stable;
+	struct nfs4r_logrun now; /* the generation of applied */
+	struct nfs4r_logrun old; /* the one before, up to its seal, until it is truncated */
+	nfs4r_lsn seal; /* where `old` ends; 0: there is no `old` */
+};
+
 #define LOG_GAP_MAX (1u << 20) /* an entry so far beyond the last one is a mistake */
+#define SEAL_UNSEEN(lsn) (NFS4R_AFTER_SEAL(lsn) - 1) /* while the journal is walked: LMDB knows that there is an older generation, and not its seal */
 /* Room for @lsn, so that _add() cannot fail. */
 bool nfs4r_log_reserve(struct nfs4r_log *l, nfs4r_lsn lsn);
 void nfs4r_log_add(struct nfs4r_log *l, nfs4r_lsn lsn, nfs4r_journal_pos pos,
@@ -341,8 +355,19 @@ void nfs4r_log_add(struct nfs4r_log *l, nfs4r_lsn lsn, nfs4r_journal_pos pos,
 /* Move applied over what is there; the mint of the log's owner goes with it. */
 void nfs4r_log_advance(struct nfs4r_log *l, nfs4r_server_id owner, struct nfs4r_inc *mint);
 const struct nfs4r_logent *nfs4r_log_at(const struct nfs4r_log *l, nfs4r_lsn lsn);
+/* The last one that is there, and the first one that is kept; 0: none. */
 nfs4r_lsn nfs4r_log_last(const struct nfs4r_log *l);
+nfs4r_lsn nfs4r_log_first(const struct nfs4r_log *l);
+/* The first one that is there after @lsn; 0: none. */
+nfs4r_lsn nfs4r_log_next(const struct nfs4r_log *l, nfs4r_lsn lsn);
+/* Up to where entries are gone. */
+nfs4r_lsn nfs4r_log_truncated(const struct nfs4r_log *l);
 void nfs4r_log_truncate(struct nfs4r_log *l, nfs4r_lsn until);
+/* End the generation of @seal there. Nothing happens if it has ended. false: the log has not come so far. */
+bool nfs4r_log_seal(struct nfs4r_log *l, nfs4r_lsn seal, struct nfs4r_inc *mint);
+/* Positions from elsewhere; no entry is left. */
+void nfs4r_log_clear(struct nfs4r_log *l);
+void nfs4r_log_found(struct nfs4r_log *l, nfs4r_lsn applied, nfs4r_lsn truncated);
 
 /* ---- in flight ------------------------------------------------------- */
 
@@ -486,6 +511,8 @@ void nfs4r_flight_end(struct nfs4r_store *s, nfs4r_server_id log, nfs4r_lsn lsn)
 /* Objects of @e whose existing bytes or names will change. */
 void nfs4r_flight_fill(struct nfs4r_flight *f, const struct nfs4r_entry *e);
 void nfs4r_flights_free(struct nfs4r_store *s);
+/* Those of @log up to @until will never be committed. */
+void nfs4r_flights_drop(struct nfs4r_store *s, nfs4r_server_id log, nfs4r_lsn until);
 
 /* The two halves of a commit's way into memory; used by commit() and by replay. */
 enum nfs4r_status nfs4r_commit_reserve(struct nfs4r_store *s, const struct nfs4r_entry *e,
@@ -530,6 +557,8 @@ struct nfs4r_scan { /* the walk over the journal at open */
 	uint32_t ncuts;
 	bool again; /* a cut was found that concerns what was already taken: walk once more */
 };
+/* Effects of SEAL, INSTALL, FORGET and POSITIONS at open; @index: LMDB holds them already. */
+enum nfs4r_status nfs4r_replay_repair(struct nfs4r_store *s, const struct nfs4r_rec_view *rec, bool index);
 /* Effect of one record. @sc: what it tells about runs. MALFORMED, CORRUPT, NOMEM. */
 enum nfs4r_status nfs4r_replay(struct nfs4r_scan *sc, const struct nfs4r_rec_view *rec);
 enum nfs4r_status nfs4r_cut_add(struct nfs4r_scan *sc, nfs4r_journal_pos pos, nfs4r_lsn last);

@@ -7,6 +7,13 @@
  * commit: while entry 4 is missing, the object that 4 creates is "not yet here", although 5 created a
  * later one (log sheet 2.2).
  *
+ * When a generation of a log is sealed (base/msg.h), its entries up to the seal stay readable beside those of the next one, until they
+ * are truncated or that one is sealed, too. LMDB's meta record then has a `truncated` of the older generation; where that ended is in the
+ * journal, which is kept from its first wanted entry on.
+ *
+ * The seal also ends what the log's owner has created: who makes OIDs puts the generation of its log above the counter of its runs
+ * (store.c), so everything of ended generations that is not here is dead, and nobody waits for it.
+ *
  * Failure: out of memory, in reserve() only. Nothing here is on disk: recover.c fills it by reading the
  * segments that are kept. Locking is the caller's (view).
  */
@@ -14,46 +21,127 @@
 
 #include "store/internal.h"
 
-bool nfs4r_log_reserve(struct nfs4r_log *l, nfs4r_lsn lsn)
+/* ---- one generation ------------------------------------------------------- */
+
+static bool run_reserve(struct nfs4r_logrun *r, nfs4r_lsn lsn)
 {
 	struct nfs4r_logent *ents;
 	uint64_t n, cap;
 
-	if (lsn <= l->truncated)
+	if (lsn <= r->truncated)
 		return true;
-	n = lsn - l->truncated;
-	if (n > l->n + LOG_GAP_MAX || n > UINT32_MAX / 2)
+	n = lsn - r->truncated;
+	if (n > r->n + LOG_GAP_MAX || n > UINT32_MAX / 2)
 		return false;
-	if (l->skip && l->skip >= l->n) { /* more dead than alive: move, so that it costs little */
-		memmove(l->ents, l->ents + l->skip, l->n * sizeof(*l->ents));
-		memset(l->ents + l->n, 0, l->skip * sizeof(*l->ents));
-		l->skip = 0;
+	if (r->skip && r->skip >= r->n) { /* more dead than alive: move, so that it costs little */
+		memmove(r->ents, r->ents + r->skip, r->n * sizeof(*r->ents));
+		memset(r->ents + r->n, 0, r->skip * sizeof(*r->ents));
+		r->skip = 0;
 	}
-	if (l->skip + n <= l->cap)
+	if (r->skip + n <= r->cap)
 		return true;
-	for (cap = l->cap ? l->cap : 1024; cap < l->skip + n;)
+	for (cap = r->cap ? r->cap : 1024; cap < r->skip + n;)
 		cap *= 2;
-	ents = realloc(l->ents, cap * sizeof(*ents));
+	ents = realloc(r->ents, cap * sizeof(*ents));
 	if (!ents)
 		return false;
-	memset(ents + l->cap, 0, (cap - l->cap) * sizeof(*ents));
-	l->ents = ents;
-	l->cap = cap;
+	memset(ents + r->cap, 0, (cap - r->cap) * sizeof(*ents));
+	r->ents = ents;
+	r->cap = cap;
 	return true;
+}
+
+static const struct nfs4r_logent *run_at(const struct nfs4r_logrun *r, nfs4r_lsn lsn)
+{
+	const struct nfs4r_logent *e;
+
+	if (lsn <= r->truncated || lsn - r->truncated > r->n)
+		return NULL;
+	e = &r->ents[r->skip + lsn - r->truncated - 1];
+	return e->pos ? e : NULL;
+}
+
+static nfs4r_lsn run_last(const struct nfs4r_logrun *r)
+{
+	for (uint32_t i = r->n; i; i--) {
+		if (r->ents[r->skip + i - 1].pos)
+			return r->truncated + i;
+	}
+	return 0;
+}
+
+static nfs4r_lsn run_next(const struct nfs4r_logrun *r, nfs4r_lsn lsn)
+{
+	for (uint64_t i = lsn > r->truncated ? lsn - r->truncated : 0; i < r->n; i++) {
+		if (r->ents[r->skip + i].pos)
+			return r->truncated + i + 1;
+	}
+	return 0;
+}
+
+static void run_truncate(struct nfs4r_logrun *r, nfs4r_lsn until)
+{
+	uint64_t n;
+
+	if (until <= r->truncated)
+		return;
+	n = until - r->truncated;
+	if (n > r->n)
+		n = r->n;
+	if (n)
+		memset(r->ents + r->skip, 0, n * sizeof(*r->ents));
+	r->skip += n;
+	r->n -= n;
+	r->truncated = until;
+}
+
+/* Forget what lies beyond @last. */
+static void run_cut(struct nfs4r_logrun *r, nfs4r_lsn last)
+{
+	uint64_t n = last > r->truncated ? last - r->truncated : 0;
+
+	if (n >= r->n)
+		return;
+	memset(r->ents + r->skip + n, 0, (r->n - n) * sizeof(*r->ents));
+	r->n = n;
+}
+
+static void run_free(struct nfs4r_logrun *r, nfs4r_lsn truncated)
+{
+	free(r->ents);
+	*r = (struct nfs4r_logrun){ .truncated = truncated };
+}
+
+/* ---- the log ----------------------------------------------------------------- */
+
+/* The generation that @lsn belongs to; NULL: none that is kept. */
+static struct nfs4r_logrun *run_of(const struct nfs4r_log *l, nfs4r_lsn lsn)
+{
+	if (NFS4R_GEN(lsn) == NFS4R_GEN(l->applied))
+		return (struct nfs4r_logrun *)&l->now;
+	return l->seal && NFS4R_GEN(lsn) == NFS4R_GEN(l->seal) ? (struct nfs4r_logrun *)&l->old : NULL;
+}
+
+bool nfs4r_log_reserve(struct nfs4r_log *l, nfs4r_lsn lsn)
+{
+	struct nfs4r_logrun *r = run_of(l, lsn);
+
+	return r ? run_reserve(r, lsn) : lsn < l->applied;
 }
 
 void nfs4r_log_add(struct nfs4r_log *l, nfs4r_lsn lsn, nfs4r_journal_pos pos,
 		   const struct nfs4r_oid *created)
 {
+	struct nfs4r_logrun *r = run_of(l, lsn);
 	struct nfs4r_logent *e;
 	uint64_t i;
 
-	if (lsn <= l->truncated)
+	if (!r || lsn <= r->truncated)
 		return;
-	i = lsn - l->truncated - 1;
-	e = &l->ents[l->skip + i];
-	if (i >= l->n)
-		l->n = i + 1;
+	i = lsn - r->truncated - 1;
+	e = &r->ents[r->skip + i];
+	if (i >= r->n)
+		r->n = i + 1;
 	e->pos = pos;
 	if (!nfs4r_oid_is_zero(created)) {
 		e->inc = nfs4r_oid_inc(created) << 16 | nfs4r_oid_creator(created);
@@ -63,19 +151,16 @@ void nfs4r_log_add(struct nfs4r_log *l, nfs4r_lsn lsn, nfs4r_journal_pos pos,
 
 const struct nfs4r_logent *nfs4r_log_at(const struct nfs4r_log *l, nfs4r_lsn lsn)
 {
-	const struct nfs4r_logent *e;
+	const struct nfs4r_logrun *r = run_of(l, lsn);
 
-	if (lsn <= l->truncated || lsn - l->truncated > l->n)
-		return NULL;
-	e = &l->ents[l->skip + lsn - l->truncated - 1];
-	return e->pos ? e : NULL;
+	return r ? run_at(r, lsn) : NULL;
 }
 
 void nfs4r_log_advance(struct nfs4r_log *l, nfs4r_server_id owner, struct nfs4r_inc *mint)
 {
 	const struct nfs4r_logent *e;
 
-	while ((e = nfs4r_log_at(l, l->applied + 1))) {
+	while ((e = run_at(&l->now, l->applied + 1))) {
 		uint64_t inc = e->inc >> 16;
 
 		l->applied++;
@@ -90,28 +175,99 @@ void nfs4r_log_advance(struct nfs4r_log *l, nfs4r_server_id owner, struct nfs4r_
 
 nfs4r_lsn nfs4r_log_last(const struct nfs4r_log *l)
 {
-	for (uint32_t i = l->n; i; i--) {
-		if (l->ents[l->skip + i - 1].pos)
-			return l->truncated + i;
-	}
-	return 0;
+	nfs4r_lsn last = run_last(&l->now);
+
+	return last || !l->seal ? last : run_last(&l->old);
+}
+
+nfs4r_lsn nfs4r_log_first(const struct nfs4r_log *l)
+{
+	if (l->seal)
+		return l->old.truncated + 1;
+	return run_last(&l->now) ? l->now.truncated + 1 : 0;
+}
+
+nfs4r_lsn nfs4r_log_next(const struct nfs4r_log *l, nfs4r_lsn lsn)
+{
+	nfs4r_lsn next = l->seal && lsn < l->seal ? run_next(&l->old, lsn) : 0;
+
+	return next ? next : run_next(&l->now, lsn);
+}
+
+nfs4r_lsn nfs4r_log_truncated(const struct nfs4r_log *l)
+{
+	return l->seal ? l->old.truncated : l->now.truncated;
+}
+
+static void drop_old(struct nfs4r_log *l)
+{
+	run_free(&l->old, 0);
+	l->seal = 0;
 }
 
 void nfs4r_log_truncate(struct nfs4r_log *l, nfs4r_lsn until)
 {
-	uint64_t n;
-
 	if (until > l->applied)
 		until = l->applied; /* what may still come cannot be done with */
-	if (until <= l->truncated)
+	if (l->seal && until < l->seal)
+		run_truncate(&l->old, until);
+	else if (l->seal)
+		drop_old(l);
+	run_truncate(&l->now, until);
+}
+
+/* Nothing that was created in the ended generation and is not here will come. */
+static void mint_ends(struct nfs4r_inc *mint, nfs4r_lsn seal)
+{
+	uint64_t inc = ((NFS4R_GEN(seal) + 1) << MINT_GEN_SHIFT) - 1;
+
+	if (inc > mint->counter)
+		*mint = (struct nfs4r_inc){ inc, UINT64_MAX };
+}
+
+bool nfs4r_log_seal(struct nfs4r_log *l, nfs4r_lsn seal, struct nfs4r_inc *mint)
+{
+	nfs4r_lsn after = NFS4R_AFTER_SEAL(seal);
+
+	if (NFS4R_GEN(seal) < NFS4R_GEN(l->applied)) { /* of this walk over the journal: LMDB has crossed it */
+		if (l->seal == SEAL_UNSEEN(seal)) {
+			l->seal = seal;
+			run_cut(&l->old, seal);
+		}
+		return true;
+	}
+	if (NFS4R_GEN(seal) > NFS4R_GEN(l->applied) || seal > l->applied)
+		return false;
+	run_free(&l->old, 0);
+	run_cut(&l->now, seal);
+	l->old = l->now;
+	l->seal = seal;
+	l->now = (struct nfs4r_logrun){ .truncated = after };
+	if (l->old.truncated >= seal)
+		drop_old(l);
+	if (l->stable >= seal)
+		l->stable = after;
+	l->applied = after;
+	mint_ends(mint, seal);
+	return true;
+}
+
+void nfs4r_log_clear(struct nfs4r_log *l)
+{
+	drop_old(l);
+	run_free(&l->now, l->applied);
+}
+
+void nfs4r_log_found(struct nfs4r_log *l, nfs4r_lsn applied, nfs4r_lsn truncated)
+{
+	l->applied = applied;
+	nfs4r_log_clear(l);
+	l->now.truncated = truncated;
+	if (NFS4R_GEN(truncated) == NFS4R_GEN(applied))
 		return;
-	n = until - l->truncated;
-	if (n > l->n)
-		n = l->n;
-	memset(l->ents + l->skip, 0, n * sizeof(*l->ents));
-	l->skip += n;
-	l->n -= n;
-	l->truncated = until;
+	l->now.truncated = NFS4R_GEN(applied) << NFS4R_GEN_SHIFT;
+	l->old.truncated = truncated;
+	l->seal = SEAL_UNSEEN(truncated);
 }
 
 /* ---- reads --------------------------------------------------------------- */
@@ -135,6 +291,18 @@ void nfs4r_store_log_range(struct nfs4r_store *s, nfs4r_server_id log, nfs4r_lsn
 	pthread_rwlock_rdlock(&s->view);
 	*last = nfs4r_log_last(&s->logs[log]);
 	if (*last)
-		*first = s->logs[log].truncated + 1;
+		*first = nfs4r_log_first(&s->logs[log]);
 	pthread_rwlock_unlock(&s->view);
+}
+
+nfs4r_lsn nfs4r_store_log_next(struct nfs4r_store *s, nfs4r_server_id log, nfs4r_lsn after)
+{
+	nfs4r_lsn next;
+
+	if (log < 1 || log > NFS4R_SERVERS_MAX)
+		return 0;
+	pthread_rwlock_rdlock(&s->view);
+	next = nfs4r_log_next(&s->logs[log], after);
+	pthread_rwlock_unlock(&s->view);
+	return next;
 }

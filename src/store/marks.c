@@ -63,6 +63,25 @@ void nfs4r_flight_end(struct nfs4r_store *s, nfs4r_server_id log, nfs4r_lsn lsn)
 	}
 }
 
+void nfs4r_flights_drop(struct nfs4r_store *s, nfs4r_server_id log, nfs4r_lsn until)
+{
+	for (int b = 0; b < FLIGHT_BUCKETS; b++) {
+		struct nfs4r_flight **at = &s->flights[b];
+
+		while (*at) {
+			struct nfs4r_flight *f = *at;
+
+			if (f->log != log || f->lsn > until) {
+				at = &f->next;
+				continue;
+			}
+			*at = f->next;
+			free(f);
+			s->nflights--;
+		}
+	}
+}
+
 static bool changes_in_place(const struct nfs4r_part *p)
 {
 	switch (p->effect) {

@@ -244,8 +244,7 @@ static enum nfs4r_status forget(struct nfs4r_scan *sc)
 	if (!s->active)
 		return nfs4r_refuse(sc->why, NFS4R_NOMEM, "out of memory");
 	for (int i = 0; i < NLOGS; i++) {
-		free(s->logs[i].ents);
-		s->logs[i] = (struct nfs4r_log){ 0 };
+		nfs4r_log_clear(&s->logs[i]);
 	}
 	nfs4r_flights_free(s);
 	nfs4r_seg_close(&s->jnl);
@@ -284,19 +283,30 @@ static enum nfs4r_status scan_until_settled(struct nfs4r_scan *sc)
 	}
 }
 
-static enum nfs4r_status check_logs(struct nfs4r_scan *sc)
+static enum nfs4r_status check_entries(struct nfs4r_scan *sc, int log, nfs4r_lsn from, nfs4r_lsn until)
 {
-	struct nfs4r_store *s = sc->s;
-
-	for (int i = 1; i < NLOGS; i++) {
-		for (nfs4r_lsn n = s->logs[i].truncated + 1; n <= s->logs[i].applied; n++) {
-			if (!nfs4r_log_at(&s->logs[i], n))
-				return nfs4r_refuse(sc->why, NFS4R_CORRUPT,
-						    "%s: entry %llu of the log of server %d is missing: journal files were removed; put them back or let this server make its copy anew",
-						    s->dir, (unsigned long long)n, i);
-		}
+	for (nfs4r_lsn n = from; n <= until; n++) {
+		if (!nfs4r_log_at(&sc->s->logs[log], n))
+			return nfs4r_refuse(sc->why, NFS4R_CORRUPT,
+					    "%s: entry %llu of the log of server %d is missing: journal files were removed; put them back or let this server make its copy anew",
+					    sc->s->dir, (unsigned long long)n, log);
 	}
 	return NFS4R_OK;
+}
+
+static enum nfs4r_status check_logs(struct nfs4r_scan *sc)
+{
+	enum nfs4r_status st = NFS4R_OK;
+
+	for (int i = 1; i < NLOGS && st == NFS4R_OK; i++) {
+		const struct nfs4r_log *l = &sc->s->logs[i];
+
+		if (l->seal)
+			st = check_entries(sc, i, l->old.truncated + 1, l->seal);
+		if (st == NFS4R_OK)
+			st = check_entries(sc, i, l->now.truncated + 1, l->applied);
+	}
+	return st;
 }
 
 /* The first changes on disk. */
@@ -361,8 +371,9 @@ static void fill_info(const struct nfs4r_store *s, struct nfs4r_store_info *info
 
 		info->logs[i].applied = l->applied;
 		info->logs[i].stable = l->stable;
-		if (nfs4r_log_last(l))
-			info->logs[i].base = l->truncated + 1;
+		info->logs[i].base = nfs4r_log_first(l);
+		if (!info->logs[i].base && l->applied)
+			info->logs[i].base = l->applied + 1;
 	}
 	info->nintents = s->nintents;
 }

@@ -244,6 +244,8 @@ enum nfs4r_status nfs4r_replay(struct nfs4r_scan *sc, const struct nfs4r_rec_vie
 	}
 	if (rec->type == REC_RECOVERED)
 		nfs4r_flights_free(s); /* begun before, and nobody has them */
+	if (rec->type >= REC_SEAL && rec->type <= REC_POSITIONS)
+		return nfs4r_replay_repair(s, rec, !replay);
 	if (!replay)
 		return NFS4R_OK;
 	switch (rec->type) {

@@ -252,3 +252,120 @@ uint32_t nfs4r_store_parents(struct nfs4r_store *s, const struct nfs4r_oid *oid,
 	nfs4r_ref_close(s, &ref);
 	return n;
 }
+
+enum nfs4r_known nfs4r_store_copy_row(struct nfs4r_store *s, const struct nfs4r_oid *oid, struct nfs4r_copy_row *out)
+{
+	struct nfs4r_ref ref;
+	enum nfs4r_known known = NFS4R_NOT_YET;
+
+	memset(out, 0, sizeof(*out));
+	nfs4r_ref_open(s, oid, &ref);
+	if (ref.status == NFS4R_NOENT || (ref.status == NFS4R_OK && !ref.obj->row.version)) {
+		known = ref.absent;
+	} else if (ref.status == NFS4R_OK) {
+		const struct nfs4r_row *r = &ref.obj->row;
+
+		known = NFS4R_KNOWN;
+		*out = (struct nfs4r_copy_row){ .version = r->version, .type = r->type, .multi = r->multi, .nlink = r->nlink, .ctime = r->ctime,
+						.mtime = r->mtime, .last_log = r->last_log, .last_lsn = r->last_lsn };
+		out->nparents = r->nparents < NFS4R_PARENTS_MAX ? r->nparents : NFS4R_PARENTS_MAX;
+		for (uint32_t i = 0; i < out->nparents; i++) {
+			struct nfs4r_parent p;
+
+			nfs4r_ref_parent(&ref, i, &p);
+			out->parents[i] = p.oid;
+			out->parent_names[i] = p.count;
+		}
+	}
+	nfs4r_ref_close(s, &ref);
+	return known;
+}
+
+/* ---- all of them --------------------------------------------------------- */
+
+struct oids { /* the least that were seen, ascending */
+	const struct nfs4r_oid *after;
+	struct nfs4r_oid *out;
+	uint32_t n, max;
+};
+
+static void oids_add(struct oids *l, const struct nfs4r_oid *oid)
+{
+	uint32_t lo = 0, hi = l->n;
+
+	if (nfs4r_oid_cmp(oid, l->after) <= 0)
+		return;
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+		int d = nfs4r_oid_cmp(&l->out[mid], oid);
+
+		if (!d)
+			return;
+		if (d < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo == l->max)
+		return;
+	if (l->n == l->max)
+		l->n--;
+	memmove(&l->out[lo + 1], &l->out[lo], (l->n - lo) * sizeof(*l->out));
+	l->out[lo] = *oid;
+	l->n++;
+}
+
+static void oids_of_overlay(struct nfs4r_store *s, const struct nfs4r_overlay *ov, struct oids *l)
+{
+	for (uint64_t b = 0; ov && b < ov->rows.nbuckets; b++) {
+		for (struct ov_node *n = ov->rows.buckets[b]; n; n = n->next) {
+			const struct ov_row *r = (const struct ov_row *)n;
+
+			if (!r->gone && r->o.row.version && overlay_row(s, &r->o.row.oid) == r)
+				oids_add(l, &r->o.row.oid);
+		}
+	}
+}
+
+static int oids_of_db(struct nfs4r_store *s, struct nfs4r_reader *r, struct oids *l)
+{
+	MDB_val key = { 16, (void *)(uintptr_t)l->after->b }, val;
+	struct nfs4r_oid oid;
+	MDB_cursor *cur;
+	uint32_t n = 0;
+	int rc = mdb_cursor_open(r->txn, s->db.rows, &cur);
+
+	if (rc)
+		return rc;
+	for (rc = mdb_cursor_get(cur, &key, &val, MDB_SET_RANGE); !rc && n <= l->max; rc = mdb_cursor_get(cur, &key, &val, MDB_NEXT)) {
+		if (key.mv_size != 16 || val.mv_size < ROW_FIXED) {
+			rc = MDB_CORRUPTED;
+			break;
+		}
+		memcpy(oid.b, key.mv_data, 16);
+		if (overlay_row(s, &oid) || !get_be64(val.mv_data))
+			continue;
+		oids_add(l, &oid);
+		n++;
+	}
+	mdb_cursor_close(cur);
+	return rc == MDB_NOTFOUND ? 0 : rc;
+}
+
+uint32_t nfs4r_store_each_oid(struct nfs4r_store *s, const struct nfs4r_oid *after, struct nfs4r_oid *out, uint32_t max)
+{
+	struct oids l = { .after = after, .out = out, .max = max };
+	struct nfs4r_reader *r;
+
+	if (!max)
+		return 0;
+	pthread_rwlock_rdlock(&s->view);
+	oids_of_overlay(s, s->active, &l);
+	oids_of_overlay(s, s->frozen.ov, &l);
+	r = nfs4r_db_begin(&s->db);
+	if (!r || oids_of_db(s, r, &l))
+		atomic_store(&s->jnl.failed, true);
+	nfs4r_db_end(&s->db, r);
+	pthread_rwlock_unlock(&s->view);
+	return l.n;
+}

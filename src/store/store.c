@@ -95,7 +95,7 @@ static void destroy(struct nfs4r_store *s)
 	nfs4r_ov_free(s->frozen.ov);
 	free(s->frozen.carry);
 	for (int i = 0; i < NLOGS; i++)
-		free(s->logs[i].ents);
+		nfs4r_log_clear(&s->logs[i]);
 	for (uint32_t i = 0; i < s->nintents; i++)
 		nfs4r_entry_put(s->intents[i]);
 	free(s->intents);
@@ -244,7 +244,7 @@ enum nfs4r_status nfs4r_store_recovered(struct nfs4r_store *s)
 void nfs4r_store_mint(struct nfs4r_store *s, struct nfs4r_oid *out)
 {
 	pthread_mutex_lock(&s->change);
-	nfs4r_oid_make(out, s->meta.self, s->meta.inc.counter, ++s->mint_seq);
+	nfs4r_oid_make(out, s->meta.self, NFS4R_GEN(s->logs[s->meta.self].applied) << MINT_GEN_SHIFT | s->meta.inc.counter, ++s->mint_seq);
 	pthread_mutex_unlock(&s->change);
 }
 

@@ -53,7 +53,7 @@ struct nfs4r_store_info {
 	bool tail_intact;	/* same kernel boot as the last run, or a clean close: no appended record is missing.
 				 * Once false it stays false, over any stop or crash, until recovered() */
 	struct {
-		nfs4r_lsn base;	/* first LSN still readable; 0 = none */
+		nfs4r_lsn base;	/* first LSN still readable; applied + 1: none; 0: nothing was ever there */
 		nfs4r_lsn applied, stable;
 	} logs[NFS4R_SERVERS_MAX + 1]; /* own log: applied = last DONE or VOID, contiguous */
 	uint32_t nintents;	/* own entries begun and not decided: see nfs4r_store_intent_at() */
@@ -100,21 +100,30 @@ enum nfs4r_status nfs4r_store_commit(struct nfs4r_store *s, const struct nfs4r_e
 enum nfs4r_status nfs4r_store_seal(struct nfs4r_store *s, nfs4r_server_id log, nfs4r_lsn seal);
 /*
  * Install the state of one object as another server has it (log 8.3): its row, whatever version it had here; for a directory all its names,
- * which replace those that are here. @handle: its local handle (len 0: unchanged). Journalled, replayed whole or not at all.
+ * which replace those that are here. @handle: its local handle (len 0: unchanged). Journalled, replayed whole or not at all; of more
+ * names than one record can hold perhaps only some are replayed, and the old version.
  */
 struct nfs4r_install {
 	struct nfs4r_oid oid;
 	struct nfs4r_copy_row row;
 	uint8_t handle_len;
 	uint8_t handle[NFS4R_LOCAL_HANDLE_MAX];
-	uint32_t nnames;
+	uint32_t nnames; /* directory: all its names, with its cookies */
 	const struct nfs4r_dirent *names;
 };
 enum nfs4r_status nfs4r_store_install(struct nfs4r_store *s, const struct nfs4r_install *in);
 /* The object is gone: its row, its handle, its names if it is a directory. */
 enum nfs4r_status nfs4r_store_forget(struct nfs4r_store *s, const struct nfs4r_oid *oid);
 /* Positions and MINTs as another server had them, after every object was made equal to its copy (log 8.5). Logs are empty afterwards. */
-enum nfs4r_status nfs4r_store_set_positions(struct nfs4r_store *s, const nfs4r_lsn applied[NFS4R_SERVERS_MAX + 1]);
+struct nfs4r_store_positions { /* index = server id */
+	nfs4r_lsn applied[NFS4R_SERVERS_MAX + 1];
+	uint64_t mint_inc[NFS4R_SERVERS_MAX + 1], mint_seq[NFS4R_SERVERS_MAX + 1]; /* everything up to here was created, so what is not there is dead */
+};
+enum nfs4r_status nfs4r_store_set_positions(struct nfs4r_store *s, const struct nfs4r_store_positions *p);
+/* Of one moment. */
+void nfs4r_store_get_positions(struct nfs4r_store *s, struct nfs4r_store_positions *out);
+/* What this copy of an object is called in the volume, for another server's store_install(). As nfs4r_store_row(). */
+enum nfs4r_known nfs4r_store_copy_row(struct nfs4r_store *s, const struct nfs4r_oid *oid, struct nfs4r_copy_row *out);
 /* At most @max objects with OID > @after, ascending, that have a row; returns how many. */
 uint32_t nfs4r_store_each_oid(struct nfs4r_store *s, const struct nfs4r_oid *after, struct nfs4r_oid *out, uint32_t max);
 /* Entries up to @until of @log are never needed again. Cheap; space is freed by checkpoints, by segment. */
@@ -151,8 +160,10 @@ bool nfs4r_store_by_handle(struct nfs4r_store *s, const void *handle, uint32_t l
 enum nfs4r_status nfs4r_store_set_handle(struct nfs4r_store *s, const struct nfs4r_oid *oid, const void *handle, uint32_t len);
 /* Entry of a log, without payload; NULL if truncated or not there. Reference for the caller. */
 struct nfs4r_entry *nfs4r_store_log_read(struct nfs4r_store *s, nfs4r_server_id log, nfs4r_lsn lsn);
-/* First and last LSN kept; 0 when none. */
+/* First and last LSN kept; 0 when none. They may be of different generations. */
 void nfs4r_store_log_range(struct nfs4r_store *s, nfs4r_server_id log, nfs4r_lsn *first, nfs4r_lsn *last);
+/* The first LSN after @after that is kept; 0 when none. */
+nfs4r_lsn nfs4r_store_log_next(struct nfs4r_store *s, nfs4r_server_id log, nfs4r_lsn after);
 
 struct nfs4r_store_stats {
 	uint64_t journal_bytes, segments, appends, syncs, checkpoints, rows_dirty, lmdb_bytes;

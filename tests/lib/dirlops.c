@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
+#include <time.h>
 #include <unistd.h>
 
 struct obj {
@@ -268,11 +269,20 @@ static enum nfs4r_status d_rename(void *ctx, const struct nfs4r_lhandle *obj, co
 	return a < 0 || b < 0 || renameat(a, name, b, name2) != 0 ? err() : NFS4R_OK;
 }
 
+static _Atomic int slow_ms;
+
+void dirlops_slow_writes(int ms)
+{
+	slow_ms = ms;
+}
+
 static enum nfs4r_status d_write(void *ctx, const struct nfs4r_lhandle *h, uint64_t off, const void *bytes, uint32_t len, bool stable, const struct nfs4r_cred *cred)
 {
 	struct dirlops *d = ctx;
 	int fd;
 
+	if (slow_ms)
+		nanosleep(&(struct timespec){ slow_ms / 1000, slow_ms % 1000 * 1000000L }, NULL);
 	fd = dirlops_fd(d, h, O_WRONLY);
 	if (fd < 0)
 		return err();

@@ -16,6 +16,8 @@ void dirlops_close(struct dirlops *d);
 const struct nfs4r_lops *dirlops_table(void);
 /* Next @count writes write their first @part bytes and answer @st. */
 void dirlops_fail_writes(struct dirlops *d, enum nfs4r_status st, uint32_t part, int count);
+/* Every write, of all directories, takes so long; 0 = as long as it takes. */
+void dirlops_slow_writes(int ms);
 /* An open descriptor of an object for reading and writing; the caller closes it. -1 when unknown. */
 int dirlops_fd(struct dirlops *d, const struct nfs4r_lhandle *h, int flags);
 

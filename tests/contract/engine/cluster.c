@@ -33,6 +33,8 @@ void cluster_init(struct cluster *c)
 	nfs4r_config_init(&defaults);
 	c->lease_ms = defaults.lease_ms;
 	c->silence_ms = defaults.silence_ms;
+	c->durability = defaults.durability;
+	c->idle_ms = 200;
 	snprintf(c->dir, sizeof(c->dir), "/tmp/nfs4r-engine-XXXXXX");
 	assert_non_null(mkdtemp(c->dir));
 	c->port = (uint16_t)(20000 + getpid() % 20000);
@@ -58,7 +60,10 @@ enum nfs4r_status cluster_try_start(struct cluster *c, int id, char *why)
 	snprintf(cfg.control_socket, sizeof(cfg.control_socket), "%s/ctl%d", c->dir, id);
 	cfg.import = s->import;
 	cfg.checkpoint_ms = 500;
-	cfg.idle_ms = 200;
+	cfg.idle_ms = c->idle_ms;
+	if (c->idle_ms > cfg.deep_idle_ms)
+		cfg.deep_idle_ms = c->idle_ms;
+	cfg.durability = c->durability;
 	cfg.lease_ms = c->lease_ms;
 	cfg.silence_ms = c->silence_ms;
 	cfg.stale_reads = c->stale_reads;

@@ -15,6 +15,7 @@ struct cluster {
 	uint16_t port;
 	uint32_t lease_ms, silence_ms; /* for starts from now on; the defaults, unless a test says otherwise */
 	bool stale_reads;
+	uint32_t durability, idle_ms;
 	struct site {
 		int id;
 		struct nfs4r_engine *eng;

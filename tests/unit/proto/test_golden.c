@@ -182,7 +182,7 @@ static void test_no_member_was_added_unnoticed(void **state)
 	assert_int_equal(sizeof(struct nfs4r_attrs), 88);
 	assert_int_equal(sizeof(struct nfs4r_part), 240);
 	assert_int_equal(sizeof(struct nfs4r_entry), 1320);
-	assert_int_equal(sizeof(struct nfs4r_read), 480); /* `server` is not on the wire */
+	assert_int_equal(sizeof(struct nfs4r_read), 1824); /* `server` is not on the wire */
 	assert_int_equal(sizeof(m->propose), 200);
 	assert_int_equal(sizeof(m->ack), 144);
 	assert_int_equal(sizeof(m->nack), 40);
@@ -191,9 +191,9 @@ static void test_no_member_was_added_unnoticed(void **state)
 	assert_int_equal(sizeof(m->entries), 32);
 	assert_int_equal(sizeof(m->verify), 80);
 	assert_int_equal(sizeof(m->heartbeat), 40);
-	assert_int_equal(sizeof(m->prepare), 24);
-	assert_int_equal(sizeof(struct nfs4r_view), 24);
-	assert_int_equal(sizeof(m->promise), 48);
+	assert_int_equal(sizeof(m->prepare), 32);
+	assert_int_equal(sizeof(struct nfs4r_view), 296);
+	assert_int_equal(sizeof(m->promise), 456);
 	assert_int_equal(sizeof(m->join), 16);
 	assert_int_equal(sizeof(struct nfs4r_join_row), 208);
 	assert_int_equal(sizeof(m->joinrows), 168);

@@ -53,6 +53,14 @@ static void test_counts(void **state)
 	assert_int_equal(with_word("entries", 16, NFS4R_BATCH_MAX + 1), NFS4R_TOOBIG);
 	assert_int_equal(with_word("entries", 16, NFS4R_BATCH_MAX), NFS4R_MALFORMED);
 	assert_int_equal(with_word("positions", 44, NFS4R_SERVERS_MAX + 1), NFS4R_TOOBIG);
+	/* accept: seals at 40; promise: seals of the view at 60, applied at 68; read_answer_row: parents at 120 */
+	assert_int_equal(with_word("accept", 40, NFS4R_SEALS_MAX + 1), NFS4R_TOOBIG);
+	assert_int_equal(with_word("accept", 40, NFS4R_SEALS_MAX), NFS4R_MALFORMED);
+	assert_int_equal(with_word("promise", 60, NFS4R_SEALS_MAX + 1), NFS4R_TOOBIG);
+	assert_int_equal(with_word("promise", 68, NFS4R_SERVERS_MAX + 2), NFS4R_TOOBIG);
+	assert_int_equal(with_word("read_answer_row", 120, NFS4R_PARENTS_MAX + 1), NFS4R_TOOBIG);
+	assert_int_equal(with_word("read_answer_row", 120, NFS4R_PARENTS_MAX), NFS4R_MALFORMED);
+	assert_int_equal(with_word("read_answer_oids", 92, NFS4R_READDIR_MAX + 1), NFS4R_TOOBIG);
 	/* joinrows: type, view 8, offset at 12, total 16, next_seq 8, applied at 28, rows at 64 */
 	assert_int_equal(with_word("joinrows", 28, NFS4R_SERVERS_MAX + 2), NFS4R_TOOBIG);
 	assert_int_equal(with_word("joinrows", 64, NFS4R_JOINROWS_MAX + 1), NFS4R_TOOBIG);
@@ -77,7 +85,20 @@ static void test_enums(void **state)
 	assert_int_equal(with_word("forward_write", 4, 17), NFS4R_MALFORMED);
 	assert_int_equal(with_word("forward_write", 4, NFS4R_OP_MKDIR), NFS4R_MALFORMED); /* no name */
 	assert_int_equal(with_word("forward_write", 4, NFS4R_OP_CLAIM), NFS4R_MALFORMED); /* no depth */
-	assert_int_equal(with_word("read_lookup", 12, 11), NFS4R_MALFORMED);
+	assert_int_equal(with_word("read_lookup", 12, 12), NFS4R_MALFORMED);
+	assert_int_equal(with_word("read_oids", 60, 2), NFS4R_MALFORMED);
+	assert_int_equal(with_word("read_oids", 60, 0), NFS4R_MALFORMED); /* all objects of a copy, or none */
+	assert_int_equal(with_word("read_oids", 12, NFS4R_RD_READDIR), NFS4R_OK);
+	assert_int_equal(with_word("accept", 44, 0), NFS4R_MALFORMED); /* nobody's seal */
+	assert_int_equal(with_word("accept", 44, 16), NFS4R_MALFORMED);
+	assert_int_equal(with_word("heartbeat", 44, 2), NFS4R_MALFORMED);
+	assert_int_equal(with_word("promise", 64, 2), NFS4R_MALFORMED);
+	/* row: there at 68, version 72, type 80, multi 84, nlink 88, times 92, last entry at 108 */
+	assert_int_equal(with_word("read_answer_row", 68, 2), NFS4R_MALFORMED);
+	assert_int_equal(with_word("read_answer_row", 80, 0), NFS4R_MALFORMED);
+	assert_int_equal(with_word("read_answer_row", 80, 8), NFS4R_MALFORMED);
+	assert_int_equal(with_word("read_answer_row", 84, 2), NFS4R_MALFORMED);
+	assert_int_equal(with_word("read_answer_row", 108, 16), NFS4R_MALFORMED);
 	assert_int_equal(with_word("verify", 28, 3), NFS4R_MALFORMED); /* status */
 	assert_int_equal(with_word("heartbeat", 36, 2), NFS4R_MALFORMED);
 	assert_int_equal(with_word("heartbeat", 40, 2), NFS4R_MALFORMED);
@@ -100,6 +121,8 @@ static void test_masks(void **state)
 	check_mask("heartbeat", 28);
 	check_mask("prepare", 12);
 	check_mask("prepare", 20);
+	check_mask("prepare", 28);
+	check_mask("accept", 28);
 	check_mask("promise", 40);
 	check_mask("accept", 20);
 	check_mask("view", 20);

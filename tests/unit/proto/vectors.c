@@ -261,6 +261,46 @@ static void make_read_answer_dirents(void *p)
 	}
 }
 
+static void make_read_oids(void *p)
+{
+	struct nfs4r_read *r = make_rd(p, NFS4R_MSG_READ, NFS4R_RD_OIDS);
+
+	r->copy = true;
+}
+
+static void make_read_answer_oids(void *p)
+{
+	struct nfs4r_read *r = make_rd(p, NFS4R_MSG_READ_ANSWER, NFS4R_RD_OIDS);
+
+	r->data = bytes(24, 0x40);
+	r->ndirents = 2;
+	r->dirents = calloc(2, sizeof(*r->dirents));
+	for (uint32_t i = 0; i < 2; i++) {
+		r->dirents[i].oid = oid(4, 4, 7 + i);
+		r->dirents[i].type = NFS4R_TYPE_DIR;
+		r->dirents[i].cookie = 1000 + i;
+	}
+}
+
+static void make_read_answer_row(void *p)
+{
+	struct nfs4r_read *r = make_rd(p, NFS4R_MSG_READ_ANSWER, NFS4R_RD_GETATTR);
+
+	r->row.version = 0x10000000002;
+	r->row.type = NFS4R_TYPE_FILE;
+	r->row.multi = true;
+	r->row.nlink = 3;
+	r->row.ctime = 1700000000000000001;
+	r->row.mtime = 1700000000000000000;
+	r->row.last_log = 2;
+	r->row.last_lsn = 0x10000000005;
+	r->row.nparents = 2;
+	for (uint32_t i = 0; i < 2; i++) {
+		r->row.parents[i] = oid(5, 5, 50 + i);
+		r->row.parent_names[i] = 1 + i;
+	}
+}
+
 static void make_positions(void *p)
 {
 	struct nfs4r_msg *m = p;
@@ -436,6 +476,7 @@ static void make_heartbeat_joining(void *p)
 
 	m->type = NFS4R_MSG_HEARTBEAT;
 	m->heartbeat.joining = true;
+	m->heartbeat.repairing = true;
 }
 
 static void make_grant(void *p)
@@ -454,6 +495,7 @@ static void make_prepare(void *p)
 	m->prepare.num = 4 * NFS4R_VIEW_STEP + 2;
 	m->prepare.remove = NFS4R_BIT(3) | NFS4R_BIT(4);
 	m->prepare.add = NFS4R_BIT(5);
+	m->prepare.seal = NFS4R_BIT(3) | NFS4R_BIT(7);
 }
 
 static void set_view(struct nfs4r_view *v, uint64_t num, uint64_t base, nfs4r_servers members)
@@ -461,6 +503,15 @@ static void set_view(struct nfs4r_view *v, uint64_t num, uint64_t base, nfs4r_se
 	v->num = num;
 	v->base = base;
 	v->members = members;
+}
+
+static void set_seals(struct nfs4r_view *v)
+{
+	v->open = NFS4R_BIT(1) | NFS4R_BIT(3);
+	v->epoch = 2;
+	v->nseals = 2;
+	v->seals[0] = (struct nfs4r_seal){ 3, 0x0000000000000063 };
+	v->seals[1] = (struct nfs4r_seal){ 3, 0x0000010000000000 };
 }
 
 static void make_promise(void *p)
@@ -472,6 +523,9 @@ static void make_promise(void *p)
 	m->promise.refused = true;
 	m->promise.promised = 323;
 	set_view(&m->promise.accepted, 195, 130, NFS4R_BIT(1) | NFS4R_BIT(2) | NFS4R_BIT(9));
+	m->promise.complete = true;
+	m->promise.applied[1] = 31;
+	m->promise.applied[2] = 0x0000010000000007;
 }
 
 static void make_accept(void *p)
@@ -480,6 +534,7 @@ static void make_accept(void *p)
 
 	m->type = NFS4R_MSG_ACCEPT;
 	set_view(&m->view, 258, 195, NFS4R_BIT(1) | NFS4R_BIT(15));
+	set_seals(&m->view);
 }
 
 static void make_accepted(void *p)
@@ -637,6 +692,9 @@ const struct vector vectors[] = {
 	{ "read_lookup", VECTOR_MSG, make_read_lookup },
 	{ "read_answer_data", VECTOR_MSG, make_read_answer_data },
 	{ "read_answer_dirents", VECTOR_MSG, make_read_answer_dirents },
+	{ "read_oids", VECTOR_MSG, make_read_oids },
+	{ "read_answer_oids", VECTOR_MSG, make_read_answer_oids },
+	{ "read_answer_row", VECTOR_MSG, make_read_answer_row },
 	{ "positions", VECTOR_MSG, make_positions },
 	{ "entries", VECTOR_MSG, make_entries },
 	{ "pull", VECTOR_MSG, make_pull },

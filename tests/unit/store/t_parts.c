@@ -218,7 +218,7 @@ static void test_log_positions(void **state)
 	assert_int_equal(mint.random, 0);
 	assert_int_equal(nfs4r_log_last(&l), 3);
 	nfs4r_log_truncate(&l, 3); /* what may still come stays */
-	assert_int_equal(l.truncated, 0);
+	assert_int_equal(l.now.truncated, 0);
 	add(&l, &mint, 1, 10);
 	assert_int_equal(l.applied, 3);
 	assert_int_equal(mint.counter, 5);
@@ -229,13 +229,13 @@ static void test_log_positions(void **state)
 		if (i % 7 == 0 && i > 500)
 			nfs4r_log_truncate(&l, i - 400);
 	}
-	assert_true(l.cap < 4096); /* bounded by what is kept */
+	assert_true(l.now.cap < 4096); /* bounded by what is kept */
 	assert_int_equal(l.applied, 99999);
-	assert_null(nfs4r_log_at(&l, l.truncated));
-	for (nfs4r_lsn i = l.truncated + 1; i <= l.applied; i++)
+	assert_null(nfs4r_log_at(&l, l.now.truncated));
+	for (nfs4r_lsn i = l.now.truncated + 1; i <= l.applied; i++)
 		assert_int_equal(nfs4r_log_at(&l, i)->pos, i * 100);
 	assert_null(nfs4r_log_at(&l, l.applied + 1));
-	free(l.ents);
+	free(l.now.ents);
 }
 
 static void test_row_codec(void **state)

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * A hidden directory beside the volume's tree for objects that have no place in it at the moment (log sheet 3.4).
+ *
+ * After a repair (repair.c) an object may be newer here than the positions of the logs: the entries that made it so are still to come, and only the
+ * parts of them apply whose objects are older. Such an entry cannot be executed as it was at its primary: the directory that a file is
+ * created in may already hold what came later. So its names are made what they have to be: those of the store where a directory is newer, the entry's
+ * own where it is not. What is in the way, or is newly made and has no place yet, waits in the hidden directory under its OID until an entry says where it
+ * belongs, or that it is dead. A repair uses the same steps.
+ *
+ * Failure modes: every step finds its work done when it is made again. What is not the volume's own is left where it is, and stands in the way.
+ *
+ * Invariants: clients never see the directory, because they see names of the store only; it is there only while it is needed.
+ */
+#include <stdio.h>
+
+#include "engine/engine_int.h"
+
+static bool handle_eq(const struct nfs4r_lhandle *a, const struct nfs4r_lhandle *b)
+{
+	return a->len && a->len == b->len && memcmp(a->b, b->b, a->len) == 0;
+}
+
+/* ---- the directory ---- */
+
+bool hold_is_name(const char *name)
+{
+	return strncmp(name, HOLD_NAME, strlen(HOLD_NAME)) == 0;
+}
+
+/* A name that the volume does not use itself. */
+static void dir_name(struct nfs4r_engine *eng, char out[32])
+{
+	struct nfs4r_name name;
+	struct nfs4r_dirent ent;
+
+	snprintf(out, 32, "%s", HOLD_NAME);
+	for (unsigned i = 1; nfs4r_name_set(&name, out, strlen(out)) && nfs4r_store_lookup(eng->store, &eng->root, &name, &ent); i++)
+		snprintf(out, 32, "%s.%u", HOLD_NAME, i);
+}
+
+static enum nfs4r_status open_dir(struct nfs4r_engine *eng, bool make, struct nfs4r_lhandle *out)
+{
+	struct nfs4r_attrs a = { .mask = NFS4R_ATTR_TYPE | NFS4R_ATTR_MODE, .type = NFS4R_TYPE_DIR, .mode = 0700 }, post = { 0 };
+	struct nfs4r_lhandle root;
+	char name[32];
+
+	nfs4r_handle(eng, &eng->root, &root);
+	dir_name(eng, name);
+	enum nfs4r_status st = eng->ops->lookup(eng->ctx, &root, name, out);
+	if (st != NFS4R_NOENT || !make)
+		return st;
+	st = eng->ops->create(eng->ctx, &root, name, &a, NULL, NULL, out, &post);
+	nfs4r_buf_put(post.acl);
+	return st == NFS4R_EXIST ? eng->ops->lookup(eng->ctx, &root, name, out) : st;
+}
+
+void hold_tidy(struct nfs4r_engine *eng)
+{
+	struct nfs4r_lhandle root, dir;
+	char name[32];
+
+	nfs4r_handle(eng, &eng->root, &root);
+	dir_name(eng, name);
+	if (eng->ops->lookup(eng->ctx, &root, name, &dir) == NFS4R_OK)
+		(void)eng->ops->remove(eng->ctx, &root, name, &dir, NULL); /* not while something is in it */
+}
+
+/* ---- objects in it ---- */
+
+static bool is_dir(struct nfs4r_engine *eng, const struct nfs4r_lhandle *h, uint32_t *nlink)
+{
+	struct nfs4r_attrs a = { 0 };
+	bool yes = eng->ops->getattr(eng->ctx, h, &a) == NFS4R_OK && a.type == NFS4R_TYPE_DIR;
+
+	*nlink = a.nlink;
+	nfs4r_buf_put(a.acl);
+	return yes;
+}
+
+enum nfs4r_status hold_find(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, struct nfs4r_lhandle *out)
+{
+	char name[NFS4R_OID_STRLEN];
+	struct nfs4r_lhandle dir;
+	enum nfs4r_status st = open_dir(eng, false, &dir);
+
+	out->len = 0;
+	return st == NFS4R_OK ? eng->ops->lookup(eng->ctx, &dir, nfs4r_oid_str(oid, name), out) : st;
+}
+
+enum nfs4r_status hold_make(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, const struct nfs4r_attrs *attrs, const char *linktext,
+			    struct nfs4r_lhandle *out)
+{
+	char name[NFS4R_OID_STRLEN];
+	struct nfs4r_attrs post = { 0 };
+	struct nfs4r_lhandle dir;
+	enum nfs4r_status st = open_dir(eng, true, &dir);
+
+	if (st != NFS4R_OK)
+		return st;
+	nfs4r_oid_str(oid, name);
+	st = eng->ops->create(eng->ctx, &dir, name, attrs, linktext, NULL, out, &post);
+	nfs4r_buf_put(post.acl);
+	return st == NFS4R_EXIST ? eng->ops->lookup(eng->ctx, &dir, name, out) : st;
+}
+
+enum nfs4r_status hold_drop(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
+{
+	char name[NFS4R_OID_STRLEN];
+	struct nfs4r_lhandle dir, h;
+	enum nfs4r_status st = open_dir(eng, false, &dir);
+
+	if (st == NFS4R_OK)
+		st = eng->ops->lookup(eng->ctx, &dir, nfs4r_oid_str(oid, name), &h);
+	if (st == NFS4R_OK)
+		st = eng->ops->remove(eng->ctx, &dir, name, &h, NULL);
+	return st == NFS4R_NOENT ? NFS4R_OK : st;
+}
+
+enum nfs4r_status hold_park(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, const struct nfs4r_lhandle *h,
+			    const struct nfs4r_oid *oid)
+{
+	char to[NFS4R_OID_STRLEN];
+	struct nfs4r_lhandle dir, there;
+	uint32_t nlink;
+	bool directory = is_dir(eng, h, &nlink);
+	enum nfs4r_status st;
+
+	if (!directory && nlink > 1) /* it has another place */
+		return eng->ops->remove(eng->ctx, dirh, name, h, NULL);
+	st = open_dir(eng, true, &dir);
+	if (st != NFS4R_OK)
+		return st;
+	nfs4r_oid_str(oid, to);
+	if (eng->ops->lookup(eng->ctx, &dir, to, &there) == NFS4R_OK && handle_eq(&there, h))
+		return eng->ops->remove(eng->ctx, dirh, name, h, NULL);
+	return eng->ops->rename(eng->ctx, h, dirh, name, &dir, to, NULL);
+}
+
+enum nfs4r_status hold_clear(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, const struct nfs4r_lhandle *want)
+{
+	struct nfs4r_lhandle found;
+	struct nfs4r_oid oid;
+	enum nfs4r_status st = eng->ops->lookup(eng->ctx, dirh, name, &found);
+
+	if (st == NFS4R_NOENT || (st == NFS4R_OK && want && handle_eq(&found, want)))
+		return NFS4R_OK;
+	if (st != NFS4R_OK)
+		return st;
+	if (!nfs4r_by_handle(eng, &found, &oid))
+		return want && want->len ? NFS4R_EXIST : NFS4R_OK;
+	return hold_park(eng, dirh, name, &found, &oid);
+}
+
+enum nfs4r_status hold_place(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, const struct nfs4r_oid *oid,
+			     const struct nfs4r_lhandle *h)
+{
+	char from[NFS4R_OID_STRLEN];
+	struct nfs4r_lhandle found, dir;
+	uint32_t nlink;
+
+	if (!h->len || (eng->ops->lookup(eng->ctx, dirh, name, &found) == NFS4R_OK && handle_eq(&found, h)))
+		return NFS4R_OK;
+	nfs4r_oid_str(oid, from);
+	if (open_dir(eng, false, &dir) == NFS4R_OK && eng->ops->lookup(eng->ctx, &dir, from, &found) == NFS4R_OK && handle_eq(&found, h))
+		return eng->ops->rename(eng->ctx, h, &dir, from, dirh, name, NULL);
+	if (is_dir(eng, h, &nlink))
+		return NFS4R_OK; /* it is where a later entry found it; the one that moves it here is still to come */
+	return eng->ops->link(eng->ctx, h, dirh, name, NULL);
+}
+
+/* ---- entries of which not all parts apply ---- */
+
+bool hold_is_partial(const struct nfs4r_entry *e, uint32_t mask)
+{
+	bool names = false, all = true;
+
+	for (uint32_t i = 0; i < e->nparts; i++) {
+		names |= e->parts[i].effect == NFS4R_EFF_NAMES;
+		all &= (mask >> i & 1) != 0;
+	}
+	return names && !all;
+}
+
+static enum nfs4r_status make_created(struct nfs4r_engine *eng, struct nfs4r_entry *e, uint32_t mask)
+{
+	struct nfs4r_lhandle h;
+
+	for (uint32_t i = 0; i < e->nparts; i++) {
+		struct nfs4r_part *p = &e->parts[i];
+
+		if (p->effect != NFS4R_EFF_CREATE || !(mask & 1u << i))
+			continue;
+		nfs4r_handle(eng, &p->oid, &h);
+		enum nfs4r_status st = h.len ? NFS4R_OK : hold_make(eng, &p->oid, &p->attrs, p->linktext, &h);
+		if (st != NFS4R_OK)
+			return st;
+		e->handle_len = h.len;
+		memcpy(e->handle, h.b, h.len);
+	}
+	return NFS4R_OK;
+}
+
+/* What the name has to mean: by the entry, or by the store where the directory is newer. Zero: nothing. */
+static void desired(struct nfs4r_engine *eng, const struct nfs4r_entry *e, uint32_t part, uint32_t i, bool applies, struct nfs4r_oid *oid,
+		    struct nfs4r_lhandle *h)
+{
+	const struct nfs4r_part *p = &e->parts[part];
+	struct nfs4r_dirent ent;
+
+	h->len = 0;
+	*oid = p->names[i].oid;
+	if (!applies) {
+		memset(oid, 0, sizeof(*oid));
+		if (nfs4r_store_lookup(eng->store, &p->oid, &p->names[i].name, &ent))
+			*oid = ent.oid;
+	}
+	if (nfs4r_oid_is_zero(oid))
+		return;
+	if (e->handle_len && nfs4r_oid_eq(oid, &e->parts[0].oid) && e->parts[0].effect == NFS4R_EFF_CREATE) {
+		h->len = e->handle_len;
+		memcpy(h->b, e->handle, e->handle_len);
+	} else {
+		nfs4r_handle(eng, oid, h);
+	}
+}
+
+/* One walk over the names: take away what is wrong, or put in what is missing. */
+static enum nfs4r_status each_name(struct nfs4r_engine *eng, const struct nfs4r_entry *e, uint32_t mask, bool place)
+{
+	for (uint32_t i = 0; i < e->nparts; i++) {
+		const struct nfs4r_part *p = &e->parts[i];
+		struct nfs4r_lhandle dirh, h;
+		struct nfs4r_oid oid;
+
+		if (p->effect != NFS4R_EFF_NAMES)
+			continue;
+		nfs4r_handle(eng, &p->oid, &dirh);
+		for (uint32_t j = 0; dirh.len && j < p->nnames; j++) {
+			desired(eng, e, i, j, mask & 1u << i, &oid, &h);
+			enum nfs4r_status st = place ? hold_place(eng, &dirh, p->names[j].name.s, &oid, &h) :
+						       hold_clear(eng, &dirh, p->names[j].name.s, &h);
+			if (st != NFS4R_OK)
+				return st;
+		}
+	}
+	return NFS4R_OK;
+}
+
+static enum nfs4r_status drop_dead(struct nfs4r_engine *eng, const struct nfs4r_entry *e, uint32_t mask)
+{
+	enum nfs4r_status st = NFS4R_OK;
+
+	for (uint32_t i = 0; i < e->nparts && st == NFS4R_OK; i++)
+		if (e->parts[i].effect == NFS4R_EFF_LINKS && !e->parts[i].nlink && mask & 1u << i)
+			st = hold_drop(eng, &e->parts[i].oid);
+	return st;
+}
+
+enum nfs4r_status hold_apply(struct nfs4r_engine *eng, struct nfs4r_entry *e, uint32_t mask)
+{
+	enum nfs4r_status st = make_created(eng, e, mask);
+
+	if (st == NFS4R_OK)
+		st = each_name(eng, e, mask, false);
+	if (st == NFS4R_OK)
+		st = each_name(eng, e, mask, true);
+	if (st == NFS4R_OK)
+		st = drop_dead(eng, e, mask);
+	hold_tidy(eng);
+	return st;
+}

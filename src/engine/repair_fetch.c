@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Objects as the source of a repair has them.
+ *
+ * Happy path for one object: ask for its row and attributes; make it in the hidden directory if it is not here; make bytes, extended attributes and
+ * attributes equal; ask for the row once more. The same version as before: what was fetched is of that version, and the row is installed, with all
+ * names of a directory. Another one: begin again. The source goes on serving meanwhile, so what is fetched may be newer than the
+ * positions of this server; entries up to there then find it newer and leave it alone.
+ *
+ * Failure modes: no answer for PATIENCE_MS, or an object that moves all the time: the repair fails and is tried again later.
+ */
+#include <stdlib.h>
+#include <time.h>
+
+#include "engine/repair_int.h"
+
+#define PATIENCE_MS 30000
+#define PAUSE_MS 50
+#define MOVED_MAX 100
+#define CHUNK (1u << 20)
+
+static void pause_ms(long ms)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = ms * 1000000 }, NULL);
+}
+
+/* One question, until it is answered. */
+static enum nfs4r_status ask(struct repair *r, struct nfs4r_read *rd)
+{
+	uint64_t until = now_ms() + PATIENCE_MS;
+	enum nfs4r_status st;
+
+	for (;;) {
+		if (repair_over(r))
+			return NFS4R_SHUTDOWN;
+		st = reads_copy(r->eng, r->from, rd);
+		if (st != NFS4R_DELAY && st != NFS4R_UNKNOWN && st != NFS4R_NOT_PRIMARY)
+			return st;
+		if (now_ms() >= until)
+			return repair_fails(r, NFS4R_DELAY, "server %u does not answer", r->from);
+		pause_ms(PAUSE_MS);
+	}
+}
+
+/* ---- which objects differ ---- */
+
+static struct repair_obj *find(struct repair *r, const struct nfs4r_oid *oid, uint32_t n)
+{
+	uint32_t lo = 0, hi = n;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+		int d = nfs4r_oid_cmp(&r->objs[mid].oid, oid);
+
+		if (!d)
+			return &r->objs[mid];
+		if (d < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return NULL;
+}
+
+struct listing { /* the local objects, beside those of the source */
+	struct nfs4r_oid at[256];
+	uint32_t i, n;
+	struct nfs4r_oid after;
+};
+
+static bool local_next(struct repair *r, struct listing *l)
+{
+	if (l->i < l->n)
+		return true;
+	l->n = nfs4r_store_each_oid(r->eng->store, &l->after, l->at, 256);
+	l->i = 0;
+	if (l->n)
+		l->after = l->at[l->n - 1];
+	return l->n != 0;
+}
+
+/* Local objects before @until (NULL: all that are left) are not in the source's list. */
+static enum nfs4r_status only_here(struct repair *r, struct listing *l, const struct nfs4r_oid *until)
+{
+	while (local_next(r, l) && (!until || nfs4r_oid_cmp(&l->at[l->i], until) < 0))
+		if (!repair_add(r, &l->at[l->i++], false))
+			return NFS4R_NOMEM;
+	if (until && local_next(r, l) && nfs4r_oid_eq(&l->at[l->i], until))
+		l->i++;
+	return NFS4R_OK;
+}
+
+static enum nfs4r_status compare_page(struct repair *r, struct nfs4r_read *rd, struct listing *l, uint32_t undone)
+{
+	enum nfs4r_status st = NFS4R_OK;
+	struct nfs4r_row row;
+
+	for (uint32_t i = 0; i < rd->ndirents && st == NFS4R_OK; i++) {
+		const struct nfs4r_dirent *d = &rd->dirents[i];
+		struct nfs4r_lhandle h;
+
+		st = only_here(r, l, &d->oid);
+		nfs4r_handle(r->eng, &d->oid, &h);
+		if (h.len && nfs4r_store_row(r->eng->store, &d->oid, &row) == NFS4R_KNOWN && row.version == d->cookie && !find(r, &d->oid, undone))
+			continue; /* equal version: equal content */
+		if (st == NFS4R_OK && !repair_add(r, &d->oid, false))
+			st = NFS4R_NOMEM;
+	}
+	return st;
+}
+
+enum nfs4r_status repair_compare(struct repair *r)
+{
+	struct listing *l = calloc(1, sizeof(*l));
+	struct nfs4r_oid after = { { 0 } };
+	uint32_t undone = r->n;
+	bool first = true, eof = false;
+	enum nfs4r_status st = l ? NFS4R_OK : NFS4R_NOMEM;
+
+	while (st == NFS4R_OK && !eof) {
+		struct nfs4r_read rd = { .type = NFS4R_RD_OIDS, .oid = after };
+
+		st = ask(r, &rd);
+		if (st == NFS4R_OK && first && !copy_positions_get(&r->positions, rd.data))
+			st = repair_fails(r, NFS4R_MALFORMED, "server %u does not tell its positions", r->from);
+		if (st == NFS4R_OK)
+			st = compare_page(r, &rd, l, undone);
+		eof = rd.eof;
+		first = false;
+		if (rd.ndirents)
+			after = rd.dirents[rd.ndirents - 1].oid;
+		nfs4r_read_fini(&rd);
+	}
+	if (st == NFS4R_OK)
+		st = only_here(r, l, NULL);
+	free(l);
+	return st;
+}
+
+/* ---- one object ---- */
+
+struct fetched {
+	struct nfs4r_read head; /* GETATTR: row and attributes */
+	struct nfs4r_lhandle h;
+	struct nfs4r_dirent *names;
+	uint32_t nnames, cap;
+};
+
+static enum nfs4r_status fetch_linktext(struct repair *r, const struct nfs4r_oid *oid, char out[NFS4R_PATH_MAX + 1])
+{
+	struct nfs4r_read rd = { .type = NFS4R_RD_READLINK, .oid = *oid };
+	enum nfs4r_status st = ask(r, &rd);
+
+	if (st == NFS4R_OK && (!rd.data || rd.data->len > NFS4R_PATH_MAX))
+		st = NFS4R_MALFORMED;
+	if (st == NFS4R_OK) {
+		memcpy(out, rd.data->data, rd.data->len);
+		out[rd.data->len] = '\0';
+	}
+	nfs4r_read_fini(&rd);
+	return st;
+}
+
+/* The local object, made in the hidden directory when there is none. */
+static enum nfs4r_status local_object(struct repair *r, const struct nfs4r_oid *oid, struct fetched *f)
+{
+	struct nfs4r_engine *eng = r->eng;
+	struct nfs4r_attrs a = { 0 };
+	char text[NFS4R_PATH_MAX + 1] = "";
+	enum nfs4r_status st = NFS4R_OK;
+
+	nfs4r_handle(eng, oid, &f->h);
+	if (f->h.len && eng->ops->getattr(eng->ctx, &f->h, &a) == NFS4R_OK) {
+		nfs4r_buf_put(a.acl);
+		return NFS4R_OK;
+	}
+	a = f->head.attrs;
+	a.acl = NULL;
+	a.type = f->head.row.type;
+	a.mask = NFS4R_ATTR_TYPE | (f->head.attrs.mask & (NFS4R_ATTR_MODE | NFS4R_ATTR_UID | NFS4R_ATTR_GID | NFS4R_ATTR_RDEV));
+	if (a.type == NFS4R_TYPE_SYMLINK)
+		st = fetch_linktext(r, oid, text);
+	return st == NFS4R_OK ? hold_make(eng, oid, &a, text, &f->h) : st;
+}
+
+/* Bytes that are equal are not written: holes stay holes, and disks rest. */
+static enum nfs4r_status take_chunk(struct repair *r, const struct fetched *f, uint64_t off, const struct nfs4r_buf *b, uint8_t *here)
+{
+	struct nfs4r_engine *eng = r->eng;
+	uint32_t len = b->len;
+	bool eof;
+
+	if (eng->ops->read(eng->ctx, &f->h, off, here, &len, &eof) == NFS4R_OK && len == b->len && memcmp(here, b->data, len) == 0)
+		return NFS4R_OK;
+	return eng->ops->write(eng->ctx, &f->h, off, b->data, b->len, false, NULL);
+}
+
+static enum nfs4r_status fetch_bytes(struct repair *r, const struct nfs4r_oid *oid, struct fetched *f)
+{
+	struct nfs4r_engine *eng = r->eng;
+	struct nfs4r_attrs size = { .mask = NFS4R_ATTR_SIZE, .size = f->head.attrs.size };
+	uint8_t *here = malloc(CHUNK);
+	enum nfs4r_status st = here ? eng->ops->setattr(eng->ctx, &f->h, &size, NULL, NULL) : NFS4R_NOMEM;
+
+	for (uint64_t off = 0; off < size.size && st == NFS4R_OK;) {
+		struct nfs4r_read rd = { .type = NFS4R_RD_READ, .oid = *oid, .offset = off, .length = CHUNK };
+		uint32_t got;
+
+		st = ask(r, &rd);
+		got = st == NFS4R_OK && rd.data ? rd.data->len : 0;
+		if (got && got <= CHUNK)
+			st = take_chunk(r, f, off, rd.data, here);
+		nfs4r_read_fini(&rd);
+		if (!got || got > CHUNK)
+			break; /* it became shorter: the version will tell */
+		off += got;
+		repair_progress(r, 0, got);
+	}
+	free(here);
+	return st;
+}
+
+static enum nfs4r_status fetch_names(struct repair *r, const struct nfs4r_oid *oid, struct fetched *f)
+{
+	uint64_t cookie = 0;
+	bool eof = false;
+	enum nfs4r_status st = NFS4R_OK;
+
+	f->nnames = 0;
+	while (st == NFS4R_OK && !eof) {
+		struct nfs4r_read rd = { .type = NFS4R_RD_READDIR, .oid = *oid, .cookie = cookie, .length = NFS4R_READDIR_MAX };
+
+		st = ask(r, &rd);
+		if (st == NFS4R_OK && f->nnames + rd.ndirents > f->cap) {
+			uint32_t cap = 2 * (f->nnames + rd.ndirents);
+			struct nfs4r_dirent *p = realloc(f->names, cap * sizeof(*p));
+
+			st = p ? NFS4R_OK : NFS4R_NOMEM;
+			f->names = p ? p : f->names;
+			f->cap = p ? cap : f->cap;
+		}
+		if (st == NFS4R_OK && rd.ndirents) {
+			memcpy(f->names + f->nnames, rd.dirents, rd.ndirents * sizeof(*rd.dirents));
+			f->nnames += rd.ndirents;
+			cookie = rd.dirents[rd.ndirents - 1].cookie;
+		}
+		eof = rd.eof || !rd.ndirents;
+		nfs4r_read_fini(&rd);
+	}
+	return st;
+}
+
+static bool listed(const char *names, uint32_t len, const char *name)
+{
+	for (const char *n = names; n < names + len; n += strlen(n) + 1)
+		if (strcmp(n, name) == 0)
+			return true;
+	return false;
+}
+
+static enum nfs4r_status take_xattr(struct repair *r, const struct nfs4r_oid *oid, const struct fetched *f, const char *name)
+{
+	struct nfs4r_read rd = { .type = NFS4R_RD_GETXATTR, .oid = *oid };
+	enum nfs4r_status st;
+
+	if (strlen(name) > NFS4R_NAME_MAX)
+		return NFS4R_MALFORMED;
+	memcpy(rd.name, name, strlen(name) + 1);
+	st = ask(r, &rd);
+	if (st == NFS4R_OK && rd.data)
+		st = r->eng->ops->setxattr(r->eng->ctx, &f->h, name, rd.data->data, rd.data->len, NFS4R_XATTR_EITHER, NULL);
+	else if (st == NFS4R_NOXATTR)
+		st = NFS4R_OK; /* went away: the version will tell */
+	nfs4r_read_fini(&rd);
+	return st;
+}
+
+static enum nfs4r_status drop_xattrs(struct repair *r, const struct fetched *f, const char *keep, uint32_t keep_len)
+{
+	struct nfs4r_engine *eng = r->eng;
+	char *here = malloc(NFS4R_XATTR_VALUE_MAX);
+	uint32_t len = NFS4R_XATTR_VALUE_MAX;
+	enum nfs4r_status st = here ? eng->ops->listxattr(eng->ctx, &f->h, here, &len) : NFS4R_NOMEM;
+
+	for (const char *n = here; st == NFS4R_OK && n < here + len; n += strlen(n) + 1)
+		if (!listed(keep, keep_len, n))
+			st = eng->ops->removexattr(eng->ctx, &f->h, n, NULL);
+	free(here);
+	return st == NFS4R_NOTSUPP || st == NFS4R_NOXATTR ? NFS4R_OK : st;
+}
+
+static enum nfs4r_status fetch_xattrs(struct repair *r, const struct nfs4r_oid *oid, const struct fetched *f)
+{
+	struct nfs4r_read rd = { .type = NFS4R_RD_LISTXATTR, .oid = *oid };
+	enum nfs4r_status st = ask(r, &rd);
+	const char *names = rd.data ? (const char *)rd.data->data : "";
+	uint32_t len = rd.data ? rd.data->len : 0;
+
+	if (st == NFS4R_NOTSUPP) {
+		st = NFS4R_OK;
+		len = 0;
+	}
+	if (st == NFS4R_OK && len && names[len - 1])
+		st = NFS4R_MALFORMED;
+	if (st == NFS4R_OK)
+		st = drop_xattrs(r, f, names, len);
+	for (const char *n = names; st == NFS4R_OK && n < names + len; n += strlen(n) + 1)
+		st = take_xattr(r, oid, f, n);
+	nfs4r_read_fini(&rd);
+	return st;
+}
+
+/* Times last: the steps before move them. */
+static enum nfs4r_status take_attrs(struct repair *r, const struct fetched *f)
+{
+	struct nfs4r_attrs a = f->head.attrs;
+
+	a.mask &= NFS4R_ATTR_MODE | NFS4R_ATTR_UID | NFS4R_ATTR_GID | NFS4R_ATTR_ATIME | NFS4R_ATTR_MTIME | NFS4R_ATTR_ACL;
+	if (a.mask & NFS4R_ATTR_ACL && !a.acl)
+		a.mask &= ~(uint32_t)NFS4R_ATTR_ACL;
+	if (f->head.row.type == NFS4R_TYPE_SYMLINK)
+		a.mask &= NFS4R_ATTR_UID | NFS4R_ATTR_GID;
+	return a.mask ? r->eng->ops->setattr(r->eng->ctx, &f->h, &a, NULL, NULL) : NFS4R_OK;
+}
+
+static enum nfs4r_status fetch_content(struct repair *r, const struct nfs4r_oid *oid, struct fetched *f)
+{
+	uint32_t type = f->head.row.type;
+	enum nfs4r_status st = local_object(r, oid, f);
+
+	if (st == NFS4R_OK && type == NFS4R_TYPE_FILE)
+		st = fetch_bytes(r, oid, f);
+	if (st == NFS4R_OK && type == NFS4R_TYPE_DIR)
+		st = fetch_names(r, oid, f);
+	if (st == NFS4R_OK && (type == NFS4R_TYPE_FILE || type == NFS4R_TYPE_DIR))
+		st = fetch_xattrs(r, oid, f);
+	return st == NFS4R_OK ? take_attrs(r, f) : st;
+}
+
+static enum nfs4r_status install(struct repair *r, const struct nfs4r_oid *oid, const struct fetched *f)
+{
+	struct nfs4r_install in = { .oid = *oid, .row = f->head.row, .handle_len = f->h.len, .nnames = f->nnames, .names = f->names };
+	enum nfs4r_status st;
+
+	memcpy(in.handle, f->h.b, f->h.len);
+	pthread_mutex_lock(&r->eng->lock);
+	st = nfs4r_store_install(r->eng->store, &in);
+	pthread_mutex_unlock(&r->eng->lock);
+	return st;
+}
+
+/* Has the object the version that it had in f->head? */
+static enum nfs4r_status unmoved(struct repair *r, const struct nfs4r_oid *oid, const struct fetched *f, bool *same)
+{
+	struct nfs4r_read rd = { .type = NFS4R_RD_GETATTR, .oid = *oid };
+	enum nfs4r_status st = ask(r, &rd);
+
+	*same = st == NFS4R_OK && rd.row.version == f->head.row.version;
+	nfs4r_read_fini(&rd);
+	return st == NFS4R_STALE ? NFS4R_OK : st;
+}
+
+static enum nfs4r_status try_object(struct repair *r, struct repair_obj *o, struct fetched *f, bool *done)
+{
+	enum nfs4r_status st;
+	bool same = false;
+
+	f->head = (struct nfs4r_read){ .type = NFS4R_RD_GETATTR, .oid = o->oid };
+	st = ask(r, &f->head);
+	if (st == NFS4R_STALE) {
+		*done = o->dead = true;
+		return NFS4R_OK;
+	}
+	if (st == NFS4R_OK && !f->head.row.version)
+		st = NFS4R_MALFORMED;
+	if (st == NFS4R_OK)
+		st = fetch_content(r, &o->oid, f);
+	if (st == NFS4R_OK || st == NFS4R_STALE)
+		st = unmoved(r, &o->oid, f, &same);
+	if (st == NFS4R_OK && same)
+		st = install(r, &o->oid, f);
+	*done = same;
+	return st;
+}
+
+enum nfs4r_status repair_object(struct repair *r, struct repair_obj *o)
+{
+	struct fetched f = { .names = NULL };
+	char text[NFS4R_OID_STRLEN];
+	enum nfs4r_status st = NFS4R_OK;
+	bool done = false;
+
+	for (int i = 0; i < MOVED_MAX && !done && st == NFS4R_OK; i++) {
+		if (i)
+			pause_ms(PAUSE_MS);
+		st = try_object(r, o, &f, &done);
+		nfs4r_read_fini(&f.head);
+	}
+	free(f.names);
+	if (st == NFS4R_OK && !done)
+		return repair_fails(r, NFS4R_DELAY, "object %s changes all the time", nfs4r_oid_str(&o->oid, text));
+	if (st != NFS4R_OK && !r->why[0])
+		repair_fails(r, st, "object %s: %s%s", nfs4r_oid_str(&o->oid, text), nfs4r_status_str(st),
+			     st == NFS4R_NOSPC ? "; free space on the exported file system" : "");
+	return st;
+}

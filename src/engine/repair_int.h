@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Inside of a repair (log sheet 8.3, 8.5; repair.c tells the whole of it). All of it runs on the one thread of the repair.
+ */
+#ifndef NFS4R_ENGINE_REPAIR_INT_H
+#define NFS4R_ENGINE_REPAIR_INT_H
+
+#include "engine/engine_int.h"
+
+struct repair_obj {
+	struct nfs4r_oid oid;
+	bool undone; /* an entry beyond a seal touched it */
+	bool dead;   /* at the source */
+};
+
+struct repair {
+	struct nfs4r_engine *eng;
+	uint64_t generation; /* a later one took its place if it is not that of eng->repair */
+	nfs4r_server_id from;
+	bool all;	 /* the positions become those of the source, too */
+	bool everything; /* every object is compared, not only those that entries name */
+	uint32_t nseals;
+	struct nfs4r_seal seals[NFS4R_SERVERS_MAX];
+	struct repair_obj *objs; /* ascending OID once collected */
+	uint32_t n, cap;
+	struct nfs4r_store_positions positions; /* of the source when it began; `everything` only */
+	char saved[1200]; /* where conflicts were saved; empty: nothing was undone */
+	char why[300];	  /* what went wrong, for the log */
+};
+
+/* Stop: the engine ends or another repair has begun. */
+bool repair_over(const struct repair *r);
+/* Set r->why and give back @st. */
+enum nfs4r_status repair_fails(struct repair *r, enum nfs4r_status st, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+struct repair_obj *repair_add(struct repair *r, const struct nfs4r_oid *oid, bool undone); /* NULL: no memory */
+void repair_progress(struct repair *r, uint64_t objects, uint64_t bytes); /* added to what is done */
+
+/* ---- repair_list.c: what is undone ---- */
+/* Objects of all entries beyond the seals -> objs; r->everything if some entries are no longer here. */
+enum nfs4r_status repair_collect(struct repair *r);
+/* The list of what is undone and the files as they are, under the conflicts directory and on the disk; once for each set of entries. */
+enum nfs4r_status repair_save(struct repair *r);
+
+/* ---- repair_fetch.c: what the source has ---- */
+/* Every object that is not equal at the source -> objs; positions. */
+enum nfs4r_status repair_compare(struct repair *r);
+/* Make the object's content equal and install its row and names; or dead. A new one lies in the hidden directory. */
+enum nfs4r_status repair_object(struct repair *r, struct repair_obj *o);
+
+/* ---- repair_tree.c: the names ---- */
+enum nfs4r_status repair_tree(struct repair *r);
+
+#endif

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The names of repaired directories. The store has them as the source has them (repair_fetch.c); here the local directories become so.
+ *
+ * Happy path: every name that should not be there, or leads to another object, is taken away: the object waits in the hidden directory, under its OID. Then
+ * every name that is missing is given to its object, which is either there or, a file with several names, elsewhere. Since all are
+ * taken away before any is given, directories that were moved below each other cannot form a ring. At the end what is dead at the source is
+ * removed for good: its bytes were saved, or are dead everywhere.
+ *
+ * What a later entry created or moved has no object, or no free one, yet: hold.c puts it where it belongs when that entry comes.
+ *
+ * Failure modes: something that is not the volume's stands in the way of a name: the repair fails and names it.
+ */
+#include <stdlib.h>
+
+#include "engine/repair_int.h"
+
+#define LISTED 256
+
+struct names {
+	char (*name)[NFS4R_NAME_MAX + 1];
+	size_t n, cap;
+	bool failed;
+};
+
+static bool take_name(void *arg, const char *name)
+{
+	struct names *l = arg;
+
+	if (l->n == l->cap) {
+		size_t cap = l->cap ? l->cap * 2 : 64;
+		void *p = realloc(l->name, cap * sizeof(l->name[0]));
+
+		l->failed = p == NULL;
+		if (!p)
+			return false;
+		l->name = p;
+		l->cap = cap;
+	}
+	strncpy(l->name[l->n], name, NFS4R_NAME_MAX);
+	l->name[l->n++][NFS4R_NAME_MAX] = '\0';
+	return true;
+}
+
+/* What the name should lead to; NULL: nothing, or nothing that is here. */
+static const struct nfs4r_lhandle *wanted(struct repair *r, const struct repair_obj *o, const char *s, struct nfs4r_lhandle *h)
+{
+	struct nfs4r_dirent ent;
+	struct nfs4r_name name;
+
+	if (o->dead || !nfs4r_name_set(&name, s, strlen(s)) || !nfs4r_store_lookup(r->eng->store, &o->oid, &name, &ent))
+		return NULL;
+	nfs4r_handle(r->eng, &ent.oid, h);
+	return h->len ? h : NULL;
+}
+
+/* Names that are wrong go. */
+static enum nfs4r_status clear_dir(struct repair *r, const struct repair_obj *o, const struct nfs4r_lhandle *dirh)
+{
+	struct nfs4r_engine *eng = r->eng;
+	bool root = nfs4r_oid_eq(&o->oid, &eng->root);
+	struct names l = { 0 };
+	enum nfs4r_status st = eng->ops->readdir(eng->ctx, dirh, take_name, &l);
+
+	if (l.failed)
+		st = NFS4R_NOMEM;
+	for (size_t i = 0; i < l.n && st == NFS4R_OK; i++) {
+		struct nfs4r_lhandle h;
+
+		if (root && hold_is_name(l.name[i]))
+			continue;
+		st = hold_clear(eng, dirh, l.name[i], wanted(r, o, l.name[i], &h));
+		if (st != NFS4R_OK)
+			repair_fails(r, st, "the name %.100s in a directory: %s", l.name[i],
+				     st == NFS4R_EXIST ? "something that is not the volume's has it; move it away" : nfs4r_status_str(st));
+	}
+	free(l.name);
+	return st;
+}
+
+/* Names that are missing come. */
+static enum nfs4r_status fill_dir(struct repair *r, const struct repair_obj *o, const struct nfs4r_lhandle *dirh)
+{
+	struct nfs4r_dirent *d = calloc(LISTED, sizeof(*d));
+	enum nfs4r_status st = d ? NFS4R_OK : NFS4R_NOMEM;
+	uint64_t after = 0;
+
+	for (uint32_t n = LISTED; st == NFS4R_OK && n == LISTED;) {
+		n = nfs4r_store_readdir(r->eng->store, &o->oid, after, d, LISTED);
+		for (uint32_t i = 0; i < n && st == NFS4R_OK; i++) {
+			struct nfs4r_lhandle h;
+
+			after = d[i].cookie;
+			nfs4r_handle(r->eng, &d[i].oid, &h);
+			st = hold_place(r->eng, dirh, d[i].name.s, &d[i].oid, &h);
+			if (st != NFS4R_OK)
+				repair_fails(r, st, "the name %.100s in a directory: %s", d[i].name.s, nfs4r_status_str(st));
+		}
+	}
+	free(d);
+	return st;
+}
+
+static enum nfs4r_status dir_mtime(struct repair *r, const struct repair_obj *o, const struct nfs4r_lhandle *h)
+{
+	struct nfs4r_attrs a = { .mask = NFS4R_ATTR_MTIME };
+	struct nfs4r_row row;
+
+	if (nfs4r_store_row(r->eng->store, &o->oid, &row) != NFS4R_KNOWN || !row.mtime)
+		return NFS4R_OK;
+	a.mtime = row.mtime;
+	return r->eng->ops->setattr(r->eng->ctx, h, &a, NULL, NULL);
+}
+
+enum step { CLEAR = 1, FILL, TIMES };
+
+static enum nfs4r_status each_dir(struct repair *r, enum step step)
+{
+	enum nfs4r_status st = NFS4R_OK;
+
+	for (uint32_t i = 0; i < r->n && st == NFS4R_OK; i++) {
+		const struct repair_obj *o = &r->objs[i];
+		struct nfs4r_lhandle h;
+		struct nfs4r_row row;
+
+		if (repair_over(r))
+			return NFS4R_SHUTDOWN;
+		nfs4r_handle(r->eng, &o->oid, &h);
+		if (!h.len || nfs4r_store_row(r->eng->store, &o->oid, &row) != NFS4R_KNOWN || row.type != NFS4R_TYPE_DIR)
+			continue;
+		if (o->dead && step != CLEAR)
+			continue;
+		st = step == CLEAR ? clear_dir(r, o, &h) : step == FILL ? fill_dir(r, o, &h) : dir_mtime(r, o, &h);
+		if (st == NFS4R_STALE && o->dead)
+			st = NFS4R_OK; /* gone before a crash */
+	}
+	return st;
+}
+
+static enum nfs4r_status remove_dead(struct repair *r)
+{
+	enum nfs4r_status st = NFS4R_OK;
+	char text[NFS4R_OID_STRLEN];
+
+	for (uint32_t i = 0; i < r->n && st == NFS4R_OK; i++) {
+		const struct repair_obj *o = &r->objs[i];
+
+		if (!o->dead)
+			continue;
+		st = hold_drop(r->eng, &o->oid);
+		pthread_mutex_lock(&r->eng->lock);
+		if (st == NFS4R_OK)
+			st = nfs4r_store_forget(r->eng->store, &o->oid);
+		pthread_mutex_unlock(&r->eng->lock);
+		if (st != NFS4R_OK)
+			repair_fails(r, st, "object %s, which is gone elsewhere, cannot be removed: %s", nfs4r_oid_str(&o->oid, text),
+				     nfs4r_status_str(st));
+	}
+	return st;
+}
+
+enum nfs4r_status repair_tree(struct repair *r)
+{
+	enum nfs4r_status st = each_dir(r, CLEAR);
+
+	if (st == NFS4R_OK)
+		st = each_dir(r, FILL);
+	if (st == NFS4R_OK)
+		st = remove_dead(r);
+	if (st == NFS4R_OK)
+		st = each_dir(r, TIMES);
+	hold_tidy(r->eng);
+	return st;
+}
