@@ -5,8 +5,8 @@
     floor = reference(graph)                            one local directory
     result = run(graph, sites, 'name', floor.sums)      tasks round robin; Failed, or a Result
 
-Where the sites share no tree, `transfer(producer site, consumer site, path below the directory)` carries files: what a task has
-written goes to each site that reads it, its record last.
+Where the sites share no tree, `transfer(from site, to site, [path below the directory, ..])` carries files, in this order: what a task has
+written goes to each site that reads it, its record last. Transfers to several sites go on at the same time, and beside the tasks.
 """
 import collections
 import csv
@@ -15,6 +15,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import threading
 import time
 
 from sites import Failed, Local
@@ -68,6 +69,7 @@ class Running:
         self.graph, self.sites, self.name, self.say = graph, sites, name, say
         self.more = ['--poll', str(poll_ms), '--wait', f'{wait_s:g}']
         self.start, self.begun, self.ended, self.processes = time.monotonic(), {}, {}, {}
+        self.carriers, self.lost = [], []       # threads, and what went wrong in them
 
     def site(self, task):
         return self.sites[task.number % len(self.sites)]
@@ -85,9 +87,9 @@ class Running:
             self.processes[t] = subprocess.Popen(site.command(self.argv(site, 'task', str(t.number)) + self.more),
                                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
-    def collect(self, on_done):
+    def collect(self, transfer):
         left = dict(self.processes)
-        while left:
+        while left or any(c.is_alive() for c in self.carriers):
             for t in [t for t, p in left.items() if p.poll() is not None]:
                 p = left.pop(t)
                 out = p.communicate()[0]
@@ -95,28 +97,44 @@ class Running:
                     raise Failed(f'{t.name} at site {self.site(t).name}: status {p.returncode}\n{out}')
                 self.ended[t] = self.passed()
                 self.say(f'{self.ended[t]:7.2f} s  {t.name} done at site {self.site(t).name} ({len(self.ended)} of {len(self.processes)})')
-                on_done(t)
+                if transfer:
+                    self.carry(transfer, t)
+            self.nothing_lost()
             time.sleep(0.01)
+        self.nothing_lost()
+
+    def nothing_lost(self):
+        if self.lost:
+            raise Failed(self.lost[0])
+
+    def carry(self, transfer, task):
+        """To each site that reads what the task has written. The report is made at the first site."""
+        wanted = {self.sites[0]: set()}
+        for t in self.graph.tasks:
+            for path, _ in t.reads:
+                if path.startswith(task.name + '/'):
+                    wanted.setdefault(self.site(t), set()).add(path)
+        here = self.site(task)
+        for there, paths in wanted.items():
+            if there is not here:
+                paths = [f'{self.name}/{path}' for path in [*sorted(paths), f'{task.name}/done']]
+                self.carriers.append(threading.Thread(target=self.carry_to, args=(transfer, here, there, paths)))
+                self.carriers[-1].start()
+
+    def carry_to(self, transfer, here, there, paths):
+        try:
+            transfer(here, there, paths)
+        except Exception as e:
+            self.lost.append(f'from site {here.name} to {there.name}, {", ".join(paths)}: {e}')
 
     def kill(self):
         for p in self.processes.values():
             if p.poll() is None:
                 p.kill()
+            if not p.stdout.closed:
                 p.communicate()
-
-
-def carry(running, transfer, task):
-    """To each site that reads what the task has written: that, then its record. The report is made at the first site."""
-    sites, here = running.sites, running.site(task)
-    wanted = {s: {'done'} for s in sites[:1]}
-    for t in running.graph.tasks:
-        for path, _ in t.reads:
-            if path.startswith(task.name + '/'):
-                wanted.setdefault(running.site(t), {'done'}).add(path.rpartition('/')[2])
-    for there, files in wanted.items():
-        if there is not here:
-            for f in sorted(files, key=lambda f: f == 'done'):
-                transfer(here, there, f'{running.name}/{task.name}/{f}')
+        for c in self.carriers:
+            c.join()
 
 
 def read_report(text, running):
@@ -146,7 +164,7 @@ def run(graph, sites, name, want=None, poll_ms=POLL_MS, wait_s=WAIT_S, say=lambd
         for s in sites if transfer else sites[:1]:
             s.call(running.argv(s, 'make'))
         running.launch()
-        running.collect(lambda task: carry(running, transfer, task) if transfer else None)
+        running.collect(transfer)
         text = first.call(running.argv(first, 'report') + ['--poll', str(poll_ms), '--wait', str(REPORT_S)], timeout=REPORT_S + 60)
         sums, rows = read_report(text, running)
         if want is not None:

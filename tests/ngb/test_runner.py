@@ -93,14 +93,21 @@ class Runner(Case):
             graphs.run(graph, apart, 'x', wait_s=1)
         carried = []
 
-        def transfer(here, there, path):
-            carried.append(path)
-            shutil.copyfile(f'{here.dir}/{path}', f'{there.dir}/{path}.part')
-            os.rename(f'{there.dir}/{path}.part', f'{there.dir}/{path}')
+        def transfer(here, there, paths):
+            self.assertTrue(paths[-1].endswith('/done'))
+            carried.extend(paths)
+            for path in paths:
+                shutil.copyfile(f'{here.dir}/{path}', f'{there.dir}/{path}.part')
+                os.rename(f'{there.dir}/{path}.part', f'{there.dir}/{path}')
         result = graphs.run(graph, apart, 'y', graphs.reference(graph, self.top).sums, transfer=transfer)
         self.assertEqual(len(result.rows), 9)
-        # MB: 4 arcs of 7 a layer go to another site, and the records of 6 tasks away from the first site go to its report
+        # MB: 4 of the 7 arcs from layer to layer go to another site
         self.assertEqual(len([p for p in carried if not p.endswith('done')]), 8)
+
+        def lose(here, there, paths):
+            raise OSError('no way')
+        with self.assertRaisesRegex(sites.Failed, r'from site apart\d to apart\d, z/0\d-LU/(c, z/0\d-LU/)?done: no way'):
+            graphs.run(graph, apart, 'z', wait_s=20, transfer=lose)
 
     def test_another_result_is_refused(self):
         graph = graphs.Graph(NODE, 'HC', 'S')
