@@ -65,7 +65,7 @@ int ngb_write_field(int fd, const struct ngb_field *f, struct ngb_sum *sum)
 	size_t n = values(f), used = 0;
 	int rc = 0;
 
-	*sum = (struct ngb_sum){0, FNV_START};
+	*sum = (struct ngb_sum){ 0, FNV_START };
 	for (size_t q = 0; q < n && rc == 0; q++) {
 		double v = f->v[q];
 
@@ -142,7 +142,7 @@ int ngb_read_field(int fd, struct ngb_field *f, struct ngb_sum *sum)
 {
 	int rc;
 
-	*sum = (struct ngb_sum){0, FNV_START};
+	*sum = (struct ngb_sum){ 0, FNV_START };
 	f->v = malloc(values(f) * sizeof(double));
 	if (!f->v)
 		return -ENOMEM;
@@ -181,7 +181,7 @@ struct place {
 static struct place locate(int i, int m, int n)
 {
 	double x = m > 1 ? (double)i * (n - 1) / (m - 1) : 0;
-	struct place p = {.low = (int)x};
+	struct place p = { .low = (int)x };
 
 	if (p.low > n - 2)
 		p.low = n > 1 ? n - 2 : 0;

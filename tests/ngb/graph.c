@@ -21,7 +21,7 @@ static struct ngb_task *add(struct ngb_graph *g, const struct ngb_kernel *kernel
 {
 	struct ngb_task *t = &g->task[g->ntasks];
 
-	*t = (struct ngb_task){.kernel = kernel, .number = g->ntasks, .iterations = kernel->iterations(g->class) / depth, .first = NGB_FIRST_SURFACE};
+	*t = (struct ngb_task){ .kernel = kernel, .number = g->ntasks, .iterations = kernel->iterations(g->class) / depth, .first = NGB_FIRST_SURFACE };
 	if (t->iterations < 1)
 		t->iterations = 1;
 	snprintf(t->name, sizeof(t->name), "%02d-%s", t->number, kernel->name);
@@ -47,7 +47,7 @@ static void make_ed(struct ngb_graph *g)
 
 static void make_hc(struct ngb_graph *g)
 {
-	static const struct ngb_kernel *const turn[] = {&ngb_bt, &ngb_sp, &ngb_lu};
+	static const struct ngb_kernel *const turn[] = { &ngb_bt, &ngb_sp, &ngb_lu };
 
 	for (int i = 0; i < HC_TASKS; i++) {
 		struct ngb_task *t = add(g, turn[i % 3], HC_TASKS);
@@ -73,7 +73,7 @@ static void make_vp(struct ngb_graph *g)
 
 static void make_mb(struct ngb_graph *g)
 {
-	static const struct ngb_kernel *const layer[] = {&ngb_lu, &ngb_mg, &ngb_ft};
+	static const struct ngb_kernel *const layer[] = { &ngb_lu, &ngb_mg, &ngb_ft };
 
 	for (int step = 0; step < STEPS; step++)
 		for (int column = 0; column < WIDTH; column++) {
@@ -93,7 +93,7 @@ int ngb_graph_make(struct ngb_graph *g, const char *name, enum ngb_class c)
 	static const struct {
 		const char *name;
 		void (*make)(struct ngb_graph *g);
-	} graphs[] = {{"ED", make_ed}, {"HC", make_hc}, {"VP", make_vp}, {"MB", make_mb}};
+	} graphs[] = { { "ED", make_ed }, { "HC", make_hc }, { "VP", make_vp }, { "MB", make_mb } };
 
 	memset(g, 0, sizeof(*g));
 	g->class = c;

@@ -77,7 +77,7 @@ static int make_directories(const struct ngb_graph *g, const char *dir)
 
 static int kernel(const char *name, enum ngb_class c)
 {
-	static const struct ngb_kernel *const all[] = {&ngb_bt, &ngb_sp, &ngb_lu, &ngb_mg, &ngb_ft};
+	static const struct ngb_kernel *const all[] = { &ngb_bt, &ngb_sp, &ngb_lu, &ngb_mg, &ngb_ft };
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		struct ngb_field solution;
@@ -128,11 +128,11 @@ static int with_graph(const struct arguments *a)
 
 static bool parse(int argc, char **argv, struct arguments *a)
 {
-	static const struct option options[] = {{"graph", 1, NULL, 'g'}, {"class", 1, NULL, 'c'}, {"dir", 1, NULL, 'd'},
-						{"poll", 1, NULL, 'p'},	 {"wait", 1, NULL, 'w'},  {NULL, 0, NULL, 0}};
+	static const struct option options[] = { { "graph", 1, NULL, 'g' }, { "class", 1, NULL, 'c' }, { "dir", 1, NULL, 'd' },
+						{ "poll", 1, NULL, 'p' },	 { "wait", 1, NULL, 'w' },  { NULL, 0, NULL, 0 } };
 	int c;
 
-	*a = (struct arguments){.o = {.poll_ms = 50, .wait_s = 3600}};
+	*a = (struct arguments){ .o = { .poll_ms = 50, .wait_s = 3600 } };
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1)
 		switch (c) {
 		case 'g':

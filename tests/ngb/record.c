@@ -163,7 +163,7 @@ int ngb_record_read(const char *dir, const struct ngb_task *t, struct ngb_record
 
 int ngb_record_wait(const char *dir, const struct ngb_task *t, struct ngb_record *r, int poll_ms, double deadline)
 {
-	struct timespec pause = {poll_ms / 1000, poll_ms % 1000 * 1000000L};
+	struct timespec pause = { poll_ms / 1000, poll_ms % 1000 * 1000000L };
 	char path[NGB_PATH_MAX];
 	int rc = ngb_path(path, dir, t, NULL);
 

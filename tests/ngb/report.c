@@ -67,7 +67,7 @@ static void published(struct report *r, const struct ngb_graph *g, const struct 
 
 int ngb_report(const struct ngb_graph *g, const struct ngb_options *o, FILE *out)
 {
-	struct report r = {.out = out};
+	struct report r = { .out = out };
 	struct ngb_record records[NGB_TASKS_MAX];
 	double start = ngb_seconds();
 

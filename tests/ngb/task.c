@@ -168,7 +168,7 @@ static int put(const struct ngb_graph *g, const struct ngb_task *t, const char *
 int ngb_task_run(const struct ngb_graph *g, int number, const struct ngb_options *o)
 {
 	const struct ngb_task *t = &g->task[number];
-	struct ngb_field initial = {0}, solution = {0};
+	struct ngb_field initial = { 0 }, solution = { 0 };
 	struct ngb_record r;
 	int rc = ngb_record_read(o->dir, t, &r);
 

@@ -21,7 +21,7 @@ static size_t values_in(const struct ngb_field *f)
 
 static struct ngb_field field(int nx, int ny, int nz, int nvar)
 {
-	struct ngb_field f = {nx, ny, nz, nvar, NULL};
+	struct ngb_field f = { nx, ny, nz, nvar, NULL };
 
 	f.v = calloc(values_in(&f), sizeof(double));
 	assert_non_null(f.v);
@@ -71,7 +71,7 @@ static void what_is_written_is_read(void **state)
 
 static void what_does_not_fit_is_refused(void **state)
 {
-	const double bad[] = {1e100, -1e100, 9.99999999999999999e99, INFINITY, -INFINITY, NAN};
+	const double bad[] = { 1e100, -1e100, 9.99999999999999999e99, INFINITY, -INFINITY, NAN };
 	struct ngb_field f = field(1, 1, 1, 1);
 	struct ngb_sum sum;
 
@@ -138,7 +138,7 @@ static double trilinear(double x, double y, double z, int m)
 /* A tri-linear function comes through unchanged, to finer and coarser meshes; two inputs add up. */
 static void interpolation(void **state)
 {
-	const int to[][3] = {{12, 12, 12}, {24, 36, 33}, {5, 3, 64}, {12, 12, 13}};
+	const int to[][3] = { { 12, 12, 12 }, { 24, 36, 33 }, { 5, 3, 64 }, { 12, 12, 13 } };
 	struct ngb_field from = field(12, 12, 12, 5);
 
 	fill(&from, trilinear);
@@ -199,7 +199,7 @@ static void sound(void **state)
 {
 	struct ngb_field u = field(1, 1, 1, 5), c;
 
-	memcpy(u.v, (double[]){2, 1, 2, 2, 10}, 5 * sizeof(double));
+	memcpy(u.v, (double[]){ 2, 1, 2, 2, 10 }, 5 * sizeof(double));
 	assert_int_equal(ngb_sound_speed(&u, &c), 0);
 	/* pressure 0.4 (10 - 9/4) = 3.1; c^2 = 1.4 * 3.1 / 2 */
 	assert_true(fabs(c.v[0] - sqrt(2.17)) < 1e-14);
@@ -226,9 +226,9 @@ static void shown(uint64_t bytes, char *text, size_t size)
 static const struct {
 	const char *graph, *arc, *size[3]; /* S, W, A */
 } table[] = {
-	{"HC", "BT-SP", {"169K", "1.4M", "26M"}}, {"HC", "SP-LU", {"169K", "4.5M", "26M"}},  {"HC", "LU-BT", {"169K", "3.5M", "26M"}},
-	{"VP", "BT-MG", {"34K", "271K", "5.1M"}}, {"VP", "MG-FT", {"641K", "41M", "321M"}},  {"VP", "BT-BT", {"169K", "1.4M", "26M"}},
-	{"VP", "FT-FT", {"5.1M", "11M", "161M"}}, {"MB", "LU-MG", {"34K", "702K", "5.1M"}}, {"MB", "MG-FT", {"641K", "41M", "321M"}},
+	{ "HC", "BT-SP", { "169K", "1.4M", "26M" } }, { "HC", "SP-LU", { "169K", "4.5M", "26M" } },  { "HC", "LU-BT", { "169K", "3.5M", "26M" } },
+	{ "VP", "BT-MG", { "34K", "271K", "5.1M" } }, { "VP", "MG-FT", { "641K", "41M", "321M" } },  { "VP", "BT-BT", { "169K", "1.4M", "26M" } },
+	{ "VP", "FT-FT", { "5.1M", "11M", "161M" } }, { "MB", "LU-MG", { "34K", "702K", "5.1M" } }, { "MB", "MG-FT", { "641K", "41M", "321M" } },
 };
 
 static const char *published(const char *graph, const char *arc, enum ngb_class c)
@@ -242,8 +242,8 @@ static const char *published(const char *graph, const char *arc, enum ngb_class 
 /* Every arc of every graph and class, as shown in the published table and within 5 % of it in decimal units. */
 static void sizes_as_published(void **state)
 {
-	const char *const graphs[] = {"ED", "HC", "VP", "MB"};
-	const int arcs[] = {0, 8, 10, 14};
+	const char *const graphs[] = { "ED", "HC", "VP", "MB" };
+	const int arcs[] = { 0, 8, 10, 14 };
 
 	for (int n = 0; n < 4; n++)
 		for (enum ngb_class c = NGB_CLASS_S; c <= NGB_CLASS_A; c++) {

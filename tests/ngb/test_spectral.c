@@ -16,11 +16,11 @@
 #include <string.h>
 #include <cmocka.h>
 
-static const struct ngb_kernel *const kernels[] = {&ngb_mg, &ngb_ft};
+static const struct ngb_kernel *const kernels[] = { &ngb_mg, &ngb_ft };
 
 #define EACH_KERNEL(k) for (int n_ = 0; n_ < 2 && ((k) = kernels[n_], true); n_++)
 
-static bool wanted[NGB_CLASS_A + 1] = {[NGB_CLASS_S] = true};
+static bool wanted[NGB_CLASS_A + 1] = { [NGB_CLASS_S] = true };
 
 static size_t values_in(const struct ngb_field *f)
 {

@@ -44,7 +44,7 @@ static int begin(void **state)
 	for (int i = 0; i < w->g.ntasks; i++)
 		if (ngb_path(path, w->dir, &w->g.task[i], NULL) || mkdir(path, 0755))
 			return -1;
-	w->o = (struct ngb_options){.dir = w->dir, .poll_ms = 1, .wait_s = 0};
+	w->o = (struct ngb_options){ .dir = w->dir, .poll_ms = 1, .wait_s = 0 };
 	*state = w;
 	return 0;
 }

@@ -39,19 +39,19 @@ struct ft {
 };
 
 static const double sums[][ITERATIONS][2] = {
-	[NGB_CLASS_S] = {{554.6087004964, 484.5363331978}, {554.6385409189, 486.5304269511}, {554.6148406171, 488.3910722336},
-			 {554.5423607415, 490.1273169046}, {554.4255039624, 491.7475857993}, {554.2683411902, 493.2597244941}},
-	[NGB_CLASS_W] = {{567.3612178944, 529.3246849175}, {563.1436885271, 528.2149986629}, {559.402408997, 527.0996558037},
-			 {556.069804702, 526.0027904925}, {553.089899125, 524.9400845633}, {550.4159734538, 523.9212247086}},
-	[NGB_CLASS_A] = {{504.6735008193, 511.404790551}, {505.9412319734, 509.8809666433}, {506.9376896287, 509.8144042213},
-			 {507.7892868474, 510.1336130759}, {508.5233095391, 510.4914655194}, {509.1487099959, 510.7917842803}},
+	[NGB_CLASS_S] = { { 554.6087004964, 484.5363331978 }, { 554.6385409189, 486.5304269511 }, { 554.6148406171, 488.3910722336 },
+			 { 554.5423607415, 490.1273169046 }, { 554.4255039624, 491.7475857993 }, { 554.2683411902, 493.2597244941 } },
+	[NGB_CLASS_W] = { { 567.3612178944, 529.3246849175 }, { 563.1436885271, 528.2149986629 }, { 559.402408997, 527.0996558037 },
+			 { 556.069804702, 526.0027904925 }, { 553.089899125, 524.9400845633 }, { 550.4159734538, 523.9212247086 } },
+	[NGB_CLASS_A] = { { 504.6735008193, 511.404790551 }, { 505.9412319734, 509.8809666433 }, { 506.9376896287, 509.8144042213 },
+			 { 507.7892868474, 510.1336130759 }, { 508.5233095391, 510.4914655194 }, { 509.1487099959, 510.7917842803 } },
 };
 
 static void ft_mesh(enum ngb_class c, struct ngb_field *f)
 {
-	static const int n[][3] = {[NGB_CLASS_S] = {64, 64, 64}, [NGB_CLASS_W] = {128, 128, 32}, [NGB_CLASS_A] = {256, 256, 128}};
+	static const int n[][3] = { [NGB_CLASS_S] = { 64, 64, 64 }, [NGB_CLASS_W] = { 128, 128, 32 }, [NGB_CLASS_A] = { 256, 256, 128 } };
 
-	*f = (struct ngb_field){.nx = n[c][0], .ny = n[c][1], .nz = n[c][2], .nvar = 1};
+	*f = (struct ngb_field){ .nx = n[c][0], .ny = n[c][1], .nz = n[c][2], .nvar = 1 };
 }
 
 static int ft_iterations(enum ngb_class c)
@@ -228,7 +228,7 @@ static int ft_run(enum ngb_class c, int niter, const struct ngb_field *initial, 
 	memcpy(f->box, f->modes, f->total * sizeof(cplx)); /* the solution of no iteration */
 	for (size_t p = 0; niter == 0 && p < f->total; p++)
 		f->box[p] *= (double)f->total;
-	*result = (struct ngb_result){0};
+	*result = (struct ngb_result){ 0 };
 	start = ngb_seconds();
 	iterate(f, niter, result);
 	result->seconds = ngb_seconds() - start;
@@ -251,4 +251,4 @@ static bool ft_verify(enum ngb_class c, const struct ngb_result *result, double 
 	return result->n == 2 * ITERATIONS && *worst_relative_error <= 1e-12;
 }
 
-const struct ngb_kernel ngb_ft = {"FT", ft_mesh, ft_iterations, ft_run, ft_verify};
+const struct ngb_kernel ngb_ft = { "FT", ft_mesh, ft_iterations, ft_run, ft_verify };

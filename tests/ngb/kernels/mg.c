@@ -33,11 +33,11 @@ struct mg {
 	double *row[3]; /* n + 2 points each */
 };
 
-static const double coef_a[4] = {-8.0 / 3, 0, 1.0 / 6, 1.0 / 12};
-static const double coef_s[4] = {-3.0 / 8, 1.0 / 32, -1.0 / 64, 0};
-static const double coef_p[4] = {1.0 / 2, 1.0 / 4, 1.0 / 8, 1.0 / 16};
+static const double coef_a[4] = { -8.0 / 3, 0, 1.0 / 6, 1.0 / 12 };
+static const double coef_s[4] = { -3.0 / 8, 1.0 / 32, -1.0 / 64, 0 };
+static const double coef_p[4] = { 1.0 / 2, 1.0 / 4, 1.0 / 8, 1.0 / 16 };
 
-static const double norms[] = {[NGB_CLASS_S] = 0.5307707005734e-04, [NGB_CLASS_W] = 0.6467329375339e-05, [NGB_CLASS_A] = 0.2433365309069e-05};
+static const double norms[] = { [NGB_CLASS_S] = 0.5307707005734e-04, [NGB_CLASS_W] = 0.6467329375339e-05, [NGB_CLASS_A] = 0.2433365309069e-05 };
 
 static int side(enum ngb_class c)
 {
@@ -46,7 +46,7 @@ static int side(enum ngb_class c)
 
 static void mg_mesh(enum ngb_class c, struct ngb_field *f)
 {
-	*f = (struct ngb_field){.nx = side(c), .ny = side(c), .nz = side(c), .nvar = 1};
+	*f = (struct ngb_field){ .nx = side(c), .ny = side(c), .nz = side(c), .nvar = 1 };
 }
 
 static int mg_iterations(enum ngb_class c)
@@ -190,7 +190,7 @@ static void show(struct extreme *kept, double value, size_t where)
 		return;
 	for (; q + 1 < CHARGES && kept[q + 1].value < value; q++)
 		kept[q] = kept[q + 1];
-	kept[q] = (struct extreme){value, where};
+	kept[q] = (struct extreme){ value, where };
 }
 
 static void charges(double *v, size_t n)
@@ -199,7 +199,7 @@ static void charges(double *v, size_t n)
 	uint64_t x = NGB_SEED;
 
 	for (int q = 0; q < CHARGES; q++)
-		largest[q] = smallest[q] = (struct extreme){-1, 0};
+		largest[q] = smallest[q] = (struct extreme){ -1, 0 };
 	for (size_t p = 0; p < n; p++) {
 		double value = ngb_random(&x);
 
@@ -257,7 +257,7 @@ static double l2norm(const double *r, size_t n)
 
 static int mg_run(enum ngb_class c, int niter, const struct ngb_field *initial, struct ngb_field *solution, struct ngb_result *result)
 {
-	struct mg m = {0};
+	struct mg m = { 0 };
 	struct mg_level *top;
 	double start;
 
@@ -276,7 +276,7 @@ static int mg_run(enum ngb_class c, int niter, const struct ngb_field *initial, 
 		cycle(&m);
 		residual(&m, top->u, m.v, top->r, top->n);
 	}
-	*result = (struct ngb_result){.n = 1, .seconds = ngb_seconds() - start};
+	*result = (struct ngb_result){ .n = 1, .seconds = ngb_seconds() - start };
 	result->value[0] = l2norm(top->r, points(top));
 	mg_mesh(c, solution);
 	solution->v = top->u;
@@ -291,4 +291,4 @@ static bool mg_verify(enum ngb_class c, const struct ngb_result *result, double 
 	return result->n == 1 && *worst_relative_error <= 1e-8;
 }
 
-const struct ngb_kernel ngb_mg = {"MG", mg_mesh, mg_iterations, mg_run, mg_verify};
+const struct ngb_kernel ngb_mg = { "MG", mg_mesh, mg_iterations, mg_run, mg_verify };
