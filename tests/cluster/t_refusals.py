@@ -5,6 +5,7 @@ import json
 import os
 import re
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'lib'))
 import bed
@@ -213,48 +214,88 @@ def other_directory(b):
     return line
 
 
-def read_only_tree(b):
-    """The exported file system of one server is read-only: a line says so; afterwards the update goes on by itself."""
-    data, mark = b.data(SITE), len(b.log(SITE))
-    r = b.inside('mount', '-o', 'remount,ro', data)
-    bed.expect(r.returncode == 0, r.stderr)
-    update = b.start_sh(1, 'echo x >/nfs/base/while-read-only')
+ALONE = 25                  # seconds for some updates: until it gives up, Silence, Lease, and some more
+
+
+def gives_up(b, make, mend, pattern, path):
+    """The disk of one server fails: a line says what to do, it leaves the view, the others go on without it. Mended and started again it has it all."""
+    mark = len(b.log(SITE))
+    controls_end(b)
+    b.must_in_bed(*make)
     try:
-        line = says(lambda: b.log(SITE)[mark:], r'read-only')
+        begin = time.monotonic()
+        b.sh(1, f'mkdir {path} && for i in 1 2 3 4; do head -c 4000000 /dev/urandom >{path}/big$i || exit 1; done', timeout=100)
+        line = says(lambda: b.log(SITE)[mark:], 'this server stops serving: .*' + pattern, 10)
+        b.sh(2, f'echo x >{path}/there', timeout=60)
+        took = time.monotonic() - begin
+        bed.expect(SITE not in b.ask(1, 'status')['view']['members'], 'it is still a member')
+        said = b.ask(SITE, 'status')
+        bed.expect(said['state'] == 'halted' and re.search(pattern, said['why'], re.I), f'status says {said["state"]}: {said.get("why")}')
         others_serve(b)
     finally:
-        b.inside('mount', '-o', 'remount,rw', data)
-    update.communicate(timeout=90)
-    bed.expect(update.returncode == 0, 'the update does not end after the repair')
+        b.must_in_bed(*mend)
+        again(b)
+    bed.expect(took < ALONE, f'the others went on after {took:.1f} s')
     whole_again(b)
-    return line
+    same_bytes(b, path)
+    return f'{took:.1f} s; {line}'
+
+
+def controls_end(b):
+    """Nobody controls anything: else what the ill-treated server controls waits for it."""
+    b.no_controls(30)
+
+
+def same_bytes(b, path):
+    hashes = {}
+    for s in b.sites:
+        b.must('client', s, 'drop-caches')
+        hashes[s] = b.sh(s, f'cat {path}/* | sha256sum', timeout=120)
+    bed.expect(len(set(hashes.values())) == 1, f'the sites read different bytes: {hashes}')
+
+
+def fill(b, what):
+    """Every byte of the file system."""
+    path = f'{b.server_dir(SITE)}/{what}/.ballast'
+    return ('sh', '-c', f'cat /dev/zero >{path} 2>/dev/null; sync {path}'), ('rm', path)
 
 
 def full_disk(b):
-    """The disk of one server fills up: a line says what to do; reads go on; nothing is lost once there is room."""
-    data = b.data(SITE)
-    r = b.inside('sh', '-c', f'head -c 16000000 /dev/zero >{data}/.ballast; df --output=avail {data}')
-    bed.expect(r.returncode == 0, r.stderr)
-    log, hashes = b.log(SITE), {}
-    writer = b.start_sh(1, 'mkdir /nfs/base/disk && for i in 1 2 3 4; do head -c 8000000 /dev/urandom >/nfs/base/disk/big$i || exit 1; done; '
-                        'cat /nfs/base/disk/big* | sha256sum')
-    try:
-        line = says(lambda: b.log(SITE)[len(log):], r'no space|free space', 60)
-        others_serve(b)
-    finally:
-        b.inside('rm', f'{data}/.ballast')
-    out, _ = writer.communicate(timeout=150)
-    bed.expect(writer.returncode == 0, f'the writer at site 1 failed: {out}')
-    whole_again(b)
-    for s in b.sites:
-        b.must('client', s, 'drop-caches')
-        hashes[s] = b.sh(s, 'cat /nfs/base/disk/big* | sha256sum', timeout=120)
-        bed.expect(hashes[s] == out, f'site {s} reads other bytes than site 1 wrote')
-    return line
+    return gives_up(b, *fill(b, 'data'), 'free space on the exported', '/nfs/base/disk')
+
+
+def read_only_tree(b):
+    data = f'{b.server_dir(SITE)}/data'
+    return gives_up(b, ('mount', '-o', 'remount,ro', data), ('mount', '-o', 'remount,rw', data), 'read-only.*check the exported', '/nfs/base/ro')
+
+
+def full_store(b, tries=3):
+    """No room for the journal, at the server that does the updates: it stops, says so, and is whole after a restart, whatever it was at."""
+    decided = 0
+    b.sh(SITE, 'mkdir /nfs/store')  # what it controls waits for it: not where the others look
+    for n in range(tries):
+        controls_end(b)
+        mark = len(b.log(SITE))
+        make, mend = fill(b, 'store')
+        b.must_in_bed(*make)
+        writer = b.start_sh(SITE, f'mkdir /nfs/store/{n}; i=0; while [ $i -lt 400 ]; do i=$((i+1)); echo $i >/nfs/store/{n}/f$i || exit 1; done')
+        try:
+            line = says(lambda: b.log(SITE)[mark:], 'this server stops serving: .*free space under the Store', 60)
+            others_serve(b)
+        finally:
+            b.must_in_bed(*mend)
+            again(b)
+        writer.communicate(timeout=150)
+        bed.expect(writer.returncode == 0, 'the writer at the site fails after the repair')
+        decided += 'was under way when the process ended' in b.log(SITE)[mark:]
+        whole_again(b)
+        bed.expect(b.sh(1, f'cat /nfs/store/{n}/* | sort -n | md5sum') == b.sh(1, 'seq 400 | md5sum'), f'files are missing after try {n}')
+    return f'updates were decided at {decided} of {tries} starts; {line}'
 
 
 def full_at_the_writer(b):
     """The client's own server is full: the client hears it, and what was written before is whole everywhere."""
+    b.sh(SITE, 'rm -rf /nfs/base/disk /nfs/base/ro; mkdir /nfs/base/disk', timeout=100)
     rc = b.status_of(SITE, 'echo kept >/nfs/base/kept && sync /nfs/base/kept; '
                      'for i in 1 2 3 4 5 6 7 8; do head -c 8000000 /dev/zero >/nfs/base/disk/more$i || exit 28; sync /nfs/base/disk/more$i || exit 28; done', 200)
     bed.expect(rc == 28, f'status {rc} instead of a refusal for lack of space')
@@ -301,13 +342,14 @@ def main():
         report.check('equal trees', trees.clients_equal, b)
         report.check('equal disks', trees.disks_equal, b)
         report.check('all servers alive', b.servers_alive)
-    with bed.Bed.own('--rtt', '20ms', '--lease', '8', '--grace', '8', '--disk', f'{SITE}=40M') as b:
+    with bed.Bed.own('--rtt', '20ms', '--lease', '8', '--grace', '8', '--images', '128M', '--disk', f'{SITE}=40M', '--set', 'Promote_After=0') as b:
         b.sh(1, 'mkdir /nfs/base && echo base >/nfs/base/f')
         report.check('a full disk at another server', full_disk, b)
         report.check('a full disk at the own server', full_at_the_writer, b)
         report.check('a read-only tree', read_only_tree, b)
-        report.check('equal trees after the full disk', trees.clients_equal, b)
-        report.check('nfs4rctl verify after the full disk', trees.verify, b)
+        report.check('a full store', full_store, b)
+        report.check('equal trees after the full disks', trees.clients_equal, b)
+        report.check('nfs4rctl verify after the full disks', trees.verify, b)
     return report.status()
 
 

@@ -3,13 +3,14 @@
 is lost, and no closed version was seen and gone.
 
     t_rounds.py                      each trouble once
-    ROUNDS=100 SEED=n t_rounds.py    so many rounds of two troubles, in random order
+    ROUNDS=100 SEED=n t_rounds.py    so many rounds of two troubles (EACH=1: of one), in random order
 
 A trouble is a function (round, site) in TROUBLES: it makes it, waits, mends it. A new one needs only its line in the table.
 """
 import collections
 import os
 import random
+import signal
 import sys
 import time
 
@@ -21,9 +22,9 @@ from t_views import is_back, others, stop_process, wait_back
 
 MOUNT = '4.2,actimeo=0,lookupcache=none'
 OPTIONS = ('--rtt', '40ms', '--lease', '8', '--grace', '8', '--images', '96M', '--vers', MOUNT, '--set', 'Promote_After=0')
-SECONDS = 10                # of load in a round
+EACH = int(os.environ.get('EACH', 2))   # troubles in a round
+SECONDS = 3 + 3 * EACH      # of load in a round
 PAUSE_MAX = 6.0             # Silence, Lease and 2 s
-EACH = 2                    # troubles in a round
 
 
 # ---- troubles ----------------------------------------------------------------------------------
@@ -70,6 +71,7 @@ def full_disk(r, site, what='data'):
     b.inside('sh', '-c', f'cat /dev/zero >{path}; sync {path}')
     r.last(site, r.rnd.choice([2, 6]))
     b.inside('rm', path)
+    time.sleep(1.2)             # it may be about to give up
     if b.ask(site, 'status')['state'] == 'halted':
         b.must('server', site, 'stop')
         b.must('server', site, 'start')
@@ -137,7 +139,7 @@ class Round:
             time.sleep(self.rnd.uniform(0.5, 2))
             for name, site in self.troubles:
                 self.trouble(name, site)
-            judged = work.judge(gone, tolerated)
+            judged = work.judge(gone, tolerated, least=5)
             promises.end(gone, tolerated)
         finally:
             work.kill()
@@ -147,9 +149,10 @@ class Round:
         trees.disks_equal(b, 30, self.path[1:])
         trees.verify(b, self.path)
         kept = promises.judge()
-        trees.clients_equal(b, top)
+        if self.rnd.random() < 0.4: # equal disks and true promises are most of it
+            trees.clients_equal(b, top)
         b.servers_alive()
-        b.sh(self.rnd.choice(b.sites), f'rm -rf {top}', timeout=100)
+        b.start_sh(self.rnd.choice(b.sites), f'rm -rf {top}', timeout=100)  # beside the next round
         return f'{", ".join(self.said)}: {judged}; {kept}'
 
 
@@ -169,20 +172,28 @@ def show_times(times):
 
 def main():
     rounds, seed = int(os.environ.get('ROUNDS', (len(TROUBLES) + EACH - 1) // EACH)), os.environ.get('SEED', '1')
-    report, times, n = bed.Report('rounds'), collections.defaultdict(list), 0
-    todo = plan(rounds, random.Random(seed))
-    while n < rounds:
+    report, times = bed.Report('rounds'), collections.defaultdict(list)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))   # with the bed taken down
+    try:
+        all_rounds(report, times, plan(rounds, random.Random(seed)), seed)
+    finally:
+        show_times(times)
+    return report.status()
+
+
+def all_rounds(report, times, todo, seed):
+    """In one bed, and a new one after each that failed."""
+    n = 0
+    while n < len(todo):
         good = True
         with bed.Bed.own(*OPTIONS) as b:
-            while good and n < rounds:
+            while good and n < len(todo):
                 what = ', '.join(f'{name} {site}' for name, site in todo[n])
                 good = report.check(f'round {n} (seed {seed}): {what}', Round(b, f'r{n}', f'{seed}.{n}', todo[n], times).run)
                 if not good:
                     past.keep(b, f'rounds-{seed}-{n}')
                 n += 1
             report.check('all are members', lambda: bed.expect(is_back(b), 'not all are'))
-    show_times(times)
-    return report.status()
 
 
 if __name__ == '__main__':

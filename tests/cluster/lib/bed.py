@@ -227,6 +227,10 @@ class Bed:
         return subprocess.run(['nsenter', '-t', self.pid1(), '-a', '--', *map(str, argv)], capture_output=True, text=True,
                               timeout=timeout, stdin=subprocess.DEVNULL)
 
+    def must_in_bed(self, *argv):
+        r = self.inside(*argv)
+        expect(r.returncode == 0, f'{argv}: status {r.returncode}\n{r.stdout}{r.stderr}')
+
     # ---- servers and clients
 
     def server_dir(self, site):
