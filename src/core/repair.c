@@ -303,7 +303,7 @@ static void ended(struct nfs4r_core *c)
 	EACH_SERVER(c, s)
 		if (r->all || !c->reach.open || c->reach.lsn[s] < r->lsn[s]) /* what an earlier repair left may be further */
 			c->reach.lsn[s] = r->lsn[s];
-	c->reach.open = true;
+	c->reach.open = !FAULT(F_REACH_FORGOTTEN);
 	c->reach.all = false;
 	save_reach(c);
 	EACH_SERVER(c, s)
