@@ -253,7 +253,7 @@ void log_recovery(struct nfs4r_core *c)
 	}
 	EACH_PEER(c, s)
 		EACH_PEER(c, t)
-			if (c->logs[s].applied < c->peers[t].first_told[s])
+			if (c->logs[s].applied < c->peers[t].first_told[s] && !c->repair.state) /* after a repair it joins anew (8.4) */
 				return;
 	recovered(c);
 }

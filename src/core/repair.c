@@ -103,12 +103,13 @@ static bool is_quiet(const struct nfs4r_core *c)
 	return !is_ended(c, c->self) || c->recovering || self_ended(c);
 }
 
-/* What @s must have of @log so that this server can take its copy. */
+/*
+ * What a source must have of @log so that this server can take its copy: no position goes back, since others count on what they heard, to
+ * truncate and to call an update held. What only this server has they get from it before (log_on_pull()).
+ */
 static nfs4r_lsn must_have(const struct nfs4r_core *c, nfs4r_server_id log)
 {
-	if (is_ended(c, log))
-		return seal_begin(&c->view.adopted, log);
-	return !c->repair.all || log == c->self ? c->logs[log].applied : 0;
+	return is_ended(c, log) ? seal_begin(&c->view.adopted, log) : c->logs[log].applied;
 }
 
 static bool is_source(const struct nfs4r_core *c, nfs4r_server_id s)
@@ -305,7 +306,7 @@ static void ended(struct nfs4r_core *c)
 	EACH_SERVER(c, s)
 		if (r->all || !c->reach.open || c->reach.lsn[s] < r->lsn[s]) /* what an earlier repair left may be further */
 			c->reach.lsn[s] = r->lsn[s];
-	c->reach.open = true;
+	c->reach.open = !FAULT(F_REACH_FORGOTTEN);
 	c->reach.all = false;
 	save_reach(c);
 	EACH_SERVER(c, s)

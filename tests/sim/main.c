@@ -276,7 +276,12 @@ static const struct {
 	{ F_LINK_NOT_EXPLICIT, "linkdeep" },	{ F_MOVED_OUT_BARE, "moveout" },
 	{ F_GRANT_PLUS, "deep" },		{ F_NAMES_OF_MULTI, "unlink" },
 	{ F_DROP_AT_ONCE, "dropback2" },
-	{ F_WAIT_FOR_LOST, "bursts" },
+	{ F_WAIT_FOR_LOST, "bursts" },		{ F_NO_EPOCH, "seals-commit" },
+	{ F_VIEW_NOT_AWAITED, "seals-forward" },{ F_NOT_HELD, "seals-majority" },
+	{ F_ANSWER_UNDONE, "seals-commit" },	{ F_WRITE_OVER_SEAL, "seals-forward" },
+	{ F_NO_FREEZE, "seals-majority" },	{ F_OLD_ACCEPT_LIFTS, "seals-twice" },
+	{ F_ACCEPT_WITHOUT_LOG, "seals-twice" },{ F_SERVE_UNCROSSED, "seals-commit" },
+	{ F_CROSS_AHEAD, "seals-commit" },	{ F_REACH_FORGOTTEN, "seals-forward" },
 };
 
 /*

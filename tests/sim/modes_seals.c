@@ -15,6 +15,8 @@ void draw_seals(struct plan *p)
 	p->commits = 100 + (uint32_t)rng_below(&r, 500);
 	p->stable_writes = rng_chance(&r, 500) ? (uint32_t)rng_below(&r, 500) : 0;
 	p->repair_crash = rng_chance(&r, 300) ? 50 + (uint32_t)rng_below(&r, 200) : 0;
+	if (p->calm_between)
+		p->trouble_every_us *= p->calm_between;
 	if (p->durability != NFS4R_DURABILITY_LOCAL)
 		return;
 	if (rng_chance(&r, 700))
@@ -25,6 +27,7 @@ void draw_seals(struct plan *p)
 
 static void seals(struct plan *p, struct rng *r, uint32_t durability)
 {
+	p->calm_between = 1;
 	p->seals = true;
 	p->durability = durability;
 	p->troubles = TROUBLE_EACH;
@@ -82,6 +85,25 @@ void tune_seals_twice(struct plan *p, struct rng *r)
 	p->clients = 1;
 	p->work_us = 10 * SECOND + rng_below(r, 15 * SECOND);
 	p->away_us = p->work_us * (3 + rng_below(r, 6)) / 10;
+}
+
+/* Much is updated between the troubles, and is under way for long: much lies beyond seals. */
+void tune_seals_busy(struct plan *p, struct rng *r)
+{
+	seals(p, r, 0);
+	p->clients = 2 + (uint32_t)rng_below(r, 3);
+	p->think_us = 1 * MS + rng_below(r, 10 * MS);
+	p->calm_between = 2 + (uint32_t)rng_below(r, 3);
+	p->work_us = 8 * SECOND + rng_below(r, 8 * SECOND);
+	p->lag_us = 1 * MS + rng_below(r, 10 * MS);
+	p->bulk_lag_us = p->lag_us + rng_below(r, 400 * MS);
+	p->sync_us = 200 + rng_below(r, 5 * MS);
+	p->idle_ms = 200 + (uint32_t)rng_below(r, 3000);
+	p->slow_us = 100 * MS + rng_below(r, 500 * MS);
+	p->cut_every_us = 0;
+	if (rng_chance(r, 500))
+		p->crash_every_us = 0;
+	p->window = 4096;
 }
 
 void tune_seals_forward(struct plan *p, struct rng *r)

@@ -2,7 +2,7 @@
 /*
  * Logs that end, and the repair of a copy that is ahead of a seal (log sheet 8.3), as an engine does it: object by object, each
  * as it is at the source when it is asked, which goes on changing; everything journalled, so that a crash in between is
- * followed by the same from the beginning. The source has to stay up, within reach and a ready member of the same view.
+ * followed by the same from the beginning. The source has to stay up, within reach and a member of the same view.
  */
 #include "sim.h"
 
@@ -87,7 +87,7 @@ static bool source_there(struct server *v)
 		return false;
 	nfs4r_core_get_view(v->core, &a);
 	nfs4r_core_get_view(from->core, &b);
-	return a.adopted.num == b.adopted.num && b.member && !b.joining && !b.repairing;
+	return a.adopted.num == b.adopted.num && b.member && !b.repairing;
 }
 
 static void install(struct server *v, uint32_t obj, struct row *row)

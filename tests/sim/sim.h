@@ -78,6 +78,7 @@ struct plan { /* drawn from the seed and the mode; printed with a failure */
 	uint32_t stable_writes; /* per mille of the writes */
 	uint64_t give_up_us;	/* an administrator gives up who is outside for so long; 0 = never */
 	uint32_t give_up_ms;	/* the core does; 0 = never */
+	uint32_t calm_between;	/* so many times as long as else */
 	uint32_t repair_crash;	/* per mille of the objects repaired: a crash */
 	uint64_t away_us;	/* one server is cut off soon after the start for so long; 0 = none */
 };
@@ -577,6 +578,7 @@ void tune_seals_local(struct plan *p, struct rng *r);
 void tune_seals_power(struct plan *p, struct rng *r);
 void tune_seals_stop(struct plan *p, struct rng *r);
 void tune_seals_twice(struct plan *p, struct rng *r);
+void tune_seals_busy(struct plan *p, struct rng *r);
 void tune_seals_forward(struct plan *p, struct rng *r);
 extern const uint32_t nmodes;
 const struct mode *mode_find(const char *name);
