@@ -368,13 +368,26 @@ struct join {
 	uint64_t repeat_ms;
 };
 
-enum repair_state { REPAIR_NONE = 0, REPAIR_DRAIN, REPAIR_WAIT, REPAIR_RUNS };
+enum repair_state { REPAIR_NONE = 0, REPAIR_DRAIN, REPAIR_WAIT, REPAIR_RUNS, REPAIR_ASKS };
 
 struct repair { /* repair.c: this copy is ahead of a seal, or has to be made anew */
-	enum repair_state state; /* what is under way ends; no source, or not yet again; REPAIR was given */
+	enum repair_state state; /* what is under way ends; no source, or not yet again; REPAIR was given; done, how far was the source? */
 	bool all;
 	nfs4r_server_id from, failed;
 	uint64_t again_ms;
+	uint64_t done_ms; /* ASKS: when the last object came */
+	bool told;	  /* ASKS: how far the source was is known, and not on its disk yet */
+	nfs4r_lsn lsn[NFS4R_SERVERS_MAX + 1];
+};
+
+/*
+ * repair.c, row 'C': what was copied from another server may hold entries up to here, whatever the own positions are; and the copy
+ * of everything is not done (or not known to be).
+ */
+struct reach {
+	bool open; /* the own positions are not there yet */
+	bool all;
+	nfs4r_lsn lsn[NFS4R_SERVERS_MAX + 1];
 };
 
 struct hold { /* held.c: somebody waits until an own entry is held */
@@ -436,6 +449,7 @@ struct nfs4r_core {
 	struct view view;
 	struct join join;
 	struct repair repair;
+	struct reach reach;
 	struct held held;
 
 	/* control.c */
@@ -532,6 +546,7 @@ void row_floor(nfs4r_server_id s, uint64_t floor, struct nfs4r_put *p);
 void row_seq(uint64_t reserved, struct nfs4r_put *p);
 void row_reply(const struct reply *r, struct nfs4r_put *p, bool del);
 void row_origin(nfs4r_server_id s, const struct origin *o, struct nfs4r_put *p);
+void row_reach(const struct reach *r, struct nfs4r_put *p);
 void row_view(const struct view *w, struct nfs4r_put *p);
 
 /* quorum.c: the only place that knows who "all" are */
@@ -597,6 +612,8 @@ nfs4r_version next_version(const struct nfs4r_core *c, nfs4r_version before); /*
 bool is_ahead(const struct nfs4r_core *c, nfs4r_server_id log);
 bool is_repairing(const struct nfs4r_core *c);
 bool self_ended(const struct nfs4r_core *c);
+bool reach_lost(const struct nfs4r_core *c, nfs4r_server_id log);
+void repair_told(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
 void repair_check(struct nfs4r_core *c);
 void repair_run(struct nfs4r_core *c);
 void repair_done(struct nfs4r_core *c, bool ok, const nfs4r_lsn *positions);

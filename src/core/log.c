@@ -147,7 +147,7 @@ void log_on_pull(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_
 	if (log == c->self) {
 		if (first - 1 < c->peers[from].sent)
 			c->peers[from].sent = first - 1;
-		if (first - 1 > c->peers[from].received[log])
+		if (first - 1 > c->peers[from].received[log] || c->peers[from].applied[log] < first) /* what it had received may be cut (6.3) */
 			c->peers[from].received[log] = first - 1;
 		c->log_moved = true;
 		return;
@@ -253,7 +253,7 @@ void log_recovery(struct nfs4r_core *c)
 	}
 	EACH_PEER(c, s)
 		EACH_PEER(c, t)
-			if (c->logs[s].applied < c->peers[t].first_told[s])
+			if (c->logs[s].applied < c->peers[t].first_told[s] && !c->repair.state) /* after a repair it joins anew (8.4) */
 				return;
 	recovered(c);
 }
@@ -275,7 +275,7 @@ void log_send_positions(struct nfs4r_core *c, nfs4r_server_id to)
 		struct nfs4r_log_position *p = &m->positions.pos[m->positions.n++];
 
 		p->log = s;
-		p->received = s == c->self ? c->logs[s].applied : c->logs[s].received;
+		p->received = c->logs[s].received; /* of the own log: given out; what is done of it may be in copies that others take (8.3) */
 		p->applied = c->logs[s].applied;
 		p->stable = c->logs[s].stable;
 		p->received_bytes = c->logs[s].received_bytes;
@@ -395,6 +395,7 @@ void log_on_positions(struct nfs4r_core *c, nfs4r_server_id from, const struct n
 	p->clock_ns = m->positions.clock_ns;
 	for (uint32_t i = 0; i < m->positions.n; i++)
 		take_position(c, from, &m->positions.pos[i]);
+	repair_told(c, from, m);
 	if (!p->told) {
 		p->told = true;
 		p->sent = p->received[c->self];

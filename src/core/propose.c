@@ -52,7 +52,7 @@ static bool may_seal(struct nfs4r_core *c, const struct proposal *p, const struc
 		return false;
 	}
 	if (!(p->complete & p->promises & v->members) && !FAULT(F_SEAL_INCOMPLETE)) {
-		stuck(c, "no server that can be heard has a complete copy: what a server that is away controls waits for one (log 9.5)");
+		stuck(c, "no server that can be heard has a complete copy: what a server that is away controls waits for one (log 9)");
 		return false;
 	}
 	return true;
@@ -69,8 +69,8 @@ static void decide(struct nfs4r_core *c)
 	v->num = p->num;
 	v->base = p->base.num;
 	v->members = (p->base.members & ~p->remove) | p->add;
-	if (!views_enough(c, v->members) && p->base.num != p->on) {
-		v->members = p->base.members; /* nobody may know yet that it was adopted: that first */
+	if (p->base.num != p->on && (p->seal || !views_enough(c, v->members))) {
+		v->members = p->base.members; /* nobody may know yet that it was adopted, and what is wanted is of another one: that first */
 		p->seal = 0;
 	}
 	if (!views_enough(c, v->members)) {

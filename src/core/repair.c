@@ -7,6 +7,10 @@
  * nothing is under way, REPAIR undoes what lies beyond the seal, the log is crossed, and the server comes back as ever (8.4). A server
  * whose log ends at the seal just crosses. Other servers may be ahead of a seal, too, also of several; it is the same for them.
  *
+ * The source may have entries that nobody else has, and its copies have them, too, whatever the own positions say. So after a repair this
+ * server asks how far the source was (reach), and until its own positions are there it is not ready, not complete, and no source. A
+ * log that is ended below that is as good as one that this copy is ahead of, but which objects that concerns is not known: all.
+ *
  * Failure modes: a crash on the way: row 'V' and the positions say where it was, everything begins again. The source goes away: REPAIRED
  * says "not done", another one is taken. No source: it waits; a member that waits is removed like any that does not get ready.
  *
@@ -36,13 +40,22 @@ static bool is_out_of_reach(const struct nfs4r_core *c, nfs4r_server_id log)
 	return !s || (applied < s->lsn && NFS4R_GEN(applied) + 1 < NFS4R_GEN(begin));
 }
 
+/* What was copied holds entries of @log beyond its seal. */
+bool reach_lost(const struct nfs4r_core *c, nfs4r_server_id log)
+{
+	nfs4r_lsn reach = c->reach.lsn[log];
+	const struct nfs4r_seal *s = seal_at(&c->view.adopted, log, c->logs[log].applied);
+
+	return c->reach.open && s && reach > s->lsn && NFS4R_GEN(reach) == NFS4R_GEN(s->lsn);
+}
+
 static bool needs_repair(const struct nfs4r_core *c, bool *all)
 {
 	bool any = false;
 
-	*all = false;
+	*all = c->reach.all;
 	EACH_SERVER(c, s) {
-		*all |= is_out_of_reach(c, s);
+		*all |= is_out_of_reach(c, s) || reach_lost(c, s);
 		any |= is_ahead(c, s);
 	}
 	return any || *all;
@@ -52,7 +65,7 @@ bool is_repairing(const struct nfs4r_core *c)
 {
 	bool all;
 
-	return c->repair.state || (seals_open(c) && needs_repair(c, &all));
+	return c->repair.state || c->reach.open || c->reach.all || (seals_open(c) && needs_repair(c, &all));
 }
 
 /* ---- the own log has ended -------------------------------------------------------------- */
@@ -79,29 +92,31 @@ static void end_self(struct nfs4r_core *c)
 
 /* ---- the repair --------------------------------------------------------------------------- */
 
+/* The tail of the own log may come afterwards (4.7): it may need what only the repair brings. */
 static bool is_quiet(const struct nfs4r_core *c)
 {
-	if (c->busy || c->undecided || c->recovering)
+	if (c->busy || c->undecided)
 		return false;
 	EACH_SERVER(c, s)
 		if (!apply_is_idle(c, s))
 			return false;
-	return !is_ended(c, c->self) || self_ended(c);
+	return !is_ended(c, c->self) || c->recovering || self_ended(c);
 }
 
-/* What @s must have of @log so that this server can take its copy. */
+/*
+ * What a source must have of @log so that this server can take its copy: no position goes back, since others count on what they heard, to
+ * truncate and to call an update held. What only this server has they get from it before (log_on_pull()).
+ */
 static nfs4r_lsn must_have(const struct nfs4r_core *c, nfs4r_server_id log)
 {
-	if (is_ended(c, log))
-		return seal_begin(&c->view.adopted, log);
-	return !c->repair.all || log == c->self ? c->logs[log].applied : 0;
+	return is_ended(c, log) ? seal_begin(&c->view.adopted, log) : c->logs[log].applied;
 }
 
 static bool is_source(const struct nfs4r_core *c, nfs4r_server_id s)
 {
 	const struct peer *p = &c->peers[s];
 
-	if (!is_member(c, s) || p->down || p->joining || p->repairing || p->view != c->view.adopted.num || !view_hears(c, s))
+	if (!is_member(c, s) || p->down || p->repairing || p->view != c->view.adopted.num || !view_hears(c, s))
 		return false;
 	EACH_SERVER(c, log)
 		if (p->applied[log] < must_have(c, log))
@@ -109,24 +124,39 @@ static bool is_source(const struct nfs4r_core *c, nfs4r_server_id s)
 	return true;
 }
 
-/* Another one than the one that failed last, if there is one. */
+/* How good it is: better one that has all rows, and better not the one that failed last. */
+static uint32_t goodness(const struct nfs4r_core *c, nfs4r_server_id s)
+{
+	return 1 + (s != c->repair.failed) + 2 * !c->peers[s].joining;
+}
+
+/* One that joins will do: it lacks rows, and waits perhaps for the list of this server, which makes none before it is repaired. */
 static nfs4r_server_id source(const struct nfs4r_core *c)
 {
-	nfs4r_server_id last = 0;
+	nfs4r_server_id best = 0;
 
-	EACH_PEER(c, s) {
-		if (!is_source(c, s))
-			continue;
-		if (s != c->repair.failed)
-			return s;
-		last = s;
-	}
-	return last;
+	EACH_PEER(c, s)
+		if (is_source(c, s) && (!best || goodness(c, s) > goodness(c, best)))
+			best = s;
+	return best;
+}
+
+static void save_reach(struct nfs4r_core *c)
+{
+	struct nfs4r_put p;
+
+	row_reach(&c->reach, &p);
+	act_put(c, &p);
 }
 
 static void begin(struct nfs4r_core *c, nfs4r_server_id from)
 {
 	struct nfs4r_action *a;
+
+	if (c->repair.all && !c->reach.all) { /* the positions that come of it do not say any more that it is not done */
+		c->reach.all = true;
+		save_reach(c);
+	}
 
 	c->repair.state = REPAIR_RUNS;
 	c->repair.from = from;
@@ -143,9 +173,44 @@ void repair_check(struct nfs4r_core *c)
 {
 	bool all;
 
-	if (c->repair.state || !seals_open(c) || !needs_repair(c, &all))
+	if (c->repair.state || (!seals_open(c) && !c->reach.all) || !needs_repair(c, &all))
 		return;
 	c->repair.state = REPAIR_DRAIN;
+	view_check_ready(c);
+}
+
+static void try_later(struct nfs4r_core *c)
+{
+	struct repair *r = &c->repair;
+
+	r->state = REPAIR_WAIT;
+	r->failed = r->from;
+	r->again_ms = c->now + c->cfg.repeat_ms;
+	timer_at(c, r->again_ms);
+}
+
+/* It answers a clock that is later than the last object. */
+static void ask_reach(struct nfs4r_core *c)
+{
+	struct repair *r = &c->repair;
+
+	if (c->now >= r->again_ms) {
+		log_send_positions(c, r->from);
+		r->again_ms = c->now + c->cfg.repeat_ms / 4 + 1;
+	}
+	timer_at(c, r->again_ms);
+}
+
+/* The own positions are where the copied objects were. */
+static void check_reach(struct nfs4r_core *c)
+{
+	if (!c->reach.open || c->repair.state)
+		return;
+	EACH_SERVER(c, s)
+		if (c->logs[s].applied < c->reach.lsn[s])
+			return;
+	c->reach = (struct reach){ 0 };
+	save_reach(c);
 	view_check_ready(c);
 }
 
@@ -156,8 +221,13 @@ void repair_run(struct nfs4r_core *c)
 
 	if (is_ended(c, c->self))
 		end_self(c);
+	check_reach(c);
 	repair_check(c);
-	if (!r->state || r->state == REPAIR_RUNS || c->halted)
+	if (r->state == REPAIR_ASKS && !is_source(c, r->from))
+		try_later(c);
+	if (r->state == REPAIR_ASKS)
+		ask_reach(c);
+	if (!r->state || r->state == REPAIR_ASKS || r->state == REPAIR_RUNS || c->halted)
 		return;
 	if (r->state == REPAIR_DRAIN && is_quiet(c)) {
 		apply_drop_all(c);
@@ -214,27 +284,65 @@ void repair_done(struct nfs4r_core *c, bool ok, const nfs4r_lsn *positions)
 	if (r->state != REPAIR_RUNS)
 		return;
 	if (!ok) {
-		r->state = REPAIR_WAIT;
-		r->failed = r->from;
-		r->again_ms = c->now + c->cfg.repeat_ms;
-		timer_at(c, r->again_ms);
+		try_later(c);
 		return;
 	}
 	forget_tree(c);
-	EACH_SERVER(c, s) {
-		const struct nfs4r_seal *e = is_ended(c, s) ? seal_at(&c->view.adopted, s, c->logs[s].applied) : NULL;
-
-		if (is_ahead(c, s)) {
-			replies_undone(c, s, e->lsn);
-			c->logs[s].received = c->logs[s].applied = c->logs[s].highest = e->lsn;
-		}
+	EACH_SERVER(c, s)
 		if (r->all && is_ended(c, s))
 			claims_sealed(c, s);
-	}
 	if (r->all)
 		take_positions(c, positions);
+	r->state = REPAIR_ASKS;
+	r->told = false;
+	r->done_ms = c->now;
+	r->again_ms = c->now + 1;
+}
+
+static void ended(struct nfs4r_core *c)
+{
+	struct repair *r = &c->repair;
+
+	EACH_SERVER(c, s)
+		if (r->all || !c->reach.open || c->reach.lsn[s] < r->lsn[s]) /* what an earlier repair left may be further */
+			c->reach.lsn[s] = r->lsn[s];
+	c->reach.open = !FAULT(F_REACH_FORGOTTEN);
+	c->reach.all = false;
+	save_reach(c);
+	EACH_SERVER(c, s)
+		if (is_ahead(c, s)) {
+			nfs4r_lsn seal = seal_at(&c->view.adopted, s, c->logs[s].applied)->lsn;
+
+			replies_undone(c, s, seal);
+			c->logs[s].received = c->logs[s].applied = c->logs[s].highest = seal;
+		}
 	*r = (struct repair){ 0 };
 	seal_cross_all(c);
 	c->dirty |= DIRTY_OPS | DIRTY_OBJECTS | DIRTY_REPLY | DIRTY_RELEASE;
 	c->log_moved = true;
+}
+
+/*
+ * Positions of the source that it sent after it gave the last object: what it had received by then is all that its copies can hold. It has to
+ * be on its disk, or it may lose it, and nobody would know that this copy has it.
+ */
+void repair_told(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
+{
+	struct repair *r = &c->repair;
+	bool stable = true;
+
+	if (r->state != REPAIR_ASKS || from != r->from)
+		return;
+	if (!r->told && m->positions.echo_ns <= r->done_ms * 1000000)
+		return;
+	for (uint32_t i = 0; i < m->positions.n; i++) {
+		const struct nfs4r_log_position *q = &m->positions.pos[i];
+
+		if (!r->told)
+			r->lsn[q->log] = q->received;
+		stable &= q->stable >= r->lsn[q->log];
+	}
+	r->told = true;
+	if (stable)
+		ended(c);
 }

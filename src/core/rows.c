@@ -10,6 +10,7 @@
  *   'A' origin              incarnation and answered_below of an origin
  *   'V'                     what is promised, accepted and adopted (log 6), whether this member has all rows, where logs end (log 7);
  *                           without that last part it is of a version that ended none
+ *   'C'                     how far the copy may be that a repair left (log 8.3)
  *
  * A claim has at most NFS4R_CLAIM_CONTROLS_MAX controls, so a claim is one row. Positions and
  * entries are the tree's (tree->commit); nothing here repeats them.
@@ -295,6 +296,29 @@ static bool restore_view(struct nfs4r_core *c, struct cursor *k)
 	       !((w->adopted.members | w->accepted.members) & ~c->cfg.servers);
 }
 
+void row_reach(const struct reach *r, struct nfs4r_put *p)
+{
+	struct cursor k;
+
+	key_of(p, 'C', 0, 0, 0, 0);
+	p->del = !r->open && !r->all;
+	k.p = p->val;
+	w_u(&k, r->open, 1);
+	w_u(&k, r->all, 1);
+	for (int s = 1; s <= NFS4R_SERVERS_MAX; s++)
+		w_u(&k, r->lsn[s], 8);
+	p->val_len = (uint16_t)(k.p - p->val);
+}
+
+static bool restore_reach(struct nfs4r_core *c, struct cursor *val)
+{
+	c->reach.open = r_u(val, 1);
+	c->reach.all = r_u(val, 1);
+	for (int s = 1; s <= NFS4R_SERVERS_MAX; s++)
+		c->reach.lsn[s] = r_u(val, 8);
+	return !val->bad;
+}
+
 static bool restore(struct nfs4r_core *c, struct cursor *key, struct cursor *val)
 {
 	char kind = (char)r_u(key, 1);
@@ -311,6 +335,8 @@ static bool restore(struct nfs4r_core *c, struct cursor *key, struct cursor *val
 	}
 	if (kind == 'V')
 		return !key->bad && restore_view(c, val);
+	if (kind == 'C')
+		return !key->bad && restore_reach(c, val);
 	s = (nfs4r_server_id)r_u(key, 2);
 	if (key->bad || s == 0 || s > NFS4R_SERVERS_MAX)
 		return false;

@@ -254,7 +254,7 @@ static bool may_cross(const struct nfs4r_core *c, nfs4r_server_id log)
 	const struct logst *l = &c->logs[log];
 	const struct nfs4r_seal *s = seal_at(&c->view.adopted, log, l->applied);
 
-	if (!s || l->pend || l->applied < s->lsn || c->repair.state)
+	if (!s || l->pend || l->applied < s->lsn || c->repair.state || reach_lost(c, log))
 		return false;
 	if (l->highest > s->lsn)
 		return FAULT(F_CROSS_AHEAD);

@@ -53,7 +53,8 @@ void view_save(struct nfs4r_core *c)
 
 static void set_ready(struct nfs4r_core *c)
 {
-	c->view.ready = !views_on(c) || (is_member(c, c->self) && c->view.complete && (!seals_open(c) || FAULT(F_SERVE_UNCROSSED)) && !c->repair.state);
+	c->view.ready = !views_on(c) || (is_member(c, c->self) && c->view.complete && (!seals_open(c) || FAULT(F_SERVE_UNCROSSED)) && !c->repair.state &&
+					      !c->reach.open && !c->reach.all);
 }
 
 /* A seal was crossed, or a repair began. */

@@ -339,6 +339,34 @@ static bool a_copy_that_is_ahead_is_repaired(struct net *n)
 	return until_back(n) && all_equal(n);
 }
 
+/* S executed what Q asked it for, and nobody got it. Back, S is asked once more, under the same identity. */
+static bool results_that_were_undone_are_forgotten(struct net *n)
+{
+	struct nfs4r_oid d, x;
+	struct client *c;
+
+	n->cfg.op_wait_ms = 60000;
+	ends_begin(n, TREE, NFS4R_DURABILITY_COMMIT);
+	d = at(n, "d");
+	n->s[P].no_checkpoint = true;
+	do_create(n, S, "d", "a");
+	net_drop(n, S, Q, NFS4R_MSG_FORWARD_ANSWER);
+	net_drop(n, S, 0, NFS4R_MSG_ENTRIES);
+	c = create(n, Q, "d", "b");
+	net_run(n, 4 * RTT(n));
+	net_crash(n, S);
+	net_pass(n);
+	net_drop(n, Q, 0, NFS4R_MSG_PROPOSE); /* it would decide anew and do it itself */
+	n->s[P].no_checkpoint = false;
+	net_stable(n, P);
+	if (!until_sealed(n, Q, S, 8 * LEASE))
+		return false;
+	net_restart(n, S, true);
+	if (!until_back(n) || c->done || finish(n, create(n, S, "d", "c")) != NFS4R_OK)
+		return false;
+	return finish(n, c) == NFS4R_OK && memtree_lookup(n->s[S].tree, &d, "b", &x);
+}
+
 static const struct prevents list[] = {
 	{ "log 2.3: lost versions are not given again", F_NO_EPOCH, lost_versions_are_not_given_again },
 	{ "log 3.4: entries wait for the view", F_VIEW_NOT_AWAITED, entries_wait_for_the_view },
@@ -350,6 +378,7 @@ static const struct prevents list[] = {
 	{ "log 6.3: an old acceptance lifts no limit", F_OLD_ACCEPT_LIFTS, an_old_acceptance_lifts_no_limit },
 	{ "log 6.4: somebody is complete", F_SEAL_INCOMPLETE, somebody_must_be_complete },
 	{ "log 6.5: who accepts has the log", F_ACCEPT_WITHOUT_LOG, who_accepts_has_the_log },
+	{ "log 8.3: undone results are forgotten", F_UNDONE_REPLIES, results_that_were_undone_are_forgotten },
 	{ "log 8.3: a copy that is ahead is repaired", F_CROSS_AHEAD, a_copy_that_is_ahead_is_repaired },
 };
 

@@ -45,6 +45,7 @@ void check_submitted(struct server *v, struct simop *so)
 	struct sim *s = v->sim;
 	const struct nfs4r_op *op = so->op;
 
+	so->epoch = epoch_of(v);
 	if (op->type == NFS4R_OP_CLOSE)
 		so->close_wants = wrote_newest(v, obj_of(s, &op->obj));
 	if (!nfs4r_oid_is_zero(&op->dir))
@@ -59,6 +60,12 @@ static void complete(struct sim *s, uint32_t obj, nfs4r_version version)
 
 	if (seen)
 		seen->completed = true;
+}
+
+static void complete_to(struct obj *o, nfs4r_version version)
+{
+	for (uint32_t i = 0; i < o->nvers; i++)
+		o->vers[i].completed |= o->vers[i].version <= version;
 }
 
 static void complete_entry(struct server *v, const struct nfs4r_op *op, const struct ent *t)
@@ -87,7 +94,7 @@ static struct ent *ent_of_request(struct sim *s, const struct nfs4r_request_id *
 		struct ent *t = &s->ents[i];
 
 		if (t->request.origin == id->origin && t->request.inc == id->inc && t->request.seq == id->seq &&
-		    t->state != ENT_LOST)
+		    t->state != ENT_LOST && t->state != ENT_SEALED)
 			return t;
 	}
 	return NULL;
@@ -139,7 +146,7 @@ void check_done(struct server *v, const struct simop *so)
 {
 	struct sim *s = v->sim;
 	const struct nfs4r_op *op = so->op;
-	const struct ent *t;
+	struct ent *t;
 
 	s->totals.checks++;
 	if (op->status != NFS4R_OK) {
@@ -149,8 +156,7 @@ void check_done(struct server *v, const struct simop *so)
 	if (op->type == NFS4R_OP_CLAIM)
 		return;
 	if (op->type == NFS4R_OP_CLOSE) {
-		for (nfs4r_version w = 1; so->close_wants && w <= so->close_wants; w++)
-			complete(s, obj_of(s, &op->obj), w);
+		complete_to(&s->objs[obj_of(s, &op->obj)], so->close_wants);
 		return;
 	}
 	if (!op->lsn) {
@@ -163,7 +169,13 @@ void check_done(struct server *v, const struct simop *so)
 	if (!t || t->state == ENT_EXECUTING || t->is_void)
 		sim_fail(s, "S%u answers %s with %u:%llu, which is not executed", v->id, nfs4r_op_name(op->type),
 			 op->primary, ULL(op->lsn));
-	if (t->state == ENT_LOST)
+	if (t->state == ENT_SEALED && t->sealed_by <= v->seen_adopted)
+		sim_fail(s, "S%u answers %s with %u:%s, which view %llu, which it adopted, sealed away", v->id, nfs4r_op_name(op->type),
+			 op->primary, lsn_str(op->lsn), ULL(t->sealed_by));
+	check_promised(v, op, ent_index(s, t));
+	if (op->type == NFS4R_OP_WRITE)
+		check_wrote(so->client, op, ent_index(s, t));
+	if (t->state == ENT_LOST || t->state == ENT_SEALED)
 		return;
 	if (t->op != op->type || !nfs4r_oid_eq(&t->result, &op->result) ||
 	    t->request.origin != op->id.origin || t->request.inc != op->id.inc || t->request.seq != op->id.seq)
@@ -198,7 +210,7 @@ void check_read_end(struct server *v, const struct read_want *w, const struct nf
 	if (w->taken_back != s->objs[w->obj].last_dead)
 		return; /* what it could have seen is no longer known */
 	if (r->status == NFS4R_STALE) {
-		if (tree_get(&s->oracle, w->obj)->state != ROW_DEAD && !s->objs[w->obj].lost)
+		if (tree_get(&s->oracle, w->obj)->state != ROW_DEAD && !s->objs[w->obj].lost && !s->objs[w->obj].ndead)
 			sim_fail(s, "S%u answers STALE for %s, which lives (from S%u)", v->id, obj_str(s, w->obj),
 				 answered);
 		return;

@@ -48,10 +48,10 @@ static bool logs_quiet(struct sim *s, char *why, size_t len)
 		for (uint32_t log = 1; log <= s->plan.servers; log++) {
 			nfs4r_lsn end = s->servers[log].own_next - 1;
 
-			if (v->applied[log] != end || v->stable[log] != end || v->truncated[log] != end) {
-				snprintf(why, len, "log %u ends at %llu, S%u has it applied to %llu, stable to %llu, truncated to %llu",
-					 log, ULL(end), i, ULL(v->applied[log]), ULL(v->stable[log]),
-					 ULL(v->truncated[log]));
+			if (v->applied[log] != end || v->stable[log] != end || v->kept[log].n) {
+				snprintf(why, len, "log %u ends at %s, S%u has it applied to %s, stable to %s, truncated to %s, keeps %u",
+					 log, lsn_str(end), i, lsn_str(v->applied[log]), lsn_str(v->stable[log]),
+					 lsn_str(v->truncated[log]), v->kept[log].n);
 				return false;
 			}
 		}

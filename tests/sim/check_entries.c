@@ -7,6 +7,9 @@
  * that alone covers them; LSNs have no holes; a request is executed once; a version has the same
  * content wherever it shows up; what a machine crash took away was a tail that nobody built on.
  *
+ * An entry beyond a seal (check_seals.c) never was, either; but copies that are ahead have it until they are repaired, so its
+ * versions are remembered: they have one content, too, and are not given out again.
+ *
  * After a machine crash the entries above what the journal kept are in limbo until the server has
  * asked its peers for the tail of its log: those that come back are true again, the others are
  * lost, and their versions never were.
@@ -69,9 +72,22 @@ static void push_version(struct sim *s, uint32_t obj, nfs4r_version v, uint32_t 
 		o->cap = o->cap ? o->cap * 2 : 8;
 		o->vers = realloc(o->vers, o->cap * sizeof(*o->vers));
 	}
+	if (dead_find(s, obj, v))
+		sim_fail(s, "v%s of %s was given out before, and sealed away", lsn_str(v), obj_str(s, obj));
 	memset(&o->vers[o->nvers], 0, sizeof(*o->vers));
 	o->vers[o->nvers].version = v;
 	o->vers[o->nvers++].ent = ent;
+}
+
+static void push_dead(struct sim *s, uint32_t obj, const struct version_seen *seen)
+{
+	struct obj *o = &s->objs[obj];
+
+	if (o->ndead == o->dead_cap) {
+		o->dead_cap = o->dead_cap ? o->dead_cap * 2 : 8;
+		o->dead = realloc(o->dead, o->dead_cap * sizeof(*o->dead));
+	}
+	o->dead[o->ndead++] = *seen;
 }
 
 /* The versions that lost entry number @ent gave: gone. They must be the newest. */
@@ -92,6 +108,21 @@ static void pop_versions(struct sim *s, uint32_t ent)
 	}
 }
 
+/* It may be under way: then the versions that it takes back are remembered, too. */
+void truth_sealed(struct sim *s, uint32_t ent)
+{
+	struct ent *t = &s->ents[ent];
+
+	for (uint32_t i = 0; i < t->nparts; i++) {
+		const struct version_seen *seen = version_find(s, t->parts[i].obj, t->parts[i].after);
+
+		if (seen)
+			push_dead(s, t->parts[i].obj, seen);
+	}
+	pop_versions(s, ent);
+	t->state = ENT_SEALED;
+}
+
 /* ---- begin of an execution -------------------------------------------------------- */
 
 static bool same_request(const struct nfs4r_request_id *a, const struct nfs4r_request_id *b)
@@ -108,7 +139,7 @@ static void check_request(struct server *v, const struct nfs4r_entry *e)
 	for (uint32_t i = 1; i < s->nents; i++) {
 		const struct ent *t = &s->ents[i];
 
-		if (t->state != ENT_LOST && same_request(&t->request, &e->request))
+		if (t->state != ENT_LOST && t->state != ENT_SEALED && same_request(&t->request, &e->request))
 			sim_fail(s, "S%u executes request %u.%llu as %u:%llu, which was executed as %u:%llu", v->id,
 				 e->request.origin, ULL(e->request.seq), e->log, ULL(e->lsn), t->log, ULL(t->lsn));
 	}
@@ -136,7 +167,7 @@ static void check_base(struct server *v, const struct nfs4r_part *p, const struc
 		sim_fail(s, "S%u: %u:%llu takes %s from v%llu to v%llu", v->id, e->log, ULL(e->lsn), obj_str(s, obj),
 			 ULL(p->before), ULL(p->after));
 	for (uint32_t q = 1; q <= s->plan.servers; q++)
-		if (q != v->id && s->servers[q].up && acting_cover(&s->servers[q], obj))
+		if (q != v->id && s->servers[q].up && !sealed_out(&s->servers[q]) && acting_cover(&s->servers[q], obj))
 			sim_fail(s, "two primaries: S%u updates %s as %u:%llu (%s), which S%u covers", v->id,
 				 obj_str(s, obj), e->log, ULL(e->lsn), nfs4r_op_name(e->op), q);
 }
@@ -151,6 +182,19 @@ static uint32_t new_ent(struct sim *s)
 	return s->nents++;
 }
 
+/* Its primary does not know of the seal: a process that stopped between the look at its lease and now. */
+static void born_dead(struct server *v, struct ent *t)
+{
+	struct sim *s = v->sim;
+
+	for (uint32_t i = 0; i < s->nseals; i++)
+		if (s->seals[i].seal.log == t->log && NFS4R_GEN(s->seals[i].seal.lsn) == NFS4R_GEN(t->lsn))
+			t->sealed_by = s->seals[i].view;
+	if (t->sealed_by <= v->seen_adopted)
+		sim_fail(s, "S%u starts %u:%s in a generation that ended in view %llu, which it adopted", v->id, t->log, lsn_str(t->lsn),
+			 ULL(t->sealed_by));
+}
+
 void check_started(struct server *v, const struct nfs4r_op *op, const struct nfs4r_entry *e)
 {
 	struct sim *s = v->sim;
@@ -162,17 +206,19 @@ void check_started(struct server *v, const struct nfs4r_op *op, const struct nfs
 	if (e->log != v->id || e->lsn != v->own_next)
 		sim_fail(s, "S%u starts %u:%llu, %llu was next", v->id, e->log, ULL(e->lsn), ULL(v->own_next));
 	v->own_next++;
-	check_request(v, e);
-	for (uint32_t i = 0; i < e->nparts; i++)
-		check_base(v, &e->parts[i], e);
-	check_names_started(v, op, e);
+	if (!sealed_out(v)) {
+		check_request(v, e);
+		for (uint32_t i = 0; i < e->nparts; i++)
+			check_base(v, &e->parts[i], e);
+		check_names_started(v, op, e);
+	}
 	s->totals.entries++;
 	n = new_ent(s);
 	t = &s->ents[n];
 	t->log = e->log;
 	t->lsn = e->lsn;
 	t->op = e->op;
-	t->state = ENT_EXECUTING;
+	t->state = sealed_out(v) ? ENT_SEALED : ENT_EXECUTING;
 	t->request = e->request;
 	t->result = e->result;
 	t->nparts = e->nparts;
@@ -183,8 +229,13 @@ void check_started(struct server *v, const struct nfs4r_op *op, const struct nfs
 		t->parts[i].effect = e->parts[i].effect;
 		t->parts[i].before = e->parts[i].before;
 		t->parts[i].after = e->parts[i].after;
-		push_version(s, obj, e->parts[i].after, n);
+		if (t->state == ENT_SEALED)
+			push_dead(s, obj, &(struct version_seen){ .version = e->parts[i].after, .ent = n });
+		else
+			push_version(s, obj, e->parts[i].after, n);
 	}
+	if (t->state == ENT_SEALED)
+		born_dead(v, t);
 }
 
 /* ---- commits ------------------------------------------------------------------------- */
@@ -198,6 +249,9 @@ static void compare_content(struct server *v, const struct nfs4r_entry *e)
 		const struct row *r = tree_get(&v->tree, obj);
 		struct version_seen *seen = version_find(s, obj, r->version);
 		char a[300], b[300];
+
+		if (!seen)
+			seen = dead_find(s, obj, r->version);
 
 		if (r->version != e->parts[i].after)
 			continue; /* skipped: newer already */
@@ -259,10 +313,12 @@ static void first_commit(struct server *v, struct ent *t, const struct nfs4r_ent
 	struct sim *s = v->sim;
 	const char *why;
 
-	settle_void(s, t, e);
-	t->state = ENT_LIVE;
 	t->e = entry_copy(e);
 	t->result = e->result;
+	if (t->state == ENT_SEALED)
+		return;
+	settle_void(s, t, e);
+	t->state = ENT_LIVE;
 	why = tree_apply(s, &s->oracle, e, true);
 	if (why)
 		sim_fail(s, "S%u executed %u:%llu: %s", v->id, e->log, ULL(e->lsn), why);
@@ -277,9 +333,15 @@ void check_commit(struct server *v, const struct nfs4r_entry *e, bool own)
 		sim_fail(s, "S%u commits %u:%llu, which nobody executed", v->id, e->log, ULL(e->lsn));
 	if (t->state == ENT_LOST)
 		sim_fail(s, "S%u commits %u:%llu, which was lost", v->id, e->log, ULL(e->lsn));
-	if (t->state == ENT_EXECUTING && v->id == e->log)
+	if (NFS4R_GEN(v->applied[e->log]) > NFS4R_GEN(e->lsn))
+		sim_fail(s, "S%u commits %u:%s behind the seal of its generation", v->id, e->log, lsn_str(e->lsn));
+	for (uint32_t i = 0; i < e->nparts; i++) /* 3.4: it may stand on what the seal left */
+		if (NFS4R_GEN(e->parts[i].after) > epoch_of(v))
+			sim_fail(s, "S%u commits %u:%s, which was executed after a seal, and has not adopted its view", v->id, e->log,
+				 lsn_str(e->lsn));
+	if (!t->e && v->id == e->log && (t->state == ENT_EXECUTING || t->state == ENT_SEALED))
 		first_commit(v, t, e);
-	else if (t->state == ENT_EXECUTING)
+	else if (!t->e)
 		sim_fail(s, "S%u applies %u:%llu, which is not committed at its primary", v->id, e->log, ULL(e->lsn));
 	else if (t->e->nparts != e->nparts || (e->nparts && t->e->parts[0].after != e->parts[0].after))
 		sim_fail(s, "S%u applies another entry as %u:%llu", v->id, e->log, ULL(e->lsn));
@@ -313,6 +375,11 @@ static void rebuild_oracle(struct sim *s)
 	}
 }
 
+void truth_again(struct sim *s)
+{
+	rebuild_oracle(s);
+}
+
 void check_recovered(struct server *v, nfs4r_lsn end)
 {
 	struct sim *s = v->sim;
@@ -321,7 +388,7 @@ void check_recovered(struct server *v, nfs4r_lsn end)
 	for (uint32_t i = s->nents - 1; i > 0; i--) {
 		struct ent *t = &s->ents[i];
 
-		if (t->log != v->id || t->state == ENT_LOST)
+		if (t->log != v->id || t->state == ENT_LOST || t->state == ENT_SEALED || NFS4R_GEN(t->lsn) < s->gen[v->id])
 			continue;
 		if (t->lsn > end && t->state == ENT_LIVE)
 			sim_fail(s, "S%u forgot %u:%llu, which its journal has", v->id, t->log, ULL(t->lsn));
@@ -329,7 +396,9 @@ void check_recovered(struct server *v, nfs4r_lsn end)
 			sim_fail(s, "S%u is recovered to %llu without %llu", v->id, ULL(end), ULL(t->lsn));
 		if (t->lsn <= end)
 			continue;
-		TRACE(s, v, "lost %u:%llu", t->log, ULL(t->lsn));
+		TRACE(s, v, "lost %u:%s", t->log, lsn_str(t->lsn));
+		if (t->promised)
+			sim_fail(s, "S%u lost %u:%s, which was promised", v->id, t->log, lsn_str(t->lsn));
 		pop_versions(s, i);
 		t->state = ENT_LOST;
 		s->totals.lost++;

@@ -107,8 +107,8 @@ bool name_was(struct sim *s, uint32_t dir, uint16_t name, bool there, nfs4r_vers
 			if (p->effect != NFS4R_EFF_NAMES || p->after <= since || obj_of(s, &p->oid) != dir)
 				continue;
 			for (uint32_t n = 0; n < p->nnames; n++)
-				if (name_of(s, &p->names[n].name) == name &&
-				    nfs4r_oid_is_zero(&p->names[n].oid) == there)
+				if (name_of(s, &p->names[n].name) == name && /* taken back: it was, and was not */
+				    (t->state == ENT_SEALED || nfs4r_oid_is_zero(&p->names[n].oid) == there))
 					return true;
 		}
 	}

@@ -46,7 +46,9 @@ static struct view_seen *note(struct server *v, const struct nfs4r_view *w)
 	struct sim *s = v->sim;
 	struct view_seen *seen = find(s, w->num);
 
-	if (seen && (seen->view.base != w->base || seen->view.members != w->members))
+	if (seen && (seen->view.base != w->base || seen->view.members != w->members || seen->view.open != w->open ||
+		     seen->view.epoch != w->epoch || seen->view.nseals != w->nseals ||
+		     memcmp(seen->view.seals, w->seals, w->nseals * sizeof(w->seals[0]))))
 		sim_fail(s, "S%u has view %llu on %llu with members %llx, it was on %llu with %llx", v->id, ULL(w->num), ULL(w->base),
 			 ULL(w->members), ULL(seen->view.base), ULL(seen->view.members));
 	if (seen)
@@ -55,6 +57,8 @@ static struct view_seen *note(struct server *v, const struct nfs4r_view *w)
 		sim_fail(s, "S%u has view %llu with members %llx, which is no majority", v->id, ULL(w->num), ULL(w->members));
 	if (w->num && w->base >= w->num)
 		sim_fail(s, "S%u has view %llu on %llu", v->id, ULL(w->num), ULL(w->base));
+	if (w->num && find(s, w->base))
+		check_seals_inherited(v, &find(s, w->base)->view, w);
 	if (s->nviews == s->views_cap) {
 		s->views_cap = s->views_cap ? s->views_cap * 2 : 64;
 		s->views = realloc(s->views, s->views_cap * sizeof(*s->views));
@@ -117,9 +121,15 @@ static void first_adopted(struct server *v, struct view_seen *seen)
 		sim_fail(s, "S%u adopts view %llu on %llu; %llu is adopted, too, and neither comes from the other", v->id,
 			 ULL(w->num), ULL(w->base), ULL(s->top_view));
 	s->totals.views++;
+	check_seals_adopted(v, w);
 	if (w->num > s->top_view) {
 		count_change(s, &find(s, s->top_view)->view, w);
 		s->top_view = w->num;
+		for (uint32_t q = 1; q <= s->plan.servers; q++)
+			if (w->members & NFS4R_BIT(q))
+				s->servers[q].outside_since = 0;
+			else if (!s->servers[q].outside_since)
+				s->servers[q].outside_since = s->now;
 	}
 	for (uint32_t q = 1; q <= s->plan.servers; q++) {
 		if (w->members & NFS4R_BIT(q) || s->servers[q].removed_by > w->num)
@@ -143,11 +153,18 @@ static void adopted(struct server *v, const struct nfs4r_view *w)
 
 /* ---- after every step ------------------------------------------------------------------- */
 
-void check_view(struct server *v)
+const struct nfs4r_view *view_find(struct sim *s, uint64_t num)
+{
+	const struct view_seen *seen = find(s, num);
+
+	return seen ? &seen->view : NULL;
+}
+
+/* The actions of the step may build on a view that it adopted, so this comes before them. */
+void check_adopted(struct server *v)
 {
 	struct sim *s = v->sim;
 	struct nfs4r_core_view w;
-	bool lease = has_lease(v);
 
 	nfs4r_core_get_view(v->core, &w);
 	if (w.fixed)
@@ -159,11 +176,25 @@ void check_view(struct server *v)
 		if (w.accepted.num % NFS4R_VIEW_STEP == v->id)
 			seen->accepted |= NFS4R_BIT(v->id);
 	}
-	if (w.adopted.num != v->seen_adopted) {
-		adopted(v, &w.adopted);
+	if (w.adopted.num == v->seen_adopted)
+		return;
+	adopted(v, &w.adopted);
+	v->adopts = true;
+}
+
+void check_view(struct server *v)
+{
+	struct sim *s = v->sim;
+	struct nfs4r_core_view w;
+	bool lease = has_lease(v);
+
+	nfs4r_core_get_view(v->core, &w);
+	if (v->adopts)
 		trouble_sent(v, ADOPTED_VIEW);
-	}
+	v->adopts = false;
 	check_lease(v);
+	if (lease)
+		check_serves(v);
 	if (w.joining)
 		v->joined_in = w.adopted.num;
 	if (w.member && !w.joining && w.adopted.num > v->removed_by && v->joined_in < v->removed_by)
@@ -189,6 +220,11 @@ void check_view_sent(struct server *v, const struct nfs4r_msg *m)
 	if (!seen)
 		sim_fail(v->sim, "S%u says that it accepted view %llu, which it does not have", v->id, ULL(m->accepted.num));
 	seen->accepted |= NFS4R_BIT(v->id);
+	for (uint32_t i = 0; i < seen->view.nseals; i++) /* those that no adopted view has: then a majority has the log so far */
+		if (NFS4R_GEN(seen->view.seals[i].lsn) >= v->sim->gen[seen->view.seals[i].log] &&
+		    v->applied[seen->view.seals[i].log] < seen->view.seals[i].lsn)
+			sim_fail(v->sim, "S%u accepts view %llu, which seals log %u at %s, and has it to %s", v->id, ULL(seen->view.num),
+				 seen->view.seals[i].log, lsn_str(seen->view.seals[i].lsn), lsn_str(v->applied[seen->view.seals[i].log]));
 }
 
 /* Answers of its own; what another primary answered, that one answered under its lease. A full disk says nothing of the copy. */
@@ -227,10 +263,11 @@ bool views_quiet(struct sim *s, char *why, size_t len)
 			return false;
 		}
 		nfs4r_core_get_view(v->core, &w);
-		if (w.adopted.members == everybody(s) && w.adopted.num == s->top_view && w.member && !w.joining && has_lease(v))
+		if (w.adopted.members == everybody(s) && w.adopted.num == s->top_view && w.member && !w.joining && !w.repairing && !v->repair.on && !w.given_up && has_lease(v))
 			continue;
-		snprintf(why, len, "S%u is in view %llu (newest %llu) with members %llx%s%s", i, ULL(w.adopted.num), ULL(s->top_view),
-			 ULL(w.adopted.members), w.joining ? ", joining" : "", has_lease(v) ? "" : ", without a lease");
+		snprintf(why, len, "S%u is in view %llu (newest %llu) with members %llx%s%s%s", i, ULL(w.adopted.num), ULL(s->top_view),
+			 ULL(w.adopted.members), w.joining ? ", joining" : "", w.repairing ? ", repairing" : "",
+			 has_lease(v) ? "" : ", without a lease");
 		return false;
 	}
 	return true;

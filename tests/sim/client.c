@@ -97,7 +97,7 @@ void client_server_down(struct server *v)
 		struct client *c = v->clients[i];
 
 		c->busy = c->open = false;
-		c->burst_left = 0;
+		c->burst_left = c->nuncommitted = 0; /* this client is gone, too */
 		op_free(c->retry);
 		c->retry = NULL;
 		client_wake_in(c, 300 * MS);
@@ -247,7 +247,15 @@ void client_write(struct client *c, uint32_t obj)
 	for (uint32_t i = 0; i < words; i++)
 		memcpy(op->data->data + 4 * i, &word, 4);
 	op->under_open = c->open && c->file == obj;
+	op->stable = s->plan.stable_writes && rng_chance(&s->rng, s->plan.stable_writes);
 	client_submit(c, op);
+}
+
+void client_commit(struct client *c, uint32_t obj)
+{
+	c->busy = true;
+	c->server->sim->totals.commits++;
+	read_start(c->server, c, NFS4R_RD_COMMIT, obj, 0);
 }
 
 void client_close(struct client *c)
@@ -404,7 +412,9 @@ static void submit_random(struct client *c)
 	struct sim *s = c->server->sim;
 	uint32_t k = (uint32_t)rng_below(&s->rng, 100), file;
 
-	if (c->open && c->writes_left) {
+	if (c->nuncommitted && s->plan.commits && rng_chance(&s->rng, s->plan.commits)) {
+		client_commit(c, c->uncommitted[rng_below(&s->rng, c->nuncommitted)].obj);
+	} else if (c->open && c->writes_left) {
 		c->writes_left--;
 		client_write(c, c->file);
 	} else if (c->open) {

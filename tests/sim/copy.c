@@ -87,6 +87,11 @@ static size_t msg_bytes(const struct nfs4r_msg *m)
 		return offsetof(struct nfs4r_msg, positions) + sizeof(m->positions);
 	case NFS4R_MSG_JOINROWS:
 		return offsetof(struct nfs4r_msg, joinrows) + sizeof(m->joinrows);
+	case NFS4R_MSG_PROMISE:
+		return offsetof(struct nfs4r_msg, promise) + sizeof(m->promise);
+	case NFS4R_MSG_ACCEPT:
+	case NFS4R_MSG_VIEW:
+		return offsetof(struct nfs4r_msg, view) + sizeof(m->view);
 	default:
 		return offsetof(struct nfs4r_msg, propose) + sizeof(m->propose) + sizeof(m->ack);
 	}
@@ -132,6 +137,21 @@ void msg_free(void *arg)
 
 /* ---- text ------------------------------------------------------------------------- */
 
+/* Ring of buffers. "7", or "2/7" in generation 2. */
+const char *lsn_str(nfs4r_lsn lsn)
+{
+	static char ring[16][32];
+	static uint32_t next;
+	char *b = ring[next++ % 16];
+	unsigned long long gen = NFS4R_GEN(lsn), n = lsn & (((nfs4r_lsn)1 << NFS4R_GEN_SHIFT) - 1);
+
+	if (gen)
+		snprintf(b, 32, "%llu/%llu", gen, n);
+	else
+		snprintf(b, 32, "%llu", n);
+	return b;
+}
+
 static const char *depth_str(uint32_t depth)
 {
 	return depth == NFS4R_SHALLOW ? "s" : depth == NFS4R_DEEP ? "deep" : depth == NFS4R_DEEP_PLUS ? "deep+" : "?";
@@ -159,12 +179,12 @@ void entry_print(struct sim *s, const struct nfs4r_entry *e, char *buf, size_t l
 {
 	static const char *const effects[] = { "?",    "none",	 "create", "write", "attrs",  "xattr",
 					       "names", "links", "parent", "alloc", "install" };
-	size_t n = snprintf(buf, len, "%u:%llu %s", e->log, (unsigned long long)e->lsn, nfs4r_op_name(e->op));
+	size_t n = snprintf(buf, len, "%u:%s %s", e->log, lsn_str(e->lsn), nfs4r_op_name(e->op));
 
 	for (uint32_t i = 0; i < e->nparts && n < len; i++)
-		n += snprintf(buf + n, len - n, " {%s %s %llu->%llu}", oid_name(s, &e->parts[i].oid),
+		n += snprintf(buf + n, len - n, " {%s %s %s->%s}", oid_name(s, &e->parts[i].oid),
 			      e->parts[i].effect <= 10 ? effects[e->parts[i].effect] : "?",
-			      (unsigned long long)e->parts[i].before, (unsigned long long)e->parts[i].after);
+			      lsn_str(e->parts[i].before), lsn_str(e->parts[i].after));
 	if (e->joined.pid.server && n < len)
 		n += snprintf(buf + n, len - n, " joined %u.%llu %s %s", e->joined.pid.server,
 			      (unsigned long long)e->joined.pid.seq, oid_name(s, &e->joined.control.oid),
@@ -175,29 +195,31 @@ void entry_print(struct sim *s, const struct nfs4r_entry *e, char *buf, size_t l
 
 static size_t print_positions(const struct nfs4r_msg *m, char *buf, size_t len)
 {
-	size_t n = snprintf(buf, len, " end %llu all_stable %llu", (unsigned long long)m->positions.own_end,
-			    (unsigned long long)m->positions.all_stable);
+	size_t n = snprintf(buf, len, " end %s all_stable %s", lsn_str(m->positions.own_end), lsn_str(m->positions.all_stable));
 
 	for (uint32_t i = 0; i < m->positions.n && n < len; i++)
-		n += snprintf(buf + n, len - n, " %u:%llu/%llu/%llu", m->positions.pos[i].log,
-			      (unsigned long long)m->positions.pos[i].received,
-			      (unsigned long long)m->positions.pos[i].applied,
-			      (unsigned long long)m->positions.pos[i].stable);
+		n += snprintf(buf + n, len - n, " %u:%s,%s,%s", m->positions.pos[i].log, lsn_str(m->positions.pos[i].received),
+			      lsn_str(m->positions.pos[i].applied), lsn_str(m->positions.pos[i].stable));
 	return n;
 }
 
 static void print_view(const struct nfs4r_view *w, char *buf, size_t len)
 {
-	snprintf(buf, len, " %llu on %llu members %llx", (unsigned long long)w->num, (unsigned long long)w->base,
-		 (unsigned long long)w->members);
+	size_t n = snprintf(buf, len, " %llu on %llu members %llx", (unsigned long long)w->num, (unsigned long long)w->base,
+			    (unsigned long long)w->members);
+
+	if (w->nseals && n < len)
+		n += snprintf(buf + n, len - n, " open %llx epoch %u seals", (unsigned long long)w->open, w->epoch);
+	for (uint32_t i = 0; i < w->nseals && i < NFS4R_SEALS_MAX && n < len; i++)
+		n += snprintf(buf + n, len - n, " %u:%s", w->seals[i].log, lsn_str(w->seals[i].lsn));
 }
 
 static void print_heartbeat(const struct nfs4r_msg *m, char *buf, size_t len)
 {
-	snprintf(buf, len, " clock %llu view %llu promised %llu hears %llx%s%s", (unsigned long long)m->heartbeat.clock_ms,
+	snprintf(buf, len, " clock %llu view %llu promised %llu hears %llx%s%s%s", (unsigned long long)m->heartbeat.clock_ms,
 		 (unsigned long long)m->heartbeat.view, (unsigned long long)m->heartbeat.promised,
 		 (unsigned long long)m->heartbeat.hears, m->heartbeat.caught_up ? " caught up" : "",
-		 m->heartbeat.joining ? " joining" : "");
+		 m->heartbeat.joining ? " joining" : "", m->heartbeat.repairing ? " repairing" : "");
 }
 
 static void print_joinrows(const struct nfs4r_msg *m, char *buf, size_t len)
@@ -207,7 +229,7 @@ static void print_joinrows(const struct nfs4r_msg *m, char *buf, size_t len)
 			    (unsigned long long)m->joinrows.next_seq);
 
 	for (uint32_t i = 1; i <= SERVERS_MAX && n < len; i++)
-		n += snprintf(buf + n, len - n, " %llu", (unsigned long long)m->joinrows.applied[i]);
+		n += snprintf(buf + n, len - n, " %s", lsn_str(m->joinrows.applied[i]));
 	for (uint32_t i = 0; i < m->joinrows.n && n < len; i++)
 		n += snprintf(buf + n, len - n, " %u.%llu", m->joinrows.rows[i].pid.server,
 			      (unsigned long long)m->joinrows.rows[i].pid.seq);
@@ -226,12 +248,16 @@ static bool print_view_msg(const struct nfs4r_msg *m, char *buf, size_t len)
 		snprintf(buf, len, " %llu", (unsigned long long)m->grant.clock_ms);
 		return true;
 	case NFS4R_MSG_PREPARE:
-		snprintf(buf, len, " %llu remove %llx add %llx", (unsigned long long)m->prepare.num,
-			 (unsigned long long)m->prepare.remove, (unsigned long long)m->prepare.add);
+		snprintf(buf, len, " %llu remove %llx add %llx seal %llx", (unsigned long long)m->prepare.num,
+			 (unsigned long long)m->prepare.remove, (unsigned long long)m->prepare.add,
+			 (unsigned long long)m->prepare.seal);
 		return true;
 	case NFS4R_MSG_PROMISE:
-		n = snprintf(buf, len, " %llu%s promised %llu accepted", (unsigned long long)m->promise.num,
-			     m->promise.refused ? " refused" : "", (unsigned long long)m->promise.promised);
+		n = snprintf(buf, len, " %llu%s%s promised %llu applied", (unsigned long long)m->promise.num,
+			     m->promise.refused ? " refused" : "", m->promise.complete ? "" : " incomplete",
+			     (unsigned long long)m->promise.promised);
+		for (uint32_t i = 1; i <= SERVERS_MAX && n < len; i++)
+			n += snprintf(buf + n, len - n, " %s", lsn_str(m->promise.applied[i]));
 		if (n < len)
 			print_view(&m->promise.accepted, buf + n, len - n);
 		return true;
@@ -297,18 +323,18 @@ void msg_print(struct sim *s, const struct nfs4r_msg *m, char *buf, size_t len)
 		break;
 	case NFS4R_MSG_READ:
 	case NFS4R_MSG_READ_ANSWER:
-		snprintf(buf + n, len - n, " %llu %s", (unsigned long long)m->read->id, oid_name(s, &m->read->oid));
+		snprintf(buf + n, len - n, "%s %llu %s", m->read->type == NFS4R_RD_COMMIT ? " (commit)" : "", (unsigned long long)m->read->id, oid_name(s, &m->read->oid));
 		break;
 	case NFS4R_MSG_POSITIONS:
 		print_positions(m, buf + n, len - n);
 		break;
 	case NFS4R_MSG_ENTRIES:
-		snprintf(buf + n, len - n, " log %u %llu..%llu", m->entries.log,
-			 m->entries.n ? (unsigned long long)m->entries.entries[0]->lsn : 0,
-			 m->entries.n ? (unsigned long long)m->entries.entries[m->entries.n - 1]->lsn : 0);
+		snprintf(buf + n, len - n, " log %u %s..%s end %s", m->entries.log,
+			 lsn_str(m->entries.n ? m->entries.entries[0]->lsn : 0),
+			 lsn_str(m->entries.n ? m->entries.entries[m->entries.n - 1]->lsn : 0), lsn_str(m->entries.end));
 		break;
 	case NFS4R_MSG_PULL:
-		snprintf(buf + n, len - n, " log %u from %llu", m->pull.log, (unsigned long long)m->pull.from);
+		snprintf(buf + n, len - n, " log %u from %s", m->pull.log, lsn_str(m->pull.from));
 		break;
 	default:
 		break;

@@ -11,6 +11,9 @@ static void rec_fini(struct rec *r)
 {
 	if (r->e)
 		nfs4r_entry_put(r->e);
+	if (r->row)
+		row_fini(r->row);
+	free(r->row);
 	free(r->puts);
 }
 
@@ -69,12 +72,49 @@ void journal_checkpoint(struct journal *j, const nfs4r_lsn *stable)
 	memcpy(r->stable, stable, sizeof(r->stable));
 }
 
+void journal_sealed(struct journal *j, nfs4r_server_id log, nfs4r_lsn seal)
+{
+	journal_add(j, REC_SEALED)->seal = (struct nfs4r_seal){ log, seal };
+}
+
+void journal_install(struct journal *j, uint32_t obj, const struct row *row)
+{
+	struct rec *r = journal_add(j, REC_INSTALL);
+
+	r->obj = obj;
+	r->row = malloc(sizeof(*row));
+	row_copy(r->row, row);
+}
+
+void journal_positions(struct journal *j, const nfs4r_lsn *applied)
+{
+	struct rec *r = journal_add(j, REC_POSITIONS);
+
+	memcpy(r->stable, applied, (SERVERS_MAX + 1) * sizeof(r->stable[0]));
+}
+
 void journal_cut(struct journal *j, uint32_t n)
 {
 	while (j->n > n)
 		rec_fini(&j->recs[--j->n]);
 	if (j->synced > n)
 		j->synced = n;
+}
+
+/* Where the newest generation of @log begins, or 0. */
+static nfs4r_lsn log_begin(const struct journal *j, nfs4r_server_id log)
+{
+	nfs4r_lsn begin = 0;
+
+	for (uint32_t i = 0; i < j->n; i++) {
+		const struct rec *r = &j->recs[i];
+
+		if (r->type == REC_SEALED && r->seal.log == log && NFS4R_AFTER_SEAL(r->seal.lsn) > begin)
+			begin = NFS4R_AFTER_SEAL(r->seal.lsn);
+		if (r->type == REC_POSITIONS)
+			begin = r->stable[log];
+	}
+	return begin;
 }
 
 static bool has_commit(const struct journal *j, nfs4r_server_id log, nfs4r_lsn lsn)
@@ -87,14 +127,14 @@ static bool has_commit(const struct journal *j, nfs4r_server_id log, nfs4r_lsn l
 
 nfs4r_lsn journal_drop_undecided(struct journal *j, nfs4r_server_id self)
 {
-	nfs4r_lsn end = 0;
+	nfs4r_lsn end = log_begin(j, self), begin = end;
 
 	while (has_commit(j, self, end + 1))
 		end++;
 	for (uint32_t i = 0; i < j->n; i++) {
 		struct rec *r = &j->recs[i];
 
-		if (r->type == REC_INTENT || (r->type == REC_COMMIT && r->e->log == self && r->e->lsn > end)) {
+		if (r->type == REC_INTENT || (r->type == REC_COMMIT && r->e->log == self && r->e->lsn > end && NFS4R_GEN(r->e->lsn) == NFS4R_GEN(begin))) {
 			rec_fini(r);
 			memset(r, 0, sizeof(*r));
 		}

@@ -167,6 +167,8 @@ static void print_totals(const struct totals *t, uint64_t seeds)
 	policy_print(t);
 	if (t->with_views)
 		views_print(t);
+	if (t->seals)
+		seals_print(t);
 }
 
 static void print_again(const struct options *o, uint64_t seed)
@@ -202,6 +204,10 @@ static int run_range(const struct options *o, struct shared *sh)
 	}
 	if (o->all_of_policy && views_never(&sh->totals)) {
 		printf("FAILED in %llu seeds %s\n", (unsigned long long)sh->done, views_never(&sh->totals));
+		return 1;
+	}
+	if (o->all_of_policy && seals_never(&sh->totals)) {
+		printf("FAILED in %llu seeds %s\n", (unsigned long long)sh->done, seals_never(&sh->totals));
 		return 1;
 	}
 	return 0;
@@ -270,7 +276,12 @@ static const struct {
 	{ F_LINK_NOT_EXPLICIT, "linkdeep" },	{ F_MOVED_OUT_BARE, "moveout" },
 	{ F_GRANT_PLUS, "deep" },		{ F_NAMES_OF_MULTI, "unlink" },
 	{ F_DROP_AT_ONCE, "dropback2" },
-	{ F_WAIT_FOR_LOST, "bursts" },
+	{ F_WAIT_FOR_LOST, "bursts" },		{ F_NO_EPOCH, "seals-commit" },
+	{ F_VIEW_NOT_AWAITED, "seals-forward" },{ F_NOT_HELD, "seals-majority" },
+	{ F_ANSWER_UNDONE, "seals-commit" },	{ F_WRITE_OVER_SEAL, "seals-forward" },
+	{ F_NO_FREEZE, "seals-majority" },	{ F_OLD_ACCEPT_LIFTS, "seals-twice" },
+	{ F_ACCEPT_WITHOUT_LOG, "seals-twice" },{ F_SERVE_UNCROSSED, "seals-commit" },
+	{ F_CROSS_AHEAD, "seals-commit" },	{ F_REACH_FORGOTTEN, "seals-forward" },
 };
 
 /*

@@ -147,7 +147,6 @@ static void tune_burst(struct plan *p, struct rng *r)
 
 /* ---- views: what goes on for longer than silence and lease (trouble.c) ---- */
 
-#define TROUBLE_EACH ((TROUBLE(TROUBLES) - 1) & ~TROUBLE(0))
 #define TROUBLE_LINKS                                                                                              \
 	(TROUBLE(TROUBLE_CUT) | TROUBLE(TROUBLE_ALONE) | TROUBLE(TROUBLE_SPLIT) | TROUBLE(TROUBLE_MUTE) | \
 	 TROUBLE(TROUBLE_DEAF))
@@ -363,6 +362,20 @@ const struct mode modes[] = {
 	  "C*: read f; get k; list D; lookup D n; wait 20\nC*: write f; create x m; remove x m; wait 500\n"
 	  "B*: claim x deep+; open k; write k; close; write h; wait 800\nA*: read h; read g; list x; lookup x m; get k\n",
 	  tune_views_script, "control changes hands while somebody is outside" },
+	/* And with seals. */
+	{ "seals-commit", NULL, NULL, tune_seals_commit, "logs of removed servers are sealed, what was committed stays" },
+	{ "seals-majority", NULL, NULL, tune_seals_majority, "the same, every update is held by a majority before its answer" },
+	{ "seals-local", NULL, NULL, tune_seals_local, "servers are given up" },
+	{ "seals-power", NULL, NULL, tune_seals_power, "machine crashes, slow disks, while logs are sealed and copies repaired" },
+	{ "seals-stop", NULL, NULL, tune_seals_stop, "servers stop or are cut off, and come back ahead of a seal" },
+	{ "seals-twice", NULL, NULL, tune_seals_twice, "several seals while one is away" },
+	{ "seals-busy", NULL, NULL, tune_seals_busy, "much is updated between the troubles, and is under way for long" },
+	{ "seals-forward", "D/ D/f D/g D/x/ D/x/k E/ E/h",
+	  "A*: claim D deep; create D n; remove D n; write f; commit f; wait 200\nA*: rename D f E f2; rename E f2 D f; wait 100\n"
+	  "B*: create D b; rename D b E c; remove E c; write f; commit f; wait 30\nC*: create D c; remove D c; mkdir D m; remove D m; wait 30\n"
+	  "C*: write f; commit f; link g E l; remove E l; read f; list D; wait 50\nB*: lookup D n; list D; get f; read f; wait 20\n"
+	  "A*: open k; write k; commit k; close; read h; wait 100\nB*: claim x deep; write k; wait 500\n",
+	  tune_seals_forward, "operations forwarded to a primary that is sealed (5.6)" },
 };
 const uint32_t nmodes = sizeof(modes) / sizeof(modes[0]);
 
@@ -500,6 +513,12 @@ void plan_draw(struct plan *p, uint64_t seed, const struct mode *mode, uint32_t 
 	draw_policy(p);
 	if (p->troubles || (views && !p->elections_max))
 		draw_views(p, &v);
+	if (p->seals || (views && p->lease_ms && rng_chance(&v, 400)))
+		draw_seals(p);
+	if (!p->durability)
+		p->durability = NFS4R_DURABILITY_LOCAL;
+	if (p->away_us && servers == 3)
+		p->away_us /= 2;
 }
 
 void plan_print(const struct plan *p, char *buf, size_t len)
@@ -525,4 +544,9 @@ void plan_print(const struct plan *p, char *buf, size_t len)
 		snprintf(buf + n, len - n, ", lease %u ms, silence %u ms, drift %u/1000, %s %x every %llu ms for %llu", p->lease_ms,
 			 p->silence_ms, p->drift_permille, p->one_trouble ? "one trouble of" : "troubles", p->troubles,
 			 (unsigned long long)(p->trouble_every_us / MS), (unsigned long long)(p->trouble_for_us / MS));
+	n = strlen(buf);
+	if (p->commits)
+		snprintf(buf + n, len - n, ", durability %u, commits %u, stable writes %u, given up after %llu/%u ms, repair crash %u, away %llu ms",
+			 p->durability, p->commits, p->stable_writes, (unsigned long long)(p->give_up_us / MS), p->give_up_ms,
+			 p->repair_crash, (unsigned long long)(p->away_us / MS));
 }

@@ -67,6 +67,11 @@ static void join_again(struct sim *s, void *arg, uint64_t a, uint64_t b)
 		net_join(s, (nfs4r_server_id)a, (nfs4r_server_id)b);
 }
 
+bool net_linked(struct sim *s, nfs4r_server_id a, nfs4r_server_id b)
+{
+	return link_of(s, a, b)->up;
+}
+
 void net_cut(struct sim *s, nfs4r_server_id a, nfs4r_server_id b)
 {
 	struct link *l = link_of(s, a, b);
@@ -198,12 +203,16 @@ static void post(struct server *v, nfs4r_server_id to, struct nfs4r_msg *m, bool
 void net_send(struct server *v, nfs4r_server_id to, const struct nfs4r_msg *m)
 {
 	struct sim *s = v->sim;
+	struct nfs4r_msg *c;
 
 	if (to < 1 || to > s->plan.servers || to == v->id)
 		sim_fail(s, "S%u sends %s to S%u", v->id, nfs4r_msg_name(m->type), to);
 	if (s->plan.lease_ms)
 		check_view_sent(v, m);
-	post(v, to, msg_copy(m), m->type >= NFS4R_MSG_FORWARD && m->type <= NFS4R_MSG_READ_ANSWER);
+	c = msg_copy(m);
+	if (m->type == NFS4R_MSG_FORWARD_ANSWER)
+		c->op->verifier = v->inc;
+	post(v, to, c, m->type >= NFS4R_MSG_FORWARD && m->type <= NFS4R_MSG_READ_ANSWER);
 	trouble_sent(v, m->type);
 }
 
@@ -211,9 +220,9 @@ void net_send_entries(struct server *v, nfs4r_server_id to, nfs4r_server_id log,
 {
 	struct sim *s = v->sim;
 	const struct kept *k = &v->kept[log];
-	nfs4r_lsn end = k->n ? k->first + k->n - 1 : v->truncated[log];
+	nfs4r_lsn end = k->n ? kept_last(k) : v->truncated[log];
 
-	if (from < 1 || from > until)
+	if (from < 1 || from > until || NFS4R_GEN(from) != NFS4R_GEN(until))
 		sim_fail(s, "S%u sends entries %llu..%llu", v->id, (unsigned long long)from, (unsigned long long)until);
 	while (from <= until) {
 		uint32_t n = 1 + (uint32_t)rng_below(&s->rng, 6);
@@ -224,10 +233,12 @@ void net_send_entries(struct server *v, nfs4r_server_id to, nfs4r_server_id log,
 		m->entries.end = end;
 		m->entries.entries = calloc(n, sizeof(*m->entries.entries));
 		for (; from <= until && m->entries.n < n; from++) {
-			if (from < k->first || from - k->first >= k->n || !k->e[from - k->first])
+			struct nfs4r_entry *e = kept_find(k, from);
+
+			if (!e)
 				sim_fail(s, "S%u has to send %u:%llu and does not have it (truncated at %llu)", v->id, log,
 					 (unsigned long long)from, (unsigned long long)v->truncated[log]);
-			m->entries.entries[m->entries.n++] = entry_copy(k->e[from - k->first]);
+			m->entries.entries[m->entries.n++] = entry_copy(e);
 		}
 		if (s->trace) {
 			char text[200];

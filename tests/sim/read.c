@@ -17,9 +17,18 @@ struct reader {
 	struct nfs4r_read r; /* request and answer */
 	nfs4r_servers excluded;
 	nfs4r_server_id asked;
-	uint64_t began, generation;
+	uint64_t began, generation, decided_in; /* view that was adopted here when it was decided that this copy answers */
+	uint32_t epoch;			       /* COMMIT: when it began */
 	struct reader *next;
 };
+
+static void committed(struct reader *rd, nfs4r_server_id answered)
+{
+	const struct verifier w = { answered, rd->r.verifier, rd->epoch };
+
+	if (rd->r.status == NFS4R_OK)
+		check_committed(rd->client, rd->want.obj, &w);
+}
 
 static void finish(struct reader *rd, nfs4r_server_id answered)
 {
@@ -28,8 +37,12 @@ static void finish(struct reader *rd, nfs4r_server_id answered)
 	struct client *c = rd->client;
 	enum nfs4r_status st = rd->r.status;
 
+	if (rd->r.type == NFS4R_RD_COMMIT && st == NFS4R_OK && rd->epoch != epoch_of(v))
+		st = rd->r.status = NFS4R_DELAY; /* 5.3 */
 	if (st == NFS4R_DELAY)
 		v->sim->totals.read_delays++;
+	else if (rd->r.type == NFS4R_RD_COMMIT)
+		committed(rd, answered);
 	else
 		check_read_end(v, &rd->want, &rd->r, answered);
 	TRACE(v->sim, v, "read %llu %s = %s v%llu (S%u)", (unsigned long long)rd->r.id, obj_str(v->sim, rd->want.obj),
@@ -42,13 +55,16 @@ static void finish(struct reader *rd, nfs4r_server_id answered)
 	client_read_done(c, st);
 }
 
-/* Looks into the tree of @v. UNKNOWN when the object is not here. */
-static void answer_from(struct server *v, struct nfs4r_read *r)
+/* Looks into the tree of @v, as was decided under view @decided_in. UNKNOWN when the object is not here. */
+static void answer_from(struct server *v, struct nfs4r_read *r, uint64_t decided_in)
 {
 	struct sim *s = v->sim;
 	const struct row *row = tree_get(&v->tree, obj_of(s, &r->oid));
 	int child;
 
+	if (was_sealed_away(s, obj_of(s, &r->oid), row->version, decided_in))
+		sim_fail(s, "S%u answers with v%s of %s, which a view that it adopted sealed away", v->id, lsn_str(row->version),
+			 oid_name(s, &r->oid));
 	r->status = NFS4R_OK;
 	r->attrs.version = row->version;
 	r->attrs.type = row->type;
@@ -81,7 +97,7 @@ static void read_here(struct sim *s, void *arg, uint64_t generation, uint64_t id
 
 	if (!rd)
 		return;
-	answer_from(rd->server, &rd->r);
+	answer_from(rd->server, &rd->r, rd->decided_in);
 	if (rd->r.status == NFS4R_UNKNOWN)
 		rd->r.status = NFS4R_DELAY;
 	finish(rd, rd->server->id);
@@ -124,7 +140,10 @@ static void decide(struct reader *rd)
 	if (to == 0) {
 		rd->r.status = NFS4R_DELAY;
 		finish(rd, 0);
+	} else if (to == v->id && rd->r.type == NFS4R_RD_COMMIT) {
+		commit_begin(v, 0, &rd->r);
 	} else if (to == v->id) {
+		rd->decided_in = v->seen_adopted;
 		/* The checks were made after the request came, the copy only moves forward (6.4); so a stop in between does no harm. */
 		server_at(v, s->now + rng_below(&s->rng, s->plan.exec_us * 2), read_here, v, v->generation, rd->r.id);
 	} else {
@@ -150,6 +169,7 @@ void read_start(struct server *v, struct client *c, uint32_t type, uint32_t obj,
 	rd->r.oid = s->objs[obj].oid;
 	if (type == NFS4R_RD_LOOKUP)
 		snprintf(rd->r.name, sizeof(rd->r.name), "%s", s->names[name]);
+	rd->epoch = epoch_of(v);
 	check_read_start(s, obj, &rd->want);
 	TRACE(s, v, "asked to read %s [%llu]", obj_str(s, obj), (unsigned long long)rd->r.id);
 	rd->next = v->readers;
@@ -168,8 +188,12 @@ static void on_read(struct server *v, nfs4r_server_id from, const struct nfs4r_r
 		r.status = nfs4r_core_may_serve(v->core, &r.oid);
 	if (r.status == NFS4R_OK)
 		nfs4r_core_served(v->core, &r.oid);
+	if (r.status == NFS4R_OK && r.type == NFS4R_RD_COMMIT) {
+		commit_begin(v, from, &r);
+		return;
+	}
 	if (r.status == NFS4R_OK) {
-		answer_from(v, &r);
+		answer_from(v, &r, v->seen_adopted);
 		if (r.status == NFS4R_UNKNOWN)
 			sim_fail(v->sim, "S%u may serve %s, which it does not have", v->id, oid_name(v->sim, &r.oid));
 	}
@@ -197,7 +221,30 @@ void read_on_msg(struct server *v, nfs4r_server_id from, struct nfs4r_msg *m)
 	rd->r.status = m->read->status;
 	rd->r.attrs = m->read->attrs;
 	rd->r.result = m->read->result;
+	rd->r.verifier = m->read->verifier;
 	finish(rd, from);
+}
+
+void read_answer(struct server *v, nfs4r_server_id to, const struct nfs4r_read *r)
+{
+	struct nfs4r_msg m = { .type = NFS4R_MSG_READ_ANSWER };
+	struct nfs4r_read copy = *r;
+	struct reader *rd;
+
+	/* 5.2 (d): what is held is said under a lease, too */
+	if (clock_ms(v) >= nfs4r_core_lease_until(v->core))
+		copy.status = NFS4R_DELAY;
+	if (to) {
+		m.read = &copy;
+		net_send(v, to, &m);
+		return;
+	}
+	rd = find(v, r->id, v->generation);
+	if (!rd)
+		return;
+	rd->r.status = copy.status;
+	rd->r.verifier = copy.verifier;
+	finish(rd, v->id);
 }
 
 void read_drop_all(struct server *v)

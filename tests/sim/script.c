@@ -8,7 +8,7 @@
  * client: a letter for its server (which one is the seed's choice), '*' if it starts over at the
  * end, steps between ';':
  *   claim D deep|deep+|s    create D n [sym]   mkdir D n [sym]   link f D n    remove D n
- *   rename D n E m          open f  write f  close   trunc f  chmod x
+ *   rename D n E m          open f  write f  commit f  close   trunc f  chmod x
  *   get x   read f   lookup D n   list D           wait MS (up to)    stop
  *   burst D build|storm|churn N (so many operations below D, see burst.c)
  *   flag n   need n (waits for the flag)           slow A B MS   slowc A B MS (up to so much more
@@ -220,6 +220,8 @@ static bool file_step(struct client *c, const char *verb, int obj)
 		client_open(c, (uint32_t)obj);
 	} else if (!strcmp(verb, "write")) {
 		client_write(c, (uint32_t)obj);
+	} else if (!strcmp(verb, "commit")) {
+		client_commit(c, (uint32_t)obj);
 	} else if (!strcmp(verb, "trunc") || !strcmp(verb, "chmod")) {
 		op = client_op(NFS4R_OP_SETATTR);
 		op->obj = s->objs[obj].oid;

@@ -92,7 +92,7 @@ static void delay_action(struct server *v, const struct nfs4r_action *a)
 
 struct checkpoint {
 	struct server *server;
-	uint64_t generation;
+	uint64_t generation, repairs;
 	nfs4r_lsn applied[SERVERS_MAX + 1];
 };
 
@@ -104,11 +104,16 @@ static void checkpointed(struct sim *s, void *arg, uint64_t a, uint64_t b)
 
 	if (v->up && v->generation == c->generation) {
 		v->checkpointing = false;
-		for (uint32_t i = 1; i <= s->plan.servers; i++)
-			ev.stable[i] = v->stable[i] = c->applied[i];
+		for (uint32_t i = 1; i <= s->plan.servers; i++) {
+			if (v->stable[i] < c->applied[i] && c->repairs == v->repair.number) /* not over a seal or a repair */
+				v->stable[i] = c->applied[i];
+			ev.stable[i] = v->stable[i];
+		}
 		journal_checkpoint(&v->journal, ev.stable);
 		v->journal.synced = v->journal.n;
 		server_step(v, &ev);
+		if (v->up)
+			commit_stable(v);
 		if (v->up && v->checkpoint_wanted)
 			server_checkpoint(v);
 	}
@@ -129,6 +134,7 @@ void server_checkpoint(struct server *v)
 	c = calloc(1, sizeof(*c));
 	c->server = v;
 	c->generation = v->generation;
+	c->repairs = v->repair.number;
 	memcpy(c->applied, v->applied, sizeof(c->applied));
 	server_at_owned(v, s->now + rng_time(&s->rng, s->plan.sync_us * 4), checkpointed, c, free, 0, 0);
 }
@@ -179,8 +185,6 @@ static void drop_remote(struct server *v, struct nfs4r_op *op)
 
 static void truncate_log(struct server *v, nfs4r_server_id log, nfs4r_lsn until)
 {
-	struct kept *k = &v->kept[log];
-
 	if (until <= v->truncated[log])
 		return;
 	for (uint32_t q = 1; q <= v->sim->plan.servers; q++)
@@ -188,12 +192,7 @@ static void truncate_log(struct server *v, nfs4r_server_id log, nfs4r_lsn until)
 			sim_fail(v->sim, "S%u truncates log %u at %llu, S%u has it stable only to %llu", v->id, log,
 				 (unsigned long long)until, q, (unsigned long long)v->sim->servers[q].stable[log]);
 	v->truncated[log] = until;
-	for (uint32_t i = 0; i < k->n; i++) {
-		if (k->first + i > until || !k->e[i])
-			continue;
-		nfs4r_entry_put(k->e[i]);
-		k->e[i] = NULL;
-	}
+	kept_drop(&v->kept[log], 0, until);
 }
 
 static void trace_send(struct server *v, nfs4r_server_id to, const struct nfs4r_msg *m)
@@ -263,6 +262,15 @@ static void carry_out(struct server *v, const struct nfs4r_action *a, struct nfs
 	case NFS4R_ACT_DROP:
 		drop_remote(v, a->op);
 		break;
+	case NFS4R_ACT_SEALED:
+		server_sealed(v, a->log, a->until);
+		break;
+	case NFS4R_ACT_REPAIR:
+		repair_begin(v, a);
+		break;
+	case NFS4R_ACT_HELD:
+		commit_held(v, a->hold);
+		break;
 	default:
 		sim_fail(s, "S%u: unknown action %u", v->id, a->type);
 	}
@@ -291,6 +299,8 @@ bool server_carry_out(struct server *v, const struct nfs4r_update *u)
 	bool changed = false;
 
 	v->actions = u->n;
+	if (s->plan.lease_ms)
+		check_adopted(v);
 	for (uint32_t i = 0; i < u->n; i++) {
 		const struct nfs4r_action *a = &u->actions[i];
 
@@ -434,6 +444,8 @@ static void forget_memory(struct server *v)
 		free(a);
 	}
 	read_drop_all(v);
+	commit_drop_all(v);
+	repair_drop(v);
 	while (v->ops) {
 		struct simop *so = v->ops;
 		struct nfs4r_op *op = so->op;
@@ -508,11 +520,8 @@ void server_fini(struct server *v)
 			v->held[i].drop(v->held[i].arg);
 	free(v->held);
 	journal_fini(&v->journal);
-	for (uint32_t log = 1; log <= SERVERS_MAX; log++) {
-		for (uint32_t i = 0; i < v->kept[log].n; i++)
-			if (v->kept[log].e[i])
-				nfs4r_entry_put(v->kept[log].e[i]);
-		free(v->kept[log].e);
-	}
+	for (uint32_t log = 1; log <= SERVERS_MAX; log++)
+		kept_fini(&v->kept[log]);
+	free(v->repair.objs);
 	tree_fini(&v->tree);
 }

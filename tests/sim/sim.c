@@ -352,7 +352,7 @@ void sim_fini(struct sim *s)
 		if (s->events[i].drop)
 			s->events[i].drop(s->events[i].arg);
 	for (uint32_t i = 0; i < s->nobjs; i++)
-		free(s->objs[i].vers);
+		free(s->objs[i].vers), free(s->objs[i].dead);
 	for (uint32_t i = 1; i < s->nents; i++)
 		if (s->ents[i].e)
 			nfs4r_entry_put(s->ents[i].e);
@@ -363,6 +363,7 @@ void sim_fini(struct sim *s)
 	free(s->obj_index);
 	free(s->ents);
 	free(s->views);
+	free(s->seals);
 	free(s->refused);
 	free(s->script);
 }

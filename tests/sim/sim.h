@@ -72,6 +72,15 @@ struct plan { /* drawn from the seed and the mode; printed with a failure */
 	uint32_t troubles; /* set of enum trouble: those that may happen */
 	uint64_t trouble_every_us, trouble_for_us; /* trouble_for: typically; longer than silence and lease together */
 	bool one_trouble; /* one at a time, and nothing else goes wrong: then a removal may not take long */
+	bool seals;		/* logs are sealed; what follows is drawn */
+	uint32_t durability;	/* enum nfs4r_durability */
+	uint32_t commits;	/* per mille: a client that wrote asks for COMMIT next */
+	uint32_t stable_writes; /* per mille of the writes */
+	uint64_t give_up_us;	/* an administrator gives up who is outside for so long; 0 = never */
+	uint32_t give_up_ms;	/* the core does; 0 = never */
+	uint32_t calm_between;	/* so many times as long as else */
+	uint32_t repair_crash;	/* per mille of the objects repaired: a crash */
+	uint64_t away_us;	/* one server is cut off soon after the start for so long; 0 = none */
 };
 
 /* ---- trees ------------------------------------------------------------------------ */
@@ -109,6 +118,9 @@ struct server;
 void tree_fini(struct tree *t);
 void tree_copy(struct tree *to, const struct tree *from);
 struct row *tree_row(struct tree *t, uint32_t obj); /* made on demand */
+void row_copy(struct row *to, const struct row *from); /* @to has nothing that would have to be freed */
+void row_fini(struct row *r);
+void tree_install(struct tree *t, uint32_t obj, const struct row *row); /* in place of what is there */
 const struct row *tree_get(const struct tree *t, uint32_t obj); /* never NULL: an empty row when there is none */
 int tree_lookup(const struct tree *t, uint32_t dir, uint16_t name); /* object or -1 */
 /* Is @obj strictly below @dir? A multi file is below nothing. */
@@ -135,18 +147,30 @@ struct obj {
 	struct nfs4r_oid oid;
 	uint32_t nvers, cap;
 	struct version_seen *vers; /* live chain, ascending; last = newest (may be executing) */
+	uint32_t ndead, dead_cap;
+	struct version_seen *dead; /* sealed away; never to be given out again */
 	uint32_t last_dead;	   /* counts versions taken back after a machine crash */
 	bool lost;		   /* its creation was: dead by what is known of its creator's mint (log sheet 2.2) */
 	uint32_t left;		   /* entry whose primary let go of it while somebody outside the view did not have it */
 };
 
-enum ent_state { ENT_EXECUTING = 1, ENT_LIVE, ENT_LIMBO, ENT_LOST };
+enum ent_state {
+	ENT_EXECUTING = 1,
+	ENT_LIVE,
+	ENT_LIMBO,
+	ENT_LOST,
+	ENT_SEALED, /* beyond a seal of an adopted view: it never happened, though some copies may have it for a while */
+};
+
+enum promise { PROMISED_NOTHING = 0, PROMISED_DISK /* its primary's */, PROMISED_MAJORITY };
 
 struct ent { /* one entry of one log, as the checkers see it */
 	nfs4r_server_id log;
 	nfs4r_lsn lsn;
 	uint32_t op, state;
 	bool is_void;
+	enum promise promised;
+	uint64_t sealed_by; /* the view */
 	struct nfs4r_request_id request;
 	struct nfs4r_entry *e; /* own copy, since the commit */
 	struct nfs4r_oid result;
@@ -157,42 +181,7 @@ struct ent { /* one entry of one log, as the checkers see it */
 	} parts[NFS4R_PARTS_MAX];
 };
 
-/* ---- journal.c: what a server's disk holds ------------------------------------------- */
-
-enum rec_type { REC_NOTHING = 0, REC_PUT, REC_INTENT, REC_COMMIT, REC_CHECKPOINT };
-
-struct rec {
-	uint32_t type;
-	bool own;
-	struct nfs4r_entry *e; /* INTENT, COMMIT */
-	uint32_t nputs;
-	struct nfs4r_put *puts;
-	nfs4r_lsn stable[NFS4R_SERVERS_MAX + 1]; /* CHECKPOINT */
-};
-
-struct kept { /* entries of one log that can still be sent */
-	nfs4r_lsn first;
-	uint32_t n, cap;
-	struct nfs4r_entry **e; /* NULL where nothing is */
-};
-
-struct journal {
-	uint32_t n, cap;
-	struct rec *recs;
-	uint32_t synced; /* so many survive a machine crash */
-};
-
-void journal_fini(struct journal *j);
-void journal_put(struct journal *j, const struct nfs4r_put *p);
-void journal_intent(struct journal *j, struct nfs4r_entry *e);
-void journal_commit(struct journal *j, struct nfs4r_entry *e, bool own, const struct nfs4r_put *puts, uint32_t n);
-void journal_checkpoint(struct journal *j, const nfs4r_lsn *stable);
-void journal_cut(struct journal *j, uint32_t n);
-/*
- * After a machine crash: what was begun is taken back, and so is every own entry after a hole in
- * the own log, which was never sent. Returns the end of the own log.
- */
-nfs4r_lsn journal_drop_undecided(struct journal *j, nfs4r_server_id self);
+#include "disk.h"
 
 /* ---- events ---------------------------------------------------------------------------- */
 
@@ -228,6 +217,7 @@ struct simop { /* engine part of an operation (op->engine) */
 	uint64_t started_us;
 	nfs4r_version close_wants; /* CLOSE: newest own write when it was submitted */
 	nfs4r_version dir_wants[2]; /* of dir and dir2: completed when it was submitted */
+	uint32_t epoch; /* loss epoch when it was submitted */
 	uint32_t nlocks;
 	struct {
 		uint32_t obj;
@@ -253,6 +243,21 @@ struct applying {
 };
 
 struct reader; /* a read under way, read.c */
+struct committing; /* a COMMIT that waits, commit.c */
+
+struct repair { /* seal.c */
+	bool on, all;
+	bool changed; /* the tree, under the core, which hears of it at the end */
+	nfs4r_server_id to;
+	uint64_t number; /* counts, to recognise the newest */
+	uint32_t nseals;
+	struct nfs4r_seal seals[NFS4R_SERVERS_MAX];
+	uint32_t n, cap, at;
+	uint32_t *objs;
+	bool fetched;
+	struct row row; /* of the source's tree, on its way */
+	nfs4r_lsn positions[SERVERS_MAX + 1];
+};
 
 #define POLICY_ASKED_MAX 32
 struct policy_asked { /* a claim of the policy, not won yet */
@@ -278,6 +283,9 @@ struct server {
 	struct simop *ops;
 	struct applying *applying;
 	struct reader *readers;
+	struct committing *committing;
+	uint64_t holds;
+	struct repair repair;
 	uint64_t peer_epoch[SERVERS_MAX + 1]; /* connection this side sees, 0 = none */
 	uint64_t peer_inc[SERVERS_MAX + 1];
 	uint32_t crash_after; /* actions; 0 = no crash armed */
@@ -307,7 +315,8 @@ struct server {
 	uint64_t down_us;  /* how long it is down after its next crash; 0 = as the plan says */
 	/* check_views.c */
 	uint64_t seen_adopted, seen_accepted; /* of this start */
-	bool seen_lease, seen_joining;
+	bool seen_lease, seen_joining, adopts;
+	uint64_t outside_since; /* world time; 0 = it is a member of the newest view */
 	uint64_t removed_by;		     /* newest adopted view without it */
 	uint64_t joined_in;		     /* newest view in which it was seen joining */
 	uint64_t heard[SERVERS_MAX + 1];     /* world time of the last message from each */
@@ -324,6 +333,7 @@ struct totals {
 		machine_crashes, lost, cuts, messages, not_primary, checks;
 	uint64_t elections, elections_waited, deep_asked, deep_refused, promotions, promotions_lost, raises, raises_lost, drops, narrowed; /* of the cores */
 	uint64_t with_views, stops, troubles, views, removals, returns, leases_lost, joins, ok_without; /* ok_without: updates while one was outside */
+	uint64_t seals, sealed_away, crossings, repairs, repairs_all, repairs_failed, commits, commits_ok, holds, give_ups, promised;
 	uint64_t removal_max_us; /* the last: not summed up, but the highest */
 };
 
@@ -331,6 +341,11 @@ struct view_seen { /* check_views.c */
 	struct nfs4r_view view;
 	nfs4r_servers accepted; /* by whom, durably */
 	bool adopted;
+};
+
+struct seal_seen {
+	struct nfs4r_seal seal;
+	uint64_t view;
 };
 
 struct sim {
@@ -347,6 +362,9 @@ struct sim {
 	uint32_t nviews, views_cap;
 	struct view_seen *views;
 	uint64_t top_view; /* newest adopted */
+	uint32_t nseals, seals_cap;
+	struct seal_seen *seals; /* check_seals.c: of all adopted views, in order */
+	uint64_t gen[SERVERS_MAX + 1]; /* newest generation of each log */
 	struct tree base;   /* what everybody starts from */
 	struct tree oracle; /* every live entry, at the moment of its execution */
 	uint32_t nobjs, objs_cap;
@@ -413,6 +431,26 @@ bool clock_held(struct sim *s, const struct event *e); /* its server is stopped:
 void clock_stop(struct server *v, uint64_t us);
 void clock_go(struct server *v); /* on again; also of one that was not stopped */
 
+/* seal.c: logs that end, and copies that are ahead of a seal */
+void server_sealed(struct server *v, nfs4r_server_id log, nfs4r_lsn seal);
+void seal_cut(struct server *v, nfs4r_server_id log, nfs4r_lsn seal); /* memory only: what the record means */
+void set_positions(struct server *v, const nfs4r_lsn *applied);	       /* the same */
+void repair_begin(struct server *v, const struct nfs4r_action *a);
+void repair_drop(struct server *v);
+
+/* commit.c: COMMIT */
+struct verifier { /* log sheet 5.3 */
+	nfs4r_server_id server;
+	uint64_t inc;
+	uint32_t epoch;
+};
+uint32_t epoch_of(const struct server *v);
+/* Of this server for itself (from = 0) or another's READ; answered with read_answer(). */
+void commit_begin(struct server *v, nfs4r_server_id from, const struct nfs4r_read *r);
+void commit_held(struct server *v, uint64_t hold);
+void commit_stable(struct server *v);
+void commit_drop_all(struct server *v);
+
 /* exec.c: local execution of operations and entries */
 void exec_locks(struct server *v, struct nfs4r_op *op, const struct nfs4r_action *a);
 void exec_unlock(struct server *v, struct simop *so);
@@ -430,6 +468,7 @@ void net_cut_for(struct sim *s, nfs4r_server_id a, nfs4r_server_id b, uint64_t u
 void net_down(struct sim *s, nfs4r_server_id a, nfs4r_server_id b); /* one of them crashed */
 void net_join(struct sim *s, nfs4r_server_id a, nfs4r_server_id b);
 void net_try(struct sim *s, nfs4r_server_id a, nfs4r_server_id b); /* connect, unless cut or dead */
+bool net_linked(struct sim *s, nfs4r_server_id a, nfs4r_server_id b);
 /* copy.c */
 struct nfs4r_msg *msg_copy(const struct nfs4r_msg *m);
 void msg_free(void *m);
@@ -438,6 +477,7 @@ struct nfs4r_op *op_copy(const struct nfs4r_op *op);
 void op_free(struct nfs4r_op *op);
 void msg_print(struct sim *s, const struct nfs4r_msg *m, char *buf, size_t len);
 void op_print(struct sim *s, const struct nfs4r_op *op, char *buf, size_t len);
+const char *lsn_str(nfs4r_lsn lsn); /* ring of buffers; versions, too */
 void entry_print(struct sim *s, const struct nfs4r_entry *e, char *buf, size_t len);
 
 /* ---- read.c ----------------------------------------------------------------------------------- */
@@ -445,6 +485,7 @@ void entry_print(struct sim *s, const struct nfs4r_entry *e, char *buf, size_t l
 /* A client's read of @obj; @done(client) when it is over. */
 void read_start(struct server *v, struct client *c, uint32_t type, uint32_t obj, uint16_t name);
 void read_on_msg(struct server *v, nfs4r_server_id from, struct nfs4r_msg *m);
+void read_answer(struct server *v, nfs4r_server_id to, const struct nfs4r_read *r); /* to = 0: to itself */
 void read_drop_all(struct server *v);
 
 /* ---- trouble.c: what views are for ----------------------------------------------------------- */
@@ -470,8 +511,15 @@ void trouble_sent(struct server *v, uint32_t type); /* it sent a message of this
 
 /* ---- client.c, script.c, modes.c -------------------------------------------------------------------------- */
 
+#define UNCOMMITTED_MAX 16
+
 struct client {
 	struct server *server;
+	uint32_t nuncommitted;
+	struct uncommitted { /* WRITEs that were answered, not stable */
+		uint32_t obj, ent;
+		struct verifier verifier;
+	} uncommitted[UNCOMMITTED_MAX];
 	bool busy, open;
 	uint32_t file, writes_left; /* of the open file */
 	struct nfs4r_op *retry;	    /* answered DELAY: to be sent again */
@@ -498,6 +546,7 @@ void client_wake_in(struct client *c, uint64_t us);
 void client_open(struct client *c, uint32_t obj);
 void client_write(struct client *c, uint32_t obj);
 void client_close(struct client *c);
+void client_commit(struct client *c, uint32_t obj);
 /* burst.c */
 enum burst_kind { BURST_BUILD = 1, BURST_STORM, BURST_CHURN };
 void burst_begin(struct client *c, uint32_t dir, enum burst_kind kind, uint32_t n);
@@ -518,60 +567,25 @@ struct mode {
 	const char *what;
 };
 
+#define TROUBLE_EACH ((TROUBLE(TROUBLES) - 1) & ~TROUBLE(0))
+
 extern const struct mode modes[];
+/* modes_seals.c */
+void draw_seals(struct plan *p);
+void tune_seals_commit(struct plan *p, struct rng *r);
+void tune_seals_majority(struct plan *p, struct rng *r);
+void tune_seals_local(struct plan *p, struct rng *r);
+void tune_seals_power(struct plan *p, struct rng *r);
+void tune_seals_stop(struct plan *p, struct rng *r);
+void tune_seals_twice(struct plan *p, struct rng *r);
+void tune_seals_busy(struct plan *p, struct rng *r);
+void tune_seals_forward(struct plan *p, struct rng *r);
 extern const uint32_t nmodes;
 const struct mode *mode_find(const char *name);
 /* @mode NULL: the seed chooses. @servers 0: the seed chooses. */
 void plan_draw(struct plan *p, uint64_t seed, const struct mode *mode, uint32_t servers);
 void plan_print(const struct plan *p, char *buf, size_t len);
 
-/* ---- check_*.c ------------------------------------------------------------------------------------- */
-
-/* check_entries.c: the truth about objects, and everything that is held against it */
-void check_started(struct server *v, const struct nfs4r_op *op, const struct nfs4r_entry *e);
-void check_commit(struct server *v, const struct nfs4r_entry *e, bool own);
-void check_crashed(struct server *v, nfs4r_lsn have); /* own entries above @have are in doubt */
-void check_recovered(struct server *v, nfs4r_lsn end);
-struct ent *ent_find(struct sim *s, nfs4r_server_id log, nfs4r_lsn lsn);
-struct version_seen *version_find(struct sim *s, uint32_t obj, nfs4r_version v);
-nfs4r_version obj_head(const struct sim *s, uint32_t obj);
-nfs4r_version obj_completed(const struct sim *s, uint32_t obj);
-/* check_names.c: names mean what was resolved */
-void check_names_started(struct server *v, const struct nfs4r_op *op, const struct nfs4r_entry *e);
-/* Was the name there (or not there) in some version of @dir from @since on? */
-bool name_was(struct sim *s, uint32_t dir, uint16_t name, bool there, nfs4r_version since);
-/* check_answers.c: what clients are told */
-void check_submitted(struct server *v, struct simop *so);
-void check_done(struct server *v, const struct simop *so);
-struct read_want {
-	uint32_t obj, taken_back;
-	nfs4r_version version;
-};
-void check_read_start(struct sim *s, uint32_t obj, struct read_want *w);
-void check_read_end(struct server *v, const struct read_want *w, const struct nfs4r_read *r, nfs4r_server_id answered);
-/* check_control.c */
-void check_controls(struct sim *s);
-void check_core(struct server *v);
-void check_control_gone(struct server *v, const struct nfs4r_oid *oid);
-bool acting_cover(struct server *v, uint32_t obj);
-/* check_policy.c */
-void policy_count(struct server *v); /* what its core did so far, before it is gone */
-void policy_print(const struct totals *t);
-const char *policy_never(const struct totals *t); /* what of all that did not happen, or NULL */
-void check_tick(struct server *v);
-void check_idle(struct sim *s, bool idle);
-void check_elections(struct sim *s);
-/* check_views.c */
-void check_view(struct server *v); /* after each of its steps */
-void check_view_sent(struct server *v, const struct nfs4r_msg *m);
-void check_view_answer(struct server *v, const struct nfs4r_op *op);
-void check_late(struct sim *s, struct server *v);
-nfs4r_servers view_members(const struct server *v); /* of the view it has adopted */
-bool views_quiet(struct sim *s, char *why, size_t len);
-void views_print(const struct totals *t);
-const char *views_never(const struct totals *t); /* what of all that did not happen, or NULL */
-/* check_end.c */
-bool check_quiet(struct sim *s, char *why, size_t len);
-void check_equal(struct sim *s);
+#include "check.h"
 
 #endif

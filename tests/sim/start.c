@@ -69,39 +69,18 @@ static void port_mint(void *ctx, struct nfs4r_oid *out)
 static void keep_entry(struct server *v, struct nfs4r_entry *e)
 {
 	struct kept *k = &v->kept[e->log];
-	uint32_t at;
 
 	if (e->lsn <= v->truncated[e->log])
 		return;
-	if (!k->n)
-		k->first = v->truncated[e->log] + 1;
-	at = (uint32_t)(e->lsn - k->first);
-	if (at >= k->cap) {
-		uint32_t cap = (at + 64) * 2;
-
-		k->e = realloc(k->e, cap * sizeof(*k->e));
-		memset(k->e + k->cap, 0, (cap - k->cap) * sizeof(*k->e));
-		k->cap = cap;
-	}
-	if (at >= k->n)
-		k->n = at + 1;
-	if (!k->e[at])
-		k->e[at] = nfs4r_entry_get(e);
-	while (v->applied[e->log] + 1 >= k->first && v->applied[e->log] + 1 - k->first < k->n &&
-	       k->e[v->applied[e->log] + 1 - k->first])
+	kept_add(k, e);
+	while (kept_find(k, v->applied[e->log] + 1))
 		v->applied[e->log]++;
 }
 
 static void forget_entries(struct server *v)
 {
 	for (uint32_t log = 1; log <= SERVERS_MAX; log++) {
-		struct kept *k = &v->kept[log];
-
-		for (uint32_t i = 0; i < k->n; i++)
-			if (k->e[i])
-				nfs4r_entry_put(k->e[i]);
-		free(k->e);
-		memset(k, 0, sizeof(*k));
+		kept_fini(&v->kept[log]);
 		v->applied[log] = v->truncated[log];
 	}
 }
@@ -117,6 +96,8 @@ void server_commit(struct server *v, struct nfs4r_entry *e, bool own, const stru
 		sim_trace(s, v, "commits %s%s", text, e->nparts ? "" : " (void)");
 	}
 	sim_note(s, 8, v->id, e->lsn << 8 | e->log);
+	if (v->repair.on)
+		sim_fail(s, "S%u commits %u:%llu while its copy is repaired", v->id, e->log, (unsigned long long)e->lsn);
 	if (own != (e->log == v->id) && !v->tail_lost)
 		sim_fail(s, "S%u commits an entry of log %u as %s", v->id, e->log, own ? "own" : "another's");
 	journal_commit(&v->journal, e, own, puts, n);
@@ -200,6 +181,12 @@ static void replay(struct server *v)
 
 		if (r->type == REC_CHECKPOINT)
 			memcpy(v->stable, r->stable, sizeof(v->stable));
+		if (r->type == REC_SEALED)
+			seal_cut(v, r->seal.log, r->seal.lsn);
+		if (r->type == REC_INSTALL)
+			tree_install(&v->tree, r->obj, r->row);
+		if (r->type == REC_POSITIONS)
+			set_positions(v, r->stable);
 		if (r->type != REC_COMMIT)
 			continue;
 		if (tree_apply(s, &v->tree, r->e, false))
@@ -228,14 +215,16 @@ static void give_back(struct server *v, struct nfs4r_entry **intents, uint32_t n
 		nfs4r_lsn last = v->applied[log];
 
 		/* Own: the last one decided; holes before it come as intents, or with the tail when that is lost. */
-		if (log == v->id && k->n && !v->tail_lost)
-			last = k->first + k->n - 1;
+		if (log == v->id && kept_last(k) > last && !v->tail_lost)
+			last = kept_last(k);
 		bad |= nfs4r_core_restore_log(v->core, (nfs4r_server_id)log, v->truncated[log] + 1, last,
 					      v->stable[log]) != NFS4R_OK;
 	}
+	for (uint32_t log = 1; log <= s->plan.servers; log++)
+		if (log != v->id && kept_last(&v->kept[log]) > v->applied[log])
+			bad |= nfs4r_core_restore_beyond(v->core, (nfs4r_server_id)log, kept_last(&v->kept[log])) != NFS4R_OK;
 	for (uint32_t i = 0; i < k->n; i++)
-		if (k->e[i])
-			bad |= nfs4r_core_restore_entry(v->core, k->first + i, nfs4r_entry_bytes(k->e[i])) != NFS4R_OK;
+		bad |= nfs4r_core_restore_entry(v->core, k->e[i]->lsn, nfs4r_entry_bytes(k->e[i])) != NFS4R_OK;
 	for (uint32_t i = 0; i < nintents; i++)
 		bad |= nfs4r_core_restore_intent(v->core, intents[i]) != NFS4R_OK;
 	if (bad)
@@ -270,6 +259,8 @@ static void make_core(struct server *v)
 	cfg.lease_ms = s->plan.lease_ms;
 	cfg.silence_ms = s->plan.silence_ms;
 	cfg.drift_permille = s->plan.drift_permille;
+	cfg.durability = (enum nfs4r_durability)s->plan.durability;
+	cfg.give_up_ms = s->plan.give_up_ms;
 	for (uint32_t i = 1; i <= s->plan.servers; i++)
 		cfg.servers |= NFS4R_BIT(i);
 	v->core = nfs4r_core_create(&cfg, &port);
@@ -303,7 +294,7 @@ void server_start(struct server *v)
 	v->delayed_tail = &v->delayed;
 	v->nwrote = v->nasked = 0;
 	v->seen_adopted = v->seen_accepted = 0;
-	v->seen_lease = v->seen_joining = false;
+	v->seen_lease = v->seen_joining = v->adopts = v->repair.changed = false;
 	replay(v);
 	n = open_intents(v, intents, 64);
 	make_core(v);

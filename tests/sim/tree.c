@@ -12,12 +12,32 @@
 
 static const struct row no_row;
 
+void row_fini(struct row *r)
+{
+	free(r->names);
+	free(r->bytes);
+	memset(r, 0, sizeof(*r));
+}
+
+void row_copy(struct row *to, const struct row *from)
+{
+	*to = *from;
+	to->names_cap = to->nnames;
+	to->names = NULL;
+	if (to->nnames) {
+		to->names = malloc(to->nnames * sizeof(*to->names));
+		memcpy(to->names, from->names, to->nnames * sizeof(*to->names));
+	}
+	if (from->bytes) {
+		to->bytes = malloc(CONTENT_MAX);
+		memcpy(to->bytes, from->bytes, CONTENT_MAX);
+	}
+}
+
 void tree_fini(struct tree *t)
 {
-	for (uint32_t i = 0; i < t->n; i++) {
-		free(t->rows[i].names);
-		free(t->rows[i].bytes);
-	}
+	for (uint32_t i = 0; i < t->n; i++)
+		row_fini(&t->rows[i]);
 	free(t->rows);
 	memset(t, 0, sizeof(*t));
 }
@@ -27,21 +47,8 @@ void tree_copy(struct tree *to, const struct tree *from)
 	tree_fini(to);
 	to->n = from->n;
 	to->rows = calloc(from->n ? from->n : 1, sizeof(*to->rows));
-	for (uint32_t i = 0; i < from->n; i++) {
-		struct row *r = &to->rows[i];
-
-		*r = from->rows[i];
-		r->names_cap = r->nnames;
-		r->names = NULL;
-		if (r->nnames) {
-			r->names = malloc(r->nnames * sizeof(*r->names));
-			memcpy(r->names, from->rows[i].names, r->nnames * sizeof(*r->names));
-		}
-		if (from->rows[i].bytes) {
-			r->bytes = malloc(CONTENT_MAX);
-			memcpy(r->bytes, from->rows[i].bytes, CONTENT_MAX);
-		}
-	}
+	for (uint32_t i = 0; i < from->n; i++)
+		row_copy(&to->rows[i], &from->rows[i]);
 }
 
 struct row *tree_row(struct tree *t, uint32_t obj)
@@ -54,6 +61,14 @@ struct row *tree_row(struct tree *t, uint32_t obj)
 		t->n = n;
 	}
 	return &t->rows[obj];
+}
+
+void tree_install(struct tree *t, uint32_t obj, const struct row *row)
+{
+	struct row *r = tree_row(t, obj);
+
+	row_fini(r);
+	row_copy(r, row);
 }
 
 const struct row *tree_get(const struct tree *t, uint32_t obj)

@@ -199,9 +199,47 @@ static void strike_one(struct sim *s, void *arg, uint64_t a, uint64_t b)
 	sim_at(s, s->now + p->trouble_for_us + p->trouble_every_us, strike_one, NULL, 0, 0);
 }
 
+/* ---- the administrator ----------------------------------------------------------------------- */
+
+static void ask_give_up(struct sim *s, nfs4r_server_id gone)
+{
+	struct server *v = any(s);
+	struct nfs4r_event ev = { .type = NFS4R_EV_GIVE_UP, .peer = gone };
+	uint64_t lost;
+	char why[200];
+
+	if (!v->up || v->stopped || v->id == gone || nfs4r_core_may_give_up(v->core, gone, &lost, why, sizeof(why)) != NFS4R_OK)
+		return;
+	TRACE(s, v, "is told to give up S%u, %llu entries", gone, (unsigned long long)lost);
+	s->totals.give_ups++;
+	server_step(v, &ev);
+}
+
+static void administer(struct sim *s, void *arg, uint64_t a, uint64_t b)
+{
+	if (s->healed)
+		return;
+	for (uint32_t q = 1; q <= s->plan.servers; q++)
+		if (s->servers[q].outside_since && s->now > s->servers[q].outside_since + s->plan.give_up_us)
+			ask_give_up(s, (nfs4r_server_id)q);
+	sim_at(s, s->now + rng_time(&s->rng, 300 * MS), administer, NULL, 0, 0);
+}
+
+/* Cut off until long after it was removed. */
+static void away(struct sim *s, void *arg, uint64_t a, uint64_t b)
+{
+	if (!s->healed)
+		alone(s, any(s), s->plan.away_us);
+}
+
 void trouble_begin(struct sim *s)
 {
 	const struct plan *p = &s->plan;
+
+	if (p->give_up_us)
+		sim_at(s, s->now + p->give_up_us, administer, NULL, 0, 0);
+	if (p->away_us)
+		sim_at(s, s->now + rng_below(&s->rng, 2 * SECOND), away, NULL, 0, 0);
 
 	sim_at(s, s->now + rng_time(&s->rng, p->trouble_every_us), p->one_trouble ? strike_one : strike, NULL, 0, 0);
 }

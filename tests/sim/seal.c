@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Logs that end, and the repair of a copy that is ahead of a seal (log sheet 8.3), as an engine does it: object by object, each
+ * as it is at the source when it is asked, which goes on changing; everything journalled, so that a crash in between is
+ * followed by the same from the beginning. The source has to stay up, within reach and a member of the same view.
+ */
+#include "sim.h"
+
+#define ULL(x) ((unsigned long long)(x))
+
+/* ---- seals ----------------------------------------------------------------------- */
+
+static nfs4r_lsn last_of(nfs4r_lsn lsn) /* of its generation */
+{
+	return NFS4R_AFTER_SEAL(lsn) - 1;
+}
+
+void seal_cut(struct server *v, nfs4r_server_id log, nfs4r_lsn seal)
+{
+	nfs4r_lsn after = NFS4R_AFTER_SEAL(seal);
+
+	kept_drop(&v->kept[log], seal + 1, last_of(seal));
+	if (v->applied[log] < after)
+		v->applied[log] = after;
+	if (v->stable[log] < after)
+		v->stable[log] = after;
+	while (kept_find(&v->kept[log], v->applied[log] + 1))
+		v->applied[log]++;
+}
+
+void set_positions(struct server *v, const nfs4r_lsn *applied)
+{
+	for (uint32_t log = 1; log <= v->sim->plan.servers; log++) {
+		kept_fini(&v->kept[log]);
+		v->applied[log] = applied[log] > v->truncated[log] ? applied[log] : v->truncated[log];
+		v->stable[log] = applied[log];
+	}
+}
+
+void server_sealed(struct server *v, nfs4r_server_id log, nfs4r_lsn seal)
+{
+	nfs4r_lsn after = NFS4R_AFTER_SEAL(seal);
+
+	TRACE(v->sim, v, "crosses the seal of log %u at %s", log, lsn_str(seal));
+	if (v->repair.on)
+		sim_fail(v->sim, "S%u crosses a seal while its copy is repaired", v->id);
+	check_sealed(v, log, seal);
+	journal_sealed(&v->journal, log, seal);
+	seal_cut(v, log, seal);
+	if (log == v->id && v->own_next <= after)
+		v->own_next = after + 1;
+	v->sim->totals.crossings++;
+}
+
+/* ---- repair ------------------------------------------------------------------------ */
+
+static void repair_over(struct server *v, bool ok)
+{
+	struct repair *r = &v->repair;
+	struct nfs4r_event ev = { .type = NFS4R_EV_REPAIRED, .ok = ok };
+
+	TRACE(v->sim, v, "repair %s", ok ? "done" : "failed");
+	r->on = false;
+	if (ok && r->all) {
+		for (uint32_t log = 1; log <= v->sim->plan.servers; log++)
+			v->truncated[log] = r->positions[log];
+		journal_positions(&v->journal, r->positions);
+		set_positions(v, r->positions);
+		v->own_next = r->positions[v->id] + 1;
+		memcpy(ev.stable, r->positions, sizeof(r->positions));
+	}
+	if (ok) {
+		check_repaired(v);
+		r->changed = false;
+		v->journal.synced = v->journal.n;
+	}
+	v->sim->totals.repairs_failed += !ok;
+	server_step(v, &ev);
+}
+
+static bool source_there(struct server *v)
+{
+	const struct server *from = &v->sim->servers[v->repair.to];
+	struct nfs4r_core_view a, b;
+
+	if (!from->up || from->stopped || !net_linked(v->sim, v->id, from->id))
+		return false;
+	nfs4r_core_get_view(v->core, &a);
+	nfs4r_core_get_view(from->core, &b);
+	return a.adopted.num == b.adopted.num && b.member && !b.repairing;
+}
+
+static void install(struct server *v, uint32_t obj, struct row *row)
+{
+	char text[300];
+
+	if (v->sim->trace) {
+		row_print(v->sim, row, text, sizeof(text));
+		sim_trace(v->sim, v, "repairs %s: %s", obj_str(v->sim, obj), text);
+	}
+	v->repair.changed = true;
+	journal_install(&v->journal, obj, row);
+	tree_install(&v->tree, obj, row);
+	row_fini(row);
+}
+
+/* What was asked for last time is here now; ask for the next. */
+static void repair_step(struct sim *s, void *arg, uint64_t generation, uint64_t number)
+{
+	struct server *v = arg;
+	struct repair *r = &v->repair;
+	uint32_t all = r->all ? s->nobjs : r->n;
+
+	if (!v->up || v->generation != generation || !r->on || r->number != number)
+		return;
+	if (!source_there(v)) {
+		repair_over(v, false);
+		return;
+	}
+	if (r->fetched) {
+		r->fetched = false;
+		install(v, r->all ? r->at : r->objs[r->at], &r->row);
+		r->at++;
+	}
+	if (r->at == all) {
+		repair_over(v, true);
+		return;
+	}
+	if (!s->healed && s->plan.repair_crash && rng_chance(&s->rng, s->plan.repair_crash)) {
+		server_stop(v, rng_chance(&s->rng, s->plan.machine_crash));
+		return;
+	}
+	row_copy(&r->row, tree_get(&s->servers[r->to].tree, r->all ? r->at : r->objs[r->at]));
+	r->fetched = true;
+	server_at(v, s->now + rng_time(&s->rng, r->all ? s->plan.apply_us / 4 : s->plan.apply_us + s->plan.lag_us), repair_step, v,
+		  generation, number);
+}
+
+static void add_obj(struct repair *r, uint32_t obj)
+{
+	for (uint32_t i = 0; i < r->n; i++)
+		if (r->objs[i] == obj)
+			return;
+	if (r->n == r->cap) {
+		r->cap = r->cap ? r->cap * 2 : 64;
+		r->objs = realloc(r->objs, r->cap * sizeof(*r->objs));
+	}
+	r->objs[r->n++] = obj;
+}
+
+/* The objects that entries beyond @seal touch. */
+static void add_beyond(struct server *v, const struct nfs4r_seal *seal)
+{
+	const struct kept *k = &v->kept[seal->log];
+
+	for (uint32_t i = 0; i < k->n; i++)
+		for (uint32_t p = 0; p < k->e[i]->nparts; p++)
+			if (k->e[i]->lsn > seal->lsn && k->e[i]->lsn <= last_of(seal->lsn))
+				add_obj(&v->repair, obj_of(v->sim, &k->e[i]->parts[p].oid));
+}
+
+void repair_drop(struct server *v)
+{
+	if (v->repair.fetched)
+		row_fini(&v->repair.row);
+	v->repair.fetched = v->repair.on = false;
+}
+
+void repair_begin(struct server *v, const struct nfs4r_action *a)
+{
+	struct sim *s = v->sim;
+	struct repair *r = &v->repair;
+
+	check_repair(v, a);
+	repair_drop(v);
+	r->on = true;
+	r->all = a->all;
+	r->to = a->to;
+	r->number++;
+	r->n = r->at = 0;
+	r->nseals = a->nseals;
+	memcpy(r->seals, a->seals, sizeof(r->seals));
+	memcpy(r->positions, s->servers[a->to].applied, sizeof(r->positions));
+	for (uint32_t i = 0; !r->all && i < r->nseals; i++)
+		add_beyond(v, &r->seals[i]);
+	TRACE(s, v, "begins to repair %u objects%s from S%u", r->n, r->all ? " (all)" : "", r->to);
+	s->totals.repairs++;
+	s->totals.repairs_all += r->all;
+	server_at(v, s->now + rng_time(&s->rng, s->plan.lag_us * 2), repair_step, v, v->generation, r->number);
+}
