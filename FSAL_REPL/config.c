@@ -23,8 +23,8 @@ struct raw_server {
 
 struct raw {
 	uint32_t server_id;
-	char *volume, *uuid, *store, *control_socket, *congestion;
-	uint32_t security, directory_reads;
+	char *volume, *uuid, *store, *control_socket, *congestion, *conflicts;
+	uint32_t security, directory_reads, durability, give_up;
 	bool import, deep, stale_reads;
 	uint32_t op_wait, close_wait, idle, repeat, checkpoint, executors, appliers;
 	uint32_t deep_idle, revoke_wait, promote_after, deep_plus_after, contested, share_reads;
@@ -44,6 +44,11 @@ static struct config_item_list securities[] = {
 static struct config_item_list directory_reads[] = { CONFIG_LIST_TOK("strict", NFS4R_DIRECTORY_READS_STRICT),
 						     CONFIG_LIST_TOK("local", NFS4R_DIRECTORY_READS_LOCAL),
 						     CONFIG_LIST_EOL };
+
+static struct config_item_list durabilities[] = { CONFIG_LIST_TOK("local", NFS4R_DURABILITY_LOCAL),
+						  CONFIG_LIST_TOK("commit", NFS4R_DURABILITY_COMMIT),
+						  CONFIG_LIST_TOK("majority", NFS4R_DURABILITY_MAJORITY),
+						  CONFIG_LIST_EOL };
 
 static struct config_item server_params[] = {
 	CONF_ITEM_UI32("Id", 0, UINT32_MAX, 0, raw_server, id),
@@ -97,6 +102,9 @@ static struct config_item repl_params[] = {
 	CONF_ITEM_UI32("Silence", 0, UINT32_MAX, 2000, raw, silence),
 	CONF_ITEM_UI32("Clock_Drift", 0, UINT32_MAX, 10, raw, drift),
 	CONF_ITEM_BOOL("Stale_Reads", false, raw, stale_reads),
+	CONF_ITEM_TOKEN("Durability", NFS4R_DURABILITY_LOCAL, durabilities, raw, durability),
+	CONF_ITEM_UI32("Give_Up_After", 0, UINT32_MAX, 0, raw, give_up),
+	CONF_ITEM_STR("Conflicts", 1, 1023, NULL, raw, conflicts),
 	CONF_ITEM_UI32("Repeat", 0, UINT32_MAX, 400, raw, repeat),
 	CONF_ITEM_UI32("Checkpoint_Interval", 0, UINT32_MAX, 5000, raw, checkpoint),
 	CONF_ITEM_UI32("Executors", 0, UINT32_MAX, 8, raw, executors),
@@ -133,6 +141,7 @@ static void raw_free(struct raw *raw)
 	gsh_free(raw->store);
 	gsh_free(raw->control_socket);
 	gsh_free(raw->congestion);
+	gsh_free(raw->conflicts);
 }
 
 static void copy_text(char *out, size_t size, const char *in)
@@ -159,6 +168,7 @@ static const struct {
 	{ "Lease", offsetof(struct raw, lease), false, 0, 60000 },
 	{ "Silence", offsetof(struct raw, silence), false, 100, 600000 },
 	{ "Clock_Drift", offsetof(struct raw, drift), false, 1, 200 },
+	{ "Give_Up_After", offsetof(struct raw, give_up), false, 0, 31536000 },
 	{ "Repeat", offsetof(struct raw, repeat), false, 20, 60000 },
 	{ "Checkpoint_Interval", offsetof(struct raw, checkpoint), false, 100, 600000 },
 	{ "Executors", offsetof(struct raw, executors), false, 1, 256 },
@@ -245,6 +255,9 @@ static bool convert(struct nfs4r_config *cfg, struct raw *raw, char *why, size_t
 	cfg->silence_ms = raw->silence;
 	cfg->drift_permille = raw->drift;
 	cfg->stale_reads = raw->stale_reads;
+	cfg->durability = raw->durability;
+	cfg->give_up_ms = (uint64_t)raw->give_up * 1000;
+	copy_text(cfg->conflicts_dir, sizeof(cfg->conflicts_dir), raw->conflicts);
 	cfg->repeat_ms = raw->repeat;
 	cfg->checkpoint_ms = raw->checkpoint;
 	cfg->executors = raw->executors;

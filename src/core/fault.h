@@ -108,7 +108,8 @@
 	X(F_LIST_UNCROSSED, "log 6.6", "a list of controls is made before all seals are crossed")			\
 	X(F_SERVE_UNCROSSED, "log 6.6", "the claims of a sealed server go, and a member serves, before its log is applied")	\
 	X(F_CROSS_AHEAD, "log 8.3", "a copy that is ahead of a seal is not repaired")					\
-	X(F_UNDONE_REPLIES, "log 8.3", "results of undone entries are kept")
+	X(F_UNDONE_REPLIES, "log 8.3", "results of undone entries are kept")						\
+	X(F_REACH_FORGOTTEN, "log 8.3", "a repaired copy counts as no further than its positions")
 
 enum nfs4r_fault {
 	NFS4R_FAULT_NONE = 0,

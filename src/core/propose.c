@@ -69,8 +69,8 @@ static void decide(struct nfs4r_core *c)
 	v->num = p->num;
 	v->base = p->base.num;
 	v->members = (p->base.members & ~p->remove) | p->add;
-	if (!views_enough(c, v->members) && p->base.num != p->on) {
-		v->members = p->base.members; /* nobody may know yet that it was adopted: that first */
+	if (p->base.num != p->on && (p->seal || !views_enough(c, v->members))) {
+		v->members = p->base.members; /* nobody may know yet that it was adopted, and what is wanted is of another one: that first */
 		p->seal = 0;
 	}
 	if (!views_enough(c, v->members)) {

@@ -92,14 +92,15 @@ static void end_self(struct nfs4r_core *c)
 
 /* ---- the repair --------------------------------------------------------------------------- */
 
+/* The tail of the own log may come afterwards (4.7): it may need what only the repair brings. */
 static bool is_quiet(const struct nfs4r_core *c)
 {
-	if (c->busy || c->undecided || c->recovering)
+	if (c->busy || c->undecided)
 		return false;
 	EACH_SERVER(c, s)
 		if (!apply_is_idle(c, s))
 			return false;
-	return !is_ended(c, c->self) || self_ended(c);
+	return !is_ended(c, c->self) || c->recovering || self_ended(c);
 }
 
 /*
@@ -123,19 +124,21 @@ static bool is_source(const struct nfs4r_core *c, nfs4r_server_id s)
 	return true;
 }
 
-/* Another one than the one that failed last, if there is one. */
+/* How good it is: better one that has all rows, and better not the one that failed last. */
+static uint32_t goodness(const struct nfs4r_core *c, nfs4r_server_id s)
+{
+	return 1 + (s != c->repair.failed) + 2 * !c->peers[s].joining;
+}
+
+/* One that joins will do: it lacks rows, and waits perhaps for the list of this server, which makes none before it is repaired. */
 static nfs4r_server_id source(const struct nfs4r_core *c)
 {
-	nfs4r_server_id last = 0;
+	nfs4r_server_id best = 0;
 
-	EACH_PEER(c, s) {
-		if (!is_source(c, s))
-			continue;
-		if (s != c->repair.failed)
-			return s;
-		last = s;
-	}
-	return last;
+	EACH_PEER(c, s)
+		if (is_source(c, s) && (!best || goodness(c, s) > goodness(c, best)))
+			best = s;
+	return best;
 }
 
 static void save_reach(struct nfs4r_core *c)
@@ -303,7 +306,7 @@ static void ended(struct nfs4r_core *c)
 	EACH_SERVER(c, s)
 		if (r->all || !c->reach.open || c->reach.lsn[s] < r->lsn[s]) /* what an earlier repair left may be further */
 			c->reach.lsn[s] = r->lsn[s];
-	c->reach.open = true;
+	c->reach.open = !FAULT(F_REACH_FORGOTTEN);
 	c->reach.all = false;
 	save_reach(c);
 	EACH_SERVER(c, s)

@@ -116,18 +116,23 @@ void ctl_close(struct ctl_conn *c)
 
 bool ctl_ask(struct ctl_conn *c, const char *cmd, const char *path, unsigned patience_s, char *why)
 {
+	if (ctl_send(c, json_pack("{s:s, s:s*}", "cmd", cmd, "path", path), patience_s))
+		return true;
+	snprintf(why, WHY, "%s is not UTF-8; name the folder above it instead", path ? path : cmd);
+	return false;
+}
+
+bool ctl_send(struct ctl_conn *c, json_t *req, unsigned patience_s)
+{
 	struct timeval tv = { .tv_sec = patience_s };
-	json_t *req = json_pack("{s:s, s:s*}", "cmd", cmd, "path", path);
 	char *s = req ? json_dumps(req, JSON_COMPACT) : NULL;
 	size_t len = s ? strlen(s) : 0, done = 0;
 
 	json_decref(req);
 	c->patience_s = patience_s;
 	setsockopt(c->fd, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv));
-	if (!s) {
-		snprintf(why, WHY, "%s is not UTF-8; name the folder above it instead", path ? path : cmd);
+	if (!s)
 		return false;
-	}
 	s[len] = '\n'; /* instead of its NUL; sent by length */
 	while (done < len + 1) {
 		ssize_t n = send(c->fd, s + done, len + 1 - done, MSG_NOSIGNAL);

@@ -28,6 +28,8 @@ struct ctl_conn *ctl_connect(const char *path, char *why);
 void ctl_close(struct ctl_conn *c);
 /* One request; @path may be NULL. @patience_s: longest silence of the server after it. */
 bool ctl_ask(struct ctl_conn *c, const char *cmd, const char *path, unsigned patience_s, char *why);
+/* The same with a request that is made already; takes the reference. false: it is none. */
+bool ctl_send(struct ctl_conn *c, json_t *req, unsigned patience_s);
 /* Next line of the answer; a new reference. NULL: the connection is over, or what came is no JSON object. */
 json_t *ctl_next(struct ctl_conn *c, char *why);
 

@@ -22,6 +22,7 @@ static const char usage_text[] =
 	"  controls       which server controls what at the moment, and which operations wait\n"
 	"  verify [PATH]  compare the copies of all servers below PATH of the volume (default /)\n"
 	"  stats          counters and latencies since the start\n"
+	"  give-up N      server N, which is outside the view, is waited for no longer: what only it has is undone when it returns\n"
 	"\n"
 	"  -s, --socket PATH  control socket; default $NFS4R_SOCKET, else the only one in " RUN_FOLDER "\n"
 	"  -j, --json         the answer as JSON, one object per line\n"
@@ -34,16 +35,19 @@ static const char usage_text[] =
 	"      --owner N      only those of server N\n"
 	"      --waiting      only the operations\n"
 	"\n"
+	"Of give-up:\n"
+	"      --yes          do not ask\n"
+	"\n"
 	"Exit status: 0 fine (verify: all equal), 1 verify found differences, 2 could not ask (a server).\n";
 
 struct options {
 	const char *socket;
-	bool json, filtered;
+	bool json, filtered, yes;
 	struct show_filter filter;
 	const char *cmd, *path;
 };
 
-enum { OPT_DEEP = 256, OPT_OWN, OPT_OWNER, OPT_WAITING };
+enum { OPT_DEEP = 256, OPT_OWN, OPT_OWNER, OPT_WAITING, OPT_YES };
 
 static int complain(const char *text)
 {
@@ -79,14 +83,29 @@ static bool set_filter(struct show_filter *f, int opt, const char *arg)
 	}
 }
 
+/* 0: it is none. */
+static unsigned server_number(const char *s)
+{
+	char *end = NULL;
+	unsigned long n = s && *s >= '0' && *s <= '9' ? strtoul(s, &end, 10) : 0;
+
+	return n >= 1 && n <= SERVERS_MAX && !*end ? (unsigned)n : 0;
+}
+
 /* What was given goes together; -1, else the exit status. */
 static int check(const struct options *o, int left)
 {
-	bool verify = strcmp(o->cmd, "verify") == 0, controls = strcmp(o->cmd, "controls") == 0;
+	bool verify = strcmp(o->cmd, "verify") == 0, controls = strcmp(o->cmd, "controls") == 0, give_up = strcmp(o->cmd, "give-up") == 0;
 	const struct show_filter *f = &o->filter;
 
-	if ((!verify && !controls && strcmp(o->cmd, "status") && strcmp(o->cmd, "stats")) || left > (verify ? 2 : 1))
+	if ((!verify && !controls && !give_up && strcmp(o->cmd, "status") && strcmp(o->cmd, "stats")) || left > (verify || give_up ? 2 : 1))
 		return usage();
+	if (give_up && !server_number(o->path))
+		return complain("give-up wants the number of a server, 1 to 15");
+	if (o->yes && !give_up)
+		return complain("--yes belongs to the command give-up");
+	if (give_up && o->json && !o->yes)
+		return complain("give-up with --json cannot ask: add --yes");
 	if (o->filtered && !controls)
 		return complain("--deep, --own, --owner and --waiting belong to the command controls");
 	if (o->filtered && o->json)
@@ -107,6 +126,7 @@ static int parse(int argc, char **argv, struct options *o)
 					       { "own", no_argument, NULL, OPT_OWN },
 					       { "owner", required_argument, NULL, OPT_OWNER },
 					       { "waiting", no_argument, NULL, OPT_WAITING },
+					       { "yes", no_argument, NULL, OPT_YES },
 					       { "help", no_argument, NULL, 'h' },
 					       { "version", no_argument, NULL, 'V' },
 					       { 0 } };
@@ -126,6 +146,9 @@ static int parse(int argc, char **argv, struct options *o)
 		case 'V':
 			puts("nfs4rctl " NFS4R_VERSION);
 			return CTL_OK;
+		case OPT_YES:
+			o->yes = true;
+			break;
 		case '?':
 			return usage();
 		default:
@@ -200,6 +223,56 @@ static int run_verify(struct ctl_conn *c, const struct options *o)
 	return v.status;
 }
 
+/* One request of give-up; NULL: complained. */
+static json_t *ask_give_up(struct ctl_conn *c, const struct options *o, bool sure)
+{
+	char why[512] = "the request cannot be made";
+	json_t *a = ctl_send(c, json_pack("{s:s, s:i, s:b}", "cmd", "give-up", "server", server_number(o->path), "yes", sure), PATIENCE_S) ?
+			    ctl_next(c, why) :
+			    NULL;
+
+	if (a && !json_is_string(json_object_get(a, "error")))
+		return a;
+	complain(a ? get_text(a, "error") : why);
+	json_decref(a);
+	return NULL;
+}
+
+static bool is_sure(unsigned server, uint64_t lost)
+{
+	char answer[8] = "";
+
+	printf("Server %u had announced %llu updates that no other server is known to have. If it is given up, the others go on without them, and\n"
+	       "the server undoes them when it returns (it keeps a copy of the files under its Conflicts directory).\n"
+	       "Give up server %u? Write yes: ", server, (unsigned long long)lost, server);
+	fflush(stdout);
+	return fgets(answer, sizeof(answer), stdin) && strcmp(answer, "yes\n") == 0;
+}
+
+static int run_give_up(struct ctl_conn *c, const struct options *o)
+{
+	json_t *a = ask_give_up(c, o, false);
+	bool sure = a && (o->yes || is_sure(server_number(o->path), get_num(a, "lost_entries")));
+
+	json_decref(a);
+	if (!a)
+		return CTL_FAILED;
+	if (!sure) {
+		puts("Nothing was done.");
+		return CTL_OK;
+	}
+	a = ask_give_up(c, o, true);
+	if (!a)
+		return CTL_FAILED;
+	if (o->json)
+		print_json(a);
+	else
+		printf("Server %u is given up; %llu updates are lost with it. `nfs4rctl status` says when its log has ended.\n", server_number(o->path),
+		       (unsigned long long)get_num(a, "lost_entries"));
+	json_decref(a);
+	return CTL_OK;
+}
+
 int main(int argc, char **argv)
 {
 	struct options o = { 0 };
@@ -217,7 +290,7 @@ int main(int argc, char **argv)
 	c = ctl_connect(o.socket, why);
 	if (!c)
 		return complain(why);
-	rc = strcmp(o.cmd, "verify") == 0 ? run_verify(c, &o) : run_simple(c, &o);
+	rc = strcmp(o.cmd, "verify") == 0 ? run_verify(c, &o) : strcmp(o.cmd, "give-up") == 0 ? run_give_up(c, &o) : run_simple(c, &o);
 	ctl_close(c);
 	if (fflush(stdout) != 0 || ferror(stdout))
 		return complain("the output cannot be written");

@@ -105,15 +105,77 @@ static void show_view(const json_t *a, FILE *out)
 	show_others(json_object_get(view, "servers"), get_num(a, "server"), out);
 }
 
+#define GENERATION_SHIFT 40 /* of an entry's number */
+
+/* "1,234"; after the log has ended once "1,234 (2nd log)" and so on. */
+static void format_lsn(char buf[FORMAT_LEN], uint64_t lsn)
+{
+	uint64_t gen = lsn >> GENERATION_SHIFT;
+
+	format_count(buf, lsn & ((UINT64_C(1) << GENERATION_SHIFT) - 1));
+	if (gen)
+		snprintf(buf + strlen(buf), FORMAT_LEN - strlen(buf), " (log %" PRIu64 ")", gen + 1);
+}
+
+static void show_repair(const json_t *r, FILE *out)
+{
+	char text[300], done[FORMAT_LEN], all[FORMAT_LEN], bytes[FORMAT_LEN], rate[FORMAT_LEN], left[FORMAT_LEN];
+
+	if (!json_is_object(r))
+		return;
+	if (strcmp(get_text(r, "phase"), "waiting") == 0) {
+		line(out, "repair", "waits for a server that it can take the copy from");
+		return;
+	}
+	snprintf(text, sizeof(text), "from server %" PRIu64 ": %s of %s objects, %s, %s/s%s%s", get_num(r, "from"), format_count(done, get_num(r, "objects")),
+		 format_count(all, get_num(r, "objects_all")), format_bytes(bytes, (double)get_num(r, "bytes")),
+		 format_bytes(rate, get_real(r, "bytes_per_second")), get_real(r, "seconds_left") >= 0 ? ", about " : "",
+		 get_real(r, "seconds_left") >= 0 ? format_seconds(left, get_real(r, "seconds_left")) : "");
+	strncat(text, get_real(r, "seconds_left") >= 0 ? " to go" : "", sizeof(text) - strlen(text) - 1);
+	line(out, "repair", text);
+}
+
+static void append_ids(char *text, size_t len, const char *what, const json_t *ids)
+{
+	json_t *id;
+	size_t i;
+
+	json_array_foreach((json_t *)ids, i, id) {
+		size_t n = strlen(text);
+
+		snprintf(text + n, len - n, "%s%lld", i ? ", " : what, (long long)json_integer_value(id));
+	}
+}
+
+/* What would be lost with this server; who was given up. */
+static void show_durability(const json_t *d, FILE *out)
+{
+	const json_t *loss = json_object_get(d, "loss_window");
+	char text[400], n[FORMAT_LEN], b[FORMAT_LEN], s[FORMAT_LEN];
+
+	if (!json_is_object(d))
+		return; /* an older server */
+	if (get_num(loss, "entries"))
+		snprintf(text, sizeof(text), "%.20s; only this server, or too few, have its last %s updates (%s, since %s)", get_text(d, "durability"),
+			 format_count(n, get_num(loss, "entries")), format_bytes(b, (double)get_num(loss, "bytes")),
+			 format_seconds(s, (double)get_num(loss, "age_ms") / 1000));
+	else
+		snprintf(text, sizeof(text), "%.20s; a majority has all updates of this server", get_text(d, "durability"));
+	append_ids(text, sizeof(text), "; to be given up: ", json_object_get(d, "given_up"));
+	append_ids(text, sizeof(text), "; log ended: ", json_object_get(d, "sealed"));
+	line(out, "safety", text);
+	show_repair(json_object_get(d, "repair"), out);
+}
+
 static void show_log(const json_t *a, FILE *out)
 {
 	const json_t *log = json_object_get(a, "log");
 	uint64_t last = get_num(log, "last"), stable = get_num(log, "stable_at_all_peers");
 	char first_s[FORMAT_LEN], last_s[FORMAT_LEN], stable_s[FORMAT_LEN], text[250];
 
-	format_count(first_s, get_num(log, "first"));
-	format_count(last_s, last);
-	format_count(stable_s, stable);
+	format_lsn(first_s, get_num(log, "first"));
+	format_lsn(last_s, last);
+	format_lsn(stable_s, stable);
 	if (last == 0)
 		snprintf(text, sizeof(text), "empty");
 	else if (get_num(log, "first") == 0)
@@ -150,7 +212,6 @@ static void show_peers(const json_t *peers, FILE *out)
 		table_cell(t, head[i]);
 	json_array_foreach(peers, i, p) {
 		const json_t *ours = json_object_get(p, "has_of_our_log"), *theirs = json_object_get(p, "we_have_of_its_log");
-		uint64_t end = get_num(theirs, "end"), applied = get_num(theirs, "applied");
 		char buf[200];
 
 		snprintf(buf, sizeof(buf), "%" PRIu64, get_num(p, "server"));
@@ -162,7 +223,7 @@ static void show_peers(const json_t *peers, FILE *out)
 			snprintf(buf, sizeof(buf), "-");
 		table_cell(t, buf);
 		table_cell(t, behind(buf, sizeof(buf), get_num(ours, "lag_entries"), get_num(ours, "lag_bytes"), get_real(ours, "lag_seconds")));
-		table_cell(t, behind(buf, sizeof(buf), end > applied ? end - applied : 0, 0, -1));
+		table_cell(t, behind(buf, sizeof(buf), get_num(theirs, "behind_entries"), 0, -1));
 	}
 	table_print(t, out);
 }
@@ -180,6 +241,7 @@ void show_status(const json_t *a, FILE *out)
 	line(out, "state", text);
 	show_view(a, out);
 	show_log(a, out);
+	show_durability(json_object_get(a, "durability"), out);
 	show_stores(a, out);
 	if (json_array_size(peers)) {
 		fprintf(out, "\n");

@@ -98,7 +98,7 @@ static enum nfs4r_status check_durability(const struct nfs4r_config *cfg, char *
 {
 	if (cfg->durability < NFS4R_DURABILITY_LOCAL || cfg->durability > NFS4R_DURABILITY_MAJORITY)
 		return bad(why, len, "REPL: Durability must be local, commit or majority; the same on every server");
-	if (cfg->durability != NFS4R_DURABILITY_LOCAL && cfg->lease_ms == 0 && cfg->rpc.nservers > 1)
+	if (cfg->durability != NFS4R_DURABILITY_LOCAL && cfg->lease_ms == 0)
 		return bad(why, len, "REPL: Durability = commit or majority needs a view that can change: write Lease = 2000, or Durability = local");
 	if (cfg->give_up_ms && cfg->lease_ms == 0)
 		return bad(why, len, "REPL: Give_Up_After needs a view that can change: write Lease = 2000, or Give_Up_After = 0");

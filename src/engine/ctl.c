@@ -220,7 +220,9 @@ static bool handle(struct client *cl, const char *line, size_t len)
 		snprintf(text, sizeof(text), "not JSON: %.200s", err.text);
 		go_on = emit_error(cl, text);
 	} else if (!cmd) {
-		go_on = emit_error(cl, "a request is an object with \"cmd\": status, controls, verify or stats");
+		go_on = emit_error(cl, "a request is an object with \"cmd\": status, controls, verify, stats or give-up");
+	} else if (strcmp(cmd, "give-up") == 0) {
+		go_on = emit(cl, ctl_give_up(cl->ctl->eng, json_integer_value(json_object_get(req, "server")), json_is_true(json_object_get(req, "yes"))));
 	} else if (strcmp(cmd, "status") == 0) {
 		go_on = do_status(cl);
 	} else if (strcmp(cmd, "controls") == 0) {
@@ -230,7 +232,7 @@ static bool handle(struct client *cl, const char *line, size_t len)
 	} else if (strcmp(cmd, "verify") == 0) {
 		go_on = do_verify(cl, req);
 	} else {
-		go_on = emit_error(cl, "this server knows the commands status, controls, verify and stats");
+		go_on = emit_error(cl, "this server knows the commands status, controls, verify, stats and give-up");
 	}
 	json_decref(req);
 	return go_on;

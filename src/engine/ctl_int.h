@@ -5,6 +5,7 @@
  *   ctl.c          socket, threads, who may ask, requests
  *   ctl_report.c   status as JSON, text of any bytes
  *   ctl_view.c     the active view's part of it
+ *   ctl_seals.c    ends of logs, repairs, the loss window; giving a server up
  *   ctl_controls.c controls and waiting operations as JSON
  *   ctl_stats.c    counters and latencies as JSON
  *   ctl_lag.c      how old is what a peer has not applied. Pure
@@ -57,11 +58,25 @@ struct ctl_facts { /* what status says; copied under eng->lock */
 	nfs4r_lsn end;
 	char halted[200], import_state[200];
 	bool ready;
+	uint64_t loss_entries, loss_bytes, loss_age_ms; /* own updates that no majority holds */
+	struct {
+		bool running;
+		nfs4r_server_id from;
+		const char *phase;
+		uint64_t done, all, bytes, since_ms;
+	} repair;
 };
 
 json_t *ctl_view_json(const struct nfs4r_engine *eng, const struct ctl_facts *f);
 /* "outside", "joining", "waiting" (for a lease), with the reason; NULL: as far as the view is concerned this server serves. */
 const char *ctl_view_state(const struct ctl_facts *f, char *why, size_t len);
+
+/* How many entries lie between two positions of a log, as far as that can be said across an end of it. Pure. */
+uint64_t ctl_entries(nfs4r_lsn from, nfs4r_lsn until);
+void ctl_seals_collect(struct nfs4r_engine *eng, struct ctl_facts *f); /* eng->lock held */
+json_t *ctl_seals_json(const struct nfs4r_engine *eng, const struct ctl_facts *f);
+/* The answer to `give-up`; only with @sure it is done. */
+json_t *ctl_give_up(struct nfs4r_engine *eng, json_int_t server, bool sure);
 
 /* Each takes eng->lock for a moment only. NULL when out of memory. */
 json_t *ctl_report_status(struct nfs4r_engine *eng, const struct ctl_lag *lag);

@@ -87,6 +87,7 @@ static void collect(struct nfs4r_engine *eng, struct ctl_facts *f)
 	memcpy(f->halted, eng->halted, sizeof(f->halted));
 	memcpy(f->import_state, eng->import_state, sizeof(f->import_state));
 	f->ready = eng->ready;
+	ctl_seals_collect(eng, f);
 	pthread_mutex_unlock(&eng->lock);
 }
 
@@ -125,13 +126,13 @@ static json_t *peer_row(struct nfs4r_engine *eng, const struct nfs4r_endpoint *e
 {
 	const struct nfs4r_core_peer *p = &f->peer[e->id];
 	struct nfs4r_rpc_peer_stats rs = { .rtt_ms = -1 };
-	uint64_t behind = f->end > p->applied ? f->end - p->applied : 0;
+	uint64_t behind = ctl_entries(p->applied, f->end);
 	uint64_t behind_ms = behind ? ctl_lag_ms(lag, now_ms(), p->applied) : 0;
 
 	if (!nfs4r_rpc_get_stats(eng->rpc, e->id, &rs))
 		snprintf(rs.state, sizeof(rs.state), "not known to the transport");
-	json_t *theirs = json_pack("{s:o, s:o, s:o, s:o}", "end", num(p->peer_end), "received", num(p->our_received), "applied",
-				   num(p->our_applied), "stable", num(p->our_stable));
+	json_t *theirs = json_pack("{s:o, s:o, s:o, s:o, s:o}", "end", num(p->peer_end), "received", num(p->our_received), "applied",
+				   num(p->our_applied), "stable", num(p->our_stable), "behind_entries", num(ctl_entries(p->our_applied, p->peer_end)));
 	json_t *ours = json_pack("{s:o, s:o, s:o, s:o, s:o, s:f}", "received", num(p->received), "applied", num(p->applied),
 				 "stable", num(p->stable), "lag_entries", num(behind), "lag_bytes", num(p->unreceived_bytes),
 				 "lag_seconds", (double)behind_ms / 1000);
@@ -171,6 +172,7 @@ json_t *ctl_report_status(struct nfs4r_engine *eng, const struct ctl_lag *lag)
 	if (!out)
 		return NULL;
 	set_state(out, &f);
+	json_object_set_new(out, "durability", ctl_seals_json(eng, &f));
 	json_object_set_new(out, "controls",
 			    json_pack("{s:o, s:o}", "own", num(f.core.controls_own), "foreign", num(f.core.controls_foreign)));
 	return out;

@@ -31,7 +31,7 @@ static uint64_t own_lag(const struct ctl_facts *f)
 
 	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)
 		if (f->known[s] && f->peer[s].peer_end > f->peer[s].our_applied)
-			n += f->peer[s].peer_end - f->peer[s].our_applied;
+			n += ctl_entries(f->peer[s].our_applied, f->peer[s].peer_end);
 	return n;
 }
 
@@ -42,6 +42,11 @@ const char *ctl_view_state(const struct ctl_facts *f, char *why, size_t len)
 
 	if (f->view.fixed || (f->view.member && !f->view.joining && f->lease_left_ms))
 		return NULL;
+	if (f->view.repairing) {
+		snprintf(why, len, "it has updates that were given up, or cannot go on from its logs, and takes a copy from another server: %llu of %llu objects",
+			 (unsigned long long)f->repair.done, (unsigned long long)f->repair.all);
+		return "repairing";
+	}
 	if (lag)
 		snprintf(entries, sizeof(entries), ", %llu entries to go", (unsigned long long)lag);
 	view_list(f->view.adopted.members, members, sizeof(members));
@@ -72,7 +77,7 @@ static json_t *other(const struct nfs4r_engine *eng, const struct ctl_facts *f, 
 
 	return json_pack("{s:i, s:b, s:s, s:o, s:o, s:o, s:o}", "server", s, "member", (f->view.adopted.members & NFS4R_BIT(s)) != 0, "state",
 			 state_of(eng, f, s), "silent_ms", f->view.peer[s].known ? num(f->view.peer[s].silent_ms) : json_null(), "view",
-			 f->view.peer[s].known ? num(f->view.peer[s].view) : json_null(), "behind_entries", num(f->end > p->applied ? f->end - p->applied : 0),
+			 f->view.peer[s].known ? num(f->view.peer[s].view) : json_null(), "behind_entries", num(ctl_entries(p->applied, f->end)),
 			 "behind_bytes", num(p->unreceived_bytes));
 }
 

@@ -276,14 +276,19 @@ static const struct {
 	{ F_LINK_NOT_EXPLICIT, "linkdeep" },	{ F_MOVED_OUT_BARE, "moveout" },
 	{ F_GRANT_PLUS, "deep" },		{ F_NAMES_OF_MULTI, "unlink" },
 	{ F_DROP_AT_ONCE, "dropback2" },
-	{ F_WAIT_FOR_LOST, "bursts" },		{ F_REPLY_OWN_CONTROL, "settled" },
-	{ F_PINS_IGNORED, "writers" },		{ F_SIDE_NO_DEADLINE, "power" },
+	{ F_WAIT_FOR_LOST, "bursts" },	{ F_REPLY_OWN_CONTROL, "settled" },
+	{ F_PINS_IGNORED, "writers" },	{ F_SIDE_NO_DEADLINE, "power" },
 	{ F_LEASE_IGNORED, "views-stop" },	{ F_PROMISE_AT_ONCE, "views" },
 	{ F_GRANT_REMOVED, "views-power" },	{ F_REMOVED_VOTES, "views-cut" },
-	{ F_OWN_BASE, "views-cut" },		{ F_VIEW_UNSAVED, "views-restart" },
+	{ F_OWN_BASE, "views-cut" },	{ F_VIEW_UNSAVED, "views-restart" },
 	{ F_JOIN_NO_ROWS, "views-restart" },	{ F_JOIN_EARLY, "views-hand" },
 	{ F_JOIN_FORGOTTEN, "views-join" },	{ F_RELEASE_UNLEASED, "views-join" },
-	{ F_WITNESS_CAME_LATER, "views-stop" },
+	{ F_WITNESS_CAME_LATER, "views-stop" },	{ F_NO_EPOCH, "seals-commit" },
+	{ F_VIEW_NOT_AWAITED, "seals-forward" },	{ F_NOT_HELD, "seals-majority" },
+	{ F_ANSWER_UNDONE, "seals-commit" },	{ F_WRITE_OVER_SEAL, "seals-forward" },
+	{ F_NO_FREEZE, "seals-majority" },	{ F_OLD_ACCEPT_LIFTS, "seals-twice" },
+	{ F_ACCEPT_WITHOUT_LOG, "seals-twice" },	{ F_SERVE_UNCROSSED, "seals-commit" },
+	{ F_CROSS_AHEAD, "seals-commit" },	{ F_REACH_FORGOTTEN, "seals-forward" },
 };
 
 /*

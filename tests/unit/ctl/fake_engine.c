@@ -253,7 +253,33 @@ void nfs4r_core_each_waiting(const struct nfs4r_core *c, bool (*fn)(void *arg, c
 			return;
 }
 
+enum nfs4r_status nfs4r_core_may_give_up(const struct nfs4r_core *c, nfs4r_server_id s, uint64_t *lost, char *why, size_t why_len)
+{
+	struct fake *f = of(c);
+
+	*lost = f->lost;
+	snprintf(why, why_len, "it is a member of the view");
+	return s == f->may_give_up ? NFS4R_OK : NFS4R_INVAL;
+}
+
+void nfs4r_core_loss_window(const struct nfs4r_core *c, uint64_t *entries, uint64_t *bytes, uint64_t *age_ms)
+{
+	*entries = of(c)->lost;
+	*bytes = 100 * *entries;
+	*age_ms = 3;
+}
+
 /* ---- the rest of the engine ---- */
+
+void engine_step(struct nfs4r_engine *eng, struct nfs4r_event *ev)
+{
+	assert(ev->type == NFS4R_EV_GIVE_UP);
+	of(eng->store)->given_up = ev->peer;
+}
+
+void engine_log(struct nfs4r_engine *eng, enum nfs4r_log_level level, const char *fmt, ...)
+{
+}
 
 const char *view_list(nfs4r_servers set, char *buf, size_t len)
 {

@@ -32,6 +32,8 @@ struct fake {
 	bool mute[FAKE_SERVERS + 1]; /* peer answers nothing */
 	struct nfs4r_core_peer peer[FAKE_SERVERS + 1];
 	nfs4r_lsn own_end;
+	nfs4r_server_id may_give_up, given_up; /* that one may; that one was */
+	uint64_t lost;
 	struct nfs4r_core_view view;
 	uint32_t ncontrols; /* that the control table says it has; on object i % n */
 	const struct nfs4r_control_info *rows; /* instead, when set; ncontrols of them */

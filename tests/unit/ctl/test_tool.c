@@ -142,6 +142,43 @@ static void verify_tells_by_its_exit_status(void **state)
 	has("there is no /nothing");
 }
 
+/* give-up 3, and @line for an answer. */
+static int answered(const char *line)
+{
+	char path[128], args[160];
+
+	snprintf(path, sizeof(path), "%s/answer", folder);
+	FILE *a = fopen(path, "w");
+	assert_non_null(a);
+	fputs(line, a);
+	fclose(a);
+	snprintf(args, sizeof(args), "give-up 3 <%s", path);
+	int rc = run(args);
+	unlink(path);
+	return rc;
+}
+
+static void giving_a_server_up_is_asked_for(void **state)
+{
+	pthread_mutex_lock(&f[0]->eng.lock);
+	f[0]->may_give_up = 3;
+	f[0]->lost = 17;
+	pthread_mutex_unlock(&f[0]->eng.lock);
+	assert_int_equal(run("give-up 2 --yes"), 2);
+	has("it is a member of the view");
+	assert_int_equal(answered("no\n"), 0);
+	has("had announced 17 updates");
+	has("Nothing was done.");
+	assert_int_equal(f[0]->given_up, 0);
+	assert_int_equal(answered("yes\n"), 0);
+	has("Server 3 is given up; 17 updates are lost with it");
+	assert_int_equal(f[0]->given_up, 3);
+	f[0]->given_up = 0;
+	assert_int_equal(run("--json --yes give-up 3"), 0);
+	has("\"given_up\":true");
+	assert_int_equal(f[0]->given_up, 3);
+}
+
 static void wrong_use_is_answered_with_the_usage(void **state)
 {
 	static const char *const wrong[] = { "", "fly", "status now", "verify / /", "--wings status", "--socket" };
@@ -161,6 +198,11 @@ static void wrong_use_is_answered_with_the_usage(void **state)
 		{ "--json controls --own", "--json gives the whole answer" },
 		{ "controls --waiting --deep", "--waiting shows operations" },
 		{ "controls --own --owner 2", "not both" },
+		{ "give-up", "give-up wants the number of a server" },
+		{ "give-up 0", "give-up wants the number of a server" },
+		{ "give-up 3x", "give-up wants the number of a server" },
+		{ "status --yes", "--yes belongs to the command give-up" },
+		{ "--json give-up 3", "cannot ask: add --yes" },
 	};
 
 	for (size_t i = 0; i < sizeof(together) / sizeof(together[0]); i++) {
@@ -293,6 +335,7 @@ int main(int argc, char **argv)
 		T(json_is_one_object),
 		T(controls_and_stats_are_shown),
 		T(verify_tells_by_its_exit_status),
+		T(giving_a_server_up_is_asked_for),
 		T(wrong_use_is_answered_with_the_usage),
 		T(a_server_that_is_not_there_is_explained),
 		T(a_server_that_lies_is_explained),
