@@ -265,6 +265,7 @@ void apply_task(struct nfs4r_engine *eng, void *arg)
 	enum nfs4r_status st = job->mask ? NFS4R_DELAY : NFS4R_OK;
 	uint64_t began = now_ms();
 
+	doubt_wait(eng);
 	for (uint32_t tries = 0; job->mask && !eng->stopping; tries++) {
 		st = mark(eng, job);
 		if (st == NFS4R_OK)

@@ -18,6 +18,9 @@
 enum nfs4r_status checkpoint_now(struct nfs4r_engine *eng)
 {
 	struct nfs4r_event ev = { .type = NFS4R_EV_STABLE };
+
+	if (doubt_is_open(eng))
+		return NFS4R_DELAY; /* it would forget the marks */
 	enum nfs4r_status st = nfs4r_store_checkpoint(eng->store, eng->ops->sync_all, eng->ctx, ev.stable);
 
 	pthread_mutex_lock(&eng->lock);

@@ -275,6 +275,8 @@ static enum nfs4r_status begin(struct nfs4r_engine *eng, const struct nfs4r_stor
 
 	if (st == NFS4R_OK)
 		st = recover_root(eng, info->created, why);
+	if (st == NFS4R_OK)
+		st = doubt_begin(eng, info, why);
 	if (st != NFS4R_OK)
 		return st;
 	pthread_mutex_lock(&eng->lock);
@@ -381,6 +383,7 @@ enum nfs4r_status nfs4r_engine_start(const struct nfs4r_config *cfg, const struc
 		return st;
 	}
 	recover_intents(eng, &info);
+	doubt_start(eng);
 	*out = eng;
 	return NFS4R_OK;
 }
@@ -397,6 +400,7 @@ static void stop_threads(struct nfs4r_engine *eng)
 	if (eng->import_running)
 		pthread_join(eng->import_tid, NULL);
 	ctl_destroy(eng->ctl);
+	doubt_wake(eng);
 	reads_expire(eng, UINT64_MAX); /* a repair that waits for an answer */
 	pool_stop(eng->repairs);
 	if (eng->timer_running)
@@ -431,10 +435,11 @@ void nfs4r_engine_stop(struct nfs4r_engine *eng)
 	pool_destroy(eng->appliers);
 	durable_destroy(eng->durable);
 	pool_destroy(eng->executors);
-	if (eng->store && rpc && !eng->halted[0])
+	if (eng->store && rpc && !eng->halted[0] && !doubt_is_open(eng))
 		(void)nfs4r_store_checkpoint(eng->store, eng->ops->sync_all, eng->ctx, stable);
 	if (eng->store)
 		nfs4r_store_close(eng->store);
+	doubt_free(eng);
 	ops_fini(eng);
 	nfs4r_core_destroy(eng->core);
 	distributor_destroy(eng->distributor);

@@ -158,6 +158,15 @@ enum nfs4r_status apply_entry(struct nfs4r_engine *eng, struct nfs4r_entry *e, u
 /* ---- repair.c ---- */
 void repair_start(struct nfs4r_engine *eng, const struct nfs4r_action *a); /* takes the place of one that runs. eng->lock held */
 
+/* ---- doubt.c: after a crash of the machine ---- */
+enum nfs4r_status doubt_begin(struct nfs4r_engine *eng, const struct nfs4r_store_info *info, char *why); /* objects and names are there again */
+void doubt_start(struct nfs4r_engine *eng); /* go on with bytes; the transport runs */
+bool doubt_is_open(struct nfs4r_engine *eng);
+bool doubt_about(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
+void doubt_wait(struct nfs4r_engine *eng); /* until nothing is in doubt, or the engine stops */
+void doubt_wake(struct nfs4r_engine *eng);
+void doubt_free(struct nfs4r_engine *eng);
+
 /* ---- held.c ---- */
 void held_done(struct nfs4r_engine *eng, uint64_t id); /* eng->lock held */
 
@@ -175,6 +184,8 @@ enum nfs4r_status hold_park(struct nfs4r_engine *eng, const struct nfs4r_lhandle
 			    const struct nfs4r_oid *oid);
 /* Park what @name means, unless it is @want (may be NULL). EXIST: it is not the volume's, and @want needs the place. */
 enum nfs4r_status hold_clear(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, const struct nfs4r_lhandle *want);
+/* What has the name, and is no object of the volume, moves to the hidden directory, for people. */
+enum nfs4r_status hold_stray(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name);
 /* Give the object the name, which is free. A directory that is not in the hidden one stays where it is. */
 enum nfs4r_status hold_place(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, const struct nfs4r_oid *oid,
 			     const struct nfs4r_lhandle *h);
@@ -314,6 +325,8 @@ struct nfs4r_engine {
 		const char *phase;
 		uint64_t done, all, bytes, since_ms;
 	} repair;
+
+	struct doubt *doubt; /* set before threads run; NULL: the last run ended without a crash of the machine */
 
 	pthread_t timer_thread, checkpoint_tid, import_tid;
 	bool timer_running, checkpoint_running, import_running;

@@ -372,12 +372,35 @@ static void answer(struct nfs4r_engine *eng, struct serve *s, enum nfs4r_status 
 	free(s);
 }
 
+/* For a server whose machine crashed. What is in doubt here, too, is said, and not given away. */
+static void serve_copy_any(struct nfs4r_engine *eng, struct serve *s)
+{
+	struct nfs4r_read *rd = s->m->read;
+	bool doubts = doubt_about(eng, &rd->oid), sound;
+	struct nfs4r_core_view v;
+	enum nfs4r_status st = NFS4R_DELAY;
+
+	pthread_mutex_lock(&eng->lock);
+	nfs4r_core_get_view(eng->core, &v);
+	sound = !v.repairing && !eng->halted[0];
+	pthread_mutex_unlock(&eng->lock);
+	if (sound && (!doubts || rd->type == NFS4R_RD_GETATTR))
+		st = copy_here(eng, rd);
+	if (st == NFS4R_OK && doubts)
+		rd->eof = true;
+	answer(eng, s, st);
+}
+
 /* For a server that repairs its copy. One that is not whole itself answers nothing. */
 static void serve_copy(struct nfs4r_engine *eng, struct serve *s)
 {
 	struct nfs4r_core_view v;
 	bool whole;
 
+	if (s->m->read->cookie == NFS4R_COPY_ANY && s->m->read->type != NFS4R_RD_READDIR && s->m->read->type != NFS4R_RD_OIDS) {
+		serve_copy_any(eng, s);
+		return;
+	}
 	pthread_mutex_lock(&eng->lock);
 	nfs4r_core_get_view(eng->core, &v);
 	whole = eng->ready && v.member && !v.joining && !v.repairing;

@@ -33,6 +33,8 @@ static enum nfs4r_status ask(struct repair *r, struct nfs4r_read *rd)
 	for (;;) {
 		if (repair_over(r))
 			return NFS4R_SHUTDOWN;
+		if (r->strays)
+			rd->cookie = NFS4R_COPY_ANY;
 		st = reads_copy(r->eng, r->from, rd);
 		if (st != NFS4R_DELAY && st != NFS4R_UNKNOWN && st != NFS4R_NOT_PRIMARY)
 			return st;
@@ -184,15 +186,61 @@ static enum nfs4r_status local_object(struct repair *r, const struct nfs4r_oid *
 }
 
 /* Bytes that are equal are not written: holes stay holes, and disks rest. */
-static enum nfs4r_status take_chunk(struct repair *r, const struct fetched *f, uint64_t off, const struct nfs4r_buf *b, uint8_t *here)
+static enum nfs4r_status take_bytes(struct repair *r, const struct fetched *f, uint64_t off, const uint8_t *b, uint32_t n, uint8_t *here)
 {
 	struct nfs4r_engine *eng = r->eng;
-	uint32_t len = b->len;
+	uint32_t len = n;
 	bool eof;
 
-	if (eng->ops->read(eng->ctx, &f->h, off, here, &len, &eof) == NFS4R_OK && len == b->len && memcmp(here, b->data, len) == 0)
+	if (eng->ops->read(eng->ctx, &f->h, off, here, &len, &eof) == NFS4R_OK && len == n && memcmp(here, b, len) == 0)
 		return NFS4R_OK;
-	return eng->ops->write(eng->ctx, &f->h, off, b->data, b->len, false, NULL);
+	return eng->ops->write(eng->ctx, &f->h, off, b, n, false, NULL);
+}
+
+/* How many bytes from @off on, at most @n, are all to be kept, or all not. */
+static uint32_t stretch(const struct repair *r, uint64_t off, uint32_t n, bool *keep)
+{
+	*keep = false;
+	for (uint32_t i = 0; i < r->nkeep; i++) {
+		const struct repair_range *k = &r->keep[i];
+
+		if (off >= k->off && off - k->off < k->len) {
+			*keep = true;
+			return k->len - (off - k->off) < n ? (uint32_t)(k->len - (off - k->off)) : n;
+		}
+		if (k->off > off && k->off - off < n)
+			n = (uint32_t)(k->off - off);
+	}
+	return n;
+}
+
+static enum nfs4r_status take_chunk(struct repair *r, const struct fetched *f, uint64_t off, const struct nfs4r_buf *b, uint8_t *here)
+{
+	enum nfs4r_status st = NFS4R_OK;
+	bool keep;
+
+	for (uint32_t at = 0, n; at < b->len && st == NFS4R_OK; at += n) {
+		n = stretch(r, off + at, b->len - at, &keep);
+		if (!keep)
+			st = take_bytes(r, f, off + at, b->data + at, n, here);
+	}
+	return st;
+}
+
+bool repair_keep(struct repair *r, uint64_t off, uint64_t len)
+{
+	if (r->nkeep == r->keep_cap) {
+		uint32_t cap = r->keep_cap ? 2 * r->keep_cap : 16;
+		struct repair_range *p = realloc(r->keep, cap * sizeof(*p));
+
+		if (!p)
+			return false;
+		r->keep = p;
+		r->keep_cap = cap;
+	}
+	if (len)
+		r->keep[r->nkeep++] = (struct repair_range){ off, len };
+	return true;
 }
 
 static enum nfs4r_status fetch_bytes(struct repair *r, const struct nfs4r_oid *oid, struct fetched *f)
@@ -200,7 +248,7 @@ static enum nfs4r_status fetch_bytes(struct repair *r, const struct nfs4r_oid *o
 	struct nfs4r_engine *eng = r->eng;
 	struct nfs4r_attrs size = { .mask = NFS4R_ATTR_SIZE, .size = f->head.attrs.size };
 	uint8_t *here = malloc(CHUNK);
-	enum nfs4r_status st = here ? eng->ops->setattr(eng->ctx, &f->h, &size, NULL, NULL) : NFS4R_NOMEM;
+	enum nfs4r_status st = !here ? NFS4R_NOMEM : r->nkeep ? NFS4R_OK : eng->ops->setattr(eng->ctx, &f->h, &size, NULL, NULL);
 
 	for (uint64_t off = 0; off < size.size && st == NFS4R_OK;) {
 		struct nfs4r_read rd = { .type = NFS4R_RD_READ, .oid = *oid, .offset = off, .length = CHUNK };
@@ -402,5 +450,27 @@ enum nfs4r_status repair_object(struct repair *r, struct repair_obj *o)
 	if (st != NFS4R_OK && !r->why[0])
 		repair_fails(r, st, "object %s: %s%s", nfs4r_oid_str(&o->oid, text), nfs4r_status_str(st),
 			     st == NFS4R_NOSPC ? "; free space on the exported file system" : "");
+	return st;
+}
+
+enum nfs4r_status repair_refresh(struct repair *r, const struct nfs4r_oid *oid, nfs4r_version at_least, bool *done)
+{
+	struct fetched f = { .head = { .type = NFS4R_RD_GETATTR, .oid = *oid } };
+	enum nfs4r_status st = ask(r, &f.head);
+	uint32_t type = f.head.row.type;
+
+	*done = false;
+	if (st == NFS4R_OK && !f.head.eof && f.head.row.version >= at_least) {
+		st = local_object(r, oid, &f);
+		if (st == NFS4R_OK && type == NFS4R_TYPE_FILE)
+			st = fetch_bytes(r, oid, &f);
+		if (st == NFS4R_OK && (type == NFS4R_TYPE_FILE || type == NFS4R_TYPE_DIR))
+			st = fetch_xattrs(r, oid, &f);
+		if (st == NFS4R_OK)
+			st = take_attrs(r, &f);
+		if (st == NFS4R_OK)
+			st = unmoved(r, oid, &f, done);
+	}
+	nfs4r_read_fini(&f.head);
 	return st;
 }

@@ -24,6 +24,9 @@ struct repair {
 	struct repair_obj *objs; /* ascending OID once collected */
 	uint32_t n, cap;
 	struct nfs4r_store_positions positions; /* of the source when it began; `everything` only */
+	bool strays;	 /* what is in a directory and not in the store goes to the hidden one (doubt.c) */
+	struct repair_range { uint64_t off, len; } *keep; /* bytes of the object under way that are not fetched */
+	uint32_t nkeep, keep_cap;
 	char saved[1200]; /* where conflicts were saved; empty: nothing was undone */
 	char why[300];	  /* what went wrong, for the log */
 };
@@ -46,6 +49,14 @@ enum nfs4r_status repair_save(struct repair *r);
 enum nfs4r_status repair_compare(struct repair *r);
 /* Make the object's content equal and install its row and names; or dead. A new one lies in the hidden directory. */
 enum nfs4r_status repair_object(struct repair *r, struct repair_obj *o);
+
+/* Do not fetch these bytes of the next object. False: no memory. */
+bool repair_keep(struct repair *r, uint64_t off, uint64_t len);
+/*
+ * Content and attributes of an object, but not its row and names, from r->from, if that has it with version @at_least and in no doubt; *done says whether. A file
+ * becomes no shorter than the bytes that are kept.
+ */
+enum nfs4r_status repair_refresh(struct repair *r, const struct nfs4r_oid *oid, nfs4r_version at_least, bool *done);
 
 /* ---- repair_tree.c: the names ---- */
 enum nfs4r_status repair_tree(struct repair *r);

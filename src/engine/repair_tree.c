@@ -67,9 +67,11 @@ static enum nfs4r_status clear_dir(struct repair *r, const struct repair_obj *o,
 	for (size_t i = 0; i < l.n && st == NFS4R_OK; i++) {
 		struct nfs4r_lhandle h;
 
-		if (root && hold_is_name(l.name[i]))
+		if (root && (hold_is_name(l.name[i]) || strcmp(l.name[i], "lost+found") == 0))
 			continue;
-		st = hold_clear(eng, dirh, l.name[i], wanted(r, o, l.name[i], &h));
+		st = r->strays ? hold_stray(eng, dirh, l.name[i]) : NFS4R_OK;
+		if (st == NFS4R_OK)
+			st = hold_clear(eng, dirh, l.name[i], wanted(r, o, l.name[i], &h));
 		if (st != NFS4R_OK)
 			repair_fails(r, st, "the name %.100s in a directory: %s", l.name[i],
 				     st == NFS4R_EXIST ? "something that is not the volume's has it; move it away" : nfs4r_status_str(st));

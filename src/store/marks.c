@@ -275,3 +275,18 @@ enum nfs4r_status nfs4r_store_mark(struct nfs4r_store *s, const struct nfs4r_ent
 {
 	return announce_locked(s, e, false, sync_first);
 }
+
+uint32_t nfs4r_store_marked(struct nfs4r_store *s, struct nfs4r_oid **list)
+{
+	const struct ov_table *t;
+	uint32_t n = 0;
+
+	pthread_rwlock_rdlock(&s->view);
+	t = &s->active->marks;
+	*list = calloc(t->count + 1, sizeof(**list));
+	for (uint64_t b = 0; *list && b < t->nbuckets; b++)
+		for (const struct ov_node *m = t->buckets[b]; m; m = m->next)
+			(*list)[n++] = ((const struct ov_mark *)m)->oid;
+	pthread_rwlock_unlock(&s->view);
+	return *list ? n : UINT32_MAX;
+}
