@@ -45,6 +45,9 @@ void rpc_hello_send(struct rpc_conn *c, nfs4r_server_id to, uint64_t session)
 	h->fsid_minor = cfg->fsid_minor;
 	h->disk_format = cfg->disk_format;
 	h->security = cfg->security;
+	h->lease_ms = cfg->views.lease_ms;
+	h->silence_ms = cfg->views.silence_ms;
+	h->drift_permille = cfg->views.drift_permille;
 	h->nservers = cfg->nservers;
 	for (uint32_t i = 0; i < cfg->nservers; i++) {
 		uint32_t at = 0;
@@ -201,6 +204,19 @@ static uint32_t servers_mismatch(const struct nfs4r_rpc_config *cfg, const struc
 	return NFS4R_REFUSED_SERVERS;
 }
 
+/* A server that counts on a shorter lease than another takes would change what that one still answers from its copy (log 6.7). */
+static uint32_t views_mismatch(const struct nfs4r_rpc_config *cfg, const struct nfs4r_hello *h, char *text)
+{
+	if (cfg->views.lease_ms == h->lease_ms &&
+	    (!h->lease_ms || (cfg->views.silence_ms == h->silence_ms && cfg->views.drift_permille == h->drift_permille)))
+		return 0;
+	snprintf(text, CAUSE_TEXT,
+		 "views differ: server %u has Lease = %u, Silence = %u, Clock_Drift = %u, server %u has %u, %u, %u; write the same on all servers",
+		 cfg->self, cfg->views.lease_ms, cfg->views.silence_ms, cfg->views.drift_permille, h->server, h->lease_ms, h->silence_ms,
+		 h->drift_permille);
+	return NFS4R_REFUSED_VIEWS;
+}
+
 /* What must be equal in both configurations. 0 or a refusal with its text. */
 static uint32_t config_mismatch(const struct nfs4r_rpc_config *cfg, const struct nfs4r_hello *h,
 				char *text)
@@ -236,7 +252,7 @@ static uint32_t config_mismatch(const struct nfs4r_rpc_config *cfg, const struct
 			 cfg->self, cfg->security, h->server, h->security);
 		return NFS4R_REFUSED_SECURITY;
 	}
-	return servers_equal(cfg, h) ? 0 : servers_mismatch(cfg, h, text);
+	return servers_equal(cfg, h) ? views_mismatch(cfg, h, text) : servers_mismatch(cfg, h, text);
 }
 
 /* Is it who it says it is, and does it mean us? */

@@ -44,6 +44,9 @@ struct nfs4r_rpc_config {
 	uint64_t fsid_major, fsid_minor; /* must be equal on all servers */
 	uint32_t disk_format;	  /* told, compared, refused when unequal */
 	enum nfs4r_security security;
+	struct {
+		uint32_t lease_ms, silence_ms, drift_permille;
+	} views;		  /* of the active view: leases are only safe when all servers go by the same; unequal: refused */
 	uint32_t nservers;
 	struct nfs4r_endpoint servers[NFS4R_SERVERS_MAX]; /* self included: its entry is where to listen */
 	uint32_t connect_retry_ms;   /* default 250 */

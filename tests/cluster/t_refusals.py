@@ -287,7 +287,8 @@ def main():
             report.check(key, refused_at_start, b, old, new, pattern)
         for key, old, new, pattern in (
                 ('another Export_Id', 'Export_Id = 77', 'Export_Id = 78', 'Export_Id'),
-                ('another Filesystem_Id', r'Filesystem_Id = 77\.1', 'Filesystem_Id = 77.2', 'fsid differs|Filesystem_Id')):
+                ('another Filesystem_Id', r'Filesystem_Id = 77\.1', 'Filesystem_Id = 77.2', 'fsid differs|Filesystem_Id'),
+                ('another Lease', r'^\s*Volume = ', '\tLease = 3000;\n\tVolume = ', 'views differ')):
             report.check(key, refused_by_peers, b, old, new, pattern)
         report.check('a server list of its own', refused_by_peers, b, r'^(\s*Server { Id = 2;.*)$', r'\1 Server { Id = 4; Address = "10.0.1.9"; }', 'servers differ')
         report.check('a server less than the store knows', refused_at_start, b, r'^\s*Server { Id = 2;.*$', '', 'store.*Server block was removed')

@@ -79,6 +79,26 @@ static void test_wrong_disk_format(void **state)
 	refused_both_sides(w, "disk format differs", "has 1", "has 2");
 }
 
+/* All three are safe only when they are equal; without views two of them mean nothing. */
+static void test_wrong_views(void **state)
+{
+	struct world *w = two();
+
+	w->s[0].cfg.views.lease_ms = w->s[1].cfg.views.lease_ms = 2000;
+	w->s[0].cfg.views.drift_permille = 10;
+	w->s[1].cfg.views.drift_permille = 20;
+	refused_both_sides(w, "views differ", "Lease = 2000, Silence = 0, Clock_Drift = 10", "2000, 0, 20");
+	w = two();
+	w->s[1].cfg.views.lease_ms = 3000;
+	refused_both_sides(w, "views differ", "Lease = 0", "3000, 0, 0");
+	w = two();
+	w->s[0].cfg.views.silence_ms = 1;
+	world_start_all(w);
+	world_wait_all_up(w);
+	world_fini(w);
+	free(w);
+}
+
 static void test_wrong_server_set(void **state)
 {
 	struct world *w = two();
@@ -237,6 +257,7 @@ int main(void)
 		cmocka_unit_test(test_wrong_fsid),
 		cmocka_unit_test(test_wrong_disk_format),
 		cmocka_unit_test(test_wrong_server_set),
+		cmocka_unit_test(test_wrong_views),
 		cmocka_unit_test(test_wrong_protocol_version),
 		cmocka_unit_test(test_wrong_identity),
 		cmocka_unit_test(test_duplicate_start),
