@@ -298,6 +298,7 @@ static enum nfs4r_status go_online(struct nfs4r_engine *eng, char *why)
 	eng->cfg.rpc.views.lease_ms = eng->cfg.lease_ms;
 	eng->cfg.rpc.views.silence_ms = eng->cfg.silence_ms;
 	eng->cfg.rpc.views.drift_permille = eng->cfg.drift_permille;
+	eng->cfg.rpc.durability = eng->cfg.durability;
 	/* A connection that is silent for longer is of no use to anybody, and after a cut a new one is quicker than TCP's growing timers. */
 	if (eng->cfg.lease_ms && 2 * eng->cfg.silence_ms < eng->cfg.rpc.silence_ms)
 		eng->cfg.rpc.silence_ms = 2 * eng->cfg.silence_ms;
