@@ -269,6 +269,32 @@ static void a_restart_in_the_middle_of_a_repair(void **state)
 	net_free(n);
 }
 
+/* S is not back yet when P is gone for good: Q and S go on together. */
+static void one_goes_while_another_comes_back(void **state)
+{
+	struct net *n = net_ends(NFS4R_DURABILITY_COMMIT);
+
+	do_chmod(n, S, "d/f");
+	net_drop(n, S, 0, NFS4R_MSG_ENTRIES);
+	chmod_(n, S, "d/f");
+	net_run(n, 200);
+	net_crash(n, S);
+	net_pass(n);
+	assert_int_equal(keep_trying_chmod(n, Q, "d/f", 10 * LEASE), NFS4R_OK);
+	n->s[S].hold_repair = true;
+	net_restart(n, S, true);
+	net_crash(n, P);
+	net_run(n, 2 * LEASE);
+	net_let_repair(n, S, true);
+	assert_int_equal(keep_trying_chmod(n, Q, "d/f", 10 * LEASE), NFS4R_OK);
+	assert_int_equal(view_of(n, Q).adopted.members, NFS4R_BIT(Q) | NFS4R_BIT(S));
+	assert_int_equal(keep_trying_chmod(n, S, "d/g", 10 * LEASE), NFS4R_OK);
+	net_restart(n, P, true);
+	assert_true(until_back(n));
+	assert_true(all_equal(n));
+	net_free(n);
+}
+
 /* A view that seals while an entry of the log is being applied: the promise waits for that, and the entry is kept. */
 static void a_promise_waits_for_what_is_applied(void **state)
 {
@@ -469,6 +495,7 @@ int main(void)
 		cmocka_unit_test(the_proposer_dies_after_the_promises),
 		cmocka_unit_test(another_server_is_ahead),
 		cmocka_unit_test(a_restart_in_the_middle_of_a_repair),
+		cmocka_unit_test(one_goes_while_another_comes_back),
 		cmocka_unit_test(a_promise_waits_for_what_is_applied),
 		cmocka_unit_test(a_forwarded_request_was_executed),
 		cmocka_unit_test(a_forwarded_request_was_lost),
