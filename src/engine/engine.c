@@ -187,6 +187,7 @@ static void *timer_thread(void *arg)
 		ops_expire_parked(eng, now);
 		pthread_mutex_unlock(&eng->lock);
 		reads_expire(eng, now);
+		held_expire(eng, now);
 		view_check_late(eng, now > due ? now - due : 0, now);
 		view_check_rtt(eng, now);
 		pthread_mutex_lock(&eng->lock);
@@ -406,6 +407,7 @@ static void stop_threads(struct nfs4r_engine *eng)
 	eng->frozen = true;
 	pthread_mutex_unlock(&eng->lock);
 	ops_end_all(eng);
+	held_expire(eng, UINT64_MAX);
 	reads_expire(eng, UINT64_MAX);
 	pool_stop(eng->executors);
 	reads_expire(eng, UINT64_MAX);
