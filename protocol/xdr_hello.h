@@ -33,6 +33,7 @@ enum nfs4r_refusal { /* why a connection was not taken; wire values */
 	NFS4R_REFUSED_DUPLICATE = 9, /* a newer start of that id is connected */
 	NFS4R_REFUSED_MALFORMED = 10,
 	NFS4R_REFUSED_VIEWS = 11, /* lease, silence or clock drift differ */
+	NFS4R_REFUSED_DURABILITY = 12,
 };
 
 struct nfs4r_hello {
@@ -45,7 +46,7 @@ struct nfs4r_hello {
 	uint32_t export_id;
 	uint64_t fsid_major, fsid_minor;
 	uint32_t disk_format, security;
-	uint32_t lease_ms, silence_ms, drift_permille;
+	uint32_t lease_ms, silence_ms, drift_permille, durability;
 	uint32_t nservers;
 	struct {
 		nfs4r_server_id id;

@@ -394,6 +394,10 @@ static void try_accept(struct nfs4r_core *c)
 {
 	struct accepting a = c->view.accepting;
 
+	if (a.from && a.view.num < c->view.promised && !FAULT(F_OLD_ACCEPT_LIFTS)) { /* it came while a vote for a higher one waited */
+		c->view.accepting.from = 0;
+		return;
+	}
 	if (!a.from || !seal_reached(c, &a.view))
 		return;
 	c->view.accepting.from = 0;

@@ -197,6 +197,7 @@ static void *timer_thread(void *arg)
 		ops_expire_parked(eng, now);
 		pthread_mutex_unlock(&eng->lock);
 		reads_expire(eng, now);
+		held_expire(eng, now);
 		view_check_late(eng, now > due ? now - due : 0, now);
 		view_check_rtt(eng, now);
 		pthread_mutex_lock(&eng->lock);
@@ -304,6 +305,7 @@ static enum nfs4r_status go_online(struct nfs4r_engine *eng, char *why)
 	eng->cfg.rpc.views.lease_ms = eng->cfg.lease_ms;
 	eng->cfg.rpc.views.silence_ms = eng->cfg.silence_ms;
 	eng->cfg.rpc.views.drift_permille = eng->cfg.drift_permille;
+	eng->cfg.rpc.durability = eng->cfg.durability;
 	/* A connection that is silent for longer is of no use to anybody, and after a cut a new one is quicker than TCP's growing timers. */
 	if (eng->cfg.lease_ms && 2 * eng->cfg.silence_ms < eng->cfg.rpc.silence_ms)
 		eng->cfg.rpc.silence_ms = 2 * eng->cfg.silence_ms;
@@ -414,6 +416,7 @@ static void stop_threads(struct nfs4r_engine *eng)
 	eng->frozen = true;
 	pthread_mutex_unlock(&eng->lock);
 	ops_end_all(eng);
+	held_expire(eng, UINT64_MAX);
 	reads_expire(eng, UINT64_MAX);
 	pool_stop(eng->executors);
 	reads_expire(eng, UINT64_MAX);

@@ -168,6 +168,11 @@ void doubt_wake(struct nfs4r_engine *eng);
 void doubt_free(struct nfs4r_engine *eng);
 
 /* ---- held.c ---- */
+bool held_is_asked(const struct nfs4r_engine *eng); /* does a COMMIT wait for a majority? */
+/* As nfs4r_commit(), but the thread goes; @done on an executor (or here on error), soon after op_wait_ms at the latest. */
+typedef void (*held_fn)(struct nfs4r_engine *eng, void *arg, enum nfs4r_status st);
+void held_commit_async(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, held_fn done, void *arg);
+void held_expire(struct nfs4r_engine *eng, uint64_t now);
 void held_done(struct nfs4r_engine *eng, uint64_t id); /* eng->lock held */
 
 /* ---- hold.c ---- */

@@ -5,9 +5,13 @@
  * The core is told what is waited for (EV_HOLD) and says HELD, which may be at once: of a file that nobody controls everything is on all disks. It makes the
  * others checkpoint meanwhile. The wait is bounded: DELAY then, and the client asks again. A HELD that comes after that finds nobody, which is harmless.
  *
+ * A client's thread waits here. A COMMIT that another server asks for has an executor only until it is on this disk: the answer is made by another
+ * one when HELD comes, or by the timer. So peers never wait for each other's executors.
+ *
  * A view that sealed something during the wait makes the answer DELAY, too: what was waited for may have been undone.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <time.h>
 
 #include "engine/engine_int.h"
@@ -16,8 +20,77 @@ struct held_wait {
 	struct held_wait *next;
 	uint64_t id;
 	bool held;
-	pthread_cond_t cond;
+	pthread_cond_t cond; /* of a thread that waits */
+	held_fn done;	     /* instead; then this struct is on the heap */
+	void *arg;
+	uint32_t epoch;
+	uint64_t deadline_ms;
 };
+
+/* ---- without a thread ---- */
+
+static void answer_task(struct nfs4r_engine *eng, void *arg)
+{
+	struct held_wait *w = arg;
+
+	w->done(eng, w->arg, w->held && w->epoch == eng->epoch ? NFS4R_OK : NFS4R_DELAY);
+	free(w);
+}
+
+/* Those that are held, and those whose time is over. eng->lock held. */
+static void answer_some(struct nfs4r_engine *eng, uint64_t now)
+{
+	struct held_wait **at = &eng->holds;
+
+	while (*at) {
+		struct held_wait *w = *at;
+
+		if (!w->done || (!w->held && w->deadline_ms > now)) {
+			at = &w->next;
+			continue;
+		}
+		*at = w->next;
+		pool_run(eng->executors, answer_task, w);
+	}
+}
+
+void held_expire(struct nfs4r_engine *eng, uint64_t now)
+{
+	pthread_mutex_lock(&eng->lock);
+	answer_some(eng, now);
+	pthread_mutex_unlock(&eng->lock);
+}
+
+void held_commit_async(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, held_fn done, void *arg)
+{
+	struct nfs4r_event ev = { .type = NFS4R_EV_HOLD, .oid = *oid };
+	struct held_wait *w = calloc(1, sizeof(*w));
+	uint32_t epoch = eng->epoch;
+	enum nfs4r_status st = w ? nfs4r_store_sync(eng->store, nfs4r_store_position(eng->store)) : NFS4R_NOMEM;
+
+	if (st != NFS4R_OK) {
+		free(w);
+		done(eng, arg, st);
+		return;
+	}
+	*w = (struct held_wait){ .done = done, .arg = arg, .epoch = epoch, .deadline_ms = now_ms() + eng->cfg.op_wait_ms };
+	pthread_mutex_lock(&eng->lock);
+	if (eng->frozen) { /* stop: nobody looks any more */
+		pthread_mutex_unlock(&eng->lock);
+		free(w);
+		done(eng, arg, NFS4R_DELAY);
+		return;
+	}
+	ev.hold = w->id = ++eng->next_hold;
+	w->next = eng->holds;
+	eng->holds = w;
+	if (!eng->mute)
+		engine_step(eng, &ev);
+	answer_some(eng, 0);
+	pthread_mutex_unlock(&eng->lock);
+}
+
+/* ---- a thread that waits ---- */
 
 void held_done(struct nfs4r_engine *eng, uint64_t id)
 {
@@ -25,8 +98,10 @@ void held_done(struct nfs4r_engine *eng, uint64_t id)
 		if (w->id != id)
 			continue;
 		w->held = true;
-		pthread_cond_signal(&w->cond);
+		if (!w->done)
+			pthread_cond_signal(&w->cond);
 	}
+	answer_some(eng, 0);
 }
 
 static void unlink_wait(struct nfs4r_engine *eng, struct held_wait *w)
@@ -70,12 +145,17 @@ static enum nfs4r_status wait_held(struct nfs4r_engine *eng, const struct nfs4r_
 	return w.held ? NFS4R_OK : NFS4R_DELAY;
 }
 
+bool held_is_asked(const struct nfs4r_engine *eng)
+{
+	return eng->cfg.durability != NFS4R_DURABILITY_LOCAL && eng->cfg.rpc.nservers > 1;
+}
+
 enum nfs4r_status nfs4r_commit(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 {
 	uint32_t epoch = eng->epoch;
 	enum nfs4r_status st = nfs4r_store_sync(eng->store, nfs4r_store_position(eng->store));
 
-	if (st == NFS4R_OK && eng->cfg.durability != NFS4R_DURABILITY_LOCAL && eng->cfg.rpc.nservers > 1)
+	if (st == NFS4R_OK && held_is_asked(eng))
 		st = wait_held(eng, oid);
 	return st == NFS4R_OK && epoch != eng->epoch ? NFS4R_DELAY : st;
 }

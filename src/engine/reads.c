@@ -408,6 +408,29 @@ static void serve_copy(struct nfs4r_engine *eng, struct serve *s)
 	answer(eng, s, whole ? copy_here(eng, s->m->read) : NFS4R_DELAY);
 }
 
+static void commit_done(struct nfs4r_engine *eng, void *arg, enum nfs4r_status st)
+{
+	struct serve *s = arg;
+
+	s->m->read->verifier = nfs4r_verifier(eng);
+	answer(eng, s, st);
+}
+
+/* COMMIT that has to be held by a majority: the file to this disk now, the answer later. */
+static void serve_commit(struct nfs4r_engine *eng, struct serve *s)
+{
+	struct nfs4r_lhandle h;
+	enum nfs4r_status st = NFS4R_STALE;
+
+	nfs4r_handle(eng, &s->m->read->oid, &h);
+	if (h.len)
+		st = eng->ops->commit(eng->ctx, &h);
+	if (st == NFS4R_OK)
+		held_commit_async(eng, &s->m->read->oid, commit_done, s);
+	else
+		answer(eng, s, st);
+}
+
 static void serve_task(struct nfs4r_engine *eng, void *arg)
 {
 	struct serve *s = arg;
@@ -424,6 +447,10 @@ static void serve_task(struct nfs4r_engine *eng, void *arg)
 	if (st == NFS4R_OK)
 		nfs4r_core_served(eng->core, &rd->oid);
 	pthread_mutex_unlock(&eng->lock);
+	if (st == NFS4R_OK && rd->type == NFS4R_RD_COMMIT && held_is_asked(eng)) {
+		serve_commit(eng, s);
+		return;
+	}
 	if (st == NFS4R_OK)
 		st = nfs4r_read_here(eng, rd);
 	answer(eng, s, st);

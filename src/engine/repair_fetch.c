@@ -24,7 +24,7 @@ static void pause_ms(long ms)
 	nanosleep(&(struct timespec){ .tv_nsec = ms * 1000000 }, NULL);
 }
 
-/* One question, until it is answered. */
+/* One question, until it is answered. With `all` the source may not have come so far as this copy was: UNKNOWN is an answer then. */
 static enum nfs4r_status ask(struct repair *r, struct nfs4r_read *rd)
 {
 	uint64_t until = now_ms() + PATIENCE_MS;
@@ -36,7 +36,7 @@ static enum nfs4r_status ask(struct repair *r, struct nfs4r_read *rd)
 		if (r->strays)
 			rd->cookie = NFS4R_COPY_ANY;
 		st = reads_copy(r->eng, r->from, rd);
-		if (st != NFS4R_DELAY && st != NFS4R_UNKNOWN && st != NFS4R_NOT_PRIMARY)
+		if (st != NFS4R_DELAY && st != NFS4R_NOT_PRIMARY && (st != NFS4R_UNKNOWN || r->all))
 			return st;
 		if (now_ms() >= until)
 			return repair_fails(r, NFS4R_DELAY, "server %u does not answer", r->from);
@@ -415,7 +415,7 @@ static enum nfs4r_status try_object(struct repair *r, struct repair_obj *o, stru
 
 	f->head = (struct nfs4r_read){ .type = NFS4R_RD_GETATTR, .oid = o->oid };
 	st = ask(r, &f->head);
-	if (st == NFS4R_STALE) {
+	if (st == NFS4R_STALE || st == NFS4R_UNKNOWN) { /* UNKNOWN: it comes again with its entry */
 		*done = o->dead = true;
 		return NFS4R_OK;
 	}

@@ -48,6 +48,7 @@ void rpc_hello_send(struct rpc_conn *c, nfs4r_server_id to, uint64_t session)
 	h->lease_ms = cfg->views.lease_ms;
 	h->silence_ms = cfg->views.silence_ms;
 	h->drift_permille = cfg->views.drift_permille;
+	h->durability = cfg->durability;
 	h->nservers = cfg->nservers;
 	for (uint32_t i = 0; i < cfg->nservers; i++) {
 		uint32_t at = 0;
@@ -217,6 +218,23 @@ static uint32_t views_mismatch(const struct nfs4r_rpc_config *cfg, const struct 
 	return NFS4R_REFUSED_VIEWS;
 }
 
+static const char *durability_text(uint32_t d)
+{
+	static const char *const names[] = { "nothing", "local", "commit", "majority" };
+
+	return d < 4 ? names[d] : "something newer";
+}
+
+/* Who takes answers to be held by a majority may end a log that another one still waits for (log 7). */
+static uint32_t durability_mismatch(const struct nfs4r_rpc_config *cfg, const struct nfs4r_hello *h, char *text)
+{
+	if (cfg->durability == h->durability)
+		return 0;
+	snprintf(text, CAUSE_TEXT, "durability differs: server %u has Durability = %s, server %u has %s; write the same on all servers", cfg->self,
+		 durability_text(cfg->durability), h->server, durability_text(h->durability));
+	return NFS4R_REFUSED_DURABILITY;
+}
+
 /* What must be equal in both configurations. 0 or a refusal with its text. */
 static uint32_t config_mismatch(const struct nfs4r_rpc_config *cfg, const struct nfs4r_hello *h,
 				char *text)
@@ -252,7 +270,12 @@ static uint32_t config_mismatch(const struct nfs4r_rpc_config *cfg, const struct
 			 cfg->self, cfg->security, h->server, h->security);
 		return NFS4R_REFUSED_SECURITY;
 	}
-	return servers_equal(cfg, h) ? views_mismatch(cfg, h, text) : servers_mismatch(cfg, h, text);
+	if (!servers_equal(cfg, h))
+		return servers_mismatch(cfg, h, text);
+
+	uint32_t cause = views_mismatch(cfg, h, text);
+
+	return cause ? cause : durability_mismatch(cfg, h, text);
 }
 
 /* Is it who it says it is, and does it mean us? */

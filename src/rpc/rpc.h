@@ -47,6 +47,7 @@ struct nfs4r_rpc_config {
 	struct {
 		uint32_t lease_ms, silence_ms, drift_permille;
 	} views;		  /* of the active view: leases are only safe when all servers go by the same; unequal: refused */
+	uint32_t durability;	  /* enum nfs4r_durability; which logs are ended depends on it; unequal: refused */
 	uint32_t nservers;
 	struct nfs4r_endpoint servers[NFS4R_SERVERS_MAX]; /* self included: its entry is where to listen */
 	uint32_t connect_retry_ms;   /* default 250 */

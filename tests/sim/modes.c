@@ -405,6 +405,7 @@ const struct mode modes[] = {
 	{ "seals-stop", NULL, NULL, tune_seals_stop, "servers stop or are cut off, and come back ahead of a seal" },
 	{ "seals-twice", NULL, NULL, tune_seals_twice, "several seals while one is away" },
 	{ "seals-busy", NULL, NULL, tune_seals_busy, "much is updated between the troubles, and is under way for long" },
+	{ "seals-ahead", NULL, NULL, tune_seals_ahead, "owners of subtrees go on alone until their lease ends" },
 	{ "seals-forward", "D/ D/f D/g D/x/ D/x/k E/ E/h",
 	  "A*: claim D deep; create D n; remove D n; write f; commit f; wait 200\nA*: rename D f E f2; rename E f2 D f; wait 100\n"
 	  "B*: create D b; rename D b E c; remove E c; write f; commit f; wait 30\nC*: create D c; remove D c; mkdir D m; remove D m; wait 30\n"

@@ -106,6 +106,22 @@ void tune_seals_busy(struct plan *p, struct rng *r)
 	p->window = 4096;
 }
 
+/* Owners of whole subtrees go on alone until their lease ends, and what they did is far from anywhere else. */
+void tune_seals_ahead(struct plan *p, struct rng *r)
+{
+	tune_seals_busy(p, r);
+	p->hierarchy = true;
+	p->deep_claims = 20 + (uint32_t)rng_below(r, 100);
+	p->idle_ms = 1000 + (uint32_t)rng_below(r, 4000);
+	p->bulk_lag_us = 200 * MS + rng_below(r, 1500 * MS);
+	p->loss = p->dup = 0;
+	p->slow_paths = rng_chance(r, 500) ? 1 + (uint32_t)rng_below(r, 4) : 0;
+	p->troubles = TROUBLE(TROUBLE_DOWN) | TROUBLE(TROUBLE_ALONE) | TROUBLE(TROUBLE_STOP) | TROUBLE(TROUBLE_DEAF);
+	p->crash_every_us = 0;
+	if (rng_chance(r, 300))
+		p->machine_crash = 500;
+}
+
 void tune_seals_forward(struct plan *p, struct rng *r)
 {
 	seals(p, r, rng_chance(r, 500) ? NFS4R_DURABILITY_COMMIT : NFS4R_DURABILITY_MAJORITY);

@@ -582,6 +582,7 @@ void tune_seals_power(struct plan *p, struct rng *r);
 void tune_seals_stop(struct plan *p, struct rng *r);
 void tune_seals_twice(struct plan *p, struct rng *r);
 void tune_seals_busy(struct plan *p, struct rng *r);
+void tune_seals_ahead(struct plan *p, struct rng *r);
 void tune_seals_forward(struct plan *p, struct rng *r);
 extern const uint32_t nmodes;
 const struct mode *mode_find(const char *name);

@@ -246,6 +246,13 @@ static void stale_reads_answer_from_the_own_copy(void **state)
 }
 
 /* The owner, too: it must not answer other servers when a majority may have gone on without it. */
+static bool is_asked_for(struct site *s, const struct nfs4r_oid *oid)
+{
+	bool local;
+
+	return ask(s, NFS4R_RD_READ, oid, &local) == NFS4R_OK && !local;
+}
+
 static void an_owner_without_a_lease_tells_other_servers_to_wait(void **state)
 {
 	struct cluster *c = *state;
@@ -256,6 +263,8 @@ static void an_owner_without_a_lease_tells_other_servers_to_wait(void **state)
 	cluster_settle(c);
 	nfs4r_opened(s->eng, &f);
 	assert_int_equal(site_write(s, &f, 0, "changed", 7), NFS4R_OK);
+	for (int i = 0; i < 1000 && !is_asked_for(&c->site[2], &f); i++) /* a WRITE does not wait for all to know who controls the file */
+		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
 	expect_content(&c->site[2], &f, "changed");
 	pthread_mutex_lock(&s->eng->lock);
 	s->eng->frozen = true; /* no step can renew it meanwhile */

@@ -99,6 +99,15 @@ static void test_wrong_views(void **state)
 	free(w);
 }
 
+static void test_wrong_durability(void **state)
+{
+	struct world *w = two();
+
+	w->s[0].cfg.durability = 1;
+	w->s[1].cfg.durability = 2;
+	refused_both_sides(w, "durability differs", "Durability = local", "has commit");
+}
+
 static void test_wrong_server_set(void **state)
 {
 	struct world *w = two();
@@ -258,6 +267,7 @@ int main(void)
 		cmocka_unit_test(test_wrong_disk_format),
 		cmocka_unit_test(test_wrong_server_set),
 		cmocka_unit_test(test_wrong_views),
+		cmocka_unit_test(test_wrong_durability),
 		cmocka_unit_test(test_wrong_protocol_version),
 		cmocka_unit_test(test_wrong_identity),
 		cmocka_unit_test(test_duplicate_start),

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Parts of a repair that seals alone seldom need: a copy that is made anew from another one (log 8.5), and entries of which only some parts apply,
+ * because a directory is newer than the entry (log 3.4).
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cluster.h"
+#include "engine/engine_int.h"
+
+static int setup(void **state)
+{
+	struct cluster *c = calloc(1, sizeof(*c));
+
+	cluster_init(c);
+	for (int i = 1; i <= SITES; i++)
+		cluster_start(c, i);
+	*state = c;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	cluster_fini(*state);
+	free(*state);
+	return 0;
+}
+
+static struct nfs4r_oid make(struct site *s, uint32_t type, const struct nfs4r_oid *dir, const char *name)
+{
+	struct nfs4r_oid oid;
+
+	assert_int_equal(site_make(s, type, dir, name, &oid), NFS4R_OK);
+	return oid;
+}
+
+static struct nfs4r_oid make_file(struct site *s, const struct nfs4r_oid *dir, const char *name, const char *text)
+{
+	struct nfs4r_oid f = make(s, NFS4R_OP_CREATE, dir, name);
+
+	assert_int_equal(site_write(s, &f, 0, text, (uint32_t)strlen(text)), NFS4R_OK);
+	assert_int_equal(site_close(s, &f), NFS4R_OK);
+	return f;
+}
+
+/* What a command says. */
+static void expect_shell(const char *want, const char *fmt, ...)
+{
+	char cmd[700], out[2000];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(cmd, sizeof(cmd), fmt, ap);
+	va_end(ap);
+	FILE *p = popen(cmd, "r");
+	assert_non_null(p);
+	out[fread(out, 1, sizeof(out) - 1, p)] = '\0';
+	pclose(p);
+	assert_string_equal(out, want);
+}
+
+/* ---- everything anew ---- */
+
+static void install(struct site *s, const struct nfs4r_oid *oid, uint32_t type, nfs4r_version version, const struct nfs4r_oid *parent)
+{
+	struct nfs4r_install in = { .oid = *oid };
+
+	in.row.version = version;
+	in.row.type = type;
+	in.row.nlink = type == NFS4R_TYPE_DIR ? 2 : 1;
+	if (parent) {
+		in.row.nparents = 1;
+		in.row.parents[0] = *parent;
+		in.row.parent_names[0] = 1;
+	}
+	pthread_mutex_lock(&s->eng->lock);
+	assert_int_equal(nfs4r_store_install(s->eng->store, &in), NFS4R_OK);
+	pthread_mutex_unlock(&s->eng->lock);
+}
+
+static void forget(struct site *s, const struct nfs4r_oid *oid)
+{
+	pthread_mutex_lock(&s->eng->lock);
+	assert_int_equal(nfs4r_store_forget(s->eng->store, oid), NFS4R_OK);
+	pthread_mutex_unlock(&s->eng->lock);
+}
+
+static void repair_all(struct site *s, nfs4r_server_id from)
+{
+	struct nfs4r_action a = { .type = NFS4R_ACT_REPAIR, .to = from, .all = true };
+	bool running = true;
+
+	pthread_mutex_lock(&s->eng->lock);
+	repair_start(s->eng, &a);
+	pthread_mutex_unlock(&s->eng->lock);
+	for (int i = 0; i < 1000 && running; i++) {
+		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+		pthread_mutex_lock(&s->eng->lock);
+		running = s->eng->repair.running;
+		pthread_mutex_unlock(&s->eng->lock);
+	}
+	assert_false(running);
+	site_says(s, "this copy was repaired from server", 1);
+}
+
+static void a_copy_is_made_anew(void **state)
+{
+	struct cluster *c = *state;
+	struct site *s = &c->site[3];
+	struct nfs4r_oid root = site_root(s), dir = make(&c->site[1], NFS4R_OP_MKDIR, &root, "dir"), sub = make(&c->site[1], NFS4R_OP_MKDIR, &dir, "sub");
+	struct nfs4r_oid lost = make_file(&c->site[2], &sub, "lost", "all its bytes are gone"), other = make_file(&c->site[1], &dir, "other", "other");
+	struct nfs4r_oid stray, link = make(&c->site[1], NFS4R_OP_SYMLINK, &dir, "link");
+	struct nfs4r_store_positions before, after;
+	char text[40];
+
+	for (int i = 0; i < 700; i++) { /* more than one page of the list */
+		snprintf(text, sizeof(text), "f%d", i);
+		make(&c->site[1], NFS4R_OP_CREATE, &sub, text);
+	}
+	assert_int_equal(site_link(&c->site[1], &other, &sub, "second name"), NFS4R_OK);
+	cluster_settle(c);
+	nfs4r_store_get_positions(c->site[3].eng->store, &before);
+	/* a directory with all below it, a file's content, an object that nobody else has */
+	expect_shell("", "cd %s && rm -r dir/sub/lost dir/link && echo wrong >dir/other && echo stray >stray", s->data);
+	forget(s, &lost);
+	forget(s, &link);
+	install(s, &other, NFS4R_TYPE_FILE, 1, &dir);
+	install(s, &sub, NFS4R_TYPE_DIR, 1, &dir);
+	install(s, &dir, NFS4R_TYPE_DIR, 1, &root);
+	nfs4r_oid_make(&stray, 2, 1, 999999);
+	install(s, &stray, NFS4R_TYPE_FILE, 1, &root);
+	expect_shell("dir\nstray\n", "ls %s", s->data);
+	repair_all(s, 1);
+	expect_shell("", "rm %s/stray", s->data); /* the volume never knew its name */
+	cluster_settle(c);
+	assert_int_not_equal(nfs4r_store_row(s->eng->store, &stray, NULL), NFS4R_KNOWN);
+	nfs4r_store_get_positions(s->eng->store, &after);
+	for (int i = 1; i <= SITES; i++)
+		assert_true(after.applied[i] >= before.applied[i]);
+	expect_shell("", "ls -a %s | grep nfs4r", s->data);
+	cluster_stop(c, 3);
+	cluster_start(c, 3);
+	cluster_settle(c);
+}
+
+/* ---- parts of entries ---- */
+
+static struct nfs4r_part *part(struct nfs4r_entry *e, const struct nfs4r_oid *oid, uint32_t effect)
+{
+	struct nfs4r_part *p = &e->parts[e->nparts++];
+
+	p->oid = *oid;
+	p->effect = effect;
+	return p;
+}
+
+static void name(struct nfs4r_part *p, const char *s, const struct nfs4r_oid *oid)
+{
+	assert_true(nfs4r_part_names(p, 1));
+	assert_true(nfs4r_name_set(&p->names[0].name, s, strlen(s)));
+	p->names[0].type = NFS4R_TYPE_FILE;
+	if (oid)
+		p->names[0].oid = *oid;
+}
+
+static void apply(struct site *s, struct nfs4r_entry *e, uint32_t mask)
+{
+	assert_int_equal(apply_entry(s->eng, e, mask), NFS4R_OK);
+	assert_int_equal(apply_entry(s->eng, e, mask), NFS4R_OK); /* once more after a crash */
+}
+
+/* A file is created where another one has the name by now, moved on, and deleted where the directory knows nothing of it. */
+static void entries_apply_in_part(void **state)
+{
+	struct cluster *c = *state;
+	struct site *s = &c->site[3];
+	struct nfs4r_oid root = site_root(s), a = make(s, NFS4R_OP_MKDIR, &root, "a"), b = make(s, NFS4R_OP_MKDIR, &root, "b"), f;
+	struct nfs4r_entry *e = nfs4r_entry_new();
+	struct nfs4r_install in = { .row = { .version = 1, .type = NFS4R_TYPE_FILE, .nlink = 1 } };
+
+	make_file(s, &a, "x", "the later one");
+	cluster_settle(c);
+	nfs4r_oid_make(&f, 1, 1, 777777);
+	struct nfs4r_part *p = part(e, &f, NFS4R_EFF_CREATE);
+	p->attrs.mask = NFS4R_ATTR_TYPE | NFS4R_ATTR_MODE;
+	p->attrs.type = NFS4R_TYPE_FILE;
+	p->attrs.mode = 0600;
+	name(part(e, &a, NFS4R_EFF_NAMES), "x", &f);
+	apply(s, e, 1);
+	expect_shell("the later one", "cat %s/a/x", s->data);
+	expect_shell("1.1.777777\n", "ls %s/.nfs4r-hold", s->data);
+	in.oid = f;
+	in.handle_len = e->handle_len;
+	memcpy(in.handle, e->handle, e->handle_len);
+	assert_int_equal(nfs4r_store_install(s->eng->store, &in), NFS4R_OK);
+	nfs4r_entry_put(e);
+
+	e = nfs4r_entry_new(); /* a/x -> b/y */
+	name(part(e, &a, NFS4R_EFF_NAMES), "x", NULL);
+	name(part(e, &b, NFS4R_EFF_NAMES), "y", &f);
+	part(e, &f, NFS4R_EFF_PARENT);
+	apply(s, e, 2 | 4);
+	expect_shell("the later one", "cat %s/a/x", s->data);
+	expect_shell(".\n..\na\nb\n", "ls -a %s", s->data);
+	expect_shell("y\n", "ls %s/b", s->data);
+	nfs4r_entry_put(e);
+
+	e = nfs4r_entry_new(); /* b/y is removed; b is as if it had never had it */
+	name(part(e, &b, NFS4R_EFF_NAMES), "y", NULL);
+	part(e, &f, NFS4R_EFF_LINKS);
+	apply(s, e, 2);
+	expect_shell("", "ls %s/b", s->data);
+	expect_shell(".\n..\na\nb\n", "ls -a %s", s->data);
+	nfs4r_entry_put(e);
+	forget(s, &f);
+}
+
+/* What is not the volume's is never touched, and said to be in the way. */
+static void strangers_stay(void **state)
+{
+	struct cluster *c = *state;
+	struct site *s = &c->site[3];
+	struct nfs4r_oid root = site_root(s), a = make(s, NFS4R_OP_MKDIR, &root, "a"), f = make_file(s, &a, "f", "f");
+	struct nfs4r_lhandle dirh, h;
+
+	cluster_settle(c);
+	expect_shell("", "echo mine >%s/a/stranger", s->data);
+	nfs4r_handle(s->eng, &a, &dirh);
+	nfs4r_handle(s->eng, &f, &h);
+	assert_int_equal(hold_clear(s->eng, &dirh, "stranger", NULL), NFS4R_OK);
+	assert_int_equal(hold_clear(s->eng, &dirh, "stranger", &h), NFS4R_EXIST);
+	expect_shell("mine\n", "cat %s/a/stranger", s->data);
+	expect_shell("", "rm %s/a/stranger", s->data);
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(a_copy_is_made_anew),
+		T(entries_apply_in_part),
+		T(strangers_stay),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
