@@ -243,6 +243,16 @@ void forward_sealed(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn seal)
 	c->dirty |= DIRTY_OPS | DIRTY_REPLY;
 }
 
+/* Every object was taken anew (log 8.5), the results of what was skipped were not: nobody here can say what became of a request. */
+void forward_unknown(struct nfs4r_core *c)
+{
+	struct opx *o, *tmp;
+
+	DL_FOREACH_SAFE(c->waiting, o, tmp)
+		if (o->state == OP_FORWARDED || o->state == OP_CATCHUP)
+			op_finish(c, o, NFS4R_DELAY);
+}
+
 static void answer_again(struct nfs4r_core *c, struct opx *o, const struct reply *r)
 {
 	struct nfs4r_op *op = o->op;

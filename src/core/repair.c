@@ -157,7 +157,6 @@ static void begin(struct nfs4r_core *c, nfs4r_server_id from)
 		c->reach.all = true;
 		save_reach(c);
 	}
-
 	c->repair.state = REPAIR_RUNS;
 	c->repair.from = from;
 	a = act(c, NFS4R_ACT_REPAIR);
@@ -291,8 +290,10 @@ void repair_done(struct nfs4r_core *c, bool ok, const nfs4r_lsn *positions)
 	EACH_SERVER(c, s)
 		if (r->all && is_ended(c, s))
 			claims_sealed(c, s);
-	if (r->all)
+	if (r->all) {
 		take_positions(c, positions);
+		forward_unknown(c);
+	}
 	r->state = REPAIR_ASKS;
 	r->told = false;
 	r->done_ms = c->now;
