@@ -5,6 +5,8 @@
  * small releases from turning into a storm of syncs. Each checkpoint costs more than itself: the next change of every
  * directory in use waits for the sync of a new mark (log 4.4). So the pause is short only while somebody wants control:
  * until then nobody waits for a release, every file that was made and closed asks for one all the same.
+ *
+ * Without room for one it is tried again at once, and after a lease the server halts.
  */
 #include <time.h>
 
@@ -94,10 +96,26 @@ static void wait_for_work(struct nfs4r_engine *eng)
 	pthread_mutex_unlock(&eng->checkpoint_lock);
 }
 
+/* No room at first may be none for a moment; then releases everywhere wait for this server, and it leaves the view (log sheet 4.8). */
+static void no_space(struct nfs4r_engine *eng, uint64_t since, uint64_t *complained)
+{
+	uint64_t now = now_ms();
+
+	if (eng->cfg.lease_ms && now - since >= eng->cfg.lease_ms) {
+		pthread_mutex_lock(&eng->lock);
+		engine_halt(eng, "no space for a checkpoint; free space under the Store directory and restart");
+		pthread_mutex_unlock(&eng->lock);
+	} else if (now > *complained + 60000) {
+		*complained = now;
+		engine_log(eng, NFS4R_LOG_ERROR, "volume %s: no space for a checkpoint; free space under %s. Nothing is lost, but the journal grows",
+			   eng->cfg.volume_name, eng->cfg.store_dir);
+	}
+}
+
 void *checkpoint_thread(void *arg)
 {
 	struct nfs4r_engine *eng = arg;
-	uint64_t complained = 0;
+	uint64_t complained = 0, full_since = 0;
 
 	while (!eng->stopping) {
 		wait_for_work(eng);
@@ -107,10 +125,13 @@ void *checkpoint_thread(void *arg)
 
 		if (st == NFS4R_DELAY) /* an update takes long */
 			checkpoint_wake(eng);
-		if (st == NFS4R_NOSPC && now_ms() > complained + 60000) {
-			complained = now_ms();
-			engine_log(eng, NFS4R_LOG_ERROR, "volume %s: no space for a checkpoint; free space under %s. Nothing is lost, but the journal grows",
-				   eng->cfg.volume_name, eng->cfg.store_dir);
+		if (st != NFS4R_NOSPC)
+			full_since = 0;
+		else if (!full_since)
+			full_since = now_ms();
+		if (st == NFS4R_NOSPC) {
+			checkpoint_wake(eng);
+			no_space(eng, full_since, &complained);
 		}
 		rest(eng);
 	}

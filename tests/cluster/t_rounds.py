@@ -139,7 +139,7 @@ class Round:
             time.sleep(self.rnd.uniform(0.5, 2))
             for name, site in self.troubles:
                 self.trouble(name, site)
-            judged = work.judge(gone, tolerated, least=5)
+            judged = work.judge(gone, tolerated, least=1)
             promises.end(gone, tolerated)
         finally:
             work.kill()
