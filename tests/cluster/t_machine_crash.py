@@ -48,7 +48,7 @@ class Round:
 
     def run(self):
         b, rnd, top = self.b, self.rnd, f'/nfs{self.path}'
-        b.sh(1, f'mkdir -p {top}/promises')
+        b.sh(1, f'mkdir -p {top}/promises/site1 {top}/promises/site2 {top}/promises/site3')
         work = past.History(b, f'{top}/history', self.seed, SECONDS, killed=b.sites)
         promises = past.Promises(b, f'{top}/promises', self.seed, SECONDS)
         try:

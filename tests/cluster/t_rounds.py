@@ -132,7 +132,7 @@ class Round:
         b, top = self.b, f'/nfs{self.path}'
         gone = {site for name, site in self.troubles if name == 'client killed'}
         tolerated = {e for name, _ in self.troubles for e in TROUBLES[name][2]}
-        b.sh(1, f'mkdir -p {top}/promises')
+        b.sh(1, f'mkdir -p {top}/promises/site1 {top}/promises/site2 {top}/promises/site3')
         work = past.History(b, f'{top}/history', self.seed, SECONDS, killed=self.quiet_sites())
         promises = past.Promises(b, f'{top}/promises', self.seed, SECONDS)
         try:
