@@ -184,9 +184,12 @@ class Session:
             for s in [*self.o.set, *(['Peer_Congestion=system'] if self.o.cc != 'bbr' else [])]:
                 up += ['--set', s]
             print(f'\ntestbed up {" ".join(up)}', flush=True)
-            with bed.Bed.own(*up) as b:
-                wan_jobs.run(runner.Bench(b, self.res, self.o, self.dir), parts, rtt, self.wan_rows)
-                b.servers_alive()
+            try:
+                with bed.Bed.own(*up) as b:
+                    wan_jobs.run(runner.Bench(b, self.res, self.o, self.dir), parts, rtt, self.wan_rows)
+                    b.servers_alive()
+            except (bed.Failed, OSError, subprocess.SubprocessError) as e:      # the other round trip times go on
+                self.res.failed('wan', rtt, e)
         self.o.trials = trials
 
     def run(self):

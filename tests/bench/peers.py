@@ -33,9 +33,9 @@ GLUSTER_OPTIONS = {
     'cluster.lookup-optimize': 'on', 'cluster.choose-local': 'on', 'performance.write-behind-window-size': '64MB',
 }
 TUNING = {
-    'all': 'tcp_rmem and tcp_wmem up to 32 MiB; the same TCP congestion control for every system (column cc)',
+    'all': 'tcp_rmem and tcp_wmem up to 32 MiB; the same TCP congestion control for every system',
     'gridftp': f'-p {STREAMS} -tcp-bs {BUFFER} -bs {BLOCK}, clear text, one connection set-up included',
-    'rsync': f'daemon, -W --inplace (no delta search), socket buffers of {BUFFER} bytes; sites one after the other never: in parallel',
+    'rsync': f'daemon, -W --inplace (no delta search), socket buffers of {BUFFER} bytes; several sites in parallel',
     'gluster': 'replica 3, FUSE, ' + ', '.join(f'{k}={v}' for k, v in GLUSTER_OPTIONS.items()),
     'remote-nfs': 'vers=4.2, nconnect=8, read_ahead_kb=16384',
 }

@@ -5,7 +5,8 @@
 
 `close to last byte` begins at the writer's CLOSE. For the replicated servers it ends when site 3's server has all of it on its own disk (and with
 `, read` when a program in site 3's client, which waits for the file, has read and checked it); for a copy when the command ends,
-which begins at CLOSE. `rate` has the writing in it: bytes of the file by the time from the first write to the last byte.
+which begins at CLOSE. `rate` has the writing in it: bytes of the file by the time from the first write to the last byte. The replicated
+servers send to two sites at the same time, a copy to one.
 `link` is one TCP connection of iperf3 with BBR in the same run: what the emulated link and this machine let through. `idle` is what of the
 processors was left over during a measurement: where it is nothing, the machine was the limit.
 """

@@ -4,7 +4,8 @@
  * paces 260 Mbit/s at most. Frames of site I come from interface wI and leave by wJ, after the link's delay, loss and rate.
  *
  * Happy path: a frame read from wI gets the time at which it is due (the moment at which the link's rate has let it
- * through, plus the delay) and a place in the ring of its direction, which is in order of time. Due frames leave in batches.
+ * through, plus the delay) and a place in the ring of its direction, which is in order of time. Due frames leave in batches. Its time of
+ * arrival is the kernel's: when this process was late, frames may be late, but no queue was longer for it.
  * The router's own address 10.0.I.254 answers ARP; the hosts' addresses follow from 10.0.I.H (bed/lib.sh:mac).
  * Settings are the files of link.sh, read at the start and at each SIGHUP.
  *
@@ -22,6 +23,7 @@
 #include <net/ethernet.h>
 #include <net/if.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -73,7 +75,7 @@ static uint64_t now_ns(void)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(CLOCK_REALTIME, &t); /* as the kernel's stamps */
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
@@ -174,22 +176,39 @@ static void take(int from, uint8_t *f, uint32_t len, uint64_t now)
 	mac_of(s->frame + 6, to, 254);
 }
 
+static uint64_t arrival(struct msghdr *m, uint64_t now)
+{
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c))
+		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_TIMESTAMPNS) {
+			struct timespec t;
+
+			memcpy(&t, CMSG_DATA(c), sizeof(t));
+			return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+		}
+	return now;
+}
+
 /* True: there may be more. */
 static bool read_frames(int site)
 {
 	struct mmsghdr m[BATCH];
 	struct iovec v[BATCH];
 	struct sockaddr_ll from[BATCH];
+	static union {
+		char bytes[CMSG_SPACE(sizeof(struct timespec))];
+		struct cmsghdr align;
+	} stamp[BATCH];
 
 	for (int i = 0; i < BATCH; i++) {
 		v[i] = (struct iovec){ in[i], FRAME };
-		m[i] = (struct mmsghdr){ .msg_hdr = { .msg_iov = &v[i], .msg_iovlen = 1, .msg_name = &from[i], .msg_namelen = sizeof(from[i]) } };
+		m[i] = (struct mmsghdr){ .msg_hdr = { .msg_iov = &v[i], .msg_iovlen = 1, .msg_name = &from[i], .msg_namelen = sizeof(from[i]), .msg_control = &stamp[i],
+						      .msg_controllen = sizeof(stamp[i]) } };
 	}
 	int n = recvmmsg(sockets[site], m, BATCH, MSG_DONTWAIT, NULL);
 	uint64_t now = now_ns();
 	for (int i = 0; i < n; i++)
 		if (from[i].sll_pkttype != PACKET_OUTGOING)
-			take(site, in[i], m[i].msg_len, now);
+			take(site, in[i], m[i].msg_len, arrival(&m[i].msg_hdr, now));
 	return n == BATCH;
 }
 
@@ -237,6 +256,7 @@ static void open_sites(void)
 			die(name);
 		setsockopt(sockets[i], SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof(bytes));
 		setsockopt(sockets[i], SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof(bytes));
+		setsockopt(sockets[i], SOL_SOCKET, SO_TIMESTAMPNS, &one, sizeof(one));
 		setsockopt(sockets[i], SOL_PACKET, PACKET_QDISC_BYPASS, &one, sizeof(one));
 		for (int j = 1; j <= sites; j++) {
 			dirs[i][j].ring = mmap(NULL, RING * sizeof(struct slot), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -266,7 +286,8 @@ int main(int argc, char **argv)
 	links = argv[1];
 	sigaction(SIGHUP, &(struct sigaction){ .sa_handler = on_hup }, NULL);
 	prctl(PR_SET_TIMERSLACK, 1000); /* delays are to be exact, also when all processors are busy */
-	setpriority(PRIO_PROCESS, 0, -15);
+	if (sched_setscheduler(0, SCHED_RR, &(struct sched_param){ .sched_priority = 1 }) != 0)
+		setpriority(PRIO_PROCESS, 0, -15);
 	open_sites();
 	for (;;) {
 		uint64_t next = UINT64_MAX, due;
