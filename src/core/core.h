@@ -193,7 +193,7 @@ enum nfs4r_action_type {
 	NFS4R_ACT_DROP = 15,	/* remote op is finished: the caller frees it (nfs4r_op_fini, free). Exactly one for each op that came by
 				 * FORWARD, after its FORWARD_ANSWER if it has one: encode or copy that one before */
 	NFS4R_ACT_SEALED = 16,	/* log, until: this copy has the log up to its seal at `until`, and no further: journal it. Entries of that generation beyond
-				 * it go; applied and stable are NFS4R_AFTER_SEAL(until) */
+				 * it go; applied is NFS4R_AFTER_SEAL(until), stable becomes that with the next checkpoint (STABLE) */
 	NFS4R_ACT_REPAIR = 17,	/* to, all, nseals, seals: this copy is ahead of these seals (or, with `all`, cannot be trusted at all). Nothing is being
 				 * executed or applied. Save what will be undone under the conflicts directory, make every object that an entry beyond a seal
 				 * touched equal to the copy of server `to` (NFS4R_RD_* with `copy`), then EV_REPAIRED. With `all`: every object, and the

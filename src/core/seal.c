@@ -232,7 +232,11 @@ void seal_cross(struct nfs4r_core *c, nfs4r_server_id log)
 	a->until = seal;
 	if (l->base < (NFS4R_GEN(seal) << NFS4R_GEN_SHIFT) + 1)
 		l->base = (NFS4R_GEN(seal) << NFS4R_GEN_SHIFT) + 1; /* one older generation is kept */
-	l->received = l->applied = l->stable = l->highest = NFS4R_AFTER_SEAL(seal);
+	l->received = l->applied = l->highest = NFS4R_AFTER_SEAL(seal);
+	if (l->stable > seal) /* else it is what it was: entries up to the seal may be lost with the machine until a checkpoint says more */
+		l->stable = seal;
+	if (l->want < l->applied)
+		l->want = l->applied;
 	if (l->end < l->applied)
 		l->end = l->applied;
 	l->waits = l->pull_from = 0;

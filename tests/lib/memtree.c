@@ -462,7 +462,9 @@ void memtree_seal(struct memtree *t, nfs4r_server_id log, nfs4r_lsn seal)
 		forget_entries(l, g, 0);
 	if (l->base <= NFS4R_GEN(seal) << NFS4R_GEN_SHIFT)
 		l->base = (NFS4R_GEN(seal) << NFS4R_GEN_SHIFT) + 1;
-	l->applied = l->stable = NFS4R_AFTER_SEAL(seal);
+	l->applied = NFS4R_AFTER_SEAL(seal);
+	if (l->stable > seal)
+		l->stable = seal;
 }
 
 /* @oid becomes what it is in @from; so do objects that it names and that are not here. */

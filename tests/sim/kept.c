@@ -53,6 +53,8 @@ void kept_drop(struct kept *k, nfs4r_lsn from, nfs4r_lsn until)
 {
 	uint32_t first = place(k, from), end = place(k, until + 1);
 
+	if (first == end)
+		return;
 	for (uint32_t i = first; i < end; i++)
 		nfs4r_entry_put(k->e[i]);
 	memmove(k->e + first, k->e + end, (k->n - end) * sizeof(struct nfs4r_entry *));

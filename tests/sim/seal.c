@@ -22,8 +22,8 @@ void seal_cut(struct server *v, nfs4r_server_id log, nfs4r_lsn seal)
 	kept_drop(&v->kept[log], seal + 1, last_of(seal));
 	if (v->applied[log] < after)
 		v->applied[log] = after;
-	if (v->stable[log] < after)
-		v->stable[log] = after;
+	if (v->stable[log] > seal && v->stable[log] < after) /* more only with a checkpoint */
+		v->stable[log] = seal;
 	while (kept_find(&v->kept[log], v->applied[log] + 1))
 		v->applied[log]++;
 }

@@ -105,7 +105,8 @@ static void checkpointed(struct sim *s, void *arg, uint64_t a, uint64_t b)
 	if (v->up && v->generation == c->generation) {
 		v->checkpointing = false;
 		for (uint32_t i = 1; i <= s->plan.servers; i++) {
-			if (v->stable[i] < c->applied[i] && c->repairs == v->repair.number) /* not over a seal or a repair */
+			if (v->stable[i] < c->applied[i] && c->repairs == v->repair.number &&
+			    NFS4R_GEN(c->applied[i]) == NFS4R_GEN(v->applied[i])) /* not over a seal or a repair */
 				v->stable[i] = c->applied[i];
 			ev.stable[i] = v->stable[i];
 		}
