@@ -403,7 +403,7 @@ static void serve_copy(struct nfs4r_engine *eng, struct serve *s)
 	}
 	pthread_mutex_lock(&eng->lock);
 	nfs4r_core_get_view(eng->core, &v);
-	whole = eng->ready && v.member && !v.joining && !v.repairing;
+	whole = eng->ready && v.member && !v.repairing; /* also one that joins: it may be all there is */
 	pthread_mutex_unlock(&eng->lock);
 	answer(eng, s, whole ? copy_here(eng, s->m->read) : NFS4R_DELAY);
 }

@@ -94,8 +94,8 @@ enum nfs4r_status nfs4r_store_mark(struct nfs4r_store *s, const struct nfs4r_ent
 /* DONE of an own entry, or an applied one; rows, names, handles, parents, versions change with it. Parts that are not newer are skipped. */
 enum nfs4r_status nfs4r_store_commit(struct nfs4r_store *s, const struct nfs4r_entry *e, bool own, const struct nfs4r_put *puts, uint32_t nputs);
 /*
- * The log ends with @seal (its generation; base/msg.h): entries of that generation beyond it are forgotten, applied and stable become
- * NFS4R_AFTER_SEAL(seal). Entries up to the seal stay readable until they are truncated. Journalled; idempotent.
+ * The log ends with @seal (its generation; base/msg.h): entries of that generation beyond it are forgotten, applied becomes
+ * NFS4R_AFTER_SEAL(seal); stable follows with the next checkpoint. Entries up to the seal stay readable until they are truncated. Journalled; idempotent.
  */
 enum nfs4r_status nfs4r_store_seal(struct nfs4r_store *s, nfs4r_server_id log, nfs4r_lsn seal);
 /*

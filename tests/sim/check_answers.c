@@ -169,7 +169,7 @@ void check_done(struct server *v, const struct simop *so)
 	if (!t || t->state == ENT_EXECUTING || t->is_void)
 		sim_fail(s, "S%u answers %s with %u:%llu, which is not executed", v->id, nfs4r_op_name(op->type),
 			 op->primary, ULL(op->lsn));
-	if (t->state == ENT_SEALED && t->sealed_by <= v->seen_adopted)
+	if (t->state == ENT_SEALED && t->sealed_by <= v->view_was)
 		sim_fail(s, "S%u answers %s with %u:%s, which view %llu, which it adopted, sealed away", v->id, nfs4r_op_name(op->type),
 			 op->primary, lsn_str(op->lsn), ULL(t->sealed_by));
 	check_promised(v, op, ent_index(s, t));

@@ -345,6 +345,9 @@ void server_step(struct server *v, struct nfs4r_event *ev)
 		sim_fail(s, "simulator: step of S%u at a wrong moment", v->id);
 	sim_note(s, 1, ev->type, (uint64_t)v->id << 32 | ev->peer);
 	ev->now_ms = clock_ms(v);
+	v->lease_was = nfs4r_core_lease_until(v->core);
+	v->view_was = v->seen_adopted;
+	v->epoch_was = epoch_of(v);
 	v->in_step = true;
 	u = nfs4r_core_step(v->core, ev);
 	v->in_step = false;

@@ -318,6 +318,8 @@ struct server {
 	/* check_views.c */
 	uint64_t seen_adopted, seen_accepted; /* of this start */
 	bool view_known, seen_lease, seen_joining, adopts;
+	uint64_t lease_was, view_was; /* before this step: what it adopts may come after what it answers */
+	uint32_t epoch_was;
 	uint64_t outside_since; /* world time; 0 = it is a member of the newest view */
 	uint64_t removed_by;		     /* newest adopted view without it */
 	uint64_t joined_in;		     /* newest view in which it was seen joining */
