@@ -139,6 +139,19 @@ enum nfs4r_known repl_row(struct repl_export *exp, const struct nfs4r_oid *oid, 
 	return known;
 }
 
+/* A deletion that only this server knows may be undone (log 8.3): without a lease nobody can tell. */
+bool repl_is_gone(struct repl_export *exp, const struct nfs4r_oid *oid)
+{
+	bool gone = false;
+
+	if (!gate_enter(exp))
+		return false;
+	if (nfs4r_row(exp->eng, oid, NULL) == NFS4R_DEAD)
+		gone = nfs4r_read_server(exp->eng, oid) != 0;
+	gate_leave(exp);
+	return gone;
+}
+
 void repl_local_handle(struct repl_export *exp, const struct nfs4r_oid *oid, struct nfs4r_lhandle *out)
 {
 	out->len = 0;

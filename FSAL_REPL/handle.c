@@ -166,8 +166,7 @@ struct fsal_obj_handle *repl_obj_sub(struct repl_export *exp, struct repl_obj *o
 		return sub;
 	repl_local_handle(exp, &obj->oid, &h);
 	if (h.len == 0) {
-		*st = repl_row(exp, &obj->oid, NULL) == NFS4R_DEAD ? fsalstat(ERR_FSAL_STALE, ESTALE) :
-								     fsalstat(ERR_FSAL_DELAY, EAGAIN);
+		*st = repl_is_gone(exp, &obj->oid) ? fsalstat(ERR_FSAL_STALE, ESTALE) : fsalstat(ERR_FSAL_DELAY, EAGAIN);
 		return NULL;
 	}
 	REPL_SUBCALL(exp, *st = repl_sub_open(exp, &h, &mine));
@@ -202,7 +201,7 @@ fsal_status_t repl_obj_status(enum repl_lost lost, enum nfs4r_status st)
 
 bool repl_obj_is_stale(struct repl_export *exp, struct repl_obj *obj)
 {
-	return __atomic_load_n(&obj->opens, __ATOMIC_RELAXED) == 0 && repl_row(exp, &obj->oid, NULL) == NFS4R_DEAD;
+	return __atomic_load_n(&obj->opens, __ATOMIC_RELAXED) == 0 && repl_is_gone(exp, &obj->oid);
 }
 
 /* ---- handles as bytes ---- */
@@ -289,7 +288,7 @@ fsal_status_t repl_create_handle(struct fsal_export *e, struct gsh_buffdesc *des
 	case NFS4R_KNOWN:
 		return hand_out(exp, repl_obj_new(exp, &oid, repl_fsal_type(row.type), NULL), NULL, out, attrs_out);
 	case NFS4R_DEAD:
-		return fsalstat(ERR_FSAL_STALE, ESTALE);
+		return repl_is_gone(exp, &oid) ? fsalstat(ERR_FSAL_STALE, ESTALE) : fsalstat(ERR_FSAL_DELAY, EAGAIN);
 	default:
 		return create_unknown(exp, &oid, out, attrs_out);
 	}
