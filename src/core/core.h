@@ -88,6 +88,7 @@ struct nfs4r_core_config {
 	bool tail_intact;	 /* every record this server ever appended is there (process crash or clean stop).
 				  * false (machine crash): updates and reads of own controls wait until all peers
 				  * told their position in our log and the tail is pulled (log sheet 4.7) */
+	bool doubts;		 /* only with tail_intact false: recovery does not end before EV_SETTLED (log 4.6) */
 	/* times, all in ms of the `now_ms` given to step() */
 	uint32_t repeat_ms;	 /* PROPOSE, RELEASE, FORWARD are sent again to whoever has not answered; default 400 */
 	uint32_t op_wait_ms;	 /* longest wait of an operation for control, then DELAY; default 1000 */
@@ -151,6 +152,7 @@ enum nfs4r_event_type {
 	NFS4R_EV_GIVE_UP = 13,	/* peer: an administrator gives up what only this server, which is outside the view, has (log 9.2): its log is sealed
 				 * at the longest copy. Nothing happens if it is a member or sealed already: ask nfs4r_core_may_give_up() first */
 	NFS4R_EV_HOLD = 14,	/* hold, oid: HELD follows when the newest own entry of oid is held (log 5.1), maybe in this update */
+	NFS4R_EV_SETTLED = 16,	/* nothing of this copy is in doubt any more (config: doubts) */
 	NFS4R_EV_REPAIRED = 15, /* ok: what REPAIR asked for is done and in the journal; false: it could not be, REPAIR comes again later, perhaps
 				 * with another source. After a REPAIR with `all`: stable[] = the positions that every log has now */
 };

@@ -229,7 +229,7 @@ void log_recovery(struct nfs4r_core *c)
 	struct logst *l = &c->logs[c->self];
 	nfs4r_lsn target = 0;
 
-	if (!c->recovering)
+	if (!c->recovering || c->cfg.doubts)
 		return;
 	if (is_ended(c, c->self)) { /* the tail ends at the seal, whoever is silent; it joins anew */
 		const struct nfs4r_seal *e = seal_at(&c->view.adopted, c->self, l->applied);

@@ -4,10 +4,10 @@
  * last checkpoint are in doubt (log sheet 4.6). MARKs (log 4.2) and the entries since then tell which objects that can concern, and no others.
  *
  * Happy path:
- *   1. doubt_begin(), before the core starts and anything is applied: objects of the store that are not on the disk are made again, empty; the names of
+ *   1. restored(), before anything is applied: objects of the store that are not on the disk are made again, empty; the names of
  *      the directories in doubt become those of the store. What lies there without a row (it was made, and its record lost; or it was
  *      deleted, and that came back) is moved to the hidden directory, under "stray."; nobody was told that it is durable.
- *   2. doubt_task(), on the repair's thread, when there are other servers: bytes, attributes and extended attributes of each object in doubt are
+ *   2. doubt_task(), on the same thread (the repair's), when there are other servers: bytes, attributes and extended attributes of each object in doubt are
  *      taken from a server whose copy has at least this version and is in no doubt. Nobody has: of those that have the highest
  *      version, the one whose log it comes from (else the one with the lowest id) says that its own bytes are right, since what it synced for a client's COMMIT is
  *      there; bytes of older updates are taken from a copy that has them, and the others wait and take all from it.
@@ -38,6 +38,8 @@ struct doubt {
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
 	bool open;
+	bool unknown; /* which objects: all of them may be */
+	nfs4r_lsn stable[NFS4R_SERVERS_MAX + 1]; /* of the last checkpoint */
 	struct touch *v; /* ascending OID, then log, then LSN */
 	size_t n, cap;
 	struct nfs4r_oid *settled; /* ascending; no longer in doubt */
@@ -124,14 +126,15 @@ static bool touched_names(struct doubt *d, struct nfs4r_engine *eng, const struc
 	return ok;
 }
 
-static bool collect(struct doubt *d, struct nfs4r_engine *eng, const struct nfs4r_store_info *info)
+static bool collect(struct doubt *d)
 {
+	struct nfs4r_engine *eng = d->repair.eng;
 	struct nfs4r_row row;
 	size_t n;
 	bool ok = touched_marks(d, eng);
 
 	for (nfs4r_server_id s = 1; ok && s <= NFS4R_SERVERS_MAX; s++)
-		ok = touched_since(d, eng, s, info->logs[s].stable);
+		ok = touched_since(d, eng, s, d->stable[s]);
 	n = d->n;
 	for (size_t i = 0; ok && i < n; i++) {
 		struct nfs4r_oid oid = d->v[i].oid;
@@ -203,7 +206,11 @@ static enum nfs4r_status make_again(struct doubt *d, const struct nfs4r_oid *oid
 	st = hold_make(eng, oid, &a, e && p->linktext ? p->linktext : row.type == NFS4R_TYPE_SYMLINK ? "?" : "", &h);
 	if (e)
 		nfs4r_entry_put(e);
-	return st == NFS4R_OK ? nfs4r_store_set_handle(eng->store, oid, h.b, h.len) : st;
+	pthread_mutex_lock(&eng->lock);
+	if (st == NFS4R_OK)
+		st = nfs4r_store_set_handle(eng->store, oid, h.b, h.len);
+	pthread_mutex_unlock(&eng->lock);
+	return st;
 }
 
 static enum nfs4r_status make_missing(struct doubt *d)
@@ -247,9 +254,8 @@ static enum nfs4r_status set_attrs_again(struct doubt *d, const struct nfs4r_oid
 	return st;
 }
 
-enum nfs4r_status doubt_begin(struct nfs4r_engine *eng, const struct nfs4r_store_info *info, char *why)
+enum nfs4r_status doubt_begin(struct nfs4r_engine *eng, const struct nfs4r_store_info *info)
 {
-	enum nfs4r_status st = NFS4R_OK;
 	struct doubt *d;
 
 	if (info->tail_intact || info->created)
@@ -259,13 +265,19 @@ enum nfs4r_status doubt_begin(struct nfs4r_engine *eng, const struct nfs4r_store
 		return NFS4R_NOMEM;
 	pthread_mutex_init(&d->lock, NULL);
 	pthread_cond_init(&d->cond, NULL);
-	d->open = true;
+	d->open = d->unknown = true;
 	d->repair.eng = eng;
-	d->repair.generation = eng->repair.generation;
 	d->repair.strays = true;
 	eng->doubt = d;
-	if (!collect(d, eng, info))
-		st = NFS4R_NOMEM;
+	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)
+		d->stable[s] = info->logs[s].stable;
+	return NFS4R_OK;
+}
+
+static enum nfs4r_status restore_objects(struct doubt *d)
+{
+	enum nfs4r_status st = collect(d) ? NFS4R_OK : NFS4R_NOMEM;
+
 	d->settled = calloc(d->repair.n + 1, sizeof(*d->settled));
 	if (st == NFS4R_OK && !d->settled)
 		st = NFS4R_NOMEM;
@@ -275,13 +287,30 @@ enum nfs4r_status doubt_begin(struct nfs4r_engine *eng, const struct nfs4r_store
 		st = repair_tree(&d->repair);
 	for (uint32_t i = 0; st == NFS4R_OK && i < d->repair.n; i++)
 		st = set_attrs_again(d, &d->repair.objs[i].oid, 0);
-	if (st != NFS4R_OK)
-		snprintf(why, 512, "the machine had crashed, and the exported directory cannot be made equal to the store in %.100s: %s%s%.250s; see docs/failures.md",
-			 eng->cfg.store_dir, nfs4r_status_str(st), d->repair.why[0] ? ": " : "", d->repair.why);
-	else
-		engine_log(eng, NFS4R_LOG_INFO, "volume %s: the machine had crashed; %u objects that changed shortly before are in doubt", eng->cfg.volume_name,
-			   d->repair.n);
 	return st;
+}
+
+/* The local file system may not be used for everything before the server as a whole has started, so this is done here. */
+static bool restored(struct doubt *d)
+{
+	struct nfs4r_engine *eng = d->repair.eng;
+	enum nfs4r_status st = restore_objects(d);
+	char why[300];
+
+	if (st != NFS4R_OK) {
+		snprintf(why, sizeof(why), "after a crash of the machine the exported directory cannot be made equal to the store: %s%s%.100s; see docs/failures.md",
+			 nfs4r_status_str(st), d->repair.why[0] ? ": " : "", d->repair.why);
+		pthread_mutex_lock(&eng->lock);
+		if (!eng->stopping)
+			engine_halt(eng, why);
+		pthread_mutex_unlock(&eng->lock);
+		return false;
+	}
+	pthread_mutex_lock(&d->lock);
+	d->unknown = false;
+	pthread_mutex_unlock(&d->lock);
+	engine_log(eng, NFS4R_LOG_INFO, "volume %s: the machine had crashed; %u objects that changed shortly before are in doubt", eng->cfg.volume_name, d->repair.n);
+	return true;
 }
 
 /* ---- for others ------------------------------------------------------------ */
@@ -335,8 +364,12 @@ bool doubt_about(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 
 	if (!d)
 		return false;
-	at = first_touch(d, oid);
 	pthread_mutex_lock(&d->lock);
+	if (d->unknown) {
+		pthread_mutex_unlock(&d->lock);
+		return true;
+	}
+	at = first_touch(d, oid);
 	yes = d->open && at < d->n && nfs4r_oid_eq(&d->v[at].oid, oid) &&
 	      !bsearch(oid, d->settled, d->nsettled, sizeof(*d->settled), cmp_oid);
 	pthread_mutex_unlock(&d->lock);
@@ -502,6 +535,7 @@ static void say_waiting(struct doubt *d, nfs4r_servers awaited, uint32_t left, u
 
 static void finish(struct doubt *d)
 {
+	struct nfs4r_event ev = { .type = NFS4R_EV_SETTLED };
 	struct nfs4r_engine *eng = d->repair.eng;
 	enum nfs4r_status st = nfs4r_store_checkpoint(eng->store, eng->ops->sync_all, eng->ctx, NULL);
 
@@ -517,6 +551,11 @@ static void finish(struct doubt *d)
 	d->open = false;
 	pthread_cond_broadcast(&d->cond);
 	pthread_mutex_unlock(&d->lock);
+	pthread_mutex_lock(&eng->lock);
+	engine_step(eng, &ev);
+	if (eng->cfg.rpc.nservers == 1 && !eng->halted[0])
+		eng->ready = true;
+	pthread_mutex_unlock(&eng->lock);
 	engine_log(eng, NFS4R_LOG_INFO, "volume %s: nothing is in doubt any more", eng->cfg.volume_name);
 }
 
@@ -532,7 +571,7 @@ static void *work(void *arg)
 	struct round *w = arg;
 	struct doubt *d = w->d;
 	struct nfs4r_engine *eng = d->repair.eng;
-	struct repair r = { .eng = eng, .generation = d->repair.generation, .strays = true };
+	struct repair r = { .eng = eng, .strays = true };
 	nfs4r_servers awaited = 0;
 
 	for (uint32_t i; (i = w->next++) < d->repair.n && !eng->stopping;) {
@@ -572,6 +611,8 @@ static void doubt_task(struct nfs4r_engine *eng, void *arg)
 	struct round w = { .d = arg };
 	uint64_t said_ms = now_ms() - SAY_EVERY_MS / 2;
 
+	if (eng->stopping || !restored(w.d))
+		return;
 	w.left = w.d->repair.n;
 	w.done = calloc(w.left + 1, sizeof(*w.done));
 	while (w.done && w.left && !eng->stopping && eng->cfg.rpc.nservers > 1) {

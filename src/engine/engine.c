@@ -220,6 +220,7 @@ static enum nfs4r_status make_core(struct nfs4r_engine *eng, const struct nfs4r_
 	c.root = eng->root;
 	c.inc = info->inc;
 	c.tail_intact = info->tail_intact || info->created;
+	c.doubts = !c.tail_intact; /* doubt.c */
 	c.repeat_ms = eng->cfg.repeat_ms;
 	c.op_wait_ms = eng->cfg.op_wait_ms;
 	c.forward_wait_ms = 600000; /* the engine parks the operation long before (ops.c) */
@@ -277,11 +278,11 @@ static enum nfs4r_status begin(struct nfs4r_engine *eng, const struct nfs4r_stor
 	if (st == NFS4R_OK)
 		st = recover_root(eng, info->created, why);
 	if (st == NFS4R_OK)
-		st = doubt_begin(eng, info, why);
+		st = doubt_begin(eng, info);
 	if (st != NFS4R_OK)
 		return st;
 	pthread_mutex_lock(&eng->lock);
-	eng->ready = info->tail_intact || info->created || eng->cfg.rpc.nservers == 1; /* else with ACT_RECOVERED */
+	eng->ready = info->tail_intact || info->created; /* else with ACT_RECOVERED, or when nothing is in doubt */
 	view_epoch(eng);
 	engine_perform(eng, nfs4r_core_started(eng->core, now_ms()));
 	view_start(eng);

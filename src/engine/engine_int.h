@@ -159,8 +159,8 @@ enum nfs4r_status apply_entry(struct nfs4r_engine *eng, struct nfs4r_entry *e, u
 void repair_start(struct nfs4r_engine *eng, const struct nfs4r_action *a); /* takes the place of one that runs. eng->lock held */
 
 /* ---- doubt.c: after a crash of the machine ---- */
-enum nfs4r_status doubt_begin(struct nfs4r_engine *eng, const struct nfs4r_store_info *info, char *why); /* objects and names are there again */
-void doubt_start(struct nfs4r_engine *eng); /* go on with bytes; the transport runs */
+enum nfs4r_status doubt_begin(struct nfs4r_engine *eng, const struct nfs4r_store_info *info); /* from now on all is in doubt */
+void doubt_start(struct nfs4r_engine *eng); /* settle it; the transport runs */
 bool doubt_is_open(struct nfs4r_engine *eng);
 bool doubt_about(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
 void doubt_wait(struct nfs4r_engine *eng); /* until nothing is in doubt, or the engine stops */

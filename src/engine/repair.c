@@ -24,7 +24,7 @@
 
 bool repair_over(const struct repair *r)
 {
-	return r->eng->stopping || r->generation != r->eng->repair.generation;
+	return r->eng->stopping || (!r->strays && r->generation != r->eng->repair.generation);
 }
 
 enum nfs4r_status repair_fails(struct repair *r, enum nfs4r_status st, const char *fmt, ...)
