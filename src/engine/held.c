@@ -66,7 +66,7 @@ void held_commit_async(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, he
 	struct nfs4r_event ev = { .type = NFS4R_EV_HOLD, .oid = *oid };
 	struct held_wait *w = calloc(1, sizeof(*w));
 	uint32_t epoch = eng->epoch;
-	enum nfs4r_status st = w ? nfs4r_store_sync(eng->store, nfs4r_store_position(eng->store)) : NFS4R_NOMEM;
+	enum nfs4r_status st = w ? nfs4r_store_sync_whole(eng->store) : NFS4R_NOMEM;
 
 	if (st != NFS4R_OK) {
 		free(w);
@@ -153,7 +153,7 @@ bool held_is_asked(const struct nfs4r_engine *eng)
 enum nfs4r_status nfs4r_commit(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 {
 	uint32_t epoch = eng->epoch;
-	enum nfs4r_status st = nfs4r_store_sync(eng->store, nfs4r_store_position(eng->store));
+	enum nfs4r_status st = nfs4r_store_sync_whole(eng->store);
 
 	if (st == NFS4R_OK && held_is_asked(eng))
 		st = wait_held(eng, oid);

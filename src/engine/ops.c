@@ -333,6 +333,13 @@ static struct opctx *begin(struct nfs4r_op *op, nfs4r_exec_fn exec, nfs4r_done_f
 	return o;
 }
 
+/* A stable WRITE has its bytes on the disk; the entries that say so, and that made the file, must be there too (log sheet 5.1). */
+static void make_durable(struct nfs4r_engine *eng, struct nfs4r_op *op)
+{
+	if (op->type == NFS4R_OP_WRITE && op->stable && op->status == NFS4R_OK && op->primary == eng->cfg.rpc.self)
+		op->status = nfs4r_commit(eng, &op->obj);
+}
+
 static enum nfs4r_status finish(struct opctx *o, struct nfs4r_op *op)
 {
 	nfs4r_op_fini(op);
@@ -389,6 +396,7 @@ static enum nfs4r_status update(struct nfs4r_engine *eng, struct nfs4r_op *op, n
 	}
 	deactivate(eng, o);
 	pthread_mutex_unlock(&eng->lock);
+	make_durable(eng, o->op);
 	return finish(o, op);
 }
 
@@ -418,12 +426,13 @@ enum nfs4r_status nfs4r_update(struct nfs4r_engine *eng, struct nfs4r_op *op, nf
 	return op->type == NFS4R_OP_CLOSE ? update_close(eng, op) : update(eng, op, exec, arg, PARK_AFTER_MS);
 }
 
-static void complete_async(struct opctx *o)
+static void complete_async(struct nfs4r_engine *eng, struct opctx *o)
 {
 	struct nfs4r_op *op = o->caller;
 	nfs4r_done_fn done = o->done;
 	void *arg = o->arg;
 
+	make_durable(eng, o->op);
 	finish(o, op);
 	done(arg, op);
 }
@@ -440,7 +449,7 @@ static void drive_task(struct nfs4r_engine *eng, void *arg)
 		deactivate(eng, o);
 	pthread_mutex_unlock(&eng->lock);
 	if (over)
-		complete_async(o);
+		complete_async(eng, o);
 }
 
 void nfs4r_update_async(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_exec_fn exec, nfs4r_done_fn done, void *arg)
@@ -466,7 +475,7 @@ void nfs4r_update_async(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_exe
 		deactivate(eng, o);
 	pthread_mutex_unlock(&eng->lock);
 	if (over)
-		complete_async(o);
+		complete_async(eng, o);
 }
 
 void ops_end_all(struct nfs4r_engine *eng)
@@ -493,6 +502,6 @@ void ops_end_all(struct nfs4r_engine *eng)
 
 		async = o->next;
 		o->op->status = NFS4R_DELAY;
-		complete_async(o);
+		complete_async(eng, o);
 	}
 }

@@ -368,8 +368,8 @@ enum nfs4r_status nfs4r_store_commit(struct nfs4r_store *s, const struct nfs4r_e
 		nfs4r_seg_note(&s->jnl, pos, e->log, e->lsn);
 		if (own && e->lsn > s->own_last)
 			s->own_last = e->lsn;
-		if (s->own_awaited && s->logs[s->meta.self].applied >= s->own_awaited)
-			pthread_cond_signal(&s->own_whole);
+		if (s->own_waiters)
+			pthread_cond_broadcast(&s->own_whole);
 	}
 	nfs4r_plan_fini(&plan);
 	pthread_mutex_unlock(&s->change);

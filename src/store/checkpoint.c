@@ -336,28 +336,47 @@ static void drop_segments(struct nfs4r_store *s)
 	nfs4r_seg_drop(&s->jnl, n);
 }
 
+/* Wait, at most a second, until no own entry up to @lsn is missing. s->change held. */
+static bool wait_whole(struct nfs4r_store *s, nfs4r_lsn lsn)
+{
+	const struct nfs4r_log *own = &s->logs[s->meta.self];
+	struct timespec until;
+	int rc = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec++;
+	s->own_waiters++;
+	while (own->applied < lsn && !rc)
+		rc = pthread_cond_timedwait(&s->own_whole, &s->change, &until);
+	s->own_waiters--;
+	return own->applied >= lsn;
+}
+
+enum nfs4r_status nfs4r_store_sync_whole(struct nfs4r_store *s)
+{
+	nfs4r_journal_pos pos;
+	bool whole;
+
+	pthread_mutex_lock(&s->change);
+	whole = wait_whole(s, s->own_last);
+	pos = atomic_load(&s->jnl.tail);
+	pthread_mutex_unlock(&s->change);
+	return whole ? nfs4r_jnl_sync(&s->jnl, pos) : NFS4R_DELAY;
+}
+
 /*
  * Wait until no own entry is missing before those that were frozen; nearly always they have ended while the files were
  * synced. *@pos: sync to here.
  */
 static enum nfs4r_status close_holes(struct nfs4r_store *s, nfs4r_journal_pos *pos)
 {
-	const struct nfs4r_log *own = &s->logs[s->meta.self];
-	struct timespec until;
 	bool whole;
-	int rc = 0;
 
 	*pos = s->frozen.meta.pos;
 	if (s->frozen.own_last <= s->frozen.meta.applied[s->meta.self])
 		return NFS4R_OK;
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec++;
 	pthread_mutex_lock(&s->change);
-	s->own_awaited = s->frozen.own_last;
-	while (own->applied < s->own_awaited && !rc)
-		rc = pthread_cond_timedwait(&s->own_whole, &s->change, &until);
-	whole = own->applied >= s->own_awaited;
-	s->own_awaited = 0;
+	whole = wait_whole(s, s->frozen.own_last);
 	*pos = atomic_load(&s->jnl.tail);
 	pthread_mutex_unlock(&s->change);
 	return whole ? NFS4R_OK : NFS4R_DELAY;

@@ -407,7 +407,7 @@ struct nfs4r_store {
 	nfs4r_journal_pos synced_noted; /* last SYNCED record */
 	struct nfs4r_meta meta; /* now: identity, incarnation; positions are filled in at a freeze */
 	nfs4r_lsn own_last; /* last entry that was executed here and committed */
-	nfs4r_lsn own_awaited; /* a checkpoint waits until own entries are contiguous up to here; 0 = none */
+	uint32_t own_waiters; /* who waits until own entries are contiguous */
 	pthread_cond_t own_whole; /* of change */
 	uint64_t mint_seq;
 	struct nfs4r_flight *flights[FLIGHT_BUCKETS];

@@ -137,6 +137,9 @@ void nfs4r_store_mint(struct nfs4r_store *s, struct nfs4r_oid *out);
 nfs4r_journal_pos nfs4r_store_position(struct nfs4r_store *s);
 /* Group sync: returns when everything appended before @pos is on stable storage. NFS4R_IO is final for this store. */
 enum nfs4r_status nfs4r_store_sync(struct nfs4r_store *s, nfs4r_journal_pos pos);
+/* All that was appended, with no hole in the own log before it: what lies behind one counts for nothing after a crash of the machine. Waits at
+ * most a second for updates under way, then DELAY. */
+enum nfs4r_status nfs4r_store_sync_whole(struct nfs4r_store *s);
 /*
  * Note positions, call @sync_files (the exported file system: syncfs), sync the journal, write LMDB, forget marks, delete
  * journal segments that hold neither unwritten changes nor wanted log entries. stable[] = index by server id.

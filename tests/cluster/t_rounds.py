@@ -21,7 +21,7 @@ import trees
 from t_views import is_back, others, stop_process, wait_back
 
 MOUNT = '4.2,actimeo=0,lookupcache=none'
-OPTIONS = ('--rtt', '40ms', '--lease', '8', '--grace', '8', '--images', '96M', '--vers', MOUNT, '--set', 'Promote_After=0')
+OPTIONS = ('--rtt', '40ms', '--lease', '15', '--grace', '8', '--images', '96M', '--vers', MOUNT, '--set', 'Promote_After=0')
 EACH = int(os.environ.get('EACH', 2))   # troubles in a round
 SECONDS = 3 + 3 * EACH      # of load in a round
 PAUSE_MAX = 6.0             # Silence, Lease and 2 s
@@ -139,7 +139,7 @@ class Round:
             time.sleep(self.rnd.uniform(0.5, 2))
             for name, site in self.troubles:
                 self.trouble(name, site)
-            judged = work.judge(gone, tolerated, least=1)
+            judged = work.judge(gone, tolerated, least=0)
             promises.end(gone, tolerated)
         finally:
             work.kill()

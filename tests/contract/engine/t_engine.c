@@ -343,6 +343,32 @@ static void part_of_a_write_reaches_every_site(void **state)
 	cluster_settle(c);
 }
 
+/* Linux says "stable" of a small file's only WRITE, and sends no COMMIT: at the primary the journal is on the disk when it is answered. */
+static void a_stable_write_syncs_the_journal(void **state)
+{
+	struct cluster *c = *state;
+	struct nfs4r_oid root = site_root(&c->site[1]), f;
+
+	assert_int_equal(site_make(&c->site[1], NFS4R_OP_CREATE, &root, "stable", &f), NFS4R_OK);
+	for (int n = 0; n < 10; n++) {
+		struct nfs4r_store *s = c->site[1].eng->store;
+		struct nfs4r_op op = { .type = NFS4R_OP_WRITE, .obj = f, .length = 5, .stable = true, .under_open = true };
+		struct nfs4r_store_stats before, after;
+
+		assert_int_equal(site_write(&c->site[1], &f, 0, "first", 5), NFS4R_OK); /* control is at site 1, nothing waits for marks */
+		nfs4r_store_get_stats(s, &before);
+		op.data = nfs4r_buf_copy("again", 5);
+		while (nfs4r_update(c->site[1].eng, &op, NULL, NULL) == NFS4R_DELAY)
+			;
+		nfs4r_store_get_stats(s, &after);
+		assert_int_equal(op.status, NFS4R_OK);
+		assert_true(after.syncs > before.syncs);
+		nfs4r_op_fini(&op);
+	}
+	assert_int_equal(site_close(&c->site[1], &f), NFS4R_OK);
+	cluster_settle(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -353,6 +379,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(bytes_of_a_slow_peer_are_read_back, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_slow_link_carries_everything_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_strangers_file_is_left_alone, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_stable_write_syncs_the_journal, setup, teardown),
 		cmocka_unit_test_setup_teardown(part_of_a_write_reaches_every_site, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_durable_message_keeps_no_pointer, setup, teardown),
 		cmocka_unit_test(an_existing_tree_is_taken_in),
