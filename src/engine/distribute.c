@@ -261,6 +261,9 @@ static void *sender(void *arg)
 			pthread_cond_wait(&p->cond, &d->lock);
 		}
 		p->idle = false;
+		pthread_mutex_unlock(&d->lock);
+		doubt_wait(d->eng); /* bytes in doubt are given to nobody (log 4.6) */
+		pthread_mutex_lock(&d->lock);
 		if (d->stop)
 			break;
 		send_gathered(d, p);
