@@ -263,6 +263,9 @@ static void decide_intents(struct nfs4r_engine *eng, void *arg)
 	}
 	if (eng->cfg.rpc.nservers != 1 || eng->stopping)
 		return;
+	doubt_wait(eng);
+	if (eng->stopping)
+		return;
 	if (nfs4r_store_recovered(eng->store) != NFS4R_OK) { /* nobody has more of the log */
 		pthread_mutex_lock(&eng->lock);
 		engine_halt(eng, "the journal cannot be written; check the disk under the Store directory, and restart");
