@@ -53,7 +53,7 @@ ctest_stage() {
 cluster_stage() {
 	local name=$1 ok bad
 	shift
-	stage "$name" timeout --kill-after=30 1500 "$@"
+	stage "$name" timeout --kill-after=30 2100 "$@"
 	ok=$(grep -c '^ok ' "$OUT/$name.log")
 	bad=$(grep -c '^not ok ' "$OUT/$name.log")
 	[ "$RC" = 0 ] || [ "$bad" -gt 0 ] || bad=1
