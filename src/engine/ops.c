@@ -9,6 +9,7 @@
  * again, and the retry (same client, same request) takes over the parked operation and its result. Without
  * this, a mkdir whose answer was lost to a slow peer would come back as EXIST.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -137,6 +138,18 @@ static void event_op(struct nfs4r_engine *eng, uint32_t type, struct opctx *o, b
 	engine_step(eng, &ev);
 }
 
+/* Nothing was executed. The exported file system may have all the room in the world, so this is no answer for a client: it asks again. */
+static enum nfs4r_status journal_failed(struct nfs4r_engine *eng, enum nfs4r_status st)
+{
+	char why[200];
+
+	snprintf(why, sizeof(why), "the journal cannot be written (%s); free space under the Store directory and restart", nfs4r_status_str(st));
+	pthread_mutex_lock(&eng->lock);
+	engine_halt(eng, why);
+	pthread_mutex_unlock(&eng->lock);
+	return NFS4R_DELAY;
+}
+
 /* From EXECUTE to EXECUTED or RETRY. No lock held on entry and exit. */
 static void run_once(struct nfs4r_engine *eng, struct opctx *o)
 {
@@ -163,6 +176,8 @@ static void run_once(struct nfs4r_engine *eng, struct opctx *o)
 	o->changed = false;
 	if (st == NFS4R_OK)
 		st = entry_execute(eng, o);
+	else
+		st = journal_failed(eng, st);
 	o->op->status = st;
 
 	pthread_mutex_lock(&eng->lock);
@@ -337,7 +352,7 @@ static struct opctx *begin(struct nfs4r_op *op, nfs4r_exec_fn exec, nfs4r_done_f
 static void make_durable(struct nfs4r_engine *eng, struct nfs4r_op *op)
 {
 	if (op->type == NFS4R_OP_WRITE && op->stable && op->status == NFS4R_OK && op->primary == eng->cfg.rpc.self)
-		op->status = nfs4r_commit(eng, &op->obj);
+		op->status = nfs4r_commit(eng, &op->obj) == NFS4R_OK ? NFS4R_OK : NFS4R_DELAY; /* it is executed; the client asks again */
 }
 
 static enum nfs4r_status finish(struct opctx *o, struct nfs4r_op *op)
