@@ -144,20 +144,33 @@ size_t doubt_first_touch(const struct doubt *d, const struct nfs4r_oid *oid)
 	return lo;
 }
 
+struct nfs4r_entry *doubt_next_entry(const struct doubt *d, const struct nfs4r_oid *oid, size_t *i, struct nfs4r_part **part)
+{
+	for (; *i < d->n && nfs4r_oid_eq(&d->v[*i].oid, oid); ++*i) {
+		const struct touch *t = &d->v[*i];
+		struct nfs4r_entry *e = t->lsn ? nfs4r_store_log_read(d->repair.eng->store, t->log, t->lsn) : NULL;
+
+		*part = e ? nfs4r_entry_part(e, oid) : NULL;
+		if (*part) {
+			++*i;
+			return e;
+		}
+		if (e)
+			nfs4r_entry_put(e);
+	}
+	return NULL;
+}
+
 /* ---- 1. objects and names ------------------------------------------------ */
 
 /* What an object was made with, if that is not long ago. */
 static struct nfs4r_entry *creation(struct doubt *d, const struct nfs4r_oid *oid, struct nfs4r_part **part)
 {
-	for (size_t i = doubt_first_touch(d, oid); i < d->n && nfs4r_oid_eq(&d->v[i].oid, oid); i++) {
-		struct nfs4r_entry *e = d->v[i].lsn ? nfs4r_store_log_read(d->repair.eng->store, d->v[i].log, d->v[i].lsn) : NULL;
+	struct nfs4r_entry *e;
 
-		*part = e ? nfs4r_entry_part(e, oid) : NULL;
-		if (*part && (*part)->effect == NFS4R_EFF_CREATE)
+	for (size_t i = doubt_first_touch(d, oid); (e = doubt_next_entry(d, oid, &i, part)); nfs4r_entry_put(e))
+		if ((*part)->effect == NFS4R_EFF_CREATE)
 			return e;
-		if (e)
-			nfs4r_entry_put(e);
-	}
 	return NULL;
 }
 
@@ -210,21 +223,17 @@ enum nfs4r_status doubt_set_attrs(struct doubt *d, const struct nfs4r_oid *oid, 
 	struct nfs4r_engine *eng = d->repair.eng;
 	enum nfs4r_status st = NFS4R_OK;
 	struct nfs4r_lhandle h;
+	struct nfs4r_entry *e;
+	struct nfs4r_part *p;
 
 	nfs4r_handle(eng, oid, &h);
-	for (size_t i = doubt_first_touch(d, oid); st == NFS4R_OK && h.len && i < d->n && nfs4r_oid_eq(&d->v[i].oid, oid); i++) {
-		struct nfs4r_entry *e = d->v[i].lsn ? nfs4r_store_log_read(eng->store, d->v[i].log, d->v[i].lsn) : NULL;
-		struct nfs4r_part *p = e ? nfs4r_entry_part(e, oid) : NULL;
-
-		if (p && p->effect == NFS4R_EFF_ATTRS && p->after > newer_than) {
+	for (size_t i = doubt_first_touch(d, oid); st == NFS4R_OK && h.len && (e = doubt_next_entry(d, oid, &i, &p)); nfs4r_entry_put(e))
+		if (p->effect == NFS4R_EFF_ATTRS && p->after > newer_than) {
 			struct nfs4r_attrs a = p->attrs;
 
 			a.mask &= NFS4R_ATTR_MODE | NFS4R_ATTR_UID | NFS4R_ATTR_GID | (a.acl ? NFS4R_ATTR_ACL : 0u);
 			st = a.mask ? eng->ops->setattr(eng->ctx, &h, &a, NULL, NULL) : NFS4R_OK;
 		}
-		if (e)
-			nfs4r_entry_put(e);
-	}
 	return st;
 }
 

@@ -26,6 +26,11 @@ struct doubt {
 
 /* Place in d->v of the first touch of an object, or of the next object if it has none. */
 size_t doubt_first_touch(const struct doubt *d, const struct nfs4r_oid *oid);
+/*
+ * The entries that touched an object since the last checkpoint, one by one: begin with *i = doubt_first_touch(). NULL: no more. One reference to the caller, and *part is that of
+ * the object.
+ */
+struct nfs4r_entry *doubt_next_entry(const struct doubt *d, const struct nfs4r_oid *oid, size_t *i, struct nfs4r_part **part);
 /* Attributes of entries that made versions above @newer_than: their values are in the journal. */
 enum nfs4r_status doubt_set_attrs(struct doubt *d, const struct nfs4r_oid *oid, nfs4r_version newer_than);
 /* Objects and names are there again, d->repair.objs are those in doubt; false: it cannot be, and the engine has halted. */

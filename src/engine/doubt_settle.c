@@ -37,22 +37,20 @@ enum outcome { SETTLED = 1, LATER, FAILED };
 /* Ranges that entries newer than @than wrote here stay as they are. */
 static bool keep_newer(struct doubt *d, struct repair *r, const struct nfs4r_oid *oid, nfs4r_version than)
 {
-	r->nkeep = 0;
-	for (size_t i = doubt_first_touch(d, oid); i < d->n && nfs4r_oid_eq(&d->v[i].oid, oid); i++) {
-		struct nfs4r_entry *e = d->v[i].lsn ? nfs4r_store_log_read(r->eng->store, d->v[i].log, d->v[i].lsn) : NULL;
-		struct nfs4r_part *p = e ? nfs4r_entry_part(e, oid) : NULL;
-		bool ok = true;
+	struct nfs4r_entry *e;
+	struct nfs4r_part *p;
+	bool ok = true;
 
-		if (p && p->after > than && (p->effect == NFS4R_EFF_WRITE || p->effect == NFS4R_EFF_ALLOC))
+	r->nkeep = 0;
+	for (size_t i = doubt_first_touch(d, oid); ok && (e = doubt_next_entry(d, oid, &i, &p)); nfs4r_entry_put(e)) {
+		if (p->after <= than)
+			continue;
+		if (p->effect == NFS4R_EFF_WRITE || p->effect == NFS4R_EFF_ALLOC)
 			ok = repair_keep(r, p->off, p->len);
-		else if (p && p->after > than && p->effect == NFS4R_EFF_ATTRS && p->attrs.mask & NFS4R_ATTR_SIZE)
+		else if (p->effect == NFS4R_EFF_ATTRS && p->attrs.mask & NFS4R_ATTR_SIZE)
 			ok = repair_keep(r, p->attrs.size, UINT64_MAX - p->attrs.size);
-		if (e)
-			nfs4r_entry_put(e);
-		if (!ok)
-			return false;
 	}
-	return true;
+	return ok;
 }
 
 /*
@@ -65,24 +63,20 @@ static enum nfs4r_status trim(struct doubt *d, const struct nfs4r_oid *oid)
 	struct nfs4r_attrs now = { 0 }, size = { .mask = NFS4R_ATTR_SIZE };
 	size_t first = doubt_first_touch(d, oid);
 	struct nfs4r_lhandle h;
+	struct nfs4r_entry *e;
+	struct nfs4r_part *p;
 	enum nfs4r_status st;
 	nfs4r_version set = 0;
 	uint64_t most = 0;
 
-	for (int pass = 1; pass <= 2; pass++) /* the size that was set last; the end of what was written after that */
-		for (size_t i = first; i < d->n && nfs4r_oid_eq(&d->v[i].oid, oid); i++) {
-			struct nfs4r_entry *e = d->v[i].lsn ? nfs4r_store_log_read(eng->store, d->v[i].log, d->v[i].lsn) : NULL;
-			struct nfs4r_part *p = e ? nfs4r_entry_part(e, oid) : NULL;
-
-			if (pass == 1 && p && p->effect == NFS4R_EFF_ATTRS && p->attrs.mask & NFS4R_ATTR_SIZE && p->after > set) {
-				set = p->after;
-				size.size = most = p->attrs.size;
-			}
-			if (pass == 2 && p && (p->effect == NFS4R_EFF_WRITE || p->effect == NFS4R_EFF_ALLOC) && p->after > set && p->off + p->len > most)
-				most = p->off + p->len;
-			if (e)
-				nfs4r_entry_put(e);
+	for (size_t i = first; (e = doubt_next_entry(d, oid, &i, &p)); nfs4r_entry_put(e))
+		if (p->effect == NFS4R_EFF_ATTRS && p->attrs.mask & NFS4R_ATTR_SIZE && p->after > set) {
+			set = p->after;
+			size.size = most = p->attrs.size;
 		}
+	for (size_t i = first; (e = doubt_next_entry(d, oid, &i, &p)); nfs4r_entry_put(e))
+		if ((p->effect == NFS4R_EFF_WRITE || p->effect == NFS4R_EFF_ALLOC) && p->after > set && p->off + p->len > most)
+			most = p->off + p->len;
 	nfs4r_handle(eng, oid, &h);
 	if (!set || !h.len)
 		return NFS4R_OK;

@@ -57,10 +57,7 @@ static void tree_commit(void *ctx, struct nfs4r_entry *entry, bool own, const st
 	enum nfs4r_status st = nfs4r_store_commit(eng->store, entry, own, puts, nputs);
 
 	if (st != NFS4R_OK) {
-		char why[200];
-
-		snprintf(why, sizeof(why), "the journal cannot be written (%s); free space under the Store directory and restart", nfs4r_status_str(st));
-		engine_halt(eng, why);
+		engine_journal_failed(eng, st);
 	} else if (own) {
 		distributor_keep(eng->distributor, entry);
 	}

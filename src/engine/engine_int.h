@@ -122,6 +122,7 @@ uint64_t now_ms(void);
 void engine_step(struct nfs4r_engine *eng, struct nfs4r_event *ev);
 void engine_perform(struct nfs4r_engine *eng, const struct nfs4r_update *u);
 void engine_halt(struct nfs4r_engine *eng, const char *why);
+void engine_journal_failed(struct nfs4r_engine *eng, enum nfs4r_status st); /* halts; eng->lock held */
 void engine_send(struct nfs4r_engine *eng, nfs4r_server_id to, const struct nfs4r_msg *msg);
 
 /* ---- durable.c ---- */

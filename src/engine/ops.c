@@ -9,7 +9,6 @@
  * again, and the retry (same client, same request) takes over the parked operation and its result. Without
  * this, a mkdir whose answer was lost to a slow peer would come back as EXIST.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -141,11 +140,8 @@ static void event_op(struct nfs4r_engine *eng, uint32_t type, struct opctx *o, b
 /* Nothing was executed. The exported file system may have all the room in the world, so this is no answer for a client: it asks again. */
 static enum nfs4r_status journal_failed(struct nfs4r_engine *eng, enum nfs4r_status st)
 {
-	char why[200];
-
-	snprintf(why, sizeof(why), "the journal cannot be written (%s); free space under the Store directory and restart", nfs4r_status_str(st));
 	pthread_mutex_lock(&eng->lock);
-	engine_halt(eng, why);
+	engine_journal_failed(eng, st);
 	pthread_mutex_unlock(&eng->lock);
 	return NFS4R_DELAY;
 }

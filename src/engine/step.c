@@ -52,6 +52,14 @@ void engine_halt(struct nfs4r_engine *eng, const char *why)
 	engine_log(eng, NFS4R_LOG_ERROR, "volume %s: this server stops serving: %s", eng->cfg.volume_name, why);
 }
 
+void engine_journal_failed(struct nfs4r_engine *eng, enum nfs4r_status st)
+{
+	char why[200];
+
+	snprintf(why, sizeof(why), "the journal cannot be written (%s); free space under the Store directory and restart", nfs4r_status_str(st));
+	engine_halt(eng, why);
+}
+
 static enum nfs4r_lane lane_of(uint32_t type)
 {
 	switch (type) {
@@ -119,7 +127,6 @@ static uint32_t perform_puts(struct nfs4r_engine *eng, const struct nfs4r_action
 {
 	struct nfs4r_put puts[PUTS_AT_ONCE];
 	uint32_t n = 0;
-	char why[200];
 
 	for (; n < max && n < PUTS_AT_ONCE && a[n].type == NFS4R_ACT_PUT; n++)
 		puts[n] = a[n].put;
@@ -127,8 +134,7 @@ static uint32_t perform_puts(struct nfs4r_engine *eng, const struct nfs4r_action
 
 	if (st == NFS4R_OK)
 		return n;
-	snprintf(why, sizeof(why), "the journal cannot be written (%s); free space under the Store directory and restart", nfs4r_status_str(st));
-	engine_halt(eng, why);
+	engine_journal_failed(eng, st);
 	return n;
 }
 
