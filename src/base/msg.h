@@ -147,6 +147,12 @@ struct nfs4r_log_position {
 	uint64_t received_bytes; /* payload bytes of this log ever received, for the sender's window */
 };
 
+enum nfs4r_memory { /* what a server's store knows of what it said before (log 8.6); wire and row values */
+	NFS4R_MEMORY_NEW = 1,	 /* an empty store: perhaps there never was another */
+	NFS4R_MEMORY_FORGOT = 2, /* somebody knows a later or another store of this server */
+	NFS4R_MEMORY_KNOWN = 3,
+};
+
 struct nfs4r_msg {
 	uint32_t type;
 	union {

@@ -84,7 +84,9 @@ struct nfs4r_core_config {
 	nfs4r_server_id self;
 	nfs4r_servers servers;	 /* all configured, self included; fixed view = all of them */
 	struct nfs4r_oid root;
-	uint64_t inc;		 /* this start's incarnation */
+	uint64_t inc;		 /* this start's incarnation: counter, and a random number, since a store restored from a backup counts up again (log 2.1) */
+	uint64_t inc_random;
+	uint64_t prev_random;	 /* of incarnation inc - 1 of this store; 0: there was none */
 	bool tail_intact;	 /* every record this server ever appended is there (process crash or clean stop).
 				  * false (machine crash): updates and reads of own controls wait until all peers
 				  * told their position in our log and the tail is pulled (log sheet 4.7) */
@@ -278,6 +280,8 @@ struct nfs4r_core_view { /* for people */
 	bool fixed;	/* lease_ms = 0 */
 	bool member, joining;
 	bool repairing;	/* REPAIR was given and is not done */
+	enum nfs4r_memory memory;
+	nfs4r_servers unheard; /* memory NEW: who has to be heard first */
 	nfs4r_servers given_up; /* asked for by EV_GIVE_UP, not sealed yet */
 	uint64_t lease_left_ms; /* 0: none */
 	struct {
@@ -285,6 +289,7 @@ struct nfs4r_core_view { /* for people */
 		uint64_t silent_ms; /* since the last one */
 		uint64_t view;	    /* it adopted */
 		bool caught_up, joining;
+		enum nfs4r_memory memory; /* as it said last */
 	} peer[NFS4R_SERVERS_MAX + 1];
 };
 void nfs4r_core_get_view(const struct nfs4r_core *c, struct nfs4r_core_view *out);
