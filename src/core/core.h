@@ -191,7 +191,7 @@ enum nfs4r_action_type {
 				 * then EV_APPLIED. Entries without a common object may come in any number at once */
 	NFS4R_ACT_CONTROL = 9,	/* oid, owner, depth, added: the control table changed; for fast-path indexes */
 	NFS4R_ACT_TRUNCATE = 10,/* log, until: entries up to here will never be asked for again */
-	NFS4R_ACT_CHECKPOINT = 11, /* somebody waits for `stable` (a release): checkpoint soon, not necessarily at once */
+	NFS4R_ACT_CHECKPOINT = 11, /* somebody waits for `stable` (a release): checkpoint soon, not necessarily at once; `hurry`: an answer waits, too */
 	NFS4R_ACT_STUCK = 12,	/* text: something waits too long; for the log. At most one per cause and minute */
 	NFS4R_ACT_HALT = 13,	/* text: this server can no longer vouch for its copy; stop serving */
 	NFS4R_ACT_RECOVERED = 14, /* the tail of the own log is here; serve */
@@ -211,6 +211,7 @@ struct nfs4r_action {
 	bool durable;
 	bool remote;
 	bool added;
+	bool hurry;
 	nfs4r_server_id to;
 	nfs4r_server_id log;
 	nfs4r_lsn from, until;

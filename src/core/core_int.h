@@ -280,6 +280,7 @@ struct logst {
 	nfs4r_lsn end;	     /* highest anybody spoke of */
 	nfs4r_lsn truncated; /* TRUNCATE given up to here */
 	nfs4r_lsn want;	     /* its owner waits for our `stable` up to here */
+	nfs4r_lsn hurry;     /* and up to here with an answer to somebody (log 5.1) */
 	nfs4r_lsn waits;     /* apply.c: oldest entry that waits for one of another log; 0: none */
 	uint64_t received_bytes;
 	uint64_t pull_at;    /* next PULL allowed */
@@ -471,7 +472,7 @@ struct nfs4r_core {
 	nfs4r_lsn wanted_until; /* the newest `last` of a closing claim that somebody wants */
 	bool wanted_moved;
 	nfs4r_lsn ancestors_changed; /* newest own entry in the tree that changed ancestors; older ones may not be there yet */
-	bool checkpoint_asked;
+	bool checkpoint_asked, checkpoint_hurried;
 	struct dead *dead;
 	struct minheap deads[NFS4R_SERVERS_MAX + 1];
 	uint64_t floor[NFS4R_SERVERS_MAX + 1];

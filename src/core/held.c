@@ -66,6 +66,8 @@ void held_flush(struct nfs4r_core *c)
 	c->held.asked = c->held.wanted;
 	if (own->want < c->held.asked)
 		own->want = c->held.asked;
+	if (own->hurry < c->held.asked)
+		own->hurry = c->held.asked;
 	if (c->wanted_until < c->held.asked)
 		c->wanted_until = c->held.asked;
 	EACH_MEMBER(c, s)

@@ -293,9 +293,12 @@ void log_positions_out(struct nfs4r_core *c)
 	EACH_SERVER(c, s) {
 		const struct logst *l = &c->logs[s];
 
-		if (l->stable < l->want && l->applied > l->stable && !c->checkpoint_asked) {
+		bool hurry = l->stable < l->hurry;
+
+		if (l->stable < l->want && l->applied > l->stable && !(hurry ? c->checkpoint_hurried : c->checkpoint_asked)) {
 			c->checkpoint_asked = true; /* until the next STABLE */
-			act(c, NFS4R_ACT_CHECKPOINT);
+			c->checkpoint_hurried |= hurry;
+			act(c, NFS4R_ACT_CHECKPOINT)->hurry = hurry;
 		}
 	}
 }
@@ -407,6 +410,8 @@ void log_on_positions(struct nfs4r_core *c, nfs4r_server_id from, const struct n
 	raise(&l->end, m->positions.own_end);
 	if (m->positions.want_stable)
 		raise(&l->want, m->positions.own_end);
+	if (m->positions.wanted && c->cfg.durability != NFS4R_DURABILITY_LOCAL)
+		raise(&l->hurry, m->positions.own_end);
 	if (m->positions.all_stable > l->truncated) {
 		nfs4r_lsn until = m->positions.all_stable < l->stable ? m->positions.all_stable : l->stable;
 
@@ -436,7 +441,7 @@ void log_on_stable(struct nfs4r_core *c, const nfs4r_lsn *stable)
 			l->moved |= s != c->self;
 		}
 	}
-	c->checkpoint_asked = false;
+	c->checkpoint_asked = c->checkpoint_hurried = false;
 	c->dirty |= DIRTY_RELEASE | (c->held.asked || c->held.holds ? DIRTY_REPLY : 0);
 	log_truncate(c);
 }

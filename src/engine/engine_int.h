@@ -260,7 +260,7 @@ bool fastpath_local(struct fastpath *f, const struct nfs4r_oid *oid, bool is_dir
 
 /* ---- checkpoint.c ---- */
 void *checkpoint_thread(void *eng);
-void checkpoint_wake(struct nfs4r_engine *eng);
+void checkpoint_wake(struct nfs4r_engine *eng, bool hurry); /* hurry: without a pause after the one before */
 /* Somebody wants control: what is closing should be released soon. Any thread. */
 void checkpoint_urge(struct nfs4r_engine *eng);
 enum nfs4r_status checkpoint_now(struct nfs4r_engine *eng);
@@ -338,7 +338,7 @@ struct nfs4r_engine {
 	bool timer_running, checkpoint_running, import_running;
 	pthread_mutex_t checkpoint_lock;
 	pthread_cond_t checkpoint_cond;
-	bool checkpoint_wanted;
+	bool checkpoint_wanted, checkpoint_hurried;
 	_Atomic uint64_t urgent_until_ms;
 	uint64_t stat_reads_local, stat_reads_remote, stat_updates;
 	uint64_t started_at_ms;

@@ -182,7 +182,7 @@ static void repair_task(struct nfs4r_engine *eng, void *arg)
 		eng->repair.running = false;
 		engine_step(eng, &ev);
 		if (ev.ok)
-			checkpoint_wake(eng);
+			checkpoint_wake(eng, false);
 	}
 	pthread_mutex_unlock(&eng->lock);
 	free(r->objs);

@@ -162,7 +162,7 @@ static void perform_sealed(struct nfs4r_engine *eng, const struct nfs4r_action *
 		distributor_forget(eng->distributor, UINT64_MAX);
 	engine_log(eng, NFS4R_LOG_INFO, "volume %s: the log of server %u has ended here with its update %llu; nobody waits for what it controlled",
 		   eng->cfg.volume_name, a->log, (unsigned long long)(a->until & (((nfs4r_lsn)1 << NFS4R_GEN_SHIFT) - 1)));
-	checkpoint_wake(eng);
+	checkpoint_wake(eng, false);
 }
 
 static void perform_one(struct nfs4r_engine *eng, const struct nfs4r_action *a)
@@ -198,7 +198,7 @@ static void perform_one(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 			distributor_forget(eng->distributor, a->until);
 		break;
 	case NFS4R_ACT_CHECKPOINT:
-		checkpoint_wake(eng);
+		checkpoint_wake(eng, a->hurry);
 		break;
 	case NFS4R_ACT_STUCK:
 		engine_log(eng, NFS4R_LOG_WARN, "volume %s: %s", eng->cfg.volume_name, a->text);

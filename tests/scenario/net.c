@@ -243,6 +243,7 @@ static void carry_out(struct net *n, nfs4r_server_id s, const struct nfs4r_updat
 			break;
 		case NFS4R_ACT_CHECKPOINT:
 			sv->checkpoints++;
+			sv->hurried += a->hurry;
 			break;
 		case NFS4R_ACT_STUCK:
 			sv->stuck++;

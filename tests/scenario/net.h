@@ -46,7 +46,7 @@ struct server {
 	struct job *jobs;
 	uint64_t inc, next_timer;
 	bool hold_exec, hold_apply, no_checkpoint, up;
-	uint32_t fault, stuck, halted, recovered, checkpoints, applies, sealed, repairs, holds;
+	uint32_t fault, stuck, halted, recovered, checkpoints, hurried, applies, sealed, repairs, holds;
 	uint64_t held; /* the last HOLD that ended */
 	bool hold_repair; /* REPAIR is not carried out */
 	struct nfs4r_action *repair;

@@ -445,6 +445,7 @@ static void answers_wait_until_a_majority_holds_them(void **state)
 		assert_int_equal(entries, 2);
 		assert_in_range(age, 400, 600);
 		assert_true(n->s[S].checkpoints); /* it was asked for */
+		assert_true(n->s[S].hurried && n->s[P].hurried); /* without a pause: an answer waits */
 		n->s[S].no_checkpoint = false;
 		net_stable(n, S);
 		net_run(n, 100);
