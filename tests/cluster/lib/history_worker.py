@@ -25,11 +25,19 @@ TREE = [f'k{k}/f{f}' for k in range(3) for f in range(5)]
 BURST = [f'f{i}' for i in range(8)]
 
 
+def value_of(site, worker, n):
+    return f'{site}.{worker}.{n} '.ljust(LENGTH - 1, '-') + '\n'
+
+
+def written_by(site):
+    return ['d0', 'd1', f'c{site}'] + [f't{site}/{file}' for file in TREE]
+
+
 def prepare(directory):
     """Before the others begin: no name of a file that is written changes after."""
     for d in ['g0', 'g1', 'm/p', 'm/q', 'bursts', 'new'] + [f't{s}/k{k}' for s in SITES for k in range(3)]:
         os.makedirs(f'{directory}/{d}')
-    for file in ['d0', 'd1'] + [f'c{s}' for s in SITES] + [f't{s}/{file}' for s in SITES for file in TREE]:
+    for file in {file for s in SITES for file in written_by(s)}:
         with open(f'{directory}/{file}', 'w'):
             pass
 
@@ -43,7 +51,7 @@ class Worker:
 
     def value(self):
         self.n += 1
-        return f'{self.site}.{self.worker}.{self.n} '.ljust(LENGTH - 1, '-') + '\n'
+        return value_of(self.site, self.worker, self.n)
 
     def log(self, op, t0, result, **what):
         print(json.dumps({'site': self.site, 'worker': self.worker, 'op': op, 't0': t0, 't1': time.time(),
@@ -228,4 +236,5 @@ def main(args):
     Worker(directory, int(site), int(worker), seed).run(float(start) + float(seconds), float(rest))
 
 
-main(sys.argv[1:])
+if __name__ == '__main__':
+    main(sys.argv[1:])

@@ -7,6 +7,7 @@ import time
 
 import bed
 import history
+import history_worker
 import promises
 
 
@@ -57,15 +58,13 @@ class History:
 
 
 def unfinished(site, worker, own):
-    """The write that a worker may have been at when its client died."""
-    writes = [e for e in own if e['op'] == 'write']
-    if worker % 2 or not writes:
+    """The write that a worker may have been at when its client died, to whichever file."""
+    if worker % 2:
         return []
-    last, files = writes[-1], {e['file'] for e in writes}
-    n = int(last['value'].split()[0].split('.')[2]) + 1
-    value = f'{site}.{worker}.{n} '.ljust(len(last['value']) - 1, '-') + '\n'
+    last = ([{'t1': -history.INFINITY, 'value': f'{site}.{worker}.0 '}] + [e for e in own if e['op'] == 'write'])[-1]
+    value = history_worker.value_of(site, worker, int(last['value'].split()[0].split('.')[2]) + 1)
     return [{'site': site, 'worker': worker, 'op': 'write', 't0': last['t1'], 't1': last['t1'], 'result': 'unknown', 'file': f, 'value': value, 'trunc': True}
-            for f in files | {'d0', 'd1', f'c{site}'}]
+            for f in history_worker.written_by(site)]
 
 
 class Promises:
