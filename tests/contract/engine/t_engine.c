@@ -112,48 +112,12 @@ struct load {
 	pthread_t thread;
 };
 
-static void random_op(struct site *s, unsigned *seed)
-{
-	struct nfs4r_oid root = site_root(s), dir, dir2, f;
-	char d[8], n[8], d2[8], n2[8], text[64];
-	unsigned what = (unsigned)rand_r(seed) % 10;
-
-	snprintf(d, sizeof(d), "d%d", rand_r(seed) % 3);
-	snprintf(n, sizeof(n), "f%d", rand_r(seed) % 6);
-	snprintf(d2, sizeof(d2), "d%d", rand_r(seed) % 3);
-	snprintf(n2, sizeof(n2), "f%d", rand_r(seed) % 6);
-	if (site_lookup(s, &root, d, &dir) != NFS4R_OK || site_lookup(s, &root, d2, &dir2) != NFS4R_OK) {
-		site_make(s, NFS4R_OP_MKDIR, &root, d, NULL);
-		return;
-	}
-	bool there = site_lookup(s, &dir, n, &f) == NFS4R_OK;
-	if (what < 3 || !there) {
-		site_make(s, rand_r(seed) % 8 ? NFS4R_OP_CREATE : NFS4R_OP_MKDIR, &dir, n, NULL);
-	} else if (what < 6) {
-		snprintf(text, sizeof(text), "site %d %u", s->id, *seed);
-		site_write(s, &f, (uint64_t)(rand_r(seed) % 5000), text, (uint32_t)strlen(text));
-		site_close(s, &f);
-	} else if (what == 6) {
-		site_remove(s, &dir, n);
-	} else if (what == 7) {
-		site_rename(s, &dir, n, &dir2, n2);
-	} else if (what == 8) {
-		site_link(s, &f, &dir2, n2);
-	} else {
-		struct nfs4r_attrs a = { .mask = NFS4R_ATTR_MODE | NFS4R_ATTR_SIZE, .mode = 0600 | (*seed & 077), .size = *seed % 3000 };
-		struct nfs4r_attrs now;
-
-		if (site_getattr(s, &f, &now) == NFS4R_OK && now.type == NFS4R_TYPE_FILE)
-			site_setattr(s, &f, &a);
-	}
-}
-
 static void *load_thread(void *arg)
 {
 	struct load *l = arg;
 
 	for (int i = 0; i < l->ops; i++)
-		random_op(&l->c->site[l->id], &l->seed);
+		site_random_op(&l->c->site[l->id], &l->seed);
 	return NULL;
 }
 
