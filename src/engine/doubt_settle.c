@@ -53,6 +53,11 @@ static bool keep_newer(struct doubt *d, struct repair *r, const struct nfs4r_oid
 	return ok;
 }
 
+static bool sets_size(const struct nfs4r_part *p)
+{
+	return p->effect == NFS4R_EFF_CREATE || (p->effect == NFS4R_EFF_ATTRS && p->attrs.mask & NFS4R_ATTR_SIZE);
+}
+
 /*
  * The last entry that set the size, and what was written after it, say how long the file may be; and if nothing was written, how long it is. For a server that goes
  * on with its own bytes.
@@ -70,9 +75,9 @@ static enum nfs4r_status trim(struct doubt *d, const struct nfs4r_oid *oid)
 	uint64_t most = 0;
 
 	for (size_t i = first; (e = doubt_next_entry(d, oid, &i, &p)); nfs4r_entry_put(e))
-		if (p->effect == NFS4R_EFF_ATTRS && p->attrs.mask & NFS4R_ATTR_SIZE && p->after > set) {
+		if (sets_size(p) && p->after > set) {
 			set = p->after;
-			size.size = most = p->attrs.size;
+			size.size = most = p->attrs.mask & NFS4R_ATTR_SIZE ? p->attrs.size : 0;
 		}
 	for (size_t i = first; (e = doubt_next_entry(d, oid, &i, &p)); nfs4r_entry_put(e))
 		if ((p->effect == NFS4R_EFF_WRITE || p->effect == NFS4R_EFF_ALLOC) && p->after > set && p->off + p->len > most)
@@ -86,6 +91,70 @@ static enum nfs4r_status trim(struct doubt *d, const struct nfs4r_oid *oid)
 		return st;
 	size.size = now.size > most ? most : size.size;
 	return eng->ops->setattr(eng->ctx, &h, &size, NULL, NULL);
+}
+
+static int by_offset(const void *a, const void *b)
+{
+	const struct repair_range *x = a, *y = b;
+
+	return x->off < y->off ? -1 : x->off > y->off;
+}
+
+static enum nfs4r_status clear(struct nfs4r_engine *eng, const struct nfs4r_lhandle *h, uint64_t from, uint64_t until)
+{
+	static const uint8_t zeros[65536];
+	enum nfs4r_status st = NFS4R_OK;
+
+	for (uint64_t at = from, n; at < until && st == NFS4R_OK; at += n) {
+		n = until - at < sizeof(zeros) ? until - at : sizeof(zeros);
+		st = eng->ops->write(eng->ctx, h, at, zeros, (uint32_t)n, false, NULL);
+	}
+	return st;
+}
+
+/* Zeros wherever none of r->keep is. */
+static enum nfs4r_status clear_rest(struct repair *r, const struct nfs4r_lhandle *h, uint64_t size)
+{
+	enum nfs4r_status st = NFS4R_OK;
+	uint64_t at = 0;
+
+	if (r->nkeep)
+		qsort(r->keep, r->nkeep, sizeof(r->keep[0]), by_offset);
+	for (uint32_t i = 0; i < r->nkeep && st == NFS4R_OK; i++) {
+		const struct repair_range *k = &r->keep[i];
+
+		st = clear(r->eng, h, at, k->off < size ? k->off : size);
+		at = k->off + k->len > at ? k->off + k->len : at;
+	}
+	return st == NFS4R_OK ? clear(r->eng, h, at, size) : st;
+}
+
+/*
+ * Nobody else has heard of this file, and its making is among the entries: the others will make it of these, so it has nothing that none of them wrote. Bytes of a WRITE whose
+ * entry is lost can be on the disk all the same.
+ */
+static enum nfs4r_status only_from_entries(struct doubt *d, struct repair *r, const struct nfs4r_oid *oid)
+{
+	struct nfs4r_engine *eng = d->repair.eng;
+	struct nfs4r_attrs now = { 0 };
+	struct nfs4r_lhandle h;
+	struct nfs4r_entry *e;
+	struct nfs4r_part *p;
+	bool made = false, ok = true;
+	enum nfs4r_status st;
+
+	r->nkeep = 0;
+	for (size_t i = doubt_first_touch(d, oid); ok && (e = doubt_next_entry(d, oid, &i, &p)); nfs4r_entry_put(e)) {
+		made |= p->effect == NFS4R_EFF_CREATE;
+		if (p->effect == NFS4R_EFF_WRITE || p->effect == NFS4R_EFF_ALLOC)
+			ok = repair_keep(r, p->off, p->len);
+	}
+	nfs4r_handle(eng, oid, &h);
+	if (!made || !h.len)
+		return NFS4R_OK;
+	st = ok ? eng->ops->getattr(eng->ctx, &h, &now) : NFS4R_NOMEM;
+	nfs4r_buf_put(now.acl);
+	return st == NFS4R_OK ? clear_rest(r, &h, now.size) : st;
 }
 
 static enum outcome take_from(struct doubt *d, struct repair *r, nfs4r_server_id s, const struct nfs4r_oid *oid, nfs4r_version at_least, nfs4r_version mine)
@@ -134,7 +203,7 @@ static enum outcome settle(struct doubt *d, struct repair *r, const struct nfs4r
 	struct nfs4r_engine *eng = d->repair.eng;
 	struct opinion o[NFS4R_SERVERS_MAX + 1] = { { 0 } };
 	nfs4r_server_id base = 0;
-	nfs4r_servers silent = 0;
+	nfs4r_servers silent = 0, have = 0;
 	struct nfs4r_row row;
 
 	if (nfs4r_store_row(eng->store, oid, &row) != NFS4R_KNOWN)
@@ -149,6 +218,7 @@ static enum outcome settle(struct doubt *d, struct repair *r, const struct nfs4r
 			return SETTLED; /* it will be deleted here, too */
 		if (o[s].told && !o[s].doubts && o[s].version >= row.version)
 			return take_from(d, r, s, oid, row.version, row.version);
+		have |= o[s].version ? NFS4R_BIT(s) : 0;
 		if (!o[s].told)
 			silent |= NFS4R_BIT(s);
 		else if (!o[s].doubts && o[s].version && (!base || o[s].version > o[base].version))
@@ -164,7 +234,9 @@ static enum outcome settle(struct doubt *d, struct repair *r, const struct nfs4r
 		return SETTLED;
 	if (base)
 		return take_from(d, r, base, oid, o[base].version, row.version);
-	return trim(d, oid) == NFS4R_OK ? SETTLED : FAILED;
+	if (trim(d, oid) != NFS4R_OK || (!have && only_from_entries(d, r, oid) != NFS4R_OK))
+		return FAILED;
+	return SETTLED;
 }
 
 static void say_waiting(struct doubt *d, nfs4r_servers awaited, uint32_t left, uint64_t *said_ms)

@@ -256,7 +256,9 @@ static enum nfs4r_status make_helpers(struct nfs4r_engine *eng)
 
 static enum nfs4r_status open_store(struct nfs4r_engine *eng, struct nfs4r_store_info *info, char *why)
 {
-	struct nfs4r_store_config sc = { .dir = eng->cfg.store_dir, .self = eng->cfg.rpc.self, .map_bytes = 1u << 30, .segment_bytes = 64u << 20 };
+	struct nfs4r_store_config sc = {
+		.dir = eng->cfg.store_dir, .self = eng->cfg.rpc.self, .map_bytes = 1u << 30, .segment_bytes = 64u << 20, .boot_id = eng->cfg.boot_id
+	};
 
 	memcpy(sc.volume, eng->cfg.rpc.volume, sizeof(sc.volume));
 	enum nfs4r_status st = nfs4r_store_open(&sc, &eng->store, info, why);

@@ -48,6 +48,7 @@ struct nfs4r_config {
 	uint32_t appliers;	  /* threads that apply peers' updates; default 4 */
 	uint64_t payload_bytes_max; /* memory for bytes queued for peers; beyond, they are read back from the files; default 64 MiB */
 	uint64_t window_bytes;	  /* per peer, sent and not yet received; default 32 MiB */
+	const char *boot_id;	  /* as in struct nfs4r_store_config; NULL, but for tests */
 };
 
 void nfs4r_config_init(struct nfs4r_config *cfg);

@@ -351,6 +351,45 @@ static void make_durable(struct nfs4r_engine *eng, struct nfs4r_op *op)
 		op->status = nfs4r_commit(eng, &op->obj) == NFS4R_OK ? NFS4R_OK : NFS4R_DELAY; /* it is executed; the client asks again */
 }
 
+struct late_answer {
+	nfs4r_server_id to;
+	struct nfs4r_op op;
+};
+
+static void late_answer_task(struct nfs4r_engine *eng, void *arg)
+{
+	struct late_answer *a = arg;
+	struct nfs4r_msg m = { .type = NFS4R_MSG_FORWARD_ANSWER, .op = &a->op };
+	enum nfs4r_status st = nfs4r_store_sync_whole(eng->store);
+
+	if (st == NFS4R_DELAY && !eng->stopping && !eng->mute) { /* a hole: own updates before it are still under way */
+		pool_run(eng->executors, late_answer_task, a);
+		return;
+	}
+	if (st == NFS4R_OK)
+		engine_send(eng, a->to, &m);
+	nfs4r_op_fini(&a->op);
+	free(a);
+}
+
+/* For the protocol the answer is just longer on its way. */
+bool op_answer_when_durable(struct nfs4r_engine *eng, nfs4r_server_id to, struct nfs4r_op *op)
+{
+	struct late_answer *a;
+
+	if (op->type != NFS4R_OP_WRITE || !op->stable || op->status != NFS4R_OK)
+		return false;
+	a = malloc(sizeof(*a));
+	if (!a)
+		abort();
+	*a = (struct late_answer){ .to = to, .op = *op };
+	op->data = NULL; /* it goes with the copy; the core drops the rest */
+	op->text = NULL;
+	op->attrs.acl = op->post.acl = NULL;
+	pool_run(eng->executors, late_answer_task, a);
+	return true;
+}
+
 static enum nfs4r_status finish(struct opctx *o, struct nfs4r_op *op)
 {
 	nfs4r_op_fini(op);

@@ -96,6 +96,8 @@ static void perform_send(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 		checkpoint_urge(eng);
 	if (a->msg->type == NFS4R_MSG_FORWARD && a->msg->op->engine)
 		((struct opctx *)a->msg->op->engine)->sent_or_executed = true;
+	if (a->msg->type == NFS4R_MSG_FORWARD_ANSWER && op_answer_when_durable(eng, a->to, a->msg->op))
+		return;
 	if (!a->durable && a->msg->type == NFS4R_MSG_POSITIONS) {
 		distributor_positions(eng->distributor, a->to, a->msg);
 	} else if (!a->durable) {

@@ -29,6 +29,7 @@ struct dirlops {
 	enum nfs4r_status write_fault;
 	uint32_t write_part;
 	int write_faults;
+	void *user;
 };
 
 static enum nfs4r_status err(void)
@@ -459,6 +460,16 @@ void dirlops_fail_writes(struct dirlops *d, enum nfs4r_status st, uint32_t part,
 	d->write_fault = st;
 	d->write_part = part;
 	d->write_faults = count;
+}
+
+void dirlops_set_user(struct dirlops *d, void *user)
+{
+	d->user = user;
+}
+
+void *dirlops_user(const struct dirlops *d)
+{
+	return d->user;
 }
 
 struct dirlops *dirlops_open(const char *path)

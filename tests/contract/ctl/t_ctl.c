@@ -13,8 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cluster.h"
-#include "ctl/ctl.h"
+#include "ask.h"
 
 static struct cluster c;
 
@@ -32,21 +31,10 @@ static int teardown(void **state)
 	return 0;
 }
 
-static struct ctl_conn *conn(int id)
-{
-	char path[108], why[512] = "";
-
-	snprintf(path, sizeof(path), "%s/ctl%d", c.dir, id);
-	struct ctl_conn *k = ctl_connect(path, why);
-	if (!k)
-		fail_msg("%s", why);
-	return k;
-}
-
 static json_t *ask(int id, const char *cmd)
 {
 	char why[512] = "";
-	struct ctl_conn *k = conn(id);
+	struct ctl_conn *k = cluster_ctl(&c, id);
 	json_t *a = ctl_ask(k, cmd, NULL, 10, why) ? ctl_next(k, why) : NULL;
 
 	if (!a)
@@ -55,36 +43,10 @@ static json_t *ask(int id, const char *cmd)
 	return a;
 }
 
-/* Result of a whole verify; what differs, in one text. */
-static uint64_t verify(int id, char text[4096])
-{
-	char why[512] = "";
-	struct ctl_conn *k = conn(id);
-	uint64_t status = 99;
-	json_t *a;
-
-	text[0] = '\0';
-	assert_true(ctl_ask(k, "verify", "/", 60, why));
-	while (status == 99 && (a = ctl_next(k, why))) {
-		json_t *d = json_object_get(a, "difference");
-		size_t at = strlen(text);
-
-		if (d)
-			snprintf(text + at, 4096 - at, "%s %d %s;", get_text(d, "path"), (int)get_num(d, "server"), get_text(d, "what"));
-		if (json_object_get(a, "error"))
-			fail_msg("%s", get_text(a, "error"));
-		if (json_object_get(a, "result"))
-			status = get_num(json_object_get(a, "result"), "status");
-		json_decref(a);
-	}
-	ctl_close(k);
-	return status;
-}
-
 static void expect(int id, uint64_t want)
 {
 	char text[4096];
-	uint64_t got = verify(id, text);
+	uint64_t got = cluster_verify(&c, id, text);
 
 	if (got != want)
 		fail_msg("verify at %d: status %d, not %d: %s", id, (int)got, (int)want, text);
@@ -360,11 +322,11 @@ static void damage_behind_the_servers_back_is_found(void **state)
 	close(fd);
 	snprintf(path, sizeof(path), "%s/one/f8", c.site[2].data);
 	assert_int_equal(unlink(path), 0);
-	assert_int_equal(verify(1, text), 1);
+	assert_int_equal(cluster_verify(&c, 1, text), 1);
 	assert_non_null(strstr(text, "/one/f7 3 content;"));
 	if (!strstr(text, "/one/f8 2 missing there;"))
 		fail_msg("%s", text);
-	assert_int_equal(verify(3, text), 1); /* the damaged one sees that it differs from both */
+	assert_int_equal(cluster_verify(&c, 3, text), 1); /* the damaged one sees that it differs from both */
 	assert_non_null(strstr(text, "/one/f7 1 content;"));
 	assert_non_null(strstr(text, "/one/f7 2 content;"));
 }
@@ -386,7 +348,7 @@ static void a_server_that_is_away_is_named(void **state)
 			break;
 		nanosleep(&(struct timespec){ .tv_nsec = 50000000 }, NULL);
 	}
-	assert_int_equal(verify(1, text), 2);
+	assert_int_equal(cluster_verify(&c, 1, text), 2);
 	cluster_start(&c, 3);
 	cluster_settle(&c);
 	expect(3, 0);

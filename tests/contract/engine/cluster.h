@@ -7,6 +7,7 @@
 
 #include "engine/engine.h"
 #include "lib/dirlops.h"
+#include "lib/power.h"
 
 #define SITES 3
 
@@ -15,13 +16,20 @@ struct cluster {
 	uint16_t port;
 	uint32_t lease_ms, silence_ms; /* for starts from now on; the defaults, unless a test says otherwise */
 	bool stale_reads;
-	uint32_t durability, idle_ms;
+	uint32_t durability, idle_ms, checkpoint_ms;
+	bool machines;	     /* the servers are on machines that can lose power: machine.h */
+	_Atomic bool hurry;  /* operations do not try again after DELAY */
 	struct site {
 		int id;
 		struct nfs4r_engine *eng;
 		struct dirlops *ops;
-		char data[128], store[128];
+		struct power *power;
+		char boot[24];
+		_Atomic unsigned losses;
+		struct cluster *cluster;
+		char data[128], store[128], grave[128];
 		bool import;
+		pthread_rwlock_t gate; /* of eng, while threads use it that do not know whether it runs */
 		pthread_mutex_t lock;
 		char logged[65536]; /* under lock: what it said since cluster_init() */
 	} site[SITES + 1]; /* 1..SITES */
@@ -38,17 +46,21 @@ void site_says(struct site *s, const char *text, int seconds);
 /* Wait until every server has applied everything and no difference is left; fails the test after a while. */
 void cluster_settle(struct cluster *c);
 
-/* Operations by name; DELAY is retried like a client does. */
+/* Operations by name; DELAY is retried like a client does. On machines that can lose power also while the server does not run. */
 enum nfs4r_status site_lookup(struct site *s, const struct nfs4r_oid *dir, const char *name, struct nfs4r_oid *out);
 enum nfs4r_status site_make(struct site *s, uint32_t type, const struct nfs4r_oid *dir, const char *name, struct nfs4r_oid *out);
 enum nfs4r_status site_write(struct site *s, const struct nfs4r_oid *oid, uint64_t off, const void *bytes, uint32_t len);
+enum nfs4r_status site_write_stable(struct site *s, const struct nfs4r_oid *oid, uint64_t off, const void *bytes, uint32_t len);
 enum nfs4r_status site_close(struct site *s, const struct nfs4r_oid *oid);
 enum nfs4r_status site_read(struct site *s, const struct nfs4r_oid *oid, uint64_t off, void *bytes, uint32_t *len);
+enum nfs4r_status site_commit(struct site *s, const struct nfs4r_oid *oid);
 enum nfs4r_status site_getattr(struct site *s, const struct nfs4r_oid *oid, struct nfs4r_attrs *out);
 enum nfs4r_status site_remove(struct site *s, const struct nfs4r_oid *dir, const char *name);
 enum nfs4r_status site_rename(struct site *s, const struct nfs4r_oid *dir, const char *name, const struct nfs4r_oid *dir2, const char *name2);
 enum nfs4r_status site_link(struct site *s, const struct nfs4r_oid *obj, const struct nfs4r_oid *dir, const char *name);
 enum nfs4r_status site_setattr(struct site *s, const struct nfs4r_oid *oid, const struct nfs4r_attrs *a);
+/* Something in a small tree of directories d0 to d2, with names f0 to f5. */
+void site_random_op(struct site *s, unsigned *seed);
 struct nfs4r_oid site_root(struct site *s);
 
 #endif

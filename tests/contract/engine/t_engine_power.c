@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Machines that lose power (log 4.6): the exported directories and the journals go back to what was synced, which is not of one moment. Afterwards the copies are
+ * equal, and what a COMMIT was answered for is there.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ask.h"
+#include "engine/engine_int.h"
+#include "machine.h"
+
+#define EVERYBODY (NFS4R_BIT(1) | NFS4R_BIT(2) | NFS4R_BIT(3))
+#define NEVER_MS 600000
+
+static void pause_ms(long ms)
+{
+	nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000 }, NULL);
+}
+
+static int begin(void **state, uint32_t idle_ms, uint32_t checkpoint_ms)
+{
+	struct cluster *c = calloc(1, sizeof(*c));
+
+	cluster_init(c);
+	c->machines = true;
+	c->lease_ms = 0; /* nobody is removed: what is shown here has nothing to do with views */
+	c->idle_ms = idle_ms;
+	c->checkpoint_ms = checkpoint_ms;
+	for (int i = 1; i <= SITES; i++)
+		cluster_start(c, i);
+	*state = c;
+	return 0;
+}
+
+static int setup(void **state)
+{
+	return begin(state, 100, 300);
+}
+
+/* Checkpoints are taken only when a test says so, and controls stay where they are. */
+static int setup_still(void **state)
+{
+	return begin(state, NEVER_MS, NEVER_MS);
+}
+
+static int teardown(void **state)
+{
+	cluster_fini(*state);
+	free(*state);
+	return 0;
+}
+
+static void expect_shell(const char *want, const char *fmt, ...)
+{
+	char cmd[700], out[2000];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(cmd, sizeof(cmd), fmt, ap);
+	va_end(ap);
+	FILE *p = popen(cmd, "r");
+	assert_non_null(p);
+	out[fread(out, 1, sizeof(out) - 1, p)] = '\0';
+	pclose(p);
+	assert_string_equal(out, want);
+}
+
+static struct nfs4r_oid make(struct site *s, uint32_t type, const struct nfs4r_oid *dir, const char *name)
+{
+	struct nfs4r_oid oid;
+
+	assert_int_equal(site_make(s, type, dir, name, &oid), NFS4R_OK);
+	return oid;
+}
+
+static void write_text(struct site *s, const struct nfs4r_oid *f, const char *text)
+{
+	assert_int_equal(site_write(s, f, 0, text, (uint32_t)strlen(text)), NFS4R_OK);
+}
+
+static struct nfs4r_oid make_file(struct site *s, const struct nfs4r_oid *dir, const char *name, const char *text)
+{
+	struct nfs4r_oid f = make(s, NFS4R_OP_CREATE, dir, name);
+
+	write_text(s, &f, text);
+	return f;
+}
+
+static void expect_content(struct site *s, const struct nfs4r_oid *f, const char *want)
+{
+	char got[200];
+	uint32_t len = sizeof(got);
+
+	assert_int_equal(site_read(s, f, 0, got, &len), NFS4R_OK);
+	got[len] = '\0';
+	assert_string_equal(got, want);
+}
+
+static void checkpoint(struct site *s)
+{
+	assert_int_equal(checkpoint_now(s->eng), NFS4R_OK);
+}
+
+static void sync_journal(struct site *s)
+{
+	assert_int_equal(nfs4r_store_sync(s->eng->store, nfs4r_store_position(s->eng->store)), NFS4R_OK);
+}
+
+static uint64_t checkpoints(struct site *s)
+{
+	struct nfs4r_store_stats st;
+
+	nfs4r_store_get_stats(s->eng->store, &st);
+	return st.checkpoints;
+}
+
+static void start(struct cluster *c, nfs4r_servers which)
+{
+	for (int i = 1; i <= SITES; i++)
+		if (which & NFS4R_BIT(i))
+			cluster_start(c, i);
+}
+
+/* All is settled: the copies are equal, also as the servers compare them, and nothing of the volume is in the hidden directory. */
+static void expect_equal(struct cluster *c)
+{
+	char text[VERIFY_TEXT];
+	uint64_t status = 99;
+
+	cluster_settle(c);
+	for (int tries = 0; tries < 50 && status; tries++) { /* 2: it could not look at all of it */
+		if (tries)
+			pause_ms(100);
+		status = cluster_verify(c, 1, text);
+		assert_int_not_equal(status, 1);
+	}
+	assert_int_equal(status, 0);
+}
+
+/* ---- one after the other ---- */
+
+struct tree {
+	struct nfs4r_oid dir, sub, over, cut, moved, gone;
+};
+
+/* Everywhere, and synced. */
+static void plant(struct cluster *c, struct tree *t)
+{
+	struct nfs4r_oid root = site_root(&c->site[1]);
+	struct site *s = &c->site[1];
+
+	t->dir = make(s, NFS4R_OP_MKDIR, &root, "dir");
+	t->sub = make(s, NFS4R_OP_MKDIR, &t->dir, "sub");
+	t->over = make_file(s, &t->dir, "over", "as it was");
+	t->cut = make_file(s, &t->dir, "cut", "a file that will be shorter");
+	t->moved = make_file(s, &t->dir, "moved", "moved");
+	t->gone = make_file(s, &t->dir, "gone", "gone");
+	cluster_settle(c);
+	for (int i = 1; i <= SITES; i++)
+		checkpoint(&c->site[i]);
+}
+
+static void change(struct site *s, const struct tree *t)
+{
+	struct nfs4r_attrs a = { .mask = NFS4R_ATTR_SIZE | NFS4R_ATTR_MODE, .size = 6, .mode = 0600 };
+
+	write_text(s, &t->over, "AS IT IS, and longer");
+	assert_int_equal(site_setattr(s, &t->cut, &a), NFS4R_OK);
+	assert_int_equal(site_rename(s, &t->dir, "moved", &t->sub, "moved-in"), NFS4R_OK);
+	assert_int_equal(site_remove(s, &t->dir, "gone"), NFS4R_OK);
+	make_file(s, &t->dir, "new", "new");
+	assert_int_equal(site_link(s, &t->over, &t->sub, "second"), NFS4R_OK);
+	assert_int_equal(site_rename(s, &t->dir, "sub", &t->dir, "sub2"), NFS4R_OK);
+}
+
+/*
+ * The journal says that a server has it all, and its directory is as it was at the last checkpoint: each version is right, so nothing else than the settling
+ * (doubt.c) can find that the content is not.
+ */
+static void what_the_directory_forgot_comes_back(void **state)
+{
+	struct cluster *c = *state;
+	struct site *s = &c->site[3];
+	struct tree t;
+	uint64_t taken;
+
+	plant(c, &t);
+	taken = checkpoints(s);
+	change(&c->site[1], &t);
+	cluster_settle(c);
+	sync_journal(s);
+	assert_int_equal(checkpoints(s), taken);
+	cluster_lose_power(c, NFS4R_BIT(3), 0);
+	expect_shell("cut\ngone\nmoved\nover\nsub\nas it was", "cd %s/dir && ls && cat over", s->data);
+	cluster_start(c, 3);
+	site_says(s, "the machine had crashed", 10);
+	expect_equal(c);
+	expect_content(s, &t.over, "AS IT IS, and longer");
+	expect_shell("cut\nnew\nover\nsub2\nmoved-in\nsecond\nAS IT IS, and longer", "cd %s/dir && ls && ls sub2 && cat over", s->data);
+}
+
+/* The directory has it and the journal does not; with what was forgotten of the journal the entries come again. */
+static void what_the_journal_forgot_comes_back(void **state)
+{
+	struct cluster *c = *state;
+	struct site *s = &c->site[3];
+	struct tree t;
+
+	plant(c, &t);
+	change(&c->site[1], &t);
+	cluster_settle(c);
+	assert_int_equal(s->eng->ops->sync_all(s->eng->ctx), 0);
+	cluster_lose_power(c, NFS4R_BIT(3), 0);
+	cluster_start(c, 3);
+	site_says(s, "nothing is in doubt any more", 10);
+	expect_equal(c);
+	expect_content(s, &t.over, "AS IT IS, and longer");
+}
+
+/* All at once. Nobody is without doubt; who answered the COMMIT has the bytes, whatever became of the others. */
+static void a_commit_survives_a_loss_of_power_everywhere(void **state)
+{
+	struct cluster *c = *state;
+	struct tree t;
+
+	plant(c, &t);
+	change(&c->site[1], &t);
+	assert_int_equal(site_commit(&c->site[1], &t.over), NFS4R_OK);
+	cluster_settle(c);
+	for (int i = 1; i <= SITES; i++)
+		sync_journal(&c->site[i]);
+	cluster_lose_power(c, EVERYBODY, 0);
+	expect_shell("as it wasas it was", "cat %s/dir/over %s/dir/over", c->site[2].data, c->site[3].data);
+	start(c, EVERYBODY);
+	expect_equal(c);
+	for (int i = 1; i <= SITES; i++)
+		expect_content(&c->site[i], &t.over, "AS IT IS, and longer");
+}
+
+/*
+ * A new file, and only one server has it: the bytes of a WRITE whose entry is lost are on its disk. Nobody can tell the others of them, so they go.
+ */
+static void bytes_without_an_entry_are_nowhere(void **state)
+{
+	struct cluster *c = *state;
+	struct site *s = &c->site[3];
+	struct nfs4r_oid root = site_root(s), dir = make(s, NFS4R_OP_MKDIR, &root, "dir"), told, empty;
+	struct nfs4r_lhandle h;
+	char got[20], want[20] = { 0 };
+	uint32_t len = sizeof(got);
+
+	cluster_settle(c);
+	for (int i = 1; i <= SITES; i++)
+		checkpoint(&c->site[i]);
+	cluster_stop(c, 1);
+	cluster_stop(c, 2);
+	told = make(s, NFS4R_OP_CREATE, &dir, "told");
+	empty = make(s, NFS4R_OP_CREATE, &dir, "empty");
+	assert_int_equal(site_write(s, &told, 10, "told", 4), NFS4R_OK);
+	sync_journal(s);
+	write_text(s, &told, "lost");
+	assert_int_equal(site_write(s, &told, 14, "lost", 4), NFS4R_OK);
+	write_text(s, &empty, "lost");
+	nfs4r_handle(s->eng, &told, &h);
+	assert_int_equal(s->eng->ops->commit(s->eng->ctx, &h), NFS4R_OK);
+	nfs4r_handle(s->eng, &empty, &h);
+	assert_int_equal(s->eng->ops->commit(s->eng->ctx, &h), NFS4R_OK);
+	cluster_lose_power(c, NFS4R_BIT(3), 0);
+	expect_shell("losttoldlostlost", "cd %s/dir && cat told empty | tr -d '\\0'", s->data);
+	start(c, EVERYBODY);
+	expect_equal(c);
+	memcpy(want + 10, "told", 4);
+	assert_int_equal(site_read(s, &told, 0, got, &len), NFS4R_OK);
+	assert_int_equal(len, 14);
+	assert_memory_equal(got, want, 14);
+	expect_content(s, &empty, "");
+}
+
+/* ---- under load ---- */
+
+#define PROMISES 2000
+#define WORKERS (2 * SITES)
+
+struct worker {
+	struct cluster *c;
+	int id;
+	unsigned seed;
+	pthread_t thread;
+	struct nfs4r_oid dir;
+	uint32_t n;
+	struct promise { /* a COMMIT or a stable WRITE was answered */
+		struct nfs4r_oid oid;
+		unsigned number;
+	} v[PROMISES];
+};
+
+static uint64_t verifier(struct site *s)
+{
+	uint64_t v = 0;
+
+	pthread_rwlock_rdlock(&s->gate);
+	if (s->eng)
+		v = nfs4r_verifier(s->eng);
+	pthread_rwlock_unlock(&s->gate);
+	return v;
+}
+
+static void text_of(char text[32], unsigned number)
+{
+	snprintf(text, 32, "promised %u", number);
+}
+
+/* A new file, or the last one again. As with a client, what was written before the verifier changed is not promised. */
+static void promise(struct worker *w)
+{
+	struct site *s = &w->c->site[w->id];
+	unsigned losses = s->losses, number = (unsigned)rand_r(&w->seed);
+	uint64_t v = verifier(s);
+	struct promise *p;
+	char name[32], text[32];
+	bool again = w->n && rand_r(&w->seed) % 2;
+
+	if (w->n == PROMISES)
+		return;
+	p = &w->v[again ? w->n - 1 : w->n];
+	snprintf(name, sizeof(name), "w%d-%u", w->id, w->n);
+	if (!again && site_make(s, NFS4R_OP_CREATE, &w->dir, name, &p->oid) != NFS4R_OK)
+		return;
+	text_of(text, number);
+	p->number = 0; /* from here on it may be either */
+	if (rand_r(&w->seed) % 3 == 0 ? site_write_stable(s, &p->oid, 0, text, 32) != NFS4R_OK :
+	    site_write(s, &p->oid, 0, text, 32) != NFS4R_OK || site_commit(s, &p->oid) != NFS4R_OK)
+		return;
+	if (s->losses != losses || verifier(s) != v)
+		return;
+	p->number = number;
+	w->n += !again;
+}
+
+static void *work(void *arg)
+{
+	struct worker *w = arg;
+
+	while (!w->c->hurry) {
+		if (rand_r(&w->seed) % 3)
+			site_random_op(&w->c->site[w->id], &w->seed);
+		else
+			promise(w);
+	}
+	return NULL;
+}
+
+static uint32_t expect_promises(struct cluster *c, struct worker *w)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < w->n; i++) {
+		char want[32], got[33] = "";
+		uint32_t len = 32;
+
+		if (!w->v[i].number)
+			continue;
+		text_of(want, w->v[i].number);
+		assert_int_equal(site_read(&c->site[1 + i % SITES], &w->v[i].oid, 0, got, &len), NFS4R_OK);
+		assert_string_equal(got, want);
+		kept++;
+	}
+	return kept;
+}
+
+static void begin_work(struct cluster *c, struct worker *w, unsigned seed)
+{
+	struct nfs4r_oid root = site_root(&c->site[1]);
+	char name[16];
+
+	for (int i = 0; i < WORKERS; i++) {
+		snprintf(name, sizeof(name), "w%u-%d", seed, i);
+		w[i] = (struct worker){ .c = c, .id = 1 + i % SITES, .seed = seed * 31 + (unsigned)i };
+		w[i].dir = make(&c->site[w[i].id], NFS4R_OP_MKDIR, &root, name);
+	}
+	for (int i = 0; i < WORKERS; i++)
+		assert_int_equal(pthread_create(&w[i].thread, NULL, work, &w[i]), 0);
+	pause_ms(500 + seed % 300);
+}
+
+static void end_work(struct cluster *c, struct worker *w)
+{
+	c->hurry = true;
+	for (int i = 0; i < WORKERS; i++)
+		pthread_join(w[i].thread, NULL);
+	c->hurry = false;
+}
+
+static void expect_kept(struct cluster *c, struct worker *w)
+{
+	uint32_t kept = 0;
+
+	expect_equal(c);
+	for (int i = 0; i < WORKERS; i++)
+		kept += expect_promises(c, &w[i]);
+	print_message("%u promises kept\n", kept);
+	free(w);
+}
+
+static unsigned first_seed(void)
+{
+	return getenv("NFS4R_SEED") ? (unsigned)atoi(getenv("NFS4R_SEED")) : 1;
+}
+
+static unsigned rounds(void)
+{
+	return getenv("NFS4R_ROUNDS") ? (unsigned)atoi(getenv("NFS4R_ROUNDS")) : 2;
+}
+
+/* NFS4R_SEED and NFS4R_ROUNDS for others and more. */
+static void one_loses_power_under_load(void **state)
+{
+	struct cluster *c = *state;
+
+	for (unsigned i = 0; i < rounds(); i++) {
+		struct worker *w = calloc(WORKERS, sizeof(*w));
+
+		begin_work(c, w, first_seed() + i);
+		cluster_lose_power(c, NFS4R_BIT(1 + i % SITES), first_seed() + i);
+		cluster_start(c, 1 + (int)i % SITES);
+		pause_ms(200);
+		end_work(c, w);
+		expect_kept(c, w);
+	}
+}
+
+/* The journals are whole, so that the files alone are in doubt, in other parts at each server. */
+static void all_lose_power_after_load(void **state)
+{
+	struct cluster *c = *state;
+
+	for (unsigned i = 0; i < rounds(); i++) {
+		struct worker *w = calloc(WORKERS, sizeof(*w));
+
+		begin_work(c, w, first_seed() + 1000 + i);
+		end_work(c, w);
+		cluster_settle(c);
+		for (int s = 1; s <= SITES; s++)
+			sync_journal(&c->site[s]);
+		cluster_lose_power(c, EVERYBODY, first_seed() + 1000 + i);
+		start(c, EVERYBODY);
+		expect_kept(c, w);
+	}
+}
+
+#define T(name, setup) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(what_the_directory_forgot_comes_back, setup_still),
+		T(what_the_journal_forgot_comes_back, setup_still),
+		T(a_commit_survives_a_loss_of_power_everywhere, setup_still),
+		T(bytes_without_an_entry_are_nowhere, setup_still),
+		T(one_loses_power_under_load, setup),
+		T(all_lose_power_after_load, setup),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
