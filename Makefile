@@ -35,7 +35,7 @@ bench: ## benchmarks against stock Ganesha, 40 minutes (ARGS='--quick --rtt 20 t
 bench-ngb: ## NAS Grid Benchmarks over three sites, a quick subset (ARGS='--graph HC --trials 3')
 	@scripts/bench-ngb.sh $(ARGS)
 
-bench-ngb-full: ## every class, graph and round trip time, five trials; a day
+bench-ngb-full: ## every class, graph and round trip time, five trials; days (goes on where it was ended)
 	@scripts/bench-ngb.sh --full $(ARGS)
 
 clean: ## remove build/
