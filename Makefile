@@ -39,7 +39,7 @@ bench-failures: ## fail-over, return, catching up, COMMIT, leases: what they tak
 bench-ngb: ## NAS Grid Benchmarks over three sites, a quick subset (ARGS='--graph HC --trials 3')
 	@scripts/bench-ngb.sh $(ARGS)
 
-bench-ngb-full: ## every class, graph and round trip time, five trials; a day
+bench-ngb-full: ## every class, graph and round trip time, five trials; days (goes on where it was ended)
 	@scripts/bench-ngb.sh --full $(ARGS)
 
 clean: ## remove build/

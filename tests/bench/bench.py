@@ -19,7 +19,6 @@ import argparse
 import contextlib
 import datetime
 import os
-import platform
 import shutil
 import signal
 import subprocess
@@ -223,17 +222,9 @@ def processors(o):
     return f'{os.cpu_count()}, {how}'
 
 
-def first_line(*argv, **env):
-    r = subprocess.run(argv, capture_output=True, text=True, stdin=subprocess.DEVNULL, env={**os.environ, **env})
-    return (r.stdout or r.stderr).strip().partition('\n')[0] or '?'
-
-
 def say_versions(o):
-    prefix = os.path.join(bed.ROOT, '.deps/ganesha-release')
-    ganesha = first_line(f'{prefix}/bin/ganesha.nfsd', '-v', LD_LIBRARY_PATH=f'{prefix}/lib')
-    print(f'command: {" ".join([sys.argv[0], *sys.argv[1:]])}')
-    print(f'version: {first_line("git", "-C", bed.ROOT, "describe", "--always", "--dirty")}; {ganesha}')
-    print(f'machine: Linux {platform.release()}, guests {", ".join(os.listdir("/usr/lib/uml/modules"))}; processors: {processors(o)}')
+    print(f'command: {" ".join(sys.argv)}')
+    print('\n'.join(runner.versions()) + f'; processors: {processors(o)}')
     print(f'tools: {"; ".join(parts_trees.versions())}')
     if os.getloadavg()[0] > 0.7:
         print(f'other work on this machine (load {os.getloadavg()[0]:.1f}): expect noise'

@@ -2,23 +2,24 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """NAS Grid Benchmarks at three sites: turnaround time over the round trip time, for several ways of sharing their files.
 
-    ngb.py [--class S,W] [--graph HC,VP] [--rtt 20,40,120] [--trials 3] [SYSTEM...]
+    ngb.py [--class S,W] [--graph HC,VP] [--rtt 0.2,20,120] [--trials 3] [--out DIR] [SYSTEM...]
 
-    remote   one stock Ganesha, at site 1, that all three clients mount over the links
-    repl     NFSv4.r: a replicated server at each site
-    local    one stock Ganesha with all three clients in its own network: the floor
+    remote    one stock Ganesha, at site 1, that all three clients mount over the links
+    repl      NFSv4.r: a replicated server at each site
+    gridftp   each arc's file is copied, from the disk of the site that wrote it to that of the one that reads it
+    gluster   GlusterFS, replica 3
+    local     one stock Ganesha with all three clients in its own network: the floor
 
-Another system is another class like those below. All tasks run in the bed's three clients, which have one processor each; every run is held
-to the result of one local directory (tests/ngb/README.md). Writes runs.csv and tasks.csv (raw, every trial), summary.csv and a picture (PNG, SVG) to a
-folder, whose name it prints at the end. Exit status 1 when a run failed. Times of this bed, whose three sites share the machine, mean something
-only beside one another.
+ngb_systems.py says how each is set up; another system is another class there. Every run is held to the result of one local directory
+(tests/ngb/README.md). Writes runs.csv and tasks.csv (raw, every trial), summary.csv, goals.csv and a picture (PNG, SVG) to a
+folder, whose name it prints at the end. Started again with the same --out, it does only what that folder has no run of. Exit status 1 when a run failed, not when
+a goal was missed. Times of this bed, whose three sites share the machine, mean something only beside one another.
 """
 import argparse
 import datetime
 import os
 import shutil
 import signal
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -27,7 +28,11 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, '..', 'cluster', 'lib'), os.path.join(HERE, '..', 'ngb')]
 import bed
 import graphs
+import ngb_results
+import ngb_systems
+import peers
 import report
+import runner
 import sites as where
 
 try:
@@ -35,51 +40,8 @@ try:
 except ImportError as e:        # now, not when all is measured
     sys.exit(f'ngb: {e}; run: make deps')
 
-NODE = os.path.join(bed.ROOT, 'build/release/tests/ngb/ngb-node')
-NEAR_MS = 0.2           # no delay added; the router alone
+NODE, SYSTEMS = ngb_systems.NODE, ngb_systems.SYSTEMS
 MEMORY = {'S': '512M', 'W': '768M', 'A': '1536M'}      # of each client
-
-
-class System:
-    """up: options of `testbed up`. rtts: which of the wanted round trip times it is measured at. transfer: as graphs.run() takes it,
-    where the sites share no tree."""
-    name, title, up, transfer = None, None, (), None
-
-    def rtts(self, wanted):
-        return wanted
-
-    def prepare(self, b):
-        """Once, when the bed is up."""
-
-    def sites(self, b):
-        return [where.Guest(str(s), b.command(), s, '/nfs', NODE, 24 * 3600) for s in b.sites]
-
-    def settle(self, b):
-        """Before each run: nothing of the one before is still going on."""
-
-    def teardown(self, b):
-        pass
-
-
-class Remote(System):
-    name, title, up = 'remote', 'one server at site 1', ('--stock',)
-
-
-class Local(Remote):
-    name, title = 'local', 'one local server'
-
-    def rtts(self, wanted):
-        return [NEAR_MS]
-
-
-class Replicated(System):
-    name, title = 'repl', 'NFSv4.r'
-
-    def settle(self, b):
-        b.no_controls(300)
-
-
-SYSTEMS = (Remote, Replicated, Local)
 
 
 def choices(text, known):
@@ -98,68 +60,51 @@ def arguments():
     p.add_argument('--trials', type=int, default=1)
     p.add_argument('--limit', type=int, default=3600, metavar='SEC', help='for one run')
     p.add_argument('--set', action='append', default=[], metavar='KEY=VALUE', help='into the REPL block of every server')
+    p.add_argument('--router', choices=('wire', 'netem'), default='wire', help='of the bed (tests/cluster/README.md)')
     p.add_argument('--out', default=os.path.join(bed.ROOT, 'build', 'bench', datetime.datetime.now().strftime('ngb-%Y-%m-%d-%H%M%S')))
     p.add_argument('systems', nargs='*', metavar='SYSTEM', help=', '.join(s.name for s in SYSTEMS) + '; default: all')
     o = p.parse_args()
     if [n for n in o.systems if n not in [s.name for s in SYSTEMS]] or o.trials < 1 or o.limit < 1:
         p.error('no such system, or --trials or --limit is not at least 1')
+    o.systems = [s for s in SYSTEMS if not o.systems or s.name in o.systems]
     return o
-
-
-class Summary:
-    """Turnaround times by (system, graph, class, rtt_ms)."""
-
-    def __init__(self):
-        self.times, self.failures = {}, []
-
-    def add(self, system, graph, cls, rtt_ms, seconds):
-        self.times.setdefault((system, graph, cls, rtt_ms), []).append(seconds)
-
-    def rows(self):
-        """[system, graph, class, rtt_ms, trials, mean, standard deviation, least, largest]; the spread of one trial is unknown."""
-        return [[*key, len(v), statistics.mean(v), statistics.stdev(v) if len(v) > 1 else None, min(v), max(v)]
-                for key, v in sorted(self.times.items())]
-
-    def write(self, directory):
-        report.write_csv(os.path.join(directory, 'summary.csv'),
-                         ['system', 'graph', 'class', 'rtt_ms', 'trials', 'mean_s', 'stdev_s', 'least_s', 'largest_s'], self.rows())
-
-    def table(self):
-        head = ('graph', 'class', 'RTT ms', 'system', 'turnaround s', 'spread')
-        rows = [head] + [(g, c, f'{rtt:g}', s, f'{mean:.2f}', f'{least:.2f} to {most:.2f}' if n > 1 else 'one trial')
-                         for s, g, c, rtt, n, mean, _, least, most in sorted(self.rows(), key=lambda r: (r[1], r[2], r[3], r[0]))]
-        widths = [max(len(r[i]) for r in rows) for i in range(len(head))]
-        return ['  '.join(t.ljust(w) for t, w in zip(r, widths)).rstrip() for r in rows]
 
 
 class Bench:
     def __init__(self, options):
-        self.o, self.summary, self.raw = options, Summary(), graphs.Csv(options.out)
+        self.o, self.summary, self.raw = options, ngb_results.Summary(), graphs.Csv(options.out)
+        self.known, self.references = ngb_results.finished(options.out), ngb_results.References(options.out)
+        self.summary.take(self.known)
         self.dir = tempfile.mkdtemp(prefix='nfs4r-ngb-', dir='/tmp')
-        self.floors, self.n = {}, 0
+        self.graphs, self.n = {}, 0
+        if self.known:
+            print(f'{len(self.known)} runs are in {options.out} already', flush=True)
 
     def graph(self, name, cls):
         """With the sums that every run must have."""
-        if (name, cls) not in self.floors:
-            graph = graphs.Graph(NODE, name, cls)
-            lines = graphs.check_kernels(graph)
-            floor = graphs.reference(graph, self.dir)
-            print(f'{name}.{cls}: {graph.bytes() / 1e6:.2f} MB over its arcs; one local directory, no server: {floor.seconds:.2f} s; '
-                  + '; '.join(l.partition(',')[0] for l in lines), flush=True)
-            self.raw.add('directory', 0, floor)
-            self.floors[name, cls] = (graph, floor.sums)
-        return self.floors[name, cls]
+        if (name, cls) not in self.graphs:
+            graph, sums = graphs.Graph(NODE, name, cls), self.references.get(name, cls)
+            if sums is None:
+                lines = graphs.check_kernels(graph)
+                floor = graphs.reference(graph, self.dir)
+                print(f'{name}.{cls}: {graph.bytes() / 1e6:.2f} MB over its arcs; one local directory, no server: {floor.seconds:.2f} s; '
+                      + '; '.join(l.partition(',')[0] for l in lines), flush=True)
+                self.raw.add('directory', 0, floor)
+                self.references.put(name, cls, floor.sums)
+                sums = floor.sums
+            self.graphs[name, cls] = (graph, sums)
+        return self.graphs[name, cls]
 
     def one(self, system, b, rtt, name, cls, trial):
         graph, sums = self.graph(name, cls)
         self.n += 1
         try:
             system.settle(b)
-            result = graphs.run(graph, system.sites(b), f'run{self.n}', sums, wait_s=self.o.limit, transfer=system.transfer)
+            result = graphs.run(graph, system.sites(b), f'run{self.n}', sums, wait_s=self.o.limit, transfer=system.transfer, look='name')
         except (where.Failed, bed.Failed, OSError, subprocess.SubprocessError) as e:
             self.failed(f'{system.name}, RTT {rtt:g} ms, {name}.{cls}', e)
             return
-        self.raw.add(f'{system.name} rtt={rtt:g}', trial, result)
+        self.raw.add(ngb_results.label(system.name, rtt), trial, result)
         self.summary.add(system.name, name, cls, rtt, result.seconds)
         print(f'  RTT {rtt:g} ms, {name}.{cls}, trial {trial}: {result.seconds:.2f} s', flush=True)
 
@@ -167,41 +112,64 @@ class Bench:
         self.summary.failures.append(what)
         print(f'  FAILED: {what}: {why}', flush=True)
 
-    def system(self, system):
-        mem = MEMORY[max(self.o.classes, key=graphs.CLASSES.index)]
-        up = ['--rtt', '20ms', '--mem', mem, *system.up]
-        for s in self.o.set if isinstance(system, Replicated) else []:
+    def missing(self, system, cls, rtt):
+        """[(graph, trial)] without a run."""
+        return [(g, t) for t in range(1, self.o.trials + 1) for g in self.o.graph if (system.name, g, cls, rtt, t) not in self.known]
+
+    def system(self, system, cls, rtt):
+        """In a bed that has this round trip time from the beginning: a connection that was made over another link first has to unlearn it."""
+        missing = self.missing(system, cls, rtt)
+        if not missing:
+            return
+        up = ['--rtt', f'{rtt:g}ms', '--mem', MEMORY[cls], *(['--wire'] if self.o.router == 'wire' else []), *system.up]
+        for s in self.o.set if isinstance(system, ngb_systems.Replicated) else []:
             up += ['--set', s]
-        print(f'\n{system.name} ({system.title}): testbed up {" ".join(up)}', flush=True)
+        print(f'\n{system.name} ({system.title}), class {cls}, RTT {rtt:g} ms: testbed up {" ".join(up)}', flush=True)
         with bed.Bed.own(*up) as b:
-            system.prepare(b)
             try:
-                for rtt in system.rtts(self.o.rtt):
-                    b.must('link', 'all', 'all', f'rtt={rtt:g}ms')
-                    for trial in range(1, self.o.trials + 1):
-                        for cls in self.o.classes:
-                            for name in self.o.graph:
-                                self.one(system, b, rtt, name, cls, trial)
+                system.prepare(b)
+                for name, trial in missing:
+                    self.one(system, b, rtt, name, cls, trial)
             finally:
-                system.teardown(b)
+                system.teardown()
 
     def run(self):
         try:
-            for system in [s() for s in SYSTEMS if not self.o.systems or s.name in self.o.systems]:
-                try:
-                    self.system(system)
-                except (bed.Failed, where.Failed, OSError, subprocess.SubprocessError) as e:      # the bed itself
-                    self.failed(system.name, e)
+            for cls in self.o.classes:      # the short ones first
+                for rtt in sorted({r for s in self.o.systems for r in s.rtts(self.o.rtt)}):
+                    for system in self.o.systems:
+                        if rtt in system.rtts(self.o.rtt):
+                            self.part(system, cls, rtt)
         finally:
             shutil.rmtree(self.dir, ignore_errors=True)
             self.finish()
         return 1 if self.summary.failures else 0
 
+    def part(self, system, cls, rtt):
+        try:
+            self.system(system(), cls, rtt)
+        except (bed.Failed, where.Failed, OSError, subprocess.SubprocessError) as e:      # the bed itself; the others go on
+            self.failed(f'{system.name}, class {cls}, RTT {rtt:g} ms', e)
+
     def finish(self):
         self.summary.write(self.o.out)
         print('\n' + '\n'.join(self.summary.table()))
+        print('\n' + '\n'.join(self.summary.goal_table()))
         drawn = plots.ngb(self.summary.rows(), {s.name: s.title for s in SYSTEMS}, self.o.out)
-        print(f'results: {self.o.out} ({", ".join(["runs.csv", "tasks.csv", "summary.csv", *drawn])})', flush=True)
+        print(f'results: {self.o.out} ({", ".join(["runs.csv", "tasks.csv", "summary.csv", "goals.csv", *drawn])})', flush=True)
+
+
+def say_what(o):
+    """What is compared; into the folder as well, once for each time that it was worked on."""
+    needs = {p for s in o.systems for p in s.needs}
+    lines = [f'{datetime.datetime.now().isoformat(timespec="seconds")} {" ".join(sys.argv)}', *runner.versions(), *peers.versions(needs),
+             f'tuning, all: {peers.TUNING["all"]}', *(f'tuning, {s.name}: {s.tuning}' for s in o.systems)]
+    os.makedirs(o.out, exist_ok=True)
+    with open(os.path.join(o.out, 'about.txt'), 'a') as f:
+        f.write('\n'.join(lines) + '\n\n')
+    print('\n'.join(lines), flush=True)
+    if os.getloadavg()[0] > 0.7:
+        print(f'other work on this machine (load {os.getloadavg()[0]:.1f}): expect noise', flush=True)
 
 
 SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
@@ -218,10 +186,12 @@ def main():
     o = arguments()
     if not os.path.exists(NODE):
         sys.exit(f'ngb: {NODE} is missing; run: make build')
+    missing = peers.missing({p for s in o.systems for p in s.needs})
+    if missing:
+        sys.exit(f'ngb: {missing[0]} is missing; run: scripts/peers.sh')
     for s in SIGNALS:
         signal.signal(s, interrupted)
-    if os.getloadavg()[0] > 0.7:
-        print(f'other work on this machine (load {os.getloadavg()[0]:.1f}): expect noise', flush=True)
+    say_what(o)
     return Bench(o).run()
 
 

@@ -17,6 +17,7 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'cluster', 'lib'))
@@ -66,14 +67,16 @@ read only = no
 '''
 
 
-def missing():
+def missing(programs=PROGRAMS):
     """Programs that this machine lacks."""
-    return [p for p in PROGRAMS if not shutil.which(p)]
+    return [p for p in programs if not shutil.which(p)]
 
 
-def versions():
+def versions(programs=PROGRAMS):
     out = []
     for argv in (['globus-gridftp-server', '-version'], ['globus-url-copy', '-version'], ['rsync', '--version'], ['gluster', '--version']):
+        if argv[0] not in programs:
+            continue
         r = subprocess.run(argv, capture_output=True, text=True, stdin=subprocess.DEVNULL)
         out.append((r.stdout or r.stderr).strip().partition('\n')[0])
     return out
@@ -81,6 +84,11 @@ def versions():
 
 def address(site):
     return f'10.0.{site}.1'
+
+
+def read_ahead(mount):
+    """A shell command that makes it long for an NFS mount."""
+    return f'echo 16384 >/sys/class/bdi/$(stat -c "%d" {mount} | awk \'{{ print int($1 / 256) ":" $1 % 256 }}\')/read_ahead_kb'
 
 
 def run(argv, seconds, **kw):
@@ -102,6 +110,7 @@ class Peers:
         with open(os.path.join(b.run, 'pid1')) as f:
             self.pid1 = f.read().strip()
         self.gluster_pids, self.remote_sites = {}, []
+        self.lock, self.lists = threading.Lock(), 0
         # GridFTP looks up the name of every address, and there is no name server here. Only the bed sees this file.
         with open(f'{self.dir}/hosts', 'w') as f:
             f.write(f'127.0.0.1 localhost {os.uname().nodename}\n' + ''.join(f'{address(s)} site{s}\n' for s in b.sites))
@@ -151,16 +160,28 @@ class Peers:
     # ---- GridFTP and rsync
 
     def gridftp(self, site):
+        os.chmod(os.path.dirname(self.b.run), 0o711)          # it never works as root
         self.daemon(site, 'gridftp', ['globus-gridftp-server', '-aa', '-anonymous-user', 'nobody', '-anonymous-group', 'nogroup', '-p', 2811,
                                       '-control-interface', address(site), '-data-interface', address(site), '-s'], 2811)
 
     def gridftp_copy(self, path, site):
         """From site 1 to a site; (seconds, where it is now)."""
-        os.chmod(os.path.dirname(self.b.run), 0o711)          # it never works as root
         os.chmod(self.directory('gridftp-', site), 0o777)
         to = f'{self.directory("gridftp-", site)}/{os.path.basename(path)}'
         return self.command(1, 'globus-url-copy', '-p', STREAMS, '-tcp-bs', BUFFER, '-bs', BLOCK, f'file://{path}',
                             f'ftp://{address(site)}:2811{to}'), to
+
+    def gridftp_list(self, here, there, pairs):
+        """[(path here, path there), ..], all at once."""
+        for _, to in pairs:
+            os.chmod(os.path.dirname(to), 0o777)        # the server never works as root
+        with self.lock:
+            self.lists += 1
+            name = f'{self.dir}/list{self.lists}'
+        with open(name, 'w') as f:
+            f.writelines(f'file://{path} ftp://{address(there)}:2811{to}\n' for path, to in pairs)
+        self.command(here, 'globus-url-copy', '-p', STREAMS, '-tcp-bs', BUFFER, '-bs', BLOCK, '-fast', '-cc', len(pairs), '-f', name)
+        os.unlink(name)
 
     def rsync(self, site):
         conf = f'{self.dir}/rsyncd{site}.conf'
@@ -241,8 +262,7 @@ class Peers:
     def remote_nfs(self, site):
         options = 'vers=4.2,hard,nconnect=8,port=2050'
         print(f'  $ mount -t nfs4 -o {options} {address(1)}:/data {REMOTE}', flush=True)
-        self.b.sh(site, f'mount -t nfs4 -o {options} {address(1)}:/data {REMOTE} && '
-                        f'echo 16384 >/sys/class/bdi/$(stat -c "%d" {REMOTE} | awk \'{{ print int($1 / 256) ":" $1 % 256 }}\')/read_ahead_kb')
+        self.b.sh(site, f'mount -t nfs4 -o {options} {address(1)}:/data {REMOTE} && {read_ahead(REMOTE)}')
         self.remote_sites.append(site)
 
     # ---- the end

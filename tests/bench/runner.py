@@ -1,7 +1,9 @@
 """The bed as the parts of the benchmark see it: which site is measured, how far the others are, when all is quiet."""
 import json
 import os
+import platform
 import re
+import subprocess
 import sys
 import time
 
@@ -12,6 +14,19 @@ import bed
 SITES = (1, 2, 3)
 MOUNTS = {'repl': '/nfs', 'stock': '/stock'}
 QUIET = 300                 # seconds to wait for the peers' copies and for the end of all controls
+
+
+def first_line(*argv, **env):
+    r = subprocess.run(argv, capture_output=True, text=True, stdin=subprocess.DEVNULL, env={**os.environ, **env})
+    return (r.stdout or r.stderr).strip().partition('\n')[0] or '?'
+
+
+def versions():
+    """Lines: of this software, and of the machine."""
+    prefix = os.path.join(bed.ROOT, '.deps/ganesha-release')
+    ganesha = first_line(f'{prefix}/bin/ganesha.nfsd', '-v', LD_LIBRARY_PATH=f'{prefix}/lib')
+    return [f'version: {first_line("git", "-C", bed.ROOT, "describe", "--always", "--dirty")}; {ganesha}',
+            f'machine: Linux {platform.release()}, {os.cpu_count()} processors, guests {", ".join(os.listdir("/usr/lib/uml/modules"))}']
 
 
 class Bench:

@@ -6,10 +6,13 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
 import ngb
+import ngb_results
+import ngb_systems
 import plots
 import project
 import report
@@ -216,11 +219,11 @@ class Work(unittest.TestCase):
 
 class GridBenchmarks(unittest.TestCase):
     def summary(self):
-        s = ngb.Summary()
+        s = ngb_results.Summary()
         for seconds in (4.0, 6.0, 5.0):
             s.add('repl', 'HC', 'S', 20, seconds)
         s.add('repl', 'HC', 'S', 120, 9.0)
-        s.add('local', 'HC', 'S', ngb.NEAR_MS, 3.0)
+        s.add('local', 'HC', 'S', ngb_systems.NEAR_MS, 3.0)
         s.add('remote', 'VP', 'W', 20, 7.0)
         return s
 
@@ -238,6 +241,7 @@ class GridBenchmarks(unittest.TestCase):
             s.write(d)
             with open(f'{d}/summary.csv') as f:
                 self.assertEqual(len(list(csv.DictReader(f))), 4)
+            self.assertTrue(os.path.exists(f'{d}/goals.csv'))
             drawn = plots.ngb(s.rows(), {c.name: c.title for c in ngb.SYSTEMS}, d)
             self.assertEqual(sorted(drawn), ['ngb.png', 'ngb.svg'])
             for name in drawn:
@@ -248,11 +252,59 @@ class GridBenchmarks(unittest.TestCase):
                 self.assertIn(title, text)
             self.assertEqual(plots.ngb([], {}, d), [])
 
+    def runs(self, directory, lines):
+        with open(f'{directory}/runs.csv', 'w') as f:
+            f.write('when,label,graph,class,trial,sites,turnaround_s\n' + ''.join(f't,{l}\n' for l in lines))
+
+    def test_figure_6_of_a_file_with_all_systems(self):
+        with tempfile.TemporaryDirectory() as d:
+            self.runs(d, [f'{c.name} rtt={rtt:g},{g},{cls},1,x,{10 + k}' for k, c in enumerate(ngb.SYSTEMS) for rtt in c.rtts([20, 120])
+                          for g in ngb.graphs.GRAPHS for cls in 'SWA'])
+            s = ngb_results.Summary()
+            s.take(ngb_results.finished(d))
+            self.assertEqual(len(s.rows()), (4 * 2 + 1) * 4 * 3)
+            self.assertEqual(plots.ngb(s.rows(), {c.name: c.title for c in ngb.SYSTEMS}, d), ['ngb.svg', 'ngb.png'])
+            with open(f'{d}/ngb.svg') as f:
+                text = f.read()
+            self.assertEqual([g for g in ngb.graphs.GRAPHS for cls in 'SWA' if f'{g}, class {cls}' not in text], [])
+            self.assertEqual([c.title for c in ngb.SYSTEMS if c.title not in text], [])
+
+    def test_what_is_finished_is_not_done_again(self):
+        with tempfile.TemporaryDirectory() as d:
+            self.assertEqual(ngb_results.finished(d), {})
+            self.runs(d, ['directory,HC,S,0,x,0.4', 'repl rtt=20,HC,S,1,x,5.5', 'local rtt=0.2,HC,S,2,x,2.5', 'repl rtt=20,HC,S,2,x', 'repl rtt=20,VP,S,,x,'])
+            self.assertEqual(ngb_results.finished(d), {('repl', 'HC', 'S', 20, 1): 5.5, ('local', 'HC', 'S', 0.2, 2): 2.5})
+            known = ngb_results.References(d)
+            self.assertIsNone(known.get('HC', 'S'))
+            known.put('HC', 'S', ['sum 00-BT u 1 2'])
+            self.assertEqual(ngb_results.References(d).get('HC', 'S'), ['sum 00-BT u 1 2'])
+            with mock.patch.object(sys, 'argv', ['ngb.py', '--graph', 'HC', '--rtt', '20', '--trials', '2', '--out', d, 'repl', 'local']):
+                b = ngb.Bench(ngb.arguments())
+            self.addCleanup(os.rmdir, b.dir)
+            self.assertEqual(b.missing(ngb_systems.Replicated, 'S', 20), [('HC', 2)])
+            self.assertEqual(b.missing(ngb_systems.Local, 'S', 0.2), [('HC', 1)])
+            self.assertEqual(b.missing(ngb_systems.Replicated, 'W', 20), [('HC', 1), ('HC', 2)])
+            self.assertEqual(b.summary.rows()[0][:6], ['local', 'HC', 'S', 0.2, 1, 2.5])
+
+    def test_goals(self):
+        s = ngb_results.Summary()
+        for cell in (('local', 'HC', 'S', 0.2, 2.0), ('repl', 'HC', 'S', 20, 9.0), ('repl', 'HC', 'S', 120, 2.4), ('gridftp', 'HC', 'S', 120, 2.3),
+                     ('gridftp', 'HC', 'S', 20, 9.5), ('local', 'HC', 'A', 0.2, 100.0), ('repl', 'HC', 'A', 20, 103.0), ('repl', 'HC', 'A', 120, 103.5),
+                     ('repl', 'VP', 'A', 120, 50.0)):
+            s.add(*cell)
+        goals = {(g[0], g[1]): g[2:] for g in s.goals()}
+        self.assertEqual(goals['S at 120 ms: at most 1.2 x the floor', 'HC'], [1, 1.2, 120, 1.2, 'met'])
+        self.assertEqual(goals['A: at most 1.03 x the floor', 'HC'], [2, 1.035, 120, 1.03, 'MISSED'])
+        self.assertEqual(goals['W: at most 1.03 x the floor', '-'], [0, None, None, 1.03, 'not measured'])
+        self.assertEqual(goals['S: never slower than GridFTP', 'HC'], [2, 2.4 / 2.3, 120, 1.0, 'MISSED'])
+        self.assertNotIn(('A: at most 1.03 x the floor', 'VP'), goals)      # its floor was not measured
+        self.assertIn('MISSED', '\n'.join(s.goal_table()))
+
     def test_lists(self):
         self.assertEqual(ngb.choices('S,A', ngb.graphs.CLASSES), ['S', 'A'])
         with self.assertRaises(ValueError):
             ngb.choices('S,B', ngb.graphs.CLASSES)
-        self.assertEqual(ngb.Local().rtts([20, 40]), [ngb.NEAR_MS])
+        self.assertEqual(ngb_systems.Local.rtts([20, 40]), [ngb_systems.NEAR_MS])
 
 
 if __name__ == '__main__':

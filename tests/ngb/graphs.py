@@ -65,11 +65,12 @@ def check_kernels(graph):
 class Running:
     """The tasks of one run that have been started."""
 
-    def __init__(self, graph, sites, name, poll_ms, wait_s, say):
+    def __init__(self, graph, sites, name, poll_ms, wait_s, say, look):
         self.graph, self.sites, self.name, self.say = graph, sites, name, say
-        self.more = ['--poll', str(poll_ms), '--wait', f'{wait_s:g}']
+        self.more = ['--poll', str(poll_ms), '--wait', f'{wait_s:g}', '--look', look]
         self.start, self.begun, self.ended, self.processes = time.monotonic(), {}, {}, {}
         self.carriers, self.lost = [], []       # threads, and what went wrong in them
+        self.reporter = None
 
     def site(self, task):
         return self.sites[task.number % len(self.sites)]
@@ -80,12 +81,25 @@ class Running:
     def passed(self):
         return time.monotonic() - self.start
 
+    def start_at(self, site, *verb):
+        return subprocess.Popen(site.command(self.argv(site, *verb) + self.more), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT, text=True)
+
     def launch(self):
         for t in self.graph.tasks:
-            site = self.site(t)
             self.begun[t] = self.passed()
-            self.processes[t] = subprocess.Popen(site.command(self.argv(site, 'task', str(t.number)) + self.more),
-                                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            self.processes[t] = self.start_at(self.site(t), 'task', str(t.number))
+        self.reporter = self.start_at(self.sites[0], 'report')
+
+    def report(self):
+        """Its text, when all tasks are done."""
+        try:
+            text = self.reporter.communicate(timeout=REPORT_S)[0]
+        except subprocess.TimeoutExpired:
+            raise Failed(f'no report within {REPORT_S} s of the last task')
+        if self.reporter.returncode:
+            raise Failed(f'report at site {self.sites[0].name}: status {self.reporter.returncode}\n{text}')
+        return text
 
     def collect(self, transfer):
         left = dict(self.processes)
@@ -128,7 +142,7 @@ class Running:
             self.lost.append(f'from site {here.name} to {there.name}, {", ".join(paths)}: {e}')
 
     def kill(self):
-        for p in self.processes.values():
+        for p in [*self.processes.values(), *([self.reporter] if self.reporter else [])]:
             if p.poll() is None:
                 p.kill()
             if not p.stdout.closed:
@@ -156,17 +170,16 @@ def compare(sums, want):
         raise Failed('not what one local directory gives:\n' + '\n'.join(wrong[:20]))
 
 
-def run(graph, sites, name, want=None, poll_ms=POLL_MS, wait_s=WAIT_S, say=lambda text: None, transfer=None, keep=False):
-    """The turnaround time is from here to the verified report. want: sums of the reference."""
-    running = Running(graph, sites, name, poll_ms, wait_s, say)
-    first = sites[0]
+def run(graph, sites, name, want=None, poll_ms=POLL_MS, wait_s=WAIT_S, say=lambda text: None, transfer=None, keep=False, look='dir'):
+    """The turnaround time is from here to the verified report. want: sums of the reference. look: for a record by 'name' alone, where clients remember no
+    missing names, or through its 'dir'."""
+    running = Running(graph, sites, name, poll_ms, wait_s, say, look)
     try:
         for s in sites if transfer else sites[:1]:
             s.call(running.argv(s, 'make'))
         running.launch()
         running.collect(transfer)
-        text = first.call(running.argv(first, 'report') + ['--poll', str(poll_ms), '--wait', str(REPORT_S)], timeout=REPORT_S + 60)
-        sums, rows = read_report(text, running)
+        sums, rows = read_report(running.report(), running)
         if want is not None:
             compare(sums, want)
         seconds = running.passed()
@@ -210,5 +223,5 @@ class Csv:
         when = datetime.datetime.now().isoformat(timespec='seconds')
         key = [when, label, result.graph.name, result.graph.cls, trial]
         sites = ' '.join(dict.fromkeys(f'{s.name}={s.dir}' for s in result.sites))
-        self.append('runs.csv', RUNS, [[*key, sites, f'{result.seconds:.3f}']])
         self.append('tasks.csv', TASKS, [[*key, *row] for row in result.rows])
+        self.append('runs.csv', RUNS, [[*key, sites, f'{result.seconds:.3f}']])        # a run that is here has its tasks

@@ -15,8 +15,8 @@
 static const char usage_text[] =
 	"ngb-node tasks  --graph ED|HC|VP|MB --class S|W|A               the tasks of a graph and what they read\n"
 	"ngb-node make   --graph .. --class .. --dir DIR                 makes DIR and a directory for each task\n"
-	"ngb-node task N --graph .. --class .. --dir DIR [--poll MS] [--wait SEC]\n"
-	"ngb-node report --graph .. --class .. --dir DIR [--poll MS] [--wait SEC]\n"
+	"ngb-node task N --graph .. --class .. --dir DIR [--poll MS] [--wait SEC] [--look dir|name]\n"
+	"ngb-node report --graph .. --class .. --dir DIR [--poll MS] [--wait SEC] [--look dir|name]\n"
 	"ngb-node kernel BT|SP|LU|MG|FT --class ..                       against the published values\n";
 
 struct arguments {
@@ -129,7 +129,8 @@ static int with_graph(const struct arguments *a)
 static bool parse(int argc, char **argv, struct arguments *a)
 {
 	static const struct option options[] = { { "graph", 1, NULL, 'g' }, { "class", 1, NULL, 'c' }, { "dir", 1, NULL, 'd' },
-						{ "poll", 1, NULL, 'p' },	 { "wait", 1, NULL, 'w' },  { NULL, 0, NULL, 0 } };
+						{ "poll", 1, NULL, 'p' },	 { "wait", 1, NULL, 'w' },  { "look", 1, NULL, 'l' },
+						{ NULL, 0, NULL, 0 } };
 	int c;
 
 	*a = (struct arguments){ .o = { .poll_ms = 50, .wait_s = 3600 } };
@@ -149,6 +150,11 @@ static bool parse(int argc, char **argv, struct arguments *a)
 			break;
 		case 'w':
 			a->o.wait_s = atof(optarg);
+			break;
+		case 'l':
+			a->o.by_name = !strcmp(optarg, "name");
+			if (!a->o.by_name && strcmp(optarg, "dir"))
+				return false;
 			break;
 		default:
 			return false;

@@ -161,24 +161,33 @@ int ngb_record_read(const char *dir, const struct ngb_task *t, struct ngb_record
 	return rc;
 }
 
-int ngb_record_wait(const char *dir, const struct ngb_task *t, struct ngb_record *r, int poll_ms, double deadline)
+static int ask_directory(const char *dir, const struct ngb_task *t)
 {
-	struct timespec pause = { poll_ms / 1000, poll_ms % 1000 * 1000000L };
 	char path[NGB_PATH_MAX];
-	int rc = ngb_path(path, dir, t, NULL);
+	int rc = ngb_path(path, dir, t, NULL), fd;
 
 	if (rc)
 		return rc;
-	for (;;) {
-		int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	return 0;
+}
 
-		if (fd < 0)
-			return -errno;
-		close(fd);
+int ngb_record_wait(const char *dir, const struct ngb_task *t, struct ngb_record *r, const struct ngb_look *look)
+{
+	struct timespec pause = { look->poll_ms / 1000, look->poll_ms % 1000 * 1000000L };
+
+	for (;;) {
+		int rc = look->by_name ? 0 : ask_directory(dir, t);
+
+		if (rc)
+			return rc;
 		rc = ngb_record_read(dir, t, r);
 		if (rc != -ENOENT)
 			return rc;
-		if (ngb_seconds() >= deadline)
+		if (ngb_seconds() >= look->deadline)
 			return -ETIMEDOUT;
 		nanosleep(&pause, NULL);
 	}

@@ -38,9 +38,15 @@ int ngb_record_write(const char *dir, const struct ngb_task *t, const struct ngb
 int ngb_record_read(const char *dir, const struct ngb_task *t, struct ngb_record *r);
 
 /*
- * Waits until the task has a record, looking every poll_ms, until `deadline` (of ngb_seconds()). 0; -ETIMEDOUT; as ngb_record_read().
- * Opening the directory first makes an NFS client ask its server for the directory's version, so that it believes no old "no such file".
+ * Waits until the task has a record, looking as `look` says. 0; -ETIMEDOUT; as ngb_record_read().
+ * Opening the directory first makes an NFS client ask its server for the directory's version, so that it believes no old "no such file". Where the file
+ * system remembers no missing names (NFS mounted with lookupcache=pos or none), by_name spares that.
  */
-int ngb_record_wait(const char *dir, const struct ngb_task *t, struct ngb_record *r, int poll_ms, double deadline);
+struct ngb_look {
+	int poll_ms;
+	bool by_name;
+	double deadline; /* of ngb_seconds() */
+};
+int ngb_record_wait(const char *dir, const struct ngb_task *t, struct ngb_record *r, const struct ngb_look *look);
 
 #endif

@@ -69,10 +69,10 @@ int ngb_report(const struct ngb_graph *g, const struct ngb_options *o, FILE *out
 {
 	struct report r = { .out = out };
 	struct ngb_record records[NGB_TASKS_MAX];
-	double start = ngb_seconds();
+	struct ngb_look look = { o->poll_ms, o->by_name, ngb_seconds() + o->wait_s };
 
 	for (int i = 0; i < g->ntasks; i++) {
-		int rc = ngb_record_wait(o->dir, &g->task[i], &records[i], o->poll_ms, start + o->wait_s);
+		int rc = ngb_record_wait(o->dir, &g->task[i], &records[i], &look);
 
 		if (rc) {
 			fprintf(out, "wrong: no record of %s: %s\n", g->task[i].name, strerror(-rc));

@@ -59,11 +59,12 @@ static int gather(const struct ngb_graph *g, const struct ngb_task *t, const str
 {
 	struct ngb_record producers[NGB_INPUTS_MAX];
 	double start = ngb_seconds();
+	struct ngb_look look = { o->poll_ms, o->by_name, start + o->wait_s };
 
 	t->kernel->mesh(g->class, initial);
 	for (int i = 0; i < t->ninputs; i++) {
 		const struct ngb_task *p = &g->task[t->input[i]];
-		int rc = ngb_record_wait(o->dir, p, &producers[i], o->poll_ms, start + o->wait_s);
+		int rc = ngb_record_wait(o->dir, p, &producers[i], &look);
 
 		if (rc)
 			return failed(t, rc, "waiting for %s", p->name);

@@ -99,7 +99,7 @@ class Runner(Case):
             for path in paths:
                 shutil.copyfile(f'{here.dir}/{path}', f'{there.dir}/{path}.part')
                 os.rename(f'{there.dir}/{path}.part', f'{there.dir}/{path}')
-        result = graphs.run(graph, apart, 'y', graphs.reference(graph, self.top).sums, transfer=transfer)
+        result = graphs.run(graph, apart, 'y', graphs.reference(graph, self.top).sums, transfer=transfer, look='name')
         self.assertEqual(len(result.rows), 9)
         # MB: 4 of the 7 arcs from layer to layer go to another site
         self.assertEqual(len([p for p in carried if not p.endswith('done')]), 8)
