@@ -288,12 +288,17 @@ void claim_release(struct nfs4r_core *c, struct own *ow)
 
 /* ---- RELEASE out ------------------------------------------------------------------ */
 
-/* @ow and those after it. */
+/*
+ * @ow and those after it. Not to one that goes by an older view: what was let go because the own log ended must not reach it before that view
+ * does. It may have a lease and lack entries up to the seal (log 6.6).
+ */
 static void send_releases(struct nfs4r_core *c, nfs4r_server_id to, struct own *ow,
 			  bool (*pick)(const struct nfs4r_core *, struct own *))
 {
 	struct nfs4r_msg *m = NULL;
 
+	if (c->peers[to].view < c->view.adopted.num)
+		return; /* its next heartbeat */
 	for (; ow; ow = ow->next) {
 		if ((ow->confirmed & NFS4R_BIT(to)) || !(ow->release_to & NFS4R_BIT(to)) || !pick(c, ow))
 			continue;

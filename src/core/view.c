@@ -190,6 +190,7 @@ void view_send(struct nfs4r_core *c, nfs4r_server_id to)
 static void on_heartbeat(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
 {
 	struct peer *p = &c->peers[from];
+	bool was_behind = p->view < c->view.adopted.num;
 	struct nfs4r_msg *a;
 
 	p->beats = true;
@@ -209,6 +210,8 @@ static void on_heartbeat(struct nfs4r_core *c, nfs4r_server_id from, const struc
 	}
 	if (p->view < c->view.adopted.num)
 		view_send(c, from);
+	else if (was_behind)
+		release_peer_up(c, from);
 	if (!may_grant(c, from))
 		return;
 	a = msg_new(c, NFS4R_MSG_GRANT);

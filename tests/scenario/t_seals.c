@@ -484,6 +484,35 @@ static void majority_keeps_everything_answered(void **state)
 	net_free(n);
 }
 
+/* S renames, P has it on disk too: that is answered. P does not hear S and removes it; S accepts, and so the view is adopted by P and S before Q has
+   heard of it. S lets go. Q, a member in the old view with a lease, may not read its own copy, which has not the rename. */
+static void a_release_does_not_overtake_the_seal(void **state)
+{
+	struct net *n = net_new(3);
+	struct nfs4r_oid d, x;
+	bool stale = false;
+
+	ends_begin(n, "d/ d/f d/g", NFS4R_DURABILITY_COMMIT);
+	d = at(n, "d");
+	do_create(n, S, "d", "first"); /* all have acked the control of d */
+	net_drop(n, S, Q, NFS4R_MSG_ENTRIES);
+	net_drop(n, P, Q, NFS4R_MSG_ENTRIES);
+	assert_int_equal(finish(n, op_rename(n, S, &d, "g", &d, "h")), NFS4R_OK);
+	assert_false(memtree_lookup(n->s[Q].tree, &d, "h", &x));
+	net_drop(n, S, P, NFS4R_MSG_HEARTBEAT);
+	net_drop(n, P, Q, NFS4R_MSG_ACCEPT);
+	net_drop(n, P, Q, NFS4R_MSG_VIEW);
+	for (int i = 0; i < 6 * LEASE; i++) {
+		nfs4r_server_id to;
+
+		net_run(n, 1);
+		to = route(n, Q, &d, true);
+		stale |= to == Q && serves(n, Q) && !memtree_lookup(n->s[Q].tree, &d, "h", &x);
+	}
+	assert_false(stale);
+	net_free(n);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -504,6 +533,7 @@ int main(void)
 		cmocka_unit_test(a_machine_crash_of_the_sealed_server),
 		cmocka_unit_test(answers_wait_until_a_majority_holds_them),
 		cmocka_unit_test(majority_keeps_everything_answered),
+		cmocka_unit_test(a_release_does_not_overtake_the_seal),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
