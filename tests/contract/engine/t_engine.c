@@ -18,24 +18,6 @@
 #include "cluster.h"
 #include "engine/engine_int.h"
 
-static int setup(void **state)
-{
-	struct cluster *c = calloc(1, sizeof(*c));
-
-	cluster_init(c);
-	for (int i = 1; i <= SITES; i++)
-		cluster_start(c, i);
-	*state = c;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	cluster_fini(*state);
-	free(*state);
-	return 0;
-}
-
 static void expect_content(struct site *s, const struct nfs4r_oid *dir, const char *name, const char *want)
 {
 	struct nfs4r_oid oid;
@@ -347,16 +329,16 @@ static void a_stable_write_syncs_the_journal(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_closed_file_is_seen_everywhere, setup, teardown),
-		cmocka_unit_test_setup_teardown(every_operation_reaches_every_site, setup, teardown),
-		cmocka_unit_test_setup_teardown(random_work_at_all_sites_ends_equal, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_server_that_was_away_catches_up, setup, teardown),
-		cmocka_unit_test_setup_teardown(bytes_of_a_slow_peer_are_read_back, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_slow_link_carries_everything_once, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_strangers_file_is_left_alone, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_stable_write_syncs_the_journal, setup, teardown),
-		cmocka_unit_test_setup_teardown(part_of_a_write_reaches_every_site, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_durable_message_keeps_no_pointer, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_closed_file_is_seen_everywhere, cluster_setup, cluster_teardown),
+		cmocka_unit_test_setup_teardown(every_operation_reaches_every_site, cluster_setup, cluster_teardown),
+		cmocka_unit_test_setup_teardown(random_work_at_all_sites_ends_equal, cluster_setup, cluster_teardown),
+		cmocka_unit_test_setup_teardown(a_server_that_was_away_catches_up, cluster_setup, cluster_teardown),
+		cmocka_unit_test_setup_teardown(bytes_of_a_slow_peer_are_read_back, cluster_setup, cluster_teardown),
+		cmocka_unit_test_setup_teardown(a_slow_link_carries_everything_once, cluster_setup, cluster_teardown),
+		cmocka_unit_test_setup_teardown(a_strangers_file_is_left_alone, cluster_setup, cluster_teardown),
+		cmocka_unit_test_setup_teardown(a_stable_write_syncs_the_journal, cluster_setup, cluster_teardown),
+		cmocka_unit_test_setup_teardown(part_of_a_write_reaches_every_site, cluster_setup, cluster_teardown),
+		cmocka_unit_test_setup_teardown(a_durable_message_keeps_no_pointer, cluster_setup, cluster_teardown),
 		cmocka_unit_test(an_existing_tree_is_taken_in),
 	};
 
