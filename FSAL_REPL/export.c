@@ -141,6 +141,7 @@ static void export_free(struct repl_export *exp)
 	if (exp->dir_fd >= 0)
 		close(exp->dir_fd);
 	repl_attr_cache_free(exp->attr_cache);
+	repl_verifier_fini(exp);
 	repl_upcalls_fini(exp);
 	PTHREAD_COND_destroy(&exp->arrive);
 	PTHREAD_MUTEX_destroy(&exp->arrive_lock);
@@ -160,6 +161,7 @@ static struct repl_export *export_new(struct fsal_module *fsal, const struct fsa
 	exp->dir_fd = open(exp->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	exp->op_wait_ms = repl_module.cfg.op_wait_ms;
 	PTHREAD_RWLOCK_init(&exp->gate, NULL);
+	PTHREAD_MUTEX_init(&exp->written_lock, NULL);
 	PTHREAD_MUTEX_init(&exp->arrive_lock, NULL);
 	PTHREAD_COND_init(&exp->arrive, NULL);
 	exp->attr_cache = repl_attr_cache_new();

@@ -150,7 +150,7 @@ static bool is_superuser(struct fsal_export *e, const struct user_cred *creds)
 
 static void get_write_verifier(struct fsal_export *e, struct gsh_buffdesc *out)
 {
-	uint64_t verifier = repl_verifier(repl_export(e));
+	uint64_t verifier = repl_verifier_answer(repl_export(e));
 
 	memset(out->addr, 0, out->len);
 	memcpy(out->addr, &verifier, MIN(out->len, sizeof(verifier)));

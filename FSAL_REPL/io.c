@@ -16,6 +16,7 @@ struct io {
 	struct repl_export *exp;
 	struct repl_obj *obj;
 	struct req_op_context *worker; /* context in which the call came */
+	const void *request; /* of the client */
 	bool bypass;
 	fsal_async_cb done;
 	void *caller;
@@ -46,6 +47,7 @@ static struct io *io_new(struct fsal_obj_handle *h, bool bypass, fsal_async_cb d
 	io->exp = repl_cur_export();
 	io->obj = repl_obj(h);
 	io->worker = op_ctx;
+	io->request = op_ctx->nfs_reqdata;
 	io->bypass = bypass;
 	io->done = done;
 	io->caller = caller;
@@ -232,6 +234,7 @@ static void write_done(void *arg, struct nfs4r_op *op)
 		st = io->st;
 	if (!FSAL_IS_ERROR(st)) {
 		io->arg->io_amount = wanted(io->arg);
+		repl_verifier_keep(io->exp, io->request, op->verifier);
 		__atomic_store_n(&io->obj->wrote, 1, __ATOMIC_RELEASE);
 	} else {
 		repl_attr_cache_drop(io->exp->attr_cache, &io->obj->oid); /* some bytes may have been written */

@@ -26,6 +26,7 @@
 
 struct repl_export;
 struct repl_attr_cache;
+struct repl_written;
 
 /* ---- module (main.c, config.c) ---- */
 
@@ -58,6 +59,8 @@ struct repl_export {
 	uint32_t op_wait_ms;
 	struct fsal_up_vector sub_up;	    /* what the sub-FSAL calls */
 	struct repl_attr_cache *attr_cache;
+	pthread_mutex_t written_lock;
+	struct repl_written *written; /* under written_lock; verifier.c */
 	pthread_mutex_t arrive_lock;
 	pthread_cond_t arrive;	/* an object changed by a peer's update: it may have appeared here */
 };
@@ -136,6 +139,11 @@ void repl_opened(struct repl_export *exp, const struct nfs4r_oid *oid);
 void repl_closed(struct repl_export *exp, const struct nfs4r_oid *oid);
 enum nfs4r_status repl_commit_log(struct repl_export *exp, const struct nfs4r_oid *oid);
 uint64_t repl_verifier(struct repl_export *exp);
+/* The verifier of the WRITE that the client's @request (of op_ctx) just made; from before it was executed. Any thread. */
+void repl_verifier_keep(struct repl_export *exp, const void *request, uint64_t verifier);
+/* For the answer that is being made in op_ctx. */
+uint64_t repl_verifier_answer(struct repl_export *exp);
+void repl_verifier_fini(struct repl_export *exp);
 /* Batches of a directory's names from the local copy. */
 enum nfs4r_status repl_read_here(struct repl_export *exp, struct nfs4r_read *rd);
 /* What a name means in the local copy. */

@@ -58,7 +58,7 @@ struct nfs4r_op {
 	nfs4r_version dir_before, dir_after, dir2_before, dir2_after; /* change_info */
 	nfs4r_lsn lsn;			/* entry made, in log of server `primary`; 0 = none */
 	nfs4r_server_id primary;
-	uint64_t verifier;		/* WRITE: verifier of the answering primary; 0 = own */
+	uint64_t verifier;		/* WRITE: write verifier of the answering server when it began (log 5.3) */
 
 	void *core;   /* private to the core while it has the operation */
 	void *engine; /* private to the engine */

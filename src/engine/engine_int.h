@@ -83,6 +83,7 @@ struct opctx { /* one operation in the engine; op->engine points here */
 	nfs4r_done_fn done;	 /* asynchronous or parked */
 	void *arg;
 	struct nfs4r_op *caller; /* where an asynchronous result goes */
+	uint64_t verifier;	 /* when it began (log 5.3) */
 	bool remote;
 	bool driving;		 /* a thread is in drive() and will see a change of state */
 	bool sync;		 /* that thread sleeps on cond until the end */

@@ -325,7 +325,7 @@ void ops_fini(struct nfs4r_engine *eng)
 
 /* ---- the calls ---- */
 
-static struct opctx *begin(struct nfs4r_op *op, nfs4r_exec_fn exec, nfs4r_done_fn done, void *arg)
+static struct opctx *begin(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_exec_fn exec, nfs4r_done_fn done, void *arg)
 {
 	struct opctx *o = opctx_new(NULL);
 
@@ -338,6 +338,7 @@ static struct opctx *begin(struct nfs4r_op *op, nfs4r_exec_fn exec, nfs4r_done_f
 	o->done = done;
 	o->arg = arg;
 	o->caller = op;
+	o->verifier = eng->verifier;
 	op->data = NULL;
 	op->text = NULL;
 	op->attrs.acl = NULL;
@@ -394,6 +395,7 @@ static enum nfs4r_status finish(struct opctx *o, struct nfs4r_op *op)
 {
 	nfs4r_op_fini(op);
 	*op = o->own;
+	op->verifier = o->verifier;
 	op->core = op->engine = NULL;
 	opctx_free(o);
 	return op->status;
@@ -420,7 +422,7 @@ static enum nfs4r_status update(struct nfs4r_engine *eng, struct nfs4r_op *op, n
 	struct opctx *o = adopt_parked(eng, op, &busy);
 	bool adopted = o != NULL;
 	if (!o) {
-		if (busy || !eng->ready || eng->stopping || !(o = begin(op, exec, NULL, arg))) {
+		if (busy || !eng->ready || eng->stopping || !(o = begin(eng, op, exec, NULL, arg))) {
 			pthread_mutex_unlock(&eng->lock);
 			return op->status = NFS4R_DELAY;
 		}
@@ -509,7 +511,7 @@ void nfs4r_update_async(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_exe
 	pthread_mutex_lock(&eng->lock);
 	__atomic_add_fetch(&eng->stat_updates, 1, __ATOMIC_RELAXED); /* read without the lock */
 	if (eng->ready && !eng->stopping)
-		o = begin(op, exec, done, arg);
+		o = begin(eng, op, exec, done, arg);
 	if (!o) {
 		pthread_mutex_unlock(&eng->lock);
 		op->status = NFS4R_DELAY;

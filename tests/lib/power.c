@@ -485,6 +485,14 @@ void power_lose(struct power *p, unsigned seed)
 	pthread_mutex_unlock(&p->lock);
 }
 
+void power_release(struct power *p)
+{
+	pthread_mutex_lock(&p->lock);
+	p->off = p->frozen;
+	pthread_cond_broadcast(&p->cond);
+	pthread_mutex_unlock(&p->lock);
+}
+
 /* ---- */
 
 static struct nfs4r_lops table;

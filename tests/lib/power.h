@@ -23,6 +23,8 @@ void power_freeze(struct power *p);
  * What was not synced is gone; whoever waits hears IO, and nothing changes any more. @seed 0: all of it, else as @seed says a part of it.
  */
 void power_lose(struct power *p, unsigned seed);
+/* Whoever waits for power_lose() hears IO. */
+void power_release(struct power *p);
 /* After the engine has stopped, before dirlops_close(). */
 void power_detach(struct power *p);
 

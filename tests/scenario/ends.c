@@ -21,6 +21,22 @@ void ends_begin(struct net *n, const char *paths, enum nfs4r_durability durabili
 	net_run(n, 2 * LEASE); /* a start also waits for what was granted before it */
 }
 
+void lonely_update(struct net *n, uint64_t ms)
+{
+	do_chmod(n, S, "d/f");
+	net_drop(n, S, 0, NFS4R_MSG_ENTRIES);
+	chmod_(n, S, "d/f");
+	net_run(n, ms);
+}
+
+bool lonely_update_is_lost(struct net *n)
+{
+	lonely_update(n, 200);
+	net_crash(n, S);
+	net_pass(n);
+	return keep_trying_chmod(n, Q, "d/f", 10 * LEASE) == NFS4R_OK;
+}
+
 struct nfs4r_core_view view_of(struct net *n, nfs4r_server_id s)
 {
 	struct nfs4r_core_view v;

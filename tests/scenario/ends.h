@@ -9,6 +9,10 @@
 #define SILENCE 1000
 
 void ends_begin(struct net *n, const char *paths, enum nfs4r_durability durability); /* the tree, then views on */
+/* S has control of d/f, which everybody acked, and updates it once more with an entry that nobody gets in the next @ms. */
+void lonely_update(struct net *n, uint64_t ms);
+/* After that S dies, and Q takes d/f over; false: it cannot. */
+bool lonely_update_is_lost(struct net *n);
 struct nfs4r_core_view view_of(struct net *n, nfs4r_server_id s);
 bool serves(struct net *n, nfs4r_server_id s);
 bool sealed_at(struct net *n, nfs4r_server_id s, nfs4r_server_id log, nfs4r_lsn *lsn); /* the newest seal of @log in the view of @s */

@@ -17,15 +17,6 @@
 
 #define TREE "d/ d/f d/g"
 
-/* S has control of d/f, which everybody acked, and updates it once more with an entry that nobody gets. */
-static void lonely_update(struct net *n)
-{
-	do_chmod(n, S, "d/f");
-	net_drop(n, S, 0, NFS4R_MSG_ENTRIES);
-	chmod_(n, S, "d/f");
-	net_run(n, 100);
-}
-
 static nfs4r_version version(struct net *n, nfs4r_server_id s, const char *path)
 {
 	struct nfs4r_oid o = at(n, path);
@@ -41,7 +32,7 @@ static bool lost_versions_are_not_given_again(struct net *n)
 	nfs4r_version lost;
 
 	ends_begin(n, TREE, NFS4R_DURABILITY_COMMIT);
-	lonely_update(n);
+	lonely_update(n, 100);
 	lost = version(n, S, "d/f");
 	net_crash(n, S);
 	net_pass(n);
@@ -52,10 +43,7 @@ static bool lost_versions_are_not_given_again(struct net *n)
 static bool entries_wait_for_the_view(struct net *n)
 {
 	ends_begin(n, TREE, NFS4R_DURABILITY_COMMIT);
-	lonely_update(n);
-	net_crash(n, S);
-	net_pass(n);
-	if (keep_trying_chmod(n, Q, "d/f", 10 * LEASE) != NFS4R_OK)
+	if (!lonely_update_is_lost(n))
 		return false;
 	net_drop(n, 0, S, NFS4R_MSG_VIEW);
 	net_restart(n, S, true);
@@ -64,18 +52,25 @@ static bool entries_wait_for_the_view(struct net *n)
 	return !n->s[S].halted && until_back(n);
 }
 
+/* S, which controls d (in *@d), is renaming something there, and nobody gets the entry; NULL: it does not come so far. */
+static struct client *lonely_rename(struct net *n, struct nfs4r_oid *d)
+{
+	ends_begin(n, TREE, NFS4R_DURABILITY_COMMIT);
+	*d = at(n, "d");
+	if (finish(n, op_rename(n, S, d, "g", d, "h")) != NFS4R_OK)
+		return NULL;
+	net_drop(n, S, 0, NFS4R_MSG_ENTRIES);
+	return op_rename(n, S, d, "h", d, "i");
+}
+
 /* A rename that S answered is there after S is gone. */
 static bool a_rename_is_held_when_it_is_answered(struct net *n)
 {
 	struct nfs4r_oid d, x;
-	struct client *c;
+	struct client *c = lonely_rename(n, &d);
 
-	ends_begin(n, TREE, NFS4R_DURABILITY_COMMIT);
-	d = at(n, "d");
-	if (finish(n, op_rename(n, S, &d, "g", &d, "h")) != NFS4R_OK)
+	if (!c)
 		return false;
-	net_drop(n, S, 0, NFS4R_MSG_ENTRIES);
-	c = op_rename(n, S, &d, "h", &d, "i");
 	net_run(n, 200);
 	net_crash(n, S);
 	net_pass(n);
@@ -89,14 +84,10 @@ static bool a_rename_is_held_when_it_is_answered(struct net *n)
 static bool what_is_undone_is_not_answered(struct net *n)
 {
 	struct nfs4r_oid d, x;
-	struct client *c;
+	struct client *c = lonely_rename(n, &d);
 
-	ends_begin(n, TREE, NFS4R_DURABILITY_COMMIT);
-	d = at(n, "d");
-	if (finish(n, op_rename(n, S, &d, "g", &d, "h")) != NFS4R_OK)
+	if (!c)
 		return false;
-	net_drop(n, S, 0, NFS4R_MSG_ENTRIES);
-	c = op_rename(n, S, &d, "h", &d, "i");
 	net_run(n, 100);
 	cut_off(n, S);
 	if (!until_sealed(n, P, S, 8 * LEASE))
@@ -330,7 +321,7 @@ static bool a_member_serves_behind_the_seal(struct net *n)
 static bool a_copy_that_is_ahead_is_repaired(struct net *n)
 {
 	ends_begin(n, TREE, NFS4R_DURABILITY_COMMIT);
-	lonely_update(n);
+	lonely_update(n, 100);
 	net_crash(n, S);
 	net_pass(n);
 	if (!until_sealed(n, P, S, 8 * LEASE))

@@ -83,10 +83,7 @@ static void seals_survive_restarts(void **state)
 	struct net *n = net_ends(NFS4R_DURABILITY_COMMIT);
 	nfs4r_lsn before, after;
 
-	do_chmod(n, S, "d/f");
-	net_drop(n, S, 0, NFS4R_MSG_ENTRIES);
-	chmod_(n, S, "d/f");
-	net_run(n, 200);
+	lonely_update(n, 200);
 	net_crash(n, S);
 	net_pass(n);
 	assert_true(until_sealed(n, P, S, 8 * LEASE));
@@ -114,10 +111,7 @@ static void given_up_by_an_administrator(void **state)
 
 	assert_int_equal(nfs4r_core_may_give_up(n->s[P].core, S, &lost, why, sizeof(why)), NFS4R_INVAL); /* a member */
 	n->s[P].no_checkpoint = true;
-	do_chmod(n, S, "d/f");
-	net_drop(n, S, 0, NFS4R_MSG_ENTRIES);
-	chmod_(n, S, "d/f");
-	net_run(n, 500);
+	lonely_update(n, 500);
 	net_crash(n, S);
 	net_pass(n);
 	assert_true(until_removed(n, P, S, 4 * LEASE));
@@ -244,13 +238,7 @@ static void a_restart_in_the_middle_of_a_repair(void **state)
 {
 	struct net *n = net_ends(NFS4R_DURABILITY_COMMIT);
 
-	do_chmod(n, S, "d/f");
-	net_drop(n, S, 0, NFS4R_MSG_ENTRIES);
-	chmod_(n, S, "d/f");
-	net_run(n, 200);
-	net_crash(n, S);
-	net_pass(n);
-	assert_int_equal(keep_trying_chmod(n, Q, "d/f", 10 * LEASE), NFS4R_OK);
+	assert_true(lonely_update_is_lost(n));
 	n->s[S].hold_repair = true;
 	net_restart(n, S, true);
 	net_run(n, 2 * LEASE);
@@ -274,13 +262,7 @@ static void one_goes_while_another_comes_back(void **state)
 {
 	struct net *n = net_ends(NFS4R_DURABILITY_COMMIT);
 
-	do_chmod(n, S, "d/f");
-	net_drop(n, S, 0, NFS4R_MSG_ENTRIES);
-	chmod_(n, S, "d/f");
-	net_run(n, 200);
-	net_crash(n, S);
-	net_pass(n);
-	assert_int_equal(keep_trying_chmod(n, Q, "d/f", 10 * LEASE), NFS4R_OK);
+	assert_true(lonely_update_is_lost(n));
 	n->s[S].hold_repair = true;
 	net_restart(n, S, true);
 	net_crash(n, P);

@@ -141,14 +141,46 @@ void cluster_fini(struct cluster *c)
 {
 	char cmd[128];
 
-	for (int i = 1; i <= SITES; i++)
+	for (int i = 1; i <= SITES; i++) {
+		if (c->site[i].power)
+			power_release(c->site[i].power);
 		if (c->site[i].eng)
 			cluster_stop(c, i);
+	}
 	snprintf(cmd, sizeof(cmd), "rm -rf %s", c->dir);
 	assert_int_equal(system(cmd), 0);
 }
 
-static void pause_ms(long ms)
+struct cluster *cluster_new(void)
+{
+	struct cluster *c = calloc(1, sizeof(*c));
+
+	assert_non_null(c);
+	cluster_init(c);
+	return c;
+}
+
+int cluster_begin(struct cluster *c, void **state)
+{
+	*state = c;
+	for (int i = 1; i <= SITES; i++)
+		cluster_start(c, i);
+	return 0;
+}
+
+int cluster_setup(void **state)
+{
+	return cluster_begin(cluster_new(), state);
+}
+
+int cluster_teardown(void **state)
+{
+	cluster_fini(*state);
+	free(*state);
+	return 0;
+}
+
+void pause_ms(long ms)
 {
 	nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000 }, NULL);
 }

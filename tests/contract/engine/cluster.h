@@ -39,6 +39,12 @@ void cluster_init(struct cluster *c);
 void cluster_start(struct cluster *c, int id);
 void cluster_stop(struct cluster *c, int id);
 void cluster_fini(struct cluster *c);
+void pause_ms(long ms);
+/* For cmocka: a cluster with the defaults, started; one that is set up in between; and its end. */
+int cluster_setup(void **state);
+struct cluster *cluster_new(void);
+int cluster_begin(struct cluster *c, void **state);
+int cluster_teardown(void **state);
 /* Status of a start that is expected to fail; text in why. */
 enum nfs4r_status cluster_try_start(struct cluster *c, int id, char *why);
 /* Wait until the server has said it; fails the test after @seconds. */

@@ -18,24 +18,6 @@
 #include "cluster.h"
 #include "engine/engine_int.h"
 
-static int setup(void **state)
-{
-	struct cluster *c = calloc(1, sizeof(*c));
-
-	cluster_init(c);
-	for (int i = 1; i <= SITES; i++)
-		cluster_start(c, i);
-	*state = c;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	cluster_fini(*state);
-	free(*state);
-	return 0;
-}
-
 static void expect_content(struct site *s, const struct nfs4r_oid *dir, const char *name, const char *want)
 {
 	struct nfs4r_oid oid;
@@ -344,19 +326,54 @@ static void a_stable_write_syncs_the_journal(void **state)
 	cluster_settle(c);
 }
 
+/* While the WRITE is executed a peer turns out to have started anew: what was forwarded to it may have died. */
+static enum nfs4r_status verifier_moves(void *arg, struct nfs4r_op *op, struct nfs4r_exec *x)
+{
+	struct nfs4r_engine *eng = arg;
+
+	pthread_mutex_lock(&eng->lock);
+	eng->peer_inc[2]++;
+	engine_update_verifier(eng);
+	pthread_mutex_unlock(&eng->lock);
+	return eng->ops->write(eng->ctx, &x->obj, op->offset, op->data->data, op->data->len, op->stable, NULL);
+}
+
+/* Log 5.3: with the newer one the client would believe that its WRITE came after whatever made it change. */
+static void a_write_has_the_verifier_from_before(void **state)
+{
+	struct cluster *c = *state;
+	struct nfs4r_engine *eng = c->site[1].eng;
+	struct nfs4r_oid root = site_root(&c->site[1]), f;
+	struct nfs4r_op op = { .type = NFS4R_OP_WRITE, .length = 1, .under_open = true };
+	uint64_t before;
+
+	assert_int_equal(site_make(&c->site[1], NFS4R_OP_CREATE, &root, "f", &f), NFS4R_OK);
+	cluster_settle(c);
+	op.obj = f;
+	op.data = nfs4r_buf_copy("x", 1);
+	do
+		before = nfs4r_verifier(eng);
+	while (nfs4r_update(eng, &op, verifier_moves, eng) == NFS4R_DELAY);
+	assert_int_equal(op.status, NFS4R_OK);
+	assert_true(nfs4r_verifier(eng) != before);
+	assert_true(op.verifier == before);
+	nfs4r_op_fini(&op);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_closed_file_is_seen_everywhere, setup, teardown),
-		cmocka_unit_test_setup_teardown(every_operation_reaches_every_site, setup, teardown),
-		cmocka_unit_test_setup_teardown(random_work_at_all_sites_ends_equal, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_server_that_was_away_catches_up, setup, teardown),
-		cmocka_unit_test_setup_teardown(bytes_of_a_slow_peer_are_read_back, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_slow_link_carries_everything_once, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_strangers_file_is_left_alone, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_stable_write_syncs_the_journal, setup, teardown),
-		cmocka_unit_test_setup_teardown(part_of_a_write_reaches_every_site, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_durable_message_keeps_no_pointer, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_closed_file_is_seen_everywhere, cluster_setup, cluster_teardown),
+		cmocka_unit_test_setup_teardown(every_operation_reaches_every_site, cluster_setup, cluster_teardown),
+		cmocka_unit_test_setup_teardown(random_work_at_all_sites_ends_equal, cluster_setup, cluster_teardown),
+		cmocka_unit_test_setup_teardown(a_server_that_was_away_catches_up, cluster_setup, cluster_teardown),
+		cmocka_unit_test_setup_teardown(bytes_of_a_slow_peer_are_read_back, cluster_setup, cluster_teardown),
+		cmocka_unit_test_setup_teardown(a_slow_link_carries_everything_once, cluster_setup, cluster_teardown),
+		cmocka_unit_test_setup_teardown(a_strangers_file_is_left_alone, cluster_setup, cluster_teardown),
+		cmocka_unit_test_setup_teardown(a_stable_write_syncs_the_journal, cluster_setup, cluster_teardown),
+		cmocka_unit_test_setup_teardown(a_write_has_the_verifier_from_before, cluster_setup, cluster_teardown),
+		cmocka_unit_test_setup_teardown(part_of_a_write_reaches_every_site, cluster_setup, cluster_teardown),
+		cmocka_unit_test_setup_teardown(a_durable_message_keeps_no_pointer, cluster_setup, cluster_teardown),
 		cmocka_unit_test(an_existing_tree_is_taken_in),
 	};
 

@@ -9,34 +9,24 @@
 #include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "ask.h"
 #include "engine/engine_int.h"
 #include "machine.h"
+#include "steps.h"
 
 #define EVERYBODY (NFS4R_BIT(1) | NFS4R_BIT(2) | NFS4R_BIT(3))
 #define NEVER_MS 600000
 
-static void pause_ms(long ms)
-{
-	nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000 }, NULL);
-}
-
 static int begin(void **state, uint32_t idle_ms, uint32_t checkpoint_ms)
 {
-	struct cluster *c = calloc(1, sizeof(*c));
+	struct cluster *c = cluster_new();
 
-	cluster_init(c);
 	c->machines = true;
 	c->lease_ms = 0; /* nobody is removed: what is shown here has nothing to do with views */
 	c->idle_ms = idle_ms;
 	c->checkpoint_ms = checkpoint_ms;
-	for (int i = 1; i <= SITES; i++)
-		cluster_start(c, i);
-	*state = c;
-	return 0;
+	return cluster_begin(c, state);
 }
 
 static int setup(void **state)
@@ -48,59 +38,6 @@ static int setup(void **state)
 static int setup_still(void **state)
 {
 	return begin(state, NEVER_MS, NEVER_MS);
-}
-
-static int teardown(void **state)
-{
-	cluster_fini(*state);
-	free(*state);
-	return 0;
-}
-
-static void expect_shell(const char *want, const char *fmt, ...)
-{
-	char cmd[700], out[2000];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(cmd, sizeof(cmd), fmt, ap);
-	va_end(ap);
-	FILE *p = popen(cmd, "r");
-	assert_non_null(p);
-	out[fread(out, 1, sizeof(out) - 1, p)] = '\0';
-	pclose(p);
-	assert_string_equal(out, want);
-}
-
-static struct nfs4r_oid make(struct site *s, uint32_t type, const struct nfs4r_oid *dir, const char *name)
-{
-	struct nfs4r_oid oid;
-
-	assert_int_equal(site_make(s, type, dir, name, &oid), NFS4R_OK);
-	return oid;
-}
-
-static void write_text(struct site *s, const struct nfs4r_oid *f, const char *text)
-{
-	assert_int_equal(site_write(s, f, 0, text, (uint32_t)strlen(text)), NFS4R_OK);
-}
-
-static struct nfs4r_oid make_file(struct site *s, const struct nfs4r_oid *dir, const char *name, const char *text)
-{
-	struct nfs4r_oid f = make(s, NFS4R_OP_CREATE, dir, name);
-
-	write_text(s, &f, text);
-	return f;
-}
-
-static void expect_content(struct site *s, const struct nfs4r_oid *f, const char *want)
-{
-	char got[200];
-	uint32_t len = sizeof(got);
-
-	assert_int_equal(site_read(s, f, 0, got, &len), NFS4R_OK);
-	got[len] = '\0';
-	assert_string_equal(got, want);
 }
 
 static void checkpoint(struct site *s)
@@ -455,7 +392,7 @@ static void all_lose_power_after_load(void **state)
 	}
 }
 
-#define T(name, setup) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name, setup) cmocka_unit_test_setup_teardown(name, setup, cluster_teardown)
 
 int main(void)
 {

@@ -8,63 +8,9 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
-#include <unistd.h>
 
-#include "cluster.h"
 #include "engine/engine_int.h"
-
-static int setup(void **state)
-{
-	struct cluster *c = calloc(1, sizeof(*c));
-
-	cluster_init(c);
-	for (int i = 1; i <= SITES; i++)
-		cluster_start(c, i);
-	*state = c;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	cluster_fini(*state);
-	free(*state);
-	return 0;
-}
-
-static struct nfs4r_oid make(struct site *s, uint32_t type, const struct nfs4r_oid *dir, const char *name)
-{
-	struct nfs4r_oid oid;
-
-	assert_int_equal(site_make(s, type, dir, name, &oid), NFS4R_OK);
-	return oid;
-}
-
-static struct nfs4r_oid make_file(struct site *s, const struct nfs4r_oid *dir, const char *name, const char *text)
-{
-	struct nfs4r_oid f = make(s, NFS4R_OP_CREATE, dir, name);
-
-	assert_int_equal(site_write(s, &f, 0, text, (uint32_t)strlen(text)), NFS4R_OK);
-	assert_int_equal(site_close(s, &f), NFS4R_OK);
-	return f;
-}
-
-/* What a command says. */
-static void expect_shell(const char *want, const char *fmt, ...)
-{
-	char cmd[700], out[2000];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(cmd, sizeof(cmd), fmt, ap);
-	va_end(ap);
-	FILE *p = popen(cmd, "r");
-	assert_non_null(p);
-	out[fread(out, 1, sizeof(out) - 1, p)] = '\0';
-	pclose(p);
-	assert_string_equal(out, want);
-}
+#include "steps.h"
 
 /* ---- everything anew ---- */
 
@@ -101,7 +47,7 @@ static void repair_all(struct site *s, nfs4r_server_id from)
 	repair_start(s->eng, &a);
 	pthread_mutex_unlock(&s->eng->lock);
 	for (int i = 0; i < 1000 && running; i++) {
-		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+		pause_ms(10);
 		pthread_mutex_lock(&s->eng->lock);
 		running = s->eng->repair.running;
 		pthread_mutex_unlock(&s->eng->lock);
@@ -240,7 +186,7 @@ static void strangers_stay(void **state)
 	expect_shell("", "rm %s/a/stranger", s->data);
 }
 
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name) cmocka_unit_test_setup_teardown(name, cluster_setup, cluster_teardown)
 
 int main(void)
 {

@@ -1,27 +1,26 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * Logs that end, with real engines: a server that is given up, what it had alone and what becomes of it at its return; going on without a server after
- * COMMIT was answered; repairs that are interrupted.
+ * COMMIT was answered, or anything with durability majority; repairs that are interrupted, or have no room for what they undo.
  */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "cluster.h"
 #include "engine/engine_int.h"
+#include "machine.h"
+#include "steps.h"
 
 #define LEASE_MS 3000
-
-static void pause_ms(long ms)
-{
-	nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000 }, NULL);
-}
 
 static uint64_t ms_now(void)
 {
@@ -31,111 +30,53 @@ static uint64_t ms_now(void)
 	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
-static void get_view(struct site *s, struct nfs4r_core_view *v)
+static int begin(void **state, uint32_t durability, bool machines)
 {
-	pthread_mutex_lock(&s->eng->lock);
-	nfs4r_core_get_view(s->eng->core, v);
-	pthread_mutex_unlock(&s->eng->lock);
-}
+	struct cluster *c = cluster_new();
 
-static bool all_serve(struct cluster *c)
-{
-	for (int i = 1; i <= SITES; i++) {
-		struct nfs4r_core_view v;
-
-		if (!c->site[i].eng || !view_has_lease(c->site[i].eng))
-			return false;
-		get_view(&c->site[i], &v);
-		if (!v.member || v.joining || v.repairing)
-			return false;
-	}
-	return true;
-}
-
-static void wait_all_serve(struct cluster *c)
-{
-	for (int i = 0; i < 3000 && !all_serve(c); i++)
-		pause_ms(10);
-	assert_true(all_serve(c));
-}
-
-static int begin(void **state, uint32_t durability)
-{
-	struct cluster *c = calloc(1, sizeof(*c));
-
-	cluster_init(c);
+	c->machines = machines;
 	c->lease_ms = c->silence_ms = LEASE_MS;
 	c->durability = durability;
 	c->idle_ms = 20000; /* controls stay where they are */
-	for (int i = 1; i <= SITES; i++)
-		cluster_start(c, i);
+	cluster_begin(c, state);
 	wait_all_serve(c);
-	*state = c;
 	return 0;
 }
 
 static int setup(void **state)
 {
-	return begin(state, NFS4R_DURABILITY_LOCAL);
+	return begin(state, NFS4R_DURABILITY_LOCAL, false);
 }
 
 static int setup_commit(void **state)
 {
-	return begin(state, NFS4R_DURABILITY_COMMIT);
+	return begin(state, NFS4R_DURABILITY_COMMIT, false);
 }
 
-static int teardown(void **state)
+static int setup_majority(void **state)
 {
-	cluster_fini(*state);
-	free(*state);
-	return 0;
+	return begin(state, NFS4R_DURABILITY_MAJORITY, true);
 }
 
-static struct nfs4r_oid make(struct site *s, uint32_t type, const struct nfs4r_oid *dir, const char *name)
+/* A file system of our own, gone with this process. */
+static int setup_mounts(void **state)
 {
-	struct nfs4r_oid oid;
-
-	assert_int_equal(site_make(s, type, dir, name, &oid), NFS4R_OK);
-	return oid;
+	*state = NULL;
+	if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL))
+		return 0;
+	return setup(state);
 }
 
-static struct nfs4r_oid make_file(struct site *s, const struct nfs4r_oid *dir, const char *name, const char *text)
+static int teardown_mounts(void **state)
 {
-	struct nfs4r_oid f = make(s, NFS4R_OP_CREATE, dir, name);
+	struct cluster *c = *state;
+	char conflicts[200];
 
-	assert_int_equal(site_write(s, &f, 0, text, (uint32_t)strlen(text)), NFS4R_OK);
-	return f;
-}
-
-static void write_text(struct site *s, const struct nfs4r_oid *f, const char *text)
-{
-	assert_int_equal(site_write(s, f, 0, text, (uint32_t)strlen(text)), NFS4R_OK);
-}
-
-static void expect_content(struct site *s, const struct nfs4r_oid *f, const char *want)
-{
-	char got[200];
-	uint32_t len = sizeof(got);
-
-	assert_int_equal(site_read(s, f, 0, got, &len), NFS4R_OK);
-	assert_int_equal(len, strlen(want));
-	assert_memory_equal(got, want, len);
-}
-
-/* What a shell says on standard output. */
-static void shell(char *out, size_t len, const char *fmt, ...)
-{
-	char cmd[800];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(cmd, sizeof(cmd), fmt, ap);
-	va_end(ap);
-	FILE *p = popen(cmd, "r");
-	assert_non_null(p);
-	size_t n = fread(out, 1, len - 1, p);
-	out[n] = '\0';
-	pclose(p);
+	if (!c)
+		return 0;
+	snprintf(conflicts, sizeof(conflicts), "%s/conflicts", c->site[3].store);
+	(void)umount2(conflicts, MNT_DETACH);
+	return cluster_teardown(state);
 }
 
 static void give_up(struct site *s, nfs4r_server_id who)
@@ -156,19 +97,6 @@ static void give_up(struct site *s, nfs4r_server_id who)
 	}
 	if (st != NFS4R_OK)
 		fail_msg("may not be given up: %s", why);
-}
-
-static void wait_sealed(struct site *s, nfs4r_server_id who)
-{
-	struct nfs4r_core_view v;
-
-	for (int i = 0; i < 2000; i++) {
-		get_view(s, &v);
-		if (v.adopted.epoch && !(v.adopted.open & NFS4R_BIT(who)))
-			return;
-		pause_ms(10);
-	}
-	fail_msg("server %d sees no end of the log of server %d", s->id, who);
 }
 
 struct tree { /* what server 3 made and still controls */
@@ -338,22 +266,6 @@ static void a_repair_that_is_interrupted_begins_again(void **state)
 	expect_saved(c);
 }
 
-static enum nfs4r_status commit_file(struct site *s, const struct nfs4r_oid *f)
-{
-	for (int i = 0; i < 100; i++) {
-		struct nfs4r_read rd = { .type = NFS4R_RD_COMMIT, .oid = *f };
-		bool local;
-		enum nfs4r_status st = nfs4r_read(s->eng, &rd, &local);
-
-		if (local)
-			st = nfs4r_read_here(s->eng, &rd);
-		nfs4r_read_fini(&rd);
-		if (st != NFS4R_DELAY)
-			return st;
-	}
-	return NFS4R_DELAY;
-}
-
 static void committed_bytes_survive_their_server(void **state)
 {
 	struct cluster *c = *state;
@@ -366,13 +278,13 @@ static void committed_bytes_survive_their_server(void **state)
 		snprintf(text, sizeof(text), "committed %d", i);
 		f[i] = make_file(&c->site[3], &root, name, text);
 		began = ms_now();
-		assert_int_equal(commit_file(&c->site[3], &f[i]), NFS4R_OK);
+		assert_int_equal(site_commit(&c->site[3], &f[i]), NFS4R_OK);
 		began = ms_now() - began;
 		most = began > most ? began : most;
 		sum += began;
 	}
 	for (int i = 0; i < 3; i++) /* asked for at another server than the one that has the file */
-		assert_int_equal(commit_file(&c->site[2], &f[i]), NFS4R_OK);
+		assert_int_equal(site_commit(&c->site[2], &f[i]), NFS4R_OK);
 	print_message("COMMIT held by a majority: %.1f ms on average, %lu ms at most\n", (double)sum / 20, (unsigned long)most);
 	cluster_stop(c, 3);
 	wait_sealed(&c->site[1], 3); /* by themselves */
@@ -395,7 +307,7 @@ static void a_commit_waits_for_a_majority(void **state)
 	struct nfs4r_oid root = site_root(&c->site[3]), f = make_file(&c->site[3], &root, "f", "x");
 	uint64_t began;
 
-	assert_int_equal(commit_file(&c->site[3], &f), NFS4R_OK);
+	assert_int_equal(site_commit(&c->site[3], &f), NFS4R_OK);
 	cluster_stop(c, 1);
 	cluster_stop(c, 2);
 	write_text(&c->site[3], &f, "y"); /* unstable: answered at once */
@@ -404,7 +316,116 @@ static void a_commit_waits_for_a_majority(void **state)
 	assert_in_range(ms_now() - began, c->site[3].eng->cfg.op_wait_ms - 100, c->site[3].eng->cfg.op_wait_ms + 2000);
 }
 
-#define T(name, setup) cmocka_unit_test_setup_teardown(name, setup, teardown)
+/* Log 8.3: what is undone is saved before anything changes. There is no room for it: nothing changes, it is said, and goes on when there is. */
+static void what_is_undone_waits_for_room(void **state)
+{
+	struct cluster *c = *state;
+	struct nfs4r_core_view v;
+	char conflicts[200];
+	struct tree t;
+
+	if (!c) {
+		print_message("not allowed to mount a tmpfs: skipped\n");
+		skip();
+	}
+	part(c, &t);
+	give_up(&c->site[1], 3);
+	wait_sealed(&c->site[1], 3);
+	wait_sealed(&c->site[2], 3);
+	snprintf(conflicts, sizeof(conflicts), "%s/conflicts", c->site[3].store);
+	assert_int_equal(mkdir(conflicts, 0700), 0);
+	assert_int_equal(mount("none", conflicts, "tmpfs", 0, "size=64k"), 0);
+	expect_shell("", "cat /dev/zero >%s/filler 2>/dev/null", conflicts);
+	cluster_start(c, 3);
+	site_says(&c->site[3], "what is undone cannot be saved", 30);
+	site_says(&c->site[3], "free space under the Conflicts directory", 1);
+	site_says(&c->site[3], "it is tried again", 1);
+	expect_shell("ONLY THREE HAS THIS, and it is longer", "cat %s/dir/over", c->site[3].data);
+	expect_shell("filler\n", "ls -A %s", conflicts);
+	get_view(&c->site[3], &v);
+	assert_false(v.member && !v.joining);
+	expect_shell("", "rm %s/filler", conflicts);
+	site_says(&c->site[3], "this copy was repaired from server", 60);
+	wait_all_serve(c);
+	expect_old(&c->site[3], &t);
+	cluster_settle(c);
+	expect_saved(c);
+}
+
+static void note_done(void *arg, struct nfs4r_op *op)
+{
+	(void)op;
+	*(_Atomic bool *)arg = true;
+}
+
+/* Log 5.1: each answer means that a majority has it on its disks, so when its server loses power at once and never comes back, nothing is lost. */
+static void majority_keeps_every_answer(void **state)
+{
+	struct cluster *c = *state;
+	struct site *s = &c->site[3];
+	struct nfs4r_oid root = site_root(s), dir = make(s, NFS4R_OP_MKDIR, &root, "dir"), f[10], oid;
+	struct nfs4r_attrs a = { .mask = NFS4R_ATTR_MODE, .mode = 0604 }, now;
+	uint64_t entries, bytes, age_ms;
+	char name[16];
+
+	for (int i = 0; i < 10; i++) {
+		snprintf(name, sizeof(name), "f%d", i);
+		f[i] = make_file(s, &dir, name, name);
+	}
+	assert_int_equal(site_rename(s, &dir, "f0", &dir, "moved"), NFS4R_OK);
+	assert_int_equal(site_remove(s, &dir, "f1"), NFS4R_OK);
+	assert_int_equal(site_setattr(s, &f[2], &a), NFS4R_OK);
+	write_text(s, &f[3], "the last thing it answered");
+	pthread_mutex_lock(&s->eng->lock);
+	nfs4r_core_loss_window(s->eng->core, &entries, &bytes, &age_ms);
+	pthread_mutex_unlock(&s->eng->lock);
+	assert_int_equal(entries, 0);
+	cluster_lose_power(c, NFS4R_BIT(3), 0);
+	wait_sealed(&c->site[1], 3);
+	wait_sealed(&c->site[2], 3);
+	assert_int_equal(site_lookup(&c->site[1], &dir, "moved", &oid), NFS4R_OK);
+	assert_true(nfs4r_oid_eq(&oid, &f[0]));
+	assert_int_equal(site_lookup(&c->site[1], &dir, "f0", &oid), NFS4R_NOENT);
+	assert_int_equal(site_lookup(&c->site[2], &dir, "f1", &oid), NFS4R_NOENT);
+	assert_int_equal(site_getattr(&c->site[2], &f[2], &now), NFS4R_OK);
+	assert_int_equal(now.mode, 0604);
+	expect_content(&c->site[1], &f[3], "the last thing it answered");
+	for (int i = 4; i < 10; i++) {
+		snprintf(name, sizeof(name), "f%d", i);
+		expect_content(&c->site[1 + i % 2], &f[i], name);
+	}
+	write_text(&c->site[1], &f[3], "others write it now, and go on");
+	cluster_start(c, 3);
+	wait_all_serve(c);
+	cluster_settle(c);
+	expect_content(s, &f[3], "others write it now, and go on");
+}
+
+/* The others have it in memory and cannot take it to their disks: no answer, not even to an unstable WRITE. */
+static void no_majority_no_answer(void **state)
+{
+	struct cluster *c = *state;
+	struct site *s = &c->site[3];
+	struct nfs4r_oid root = site_root(s), f = make_file(s, &root, "f", "x");
+	static struct nfs4r_op op; /* outlives a test that fails */
+	static _Atomic bool done;
+
+	op = (struct nfs4r_op){ .type = NFS4R_OP_WRITE, .obj = f, .length = 1, .under_open = true };
+	done = false;
+	cluster_settle(c);
+	power_freeze(c->site[1].power);
+	power_freeze(c->site[2].power);
+	op.data = nfs4r_buf_copy("y", 1);
+	nfs4r_update_async(s->eng, &op, NULL, note_done, (void *)&done);
+	pause_ms(1500);
+	assert_false(done);
+	cluster_stop(c, 3); /* ends it */
+	assert_true(done);
+	assert_int_equal(op.status, NFS4R_DELAY);
+	nfs4r_op_fini(&op);
+}
+
+#define T(name, setup) cmocka_unit_test_setup_teardown(name, setup, cluster_teardown)
 
 int main(void)
 {
@@ -414,6 +435,9 @@ int main(void)
 		T(a_repair_that_is_interrupted_begins_again, setup),
 		T(committed_bytes_survive_their_server, setup_commit),
 		T(a_commit_waits_for_a_majority, setup_commit),
+		T(majority_keeps_every_answer, setup_majority),
+		T(no_majority_no_answer, setup_majority),
+		cmocka_unit_test_setup_teardown(what_is_undone_waits_for_room, setup_mounts, teardown_mounts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "cluster.h"
 #include "engine/engine_int.h"
+#include "steps.h"
 
 #define LEASE_MS 1000
 
@@ -37,16 +37,13 @@ static bool all_heard(struct cluster *c)
 
 static int begin(void **state, uint32_t lease_ms, bool stale_reads)
 {
-	struct cluster *c = calloc(1, sizeof(*c));
+	struct cluster *c = cluster_new();
 
-	cluster_init(c);
 	c->lease_ms = c->silence_ms = lease_ms;
 	c->stale_reads = stale_reads;
-	for (int i = 1; i <= SITES; i++)
-		cluster_start(c, i);
+	cluster_begin(c, state);
 	for (int i = 0; i < 1000 && lease_ms && !all_heard(c); i++)
-		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
-	*state = c;
+		pause_ms(10);
 	return 0;
 }
 
@@ -65,13 +62,6 @@ static int setup_fixed(void **state)
 	return begin(state, 0, false);
 }
 
-static int teardown(void **state)
-{
-	cluster_fini(*state);
-	free(*state);
-	return 0;
-}
-
 /* One question, not repeated: NFS4R_OK with *local, or what the client would hear. */
 static enum nfs4r_status ask(struct site *s, uint32_t type, const struct nfs4r_oid *oid, bool *local)
 {
@@ -85,11 +75,11 @@ static enum nfs4r_status ask(struct site *s, uint32_t type, const struct nfs4r_o
 static void wait_without_lease(struct site *s)
 {
 	for (int i = 0; i < 1000 && view_has_lease(s->eng); i++)
-		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+		pause_ms(10);
 	assert_false(view_has_lease(s->eng));
 }
 
-static struct nfs4r_oid make_file(struct site *s, const char *name, const char *text)
+static struct nfs4r_oid root_file(struct site *s, const char *name, const char *text)
 {
 	struct nfs4r_oid root = site_root(s), f;
 
@@ -99,20 +89,10 @@ static struct nfs4r_oid make_file(struct site *s, const char *name, const char *
 	return f;
 }
 
-static void expect_content(struct site *s, const struct nfs4r_oid *f, const char *want)
-{
-	char got[100];
-	uint32_t len = sizeof(got);
-
-	assert_int_equal(site_read(s, f, 0, got, &len), NFS4R_OK);
-	assert_int_equal(len, strlen(want));
-	assert_memory_equal(got, want, len);
-}
-
 static void the_others_go_on_and_it_comes_back(void **state)
 {
 	struct cluster *c = *state;
-	struct nfs4r_oid f = make_file(&c->site[1], "f", "with three"), g;
+	struct nfs4r_oid f = root_file(&c->site[1], "f", "with three"), g;
 
 	cluster_settle(c);
 	cluster_stop(c, 3);
@@ -122,7 +102,7 @@ static void the_others_go_on_and_it_comes_back(void **state)
 	assert_int_equal(site_write(&c->site[2], &f, 0, "two alone!", 10), NFS4R_OK);
 	assert_int_equal(site_close(&c->site[2], &f), NFS4R_OK);
 	expect_content(&c->site[1], &f, "two alone!");
-	g = make_file(&c->site[1], "g", "new");
+	g = root_file(&c->site[1], "g", "new");
 	cluster_start(c, 3);
 	site_says(&c->site[3], "this server serves again", 20);
 	site_says(&c->site[2], "server 3 is back in the active view; members now 1, 2, 3", 5);
@@ -135,7 +115,7 @@ static void the_others_go_on_and_it_comes_back(void **state)
 static void a_full_disk_takes_a_server_out(void **state)
 {
 	struct cluster *c = *state;
-	struct nfs4r_oid f = make_file(&c->site[1], "f", "with three");
+	struct nfs4r_oid f = root_file(&c->site[1], "f", "with three");
 
 	cluster_settle(c);
 	dirlops_fail_writes(c->site[3].ops, NFS4R_NOSPC, 0, 1000000);
@@ -162,8 +142,8 @@ static void make_objects(struct cluster *c, struct nfs4r_oid o[3])
 {
 	struct nfs4r_oid root = site_root(&c->site[1]);
 
-	o[0] = make_file(&c->site[1], "f", "content");
-	o[1] = make_file(&c->site[1], "dead", "x");
+	o[0] = root_file(&c->site[1], "f", "content");
+	o[1] = root_file(&c->site[1], "dead", "x");
 	assert_int_equal(site_remove(&c->site[1], &root, "dead"), NFS4R_OK);
 	nfs4r_oid_make(&o[2], 2, 1, 1000000);
 	cluster_settle(c);
@@ -207,7 +187,7 @@ static void names_are_not_answered_either_where_directories_are_read_locally(voi
 	struct nfs4r_oid root = site_root(s);
 	bool local;
 
-	make_file(s, "f", "content");
+	root_file(s, "f", "content");
 	s->eng->cfg.directory_reads = NFS4R_DIRECTORY_READS_LOCAL;
 	assert_int_equal(ask(s, NFS4R_RD_READDIR, &root, &local), NFS4R_OK);
 	assert_true(local);
@@ -257,14 +237,14 @@ static void an_owner_without_a_lease_tells_other_servers_to_wait(void **state)
 {
 	struct cluster *c = *state;
 	struct site *s = &c->site[1];
-	struct nfs4r_oid f = make_file(s, "f", "content");
+	struct nfs4r_oid f = root_file(s, "f", "content");
 	bool local;
 
 	cluster_settle(c);
 	nfs4r_opened(s->eng, &f);
 	assert_int_equal(site_write(s, &f, 0, "changed", 7), NFS4R_OK);
 	for (int i = 0; i < 1000 && !is_asked_for(&c->site[2], &f); i++) /* a WRITE does not wait for all to know who controls the file */
-		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+		pause_ms(10);
 	expect_content(&c->site[2], &f, "changed");
 	pthread_mutex_lock(&s->eng->lock);
 	s->eng->frozen = true; /* no step can renew it meanwhile */
@@ -301,7 +281,7 @@ static void a_close_waits_for_the_lease(void **state)
 	struct cluster *c = *state;
 	struct closer k = { .s = &c->site[1] };
 
-	k.f = make_file(k.s, "f", "content");
+	k.f = root_file(k.s, "f", "content");
 	cluster_settle(c);
 	cluster_stop(c, 2);
 	cluster_stop(c, 3);
@@ -319,7 +299,7 @@ static void an_answer_belongs_to_one_era(void **state)
 {
 	struct cluster *c = *state;
 	struct nfs4r_engine *eng = c->site[1].eng;
-	struct nfs4r_oid f = make_file(&c->site[1], "f", "content");
+	struct nfs4r_oid f = root_file(&c->site[1], "f", "content");
 	bool local;
 
 	assert_int_equal(ask(&c->site[1], NFS4R_RD_READ, &f, &local), NFS4R_OK);
@@ -342,7 +322,7 @@ static void with_a_fixed_view_everything_is_as_before(void **state)
 {
 	struct cluster *c = *state;
 	struct site *s = &c->site[1];
-	struct nfs4r_oid f = make_file(s, "f", "content");
+	struct nfs4r_oid f = root_file(s, "f", "content");
 	bool local;
 
 	cluster_settle(c);
@@ -371,7 +351,7 @@ static void a_configuration_that_cannot_work_is_refused(void **state)
 
 int main(void)
 {
-#define T(name, setup) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name, setup) cmocka_unit_test_setup_teardown(name, setup, cluster_teardown)
 	const struct CMUnitTest tests[] = {
 		T(the_others_go_on_and_it_comes_back, setup),
 		T(a_full_disk_takes_a_server_out, setup),

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Steps that many tests of the engine make; what does not come out as it should fails the test. */
+#ifndef NFS4R_TESTS_STEPS_H
+#define NFS4R_TESTS_STEPS_H
+
+#include "cluster.h"
+#include "core/core.h"
+
+struct nfs4r_oid make(struct site *s, uint32_t type, const struct nfs4r_oid *dir, const char *name);
+/* A file with these bytes; it is not closed. */
+struct nfs4r_oid make_file(struct site *s, const struct nfs4r_oid *dir, const char *name, const char *text);
+void write_text(struct site *s, const struct nfs4r_oid *f, const char *text);
+void expect_content(struct site *s, const struct nfs4r_oid *f, const char *want);
+
+/* What a shell says on standard output. */
+void shell(char *out, size_t len, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void expect_shell(const char *want, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+void get_view(struct site *s, struct nfs4r_core_view *v);
+/* Until all are members and serve. */
+void wait_all_serve(struct cluster *c);
+/* Until server @s goes by a view that ended the log of @who. */
+void wait_sealed(struct site *s, nfs4r_server_id who);
+
+#endif
