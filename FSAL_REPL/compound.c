@@ -5,7 +5,8 @@
  * Ganesha asks for the attributes of one object several times while it works off a compound: permission of
  * the directory, the looked-up object, what the client wants to see. Each question about an object that is controlled elsewhere
  * would cost a round trip. Control sheet 6.4 wants the check to be made after the request arrived, and all of a
- * compound arrived at once; so an answer serves for the rest of it. An update of ours in between ends that.
+ * compound arrived at once; so an answer serves for the rest of it. An update of ours in between ends that. The same for a name that was
+ * asked for ahead (ahead.c).
  *
  * The entries of a listing are remembered too: Ganesha asks for each entry's permissions once more, one after the other, and
  * fails the whole listing when the entry was removed meanwhile. What this server had to ask nobody for serves only then.
@@ -31,6 +32,14 @@ static __thread struct {
 		uint32_t acl_len;
 		uint8_t acl[ACL_MAX];
 	} answer[ANSWERS];
+	struct {
+		bool known;
+		struct nfs4r_oid dir, result;
+		enum nfs4r_status status;
+		nfs4r_server_id server;
+		uint32_t type;
+		char name[NFS4R_NAME_MAX + 1];
+	} name;
 } memory;
 
 static bool same_request(const struct repl_export *exp)
@@ -56,6 +65,17 @@ bool repl_compound_recall(const struct repl_export *exp, const struct nfs4r_oid 
 	return false;
 }
 
+/* What is remembered from now on is this request's. */
+static void begin(const struct repl_export *exp)
+{
+	if (same_request(exp))
+		return;
+	repl_compound_forget();
+	memory.request = op_ctx->nfs_reqdata;
+	memory.start = op_ctx->start_time;
+	memory.exp = exp;
+}
+
 void repl_compound_remember(const struct repl_export *exp, const struct nfs4r_oid *oid, const struct nfs4r_attrs *attrs,
 			    bool own)
 {
@@ -63,12 +83,7 @@ void repl_compound_remember(const struct repl_export *exp, const struct nfs4r_oi
 
 	if (op_ctx == NULL || op_ctx->nfs_reqdata == NULL || (attrs->acl != NULL && attrs->acl->len > ACL_MAX))
 		return;
-	if (!same_request(exp)) {
-		memory.request = op_ctx->nfs_reqdata;
-		memory.start = op_ctx->start_time;
-		memory.exp = exp;
-		memory.n = 0;
-	}
+	begin(exp);
 	slot = memory.n++ % ANSWERS;
 	memory.answer[slot].oid = *oid;
 	memory.answer[slot].attrs = *attrs;
@@ -81,7 +96,34 @@ void repl_compound_remember(const struct repl_export *exp, const struct nfs4r_oi
 	}
 }
 
+void repl_compound_remember_name(const struct repl_export *exp, const struct nfs4r_read *rd)
+{
+	if (op_ctx == NULL || op_ctx->nfs_reqdata == NULL)
+		return;
+	begin(exp);
+	memory.name.known = true;
+	memory.name.dir = rd->oid;
+	memory.name.result = rd->result;
+	memory.name.status = rd->status;
+	memory.name.server = rd->server;
+	memory.name.type = rd->attrs.mask & NFS4R_ATTR_TYPE ? rd->attrs.type : 0;
+	strcpy(memory.name.name, rd->name);
+}
+
+bool repl_compound_recall_name(const struct repl_export *exp, struct nfs4r_read *rd)
+{
+	if (!memory.name.known || !same_request(exp) || !nfs4r_oid_eq(&memory.name.dir, &rd->oid) || strcmp(memory.name.name, rd->name) != 0)
+		return false;
+	rd->status = memory.name.status;
+	rd->result = memory.name.result;
+	rd->server = memory.name.server;
+	rd->attrs.type = memory.name.type;
+	rd->attrs.mask = memory.name.type ? NFS4R_ATTR_TYPE : 0;
+	return true;
+}
+
 void repl_compound_forget(void)
 {
 	memory.n = 0;
+	memory.name.known = false;
 }

@@ -69,18 +69,37 @@ static void remember(struct repl_export *exp, const struct nfs4r_read *rd)
 		repl_compound_remember(exp, &rd->result, &rd->attrs, false);
 }
 
+static void take_name(struct repl_export *exp, struct repl_ahead *a)
+{
+	if (repl_ahead_wait(a)) {
+		repl_compound_remember_name(exp, &a->rd);
+		if (a->rd.status == NFS4R_OK)
+			remember(exp, &a->rd);
+	}
+	nfs4r_read_fini(&a->rd);
+}
+
 enum nfs4r_status repl_read(struct repl_export *exp, struct nfs4r_read *rd, bool *local)
 {
+	struct repl_ahead ahead;
 	enum nfs4r_status st;
+	bool asked;
 
 	*local = false;
 	if (rd->type == NFS4R_RD_GETATTR && repl_compound_recall(exp, &rd->oid, false, &rd->attrs))
 		return rd->status = NFS4R_OK;
+	if (rd->type == NFS4R_RD_LOOKUP && repl_compound_recall_name(exp, rd)) {
+		(void)repl_compound_recall(exp, &rd->result, false, &rd->attrs);
+		return rd->status;
+	}
 	if (!gate_enter(exp))
 		return rd->status = NFS4R_DELAY;
+	asked = repl_ahead_ask(&ahead, exp->eng, repl_module.cfg.rpc.self, rd);
 	st = nfs4r_read(exp->eng, rd, local);
 	if (!*local && st == NFS4R_OK)
 		remember(exp, rd);
+	if (asked)
+		take_name(exp, &ahead);
 	gate_leave(exp);
 	return st;
 }

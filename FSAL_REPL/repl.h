@@ -120,7 +120,24 @@ void repl_wait_ready(void);
 bool repl_compound_recall(const struct repl_export *exp, const struct nfs4r_oid *oid, bool gone, struct nfs4r_attrs *out);
 void repl_compound_remember(const struct repl_export *exp, const struct nfs4r_oid *oid, const struct nfs4r_attrs *attrs,
 			    bool own);
+/* What a LOOKUP at another server said, that this object is meant or none (NOENT); recall fills in the answer of @rd, attributes apart. */
+void repl_compound_remember_name(const struct repl_export *exp, const struct nfs4r_read *rd);
+bool repl_compound_recall_name(const struct repl_export *exp, struct nfs4r_read *rd);
 void repl_compound_forget(void); /* this thread is about to update something */
+
+/* ---- the name that a request asks for after the attributes of its directory (ahead.c); with the gate held ---- */
+
+struct repl_ahead {
+	struct nfs4r_read rd;
+	pthread_mutex_t lock;
+	pthread_cond_t cond;
+	bool over, local;
+};
+
+/* Asks for it when @rd is that GETATTR and has to be asked at another server than @self; else false. Never blocks. */
+bool repl_ahead_ask(struct repl_ahead *a, struct nfs4r_engine *eng, nfs4r_server_id self, const struct nfs4r_read *rd);
+/* Must follow. True: a->rd has an answer to remember, OK or NOENT. Blocks as long as nfs4r_read(). The caller ends a->rd either way. */
+bool repl_ahead_wait(struct repl_ahead *a);
 
 /* ---- calls into the engine (gate.c): DELAY once it is stopping ---- */
 

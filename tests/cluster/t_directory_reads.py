@@ -84,6 +84,22 @@ def updates_are_right(b, name):
     return f'EEXIST after {took / RTT:.1f} round trips'
 
 
+def one_question(b):
+    """A name and whether its directory may be searched are asked for together (FSAL_REPL/ahead.c)."""
+    many = f'{DIR}/many'
+    b.sh(1, f'mkdir -p {many}/sub && touch {many}/f1 {many}/f2')
+    b.no_controls(20)
+    b.remount('vers=4.2,lookupcache=pos', [2])
+    before = b.ask(2, 'stats')['engine']['reads_remote']
+    work = b.start_sh(1, f'mkdir {many}/mine; for i in $(seq 60); do mkdir {many}/sub/$i; sleep 0.1; done')
+    bed.eventually(20, lambda: b.ask(2, 'stats')['core']['controls_foreign'], 'site 1 controls nothing', 0.05)
+    took = json.loads(b.must_py(2, 'names_probe.py', 'open', many, 'f1,f2'))
+    remote = b.ask(2, 'stats')['engine']['reads_remote'] - before
+    text = ', '.join(f'{t / RTT:.1f}' for t in took) + f' round trips, {remote} questions to site 1'
+    bed.expect(work.wait(60) == 0 and all(t >= RTT - SLACK for t in took) and min(took) < 1.7 * RTT and remote >= 2 * len(took), text)
+    return text
+
+
 def one_setting(b, report):
     setting = b.setting('Directory_Reads', 'strict')
     names = at_once if setting == 'strict' else soon
@@ -97,6 +113,8 @@ def one_setting(b, report):
             report.check(f'{setting}: {what}', judge, b, what, name)
             b.no_controls(20)
         report.check(f'{setting}: an update by name', updates_are_right, b, 'made')
+        if setting == 'strict':
+            report.check('strict: one question for a name', one_question, b)
     finally:
         b.links((1, 2, 'rtt=40ms'))
         b.remount(sites=[1, 2])

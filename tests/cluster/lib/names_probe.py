@@ -3,6 +3,7 @@
 	names_probe.py do WHAT DIR NAME AT         at AT (of this clock); prints {t0, t1}
 	names_probe.py see WHAT DIR NAME AT UNTIL  looks again and again; prints [[t0, t1, is it the new state?], ...]
 	names_probe.py refuse DIR NAME AT          mkdir of a name that another site has just made; prints {t0, t1, error}
+	names_probe.py open DIR NAME,NAME,..       opens the files, one after the other; prints the seconds that each took
 
 WHAT is mkdir, list (do: mkdir; see: a listing), rewrite (of the file NAME, which exists), save (a new file takes NAME).
 """
@@ -81,13 +82,26 @@ def refuse(name, at):
     return {'t0': t0, 't1': time.time(), 'error': error}
 
 
+def open_all(names):
+    os.stat('.')        # the client knows the directory
+    took = []
+    for name in names.split(','):
+        start = time.monotonic()
+        os.close(os.open(name, os.O_RDONLY))
+        took.append(time.monotonic() - start)
+    return took
+
+
 def main(args):
     kind = args.pop(0)
-    what = args.pop(0) if kind != 'refuse' else None
+    what = args.pop(0) if kind in ('do', 'see') else None
     directory, name, *times = args
     os.chdir(directory)
     times = [float(t) for t in times]
-    print(json.dumps(do(what, name, *times) if kind == 'do' else see(what, name, *times) if kind == 'see' else refuse(name, *times)))
+    if what:
+        print(json.dumps({'do': do, 'see': see}[kind](what, name, *times)))
+    else:
+        print(json.dumps({'refuse': refuse, 'open': open_all}[kind](name, *times)))
 
 
 main(sys.argv[1:])

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * A name in a directory that another server controls, asked for together with the directory's permissions.
+ *
+ * To open or look up a name Ganesha first asks whether the caller may search the directory, and then for the name: two round trips, one after the
+ * other. The compound says from its start which name will follow. So when the directory's attributes have to be asked for, the name is asked for
+ * beside them, and its answer waits in the memory of the compound (compound.c) until Ganesha comes for it. Both questions leave after the
+ * request arrived, which is what control 6.4 wants; a caller without permission never gets to see the answer.
+ *
+ * Failure modes: another request, another name, an answer that is neither "this object" nor "no such name", or not in time: Ganesha's own question is
+ * asked as ever. A create or an update in the compound asks nothing ahead.
+ */
+#include "repl.h"
+#include "nfs_fh.h"
+#include "nfs_proto_data.h"
+
+static const COMPOUND4args *compound(void)
+{
+	const nfs_request_t *req = op_ctx != NULL ? op_ctx->nfs_reqdata : NULL;
+
+	if (req == NULL || op_ctx->req_type != NFS_REQUEST || op_ctx->nfs_vers != NFS_V4 || req->svc.rq_msg.cb_proc != NFSPROC4_COMPOUND)
+		return NULL;
+	return &req->arg_nfs.arg_compound4;
+}
+
+static bool is_handle_of(const nfs_argop4 *op, const struct nfs4r_oid *dir)
+{
+	const nfs_fh4 *fh = &op->nfs_argop4_u.opputfh.object;
+	const struct file_handle_v4 *h = (const struct file_handle_v4 *)fh->nfs_fh4_val;
+
+	return op->argop == NFS4_OP_PUTFH && fh->nfs_fh4_len == offsetof(struct file_handle_v4, fsopaque) + sizeof(*dir) &&
+	       memcmp(h->fsopaque, dir, sizeof(*dir)) == 0;
+}
+
+static const component4 *name_of(const nfs_argop4 *op)
+{
+	const OPEN4args *o = &op->nfs_argop4_u.opopen;
+
+	if (op->argop == NFS4_OP_LOOKUP)
+		return &op->nfs_argop4_u.oplookup.objname;
+	if (op->argop == NFS4_OP_OPEN && o->openhow.opentype == OPEN4_NOCREATE && o->claim.claim == CLAIM_NULL)
+		return &o->claim.open_claim4_u.file;
+	return NULL;
+}
+
+/* The name that this request goes on with in @dir. Ganesha judges it when it comes to it; what cannot be one is left to that. */
+static bool next_name(const struct nfs4r_oid *dir, char *name)
+{
+	const COMPOUND4args *c = compound();
+	u_int n = c != NULL ? c->argarray.argarray_len : 0;
+	const component4 *found = NULL;
+
+	for (u_int i = 0; i + 1 < n && found == NULL; i++)
+		if (is_handle_of(&c->argarray.argarray_val[i], dir))
+			found = name_of(&c->argarray.argarray_val[i + 1]);
+	if (found == NULL || found->utf8string_len == 0 || found->utf8string_len > NFS4R_NAME_MAX)
+		return false;
+	memcpy(name, found->utf8string_val, found->utf8string_len);
+	name[found->utf8string_len] = '\0';
+	return strlen(name) == found->utf8string_len && strchr(name, '/') == NULL && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
+}
+
+static void arrived(void *arg, struct nfs4r_read *rd, bool local)
+{
+	struct repl_ahead *a = arg;
+
+	(void)rd;
+	PTHREAD_MUTEX_lock(&a->lock);
+	a->local = local;
+	a->over = true;
+	pthread_cond_signal(&a->cond);
+	PTHREAD_MUTEX_unlock(&a->lock);
+}
+
+bool repl_ahead_ask(struct repl_ahead *a, struct nfs4r_engine *eng, nfs4r_server_id self, const struct nfs4r_read *rd)
+{
+	char name[NFS4R_NAME_MAX + 1];
+	nfs4r_server_id to;
+
+	if (rd->type != NFS4R_RD_GETATTR || !next_name(&rd->oid, name))
+		return false;
+	to = nfs4r_read_server(eng, &rd->oid);
+	if (to == self || to == 0)
+		return false;
+	memset(a, 0, sizeof(*a));
+	a->rd.type = NFS4R_RD_LOOKUP;
+	a->rd.oid = rd->oid;
+	strcpy(a->rd.name, name);
+	PTHREAD_MUTEX_init(&a->lock, NULL);
+	PTHREAD_COND_init(&a->cond, NULL);
+	nfs4r_read_async(eng, &a->rd, arrived, a);
+	return true;
+}
+
+bool repl_ahead_wait(struct repl_ahead *a)
+{
+	PTHREAD_MUTEX_lock(&a->lock);
+	while (!a->over)
+		pthread_cond_wait(&a->cond, &a->lock);
+	PTHREAD_MUTEX_unlock(&a->lock);
+	PTHREAD_MUTEX_destroy(&a->lock);
+	PTHREAD_COND_destroy(&a->cond);
+	return !a->local && (a->rd.status == NFS4R_OK || a->rd.status == NFS4R_NOENT);
+}
