@@ -175,6 +175,9 @@ static void beat(struct nfs4r_core *c, bool durable)
 		m->heartbeat.caught_up = !is_member(c, c->self) && caught_up(c);
 		m->heartbeat.joining = is_member(c, c->self) && not_ready(c);
 		m->heartbeat.repairing = is_repairing(c);
+		m->heartbeat.memory = NFS4R_MEMORY_KNOWN;
+		m->heartbeat.inc = c->cfg.inc;
+		m->heartbeat.inc_random = c->cfg.inc_random;
 		send_to(c, s, m, durable);
 	}
 }
