@@ -6,7 +6,7 @@
  * Happy path, on a thread of its own:
  *   1. repair_list.c   the objects that undone entries touched; with `all`, every object that is not equal at the source
  *   2. repair_list.c   what is lost by it is saved under the conflicts directory and synced, before anything changes
- *   3. repair_fetch.c  each object's content, attributes, row and names; what is missing here is made in the hidden directory
+ *   3. repair_fetch.c  each object's content, attributes, row and names, many objects at a time; what is missing here is made in the hidden directory
  *   4. repair_tree.c   names that are wrong are taken away, those that are missing put in; what is dead at the source is removed
  *   5. a checkpoint; with `all` the positions become those of the source; REPAIRED
  *
@@ -95,18 +95,52 @@ static void set_progress(struct repair *r, const char *phase)
 	pthread_mutex_unlock(&eng->lock);
 }
 
-/* ---- the run ---- */
+/* ---- many objects at a time ---- */
+
+void repair_crew(void *(*work)(void *), void *arg, uint32_t most)
+{
+	pthread_t t[REPAIR_CREW];
+	uint32_t n = 0, max = most < REPAIR_CREW ? most : REPAIR_CREW;
+
+	while (n + 1 < max && pthread_create(&t[n], NULL, work, arg) == 0)
+		n++;
+	work(arg);
+	while (n)
+		pthread_join(t[--n], NULL);
+}
+
+struct fetch {
+	struct repair *r;
+	_Atomic uint32_t next;
+	_Atomic int st; /* the first that is not OK; who sets it says why in r->why */
+};
+
+static void *fetch_some(void *arg)
+{
+	struct fetch *f = arg;
+	struct repair own = *f->r;
+
+	for (uint32_t i; f->st == NFS4R_OK && (i = f->next++) < own.n;) {
+		enum nfs4r_status st = repair_over(&own) ? NFS4R_SHUTDOWN : repair_object(&own, &own.objs[i]);
+		int none = NFS4R_OK;
+
+		if (st == NFS4R_OK)
+			repair_progress(&own, 1, 0);
+		else if (atomic_compare_exchange_strong(&f->st, &none, (int)st))
+			memcpy(f->r->why, own.why, sizeof(own.why));
+	}
+	return NULL;
+}
 
 static enum nfs4r_status fetch_all(struct repair *r)
 {
-	enum nfs4r_status st = NFS4R_OK;
+	struct fetch f = { .r = r, .st = NFS4R_OK };
 
-	for (uint32_t i = 0; i < r->n && st == NFS4R_OK; i++) {
-		st = repair_over(r) ? NFS4R_SHUTDOWN : repair_object(r, &r->objs[i]);
-		repair_progress(r, 1, 0);
-	}
-	return st;
+	repair_crew(fetch_some, &f, r->n);
+	return (enum nfs4r_status)f.st;
 }
+
+/* ---- the run ---- */
 
 static void tell_changed(struct repair *r)
 {

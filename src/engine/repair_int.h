@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Inside of a repair (log sheet 8.3, 8.5; repair.c tells the whole of it). All of it runs on the one thread of the repair.
+ * Inside of a repair (log sheet 8.3, 8.5; repair.c tells the whole of it). All of it runs on the one thread of the repair, but for what is fetched: each thread
+ * of repair_crew() has a struct repair of its own for that, with the same objects.
  */
 #ifndef NFS4R_ENGINE_REPAIR_INT_H
 #define NFS4R_ENGINE_REPAIR_INT_H
@@ -36,6 +37,10 @@ bool repair_over(const struct repair *r);
 /* Set r->why and give back @st. */
 enum nfs4r_status repair_fails(struct repair *r, enum nfs4r_status st, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 struct repair_obj *repair_add(struct repair *r, const struct nfs4r_oid *oid, bool undone); /* NULL: no memory */
+
+#define REPAIR_CREW 64 /* an object costs three or four round trips, so much of the time is waiting */
+/* @work(@arg) on this thread and others, at most @most and REPAIR_CREW altogether; back when all are. */
+void repair_crew(void *(*work)(void *), void *arg, uint32_t most);
 void repair_progress(struct repair *r, uint64_t objects, uint64_t bytes); /* added to what is done */
 
 /* ---- repair_list.c: what is undone ---- */

@@ -320,7 +320,7 @@ static void a_repair_that_is_interrupted_begins_again(void **state)
 	wait_sealed(&c->site[1], 3);
 	wait_sealed(&c->site[2], 3);
 	for (int i = 0; i < 3; i++) {
-		dirlops_slow_writes(i < 2 ? 400 : 0); /* of all servers: the repair makes some of them */
+		dirlops_slow_writes(i < 2 ? 1500 : 0); /* of all servers: the repair makes some of them, all at a time */
 		cluster_start(c, 3);
 		if (i == 2)
 			break;
