@@ -219,7 +219,7 @@ static void *work(void *arg)
 	struct round *w = arg;
 	struct doubt *d = w->d;
 	struct nfs4r_engine *eng = d->repair.eng;
-	struct repair r = { .eng = eng, .strays = true };
+	struct repair r = { .eng = eng, .doubt = true };
 	nfs4r_servers awaited = 0;
 
 	for (uint32_t i; (i = w->next++) < d->repair.n && !eng->stopping;) {

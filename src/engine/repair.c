@@ -24,7 +24,7 @@
 
 bool repair_over(const struct repair *r)
 {
-	return r->eng->stopping || (!r->strays && r->generation != r->eng->repair.generation);
+	return r->eng->stopping || (!r->doubt && r->generation != r->eng->repair.generation);
 }
 
 enum nfs4r_status repair_fails(struct repair *r, enum nfs4r_status st, const char *fmt, ...)
@@ -91,6 +91,8 @@ static void set_progress(struct repair *r, const char *phase)
 
 	pthread_mutex_lock(&eng->lock);
 	eng->repair.phase = phase;
+	if (!eng->repair.fetch_ms)
+		eng->repair.fetch_ms = now_ms();
 	eng->repair.all = r->n;
 	pthread_mutex_unlock(&eng->lock);
 }
@@ -198,8 +200,8 @@ static void say_end(struct repair *r, enum nfs4r_status st)
 		engine_log(eng, NFS4R_LOG_WARN, "volume %s: this copy could not be repaired from server %u: %s; it is tried again", eng->cfg.volume_name, r->from,
 			   r->why[0] ? r->why : nfs4r_status_str(st));
 	else
-		engine_log(eng, NFS4R_LOG_INFO, "volume %s: this copy was repaired from server %u: %u objects, %llu bytes%s%s", eng->cfg.volume_name, r->from, r->n,
-			   (unsigned long long)eng->repair.bytes, r->saved[0] ? "; what was undone is in " : "", r->saved);
+		engine_log(eng, NFS4R_LOG_INFO, "volume %s: this copy was repaired from server %u: %u objects, %llu bytes in %.1f s%s%s", eng->cfg.volume_name, r->from, r->n,
+			   (unsigned long long)eng->repair.bytes, (double)(now_ms() - eng->repair.since_ms) / 1000, r->saved[0] ? "; what was undone is in " : "", r->saved);
 }
 
 static void repair_task(struct nfs4r_engine *eng, void *arg)
@@ -226,21 +228,26 @@ static void repair_task(struct nfs4r_engine *eng, void *arg)
 void repair_start(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
 	struct repair *r = calloc(1, sizeof(*r));
+	struct nfs4r_core_view v;
+	bool forgot;
 
 	if (!r)
 		abort();
+	nfs4r_core_get_view(eng->core, &v);
+	forgot = v.memory == NFS4R_MEMORY_FORGOT;
 	r->eng = eng;
 	r->generation = ++eng->repair.generation;
 	r->from = a->to;
 	r->all = r->everything = a->all;
+	r->strays = a->all && forgot; /* else nobody but people can have put it there */
 	r->nseals = a->nseals;
 	memcpy(r->seals, a->seals, sizeof(r->seals));
 	eng->repair.from = a->to;
 	eng->repair.running = true;
 	eng->repair.phase = "list";
-	eng->repair.done = eng->repair.all = eng->repair.bytes = 0;
+	eng->repair.done = eng->repair.all = eng->repair.bytes = eng->repair.fetch_ms = 0;
 	eng->repair.since_ms = now_ms();
 	engine_log(eng, NFS4R_LOG_INFO, "volume %s: this copy %s; it is repaired from server %u", eng->cfg.volume_name,
-		   a->all ? "cannot be brought up to date from the logs" : "has updates that were given up", a->to);
+		   a->all && forgot ? "is empty, or from the past" : a->all ? "cannot be brought up to date from the logs" : "has updates that were given up", a->to);
 	pool_run(eng->repairs, repair_task, r);
 }

@@ -33,7 +33,7 @@ static enum nfs4r_status ask(struct repair *r, struct nfs4r_read *rd)
 	for (;;) {
 		if (repair_over(r))
 			return NFS4R_SHUTDOWN;
-		if (r->strays)
+		if (r->doubt)
 			rd->cookie = NFS4R_COPY_ANY;
 		st = reads_copy(r->eng, r->from, rd);
 		if (st != NFS4R_DELAY && st != NFS4R_NOT_PRIMARY && (st != NFS4R_UNKNOWN || r->all))
@@ -103,8 +103,8 @@ static enum nfs4r_status compare_page(struct repair *r, struct nfs4r_read *rd, s
 
 		st = only_here(r, l, &d->oid);
 		nfs4r_handle(r->eng, &d->oid, &h);
-		if (h.len && nfs4r_store_row(r->eng->store, &d->oid, &row) == NFS4R_KNOWN && row.version == d->cookie && !find(r, &d->oid, undone))
-			continue; /* equal version: equal content */
+		if (!r->strays && h.len && nfs4r_store_row(r->eng->store, &d->oid, &row) == NFS4R_KNOWN && row.version == d->cookie && !find(r, &d->oid, undone))
+			continue; /* equal version: equal content, unless store and tree are of different pasts */
 		if (st == NFS4R_OK && !repair_add(r, &d->oid, false))
 			st = NFS4R_NOMEM;
 	}

@@ -25,7 +25,8 @@ struct repair {
 	struct repair_obj *objs; /* ascending OID once collected */
 	uint32_t n, cap;
 	struct nfs4r_store_positions positions; /* of the source when it began; `everything` only */
-	bool strays;	 /* what is in a directory and not in the store goes to the hidden one (doubt.c) */
+	bool doubt;	 /* doubt.c: no other repair takes its place, and servers that are in doubt themselves are asked */
+	bool strays;	 /* what is in a directory and not in the store goes to the hidden one */
 	struct repair_range { uint64_t off, len; } *keep; /* bytes of the object under way that are not fetched */
 	uint32_t nkeep, keep_cap;
 	char saved[1200]; /* where conflicts were saved; empty: nothing was undone */
