@@ -6,6 +6,7 @@
  * Happy path, on a thread of its own:
  *   1. repair_list.c   the objects that undone entries touched; with `all`, every object that is not equal at the source
  *   2. repair_list.c   what is lost by it is saved under the conflicts directory and synced, before anything changes
+ *      repair_adopt.c  when the store was lost: what lies in the exported directory is taken for the objects that have its names
  *   3. repair_fetch.c  each object's content, attributes, row and names, many objects at a time; what is missing here is made in the hidden directory
  *   4. repair_tree.c   names that are wrong are taken away, those that are missing put in; what is dead at the source is removed
  *   5. a checkpoint; with `all` the positions become those of the source; REPAIRED
@@ -183,8 +184,11 @@ static enum nfs4r_status run(struct repair *r)
 	if (st != NFS4R_OK)
 		return st;
 	sort(r);
+	if (r->strays)
+		st = repair_adopt(r);
 	set_progress(r, "objects");
-	st = fetch_all(r);
+	if (st == NFS4R_OK)
+		st = fetch_all(r);
 	if (st != NFS4R_OK)
 		return st;
 	set_progress(r, "names");
@@ -221,6 +225,8 @@ static void repair_task(struct nfs4r_engine *eng, void *arg)
 			checkpoint_wake(eng);
 	}
 	pthread_mutex_unlock(&eng->lock);
+	for (uint32_t i = 0; i < r->n; i++)
+		free(r->objs[i].found);
 	free(r->objs);
 	free(r);
 }

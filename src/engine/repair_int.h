@@ -12,6 +12,7 @@ struct repair_obj {
 	struct nfs4r_oid oid;
 	bool undone; /* an entry beyond a seal touched it */
 	bool dead;   /* at the source */
+	struct nfs4r_lhandle *found; /* what is taken for it (repair_adopt.c); NULL: nothing */
 };
 
 struct repair {
@@ -56,6 +57,11 @@ enum nfs4r_status repair_compare(struct repair *r);
 /* Make the object's content equal and install its row and names; or dead. A new one lies in the hidden directory. */
 enum nfs4r_status repair_object(struct repair *r, struct repair_obj *o);
 
+/* The object among the first @n of objs, which are sorted; NULL: it is not. */
+struct repair_obj *repair_find(struct repair *r, const struct nfs4r_oid *oid, uint32_t n);
+/* The names of a directory at the source, any version of it. *names is the caller's to free, whatever the status. */
+enum nfs4r_status repair_names(struct repair *r, const struct nfs4r_oid *oid, struct nfs4r_dirent **names, uint32_t *n);
+
 /* Do not fetch these bytes of the next object. False: no memory. */
 bool repair_keep(struct repair *r, uint64_t off, uint64_t len);
 /*
@@ -63,6 +69,9 @@ bool repair_keep(struct repair *r, uint64_t off, uint64_t len);
  * becomes no shorter than the bytes that are kept.
  */
 enum nfs4r_status repair_refresh(struct repair *r, const struct nfs4r_oid *oid, nfs4r_version at_least, bool *done);
+
+/* ---- repair_adopt.c: what is there, and the store knows nothing of it ---- */
+enum nfs4r_status repair_adopt(struct repair *r);
 
 /* ---- repair_tree.c: the names ---- */
 enum nfs4r_status repair_tree(struct repair *r);
