@@ -40,7 +40,7 @@ void forward_send(struct nfs4r_core *c, struct opx *o, nfs4r_server_id to)
 	struct needs nd;
 
 	if (!o->hashed) {
-		o->op->id = (struct nfs4r_request_id){ c->self, c->cfg.inc, ++c->op_seq };
+		o->op->id = (struct nfs4r_request_id){ c->self, c->memory.now.inc, ++c->op_seq };
 		reply_key(&o->op->id, &o->key);
 		HASH_ADD(hh, c->by_id, key, sizeof(o->key), o);
 		o->hashed = true;

@@ -217,7 +217,6 @@ static enum nfs4r_status make_core(struct nfs4r_engine *eng, const struct nfs4r_
 	c.root = eng->root;
 	c.inc = info->inc;
 	c.inc_random = info->inc_random;
-	c.prev_random = info->prev_random;
 	c.tail_intact = info->tail_intact || info->created;
 	c.doubts = !c.tail_intact; /* doubt.c */
 	c.repeat_ms = eng->cfg.repeat_ms;

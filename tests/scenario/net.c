@@ -549,6 +549,7 @@ static void start(struct net *n, nfs4r_server_id s, bool intact)
 	memtree_port(n->s[s].tree, &port);
 	cfg.self = s;
 	cfg.inc = ++n->s[s].inc;
+	cfg.inc_random = ++n->starts;
 	cfg.tail_intact = intact;
 	memtree_set_inc(n->s[s].tree, cfg.inc);
 	n->s[s].core = nfs4r_core_create(&cfg, &port);

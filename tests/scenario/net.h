@@ -67,6 +67,7 @@ struct net {
 	struct rule rules[16];
 	struct client *clients;
 	uint32_t sent[32]; /* messages by type */
+	uint64_t starts; /* of all servers; the random number of an incarnation */
 	uint32_t exec_fail; /* the next so many local executions fail */
 	bool trace;
 	struct nfs4r_core_config cfg; /* times for all */
