@@ -234,6 +234,8 @@ void view_epoch(struct nfs4r_engine *eng);
 /* Complain about round trips that the configured times do not fit, and about having stood still. Timer's thread, no lock held. */
 void view_check_rtt(struct nfs4r_engine *eng, uint64_t now);
 void view_check_late(struct nfs4r_engine *eng, uint64_t late_ms, uint64_t now);
+/* What the own store is worth (log 8.6); KNOWN if nobody is asked. eng->lock held, or before threads run. */
+enum nfs4r_memory view_memory(struct nfs4r_engine *eng);
 /* "1, 2, 3"; "none". Returns @buf. */
 const char *view_list(nfs4r_servers set, char *buf, size_t len);
 

@@ -222,15 +222,15 @@ static enum nfs4r_status import_dir(struct import *im, const struct nfs4r_oid *d
 /* Once it is known that no other server knows of an earlier store of this one. */
 static bool may_begin(struct nfs4r_engine *eng)
 {
-	struct nfs4r_core_view v = { .memory = NFS4R_MEMORY_NEW };
-	bool forgot = false;
+	enum nfs4r_memory memory;
+	bool forgot;
 
 	for (;;) {
 		pthread_mutex_lock(&eng->lock);
-		nfs4r_core_get_view(eng->core, &v);
-		forgot = eng->seen.forgot || v.memory == NFS4R_MEMORY_FORGOT;
+		memory = view_memory(eng);
+		forgot = eng->seen.forgot || memory == NFS4R_MEMORY_FORGOT;
 		pthread_mutex_unlock(&eng->lock);
-		if (forgot || eng->stopping || v.memory != NFS4R_MEMORY_NEW)
+		if (forgot || eng->stopping || memory != NFS4R_MEMORY_NEW)
 			break;
 		nanosleep(&(struct timespec){ .tv_nsec = 100000000 }, NULL);
 	}

@@ -109,20 +109,23 @@ static bool see_name(void *arg, const char *name)
 	return hold_is_name(name); /* another one says more */
 }
 
+static const char *remedy(const struct nfs4r_engine *eng)
+{
+	return eng->cfg.lease_ms && eng->cfg.rpc.nservers > 1 ? "move the store away, too: this server then takes everything from the others" : "see docs/failures.md";
+}
+
 /* The store knows of objects, and nothing at all is there. Updates that were under way may have taken the last ones away. */
 static bool content_is_lost(struct nfs4r_engine *eng, const struct nfs4r_store_info *info, const char *found, char *why)
 {
 	uint32_t may_be_gone = 1 + info->nintents + eng->cfg.appliers; /* the root counts */
 	struct nfs4r_oid *list = calloc(may_be_gone + 1, sizeof(*list)), none = { { 0 } };
 	bool some = list && nfs4r_store_each_oid(eng->store, &none, list, may_be_gone + 1) > may_be_gone;
-	struct nfs4r_core_view v;
 
 	free(list);
-	nfs4r_core_get_view(eng->core, &v);
-	if (found[0] || !info->tail_intact || !some || v.memory == NFS4R_MEMORY_FORGOT) /* that one is made anew */
+	if (found[0] || !info->tail_intact || !some || view_memory(eng) == NFS4R_MEMORY_FORGOT) /* that one is made anew */
 		return false;
 	snprintf(why, 512, "the exported directory is empty, and the store in %.200s knows of files in it: mount its file system, if it is not mounted. If its content is "
-		 "lost, move the store away, too: this server then takes everything from the others", eng->cfg.store_dir);
+		 "lost, %s", eng->cfg.store_dir, remedy(eng));
 	return true;
 }
 
@@ -141,12 +144,9 @@ bool recover_is_strange(const struct nfs4r_engine *eng, char *why, size_t len)
  */
 static enum nfs4r_status first_use(struct nfs4r_engine *eng, char *why)
 {
-	struct nfs4r_core_view v;
-
 	if (!recover_is_strange(eng, why, 512))
 		return nfs4r_store_set_handle(eng->store, &eng->root, eng->root_handle.b, eng->root_handle.len);
-	nfs4r_core_get_view(eng->core, &v);
-	return v.memory == NFS4R_MEMORY_NEW || v.memory == NFS4R_MEMORY_FORGOT ? NFS4R_OK : NFS4R_NOTEMPTY;
+	return view_memory(eng) == NFS4R_MEMORY_KNOWN ? NFS4R_NOTEMPTY : NFS4R_OK;
 }
 
 enum nfs4r_status recover_root(struct nfs4r_engine *eng, const struct nfs4r_store_info *info, char *why)
@@ -167,8 +167,8 @@ enum nfs4r_status recover_root(struct nfs4r_engine *eng, const struct nfs4r_stor
 	known.len = nfs4r_store_handle(eng->store, &eng->root, known.b);
 	if (known.len && (known.len != root->len || memcmp(known.b, root->b, root->len) != 0)) {
 		snprintf(why, 512, "the store in %.200s belongs to another directory than the one exported now; export the right one (was it restored from a backup, "
-			 "or is its file system not mounted?). If that one is lost, move the store away: this server then takes everything from the others",
-			 eng->cfg.store_dir);
+			 "or is its file system not mounted?). If that one is lost, %s",
+			 eng->cfg.store_dir, remedy(eng));
 		return NFS4R_MISMATCH;
 	}
 	st = eng->ops->readdir(eng->ctx, root, see_name, found);

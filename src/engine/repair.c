@@ -234,13 +234,10 @@ static void repair_task(struct nfs4r_engine *eng, void *arg)
 void repair_start(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
 	struct repair *r = calloc(1, sizeof(*r));
-	struct nfs4r_core_view v;
-	bool forgot;
+	bool forgot = view_memory(eng) == NFS4R_MEMORY_FORGOT;
 
 	if (!r)
 		abort();
-	nfs4r_core_get_view(eng->core, &v);
-	forgot = v.memory == NFS4R_MEMORY_FORGOT;
 	r->eng = eng;
 	r->generation = ++eng->repair.generation;
 	r->from = a->to;

@@ -170,6 +170,14 @@ static void say_lease(struct nfs4r_engine *eng, const struct nfs4r_core_view *v)
 		"Its clients read its own copy (Stale_Reads), everything else waits" : "Its clients wait");
 }
 
+enum nfs4r_memory view_memory(struct nfs4r_engine *eng)
+{
+	struct nfs4r_core_view v;
+
+	nfs4r_core_get_view(eng->core, &v);
+	return v.fixed || eng->cfg.rpc.nservers == 1 ? NFS4R_MEMORY_KNOWN : v.memory; /* else there is nobody to say more */
+}
+
 /* What this server's own store is worth (log 8.6). */
 static void say_memory(struct nfs4r_engine *eng, const struct nfs4r_core_view *v)
 {
