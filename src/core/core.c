@@ -327,7 +327,8 @@ static void on_msg(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_msg 
 		election_on_nack(c, from, m);
 		break;
 	case NFS4R_MSG_RELEASE:
-		release_on_release(c, from, m);
+		if (memory_counts(c, from) || FAULT(F_FORGOT_RELEASES)) /* by an older image what it has won since may be one that it only asked for */
+			release_on_release(c, from, m);
 		break;
 	case NFS4R_MSG_RELEASED:
 		release_on_released(c, from, m);

@@ -285,6 +285,7 @@ struct logst {
 	uint64_t received_bytes;
 	uint64_t pull_at;    /* next PULL allowed */
 	nfs4r_lsn pull_from;
+	nfs4r_server_id pull_to; /* who was asked; 0: nobody yet */
 	uint32_t npend;
 	bool moved;	     /* tell the owner */
 	struct pend *pend;
@@ -393,6 +394,7 @@ enum memory_state { /* values in the row */
 struct memory { /* memory.c; state and starts are in the row 'M' */
 	enum memory_state state;
 	uint32_t nstarts;
+	uint64_t mine_below;		  /* older ones were of this store, or are forgiven */
 	struct start starts[STARTS_KEPT]; /* ascending */
 	struct start now;
 	bool saved; /* that this start is KNOWN is on disk */

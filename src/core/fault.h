@@ -113,6 +113,7 @@
 	X(F_FORGOT_VOTES, "log 8.6", "a server that forgot promises and accepts views")				\
 	X(F_FORGOT_GRANTS, "log 8.6", "a server that forgot grants leases")					\
 	X(F_FORGOT_ACKS, "log 8.6", "a server that forgot acks proposals")					\
+	X(F_FORGOT_RELEASES, "log 8.6", "a server that forgot releases what an older image of its store asked for")	\
 	X(F_FORGOT_STAYS, "log 8.6", "a member that forgot is not removed")					\
 	X(F_NEW_HEARS_SOME, "log 8.6", "a new store takes the word of a majority")				\
 	X(F_STARTS_FORGOTTEN, "log 8.6", "servers do not remember each other's starts")				\

@@ -162,31 +162,53 @@ void log_on_pull(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_
 
 /* ---- what is missing here ------------------------------------------------------------ */
 
-static nfs4r_server_id supplier(const struct nfs4r_core *c, nfs4r_server_id log)
+/* The next one in turn after @last, which did not give it: a copy that was made anew has no entries (log 8.5). */
+static nfs4r_server_id next_supplier(const struct nfs4r_core *c, nfs4r_servers have, nfs4r_server_id last)
+{
+	nfs4r_server_id first = 0;
+
+	EACH_PEER(c, s) {
+		if (!(have & NFS4R_BIT(s)))
+			continue;
+		if (s > last)
+			return s;
+		if (!first)
+			first = s;
+	}
+	return first;
+}
+
+/* @last: asked for the same before; 0: nobody was. */
+static nfs4r_server_id supplier(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_server_id last)
 {
 	/* its owner may be gone without anybody noticing, or not have it any more (log 8.6) */
 	bool ends = seal_limit(c, log) != UINT64_MAX || (views_on(c) && log != c->self && c->peers[log].memory == NFS4R_MEMORY_FORGOT);
 	nfs4r_server_id best = 0;
+	nfs4r_servers have = 0;
 
 	if (log != c->self && !c->peers[log].down && !ends)
 		return log;
-	EACH_PEER(c, s)
-		if (!c->peers[s].down && (!ends || view_hears(c, s)) && c->peers[s].applied[log] > c->logs[log].received &&
-		    (!best || c->peers[s].applied[log] > c->peers[best].applied[log]))
+	EACH_PEER(c, s) {
+		if (c->peers[s].down || (ends && !view_hears(c, s)) || c->peers[s].applied[log] <= c->logs[log].received)
+			continue;
+		have |= NFS4R_BIT(s);
+		if (!best || c->peers[s].applied[log] > c->peers[best].applied[log])
 			best = s;
-	return best;
+	}
+	return last ? next_supplier(c, have, last) : best;
 }
 
 /* At most one PULL for one position in a quarter of the repetition time. */
 void log_pull(struct nfs4r_core *c, nfs4r_server_id log)
 {
 	struct logst *l = &c->logs[log];
-	nfs4r_server_id to = supplier(c, log);
+	nfs4r_server_id to = supplier(c, log, l->pull_from == l->received + 1 ? l->pull_to : 0);
 	struct nfs4r_msg *m;
 
 	if (!to || c->halted || c->repair.state || !memory_whole(c) || l->received >= seal_limit(c, log) || (l->pull_from == l->received + 1 && c->now < l->pull_at))
 		return;
 	l->pull_from = l->received + 1;
+	l->pull_to = to;
 	l->pull_at = c->now + c->cfg.repeat_ms / 4;
 	m = msg_new(c, NFS4R_MSG_PULL);
 	m->pull.log = log;
@@ -204,6 +226,8 @@ static void pull_late(struct nfs4r_core *c)
 			continue;
 		if (l->pull_from == l->received + 1)
 			log_pull(c, s);
+		if (l->pull_from != l->received + 1)
+			l->pull_to = 0;
 		l->pull_from = l->received + 1;
 	}
 }

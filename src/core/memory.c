@@ -84,8 +84,10 @@ static void add_start(struct memory *m, struct start st)
 {
 	if (m->nstarts && m->starts[m->nstarts - 1].inc >= st.inc)
 		return;
-	if (m->nstarts == STARTS_KEPT)
+	if (m->nstarts == STARTS_KEPT) {
+		m->mine_below = m->starts[1].inc;
 		memmove(m->starts, m->starts + 1, --m->nstarts * sizeof(m->starts[0]));
+	}
 	m->starts[m->nstarts++] = st;
 }
 
@@ -94,10 +96,13 @@ static struct start start_of(const struct nfs4r_core *c, uint64_t counter, uint6
 	return (struct start){ NFS4R_GEN(c->logs[c->self].applied) << NFS4R_GEN_SHIFT | counter, random };
 }
 
-/* One older than those that are kept is of this store: the others have heard of a newer one since. */
+/*
+ * One older than those that are kept counts as of this store. But one that is missing is not: had this store said KNOWN in it, it would be on
+ * disk, and what was not on disk may be missing.
+ */
 static bool is_mine(const struct memory *m, const struct start *x)
 {
-	if (!x->inc || x->inc < m->starts[0].inc)
+	if (!x->inc || x->inc < m->mine_below)
 		return true;
 	for (uint32_t i = 0; i < m->nstarts; i++)
 		if (m->starts[i].inc == x->inc)
@@ -223,6 +228,7 @@ void memory_adopted(struct nfs4r_core *c)
 	}
 	m->now = start_of(c, c->cfg.inc, c->cfg.inc_random);
 	m->nstarts = 0;
+	m->mine_below = m->now.inc; /* all that the others remember by now */
 	add_start(m, m->now);
 	number_anew(c);
 	known(c);

@@ -259,6 +259,16 @@ static bool stuck_promise(struct nfs4r_core *c)
 	return c->now >= c->view.stuck_ms;
 }
 
+static nfs4r_servers forgetful(const struct nfs4r_core *c)
+{
+	nfs4r_servers set = 0;
+
+	EACH_PEER(c, s)
+		if (!memory_counts(c, s))
+			set |= NFS4R_BIT(s);
+	return set;
+}
+
 /* Log 9: said, never only waited for. */
 static void too_few(struct nfs4r_core *c)
 {
@@ -299,6 +309,8 @@ void propose_consider(struct nfs4r_core *c)
 		add &= ~seal;
 	else
 		seal &= ~add; /* given up, but it is back, and without it there is no majority */
+	if (seal)
+		add &= ~forgetful(c); /* all members of a view that seals promise it */
 	stuck_vote = stuck_promise(c);
 	if (!gone && !add && !seal && !stuck_vote) {
 		w->wanted_ms = 0;
@@ -306,7 +318,9 @@ void propose_consider(struct nfs4r_core *c)
 	}
 	if (!views_enough(c, live | add)) {
 		too_few(c);
-		return;
+		if (!stuck_vote)
+			return;
+		gone = add = seal = 0; /* who promised waits for a view, perhaps it alone could come back: the same one again */
 	}
 	EACH_SERVER(c, s)
 		rank += s < c->self && (live & NFS4R_BIT(s));

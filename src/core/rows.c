@@ -328,6 +328,7 @@ void row_memory(const struct memory *m, struct nfs4r_put *p)
 	key_of(p, 'M', 0, 0, 0, 0);
 	k.p = p->val;
 	w_u(&k, m->state, 1);
+	w_u(&k, m->mine_below, 8);
 	w_u(&k, m->nstarts, 1);
 	for (uint32_t i = 0; i < m->nstarts; i++) {
 		w_u(&k, m->starts[i].inc, 8);
@@ -350,8 +351,10 @@ void row_peer_start(nfs4r_server_id s, const struct start *st, struct nfs4r_put 
 
 static bool restore_memory(struct memory *m, struct cursor *val)
 {
-	uint32_t state = (uint32_t)r_u(val, 1), n = (uint32_t)r_u(val, 1);
+	uint32_t state = (uint32_t)r_u(val, 1), n;
 
+	m->mine_below = r_u(val, 8);
+	n = (uint32_t)r_u(val, 1);
 	if (val->bad || state < MEMORY_NEW || state > MEMORY_KNOWN || n > STARTS_KEPT)
 		return false;
 	m->state = (enum memory_state)state;

@@ -128,6 +128,8 @@ bool acting_cover(struct server *v, uint32_t obj)
 	static struct acting list[ACTING_MAX];
 	struct collect c = { v, list, 0 };
 
+	if (v->disk_lost) /* an image of what it was: it does nothing by it */
+		return false;
 	nfs4r_core_each_control(v->core, collect_one, &c);
 	for (uint32_t i = 0; i < c.n; i++)
 		if (covers(&list[i], obj))
