@@ -119,7 +119,7 @@ static void format_lsn(char buf[FORMAT_LEN], uint64_t lsn)
 
 static void show_repair(const json_t *r, FILE *out)
 {
-	char text[300], done[FORMAT_LEN], all[FORMAT_LEN], bytes[FORMAT_LEN], rate[FORMAT_LEN], left[FORMAT_LEN];
+	char text[300], per_s[30] = "", done[FORMAT_LEN], all[FORMAT_LEN], bytes[FORMAT_LEN], rate[FORMAT_LEN], left[FORMAT_LEN];
 
 	if (!json_is_object(r))
 		return;
@@ -127,8 +127,11 @@ static void show_repair(const json_t *r, FILE *out)
 		line(out, "repair", "waits for a server that it can take the copy from");
 		return;
 	}
-	snprintf(text, sizeof(text), "from server %" PRIu64 ": %s of %s objects, %s, %s/s%s%s", get_num(r, "from"), format_count(done, get_num(r, "objects")),
-		 format_count(all, get_num(r, "objects_all")), format_bytes(bytes, (double)get_num(r, "bytes")),
+	if (get_real(r, "objects_per_second") >= 0) /* an older server does not say */
+		snprintf(per_s, sizeof(per_s), " (%.0f/s)", get_real(r, "objects_per_second"));
+	snprintf(text, sizeof(text), "from server %" PRIu64 ": %s of %s objects%s, %s, %s/s%s%s", get_num(r, "from"), format_count(done, get_num(r, "objects")),
+		 format_count(all, get_num(r, "objects_all")), per_s,
+		 format_bytes(bytes, (double)get_num(r, "bytes")),
 		 format_bytes(rate, get_real(r, "bytes_per_second")), get_real(r, "seconds_left") >= 0 ? ", about " : "",
 		 get_real(r, "seconds_left") >= 0 ? format_seconds(left, get_real(r, "seconds_left")) : "");
 	strncat(text, get_real(r, "seconds_left") >= 0 ? " to go" : "", sizeof(text) - strlen(text) - 1);

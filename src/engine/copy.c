@@ -3,7 +3,7 @@
  * This server's copy as it is, for one that repairs its own (log sheet 8.3): who may ask is decided in reads.c.
  *
  * The row of an object is taken before the object itself is looked at. Who asks compares the row's version before and after everything it asked
- * for, and asks again if it moved; so it needs no lock here.
+ * for, and asks again if it moved; so it needs no lock here. The answer to LISTXATTR, which comes last, has the row as it was after: that saves a question.
  *
  * Invariant: STALE is said of what is dead for good and of nothing else.
  */
@@ -97,6 +97,8 @@ enum nfs4r_status copy_here(struct nfs4r_engine *eng, struct nfs4r_read *rd)
 		return known == NFS4R_DEAD ? NFS4R_STALE : NFS4R_UNKNOWN;
 	st = rd->type == NFS4R_RD_COMMIT ? NFS4R_INVAL : nfs4r_read_here(eng, rd);
 	if (rd->type == NFS4R_RD_GETATTR || rd->type == NFS4R_RD_READDIR)
+		rd->row = row;
+	else if (rd->type == NFS4R_RD_LISTXATTR && nfs4r_store_copy_row(eng->store, &rd->oid, &row) == NFS4R_KNOWN)
 		rd->row = row;
 	return st == NFS4R_STALE || st == NFS4R_NOENT || st == NFS4R_UNKNOWN ? NFS4R_DELAY : st;
 }

@@ -63,13 +63,15 @@ struct ctl_facts { /* what status says; copied under eng->lock */
 		bool running;
 		nfs4r_server_id from;
 		const char *phase;
-		uint64_t done, all, bytes, since_ms;
+		uint64_t done, all, bytes, since_ms, fetch_ms;
 	} repair;
 };
 
 json_t *ctl_view_json(const struct nfs4r_engine *eng, const struct ctl_facts *f);
-/* "outside", "joining", "waiting" (for a lease), with the reason; NULL: as far as the view is concerned this server serves. */
-const char *ctl_view_state(const struct ctl_facts *f, char *why, size_t len);
+/* Its store is new, or an old one, and it promises nothing. */
+bool ctl_is_forgetful(const struct ctl_facts *f);
+/* "new", "forgotten", "outside", "joining", "waiting" (for a lease), with the reason; NULL: as far as the view is concerned this server serves. */
+const char *ctl_view_state(const struct nfs4r_engine *eng, const struct ctl_facts *f, char *why, size_t len);
 
 /* How many entries lie between two positions of a log, as far as that can be said across an end of it. Pure. */
 uint64_t ctl_entries(nfs4r_lsn from, nfs4r_lsn until);

@@ -91,21 +91,22 @@ static void collect(struct nfs4r_engine *eng, struct ctl_facts *f)
 	pthread_mutex_unlock(&eng->lock);
 }
 
-static void set_state(json_t *out, const struct ctl_facts *f)
+static void set_state(const struct nfs4r_engine *eng, json_t *out, const struct ctl_facts *f)
 {
 	bool importing = strncmp(f->import_state, "importing", 9) == 0;
 	char view_why[200];
-	const char *view = ctl_view_state(f, view_why, sizeof(view_why));
+	const char *view = ctl_view_state(eng, f, view_why, sizeof(view_why));
+	bool recovers = !f->ready && !ctl_is_forgetful(f);
 
 	json_object_set_new(out, "state",
 			    json_string(f->halted[0] ? "halted" :
-					!f->ready    ? "recovering" :
+					recovers     ? "recovering" :
 					view	     ? view :
 					importing    ? "importing" :
 						       "serving"));
 	if (f->halted[0])
 		json_object_set_new(out, "why", text(f->halted));
-	else if (f->ready && view)
+	else if (!recovers && view)
 		json_object_set_new(out, "why", text(view_why));
 	else if (f->import_state[0])
 		json_object_set_new(out, "why", text(f->import_state));
@@ -171,7 +172,7 @@ json_t *ctl_report_status(struct nfs4r_engine *eng, const struct ctl_lag *lag)
 			"payload_bytes_max", num(eng->cfg.payload_bytes_max));
 	if (!out)
 		return NULL;
-	set_state(out, &f);
+	set_state(eng, out, &f);
 	json_object_set_new(out, "durability", ctl_seals_json(eng, &f));
 	json_object_set_new(out, "controls",
 			    json_pack("{s:o, s:o}", "own", num(f.core.controls_own), "foreign", num(f.core.controls_foreign)));

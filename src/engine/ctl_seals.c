@@ -42,19 +42,21 @@ void ctl_seals_collect(struct nfs4r_engine *eng, struct ctl_facts *f)
 	f->repair.all = eng->repair.all;
 	f->repair.bytes = eng->repair.bytes;
 	f->repair.since_ms = eng->repair.since_ms;
+	f->repair.fetch_ms = eng->repair.fetch_ms;
 }
 
 static json_t *repair(const struct ctl_facts *f)
 {
-	double s = (double)(now_ms() - f->repair.since_ms) / 1000, rate, eta = -1;
+	double s = (double)(now_ms() - f->repair.since_ms) / 1000, fetching, eta = -1;
 
 	if (!f->repair.running)
 		return f->view.repairing ? json_pack("{s:s}", "phase", "waiting") : json_null();
-	rate = s > 0 ? (double)f->repair.bytes / s : 0;
+	fetching = f->repair.fetch_ms ? (double)(now_ms() - f->repair.fetch_ms + 1) / 1000 : s + 0.001;
 	if (f->repair.done && f->repair.all >= f->repair.done)
-		eta = s * (double)(f->repair.all - f->repair.done) / (double)f->repair.done;
-	return json_pack("{s:s, s:i, s:o, s:o, s:o, s:f, s:f, s:o}", "phase", f->repair.phase, "from", f->repair.from, "objects", num(f->repair.done),
-			 "objects_all", num(f->repair.all), "bytes", num(f->repair.bytes), "bytes_per_second", rate, "seconds", s, "seconds_left",
+		eta = fetching * (double)(f->repair.all - f->repair.done) / (double)f->repair.done;
+	return json_pack("{s:s, s:i, s:o, s:o, s:o, s:f, s:f, s:f, s:o}", "phase", f->repair.phase, "from", f->repair.from, "objects", num(f->repair.done),
+			 "objects_all", num(f->repair.all), "bytes", num(f->repair.bytes), "bytes_per_second", (double)f->repair.bytes / fetching,
+			 "objects_per_second", (double)f->repair.done / fetching, "seconds", s, "seconds_left",
 			 eta < 0 ? json_null() : json_real(eta));
 }
 

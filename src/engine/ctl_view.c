@@ -35,12 +35,41 @@ static uint64_t own_lag(const struct ctl_facts *f)
 	return n;
 }
 
-const char *ctl_view_state(const struct ctl_facts *f, char *why, size_t len)
+/* Its store is empty or from the past, or may be (log 8.6). */
+static const char *memory_state(const struct nfs4r_engine *eng, const struct ctl_facts *f, char *why, size_t len)
+{
+	nfs4r_servers self = NFS4R_BIT(eng->cfg.rpc.self);
+	char unheard[64];
+
+	if (f->view.memory == NFS4R_MEMORY_NEW) {
+		snprintf(why, len, "first start of its store: it waits to hear server %s, which may know of an earlier one", view_list(f->view.unheard, unheard, sizeof(unheard)));
+		return "new";
+	}
+	if (f->view.repairing && f->repair.running) {
+		snprintf(why, len, "its store was new, or an old one; it takes everything from server %u: %llu of %llu objects", f->repair.from,
+			 (unsigned long long)f->repair.done, (unsigned long long)f->repair.all);
+		return "repairing";
+	}
+	if (f->view.member)
+		snprintf(why, len, "its store is new, or an old one; it waits until the others have removed it, and then takes everything from them");
+	else if (f->view.adopted.open & self)
+		snprintf(why, len, "its store is new, or an old one; it waits for the end of its log: nothing to do if it had no controls, else `nfs4rctl give-up %u` at a member",
+			 eng->cfg.rpc.self);
+	else
+		snprintf(why, len, "its store is new, or an old one; it is about to take everything from the others, or to be added by them");
+	return "forgotten";
+}
+
+const char *ctl_view_state(const struct nfs4r_engine *eng, const struct ctl_facts *f, char *why, size_t len)
 {
 	char members[64], entries[40] = "";
 	uint64_t lag = own_lag(f);
 
-	if (f->view.fixed || (f->view.member && !f->view.joining && f->lease_left_ms))
+	if (f->view.fixed)
+		return NULL;
+	if (ctl_is_forgetful(f))
+		return memory_state(eng, f, why, len);
+	if (f->view.member && !f->view.joining && f->lease_left_ms)
 		return NULL;
 	if (f->view.repairing) {
 		snprintf(why, len, "it has updates that were given up, or cannot go on from its logs, and takes a copy from another server: %llu of %llu objects",
@@ -62,10 +91,19 @@ const char *ctl_view_state(const struct ctl_facts *f, char *why, size_t len)
 	return "waiting";
 }
 
+bool ctl_is_forgetful(const struct ctl_facts *f)
+{
+	return !f->view.fixed && (f->view.memory == NFS4R_MEMORY_NEW || f->view.memory == NFS4R_MEMORY_FORGOT);
+}
+
 static const char *state_of(const struct nfs4r_engine *eng, const struct ctl_facts *f, nfs4r_server_id s)
 {
 	bool silent = !f->view.peer[s].known || f->view.peer[s].silent_ms >= eng->cfg.silence_ms;
 
+	if (!silent && f->view.peer[s].memory == NFS4R_MEMORY_FORGOT)
+		return "forgotten";
+	if (!silent && f->view.peer[s].memory == NFS4R_MEMORY_NEW)
+		return "new";
 	if (f->view.adopted.members & NFS4R_BIT(s))
 		return silent ? "silent" : f->view.peer[s].joining ? "joining" : "member";
 	return silent ? "removed" : f->view.peer[s].caught_up ? "caught up" : "catching up";
@@ -84,7 +122,7 @@ static json_t *other(const struct nfs4r_engine *eng, const struct ctl_facts *f, 
 static json_t *self(const struct nfs4r_engine *eng, const struct ctl_facts *f)
 {
 	char why[200];
-	const char *state = ctl_view_state(f, why, sizeof(why));
+	const char *state = ctl_view_state(eng, f, why, sizeof(why));
 
 	return json_pack("{s:i, s:b, s:s, s:i, s:o, s:o, s:n}", "server", eng->cfg.rpc.self, "member", f->view.member, "state", state ? state : "member",
 			 "silent_ms", 0, "view", num(f->view.adopted.num), "behind_entries", num(own_lag(f)), "behind_bytes");

@@ -250,7 +250,7 @@ enum nfs4r_status doubt_begin(struct nfs4r_engine *eng, const struct nfs4r_store
 	pthread_cond_init(&d->cond, NULL);
 	d->open = d->unknown = true;
 	d->repair.eng = eng;
-	d->repair.strays = true;
+	d->repair.doubt = d->repair.strays = true;
 	eng->doubt = d;
 	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)
 		d->stable[s] = info->logs[s].stable;

@@ -2,7 +2,7 @@
 /*
  * Bytes that a crash of the machine put in doubt (log sheet 4.6): where each object in doubt takes its content from. doubt.c tells the whole of it.
  *
- * Several threads ask for one object each, since an object costs some round trips. What cannot be settled yet is looked at again.
+ * Several threads (repair_crew) ask for one object each, since an object costs some round trips. What cannot be settled yet is looked at again.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,6 @@
 
 #define PAUSE_MS 200
 #define SAY_EVERY_MS 60000
-#define WORKERS 16 /* objects at a time: each costs several round trips */
 
 struct opinion { /* of one other server about an object */
 	nfs4r_version version; /* 0: it does not have it */
@@ -292,7 +291,7 @@ static void *work(void *arg)
 	struct round *w = arg;
 	struct doubt *d = w->d;
 	struct nfs4r_engine *eng = d->repair.eng;
-	struct repair r = { .eng = eng, .strays = true };
+	struct repair r = { .eng = eng, .doubt = true };
 	nfs4r_servers awaited = 0;
 
 	for (uint32_t i; (i = w->next++) < d->repair.n && !eng->stopping;) {
@@ -315,16 +314,9 @@ static void *work(void *arg)
 
 static void each_once(struct round *w)
 {
-	pthread_t t[WORKERS];
-	uint32_t n = 0, max = w->left < WORKERS ? w->left : WORKERS;
-
 	w->next = 0;
 	w->awaited = 0;
-	while (n + 1 < max && pthread_create(&t[n], NULL, work, w) == 0)
-		n++;
-	work(w);
-	while (n)
-		pthread_join(t[--n], NULL);
+	repair_crew(work, w, w->left);
 }
 
 static void doubt_task(struct nfs4r_engine *eng, void *arg)

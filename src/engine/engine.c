@@ -216,6 +216,7 @@ static enum nfs4r_status make_core(struct nfs4r_engine *eng, const struct nfs4r_
 		c.servers |= NFS4R_BIT(eng->cfg.rpc.servers[i].id);
 	c.root = eng->root;
 	c.inc = info->inc;
+	c.inc_random = info->inc_random;
 	c.tail_intact = info->tail_intact || info->created;
 	c.doubts = !c.tail_intact; /* doubt.c */
 	c.repeat_ms = eng->cfg.repeat_ms;
@@ -275,7 +276,7 @@ static enum nfs4r_status begin(struct nfs4r_engine *eng, const struct nfs4r_stor
 	enum nfs4r_status st = recover_restore(eng, info, why);
 
 	if (st == NFS4R_OK)
-		st = recover_root(eng, info->created, why);
+		st = recover_root(eng, info, why);
 	if (st == NFS4R_OK)
 		st = doubt_begin(eng, info);
 	if (st != NFS4R_OK)
@@ -503,6 +504,8 @@ void nfs4r_row_overlay(const struct nfs4r_row *row, struct nfs4r_attrs *attrs)
 void nfs4r_handle(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, struct nfs4r_lhandle *out)
 {
 	out->len = (uint8_t)nfs4r_store_handle(eng->store, oid, out->b);
+	if (!out->len && nfs4r_oid_eq(oid, &eng->root)) /* there, but not yet taken into use (recover_root) */
+		*out = eng->root_handle;
 }
 
 bool nfs4r_by_handle(struct nfs4r_engine *eng, const struct nfs4r_lhandle *h, struct nfs4r_oid *oid)

@@ -237,6 +237,8 @@ void view_epoch(struct nfs4r_engine *eng);
 /* Complain about round trips that the configured times do not fit, and about having stood still. Timer's thread, no lock held. */
 void view_check_rtt(struct nfs4r_engine *eng, uint64_t now);
 void view_check_late(struct nfs4r_engine *eng, uint64_t late_ms, uint64_t now);
+/* What the own store is worth (log 8.6); KNOWN if nobody is asked. eng->lock held, or before threads run. */
+enum nfs4r_memory view_memory(struct nfs4r_engine *eng);
 /* "1, 2, 3"; "none". Returns @buf. */
 const char *view_list(nfs4r_servers set, char *buf, size_t len);
 
@@ -246,6 +248,10 @@ struct view_seen { /* what was said last; under eng->lock */
 	uint32_t era;
 	bool joining, had_lease, lease_said;
 	uint64_t away_ms, lease_lost_ms; /* since when; 0 = not */
+	enum nfs4r_memory memory;
+	bool forgot;			 /* this server, at any time since its start */
+	nfs4r_servers forgetful;	 /* others, by their own word */
+	uint64_t unended_ms[NFS4R_SERVERS_MAX + 1]; /* a forgetful one waits for the end of its log; 0 = not, UINT64_MAX = said */
 };
 
 /* ---- fastpath.c ---- */
@@ -273,7 +279,9 @@ enum nfs4r_status checkpoint_now(struct nfs4r_engine *eng);
 enum nfs4r_status recover_restore(struct nfs4r_engine *eng, const struct nfs4r_store_info *info, char *why);
 /* After started(): decide undecided entries by evidence (log sheet 4.5). */
 void recover_intents(struct nfs4r_engine *eng, const struct nfs4r_store_info *info);
-enum nfs4r_status recover_root(struct nfs4r_engine *eng, bool created, char *why);
+enum nfs4r_status recover_root(struct nfs4r_engine *eng, const struct nfs4r_store_info *info, char *why);
+/* The store is new and the tree is not, and nobody said what is to be done with it: a line that does. */
+bool recover_is_strange(const struct nfs4r_engine *eng, char *why, size_t len);
 
 /* ---- import.c ---- */
 void *import_thread(void *eng);
@@ -311,6 +319,8 @@ struct nfs4r_engine {
 	uint32_t nparked;
 
 	struct nfs4r_oid root;
+	struct nfs4r_lhandle root_handle;
+	char found[NFS4R_NAME_MAX + 1]; /* in the exported directory before the store took it into use; empty: nothing, or long ago */
 	uint64_t inc, inc_random;
 	uint64_t peer_inc[NFS4R_SERVERS_MAX + 1]; /* under lock; part of the verifier */
 	_Atomic uint64_t verifier;
@@ -333,7 +343,9 @@ struct nfs4r_engine {
 		nfs4r_server_id from;
 		const char *phase;
 		uint64_t done, all, bytes, since_ms;
+		uint64_t fetch_ms; /* since when objects are fetched; 0 = not yet */
 	} repair;
+	_Atomic unsigned strays; /* names of strays that are taken, as far as is known (hold.c) */
 
 	struct doubt *doubt; /* set before threads run; NULL: the last run ended without a crash of the machine */
 

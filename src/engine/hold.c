@@ -147,14 +147,14 @@ enum nfs4r_status hold_stray(struct nfs4r_engine *eng, const struct nfs4r_lhandl
 	if (st != NFS4R_OK || nfs4r_by_handle(eng, &h, &oid))
 		return st == NFS4R_NOENT ? NFS4R_OK : st;
 	st = open_dir(eng, true, &dir);
-	for (unsigned i = 1; st == NFS4R_OK; i++) {
-		snprintf(to, sizeof(to), "stray.%u", i);
+	while (st == NFS4R_OK) {
+		snprintf(to, sizeof(to), "stray.%u", ++eng->strays);
 		if (eng->ops->lookup(eng->ctx, &dir, to, &there) == NFS4R_NOENT)
 			break;
 	}
 	if (st != NFS4R_OK)
 		return st;
-	engine_log(eng, NFS4R_LOG_WARN, "volume %s: '%.200s' is in the exported directory and not in the volume, after a crash of the machine: moved to %s/%s",
+	engine_log(eng, NFS4R_LOG_WARN, "volume %s: '%.200s' is in the exported directory and not in the volume: moved to %s/%s",
 		   eng->cfg.volume_name, name, HOLD_NAME, to);
 	return eng->ops->rename(eng->ctx, &h, dirh, name, &dir, to, NULL);
 }

@@ -6,6 +6,8 @@
  * log entries whose local execution finds its work done. So they reach the other servers like any update, with
  * bytes read back from the files and bounded memory, under an ordinary deep control of the root: nobody can change the volume
  * meanwhile, and a crash in the middle is continued by the next start, which skips what the volume knows already.
+ *
+ * Invariant: a server whose store was lost or restored (log 8.6) imports nothing. Its tree is an old copy of the volume, which the others have.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -217,6 +219,27 @@ static enum nfs4r_status import_dir(struct import *im, const struct nfs4r_oid *d
 	return st;
 }
 
+/* Once it is known that no other server knows of an earlier store of this one. */
+static bool may_begin(struct nfs4r_engine *eng)
+{
+	enum nfs4r_memory memory;
+	bool forgot;
+
+	for (;;) {
+		pthread_mutex_lock(&eng->lock);
+		memory = view_memory(eng);
+		forgot = eng->seen.forgot || memory == NFS4R_MEMORY_FORGOT;
+		pthread_mutex_unlock(&eng->lock);
+		if (forgot || eng->stopping || memory != NFS4R_MEMORY_NEW)
+			break;
+		nanosleep(&(struct timespec){ .tv_nsec = 100000000 }, NULL);
+	}
+	if (forgot)
+		engine_log(eng, NFS4R_LOG_WARN, "volume %s: nothing is imported, for the others have this volume, and know of an earlier copy here: remove Import = true",
+			   eng->cfg.volume_name);
+	return !forgot && !eng->stopping;
+}
+
 void *import_thread(void *arg)
 {
 	struct nfs4r_engine *eng = arg;
@@ -225,6 +248,8 @@ void *import_thread(void *arg)
 	struct nfs4r_lhandle rooth;
 	struct nfs4r_attrs root = { 0 };
 
+	if (!may_begin(eng))
+		return NULL;
 	nfs4r_handle(eng, &eng->root, &rooth);
 	enum nfs4r_status st = eng->ops->getattr(eng->ctx, &rooth, &root);
 	if (st == NFS4R_OK)

@@ -32,6 +32,9 @@ struct ask { /* one read under way to a peer */
 
 struct reads {
 	pthread_mutex_t lock;
+	pthread_cond_t cond; /* copy_bytes became less */
+	uint64_t copy_bytes; /* asked for by reads_copy() and not here yet */
+	bool closed;	     /* the engine stops: nothing is asked any more, for nobody would end it */
 	uint64_t next_id;
 	struct ask *bucket[BUCKETS];
 };
@@ -40,8 +43,10 @@ struct reads *reads_create(struct nfs4r_engine *eng)
 {
 	struct reads *r = calloc(1, sizeof(*r));
 
-	if (r)
+	if (r) {
 		pthread_mutex_init(&r->lock, NULL);
+		pthread_cond_init(&r->cond, NULL);
+	}
 	return r;
 }
 
@@ -49,6 +54,7 @@ void reads_destroy(struct reads *r)
 {
 	if (!r)
 		return;
+	pthread_cond_destroy(&r->cond);
 	pthread_mutex_destroy(&r->lock);
 	free(r);
 }
@@ -175,7 +181,8 @@ static bool ask(struct nfs4r_engine *eng, struct ask *a)
 	uint64_t id = a->rd->id;
 	a->next = *slot(r, id);
 	*slot(r, id) = a;
-	enum nfs4r_status st = nfs4r_rpc_send(eng->rpc, to, NFS4R_LANE_REQUEST, m); /* under the lock: rd may not go while it is encoded */
+	/* under the lock: rd may not go while it is encoded */
+	enum nfs4r_status st = r->closed ? NFS4R_SHUTDOWN : nfs4r_rpc_send(eng->rpc, to, NFS4R_LANE_REQUEST, m);
 	if (st != NFS4R_OK)
 		*slot(r, id) = a->next;
 	pthread_mutex_unlock(&r->lock);
@@ -246,15 +253,35 @@ enum nfs4r_status nfs4r_read(struct nfs4r_engine *eng, struct nfs4r_read *rd, bo
 }
 
 #define COPY_WAIT_MS 10000
+#define COPY_BYTES_MAX (8u << 20) /* on their way at a time: enough for a link of 1 Gbit/s and 60 ms, and no more than it carries in a moment */
+
+static void copy_bytes_take(struct reads *r, uint64_t n)
+{
+	pthread_mutex_lock(&r->lock);
+	while (r->copy_bytes && r->copy_bytes + n > COPY_BYTES_MAX)
+		pthread_cond_wait(&r->cond, &r->lock);
+	r->copy_bytes += n;
+	pthread_mutex_unlock(&r->lock);
+}
+
+static void copy_bytes_drop(struct reads *r, uint64_t n)
+{
+	pthread_mutex_lock(&r->lock);
+	r->copy_bytes -= n;
+	pthread_cond_broadcast(&r->cond);
+	pthread_mutex_unlock(&r->lock);
+}
 
 enum nfs4r_status reads_copy(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_read *rd)
 {
 	struct waiter w = { .lock = PTHREAD_MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER };
 	struct ask *a = calloc(1, sizeof(*a));
+	uint64_t bytes = rd->type == NFS4R_RD_READ ? rd->length : 0;
 
 	if (!a)
 		return NFS4R_NOMEM;
 	rd->copy = true;
+	copy_bytes_take(eng->reads, bytes);
 	*a = (struct ask){ .rd = rd, .done = wake, .arg = &w, .only = from, .deadline_ms = now_ms() + COPY_WAIT_MS };
 	if (!ask(eng, a))
 		complete(eng, a);
@@ -262,6 +289,7 @@ enum nfs4r_status reads_copy(struct nfs4r_engine *eng, nfs4r_server_id from, str
 	while (!w.over)
 		pthread_cond_wait(&w.cond, &w.lock);
 	pthread_mutex_unlock(&w.lock);
+	copy_bytes_drop(eng->reads, bytes);
 	return rd->status;
 }
 
@@ -320,6 +348,7 @@ static void end_some(struct nfs4r_engine *eng, nfs4r_server_id peer, uint64_t be
 	struct ask *ended = NULL;
 
 	pthread_mutex_lock(&r->lock);
+	r->closed |= before_ms == UINT64_MAX;
 	for (size_t i = 0; i < BUCKETS; i++) {
 		struct ask **p = &r->bucket[i];
 

@@ -103,17 +103,57 @@ static bool see_name(void *arg, const char *name)
 {
 	char *found = arg;
 
-	if (strcmp(name, "lost+found") == 0 || hold_is_name(name))
+	if (strcmp(name, "lost+found") == 0)
 		return true;
 	snprintf(found, NFS4R_NAME_MAX + 1, "%s", name);
-	return false;
+	return hold_is_name(name); /* another one says more */
 }
 
-enum nfs4r_status recover_root(struct nfs4r_engine *eng, bool created, char *why)
+static const char *remedy(const struct nfs4r_engine *eng)
 {
-	struct nfs4r_lhandle root, known;
+	return eng->cfg.lease_ms && eng->cfg.rpc.nservers > 1 ? "move the store away, too: this server then takes everything from the others" : "see docs/failures.md";
+}
+
+/* The store knows of objects, and nothing at all is there. Updates that were under way may have taken the last ones away. */
+static bool content_is_lost(struct nfs4r_engine *eng, const struct nfs4r_store_info *info, const char *found, char *why)
+{
+	uint32_t may_be_gone = 1 + info->nintents + eng->cfg.appliers; /* the root counts */
+	struct nfs4r_oid *list = calloc(may_be_gone + 1, sizeof(*list)), none = { { 0 } };
+	bool some = list && nfs4r_store_each_oid(eng->store, &none, list, may_be_gone + 1) > may_be_gone;
+
+	free(list);
+	if (found[0] || !info->tail_intact || !some || view_memory(eng) == NFS4R_MEMORY_FORGOT) /* that one is made anew */
+		return false;
+	snprintf(why, 512, "the exported directory is empty, and the store in %.200s knows of files in it: mount its file system, if it is not mounted. If its content is "
+		 "lost, %s", eng->cfg.store_dir, remedy(eng));
+	return true;
+}
+
+bool recover_is_strange(const struct nfs4r_engine *eng, char *why, size_t len)
+{
+	if (!eng->found[0] || hold_is_name(eng->found) || eng->cfg.import)
+		return false;
+	snprintf(why, len, "the store in %.200s is new but the exported directory is not empty (it has '%.60s'): set Import = true on exactly one server to take "
+		 "its tree in as the volume's first copy, and start the others with an empty directory", eng->cfg.store_dir, eng->found);
+	return true;
+}
+
+/*
+ * A store that never took the directory into use. Unless it is empty, or to be imported, nobody can say what is in it before the others were asked whether they
+ * know of an earlier store (log 8.6): until then, or until it is repaired, it stays so.
+ */
+static enum nfs4r_status first_use(struct nfs4r_engine *eng, char *why)
+{
+	if (!recover_is_strange(eng, why, 512))
+		return nfs4r_store_set_handle(eng->store, &eng->root, eng->root_handle.b, eng->root_handle.len);
+	return view_memory(eng) == NFS4R_MEMORY_KNOWN ? NFS4R_NOTEMPTY : NFS4R_OK;
+}
+
+enum nfs4r_status recover_root(struct nfs4r_engine *eng, const struct nfs4r_store_info *info, char *why)
+{
+	struct nfs4r_lhandle *root = &eng->root_handle, known;
 	char found[NFS4R_NAME_MAX + 1] = "";
-	enum nfs4r_status st = eng->ops->root(eng->ctx, &root);
+	enum nfs4r_status st = eng->ops->root(eng->ctx, root);
 
 	if (st != NFS4R_OK) {
 		snprintf(why, 512, "the exported directory cannot be opened: %s", nfs4r_status_str(st));
@@ -124,23 +164,20 @@ enum nfs4r_status recover_root(struct nfs4r_engine *eng, bool created, char *why
 			 eng->cfg.store_dir);
 		return NFS4R_CORRUPT;
 	}
-	nfs4r_handle(eng, &eng->root, &known);
-	if (known.len && (known.len != root.len || memcmp(known.b, root.b, root.len) != 0)) {
+	known.len = nfs4r_store_handle(eng->store, &eng->root, known.b);
+	if (known.len && (known.len != root->len || memcmp(known.b, root->b, root->len) != 0)) {
 		snprintf(why, 512, "the store in %.200s belongs to another directory than the one exported now; export the right one (was it restored from a backup, "
-			 "or is its file system not mounted?)", eng->cfg.store_dir);
+			 "or is its file system not mounted?). If that one is lost, %s",
+			 eng->cfg.store_dir, remedy(eng));
 		return NFS4R_MISMATCH;
 	}
-	if (known.len)
-		return NFS4R_OK;
-	st = eng->ops->readdir(eng->ctx, &root, see_name, found);
-	if (st == NFS4R_OK && created && found[0] && !eng->cfg.import) {
-		snprintf(why, 512, "the store in %.200s is new but the exported directory is not empty (it has '%.60s'): set Import = true on exactly one server to take "
-			 "its tree in as the volume's first copy, and start the others with an empty directory", eng->cfg.store_dir, found);
-		return NFS4R_NOTEMPTY;
-	}
+	st = eng->ops->readdir(eng->ctx, root, see_name, found);
+	if (st == NFS4R_OK && known.len)
+		return content_is_lost(eng, info, found, why) ? NFS4R_NOTEMPTY : NFS4R_OK;
+	snprintf(eng->found, sizeof(eng->found), "%s", found);
 	if (st == NFS4R_OK)
-		st = nfs4r_store_set_handle(eng->store, &eng->root, root.b, root.len);
-	if (st != NFS4R_OK)
+		st = first_use(eng, why);
+	if (st != NFS4R_OK && st != NFS4R_NOTEMPTY)
 		snprintf(why, 512, "the exported directory cannot be taken into use: %s", nfs4r_status_str(st));
 	return st;
 }

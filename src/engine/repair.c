@@ -6,7 +6,8 @@
  * Happy path, on a thread of its own:
  *   1. repair_list.c   the objects that undone entries touched; with `all`, every object that is not equal at the source
  *   2. repair_list.c   what is lost by it is saved under the conflicts directory and synced, before anything changes
- *   3. repair_fetch.c  each object's content, attributes, row and names; what is missing here is made in the hidden directory
+ *      repair_adopt.c  when the store was lost: what lies in the exported directory is taken for the objects that have its names
+ *   3. repair_fetch.c  each object's content, attributes, row and names, many objects at a time; what is missing here is made in the hidden directory
  *   4. repair_tree.c   names that are wrong are taken away, those that are missing put in; what is dead at the source is removed
  *   5. a checkpoint; with `all` the positions become those of the source; REPAIRED
  *
@@ -24,7 +25,7 @@
 
 bool repair_over(const struct repair *r)
 {
-	return r->eng->stopping || (!r->strays && r->generation != r->eng->repair.generation);
+	return r->eng->stopping || (!r->doubt && r->generation != r->eng->repair.generation);
 }
 
 enum nfs4r_status repair_fails(struct repair *r, enum nfs4r_status st, const char *fmt, ...)
@@ -91,22 +92,58 @@ static void set_progress(struct repair *r, const char *phase)
 
 	pthread_mutex_lock(&eng->lock);
 	eng->repair.phase = phase;
+	if (!eng->repair.fetch_ms)
+		eng->repair.fetch_ms = now_ms();
 	eng->repair.all = r->n;
 	pthread_mutex_unlock(&eng->lock);
 }
 
-/* ---- the run ---- */
+/* ---- many objects at a time ---- */
+
+void repair_crew(void *(*work)(void *), void *arg, uint32_t most)
+{
+	pthread_t t[REPAIR_CREW];
+	uint32_t n = 0, max = most < REPAIR_CREW ? most : REPAIR_CREW;
+
+	while (n + 1 < max && pthread_create(&t[n], NULL, work, arg) == 0)
+		n++;
+	work(arg);
+	while (n)
+		pthread_join(t[--n], NULL);
+}
+
+struct fetch {
+	struct repair *r;
+	_Atomic uint32_t next;
+	_Atomic int st; /* the first that is not OK; who sets it says why in r->why */
+};
+
+static void *fetch_some(void *arg)
+{
+	struct fetch *f = arg;
+	struct repair own = *f->r;
+
+	for (uint32_t i; f->st == NFS4R_OK && (i = f->next++) < own.n;) {
+		enum nfs4r_status st = repair_over(&own) ? NFS4R_SHUTDOWN : repair_object(&own, &own.objs[i]);
+		int none = NFS4R_OK;
+
+		if (st == NFS4R_OK)
+			repair_progress(&own, 1, 0);
+		else if (atomic_compare_exchange_strong(&f->st, &none, (int)st))
+			memcpy(f->r->why, own.why, sizeof(own.why));
+	}
+	return NULL;
+}
 
 static enum nfs4r_status fetch_all(struct repair *r)
 {
-	enum nfs4r_status st = NFS4R_OK;
+	struct fetch f = { .r = r, .st = NFS4R_OK };
 
-	for (uint32_t i = 0; i < r->n && st == NFS4R_OK; i++) {
-		st = repair_over(r) ? NFS4R_SHUTDOWN : repair_object(r, &r->objs[i]);
-		repair_progress(r, 1, 0);
-	}
-	return st;
+	repair_crew(fetch_some, &f, r->n);
+	return (enum nfs4r_status)f.st;
 }
+
+/* ---- the run ---- */
 
 static void tell_changed(struct repair *r)
 {
@@ -147,8 +184,11 @@ static enum nfs4r_status run(struct repair *r)
 	if (st != NFS4R_OK)
 		return st;
 	sort(r);
+	if (r->strays)
+		st = repair_adopt(r);
 	set_progress(r, "objects");
-	st = fetch_all(r);
+	if (st == NFS4R_OK)
+		st = fetch_all(r);
 	if (st != NFS4R_OK)
 		return st;
 	set_progress(r, "names");
@@ -164,8 +204,8 @@ static void say_end(struct repair *r, enum nfs4r_status st)
 		engine_log(eng, NFS4R_LOG_WARN, "volume %s: this copy could not be repaired from server %u: %s; it is tried again", eng->cfg.volume_name, r->from,
 			   r->why[0] ? r->why : nfs4r_status_str(st));
 	else
-		engine_log(eng, NFS4R_LOG_INFO, "volume %s: this copy was repaired from server %u: %u objects, %llu bytes%s%s", eng->cfg.volume_name, r->from, r->n,
-			   (unsigned long long)eng->repair.bytes, r->saved[0] ? "; what was undone is in " : "", r->saved);
+		engine_log(eng, NFS4R_LOG_INFO, "volume %s: this copy was repaired from server %u: %u objects, %llu bytes in %.1f s%s%s", eng->cfg.volume_name, r->from, r->n,
+			   (unsigned long long)eng->repair.bytes, (double)(now_ms() - eng->repair.since_ms) / 1000, r->saved[0] ? "; what was undone is in " : "", r->saved);
 }
 
 static void repair_task(struct nfs4r_engine *eng, void *arg)
@@ -185,6 +225,8 @@ static void repair_task(struct nfs4r_engine *eng, void *arg)
 			checkpoint_wake(eng, false);
 	}
 	pthread_mutex_unlock(&eng->lock);
+	for (uint32_t i = 0; i < r->n; i++)
+		free(r->objs[i].found);
 	free(r->objs);
 	free(r);
 }
@@ -192,6 +234,7 @@ static void repair_task(struct nfs4r_engine *eng, void *arg)
 void repair_start(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
 	struct repair *r = calloc(1, sizeof(*r));
+	bool forgot = view_memory(eng) == NFS4R_MEMORY_FORGOT;
 
 	if (!r)
 		abort();
@@ -199,14 +242,15 @@ void repair_start(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 	r->generation = ++eng->repair.generation;
 	r->from = a->to;
 	r->all = r->everything = a->all;
+	r->strays = a->all && forgot; /* else nobody but people can have put it there */
 	r->nseals = a->nseals;
 	memcpy(r->seals, a->seals, sizeof(r->seals));
 	eng->repair.from = a->to;
 	eng->repair.running = true;
 	eng->repair.phase = "list";
-	eng->repair.done = eng->repair.all = eng->repair.bytes = 0;
+	eng->repair.done = eng->repair.all = eng->repair.bytes = eng->repair.fetch_ms = 0;
 	eng->repair.since_ms = now_ms();
 	engine_log(eng, NFS4R_LOG_INFO, "volume %s: this copy %s; it is repaired from server %u", eng->cfg.volume_name,
-		   a->all ? "cannot be brought up to date from the logs" : "has updates that were given up", a->to);
+		   a->all && forgot ? "is empty, or from the past" : a->all ? "cannot be brought up to date from the logs" : "has updates that were given up", a->to);
 	pool_run(eng->repairs, repair_task, r);
 }

@@ -3,7 +3,7 @@
  * Objects as the source of a repair has them.
  *
  * Happy path for one object: ask for its row and attributes; make it in the hidden directory if it is not here; make bytes, extended attributes and
- * attributes equal; ask for the row once more. The same version as before: what was fetched is of that version, and the row is installed, with all
+ * attributes equal; ask for the row once more, if the last answer did not bring it along. The same version as before: what was fetched is of that version, and the row is installed, with all
  * names of a directory. Another one: begin again. The source goes on serving meanwhile, so what is fetched may be newer than the
  * positions of this server; entries up to there then find it newer and leave it alone.
  *
@@ -33,7 +33,7 @@ static enum nfs4r_status ask(struct repair *r, struct nfs4r_read *rd)
 	for (;;) {
 		if (repair_over(r))
 			return NFS4R_SHUTDOWN;
-		if (r->strays)
+		if (r->doubt)
 			rd->cookie = NFS4R_COPY_ANY;
 		st = reads_copy(r->eng, r->from, rd);
 		if (st != NFS4R_DELAY && st != NFS4R_NOT_PRIMARY && (st != NFS4R_UNKNOWN || r->all))
@@ -46,7 +46,7 @@ static enum nfs4r_status ask(struct repair *r, struct nfs4r_read *rd)
 
 /* ---- which objects differ ---- */
 
-static struct repair_obj *find(struct repair *r, const struct nfs4r_oid *oid, uint32_t n)
+struct repair_obj *repair_find(struct repair *r, const struct nfs4r_oid *oid, uint32_t n)
 {
 	uint32_t lo = 0, hi = n;
 
@@ -103,8 +103,8 @@ static enum nfs4r_status compare_page(struct repair *r, struct nfs4r_read *rd, s
 
 		st = only_here(r, l, &d->oid);
 		nfs4r_handle(r->eng, &d->oid, &h);
-		if (h.len && nfs4r_store_row(r->eng->store, &d->oid, &row) == NFS4R_KNOWN && row.version == d->cookie && !find(r, &d->oid, undone))
-			continue; /* equal version: equal content */
+		if (!r->strays && h.len && nfs4r_store_row(r->eng->store, &d->oid, &row) == NFS4R_KNOWN && row.version == d->cookie && !repair_find(r, &d->oid, undone))
+			continue; /* equal version: equal content, unless store and tree are of different pasts */
 		if (st == NFS4R_OK && !repair_add(r, &d->oid, false))
 			st = NFS4R_NOMEM;
 	}
@@ -144,6 +144,8 @@ enum nfs4r_status repair_compare(struct repair *r)
 struct fetched {
 	struct nfs4r_read head; /* GETATTR: row and attributes */
 	struct nfs4r_lhandle h;
+	const struct nfs4r_lhandle *found; /* what may be taken for it when it is not here; NULL: nothing */
+	nfs4r_version after; /* of the row, later than everything that was asked for; 0: it was not said */
 	struct nfs4r_dirent *names;
 	uint32_t nnames, cap;
 };
@@ -163,20 +165,30 @@ static enum nfs4r_status fetch_linktext(struct repair *r, const struct nfs4r_oid
 	return st;
 }
 
+static bool is_here(struct nfs4r_engine *eng, const struct nfs4r_lhandle *h, uint32_t type)
+{
+	struct nfs4r_attrs a = { 0 };
+	bool here = h->len && eng->ops->getattr(eng->ctx, h, &a) == NFS4R_OK && a.type == type;
+
+	nfs4r_buf_put(a.acl);
+	return here;
+}
+
 /* The local object, made in the hidden directory when there is none. */
 static enum nfs4r_status local_object(struct repair *r, const struct nfs4r_oid *oid, struct fetched *f)
 {
 	struct nfs4r_engine *eng = r->eng;
-	struct nfs4r_attrs a = { 0 };
+	struct nfs4r_attrs a = f->head.attrs;
 	char text[NFS4R_PATH_MAX + 1] = "";
 	enum nfs4r_status st = NFS4R_OK;
 
 	nfs4r_handle(eng, oid, &f->h);
-	if (f->h.len && eng->ops->getattr(eng->ctx, &f->h, &a) == NFS4R_OK) {
-		nfs4r_buf_put(a.acl);
+	if (is_here(eng, &f->h, f->head.row.type))
+		return NFS4R_OK;
+	if (f->found && is_here(eng, f->found, f->head.row.type)) {
+		f->h = *f->found;
 		return NFS4R_OK;
 	}
-	a = f->head.attrs;
 	a.acl = NULL;
 	a.type = f->head.row.type;
 	a.mask = NFS4R_ATTR_TYPE | (f->head.attrs.mask & (NFS4R_ATTR_MODE | NFS4R_ATTR_UID | NFS4R_ATTR_GID | NFS4R_ATTR_RDEV));
@@ -247,19 +259,19 @@ static enum nfs4r_status fetch_bytes(struct repair *r, const struct nfs4r_oid *o
 {
 	struct nfs4r_engine *eng = r->eng;
 	struct nfs4r_attrs size = { .mask = NFS4R_ATTR_SIZE, .size = f->head.attrs.size };
-	uint8_t *here = malloc(CHUNK);
+	uint8_t *here = malloc(size.size < CHUNK ? size.size + 1 : CHUNK);
 	enum nfs4r_status st = !here ? NFS4R_NOMEM : r->nkeep ? NFS4R_OK : eng->ops->setattr(eng->ctx, &f->h, &size, NULL, NULL);
 
 	for (uint64_t off = 0; off < size.size && st == NFS4R_OK;) {
-		struct nfs4r_read rd = { .type = NFS4R_RD_READ, .oid = *oid, .offset = off, .length = CHUNK };
+		struct nfs4r_read rd = { .type = NFS4R_RD_READ, .oid = *oid, .offset = off, .length = size.size - off < CHUNK ? size.size - off : CHUNK };
 		uint32_t got;
 
 		st = ask(r, &rd);
 		got = st == NFS4R_OK && rd.data ? rd.data->len : 0;
-		if (got && got <= CHUNK)
+		if (got && got <= rd.length)
 			st = take_chunk(r, f, off, rd.data, here);
 		nfs4r_read_fini(&rd);
-		if (!got || got > CHUNK)
+		if (!got || got > rd.length)
 			break; /* it became shorter: the version will tell */
 		off += got;
 		repair_progress(r, 0, got);
@@ -295,6 +307,16 @@ static enum nfs4r_status fetch_names(struct repair *r, const struct nfs4r_oid *o
 		eof = rd.eof || !rd.ndirents;
 		nfs4r_read_fini(&rd);
 	}
+	return st;
+}
+
+enum nfs4r_status repair_names(struct repair *r, const struct nfs4r_oid *oid, struct nfs4r_dirent **names, uint32_t *n)
+{
+	struct fetched f = { .names = NULL };
+	enum nfs4r_status st = fetch_names(r, oid, &f);
+
+	*names = f.names;
+	*n = f.nnames;
 	return st;
 }
 
@@ -337,7 +359,7 @@ static enum nfs4r_status drop_xattrs(struct repair *r, const struct fetched *f, 
 	return st == NFS4R_NOTSUPP || st == NFS4R_NOXATTR ? NFS4R_OK : st;
 }
 
-static enum nfs4r_status fetch_xattrs(struct repair *r, const struct nfs4r_oid *oid, const struct fetched *f)
+static enum nfs4r_status fetch_xattrs(struct repair *r, const struct nfs4r_oid *oid, struct fetched *f)
 {
 	struct nfs4r_read rd = { .type = NFS4R_RD_LISTXATTR, .oid = *oid };
 	enum nfs4r_status st = ask(r, &rd);
@@ -354,6 +376,7 @@ static enum nfs4r_status fetch_xattrs(struct repair *r, const struct nfs4r_oid *
 		st = drop_xattrs(r, f, names, len);
 	for (const char *n = names; st == NFS4R_OK && n < names + len; n += strlen(n) + 1)
 		st = take_xattr(r, oid, f, n);
+	f->after = len ? 0 : rd.row.version;
 	nfs4r_read_fini(&rd);
 	return st;
 }
@@ -401,8 +424,13 @@ static enum nfs4r_status install(struct repair *r, const struct nfs4r_oid *oid, 
 static enum nfs4r_status unmoved(struct repair *r, const struct nfs4r_oid *oid, const struct fetched *f, bool *same)
 {
 	struct nfs4r_read rd = { .type = NFS4R_RD_GETATTR, .oid = *oid };
-	enum nfs4r_status st = ask(r, &rd);
+	enum nfs4r_status st;
 
+	if (f->after) {
+		*same = f->after == f->head.row.version;
+		return NFS4R_OK;
+	}
+	st = ask(r, &rd);
 	*same = st == NFS4R_OK && rd.row.version == f->head.row.version;
 	nfs4r_read_fini(&rd);
 	return st == NFS4R_STALE ? NFS4R_OK : st;
@@ -413,6 +441,8 @@ static enum nfs4r_status try_object(struct repair *r, struct repair_obj *o, stru
 	enum nfs4r_status st;
 	bool same = false;
 
+	f->found = o->found;
+	f->after = 0;
 	f->head = (struct nfs4r_read){ .type = NFS4R_RD_GETATTR, .oid = o->oid };
 	st = ask(r, &f->head);
 	if (st == NFS4R_STALE || st == NFS4R_UNKNOWN) { /* UNKNOWN: it comes again with its entry */

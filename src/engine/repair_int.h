@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Inside of a repair (log sheet 8.3, 8.5; repair.c tells the whole of it). All of it runs on the one thread of the repair.
+ * Inside of a repair (log sheet 8.3, 8.5; repair.c tells the whole of it). All of it runs on the one thread of the repair, but for what is fetched: each thread
+ * of repair_crew() has a struct repair of its own for that, with the same objects.
  */
 #ifndef NFS4R_ENGINE_REPAIR_INT_H
 #define NFS4R_ENGINE_REPAIR_INT_H
@@ -11,6 +12,7 @@ struct repair_obj {
 	struct nfs4r_oid oid;
 	bool undone; /* an entry beyond a seal touched it */
 	bool dead;   /* at the source */
+	struct nfs4r_lhandle *found; /* what is taken for it (repair_adopt.c); NULL: nothing */
 };
 
 struct repair {
@@ -24,7 +26,8 @@ struct repair {
 	struct repair_obj *objs; /* ascending OID once collected */
 	uint32_t n, cap;
 	struct nfs4r_store_positions positions; /* of the source when it began; `everything` only */
-	bool strays;	 /* what is in a directory and not in the store goes to the hidden one (doubt.c) */
+	bool doubt;	 /* doubt.c: no other repair takes its place, and servers that are in doubt themselves are asked */
+	bool strays;	 /* what is in a directory and not in the store goes to the hidden one */
 	struct repair_range { uint64_t off, len; } *keep; /* bytes of the object under way that are not fetched */
 	uint32_t nkeep, keep_cap;
 	char saved[1200]; /* where conflicts were saved; empty: nothing was undone */
@@ -36,6 +39,10 @@ bool repair_over(const struct repair *r);
 /* Set r->why and give back @st. */
 enum nfs4r_status repair_fails(struct repair *r, enum nfs4r_status st, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 struct repair_obj *repair_add(struct repair *r, const struct nfs4r_oid *oid, bool undone); /* NULL: no memory */
+
+#define REPAIR_CREW 64 /* an object costs three or four round trips, so much of the time is waiting */
+/* @work(@arg) on this thread and others, at most @most and REPAIR_CREW altogether; back when all are. */
+void repair_crew(void *(*work)(void *), void *arg, uint32_t most);
 void repair_progress(struct repair *r, uint64_t objects, uint64_t bytes); /* added to what is done */
 
 /* ---- repair_list.c: what is undone ---- */
@@ -50,6 +57,11 @@ enum nfs4r_status repair_compare(struct repair *r);
 /* Make the object's content equal and install its row and names; or dead. A new one lies in the hidden directory. */
 enum nfs4r_status repair_object(struct repair *r, struct repair_obj *o);
 
+/* The object among the first @n of objs, which are sorted; NULL: it is not. */
+struct repair_obj *repair_find(struct repair *r, const struct nfs4r_oid *oid, uint32_t n);
+/* The names of a directory at the source, any version of it. *names is the caller's to free, whatever the status. */
+enum nfs4r_status repair_names(struct repair *r, const struct nfs4r_oid *oid, struct nfs4r_dirent **names, uint32_t *n);
+
 /* Do not fetch these bytes of the next object. False: no memory. */
 bool repair_keep(struct repair *r, uint64_t off, uint64_t len);
 /*
@@ -57,6 +69,9 @@ bool repair_keep(struct repair *r, uint64_t off, uint64_t len);
  * becomes no shorter than the bytes that are kept.
  */
 enum nfs4r_status repair_refresh(struct repair *r, const struct nfs4r_oid *oid, nfs4r_version at_least, bool *done);
+
+/* ---- repair_adopt.c: what is there, and the store knows nothing of it ---- */
+enum nfs4r_status repair_adopt(struct repair *r);
 
 /* ---- repair_tree.c: the names ---- */
 enum nfs4r_status repair_tree(struct repair *r);

@@ -170,6 +170,69 @@ static void say_lease(struct nfs4r_engine *eng, const struct nfs4r_core_view *v)
 		"Its clients read its own copy (Stale_Reads), everything else waits" : "Its clients wait");
 }
 
+enum nfs4r_memory view_memory(struct nfs4r_engine *eng)
+{
+	struct nfs4r_core_view v;
+
+	nfs4r_core_get_view(eng->core, &v);
+	return v.fixed || eng->cfg.rpc.nservers == 1 ? NFS4R_MEMORY_KNOWN : v.memory; /* else there is nobody to say more */
+}
+
+/* What this server's own store is worth (log 8.6). */
+static void say_memory(struct nfs4r_engine *eng, const struct nfs4r_core_view *v)
+{
+	enum nfs4r_memory was = eng->seen.memory;
+	char why[512];
+
+	eng->seen.memory = v->memory;
+	if (v->memory == was)
+		return;
+	if (v->memory == NFS4R_MEMORY_FORGOT) {
+		eng->seen.forgot = true;
+		engine_log(eng, NFS4R_LOG_WARN, "volume %s: the others know more of this server than its store in %s does: the store is new, or was restored from an older copy. "
+			   "It promises and serves nothing; when they have removed it and ended its log it takes everything from them", eng->cfg.volume_name,
+			   eng->cfg.store_dir);
+	}
+	if (was == NFS4R_MEMORY_FORGOT && v->memory == NFS4R_MEMORY_KNOWN)
+		say(eng, "this server was added again with the copy that it took from the others: it is as before its store was lost (start %llu)",
+		    (unsigned long long)eng->inc);
+	if (was != NFS4R_MEMORY_FORGOT && v->memory == NFS4R_MEMORY_KNOWN && recover_is_strange(eng, why, sizeof(why))) {
+		engine_log(eng, NFS4R_LOG_ERROR, "volume %s: %s", eng->cfg.volume_name, why);
+		engine_halt(eng, "its store is new and the exported directory is not empty: Import = true on exactly one server, an empty directory on the others");
+	}
+}
+
+/* A server that forgot, this one or another, is outside, and its log does not end: the others know of controls of it. */
+static void say_unended(struct nfs4r_engine *eng, const struct nfs4r_core_view *v, nfs4r_server_id s, bool forgot)
+{
+	uint64_t *since = &eng->seen.unended_ms[s], now = now_ms();
+
+	if (!forgot || v->adopted.members & NFS4R_BIT(s) || !(v->adopted.open & NFS4R_BIT(s))) {
+		*since = 0;
+		return;
+	}
+	if (!*since)
+		*since = now;
+	if (*since == UINT64_MAX || now < *since + 2 * eng->cfg.lease_ms + eng->cfg.silence_ms)
+		return;
+	*since = UINT64_MAX;
+	engine_log(eng, NFS4R_LOG_WARN, "volume %s: %s %u lost its store, or has an old one, and had controls that may cover updates which nobody else has: it waits until it is "
+		   "given up, `nfs4rctl give-up %u` at a member", eng->cfg.volume_name, s == eng->cfg.rpc.self ? "this server," : "server", s, s);
+}
+
+static void say_forgetful(struct nfs4r_engine *eng, const struct nfs4r_core_view *v)
+{
+	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++) {
+		bool self = s == eng->cfg.rpc.self;
+		bool forgot = self ? v->memory == NFS4R_MEMORY_FORGOT : v->peer[s].known && v->peer[s].memory == NFS4R_MEMORY_FORGOT;
+
+		if (forgot && !self && !(eng->seen.forgetful & NFS4R_BIT(s)))
+			say(eng, "server %u has a new store, or an old one: it is removed, and takes everything from the others", s);
+		eng->seen.forgetful = forgot && !self ? eng->seen.forgetful | NFS4R_BIT(s) : eng->seen.forgetful & ~NFS4R_BIT(s);
+		say_unended(eng, v, s, forgot);
+	}
+}
+
 static bool may_have_changed(uint32_t type, uint32_t msg_type)
 {
 	return type == NFS4R_EV_TICK || (type == NFS4R_EV_MSG && msg_type >= NFS4R_MSG_HEARTBEAT && msg_type <= NFS4R_MSG_JOINED);
@@ -187,6 +250,8 @@ void view_watch(struct nfs4r_engine *eng, uint32_t type, uint32_t msg_type)
 		say_members(eng, &v);
 	eng->seen.num = v.adopted.num;
 	eng->seen.members = v.adopted.members;
+	say_memory(eng, &v);
+	say_forgetful(eng, &v);
 	say_serving(eng, &v);
 	say_lease(eng, &v);
 }
@@ -202,6 +267,7 @@ void view_start(struct nfs4r_engine *eng)
 	eng->seen.members = v.adopted.members;
 	if (eng->cfg.lease_ms == 0 || eng->cfg.rpc.nservers == 1)
 		return;
+	say_memory(eng, &v);
 	say(eng, "members of the active view: %s%s", view_list(v.adopted.members, members, sizeof(members)),
 	    v.member ? "" : "; this server is outside it and serves nothing until it has caught up");
 	if (eng->cfg.rpc.nservers == 2)

@@ -94,5 +94,8 @@ enum nfs4r_status nfs4r_ident_check(const struct nfs4r_store_config *cfg, const 
 
 enum nfs4r_status nfs4r_ident_random(uint64_t *out)
 {
-	return getrandom(out, sizeof(*out), 0) == sizeof(*out) ? NFS4R_OK : NFS4R_IO;
+	if (getrandom(out, sizeof(*out), 0) != sizeof(*out))
+		return NFS4R_IO;
+	*out |= !*out; /* 0 means that there is none */
+	return NFS4R_OK;
 }

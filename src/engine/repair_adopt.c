@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * What lies in the exported directory of a server that lost its store, or has an old one (log sheet 8.6), is for the most part what it has to have, and its disk may not have room
+ * for a second copy. So before anything is made anew, what has the name and the type that an object has at the source is taken for that object, and its
+ * content is then made equal like any other's (repair_fetch.c).
+ *
+ * Happy path: from the root on, level by level, the source's names of each directory are looked up in the local one.
+ *
+ * Failure modes: what cannot be looked up, or has several names here, is not taken; the object is then made in the hidden directory, and what has its name is a stray
+ * (repair_tree.c). The source goes away: the repair fails and is tried again.
+ *
+ * Invariant: one local object is taken for one object of the volume: each name here is looked at once, and nothing is taken that the store knows already.
+ */
+#include <stdlib.h>
+
+#include "engine/repair_int.h"
+
+struct place { /* a directory of the source, and the local one */
+	struct nfs4r_oid oid;
+	struct nfs4r_lhandle h;
+};
+
+struct level {
+	struct place *v;
+	uint32_t n, cap;
+};
+
+struct adopt {
+	struct repair *r;
+	pthread_mutex_t lock;
+	struct level here, below; /* below, and what objects were found: under lock */
+	_Atomic uint32_t next;
+	_Atomic int st;
+};
+
+static bool add(struct level *l, const struct nfs4r_oid *oid, const struct nfs4r_lhandle *h)
+{
+	if (l->n == l->cap) {
+		uint32_t cap = l->cap ? 2 * l->cap : 64;
+		struct place *p = realloc(l->v, cap * sizeof(*p));
+
+		if (!p)
+			return false;
+		l->v = p;
+		l->cap = cap;
+	}
+	l->v[l->n++] = (struct place){ *oid, *h };
+	return true;
+}
+
+/* Is what has the name here of that type, and nothing that is known under another name? */
+static bool may_be(struct repair *r, const struct nfs4r_lhandle *dirh, const struct nfs4r_dirent *d, struct nfs4r_lhandle *h)
+{
+	struct nfs4r_engine *eng = r->eng;
+	struct nfs4r_attrs a = { 0 };
+	struct nfs4r_oid known;
+	bool yes;
+
+	if (d->type != NFS4R_TYPE_DIR && d->type != NFS4R_TYPE_FILE)
+		return false;
+	if (eng->ops->lookup(eng->ctx, dirh, d->name.s, h) != NFS4R_OK)
+		return false;
+	if (nfs4r_by_handle(eng, h, &known))
+		return d->type == NFS4R_TYPE_DIR && nfs4r_oid_eq(&known, &d->oid);
+	yes = eng->ops->getattr(eng->ctx, h, &a) == NFS4R_OK && a.type == d->type && (a.type == NFS4R_TYPE_DIR || a.nlink == 1);
+	nfs4r_buf_put(a.acl);
+	return yes;
+}
+
+/* False: no memory. */
+static bool take(struct adopt *w, const struct nfs4r_dirent *d, const struct nfs4r_lhandle *h)
+{
+	struct repair_obj *o = repair_find(w->r, &d->oid, w->r->n);
+	bool ok = true;
+
+	pthread_mutex_lock(&w->lock);
+	if (o && !o->found) { /* else it was moved meanwhile, and found at its other place */
+		o->found = malloc(sizeof(*o->found));
+		if (o->found)
+			*o->found = *h;
+		ok = o->found && (d->type != NFS4R_TYPE_DIR || add(&w->below, &d->oid, h));
+	}
+	pthread_mutex_unlock(&w->lock);
+	return ok;
+}
+
+static enum nfs4r_status adopt_names(struct adopt *w, struct repair *r, const struct place *p)
+{
+	struct nfs4r_dirent *names = NULL;
+	uint32_t n = 0;
+	enum nfs4r_status st = repair_names(r, &p->oid, &names, &n);
+
+	for (uint32_t i = 0; i < n && st == NFS4R_OK; i++) {
+		struct nfs4r_lhandle h;
+
+		if (may_be(r, &p->h, &names[i], &h) && !take(w, &names[i], &h))
+			st = NFS4R_NOMEM;
+	}
+	free(names);
+	return st == NFS4R_STALE || st == NFS4R_UNKNOWN ? NFS4R_OK : st; /* deleted meanwhile */
+}
+
+static void *adopt_some(void *arg)
+{
+	struct adopt *w = arg;
+	struct repair own = *w->r;
+
+	for (uint32_t i; w->st == NFS4R_OK && (i = w->next++) < w->here.n;) {
+		enum nfs4r_status st = repair_over(&own) ? NFS4R_SHUTDOWN : adopt_names(w, &own, &w->here.v[i]);
+		int none = NFS4R_OK;
+
+		if (st != NFS4R_OK && atomic_compare_exchange_strong(&w->st, &none, (int)st))
+			memcpy(w->r->why, own.why, sizeof(own.why));
+	}
+	return NULL;
+}
+
+enum nfs4r_status repair_adopt(struct repair *r)
+{
+	struct adopt w = { .r = r, .st = NFS4R_OK };
+
+	pthread_mutex_init(&w.lock, NULL);
+	if (!add(&w.here, &r->eng->root, &r->eng->root_handle))
+		w.st = NFS4R_NOMEM;
+	while (w.st == NFS4R_OK && w.here.n) {
+		struct level done = w.here;
+
+		w.next = 0;
+		repair_crew(adopt_some, &w, w.here.n);
+		w.here = w.below;
+		w.below = (struct level){ .v = NULL };
+		free(done.v);
+	}
+	free(w.here.v);
+	pthread_mutex_destroy(&w.lock);
+	return (enum nfs4r_status)w.st;
+}

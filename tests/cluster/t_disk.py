@@ -1,0 +1,154 @@
+#!/usr/bin/python3
+"""The disk of a server is lost, or comes from the past, while clients work at the other sites: it takes everything from the others and is as before. What is
+printed: how long until it serves, objects and bytes per second, the longest pause of the others' updates.
+
+    t_disk.py                        400 small files
+    FILES=5000 BIG=64 t_disk.py      as many, and one of so many MiB
+"""
+import os
+import re
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'lib'))
+import bed
+import trees
+from t_views import DIR as VIEWS, Probes, pauses, wait_back, wait_removed
+
+FILES, BIG = int(os.environ.get('FILES', 400)), int(os.environ.get('BIG', 8))
+DIR, SITE, RETURN_MAX = '/nfs/disk', 3, 1.0
+OPTIONS = ('--rtt', '40ms', '--lease', '8', '--grace', '8', '--images', '512M', '--set', 'Durability=commit')
+LEAST = 30      # objects per second; one after the other they would be 6
+
+
+def in_server(b, script):
+    """On the machine of the server."""
+    b.must_in_bed('sh', '-ec', f'cd {b.server_dir(SITE)}; {script}')
+
+
+def empty(b, *names):
+    for n in names:
+        in_server(b, f'find {n} -mindepth 1 -delete')
+
+
+def image(b, save):
+    """Both disks of the server, which does not run, are kept as they are, or become what they were."""
+    for n in ('data', 'store'):
+        copy = f'cp --sparse=always {n}.img {n}.old' if save else f'cp --sparse=always {n}.old {n}.img'
+        in_server(b, f'umount {n}; {copy}; mount -o loop,commit=600,noauto_da_alloc {n}.img {n}')
+
+
+def fill(b):
+    start = time.monotonic()
+    b.must_py(1, 'many_files.py', f'{DIR}/files', FILES, BIG, timeout=600)
+    for s in b.sites:
+        b.sh(s, f'mkdir {DIR}/site{s} && echo of site {s} >{DIR}/site{s}/f')
+        b.must_py(s, 'views_probe.py', 'prepare', f'{VIEWS}/probe', str(s))
+    filled = time.monotonic() - start
+    b.no_controls(60)
+    return f'{FILES} files in {filled:.0f} s'
+
+
+def keep_image(b):
+    b.must('server', SITE, 'stop')
+    image(b, save=True)
+    b.must('server', SITE, 'start')
+    wait_back(b, 60)
+
+
+def work_away(b, name):
+    """What the others do while the server is away."""
+    b.sh(1, f'mkdir {DIR}/{name} && cd {DIR}/files/d0 && echo {name} >f1 && echo {name} >../../{name}/new && mv f2 ../../{name}/ && rm f3 && touch f2 f3')
+    b.sh(2, f'cd {DIR}/files/d1 && echo {name} >>f100 && ln f101 ../../{name}/link')
+
+
+def watch(b, seconds):
+    """Until it serves: how long, and the best of what status said meanwhile."""
+    start, seen, state = time.monotonic(), [], None
+    while time.monotonic() < start + seconds:
+        r = b.ctl(SITE, '--json', 'status')
+        if r.returncode == 0:
+            a = b.ask(SITE, 'status')
+            state, repair = a['state'], a['durability']['repair']
+            if repair and repair.get('objects') and repair.get('seconds_left') is not None:
+                seen.append(repair)
+            if state == 'serving' and a['view']['members'] == b.sites:
+                return time.monotonic() - start, seen
+        time.sleep(0.1)
+    raise bed.Failed(f'server {SITE} does not serve after {seconds} s: {state}\n' + '\n'.join(b.log(SITE).splitlines()[-25:]))
+
+
+def come_back(b, name, windows):
+    mark = len(b.log(SITE))
+    begun = time.time()
+    b.must('server', SITE, 'start')
+    took, seen = watch(b, 60 + FILES / 20)
+    wait_back(b, 60)
+    windows[name] = (begun, time.time() + 2)
+    m = re.search(r'this copy was repaired from server \d: (\d+) objects, (\d+) bytes in ([\d.]+) s', b.log(SITE)[mark:])
+    bed.expect(m, 'no line of the log says that the copy was repaired:\n' + '\n'.join(b.log(SITE)[mark:].splitlines()[-20:]))
+    objects, size, seconds = int(m[1]), int(m[2]), max(float(m[3]), 0.1)
+    bed.expect(seen, 'status never said how far it is')
+    bed.expect(objects >= FILES and objects / seconds >= LEAST, f'{objects} objects in {seconds} s')
+    return f'serves {took:.1f} s after the start; {objects} objects in {seconds:.1f} s: {objects / seconds:.0f}/s, {size / seconds / 1e6:.1f} MB/s'
+
+
+def lost(b, name, windows, names, old=False):
+    b.must('server', SITE, 'kill')
+    wait_removed(b, SITE)
+    empty(b, *names)
+    if old:
+        image(b, save=False)
+    elif names == ['store']:
+        in_server(b, 'echo precious >data/precious')
+    work_away(b, name)
+    note = come_back(b, name, windows)
+    bed.expect(b.sh(SITE, f'cat {DIR}/files/d0/f1; echo again >{DIR}/site{SITE}/{name}; cat {DIR}/site{SITE}/f', timeout=90).split('\n')[:2] == [name, f'of site {SITE}'],
+               'the site does not read what the others wrote')
+    bed.expect(b.sh(1, f'cat {DIR}/site{SITE}/{name}') == 'again\n', 'site 1 does not read what the site wrote')
+    return note
+
+
+def tree_lost(b):
+    """Only the exported directory: never deletions for the others; a line that says what to do."""
+    mark = len(b.log(SITE))
+    b.must('server', SITE, 'stop')
+    empty(b, 'data')
+    b.tb('server', SITE, 'start')
+    bed.eventually(20, lambda: 'move the store away, too' in b.log(SITE)[mark:], lambda: 'no line says what to do:\n' + b.log(SITE)[mark:][-2000:])
+    b.tb('server', SITE, 'kill')
+    bed.expect(b.sh(1, f'ls {DIR}/files/d0 | wc -l').strip() == '100', 'files are missing at site 1')
+
+
+def no_strays(b):
+    """What the store knew nothing of is in the hidden directory, and there only."""
+    in_server(b, 'grep -q precious data/.nfs4r-hold/stray.*; [ ! -e data/precious ]; rm -r data/.nfs4r-hold')
+
+
+def main():
+    report, windows, logs = bed.Report('disk'), {}, {}
+    with bed.Bed.own(*OPTIONS) as b:
+        good = report.check('a volume', fill, b) and report.check('an image of its disks is kept', keep_image, b)
+        probes = Probes(b) if good else None
+        try:
+            good = good and report.check('an empty disk', lost, b, 'empty', windows, ['store', 'data'])
+            good = good and report.check('the store alone is lost', lost, b, 'store', windows, ['store'])
+            good = good and report.check('what lay there is kept aside', no_strays, b)
+            good = good and report.check('an image from the past', lost, b, 'image', windows, [], True)
+            good = good and report.check('updates went on', lambda: logs.update(probes.end()))
+        finally:
+            if probes:
+                probes.kill()
+        for name in windows if logs else ():
+            report.check(f'pause of the others when it returns ({name}) below {RETURN_MAX:.0f} s', pauses, b, logs, windows, SITE, [name], RETURN_MAX)
+        if good:
+            report.check('no control is left', b.no_controls, 60)
+            report.check('equal disks', trees.disks_equal, b)
+            report.check('nfs4rctl verify', trees.verify, b)
+            report.check('all servers alive', b.servers_alive)
+            report.check('the tree alone is lost', tree_lost, b)
+    return report.status()
+
+
+if __name__ == '__main__':
+    sys.exit(main())

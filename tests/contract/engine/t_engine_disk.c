@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * A server whose disk is new or from the past (log 8.6): its store, its copy of the tree or both were lost, or came from a backup. It finds out from the others,
+ * takes everything from them, and is as before; nothing that is missing here is ever missing there.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "cluster.h"
+#include "engine/engine_int.h"
+
+#define LEASE_MS 1000
+#define FILES 40
+
+static void pause_ms(long ms)
+{
+	nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000 }, NULL);
+}
+
+static void get_view(struct site *s, struct nfs4r_core_view *v)
+{
+	pthread_mutex_lock(&s->eng->lock);
+	nfs4r_core_get_view(s->eng->core, v);
+	pthread_mutex_unlock(&s->eng->lock);
+}
+
+static bool serves(struct site *s)
+{
+	struct nfs4r_core_view v;
+
+	if (!s->eng || !view_has_lease(s->eng))
+		return false;
+	get_view(s, &v);
+	return v.member && !v.joining && !v.repairing && v.memory == NFS4R_MEMORY_KNOWN;
+}
+
+static void wait_all_serve(struct cluster *c)
+{
+	for (int i = 1; i <= SITES; i++) {
+		for (int n = 0; n < 4000 && !serves(&c->site[i]); n++)
+			pause_ms(10);
+		if (!serves(&c->site[i]))
+			fail_msg("server %d does not serve; it said:\n%s", i, c->site[i].logged);
+	}
+}
+
+static int begin(void **state, uint32_t durability, uint32_t idle_ms)
+{
+	struct cluster *c = calloc(1, sizeof(*c));
+
+	cluster_init(c);
+	c->lease_ms = c->silence_ms = LEASE_MS;
+	c->durability = durability;
+	c->idle_ms = idle_ms;
+	for (int i = 1; i <= SITES; i++)
+		cluster_start(c, i);
+	wait_all_serve(c);
+	*state = c;
+	return 0;
+}
+
+static int setup_local(void **state)
+{
+	return begin(state, NFS4R_DURABILITY_LOCAL, 200);
+}
+
+static int setup_controls(void **state)
+{
+	return begin(state, NFS4R_DURABILITY_LOCAL, 20000);
+}
+
+static int setup_commit(void **state)
+{
+	return begin(state, NFS4R_DURABILITY_COMMIT, 20000);
+}
+
+static int teardown(void **state)
+{
+	cluster_fini(*state);
+	free(*state);
+	return 0;
+}
+
+static void shell(const char *fmt, ...)
+{
+	char cmd[800];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(cmd, sizeof(cmd), fmt, ap);
+	va_end(ap);
+	if (system(cmd) != 0)
+		fail_msg("failed: %s", cmd);
+}
+
+static void forget_said(struct site *s)
+{
+	pthread_mutex_lock(&s->lock);
+	s->logged[0] = '\0';
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* ---- what is in the volume ---- */
+
+struct tree {
+	struct nfs4r_oid root, dir, f[FILES];
+};
+
+static struct nfs4r_oid make(struct site *s, uint32_t type, const struct nfs4r_oid *dir, const char *name)
+{
+	struct nfs4r_oid oid;
+
+	assert_int_equal(site_make(s, type, dir, name, &oid), NFS4R_OK);
+	return oid;
+}
+
+static void write_text(struct site *s, const struct nfs4r_oid *f, const char *text)
+{
+	assert_int_equal(site_write(s, f, 0, text, (uint32_t)strlen(text)), NFS4R_OK);
+	assert_int_equal(site_close(s, f), NFS4R_OK);
+}
+
+static void expect_content(struct site *s, const struct nfs4r_oid *f, const char *want)
+{
+	char got[200];
+	uint32_t len = sizeof(got);
+
+	assert_int_equal(site_read(s, f, 0, got, &len), NFS4R_OK);
+	assert_int_equal(len, strlen(want));
+	assert_memory_equal(got, want, len);
+}
+
+/* All made at site 3, some by the others; equal everywhere at the end. */
+static void plant(struct cluster *c, struct tree *t)
+{
+	char name[40];
+
+	t->root = site_root(&c->site[3]);
+	t->dir = make(&c->site[3], NFS4R_OP_MKDIR, &t->root, "dir");
+	for (int i = 0; i < FILES; i++) {
+		snprintf(name, sizeof(name), "f%d", i);
+		t->f[i] = make(&c->site[i % 5 ? 3 : 1], NFS4R_OP_CREATE, &t->dir, name);
+		write_text(&c->site[i % 7 ? 3 : 2], &t->f[i], name);
+	}
+	make(&c->site[3], NFS4R_OP_SYMLINK, &t->root, "link");
+	make(&c->site[1], NFS4R_OP_MKNOD, &t->dir, "fifo");
+	assert_int_equal(site_link(&c->site[2], &t->f[1], &t->root, "second name"), NFS4R_OK);
+	cluster_settle(c);
+}
+
+/* The others go on while server 3 is away, where they may. */
+static void go_on(struct cluster *c, struct tree *t)
+{
+	struct nfs4r_oid more = make(&c->site[1], NFS4R_OP_MKDIR, &t->root, "more"), f = make(&c->site[2], NFS4R_OP_CREATE, &more, "f");
+
+	write_text(&c->site[1], &f, "made while server 3 was away");
+	write_text(&c->site[2], &t->f[0], "changed while server 3 was away");
+	assert_int_equal(site_remove(&c->site[1], &t->dir, "f5"), NFS4R_OK);
+	assert_int_equal(site_rename(&c->site[2], &t->dir, "f6", &more, "f6"), NFS4R_OK);
+}
+
+/* Nothing is used twice, and everybody takes part again. */
+static void as_before(struct cluster *c, struct tree *t)
+{
+	struct nfs4r_oid f;
+	char name[40];
+
+	wait_all_serve(c);
+	cluster_settle(c);
+	for (int i = 0; i < FILES; i++) {
+		snprintf(name, sizeof(name), "again%d", i);
+		f = make(&c->site[3], NFS4R_OP_CREATE, &t->root, name);
+		for (int j = 0; j < FILES; j++)
+			assert_false(nfs4r_oid_eq(&f, &t->f[j]));
+		write_text(&c->site[3], &f, name);
+		expect_content(&c->site[1 + i % 2], &f, name);
+	}
+	write_text(&c->site[3], &t->f[1], "server 3 again");
+	expect_content(&c->site[1], &t->f[1], "server 3 again");
+	cluster_settle(c);
+	cluster_stop(c, 3);
+	cluster_start(c, 3);
+	wait_all_serve(c);
+	cluster_settle(c);
+}
+
+/* Where controls are short nobody has any. */
+static void let_go(struct cluster *c)
+{
+	struct nfs4r_core_stats st = { .controls_own = 1 };
+
+	for (int i = 0; i < 1000 && c->idle_ms < 1000 && st.controls_own + st.controls_foreign; i++, pause_ms(10)) {
+		pthread_mutex_lock(&c->site[3].eng->lock);
+		nfs4r_core_get_stats(c->site[3].eng->core, &st);
+		pthread_mutex_unlock(&c->site[3].eng->lock);
+	}
+}
+
+/* Server 3 stops, and is removed. */
+static void go_away(struct cluster *c)
+{
+	struct nfs4r_core_view v;
+
+	let_go(c);
+	cluster_stop(c, 3);
+
+	for (int i = 0; i < 2000; i++, pause_ms(10)) {
+		get_view(&c->site[1], &v);
+		if (!(v.adopted.members & NFS4R_BIT(3)))
+			return;
+	}
+	fail_msg("server 3 stays a member");
+}
+
+static void wait_repaired(struct cluster *c)
+{
+	site_says(&c->site[3], "the others know more of this server than its store", 20);
+	site_says(&c->site[3], "this copy is empty, or from the past; it is repaired from server", 20);
+	site_says(&c->site[3], "this copy was repaired from server", 20);
+}
+
+static void lose(struct cluster *c, bool store, bool data)
+{
+	struct site *s = &c->site[3];
+
+	if (store)
+		shell("rm -rf %s", s->store);
+	if (data)
+		shell("rm -rf %s/* %s/.nfs4r-hold", s->data, s->data);
+	forget_said(s);
+}
+
+/* ---- both ---- */
+
+static void an_empty_disk_with_commit(void **state)
+{
+	struct cluster *c = *state;
+	struct tree t;
+
+	plant(c, &t);
+	go_away(c);
+	go_on(c, &t);
+	lose(c, true, true);
+	cluster_start(c, 3);
+	wait_repaired(c);
+	as_before(c, &t);
+}
+
+/* So quickly that nobody has missed it. */
+static void an_empty_disk_of_a_member(void **state)
+{
+	struct cluster *c = *state;
+	struct tree t;
+
+	plant(c, &t);
+	cluster_stop(c, 3);
+	lose(c, true, true);
+	cluster_start(c, 3);
+	wait_repaired(c);
+	go_on(c, &t);
+	as_before(c, &t);
+}
+
+static void an_empty_disk_without_controls(void **state)
+{
+	struct cluster *c = *state;
+	struct tree t;
+
+	plant(c, &t);
+	go_away(c);
+	go_on(c, &t);
+	lose(c, true, true);
+	cluster_start(c, 3);
+	wait_repaired(c);
+	as_before(c, &t);
+}
+
+static void an_empty_disk_with_controls(void **state)
+{
+	struct nfs4r_event ev = { .type = NFS4R_EV_GIVE_UP, .peer = 3 };
+	struct cluster *c = *state;
+	struct tree t;
+
+	plant(c, &t);
+	write_text(&c->site[3], &t.f[3], "site 3 controls this");
+	go_away(c);
+	lose(c, true, true);
+	cluster_start(c, 3);
+	site_says(&c->site[3], "nfs4rctl give-up 3", 20);
+	site_says(&c->site[1], "nfs4rctl give-up 3", 20);
+	assert_false(serves(&c->site[3]));
+	pthread_mutex_lock(&c->site[1].eng->lock);
+	engine_step(c->site[1].eng, &ev);
+	pthread_mutex_unlock(&c->site[1].eng->lock);
+	wait_repaired(c);
+	go_on(c, &t);
+	as_before(c, &t);
+}
+
+/* Its second start finds the work of the first, and goes on. */
+static void an_empty_disk_interrupted(void **state)
+{
+	struct cluster *c = *state;
+	struct tree t;
+
+	plant(c, &t);
+	go_away(c);
+	lose(c, true, true);
+	dirlops_slow_writes(1000);
+	cluster_start(c, 3);
+	site_says(&c->site[3], "it is repaired from server", 20);
+	pause_ms(300);
+	cluster_stop(c, 3);
+	dirlops_slow_writes(0);
+	forget_said(&c->site[3]);
+	cluster_start(c, 3);
+	site_says(&c->site[3], "this copy was repaired from server", 20);
+	as_before(c, &t);
+}
+
+/* ---- one of the two ---- */
+
+static void a_lost_store(void **state)
+{
+	struct cluster *c = *state;
+	struct tree t;
+
+	plant(c, &t);
+	go_away(c);
+	go_on(c, &t);
+	shell("echo precious >%s/mine", c->site[3].data);
+	lose(c, true, false);
+	c->site[3].import = true; /* was never removed from its configuration */
+	cluster_start(c, 3);
+	site_says(&c->site[3], "nothing is imported", 20);
+	wait_repaired(c);
+	wait_all_serve(c);
+	shell("grep -qr precious %s/.nfs4r-hold && rm -r %s/.nfs4r-hold", c->site[3].data, c->site[3].data);
+	as_before(c, &t);
+}
+
+/* Never distributed as deletions. */
+static void a_lost_tree(void **state)
+{
+	struct cluster *c = *state;
+	struct tree t;
+	char why[512];
+
+	plant(c, &t);
+	cluster_stop(c, 3);
+	lose(c, false, true);
+	assert_int_equal(cluster_try_start(c, 3, why), NFS4R_NOTEMPTY);
+	assert_non_null(strstr(why, "move the store away"));
+	expect_content(&c->site[1], &t.f[2], "f2");
+	lose(c, true, false);
+	cluster_start(c, 3);
+	wait_repaired(c);
+	as_before(c, &t);
+}
+
+/* ---- from the past ---- */
+
+static void an_old_image(void **state, bool tree)
+{
+	struct cluster *c = *state;
+	struct site *s = &c->site[3];
+	struct tree t;
+
+	plant(c, &t);
+	cluster_stop(c, 3);
+	shell("cp -a %s %s/store.old && cp -a %s %s/data.old", s->store, c->dir, s->data, c->dir);
+	cluster_start(c, 3);
+	wait_all_serve(c);
+	write_text(&c->site[3], &t.f[2], "after the copy was made");
+	make(&c->site[3], NFS4R_OP_CREATE, &t.root, "made after the copy");
+	assert_int_equal(site_remove(&c->site[3], &t.dir, "f8"), NFS4R_OK);
+	cluster_settle(c);
+	go_away(c);
+	go_on(c, &t);
+	lose(c, true, false);
+	shell("mv %s/store.old %s", c->dir, s->store);
+	if (tree) /* file by file, into what is there */
+		shell("cp -a %s/data.old/. %s/", c->dir, s->data);
+	cluster_start(c, 3);
+	wait_repaired(c);
+	wait_all_serve(c);
+	shell("rm -rf %s/.nfs4r-hold", s->data);
+	expect_content(s, &t.f[2], "after the copy was made");
+	as_before(c, &t);
+}
+
+static void an_old_store(void **state)
+{
+	an_old_image(state, false);
+}
+
+static void an_old_store_and_tree(void **state)
+{
+	an_old_image(state, true);
+}
+
+/* ---- first starts ---- */
+
+/* Nobody knows of an earlier store, so a tree is what an administrator has to decide on, now and at the next start. */
+static void a_tree_without_a_past(void **state)
+{
+	struct cluster *c = calloc(1, sizeof(*c));
+	struct nfs4r_oid root, f;
+	char why[512];
+
+	cluster_init(c);
+	c->lease_ms = c->silence_ms = LEASE_MS;
+	shell("echo old >%s/file", c->site[1].data);
+	for (int i = 1; i <= SITES; i++)
+		cluster_start(c, i);
+	site_says(&c->site[1], "set Import = true on exactly one server", 20);
+	assert_int_not_equal(c->site[1].eng->halted[0], '\0');
+	cluster_stop(c, 1);
+	assert_int_equal(cluster_try_start(c, 1, why), NFS4R_NOTEMPTY);
+	c->site[1].import = true;
+	cluster_start(c, 1);
+	wait_all_serve(c);
+	cluster_settle(c);
+	root = site_root(&c->site[3]);
+	assert_int_equal(site_lookup(&c->site[3], &root, "file", &f), NFS4R_OK);
+	expect_content(&c->site[3], &f, "old\n");
+	cluster_fini(c);
+	free(c);
+}
+
+#define T(name, setup) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(an_empty_disk_with_commit, setup_commit),
+		T(an_empty_disk_of_a_member, setup_commit),
+		T(an_empty_disk_without_controls, setup_local),
+		T(an_empty_disk_with_controls, setup_controls),
+		T(an_empty_disk_interrupted, setup_commit),
+		T(a_lost_store, setup_local),
+		T(a_lost_tree, setup_commit),
+		T(an_old_store, setup_commit),
+		T(an_old_store_and_tree, setup_local),
+		cmocka_unit_test(a_tree_without_a_past),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
