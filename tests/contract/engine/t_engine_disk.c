@@ -11,43 +11,11 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "cluster.h"
+#include "steps.h"
 #include "engine/engine_int.h"
 
 #define LEASE_MS 1000
 #define FILES 40
-
-static void pause_ms(long ms)
-{
-	nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000 }, NULL);
-}
-
-static void get_view(struct site *s, struct nfs4r_core_view *v)
-{
-	pthread_mutex_lock(&s->eng->lock);
-	nfs4r_core_get_view(s->eng->core, v);
-	pthread_mutex_unlock(&s->eng->lock);
-}
-
-static bool serves(struct site *s)
-{
-	struct nfs4r_core_view v;
-
-	if (!s->eng || !view_has_lease(s->eng))
-		return false;
-	get_view(s, &v);
-	return v.member && !v.joining && !v.repairing && v.memory == NFS4R_MEMORY_KNOWN;
-}
-
-static void wait_all_serve(struct cluster *c)
-{
-	for (int i = 1; i <= SITES; i++) {
-		for (int n = 0; n < 4000 && !serves(&c->site[i]); n++)
-			pause_ms(10);
-		if (!serves(&c->site[i]))
-			fail_msg("server %d does not serve; it said:\n%s", i, c->site[i].logged);
-	}
-}
 
 static int begin(void **state, uint32_t durability, uint32_t idle_ms)
 {
@@ -86,7 +54,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void shell(const char *fmt, ...)
+static void must_shell(const char *fmt, ...)
 {
 	char cmd[800];
 	va_list ap;
@@ -111,28 +79,10 @@ struct tree {
 	struct nfs4r_oid root, dir, f[FILES];
 };
 
-static struct nfs4r_oid make(struct site *s, uint32_t type, const struct nfs4r_oid *dir, const char *name)
+static void write_and_close(struct site *s, const struct nfs4r_oid *f, const char *text)
 {
-	struct nfs4r_oid oid;
-
-	assert_int_equal(site_make(s, type, dir, name, &oid), NFS4R_OK);
-	return oid;
-}
-
-static void write_text(struct site *s, const struct nfs4r_oid *f, const char *text)
-{
-	assert_int_equal(site_write(s, f, 0, text, (uint32_t)strlen(text)), NFS4R_OK);
+	write_text(s, f, text);
 	assert_int_equal(site_close(s, f), NFS4R_OK);
-}
-
-static void expect_content(struct site *s, const struct nfs4r_oid *f, const char *want)
-{
-	char got[200];
-	uint32_t len = sizeof(got);
-
-	assert_int_equal(site_read(s, f, 0, got, &len), NFS4R_OK);
-	assert_int_equal(len, strlen(want));
-	assert_memory_equal(got, want, len);
 }
 
 /* All made at site 3, some by the others; equal everywhere at the end. */
@@ -145,7 +95,7 @@ static void plant(struct cluster *c, struct tree *t)
 	for (int i = 0; i < FILES; i++) {
 		snprintf(name, sizeof(name), "f%d", i);
 		t->f[i] = make(&c->site[i % 5 ? 3 : 1], NFS4R_OP_CREATE, &t->dir, name);
-		write_text(&c->site[i % 7 ? 3 : 2], &t->f[i], name);
+		write_and_close(&c->site[i % 7 ? 3 : 2], &t->f[i], name);
 	}
 	make(&c->site[3], NFS4R_OP_SYMLINK, &t->root, "link");
 	make(&c->site[1], NFS4R_OP_MKNOD, &t->dir, "fifo");
@@ -158,8 +108,8 @@ static void go_on(struct cluster *c, struct tree *t)
 {
 	struct nfs4r_oid more = make(&c->site[1], NFS4R_OP_MKDIR, &t->root, "more"), f = make(&c->site[2], NFS4R_OP_CREATE, &more, "f");
 
-	write_text(&c->site[1], &f, "made while server 3 was away");
-	write_text(&c->site[2], &t->f[0], "changed while server 3 was away");
+	write_and_close(&c->site[1], &f, "made while server 3 was away");
+	write_and_close(&c->site[2], &t->f[0], "changed while server 3 was away");
 	assert_int_equal(site_remove(&c->site[1], &t->dir, "f5"), NFS4R_OK);
 	assert_int_equal(site_rename(&c->site[2], &t->dir, "f6", &more, "f6"), NFS4R_OK);
 }
@@ -177,10 +127,10 @@ static void as_before(struct cluster *c, struct tree *t)
 		f = make(&c->site[3], NFS4R_OP_CREATE, &t->root, name);
 		for (int j = 0; j < FILES; j++)
 			assert_false(nfs4r_oid_eq(&f, &t->f[j]));
-		write_text(&c->site[3], &f, name);
+		write_and_close(&c->site[3], &f, name);
 		expect_content(&c->site[1 + i % 2], &f, name);
 	}
-	write_text(&c->site[3], &t->f[1], "server 3 again");
+	write_and_close(&c->site[3], &t->f[1], "server 3 again");
 	expect_content(&c->site[1], &t->f[1], "server 3 again");
 	cluster_settle(c);
 	cluster_stop(c, 3);
@@ -229,9 +179,9 @@ static void lose(struct cluster *c, bool store, bool data)
 	struct site *s = &c->site[3];
 
 	if (store)
-		shell("rm -rf %s", s->store);
+		must_shell("rm -rf %s", s->store);
 	if (data)
-		shell("rm -rf %s/* %s/.nfs4r-hold", s->data, s->data);
+		must_shell("rm -rf %s/* %s/.nfs4r-hold", s->data, s->data);
 	forget_said(s);
 }
 
@@ -287,13 +237,13 @@ static void an_empty_disk_with_controls(void **state)
 	struct tree t;
 
 	plant(c, &t);
-	write_text(&c->site[3], &t.f[3], "site 3 controls this");
+	write_and_close(&c->site[3], &t.f[3], "site 3 controls this");
 	go_away(c);
 	lose(c, true, true);
 	cluster_start(c, 3);
 	site_says(&c->site[3], "nfs4rctl give-up 3", 20);
 	site_says(&c->site[1], "nfs4rctl give-up 3", 20);
-	assert_false(serves(&c->site[3]));
+	assert_false(view_has_lease(c->site[3].eng));
 	pthread_mutex_lock(&c->site[1].eng->lock);
 	engine_step(c->site[1].eng, &ev);
 	pthread_mutex_unlock(&c->site[1].eng->lock);
@@ -333,14 +283,14 @@ static void a_lost_store(void **state)
 	plant(c, &t);
 	go_away(c);
 	go_on(c, &t);
-	shell("echo precious >%s/mine", c->site[3].data);
+	must_shell("echo precious >%s/mine", c->site[3].data);
 	lose(c, true, false);
 	c->site[3].import = true; /* was never removed from its configuration */
 	cluster_start(c, 3);
 	site_says(&c->site[3], "nothing is imported", 20);
 	wait_repaired(c);
 	wait_all_serve(c);
-	shell("grep -qr precious %s/.nfs4r-hold && rm -r %s/.nfs4r-hold", c->site[3].data, c->site[3].data);
+	must_shell("grep -qr precious %s/.nfs4r-hold && rm -r %s/.nfs4r-hold", c->site[3].data, c->site[3].data);
 	as_before(c, &t);
 }
 
@@ -373,23 +323,23 @@ static void an_old_image(void **state, bool tree)
 
 	plant(c, &t);
 	cluster_stop(c, 3);
-	shell("cp -a %s %s/store.old && cp -a %s %s/data.old", s->store, c->dir, s->data, c->dir);
+	must_shell("cp -a %s %s/store.old && cp -a %s %s/data.old", s->store, c->dir, s->data, c->dir);
 	cluster_start(c, 3);
 	wait_all_serve(c);
-	write_text(&c->site[3], &t.f[2], "after the copy was made");
+	write_and_close(&c->site[3], &t.f[2], "after the copy was made");
 	make(&c->site[3], NFS4R_OP_CREATE, &t.root, "made after the copy");
 	assert_int_equal(site_remove(&c->site[3], &t.dir, "f8"), NFS4R_OK);
 	cluster_settle(c);
 	go_away(c);
 	go_on(c, &t);
 	lose(c, true, false);
-	shell("mv %s/store.old %s", c->dir, s->store);
+	must_shell("mv %s/store.old %s", c->dir, s->store);
 	if (tree) /* file by file, into what is there */
-		shell("cp -a %s/data.old/. %s/", c->dir, s->data);
+		must_shell("cp -a %s/data.old/. %s/", c->dir, s->data);
 	cluster_start(c, 3);
 	wait_repaired(c);
 	wait_all_serve(c);
-	shell("rm -rf %s/.nfs4r-hold", s->data);
+	must_shell("rm -rf %s/.nfs4r-hold", s->data);
 	expect_content(s, &t.f[2], "after the copy was made");
 	as_before(c, &t);
 }
@@ -415,7 +365,7 @@ static void a_tree_without_a_past(void **state)
 
 	cluster_init(c);
 	c->lease_ms = c->silence_ms = LEASE_MS;
-	shell("echo old >%s/file", c->site[1].data);
+	must_shell("echo old >%s/file", c->site[1].data);
 	for (int i = 1; i <= SITES; i++)
 		cluster_start(c, i);
 	site_says(&c->site[1], "set Import = true on exactly one server", 20);
