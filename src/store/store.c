@@ -64,7 +64,6 @@ static enum nfs4r_status begin_run(struct nfs4r_store *s, const char *boot_id,
 	if (st != NFS4R_OK)
 		return nfs4r_refuse(why, st, "cannot write to the journal in %s: %s", s->dir,
 				    nfs4r_status_str(st));
-	info->prev_random = s->meta.inc.random;
 	s->meta.inc = s->incs[s->nincs++] = (struct nfs4r_inc){ counter, random };
 	memcpy(s->meta.boot_id, boot_id, BOOT_ID_LEN);
 	info->inc = counter;

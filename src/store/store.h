@@ -49,7 +49,6 @@ struct nfs4r_row {
 struct nfs4r_store_info {
 	uint64_t inc;		/* this start's incarnation counter, synced before open() returned */
 	uint64_t inc_random;
-	uint64_t prev_random;	/* of incarnation inc - 1; 0: there was none */
 	bool created;		/* the store did not exist before */
 	bool tail_intact;	/* same kernel boot as the last run, or a clean close: no appended record is missing.
 				 * Once false it stays false, over any stop or crash, until recovered() */
