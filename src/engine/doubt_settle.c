@@ -129,8 +129,8 @@ static enum nfs4r_status clear_rest(struct repair *r, const struct nfs4r_lhandle
 }
 
 /*
- * Nobody else has heard of this file, and its making is among the entries: the others will make it of these, so it has nothing that none of them wrote. Bytes of a WRITE whose
- * entry is lost can be on the disk all the same.
+ * Nobody else has heard of this file, and its making is among the entries: the others will make it of these, so it has nothing that none of them wrote. Bytes of a WRITE
+ * whose entry is lost can be on the disk all the same.
  */
 static enum nfs4r_status only_from_entries(struct doubt *d, struct repair *r, const struct nfs4r_oid *oid)
 {
