@@ -164,7 +164,6 @@ def say_what(o):
     needs = {p for s in o.systems for p in s.needs}
     lines = [f'{datetime.datetime.now().isoformat(timespec="seconds")} {" ".join(sys.argv)}', *runner.versions(), *peers.versions(needs),
              f'tuning, all: {peers.TUNING["all"]}', *(f'tuning, {s.name}: {s.tuning}' for s in o.systems)]
-    os.makedirs(o.out, exist_ok=True)
     with open(os.path.join(o.out, 'about.txt'), 'a') as f:
         f.write('\n'.join(lines) + '\n\n')
     print('\n'.join(lines), flush=True)
@@ -191,6 +190,10 @@ def main():
         sys.exit(f'ngb: {missing[0]} is missing; run: scripts/peers.sh')
     for s in SIGNALS:
         signal.signal(s, interrupted)
+    os.makedirs(o.out, exist_ok=True)
+    there = ngb_results.other_settings(o.out, {'router': o.router, 'set': o.set})
+    if there:
+        sys.exit(f'ngb: the runs in {o.out} were made with {there}; the same again, or another --out')
     say_what(o)
     return Bench(o).run()
 

@@ -40,6 +40,22 @@ def finished(directory):
     return out
 
 
+def keep(path, value):
+    with open(path + '.part', 'w') as f:
+        json.dump(value, f, indent=1)
+    os.rename(path + '.part', path)
+
+
+def other_settings(directory, settings):
+    """Those of the runs that the folder has, when they are not these; results of both in one table would mean nothing. A new folder takes these."""
+    path = os.path.join(directory, 'settings.json')
+    if not os.path.exists(path):
+        keep(path, settings)
+    with open(path) as f:
+        there = json.load(f)
+    return None if there == settings else there
+
+
 class References:
     """What the graphs give in one local directory, kept in the results' folder: class A takes minutes."""
 
@@ -55,9 +71,7 @@ class References:
 
     def put(self, graph, cls, sums):
         self.known[f'{graph}.{cls}'] = sums
-        with open(self.path + '.part', 'w') as f:
-            json.dump(self.known, f, indent=1)
-        os.rename(self.path + '.part', self.path)
+        keep(self.path, self.known)
 
 
 class Summary:
