@@ -41,9 +41,8 @@ def image(b, save):
 def fill(b):
     start = time.monotonic()
     b.must_py(1, 'many_files.py', f'{DIR}/files', FILES, BIG, timeout=600)
-    for s in b.sites:
-        b.sh(s, f'mkdir {DIR}/site{s} && echo of site {s} >{DIR}/site{s}/f')
-        b.must_py(s, 'views_probe.py', 'prepare', f'{VIEWS}/probe', str(s))
+    b.sh(1, f'for s in 1 2 3; do mkdir {DIR}/site$s; for n in 0 1 2 3 4; do mkdir -p {VIEWS}/probe/$n/site$s; done; done')
+    bed.everywhere(lambda s: b.sh(s, f'echo of site {s} >{DIR}/site{s}/f'), b.sites)
     filled = time.monotonic() - start
     b.no_controls(60)
     return f'{FILES} files in {filled:.0f} s'
