@@ -877,7 +877,7 @@ void forward_on_request(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r
 void forward_on_answer(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_msg *m);
 void forward_repeat(struct nfs4r_core *c, struct opx *o);
 void forward_peer_up(struct nfs4r_core *c, nfs4r_server_id s, bool fresh);
-void forward_unknown(struct nfs4r_core *c);
+void forward_unknown(struct nfs4r_core *c, nfs4r_servers ended);
 void forward_sealed(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn seal);
 uint64_t answered_below(const struct nfs4r_core *c);
 

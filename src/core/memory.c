@@ -120,7 +120,7 @@ static bool is_now(const struct nfs4r_core *c, const struct start *x)
 static void count_from_now(struct nfs4r_core *c)
 {
 	EACH_PEER(c, s)
-		c->peers[s].counted_ms = c->now;
+		c->peers[s].counted_ms = c->peers[s].unready_ms = c->now;
 }
 
 static void known(struct nfs4r_core *c)

@@ -281,6 +281,7 @@ static void forget_tree(struct nfs4r_core *c)
 void repair_done(struct nfs4r_core *c, bool ok, const nfs4r_lsn *positions)
 {
 	struct repair *r = &c->repair;
+	nfs4r_servers ended_logs = 0;
 
 	if (r->state != REPAIR_RUNS)
 		return;
@@ -289,12 +290,15 @@ void repair_done(struct nfs4r_core *c, bool ok, const nfs4r_lsn *positions)
 		return;
 	}
 	forget_tree(c);
-	EACH_SERVER(c, s)
+	EACH_SERVER(c, s) {
 		if (r->all && is_ended(c, s))
 			claims_sealed(c, s);
+		if (NFS4R_GEN(positions[s]) != NFS4R_GEN(c->logs[s].applied))
+			ended_logs |= NFS4R_BIT(s);
+	}
 	if (r->all) {
 		take_positions(c, positions);
-		forward_unknown(c);
+		forward_unknown(c, ended_logs);
 	}
 	r->state = REPAIR_ASKS;
 	r->told = false;

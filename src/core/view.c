@@ -441,6 +441,7 @@ static void try_accept(struct nfs4r_core *c)
 void view_on_accept(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_view *v)
 {
 	struct view *w = &c->view;
+	nfs4r_servers ends = w->adopted.open & ~v->open;
 
 	if (v->num < w->promised || v->num <= w->adopted.num || (!memory_known(c) && !FAULT(F_FORGOT_VOTES)))
 		return;
@@ -452,7 +453,11 @@ void view_on_accept(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs
 		accept(c, from, v);
 		return;
 	}
-	seal_freeze(c, w->adopted.open & ~v->open);
+	if (w->frozen_num <= v->num) { /* a majority promised it: what was promised before and is not in it will never be */
+		w->sealing &= ends;
+		w->exact &= ends;
+	}
+	seal_freeze(c, ends);
 	if (w->frozen_num < v->num)
 		w->frozen_num = v->num;
 	w->accepting = (struct accepting){ from, *v };

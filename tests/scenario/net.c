@@ -633,6 +633,14 @@ void net_crash(struct net *n, nfs4r_server_id s)
 		}
 }
 
+void net_lose_disk(struct net *n, nfs4r_server_id s, struct memtree *image, uint64_t inc)
+{
+	assert_false(n->s[s].up);
+	memtree_free(n->s[s].tree);
+	n->s[s].tree = image ? image : memtree_new(s, &n->root);
+	n->s[s].inc = image ? inc : 0;
+}
+
 void net_restart(struct net *n, nfs4r_server_id s, bool intact)
 {
 	struct nfs4r_event ev = { .type = NFS4R_EV_PEER_UP };

@@ -161,7 +161,7 @@ static void check_left(struct server *v, uint32_t obj)
 	const struct ent *t;
 	uint32_t n;
 
-	if (!o->nvers || tree_get(&v->tree, obj)->state != ROW_KNOWN)
+	if (!o->nvers || tree_get(&v->tree, obj)->state != ROW_KNOWN || v->disk_lost) /* nobody believes that one (log sheet 8.6) */
 		return;
 	n = o->vers[o->nvers - 1].ent;
 	t = &s->ents[n];
