@@ -113,9 +113,10 @@ void repair_crew(void *(*work)(void *), void *arg, uint32_t most)
 }
 
 struct fetch {
-	struct repair *r;
+	struct repair *r; /* only read */
 	_Atomic uint32_t next;
-	_Atomic int st; /* the first that is not OK; who sets it says why in r->why */
+	_Atomic int st; /* the first that is not OK; who sets it says why */
+	char why[sizeof(((struct repair *)0)->why)];
 };
 
 static void *fetch_some(void *arg)
@@ -130,7 +131,7 @@ static void *fetch_some(void *arg)
 		if (st == NFS4R_OK)
 			repair_progress(&own, 1, 0);
 		else if (atomic_compare_exchange_strong(&f->st, &none, (int)st))
-			memcpy(f->r->why, own.why, sizeof(own.why));
+			memcpy(f->why, own.why, sizeof(own.why));
 	}
 	return NULL;
 }
@@ -140,6 +141,7 @@ static enum nfs4r_status fetch_all(struct repair *r)
 	struct fetch f = { .r = r, .st = NFS4R_OK };
 
 	repair_crew(fetch_some, &f, r->n);
+	memcpy(r->why, f.why, sizeof(r->why));
 	return (enum nfs4r_status)f.st;
 }
 

@@ -26,11 +26,12 @@ struct level {
 };
 
 struct adopt {
-	struct repair *r;
+	struct repair *r; /* only read, but for what was found */
 	pthread_mutex_t lock;
 	struct level here, below; /* below, and what objects were found: under lock */
 	_Atomic uint32_t next;
-	_Atomic int st;
+	_Atomic int st; /* the first that is not OK; who sets it says why */
+	char why[sizeof(((struct repair *)0)->why)];
 };
 
 static bool add(struct level *l, const struct nfs4r_oid *oid, const struct nfs4r_lhandle *h)
@@ -110,7 +111,7 @@ static void *adopt_some(void *arg)
 		int none = NFS4R_OK;
 
 		if (st != NFS4R_OK && atomic_compare_exchange_strong(&w->st, &none, (int)st))
-			memcpy(w->r->why, own.why, sizeof(own.why));
+			memcpy(w->why, own.why, sizeof(own.why));
 	}
 	return NULL;
 }
@@ -131,6 +132,7 @@ enum nfs4r_status repair_adopt(struct repair *r)
 		w.below = (struct level){ .v = NULL };
 		free(done.v);
 	}
+	memcpy(r->why, w.why, sizeof(r->why));
 	free(w.here.v);
 	pthread_mutex_destroy(&w.lock);
 	return (enum nfs4r_status)w.st;

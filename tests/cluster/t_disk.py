@@ -2,7 +2,7 @@
 """The disk of a server is lost, or comes from the past, while clients work at the other sites: it takes everything from the others and is as before. What is
 printed: how long until it serves, objects and bytes per second, the longest pause of the others' updates.
 
-    t_disk.py                        400 small files
+    t_disk.py                        200 small files
     FILES=5000 BIG=64 t_disk.py      as many, and one of so many MiB
 """
 import os
@@ -15,7 +15,7 @@ import bed
 import trees
 from t_views import DIR as VIEWS, Probes, pauses, wait_back, wait_removed
 
-FILES, BIG = int(os.environ.get('FILES', 400)), int(os.environ.get('BIG', 8))
+FILES, BIG = int(os.environ.get('FILES', 200)), int(os.environ.get('BIG', 8))
 DIR, SITE, RETURN_MAX = '/nfs/disk', 3, 1.0
 OPTIONS = ('--rtt', '40ms', '--lease', '8', '--grace', '8', '--images', '512M', '--set', 'Durability=commit')
 LEAST = 30      # objects per second; one after the other they would be 6
@@ -41,9 +41,8 @@ def image(b, save):
 def fill(b):
     start = time.monotonic()
     b.must_py(1, 'many_files.py', f'{DIR}/files', FILES, BIG, timeout=600)
-    for s in b.sites:
-        b.sh(s, f'mkdir {DIR}/site{s} && echo of site {s} >{DIR}/site{s}/f')
-        b.must_py(s, 'views_probe.py', 'prepare', f'{VIEWS}/probe', str(s))
+    b.sh(1, f'for s in 1 2 3; do mkdir {DIR}/site$s; for n in 0 1 2 3 4; do mkdir -p {VIEWS}/probe/$n/site$s; done; done')
+    bed.everywhere(lambda s: b.sh(s, f'echo of site {s} >{DIR}/site{s}/f'), b.sites)
     filled = time.monotonic() - start
     b.no_controls(60)
     return f'{FILES} files in {filled:.0f} s'
