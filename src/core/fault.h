@@ -109,7 +109,11 @@
 	X(F_SERVE_UNCROSSED, "log 6.6", "the claims of a sealed server go, and a member serves, before its log is applied")	\
 	X(F_CROSS_AHEAD, "log 8.3", "a copy that is ahead of a seal is not repaired")					\
 	X(F_UNDONE_REPLIES, "log 8.3", "results of undone entries are kept")						\
-	X(F_REACH_FORGOTTEN, "log 8.3", "a repaired copy counts as no further than its positions")
+	X(F_REACH_FORGOTTEN, "log 8.3", "a repaired copy counts as no further than its positions")			\
+	X(F_TAINT_IN_FLIGHT, "log 3.6", "what is being executed is not in the taint")					\
+	X(F_TAINT_OWN, "log 3.6", "a sender's own taints are not handed on")						\
+	X(F_TAINT_STABLE, "log 3.9", "an entry counts as stable though its object is not exact")			\
+	X(F_TAINT_SEALED, "log 7.5", "objects that a seal makes inexact count as exact")
 
 enum nfs4r_fault {
 	NFS4R_FAULT_NONE = 0,

@@ -136,11 +136,11 @@ static enum nfs4r_status finish(struct repair *r)
 
 static enum nfs4r_status run(struct repair *r)
 {
-	enum nfs4r_status st = repair_collect(r);
+	enum nfs4r_status st = r->list ? NFS4R_OK : repair_collect(r);
 
 	if (st == NFS4R_OK)
 		sort(r);
-	if (st == NFS4R_OK)
+	if (st == NFS4R_OK && !r->list)
 		st = repair_save(r);
 	if (st == NFS4R_OK && r->everything)
 		st = repair_compare(r);
@@ -168,6 +168,18 @@ static void say_end(struct repair *r, enum nfs4r_status st)
 			   (unsigned long long)eng->repair.bytes, r->saved[0] ? "; what was undone is in " : "", r->saved);
 }
 
+/* What the source has inexact, too; free(ev->left) is the caller's. False: no memory. */
+static bool tell_left(const struct repair *r, struct nfs4r_event *ev)
+{
+	struct nfs4r_left *left = calloc(r->n + 1, sizeof(*left));
+
+	for (uint32_t i = 0; left && i < r->n; i++)
+		if (r->objs[i].inexact)
+			left[ev->nleft++] = r->objs[i].left;
+	ev->left = left;
+	return left != NULL;
+}
+
 static void repair_task(struct nfs4r_engine *eng, void *arg)
 {
 	struct nfs4r_event ev = { .type = NFS4R_EV_REPAIRED };
@@ -177,7 +189,7 @@ static void repair_task(struct nfs4r_engine *eng, void *arg)
 	pthread_mutex_lock(&eng->lock);
 	if (!repair_over(r)) {
 		say_end(r, st);
-		ev.ok = st == NFS4R_OK;
+		ev.ok = st == NFS4R_OK && tell_left(r, &ev);
 		memcpy(ev.stable, r->positions.applied, sizeof(ev.stable));
 		eng->repair.running = false;
 		engine_step(eng, &ev);
@@ -185,6 +197,7 @@ static void repair_task(struct nfs4r_engine *eng, void *arg)
 			checkpoint_wake(eng);
 	}
 	pthread_mutex_unlock(&eng->lock);
+	free((void *)ev.left);
 	free(r->objs);
 	free(r);
 }
@@ -199,6 +212,10 @@ void repair_start(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 	r->generation = ++eng->repair.generation;
 	r->from = a->to;
 	r->all = r->everything = a->all;
+	r->list = a->noids != 0;
+	for (uint32_t i = 0; i < a->noids; i++)
+		if (!repair_add(r, &a->oids[i], false))
+			abort();
 	r->nseals = a->nseals;
 	memcpy(r->seals, a->seals, sizeof(r->seals));
 	eng->repair.from = a->to;
@@ -207,6 +224,6 @@ void repair_start(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 	eng->repair.done = eng->repair.all = eng->repair.bytes = 0;
 	eng->repair.since_ms = now_ms();
 	engine_log(eng, NFS4R_LOG_INFO, "volume %s: this copy %s; it is repaired from server %u", eng->cfg.volume_name,
-		   a->all ? "cannot be brought up to date from the logs" : "has updates that were given up", a->to);
+		   a->noids ? "has files with bytes of updates that were given up" : a->all ? "cannot be brought up to date from the logs" : "has updates that were given up", a->to);
 	pool_run(eng->repairs, repair_task, r);
 }

@@ -67,6 +67,7 @@ struct net {
 	struct rule rules[16];
 	struct client *clients;
 	uint32_t sent[32]; /* messages by type */
+	nfs4r_servers late; /* bytes for these are read back when they are sent: entries carry the taint that the sender's core gives them */
 	uint32_t exec_fail; /* the next so many local executions fail */
 	bool trace;
 	struct nfs4r_core_config cfg; /* times for all */

@@ -289,6 +289,8 @@ static const struct {
 	{ F_NO_FREEZE, "seals-majority" },	{ F_OLD_ACCEPT_LIFTS, "seals-twice" },
 	{ F_ACCEPT_WITHOUT_LOG, "seals-twice" },	{ F_SERVE_UNCROSSED, "seals-commit" },
 	{ F_CROSS_AHEAD, "seals-commit" },	{ F_REACH_FORGOTTEN, "seals-forward" },
+	{ F_TAINT_IN_FLIGHT, "seals-late" },	{ F_TAINT_OWN, "seals-late" },
+	{ F_TAINT_STABLE, "seals-late" },	{ F_TAINT_SEALED, "seals-late" },
 };
 
 /*
