@@ -152,12 +152,24 @@ static bool c_verify(struct nfs4r_codec *c, struct nfs4r_msg *m)
 	       c_fixed(c, m->verify.sum, sizeof(m->verify.sum)) && c_u64(c, &m->verify.bytes);
 }
 
+static bool c_memory(struct nfs4r_codec *c, struct nfs4r_msg *m)
+{
+	uint32_t memory = m->heartbeat.memory;
+
+	if (!c_range(c, &memory, NFS4R_MEMORY_NEW, NFS4R_MEMORY_KNOWN))
+		return false;
+	m->heartbeat.memory = (enum nfs4r_memory)memory;
+	return true;
+}
+
 static bool c_heartbeat(struct nfs4r_codec *c, struct nfs4r_msg *m)
 {
 	return c_u64(c, &m->heartbeat.clock_ms) && c_u64(c, &m->heartbeat.view) &&
 	       c_u64(c, &m->heartbeat.promised) && c_servers(c, &m->heartbeat.hears) &&
 	       c_bool(c, &m->heartbeat.caught_up) && c_bool(c, &m->heartbeat.joining) &&
-	       c_bool(c, &m->heartbeat.repairing);
+	       c_bool(c, &m->heartbeat.repairing) && c_memory(c, m) && c_u64(c, &m->heartbeat.inc) &&
+	       c_u64(c, &m->heartbeat.inc_random) && c_u64(c, &m->heartbeat.your_inc) &&
+	       c_u64(c, &m->heartbeat.your_random) && c_servers(c, &m->heartbeat.claims);
 }
 
 static bool c_grant(struct nfs4r_codec *c, struct nfs4r_msg *m)

@@ -215,6 +215,10 @@ struct nfs4r_msg {
 			bool caught_up;		/* not a member, and near enough to the end of every log to become one */
 			bool joining;		/* a member that has not all rows yet */
 			bool repairing;		/* its copy is ahead of a seal, or incomplete: no source for others (log 8.3) */
+			enum nfs4r_memory memory;
+			uint64_t inc, inc_random;	/* this start of the sender's (log 2.1) */
+			uint64_t your_inc, your_random; /* the newest start of the receiver's that the sender knows of; 0: none */
+			nfs4r_servers claims;	/* servers outside the view that the sender, a complete member, knows claims of */
 		} heartbeat;
 		struct {
 			uint64_t clock_ms; /* of the HEARTBEAT */

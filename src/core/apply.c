@@ -531,7 +531,7 @@ void apply_on_entries(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_m
 	nfs4r_server_id log = m->entries.log;
 	uint32_t n = m->entries.n;
 	bool usable = log && log <= NFS4R_SERVERS_MAX && (c->cfg.servers & NFS4R_BIT(log)) && !c->halted &&
-		      (log != c->self || c->recovering);
+		      (log != c->self || c->recovering) && memory_whole(c);
 
 	m->entries.n = 0; /* the references are ours now, the array stays the caller's */
 	if (usable && m->entries.end > c->logs[log].end)

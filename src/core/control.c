@@ -152,6 +152,7 @@ struct claim *claim_add(struct nfs4r_core *c, struct nfs4r_pid pid, uint32_t kin
 	cl->in_table = true;
 	HASH_ADD(hh, c->claims, key, sizeof(cl->key), cl);
 	c->nclaims++;
+	c->nclaims_of[pid.server]++;
 	for (uint32_t i = 0; i < n; i++) {
 		cl->ctl[i].oid = v[i].oid;
 		cl->ctl[i].depth = v[i].depth;
@@ -175,6 +176,7 @@ void claim_free(struct nfs4r_core *c, struct claim *cl)
 	assert(!cl->in_table && (!cl->own || (!cl->own->holds && !cl->own->pins)));
 	HASH_DEL(c->claims, cl);
 	c->nclaims--;
+	c->nclaims_of[cl->key.server]--;
 	if (cl->own)
 		free(cl->own->pol);
 	free(cl->own);

@@ -54,6 +54,7 @@ struct nfs4r_core *nfs4r_core_create(const struct nfs4r_core_config *cfg, const 
 	c->next_seq = 1;
 	c->step = 1;
 	view_init(c);
+	memory_init(c);
 	for (int s = 0; s <= NFS4R_SERVERS_MAX; s++)
 		c->logs[s].base = 1;
 	return c;
@@ -234,6 +235,7 @@ static void timers(struct nfs4r_core *c)
 	ops_timers(c);
 	log_heartbeat(c);
 	view_timers(c);
+	memory_timers(c);
 	join_timers(c);
 }
 
@@ -267,6 +269,7 @@ const struct nfs4r_update *nfs4r_core_started(struct nfs4r_core *c, uint64_t now
 		c->peers[s].told = !c->recovering;
 		c->peers[s].sent = c->logs[c->self].applied;
 	}
+	memory_started(c);
 	c->heartbeat_at = now_ms;
 	log_heartbeat(c);
 	view_started(c);
@@ -289,6 +292,14 @@ static bool from_member_only(uint32_t type)
 	}
 }
 
+/* Log 8.6: who has forgotten acks nothing, and its acks are worth nothing. */
+static bool is_counted(const struct nfs4r_core *c, nfs4r_server_id from, uint32_t type)
+{
+	if (FAULT(F_FORGOT_ACKS) && (type == NFS4R_MSG_PROPOSE || type == NFS4R_MSG_ACK))
+		return true;
+	return type == NFS4R_MSG_ACK ? memory_counts(c, from) : memory_known(c);
+}
+
 static void ignore(struct nfs4r_core *c, struct nfs4r_msg *m)
 {
 	if (m->type != NFS4R_MSG_FORWARD || !m->op)
@@ -303,7 +314,7 @@ static void on_msg(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_msg 
 		c->st.bad_messages++;
 		return;
 	}
-	if (from_member_only(m->type) && !(is_member(c, from) && is_member(c, c->self))) {
+	if (from_member_only(m->type) && !(is_member(c, from) && is_member(c, c->self) && is_counted(c, from, m->type))) {
 		ignore(c, m);
 		return;
 	}
@@ -318,7 +329,8 @@ static void on_msg(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_msg 
 		election_on_nack(c, from, m);
 		break;
 	case NFS4R_MSG_RELEASE:
-		release_on_release(c, from, m);
+		if (memory_counts(c, from) || FAULT(F_FORGOT_RELEASES)) /* by an older image what it has won since may be one that it only asked for */
+			release_on_release(c, from, m);
 		break;
 	case NFS4R_MSG_RELEASED:
 		release_on_released(c, from, m);
@@ -360,6 +372,20 @@ static void on_msg(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_msg 
 	}
 }
 
+void peer_forget(struct nfs4r_core *c, nfs4r_server_id s)
+{
+	struct peer *p = &c->peers[s];
+
+	p->told = false;
+	p->told_ns = p->less_ms = 0;
+	memset(p->received, 0, sizeof(p->received));
+	memset(p->applied, 0, sizeof(p->applied));
+	memset(p->stable, 0, sizeof(p->stable));
+	memset(p->first_told, 0, sizeof(p->first_told));
+	p->memory = 0;
+	p->start = (struct start){ 0 };
+}
+
 /* A new incarnation may have lost what the old one reported. */
 static void on_peer_up(struct nfs4r_core *c, nfs4r_server_id s, uint64_t inc)
 {
@@ -368,19 +394,14 @@ static void on_peer_up(struct nfs4r_core *c, nfs4r_server_id s, uint64_t inc)
 
 	p->down = false;
 	p->up = true;
-	if (p->inc != inc) {
-		p->told = false;
-		p->told_ns = p->less_ms = 0;
-		memset(p->received, 0, sizeof(p->received));
-		memset(p->applied, 0, sizeof(p->applied));
-		memset(p->stable, 0, sizeof(p->stable));
-		memset(p->first_told, 0, sizeof(p->first_told));
-		p->inc = inc;
-	}
+	if (p->inc != inc)
+		peer_forget(c, s);
+	p->inc = inc;
 	p->sent = p->received[c->self];
 	c->log_moved = true;
 	c->dirty |= DIRTY_OPS | DIRTY_OPENS; /* what waited because it was away */
 	log_send_positions(c, s);
+	view_beat_to(c, s);
 	election_peer_up(c, s);
 	release_peer_up(c, s);
 	forward_peer_up(c, s, fresh);

@@ -86,7 +86,6 @@ struct nfs4r_core_config {
 	struct nfs4r_oid root;
 	uint64_t inc;		 /* this start's incarnation: counter, and a random number, since a store restored from a backup counts up again (log 2.1) */
 	uint64_t inc_random;
-	uint64_t prev_random;	 /* of incarnation inc - 1 of this store; 0: there was none */
 	bool tail_intact;	 /* every record this server ever appended is there (process crash or clean stop).
 				  * false (machine crash): updates and reads of own controls wait until all peers
 				  * told their position in our log and the tail is pulled (log sheet 4.7) */

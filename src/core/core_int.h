@@ -46,6 +46,7 @@
 #define NACK_REPEAT_DIV 8	  /* a nacked PROPOSE is repeated after repeat_ms / this */
 #define CAUGHT_UP_ENTRIES 1024	  /* a server outside the view that is no farther behind the end of any log may become a member */
 #define STUCK_EVERY_MS 60000
+#define STARTS_KEPT 16		  /* of this server, in its memory [a peer's word about an older one is believed] */
 
 struct own;
 struct anc;
@@ -285,9 +286,14 @@ struct logst {
 	uint64_t received_bytes;
 	uint64_t pull_at;    /* next PULL allowed */
 	nfs4r_lsn pull_from;
+	nfs4r_server_id pull_to; /* who was asked; 0: nobody yet */
 	uint32_t npend;
 	bool moved;	     /* tell the owner */
 	struct pend *pend;
+};
+
+struct start { /* of a store (log 2.1): its counter below the generation of the server's log, and a random number */
+	uint64_t inc, random;
 };
 
 struct peer {
@@ -312,6 +318,12 @@ struct peer {
 	nfs4r_servers hears;
 	uint64_t lease_until;		/* ours to it: not before this a view without it */
 	uint64_t granted_t;		/* its to us: our clock in the newest heartbeat that it granted */
+	/* memory.c */
+	bool judged;			/* its word about this server was heard since the start */
+	enum nfs4r_memory memory;	/* of this incarnation, as it said last; 0: it said nothing yet */
+	struct start start, knows;	/* as it said; the newest in which it remembered (row 'I') */
+	uint64_t counted_ms;		/* last heartbeat of a server that remembers */
+	nfs4r_servers claims;		/* servers outside of which it knows claims */
 	uint64_t joined_below;		/* join.c: its claims with a lower seq that are not in the table are dead */
 };
 
@@ -372,6 +384,23 @@ struct join {
 	uint64_t repeat_ms;
 };
 
+enum memory_state { /* values in the row */
+	MEMORY_NEW = 1,	      /* an empty store, or one that is older than this rule */
+	MEMORY_FORGOT = 2,    /* another server remembers a start that is not of this store */
+	MEMORY_OUTSIDE = 3,   /* and this one was removed since */
+	MEMORY_REPAIRED = 4,  /* and its copy is made anew */
+	MEMORY_KNOWN = 5,
+};
+
+struct memory { /* memory.c; state and starts are in the row 'M' */
+	enum memory_state state;
+	uint32_t nstarts;
+	uint64_t mine_below;		  /* older ones were of this store, or are forgiven */
+	struct start starts[STARTS_KEPT]; /* ascending */
+	struct start now;
+	bool saved; /* that this start is KNOWN is on disk */
+};
+
 enum repair_state { REPAIR_NONE = 0, REPAIR_DRAIN, REPAIR_WAIT, REPAIR_RUNS, REPAIR_ASKS };
 
 struct repair { /* repair.c: this copy is ahead of a seal, or has to be made anew */
@@ -397,7 +426,7 @@ struct reach {
 
 enum taint_state { TAINT_DONE = 1, TAINT_OPEN, TAINT_INEXACT };
 
-/* taint.c, row 'I': an object whose bytes may be newer than its version. */
+/* taint.c, row 'X': an object whose bytes may be newer than its version. */
 struct taint {
 	struct nfs4r_oid oid;
 	enum taint_state state; /* exact again, not stable yet; until entries come; for ever, by itself */
@@ -475,6 +504,7 @@ struct nfs4r_core {
 	uint64_t timer, heartbeat_at;
 
 	struct view view;
+	struct memory memory;
 	struct join join;
 	struct repair repair;
 	struct reach reach;
@@ -487,6 +517,7 @@ struct nfs4r_core {
 	struct claim *claims;
 	struct ctlobj *objs;
 	uint32_t foreign_deep, foreign_deep_plus, own_deep_plus, nclaims;
+	uint32_t nclaims_of[NFS4R_SERVERS_MAX + 1];
 	uint64_t next_seq, seq_reserved;
 	/* ancestry.c */
 	struct anc *anc;
@@ -564,6 +595,7 @@ void commit_put(struct nfs4r_core *c, const struct nfs4r_put *p);
 void update_begin(struct nfs4r_core *c);
 void stuck(struct nfs4r_core *c, const char *text);
 void halt(struct nfs4r_core *c, const char *text);
+void servers_text(nfs4r_servers set, char *buf, size_t len); /* "1, 3" */
 
 /* heap.c */
 void heap_in(struct minheap *h, struct heap_item *it, uint64_t key); /* nothing if it is in already */
@@ -580,6 +612,8 @@ void row_origin(nfs4r_server_id s, const struct origin *o, struct nfs4r_put *p);
 void row_reach(const struct reach *r, struct nfs4r_put *p);
 void row_taint(const struct taint *t, struct nfs4r_put *p, bool del);
 void row_view(const struct view *w, struct nfs4r_put *p);
+void row_memory(const struct memory *m, struct nfs4r_put *p);
+void row_peer_start(nfs4r_server_id s, const struct start *st, struct nfs4r_put *p);
 
 /* quorum.c: the only place that knows who "all" are */
 bool is_majority(const struct nfs4r_core *c, nfs4r_servers set);
@@ -600,6 +634,9 @@ void view_timers(struct nfs4r_core *c);
 void view_complete(struct nfs4r_core *c);
 void view_on_msg(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
 
+void view_beat(struct nfs4r_core *c);
+void view_beat_to(struct nfs4r_core *c, nfs4r_server_id to);
+void view_stop(struct nfs4r_core *c);
 void view_run(struct nfs4r_core *c);
 void view_check_ready(struct nfs4r_core *c);
 void view_incomplete(struct nfs4r_core *c);
@@ -612,6 +649,26 @@ void view_send(struct nfs4r_core *c, nfs4r_server_id to);
 void view_adopt(struct nfs4r_core *c, const struct nfs4r_view *v);
 void view_on_prepare(struct nfs4r_core *c, nfs4r_server_id from, const struct vote *v);
 void view_on_accept(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_view *v);
+
+/* memory.c: what this server's store remembers, and the others' (log 8.6) */
+bool memory_known(const struct nfs4r_core *c);
+bool memory_counts(const struct nfs4r_core *c, nfs4r_server_id s);
+bool memory_may_send(const struct nfs4r_core *c, nfs4r_server_id s);
+bool memory_whole(const struct nfs4r_core *c);
+bool memory_wants_all(const struct nfs4r_core *c);
+enum nfs4r_memory memory_said(const struct nfs4r_core *c);
+nfs4r_servers memory_unheard(const struct nfs4r_core *c);
+nfs4r_servers memory_unclaimed(const struct nfs4r_core *c);
+void memory_say(const struct nfs4r_core *c, nfs4r_server_id to, struct nfs4r_msg *m);
+void memory_on_heartbeat(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
+void memory_repaired(struct nfs4r_core *c);
+void memory_adopted(struct nfs4r_core *c);
+void memory_init(struct nfs4r_core *c);
+void memory_started(struct nfs4r_core *c);
+void memory_timers(struct nfs4r_core *c);
+
+/* core.c */
+void peer_forget(struct nfs4r_core *c, nfs4r_server_id s); /* what an older start of it had reported */
 
 /* propose.c: who asks for which view */
 void propose_on_promise(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
@@ -867,7 +924,7 @@ void forward_on_request(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r
 void forward_on_answer(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_msg *m);
 void forward_repeat(struct nfs4r_core *c, struct opx *o);
 void forward_peer_up(struct nfs4r_core *c, nfs4r_server_id s, bool fresh);
-void forward_unknown(struct nfs4r_core *c);
+void forward_unknown(struct nfs4r_core *c, nfs4r_servers ended);
 void forward_sealed(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn seal);
 uint64_t answered_below(const struct nfs4r_core *c);
 

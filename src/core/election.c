@@ -309,7 +309,7 @@ void election_on_propose(struct nfs4r_core *c, nfs4r_server_id from, const struc
 		c->st.bad_messages++;
 		return;
 	}
-	if (c->halted || not_ready(c))
+	if (c->halted || (not_ready(c) && (memory_known(c) || !FAULT(F_FORGOT_ACKS))))
 		return;
 	cl = claim_find(c, from, pid->seq);
 	if (cl) { /* a */

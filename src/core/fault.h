@@ -109,7 +109,19 @@
 	X(F_SERVE_UNCROSSED, "log 6.6", "the claims of a sealed server go, and a member serves, before its log is applied")	\
 	X(F_CROSS_AHEAD, "log 8.3", "a copy that is ahead of a seal is not repaired")					\
 	X(F_UNDONE_REPLIES, "log 8.3", "results of undone entries are kept")						\
-	X(F_REACH_FORGOTTEN, "log 8.3", "a repaired copy counts as no further than its positions")			\
+	X(F_REACH_FORGOTTEN, "log 8.3", "a repaired copy counts as no further than its positions")	\
+	X(F_FORGOT_VOTES, "log 8.6", "a server that forgot promises and accepts views")				\
+	X(F_FORGOT_GRANTS, "log 8.6", "a server that forgot grants leases")					\
+	X(F_FORGOT_ACKS, "log 8.6", "a server that forgot acks proposals")					\
+	X(F_FORGOT_RELEASES, "log 8.6", "a server that forgot releases what an older image of its store asked for")	\
+	X(F_FORGOT_STAYS, "log 8.6", "a member that forgot is not removed")					\
+	X(F_NEW_HEARS_SOME, "log 8.6", "a new store takes the word of a majority")				\
+	X(F_STARTS_FORGOTTEN, "log 8.6", "servers do not remember each other's starts")				\
+	X(F_KNOWN_AT_ONCE, "log 8.6", "a server says that it remembers before it heard the receiver's word")	\
+	X(F_OUTSIDE_AT_ONCE, "log 8.6", "any view without it tells a server that forgot that it was removed")	\
+	X(F_REPAIR_UNSEALED, "log 8.6", "a copy is made anew before the own log has ended")			\
+	X(F_SEAL_CLAIMED, "log 8.6", "the log of who forgot is ended although its claims are known")		\
+	X(F_SEQ_AGAIN, "log 8.6", "claim numbers are used again")				\
 	X(F_TAINT_IN_FLIGHT, "log 3.6", "what is being executed is not in the taint")					\
 	X(F_TAINT_OWN, "log 3.6", "a sender's own taints are not handed on")						\
 	X(F_TAINT_STABLE, "log 3.9", "an entry counts as stable though its object is not exact")			\

@@ -40,7 +40,7 @@ void forward_send(struct nfs4r_core *c, struct opx *o, nfs4r_server_id to)
 	struct needs nd;
 
 	if (!o->hashed) {
-		o->op->id = (struct nfs4r_request_id){ c->self, c->cfg.inc, ++c->op_seq };
+		o->op->id = (struct nfs4r_request_id){ c->self, c->memory.now.inc, ++c->op_seq };
 		reply_key(&o->op->id, &o->key);
 		HASH_ADD(hh, c->by_id, key, sizeof(o->key), o);
 		o->hashed = true;
@@ -243,13 +243,17 @@ void forward_sealed(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn seal)
 	c->dirty |= DIRTY_OPS | DIRTY_REPLY;
 }
 
-/* Every object was taken anew (log 8.5), the results of what was skipped were not: nobody here can say what became of a request. */
-void forward_unknown(struct nfs4r_core *c)
+/*
+ * Every object was taken anew (log 8.5), the results of what was skipped were not. Who executed a request says again what became of it, unless
+ * its log has ended meanwhile (@ended): nobody here can say.
+ */
+void forward_unknown(struct nfs4r_core *c, nfs4r_servers ended)
 {
 	struct opx *o, *tmp;
 
 	DL_FOREACH_SAFE(c->waiting, o, tmp)
-		if (o->state == OP_FORWARDED || o->state == OP_CATCHUP)
+		if ((o->state == OP_FORWARDED && (ended & NFS4R_BIT(o->to))) ||
+		    (o->state == OP_CATCHUP && (ended & NFS4R_BIT(o->op->primary))))
 			op_finish(c, o, NFS4R_DELAY);
 }
 

@@ -20,7 +20,7 @@ static nfs4r_lsn held_until(const struct nfs4r_core *c)
 	uint32_t n = 1, need = c->nservers / 2 + 1, i;
 
 	EACH_MEMBER(c, s) {
-		v = c->peers[s].stable[c->self];
+		v = memory_counts(c, s) ? c->peers[s].stable[c->self] : 0;
 		for (i = n++; i > 0 && best[i - 1] < v; i--)
 			best[i] = best[i - 1];
 		best[i] = v;

@@ -79,7 +79,7 @@ static void on_join(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs
 	uint32_t at = m->join.offset;
 	struct nfs4r_msg *a;
 
-	if (m->join.view != c->view.adopted.num || !is_member(c, c->self) || !is_member(c, from) || not_recovered(c))
+	if (m->join.view != c->view.adopted.num || !is_member(c, c->self) || !is_member(c, from) || not_recovered(c) || !memory_known(c))
 		return; /* one that joins itself answers: two may come back at once, and the last complete one may have gone */
 	if (c->join.asked && c->peers[from].joining)
 		return; /* it asks again; what is about to be dropped it need not have */
@@ -420,7 +420,7 @@ static void complete(struct nfs4r_core *c)
 
 void join_run(struct nfs4r_core *c)
 {
-	if (!views_on(c) || !is_member(c, c->self) || not_recovered(c) || seals_open(c) || c->repair.state)
+	if (!views_on(c) || !memory_known(c) || !is_member(c, c->self) || not_recovered(c) || seals_open(c) || c->repair.state)
 		return;
 	if (c->view.complete) {
 		EACH_PEER(c, s)

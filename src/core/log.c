@@ -99,14 +99,15 @@ static void send_window(struct nfs4r_core *c, nfs4r_server_id to)
 	struct peer *p = &c->peers[to];
 	nfs4r_lsn base = c->logs[c->self].base, got = p->received[c->self], end = gen_end(c, c->self, got), until;
 
-	if (p->down || !p->told || c->repair.state == REPAIR_RUNS) /* before, a source may need what is here */
+	if (p->down || !p->told || !memory_may_send(c, to) || c->repair.state == REPAIR_RUNS) /* before, a source may need what is here */
 		return;
 	if (p->sent < got)
 		p->sent = got;
 	if (p->sent >= end)
 		return;
 	if (p->sent + 1 < base) {
-		stuck(c, "a peer needs entries of our log that are truncated");
+		if (p->memory != NFS4R_MEMORY_FORGOT) /* that takes it from somebody's copy */
+			stuck(c, "a peer needs entries of our log that are truncated");
 		return;
 	}
 	until = end < got + c->cfg.window_entries ? end : got + c->cfg.window_entries;
@@ -141,7 +142,8 @@ void log_on_pull(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_
 	if (first > gen_end(c, log, first) || c->halted || c->repair.state == REPAIR_RUNS)
 		return;
 	if (first < l->base) {
-		stuck(c, "a peer asks for entries that are truncated");
+		if (c->peers[from].memory != NFS4R_MEMORY_FORGOT)
+			stuck(c, "a peer asks for entries that are truncated");
 		return;
 	}
 	if (log == c->self) {
@@ -160,30 +162,53 @@ void log_on_pull(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_
 
 /* ---- what is missing here ------------------------------------------------------------ */
 
-static nfs4r_server_id supplier(const struct nfs4r_core *c, nfs4r_server_id log)
+/* The next one in turn after @last, which did not give it: a copy that was made anew has no entries (log 8.5). */
+static nfs4r_server_id next_supplier(const struct nfs4r_core *c, nfs4r_servers have, nfs4r_server_id last)
 {
-	bool ends = seal_limit(c, log) != UINT64_MAX; /* its owner may be gone without anybody noticing */
+	nfs4r_server_id first = 0;
+
+	EACH_PEER(c, s) {
+		if (!(have & NFS4R_BIT(s)))
+			continue;
+		if (s > last)
+			return s;
+		if (!first)
+			first = s;
+	}
+	return first;
+}
+
+/* @last: asked for the same before; 0: nobody was. */
+static nfs4r_server_id supplier(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_server_id last)
+{
+	/* its owner may be gone without anybody noticing, or not have it any more (log 8.6) */
+	bool ends = seal_limit(c, log) != UINT64_MAX || (views_on(c) && log != c->self && c->peers[log].memory == NFS4R_MEMORY_FORGOT);
 	nfs4r_server_id best = 0;
+	nfs4r_servers have = 0;
 
 	if (log != c->self && !c->peers[log].down && !ends)
 		return log;
-	EACH_PEER(c, s)
-		if (!c->peers[s].down && (!ends || view_hears(c, s)) && c->peers[s].applied[log] > c->logs[log].received &&
-		    (!best || c->peers[s].applied[log] > c->peers[best].applied[log]))
+	EACH_PEER(c, s) {
+		if (c->peers[s].down || (ends && !view_hears(c, s)) || c->peers[s].applied[log] <= c->logs[log].received)
+			continue;
+		have |= NFS4R_BIT(s);
+		if (!best || c->peers[s].applied[log] > c->peers[best].applied[log])
 			best = s;
-	return best;
+	}
+	return last ? next_supplier(c, have, last) : best;
 }
 
 /* At most one PULL for one position in a quarter of the repetition time. */
 void log_pull(struct nfs4r_core *c, nfs4r_server_id log)
 {
 	struct logst *l = &c->logs[log];
-	nfs4r_server_id to = supplier(c, log);
+	nfs4r_server_id to = supplier(c, log, l->pull_from == l->received + 1 ? l->pull_to : 0);
 	struct nfs4r_msg *m;
 
-	if (!to || c->halted || c->repair.state || l->received >= seal_limit(c, log) || (l->pull_from == l->received + 1 && c->now < l->pull_at))
+	if (!to || c->halted || c->repair.state || !memory_whole(c) || l->received >= seal_limit(c, log) || (l->pull_from == l->received + 1 && c->now < l->pull_at))
 		return;
 	l->pull_from = l->received + 1;
+	l->pull_to = to;
 	l->pull_at = c->now + c->cfg.repeat_ms / 4;
 	m = msg_new(c, NFS4R_MSG_PULL);
 	m->pull.log = log;
@@ -201,6 +226,8 @@ static void pull_late(struct nfs4r_core *c)
 			continue;
 		if (l->pull_from == l->received + 1)
 			log_pull(c, s);
+		if (l->pull_from != l->received + 1)
+			l->pull_to = 0;
 		l->pull_from = l->received + 1;
 	}
 }
@@ -231,6 +258,11 @@ void log_recovery(struct nfs4r_core *c)
 
 	if (!c->recovering || c->cfg.doubts)
 		return;
+	if (!memory_known(c)) { /* its tail is another store's; made anew, the copy has none */
+		if (memory_whole(c))
+			recovered(c);
+		return;
+	}
 	if (is_ended(c, c->self)) { /* the tail ends at the seal, whoever is silent; it joins anew */
 		const struct nfs4r_seal *e = seal_at(&c->view.adopted, c->self, l->applied);
 
@@ -325,11 +357,12 @@ static void take_position(struct nfs4r_core *c, nfs4r_server_id from, const stru
 	nfs4r_server_id log = q->log;
 	nfs4r_lsn max = c->logs[log].received;
 
+	bool more_is_known = c->recovering || !memory_known(c);
 	bool ended = log == c->self && NFS4R_GEN(q->received) > NFS4R_GEN(max);
 
-	if (ended && !c->recovering && !is_ended(c, c->self))
+	if (ended && !more_is_known && !is_ended(c, c->self))
 		return; /* the view that says so will come; until then it would count as "applied by all" */
-	if (log == c->self && !c->recovering && !ended && (q->received > max || q->applied > max || q->stable > max)) {
+	if (log == c->self && !more_is_known && !ended && (q->received > max || q->applied > max || q->stable > max)) {
 		stuck(c, "a peer has more of our log than we do");
 		c->st.bad_messages++;
 		return;

@@ -97,6 +97,8 @@ void propose_on_promise(struct nfs4r_core *c, nfs4r_server_id from, const struct
 	struct proposal *p = &c->view.proposal;
 	nfs4r_servers voters = ~(p->remove | p->seal);
 
+	if (from != c->self && !memory_counts(c, from) && !FAULT(F_FORGOT_VOTES))
+		return;
 	if (m->promise.promised > c->view.seen)
 		c->view.seen = m->promise.promised;
 	if (!p->num || p->num != m->promise.num || p->accepting)
@@ -129,7 +131,7 @@ void propose_on_accepted(struct nfs4r_core *c, nfs4r_server_id from, uint64_t nu
 	struct proposal *p = &c->view.proposal;
 	struct nfs4r_view v = p->view;
 
-	if (!p->num || p->num != num || !p->accepting)
+	if (!p->num || p->num != num || !p->accepting || (from != c->self && !memory_counts(c, from) && !FAULT(F_FORGOT_VOTES)))
 		return;
 	p->accepted |= NFS4R_BIT(from);
 	if (!views_enough(c, p->accepted))
@@ -168,14 +170,14 @@ static void propose(struct nfs4r_core *c, nfs4r_servers remove, nfs4r_servers ad
 
 /* ---- what to ask for (6.8) -------------------------------------------------------------------- */
 
-/* Members that are not heard; @unready: and those that are, but do not get ready. */
+/* Members that are not heard as servers that remember; @unready: and those that are, but do not get ready. */
 static nfs4r_servers silent(struct nfs4r_core *c, bool unready)
 {
 	nfs4r_servers set = 0;
 
 	EACH_PEER(c, s) {
 		const struct peer *p = &c->peers[s];
-		uint64_t t = p->heard_ms + c->cfg.silence_ms;
+		uint64_t t = (FAULT(F_FORGOT_STAYS) ? p->heard_ms : p->counted_ms) + c->cfg.silence_ms;
 
 		if (!is_member(c, s))
 			continue;
@@ -215,7 +217,8 @@ static nfs4r_servers given_up(struct nfs4r_core *c)
 	EACH_PEER(c, s) {
 		const struct peer *p = &c->peers[s];
 
-		if (!c->cfg.give_up_ms || is_member(c, s) || !(c->view.adopted.open & NFS4R_BIT(s)) || view_hears(c, s))
+		if (!c->cfg.give_up_ms || is_member(c, s) || !(c->view.adopted.open & NFS4R_BIT(s)) ||
+		    (view_hears(c, s) && p->memory == NFS4R_MEMORY_KNOWN))
 			continue;
 		if (c->now >= p->outside_ms + c->cfg.give_up_ms)
 			set |= NFS4R_BIT(s);
@@ -231,7 +234,7 @@ static nfs4r_servers to_seal(struct nfs4r_core *c, nfs4r_servers gone, nfs4r_ser
 	nfs4r_servers outside = c->view.adopted.open & ~c->view.adopted.members;
 
 	if (c->cfg.durability == NFS4R_DURABILITY_LOCAL)
-		return given_up(c) & outside;
+		return (given_up(c) & outside) | memory_unclaimed(c);
 	return gone | (outside & ~add);
 }
 
@@ -256,6 +259,35 @@ static bool stuck_promise(struct nfs4r_core *c)
 	return c->now >= c->view.stuck_ms;
 }
 
+static nfs4r_servers forgetful(const struct nfs4r_core *c)
+{
+	nfs4r_servers set = 0;
+
+	EACH_PEER(c, s)
+		if (!memory_counts(c, s))
+			set |= NFS4R_BIT(s);
+	return set;
+}
+
+/* Log 9: said, never only waited for. */
+static void too_few(struct nfs4r_core *c)
+{
+	nfs4r_servers gone = 0, lost = 0;
+	char text[256], a[48], b[48];
+
+	EACH_PEER(c, s) {
+		if (!view_hears(c, s))
+			gone |= NFS4R_BIT(s);
+		else if (c->peers[s].memory != NFS4R_MEMORY_KNOWN)
+			lost |= NFS4R_BIT(s);
+	}
+	servers_text(gone, a, sizeof(a));
+	servers_text(lost, b, sizeof(b));
+	snprintf(text, sizeof(text), "fewer than a majority of the configured servers that remember can be heard: all waits%s%s%s%s", gone ? "; silent: " : "", a,
+		 lost ? "; lost their disk: " : "", b);
+	stuck(c, text);
+}
+
 void propose_consider(struct nfs4r_core *c)
 {
 	struct view *w = &c->view;
@@ -263,7 +295,7 @@ void propose_consider(struct nfs4r_core *c)
 	uint32_t rank = 0;
 	bool stuck_vote;
 
-	if (!is_member(c, c->self) || c->halted || w->proposal.num || c->now < w->retry_ms)
+	if (!is_member(c, c->self) || !memory_known(c) || c->halted || w->proposal.num || c->now < w->retry_ms)
 		return;
 	gone = silent(c, true);
 	if (!views_enough(c, w->adopted.members & ~gone))
@@ -273,15 +305,22 @@ void propose_consider(struct nfs4r_core *c)
 	live = w->adopted.members & ~gone;
 	add = returning(c, live);
 	seal = to_seal(c, gone, add);
-	add &= ~seal;
+	if (views_enough(c, live | (add & ~seal)))
+		add &= ~seal;
+	else
+		seal &= ~add; /* given up, but it is back, and without it there is no majority */
+	if (seal)
+		add &= ~forgetful(c); /* all members of a view that seals promise it */
 	stuck_vote = stuck_promise(c);
 	if (!gone && !add && !seal && !stuck_vote) {
 		w->wanted_ms = 0;
 		return;
 	}
 	if (!views_enough(c, live | add)) {
-		stuck(c, "fewer than a majority of the configured servers can be heard: updates and reads wait for them");
-		return;
+		too_few(c);
+		if (!stuck_vote)
+			return;
+		gone = add = seal = 0; /* who promised waits for a view, perhaps it alone could come back: the same one again */
 	}
 	EACH_SERVER(c, s)
 		rank += s < c->self && (live & NFS4R_BIT(s));

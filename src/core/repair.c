@@ -53,7 +53,7 @@ static bool needs_repair(const struct nfs4r_core *c, bool *all)
 {
 	bool any = false;
 
-	*all = c->reach.all;
+	*all = c->reach.all || memory_wants_all(c);
 	EACH_SERVER(c, s) {
 		*all |= is_out_of_reach(c, s) || reach_lost(c, s);
 		any |= is_ahead(c, s);
@@ -65,7 +65,7 @@ bool is_repairing(const struct nfs4r_core *c)
 {
 	bool all;
 
-	return c->repair.state || c->reach.open || c->reach.all || (seals_open(c) && needs_repair(c, &all));
+	return c->repair.state || c->reach.open || c->reach.all || !memory_whole(c) || (seals_open(c) && needs_repair(c, &all));
 }
 
 /* ---- the own log has ended -------------------------------------------------------------- */
@@ -116,7 +116,7 @@ bool repair_is_source(const struct nfs4r_core *c, nfs4r_server_id s)
 {
 	const struct peer *p = &c->peers[s];
 
-	if (!is_member(c, s) || p->down || p->repairing || p->view != c->view.adopted.num || !view_hears(c, s))
+	if (!is_member(c, s) || p->down || p->repairing || p->memory != NFS4R_MEMORY_KNOWN || p->view != c->view.adopted.num || !view_hears(c, s))
 		return false;
 	EACH_SERVER(c, log)
 		if (p->applied[log] < must_have(c, log))
@@ -174,7 +174,9 @@ void repair_check(struct nfs4r_core *c)
 {
 	bool all;
 
-	if (c->repair.state || (!seals_open(c) && !c->reach.all) || !needs_repair(c, &all))
+	if (c->repair.state || (!memory_whole(c) && !memory_wants_all(c)))
+		return;
+	if ((!seals_open(c) && !c->reach.all && !memory_wants_all(c)) || !needs_repair(c, &all))
 		return;
 	c->repair.state = REPAIR_DRAIN;
 	view_check_ready(c);
@@ -324,6 +326,7 @@ static void forget_tree(struct nfs4r_core *c)
 void repair_done(struct nfs4r_core *c, const struct nfs4r_event *ev)
 {
 	struct repair *r = &c->repair;
+	nfs4r_servers ended_logs = 0;
 
 	if (r->state != REPAIR_RUNS)
 		return;
@@ -332,12 +335,15 @@ void repair_done(struct nfs4r_core *c, const struct nfs4r_event *ev)
 		return;
 	}
 	forget_tree(c);
-	EACH_SERVER(c, s)
+	EACH_SERVER(c, s) {
 		if (r->all && is_ended(c, s))
 			claims_sealed(c, s);
+		if (NFS4R_GEN(ev->stable[s]) != NFS4R_GEN(c->logs[s].applied))
+			ended_logs |= NFS4R_BIT(s);
+	}
 	if (r->all) {
 		take_positions(c, ev->stable);
-		forward_unknown(c);
+		forward_unknown(c, ended_logs);
 	}
 	r->state = REPAIR_ASKS;
 	r->told = false;
@@ -364,6 +370,8 @@ static void ended(struct nfs4r_core *c)
 			replies_undone(c, s, seal);
 			c->logs[s].received = c->logs[s].applied = c->logs[s].highest = seal;
 		}
+	if (r->all)
+		memory_repaired(c);
 	*r = (struct repair){ 0 };
 	seal_cross_all(c);
 	c->dirty |= DIRTY_OPS | DIRTY_OBJECTS | DIRTY_REPLY | DIRTY_RELEASE;

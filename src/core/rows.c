@@ -11,7 +11,9 @@
  *   'V'                     what is promised, accepted and adopted (log 6), whether this member has all rows, where logs end (log 7);
  *                           without that last part it is of a version that ended none
  *   'C'                     how far the copy may be that a repair left (log 8.3)
- *   'I' oid                 an object whose bytes may be newer than its version (log 3.6)
+ *   'M'                     what this store remembers, and its starts (log 8.6); none: an empty store
+ *   'I' server              the newest start in which that server remembered
+ *   'X' oid                 an object whose bytes may be newer than its version (log 3.6)
  *
  * A claim has at most NFS4R_CLAIM_CONTROLS_MAX controls, so a claim is one row. Positions and
  * entries are the tree's (tree->commit); nothing here repeats them.
@@ -342,7 +344,7 @@ void row_taint(const struct taint *t, struct nfs4r_put *p, bool del)
 	memset(p, 0, sizeof(*p));
 	p->del = del;
 	k.p = p->key;
-	w_u(&k, 'I', 1);
+	w_u(&k, 'X', 1);
 	w_oid(&k, &t->oid);
 	p->key_len = (uint16_t)(k.p - p->key);
 	if (del)
@@ -387,6 +389,51 @@ static bool restore_reach(struct nfs4r_core *c, struct cursor *val)
 	return !val->bad;
 }
 
+void row_memory(const struct memory *m, struct nfs4r_put *p)
+{
+	struct cursor k;
+
+	key_of(p, 'M', 0, 0, 0, 0);
+	k.p = p->val;
+	w_u(&k, m->state, 1);
+	w_u(&k, m->mine_below, 8);
+	w_u(&k, m->nstarts, 1);
+	for (uint32_t i = 0; i < m->nstarts; i++) {
+		w_u(&k, m->starts[i].inc, 8);
+		w_u(&k, m->starts[i].random, 8);
+	}
+	p->val_len = (uint16_t)(k.p - p->val);
+	assert(p->val_len <= sizeof(p->val));
+}
+
+void row_peer_start(nfs4r_server_id s, const struct start *st, struct nfs4r_put *p)
+{
+	struct cursor k;
+
+	key_of(p, 'I', s, 0, 0, 1);
+	k.p = p->val;
+	w_u(&k, st->inc, 8);
+	w_u(&k, st->random, 8);
+	p->val_len = 16;
+}
+
+static bool restore_memory(struct memory *m, struct cursor *val)
+{
+	uint32_t state = (uint32_t)r_u(val, 1), n;
+
+	m->mine_below = r_u(val, 8);
+	n = (uint32_t)r_u(val, 1);
+	if (val->bad || state < MEMORY_NEW || state > MEMORY_KNOWN || n > STARTS_KEPT)
+		return false;
+	m->state = (enum memory_state)state;
+	m->nstarts = n;
+	for (uint32_t i = 0; i < n; i++) {
+		m->starts[i].inc = r_u(val, 8);
+		m->starts[i].random = r_u(val, 8);
+	}
+	return !val->bad;
+}
+
 static bool restore(struct nfs4r_core *c, struct cursor *key, struct cursor *val)
 {
 	char kind = (char)r_u(key, 1);
@@ -405,7 +452,9 @@ static bool restore(struct nfs4r_core *c, struct cursor *key, struct cursor *val
 		return !key->bad && restore_view(c, val);
 	if (kind == 'C')
 		return !key->bad && restore_reach(c, val);
-	if (kind == 'I')
+	if (kind == 'M')
+		return !key->bad && restore_memory(&c->memory, val);
+	if (kind == 'X')
 		return restore_taint(c, key, val);
 	s = (nfs4r_server_id)r_u(key, 2);
 	if (key->bad || s == 0 || s > NFS4R_SERVERS_MAX)
@@ -421,6 +470,10 @@ static bool restore(struct nfs4r_core *c, struct cursor *key, struct cursor *val
 		return !key->bad;
 	case 'F':
 		c->floor[s] = r_u(val, 8);
+		return !val->bad;
+	case 'I':
+		c->peers[s].knows.inc = r_u(val, 8);
+		c->peers[s].knows.random = r_u(val, 8);
 		return !val->bad;
 	case 'A':
 		c->origins[s].inc = r_u(val, 8);

@@ -11,7 +11,7 @@
  * for the longest, then the one with the lowest id, takes its own for right, and gives the object a new version: an entry that changes nothing
  * and has the taint that cannot be redeemed, so that every other copy, also one that was away, is inexact by it and is made anew.
  *
- * Invariants: a row 'I' is written in the commit of the entry that made an object not exact, and is there until the entry that makes it
+ * Invariants: a row 'X' is written in the commit of the entry that made an object not exact, and is there until the entry that makes it
  * exact again is stable. Of two entries of an object in one log the later one holds the earlier: a taint in the same log is redeemed by any entry of the
  * object that is not older. What an entry was promised for is exact at a majority, because of `stable`; so among those that vote for a seal is
  * one that has it exact, or was exact for longer than any that has not.
@@ -357,7 +357,7 @@ static void take_own(struct nfs4r_core *c, struct taint *t)
 
 static bool may_take(const struct nfs4r_core *c)
 {
-	return is_member(c, c->self) && !not_recovered(c) && !c->reach.open && !(c->view.sealing & NFS4R_BIT(c->self)) && !c->logs[c->self].pend;
+	return memory_known(c) && is_member(c, c->self) && !not_recovered(c) && !c->reach.open && !(c->view.sealing & NFS4R_BIT(c->self)) && !c->logs[c->self].pend;
 }
 
 /* Members that can be asked, the one that was asked longest ago first. */

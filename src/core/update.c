@@ -105,6 +105,16 @@ void stuck(struct nfs4r_core *c, const char *text)
 	snprintf(act(c, NFS4R_ACT_STUCK)->text, sizeof(c->acts->text), "%s", text);
 }
 
+void servers_text(nfs4r_servers set, char *buf, size_t len)
+{
+	size_t n = 0;
+
+	buf[0] = 0;
+	for (uint32_t s = 1; s <= NFS4R_SERVERS_MAX && n < len; s++)
+		if (set & NFS4R_BIT(s))
+			n += (size_t)snprintf(buf + n, len - n, "%s%u", n ? ", " : "", s);
+}
+
 void halt(struct nfs4r_core *c, const char *text)
 {
 	if (c->halted)

@@ -53,7 +53,7 @@ void view_save(struct nfs4r_core *c)
 
 static void set_ready(struct nfs4r_core *c)
 {
-	c->view.ready = !views_on(c) || (is_member(c, c->self) && c->view.complete && (!seals_open(c) || FAULT(F_SERVE_UNCROSSED)) && !c->repair.state &&
+	c->view.ready = !views_on(c) || (memory_known(c) && is_member(c, c->self) && c->view.complete && (!seals_open(c) || FAULT(F_SERVE_UNCROSSED)) && !c->repair.state &&
 					      !c->reach.open && !c->reach.all && !c->ninexact);
 }
 
@@ -74,6 +74,17 @@ void view_incomplete(struct nfs4r_core *c)
 	view_save(c);
 	set_ready(c);
 	join_new_view(c);
+}
+
+/* What it says from now on counts for nobody (log 8.6). */
+void view_stop(struct nfs4r_core *c)
+{
+	struct view *w = &c->view;
+
+	w->proposal.num = 0;
+	w->vote.from = w->accepting.from = 0;
+	w->given_up = 0;
+	view_incomplete(c);
 }
 
 void view_init(struct nfs4r_core *c)
@@ -119,7 +130,7 @@ static void on_grant(struct nfs4r_core *c, nfs4r_server_id from, uint64_t t)
 {
 	bool was = lease_valid(c);
 
-	if (t > c->now || t <= c->peers[from].granted_t)
+	if ((!memory_counts(c, from) && !FAULT(F_FORGOT_GRANTS)) || t > c->now || t <= c->peers[from].granted_t)
 		return;
 	c->peers[from].granted_t = t;
 	c->view.lease_until = lease_end(c);
@@ -133,6 +144,8 @@ static void on_grant(struct nfs4r_core *c, nfs4r_server_id from, uint64_t t)
  */
 static bool may_grant(const struct nfs4r_core *c, nfs4r_server_id s)
 {
+	if (c->peers[s].memory != NFS4R_MEMORY_KNOWN || !(memory_known(c) || FAULT(F_FORGOT_GRANTS)))
+		return false;
 	return (c->view.accepted.members & NFS4R_BIT(s)) && (!(c->view.frozen & NFS4R_BIT(s)) || FAULT(F_GRANT_REMOVED)) &&
 	       c->peers[s].view >= c->view.accepted.base;
 }
@@ -147,7 +160,7 @@ bool view_hears(const struct nfs4r_core *c, nfs4r_server_id s)
 /* Near enough to the end of every log to become a member without making the others wait (8.2). */
 static bool caught_up(const struct nfs4r_core *c)
 {
-	if (c->recovering || c->undecided || c->halted || c->repair.state || c->ninexact || seals_open(c))
+	if (c->recovering || c->undecided || c->halted || c->repair.state || c->ninexact || seals_open(c) || !memory_whole(c))
 		return false;
 	EACH_PEER(c, s)
 		if (c->logs[s].applied + CAUGHT_UP_ENTRIES < c->logs[s].end || (is_member(c, s) && !c->peers[s].told))
@@ -160,23 +173,40 @@ uint64_t view_highest(const struct nfs4r_core *c)
 	return c->view.promised > c->view.frozen_num ? c->view.promised : c->view.frozen_num;
 }
 
+static void beat_to(struct nfs4r_core *c, nfs4r_server_id s, bool durable)
+{
+	struct nfs4r_msg *m = msg_new(c, NFS4R_MSG_HEARTBEAT);
+
+	m->heartbeat.clock_ms = c->now;
+	m->heartbeat.view = c->view.adopted.num;
+	m->heartbeat.promised = view_highest(c);
+	EACH_SERVER(c, t)
+		if (view_hears(c, t))
+			m->heartbeat.hears |= NFS4R_BIT(t);
+	m->heartbeat.caught_up = !is_member(c, c->self) && caught_up(c);
+	m->heartbeat.joining = is_member(c, c->self) && not_ready(c);
+	m->heartbeat.repairing = is_repairing(c);
+	memory_say(c, s, m);
+	send_to(c, s, m, durable || !c->memory.saved);
+}
+
 /* @durable: a view was adopted in this step, and is on disk before anybody hears of it. Else a slow disk delays no lease. */
 static void beat(struct nfs4r_core *c, bool durable)
 {
-	EACH_PEER(c, s) {
-		struct nfs4r_msg *m = msg_new(c, NFS4R_MSG_HEARTBEAT);
+	EACH_PEER(c, s)
+		beat_to(c, s, durable);
+}
 
-		m->heartbeat.clock_ms = c->now;
-		m->heartbeat.view = c->view.adopted.num;
-		m->heartbeat.promised = view_highest(c);
-		EACH_SERVER(c, t)
-			if (view_hears(c, t))
-				m->heartbeat.hears |= NFS4R_BIT(t);
-		m->heartbeat.caught_up = !is_member(c, c->self) && caught_up(c);
-		m->heartbeat.joining = is_member(c, c->self) && not_ready(c);
-		m->heartbeat.repairing = is_repairing(c);
-		send_to(c, s, m, durable);
-	}
+/* Something about this server's memory is new. */
+void view_beat(struct nfs4r_core *c)
+{
+	beat(c, true);
+}
+
+void view_beat_to(struct nfs4r_core *c, nfs4r_server_id to)
+{
+	if (views_on(c) && !c->halted)
+		beat_to(c, to, false);
 }
 
 void view_send(struct nfs4r_core *c, nfs4r_server_id to)
@@ -209,6 +239,7 @@ static void on_heartbeat(struct nfs4r_core *c, nfs4r_server_id from, const struc
 	}
 	if (p->view < c->view.adopted.num)
 		view_send(c, from);
+	memory_on_heartbeat(c, from, m);
 	if (!may_grant(c, from))
 		return;
 	a = msg_new(c, NFS4R_MSG_GRANT);
@@ -262,6 +293,7 @@ void view_adopt(struct nfs4r_core *c, const struct nfs4r_view *v)
 	if (!is_member(c, c->self) || (anew & NFS4R_BIT(c->self)))
 		w->complete = false;
 	view_save(c);
+	memory_adopted(c);
 	seal_adopted(c);
 	set_ready(c);
 	if (sealed)
@@ -353,6 +385,8 @@ void view_on_prepare(struct nfs4r_core *c, nfs4r_server_id from, const struct vo
 
 	if (((v->remove | v->seal) & NFS4R_BIT(c->self)) && !FAULT(F_REMOVED_VOTES))
 		return; /* it would not count */
+	if (!memory_known(c) && !FAULT(F_FORGOT_VOTES))
+		return;
 	if (v->num < w->promised || (w->vote.from && v->num < w->vote.num)) {
 		answer_prepare(c, from, v->num, true);
 		return;
@@ -408,7 +442,7 @@ void view_on_accept(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs
 {
 	struct view *w = &c->view;
 
-	if (v->num < w->promised || v->num <= w->adopted.num)
+	if (v->num < w->promised || v->num <= w->adopted.num || (!memory_known(c) && !FAULT(F_FORGOT_VOTES)))
 		return;
 	if (w->vote.from && w->vote.num <= v->num)
 		w->vote.from = 0;
@@ -537,6 +571,8 @@ void nfs4r_core_get_view(const struct nfs4r_core *c, struct nfs4r_core_view *out
 	out->joining = out->member && !c->view.complete;
 	out->repairing = c->repair.state == REPAIR_RUNS && !c->repair.list; /* what is not in the list is as good as ever */
 	out->given_up = c->view.given_up;
+	out->memory = memory_said(c);
+	out->unheard = memory_unheard(c);
 	if (nfs4r_core_lease_until(c) > c->now && !out->fixed)
 		out->lease_left_ms = c->view.lease_until - c->now;
 	EACH_PEER(c, s) {
@@ -545,5 +581,6 @@ void nfs4r_core_get_view(const struct nfs4r_core *c, struct nfs4r_core_view *out
 		out->peer[s].view = c->peers[s].view;
 		out->peer[s].caught_up = c->peers[s].caught_up;
 		out->peer[s].joining = c->peers[s].joining;
+		out->peer[s].memory = c->peers[s].memory;
 	}
 }

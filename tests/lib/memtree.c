@@ -253,7 +253,8 @@ static void p_mint(void *ctx, struct nfs4r_oid *out)
 {
 	struct memtree *t = ctx;
 
-	nfs4r_oid_make(out, t->self, t->inc, ++t->seq);
+	/* as the store does: a counter may come again, but not in the same generation of the log */
+	nfs4r_oid_make(out, t->self, NFS4R_GEN(t->logs[t->self].applied) << 32 | t->inc, ++t->seq);
 }
 
 static void lose_parent(struct mobj *o, const struct nfs4r_oid *p)

@@ -585,6 +585,7 @@ static void start(struct net *n, nfs4r_server_id s, bool intact)
 	memtree_port(n->s[s].tree, &port);
 	cfg.self = s;
 	cfg.inc = ++n->s[s].inc;
+	cfg.inc_random = ++n->starts;
 	cfg.tail_intact = intact;
 	memtree_set_inc(n->s[s].tree, cfg.inc);
 	n->s[s].core = nfs4r_core_create(&cfg, &port);
@@ -666,6 +667,14 @@ void net_crash(struct net *n, nfs4r_server_id s)
 			step(n, i, &ev);
 			work(n, i);
 		}
+}
+
+void net_lose_disk(struct net *n, nfs4r_server_id s, struct memtree *image, uint64_t inc)
+{
+	assert_false(n->s[s].up);
+	memtree_free(n->s[s].tree);
+	n->s[s].tree = image ? image : memtree_new(s, &n->root);
+	n->s[s].inc = image ? inc : 0;
 }
 
 void net_restart(struct net *n, nfs4r_server_id s, bool intact)

@@ -67,6 +67,7 @@ struct net {
 	struct rule rules[16];
 	struct client *clients;
 	uint32_t sent[32]; /* messages by type */
+	uint64_t starts; /* of all servers; the random number of an incarnation */
 	nfs4r_servers late; /* bytes for these are read back when they are sent: entries carry the taint that the sender's core gives them */
 	uint32_t exec_fail; /* the next so many local executions fail */
 	bool trace;
@@ -89,6 +90,7 @@ void net_pass_from(struct net *n, nfs4r_server_id from, nfs4r_server_id to, uint
 void net_msg(struct net *n, nfs4r_server_id from, nfs4r_server_id to, struct nfs4r_msg *m); /* copied */
 
 void net_crash(struct net *n, nfs4r_server_id s);
+void net_lose_disk(struct net *n, nfs4r_server_id s, struct memtree *image, uint64_t inc); /* it is down; NULL: the new one is empty; else what was there after start @inc */
 void net_restart(struct net *n, nfs4r_server_id s, bool intact);
 void net_give_up(struct net *n, nfs4r_server_id s, nfs4r_server_id gone); /* an administrator at @s */
 void net_hold_until_held(struct net *n, nfs4r_server_id s, uint64_t id, const struct nfs4r_oid *oid); /* HOLD; `held` becomes id */

@@ -182,8 +182,9 @@ static bool who_was_removed_releases_nothing(struct net *n)
 	net_pass_from(n, P, Q, NFS4R_MSG_HEARTBEAT);
 	if (!until_removed(n, P, P, LEASE))
 		return false;
-	net_drop(n, P, S, NFS4R_MSG_HEARTBEAT);
 	net_drop(n, P, S, NFS4R_MSG_ENTRIES);
+	net_drop(n, S, 0, NFS4R_MSG_PREPARE); /* P does not become a member again */
+	net_drop(n, Q, 0, NFS4R_MSG_PREPARE);
 	net_pass_from(n, P, S, 0);
 	net_crash(n, P);
 	net_restart(n, P, true);

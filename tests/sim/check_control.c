@@ -79,7 +79,7 @@ static void check_majority(struct sim *s, const struct acting *a, const struct r
 		if (r->row[i].pid.server == a->pid.server && r->row[i].pid.seq == a->pid.seq)
 			have |= NFS4R_BIT(r->row[i].at);
 	for (uint32_t q = 1; q <= s->plan.servers; q++)
-		if (!s->servers[q].up)
+		if (!s->servers[q].up || s->servers[q].disk_lost) /* that acks nothing else, either */
 			have |= NFS4R_BIT(q);
 	if ((uint32_t)__builtin_popcountll(have) <= s->plan.servers / 2 && r->n < ROWS_MAX)
 		sim_fail(s, "S%u acts on %s (depth %u, claim %llu), which is in the tables of %llx only", a->server->id,
@@ -108,7 +108,7 @@ void check_controls(struct sim *s)
 
 	for (uint32_t i = 1; i <= s->plan.servers; i++) {
 		c.server = &s->servers[i];
-		if (c.server->up && !sealed_out(c.server))
+		if (c.server->up && !sealed_out(c.server) && !c.server->disk_lost) /* it acts again when it serves again */
 			nfs4r_core_each_control(c.server->core, collect_one, &c);
 	}
 	if (s->plan.lease_ms && c.n)
@@ -128,6 +128,8 @@ bool acting_cover(struct server *v, uint32_t obj)
 	static struct acting list[ACTING_MAX];
 	struct collect c = { v, list, 0 };
 
+	if (v->disk_lost) /* an image of what it was: it does nothing by it */
+		return false;
 	nfs4r_core_each_control(v->core, collect_one, &c);
 	for (uint32_t i = 0; i < c.n; i++)
 		if (covers(&list[i], obj))
@@ -167,7 +169,7 @@ static void check_left(struct server *v, uint32_t obj)
 	    NFS4R_GEN(t->lsn) < s->gen[v->id])
 		return;
 	for (uint32_t q = 1; q <= s->plan.servers; q++) {
-		if (s->servers[q].stable[v->id] >= t->lsn || acting_cover(v, obj))
+		if (s->servers[q].stable[v->id] >= t->lsn || s->servers[q].had_stable[v->id] >= t->lsn || acting_cover(v, obj))
 			continue;
 		if (view_members(v) & NFS4R_BIT(q))
 			sim_fail(s, "S%u let go of %s, which it updated as %u:%llu, and S%u has that stable to %llu only",

@@ -19,7 +19,7 @@ static nfs4r_servers stable_at(struct sim *s, const struct ent *t)
 	nfs4r_servers set = 0;
 
 	for (uint32_t q = 1; q <= s->plan.servers; q++)
-		if (s->servers[q].stable[t->log] >= t->lsn)
+		if (s->servers[q].stable[t->log] >= t->lsn || s->servers[q].had_stable[t->log] >= t->lsn)
 			set |= NFS4R_BIT(q);
 	return set;
 }

@@ -205,6 +205,8 @@ void check_view(struct server *v)
 		sim_fail(s, "S%u is %s member%s by its word and has %s lease, its view %llu has members %llx", v->id,
 			 w.member ? "a" : "no", w.joining ? " that joins" : "", lease ? "a" : "no", ULL(w.adopted.num),
 			 ULL(w.adopted.members));
+	if (v->disk_lost && lease && w.memory == NFS4R_MEMORY_KNOWN)
+		lose_over(v);
 	s->totals.leases_lost += v->seen_lease && !lease;
 	s->totals.joins += v->seen_joining && w.member && !w.joining;
 	v->seen_lease = lease;
@@ -269,7 +271,7 @@ bool views_quiet(struct sim *s, char *why, size_t len)
 		if (w.adopted.members == everybody(s) && w.adopted.num == s->top_view && w.member && !w.joining && !w.repairing && !v->repair.on && !w.given_up && has_lease(v))
 			continue;
 		snprintf(why, len, "S%u is in view %llu (newest %llu) with members %llx%s%s%s", i, ULL(w.adopted.num), ULL(s->top_view),
-			 ULL(w.adopted.members), w.joining ? ", joining" : "", w.repairing ? ", repairing" : "",
+			 ULL(w.adopted.members), w.memory != NFS4R_MEMORY_KNOWN ? ", does not remember" : w.joining ? ", joining" : "", w.repairing ? ", repairing" : "",
 			 has_lease(v) ? "" : ", without a lease");
 		return false;
 	}

@@ -154,3 +154,29 @@ void tune_seals_forward(struct plan *p, struct rng *r)
 	p->troubles = TROUBLE(TROUBLE_DOWN) | TROUBLE(TROUBLE_ALONE) | TROUBLE(TROUBLE_STOP) | TROUBLE(TROUBLE_MUTE) | TROUBLE(TROUBLE_CUT);
 	p->cancels = 0;
 }
+
+/* Disks are lost or put back, one at a time, among other troubles. */
+static void amnesia(struct plan *p, struct rng *r)
+{
+	p->losses = 400 + (uint32_t)rng_below(r, 500);
+	p->troubles = TROUBLE(TROUBLE_DOWN) | TROUBLE(TROUBLE_CUT) | TROUBLE(TROUBLE_ALONE) | TROUBLE(TROUBLE_MUTE) | TROUBLE(TROUBLE_SENT);
+	if (rng_chance(r, 300))
+		p->troubles |= TROUBLE_EACH;
+	p->work_us = 10 * SECOND + rng_below(r, 15 * SECOND);
+	if (rng_chance(r, 500))
+		p->cut_every_us = 0;
+	if (rng_chance(r, 500))
+		p->crash_every_us = 0;
+}
+
+void tune_views_amnesia(struct plan *p, struct rng *r)
+{
+	seals(p, r, NFS4R_DURABILITY_LOCAL);
+	amnesia(p, r);
+}
+
+void tune_seals_amnesia(struct plan *p, struct rng *r)
+{
+	seals(p, r, rng_chance(r, 500) ? NFS4R_DURABILITY_COMMIT : NFS4R_DURABILITY_MAJORITY);
+	amnesia(p, r);
+}

@@ -112,6 +112,7 @@ static void checkpointed(struct sim *s, void *arg, uint64_t a, uint64_t b)
 		}
 		journal_checkpoint(&v->journal, ev.stable);
 		v->journal.synced = v->journal.n;
+		lose_image(v);
 		server_step(v, &ev);
 		if (v->up)
 			commit_stable(v);
@@ -189,7 +190,7 @@ static void truncate_log(struct server *v, nfs4r_server_id log, nfs4r_lsn until)
 	if (until <= v->truncated[log])
 		return;
 	for (uint32_t q = 1; q <= v->sim->plan.servers; q++)
-		if (v->sim->servers[q].stable[log] < until)
+		if (v->sim->servers[q].stable[log] < until && v->sim->servers[q].had_stable[log] < until)
 			sim_fail(v->sim, "S%u truncates log %u at %llu, S%u has it stable only to %llu", v->id, log,
 				 (unsigned long long)until, q, (unsigned long long)v->sim->servers[q].stable[log]);
 	v->truncated[log] = until;

@@ -81,6 +81,7 @@ struct plan { /* drawn from the seed and the mode; printed with a failure */
 	uint32_t give_up_ms;	/* the core does; 0 = never */
 	uint32_t calm_between;	/* so many times as long as else */
 	uint32_t repair_crash;	/* per mille of the objects repaired: a crash */
+	uint32_t losses;	/* per mille of the troubles: a server loses its disk, or has an older one put back */
 	uint64_t away_us;	/* one server is cut off soon after the start for so long; 0 = none */
 	uint32_t late;		/* per mille of the entries that are sent: their bytes are read back then; others' entries always are, unless 0 */
 };
@@ -278,7 +279,7 @@ struct server {
 	struct sim *sim;
 	nfs4r_server_id id;
 	bool up, ready; /* ready: its log's tail is here */
-	uint64_t inc, generation; /* generation: of this start, to recognise late events */
+	uint64_t inc, inc_random, generation; /* generation: of this start, to recognise late events */
 	struct nfs4r_core *core;
 	struct tree tree;
 	struct journal journal;
@@ -325,6 +326,15 @@ struct server {
 	uint32_t crash_on; /* type of a message: crashes soon after sending one */
 	uint64_t down_us;  /* how long it is down after its next crash; 0 = as the plan says */
 	bool join_restart; /* will restart when it joins next */
+	/* lose.c */
+	bool disk_lost; /* and it does not serve again since */
+	nfs4r_lsn had_stable[SERVERS_MAX + 1]; /* then: others may count on it until they hear of it */
+	struct {
+		bool taken;
+		uint32_t records;    /* of the journal */
+		uint64_t inc, start; /* counter; as the core says it */
+		nfs4r_lsn truncated[SERVERS_MAX + 1];
+	} image;
 	/* check_views.c */
 	uint64_t seen_adopted, seen_accepted; /* of this start */
 	bool view_known, seen_lease, seen_joining, adopts;
@@ -348,6 +358,7 @@ struct totals {
 	uint64_t elections, elections_waited, deep_asked, deep_refused, promotions, promotions_lost, raises, raises_lost, drops, narrowed; /* of the cores */
 	uint64_t with_views, stops, troubles, views, removals, returns, leases_lost, joins, ok_without; /* ok_without: updates while one was outside */
 	uint64_t seals, sealed_away, crossings, repairs, repairs_all, repairs_failed, commits, commits_ok, holds, give_ups, promised;
+	uint64_t disks_lost, disks_put_back, disks_back;
 	uint64_t late, inexact, taken; /* entries whose bytes were read back and newer; objects that a seal made inexact; taken for right */
 	uint64_t removal_max_us; /* the last: not summed up, but the highest */
 };
@@ -533,6 +544,12 @@ void trouble_begin(struct sim *s);
 void trouble_sent(struct server *v, uint32_t type); /* it sent a message of this type, or ADOPTED_VIEW */
 void trouble_caught_up(struct server *v);	    /* it said so, and will be a member soon */
 
+/* ---- lose.c ---------------------------------------------------------------------------------------- */
+
+void lose_image(struct server *v);		   /* now and then: what may be put back later */
+bool lose_disk(struct server *v, uint64_t down_us); /* false: another one has lost its disk */
+void lose_over(struct server *v);
+
 /* ---- client.c, script.c, modes.c -------------------------------------------------------------------------- */
 
 #define UNCOMMITTED_MAX 16
@@ -605,6 +622,8 @@ void tune_seals_twice(struct plan *p, struct rng *r);
 void tune_seals_busy(struct plan *p, struct rng *r);
 void tune_seals_ahead(struct plan *p, struct rng *r);
 void tune_seals_forward(struct plan *p, struct rng *r);
+void tune_views_amnesia(struct plan *p, struct rng *r);
+void tune_seals_amnesia(struct plan *p, struct rng *r);
 void tune_seals_late(struct plan *p, struct rng *r);
 extern const uint32_t nmodes;
 const struct mode *mode_find(const char *name);

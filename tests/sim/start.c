@@ -61,7 +61,8 @@ static void port_mint(void *ctx, struct nfs4r_oid *out)
 {
 	struct server *v = ctx;
 
-	nfs4r_oid_make(out, v->id, v->inc, ++v->mint_seq);
+	/* as the store does: a counter may come again, but not in the same generation of the log */
+	nfs4r_oid_make(out, v->id, NFS4R_GEN(v->applied[v->id]) << 32 | v->inc, ++v->mint_seq);
 }
 
 /* ---- entries that are here ----------------------------------------------------------- */
@@ -242,6 +243,7 @@ static void make_core(struct server *v)
 	cfg.self = v->id;
 	cfg.root = s->objs[0].oid;
 	cfg.inc = v->inc;
+	cfg.inc_random = v->inc_random;
 	cfg.tail_intact = !v->tail_lost;
 	cfg.fault = s->plan.fault;
 	cfg.window_entries = s->plan.window;
@@ -287,7 +289,7 @@ void server_start(struct server *v)
 	bool alive;
 
 	v->generation++;
-	v->inc++;
+	v->inc_random = hash_mix(hash_mix(s->plan.seed, v->id), v->generation); /* no draw: old seeds mean what they meant */
 	v->mint_seq = v->request_seq = v->read_seq = 0;
 	v->timer_at = NEVER;
 	v->syncing = v->checkpointing = v->checkpoint_wanted = false;
@@ -296,6 +298,8 @@ void server_start(struct server *v)
 	v->seen_adopted = v->seen_accepted = 0;
 	v->view_known = v->seen_lease = v->seen_joining = v->adopts = v->repair.changed = false;
 	replay(v);
+	lose_image(v);
+	v->inc++;
 	n = open_intents(v, intents, 64);
 	make_core(v);
 	give_back(v, intents, n);

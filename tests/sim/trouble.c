@@ -140,6 +140,27 @@ static void majority(struct sim *s, uint64_t us)
 		down(s, &s->servers[1 + (first + i) % n], us);
 }
 
+/*
+ * @v comes back without its memory. Often only those can be heard then that know the least: one is cut off, and whoever was is
+ * reached again.
+ */
+static bool lose(struct sim *s, struct server *v, uint64_t us)
+{
+	const struct server *cut = another(s, v);
+
+	if (!lose_disk(v, us / 2))
+		return false;
+	if (rng_chance(&s->rng, 400))
+		return true;
+	for (nfs4r_server_id a = 1; a <= s->plan.servers; a++)
+		for (nfs4r_server_id b = a + 1; b <= s->plan.servers; b++)
+			if (a != cut->id && b != cut->id)
+				net_join(s, a, b);
+			else
+				net_cut_for(s, a, b, us * 2);
+	return true;
+}
+
 /* ---- when ---------------------------------------------------------------------------------- */
 
 static enum trouble pick(struct sim *s)
@@ -197,7 +218,7 @@ static void strike(struct sim *s, void *arg, uint64_t a, uint64_t b)
 	s->totals.troubles++;
 	if (s->plan.join_restarts)
 		join_restart(s, any(s));
-	else
+	else if (!s->plan.losses || !rng_chance(&s->rng, s->plan.losses) || !lose(s, any(s), how_long(s)))
 		happen(s, pick(s), any(s), how_long(s));
 	sim_at(s, s->now + rng_time(&s->rng, s->plan.trouble_every_us), strike, NULL, 0, 0);
 }
@@ -245,12 +266,13 @@ static void ask_give_up(struct sim *s, nfs4r_server_id gone)
 	server_step(v, &ev);
 }
 
+/* When all is healed, only who has lost its disk needs it. */
 static void administer(struct sim *s, void *arg, uint64_t a, uint64_t b)
 {
-	if (s->healed)
+	if (s->healed && !s->plan.losses)
 		return;
 	for (uint32_t q = 1; q <= s->plan.servers; q++)
-		if (s->servers[q].outside_since && s->now > s->servers[q].outside_since + s->plan.give_up_us)
+		if (s->servers[q].outside_since && (!s->healed || s->servers[q].disk_lost) && s->now > s->servers[q].outside_since + s->plan.give_up_us)
 			ask_give_up(s, (nfs4r_server_id)q);
 	sim_at(s, s->now + rng_time(&s->rng, 300 * MS), administer, NULL, 0, 0);
 }

@@ -10,6 +10,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -404,6 +406,46 @@ static void a_commit_waits_for_a_majority(void **state)
 	assert_in_range(ms_now() - began, c->site[3].eng->cfg.op_wait_ms - 100, c->site[3].eng->cfg.op_wait_ms + 2000);
 }
 
+/* Every TCP connection of this process. */
+static void pace_connections(uint32_t bytes_per_second)
+{
+	for (int fd = 3; fd < 256; fd++) {
+		struct sockaddr_storage peer;
+		socklen_t len = sizeof(peer);
+
+		if (getpeername(fd, (struct sockaddr *)&peer, &len) == 0 && peer.ss_family == AF_INET)
+			assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &bytes_per_second, sizeof(bytes_per_second)), 0);
+	}
+}
+
+/* Log 7.5: the bytes of each WRITE are read back when it is sent, from a file that is written again and again, and its log ends in the middle of that. */
+static void bytes_of_lost_writes_are_the_same_everywhere(void **state)
+{
+	struct cluster *c = *state;
+	struct nfs4r_oid root = site_root(&c->site[3]), f = make_file(&c->site[3], &root, "f", "x");
+	static char block[4096], one[4096], two[4096];
+	uint32_t n1 = sizeof(one), n2 = sizeof(two);
+
+	assert_int_equal(commit_file(&c->site[3], &f), NFS4R_OK);
+	c->site[3].eng->cfg.payload_bytes_max = 0;
+	pace_connections(1 << 20);
+	for (uint64_t until = ms_now() + 500, i = 0; ms_now() < until; i++) {
+		memset(block, (int)('a' + i % 26), sizeof(block));
+		assert_int_equal(site_write(&c->site[3], &f, 0, block, sizeof(block)), NFS4R_OK);
+	}
+	cluster_stop(c, 3);
+	pace_connections(UINT32_MAX);
+	wait_sealed(&c->site[1], 3);
+	wait_sealed(&c->site[2], 3);
+	assert_int_equal(site_read(&c->site[1], &f, 0, one, &n1), NFS4R_OK);
+	assert_int_equal(site_read(&c->site[2], &f, 0, two, &n2), NFS4R_OK);
+	assert_int_equal(n1, n2);
+	assert_memory_equal(one, two, n1);
+	cluster_start(c, 3);
+	wait_all_serve(c);
+	cluster_settle(c); /* and what is on the disks is equal, too */
+}
+
 #define T(name, setup) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -414,6 +456,7 @@ int main(void)
 		T(a_repair_that_is_interrupted_begins_again, setup),
 		T(committed_bytes_survive_their_server, setup_commit),
 		T(a_commit_waits_for_a_majority, setup_commit),
+		T(bytes_of_lost_writes_are_the_same_everywhere, setup_commit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -102,6 +102,9 @@ static void test_enums(void **state)
 	assert_int_equal(with_word("verify", 28, 3), NFS4R_MALFORMED); /* status */
 	assert_int_equal(with_word("heartbeat", 36, 2), NFS4R_MALFORMED);
 	assert_int_equal(with_word("heartbeat", 40, 2), NFS4R_MALFORMED);
+	assert_int_equal(with_word("heartbeat", 48, 0), NFS4R_MALFORMED); /* memory */
+	assert_int_equal(with_word("heartbeat", 48, 4), NFS4R_MALFORMED);
+	assert_int_equal(with_word("heartbeat", 48, NFS4R_MEMORY_NEW), NFS4R_OK);
 	assert_int_equal(with_word("promise", 12, 2), NFS4R_MALFORMED);
 }
 
@@ -119,6 +122,7 @@ static void test_masks(void **state)
 {
 	check_mask("nack", 32);
 	check_mask("heartbeat", 28);
+	check_mask("heartbeat", 84);
 	check_mask("prepare", 12);
 	check_mask("prepare", 20);
 	check_mask("prepare", 28);

@@ -468,6 +468,12 @@ static void make_heartbeat(void *p)
 	m->heartbeat.promised = 195;
 	m->heartbeat.hears = NFS4R_BIT(1) | NFS4R_BIT(15);
 	m->heartbeat.caught_up = true;
+	m->heartbeat.memory = NFS4R_MEMORY_KNOWN;
+	m->heartbeat.inc = 7;
+	m->heartbeat.inc_random = 0x1122334455667788;
+	m->heartbeat.your_inc = 0x8000000000000001;
+	m->heartbeat.your_random = 0x99aabbccddeeff00;
+	m->heartbeat.claims = NFS4R_BIT(2);
 }
 
 static void make_heartbeat_joining(void *p)
@@ -477,6 +483,8 @@ static void make_heartbeat_joining(void *p)
 	m->type = NFS4R_MSG_HEARTBEAT;
 	m->heartbeat.joining = true;
 	m->heartbeat.repairing = true;
+	m->heartbeat.memory = NFS4R_MEMORY_FORGOT;
+	m->heartbeat.inc = 1;
 }
 
 static void make_grant(void *p)

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Amnesia (log 8.6): a server whose store is not the one that others heard of.
+ *
+ * Happy path: in each heartbeat a server says by which start of its store it goes, and which start of the receiver it remembers. A server
+ * that finds the remembered start among its own says KNOWN to that peer, and only from then on does the peer count what it says: acks,
+ * grants, promises, acceptances. An empty store is NEW: it becomes KNOWN when every configured server was heard and none remembers another start.
+ *
+ * Failure modes: somebody remembers a start that this store does not have: the disk was replaced, or put back to what it was. The server has
+ * FORGOT what it promised. The others count it no more, remove it like one that is silent, and end its log. When a majority of them says that
+ * the newest view is one without it, it is OUTSIDE; then it makes its copy anew (repair.c), is REPAIRED, and is added like anybody else: KNOWN.
+ * Nobody else to hear: it waits, and says for whom.
+ *
+ * Invariants: the state and the own starts are in the row 'M', on stable storage before anybody hears KNOWN; the row 'I' of a peer is put
+ * before anything is counted that the peer said. What it says between FORGOT and KNOWN are facts (views, entries of others), never promises.
+ * A start's number holds the generation of the own log, which ended on the way: so no start, OID, request or claim of the lost store comes again.
+ */
+#include <stdio.h>
+
+#include "core/core_int.h"
+
+bool memory_known(const struct nfs4r_core *c)
+{
+	return !views_on(c) || c->memory.state == MEMORY_KNOWN;
+}
+
+/* What @s says as one that remembers counts here. */
+bool memory_counts(const struct nfs4r_core *c, nfs4r_server_id s)
+{
+	return !views_on(c) || (memory_known(c) && c->peers[s].memory == NFS4R_MEMORY_KNOWN);
+}
+
+/* Entries of this copy's own log may go to @s: it is known that it is the log that @s knows. */
+bool memory_may_send(const struct nfs4r_core *c, nfs4r_server_id s)
+{
+	return !views_on(c) || (memory_known(c) && c->peers[s].judged);
+}
+
+/* The copy is one: new entries may come on top of it. */
+bool memory_whole(const struct nfs4r_core *c)
+{
+	return memory_known(c) || c->memory.state == MEMORY_REPAIRED;
+}
+
+/* Log 8.6: the copy is made anew, but not before the own log has ended: else somebody may go on with it. */
+bool memory_wants_all(const struct nfs4r_core *c)
+{
+	return c->memory.state == MEMORY_OUTSIDE && (!(c->view.adopted.open & NFS4R_BIT(c->self)) || FAULT(F_REPAIR_UNSEALED));
+}
+
+static void save(struct nfs4r_core *c)
+{
+	struct nfs4r_put p;
+
+	row_memory(&c->memory, &p);
+	act_put(c, &p);
+}
+
+enum nfs4r_memory memory_said(const struct nfs4r_core *c)
+{
+	return c->memory.state == MEMORY_KNOWN ? NFS4R_MEMORY_KNOWN : c->memory.state == MEMORY_NEW ? NFS4R_MEMORY_NEW : NFS4R_MEMORY_FORGOT;
+}
+
+/* KNOWN only to those whose word about this server was heard since the start. */
+void memory_say(const struct nfs4r_core *c, nfs4r_server_id to, struct nfs4r_msg *m)
+{
+	const struct peer *p = &c->peers[to];
+
+	m->heartbeat.memory = memory_said(c);
+	if (m->heartbeat.memory == NFS4R_MEMORY_KNOWN && !p->judged && !FAULT(F_KNOWN_AT_ONCE))
+		m->heartbeat.memory = NFS4R_MEMORY_NEW;
+	m->heartbeat.inc = c->memory.now.inc;
+	m->heartbeat.inc_random = c->memory.now.random;
+	m->heartbeat.your_inc = p->knows.inc;
+	m->heartbeat.your_random = p->knows.random;
+	EACH_PEER(c, s)
+		if (!is_member(c, s) && c->nclaims_of[s])
+			m->heartbeat.claims |= NFS4R_BIT(s);
+}
+
+/* ---- the own starts ---------------------------------------------------------------------- */
+
+static void add_start(struct memory *m, struct start st)
+{
+	if (m->nstarts && m->starts[m->nstarts - 1].inc >= st.inc)
+		return;
+	if (m->nstarts == STARTS_KEPT) {
+		m->mine_below = m->starts[1].inc;
+		memmove(m->starts, m->starts + 1, --m->nstarts * sizeof(m->starts[0]));
+	}
+	m->starts[m->nstarts++] = st;
+}
+
+static struct start start_of(const struct nfs4r_core *c, uint64_t counter, uint64_t random)
+{
+	return (struct start){ NFS4R_GEN(c->logs[c->self].applied) << NFS4R_GEN_SHIFT | counter, random };
+}
+
+/*
+ * One older than those that are kept counts as of this store. But one that is missing is not: had this store said KNOWN in it, it would be on
+ * disk, and what was not on disk may be missing.
+ */
+static bool is_mine(const struct memory *m, const struct start *x)
+{
+	if (!x->inc || x->inc < m->mine_below)
+		return true;
+	for (uint32_t i = 0; i < m->nstarts; i++)
+		if (m->starts[i].inc == x->inc)
+			return m->starts[i].random == x->random;
+	return false;
+}
+
+static bool is_now(const struct nfs4r_core *c, const struct start *x)
+{
+	return x->inc == c->memory.now.inc && x->random == c->memory.now.random;
+}
+
+/* ---- the states -------------------------------------------------------------------------- */
+
+static void count_from_now(struct nfs4r_core *c)
+{
+	EACH_PEER(c, s)
+		c->peers[s].counted_ms = c->peers[s].unready_ms = c->now;
+}
+
+static void known(struct nfs4r_core *c)
+{
+	c->memory.state = MEMORY_KNOWN;
+	c->memory.saved = false;
+	save(c);
+	count_from_now(c);
+	view_check_ready(c);
+	c->dirty |= DIRTY_OBJECTS;
+	view_beat(c);
+}
+
+static void forgot(struct nfs4r_core *c)
+{
+	c->memory.state = MEMORY_FORGOT;
+	save(c);
+	view_stop(c);
+	ops_refuse_waiting(c);
+	view_beat(c);
+}
+
+nfs4r_servers memory_unheard(const struct nfs4r_core *c)
+{
+	nfs4r_servers set = 0;
+
+	if (!views_on(c) || c->memory.state != MEMORY_NEW)
+		return 0;
+	EACH_PEER(c, s)
+		if (!c->peers[s].judged)
+			set |= NFS4R_BIT(s);
+	return set;
+}
+
+/* Not by a majority: perhaps only the one that is missing heard of a store that was lost. */
+static bool all_heard(const struct nfs4r_core *c)
+{
+	nfs4r_servers unheard = memory_unheard(c);
+
+	return !unheard || (FAULT(F_NEW_HEARS_SOME) && views_enough(c, c->cfg.servers & ~unheard));
+}
+
+/*
+ * No view that the lost store was a member of is newer than the adopted one: a majority of the others has accepted nothing newer, and
+ * said so since this start.
+ */
+static bool is_outside(const struct nfs4r_core *c)
+{
+	nfs4r_servers set = 0;
+
+	if (is_member(c, c->self))
+		return false;
+	EACH_PEER(c, s) {
+		const struct peer *p = &c->peers[s];
+
+		if (p->memory == NFS4R_MEMORY_KNOWN && p->view == c->view.adopted.num && p->promised <= c->view.adopted.num)
+			set |= NFS4R_BIT(s);
+	}
+	return views_enough(c, set) || FAULT(F_OUTSIDE_AT_ONCE);
+}
+
+static void consider(struct nfs4r_core *c)
+{
+	if (c->memory.state == MEMORY_NEW && all_heard(c)) {
+		known(c);
+	} else if (c->memory.state == MEMORY_FORGOT && is_outside(c)) {
+		c->memory.state = MEMORY_OUTSIDE;
+		save(c);
+	}
+}
+
+/* All of it is as it was at the source. */
+void memory_repaired(struct nfs4r_core *c)
+{
+	if (c->memory.state != MEMORY_OUTSIDE)
+		return;
+	c->memory.state = MEMORY_REPAIRED;
+	save(c);
+}
+
+/* The claims of the lost store had numbers of older generations. */
+static void number_anew(struct nfs4r_core *c)
+{
+	uint64_t first = NFS4R_GEN(c->logs[c->self].applied) << NFS4R_GEN_SHIFT | 1;
+	struct nfs4r_put p;
+
+	if (c->next_seq >= first || FAULT(F_SEQ_AGAIN))
+		return;
+	c->next_seq = c->seq_reserved = first;
+	row_seq(first, &p);
+	act_put(c, &p);
+}
+
+/* A view was adopted. The others added this server when it was repaired, or it never left and has forgotten what it is counted on for. */
+void memory_adopted(struct nfs4r_core *c)
+{
+	struct memory *m = &c->memory;
+
+	if (!is_member(c, c->self) || m->state == MEMORY_NEW || m->state == MEMORY_FORGOT || m->state == MEMORY_KNOWN)
+		return;
+	if (m->state == MEMORY_OUTSIDE) {
+		m->state = MEMORY_FORGOT;
+		save(c);
+		return;
+	}
+	m->now = start_of(c, c->cfg.inc, c->cfg.inc_random);
+	m->nstarts = 0;
+	m->mine_below = m->now.inc; /* all that the others remember by now */
+	add_start(m, m->now);
+	number_anew(c);
+	known(c);
+}
+
+/* ---- heartbeats -------------------------------------------------------------------------- */
+
+static void remember(struct nfs4r_core *c, nfs4r_server_id s, const struct start *st)
+{
+	struct peer *p = &c->peers[s];
+	struct nfs4r_put put;
+
+	if ((p->knows.inc == st->inc && p->knows.random == st->random) || FAULT(F_STARTS_FORGOTTEN))
+		return;
+	p->knows = *st;
+	row_peer_start(s, st, &put);
+	act_put(c, &put);
+}
+
+void memory_on_heartbeat(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
+{
+	struct peer *p = &c->peers[from];
+	struct start theirs = { m->heartbeat.inc, m->heartbeat.inc_random };
+	struct start mine = { m->heartbeat.your_inc, m->heartbeat.your_random };
+	bool first = !p->judged && c->memory.state == MEMORY_KNOWN;
+
+	if (p->start.inc && p->start.random != theirs.random)
+		peer_forget(c, from); /* its counter came to the same number again */
+	p->start = theirs;
+	p->memory = m->heartbeat.memory;
+	p->claims = m->heartbeat.claims;
+	p->judged = true;
+	if (is_now(c, &mine))
+		c->memory.saved = true; /* it heard KNOWN, which was not said before that was on disk */
+	if (p->memory == NFS4R_MEMORY_KNOWN) {
+		p->counted_ms = c->now;
+		remember(c, from, &theirs);
+	}
+	if (!is_mine(&c->memory, &mine) && (c->memory.state == MEMORY_NEW || c->memory.state == MEMORY_KNOWN))
+		forgot(c);
+	else
+		consider(c);
+	if (first && c->memory.state == MEMORY_KNOWN) /* it waits for that word */
+		view_beat_to(c, from);
+}
+
+/* With `local`: who has forgotten, and whose claims no member knows: nothing of its log is missing anywhere (control 7.2). */
+nfs4r_servers memory_unclaimed(const struct nfs4r_core *c)
+{
+	nfs4r_servers set = c->view.adopted.open & ~c->view.adopted.members;
+
+	if (!c->view.ready)
+		return 0;
+	EACH_PEER(c, s)
+		if (c->peers[s].memory != NFS4R_MEMORY_FORGOT || !view_hears(c, s) || (c->nclaims_of[s] && !FAULT(F_SEAL_CLAIMED)))
+			set &= ~NFS4R_BIT(s);
+	EACH_MEMBER(c, s) {
+		const struct peer *p = &c->peers[s];
+
+		if (!memory_counts(c, s) || !view_hears(c, s) || p->view != c->view.adopted.num || !p->complete)
+			return 0;
+		if (!FAULT(F_SEAL_CLAIMED))
+			set &= ~p->claims;
+	}
+	return set;
+}
+
+/* ---- start ------------------------------------------------------------------------------- */
+
+void memory_init(struct nfs4r_core *c)
+{
+	c->memory.state = MEMORY_NEW;
+}
+
+void memory_started(struct nfs4r_core *c)
+{
+	struct memory *m = &c->memory;
+
+	m->now = start_of(c, c->cfg.inc, c->cfg.inc_random);
+	if (!views_on(c))
+		return;
+	add_start(m, m->now);
+	save(c);
+	count_from_now(c);
+	if (m->state == MEMORY_REPAIRED || m->state == MEMORY_OUTSIDE)
+		memory_adopted(c);
+}
+
+void memory_timers(struct nfs4r_core *c)
+{
+	nfs4r_servers unheard = memory_unheard(c);
+	uint64_t t = c->view.started_ms + c->cfg.silence_ms;
+	char text[192], names[48];
+
+	if (!unheard)
+		return;
+	if (c->now < t) {
+		timer_at(c, t);
+		return;
+	}
+	servers_text(unheard, names, sizeof(names));
+	snprintf(text, sizeof(text), "first start: waits to hear server %s, which may know an earlier store of this server", names);
+	stuck(c, text);
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Amnesia (log 8.6): a server with an empty disk counts for nothing until the others took it back; when that needs nobody, when it needs
+ * an administrator, and when it has to wait.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "scenario/trees.h"
+
+#include <cmocka.h>
+
+#define TREE "d/ d/f d/g e/ e/f"
+#define LEASE 1000
+#define SILENCE 1000
+
+static struct net *net_memory(enum nfs4r_durability durability)
+{
+	struct net *n = net_new(3);
+
+	tree(n, TREE);
+	n->cfg.lease_ms = LEASE;
+	n->cfg.silence_ms = SILENCE;
+	n->cfg.idle_ms = 200;
+	n->cfg.durability = durability;
+	net_retune(n);
+	net_run(n, 2 * LEASE);
+	return n;
+}
+
+static struct nfs4r_core_view view(struct net *n, nfs4r_server_id s)
+{
+	struct nfs4r_core_view v;
+
+	nfs4r_core_get_view(n->s[s].core, &v);
+	return v;
+}
+
+static bool serves(struct net *n, nfs4r_server_id s)
+{
+	return nfs4r_core_lease_until(n->s[s].core) > n->now;
+}
+
+static bool all_back(struct net *n)
+{
+	for (nfs4r_server_id s = 1; s <= n->n; s++)
+		if (!n->s[s].up || view(n, s).adopted.members != n->cfg.servers || view(n, s).memory != NFS4R_MEMORY_KNOWN || !serves(n, s))
+			return false;
+	return true;
+}
+
+static bool until_back(struct net *n, uint64_t ms)
+{
+	uint64_t until = n->now + ms;
+
+	while (!all_back(n) && n->now < until)
+		net_run(n, 10);
+	return all_back(n);
+}
+
+static void empty_disk(struct net *n, nfs4r_server_id s)
+{
+	net_crash(n, s);
+	net_lose_disk(n, s, NULL, 0);
+	net_restart(n, s, true);
+}
+
+/* It is a whole server again: what was there is there, what it makes has names and numbers that nobody had before. */
+static void works(struct net *n, nfs4r_server_id s)
+{
+	assert_int_equal(finish(n, chmod_(n, s, "d/g")), NFS4R_OK);
+	assert_int_equal(finish(n, create(n, s, "e", "after")), NFS4R_OK);
+	net_quiet(n);
+}
+
+static void comes_back_under_commit(void **state)
+{
+	struct net *n = net_memory(NFS4R_DURABILITY_COMMIT);
+
+	do_chmod(n, S, "d/f");
+	assert_int_equal(finish(n, create(n, S, "e", "before")), NFS4R_OK);
+	empty_disk(n, S);
+	net_run(n, LEASE / 2);
+	assert_int_equal(view(n, S).memory, NFS4R_MEMORY_FORGOT);
+	assert_int_equal(view(n, P).peer[S].memory, NFS4R_MEMORY_FORGOT);
+	assert_false(serves(n, S));
+	assert_true(until_back(n, 10 * LEASE));
+	assert_int_equal(n->s[S].repairs, 1);
+	works(n, S);
+	net_free(n);
+}
+
+/* With `local` nobody knows of any control of it, so nothing can be lost. */
+static void comes_back_under_local_without_claims(void **state)
+{
+	struct net *n = net_memory(NFS4R_DURABILITY_LOCAL);
+
+	do_chmod(n, S, "d/f");
+	net_quiet(n);
+	empty_disk(n, S);
+	assert_true(until_back(n, 10 * LEASE));
+	works(n, S);
+	net_free(n);
+}
+
+/* What it controlled it may have updated: an administrator has to say that this is lost. */
+static void waits_under_local_with_claims(void **state)
+{
+	struct net *n = net_memory(NFS4R_DURABILITY_LOCAL);
+	uint64_t lost;
+	char why[100];
+
+	n->s[P].no_checkpoint = true;
+	do_chmod(n, S, "d/f");
+	empty_disk(n, S);
+	assert_false(until_back(n, 20 * LEASE));
+	assert_int_equal(view(n, P).adopted.members, NFS4R_BIT(P) | NFS4R_BIT(Q));
+	assert_true(view(n, P).adopted.open & NFS4R_BIT(S));
+	assert_int_equal(n->s[S].repairs, 0);
+	assert_int_equal(finish(n, chmod_(n, P, "d/f")), NFS4R_DELAY);
+	assert_int_equal(nfs4r_core_may_give_up(n->s[P].core, S, &lost, why, sizeof(why)), NFS4R_OK);
+	net_give_up(n, P, S);
+	n->s[P].no_checkpoint = false;
+	assert_true(until_back(n, 10 * LEASE));
+	works(n, S);
+	net_free(n);
+}
+
+/* The time after which a server that is outside is given up goes on, though this one can be heard. */
+static void given_up_by_itself_after_a_time(void **state)
+{
+	struct net *n = net_memory(NFS4R_DURABILITY_LOCAL);
+
+	n->cfg.give_up_ms = 5 * LEASE;
+	net_retune(n);
+	net_run(n, 2 * LEASE);
+	n->s[P].no_checkpoint = true;
+	do_chmod(n, S, "d/f");
+	empty_disk(n, S);
+	assert_false(until_back(n, 4 * LEASE));
+	n->s[P].no_checkpoint = false;
+	assert_true(until_back(n, 10 * LEASE));
+	net_quiet(n);
+	net_free(n);
+}
+
+/* An image of an earlier start: the others have heard of a later one. */
+static void an_older_image_is_no_memory(void **state)
+{
+	struct net *n = net_memory(NFS4R_DURABILITY_COMMIT);
+	struct memtree *image = memtree_clone(n->s[S].tree);
+	uint64_t inc = n->s[S].inc;
+
+	net_crash(n, S);
+	net_restart(n, S, true);
+	net_run(n, LEASE);
+	do_chmod(n, S, "d/f");
+	net_crash(n, S);
+	net_lose_disk(n, S, image, inc);
+	net_restart(n, S, true);
+	net_run(n, LEASE / 2);
+	assert_int_equal(view(n, S).memory, NFS4R_MEMORY_FORGOT);
+	assert_true(until_back(n, 10 * LEASE));
+	works(n, S);
+	net_free(n);
+}
+
+/* N = 3, one without its memory and one down: nobody may go on. It is said, and ends when that one is back. */
+static void one_forgot_and_one_is_down(void **state)
+{
+	struct net *n = net_memory(NFS4R_DURABILITY_COMMIT);
+	uint32_t said;
+
+	do_chmod(n, S, "d/f");
+	said = n->s[P].stuck;
+	net_crash(n, Q);
+	empty_disk(n, S);
+	net_run(n, 10 * LEASE);
+	assert_false(serves(n, P));
+	assert_false(serves(n, S));
+	assert_int_equal(view(n, P).adopted.num, 0);
+	assert_true(n->s[P].stuck > said);
+	assert_int_equal(finish(n, chmod_(n, P, "d/f")), NFS4R_DELAY);
+	net_restart(n, Q, true);
+	assert_true(until_back(n, 20 * LEASE));
+	works(n, S);
+	net_free(n);
+}
+
+/* A first start: all empty. It waits for the last one, says so, and goes on at once when that comes. */
+static void a_first_start_waits_for_all(void **state)
+{
+	struct net *n = net_new(3);
+
+	n->cfg.lease_ms = LEASE;
+	n->cfg.silence_ms = SILENCE;
+	for (nfs4r_server_id s = P; s <= S; s++)
+		net_crash(n, s);
+	net_lose_disk(n, P, NULL, 0);
+	net_lose_disk(n, Q, NULL, 0);
+	net_lose_disk(n, S, NULL, 0);
+	net_restart(n, P, true);
+	net_restart(n, S, true);
+	net_run(n, 5 * SILENCE);
+	assert_int_equal(view(n, P).memory, NFS4R_MEMORY_NEW);
+	assert_int_equal(view(n, P).unheard, NFS4R_BIT(Q));
+	assert_int_equal(n->s[P].stuck, 1);
+	assert_false(serves(n, P));
+	net_restart(n, Q, true);
+	assert_true(until_back(n, LEASE));
+	assert_int_equal(finish(n, create(n, S, "", "x")), NFS4R_OK);
+	net_quiet(n);
+	net_free(n);
+}
+
+/* The other two may go down and come back meanwhile: it starts again where it was. */
+static void restarts_on_the_way_back(void **state)
+{
+	struct net *n = net_memory(NFS4R_DURABILITY_COMMIT);
+
+	do_chmod(n, S, "d/f");
+	n->s[S].hold_repair = true;
+	empty_disk(n, S);
+	net_run(n, 4 * LEASE);
+	assert_non_null(n->s[S].repair);
+	net_crash(n, S);
+	net_restart(n, S, true);
+	net_run(n, LEASE);
+	assert_int_equal(view(n, S).memory, NFS4R_MEMORY_FORGOT);
+	assert_non_null(n->s[S].repair);
+	net_let_repair(n, S, true);
+	net_crash(n, S);
+	net_restart(n, S, true);
+	assert_true(until_back(n, 10 * LEASE));
+	works(n, S);
+	net_free(n);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(comes_back_under_commit),
+		cmocka_unit_test(comes_back_under_local_without_claims),
+		cmocka_unit_test(waits_under_local_with_claims),
+		cmocka_unit_test(given_up_by_itself_after_a_time),
+		cmocka_unit_test(an_older_image_is_no_memory),
+		cmocka_unit_test(one_forgot_and_one_is_down),
+		cmocka_unit_test(a_first_start_waits_for_all),
+		cmocka_unit_test(restarts_on_the_way_back),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The rules about servers without their memory (log 8.6), each with and without (see prevents.h): what an image that was put back says,
+ * who a new store has to hear, when it was removed, and what becomes of its log.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "scenario/prevents.h"
+#include "scenario/trees.h"
+
+#include <cmocka.h>
+
+#define LEASE 1000
+#define SILENCE 1000
+
+static void memory(struct net *n, enum nfs4r_durability durability)
+{
+	tree(n, "d/ d/f d/g");
+	n->cfg.lease_ms = LEASE;
+	n->cfg.silence_ms = SILENCE;
+	n->cfg.idle_ms = 200;
+	n->cfg.durability = durability;
+	net_retune(n);
+	net_run(n, 2 * LEASE);
+}
+
+static struct nfs4r_core_view view(struct net *n, nfs4r_server_id s)
+{
+	struct nfs4r_core_view v;
+
+	nfs4r_core_get_view(n->s[s].core, &v);
+	return v;
+}
+
+static bool serves(struct net *n, nfs4r_server_id s)
+{
+	return nfs4r_core_lease_until(n->s[s].core) > n->now;
+}
+
+static void empty_disk(struct net *n, nfs4r_server_id s)
+{
+	net_crash(n, s);
+	net_lose_disk(n, s, NULL, 0);
+	net_restart(n, s, true);
+}
+
+/* S acked P's claim, which Q did not hear of; the image of before does not know that, and Q asks. */
+static bool no_second_primary(struct net *n, bool deaf)
+{
+	struct memtree *image;
+	struct nfs4r_oid f;
+	uint64_t inc;
+
+	memory(n, NFS4R_DURABILITY_COMMIT);
+	f = at(n, "d/f");
+	image = memtree_clone(n->s[S].tree);
+	inc = n->s[S].inc;
+	net_crash(n, S);
+	net_restart(n, S, true);
+	net_run(n, LEASE);
+	n->s[Q].no_checkpoint = true;
+	net_hold(n, P, Q, NFS4R_MSG_PROPOSE);
+	chmod_(n, P, "d/f");
+	net_run(n, 3 * RTT(n));
+	if (!acting(n, P, &f))
+		return false;
+	net_drop(n, P, 0, 0);
+	net_drop(n, 0, P, 0);
+	if (deaf)
+		net_hold(n, Q, S, NFS4R_MSG_HEARTBEAT);
+	net_crash(n, S);
+	net_lose_disk(n, S, image, inc);
+	net_restart(n, S, true);
+	if (!deaf)
+		net_run(n, 2 * RTT(n));
+	chmod_(n, Q, "d/f");
+	net_run(n, LEASE / 4);
+	return !acting(n, Q, &f);
+}
+
+static bool an_image_hears_before_it_says_known(struct net *n)
+{
+	return no_second_primary(n, true);
+}
+
+static bool who_forgot_acks_nothing(struct net *n)
+{
+	return no_second_primary(n, false);
+}
+
+/* In the image S only asks for the file. It won it, and updated it. */
+static bool an_image_takes_nothing_back(struct net *n)
+{
+	struct memtree *image;
+	struct nfs4r_oid f;
+	uint64_t inc;
+
+	memory(n, NFS4R_DURABILITY_LOCAL);
+	f = at(n, "d/f");
+	n->s[P].no_checkpoint = true;
+	net_hold(n, 0, S, NFS4R_MSG_ACK);
+	chmod_(n, S, "d/f");
+	image = memtree_clone(n->s[S].tree);
+	inc = n->s[S].inc;
+	net_pass(n);
+	net_run(n, 4 * RTT(n));
+	net_crash(n, S);
+	net_restart(n, S, true);
+	net_run(n, LEASE);
+	net_crash(n, S);
+	net_lose_disk(n, S, image, inc);
+	net_restart(n, S, true);
+	net_run(n, LEASE / 4);
+	return controls(n, P, S, &f);
+}
+
+/* P never met S: the row that says so is taken from its disk. Q did, and cannot be heard. */
+static bool a_new_store_hears_all(struct net *n)
+{
+	struct nfs4r_put row = { .del = true, .key_len = 3, .key = { 'I', 0, S } };
+
+	memory(n, NFS4R_DURABILITY_COMMIT);
+	net_crash(n, P);
+	memtree_put(n->s[P].tree, &row);
+	net_drop(n, Q, 0, 0);
+	net_drop(n, 0, Q, 0);
+	net_crash(n, S);
+	net_lose_disk(n, S, NULL, 0);
+	net_restart(n, P, true);
+	net_restart(n, S, true);
+	net_run(n, 2 * SILENCE);
+	return view(n, S).memory != NFS4R_MEMORY_KNOWN;
+}
+
+/*
+ * S was removed and came back by P's view, which Q accepted and does not know to be adopted. Then S loses its disk, hears of the removal from
+ * Q, and then of the return, which was not its own.
+ */
+static bool an_older_removal_is_none(struct net *n)
+{
+	uint64_t back;
+
+	memory(n, NFS4R_DURABILITY_COMMIT);
+	net_drop(n, S, 0, 0);
+	net_drop(n, 0, S, 0);
+	net_run(n, 4 * LEASE);
+	net_hold(n, P, Q, NFS4R_MSG_VIEW);
+	net_hold(n, S, Q, NFS4R_MSG_VIEW);
+	net_hold(n, Q, 0, NFS4R_MSG_PREPARE);
+	net_pass_from(n, S, 0, 0);
+	net_pass_from(n, 0, S, 0);
+	for (int i = 0; i < 4000 && (view(n, S).adopted.num != view(n, P).adopted.num || !(view(n, P).adopted.members & NFS4R_BIT(S))); i++)
+		net_run(n, 1);
+	back = view(n, P).adopted.num;
+	if (!(view(n, P).adopted.members & NFS4R_BIT(S)) || view(n, Q).adopted.num == back)
+		return false;
+	net_hold(n, P, S, 0);
+	net_hold(n, P, Q, NFS4R_MSG_PREPARE);
+	empty_disk(n, S);
+	net_run(n, LEASE / 2);
+	net_pass_from(n, P, S, 0);
+	net_run(n, LEASE / 4);
+	return !(view(n, S).memory == NFS4R_MEMORY_KNOWN && view(n, S).adopted.num == back);
+}
+
+/* S controls a file that it updated: its log is not ended without being given up. */
+static bool what_it_controlled_is_not_given_up(struct net *n)
+{
+	memory(n, NFS4R_DURABILITY_LOCAL);
+	n->s[P].no_checkpoint = true;
+	do_chmod(n, S, "d/f");
+	empty_disk(n, S);
+	net_run(n, 10 * LEASE);
+	return view(n, P).adopted.open & NFS4R_BIT(S);
+}
+
+/* The same, made anew too early: it comes back, and the log that others know goes on from where nobody was. */
+static bool a_copy_is_not_made_anew_too_early(struct net *n)
+{
+	memory(n, NFS4R_DURABILITY_LOCAL);
+	n->s[P].no_checkpoint = true;
+	do_chmod(n, S, "d/f");
+	empty_disk(n, S);
+	net_run(n, 10 * LEASE);
+	return !n->s[S].repairs;
+}
+
+static bool claim_numbers_are_new(struct net *n)
+{
+	memory(n, NFS4R_DURABILITY_COMMIT);
+	do_chmod(n, S, "d/f");
+	do_chmod(n, S, "d/g");
+	net_quiet(n);
+	empty_disk(n, S);
+	net_run(n, 10 * LEASE);
+	return serves(n, S) && finish(n, chmod_(n, S, "d/f")) == NFS4R_OK;
+}
+
+static bool who_forgot_is_removed(struct net *n)
+{
+	memory(n, NFS4R_DURABILITY_COMMIT);
+	empty_disk(n, S);
+	net_run(n, 4 * SILENCE); /* one that does not get ready is removed after five */
+	return serves(n, S);
+}
+
+static bool starts_are_remembered(struct net *n)
+{
+	memory(n, NFS4R_DURABILITY_COMMIT);
+	do_chmod(n, S, "d/f");
+	empty_disk(n, S);
+	net_run(n, LEASE / 2);
+	return view(n, S).memory == NFS4R_MEMORY_FORGOT;
+}
+
+static const struct prevents list[] = {
+	{ "log 8.6: who hears nothing of itself does not say that it remembers", F_KNOWN_AT_ONCE, an_image_hears_before_it_says_known },
+	{ "log 8.6: who forgot acks nothing", F_FORGOT_ACKS, who_forgot_acks_nothing },
+	{ "log 8.6: an older image releases nothing", F_FORGOT_RELEASES, an_image_takes_nothing_back },
+	{ "log 8.6: a new store hears all", F_NEW_HEARS_SOME, a_new_store_hears_all },
+	{ "log 8.6: a removal of before is none", F_OUTSIDE_AT_ONCE, an_older_removal_is_none },
+	{ "log 8.6: claims keep the log open", F_SEAL_CLAIMED, what_it_controlled_is_not_given_up },
+	{ "log 8.6: no new copy before the log has ended", F_REPAIR_UNSEALED, a_copy_is_not_made_anew_too_early },
+	{ "log 8.6: claim numbers are new", F_SEQ_AGAIN, claim_numbers_are_new },
+	{ "log 8.6: who forgot is removed", F_FORGOT_STAYS, who_forgot_is_removed },
+	{ "log 8.6: starts are remembered", F_STARTS_FORGOTTEN, starts_are_remembered },
+};
+
+int main(void)
+{
+	return prevents_main(list, sizeof(list) / sizeof(list[0]));
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Disks that are lost, or put back to what they were (log sheet 8.6): the server comes back with an empty store, or with an
+ * image of its store of an earlier start, that is what was on its disk at some moment then. An image is put back only when all others have a
+ * later start of that server on their disks: an older one nobody could tell. At most one server is without its memory at a time:
+ * the next one may lose its disk when the last one serves again, and all others have what that one has only as a copy of objects (log
+ * sheet 8.5): else nobody might be left who has the entries.
+ */
+#include "sim.h"
+
+#define ULL(x) ((unsigned long long)(x))
+
+/* What a server says of a start (the core's row 'I'): its number. 0: nothing on its disk. */
+static uint64_t knows_start(const struct server *q, nfs4r_server_id of)
+{
+	const uint8_t key[3] = { 'I', (uint8_t)(of >> 8), (uint8_t)of };
+	uint64_t inc = 0;
+
+	for (uint32_t i = 0; i < q->journal.synced; i++)
+		for (uint32_t k = 0; k < q->journal.recs[i].nputs; k++) {
+			const struct nfs4r_put *p = &q->journal.recs[i].puts[k];
+
+			if (p->key_len != sizeof(key) || memcmp(p->key, key, sizeof(key)))
+				continue;
+			inc = 0;
+			for (uint32_t b = 0; b < 8; b++)
+				inc = inc << 8 | p->val[b];
+		}
+	return inc;
+}
+
+void lose_image(struct server *v)
+{
+	struct sim *s = v->sim;
+
+	if (!s->plan.losses || v->disk_lost || !rng_chance(&s->rng, v->image.taken ? 200 : 800))
+		return;
+	v->image.taken = true;
+	v->image.records = v->journal.synced;
+	v->image.inc = v->inc;
+	v->image.start = NFS4R_GEN(v->applied[v->id]) << NFS4R_GEN_SHIFT | v->inc;
+	memcpy(v->image.truncated, v->truncated, sizeof(v->truncated));
+}
+
+static bool all_know_better(const struct server *v)
+{
+	for (nfs4r_server_id q = 1; q <= v->sim->plan.servers; q++)
+		if (q != v->id && knows_start(&v->sim->servers[q], v->id) <= v->image.start)
+			return false;
+	return true;
+}
+
+static void lost(struct server *v)
+{
+	struct sim *s = v->sim;
+
+	TRACE(s, v, "its disk is lost");
+	check_crashed(v, 0);
+	journal_fini(&v->journal);
+	memset(v->truncated, 0, sizeof(v->truncated));
+	v->inc = 0;
+	v->tail_lost = false;
+	s->totals.disks_lost++;
+}
+
+static void put_back(struct server *v)
+{
+	struct sim *s = v->sim;
+
+	TRACE(s, v, "its disk is put back to what it was in start %llu", ULL(v->image.inc));
+	journal_cut(&v->journal, v->image.records);
+	check_crashed(v, journal_drop_undecided(&v->journal, v->id));
+	memcpy(v->truncated, v->image.truncated, sizeof(v->truncated));
+	v->inc = v->image.inc;
+	v->tail_lost = true;
+	s->totals.disks_put_back++;
+}
+
+static bool may_lose(const struct sim *s)
+{
+	for (uint32_t q = 1; q <= s->plan.servers; q++) {
+		if (s->servers[q].disk_lost)
+			return false;
+		for (uint32_t p = 1; p <= s->plan.servers; p++)
+			for (uint32_t log = 1; log <= s->plan.servers; log++)
+				if (s->servers[p].applied[log] < s->servers[q].truncated[log])
+					return false;
+	}
+	return true;
+}
+
+bool lose_disk(struct server *v, uint64_t us)
+{
+	struct sim *s = v->sim;
+
+	if (!may_lose(s))
+		return false;
+	if (v->up) {
+		v->down_us = us;
+		server_stop(v, true);
+	}
+	memcpy(v->had_stable, v->stable, sizeof(v->stable));
+	v->disk_lost = true;
+	if (v->image.taken && all_know_better(v) && rng_chance(&s->rng, 700))
+		put_back(v);
+	else
+		lost(v);
+	v->image.taken = false;
+	return true;
+}
+
+/* It serves: what it knows now it has from the others. */
+void lose_over(struct server *v)
+{
+	TRACE(v->sim, v, "remembers again");
+	v->disk_lost = false;
+	memset(v->had_stable, 0, sizeof(v->had_stable));
+	v->sim->totals.disks_back++;
+}
