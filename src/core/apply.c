@@ -277,14 +277,15 @@ static void commit(struct nfs4r_core *c, struct pend *p)
 	if (joined)
 		joined_row(c, e);
 	reply_of_entry(c, e);
-	c->tree.commit(c->tree.ctx, e, o || p->intent, c->puts, c->nputs);
+	taint_commit(c, e, p->made);
+	c->tree.commit(c->tree.ctx, e, o || p->intent || p->made, c->puts, c->nputs);
 	anc_after_commit(c, &ch);
 	if (joined)
 		joined_in(c, e, p->settled_born);
 	for (uint32_t i = 0; i < e->nparts; i++)
 		if (e->parts[i].effect == NFS4R_EFF_LINKS && e->parts[i].nlink == 0)
 			abort_deleted(c, &e->parts[i].oid);
-	c->st.entries_applied += !o && !p->intent;
+	c->st.entries_applied += !o && !p->intent && !p->made;
 	if (p->intent && !--c->undecided)
 		c->dirty |= DIRTY_OPS | DIRTY_OBJECTS;
 	if (e->lsn > c->logs[e->log].highest)

@@ -121,6 +121,7 @@ void nfs4r_core_destroy(struct nfs4r_core *c)
 	policy_fini(c);
 	join_fini(c);
 	held_fini(c);
+	taint_fini(c);
 	refusals_free(c);
 	FREE_TABLE(c->replies);
 	FREE_TABLE(c->written);
@@ -262,6 +263,7 @@ const struct nfs4r_update *nfs4r_core_started(struct nfs4r_core *c, uint64_t now
 	}
 	c->started = true;
 	log_bytes(c, c->logs[c->self].applied, 0);
+	taint_started(c);
 	restart_claims(c);
 	EACH_PEER(c, s) { /* nobody has said anything yet: what is new is sent, what is missing gets pulled */
 		c->peers[s].told = !c->recovering;
@@ -493,7 +495,7 @@ const struct nfs4r_update *nfs4r_core_step(struct nfs4r_core *c, const struct nf
 		c->cfg.doubts = false;
 		break;
 	case NFS4R_EV_REPAIRED:
-		repair_done(c, ev->ok, ev->stable);
+		repair_done(c, ev);
 		break;
 	default:
 		assert(!"unknown event");

@@ -171,6 +171,21 @@ struct nfs4r_event {
 	struct nfs4r_oid oid;
 	uint64_t hold;		/* HOLD: the caller's number */
 	nfs4r_lsn stable[NFS4R_SERVERS_MAX + 1]; /* STABLE; REPAIRED after `all` */
+	uint32_t nleft;		/* REPAIRED: what the source has inexact, too (log 7.5). After a REPAIR with `oids` it was left as it is, else */
+	const struct nfs4r_left *left; /* taken all the same */
+};
+
+/*
+ * Is a copy of an object what its version says (log 3.6, 7.5)? LATER: when an entry that is still to come has come. INEXACT: its bytes may be those of
+ * an update that never was.
+ */
+enum nfs4r_exactness { NFS4R_EXACT = 1, NFS4R_EXACT_LATER = 2, NFS4R_INEXACT = 3 };
+
+struct nfs4r_left { /* an object that is inexact */
+	struct nfs4r_oid oid;
+	nfs4r_version exact; /* it was, at this version */
+	nfs4r_server_id log; /* that update */
+	nfs4r_lsn lsn;
 };
 
 /* ---- actions --------------------------------------------------------- */
@@ -232,6 +247,8 @@ struct nfs4r_action {
 	bool all;
 	uint32_t nseals;
 	struct nfs4r_seal seals[NFS4R_SERVERS_MAX];
+	uint32_t noids;		 /* REPAIR: just these, nothing was undone; valid until the next REPAIR. What the source says to be inexact there, too */
+	const struct nfs4r_oid *oids; /* (nfs4r_core_exactness()) stays as it is and is `left` in REPAIRED */
 	char text[160];
 };
 
@@ -307,6 +324,17 @@ void nfs4r_core_loss_window(const struct nfs4r_core *c, uint64_t *entries, uint6
  * 0: unknown object, or this server is not ready: DELAY (6.5).
  */
 nfs4r_server_id nfs4r_core_route_read(struct nfs4r_core *c, const struct nfs4r_oid *oid, bool is_dir, nfs4r_servers excluded);
+/*
+ * Bytes of an entry were read back from the file, to be sent: sets the entry's taint (log 3.6). @last: newest entry of the object in the tree, looked up
+ * after the read, as is this. @await: what the taint names is being executed or was just now: the bytes may leave when it is committed
+ * and in the journal for good, since else nobody might ever bring it. False: not now, ask again soon.
+ */
+bool nfs4r_core_taint(const struct nfs4r_core *c, struct nfs4r_entry *e, nfs4r_server_id last_log, nfs4r_lsn last_lsn, bool *await);
+/* How exact the copy of @oid is here. @out: unless it is EXACT, at which version it was, and what it waits for, or what never was. */
+enum nfs4r_exactness nfs4r_core_exactness(const struct nfs4r_core *c, const struct nfs4r_oid *oid, struct nfs4r_left *out);
+/* Entries of @log that are committed here, contiguously. */
+nfs4r_lsn nfs4r_core_applied(const struct nfs4r_core *c, nfs4r_server_id log);
+
 /* As the owner: may this server answer a READ of @oid (6.3)? NFS4R_OK, NFS4R_NOT_PRIMARY, or NFS4R_DELAY while it cannot know yet
  * (tail of the own log missing, own entries undecided): NOT_PRIMARY would send the reader to its own old copy. */
 enum nfs4r_status nfs4r_core_may_serve(struct nfs4r_core *c, const struct nfs4r_oid *oid);

@@ -268,6 +268,7 @@ struct pend { /* entry between received/started and committed */
 	bool woken;
 	bool settled_born;
 	bool intent; /* own, begun before a crash; the caller says whether it was executed */
+	bool made;   /* own, by taint.c: nothing to be executed */
 	uint32_t mask;
 	struct pref pref[NFS4R_PARTS_MAX];
 	struct pend *prev, *next;   /* of the log, ascending */
@@ -406,6 +407,7 @@ enum repair_state { REPAIR_NONE = 0, REPAIR_DRAIN, REPAIR_WAIT, REPAIR_RUNS, REP
 struct repair { /* repair.c: this copy is ahead of a seal, or has to be made anew */
 	enum repair_state state; /* what is under way ends; no source, or not yet again; REPAIR was given; done, how far was the source? */
 	bool all;
+	bool list; /* of objects that are inexact (taint.c) */
 	nfs4r_server_id from, failed;
 	uint64_t again_ms;
 	uint64_t done_ms; /* ASKS: when the last object came */
@@ -421,6 +423,29 @@ struct reach {
 	bool open; /* the own positions are not there yet */
 	bool all;
 	nfs4r_lsn lsn[NFS4R_SERVERS_MAX + 1];
+};
+
+enum taint_state { TAINT_DONE = 1, TAINT_OPEN, TAINT_INEXACT };
+
+/* taint.c, row 'X': an object whose bytes may be newer than its version. */
+struct taint {
+	struct nfs4r_oid oid;
+	enum taint_state state; /* exact again, not stable yet; until entries come; for ever, by itself */
+	nfs4r_version exact;	/* it was, at this version */
+	nfs4r_server_id done_log; /* DONE: by this entry */
+	nfs4r_lsn done_lsn;
+	nfs4r_lsn until[NFS4R_SERVERS_MAX + 1]; /* entries that have to come, by log; 0: none */
+	nfs4r_lsn low[NFS4R_SERVERS_MAX + 1];	/* `stable` of each log is below this; 0: not by this object */
+	nfs4r_servers worse; /* INEXACT: those whose copies are inexact, too, and give way to this one */
+	bool left;	     /* the source of the last repair has it inexact, too */
+	UT_hash_handle hh;
+};
+
+struct mend { /* taint.c: repair of what is inexact */
+	uint64_t view; /* what others said in another one does not count */
+	uint64_t again_ms, asked[NFS4R_SERVERS_MAX + 1];
+	struct nfs4r_oid *oids;
+	uint32_t n, cap;
 };
 
 struct hold { /* held.c: somebody waits until an own entry is held */
@@ -484,6 +509,9 @@ struct nfs4r_core {
 	struct join join;
 	struct repair repair;
 	struct reach reach;
+	struct taint *taints;
+	uint32_t ninexact;
+	struct mend mend;
 	struct held held;
 
 	/* control.c */
@@ -583,6 +611,7 @@ void row_seq(uint64_t reserved, struct nfs4r_put *p);
 void row_reply(const struct reply *r, struct nfs4r_put *p, bool del);
 void row_origin(nfs4r_server_id s, const struct origin *o, struct nfs4r_put *p);
 void row_reach(const struct reach *r, struct nfs4r_put *p);
+void row_taint(const struct taint *t, struct nfs4r_put *p, bool del);
 void row_view(const struct view *w, struct nfs4r_put *p);
 void row_memory(const struct memory *m, struct nfs4r_put *p);
 void row_peer_start(nfs4r_server_id s, const struct start *st, struct nfs4r_put *p);
@@ -674,10 +703,28 @@ bool is_ahead(const struct nfs4r_core *c, nfs4r_server_id log);
 bool is_repairing(const struct nfs4r_core *c);
 bool self_ended(const struct nfs4r_core *c);
 bool reach_lost(const struct nfs4r_core *c, nfs4r_server_id log);
+bool repair_is_source(const struct nfs4r_core *c, nfs4r_server_id s);
+void repair_list(struct nfs4r_core *c, nfs4r_server_id from);
 void repair_told(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
 void repair_check(struct nfs4r_core *c);
 void repair_run(struct nfs4r_core *c);
-void repair_done(struct nfs4r_core *c, bool ok, const nfs4r_lsn *positions);
+void repair_done(struct nfs4r_core *c, const struct nfs4r_event *ev);
+
+/* taint.c: bytes newer than their version (log 3.6, 3.9, 7.5) */
+struct taint *taint_find(const struct nfs4r_core *c, const struct nfs4r_oid *oid);
+struct taint *taint_add(struct nfs4r_core *c, const struct nfs4r_oid *oid);
+void taint_set_state(struct nfs4r_core *c, struct taint *t, enum taint_state state);
+void taint_commit(struct nfs4r_core *c, const struct nfs4r_entry *e, bool made);
+nfs4r_lsn taint_limit(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn stable);
+bool taint_allows_more(const struct nfs4r_core *c, nfs4r_server_id log);
+void taint_stable(struct nfs4r_core *c, const nfs4r_lsn *stable);
+void taint_started(struct nfs4r_core *c);
+void taint_crossed(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn seal);
+void taint_run(struct nfs4r_core *c);
+void taint_list(struct nfs4r_core *c, struct nfs4r_action *a);
+bool taint_repaired(struct nfs4r_core *c, const struct nfs4r_left *v, uint32_t n);
+void taint_mended(struct nfs4r_core *c);
+void taint_fini(struct nfs4r_core *c);
 
 /* held.c: durability beyond one server (log 5.1) */
 bool needs_held(const struct nfs4r_core *c, const struct nfs4r_op *op);

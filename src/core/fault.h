@@ -121,7 +121,11 @@
 	X(F_OUTSIDE_AT_ONCE, "log 8.6", "any view without it tells a server that forgot that it was removed")	\
 	X(F_REPAIR_UNSEALED, "log 8.6", "a copy is made anew before the own log has ended")			\
 	X(F_SEAL_CLAIMED, "log 8.6", "the log of who forgot is ended although its claims are known")		\
-	X(F_SEQ_AGAIN, "log 8.6", "claim numbers are used again")
+	X(F_SEQ_AGAIN, "log 8.6", "claim numbers are used again")				\
+	X(F_TAINT_IN_FLIGHT, "log 3.6", "what is being executed is not in the taint")					\
+	X(F_TAINT_OWN, "log 3.6", "a sender's own taints are not handed on")						\
+	X(F_TAINT_STABLE, "log 3.9", "an entry counts as stable though its object is not exact")			\
+	X(F_TAINT_SEALED, "log 7.5", "objects that a seal makes inexact count as exact")
 
 enum nfs4r_fault {
 	NFS4R_FAULT_NONE = 0,

@@ -327,7 +327,7 @@ void log_positions_out(struct nfs4r_core *c)
 
 		bool hurry = l->stable < l->hurry;
 
-		if (l->stable < l->want && l->applied > l->stable && !(hurry ? c->checkpoint_hurried : c->checkpoint_asked)) {
+		if (l->stable < l->want && l->applied > l->stable && !(hurry ? c->checkpoint_hurried : c->checkpoint_asked) && taint_allows_more(c, s)) {
 			c->checkpoint_asked = true; /* until the next STABLE */
 			c->checkpoint_hurried |= hurry;
 			act(c, NFS4R_ACT_CHECKPOINT)->hurry = hurry;
@@ -465,9 +465,10 @@ void log_on_positions(struct nfs4r_core *c, nfs4r_server_id from, const struct n
 
 void log_on_stable(struct nfs4r_core *c, const nfs4r_lsn *stable)
 {
+	taint_stable(c, stable);
 	EACH_SERVER(c, s) {
 		struct logst *l = &c->logs[s];
-		nfs4r_lsn v = stable[s] < l->applied ? stable[s] : l->applied;
+		nfs4r_lsn v = taint_limit(c, s, stable[s] < l->applied ? stable[s] : l->applied);
 
 		if (v > l->stable) {
 			l->stable = v;

@@ -89,3 +89,8 @@ enum nfs4r_status nfs4r_core_may_serve(struct nfs4r_core *c, const struct nfs4r_
 		return not_ready(c) && f.known == NFS4R_NOT_YET ? NFS4R_DELAY : NFS4R_NOT_PRIMARY;
 	return not_ready(c) ? NFS4R_DELAY : NFS4R_OK;
 }
+
+nfs4r_lsn nfs4r_core_applied(const struct nfs4r_core *c, nfs4r_server_id log)
+{
+	return c->logs[log].applied;
+}

@@ -112,7 +112,7 @@ static nfs4r_lsn must_have(const struct nfs4r_core *c, nfs4r_server_id log)
 	return is_ended(c, log) ? seal_begin(&c->view.adopted, log) : c->logs[log].applied;
 }
 
-static bool is_source(const struct nfs4r_core *c, nfs4r_server_id s)
+bool repair_is_source(const struct nfs4r_core *c, nfs4r_server_id s)
 {
 	const struct peer *p = &c->peers[s];
 
@@ -136,7 +136,7 @@ static nfs4r_server_id source(const struct nfs4r_core *c)
 	nfs4r_server_id best = 0;
 
 	EACH_PEER(c, s)
-		if (is_source(c, s) && (!best || goodness(c, s) > goodness(c, best)))
+		if (repair_is_source(c, s) && (!best || goodness(c, s) > goodness(c, best)))
 			best = s;
 	return best;
 }
@@ -162,8 +162,10 @@ static void begin(struct nfs4r_core *c, nfs4r_server_id from)
 	a = act(c, NFS4R_ACT_REPAIR);
 	a->to = from;
 	a->all = c->repair.all;
+	if (c->repair.list)
+		taint_list(c, a);
 	EACH_SERVER(c, s)
-		if (is_ahead(c, s))
+		if (is_ahead(c, s) && !c->repair.list)
 			a->seals[a->nseals++] = *seal_at(&c->view.adopted, s, c->logs[s].applied);
 }
 
@@ -180,10 +182,35 @@ void repair_check(struct nfs4r_core *c)
 	view_check_ready(c);
 }
 
+/* Log 7.5: takes what is inexact here from @from. */
+void repair_list(struct nfs4r_core *c, nfs4r_server_id from)
+{
+	c->repair = (struct repair){ .state = REPAIR_DRAIN, .list = true, .from = from };
+	view_check_ready(c);
+}
+
+/* Ready as before, but for what is still inexact. */
+static void list_ended(struct nfs4r_core *c)
+{
+	c->repair = (struct repair){ 0 };
+	c->dirty |= DIRTY_OPS | DIRTY_OBJECTS | DIRTY_REPLY | DIRTY_RELEASE;
+	c->log_moved = true;
+	EACH_PEER(c, s) { /* what was not begun, or was dropped, because of it */
+		apply_wake(c, s);
+		if (c->logs[s].end > c->logs[s].received)
+			log_pull(c, s);
+	}
+	view_check_ready(c);
+}
+
 static void try_later(struct nfs4r_core *c)
 {
 	struct repair *r = &c->repair;
 
+	if (r->list) { /* another time: meanwhile entries are applied, and others may need that */
+		list_ended(c);
+		return;
+	}
 	r->state = REPAIR_WAIT;
 	r->failed = r->from;
 	r->again_ms = c->now + c->cfg.repeat_ms;
@@ -215,6 +242,17 @@ static void check_reach(struct nfs4r_core *c)
 	view_check_ready(c);
 }
 
+/* Unless there is more to be repaired meanwhile. */
+static void begin_list(struct nfs4r_core *c)
+{
+	bool all;
+
+	if (repair_is_source(c, c->repair.from) && c->ninexact && !seals_open(c) && !needs_repair(c, &all))
+		begin(c, c->repair.from);
+	else
+		list_ended(c);
+}
+
 void repair_run(struct nfs4r_core *c)
 {
 	struct repair *r = &c->repair;
@@ -224,7 +262,8 @@ void repair_run(struct nfs4r_core *c)
 		end_self(c);
 	check_reach(c);
 	repair_check(c);
-	if (r->state == REPAIR_ASKS && !is_source(c, r->from))
+	taint_run(c);
+	if (r->state == REPAIR_ASKS && !repair_is_source(c, r->from))
 		try_later(c);
 	if (r->state == REPAIR_ASKS)
 		ask_reach(c);
@@ -232,11 +271,16 @@ void repair_run(struct nfs4r_core *c)
 		return;
 	if (r->state == REPAIR_DRAIN && is_quiet(c)) {
 		apply_drop_all(c);
-		view_incomplete(c);
+		if (!r->list) /* that one is where its positions are, and does nothing before it is there again */
+			view_incomplete(c);
 		r->state = REPAIR_WAIT;
 	}
 	if (r->state != REPAIR_WAIT)
 		return;
+	if (r->list) {
+		begin_list(c);
+		return;
+	}
 	timer_at(c, r->again_ms > c->now ? r->again_ms : c->now + c->cfg.repeat_ms);
 	if (!needs_repair(c, &r->all)) { /* what was being applied reached the seal */
 		*r = (struct repair){ 0 };
@@ -256,7 +300,8 @@ static void take_positions(struct nfs4r_core *c, const nfs4r_lsn *v)
 	EACH_SERVER(c, s) {
 		struct logst *l = &c->logs[s];
 
-		l->received = l->applied = l->stable = l->highest = v[s];
+		l->received = l->applied = l->highest = v[s];
+		l->stable = taint_limit(c, s, v[s]);
 		l->base = v[s] + 1;
 		l->truncated = v[s];
 		l->pull_from = 0;
@@ -278,14 +323,14 @@ static void forget_tree(struct nfs4r_core *c)
 	anc_rebuild(c);
 }
 
-void repair_done(struct nfs4r_core *c, bool ok, const nfs4r_lsn *positions)
+void repair_done(struct nfs4r_core *c, const struct nfs4r_event *ev)
 {
 	struct repair *r = &c->repair;
 	nfs4r_servers ended_logs = 0;
 
 	if (r->state != REPAIR_RUNS)
 		return;
-	if (!ok) {
+	if (!ev->ok || !taint_repaired(c, ev->left, ev->nleft)) {
 		try_later(c);
 		return;
 	}
@@ -293,11 +338,11 @@ void repair_done(struct nfs4r_core *c, bool ok, const nfs4r_lsn *positions)
 	EACH_SERVER(c, s) {
 		if (r->all && is_ended(c, s))
 			claims_sealed(c, s);
-		if (NFS4R_GEN(positions[s]) != NFS4R_GEN(c->logs[s].applied))
+		if (NFS4R_GEN(ev->stable[s]) != NFS4R_GEN(c->logs[s].applied))
 			ended_logs |= NFS4R_BIT(s);
 	}
 	if (r->all) {
-		take_positions(c, positions);
+		take_positions(c, ev->stable);
 		forward_unknown(c, ended_logs);
 	}
 	r->state = REPAIR_ASKS;
@@ -314,10 +359,12 @@ static void ended(struct nfs4r_core *c)
 		if (r->all || !c->reach.open || c->reach.lsn[s] < r->lsn[s]) /* what an earlier repair left may be further */
 			c->reach.lsn[s] = r->lsn[s];
 	c->reach.open = !FAULT(F_REACH_FORGOTTEN);
-	c->reach.all = false;
+	if (!r->list)
+		c->reach.all = false;
 	save_reach(c);
+	taint_mended(c); /* after that row: what is taken may be further */
 	EACH_SERVER(c, s)
-		if (is_ahead(c, s)) {
+		if (is_ahead(c, s) && !r->list) {
 			nfs4r_lsn seal = seal_at(&c->view.adopted, s, c->logs[s].applied)->lsn;
 
 			replies_undone(c, s, seal);

@@ -13,6 +13,7 @@
  *   'C'                     how far the copy may be that a repair left (log 8.3)
  *   'M'                     what this store remembers, and its starts (log 8.6); none: an empty store
  *   'I' server              the newest start in which that server remembered
+ *   'X' oid                 an object whose bytes may be newer than its version (log 3.6)
  *
  * A claim has at most NFS4R_CLAIM_CONTROLS_MAX controls, so a claim is one row. Positions and
  * entries are the tree's (tree->commit); nothing here repeats them.
@@ -312,6 +313,73 @@ void row_reach(const struct reach *r, struct nfs4r_put *p)
 	p->val_len = (uint16_t)(k.p - p->val);
 }
 
+static void w_lsns(struct cursor *k, const nfs4r_lsn *v)
+{
+	uint8_t *n = k->p++;
+
+	*n = 0;
+	for (uint32_t s = 1; s <= NFS4R_SERVERS_MAX; s++)
+		if (v[s]) {
+			w_u(k, s, 2);
+			w_u(k, v[s], 8);
+			++*n;
+		}
+}
+
+static void r_lsns(struct cursor *k, nfs4r_lsn *v)
+{
+	for (uint64_t n = r_u(k, 1); n && !k->bad; n--) {
+		uint64_t s = r_u(k, 2);
+
+		k->bad |= !s || s > NFS4R_SERVERS_MAX;
+		if (!k->bad)
+			v[s] = r_u(k, 8);
+	}
+}
+
+void row_taint(const struct taint *t, struct nfs4r_put *p, bool del)
+{
+	struct cursor k;
+
+	memset(p, 0, sizeof(*p));
+	p->del = del;
+	k.p = p->key;
+	w_u(&k, 'X', 1);
+	w_oid(&k, &t->oid);
+	p->key_len = (uint16_t)(k.p - p->key);
+	if (del)
+		return;
+	k.p = p->val;
+	w_u(&k, t->state, 1);
+	w_u(&k, t->exact, 8);
+	w_u(&k, t->done_log, 2);
+	w_u(&k, t->done_lsn, 8);
+	w_lsns(&k, t->until);
+	w_lsns(&k, t->low);
+	assert(k.p - p->val <= (int)sizeof(p->val));
+	p->val_len = (uint16_t)(k.p - p->val);
+}
+
+static bool restore_taint(struct nfs4r_core *c, struct cursor *key, struct cursor *k)
+{
+	struct nfs4r_oid oid;
+	struct taint *t;
+	uint64_t state;
+
+	r_oid(key, &oid);
+	state = r_u(k, 1);
+	if (key->bad || k->bad || state < TAINT_DONE || state > TAINT_INEXACT || taint_find(c, &oid))
+		return false;
+	t = taint_add(c, &oid);
+	taint_set_state(c, t, (enum taint_state)state);
+	t->exact = r_u(k, 8);
+	t->done_log = (nfs4r_server_id)r_u(k, 2);
+	t->done_lsn = r_u(k, 8);
+	r_lsns(k, t->until);
+	r_lsns(k, t->low);
+	return !k->bad && t->done_log <= NFS4R_SERVERS_MAX;
+}
+
 static bool restore_reach(struct nfs4r_core *c, struct cursor *val)
 {
 	c->reach.open = r_u(val, 1);
@@ -386,6 +454,8 @@ static bool restore(struct nfs4r_core *c, struct cursor *key, struct cursor *val
 		return !key->bad && restore_reach(c, val);
 	if (kind == 'M')
 		return !key->bad && restore_memory(&c->memory, val);
+	if (kind == 'X')
+		return restore_taint(c, key, val);
 	s = (nfs4r_server_id)r_u(key, 2);
 	if (key->bad || s == 0 || s > NFS4R_SERVERS_MAX)
 		return false;

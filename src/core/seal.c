@@ -227,6 +227,7 @@ void seal_cross(struct nfs4r_core *c, nfs4r_server_id log)
 
 	assert(s && !l->pend);
 	seal = s->lsn;
+	taint_crossed(c, log, seal); /* before: it can be done again */
 	a = act(c, NFS4R_ACT_SEALED);
 	a->log = log;
 	a->until = seal;

@@ -54,7 +54,7 @@ void view_save(struct nfs4r_core *c)
 static void set_ready(struct nfs4r_core *c)
 {
 	c->view.ready = !views_on(c) || (memory_known(c) && is_member(c, c->self) && c->view.complete && (!seals_open(c) || FAULT(F_SERVE_UNCROSSED)) && !c->repair.state &&
-					      !c->reach.open && !c->reach.all);
+					      !c->reach.open && !c->reach.all && !c->ninexact);
 }
 
 /* A seal was crossed, or a repair began. */
@@ -160,7 +160,7 @@ bool view_hears(const struct nfs4r_core *c, nfs4r_server_id s)
 /* Near enough to the end of every log to become a member without making the others wait (8.2). */
 static bool caught_up(const struct nfs4r_core *c)
 {
-	if (c->recovering || c->undecided || c->halted || c->repair.state || seals_open(c) || !memory_whole(c))
+	if (c->recovering || c->undecided || c->halted || c->repair.state || c->ninexact || seals_open(c) || !memory_whole(c))
 		return false;
 	EACH_PEER(c, s)
 		if (c->logs[s].applied + CAUGHT_UP_ENTRIES < c->logs[s].end || (is_member(c, s) && !c->peers[s].told))
@@ -577,7 +577,7 @@ void nfs4r_core_get_view(const struct nfs4r_core *c, struct nfs4r_core_view *out
 	out->fixed = !views_on(c);
 	out->member = is_member(c, c->self);
 	out->joining = out->member && !c->view.complete;
-	out->repairing = c->repair.state == REPAIR_RUNS;
+	out->repairing = c->repair.state == REPAIR_RUNS && !c->repair.list; /* what is not in the list is as good as ever */
 	out->given_up = c->view.given_up;
 	out->memory = memory_said(c);
 	out->unheard = memory_unheard(c);

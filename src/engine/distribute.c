@@ -5,7 +5,8 @@
  *
  * The newest own entries are kept in memory with their payload, up to payload_bytes_max and until everybody has them; older ones
  * come from the journal, and their bytes are read back from the file (log sheet 3.6), which costs disk reads
- * and no memory. Such an entry says so by its taint: the newest entry of the file when the read ended.
+ * and no memory. Such an entry says so by its taint: the newest entry of the file when the read ended, also one that is being executed. What a taint
+ * names is in the journal for good before the bytes leave: nobody could bring it, if this machine lost it, and those bytes would stay as they are.
  *
  * Each message costs several wake-ups here, at the peer, and here again for its positions. So a peer hears from us at most
  * every GAP_US: what comes after a pause goes at once, a stream goes in batches. Positions wait in the same place, the newest only.
@@ -18,6 +19,7 @@
 #define RECENT 16384		/* own entries kept in memory at most */
 #define BATCH_ENTRIES 256	/* entries of one message */
 #define BATCH_BYTES (1u << 20)	/* payload of one message, about */
+#define TAINT_WAIT_MS 1000	/* for an update that is being executed, of whose bytes some may have been read */
 #define GAP_US 2000		/* from one message of a stream to the next; little beside any round trip that is worth replicating over */
 
 struct range {
@@ -120,19 +122,56 @@ uint64_t distributor_payload_bytes(struct distributor *d)
 
 /* ---- reading bytes back ---- */
 
-static void taint(struct nfs4r_engine *eng, struct nfs4r_entry *e)
+struct awaited { /* index = server id: positions that taints of a batch name; 0: none */
+	nfs4r_lsn lsn[NFS4R_SERVERS_MAX + 1];
+};
+
+/* After the read. Of a deleted object nothing tells by which entry: by all that are here. False: not now. */
+static bool taint(struct nfs4r_engine *eng, struct nfs4r_entry *e, struct awaited *w)
 {
 	struct nfs4r_row row;
+	bool ok, await;
 
-	if (nfs4r_store_row(eng->store, &e->parts[0].oid, &row) != NFS4R_KNOWN)
-		return;
-	if (row.last_log == e->log && row.last_lsn == e->lsn)
-		return; /* nothing happened to the file since: the bytes are exact */
-	e->taint_log = row.last_log;
-	e->taint_lsn = row.last_lsn;
+	pthread_mutex_lock(&eng->lock);
+	if (nfs4r_store_row(eng->store, &e->parts[0].oid, &row) != NFS4R_KNOWN) {
+		row.last_log = e->log;
+		row.last_lsn = nfs4r_core_applied(eng->core, e->log);
+	}
+	ok = nfs4r_core_taint(eng->core, e, row.last_log, row.last_lsn, &await);
+	pthread_mutex_unlock(&eng->lock);
+	if (ok && e->taint_log && await && w->lsn[e->taint_log] < e->taint_lsn)
+		w->lsn[e->taint_log] = e->taint_lsn;
+	return ok;
 }
 
-static void read_back(struct nfs4r_engine *eng, struct nfs4r_entry *e)
+static bool is_here(struct nfs4r_engine *eng, const struct awaited *w, bool *any)
+{
+	bool here = true;
+
+	*any = false;
+	pthread_mutex_lock(&eng->lock);
+	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++) {
+		*any |= w->lsn[s] != 0;
+		here &= nfs4r_core_applied(eng->core, s) >= w->lsn[s];
+	}
+	pthread_mutex_unlock(&eng->lock);
+	return here;
+}
+
+/* False: not now, the peer asks again. */
+static bool await_taints(struct nfs4r_engine *eng, const struct awaited *w)
+{
+	bool any;
+
+	for (int i = 0; !is_here(eng, w, &any); i++) {
+		if (i == TAINT_WAIT_MS || eng->stopping)
+			return false;
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	}
+	return !any || nfs4r_store_sync(eng->store, nfs4r_store_position(eng->store)) == NFS4R_OK;
+}
+
+static bool read_back(struct nfs4r_engine *eng, struct nfs4r_entry *e, struct awaited *w)
 {
 	struct nfs4r_part *p = &e->parts[0];
 	struct nfs4r_lhandle h;
@@ -142,7 +181,7 @@ static void read_back(struct nfs4r_engine *eng, struct nfs4r_entry *e)
 
 	struct nfs4r_buf *b = nfs4r_buf_new(len);
 	if (!b)
-		return;
+		return false;
 	nfs4r_handle(eng, &p->oid, &h);
 	if (h.len && p->effect == NFS4R_EFF_WRITE)
 		st = eng->ops->read(eng->ctx, &h, p->off, b->data, &len, &eof);
@@ -154,18 +193,21 @@ static void read_back(struct nfs4r_engine *eng, struct nfs4r_entry *e)
 	} else {
 		nfs4r_buf_put(b); /* gone: the entry travels without bytes, a later one explains it */
 	}
-	taint(eng, e);
+	return taint(eng, e, w);
 }
 
-static struct nfs4r_entry *fetch(struct nfs4r_engine *eng, nfs4r_server_id log, nfs4r_lsn lsn)
+/* NULL: it is truncated, or its bytes cannot be had now. */
+static struct nfs4r_entry *fetch(struct nfs4r_engine *eng, nfs4r_server_id log, nfs4r_lsn lsn, struct awaited *w)
 {
 	struct nfs4r_entry *e = log == eng->cfg.rpc.self ? recent_get(eng->distributor, lsn) : NULL;
 
 	if (e)
 		return e;
 	e = nfs4r_store_log_read(eng->store, log, lsn);
-	if (e && e->has_payload && !e->payload)
-		read_back(eng, e);
+	if (e && e->has_payload && !e->payload && !read_back(eng, e, w)) {
+		nfs4r_entry_put(e);
+		return NULL;
+	}
 	return e;
 }
 
@@ -200,6 +242,7 @@ static void send_range(struct nfs4r_engine *eng, struct peer_sender *p, const st
 	while (lsn <= r->until && generation == __atomic_load_n(&p->generation, __ATOMIC_ACQUIRE) && !eng->stopping) {
 		struct nfs4r_entry *batch[BATCH_ENTRIES];
 		struct nfs4r_msg *m = calloc(1, sizeof(*m));
+		struct awaited w = { { 0 } };
 		uint64_t bytes = 0;
 
 		if (!m)
@@ -209,9 +252,9 @@ static void send_range(struct nfs4r_engine *eng, struct peer_sender *p, const st
 		m->entries.log = r->log;
 		m->entries.end = end_of_log(eng, r->log);
 		while (lsn <= r->until && m->entries.n < BATCH_ENTRIES && bytes < BATCH_BYTES) {
-			struct nfs4r_entry *e = fetch(eng, r->log, lsn);
+			struct nfs4r_entry *e = fetch(eng, r->log, lsn, &w);
 
-			if (!e) { /* truncated meanwhile: the peer has it, or will ask again */
+			if (!e) { /* the peer has it, or will ask again */
 				lsn = r->until + 1;
 				break;
 			}
@@ -220,7 +263,9 @@ static void send_range(struct nfs4r_engine *eng, struct peer_sender *p, const st
 			lsn++;
 		}
 		m->entries.entries = batch;
-		if (m->entries.n)
+		if (!await_taints(eng, &w))
+			lsn = r->until + 1;
+		else if (m->entries.n)
 			engine_send(eng, p->to, m);
 		for (uint32_t i = 0; i < m->entries.n; i++)
 			nfs4r_entry_put(batch[i]);

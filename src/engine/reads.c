@@ -401,17 +401,22 @@ static void answer(struct nfs4r_engine *eng, struct serve *s, enum nfs4r_status 
 	free(s);
 }
 
-/* For a server whose machine crashed. What is in doubt here, too, is said, and not given away. */
+/*
+ * For a server whose machine crashed. What is in doubt here, too, is said, and not given away; so is what is not exact here, unless that is by bytes that the
+ * asker has in its own log.
+ */
 static void serve_copy_any(struct nfs4r_engine *eng, struct serve *s)
 {
 	struct nfs4r_read *rd = s->m->read;
 	bool doubts = doubt_about(eng, &rd->oid), sound;
 	struct nfs4r_core_view v;
+	struct nfs4r_left left;
 	enum nfs4r_status st = NFS4R_DELAY;
 
 	pthread_mutex_lock(&eng->lock);
 	nfs4r_core_get_view(eng->core, &v);
 	sound = !v.repairing && !eng->halted[0];
+	doubts |= nfs4r_core_exactness(eng->core, &rd->oid, &left) != NFS4R_EXACT && left.log != s->from;
 	pthread_mutex_unlock(&eng->lock);
 	if (sound && (!doubts || rd->type == NFS4R_RD_GETATTR))
 		st = copy_here(eng, rd);
@@ -420,10 +425,27 @@ static void serve_copy_any(struct nfs4r_engine *eng, struct serve *s)
 	answer(eng, s, st);
 }
 
+/* What is exact soon is asked for again. Of what is inexact, `eof` says so, with the version that was exact and the update that never was (log 7.5). */
+static enum nfs4r_status say_exactness(struct nfs4r_engine *eng, struct nfs4r_read *rd)
+{
+	struct nfs4r_left left;
+
+	pthread_mutex_lock(&eng->lock);
+	enum nfs4r_exactness x = nfs4r_core_exactness(eng->core, &rd->oid, &left);
+	pthread_mutex_unlock(&eng->lock);
+	if (x == NFS4R_INEXACT) {
+		rd->eof = true;
+		rd->result_offset = left.exact;
+		nfs4r_oid_make(&rd->result, left.log, 0, left.lsn);
+	}
+	return x == NFS4R_EXACT_LATER ? NFS4R_DELAY : NFS4R_OK;
+}
+
 /* For a server that repairs its copy. One that is not whole itself answers nothing. */
 static void serve_copy(struct nfs4r_engine *eng, struct serve *s)
 {
 	struct nfs4r_core_view v;
+	enum nfs4r_status st;
 	bool whole;
 
 	if (s->m->read->cookie == NFS4R_COPY_ANY && s->m->read->type != NFS4R_RD_READDIR && s->m->read->type != NFS4R_RD_OIDS) {
@@ -434,7 +456,10 @@ static void serve_copy(struct nfs4r_engine *eng, struct serve *s)
 	nfs4r_core_get_view(eng->core, &v);
 	whole = eng->ready && v.member && !v.repairing; /* also one that joins: it may be all there is */
 	pthread_mutex_unlock(&eng->lock);
-	answer(eng, s, whole ? copy_here(eng, s->m->read) : NFS4R_DELAY);
+	st = whole ? copy_here(eng, s->m->read) : NFS4R_DELAY;
+	if (st == NFS4R_OK && s->m->read->type == NFS4R_RD_GETATTR)
+		st = say_exactness(eng, s->m->read);
+	answer(eng, s, st);
 }
 
 static void commit_done(struct nfs4r_engine *eng, void *arg, enum nfs4r_status st)

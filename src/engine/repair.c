@@ -175,11 +175,11 @@ static enum nfs4r_status finish(struct repair *r)
 
 static enum nfs4r_status run(struct repair *r)
 {
-	enum nfs4r_status st = repair_collect(r);
+	enum nfs4r_status st = r->list ? NFS4R_OK : repair_collect(r);
 
 	if (st == NFS4R_OK)
 		sort(r);
-	if (st == NFS4R_OK)
+	if (st == NFS4R_OK && !r->list)
 		st = repair_save(r);
 	if (st == NFS4R_OK && r->everything)
 		st = repair_compare(r);
@@ -210,6 +210,18 @@ static void say_end(struct repair *r, enum nfs4r_status st)
 			   (unsigned long long)eng->repair.bytes, (double)(now_ms() - eng->repair.since_ms) / 1000, r->saved[0] ? "; what was undone is in " : "", r->saved);
 }
 
+/* What the source has inexact, too; free(ev->left) is the caller's. False: no memory. */
+static bool tell_left(const struct repair *r, struct nfs4r_event *ev)
+{
+	struct nfs4r_left *left = calloc(r->n + 1, sizeof(*left));
+
+	for (uint32_t i = 0; left && i < r->n; i++)
+		if (r->objs[i].inexact)
+			left[ev->nleft++] = r->objs[i].left;
+	ev->left = left;
+	return left != NULL;
+}
+
 static void repair_task(struct nfs4r_engine *eng, void *arg)
 {
 	struct nfs4r_event ev = { .type = NFS4R_EV_REPAIRED };
@@ -219,7 +231,7 @@ static void repair_task(struct nfs4r_engine *eng, void *arg)
 	pthread_mutex_lock(&eng->lock);
 	if (!repair_over(r)) {
 		say_end(r, st);
-		ev.ok = st == NFS4R_OK;
+		ev.ok = st == NFS4R_OK && tell_left(r, &ev);
 		memcpy(ev.stable, r->positions.applied, sizeof(ev.stable));
 		eng->repair.running = false;
 		engine_step(eng, &ev);
@@ -229,6 +241,7 @@ static void repair_task(struct nfs4r_engine *eng, void *arg)
 	pthread_mutex_unlock(&eng->lock);
 	for (uint32_t i = 0; i < r->n; i++)
 		free(r->objs[i].found);
+	free((void *)ev.left);
 	free(r->objs);
 	free(r);
 }
@@ -245,6 +258,10 @@ void repair_start(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 	r->from = a->to;
 	r->all = r->everything = a->all;
 	r->strays = a->all && forgot; /* else nobody but people can have put it there */
+	r->list = a->noids != 0;
+	for (uint32_t i = 0; i < a->noids; i++)
+		if (!repair_add(r, &a->oids[i], false))
+			abort();
 	r->nseals = a->nseals;
 	memcpy(r->seals, a->seals, sizeof(r->seals));
 	eng->repair.from = a->to;
@@ -253,6 +270,7 @@ void repair_start(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 	eng->repair.done = eng->repair.all = eng->repair.bytes = eng->repair.fetch_ms = 0;
 	eng->repair.since_ms = now_ms();
 	engine_log(eng, NFS4R_LOG_INFO, "volume %s: this copy %s; it is repaired from server %u", eng->cfg.volume_name,
-		   a->all && forgot ? "is empty, or from the past" : a->all ? "cannot be brought up to date from the logs" : "has updates that were given up", a->to);
+		   a->noids ? "has files with bytes of updates that were given up" : a->all && forgot ? "is empty, or from the past" :
+		   a->all ? "cannot be brought up to date from the logs" : "has updates that were given up", a->to);
 	pool_run(eng->repairs, repair_task, r);
 }

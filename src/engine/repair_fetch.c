@@ -92,6 +92,16 @@ static enum nfs4r_status only_here(struct repair *r, struct listing *l, const st
 	return NFS4R_OK;
 }
 
+static bool is_exact(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
+{
+	struct nfs4r_left left;
+
+	pthread_mutex_lock(&eng->lock);
+	enum nfs4r_exactness x = nfs4r_core_exactness(eng->core, oid, &left);
+	pthread_mutex_unlock(&eng->lock);
+	return x == NFS4R_EXACT;
+}
+
 static enum nfs4r_status compare_page(struct repair *r, struct nfs4r_read *rd, struct listing *l, uint32_t undone)
 {
 	enum nfs4r_status st = NFS4R_OK;
@@ -103,7 +113,8 @@ static enum nfs4r_status compare_page(struct repair *r, struct nfs4r_read *rd, s
 
 		st = only_here(r, l, &d->oid);
 		nfs4r_handle(r->eng, &d->oid, &h);
-		if (!r->strays && h.len && nfs4r_store_row(r->eng->store, &d->oid, &row) == NFS4R_KNOWN && row.version == d->cookie && !repair_find(r, &d->oid, undone))
+		if (!r->strays && h.len && nfs4r_store_row(r->eng->store, &d->oid, &row) == NFS4R_KNOWN && row.version == d->cookie &&
+		    !repair_find(r, &d->oid, undone) && is_exact(r->eng, &d->oid))
 			continue; /* equal version: equal content, unless store and tree are of different pasts */
 		if (st == NFS4R_OK && !repair_add(r, &d->oid, false))
 			st = NFS4R_NOMEM;
@@ -436,6 +447,16 @@ static enum nfs4r_status unmoved(struct repair *r, const struct nfs4r_oid *oid, 
 	return st == NFS4R_STALE ? NFS4R_OK : st;
 }
 
+/* Log 7.5: what the source says of its copy beside the row (reads.c). */
+static void note_exactness(struct repair_obj *o, const struct nfs4r_read *head)
+{
+	o->inexact = head->eof;
+	o->left = (struct nfs4r_left){ .oid = o->oid, .exact = head->result_offset, .log = nfs4r_oid_creator(&head->result),
+				       .lsn = nfs4r_oid_seq(&head->result) };
+	if (o->left.log > NFS4R_SERVERS_MAX)
+		o->left.log = 0;
+}
+
 static enum nfs4r_status try_object(struct repair *r, struct repair_obj *o, struct fetched *f, bool *done)
 {
 	enum nfs4r_status st;
@@ -446,11 +467,18 @@ static enum nfs4r_status try_object(struct repair *r, struct repair_obj *o, stru
 	f->head = (struct nfs4r_read){ .type = NFS4R_RD_GETATTR, .oid = o->oid };
 	st = ask(r, &f->head);
 	if (st == NFS4R_STALE || st == NFS4R_UNKNOWN) { /* UNKNOWN: it comes again with its entry */
-		*done = o->dead = true;
+		*done = true;
+		o->dead = !r->list; /* else its names are here, and go with the entry that deleted it */
 		return NFS4R_OK;
 	}
 	if (st == NFS4R_OK && !f->head.row.version)
 		st = NFS4R_MALFORMED;
+	if (st == NFS4R_OK)
+		note_exactness(o, &f->head);
+	if (st == NFS4R_OK && o->inexact && r->list) {
+		*done = true;
+		return NFS4R_OK;
+	}
 	if (st == NFS4R_OK)
 		st = fetch_content(r, &o->oid, f);
 	if (st == NFS4R_OK || st == NFS4R_STALE)

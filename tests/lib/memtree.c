@@ -502,6 +502,11 @@ void memtree_undo(struct memtree *t, struct memtree *from, const struct nfs4r_se
 	}
 }
 
+void memtree_take(struct memtree *t, struct memtree *from, const struct nfs4r_oid *oid)
+{
+	take(t, from, oid);
+}
+
 void memtree_take_all(struct memtree *t, struct memtree *from)
 {
 	struct mobj *o, *tmp;

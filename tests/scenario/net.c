@@ -83,6 +83,24 @@ void net_msg(struct net *n, nfs4r_server_id from, nfs4r_server_id to, struct nfs
 	post(n, from, to, c);
 }
 
+/* An entry of the own log, as it is sent when its bytes are gone from memory. */
+static struct nfs4r_entry *late_copy(struct net *n, nfs4r_server_id s, const struct nfs4r_entry *e)
+{
+	struct nfs4r_entry *c = nfs4r_entry_new();
+	nfs4r_lsn last = e->lsn;
+	bool await;
+
+	for (nfs4r_lsn i = e->lsn; i <= memtree_applied(n->s[s].tree, e->log); i++)
+		if (nfs4r_entry_part(memtree_entry(n->s[s].tree, e->log, i), &e->parts[0].oid))
+			last = i;
+	*c = *e;
+	c->refs = 1;
+	if (c->payload)
+		nfs4r_buf_get(c->payload);
+	assert_true(nfs4r_core_taint(n->s[s].core, c, e->log, last, &await));
+	return c;
+}
+
 static void post_entries(struct net *n, nfs4r_server_id s, const struct nfs4r_action *a)
 {
 	struct nfs4r_msg *m = calloc(1, sizeof(*m));
@@ -96,7 +114,7 @@ static void post_entries(struct net *n, nfs4r_server_id s, const struct nfs4r_ac
 		struct nfs4r_entry *e = memtree_entry(n->s[s].tree, a->log, i);
 
 		assert_non_null(e);
-		m->entries.entries[m->entries.n++] = nfs4r_entry_get(e);
+		m->entries.entries[m->entries.n++] = n->late & NFS4R_BIT(a->to) && e->parts[0].effect == NFS4R_EFF_WRITE ? late_copy(n, s, e) : nfs4r_entry_get(e);
 	}
 	post(n, s, a->to, m);
 }
@@ -297,15 +315,32 @@ void net_stable(struct net *n, nfs4r_server_id s)
 	step(n, s, &ev);
 }
 
+/* Those that are exact there. The rest goes to ev->left. */
+static struct nfs4r_left *take_list(struct server *sv, struct server *from, struct nfs4r_event *ev)
+{
+	struct nfs4r_left *left = calloc(sv->repair->noids, sizeof(*left));
+
+	for (uint32_t i = 0; i < sv->repair->noids; i++)
+		if (nfs4r_core_exactness(from->core, &sv->repair->oids[i], &left[ev->nleft]) == NFS4R_EXACT)
+			memtree_take(sv->tree, from->tree, &sv->repair->oids[i]);
+		else
+			ev->nleft++;
+	ev->left = left;
+	return left;
+}
+
 /* The copy of the source, at once. */
 static void do_repair(struct net *n, nfs4r_server_id s, bool ok)
 {
 	struct nfs4r_event ev = { .type = NFS4R_EV_REPAIRED, .ok = ok };
 	struct server *sv = &n->s[s], *from = &n->s[sv->repair->to];
+	struct nfs4r_left *left = NULL;
 
 	assert_null(sv->jobs);
 	if (ok && sv->repair->all)
 		memtree_take_all(sv->tree, from->tree);
+	else if (ok && sv->repair->noids)
+		left = take_list(sv, from, &ev);
 	else if (ok)
 		memtree_undo(sv->tree, from->tree, sv->repair->seals, sv->repair->nseals);
 	for (nfs4r_server_id i = 1; i <= n->n; i++)
@@ -314,6 +349,7 @@ static void do_repair(struct net *n, nfs4r_server_id s, bool ok)
 	free(sv->repair);
 	sv->repair = NULL;
 	step(n, s, &ev);
+	free(left);
 }
 
 static bool one_job(struct net *n, nfs4r_server_id s, struct job *j)

@@ -68,6 +68,7 @@ struct net {
 	struct client *clients;
 	uint32_t sent[32]; /* messages by type */
 	uint64_t starts; /* of all servers; the random number of an incarnation */
+	nfs4r_servers late; /* bytes for these are read back when they are sent: entries carry the taint that the sender's core gives them */
 	uint32_t exec_fail; /* the next so many local executions fail */
 	bool trace;
 	struct nfs4r_core_config cfg; /* times for all */

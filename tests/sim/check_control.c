@@ -165,7 +165,8 @@ static void check_left(struct server *v, uint32_t obj)
 		return;
 	n = o->vers[o->nvers - 1].ent;
 	t = &s->ents[n];
-	if (t->log != v->id || t->state != ENT_LIVE || o->left == n || NFS4R_GEN(t->lsn) < s->gen[v->id])
+	if (t->log != v->id || t->content || t->state != ENT_LIVE || o->left == n || /* what was taken for right needs no control (7.5) */
+	    NFS4R_GEN(t->lsn) < s->gen[v->id])
 		return;
 	for (uint32_t q = 1; q <= s->plan.servers; q++) {
 		if (s->servers[q].stable[v->id] >= t->lsn || s->servers[q].had_stable[v->id] >= t->lsn || acting_cover(v, obj))

@@ -253,7 +253,7 @@ static void compare_content(struct server *v, const struct nfs4r_entry *e)
 		if (!seen)
 			seen = dead_find(s, obj, r->version);
 
-		if (r->version != e->parts[i].after)
+		if (r->version != e->parts[i].after || !is_exact(v, obj))
 			continue; /* skipped: newer already */
 		if (!seen)
 			sim_fail(s, "S%u has v%llu of %s by %u:%llu, which nobody made", v->id, ULL(r->version),
@@ -324,11 +324,48 @@ static void first_commit(struct server *v, struct ent *t, const struct nfs4r_ent
 		sim_fail(s, "S%u executed %u:%llu: %s", v->id, e->log, ULL(e->lsn), why);
 }
 
+/* A copy that nobody has exact is taken for right (log sheet 7.5): that is what the object is from now on. */
+static void check_taken(struct server *v, const struct nfs4r_entry *e)
+{
+	struct sim *s = v->sim;
+	uint32_t obj = obj_of(s, &e->parts[0].oid), n;
+	struct ent *t;
+
+	if (e->lsn != v->own_next || e->nparts != 1 || e->parts[0].effect != NFS4R_EFF_NONE)
+		sim_fail(s, "S%u takes its copy of %s for right as %u:%s, %s was next", v->id, obj_str(s, obj), e->log, lsn_str(e->lsn), lsn_str(v->own_next));
+	if (!sealed_out(v) && e->parts[0].before != obj_head(s, obj))
+		sim_fail(s, "S%u takes its copy of %s, v%s, for right, but there is v%s", v->id, obj_str(s, obj), lsn_str(e->parts[0].before),
+			 lsn_str(obj_head(s, obj)));
+	v->own_next++;
+	s->totals.taken++;
+	n = new_ent(s);
+	t = &s->ents[n];
+	*t = (struct ent){ .log = e->log, .lsn = e->lsn, .op = e->op, .state = sealed_out(v) ? ENT_SEALED : ENT_LIVE, .nparts = 1, .e = entry_copy(e) };
+	t->parts[0].obj = obj;
+	t->parts[0].effect = e->parts[0].effect;
+	t->parts[0].before = e->parts[0].before;
+	t->parts[0].after = e->parts[0].after;
+	t->content = calloc(1, sizeof(*t->content));
+	row_copy(t->content, tree_get(&v->tree, obj));
+	if (t->state == ENT_SEALED) {
+		push_dead(s, obj, &(struct version_seen){ .version = e->parts[0].after, .ent = n });
+		born_dead(v, t);
+		return;
+	}
+	check_taken_bytes(v, obj);
+	push_version(s, obj, e->parts[0].after, n);
+	tree_install(&s->oracle, obj, t->content);
+}
+
 void check_commit(struct server *v, const struct nfs4r_entry *e, bool own)
 {
 	struct sim *s = v->sim;
 	struct ent *t = ent_find(s, e->log, e->lsn);
 
+	if ((!t || t->state == ENT_LOST) && own && e->taint_log) {
+		check_taken(v, e);
+		t = ent_find(s, e->log, e->lsn);
+	}
 	if (!t)
 		sim_fail(s, "S%u commits %u:%llu, which nobody executed", v->id, e->log, ULL(e->lsn));
 	if (t->state == ENT_LOST)
@@ -370,8 +407,12 @@ static void rebuild_oracle(struct sim *s)
 	for (uint32_t i = 1; i < s->nents; i++) {
 		const struct ent *t = &s->ents[i];
 
-		if (t->e && (t->state == ENT_LIVE || t->state == ENT_LIMBO) && tree_apply(s, &s->oracle, t->e, true))
+		if (!t->e || (t->state != ENT_LIVE && t->state != ENT_LIMBO))
+			continue;
+		if (tree_apply(s, &s->oracle, t->e, true))
 			sim_fail(s, "%u:%llu needs an entry that was lost", t->log, ULL(t->lsn));
+		if (t->content)
+			tree_install(&s->oracle, t->parts[0].obj, t->content);
 	}
 }
 

@@ -198,6 +198,7 @@ void check_sealed(struct server *v, nfs4r_server_id log, nfs4r_lsn seal)
 	for (const struct simop *so = v->ops; so && log == v->id; so = so->next)
 		if (so->executing)
 			sim_fail(s, "S%u crosses the seal of its log while it executes %s", v->id, nfs4r_op_name(so->op->type));
+	check_exact(v, "crosses a seal");
 }
 
 void check_repair(struct server *v, const struct nfs4r_action *a)
@@ -211,7 +212,7 @@ void check_repair(struct server *v, const struct nfs4r_action *a)
 			sim_fail(s, "S%u repairs its copy while it executes %s", v->id, nfs4r_op_name(so->op->type));
 	if (v->applying)
 		sim_fail(s, "S%u repairs its copy while it applies %u:%s", v->id, v->applying->e->log, lsn_str(v->applying->e->lsn));
-	if (!a->all && !a->nseals)
+	if (!a->all && !a->nseals && !a->noids)
 		sim_fail(s, "S%u repairs nothing", v->id);
 	for (uint32_t i = 0; i < a->nseals; i++) {
 		const struct nfs4r_seal *seal = &a->seals[i];
@@ -273,9 +274,9 @@ void check_serves(struct server *v)
 void seals_print(const struct totals *t)
 {
 	printf("seals: %llu, %llu entries sealed away, %llu crossings, %llu repairs (%llu of all, %llu not ended), %llu given up, "
-	       "%llu entries promised, COMMIT %llu asked %llu ok\n",
+	       "%llu entries promised, COMMIT %llu asked %llu ok, %llu entries read back late, %llu copies inexact at a seal, %llu taken for right\n",
 	       ULL(t->seals), ULL(t->sealed_away), ULL(t->crossings), ULL(t->repairs), ULL(t->repairs_all), ULL(t->repairs_failed),
-	       ULL(t->give_ups), ULL(t->promised), ULL(t->commits), ULL(t->commits_ok));
+	       ULL(t->give_ups), ULL(t->promised), ULL(t->commits), ULL(t->commits_ok), ULL(t->late), ULL(t->inexact), ULL(t->taken));
 	if (t->disks_lost)
 		printf("disks: %llu lost, %llu put back, %llu servers that served again\n", ULL(t->disks_lost), ULL(t->disks_put_back),
 		       ULL(t->disks_back));

@@ -292,6 +292,8 @@ static const struct {
 	{ F_FORGOT_VOTES, "views-amnesia" },	{ F_FORGOT_GRANTS, "seals-amnesia" },
 	{ F_FORGOT_STAYS, "views-amnesia" },	{ F_STARTS_FORGOTTEN, "views-amnesia" },
 	{ F_REPAIR_UNSEALED, "views-amnesia" },	{ F_SEQ_AGAIN, "views-amnesia" },
+	{ F_TAINT_IN_FLIGHT, "seals-late" },	{ F_TAINT_OWN, "seals-late" },
+	{ F_TAINT_STABLE, "seals-late" },	{ F_TAINT_SEALED, "seals-late" },
 };
 
 /*

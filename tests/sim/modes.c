@@ -408,6 +408,11 @@ const struct mode modes[] = {
 	{ "seals-ahead", NULL, NULL, tune_seals_ahead, "owners of subtrees go on alone until their lease ends" },
 	{ "views-amnesia", NULL, NULL, tune_views_amnesia, "disks are lost or put back; servers are given up" },
 	{ "seals-amnesia", NULL, NULL, tune_seals_amnesia, "disks are lost or put back; what was promised stays" },
+	{ "seals-late", "D/ D/f D/g D/h",
+	  "A*: open f; write f; write f; commit f; write f; trunc f; write f; write f; commit f; close; wait 10\nA*: write f; write f; trunc f; commit f; wait 10\n"
+	  "B*: open g; write g; write g; trunc g; commit g; write g; write g; close; wait 10\nB*: write g; commit g; write g; trunc g; wait 10\n"
+	  "C*: write h; commit h; write h; read f; write h; trunc h; wait 50\nC*: create D c; remove D c; write f; wait 3000\n",
+	  tune_seals_late, "bytes are read back when they are sent" },
 	{ "seals-forward", "D/ D/f D/g D/x/ D/x/k E/ E/h",
 	  "A*: claim D deep; create D n; remove D n; write f; commit f; wait 200\nA*: rename D f E f2; rename E f2 D f; wait 100\n"
 	  "B*: create D b; rename D b E c; remove E c; write f; commit f; wait 30\nC*: create D c; remove D c; mkdir D m; remove D m; wait 30\n"

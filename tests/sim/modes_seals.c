@@ -122,6 +122,29 @@ void tune_seals_ahead(struct plan *p, struct rng *r)
 		p->machine_crash = 500;
 }
 
+/* Bytes are read back when they are sent, from files that are written again and again by owners who go away. */
+void tune_seals_late(struct plan *p, struct rng *r)
+{
+	seals(p, r, rng_chance(r, 700) ? NFS4R_DURABILITY_COMMIT : 0);
+	p->late = 300 + (uint32_t)rng_below(r, 700);
+	p->clients = 0;
+	p->think_us = 1 * MS + rng_below(r, 5 * MS);
+	p->idle_ms = 1000 + (uint32_t)rng_below(r, 3000);
+	p->lag_us = 1 * MS + rng_below(r, 10 * MS);
+	p->bulk_lag_us = p->lag_us + rng_below(r, 150 * MS);
+	p->window = 1 + (uint32_t)rng_below(r, 12); /* what waits for its turn is read late */
+	p->slow_paths = 1 + (uint32_t)rng_below(r, 4); /* some copies are behind others, and get the rest from them */
+	p->slow_us = 50 * MS + rng_below(r, 400 * MS);
+	p->loss = p->dup = 0;
+	p->exec_us = 1 * MS + rng_below(r, 5 * MS);
+	p->exec_fails = 0; /* what was read in the middle of it would have been nothing */
+	p->troubles = TROUBLE(TROUBLE_DOWN) | TROUBLE(TROUBLE_ALONE) | TROUBLE(TROUBLE_STOP) | TROUBLE(TROUBLE_CUT);
+	p->cancels = 0;
+	p->cut_every_us = p->crash_every_us = 0;
+	if (rng_chance(r, 300))
+		p->machine_crash = 500;
+}
+
 void tune_seals_forward(struct plan *p, struct rng *r)
 {
 	seals(p, r, rng_chance(r, 500) ? NFS4R_DURABILITY_COMMIT : NFS4R_DURABILITY_MAJORITY);

@@ -209,6 +209,7 @@ void net_send(struct server *v, nfs4r_server_id to, const struct nfs4r_msg *m)
 		sim_fail(s, "S%u sends %s to S%u", v->id, nfs4r_msg_name(m->type), to);
 	if (s->plan.lease_ms)
 		check_view_sent(v, m);
+	check_stable_told(v, m);
 	c = msg_copy(m);
 	if (m->type == NFS4R_MSG_FORWARD_ANSWER)
 		c->op->verifier = v->inc;
@@ -229,6 +230,7 @@ void net_send_entries(struct server *v, nfs4r_server_id to, nfs4r_server_id log,
 	while (from <= until) {
 		uint32_t n = 1 + (uint32_t)rng_below(&s->rng, 6);
 		struct nfs4r_msg *m = calloc(1, sizeof(*m));
+		struct nfs4r_seal await[6] = { { 0 } };
 
 		m->type = NFS4R_MSG_ENTRIES;
 		m->entries.log = log;
@@ -240,7 +242,13 @@ void net_send_entries(struct server *v, nfs4r_server_id to, nfs4r_server_id log,
 			if (!e)
 				sim_fail(s, "S%u has to send %u:%llu and does not have it (truncated at %llu)", v->id, log,
 					 (unsigned long long)from, (unsigned long long)v->truncated[log]);
-			m->entries.entries[m->entries.n++] = entry_copy(e);
+			e = entry_copy(e);
+			if (!late_read(v, e, &await[m->entries.n])) {
+				nfs4r_entry_put(e);
+				from = until + 1; /* the peer asks again */
+				break;
+			}
+			m->entries.entries[m->entries.n++] = e;
 		}
 		if (s->trace) {
 			char text[200];
@@ -248,6 +256,11 @@ void net_send_entries(struct server *v, nfs4r_server_id to, nfs4r_server_id log,
 			msg_print(s, m, text, sizeof(text));
 			sim_trace(s, v, "-> S%u %s", to, text);
 		}
-		post(v, to, m, true);
+		late_send(v, to, m, await);
 	}
+}
+
+void net_post_entries(struct server *v, nfs4r_server_id to, struct nfs4r_msg *m)
+{
+	post(v, to, m, true);
 }

@@ -74,6 +74,9 @@ static void repair_over(struct server *v, bool ok)
 		r->changed = false;
 		v->journal.synced = v->journal.n;
 	}
+	ev.left = r->left;
+	ev.nleft = r->nleft;
+	v->took_inexact |= !r->list && r->nleft;
 	v->sim->totals.repairs_failed += !ok;
 	server_step(v, &ev);
 }
@@ -104,6 +107,34 @@ static void install(struct server *v, uint32_t obj, struct row *row)
 	row_fini(row);
 }
 
+static void add_left(struct repair *r, const struct nfs4r_left *l)
+{
+	r->left = realloc(r->left, (r->nleft + 1) * sizeof(*r->left));
+	r->left[r->nleft++] = *l;
+}
+
+/* What the source has of @obj is on its way; or nothing, since it is not exact there. False: it may be, soon. */
+static bool fetch(struct server *v, uint32_t obj)
+{
+	struct sim *s = v->sim;
+	struct repair *r = &v->repair;
+	struct server *from = &s->servers[r->to];
+	struct nfs4r_left left;
+	enum nfs4r_exactness x = nfs4r_core_exactness(from->core, &s->objs[obj].oid, &left);
+
+	if (x == NFS4R_EXACT_LATER)
+		return false;
+	if (x == NFS4R_INEXACT)
+		add_left(r, &left);
+	if (x == NFS4R_EXACT || !r->list) {
+		row_copy(&r->row, tree_get(&from->tree, obj));
+		r->fetched = true;
+	} else {
+		r->at++;
+	}
+	return true;
+}
+
 /* What was asked for last time is here now; ask for the next. */
 static void repair_step(struct sim *s, void *arg, uint64_t generation, uint64_t number)
 {
@@ -130,8 +161,10 @@ static void repair_step(struct sim *s, void *arg, uint64_t generation, uint64_t 
 		server_stop(v, rng_chance(&s->rng, s->plan.machine_crash));
 		return;
 	}
-	row_copy(&r->row, tree_get(&s->servers[r->to].tree, r->all ? r->at : r->objs[r->at]));
-	r->fetched = true;
+	if (!fetch(v, r->all ? r->at : r->objs[r->at]) && !r->patience--) {
+		repair_over(v, false);
+		return;
+	}
 	server_at(v, s->now + rng_time(&s->rng, r->all ? s->plan.apply_us / 4 : s->plan.apply_us + s->plan.lag_us), repair_step, v,
 		  generation, number);
 }
@@ -177,7 +210,11 @@ void repair_begin(struct server *v, const struct nfs4r_action *a)
 	r->all = a->all;
 	r->to = a->to;
 	r->number++;
-	r->n = r->at = 0;
+	r->n = r->at = r->nleft = 0;
+	r->patience = 30;
+	r->list = a->noids != 0;
+	for (uint32_t i = 0; i < a->noids; i++)
+		add_obj(r, obj_of(s, &a->oids[i]));
 	r->nseals = a->nseals;
 	memcpy(r->seals, a->seals, sizeof(r->seals));
 	memcpy(r->positions, s->servers[a->to].applied, sizeof(r->positions));

@@ -528,5 +528,6 @@ void server_fini(struct server *v)
 	for (uint32_t log = 1; log <= SERVERS_MAX; log++)
 		kept_fini(&v->kept[log]);
 	free(v->repair.objs);
+	free(v->repair.left);
 	tree_fini(&v->tree);
 }

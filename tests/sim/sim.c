@@ -353,9 +353,13 @@ void sim_fini(struct sim *s)
 			s->events[i].drop(s->events[i].arg);
 	for (uint32_t i = 0; i < s->nobjs; i++)
 		free(s->objs[i].vers), free(s->objs[i].dead);
-	for (uint32_t i = 1; i < s->nents; i++)
+	for (uint32_t i = 1; i < s->nents; i++) {
 		if (s->ents[i].e)
 			nfs4r_entry_put(s->ents[i].e);
+		if (s->ents[i].content)
+			row_fini(s->ents[i].content);
+		free(s->ents[i].content);
+	}
 	tree_fini(&s->base);
 	tree_fini(&s->oracle);
 	free(s->events);

@@ -83,6 +83,7 @@ struct plan { /* drawn from the seed and the mode; printed with a failure */
 	uint32_t repair_crash;	/* per mille of the objects repaired: a crash */
 	uint32_t losses;	/* per mille of the troubles: a server loses its disk, or has an older one put back */
 	uint64_t away_us;	/* one server is cut off soon after the start for so long; 0 = none */
+	uint32_t late;		/* per mille of the entries that are sent: their bytes are read back then; others' entries always are, unless 0 */
 };
 
 /* ---- trees ------------------------------------------------------------------------ */
@@ -107,6 +108,8 @@ struct row { /* of one object on one server; objects by their index in sim->objs
 	struct name_row *names;
 	uint8_t *bytes; /* CONTENT_MAX of a file; NULL = zeros */
 	uint64_t xattr;
+	nfs4r_server_id last_log; /* entry that made this version */
+	nfs4r_lsn last_lsn;
 };
 
 struct tree {
@@ -122,6 +125,7 @@ void tree_copy(struct tree *to, const struct tree *from);
 struct row *tree_row(struct tree *t, uint32_t obj); /* made on demand */
 void row_copy(struct row *to, const struct row *from); /* @to has nothing that would have to be freed */
 void row_fini(struct row *r);
+void row_effect(struct sim *s, struct row *r, const struct nfs4r_part *p, const struct nfs4r_entry *e); /* of one part; not the version */
 void tree_install(struct tree *t, uint32_t obj, const struct row *row); /* in place of what is there */
 const struct row *tree_get(const struct tree *t, uint32_t obj); /* never NULL: an empty row when there is none */
 int tree_lookup(const struct tree *t, uint32_t dir, uint16_t name); /* object or -1 */
@@ -175,6 +179,7 @@ struct ent { /* one entry of one log, as the checkers see it */
 	uint64_t sealed_by; /* the view */
 	struct nfs4r_request_id request;
 	struct nfs4r_entry *e; /* own copy, since the commit */
+	struct row *content;   /* a copy that was taken for right (taint.c): what its object is then */
 	struct nfs4r_oid result;
 	uint32_t nparts;
 	struct {
@@ -250,8 +255,12 @@ struct committing; /* a COMMIT that waits, commit.c */
 struct repair { /* seal.c */
 	bool on, all;
 	bool changed; /* the tree, under the core, which hears of it at the end */
+	bool list; /* just these objects, which are inexact */
 	nfs4r_server_id to;
 	uint64_t number; /* counts, to recognise the newest */
+	uint32_t patience; /* asks again so many times for what is not exact yet at the source */
+	uint32_t nleft;
+	struct nfs4r_left *left; /* inexact there, too */
 	uint32_t nseals;
 	struct nfs4r_seal seals[NFS4R_SERVERS_MAX];
 	uint32_t n, cap, at;
@@ -288,6 +297,7 @@ struct server {
 	struct committing *committing;
 	uint64_t holds;
 	struct repair repair;
+	bool took_inexact; /* in a repair: what it had told of stable was about what it had before */
 	uint64_t peer_epoch[SERVERS_MAX + 1]; /* connection this side sees, 0 = none */
 	uint64_t peer_inc[SERVERS_MAX + 1];
 	uint32_t crash_after; /* actions; 0 = no crash armed */
@@ -349,6 +359,7 @@ struct totals {
 	uint64_t with_views, stops, troubles, views, removals, returns, leases_lost, joins, ok_without; /* ok_without: updates while one was outside */
 	uint64_t seals, sealed_away, crossings, repairs, repairs_all, repairs_failed, commits, commits_ok, holds, give_ups, promised;
 	uint64_t disks_lost, disks_put_back, disks_back;
+	uint64_t late, inexact, taken; /* entries whose bytes were read back and newer; objects that a seal made inexact; taken for right */
 	uint64_t removal_max_us; /* the last: not summed up, but the highest */
 };
 
@@ -484,6 +495,14 @@ void net_down(struct sim *s, nfs4r_server_id a, nfs4r_server_id b); /* one of th
 void net_join(struct sim *s, nfs4r_server_id a, nfs4r_server_id b);
 void net_try(struct sim *s, nfs4r_server_id a, nfs4r_server_id b); /* connect, unless cut or dead */
 bool net_linked(struct sim *s, nfs4r_server_id a, nfs4r_server_id b);
+void net_post_entries(struct server *v, nfs4r_server_id to, struct nfs4r_msg *m); /* takes @m */
+/* taint.c: bytes that are read back when they are sent (log sheet 3.6, 7.5) */
+bool late_read(struct server *v, struct nfs4r_entry *e, struct nfs4r_seal *await); /* false: not now. @await: first this has to be committed and synced */
+void late_send(struct server *v, nfs4r_server_id to, struct nfs4r_msg *m, const struct nfs4r_seal *await);
+bool is_exact(const struct server *v, uint32_t obj);
+void check_exact(struct server *v, const char *when);
+void check_stable_told(struct server *v, const struct nfs4r_msg *m);
+void check_taken_bytes(struct server *v, uint32_t obj); /* it takes its copy for right */
 /* copy.c */
 struct nfs4r_msg *msg_copy(const struct nfs4r_msg *m);
 void msg_free(void *m);
@@ -605,6 +624,7 @@ void tune_seals_ahead(struct plan *p, struct rng *r);
 void tune_seals_forward(struct plan *p, struct rng *r);
 void tune_views_amnesia(struct plan *p, struct rng *r);
 void tune_seals_amnesia(struct plan *p, struct rng *r);
+void tune_seals_late(struct plan *p, struct rng *r);
 extern const uint32_t nmodes;
 const struct mode *mode_find(const char *name);
 /* @mode NULL: the seed chooses. @servers 0: the seed chooses. */

@@ -11,6 +11,7 @@
 #include "sim.h"
 
 static const struct row no_row;
+static const uint8_t zeros[CONTENT_MAX];
 
 void row_fini(struct row *r)
 {
@@ -121,7 +122,7 @@ uint64_t row_hash(const struct row *r)
 	for (uint32_t i = 0; i < r->nparents; i++)
 		parents += hash_mix(3, r->parents[i]);
 	h = hash_mix(hash_mix(h, names), parents);
-	return r->bytes ? hash_bytes(h, r->bytes, CONTENT_MAX) : h;
+	return r->bytes && memcmp(r->bytes, zeros, CONTENT_MAX) ? hash_bytes(h, r->bytes, CONTENT_MAX) : h;
 }
 
 /* ---- effects --------------------------------------------------------------------- */
@@ -184,13 +185,17 @@ static void eff_names(struct sim *s, struct row *r, const struct nfs4r_part *p)
 	}
 }
 
-static void eff_write(struct row *r, const struct nfs4r_part *p, const struct nfs4r_buf *payload)
+static void eff_write(struct row *r, const struct nfs4r_part *p, const struct nfs4r_buf *payload, bool short_of)
 {
 	uint64_t end = p->off + p->len;
 
 	if (end > CONTENT_MAX)
 		end = CONTENT_MAX;
 	if (end <= p->off)
+		return;
+	if (short_of && payload && payload->len < end - p->off) /* read back: never longer than its own bytes (log sheet 3.6) */
+		end = p->off + payload->len;
+	if (short_of && !payload)
 		return;
 	if (payload && payload->len >= end - p->off)
 		memcpy(row_bytes(r) + p->off, payload->data, end - p->off);
@@ -213,7 +218,7 @@ static void eff_alloc(struct row *r, const struct nfs4r_part *p)
 		r->size = (uint32_t)end;
 }
 
-static void effect(struct sim *s, struct row *r, const struct nfs4r_part *p, const struct nfs4r_entry *e)
+void row_effect(struct sim *s, struct row *r, const struct nfs4r_part *p, const struct nfs4r_entry *e)
 {
 	switch (p->effect) {
 	case NFS4R_EFF_CREATE:
@@ -225,7 +230,7 @@ static void effect(struct sim *s, struct row *r, const struct nfs4r_part *p, con
 		gain_parent(r, obj_of(s, &p->parent));
 		break;
 	case NFS4R_EFF_WRITE:
-		eff_write(r, p, e->payload);
+		eff_write(r, p, e->payload, e->taint_log != 0);
 		break;
 	case NFS4R_EFF_ATTRS:
 		if (p->attrs.mask & NFS4R_ATTR_MODE)
@@ -291,8 +296,10 @@ const char *tree_apply(struct sim *s, struct tree *t, const struct nfs4r_entry *
 				 (unsigned long long)p->after);
 			return why;
 		}
-		effect(s, r, p, e);
+		row_effect(s, r, p, e);
 		r->version = p->after;
+		r->last_log = e->log;
+		r->last_lsn = e->lsn;
 	}
 	return NULL;
 }

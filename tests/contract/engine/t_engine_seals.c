@@ -11,7 +11,9 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mount.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -423,6 +425,58 @@ static void no_majority_no_answer(void **state)
 	nfs4r_op_fini(&op);
 }
 
+/* Every TCP connection of this process. */
+static void pace_connections(uint32_t bytes_per_second)
+{
+	for (int fd = 3; fd < 256; fd++) {
+		struct sockaddr_storage peer;
+		socklen_t len = sizeof(peer);
+
+		if (getpeername(fd, (struct sockaddr *)&peer, &len) == 0 && peer.ss_family == AF_INET)
+			assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &bytes_per_second, sizeof(bytes_per_second)), 0);
+	}
+}
+
+static bool is_waiting(struct site *s, const struct nfs4r_oid *oid)
+{
+	struct nfs4r_left left;
+
+	pthread_mutex_lock(&s->eng->lock);
+	enum nfs4r_exactness x = nfs4r_core_exactness(s->eng->core, oid, &left);
+	pthread_mutex_unlock(&s->eng->lock);
+	return x == NFS4R_EXACT_LATER;
+}
+
+/* Log 7.5: the bytes of each WRITE are read back when it is sent, from a file that is written again and again, and its log ends in the middle of that. */
+static void bytes_of_lost_writes_are_the_same_everywhere(void **state)
+{
+	struct cluster *c = *state;
+	struct nfs4r_oid root = site_root(&c->site[3]), f = make_file(&c->site[3], &root, "f", "x");
+	static char block[4096], one[4096], two[4096];
+	uint32_t n1 = sizeof(one), n2 = sizeof(two), waits;
+
+	assert_int_equal(site_commit(&c->site[3], &f), NFS4R_OK);
+	c->site[3].eng->cfg.payload_bytes_max = 0;
+	pace_connections(1 << 20);
+	for (uint64_t until = ms_now() + 500, i = 0; ms_now() < until; i++) {
+		memset(block, (int)('a' + i % 26), sizeof(block));
+		assert_int_equal(site_write(&c->site[3], &f, 0, block, sizeof(block)), NFS4R_OK);
+	}
+	waits = is_waiting(&c->site[1], &f) + is_waiting(&c->site[2], &f);
+	cluster_stop(c, 3);
+	pace_connections(UINT32_MAX);
+	wait_sealed(&c->site[1], 3);
+	wait_sealed(&c->site[2], 3);
+	assert_int_equal(site_read(&c->site[1], &f, 0, one, &n1), NFS4R_OK);
+	assert_int_equal(site_read(&c->site[2], &f, 0, two, &n2), NFS4R_OK);
+	assert_int_equal(n1, n2);
+	assert_memory_equal(one, two, n1);
+	print_message("%u of 2 copies had newer bytes than their version\n", waits);
+	cluster_start(c, 3);
+	wait_all_serve(c);
+	cluster_settle(c); /* and what is on the disks is equal, too */
+}
+
 #define T(name, setup) cmocka_unit_test_setup_teardown(name, setup, cluster_teardown)
 
 int main(void)
@@ -436,6 +490,7 @@ int main(void)
 		T(majority_keeps_every_answer, setup_majority),
 		T(no_majority_no_answer, setup_majority),
 		cmocka_unit_test_setup_teardown(what_is_undone_waits_for_room, setup_mounts, teardown_mounts),
+		T(bytes_of_lost_writes_are_the_same_everywhere, setup_commit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

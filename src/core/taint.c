@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Copies whose bytes may be newer than their version (log 3.6, 3.9, 7.5).
+ *
+ * Happy path: bytes of an entry were read back when it was sent and are newer than the entry; it says so by its taint, the newest entry of the
+ * object when the read ended. Whoever applies it remembers that the object is not exact before that entry is applied here, too. Meanwhile it does
+ * not call the entry stable, and so nobody counts on it. When the entry is there, and stable, all of it is forgotten.
+ *
+ * Failure modes: the log of that entry is ended before it. Then the copy never becomes exact by itself: it is inexact, and this server, which is
+ * not ready while it has such objects, takes each from a member that has it exact (repair.c). If all have it inexact, the one whose copy was exact
+ * for the longest, then the one with the lowest id, takes its own for right, and gives the object a new version: an entry that changes nothing
+ * and has the taint that cannot be redeemed, so that every other copy, also one that was away, is inexact by it and is made anew.
+ *
+ * Invariants: a row 'X' is written in the commit of the entry that made an object not exact, and is there until the entry that makes it
+ * exact again is stable. Of two entries of an object in one log the later one holds the earlier: a taint in the same log is redeemed by any entry of the
+ * object that is not older. What an entry was promised for is exact at a majority, because of `stable`; so among those that vote for a seal is
+ * one that has it exact, or was exact for longer than any that has not.
+ */
+#include "core/core_int.h"
+
+struct taint *taint_find(const struct nfs4r_core *c, const struct nfs4r_oid *oid)
+{
+	struct taint *t;
+
+	HASH_FIND(hh, c->taints, oid, sizeof(*oid), t);
+	return t;
+}
+
+struct taint *taint_add(struct nfs4r_core *c, const struct nfs4r_oid *oid)
+{
+	struct taint *t = xcalloc(1, sizeof(*t));
+
+	t->oid = *oid;
+	HASH_ADD(hh, c->taints, oid, sizeof(t->oid), t);
+	return t;
+}
+
+void taint_set_state(struct nfs4r_core *c, struct taint *t, enum taint_state state)
+{
+	bool was = t->state == TAINT_INEXACT, is = state == TAINT_INEXACT;
+
+	t->state = state;
+	c->ninexact += is;
+	c->ninexact -= was;
+	if (was != is)
+		view_check_ready(c);
+}
+
+static void forget(struct nfs4r_core *c, struct taint *t)
+{
+	taint_set_state(c, t, TAINT_DONE);
+	HASH_DEL(c->taints, t);
+	free(t);
+}
+
+/* Outside of a commit. */
+static void save(struct nfs4r_core *c, const struct taint *t, bool del)
+{
+	struct nfs4r_put p;
+
+	row_taint(t, &p, del);
+	act_put(c, &p);
+}
+
+static void drop(struct nfs4r_core *c, struct taint *t)
+{
+	save(c, t, true);
+	forget(c, t);
+}
+
+void taint_fini(struct nfs4r_core *c)
+{
+	struct taint *t, *tmp;
+
+	HASH_ITER(hh, c->taints, t, tmp) {
+		HASH_DEL(c->taints, t);
+		free(t);
+	}
+	free(c->mend.oids);
+}
+
+/* ---- the receiver (3.6) -------------------------------------------------------------- */
+
+static bool is_open(const struct taint *t)
+{
+	for (int s = 1; s <= NFS4R_SERVERS_MAX; s++)
+		if (t->until[s])
+			return true;
+	return false;
+}
+
+static bool same_gen(nfs4r_lsn a, nfs4r_lsn b)
+{
+	return NFS4R_GEN(a) == NFS4R_GEN(b);
+}
+
+/* Everything that has to come is here. */
+static void check_done(struct nfs4r_core *c, struct taint *t, nfs4r_server_id log, nfs4r_lsn lsn)
+{
+	if (t->state != TAINT_OPEN || is_open(t))
+		return;
+	t->done_log = log;
+	t->done_lsn = lsn;
+	taint_set_state(c, t, TAINT_DONE);
+}
+
+static bool is_tainted(const struct nfs4r_core *c, const struct nfs4r_entry *e, const struct nfs4r_part *p)
+{
+	struct nfs4r_facts f;
+
+	if (!e->taint_log || e->taint_log > NFS4R_SERVERS_MAX || (e->taint_log == e->log && same_gen(e->taint_lsn, e->lsn) && e->taint_lsn <= e->lsn) ||
+	    (p->effect != NFS4R_EFF_WRITE && p->effect != NFS4R_EFF_XATTR && p->effect != NFS4R_EFF_NONE))
+		return false;
+	c->tree.facts(c->tree.ctx, &p->oid, &f);
+	return f.known == NFS4R_KNOWN && f.version < p->after; /* else it is skipped */
+}
+
+/* The entry is about to be part of the tree, and makes the object not exact. */
+static void taint_by(struct nfs4r_core *c, struct taint *t, const struct nfs4r_entry *e, const struct nfs4r_part *p)
+{
+	nfs4r_lsn *until = &t->until[e->taint_log];
+
+	if (t->state != TAINT_OPEN && t->state != TAINT_INEXACT) {
+		t->exact = p->before;
+		taint_set_state(c, t, TAINT_OPEN);
+	}
+	if (*until < e->taint_lsn)
+		*until = e->taint_lsn;
+	if (NFS4R_GEN(e->taint_lsn) < NFS4R_GEN(c->logs[e->taint_log].applied)) /* and it would be here if it had ever happened */
+		taint_set_state(c, t, TAINT_INEXACT);
+}
+
+static void taint_part(struct nfs4r_core *c, const struct nfs4r_entry *e, const struct nfs4r_part *p)
+{
+	struct taint *t = taint_find(c, &p->oid);
+	bool tainted = is_tainted(c, e, p), dead = p->effect == NFS4R_EFF_LINKS && !p->nlink;
+	struct nfs4r_put put;
+
+	if (!t && !tainted)
+		return;
+	if (!t)
+		t = taint_add(c, &p->oid);
+	if (dead)
+		memset(t->until, 0, sizeof(t->until));
+	if (dead && t->state == TAINT_INEXACT)
+		taint_set_state(c, t, TAINT_OPEN);
+	if (t->until[e->log] && same_gen(t->until[e->log], e->lsn) && e->lsn >= t->until[e->log])
+		t->until[e->log] = 0;
+	check_done(c, t, e->log, e->lsn);
+	if (tainted)
+		taint_by(c, t, e, p);
+	if (t->state != TAINT_DONE && !t->low[e->log])
+		t->low[e->log] = e->lsn;
+	row_taint(t, &put, false);
+	commit_put(c, &put);
+}
+
+/* @made: by take_own(), below. */
+void taint_commit(struct nfs4r_core *c, const struct nfs4r_entry *e, bool made)
+{
+	struct taint *t;
+	struct nfs4r_put put;
+
+	if (!views_on(c))
+		return;
+	for (uint32_t i = 0; i < e->nparts && !made; i++)
+		taint_part(c, e, &e->parts[i]);
+	if (!made || !(t = taint_find(c, &e->parts[0].oid)))
+		return;
+	row_taint(t, &put, true);
+	commit_put(c, &put);
+	forget(c, t);
+}
+
+/* ---- stable (3.9) --------------------------------------------------------------------- */
+
+/* @open: by what is not exact; else also by what is, but not on the disk yet. */
+static nfs4r_lsn limit(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn stable, bool open)
+{
+	const struct taint *t, *tmp;
+
+	if (FAULT(F_TAINT_STABLE))
+		return stable;
+	HASH_ITER(hh, c->taints, t, tmp)
+		if (t->low[log] && t->low[log] <= stable && !(open && t->state == TAINT_DONE))
+			stable = t->low[log] - 1;
+	return stable;
+}
+
+nfs4r_lsn taint_limit(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn stable)
+{
+	return limit(c, log, stable, false);
+}
+
+/* Would a checkpoint make more of @log stable? */
+bool taint_allows_more(const struct nfs4r_core *c, nfs4r_server_id log)
+{
+	return limit(c, log, c->logs[log].applied, true) > c->logs[log].stable;
+}
+
+/* What is named and has no part for the object, since its primary lost it, is here when its log has come so far. */
+static void redeem_by_position(struct nfs4r_core *c, struct taint *t)
+{
+	nfs4r_server_id last = 0;
+	nfs4r_lsn lsn = 0;
+
+	EACH_SERVER(c, s)
+		if (t->until[s] && same_gen(t->until[s], c->logs[s].applied) && t->until[s] <= c->logs[s].applied) {
+			last = s;
+			lsn = t->until[s];
+			t->until[s] = 0;
+		}
+	if (!last)
+		return;
+	check_done(c, t, last, lsn);
+	save(c, t, false);
+}
+
+/* A checkpoint covers @stable. */
+void taint_stable(struct nfs4r_core *c, const nfs4r_lsn *stable)
+{
+	struct taint *t, *tmp;
+
+	HASH_ITER(hh, c->taints, t, tmp) {
+		if (t->state == TAINT_OPEN)
+			redeem_by_position(c, t);
+		if (t->state == TAINT_DONE && stable[t->done_log] >= t->done_lsn)
+			drop(c, t);
+	}
+}
+
+void taint_started(struct nfs4r_core *c)
+{
+	EACH_SERVER(c, s)
+		c->logs[s].stable = taint_limit(c, s, c->logs[s].stable);
+}
+
+/* ---- the sender (3.6) ------------------------------------------------------------------- */
+
+static bool newer(nfs4r_server_id *log, nfs4r_lsn *lsn, nfs4r_server_id l, nfs4r_lsn n)
+{
+	if (*log && *log != l)
+		return false;
+	*log = l;
+	*lsn = n > *lsn ? n : *lsn;
+	return true;
+}
+
+/* An update of the object that is being executed or applied here follows what is in the tree. */
+static void in_flight(const struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_server_id *log, nfs4r_lsn *lsn)
+{
+	const struct pref *r;
+	struct objq *q;
+
+	HASH_FIND(hh, c->objq, oid, sizeof(*oid), q);
+	EACH_SERVER(c, s)
+		for (r = q ? q->fifo[s] : NULL; r && !FAULT(F_TAINT_IN_FLIGHT); r = r->next)
+			if (r->pend->state == PEND_BUSY || r->pend->state == PEND_EXECUTED) {
+				*lsn = *log == s && *lsn > r->pend->entry->lsn ? *lsn : r->pend->entry->lsn;
+				*log = s;
+			}
+}
+
+bool nfs4r_core_taint(const struct nfs4r_core *c, struct nfs4r_entry *e, nfs4r_server_id last_log, nfs4r_lsn last_lsn, bool *await)
+{
+	const struct taint *t = FAULT(F_TAINT_OWN) ? NULL : taint_find(c, &e->parts[0].oid);
+	nfs4r_server_id log = last_log;
+	nfs4r_lsn lsn = last_lsn;
+
+	e->taint_log = 0;
+	e->taint_lsn = 0;
+	in_flight(c, &e->parts[0].oid, &log, &lsn);
+	*await = true;
+	if (t && t->state == TAINT_INEXACT)
+		log = 0; /* that one is newer than all, and never comes */
+	for (nfs4r_server_id s = 1; t && t->state != TAINT_DONE && s <= NFS4R_SERVERS_MAX; s++)
+		if (t->until[s]) {
+			*await = false; /* it is not here to wait for */
+			lsn = log == s ? lsn : t->state == TAINT_INEXACT ? 0 : lsn;
+			if (!newer(&log, &lsn, s, t->until[s]) && t->state != TAINT_INEXACT)
+				return false;
+		}
+	if (log == e->log && same_gen(lsn, e->lsn) && lsn <= e->lsn)
+		return true;
+	e->taint_log = log;
+	e->taint_lsn = lsn;
+	return true;
+}
+
+/* ---- at a seal (7.5) ---------------------------------------------------------------------- */
+
+/* The log is about to be crossed at @seal. */
+void taint_crossed(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn seal)
+{
+	struct taint *t, *tmp;
+
+	HASH_ITER(hh, c->taints, t, tmp) {
+		bool named = t->state == TAINT_OPEN && t->until[log] && same_gen(t->until[log], seal);
+
+		if (!named && !t->low[log])
+			continue;
+		if (named && t->until[log] > seal && !FAULT(F_TAINT_SEALED)) {
+			taint_set_state(c, t, TAINT_INEXACT);
+		} else if (named) {
+			t->until[log] = 0;
+			check_done(c, t, log, seal);
+		}
+		t->low[log] = 0; /* nobody counts any more on who has what of an ended log */
+		save(c, t, false);
+	}
+}
+
+/* Of everybody whose log goes on: somebody who is away and not sealed may have taken its own copy for right. */
+static bool is_ours_to_take(const struct nfs4r_core *c, const struct taint *t)
+{
+	return !((c->view.adopted.open | c->view.adopted.members) & ~NFS4R_BIT(c->self) & ~t->worse);
+}
+
+/* The entry that never was, and whose bytes may be here. */
+static void never_comes(const struct nfs4r_core *c, const struct taint *t, nfs4r_server_id *log, nfs4r_lsn *lsn)
+{
+	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)
+		if (t->until[s] && NFS4R_GEN(t->until[s]) < NFS4R_GEN(c->logs[s].applied)) {
+			*log = s;
+			*lsn = t->until[s];
+		}
+}
+
+/* This copy is right from now on, under a new version. */
+static void take_own(struct nfs4r_core *c, struct taint *t)
+{
+	struct logst *l = &c->logs[c->self];
+	struct nfs4r_entry *e;
+	struct nfs4r_facts f;
+	struct pend *p;
+
+	if (!is_known(c, &t->oid, &f)) {
+		drop(c, t);
+		return;
+	}
+	e = nfs4r_entry_new();
+	assert(e);
+	e->log = c->self;
+	e->lsn = ++l->received;
+	e->view = c->view.adopted.num;
+	e->op = NFS4R_OP_SETATTR;
+	e->nparts = 1;
+	e->parts[0] = (struct nfs4r_part){ .oid = t->oid, .before = f.version, .after = next_version(c, f.version), .effect = NFS4R_EFF_NONE };
+	never_comes(c, t, &e->taint_log, &e->taint_lsn);
+	l->want = e->lsn; /* who takes it waits for that */
+	log_bytes(c, e->lsn, 0);
+	p = pend_add(c, e, NULL);
+	p->state = PEND_EXECUTED;
+	p->made = true;
+	pend_wake(c, p);
+}
+
+static bool may_take(const struct nfs4r_core *c)
+{
+	return memory_known(c) && is_member(c, c->self) && !not_recovered(c) && !c->reach.open && !(c->view.sealing & NFS4R_BIT(c->self)) && !c->logs[c->self].pend;
+}
+
+/* Members that can be asked, the one that was asked longest ago first. */
+static nfs4r_server_id next_source(const struct nfs4r_core *c)
+{
+	nfs4r_server_id best = 0;
+
+	EACH_PEER(c, s)
+		if (repair_is_source(c, s) && (!best || c->mend.asked[s] < c->mend.asked[best]))
+			best = s;
+	return best;
+}
+
+/* Objects that are inexact: takes them from somebody, or takes its own for right. */
+void taint_run(struct nfs4r_core *c)
+{
+	struct taint *t, *tmp;
+	nfs4r_server_id from;
+
+	if (!c->ninexact || c->halted || c->repair.state || seals_open(c) || c->reach.all)
+		return;
+	if (c->mend.view != c->view.adopted.num) {
+		c->mend.view = c->view.adopted.num;
+		HASH_ITER(hh, c->taints, t, tmp)
+			t->worse = 0;
+	}
+	HASH_ITER(hh, c->taints, t, tmp)
+		if (t->state == TAINT_INEXACT && may_take(c) && is_ours_to_take(c, t))
+			take_own(c, t);
+	timer_at(c, c->mend.again_ms > c->now ? c->mend.again_ms : c->now + c->cfg.repeat_ms);
+	if (c->now < c->mend.again_ms || c->undecided || c->logs[c->self].pend)
+		return;
+	c->mend.again_ms = c->now + c->cfg.repeat_ms / 2 + c->self;
+	timer_at(c, c->mend.again_ms);
+	from = next_source(c);
+	if (from) {
+		c->mend.asked[from] = c->now;
+		repair_list(c, from);
+	} else {
+		stuck(c, "this copy has files with bytes of updates that were given up, and waits for a server to take them from");
+	}
+}
+
+/* What REPAIR is to fetch. */
+void taint_list(struct nfs4r_core *c, struct nfs4r_action *a)
+{
+	struct taint *t, *tmp;
+
+	c->mend.n = 0;
+	HASH_ITER(hh, c->taints, t, tmp) {
+		t->left = false;
+		if (t->state != TAINT_INEXACT)
+			continue;
+		c->mend.oids = grow(c->mend.oids, &c->mend.cap, c->mend.n, sizeof(*c->mend.oids));
+		c->mend.oids[c->mend.n++] = t->oid;
+	}
+	a->noids = c->mend.n;
+	a->oids = c->mend.oids;
+}
+
+static bool is_worse(const struct nfs4r_core *c, const struct taint *t, nfs4r_server_id s, nfs4r_version exact)
+{
+	return exact < t->exact || (exact == t->exact && s > c->self);
+}
+
+/* The source has these inexact, too. With @copied they were taken all the same: this copy is what the source's is. */
+static void left(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_left *l, bool copied)
+{
+	struct taint *t = taint_find(c, &l->oid);
+
+	if (!copied && t) {
+		t->left = true;
+		t->worse = is_worse(c, t, from, l->exact) ? t->worse | NFS4R_BIT(from) : t->worse & ~NFS4R_BIT(from);
+		return;
+	}
+	if (!copied)
+		return;
+	if (!t)
+		t = taint_add(c, &l->oid);
+	taint_set_state(c, t, TAINT_INEXACT);
+	t->left = true;
+	t->exact = l->exact;
+	t->until[l->log] = l->lsn;
+	save(c, t, false);
+}
+
+/* A repair is over. False: nothing has changed. */
+bool taint_repaired(struct nfs4r_core *c, const struct nfs4r_left *v, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		left(c, c->repair.from, &v[i], !c->repair.list);
+	return !c->repair.list || n < c->mend.n;
+}
+
+/* It is known how far that copy was. */
+void taint_mended(struct nfs4r_core *c)
+{
+	struct taint *t, *tmp;
+	bool any = false;
+
+	HASH_ITER(hh, c->taints, t, tmp)
+		if (!t->left && (c->repair.all || (c->repair.list && t->state == TAINT_INEXACT))) {
+			drop(c, t);
+			any = true;
+		}
+	if (any)
+		act(c, NFS4R_ACT_CHECKPOINT); /* more is stable now, and others may wait for it */
+}
+
+/* ---- what others hear of it ------------------------------------------------------------- */
+
+enum nfs4r_exactness nfs4r_core_exactness(const struct nfs4r_core *c, const struct nfs4r_oid *oid, struct nfs4r_left *out)
+{
+	const struct taint *t = taint_find(c, oid);
+
+	memset(out, 0, sizeof(*out));
+	out->oid = *oid;
+	if (!t || t->state == TAINT_DONE)
+		return NFS4R_EXACT;
+	out->exact = t->exact;
+	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)
+		if (t->until[s]) {
+			out->log = s;
+			out->lsn = t->until[s];
+		}
+	if (t->state == TAINT_OPEN)
+		return NFS4R_EXACT_LATER;
+	never_comes(c, t, &out->log, &out->lsn);
+	return NFS4R_INEXACT;
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Bytes that were read back and are newer than their entry (log 3.6): who gets them counts for nothing until the newer entry has come (3.9), and makes
+ * the file exact again when that will never come (7.5). S writes a file twice; its first entry goes out late, with bytes of the second, which goes nowhere.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "scenario/ends.h"
+
+#include <cmocka.h>
+
+#define TREE "d/ d/f d/g"
+
+static enum nfs4r_exactness exactness(struct net *n, nfs4r_server_id s)
+{
+	struct nfs4r_oid f = at(n, "d/f");
+	struct nfs4r_left left;
+
+	return nfs4r_core_exactness(n->s[s].core, &f, &left);
+}
+
+static nfs4r_version version(struct net *n, nfs4r_server_id s)
+{
+	struct nfs4r_oid f = at(n, "d/f");
+	struct nfs4r_facts facts;
+
+	memtree_facts(n->s[s].tree, &f, &facts);
+	return facts.version;
+}
+
+static bool has_first(struct net *n, nfs4r_lsn first)
+{
+	return memtree_applied(n->s[P].tree, S) >= first && memtree_applied(n->s[Q].tree, S) >= first;
+}
+
+/* Everybody has the first WRITE of @count, those in @late with bytes of the last; its LSN. */
+static nfs4r_lsn writes(struct net *n, nfs4r_servers late, uint32_t count)
+{
+	struct nfs4r_oid f;
+	nfs4r_lsn first;
+
+	n->cfg.window_entries = 1;
+	ends_begin(n, TREE, NFS4R_DURABILITY_COMMIT);
+	f = at(n, "d/f");
+	do_chmod(n, S, "d/f");
+	n->late = late;
+	net_hold(n, S, 0, NFS4R_MSG_ENTRIES);
+	chmod_(n, S, "d/f"); /* fills the window */
+	net_run(n, 20);
+	first = nfs4r_core_own_end(n->s[S].core) + 1;
+	for (uint32_t i = 0; i < count; i++)
+		assert_int_equal(finish(n, op_write(n, S, &f, i ? "more" : "one", true)), NFS4R_OK);
+	assert_int_equal(nfs4r_core_own_end(n->s[S].core), first + count - 1);
+	net_pass(n);
+	for (int i = 0; i < 1000 && !has_first(n, first); i++)
+		net_run(n, 1);
+	net_drop(n, S, 0, NFS4R_MSG_ENTRIES);
+	assert_true(has_first(n, first));
+	assert_int_equal(memtree_applied(n->s[P].tree, S), first);
+	assert_int_equal(memtree_applied(n->s[Q].tree, S), first);
+	return first;
+}
+
+static nfs4r_lsn stable_at(struct net *n, nfs4r_server_id s)
+{
+	struct nfs4r_core_peer p;
+
+	assert_true(nfs4r_core_get_peer(n->s[S].core, s, &p));
+	return p.stable;
+}
+
+static void an_entry_is_not_stable_while_its_file_is_not_exact(void **state)
+{
+	struct net *n = net_new(3);
+	nfs4r_lsn first = writes(n, NFS4R_BIT(Q), 2);
+
+	net_stable(n, P);
+	net_stable(n, Q);
+	net_run(n, 50);
+	assert_int_equal(exactness(n, P), NFS4R_EXACT);
+	assert_int_equal(exactness(n, Q), NFS4R_EXACT_LATER);
+	assert_int_equal(stable_at(n, P), first);
+	assert_int_equal(stable_at(n, Q), first - 1);
+	net_restart(n, Q, true); /* it is remembered */
+	assert_int_equal(exactness(n, Q), NFS4R_EXACT_LATER);
+	net_stable(n, Q);
+	net_pass(n);
+	assert_true(until_back(n));
+	for (int i = 0; i < 100 && stable_at(n, Q) <= first; i++) {
+		net_run(n, 10);
+		net_stable(n, Q);
+	}
+	assert_int_equal(exactness(n, Q), NFS4R_EXACT);
+	assert_true(stable_at(n, Q) > first);
+	assert_int_equal(memtree_rows(n->s[Q].tree, 'X'), 0);
+	net_free(n);
+}
+
+static void what_a_seal_makes_inexact_is_taken_from_who_has_it(void **state)
+{
+	struct net *n = net_new(3);
+	nfs4r_lsn first = writes(n, NFS4R_BIT(Q), 2), seal;
+	nfs4r_version was = version(n, P);
+
+	net_crash(n, S);
+	assert_true(until_sealed(n, Q, S, 8 * LEASE));
+	assert_true(sealed_at(n, Q, S, &seal));
+	assert_int_equal(seal, first);
+	for (int i = 0; i < 1000 && !serves(n, Q); i++) {
+		assert_int_not_equal(exactness(n, Q), NFS4R_EXACT); /* it serves nothing before */
+		net_run(n, 10);
+	}
+	assert_true(serves(n, Q));
+	assert_int_equal(n->s[Q].repairs, 1);
+	assert_int_equal(exactness(n, Q), NFS4R_EXACT);
+	assert_int_equal(version(n, P), was);
+	net_pass(n);
+	net_restart(n, S, true);
+	assert_true(until_back(n));
+	assert_true(all_equal(n));
+	net_free(n);
+}
+
+/* S, which is back with the bytes of that version, and every client's cache has to be told: it is a new version. */
+static void one_is_right_if_nobody_has_it(void **state)
+{
+	struct net *n = net_new(3);
+
+	writes(n, NFS4R_BIT(P) | NFS4R_BIT(Q), 2);
+	nfs4r_version was = version(n, P);
+	net_crash(n, S);
+	assert_true(until_sealed(n, Q, S, 8 * LEASE));
+	for (int i = 0; i < 1000 && !(serves(n, P) && serves(n, Q)); i++)
+		net_run(n, 10);
+	assert_true(serves(n, P) && serves(n, Q));
+	assert_true(version(n, P) > was);
+	assert_true(NFS4R_GEN(version(n, P)) > NFS4R_GEN(was));
+	assert_int_equal(version(n, Q), version(n, P));
+	assert_int_equal(exactness(n, P), NFS4R_EXACT);
+	assert_int_equal(exactness(n, Q), NFS4R_EXACT);
+	net_pass(n);
+	net_restart(n, S, true);
+	assert_true(until_back(n));
+	assert_true(all_equal(n));
+	net_free(n);
+}
+
+/* Q had it exact for longer: what was promised is in its copy, if in any. */
+static void the_best_copy_is_right(void **state)
+{
+	struct net *n = net_new(3);
+	nfs4r_lsn first = writes(n, NFS4R_BIT(P), 3), own;
+	struct nfs4r_left p, q;
+	struct nfs4r_oid f = at(n, "d/f");
+
+	n->late = NFS4R_BIT(P) | NFS4R_BIT(Q);
+	net_pass(n);
+	for (int i = 0; i < 1000 && !has_first(n, first + 1); i++)
+		net_run(n, 1);
+	net_drop(n, S, 0, NFS4R_MSG_ENTRIES);
+	assert_int_equal(memtree_applied(n->s[P].tree, S), first + 1);
+	assert_int_equal(memtree_applied(n->s[Q].tree, S), first + 1);
+	assert_int_equal(nfs4r_core_exactness(n->s[P].core, &f, &p), NFS4R_EXACT_LATER);
+	assert_int_equal(nfs4r_core_exactness(n->s[Q].core, &f, &q), NFS4R_EXACT_LATER);
+	assert_true(q.exact > p.exact);
+	own = nfs4r_core_own_end(n->s[P].core);
+	net_crash(n, S);
+	assert_true(until_sealed(n, Q, S, 8 * LEASE));
+	for (int i = 0; i < 1000 && !(serves(n, P) && serves(n, Q)); i++)
+		net_run(n, 10);
+	assert_true(serves(n, P) && serves(n, Q));
+	assert_int_equal(nfs4r_core_own_end(n->s[P].core), own); /* the new version is Q's */
+	assert_int_equal(version(n, P), version(n, Q));
+	net_pass(n);
+	net_restart(n, S, true);
+	assert_true(until_back(n));
+	assert_true(all_equal(n));
+	net_free(n);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_entry_is_not_stable_while_its_file_is_not_exact),
+		cmocka_unit_test(what_a_seal_makes_inexact_is_taken_from_who_has_it),
+		cmocka_unit_test(one_is_right_if_nobody_has_it),
+		cmocka_unit_test(the_best_copy_is_right),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
