@@ -75,11 +75,17 @@ nfs4r_lsn stable_by_all(const struct nfs4r_core *c, nfs4r_server_id log)
 	return min;
 }
 
-/* Log 3.11: who is outside catches up from the logs. What a copy has beyond a seal it needs until it is repaired. */
+/*
+ * Log 3.11: who is outside catches up from the logs. What a copy has beyond a seal it needs until it is repaired. What somebody said who is
+ * not heard any more does not count: it may be back with another disk, and have its copy from one that has less (log 8.6).
+ */
 nfs4r_lsn stable_everywhere(const struct nfs4r_core *c, nfs4r_server_id log)
 {
 	nfs4r_lsn min = c->logs[log].stable;
 
+	EACH_PEER(c, s)
+		if (views_on(c) && !(view_hears(c, s) && memory_counts(c, s)))
+			return 0;
 	EACH_PEER(c, s)
 		if (c->peers[s].stable[log] < min)
 			min = c->peers[s].stable[log];

@@ -157,10 +157,11 @@ bool view_hears(const struct nfs4r_core *c, nfs4r_server_id s)
 	return s == c->self || (c->peers[s].beats && c->now < c->peers[s].heard_ms + c->cfg.silence_ms);
 }
 
-/* Near enough to the end of every log to become a member without making the others wait (8.2). */
+/* Near enough to the end of every log to become a member without making the others wait (8.2). Inexact objects do not matter: it may be the one that
+ * the members need for them (7.5). */
 static bool caught_up(const struct nfs4r_core *c)
 {
-	if (c->recovering || c->undecided || c->halted || c->repair.state || c->ninexact || seals_open(c) || !memory_whole(c))
+	if (c->recovering || c->undecided || c->halted || c->repair.state || seals_open(c) || !memory_whole(c))
 		return false;
 	EACH_PEER(c, s)
 		if (c->logs[s].applied + CAUGHT_UP_ENTRIES < c->logs[s].end || (is_member(c, s) && !c->peers[s].told))
