@@ -118,11 +118,15 @@ static const char *remedy(const struct nfs4r_engine *eng)
 static bool content_is_lost(struct nfs4r_engine *eng, const struct nfs4r_store_info *info, const char *found, char *why)
 {
 	uint32_t may_be_gone = 1 + info->nintents + eng->cfg.appliers; /* the root counts */
-	struct nfs4r_oid *list = calloc(may_be_gone + 1, sizeof(*list)), none = { { 0 } };
-	bool some = list && nfs4r_store_each_oid(eng->store, &none, list, may_be_gone + 1) > may_be_gone;
+	struct nfs4r_oid *list, none = { { 0 } };
+	bool some;
 
+	if (found[0] || !info->tail_intact || view_memory(eng) == NFS4R_MEMORY_FORGOT) /* that one is made anew */
+		return false;
+	list = calloc(may_be_gone + 1, sizeof(*list));
+	some = list && nfs4r_store_each_oid(eng->store, &none, list, may_be_gone + 1) > may_be_gone;
 	free(list);
-	if (found[0] || !info->tail_intact || !some || view_memory(eng) == NFS4R_MEMORY_FORGOT) /* that one is made anew */
+	if (!some)
 		return false;
 	snprintf(why, 512, "the exported directory is empty, and the store in %.200s knows of files in it: mount its file system, if it is not mounted. If its content is "
 		 "lost, %s", eng->cfg.store_dir, remedy(eng));
