@@ -382,6 +382,7 @@ fsal_status_t repl_commit2(struct fsal_obj_handle *h, off_t off, size_t len)
 	fsal_status_t st;
 	bool local;
 
+	(void)repl_verifier_answer(exp); /* one that a WRITE left here would be older than what is committed now */
 	rs = repl_read(exp, &rd, &local);
 	nfs4r_read_fini(&rd);
 	lost = local ? REPL_PLAIN : repl_obj_lost(exp, obj, rs);

@@ -5,7 +5,7 @@
  * until then: a request works off one WRITE at a time.
  *
  * A COMMIT finds none and gets the present one, which can only make the client write once more. A request that ends without asking leaves its entry to the next
- * one with the same address, so there are never more of them than requests of Ganesha.
+ * one with the same address, so there are never more of them than requests of Ganesha; a COMMIT first drops what it finds.
  */
 #include "repl.h"
 
