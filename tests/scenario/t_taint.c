@@ -86,6 +86,7 @@ static void an_entry_is_not_stable_while_its_file_is_not_exact(void **state)
 	assert_int_equal(exactness(n, Q), NFS4R_EXACT_LATER);
 	assert_int_equal(stable_at(n, P), first);
 	assert_int_equal(stable_at(n, Q), first - 1);
+	net_crash(n, Q);
 	net_restart(n, Q, true); /* it is remembered */
 	assert_int_equal(exactness(n, Q), NFS4R_EXACT_LATER);
 	net_stable(n, Q);
