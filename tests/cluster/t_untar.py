@@ -59,11 +59,12 @@ def same(b, ref, site):
 
 
 def at_once(b, ref):
-    """Three sites unpack into one directory: a part each of the same tree, whose upper directories they all make."""
+    """Three sites unpack into one directory: a part each of the same tree, whose upper directories they all make. Not tar itself: it gives up when others made all
+    of those that it missed a moment ago (on any file system)."""
     top = ref.top()
     parts = {1: f'{top}/src/include', 2: f'{top}/src/FSAL', 3: f'{top}/src/Protocols'}
     b.sh(1, 'mkdir -p /nfs/untar/shared')
-    bed.everywhere(lambda s: b.sh(s, f'tar xzf {ref.archive} -C /nfs/untar/shared {parts[s]}', timeout=300), b.sites)
+    bed.everywhere(lambda s: b.sh(s, f'cd /nfs/untar/shared && mkdir -p {top}/src && tar xzf {ref.archive} {parts[s]}', timeout=300), b.sites)
     want = {n: e for n, e in ref.tree.items() if any((n + '/').startswith(p + '/') for p in parts.values())}
     for s in b.sites:
         got = {n: e for n, e in trees.through_client(b, s, '/nfs/untar/shared').items() if n not in ('.', top, f'{top}/src')}
