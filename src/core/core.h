@@ -171,8 +171,8 @@ struct nfs4r_event {
 	struct nfs4r_oid oid;
 	uint64_t hold;		/* HOLD: the caller's number */
 	nfs4r_lsn stable[NFS4R_SERVERS_MAX + 1]; /* STABLE; REPAIRED after `all` */
-	uint32_t nleft;		/* REPAIRED: what the source has inexact, too (log 7.5). After a REPAIR with `oids` it was left as it is, else */
-	const struct nfs4r_left *left; /* taken all the same */
+	uint32_t nleft;		/* REPAIRED: what the source has inexact, too (log 7.5). After a REPAIR with `oids` it was left as it is, as was what is */
+	const struct nfs4r_left *left; /* `later`, else taken all the same */
 };
 
 /*
@@ -183,6 +183,7 @@ enum nfs4r_exactness { NFS4R_EXACT = 1, NFS4R_EXACT_LATER = 2, NFS4R_INEXACT = 3
 
 struct nfs4r_left { /* an object that is inexact */
 	struct nfs4r_oid oid;
+	bool later; /* it is exact at the source, in another version than here. Nothing else is said then */
 	nfs4r_version exact; /* it was, at this version */
 	nfs4r_server_id log; /* that update */
 	nfs4r_lsn lsn;
@@ -248,7 +249,7 @@ struct nfs4r_action {
 	uint32_t nseals;
 	struct nfs4r_seal seals[NFS4R_SERVERS_MAX];
 	uint32_t noids;		 /* REPAIR: just these, nothing was undone; valid until the next REPAIR. What the source says to be inexact there, too */
-	const struct nfs4r_oid *oids; /* (nfs4r_core_exactness()) stays as it is and is `left` in REPAIRED */
+	const struct nfs4r_oid *oids; /* (nfs4r_core_exactness()), or has in another version than is here, stays as it is and is `left` in REPAIRED */
 	char text[160];
 };
 

@@ -335,6 +335,11 @@ void repair_done(struct nfs4r_core *c, const struct nfs4r_event *ev)
 		return;
 	}
 	forget_tree(c);
+	if (r->list) {
+		taint_mended(c);
+		list_ended(c);
+		return;
+	}
 	EACH_SERVER(c, s) {
 		if (r->all && is_ended(c, s))
 			claims_sealed(c, s);
@@ -359,12 +364,11 @@ static void ended(struct nfs4r_core *c)
 		if (r->all || !c->reach.open || c->reach.lsn[s] < r->lsn[s]) /* what an earlier repair left may be further */
 			c->reach.lsn[s] = r->lsn[s];
 	c->reach.open = !FAULT(F_REACH_FORGOTTEN);
-	if (!r->list)
-		c->reach.all = false;
+	c->reach.all = false;
 	save_reach(c);
 	taint_mended(c); /* after that row: what is taken may be further */
 	EACH_SERVER(c, s)
-		if (is_ahead(c, s) && !r->list) {
+		if (is_ahead(c, s)) {
 			nfs4r_lsn seal = seal_at(&c->view.adopted, s, c->logs[s].applied)->lsn;
 
 			replies_undone(c, s, seal);

@@ -11,7 +11,8 @@
  * for the longest, then the one with the lowest id, takes its own for right, and gives the object a new version: an entry that changes nothing
  * and has the taint that cannot be redeemed, so that every other copy, also one that was away, is inexact by it and is made anew.
  *
- * Invariants: a row 'X' is written in the commit of the entry that made an object not exact, and is there until the entry that makes it
+ * Invariants: only the bytes of a version that is here are taken, so that nothing of entries comes along that a seal may give up before they are
+ * here. A row 'X' is written in the commit of the entry that made an object not exact, and is there until the entry that makes it
  * exact again is stable. Of two entries of an object in one log the later one holds the earlier: a taint in the same log is redeemed by any entry of the
  * object that is not older. What an entry was promised for is exact at a majority, because of `stable`; so among those that vote for a seal is
  * one that has it exact, or was exact for longer than any that has not.
@@ -423,14 +424,14 @@ static bool is_worse(const struct nfs4r_core *c, const struct taint *t, nfs4r_se
 	return exact < t->exact || (exact == t->exact && s > c->self);
 }
 
-/* The source has these inexact, too. With @copied they were taken all the same: this copy is what the source's is. */
+/* The source has these inexact, too, or in another version. With @copied they were taken all the same: this copy is what the source's is. */
 static void left(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_left *l, bool copied)
 {
 	struct taint *t = taint_find(c, &l->oid);
 
 	if (!copied && t) {
 		t->left = true;
-		t->worse = is_worse(c, t, from, l->exact) ? t->worse | NFS4R_BIT(from) : t->worse & ~NFS4R_BIT(from);
+		t->worse = !l->later && is_worse(c, t, from, l->exact) ? t->worse | NFS4R_BIT(from) : t->worse & ~NFS4R_BIT(from);
 		return;
 	}
 	if (!copied)
@@ -452,7 +453,7 @@ bool taint_repaired(struct nfs4r_core *c, const struct nfs4r_left *v, uint32_t n
 	return !c->repair.list || n < c->mend.n;
 }
 
-/* It is known how far that copy was. */
+/* What was copied is exact, and this server knows what it may be ahead of. */
 void taint_mended(struct nfs4r_core *c)
 {
 	struct taint *t, *tmp;

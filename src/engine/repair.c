@@ -210,13 +210,13 @@ static void say_end(struct repair *r, enum nfs4r_status st)
 			   (unsigned long long)eng->repair.bytes, (double)(now_ms() - eng->repair.since_ms) / 1000, r->saved[0] ? "; what was undone is in " : "", r->saved);
 }
 
-/* What the source has inexact, too; free(ev->left) is the caller's. False: no memory. */
+/* What the source has inexact, too, or in another version; free(ev->left) is the caller's. False: no memory. */
 static bool tell_left(const struct repair *r, struct nfs4r_event *ev)
 {
 	struct nfs4r_left *left = calloc(r->n + 1, sizeof(*left));
 
 	for (uint32_t i = 0; left && i < r->n; i++)
-		if (r->objs[i].inexact)
+		if (r->objs[i].inexact || r->objs[i].left.later)
 			left[ev->nleft++] = r->objs[i].left;
 	ev->left = left;
 	return left != NULL;

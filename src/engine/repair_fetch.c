@@ -5,7 +5,8 @@
  * Happy path for one object: ask for its row and attributes; make it in the hidden directory if it is not here; make bytes, extended attributes and
  * attributes equal; ask for the row once more, if the last answer did not bring it along. The same version as before: what was fetched is of that version, and the row is installed, with all
  * names of a directory. Another one: begin again. The source goes on serving meanwhile, so what is fetched may be newer than the
- * positions of this server; entries up to there then find it newer and leave it alone.
+ * positions of this server; entries up to there then find it newer and leave it alone. Of objects that are given only what is of the
+ * version here is fetched.
  *
  * Failure modes: no answer for PATIENCE_MS, or an object that moves all the time: the repair fails and is tried again later.
  */
@@ -457,6 +458,19 @@ static void note_exactness(struct repair_obj *o, const struct nfs4r_read *head)
 		o->left.log = 0;
 }
 
+/* Log 7.5: is nothing of it taken now? @version: 0 if there is none at the source. */
+static bool is_left(const struct repair *r, struct repair_obj *o, nfs4r_version version)
+{
+	struct nfs4r_row row;
+
+	if (!r->list || o->inexact)
+		return r->list;
+	if (nfs4r_store_row(r->eng->store, &o->oid, &row) != NFS4R_KNOWN)
+		row.version = 0;
+	o->left.later = row.version != version;
+	return o->left.later;
+}
+
 static enum nfs4r_status try_object(struct repair *r, struct repair_obj *o, struct fetched *f, bool *done)
 {
 	enum nfs4r_status st;
@@ -469,13 +483,16 @@ static enum nfs4r_status try_object(struct repair *r, struct repair_obj *o, stru
 	if (st == NFS4R_STALE || st == NFS4R_UNKNOWN) { /* UNKNOWN: it comes again with its entry */
 		*done = true;
 		o->dead = !r->list; /* else its names are here, and go with the entry that deleted it */
+		o->inexact = false;
+		o->left = (struct nfs4r_left){ .oid = o->oid };
+		is_left(r, o, 0);
 		return NFS4R_OK;
 	}
 	if (st == NFS4R_OK && !f->head.row.version)
 		st = NFS4R_MALFORMED;
 	if (st == NFS4R_OK)
 		note_exactness(o, &f->head);
-	if (st == NFS4R_OK && o->inexact && r->list) {
+	if (st == NFS4R_OK && is_left(r, o, f->head.row.version)) {
 		*done = true;
 		return NFS4R_OK;
 	}

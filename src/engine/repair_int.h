@@ -14,7 +14,7 @@ struct repair_obj {
 	bool dead;   /* at the source */
 	struct nfs4r_lhandle *found; /* what is taken for it (repair_adopt.c); NULL: nothing */
 	bool inexact; /* at the source, and how (log 7.5) */
-	struct nfs4r_left left;
+	struct nfs4r_left left; /* or `later` in it */
 };
 
 struct repair {
@@ -22,7 +22,7 @@ struct repair {
 	uint64_t generation; /* a later one took its place if it is not that of eng->repair */
 	nfs4r_server_id from;
 	bool all;	 /* the positions become those of the source, too */
-	bool list;	 /* the objects are given: they are inexact, and those that are inexact at the source, too, stay as they are */
+	bool list;	 /* the objects are given: they are inexact, and those that are so at the source, too, or of another version there, stay as they are */
 	bool everything; /* every object is compared, not only those that entries name */
 	uint32_t nseals;
 	struct nfs4r_seal seals[NFS4R_SERVERS_MAX];

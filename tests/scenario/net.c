@@ -315,16 +315,28 @@ void net_stable(struct net *n, nfs4r_server_id s)
 	step(n, s, &ev);
 }
 
-/* Those that are exact there. The rest goes to ev->left. */
+static bool same_version(struct server *a, struct server *b, const struct nfs4r_oid *oid)
+{
+	struct nfs4r_facts x, y;
+
+	return memtree_facts(a->tree, oid, &x) == memtree_facts(b->tree, oid, &y) && x.version == y.version;
+}
+
+/* Those that are exact there, and of the version here. The rest goes to ev->left. */
 static struct nfs4r_left *take_list(struct server *sv, struct server *from, struct nfs4r_event *ev)
 {
 	struct nfs4r_left *left = calloc(sv->repair->noids, sizeof(*left));
 
-	for (uint32_t i = 0; i < sv->repair->noids; i++)
-		if (nfs4r_core_exactness(from->core, &sv->repair->oids[i], &left[ev->nleft]) == NFS4R_EXACT)
-			memtree_take(sv->tree, from->tree, &sv->repair->oids[i]);
+	for (uint32_t i = 0; i < sv->repair->noids; i++) {
+		const struct nfs4r_oid *oid = &sv->repair->oids[i];
+		bool exact = nfs4r_core_exactness(from->core, oid, &left[ev->nleft]) == NFS4R_EXACT;
+
+		left[ev->nleft].later = exact && !same_version(sv, from, oid);
+		if (exact && !left[ev->nleft].later)
+			memtree_take(sv->tree, from->tree, oid);
 		else
 			ev->nleft++;
+	}
 	ev->left = left;
 	return left;
 }

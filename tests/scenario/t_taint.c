@@ -184,6 +184,38 @@ static void the_best_copy_is_right(void **state)
 	net_free(n);
 }
 
+/* P gives the file a new version. As long as Q does not get that entry, which may be given up, it does not take the file either. */
+static void only_the_version_that_is_here_is_taken(void **state)
+{
+	struct net *n = net_new(3);
+	nfs4r_version was;
+
+	writes(n, NFS4R_BIT(P) | NFS4R_BIT(Q), 2);
+	was = version(n, P);
+	net_crash(n, S);
+	net_hold(n, P, Q, NFS4R_MSG_ENTRIES);
+	assert_true(until_sealed(n, Q, S, 8 * LEASE));
+	for (int i = 0; i < 1000 && version(n, P) == was; i++)
+		net_run(n, 1);
+	assert_true(version(n, P) > was);
+	assert_int_equal(exactness(n, P), NFS4R_EXACT);
+	n->s[Q].repairs = 0;
+	net_run(n, LEASE);
+	assert_true(n->s[Q].repairs > 0); /* it asks */
+	assert_int_equal(version(n, Q), was);
+	assert_int_equal(exactness(n, Q), NFS4R_INEXACT);
+	net_pass(n);
+	for (int i = 0; i < 1000 && !serves(n, Q); i++)
+		net_run(n, 10);
+	assert_true(serves(n, Q));
+	assert_int_equal(exactness(n, Q), NFS4R_EXACT);
+	assert_int_equal(version(n, Q), version(n, P));
+	net_restart(n, S, true);
+	assert_true(until_back(n));
+	assert_true(all_equal(n));
+	net_free(n);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -191,6 +223,7 @@ int main(void)
 		cmocka_unit_test(what_a_seal_makes_inexact_is_taken_from_who_has_it),
 		cmocka_unit_test(one_is_right_if_nobody_has_it),
 		cmocka_unit_test(the_best_copy_is_right),
+		cmocka_unit_test(only_the_version_that_is_here_is_taken),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

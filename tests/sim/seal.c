@@ -113,7 +113,14 @@ static void add_left(struct repair *r, const struct nfs4r_left *l)
 	r->left[r->nleft++] = *l;
 }
 
-/* What the source has of @obj is on its way; or nothing, since it is not exact there. False: it may be, soon. */
+static bool same_version(struct server *a, struct server *b, uint32_t obj)
+{
+	const struct row *x = tree_get(&a->tree, obj), *y = tree_get(&b->tree, obj);
+
+	return x->state == y->state && x->version == y->version;
+}
+
+/* What the source has of @obj is on its way; or nothing, since it is not exact there, or not what is here. False: it may be exact, soon. */
 static bool fetch(struct server *v, uint32_t obj)
 {
 	struct sim *s = v->sim;
@@ -124,9 +131,10 @@ static bool fetch(struct server *v, uint32_t obj)
 
 	if (x == NFS4R_EXACT_LATER)
 		return false;
-	if (x == NFS4R_INEXACT)
+	left.later = x == NFS4R_EXACT && r->list && !same_version(v, from, obj);
+	if (x == NFS4R_INEXACT || left.later)
 		add_left(r, &left);
-	if (x == NFS4R_EXACT || !r->list) {
+	if ((x == NFS4R_EXACT && !left.later) || !r->list) {
 		row_copy(&r->row, tree_get(&from->tree, obj));
 		r->fetched = true;
 	} else {
