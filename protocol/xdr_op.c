@@ -44,7 +44,7 @@ bool c_op_request(struct nfs4r_codec *c, struct nfs4r_op *op)
 	bool value = false;
 
 	if (!c_op_type(c, op) || !c_request_id(c, &op->id) || !c_u64(c, &op->answered_below) ||
-	    !c_oid(c, &op->obj) || !c_oid(c, &op->dir) || !c_oid(c, &op->dir2) ||
+	    !c_u32(c, &op->generation) || !c_oid(c, &op->obj) || !c_oid(c, &op->dir) || !c_oid(c, &op->dir2) ||
 	    !c_name(c, &op->name, nfs4r_op_is_dirop(op->type)) ||
 	    !c_name(c, &op->name2, op->type == NFS4R_OP_RENAME))
 		return false;

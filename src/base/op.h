@@ -48,6 +48,7 @@ struct nfs4r_op {
 	uint32_t depth;		 /* CLAIM */
 	struct nfs4r_request_id id;
 	uint64_t answered_below;
+	uint32_t generation;	 /* of the log of the server that is asked, as the origin knows it (log 5.6) */
 	uint64_t client;	 /* who asked, for recognising its retry after DELAY; local only, 0 = not known */
 
 	/* result */

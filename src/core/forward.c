@@ -10,7 +10,8 @@
  * As the primary: an identity has one answer. In progress -> the repeat is dropped; done ->
  * answered from REPLY once 5.2/5.3 holds; refused, also NOT_PRIMARY -> refused the same way again,
  * whatever has changed (a late copy must not be executed after the origin went elsewhere or told
- * its client); older than answered_below -> dropped.
+ * its client); older than answered_below -> dropped. So is a copy from before a seal of the log here: its origin
+ * has decided anew, perhaps elsewhere, and who was made anew meanwhile has none of those results.
  *
  * Invariants: every operation that came by FORWARD ends with exactly one DROP, after its answer
  * if there is one. answered_below is the oldest identity still waiting here.
@@ -29,6 +30,7 @@ static void send_request(struct nfs4r_core *c, struct opx *o)
 	struct nfs4r_msg *m = msg_new(c, NFS4R_MSG_FORWARD);
 
 	o->op->answered_below = answered_below(c);
+	o->op->generation = NFS4R_GEN(c->logs[o->to].applied);
 	m->op = o->op; /* the caller's; it lives until DONE */
 	o->sent_ms = c->now;
 	timer_at(c, c->now + c->cfg.repeat_ms);
@@ -192,6 +194,12 @@ static bool sane(const struct nfs4r_op *op, nfs4r_server_id from)
 	       op->type <= NFS4R_OP_REMOVEXATTR;
 }
 
+/* Its origin and this server are both past the last seal of the log here, or neither is. */
+static bool same_generation(const struct nfs4r_core *c, const struct nfs4r_op *op)
+{
+	return op->generation == NFS4R_GEN(c->logs[c->self].applied) || FAULT(F_OLD_REQUEST);
+}
+
 static void result_of(struct opx *o, const struct reply *r)
 {
 	struct nfs4r_op *op = o->op;
@@ -289,7 +297,8 @@ void forward_on_request(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r
 		return;
 	}
 	reply_origin_moved(c, from, op->id.inc, op->answered_below, false);
-	if (c->halted || not_ready(c) || !lease_valid(c) || c->nops >= OPS_MAX || find(c, &op->id) || reply_too_old(c, &op->id)) {
+	if (c->halted || not_ready(c) || !lease_valid(c) || c->nops >= OPS_MAX || find(c, &op->id) || reply_too_old(c, &op->id) ||
+	    !same_generation(c, op)) {
 		drop(c, op);
 		return;
 	}

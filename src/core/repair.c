@@ -49,13 +49,19 @@ bool reach_lost(const struct nfs4r_core *c, nfs4r_server_id log)
 	return c->reach.open && s && reach > s->lsn && NFS4R_GEN(reach) == NFS4R_GEN(s->lsn);
 }
 
+/* This copy was made anew with entries beyond the seal, and does not have them: nobody here can say what they touched. */
+static bool is_ahead_blindly(const struct nfs4r_core *c, nfs4r_server_id log)
+{
+	return is_ahead(c, log) && c->logs[log].truncated > seal_at(&c->view.adopted, log, c->logs[log].applied)->lsn;
+}
+
 static bool needs_repair(const struct nfs4r_core *c, bool *all)
 {
 	bool any = false;
 
 	*all = c->reach.all || memory_wants_all(c);
 	EACH_SERVER(c, s) {
-		*all |= is_out_of_reach(c, s) || reach_lost(c, s);
+		*all |= is_out_of_reach(c, s) || reach_lost(c, s) || is_ahead_blindly(c, s);
 		any |= is_ahead(c, s);
 	}
 	return any || *all;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * The rules about servers without their memory (log 8.6), each with and without (see prevents.h): what an image that was put back says,
- * who a new store has to hear, when it was removed, and what becomes of its log.
+ * who a new store has to hear, when it was removed, and what becomes of its log, and of what it was asked.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -218,6 +218,35 @@ static bool starts_are_remembered(struct net *n)
 	return view(n, S).memory == NFS4R_MEMORY_FORGOT;
 }
 
+/* Q asked S, which had a new disk, and made the file itself when the log of S had ended. S has the file with its new copy, but not the request. */
+static bool a_copy_of_a_request_is_not_executed_after_a_seal(struct net *n)
+{
+	struct nfs4r_oid d, x;
+	struct client *c;
+
+	memory(n, NFS4R_DURABILITY_COMMIT);
+	d = at(n, "d");
+	n->s[P].no_checkpoint = true;
+	do_create(n, S, "d", "a"); /* S controls d */
+	empty_disk(n, S);
+	n->s[S].hold_repair = true;
+	net_hold(n, Q, S, NFS4R_MSG_FORWARD);
+	c = create(n, Q, "d", "b");
+	net_run(n, 2 * RTT(n));
+	assert_non_null(n->held);
+	assert_int_equal(finish(n, c), NFS4R_OK);
+	n->s[P].no_checkpoint = false;
+	net_stable(n, P);
+	n->s[S].hold_repair = false;
+	net_let_repair(n, S, false); /* it takes the copy of now */
+	net_run(n, 10 * LEASE);
+	assert_true(serves(n, S));
+	assert_int_equal(finish(n, unlink_(n, S, "d", "b")), NFS4R_OK);
+	net_pass_from(n, Q, S, NFS4R_MSG_FORWARD);
+	net_run(n, 4 * RTT(n));
+	return !memtree_lookup(n->s[S].tree, &d, "b", &x);
+}
+
 static const struct prevents list[] = {
 	{ "log 8.6: who hears nothing of itself does not say that it remembers", F_KNOWN_AT_ONCE, an_image_hears_before_it_says_known },
 	{ "log 8.6: who forgot acks nothing", F_FORGOT_ACKS, who_forgot_acks_nothing },
@@ -229,6 +258,7 @@ static const struct prevents list[] = {
 	{ "log 8.6: claim numbers are new", F_SEQ_AGAIN, claim_numbers_are_new },
 	{ "log 8.6: who forgot is removed", F_FORGOT_STAYS, who_forgot_is_removed },
 	{ "log 8.6: starts are remembered", F_STARTS_FORGOTTEN, starts_are_remembered },
+	{ "log 5.6: no request from before a seal", F_OLD_REQUEST, a_copy_of_a_request_is_not_executed_after_a_seal },
 };
 
 int main(void)

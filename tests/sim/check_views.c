@@ -232,7 +232,10 @@ void check_view_sent(struct server *v, const struct nfs4r_msg *m)
 				 seen->view.seals[i].log, lsn_str(seen->view.seals[i].lsn), lsn_str(v->applied[seen->view.seals[i].log]));
 }
 
-/* Answers of its own; what another primary answered, that one answered under its lease. A full disk says nothing of the copy. */
+/*
+ * Answers of its own; what another primary answered, that one answered under its lease. A full disk says nothing of the copy. Before it
+ * adopts a view, a step may answer under the lease of the one before, also of a server that got ready in this step.
+ */
 void check_view_answer(struct server *v, const struct nfs4r_op *op)
 {
 	struct sim *s = v->sim;
@@ -241,7 +244,7 @@ void check_view_answer(struct server *v, const struct nfs4r_op *op)
 
 	if (op->status == NFS4R_DELAY || op->status == NFS4R_NOSPC)
 		return;
-	if (own && nfs4r_core_lease_until(v->core) <= clock_ms(v) && !(v->adopts && v->lease_was > clock_ms(v)))
+	if (own && nfs4r_core_lease_until(v->core) <= clock_ms(v) && !(v->adopts && (v->lease_was > clock_ms(v) || !v->lease_was)))
 		sim_fail(s, "S%u answers %s with %s and has no lease", v->id, nfs4r_op_name(op->type), nfs4r_status_str(op->status));
 	if (op->status == NFS4R_OK && op->lsn && top && top->view.members != everybody(s))
 		s->totals.ok_without++;

@@ -152,6 +152,7 @@ static void make_forward_rename(void *p)
 	struct nfs4r_op *op = make_op(p, NFS4R_MSG_FORWARD, NFS4R_OP_RENAME);
 
 	op->answered_below = 900;
+	op->generation = 2;
 	op->obj = oid(1, 2, 3);
 	op->dir = oid(4, 5, 6);
 	op->dir2 = oid(7, 8, 9);
