@@ -17,10 +17,13 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/statvfs.h>
 #include <time.h>
 
 #include "store/bytes.h"
 #include "store/internal.h"
+
+#define NO_ROOM_BYTES (1u << 20) /* LMDB writes up to 256 KiB at once */
 
 /* ---- freeze -------------------------------------------------------------- */
 
@@ -382,6 +385,16 @@ static enum nfs4r_status close_holes(struct nfs4r_store *s, nfs4r_journal_pos *p
 	return whole ? NFS4R_OK : NFS4R_DELAY;
 }
 
+/* LMDB says EIO when the last room took a part of what it wrote. */
+static enum nfs4r_status db_failed(const struct nfs4r_store *s, int rc)
+{
+	struct statvfs v;
+
+	if (rc == EIO && fstatvfs(s->dirfd, &v) == 0 && v.f_bavail < NO_ROOM_BYTES / v.f_frsize)
+		return NFS4R_NOSPC;
+	return nfs4r_db_status(rc);
+}
+
 static enum nfs4r_status write_frozen(struct nfs4r_store *s, int (*sync_files)(void *arg), void *arg)
 {
 	enum nfs4r_status st;
@@ -401,7 +414,7 @@ static enum nfs4r_status write_frozen(struct nfs4r_store *s, int (*sync_files)(v
 			break;
 	}
 	if (rc)
-		return nfs4r_db_status(rc);
+		return db_failed(s, rc);
 	forget_frozen(s);
 	drop_segments(s);
 	return NFS4R_OK;

@@ -285,7 +285,7 @@ def full_store(b, tries=3):
         finally:
             b.must_in_bed(*mend)
             again(b)
-        writer.communicate(timeout=150)
+            writer.communicate(timeout=150)
         bed.expect(writer.returncode == 0, 'the writer at the site fails after the repair')
         decided += 'was under way when the process ended' in b.log(SITE)[mark:]
         whole_again(b)

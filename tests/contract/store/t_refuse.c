@@ -463,6 +463,7 @@ static void test_full_file_system(void **state)
 	enum nfs4r_status st = NFS4R_OK;
 	struct nfs4r_oid oid;
 	char *was, *is, mnt[256], path[600];
+	struct stat filler;
 	int n;
 	struct fx g;
 
@@ -494,6 +495,16 @@ static void test_full_file_system(void **state)
 	assert_string_equal(was, is);
 	free(is);
 	snprintf(path, sizeof(path), "%s/filler", mnt);
+	/* Room for a part of it: LMDB calls that an I/O error. */
+	assert_int_equal(stat(path, &filler), 0);
+	for (int pages = 1; pages < 64; pages++) {
+		assert_int_equal(truncate(path, filler.st_size - 4096 * pages), 0);
+		st = nfs4r_store_checkpoint(g.s, NULL, NULL, NULL);
+		if (st == NFS4R_OK)
+			break;
+		assert_int_equal(st, NFS4R_NOSPC);
+	}
+	assert_int_equal(st, NFS4R_OK);
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(nfs4r_store_checkpoint(g.s, NULL, NULL, NULL), NFS4R_OK);
 	assert_int_equal(nfs4r_store_commit(g.s, e, true, NULL, 0), NFS4R_OK);
