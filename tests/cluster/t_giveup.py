@@ -23,10 +23,11 @@ def members(b, site):
 
 
 def write_until_gone(b):
-    """Site 3 works alone in its directory; the link goes first, then, within its lease, the server."""
+    """Site 3 works alone in its directory, at what needs nobody else: new files, and one that stays open. The link goes first, then, within its lease, the server."""
     b.sh(1, f'mkdir {DIR} && echo old >{DIR}/f')
     b.sh(3, f'mkdir {DIR}/mine && echo old >{DIR}/mine/f && echo old >{DIR}/mine/shared && sync')
-    writer = b.start_sh(3, f'for i in $(seq 1000); do echo line $i >>{DIR}/mine/f; echo $i >{DIR}/mine/n$i; done', timeout=100)
+    writer = b.start_sh(3, f'for i in $(seq 2000); do echo $i >{DIR}/mine/n$i; done & '
+                        f'dd if=/dev/zero of={DIR}/mine/f bs=64 count=5000 oflag=append,sync conv=notrunc; wait', timeout=100)
     time.sleep(2)
     b.must('link', 3, 'all', 'cut')
     time.sleep(1)
