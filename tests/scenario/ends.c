@@ -69,6 +69,13 @@ void cut_off(struct net *n, nfs4r_server_id s)
 	net_drop(n, 0, s, 0);
 }
 
+void empty_disk(struct net *n, nfs4r_server_id s)
+{
+	net_crash(n, s);
+	net_lose_disk(n, s, NULL, 0);
+	net_restart(n, s, true);
+}
+
 bool until_removed(struct net *n, nfs4r_server_id s, nfs4r_server_id gone, uint64_t ms)
 {
 	uint64_t until = n->now + ms;

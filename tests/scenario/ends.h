@@ -17,6 +17,7 @@ struct nfs4r_core_view view_of(struct net *n, nfs4r_server_id s);
 bool serves(struct net *n, nfs4r_server_id s);
 bool sealed_at(struct net *n, nfs4r_server_id s, nfs4r_server_id log, nfs4r_lsn *lsn); /* the newest seal of @log in the view of @s */
 void cut_off(struct net *n, nfs4r_server_id s);
+void empty_disk(struct net *n, nfs4r_server_id s); /* it crashes, and starts again with a disk on which there is nothing */
 /* Until @s goes by a view without @gone; false: it does not come. */
 bool until_removed(struct net *n, nfs4r_server_id s, nfs4r_server_id gone, uint64_t ms);
 bool until_sealed(struct net *n, nfs4r_server_id s, nfs4r_server_id log, uint64_t ms);

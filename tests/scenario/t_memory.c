@@ -10,63 +10,35 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "scenario/trees.h"
+#include "scenario/ends.h"
 
 #include <cmocka.h>
 
 #define TREE "d/ d/f d/g e/ e/f"
-#define LEASE 1000
-#define SILENCE 1000
 
 static struct net *net_memory(enum nfs4r_durability durability)
 {
 	struct net *n = net_new(3);
 
-	tree(n, TREE);
-	n->cfg.lease_ms = LEASE;
-	n->cfg.silence_ms = SILENCE;
-	n->cfg.idle_ms = 200;
-	n->cfg.durability = durability;
-	net_retune(n);
-	net_run(n, 2 * LEASE);
+	ends_begin(n, TREE, durability);
 	return n;
 }
 
-static struct nfs4r_core_view view(struct net *n, nfs4r_server_id s)
-{
-	struct nfs4r_core_view v;
-
-	nfs4r_core_get_view(n->s[s].core, &v);
-	return v;
-}
-
-static bool serves(struct net *n, nfs4r_server_id s)
-{
-	return nfs4r_core_lease_until(n->s[s].core) > n->now;
-}
-
-static bool all_back(struct net *n)
+static bool all_remember(struct net *n)
 {
 	for (nfs4r_server_id s = 1; s <= n->n; s++)
-		if (!n->s[s].up || view(n, s).adopted.members != n->cfg.servers || view(n, s).memory != NFS4R_MEMORY_KNOWN || !serves(n, s))
+		if (!n->s[s].up || view_of(n, s).adopted.members != n->cfg.servers || view_of(n, s).memory != NFS4R_MEMORY_KNOWN || !serves(n, s))
 			return false;
 	return true;
 }
 
-static bool until_back(struct net *n, uint64_t ms)
+static bool until_all_remember(struct net *n, uint64_t ms)
 {
 	uint64_t until = n->now + ms;
 
-	while (!all_back(n) && n->now < until)
+	while (!all_remember(n) && n->now < until)
 		net_run(n, 10);
-	return all_back(n);
-}
-
-static void empty_disk(struct net *n, nfs4r_server_id s)
-{
-	net_crash(n, s);
-	net_lose_disk(n, s, NULL, 0);
-	net_restart(n, s, true);
+	return all_remember(n);
 }
 
 /* It is a whole server again: what was there is there, what it makes has names and numbers that nobody had before. */
@@ -85,10 +57,10 @@ static void comes_back_under_commit(void **state)
 	assert_int_equal(finish(n, create(n, S, "e", "before")), NFS4R_OK);
 	empty_disk(n, S);
 	net_run(n, LEASE / 2);
-	assert_int_equal(view(n, S).memory, NFS4R_MEMORY_FORGOT);
-	assert_int_equal(view(n, P).peer[S].memory, NFS4R_MEMORY_FORGOT);
+	assert_int_equal(view_of(n, S).memory, NFS4R_MEMORY_FORGOT);
+	assert_int_equal(view_of(n, P).peer[S].memory, NFS4R_MEMORY_FORGOT);
 	assert_false(serves(n, S));
-	assert_true(until_back(n, 10 * LEASE));
+	assert_true(until_all_remember(n, 10 * LEASE));
 	assert_int_equal(n->s[S].repairs, 1);
 	works(n, S);
 	net_free(n);
@@ -102,7 +74,7 @@ static void comes_back_under_local_without_claims(void **state)
 	do_chmod(n, S, "d/f");
 	net_quiet(n);
 	empty_disk(n, S);
-	assert_true(until_back(n, 10 * LEASE));
+	assert_true(until_all_remember(n, 10 * LEASE));
 	works(n, S);
 	net_free(n);
 }
@@ -117,15 +89,15 @@ static void waits_under_local_with_claims(void **state)
 	n->s[P].no_checkpoint = true;
 	do_chmod(n, S, "d/f");
 	empty_disk(n, S);
-	assert_false(until_back(n, 20 * LEASE));
-	assert_int_equal(view(n, P).adopted.members, NFS4R_BIT(P) | NFS4R_BIT(Q));
-	assert_true(view(n, P).adopted.open & NFS4R_BIT(S));
+	assert_false(until_all_remember(n, 20 * LEASE));
+	assert_int_equal(view_of(n, P).adopted.members, NFS4R_BIT(P) | NFS4R_BIT(Q));
+	assert_true(view_of(n, P).adopted.open & NFS4R_BIT(S));
 	assert_int_equal(n->s[S].repairs, 0);
 	assert_int_equal(finish(n, chmod_(n, P, "d/f")), NFS4R_DELAY);
 	assert_int_equal(nfs4r_core_may_give_up(n->s[P].core, S, &lost, why, sizeof(why)), NFS4R_OK);
 	net_give_up(n, P, S);
 	n->s[P].no_checkpoint = false;
-	assert_true(until_back(n, 10 * LEASE));
+	assert_true(until_all_remember(n, 10 * LEASE));
 	works(n, S);
 	net_free(n);
 }
@@ -141,9 +113,9 @@ static void given_up_by_itself_after_a_time(void **state)
 	n->s[P].no_checkpoint = true;
 	do_chmod(n, S, "d/f");
 	empty_disk(n, S);
-	assert_false(until_back(n, 4 * LEASE));
+	assert_false(until_all_remember(n, 4 * LEASE));
 	n->s[P].no_checkpoint = false;
-	assert_true(until_back(n, 10 * LEASE));
+	assert_true(until_all_remember(n, 10 * LEASE));
 	net_quiet(n);
 	net_free(n);
 }
@@ -163,8 +135,8 @@ static void an_older_image_is_no_memory(void **state)
 	net_lose_disk(n, S, image, inc);
 	net_restart(n, S, true);
 	net_run(n, LEASE / 2);
-	assert_int_equal(view(n, S).memory, NFS4R_MEMORY_FORGOT);
-	assert_true(until_back(n, 10 * LEASE));
+	assert_int_equal(view_of(n, S).memory, NFS4R_MEMORY_FORGOT);
+	assert_true(until_all_remember(n, 10 * LEASE));
 	works(n, S);
 	net_free(n);
 }
@@ -182,11 +154,11 @@ static void one_forgot_and_one_is_down(void **state)
 	net_run(n, 10 * LEASE);
 	assert_false(serves(n, P));
 	assert_false(serves(n, S));
-	assert_int_equal(view(n, P).adopted.num, 0);
+	assert_int_equal(view_of(n, P).adopted.num, 0);
 	assert_true(n->s[P].stuck > said);
 	assert_int_equal(finish(n, chmod_(n, P, "d/f")), NFS4R_DELAY);
 	net_restart(n, Q, true);
-	assert_true(until_back(n, 20 * LEASE));
+	assert_true(until_all_remember(n, 20 * LEASE));
 	works(n, S);
 	net_free(n);
 }
@@ -206,12 +178,12 @@ static void a_first_start_waits_for_all(void **state)
 	net_restart(n, P, true);
 	net_restart(n, S, true);
 	net_run(n, 5 * SILENCE);
-	assert_int_equal(view(n, P).memory, NFS4R_MEMORY_NEW);
-	assert_int_equal(view(n, P).unheard, NFS4R_BIT(Q));
+	assert_int_equal(view_of(n, P).memory, NFS4R_MEMORY_NEW);
+	assert_int_equal(view_of(n, P).unheard, NFS4R_BIT(Q));
 	assert_int_equal(n->s[P].stuck, 1);
 	assert_false(serves(n, P));
 	net_restart(n, Q, true);
-	assert_true(until_back(n, LEASE));
+	assert_true(until_all_remember(n, LEASE));
 	assert_int_equal(finish(n, create(n, S, "", "x")), NFS4R_OK);
 	net_quiet(n);
 	net_free(n);
@@ -230,12 +202,12 @@ static void restarts_on_the_way_back(void **state)
 	net_crash(n, S);
 	net_restart(n, S, true);
 	net_run(n, LEASE);
-	assert_int_equal(view(n, S).memory, NFS4R_MEMORY_FORGOT);
+	assert_int_equal(view_of(n, S).memory, NFS4R_MEMORY_FORGOT);
 	assert_non_null(n->s[S].repair);
 	net_let_repair(n, S, true);
 	net_crash(n, S);
 	net_restart(n, S, true);
-	assert_true(until_back(n, 10 * LEASE));
+	assert_true(until_all_remember(n, 10 * LEASE));
 	works(n, S);
 	net_free(n);
 }

@@ -10,43 +10,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "scenario/ends.h"
 #include "scenario/prevents.h"
-#include "scenario/trees.h"
 
 #include <cmocka.h>
 
-#define LEASE 1000
-#define SILENCE 1000
-
 static void memory(struct net *n, enum nfs4r_durability durability)
 {
-	tree(n, "d/ d/f d/g");
-	n->cfg.lease_ms = LEASE;
-	n->cfg.silence_ms = SILENCE;
-	n->cfg.idle_ms = 200;
-	n->cfg.durability = durability;
-	net_retune(n);
-	net_run(n, 2 * LEASE);
-}
-
-static struct nfs4r_core_view view(struct net *n, nfs4r_server_id s)
-{
-	struct nfs4r_core_view v;
-
-	nfs4r_core_get_view(n->s[s].core, &v);
-	return v;
-}
-
-static bool serves(struct net *n, nfs4r_server_id s)
-{
-	return nfs4r_core_lease_until(n->s[s].core) > n->now;
-}
-
-static void empty_disk(struct net *n, nfs4r_server_id s)
-{
-	net_crash(n, s);
-	net_lose_disk(n, s, NULL, 0);
-	net_restart(n, s, true);
+	ends_begin(n, "d/ d/f d/g", durability);
 }
 
 /* S acked P's claim, which Q did not hear of; the image of before does not know that, and Q asks. */
@@ -134,7 +105,7 @@ static bool a_new_store_hears_all(struct net *n)
 	net_restart(n, P, true);
 	net_restart(n, S, true);
 	net_run(n, 2 * SILENCE);
-	return view(n, S).memory != NFS4R_MEMORY_KNOWN;
+	return view_of(n, S).memory != NFS4R_MEMORY_KNOWN;
 }
 
 /*
@@ -154,10 +125,10 @@ static bool an_older_removal_is_none(struct net *n)
 	net_hold(n, Q, 0, NFS4R_MSG_PREPARE);
 	net_pass_from(n, S, 0, 0);
 	net_pass_from(n, 0, S, 0);
-	for (int i = 0; i < 4000 && (view(n, S).adopted.num != view(n, P).adopted.num || !(view(n, P).adopted.members & NFS4R_BIT(S))); i++)
+	for (int i = 0; i < 4000 && (view_of(n, S).adopted.num != view_of(n, P).adopted.num || !(view_of(n, P).adopted.members & NFS4R_BIT(S))); i++)
 		net_run(n, 1);
-	back = view(n, P).adopted.num;
-	if (!(view(n, P).adopted.members & NFS4R_BIT(S)) || view(n, Q).adopted.num == back)
+	back = view_of(n, P).adopted.num;
+	if (!(view_of(n, P).adopted.members & NFS4R_BIT(S)) || view_of(n, Q).adopted.num == back)
 		return false;
 	net_hold(n, P, S, 0);
 	net_hold(n, P, Q, NFS4R_MSG_PREPARE);
@@ -165,7 +136,7 @@ static bool an_older_removal_is_none(struct net *n)
 	net_run(n, LEASE / 2);
 	net_pass_from(n, P, S, 0);
 	net_run(n, LEASE / 4);
-	return !(view(n, S).memory == NFS4R_MEMORY_KNOWN && view(n, S).adopted.num == back);
+	return !(view_of(n, S).memory == NFS4R_MEMORY_KNOWN && view_of(n, S).adopted.num == back);
 }
 
 /* S controls a file that it updated: its log is not ended without being given up. */
@@ -176,7 +147,7 @@ static bool what_it_controlled_is_not_given_up(struct net *n)
 	do_chmod(n, S, "d/f");
 	empty_disk(n, S);
 	net_run(n, 10 * LEASE);
-	return view(n, P).adopted.open & NFS4R_BIT(S);
+	return view_of(n, P).adopted.open & NFS4R_BIT(S);
 }
 
 /* The same, made anew too early: it comes back, and the log that others know goes on from where nobody was. */
@@ -215,7 +186,7 @@ static bool starts_are_remembered(struct net *n)
 	do_chmod(n, S, "d/f");
 	empty_disk(n, S);
 	net_run(n, LEASE / 2);
-	return view(n, S).memory == NFS4R_MEMORY_FORGOT;
+	return view_of(n, S).memory == NFS4R_MEMORY_FORGOT;
 }
 
 /* Q asked S, which had a new disk, and made the file itself when the log of S had ended. S has the file with its new copy, but not the request. */

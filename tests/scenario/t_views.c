@@ -10,55 +10,29 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "scenario/trees.h"
+#include "scenario/ends.h"
 
 #include <cmocka.h>
 
 #define TREE "d/ d/f d/g e/ e/f"
-#define LEASE 1000
-#define SILENCE 1000
 
 static struct net *net_views(const char *paths)
 {
 	struct net *n = net_new(3);
 
-	tree(n, paths);
-	n->cfg.lease_ms = LEASE;
-	n->cfg.silence_ms = SILENCE;
-	n->cfg.idle_ms = 200;
-	net_retune(n);
-	net_run(n, 2 * LEASE); /* a start also waits for what was granted before it */
+	ends_begin(n, paths, NFS4R_DURABILITY_LOCAL);
 	return n;
-}
-
-static void cut_off(struct net *n, nfs4r_server_id s)
-{
-	net_drop(n, s, 0, 0);
-	net_drop(n, 0, s, 0);
-}
-
-static struct nfs4r_core_view view(struct net *n, nfs4r_server_id s)
-{
-	struct nfs4r_core_view v;
-
-	nfs4r_core_get_view(n->s[s].core, &v);
-	return v;
-}
-
-static bool serves(struct net *n, nfs4r_server_id s)
-{
-	return nfs4r_core_lease_until(n->s[s].core) > n->now;
 }
 
 static bool all_back(struct net *n)
 {
 	for (nfs4r_server_id s = 1; s <= n->n; s++)
-		if (view(n, s).adopted.members != n->cfg.servers || view(n, s).joining || !serves(n, s))
+		if (view_of(n, s).adopted.members != n->cfg.servers || view_of(n, s).joining || !serves(n, s))
 			return false;
 	return true;
 }
 
-static void until_back(struct net *n)
+static void must_come_back(struct net *n)
 {
 	for (int i = 0; i < 1000 && !all_back(n); i++)
 		net_run(n, 10);
@@ -80,12 +54,12 @@ static void others_go_on_without_a_dead_server(void **state)
 		assert_true(n->now < died + 3 * LEASE);
 	}
 	assert_int_equal(c->op.status, NFS4R_OK);
-	assert_int_equal(view(n, P).adopted.members, NFS4R_BIT(P) | NFS4R_BIT(Q));
+	assert_int_equal(view_of(n, P).adopted.members, NFS4R_BIT(P) | NFS4R_BIT(Q));
 	net_run(n, 100);
-	assert_int_equal(view(n, Q).adopted.num, view(n, P).adopted.num);
+	assert_int_equal(view_of(n, Q).adopted.num, view_of(n, P).adopted.num);
 	assert_int_equal(finish(n, create(n, Q, "d", "new")), NFS4R_OK);
 	net_restart(n, S, true);
-	until_back(n);
+	must_come_back(n);
 	net_quiet(n);
 	net_free(n);
 }
@@ -98,7 +72,7 @@ static void who_is_cut_off_says_nothing_old(void **state)
 	struct client *c;
 
 	cut_off(n, S);
-	while (view(n, P).adopted.members & NFS4R_BIT(S)) {
+	while (view_of(n, P).adopted.members & NFS4R_BIT(S)) {
 		assert_true(n->now < 100000);
 		net_run(n, 1);
 	}
@@ -110,7 +84,7 @@ static void who_is_cut_off_says_nothing_old(void **state)
 	c = create(n, S, "e", "x");
 	assert_int_equal(finish(n, c), NFS4R_DELAY);
 	net_pass(n);
-	until_back(n);
+	must_come_back(n);
 	net_quiet(n);
 	assert_int_equal(route(n, S, &f, false), S);
 	net_free(n);
@@ -127,10 +101,10 @@ static void without_a_majority_all_is_quiet(void **state)
 	for (nfs4r_server_id s = P; s <= S; s++) {
 		assert_false(serves(n, s));
 		assert_int_equal(route(n, s, &f, false), 0);
-		assert_int_equal(view(n, s).adopted.num, 0);
+		assert_int_equal(view_of(n, s).adopted.num, 0);
 	}
 	net_pass(n);
-	until_back(n);
+	must_come_back(n);
 	assert_int_equal(finish(n, chmod_(n, Q, "d/f")), NFS4R_OK);
 	net_quiet(n);
 	net_free(n);
@@ -146,12 +120,12 @@ static void what_the_dead_one_controls_waits(void **state)
 	do_chmod(n, S, "d/f");
 	net_crash(n, S);
 	net_run(n, 4 * LEASE);
-	assert_int_equal(view(n, P).adopted.members, NFS4R_BIT(P) | NFS4R_BIT(Q));
+	assert_int_equal(view_of(n, P).adopted.members, NFS4R_BIT(P) | NFS4R_BIT(Q));
 	assert_int_equal(finish(n, chmod_(n, P, "d/f")), NFS4R_DELAY);
 	assert_int_equal(route(n, Q, &f, false), 0);
 	assert_int_equal(finish(n, chmod_(n, P, "d/g")), NFS4R_OK);
 	net_restart(n, S, true);
-	until_back(n);
+	must_come_back(n);
 	n->s[P].no_checkpoint = false;
 	net_stable(n, P);
 	net_run(n, 1000);
@@ -172,7 +146,7 @@ static void a_new_member_knows_all_controls(void **state)
 	assert_int_equal(finish(n, chmod_(n, P, "d/f")), NFS4R_OK);
 	assert_false(controls(n, S, P, &f));
 	net_pass(n);
-	until_back(n);
+	must_come_back(n);
 	assert_true(acting(n, P, &f));
 	assert_true(controls(n, S, P, &f));
 	assert_int_equal(route(n, S, &f, false), P);
@@ -195,7 +169,7 @@ static void a_new_member_forgets_what_was_released(void **state)
 	assert_false(acting(n, P, &f));
 	assert_true(controls(n, S, P, &f));
 	net_pass(n);
-	until_back(n);
+	must_come_back(n);
 	assert_false(controls(n, S, P, &f));
 	net_quiet(n);
 	net_free(n);
@@ -214,15 +188,15 @@ static void a_restart_while_joining_joins_again(void **state)
 	net_pass(n);
 	net_hold(n, P, S, NFS4R_MSG_JOINROWS);
 	net_run(n, 2 * LEASE);
-	assert_true(view(n, S).joining);
+	assert_true(view_of(n, S).joining);
 	assert_int_equal(route(n, S, &f, false), 0);
 	net_crash(n, S);
 	net_restart(n, S, true);
 	net_run(n, LEASE / 2);
-	assert_true(view(n, S).joining);
+	assert_true(view_of(n, S).joining);
 	assert_int_equal(route(n, S, &f, false), 0);
 	net_pass(n);
-	until_back(n);
+	must_come_back(n);
 	assert_int_equal(route(n, S, &f, false), P);
 	n->s[Q].no_checkpoint = false;
 	net_stable(n, Q);
@@ -280,11 +254,11 @@ static void who_is_not_heard_is_removed(void **state)
 
 	net_drop(n, S, 0, 0);
 	net_run(n, 5 * LEASE);
-	assert_int_equal(view(n, P).adopted.members, NFS4R_BIT(P) | NFS4R_BIT(Q));
+	assert_int_equal(view_of(n, P).adopted.members, NFS4R_BIT(P) | NFS4R_BIT(Q));
 	assert_false(serves(n, S));
-	assert_int_equal(view(n, S).adopted.num, view(n, P).adopted.num);
+	assert_int_equal(view_of(n, S).adopted.num, view_of(n, P).adopted.num);
 	net_pass(n);
-	until_back(n);
+	must_come_back(n);
 	net_quiet(n);
 	net_free(n);
 }
@@ -298,13 +272,13 @@ static void two_that_do_not_hear_each_other(void **state)
 	net_drop(n, P, Q, 0);
 	net_drop(n, Q, P, 0);
 	net_run(n, 10 * LEASE);
-	assert_int_equal(__builtin_popcountll(view(n, S).adopted.members), 2);
-	assert_true(view(n, S).adopted.members & NFS4R_BIT(S));
-	num = view(n, S).adopted.num;
+	assert_int_equal(__builtin_popcountll(view_of(n, S).adopted.members), 2);
+	assert_true(view_of(n, S).adopted.members & NFS4R_BIT(S));
+	num = view_of(n, S).adopted.num;
 	net_run(n, 10 * LEASE);
-	assert_int_equal(view(n, S).adopted.num, num);
+	assert_int_equal(view_of(n, S).adopted.num, num);
 	net_pass(n);
-	until_back(n);
+	must_come_back(n);
 	net_quiet(n);
 	net_free(n);
 }
@@ -323,7 +297,7 @@ static void a_proposal_does_not_outlive_its_view(void **state)
 	assert_true(c->done); /* DELAY: nothing had happened */
 	assert_int_equal(finish(n, chmod_(n, P, "d/f")), NFS4R_OK);
 	net_restart(n, Q, true);
-	until_back(n);
+	must_come_back(n);
 	net_quiet(n);
 	net_free(n);
 }
@@ -347,7 +321,7 @@ static struct net *dies_while_promoting(bool s_acks)
 	assert_true(asking(n, P, "d"));
 	net_crash(n, P);
 	net_run(n, 5 * LEASE);
-	assert_int_equal(view(n, S).adopted.members, NFS4R_BIT(Q) | NFS4R_BIT(S));
+	assert_int_equal(view_of(n, S).adopted.members, NFS4R_BIT(Q) | NFS4R_BIT(S));
 	return n;
 }
 
@@ -363,7 +337,7 @@ static void what_the_dead_one_only_asked_for_is_lost(void **state)
 	assert_int_equal(finish(n, chmod_(n, Q, "d/z")), NFS4R_DELAY);
 	net_pass(n);
 	net_restart(n, P, true);
-	until_back(n);
+	must_come_back(n);
 	assert_int_equal(finish(n, chmod_(n, P, "d/f")), NFS4R_OK);
 	net_quiet(n);
 	net_free(n);
@@ -379,7 +353,7 @@ static void what_all_have_acked_may_be_won(void **state)
 	assert_int_equal(finish(n, chmod_(n, S, "d/f")), NFS4R_DELAY);
 	net_pass(n);
 	net_restart(n, P, true);
-	until_back(n);
+	must_come_back(n);
 	net_run(n, LEASE);
 	assert_int_equal(finish(n, chmod_(n, S, "d/f")), NFS4R_OK);
 	net_quiet(n);

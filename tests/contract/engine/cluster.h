@@ -40,6 +40,8 @@ void cluster_start(struct cluster *c, int id);
 void cluster_stop(struct cluster *c, int id);
 void cluster_fini(struct cluster *c);
 void pause_ms(long ms);
+/* Every TCP connection of this process: three servers are not more than that many descriptors. */
+void pace_connections(uint32_t bytes_per_second);
 /* For cmocka: a cluster with the defaults, started; one that is set up in between; and its end. */
 int cluster_setup(void **state);
 struct cluster *cluster_new(void);

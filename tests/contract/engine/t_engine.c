@@ -10,7 +10,6 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -159,18 +158,6 @@ static void bytes_of_a_slow_peer_are_read_back(void **state)
 	assert_int_equal(site_close(&c->site[1], &f), NFS4R_OK);
 	free(block);
 	cluster_settle(c);
-}
-
-/* Every TCP connection of this process: three servers are not more than that many descriptors. */
-static void pace_connections(uint32_t bytes_per_second)
-{
-	for (int fd = 3; fd < 256; fd++) {
-		struct sockaddr_storage peer;
-		socklen_t len = sizeof(peer);
-
-		if (getpeername(fd, (struct sockaddr *)&peer, &len) == 0 && peer.ss_family == AF_INET)
-			assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &bytes_per_second, sizeof(bytes_per_second)), 0);
-	}
 }
 
 /* Log 3.12: one message takes longer than a heartbeat here, and what is on its way is not asked for again. */

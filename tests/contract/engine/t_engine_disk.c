@@ -187,7 +187,8 @@ static void lose(struct cluster *c, bool store, bool data)
 
 /* ---- both ---- */
 
-static void an_empty_disk_with_commit(void **state)
+/* With commit, and with local where nobody has a control any more. */
+static void an_empty_disk(void **state)
 {
 	struct cluster *c = *state;
 	struct tree t;
@@ -213,20 +214,6 @@ static void an_empty_disk_of_a_member(void **state)
 	cluster_start(c, 3);
 	wait_repaired(c);
 	go_on(c, &t);
-	as_before(c, &t);
-}
-
-static void an_empty_disk_without_controls(void **state)
-{
-	struct cluster *c = *state;
-	struct tree t;
-
-	plant(c, &t);
-	go_away(c);
-	go_on(c, &t);
-	lose(c, true, true);
-	cluster_start(c, 3);
-	wait_repaired(c);
 	as_before(c, &t);
 }
 
@@ -388,9 +375,9 @@ static void a_tree_without_a_past(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(an_empty_disk_with_commit, setup_commit),
+		{ "an_empty_disk_with_commit", an_empty_disk, setup_commit, teardown, NULL },
 		T(an_empty_disk_of_a_member, setup_commit),
-		T(an_empty_disk_without_controls, setup_local),
+		{ "an_empty_disk_without_controls", an_empty_disk, setup_local, teardown, NULL },
 		T(an_empty_disk_with_controls, setup_controls),
 		T(an_empty_disk_interrupted, setup_commit),
 		T(a_lost_store, setup_local),

@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -423,18 +422,6 @@ static void no_majority_no_answer(void **state)
 	assert_true(done);
 	assert_int_equal(op.status, NFS4R_DELAY);
 	nfs4r_op_fini(&op);
-}
-
-/* Every TCP connection of this process. */
-static void pace_connections(uint32_t bytes_per_second)
-{
-	for (int fd = 3; fd < 256; fd++) {
-		struct sockaddr_storage peer;
-		socklen_t len = sizeof(peer);
-
-		if (getpeername(fd, (struct sockaddr *)&peer, &len) == 0 && peer.ss_family == AF_INET)
-			assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &bytes_per_second, sizeof(bytes_per_second)), 0);
-	}
 }
 
 static bool is_waiting(struct site *s, const struct nfs4r_oid *oid)
