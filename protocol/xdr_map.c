@@ -15,7 +15,7 @@
 #include "xdr_map.h"
 
 #define CONTROL_BYTES 20
-#define POSITION_BYTES 36
+#define POSITION_BYTES 44
 #define ENTRY_MIN 96
 #define JOIN_ROW_MIN 36
 #define SEAL_BYTES 12
@@ -108,7 +108,7 @@ static bool c_positions(struct nfs4r_codec *c, struct nfs4r_msg *m)
 		if (!c_server(c, &p->log, false) || !c_u64(c, &p->received) ||
 		    !c_u64(c, &p->applied) || !c_u64(c, &p->stable) ||
 		    !c_check(c, p->received >= p->applied && p->applied >= p->stable) ||
-		    !c_u64(c, &p->received_bytes))
+		    !c_u64(c, &p->received_bytes) || !c_u64(c, &p->base))
 			return false;
 	}
 	return true;

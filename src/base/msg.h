@@ -145,6 +145,7 @@ struct nfs4r_log_position {
 	nfs4r_server_id log;
 	nfs4r_lsn received, applied, stable; /* of the sender; received >= applied >= stable */
 	uint64_t received_bytes; /* payload bytes of this log ever received, for the sender's window */
+	nfs4r_lsn base; /* the first entry that the sender can still give to others */
 };
 
 enum nfs4r_memory { /* what a server's store knows of what it said before (log 8.6); wire and row values */

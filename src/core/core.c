@@ -382,6 +382,8 @@ void peer_forget(struct nfs4r_core *c, nfs4r_server_id s)
 	memset(p->applied, 0, sizeof(p->applied));
 	memset(p->stable, 0, sizeof(p->stable));
 	memset(p->first_told, 0, sizeof(p->first_told));
+	memset(p->base, 0, sizeof(p->base));
+	p->slow_ms = 0;
 	p->memory = 0;
 	p->start = (struct start){ 0 };
 }
@@ -480,6 +482,9 @@ const struct nfs4r_update *nfs4r_core_step(struct nfs4r_core *c, const struct nf
 		break;
 	case NFS4R_EV_STABLE:
 		log_on_stable(c, ev->stable);
+		break;
+	case NFS4R_EV_BEYOND:
+		retention_beyond(c, ev->stable);
 		break;
 	case NFS4R_EV_OPENED:
 	case NFS4R_EV_CLOSED:

@@ -156,6 +156,7 @@ enum nfs4r_event_type {
 	NFS4R_EV_SETTLED = 16,	/* nothing of this copy is in doubt any more (config: doubts) */
 	NFS4R_EV_REPAIRED = 15, /* ok: what REPAIR asked for is done and in the journal; false: it could not be, REPAIR comes again later, perhaps
 				 * with another source. After a REPAIR with `all`: stable[] = the positions that every log has now */
+	NFS4R_EV_BEYOND = 17,	/* stable[]: entries up to here are kept beyond the bound (log 3.12). They go (TRUNCATE) when all members have them */
 };
 
 struct nfs4r_event {
@@ -170,7 +171,7 @@ struct nfs4r_event {
 	bool changed;		/* OP_EXECUTED of a WRITE, not ok: bytes may have changed all the same. The entry stays and means what is there now */
 	struct nfs4r_oid oid;
 	uint64_t hold;		/* HOLD: the caller's number */
-	nfs4r_lsn stable[NFS4R_SERVERS_MAX + 1]; /* STABLE; REPAIRED after `all` */
+	nfs4r_lsn stable[NFS4R_SERVERS_MAX + 1]; /* STABLE; REPAIRED after `all`; BEYOND */
 	uint32_t nleft;		/* REPAIRED: what the source has inexact, too (log 7.5). After a REPAIR with `oids` it was left as it is, as was what is */
 	const struct nfs4r_left *left; /* `later`, else taken all the same */
 };

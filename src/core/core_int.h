@@ -304,6 +304,8 @@ struct peer {
 	nfs4r_lsn sent;	     /* of our log */
 	nfs4r_lsn received[NFS4R_SERVERS_MAX + 1], applied[NFS4R_SERVERS_MAX + 1], stable[NFS4R_SERVERS_MAX + 1];
 	nfs4r_lsn first_told[NFS4R_SERVERS_MAX + 1]; /* applied, when this incarnation told first; 4.7 */
+	nfs4r_lsn base[NFS4R_SERVERS_MAX + 1]; /* the first entry of each log that it can give */
+	uint64_t slow_ms; /* retention.c: since when entries are kept for it beyond the bound; 0: they are not */
 	nfs4r_lsn end;	     /* of its log */
 	uint64_t rtt_ms;     /* of elections, smoothed; 0: not known */
 	uint64_t clock_ns;   /* last it told, to be echoed */
@@ -560,6 +562,9 @@ struct nfs4r_core {
 	struct written *written, *written_list;
 	uint32_t nwritten;
 	nfs4r_lsn written_before; /* end of the own log at start: up to there any file may have been written */
+	nfs4r_lsn beyond[NFS4R_SERVERS_MAX + 1]; /* retention.c: up to here what is kept is beyond the bound */
+	nfs4r_servers late; /* logs whose next entry nobody has any more, and since when for long enough */
+	uint64_t late_ms;
 	uint64_t *cum; /* cum[i]: payload bytes of own entries cum_base..cum_base+i */
 	nfs4r_lsn cum_base;
 	uint32_t ncum, cum_cap;
@@ -949,6 +954,7 @@ void log_on_positions(struct nfs4r_core *c, nfs4r_server_id from, const struct n
 void log_on_pull(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
 void log_pull(struct nfs4r_core *c, nfs4r_server_id log);
 void log_positions_out(struct nfs4r_core *c);
+void log_drop(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn until); /* entries up to @until, if there are any; TRUNCATE */
 void log_heartbeat(struct nfs4r_core *c);
 void log_on_stable(struct nfs4r_core *c, const nfs4r_lsn *stable);
 void log_truncate(struct nfs4r_core *c);
@@ -960,6 +966,15 @@ nfs4r_lsn written_lsn(const struct nfs4r_core *c, const struct nfs4r_oid *oid);
 void written_note(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_lsn lsn);
 void written_gc(struct nfs4r_core *c);
 void written_forget(struct nfs4r_core *c);
+
+/* retention.c: what is kept for those who are away */
+void retention_beyond(struct nfs4r_core *c, const nfs4r_lsn *beyond);
+void retention_drop(struct nfs4r_core *c);
+void retention_look(struct nfs4r_core *c);
+bool retention_has(const struct nfs4r_core *c, nfs4r_server_id s, nfs4r_server_id log, nfs4r_lsn lsn);
+bool retention_is_slow(const struct nfs4r_core *c, nfs4r_server_id s);
+nfs4r_servers retention_slow(struct nfs4r_core *c);
+bool retention_is_late(const struct nfs4r_core *c); /* some log cannot be gone on with from entries */
 
 /* apply.c: received entries, order, commit */
 void apply_on_entries(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_msg *m);

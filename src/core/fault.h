@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-/* X(name, rule, what is wrong with it on) */
+/* X(name, rule, what is wrong with it on). The numbers count from 1, those of the second list from 150. */
 #define NFS4R_FAULTS_EACH(X)                                                                                                   \
 	X(F_MULTI_COVERED, "control 0", "a multi-link file counts as covered by deep control of a parent")                     \
 	X(F_CHILD_NOT_NEEDED, "control 3.1", "unlink and rename do not need control of the child")                             \
@@ -128,15 +128,22 @@
 	X(F_TAINT_SEALED, "log 7.5", "objects that a seal makes inexact count as exact")				\
 	X(F_OLD_REQUEST, "log 5.6", "a copy of a request from before a seal is executed")
 
+#define NFS4R_FAULTS_LATER(X)											\
+	X(F_DROP_UNSTABLE, "log 3.11", "entries beyond the bound go although a member does not have them")	\
+	X(F_SLOW_STAYS, "log 3.12", "a member that is behind by more than the bound is not removed")		\
+	X(F_LATE_WAITS, "log 8.5", "a server waits for entries that nobody has any more")
+
 enum nfs4r_fault {
 	NFS4R_FAULT_NONE = 0,
 #define X(name, rule, text) name,
 	NFS4R_FAULTS_EACH(X)
+	NFS4R_FAULT_FREE = 149,
+	NFS4R_FAULTS_LATER(X)
 #undef X
 	NFS4R_FAULT_COUNT
 };
 
-/* "control 3.1: ..." or NULL; also in the shipped core, so that a test can print it. */
+/* "control 3.1: ..." or NULL if no fault has the number; also in the shipped core, so that a test can print it. */
 const char *nfs4r_core_fault_text(uint32_t fault);
 
 #endif

@@ -8,7 +8,7 @@
  * POSITIONS as soon as applied or stable moves; a heartbeat repeats them to all.
  *
  * Failure modes: an entry is lost: the receiver sees a gap, or an end it does not reach for a
- * whole heartbeat, and pulls. The owner is down: others serve its log from what they applied. This
+ * whole heartbeat, and pulls. The owner is down, or has it no more: others serve its log from what they applied. This
  * server lost the end of its own log (machine crash): until everybody said how far it has that log
  * and the tail is pulled, nothing is executed or served under own controls.
  *
@@ -106,7 +106,7 @@ static void send_window(struct nfs4r_core *c, nfs4r_server_id to)
 	if (p->sent >= end)
 		return;
 	if (p->sent + 1 < base) {
-		if (p->memory != NFS4R_MEMORY_FORGOT) /* that takes it from somebody's copy */
+		if (!views_on(c)) /* else it takes what it needs from somebody's copy (8.5) */
 			stuck(c, "a peer needs entries of our log that are truncated");
 		return;
 	}
@@ -142,7 +142,7 @@ void log_on_pull(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_
 	if (first > gen_end(c, log, first) || c->halted || c->repair.state == REPAIR_RUNS)
 		return;
 	if (first < l->base) {
-		if (c->peers[from].memory != NFS4R_MEMORY_FORGOT)
+		if (!views_on(c))
 			stuck(c, "a peer asks for entries that are truncated");
 		return;
 	}
@@ -185,11 +185,12 @@ static nfs4r_server_id supplier(const struct nfs4r_core *c, nfs4r_server_id log,
 	bool ends = seal_limit(c, log) != UINT64_MAX || (views_on(c) && log != c->self && c->peers[log].memory == NFS4R_MEMORY_FORGOT);
 	nfs4r_server_id best = 0;
 	nfs4r_servers have = 0;
+	nfs4r_lsn next = c->logs[log].received + 1;
 
-	if (log != c->self && !c->peers[log].down && !ends)
+	if (log != c->self && !c->peers[log].down && !ends && c->peers[log].base[log] <= next)
 		return log;
 	EACH_PEER(c, s) {
-		if (c->peers[s].down || (ends && !view_hears(c, s)) || c->peers[s].applied[log] <= c->logs[log].received)
+		if (c->peers[s].down || (ends && !view_hears(c, s)) || !retention_has(c, s, log, next))
 			continue;
 		have |= NFS4R_BIT(s);
 		if (!best || c->peers[s].applied[log] > c->peers[best].applied[log])
@@ -311,6 +312,7 @@ void log_send_positions(struct nfs4r_core *c, nfs4r_server_id to)
 		p->applied = c->logs[s].applied;
 		p->stable = c->logs[s].stable;
 		p->received_bytes = c->logs[s].received_bytes;
+		p->base = c->logs[s].base;
 	}
 	send_to(c, to, m, false);
 }
@@ -344,6 +346,7 @@ void log_heartbeat(struct nfs4r_core *c)
 				log_send_positions(c, s);
 		pull_late(c);
 		c->log_moved = true;
+		retention_look(c);
 	}
 	timer_at(c, c->heartbeat_at);
 }
@@ -383,6 +386,7 @@ static void take_position(struct nfs4r_core *c, nfs4r_server_id from, const stru
 	raise(&p->received[log], q->received);
 	raise(&p->applied[log], q->applied);
 	raise(&p->stable[log], q->stable);
+	raise(&p->base[log], q->base);
 }
 
 /*
@@ -450,16 +454,11 @@ void log_on_positions(struct nfs4r_core *c, nfs4r_server_id from, const struct n
 
 		if (is_sealed_away(c, from, until))
 			until = seal_at(&c->view.adopted, from, until)->lsn;
-		if (until > l->truncated) {
-			struct nfs4r_action *a = act(c, NFS4R_ACT_TRUNCATE);
-
-			a->log = from;
-			a->until = l->truncated = until;
-			raise(&l->base, until + 1);
-		}
+		log_drop(c, from, until);
 	}
 	c->log_moved = true; /* the window may have opened */
 	log_truncate(c);
+	retention_drop(c);
 	written_gc(c);
 }
 
@@ -478,22 +477,29 @@ void log_on_stable(struct nfs4r_core *c, const nfs4r_lsn *stable)
 	c->checkpoint_asked = c->checkpoint_hurried = false;
 	c->dirty |= DIRTY_RELEASE | (c->held.asked || c->held.holds ? DIRTY_REPLY : 0);
 	log_truncate(c);
+	retention_drop(c);
+}
+
+void log_drop(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn until)
+{
+	struct logst *l = &c->logs[log];
+	struct nfs4r_action *a;
+
+	if (until <= l->truncated)
+		return;
+	a = act(c, NFS4R_ACT_TRUNCATE);
+	a->log = log;
+	a->until = l->truncated = until;
+	raise(&l->base, until + 1);
+	if (log == c->self)
+		forget_bytes(c, until);
 }
 
 /* Log 3.11. */
 void log_truncate(struct nfs4r_core *c)
 {
-	struct logst *l = &c->logs[c->self];
-	nfs4r_lsn all = stable_everywhere(c, c->self);
-	struct nfs4r_action *a;
-
-	if (all <= l->truncated || c->recovering)
-		return;
-	a = act(c, NFS4R_ACT_TRUNCATE);
-	a->log = c->self;
-	a->until = l->truncated = all;
-	raise(&l->base, all + 1);
-	forget_bytes(c, all);
+	if (!c->recovering)
+		log_drop(c, c->self, stable_everywhere(c, c->self));
 }
 
 /* ---- what CLOSE waits for ------------------------------------------------------------------ */

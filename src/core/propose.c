@@ -200,6 +200,9 @@ static nfs4r_servers returning(const struct nfs4r_core *c, nfs4r_servers live)
 		const struct peer *p = &c->peers[s];
 		bool ok = !is_member(c, s) && view_hears(c, s) && p->caught_up && p->view == c->view.adopted.num && !(live & ~p->hears);
 
+		if (retention_is_slow(c, s) && views_enough(c, live)) /* it would be removed again (3.12) */
+			ok = false;
+
 		EACH_PEER(c, t)
 			if ((live & NFS4R_BIT(t)) && !(c->peers[t].hears & NFS4R_BIT(s)))
 				ok = false;
@@ -297,7 +300,7 @@ void propose_consider(struct nfs4r_core *c)
 
 	if (!is_member(c, c->self) || !memory_known(c) || c->halted || w->proposal.num || c->now < w->retry_ms)
 		return;
-	gone = silent(c, true);
+	gone = silent(c, true) | retention_slow(c);
 	if (!views_enough(c, w->adopted.members & ~gone))
 		gone = silent(c, false); /* without those that do not get ready there is no view; perhaps a promise keeps them from it */
 	if (w->missing && views_enough(c, w->adopted.members & ~(gone | w->missing)))

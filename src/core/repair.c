@@ -59,7 +59,7 @@ static bool needs_repair(const struct nfs4r_core *c, bool *all)
 {
 	bool any = false;
 
-	*all = c->reach.all || memory_wants_all(c);
+	*all = c->reach.all || memory_wants_all(c) || retention_is_late(c);
 	EACH_SERVER(c, s) {
 		*all |= is_out_of_reach(c, s) || reach_lost(c, s) || is_ahead_blindly(c, s);
 		any |= is_ahead(c, s);
@@ -71,7 +71,7 @@ bool is_repairing(const struct nfs4r_core *c)
 {
 	bool all;
 
-	return c->repair.state || c->reach.open || c->reach.all || !memory_whole(c) || (seals_open(c) && needs_repair(c, &all));
+	return c->repair.state || c->reach.open || c->reach.all || !memory_whole(c) || ((seals_open(c) || c->late) && needs_repair(c, &all));
 }
 
 /* ---- the own log has ended -------------------------------------------------------------- */
@@ -182,7 +182,7 @@ void repair_check(struct nfs4r_core *c)
 
 	if (c->repair.state || (!memory_whole(c) && !memory_wants_all(c)))
 		return;
-	if ((!seals_open(c) && !c->reach.all && !memory_wants_all(c)) || !needs_repair(c, &all))
+	if ((!seals_open(c) && !c->late && !c->reach.all && !memory_wants_all(c)) || !needs_repair(c, &all))
 		return;
 	c->repair.state = REPAIR_DRAIN;
 	view_check_ready(c);
@@ -353,6 +353,7 @@ void repair_done(struct nfs4r_core *c, const struct nfs4r_event *ev)
 			ended_logs |= NFS4R_BIT(s);
 	}
 	if (r->all) {
+		c->late = 0;
 		take_positions(c, ev->stable);
 		forward_unknown(c, ended_logs);
 	}

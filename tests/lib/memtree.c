@@ -391,7 +391,7 @@ struct nfs4r_entry *memtree_entry(struct memtree *t, nfs4r_server_id log, nfs4r_
 {
 	struct nfs4r_entry **at = slot(&t->logs[log], lsn, false);
 
-	return at ? *at : NULL;
+	return at && lsn >= t->logs[log].base ? *at : NULL;
 }
 
 nfs4r_lsn memtree_applied(struct memtree *t, nfs4r_server_id log)

@@ -315,6 +315,19 @@ void net_stable(struct net *n, nfs4r_server_id s)
 	step(n, s, &ev);
 }
 
+void net_beyond(struct net *n, nfs4r_server_id s, uint32_t keep)
+{
+	struct nfs4r_event ev = { .type = NFS4R_EV_BEYOND };
+
+	for (nfs4r_server_id i = 1; i <= n->n; i++) {
+		nfs4r_lsn applied = memtree_applied(n->s[s].tree, i), begin = NFS4R_GEN(applied) << NFS4R_GEN_SHIFT;
+
+		ev.stable[i] = applied > begin + keep ? applied - keep : 0;
+	}
+	step(n, s, &ev);
+	work(n, s);
+}
+
 static bool same_version(struct server *a, struct server *b, const struct nfs4r_oid *oid)
 {
 	struct nfs4r_facts x, y;

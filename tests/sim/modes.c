@@ -407,6 +407,7 @@ const struct mode modes[] = {
 	{ "seals-busy", NULL, NULL, tune_seals_busy, "much is updated between the troubles, and is under way for long" },
 	{ "seals-ahead", NULL, NULL, tune_seals_ahead, "owners of subtrees go on alone until their lease ends" },
 	{ "views-amnesia", NULL, NULL, tune_views_amnesia, "disks are lost or put back; servers are given up" },
+	{ "seals-away", NULL, NULL, tune_seals_away, "little is kept for servers that are away for long" },
 	{ "seals-amnesia", NULL, NULL, tune_seals_amnesia, "disks are lost or put back; what was promised stays" },
 	{ "seals-late", "D/ D/f D/g D/h",
 	  "A*: open f; write f; write f; commit f; write f; trunc f; write f; write f; commit f; close; wait 10\nA*: write f; write f; trunc f; commit f; wait 10\n"
@@ -589,7 +590,7 @@ void plan_print(const struct plan *p, char *buf, size_t len)
 			 (unsigned long long)(p->trouble_every_us / MS), (unsigned long long)(p->trouble_for_us / MS));
 	n = strlen(buf);
 	if (p->commits)
-		snprintf(buf + n, len - n, ", durability %u, commits %u, stable writes %u, given up after %llu/%u ms, repair crash %u, losses %u, away %llu ms",
+		snprintf(buf + n, len - n, ", durability %u, commits %u, stable writes %u, given up after %llu/%u ms, repair crash %u, losses %u, keeps %u, away %llu ms",
 			 p->durability, p->commits, p->stable_writes, (unsigned long long)(p->give_up_us / MS), p->give_up_ms,
-			 p->repair_crash, p->losses, (unsigned long long)(p->away_us / MS));
+			 p->repair_crash, p->losses, p->keep, (unsigned long long)(p->away_us / MS));
 }

@@ -155,6 +155,25 @@ void tune_seals_forward(struct plan *p, struct rng *r)
 	p->cancels = 0;
 }
 
+/* Little is kept for those who are away, and some are for long: they come back too late, and copy everything. */
+void tune_seals_away(struct plan *p, struct rng *r)
+{
+	seals(p, r, 0);
+	p->keep = 2 + (uint32_t)rng_below(r, 40);
+	p->troubles = TROUBLE(TROUBLE_DOWN) | TROUBLE(TROUBLE_ALONE) | TROUBLE(TROUBLE_STOP) | TROUBLE(TROUBLE_SENT);
+	p->work_us = 8 * SECOND + rng_below(r, 12 * SECOND);
+	p->away_us = p->work_us * (2 + rng_below(r, 7)) / 10;
+	p->think_us = 2 * MS + rng_below(r, 20 * MS);
+	if (rng_chance(r, 500))
+		p->slow_paths = 1 + (uint32_t)rng_below(r, 4); /* members that are slow */
+	p->slow_us = 100 * MS + rng_below(r, 1000 * MS);
+	p->window = 16 + (uint32_t)rng_below(r, 4096); /* not one entry at a time over a slow path: that takes minutes */
+	if (rng_chance(r, 300))
+		p->machine_crash = 500;
+	if (rng_chance(r, 300))
+		p->losses = 100 + (uint32_t)rng_below(r, 200);
+}
+
 /* Disks are lost or put back, one at a time, among other troubles. */
 static void amnesia(struct plan *p, struct rng *r)
 {

@@ -78,7 +78,9 @@ static void repair_over(struct server *v, bool ok)
 	ev.nleft = r->nleft;
 	v->took_inexact |= !r->list && r->nleft;
 	v->sim->totals.repairs_failed += !ok;
+	r->made_anew = ok && r->all;
 	server_step(v, &ev);
+	r->made_anew = false;
 }
 
 static bool source_there(struct server *v)

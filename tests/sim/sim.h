@@ -83,6 +83,7 @@ struct plan { /* drawn from the seed and the mode; printed with a failure */
 	uint32_t repair_crash;	/* per mille of the objects repaired: a crash */
 	uint32_t losses;	/* per mille of the troubles: a server loses its disk, or has an older one put back */
 	uint64_t away_us;	/* one server is cut off soon after the start for so long; 0 = none */
+	uint32_t keep;		/* entries of all logs together that a server keeps for those who are away; 0 = any number */
 	uint32_t late;		/* per mille of the entries that are sent: their bytes are read back then; others' entries always are, unless 0 */
 };
 
@@ -255,6 +256,7 @@ struct committing; /* a COMMIT that waits, commit.c */
 struct repair { /* seal.c */
 	bool on, all;
 	bool changed; /* the tree, under the core, which hears of it at the end */
+	bool made_anew; /* the core hears just now that everything was taken from another server: it cannot know all results (log sheet 5.6) */
 	bool list; /* just these objects, which are inexact */
 	nfs4r_server_id to;
 	uint64_t number; /* counts, to recognise the newest */
@@ -326,6 +328,7 @@ struct server {
 	uint32_t crash_on; /* type of a message: crashes soon after sending one */
 	uint64_t down_us;  /* how long it is down after its next crash; 0 = as the plan says */
 	bool join_restart; /* will restart when it joins next */
+	nfs4r_lsn beyond[SERVERS_MAX + 1]; /* of this start: up to here it keeps more than the plan says */
 	/* lose.c */
 	bool disk_lost; /* and it does not serve again since */
 	nfs4r_lsn had_stable[SERVERS_MAX + 1]; /* then: others may count on it until they hear of it */
@@ -359,6 +362,7 @@ struct totals {
 	uint64_t with_views, stops, troubles, views, removals, returns, leases_lost, joins, ok_without; /* ok_without: updates while one was outside */
 	uint64_t seals, sealed_away, crossings, repairs, repairs_all, repairs_failed, commits, commits_ok, holds, give_ups, promised;
 	uint64_t disks_lost, disks_put_back, disks_back;
+	uint64_t dropped; /* entries beyond the bound, that somebody outside does not have */
 	uint64_t late, inexact, taken; /* entries whose bytes were read back and newer; objects that a seal made inexact; taken for right */
 	uint64_t removal_max_us; /* the last: not summed up, but the highest */
 };
@@ -624,6 +628,7 @@ void tune_seals_ahead(struct plan *p, struct rng *r);
 void tune_seals_forward(struct plan *p, struct rng *r);
 void tune_views_amnesia(struct plan *p, struct rng *r);
 void tune_seals_amnesia(struct plan *p, struct rng *r);
+void tune_seals_away(struct plan *p, struct rng *r);
 void tune_seals_late(struct plan *p, struct rng *r);
 extern const uint32_t nmodes;
 const struct mode *mode_find(const char *name);

@@ -296,6 +296,7 @@ void server_start(struct server *v)
 	v->delayed_tail = &v->delayed;
 	v->nwrote = v->nasked = 0;
 	v->seen_adopted = v->seen_accepted = 0;
+	memset(v->beyond, 0, sizeof(v->beyond));
 	v->view_known = v->seen_lease = v->seen_joining = v->adopts = v->repair.changed = false;
 	replay(v);
 	lose_image(v);

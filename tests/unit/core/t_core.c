@@ -331,8 +331,10 @@ static void same_input_same_output(void **state)
 static void every_fault_has_a_text(void **state)
 {
 	assert_null(nfs4r_core_fault_text(0));
-	for (uint32_t i = 1; i < NFS4R_FAULT_COUNT; i++)
-		assert_non_null(nfs4r_core_fault_text(i));
+#define X(name, rule, text) assert_non_null(nfs4r_core_fault_text(name));
+	NFS4R_FAULTS_EACH(X)
+	NFS4R_FAULTS_LATER(X)
+#undef X
 	assert_null(nfs4r_core_fault_text(NFS4R_FAULT_COUNT));
 }
 

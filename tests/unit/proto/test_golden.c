@@ -187,7 +187,7 @@ static void test_no_member_was_added_unnoticed(void **state)
 	assert_int_equal(sizeof(m->ack), 144);
 	assert_int_equal(sizeof(m->nack), 40);
 	assert_int_equal(sizeof(m->revoke), 28);
-	assert_int_equal(sizeof(m->positions), 640);
+	assert_int_equal(sizeof(m->positions), 760);
 	assert_int_equal(sizeof(m->entries), 32);
 	assert_int_equal(sizeof(m->verify), 80);
 	assert_int_equal(sizeof(m->heartbeat), 80);

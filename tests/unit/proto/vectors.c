@@ -320,6 +320,7 @@ static void make_positions(void *p)
 		m->positions.pos[i].applied = 22 + i;
 		m->positions.pos[i].stable = 11 + i;
 		m->positions.pos[i].received_bytes = 0x7fffffffff + i;
+		m->positions.pos[i].base = 5 + i;
 	}
 }
 

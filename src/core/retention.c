@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * How long entries are kept for servers that are away, and what becomes of those that come too late (log 3.11, 3.12, 8.5).
+ *
+ * Happy path: nobody is away, and what is stable everywhere goes (log.c). While somebody is away everything is kept for it, until what is kept
+ * passes the bound of bytes or age that the configuration sets. The store knows where that is and says so, log by log (RETENTION). What lies
+ * beyond the bound then goes as soon as it is stable at all members. A server that comes back finds out that nobody has the entries after its
+ * own any more, and makes its copy anew (repair.c).
+ *
+ * Failure modes: a member that is slow keeps everybody's entries beyond the bound: it is removed from the view (propose.c), and added again when it
+ * is near. The entries are lost with the disk of the only server that had them: for whoever needs them that is the same as being late.
+ *
+ * Invariants: nothing is dropped that a member has not stable. Members are judged by what they say themselves in the view that this server is
+ * in; one that is not heard, or forgot, says nothing. A view's seal is never below what all members of the view before it have, since
+ * one of them promises it; so what is dropped lies below every seal that is still to come, and nobody can be asked to give it for an ACCEPT. A copy
+ * is made anew only when every member was heard, and none of those that can be heard has the entries.
+ */
+#include <stdio.h>
+
+#include "core/core_int.h"
+
+/* ---- dropping ------------------------------------------------------------------------- */
+
+/* What each of @members says is of this view, and counts. */
+static bool all_heard(const struct nfs4r_core *c, nfs4r_servers members)
+{
+	EACH_PEER(c, s) {
+		const struct peer *p = &c->peers[s];
+
+		if (!(members & NFS4R_BIT(s)))
+			continue;
+		if (!p->told || !view_hears(c, s) || !memory_counts(c, s) || p->view != c->view.adopted.num)
+			return false;
+	}
+	return true;
+}
+
+/* What is kept of @log beyond the bound, and is needed by nobody but servers outside. */
+static nfs4r_lsn may_go(const struct nfs4r_core *c, nfs4r_server_id log)
+{
+	nfs4r_lsn until = FAULT(F_DROP_UNSTABLE) ? c->logs[log].stable : stable_by_all(c, log);
+
+	if (until > c->beyond[log])
+		until = c->beyond[log];
+	return is_sealed_away(c, log, until) ? seal_at(&c->view.adopted, log, until)->lsn : until;
+}
+
+void retention_drop(struct nfs4r_core *c)
+{
+	if (!views_on(c) || c->recovering || c->repair.state || !memory_known(c) || !all_heard(c, c->view.adopted.members))
+		return;
+	EACH_SERVER(c, s)
+		log_drop(c, s, may_go(c, s));
+}
+
+void retention_beyond(struct nfs4r_core *c, const nfs4r_lsn *beyond)
+{
+	EACH_SERVER(c, s)
+		c->beyond[s] = beyond[s];
+	retention_drop(c);
+	propose_consider(c);
+}
+
+/* ---- members that are slow ------------------------------------------------------------- */
+
+bool retention_is_slow(const struct nfs4r_core *c, nfs4r_server_id s)
+{
+	EACH_SERVER(c, log)
+		if (c->peers[s].stable[log] < c->beyond[log] && c->beyond[log] <= c->logs[log].stable)
+			return true;
+	return false;
+}
+
+/* Members for which alone entries are kept beyond the bound; for a while, since they may have come this moment. */
+nfs4r_servers retention_slow(struct nfs4r_core *c)
+{
+	nfs4r_servers set = 0;
+	char text[160], names[48];
+
+	if (FAULT(F_SLOW_STAYS))
+		return 0;
+	EACH_MEMBER(c, s) {
+		struct peer *p = &c->peers[s];
+
+		if (!p->told || !retention_is_slow(c, s)) {
+			p->slow_ms = 0;
+			continue;
+		}
+		if (!p->slow_ms)
+			p->slow_ms = c->now ? c->now : 1;
+		if (c->now >= p->slow_ms + c->cfg.silence_ms)
+			set |= NFS4R_BIT(s);
+		else
+			timer_at(c, p->slow_ms + c->cfg.silence_ms);
+	}
+	if (set) {
+		servers_text(set, names, sizeof(names));
+		snprintf(text, sizeof(text), "server %s is behind by more than Retention_Bytes or Retention_Time allow: removed until it has caught up", names);
+		stuck(c, text);
+	}
+	return set;
+}
+
+/* ---- servers that come too late ---------------------------------------------------------- */
+
+/* @s can be asked for the entry @lsn of @log. */
+bool retention_has(const struct nfs4r_core *c, nfs4r_server_id s, nfs4r_server_id log, nfs4r_lsn lsn)
+{
+	return c->peers[s].base[log] <= lsn && c->peers[s].applied[log] >= lsn;
+}
+
+/* Somebody has applied more of @log, and nobody that can be heard can give what comes next here. */
+static bool nobody_has_next(const struct nfs4r_core *c, nfs4r_server_id log)
+{
+	const struct nfs4r_seal *seal = seal_at(&c->view.adopted, log, c->logs[log].applied);
+	nfs4r_lsn next = c->logs[log].received + 1;
+	bool more = false;
+
+	if (seal && next > seal->lsn)
+		return false;
+	EACH_PEER(c, s) {
+		if (!c->peers[s].told || !view_hears(c, s))
+			continue;
+		if (retention_has(c, s, log, next))
+			return false;
+		more |= c->peers[s].applied[log] >= next;
+	}
+	return more;
+}
+
+/*
+ * Which logs have gone on without this copy. For a while entries may be on their way. Who accepts a view (6.5) asks its members: one that it
+ * removes cannot be heard.
+ */
+void retention_look(struct nfs4r_core *c)
+{
+	nfs4r_servers members = c->view.accepting.from ? c->view.accepting.view.members : c->view.adopted.members, late = 0;
+	bool begun = c->repair.state == REPAIR_RUNS || c->repair.state == REPAIR_ASKS;
+
+	if (!views_on(c) || FAULT(F_LATE_WAITS))
+		return;
+	if (!begun && !c->halted && memory_whole(c) && all_heard(c, members))
+		EACH_SERVER(c, log)
+			if (nobody_has_next(c, log))
+				late |= NFS4R_BIT(log);
+	if (!c->late)
+		c->late_ms = c->now + c->cfg.repeat_ms;
+	c->late = late;
+	if (late)
+		timer_at(c, c->late_ms > c->now ? c->late_ms : c->now + c->cfg.repeat_ms);
+}
+
+bool retention_is_late(const struct nfs4r_core *c)
+{
+	return c->late && c->now >= c->late_ms;
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * What is kept for servers that are away, until when, and how they come back that need what is gone (log 3.11, 3.12, 8.5).
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "scenario/ends.h"
+
+#include <cmocka.h>
+
+#define TREE "d/ d/f d/g e/ e/f"
+
+static struct net *net_retention(uint32_t servers, enum nfs4r_durability durability)
+{
+	struct net *n = net_new(servers);
+
+	ends_begin(n, TREE, durability);
+	return n;
+}
+
+/* @times updates at @s, all stable at everybody who is there. */
+static void updates(struct net *n, nfs4r_server_id s, int times)
+{
+	for (int i = 0; i < times; i++) {
+		assert_int_equal(keep_trying_chmod(n, s, "d/f", 4 * LEASE), NFS4R_OK);
+		net_run(n, LEASE);
+	}
+	for (nfs4r_server_id q = P; q <= n->n; q++)
+		if (n->s[q].up)
+			net_stable(n, q);
+	net_run(n, LEASE);
+}
+
+static void pass_the_bound(struct net *n, nfs4r_servers at)
+{
+	for (nfs4r_server_id s = P; s <= n->n; s++)
+		if (at & NFS4R_BIT(s))
+			net_beyond(n, s, 0);
+	net_run(n, 2 * LEASE);
+}
+
+static bool is_kept(struct net *n, nfs4r_server_id at, nfs4r_server_id log)
+{
+	return memtree_entry(n->s[at].tree, log, memtree_applied(n->s[at].tree, log)) != NULL;
+}
+
+/* Everything is kept for S while it is away, and it goes on from there. */
+static void within_the_bound_nothing_is_copied(void **state)
+{
+	struct net *n = net_retention(3, NFS4R_DURABILITY_COMMIT);
+
+	cut_off(n, S);
+	updates(n, P, 3);
+	assert_true(is_kept(n, P, P));
+	assert_true(is_kept(n, Q, P));
+	net_pass(n);
+	assert_true(until_back(n));
+	assert_int_equal(n->s[S].repairs, 0);
+	assert_true(all_equal(n));
+	updates(n, P, 0);
+	assert_false(is_kept(n, P, P)); /* nobody needs it any more */
+	net_free(n);
+}
+
+/* The bound is passed: the entries go at both, the owner's too, and S copies everything. */
+static void after_the_bound_everything_is_copied(void **state)
+{
+	for (enum nfs4r_durability k = NFS4R_DURABILITY_LOCAL; k <= NFS4R_DURABILITY_MAJORITY; k++) {
+		struct net *n = net_retention(3, k);
+
+		cut_off(n, S);
+		updates(n, P, 3);
+		updates(n, Q, 2);
+		pass_the_bound(n, NFS4R_BIT(P) | NFS4R_BIT(Q));
+		for (nfs4r_server_id s = P; s <= Q; s++) {
+			assert_false(is_kept(n, s, P));
+			assert_false(is_kept(n, s, Q));
+		}
+		updates(n, P, 1); /* they go on */
+		net_pass(n);
+		assert_true(until_back(n));
+		assert_true(n->s[S].repairs >= 1); /* again, if the view changes meanwhile */
+		assert_true(all_equal(n));
+		updates(n, S, 2);
+		net_free(n);
+	}
+}
+
+/* Only P had to drop them: S asks Q instead, and copies nothing. */
+static void who_has_them_is_asked(void **state)
+{
+	struct net *n = net_retention(3, NFS4R_DURABILITY_COMMIT);
+
+	cut_off(n, S);
+	updates(n, P, 3);
+	pass_the_bound(n, NFS4R_BIT(P));
+	assert_false(is_kept(n, P, P));
+	assert_true(is_kept(n, Q, P));
+	net_pass(n);
+	assert_true(until_back(n));
+	assert_int_equal(n->s[S].repairs, 0);
+	assert_true(all_equal(n));
+	net_free(n);
+}
+
+/* Nothing is dropped on the word of a member that is not heard: it may be back with another disk. */
+static void a_member_that_is_silent_keeps_everything(void **state)
+{
+	struct net *n = net_retention(3, NFS4R_DURABILITY_COMMIT);
+
+	cut_off(n, S);
+	updates(n, P, 2);
+	net_drop(n, Q, P, 0);
+	net_drop(n, P, Q, 0);
+	net_run(n, 2 * SILENCE);
+	pass_the_bound(n, NFS4R_BIT(P) | NFS4R_BIT(Q));
+	assert_true(is_kept(n, P, P));
+	assert_true(is_kept(n, Q, P));
+	net_pass(n);
+	assert_true(until_back(n));
+	assert_true(all_equal(n));
+	net_free(n);
+}
+
+/* With `local` S keeps what it controls. It lost the end of its own log with its machine, and nobody has those entries any more. */
+static void the_tail_of_the_own_log_is_gone(void **state)
+{
+	struct net *n = net_retention(3, NFS4R_DURABILITY_LOCAL);
+	struct memtree *disk;
+	struct nfs4r_oid f = at(n, "d/f");
+
+	n->s[Q].no_checkpoint = true;
+	do_chmod(n, S, "d/f");
+	n->s[Q].no_checkpoint = false;
+	net_stable(n, Q);
+	net_run(n, 50);
+	disk = memtree_clone(n->s[S].tree);
+	for (int i = 0; i < 3; i++)
+		do_chmod(n, S, "d/f");
+	net_stable(n, P);
+	net_stable(n, Q);
+	net_run(n, 20);
+	net_crash(n, S);
+	memtree_free(n->s[S].tree);
+	n->s[S].tree = disk;
+	assert_true(until_removed(n, P, S, 4 * LEASE));
+	assert_true(view_of(n, P).adopted.open & NFS4R_BIT(S));
+	updates(n, P, 0);
+	pass_the_bound(n, NFS4R_BIT(P) | NFS4R_BIT(Q));
+	assert_false(is_kept(n, P, S));
+	net_restart(n, S, false);
+	assert_true(until_back(n));
+	assert_int_equal(n->s[S].repairs, 1);
+	assert_int_equal(memtree_content(n->s[S].tree, &f), memtree_content(n->s[P].tree, &f));
+	updates(n, S, 2);
+	assert_true(all_equal(n));
+	net_free(n);
+}
+
+/* Entries reach S, a member, much too slowly: it is removed, the others' logs become short, and it comes back when it is near. */
+static void a_member_that_is_slow_is_removed(void **state)
+{
+	struct net *n = net_retention(3, NFS4R_DURABILITY_COMMIT);
+
+	net_drop(n, 0, S, NFS4R_MSG_ENTRIES);
+	for (int i = 0; i < 3; i++) {
+		chmod_(n, P, "d/f");
+		net_run(n, LEASE);
+	}
+	net_stable(n, P);
+	net_stable(n, Q);
+	pass_the_bound(n, NFS4R_BIT(P) | NFS4R_BIT(Q));
+	assert_true(is_kept(n, P, P));
+	assert_true(until_removed(n, P, S, 4 * LEASE));
+	net_run(n, LEASE);
+	assert_false(is_kept(n, P, P));
+	net_pass(n);
+	assert_true(until_back(n));
+	assert_true(all_equal(n));
+	net_free(n);
+}
+
+/* Q is needed for a majority: it stays, however slow it is. */
+static void who_is_needed_is_not_removed(void **state)
+{
+	struct net *n = net_retention(3, NFS4R_DURABILITY_COMMIT);
+
+	net_crash(n, S);
+	assert_true(until_removed(n, P, S, 4 * LEASE));
+	net_drop(n, 0, Q, NFS4R_MSG_ENTRIES);
+	chmod_(n, P, "d/f");
+	net_run(n, LEASE);
+	net_stable(n, P);
+	pass_the_bound(n, NFS4R_BIT(P));
+	net_run(n, 4 * LEASE);
+	assert_true(view_of(n, P).adopted.members & NFS4R_BIT(Q));
+	assert_true(is_kept(n, P, P));
+	net_pass(n);
+	net_restart(n, S, true);
+	assert_true(until_back(n));
+	assert_true(all_equal(n));
+	net_free(n);
+}
+
+/*
+ * Log 8.5: Q was made anew from P and has no entries; then P loses its disk, too. S, which has not got them yet, can neither catch up nor accept
+ * the seal of P's log: it is made anew while it accepts.
+ */
+static void who_had_the_entries_loses_its_disk(void **state)
+{
+	struct net *n = net_retention(3, NFS4R_DURABILITY_COMMIT);
+	nfs4r_lsn seal;
+
+	net_drop(n, 0, S, NFS4R_MSG_ENTRIES);
+	for (int i = 0; i < 3; i++)
+		chmod_(n, P, "d/f");
+	net_run(n, LEASE);
+	empty_disk(n, Q);
+	for (int i = 0; i < 2000 && !serves(n, Q); i++)
+		net_run(n, 10);
+	assert_true(serves(n, Q));
+	assert_false(is_kept(n, Q, P));
+	net_run(n, LEASE);
+	assert_true(memtree_applied(n->s[S].tree, P) < memtree_applied(n->s[Q].tree, P));
+	empty_disk(n, P);
+	net_pass(n);
+	assert_true(until_back(n));
+	assert_true(sealed_at(n, S, P, &seal));
+	assert_true(n->s[S].repairs >= 1);
+	assert_true(all_equal(n));
+	updates(n, S, 1);
+	updates(n, P, 1);
+	net_free(n);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(within_the_bound_nothing_is_copied),
+		cmocka_unit_test(after_the_bound_everything_is_copied),
+		cmocka_unit_test(who_has_them_is_asked),
+		cmocka_unit_test(a_member_that_is_silent_keeps_everything),
+		cmocka_unit_test(the_tail_of_the_own_log_is_gone),
+		cmocka_unit_test(a_member_that_is_slow_is_removed),
+		cmocka_unit_test(who_is_needed_is_not_removed),
+		cmocka_unit_test(who_had_the_entries_loses_its_disk),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
