@@ -24,7 +24,8 @@ struct raw_server {
 struct raw {
 	uint32_t server_id;
 	char *volume, *uuid, *store, *control_socket, *congestion, *conflicts;
-	uint32_t security, directory_reads, durability, give_up;
+	uint32_t security, directory_reads, durability, give_up, retention_time;
+	uint64_t retention_bytes;
 	bool import, deep, stale_reads;
 	uint32_t op_wait, close_wait, idle, repeat, checkpoint, executors, appliers;
 	uint32_t deep_idle, revoke_wait, promote_after, deep_plus_after, contested, share_reads;
@@ -105,6 +106,8 @@ static struct config_item repl_params[] = {
 	CONF_ITEM_TOKEN("Durability", NFS4R_DURABILITY_LOCAL, durabilities, raw, durability),
 	CONF_ITEM_UI32("Give_Up_After", 0, UINT32_MAX, 0, raw, give_up),
 	CONF_ITEM_STR("Conflicts", 1, 1023, NULL, raw, conflicts),
+	CONF_ITEM_UI64("Retention_Bytes", 0, UINT64_MAX, 0, raw, retention_bytes),
+	CONF_ITEM_UI32("Retention_Time", 0, UINT32_MAX, 2592000, raw, retention_time),
 	CONF_ITEM_UI32("Repeat", 0, UINT32_MAX, 400, raw, repeat),
 	CONF_ITEM_UI32("Checkpoint_Interval", 0, UINT32_MAX, 5000, raw, checkpoint),
 	CONF_ITEM_UI32("Executors", 0, UINT32_MAX, 8, raw, executors),
@@ -169,6 +172,8 @@ static const struct {
 	{ "Silence", offsetof(struct raw, silence), false, 100, 600000 },
 	{ "Clock_Drift", offsetof(struct raw, drift), false, 1, 200 },
 	{ "Give_Up_After", offsetof(struct raw, give_up), false, 0, 31536000 },
+	{ "Retention_Bytes", offsetof(struct raw, retention_bytes), true, 0, UINT64_C(1) << 60 },
+	{ "Retention_Time", offsetof(struct raw, retention_time), false, 0, 315360000 },
 	{ "Repeat", offsetof(struct raw, repeat), false, 20, 60000 },
 	{ "Checkpoint_Interval", offsetof(struct raw, checkpoint), false, 100, 600000 },
 	{ "Executors", offsetof(struct raw, executors), false, 1, 256 },
@@ -258,6 +263,8 @@ static bool convert(struct nfs4r_config *cfg, struct raw *raw, char *why, size_t
 	cfg->durability = raw->durability;
 	cfg->give_up_ms = (uint64_t)raw->give_up * 1000;
 	copy_text(cfg->conflicts_dir, sizeof(cfg->conflicts_dir), raw->conflicts);
+	cfg->retention_bytes = raw->retention_bytes;
+	cfg->retention_s = raw->retention_time;
 	cfg->repeat_ms = raw->repeat;
 	cfg->checkpoint_ms = raw->checkpoint;
 	cfg->executors = raw->executors;

@@ -98,6 +98,8 @@ bad "Durability misspelt" 's/Durability = local/Durability = all/' 'Durability\|
 bad "Durability needs a lease" 's/Durability = local/Durability = commit/; s/Lease = 2000/Lease = 0/' 'Durability'
 bad "Give_Up_After too short" 's/Give_Up_After = 0/Give_Up_After = 5/' 'Give_Up_After'
 bad "Give_Up_After where nobody waits" 's/Give_Up_After = 0/Give_Up_After = 600/; s/Durability = local/Durability = commit/' 'Give_Up_After'
+bad "Retention_Bytes too few" 's/Retention_Bytes = 0/Retention_Bytes = 1000000/' 'Retention_Bytes'
+bad "Retention_Time too short" 's/Retention_Time = 2592000/Retention_Time = 60/' 'Retention_Time'
 bad "Conflicts not absolute" 's/# Conflicts = "/Conflicts = "x/' 'Conflicts'
 bad "no Server block" '/Server {/,/}/d' 'Server'
 bad "own Server block missing" 's/Id = 1;/Id = 2;/; s/Server_Id = 2/Server_Id = 1/' 'Server'

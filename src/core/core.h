@@ -316,6 +316,8 @@ void nfs4r_core_get_view(const struct nfs4r_core *c, struct nfs4r_core_view *out
 /* May EV_GIVE_UP be asked of @s? NFS4R_OK, or INVAL + a text: it is a member, it is sealed already, this server is outside. @lost: entries that
  * @s had announced beyond what this server knows anybody else to have. */
 enum nfs4r_status nfs4r_core_may_give_up(const struct nfs4r_core *c, nfs4r_server_id s, uint64_t *lost, char *why, size_t why_len);
+/* Servers outside the view for which entries are kept here; and those that need what is gone already, as far as this server has heard of them since its start. */
+void nfs4r_core_kept_for(const struct nfs4r_core *c, nfs4r_servers *kept_for, nfs4r_servers *late);
 /* The loss window: own entries that are not held by a majority yet: how many, their payload bytes, age of the oldest in ms (0: none). */
 void nfs4r_core_loss_window(const struct nfs4r_core *c, uint64_t *entries, uint64_t *bytes, uint64_t *age_ms);
 

@@ -198,6 +198,7 @@ struct reqkey {
 struct opx { /* an operation while the core has it */
 	struct nfs4r_op *op;
 	bool remote, mover, hashed, executed_ok;
+	bool blind; /* its result may be in entries that this copy has skipped (log 8.5) */
 	nfs4r_server_id from;
 	enum op_state state;
 	uint64_t since, deadline, not_before, blocked_at, done_at;

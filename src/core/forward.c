@@ -124,7 +124,7 @@ static struct opx *find(struct nfs4r_core *c, const struct nfs4r_request_id *id)
 static void identity_drop(struct nfs4r_core *c, struct opx *o)
 {
 	HASH_DEL(c->by_id, o);
-	o->hashed = false;
+	o->hashed = o->blind = false;
 	DL_DELETE2(c->outstanding, o, out_prev, out_next);
 	o->out_prev = o->out_next = NULL;
 	memset(&o->op->id, 0, sizeof(o->op->id));
@@ -233,6 +233,10 @@ void forward_sealed(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn seal)
 		if (!asked && !answered)
 			continue;
 		r = reply_find(c, &o->op->id);
+		if (!r && o->blind) {
+			op_finish(c, o, NFS4R_DELAY);
+			continue;
+		}
 		if (r && r->cond.lsn <= c->logs[r->cond.log].applied && !is_sealed_away(c, r->cond.log, r->cond.lsn)) {
 			result_of(o, r);
 			o->cond.view = c->view.adopted.num;
@@ -253,7 +257,7 @@ void forward_sealed(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn seal)
 
 /*
  * Every object was taken anew (log 8.5), the results of what was skipped were not. Who executed a request says again what became of it, unless
- * its log has ended meanwhile (@ended): nobody here can say.
+ * its log has ended meanwhile (@ended), or does so before it answers: nobody here can say.
  */
 void forward_unknown(struct nfs4r_core *c, nfs4r_servers ended)
 {
@@ -263,6 +267,8 @@ void forward_unknown(struct nfs4r_core *c, nfs4r_servers ended)
 		if ((o->state == OP_FORWARDED && (ended & NFS4R_BIT(o->to))) ||
 		    (o->state == OP_CATCHUP && (ended & NFS4R_BIT(o->op->primary))))
 			op_finish(c, o, NFS4R_DELAY);
+		else if (o->state == OP_FORWARDED)
+			o->blind = true;
 }
 
 static void answer_again(struct nfs4r_core *c, struct opx *o, const struct reply *r)

@@ -13,7 +13,8 @@
  * Invariants: nothing is dropped that a member has not stable. Members are judged by what they say themselves in the view that this server is
  * in; one that is not heard, or forgot, says nothing. A view's seal is never below what all members of the view before it have, since
  * one of them promises it; so what is dropped lies below every seal that is still to come, and nobody can be asked to give it for an ACCEPT. A copy
- * is made anew only when every member was heard, and none of those that can be heard has the entries.
+ * is made anew only when every member was heard, and none of those that can be heard has the entries. A member that forgot has none, and cannot be
+ * removed before this server is back, if it is needed for a majority.
  */
 #include <stdio.h>
 
@@ -21,15 +22,15 @@
 
 /* ---- dropping ------------------------------------------------------------------------- */
 
-/* What each of @members says is of this view, and counts. */
-static bool all_heard(const struct nfs4r_core *c, nfs4r_servers members)
+/* What each of @members says is of this view, and by one that remembers. @but_forgetful: or it says that it does not, and so has nothing to give. */
+static bool all_heard(const struct nfs4r_core *c, nfs4r_servers members, bool but_forgetful)
 {
 	EACH_PEER(c, s) {
 		const struct peer *p = &c->peers[s];
 
-		if (!(members & NFS4R_BIT(s)))
+		if (!(members & NFS4R_BIT(s)) || (but_forgetful && view_hears(c, s) && p->memory == NFS4R_MEMORY_FORGOT))
 			continue;
-		if (!p->told || !view_hears(c, s) || !memory_counts(c, s) || p->view != c->view.adopted.num)
+		if (!p->told || !view_hears(c, s) || p->memory != NFS4R_MEMORY_KNOWN || p->view != c->view.adopted.num)
 			return false;
 	}
 	return true;
@@ -47,7 +48,7 @@ static nfs4r_lsn may_go(const struct nfs4r_core *c, nfs4r_server_id log)
 
 void retention_drop(struct nfs4r_core *c)
 {
-	if (!views_on(c) || c->recovering || c->repair.state || !memory_known(c) || !all_heard(c, c->view.adopted.members))
+	if (!views_on(c) || c->recovering || c->repair.state || !memory_known(c) || !all_heard(c, c->view.adopted.members, false))
 		return;
 	EACH_SERVER(c, s)
 		log_drop(c, s, may_go(c, s));
@@ -58,7 +59,6 @@ void retention_beyond(struct nfs4r_core *c, const nfs4r_lsn *beyond)
 	EACH_SERVER(c, s)
 		c->beyond[s] = beyond[s];
 	retention_drop(c);
-	propose_consider(c);
 }
 
 /* ---- members that are slow ------------------------------------------------------------- */
@@ -139,7 +139,7 @@ void retention_look(struct nfs4r_core *c)
 
 	if (!views_on(c) || FAULT(F_LATE_WAITS))
 		return;
-	if (!begun && !c->halted && memory_whole(c) && all_heard(c, members))
+	if (!begun && !c->halted && memory_whole(c) && all_heard(c, members, true))
 		EACH_SERVER(c, log)
 			if (nobody_has_next(c, log))
 				late |= NFS4R_BIT(log);
@@ -153,4 +153,26 @@ void retention_look(struct nfs4r_core *c)
 bool retention_is_late(const struct nfs4r_core *c)
 {
 	return c->late && c->now >= c->late_ms;
+}
+
+/* ---- for people ---------------------------------------------------------------------------- */
+
+void nfs4r_core_kept_for(const struct nfs4r_core *c, nfs4r_servers *kept_for, nfs4r_servers *late)
+{
+	*kept_for = *late = 0;
+	if (!views_on(c))
+		return;
+	EACH_PEER(c, s)
+		EACH_SERVER(c, log) {
+			const struct logst *l = &c->logs[log];
+			nfs4r_lsn has = c->peers[s].applied[log];
+
+			if (is_member(c, s) || has >= l->applied)
+				continue;
+			if (has + 1 < l->base && c->peers[s].beats && c->peers[s].memory == NFS4R_MEMORY_KNOWN)
+				*late |= NFS4R_BIT(s);
+			else if (l->base <= l->applied)
+				*kept_for |= NFS4R_BIT(s);
+		}
+	*kept_for &= ~*late;
 }

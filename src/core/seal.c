@@ -259,7 +259,7 @@ static bool may_cross(const struct nfs4r_core *c, nfs4r_server_id log)
 	const struct logst *l = &c->logs[log];
 	const struct nfs4r_seal *s = seal_at(&c->view.adopted, log, l->applied);
 
-	if (!s || l->pend || l->applied < s->lsn || c->repair.state || reach_lost(c, log))
+	if (!s || l->pend || l->applied < s->lsn || c->repair.state || c->reach.all || reach_lost(c, log)) /* all: half of the copy may be from beyond it */
 		return false;
 	if (l->highest > s->lsn)
 		return FAULT(F_CROSS_AHEAD);

@@ -170,6 +170,22 @@ static void show_durability(const json_t *d, FILE *out)
 	show_repair(json_object_get(d, "repair"), out);
 }
 
+/* Only when something is kept for somebody. */
+static void show_retention(const json_t *r, FILE *out)
+{
+	char text[300], kept[FORMAT_LEN], max[FORMAT_LEN], since[FORMAT_LEN];
+
+	if (json_array_size(json_object_get(r, "kept_for")) || json_array_size(json_object_get(r, "too_late"))) {
+		snprintf(text, sizeof(text), "%s of updates (at most %s), since %s", format_bytes(kept, (double)get_num(r, "bytes")),
+			 format_bytes(max, (double)get_num(r, "bytes_max")), format_seconds(since, (double)get_num(r, "age_seconds")));
+		append_ids(text, sizeof(text), "; for server ", json_object_get(r, "kept_for"));
+		append_ids(text, sizeof(text), "; too little for server ", json_object_get(r, "too_late"));
+		line(out, "kept", text);
+	}
+	if (json_is_string(json_object_get(r, "warning")))
+		line(out, "WARNING", get_text(r, "warning"));
+}
+
 static void show_log(const json_t *a, FILE *out)
 {
 	const json_t *log = json_object_get(a, "log");
@@ -245,6 +261,7 @@ void show_status(const json_t *a, FILE *out)
 	show_view(a, out);
 	show_log(a, out);
 	show_durability(json_object_get(a, "durability"), out);
+	show_retention(json_object_get(a, "retention"), out);
 	show_stores(a, out);
 	if (json_array_size(peers)) {
 		fprintf(out, "\n");

@@ -27,10 +27,12 @@ enum nfs4r_status checkpoint_now(struct nfs4r_engine *eng)
 	enum nfs4r_status st = nfs4r_store_checkpoint(eng->store, eng->ops->sync_all, eng->ctx, ev.stable);
 
 	pthread_mutex_lock(&eng->lock);
-	if (st == NFS4R_OK)
+	if (st == NFS4R_OK) {
 		engine_step(eng, &ev);
-	else if (st != NFS4R_NOSPC && st != NFS4R_DELAY)
+		retention_look_at_bound(eng);
+	} else if (st != NFS4R_NOSPC && st != NFS4R_DELAY) {
 		engine_halt(eng, "a checkpoint failed with an I/O error; check the disk under the Store directory, and restart");
+	}
 	pthread_mutex_unlock(&eng->lock);
 	return st;
 }

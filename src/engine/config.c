@@ -29,6 +29,7 @@ void nfs4r_config_init(struct nfs4r_config *cfg)
 	cfg->appliers = 4;
 	cfg->payload_bytes_max = 64u << 20;
 	cfg->window_bytes = 32u << 20;
+	cfg->retention_s = 30 * 86400;
 }
 
 static const struct nfs4r_endpoint *find(const struct nfs4r_rpc_config *rpc, nfs4r_server_id id)
@@ -111,6 +112,17 @@ static enum nfs4r_status check_durability(const struct nfs4r_config *cfg, char *
 	return NFS4R_OK;
 }
 
+#define RETENTION_TIME_MAX UINT64_C(315360000)
+
+static enum nfs4r_status check_retention(const struct nfs4r_config *cfg, char *why, size_t len)
+{
+	if (cfg->retention_bytes && cfg->retention_bytes < NFS4R_RETENTION_MIN && !cfg->segment_bytes)
+		return bad(why, len, "REPL: Retention_Bytes must be 0 (a tenth of the file system of Store) or at least 268435456: less than four files of the journal frees nothing");
+	if (cfg->retention_s && (cfg->retention_s < 3600 || cfg->retention_s > RETENTION_TIME_MAX))
+		return bad(why, len, "REPL: Retention_Time must be 0 (any time) or 3600 to 315360000 s: a server that is away for longer copies everything when it is back");
+	return NFS4R_OK;
+}
+
 static const uint8_t no_uuid[16];
 
 enum nfs4r_status nfs4r_config_check(const struct nfs4r_config *cfg, char *why, size_t why_len)
@@ -138,5 +150,7 @@ enum nfs4r_status nfs4r_config_check(const struct nfs4r_config *cfg, char *why, 
 
 	if (st == NFS4R_OK)
 		st = check_durability(cfg, why, why_len);
+	if (st == NFS4R_OK)
+		st = check_retention(cfg, why, why_len);
 	return st == NFS4R_OK ? check_servers(&cfg->rpc, why, why_len) : st;
 }

@@ -85,6 +85,7 @@ json_t *ctl_report_status(struct nfs4r_engine *eng, const struct ctl_lag *lag);
 json_t *ctl_report_controls(struct nfs4r_engine *eng);
 json_t *ctl_report_stats(struct nfs4r_engine *eng);
 json_t *ctl_report_journal(struct nfs4r_engine *eng);
+json_t *ctl_retention_json(struct nfs4r_engine *eng); /* what is kept for servers that are away (retention.c) */
 /* A JSON string of any bytes: what is not UTF-8 becomes \xHH. NULL when out of memory. */
 json_t *ctl_json_text(const char *s, size_t len);
 

@@ -258,7 +258,8 @@ static enum nfs4r_status make_helpers(struct nfs4r_engine *eng)
 static enum nfs4r_status open_store(struct nfs4r_engine *eng, struct nfs4r_store_info *info, char *why)
 {
 	struct nfs4r_store_config sc = {
-		.dir = eng->cfg.store_dir, .self = eng->cfg.rpc.self, .map_bytes = 1u << 30, .segment_bytes = 64u << 20, .boot_id = eng->cfg.boot_id
+		.dir = eng->cfg.store_dir, .self = eng->cfg.rpc.self, .map_bytes = 1u << 30, .segment_bytes = eng->cfg.segment_bytes ? eng->cfg.segment_bytes : 64u << 20, .segment_age_s = eng->cfg.retention_s / 16,
+		.boot_id = eng->cfg.boot_id
 	};
 
 	memcpy(sc.volume, eng->cfg.rpc.volume, sizeof(sc.volume));
@@ -266,6 +267,7 @@ static enum nfs4r_status open_store(struct nfs4r_engine *eng, struct nfs4r_store
 	if (st == NFS4R_OK) {
 		eng->inc = info->inc;
 		eng->inc_random = info->inc_random;
+		retention_init(eng);
 		engine_update_verifier(eng);
 	}
 	return st;

@@ -48,8 +48,13 @@ struct nfs4r_config {
 	uint32_t appliers;	  /* threads that apply peers' updates; default 4 */
 	uint64_t payload_bytes_max; /* memory for bytes queued for peers; beyond, they are read back from the files; default 64 MiB */
 	uint64_t window_bytes;	  /* per peer, sent and not yet received; default 32 MiB */
+	uint64_t retention_bytes; /* of the journal, kept for servers that are away; 0 = a tenth of the store's file system (default) */
+	uint64_t retention_s;	  /* and for so long; 0 = any time; default 30 days */
+	uint64_t segment_bytes;	  /* of the journal's files; 0 = 64 MiB, less in tests */
 	const char *boot_id;	  /* as in struct nfs4r_store_config; NULL, but for tests */
 };
+
+#define NFS4R_RETENTION_MIN (UINT64_C(256) << 20)
 
 void nfs4r_config_init(struct nfs4r_config *cfg);
 /* NFS4R_OK or BADCONFIG with a text that names the key, what is wrong and what to write. Pure. */

@@ -17,6 +17,7 @@
  *   fastpath.c    lock-free filter in front of the control table
  *   durable.c     actions that wait for the journal
  *   checkpoint.c  checkpoints
+ *   retention.c   what is kept for servers that are away
  *   recover.c     undecided entries after a crash
  *   import.c      taking an existing tree in
  *   pool.c        threads that work off a queue
@@ -274,6 +275,17 @@ void checkpoint_wake(struct nfs4r_engine *eng, bool hurry); /* hurry: without a 
 void checkpoint_urge(struct nfs4r_engine *eng);
 enum nfs4r_status checkpoint_now(struct nfs4r_engine *eng);
 
+/* ---- retention.c: what is kept for servers that are away ---- */
+struct retention_facts {
+	struct nfs4r_store_kept kept;
+	nfs4r_servers kept_for, late; /* as nfs4r_core_kept_for() */
+};
+void retention_init(struct nfs4r_engine *eng);
+void retention_look_at_bound(struct nfs4r_engine *eng);				/* eng->lock held */
+void retention_collect(struct nfs4r_engine *eng, struct retention_facts *f);	/* eng->lock held */
+/* What an administrator should know before the bound is passed, and after. False: nothing. */
+bool retention_warning(const struct nfs4r_engine *eng, const struct retention_facts *f, char *text, size_t len);
+
 /* ---- recover.c ---- */
 /* Before started(): hand rows, positions, entries to the core. */
 enum nfs4r_status recover_restore(struct nfs4r_engine *eng, const struct nfs4r_store_info *info, char *why);
@@ -355,6 +367,10 @@ struct nfs4r_engine {
 	pthread_cond_t checkpoint_cond;
 	bool checkpoint_wanted, checkpoint_hurried;
 	_Atomic uint64_t urgent_until_ms;
+	struct {
+		uint64_t bytes_max; /* since the start */
+		uint64_t warned_ms; /* under lock */
+	} retention;
 	uint64_t stat_reads_local, stat_reads_remote, stat_updates;
 	uint64_t started_at_ms;
 };

@@ -239,13 +239,14 @@ struct nfs4r_segment {
 	uint64_t size; /* bytes in use, header included */
 	int fd;
 	nfs4r_lsn max[NLOGS]; /* last entry of each log in it */
+	uint64_t born; /* when the file was made, s of the wall clock */
 };
 
 struct nfs4r_journal {
 	int dirfd;
 	uint8_t volume[16];
 	nfs4r_server_id self;
-	uint64_t segment_bytes, fail_after, appended;
+	uint64_t segment_bytes, segment_age_s, fail_after, appended;
 	pthread_rwlock_t segs_lock;
 	struct nfs4r_segment *segs; /* ascending; the last one is being written */
 	uint32_t nsegs, cap;

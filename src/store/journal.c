@@ -16,6 +16,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "store/bytes.h"
@@ -54,7 +55,13 @@ static enum nfs4r_status write_all(int fd, const uint8_t *p, size_t len, off_t a
 	return NFS4R_OK;
 }
 
-/* A copy of the last segment, after making a new one when @len more bytes would be too many. */
+/* What lies in one segment is as old as its last entry (retention.c). */
+static bool is_old(const struct nfs4r_journal *j, const struct nfs4r_segment *seg)
+{
+	return j->segment_age_s && seg->born + j->segment_age_s <= (uint64_t)time(NULL);
+}
+
+/* A copy of the last segment, after making a new one when @len more bytes would be too many, or it is old. */
 static enum nfs4r_status writable(struct nfs4r_journal *j, size_t len, struct nfs4r_segment *last)
 {
 	enum nfs4r_status st;
@@ -62,7 +69,7 @@ static enum nfs4r_status writable(struct nfs4r_journal *j, size_t len, struct nf
 	pthread_rwlock_rdlock(&j->segs_lock);
 	*last = j->segs[j->nsegs - 1];
 	pthread_rwlock_unlock(&j->segs_lock);
-	if (last->size <= SEG_HEADER || last->size + len <= j->segment_bytes)
+	if (last->size <= SEG_HEADER || (last->size + len <= j->segment_bytes && !is_old(j, last)))
 		return NFS4R_OK;
 	st = nfs4r_seg_create(j, last->start + last->size);
 	if (st != NFS4R_OK)

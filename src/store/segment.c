@@ -15,6 +15,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "store/bytes.h"
@@ -68,6 +70,16 @@ enum nfs4r_status nfs4r_seg_check_header(const struct nfs4r_journal *j, const ui
 	return NFS4R_OK;
 }
 
+/* A file system that does not say when: when it was written last. */
+static uint64_t born(int fd)
+{
+	struct statx st;
+
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_BTIME | STATX_MTIME, &st))
+		return (uint64_t)time(NULL);
+	return (uint64_t)(st.stx_mask & STATX_BTIME ? st.stx_btime.tv_sec : st.stx_mtime.tv_sec);
+}
+
 enum nfs4r_status nfs4r_seg_add(struct nfs4r_journal *j, nfs4r_journal_pos start, int fd, uint64_t size)
 {
 	enum nfs4r_status st = NFS4R_OK;
@@ -83,7 +95,7 @@ enum nfs4r_status nfs4r_seg_add(struct nfs4r_journal *j, nfs4r_journal_pos start
 		}
 	}
 	if (j->nsegs < j->cap)
-		j->segs[j->nsegs++] = (struct nfs4r_segment){ .start = start, .size = size, .fd = fd };
+		j->segs[j->nsegs++] = (struct nfs4r_segment){ .start = start, .size = size, .fd = fd, .born = born(fd) };
 	else
 		st = NFS4R_NOMEM;
 	pthread_rwlock_unlock(&j->segs_lock);

@@ -152,6 +152,7 @@ static struct nfs4r_store *create(const struct nfs4r_store_config *cfg)
 	memcpy(s->jnl.volume, cfg->volume, 16);
 	s->jnl.self = cfg->self;
 	s->jnl.segment_bytes = cfg->segment_bytes ? cfg->segment_bytes : 64u << 20;
+	s->jnl.segment_age_s = cfg->segment_age_s;
 	s->meta.format = NFS4R_DISK_FORMAT;
 	memcpy(s->meta.volume, cfg->volume, 16);
 	s->meta.self = cfg->self;

@@ -28,6 +28,7 @@ struct nfs4r_store_config {
 	nfs4r_server_id self;
 	uint64_t map_bytes;	/* LMDB map size, grown by itself when needed; default 1 GiB */
 	uint64_t segment_bytes; /* a journal segment is closed at about this size; default 64 MiB */
+	uint64_t segment_age_s; /* or when it is so old; 0 = at any age */
 	const char *boot_id;	/* NULL: read from the kernel. Tests give their own to play a machine crash */
 	uint64_t fail_after_bytes; /* tests: appends beyond answer NOSPC; 0 = never */
 };
@@ -169,6 +170,14 @@ struct nfs4r_entry *nfs4r_store_log_read(struct nfs4r_store *s, nfs4r_server_id 
 void nfs4r_store_log_range(struct nfs4r_store *s, nfs4r_server_id log, nfs4r_lsn *first, nfs4r_lsn *last);
 /* The first LSN after @after that is kept; 0 when none. */
 nfs4r_lsn nfs4r_store_log_next(struct nfs4r_store *s, nfs4r_server_id log, nfs4r_lsn after);
+
+/* What is kept, and what of it lies beyond a bound (log 3.12): in segments that are too many, or older than @max_age_s (0 = of any age). */
+struct nfs4r_store_kept {
+	uint64_t bytes;		/* of the journal */
+	uint64_t age_s;		/* of its oldest segment */
+	nfs4r_lsn beyond[NFS4R_SERVERS_MAX + 1]; /* entries of each log up to here; 0 = none. Truncated ones may be among them */
+};
+void nfs4r_store_kept(struct nfs4r_store *s, uint64_t max_bytes, uint64_t max_age_s, uint64_t now_s, struct nfs4r_store_kept *out);
 
 struct nfs4r_store_stats {
 	uint64_t journal_bytes, segments, appends, syncs, checkpoints, rows_dirty, lmdb_bytes;

@@ -238,6 +238,64 @@ static void who_had_the_entries_loses_its_disk(void **state)
 	net_free(n);
 }
 
+/*
+ * S has been away for too long. P, one of the two members, loses its disk: Q alone cannot remove it, S is needed for that and has to be made anew
+ * first, and P waits for both (log 6.4).
+ */
+static void who_is_late_fills_up_the_view(void **state)
+{
+	struct net *n = net_retention(3, NFS4R_DURABILITY_COMMIT);
+
+	cut_off(n, S);
+	updates(n, Q, 3);
+	pass_the_bound(n, NFS4R_BIT(P) | NFS4R_BIT(Q));
+	assert_false(is_kept(n, Q, Q));
+	empty_disk(n, P);
+	net_run(n, 4 * LEASE);
+	net_pass(n);
+	assert_true(until_back(n));
+	assert_true(n->s[S].repairs >= 1);
+	assert_true(n->s[P].repairs >= 1);
+	assert_true(all_equal(n));
+	updates(n, P, 1);
+	net_free(n);
+}
+
+/*
+ * The same with nothing to be copied, but to be undone (8.3): S was removed and has updates of its own, P loses its disk, Q starts anew. S waits for
+ * a serving member, Q for a second one: Q gives its copy before it serves.
+ */
+static void who_has_to_undo_fills_up_the_view(void **state)
+{
+	for (int crash = 0; crash < 2; crash++) {
+		struct net *n = net_retention(3, NFS4R_DURABILITY_COMMIT);
+		struct memtree *disk;
+
+		lonely_update(n, 200);
+		net_crash(n, S);
+		net_pass(n);
+		assert_true(until_sealed(n, P, S, 8 * LEASE));
+		assert_int_equal(keep_trying_chmod(n, Q, "d/g", 4 * LEASE), NFS4R_OK);
+		net_run(n, LEASE);
+		disk = crash ? memtree_clone(n->s[Q].tree) : NULL;
+		assert_int_equal(keep_trying_chmod(n, P, "d/f", 4 * LEASE), NFS4R_OK);
+		net_crash(n, Q);
+		if (crash) { /* its machine: it lost the end of P's log */
+			memtree_free(n->s[Q].tree);
+			n->s[Q].tree = disk;
+		}
+		net_run(n, 50);
+		empty_disk(n, P);
+		net_restart(n, S, true);
+		net_restart(n, Q, !crash);
+		assert_true(until_back(n));
+		assert_true(n->s[S].repairs >= 1);
+		assert_true(n->s[P].repairs >= 1);
+		assert_true(all_equal(n));
+		net_free(n);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -249,6 +307,8 @@ int main(void)
 		cmocka_unit_test(a_member_that_is_slow_is_removed),
 		cmocka_unit_test(who_is_needed_is_not_removed),
 		cmocka_unit_test(who_had_the_entries_loses_its_disk),
+		cmocka_unit_test(who_is_late_fills_up_the_view),
+		cmocka_unit_test(who_has_to_undo_fills_up_the_view),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -78,9 +78,9 @@ static void repair_over(struct server *v, bool ok)
 	ev.nleft = r->nleft;
 	v->took_inexact |= !r->list && r->nleft;
 	v->sim->totals.repairs_failed += !ok;
-	r->made_anew = ok && r->all;
+	for (struct simop *so = v->ops; so && ok && r->all; so = so->next)
+		so->skipped = true;
 	server_step(v, &ev);
-	r->made_anew = false;
 }
 
 static bool source_there(struct server *v)

@@ -222,6 +222,7 @@ struct simop { /* engine part of an operation (op->engine) */
 	struct server *server;
 	struct client *client; /* NULL: came by FORWARD */
 	bool given, executing, remote, done;
+	bool skipped; /* its server took everything from another one meanwhile, and cannot know its result any more (log sheet 5.6) */
 	uint64_t started_us;
 	nfs4r_version close_wants; /* CLOSE: newest own write when it was submitted */
 	nfs4r_version dir_wants[2]; /* of dir and dir2: completed when it was submitted */
@@ -256,7 +257,6 @@ struct committing; /* a COMMIT that waits, commit.c */
 struct repair { /* seal.c */
 	bool on, all;
 	bool changed; /* the tree, under the core, which hears of it at the end */
-	bool made_anew; /* the core hears just now that everything was taken from another server: it cannot know all results (log sheet 5.6) */
 	bool list; /* just these objects, which are inexact */
 	nfs4r_server_id to;
 	uint64_t number; /* counts, to recognise the newest */

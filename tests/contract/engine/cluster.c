@@ -90,6 +90,8 @@ enum nfs4r_status cluster_try_start(struct cluster *c, int id, char *why)
 	if (c->idle_ms > cfg.deep_idle_ms)
 		cfg.deep_idle_ms = c->idle_ms;
 	cfg.durability = c->durability;
+	cfg.retention_bytes = c->retention_bytes;
+	cfg.segment_bytes = c->segment_bytes;
 	cfg.lease_ms = c->lease_ms;
 	cfg.silence_ms = c->silence_ms;
 	cfg.stale_reads = c->stale_reads;

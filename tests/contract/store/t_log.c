@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Logs and positions, MINT, intents, marks, truncation, sync. */
 #include <stdlib.h>
+#include <time.h>
 
 #include "fixture.h"
 
@@ -294,6 +295,36 @@ static void test_truncation_frees_segments(void **state)
 	assert_int_equal(version_of(&f, &oid), 202);
 }
 
+/* What lies in segments that are too many, or too old, is beyond the bound, log by log; the segment that is written never is. */
+static void test_what_is_kept_beyond_a_bound(void **state)
+{
+	struct nfs4r_oid oid = mk(&f, &f.root, "a", NFS4R_TYPE_FILE);
+	uint64_t now = (uint64_t)time(NULL), bound;
+	struct nfs4r_store_kept k;
+
+	for (int i = 0; i < 200; i++)
+		commit(&f, e_write(&f, 1 + i % 2, &oid));
+	checkpoint();
+	nfs4r_store_kept(f.s, UINT64_MAX / 2, 0, now, &k);
+	assert_int_equal(k.beyond[1], 0);
+	assert_true(k.age_s <= 60);
+	bound = k.bytes / 2;
+	nfs4r_store_kept(f.s, bound, 0, now, &k);
+	assert_in_range(k.beyond[1], 40, 95);
+	assert_in_range(k.beyond[2], 40, 95);
+	for (nfs4r_server_id log = 1; log <= 2; log++)
+		nfs4r_store_truncate(f.s, log, k.beyond[log]);
+	checkpoint();
+	assert_log(2, k.beyond[2] + 1);
+	nfs4r_store_kept(f.s, bound, 0, now, &k);
+	assert_true(k.bytes <= bound);
+	nfs4r_store_kept(f.s, UINT64_MAX / 2, 2000, now + 1000, &k);
+	assert_in_range(k.age_s, 900, 1100);
+	assert_int_equal(k.beyond[2], 0);
+	nfs4r_store_kept(f.s, UINT64_MAX / 2, 500, now + 1000, &k);
+	assert_in_range(k.beyond[2], 90, 100);
+}
+
 static void test_sync_and_positions(void **state)
 {
 	nfs4r_journal_pos before = nfs4r_store_position(f.s);
@@ -350,6 +381,7 @@ int main(void)
 		T(test_intent_undecided_comes_back),
 		T(test_marks_once_per_interval),
 		T(test_truncation_frees_segments),
+		T(test_what_is_kept_beyond_a_bound),
 		T(test_sync_and_positions),
 		T(test_no_space_changes_nothing),
 	};

@@ -262,6 +262,17 @@ enum nfs4r_status nfs4r_core_may_give_up(const struct nfs4r_core *c, nfs4r_serve
 	return s == f->may_give_up ? NFS4R_OK : NFS4R_INVAL;
 }
 
+void nfs4r_core_kept_for(const struct nfs4r_core *c, nfs4r_servers *kept_for, nfs4r_servers *late)
+{
+	*kept_for = of(c)->kept_for;
+	*late = of(c)->late;
+}
+
+void nfs4r_store_kept(struct nfs4r_store *s, uint64_t max_bytes, uint64_t max_age_s, uint64_t now_s, struct nfs4r_store_kept *out)
+{
+	*out = ((struct fake *)s)->kept;
+}
+
 void nfs4r_core_loss_window(const struct nfs4r_core *c, uint64_t *entries, uint64_t *bytes, uint64_t *age_ms)
 {
 	*entries = of(c)->lost;

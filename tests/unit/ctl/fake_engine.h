@@ -34,6 +34,8 @@ struct fake {
 	nfs4r_lsn own_end;
 	nfs4r_server_id may_give_up, given_up; /* that one may; that one was */
 	uint64_t lost;
+	nfs4r_servers kept_for, late; /* what is kept for whom, and how much */
+	struct nfs4r_store_kept kept;
 	struct nfs4r_core_view view;
 	uint32_t ncontrols; /* that the control table says it has; on object i % n */
 	const struct nfs4r_control_info *rows; /* instead, when set; ncontrols of them */

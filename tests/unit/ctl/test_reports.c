@@ -95,6 +95,43 @@ static void status_tells_state_and_lag(void **state)
 	json_decref(a);
 }
 
+static void expect_warning(struct one *t, uint64_t age_s, uint64_t bytes, nfs4r_servers kept_for, nfs4r_servers late, const char *want)
+{
+	json_t *a, *r;
+
+	pthread_mutex_lock(&t->f[0]->eng.lock);
+	t->f[0]->kept_for = kept_for;
+	t->f[0]->late = late;
+	t->f[0]->kept = (struct nfs4r_store_kept){ .bytes = bytes, .age_s = age_s };
+	t->f[0]->eng.cfg.retention_s = 30 * 86400;
+	t->f[0]->eng.retention.bytes_max = 1000u << 20;
+	pthread_mutex_unlock(&t->f[0]->eng.lock);
+	a = ask(t, "status");
+	r = json_object_get(a, "retention");
+	assert_int_equal(get_num(r, "bytes"), bytes);
+	assert_int_equal(get_num(r, "age_seconds"), age_s);
+	if (want)
+		assert_string_equal(get_text(r, "warning"), want);
+	else
+		assert_true(json_is_null(json_object_get(r, "warning")));
+	json_decref(a);
+}
+
+/* Before the bound is passed, by age or by bytes, and after. */
+static void status_warns_before_everything_is_copied(void **state)
+{
+	struct one *t = *state;
+
+	expect_warning(t, 29 * 86400, 999u << 20, 0, 0, NULL);
+	expect_warning(t, 10 * 86400, 100u << 20, NFS4R_BIT(3), 0, NULL);
+	expect_warning(t, 27 * 86400, 100u << 20, NFS4R_BIT(3), 0, "server 0x8 has been away for 27 days: in 3 days it will have to copy everything");
+	expect_warning(t, 29 * 86400, 100u << 20, NFS4R_BIT(3), 0, "server 0x8 has been away for 29 days: tomorrow it will have to copy everything");
+	expect_warning(t, 5 * 3600, 901u << 20, NFS4R_BIT(2) | NFS4R_BIT(3), 0,
+		       "what is kept for server 0xc (901 MiB of updates, since 5 hours) is near the bound of 1000 MiB: soon it will have to copy everything");
+	expect_warning(t, 86400, 0, 0, NFS4R_BIT(2),
+		       "server 0x4 has been away for longer than Retention_Bytes or Retention_Time allow: it will copy everything when it is back");
+}
+
 /* Server 2 was removed, 3 is on its way back; then this server itself. */
 static void status_tells_the_active_view(void **state)
 {
@@ -354,6 +391,7 @@ int main(void)
 #define T(name) cmocka_unit_test_setup_teardown(name, make, unmake)
 	const struct CMUnitTest tests[] = {
 		T(status_tells_state_and_lag),
+		T(status_warns_before_everything_is_copied),
 		T(status_tells_the_active_view),
 		T(controls_are_named_by_path_and_bounded),
 		T(own_controls_tell_more_than_those_of_others),
