@@ -734,6 +734,7 @@ void taint_fini(struct nfs4r_core *c);
 
 /* held.c: durability beyond one server (log 5.1) */
 bool needs_held(const struct nfs4r_core *c, const struct nfs4r_op *op);
+bool is_held_of(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn lsn);
 bool is_held(const struct nfs4r_core *c, nfs4r_lsn lsn);
 void held_wait(struct nfs4r_core *c, nfs4r_lsn lsn);
 void held_ask(struct nfs4r_core *c, uint64_t id, const struct nfs4r_oid *oid);

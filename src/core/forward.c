@@ -240,6 +240,7 @@ void forward_sealed(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn seal)
 		if (r && r->cond.lsn <= c->logs[r->cond.log].applied && !is_sealed_away(c, r->cond.log, r->cond.lsn)) {
 			result_of(o, r);
 			o->cond.view = c->view.adopted.num;
+			o->cond.held = needs_held(c, o->op);
 			o->op->status = NFS4R_OK;
 			o->done_at = c->now;
 			op_list(c, o, OP_REPLY);

@@ -14,25 +14,31 @@
 #include "core/core_int.h"
 
 /* The majority-th newest of the stable positions, the own one included. */
-static nfs4r_lsn held_until(const struct nfs4r_core *c)
+static nfs4r_lsn held_until(const struct nfs4r_core *c, nfs4r_server_id log)
 {
-	nfs4r_lsn best[NFS4R_SERVERS_MAX + 1] = { c->logs[c->self].stable }, v;
+	nfs4r_lsn best[NFS4R_SERVERS_MAX + 1] = { c->logs[log].stable }, v;
 	uint32_t n = 1, need = c->nservers / 2 + 1, i;
 
 	EACH_MEMBER(c, s) {
-		v = memory_counts(c, s) ? c->peers[s].stable[c->self] : 0;
+		v = memory_counts(c, s) ? c->peers[s].stable[log] : 0;
 		for (i = n++; i > 0 && best[i - 1] < v; i--)
 			best[i] = best[i - 1];
 		best[i] = v;
 	}
 	if (n < need)
 		return 0;
-	return best[need - 1] < c->logs[c->self].stable ? best[need - 1] : c->logs[c->self].stable;
+	return best[need - 1] < c->logs[log].stable ? best[need - 1] : c->logs[log].stable;
 }
 
 bool is_held(const struct nfs4r_core *c, nfs4r_lsn lsn)
 {
-	return held_until(c) >= lsn;
+	return held_until(c, c->self) >= lsn;
+}
+
+/* An entry of any log. */
+bool is_held_of(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn lsn)
+{
+	return held_until(c, log) >= lsn;
 }
 
 bool needs_held(const struct nfs4r_core *c, const struct nfs4r_op *op)
@@ -123,7 +129,7 @@ static void end_holds(struct nfs4r_core *c, nfs4r_lsn until)
 void held_run(struct nfs4r_core *c)
 {
 	if (c->held.holds)
-		end_holds(c, held_until(c));
+		end_holds(c, held_until(c, c->self));
 }
 
 /* The epoch is another one. */
@@ -160,7 +166,7 @@ void held_note(struct nfs4r_core *c, nfs4r_lsn lsn)
 
 void nfs4r_core_loss_window(const struct nfs4r_core *c, uint64_t *entries, uint64_t *bytes, uint64_t *age_ms)
 {
-	nfs4r_lsn held = held_until(c), end = c->logs[c->self].applied, begin = NFS4R_GEN(end) << NFS4R_GEN_SHIFT;
+	nfs4r_lsn held = held_until(c, c->self), end = c->logs[c->self].applied, begin = NFS4R_GEN(end) << NFS4R_GEN_SHIFT;
 	uint64_t since = c->view.started_ms;
 
 	*entries = *bytes = *age_ms = 0;

@@ -379,6 +379,8 @@ static void take_position(struct nfs4r_core *c, nfs4r_server_id from, const stru
 	}
 	if (log == c->self && q->stable > p->stable[log])
 		c->dirty |= DIRTY_RELEASE | (c->held.asked || c->held.holds ? DIRTY_REPLY : 0);
+	if (log != c->self && q->stable > p->stable[log] && c->answering)
+		c->dirty |= DIRTY_REPLY; /* of a log that has ended (5.6) */
 	if (log != c->self && q->applied > p->applied[log]) {
 		raise(&c->logs[log].end, q->applied);
 		c->dirty |= DIRTY_REPLY;
@@ -475,7 +477,7 @@ void log_on_stable(struct nfs4r_core *c, const nfs4r_lsn *stable)
 		}
 	}
 	c->checkpoint_asked = c->checkpoint_hurried = false;
-	c->dirty |= DIRTY_RELEASE | (c->held.asked || c->held.holds ? DIRTY_REPLY : 0);
+	c->dirty |= DIRTY_RELEASE | (c->held.asked || c->held.holds || c->answering ? DIRTY_REPLY : 0);
 	log_truncate(c);
 	retention_drop(c);
 }

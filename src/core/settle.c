@@ -180,7 +180,7 @@ bool cond_holds(struct nfs4r_core *c, const struct cond *k)
 	EACH_MEMBER(c, s)
 		if (c->peers[s].view < k->view && !FAULT(F_ANSWER_BEFORE_VIEW))
 			return false;
-	if (k->held && k->log == c->self && !is_held(c, k->lsn))
+	if (k->held && !is_held_of(c, k->log, k->lsn))
 		return false;
 	if (applied_by_all(c, k->log) >= k->lsn)
 		return true;
