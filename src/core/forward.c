@@ -159,7 +159,9 @@ void forward_on_answer(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_
 		c->st.bad_messages++;
 		o->op->lsn = 0;
 	}
-	if (o->op->lsn && c->logs[o->op->primary].applied < o->op->lsn) {
+	if (o->op->lsn && is_sealed_away(c, o->op->primary, o->op->lsn) && NFS4R_GEN(c->logs[o->op->primary].applied) > NFS4R_GEN(o->op->lsn))
+		return; /* on its way for long: it was asked anew since */
+	if (o->op->lsn && (c->logs[o->op->primary].applied < o->op->lsn || is_sealed_away(c, o->op->primary, o->op->lsn))) {
 		op_list(c, o, OP_CATCHUP);
 		o->deadline = c->now + c->cfg.op_wait_ms;
 		timer_at(c, o->deadline);

@@ -521,9 +521,12 @@ void ops_refuse_waiting(struct nfs4r_core *c)
 			op_finish(c, o, NFS4R_DELAY);
 }
 
-/* Those in OP_CATCHUP: the own copy has the entry now. */
+/* Those in OP_CATCHUP: the own copy has the entry now, or not in time. What the view sealed away never happened: it waits to be decided anew
+   (forward_sealed()). */
 static void caught_up(struct nfs4r_core *c, struct opx *o)
 {
+	if (is_sealed_away(c, o->op->primary, o->op->lsn))
+		return;
 	if (c->logs[o->op->primary].applied >= o->op->lsn || c->now >= o->deadline)
 		op_finish(c, o, o->op->status);
 }
@@ -547,8 +550,10 @@ void ops_timers(struct nfs4r_core *c)
 	DL_FOREACH_SAFE(c->waiting, o, tmp) {
 		if (o->state == OP_FORWARDED) {
 			forward_repeat(c, o);
+		} else if (c->now >= o->deadline && o->state == OP_CATCHUP) {
+			caught_up(c, o);
 		} else if (c->now >= o->deadline) {
-			op_finish(c, o, o->state == OP_CATCHUP ? o->op->status : NFS4R_DELAY);
+			op_finish(c, o, NFS4R_DELAY);
 		} else {
 			timer_at(c, o->deadline);
 			if (o->state == OP_WAIT)

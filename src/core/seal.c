@@ -238,6 +238,8 @@ void seal_cross(struct nfs4r_core *c, nfs4r_server_id log)
 		l->stable = seal;
 	if (l->want < l->applied)
 		l->want = l->applied;
+	if (c->cfg.durability != NFS4R_DURABILITY_LOCAL && l->hurry < l->applied)
+		l->hurry = l->applied; /* an answer here or at another member may wait for what the log has (5.6) */
 	if (l->end < l->applied)
 		l->end = l->applied;
 	l->waits = l->pull_from = 0;

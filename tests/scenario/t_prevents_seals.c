@@ -355,7 +355,8 @@ static bool results_that_were_undone_are_forgotten(struct net *n)
 	net_restart(n, S, true);
 	if (!until_back(n) || c->done || finish(n, create(n, S, "d", "c")) != NFS4R_OK)
 		return false;
-	return finish(n, c) == NFS4R_OK && memtree_lookup(n->s[S].tree, &d, "b", &x);
+	net_run_until(n, &c->done, 8 * LEASE);
+	return c->done && c->op.status == NFS4R_OK && memtree_lookup(n->s[S].tree, &d, "b", &x);
 }
 
 static const struct prevents list[] = {

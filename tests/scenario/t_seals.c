@@ -353,6 +353,74 @@ static void a_forwarded_request_was_lost(void **state)
 	net_free(n);
 }
 
+/* S answered and died, and what it answered is in nobody's copy. Q hears of the view, but has not yet what S's log had before: the result of what
+   never happened is not given to the client, however long that lasts. */
+static void what_never_happened_is_not_answered(void **state)
+{
+	struct net *n = net_new(5);
+	struct nfs4r_oid d, x;
+	struct client *c;
+	uint64_t answered;
+
+	ends_begin(n, TREE, NFS4R_DURABILITY_COMMIT);
+	n->cfg.op_wait_ms = 4 * LEASE;
+	net_retune(n);
+	net_run(n, 2 * LEASE);
+	d = at(n, "d");
+	do_create(n, S, "d", "a");
+	for (nfs4r_server_id s = 1; s <= 5; s++)
+		net_drop(n, s, Q, NFS4R_MSG_ENTRIES);
+	do_create(n, S, "d", "before");
+	net_drop(n, S, 0, NFS4R_MSG_ENTRIES);
+	c = create(n, Q, "d", "b");
+	net_run(n, 4 * RTT(n));
+	assert_true(memtree_lookup(n->s[S].tree, &d, "b", &x));
+	answered = n->now;
+	net_crash(n, S);
+	assert_true(until_sealed(n, Q, S, 4 * LEASE));
+	net_run(n, answered + 4 * LEASE + 2 * RTT(n) - n->now);
+	assert_false(c->done);
+	net_pass(n);
+	assert_int_equal(finish(n, c), NFS4R_OK);
+	assert_true(memtree_lookup(n->s[Q].tree, &d, "b", &x));
+	assert_true(nfs4r_oid_eq(&c->op.result, &x));
+	net_restart(n, S, true);
+	assert_true(until_back(n));
+	assert_true(all_equal(n));
+	net_free(n);
+}
+
+/* With `majority` an answer waits for the disks of a majority, also when it is found in the log of one that died. */
+static void a_result_of_a_sealed_log_is_held(void **state)
+{
+	struct net *n = net_ends(NFS4R_DURABILITY_MAJORITY);
+	struct nfs4r_oid d = at(n, "d"), x;
+	struct client *c;
+
+	do_create(n, S, "d", "a"); /* S controls d */
+	n->s[P].no_checkpoint = n->s[Q].no_checkpoint = true;
+	net_drop(n, S, Q, NFS4R_MSG_FORWARD_ANSWER);
+	c = create(n, Q, "d", "b");
+	net_run(n, 4 * RTT(n));
+	assert_true(memtree_lookup(n->s[P].tree, &d, "b", &x));
+	assert_true(memtree_lookup(n->s[Q].tree, &d, "b", &x));
+	net_crash(n, S);
+	assert_true(until_sealed(n, Q, S, 8 * LEASE));
+	net_run(n, 2 * LEASE);
+	assert_false(c->done);
+	n->s[P].no_checkpoint = n->s[Q].no_checkpoint = false;
+	net_stable(n, P);
+	net_run(n, 4 * RTT(n));
+	assert_false(c->done);
+	net_stable(n, Q);
+	assert_int_equal(finish(n, c), NFS4R_OK);
+	assert_true(nfs4r_oid_eq(&c->op.result, &x));
+	net_restart(n, S, true);
+	assert_true(until_back(n));
+	assert_true(all_equal(n));
+	net_free(n);
+}
+
 /* Q is away while S is sealed, returns, writes, and is sealed again: Q takes everything anew. */
 static void two_seals_while_one_is_away(void **state)
 {
@@ -511,6 +579,8 @@ int main(void)
 		cmocka_unit_test(a_promise_waits_for_what_is_applied),
 		cmocka_unit_test(a_forwarded_request_was_executed),
 		cmocka_unit_test(a_forwarded_request_was_lost),
+		cmocka_unit_test(what_never_happened_is_not_answered),
+		cmocka_unit_test(a_result_of_a_sealed_log_is_held),
 		cmocka_unit_test(two_seals_while_one_is_away),
 		cmocka_unit_test(a_machine_crash_of_the_sealed_server),
 		cmocka_unit_test(answers_wait_until_a_majority_holds_them),
