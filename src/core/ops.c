@@ -521,11 +521,13 @@ void ops_refuse_waiting(struct nfs4r_core *c)
 			op_finish(c, o, NFS4R_DELAY);
 }
 
-/* Those in OP_CATCHUP: the own copy has the entry now. */
+/* Those in OP_CATCHUP: the own copy has the entry now, or that takes too long. Beyond the end of its log it never happened. */
 static void caught_up(struct nfs4r_core *c, struct opx *o)
 {
-	if (c->logs[o->op->primary].applied >= o->op->lsn || c->now >= o->deadline)
-		op_finish(c, o, o->op->status);
+	const struct nfs4r_op *op = o->op;
+
+	if (c->logs[op->primary].applied >= op->lsn || c->now >= o->deadline)
+		op_finish(c, o, is_sealed_away(c, op->primary, op->lsn) ? NFS4R_DELAY : op->status);
 }
 
 void ops_run(struct nfs4r_core *c, bool all)
@@ -548,7 +550,10 @@ void ops_timers(struct nfs4r_core *c)
 		if (o->state == OP_FORWARDED) {
 			forward_repeat(c, o);
 		} else if (c->now >= o->deadline) {
-			op_finish(c, o, o->state == OP_CATCHUP ? o->op->status : NFS4R_DELAY);
+			if (o->state == OP_CATCHUP)
+				caught_up(c, o);
+			else
+				op_finish(c, o, NFS4R_DELAY);
 		} else {
 			timer_at(c, o->deadline);
 			if (o->state == OP_WAIT)

@@ -297,7 +297,6 @@ struct server {
 	struct committing *committing;
 	uint64_t holds;
 	struct repair repair;
-	bool took_inexact; /* in a repair: what it had told of stable was about what it had before */
 	uint64_t peer_epoch[SERVERS_MAX + 1]; /* connection this side sees, 0 = none */
 	uint64_t peer_inc[SERVERS_MAX + 1];
 	uint32_t crash_after; /* actions; 0 = no crash armed */
