@@ -53,6 +53,7 @@ struct plan { /* drawn from the seed and the mode; printed with a failure */
 	/* machines */
 	uint64_t crash_every_us, down_for_us; /* 0 = none */
 	uint32_t machine_crash;		      /* of thousand crashes */
+	uint32_t hole_crash; /* of thousand entries that are committed behind a hole: all machines crash */
 	uint64_t sync_us, exec_us, apply_us, checkpoint_us;
 	uint32_t exec_fails; /* per mille of local executions */
 	uint64_t think_us;
@@ -540,6 +541,7 @@ enum trouble {
 #define ADOPTED_VIEW 255 /* in place of the type of a message: it adopted a view */
 
 void trouble_begin(struct sim *s);
+void trouble_hole(struct server *v); /* an entry of another server is committed before one that precedes it */
 void trouble_sent(struct server *v, uint32_t type); /* it sent a message of this type, or ADOPTED_VIEW */
 void trouble_caught_up(struct server *v);	    /* it said so, and will be a member soon */
 
