@@ -268,6 +268,15 @@ static void in_flight(const struct nfs4r_core *c, const struct nfs4r_oid *oid, n
 			}
 }
 
+bool nfs4r_core_moves(const struct nfs4r_core *c, const struct nfs4r_oid *oid)
+{
+	nfs4r_server_id log = 0;
+	nfs4r_lsn lsn = 0;
+
+	in_flight(c, oid, &log, &lsn);
+	return log != 0;
+}
+
 /* An entry whose bytes may be here; of an inexact object one that never was, if the end of its log is known here. */
 static void waits_for(const struct nfs4r_core *c, const struct taint *t, nfs4r_server_id *log, nfs4r_lsn *lsn)
 {

@@ -139,14 +139,14 @@ static bool fetch(struct server *v, uint32_t obj)
 	struct nfs4r_left left;
 	enum nfs4r_exactness x = nfs4r_core_exactness(from->core, &s->objs[obj].oid, &left);
 
-	if (x == NFS4R_EXACT_LATER)
+	if (x == NFS4R_EXACT_LATER || nfs4r_core_moves(from->core, &s->objs[obj].oid))
 		return false;
 	left.later = x == NFS4R_EXACT && r->list && !same_version(v, from, obj);
 	left.kept = x == NFS4R_INEXACT && !r->list && tree_get(&from->tree, obj)->state == ROW_KNOWN && nfs4r_core_keeps(v->core, &s->objs[obj].oid, left.exact);
 	if (x == NFS4R_INEXACT || left.later)
 		add_left(r, &left);
 	if ((x == NFS4R_EXACT && !left.later) || !r->list) {
-		row_copy(&r->row, tree_get(&from->tree, obj));
+		as_it_is(from, obj, &r->row);
 		r->fetched = true;
 	} else {
 		r->at++;

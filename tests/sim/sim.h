@@ -497,6 +497,7 @@ void net_try(struct sim *s, nfs4r_server_id a, nfs4r_server_id b); /* connect, u
 bool net_linked(struct sim *s, nfs4r_server_id a, nfs4r_server_id b);
 void net_post_entries(struct server *v, nfs4r_server_id to, struct nfs4r_msg *m); /* takes @m */
 /* taint.c: bytes that are read back when they are sent (log sheet 3.6, 7.5) */
+void as_it_is(struct server *v, uint32_t obj, struct row *out); /* with what is being executed or applied half done; row_fini() it */
 bool late_read(struct server *v, struct nfs4r_entry *e, struct nfs4r_seal *await); /* false: not now. @await: first this has to be committed and synced */
 void late_send(struct server *v, nfs4r_server_id to, struct nfs4r_msg *m, const struct nfs4r_seal *await);
 bool is_exact(const struct server *v, uint32_t obj);

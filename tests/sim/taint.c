@@ -16,7 +16,7 @@ static bool is_written(const struct nfs4r_entry *e)
 }
 
 /* The file in the middle of what is being done to it. */
-static void as_it_is(struct server *v, uint32_t obj, struct row *out)
+void as_it_is(struct server *v, uint32_t obj, struct row *out)
 {
 	struct sim *s = v->sim;
 	const struct nfs4r_oid *oid = &s->objs[obj].oid;
