@@ -153,6 +153,7 @@ enum nfs4r_event_type {
 	NFS4R_EV_GIVE_UP = 13,	/* peer: an administrator gives up what only this server, which is outside the view, has (log 9.2): its log is sealed
 				 * at the longest copy. Nothing happens if it is a member or sealed already: ask nfs4r_core_may_give_up() first */
 	NFS4R_EV_HOLD = 14,	/* hold, oid: HELD follows when the newest own entry of oid is held (log 5.1), maybe in this update */
+	NFS4R_EV_LEFT = 17,	/* left[], during a REPAIR without `oids`: before anything of these objects, which are inexact at the source, changes here */
 	NFS4R_EV_SETTLED = 16,	/* nothing of this copy is in doubt any more (config: doubts) */
 	NFS4R_EV_REPAIRED = 15, /* ok: what REPAIR asked for is done and in the journal; false: it could not be, REPAIR comes again later, perhaps
 				 * with another source. After a REPAIR with `all`: stable[] = the positions that every log has now */
@@ -173,7 +174,7 @@ struct nfs4r_event {
 	uint64_t hold;		/* HOLD: the caller's number */
 	nfs4r_lsn stable[NFS4R_SERVERS_MAX + 1]; /* STABLE; REPAIRED after `all`; BEYOND */
 	uint32_t nleft;		/* REPAIRED: what the source has inexact, too (log 7.5). After a REPAIR with `oids` it was left as it is, as was what is */
-	const struct nfs4r_left *left; /* `later`, else taken all the same */
+	const struct nfs4r_left *left; /* `later`, else taken all the same; LEFT */
 };
 
 /*
@@ -185,6 +186,7 @@ enum nfs4r_exactness { NFS4R_EXACT = 1, NFS4R_EXACT_LATER = 2, NFS4R_INEXACT = 3
 struct nfs4r_left { /* an object that is inexact */
 	struct nfs4r_oid oid;
 	bool later; /* it is exact at the source, in another version than here. Nothing else is said then */
+	bool kept;  /* the bytes here were exact for longer and stay, under the row of the source */
 	nfs4r_version exact; /* it was, at this version */
 	nfs4r_server_id log; /* that update */
 	nfs4r_lsn lsn;
@@ -336,6 +338,10 @@ nfs4r_server_id nfs4r_core_route_read(struct nfs4r_core *c, const struct nfs4r_o
 bool nfs4r_core_taint(const struct nfs4r_core *c, struct nfs4r_entry *e, nfs4r_server_id last_log, nfs4r_lsn last_lsn, bool *await);
 /* How exact the copy of @oid is here. @out: unless it is EXACT, at which version it was, and what it waits for, or what never was. */
 enum nfs4r_exactness nfs4r_core_exactness(const struct nfs4r_core *c, const struct nfs4r_oid *oid, struct nfs4r_left *out);
+/* Is an update of @oid being executed or applied here? Its bytes, names and attributes may then be newer than its version (log 7.5). */
+bool nfs4r_core_moves(const struct nfs4r_core *c, const struct nfs4r_oid *oid);
+/* Log 8.3: in a REPAIR without `oids`, do the bytes here stay although the object is inexact at the source, since theirs were exact until @exact only? */
+bool nfs4r_core_keeps(const struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_version exact);
 /* Entries of @log that are committed here, contiguously. */
 nfs4r_lsn nfs4r_core_applied(const struct nfs4r_core *c, nfs4r_server_id log);
 

@@ -728,7 +728,8 @@ void taint_started(struct nfs4r_core *c);
 void taint_crossed(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn seal);
 void taint_run(struct nfs4r_core *c);
 void taint_list(struct nfs4r_core *c, struct nfs4r_action *a);
-bool taint_repaired(struct nfs4r_core *c, const struct nfs4r_left *v, uint32_t n);
+void taint_left(struct nfs4r_core *c, const struct nfs4r_left *l);
+bool taint_repaired(struct nfs4r_core *c, const struct nfs4r_left *v, uint32_t n, const nfs4r_lsn *positions);
 void taint_mended(struct nfs4r_core *c);
 void taint_fini(struct nfs4r_core *c);
 

@@ -126,7 +126,8 @@
 	X(F_TAINT_OWN, "log 3.6", "a sender's own taints are not handed on")						\
 	X(F_TAINT_STABLE, "log 3.9", "an entry counts as stable though its object is not exact")			\
 	X(F_TAINT_SEALED, "log 7.5", "objects that a seal makes inexact count as exact")				\
-	X(F_OLD_REQUEST, "log 5.6", "a copy of a request from before a seal is executed")
+	X(F_OLD_REQUEST, "log 5.6", "a copy of a request from before a seal is executed")					\
+	X(F_UNDO_EMPTIES, "log 8.3", "a repair takes bytes that were exact for less long than those here")
 
 #define NFS4R_FAULTS_LATER(X)											\
 	X(F_DROP_UNSTABLE, "log 3.11", "entries beyond the bound go although a member does not have them")	\

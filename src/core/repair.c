@@ -336,7 +336,7 @@ void repair_done(struct nfs4r_core *c, const struct nfs4r_event *ev)
 
 	if (r->state != REPAIR_RUNS)
 		return;
-	if (!ev->ok || !taint_repaired(c, ev->left, ev->nleft)) {
+	if (!ev->ok || !taint_repaired(c, ev->left, ev->nleft, r->all ? ev->stable : NULL)) {
 		try_later(c);
 		return;
 	}

@@ -116,6 +116,12 @@ static bool is_tainted(const struct nfs4r_core *c, const struct nfs4r_entry *e, 
 	return f.known == NFS4R_KNOWN && f.version < p->after; /* else it is skipped */
 }
 
+/* It lies beyond the end of its generation, which is over here. */
+static bool never_was(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn lsn)
+{
+	return NFS4R_GEN(lsn) < NFS4R_GEN(c->logs[log].applied);
+}
+
 /* The entry is about to be part of the tree, and makes the object not exact. */
 static void taint_by(struct nfs4r_core *c, struct taint *t, const struct nfs4r_entry *e, const struct nfs4r_part *p)
 {
@@ -125,9 +131,9 @@ static void taint_by(struct nfs4r_core *c, struct taint *t, const struct nfs4r_e
 		t->exact = p->before;
 		taint_set_state(c, t, TAINT_OPEN);
 	}
-	if (*until < e->taint_lsn)
+	if (*until < e->taint_lsn && !(t->state == TAINT_INEXACT && *until && never_was(c, e->taint_log, *until))) /* that is what others hear of it */
 		*until = e->taint_lsn;
-	if (NFS4R_GEN(e->taint_lsn) < NFS4R_GEN(c->logs[e->taint_log].applied)) /* and it would be here if it had ever happened */
+	if (never_was(c, e->taint_log, e->taint_lsn)) /* and it would be here if it had ever happened */
 		taint_set_state(c, t, TAINT_INEXACT);
 }
 
@@ -262,6 +268,28 @@ static void in_flight(const struct nfs4r_core *c, const struct nfs4r_oid *oid, n
 			}
 }
 
+bool nfs4r_core_moves(const struct nfs4r_core *c, const struct nfs4r_oid *oid)
+{
+	nfs4r_server_id log = 0;
+	nfs4r_lsn lsn = 0;
+
+	in_flight(c, oid, &log, &lsn);
+	return log != 0;
+}
+
+/* An entry whose bytes may be here; of an inexact object one that never was, if the end of its log is known here. */
+static void waits_for(const struct nfs4r_core *c, const struct taint *t, nfs4r_server_id *log, nfs4r_lsn *lsn)
+{
+	bool never = false;
+
+	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)
+		if (t->until[s] && !never) {
+			*log = s;
+			*lsn = t->until[s];
+			never = never_was(c, s, *lsn);
+		}
+}
+
 bool nfs4r_core_taint(const struct nfs4r_core *c, struct nfs4r_entry *e, nfs4r_server_id last_log, nfs4r_lsn last_lsn, bool *await)
 {
 	const struct taint *t = FAULT(F_TAINT_OWN) ? NULL : taint_find(c, &e->parts[0].oid);
@@ -272,13 +300,14 @@ bool nfs4r_core_taint(const struct nfs4r_core *c, struct nfs4r_entry *e, nfs4r_s
 	e->taint_lsn = 0;
 	in_flight(c, &e->parts[0].oid, &log, &lsn);
 	*await = true;
-	if (t && t->state == TAINT_INEXACT)
-		log = 0; /* that one is newer than all, and never comes */
-	for (nfs4r_server_id s = 1; t && t->state != TAINT_DONE && s <= NFS4R_SERVERS_MAX; s++)
+	if (t && t->state == TAINT_INEXACT) { /* that one is newer than all, and never comes */
+		*await = false;
+		waits_for(c, t, &log, &lsn);
+	}
+	for (nfs4r_server_id s = 1; t && t->state == TAINT_OPEN && s <= NFS4R_SERVERS_MAX; s++)
 		if (t->until[s]) {
 			*await = false; /* it is not here to wait for */
-			lsn = log == s ? lsn : t->state == TAINT_INEXACT ? 0 : lsn;
-			if (!newer(&log, &lsn, s, t->until[s]) && t->state != TAINT_INEXACT)
+			if (!newer(&log, &lsn, s, t->until[s]))
 				return false;
 		}
 	if (log == e->log && same_gen(lsn, e->lsn) && lsn <= e->lsn)
@@ -317,16 +346,6 @@ static bool is_ours_to_take(const struct nfs4r_core *c, const struct taint *t)
 	return !((c->view.adopted.open | c->view.adopted.members) & ~NFS4R_BIT(c->self) & ~t->worse);
 }
 
-/* The entry that never was, and whose bytes may be here. */
-static void never_comes(const struct nfs4r_core *c, const struct taint *t, nfs4r_server_id *log, nfs4r_lsn *lsn)
-{
-	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)
-		if (t->until[s] && NFS4R_GEN(t->until[s]) < NFS4R_GEN(c->logs[s].applied)) {
-			*log = s;
-			*lsn = t->until[s];
-		}
-}
-
 /* This copy is right from now on, under a new version. */
 static void take_own(struct nfs4r_core *c, struct taint *t)
 {
@@ -347,7 +366,7 @@ static void take_own(struct nfs4r_core *c, struct taint *t)
 	e->op = NFS4R_OP_SETATTR;
 	e->nparts = 1;
 	e->parts[0] = (struct nfs4r_part){ .oid = t->oid, .before = f.version, .after = next_version(c, f.version), .effect = NFS4R_EFF_NONE };
-	never_comes(c, t, &e->taint_log, &e->taint_lsn);
+	waits_for(c, t, &e->taint_log, &e->taint_lsn);
 	l->want = e->lsn; /* who takes it waits for that */
 	log_bytes(c, e->lsn, 0);
 	p = pend_add(c, e, NULL);
@@ -424,32 +443,75 @@ static bool is_worse(const struct nfs4r_core *c, const struct taint *t, nfs4r_se
 	return exact < t->exact || (exact == t->exact && s > c->self);
 }
 
-/* The source has these inexact, too, or in another version. With @copied they were taken all the same: this copy is what the source's is. */
-static void left(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_left *l, bool copied)
+/* Everything up to this version is in the bytes here, if nothing later took its place. */
+static nfs4r_version exact_until(const struct nfs4r_core *c, const struct nfs4r_oid *oid)
 {
+	const struct taint *t = taint_find(c, oid);
+	struct nfs4r_facts f;
+
+	c->tree.facts(c->tree.ctx, oid, &f);
+	if (f.known != NFS4R_KNOWN)
+		return 0;
+	return t && t->state != TAINT_DONE ? t->exact : f.version;
+}
+
+/* Of two versions of an object of which one never was, the other one is older by right if it is lower: what comes after a seal is higher than both. */
+bool nfs4r_core_keeps(const struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_version exact)
+{
+	return exact_until(c, oid) > exact && !FAULT(F_UNDO_EMPTIES);
+}
+
+/* A repair is about to make it what it is at the source, and there it is inexact. A crash on the way leaves no copy that seems to be exact. */
+void taint_left(struct nfs4r_core *c, const struct nfs4r_left *l)
+{
+	nfs4r_version exact = exact_until(c, &l->oid);
 	struct taint *t = taint_find(c, &l->oid);
 
-	if (!copied && t) {
-		t->left = true;
-		t->worse = !l->later && is_worse(c, t, from, l->exact) ? t->worse | NFS4R_BIT(from) : t->worse & ~NFS4R_BIT(from);
-		return;
-	}
-	if (!copied)
-		return;
 	if (!t)
 		t = taint_add(c, &l->oid);
-	taint_set_state(c, t, TAINT_INEXACT);
-	t->left = true;
-	t->exact = l->exact;
+	t->exact = exact;
 	t->until[l->log] = l->lsn;
+	taint_set_state(c, t, TAINT_INEXACT);
 	save(c, t, false);
 }
 
-/* A repair is over. False: nothing has changed. */
-bool taint_repaired(struct nfs4r_core *c, const struct nfs4r_left *v, uint32_t n)
+/* The source has it inexact, too, or in another version: it was left. */
+static void left(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_left *l)
 {
-	for (uint32_t i = 0; i < n; i++)
-		left(c, c->repair.from, &v[i], !c->repair.list);
+	struct taint *t = taint_find(c, &l->oid);
+
+	if (!t)
+		return;
+	t->left = true;
+	t->worse = !l->later && is_worse(c, t, from, l->exact) ? t->worse | NFS4R_BIT(from) : t->worse & ~NFS4R_BIT(from);
+}
+
+/* It was taken all the same. With @positions this copy is as far now, and nobody may count on it for what it got only by that. */
+static void copied(struct nfs4r_core *c, const struct nfs4r_left *l, const nfs4r_lsn *positions)
+{
+	struct taint *t = taint_find(c, &l->oid);
+
+	assert(t); /* taint_left() */
+	t->left = true;
+	if (!l->kept)
+		t->exact = l->exact;
+	for (nfs4r_server_id s = 1; positions && s <= NFS4R_SERVERS_MAX; s++) {
+		nfs4r_lsn stable = c->logs[s].stable, begin = NFS4R_GEN(positions[s]) << NFS4R_GEN_SHIFT;
+
+		t->low[s] = (stable > begin ? stable : begin) + 1;
+	}
+	save(c, t, false);
+}
+
+/* A repair is over. False: nothing has changed. @positions: those of all logs after it, if it was one of everything. */
+bool taint_repaired(struct nfs4r_core *c, const struct nfs4r_left *v, uint32_t n, const nfs4r_lsn *positions)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		if (c->repair.list)
+			left(c, c->repair.from, &v[i]);
+		else
+			copied(c, &v[i], positions);
+	}
 	return !c->repair.list || n < c->mend.n;
 }
 
@@ -479,13 +541,6 @@ enum nfs4r_exactness nfs4r_core_exactness(const struct nfs4r_core *c, const stru
 	if (!t || t->state == TAINT_DONE)
 		return NFS4R_EXACT;
 	out->exact = t->exact;
-	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)
-		if (t->until[s]) {
-			out->log = s;
-			out->lsn = t->until[s];
-		}
-	if (t->state == TAINT_OPEN)
-		return NFS4R_EXACT_LATER;
-	never_comes(c, t, &out->log, &out->lsn);
-	return NFS4R_INEXACT;
+	waits_for(c, t, &out->log, &out->lsn);
+	return t->state == TAINT_OPEN ? NFS4R_EXACT_LATER : NFS4R_INEXACT;
 }

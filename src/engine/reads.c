@@ -402,6 +402,21 @@ static void answer(struct nfs4r_engine *eng, struct serve *s, enum nfs4r_status 
 }
 
 /*
+ * The copy as it is, unless an update of the object is being executed or applied: then what was given of it may have bytes of that, under the version before,
+ * and the asker could not tell. It asks for the row first and last; at the end nothing is under way before the row is looked at, so all that was given
+ * shows by the version.
+ */
+static enum nfs4r_status copy_at_rest(struct nfs4r_engine *eng, struct nfs4r_read *rd)
+{
+	bool moves;
+
+	pthread_mutex_lock(&eng->lock);
+	moves = (rd->type == NFS4R_RD_GETATTR || rd->type == NFS4R_RD_LISTXATTR) && nfs4r_core_moves(eng->core, &rd->oid);
+	pthread_mutex_unlock(&eng->lock);
+	return moves ? NFS4R_DELAY : copy_here(eng, rd);
+}
+
+/*
  * For a server whose machine crashed. What is in doubt here, too, is said, and not given away; so is what is not exact here, unless that is by bytes that the
  * asker has in its own log.
  */
@@ -419,7 +434,7 @@ static void serve_copy_any(struct nfs4r_engine *eng, struct serve *s)
 	doubts |= nfs4r_core_exactness(eng->core, &rd->oid, &left) != NFS4R_EXACT && left.log != s->from;
 	pthread_mutex_unlock(&eng->lock);
 	if (sound && (!doubts || rd->type == NFS4R_RD_GETATTR))
-		st = copy_here(eng, rd);
+		st = copy_at_rest(eng, rd);
 	if (st == NFS4R_OK && doubts)
 		rd->eof = true;
 	answer(eng, s, st);
@@ -456,7 +471,7 @@ static void serve_copy(struct nfs4r_engine *eng, struct serve *s)
 	nfs4r_core_get_view(eng->core, &v);
 	whole = eng->ready && v.member && !v.repairing; /* also one that joins: it may be all there is */
 	pthread_mutex_unlock(&eng->lock);
-	st = whole ? copy_here(eng, s->m->read) : NFS4R_DELAY;
+	st = whole ? copy_at_rest(eng, s->m->read) : NFS4R_DELAY;
 	if (st == NFS4R_OK && s->m->read->type == NFS4R_RD_GETATTR)
 		st = say_exactness(eng, s->m->read);
 	answer(eng, s, st);

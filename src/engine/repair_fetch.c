@@ -157,6 +157,7 @@ struct fetched {
 	struct nfs4r_read head; /* GETATTR: row and attributes */
 	struct nfs4r_lhandle h;
 	const struct nfs4r_lhandle *found; /* what may be taken for it when it is not here; NULL: nothing */
+	bool kept; /* what is here was exact for longer than what is there: bytes and extended attributes stay (log 8.3) */
 	nfs4r_version after; /* of the row, later than everything that was asked for; 0: it was not said */
 	struct nfs4r_dirent *names;
 	uint32_t nnames, cap;
@@ -411,11 +412,11 @@ static enum nfs4r_status fetch_content(struct repair *r, const struct nfs4r_oid 
 	uint32_t type = f->head.row.type;
 	enum nfs4r_status st = local_object(r, oid, f);
 
-	if (st == NFS4R_OK && type == NFS4R_TYPE_FILE)
+	if (st == NFS4R_OK && type == NFS4R_TYPE_FILE && !f->kept)
 		st = fetch_bytes(r, oid, f);
 	if (st == NFS4R_OK && type == NFS4R_TYPE_DIR)
 		st = fetch_names(r, oid, f);
-	if (st == NFS4R_OK && (type == NFS4R_TYPE_FILE || type == NFS4R_TYPE_DIR))
+	if (st == NFS4R_OK && (type == NFS4R_TYPE_FILE || type == NFS4R_TYPE_DIR) && !f->kept)
 		st = fetch_xattrs(r, oid, f);
 	return st == NFS4R_OK ? take_attrs(r, f) : st;
 }
@@ -471,6 +472,25 @@ static bool is_left(const struct repair *r, struct repair_obj *o, nfs4r_version 
 	return o->left.later;
 }
 
+/* It is inexact at the source, too, and will be taken all the same. Before anything of it changes here. */
+static enum nfs4r_status will_take(struct repair *r, struct repair_obj *o, struct fetched *f)
+{
+	struct nfs4r_engine *eng = r->eng;
+	struct nfs4r_event ev = { .type = NFS4R_EV_LEFT, .left = &o->left, .nleft = 1 };
+	struct nfs4r_lhandle h;
+
+	nfs4r_handle(eng, &o->oid, &h);
+	bool here = !r->strays && f->head.row.type == NFS4R_TYPE_FILE && is_here(eng, &h, NFS4R_TYPE_FILE);
+
+	pthread_mutex_lock(&eng->lock);
+	bool over = repair_over(r);
+	f->kept = o->left.kept = here && nfs4r_core_keeps(eng->core, &o->oid, o->left.exact);
+	if (!over)
+		engine_step(eng, &ev);
+	pthread_mutex_unlock(&eng->lock);
+	return over ? NFS4R_SHUTDOWN : NFS4R_OK;
+}
+
 static enum nfs4r_status try_object(struct repair *r, struct repair_obj *o, struct fetched *f, bool *done)
 {
 	enum nfs4r_status st;
@@ -478,6 +498,7 @@ static enum nfs4r_status try_object(struct repair *r, struct repair_obj *o, stru
 
 	f->found = o->found;
 	f->after = 0;
+	f->kept = false;
 	f->head = (struct nfs4r_read){ .type = NFS4R_RD_GETATTR, .oid = o->oid };
 	st = ask(r, &f->head);
 	if (st == NFS4R_STALE || st == NFS4R_UNKNOWN) { /* UNKNOWN: it comes again with its entry */
@@ -496,6 +517,8 @@ static enum nfs4r_status try_object(struct repair *r, struct repair_obj *o, stru
 		*done = true;
 		return NFS4R_OK;
 	}
+	if (st == NFS4R_OK && o->inexact)
+		st = will_take(r, o, f);
 	if (st == NFS4R_OK)
 		st = fetch_content(r, &o->oid, f);
 	if (st == NFS4R_OK || st == NFS4R_STALE)

@@ -366,10 +366,10 @@ enum nfs4r_status nfs4r_store_commit(struct nfs4r_store *s, const struct nfs4r_e
 	if (st == NFS4R_OK) {
 		nfs4r_commit_apply(s, e, puts, nputs, &plan, pos);
 		nfs4r_seg_note(&s->jnl, pos, e->log, e->lsn);
-		if (own && e->lsn > s->own_last)
-			s->own_last = e->lsn;
-		if (s->own_waiters)
-			pthread_cond_broadcast(&s->own_whole);
+		if ((own || e->log != s->meta.self) && e->lsn > s->last[e->log])
+			s->last[e->log] = e->lsn;
+		if (s->waiters)
+			pthread_cond_broadcast(&s->whole);
 	}
 	nfs4r_plan_fini(&plan);
 	pthread_mutex_unlock(&s->change);

@@ -13,7 +13,7 @@
  *
  * Invariants: LMDB = the records before meta.pos, no more and no less. No own entry is in LMDB before the COMMITs of all
  * own entries before it are on stable storage, if only behind meta.pos: what lies behind a hole after a crash of the
- * machine counts for nothing (recover.c), and LMDB cannot take it back.
+ * machine counts for nothing (recover.c), and LMDB cannot take it back. Of other logs that is so unless the hole lasts.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -62,7 +62,7 @@ static void swap_overlay(struct nfs4r_store *s, struct nfs4r_overlay *fresh)
 
 	*m = s->meta;
 	m->pos = atomic_load(&s->jnl.tail);
-	s->frozen.own_last = s->own_last;
+	memcpy(s->frozen.last, s->last, sizeof(s->last));
 	for (uint32_t i = 0; i < s->frozen.ncarry; i++) {
 		struct nfs4r_touched *t = &s->frozen.carry[i];
 		struct ov_mark *mark = nfs4r_ov_make_mark(fresh, &t->oid);
@@ -339,20 +339,20 @@ static void drop_segments(struct nfs4r_store *s)
 	nfs4r_seg_drop(&s->jnl, n);
 }
 
-/* Wait, at most a second, until no own entry up to @lsn is missing. s->change held. */
-static bool wait_whole(struct nfs4r_store *s, nfs4r_lsn lsn)
+/* Wait, at most a second, until no entry of the log up to @lsn is missing. s->change held. */
+static bool wait_whole(struct nfs4r_store *s, int log, nfs4r_lsn lsn)
 {
-	const struct nfs4r_log *own = &s->logs[s->meta.self];
+	const struct nfs4r_log *l = &s->logs[log];
 	struct timespec until;
 	int rc = 0;
 
 	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec++;
-	s->own_waiters++;
-	while (own->applied < lsn && !rc)
-		rc = pthread_cond_timedwait(&s->own_whole, &s->change, &until);
-	s->own_waiters--;
-	return own->applied >= lsn;
+	s->waiters++;
+	while (l->applied < lsn && !rc)
+		rc = pthread_cond_timedwait(&s->whole, &s->change, &until);
+	s->waiters--;
+	return l->applied >= lsn;
 }
 
 enum nfs4r_status nfs4r_store_sync_whole(struct nfs4r_store *s)
@@ -361,26 +361,32 @@ enum nfs4r_status nfs4r_store_sync_whole(struct nfs4r_store *s)
 	bool whole;
 
 	pthread_mutex_lock(&s->change);
-	whole = wait_whole(s, s->own_last);
+	whole = wait_whole(s, s->meta.self, s->last[s->meta.self]);
 	pos = atomic_load(&s->jnl.tail);
 	pthread_mutex_unlock(&s->change);
 	return whole ? nfs4r_jnl_sync(&s->jnl, pos) : NFS4R_DELAY;
 }
 
 /*
- * Wait until no own entry is missing before those that were frozen; nearly always they have ended while the files were
- * synced. *@pos: sync to here.
+ * Wait until no entry is missing before those that were frozen; nearly always they have ended while the files were
+ * synced. *@pos: sync to here. What is missing of another server's log may wait for something from elsewhere: that is waited for once.
  */
 static enum nfs4r_status close_holes(struct nfs4r_store *s, nfs4r_journal_pos *pos)
 {
-	bool whole;
+	bool whole = true;
 
 	*pos = s->frozen.meta.pos;
-	if (s->frozen.own_last <= s->frozen.meta.applied[s->meta.self])
-		return NFS4R_OK;
 	pthread_mutex_lock(&s->change);
-	whole = wait_whole(s, s->frozen.own_last);
-	*pos = atomic_load(&s->jnl.tail);
+	for (int i = 1; i < NLOGS && whole; i++) {
+		if (s->frozen.last[i] <= s->frozen.meta.applied[i] || s->frozen.last[i] == s->gave_up[i])
+			continue;
+		whole = wait_whole(s, i, s->frozen.last[i]);
+		*pos = atomic_load(&s->jnl.tail);
+		if (whole || i == s->meta.self)
+			continue;
+		s->gave_up[i] = s->frozen.last[i];
+		whole = true;
+	}
 	pthread_mutex_unlock(&s->change);
 	return whole ? NFS4R_OK : NFS4R_DELAY;
 }

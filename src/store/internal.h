@@ -392,7 +392,7 @@ struct nfs4r_flight { /* an entry between intent() or mark() and commit() */
 struct nfs4r_frozen { /* what a checkpoint is writing; stays after a failed one */
 	struct nfs4r_overlay *ov; /* NULL: none */
 	struct nfs4r_meta meta;
-	nfs4r_lsn own_last; /* last entry executed here that it holds */
+	nfs4r_lsn last[NLOGS]; /* last entry of each log that it holds; see below */
 	struct nfs4r_touched *carry; /* marks of what was in flight */
 	uint32_t ncarry;
 };
@@ -407,9 +407,10 @@ struct nfs4r_store {
 	struct nfs4r_wbuf wbuf;
 	nfs4r_journal_pos synced_noted; /* last SYNCED record */
 	struct nfs4r_meta meta; /* now: identity, incarnation; positions are filled in at a freeze */
-	nfs4r_lsn own_last; /* last entry that was executed here and committed */
-	uint32_t own_waiters; /* who waits until own entries are contiguous */
-	pthread_cond_t own_whole; /* of change */
+	nfs4r_lsn last[NLOGS]; /* last entry committed: of the own log what was executed here, of others what came in this run */
+	nfs4r_lsn gave_up[NLOGS]; /* up to there a checkpoint has waited for a hole to close, and it did not */
+	uint32_t waiters; /* who waits until entries are contiguous */
+	pthread_cond_t whole; /* of change */
 	uint64_t mint_seq;
 	struct nfs4r_flight *flights[FLIGHT_BUCKETS];
 	uint32_t nflights;
@@ -535,10 +536,11 @@ struct nfs4r_entry *nfs4r_entry_at(struct nfs4r_store *s, nfs4r_journal_pos pos)
 enum nfs4r_status nfs4r_rd_commit(const struct nfs4r_rec_view *r, struct nfs4r_put **puts, uint32_t *nputs,
 				  struct nfs4r_entry **e);
 enum nfs4r_status nfs4r_rd_puts(struct nfs4r_rd *r, struct nfs4r_put **puts, uint32_t *n);
-/* Own COMMITs before @pos with an LSN beyond @last count for nothing: the tail was lost and they lay behind a hole. */
+/* COMMITs before @pos with an LSN beyond @last of their log count for nothing: the tail was lost and they lay behind a hole. */
 struct nfs4r_cut {
-	nfs4r_journal_pos pos; /* of the OPEN that says so; CUT_NEW: this open finds it */
-	nfs4r_lsn last;
+	nfs4r_journal_pos pos;	/* of the OPEN that says so; CUT_NEW: this open finds it */
+	nfs4r_journal_pos from; /* LMDB held the journal up to here then: of other logs nothing before that is concerned */
+	nfs4r_lsn last[NLOGS];
 };
 #define CUT_NEW UINT64_MAX
 struct nfs4r_scan { /* the walk over the journal at open */
@@ -562,7 +564,7 @@ struct nfs4r_scan { /* the walk over the journal at open */
 enum nfs4r_status nfs4r_replay_repair(struct nfs4r_store *s, const struct nfs4r_rec_view *rec, bool index);
 /* Effect of one record. @sc: what it tells about runs. MALFORMED, CORRUPT, NOMEM. */
 enum nfs4r_status nfs4r_replay(struct nfs4r_scan *sc, const struct nfs4r_rec_view *rec);
-enum nfs4r_status nfs4r_cut_add(struct nfs4r_scan *sc, nfs4r_journal_pos pos, nfs4r_lsn last);
+enum nfs4r_status nfs4r_cut_add(struct nfs4r_scan *sc, const struct nfs4r_cut *cut);
 enum nfs4r_status nfs4r_replay_mark(struct nfs4r_store *s, const uint8_t oid[16], nfs4r_version version);
 /* Open or make LMDB; positions, MINT and marks from it. */
 enum nfs4r_status nfs4r_found_db(struct nfs4r_store *s, const struct nfs4r_store_config *cfg,

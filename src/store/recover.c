@@ -12,9 +12,11 @@
  * A segment without a whole header, or a gap between segments, is judged in the same way.
  * Otherwise the journal is damaged: CORRUPT, with file and offset, and nothing is touched.
  *
- * After a crash of the machine (the tail is lost) own entries behind a hole in the own log count for nothing: they were
- * never sent, and their numbers are given out again. The walk is then made once more without them. The record of this
+ * After a crash of the machine (the tail is lost) entries behind a hole in their log count for nothing. Own ones were never
+ * sent, and their numbers are given out again; those of another server come again, or it has lost them, too, and gives their numbers out again
+ * (log sheet 4.7). The walk is then made once more without them. The record of this
  * run's beginning says where the cut is, for every later walk, and that the tail is lost, until RECOVERED says otherwise.
+ * What LMDB holds of another log behind a hole stays: that hole had lasted for longer than a checkpoint waits.
  *
  * Invariant: nothing on disk changes before everything was read and found in order.
  */
@@ -249,12 +251,21 @@ static enum nfs4r_status forget(struct nfs4r_scan *sc)
 	nfs4r_flights_free(s);
 	nfs4r_seg_close(&s->jnl);
 	s->nincs = 0;
-	s->own_last = 0;
+	memset(s->last, 0, sizeof(s->last));
 	return nfs4r_found_state(s);
 }
 
+static enum nfs4r_status new_cut(struct nfs4r_scan *sc)
+{
+	struct nfs4r_cut cut = { .pos = CUT_NEW, .from = sc->s->meta.pos };
+
+	for (int i = 1; i < NLOGS; i++)
+		cut.last[i] = sc->s->logs[i].applied;
+	return nfs4r_cut_add(sc, &cut);
+}
+
 /*
- * Walk the journal, again when it says, or this walk finds, that own entries already taken lie behind a hole that
+ * Walk the journal, again when it says, or this walk finds, that entries already taken lie behind a hole that
  * a crash of the machine tore: what the entries in the hole did is not known, so they must have no effect.
  */
 static enum nfs4r_status scan_until_settled(struct nfs4r_scan *sc)
@@ -273,7 +284,7 @@ static enum nfs4r_status scan_until_settled(struct nfs4r_scan *sc)
 			if (!sc->closed && !same_boot(sc) && sc->inc.counter)
 				sc->lost = true;
 			if (sc->lost)
-				st = nfs4r_cut_add(sc, CUT_NEW, s->logs[s->meta.self].applied);
+				st = new_cut(sc);
 		}
 		if (st != NFS4R_OK || !sc->again)
 			return st;

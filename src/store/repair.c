@@ -503,7 +503,7 @@ static void take_positions(struct nfs4r_store *s, const struct nfs4r_store_posit
 	}
 	pthread_rwlock_unlock(&s->view);
 	nfs4r_flights_free(s);
-	s->own_last = 0;
+	memset(s->last, 0, sizeof(s->last));
 }
 
 enum nfs4r_status nfs4r_store_set_positions(struct nfs4r_store *s, const struct nfs4r_store_positions *p)
@@ -564,7 +564,7 @@ static enum nfs4r_status replay_positions(struct nfs4r_store *s, const struct nf
 		s->mint[i] = s->meta.mint[i];
 	}
 	nfs4r_flights_free(s);
-	s->own_last = 0;
+	memset(s->last, 0, sizeof(s->last));
 	return NFS4R_OK;
 }
 

@@ -108,21 +108,21 @@ static enum nfs4r_status replay_commit(struct nfs4r_store *s, const struct nfs4r
 	return st;
 }
 
-/* ---- own entries behind a hole --------------------------------------------------- */
+/* ---- entries behind a hole --------------------------------------------------- */
 
-enum nfs4r_status nfs4r_cut_add(struct nfs4r_scan *sc, nfs4r_journal_pos pos, nfs4r_lsn last)
+enum nfs4r_status nfs4r_cut_add(struct nfs4r_scan *sc, const struct nfs4r_cut *cut)
 {
-	const struct nfs4r_log *own = &sc->s->logs[sc->s->meta.self];
 	struct nfs4r_cut *cuts;
 
-	if (sc->ncuts && sc->cuts[sc->ncuts - 1].pos >= pos)
+	if (sc->ncuts && sc->cuts[sc->ncuts - 1].pos >= cut->pos)
 		return NFS4R_OK; /* known from an earlier pass */
 	cuts = realloc(sc->cuts, (sc->ncuts + 1) * sizeof(*cuts));
 	if (!cuts)
 		return NFS4R_NOMEM;
 	sc->cuts = cuts;
-	sc->cuts[sc->ncuts++] = (struct nfs4r_cut){ pos, last };
-	sc->again = nfs4r_log_last(own) > last;
+	sc->cuts[sc->ncuts++] = *cut;
+	for (int i = 1; i < NLOGS; i++)
+		sc->again |= nfs4r_log_last(&sc->s->logs[i]) > cut->last[i];
 	return NFS4R_OK;
 }
 
@@ -130,12 +130,14 @@ enum nfs4r_status nfs4r_cut_add(struct nfs4r_scan *sc, nfs4r_journal_pos pos, nf
 static enum nfs4r_status counts(const struct nfs4r_scan *sc, const struct nfs4r_rec_view *rec,
 				const struct nfs4r_commit_head *h)
 {
-	for (uint32_t i = 0; i < sc->ncuts && h->log == sc->s->meta.self; i++) {
+	bool mine = h->log == sc->s->meta.self;
+
+	for (uint32_t i = 0; i < sc->ncuts; i++) {
 		const struct nfs4r_cut *c = &sc->cuts[i];
 
-		if (rec->pos >= c->pos || h->lsn <= c->last)
+		if (rec->pos >= c->pos || h->lsn <= c->last[h->log] || (!mine && rec->pos < c->from))
 			continue;
-		return c->pos == CUT_NEW && h->own && rec->pos < sc->s->meta.pos ? NFS4R_CORRUPT : NFS4R_NOENT;
+		return mine && c->pos == CUT_NEW && h->own && rec->pos < sc->s->meta.pos ? NFS4R_CORRUPT : NFS4R_NOENT;
 	}
 	return NFS4R_OK;
 }
@@ -175,14 +177,22 @@ static enum nfs4r_status see_intent(struct nfs4r_store *s, const struct nfs4r_re
 static enum nfs4r_status see_cut(struct nfs4r_scan *sc, const struct nfs4r_rec_view *rec, bool *lost)
 {
 	struct nfs4r_rd r = { rec->body, rec->len, false };
+	struct nfs4r_cut c = { .pos = rec->pos, .from = UINT64_MAX };
 	uint64_t cut;
 
 	rd_bytes(&r, 16 + BOOT_ID_LEN);
 	cut = rec->len > 16 + BOOT_ID_LEN ? rd_u64(&r) : 0;
+	memset(c.last, 0xff, sizeof(c.last)); /* what it does not say cuts nothing */
+	if (rec->len > 24 + BOOT_ID_LEN) {
+		c.from = rd_u64(&r);
+		for (int i = 1; i < NLOGS; i++)
+			c.last[i] = rd_u64(&r);
+	}
+	c.last[sc->s->meta.self] = cut - 1;
 	if (r.bad)
 		return NFS4R_MALFORMED;
 	*lost = cut;
-	return cut ? nfs4r_cut_add(sc, rec->pos, cut - 1) : NFS4R_OK;
+	return cut ? nfs4r_cut_add(sc, &c) : NFS4R_OK;
 }
 
 static enum nfs4r_status see_open(struct nfs4r_scan *sc, const struct nfs4r_rec_view *rec)
@@ -221,8 +231,8 @@ static enum nfs4r_status see_entry(struct nfs4r_scan *sc, const struct nfs4r_rec
 	if (st != NFS4R_OK)
 		return st == NFS4R_NOENT ? NFS4R_OK : st;
 	nfs4r_seg_note(&s->jnl, rec->pos, h.log, h.lsn);
-	if (h.own && h.lsn > s->own_last)
-		s->own_last = h.lsn;
+	if (h.own && h.lsn > s->last[h.log])
+		s->last[h.log] = h.lsn;
 	return rec->pos >= s->meta.pos ? replay_commit(s, rec) : index_commit(s, rec, &h);
 }
 

@@ -34,6 +34,14 @@ struct nfs4r_wbuf *nfs4r_change_begin(struct nfs4r_store *s)
 	return w;
 }
 
+/* Beside the own log's: from where on in the journal, and the last entry of each log that counts. */
+static void write_cut(const struct nfs4r_store *s, struct nfs4r_wbuf *w)
+{
+	nfs4r_rec_u64(w, s->meta.pos);
+	for (int i = 1; i < NLOGS; i++)
+		nfs4r_rec_u64(w, s->logs[i].applied);
+}
+
 /* ---- open ------------------------------------------------------------------ */
 
 static enum nfs4r_status begin_run(struct nfs4r_store *s, const char *boot_id,
@@ -57,6 +65,8 @@ static enum nfs4r_status begin_run(struct nfs4r_store *s, const char *boot_id,
 	nfs4r_rec_u64(w, random);
 	nfs4r_rec_bytes(w, boot_id, BOOT_ID_LEN);
 	nfs4r_rec_u64(w, s->meta.tail_lost ? s->logs[s->meta.self].applied + 1 : 0);
+	if (s->meta.tail_lost)
+		write_cut(s, w);
 	nfs4r_rec_end(w);
 	st = nfs4r_jnl_append(&s->jnl, w, &pos);
 	if (st == NFS4R_OK)
@@ -109,7 +119,7 @@ static void destroy(struct nfs4r_store *s)
 	pthread_rwlock_destroy(&s->view);
 	pthread_mutex_destroy(&s->ckpt_lock);
 	pthread_cond_destroy(&s->ckpt_cond);
-	pthread_cond_destroy(&s->own_whole);
+	pthread_cond_destroy(&s->whole);
 	free(s->dir);
 	free(s);
 }
@@ -145,7 +155,7 @@ static struct nfs4r_store *create(const struct nfs4r_store_config *cfg)
 	pthread_mutex_init(&s->change, NULL);
 	pthread_mutex_init(&s->ckpt_lock, NULL);
 	pthread_cond_init(&s->ckpt_cond, NULL);
-	cond_init(&s->own_whole);
+	cond_init(&s->whole);
 	nfs4r_rwlock_init(&s->view);
 	s->dir = strdup(cfg->dir);
 	s->active = nfs4r_ov_new();

@@ -502,6 +502,27 @@ void memtree_undo(struct memtree *t, struct memtree *from, const struct nfs4r_se
 	}
 }
 
+uint32_t memtree_beyond(struct memtree *t, const struct nfs4r_seal *seals, uint32_t nseals, struct nfs4r_oid *out, uint32_t max)
+{
+	uint32_t n = 0;
+
+	for (uint32_t k = 0; k < nseals; k++) {
+		struct mlog *l = &t->logs[seals[k].log];
+		uint32_t g = (uint32_t)NFS4R_GEN(seals[k].lsn);
+
+		for (nfs4r_lsn i = NUMBER(seals[k].lsn) + 1; i < l->gen[g].cap; i++)
+			for (uint32_t p = 0; l->gen[g].v[i] && p < l->gen[g].v[i]->nparts && n < max; p++) {
+				uint32_t at = 0;
+
+				out[n] = l->gen[g].v[i]->parts[p].oid;
+				while (!nfs4r_oid_eq(&out[at], &out[n]))
+					at++;
+				n += at == n;
+			}
+	}
+	return n;
+}
+
 void memtree_take(struct memtree *t, struct memtree *from, const struct nfs4r_oid *oid)
 {
 	take(t, from, oid);

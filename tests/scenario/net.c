@@ -354,6 +354,25 @@ static struct nfs4r_left *take_list(struct server *sv, struct server *from, stru
 	return left;
 }
 
+/* Objects of what is undone that are inexact at the source: the core hears of them before they change, and what was exact for longer stays (log 8.3). */
+static struct nfs4r_left *note_left(struct net *n, nfs4r_server_id s, struct server *from, struct nfs4r_event *ev)
+{
+	struct server *sv = &n->s[s];
+	struct nfs4r_left *left = calloc(UNDONE_MAX, sizeof(*left));
+	struct nfs4r_oid oids[UNDONE_MAX];
+	uint32_t noids = memtree_beyond(sv->tree, sv->repair->seals, sv->repair->nseals, oids, UNDONE_MAX);
+
+	for (uint32_t i = 0; i < noids; i++) {
+		if (nfs4r_core_exactness(from->core, &oids[i], &left[ev->nleft]) != NFS4R_INEXACT)
+			continue;
+		left[ev->nleft].kept = nfs4r_core_keeps(sv->core, &oids[i], left[ev->nleft].exact);
+		step(n, s, &(struct nfs4r_event){ .type = NFS4R_EV_LEFT, .left = &left[ev->nleft], .nleft = 1 });
+		ev->nleft++;
+	}
+	ev->left = left;
+	return left;
+}
+
 /* The copy of the source, at once. */
 static void do_repair(struct net *n, nfs4r_server_id s, bool ok)
 {
@@ -367,6 +386,8 @@ static void do_repair(struct net *n, nfs4r_server_id s, bool ok)
 	else if (ok && sv->repair->noids)
 		left = take_list(sv, from, &ev);
 	else if (ok)
+		left = note_left(n, s, from, &ev);
+	if (ok && !sv->repair->all && !sv->repair->noids)
 		memtree_undo(sv->tree, from->tree, sv->repair->seals, sv->repair->nseals);
 	for (nfs4r_server_id i = 1; i <= n->n; i++)
 		ev.stable[i] = memtree_applied(sv->tree, i);

@@ -12,6 +12,7 @@
 #include "lib/memtree.h"
 
 #define NET_MAX 5
+#define UNDONE_MAX 64 /* objects of entries that a repair undoes */
 
 struct packet {
 	uint64_t at;

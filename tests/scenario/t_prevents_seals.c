@@ -359,6 +359,47 @@ static bool results_that_were_undone_are_forgotten(struct net *n)
 	return c->done && c->op.status == NFS4R_OK && memtree_lookup(n->s[S].tree, &d, "b", &x);
 }
 
+/*
+ * S wrote f twice; P has the first, which a majority so has on its disks, and Q has it with the bytes of the second, which the end of the log gives up. S undoes
+ * that one, and only Q is there to take f from. Then P is gone: the first is in the copy of S alone, whatever the second did to it.
+ */
+static bool bytes_of_the_undone_are_kept(struct net *n)
+{
+	struct nfs4r_oid f;
+	nfs4r_lsn first, own;
+
+	n->cfg.window_entries = 1;
+	ends_begin(n, TREE, NFS4R_DURABILITY_COMMIT);
+	f = at(n, "d/f");
+	do_chmod(n, S, "d/f");
+	n->late = NFS4R_BIT(Q);
+	net_hold(n, S, 0, NFS4R_MSG_ENTRIES);
+	chmod_(n, S, "d/f"); /* fills the window */
+	net_run(n, 20);
+	first = nfs4r_core_own_end(n->s[S].core) + 1;
+	if (finish(n, op_write(n, S, &f, "one", true)) != NFS4R_OK || finish(n, op_write(n, S, &f, "two", true)) != NFS4R_OK)
+		return false;
+	net_pass(n);
+	for (int i = 0; i < 1000 && (memtree_applied(n->s[P].tree, S) < first || memtree_applied(n->s[Q].tree, S) < first); i++)
+		net_run(n, 1);
+	cut_off(n, S);
+	n->s[Q].hold_repair = true;
+	if (!until_sealed(n, Q, S, 8 * LEASE))
+		return false;
+	net_crash(n, P);
+	own = nfs4r_core_own_end(n->s[Q].core);
+	if (n->s[Q].repair)
+		net_let_repair(n, Q, false); /* P is gone */
+	n->s[Q].hold_repair = false;
+	net_pass(n);
+	for (int i = 0; i < 2000 && !(serves(n, S) && serves(n, Q)); i++)
+		net_run(n, 10);
+	if (!serves(n, Q) || nfs4r_core_own_end(n->s[Q].core) != own) /* S says what is right */
+		return false;
+	net_restart(n, P, true);
+	return until_back(n);
+}
+
 static const struct prevents list[] = {
 	{ "log 2.3: lost versions are not given again", F_NO_EPOCH, lost_versions_are_not_given_again },
 	{ "log 3.4: entries wait for the view", F_VIEW_NOT_AWAITED, entries_wait_for_the_view },
@@ -372,6 +413,7 @@ static const struct prevents list[] = {
 	{ "log 6.5: who accepts has the log", F_ACCEPT_WITHOUT_LOG, who_accepts_has_the_log },
 	{ "log 8.3: undone results are forgotten", F_UNDONE_REPLIES, results_that_were_undone_are_forgotten },
 	{ "log 8.3: a copy that is ahead is repaired", F_CROSS_AHEAD, a_copy_that_is_ahead_is_repaired },
+	{ "log 8.3: bytes of the undone are kept", F_UNDO_EMPTIES, bytes_of_the_undone_are_kept },
 };
 
 static const struct prevents with_five[] = {

@@ -47,8 +47,8 @@ void journal_install(struct journal *j, uint32_t obj, const struct row *row);
 void journal_positions(struct journal *j, const nfs4r_lsn *applied);
 void journal_cut(struct journal *j, uint32_t n);
 /*
- * After a machine crash: what was begun is taken back, and so is every own entry after a hole in
- * the own log, which was never sent. Returns the end of the own log.
+ * After a machine crash: what was begun is taken back, and so is every entry after a hole in
+ * its log: an own one was never sent, another comes again. Returns the end of the own log.
  */
 nfs4r_lsn journal_drop_undecided(struct journal *j, nfs4r_server_id self);
 

@@ -125,19 +125,37 @@ static bool has_commit(const struct journal *j, nfs4r_server_id log, nfs4r_lsn l
 	return false;
 }
 
-nfs4r_lsn journal_drop_undecided(struct journal *j, nfs4r_server_id self)
+/* Entries of @log behind a hole count for nothing; where that begins. */
+static nfs4r_lsn drop_behind(struct journal *j, nfs4r_server_id log)
 {
-	nfs4r_lsn end = log_begin(j, self), begin = end;
+	nfs4r_lsn end = log_begin(j, log), begin = end;
 
-	while (has_commit(j, self, end + 1))
+	while (has_commit(j, log, end + 1))
 		end++;
 	for (uint32_t i = 0; i < j->n; i++) {
 		struct rec *r = &j->recs[i];
 
-		if (r->type == REC_INTENT || (r->type == REC_COMMIT && r->e->log == self && r->e->lsn > end && NFS4R_GEN(r->e->lsn) == NFS4R_GEN(begin))) {
+		if (r->type == REC_COMMIT && r->e->log == log && r->e->lsn > end && NFS4R_GEN(r->e->lsn) == NFS4R_GEN(begin)) {
 			rec_fini(r);
 			memset(r, 0, sizeof(*r));
 		}
 	}
 	return end;
+}
+
+nfs4r_lsn journal_drop_undecided(struct journal *j, nfs4r_server_id self)
+{
+	nfs4r_lsn own = 0;
+
+	for (nfs4r_server_id log = 1; log <= SERVERS_MAX; log++) {
+		nfs4r_lsn end = drop_behind(j, log);
+
+		own = log == self ? end : own;
+	}
+	for (uint32_t i = 0; i < j->n; i++)
+		if (j->recs[i].type == REC_INTENT) {
+			rec_fini(&j->recs[i]);
+			memset(&j->recs[i], 0, sizeof(j->recs[i]));
+		}
+	return own;
 }

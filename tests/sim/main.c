@@ -306,15 +306,17 @@ static const struct {
  * happen within one round trip: a voter's restart between a grant and a PREPARE, a death between an ack and the entry it spoke of.
  * After them one wants two moves that make a ring, in logs that reach one that was away in the wrong order. The next five want a member
  * that has more of a log than all who promise its end, or a reader between two servers' adoption of one view. The next six are about who
- * hears what of a server that forgot within a round trip, or that only one remembers it. After them one wants a message that is under way
- * from before a server's removal until after its return (seed 830128 of views-amnesia). The last one costs disk space and nothing else.
+ * hears what of a server that forgot within a round trip, or that only one remembers it. The next one wants a message that is under way
+ * from before a server's removal until after its return (seed 830128 of views-amnesia). The next costs disk space and nothing else. The last one wants a server that
+ * undoes what it wrote to a file while that is inexact at its source, and then the death of whoever has it exact (seed 854615 of seals-late).
  */
 static const uint32_t elsewhere[] = { F_NO_VERSION_WAIT, F_FLOOR_TOO_HIGH,  F_ASK_DROPS_MULTI, F_SIDE_COUNTS,
 				      F_NARROW_AT_ONCE,	 F_DIRS_KEEP_PLUS, F_SERVE_PROPOSING, F_LAST_UNSETTLED,
 				      F_NO_START_WAIT,	 F_KEEPS_PROPOSALS, F_MOVE_BEFORE_OTHERS,
 				      F_ANSWER_BEFORE_VIEW, F_SEAL_UNPROMISED, F_SEAL_INCOMPLETE, F_LIST_UNCROSSED,
 				      F_UNDONE_REPLIES,	 F_FORGOT_ACKS, F_FORGOT_RELEASES, F_NEW_HEARS_SOME,
-				      F_KNOWN_AT_ONCE,	 F_OUTSIDE_AT_ONCE, F_SEAL_CLAIMED, F_OLD_REQUEST, F_SLOW_STAYS };
+				      F_KNOWN_AT_ONCE,	 F_OUTSIDE_AT_ONCE, F_SEAL_CLAIMED, F_OLD_REQUEST, F_SLOW_STAYS,
+				      F_UNDO_EMPTIES };
 
 static bool is_elsewhere(uint32_t fault)
 {

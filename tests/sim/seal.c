@@ -76,7 +76,6 @@ static void repair_over(struct server *v, bool ok)
 	}
 	ev.left = r->left;
 	ev.nleft = r->nleft;
-	v->took_inexact |= !r->list && r->nleft;
 	v->sim->totals.repairs_failed += !ok;
 	for (struct simop *so = v->ops; so && ok && r->all; so = so->next)
 		so->skipped = true;
@@ -115,6 +114,17 @@ static void add_left(struct repair *r, const struct nfs4r_left *l)
 	r->left[r->nleft++] = *l;
 }
 
+/* What is here was exact for longer than what is there: it stays, under the row of the source. */
+static void keep_bytes(struct server *v, uint32_t obj, struct row *row)
+{
+	const struct row *own = tree_get(&v->tree, obj);
+
+	free(row->bytes);
+	row->bytes = own->bytes ? memcpy(malloc(CONTENT_MAX), own->bytes, CONTENT_MAX) : NULL;
+	row->size = own->size;
+	row->xattr = own->xattr;
+}
+
 static bool same_version(struct server *a, struct server *b, uint32_t obj)
 {
 	const struct row *x = tree_get(&a->tree, obj), *y = tree_get(&b->tree, obj);
@@ -131,17 +141,22 @@ static bool fetch(struct server *v, uint32_t obj)
 	struct nfs4r_left left;
 	enum nfs4r_exactness x = nfs4r_core_exactness(from->core, &s->objs[obj].oid, &left);
 
-	if (x == NFS4R_EXACT_LATER)
+	if (x == NFS4R_EXACT_LATER || nfs4r_core_moves(from->core, &s->objs[obj].oid))
 		return false;
 	left.later = x == NFS4R_EXACT && r->list && !same_version(v, from, obj);
+	left.kept = x == NFS4R_INEXACT && !r->list && tree_get(&from->tree, obj)->state == ROW_KNOWN && nfs4r_core_keeps(v->core, &s->objs[obj].oid, left.exact);
 	if (x == NFS4R_INEXACT || left.later)
 		add_left(r, &left);
 	if ((x == NFS4R_EXACT && !left.later) || !r->list) {
-		row_copy(&r->row, tree_get(&from->tree, obj));
+		as_it_is(from, obj, &r->row);
 		r->fetched = true;
 	} else {
 		r->at++;
 	}
+	if (left.kept)
+		keep_bytes(v, obj, &r->row);
+	if (x == NFS4R_INEXACT && !r->list)
+		server_step(v, &(struct nfs4r_event){ .type = NFS4R_EV_LEFT, .left = &left, .nleft = 1 });
 	return true;
 }
 
@@ -175,6 +190,8 @@ static void repair_step(struct sim *s, void *arg, uint64_t generation, uint64_t 
 		repair_over(v, false);
 		return;
 	}
+	if (!v->up || v->generation != generation || !r->on || r->number != number)
+		return;
 	server_at(v, s->now + rng_time(&s->rng, r->all ? s->plan.apply_us / 4 : s->plan.apply_us + s->plan.lag_us), repair_step, v,
 		  generation, number);
 }

@@ -53,6 +53,7 @@ struct plan { /* drawn from the seed and the mode; printed with a failure */
 	/* machines */
 	uint64_t crash_every_us, down_for_us; /* 0 = none */
 	uint32_t machine_crash;		      /* of thousand crashes */
+	uint32_t hole_crash; /* of thousand entries that are committed behind a hole: all machines crash */
 	uint64_t sync_us, exec_us, apply_us, checkpoint_us;
 	uint32_t exec_fails; /* per mille of local executions */
 	uint64_t think_us;
@@ -299,7 +300,6 @@ struct server {
 	struct committing *committing;
 	uint64_t holds;
 	struct repair repair;
-	bool took_inexact; /* in a repair: what it had told of stable was about what it had before */
 	uint64_t peer_epoch[SERVERS_MAX + 1]; /* connection this side sees, 0 = none */
 	uint64_t peer_inc[SERVERS_MAX + 1];
 	uint32_t crash_after; /* actions; 0 = no crash armed */
@@ -501,6 +501,7 @@ void net_try(struct sim *s, nfs4r_server_id a, nfs4r_server_id b); /* connect, u
 bool net_linked(struct sim *s, nfs4r_server_id a, nfs4r_server_id b);
 void net_post_entries(struct server *v, nfs4r_server_id to, struct nfs4r_msg *m); /* takes @m */
 /* taint.c: bytes that are read back when they are sent (log sheet 3.6, 7.5) */
+void as_it_is(struct server *v, uint32_t obj, struct row *out); /* with what is being executed or applied half done; row_fini() it */
 bool late_read(struct server *v, struct nfs4r_entry *e, struct nfs4r_seal *await); /* false: not now. @await: first this has to be committed and synced */
 void late_send(struct server *v, nfs4r_server_id to, struct nfs4r_msg *m, const struct nfs4r_seal *await);
 bool is_exact(const struct server *v, uint32_t obj);
@@ -545,6 +546,7 @@ enum trouble {
 #define ADOPTED_VIEW 255 /* in place of the type of a message: it adopted a view */
 
 void trouble_begin(struct sim *s);
+void trouble_hole(struct server *v); /* an entry of another server is committed before one that precedes it */
 void trouble_sent(struct server *v, uint32_t type); /* it sent a message of this type, or ADOPTED_VIEW */
 void trouble_caught_up(struct server *v);	    /* it said so, and will be a member soon */
 

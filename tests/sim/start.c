@@ -102,6 +102,8 @@ void server_commit(struct server *v, struct nfs4r_entry *e, bool own, const stru
 	if (own != (e->log == v->id) && !v->tail_lost)
 		sim_fail(s, "S%u commits an entry of log %u as %s", v->id, e->log, own ? "own" : "another's");
 	journal_commit(&v->journal, e, own, puts, n);
+	if (!own && e->lsn > v->applied[e->log] + 1)
+		trouble_hole(v);
 	why = tree_apply(s, &v->tree, e, own);
 	if (why) {
 		entry_print(s, e, text, sizeof(text));

@@ -16,7 +16,7 @@ static bool is_written(const struct nfs4r_entry *e)
 }
 
 /* The file in the middle of what is being done to it. */
-static void as_it_is(struct server *v, uint32_t obj, struct row *out)
+void as_it_is(struct server *v, uint32_t obj, struct row *out)
 {
 	struct sim *s = v->sim;
 	const struct nfs4r_oid *oid = &s->objs[obj].oid;
@@ -141,6 +141,14 @@ bool is_exact(const struct server *v, uint32_t obj)
 	return !v->core || nfs4r_core_exactness(v->core, &v->sim->objs[obj].oid, &left) == NFS4R_EXACT;
 }
 
+/* Whatever version its row has: does it have what that wrote, or a later update, which perhaps never was? */
+static bool was_exact_at(const struct server *v, uint32_t obj, nfs4r_version version)
+{
+	struct nfs4r_left left;
+
+	return nfs4r_core_exactness(v->core, &v->sim->objs[obj].oid, &left) == NFS4R_EXACT || left.exact >= version;
+}
+
 /* Its version, and whether its bytes are not those of the version. */
 static const struct version_seen *differs(struct server *v, uint32_t obj)
 {
@@ -172,10 +180,10 @@ void check_stable_told(struct server *v, const struct nfs4r_msg *m)
 {
 	struct sim *s = v->sim;
 
-	if (!s->plan.late || m->type != NFS4R_MSG_POSITIONS || v->took_inexact)
+	if (!s->plan.late || m->type != NFS4R_MSG_POSITIONS)
 		return;
 	for (uint32_t i = 0; i < s->nobjs; i++) {
-		const struct version_seen *seen = is_exact(v, i) ? NULL : differs(v, i);
+		const struct version_seen *seen = was_exact_at(v, i, tree_get(&v->tree, i)->version) ? NULL : differs(v, i);
 		const struct ent *t = seen ? &s->ents[seen->ent] : NULL;
 
 		for (uint32_t k = 0; t && k < m->positions.n; k++)
@@ -186,13 +194,22 @@ void check_stable_told(struct server *v, const struct nfs4r_msg *m)
 	}
 }
 
-/* Did an update after ents[@after] write these four bytes there? */
+static bool cuts(const struct nfs4r_part *p, uint32_t off)
+{
+	return p->effect == NFS4R_EFF_ATTRS && p->attrs.mask & NFS4R_ATTR_SIZE && p->attrs.size < off + 4;
+}
+
+/* Did an update after ents[@after] write these four bytes there, or cut the file before their end? */
 static bool is_later_word(struct sim *s, uint32_t after, uint32_t obj, uint32_t off, const uint8_t *word)
 {
+	static const uint8_t zeros[4];
+
 	for (uint32_t i = after + 1; i < s->nents; i++) {
 		const struct nfs4r_entry *e = s->ents[i].e;
 		const struct nfs4r_part *p = e ? &e->parts[0] : NULL;
 
+		if (p && e->nparts && obj_of(s, &p->oid) == obj && cuts(p, off) && memcmp(word, zeros, 4) == 0)
+			return true;
 		if (p && e->nparts && is_written(e) && e->payload && obj_of(s, &p->oid) == obj && off >= p->off && off + 4 <= p->off + e->payload->len &&
 		    memcmp(e->payload->data + (off - p->off), word, 4) == 0)
 			return true;

@@ -132,6 +132,24 @@ static void all(struct sim *s)
 		down(s, &s->servers[i], 1 + rng_below(&s->rng, 300 * MS));
 }
 
+static void power_fails(struct sim *s, void *arg, uint64_t a, uint64_t b)
+{
+	for (uint32_t i = 1; i <= s->plan.servers && !s->healed; i++)
+		if (s->servers[i].up)
+			server_stop(&s->servers[i], true);
+}
+
+/* What @v has just committed lies behind a hole in its log. That is on its disk at once; then everywhere the power fails. */
+void trouble_hole(struct server *v)
+{
+	struct sim *s = v->sim;
+
+	if (s->healed || !s->plan.hole_crash || !rng_chance(&s->rng, s->plan.hole_crash))
+		return;
+	v->journal.synced = v->journal.n;
+	sim_at(s, s->now, power_fails, NULL, 0, 0);
+}
+
 static void majority(struct sim *s, uint64_t us)
 {
 	uint32_t n = s->plan.servers, first = (uint32_t)rng_below(&s->rng, n);

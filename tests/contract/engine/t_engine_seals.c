@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include <errno.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -464,6 +465,51 @@ static void bytes_of_lost_writes_are_the_same_everywhere(void **state)
 	cluster_settle(c); /* and what is on the disks is equal, too */
 }
 
+struct slow_write {
+	struct site *s;
+	struct nfs4r_oid f;
+};
+
+static void *write_slowly(void *arg)
+{
+	struct slow_write *w = arg;
+
+	return (void *)(intptr_t)site_write(w->s, &w->f, 0, "y", 1);
+}
+
+/* Log 7.5: bytes of a WRITE that is being executed are not given away under the version before. */
+static void a_copy_is_given_when_it_is_at_rest(void **state)
+{
+	struct cluster *c = *state;
+	struct nfs4r_oid root = site_root(&c->site[1]), f = make_file(&c->site[1], &root, "f", "x");
+	struct slow_write w = { &c->site[1], f };
+	struct nfs4r_read rd = { .type = NFS4R_RD_GETATTR, .oid = f };
+	uint32_t waited = 0;
+	nfs4r_version was;
+	pthread_t t;
+	void *st;
+
+	cluster_settle(c);
+	assert_int_equal(reads_copy(c->site[2].eng, 1, &rd), NFS4R_OK);
+	was = rd.row.version;
+	nfs4r_read_fini(&rd);
+	dirlops_slow_writes(700);
+	assert_int_equal(pthread_create(&t, NULL, write_slowly, &w), 0);
+	for (uint64_t until = ms_now() + 500; ms_now() < until && !waited;) {
+		rd = (struct nfs4r_read){ .type = NFS4R_RD_GETATTR, .oid = f };
+		waited += reads_copy(c->site[2].eng, 1, &rd) == NFS4R_DELAY;
+		nfs4r_read_fini(&rd);
+	}
+	dirlops_slow_writes(0);
+	pthread_join(t, &st);
+	assert_int_equal((intptr_t)st, NFS4R_OK);
+	assert_true(waited);
+	rd = (struct nfs4r_read){ .type = NFS4R_RD_GETATTR, .oid = f };
+	assert_int_equal(reads_copy(c->site[2].eng, 1, &rd), NFS4R_OK);
+	assert_true(rd.row.version > was);
+	nfs4r_read_fini(&rd);
+}
+
 #define T(name, setup) cmocka_unit_test_setup_teardown(name, setup, cluster_teardown)
 
 int main(void)
@@ -477,6 +523,7 @@ int main(void)
 		T(majority_keeps_every_answer, setup_majority),
 		T(no_majority_no_answer, setup_majority),
 		cmocka_unit_test_setup_teardown(what_is_undone_waits_for_room, setup_mounts, teardown_mounts),
+		T(a_copy_is_given_when_it_is_at_rest, setup),
 		T(bytes_of_lost_writes_are_the_same_everywhere, setup_commit),
 	};
 

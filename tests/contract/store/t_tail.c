@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * The tail of the own log that a crash of the machine took: it stays lost until the store is told that it is
- * back, whatever happens in between; and own entries behind a hole in it count as never written, at the open
- * that finds the hole and at every later one.
+ * back, whatever happens in between; and entries behind a hole in it, or in another server's log, count as never
+ * written, at the open that finds the hole and at every later one.
  */
 #include <stdlib.h>
 
@@ -294,6 +294,111 @@ static void test_checkpoint_takes_the_hole_along(void **state)
 	assert_int_equal(f.info.logs[1].applied, 8);
 }
 
+/* ---- holes in the log of another server ----------------------------------------------- */
+
+/* Entries 1 to 3 of server 2, of which 2 is still being applied. */
+static void make_foreign_hole(void)
+{
+	for (int i = 0; i < 3; i++)
+		dirs[i] = mk(&f, &f.root, (char[]){ 'd', '0' + i, 0 }, NFS4R_TYPE_DIR);
+	for (int i = 0; i < 3; i++) {
+		held[i] = e_create(&f, 2, &dirs[i], "x", NFS4R_TYPE_FILE, &made[i]);
+		assert_int_equal(held[i]->lsn, 1 + i);
+	}
+	assert_int_equal(nfs4r_store_commit(f.s, held[0], false, NULL, 0), NFS4R_OK);
+	before = dump_store(&f);
+	assert_int_equal(nfs4r_store_commit(f.s, held[2], false, NULL, 0), NFS4R_OK);
+}
+
+static void assert_first_only(void)
+{
+	nfs4r_lsn first, last;
+
+	assert_int_equal(f.info.logs[2].applied, 1);
+	nfs4r_store_log_range(f.s, 2, &first, &last);
+	assert_int_equal(last, 1);
+	assert_true(nfs4r_store_row(f.s, &made[2], NULL) != NFS4R_KNOWN);
+	assert_dump(before);
+}
+
+static void test_foreign_hole_after_a_process_crash(void **state)
+{
+	make_foreign_hole();
+	reopen_after_crash("boot-1");
+	assert_int_equal(f.info.logs[2].applied, 1);
+	assert_int_equal(nfs4r_store_row(f.s, &made[2], NULL), NFS4R_KNOWN);
+}
+
+/* Its owner may not have them either, and then gives the numbers out again: log 4.7. */
+static void test_behind_a_foreign_hole_is_nothing(void **state)
+{
+	struct nfs4r_oid oid[2];
+	struct nfs4r_entry *e;
+
+	make_foreign_hole();
+	reopen_after_crash("boot-2");
+	assert_first_only();
+	reopen_after_crash("boot-2");
+	assert_first_only();
+	checkpoint();
+	reopen_after_crash("boot-2");
+	assert_first_only();
+	assert_int_equal(nfs4r_store_recovered(f.s), NFS4R_OK);
+	for (int i = 0; i < 2; i++) {
+		e = e_create(&f, 2, &dirs[0], i ? "new 3" : "new 2", NFS4R_TYPE_FILE, &oid[i]);
+		e->lsn = 2 + i;
+		commit(&f, e);
+	}
+	free(before);
+	before = dump_store(&f);
+	for (int i = 0; i < 3; i++) {
+		reopen_after_crash(i < 2 ? "boot-2" : "boot-3");
+		assert_int_equal(f.info.logs[2].applied, 3);
+		assert_true(nfs4r_store_row(f.s, &made[2], NULL) != NFS4R_KNOWN);
+		assert_dump(before);
+		checkpoint();
+	}
+}
+
+static int end_foreign(void *arg)
+{
+	assert_int_equal(nfs4r_store_sync(f.s, nfs4r_store_position(f.s)), NFS4R_OK);
+	assert_int_equal(nfs4r_store_commit(f.s, held[1], false, NULL, 0), NFS4R_OK);
+	return 0;
+}
+
+static void test_checkpoint_takes_the_foreign_hole_along(void **state)
+{
+	struct nfs4r_store_stats was, is;
+
+	make_foreign_hole();
+	assert_int_equal(nfs4r_store_checkpoint(f.s, end_foreign, NULL, NULL), NFS4R_OK);
+	nfs4r_store_get_stats(f.s, &was);
+	assert_int_equal(nfs4r_store_sync(f.s, nfs4r_store_position(f.s)), NFS4R_OK);
+	nfs4r_store_get_stats(f.s, &is);
+	assert_int_equal(is.syncs, was.syncs);
+	reopen_after_crash("boot-2");
+	assert_int_equal(f.info.logs[2].applied, 3);
+}
+
+/* What is waited for may take long: it comes from elsewhere. Checkpoints go on, and what LMDB has taken stays. */
+static void test_foreign_hole_does_not_hold_up_checkpoints(void **state)
+{
+	struct nfs4r_entry *e;
+
+	make_foreign_hole();
+	checkpoint();
+	reopen_after_crash("boot-2");
+	assert_int_equal(f.info.logs[2].applied, 1);
+	assert_int_equal(nfs4r_store_row(f.s, &made[2], NULL), NFS4R_KNOWN);
+	assert_int_equal(nfs4r_store_commit(f.s, held[1], false, NULL, 0), NFS4R_OK);
+	reopen_after_crash("boot-3");
+	assert_int_equal(f.info.logs[2].applied, 3);
+	e = nfs4r_store_log_read(f.s, 2, 3);
+	assert_non_null(e);
+	nfs4r_entry_put(e);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -310,6 +415,10 @@ int main(void)
 		T(test_numbers_again_checkpoint_after),
 		T(test_no_checkpoint_behind_a_hole),
 		T(test_checkpoint_takes_the_hole_along),
+		T(test_foreign_hole_after_a_process_crash),
+		T(test_behind_a_foreign_hole_is_nothing),
+		T(test_checkpoint_takes_the_foreign_hole_along),
+		T(test_foreign_hole_does_not_hold_up_checkpoints),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
