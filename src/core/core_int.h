@@ -748,6 +748,7 @@ void held_fini(struct nfs4r_core *c);
 /* join.c: a new member takes over the controls */
 void join_witnesses(struct nfs4r_core *c, nfs4r_servers removed, nfs4r_servers anew);
 void join_new_view(struct nfs4r_core *c);
+void join_again(struct nfs4r_core *c);
 void join_heard(struct nfs4r_core *c, nfs4r_server_id from);
 nfs4r_servers join_unsure(const struct nfs4r_core *c);
 void join_peer_fresh(struct nfs4r_core *c, nfs4r_server_id s);

@@ -454,6 +454,19 @@ void join_new_view(struct nfs4r_core *c)
 	c->dirty |= DIRTY_OBJECTS;
 }
 
+/*
+ * Once more in the same view, since this copy is repaired. Who made a list for it, and heard no JOINED, sends the same list again; so what was
+ * released since it was asked for is remembered.
+ */
+void join_again(struct nfs4r_core *c)
+{
+	struct dead *released = c->join.released;
+
+	c->join.released = NULL;
+	join_new_view(c);
+	c->join.released = released;
+}
+
 /* What was interrupted by the restart is done again; for a member that is complete that is a check of what others released. */
 void join_started(struct nfs4r_core *c)
 {

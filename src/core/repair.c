@@ -379,7 +379,9 @@ static void ended(struct nfs4r_core *c)
 			nfs4r_lsn seal = seal_at(&c->view.adopted, s, c->logs[s].applied)->lsn;
 
 			replies_undone(c, s, seal);
-			c->logs[s].received = c->logs[s].applied = c->logs[s].highest = seal;
+			if (c->logs[s].applied > seal)
+				c->logs[s].applied = seal;
+			c->logs[s].received = c->logs[s].highest = c->logs[s].applied; /* below the seal there may be a hole: that is pulled */
 		}
 	if (r->all)
 		memory_repaired(c);

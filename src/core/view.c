@@ -73,7 +73,7 @@ void view_incomplete(struct nfs4r_core *c)
 	c->view.complete = false;
 	view_save(c);
 	set_ready(c);
-	join_new_view(c);
+	join_again(c);
 }
 
 /* What it says from now on counts for nobody (log 8.6). */
