@@ -30,7 +30,7 @@ PAUSE_MAX = 6.0             # Silence, Lease and 2 s
 # ---- troubles ----------------------------------------------------------------------------------
 
 def killed(r, site):
-    r.b.must('server', site, 'kill')
+    r.b.kill(site)
     r.last(site, r.rnd.choice([0.2, 1, 5.5]))
     r.b.must('server', site, 'start')
 
@@ -54,7 +54,7 @@ def cut_one_way(r, site):
 
 
 def all_killed(r, _):
-    bed.everywhere(lambda s: r.b.must('server', s, 'kill'), r.b.sites)
+    bed.everywhere(r.b.kill, r.b.sites)
     time.sleep(r.rnd.choice([0, 0.5, 2]))
     bed.everywhere(lambda s: r.b.must('server', s, 'start'), r.b.sites)
 
@@ -73,7 +73,7 @@ def full_disk(r, site, what='data'):
     b.inside('rm', path)
     time.sleep(1.2)             # it may be about to give up
     if b.ask(site, 'status')['state'] == 'halted':
-        b.must('server', site, 'stop')
+        b.kill(site, 'stop')
         b.must('server', site, 'start')
 
 
@@ -134,7 +134,7 @@ class Round:
         tolerated = {e for name, _ in self.troubles for e in TROUBLES[name][2]}
         b.sh(1, f'mkdir -p {top}/promises/site1 {top}/promises/site2 {top}/promises/site3')
         work = past.History(b, f'{top}/history', self.seed, SECONDS, killed=self.quiet_sites())
-        promises = past.Promises(b, f'{top}/promises', self.seed, SECONDS)
+        promises = past.Promises(b, f'{top}/promises', self.seed, SECONDS, work.clocks)
         try:
             time.sleep(self.rnd.uniform(0.5, 2))
             for name, site in self.troubles:
