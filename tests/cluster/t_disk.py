@@ -73,7 +73,7 @@ def watch(b, seconds):
                 seen.append(repair)
             if state == 'serving' and a['view']['members'] == b.sites:
                 return time.monotonic() - start, seen
-        time.sleep(0.1)
+        time.sleep(0.02)
     raise bed.Failed(f'server {SITE} does not serve after {seconds} s: {state}\n' + '\n'.join(b.log(SITE).splitlines()[-25:]))
 
 

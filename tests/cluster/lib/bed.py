@@ -266,6 +266,10 @@ class Bed:
         except FileNotFoundError:
             return ''
 
+    def says(self, site, mark, pattern, seconds=10):
+        """Waits for a line in the server's log after that mark: what is logged may come a moment after what status says."""
+        eventually(seconds, lambda: re.search(pattern, self.log(site)[mark:]), lambda: f'not in the log of server {site}: {pattern}\n{self.log(site)[mark:]}')
+
     def remount(self, options='vers=4.2', sites=None):
         everywhere(lambda s: self.must('client', s, 'remount', options, timeout=150), sites or self.sites)
 
