@@ -1,13 +1,15 @@
 # nfs4r_add_test(NAME <name> SOURCES <file>... [LIBS <target>...] [LABELS <label>...] [TIMEOUT <s>]
-#                [ARGS <argument>...])
+#                [ARGS <argument>...] [WAITS])
 #
 # A cmocka executable that ctest runs under its name. Labels decide where scripts/check.sh runs it:
 #   (none)  in the asan build
 #   tsan    also in the tsan build
 #   sim     also in the release build, with NFS4R_SIM_LONG=1 in the environment
 #   release also in the release build
+#
+# WAITS: it mostly waits, for silence, leases or time limits. scripts/check.sh lets two of these run beside each other on a processor, or one test of another kind.
 function(nfs4r_add_test)
-  cmake_parse_arguments(T "" "NAME;TIMEOUT" "SOURCES;LIBS;LABELS;ARGS" ${ARGN})
+  cmake_parse_arguments(T "WAITS" "NAME;TIMEOUT" "SOURCES;LIBS;LABELS;ARGS" ${ARGN})
   if(T_UNPARSED_ARGUMENTS OR NOT T_NAME OR NOT T_SOURCES)
     message(FATAL_ERROR "nfs4r_add_test(${ARGN}): NAME and SOURCES are needed, nothing unknown")
   endif()
@@ -20,6 +22,9 @@ function(nfs4r_add_test)
   target_include_directories(${T_NAME} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
   add_test(NAME ${T_NAME} COMMAND ${T_NAME} ${T_ARGS})
   set_tests_properties(${T_NAME} PROPERTIES TIMEOUT ${T_TIMEOUT} LABELS "${T_LABELS}")
+  if(NOT T_WAITS)
+    set_tests_properties(${T_NAME} PROPERTIES PROCESSORS 2)
+  endif()
   nfs4r_test_environment(${T_NAME})
 endfunction()
 

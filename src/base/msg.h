@@ -137,7 +137,7 @@ struct nfs4r_read {
 	uint64_t verifier;
 	uint32_t ndirents;
 	struct nfs4r_dirent *dirents; /* owned */
-	struct nfs4r_copy_row row; /* answers with `copy` to GETATTR and READDIR; status STALE: dead, UNKNOWN: not here yet */
+	struct nfs4r_copy_row row; /* answers with `copy` to GETATTR and READDIR, and to LISTXATTR, as it was after; status STALE: dead, UNKNOWN: not here yet */
 	nfs4r_server_id server; /* who answered; set by the asking engine, not on the wire */
 };
 

@@ -328,7 +328,7 @@ struct nfs4r_engine {
 	struct opctx *parked, *active;
 	pthread_cond_t idle_cond; /* stop: a client's thread has left */
 	bool frozen;		  /* stop: the core makes no more steps */
-	uint32_t nparked;
+	uint32_t nparked, nlonger; /* parked; workers that wait longer than usual (ops.c) */
 
 	struct nfs4r_oid root;
 	struct nfs4r_lhandle root_handle;

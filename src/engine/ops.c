@@ -7,7 +7,8 @@
  *
  * An operation that was executed or sent and cannot be answered in time is parked: the client hears DELAY and asks
  * again, and the retry (same client, same request) takes over the parked operation and its result. Without
- * this, a mkdir whose answer was lost to a slow peer would come back as EXIST.
+ * this, a mkdir whose answer was lost to a slow peer would come back as EXIST. Before a name is taken away Ganesha looks it up, so
+ * the retry of a REMOVE or RENAME that was executed ends there, with NOENT, and never comes here: its worker waits longer.
  */
 #include <stdlib.h>
 #include <time.h>
@@ -16,6 +17,8 @@
 
 #define CLOSE_AGAIN_MS 50
 #define PARK_AFTER_MS 8000	/* how long a worker waits for an operation that is under way */
+#define NAME_PARK_AFTER_MS 50000 /* the same, when the operation takes a name away; less than a client's patience with one request (60 s) */
+#define NAME_WAITERS_MAX 64	/* so many workers for longer than PARK_AFTER_MS; Ganesha has a few hundred */
 #define PARKED_MAX 4096		/* beyond it operations wait without being parked */
 #define PARKED_KEEP_MS 300000	/* an answer that nobody fetched */
 
@@ -401,6 +404,20 @@ static enum nfs4r_status finish(struct opctx *o, struct nfs4r_op *op)
 	return op->status;
 }
 
+/* A worker has waited for PARK_AFTER_MS. @longer: it is one of those that wait on. */
+static bool waits_longer(struct nfs4r_engine *eng, const struct opctx *o, uint64_t begun_ms, bool *longer)
+{
+	bool takes_name = o->op->type == NFS4R_OP_REMOVE || o->op->type == NFS4R_OP_RENAME;
+
+	if (!o->sent_or_executed || !takes_name || eng->stopping || eng->mute || now_ms() >= begun_ms + NAME_PARK_AFTER_MS)
+		return false;
+	if (!*longer && eng->nlonger == NAME_WAITERS_MAX)
+		return false;
+	eng->nlonger += !*longer;
+	*longer = true;
+	return true;
+}
+
 /* A worker gives up on an operation: before anything happened it is cancelled, after that it is parked or waited for. */
 static bool give_up(struct nfs4r_engine *eng, struct opctx *o, struct nfs4r_op *op)
 {
@@ -416,9 +433,11 @@ static bool give_up(struct nfs4r_engine *eng, struct opctx *o, struct nfs4r_op *
 
 static enum nfs4r_status update(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_exec_fn exec, void *arg, uint64_t wait_ms)
 {
+	uint64_t begun_ms = now_ms();
+	bool busy, longer = false;
+
 	pthread_mutex_lock(&eng->lock);
 	__atomic_add_fetch(&eng->stat_updates, 1, __ATOMIC_RELAXED); /* read without the lock */
-	bool busy;
 	struct opctx *o = adopt_parked(eng, op, &busy);
 	bool adopted = o != NULL;
 	if (!o) {
@@ -440,12 +459,14 @@ static enum nfs4r_status update(struct nfs4r_engine *eng, struct nfs4r_op *op, n
 			o->op->status = NFS4R_DELAY;
 			break;
 		}
-		if (give_up(eng, o, op)) {
+		if (!waits_longer(eng, o, begun_ms, &longer) && give_up(eng, o, op)) {
+			eng->nlonger -= longer;
 			deactivate(eng, o);
 			pthread_mutex_unlock(&eng->lock);
 			return NFS4R_DELAY;
 		}
 	}
+	eng->nlonger -= longer;
 	deactivate(eng, o);
 	pthread_mutex_unlock(&eng->lock);
 	make_durable(eng, o->op);

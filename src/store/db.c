@@ -19,6 +19,7 @@
 #include "store/internal.h"
 
 #define READERS_MAX 1000
+#define PAD (256 * 1024)	/* of holes behind the last page: an offset and two lengths of 16 bits */
 
 enum nfs4r_status nfs4r_db_status(int rc)
 {
@@ -74,6 +75,53 @@ static int open_dbis(struct nfs4r_db *db)
 	return rc;
 }
 
+/* Of the file: what its pages take, and what it had when it was opened. */
+static int sizes(struct nfs4r_db *db, int *fd, uint64_t *pages, uint64_t *file)
+{
+	MDB_envinfo info;
+	MDB_stat st;
+	struct stat sb;
+	int rc = mdb_env_info(db->env, &info);
+
+	if (!rc)
+		rc = mdb_env_stat(db->env, &st);
+	if (!rc)
+		rc = mdb_env_get_fd(db->env, fd);
+	if (rc)
+		return rc;
+	*pages = (info.me_last_pgno + 1) * (uint64_t)st.ms_psize;
+	if (fstat(*fd, &sb) != 0)
+		return errno;
+	*file = (uint64_t)sb.st_size;
+	return 0;
+}
+
+/*
+ * LMDB believes the offsets in a page, which are 16 bits wide: in a damaged one near the end they lead behind the file's end, and to SIGBUS. A hole
+ * there reads as zeros, and what is damaged is found to be. It goes at the end: a refused store is left as it was.
+ */
+static int pad(struct nfs4r_db *db)
+{
+	uint64_t pages;
+	int fd, rc = sizes(db, &fd, &pages, &db->bytes);
+
+	if (rc)
+		return rc;
+	return db->bytes >= pages + PAD || ftruncate(fd, (off_t)(pages + PAD)) == 0 ? 0 : errno;
+}
+
+static void unpad(struct nfs4r_db *db)
+{
+	uint64_t pages, file, size;
+	int fd;
+
+	if (!db->bytes || sizes(db, &fd, &pages, &file) != 0)
+		return;
+	size = db->bytes > pages ? db->bytes : pages;
+	if (file > size && ftruncate(fd, (off_t)size) != 0)
+		return; /* the hole stays, and does no harm */
+}
+
 enum nfs4r_status nfs4r_db_open(struct nfs4r_db *db, const char *dir, uint64_t map_bytes, char *why)
 {
 	enum nfs4r_status st;
@@ -83,6 +131,7 @@ enum nfs4r_status nfs4r_db_open(struct nfs4r_db *db, const char *dir, uint64_t m
 
 	snprintf(path, sizeof(path), "%s/lmdb/data.mdb", dir);
 	db->map_bytes = map_bytes;
+	db->bytes = 0;
 	/* A map may have been grown in an earlier run. */
 	if (!stat(path, &sb) && (uint64_t)sb.st_size > db->map_bytes)
 		db->map_bytes = ((uint64_t)sb.st_size + (1 << 20)) & ~(uint64_t)0xfffff;
@@ -98,6 +147,8 @@ enum nfs4r_status nfs4r_db_open(struct nfs4r_db *db, const char *dir, uint64_t m
 		rc = mdb_env_set_mapsize(db->env, db->map_bytes);
 	if (!rc)
 		rc = mdb_env_open(db->env, path, MDB_NOTLS | MDB_NORDAHEAD, 0600);
+	if (!rc)
+		rc = pad(db);
 	if (!rc)
 		rc = open_dbis(db);
 	if (!rc)
@@ -125,6 +176,7 @@ void nfs4r_db_close(struct nfs4r_db *db)
 	}
 	if (!db->env)
 		return;
+	unpad(db);
 	mdb_env_close(db->env);
 	db->env = NULL;
 	pthread_rwlock_destroy(&db->map);

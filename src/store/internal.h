@@ -183,6 +183,7 @@ struct nfs4r_db {
 	pthread_mutex_t pool_lock;
 	struct nfs4r_reader *idle;
 	uint64_t map_bytes;
+	uint64_t bytes; /* of the file when it was opened; 0: it was not */
 };
 
 struct nfs4r_inc {

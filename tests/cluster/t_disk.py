@@ -73,7 +73,7 @@ def watch(b, seconds):
                 seen.append(repair)
             if state == 'serving' and a['view']['members'] == b.sites:
                 return time.monotonic() - start, seen
-        time.sleep(0.1)
+        time.sleep(0.02)
     raise bed.Failed(f'server {SITE} does not serve after {seconds} s: {state}\n' + '\n'.join(b.log(SITE).splitlines()[-25:]))
 
 
@@ -93,7 +93,7 @@ def come_back(b, name, windows):
 
 
 def lost(b, name, windows, names, old=False):
-    b.must('server', SITE, 'kill')
+    b.kill(SITE, lost=True)
     wait_removed(b, SITE)
     empty(b, *names)
     if old:
@@ -144,7 +144,7 @@ def main():
             good = good and report.check('the store alone is lost', lost, b, 'store', windows, ['store'])
             good = good and report.check('what lay there is kept aside', no_strays, b)
             good = good and report.check('an image from the past', lost, b, 'image', windows, [], True)
-            good = good and report.check('updates went on', lambda: logs.update(probes.end()))
+            good = good and report.check('updates went on', probes.went_on, logs)
         finally:
             if probes:
                 probes.kill()

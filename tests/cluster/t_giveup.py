@@ -28,13 +28,20 @@ def write_until_gone(b):
     b.sh(3, f'mkdir {DIR}/mine && echo old >{DIR}/mine/f && echo old >{DIR}/mine/shared && sync')
     writer = b.start_sh(3, f'for i in $(seq 2000); do echo $i >{DIR}/mine/n$i; done & '
                         f'dd if=/dev/zero of={DIR}/mine/f bs=64 count=5000 oflag=append,sync conv=notrunc; wait', timeout=100)
-    time.sleep(2)
+    made_more(b, 20)
     b.must('link', 3, 'all', 'cut')
-    time.sleep(1)
-    b.must('server', 3, 'kill')
+    made_more(b, 20)
+    b.kill(3)
     bed.eventually(30, lambda: members(b, 1) == [1, 2], lambda: f'members: {members(b, 1)}', 0.2)
     b.must('link', 3, 'all', 'heal')
     return writer
+
+
+def made_more(b, files):
+    """Site 3 makes so many."""
+    directory = f'{b.data(3)}/giveup/mine'
+    before = len(os.listdir(directory))
+    bed.eventually(20, lambda: len(os.listdir(directory)) >= before + files, f'site 3 does not make {files} files', 0.02)
 
 
 def give_up(b):

@@ -50,7 +50,7 @@ class Round:
         b, rnd, top = self.b, self.rnd, f'/nfs{self.path}'
         b.sh(1, f'mkdir -p {top}/promises/site1 {top}/promises/site2 {top}/promises/site3')
         work = past.History(b, f'{top}/history', self.seed, SECONDS, killed=b.sites)
-        promises = past.Promises(b, f'{top}/promises', self.seed, SECONDS)
+        promises = past.Promises(b, f'{top}/promises', self.seed, SECONDS, work.clocks)
         try:
             time.sleep(rnd.uniform(1.5, 5.5))
             silent, away = rnd.random() < 0.3, rnd.choice([0.2, 2, 6])

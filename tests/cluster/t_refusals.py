@@ -228,7 +228,7 @@ def gives_up(b, make, mend, pattern, path):
         line = says(lambda: b.log(SITE)[mark:], 'this server stops serving: .*' + pattern, 10)
         b.sh(2, f'echo x >{path}/there', timeout=60)
         took = time.monotonic() - begin
-        bed.expect(SITE not in b.ask(1, 'status')['view']['members'], 'it is still a member')
+        bed.eventually(10, lambda: SITE not in b.ask(1, 'status')['view']['members'], 'it is still a member')
         said = b.ask(SITE, 'status')
         bed.expect(said['state'] == 'halted' and re.search(pattern, said['why'], re.I), f'status says {said["state"]}: {said.get("why")}')
         others_serve(b)

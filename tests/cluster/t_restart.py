@@ -2,12 +2,13 @@
 """Servers that are killed and started again under a light load: a pause, and nothing lost."""
 import json
 import os
-import re
+import subprocess
 import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'lib'))
 import bed
+import kills
 import trees
 
 DIR = '/nfs/restart'
@@ -18,6 +19,7 @@ class Load:
 
     def __init__(self, b, what):
         self.b, self.dir, self.stop = b, f'{DIR}/{what}', os.path.join(b.run, f'stop-{what}')
+        self.clocks = bed.everywhere(b.clock, b.sites)
         self.running = {s: b.start_py(s, 'load.py', f'{self.dir}/site{s}', str(s), self.stop, timeout=400) for s in b.sites}
         bed.eventually(60, lambda: all(n >= 5 for n in self.steps().values()), 'the load does not begin')
 
@@ -50,6 +52,9 @@ class Load:
             out, _ = p.communicate(timeout=150)
             bed.expect(p.returncode == 0, f'load at site {s}: status {p.returncode}\n{out}')
             results[s] = json.loads(out.strip().splitlines()[-1])
+            heard = [(op, t0 - self.clocks[s][0], t1 - self.clocks[s][0], error) for op, t0, t1, error in results[s]['heard']]
+            wrong = [h for h in heard if not self.b.kills.repeated(s, h[0], h[3], *h[1:3])]
+            bed.expect(not wrong, f'load at site {s}: {wrong}; killed: {self.b.kills.all}')
         return results
 
     def kill(self):
@@ -93,10 +98,16 @@ def start_and_wait(b, sites):
         bed.expect(b.status_of(s, f'ls {DIR}', 60) == 0, f'site {s} does not answer after the start')
 
 
+def judge_itself():
+    r = subprocess.run([sys.executable, os.path.join(bed.LIB, 'test_kills.py')], capture_output=True, text=True)
+    bed.expect(r.returncode == 0, r.stdout + r.stderr)
+    return f'{len(r.stdout.splitlines())} cases'
+
+
 def one_killed(b, results):
     load = Load(b, 'one')
     try:
-        b.must('server', 2, 'kill')
+        b.kill(2)
         time.sleep(3)
         start_and_wait(b, [2])
         load.goes_on()
@@ -108,7 +119,7 @@ def one_killed(b, results):
 def all_killed(b, results):
     load = Load(b, 'all')
     try:
-        bed.everywhere(lambda s: b.must('server', s, 'kill'), b.sites)
+        bed.everywhere(b.kill, b.sites)
         time.sleep(1)
         start_and_wait(b, b.sites)
         load.goes_on()
@@ -120,19 +131,53 @@ def all_killed(b, results):
 def does_not_wait_for_the_missing(b):
     """An update waits for a server that is down until that is removed from the view (t_views.py has more); the log says so."""
     b.sh(1, f'mkdir -p {DIR}/quiet && echo old >{DIR}/quiet/f')
-    time.sleep(3)               # controls end
+    b.no_controls(30)
     mark = len(b.log(1))
-    b.must('server', 3, 'kill')
+    b.kill(3)
     start = time.monotonic()
     b.sh(1, f'echo new >{DIR}/quiet/g && mkdir {DIR}/quiet/d')
     took = time.monotonic() - start
     bed.expect(took < 8, f'updates without server 3 took {took:.1f} s')
     for line in (r'server 3 is not connected .*updates wait', r'server 3 was removed from the active view'):
-        bed.expect(re.search(line, b.log(1)[mark:]), f'not in the log of server 1: {line}\n{b.log(1)[mark:]}')
+        b.says(1, mark, line)
     bed.expect(b.sh(2, f'cat {DIR}/quiet/f') == 'old\n', 'a read at site 2')
     b.must('server', 3, 'start')
     bed.expect(b.sh(3, f'cat {DIR}/quiet/g; ls {DIR}/quiet', timeout=90) == 'new\nd\nf\ng\n', 'the updates at site 3')
     return f'{took:.1f} s'
+
+
+EXECUTED = {'create/new', 'link/new', 'link/old', 'mkdir/new', 'rename/new'}
+
+
+def repetitions(b, site=3):
+    """A server dies after it has executed and before it may answer. Its client repeats to the new one: an exclusive create is known again, of all else it hears
+    that it is done; it was done once."""
+    path, go = f'{DIR}/window', os.path.join(b.run, 'go-window')
+    b.must_py(1, 'repeats.py', 'prepare', path)
+    b.no_controls(30)
+    clock, data = b.clock(site)[0], f'{b.data(site)}{path[len("/nfs"):]}'
+    client = b.start_py(site, 'repeats.py', path, go, timeout=120)
+    bed.expect(client.stdout.readline() == 'ready\n', 'the client does not begin')
+    b.must('link', site, 2, 'cut')      # a majority is there to elect it, and one is missing to answer
+    try:
+        with open(go, 'w'):
+            pass
+        bed.eventually(20, lambda: names(data) == EXECUTED, lambda: f'executed so far: {names(data)}', 0.02)
+        b.kill(site)
+    finally:
+        b.must('link', site, 2, 'heal')
+    start_and_wait(b, [site])
+    results = json.loads(client.communicate(timeout=150)[0].strip().splitlines()[-1])
+    heard = {op: error for op, (_, _, error) in results.items()}
+    bed.expect(heard == {'create': None, **kills.REPEATED}, f'the client heard {heard}')
+    bed.expect(all(b.kills.repeated(site, op, error, t0 - clock, t1 - clock) for op, (t0, t1, error) in results.items() if error), f'{results}; {b.kills.all}')
+    for s in b.sites:
+        seen = set(b.sh(s, f'cd {path} && ls -d */*', timeout=90).split())
+        bed.expect(seen == EXECUTED, f'the names at site {s}: {seen}')
+
+
+def names(top):
+    return {f'{d}/{n}' for d in os.listdir(top) for n in os.listdir(os.path.join(top, d))}
 
 
 def same_identities(b, before):
@@ -154,11 +199,13 @@ def stopped_and_started(b):
 
 def main():
     report, results = bed.Report('restart'), {}
+    report.check('what counts as a repetition', judge_itself)
     with bed.Bed.own('--rtt', '40ms', '--lease', '8', '--grace', '8') as b:
         b.sh(1, f'mkdir -p {DIR}/d/e && echo x >{DIR}/d/f && mkfifo {DIR}/d/fifo && ln {DIR}/d/f {DIR}/d/e/link')
         before = handles(b, 1)
         report.check('one server killed and started under load', one_killed, b, results)
         report.check('updates go on without a server that is down, and log lines say so', does_not_wait_for_the_missing, b)
+        report.check('a client hears of its own try only of what was under way when its server died', repetitions, b)
         report.check('all servers killed at once and started', all_killed, b, results)
         for what, (load, r) in results.items():
             report.check(f'nothing lost ({what} killed)', lost, b, load, r)

@@ -30,7 +30,7 @@ PAUSE_MAX = 6.0             # Silence, Lease and 2 s
 # ---- troubles ----------------------------------------------------------------------------------
 
 def killed(r, site):
-    r.b.must('server', site, 'kill')
+    r.b.kill(site)
     r.last(site, r.rnd.choice([0.2, 1, 5.5]))
     r.b.must('server', site, 'start')
 
@@ -54,7 +54,7 @@ def cut_one_way(r, site):
 
 
 def all_killed(r, _):
-    bed.everywhere(lambda s: r.b.must('server', s, 'kill'), r.b.sites)
+    bed.everywhere(r.b.kill, r.b.sites)
     time.sleep(r.rnd.choice([0, 0.5, 2]))
     bed.everywhere(lambda s: r.b.must('server', s, 'start'), r.b.sites)
 
@@ -71,10 +71,9 @@ def full_disk(r, site, what='data'):
     b.inside('sh', '-c', f'cat /dev/zero >{path}; sync {path}')
     r.last(site, r.rnd.choice([2, 6]))
     b.inside('rm', path)
+    r.filled.add(site)
     time.sleep(1.2)             # it may be about to give up
-    if b.ask(site, 'status')['state'] == 'halted':
-        b.must('server', site, 'stop')
-        b.must('server', site, 'start')
+    r.restart_halted()
 
 
 def full_store(r, site):
@@ -101,7 +100,7 @@ class Round:
 
     def __init__(self, b, name, seed, troubles, times):
         self.b, self.rnd, self.troubles, self.times = b, random.Random(seed), troubles, times
-        self.path, self.seed, self.said = f'/rounds/{name}', seed, []
+        self.path, self.seed, self.said, self.filled = f'/rounds/{name}', seed, [], set()
 
     def last(self, site, seconds):
         """Lets a trouble last; when it is long enough for it, the others must remove the site's server meanwhile."""
@@ -112,13 +111,24 @@ class Round:
                 self.times['removal'].append(removed)
             time.sleep(0.1)
 
+    def restart_halted(self):
+        """A server whose disk was full has given up, at once or later."""
+        for site in self.filled:
+            if self.b.ask(site, 'status')['state'] == 'halted':
+                self.b.kill(site, 'stop')
+                self.b.must('server', site, 'start')
+
+    def wait_back(self):
+        self.restart_halted()
+        wait_back(self.b, 60)
+
     def trouble(self, name, site):
         function = TROUBLES[name][0]
         function(self, site)
         start = time.monotonic()
         self.said.append(f'{name} {site}' if name != 'all killed' else name)
         if self.rnd.random() < 0.7:
-            wait_back(self.b, 60)
+            self.wait_back()
             self.times['return'].append(time.monotonic() - start)
 
     def quiet_sites(self):
@@ -134,17 +144,18 @@ class Round:
         tolerated = {e for name, _ in self.troubles for e in TROUBLES[name][2]}
         b.sh(1, f'mkdir -p {top}/promises/site1 {top}/promises/site2 {top}/promises/site3')
         work = past.History(b, f'{top}/history', self.seed, SECONDS, killed=self.quiet_sites())
-        promises = past.Promises(b, f'{top}/promises', self.seed, SECONDS)
+        promises = past.Promises(b, f'{top}/promises', self.seed, SECONDS, work.clocks)
         try:
             time.sleep(self.rnd.uniform(0.5, 2))
             for name, site in self.troubles:
                 self.trouble(name, site)
+            self.restart_halted()
             judged = work.judge(gone, tolerated, least=0)
             promises.end(gone, tolerated)
         finally:
             work.kill()
             promises.kill()
-        wait_back(b, 60)
+        self.wait_back()
         b.no_controls(30)
         trees.disks_equal(b, 30, self.path[1:])
         trees.verify(b, self.path)

@@ -20,6 +20,8 @@ import threading
 import time
 import traceback
 
+import kills
+
 LIB = os.path.dirname(os.path.abspath(__file__))
 CLUSTER = os.path.dirname(LIB)
 ROOT = os.path.dirname(os.path.dirname(CLUSTER))
@@ -115,6 +117,7 @@ class Bed:
         self.run, self.shared, self.is_up = run, shared, shared
         self.sites = [1, 2, 3]
         self.seen = None        # the tree that all clients saw last (trees.py)
+        self.kills = kills.Kills()
 
     @classmethod
     def get(cls, *options):
@@ -233,6 +236,12 @@ class Bed:
 
     # ---- servers and clients
 
+    def kill(self, site, how='kill', lost=False):
+        """Ends the site's server, by kill, stop or crash, and remembers when; its clients may hear of that (kills.py). lost: its disk goes, too."""
+        begin = time.time()
+        self.must('server', site, how)
+        self.kills.add(site, begin, time.time(), lost)
+
     def server_dir(self, site):
         return os.path.join(self.run, f'g{site}')
 
@@ -256,6 +265,10 @@ class Bed:
                 return f.read()
         except FileNotFoundError:
             return ''
+
+    def says(self, site, mark, pattern, seconds=10):
+        """Waits for a line in the server's log after that mark: what is logged may come a moment after what status says."""
+        eventually(seconds, lambda: re.search(pattern, self.log(site)[mark:]), lambda: f'not in the log of server {site}: {pattern}\n{self.log(site)[mark:]}')
 
     def remount(self, options='vers=4.2', sites=None):
         everywhere(lambda s: self.must('client', s, 'remount', options, timeout=150), sites or self.sites)

@@ -4,14 +4,27 @@
 
 Until the file STOP (on the host, in /tmp) exists: makes, writes, renames and removes files of its own and appends
 to one that it keeps open and locked all the time. STOP.SITE counts its steps. Prints one JSON object:
-{steps, gap: longest step in seconds, files: {name: content that must be there}, held: lines of the open file}.
-An error of any call ends it: a hard mount promises that a restart of the server is only a pause.
+{steps, gap: longest step in seconds, files: {name: content that must be there}, held: lines of the open file, heard: [[op, begin, end, error]]}.
+An error of any call ends it: a hard mount promises that a restart of the server is only a pause. But an error that says that it was done already
+is heard and taken for success; whether it may be heard (times are this machine's) is judged outside, and what is there as well.
 """
+import errno
 import fcntl
 import json
 import os
 import sys
 import time
+
+
+HEARD = []
+
+
+def call(function, *args):
+    begin = time.time()
+    try:
+        function(*args)
+    except (FileExistsError, FileNotFoundError) as e:
+        HEARD.append([function.__name__, begin, time.time(), errno.errorcode[e.errno]])
 
 
 def small_file(i, site):
@@ -20,18 +33,18 @@ def small_file(i, site):
     with open(name, 'w') as f:
         f.write(text)
     if i % 3 == 1:
-        os.rename(name, f'moved-{i}')
+        call(os.rename, name, f'moved-{i}')
         name = f'moved-{i}'
     if i % 3 == 2:
         with open(name, 'a') as f:
             f.write('again\n')
         text += 'again\n'
     if i % 7 == 6:
-        os.unlink(name)
+        call(os.unlink, name)
         return None
     if i % 5 == 4:
-        os.mkdir(f'd{i}')
-        os.rename(name, f'd{i}/inside')
+        call(os.mkdir, f'd{i}')
+        call(os.rename, name, f'd{i}/inside')
         name = f'd{i}/inside'
     return name, text
 
@@ -70,7 +83,7 @@ def main(directory, site, stop):
         time.sleep(0.05)
     ours = lock_is_ours('held')
     os.close(held)
-    print(json.dumps({'steps': i, 'gap': round(gap, 1), 'files': files, 'held': i, 'lock': ours}))
+    print(json.dumps({'steps': i, 'gap': round(gap, 1), 'files': files, 'held': i, 'lock': ours, 'heard': HEARD}))
 
 
 main(*sys.argv[1:])

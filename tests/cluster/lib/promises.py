@@ -4,9 +4,10 @@
 	promises.py look DIR                      what is in DIR now: one JSON object {name: content}
 
 A line says {name, content, at}: at "begin" before anything is done to the name, "done" when the last call for it has returned,
-"synced" when what makes it durable has returned: fsync, or the close of a file that was written (an NFS client commits then).
-content: null (no such name), "" (empty), [text, n] (n times that line), or for `look` also a text that is none of these. A line with an
-error says what a call was refused with; the next begins anew.
+"synced" when what makes it durable has returned: fsync, or the close of a file that was written (an NFS client commits then). A line with an
+error says what a call was refused with (op, t0 and t1 of this machine's clock, if it was one on names); the next begins anew.
+
+content: null (no such name), "" (empty), [text, n] (n times that line), or for `look` also a text that is none of these.
 
 `judge` compares the lines of one worker with what is seen. Run in a client; `judge` on the host.
 """
@@ -26,9 +27,16 @@ class Worker:
         os.makedirs(f'{directory}/site{site}', exist_ok=True)
         os.chdir(f'{directory}/site{site}')
         self.files, self.held, self.lines = [], None, 0
+        self.under_way = {}
 
     def say(self, name, content, at):
         print(json.dumps({'name': name, 'content': content, 'at': at}), flush=True)
+
+    def call(self, function, *args):
+        """One on names, that a client cannot tell from its repetition."""
+        self.under_way = {'op': function.__name__, 't0': time.time()}
+        function(*args)
+        self.under_way = {}
 
     def new(self, kind):
         self.n += 1
@@ -80,7 +88,7 @@ class Worker:
         self.write(tmp, content, os.O_CREAT | os.O_EXCL)
         self.say(name, content, 'begin')
         self.say(tmp, None, 'begin')
-        os.rename(tmp, name)
+        self.call(os.rename, tmp, name)
         self.say(name, content, 'done')
         self.say(tmp, None, 'done')
 
@@ -88,19 +96,19 @@ class Worker:
         if self.files:
             name = self.files.pop(self.random.randrange(len(self.files)))
             self.say(name, None, 'begin')
-            os.unlink(name)
+            self.call(os.unlink, name)
             self.say(name, None, 'done')
 
     def link(self):
         name, other, content = self.new('h'), f's{self.n}', self.content()
         self.write(name, content, os.O_CREAT | os.O_EXCL)
         self.say(other, content, 'begin')
-        os.link(name, other)
+        self.call(os.link, name, other)
         self.say(other, content, 'done')
 
     def directory(self):
         name = self.new('d')
-        os.mkdir(name)
+        self.call(os.mkdir, name)
         self.write(f'{name}/f', self.content(), os.O_CREAT | os.O_EXCL)
 
     def append(self):
@@ -130,7 +138,8 @@ class Worker:
             try:
                 step()
             except OSError as e:
-                print(json.dumps({'error': errno.errorcode[e.errno], 'step': step.__name__, 'n': self.n}), flush=True)
+                print(json.dumps({'error': errno.errorcode[e.errno], 'step': step.__name__, 'n': self.n, **self.under_way, 't1': time.time()}), flush=True)
+                self.under_way = {}
                 if self.held is not None:
                     try:
                         os.close(self.held)

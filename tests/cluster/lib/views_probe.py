@@ -4,9 +4,11 @@
 	views_probe.py DIR SITE STOP        until the file STOP (on the host, in /tmp) exists
 
 A few threads make and remove a file, each in a directory of its own beside those of the other sites, and then pause until
-control of it has ended: so updates need elections, and whenever something happens one of them is about to begin. Prints one JSON list of [begin, seconds, what] by this
-machine's clock. No error is tolerated: a server that goes away is only a pause.
+control of it has ended: so updates need elections, and whenever something happens one of them is about to begin. Prints one JSON list of
+[begin, seconds, what, error or null] by this machine's clock. A server that goes away is only a pause, so there should be no error; which there may
+be all the same is judged outside.
 """
+import errno
 import json
 import os
 import sys
@@ -24,9 +26,12 @@ def prepare(directory, site):
 
 
 def timed(log, what, function):
-    start = time.time()
-    function()
-    log.append([start, round(time.time() - start, 3), what])
+    start, error = time.time(), None
+    try:
+        function()
+    except OSError as e:
+        error = errno.errorcode[e.errno]
+    log.append([start, round(time.time() - start, 3), what, error])
 
 
 def create(path):

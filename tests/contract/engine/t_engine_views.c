@@ -294,6 +294,40 @@ static void a_close_waits_for_the_lease(void **state)
 	assert_int_equal(k.st, NFS4R_OK);
 }
 
+static void *remove_once(void *arg)
+{
+	struct closer *k = arg;
+	struct nfs4r_op op = { .type = NFS4R_OP_REMOVE, .client = 1 };
+
+	nfs4r_root(k->s->eng, &op.dir);
+	nfs4r_name_set(&op.name, "f", 1);
+	k->st = nfs4r_update(k->s->eng, &op, NULL, NULL);
+	return NULL;
+}
+
+/* Who takes a name away is answered for it: a retry would be told by Ganesha's own look-up that there is no such name. */
+static void a_removal_is_not_to_be_asked_for_again(void **state)
+{
+	struct cluster *c = *state;
+	struct closer k = { .s = &c->site[1] };
+	struct nfs4r_oid root;
+
+	k.f = root_file(k.s, "f", "content");
+	cluster_settle(c);
+	nfs4r_root(k.s->eng, &root);
+	for (int tries = 0; nfs4r_read_server(c->site[2].eng, &root) == 1; tries++) { /* control of it ends: the removal needs an election */
+		assert_true(tries < 2000);
+		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+	}
+	cluster_stop(c, 3);
+	assert_int_equal(pthread_create(&k.thread, NULL, remove_once, &k), 0);
+	nanosleep(&(struct timespec){ .tv_sec = 9 }, NULL); /* longer than a worker waits for all others */
+	assert_int_equal(pthread_tryjoin_np(k.thread, NULL), EBUSY);
+	cluster_start(c, 3);
+	pthread_join(k.thread, NULL);
+	assert_int_equal(k.st, NFS4R_OK);
+}
+
 /* The table may have lost what this server missed while it was outside: what was seen in another era counts for nothing. */
 static void an_answer_belongs_to_one_era(void **state)
 {
@@ -362,6 +396,7 @@ int main(void)
 		T(a_close_waits_for_the_lease, setup),
 		T(an_answer_belongs_to_one_era, setup),
 		T(with_a_fixed_view_everything_is_as_before, setup_fixed),
+		T(a_removal_is_not_to_be_asked_for_again, setup_fixed),
 		cmocka_unit_test(a_configuration_that_cannot_work_is_refused),
 	};
 

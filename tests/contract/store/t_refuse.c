@@ -266,6 +266,32 @@ static void test_lmdb_damaged(void **state)
 	assert_refused(NFS4R_CORRUPT, "is damaged", "resync");
 }
 
+/* Each page in turn holds nonsense. It may be one that is not read; a start that reads it refuses, and never dies of it. */
+static void test_each_page_damaged(void **state)
+{
+	char path[512], junk[4096];
+	struct stat sb;
+
+	memset(junk, 0x5a, sizeof(junk));
+	path_of(path, "lmdb/data.mdb");
+	assert_int_equal(stat(path, &sb), 0);
+	for (off_t at = 2 * (off_t)sizeof(junk); at < sb.st_size; at += (off_t)sizeof(junk)) {
+		char good[sizeof(junk)];
+		int fd = open(path, O_RDONLY), status;
+		pid_t pid;
+
+		assert_int_equal(pread(fd, good, sizeof(good), at), sizeof(good));
+		close(fd);
+		write_at("lmdb/data.mdb", at, junk, sizeof(junk));
+		pid = fork();
+		if (pid == 0)
+			_exit(fx_open(&f) == NFS4R_OK ? 0 : 1);
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_true(WIFEXITED(status));
+		write_at("lmdb/data.mdb", at, good, sizeof(good));
+	}
+}
+
 static void test_foreign_lmdb(void **state)
 {
 	char k[] = "k", v[] = "v";
@@ -545,6 +571,7 @@ int main(void)
 		T(test_lmdb_missing),
 		T(test_lmdb_of_nothing),
 		T(test_lmdb_damaged),
+		T(test_each_page_damaged),
 		T(test_foreign_lmdb),
 		T(test_journal_missing),
 		T(test_a_journal_file_missing_in_the_middle),
