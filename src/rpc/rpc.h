@@ -16,7 +16,7 @@
 
 #include "base/msg.h"
 
-#define NFS4R_PROTOCOL_VERSION 2
+#define NFS4R_PROTOCOL_VERSION 3
 
 enum nfs4r_lane {
 	NFS4R_LANE_CONTROL = 0, /* elections, acks, releases, positions: never behind bulk data */
