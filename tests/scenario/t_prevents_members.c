@@ -102,9 +102,10 @@ static const struct prevents of_three[] = {
 static const struct prevents of_five[] = {
 	{ "log 9.1: claims are known to a majority first", F_VOTERS_UNACKED, claims_are_known_to_a_majority_first },
 	{ "log 9.1: updates are held by a majority first", F_VOTERS_UNHELD, updates_are_held_by_a_majority_first },
+	{ "log 9.1: voters change when all have settled", F_VOTERS_AT_ONCE, claims_are_known_to_a_majority_first },
 };
 
 int main(void)
 {
-	return prevents_with(of_three, 1, 3) + prevents_with(of_five, 2, 5);
+	return prevents_with(of_three, 1, 3) + prevents_with(of_five, sizeof(of_five) / sizeof(of_five[0]), 5);
 }

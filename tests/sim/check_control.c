@@ -70,6 +70,12 @@ static bool row_one(void *arg, const struct nfs4r_control_info *i)
 	return true;
 }
 
+/* It hears of all claims before it is a member with all rows. */
+static bool may_not_ack(const struct server *v)
+{
+	return !(view_members(v) & NFS4R_BIT(v->id)) || v->seen_joining;
+}
+
 /* A server that is down has what it acked on its disk. */
 static void check_majority(struct sim *s, const struct acting *a, const struct rows *r)
 {
@@ -79,7 +85,7 @@ static void check_majority(struct sim *s, const struct acting *a, const struct r
 		if (r->row[i].pid.server == a->pid.server && r->row[i].pid.seq == a->pid.seq)
 			have |= NFS4R_BIT(r->row[i].at);
 	for (uint32_t q = 1; q <= s->plan.servers; q++)
-		if (!s->servers[q].up || s->servers[q].disk_lost) /* that acks nothing else, either */
+		if (!s->servers[q].up || s->servers[q].disk_lost || may_not_ack(&s->servers[q])) /* that acks nothing else, either */
 			have |= NFS4R_BIT(q);
 	if (__builtin_popcountll(voters & ~have) >= __builtin_popcountll(voters) / 2 + 1 && r->n < ROWS_MAX)
 		sim_fail(s, "S%u acts on %s (depth %u, claim %llu), which is in the tables of %llx only", a->server->id,

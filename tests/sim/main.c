@@ -296,8 +296,7 @@ static const struct {
 	{ F_REPAIR_UNSEALED, "views-amnesia" },	{ F_SEQ_AGAIN, "views-amnesia" },
 	{ F_TAINT_IN_FLIGHT, "seals-late" },	{ F_TAINT_OWN, "seals-late" },
 	{ F_TAINT_STABLE, "seals-late" },	{ F_TAINT_SEALED, "seals-late" },
-	{ F_VOTERS_UNASKED, "members" },	{ F_VOTERS_AT_ONCE, "members" },
-	{ F_LEARNER_KNOWN, "members-power" },
+	{ F_VOTERS_UNASKED, "members" },	{ F_LEARNER_KNOWN, "members-power" },
 };
 
 /*
@@ -310,7 +309,7 @@ static const struct {
  * After them one wants two moves that make a ring, in logs that reach one that was away in the wrong order. The next five want a member
  * that has more of a log than all who promise its end, or a reader between two servers' adoption of one view. The next six are about who
  * hears what of a server that forgot within a round trip, or that only one remembers it. The next one wants a message that is under way
- * from before a server's removal until after its return (seed 830128 of views-amnesia). The last three want two servers of five taken out, and those
+ * from before a server's removal until after its return (seed 830128 of views-amnesia). The last four want two servers of five taken out, and those
  * that are left know nothing of what these had, or a lease that ends a moment later (t_prevents_members.c).
  */
 static const uint32_t elsewhere[] = { F_NO_VERSION_WAIT, F_FLOOR_TOO_HIGH,  F_ASK_DROPS_MULTI, F_SIDE_COUNTS,
@@ -319,7 +318,8 @@ static const uint32_t elsewhere[] = { F_NO_VERSION_WAIT, F_FLOOR_TOO_HIGH,  F_AS
 				      F_ANSWER_BEFORE_VIEW, F_SEAL_UNPROMISED, F_SEAL_INCOMPLETE, F_LIST_UNCROSSED,
 				      F_UNDONE_REPLIES,	 F_FORGOT_ACKS, F_FORGOT_RELEASES, F_NEW_HEARS_SOME,
 				      F_KNOWN_AT_ONCE,	 F_OUTSIDE_AT_ONCE, F_SEAL_CLAIMED, F_OLD_REQUEST,
-				      F_VOTERS_UNACKED,	 F_VOTERS_UNHELD, F_LEASE_OLD_VOTERS };
+				      F_VOTERS_UNACKED,	 F_VOTERS_UNHELD, F_LEASE_OLD_VOTERS,
+				      F_VOTERS_AT_ONCE };
 
 static bool is_elsewhere(uint32_t fault)
 {
