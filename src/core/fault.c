@@ -10,7 +10,6 @@ const char *nfs4r_core_fault_text(uint32_t fault)
 		[NFS4R_FAULT_NONE] = NULL,
 #define X(name, rule, what) [name] = rule ": " what,
 		NFS4R_FAULTS_EACH(X)
-		NFS4R_FAULTS_LATER(X)
 #undef X
 	};
 

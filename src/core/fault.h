@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-/* X(name, rule, what is wrong with it on). The numbers count from 1, those of the second list from 150. */
+/* X(name, rule, what is wrong with it on). The numbers count from 1. */
 #define NFS4R_FAULTS_EACH(X)                                                                                                   \
 	X(F_MULTI_COVERED, "control 0", "a multi-link file counts as covered by deep control of a parent")                     \
 	X(F_CHILD_NOT_NEEDED, "control 3.1", "unlink and rename do not need control of the child")                             \
@@ -126,20 +126,22 @@
 	X(F_TAINT_OWN, "log 3.6", "a sender's own taints are not handed on")						\
 	X(F_TAINT_STABLE, "log 3.9", "an entry counts as stable though its object is not exact")			\
 	X(F_TAINT_SEALED, "log 7.5", "objects that a seal makes inexact count as exact")				\
-	X(F_OLD_REQUEST, "log 5.6", "a copy of a request from before a seal is executed")					\
-	X(F_UNDO_EMPTIES, "log 8.3", "a repair takes bytes that were exact for less long than those here")
-
-#define NFS4R_FAULTS_LATER(X)											\
+	X(F_OLD_REQUEST, "log 5.6", "a copy of a request from before a seal is executed")			\
+	X(F_UNDO_EMPTIES, "log 8.3", "a repair takes bytes that were exact for less long than those here")	\
 	X(F_DROP_UNSTABLE, "log 3.11", "entries beyond the bound go although a member does not have them")	\
 	X(F_SLOW_STAYS, "log 3.12", "a member that is behind by more than the bound is not removed")		\
-	X(F_LATE_WAITS, "log 8.5", "a server waits for entries that nobody has any more")
+	X(F_LATE_WAITS, "log 8.5", "a server waits for entries that nobody has any more")			\
+	X(F_VOTERS_UNASKED, "log 9.1", "a view is adopted without a majority of its own voters")		\
+	X(F_VOTERS_AT_ONCE, "log 9.1", "voters change before all members have settled in the view")		\
+	X(F_VOTERS_UNACKED, "log 9.1", "voters change while claims count on those of an older view")		\
+	X(F_VOTERS_UNHELD, "log 9.1", "voters change while updates are held by those of an older view")	\
+	X(F_LEASE_OLD_VOTERS, "log 9.1", "a lease that voters of an older view granted goes on")		\
+	X(F_LEARNER_KNOWN, "log 9.1", "a new server counts as one that remembers")
 
 enum nfs4r_fault {
 	NFS4R_FAULT_NONE = 0,
 #define X(name, rule, text) name,
 	NFS4R_FAULTS_EACH(X)
-	NFS4R_FAULT_FREE = 149,
-	NFS4R_FAULTS_LATER(X)
 #undef X
 	NFS4R_FAULT_COUNT
 };

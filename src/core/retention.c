@@ -65,7 +65,7 @@ void retention_beyond(struct nfs4r_core *c, const nfs4r_lsn *beyond)
 
 bool retention_is_slow(const struct nfs4r_core *c, nfs4r_server_id s)
 {
-	EACH_SERVER(c, log)
+	EACH_LOG(c, log)
 		if (c->peers[s].stable[log] < c->beyond[log] && c->beyond[log] <= c->logs[log].stable)
 			return true;
 	return false;
@@ -140,7 +140,7 @@ void retention_look(struct nfs4r_core *c)
 	if (!views_on(c) || FAULT(F_LATE_WAITS))
 		return;
 	if (!begun && !c->halted && memory_whole(c) && all_heard(c, members, true))
-		EACH_SERVER(c, log)
+		EACH_LOG(c, log)
 			if (nobody_has_next(c, log))
 				late |= NFS4R_BIT(log);
 	if (!c->late)
@@ -163,7 +163,7 @@ void nfs4r_core_kept_for(const struct nfs4r_core *c, nfs4r_servers *kept_for, nf
 	if (!views_on(c))
 		return;
 	EACH_PEER(c, s)
-		EACH_SERVER(c, log) {
+		EACH_LOG(c, log) {
 			const struct logst *l = &c->logs[log];
 			nfs4r_lsn has = c->peers[s].applied[log];
 

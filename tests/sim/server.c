@@ -205,6 +205,12 @@ static void drop_remote(struct server *v, struct nfs4r_op *op)
 	op_free(op);
 }
 
+/* A learner begins with a copy of somebody who has it (log sheet 9.1). */
+static bool counts_on(const struct server *v, nfs4r_server_id q)
+{
+	return !v->sim->plan.lease_ms || v->view_voters & view_find(v->sim, v->sim->top_view)->voters & NFS4R_BIT(q);
+}
+
 static void truncate_log(struct server *v, nfs4r_server_id log, nfs4r_lsn until)
 {
 	struct nfs4r_core_view view;
@@ -216,7 +222,7 @@ static void truncate_log(struct server *v, nfs4r_server_id log, nfs4r_lsn until)
 		const struct server *w = &v->sim->servers[q];
 		bool outside = v->sim->plan.keep && !(view.adopted.members & NFS4R_BIT(q));
 
-		if (w->stable[log] >= until || w->had_stable[log] >= until)
+		if (!counts_on(v, (nfs4r_server_id)q) || w->stable[log] >= until || w->had_stable[log] >= until)
 			continue;
 		if (!outside || until > v->beyond[log])
 			sim_fail(v->sim, "S%u truncates log %u at %llu, S%u has it stable only to %llu, and the bound is at %llu", v->id, log,
@@ -299,6 +305,8 @@ static void carry_out(struct server *v, const struct nfs4r_action *a, struct nfs
 		break;
 	case NFS4R_ACT_REPAIR:
 		repair_begin(v, a);
+		break;
+	case NFS4R_ACT_SERVERS: /* links are there to all the time */
 		break;
 	case NFS4R_ACT_HELD:
 		commit_held(v, a->hold);

@@ -77,11 +77,8 @@ def check_places(root, page, bad):
 
 
 def check_faults(root, page, have, bad):
-    lists = read(root, "src/core/fault.h").split("#define NFS4R_FAULTS_LATER")
-    numbers_of = {}
-    for first, text in zip((1, 150), lists):
-        real = re.findall(r'X\((F_\w+), "(control|log) (\S+)"', text)
-        numbers_of.update({name: (i, what, n) for i, (name, what, n) in enumerate(real, first)})
+    real = re.findall(r'X\((F_\w+), "(control|log) (\S+)"', read(root, "src/core/fault.h"))
+    numbers_of = {name: (i, what, n) for i, (name, what, n) in enumerate(real, 1)}
     for name in sorted(set(FAULT.findall(page)) - {"F_NAME"}):
         if name not in numbers_of:
             bad.append(f"{PAGE}: {name} is not in src/core/fault.h")
