@@ -7,7 +7,8 @@
  * grows its count only after the entry is made), so nfs4r_msg_fini frees it all.
  *
  * Invariants: a mask names only servers there can be, so nobody behind has to bound the bits;
- * of two views, the one that changes the other has the higher number.
+ * of two views, the one that changes the other has the higher number; members of a view are voters,
+ * voters are servers, and its addresses are none or those of all servers.
  */
 #include <stdlib.h>
 
@@ -19,6 +20,7 @@
 #define ENTRY_MIN 96
 #define JOIN_ROW_MIN 36
 #define SEAL_BYTES 12
+#define ADDRESS_MIN 16
 #define SERVERS_ALL ((((nfs4r_servers)1 << NFS4R_SERVERS_MAX) - 1) << 1)
 
 static bool c_servers(struct nfs4r_codec *c, nfs4r_servers *mask)
@@ -169,7 +171,8 @@ static bool c_heartbeat(struct nfs4r_codec *c, struct nfs4r_msg *m)
 	       c_bool(c, &m->heartbeat.caught_up) && c_bool(c, &m->heartbeat.joining) &&
 	       c_bool(c, &m->heartbeat.repairing) && c_memory(c, m) && c_u64(c, &m->heartbeat.inc) &&
 	       c_u64(c, &m->heartbeat.inc_random) && c_u64(c, &m->heartbeat.your_inc) &&
-	       c_u64(c, &m->heartbeat.your_random) && c_servers(c, &m->heartbeat.claims);
+	       c_u64(c, &m->heartbeat.your_random) && c_servers(c, &m->heartbeat.claims) &&
+	       c_bool(c, &m->heartbeat.settled) && c_u64(c, &m->heartbeat.reconf_epoch) && c_servers(c, &m->heartbeat.reconf_set);
 }
 
 static bool c_grant(struct nfs4r_codec *c, struct nfs4r_msg *m)
@@ -183,6 +186,42 @@ static bool c_prepare(struct nfs4r_codec *c, struct nfs4r_msg *m)
 	       c_servers(c, &m->prepare.add) && c_servers(c, &m->prepare.seal);
 }
 
+static bool c_address(struct nfs4r_codec *c, struct nfs4r_address *a)
+{
+	uint32_t len = c_decoding(c) ? 0 : (uint32_t)strlen(a->address), port = a->port;
+	const char *bytes = a->address;
+
+	if (!c_server(c, &a->id, false) || !c_range(c, &port, 1, UINT16_MAX) ||
+	    !c_bytes(c, &bytes, &len, NFS4R_ADDRESS_MAX))
+		return false;
+	if (!c_decoding(c))
+		return true;
+	for (uint32_t i = 0; i < len; i++)
+		if (bytes[i] <= ' ' || bytes[i] > '~')
+			return c_fail(c, NFS4R_MALFORMED);
+	a->port = (uint16_t)port;
+	memcpy(a->address, bytes, len);
+	a->address[len] = '\0';
+	return c_check(c, len > 0);
+}
+
+/* Who belongs to the volume, and where they are. */
+static bool c_servers_of(struct nfs4r_codec *c, struct nfs4r_view *v)
+{
+	nfs4r_servers set = 0;
+
+	if (!c_servers(c, &v->servers) || !c_servers(c, &v->voters) ||
+	    !c_check(c, !(v->members & ~v->voters) && !(v->voters & ~v->servers)) ||
+	    !c_count(c, &v->nbook, NFS4R_SERVERS_MAX, ADDRESS_MIN))
+		return false;
+	for (uint32_t i = 0; i < v->nbook; i++) {
+		if (!c_address(c, &v->book[i]) || !c_check(c, !(set >> v->book[i].id)))
+			return false;
+		set |= (nfs4r_servers)1 << v->book[i].id;
+	}
+	return c_check(c, v->nbook == 0 || set == v->servers);
+}
+
 static bool c_view(struct nfs4r_codec *c, struct nfs4r_view *v)
 {
 	if (!c_u64(c, &v->num) || !c_u64(c, &v->base) ||
@@ -194,7 +233,7 @@ static bool c_view(struct nfs4r_codec *c, struct nfs4r_view *v)
 		if (!c_server(c, &v->seals[i].log, false) || !c_u64(c, &v->seals[i].lsn))
 			return false;
 	}
-	return true;
+	return c_servers_of(c, v);
 }
 
 static bool c_promise(struct nfs4r_codec *c, struct nfs4r_msg *m)

@@ -26,7 +26,7 @@ enum nfs4r_msg_type { /* wire values */
 	NFS4R_MSG_PULL = 13,
 	NFS4R_MSG_VERIFY = 14,	      /* engine to engine: checksum of one object, for nfs4rctl verify */
 	NFS4R_MSG_VERIFY_ANSWER = 15,
-	/* the active view (log 6): to every configured server, member or not */
+	/* the active view (log 6): to every server of the volume, member or not */
 	NFS4R_MSG_HEARTBEAT = 16,
 	NFS4R_MSG_GRANT = 17,
 	NFS4R_MSG_PREPARE = 18,
@@ -58,17 +58,33 @@ struct nfs4r_seal {
 #define NFS4R_GEN(lsn) ((lsn) >> NFS4R_GEN_SHIFT)
 #define NFS4R_AFTER_SEAL(lsn) ((NFS4R_GEN(lsn) + 1) << NFS4R_GEN_SHIFT) /* position of who has applied all up to the seal at @lsn */
 
+#define NFS4R_ADDRESS_MAX 95
+
+struct nfs4r_address { /* where a server listens for the others */
+	nfs4r_server_id id;
+	uint16_t port;
+	char address[NFS4R_ADDRESS_MAX + 1]; /* a name or a number, NUL terminated */
+};
+
+/* members are voters, voters are servers */
 struct nfs4r_view { /* log 6.1 */
-	uint64_t num;  /* k * NFS4R_VIEW_STEP + id of the server that proposed it; 0: the first, all configured servers */
+	uint64_t num;  /* NFS4R_RECONF_SHIFT bits: k * NFS4R_VIEW_STEP + id of the server that proposed it; above: how often the volume was reconfigured
+			* (log 9.3). 0: the first, all configured servers */
 	uint64_t base; /* the view it changes; 0 for the first */
 	nfs4r_servers members;
 	nfs4r_servers open; /* servers whose log's newest generation is not sealed: members, and those that were removed without a seal */
 	uint32_t epoch; /* loss epoch: how many views before this one, itself included, sealed something (log 2.3, 5.3) */
 	uint32_t nseals;
 	struct nfs4r_seal seals[NFS4R_SEALS_MAX]; /* in the order in which they were made; the oldest falls out */
+	nfs4r_servers servers; /* who belongs to the volume: is connected to, catches up, holds back truncation */
+	nfs4r_servers voters;  /* whose majority decides */
+	uint32_t nbook;	       /* 0: the addresses are as configured; else those of all servers */
+	struct nfs4r_address book[NFS4R_SERVERS_MAX]; /* ascending id */
 };
 
 #define NFS4R_VIEW_STEP 64 /* above every server id */
+#define NFS4R_RECONF_SHIFT 40
+#define NFS4R_RECONF(num) ((num) >> NFS4R_RECONF_SHIFT) /* how often the volume was reconfigured before the view with that number */
 #define NFS4R_JOINROWS_MAX 64 /* claims in one JOINROWS */
 
 struct nfs4r_join_row { /* one claim that is won */
@@ -219,6 +235,9 @@ struct nfs4r_msg {
 			uint64_t inc, inc_random;	/* this start of the sender's (log 2.1) */
 			uint64_t your_inc, your_random; /* the newest start of the receiver's that the sender knows of; 0: none */
 			nfs4r_servers claims;	/* servers outside the view that the sender, a complete member, knows claims of */
+			bool settled;		/* this view is on the sender's disk, it has all rows, and what counts on a majority counts on one of this view's (log 9.1) */
+			uint64_t reconf_epoch;	/* an administrator's word (log 9.3): from this NFS4R_RECONF() on these are all; 0: none */
+			nfs4r_servers reconf_set;
 		} heartbeat;
 		struct {
 			uint64_t clock_ms; /* of the HEARTBEAT */

@@ -488,6 +488,10 @@ const struct nfs4r_update *nfs4r_core_step(struct nfs4r_core *c, const struct nf
 	case NFS4R_EV_GIVE_UP:
 		propose_give_up(c, ev->peer);
 		break;
+	case NFS4R_EV_ADD_SERVER:
+	case NFS4R_EV_REMOVE_SERVER:
+	case NFS4R_EV_RECONFIGURE:
+		break;
 	case NFS4R_EV_HOLD:
 		held_ask(c, ev->hold, &ev->oid);
 		break;

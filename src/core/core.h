@@ -154,6 +154,11 @@ enum nfs4r_event_type {
 				 * at the longest copy. Nothing happens if it is a member or sealed already: ask nfs4r_core_may_give_up() first */
 	NFS4R_EV_HOLD = 14,	/* hold, oid: HELD follows when the newest own entry of oid is held (log 5.1), maybe in this update */
 	NFS4R_EV_SETTLED = 16,	/* nothing of this copy is in doubt any more (config: doubts) */
+	/* Servers (log 9.1, 9.3): kept in memory until done or refused. Ask nfs4r_core_may_...() first, in the same breath */
+	NFS4R_EV_ADD_SERVER = 17,    /* peer, nall, all: it becomes one of the volume. `all`: addresses of all servers, it included, ascending id;
+				      * those of the others matter only if the view has none yet */
+	NFS4R_EV_REMOVE_SERVER = 18, /* peer, give_up: it is taken out */
+	NFS4R_EV_RECONFIGURE = 19,   /* set, nall, all: a majority is lost for good; these are all, the others are off for ever. Said at each of them */
 	NFS4R_EV_REPAIRED = 15, /* ok: what REPAIR asked for is done and in the journal; false: it could not be, REPAIR comes again later, perhaps
 				 * with another source. After a REPAIR with `all`: stable[] = the positions that every log has now */
 };
@@ -161,11 +166,15 @@ enum nfs4r_event_type {
 struct nfs4r_event {
 	uint32_t type;
 	uint64_t now_ms;	/* monotonic */
-	nfs4r_server_id peer;	/* MSG, PEER_* */
+	nfs4r_server_id peer;	/* MSG, PEER_*, GIVE_UP, ADD_SERVER, REMOVE_SERVER */
 	uint64_t peer_inc;
 	struct nfs4r_msg *msg;
 	struct nfs4r_op *op;
 	struct nfs4r_entry *entry;
+	bool give_up;		/* REMOVE_SERVER: what only it has may be lost */
+	nfs4r_servers set;	/* RECONFIGURE */
+	uint32_t nall;
+	const struct nfs4r_address *all; /* of ADD_SERVER and RECONFIGURE: copied within the step */
 	bool ok;
 	bool changed;		/* OP_EXECUTED of a WRITE, not ok: bytes may have changed all the same. The entry stays and means what is there now */
 	struct nfs4r_oid oid;
@@ -219,6 +228,8 @@ enum nfs4r_action_type {
 				 * touched equal to the copy of server `to` (NFS4R_RD_* with `copy`), then EV_REPAIRED. With `all`: every object, and the
 				 * positions of the logs become those that `to` had when it began: say them in REPAIRED */
 	NFS4R_ACT_HELD = 18,	/* hold: see HOLD */
+	NFS4R_ACT_SERVERS = 19,	/* the servers of the adopted view, or their addresses, are others now (nfs4r_core_get_view()). Also in the update of
+				 * started(), if that view has addresses. It comes behind the messages of the step that go to who was taken out */
 };
 
 struct nfs4r_action {
@@ -301,6 +312,12 @@ struct nfs4r_core_view { /* for people */
 	enum nfs4r_memory memory;
 	nfs4r_servers unheard; /* memory NEW: who has to be heard first */
 	nfs4r_servers given_up; /* asked for by EV_GIVE_UP, not sealed yet */
+	bool taken_out;	/* this server is none of the adopted view's servers: it answers nothing, and never again as it is */
+	bool learner;	/* it is one, and no voter yet */
+	nfs4r_server_id adding, removing; /* asked for by EV_ADD_SERVER, EV_REMOVE_SERVER and not adopted yet; 0: none */
+	char waits[160]; /* what that waits for; empty: nothing is asked for, or it is on its way */
+	uint64_t reconf_epoch; /* EV_RECONFIGURE was said here, and no view came of it yet; 0: no */
+	nfs4r_servers reconf_set;
 	uint64_t lease_left_ms; /* 0: none */
 	struct {
 		bool known;	    /* a heartbeat came since start */
@@ -308,6 +325,8 @@ struct nfs4r_core_view { /* for people */
 		uint64_t view;	    /* it adopted */
 		bool caught_up, joining;
 		enum nfs4r_memory memory; /* as it said last */
+		uint64_t reconf_epoch;	  /* as it said last */
+		nfs4r_servers reconf_set;
 	} peer[NFS4R_SERVERS_MAX + 1];
 };
 void nfs4r_core_get_view(const struct nfs4r_core *c, struct nfs4r_core_view *out);
@@ -315,6 +334,13 @@ void nfs4r_core_get_view(const struct nfs4r_core *c, struct nfs4r_core_view *out
 /* May EV_GIVE_UP be asked of @s? NFS4R_OK, or INVAL + a text: it is a member, it is sealed already, this server is outside. @lost: entries that
  * @s had announced beyond what this server knows anybody else to have. */
 enum nfs4r_status nfs4r_core_may_give_up(const struct nfs4r_core *c, nfs4r_server_id s, uint64_t *lost, char *why, size_t why_len);
+/*
+ * May EV_ADD_SERVER, EV_REMOVE_SERVER, EV_RECONFIGURE be asked? NFS4R_OK, or INVAL + one sentence that says what to do instead.
+ * may_remove(): @lost as for may_give_up(), 0 when nothing is lost.
+ */
+enum nfs4r_status nfs4r_core_may_add(const struct nfs4r_core *c, nfs4r_server_id s, char *why, size_t why_len);
+enum nfs4r_status nfs4r_core_may_remove(const struct nfs4r_core *c, nfs4r_server_id s, bool give_up, uint64_t *lost, char *why, size_t why_len);
+enum nfs4r_status nfs4r_core_may_reconfigure(const struct nfs4r_core *c, nfs4r_servers set, char *why, size_t why_len);
 /* The loss window: own entries that are not held by a majority yet: how many, their payload bytes, age of the oldest in ms (0: none). */
 void nfs4r_core_loss_window(const struct nfs4r_core *c, uint64_t *entries, uint64_t *bytes, uint64_t *age_ms);
 

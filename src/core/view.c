@@ -91,6 +91,8 @@ void view_init(struct nfs4r_core *c)
 {
 	c->view.adopted.members = c->view.accepted.members = c->cfg.servers;
 	c->view.adopted.open = c->view.accepted.open = c->cfg.servers;
+	c->view.adopted.servers = c->view.accepted.servers = c->cfg.servers;
+	c->view.adopted.voters = c->view.accepted.voters = c->cfg.servers;
 	c->view.complete = true;
 	set_ready(c);
 }
@@ -580,6 +582,8 @@ void nfs4r_core_get_view(const struct nfs4r_core *c, struct nfs4r_core_view *out
 	out->joining = out->member && !c->view.complete;
 	out->repairing = c->repair.state == REPAIR_RUNS && !c->repair.list; /* what is not in the list is as good as ever */
 	out->given_up = c->view.given_up;
+	out->taken_out = !(c->view.adopted.servers & NFS4R_BIT(c->self));
+	out->learner = !out->taken_out && !(c->view.adopted.voters & NFS4R_BIT(c->self));
 	out->memory = memory_said(c);
 	out->unheard = memory_unheard(c);
 	if (nfs4r_core_lease_until(c) > c->now && !out->fixed)

@@ -190,10 +190,10 @@ static void test_no_member_was_added_unnoticed(void **state)
 	assert_int_equal(sizeof(m->positions), 640);
 	assert_int_equal(sizeof(m->entries), 32);
 	assert_int_equal(sizeof(m->verify), 80);
-	assert_int_equal(sizeof(m->heartbeat), 80);
+	assert_int_equal(sizeof(m->heartbeat), 104);
 	assert_int_equal(sizeof(m->prepare), 32);
-	assert_int_equal(sizeof(struct nfs4r_view), 296);
-	assert_int_equal(sizeof(m->promise), 456);
+	assert_int_equal(sizeof(struct nfs4r_view), 1816);
+	assert_int_equal(sizeof(m->promise), 1976);
 	assert_int_equal(sizeof(m->join), 16);
 	assert_int_equal(sizeof(struct nfs4r_join_row), 208);
 	assert_int_equal(sizeof(m->joinrows), 168);

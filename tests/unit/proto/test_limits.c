@@ -53,11 +53,15 @@ static void test_counts(void **state)
 	assert_int_equal(with_word("entries", 16, NFS4R_BATCH_MAX + 1), NFS4R_TOOBIG);
 	assert_int_equal(with_word("entries", 16, NFS4R_BATCH_MAX), NFS4R_MALFORMED);
 	assert_int_equal(with_word("positions", 44, NFS4R_SERVERS_MAX + 1), NFS4R_TOOBIG);
-	/* accept: seals at 40; promise: seals of the view at 60, applied at 68; read_answer_row: parents at 120 */
+	/* accept: seals at 40, addresses at 84; promise: seals of the view at 60, its addresses at 80, applied at 88; read_answer_row: parents at 120 */
 	assert_int_equal(with_word("accept", 40, NFS4R_SEALS_MAX + 1), NFS4R_TOOBIG);
 	assert_int_equal(with_word("accept", 40, NFS4R_SEALS_MAX), NFS4R_MALFORMED);
 	assert_int_equal(with_word("promise", 60, NFS4R_SEALS_MAX + 1), NFS4R_TOOBIG);
-	assert_int_equal(with_word("promise", 68, NFS4R_SERVERS_MAX + 2), NFS4R_TOOBIG);
+	assert_int_equal(with_word("accept", 84, NFS4R_SERVERS_MAX + 1), NFS4R_TOOBIG);
+	assert_int_equal(with_word("accept", 84, NFS4R_SERVERS_MAX), NFS4R_MALFORMED);
+	assert_int_equal(with_word("accept", 96, NFS4R_ADDRESS_MAX + 1), NFS4R_TOOBIG);
+	assert_int_equal(with_word("promise", 80, NFS4R_SERVERS_MAX + 1), NFS4R_TOOBIG);
+	assert_int_equal(with_word("promise", 88, NFS4R_SERVERS_MAX + 2), NFS4R_TOOBIG);
 	assert_int_equal(with_word("read_answer_row", 120, NFS4R_PARENTS_MAX + 1), NFS4R_TOOBIG);
 	assert_int_equal(with_word("read_answer_row", 120, NFS4R_PARENTS_MAX), NFS4R_MALFORMED);
 	assert_int_equal(with_word("read_answer_oids", 92, NFS4R_READDIR_MAX + 1), NFS4R_TOOBIG);
@@ -92,7 +96,8 @@ static void test_enums(void **state)
 	assert_int_equal(with_word("accept", 44, 0), NFS4R_MALFORMED); /* nobody's seal */
 	assert_int_equal(with_word("accept", 44, 16), NFS4R_MALFORMED);
 	assert_int_equal(with_word("heartbeat", 44, 2), NFS4R_MALFORMED);
-	assert_int_equal(with_word("promise", 64, 2), NFS4R_MALFORMED);
+	assert_int_equal(with_word("heartbeat", 92, 2), NFS4R_MALFORMED);
+	assert_int_equal(with_word("promise", 84, 2), NFS4R_MALFORMED);
 	/* row: there at 68, version 72, type 80, multi 84, nlink 88, times 92, last entry at 108 */
 	assert_int_equal(with_word("read_answer_row", 68, 2), NFS4R_MALFORMED);
 	assert_int_equal(with_word("read_answer_row", 80, 0), NFS4R_MALFORMED);
@@ -123,13 +128,36 @@ static void test_masks(void **state)
 	check_mask("nack", 32);
 	check_mask("heartbeat", 28);
 	check_mask("heartbeat", 84);
+	check_mask("heartbeat", 104);
 	check_mask("prepare", 12);
 	check_mask("prepare", 20);
 	check_mask("prepare", 28);
 	check_mask("accept", 28);
 	check_mask("promise", 40);
-	check_mask("accept", 20);
 	check_mask("view", 20);
+}
+
+/* Members are voters, voters are servers, and each server has its address; or none has. */
+static void test_servers(void **state)
+{
+	/* accept: members at 20 (1, 15), servers 68 (1, 2, 15), voters 76 (1, 15), first address at 88: id, port, length, text; the second at 112 */
+	assert_int_equal(with_word("accept", 24, 0x8006), NFS4R_MALFORMED);
+	assert_int_equal(with_word("accept", 24, 0x8000), NFS4R_OK);
+	assert_int_equal(with_word("accept", 80, 0x8006), NFS4R_OK);
+	assert_int_equal(with_word("accept", 80, 0x800a), NFS4R_MALFORMED);
+	assert_int_equal(with_word("accept", 80, 0x8000), NFS4R_MALFORMED);
+	assert_int_equal(with_word("accept", 72, 0x8002), NFS4R_MALFORMED);
+	assert_int_equal(with_word("accept", 72, 0x800e), NFS4R_MALFORMED);
+	assert_int_equal(with_word("accept", 88, 0), NFS4R_MALFORMED);
+	assert_int_equal(with_word("accept", 88, 2), NFS4R_MALFORMED);
+	assert_int_equal(with_word("accept", 92, 0), NFS4R_MALFORMED);
+	assert_int_equal(with_word("accept", 92, 65536), NFS4R_MALFORMED);
+	assert_int_equal(with_word("accept", 92, 65535), NFS4R_OK);
+	assert_int_equal(with_word("accept", 100, 0x31203932), NFS4R_MALFORMED); /* a blank */
+	assert_int_equal(with_word("accept", 100, 0x31003932), NFS4R_MALFORMED);
+	assert_int_equal(with_word("accept", 112, 1), NFS4R_MALFORMED); /* not ascending */
+	/* promise: voters at 72 */
+	assert_int_equal(with_word("promise", 76, 0xfffc), NFS4R_MALFORMED);
 }
 
 /* A view comes after the one that it changes; only the first one changes none. */
@@ -323,6 +351,7 @@ int main(void)
 		cmocka_unit_test(test_counts),
 		cmocka_unit_test(test_enums),
 		cmocka_unit_test(test_masks),
+		cmocka_unit_test(test_servers),
 		cmocka_unit_test(test_views),
 		cmocka_unit_test(test_join_rows),
 		cmocka_unit_test(test_most_join_rows),

@@ -475,6 +475,9 @@ static void make_heartbeat(void *p)
 	m->heartbeat.your_inc = 0x8000000000000001;
 	m->heartbeat.your_random = 0x99aabbccddeeff00;
 	m->heartbeat.claims = NFS4R_BIT(2);
+	m->heartbeat.settled = true;
+	m->heartbeat.reconf_epoch = 2;
+	m->heartbeat.reconf_set = NFS4R_BIT(1) | NFS4R_BIT(3);
 }
 
 static void make_heartbeat_joining(void *p)
@@ -512,6 +515,7 @@ static void set_view(struct nfs4r_view *v, uint64_t num, uint64_t base, nfs4r_se
 	v->num = num;
 	v->base = base;
 	v->members = members;
+	v->servers = v->voters = 0xfffe;
 }
 
 static void set_seals(struct nfs4r_view *v)
@@ -521,6 +525,17 @@ static void set_seals(struct nfs4r_view *v)
 	v->nseals = 2;
 	v->seals[0] = (struct nfs4r_seal){ 3, 0x0000000000000063 };
 	v->seals[1] = (struct nfs4r_seal){ 3, 0x0000010000000000 };
+}
+
+/* Two that vote, and one that is new. */
+static void set_book(struct nfs4r_view *v)
+{
+	v->servers = NFS4R_BIT(1) | NFS4R_BIT(2) | NFS4R_BIT(15);
+	v->voters = NFS4R_BIT(1) | NFS4R_BIT(15);
+	v->nbook = 3;
+	v->book[0] = (struct nfs4r_address){ 1, 20490, "192.0.2.1" };
+	v->book[1] = (struct nfs4r_address){ 2, 65535, "new.example" };
+	v->book[2] = (struct nfs4r_address){ 15, 1, "2001:db8::15" };
 }
 
 static void make_promise(void *p)
@@ -544,6 +559,7 @@ static void make_accept(void *p)
 	m->type = NFS4R_MSG_ACCEPT;
 	set_view(&m->view, 258, 195, NFS4R_BIT(1) | NFS4R_BIT(15));
 	set_seals(&m->view);
+	set_book(&m->view);
 }
 
 static void make_accepted(void *p)
