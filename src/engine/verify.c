@@ -162,12 +162,11 @@ static void look_at_peers(struct run *r, bool first)
 	uint64_t now = now_ms();
 
 	r->peers_ms = now;
-	for (uint32_t i = 0; i < r->eng->cfg.rpc.nservers; i++) {
-		nfs4r_server_id id = r->eng->cfg.rpc.servers[i].id;
+	for (nfs4r_server_id id = 1; id <= NFS4R_SERVERS_MAX; id++) {
 		struct peer_state *p = &r->peer[id];
 		struct nfs4r_rpc_peer_stats rs = { .state = "not connected" };
 
-		if (id == r->eng->cfg.rpc.self || p->unreachable)
+		if (id == r->eng->cfg.rpc.self || p->unreachable || !(p->asked || r->eng->servers & NFS4R_BIT(id)))
 			continue;
 		p->asked = true;
 		bool up = nfs4r_rpc_get_stats(r->eng->rpc, id, &rs) && rs.up;

@@ -34,7 +34,10 @@ struct fake {
 	nfs4r_lsn own_end;
 	nfs4r_server_id may_give_up, given_up; /* that one may; that one was */
 	uint64_t lost;
-	struct nfs4r_core_view view;
+	nfs4r_servers may_change;    /* these may be added, taken out, stay alone */
+	nfs4r_server_id refuses;     /* adding it comes to nothing */
+	uint32_t changes;	     /* looks at the view until what was asked for is done */
+	struct nfs4r_core_view view; /* get_view() carries on what was asked for */
 	uint32_t ncontrols; /* that the control table says it has; on object i % n */
 	const struct nfs4r_control_info *rows; /* instead, when set; ncontrols of them */
 	uint32_t nwaiting; /* operations; waiting[i % 4] of them */
