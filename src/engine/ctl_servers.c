@@ -136,6 +136,14 @@ static enum nfs4r_status addresses(const struct nfs4r_engine *eng, nfs4r_servers
 	return NFS4R_OK;
 }
 
+/* What the core says of a server does not name it. */
+static enum nfs4r_status named(nfs4r_server_id s, enum nfs4r_status st, const char *text, char *why)
+{
+	if (st != NFS4R_OK)
+		snprintf(why, WHY, "server %u: %s", s, text);
+	return st;
+}
+
 /* ---- one more ---- */
 
 static enum nfs4r_status look_address(const char *host, json_int_t port, char *why)
@@ -196,7 +204,7 @@ json_t *ctl_add_server(struct nfs4r_engine *eng, const json_t *req)
 	json_int_t port = json_integer_value(json_object_get(req, "port"));
 	struct nfs4r_event ev = { .type = NFS4R_EV_ADD_SERVER, .peer = s };
 	struct nfs4r_address all[NFS4R_SERVERS_MAX + 1];
-	char why[WHY] = "";
+	char why[WHY] = "", text[WHY - 20] = "";
 	enum nfs4r_status st = look(eng, s, why);
 
 	if (st == NFS4R_OK)
@@ -206,7 +214,7 @@ json_t *ctl_add_server(struct nfs4r_engine *eng, const json_t *req)
 	pthread_mutex_lock(&eng->lock);
 	st = look_taken(eng, s, host, port, why);
 	if (st == NFS4R_OK)
-		st = nfs4r_core_may_add(eng->core, s, why, sizeof(why));
+		st = named(s, nfs4r_core_may_add(eng->core, s, text, sizeof(text)), text, why);
 	if (st == NFS4R_OK)
 		st = addresses(eng, (nfs4r_servers)~NFS4R_BIT(s), all, &ev.nall, why);
 	if (st == NFS4R_OK) {
@@ -226,14 +234,14 @@ json_t *ctl_remove_server(struct nfs4r_engine *eng, const json_t *req)
 	nfs4r_server_id s = server_of(json_object_get(req, "server"));
 	bool sure = json_is_true(json_object_get(req, "yes"));
 	struct nfs4r_event ev = { .type = NFS4R_EV_REMOVE_SERVER, .peer = s, .give_up = json_is_true(json_object_get(req, "give_up")) };
-	char why[WHY] = "";
+	char why[WHY] = "", text[WHY - 20] = "";
 	uint64_t lost = 0;
 	enum nfs4r_status st = look(eng, s, why);
 
 	if (st != NFS4R_OK)
 		return refuse(why);
 	pthread_mutex_lock(&eng->lock);
-	st = nfs4r_core_may_remove(eng->core, s, ev.give_up, &lost, why, sizeof(why));
+	st = named(s, nfs4r_core_may_remove(eng->core, s, ev.give_up, &lost, text, sizeof(text)), text, why);
 	if (st == NFS4R_OK && sure) {
 		engine_log(eng, NFS4R_LOG_WARN, "volume %s: an administrator takes server %u out of the volume; updates that nobody else is known to have: %llu",
 			   eng->cfg.volume_name, s, (unsigned long long)lost);

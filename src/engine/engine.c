@@ -94,7 +94,8 @@ static void on_down(void *ctx, nfs4r_server_id peer, const char *why)
 	engine_step(eng, &ev);
 	pthread_mutex_unlock(&eng->lock);
 	reads_peer_down(eng, peer);
-	engine_log(eng, NFS4R_LOG_WARN, "volume %s: server %u is not connected (%s); updates wait for it%s", eng->cfg.volume_name, peer, why,
+	if (eng->servers & NFS4R_BIT(peer))
+		engine_log(eng, NFS4R_LOG_WARN, "volume %s: server %u is not connected (%s); updates wait for it%s", eng->cfg.volume_name, peer, why,
 		   eng->cfg.lease_ms ? " until it is back or removed from the active view" : ", reads go on");
 }
 
@@ -325,6 +326,7 @@ static enum nfs4r_status go_online(struct nfs4r_engine *eng, char *why)
 		return st;
 	pthread_mutex_lock(&eng->lock);
 	eng->rpc = rpc;
+	servers_tell(eng); /* a view may have come since it runs */
 	pthread_mutex_unlock(&eng->lock);
 	eng->timer_running = pthread_create(&eng->timer_thread, NULL, timer_thread, eng) == 0;
 	eng->checkpoint_running = pthread_create(&eng->checkpoint_tid, NULL, checkpoint_thread, eng) == 0;

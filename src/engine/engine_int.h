@@ -248,6 +248,7 @@ const char *view_list(nfs4r_servers set, char *buf, size_t len);
 void servers_begin(struct nfs4r_engine *eng); /* the core's rows are restored */
 void servers_start(struct nfs4r_engine *eng); /* say how they differ from the configuration */
 void servers_go_online(struct nfs4r_engine *eng, struct nfs4r_rpc_config *cfg); /* fills in who the transport's peers are */
+void servers_tell(struct nfs4r_engine *eng);	/* the transport, which runs */
 void servers_adopted(struct nfs4r_engine *eng); /* ACT_SERVERS */
 bool servers_alone(const struct nfs4r_engine *eng); /* the volume has this server only. Any thread */
 /* What a server that was taken out has to be told. Returns @buf. */

@@ -166,12 +166,20 @@ void servers_start(struct nfs4r_engine *eng)
 
 /* ---- they change ---- */
 
+void servers_tell(struct nfs4r_engine *eng)
+{
+	struct nfs4r_rpc_servers list;
+	char why[256] = "";
+
+	for_transport(eng, &list);
+	if (eng->rpc && nfs4r_rpc_set_servers(eng->rpc, &list, why) != NFS4R_OK)
+		engine_log(eng, NFS4R_LOG_ERROR, "volume %s: the connections stay with the servers as they were: %s; restart this server", eng->cfg.volume_name, why);
+}
+
 void servers_adopted(struct nfs4r_engine *eng)
 {
 	nfs4r_servers before = eng->servers;
-	struct nfs4r_rpc_servers list;
 	struct nfs4r_core_view v;
-	char why[256] = "";
 
 	nfs4r_core_get_view(eng->core, &v);
 	take(eng, &v.adopted);
@@ -182,9 +190,7 @@ void servers_adopted(struct nfs4r_engine *eng)
 		if (before & ~eng->servers & NFS4R_BIT(s))
 			say_went(eng, s);
 	}
-	for_transport(eng, &list);
-	if (eng->rpc && nfs4r_rpc_set_servers(eng->rpc, &list, why) != NFS4R_OK)
-		engine_log(eng, NFS4R_LOG_ERROR, "volume %s: the connections stay with the servers as they were: %s; restart this server", eng->cfg.volume_name, why);
+	servers_tell(eng);
 }
 
 bool servers_alone(const struct nfs4r_engine *eng)

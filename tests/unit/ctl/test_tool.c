@@ -230,9 +230,9 @@ static void a_refusal_is_the_servers_sentence(void **state)
 {
 	may_change(NFS4R_BIT(4));
 	assert_int_equal(run("server add 5 127.0.0.4"), 2);
-	has("nfs4rctl: do something else");
+	has("nfs4rctl: server 5: do something else");
 	assert_int_equal(run("server remove 3"), 2);
-	has("do something else");
+	has("nfs4rctl: server 3: do something else");
 	assert_int_equal(run("reconfigure 1 --the-others-are-off-for-good"), 2);
 	has("do something else");
 	assert_int_equal(run("server add 4 a..b"), 2);
