@@ -2,8 +2,8 @@
 /*
  * Who the servers of the volume are, and where (log 9.1).
  *
- * Happy path: the Server blocks of the configuration say it until a view has a book of addresses; from then on that view does, over
- * restarts, too, and everybody who goes through the servers goes by it. When the core has adopted a view with other servers or other
+ * Happy path: the Server blocks of the configuration say it until a view has other servers, or a book of addresses; from then on that view does, over
+ * restarts, too, and everybody who goes through the servers goes by it. A view without a book has the addresses of the configuration. When the core has adopted a view with other servers or other
  * addresses, the transport and the senders follow, and the log says who came and who went.
  *
  * Where this server itself listens is its own block's business: an address of this machine is no news that another one could have.
@@ -59,17 +59,16 @@ static nfs4r_servers once(const struct nfs4r_engine *eng, const struct nfs4r_vie
 
 static void take(struct nfs4r_engine *eng, const struct nfs4r_view *v)
 {
-	struct nfs4r_rpc_servers next = { .view = v->nbook ? v->num : 0 };
+	bool told = v->nbook || v->servers != set_of(eng->cfg.rpc.servers, eng->cfg.rpc.nservers);
+	struct nfs4r_rpc_servers next = { .view = told ? v->num : 0, .gone = told ? once(eng, v) & ~v->servers : 0 };
 
-	if (v->nbook) {
+	if (v->nbook)
 		list_from_book(&next, v);
-		next.gone = once(eng, v) & ~v->servers;
-	} else {
-		next.n = eng->cfg.rpc.nservers;
-		memcpy(next.list, eng->cfg.rpc.servers, sizeof(next.list));
-	}
+	for (uint32_t i = 0; !v->nbook && i < eng->cfg.rpc.nservers; i++)
+		if (v->servers & NFS4R_BIT(eng->cfg.rpc.servers[i].id))
+			next.list[next.n++] = eng->cfg.rpc.servers[i];
 	eng->list = next;
-	eng->servers = set_of(next.list, next.n);
+	eng->servers = v->servers;
 }
 
 /* For the transport: a server that was taken out is alone. */
@@ -120,6 +119,8 @@ const char *servers_come_back(const struct nfs4r_engine *eng, char *buf, size_t 
 
 static void say_came(struct nfs4r_engine *eng, const struct nfs4r_endpoint *e)
 {
+	if (!e)
+		return; /* say_difference() said that nobody knows where it is */
 	if (e->id == eng->cfg.rpc.self)
 		say(eng, "this server belongs to the volume now: it takes everything from the others, and serves when it has it (port %u)", e->port);
 	else
@@ -146,9 +147,11 @@ static void say_difference(struct nfs4r_engine *eng, nfs4r_server_id s)
 		return;
 	if (is)
 		snprintf(where, sizeof(where), "at %s:%u", is->host, is->port);
+	else if (eng->servers & NFS4R_BIT(s))
+		snprintf(where, sizeof(where), "a server of the volume");
 	engine_log(eng, NFS4R_LOG_WARN, "volume %s: server %u is %s, and the configuration of this server %s: correct its Server blocks%s", eng->cfg.volume_name, s, where,
 		   !said ? "does not have it" : is ? "says another address" : "has it",
-		   s == eng->cfg.rpc.self && is ? "; this server listens where its own says, and the others call it at the first" : ". They are not used any more");
+		   s == eng->cfg.rpc.self && is ? "; this server listens where its own says, and the others call it at the first" : "");
 }
 
 void servers_start(struct nfs4r_engine *eng)

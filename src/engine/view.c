@@ -123,12 +123,14 @@ static void say_other(struct nfs4r_engine *eng, const struct nfs4r_core_view *v,
 		say(eng, "server %u is back in the active view; members now %s", s, members);
 		return;
 	}
-	if (!v->peer[s].known)
+	if (v->removing == s)
+		snprintf(silent, sizeof(silent), "it is being taken out of the volume");
+	else if (!v->peer[s].known)
 		snprintf(silent, sizeof(silent), "not heard since this server's start");
 	else if (v->peer[s].silent_ms >= eng->cfg.silence_ms)
 		snprintf(silent, sizeof(silent), "not heard for %.1f s", (double)v->peer[s].silent_ms / 1000);
 	else
-		snprintf(silent, sizeof(silent), "it was silent for too long, and came too late");
+		snprintf(silent, sizeof(silent), "it was silent for too long, or is to be taken out");
 	say(eng, "server %u was removed from the active view: %s; members now %s. What it controls waits for its return", s, silent, members);
 }
 
