@@ -259,6 +259,7 @@ struct view_seen { /* what was said last; under eng->lock */
 	nfs4r_servers members, voters;
 	uint32_t era;
 	bool joining, had_lease, lease_said;
+	bool newcomer;			 /* this server was added since its start */
 	uint64_t away_ms, lease_lost_ms; /* since when; 0 = not */
 	enum nfs4r_memory memory;
 	bool forgot;			 /* this server, at any time since its start */

@@ -104,6 +104,9 @@ static void say_self(struct nfs4r_engine *eng, const struct nfs4r_core_view *v, 
 		eng->seen.away_ms = now_ms();
 		say(eng, "this server is outside the active view (members %s): it serves nothing, its clients wait, until it has caught up and is a member again",
 		    members);
+	} else if (!(eng->seen.voters & NFS4R_BIT(eng->cfg.rpc.self))) {
+		say(eng, "this server has caught up: it is a member of the active view now, and counts (members %s); it serves when it has learnt what the others control",
+		    members);
 	} else {
 		say(eng, "this server is a member of the active view again (members %s); it serves when it has learnt what the others control", members);
 	}
@@ -205,7 +208,7 @@ static void say_memory(struct nfs4r_engine *eng, const struct nfs4r_core_view *v
 			   "It promises and serves nothing; when they have removed it and ended its log it takes everything from them", eng->cfg.volume_name,
 			   eng->cfg.store_dir);
 	}
-	if (was == NFS4R_MEMORY_FORGOT && v->memory == NFS4R_MEMORY_KNOWN)
+	if (was == NFS4R_MEMORY_FORGOT && v->memory == NFS4R_MEMORY_KNOWN && !eng->seen.newcomer)
 		say(eng, "this server was added again with the copy that it took from the others: it is as before its store was lost (start %llu)",
 		    (unsigned long long)eng->inc);
 	if (was != NFS4R_MEMORY_FORGOT && v->memory == NFS4R_MEMORY_KNOWN && recover_is_strange(eng, why, sizeof(why))) {
@@ -263,6 +266,7 @@ void view_watch(struct nfs4r_engine *eng, uint32_t type, uint32_t msg_type)
 	eng->seen.num = v.adopted.num;
 	eng->seen.members = v.adopted.members;
 	eng->seen.voters = v.adopted.voters;
+	eng->seen.newcomer |= v.learner;
 	say_memory(eng, &v);
 	say_forgetful(eng, &v);
 	say_serving(eng, &v);
