@@ -77,23 +77,22 @@ void show_verify_line(struct show_verify *v, const json_t *line);
 
 int ctl_complain(const char *text); /* on standard error; returns CTL_FAILED */
 
-/* ---- servers.c: `server` and `reconfigure` ---- */
+/* ---- servers.c: `server` ---- */
 
 #define CTL_SERVERS_MAX 15 /* of a volume */
 
-enum server_command { SERVER_LIST = 1, SERVER_ADD, SERVER_REMOVE, SERVER_RECONFIGURE };
+enum server_command { SERVER_LIST = 1, SERVER_ADD, SERVER_REMOVE };
 
 struct server_args {
 	enum server_command what;
-	bool json, yes, no_wait, give_up, off_for_good; /* options */
+	bool json, yes, no_wait, give_up; /* options */
 	unsigned server, port;	/* port 0: as the server that is asked */
 	char host[256];
-	unsigned set[CTL_SERVERS_MAX], n; /* reconfigure: all that are left */
 };
 
 unsigned server_number(const char *s); /* 0: it is none */
-/* What follows @cmd; the options are set already. NULL, or what is wrong with it. */
-const char *parse_servers(struct server_args *a, const char *cmd, int n, char **args);
+/* What follows `server`; the options are set already. NULL, or what is wrong with it. */
+const char *parse_servers(struct server_args *a, int n, char **args);
 int run_servers(struct ctl_conn *c, const struct server_args *args); /* exit status */
 
 /* Members of JSON objects; 0, -1, false or "" when they are not there or of another kind. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * `nfs4rctl server add|remove|list` and `nfs4rctl reconfigure`.
+ * `nfs4rctl server add|remove|list`.
  *
  * Happy path: the request, then the list of servers twice a second until it shows what was asked for; what it waits for
  * is printed when that changes. Ending this program ends the waiting only: the servers go on.
@@ -59,7 +59,6 @@ static int print_answer(const json_t *a)
 
 struct waiting {
 	const struct server_args *args;
-	uint64_t reconfigured; /* before */
 	char said[300];	       /* printed last */
 };
 
@@ -70,65 +69,11 @@ static enum outcome outcome_of(const struct waiting *w, const json_t *list)
 	const struct server_args *a = w->args;
 	const json_t *row = row_of(list, a->server);
 
-	switch (a->what) {
-	case SERVER_ADD:
-		if (row)
-			return json_is_true(json_object_get(row, "voter")) ? DONE : GOES_ON;
-		return get_num(list, "adding") == a->server ? GOES_ON : REFUSED;
-	case SERVER_REMOVE:
-		if (!row)
-			return DONE;
-		return get_num(list, "removing") == a->server ? GOES_ON : REFUSED;
-	default:
-		if (get_num(list, "reconfigured") > w->reconfigured)
-			return DONE;
-		return json_is_array(json_object_get(list, "reconfigure")) ? GOES_ON : REFUSED;
-	}
-}
-
-static bool in_list(const struct server_args *a, uint64_t server)
-{
-	for (unsigned i = 0; i < a->n; i++)
-		if (a->set[i] == server)
-			return true;
-	return false;
-}
-
-static bool same_set(const struct server_args *a, const json_t *set)
-{
-	json_t *v;
-	size_t i;
-
-	if (json_array_size(set) != a->n)
-		return false;
-	json_array_foreach((json_t *)set, i, v)
-		if (!in_list(a, (uint64_t)json_integer_value(v)))
-			return false;
-	return true;
-}
-
-/* Who of the survivors was not told the same yet. */
-static void waits_for_words(const struct server_args *a, const json_t *list, char *text, size_t len)
-{
-	size_t n = 0, i;
-	json_t *word;
-
-	text[0] = '\0';
-	for (unsigned k = 0; k < a->n && n < len; k++) {
-		bool same = false, other = false;
-
-		json_array_foreach(json_object_get(list, "reconfigure"), i, word) {
-			if (get_num(word, "server") != a->set[k])
-				continue;
-			same = same_set(a, json_object_get(word, "servers"));
-			other = !same;
-		}
-		if (!same)
-			n += (size_t)snprintf(text + n, len - n, "%sserver %u %s", n ? "; " : "", a->set[k],
-					      other ? "was told another set: say the same at both" : "was not told yet, or is not heard: say the same there");
-	}
-	if (!n)
-		snprintf(text, len, "all of them say the same; twice a lease has to pass until they go on");
+	if (a->what == SERVER_ADD && row)
+		return json_is_true(json_object_get(row, "voter")) ? DONE : GOES_ON;
+	if (a->what == SERVER_REMOVE && !row)
+		return DONE;
+	return get_num(list, a->what == SERVER_ADD ? "adding" : "removing") == a->server ? GOES_ON : REFUSED;
 }
 
 static void waits_text(const struct server_args *a, const json_t *list, char *text, size_t len)
@@ -137,10 +82,6 @@ static void waits_text(const struct server_args *a, const json_t *list, char *te
 	char n[FORMAT_LEN];
 	int used = 0;
 
-	if (a->what == SERVER_RECONFIGURE) {
-		waits_for_words(a, list, text, len);
-		return;
-	}
 	if (a->what == SERVER_ADD && row)
 		used = snprintf(text, len, "server %u: %.40s, %s entries behind%s", a->server, get_text(row, "state"), format_count(n, get_num(row, "behind_entries")),
 				*get_text(list, "waits") ? "; " : "");
@@ -256,53 +197,6 @@ static int run_remove(struct ctl_conn *c, struct waiting *w)
 	return finish(c, w, ask_remove(c, w->args, true));
 }
 
-static json_t *ask_reconfigure(struct ctl_conn *c, const struct server_args *a, bool sure)
-{
-	json_t *set = json_array();
-
-	for (unsigned i = 0; i < a->n; i++)
-		json_array_append_new(set, json_integer(a->set[i]));
-	return ask(c, json_pack("{s:s, s:o, s:b}", "cmd", "reconfigure", "servers", set, "yes", sure));
-}
-
-static void print_ids(const char *before, const json_t *ids)
-{
-	printf("%s", before);
-	for (size_t i = 0; i < json_array_size(ids); i++)
-		printf("%s%lld", i ? ", " : " ", (long long)json_integer_value(json_array_get(ids, i)));
-	if (json_array_size(ids) == 0)
-		printf(" none");
-}
-
-static void say_vouched(const json_t *a)
-{
-	json_t *row;
-	size_t i;
-
-	print_ids("From now on these are all servers of the volume:", json_object_get(a, "servers"));
-	print_ids(".\nYou vouch that these are off for good, and will never run again with the stores that they have:", json_object_get(a, "off"));
-	puts(".\nUpdates that only they had are lost.");
-	json_array_foreach(json_object_get(a, "lost"), i, row)
-		printf("  server %" PRIu64 " had announced %" PRIu64 " updates that the server asked here does not have\n", get_num(row, "server"),
-		       get_num(row, "missing_here"));
-	puts("Say the same at each server of the set; they go on when all of them were told.");
-	fflush(stdout);
-}
-
-static int run_reconfigure(struct ctl_conn *c, struct waiting *w)
-{
-	json_t *list = ask_servers(c), *a = list ? ask_reconfigure(c, w->args, false) : NULL;
-
-	w->reconfigured = list ? get_num(list, "reconfigured") : 0;
-	json_decref(list);
-	if (!a)
-		return CTL_FAILED;
-	if (!w->args->json)
-		say_vouched(a);
-	json_decref(a);
-	return finish(c, w, ask_reconfigure(c, w->args, true));
-}
-
 static int run_list(struct ctl_conn *c, bool json)
 {
 	json_t *list = ask_servers(c);
@@ -326,8 +220,6 @@ int run_servers(struct ctl_conn *c, const struct server_args *args)
 		return run_add(c, &w);
 	case SERVER_REMOVE:
 		return run_remove(c, &w);
-	case SERVER_RECONFIGURE:
-		return run_reconfigure(c, &w);
 	default:
 		return run_list(c, args->json);
 	}
@@ -372,33 +264,10 @@ static bool parse_address(const char *s, struct server_args *a)
 	return port >= 1 && port <= 65535 && !*end;
 }
 
-static const char *parse_set(struct server_args *a, int n, char **args)
-{
-	if (n < 1)
-		return "reconfigure wants the numbers of all servers that are left: nfs4rctl reconfigure 1 2 --the-others-are-off-for-good";
-	for (int i = 0; i < n; i++) {
-		unsigned s = server_number(args[i]);
-
-		if (!s || in_list(a, s))
-			return "reconfigure wants numbers of servers, 1 to 15, each once";
-		a->set[a->n++] = s;
-	}
-	if (!a->off_for_good)
-		return "reconfigure goes on without a majority, and is right only if all other servers never run again with the stores that they have: if that "
-		       "is so, add --the-others-are-off-for-good";
-	return NULL;
-}
-
-const char *parse_servers(struct server_args *a, const char *cmd, int n, char **args)
+const char *parse_servers(struct server_args *a, int n, char **args)
 {
 	const char *sub = n > 0 ? args[0] : "";
 
-	if (strcmp(cmd, "reconfigure") == 0) {
-		a->what = SERVER_RECONFIGURE;
-		return parse_set(a, n, args);
-	}
-	if (a->off_for_good)
-		return "--the-others-are-off-for-good belongs to the command reconfigure";
 	if (strcmp(sub, "list") == 0 && n == 1) {
 		a->what = SERVER_LIST;
 		return a->no_wait || a->give_up ? "server list has no options but --json" : NULL;

@@ -6,7 +6,7 @@
  *   ctl_report.c   status as JSON, text of any bytes
  *   ctl_view.c     the active view's part of it
  *   ctl_seals.c    ends of logs, repairs, the loss window; giving a server up
- *   ctl_servers.c  who the servers are; adding one, taking one out, going on with the survivors
+ *   ctl_servers.c  who the servers are; adding one, taking one out
  *   ctl_controls.c controls and waiting operations as JSON
  *   ctl_stats.c    counters and latencies as JSON
  *   ctl_lag.c      how old is what a peer has not applied. Pure
@@ -93,7 +93,6 @@ uint64_t ctl_own_lag(const struct ctl_facts *f);
 json_t *ctl_servers(struct nfs4r_engine *eng);
 json_t *ctl_add_server(struct nfs4r_engine *eng, const json_t *req);
 json_t *ctl_remove_server(struct nfs4r_engine *eng, const json_t *req);
-json_t *ctl_reconfigure(struct nfs4r_engine *eng, const json_t *req);
 
 /* Each takes eng->lock for a moment only. NULL when out of memory. */
 json_t *ctl_report_status(struct nfs4r_engine *eng, const struct ctl_lag *lag);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * What `nfs4rctl server` and `nfs4rctl reconfigure` say and do (log 9.1, 9.3): the servers of the volume and how far they are, one more, one
- * less, and going on with the survivors when a majority is lost for good.
+ * What `nfs4rctl server` says and does (log 9.1): the servers of the volume and how far they are, one more, one less.
  *
  * Happy path: a request is looked at here (numbers, addresses) and by the core (may it be now), which then keeps it in memory until it is done.
  * The answer comes at once; who asked looks at `servers` until it says so.
@@ -20,16 +19,6 @@
 static json_t *num(uint64_t v)
 {
 	return json_integer((json_int_t)v);
-}
-
-static json_t *ids(nfs4r_servers set)
-{
-	json_t *out = json_array();
-
-	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)
-		if (set & NFS4R_BIT(s))
-			json_array_append_new(out, num(s));
-	return out;
 }
 
 static json_t *refuse(const char *why)
@@ -51,28 +40,6 @@ static json_t *server_row(const struct nfs4r_engine *eng, const struct ctl_facts
 			 state ? state : "member", "behind_entries", num(behind));
 }
 
-/* Who was told to go on with whom, as far as this server heard. */
-static json_t *reconfigure_json(const struct nfs4r_engine *eng, const struct ctl_facts *f)
-{
-	json_t *said = json_array();
-	bool any = f->view.reconf_epoch;
-
-	if (any)
-		json_array_append_new(said, json_pack("{s:i, s:o, s:o}", "server", eng->cfg.rpc.self, "epoch", num(f->view.reconf_epoch), "servers",
-						      ids(f->view.reconf_set)));
-	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++) {
-		if (s == eng->cfg.rpc.self || !f->view.peer[s].known || f->view.peer[s].reconf_epoch <= NFS4R_RECONF(f->view.adopted.num))
-			continue;
-		any = true;
-		json_array_append_new(said, json_pack("{s:i, s:o, s:o}", "server", s, "epoch", num(f->view.peer[s].reconf_epoch), "servers",
-						      ids(f->view.peer[s].reconf_set)));
-	}
-	if (any)
-		return said;
-	json_decref(said);
-	return json_null();
-}
-
 json_t *ctl_servers(struct nfs4r_engine *eng)
 {
 	json_t *rows = json_array();
@@ -81,13 +48,12 @@ json_t *ctl_servers(struct nfs4r_engine *eng)
 	ctl_collect(eng, &f);
 	for (uint32_t i = 0; i < f.list.n; i++)
 		json_array_append_new(rows, server_row(eng, &f, &f.list.list[i]));
-	return json_pack("{s:i, s:o, s:o, s:o, s:b, s:o, s:o, s:s, s:o}", "server", eng->cfg.rpc.self, "view", num(f.view.adopted.num), "reconfigured",
-			 num(NFS4R_RECONF(f.view.adopted.num)), "servers", rows, "taken_out", f.view.taken_out, "adding",
+	return json_pack("{s:i, s:o, s:o, s:b, s:o, s:o, s:s}", "server", eng->cfg.rpc.self, "view", num(f.view.adopted.num), "servers", rows, "taken_out", f.view.taken_out, "adding",
 			 f.view.adding ? num(f.view.adding) : json_null(), "removing", f.view.removing ? num(f.view.removing) : json_null(), "waits",
-			 f.view.waits, "reconfigure", reconfigure_json(eng, &f));
+			 f.view.waits);
 }
 
-/* ---- what all three look at first ---- */
+/* ---- what both look at first ---- */
 
 /* 0: no server has this number. */
 static nfs4r_server_id server_of(const json_t *v)
@@ -113,14 +79,14 @@ static enum nfs4r_status look(const struct nfs4r_engine *eng, nfs4r_server_id s,
 }
 
 /* The addresses that this server goes by, as a view keeps them. INVAL: one is too long. eng->lock held */
-static enum nfs4r_status addresses(const struct nfs4r_engine *eng, nfs4r_servers set, struct nfs4r_address *out, uint32_t *n, char *why)
+static enum nfs4r_status addresses(const struct nfs4r_engine *eng, struct nfs4r_address *out, uint32_t *n, char *why)
 {
 	*n = 0;
 	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++) {
 		for (uint32_t i = 0; i < eng->list.n; i++) {
 			const struct nfs4r_endpoint *e = &eng->list.list[i];
 
-			if (e->id != s || !(set & NFS4R_BIT(s)))
+			if (e->id != s)
 				continue;
 			if (strlen(e->host) > NFS4R_ADDRESS_MAX) {
 				snprintf(why, WHY, "the Address of server %u has more than %u bytes; write a shorter one in its Server block everywhere", s,
@@ -216,7 +182,7 @@ json_t *ctl_add_server(struct nfs4r_engine *eng, const json_t *req)
 	if (st == NFS4R_OK)
 		st = named(s, nfs4r_core_may_add(eng->core, s, text, sizeof(text)), text, why);
 	if (st == NFS4R_OK)
-		st = addresses(eng, (nfs4r_servers)~NFS4R_BIT(s), all, &ev.nall, why);
+		st = addresses(eng, all, &ev.nall, why);
 	if (st == NFS4R_OK) {
 		engine_log(eng, NFS4R_LOG_INFO, "volume %s: an administrator adds server %u at %s:%u", eng->cfg.volume_name, s, host, (unsigned)port);
 		insert(all, &ev.nall, s, host, (uint16_t)port);
@@ -249,60 +215,4 @@ json_t *ctl_remove_server(struct nfs4r_engine *eng, const json_t *req)
 	}
 	pthread_mutex_unlock(&eng->lock);
 	return st == NFS4R_OK ? json_pack("{s:i, s:o, s:b}", "server", s, "lost_entries", num(lost), "removing", sure) : refuse(why);
-}
-
-/* ---- going on with the survivors ---- */
-
-static nfs4r_servers set_of(const json_t *list)
-{
-	nfs4r_servers set = 0;
-
-	for (size_t i = 0; i < json_array_size(list); i++) {
-		nfs4r_server_id s = server_of(json_array_get(list, i));
-
-		if (!s)
-			return 0;
-		set |= NFS4R_BIT(s);
-	}
-	return set;
-}
-
-/* What the others had announced and this server does not have. */
-static json_t *lost_of(const struct ctl_facts *f, nfs4r_servers off)
-{
-	json_t *out = json_array();
-
-	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)
-		if (off & NFS4R_BIT(s) && f->known[s])
-			json_array_append_new(out, json_pack("{s:i, s:o}", "server", s, "missing_here",
-							     num(ctl_entries(f->peer[s].our_applied, f->peer[s].peer_end))));
-	return out;
-}
-
-json_t *ctl_reconfigure(struct nfs4r_engine *eng, const json_t *req)
-{
-	bool sure = json_is_true(json_object_get(req, "yes"));
-	struct nfs4r_event ev = { .type = NFS4R_EV_RECONFIGURE, .set = set_of(json_object_get(req, "servers")) };
-	struct nfs4r_address all[NFS4R_SERVERS_MAX];
-	char why[WHY] = "reconfigure wants the numbers of all servers that are left, 1 to 15", left[64];
-	enum nfs4r_status st = NFS4R_INVAL;
-	struct ctl_facts f;
-
-	if (!ev.set || look(eng, eng->cfg.rpc.self, why) != NFS4R_OK)
-		return refuse(why);
-	ctl_collect(eng, &f);
-	pthread_mutex_lock(&eng->lock);
-	st = nfs4r_core_may_reconfigure(eng->core, ev.set, why, sizeof(why));
-	if (st == NFS4R_OK)
-		st = addresses(eng, ev.set, all, &ev.nall, why);
-	if (st == NFS4R_OK && sure) {
-		engine_log(eng, NFS4R_LOG_WARN, "volume %s: an administrator vouches that all servers but %s are off for good", eng->cfg.volume_name,
-			   view_list(ev.set, left, sizeof(left)));
-		ev.all = all;
-		engine_step(eng, &ev);
-	}
-	pthread_mutex_unlock(&eng->lock);
-	return st == NFS4R_OK ? json_pack("{s:o, s:o, s:o, s:b}", "servers", ids(ev.set), "off", ids(f.servers & ~ev.set), "lost", lost_of(&f, f.servers & ~ev.set),
-					  "reconfiguring", sure) :
-				refuse(why);
 }

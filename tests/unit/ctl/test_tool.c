@@ -212,7 +212,6 @@ static void the_servers_are_a_short_table(void **state)
 	assert_int_equal(run("--json server list"), 0);
 	has("\"asked\":true");
 	has("\"adding\":null");
-	has("\"reconfigure\":null");
 }
 
 static void a_server_is_added_and_taken_out(void **state)
@@ -239,8 +238,6 @@ static void a_refusal_is_the_servers_sentence(void **state)
 	has("nfs4rctl: server 5: do something else");
 	assert_int_equal(run("server remove 3"), 2);
 	has("nfs4rctl: server 3: do something else");
-	assert_int_equal(run("reconfigure 1 --the-others-are-off-for-good"), 2);
-	has("do something else");
 	assert_int_equal(run("server add 4 a..b"), 2);
 	has("a..b cannot be resolved here");
 	assert_int_equal(run("server add 4 10.0.0.2"), 2);
@@ -286,20 +283,6 @@ static void losing_updates_with_a_server_is_asked_for(void **state)
 	hasnt("10.0.0.3");
 }
 
-static void the_survivors_go_on(void **state)
-{
-	may_change(NFS4R_BIT(1) | NFS4R_BIT(2));
-	assert_int_equal(run("reconfigure 1 2"), 2);
-	has("if that is so, add --the-others-are-off-for-good");
-	assert_int_equal(run("reconfigure 1 1 --the-others-are-off-for-good"), 2);
-	has("each once");
-	assert_int_equal(run("reconfigure 1 2 --the-others-are-off-for-good"), 0);
-	has("From now on these are all servers of the volume: 1, 2.");
-	has("You vouch that these are off for good, and will never run again with the stores that they have: 3.");
-	has("server 3 had announced");
-	has("waits: server 2 was not told yet");
-}
-
 static void wrong_use_is_answered_with_the_usage(void **state)
 {
 	static const char *const wrong[] = { "", "fly", "status now", "verify / /", "--wings status", "--socket" };
@@ -337,10 +320,7 @@ static void wrong_use_is_answered_with_the_usage(void **state)
 		{ "server add 4 host --give-up", "belong to server remove" },
 		{ "server remove 3 4", "the number of one server" },
 		{ "server list --no-wait", "no options but --json" },
-		{ "server remove 3 --the-others-are-off-for-good", "belongs to the command reconfigure" },
-		{ "reconfigure", "reconfigure wants the numbers of all servers that are left" },
-		{ "reconfigure 1 16", "reconfigure wants numbers of servers" },
-		{ "status --no-wait", "belong to the commands server and reconfigure" },
+		{ "status --no-wait", "belong to the command server" },
 		{ "server list --deep", "belong to the command controls" },
 	};
 
@@ -480,7 +460,6 @@ int main(int argc, char **argv)
 		T(a_refusal_is_the_servers_sentence),
 		T(a_sixteenth_server_is_refused),
 		T(losing_updates_with_a_server_is_asked_for),
-		T(the_survivors_go_on),
 		T(wrong_use_is_answered_with_the_usage),
 		T(a_server_that_is_not_there_is_explained),
 		T(a_server_that_lies_is_explained),
