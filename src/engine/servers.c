@@ -9,7 +9,7 @@
  * Where this server itself listens is its own block's business: an address of this machine is no news that another one could have.
  *
  * Failure: blocks that name other servers than the view are put right by hand; a line at the start says which. A server that was taken out is
- * alone: nobody is called, and the state and the log say how it can come back.
+ * refused by the others, and its state and log say how it can come back.
  *
  * Invariants: `servers` and `list` change under eng->lock, together; `servers` may be read without it.
  */
@@ -71,16 +71,14 @@ static void take(struct nfs4r_engine *eng, const struct nfs4r_view *v)
 	eng->servers = v->servers;
 }
 
-/* For the transport: a server that was taken out is alone. */
+/* For the transport. One that was taken out goes on calling, and is refused: until it is added again. */
 static void for_transport(const struct nfs4r_engine *eng, struct nfs4r_rpc_servers *out)
 {
 	const struct nfs4r_endpoint *self = find(eng->cfg.rpc.servers, eng->cfg.rpc.nservers, eng->cfg.rpc.self);
 
 	*out = eng->list;
-	if (eng->servers & NFS4R_BIT(eng->cfg.rpc.self))
-		return;
-	out->n = 1;
-	out->list[0] = *self;
+	if (!(eng->servers & NFS4R_BIT(eng->cfg.rpc.self)))
+		out->list[out->n++] = *self;
 }
 
 void servers_begin(struct nfs4r_engine *eng)

@@ -83,7 +83,7 @@ struct nfs4r_rpc_servers {
 /*
  * From now on these are the servers. New ones are connected with. One that is not among them any more stays connected for two seconds, so
  * that what was sent to it arrives, or until it goes itself; then `down` says that it was taken out, and its calls are refused.
- * One whose address changed is connected anew. A list without self: this server is the one that was taken out, all others go.
+ * One whose address changed is connected anew.
  * The address of self stays where it listens. @next is copied. Any thread; does not block; done soon, on the transport's thread.
  * NFS4R_OK; NFS4R_BADCONFIG: an entry that nfs4r_rpc_start() would refuse, nothing is changed, @why (256 bytes) says which; NFS4R_NOMEM.
  */

@@ -135,7 +135,6 @@ static void peer_change(struct nfs4r_rpc *rpc, nfs4r_server_id id, const struct 
 void rpc_servers_apply(struct nfs4r_rpc *rpc)
 {
 	struct nfs4r_rpc_servers *next;
-	bool member;
 
 	pthread_mutex_lock(&rpc->next_lock);
 	next = rpc->next;
@@ -147,10 +146,9 @@ void rpc_servers_apply(struct nfs4r_rpc *rpc)
 	rpc->cfg.gone = next->gone;
 	rpc->cfg.nservers = next->n;
 	memcpy(rpc->cfg.servers, next->list, sizeof(rpc->cfg.servers));
-	member = list_find(next, rpc->cfg.self);
 	for (nfs4r_server_id id = 1; id <= NFS4R_SERVERS_MAX; id++) {
 		if (id != rpc->cfg.self)
-			peer_change(rpc, id, member ? list_find(next, id) : NULL);
+			peer_change(rpc, id, list_find(next, id));
 	}
 	free(next);
 }

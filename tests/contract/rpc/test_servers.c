@@ -140,20 +140,6 @@ static void test_one_less(void **state)
 	end(w);
 }
 
-/* It hears itself that it is out: it lets all others go and calls nobody any more. */
-static void test_it_is_out(void **state)
-{
-	struct world *w = world_of(3);
-
-	world_start_all(w);
-	world_wait_all_up(w);
-	tell(w, 2, SET(1, 2), SET(3), 65);
-	world_wait(&w->s[2], w_s->downs[1] == 1 && w_s->downs[2] == 1);
-	assert_false(world_state_has(&w->s[2], 1, ""));
-	assert_int_equal(world_get(&w->s[0], w_s->ups[3]), 1);
-	end(w);
-}
-
 /* The one with the lowest id was down when it was taken out. Nobody calls it any more; it asks, and hears why. */
 static void test_out_while_it_was_down(void **state)
 {
@@ -263,7 +249,6 @@ int main(void)
 		cmocka_unit_test(test_one_more),
 		cmocka_unit_test(test_one_more_that_is_called),
 		cmocka_unit_test(test_one_less),
-		cmocka_unit_test(test_it_is_out),
 		cmocka_unit_test(test_out_while_it_was_down),
 		cmocka_unit_test(test_no_server_of_it),
 		cmocka_unit_test(test_another_address),
