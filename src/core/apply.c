@@ -184,7 +184,7 @@ static void wake_waiting(struct nfs4r_core *c)
 {
 	struct pend *p;
 
-	EACH_SERVER(c, s) {
+	EACH_LOG(c, s) {
 		if (!c->logs[s].waits)
 			continue;
 		DL_FOREACH(c->logs[s].pend, p)
@@ -329,7 +329,7 @@ static enum verdict test(struct nfs4r_core *c, const struct nfs4r_part *p)
  */
 static bool too_early(const struct nfs4r_core *c, const struct nfs4r_entry *e)
 {
-	EACH_PEER(c, s)
+	EACH_OTHER_LOG(c, s)
 		if (c->logs[s].applied < e->after[s] && s != e->log && !FAULT(F_MOVE_BEFORE_OTHERS))
 			return true;
 	return false;
@@ -457,7 +457,7 @@ void apply_cut(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn from)
 /* Everything that is not applied goes; it comes again. Nothing is under way. */
 void apply_drop_all(struct nfs4r_core *c)
 {
-	EACH_SERVER(c, s) {
+	EACH_LOG(c, s) {
 		struct logst *l = &c->logs[s];
 
 		while (l->pend)
@@ -530,7 +530,7 @@ void apply_on_entries(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_m
 {
 	nfs4r_server_id log = m->entries.log;
 	uint32_t n = m->entries.n;
-	bool usable = log && log <= NFS4R_SERVERS_MAX && (c->cfg.servers & NFS4R_BIT(log)) && !c->halted &&
+	bool usable = log && log <= NFS4R_SERVERS_MAX && (c->known & NFS4R_BIT(log)) && !c->halted &&
 		      (log != c->self || c->recovering) && memory_whole(c);
 
 	m->entries.n = 0; /* the references are ours now, the array stays the caller's */

@@ -50,7 +50,7 @@ struct nfs4r_core *nfs4r_core_create(const struct nfs4r_core_config *cfg, const 
 		c->cfg.durability = NFS4R_DURABILITY_LOCAL;
 	c->tree = *tree;
 	c->self = cfg->self;
-	c->nservers = (uint32_t)__builtin_popcountll(cfg->servers);
+	c->known = cfg->servers;
 	c->next_seq = 1;
 	c->step = 1;
 	view_init(c);
@@ -145,6 +145,8 @@ enum nfs4r_status nfs4r_core_restore_log(struct nfs4r_core *c, nfs4r_server_id l
 	if (log == 0 || log > NFS4R_SERVERS_MAX || stable > applied || base > applied + 1)
 		return NFS4R_CORRUPT;
 	l = &c->logs[log];
+	if (applied || base > 1)
+		c->known |= NFS4R_BIT(log);
 	l->base = base ? base : 1;
 	l->received = l->applied = l->end = l->highest = applied;
 	l->stable = stable;
@@ -248,7 +250,7 @@ const struct nfs4r_update *nfs4r_core_started(struct nfs4r_core *c, uint64_t now
 	update_begin(c);
 	c->now = now_ms;
 	c->timer = UINT64_MAX;
-	c->recovering = !c->cfg.tail_intact && c->nservers > 1;
+	c->recovering = !c->cfg.tail_intact && has_peers(c);
 	if (!FAULT(F_COUNT_RESTART))
 		anc_rebuild(c);
 	HASH_ITER(hh, c->objs, o, tmp) { /* the fast path learns the table, before 4.9 changes it */
@@ -308,10 +310,30 @@ static void ignore(struct nfs4r_core *c, struct nfs4r_msg *m)
 	m->op = NULL;
 }
 
+/* Log 9.1: not of this volume, as far as is known here. One of the two may not know the newest view; of all else nothing is heard. */
+static void stranger(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_msg *m)
+{
+	bool heartbeat = m->type == NFS4R_MSG_HEARTBEAT && views_on(c);
+
+	if (heartbeat && m->heartbeat.view < c->view.adopted.num)
+		view_send(c, from);
+	else if (heartbeat && m->heartbeat.view > c->view.adopted.num)
+		view_beat_to(c, from);
+	else if (m->type == NFS4R_MSG_VIEW)
+		view_on_msg(c, from, m);
+	else if (!heartbeat)
+		c->st.bad_messages++;
+	ignore(c, m);
+}
+
 static void on_msg(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_msg *m)
 {
-	if (from == 0 || from > NFS4R_SERVERS_MAX || from == c->self || !(c->cfg.servers & NFS4R_BIT(from))) {
+	if (from == 0 || from > NFS4R_SERVERS_MAX || from == c->self) {
 		c->st.bad_messages++;
+		return;
+	}
+	if (!(servers_of(c) & NFS4R_BIT(from))) {
+		stranger(c, from, m);
 		return;
 	}
 	if (from_member_only(m->type) && !(is_member(c, from) && is_member(c, c->self) && is_counted(c, from, m->type))) {
@@ -489,7 +511,11 @@ const struct nfs4r_update *nfs4r_core_step(struct nfs4r_core *c, const struct nf
 		propose_give_up(c, ev->peer);
 		break;
 	case NFS4R_EV_ADD_SERVER:
+		member_add(c, ev);
+		break;
 	case NFS4R_EV_REMOVE_SERVER:
+		member_remove(c, ev);
+		break;
 	case NFS4R_EV_RECONFIGURE:
 		break;
 	case NFS4R_EV_HOLD:

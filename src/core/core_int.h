@@ -312,10 +312,12 @@ struct peer {
 	/* view.c */
 	bool beats, caught_up, joining; /* a heartbeat came since start; as it said: outside and near the end, member and not ready */
 	bool repairing;			/* as it said: its copy is ahead of a seal */
+	uint64_t back_ms;		/* it was removed though it was heard, perhaps to be taken out: not added again before */
 	uint64_t outside_ms;		/* since when it is no member, as far as this start knows; 0: it is one */
 	uint64_t heard_ms, unready_ms;	/* last heartbeat; since when it is a member that is not ready */
 	bool complete;			/* this incarnation said, in a view that both are in, that it has all rows */
 	uint64_t view, promised;	/* as it said */
+	uint64_t settled;		/* newest view that it said to be on its disk, and to have settled in (9.1) */
 	nfs4r_servers hears;
 	uint64_t lease_until;		/* ours to it: not before this a view without it */
 	uint64_t granted_t;		/* its to us: our clock in the newest heartbeat that it granted */
@@ -342,12 +344,30 @@ struct accepting { /* an ACCEPT that waits for logs up to their seals (6.5); fro
 struct proposal { /* of this server; num = 0: none */
 	uint64_t num;
 	uint64_t on; /* the view adopted when it was made: what is added was checked against that */
+	nfs4r_servers voters; /* of that view */
 	nfs4r_servers remove, add, seal, promises, complete, accepted;
+	nfs4r_server_id in, out; /* a server that becomes one of the volume, one that is taken out (9.1); 0: none */
 	struct nfs4r_view base, view;
 	nfs4r_lsn top[NFS4R_SERVERS_MAX + 1]; /* highest applied among the promises */
 	bool accepting;
 	uint64_t decide_ms; /* enough have promised; the rest may until then */
 	uint64_t until_ms;
+};
+
+#define BOOKS_KEPT 4
+
+struct book_rows { /* rows 'B': the addresses of the view with that number */
+	uint64_t view; /* 0: this place is free */
+	uint32_t n;
+	struct nfs4r_address v[NFS4R_SERVERS_MAX];
+};
+
+struct change { /* member.c: what an administrator asked for; in memory until it is done or refused */
+	nfs4r_server_id add, remove; /* 0: nothing */
+	bool give_up;
+	uint32_t nall;
+	struct nfs4r_address all[NFS4R_SERVERS_MAX];
+	char waits[160];
 };
 
 struct view { /* view.c; the first line is in the row 'V' */
@@ -366,6 +386,11 @@ struct view { /* view.c; the first line is in the row 'V' */
 	nfs4r_servers given_up; /* by an administrator, and not sealed yet */
 	uint64_t retry_ms, wanted_ms, stuck_ms; /* no new proposal before; a change is wanted: propose then; a promise hangs: unstick then */
 	uint64_t seen;	      /* highest number heard of */
+	bool plain;	      /* next the highest accepted view as it is: it has other voters, and all of them may be needed for it */
+	uint64_t settled_at;  /* a HEARTBEAT that says so, or not, is due: one that waits for the disk */
+	bool settled_said;
+	uint32_t nadopted, naccepted; /* start: addresses in the books of these two, as row 'V' says */
+	struct book_rows books[BOOKS_KEPT];
 };
 
 struct joiner { /* join.c: one list of controls, on its way */
@@ -460,6 +485,7 @@ struct held { /* held.c */
 	nfs4r_lsn asked;  /* answers wait for it: others' checkpoints were asked for up to here */
 	nfs4r_lsn wanted; /* and are to be, up to here */
 	struct hold *holds;
+	nfs4r_lsn top;	  /* what may have been called held so far */
 	uint32_t nmarks;
 	struct {
 		nfs4r_lsn lsn; /* own entries from here on were made at or after */
@@ -487,7 +513,7 @@ struct nfs4r_core {
 	struct nfs4r_core_config cfg;
 	struct nfs4r_tree tree;
 	nfs4r_server_id self;
-	uint32_t nservers;
+	nfs4r_servers known; /* whose logs there are: of the servers there were, as far as they left anything */
 	uint64_t now, step, durable_step;
 	bool started, halted, recovering;
 	uint32_t undecided; /* intents; nothing is executed or served under own control while there are any */
@@ -505,6 +531,7 @@ struct nfs4r_core {
 	uint64_t timer, heartbeat_at;
 
 	struct view view;
+	struct change change;
 	struct memory memory;
 	struct join join;
 	struct repair repair;
@@ -567,12 +594,27 @@ struct nfs4r_core {
 	uint32_t nputs, puts_cap;
 };
 
-#define EACH_SERVER(c, s)                                                                                                      \
+/* Of the view that counts here, and of one that may count soon. */
+static inline nfs4r_servers servers_of(const struct nfs4r_core *c)
+{
+	return c->view.adopted.servers | c->view.accepted.servers;
+}
+
+#define EACH_OF(set, s)                                                                                                        \
 	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)                                                               \
-		if ((c)->cfg.servers & NFS4R_BIT(s))
+		if ((set) & NFS4R_BIT(s))
+#define EACH_SERVER(c, s) EACH_OF(servers_of(c), s)
 #define EACH_PEER(c, s) EACH_SERVER(c, s) if (s != (c)->self)
+/* Logs outlive their servers. */
+#define EACH_LOG(c, s) EACH_OF((c)->known, s)
+#define EACH_OTHER_LOG(c, s) EACH_LOG(c, s) if (s != (c)->self)
 /* Those that "all" is about. */
 #define EACH_MEMBER(c, s) EACH_PEER(c, s) if (is_member(c, s))
+
+static inline bool has_peers(const struct nfs4r_core *c)
+{
+	return servers_of(c) & ~NFS4R_BIT(c->self);
+}
 
 static inline bool not_recovered(const struct nfs4r_core *c)
 {
@@ -613,10 +655,24 @@ void row_origin(nfs4r_server_id s, const struct origin *o, struct nfs4r_put *p);
 void row_reach(const struct reach *r, struct nfs4r_put *p);
 void row_taint(const struct taint *t, struct nfs4r_put *p, bool del);
 void row_view(const struct view *w, struct nfs4r_put *p);
+void row_address(uint64_t view, const struct nfs4r_address *a, struct nfs4r_put *p, bool del);
 void row_memory(const struct memory *m, struct nfs4r_put *p);
 void row_peer_start(nfs4r_server_id s, const struct start *st, struct nfs4r_put *p);
 
+/* member.c: servers added and taken out (log 9.1) */
+bool may_change_voters(const struct nfs4r_core *c);
+bool is_settled(struct nfs4r_core *c);
+void member_consider(struct nfs4r_core *c, nfs4r_servers *gone, nfs4r_servers *add, nfs4r_servers *seal, nfs4r_server_id *in, nfs4r_server_id *out);
+void member_view_of(const struct nfs4r_core *c, const struct proposal *p, struct nfs4r_view *v);
+void member_adopted(struct nfs4r_core *c, const struct nfs4r_view *old);
+void member_add(struct nfs4r_core *c, const struct nfs4r_event *ev);
+void member_remove(struct nfs4r_core *c, const struct nfs4r_event *ev);
+void books_save(struct nfs4r_core *c);
+void books_clean(struct nfs4r_core *c);
+void books_started(struct nfs4r_core *c);
+
 /* quorum.c: the only place that knows who "all" are */
+bool is_quorum(nfs4r_servers set, nfs4r_servers voters);
 bool is_majority(const struct nfs4r_core *c, nfs4r_servers set);
 bool is_all(const struct nfs4r_core *c, nfs4r_servers set);
 nfs4r_server_id who_is_away(const struct nfs4r_core *c);
@@ -628,6 +684,8 @@ nfs4r_lsn stable_everywhere(const struct nfs4r_core *c, nfs4r_server_id log); /*
 /* view.c: the active view, leases */
 bool views_on(const struct nfs4r_core *c);
 bool is_member(const struct nfs4r_core *c, nfs4r_server_id s);
+bool is_learner(const struct nfs4r_core *c, nfs4r_server_id s);
+bool is_taken_out(const struct nfs4r_core *c);
 bool lease_valid(const struct nfs4r_core *c);
 void view_init(struct nfs4r_core *c);
 void view_started(struct nfs4r_core *c);
@@ -654,12 +712,14 @@ void view_on_accept(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs
 /* memory.c: what this server's store remembers, and the others' (log 8.6) */
 bool memory_known(const struct nfs4r_core *c);
 bool memory_counts(const struct nfs4r_core *c, nfs4r_server_id s);
+bool memory_votes(const struct nfs4r_core *c);
 bool memory_may_send(const struct nfs4r_core *c, nfs4r_server_id s);
 bool memory_whole(const struct nfs4r_core *c);
 bool memory_wants_all(const struct nfs4r_core *c);
 enum nfs4r_memory memory_said(const struct nfs4r_core *c);
 nfs4r_servers memory_unheard(const struct nfs4r_core *c);
 nfs4r_servers memory_unclaimed(const struct nfs4r_core *c);
+bool memory_claimed(const struct nfs4r_core *c, nfs4r_server_id s, bool *sure);
 void memory_say(const struct nfs4r_core *c, nfs4r_server_id to, struct nfs4r_msg *m);
 void memory_on_heartbeat(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
 void memory_repaired(struct nfs4r_core *c);
@@ -677,9 +737,11 @@ void propose_on_accepted(struct nfs4r_core *c, nfs4r_server_id from, uint64_t nu
 void propose_timers(struct nfs4r_core *c);
 void propose_consider(struct nfs4r_core *c);
 void propose_give_up(struct nfs4r_core *c, nfs4r_server_id s);
+uint64_t propose_only_there(const struct nfs4r_core *c, nfs4r_server_id s);
 
 /* seal.c: where logs end */
 const struct nfs4r_seal *seal_at(const struct nfs4r_view *v, nfs4r_server_id log, nfs4r_lsn pos); /* of the generation of @pos; NULL: it goes on, or it is forgotten */
+nfs4r_servers seal_logs(const struct nfs4r_view *v);
 nfs4r_lsn seal_begin(const struct nfs4r_view *v, nfs4r_server_id log); /* position 0 of the newest generation */
 bool seal_add(struct nfs4r_view *v, nfs4r_server_id log, nfs4r_lsn lsn);
 bool is_sealed_away(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn lsn); /* an entry that never happened */
@@ -734,6 +796,7 @@ void held_ask(struct nfs4r_core *c, uint64_t id, const struct nfs4r_oid *oid);
 void held_run(struct nfs4r_core *c);
 void held_all(struct nfs4r_core *c);
 void held_flush(struct nfs4r_core *c);
+bool held_settled(struct nfs4r_core *c);
 void held_note(struct nfs4r_core *c, nfs4r_lsn lsn);
 void held_fini(struct nfs4r_core *c);
 
@@ -812,6 +875,7 @@ void election_peer_moved(struct nfs4r_core *c, nfs4r_server_id s);
 void election_peer_up(struct nfs4r_core *c, nfs4r_server_id s);
 void elections_new_view(struct nfs4r_core *c, nfs4r_servers removed, nfs4r_servers added);
 void elections_again(struct nfs4r_core *c);
+bool elections_settled(const struct nfs4r_core *c);
 bool prio_higher(const struct nfs4r_prio *a, const struct nfs4r_prio *b); /* 4.2 */
 void asking_in(struct nfs4r_core *c, struct own *ow);
 void asking_out(struct nfs4r_core *c, struct own *ow);

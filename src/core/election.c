@@ -95,7 +95,7 @@ struct own *election_propose(struct nfs4r_core *c, const struct nfs4r_control *v
 	c->st.elections++;
 	ow->asked_ms = c->now;
 	ask_at(c, ow, c->now + c->cfg.repeat_ms);
-	ask(c, ow, c->cfg.servers);
+	ask(c, ow, servers_of(c));
 	election_check_win(c, ow);
 	return ow;
 }
@@ -104,7 +104,7 @@ static bool barrier_passed(const struct nfs4r_core *c, const struct own *ow)
 {
 	if (FAULT(F_NO_BARRIER))
 		return true;
-	EACH_PEER(c, s)
+	EACH_OTHER_LOG(c, s)
 		if (c->logs[s].applied < ow->need[s])
 			return false;
 	return true;
@@ -184,7 +184,7 @@ static bool blocks_below(void *arg, struct ctl *k)
 static void blocked_below(struct nfs4r_core *c, const struct nfs4r_oid *dir, nfs4r_servers owners, struct blockers *b)
 {
 	b->owners |= owners;
-	EACH_SERVER(c, s) {
+	EACH_LOG(c, s) {
 		struct blockers_below bb = { b, BLOCKERS_SEEN };
 
 		if ((owners & NFS4R_BIT(s)) && !b->won)
@@ -263,7 +263,7 @@ static void ack(struct nfs4r_core *c, nfs4r_server_id to, const struct nfs4r_pid
 	struct nfs4r_msg *m = msg_new(c, NFS4R_MSG_ACK);
 
 	m->ack.pid = *pid;
-	EACH_SERVER(c, s)
+	EACH_LOG(c, s)
 		m->ack.applied[s] = c->logs[s].applied;
 	if (c->ancestors_changed > m->ack.applied[c->self]) /* what this answer rests on, the winner must see (4.5) */
 		m->ack.applied[c->self] = c->ancestors_changed;
@@ -358,10 +358,10 @@ void election_on_ack(struct nfs4r_core *c, nfs4r_server_id from, const struct nf
 
 	if (!ow)
 		return;
-	EACH_PEER(c, s)
+	EACH_OTHER_LOG(c, s)
 		if (m->ack.applied[s] > ow->need[s])
 			ow->need[s] = m->ack.applied[s];
-	EACH_PEER(c, s) /* what a granter has, somebody can send */
+	EACH_OTHER_LOG(c, s) /* what a granter has, somebody can send */
 		if (m->ack.applied[s] > c->logs[s].end)
 			c->logs[s].end = m->ack.applied[s];
 	if (!(ow->acks & NFS4R_BIT(from)))
@@ -438,9 +438,21 @@ void elections_new_view(struct nfs4r_core *c, nfs4r_servers removed, nfs4r_serve
 /* A member again: nobody has acked anything, as after a restart (4.9). */
 void elections_again(struct nfs4r_core *c)
 {
-	elections_new_view(c, c->cfg.servers, 0);
+	elections_new_view(c, ~(nfs4r_servers)0, 0);
 	EACH_MEMBER(c, s)
 		election_peer_up(c, s);
+}
+
+/* Log 9.1: members that do not know a claim that is won are no majority, and are none when there is one voter less. */
+bool elections_settled(const struct nfs4r_core *c)
+{
+	int n = __builtin_popcountll(c->view.adopted.voters);
+	const struct own *ow;
+
+	DL_FOREACH2(c->asking, ow, ask_next_own)
+		if (ow->state == OWN_WON && __builtin_popcountll(c->view.adopted.members & ~ow->acks) > (n - 1) / 2)
+			return false;
+	return true;
 }
 
 void election_timers(struct nfs4r_core *c)
@@ -458,7 +470,7 @@ void election_timers(struct nfs4r_core *c)
 		if (c->now >= ow->ask_next) {
 			bool all = c->now >= ow->asked_ms + c->cfg.repeat_ms;
 
-			ask(c, ow, all ? c->cfg.servers : ow->nacked);
+			ask(c, ow, all ? servers_of(c) : ow->nacked);
 			if (all)
 				ow->asked_ms = c->now;
 			ow->ask_next = c->now + c->cfg.repeat_ms;

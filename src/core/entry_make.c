@@ -240,7 +240,7 @@ struct nfs4r_entry *entry_make(struct nfs4r_core *c, struct opx *o, const struct
 			make_create(c, o, e);
 	}
 	if (nd->dirmove)
-		EACH_PEER(c, s)
+		EACH_OTHER_LOG(c, s)
 			e->after[s] = c->logs[s].applied;
 	change_info(op, e);
 	op->lsn = e->lsn;

@@ -126,7 +126,13 @@
 	X(F_TAINT_OWN, "log 3.6", "a sender's own taints are not handed on")						\
 	X(F_TAINT_STABLE, "log 3.9", "an entry counts as stable though its object is not exact")			\
 	X(F_TAINT_SEALED, "log 7.5", "objects that a seal makes inexact count as exact")				\
-	X(F_OLD_REQUEST, "log 5.6", "a copy of a request from before a seal is executed")
+	X(F_OLD_REQUEST, "log 5.6", "a copy of a request from before a seal is executed")			\
+	X(F_VOTERS_UNASKED, "log 9.1", "a view is adopted without a majority of its own voters")		\
+	X(F_VOTERS_AT_ONCE, "log 9.1", "voters change before all members have settled in the view")		\
+	X(F_VOTERS_UNACKED, "log 9.1", "voters change while claims count on those of an older view")		\
+	X(F_VOTERS_UNHELD, "log 9.1", "voters change while updates are held by those of an older view")	\
+	X(F_LEASE_OLD_VOTERS, "log 9.1", "a lease that voters of an older view granted goes on")		\
+	X(F_LEARNER_KNOWN, "log 9.1", "a new server counts as one that remembers")
 
 enum nfs4r_fault {
 	NFS4R_FAULT_NONE = 0,

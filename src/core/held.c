@@ -3,7 +3,7 @@
  * What a majority holds (log 5.1, 5.2): answers that promise more than the own disk.
  *
  * Happy path: with `commit` the answers of rename, link and stable WRITE, and whoever asks with HOLD (a COMMIT), wait until the own entry
- * is stable here and at so many members that a majority of the configured servers has it; with `majority` all updates do. Whoever waits
+ * is stable here and at so many members that a majority of the voters has it; with `majority` all updates do. Whoever waits
  * makes the others checkpoint at once: positions with `wanted` go out behind the entries.
  *
  * Failure modes: too few members: it waits, and after a while there is no lease either. The view seals something meanwhile: HOLDs end
@@ -13,11 +13,16 @@
  */
 #include "core/core_int.h"
 
-/* The majority-th newest of the stable positions, the own one included. */
-static nfs4r_lsn held_until(const struct nfs4r_core *c)
+static uint32_t voters(const struct nfs4r_core *c)
+{
+	return (uint32_t)__builtin_popcountll(c->view.adopted.voters);
+}
+
+/* The @need-th newest of the stable positions, the own one included. */
+static nfs4r_lsn held_by(const struct nfs4r_core *c, uint32_t need)
 {
 	nfs4r_lsn best[NFS4R_SERVERS_MAX + 1] = { c->logs[c->self].stable }, v;
-	uint32_t n = 1, need = c->nservers / 2 + 1, i;
+	uint32_t n = 1, i;
 
 	EACH_MEMBER(c, s) {
 		v = memory_counts(c, s) ? c->peers[s].stable[c->self] : 0;
@@ -28,6 +33,11 @@ static nfs4r_lsn held_until(const struct nfs4r_core *c)
 	if (n < need)
 		return 0;
 	return best[need - 1] < c->logs[c->self].stable ? best[need - 1] : c->logs[c->self].stable;
+}
+
+static nfs4r_lsn held_until(const struct nfs4r_core *c)
+{
+	return held_by(c, voters(c) / 2 + 1);
 }
 
 bool is_held(const struct nfs4r_core *c, nfs4r_lsn lsn)
@@ -120,8 +130,26 @@ static void end_holds(struct nfs4r_core *c, nfs4r_lsn until)
 	}
 }
 
+/*
+ * Log 9.1: those voters that have not all that may have been called held are no majority when there is one voter less; that one is outside before it is taken
+ * out, and does not count. What is missing is asked for, as an answer would.
+ */
+bool held_settled(struct nfs4r_core *c)
+{
+	if (c->cfg.durability == NFS4R_DURABILITY_LOCAL || FAULT(F_VOTERS_UNHELD))
+		return true;
+	if (held_by(c, voters(c) - (voters(c) - 1) / 2 - (c->view.adopted.members != c->view.adopted.voters)) >= c->held.top)
+		return true;
+	held_wait(c, c->held.top);
+	return false;
+}
+
 void held_run(struct nfs4r_core *c)
 {
+	nfs4r_lsn held = c->cfg.durability == NFS4R_DURABILITY_LOCAL ? 0 : held_until(c);
+
+	if (held > c->held.top)
+		c->held.top = held;
 	if (c->held.holds)
 		end_holds(c, held_until(c));
 }

@@ -63,7 +63,7 @@ static void make_list(struct nfs4r_core *c, struct joiner *j)
 	DL_FOREACH2(c->asking, ow, ask_next_own)
 		if (ow->state == OWN_PROPOSING && ow->claim->key.seq < j->next_seq)
 			j->next_seq = ow->claim->key.seq;
-	EACH_SERVER(c, s)
+	EACH_LOG(c, s)
 		j->applied[s] = c->logs[s].applied;
 	HASH_ITER(hh, c->claims, cl, tmp) {
 		if (!listed(c, cl))
@@ -269,7 +269,7 @@ static void on_rows(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs
 	}
 	c->join.want &= ~NFS4R_BIT(from);
 	c->join.have |= NFS4R_BIT(from);
-	EACH_PEER(c, s)
+	EACH_OTHER_LOG(c, s)
 		if (j->applied[s] > c->logs[s].end)
 			c->logs[s].end = j->applied[s];
 	c->dirty |= DIRTY_OBJECTS;
@@ -282,7 +282,7 @@ static bool arrived(struct nfs4r_core *c, nfs4r_server_id s)
 	const struct joiner *j = &c->join.from[s];
 	struct nfs4r_facts f;
 
-	EACH_PEER(c, t)
+	EACH_OTHER_LOG(c, t)
 		if (c->logs[t].applied < j->applied[t] && !FAULT(F_JOIN_EARLY))
 			return false;
 	for (uint32_t i = 0; i < j->n && !FAULT(F_JOIN_EARLY); i++)
@@ -442,7 +442,7 @@ void join_run(struct nfs4r_core *c)
 void join_new_view(struct nfs4r_core *c)
 {
 	nfs4r_servers asked = c->view.complete ? witnesses_wanted(c) : 0;
-	nfs4r_servers ask_again = c->view.complete ? c->join.want | c->join.have | asked : c->cfg.servers;
+	nfs4r_servers ask_again = c->view.complete ? c->join.want | c->join.have | asked : ~(nfs4r_servers)0;
 
 	clear(c);
 	if (!is_member(c, c->self))

@@ -134,7 +134,7 @@ void log_on_pull(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_
 	const struct logst *l;
 	nfs4r_lsn first = m->pull.from, until;
 
-	if (log == 0 || log > NFS4R_SERVERS_MAX || !(c->cfg.servers & NFS4R_BIT(log)) || first == 0) {
+	if (log == 0 || log > NFS4R_SERVERS_MAX || !(c->known & NFS4R_BIT(log)) || first == 0) {
 		c->st.bad_messages++;
 		return;
 	}
@@ -219,7 +219,7 @@ void log_pull(struct nfs4r_core *c, nfs4r_server_id log)
 /* Entries that were announced and have not come during a whole heartbeat. */
 static void pull_late(struct nfs4r_core *c)
 {
-	EACH_PEER(c, s) {
+	EACH_OTHER_LOG(c, s) {
 		struct logst *l = &c->logs[s];
 
 		if (l->end <= l->received)
@@ -283,7 +283,7 @@ void log_recovery(struct nfs4r_core *c)
 			log_pull(c, c->self);
 		return;
 	}
-	EACH_PEER(c, s)
+	EACH_OTHER_LOG(c, s)
 		EACH_PEER(c, t)
 			if (c->logs[s].applied < c->peers[t].first_told[s] && !c->repair.state) /* after a repair it joins anew (8.4) */
 				return;
@@ -299,14 +299,16 @@ void log_send_positions(struct nfs4r_core *c, nfs4r_server_id to)
 
 	m->positions.clock_ns = c->now * 1000000;
 	m->positions.echo_ns = c->peers[to].clock_ns;
-	m->positions.own_end = own->applied;
+	m->positions.own_end = is_learner(c, c->self) && !memory_whole(c) ? 0 : own->applied;
 	m->positions.all_stable = stable_everywhere(c, c->self);
 	m->positions.want_stable = (c->closing || (c->held.asked && !is_held(c, c->held.asked))) && c->peers[to].stable[c->self] < own->want;
 	m->positions.wanted = m->positions.want_stable && c->peers[to].stable[c->self] < c->wanted_until;
-	EACH_SERVER(c, s) {
+	EACH_LOG(c, s) {
 		struct nfs4r_log_position *p = &m->positions.pos[m->positions.n++];
 
 		p->log = s;
+		if (is_learner(c, c->self) && !memory_whole(c))
+			continue; /* what it has is of an older life, or of nobody (log 9.1) */
 		p->received = c->logs[s].received; /* of the own log: given out; what is done of it may be in copies that others take (8.3) */
 		p->applied = c->logs[s].applied;
 		p->stable = c->logs[s].stable;
@@ -322,7 +324,7 @@ void log_positions_out(struct nfs4r_core *c)
 			c->logs[s].moved = false;
 			log_send_positions(c, s);
 		}
-	EACH_SERVER(c, s) {
+	EACH_LOG(c, s) {
 		const struct logst *l = &c->logs[s];
 
 		bool hurry = l->stable < l->hurry;
@@ -414,10 +416,12 @@ void log_on_positions(struct nfs4r_core *c, nfs4r_server_id from, const struct n
 		c->st.bad_messages++;
 		return;
 	}
+	if (is_learner(c, from) && p->memory != NFS4R_MEMORY_FORGOT)
+		return; /* it does not know yet that it is one */
 	for (uint32_t i = 0; i < m->positions.n; i++) {
 		const struct nfs4r_log_position *q = &m->positions.pos[i];
 
-		if (q->log == 0 || q->log > NFS4R_SERVERS_MAX || !(c->cfg.servers & NFS4R_BIT(q->log)) ||
+		if (q->log == 0 || q->log > NFS4R_SERVERS_MAX ||
 		    q->applied > q->received || q->stable > q->applied) {
 			c->st.bad_messages++;
 			return;
@@ -466,7 +470,7 @@ void log_on_positions(struct nfs4r_core *c, nfs4r_server_id from, const struct n
 void log_on_stable(struct nfs4r_core *c, const nfs4r_lsn *stable)
 {
 	taint_stable(c, stable);
-	EACH_SERVER(c, s) {
+	EACH_LOG(c, s) {
 		struct logst *l = &c->logs[s];
 		nfs4r_lsn v = taint_limit(c, s, stable[s] < l->applied ? stable[s] : l->applied);
 

@@ -1,36 +1,379 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Servers added, taken out, and a volume that lost a majority for good (log 9.1, 9.3).
+ * Servers added and taken out while the volume runs (log 9.1).
+ *
+ * Happy path of adding: a view makes the new server one of the volume, not yet of those that vote (a learner). It has FORGOT, as after the loss of a
+ * disk (log 8.6): it takes everything from the others, catches up, and one more view makes it voter and member. Taking out: the server is removed from
+ * the members like a silent one, its log ends, and one more view takes it out of the voters and of the volume.
+ *
+ * Failure modes: the member that was asked dies: what was asked for is forgotten, and nothing is half done that matters: a learner goes on as
+ * one, a removed server comes back. Too few would be left, or with `local` something that only the server has would be lost: refused, with a word of what to do.
+ *
+ * Invariants: voters change by one at a time, on a view in which all members have settled: it is on their disks, they have all rows and have crossed all
+ * seals, and what they count on a majority for (claims won, updates that are held) counts on one of this view's voters. So majorities of
+ * one view and of the next meet, and leases, elections and ends of logs that were judged by the one hold in the other. With `local`
+ * nobody is taken out while another log is open whose server is outside: who knows its claims might go.
  */
 #include <stdio.h>
 
 #include "core/core_int.h"
 
-static enum nfs4r_status not_possible(char *why, size_t why_len)
+/* ---- the addresses ------------------------------------------------------------------------- */
+
+static struct book_rows *book_of(struct view *w, uint64_t num)
 {
-	snprintf(why, why_len, "the servers of a volume are those of the configuration");
-	return NFS4R_INVAL;
+	for (uint32_t i = 0; i < BOOKS_KEPT; i++)
+		if (w->books[i].view == num)
+			return &w->books[i];
+	return NULL;
+}
+
+static void save_book(struct nfs4r_core *c, const struct nfs4r_view *v)
+{
+	struct book_rows *b;
+
+	if (!v->nbook || book_of(&c->view, v->num))
+		return;
+	b = book_of(&c->view, 0);
+	assert(b); /* those of the last views adopted and accepted, and of the new ones */
+	b->view = v->num;
+	b->n = v->nbook;
+	memcpy(b->v, v->book, v->nbook * sizeof(v->book[0]));
+	for (uint32_t i = 0; i < b->n; i++) {
+		struct nfs4r_put p;
+
+		row_address(b->view, &b->v[i], &p, false);
+		act_put(c, &p);
+	}
+}
+
+void books_save(struct nfs4r_core *c)
+{
+	save_book(c, &c->view.adopted);
+	save_book(c, &c->view.accepted);
+}
+
+/* Those of other views go, when the row 'V' does not name them any more. */
+void books_clean(struct nfs4r_core *c)
+{
+	for (uint32_t i = 0; i < BOOKS_KEPT; i++) {
+		struct book_rows *b = &c->view.books[i];
+
+		if (!b->view || b->view == c->view.adopted.num || b->view == c->view.accepted.num)
+			continue;
+		for (uint32_t k = 0; k < b->n; k++) {
+			struct nfs4r_put p;
+
+			row_address(b->view, &b->v[k], &p, true);
+			act_put(c, &p);
+		}
+		b->view = 0;
+		b->n = 0;
+	}
+}
+
+static void put_in(struct nfs4r_view *v, const struct nfs4r_address *a)
+{
+	uint32_t i = v->nbook;
+
+	while (i > 0 && v->book[i - 1].id > a->id)
+		i--;
+	memmove(&v->book[i + 1], &v->book[i], (v->nbook - i) * sizeof(v->book[0]));
+	v->book[i] = *a;
+	v->nbook++;
+}
+
+static void take_book(struct view *w, struct nfs4r_view *v, uint32_t n)
+{
+	const struct book_rows *b = n ? book_of(w, v->num) : NULL;
+
+	v->nbook = 0;
+	for (uint32_t i = 0; b && i < b->n; i++)
+		put_in(v, &b->v[i]);
+}
+
+/* All rows are back. */
+void books_started(struct nfs4r_core *c)
+{
+	take_book(&c->view, &c->view.adopted, c->view.nadopted);
+	take_book(&c->view, &c->view.accepted, c->view.naccepted);
+	books_clean(c);
+}
+
+/* ---- settled --------------------------------------------------------------------------------- */
+
+/* What this server counts on a majority for counts on one of this view's voters. */
+bool is_settled(struct nfs4r_core *c)
+{
+	return c->view.ready && (elections_settled(c) || FAULT(F_VOTERS_UNACKED)) && held_settled(c);
+}
+
+/* All members have settled in the adopted view. */
+bool may_change_voters(const struct nfs4r_core *c)
+{
+	if (FAULT(F_VOTERS_AT_ONCE))
+		return true;
+	EACH_MEMBER(c, s)
+		if (c->peers[s].settled != c->view.adopted.num)
+			return false;
+	return c->view.ready && c->view.settled_said;
+}
+
+/* ---- what was asked for ------------------------------------------------------------------------ */
+
+static void wait_for(struct nfs4r_core *c, const char *what)
+{
+	snprintf(c->change.waits, sizeof(c->change.waits), "%s", what);
+}
+
+static void refuse_removal(struct nfs4r_core *c)
+{
+	char text[160];
+
+	snprintf(text, sizeof(text), "server %u is not taken out: it controls something (again); stop it and wait, or give up what only it has", c->change.remove);
+	c->change.remove = 0;
+	stuck(c, text);
+}
+
+/* May @x go from the voters, as far as the others are concerned? */
+static bool may_go(struct nfs4r_core *c, nfs4r_server_id x)
+{
+	const struct nfs4r_view *v = &c->view.adopted;
+
+	if (v->open & ~v->members & ~NFS4R_BIT(x)) {
+		wait_for(c, "another server is outside, and what it controls waits for it: it has to come back or to be given up first");
+		return false;
+	}
+	if (!may_change_voters(c)) {
+		wait_for(c, "all members have to settle in the view");
+		return false;
+	}
+	return true;
+}
+
+/* It is removed from the members, and the others go on. */
+static void leave(struct nfs4r_core *c, nfs4r_servers *gone, nfs4r_servers *seal)
+{
+	nfs4r_server_id x = c->change.remove;
+	bool local = c->cfg.durability == NFS4R_DURABILITY_LOCAL;
+
+	if (!may_go(c, x)) /* else it would come back before it is taken out, again and again */
+		return;
+	if (!views_enough(c, c->view.adopted.members & ~(*gone | NFS4R_BIT(x)))) {
+		wait_for(c, "too few members would be left: others have to come back first");
+		return;
+	}
+	if (local && !c->change.give_up && c->nclaims_of[x]) {
+		refuse_removal(c);
+		return;
+	}
+	*gone |= NFS4R_BIT(x);
+	if (!local)
+		*seal |= NFS4R_BIT(x);
+}
+
+/* Its log ends: with `local` when nothing of it is missing anywhere, or when that was given up. */
+static void end_log(struct nfs4r_core *c, nfs4r_servers *seal)
+{
+	nfs4r_server_id x = c->change.remove;
+	bool sure, claimed = memory_claimed(c, x, &sure);
+
+	if (c->cfg.durability != NFS4R_DURABILITY_LOCAL || c->change.give_up)
+		*seal |= NFS4R_BIT(x);
+	else if (claimed)
+		refuse_removal(c);
+	else if (sure)
+		*seal |= NFS4R_BIT(x);
+	else
+		wait_for(c, "all members have to say that nobody knows a control of it");
+}
+
+static void consider_removal(struct nfs4r_core *c, nfs4r_servers *gone, const nfs4r_servers *add, nfs4r_servers *seal, nfs4r_server_id *out)
+{
+	const struct nfs4r_view *v = &c->view.adopted;
+	nfs4r_server_id x = c->change.remove;
+
+	if (is_member(c, x))
+		leave(c, gone, seal);
+	else if (v->open & NFS4R_BIT(x))
+		end_log(c, seal);
+	else if (*gone || *add || *seal)
+		wait_for(c, "another change of the view comes first");
+	else if (is_learner(c, x) || may_go(c, x))
+		*out = x;
+}
+
+/* Log 9.1: what is to be changed besides @gone, @add and @seal, which the view's rules want. */
+void member_consider(struct nfs4r_core *c, nfs4r_servers *gone, nfs4r_servers *add, nfs4r_servers *seal, nfs4r_server_id *in, nfs4r_server_id *out)
+{
+	nfs4r_servers voters = c->view.adopted.voters, learners, first;
+
+	c->change.waits[0] = '\0';
+	*in = c->change.add;
+	*out = 0;
+	if (c->change.remove) {
+		*add &= ~NFS4R_BIT(c->change.remove);
+		consider_removal(c, gone, add, seal, out);
+	}
+	learners = *add & ~voters;
+	first = learners & -learners;
+	*add &= ~learners;
+	if (first && !*add && !*gone && !*seal && !*out && may_change_voters(c) && is_quorum(c->view.adopted.members | first, voters | first))
+		*add = first;
+}
+
+/* ---- the view ------------------------------------------------------------------------------------ */
+
+static const struct nfs4r_address *address_of(const struct change *ch, nfs4r_server_id s)
+{
+	for (uint32_t i = 0; i < ch->nall; i++)
+		if (ch->all[i].id == s)
+			return &ch->all[i];
+	return NULL;
+}
+
+static void drop_from_book(struct nfs4r_view *v, nfs4r_server_id out)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < v->nbook; i++)
+		if (v->book[i].id != out)
+			v->book[n++] = v->book[i];
+	v->nbook = n;
+}
+
+/* @v is the base with the members as they are to be. */
+void member_view_of(const struct nfs4r_core *c, const struct proposal *p, struct nfs4r_view *v)
+{
+	v->voters |= p->add;
+	if (p->in) {
+		bool first = !v->nbook;
+
+		v->servers |= NFS4R_BIT(p->in);
+		EACH_OF(first ? v->servers : NFS4R_BIT(p->in), s)
+			put_in(v, address_of(&c->change, s));
+	}
+	if (p->out) {
+		nfs4r_lsn begin = seal_begin(v, p->out);
+
+		if (seal_add(v, p->out, begin)) /* its log has ended; when it is added again it knows by this that it was taken out */
+			v->epoch++;
+		v->servers &= ~NFS4R_BIT(p->out);
+		v->voters &= ~NFS4R_BIT(p->out);
+		drop_from_book(v, p->out);
+	}
+}
+
+static void peer_is_new(struct nfs4r_core *c, nfs4r_server_id s)
+{
+	struct peer *p = &c->peers[s];
+
+	peer_forget(c, s);
+	p->beats = p->judged = p->complete = p->joining = p->caught_up = false;
+	p->view = p->promised = p->settled = p->granted_t = p->lease_until = 0;
+	p->hears = p->claims = 0;
+	p->heard_ms = p->counted_ms = p->unready_ms = c->now;
+}
+
+/* The adopted view came after @old. */
+void member_adopted(struct nfs4r_core *c, const struct nfs4r_view *old)
+{
+	const struct nfs4r_view *v = &c->view.adopted;
+	struct change *ch = &c->change;
+
+	c->known |= seal_logs(v);
+	EACH_OF((v->servers ^ old->servers) & ~NFS4R_BIT(c->self), s)
+		peer_is_new(c, s);
+	if (v->servers & NFS4R_BIT(ch->add))
+		ch->add = 0;
+	if (!(v->servers & NFS4R_BIT(ch->remove)))
+		ch->remove = 0;
+	if (!(v->servers & NFS4R_BIT(c->self)))
+		stuck(c, "this server was taken out of the volume and answers nothing any more: to bring it back give it an empty store and add it");
+}
+
+/* ---- the door ---------------------------------------------------------------------------------------- */
+
+static const char *not_now(const struct nfs4r_core *c, nfs4r_server_id s)
+{
+	if (!views_on(c))
+		return "the view is fixed (Lease = 0, or a single server): servers are those of the configuration";
+	if (!s || s > NFS4R_SERVERS_MAX)
+		return "a server has a number from 1 to 15";
+	if (!is_member(c, c->self) || !memory_known(c))
+		return "this server is outside the view itself: ask one that is a member";
+	if ((c->change.add && c->change.add != s) || (c->change.remove && c->change.remove != s))
+		return "another server is being added or taken out: one at a time";
+	return NULL;
+}
+
+static enum nfs4r_status say(const char *text, char *why, size_t why_len)
+{
+	snprintf(why, why_len, "%s", text ? text : "");
+	return text ? NFS4R_INVAL : NFS4R_OK;
 }
 
 enum nfs4r_status nfs4r_core_may_add(const struct nfs4r_core *c, nfs4r_server_id s, char *why, size_t why_len)
 {
-	(void)c;
-	(void)s;
-	return not_possible(why, why_len);
+	const char *text = not_now(c, s);
+
+	if (!text && (c->view.adopted.servers & NFS4R_BIT(s)))
+		text = is_learner(c, s) ? "it was added already: it becomes a voter and a member when it has caught up" : "it is a server of this volume already";
+	return say(text, why, why_len);
 }
 
 enum nfs4r_status nfs4r_core_may_remove(const struct nfs4r_core *c, nfs4r_server_id s, bool give_up, uint64_t *lost, char *why, size_t why_len)
 {
-	(void)c;
-	(void)s;
-	(void)give_up;
+	const char *text = not_now(c, s);
+	nfs4r_servers voters = c->view.adopted.voters, rest = voters & ~NFS4R_BIT(s);
+	bool local = c->cfg.durability == NFS4R_DURABILITY_LOCAL;
+
 	*lost = 0;
-	return not_possible(why, why_len);
+	if (!text && s == c->self)
+		text = "a server cannot take out itself: ask another member";
+	if (!text && !(c->view.adopted.servers & NFS4R_BIT(s)))
+		text = "it is no server of this volume";
+	if (!text && rest != voters && !is_quorum(rest, voters))
+		text = "the others are no majority without it: add another server first, or, if it is lost for good, use reconfigure at those that are left";
+	if (!text && local && !give_up && c->nclaims_of[s])
+		text = "it controls something: stop it and wait until its controls are released, or give up what only it has (--give-up)";
+	if (!text && (give_up || !local))
+		*lost = propose_only_there(c, s);
+	return say(text, why, why_len);
+}
+
+void member_add(struct nfs4r_core *c, const struct nfs4r_event *ev)
+{
+	struct change *ch = &c->change;
+	nfs4r_servers all = 0;
+	char why[160];
+
+	for (uint32_t i = 0; i < ev->nall; i++)
+		all |= NFS4R_BIT(ev->all[i].id);
+	if (nfs4r_core_may_add(c, ev->peer, why, sizeof(why)) != NFS4R_OK || ev->nall > NFS4R_SERVERS_MAX || !(all & NFS4R_BIT(ev->peer)) ||
+	    (!c->view.adopted.nbook && (c->view.adopted.servers & ~all)))
+		return;
+	ch->add = ev->peer;
+	ch->nall = ev->nall;
+	memcpy(ch->all, ev->all, ev->nall * sizeof(ev->all[0]));
+	propose_consider(c);
+}
+
+void member_remove(struct nfs4r_core *c, const struct nfs4r_event *ev)
+{
+	uint64_t lost;
+	char why[160];
+
+	if (nfs4r_core_may_remove(c, ev->peer, ev->give_up, &lost, why, sizeof(why)) != NFS4R_OK)
+		return;
+	c->change.remove = ev->peer;
+	c->change.give_up = ev->give_up;
+	propose_consider(c);
 }
 
 enum nfs4r_status nfs4r_core_may_reconfigure(const struct nfs4r_core *c, nfs4r_servers set, char *why, size_t why_len)
 {
 	(void)c;
 	(void)set;
-	return not_possible(why, why_len);
+	return say("this version cannot do that: bring back a majority of the servers", why, why_len);
 }

@@ -30,6 +30,15 @@ bool memory_counts(const struct nfs4r_core *c, nfs4r_server_id s)
 	return !views_on(c) || (memory_known(c) && c->peers[s].memory == NFS4R_MEMORY_KNOWN);
 }
 
+/*
+ * Log 9.1: a learner may be needed for the view that makes it a voter, or for one that comes after it. What it promised in an older life is from before it
+ * was taken out, and it goes by a later view now.
+ */
+bool memory_votes(const struct nfs4r_core *c)
+{
+	return memory_known(c) || (is_learner(c, c->self) && c->memory.state == MEMORY_REPAIRED);
+}
+
 /* Entries of this copy's own log may go to @s: it is known that it is the log that @s knows. */
 bool memory_may_send(const struct nfs4r_core *c, nfs4r_server_id s)
 {
@@ -45,6 +54,10 @@ bool memory_whole(const struct nfs4r_core *c)
 /* Log 8.6: the copy is made anew, but not before the own log has ended: else somebody may go on with it. */
 bool memory_wants_all(const struct nfs4r_core *c)
 {
+	if (is_learner(c, c->self))
+		EACH_MEMBER(c, s)
+			if (c->peers[s].view < c->view.adopted.num)
+				return false; /* it may truncate its log still as if this server were none (9.1) */
 	return c->memory.state == MEMORY_OUTSIDE && (!(c->view.adopted.open & NFS4R_BIT(c->self)) || FAULT(F_REPAIR_UNSEALED));
 }
 
@@ -160,7 +173,7 @@ static bool all_heard(const struct nfs4r_core *c)
 {
 	nfs4r_servers unheard = memory_unheard(c);
 
-	return !unheard || (FAULT(F_NEW_HEARS_SOME) && views_enough(c, c->cfg.servers & ~unheard));
+	return !unheard || (FAULT(F_NEW_HEARS_SOME) && views_enough(c, ~unheard));
 }
 
 /*
@@ -171,7 +184,7 @@ static bool is_outside(const struct nfs4r_core *c)
 {
 	nfs4r_servers set = 0;
 
-	if (is_member(c, c->self))
+	if (is_member(c, c->self) || is_taken_out(c))
 		return false;
 	EACH_PEER(c, s) {
 		const struct peer *p = &c->peers[s];
@@ -182,9 +195,18 @@ static bool is_outside(const struct nfs4r_core *c)
 	return views_enough(c, set) || FAULT(F_OUTSIDE_AT_ONCE);
 }
 
+/* Somebody goes by a view that is not known here yet: perhaps it is one of which this server is no voter. */
+static bool view_is_old(const struct nfs4r_core *c)
+{
+	EACH_PEER(c, s)
+		if (c->peers[s].judged && c->peers[s].view > c->view.adopted.num)
+			return true;
+	return false;
+}
+
 static void consider(struct nfs4r_core *c)
 {
-	if (c->memory.state == MEMORY_NEW && all_heard(c)) {
+	if (c->memory.state == MEMORY_NEW && all_heard(c) && !view_is_old(c)) {
 		known(c);
 	} else if (c->memory.state == MEMORY_FORGOT && is_outside(c)) {
 		c->memory.state = MEMORY_OUTSIDE;
@@ -192,10 +214,23 @@ static void consider(struct nfs4r_core *c)
 	}
 }
 
+/*
+ * Log 9.1: a server that is new takes all from the others, whatever its store has from before; so does one that was taken out. Its log ends with that:
+ * so one that was taken out and added again, and heard of neither, begins anew, too. Nobody kept entries for it in between.
+ */
+static bool is_stale_learner(const struct nfs4r_core *c)
+{
+	if (is_taken_out(c))
+		return c->memory.state != MEMORY_FORGOT;
+	if (!is_learner(c, c->self) || FAULT(F_LEARNER_KNOWN))
+		return false;
+	return c->memory.state == MEMORY_NEW || c->memory.state == MEMORY_KNOWN || (c->memory.state != MEMORY_FORGOT && is_ended(c, c->self));
+}
+
 /* All of it is as it was at the source. */
 void memory_repaired(struct nfs4r_core *c)
 {
-	if (c->memory.state != MEMORY_OUTSIDE)
+	if (c->memory.state != MEMORY_OUTSIDE || is_ended(c, c->self)) /* it was taken out and added while it copied */
 		return;
 	c->memory.state = MEMORY_REPAIRED;
 	save(c);
@@ -219,6 +254,10 @@ void memory_adopted(struct nfs4r_core *c)
 {
 	struct memory *m = &c->memory;
 
+	if (is_stale_learner(c)) {
+		forgot(c);
+		return;
+	}
 	if (!is_member(c, c->self) || m->state == MEMORY_NEW || m->state == MEMORY_FORGOT || m->state == MEMORY_KNOWN)
 		return;
 	if (m->state == MEMORY_OUTSIDE) {
@@ -296,6 +335,21 @@ nfs4r_servers memory_unclaimed(const struct nfs4r_core *c)
 	return set;
 }
 
+/* Does any member know a claim of @s? @sure: all have been asked. */
+bool memory_claimed(const struct nfs4r_core *c, nfs4r_server_id s, bool *sure)
+{
+	bool any = c->nclaims_of[s];
+
+	*sure = c->view.ready;
+	EACH_MEMBER(c, t) {
+		const struct peer *p = &c->peers[t];
+
+		*sure &= memory_counts(c, t) && view_hears(c, t) && p->view == c->view.adopted.num && p->complete;
+		any |= !!(p->claims & NFS4R_BIT(s));
+	}
+	return any;
+}
+
 /* ---- start ------------------------------------------------------------------------------- */
 
 void memory_init(struct nfs4r_core *c)
@@ -313,6 +367,10 @@ void memory_started(struct nfs4r_core *c)
 	add_start(m, m->now);
 	save(c);
 	count_from_now(c);
+	if (is_stale_learner(c)) { /* it stopped between the two rows */
+		m->state = MEMORY_FORGOT;
+		save(c);
+	}
 	if (m->state == MEMORY_REPAIRED || m->state == MEMORY_OUTSIDE)
 		memory_adopted(c);
 }

@@ -52,7 +52,7 @@ bool nfs4r_core_get_peer(const struct nfs4r_core *c, nfs4r_server_id id, struct 
 	const struct peer *p;
 
 	memset(out, 0, sizeof(*out));
-	if (id == 0 || id > NFS4R_SERVERS_MAX || id == c->self || !(c->cfg.servers & NFS4R_BIT(id)))
+	if (id == 0 || id > NFS4R_SERVERS_MAX || id == c->self || !(servers_of(c) & NFS4R_BIT(id)))
 		return false;
 	p = &c->peers[id];
 	out->received = p->received[c->self];
@@ -161,8 +161,8 @@ static bool waits_for_election(const struct nfs4r_core *c, const struct opx *o, 
 		if (ow->state != OWN_PROPOSING)
 			continue;
 		any = true;
-		*on |= c->cfg.servers & ~ow->acks;
-		EACH_PEER(c, s)
+		*on |= c->view.adopted.voters & ~ow->acks;
+		EACH_OTHER_LOG(c, s)
 			if (c->logs[s].applied < ow->need[s])
 				*on |= NFS4R_BIT(s);
 	}

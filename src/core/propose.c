@@ -28,11 +28,11 @@ static void later(struct nfs4r_core *c)
 
 /* ---- the view that comes of it (6.4) -------------------------------------------------------- */
 
-static void seal_logs(struct nfs4r_core *c, const struct proposal *p, struct nfs4r_view *v)
+static void end_logs(struct nfs4r_core *c, const struct proposal *p, struct nfs4r_view *v)
 {
 	nfs4r_servers logs = p->seal & p->base.open & ~v->members;
 
-	EACH_SERVER(c, s) {
+	EACH_LOG(c, s) {
 		nfs4r_lsn begin = seal_begin(&p->base, s);
 
 		if ((logs & NFS4R_BIT(s)) && !seal_add(v, s, p->top[s] > begin ? p->top[s] : begin))
@@ -65,15 +65,18 @@ static void decide(struct nfs4r_core *c)
 
 	if (p->base.num != p->on)
 		p->add = 0; /* they know another view than the one it was made on */
+	if (p->base.num != p->on)
+		p->in = p->out = 0;
 	*v = p->base;
 	v->num = p->num;
 	v->base = p->base.num;
 	v->members = (p->base.members & ~p->remove) | p->add;
-	if (p->base.num != p->on && (p->seal || !views_enough(c, v->members))) {
+	member_view_of(c, p, v);
+	if (p->base.num != p->on && (p->seal || !is_quorum(v->members, v->voters))) {
 		v->members = p->base.members; /* nobody may know yet that it was adopted, and what is wanted is of another one: that first */
 		p->seal = 0;
 	}
-	if (!views_enough(c, v->members)) {
+	if (!is_quorum(v->members, v->voters)) {
 		later(c);
 		return;
 	}
@@ -81,7 +84,7 @@ static void decide(struct nfs4r_core *c)
 		later(c);
 		return;
 	}
-	seal_logs(c, p, v);
+	end_logs(c, p, v);
 	p->accepting = true;
 	EACH_PEER(c, s) {
 		struct nfs4r_msg *a = msg_new(c, NFS4R_MSG_ACCEPT);
@@ -92,12 +95,37 @@ static void decide(struct nfs4r_core *c)
 	view_on_accept(c, c->self, v);
 }
 
+/*
+ * A learner's vote counts if the voters are even in number: two majorities meet then in somebody else, too, and it may still lose its disk without anybody
+ * seeing that it voted. With an odd number nobody needs it: it makes no majority harder.
+ */
+static bool is_vote_quorum(const struct nfs4r_core *c, nfs4r_servers set, nfs4r_servers voters)
+{
+	nfs4r_servers learners = c->view.adopted.servers & ~c->view.adopted.voters;
+
+	return is_quorum(__builtin_popcountll(voters) % 2 ? set & ~learners : set, voters);
+}
+
+static bool is_vote(const struct nfs4r_core *c, nfs4r_server_id from)
+{
+	return from == c->self || memory_counts(c, from) || (memory_known(c) && is_learner(c, from)) || FAULT(F_FORGOT_VOTES);
+}
+
+/*
+ * Log 9.1: a view that was adopted on the one that is known here was accepted by a majority of the latter's voters; one that was adopted on the base by
+ * a majority of the base's. Who promised would know of either.
+ */
+static bool enough_promised(const struct nfs4r_core *c, const struct proposal *p, nfs4r_servers set)
+{
+	return is_vote_quorum(c, set, p->voters) && is_vote_quorum(c, set, p->base.voters);
+}
+
 void propose_on_promise(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
 {
 	struct proposal *p = &c->view.proposal;
 	nfs4r_servers voters = ~(p->remove | p->seal);
 
-	if (from != c->self && !memory_counts(c, from) && !FAULT(F_FORGOT_VOTES))
+	if (!is_vote(c, from))
 		return;
 	if (m->promise.promised > c->view.seen)
 		c->view.seen = m->promise.promised;
@@ -112,12 +140,17 @@ void propose_on_promise(struct nfs4r_core *c, nfs4r_server_id from, const struct
 		p->complete |= NFS4R_BIT(from);
 	if (m->promise.accepted.num > p->base.num && !FAULT(F_OWN_BASE))
 		p->base = m->promise.accepted;
-	EACH_SERVER(c, s)
+	if (p->base.voters != p->voters && (p->remove | p->seal)) {
+		c->view.plain = true;
+		later(c);
+		return;
+	}
+	EACH_LOG(c, s)
 		if ((voters & NFS4R_BIT(from)) && m->promise.applied[s] > p->top[s])
 			p->top[s] = m->promise.applied[s];
-	if (!views_enough(c, p->promises & (FAULT(F_REMOVED_VOTES) ? ~(nfs4r_servers)0 : voters)))
+	if (!enough_promised(c, p, p->promises & (FAULT(F_REMOVED_VOTES) ? ~(nfs4r_servers)0 : voters)))
 		return;
-	if (p->seal && (c->cfg.servers & voters & ~p->promises) && (!p->decide_ms || c->now < p->decide_ms)) { /* one of the rest may have more */
+	if (p->seal && (p->base.voters & voters & ~p->promises) && (!p->decide_ms || c->now < p->decide_ms)) { /* one of the rest may have more */
 		if (!p->decide_ms)
 			p->decide_ms = c->now + c->cfg.lease_ms / 8 + 1;
 		timer_at(c, p->decide_ms);
@@ -131,17 +164,17 @@ void propose_on_accepted(struct nfs4r_core *c, nfs4r_server_id from, uint64_t nu
 	struct proposal *p = &c->view.proposal;
 	struct nfs4r_view v = p->view;
 
-	if (!p->num || p->num != num || !p->accepting || (from != c->self && !memory_counts(c, from) && !FAULT(F_FORGOT_VOTES)))
+	if (!p->num || p->num != num || !p->accepting || !is_vote(c, from))
 		return;
 	p->accepted |= NFS4R_BIT(from);
-	if (!views_enough(c, p->accepted))
+	if (!is_vote_quorum(c, p->accepted, p->base.voters) || (!is_vote_quorum(c, p->accepted, v.voters) && !FAULT(F_VOTERS_UNASKED)))
 		return;
 	view_adopt(c, &v);
 	EACH_PEER(c, s)
 		view_send(c, s);
 }
 
-static void propose(struct nfs4r_core *c, nfs4r_servers remove, nfs4r_servers add, nfs4r_servers seal)
+static void propose(struct nfs4r_core *c, nfs4r_servers remove, nfs4r_servers add, nfs4r_servers seal, nfs4r_server_id in, nfs4r_server_id out)
 {
 	struct view *w = &c->view;
 	uint64_t top = w->seen > view_highest(c) ? w->seen : view_highest(c);
@@ -149,7 +182,10 @@ static void propose(struct nfs4r_core *c, nfs4r_servers remove, nfs4r_servers ad
 	if (w->adopted.num > top)
 		top = w->adopted.num;
 	w->missing = 0;
-	w->proposal = (struct proposal){ .num = (top / NFS4R_VIEW_STEP + 1) * NFS4R_VIEW_STEP + c->self, .on = w->adopted.num, .remove = remove, .add = add, .seal = seal };
+	w->plain = false;
+	if (out)
+		remove |= NFS4R_BIT(out); /* it has no vote */
+	w->proposal = (struct proposal){ .num = (top / NFS4R_VIEW_STEP + 1) * NFS4R_VIEW_STEP + c->self, .on = w->adopted.num, .voters = w->adopted.voters, .in = in, .out = out, .remove = remove, .add = add, .seal = seal };
 	w->proposal.base = FAULT(F_OWN_BASE) ? w->adopted : w->accepted;
 	w->proposal.until_ms = c->now + 2 * view_grant_ms(c) + c->cfg.silence_ms;
 	timer_at(c, w->proposal.until_ms);
@@ -198,7 +234,7 @@ static nfs4r_servers returning(const struct nfs4r_core *c, nfs4r_servers live)
 
 	EACH_PEER(c, s) {
 		const struct peer *p = &c->peers[s];
-		bool ok = !is_member(c, s) && view_hears(c, s) && p->caught_up && p->view == c->view.adopted.num && !(live & ~p->hears);
+		bool ok = !is_member(c, s) && view_hears(c, s) && p->caught_up && p->view == c->view.adopted.num && !(live & ~p->hears) && c->now >= p->back_ms;
 
 		EACH_PEER(c, t)
 			if ((live & NFS4R_BIT(t)) && !(c->peers[t].hears & NFS4R_BIT(s)))
@@ -292,6 +328,7 @@ void propose_consider(struct nfs4r_core *c)
 {
 	struct view *w = &c->view;
 	nfs4r_servers gone, live, add, seal;
+	nfs4r_server_id in, out;
 	uint32_t rank = 0;
 	bool stuck_vote;
 
@@ -309,10 +346,17 @@ void propose_consider(struct nfs4r_core *c)
 		add &= ~seal;
 	else
 		seal &= ~add; /* given up, but it is back, and without it there is no majority */
+	add &= ~NFS4R_BIT(c->change.remove);
 	if (seal)
 		add &= ~forgetful(c); /* all members of a view that seals promise it */
 	stuck_vote = stuck_promise(c);
-	if (!gone && !add && !seal && !stuck_vote) {
+	member_consider(c, &gone, &add, &seal, &in, &out);
+	if (w->plain) {
+		gone = add = seal = in = out = 0;
+		stuck_vote = true;
+	}
+	live = w->adopted.members & ~gone;
+	if (!gone && !add && !seal && !in && !out && !stuck_vote) {
 		w->wanted_ms = 0;
 		return;
 	}
@@ -320,14 +364,14 @@ void propose_consider(struct nfs4r_core *c)
 		too_few(c);
 		if (!stuck_vote)
 			return;
-		gone = add = seal = 0; /* who promised waits for a view, perhaps it alone could come back: the same one again */
+		gone = add = seal = in = out = 0; /* who promised waits for a view, perhaps it alone could come back: the same one again */
 	}
 	EACH_SERVER(c, s)
 		rank += s < c->self && (live & NFS4R_BIT(s));
 	if (!w->wanted_ms)
-		w->wanted_ms = c->now + (uint64_t)rank * c->cfg.silence_ms / 2;
+		w->wanted_ms = c->now + (in || out ? 0 : (uint64_t)rank * c->cfg.silence_ms / 2);
 	if (c->now >= w->wanted_ms)
-		propose(c, gone, add, seal);
+		propose(c, gone, add, seal, in, out);
 	else
 		timer_at(c, w->wanted_ms);
 }
@@ -354,7 +398,7 @@ void propose_timers(struct nfs4r_core *c)
 
 static bool known(const struct nfs4r_core *c, nfs4r_server_id s)
 {
-	return s && s <= NFS4R_SERVERS_MAX && s != c->self && (c->cfg.servers & NFS4R_BIT(s));
+	return s && s <= NFS4R_SERVERS_MAX && s != c->self && (c->view.adopted.servers & NFS4R_BIT(s));
 }
 
 void propose_give_up(struct nfs4r_core *c, nfs4r_server_id s)
@@ -365,7 +409,7 @@ void propose_give_up(struct nfs4r_core *c, nfs4r_server_id s)
 	propose_consider(c);
 }
 
-static uint64_t beyond_everybody(const struct nfs4r_core *c, nfs4r_server_id s)
+uint64_t propose_only_there(const struct nfs4r_core *c, nfs4r_server_id s)
 {
 	nfs4r_lsn top = c->logs[s].applied, end = c->logs[s].end;
 
@@ -383,7 +427,7 @@ enum nfs4r_status nfs4r_core_may_give_up(const struct nfs4r_core *c, nfs4r_serve
 	if (!views_on(c))
 		text = "the view is fixed (Lease = 0): nobody is ever removed";
 	else if (!known(c, s))
-		text = "no other configured server has that number";
+		text = "no other server of this volume has that number";
 	else if (!is_member(c, c->self))
 		text = "this server is outside the view itself: ask one that is a member";
 	else if (is_member(c, s))
@@ -393,6 +437,6 @@ enum nfs4r_status nfs4r_core_may_give_up(const struct nfs4r_core *c, nfs4r_serve
 	snprintf(why, why_len, "%s", text ? text : "");
 	if (text)
 		return NFS4R_INVAL;
-	*lost = beyond_everybody(c, s);
+	*lost = propose_only_there(c, s);
 	return NFS4R_OK;
 }

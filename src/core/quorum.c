@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Who counts. "Majority" is of all configured servers, of which only members of the active view
- * give acks; "all" is of the active view (view.c).
+ * Who counts. "Majority" is of the voters of the active view, of which only members give acks; "all" is of its members (view.c).
  */
 #include "core/core_int.h"
 
@@ -10,13 +9,19 @@ static uint32_t count(nfs4r_servers s)
 	return (uint32_t)__builtin_popcountll(s);
 }
 
+bool is_quorum(nfs4r_servers set, nfs4r_servers voters)
+{
+	return count(set & voters) >= count(voters) / 2 + 1;
+}
+
 bool is_majority(const struct nfs4r_core *c, nfs4r_servers set)
 {
-	uint32_t need = c->nservers / 2 + 1;
+	nfs4r_servers voters = c->view.adopted.voters;
+	uint32_t need = count(voters) / 2 + 1;
 
 	if (FAULT(F_WIN_WITHOUT_MAJORITY))
 		need--;
-	return count(set & c->cfg.servers) >= need;
+	return count(set & voters) >= need;
 }
 
 bool is_all(const struct nfs4r_core *c, nfs4r_servers set)

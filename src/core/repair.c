@@ -60,7 +60,7 @@ static bool needs_repair(const struct nfs4r_core *c, bool *all)
 	bool any = false;
 
 	*all = c->reach.all || memory_wants_all(c);
-	EACH_SERVER(c, s) {
+	EACH_LOG(c, s) {
 		*all |= is_out_of_reach(c, s) || reach_lost(c, s) || is_ahead_blindly(c, s);
 		any |= is_ahead(c, s);
 	}
@@ -103,7 +103,7 @@ static bool is_quiet(const struct nfs4r_core *c)
 {
 	if (c->busy || c->undecided)
 		return false;
-	EACH_SERVER(c, s)
+	EACH_LOG(c, s)
 		if (!apply_is_idle(c, s))
 			return false;
 	return !is_ended(c, c->self) || c->recovering || self_ended(c);
@@ -124,7 +124,7 @@ bool repair_is_source(const struct nfs4r_core *c, nfs4r_server_id s)
 
 	if (!is_member(c, s) || p->down || p->repairing || p->memory != NFS4R_MEMORY_KNOWN || p->view != c->view.adopted.num || !view_hears(c, s))
 		return false;
-	EACH_SERVER(c, log)
+	EACH_LOG(c, log)
 		if (p->applied[log] < must_have(c, log))
 			return false;
 	return true;
@@ -170,7 +170,7 @@ static void begin(struct nfs4r_core *c, nfs4r_server_id from)
 	a->all = c->repair.all;
 	if (c->repair.list)
 		taint_list(c, a);
-	EACH_SERVER(c, s)
+	EACH_LOG(c, s)
 		if (is_ahead(c, s) && !c->repair.list)
 			a->seals[a->nseals++] = *seal_at(&c->view.adopted, s, c->logs[s].applied);
 }
@@ -201,7 +201,7 @@ static void list_ended(struct nfs4r_core *c)
 	c->repair = (struct repair){ 0 };
 	c->dirty |= DIRTY_OPS | DIRTY_OBJECTS | DIRTY_REPLY | DIRTY_RELEASE;
 	c->log_moved = true;
-	EACH_PEER(c, s) { /* what was not begun, or was dropped, because of it */
+	EACH_OTHER_LOG(c, s) { /* what was not begun, or was dropped, because of it */
 		apply_wake(c, s);
 		if (c->logs[s].end > c->logs[s].received)
 			log_pull(c, s);
@@ -240,7 +240,7 @@ static void check_reach(struct nfs4r_core *c)
 {
 	if (!c->reach.open || c->repair.state)
 		return;
-	EACH_SERVER(c, s)
+	EACH_LOG(c, s)
 		if (c->logs[s].applied < c->reach.lsn[s])
 			return;
 	c->reach = (struct reach){ 0 };
@@ -303,7 +303,7 @@ void repair_run(struct nfs4r_core *c)
 
 static void take_positions(struct nfs4r_core *c, const nfs4r_lsn *v)
 {
-	EACH_SERVER(c, s) {
+	EACH_LOG(c, s) {
 		struct logst *l = &c->logs[s];
 
 		l->received = l->applied = l->highest = v[s];
@@ -346,7 +346,7 @@ void repair_done(struct nfs4r_core *c, const struct nfs4r_event *ev)
 		list_ended(c);
 		return;
 	}
-	EACH_SERVER(c, s) {
+	EACH_LOG(c, s) {
 		if (r->all && is_ended(c, s))
 			claims_sealed(c, s);
 		if (NFS4R_GEN(ev->stable[s]) != NFS4R_GEN(c->logs[s].applied))
@@ -366,14 +366,14 @@ static void ended(struct nfs4r_core *c)
 {
 	struct repair *r = &c->repair;
 
-	EACH_SERVER(c, s)
+	EACH_LOG(c, s)
 		if (r->all || !c->reach.open || c->reach.lsn[s] < r->lsn[s]) /* what an earlier repair left may be further */
 			c->reach.lsn[s] = r->lsn[s];
 	c->reach.open = !FAULT(F_REACH_FORGOTTEN);
 	c->reach.all = false;
 	save_reach(c);
 	taint_mended(c); /* after that row: what is taken may be further */
-	EACH_SERVER(c, s)
+	EACH_LOG(c, s)
 		if (is_ahead(c, s)) {
 			nfs4r_lsn seal = seal_at(&c->view.adopted, s, c->logs[s].applied)->lsn;
 

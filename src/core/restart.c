@@ -24,7 +24,7 @@ static void restart_won(struct nfs4r_core *c, struct own *ow)
 	ow->majority = true;
 	ow->in = FAULT(F_RESTART_IN_ZERO) ? 0 : c->last_move;
 	if (FAULT(F_RESTART_KEEPS_ACKS))
-		ow->acks = c->cfg.servers;
+		ow->acks = ~(nfs4r_servers)0;
 	cl->won = true;
 	claim_idle(c, ow);
 	if (cl->kind == NFS4R_PROPOSED && !is_all(c, ow->acks)) {
@@ -80,7 +80,7 @@ enum nfs4r_status nfs4r_core_restore_intent(struct nfs4r_core *c, struct nfs4r_e
 	assert(!c->started);
 	if (!e || e->log != c->self || (l->pend && l->pend->prev->entry->lsn >= e->lsn))
 		return NFS4R_CORRUPT;
-	if (!c->cfg.tail_intact && c->nservers > 1)
+	if (!c->cfg.tail_intact && has_peers(c))
 		return NFS4R_OK;
 	if (e->lsn > l->received) {
 		l->received = l->end = e->lsn;

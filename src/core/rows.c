@@ -177,6 +177,21 @@ static void r_ends(struct cursor *k, struct nfs4r_view *v)
 	}
 }
 
+/* Who belongs to the volume, and of how many addresses are in rows 'B'. */
+static void w_who(struct cursor *k, const struct nfs4r_view *v)
+{
+	w_u(k, v->servers, 8);
+	w_u(k, v->voters, 8);
+	w_u(k, v->nbook, 1);
+}
+
+static uint32_t r_who(struct cursor *k, struct nfs4r_view *v)
+{
+	v->servers = r_u(k, 8);
+	v->voters = r_u(k, 8);
+	return (uint32_t)r_u(k, 1);
+}
+
 void row_view(const struct view *w, struct nfs4r_put *p)
 {
 	struct cursor k;
@@ -192,6 +207,8 @@ void row_view(const struct view *w, struct nfs4r_put *p)
 	w_ends(&k, &w->adopted);
 	w_ends(&k, &w->accepted);
 	w_u(&k, w->sealing, 8);
+	w_who(&k, &w->adopted);
+	w_who(&k, &w->accepted);
 	assert(k.p - p->val <= (int)sizeof(p->val));
 	p->val_len = (uint16_t)(k.p - p->val);
 }
@@ -280,6 +297,11 @@ static bool restore_reply(struct nfs4r_core *c, struct cursor *k, const struct r
 	return true;
 }
 
+static bool who_is_sane(const struct nfs4r_view *v)
+{
+	return !(v->members & ~v->voters) && !(v->voters & ~v->servers);
+}
+
 static bool restore_view(struct nfs4r_core *c, struct cursor *k)
 {
 	struct view *w = &c->view;
@@ -295,8 +317,43 @@ static bool restore_view(struct nfs4r_core *c, struct cursor *k)
 		r_ends(k, &w->accepted);
 		w->sealing = r_u(k, 8);
 	}
-	return !k->bad && w->accepted.num >= w->adopted.num && w->promised >= w->accepted.num &&
-	       !((w->adopted.members | w->accepted.members) & ~c->cfg.servers);
+	if (!k->bad && k->r < k->end) {
+		w->nadopted = r_who(k, &w->adopted);
+		w->naccepted = r_who(k, &w->accepted);
+	}
+	c->known |= seal_logs(&w->adopted) | seal_logs(&w->accepted);
+	return !k->bad && w->accepted.num >= w->adopted.num && w->promised >= w->accepted.num && who_is_sane(&w->adopted) && who_is_sane(&w->accepted);
+}
+
+void row_address(uint64_t view, const struct nfs4r_address *a, struct nfs4r_put *p, bool del)
+{
+	struct cursor k;
+
+	key_of(p, 'B', a->id, view, 0, 2);
+	p->del = del;
+	if (del)
+		return;
+	k.p = p->val;
+	w_u(&k, a->port, 2);
+	memcpy(k.p, a->address, strlen(a->address));
+	p->val_len = (uint16_t)(2 + strlen(a->address));
+}
+
+static bool restore_address(struct view *w, struct cursor *k, nfs4r_server_id s, uint64_t view)
+{
+	struct nfs4r_address a = { .id = s, .port = (uint16_t)r_u(k, 2) };
+	size_t len = (size_t)(k->end - k->r);
+	struct book_rows *b = NULL;
+
+	for (uint32_t i = 0; i < BOOKS_KEPT && !(b && b->view == view); i++)
+		if (w->books[i].view == view || (!b && !w->books[i].view))
+			b = &w->books[i];
+	if (k->bad || !b || !view || !len || len > NFS4R_ADDRESS_MAX || b->n == NFS4R_SERVERS_MAX)
+		return false;
+	memcpy(a.address, k->r, len);
+	b->view = view;
+	b->v[b->n++] = a;
+	return true;
 }
 
 void row_reach(const struct reach *r, struct nfs4r_put *p)
@@ -475,6 +532,9 @@ static bool restore(struct nfs4r_core *c, struct cursor *key, struct cursor *val
 		c->peers[s].knows.inc = r_u(val, 8);
 		c->peers[s].knows.random = r_u(val, 8);
 		return !val->bad;
+	case 'B':
+		a = r_u(key, 8);
+		return !key->bad && restore_address(&c->view, val, s, a);
 	case 'A':
 		c->origins[s].inc = r_u(val, 8);
 		c->origins[s].answered_below = r_u(val, 8);

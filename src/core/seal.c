@@ -23,6 +23,16 @@ const struct nfs4r_seal *seal_at(const struct nfs4r_view *v, nfs4r_server_id log
 	return NULL;
 }
 
+/* Whose logs @v speaks of. */
+nfs4r_servers seal_logs(const struct nfs4r_view *v)
+{
+	nfs4r_servers set = v->servers;
+
+	for (uint32_t i = 0; i < v->nseals; i++)
+		set |= NFS4R_BIT(v->seals[i].log);
+	return set;
+}
+
 nfs4r_lsn seal_begin(const struct nfs4r_view *v, nfs4r_server_id log)
 {
 	nfs4r_lsn begin = 0;
@@ -66,7 +76,7 @@ bool seals_open(const struct nfs4r_core *c)
 {
 	if (!views_on(c) || !c->view.adopted.nseals)
 		return false;
-	EACH_SERVER(c, s)
+	EACH_LOG(c, s)
 		if (is_ended(c, s))
 			return true;
 	return false;
@@ -145,7 +155,7 @@ nfs4r_version next_version(const struct nfs4r_core *c, nfs4r_version before)
 void seal_freeze(struct nfs4r_core *c, nfs4r_servers logs)
 {
 	c->view.sealing |= logs;
-	EACH_PEER(c, s)
+	EACH_OTHER_LOG(c, s)
 		if ((logs & NFS4R_BIT(s)) && !FAULT(F_NO_FREEZE))
 			apply_cut(c, s, 0);
 }
@@ -154,7 +164,7 @@ bool seal_quiet(const struct nfs4r_core *c, nfs4r_servers logs)
 {
 	if (logs && c->repair.state == REPAIR_RUNS && c->repair.all)
 		return false;
-	EACH_PEER(c, s)
+	EACH_OTHER_LOG(c, s)
 		if ((logs & NFS4R_BIT(s)) && !apply_is_idle(c, s))
 			return false;
 	return true;
@@ -165,7 +175,7 @@ bool seal_reached(struct nfs4r_core *c, const struct nfs4r_view *v)
 {
 	bool all = true;
 
-	EACH_SERVER(c, s) {
+	EACH_LOG(c, s) {
 		nfs4r_lsn begin = seal_begin(v, s);
 		const struct nfs4r_seal *last = begin ? seal_at(v, s, begin - 1) : NULL;
 
@@ -250,7 +260,7 @@ void seal_cross(struct nfs4r_core *c, nfs4r_server_id log)
 		log_pull(c, log);
 	c->dirty |= DIRTY_OPS | DIRTY_OBJECTS | DIRTY_REPLY | DIRTY_RELEASE;
 	election_barriers(c);
-	EACH_PEER(c, t) /* entries that wait for this log may go on */
+	EACH_OTHER_LOG(c, t) /* entries that wait for this log may go on */
 		apply_wake(c, t);
 }
 
@@ -270,7 +280,7 @@ void seal_cross_all(struct nfs4r_core *c)
 {
 	if (!seals_open(c))
 		return;
-	EACH_SERVER(c, s)
+	EACH_LOG(c, s)
 		while (may_cross(c, s))
 			seal_cross(c, s);
 	view_check_ready(c);
@@ -279,14 +289,14 @@ void seal_cross_all(struct nfs4r_core *c)
 /* A view was adopted: what lies beyond its seals and has not begun is not taken; what waited for the view, or for a promise, goes on. */
 void seal_adopted(struct nfs4r_core *c)
 {
-	EACH_SERVER(c, s) {
+	EACH_LOG(c, s) {
 		const struct nfs4r_seal *e = seal_at(&c->view.adopted, s, c->logs[s].applied);
 
 		if (e)
 			apply_cut(c, s, e->lsn + 1);
 	}
 	repair_check(c);
-	EACH_PEER(c, s) {
+	EACH_OTHER_LOG(c, s) {
 		const struct nfs4r_seal *e = seal_at(&c->view.adopted, s, c->logs[s].applied);
 
 		if (e && c->logs[s].received < e->lsn)

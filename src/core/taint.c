@@ -205,7 +205,7 @@ static void redeem_by_position(struct nfs4r_core *c, struct taint *t)
 	nfs4r_server_id last = 0;
 	nfs4r_lsn lsn = 0;
 
-	EACH_SERVER(c, s)
+	EACH_LOG(c, s)
 		if (t->until[s] && same_gen(t->until[s], c->logs[s].applied) && t->until[s] <= c->logs[s].applied) {
 			last = s;
 			lsn = t->until[s];
@@ -232,7 +232,7 @@ void taint_stable(struct nfs4r_core *c, const nfs4r_lsn *stable)
 
 void taint_started(struct nfs4r_core *c)
 {
-	EACH_SERVER(c, s)
+	EACH_LOG(c, s)
 		c->logs[s].stable = taint_limit(c, s, c->logs[s].stable);
 }
 
@@ -254,7 +254,7 @@ static void in_flight(const struct nfs4r_core *c, const struct nfs4r_oid *oid, n
 	struct objq *q;
 
 	HASH_FIND(hh, c->objq, oid, sizeof(*oid), q);
-	EACH_SERVER(c, s)
+	EACH_LOG(c, s)
 		for (r = q ? q->fifo[s] : NULL; r && !FAULT(F_TAINT_IN_FLIGHT); r = r->next)
 			if (r->pend->state == PEND_BUSY || r->pend->state == PEND_EXECUTED) {
 				*lsn = *log == s && *lsn > r->pend->entry->lsn ? *lsn : r->pend->entry->lsn;

@@ -58,7 +58,7 @@ void send_to(struct nfs4r_core *c, nfs4r_server_id to, struct nfs4r_msg *m, bool
 {
 	struct nfs4r_action *a;
 
-	assert(to != c->self && (c->cfg.servers & NFS4R_BIT(to)));
+	assert(to && to <= NFS4R_SERVERS_MAX && to != c->self);
 	if (c->peers[to].down)
 		return;
 	a = act(c, NFS4R_ACT_SEND);

@@ -18,11 +18,13 @@
  *
  * Who proposes what is in propose.c.
  */
+#include <stdio.h>
+
 #include "core/core_int.h"
 
 bool views_on(const struct nfs4r_core *c)
 {
-	return c->cfg.lease_ms && c->nservers > 1;
+	return c->cfg.lease_ms && (has_peers(c) || c->view.adopted.num);
 }
 
 bool is_member(const struct nfs4r_core *c, nfs4r_server_id s)
@@ -30,9 +32,21 @@ bool is_member(const struct nfs4r_core *c, nfs4r_server_id s)
 	return c->view.adopted.members & NFS4R_BIT(s);
 }
 
+/* It belongs to the volume, and is no voter yet (9.1). */
+bool is_learner(const struct nfs4r_core *c, nfs4r_server_id s)
+{
+	return c->view.adopted.servers & ~c->view.adopted.voters & NFS4R_BIT(s);
+}
+
+/* It belongs to the volume no more, or not yet. */
+bool is_taken_out(const struct nfs4r_core *c)
+{
+	return !(c->view.adopted.servers & NFS4R_BIT(c->self));
+}
+
 bool views_enough(const struct nfs4r_core *c, nfs4r_servers set)
 {
-	return (uint32_t)__builtin_popcountll(set & c->cfg.servers) >= c->nservers / 2 + 1;
+	return is_quorum(set, c->view.adopted.voters);
 }
 
 uint64_t view_grant_ms(const struct nfs4r_core *c) /* T_G of 6.7 */
@@ -47,8 +61,11 @@ void view_save(struct nfs4r_core *c)
 	struct nfs4r_put p;
 
 	row_view(&c->view, &p);
-	if (!FAULT(F_VIEW_UNSAVED))
-		act_put(c, &p);
+	if (FAULT(F_VIEW_UNSAVED))
+		return;
+	books_save(c); /* before the row that needs them */
+	act_put(c, &p);
+	books_clean(c);
 }
 
 static void set_ready(struct nfs4r_core *c)
@@ -102,17 +119,20 @@ void view_init(struct nfs4r_core *c)
 /* This server itself grants at any time; of its peers, the majority less one with the newest times count. */
 static uint64_t lease_end(const struct nfs4r_core *c)
 {
-	uint32_t need = c->nservers / 2; /* peers */
+	nfs4r_servers voters = c->view.adopted.voters;
+	uint32_t need = (uint32_t)__builtin_popcountll(voters) / 2; /* peers */
 	uint64_t best[NFS4R_SERVERS_MAX + 1], t;
 	uint32_t n = 0, i;
 
-	EACH_PEER(c, s) {
+	if (!need)
+		return UINT64_MAX; /* it is the only one */
+	EACH_OF(voters & ~NFS4R_BIT(c->self), s) {
 		t = c->peers[s].granted_t;
 		for (i = n++; i > 0 && best[i - 1] < t; i--)
 			best[i] = best[i - 1];
 		best[i] = t;
 	}
-	t = best[need - 1];
+	t = n >= need ? best[need - 1] : 0;
 	return t ? t + c->cfg.lease_ms : 0;
 }
 
@@ -189,6 +209,7 @@ static void beat_to(struct nfs4r_core *c, nfs4r_server_id s, bool durable)
 	m->heartbeat.caught_up = !is_member(c, c->self) && caught_up(c);
 	m->heartbeat.joining = is_member(c, c->self) && not_ready(c);
 	m->heartbeat.repairing = is_repairing(c);
+	m->heartbeat.settled = durable && c->view.settled_said;
 	memory_say(c, s, m);
 	send_to(c, s, m, durable || !c->memory.saved);
 }
@@ -233,6 +254,8 @@ static void on_heartbeat(struct nfs4r_core *c, nfs4r_server_id from, const struc
 	p->hears = m->heartbeat.hears;
 	p->caught_up = m->heartbeat.caught_up;
 	p->repairing = m->heartbeat.repairing;
+	if (m->heartbeat.settled && p->settled < p->view)
+		p->settled = p->view;
 	if (!m->heartbeat.joining || !p->joining)
 		p->unready_ms = c->now;
 	if (p->view == c->view.adopted.num) { /* of another view it says nothing about this one */
@@ -271,12 +294,24 @@ static nfs4r_servers new_members(const struct view *w, const struct nfs4r_view *
 	return v->members & ~always;
 }
 
+/* Others than before, or elsewhere. */
+static void tell_servers(struct nfs4r_core *c, const struct nfs4r_view *old)
+{
+	const struct nfs4r_view *v = &c->view.adopted;
+
+	EACH_OF(old->servers & ~v->servers & ~NFS4R_BIT(c->self), s)
+		view_send(c, s); /* it may not hear it from anybody else */
+	if (old->servers != v->servers || old->nbook != v->nbook || memcmp(old->book, v->book, v->nbook * sizeof(v->book[0])))
+		act(c, NFS4R_ACT_SERVERS);
+}
+
 void view_adopt(struct nfs4r_core *c, const struct nfs4r_view *v)
 {
 	struct view *w = &c->view;
 	nfs4r_servers removed = w->adopted.members & ~v->members;
 	nfs4r_servers anew = new_members(w, v);
 	bool sealed = v->epoch != w->adopted.epoch;
+	const struct nfs4r_view old = w->adopted;
 
 	if (v->num <= w->adopted.num)
 		return;
@@ -296,6 +331,11 @@ void view_adopt(struct nfs4r_core *c, const struct nfs4r_view *v)
 	if (w->proposal.num && w->proposal.num <= v->num)
 		w->proposal.num = 0;
 	w->wanted_ms = w->stuck_ms = 0;
+	w->settled_said = false;
+	w->settled_at = 0;
+	member_adopted(c, &old);
+	if (old.voters != v->voters && !FAULT(F_LEASE_OLD_VOTERS))
+		w->lease_until = lease_end(c); /* a majority of these */
 	if (!is_member(c, c->self) || (anew & NFS4R_BIT(c->self)))
 		w->complete = false;
 	view_save(c);
@@ -314,6 +354,8 @@ void view_adopt(struct nfs4r_core *c, const struct nfs4r_view *v)
 			c->peers[s].joining = true;
 		if ((anew | removed) & NFS4R_BIT(s))
 			c->peers[s].complete = false;
+		if ((removed & NFS4R_BIT(s)) && view_hears(c, s))
+			c->peers[s].back_ms = c->now + c->cfg.silence_ms;
 	}
 	join_witnesses(c, removed, anew);
 	if (removed | anew)
@@ -324,6 +366,7 @@ void view_adopt(struct nfs4r_core *c, const struct nfs4r_view *v)
 	join_new_view(c);
 	c->dirty |= DIRTY_OPS | DIRTY_REPLY | DIRTY_RELEASE | DIRTY_OBJECTS | DIRTY_OPENS;
 	beat(c, true);
+	tell_servers(c, &old);
 }
 
 /* ---- voting (6.3, 6.5) ------------------------------------------------------------------- */
@@ -337,7 +380,7 @@ static void answer_prepare(struct nfs4r_core *c, nfs4r_server_id to, uint64_t nu
 	m->promise.promised = view_highest(c);
 	m->promise.accepted = c->view.accepted;
 	m->promise.complete = !is_repairing(c);
-	EACH_SERVER(c, s) {
+	EACH_LOG(c, s) {
 		m->promise.applied[s] = c->logs[s].applied;
 		if ((c->view.sealing & NFS4R_BIT(s)) && c->logs[s].highest > c->logs[s].applied)
 			m->promise.complete = false; /* it would be ahead of the seal */
@@ -385,13 +428,20 @@ static void try_vote(struct nfs4r_core *c)
 	answer_prepare(c, to, w->promised, false);
 }
 
+static nfs4r_servers voters_of(const struct nfs4r_core *c)
+{
+	return c->view.adopted.voters | c->view.accepted.voters;
+}
+
 void view_on_prepare(struct nfs4r_core *c, nfs4r_server_id from, const struct vote *v)
 {
 	struct view *w = &c->view;
 
 	if (((v->remove | v->seal) & NFS4R_BIT(c->self)) && !FAULT(F_REMOVED_VOTES))
 		return; /* it would not count */
-	if (!memory_known(c) && !FAULT(F_FORGOT_VOTES))
+	if (!((voters_of(c) & NFS4R_BIT(c->self)) || is_learner(c, c->self)) || !(voters_of(c) & NFS4R_BIT(from)))
+		return; /* one that is no voter holds up no grants */
+	if (!memory_votes(c) && !FAULT(F_FORGOT_VOTES))
 		return;
 	if (v->num < w->promised || (w->vote.from && v->num < w->vote.num)) {
 		answer_prepare(c, from, v->num, true);
@@ -420,6 +470,7 @@ static void accept(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4
 	struct nfs4r_msg *m;
 
 	c->view.accepted = *v;
+	c->known |= seal_logs(v);
 	view_save(c);
 	if (from == c->self) {
 		propose_on_accepted(c, from, v->num);
@@ -449,7 +500,7 @@ void view_on_accept(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs
 	struct view *w = &c->view;
 	nfs4r_servers ends = w->adopted.open & ~v->open;
 
-	if (v->num < w->promised || v->num <= w->adopted.num || (!memory_known(c) && !FAULT(F_FORGOT_VOTES)))
+	if (v->num < w->promised || v->num <= w->adopted.num || (!memory_votes(c) && !FAULT(F_FORGOT_VOTES)))
 		return;
 	if (w->vote.from && w->vote.num <= v->num)
 		w->vote.from = 0;
@@ -468,7 +519,7 @@ void view_on_accept(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs
 		w->frozen_num = v->num;
 	w->accepting = (struct accepting){ from, *v };
 	view_save(c);
-	EACH_PEER(c, s)
+	EACH_OTHER_LOG(c, s)
 		apply_wake(c, s);
 	try_accept(c);
 }
@@ -486,6 +537,24 @@ void view_run(struct nfs4r_core *c)
 	seal_cross_all(c);
 }
 
+/*
+ * Log 9.1: who changes the voters wants to hear that this is on disk. So now and then a HEARTBEAT waits for it, when there is something to
+ * be said; the others do not, since no lease may hang on a slow disk.
+ */
+static bool say_settled(struct nfs4r_core *c)
+{
+	struct view *w = &c->view;
+
+	if (!w->settled_said && is_settled(c)) {
+		w->settled_said = true;
+		w->settled_at = c->now;
+	}
+	if (!w->settled_said || c->now < w->settled_at)
+		return false;
+	w->settled_at = c->now + c->cfg.silence_ms;
+	return true;
+}
+
 /* ---- the door ------------------------------------------------------------------------------- */
 
 void view_timers(struct nfs4r_core *c)
@@ -496,7 +565,7 @@ void view_timers(struct nfs4r_core *c)
 		return;
 	if (c->now >= w->beat_at && !c->halted) { /* one that halted goes silent, and is removed */
 		w->beat_at = c->now + (c->cfg.lease_ms + 3) / 4;
-		beat(c, false);
+		beat(c, say_settled(c));
 	}
 	timer_at(c, w->beat_at > c->now ? w->beat_at : c->now + c->cfg.lease_ms);
 	try_vote(c);
@@ -506,6 +575,10 @@ void view_timers(struct nfs4r_core *c)
 void view_started(struct nfs4r_core *c)
 {
 	set_ready(c);
+	books_started(c);
+	c->held.top = c->logs[c->self].stable;
+	if (c->view.adopted.nbook)
+		act(c, NFS4R_ACT_SERVERS);
 	c->view.started_ms = c->now;
 	EACH_PEER(c, s)
 		c->peers[s].heard_ms = c->peers[s].unready_ms = c->now;
@@ -534,10 +607,10 @@ void view_complete(struct nfs4r_core *c)
 
 static bool sane(struct nfs4r_core *c, const struct nfs4r_view *v)
 {
-	bool ok = v->nseals <= NFS4R_SEALS_MAX;
+	bool ok = v->nseals <= NFS4R_SEALS_MAX && v->nbook <= NFS4R_SERVERS_MAX && v->servers && !(v->members & ~v->voters) && !(v->voters & ~v->servers);
 
 	for (uint32_t i = 0; ok && i < v->nseals; i++)
-		ok = v->seals[i].log && v->seals[i].log <= NFS4R_SERVERS_MAX && (c->cfg.servers & NFS4R_BIT(v->seals[i].log));
+		ok = v->seals[i].log && v->seals[i].log <= NFS4R_SERVERS_MAX;
 	c->st.bad_messages += !ok;
 	return ok;
 }
@@ -554,7 +627,7 @@ void view_on_msg(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_
 		on_grant(c, from, m->grant.clock_ms);
 		break;
 	case NFS4R_MSG_PREPARE:
-		view_on_prepare(c, from, &(struct vote){ from, m->prepare.num, m->prepare.remove & c->cfg.servers, m->prepare.seal & c->cfg.servers });
+		view_on_prepare(c, from, &(struct vote){ from, m->prepare.num, m->prepare.remove, m->prepare.seal });
 		break;
 	case NFS4R_MSG_PROMISE:
 		propose_on_promise(c, from, m);
@@ -582,7 +655,10 @@ void nfs4r_core_get_view(const struct nfs4r_core *c, struct nfs4r_core_view *out
 	out->joining = out->member && !c->view.complete;
 	out->repairing = c->repair.state == REPAIR_RUNS && !c->repair.list; /* what is not in the list is as good as ever */
 	out->given_up = c->view.given_up;
-	out->taken_out = !(c->view.adopted.servers & NFS4R_BIT(c->self));
+	out->taken_out = is_taken_out(c);
+	out->adding = c->change.add;
+	out->removing = c->change.remove;
+	snprintf(out->waits, sizeof(out->waits), "%s", c->change.waits);
 	out->learner = !out->taken_out && !(c->view.adopted.voters & NFS4R_BIT(c->self));
 	out->memory = memory_said(c);
 	out->unheard = memory_unheard(c);

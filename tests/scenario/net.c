@@ -281,6 +281,9 @@ static void carry_out(struct net *n, nfs4r_server_id s, const struct nfs4r_updat
 			sv->repair = malloc(sizeof(*a));
 			*sv->repair = *a;
 			break;
+		case NFS4R_ACT_SERVERS:
+			sv->servers_said++;
+			break;
 		case NFS4R_ACT_HELD:
 			sv->held = a->hold;
 			sv->holds++;
@@ -446,6 +449,37 @@ void net_let_repair(struct net *n, nfs4r_server_id s, bool ok)
 	work(n, s);
 }
 
+bool net_add(struct net *n, nfs4r_server_id s, nfs4r_server_id id)
+{
+	struct nfs4r_address all[NET_MAX] = { { 0 } };
+	struct nfs4r_event ev = { .type = NFS4R_EV_ADD_SERVER, .peer = id, .all = all, .nall = n->n };
+	char why[200];
+
+	for (nfs4r_server_id i = 1; i <= n->n; i++) {
+		all[i - 1].id = i;
+		all[i - 1].port = (uint16_t)(1000 + i);
+		snprintf(all[i - 1].address, sizeof(all[0].address), "host%u", i);
+	}
+	if (nfs4r_core_may_add(n->s[s].core, id, why, sizeof(why)) != NFS4R_OK)
+		return false;
+	step(n, s, &ev);
+	work(n, s);
+	return true;
+}
+
+bool net_take_out(struct net *n, nfs4r_server_id s, nfs4r_server_id id, bool give_up)
+{
+	struct nfs4r_event ev = { .type = NFS4R_EV_REMOVE_SERVER, .peer = id, .give_up = give_up };
+	uint64_t lost;
+	char why[200];
+
+	if (nfs4r_core_may_remove(n->s[s].core, id, give_up, &lost, why, sizeof(why)) != NFS4R_OK)
+		return false;
+	step(n, s, &ev);
+	work(n, s);
+	return true;
+}
+
 void net_give_up(struct net *n, nfs4r_server_id s, nfs4r_server_id gone)
 {
 	struct nfs4r_event ev = { .type = NFS4R_EV_GIVE_UP, .peer = gone };
@@ -597,6 +631,7 @@ static void start(struct net *n, nfs4r_server_id s, bool intact)
 
 	memtree_port(n->s[s].tree, &port);
 	cfg.self = s;
+	cfg.servers |= NFS4R_BIT(s); /* a new one has all in its configuration */
 	cfg.inc = ++n->s[s].inc;
 	cfg.inc_random = ++n->starts;
 	cfg.tail_intact = intact;
@@ -707,6 +742,16 @@ void net_restart(struct net *n, nfs4r_server_id s, bool intact)
 		step(n, s, &ev);
 		work(n, s);
 	}
+}
+
+nfs4r_server_id net_new_server(struct net *n)
+{
+	nfs4r_server_id s = (nfs4r_server_id)++n->n;
+
+	assert_true(s <= NET_MAX);
+	n->s[s].tree = memtree_new(s, &n->root);
+	net_restart(n, s, true);
+	return s;
 }
 
 void net_free(struct net *n)

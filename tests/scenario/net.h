@@ -11,7 +11,7 @@
 #include "core/core.h"
 #include "lib/memtree.h"
 
-#define NET_MAX 5
+#define NET_MAX 7
 
 struct packet {
 	uint64_t at;
@@ -46,6 +46,7 @@ struct server {
 	struct job *jobs;
 	uint64_t inc, next_timer;
 	bool hold_exec, hold_apply, no_checkpoint, up;
+	uint32_t servers_said; /* ACT_SERVERS */
 	uint32_t fault, stuck, halted, recovered, checkpoints, hurried, applies, sealed, repairs, holds;
 	uint64_t held; /* the last HOLD that ended */
 	bool hold_repair; /* REPAIR is not carried out */
@@ -92,6 +93,9 @@ void net_msg(struct net *n, nfs4r_server_id from, nfs4r_server_id to, struct nfs
 void net_crash(struct net *n, nfs4r_server_id s);
 void net_lose_disk(struct net *n, nfs4r_server_id s, struct memtree *image, uint64_t inc); /* it is down; NULL: the new one is empty; else what was there after start @inc */
 void net_restart(struct net *n, nfs4r_server_id s, bool intact);
+nfs4r_server_id net_new_server(struct net *n); /* one more, which is no part of the volume yet; its number */
+bool net_add(struct net *n, nfs4r_server_id s, nfs4r_server_id id); /* an administrator at @s; false: refused */
+bool net_take_out(struct net *n, nfs4r_server_id s, nfs4r_server_id id, bool give_up);
 void net_give_up(struct net *n, nfs4r_server_id s, nfs4r_server_id gone); /* an administrator at @s */
 void net_hold_until_held(struct net *n, nfs4r_server_id s, uint64_t id, const struct nfs4r_oid *oid); /* HOLD; `held` becomes id */
 void net_let_repair(struct net *n, nfs4r_server_id s, bool ok);

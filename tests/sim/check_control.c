@@ -73,7 +73,7 @@ static bool row_one(void *arg, const struct nfs4r_control_info *i)
 /* A server that is down has what it acked on its disk. */
 static void check_majority(struct sim *s, const struct acting *a, const struct rows *r)
 {
-	nfs4r_servers have = 0;
+	nfs4r_servers have = 0, voters = view_find(s, s->top_view)->voters; /* those without it elect nobody else */
 
 	for (uint32_t i = 0; i < r->n; i++)
 		if (r->row[i].pid.server == a->pid.server && r->row[i].pid.seq == a->pid.seq)
@@ -81,7 +81,7 @@ static void check_majority(struct sim *s, const struct acting *a, const struct r
 	for (uint32_t q = 1; q <= s->plan.servers; q++)
 		if (!s->servers[q].up || s->servers[q].disk_lost) /* that acks nothing else, either */
 			have |= NFS4R_BIT(q);
-	if ((uint32_t)__builtin_popcountll(have) <= s->plan.servers / 2 && r->n < ROWS_MAX)
+	if (__builtin_popcountll(voters & ~have) >= __builtin_popcountll(voters) / 2 + 1 && r->n < ROWS_MAX)
 		sim_fail(s, "S%u acts on %s (depth %u, claim %llu), which is in the tables of %llx only", a->server->id,
 			 obj_str(s, a->obj), a->depth, ULL(a->pid.seq), ULL(have));
 }
@@ -169,6 +169,8 @@ static void check_left(struct server *v, uint32_t obj)
 	    NFS4R_GEN(t->lsn) < s->gen[v->id])
 		return;
 	for (uint32_t q = 1; q <= s->plan.servers; q++) {
+		if (s->plan.lease_ms && !(view_servers(v) & NFS4R_BIT(q)))
+			continue;
 		if (s->servers[q].stable[v->id] >= t->lsn || s->servers[q].had_stable[v->id] >= t->lsn || acting_cover(v, obj))
 			continue;
 		if (view_members(v) & NFS4R_BIT(q))

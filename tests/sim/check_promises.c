@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * What an answer promises, by the durability of the run (log sheet 5.1): with `majority` every update, with `commit` stable WRITEs,
- * renames, links, and WRITEs that were committed are on the disks of a majority of the configured servers when they are
+ * renames, links, and WRITEs that were committed are on the disks of a majority of the voters when they are
  * answered, and no seal is ever below them (check_seals.c). COMMIT covers the WRITEs whose verifier it is answered with, and with
  * `local` they are on their primary's disk. WRITE and COMMIT are not answered across a change of the loss epoch.
  */
@@ -24,9 +24,12 @@ static nfs4r_servers stable_at(struct sim *s, const struct ent *t)
 	return set;
 }
 
-static bool enough(const struct sim *s, nfs4r_servers set)
+/* By the view of who says so, or of the primary. */
+static bool enough(const struct server *v, nfs4r_server_id primary, nfs4r_servers set)
 {
-	return (uint32_t)__builtin_popcountll(set) > s->plan.servers / 2;
+	nfs4r_servers a = v->view_voters, b = v->sim->servers[primary].view_voters;
+
+	return __builtin_popcountll(set & a) > __builtin_popcountll(a) / 2 || __builtin_popcountll(set & b) > __builtin_popcountll(b) / 2;
 }
 
 static void promise(struct server *v, struct ent *t, const char *what)
@@ -45,7 +48,7 @@ static void promise(struct server *v, struct ent *t, const char *what)
 			t->promised = PROMISED_DISK;
 		return;
 	}
-	if (!enough(s, set))
+	if (!enough(v, t->log, set))
 		sim_fail(s, "S%u answers %s for %u:%s, which only %llx have on their disks", v->id, what, t->log, lsn_str(t->lsn),
 			 ULL(set));
 	s->totals.promised += t->promised != PROMISED_MAJORITY;
@@ -73,7 +76,7 @@ void check_held(struct server *v, uint32_t obj, nfs4r_lsn until)
 
 		for (uint32_t k = 0; k < t->nparts; k++)
 			if (t->log == v->id && t->state == ENT_LIVE && t->parts[k].obj == obj && t->parts[k].effect == NFS4R_EFF_WRITE &&
-			    t->lsn <= until && !enough(s, stable_at(s, t)))
+			    t->lsn <= until && !enough(v, t->log, stable_at(s, t)))
 				sim_fail(s, "S%u: %s is held, but only %llx have %u:%s on their disks", v->id, obj_str(s, obj),
 					 ULL(stable_at(s, t)), t->log, lsn_str(t->lsn));
 	}

@@ -16,9 +16,15 @@ static nfs4r_servers everybody(const struct sim *s)
 	return (NFS4R_BIT(s->plan.servers + 1) - 1) & ~(nfs4r_servers)1;
 }
 
-static bool majority(const struct sim *s, nfs4r_servers set)
+static bool majority(nfs4r_servers set, nfs4r_servers voters)
 {
-	return (uint32_t)__builtin_popcountll(set & everybody(s)) > s->plan.servers / 2;
+	return __builtin_popcountll(set & voters) > __builtin_popcountll(voters) / 2;
+}
+
+/* One that is no part of the volume at first makes up a view 0 of its own. */
+static bool is_own_view(const struct server *v, const struct nfs4r_view *w)
+{
+	return !w->num && v->id > v->sim->plan.base;
 }
 
 nfs4r_servers view_members(const struct server *v)
@@ -28,7 +34,7 @@ nfs4r_servers view_members(const struct server *v)
 	if (!v->sim->plan.lease_ms)
 		return everybody(v->sim);
 	nfs4r_core_get_view(v->core, &w);
-	return w.adopted.members;
+	return is_own_view(v, &w.adopted) ? 0 : w.adopted.members;
 }
 
 /* ---- all views there were ------------------------------------------------------------ */
@@ -48,12 +54,14 @@ static struct view_seen *note(struct server *v, const struct nfs4r_view *w)
 
 	if (seen && (seen->view.base != w->base || seen->view.members != w->members || seen->view.open != w->open ||
 		     seen->view.epoch != w->epoch || seen->view.nseals != w->nseals ||
-		     memcmp(seen->view.seals, w->seals, w->nseals * sizeof(w->seals[0]))))
+		     memcmp(seen->view.seals, w->seals, w->nseals * sizeof(w->seals[0])) || seen->view.servers != w->servers ||
+		     seen->view.voters != w->voters || seen->view.nbook != w->nbook || memcmp(seen->view.book, w->book, w->nbook * sizeof(w->book[0]))))
 		sim_fail(s, "S%u has view %llu on %llu with members %llx, it was on %llu with %llx", v->id, ULL(w->num), ULL(w->base),
 			 ULL(w->members), ULL(seen->view.base), ULL(seen->view.members));
 	if (seen)
 		return seen;
-	if (!majority(s, w->members) || w->members & ~everybody(s))
+	members_check_book(s, w);
+	if (!majority(w->members, w->voters) || w->members & ~w->voters || w->voters & ~w->servers || w->servers & ~everybody(s))
 		sim_fail(s, "S%u has view %llu with members %llx, which is no majority", v->id, ULL(w->num), ULL(w->members));
 	if (w->num && w->base >= w->num)
 		sim_fail(s, "S%u has view %llu on %llu", v->id, ULL(w->num), ULL(w->base));
@@ -115,7 +123,7 @@ static void first_adopted(struct server *v, struct view_seen *seen)
 
 	TRACE(s, v, "adopts view %llu on %llu, members %llx", ULL(w->num), ULL(w->base), ULL(w->members));
 	seen->adopted = true;
-	if (!majority(s, seen->accepted))
+	if (!majority(seen->accepted, w->voters) || (w->num && find(s, w->base) && !majority(seen->accepted, find(s, w->base)->view.voters)))
 		sim_fail(s, "S%u adopts view %llu, which only %llx have accepted", v->id, ULL(w->num), ULL(seen->accepted));
 	if (w->num > s->top_view ? !descends(s, w->num, s->top_view) : !descends(s, s->top_view, w->num))
 		sim_fail(s, "S%u adopts view %llu on %llu; %llu is adopted, too, and neither comes from the other", v->id,
@@ -124,6 +132,8 @@ static void first_adopted(struct server *v, struct view_seen *seen)
 	check_seals_adopted(v, w);
 	if (w->num > s->top_view) {
 		count_change(s, &find(s, s->top_view)->view, w);
+		if (w->base == s->top_view)
+			members_count(s, &find(s, s->top_view)->view, w);
 		s->top_view = w->num;
 		for (uint32_t q = 1; q <= s->plan.servers; q++)
 			if (w->members & NFS4R_BIT(q))
@@ -169,7 +179,9 @@ void check_adopted(struct server *v)
 	nfs4r_core_get_view(v->core, &w);
 	if (w.fixed)
 		sim_fail(s, "S%u has a fixed view", v->id);
-	if (w.accepted.num != v->seen_accepted || !s->nviews) {
+	v->view_servers = w.adopted.servers;
+	v->view_voters = w.adopted.voters;
+	if ((w.accepted.num != v->seen_accepted || !s->nviews) && !is_own_view(v, &w.accepted)) {
 		struct view_seen *seen = note(v, &w.accepted);
 
 		v->seen_accepted = w.accepted.num;

@@ -63,6 +63,17 @@ static void lost(struct server *v)
 	s->totals.disks_lost++;
 }
 
+void disk_empty(struct server *v)
+{
+	TRACE(v->sim, v, "has a new disk");
+	check_crashed(v, 0);
+	journal_fini(&v->journal);
+	memset(v->truncated, 0, sizeof(v->truncated));
+	v->inc = 0;
+	v->tail_lost = false;
+	v->sim->totals.new_disks++;
+}
+
 static void put_back(struct server *v)
 {
 	struct sim *s = v->sim;

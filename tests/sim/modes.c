@@ -408,6 +408,9 @@ const struct mode modes[] = {
 	{ "seals-ahead", NULL, NULL, tune_seals_ahead, "owners of subtrees go on alone until their lease ends" },
 	{ "views-amnesia", NULL, NULL, tune_views_amnesia, "disks are lost or put back; servers are given up" },
 	{ "seals-amnesia", NULL, NULL, tune_seals_amnesia, "disks are lost or put back; what was promised stays" },
+	{ "members", NULL, NULL, tune_members, "servers are added and taken out" },
+	{ "members-commit", NULL, NULL, tune_members_commit, "the same, what was promised stays" },
+	{ "members-power", NULL, NULL, tune_members_power, "the same, machines crash, all at once, too" },
 	{ "seals-late", "D/ D/f D/g D/h",
 	  "A*: open f; write f; write f; commit f; write f; trunc f; write f; write f; commit f; close; wait 10\nA*: write f; write f; trunc f; commit f; wait 10\n"
 	  "B*: open g; write g; write g; trunc g; commit g; write g; write g; close; wait 10\nB*: write g; commit g; write g; trunc g; wait 10\n"
@@ -560,6 +563,9 @@ void plan_draw(struct plan *p, uint64_t seed, const struct mode *mode, uint32_t 
 		draw_seals(p);
 	if (!p->durability)
 		p->durability = NFS4R_DURABILITY_LOCAL;
+	p->base = p->servers;
+	if (p->members)
+		p->servers += 2;
 	if (p->away_us && servers == 3)
 		p->away_us /= 2;
 }

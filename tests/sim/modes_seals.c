@@ -180,3 +180,39 @@ void tune_seals_amnesia(struct plan *p, struct rng *r)
 	seals(p, r, rng_chance(r, 500) ? NFS4R_DURABILITY_COMMIT : NFS4R_DURABILITY_MAJORITY);
 	amnesia(p, r);
 }
+
+/* Servers come and go for good, among all other troubles. */
+static void members(struct plan *p, struct rng *r)
+{
+	p->members = true;
+	p->members_us = 200 * MS + rng_below(r, 1500 * MS);
+	p->work_us = 8 * SECOND + rng_below(r, 15 * SECOND);
+	p->calm_between = 1 + (uint32_t)rng_below(r, 4);
+	if (rng_chance(r, 500))
+		p->cut_every_us = 0;
+	if (rng_chance(r, 500))
+		p->crash_every_us = 0;
+	p->clients = 1;
+	p->bulk_lag_us = p->lag_us * (1 + rng_below(r, 6)); /* who joins needs so many of them before it is given up as not ready */
+}
+
+void tune_members(struct plan *p, struct rng *r)
+{
+	seals(p, r, NFS4R_DURABILITY_LOCAL);
+	members(p, r);
+}
+
+void tune_members_commit(struct plan *p, struct rng *r)
+{
+	seals(p, r, rng_chance(r, 500) ? NFS4R_DURABILITY_COMMIT : NFS4R_DURABILITY_MAJORITY);
+	members(p, r);
+}
+
+void tune_members_power(struct plan *p, struct rng *r)
+{
+	seals(p, r, 0);
+	members(p, r);
+	p->troubles = TROUBLE(TROUBLE_SENT) | TROUBLE(TROUBLE_DOWN) | TROUBLE(TROUBLE_ALONE) | TROUBLE(TROUBLE_ALL) | TROUBLE(TROUBLE_MAJORITY);
+	p->machine_crash = 900;
+	p->sync_us = 5 * MS + rng_below(r, 60 * MS);
+}

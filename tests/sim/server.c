@@ -185,12 +185,18 @@ static void drop_remote(struct server *v, struct nfs4r_op *op)
 	op_free(op);
 }
 
+/* A learner begins with a copy of somebody who has it (log sheet 9.1). */
+static bool counts_on(const struct server *v, nfs4r_server_id q)
+{
+	return !v->sim->plan.lease_ms || v->view_voters & view_find(v->sim, v->sim->top_view)->voters & NFS4R_BIT(q);
+}
+
 static void truncate_log(struct server *v, nfs4r_server_id log, nfs4r_lsn until)
 {
 	if (until <= v->truncated[log])
 		return;
 	for (uint32_t q = 1; q <= v->sim->plan.servers; q++)
-		if (v->sim->servers[q].stable[log] < until && v->sim->servers[q].had_stable[log] < until)
+		if (counts_on(v, (nfs4r_server_id)q) && v->sim->servers[q].stable[log] < until && v->sim->servers[q].had_stable[log] < until)
 			sim_fail(v->sim, "S%u truncates log %u at %llu, S%u has it stable only to %llu", v->id, log,
 				 (unsigned long long)until, q, (unsigned long long)v->sim->servers[q].stable[log]);
 	v->truncated[log] = until;
@@ -269,6 +275,8 @@ static void carry_out(struct server *v, const struct nfs4r_action *a, struct nfs
 		break;
 	case NFS4R_ACT_REPAIR:
 		repair_begin(v, a);
+		break;
+	case NFS4R_ACT_SERVERS: /* links are there to all the time */
 		break;
 	case NFS4R_ACT_HELD:
 		commit_held(v, a->hold);

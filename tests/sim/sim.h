@@ -13,7 +13,7 @@
 
 #include "core/core.h"
 
-#define SERVERS_MAX 5
+#define SERVERS_MAX 7
 #define CLIENTS_MAX 16	  /* of one server */
 #define CONTENT_MAX 64	  /* bytes of a file; writers put 4-byte identities */
 #define PARENTS_MAX 32
@@ -44,6 +44,7 @@ struct plan { /* drawn from the seed and the mode; printed with a failure */
 	uint64_t seed;
 	const struct mode *mode;
 	uint32_t servers, clients; /* clients of each server */
+	uint32_t base;		   /* so many of the servers are in the first view; the others are no part of the volume then */
 	uint64_t work_us;	   /* clients start operations and faults happen for so long */
 	uint32_t fault;		   /* of the faulty core */
 	/* network, per mille and us */
@@ -82,6 +83,8 @@ struct plan { /* drawn from the seed and the mode; printed with a failure */
 	uint32_t calm_between;	/* so many times as long as else */
 	uint32_t repair_crash;	/* per mille of the objects repaired: a crash */
 	uint32_t losses;	/* per mille of the troubles: a server loses its disk, or has an older one put back */
+	bool members;		/* an administrator adds servers and takes them out, once in members_us */
+	uint64_t members_us;
 	uint64_t away_us;	/* one server is cut off soon after the start for so long; 0 = none */
 	uint32_t late;		/* per mille of the entries that are sent: their bytes are read back then; others' entries always are, unless 0 */
 };
@@ -337,6 +340,7 @@ struct server {
 	} image;
 	/* check_views.c */
 	uint64_t seen_adopted, seen_accepted; /* of this start */
+	nfs4r_servers view_servers, view_voters; /* of the view it adopted last */
 	bool view_known, seen_lease, seen_joining, adopts;
 	uint64_t lease_was, view_was; /* before this step: what it adopts may come after what it answers */
 	uint32_t epoch_was;
@@ -359,6 +363,7 @@ struct totals {
 	uint64_t with_views, stops, troubles, views, removals, returns, leases_lost, joins, ok_without; /* ok_without: updates while one was outside */
 	uint64_t seals, sealed_away, crossings, repairs, repairs_all, repairs_failed, commits, commits_ok, holds, give_ups, promised;
 	uint64_t disks_lost, disks_put_back, disks_back;
+	uint64_t added, taken_out, new_disks;
 	uint64_t late, inexact, taken; /* entries whose bytes were read back and newer; objects that a seal made inexact; taken for right */
 	uint64_t removal_max_us; /* the last: not summed up, but the highest */
 };
@@ -549,6 +554,15 @@ void trouble_caught_up(struct server *v);	    /* it said so, and will be a membe
 void lose_image(struct server *v);		   /* now and then: what may be put back later */
 bool lose_disk(struct server *v, uint64_t down_us); /* false: another one has lost its disk */
 void lose_over(struct server *v);
+void disk_empty(struct server *v); /* it is down, and its disk is a new one */
+
+/* ---- members.c ------------------------------------------------------------------------------------- */
+
+nfs4r_servers view_servers(const struct server *v); /* of the view it has adopted */
+void members_begin(struct sim *s);
+void members_count(struct sim *s, const struct nfs4r_view *old, const struct nfs4r_view *w);
+void members_check_book(struct sim *s, const struct nfs4r_view *w);
+void members_print(const struct totals *t);
 
 /* ---- client.c, script.c, modes.c -------------------------------------------------------------------------- */
 
@@ -624,6 +638,9 @@ void tune_seals_ahead(struct plan *p, struct rng *r);
 void tune_seals_forward(struct plan *p, struct rng *r);
 void tune_views_amnesia(struct plan *p, struct rng *r);
 void tune_seals_amnesia(struct plan *p, struct rng *r);
+void tune_members(struct plan *p, struct rng *r);
+void tune_members_commit(struct plan *p, struct rng *r);
+void tune_members_power(struct plan *p, struct rng *r);
 void tune_seals_late(struct plan *p, struct rng *r);
 extern const uint32_t nmodes;
 const struct mode *mode_find(const char *name);

@@ -263,7 +263,8 @@ static void make_core(struct server *v)
 	cfg.drift_permille = s->plan.drift_permille;
 	cfg.durability = (enum nfs4r_durability)s->plan.durability;
 	cfg.give_up_ms = s->plan.give_up_ms;
-	for (uint32_t i = 1; i <= s->plan.servers; i++)
+	cfg.servers = NFS4R_BIT(v->id);
+	for (uint32_t i = 1; i <= s->plan.base; i++)
 		cfg.servers |= NFS4R_BIT(i);
 	v->core = nfs4r_core_create(&cfg, &port);
 	if (!v->core)

@@ -288,6 +288,8 @@ void trouble_begin(struct sim *s)
 {
 	const struct plan *p = &s->plan;
 
+	if (p->members)
+		members_begin(s);
 	if (p->give_up_us)
 		sim_at(s, s->now + p->give_up_us, administer, NULL, 0, 0);
 	if (p->away_us)

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Servers that are added and taken out while clients work (log 9.1), also when somebody dies or starts anew in the middle; and what is refused.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "scenario/ends.h"
+
+#include <cmocka.h>
+
+#define TREE "d/ d/f d/g e/ e/f"
+#define SET3 (NFS4R_BIT(1) | NFS4R_BIT(2) | NFS4R_BIT(3))
+
+static struct net *net_servers(uint32_t servers, enum nfs4r_durability durability)
+{
+	struct net *n = net_new(servers);
+
+	ends_begin(n, TREE, durability);
+	return n;
+}
+
+/* All of @set go by one view with exactly these as servers, voters and members, and serve. */
+static bool are_all(struct net *n, nfs4r_servers set)
+{
+	for (nfs4r_server_id s = 1; s <= n->n; s++) {
+		struct nfs4r_core_view v;
+
+		if (!(set & NFS4R_BIT(s)))
+			continue;
+		v = view_of(n, s);
+		if (v.adopted.servers != set || v.adopted.voters != set || v.adopted.members != set || !serves(n, s))
+			return false;
+	}
+	return true;
+}
+
+static bool until_all_are(struct net *n, nfs4r_servers set)
+{
+	for (int i = 0; i < 3000 && !are_all(n, set); i++)
+		net_run(n, 10);
+	return are_all(n, set);
+}
+
+static void equal(struct net *n, nfs4r_server_id a, nfs4r_server_id b)
+{
+	char why[200];
+
+	net_run(n, 10 * LEASE);
+	if (!memtree_equal(n->s[a].tree, n->s[b].tree, why, sizeof(why)))
+		fail_msg("server %u and %u: %s", a, b, why);
+}
+
+static void add_a_server(enum nfs4r_durability durability)
+{
+	struct net *n = net_servers(3, durability);
+	nfs4r_server_id e = net_new_server(n);
+	struct nfs4r_core_view v;
+
+	do_chmod(n, P, "d/f");
+	net_run(n, 2 * LEASE);
+	assert_false(serves(n, e));
+	assert_true(net_add(n, Q, e));
+	assert_true(until_all_are(n, SET3 | NFS4R_BIT(e)));
+	v = view_of(n, e);
+	assert_int_equal(v.memory, NFS4R_MEMORY_KNOWN);
+	assert_false(v.learner || v.taken_out);
+	assert_int_equal(v.adopted.nbook, 4);
+	for (uint32_t i = 0; i < 4; i++) {
+		assert_int_equal(v.adopted.book[i].id, i + 1);
+		assert_int_equal(v.adopted.book[i].port, 1001 + i);
+	}
+	assert_string_equal(v.adopted.book[3].address, "host4");
+	assert_true(n->s[e].servers_said && n->s[P].servers_said);
+	assert_int_equal(finish(n, chmod_(n, e, "d/g")), NFS4R_OK);
+	assert_int_equal(finish(n, create(n, e, "e", "new")), NFS4R_OK);
+	net_quiet(n);
+	net_free(n);
+}
+
+static void a_server_is_added(void **state)
+{
+	add_a_server(NFS4R_DURABILITY_LOCAL);
+	add_a_server(NFS4R_DURABILITY_COMMIT);
+}
+
+/* Its silence holds up nobody. It dies before it has copied anything, and comes back. */
+static void a_learner_that_is_down_holds_up_nobody(void **state)
+{
+	struct net *n = net_servers(3, NFS4R_DURABILITY_COMMIT);
+	nfs4r_server_id e = net_new_server(n);
+
+	n->s[e].hold_repair = true;
+	assert_true(net_add(n, P, e));
+	for (int i = 0; i < 1000 && !n->s[e].repair; i++)
+		net_run(n, 10);
+	assert_true(view_of(n, e).learner);
+	net_crash(n, e);
+	net_run(n, 4 * LEASE);
+	assert_int_equal(view_of(n, P).adopted.members, SET3);
+	assert_int_equal(view_of(n, P).adopted.voters, SET3);
+	assert_int_equal(finish(n, chmod_(n, S, "d/f")), NFS4R_OK);
+	n->s[e].hold_repair = false;
+	net_restart(n, e, true);
+	assert_true(until_all_are(n, SET3 | NFS4R_BIT(e)));
+	net_quiet(n);
+	net_free(n);
+}
+
+/* All machines stop as soon as one goes by the view that makes it a voter. */
+static void all_stop_when_it_becomes_a_voter(void **state)
+{
+	struct net *n = net_servers(3, NFS4R_DURABILITY_COMMIT);
+	nfs4r_server_id e = net_new_server(n);
+
+	assert_true(net_add(n, P, e));
+	for (int i = 0; i < 20000 && !(view_of(n, P).adopted.voters & NFS4R_BIT(e)); i++)
+		net_run(n, 1);
+	for (nfs4r_server_id s = 1; s <= 4; s++)
+		net_crash(n, s);
+	net_run(n, LEASE);
+	for (nfs4r_server_id s = 1; s <= 4; s++)
+		net_restart(n, s, true);
+	assert_true(until_all_are(n, SET3 | NFS4R_BIT(e)));
+	assert_int_equal(view_of(n, S).adopted.nbook, 4);
+	assert_int_equal(view_of(n, e).adopted.nbook, 4);
+	net_quiet(n);
+	net_free(n);
+}
+
+static void take_out_a_server(enum nfs4r_durability durability)
+{
+	struct net *n = net_servers(3, durability);
+
+	do_chmod(n, S, "d/f");
+	net_run(n, 4 * LEASE);
+	assert_true(net_take_out(n, P, S, false));
+	assert_true(until_all_are(n, NFS4R_BIT(P) | NFS4R_BIT(Q)));
+	net_run(n, LEASE);
+	assert_true(view_of(n, S).taken_out);
+	assert_false(serves(n, S));
+	assert_int_equal(finish(n, chmod_(n, S, "d/g")), NFS4R_DELAY);
+	assert_int_equal(finish(n, chmod_(n, Q, "d/g")), NFS4R_OK);
+	equal(n, P, Q);
+	net_free(n);
+}
+
+static void a_server_is_taken_out(void **state)
+{
+	take_out_a_server(NFS4R_DURABILITY_LOCAL);
+	take_out_a_server(NFS4R_DURABILITY_COMMIT);
+}
+
+/* Dead for good: it is removed by itself, taken out, and another takes its place. */
+static void a_dead_server_is_replaced(void **state)
+{
+	struct net *n = net_servers(3, NFS4R_DURABILITY_COMMIT);
+	nfs4r_server_id e = net_new_server(n);
+
+	net_crash(n, S);
+	assert_true(until_removed(n, P, S, 10 * LEASE));
+	assert_true(net_take_out(n, P, S, false));
+	assert_true(until_all_are(n, NFS4R_BIT(P) | NFS4R_BIT(Q)));
+	assert_true(net_add(n, Q, e));
+	assert_true(until_all_are(n, NFS4R_BIT(P) | NFS4R_BIT(Q) | NFS4R_BIT(e)));
+	assert_int_equal(finish(n, chmod_(n, e, "d/g")), NFS4R_OK);
+	equal(n, P, e);
+	net_restart(n, S, true);
+	net_run(n, 4 * LEASE);
+	assert_true(view_of(n, S).taken_out);
+	assert_int_equal(view_of(n, S).memory, NFS4R_MEMORY_FORGOT);
+	assert_true(are_all(n, NFS4R_BIT(P) | NFS4R_BIT(Q) | NFS4R_BIT(e)));
+	net_free(n);
+}
+
+/* With its old store, and with an empty one. */
+static void one_that_was_taken_out_comes_back(void **state)
+{
+	for (int empty = 0; empty < 2; empty++) {
+		struct net *n = net_servers(3, NFS4R_DURABILITY_COMMIT);
+		struct client *c;
+
+		do_chmod(n, S, "d/f");
+		net_run(n, 4 * LEASE);
+		assert_true(net_take_out(n, P, S, false));
+		assert_true(until_all_are(n, NFS4R_BIT(P) | NFS4R_BIT(Q)));
+		do_chmod(n, P, "d/f");
+		do_chmod(n, Q, "d/f");
+		net_run(n, 4 * LEASE); /* nobody keeps these for it */
+		if (empty)
+			empty_disk(n, S);
+		net_run(n, LEASE);
+		assert_true(net_add(n, Q, S));
+		assert_true(until_all_are(n, SET3));
+		c = create(n, S, "e", "again");
+		assert_int_equal(finish(n, c), NFS4R_OK);
+		assert_true(NFS4R_GEN(nfs4r_core_own_end(n->s[S].core)) > 0);
+		net_quiet(n);
+		net_free(n);
+	}
+}
+
+static void what_is_refused(void **state)
+{
+	struct net *n = net_servers(2, NFS4R_DURABILITY_LOCAL), *m;
+
+	assert_false(net_take_out(n, P, Q, true)); /* one is no majority of two */
+	assert_false(net_take_out(n, P, P, true));
+	assert_false(net_take_out(n, P, 7, true));
+	assert_false(net_add(n, P, Q));
+	net_free(n);
+	m = net_servers(3, NFS4R_DURABILITY_LOCAL);
+	do_chmod(m, S, "d/f");
+	assert_int_equal(finish(m, chmod_(m, S, "d/f")), NFS4R_OK);
+	assert_false(net_take_out(m, P, S, false)); /* it controls something */
+	net_run(m, 6 * LEASE);
+	assert_true(net_take_out(m, P, S, false));
+	assert_false(net_add(m, P, 4)); /* one at a time */
+	net_free(m);
+}
+
+/* With `local`, it is down and has what nobody else has: only with that word. */
+static void what_only_it_has_is_given_up(void **state)
+{
+	struct net *n = net_servers(3, NFS4R_DURABILITY_LOCAL);
+
+	lonely_update(n, 200);
+	net_crash(n, S);
+	net_pass(n);
+	assert_true(until_removed(n, P, S, 10 * LEASE));
+	assert_false(net_take_out(n, P, S, false));
+	assert_true(net_take_out(n, P, S, true));
+	assert_true(until_all_are(n, NFS4R_BIT(P) | NFS4R_BIT(Q)));
+	assert_int_equal(keep_trying_chmod(n, Q, "d/f", 10 * LEASE), NFS4R_OK);
+	equal(n, P, Q);
+	net_free(n);
+}
+
+/* The member that was asked dies after it removed the other one from the members: that one comes back. */
+static void who_was_asked_dies(void **state)
+{
+	struct net *n = net_servers(5, NFS4R_DURABILITY_COMMIT);
+
+	assert_true(net_take_out(n, P, S, false));
+	assert_true(until_removed(n, P, S, 10 * LEASE));
+	net_crash(n, P);
+	net_restart(n, P, true);
+	assert_true(until_back(n));
+	assert_true(all_equal(n));
+	net_free(n);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_server_is_added),
+		cmocka_unit_test(a_learner_that_is_down_holds_up_nobody),
+		cmocka_unit_test(all_stop_when_it_becomes_a_voter),
+		cmocka_unit_test(a_server_is_taken_out),
+		cmocka_unit_test(a_dead_server_is_replaced),
+		cmocka_unit_test(one_that_was_taken_out_comes_back),
+		cmocka_unit_test(what_is_refused),
+		cmocka_unit_test(what_only_it_has_is_given_up),
+		cmocka_unit_test(who_was_asked_dies),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The rules of servers that are added and taken out (log 9.1), each with and without (see prevents.h): what counts on a majority of older voters must not
+ * be forgotten by a majority of newer ones.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "scenario/ends.h"
+#include "scenario/prevents.h"
+
+#include <cmocka.h>
+
+#define TREE "d/ d/f d/g"
+#define T 4
+#define U 5
+
+static void begin(struct net *n, enum nfs4r_durability durability)
+{
+	ends_begin(n, TREE, durability);
+	n->cfg.idle_ms = 600000; /* what is controlled stays so */
+	net_retune(n);
+	net_run(n, 2 * LEASE);
+}
+
+/* Q and S are taken out, one after the other, as far as they may be. */
+static void take_out_two(struct net *n, nfs4r_server_id by)
+{
+	net_take_out(n, by, Q, false);
+	net_run(n, 15 * LEASE);
+	net_take_out(n, by, S, false);
+	net_run(n, 15 * LEASE);
+}
+
+/* P won d/f by the acks of Q and S. T and U know nothing of it, and T does not hear P. */
+static bool claims_are_known_to_a_majority_first(struct net *n)
+{
+	struct nfs4r_oid f;
+	bool other;
+
+	begin(n, NFS4R_DURABILITY_LOCAL);
+	f = at(n, "d/f");
+	net_drop(n, P, T, NFS4R_MSG_PROPOSE);
+	net_drop(n, P, U, NFS4R_MSG_PROPOSE);
+	chmod_(n, P, "d/f");
+	net_run(n, 200);
+	take_out_two(n, P);
+	net_drop(n, T, P, NFS4R_MSG_PROPOSE);
+	chmod_(n, T, "d/f");
+	net_run(n, LEASE);
+	other = acting(n, T, &f);
+	return acting(n, P, &f) && !other;
+}
+
+/* A rename that Q and S have on their disks, and T and U do not have at all. */
+static bool updates_are_held_by_a_majority_first(struct net *n)
+{
+	struct nfs4r_oid d, x;
+
+	begin(n, NFS4R_DURABILITY_COMMIT);
+	d = at(n, "d");
+	do_chmod(n, P, "d");
+	net_run(n, LEASE);
+	for (nfs4r_server_id s = 1; s <= U; s++) {
+		net_drop(n, s, T, NFS4R_MSG_ENTRIES);
+		net_drop(n, s, U, NFS4R_MSG_ENTRIES);
+	}
+	if (finish(n, op_rename(n, P, &d, "f", &d, "h")) != NFS4R_OK)
+		return false;
+	take_out_two(n, P);
+	net_crash(n, P);
+	net_pass(n);
+	net_run(n, 20 * LEASE);
+	return memtree_lookup(n->s[T].tree, &d, "h", &x) && memtree_lookup(n->s[U].tree, &d, "h", &x);
+}
+
+/* P hears one grant, and its own: enough of three, not of four. */
+static bool a_lease_counts_on_the_new_voters(struct net *n)
+{
+	nfs4r_server_id e;
+
+	begin(n, NFS4R_DURABILITY_LOCAL);
+	e = net_new_server(n);
+	net_drop(n, S, P, NFS4R_MSG_GRANT);
+	net_drop(n, e, P, NFS4R_MSG_GRANT);
+	net_run(n, 2 * LEASE);
+	if (!serves(n, P) || !net_add(n, Q, e))
+		return false;
+	for (int i = 0; i < 30000 && !(view_of(n, P).adopted.voters & NFS4R_BIT(e)); i++)
+		net_run(n, 1);
+	return (view_of(n, P).adopted.voters & NFS4R_BIT(e)) && nfs4r_core_lease_until(n->s[P].core) <= n->now;
+}
+
+static const struct prevents of_three[] = {
+	{ "log 9.1: a lease counts on the new voters", F_LEASE_OLD_VOTERS, a_lease_counts_on_the_new_voters },
+};
+
+static const struct prevents of_five[] = {
+	{ "log 9.1: claims are known to a majority first", F_VOTERS_UNACKED, claims_are_known_to_a_majority_first },
+	{ "log 9.1: updates are held by a majority first", F_VOTERS_UNHELD, updates_are_held_by_a_majority_first },
+};
+
+int main(void)
+{
+	return prevents_with(of_three, 1, 3) + prevents_with(of_five, 2, 5);
+}
