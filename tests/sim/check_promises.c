@@ -24,12 +24,18 @@ static nfs4r_servers stable_at(struct sim *s, const struct ent *t)
 	return set;
 }
 
+/* Those that have it not are no majority of the voters; these may have become more since it was held. */
+static bool meets_all(nfs4r_servers set, nfs4r_servers voters)
+{
+	return __builtin_popcountll(voters & ~set) <= __builtin_popcountll(voters) / 2;
+}
+
 /* By the view of who says so, or of the primary. */
 static bool enough(const struct server *v, nfs4r_server_id primary, nfs4r_servers set)
 {
 	nfs4r_servers a = v->view_voters, b = v->sim->servers[primary].view_voters;
 
-	return __builtin_popcountll(set & a) > __builtin_popcountll(a) / 2 || __builtin_popcountll(set & b) > __builtin_popcountll(b) / 2;
+	return meets_all(set, a) || meets_all(set, b);
 }
 
 static void promise(struct server *v, struct ent *t, const char *what)
