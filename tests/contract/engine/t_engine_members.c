@@ -169,7 +169,7 @@ static void a_fourth_server_gets_everything(void **state)
 	cluster_stop(c, 1);
 	site_says(&c->site[2], "server 1 was removed from the active view", 20);
 	write_text(&c->site[4], &f, "three go on");
-	expect_content(&c->site[3], &f, "three go on");
+	expect_content(&c->site[4], &f, "three go on");
 	cluster_start(c, 1);
 	wait_voters(c, ALL4);
 	cluster_settle_of(c, ALL4);
