@@ -34,7 +34,7 @@ static bool c_hello(struct nfs4r_codec *c, struct nfs4r_hello *h, uint32_t proto
 	    !c_u64(c, &h->fsid_major) || !c_u64(c, &h->fsid_minor) ||
 	    !c_u32(c, &h->disk_format) || !c_u32(c, &h->security) ||
 	    !c_u32(c, &h->lease_ms) || !c_u32(c, &h->silence_ms) || !c_u32(c, &h->drift_permille) ||
-	    !c_u32(c, &h->durability) ||
+	    !c_u32(c, &h->durability) || !c_u64(c, &h->view) || !c_bool(c, &h->asks) ||
 	    !c_count(c, &h->nservers, NFS4R_SERVERS_MAX, 8))
 		return false;
 	for (uint32_t i = 0; i < h->nservers; i++) {

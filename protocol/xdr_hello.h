@@ -28,7 +28,7 @@ enum nfs4r_refusal { /* why a connection was not taken; wire values */
 	NFS4R_REFUSED_FSID = 4,
 	NFS4R_REFUSED_DISK_FORMAT = 5,
 	NFS4R_REFUSED_SECURITY = 6,
-	NFS4R_REFUSED_SERVERS = 7,   /* the sets of configured servers differ */
+	NFS4R_REFUSED_SERVERS = 7,   /* the sets of configured servers differ, before any view says who they are */
 	NFS4R_REFUSED_IDENTITY = 8,  /* id unknown, own, not that of the address, or not the one called */
 	NFS4R_REFUSED_DUPLICATE = 9, /* a newer start of that id is connected */
 	NFS4R_REFUSED_MALFORMED = 10,
@@ -47,6 +47,8 @@ struct nfs4r_hello {
 	uint64_t fsid_major, fsid_minor;
 	uint32_t disk_format, security;
 	uint32_t lease_ms, silence_ms, drift_permille, durability;
+	uint64_t view; /* that says who the servers are; 0: the configuration does */
+	bool asks;
 	uint32_t nservers;
 	struct {
 		nfs4r_server_id id;

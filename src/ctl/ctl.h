@@ -59,6 +59,7 @@ struct show_filter { /* all zero: the whole answer */
 };
 
 void show_status(const json_t *a, FILE *out);
+void show_servers(const json_t *a, FILE *out);
 /* false: the answer has no controls, or no counters; nothing was printed. */
 bool show_controls(const json_t *a, const struct show_filter *f, FILE *out);
 bool show_stats(const json_t *a, FILE *out);
@@ -71,6 +72,28 @@ struct show_verify {
 };
 /* One line of a verify's answer. */
 void show_verify_line(struct show_verify *v, const json_t *line);
+
+/* ---- main.c ---- */
+
+int ctl_complain(const char *text); /* on standard error; returns CTL_FAILED */
+
+/* ---- servers.c: `server` ---- */
+
+#define CTL_SERVERS_MAX 15 /* of a volume */
+
+enum server_command { SERVER_LIST = 1, SERVER_ADD, SERVER_REMOVE };
+
+struct server_args {
+	enum server_command what;
+	bool json, yes, no_wait, give_up; /* options */
+	unsigned server, port;	/* port 0: as the server that is asked */
+	char host[256];
+};
+
+unsigned server_number(const char *s); /* 0: it is none */
+/* What follows `server`; the options are set already. NULL, or what is wrong with it. */
+const char *parse_servers(struct server_args *a, int n, char **args);
+int run_servers(struct ctl_conn *c, const struct server_args *args); /* exit status */
 
 /* Members of JSON objects; 0, -1, false or "" when they are not there or of another kind. */
 uint64_t get_num(const json_t *o, const char *key);

@@ -12,7 +12,6 @@
 
 #define RUN_FOLDER "/run/nfs4r"
 #define PATIENCE_S 30
-#define SERVERS_MAX 15 /* of a volume */
 #define VERIFY_PATIENCE_S 300 /* progress comes twice a second, unless the disk hangs */
 
 static const char usage_text[] =
@@ -23,6 +22,9 @@ static const char usage_text[] =
 	"  verify [PATH]  compare the copies of all servers below PATH of the volume (default /)\n"
 	"  stats          counters and latencies since the start\n"
 	"  give-up N      server N, which is outside the view, is waited for no longer: what only it has is undone when it returns\n"
+	"  server list    the servers of the volume, and how far they are\n"
+	"  server add N HOST[:PORT]   server N, which has an empty store and runs there, becomes one of the volume\n"
+	"  server remove N            server N is one no more\n"
 	"\n"
 	"  -s, --socket PATH  control socket; default $NFS4R_SOCKET, else the only one in " RUN_FOLDER "\n"
 	"  -j, --json         the answer as JSON, one object per line\n"
@@ -35,8 +37,12 @@ static const char usage_text[] =
 	"      --owner N      only those of server N\n"
 	"      --waiting      only the operations\n"
 	"\n"
-	"Of give-up:\n"
+	"Of give-up and server remove:\n"
 	"      --yes          do not ask\n"
+	"Of server add and server remove:\n"
+	"      --no-wait      do not wait until it is done\n"
+	"Of server remove:\n"
+	"      --give-up      updates that only this server has may be lost\n"
 	"\n"
 	"Exit status: 0 fine (verify: all equal), 1 verify found differences, 2 could not ask (a server).\n";
 
@@ -44,12 +50,13 @@ struct options {
 	const char *socket;
 	bool json, filtered, yes;
 	struct show_filter filter;
+	struct server_args server;
 	const char *cmd, *path;
 };
 
-enum { OPT_DEEP = 256, OPT_OWN, OPT_OWNER, OPT_WAITING, OPT_YES };
+enum { OPT_DEEP = 256, OPT_OWN, OPT_OWNER, OPT_WAITING, OPT_YES, OPT_NO_WAIT, OPT_GIVE_UP };
 
-static int complain(const char *text)
+int ctl_complain(const char *text)
 {
 	char *safe = format_safe(text);
 
@@ -79,17 +86,26 @@ static bool set_filter(struct show_filter *f, int opt, const char *arg)
 	default:
 		n = strtoul(arg, &end, 10);
 		f->owner = (unsigned)n;
-		return *arg >= '0' && *arg <= '9' && !*end && n >= 1 && n <= SERVERS_MAX;
+		return *arg >= '0' && *arg <= '9' && !*end && n >= 1 && n <= CTL_SERVERS_MAX;
 	}
 }
 
-/* 0: it is none. */
-static unsigned server_number(const char *s)
+static bool is_server_command(const struct options *o)
 {
-	char *end = NULL;
-	unsigned long n = s && *s >= '0' && *s <= '9' ? strtoul(s, &end, 10) : 0;
+	return strcmp(o->cmd, "server") == 0;
+}
 
-	return n >= 1 && n <= SERVERS_MAX && !*end ? (unsigned)n : 0;
+static int check_servers(struct options *o, int n, char **args)
+{
+	const char *wrong = o->filtered ? "--deep, --own, --owner and --waiting belong to the command controls" : NULL;
+
+	o->server.json = o->json;
+	o->server.yes = o->yes;
+	if (!wrong)
+		wrong = parse_servers(&o->server, n, args);
+	if (!wrong && o->server.what == SERVER_REMOVE && o->server.give_up && o->json && !o->yes)
+		wrong = "server remove --give-up with --json cannot ask: add --yes";
+	return wrong ? ctl_complain(wrong) : -1;
 }
 
 /* What was given goes together; -1, else the exit status. */
@@ -101,19 +117,21 @@ static int check(const struct options *o, int left)
 	if ((!verify && !controls && !give_up && strcmp(o->cmd, "status") && strcmp(o->cmd, "stats")) || left > (verify || give_up ? 2 : 1))
 		return usage();
 	if (give_up && !server_number(o->path))
-		return complain("give-up wants the number of a server, 1 to 15");
+		return ctl_complain("give-up wants the number of a server, 1 to 15");
+	if (o->server.no_wait || o->server.give_up)
+		return ctl_complain("--no-wait and --give-up belong to the command server");
 	if (o->yes && !give_up)
-		return complain("--yes belongs to the command give-up");
+		return ctl_complain("--yes belongs to the command give-up");
 	if (give_up && o->json && !o->yes)
-		return complain("give-up with --json cannot ask: add --yes");
+		return ctl_complain("give-up with --json cannot ask: add --yes");
 	if (o->filtered && !controls)
-		return complain("--deep, --own, --owner and --waiting belong to the command controls");
+		return ctl_complain("--deep, --own, --owner and --waiting belong to the command controls");
 	if (o->filtered && o->json)
-		return complain("--json gives the whole answer; filter it with jq, or leave out --json");
+		return ctl_complain("--json gives the whole answer; filter it with jq, or leave out --json");
 	if (f->waiting && (f->deep || f->own || f->owner))
-		return complain("--waiting shows operations; --deep, --own and --owner choose controls");
+		return ctl_complain("--waiting shows operations; --deep, --own and --owner choose controls");
 	if (f->own && f->owner)
-		return complain("give --own or --owner, not both");
+		return ctl_complain("give --own or --owner, not both");
 	return -1;
 }
 
@@ -127,6 +145,8 @@ static int parse(int argc, char **argv, struct options *o)
 					       { "owner", required_argument, NULL, OPT_OWNER },
 					       { "waiting", no_argument, NULL, OPT_WAITING },
 					       { "yes", no_argument, NULL, OPT_YES },
+					       { "no-wait", no_argument, NULL, OPT_NO_WAIT },
+					       { "give-up", no_argument, NULL, OPT_GIVE_UP },
 					       { "help", no_argument, NULL, 'h' },
 					       { "version", no_argument, NULL, 'V' },
 					       { 0 } };
@@ -149,18 +169,24 @@ static int parse(int argc, char **argv, struct options *o)
 		case OPT_YES:
 			o->yes = true;
 			break;
+		case OPT_NO_WAIT:
+			o->server.no_wait = true;
+			break;
+		case OPT_GIVE_UP:
+			o->server.give_up = true;
+			break;
 		case '?':
 			return usage();
 		default:
 			if (!set_filter(&o->filter, c, optarg))
-				return complain("--owner wants the number of a server, 1 to 15");
+				return ctl_complain("--owner wants the number of a server, 1 to 15");
 			o->filtered = true;
 		}
 	}
 	left = argc - optind;
 	o->cmd = left > 0 ? argv[optind] : "";
 	o->path = left > 1 ? argv[optind + 1] : NULL;
-	return check(o, left);
+	return is_server_command(o) ? check_servers(o, left - 1, argv + optind + 1) : check(o, left);
 }
 
 static void print_json(const json_t *a)
@@ -177,18 +203,18 @@ static int run_simple(struct ctl_conn *c, const struct options *o)
 	int rc = CTL_OK;
 
 	if (!a)
-		return complain(why);
+		return ctl_complain(why);
 	if (o->json)
 		print_json(a);
 	if (json_is_string(json_object_get(a, "error")))
-		rc = complain(get_text(a, "error"));
+		rc = ctl_complain(get_text(a, "error"));
 	else if (!o->json && strcmp(o->cmd, "status") == 0)
 		show_status(a, stdout);
 	else if (!o->json && strcmp(o->cmd, "controls") == 0 && !show_controls(a, &o->filter, stdout))
-		rc = complain(o->filter.waiting ? "the answer has no list of operations; is the server older than this tool?" :
+		rc = ctl_complain(o->filter.waiting ? "the answer has no list of operations; is the server older than this tool?" :
 						  "the answer has no list of controls");
 	else if (!o->json && strcmp(o->cmd, "stats") == 0 && !show_stats(a, stdout))
-		rc = complain("the answer has no counters");
+		rc = ctl_complain("the answer has no counters");
 	json_decref(a);
 	return rc;
 }
@@ -203,7 +229,7 @@ static int run_verify(struct ctl_conn *c, const struct options *o)
 		v.bar = NULL;
 	}
 	if (!v.out || !ctl_ask(c, "verify", o->path ? o->path : "/", VERIFY_PATIENCE_S, why))
-		return complain(v.out ? why : "/dev/null cannot be opened");
+		return ctl_complain(v.out ? why : "/dev/null cannot be opened");
 	while (!v.over) {
 		json_t *line = ctl_next(c, why);
 
@@ -212,7 +238,7 @@ static int run_verify(struct ctl_conn *c, const struct options *o)
 		if (line)
 			show_verify_line(&v, line);
 		if (!line || json_is_string(json_object_get(line, "error"))) {
-			complain(line ? get_text(line, "error") : why);
+			ctl_complain(line ? get_text(line, "error") : why);
 			v.over = true;
 			v.status = CTL_FAILED;
 		}
@@ -233,7 +259,7 @@ static json_t *ask_give_up(struct ctl_conn *c, const struct options *o, bool sur
 
 	if (a && !json_is_string(json_object_get(a, "error")))
 		return a;
-	complain(a ? get_text(a, "error") : why);
+	ctl_complain(a ? get_text(a, "error") : why);
 	json_decref(a);
 	return NULL;
 }
@@ -284,15 +310,18 @@ int main(int argc, char **argv)
 		return rc;
 	if (!o.socket) {
 		if (!ctl_find_socket(getenv("NFS4R_SOCKET"), RUN_FOLDER, path, sizeof(path), why))
-			return complain(why);
+			return ctl_complain(why);
 		o.socket = path;
 	}
 	c = ctl_connect(o.socket, why);
 	if (!c)
-		return complain(why);
-	rc = strcmp(o.cmd, "verify") == 0 ? run_verify(c, &o) : strcmp(o.cmd, "give-up") == 0 ? run_give_up(c, &o) : run_simple(c, &o);
+		return ctl_complain(why);
+	if (is_server_command(&o))
+		rc = run_servers(c, &o.server);
+	else
+		rc = strcmp(o.cmd, "verify") == 0 ? run_verify(c, &o) : strcmp(o.cmd, "give-up") == 0 ? run_give_up(c, &o) : run_simple(c, &o);
 	ctl_close(c);
 	if (fflush(stdout) != 0 || ferror(stdout))
-		return complain("the output cannot be written");
+		return ctl_complain("the output cannot be written");
 	return rc;
 }

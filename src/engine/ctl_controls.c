@@ -271,8 +271,9 @@ static json_t *answer(struct pathfinder *pf, const struct rows *r)
 	uint64_t operations = r->stats.ops_waiting + r->stats.ops_executing;
 	json_t *servers = json_array(), *controls = json_array(), *waiting = json_array();
 
-	for (uint32_t i = 0; i < pf->eng->cfg.rpc.nservers; i++)
-		json_array_append_new(servers, json_integer(pf->eng->cfg.rpc.servers[i].id));
+	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)
+		if (pf->eng->servers & NFS4R_BIT(s))
+			json_array_append_new(servers, json_integer(s));
 	for (uint32_t i = 0; i < r->n; i++)
 		json_array_append_new(controls, control_row(pf, &r->v[i]));
 	for (uint32_t i = 0; i < r->nwaiting; i++)

@@ -6,6 +6,7 @@
  *   ctl_report.c   status as JSON, text of any bytes
  *   ctl_view.c     the active view's part of it
  *   ctl_seals.c    ends of logs, repairs, the loss window; giving a server up
+ *   ctl_servers.c  who the servers are; adding one, taking one out
  *   ctl_controls.c controls and waiting operations as JSON
  *   ctl_stats.c    counters and latencies as JSON
  *   ctl_lag.c      how old is what a peer has not applied. Pure
@@ -54,6 +55,8 @@ struct ctl_facts { /* what status says; copied under eng->lock */
 	struct nfs4r_core_peer peer[NFS4R_SERVERS_MAX + 1];
 	bool known[NFS4R_SERVERS_MAX + 1];
 	struct nfs4r_core_view view;
+	nfs4r_servers servers;
+	struct nfs4r_rpc_servers list;
 	uint64_t lease_left_ms; /* 0: none */
 	nfs4r_lsn end;
 	char halted[200], import_state[200];
@@ -79,6 +82,17 @@ void ctl_seals_collect(struct nfs4r_engine *eng, struct ctl_facts *f); /* eng->l
 json_t *ctl_seals_json(const struct nfs4r_engine *eng, const struct ctl_facts *f);
 /* The answer to `give-up`; only with @sure it is done. */
 json_t *ctl_give_up(struct nfs4r_engine *eng, json_int_t server, bool sure);
+
+void ctl_collect(struct nfs4r_engine *eng, struct ctl_facts *f); /* takes eng->lock for a moment */
+/* "serves" is NULL, as for ctl_view_state(); @s: another server. "member", "silent", "catching up", ... */
+const char *ctl_view_other(const struct nfs4r_engine *eng, const struct ctl_facts *f, nfs4r_server_id s);
+/* Entries of other servers' logs that were announced and are not applied here. */
+uint64_t ctl_own_lag(const struct ctl_facts *f);
+
+/* ---- ctl_servers.c: answers to requests of these names ---- */
+json_t *ctl_servers(struct nfs4r_engine *eng);
+json_t *ctl_add_server(struct nfs4r_engine *eng, const json_t *req);
+json_t *ctl_remove_server(struct nfs4r_engine *eng, const json_t *req);
 
 /* Each takes eng->lock for a moment only. NULL when out of memory. */
 json_t *ctl_report_status(struct nfs4r_engine *eng, const struct ctl_lag *lag);

@@ -74,7 +74,7 @@ static uint64_t lease_left(struct nfs4r_engine *eng)
 	return until > now ? until - now : 0;
 }
 
-static void collect(struct nfs4r_engine *eng, struct ctl_facts *f)
+void ctl_collect(struct nfs4r_engine *eng, struct ctl_facts *f)
 {
 	memset(f, 0, sizeof(*f));
 	pthread_mutex_lock(&eng->lock);
@@ -82,6 +82,8 @@ static void collect(struct nfs4r_engine *eng, struct ctl_facts *f)
 	for (nfs4r_server_id id = 1; id <= NFS4R_SERVERS_MAX; id++)
 		f->known[id] = id != eng->cfg.rpc.self && nfs4r_core_get_peer(eng->core, id, &f->peer[id]);
 	nfs4r_core_get_view(eng->core, &f->view);
+	f->servers = eng->servers;
+	f->list = eng->list;
 	f->lease_left_ms = lease_left(eng);
 	f->end = nfs4r_core_own_end(eng->core);
 	memcpy(f->halted, eng->halted, sizeof(f->halted));
@@ -94,7 +96,7 @@ static void collect(struct nfs4r_engine *eng, struct ctl_facts *f)
 static void set_state(const struct nfs4r_engine *eng, json_t *out, const struct ctl_facts *f)
 {
 	bool importing = strncmp(f->import_state, "importing", 9) == 0;
-	char view_why[200];
+	char view_why[400];
 	const char *view = ctl_view_state(eng, f, view_why, sizeof(view_why));
 	bool recovers = !f->ready && !ctl_is_forgetful(f);
 
@@ -118,7 +120,7 @@ static json_t *own_log(struct nfs4r_engine *eng, const struct ctl_facts *f)
 
 	nfs4r_store_log_range(eng->store, eng->cfg.rpc.self, &first, &last);
 	for (nfs4r_server_id id = 1; id <= NFS4R_SERVERS_MAX; id++)
-		if (f->known[id] && f->peer[id].stable < stable)
+		if (f->known[id] && f->servers & NFS4R_BIT(id) && f->peer[id].stable < stable)
 			stable = f->peer[id].stable;
 	return json_pack("{s:o, s:o, s:o}", "first", num(first), "last", num(f->end), "stable_at_all_peers", num(stable));
 }
@@ -161,10 +163,10 @@ json_t *ctl_report_status(struct nfs4r_engine *eng, const struct ctl_lag *lag)
 	json_t *peers = json_array();
 	json_t *out;
 
-	collect(eng, &f);
-	for (uint32_t i = 0; i < eng->cfg.rpc.nservers; i++)
-		if (eng->cfg.rpc.servers[i].id != eng->cfg.rpc.self)
-			json_array_append_new(peers, peer_row(eng, &eng->cfg.rpc.servers[i], &f, lag));
+	ctl_collect(eng, &f);
+	for (uint32_t i = 0; i < f.list.n; i++)
+		if (f.list.list[i].id != eng->cfg.rpc.self)
+			json_array_append_new(peers, peer_row(eng, &f.list.list[i], &f, lag));
 	out = json_pack("{s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "volume", text(eng->cfg.volume_name), "server",
 			eng->cfg.rpc.self, "incarnation", num(eng->inc), "uptime_seconds",
 			num((now_ms() - eng->started_at_ms) / 1000), "view", ctl_view_json(eng, &f), "log", own_log(eng, &f), "peers", peers,

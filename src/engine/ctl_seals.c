@@ -73,11 +73,8 @@ static json_t *seals(const struct nfs4r_view *v)
 json_t *ctl_seals_json(const struct nfs4r_engine *eng, const struct ctl_facts *f)
 {
 	static const char *const durability[] = { "", "local", "commit", "majority" };
-	nfs4r_servers sealed = 0;
+	nfs4r_servers sealed = f->servers & ~f->view.adopted.open;
 
-	for (uint32_t i = 0; i < eng->cfg.rpc.nservers; i++)
-		sealed |= NFS4R_BIT(eng->cfg.rpc.servers[i].id);
-	sealed &= ~f->view.adopted.open;
 	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o}, s:o}", "durability", durability[eng->cfg.durability], "epoch",
 			 num(f->view.adopted.epoch), "given_up", ids(f->view.given_up), "sealed", ids(sealed), "seals", seals(&f->view.adopted),
 			 "loss_window", "entries", num(f->loss_entries), "bytes", num(f->loss_bytes), "age_ms", num(f->loss_age_ms), "repair",

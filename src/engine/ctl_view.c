@@ -24,8 +24,7 @@ static json_t *ids(nfs4r_servers set)
 	return out;
 }
 
-/* Entries of other servers' logs that were announced and are not applied here. */
-static uint64_t own_lag(const struct ctl_facts *f)
+uint64_t ctl_own_lag(const struct ctl_facts *f)
 {
 	uint64_t n = 0;
 
@@ -63,10 +62,18 @@ static const char *memory_state(const struct nfs4r_engine *eng, const struct ctl
 const char *ctl_view_state(const struct nfs4r_engine *eng, const struct ctl_facts *f, char *why, size_t len)
 {
 	char members[64], entries[40] = "";
-	uint64_t lag = own_lag(f);
+	uint64_t lag = ctl_own_lag(f);
 
 	if (f->view.fixed)
 		return NULL;
+	if (f->view.taken_out) {
+		servers_come_back(eng, why, len);
+		return "taken out";
+	}
+	if (f->view.learner && !f->view.repairing) {
+		snprintf(why, len, "it was added to the volume and takes everything from the others; nobody counts on it before it has it");
+		return "learner";
+	}
 	if (ctl_is_forgetful(f))
 		return memory_state(eng, f, why, len);
 	if (f->view.member && !f->view.joining && f->lease_left_ms)
@@ -96,10 +103,12 @@ bool ctl_is_forgetful(const struct ctl_facts *f)
 	return !f->view.fixed && (f->view.memory == NFS4R_MEMORY_NEW || f->view.memory == NFS4R_MEMORY_FORGOT);
 }
 
-static const char *state_of(const struct nfs4r_engine *eng, const struct ctl_facts *f, nfs4r_server_id s)
+const char *ctl_view_other(const struct nfs4r_engine *eng, const struct ctl_facts *f, nfs4r_server_id s)
 {
 	bool silent = !f->view.peer[s].known || f->view.peer[s].silent_ms >= eng->cfg.silence_ms;
 
+	if (!(f->view.adopted.voters & NFS4R_BIT(s)))
+		return silent ? "learner, silent" : f->view.peer[s].caught_up ? "learner, caught up" : "learner";
 	if (!silent && f->view.peer[s].memory == NFS4R_MEMORY_FORGOT)
 		return "forgotten";
 	if (!silent && f->view.peer[s].memory == NFS4R_MEMORY_NEW)
@@ -114,27 +123,27 @@ static json_t *other(const struct nfs4r_engine *eng, const struct ctl_facts *f, 
 	const struct nfs4r_core_peer *p = &f->peer[s];
 
 	return json_pack("{s:i, s:b, s:s, s:o, s:o, s:o, s:o}", "server", s, "member", (f->view.adopted.members & NFS4R_BIT(s)) != 0, "state",
-			 state_of(eng, f, s), "silent_ms", f->view.peer[s].known ? num(f->view.peer[s].silent_ms) : json_null(), "view",
+			 ctl_view_other(eng, f, s), "silent_ms", f->view.peer[s].known ? num(f->view.peer[s].silent_ms) : json_null(), "view",
 			 f->view.peer[s].known ? num(f->view.peer[s].view) : json_null(), "behind_entries", num(ctl_entries(p->applied, f->end)),
 			 "behind_bytes", num(p->unreceived_bytes));
 }
 
 static json_t *self(const struct nfs4r_engine *eng, const struct ctl_facts *f)
 {
-	char why[200];
+	char why[400];
 	const char *state = ctl_view_state(eng, f, why, sizeof(why));
 
 	return json_pack("{s:i, s:b, s:s, s:i, s:o, s:o, s:n}", "server", eng->cfg.rpc.self, "member", f->view.member, "state", state ? state : "member",
-			 "silent_ms", 0, "view", num(f->view.adopted.num), "behind_entries", num(own_lag(f)), "behind_bytes");
+			 "silent_ms", 0, "view", num(f->view.adopted.num), "behind_entries", num(ctl_own_lag(f)), "behind_bytes");
 }
 
 static json_t *servers(const struct nfs4r_engine *eng, const struct ctl_facts *f)
 {
 	json_t *out = json_array();
 
-	for (uint32_t i = 0; i < eng->cfg.rpc.nservers; i++) {
-		nfs4r_server_id s = eng->cfg.rpc.servers[i].id;
-
+	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++) {
+		if (!(f->servers & NFS4R_BIT(s)))
+			continue;
 		json_array_append_new(out, s == eng->cfg.rpc.self ? self(eng, f) : other(eng, f, s));
 	}
 	return out;
@@ -150,6 +159,7 @@ json_t *ctl_view_json(const struct nfs4r_engine *eng, const struct ctl_facts *f)
 			"member", f->view.member, "joining", f->view.joining);
 	if (!out)
 		return NULL;
+	json_object_set_new(out, "voters", ids(f->view.adopted.voters));
 	json_object_set_new(out, "lease_left_ms", f->lease_left_ms ? num(f->lease_left_ms) : json_null());
 	json_object_set_new(out, "lease_ms", num(eng->cfg.lease_ms));
 	json_object_set_new(out, "silence_ms", num(eng->cfg.silence_ms));

@@ -412,21 +412,28 @@ struct distributor *distributor_create(struct nfs4r_engine *eng)
 	d->eng = eng;
 	d->first = 1;
 	pthread_mutex_init(&d->lock, NULL);
-	for (uint32_t i = 0; i < eng->cfg.rpc.nservers; i++) {
-		nfs4r_server_id id = eng->cfg.rpc.servers[i].id;
+	for (nfs4r_server_id id = 0; id <= NFS4R_SERVERS_MAX; id++) {
+		d->peers[id].d = d;
+		d->peers[id].to = id;
+		pthread_cond_init(&d->peers[id].cond, NULL);
+	}
+	return d;
+}
+
+void distributor_serve(struct distributor *d, nfs4r_servers peers)
+{
+	pthread_mutex_lock(&d->lock);
+	for (nfs4r_server_id id = 1; id <= NFS4R_SERVERS_MAX; id++) {
 		struct peer_sender *p = &d->peers[id];
 
-		p->d = d;
-		p->to = id;
-		pthread_cond_init(&p->cond, NULL);
-		if (id == eng->cfg.rpc.self)
+		if (p->running || d->stop || id == d->eng->cfg.rpc.self || !(peers & NFS4R_BIT(id)))
 			continue;
 		if (pthread_create(&p->thread, NULL, sender, p) != 0)
 			continue;
 		pthread_setname_np(p->thread, "nfs4r-sender");
 		p->running = true;
 	}
-	return d;
+	pthread_mutex_unlock(&d->lock);
 }
 
 void distributor_stop(struct distributor *d)

@@ -207,10 +207,8 @@ static enum outcome settle(struct doubt *d, struct repair *r, const struct nfs4r
 
 	if (nfs4r_store_row(eng->store, oid, &row) != NFS4R_KNOWN)
 		return SETTLED;
-	for (uint32_t i = 0; i < eng->cfg.rpc.nservers; i++) {
-		nfs4r_server_id s = eng->cfg.rpc.servers[i].id;
-
-		if (s == eng->cfg.rpc.self)
+	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++) {
+		if (s == eng->cfg.rpc.self || !(eng->servers & NFS4R_BIT(s)))
 			continue;
 		ask_peer(d, s, oid, &o[s]);
 		if (o[s].dead)
@@ -273,7 +271,7 @@ static void finish(struct doubt *d)
 	pthread_mutex_unlock(&d->lock);
 	pthread_mutex_lock(&eng->lock);
 	engine_step(eng, &ev);
-	if (eng->cfg.rpc.nservers == 1 && !eng->halted[0])
+	if (servers_alone(eng) && !eng->halted[0])
 		eng->ready = true;
 	pthread_mutex_unlock(&eng->lock);
 	engine_log(eng, NFS4R_LOG_INFO, "volume %s: nothing is in doubt any more", eng->cfg.volume_name);
@@ -328,7 +326,7 @@ static void doubt_task(struct nfs4r_engine *eng, void *arg)
 		return;
 	w.left = w.d->repair.n;
 	w.done = calloc(w.left + 1, sizeof(*w.done));
-	while (w.done && w.left && !eng->stopping && eng->cfg.rpc.nservers > 1) {
+	while (w.done && w.left && !eng->stopping && !servers_alone(eng)) {
 		each_once(&w);
 		say_waiting(w.d, w.awaited, w.left, &said_ms);
 		if (w.left)

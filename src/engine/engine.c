@@ -94,7 +94,8 @@ static void on_down(void *ctx, nfs4r_server_id peer, const char *why)
 	engine_step(eng, &ev);
 	pthread_mutex_unlock(&eng->lock);
 	reads_peer_down(eng, peer);
-	engine_log(eng, NFS4R_LOG_WARN, "volume %s: server %u is not connected (%s); updates wait for it%s", eng->cfg.volume_name, peer, why,
+	if (eng->servers & NFS4R_BIT(peer))
+		engine_log(eng, NFS4R_LOG_WARN, "volume %s: server %u is not connected (%s); updates wait for it%s", eng->cfg.volume_name, peer, why,
 		   eng->cfg.lease_ms ? " until it is back or removed from the active view" : ", reads go on");
 }
 
@@ -284,39 +285,50 @@ static enum nfs4r_status begin(struct nfs4r_engine *eng, const struct nfs4r_stor
 	if (st != NFS4R_OK)
 		return st;
 	pthread_mutex_lock(&eng->lock);
+	distributor_serve(eng->distributor, eng->servers);
 	eng->ready = info->tail_intact || info->created; /* else with ACT_RECOVERED, or when nothing is in doubt */
 	view_epoch(eng);
 	engine_perform(eng, nfs4r_core_started(eng->core, now_ms()));
+	servers_start(eng);
 	view_start(eng);
-	for (uint32_t i = 0; i < eng->cfg.rpc.nservers; i++) { /* until the transport says otherwise */
-		struct nfs4r_event ev = { .type = NFS4R_EV_PEER_DOWN, .peer = eng->cfg.rpc.servers[i].id };
+	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++) { /* until the transport says otherwise */
+		struct nfs4r_event ev = { .type = NFS4R_EV_PEER_DOWN, .peer = s };
 
-		if (ev.peer != eng->cfg.rpc.self)
+		if (s != eng->cfg.rpc.self && eng->servers & NFS4R_BIT(s))
 			engine_step(eng, &ev);
 	}
 	pthread_mutex_unlock(&eng->lock);
 	return NFS4R_OK;
 }
 
-static enum nfs4r_status go_online(struct nfs4r_engine *eng, char *why)
+static enum nfs4r_status start_transport(struct nfs4r_engine *eng, struct nfs4r_rpc **rpc, char *why)
 {
 	struct nfs4r_rpc_events rev = { eng, on_up, on_down, on_message, on_log };
-	struct nfs4r_rpc *rpc = NULL;
+	struct nfs4r_rpc_config cfg = eng->cfg.rpc;
 
-	eng->cfg.rpc.inc = eng->inc_random ^ eng->inc << 48;
-	eng->cfg.rpc.disk_format = NFS4R_DISK_FORMAT;
-	eng->cfg.rpc.views.lease_ms = eng->cfg.lease_ms;
-	eng->cfg.rpc.views.silence_ms = eng->cfg.silence_ms;
-	eng->cfg.rpc.views.drift_permille = eng->cfg.drift_permille;
-	eng->cfg.rpc.durability = eng->cfg.durability;
+	cfg.inc = eng->inc_random ^ eng->inc << 48;
+	cfg.disk_format = NFS4R_DISK_FORMAT;
+	cfg.views.lease_ms = eng->cfg.lease_ms;
+	cfg.views.silence_ms = eng->cfg.silence_ms;
+	cfg.views.drift_permille = eng->cfg.drift_permille;
+	cfg.durability = eng->cfg.durability;
+	servers_go_online(eng, &cfg);
 	/* A connection that is silent for longer is of no use to anybody, and after a cut a new one is quicker than TCP's growing timers. */
-	if (eng->cfg.lease_ms && 2 * eng->cfg.silence_ms < eng->cfg.rpc.silence_ms)
-		eng->cfg.rpc.silence_ms = 2 * eng->cfg.silence_ms;
-	enum nfs4r_status st = nfs4r_rpc_start(&eng->cfg.rpc, &rev, &rpc, why);
+	if (eng->cfg.lease_ms && 2 * eng->cfg.silence_ms < cfg.silence_ms)
+		cfg.silence_ms = 2 * eng->cfg.silence_ms;
+	return nfs4r_rpc_start(&cfg, &rev, rpc, why);
+}
+
+static enum nfs4r_status go_online(struct nfs4r_engine *eng, char *why)
+{
+	struct nfs4r_rpc *rpc = NULL;
+	enum nfs4r_status st = start_transport(eng, &rpc, why);
+
 	if (st != NFS4R_OK)
 		return st;
 	pthread_mutex_lock(&eng->lock);
 	eng->rpc = rpc;
+	servers_tell(eng); /* a view may have come since it runs */
 	pthread_mutex_unlock(&eng->lock);
 	eng->timer_running = pthread_create(&eng->timer_thread, NULL, timer_thread, eng) == 0;
 	eng->checkpoint_running = pthread_create(&eng->checkpoint_tid, NULL, checkpoint_thread, eng) == 0;

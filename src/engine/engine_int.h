@@ -13,6 +13,7 @@
  *   distribute.c  entries to peers, payload memory, reading bytes back
  *   reads.c       where reads go, asking and answering peers
  *   copy.c        this copy as it is, for a server that repairs its own
+ *   servers.c     who the servers of the volume are
  *   view.c        the lease, and what is said about the active view
  *   fastpath.c    lock-free filter in front of the control table
  *   durable.c     actions that wait for the journal
@@ -138,6 +139,7 @@ void durable_execute(struct durable *d, struct opctx *o);
 
 /* ---- distribute.c ---- */
 struct distributor *distributor_create(struct nfs4r_engine *eng);
+void distributor_serve(struct distributor *d, nfs4r_servers peers); /* to these, too, from now on. Any thread */
 void distributor_stop(struct distributor *d);
 void distributor_destroy(struct distributor *d);
 void distributor_keep(struct distributor *d, struct nfs4r_entry *e); /* newest own entry, while it may be sent soon */
@@ -243,11 +245,22 @@ enum nfs4r_memory view_memory(struct nfs4r_engine *eng);
 /* "1, 2, 3"; "none". Returns @buf. */
 const char *view_list(nfs4r_servers set, char *buf, size_t len);
 
+/* ---- servers.c; eng->lock held, or before threads run ---- */
+void servers_begin(struct nfs4r_engine *eng); /* the core's rows are restored */
+void servers_start(struct nfs4r_engine *eng); /* say how they differ from the configuration */
+void servers_go_online(struct nfs4r_engine *eng, struct nfs4r_rpc_config *cfg); /* fills in who the transport's peers are */
+void servers_tell(struct nfs4r_engine *eng);	/* the transport, which runs */
+void servers_adopted(struct nfs4r_engine *eng); /* ACT_SERVERS */
+bool servers_alone(const struct nfs4r_engine *eng); /* the volume has this server only. Any thread */
+/* What a server that was taken out has to be told. Returns @buf. */
+const char *servers_come_back(const struct nfs4r_engine *eng, char *buf, size_t len);
+
 struct view_seen { /* what was said last; under eng->lock */
 	uint64_t num;
-	nfs4r_servers members;
+	nfs4r_servers members, voters;
 	uint32_t era;
 	bool joining, had_lease, lease_said;
+	bool newcomer;			 /* this server was added since its start */
 	uint64_t away_ms, lease_lost_ms; /* since when; 0 = not */
 	enum nfs4r_memory memory;
 	bool forgot;			 /* this server, at any time since its start */
@@ -330,6 +343,8 @@ struct nfs4r_engine {
 	bool frozen;		  /* stop: the core makes no more steps */
 	uint32_t nparked, nlonger; /* parked; workers that wait longer than usual (ops.c) */
 
+	_Atomic nfs4r_servers servers; /* of the volume, this one included unless it was taken out: servers.c */
+	struct nfs4r_rpc_servers list; /* the same with their addresses; under lock */
 	struct nfs4r_oid root;
 	struct nfs4r_lhandle root_handle;
 	char found[NFS4R_NAME_MAX + 1]; /* in the exported directory before the store took it into use; empty: nothing, or long ago */

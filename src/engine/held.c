@@ -147,7 +147,7 @@ static enum nfs4r_status wait_held(struct nfs4r_engine *eng, const struct nfs4r_
 
 bool held_is_asked(const struct nfs4r_engine *eng)
 {
-	return eng->cfg.durability != NFS4R_DURABILITY_LOCAL && eng->cfg.rpc.nservers > 1;
+	return eng->cfg.durability != NFS4R_DURABILITY_LOCAL && !servers_alone(eng);
 }
 
 enum nfs4r_status nfs4r_commit(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)

@@ -40,6 +40,12 @@ static nfs4r_lsn own_last(struct nfs4r_engine *eng, const struct nfs4r_store_inf
 	return last;
 }
 
+/* It is a server of the volume, or was one. */
+static bool has_log(const struct nfs4r_engine *eng, nfs4r_server_id id, const struct nfs4r_store_info *info)
+{
+	return eng->servers & NFS4R_BIT(id) || info->logs[id].base || info->logs[id].applied || info->logs[id].stable;
+}
+
 /* Others' entries that are here though some before them are not: a seal may come to lie between. */
 static enum nfs4r_status restore_beyond(struct nfs4r_engine *eng, nfs4r_server_id id, const struct nfs4r_store_info *info)
 {
@@ -74,14 +80,16 @@ enum nfs4r_status recover_restore(struct nfs4r_engine *eng, const struct nfs4r_s
 	struct restore r = { .eng = eng, .st = NFS4R_OK };
 
 	nfs4r_store_each_core_row(eng->store, restore_row, &r);
-	for (uint32_t i = 0; r.st == NFS4R_OK && i < eng->cfg.rpc.nservers; i++) {
-		nfs4r_server_id id = eng->cfg.rpc.servers[i].id;
-
+	servers_begin(eng);
+	for (nfs4r_server_id id = 1; r.st == NFS4R_OK && id <= NFS4R_SERVERS_MAX; id++) {
+		if (!has_log(eng, id, info))
+			continue;
 		r.st = nfs4r_core_restore_log(eng->core, id, info->logs[id].base, id == eng->cfg.rpc.self ? own_last(eng, info) : info->logs[id].applied,
 					      info->logs[id].stable);
 	}
-	for (uint32_t i = 0; r.st == NFS4R_OK && i < eng->cfg.rpc.nservers; i++)
-		r.st = restore_beyond(eng, eng->cfg.rpc.servers[i].id, info);
+	for (nfs4r_server_id id = 1; r.st == NFS4R_OK && id <= NFS4R_SERVERS_MAX; id++)
+		if (has_log(eng, id, info))
+			r.st = restore_beyond(eng, id, info);
 	if (r.st == NFS4R_OK)
 		r.st = restore_own_entries(eng, info);
 	for (uint32_t i = 0; r.st == NFS4R_OK && i < info->nintents; i++) {
@@ -91,8 +99,7 @@ enum nfs4r_status recover_restore(struct nfs4r_engine *eng, const struct nfs4r_s
 		nfs4r_entry_put(e);
 	}
 	if (r.st != NFS4R_OK)
-		snprintf(why, 512, "the store in %.200s cannot be understood (%s): if a Server block was removed, write it again; else this store is lost, see "
-			 "docs/failures.md",
+		snprintf(why, 512, "the store in %.200s cannot be understood (%s): it is lost, see docs/failures.md",
 			 eng->cfg.store_dir, nfs4r_status_str(r.st));
 	return r.st;
 }
@@ -111,7 +118,7 @@ static bool see_name(void *arg, const char *name)
 
 static const char *remedy(const struct nfs4r_engine *eng)
 {
-	return eng->cfg.lease_ms && eng->cfg.rpc.nservers > 1 ? "move the store away, too: this server then takes everything from the others" : "see docs/failures.md";
+	return eng->cfg.lease_ms && !servers_alone(eng) ? "move the store away, too: this server then takes everything from the others" : "see docs/failures.md";
 }
 
 /* The store knows of objects, and nothing at all is there. Updates that were under way may have taken the last ones away. */
@@ -302,7 +309,7 @@ static void decide_intents(struct nfs4r_engine *eng, void *arg)
 		pthread_mutex_unlock(&eng->lock);
 		nfs4r_entry_put(e);
 	}
-	if (eng->cfg.rpc.nservers != 1 || eng->stopping)
+	if (!servers_alone(eng) || eng->stopping)
 		return;
 	doubt_wait(eng);
 	if (eng->stopping)
@@ -316,6 +323,6 @@ static void decide_intents(struct nfs4r_engine *eng, void *arg)
 
 void recover_intents(struct nfs4r_engine *eng, const struct nfs4r_store_info *info)
 {
-	if ((info->nintents && info->tail_intact) || eng->cfg.rpc.nservers == 1)
+	if ((info->nintents && info->tail_intact) || servers_alone(eng))
 		pool_run(eng->executors, decide_intents, NULL);
 }

@@ -221,6 +221,9 @@ static void perform_one(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 	case NFS4R_ACT_REPAIR:
 		repair_start(eng, a);
 		break;
+	case NFS4R_ACT_SERVERS:
+		servers_adopted(eng);
+		break;
 	case NFS4R_ACT_HELD:
 		held_done(eng, a->hold);
 		break;

@@ -157,17 +157,28 @@ static void give_up(struct run *r, nfs4r_server_id id, const char *why)
 	tell(r, json_pack("{s:{s:i, s:o}}", "unreachable", "server", id, "why", text(why)));
 }
 
+/* Not those that take everything from the others just now. */
+static nfs4r_servers to_compare(struct nfs4r_engine *eng)
+{
+	struct nfs4r_core_view v;
+
+	pthread_mutex_lock(&eng->lock);
+	nfs4r_core_get_view(eng->core, &v);
+	pthread_mutex_unlock(&eng->lock);
+	return v.adopted.voters;
+}
+
 static void look_at_peers(struct run *r, bool first)
 {
+	nfs4r_servers compared = to_compare(r->eng);
 	uint64_t now = now_ms();
 
 	r->peers_ms = now;
-	for (uint32_t i = 0; i < r->eng->cfg.rpc.nservers; i++) {
-		nfs4r_server_id id = r->eng->cfg.rpc.servers[i].id;
+	for (nfs4r_server_id id = 1; id <= NFS4R_SERVERS_MAX; id++) {
 		struct peer_state *p = &r->peer[id];
 		struct nfs4r_rpc_peer_stats rs = { .state = "not connected" };
 
-		if (id == r->eng->cfg.rpc.self || p->unreachable)
+		if (id == r->eng->cfg.rpc.self || p->unreachable || !(p->asked || compared & NFS4R_BIT(id)))
 			continue;
 		p->asked = true;
 		bool up = nfs4r_rpc_get_stats(r->eng->rpc, id, &rs) && rs.up;

@@ -98,9 +98,14 @@ static double since_s(uint64_t ms)
 /* This server is in or out by the view that it has adopted now. */
 static void say_self(struct nfs4r_engine *eng, const struct nfs4r_core_view *v, const char *members)
 {
+	if (v->taken_out)
+		return; /* servers.c says more */
 	if (!v->member) {
 		eng->seen.away_ms = now_ms();
 		say(eng, "this server is outside the active view (members %s): it serves nothing, its clients wait, until it has caught up and is a member again",
+		    members);
+	} else if (!(eng->seen.voters & NFS4R_BIT(eng->cfg.rpc.self))) {
+		say(eng, "this server has caught up: it is a member of the active view now, and counts (members %s); it serves when it has learnt what the others control",
 		    members);
 	} else {
 		say(eng, "this server is a member of the active view again (members %s); it serves when it has learnt what the others control", members);
@@ -111,16 +116,24 @@ static void say_other(struct nfs4r_engine *eng, const struct nfs4r_core_view *v,
 {
 	char silent[60];
 
+	if (!(v->adopted.servers & NFS4R_BIT(s)))
+		return; /* servers.c says more */
+	if (v->adopted.members & ~eng->seen.voters & NFS4R_BIT(s)) {
+		say(eng, "server %u has caught up: it is a member of the active view now, and counts; members now %s", s, members);
+		return;
+	}
 	if (v->adopted.members & NFS4R_BIT(s)) {
 		say(eng, "server %u is back in the active view; members now %s", s, members);
 		return;
 	}
-	if (!v->peer[s].known)
+	if (v->removing == s)
+		snprintf(silent, sizeof(silent), "it is being taken out of the volume");
+	else if (!v->peer[s].known)
 		snprintf(silent, sizeof(silent), "not heard since this server's start");
 	else if (v->peer[s].silent_ms >= eng->cfg.silence_ms)
 		snprintf(silent, sizeof(silent), "not heard for %.1f s", (double)v->peer[s].silent_ms / 1000);
 	else
-		snprintf(silent, sizeof(silent), "it was silent for too long, and came too late");
+		snprintf(silent, sizeof(silent), "it was silent for too long, or is to be taken out");
 	say(eng, "server %u was removed from the active view: %s; members now %s. What it controls waits for its return", s, silent, members);
 }
 
@@ -175,7 +188,7 @@ enum nfs4r_memory view_memory(struct nfs4r_engine *eng)
 	struct nfs4r_core_view v;
 
 	nfs4r_core_get_view(eng->core, &v);
-	return v.fixed || eng->cfg.rpc.nservers == 1 ? NFS4R_MEMORY_KNOWN : v.memory; /* else there is nobody to say more */
+	return v.fixed || servers_alone(eng) ? NFS4R_MEMORY_KNOWN : v.memory; /* else there is nobody to say more */
 }
 
 /* What this server's own store is worth (log 8.6). */
@@ -189,11 +202,13 @@ static void say_memory(struct nfs4r_engine *eng, const struct nfs4r_core_view *v
 		return;
 	if (v->memory == NFS4R_MEMORY_FORGOT) {
 		eng->seen.forgot = true;
+	}
+	if (v->memory == NFS4R_MEMORY_FORGOT && !v->learner && !v->taken_out) {
 		engine_log(eng, NFS4R_LOG_WARN, "volume %s: the others know more of this server than its store in %s does: the store is new, or was restored from an older copy. "
 			   "It promises and serves nothing; when they have removed it and ended its log it takes everything from them", eng->cfg.volume_name,
 			   eng->cfg.store_dir);
 	}
-	if (was == NFS4R_MEMORY_FORGOT && v->memory == NFS4R_MEMORY_KNOWN)
+	if (was == NFS4R_MEMORY_FORGOT && v->memory == NFS4R_MEMORY_KNOWN && !eng->seen.newcomer)
 		say(eng, "this server was added again with the copy that it took from the others: it is as before its store was lost (start %llu)",
 		    (unsigned long long)eng->inc);
 	if (was != NFS4R_MEMORY_FORGOT && v->memory == NFS4R_MEMORY_KNOWN && recover_is_strange(eng, why, sizeof(why))) {
@@ -207,7 +222,7 @@ static void say_unended(struct nfs4r_engine *eng, const struct nfs4r_core_view *
 {
 	uint64_t *since = &eng->seen.unended_ms[s], now = now_ms();
 
-	if (!forgot || v->adopted.members & NFS4R_BIT(s) || !(v->adopted.open & NFS4R_BIT(s))) {
+	if (!forgot || v->adopted.members & NFS4R_BIT(s) || !(v->adopted.open & v->adopted.servers & NFS4R_BIT(s))) {
 		*since = 0;
 		return;
 	}
@@ -226,7 +241,7 @@ static void say_forgetful(struct nfs4r_engine *eng, const struct nfs4r_core_view
 		bool self = s == eng->cfg.rpc.self;
 		bool forgot = self ? v->memory == NFS4R_MEMORY_FORGOT : v->peer[s].known && v->peer[s].memory == NFS4R_MEMORY_FORGOT;
 
-		if (forgot && !self && !(eng->seen.forgetful & NFS4R_BIT(s)))
+		if (forgot && !self && v->adopted.voters & ~eng->seen.forgetful & NFS4R_BIT(s))
 			say(eng, "server %u has a new store, or an old one: it is removed, and takes everything from the others", s);
 		eng->seen.forgetful = forgot && !self ? eng->seen.forgetful | NFS4R_BIT(s) : eng->seen.forgetful & ~NFS4R_BIT(s);
 		say_unended(eng, v, s, forgot);
@@ -250,6 +265,8 @@ void view_watch(struct nfs4r_engine *eng, uint32_t type, uint32_t msg_type)
 		say_members(eng, &v);
 	eng->seen.num = v.adopted.num;
 	eng->seen.members = v.adopted.members;
+	eng->seen.voters = v.adopted.voters;
+	eng->seen.newcomer |= v.learner;
 	say_memory(eng, &v);
 	say_forgetful(eng, &v);
 	say_serving(eng, &v);
@@ -265,12 +282,13 @@ void view_start(struct nfs4r_engine *eng)
 	nfs4r_core_get_view(eng->core, &v);
 	eng->seen.num = v.adopted.num;
 	eng->seen.members = v.adopted.members;
-	if (eng->cfg.lease_ms == 0 || eng->cfg.rpc.nservers == 1)
+	eng->seen.voters = v.adopted.voters;
+	if (eng->cfg.lease_ms == 0 || servers_alone(eng) || v.taken_out)
 		return;
 	say_memory(eng, &v);
 	say(eng, "members of the active view: %s%s", view_list(v.adopted.members, members, sizeof(members)),
 	    v.member ? "" : "; this server is outside it and serves nothing until it has caught up");
-	if (eng->cfg.rpc.nservers == 2)
+	if (__builtin_popcount(v.adopted.voters) == 2)
 		engine_log(eng, NFS4R_LOG_WARN,
 			   "volume %s: with two servers nothing is served while one of them is away, for one alone is no majority; use three, or Lease = 0, which "
 			   "leaves reading possible", eng->cfg.volume_name);
@@ -285,11 +303,10 @@ void view_check_rtt(struct nfs4r_engine *eng, uint64_t now)
 	if (eng->cfg.lease_ms == 0 || now < eng->rtt_due_ms)
 		return;
 	eng->rtt_due_ms = now + RTT_EVERY_MS;
-	for (uint32_t i = 0; i < eng->cfg.rpc.nservers; i++) {
-		nfs4r_server_id s = eng->cfg.rpc.servers[i].id;
+	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++) {
 		double least = eng->cfg.lease_ms < eng->cfg.silence_ms ? eng->cfg.lease_ms : eng->cfg.silence_ms;
 
-		if (s == eng->cfg.rpc.self || !nfs4r_rpc_get_stats(eng->rpc, s, &rs) || !rs.up || 10 * rs.rtt_ms <= least)
+		if (s == eng->cfg.rpc.self || !(eng->servers & NFS4R_BIT(s)) || !nfs4r_rpc_get_stats(eng->rpc, s, &rs) || !rs.up || 10 * rs.rtt_ms <= least)
 			continue;
 		if (rs.rtt_ms <= 2 * eng->rtt_said_ms[s])
 			continue; /* said before, and not much worse since */

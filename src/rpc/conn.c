@@ -58,6 +58,7 @@ static void conn_closed(uv_handle_t *h)
 	if (c->next)
 		c->next->prev = c->prev;
 	rpc->nconns--;
+	rpc->nstrangers -= c->stranger;
 	if (c->security && rpc->security->close)
 		rpc->security->close(c->security);
 	rpc_nodes_free(c->writing);
@@ -74,6 +75,8 @@ void rpc_conn_close(struct rpc_conn *c)
 	c->state = RPC_CONN_CLOSED;
 	if (c->peer && c->peer->conns[c->lane] == c)
 		c->peer->conns[c->lane] = NULL;
+	if (c->asks && c->peer)
+		c->peer->asking = false;
 	uv_close((uv_handle_t *)&c->tcp, conn_closed);
 }
 
@@ -92,8 +95,9 @@ void rpc_conn_fail(struct rpc_conn *c, const char *fmt, ...)
 		rpc_peer_down(p, false, why);
 		return;
 	}
-	rpc_log_limited(c->rpc, NFS4R_LOG_WARN, rpc_log_key(RPC_LOG_HANDSHAKE, 0, &c->addr),
-			"connection from %s closed before it said who it is: %s", c->from, why);
+	if (!c->asks) /* a question without an answer is asked again */
+		rpc_log_limited(c->rpc, NFS4R_LOG_WARN, rpc_log_key(RPC_LOG_HANDSHAKE, 0, &c->addr),
+				"connection from %s closed before it said who it is: %s", c->from, why);
 	rpc_conn_close(c);
 }
 

@@ -10,6 +10,10 @@
  * A session number of the caller ties the lanes of one attempt together: lanes of different
  * attempts, or of different starts of a peer, never make one connection.
  *
+ * A server that is not called, because the other side has the higher id, asks now and then (HELLO with `asks`): the called one
+ * checks everything, refuses or closes, and calls if it should. Without that, one that was taken out while it was down would hear from nobody why.
+ * For the same reason a HELLO from an unknown address is heard and refused, if it names the volume.
+ *
  * Two processes with one id: the one that started later (higher incarnation) stays, the
  * other one is refused as long as it does.
  */
@@ -49,6 +53,8 @@ void rpc_hello_send(struct rpc_conn *c, nfs4r_server_id to, uint64_t session)
 	h->silence_ms = cfg->views.silence_ms;
 	h->drift_permille = cfg->views.drift_permille;
 	h->durability = cfg->durability;
+	h->view = cfg->view;
+	h->asks = c->asks;
 	h->nservers = cfg->nservers;
 	for (uint32_t i = 0; i < cfg->nservers; i++) {
 		uint32_t at = 0;
@@ -134,9 +140,8 @@ void rpc_refuse(struct rpc_conn *c, nfs4r_server_id who, enum nfs4r_refusal caus
 	rpc_conn_linger(c);
 	if (p) { /* we called: try again, but not soon */
 		rpc_peer_down(p, true, text);
-	} else if (who <= NFS4R_SERVERS_MAX && rpc->by_id[who] &&
-		   rpc_addrs_have(&rpc->by_id[who]->addrs, &c->addr)) {
-		rpc_peer_state(rpc->by_id[who], text);
+	} else if (rpc_peer_of(rpc, who) && rpc_addrs_have(&rpc->peers[who].addrs, &c->addr)) {
+		rpc_peer_state(&rpc->peers[who], text);
 	}
 }
 
@@ -150,6 +155,11 @@ void rpc_refused(struct rpc_conn *c, uint32_t cause, const char *text)
 	}
 	rpc_log_limited(c->rpc, NFS4R_LOG_WARN, rpc_log_key(RPC_LOG_REFUSED_US + cause, p->ep.id, NULL),
 			"server %u (%s:%u) refused this server: %s", p->ep.id, p->ep.host, p->ep.port, text);
+	if (c->asks) {
+		rpc_peer_state(p, text);
+		rpc_conn_close(c);
+		return;
+	}
 	rpc_peer_down(p, true, text);
 }
 
@@ -270,7 +280,8 @@ static uint32_t config_mismatch(const struct nfs4r_rpc_config *cfg, const struct
 			 cfg->self, cfg->security, h->server, h->security);
 		return NFS4R_REFUSED_SECURITY;
 	}
-	if (!servers_equal(cfg, h))
+	/* Once a view says who the servers are, the lists of the configurations are of no account. */
+	if (!cfg->view && !h->view && !servers_equal(cfg, h))
 		return servers_mismatch(cfg, h, text);
 
 	uint32_t cause = views_mismatch(cfg, h, text);
@@ -278,19 +289,36 @@ static uint32_t config_mismatch(const struct nfs4r_rpc_config *cfg, const struct
 	return cause ? cause : durability_mismatch(cfg, h, text);
 }
 
+/* It is none of the servers, or none any more: what to do about it. */
+static void unknown_text(const struct rpc_conn *c, const struct nfs4r_hello *h, char *text)
+{
+	const struct nfs4r_rpc_config *cfg = &c->rpc->cfg;
+
+	if (cfg->gone & NFS4R_BIT(h->server))
+		snprintf(text, CAUSE_TEXT,
+			 "server %u was taken out of this volume; to bring it back start it with an empty store and say nfs4rctl server add %u ADDRESS at a member",
+			 h->server, h->server);
+	else if (cfg->view)
+		snprintf(text, CAUSE_TEXT, "server %u is no server of this volume: nfs4rctl server add %u ADDRESS at a member", h->server, h->server);
+	else
+		snprintf(text, CAUSE_TEXT,
+			 "unknown id: server %u (%s) is not in the server list of server %u; at the first start give all the same list, to add it to a volume "
+			 "that works say nfs4rctl server add %u ADDRESS at a member",
+			 h->server, c->from, cfg->self, h->server);
+}
+
 /* Is it who it says it is, and does it mean us? */
 static uint32_t identity_mismatch(struct rpc_conn *c, const struct nfs4r_hello *h, char *text)
 {
 	struct nfs4r_rpc *rpc = c->rpc;
 	nfs4r_server_id self = rpc->cfg.self;
-	struct rpc_peer *p = rpc->by_id[h->server];
+	struct rpc_peer *p = rpc_peer_of(rpc, h->server);
 
 	if (h->server == self)
 		snprintf(text, CAUSE_TEXT, "duplicate id: %s says that it is server %u, as this one (%s) is; give each server an id of its own",
-			 c->from, self, rpc->self->host);
-	else if (!p)
-		snprintf(text, CAUSE_TEXT, "unknown id: server %u (%s) is not in the server list of server %u; give all the same server list",
-			 h->server, c->from, self);
+			 c->from, self, rpc->self.host);
+	else if (!p || p->leave_at_ms)
+		unknown_text(c, h, text);
 	else if (h->to != self)
 		snprintf(text, CAUSE_TEXT, "wrong id: server %u calls server %u, but this is server %u; correct the server list",
 			 h->server, h->to, self);
@@ -300,7 +328,7 @@ static uint32_t identity_mismatch(struct rpc_conn *c, const struct nfs4r_hello *
 	else if (!c->caller && !rpc_addrs_have(&p->addrs, &c->addr))
 		snprintf(text, CAUSE_TEXT, "wrong address: server %u calls from %s, but should be at %s; correct the server list",
 			 h->server, c->from, p->ep.host);
-	else if (!c->caller && p->caller)
+	else if (!c->caller && p->caller && !h->asks)
 		snprintf(text, CAUSE_TEXT, "wrong direction: server %u called server %u, which has the higher id and calls itself; stop whatever runs at %s",
 			 h->server, self, c->from);
 	else
@@ -335,12 +363,33 @@ static bool session_joins(struct rpc_conn *c, struct rpc_peer *p, const struct n
 	return true;
 }
 
+/* Nothing of ours is told to who does not even know the volume. */
+static bool stranger_closed(struct rpc_conn *c, const struct nfs4r_hello *h)
+{
+	if (!c->stranger || h->protocol != NFS4R_PROTOCOL_VERSION || memcmp(c->rpc->cfg.volume, h->volume, 16) == 0)
+		return false;
+	rpc_log_limited(c->rpc, NFS4R_LOG_WARN, rpc_log_key(RPC_LOG_STRANGER, 0, &c->addr),
+			"connection from %s closed: it is the address of no server of the volume, and names another volume", c->from);
+	rpc_conn_close(c);
+	return true;
+}
+
+/* A server that we call, or should, knows us: now is the time to call it. */
+static void asked(struct rpc_conn *c, struct rpc_peer *p)
+{
+	rpc_conn_close(c);
+	p->backoff_ms = c->rpc->cfg.connect_retry_ms;
+	p->call_at_ms = 0;
+}
+
 void rpc_hello_received(struct rpc_conn *c, const struct nfs4r_hello *h)
 {
 	char text[CAUSE_TEXT];
 	uint32_t cause = 0;
 	struct rpc_peer *p;
 
+	if (stranger_closed(c, h))
+		return;
 	if (h->protocol != NFS4R_PROTOCOL_VERSION) {
 		cause = NFS4R_REFUSED_PROTOCOL;
 		snprintf(text, sizeof(text), "protocol version differs: server %u has %u, server %u has %u; install the same release on both",
@@ -352,7 +401,11 @@ void rpc_hello_received(struct rpc_conn *c, const struct nfs4r_hello *h)
 		rpc_refuse(c, h->server, cause, text);
 		return;
 	}
-	p = c->rpc->by_id[h->server];
+	p = rpc_peer_of(c->rpc, h->server);
+	if (h->asks || c->asks) {
+		asked(c, p);
+		return;
+	}
 	if (h->lane >= NFS4R_LANES || (c->caller && (h->lane != c->lane || h->session != p->session))) {
 		rpc_conn_fail(c, "answered for another connection");
 		return;

@@ -138,30 +138,19 @@ static void peer_called(uv_connect_t *req, int status)
 		rpc_hello_start(c);
 }
 
-void rpc_peer_call(struct rpc_peer *p, enum nfs4r_lane lane)
+/* The connection that @c stands for is asked for. */
+static void conn_call(struct rpc_conn *c, struct rpc_peer *p)
 {
 	struct nfs4r_rpc *rpc = p->rpc;
 	struct sockaddr_storage source;
 	const struct sockaddr *from;
-	struct rpc_conn *c;
 	int err = 0;
 
-	if (p->addrs.n == 0) {
-		rpc_peer_down(p, false, "its host name is not resolved yet");
-		return;
-	}
-	c = rpc_conn_new(rpc);
-	if (!c) {
-		rpc_peer_down(p, false, "no memory for a connection");
-		return;
-	}
 	c->peer = p;
 	c->caller = true;
-	c->lane = lane;
 	c->state = RPC_CONN_CONNECTING;
 	c->addr = p->addrs.a[p->addr_next % p->addrs.n];
 	rpc_addr_text(&c->addr, c->from, sizeof(c->from));
-	p->conns[lane] = c;
 	/* From our own address, because the other side asks where the call comes from. */
 	from = rpc_addrs_source(&rpc->self_addrs, c->addr.ss_family, &source);
 	if (from)
@@ -171,7 +160,44 @@ void rpc_peer_call(struct rpc_peer *p, enum nfs4r_lane lane)
 	if (!err)
 		err = uv_tcp_connect(&c->connect_req, &c->tcp, (const struct sockaddr *)&c->addr, peer_called);
 	if (err)
-		rpc_conn_fail(c, "cannot call from %s: %s", rpc->self->host, uv_strerror(err));
+		rpc_conn_fail(c, "cannot call from %s: %s", rpc->self.host, uv_strerror(err));
+}
+
+void rpc_peer_call(struct rpc_peer *p, enum nfs4r_lane lane)
+{
+	struct rpc_conn *c;
+
+	if (p->addrs.n == 0) {
+		rpc_peer_down(p, false, "its host name is not resolved yet");
+		return;
+	}
+	c = rpc_conn_new(p->rpc);
+	if (!c) {
+		rpc_peer_down(p, false, "no memory for a connection");
+		return;
+	}
+	c->lane = lane;
+	p->conns[lane] = c;
+	conn_call(c, p);
+}
+
+/* It should call and does not: perhaps it does not take this one for a server. */
+static void peer_ask(struct rpc_peer *p)
+{
+	struct rpc_conn *c = rpc_conn_new(p->rpc);
+
+	if (!c)
+		return;
+	c->asks = p->asking = true;
+	conn_call(c, p);
+}
+
+void rpc_peer_forget(struct rpc_peer *p)
+{
+	rpc_peer_down(p, false, "it was taken out of the volume");
+	p->known = false;
+	p->leave_at_ms = 0;
+	p->addrs.n = 0;
 }
 
 void rpc_peer_keepalive(struct rpc_conn *c, bool answer, uint64_t clock_ns)
@@ -281,9 +307,12 @@ static void peer_resolved(uv_getaddrinfo_t *req, int status, struct addrinfo *li
 	struct rpc_peer *p = req->data;
 
 	p->resolving = false;
-	if (status == 0)
+	if (p->resolve_again) {
+		p->resolve_again = false;
+		p->resolved_ms = 0;
+	} else if (status == 0 && p->known)
 		rpc_addrs_set(&p->addrs, list);
-	else if (status != UV_ECANCELED)
+	else if (status != 0 && status != UV_ECANCELED)
 		rpc_log_limited(p->rpc, NFS4R_LOG_WARN, rpc_log_key(RPC_LOG_RESOLVE, p->ep.id, NULL),
 				"host name %s of server %u cannot be resolved: %s", p->ep.host, p->ep.id,
 				uv_strerror(status));
@@ -340,11 +369,19 @@ void rpc_peer_tick(struct rpc_peer *p, uint64_t now)
 {
 	bool any = false;
 
+	if (p->leave_at_ms && (!p->up || now >= p->leave_at_ms)) {
+		rpc_peer_forget(p);
+		return;
+	}
 	for (int i = 0; i < NFS4R_LANES; i++)
 		any = any || p->conns[i];
 	if (any)
 		return;
 	peer_resolve(p, now);
+	if (!p->caller && !p->asking && now >= p->ask_at_ms && p->addrs.n > 0) {
+		p->ask_at_ms = now + RPC_ASK_MS;
+		peer_ask(p);
+	}
 	if (p->caller && now >= p->call_at_ms && p->addrs.n > 0) {
 		p->session = ++p->rpc->session;
 		rpc_peer_call(p, NFS4R_LANE_CONTROL);

@@ -39,12 +39,20 @@ void nfs4r_rpc_config_init(struct nfs4r_rpc_config *cfg)
 
 /* ---- the loop's thread ---- */
 
+static bool is_stranger(struct nfs4r_rpc *rpc, const struct rpc_conn *c)
+{
+	for (nfs4r_server_id id = 1; id <= NFS4R_SERVERS_MAX; id++) {
+		if (rpc->peers[id].known && rpc_addrs_have(&rpc->peers[id].addrs, &c->addr))
+			return false;
+	}
+	return true;
+}
+
 static void conn_accepted(uv_stream_t *listener, int status)
 {
 	struct nfs4r_rpc *rpc = listener->data;
 	struct rpc_conn *c;
 	int len = sizeof(c->addr);
-	bool known = false;
 
 	if (status < 0)
 		return;
@@ -66,11 +74,12 @@ static void conn_accepted(uv_stream_t *listener, int status)
 		rpc_conn_close(c);
 		return;
 	}
-	for (uint32_t i = 0; i < rpc->npeers; i++)
-		known = known || rpc_addrs_have(&rpc->peers[i].addrs, &c->addr);
-	if (!known) {
+	c->stranger = is_stranger(rpc, c);
+	rpc->nstrangers += c->stranger;
+	if (rpc->nstrangers > RPC_STRANGERS_MAX) {
 		rpc_log_limited(rpc, NFS4R_LOG_WARN, rpc_log_key(RPC_LOG_STRANGER, 0, &c->addr),
-				"connection from %s closed: it is the address of no configured server", c->from);
+				"connection from %s closed: it is the address of no server of the volume, and %u such are open", c->from,
+				rpc->nstrangers);
 		rpc_conn_close(c);
 		return;
 	}
@@ -98,8 +107,10 @@ static void rpc_tick(uv_timer_t *t)
 	for (uint32_t i = 0; rpc->accept_missed && i < rpc->nlisteners; i++)
 		conn_accepted((uv_stream_t *)&rpc->listeners[i], 0);
 	rpc->accept_missed = false;
-	for (uint32_t i = 0; i < rpc->npeers; i++)
-		rpc_peer_tick(&rpc->peers[i], now);
+	for (nfs4r_server_id id = 1; id <= NFS4R_SERVERS_MAX; id++) {
+		if (rpc->peers[id].known)
+			rpc_peer_tick(&rpc->peers[id], now);
+	}
 }
 
 static void handle_close(uv_handle_t *h, void *arg)
@@ -118,9 +129,9 @@ static void handle_close(uv_handle_t *h, void *arg)
 
 static void rpc_close_all(struct nfs4r_rpc *rpc)
 {
-	for (uint32_t i = 0; i < rpc->npeers; i++) {
-		if (rpc->peers[i].resolving)
-			uv_cancel((uv_req_t *)&rpc->peers[i].resolve_req);
+	for (nfs4r_server_id id = 1; id <= NFS4R_SERVERS_MAX; id++) {
+		if (rpc->peers[id].resolving)
+			uv_cancel((uv_req_t *)&rpc->peers[id].resolve_req);
 	}
 	uv_walk(&rpc->loop, handle_close, rpc);
 }
@@ -133,9 +144,10 @@ static void rpc_woken(uv_async_t *a)
 		rpc_close_all(rpc);
 		return;
 	}
-	for (uint32_t i = 0; i < rpc->npeers; i++) {
+	rpc_servers_apply(rpc);
+	for (nfs4r_server_id id = 1; id <= NFS4R_SERVERS_MAX; id++) {
 		for (int lane = 0; lane < NFS4R_LANES; lane++) {
-			struct rpc_conn *c = rpc->peers[i].conns[lane];
+			struct rpc_conn *c = rpc->peers[id].conns[lane];
 
 			if (c && c->state == RPC_CONN_READY)
 				rpc_conn_flush(c);
@@ -167,30 +179,13 @@ static enum nfs4r_status bad(char *why, const char *fmt, ...)
 
 static enum nfs4r_status config_check(const struct nfs4r_rpc_config *cfg, char *why)
 {
+	enum nfs4r_status st = rpc_servers_check(cfg->servers, cfg->nservers, why);
 	bool self = false;
 
-	if (cfg->nservers == 0 || cfg->nservers > NFS4R_SERVERS_MAX)
-		return bad(why, "%u servers are configured, 1 to %u are possible", cfg->nservers,
-			   NFS4R_SERVERS_MAX);
-	for (uint32_t i = 0; i < cfg->nservers; i++) {
-		const struct nfs4r_endpoint *a = &cfg->servers[i];
-
-		if (a->id == 0 || a->id > NFS4R_SERVERS_MAX || a->port == 0 || a->host[0] == '\0' ||
-		    !memchr(a->host, '\0', sizeof(a->host)))
-			return bad(why, "server %u needs an id from 1 to %u, a host and a port", a->id,
-				   NFS4R_SERVERS_MAX);
-		for (uint32_t j = 0; j < i; j++) {
-			const struct nfs4r_endpoint *b = &cfg->servers[j];
-
-			if (a->id == b->id)
-				return bad(why, "server id %u is there twice; give each server an id of its own",
-					   a->id);
-			if (a->port == b->port && strcmp(a->host, b->host) == 0)
-				return bad(why, "servers %u and %u have the same address %.120s:%u", b->id, a->id,
-					   a->host, a->port);
-		}
-		self = self || a->id == cfg->self;
-	}
+	if (st != NFS4R_OK)
+		return st;
+	for (uint32_t i = 0; i < cfg->nservers; i++)
+		self = self || cfg->servers[i].id == cfg->self;
 	if (!self)
 		return bad(why, "this server's id %u is not in the server list", cfg->self);
 	if (!nfs4r_security_find(cfg->security))
@@ -198,40 +193,9 @@ static enum nfs4r_status config_check(const struct nfs4r_rpc_config *cfg, char *
 	return NFS4R_OK;
 }
 
-static void peers_make(struct nfs4r_rpc *rpc)
-{
-	char why[256];
-
-	for (uint32_t i = 0; i < rpc->cfg.nservers; i++) {
-		const struct nfs4r_endpoint *ep = &rpc->cfg.servers[i];
-		struct rpc_peer *p;
-
-		if (ep->id == rpc->cfg.self) {
-			rpc->self = ep;
-			continue;
-		}
-		p = &rpc->peers[rpc->npeers++];
-		p->rpc = rpc;
-		p->ep = *ep;
-		p->caller = rpc->cfg.self > ep->id;
-		p->backoff_ms = rpc->cfg.connect_retry_ms;
-		p->rtt_ms = -1;
-		pthread_mutex_init(&p->lock, NULL);
-		snprintf(p->state, sizeof(p->state), "connecting");
-		/* A name is looked up on the loop, which does not wait for it. */
-		p->numeric = rpc_addrs_resolve(ep->host, ep->port, true, &p->addrs, why) == NFS4R_OK;
-		rpc->by_id[ep->id] = p;
-	}
-}
-
 static void rpc_free(struct nfs4r_rpc *rpc)
 {
-	for (uint32_t i = 0; i < rpc->npeers; i++) {
-		for (int lane = 0; lane < NFS4R_LANES; lane++)
-			rpc_queue_drop(&rpc->peers[i].queues[lane]);
-		pthread_mutex_destroy(&rpc->peers[i].lock);
-	}
-	free(rpc->peers);
+	rpc_servers_fini(rpc);
 	free(rpc);
 }
 
@@ -255,7 +219,7 @@ static int listen_on(struct nfs4r_rpc *rpc, const struct sockaddr_storage *addr)
  */
 static enum nfs4r_status listen_all(struct nfs4r_rpc *rpc, char *why)
 {
-	enum nfs4r_status st = rpc_addrs_resolve(rpc->self->host, rpc->self->port, false,
+	enum nfs4r_status st = rpc_addrs_resolve(rpc->self.host, rpc->self.port, false,
 						 &rpc->self_addrs, why);
 	bool listening = false;
 
@@ -274,7 +238,7 @@ static enum nfs4r_status listen_all(struct nfs4r_rpc *rpc, char *why)
 		}
 		listening = true;
 	}
-	return listening ? NFS4R_OK : bad(why, "cannot listen on %.120s: it is no address of this machine", rpc->self->host);
+	return listening ? NFS4R_OK : bad(why, "cannot listen on %.120s: it is no address of this machine", rpc->self.host);
 }
 
 static uint64_t at_least(uint64_t v, uint64_t min)
@@ -323,12 +287,8 @@ enum nfs4r_status nfs4r_rpc_start(const struct nfs4r_rpc_config *cfg,
 		return st;
 	nfs4r_rpc_config_init(&defaults);
 	rpc = calloc(1, sizeof(*rpc));
-	if (rpc)
-		rpc->peers = calloc(cfg->nservers, sizeof(*rpc->peers));
-	if (!rpc || !rpc->peers || uv_loop_init(&rpc->loop) != 0) {
+	if (!rpc || uv_loop_init(&rpc->loop) != 0) {
 		snprintf(why, 256, "no memory for the transport");
-		if (rpc)
-			free(rpc->peers);
 		free(rpc);
 		return NFS4R_NOMEM;
 	}
@@ -341,7 +301,7 @@ enum nfs4r_status nfs4r_rpc_start(const struct nfs4r_rpc_config *cfg,
 		rpc->cfg.queue_bytes_max = defaults.queue_bytes_max;
 	rpc->ev = *ev;
 	rpc->security = nfs4r_security_find(cfg->security);
-	peers_make(rpc);
+	rpc_servers_init(rpc);
 	st = loop_start(rpc, why);
 	if (st == NFS4R_OK) {
 		*out = rpc;
@@ -366,6 +326,11 @@ void nfs4r_rpc_stop(struct nfs4r_rpc *rpc)
 }
 
 /* ---- any thread ---- */
+
+static struct rpc_peer *peer_at(struct nfs4r_rpc *rpc, nfs4r_server_id id)
+{
+	return id && id <= NFS4R_SERVERS_MAX && atomic_load(&rpc->peers[id].known) ? &rpc->peers[id] : NULL;
+}
 
 static enum nfs4r_status send_check(struct nfs4r_rpc *rpc, struct rpc_peer *p, enum nfs4r_lane lane,
 				    uint64_t more)
@@ -399,7 +364,7 @@ static bool send_queue(struct rpc_queue *q, struct rpc_node *n, bool positions)
 enum nfs4r_status nfs4r_rpc_send(struct nfs4r_rpc *rpc, nfs4r_server_id to, enum nfs4r_lane lane,
 				 const struct nfs4r_msg *msg)
 {
-	struct rpc_peer *p = to <= NFS4R_SERVERS_MAX ? rpc->by_id[to] : NULL;
+	struct rpc_peer *p = peer_at(rpc, to);
 	enum nfs4r_status st;
 	struct rpc_node *n;
 	bool queued = false;
@@ -428,7 +393,7 @@ enum nfs4r_status nfs4r_rpc_send(struct nfs4r_rpc *rpc, nfs4r_server_id to, enum
 
 uint64_t nfs4r_rpc_pending(struct nfs4r_rpc *rpc, nfs4r_server_id to, enum nfs4r_lane lane)
 {
-	struct rpc_peer *p = to <= NFS4R_SERVERS_MAX ? rpc->by_id[to] : NULL;
+	struct rpc_peer *p = peer_at(rpc, to);
 	uint64_t bytes = 0;
 	uv_os_fd_t fd;
 	int kernel = 0;
@@ -447,7 +412,7 @@ uint64_t nfs4r_rpc_pending(struct nfs4r_rpc *rpc, nfs4r_server_id to, enum nfs4r
 bool nfs4r_rpc_get_stats(struct nfs4r_rpc *rpc, nfs4r_server_id peer,
 			 struct nfs4r_rpc_peer_stats *out)
 {
-	struct rpc_peer *p = peer <= NFS4R_SERVERS_MAX ? rpc->by_id[peer] : NULL;
+	struct rpc_peer *p = peer_at(rpc, peer);
 
 	memset(out, 0, sizeof(*out));
 	if (!p)

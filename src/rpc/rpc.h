@@ -50,6 +50,8 @@ struct nfs4r_rpc_config {
 	uint32_t durability;	  /* enum nfs4r_durability; which logs are ended depends on it; unequal: refused */
 	uint32_t nservers;
 	struct nfs4r_endpoint servers[NFS4R_SERVERS_MAX]; /* self included: its entry is where to listen */
+	uint64_t view;		  /* the view that says who the servers are; 0: the configuration does, and must be equal on all */
+	nfs4r_servers gone;	  /* taken out of the volume: what they are told when they call */
 	uint32_t connect_retry_ms;   /* default 250 */
 	uint32_t silence_ms;	     /* nothing received for so long (keep-alives are sent): connection is dropped; default 10000 */
 	char congestion[16];	     /* of TCP, where the kernel has it; "" = the system's; default bbr */
@@ -71,6 +73,21 @@ struct nfs4r_rpc;
 void nfs4r_rpc_config_init(struct nfs4r_rpc_config *cfg);
 /* Listens and starts connecting. On error nothing runs, and @why (at least 256 bytes) names what to do. */
 enum nfs4r_status nfs4r_rpc_start(const struct nfs4r_rpc_config *cfg, const struct nfs4r_rpc_events *ev, struct nfs4r_rpc **out, char *why);
+
+struct nfs4r_rpc_servers {
+	uint64_t view;	    /* as in nfs4r_rpc_config */
+	nfs4r_servers gone;
+	uint32_t n;
+	struct nfs4r_endpoint list[NFS4R_SERVERS_MAX];
+};
+/*
+ * From now on these are the servers. New ones are connected with. One that is not among them any more stays connected for two seconds, so
+ * that what was sent to it arrives, or until it goes itself; then `down` says that it was taken out, and its calls are refused.
+ * One whose address changed is connected anew.
+ * The address of self stays where it listens. @next is copied. Any thread; does not block; done soon, on the transport's thread.
+ * NFS4R_OK; NFS4R_BADCONFIG: an entry that nfs4r_rpc_start() would refuse, nothing is changed, @why (256 bytes) says which; NFS4R_NOMEM.
+ */
+enum nfs4r_status nfs4r_rpc_set_servers(struct nfs4r_rpc *rpc, const struct nfs4r_rpc_servers *next, char *why);
 /* Closes everything, joins the thread; no event is called after it returns. */
 void nfs4r_rpc_stop(struct nfs4r_rpc *rpc);
 /*

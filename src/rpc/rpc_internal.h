@@ -4,7 +4,7 @@
  *  - struct rpc_conn and the members of struct rpc_peer above its lock: the transport's thread;
  *  - those below it: any thread that holds the lock. No callback runs under a lock.
  *
- * Files: rpc.c the interface and the thread; peer.c a peer's ups and downs; conn.c bytes of one
+ * Files: rpc.c the interface and the thread; servers.c who the servers are; peer.c a peer's ups and downs; conn.c bytes of one
  * connection; record.c record marking; hello.c who is let in; queue.c what waits to be sent;
  * addr.c addresses; tune.c socket options; log.c log lines that do not flood.
  */
@@ -30,6 +30,9 @@
 #define RPC_BACKOFF_MAX_MS 5000
 #define RPC_LINGER_MS 1000	  /* time for a REFUSED to be read before the connection closes */
 #define RPC_RESOLVE_MS 5000
+#define RPC_STRANGERS_MAX 16	  /* connections from addresses of no server: they hear why they are refused */
+#define RPC_LEAVE_MS 2000	  /* one that was taken out hears what was sent to it */
+#define RPC_ASK_MS 5000		  /* one that does not call is asked whether it knows this server */
 #define RPC_LOG_SLOTS 64
 #define RPC_LOG_INTERVAL_MS 60000
 
@@ -75,6 +78,8 @@ struct rpc_conn {
 	enum rpc_conn_state state;
 	bool caller; /* we opened it */
 	bool held;   /* ready, but not read from until all lanes are */
+	bool asks;   /* the question of a server that is not called (hello.c): no part of its peer's connections */
+	bool stranger; /* from an address of no server: it is heard, and refused */
 	enum nfs4r_lane lane;
 	char from[64]; /* address of the other side, for people */
 	struct sockaddr_storage addr;
@@ -103,13 +108,16 @@ struct rpc_peer {
 	bool caller; /* we call: our id is higher */
 	struct rpc_addrs addrs;
 	uint32_t addr_next;
-	bool numeric, resolving;
+	bool numeric, resolving, resolve_again; /* again: what is being resolved is an old name */
 	uv_getaddrinfo_t resolve_req;
 	uint64_t resolved_ms;
 	struct rpc_conn *conns[NFS4R_LANES];
 	uint64_t session; /* of the connections; see nfs4r.x */
 	uint64_t inc;	  /* of the peer, from the HELLO of the first lane */
-	uint64_t call_at_ms, backoff_ms, up_since_ms;
+	uint64_t call_at_ms, backoff_ms, up_since_ms, ask_at_ms;
+	uint64_t leave_at_ms; /* taken out: then it goes; 0 = it stays */
+	bool asking;	      /* a question is under way */
+	atomic_bool known;    /* it is a server of the volume */
 	atomic_ulong bytes_sent, bytes_received, messages_sent, messages_received;
 
 	pthread_mutex_t lock;
@@ -128,11 +136,11 @@ struct nfs4r_rpc {
 	struct nfs4r_rpc_config cfg;
 	struct nfs4r_rpc_events ev;
 	const struct nfs4r_security_ops *security;
-	const struct nfs4r_endpoint *self;
+	struct nfs4r_endpoint self; /* where it listens */
 	struct rpc_addrs self_addrs;
-	uint32_t npeers;
-	struct rpc_peer *peers; /* all but self */
-	struct rpc_peer *by_id[NFS4R_SERVERS_MAX + 1];
+	struct rpc_peer peers[NFS4R_SERVERS_MAX + 1]; /* by id; those that are not known wait to be */
+	pthread_mutex_t next_lock;
+	struct nfs4r_rpc_servers *next; /* set_servers, not yet carried out; under next_lock */
 	uint64_t session; /* last one used */
 	uv_loop_t loop;
 	uv_async_t wake;
@@ -140,7 +148,7 @@ struct nfs4r_rpc {
 	uv_tcp_t listeners[RPC_ADDRS_MAX];
 	uint32_t nlisteners;
 	struct rpc_conn *conns;
-	uint32_t nconns;
+	uint32_t nconns, nstrangers;
 	bool accept_missed;
 	uint64_t ping_ms, handshake_ms, ticked_ms;
 	struct rpc_log_slot log_slots[RPC_LOG_SLOTS];
@@ -211,6 +219,20 @@ void rpc_refuse(struct rpc_conn *c, nfs4r_server_id who, enum nfs4r_refusal caus
 void rpc_refused(struct rpc_conn *c, uint32_t cause, const char *text);
 
 /* peer.c */
+/* A peer of the volume, or NULL. Transport's thread. */
+static inline struct rpc_peer *rpc_peer_of(struct nfs4r_rpc *rpc, nfs4r_server_id id)
+{
+	return id && id <= NFS4R_SERVERS_MAX && rpc->peers[id].known ? &rpc->peers[id] : NULL;
+}
+/* servers.c; before the thread runs, or on it */
+void rpc_servers_init(struct nfs4r_rpc *rpc);
+void rpc_servers_apply(struct nfs4r_rpc *rpc); /* what set_servers left */
+void rpc_servers_fini(struct nfs4r_rpc *rpc);
+/* NFS4R_OK, or NFS4R_BADCONFIG and @why (256 bytes). */
+enum nfs4r_status rpc_servers_check(const struct nfs4r_endpoint *list, uint32_t n, char *why);
+
+/* peer.c */
+void rpc_peer_forget(struct rpc_peer *p); /* it is no server any more */
 void rpc_peer_call(struct rpc_peer *p, enum nfs4r_lane lane);
 void rpc_peer_lane_ready(struct rpc_conn *c);
 /* All lanes are closed; @refused: wait longer before the next call. */

@@ -1,5 +1,5 @@
 # Configuration files of the servers; sourced by `testbed`.
-# Uses RUN SITES MODE LOCAL_STOCK LEASE GRACE, and SETS, SETS_FSAL: lists of KEY=VALUE, one a line.
+# Uses RUN SITES MODE LOCAL_STOCK LEASE GRACE LATE, and SETS, SETS_FSAL: lists of KEY=VALUE, one a line.
 
 VOLUME_UUID=6f1c2b1e-8d0a-4a55-9c3e-2f7b10c4d977
 
@@ -85,6 +85,7 @@ conf_repl() {
 	Control_Socket = "$d/ctl.sock"
 	END
 	for j in $(seq "$SITES"); do
+		[ "$j" = "$i" ] || ! is_late "$j" || continue
 		echo "	Server { Id = $j; Address = \"10.0.$j.1\"; Port = 20490; }"
 	done
 	echo "}"

@@ -2,7 +2,7 @@
 # `testbed` through nsenter: bash lib.sh RUN FUNCTION ARGS...
 # Variables come from RUN/vars, written by `testbed up`:
 #   BED ROOT SITES DELAY_US VERS MODE (repl|stock) LOCAL_STOCK BUILD PREFIX PLUGIN CLIENT_MEM ENVS NO_MOUNT DISKS
-#   IMAGES PEERS_IDLE ROUTER (netem|wire)
+#   IMAGES PEERS_IDLE ROUTER (netem|wire) LATE
 
 GROOT=/run/groot
 
@@ -108,6 +108,9 @@ server_dir() {
 	*) echo "$RUN/g$1" ;;
 	esac
 }
+
+# is_late SITE: its server is none of the first ones.
+is_late() { [[ "$LATE" = *" $1 "* ]]; }
 
 server_port() { case $1 in *:stock) echo 2050 ;; *) echo 2049 ;; esac; }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Three engines in one process, over loopback and plain directories. */
+/* Three engines or more in one process, over loopback and plain directories. */
 #ifndef NFS4R_TESTS_CLUSTER_H
 #define NFS4R_TESTS_CLUSTER_H
 
@@ -9,7 +9,8 @@
 #include "lib/dirlops.h"
 #include "lib/power.h"
 
-#define SITES 3
+#define SITES 3	    /* that every configuration file has */
+#define SITES_MAX 5 /* those above SITES are added by a test; the file of such a one has all up to itself */
 
 struct cluster {
 	char dir[64];
@@ -33,7 +34,7 @@ struct cluster {
 		pthread_rwlock_t gate; /* of eng, while threads use it that do not know whether it runs */
 		pthread_mutex_t lock;
 		char logged[65536]; /* under lock: what it said since cluster_init() */
-	} site[SITES + 1]; /* 1..SITES */
+	} site[SITES_MAX + 1]; /* 1.. */
 };
 
 void cluster_init(struct cluster *c);
@@ -54,6 +55,7 @@ enum nfs4r_status cluster_try_start(struct cluster *c, int id, char *why);
 void site_says(struct site *s, const char *text, int seconds);
 /* Wait until every server has applied everything and no difference is left; fails the test after a while. */
 void cluster_settle(struct cluster *c);
+void cluster_settle_of(struct cluster *c, nfs4r_servers set); /* these servers only */
 
 /* Operations by name; DELAY is retried like a client does. On machines that can lose power also while the server does not run. */
 enum nfs4r_status site_lookup(struct site *s, const struct nfs4r_oid *dir, const char *name, struct nfs4r_oid *out);

@@ -29,6 +29,7 @@ void fake_hello(struct nfs4r_hello *h, const struct world_server *as, const stru
 	h->silence_ms = as->cfg.views.silence_ms;
 	h->drift_permille = as->cfg.views.drift_permille;
 	h->durability = as->cfg.durability;
+	h->view = as->cfg.view;
 	h->nservers = as->cfg.nservers;
 	for (uint32_t i = 0; i < h->nservers; i++) {
 		h->servers[i].id = as->cfg.servers[i].id;

@@ -195,23 +195,55 @@ static void test_duplicate_start(void **state)
 	free(w);
 }
 
-/* Closed at once, not heard, one line in the log. */
+/* Who does not name the volume is closed without a word, and is one line in the log. */
 static void test_unknown_address(void **state)
 {
+	struct nfs4r_transport_msg_body m;
 	struct world *w = two();
 	struct nfs4r_hello h;
 
 	world_start(w, 0);
 	fake_hello(&h, &w->s[1], &w->s[0]);
+	h.volume[3]++;
 	for (int i = 0; i < 5; i++) {
 		int fd = raw_connect("127.0.0.9", &w->s[0].cfg.servers[0]);
 
 		assert_true(fd >= 0);
-		assert_true(raw_closed(fd, WORLD_WAIT_MS));
+		fake_tell_hello(fd, &h);
+		assert_false(fake_hear(fd, &m));
 		close(fd);
 	}
 	assert_int_equal(world_logged(&w->s[0], "127.0.0.9"), 1);
-	assert_int_equal(world_logged(&w->s[0], "no configured server"), 1);
+	assert_int_equal(world_logged(&w->s[0], "address of no server of the volume"), 1);
+	/* An id of the list from somewhere else, with all that it takes: refused, and told. */
+	h.volume[3]--;
+	refusal_of(w, "127.0.0.9", &h, &m);
+	assert_int_equal(m.refused.cause, NFS4R_REFUSED_IDENTITY);
+	assert_non_null(strstr(m.refused.text, "wrong address"));
+	assert_int_equal(world_get(&w->s[0], w_s->ups[2]), 0);
+	world_fini(w);
+	free(w);
+}
+
+/* Many that say nothing take no place from the servers. */
+static void test_many_strangers(void **state)
+{
+	struct world *w = two();
+	int fd[24], open = 0;
+
+	world_start(w, 0);
+	for (int i = 0; i < 24; i++)
+		fd[i] = raw_connect("127.0.0.9", &w->s[0].cfg.servers[0]);
+	world_wait(&w->s[0], strstr(w_s->log, "17 such are open"));
+	world_start(w, 1);
+	world_wait_all_up(w);
+	for (int i = 0; i < 24; i++) {
+		if (fd[i] < 0)
+			continue;
+		open += !raw_closed(fd[i], 0);
+		close(fd[i]);
+	}
+	assert_true(open <= 16);
 	world_fini(w);
 	free(w);
 }
@@ -272,6 +304,7 @@ int main(void)
 		cmocka_unit_test(test_wrong_identity),
 		cmocka_unit_test(test_duplicate_start),
 		cmocka_unit_test(test_unknown_address),
+		cmocka_unit_test(test_many_strangers),
 		cmocka_unit_test(test_bad_configuration),
 	};
 

@@ -209,15 +209,52 @@ bool nfs4r_core_get_peer(const struct nfs4r_core *c, nfs4r_server_id id, struct 
 {
 	struct fake *f = of(c);
 
-	if (id > f->eng.cfg.rpc.nservers)
+	if (id > FAKE_SERVERS)
 		return false;
 	*out = f->peer[id];
 	return true;
 }
 
+static void list_change(struct fake *f, nfs4r_server_id s, const struct nfs4r_address *a)
+{
+	struct nfs4r_rpc_servers *l = &f->eng.list;
+	uint32_t i = 0;
+
+	while (i < l->n && l->list[i].id != s)
+		i++;
+	if (a) {
+		l->list[i].id = s;
+		l->list[i].port = a->port;
+		snprintf(l->list[i].host, sizeof(l->list[i].host), "%s", a->address);
+		l->n += i == l->n;
+		f->eng.servers |= NFS4R_BIT(s);
+	} else if (i < l->n) {
+		l->list[i] = l->list[--l->n];
+		f->eng.servers &= ~NFS4R_BIT(s);
+	}
+}
+
+/* Two looks after it was asked for it is done; or it came to nothing. */
+static void carry_on(struct fake *f)
+{
+	struct nfs4r_core_view *v = &f->view;
+
+	if (!f->changes || --f->changes)
+		return;
+	if (v->adding && v->adding != f->refuses)
+		v->adopted.voters |= NFS4R_BIT(v->adding);
+	if (v->removing)
+		list_change(f, v->removing, NULL);
+	v->adding = v->removing = 0;
+	snprintf(v->waits, sizeof(v->waits), "%s", f->refuses ? "its store is of another volume" : "");
+}
+
 void nfs4r_core_get_view(const struct nfs4r_core *c, struct nfs4r_core_view *out)
 {
-	*out = of(c)->view;
+	struct fake *f = of(c);
+
+	carry_on(f);
+	*out = f->view;
 }
 
 nfs4r_lsn nfs4r_core_own_end(const struct nfs4r_core *c)
@@ -273,6 +310,23 @@ void nfs4r_store_kept(struct nfs4r_store *s, uint64_t max_bytes, uint64_t max_ag
 	*out = ((struct fake *)s)->kept;
 }
 
+static enum nfs4r_status may_change(const struct fake *f, nfs4r_servers set, char *why, size_t why_len)
+{
+	snprintf(why, why_len, "do something else");
+	return set & ~f->may_change ? NFS4R_INVAL : NFS4R_OK;
+}
+
+enum nfs4r_status nfs4r_core_may_add(const struct nfs4r_core *c, nfs4r_server_id s, char *why, size_t why_len)
+{
+	return may_change(of(c), NFS4R_BIT(s), why, why_len);
+}
+
+enum nfs4r_status nfs4r_core_may_remove(const struct nfs4r_core *c, nfs4r_server_id s, bool give_up, uint64_t *lost, char *why, size_t why_len)
+{
+	*lost = give_up ? of(c)->lost : 0;
+	return may_change(of(c), NFS4R_BIT(s), why, why_len);
+}
+
 void nfs4r_core_loss_window(const struct nfs4r_core *c, uint64_t *entries, uint64_t *bytes, uint64_t *age_ms)
 {
 	*entries = of(c)->lost;
@@ -284,12 +338,37 @@ void nfs4r_core_loss_window(const struct nfs4r_core *c, uint64_t *entries, uint6
 
 void engine_step(struct nfs4r_engine *eng, struct nfs4r_event *ev)
 {
-	assert(ev->type == NFS4R_EV_GIVE_UP);
-	of(eng->store)->given_up = ev->peer;
+	struct fake *f = of(eng->store);
+
+	f->changes = 3;
+	switch (ev->type) {
+	case NFS4R_EV_GIVE_UP:
+		f->given_up = ev->peer;
+		break;
+	case NFS4R_EV_ADD_SERVER:
+		for (uint32_t i = 0; i < ev->nall; i++) {
+			assert(i == 0 || ev->all[i].id > ev->all[i - 1].id);
+			if (ev->peer != f->refuses)
+				list_change(f, ev->all[i].id, &ev->all[i]);
+		}
+		f->view.adding = ev->peer;
+		break;
+	case NFS4R_EV_REMOVE_SERVER:
+		f->view.removing = ev->peer;
+		break;
+	default:
+		assert(false);
+	}
 }
 
 void engine_log(struct nfs4r_engine *eng, enum nfs4r_log_level level, const char *fmt, ...)
 {
+}
+
+const char *servers_come_back(const struct nfs4r_engine *eng, char *buf, size_t len)
+{
+	snprintf(buf, len, "server %u was taken out", eng->cfg.rpc.self);
+	return buf;
 }
 
 const char *view_list(nfs4r_servers set, char *buf, size_t len)
@@ -388,6 +467,10 @@ struct fake *fake_new(nfs4r_server_id self, const char *folder)
 		eng->cfg.rpc.servers[i].port = 2050;
 	}
 	eng->cfg.rpc.volume[3] = 7;
+	eng->cfg.lease_ms = 1000;
+	eng->list.n = FAKE_SERVERS;
+	memcpy(eng->list.list, eng->cfg.rpc.servers, sizeof(eng->list.list));
+	eng->servers = NFS4R_BIT(1) | NFS4R_BIT(2) | NFS4R_BIT(3);
 	nfs4r_oid_root(&eng->root, eng->cfg.rpc.volume);
 	eng->ops = &lops;
 	eng->ctx = f;
@@ -397,7 +480,7 @@ struct fake *fake_new(nfs4r_server_id self, const char *folder)
 	eng->inc = 9;
 	f->stats.elections = 42;
 	f->view.fixed = f->view.member = true;
-	f->view.adopted.members = NFS4R_BIT(1) | NFS4R_BIT(2) | NFS4R_BIT(3);
+	f->view.adopted.members = f->view.adopted.voters = f->view.adopted.servers = eng->servers;
 	eng->ready = true;
 	eng->started_at_ms = now_ms();
 	eng->executors = pool_create(eng, "exec", 4);

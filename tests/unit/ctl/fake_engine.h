@@ -36,7 +36,10 @@ struct fake {
 	uint64_t lost;
 	nfs4r_servers kept_for, late; /* what is kept for whom, and how much */
 	struct nfs4r_store_kept kept;
-	struct nfs4r_core_view view;
+	nfs4r_servers may_change;    /* these may be added, taken out, stay alone */
+	nfs4r_server_id refuses;     /* adding it comes to nothing */
+	uint32_t changes;	     /* looks at the view until what was asked for is done */
+	struct nfs4r_core_view view; /* get_view() carries on what was asked for */
 	uint32_t ncontrols; /* that the control table says it has; on object i % n */
 	const struct nfs4r_control_info *rows; /* instead, when set; ncontrols of them */
 	uint32_t nwaiting; /* operations; waiting[i % 4] of them */

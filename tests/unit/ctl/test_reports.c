@@ -142,7 +142,8 @@ static void status_tells_the_active_view(void **state)
 	pthread_mutex_lock(&f->eng.lock);
 	f->own_end = 100;
 	f->peer[2] = (struct nfs4r_core_peer){ .applied = 80, .unreceived_bytes = 4096, .our_applied = 5, .peer_end = 6 };
-	f->view = (struct nfs4r_core_view){ .adopted = { 65, 0, NFS4R_BIT(1) | NFS4R_BIT(3) }, .member = true };
+	f->view = (struct nfs4r_core_view){ .adopted = { .num = 65, .members = NFS4R_BIT(1) | NFS4R_BIT(3) }, .member = true };
+	f->view.adopted.servers = f->view.adopted.voters = NFS4R_BIT(1) | NFS4R_BIT(2) | NFS4R_BIT(3);
 	f->view.peer[2].known = true;
 	f->view.peer[2].silent_ms = 12000;
 	f->view.peer[3].known = f->view.peer[3].joining = true;
@@ -194,6 +195,27 @@ static void status_tells_the_active_view(void **state)
 	pthread_mutex_unlock(&f->eng.lock);
 	a = ask(t, "status");
 	assert_string_equal(get_text(a, "state"), "outside");
+	json_decref(a);
+
+	pthread_mutex_lock(&f->eng.lock);
+	f->view.adopted.voters = NFS4R_BIT(1) | NFS4R_BIT(3);
+	f->view.peer[2].caught_up = false;
+	f->view.learner = true;
+	pthread_mutex_unlock(&f->eng.lock);
+	a = ask(t, "status");
+	assert_string_equal(get_text(a, "state"), "learner");
+	view = json_object_get(a, "view");
+	assert_int_equal(json_array_size(json_object_get(view, "voters")), 2);
+	assert_string_equal(get_text(json_array_get(json_object_get(view, "servers"), 1), "state"), "learner");
+	json_decref(a);
+
+	pthread_mutex_lock(&f->eng.lock);
+	f->view.taken_out = true;
+	f->view.learner = false;
+	pthread_mutex_unlock(&f->eng.lock);
+	a = ask(t, "status");
+	assert_string_equal(get_text(a, "state"), "taken out");
+	assert_string_equal(get_text(a, "why"), "server 1 was taken out");
 	json_decref(a);
 }
 

@@ -74,6 +74,12 @@ static void has(const char *text)
 		fail_msg("'%s' is not in:\n%s", text, out);
 }
 
+static void hasnt(const char *text)
+{
+	if (strstr(out, text))
+		fail_msg("'%s' is in:\n%s", text, out);
+}
+
 static void status_is_a_short_table(void **state)
 {
 	assert_int_equal(run("status"), 0);
@@ -138,6 +144,12 @@ static void verify_tells_by_its_exit_status(void **state)
 	has("/file  [1.1.1]  server 2: content (here: version 5, size 10; there: version 5, size 10)");
 	has("1 difference\n");
 
+	/* A server that was added takes everything just now: it is not compared before it counts. */
+	pthread_mutex_lock(&f[0]->eng.lock);
+	f[0]->view.adopted.voters = NFS4R_BIT(1);
+	pthread_mutex_unlock(&f[0]->eng.lock);
+	assert_int_equal(run("verify /"), 0);
+
 	assert_int_equal(run("verify /nothing"), 2);
 	has("there is no /nothing");
 }
@@ -179,6 +191,98 @@ static void giving_a_server_up_is_asked_for(void **state)
 	assert_int_equal(f[0]->given_up, 3);
 }
 
+/* ---- servers ---- */
+
+static void may_change(nfs4r_servers set)
+{
+	pthread_mutex_lock(&f[0]->eng.lock);
+	f[0]->may_change = set;
+	f[0]->refuses = 0;
+	f[0]->view.fixed = false;
+	f[0]->view.adopted.num = 65;
+	pthread_mutex_unlock(&f[0]->eng.lock);
+}
+
+static void the_servers_are_a_short_table(void **state)
+{
+	assert_int_equal(run("server list"), 0);
+	has("SERVER  ADDRESS        COUNTS  BEHIND  STATE");
+	has("1*      10.0.0.1:2050  yes");
+	has("2       10.0.0.2:2050  yes     7       member");
+	assert_int_equal(run("--json server list"), 0);
+	has("\"asked\":true");
+	has("\"adding\":null");
+}
+
+static void a_server_is_added_and_taken_out(void **state)
+{
+	may_change(NFS4R_BIT(4));
+	assert_int_equal(run("server add 4 127.0.0.4"), 0); /* port of the one that is asked */
+	has("waits: server 4: ");
+	has("4       127.0.0.4:2050  yes");
+	assert_int_equal(run("server remove 4"), 0);
+	hasnt("127.0.0.4");
+	assert_int_equal(run("--no-wait server add 4 [::1]:99"), 0);
+	has("`nfs4rctl server list` says how far");
+	assert_int_equal(run("server list"), 0);
+	has("[::1]:99");
+	may_change(NFS4R_BIT(4));
+	assert_int_equal(run("--json server remove 4"), 0);
+	has("\"removing\":null");
+}
+
+static void a_refusal_is_the_servers_sentence(void **state)
+{
+	may_change(NFS4R_BIT(4));
+	assert_int_equal(run("server add 5 127.0.0.4"), 2);
+	has("nfs4rctl: server 5: do something else");
+	assert_int_equal(run("server remove 3"), 2);
+	has("nfs4rctl: server 3: do something else");
+	assert_int_equal(run("server add 4 a..b"), 2);
+	has("a..b cannot be resolved here");
+	assert_int_equal(run("server add 4 10.0.0.2"), 2);
+	has("10.0.0.2:2050 is the address of server 2; give the new server its own");
+	assert_int_equal(run("server add 4 'a b'"), 2);
+	has("without blanks");
+	pthread_mutex_lock(&f[0]->eng.lock);
+	f[0]->refuses = 4;
+	pthread_mutex_unlock(&f[0]->eng.lock);
+	assert_int_equal(run("server add 4 127.0.0.4"), 2);
+	has("it was not done: its store is of another volume");
+	may_change(NFS4R_BIT(4));
+	f[0]->eng.cfg.lease_ms = 0;
+	assert_int_equal(run("server add 4 127.0.0.4"), 2);
+	has("with Lease = 0 the servers of a volume never change");
+	f[0]->eng.cfg.lease_ms = 1000;
+}
+
+/* All numbers are used: a sixteenth server has none left, and no place. */
+static void a_sixteenth_server_is_refused(void **state)
+{
+	struct nfs4r_rpc_servers before = f[0]->eng.list;
+
+	may_change(NFS4R_BIT(4));
+	assert_int_equal(run("server add 16 127.0.0.4"), 2);
+	has("a server is named by its number, 1 to 15");
+	f[0]->eng.list.n = NFS4R_SERVERS_MAX;
+	assert_int_equal(run("server add 4 127.0.0.4"), 2);
+	has("a volume has 15 servers at most: take one out first");
+	f[0]->eng.list = before;
+}
+
+static void losing_updates_with_a_server_is_asked_for(void **state)
+{
+	may_change(NFS4R_BIT(3));
+	f[0]->lost = 17;
+	assert_int_equal(run("server remove 3 --give-up </dev/null"), 0);
+	has("had announced 17 updates that no other server is known to have");
+	has("Nothing was done.");
+	assert_int_equal(run("--json server remove 3 --give-up"), 2);
+	has("cannot ask: add --yes");
+	assert_int_equal(run("server remove 3 --give-up --yes"), 0);
+	hasnt("10.0.0.3");
+}
+
 static void wrong_use_is_answered_with_the_usage(void **state)
 {
 	static const char *const wrong[] = { "", "fly", "status now", "verify / /", "--wings status", "--socket" };
@@ -203,6 +307,21 @@ static void wrong_use_is_answered_with_the_usage(void **state)
 		{ "give-up 3x", "give-up wants the number of a server" },
 		{ "status --yes", "--yes belongs to the command give-up" },
 		{ "--json give-up 3", "cannot ask: add --yes" },
+		{ "server", "server wants one of: add N HOST[:PORT], remove N, list" },
+		{ "server fly", "server wants one of" },
+		{ "server list 3", "server wants one of" },
+		{ "server add", "a server is named by its number" },
+		{ "server add 4", "server add wants a number and an address" },
+		{ "server add 4 host:0", "server add wants a number and an address" },
+		{ "server add 4 host:1x", "server add wants a number and an address" },
+		{ "server add 4 [::1", "server add wants a number and an address" },
+		{ "server add 4 :99", "server add wants a number and an address" },
+		{ "server add four host", "a server is named by its number" },
+		{ "server add 4 host --give-up", "belong to server remove" },
+		{ "server remove 3 4", "the number of one server" },
+		{ "server list --no-wait", "no options but --json" },
+		{ "status --no-wait", "belong to the command server" },
+		{ "server list --deep", "belong to the command controls" },
 	};
 
 	for (size_t i = 0; i < sizeof(together) / sizeof(together[0]); i++) {
@@ -336,6 +455,11 @@ int main(int argc, char **argv)
 		T(controls_and_stats_are_shown),
 		T(verify_tells_by_its_exit_status),
 		T(giving_a_server_up_is_asked_for),
+		T(the_servers_are_a_short_table),
+		T(a_server_is_added_and_taken_out),
+		T(a_refusal_is_the_servers_sentence),
+		T(a_sixteenth_server_is_refused),
+		T(losing_updates_with_a_server_is_asked_for),
 		T(wrong_use_is_answered_with_the_usage),
 		T(a_server_that_is_not_there_is_explained),
 		T(a_server_that_lies_is_explained),

@@ -671,6 +671,8 @@ static void make_hello(void *p)
 	h->silence_ms = 3000;
 	h->drift_permille = 10;
 	h->durability = 2;
+	h->view = 0x10000000043;
+	h->asks = true;
 	h->nservers = 2;
 	for (uint32_t i = 0; i < 2; i++) {
 		h->servers[i].id = (nfs4r_server_id)(1 + i);

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * `nfs4rctl server add|remove|list`.
+ *
+ * Happy path: the request, then the list of servers twice a second until it shows what was asked for; what it waits for
+ * is printed when that changes. Ending this program ends the waiting only: the servers go on.
+ *
+ * Failure: a refusal is the server's own sentence. A request that vanishes from the list without its result was refused later:
+ * the servers' logs say why.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "ctl/ctl.h"
+
+#define PATIENCE_S 30
+#define POLL_NS 500000000L
+
+/* One request and its answer; NULL: complained. Takes the reference. */
+static json_t *ask(struct ctl_conn *c, json_t *req)
+{
+	char why[512] = "the request cannot be made";
+	json_t *a = ctl_send(c, req, PATIENCE_S) ? ctl_next(c, why) : NULL;
+
+	if (a && !json_is_string(json_object_get(a, "error")))
+		return a;
+	ctl_complain(a ? get_text(a, "error") : why);
+	json_decref(a);
+	return NULL;
+}
+
+static json_t *ask_servers(struct ctl_conn *c)
+{
+	return ask(c, json_pack("{s:s}", "cmd", "servers"));
+}
+
+static const json_t *row_of(const json_t *list, unsigned server)
+{
+	json_t *row;
+	size_t i;
+
+	json_array_foreach(json_object_get(list, "servers"), i, row)
+		if (get_num(row, "server") == server)
+			return row;
+	return NULL;
+}
+
+static int print_answer(const json_t *a)
+{
+	json_dumpf(a, stdout, JSON_COMPACT);
+	putchar('\n');
+	fflush(stdout);
+	return CTL_OK;
+}
+
+/* ---- waiting ---- */
+
+struct waiting {
+	const struct server_args *args;
+	char said[300];	       /* printed last */
+};
+
+enum outcome { GOES_ON = 1, DONE, REFUSED };
+
+static enum outcome outcome_of(const struct waiting *w, const json_t *list)
+{
+	const struct server_args *a = w->args;
+	const json_t *row = row_of(list, a->server);
+
+	if (a->what == SERVER_ADD && row)
+		return json_is_true(json_object_get(row, "voter")) ? DONE : GOES_ON;
+	if (a->what == SERVER_REMOVE && !row)
+		return DONE;
+	return get_num(list, a->what == SERVER_ADD ? "adding" : "removing") == a->server ? GOES_ON : REFUSED;
+}
+
+static void waits_text(const struct server_args *a, const json_t *list, char *text, size_t len)
+{
+	const json_t *row = row_of(list, a->server);
+	char n[FORMAT_LEN];
+	int used = 0;
+
+	if (a->what == SERVER_ADD && row)
+		used = snprintf(text, len, "server %u: %.40s, %s entries behind%s", a->server, get_text(row, "state"), format_count(n, get_num(row, "behind_entries")),
+				*get_text(list, "waits") ? "; " : "");
+	snprintf(text + used, len - (size_t)used, "%s", *get_text(list, "waits") ? get_text(list, "waits") : used ? "" : "the servers agree on it");
+}
+
+static void say_waits(struct waiting *w, const json_t *list)
+{
+	char text[300], *safe;
+
+	waits_text(w->args, list, text, sizeof(text));
+	if (w->args->json || strcmp(text, w->said) == 0)
+		return;
+	snprintf(w->said, sizeof(w->said), "%s", text);
+	safe = format_safe(text);
+	printf("waits: %s\n", safe ? safe : text);
+	free(safe);
+	fflush(stdout);
+}
+
+static int wait_done(struct ctl_conn *c, struct waiting *w)
+{
+	for (;;) {
+		json_t *list = ask_servers(c);
+		enum outcome o = list ? outcome_of(w, list) : REFUSED;
+		char why[300];
+
+		if (o == GOES_ON) {
+			say_waits(w, list);
+			json_decref(list);
+			nanosleep(&(struct timespec){ .tv_nsec = POLL_NS }, NULL);
+			continue;
+		}
+		if (o == DONE && w->args->json)
+			print_answer(list);
+		else if (o == DONE)
+			show_servers(list, stdout);
+		else if (list) {
+			snprintf(why, sizeof(why), "it was not done: %.200s", *get_text(list, "waits") ? get_text(list, "waits") : "the log of the servers says why");
+			ctl_complain(why);
+		}
+		json_decref(list);
+		return o == DONE ? CTL_OK : CTL_FAILED;
+	}
+}
+
+/* ---- the commands ---- */
+
+static int finish(struct ctl_conn *c, struct waiting *w, json_t *a)
+{
+	int rc = CTL_OK;
+
+	if (!a)
+		return CTL_FAILED;
+	if (!w->args->no_wait)
+		rc = wait_done(c, w);
+	else if (w->args->json)
+		print_answer(a);
+	else
+		puts("It is asked for; `nfs4rctl server list` says how far it is.");
+	json_decref(a);
+	return rc;
+}
+
+static int run_add(struct ctl_conn *c, struct waiting *w)
+{
+	const struct server_args *a = w->args;
+	unsigned port = a->port;
+
+	if (!port) { /* as the server that is asked */
+		json_t *list = ask_servers(c);
+		const json_t *row = list ? row_of(list, (unsigned)get_num(list, "server")) : NULL;
+
+		if (list && !row)
+			ctl_complain("this server is none of the volume's servers: ask at one that is");
+		port = row ? (unsigned)get_num(row, "port") : 0;
+		json_decref(list);
+		if (!port)
+			return CTL_FAILED;
+	}
+	return finish(c, w, ask(c, json_pack("{s:s, s:i, s:s, s:i}", "cmd", "add-server", "server", a->server, "host", a->host, "port", port)));
+}
+
+static json_t *ask_remove(struct ctl_conn *c, const struct server_args *a, bool sure)
+{
+	return ask(c, json_pack("{s:s, s:i, s:b, s:b}", "cmd", "remove-server", "server", a->server, "give_up", a->give_up, "yes", sure));
+}
+
+static bool is_sure(const struct server_args *a, uint64_t lost)
+{
+	char answer[8] = "", n[FORMAT_LEN];
+
+	if (a->yes || !lost)
+		return true;
+	printf("Server %u had announced %s updates that no other server is known to have. They are lost with it.\nTake server %u out? Write yes: ", a->server,
+	       format_count(n, lost), a->server);
+	fflush(stdout);
+	return fgets(answer, sizeof(answer), stdin) && strcmp(answer, "yes\n") == 0;
+}
+
+static int run_remove(struct ctl_conn *c, struct waiting *w)
+{
+	json_t *a = ask_remove(c, w->args, false);
+	bool sure = a && is_sure(w->args, get_num(a, "lost_entries"));
+
+	json_decref(a);
+	if (!a)
+		return CTL_FAILED;
+	if (!sure) {
+		puts("Nothing was done.");
+		return CTL_OK;
+	}
+	return finish(c, w, ask_remove(c, w->args, true));
+}
+
+static int run_list(struct ctl_conn *c, bool json)
+{
+	json_t *list = ask_servers(c);
+
+	if (!list)
+		return CTL_FAILED;
+	if (json)
+		print_answer(list);
+	else
+		show_servers(list, stdout);
+	json_decref(list);
+	return CTL_OK;
+}
+
+int run_servers(struct ctl_conn *c, const struct server_args *args)
+{
+	struct waiting w = { .args = args };
+
+	switch (args->what) {
+	case SERVER_ADD:
+		return run_add(c, &w);
+	case SERVER_REMOVE:
+		return run_remove(c, &w);
+	default:
+		return run_list(c, args->json);
+	}
+}
+
+/* ---- the command line ---- */
+
+unsigned server_number(const char *s)
+{
+	char *end = NULL;
+	unsigned long n = s && *s >= '0' && *s <= '9' ? strtoul(s, &end, 10) : 0;
+
+	return n >= 1 && n <= CTL_SERVERS_MAX && !*end ? (unsigned)n : 0;
+}
+
+/* "host", "host:port", "[v6]:port", "v6" without a port. false: neither. */
+static bool parse_address(const char *s, struct server_args *a)
+{
+	const char *colon = strrchr(s, ':'), *close = strchr(s, ']');
+	size_t len = strlen(s);
+	char *end;
+
+	a->port = 0;
+	if (*s == '[') {
+		if (!close || (close[1] && close[1] != ':'))
+			return false;
+		colon = close[1] ? close + 1 : NULL;
+		len = (size_t)(close - ++s);
+	} else if (colon && strchr(s, ':') == colon) {
+		len = (size_t)(colon - s);
+	} else {
+		colon = NULL;
+	}
+	if (len == 0 || len >= sizeof(a->host))
+		return false;
+	memcpy(a->host, s, len);
+	a->host[len] = '\0';
+	if (!colon)
+		return true;
+	unsigned long port = colon[1] >= '0' && colon[1] <= '9' ? strtoul(colon + 1, &end, 10) : 0;
+	a->port = (unsigned)port;
+	return port >= 1 && port <= 65535 && !*end;
+}
+
+const char *parse_servers(struct server_args *a, int n, char **args)
+{
+	const char *sub = n > 0 ? args[0] : "";
+
+	if (strcmp(sub, "list") == 0 && n == 1) {
+		a->what = SERVER_LIST;
+		return a->no_wait || a->give_up ? "server list has no options but --json" : NULL;
+	}
+	if (strcmp(sub, "add") && strcmp(sub, "remove"))
+		return "server wants one of: add N HOST[:PORT], remove N, list";
+	a->what = strcmp(sub, "add") == 0 ? SERVER_ADD : SERVER_REMOVE;
+	a->server = server_number(n > 1 ? args[1] : NULL);
+	if (!a->server)
+		return "a server is named by its number, 1 to 15";
+	if (a->what == SERVER_REMOVE)
+		return n == 2 ? NULL : "server remove wants the number of one server";
+	if (a->give_up || a->yes)
+		return "--give-up and --yes belong to server remove";
+	return n == 3 && parse_address(args[2], a) ? NULL : "server add wants a number and an address: nfs4rctl server add 4 HOST[:PORT]";
+}

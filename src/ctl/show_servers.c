@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The list of servers for people. What --json prints is the answer itself. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ctl/ctl.h"
+
+static const char *address(const json_t *row, char *buf, size_t len)
+{
+	const char *host = get_text(row, "host");
+
+	snprintf(buf, len, strchr(host, ':') ? "[%.200s]:%" PRIu64 : "%.200s:%" PRIu64, host, get_num(row, "port"));
+	return buf;
+}
+
+static void show_asked(const json_t *a, const char *key, const char *text, FILE *out)
+{
+	char waits[200];
+	char *safe;
+
+	if (!get_num(a, key))
+		return;
+	snprintf(waits, sizeof(waits), "%s", *get_text(a, "waits") ? get_text(a, "waits") : "on its way");
+	safe = format_safe(waits);
+	fprintf(out, "server %" PRIu64 " %s: %s\n", get_num(a, key), text, safe ? safe : waits);
+	free(safe);
+}
+
+void show_servers(const json_t *a, FILE *out)
+{
+	struct table *t = table_new(5);
+	json_t *row;
+	size_t i;
+
+	table_cell(t, "SERVER");
+	table_cell(t, "ADDRESS");
+	table_cell(t, "COUNTS");
+	table_cell(t, "BEHIND");
+	table_cell(t, "STATE");
+	json_array_foreach(json_object_get(a, "servers"), i, row) {
+		char number[FORMAT_LEN], where[300], behind[FORMAT_LEN];
+
+		snprintf(number, sizeof(number), "%" PRIu64 "%s", get_num(row, "server"), json_is_true(json_object_get(row, "asked")) ? "*" : "");
+		table_cell(t, number);
+		table_cell(t, address(row, where, sizeof(where)));
+		table_cell(t, json_is_true(json_object_get(row, "voter")) ? "yes" : "not yet");
+		table_cell(t, format_count(behind, get_num(row, "behind_entries")));
+		table_cell(t, get_text(row, "state"));
+	}
+	table_print(t, out);
+	if (json_is_true(json_object_get(a, "taken_out")))
+		fputs("The server that was asked was taken out of the volume; this is what it heard last.\n", out);
+	show_asked(a, "adding", "is being added", out);
+	show_asked(a, "removing", "is being taken out", out);
+}

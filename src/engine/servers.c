@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Who the servers of the volume are, and where (log 9.1).
+ *
+ * Happy path: the Server blocks of the configuration say it until a view has other servers, or a book of addresses; from then on that view does, over
+ * restarts, too, and everybody who goes through the servers goes by it. A view without a book has the addresses of the configuration. When the core has adopted a view with other servers or other
+ * addresses, the transport and the senders follow, and the log says who came and who went.
+ *
+ * Where this server itself listens is its own block's business: an address of this machine is no news that another one could have.
+ *
+ * Failure: blocks that name other servers than the view are put right by hand; a line at the start says which. A server that was taken out is
+ * refused by the others, and its state and log say how it can come back.
+ *
+ * Invariants: `servers` and `list` change under eng->lock, together; `servers` may be read without it.
+ */
+#include <stdio.h>
+
+#include "engine/engine_int.h"
+
+static const struct nfs4r_endpoint *find(const struct nfs4r_endpoint *list, uint32_t n, nfs4r_server_id id)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (list[i].id == id)
+			return &list[i];
+	return NULL;
+}
+
+static nfs4r_servers set_of(const struct nfs4r_endpoint *list, uint32_t n)
+{
+	nfs4r_servers set = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		set |= NFS4R_BIT(list[i].id);
+	return set;
+}
+
+static void list_from_book(struct nfs4r_rpc_servers *list, const struct nfs4r_view *v)
+{
+	list->n = v->nbook;
+	for (uint32_t i = 0; i < v->nbook; i++) {
+		struct nfs4r_endpoint *e = &list->list[i];
+
+		memset(e, 0, sizeof(*e));
+		e->id = v->book[i].id;
+		e->port = v->book[i].port;
+		memcpy(e->host, v->book[i].address, sizeof(v->book[i].address));
+	}
+}
+
+/* Who once was a server of the volume, as far as is known here. */
+static nfs4r_servers once(const struct nfs4r_engine *eng, const struct nfs4r_view *v)
+{
+	nfs4r_servers set = set_of(eng->cfg.rpc.servers, eng->cfg.rpc.nservers) | eng->list.gone | set_of(eng->list.list, eng->list.n);
+
+	for (uint32_t i = 0; i < v->nseals; i++)
+		set |= NFS4R_BIT(v->seals[i].log);
+	return set;
+}
+
+static void take(struct nfs4r_engine *eng, const struct nfs4r_view *v)
+{
+	bool told = v->nbook || v->servers != set_of(eng->cfg.rpc.servers, eng->cfg.rpc.nservers);
+	struct nfs4r_rpc_servers next = { .view = told ? v->num : 0, .gone = told ? once(eng, v) & ~v->servers : 0 };
+
+	if (v->nbook)
+		list_from_book(&next, v);
+	for (uint32_t i = 0; !v->nbook && i < eng->cfg.rpc.nservers; i++)
+		if (v->servers & NFS4R_BIT(eng->cfg.rpc.servers[i].id))
+			next.list[next.n++] = eng->cfg.rpc.servers[i];
+	eng->list = next;
+	eng->servers = v->servers;
+}
+
+/* For the transport. One that was taken out goes on calling, and is refused: until it is added again. */
+static void for_transport(const struct nfs4r_engine *eng, struct nfs4r_rpc_servers *out)
+{
+	const struct nfs4r_endpoint *self = find(eng->cfg.rpc.servers, eng->cfg.rpc.nservers, eng->cfg.rpc.self);
+
+	*out = eng->list;
+	if (!(eng->servers & NFS4R_BIT(eng->cfg.rpc.self)))
+		out->list[out->n++] = *self;
+}
+
+void servers_begin(struct nfs4r_engine *eng)
+{
+	struct nfs4r_core_view v;
+
+	nfs4r_core_get_view(eng->core, &v);
+	take(eng, &v.adopted);
+}
+
+void servers_go_online(struct nfs4r_engine *eng, struct nfs4r_rpc_config *cfg)
+{
+	const struct nfs4r_endpoint *self = find(eng->cfg.rpc.servers, eng->cfg.rpc.nservers, eng->cfg.rpc.self);
+	struct nfs4r_rpc_servers list;
+
+	for_transport(eng, &list);
+	cfg->view = list.view;
+	cfg->gone = list.gone;
+	cfg->nservers = list.n;
+	memcpy(cfg->servers, list.list, sizeof(cfg->servers));
+	for (uint32_t i = 0; i < cfg->nservers; i++)
+		if (cfg->servers[i].id == cfg->self)
+			cfg->servers[i] = *self;
+}
+
+/* ---- what is said ---- */
+
+#define say(eng, fmt, ...) engine_log(eng, NFS4R_LOG_INFO, "volume %s: " fmt, (eng)->cfg.volume_name, __VA_ARGS__)
+
+const char *servers_come_back(const struct nfs4r_engine *eng, char *buf, size_t len)
+{
+	snprintf(buf, len, "this server was taken out of the volume and serves nothing any more. Stop it; to bring it back, move the Store directory and what the exported "
+		 "one contains away, start it, and say `nfs4rctl server add %u ADDRESS` at a member", eng->cfg.rpc.self);
+	return buf;
+}
+
+static void say_came(struct nfs4r_engine *eng, const struct nfs4r_endpoint *e)
+{
+	if (!e)
+		return; /* say_difference() said that nobody knows where it is */
+	if (e->id == eng->cfg.rpc.self)
+		say(eng, "this server belongs to the volume now: it takes everything from the others, and serves when it has it (port %u)", e->port);
+	else
+		say(eng, "server %u (%s:%u) belongs to the volume now; it takes everything from the others, and nobody counts on it before it has it", e->id, e->host,
+		    e->port);
+}
+
+static void say_went(struct nfs4r_engine *eng, nfs4r_server_id s)
+{
+	char text[400];
+
+	if (s == eng->cfg.rpc.self)
+		engine_log(eng, NFS4R_LOG_WARN, "volume %s: %s", eng->cfg.volume_name, servers_come_back(eng, text, sizeof(text)));
+	else
+		say(eng, "server %u was taken out of the volume: nobody waits for it any more, and it is refused when it calls", s);
+}
+
+static void say_difference(struct nfs4r_engine *eng, nfs4r_server_id s)
+{
+	const struct nfs4r_endpoint *is = find(eng->list.list, eng->list.n, s), *said = find(eng->cfg.rpc.servers, eng->cfg.rpc.nservers, s);
+	char where[300] = "no server of the volume";
+
+	if (is && said && is->port == said->port && strcmp(is->host, said->host) == 0)
+		return;
+	if (is)
+		snprintf(where, sizeof(where), "at %s:%u", is->host, is->port);
+	else if (eng->servers & NFS4R_BIT(s))
+		snprintf(where, sizeof(where), "a server of the volume");
+	engine_log(eng, NFS4R_LOG_WARN, "volume %s: server %u is %s, and the configuration of this server %s: correct its Server blocks%s", eng->cfg.volume_name, s, where,
+		   !said ? "does not have it" : is ? "says another address" : "has it",
+		   s == eng->cfg.rpc.self && is ? "; this server listens where its own says, and the others call it at the first" : "");
+}
+
+void servers_start(struct nfs4r_engine *eng)
+{
+	char text[400];
+
+	if (!eng->list.view)
+		return;
+	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)
+		if ((eng->servers | set_of(eng->cfg.rpc.servers, eng->cfg.rpc.nservers)) & NFS4R_BIT(s))
+			say_difference(eng, s);
+	if (!(eng->servers & NFS4R_BIT(eng->cfg.rpc.self)))
+		engine_log(eng, NFS4R_LOG_WARN, "volume %s: %s", eng->cfg.volume_name, servers_come_back(eng, text, sizeof(text)));
+}
+
+/* ---- they change ---- */
+
+void servers_tell(struct nfs4r_engine *eng)
+{
+	struct nfs4r_rpc_servers list;
+	char why[256] = "";
+
+	for_transport(eng, &list);
+	if (eng->rpc && nfs4r_rpc_set_servers(eng->rpc, &list, why) != NFS4R_OK)
+		engine_log(eng, NFS4R_LOG_ERROR, "volume %s: the connections stay with the servers as they were: %s; restart this server", eng->cfg.volume_name, why);
+}
+
+void servers_adopted(struct nfs4r_engine *eng)
+{
+	nfs4r_servers before = eng->servers;
+	struct nfs4r_core_view v;
+
+	nfs4r_core_get_view(eng->core, &v);
+	take(eng, &v.adopted);
+	distributor_serve(eng->distributor, eng->servers);
+	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++) {
+		if (eng->servers & ~before & NFS4R_BIT(s))
+			say_came(eng, find(eng->list.list, eng->list.n, s));
+		if (before & ~eng->servers & NFS4R_BIT(s))
+			say_went(eng, s);
+	}
+	servers_tell(eng);
+}
+
+bool servers_alone(const struct nfs4r_engine *eng)
+{
+	return eng->servers == NFS4R_BIT(eng->cfg.rpc.self);
+}

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Servers added and taken out while the others work (log 9.1), with real engines, asked for as nfs4rctl asks. The configuration files are never changed: they name servers 1 to 3, that of a new one itself, too.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "engine/ctl_int.h"
+#include "steps.h"
+
+#define LEASE_MS 600
+#define SET2(a, b) (NFS4R_BIT(a) | NFS4R_BIT(b))
+#define SET3(a, b, c) (SET2(a, b) | NFS4R_BIT(c))
+#define ALL4 (SET3(1, 2, 3) | NFS4R_BIT(4))
+
+static int begin(void **state, uint32_t durability)
+{
+	struct cluster *c = cluster_new();
+
+	c->lease_ms = c->silence_ms = LEASE_MS;
+	c->durability = durability;
+	cluster_begin(c, state);
+	wait_all_serve(c);
+	return 0;
+}
+
+static int setup(void **state)
+{
+	return begin(state, NFS4R_DURABILITY_LOCAL);
+}
+
+static int setup_commit(void **state)
+{
+	return begin(state, NFS4R_DURABILITY_COMMIT);
+}
+
+/* ---- steps ---- */
+
+/* The answer must not be an error; it is given up. */
+static void granted(json_t *a)
+{
+	const char *error = json_string_value(json_object_get(a, "error"));
+
+	assert_non_null(a);
+	if (error)
+		fail_msg("%s", error);
+	json_decref(a);
+}
+
+static void refused(json_t *a, const char *text)
+{
+	const char *error = json_string_value(json_object_get(a, "error"));
+
+	if (!error)
+		fail_msg("it is not refused; '%s' was expected", text);
+	if (!strstr(error, text))
+		fail_msg("'%s' does not say '%s'", error, text);
+	json_decref(a);
+}
+
+static json_t *add(struct cluster *c, int at, int id)
+{
+	char host[32];
+
+	snprintf(host, sizeof(host), "127.0.0.%d", id);
+	json_t *req = json_pack("{s:i, s:s, s:i}", "server", id, "host", host, "port", c->port), *a = ctl_add_server(c->site[at].eng, req);
+
+	json_decref(req);
+	return a;
+}
+
+static json_t *take_out(struct cluster *c, int at, int id, bool give_up)
+{
+	json_t *req = json_pack("{s:i, s:b, s:b}", "server", id, "give_up", give_up, "yes", true), *a = ctl_remove_server(c->site[at].eng, req);
+
+	json_decref(req);
+	return a;
+}
+
+static bool serves(struct site *s)
+{
+	struct nfs4r_core_view v;
+
+	if (!view_has_lease(s->eng))
+		return false;
+	get_view(s, &v);
+	return v.member && !v.joining && !v.repairing;
+}
+
+/* All of @set go by a view in which these are the voters and servers, and serve. */
+static void wait_voters(struct cluster *c, nfs4r_servers set)
+{
+	struct nfs4r_core_view v = { 0 };
+	int id = 1;
+
+	for (int i = 0; i < 6000; i++) {
+		for (id = 1; id <= SITES_MAX; id++) {
+			if (!(set & NFS4R_BIT(id)))
+				continue;
+			get_view(&c->site[id], &v);
+			if (v.adopted.voters != set || v.adopted.servers != set || !serves(&c->site[id]))
+				break;
+		}
+		if (id > SITES_MAX)
+			return;
+		pause_ms(10);
+	}
+	fail_msg("server %d: voters 0x%x, servers 0x%x, members 0x%x, 0x%x expected; %s", id, (unsigned)v.adopted.voters, (unsigned)v.adopted.servers,
+		 (unsigned)v.adopted.members, (unsigned)set, v.waits);
+}
+
+static void add_and_wait(struct cluster *c, int at, int id, nfs4r_servers then)
+{
+	granted(add(c, at, id));
+	wait_voters(c, then);
+}
+
+/* The disk of a server that does not run. */
+static void empty_disk(struct cluster *c, int id)
+{
+	expect_shell("", "rm -rf %s %s && mkdir %s 2>&1", c->site[id].store, c->site[id].data, c->site[id].data);
+}
+
+static struct nfs4r_oid root_file(struct site *s, const char *name, const char *text)
+{
+	struct nfs4r_oid root = site_root(s), f = make_file(s, &root, name, text);
+
+	assert_int_equal(site_close(s, &f), NFS4R_OK);
+	return f;
+}
+
+static void serves_nothing(struct site *s, const struct nfs4r_oid *f)
+{
+	struct nfs4r_read rd = { .type = NFS4R_RD_GETATTR, .oid = *f };
+	struct nfs4r_op op = { .type = NFS4R_OP_MKDIR, .dir = site_root(s) };
+	bool local;
+
+	assert_int_equal(nfs4r_read(s->eng, &rd, &local), NFS4R_DELAY);
+	assert_false(local);
+	nfs4r_read_fini(&rd);
+	nfs4r_name_set(&op.name, "no", 2);
+	assert_int_equal(nfs4r_update(s->eng, &op, NULL, NULL), NFS4R_DELAY);
+	nfs4r_op_fini(&op);
+}
+
+/* ---- one more, one less ---- */
+
+static void a_fourth_server_gets_everything(void **state)
+{
+	struct cluster *c = *state;
+	struct nfs4r_oid f = root_file(&c->site[1], "f", "before"), g;
+
+	cluster_start(c, 4);
+	site_says(&c->site[4], "nfs4rctl server add 4 ADDRESS at a member", 20);
+	add_and_wait(c, 1, 4, ALL4);
+	site_says(&c->site[2], "server 4 (127.0.0.4", 5);
+	site_says(&c->site[1], "server 4 has caught up: it is a member of the active view now, and counts; members now 1, 2, 3, 4", 5);
+	site_says(&c->site[4], "this server has caught up: it is a member of the active view now, and counts (members 1, 2, 3, 4)", 5);
+	expect_content(&c->site[4], &f, "before");
+	g = root_file(&c->site[4], "g", "by the new one");
+	expect_content(&c->site[2], &g, "by the new one");
+	cluster_settle_of(c, ALL4);
+	refused(add(c, 2, 4), "server 4: it is a server of this volume already");
+	/* It counts: two of four are no majority, three are. */
+	cluster_stop(c, 1);
+	site_says(&c->site[2], "server 1 was removed from the active view", 20);
+	write_text(&c->site[4], &f, "three go on");
+	expect_content(&c->site[4], &f, "three go on");
+	cluster_start(c, 1);
+	wait_voters(c, ALL4);
+	cluster_settle_of(c, ALL4);
+}
+
+static void one_is_taken_out_and_hears_it(void **state)
+{
+	struct cluster *c = *state;
+	struct nfs4r_oid f = root_file(&c->site[3], "f", "with three"), g;
+
+	cluster_settle(c);
+	pause_ms(2 * (long)c->idle_ms + 1000); /* it lets go of its controls */
+	granted(take_out(c, 1, 3, false));
+	wait_voters(c, SET2(1, 2));
+	site_says(&c->site[3], "this server was taken out of the volume and serves nothing any more", 20);
+	site_says(&c->site[2], "server 3 was taken out of the volume", 5);
+	serves_nothing(&c->site[3], &f);
+	write_text(&c->site[2], &f, "two go on!");
+	expect_content(&c->site[1], &f, "two go on!");
+	cluster_stop(c, 3);
+	cluster_start(c, 3); /* it knows */
+	serves_nothing(&c->site[3], &f);
+	refused(take_out(c, 1, 3, false), "server 3: it is no server of this volume");
+	refused(take_out(c, 1, 2, false), "no majority without it");
+	/* And back again, with what it had: that is compared, and nothing of it counts. */
+	add_and_wait(c, 1, 3, SET3(1, 2, 3));
+	expect_content(&c->site[3], &f, "two go on!");
+	cluster_settle(c);
+	pause_ms(2 * (long)c->idle_ms + 1000);
+	/* And with nothing of what it had. */
+	granted(take_out(c, 2, 3, false));
+	wait_voters(c, SET2(1, 2));
+	cluster_stop(c, 3);
+	empty_disk(c, 3);
+	cluster_start(c, 3);
+	add_and_wait(c, 2, 3, SET3(1, 2, 3));
+	expect_content(&c->site[3], &f, "two go on!");
+	g = root_file(&c->site[3], "g", "new start");
+	expect_content(&c->site[1], &g, "new start");
+	cluster_settle(c);
+}
+
+static void who_was_down_is_refused(void **state)
+{
+	struct cluster *c = *state;
+	struct nfs4r_oid f = root_file(&c->site[1], "f", "with three");
+
+	cluster_settle(c);
+	pause_ms(2 * (long)c->idle_ms + 1000);
+	cluster_stop(c, 1); /* the lowest id: all others called it, and do no more */
+	granted(take_out(c, 2, 1, true));
+	wait_voters(c, SET2(2, 3));
+	write_text(&c->site[2], &f, "two go on!");
+	cluster_start(c, 1);
+	site_says(&c->site[1], "server 1 was taken out of this volume; to bring it back start it with an empty store", 20);
+	serves_nothing(&c->site[1], &f);
+	expect_content(&c->site[3], &f, "two go on!");
+}
+
+static void the_new_set_survives_a_restart_of_all(void **state)
+{
+	struct cluster *c = *state;
+	struct nfs4r_oid f = root_file(&c->site[1], "f", "before");
+
+	cluster_start(c, 4);
+	add_and_wait(c, 1, 4, ALL4);
+	cluster_settle_of(c, ALL4);
+	for (int i = 1; i <= 4; i++)
+		cluster_stop(c, i);
+	for (int i = 1; i <= 4; i++)
+		cluster_start(c, i);
+	wait_voters(c, ALL4);
+	site_says(&c->site[1], "server 4 is at 127.0.0.4", 1);
+	site_says(&c->site[1], "the configuration of this server does not have it: correct its Server blocks", 1);
+	write_text(&c->site[4], &f, "after!");
+	expect_content(&c->site[1], &f, "after!");
+	cluster_settle_of(c, ALL4);
+}
+
+/* ---- while others work ---- */
+
+struct load {
+	struct cluster *c;
+	int id;
+	unsigned seed, ops;
+	_Atomic bool stop;
+	pthread_t thread;
+};
+
+static void *load_thread(void *arg)
+{
+	struct load *l = arg;
+
+	for (; !l->stop; l->ops++)
+		site_random_op(&l->c->site[l->id], &l->seed);
+	return NULL;
+}
+
+static void load_start(struct load *l, struct cluster *c, int id)
+{
+	l->c = c;
+	l->id = id;
+	l->seed = (unsigned)id * 7919;
+	l->ops = 0;
+	l->stop = false;
+	assert_int_equal(pthread_create(&l->thread, NULL, load_thread, l), 0);
+}
+
+static void load_end(struct load *l)
+{
+	l->stop = true;
+	pthread_join(l->thread, NULL);
+	assert_true(l->ops > 0);
+}
+
+static void updates_go_on_meanwhile(void **state)
+{
+	struct cluster *c = *state;
+	struct load one, two, four;
+
+	load_start(&one, c, 1);
+	load_start(&two, c, 2);
+	cluster_start(c, 4);
+	add_and_wait(c, 1, 4, ALL4);
+	load_start(&four, c, 4);
+	granted(take_out(c, 2, 3, false));
+	wait_voters(c, SET3(1, 2, 4));
+	cluster_stop(c, 3);
+	empty_disk(c, 3);
+	cluster_start(c, 3);
+	add_and_wait(c, 4, 3, ALL4);
+	load_end(&four);
+	load_end(&two);
+	load_end(&one);
+	cluster_settle_of(c, ALL4);
+}
+
+/* ---- refusals ---- */
+
+static void a_server_that_still_controls_is_not_taken_out(void **state)
+{
+	struct cluster *c = *state;
+	struct nfs4r_oid f;
+
+	c->idle_ms = 60000;
+	cluster_stop(c, 3);
+	cluster_start(c, 3);
+	wait_all_serve(c);
+	f = root_file(&c->site[3], "f", "held");
+	refused(take_out(c, 1, 3, false), "--give-up");
+	granted(take_out(c, 1, 3, true));
+	wait_voters(c, SET2(1, 2));
+	expect_content(&c->site[1], &f, "held");
+	write_text(&c->site[2], &f, "free");
+}
+
+static void what_cannot_be_is_refused_with_a_remedy(void **state)
+{
+	struct cluster *c = *state;
+
+	refused(add(c, 1, 2), "server 2: it is a server of this volume already");
+	refused(take_out(c, 1, 5, false), "server 5: it is no server of this volume");
+	refused(take_out(c, 1, 1, false), "ask another member");
+	wait_voters(c, SET3(1, 2, 3));
+}
+
+int main(void)
+{
+#define T(f, s) cmocka_unit_test_setup_teardown(f, s, cluster_teardown)
+	const struct CMUnitTest tests[] = {
+		T(a_fourth_server_gets_everything, setup),
+		T(one_is_taken_out_and_hears_it, setup),
+		T(one_is_taken_out_and_hears_it, setup_commit),
+		T(who_was_down_is_refused, setup),
+		T(the_new_set_survives_a_restart_of_all, setup),
+		T(updates_go_on_meanwhile, setup_commit),
+		T(a_server_that_still_controls_is_not_taken_out, setup),
+		T(what_cannot_be_is_refused_with_a_remedy, setup),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
