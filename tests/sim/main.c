@@ -4,7 +4,7 @@
  *
  *   nfs4r-sim [--seed N] [--seeds FROM COUNT] [--fresh COUNT] [--file SEEDS.TXT] [--twice]
  *             [--servers 3|5] [--mode NAME] [--steps N] [--trace] [--fault N] [--jobs N]
- *             [--list] [--faults BUDGET] [--long-cuts]
+ *             [--list] [--faults BUDGET] [--long-cuts] [--store real]
  *
  * Without any of them SEEDS (environment) or 1000 fresh seeds. A worker process that dies, by an
  * assertion of the core for example, counts as a finding of the seed it was at.
@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "core/fault.h"
+#include "platter.h"
 
 #define POLICY_SEEDS 1000 /* so many of all modes have to show everything the policy can do */
 
@@ -27,7 +28,7 @@ struct options {
 	uint32_t servers, jobs, fault;
 	const struct mode *mode;
 	uint64_t steps;
-	bool trace, twice, long_cuts;
+	bool trace, twice, long_cuts, stores;
 	bool all_of_policy; /* everything the policy can do must have happened */
 	const char *file;
 	uint64_t faults_budget;
@@ -64,7 +65,7 @@ static int run_seed(const struct options *o, uint64_t seed, char *why, size_t le
 	char text[900];
 	int bad;
 
-	plan_draw(&plan, seed, o->mode, o->servers);
+	plan_draw(&plan, seed, o->mode, o->servers, o->stores);
 	plan.fault = o->fault;
 	if (o->steps)
 		plan.work_us = o->steps * MS;
@@ -141,6 +142,8 @@ static int run_many(const struct options *o, struct shared *sh, uint64_t *seed, 
 		pid_t pid = wait(&status);
 		uint32_t i = 0;
 
+		platters_of(pid);
+
 		while (i < jobs && pids[i] != pid)
 			i++;
 		if (i == jobs || (WIFEXITED(status) && WEXITSTATUS(status) == 0))
@@ -169,6 +172,8 @@ static void print_totals(const struct totals *t, uint64_t seeds)
 		views_print(t);
 	if (t->seals)
 		seals_print(t);
+	if (t->store_starts)
+		stores_print(t);
 }
 
 static void print_again(const struct options *o, uint64_t seed)
@@ -183,6 +188,8 @@ static void print_again(const struct options *o, uint64_t seed)
 		printf(" --steps %llu", (unsigned long long)o->steps);
 	if (o->long_cuts)
 		printf(" --long-cuts");
+	if (o->stores)
+		printf(" --store real");
 	printf(" --trace\n");
 }
 
@@ -375,9 +382,11 @@ static int run_faults(const struct options *given, struct shared *sh)
 static int usage(void)
 {
 	printf("nfs4r-sim [--seed N] [--seeds FROM COUNT] [--fresh COUNT] [--file FILE] [--twice]\n"
-	       "          [--servers 3|5] [--mode NAME] [--steps MS] [--trace] [--fault N] [--jobs N] [--list] [--faults BUDGET] [--long-cuts]\n");
+	       "          [--servers 3|5] [--mode NAME] [--steps MS] [--trace] [--fault N] [--jobs N] [--list] [--faults BUDGET] [--long-cuts] [--store real]\n");
 	for (uint32_t i = 0; i < nmodes; i++)
-		printf("  %-14s %s\n", modes[i].name, modes[i].what);
+		printf("  %-16s %s\n", modes[i].name, modes[i].what);
+	for (uint32_t i = 0; i < nstore_modes; i++)
+		printf("  %-16s %s\n", store_modes[i].name, store_modes[i].what);
 	return 2;
 }
 
@@ -411,6 +420,8 @@ static bool parse(int argc, char **argv, struct options *o)
 			o->jobs = (uint32_t)strtoul(v, NULL, 0), i++;
 		else if (!strcmp(a, "--faults"))
 			o->faults_budget = strtoull(v, NULL, 0), i++;
+		else if (!strcmp(a, "--store") && !strcmp(v, "real"))
+			o->stores = true, i++;
 		else if (!strcmp(a, "--trace"))
 			o->trace = true;
 		else if (!strcmp(a, "--long-cuts"))
@@ -455,6 +466,7 @@ int main(int argc, char **argv)
 			return 0;
 		}
 		printf("FAILED %s\n", why);
+		platters_of(getpid());
 		return 1;
 	}
 	return run_range(&o, sh);
