@@ -122,7 +122,7 @@ enum nfs4r_status nfs4r_cut_add(struct nfs4r_scan *sc, nfs4r_journal_pos pos, nf
 		return NFS4R_NOMEM;
 	sc->cuts = cuts;
 	sc->cuts[sc->ncuts++] = (struct nfs4r_cut){ pos, last };
-	sc->again = nfs4r_log_last(own) > last;
+	sc->again = nfs4r_log_last(own) > last && !FAULT(F_STORE_BEHIND_HOLE);
 	return NFS4R_OK;
 }
 
@@ -130,7 +130,7 @@ enum nfs4r_status nfs4r_cut_add(struct nfs4r_scan *sc, nfs4r_journal_pos pos, nf
 static enum nfs4r_status counts(const struct nfs4r_scan *sc, const struct nfs4r_rec_view *rec,
 				const struct nfs4r_commit_head *h)
 {
-	for (uint32_t i = 0; i < sc->ncuts && h->log == sc->s->meta.self; i++) {
+	for (uint32_t i = 0; i < sc->ncuts && h->log == sc->s->meta.self && !FAULT(F_STORE_BEHIND_HOLE); i++) {
 		const struct nfs4r_cut *c = &sc->cuts[i];
 
 		if (rec->pos >= c->pos || h->lsn <= c->last)
@@ -223,13 +223,13 @@ static enum nfs4r_status see_entry(struct nfs4r_scan *sc, const struct nfs4r_rec
 	nfs4r_seg_note(&s->jnl, rec->pos, h.log, h.lsn);
 	if (h.own && h.lsn > s->own_last)
 		s->own_last = h.lsn;
-	return rec->pos >= s->meta.pos ? replay_commit(s, rec) : index_commit(s, rec, &h);
+	return rec->pos >= s->meta.pos + FAULT(F_STORE_REPLAY_LATE) ? replay_commit(s, rec) : index_commit(s, rec, &h);
 }
 
 enum nfs4r_status nfs4r_replay(struct nfs4r_scan *sc, const struct nfs4r_rec_view *rec)
 {
 	struct nfs4r_store *s = sc->s;
-	bool lost, replay = rec->pos >= s->meta.pos;
+	bool lost, replay = rec->pos >= s->meta.pos + FAULT(F_STORE_REPLAY_LATE);
 	enum nfs4r_status st;
 
 	sc->closed = rec->type == REC_CLOSE;

@@ -20,6 +20,7 @@
 
 #include "core/fault.h"
 #include "platter.h"
+#include "store/fault.h"
 
 #define POLICY_SEEDS 1000 /* so many of all modes have to show everything the policy can do */
 
@@ -300,6 +301,12 @@ static const struct {
 	{ F_FORGOT_STAYS, "views-amnesia" },	{ F_STARTS_FORGOTTEN, "views-amnesia" },
 	{ F_REPAIR_UNSEALED, "views-amnesia" },	{ F_SEQ_AGAIN, "views-amnesia" },
 	{ F_TAINT_IN_FLIGHT, "seals-late" },	{ F_TAINT_OWN, "seals-late" },
+	{ F_STORE_SYNC_LATE, "store-slow" },	{ F_STORE_NO_NAMES, "store-power" },
+	{ F_STORE_TORN, "store-power" },	{ F_STORE_REPLAY_LATE, "store-crash" },
+	{ F_STORE_MARK_UNSYNCED, "store-slow" },	{ F_STORE_POS_AHEAD, "store-crash" },
+	{ F_STORE_LMDB_AHEAD, "store-power" },	{ F_STORE_NO_CARRY, "store-slow" },
+	{ F_STORE_HOLE, "store-hole" },	{ F_STORE_TAIL_WHOLE, "store-power" },
+	{ F_STORE_BEHIND_HOLE, "store-power" },
 	{ F_TAINT_STABLE, "seals-late" },	{ F_TAINT_SEALED, "seals-late" },
 };
 
@@ -346,29 +353,41 @@ static bool try_fault(const struct options *given, struct shared *sh, const stru
 	return found;
 }
 
+/* NULL: no such fault. */
+static const char *fault_text(uint32_t fault)
+{
+	static const char *const store[] = {
+#define X(name, rule, what) [name - NFS4R_STORE_FAULT_FIRST] = rule ": " what,
+		NFS4R_STORE_FAULTS_EACH(X)
+#undef X
+	};
+
+	return fault < NFS4R_STORE_FAULT_FIRST ? nfs4r_core_fault_text(fault) : store[fault - NFS4R_STORE_FAULT_FIRST];
+}
+
 static int run_faults(const struct options *given, struct shared *sh)
 {
 	uint32_t caught = 0, all = 0;
 
-	for (uint32_t f = 1; f < NFS4R_FAULT_COUNT; f++) {
+	for (uint32_t f = 1; f < NFS4R_STORE_FAULT_END; f++) {
 		struct options o = *given;
 		uint64_t used = 0;
 		char why[1024];
 		bool found = false;
 
-		if (given->fault ? given->fault != f : is_elsewhere(f))
+		if (!fault_text(f) || (given->fault ? given->fault != f : is_elsewhere(f)))
 			continue;
 		o.fault = f;
 		all++;
 		for (uint32_t i = 0; !found && i < sizeof(hints) / sizeof(hints[0]); i++)
 			if (hints[i].fault == f)
 				found = try_fault(&o, sh, mode_find(hints[i].mode), HINTED_SEEDS, why, sizeof(why), &used);
-		for (uint64_t round = 1; !found && round <= given->faults_budget; round *= 4)
+		for (uint64_t round = 1; !found && f < NFS4R_STORE_FAULT_FIRST && round <= given->faults_budget; round *= 4)
 			for (uint32_t m = 0; !found && m < nmodes; m++)
 				found = try_fault(&o, sh, &modes[m], round * ROUND_SEEDS, why, sizeof(why), &used);
 		caught += found;
 		printf("%2u %-6s %6llu seeds  %s\n", f, found ? "caught" : "MISSED", (unsigned long long)used,
-		       nfs4r_core_fault_text(f));
+		       fault_text(f));
 		if (found)
 			printf("       %.200s\n", why);
 		fflush(stdout);

@@ -74,6 +74,17 @@ static void tune_slow(struct plan *p, struct rng *r)
 	p->checkpoint_us = 50 * MS + rng_below(r, 300 * MS);
 }
 
+/* Own updates take longer than checkpoints and overtake one another. */
+static void tune_hole(struct plan *p, struct rng *r)
+{
+	local(p, r);
+	p->clients = 4;
+	p->machine_crash = 900;
+	p->sync_us = 200 + rng_below(r, 2 * MS);
+	p->exec_us = 5 * MS + rng_below(r, 60 * MS);
+	p->checkpoint_us = 20 * MS + rng_below(r, 100 * MS);
+}
+
 static void tune_lost(struct plan *p, struct rng *r)
 {
 	tune_views_amnesia(p, r);
@@ -108,6 +119,7 @@ const struct mode store_modes[] = {
 	{ "store-die", NULL, NULL, tune_die, "real stores: a crash between any two calls of the file system" },
 	{ "store-full", NULL, NULL, tune_full, "real stores: disks are full for a while, syncs fail" },
 	{ "store-slow", NULL, NULL, tune_slow, "real stores: syncs take long, and machines lose power" },
+	{ "store-hole", NULL, NULL, tune_hole, "real stores: updates under way during checkpoints, and machines lose power" },
 	{ "store-lost", NULL, NULL, tune_lost, "real stores: disks are lost or put back" },
 	{ "store-seals", NULL, NULL, tune_seals, "real stores: power is lost while logs are sealed and copies repaired" },
 	{ "store-seals-lost", NULL, NULL, tune_seals_lost, "real stores: disks are lost or put back; what was promised stays" },

@@ -518,6 +518,9 @@ void store_make(struct server *v)
 	struct storage *g;
 
 	the_sim = v->sim;
+#ifdef NFS4R_FAULTS
+	nfs4r_store_fault = v->sim->plan.fault;
+#endif
 	if (!v->sim->plan.segment_bytes)
 		return;
 	g = calloc(1, sizeof(*g));

@@ -62,6 +62,5 @@ struct server *store_of(const void *inside);
 void store_died(struct server *v);
 long store_random(void *b, size_t n);
 void stores_print(const struct totals *t);
-const char *stores_never(const struct totals *t); /* what of all that did not happen, or NULL */
 
 #endif

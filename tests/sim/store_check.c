@@ -267,14 +267,3 @@ void stores_print(const struct totals *t)
 	printf("  stores: %llu starts compared, %llu checkpoints, %llu journals cut, %llu ends in order, %llu deaths in the middle of an open, %llu halts\n",
 	       ULL(t->store_starts), ULL(t->store_checkpoints), ULL(t->store_torn), ULL(t->store_closes), ULL(t->store_open_dies), ULL(t->store_halts));
 }
-
-const char *stores_never(const struct totals *t)
-{
-	return !t->store_starts	     ? "no store was opened again" :
-	       !t->store_checkpoints ? "no checkpoint was made" :
-	       !t->store_torn	     ? "no journal lost its end" :
-	       !t->store_closes	     ? "no store was closed" :
-	       !t->store_open_dies   ? "no server died while it opened its store" :
-	       !t->store_halts	     ? "no server halted" :
-				       NULL;
-}
