@@ -3,7 +3,7 @@
 #   check_store.sh NFS4R-SIM      SEEDS=n: so many of each mode
 set -eu
 sim=$1
-count=${SEEDS:-20}
+count=${SEEDS:-30}
 
 "$sim" --jobs 1 --twice --seeds 1 3 --mode store-full
 "$sim" --jobs 1 --twice --seeds 1 3 --mode store-seals
