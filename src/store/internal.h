@@ -30,6 +30,7 @@
 #include <stdio.h>
 
 #include "store/bytes.h"
+#include "store/fault.h"
 #include "store/store.h"
 
 #define WHY_LEN 512
