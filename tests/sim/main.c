@@ -298,7 +298,7 @@ static const struct {
 	{ F_ANSWER_UNDONE, "seals-commit" },	{ F_WRITE_OVER_SEAL, "seals-forward" },
 	{ F_NO_FREEZE, "seals-majority" },	{ F_OLD_ACCEPT_LIFTS, "seals-twice" },
 	{ F_ACCEPT_WITHOUT_LOG, "seals-twice" },	{ F_SERVE_UNCROSSED, "seals-commit" },
-	{ F_CROSS_AHEAD, "seals-commit" },	{ F_REACH_FORGOTTEN, "seals-forward" },
+	{ F_CROSS_AHEAD, "seals-commit" },	{ F_REACH_FORGOTTEN, "seals-busy" },
 	{ F_FORGOT_VOTES, "views-amnesia" },	{ F_FORGOT_GRANTS, "seals-amnesia" },
 	{ F_FORGOT_STAYS, "views-amnesia" },	{ F_STARTS_FORGOTTEN, "views-amnesia" },
 	{ F_REPAIR_UNSEALED, "views-amnesia" },	{ F_SEQ_AGAIN, "views-amnesia" },
