@@ -40,7 +40,7 @@ static enum nfs4r_status collect_carry(struct nfs4r_store *s, struct nfs4r_overl
 	for (int b = 0; b < FLIGHT_BUCKETS; b++) {
 		for (struct nfs4r_flight *f = s->flights[b]; f; f = f->next) {
 			for (uint32_t i = 0; i < f->ntouched; i++) {
-				if (!f->touched[i].before)
+				if (!f->touched[i].before || FAULT(F_STORE_NO_CARRY))
 					continue;
 				s->frozen.carry[n++] = f->touched[i];
 				nfs4r_ov_need_mark(&need);
@@ -378,7 +378,7 @@ static enum nfs4r_status close_holes(struct nfs4r_store *s, nfs4r_journal_pos *p
 	*pos = s->frozen.meta.pos;
 	pthread_mutex_lock(&s->change);
 	for (int i = 1; i < NLOGS && whole; i++) {
-		if (s->frozen.last[i] <= s->frozen.meta.applied[i] || s->frozen.last[i] == s->gave_up[i])
+		if (s->frozen.last[i] <= s->frozen.meta.applied[i] || s->frozen.last[i] == s->gave_up[i] || (i == s->meta.self && FAULT(F_STORE_HOLE)))
 			continue;
 		whole = wait_whole(s, i, s->frozen.last[i]);
 		*pos = atomic_load(&s->jnl.tail);
@@ -410,10 +410,12 @@ static enum nfs4r_status write_frozen(struct nfs4r_store *s, int (*sync_files)(v
 	if (rc)
 		return nfs4r_status_from_errno(rc < 0 ? -rc : rc);
 	st = close_holes(s, &pos);
-	if (st == NFS4R_OK)
+	if (st == NFS4R_OK && !FAULT(F_STORE_LMDB_AHEAD))
 		st = nfs4r_jnl_sync(&s->jnl, pos);
 	if (st != NFS4R_OK)
 		return st;
+	if (FAULT(F_STORE_POS_AHEAD))
+		s->frozen.meta.pos = atomic_load(&s->jnl.tail);
 	while ((rc = write_all(s)) == MDB_MAP_FULL) {
 		rc = nfs4r_db_grow(&s->db);
 		if (rc)

@@ -30,6 +30,7 @@
 #include <stdio.h>
 
 #include "store/bytes.h"
+#include "store/fault.h"
 #include "store/store.h"
 
 #define WHY_LEN 512
@@ -357,6 +358,8 @@ void nfs4r_log_add(struct nfs4r_log *l, nfs4r_lsn lsn, nfs4r_journal_pos pos,
 /* Move applied over what is there; the mint of the log's owner goes with it. */
 void nfs4r_log_advance(struct nfs4r_log *l, nfs4r_server_id owner, struct nfs4r_inc *mint);
 const struct nfs4r_logent *nfs4r_log_at(const struct nfs4r_log *l, nfs4r_lsn lsn);
+/* An entry that is there, beyond applied, created @oid. */
+bool nfs4r_log_made(const struct nfs4r_log *l, const struct nfs4r_oid *oid);
 /* The last one that is there, and the first one that is kept; 0: none. */
 nfs4r_lsn nfs4r_log_last(const struct nfs4r_log *l);
 nfs4r_lsn nfs4r_log_first(const struct nfs4r_log *l);

@@ -141,7 +141,7 @@ static int sync_range(struct nfs4r_journal *j, nfs4r_journal_pos from, nfs4r_jou
 		if (fd >= 0)
 			close(fd);
 	}
-	if (!rc && newest >= j->unnamed) {
+	if (!rc && newest >= j->unnamed && !FAULT(F_STORE_NO_NAMES)) {
 		rc = fsync(j->dirfd);
 		j->unnamed = newest + 1;
 	}
@@ -173,7 +173,7 @@ enum nfs4r_status nfs4r_jnl_sync(struct nfs4r_journal *j, nfs4r_journal_pos pos)
 		if (rc)
 			atomic_store(&j->failed, true);
 		else
-			atomic_store(&j->synced, to);
+			atomic_store(&j->synced, FAULT(F_STORE_SYNC_LATE) ? atomic_load(&j->tail) : to);
 		atomic_fetch_add(&j->syncs, 1);
 		pthread_cond_broadcast(&j->sync_done);
 	}

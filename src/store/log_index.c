@@ -5,7 +5,7 @@
  * Entries may be committed in any order (parallel execution and apply), so an index may have holes beyond
  * `applied`; applied moves over whatever is contiguous. The creator's MINT moves with it and not with the
  * commit: while entry 4 is missing, the object that 4 creates is "not yet here", although 5 created a
- * later one (log sheet 2.2).
+ * later one (log sheet 2.2). If that one has no row any more it is dead nevertheless, which the index tells.
  *
  * When a generation of a log is sealed (base/msg.h), its entries up to the seal stay readable beside those of the next one, until they
  * are truncated or that one is sealed, too. LMDB's meta record then has a `truncated` of the older generation; where that ended is in the
@@ -171,6 +171,19 @@ void nfs4r_log_advance(struct nfs4r_log *l, nfs4r_server_id owner, struct nfs4r_
 			mint->random = e->seq;
 		}
 	}
+}
+
+bool nfs4r_log_made(const struct nfs4r_log *l, const struct nfs4r_oid *oid)
+{
+	uint64_t inc = nfs4r_oid_inc(oid) << 16 | nfs4r_oid_creator(oid), seq = nfs4r_oid_seq(oid);
+
+	for (nfs4r_lsn lsn = l->applied + 1; lsn - l->now.truncated <= l->now.n; lsn++) {
+		const struct nfs4r_logent *e = run_at(&l->now, lsn);
+
+		if (e && e->seq == seq && e->inc == inc)
+			return true;
+	}
+	return false;
 }
 
 nfs4r_lsn nfs4r_log_last(const struct nfs4r_log *l)

@@ -244,6 +244,8 @@ static enum nfs4r_status announce(struct nfs4r_store *s, const struct nfs4r_entr
 		*sync_first = pos + marks_end;
 		keep_marks(s, &todo, *sync_first);
 	}
+	if (FAULT(F_STORE_MARK_UNSYNCED))
+		*sync_first = 0;
 	if (intent)
 		f->intent = pos + intent_at;
 	nfs4r_flight_add(s, f);

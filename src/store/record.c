@@ -125,7 +125,7 @@ bool nfs4r_rec_parse(const uint8_t *p, size_t left, nfs4r_journal_pos pos,
 		return false;
 	body = get_be32(p + 8);
 	*total = REC_HEADER + ((body + 7) & ~(size_t)7);
-	if (body > REC_MAX || *total > left || get_be32(p + 12) != record_crc(p, body))
+	if (body > REC_MAX || *total > left || (get_be32(p + 12) != record_crc(p, body) && !FAULT(F_STORE_TORN)))
 		return false;
 	for (size_t i = REC_HEADER + body; i < *total; i++) /* not in the checksum */
 		if (p[i])

@@ -121,7 +121,7 @@ enum nfs4r_status nfs4r_cut_add(struct nfs4r_scan *sc, const struct nfs4r_cut *c
 		return NFS4R_NOMEM;
 	sc->cuts = cuts;
 	sc->cuts[sc->ncuts++] = *cut;
-	for (int i = 1; i < NLOGS; i++)
+	for (int i = 1; i < NLOGS && !FAULT(F_STORE_BEHIND_HOLE); i++)
 		sc->again |= nfs4r_log_last(&sc->s->logs[i]) > cut->last[i];
 	return NFS4R_OK;
 }
@@ -132,7 +132,7 @@ static enum nfs4r_status counts(const struct nfs4r_scan *sc, const struct nfs4r_
 {
 	bool mine = h->log == sc->s->meta.self;
 
-	for (uint32_t i = 0; i < sc->ncuts; i++) {
+	for (uint32_t i = 0; i < sc->ncuts && !FAULT(F_STORE_BEHIND_HOLE); i++) {
 		const struct nfs4r_cut *c = &sc->cuts[i];
 
 		if (rec->pos >= c->pos || h->lsn <= c->last[h->log] || (!mine && rec->pos < c->from))
@@ -233,13 +233,13 @@ static enum nfs4r_status see_entry(struct nfs4r_scan *sc, const struct nfs4r_rec
 	nfs4r_seg_note(&s->jnl, rec->pos, h.log, h.lsn);
 	if (h.own && h.lsn > s->last[h.log])
 		s->last[h.log] = h.lsn;
-	return rec->pos >= s->meta.pos ? replay_commit(s, rec) : index_commit(s, rec, &h);
+	return rec->pos >= s->meta.pos + FAULT(F_STORE_REPLAY_LATE) ? replay_commit(s, rec) : index_commit(s, rec, &h);
 }
 
 enum nfs4r_status nfs4r_replay(struct nfs4r_scan *sc, const struct nfs4r_rec_view *rec)
 {
 	struct nfs4r_store *s = sc->s;
-	bool lost, replay = rec->pos >= s->meta.pos;
+	bool lost, replay = rec->pos >= s->meta.pos + FAULT(F_STORE_REPLAY_LATE);
 	enum nfs4r_status st;
 
 	sc->closed = rec->type == REC_CLOSE;

@@ -103,7 +103,9 @@ static enum nfs4r_known absent(const struct nfs4r_store *s, const struct nfs4r_o
 	if (creator < 1 || creator > NFS4R_SERVERS_MAX)
 		return NFS4R_DEAD; /* no server can have made it */
 	m = &s->mint[creator];
-	return inc < m->counter || (inc == m->counter && seq <= m->random) ? NFS4R_DEAD : NFS4R_NOT_YET;
+	if (inc < m->counter || (inc == m->counter && seq <= m->random))
+		return NFS4R_DEAD;
+	return nfs4r_log_made(&s->logs[creator], oid) ? NFS4R_DEAD : NFS4R_NOT_YET;
 }
 
 void nfs4r_ref_open(struct nfs4r_store *s, const struct nfs4r_oid *oid, struct nfs4r_ref *ref)
@@ -115,8 +117,8 @@ void nfs4r_ref_open(struct nfs4r_store *s, const struct nfs4r_oid *oid, struct n
 	ref->reader = NULL;
 	ref->obj = NULL;
 	pthread_rwlock_rdlock(&s->view);
-	ref->absent = absent(s, oid);
 	r = overlay_row(s, oid);
+	ref->absent = r && !r->gone && r->o.row.version ? NFS4R_KNOWN : absent(s, oid);
 	if (r) {
 		ref->locked = true;
 		ref->obj = &r->o;

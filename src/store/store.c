@@ -18,6 +18,10 @@
 #include "store/internal.h"
 #include "xdr_map.h"
 
+#ifdef NFS4R_FAULTS
+uint32_t nfs4r_store_fault;
+#endif
+
 struct nfs4r_wbuf *nfs4r_change_begin(struct nfs4r_store *s)
 {
 	struct nfs4r_wbuf *w = &s->wbuf;
@@ -64,7 +68,7 @@ static enum nfs4r_status begin_run(struct nfs4r_store *s, const char *boot_id,
 	nfs4r_rec_u64(w, counter);
 	nfs4r_rec_u64(w, random);
 	nfs4r_rec_bytes(w, boot_id, BOOT_ID_LEN);
-	nfs4r_rec_u64(w, s->meta.tail_lost ? s->logs[s->meta.self].applied + 1 : 0);
+	nfs4r_rec_u64(w, s->meta.tail_lost && !FAULT(F_STORE_TAIL_WHOLE) ? s->logs[s->meta.self].applied + 1 : 0);
 	if (s->meta.tail_lost)
 		write_cut(s, w);
 	nfs4r_rec_end(w);

@@ -5,7 +5,7 @@
 
 /* ---- journal.c: what a server's disk holds ------------------------------------------- */
 
-enum rec_type { REC_NOTHING = 0, REC_PUT, REC_INTENT, REC_COMMIT, REC_CHECKPOINT, REC_SEALED, REC_INSTALL, REC_POSITIONS };
+enum rec_type { DID_NOTHING = 0, DID_PUT, DID_INTENT, DID_COMMIT, DID_CHECKPOINT, DID_SEALED, DID_INSTALL, DID_POSITIONS };
 
 struct rec {
 	uint32_t type;
@@ -17,6 +17,7 @@ struct rec {
 	struct nfs4r_seal seal;			 /* SEALED */
 	uint32_t obj;				 /* INSTALL: what it is now */
 	struct row *row;
+	uint64_t end; /* position in the journal of a real store */
 };
 
 /* kept.c */
@@ -46,10 +47,12 @@ void journal_sealed(struct journal *j, nfs4r_server_id log, nfs4r_lsn seal);
 void journal_install(struct journal *j, uint32_t obj, const struct row *row);
 void journal_positions(struct journal *j, const nfs4r_lsn *applied);
 void journal_cut(struct journal *j, uint32_t n);
+const struct nfs4r_put **rows_of(const struct journal *j, uint32_t *count); /* of the core; free() the array */
 /*
  * After a machine crash: what was begun is taken back, and so is every entry after a hole in
- * its log: an own one was never sent, another comes again. Returns the end of the own log.
+ * its log: an own one was never sent, another comes again. With a real store, what LMDB holds of other logs (to @kept in
+ * its journal; 0: no LMDB) stays. Returns the end of the own log.
  */
-nfs4r_lsn journal_drop_undecided(struct journal *j, nfs4r_server_id self);
+nfs4r_lsn journal_drop_undecided(struct journal *j, nfs4r_server_id self, uint64_t kept);
 
 #endif

@@ -118,7 +118,7 @@ void exec_unlock(struct server *v, struct simop *so)
 
 /* ---- own operations ------------------------------------------------------------------- */
 
-static void fill_entry(struct nfs4r_entry *e)
+static void fill_entry(struct server *v, struct nfs4r_entry *e)
 {
 	for (uint32_t i = 0; i < e->nparts; i++) {
 		struct nfs4r_part *p = &e->parts[i];
@@ -126,7 +126,7 @@ static void fill_entry(struct nfs4r_entry *e)
 		p->ctime = p->mtime = 1;
 		for (uint32_t k = 0; k < p->nnames; k++)
 			if (!p->names[k].cookie)
-				p->names[k].cookie = 3 + e->lsn;
+				p->names[k].cookie = v->storage ? store_cookie(v, &p->oid, &p->names[k].name) : 3 + e->lsn;
 	}
 }
 
@@ -149,7 +149,8 @@ static void executed(struct sim *s, void *arg, uint64_t generation, uint64_t id)
 		op->status = NFS4R_NOSPC;
 	} else {
 		op->status = NFS4R_OK;
-		fill_entry(e);
+		if (!v->storage)
+			fill_entry(v, e);
 	}
 	ev.entry = e;
 	exec_unlock(v, so); /* what waits gets its locks in a later event, after the commit */
@@ -161,6 +162,7 @@ void exec_started(struct server *v, struct nfs4r_op *op, struct nfs4r_entry *e)
 {
 	struct sim *s = v->sim;
 	struct simop *so = op->engine;
+	uint64_t sync_first;
 	char text[400];
 
 	if (!so || !so->locked)
@@ -174,11 +176,18 @@ void exec_started(struct server *v, struct nfs4r_op *op, struct nfs4r_entry *e)
 			if (a->mask & 1u << i && nfs4r_entry_part(e, &a->e->parts[i].oid))
 				sim_fail(s, "S%u starts %s while an entry of log %u is applied to %s", v->id, text,
 					 a->e->log, oid_name(s, &a->e->parts[i].oid));
+	so->intent = e;
+	so->begun = false;
+	if (v->storage) /* before the INTENT, as the engine does */
+		fill_entry(v, e);
+	if (!disk_intent(v, e, &sync_first))
+		return;
 	check_started(v, op, e);
 	so->executing = true;
-	so->intent = e;
-	journal_intent(&v->journal, e);
-	server_at(v, s->now + rng_time(&s->rng, s->plan.exec_us), executed, op, v->generation, v->id);
+	if (v->storage)
+		store_sync_then(v, sync_first, rng_time(&s->rng, s->plan.exec_us), executed, op, e);
+	else
+		server_at(v, s->now + rng_time(&s->rng, s->plan.exec_us), executed, op, v->generation, v->id);
 }
 
 /* ---- entries of others ----------------------------------------------------------------- */
@@ -220,6 +229,7 @@ void exec_apply(struct server *v, struct nfs4r_entry *e, uint32_t mask)
 {
 	struct sim *s = v->sim;
 	struct applying *a = calloc(1, sizeof(*a));
+	uint64_t sync_first = 0;
 	char text[400];
 
 	if (s->trace) {
@@ -244,5 +254,10 @@ void exec_apply(struct server *v, struct nfs4r_entry *e, uint32_t mask)
 	a->mask = mask;
 	a->next = v->applying;
 	v->applying = a;
-	server_at(v, s->now + rng_time(&s->rng, s->plan.apply_us), applied, a, v->generation, v->id);
+	if (v->storage && mask)
+		store_mark(v, e, &sync_first);
+	if (v->storage)
+		store_sync_then(v, sync_first, rng_time(&s->rng, s->plan.apply_us), applied, a, e);
+	else
+		server_at(v, s->now + rng_time(&s->rng, s->plan.apply_us), applied, a, v->generation, v->id);
 }

@@ -3,7 +3,7 @@
  * What a simulated server's disk holds: a list of records, of which the first `synced` survive a
  * machine crash and all survive a process crash. There is no checkpointed table behind it: a start
  * replays everything from the first tree on, which is slow and obviously right; a CHECKPOINT
- * record stands for the positions that a real one would keep.
+ * record stands for the positions that a real one would keep. With a real store (store.h) this is what that is compared with.
  */
 #include "sim.h"
 
@@ -40,7 +40,7 @@ static struct rec *journal_add(struct journal *j, uint32_t type)
 
 void journal_put(struct journal *j, const struct nfs4r_put *p)
 {
-	struct rec *r = journal_add(j, REC_PUT);
+	struct rec *r = journal_add(j, DID_PUT);
 
 	r->nputs = 1;
 	r->puts = malloc(sizeof(*p));
@@ -49,12 +49,12 @@ void journal_put(struct journal *j, const struct nfs4r_put *p)
 
 void journal_intent(struct journal *j, struct nfs4r_entry *e)
 {
-	journal_add(j, REC_INTENT)->e = nfs4r_entry_get(e);
+	journal_add(j, DID_INTENT)->e = nfs4r_entry_get(e);
 }
 
 void journal_commit(struct journal *j, struct nfs4r_entry *e, bool own, const struct nfs4r_put *puts, uint32_t n)
 {
-	struct rec *r = journal_add(j, REC_COMMIT);
+	struct rec *r = journal_add(j, DID_COMMIT);
 
 	r->e = nfs4r_entry_get(e);
 	r->own = own;
@@ -67,19 +67,19 @@ void journal_commit(struct journal *j, struct nfs4r_entry *e, bool own, const st
 
 void journal_checkpoint(struct journal *j, const nfs4r_lsn *stable)
 {
-	struct rec *r = journal_add(j, REC_CHECKPOINT);
+	struct rec *r = journal_add(j, DID_CHECKPOINT);
 
 	memcpy(r->stable, stable, sizeof(r->stable));
 }
 
 void journal_sealed(struct journal *j, nfs4r_server_id log, nfs4r_lsn seal)
 {
-	journal_add(j, REC_SEALED)->seal = (struct nfs4r_seal){ log, seal };
+	journal_add(j, DID_SEALED)->seal = (struct nfs4r_seal){ log, seal };
 }
 
 void journal_install(struct journal *j, uint32_t obj, const struct row *row)
 {
-	struct rec *r = journal_add(j, REC_INSTALL);
+	struct rec *r = journal_add(j, DID_INSTALL);
 
 	r->obj = obj;
 	r->row = malloc(sizeof(*row));
@@ -88,7 +88,7 @@ void journal_install(struct journal *j, uint32_t obj, const struct row *row)
 
 void journal_positions(struct journal *j, const nfs4r_lsn *applied)
 {
-	struct rec *r = journal_add(j, REC_POSITIONS);
+	struct rec *r = journal_add(j, DID_POSITIONS);
 
 	memcpy(r->stable, applied, (SERVERS_MAX + 1) * sizeof(r->stable[0]));
 }
@@ -109,9 +109,9 @@ static nfs4r_lsn log_begin(const struct journal *j, nfs4r_server_id log)
 	for (uint32_t i = 0; i < j->n; i++) {
 		const struct rec *r = &j->recs[i];
 
-		if (r->type == REC_SEALED && r->seal.log == log && NFS4R_AFTER_SEAL(r->seal.lsn) > begin)
+		if (r->type == DID_SEALED && r->seal.log == log && NFS4R_AFTER_SEAL(r->seal.lsn) > begin)
 			begin = NFS4R_AFTER_SEAL(r->seal.lsn);
-		if (r->type == REC_POSITIONS)
+		if (r->type == DID_POSITIONS)
 			begin = r->stable[log];
 	}
 	return begin;
@@ -120,13 +120,19 @@ static nfs4r_lsn log_begin(const struct journal *j, nfs4r_server_id log)
 static bool has_commit(const struct journal *j, nfs4r_server_id log, nfs4r_lsn lsn)
 {
 	for (uint32_t i = 0; i < j->n; i++)
-		if (j->recs[i].type == REC_COMMIT && j->recs[i].e->log == log && j->recs[i].e->lsn == lsn)
+		if (j->recs[i].type == DID_COMMIT && j->recs[i].e->log == log && j->recs[i].e->lsn == lsn)
 			return true;
 	return false;
 }
 
-/* Entries of @log behind a hole count for nothing; where that begins. */
-static nfs4r_lsn drop_behind(struct journal *j, nfs4r_server_id log)
+static void forget_rec(struct rec *r)
+{
+	rec_fini(r);
+	*r = (struct rec){ .end = r->end };
+}
+
+/* Entries of @log behind a hole count for nothing, but for those to @kept; where that begins. */
+static nfs4r_lsn drop_behind(struct journal *j, nfs4r_server_id log, uint64_t kept)
 {
 	nfs4r_lsn end = log_begin(j, log), begin = end;
 
@@ -135,27 +141,23 @@ static nfs4r_lsn drop_behind(struct journal *j, nfs4r_server_id log)
 	for (uint32_t i = 0; i < j->n; i++) {
 		struct rec *r = &j->recs[i];
 
-		if (r->type == REC_COMMIT && r->e->log == log && r->e->lsn > end && NFS4R_GEN(r->e->lsn) == NFS4R_GEN(begin)) {
-			rec_fini(r);
-			memset(r, 0, sizeof(*r));
-		}
+		if (r->type == DID_COMMIT && r->e->log == log && r->e->lsn > end && NFS4R_GEN(r->e->lsn) == NFS4R_GEN(begin) && (!kept || r->end > kept))
+			forget_rec(r);
 	}
 	return end;
 }
 
-nfs4r_lsn journal_drop_undecided(struct journal *j, nfs4r_server_id self)
+nfs4r_lsn journal_drop_undecided(struct journal *j, nfs4r_server_id self, uint64_t kept)
 {
 	nfs4r_lsn own = 0;
 
 	for (nfs4r_server_id log = 1; log <= SERVERS_MAX; log++) {
-		nfs4r_lsn end = drop_behind(j, log);
+		nfs4r_lsn end = drop_behind(j, log, log == self ? 0 : kept);
 
 		own = log == self ? end : own;
 	}
 	for (uint32_t i = 0; i < j->n; i++)
-		if (j->recs[i].type == REC_INTENT) {
-			rec_fini(&j->recs[i]);
-			memset(&j->recs[i], 0, sizeof(j->recs[i]));
-		}
+		if (j->recs[i].type == DID_INTENT)
+			forget_rec(&j->recs[i]);
 	return own;
 }

@@ -37,6 +37,8 @@ void lose_image(struct server *v)
 		return;
 	v->image.taken = true;
 	v->image.records = v->journal.synced;
+	if (v->storage)
+		store_image(v);
 	v->image.inc = v->inc;
 	v->image.start = NFS4R_GEN(v->applied[v->id]) << NFS4R_GEN_SHIFT | v->inc;
 	memcpy(v->image.truncated, v->truncated, sizeof(v->truncated));
@@ -60,6 +62,8 @@ static void lost(struct server *v)
 	memset(v->truncated, 0, sizeof(v->truncated));
 	v->inc = 0;
 	v->tail_lost = false;
+	if (v->storage)
+		store_lost(v);
 	s->totals.disks_lost++;
 }
 
@@ -71,6 +75,8 @@ void disk_empty(struct server *v)
 	memset(v->truncated, 0, sizeof(v->truncated));
 	v->inc = 0;
 	v->tail_lost = false;
+	if (v->storage)
+		store_lost(v);
 	v->sim->totals.new_disks++;
 }
 
@@ -79,8 +85,12 @@ static void put_back(struct server *v)
 	struct sim *s = v->sim;
 
 	TRACE(s, v, "its disk is put back to what it was in start %llu", ULL(v->image.inc));
-	journal_cut(&v->journal, v->image.records);
-	check_crashed(v, journal_drop_undecided(&v->journal, v->id));
+	if (v->storage) {
+		store_put_back(v);
+	} else {
+		journal_cut(&v->journal, v->image.records);
+		check_crashed(v, journal_drop_undecided(&v->journal, v->id, 0));
+	}
 	memcpy(v->truncated, v->image.truncated, sizeof(v->truncated));
 	v->inc = v->image.inc;
 	v->tail_lost = true;

@@ -4,7 +4,7 @@
  *
  *   nfs4r-sim [--seed N] [--seeds FROM COUNT] [--fresh COUNT] [--file SEEDS.TXT] [--twice]
  *             [--servers 3|5] [--mode NAME] [--steps N] [--trace] [--fault N] [--jobs N]
- *             [--list] [--faults BUDGET] [--long-cuts]
+ *             [--list] [--faults BUDGET] [--long-cuts] [--store real]
  *
  * Without any of them SEEDS (environment) or 1000 fresh seeds. A worker process that dies, by an
  * assertion of the core for example, counts as a finding of the seed it was at.
@@ -19,6 +19,8 @@
 #include <unistd.h>
 
 #include "core/fault.h"
+#include "platter.h"
+#include "store/fault.h"
 
 #define POLICY_SEEDS 1000 /* so many of all modes have to show everything the policy can do */
 
@@ -27,7 +29,7 @@ struct options {
 	uint32_t servers, jobs, fault;
 	const struct mode *mode;
 	uint64_t steps;
-	bool trace, twice, long_cuts;
+	bool trace, twice, long_cuts, stores;
 	bool all_of_policy; /* everything the policy can do must have happened */
 	const char *file;
 	uint64_t faults_budget;
@@ -64,7 +66,7 @@ static int run_seed(const struct options *o, uint64_t seed, char *why, size_t le
 	char text[900];
 	int bad;
 
-	plan_draw(&plan, seed, o->mode, o->servers);
+	plan_draw(&plan, seed, o->mode, o->servers, o->stores);
 	plan.fault = o->fault;
 	if (o->steps)
 		plan.work_us = o->steps * MS;
@@ -141,6 +143,8 @@ static int run_many(const struct options *o, struct shared *sh, uint64_t *seed, 
 		pid_t pid = wait(&status);
 		uint32_t i = 0;
 
+		platters_of(pid);
+
 		while (i < jobs && pids[i] != pid)
 			i++;
 		if (i == jobs || (WIFEXITED(status) && WEXITSTATUS(status) == 0))
@@ -171,6 +175,8 @@ static void print_totals(const struct totals *t, uint64_t seeds)
 		members_print(t);
 	if (t->seals)
 		seals_print(t);
+	if (t->store_starts)
+		stores_print(t);
 }
 
 static void print_again(const struct options *o, uint64_t seed)
@@ -185,6 +191,8 @@ static void print_again(const struct options *o, uint64_t seed)
 		printf(" --steps %llu", (unsigned long long)o->steps);
 	if (o->long_cuts)
 		printf(" --long-cuts");
+	if (o->stores)
+		printf(" --store real");
 	printf(" --trace\n");
 }
 
@@ -290,11 +298,17 @@ static const struct {
 	{ F_ANSWER_UNDONE, "seals-commit" },	{ F_WRITE_OVER_SEAL, "seals-forward" },
 	{ F_NO_FREEZE, "seals-majority" },	{ F_OLD_ACCEPT_LIFTS, "seals-twice" },
 	{ F_ACCEPT_WITHOUT_LOG, "seals-twice" },	{ F_SERVE_UNCROSSED, "seals-commit" },
-	{ F_CROSS_AHEAD, "seals-commit" },	{ F_REACH_FORGOTTEN, "seals-forward" },
+	{ F_CROSS_AHEAD, "seals-commit" },	{ F_REACH_FORGOTTEN, "seals-busy" },
 	{ F_FORGOT_VOTES, "views-amnesia" },	{ F_FORGOT_GRANTS, "seals-amnesia" },
 	{ F_FORGOT_STAYS, "views-amnesia" },	{ F_STARTS_FORGOTTEN, "views-amnesia" },
 	{ F_REPAIR_UNSEALED, "views-amnesia" },	{ F_SEQ_AGAIN, "views-amnesia" },
 	{ F_TAINT_IN_FLIGHT, "seals-late" },	{ F_TAINT_OWN, "seals-late" },
+	{ F_STORE_SYNC_LATE, "store-slow" },	{ F_STORE_NO_NAMES, "store-power" },
+	{ F_STORE_TORN, "store-power" },	{ F_STORE_REPLAY_LATE, "store-crash" },
+	{ F_STORE_MARK_UNSYNCED, "store-slow" },	{ F_STORE_POS_AHEAD, "store-crash" },
+	{ F_STORE_LMDB_AHEAD, "store-power" },	{ F_STORE_NO_CARRY, "store-slow" },
+	{ F_STORE_HOLE, "store-hole" },	{ F_STORE_TAIL_WHOLE, "store-power" },
+	{ F_STORE_BEHIND_HOLE, "store-power" },
 	{ F_TAINT_STABLE, "seals-late" },	{ F_TAINT_SEALED, "seals-late" },
 	{ F_DROP_UNSTABLE, "seals-away" },	{ F_LATE_WAITS, "seals-away" },
 	{ F_VOTERS_UNASKED, "members" },	{ F_LEARNER_KNOWN, "members-power" },
@@ -348,29 +362,41 @@ static bool try_fault(const struct options *given, struct shared *sh, const stru
 	return found;
 }
 
+/* NULL: no such fault. */
+static const char *fault_text(uint32_t fault)
+{
+	static const char *const store[] = {
+#define X(name, rule, what) [name - NFS4R_STORE_FAULT_FIRST] = rule ": " what,
+		NFS4R_STORE_FAULTS_EACH(X)
+#undef X
+	};
+
+	return fault < NFS4R_STORE_FAULT_FIRST ? nfs4r_core_fault_text(fault) : store[fault - NFS4R_STORE_FAULT_FIRST];
+}
+
 static int run_faults(const struct options *given, struct shared *sh)
 {
 	uint32_t caught = 0, all = 0;
 
-	for (uint32_t f = 1; f < NFS4R_FAULT_COUNT; f++) {
+	for (uint32_t f = 1; f < NFS4R_STORE_FAULT_END; f++) {
 		struct options o = *given;
 		uint64_t used = 0;
 		char why[1024];
 		bool found = false;
 
-		if (!nfs4r_core_fault_text(f) || (given->fault ? given->fault != f : is_elsewhere(f)))
+		if (!fault_text(f) || (given->fault ? given->fault != f : is_elsewhere(f)))
 			continue;
 		o.fault = f;
 		all++;
 		for (uint32_t i = 0; !found && i < sizeof(hints) / sizeof(hints[0]); i++)
 			if (hints[i].fault == f)
 				found = try_fault(&o, sh, mode_find(hints[i].mode), HINTED_SEEDS, why, sizeof(why), &used);
-		for (uint64_t round = 1; !found && round <= given->faults_budget; round *= 4)
+		for (uint64_t round = 1; !found && f < NFS4R_STORE_FAULT_FIRST && round <= given->faults_budget; round *= 4)
 			for (uint32_t m = 0; !found && m < nmodes; m++)
 				found = try_fault(&o, sh, &modes[m], round * ROUND_SEEDS, why, sizeof(why), &used);
 		caught += found;
 		printf("%2u %-6s %6llu seeds  %s\n", f, found ? "caught" : "MISSED", (unsigned long long)used,
-		       nfs4r_core_fault_text(f));
+		       fault_text(f));
 		if (found)
 			printf("       %.200s\n", why);
 		fflush(stdout);
@@ -384,9 +410,11 @@ static int run_faults(const struct options *given, struct shared *sh)
 static int usage(void)
 {
 	printf("nfs4r-sim [--seed N] [--seeds FROM COUNT] [--fresh COUNT] [--file FILE] [--twice]\n"
-	       "          [--servers 3|5] [--mode NAME] [--steps MS] [--trace] [--fault N] [--jobs N] [--list] [--faults BUDGET] [--long-cuts]\n");
+	       "          [--servers 3|5] [--mode NAME] [--steps MS] [--trace] [--fault N] [--jobs N] [--list] [--faults BUDGET] [--long-cuts] [--store real]\n");
 	for (uint32_t i = 0; i < nmodes; i++)
-		printf("  %-14s %s\n", modes[i].name, modes[i].what);
+		printf("  %-16s %s\n", modes[i].name, modes[i].what);
+	for (uint32_t i = 0; i < nstore_modes; i++)
+		printf("  %-16s %s\n", store_modes[i].name, store_modes[i].what);
 	return 2;
 }
 
@@ -420,6 +448,8 @@ static bool parse(int argc, char **argv, struct options *o)
 			o->jobs = (uint32_t)strtoul(v, NULL, 0), i++;
 		else if (!strcmp(a, "--faults"))
 			o->faults_budget = strtoull(v, NULL, 0), i++;
+		else if (!strcmp(a, "--store") && !strcmp(v, "real"))
+			o->stores = true, i++;
 		else if (!strcmp(a, "--trace"))
 			o->trace = true;
 		else if (!strcmp(a, "--long-cuts"))
@@ -464,6 +494,7 @@ int main(int argc, char **argv)
 			return 0;
 		}
 		printf("FAILED %s\n", why);
+		platters_of(getpid());
 		return 1;
 	}
 	return run_range(&o, sh);

@@ -439,6 +439,9 @@ const struct mode *mode_find(const char *name)
 	for (uint32_t i = 0; i < nmodes; i++)
 		if (!strcmp(modes[i].name, name))
 			return &modes[i];
+	for (uint32_t i = 0; i < nstore_modes; i++)
+		if (!strcmp(store_modes[i].name, name))
+			return &store_modes[i];
 	return NULL;
 }
 
@@ -539,7 +542,7 @@ static bool draw_mode(struct plan *p, struct rng *r, struct rng *views)
 	return true;
 }
 
-void plan_draw(struct plan *p, uint64_t seed, const struct mode *mode, uint32_t servers)
+void plan_draw(struct plan *p, uint64_t seed, const struct mode *mode, uint32_t servers, bool stores)
 {
 	struct rng r = { hash_mix(seed, 0x91a4) }, v = { hash_mix(seed, VIEWS_STREAM) };
 	bool views = false;
@@ -570,6 +573,8 @@ void plan_draw(struct plan *p, uint64_t seed, const struct mode *mode, uint32_t 
 		draw_views(p, &v);
 	if (p->seals || (views && p->lease_ms && rng_chance(&v, 400)))
 		draw_seals(p);
+	if (stores || p->segment_bytes)
+		draw_store(p);
 	if (!p->durability)
 		p->durability = NFS4R_DURABILITY_LOCAL;
 	p->base = p->servers;
@@ -607,4 +612,9 @@ void plan_print(const struct plan *p, char *buf, size_t len)
 		snprintf(buf + n, len - n, ", durability %u, commits %u, stable writes %u, given up after %llu/%u ms, repair crash %u, losses %u, keeps %u, away %llu ms",
 			 p->durability, p->commits, p->stable_writes, (unsigned long long)(p->give_up_us / MS), p->give_up_ms,
 			 p->repair_crash, p->losses, p->keep, (unsigned long long)(p->away_us / MS));
+	n = strlen(buf);
+	if (p->segment_bytes)
+		snprintf(buf + n, len - n, ", stores: segments of %llu, %u ends in order, %u deaths while opening, a disk dies/is full/breaks %u/%u/%u every %llu ms",
+			 (unsigned long long)p->segment_bytes, p->closes, p->open_dies, p->disk_dies, p->disk_full, p->disk_breaks,
+			 (unsigned long long)(p->disk_every_us / MS));
 }

@@ -45,7 +45,8 @@ void server_sealed(struct server *v, nfs4r_server_id log, nfs4r_lsn seal)
 	if (v->repair.on)
 		sim_fail(v->sim, "S%u crosses a seal while its copy is repaired", v->id);
 	check_sealed(v, log, seal);
-	journal_sealed(&v->journal, log, seal);
+	if (!disk_sealed(v, log, seal))
+		return;
 	seal_cut(v, log, seal);
 	if (log == v->id && v->own_next <= after)
 		v->own_next = after + 1;
@@ -61,10 +62,13 @@ static void repair_over(struct server *v, bool ok)
 
 	TRACE(v->sim, v, "repair %s", ok ? "done" : "failed");
 	r->on = false;
+	if (ok && r->all)
+		ok = disk_positions(v, r->positions);
+	if (ok)
+		ok = disk_checkpoint_now(v);
 	if (ok && r->all) {
 		for (uint32_t log = 1; log <= v->sim->plan.servers; log++)
 			v->truncated[log] = r->positions[log];
-		journal_positions(&v->journal, r->positions);
 		set_positions(v, r->positions);
 		v->own_next = r->positions[v->id] + 1;
 		memcpy(ev.stable, r->positions, sizeof(r->positions));
@@ -72,7 +76,6 @@ static void repair_over(struct server *v, bool ok)
 	if (ok) {
 		check_repaired(v);
 		r->changed = false;
-		v->journal.synced = v->journal.n;
 	}
 	ev.left = r->left;
 	ev.nleft = r->nleft;
@@ -103,8 +106,8 @@ static void install(struct server *v, uint32_t obj, struct row *row)
 		sim_trace(v->sim, v, "repairs %s: %s", obj_str(v->sim, obj), text);
 	}
 	v->repair.changed = true;
-	journal_install(&v->journal, obj, row);
-	tree_install(&v->tree, obj, row);
+	if (disk_install(v, obj, row))
+		tree_install(&v->tree, obj, row);
 	row_fini(row);
 }
 

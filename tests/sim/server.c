@@ -54,16 +54,21 @@ static void run_delayed(struct server *v)
 		start_sync(v);
 }
 
+void server_synced(struct server *v)
+{
+	v->syncing = false;
+	run_delayed(v);
+}
+
 static void synced(struct sim *s, void *arg, uint64_t generation, uint64_t target)
 {
 	struct server *v = arg;
 
 	if (!v->up || v->generation != generation)
 		return;
-	v->syncing = false;
 	if (v->journal.synced < target)
 		v->journal.synced = (uint32_t)target;
-	run_delayed(v);
+	server_synced(v);
 }
 
 static void start_sync(struct server *v)
@@ -73,6 +78,10 @@ static void start_sync(struct server *v)
 	if (v->syncing)
 		return;
 	v->syncing = true;
+	if (v->storage) {
+		store_sync_begin(v);
+		return;
+	}
 	server_at(v, s->now + rng_time(&s->rng, s->plan.sync_us), synced, v, v->generation, v->journal.n);
 }
 
@@ -106,19 +115,39 @@ static void look_at_bound(struct server *v)
 	if (!v->sim->plan.keep)
 		return;
 	while (i && kept <= v->sim->plan.keep)
-		kept += j->recs[--i].type == REC_COMMIT;
+		kept += j->recs[--i].type == DID_COMMIT;
 	while (i--)
-		if (j->recs[i].type == REC_COMMIT && j->recs[i].e->lsn > v->beyond[j->recs[i].e->log])
+		if (j->recs[i].type == DID_COMMIT && j->recs[i].e->lsn > v->beyond[j->recs[i].e->log])
 			v->beyond[j->recs[i].e->log] = j->recs[i].e->lsn;
 	memcpy(ev.stable, v->beyond, sizeof(v->beyond));
 	server_step(v, &ev);
+}
+
+static void tell_stable(struct server *v, const nfs4r_lsn *stable)
+{
+	struct nfs4r_event ev = { .type = NFS4R_EV_STABLE };
+
+	memcpy(ev.stable, stable, (SERVERS_MAX + 1) * sizeof(ev.stable[0]));
+	lose_image(v);
+	server_step(v, &ev);
+	if (v->up)
+		commit_stable(v);
+	if (v->up)
+		look_at_bound(v);
+	if (v->up && v->checkpoint_wanted)
+		server_checkpoint(v);
+}
+
+void server_checkpointed(struct server *v, const nfs4r_lsn *stable)
+{
+	v->checkpointing = false;
+	tell_stable(v, stable);
 }
 
 static void checkpointed(struct sim *s, void *arg, uint64_t a, uint64_t b)
 {
 	struct checkpoint *c = arg;
 	struct server *v = c->server;
-	struct nfs4r_event ev = { .type = NFS4R_EV_STABLE };
 
 	if (v->up && v->generation == c->generation) {
 		v->checkpointing = false;
@@ -126,18 +155,10 @@ static void checkpointed(struct sim *s, void *arg, uint64_t a, uint64_t b)
 			if (v->stable[i] < c->applied[i] && c->repairs == v->repair.number &&
 			    NFS4R_GEN(c->applied[i]) == NFS4R_GEN(v->applied[i])) /* not over a seal or a repair */
 				v->stable[i] = c->applied[i];
-			ev.stable[i] = v->stable[i];
 		}
-		journal_checkpoint(&v->journal, ev.stable);
+		journal_checkpoint(&v->journal, v->stable);
 		v->journal.synced = v->journal.n;
-		lose_image(v);
-		server_step(v, &ev);
-		if (v->up)
-			commit_stable(v);
-		if (v->up)
-			look_at_bound(v);
-		if (v->up && v->checkpoint_wanted)
-			server_checkpoint(v);
+		tell_stable(v, v->stable);
 	}
 	free(c);
 }
@@ -153,6 +174,10 @@ void server_checkpoint(struct server *v)
 	}
 	v->checkpointing = true;
 	v->checkpoint_wanted = false;
+	if (v->storage) {
+		store_checkpoint_begin(v);
+		return;
+	}
 	c = calloc(1, sizeof(*c));
 	c->server = v;
 	c->generation = v->generation;
@@ -230,6 +255,7 @@ static void truncate_log(struct server *v, nfs4r_server_id log, nfs4r_lsn until)
 		v->sim->totals.dropped++;
 	}
 	v->truncated[log] = until;
+	disk_truncate(v, log, until);
 	kept_drop(&v->kept[log], 0, until);
 }
 
@@ -248,7 +274,7 @@ static void carry_out(struct server *v, const struct nfs4r_action *a, struct nfs
 
 	switch (a->type) {
 	case NFS4R_ACT_PUT:
-		journal_put(&v->journal, &a->put);
+		disk_put(v, &a->put);
 		break;
 	case NFS4R_ACT_SEND:
 		if (s->trace)
@@ -293,6 +319,8 @@ static void carry_out(struct server *v, const struct nfs4r_action *a, struct nfs
 		sim_fail(s, "S%u halts: %s", v->id, a->text);
 	case NFS4R_ACT_RECOVERED:
 		TRACE(s, v, "recovered, own log ends at %llu", (unsigned long long)nfs4r_core_own_end(v->core));
+		if (!disk_recovered(v))
+			break;
 		v->ready = true;
 		v->tail_lost = false;
 		check_recovered(v, nfs4r_core_own_end(v->core));
@@ -336,7 +364,7 @@ bool server_carry_out(struct server *v, const struct nfs4r_update *u)
 {
 	struct sim *s = v->sim;
 	uint64_t next = u->next_timer_ms;
-	bool changed = false;
+	bool changed = false, machine;
 
 	v->actions = u->n;
 	if (s->plan.lease_ms)
@@ -344,10 +372,10 @@ bool server_carry_out(struct server *v, const struct nfs4r_update *u)
 	for (uint32_t i = 0; i < u->n; i++) {
 		const struct nfs4r_action *a = &u->actions[i];
 
-		if (v->crash_after && --v->crash_after == 0 && !s->healed) {
+		if (store_halted(v, &machine) || (v->crash_after && --v->crash_after == 0 && !s->healed)) {
 			for (uint32_t k = i; k < u->n; k++)
 				undone(&u->actions[k]);
-			server_stop(v, v->crash_machine);
+			server_stop(v, machine || (!v->crash_after && v->crash_machine));
 			return false;
 		}
 		sim_note(s, 2 + v->id, action_digest(a), a->durable);
@@ -526,12 +554,14 @@ void server_stop(struct server *v, bool machine)
 	policy_count(v);
 	nfs4r_core_destroy(v->core);
 	v->core = NULL;
-	if (machine) {
+	if (v->storage) {
+		store_crash(v, machine);
+	} else if (machine) {
 		uint64_t slack = v->journal.n - v->journal.synced;
 
 		journal_cut(&v->journal,
 			    v->journal.synced + (rng_chance(&s->rng, 500) ? 0 : rng_below(&s->rng, slack + 1)));
-		own = journal_drop_undecided(&v->journal, v->id);
+		own = journal_drop_undecided(&v->journal, v->id, 0);
 		v->tail_lost = true;
 		check_crashed(v, own);
 	}
@@ -562,6 +592,7 @@ void server_fini(struct server *v)
 		if (v->held[i].drop)
 			v->held[i].drop(v->held[i].arg);
 	free(v->held);
+	store_free(v);
 	journal_fini(&v->journal);
 	for (uint32_t log = 1; log <= SERVERS_MAX; log++)
 		kept_fini(&v->kept[log]);

@@ -11,6 +11,8 @@
  *  3. quiet: everybody a member, no control left anywhere, every log truncated, all trees equal to
  *     the truth.
  *
+ * With real stores (store.h) disks fail, too, and each start is compared with what was written.
+ *
  * All that happens is an event in one heap, ordered by time and, at equal times, by the order of
  * its making; all chance comes from one stream. So the seed decides everything, and the hash over
  * events and actions is the same each time.
@@ -250,6 +252,7 @@ static void heal(struct sim *s, void *arg, uint64_t a, uint64_t b)
 
 		v->crash_after = v->crash_on = 0;
 		clock_go(v);
+		store_heal(v);
 		if (!v->up)
 			server_start(v);
 	}
@@ -286,6 +289,8 @@ static void begin(struct sim *s)
 		s->slow[rng_range(&s->rng, 1, p->servers)][rng_range(&s->rng, 1, p->servers)]
 		       [rng_chance(&s->rng, 700)] = p->slow_us;
 	for (uint32_t i = 1; i <= p->servers; i++)
+		store_make(&s->servers[i]);
+	for (uint32_t i = 1; i <= p->servers; i++)
 		server_start(&s->servers[i]);
 	for (uint32_t i = 1; i <= p->servers; i++)
 		for (uint32_t j = i + 1; j <= p->servers; j++)
@@ -296,6 +301,8 @@ static void begin(struct sim *s)
 		sim_at(s, s->now + rng_time(&s->rng, p->crash_every_us), crash_now, NULL, 0, 0);
 	if (p->lease_ms)
 		trouble_begin(s);
+	if (p->segment_bytes)
+		store_troubles(s);
 	s->totals.with_views = p->lease_ms != 0;
 	sim_at(s, s->now + p->work_us, heal, NULL, 0, 0);
 }
@@ -327,6 +334,8 @@ int sim_run(struct sim *s, const struct plan *plan, bool trace)
 		if (clock_held(s, &e))
 			continue;
 		e.fn(s, e.arg, e.a, e.b);
+		if (plan->segment_bytes)
+			stores_settle(s);
 		if (e.on)
 			e.on->sampled_ms = 0;
 		s->totals.steps++;

@@ -88,6 +88,10 @@ struct plan { /* drawn from the seed and the mode; printed with a failure */
 	uint64_t members_us;
 	uint64_t away_us;	/* one server is cut off soon after the start for so long; 0 = none */
 	uint32_t keep;		/* entries of all logs together that a server keeps for those who are away; 0 = any number */
+	/* a real store; segment_bytes 0: none */
+	uint64_t segment_bytes, disk_every_us;
+	uint32_t disk_dies, disk_full, disk_breaks; /* how often one of the troubles of disks is which */
+	uint32_t closes, open_dies; /* per mille: ends in order; deaths while the store is opened */
 	uint32_t late;		/* per mille of the entries that are sent: their bytes are read back then; others' entries always are, unless 0 */
 };
 
@@ -239,6 +243,7 @@ struct simop { /* engine part of an operation (op->engine) */
 	} locks[NFS4R_PARTS_MAX];
 	bool locked, waiting;
 	struct nfs4r_entry *intent;
+	bool begun; /* its files change: what had to be on the disk before is there */
 	struct simop *next;
 };
 
@@ -252,6 +257,7 @@ struct delayed { /* a durable action that waits for the journal */
 struct applying {
 	struct nfs4r_entry *e;
 	uint32_t mask;
+	bool begun;
 	struct applying *next;
 };
 
@@ -289,6 +295,7 @@ struct server {
 	struct nfs4r_core *core;
 	struct tree tree;
 	struct journal journal;
+	struct storage *storage; /* store.h */
 	struct kept kept[SERVERS_MAX + 1];
 	nfs4r_lsn own_next; /* LSN of the next entry, as the checkers expect it */
 	nfs4r_lsn applied[SERVERS_MAX + 1]; /* contiguous, as the journal has it */
@@ -368,6 +375,7 @@ struct totals {
 	uint64_t disks_lost, disks_put_back, disks_back;
 	uint64_t dropped; /* entries beyond the bound, that somebody outside does not have */
 	uint64_t added, taken_out, new_disks;
+	uint64_t store_starts, store_checkpoints, store_torn, store_closes, store_open_dies, store_halts;
 	uint64_t late, inexact, taken; /* entries whose bytes were read back and newer; objects that a seal made inexact; taken for right */
 	uint64_t removal_max_us; /* the last: not summed up, but the highest */
 };
@@ -453,6 +461,9 @@ void server_soon(struct server *v, struct nfs4r_event *ev); /* in an event of it
 bool server_carry_out(struct server *v, const struct nfs4r_update *u);
 void server_fini(struct server *v);
 void server_checkpoint(struct server *v);
+void server_checkpointed(struct server *v, const nfs4r_lsn *stable);
+void server_synced(struct server *v); /* run what waits for the journal */
+uint32_t open_intents(const struct server *v, struct nfs4r_entry **out, uint32_t max); /* references to those without a decision, ascending */
 void server_commit(struct server *v, struct nfs4r_entry *e, bool own, const struct nfs4r_put *puts, uint32_t n);
 void server_peer(struct server *v, nfs4r_server_id peer, uint64_t epoch); /* connection seen (0 = gone) */
 
@@ -650,11 +661,16 @@ void tune_members_commit(struct plan *p, struct rng *r);
 void tune_members_power(struct plan *p, struct rng *r);
 void tune_seals_late(struct plan *p, struct rng *r);
 extern const uint32_t nmodes;
+/* modes_store.c */
+extern const struct mode store_modes[];
+extern const uint32_t nstore_modes;
+void draw_store(struct plan *p);
 const struct mode *mode_find(const char *name);
-/* @mode NULL: the seed chooses. @servers 0: the seed chooses. */
-void plan_draw(struct plan *p, uint64_t seed, const struct mode *mode, uint32_t servers);
+/* @mode NULL: the seed chooses. @servers 0: the seed chooses. @stores: real ones in any mode. */
+void plan_draw(struct plan *p, uint64_t seed, const struct mode *mode, uint32_t servers, bool stores);
 void plan_print(const struct plan *p, char *buf, size_t len);
 
+#include "store.h"
 #include "check.h"
 
 #endif

@@ -15,6 +15,10 @@ static void port_facts(void *ctx, const struct nfs4r_oid *oid, struct nfs4r_fact
 	uint32_t obj = obj_of(v->sim, oid);
 	const struct row *r = tree_get(&v->tree, obj);
 
+	if (v->storage) {
+		store_facts(v, oid, out);
+		return;
+	}
 	memset(out, 0, sizeof(*out));
 	out->known = r->state == ROW_KNOWN ? NFS4R_KNOWN : r->state == ROW_DEAD ? NFS4R_DEAD : NFS4R_NOT_YET;
 	if (r->state == ROW_NONE && v->sim->objs[obj].lost)
@@ -36,6 +40,8 @@ static bool port_lookup(void *ctx, const struct nfs4r_oid *dir, const struct nfs
 	struct server *v = ctx;
 	int obj = tree_lookup(&v->tree, obj_of(v->sim, dir), name_of(v->sim, name));
 
+	if (v->storage)
+		return store_lookup(v, dir, name, child);
 	if (obj < 0)
 		return false;
 	*child = v->sim->objs[obj].oid;
@@ -47,6 +53,8 @@ static uint32_t port_parents(void *ctx, const struct nfs4r_oid *oid, struct nfs4
 	struct server *v = ctx;
 	const struct row *r = tree_get(&v->tree, obj_of(v->sim, oid));
 
+	if (v->storage)
+		return store_parents(v, oid, out, max);
 	for (uint32_t i = 0; i < r->nparents && i < max; i++)
 		out[i] = v->sim->objs[r->parents[i]].oid;
 	return r->nparents;
@@ -61,6 +69,10 @@ static void port_mint(void *ctx, struct nfs4r_oid *out)
 {
 	struct server *v = ctx;
 
+	if (v->storage) {
+		store_mint(v, out);
+		return;
+	}
 	/* as the store does: a counter may come again, but not in the same generation of the log */
 	nfs4r_oid_make(out, v->id, NFS4R_GEN(v->applied[v->id]) << 32 | v->inc, ++v->mint_seq);
 }
@@ -101,7 +113,8 @@ void server_commit(struct server *v, struct nfs4r_entry *e, bool own, const stru
 		sim_fail(s, "S%u commits %u:%llu while its copy is repaired", v->id, e->log, (unsigned long long)e->lsn);
 	if (own != (e->log == v->id) && !v->tail_lost)
 		sim_fail(s, "S%u commits an entry of log %u as %s", v->id, e->log, own ? "own" : "another's");
-	journal_commit(&v->journal, e, own, puts, n);
+	if (!disk_commit(v, e, own, puts, n))
+		return;
 	if (!own && e->lsn > v->applied[e->log] + 1)
 		trouble_hole(v);
 	why = tree_apply(s, &v->tree, e, own);
@@ -115,7 +128,7 @@ void server_commit(struct server *v, struct nfs4r_entry *e, bool own, const stru
 
 /* ---- replay -------------------------------------------------------------------------- */
 
-static const struct nfs4r_put **rows_of(const struct journal *j, uint32_t *count)
+const struct nfs4r_put **rows_of(const struct journal *j, uint32_t *count)
 {
 	uint32_t n = 0, cap = 0;
 	const struct nfs4r_put **rows = NULL;
@@ -145,14 +158,13 @@ static bool is_decided(const struct journal *j, uint32_t from, const struct nfs4
 	for (uint32_t i = from; i < j->n; i++) {
 		const struct rec *r = &j->recs[i];
 
-		if (r->type == REC_COMMIT && r->e->log == e->log && r->e->lsn == e->lsn)
+		if (r->type == DID_COMMIT && r->e->log == e->log && r->e->lsn == e->lsn)
 			return true;
 	}
 	return false;
 }
 
-/* References to the intents without a decision, ascending. */
-static uint32_t open_intents(const struct server *v, struct nfs4r_entry **out, uint32_t max)
+uint32_t open_intents(const struct server *v, struct nfs4r_entry **out, uint32_t max)
 {
 	const struct journal *j = &v->journal;
 	uint32_t n = 0;
@@ -161,7 +173,7 @@ static uint32_t open_intents(const struct server *v, struct nfs4r_entry **out, u
 		struct nfs4r_entry *e = j->recs[i].e;
 		bool again = false;
 
-		if (j->recs[i].type != REC_INTENT || is_decided(j, i, e))
+		if (j->recs[i].type != DID_INTENT || is_decided(j, i, e))
 			continue;
 		for (uint32_t k = 0; k < n; k++) /* its LSN was given out again later */
 			again |= out[k]->lsn >= e->lsn;
@@ -177,25 +189,29 @@ static void replay(struct server *v)
 	struct sim *s = v->sim;
 
 	tree_copy(&v->tree, &s->base);
+	if (v->storage)
+		store_begin(v);
 	forget_entries(v);
 	memset(v->stable, 0, sizeof(v->stable));
 	for (uint32_t i = 0; i < j->n; i++) {
 		const struct rec *r = &j->recs[i];
 
-		if (r->type == REC_CHECKPOINT)
+		if (r->type == DID_CHECKPOINT)
 			memcpy(v->stable, r->stable, sizeof(v->stable));
-		if (r->type == REC_SEALED)
+		if (r->type == DID_SEALED)
 			seal_cut(v, r->seal.log, r->seal.lsn);
-		if (r->type == REC_INSTALL)
+		if (r->type == DID_INSTALL)
 			tree_install(&v->tree, r->obj, r->row);
-		if (r->type == REC_POSITIONS)
+		if (r->type == DID_POSITIONS)
 			set_positions(v, r->stable);
-		if (r->type != REC_COMMIT)
+		if (r->type != DID_COMMIT)
 			continue;
 		if (tree_apply(s, &v->tree, r->e, false))
 			sim_fail(s, "S%u: its journal cannot be replayed", v->id);
 		keep_entry(v, r->e);
 	}
+	if (v->storage)
+		store_began(v);
 	for (uint32_t log = 1; log <= s->plan.servers; log++)
 		if (v->stable[log] > v->applied[log])
 			sim_fail(s, "S%u has log %u to %llu, but had it stable to %llu", v->id, log,
@@ -303,10 +319,18 @@ void server_start(struct server *v)
 	v->view_known = v->seen_lease = v->seen_joining = v->adopts = v->repair.changed = false;
 	replay(v);
 	lose_image(v);
-	v->inc++;
-	n = open_intents(v, intents, 64);
+	if (v->storage) {
+		store_check(v);
+		n = store_intents(v, intents, 64);
+	} else {
+		v->inc++;
+		n = open_intents(v, intents, 64);
+	}
 	make_core(v);
-	give_back(v, intents, n);
+	if (!v->storage)
+		give_back(v, intents, n);
+	else if (!store_give_back(v))
+		sim_fail(s, "S%u: the core cannot take back what its store has", v->id);
 	TRACE(s, v, "start %llu, log to %llu, %u intents%s", (unsigned long long)v->inc,
 	      (unsigned long long)v->applied[v->id], n, v->tail_lost ? ", tail lost" : "");
 	v->up = true;
@@ -316,7 +340,7 @@ void server_start(struct server *v)
 		struct nfs4r_event ev = { .type = NFS4R_EV_OP_EXECUTED, .entry = intents[i] };
 
 		ev.ok = rng_chance(&s->rng, 600);
-		if (alive && v->up)
+		if (alive && v->up && !v->tail_lost)
 			server_step(v, &ev);
 		nfs4r_entry_put(intents[i]);
 	}

@@ -105,8 +105,10 @@ static void late_try(struct sim *s, void *arg, uint64_t a, uint64_t b)
 		server_at_owned(v, s->now + 5 * MS, late_try, l, late_free, 0, 0);
 		return;
 	}
-	if (any)
-		v->journal.synced = v->journal.n;
+	if (any && !disk_sync_now(v)) {
+		late_free(l);
+		return;
+	}
 	net_post_entries(v, l->to, l->msg);
 	free(l);
 }

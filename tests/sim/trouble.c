@@ -146,7 +146,7 @@ void trouble_hole(struct server *v)
 
 	if (s->healed || !s->plan.hole_crash || !rng_chance(&s->rng, s->plan.hole_crash))
 		return;
-	v->journal.synced = v->journal.n;
+	disk_sync_now(v);
 	sim_at(s, s->now, power_fails, NULL, 0, 0);
 }
 

@@ -124,8 +124,16 @@ static void test_mint_tells_dead_from_not_yet(void **state)
 	make_creates();
 	commit(&f, creates[1]);
 	commit(&f, e_remove(&f, 2, &dirs[1], "x")); /* LSN 6 */
-	/* Made and removed, but 1 has not come: nothing may be called dead yet. */
-	assert_int_equal(nfs4r_store_row(f.s, &made[1], NULL), NFS4R_NOT_YET);
+	/* Made and removed, though 1 has not come; that one may come. A restart knows it, too, from the journal or behind a checkpoint. */
+	for (int round = 0; round < 3; round++) {
+		assert_int_equal(nfs4r_store_row(f.s, &made[1], NULL), NFS4R_DEAD);
+		assert_int_equal(nfs4r_store_row(f.s, &made[0], NULL), NFS4R_NOT_YET);
+		assert_int_equal(nfs4r_store_row(f.s, &made[2], NULL), NFS4R_NOT_YET);
+		if (round == 1)
+			checkpoint();
+		fx_crash(&f);
+		fx_open_ok(&f);
+	}
 	commit(&f, creates[0]);
 	assert_int_equal(nfs4r_store_row(f.s, &made[1], NULL), NFS4R_DEAD);
 	for (int i = 2; i < 5; i++)

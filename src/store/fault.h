@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Rules of the store that the faulty test build (nfs4r_store_faulty, -DNFS4R_FAULTS) can switch off one at a time, as src/core/fault.h
+ * does for the core; numbers go on where those end. In the shipped store FAULT() is 0 and the compiler removes it.
+ */
+#ifndef NFS4R_STORE_FAULT_H
+#define NFS4R_STORE_FAULT_H
+
+#include <stdint.h>
+
+#define NFS4R_STORE_FAULT_FIRST 170
+
+/* X(name, rule, what is wrong with it on) */
+#define NFS4R_STORE_FAULTS_EACH(X)                                                                             \
+	X(F_STORE_SYNC_LATE, "log 4.1", "what is appended while the journal is synced counts as synced")        \
+	X(F_STORE_NO_NAMES, "log 4.1", "the names of new journal files are not synced")                         \
+	X(F_STORE_TORN, "log 4.1", "a record counts whatever its checksum")                                     \
+	X(F_STORE_REPLAY_LATE, "log 4.1", "replay leaves out the first record after the checkpoint")            \
+	X(F_STORE_MARK_UNSYNCED, "log 4.2", "objects are changed before their marks are on the disk")           \
+	X(F_STORE_POS_AHEAD, "log 4.3", "a checkpoint notes a later position than what it holds")               \
+	X(F_STORE_LMDB_AHEAD, "log 4.3", "LMDB is written before the journal is synced")                        \
+	X(F_STORE_NO_CARRY, "log 4.3", "a checkpoint forgets the marks of what is being changed")               \
+	X(F_STORE_HOLE, "log 4.3", "LMDB gets own entries behind a hole")                                       \
+	X(F_STORE_TAIL_WHOLE, "log 4.7", "a lost tail counts as whole after the next start")                    \
+	X(F_STORE_BEHIND_HOLE, "log 4.7", "entries behind a hole count after a crash of the machine")
+
+enum nfs4r_store_fault {
+	NFS4R_STORE_FAULT_BEFORE = NFS4R_STORE_FAULT_FIRST - 1,
+#define X(name, rule, text) name,
+	NFS4R_STORE_FAULTS_EACH(X)
+#undef X
+	NFS4R_STORE_FAULT_END
+};
+
+#ifdef NFS4R_FAULTS
+extern uint32_t nfs4r_store_fault; /* the one that is on, for all stores of the process; 0 = none */
+#define FAULT(n) (nfs4r_store_fault == (n))
+#else
+#define FAULT(n) 0
+#endif
+
+#endif

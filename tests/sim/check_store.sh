@@ -1,0 +1,14 @@
+#!/bin/sh
+# Real stores: past failing seeds, seeds of each mode that has them, and some twice with the same hash.
+#   check_store.sh NFS4R-SIM SEEDS.TXT      SEEDS=n: so many of each mode
+set -eu
+sim=$1
+seeds=$2
+count=${SEEDS:-30}
+
+grep " store-" "$seeds" | "$sim" --jobs 1 --file /dev/stdin
+"$sim" --jobs 1 --twice --seeds 1 3 --mode store-full
+"$sim" --jobs 1 --twice --seeds 1 3 --mode store-seals
+for mode in store-crash store-power store-die store-full store-slow store-hole store-lost store-seals store-seals-lost store-seals-die; do
+	"$sim" --jobs 1 --seeds 1 "$count" --mode "$mode" --servers 3
+done

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Private to store*.c. */
+#ifndef NFS4R_TESTS_SIM_STORAGE_H
+#define NFS4R_TESTS_SIM_STORAGE_H
+
+#include "sim.h"
+
+#include "platter.h"
+#include "store/internal.h"
+
+struct storage {
+	struct platter *platter;
+	struct nfs4r_store *store; /* open from the moment of a crash on, before the server starts */
+	struct nfs4r_store_info info;
+	struct image *image;
+	uint32_t boots;
+	bool halted, machine; /* at the end of this event; it is a loss of power */
+	bool excused;	      /* the disk failed, so the store may */
+	bool recovering;      /* it was about to note that its tail is back */
+	nfs4r_journal_pos end; /* of what was recovered */
+	nfs4r_lsn told[SERVERS_MAX + 1]; /* stable, before the crash */
+	/* objects whose files changed in place, and when: of checkpoints that are over they are forgotten */
+	uint32_t ntouched;
+	uint64_t *touched, touches;
+	struct saving_files {
+		nfs4r_journal_pos pos; /* of the checkpoint under way */
+		uint64_t touches;      /* when it began to sync the files */
+	} saving;
+};
+
+/* Dies on the way, perhaps, and tries again. */
+void store_open(struct server *v, bool may_die);
+void store_close(struct server *v, bool in_order, bool power); /* @power: it is lost */
+void store_touched(struct server *v, const struct nfs4r_entry *e);
+
+#endif
