@@ -63,6 +63,11 @@ static enum nfs4r_status begin_run(struct nfs4r_store *s, const char *boot_id,
 	st = nfs4r_ident_random(&random);
 	if (st != NFS4R_OK)
 		return nfs4r_refuse(why, st, "no random numbers from the kernel");
+	/* after a crash of the process the last records may not be on the disk; OPEN says that all before it is (recover.c) */
+	st = nfs4r_jnl_sync(&s->jnl, atomic_load(&s->jnl.tail));
+	if (st != NFS4R_OK)
+		return nfs4r_refuse(why, st, "cannot sync the journal in %s: %s", s->dir, nfs4r_status_str(st));
+	s->synced_noted = atomic_load(&s->jnl.synced);
 	w = nfs4r_change_begin(s);
 	nfs4r_rec_begin(w, REC_OPEN);
 	nfs4r_rec_u64(w, counter);

@@ -26,9 +26,12 @@ static void cut_to_journal(struct server *v, uint32_t floor)
 static void take_tail(struct server *v)
 {
 	struct storage *g = v->storage;
+	bool was_lost = v->tail_lost;
 	nfs4r_lsn own;
 
 	v->tail_lost = !g->info.tail_intact;
+	if (was_lost && !v->tail_lost) /* it noted that its tail is back, and died before it said so */
+		check_recovered(v, g->info.logs[v->id].applied);
 	g->recovering = false;
 	if (!v->tail_lost)
 		return;
