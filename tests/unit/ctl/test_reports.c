@@ -103,8 +103,6 @@ static void expect_warning(struct one *t, uint64_t age_s, uint64_t bytes, nfs4r_
 	t->f[0]->kept_for = kept_for;
 	t->f[0]->late = late;
 	t->f[0]->kept = (struct nfs4r_store_kept){ .bytes = bytes, .age_s = age_s };
-	t->f[0]->eng.cfg.retention_s = 30 * 86400;
-	t->f[0]->eng.retention.bytes_max = 1000u << 20;
 	pthread_mutex_unlock(&t->f[0]->eng.lock);
 	a = ask(t, "status");
 	r = json_object_get(a, "retention");
@@ -122,6 +120,10 @@ static void status_warns_before_everything_is_copied(void **state)
 {
 	struct one *t = *state;
 
+	pthread_mutex_lock(&t->f[0]->eng.lock); /* before anybody reads them; they do not change while a server runs */
+	t->f[0]->eng.cfg.retention_s = 30 * 86400;
+	t->f[0]->eng.retention.bytes_max = 1000u << 20;
+	pthread_mutex_unlock(&t->f[0]->eng.lock);
 	expect_warning(t, 29 * 86400, 999u << 20, 0, 0, NULL);
 	expect_warning(t, 10 * 86400, 100u << 20, NFS4R_BIT(3), 0, NULL);
 	expect_warning(t, 27 * 86400, 100u << 20, NFS4R_BIT(3), 0, "server 0x8 has been away for 27 days: in 3 days it will have to copy everything");
