@@ -89,6 +89,15 @@ void servers_begin(struct nfs4r_engine *eng)
 	take(eng, &v.adopted);
 }
 
+nfs4r_servers servers_unwritten(const struct nfs4r_engine *eng, nfs4r_servers logs)
+{
+	nfs4r_servers written = set_of(eng->cfg.rpc.servers, eng->cfg.rpc.nservers);
+	struct nfs4r_core_view v;
+
+	nfs4r_core_get_view(eng->core, &v);
+	return v.adopted.nbook ? 0 : (v.adopted.servers & ~written) | (logs & ~once(eng, &v.adopted));
+}
+
 void servers_go_online(struct nfs4r_engine *eng, struct nfs4r_rpc_config *cfg)
 {
 	const struct nfs4r_endpoint *self = find(eng->cfg.rpc.servers, eng->cfg.rpc.nservers, eng->cfg.rpc.self);
