@@ -316,6 +316,7 @@ struct nfs4r_core_view { /* for people */
 	nfs4r_servers unheard; /* memory NEW: who has to be heard first */
 	nfs4r_servers given_up; /* asked for by EV_GIVE_UP, not sealed yet */
 	bool taken_out;	/* this server is none of the adopted view's servers: it answers nothing, and never again as it is */
+	bool has_book; /* `adopted` has addresses; before the start, too, when they are not in it yet */
 	bool learner;	/* it is one, and no voter yet */
 	nfs4r_server_id adding, removing; /* asked for by EV_ADD_SERVER, EV_REMOVE_SERVER and not adopted yet; 0: none */
 	char waits[160]; /* what that waits for; empty: nothing is asked for, or it is on its way */

@@ -656,6 +656,7 @@ void nfs4r_core_get_view(const struct nfs4r_core *c, struct nfs4r_core_view *out
 	out->repairing = c->repair.state == REPAIR_RUNS && !c->repair.list; /* what is not in the list is as good as ever */
 	out->given_up = c->view.given_up;
 	out->taken_out = is_taken_out(c);
+	out->has_book = c->started ? c->view.adopted.nbook > 0 : c->view.nadopted > 0;
 	out->adding = c->change.add;
 	out->removing = c->change.remove;
 	snprintf(out->waits, sizeof(out->waits), "%s", c->change.waits);

@@ -95,7 +95,7 @@ nfs4r_servers servers_unwritten(const struct nfs4r_engine *eng, nfs4r_servers lo
 	struct nfs4r_core_view v;
 
 	nfs4r_core_get_view(eng->core, &v);
-	return v.adopted.nbook ? 0 : (v.adopted.servers & ~written) | (logs & ~once(eng, &v.adopted));
+	return v.has_book ? 0 : (v.adopted.servers & ~written) | (logs & ~once(eng, &v.adopted));
 }
 
 void servers_go_online(struct nfs4r_engine *eng, struct nfs4r_rpc_config *cfg)
