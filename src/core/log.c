@@ -359,6 +359,12 @@ static void raise(nfs4r_lsn *p, nfs4r_lsn v)
 		*p = v;
 }
 
+/* Some answer may wait for what others have on disk (log 5.1, 5.6); with `local` none does. */
+static uint32_t dirty_by_stable(const struct nfs4r_core *c)
+{
+	return c->held.asked || c->held.holds || (c->answering && c->cfg.durability != NFS4R_DURABILITY_LOCAL) ? DIRTY_REPLY : 0;
+}
+
 static void take_position(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_log_position *q)
 {
 	struct peer *p = &c->peers[from];
@@ -379,10 +385,8 @@ static void take_position(struct nfs4r_core *c, nfs4r_server_id from, const stru
 		c->dirty |= DIRTY_REPLY;
 		election_peer_moved(c, from);
 	}
-	if (log == c->self && q->stable > p->stable[log])
-		c->dirty |= DIRTY_RELEASE | (c->held.asked || c->held.holds ? DIRTY_REPLY : 0);
-	if (log != c->self && q->stable > p->stable[log] && c->answering)
-		c->dirty |= DIRTY_REPLY; /* of a log that has ended (5.6) */
+	if (q->stable > p->stable[log])
+		c->dirty |= (log == c->self ? DIRTY_RELEASE : 0) | dirty_by_stable(c);
 	if (log != c->self && q->applied > p->applied[log]) {
 		raise(&c->logs[log].end, q->applied);
 		c->dirty |= DIRTY_REPLY;
@@ -481,7 +485,7 @@ void log_on_stable(struct nfs4r_core *c, const nfs4r_lsn *stable)
 		}
 	}
 	c->checkpoint_asked = c->checkpoint_hurried = false;
-	c->dirty |= DIRTY_RELEASE | (c->held.asked || c->held.holds || c->answering ? DIRTY_REPLY : 0);
+	c->dirty |= DIRTY_RELEASE | dirty_by_stable(c);
 	log_truncate(c);
 	retention_drop(c);
 }

@@ -76,6 +76,9 @@ void show_verify_line(struct show_verify *v, const json_t *line);
 /* ---- main.c ---- */
 
 int ctl_complain(const char *text); /* on standard error; returns CTL_FAILED */
+/* One request, one answer; takes @req. NULL: there was none, or a refusal, and it has complained */
+json_t *ctl_request(struct ctl_conn *c, json_t *req);
+bool ctl_says_yes(void); /* the next line of standard input is "yes" */
 
 /* ---- servers.c: `server` ---- */
 

@@ -249,13 +249,10 @@ static int run_verify(struct ctl_conn *c, const struct options *o)
 	return v.status;
 }
 
-/* One request of give-up; NULL: complained. */
-static json_t *ask_give_up(struct ctl_conn *c, const struct options *o, bool sure)
+json_t *ctl_request(struct ctl_conn *c, json_t *req)
 {
 	char why[512] = "the request cannot be made";
-	json_t *a = ctl_send(c, json_pack("{s:s, s:i, s:b}", "cmd", "give-up", "server", server_number(o->path), "yes", sure), PATIENCE_S) ?
-			    ctl_next(c, why) :
-			    NULL;
+	json_t *a = ctl_send(c, req, PATIENCE_S) ? ctl_next(c, why) : NULL;
 
 	if (a && !json_is_string(json_object_get(a, "error")))
 		return a;
@@ -264,15 +261,25 @@ static json_t *ask_give_up(struct ctl_conn *c, const struct options *o, bool sur
 	return NULL;
 }
 
-static bool is_sure(unsigned server, uint64_t lost)
+bool ctl_says_yes(void)
 {
 	char answer[8] = "";
 
+	fflush(stdout);
+	return fgets(answer, sizeof(answer), stdin) && strcmp(answer, "yes\n") == 0;
+}
+
+static json_t *ask_give_up(struct ctl_conn *c, const struct options *o, bool sure)
+{
+	return ctl_request(c, json_pack("{s:s, s:i, s:b}", "cmd", "give-up", "server", server_number(o->path), "yes", sure));
+}
+
+static bool is_sure(unsigned server, uint64_t lost)
+{
 	printf("Server %u had announced %llu updates that no other server is known to have. If it is given up, the others go on without them, and\n"
 	       "the server undoes them when it returns (it keeps a copy of the files under its Conflicts directory).\n"
 	       "Give up server %u? Write yes: ", server, (unsigned long long)lost, server);
-	fflush(stdout);
-	return fgets(answer, sizeof(answer), stdin) && strcmp(answer, "yes\n") == 0;
+	return ctl_says_yes();
 }
 
 static int run_give_up(struct ctl_conn *c, const struct options *o)

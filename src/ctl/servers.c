@@ -15,25 +15,12 @@
 
 #include "ctl/ctl.h"
 
-#define PATIENCE_S 30
 #define POLL_NS 500000000L
 
 /* One request and its answer; NULL: complained. Takes the reference. */
-static json_t *ask(struct ctl_conn *c, json_t *req)
-{
-	char why[512] = "the request cannot be made";
-	json_t *a = ctl_send(c, req, PATIENCE_S) ? ctl_next(c, why) : NULL;
-
-	if (a && !json_is_string(json_object_get(a, "error")))
-		return a;
-	ctl_complain(a ? get_text(a, "error") : why);
-	json_decref(a);
-	return NULL;
-}
-
 static json_t *ask_servers(struct ctl_conn *c)
 {
-	return ask(c, json_pack("{s:s}", "cmd", "servers"));
+	return ctl_request(c, json_pack("{s:s}", "cmd", "servers"));
 }
 
 static const json_t *row_of(const json_t *list, unsigned server)
@@ -162,24 +149,23 @@ static int run_add(struct ctl_conn *c, struct waiting *w)
 		if (!port)
 			return CTL_FAILED;
 	}
-	return finish(c, w, ask(c, json_pack("{s:s, s:i, s:s, s:i}", "cmd", "add-server", "server", a->server, "host", a->host, "port", port)));
+	return finish(c, w, ctl_request(c, json_pack("{s:s, s:i, s:s, s:i}", "cmd", "add-server", "server", a->server, "host", a->host, "port", port)));
 }
 
 static json_t *ask_remove(struct ctl_conn *c, const struct server_args *a, bool sure)
 {
-	return ask(c, json_pack("{s:s, s:i, s:b, s:b}", "cmd", "remove-server", "server", a->server, "give_up", a->give_up, "yes", sure));
+	return ctl_request(c, json_pack("{s:s, s:i, s:b, s:b}", "cmd", "remove-server", "server", a->server, "give_up", a->give_up, "yes", sure));
 }
 
 static bool is_sure(const struct server_args *a, uint64_t lost)
 {
-	char answer[8] = "", n[FORMAT_LEN];
+	char n[FORMAT_LEN];
 
 	if (a->yes || !lost)
 		return true;
 	printf("Server %u had announced %s updates that no other server is known to have. They are lost with it.\nTake server %u out? Write yes: ", a->server,
 	       format_count(n, lost), a->server);
-	fflush(stdout);
-	return fgets(answer, sizeof(answer), stdin) && strcmp(answer, "yes\n") == 0;
+	return ctl_says_yes();
 }
 
 static int run_remove(struct ctl_conn *c, struct waiting *w)

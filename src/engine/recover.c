@@ -40,10 +40,15 @@ static nfs4r_lsn own_last(struct nfs4r_engine *eng, const struct nfs4r_store_inf
 	return last;
 }
 
+static bool is_stored(const struct nfs4r_store_info *info, nfs4r_server_id id)
+{
+	return info->logs[id].base || info->logs[id].applied || info->logs[id].stable;
+}
+
 /* It is a server of the volume, or was one. */
 static bool has_log(const struct nfs4r_engine *eng, nfs4r_server_id id, const struct nfs4r_store_info *info)
 {
-	return eng->servers & NFS4R_BIT(id) || info->logs[id].base || info->logs[id].applied || info->logs[id].stable;
+	return eng->servers & NFS4R_BIT(id) || is_stored(info, id);
 }
 
 /* Others' entries that are here though some before them are not: a seal may come to lie between. */
@@ -82,7 +87,7 @@ static enum nfs4r_status all_are_written(struct nfs4r_engine *eng, const struct 
 	char list[64];
 
 	for (nfs4r_server_id id = 1; id <= NFS4R_SERVERS_MAX; id++)
-		if (info->logs[id].base || info->logs[id].applied || info->logs[id].stable)
+		if (is_stored(info, id))
 			logs |= NFS4R_BIT(id);
 	set = servers_unwritten(eng, logs);
 	if (!set)

@@ -13,7 +13,6 @@
  * uv_async_send. No lock is held while an event is called.
  */
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -166,17 +165,6 @@ static void *rpc_thread(void *arg)
 
 /* ---- start and stop ---- */
 
-static enum nfs4r_status bad(char *why, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static enum nfs4r_status bad(char *why, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(why, 256, fmt, ap);
-	va_end(ap);
-	return NFS4R_BADCONFIG;
-}
-
 static enum nfs4r_status config_check(const struct nfs4r_rpc_config *cfg, char *why)
 {
 	enum nfs4r_status st = rpc_servers_check(cfg->servers, cfg->nservers, why);
@@ -187,9 +175,9 @@ static enum nfs4r_status config_check(const struct nfs4r_rpc_config *cfg, char *
 	for (uint32_t i = 0; i < cfg->nservers; i++)
 		self = self || cfg->servers[i].id == cfg->self;
 	if (!self)
-		return bad(why, "this server's id %u is not in the server list", cfg->self);
+		return rpc_bad_config(why, "this server's id %u is not in the server list", cfg->self);
 	if (!nfs4r_security_find(cfg->security))
-		return bad(why, "security flavour %u is not part of this build", cfg->security);
+		return rpc_bad_config(why, "security flavour %u is not part of this build", cfg->security);
 	return NFS4R_OK;
 }
 
@@ -233,12 +221,12 @@ static enum nfs4r_status listen_all(struct nfs4r_rpc *rpc, char *why)
 			continue;
 		if (err) {
 			rpc_addr_text(&rpc->self_addrs.a[i], text, sizeof(text));
-			return bad(why, "cannot listen on %s: %s; server %u's entry must be a free address of this machine",
+			return rpc_bad_config(why, "cannot listen on %s: %s; server %u's entry must be a free address of this machine",
 				   text, uv_strerror(err), rpc->cfg.self);
 		}
 		listening = true;
 	}
-	return listening ? NFS4R_OK : bad(why, "cannot listen on %.120s: it is no address of this machine", rpc->self.host);
+	return listening ? NFS4R_OK : rpc_bad_config(why, "cannot listen on %.120s: it is no address of this machine", rpc->self.host);
 }
 
 static uint64_t at_least(uint64_t v, uint64_t min)
@@ -258,7 +246,7 @@ static enum nfs4r_status loop_start(struct nfs4r_rpc *rpc, char *why)
 	tick = rpc->ping_ms < rpc->cfg.connect_retry_ms ? rpc->ping_ms : rpc->cfg.connect_retry_ms;
 	tick = at_least(tick / 2, 10);
 	if (uv_async_init(&rpc->loop, &rpc->wake, rpc_woken) != 0)
-		return bad(why, "no file descriptors left for the transport's event loop");
+		return rpc_bad_config(why, "no file descriptors left for the transport's event loop");
 	rpc->wake.data = rpc;
 	uv_timer_init(&rpc->loop, &rpc->tick);
 	rpc->tick.data = rpc;
@@ -271,7 +259,7 @@ static enum nfs4r_status loop_start(struct nfs4r_rpc *rpc, char *why)
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	err = pthread_create(&rpc->thread, NULL, rpc_thread, rpc);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return err ? bad(why, "no thread for the transport: %s", strerror(err)) : NFS4R_OK;
+	return err ? rpc_bad_config(why, "no thread for the transport: %s", strerror(err)) : NFS4R_OK;
 }
 
 enum nfs4r_status nfs4r_rpc_start(const struct nfs4r_rpc_config *cfg,

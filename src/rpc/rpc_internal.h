@@ -229,6 +229,7 @@ void rpc_servers_init(struct nfs4r_rpc *rpc);
 void rpc_servers_apply(struct nfs4r_rpc *rpc); /* what set_servers left */
 void rpc_servers_fini(struct nfs4r_rpc *rpc);
 /* NFS4R_OK, or NFS4R_BADCONFIG and @why (256 bytes). */
+__attribute__((format(printf, 2, 3))) enum nfs4r_status rpc_bad_config(char *why, const char *fmt, ...); /* BADCONFIG; @why: at least 256 bytes */
 enum nfs4r_status rpc_servers_check(const struct nfs4r_endpoint *list, uint32_t n, char *why);
 
 /* peer.c */

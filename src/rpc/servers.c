@@ -19,8 +19,7 @@
 
 #include "rpc/rpc_internal.h"
 
-static enum nfs4r_status bad(char *why, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static enum nfs4r_status bad(char *why, const char *fmt, ...)
+enum nfs4r_status rpc_bad_config(char *why, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -33,20 +32,20 @@ static enum nfs4r_status bad(char *why, const char *fmt, ...)
 enum nfs4r_status rpc_servers_check(const struct nfs4r_endpoint *list, uint32_t n, char *why)
 {
 	if (n == 0 || n > NFS4R_SERVERS_MAX)
-		return bad(why, "%u servers are configured, 1 to %u are possible", n, NFS4R_SERVERS_MAX);
+		return rpc_bad_config(why, "%u servers are configured, 1 to %u are possible", n, NFS4R_SERVERS_MAX);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct nfs4r_endpoint *a = &list[i];
 
 		if (a->id == 0 || a->id > NFS4R_SERVERS_MAX || a->port == 0 || a->host[0] == '\0' ||
 		    !memchr(a->host, '\0', sizeof(a->host)))
-			return bad(why, "server %u needs an id from 1 to %u, a host and a port", a->id, NFS4R_SERVERS_MAX);
+			return rpc_bad_config(why, "server %u needs an id from 1 to %u, a host and a port", a->id, NFS4R_SERVERS_MAX);
 		for (uint32_t j = 0; j < i; j++) {
 			const struct nfs4r_endpoint *b = &list[j];
 
 			if (a->id == b->id)
-				return bad(why, "server id %u is there twice; give each server an id of its own", a->id);
+				return rpc_bad_config(why, "server id %u is there twice; give each server an id of its own", a->id);
 			if (a->port == b->port && strcmp(a->host, b->host) == 0)
-				return bad(why, "servers %u and %u have the same address %.120s:%u", b->id, a->id, a->host, a->port);
+				return rpc_bad_config(why, "servers %u and %u have the same address %.120s:%u", b->id, a->id, a->host, a->port);
 		}
 	}
 	return NFS4R_OK;

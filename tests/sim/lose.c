@@ -52,11 +52,9 @@ static bool all_know_better(const struct server *v)
 	return true;
 }
 
-static void lost(struct server *v)
+static void empty_disk(struct server *v, const char *what)
 {
-	struct sim *s = v->sim;
-
-	TRACE(s, v, "its disk is lost");
+	TRACE(v->sim, v, "%s", what);
 	check_crashed(v, 0);
 	journal_fini(&v->journal);
 	memset(v->truncated, 0, sizeof(v->truncated));
@@ -64,19 +62,17 @@ static void lost(struct server *v)
 	v->tail_lost = false;
 	if (v->storage)
 		store_lost(v);
-	s->totals.disks_lost++;
+}
+
+static void lost(struct server *v)
+{
+	empty_disk(v, "its disk is lost");
+	v->sim->totals.disks_lost++;
 }
 
 void disk_empty(struct server *v)
 {
-	TRACE(v->sim, v, "has a new disk");
-	check_crashed(v, 0);
-	journal_fini(&v->journal);
-	memset(v->truncated, 0, sizeof(v->truncated));
-	v->inc = 0;
-	v->tail_lost = false;
-	if (v->storage)
-		store_lost(v);
+	empty_disk(v, "has a new disk");
 	v->sim->totals.new_disks++;
 }
 
