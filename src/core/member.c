@@ -334,7 +334,7 @@ enum nfs4r_status nfs4r_core_may_remove(const struct nfs4r_core *c, nfs4r_server
 	if (!text && !(c->view.adopted.servers & NFS4R_BIT(s)))
 		text = "it is no server of this volume";
 	if (!text && rest != voters && !is_quorum(rest, voters))
-		text = "the others are no majority without it: add another server first, or, if it is lost for good, use reconfigure at those that are left";
+		text = "the others are no majority without it: add another server first";
 	if (!text && local && !give_up && c->nclaims_of[s])
 		text = "it controls something: stop it and wait until its controls are released, or give up what only it has (--give-up)";
 	if (!text && (give_up || !local))
