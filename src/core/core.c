@@ -526,6 +526,9 @@ const struct nfs4r_update *nfs4r_core_step(struct nfs4r_core *c, const struct nf
 	case NFS4R_EV_HOLD:
 		held_ask(c, ev->hold, &ev->oid);
 		break;
+	case NFS4R_EV_ACCEPTED:
+		propose_on_accepted(c, c->self, ev->num);
+		break;
 	case NFS4R_EV_SETTLED:
 		c->cfg.doubts = false;
 		break;

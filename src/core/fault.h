@@ -136,7 +136,8 @@
 	X(F_VOTERS_UNACKED, "log 9.1", "voters change while claims count on those of an older view")		\
 	X(F_VOTERS_UNHELD, "log 9.1", "voters change while updates are held by those of an older view")	\
 	X(F_LEASE_OLD_VOTERS, "log 9.1", "a lease that voters of an older view granted goes on")		\
-	X(F_LEARNER_KNOWN, "log 9.1", "a new server counts as one that remembers")
+	X(F_LEARNER_KNOWN, "log 9.1", "a new server counts as one that remembers")				\
+	X(F_OWN_VOTE_UNSAVED, "log 6.5", "a proposer counts its own ACCEPTED before it is on disk")
 
 enum nfs4r_fault {
 	NFS4R_FAULT_NONE = 0,

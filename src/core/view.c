@@ -464,16 +464,19 @@ void view_on_prepare(struct nfs4r_core *c, nfs4r_server_id from, const struct vo
 	try_vote(c);
 }
 
-/* Log 6.5: everything up to the seals is here. */
+/* Log 6.5: everything up to the seals is here. A proposer's own vote counts when it is on disk, like any other's. */
 static void accept(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_view *v)
 {
 	struct nfs4r_msg *m;
+	struct nfs4r_action *a;
 
 	c->view.accepted = *v;
 	c->known |= seal_logs(v);
 	view_save(c);
 	if (from == c->self) {
-		propose_on_accepted(c, from, v->num);
+		a = act(c, NFS4R_ACT_ACCEPTED);
+		a->num = v->num;
+		a->durable = !FAULT(F_OWN_VOTE_UNSAVED);
 		return;
 	}
 	m = msg_new(c, NFS4R_MSG_ACCEPTED);

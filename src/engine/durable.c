@@ -13,6 +13,7 @@ struct item {
 	nfs4r_journal_pos pos;
 	nfs4r_server_id to;
 	struct opctx *op;     /* EXECUTE */
+	uint64_t accepted;    /* ACCEPTED: the view */
 	struct nfs4r_msg msg; /* SEND: flat types only */
 };
 
@@ -27,13 +28,16 @@ struct durable {
 
 static void perform(struct nfs4r_engine *eng, struct item *it)
 {
-	if (it->op) {
-		pthread_mutex_lock(&eng->lock);
-		op_ready(eng, it->op);
-		pthread_mutex_unlock(&eng->lock);
-	} else {
+	if (!it->op && !it->accepted) {
 		engine_send(eng, it->to, &it->msg);
+		return;
 	}
+	pthread_mutex_lock(&eng->lock);
+	if (it->op)
+		op_ready(eng, it->op);
+	else
+		engine_step(eng, &(struct nfs4r_event){ .type = NFS4R_EV_ACCEPTED, .num = it->accepted });
+	pthread_mutex_unlock(&eng->lock);
 }
 
 static void *run(void *arg)
@@ -138,6 +142,16 @@ void durable_send(struct durable *d, nfs4r_server_id to, const struct nfs4r_msg 
 		abort();
 	it->to = to;
 	it->msg = *msg;
+	push(d, it);
+}
+
+void durable_accepted(struct durable *d, uint64_t num)
+{
+	struct item *it = calloc(1, sizeof(*it));
+
+	if (!it)
+		abort();
+	it->accepted = num;
 	push(d, it);
 }
 

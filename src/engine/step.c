@@ -173,6 +173,9 @@ static void perform_one(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 	case NFS4R_ACT_SEND:
 		perform_send(eng, a);
 		break;
+	case NFS4R_ACT_ACCEPTED:
+		durable_accepted(eng->durable, a->num);
+		break;
 	case NFS4R_ACT_SEND_ENTRIES:
 		distributor_queue(eng->distributor, a->to, a->log, a->from, a->until);
 		break;

@@ -51,6 +51,9 @@ struct server {
 	uint32_t fault, stuck, halted, recovered, checkpoints, hurried, applies, sealed, repairs, holds;
 	uint64_t held; /* the last HOLD that ended */
 	bool hold_repair; /* REPAIR is not carried out */
+	bool slow_disk; /* ACCEPTED that wait for it (`waits`) wait */
+	bool waits;
+	uint64_t accepted; /* ACCEPTED, not answered yet */
 	struct nfs4r_action *repair;
 };
 

@@ -74,6 +74,19 @@ static bool the_removed_one_has_no_vote(struct net *n)
 	return !(until_removed(n, Q, P, 2 * SILENCE) && serves(n, P));
 }
 
+/* Q dies, and the disks of the others are slow: whoever proposes the view without Q may not have accepted it after a loss of power. */
+static bool the_own_vote_is_on_disk(struct net *n)
+{
+	bool early;
+
+	views(n);
+	n->s[P].slow_disk = n->s[S].slow_disk = true;
+	net_crash(n, Q);
+	early = until_removed(n, P, Q, 10 * LEASE);
+	n->s[P].slow_disk = n->s[S].slow_disk = false;
+	return !early && until_removed(n, P, Q, 10 * LEASE);
+}
+
 /* Q acked P's proposal with an entry of its own that nobody else has, and dies: P must get what it wants in the view without Q. */
 static bool a_proposal_begins_anew_in_a_new_view(struct net *n)
 {
@@ -198,6 +211,7 @@ static const struct prevents list[] = {
 	{ "control 11: a proposal does not outlive its view", F_KEEPS_PROPOSALS, a_proposal_begins_anew_in_a_new_view },
 	{ "log 6.3: a voter that started waits", F_NO_START_WAIT, a_voter_that_started_waits },
 	{ "log 6.4: the removed one has no vote", F_REMOVED_VOTES, the_removed_one_has_no_vote },
+	{ "log 6.5: the own vote is on disk", F_OWN_VOTE_UNSAVED, the_own_vote_is_on_disk },
 	{ "log 8.4: a restart while joining joins again", F_JOIN_FORGOTTEN, who_restarts_while_joining_says_nothing },
 };
 

@@ -326,8 +326,8 @@ static const struct {
  * hears what of a server that forgot within a round trip, or that only one remembers it. The next one wants a message that is under way
  * from before a server's removal until after its return (seed 830128 of views-amnesia). The next costs disk space and nothing else. Then one wants a server that
  * undoes what it wrote to a file while that is inexact at its source, and then the death of whoever has it exact (seed 854615 of seals-late).
- * The last four want two servers of five taken out, and those that are left know nothing of what these had, or a lease that ends a moment later
- * (t_prevents_members.c).
+ * The next four want two servers of five taken out, and those that are left know nothing of what these had, or a lease that ends a moment later
+ * (t_prevents_members.c). The last one wants a loss of power within a sync (seed 176300000026264).
  */
 static const uint32_t elsewhere[] = { F_NO_VERSION_WAIT, F_FLOOR_TOO_HIGH,  F_ASK_DROPS_MULTI, F_SIDE_COUNTS,
 				      F_NARROW_AT_ONCE,	 F_DIRS_KEEP_PLUS, F_SERVE_PROPOSING, F_LAST_UNSETTLED,
@@ -336,7 +336,7 @@ static const uint32_t elsewhere[] = { F_NO_VERSION_WAIT, F_FLOOR_TOO_HIGH,  F_AS
 				      F_UNDONE_REPLIES,	 F_FORGOT_ACKS, F_FORGOT_RELEASES, F_NEW_HEARS_SOME,
 				      F_KNOWN_AT_ONCE,	 F_OUTSIDE_AT_ONCE, F_SEAL_CLAIMED, F_OLD_REQUEST, F_SLOW_STAYS,
 				      F_UNDO_EMPTIES,	 F_VOTERS_UNACKED, F_VOTERS_UNHELD, F_LEASE_OLD_VOTERS,
-				      F_VOTERS_AT_ONCE };
+				      F_VOTERS_AT_ONCE,	 F_OWN_VOTE_UNSAVED };
 
 static bool is_elsewhere(uint32_t fault)
 {

@@ -267,6 +267,15 @@ static void trace_send(struct server *v, nfs4r_server_id to, const struct nfs4r_
 	sim_trace(v->sim, v, "-> S%u %s", to, text);
 }
 
+static void accepted(struct server *v, uint64_t num)
+{
+	struct nfs4r_event *ev = calloc(1, sizeof(*ev));
+
+	ev->type = NFS4R_EV_ACCEPTED;
+	ev->num = num;
+	server_soon(v, ev);
+}
+
 static void carry_out(struct server *v, const struct nfs4r_action *a, struct nfs4r_msg *copied)
 {
 	struct sim *s = v->sim;
@@ -280,6 +289,9 @@ static void carry_out(struct server *v, const struct nfs4r_action *a, struct nfs
 		if (s->trace)
 			trace_send(v, a->to, m);
 		net_send(v, a->to, m);
+		break;
+	case NFS4R_ACT_ACCEPTED:
+		accepted(v, a->num);
 		break;
 	case NFS4R_ACT_SEND_ENTRIES:
 		net_send_entries(v, a->to, a->log, a->from, a->until);
