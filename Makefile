@@ -25,9 +25,9 @@ check: ## all tests; the last line counts them
 demo: ## three sites on this machine, a link that is cut, a server that dies
 	@scripts/demo.sh
 
-sim: ## a long run of the simulator
+sim: ## a long run of the simulator, with other seeds each time
 	@scripts/build.sh release
-	@ctest --test-dir build/release -L sim --output-on-failure
+	@NFS4R_SIM_LONG=1 NFS4R_SIM_FRESH=1 ctest --test-dir build/release -L sim --output-on-failure
 
 bench: ## benchmarks against stock Ganesha, 40 minutes (ARGS='--quick --rtt 20 trees')
 	@scripts/bench.sh $(ARGS)
