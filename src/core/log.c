@@ -247,6 +247,20 @@ static void recovered(struct nfs4r_core *c)
 }
 
 /*
+ * The log of this server goes on behind a seal that this store has not heard of: after a loss of power just then, or because the store is an
+ * older image, and more of the log is elsewhere. Each peer knows which, and says it in its first HEARTBEAT (log 8.6).
+ */
+static bool goes_on_elsewhere(const struct nfs4r_core *c)
+{
+	if (!(c->view.adopted.open & NFS4R_BIT(c->self)))
+		return false;
+	EACH_PEER(c, s)
+		if (!c->peers[s].judged)
+			return true;
+	return false;
+}
+
+/*
  * Log 4.7; and, as for one that joins (8.4): this server had perhaps applied more of the other logs
  * than its disk kept, and somebody counted on that ("applied by all", 5.2), so it serves nothing
  * before it has every log to where its peers were when they told. Each incarnation of a peer tells
@@ -269,7 +283,7 @@ void log_recovery(struct nfs4r_core *c)
 
 		if (e && l->applied < e->lsn)
 			log_pull(c, c->self);
-		else
+		else if (!goes_on_elsewhere(c))
 			recovered(c);
 		return;
 	}

@@ -120,6 +120,12 @@ static bool enough_promised(const struct nfs4r_core *c, const struct proposal *p
 	return is_vote_quorum(c, set, p->voters) && is_vote_quorum(c, set, p->base.voters);
 }
 
+/* By how much later than another a voter may say that T_G is over, since its clock is the slowest. Nobody is left out for that. */
+static uint64_t clocks_apart_ms(const struct nfs4r_core *c)
+{
+	return view_grant_ms(c) * 2 * c->cfg.drift_permille / 1000;
+}
+
 void propose_on_promise(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
 {
 	struct proposal *p = &c->view.proposal;
@@ -152,7 +158,7 @@ void propose_on_promise(struct nfs4r_core *c, nfs4r_server_id from, const struct
 		return;
 	if (p->seal && (p->base.voters & voters & ~p->promises) && (!p->decide_ms || c->now < p->decide_ms)) { /* one of the rest may have more */
 		if (!p->decide_ms)
-			p->decide_ms = c->now + c->cfg.lease_ms / 8 + 1;
+			p->decide_ms = c->now + c->cfg.lease_ms / 8 + 1 + clocks_apart_ms(c);
 		timer_at(c, p->decide_ms);
 		return;
 	}
