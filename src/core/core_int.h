@@ -722,6 +722,7 @@ bool memory_votes(const struct nfs4r_core *c);
 bool memory_may_send(const struct nfs4r_core *c, nfs4r_server_id s);
 bool memory_whole(const struct nfs4r_core *c);
 bool memory_wants_all(const struct nfs4r_core *c);
+bool memory_judged(const struct nfs4r_core *c);
 enum nfs4r_memory memory_said(const struct nfs4r_core *c);
 nfs4r_servers memory_unheard(const struct nfs4r_core *c);
 nfs4r_servers memory_unclaimed(const struct nfs4r_core *c);

@@ -264,12 +264,12 @@ void log_recovery(struct nfs4r_core *c)
 			recovered(c);
 		return;
 	}
-	if (is_ended(c, c->self)) { /* the tail ends at the seal, whoever is silent; it joins anew */
+	if (is_ended(c, c->self)) { /* the tail ends at the seal, whoever is silent, if it is the log that the others know; it joins anew */
 		const struct nfs4r_seal *e = seal_at(&c->view.adopted, c->self, l->applied);
 
 		if (e && l->applied < e->lsn)
 			log_pull(c, c->self);
-		else
+		else if (memory_judged(c))
 			recovered(c);
 		return;
 	}
