@@ -311,8 +311,8 @@ void log_send_positions(struct nfs4r_core *c, nfs4r_server_id to)
 		if (is_learner(c, c->self) && !memory_whole(c))
 			continue; /* what it has is of an older life, or of nobody (log 9.1) */
 		p->received = c->logs[s].received; /* of the own log: given out; what is done of it may be in copies that others take (8.3) */
-		p->applied = c->logs[s].applied;
-		p->stable = c->logs[s].stable;
+		p->applied = repair_counts(c, s, c->logs[s].applied);
+		p->stable = repair_counts(c, s, c->logs[s].stable);
 		p->received_bytes = c->logs[s].received_bytes;
 		p->base = c->logs[s].base;
 	}

@@ -363,6 +363,56 @@ static void a_member_that_is_not_ready_asks_who_is_back(void **state)
 	net_free(n);
 }
 
+/* Log 8.5: the same, and S loses its disk before it has said how far it was. What P has of S's log counts for nothing: it takes Q's copy. */
+static void who_gives_a_copy_loses_its_disk(void **state)
+{
+	struct net *n = net_retention(3, NFS4R_DURABILITY_COMMIT);
+
+	cut_off(n, P);
+	updates(n, Q, 3);
+	pass_the_bound(n, NFS4R_BIT(Q) | NFS4R_BIT(S));
+	copy_from_s(n);
+	chmod_(n, S, "d/g");
+	net_run(n, 50);
+	assert_true(memtree_applied(n->s[S].tree, S) > memtree_applied(n->s[Q].tree, S));
+	net_let_repair(n, P, true);
+	empty_disk(n, S);
+	net_pass(n);
+	assert_true(until_back(n));
+	assert_true(all_equal(n));
+	updates(n, P, 1);
+	net_free(n);
+}
+
+/*
+ * Log 6.5: P removes S, which has an update of its own, and needs Q for it, which has to make its copy anew first. P loses its disk before it has said
+ * how far that copy goes. Q did not accept: S, which else would have to undo its update, has everything.
+ */
+static void who_has_half_a_copy_accepts_nothing(void **state)
+{
+	struct net *n = net_retention(3, NFS4R_DURABILITY_COMMIT);
+
+	cut_off(n, Q);
+	updates(n, P, 3);
+	pass_the_bound(n, NFS4R_BIT(P) | NFS4R_BIT(S));
+	n->s[Q].hold_repair = true;
+	lonely_update(n, 50);
+	net_pass(n);
+	cut_off(n, S);
+	for (int i = 0; i < 2000 && !n->s[Q].repair; i++)
+		net_run(n, 10);
+	assert_non_null(n->s[Q].repair);
+	net_drop(n, P, Q, NFS4R_MSG_POSITIONS);
+	net_let_repair(n, Q, true);
+	net_run(n, LEASE / 4);
+	assert_true(view_of(n, P).adopted.open & NFS4R_BIT(S));
+	empty_disk(n, P);
+	net_pass(n);
+	assert_true(until_back(n));
+	assert_true(all_equal(n));
+	net_free(n);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -377,6 +427,8 @@ int main(void)
 		cmocka_unit_test(who_is_late_fills_up_the_view),
 		cmocka_unit_test(who_has_to_undo_fills_up_the_view),
 		cmocka_unit_test(a_member_that_is_not_ready_asks_who_is_back),
+		cmocka_unit_test(who_gives_a_copy_loses_its_disk),
+		cmocka_unit_test(who_has_half_a_copy_accepts_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
