@@ -10,7 +10,6 @@ void nfs4r_core_config_init(struct nfs4r_core_config *cfg)
 	cfg->tail_intact = true;
 	cfg->repeat_ms = 400;
 	cfg->op_wait_ms = 1000;
-	cfg->forward_wait_ms = 10000;
 	cfg->reply_wait_ms = 5000;
 	cfg->idle_ms = 1000;
 	cfg->revoke_ms = 0;
@@ -459,7 +458,7 @@ static void on_op(struct nfs4r_core *c, struct nfs4r_op *op)
 
 static void on_cancel(struct nfs4r_core *c, struct opx *o)
 {
-	if (o && !o->remote && (o->state == OP_WAIT || o->state == OP_FORWARDED))
+	if (o && !o->remote && o->state == OP_WAIT)
 		op_finish(c, o, NFS4R_DELAY);
 	else if (o && o->state == OP_CATCHUP)
 		op_finish(c, o, o->op->status);

@@ -93,7 +93,6 @@ struct nfs4r_core_config {
 	/* times, all in ms of the `now_ms` given to step() */
 	uint32_t repeat_ms;	 /* PROPOSE, RELEASE, FORWARD are sent again to whoever has not answered; default 400 */
 	uint32_t op_wait_ms;	 /* longest wait of an operation for control, then DELAY; default 1000 */
-	uint32_t forward_wait_ms;/* longest wait for the answer to a sent non-idempotent FORWARD; default 10000 */
 	uint32_t reply_wait_ms;	 /* executed, waiting for 5.2/5.3: a log line (STUCK action) after this; the answer itself is held
 				  * until the condition holds, since DELAY for an executed non-idempotent operation would be a lie; default 5000 */
 	uint32_t idle_ms;	 /* an unused shallow claim starts closing (7.1); default 1000 */
@@ -144,7 +143,8 @@ enum nfs4r_event_type {
 	NFS4R_EV_OP_EXECUTED = 7, /* op, ok, entry: local execution is over, entry filled in (attrs, times, cookies, handle).
 				 * ok = false: it failed with op->status, nothing changed (void).
 				 * op = NULL: an entry given to restore_intent(), decided by evidence after a crash (log sheet 4.5) */
-	NFS4R_EV_OP_CANCEL = 8,	/* op: the caller no longer waits; only before EXECUTE was given. DONE(DELAY) follows in this update */
+	NFS4R_EV_OP_CANCEL = 8,	/* op: the caller no longer waits; only before EXECUTE was given. DONE(DELAY) follows in this update,
+				 * unless it was forwarded meanwhile: then nothing happens, since it may have been executed */
 	NFS4R_EV_APPLIED = 9,	/* entry: local execution of APPLY is over; the core commits it now. ok = false: this server cannot
 				 * go on (disk full, I/O error): acks stop, HALT follows */
 	NFS4R_EV_STABLE = 10,	/* stable[]: a checkpoint covers these positions (own log included), index = server id */

@@ -450,7 +450,9 @@ struct repair { /* repair.c: this copy is ahead of a seal, or has to be made ane
 struct reach {
 	bool open; /* the own positions are not there yet */
 	bool all;
+	bool anew;	/* the copy was made anew, and is not whole yet: of the logs of others it counts for no more than `before` */
 	nfs4r_lsn lsn[NFS4R_SERVERS_MAX + 1];
+	nfs4r_lsn before[NFS4R_SERVERS_MAX + 1];
 };
 
 enum taint_state { TAINT_DONE = 1, TAINT_OPEN, TAINT_INEXACT };
@@ -720,6 +722,7 @@ bool memory_known(const struct nfs4r_core *c);
 bool memory_counts(const struct nfs4r_core *c, nfs4r_server_id s);
 bool memory_votes(const struct nfs4r_core *c);
 bool memory_may_send(const struct nfs4r_core *c, nfs4r_server_id s);
+bool memory_judged(const struct nfs4r_core *c);
 bool memory_whole(const struct nfs4r_core *c);
 bool memory_wants_all(const struct nfs4r_core *c);
 enum nfs4r_memory memory_said(const struct nfs4r_core *c);
@@ -771,6 +774,8 @@ bool is_ahead(const struct nfs4r_core *c, nfs4r_server_id log);
 bool is_repairing(const struct nfs4r_core *c);
 bool self_ended(const struct nfs4r_core *c);
 bool reach_lost(const struct nfs4r_core *c, nfs4r_server_id log);
+bool repair_is_whole(const struct nfs4r_core *c);
+nfs4r_lsn repair_counts(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn pos);
 bool repair_is_source(const struct nfs4r_core *c, nfs4r_server_id s);
 void repair_list(struct nfs4r_core *c, nfs4r_server_id from);
 void repair_told(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);

@@ -50,7 +50,6 @@ void forward_send(struct nfs4r_core *c, struct opx *o, nfs4r_server_id to)
 	}
 	o->to = to;
 	op_list(c, o, OP_FORWARDED);
-	o->deadline = c->now + c->cfg.forward_wait_ms;
 	c->st.forwards_sent++;
 	o->forwarded_ms = c->now;
 	send_request(c, o);
@@ -62,13 +61,9 @@ void forward_send(struct nfs4r_core *c, struct opx *o, nfs4r_server_id to)
 		send_revoke(c, to, &nd.args[i], false, o->attempts);
 }
 
+/* For as long as it takes: perhaps it was executed, and DELAY would be a lie. The caller tells its client what it likes meanwhile. */
 void forward_repeat(struct nfs4r_core *c, struct opx *o)
 {
-	if (c->now >= o->deadline) {
-		op_finish(c, o, NFS4R_DELAY);
-		return;
-	}
-	timer_at(c, o->deadline);
 	if (c->now >= o->sent_ms + c->cfg.repeat_ms)
 		send_request(c, o);
 	timer_at(c, o->sent_ms + c->cfg.repeat_ms);
@@ -84,7 +79,6 @@ void forward_peer_up(struct nfs4r_core *c, nfs4r_server_id s, bool fresh)
 
 	DL_FOREACH(c->waiting, o) {
 		if (fresh && o->state == OP_CATCHUP && o->op->primary == s) {
-			o->deadline = c->now + c->cfg.forward_wait_ms;
 			op_list(c, o, OP_FORWARDED);
 			send_request(c, o);
 		} else if (o->state == OP_FORWARDED && o->to == s) {

@@ -129,8 +129,8 @@ static void on_joined(struct nfs4r_core *c, nfs4r_server_id from, uint64_t view)
 	struct joiner *j = &c->join.to[from];
 	struct own *ow, *tmp;
 
-	if (view != c->view.adopted.num || !is_member(c, from) || !c->view.ready)
-		return;
+	if (view != c->view.adopted.num || !is_member(c, from) || !c->view.complete)
+		return; /* ready or not: who is complete asks nobody again by itself */
 	c->peers[from].joining = false;
 	if (j->made) {
 		DL_FOREACH_SAFE2(c->asking, ow, tmp, ask_next_own) {
@@ -163,7 +163,7 @@ void join_peer_fresh(struct nfs4r_core *c, nfs4r_server_id s)
 /* Its heartbeat says that it has joined, and no JOINED came: that was lost, or of an older view. */
 void join_heard(struct nfs4r_core *c, nfs4r_server_id from)
 {
-	if (c->view.ready && is_member(c, from))
+	if (c->view.complete && is_member(c, from))
 		begin(c, from);
 }
 

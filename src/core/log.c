@@ -247,20 +247,6 @@ static void recovered(struct nfs4r_core *c)
 }
 
 /*
- * The log of this server goes on behind a seal that this store has not heard of: after a loss of power just then, or because the store is an
- * older image, and more of the log is elsewhere. Each peer knows which, and says it in its first HEARTBEAT (log 8.6).
- */
-static bool goes_on_elsewhere(const struct nfs4r_core *c)
-{
-	if (!(c->view.adopted.open & NFS4R_BIT(c->self)))
-		return false;
-	EACH_PEER(c, s)
-		if (!c->peers[s].judged)
-			return true;
-	return false;
-}
-
-/*
  * Log 4.7; and, as for one that joins (8.4): this server had perhaps applied more of the other logs
  * than its disk kept, and somebody counted on that ("applied by all", 5.2), so it serves nothing
  * before it has every log to where its peers were when they told. Each incarnation of a peer tells
@@ -278,12 +264,12 @@ void log_recovery(struct nfs4r_core *c)
 			recovered(c);
 		return;
 	}
-	if (is_ended(c, c->self)) { /* the tail ends at the seal, whoever is silent; it joins anew */
+	if (is_ended(c, c->self)) { /* the tail ends at the seal, whoever is silent, if it is the log that the others know; it joins anew */
 		const struct nfs4r_seal *e = seal_at(&c->view.adopted, c->self, l->applied);
 
 		if (e && l->applied < e->lsn)
 			log_pull(c, c->self);
-		else if (!goes_on_elsewhere(c))
+		else if (memory_judged(c))
 			recovered(c);
 		return;
 	}
@@ -325,8 +311,8 @@ void log_send_positions(struct nfs4r_core *c, nfs4r_server_id to)
 		if (is_learner(c, c->self) && !memory_whole(c))
 			continue; /* what it has is of an older life, or of nobody (log 9.1) */
 		p->received = c->logs[s].received; /* of the own log: given out; what is done of it may be in copies that others take (8.3) */
-		p->applied = c->logs[s].applied;
-		p->stable = c->logs[s].stable;
+		p->applied = repair_counts(c, s, c->logs[s].applied);
+		p->stable = repair_counts(c, s, c->logs[s].stable);
 		p->received_bytes = c->logs[s].received_bytes;
 		p->base = c->logs[s].base;
 	}

@@ -45,6 +45,15 @@ bool memory_may_send(const struct nfs4r_core *c, nfs4r_server_id s)
 	return !views_on(c) || (memory_known(c) && c->peers[s].judged);
 }
 
+/* Somebody said since the start that this store is the one it knows; or that it knows none. */
+bool memory_judged(const struct nfs4r_core *c)
+{
+	EACH_PEER(c, s)
+		if (c->peers[s].judged)
+			return true;
+	return false;
+}
+
 /* The copy is one: new entries may come on top of it. */
 bool memory_whole(const struct nfs4r_core *c)
 {

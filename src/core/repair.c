@@ -40,13 +40,31 @@ static bool is_out_of_reach(const struct nfs4r_core *c, nfs4r_server_id log)
 	return !s || (applied < s->lsn && NFS4R_GEN(applied) + 1 < NFS4R_GEN(begin));
 }
 
-/* What was copied holds entries of @log beyond its seal. */
+/* What was copied holds entries of @log beyond its seal, be that one of a view that is being accepted. */
 bool reach_lost(const struct nfs4r_core *c, nfs4r_server_id log)
 {
 	nfs4r_lsn reach = c->reach.lsn[log];
 	const struct nfs4r_seal *s = seal_at(&c->view.adopted, log, c->logs[log].applied);
 
+	if (!s && c->view.accepting.from)
+		s = seal_at(&c->view.accepting.view, log, c->logs[log].applied);
+
 	return c->reach.open && s && reach > s->lsn && NFS4R_GEN(reach) == NFS4R_GEN(s->lsn);
+}
+
+/* Nothing is in it that its positions do not say. */
+bool repair_is_whole(const struct nfs4r_core *c)
+{
+	return !c->reach.open && !c->reach.all;
+}
+
+/*
+ * What this server says that it has of @log, where it is at @pos: a copy that was made anew counts for nothing before it is whole. Else others
+ * count on what only an unfinished copy has, and if its source is lost it can neither be finished nor given up.
+ */
+nfs4r_lsn repair_counts(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn pos)
+{
+	return c->reach.anew && log != c->self && pos > c->reach.before[log] ? c->reach.before[log] : pos;
 }
 
 /* This copy was made anew with entries beyond the seal, and does not have them: nobody here can say what they touched. */
@@ -71,7 +89,7 @@ bool is_repairing(const struct nfs4r_core *c)
 {
 	bool all;
 
-	return c->repair.state || c->reach.open || c->reach.all || !memory_whole(c) || ((seals_open(c) || c->late) && needs_repair(c, &all));
+	return c->repair.state || !repair_is_whole(c) || !memory_whole(c) || ((seals_open(c) || c->late) && needs_repair(c, &all));
 }
 
 /* ---- the own log has ended -------------------------------------------------------------- */
@@ -115,14 +133,27 @@ static bool is_quiet(const struct nfs4r_core *c)
  */
 static nfs4r_lsn must_have(const struct nfs4r_core *c, nfs4r_server_id log)
 {
-	return is_ended(c, log) ? seal_begin(&c->view.adopted, log) : c->logs[log].applied;
+	nfs4r_lsn begin = seal_begin(&c->view.adopted, log), said = repair_counts(c, log, c->logs[log].applied);
+	const struct nfs4r_seal *s = seal_at(&c->view.accepted, log, c->logs[log].applied);
+
+	if (is_ended(c, log))
+		return begin;
+	if (s && said < s->lsn && s->lsn <= c->logs[log].applied)
+		return s->lsn; /* it was accepted because that is here (6.5) */
+	return said > begin ? said : begin;
+}
+
+/* Those that may be taken for right: members; to accept a view (6.5), its members. */
+static bool is_of_view(const struct nfs4r_core *c, nfs4r_server_id s)
+{
+	return c->view.accepting.from ? c->view.accepting.view.members & NFS4R_BIT(s) : is_member(c, s);
 }
 
 bool repair_is_source(const struct nfs4r_core *c, nfs4r_server_id s)
 {
 	const struct peer *p = &c->peers[s];
 
-	if (!is_member(c, s) || p->down || p->repairing || p->memory != NFS4R_MEMORY_KNOWN || p->view != c->view.adopted.num || !view_hears(c, s))
+	if (!is_of_view(c, s) || p->down || p->repairing || p->memory != NFS4R_MEMORY_KNOWN || p->view != c->view.adopted.num || !view_hears(c, s))
 		return false;
 	EACH_LOG(c, log)
 		if (p->applied[log] < must_have(c, log))
@@ -161,6 +192,10 @@ static void begin(struct nfs4r_core *c, nfs4r_server_id from)
 
 	if (c->repair.all && !c->reach.all) { /* the positions that come of it do not say any more that it is not done */
 		c->reach.all = true;
+		if (!c->reach.anew)
+			EACH_LOG(c, s)
+				c->reach.before[s] = c->logs[s].applied;
+		c->reach.anew = true;
 		save_reach(c);
 	}
 	c->repair.state = REPAIR_RUNS;
@@ -182,7 +217,7 @@ void repair_check(struct nfs4r_core *c)
 
 	if (c->repair.state || (!memory_whole(c) && !memory_wants_all(c)))
 		return;
-	if ((!seals_open(c) && !c->late && !c->reach.all && !memory_wants_all(c)) || !needs_repair(c, &all))
+	if ((!seals_open(c) && !c->late && repair_is_whole(c) && !memory_wants_all(c)) || !needs_repair(c, &all))
 		return;
 	c->repair.state = REPAIR_DRAIN;
 	view_check_ready(c);
@@ -245,6 +280,8 @@ static void check_reach(struct nfs4r_core *c)
 			return;
 	c->reach = (struct reach){ 0 };
 	save_reach(c);
+	EACH_LOG(c, s)
+		c->logs[s].moved = true; /* now it counts */
 	view_check_ready(c);
 }
 

@@ -365,8 +365,11 @@ void row_reach(const struct reach *r, struct nfs4r_put *p)
 	k.p = p->val;
 	w_u(&k, r->open, 1);
 	w_u(&k, r->all, 1);
-	for (int s = 1; s <= NFS4R_SERVERS_MAX; s++)
+	w_u(&k, r->anew, 1);
+	for (int s = 1; s <= NFS4R_SERVERS_MAX; s++) {
 		w_u(&k, r->lsn[s], 8);
+		w_u(&k, r->before[s], 8);
+	}
 	p->val_len = (uint16_t)(k.p - p->val);
 }
 
@@ -441,8 +444,11 @@ static bool restore_reach(struct nfs4r_core *c, struct cursor *val)
 {
 	c->reach.open = r_u(val, 1);
 	c->reach.all = r_u(val, 1);
-	for (int s = 1; s <= NFS4R_SERVERS_MAX; s++)
+	c->reach.anew = r_u(val, 1);
+	for (int s = 1; s <= NFS4R_SERVERS_MAX; s++) {
 		c->reach.lsn[s] = r_u(val, 8);
+		c->reach.before[s] = r_u(val, 8);
+	}
 	return !val->bad;
 }
 

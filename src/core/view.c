@@ -71,7 +71,7 @@ void view_save(struct nfs4r_core *c)
 static void set_ready(struct nfs4r_core *c)
 {
 	c->view.ready = !views_on(c) || (memory_known(c) && is_member(c, c->self) && c->view.complete && (!seals_open(c) || FAULT(F_SERVE_UNCROSSED)) && !c->repair.state &&
-					      !c->reach.open && !c->reach.all && !c->ninexact);
+					      repair_is_whole(c) && !c->ninexact);
 }
 
 /* A seal was crossed, or a repair began. */
@@ -381,7 +381,7 @@ static void answer_prepare(struct nfs4r_core *c, nfs4r_server_id to, uint64_t nu
 	m->promise.accepted = c->view.accepted;
 	m->promise.complete = !is_repairing(c);
 	EACH_LOG(c, s) {
-		m->promise.applied[s] = c->logs[s].applied;
+		m->promise.applied[s] = repair_counts(c, s, c->logs[s].applied);
 		if ((c->view.sealing & NFS4R_BIT(s)) && c->logs[s].highest > c->logs[s].applied)
 			m->promise.complete = false; /* it would be ahead of the seal */
 	}
@@ -492,7 +492,7 @@ static void try_accept(struct nfs4r_core *c)
 		c->view.accepting.from = 0;
 		return;
 	}
-	if (!a.from || !seal_reached(c, &a.view))
+	if (!a.from || !seal_reached(c, &a.view) || !repair_is_whole(c))
 		return;
 	c->view.accepting.from = 0;
 	accept(c, a.from, &a.view);

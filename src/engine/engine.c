@@ -222,7 +222,6 @@ static enum nfs4r_status make_core(struct nfs4r_engine *eng, const struct nfs4r_
 	c.doubts = !c.tail_intact; /* doubt.c */
 	c.repeat_ms = eng->cfg.repeat_ms;
 	c.op_wait_ms = eng->cfg.op_wait_ms;
-	c.forward_wait_ms = 600000; /* the engine parks the operation long before (ops.c) */
 	c.idle_ms = eng->cfg.idle_ms;
 	c.revoke_ms = eng->cfg.revoke_ms;
 	c.deep = eng->cfg.deep_control;

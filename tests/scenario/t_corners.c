@@ -286,6 +286,25 @@ static bool forwarded_waits_for_who_is_away(struct net *n)
 	return c->done && c->op.status == NFS4R_DELAY && nfs4r_core_own_end(n->s[P].core) == 2;
 }
 
+/* Log 5.6: P's answer does not come for long. Q's client hears nothing, and then what became of its request, which was executed once. */
+static bool forwarded_waits_for_its_answer(struct net *n)
+{
+	struct nfs4r_oid d = mkdir_in(n, &n->root, "d");
+	struct client *c;
+	nfs4r_lsn end;
+
+	claim(n, P, &d, NFS4R_DEEP);
+	net_drop(n, P, Q, NFS4R_MSG_FORWARD_ANSWER);
+	c = op_name(n, Q, NFS4R_OP_MKDIR, &d, "e");
+	net_run(n, 1000);
+	end = nfs4r_core_own_end(n->s[P].core);
+	net_run(n, 60000);
+	if (c->done)
+		return false;
+	net_pass(n);
+	return finish(n, c) == NFS4R_OK && c->op.primary == P && nfs4r_core_own_end(n->s[P].core) == end;
+}
+
 /* What is settled goes on, and so do writes under an open, which only their CLOSE has to wait for. */
 static bool settled_goes_on_while_one_is_away(struct net *n)
 {
@@ -347,6 +366,7 @@ static const struct corner {
 	{ "one is away: an old file waits", old_file_waits_for_who_is_away },
 	{ "one is away: a claim it never acked waits", claim_not_acked_waits_for_who_is_away },
 	{ "one is away: a forwarded operation waits", forwarded_waits_for_who_is_away },
+	{ "log 5.6: a forwarded operation waits for its answer", forwarded_waits_for_its_answer },
 	{ "one is away: what is settled goes on", settled_goes_on_while_one_is_away },
 	{ "log 4.7: lost entries are not waited for", lost_entries_are_not_waited_for },
 };

@@ -296,6 +296,123 @@ static void who_has_to_undo_fills_up_the_view(void **state)
 	}
 }
 
+/* Until @s is a member of a view of just @members and has all lists. */
+static bool until_joined(struct net *n, nfs4r_server_id s, nfs4r_servers members)
+{
+	for (int i = 0; i < 2000 && (view_of(n, s).adopted.members != members || view_of(n, s).joining); i++)
+		net_run(n, 10);
+	return view_of(n, s).adopted.members == members && !view_of(n, s).joining;
+}
+
+/* P is away for too long, and is about to make its copy anew from S. Q has not got the last update of S when S has done it. */
+static void copy_from_s(struct net *n)
+{
+	n->s[P].hold_repair = true;
+	net_pass(n);
+	net_drop(n, S, P, NFS4R_MSG_ENTRIES);
+	net_drop(n, S, Q, NFS4R_MSG_ENTRIES);
+	for (int i = 0; i < 2000 && !n->s[P].repair; i++)
+		net_run(n, 10);
+	while (n->s[P].repair && n->s[P].repair->to != S) {
+		net_let_repair(n, P, false);
+		for (int i = 0; i < 2000 && !n->s[P].repair; i++)
+			net_run(n, 10);
+	}
+	assert_non_null(n->s[P].repair);
+}
+
+/*
+ * Log 8.4: P waits for an entry of S that its copy may have, S is away, and P joins meanwhile. When S comes back P asks for its list although it is not
+ * ready: S released d/f when P was outside, and no later RELEASE tells P so.
+ */
+static void a_member_that_is_not_ready_asks_who_is_back(void **state)
+{
+	struct net *n = net_retention(3, NFS4R_DURABILITY_LOCAL);
+	struct nfs4r_oid f = at(n, "d/f");
+
+	do_chmod(n, S, "d/f");
+	cut_off(n, P);
+	assert_true(until_removed(n, Q, P, 4 * LEASE));
+	net_run(n, 2 * LEASE);
+	assert_false(controls(n, Q, S, &f));
+	assert_true(controls(n, P, S, &f));
+	updates(n, Q, 3);
+	pass_the_bound(n, NFS4R_BIT(Q) | NFS4R_BIT(S));
+	copy_from_s(n);
+	net_let_repair(n, P, true);
+	chmod_(n, S, "d/g");
+	net_run(n, LEASE / 4);
+	net_stable(n, S);
+	net_run(n, LEASE / 4);
+	cut_off(n, S);
+	assert_true(until_joined(n, P, NFS4R_BIT(P) | NFS4R_BIT(Q)));
+	assert_false(serves(n, P));
+	net_pass(n);
+	net_drop(n, S, P, NFS4R_MSG_RELEASE);
+	net_drop(n, S, P, NFS4R_MSG_ENTRIES);
+	assert_true(until_joined(n, S, n->cfg.servers));
+	net_run(n, LEASE);
+	assert_false(serves(n, P));
+	net_pass(n);
+	net_drop(n, S, P, NFS4R_MSG_RELEASE);
+	assert_true(until_back(n));
+	net_run(n, LEASE);
+	assert_false(controls(n, P, S, &f));
+	net_pass(n);
+	assert_true(all_equal(n));
+	net_free(n);
+}
+
+/* Log 8.5: the same, and S loses its disk before it has said how far it was. What P has of S's log counts for nothing: it takes Q's copy. */
+static void who_gives_a_copy_loses_its_disk(void **state)
+{
+	struct net *n = net_retention(3, NFS4R_DURABILITY_COMMIT);
+
+	cut_off(n, P);
+	updates(n, Q, 3);
+	pass_the_bound(n, NFS4R_BIT(Q) | NFS4R_BIT(S));
+	copy_from_s(n);
+	chmod_(n, S, "d/g");
+	net_run(n, 50);
+	assert_true(memtree_applied(n->s[S].tree, S) > memtree_applied(n->s[Q].tree, S));
+	net_let_repair(n, P, true);
+	empty_disk(n, S);
+	net_pass(n);
+	assert_true(until_back(n));
+	assert_true(all_equal(n));
+	updates(n, P, 1);
+	net_free(n);
+}
+
+/*
+ * Log 6.5: P removes S, which has an update of its own, and needs Q for it, which has to make its copy anew first. P loses its disk before it has said
+ * how far that copy goes. Q did not accept: S, which else would have to undo its update, has everything.
+ */
+static void who_has_half_a_copy_accepts_nothing(void **state)
+{
+	struct net *n = net_retention(3, NFS4R_DURABILITY_COMMIT);
+
+	cut_off(n, Q);
+	updates(n, P, 3);
+	pass_the_bound(n, NFS4R_BIT(P) | NFS4R_BIT(S));
+	n->s[Q].hold_repair = true;
+	lonely_update(n, 50);
+	net_pass(n);
+	cut_off(n, S);
+	for (int i = 0; i < 2000 && !n->s[Q].repair; i++)
+		net_run(n, 10);
+	assert_non_null(n->s[Q].repair);
+	net_drop(n, P, Q, NFS4R_MSG_POSITIONS);
+	net_let_repair(n, Q, true);
+	net_run(n, LEASE / 4);
+	assert_true(view_of(n, P).adopted.open & NFS4R_BIT(S));
+	empty_disk(n, P);
+	net_pass(n);
+	assert_true(until_back(n));
+	assert_true(all_equal(n));
+	net_free(n);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -309,6 +426,9 @@ int main(void)
 		cmocka_unit_test(who_had_the_entries_loses_its_disk),
 		cmocka_unit_test(who_is_late_fills_up_the_view),
 		cmocka_unit_test(who_has_to_undo_fills_up_the_view),
+		cmocka_unit_test(a_member_that_is_not_ready_asks_who_is_back),
+		cmocka_unit_test(who_gives_a_copy_loses_its_disk),
+		cmocka_unit_test(who_has_half_a_copy_accepts_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

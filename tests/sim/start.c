@@ -274,8 +274,6 @@ static void make_core(struct server *v)
 	cfg.deep_plus_count = s->plan.deep_plus_count;
 	cfg.contested_ms = s->plan.contested_ms;
 	cfg.share_reads = s->plan.share_reads;
-	if (s->plan.lease_ms)
-		cfg.forward_wait_ms = 600000; /* as the engine: a server may be away for longer than the default */
 	cfg.lease_ms = s->plan.lease_ms;
 	cfg.silence_ms = s->plan.silence_ms;
 	cfg.drift_permille = s->plan.drift_permille;

@@ -167,6 +167,30 @@ static void cancel_ends_a_waiting_operation(void **state)
 	net_free(n);
 }
 
+/* Server 1, its primary, may have executed it. */
+static void cancel_leaves_what_was_forwarded(void **state)
+{
+	struct net *n = net_new(3);
+	struct nfs4r_oid f = make(n, 1, &n->root, "f", NFS4R_OP_CREATE);
+	struct nfs4r_event ev = { .type = NFS4R_EV_OP_CANCEL };
+	const struct nfs4r_update *u;
+	struct client *c;
+
+	assert_int_equal(finish(n, op_write(n, 1, &f, "x", false)), NFS4R_OK);
+	net_drop(n, 1, 2, NFS4R_MSG_FORWARD_ANSWER);
+	c = op_write(n, 2, &f, "y", false);
+	net_run(n, 100);
+	assert_int_equal(n->sent[NFS4R_MSG_FORWARD], 1);
+	ev.op = &c->op;
+	ev.now_ms = n->now;
+	u = nfs4r_core_step(n->s[2].core, &ev);
+	for (uint32_t i = 0; i < u->n; i++)
+		assert_int_not_equal(u->actions[i].type, NFS4R_ACT_DONE);
+	net_pass(n);
+	assert_int_equal(finish(n, c), NFS4R_OK);
+	net_free(n);
+}
+
 /* Control 4.6: no majority in time: DELAY, and nothing stays behind. */
 static void no_majority_is_delay(void **state)
 {
@@ -360,6 +384,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(configuration_is_checked), cmocka_unit_test(corrupt_rows_are_refused),
 		cmocka_unit_test(nonsense_from_peers_is_dropped), cmocka_unit_test(cancel_ends_a_waiting_operation),
+		cmocka_unit_test(cancel_leaves_what_was_forwarded),
 		cmocka_unit_test(no_majority_is_delay), cmocka_unit_test(void_updates),
 		cmocka_unit_test(parallel_writes), cmocka_unit_test(crash_of_each_server),
 		cmocka_unit_test(tail_is_pulled), cmocka_unit_test(same_input_same_output),
