@@ -90,6 +90,7 @@ bad "Peer_Security misspelt" 's/Peer_Security = none/Peer_Security = nine/' 'Pee
 bad "unknown key" 's/Import = false/Imports = false/' 'Imports'
 bad "Op_Wait out of range" 's/Op_Wait = 1000/Op_Wait = 5/' 'Op_Wait'
 bad "Window too small" 's/Window = 33554432/Window = 10/' 'Window'
+bad "no Peer_Connections" 's/Peer_Connections = 4/Peer_Connections = 0/' 'Peer_Connections'
 bad "Lease too short" 's/Lease = 2000/Lease = 50/' 'Lease'
 bad "Lease out of range" 's/Lease = 2000/Lease = 100000/' 'Lease'
 bad "Silence too short for the lease" 's/Silence = 2000/Silence = 900/' 'Silence'

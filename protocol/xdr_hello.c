@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * HELLO, REFUSED, KEEPALIVE and TOKEN as bytes.
+ * HELLO, REFUSED, KEEPALIVE, TOKEN, NUMBER and TAKEN as bytes.
  *
  * The first members of HELLO never move, so that servers of two versions can still tell each
  * other what is wrong: when the version differs, decoding stops there and ignores the rest,
@@ -29,7 +29,7 @@ static bool c_hello(struct nfs4r_codec *c, struct nfs4r_hello *h, uint32_t proto
 		c->x.x_data = c->x.x_v.vio_tail;
 		return true;
 	}
-	if (!c_u64(c, &h->inc) || !c_u64(c, &h->session) ||
+	if (!c_u64(c, &h->inc) || !c_u64(c, &h->session) || !c_u32(c, &h->index) ||
 	    !c_fixed(c, h->volume, sizeof(h->volume)) || !c_u32(c, &h->export_id) ||
 	    !c_u64(c, &h->fsid_major) || !c_u64(c, &h->fsid_minor) ||
 	    !c_u32(c, &h->disk_format) || !c_u32(c, &h->security) ||
@@ -76,6 +76,9 @@ static bool c_transport(struct nfs4r_codec *c, void *obj)
 		return c_bool(c, &m->keepalive.answer) && c_u64(c, &m->keepalive.clock_ns);
 	case NFS4R_MSG_TOKEN:
 		return c_buf(c, &m->token, NFS4R_TOKEN_MAX);
+	case NFS4R_MSG_NUMBER:
+	case NFS4R_MSG_TAKEN:
+		return c_u64(c, &m->number);
 	default:
 		return c_fail(c, NFS4R_MALFORMED);
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * The transport's own messages (HELLO, REFUSED, KEEPALIVE, TOKEN of nfs4r.x). They never
+ * The transport's own messages (HELLO, REFUSED, KEEPALIVE, TOKEN, NUMBER, TAKEN of nfs4r.x). They never
  * reach the core. Decoding follows the rules of xdr_map.h; none of them owns memory but TOKEN.
  */
 #ifndef NFS4R_PROTOCOL_XDR_HELLO_H
@@ -19,6 +19,8 @@ enum nfs4r_transport_msg { /* wire values, apart from those of enum nfs4r_msg_ty
 	NFS4R_MSG_REFUSED = 102,
 	NFS4R_MSG_KEEPALIVE = 103,
 	NFS4R_MSG_TOKEN = 104,
+	NFS4R_MSG_NUMBER = 105,
+	NFS4R_MSG_TAKEN = 106,
 };
 
 enum nfs4r_refusal { /* why a connection was not taken; wire values */
@@ -42,6 +44,7 @@ struct nfs4r_hello {
 	uint32_t lane;
 	/* From here on only when protocol is ours: */
 	uint64_t inc, session;
+	uint32_t index;
 	uint8_t volume[16];
 	uint32_t export_id;
 	uint64_t fsid_major, fsid_minor;
@@ -69,6 +72,7 @@ struct nfs4r_transport_msg_body {
 			uint64_t clock_ns;
 		} keepalive;
 		struct nfs4r_buf *token; /* owned: nfs4r_buf_put */
+		uint64_t number;	 /* NUMBER, TAKEN */
 	};
 };
 

@@ -9,8 +9,10 @@
  * names is in the journal for good before the bytes leave: nobody could bring it, if this machine lost it, and those bytes would stay as they are.
  *
  * Each message costs several wake-ups here, at the peer, and here again for its positions. So a peer hears from us at most
- * every GAP_US: what comes after a pause goes at once, a stream goes in batches. Positions wait in the same place, the newest only.
+ * every GAP_US: what comes after a pause goes at once, a stream goes in batches. Positions wait in the same place, the newest only. Those that an answer
+ * may hang on go at once: that a checkpoint is wanted, and that more of the peer's log is stable here, which a checkpoint says and so is rare.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -36,6 +38,8 @@ struct peer_sender {
 	bool running, idle, sending; /* sending: entries have left the list and are not with the transport yet */
 	struct range *head, *last;
 	struct nfs4r_msg *positions; /* to be sent, or NULL */
+	nfs4r_lsn stable;	     /* of its log here, as the newest ones say */
+	bool urgent;		     /* they wait for no gap */
 	uint64_t generation; /* connection; what belongs to an older one is dropped */
 };
 
@@ -229,6 +233,7 @@ static void send_positions(struct distributor *d, struct peer_sender *p, uint64_
 	pthread_mutex_lock(&d->lock);
 	m = p->positions;
 	p->positions = NULL;
+	p->urgent = false;
 	pthread_mutex_unlock(&d->lock);
 	if (m && generation == __atomic_load_n(&p->generation, __ATOMIC_ACQUIRE))
 		engine_send(d->eng, p->to, m);
@@ -294,6 +299,19 @@ static void send_gathered(struct distributor *d, struct peer_sender *p)
 	p->sending = false;
 }
 
+/* d->lock held on entry and exit. */
+static void rest(struct distributor *d, struct peer_sender *p)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += GAP_US * 1000;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	while (!p->urgent && !d->stop && pthread_cond_timedwait(&p->cond, &d->lock, &until) != ETIMEDOUT)
+		;
+}
+
 static void *sender(void *arg)
 {
 	struct peer_sender *p = arg;
@@ -312,9 +330,7 @@ static void *sender(void *arg)
 		if (d->stop)
 			break;
 		send_gathered(d, p);
-		pthread_mutex_unlock(&d->lock);
-		nanosleep(&(struct timespec){ .tv_nsec = GAP_US * 1000 }, NULL);
-		pthread_mutex_lock(&d->lock);
+		rest(d, p);
 	}
 	pthread_mutex_unlock(&d->lock);
 	return NULL;
@@ -323,7 +339,7 @@ static void *sender(void *arg)
 /* After something was queued for @p: its thread, unless it looks by itself. Releases d->lock. */
 static void call_and_unlock(struct distributor *d, struct peer_sender *p)
 {
-	bool call = p->idle;
+	bool call = p->idle || p->urgent;
 
 	p->idle = false;
 	pthread_mutex_unlock(&d->lock);
@@ -363,6 +379,16 @@ bool distributor_on_its_way(struct distributor *d, nfs4r_server_id to)
 	return here || nfs4r_rpc_pending(d->eng->rpc, to, NFS4R_LANE_BULK) > 0;
 }
 
+static bool more_is_stable(struct peer_sender *p, const struct nfs4r_msg *msg)
+{
+	nfs4r_lsn was = p->stable;
+
+	for (uint32_t i = 0; i < msg->positions.n; i++)
+		if (msg->positions.pos[i].log == p->to)
+			p->stable = msg->positions.pos[i].stable;
+	return p->stable != was;
+}
+
 void distributor_positions(struct distributor *d, nfs4r_server_id to, const struct nfs4r_msg *msg)
 {
 	struct peer_sender *p = &d->peers[to];
@@ -377,6 +403,7 @@ void distributor_positions(struct distributor *d, nfs4r_server_id to, const stru
 	if (!p->positions)
 		abort();
 	*p->positions = *msg;
+	p->urgent |= msg->positions.wanted || more_is_stable(p, msg);
 	call_and_unlock(d, p);
 }
 
@@ -406,17 +433,21 @@ void distributor_reset(struct distributor *d, nfs4r_server_id peer)
 struct distributor *distributor_create(struct nfs4r_engine *eng)
 {
 	struct distributor *d = calloc(1, sizeof(*d));
+	pthread_condattr_t attr;
 
 	if (!d)
 		return NULL;
 	d->eng = eng;
 	d->first = 1;
 	pthread_mutex_init(&d->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	for (nfs4r_server_id id = 0; id <= NFS4R_SERVERS_MAX; id++) {
 		d->peers[id].d = d;
 		d->peers[id].to = id;
-		pthread_cond_init(&d->peers[id].cond, NULL);
+		pthread_cond_init(&d->peers[id].cond, &attr);
 	}
+	pthread_condattr_destroy(&attr);
 	return d;
 }
 

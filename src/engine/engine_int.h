@@ -80,7 +80,7 @@ struct opctx { /* one operation in the engine; op->engine points here */
 	struct nfs4r_op *op;	 /* &own, or a forwarded one that the core owns */
 	struct nfs4r_op own;
 	struct opctx *next;	 /* list of parked operations */
-	struct opctx *active_next, **active_prev; /* list of all operations of local clients */
+	struct opctx *active_next, **active_prev; /* list of all operations of local clients, or of the forwarded ones that are ours */
 	nfs4r_exec_fn exec;
 	nfs4r_done_fn done;	 /* asynchronous or parked */
 	void *arg;
@@ -98,6 +98,7 @@ struct opctx { /* one operation in the engine; op->engine points here */
 	struct held_locks locks;
 	struct nfs4r_entry *entry;
 	uint64_t parked_at_ms;
+	bool given_back;	 /* remote: it is the core's again */
 	bool changed;		 /* the execution failed after bytes had been written */
 };
 /* Deliveries from the core, eng->lock held. */
@@ -105,13 +106,14 @@ void op_deliver_execute(struct nfs4r_engine *eng, const struct nfs4r_action *a);
 void op_deliver_started(struct nfs4r_engine *eng, const struct nfs4r_action *a);
 void op_deliver_retry(struct nfs4r_engine *eng, const struct nfs4r_action *a);
 void op_deliver_done(struct nfs4r_engine *eng, struct nfs4r_op *op);
+struct opctx *op_take_remote(struct nfs4r_engine *eng, struct nfs4r_op *op); /* EXECUTE of a forwarded one: it is ours until EXECUTED or RETRY */
 void op_ready(struct nfs4r_engine *eng, struct opctx *o); /* state became EXECUTE: wake or queue */
 void op_run_remote(struct nfs4r_engine *eng, void *arg);
 /* A stable WRITE that @to forwarded: true = answered when the journal is on the disk (log 5.4), and what @op owned is gone. eng->lock held */
 bool op_answer_when_durable(struct nfs4r_engine *eng, nfs4r_server_id to, struct nfs4r_op *op);
 void ops_expire_parked(struct nfs4r_engine *eng, uint64_t now_ms);
 void ops_end_all(struct nfs4r_engine *eng); /* stop: every client's operation ends as DELAY. No lock held; the core is frozen */
-void ops_fini(struct nfs4r_engine *eng);
+void ops_fini(struct nfs4r_engine *eng); /* before the core is destroyed; nobody executes any more */
 
 /* ---- execute.c ---- */
 /* Times, cookies: what must be known before the INTENT. eng->lock held. */
@@ -340,8 +342,8 @@ struct nfs4r_engine {
 	struct distributor *distributor;
 	struct reads *reads;
 	struct ctl *ctl;
-	struct opctx *parked, *active;
-	pthread_cond_t idle_cond; /* stop: a client's thread has left */
+	struct opctx *parked, *active, *remotes; /* remotes: forwarded ones from EXECUTE to EXECUTED or RETRY */
+	pthread_cond_t idle_cond; /* stop: somebody has left an operation */
 	bool frozen;		  /* stop: the core makes no more steps */
 	uint32_t nparked, nlonger; /* parked; workers that wait longer than usual (ops.c) */
 

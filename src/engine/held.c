@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * COMMIT under Durability = commit or majority (log sheet 5.1, 5.4): the log is on this server's disk, and then on those of a majority.
+ * COMMIT under Durability = commit or majority (log sheet 5.1, 5.4): the log is on this server's disk, and on those of a majority.
  *
  * The core is told what is waited for (EV_HOLD) and says HELD, which may be at once: of a file that nobody controls everything is on all disks. It makes the
- * others checkpoint meanwhile. The wait is bounded: DELAY then, and the client asks again. A HELD that comes after that finds nobody, which is harmless.
+ * others checkpoint meanwhile, also while a client's thread syncs the log here. The wait is bounded: DELAY then, and the client asks again. A HELD that comes after that finds nobody, which is harmless.
  *
  * A client's thread waits here. A COMMIT that another server asks for has an executor only until it is on this disk: the answer is made by another
  * one when HELD comes, or by the timer. So peers never wait for each other's executors.
@@ -127,22 +127,28 @@ static void wait_for(struct nfs4r_engine *eng, struct held_wait *w)
 		;
 }
 
-static enum nfs4r_status wait_held(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
+static void ask(struct nfs4r_engine *eng, struct held_wait *w, const struct nfs4r_oid *oid)
 {
-	struct held_wait w = { .cond = PTHREAD_COND_INITIALIZER };
 	struct nfs4r_event ev = { .type = NFS4R_EV_HOLD, .oid = *oid };
 
 	pthread_mutex_lock(&eng->lock);
-	ev.hold = w.id = ++eng->next_hold;
-	w.next = eng->holds;
-	eng->holds = &w;
+	ev.hold = w->id = ++eng->next_hold;
+	w->next = eng->holds;
+	eng->holds = w;
 	if (!eng->mute)
 		engine_step(eng, &ev);
-	wait_for(eng, &w);
-	unlink_wait(eng, &w);
 	pthread_mutex_unlock(&eng->lock);
-	pthread_cond_destroy(&w.cond);
-	return w.held ? NFS4R_OK : NFS4R_DELAY;
+}
+
+/* Was asked; @synced: else nobody wants to know. */
+static enum nfs4r_status wait_held(struct nfs4r_engine *eng, struct held_wait *w, enum nfs4r_status synced)
+{
+	pthread_mutex_lock(&eng->lock);
+	if (synced == NFS4R_OK)
+		wait_for(eng, w);
+	unlink_wait(eng, w);
+	pthread_mutex_unlock(&eng->lock);
+	return synced != NFS4R_OK || w->held ? synced : NFS4R_DELAY;
 }
 
 bool held_is_asked(const struct nfs4r_engine *eng)
@@ -152,10 +158,16 @@ bool held_is_asked(const struct nfs4r_engine *eng)
 
 enum nfs4r_status nfs4r_commit(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 {
+	struct held_wait w = { .cond = PTHREAD_COND_INITIALIZER };
 	uint32_t epoch = eng->epoch;
+	bool asked = held_is_asked(eng);
+
+	if (asked)
+		ask(eng, &w, oid);
 	enum nfs4r_status st = nfs4r_store_sync_whole(eng->store);
 
-	if (st == NFS4R_OK && held_is_asked(eng))
-		st = wait_held(eng, oid);
+	if (asked)
+		st = wait_held(eng, &w, st);
+	pthread_cond_destroy(&w.cond);
 	return st == NFS4R_OK && epoch != eng->epoch ? NFS4R_DELAY : st;
 }

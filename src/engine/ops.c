@@ -60,23 +60,29 @@ static struct opctx *opctx_new(struct nfs4r_op *forwarded)
 	return o;
 }
 
-static void activate(struct nfs4r_engine *eng, struct opctx *o)
+/* @list: eng->active or eng->remotes */
+static void enlist(struct opctx **list, struct opctx *o)
 {
-	o->active_next = eng->active;
-	o->active_prev = &eng->active;
-	if (eng->active)
-		eng->active->active_prev = &o->active_next;
-	eng->active = o;
+	o->active_next = *list;
+	o->active_prev = list;
+	if (*list)
+		(*list)->active_prev = &o->active_next;
+	*list = o;
+}
+
+static void delist(struct opctx *o)
+{
+	*o->active_prev = o->active_next;
+	if (o->active_next)
+		o->active_next->active_prev = o->active_prev;
+	o->active_prev = NULL;
 }
 
 static void deactivate(struct nfs4r_engine *eng, struct opctx *o)
 {
 	if (!o->active_prev)
 		return;
-	*o->active_prev = o->active_next;
-	if (o->active_next)
-		o->active_next->active_prev = o->active_prev;
-	o->active_prev = NULL;
+	delist(o);
 	if (eng->frozen)
 		pthread_cond_signal(&eng->idle_cond);
 }
@@ -87,16 +93,21 @@ static void opctx_free(struct opctx *o)
 	free(o);
 }
 
+struct opctx *op_take_remote(struct nfs4r_engine *eng, struct nfs4r_op *op)
+{
+	struct opctx *o = opctx_new(op);
+
+	if (!o)
+		abort();
+	op->engine = o;
+	enlist(&eng->remotes, o);
+	return o;
+}
+
 void op_deliver_execute(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
-	struct opctx *o = a->op->engine;
+	struct opctx *o = a->remote ? op_take_remote(eng, a->op) : a->op->engine;
 
-	if (a->remote) {
-		o = opctx_new(a->op);
-		if (!o)
-			abort();
-		a->op->engine = o;
-	}
 	o->sent_or_executed = true; /* it may no longer be cancelled */
 	o->wanted.n = a->nlocks;
 	for (uint32_t i = 0; i < a->nlocks; i++)
@@ -111,8 +122,10 @@ void op_deliver_retry(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
 	struct opctx *o = a->op->engine;
 
-	if (o && o->remote)
+	if (o && o->remote) {
 		a->op->engine = NULL; /* the next EXECUTE gets a new context */
+		o->given_back = true;
+	}
 }
 
 void op_deliver_started(struct nfs4r_engine *eng, const struct nfs4r_action *a)
@@ -180,19 +193,26 @@ static void run_once(struct nfs4r_engine *eng, struct opctx *o)
 	o->op->status = st;
 
 	pthread_mutex_lock(&eng->lock);
+	o->given_back = !eng->frozen; /* else the core does not hear it */
 	event_op(eng, NFS4R_EV_OP_EXECUTED, o, st == NFS4R_OK);
 	pthread_mutex_unlock(&eng->lock);
 	locks_drop(eng->locks, &o->locks);
 	nfs4r_entry_put(e);
 }
 
-/* A forwarded operation belongs to the core; the context only lives from EXECUTE to EXECUTED or RETRY. */
+/* A forwarded operation belongs to the core; it is ours, and has a context, from EXECUTE to EXECUTED or RETRY. */
 void op_run_remote(struct nfs4r_engine *eng, void *arg)
 {
 	struct opctx *o = arg;
 
 	run_once(eng, o);
-	opctx_free(o);
+	pthread_mutex_lock(&eng->lock);
+	bool over = o->given_back;
+	if (over)
+		delist(o);
+	pthread_mutex_unlock(&eng->lock);
+	if (over) /* else ops_fini() has it, for nobody executes anything any more */
+		opctx_free(o);
 }
 
 static bool wait_until(struct nfs4r_engine *eng, struct opctx *o, uint64_t deadline_ms)
@@ -225,6 +245,8 @@ static void drive(struct nfs4r_engine *eng, struct opctx *o, uint64_t deadline_m
 		}
 	}
 	o->driving = false;
+	if (eng->frozen)
+		pthread_cond_signal(&eng->idle_cond);
 }
 
 /* ---- parked operations; eng->lock held ---- */
@@ -322,6 +344,14 @@ void ops_fini(struct nfs4r_engine *eng)
 
 		eng->parked = o->next;
 		nfs4r_op_fini(&o->own);
+		opctx_free(o);
+	}
+	while (eng->remotes) {
+		struct opctx *o = eng->remotes;
+
+		delist(o);
+		nfs4r_op_fini(o->op);
+		free(o->op);
 		opctx_free(o);
 	}
 }
@@ -446,7 +476,7 @@ static enum nfs4r_status update(struct nfs4r_engine *eng, struct nfs4r_op *op, n
 			return op->status = NFS4R_DELAY;
 		}
 	}
-	activate(eng, o);
+	enlist(&eng->active, o);
 	o->sync = true;
 	o->driving = true;
 	if (!adopted)
@@ -539,7 +569,7 @@ void nfs4r_update_async(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_exe
 		done(arg, op);
 		return;
 	}
-	activate(eng, o);
+	enlist(&eng->active, o);
 	o->driving = true;
 	event_op(eng, NFS4R_EV_OP, o, true);
 	drive(eng, o, 0);
@@ -551,6 +581,7 @@ void nfs4r_update_async(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_exe
 		complete_async(eng, o);
 }
 
+/* An executor that has an operation, or is about to, ends it or leaves it to this one: the executors still run. */
 void ops_end_all(struct nfs4r_engine *eng)
 {
 	struct opctx *async = NULL;
@@ -559,7 +590,7 @@ void ops_end_all(struct nfs4r_engine *eng)
 	while (eng->active) {
 		struct opctx *o = eng->active;
 
-		if (!o->sync && !o->driving) {
+		if (!o->sync && !o->driving && !o->queued) {
 			deactivate(eng, o);
 			o->next = async;
 			async = o;

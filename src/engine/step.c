@@ -243,6 +243,10 @@ static void perform_muted(struct nfs4r_engine *eng, const struct nfs4r_action *a
 		a->op->status = NFS4R_DELAY;
 		op_deliver_done(eng, a->op);
 		break;
+	case NFS4R_ACT_EXECUTE:
+		if (a->remote)
+			op_take_remote(eng, a->op); /* until the stop: nobody executes it */
+		break;
 	case NFS4R_ACT_RETRY:
 	case NFS4R_ACT_DROP:
 	case NFS4R_ACT_STUCK:

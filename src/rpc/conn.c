@@ -3,11 +3,11 @@
  * One TCP connection: bytes in, records out.
  *
  * Happy path of a write: records of the lane are taken in batches and given to the kernel at
- * once, many in one writev; only what the socket does not take becomes a pending write of
+ * once, many in one writev (bulk.c gives out those of lane BULK); only what the socket does not take becomes a pending write of
  * libuv, and the rest of the lane waits for its end. The transport's own messages go first.
  *
  * Failure: an error of the socket, its end, or a broken rule ends the connection, and with it
- * its peer (rpc_conn_fail). A connection that was refused lingers: the other side has to read
+ * its peer (rpc_conn_fail), unless it is one of several. A connection that was refused lingers: the other side has to read
  * the reason before a reset could overtake it.
  *
  * Invariants: at most one write is pending; a closed connection is freed by libuv's callback
@@ -73,8 +73,10 @@ void rpc_conn_close(struct rpc_conn *c)
 	if (c->state == RPC_CONN_CLOSED)
 		return;
 	c->state = RPC_CONN_CLOSED;
-	if (c->peer && c->peer->conns[c->lane] == c)
-		c->peer->conns[c->lane] = NULL;
+	if (c->peer && c->peer->conns[rpc_conn_slot(c)] == c) {
+		c->peer->conns[rpc_conn_slot(c)] = NULL;
+		rpc_bulk_gone(c);
+	}
 	if (c->asks && c->peer)
 		c->peer->asking = false;
 	uv_close((uv_handle_t *)&c->tcp, conn_closed);
@@ -91,8 +93,11 @@ void rpc_conn_fail(struct rpc_conn *c, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(why, sizeof(why), fmt, ap);
 	va_end(ap);
-	if (p && p->conns[c->lane] == c) {
-		rpc_peer_down(p, false, why);
+	if (p && p->conns[rpc_conn_slot(c)] == c) {
+		if (rpc_bulk_spare(c))
+			rpc_bulk_lost(c, why);
+		else
+			rpc_peer_down(p, false, why);
 		return;
 	}
 	if (!c->asks) /* a question without an answer is asked again */
@@ -193,7 +198,7 @@ static void conn_written(struct rpc_conn *c)
 {
 	struct rpc_peer *p = c->peer;
 
-	if (c->writing_messages > 0 && p && p->conns[c->lane] == c) {
+	if (c->writing_messages > 0 && p && p->conns[rpc_conn_slot(c)] == c) {
 		pthread_mutex_lock(&p->lock);
 		p->queues[c->lane].bytes -= c->writing_bytes;
 		pthread_mutex_unlock(&p->lock);
@@ -221,6 +226,8 @@ static void conn_write_done(uv_write_t *req, int status)
 		return;
 	}
 	rpc_conn_flush(c);
+	if (c->state == RPC_CONN_READY && c->lane == NFS4R_LANE_BULK)
+		rpc_bulk_flush(c->peer);
 }
 
 /* Bytes as the security layer wants them on the wire. */
@@ -243,7 +250,7 @@ static bool conn_wrap(struct rpc_conn *c, struct rpc_node *list)
 	return true;
 }
 
-/* Next batch into c->writing; false: nothing to write. */
+/* Next batch into c->writing, but of lane BULK, which bulk.c gives out; false: nothing to write. */
 static bool conn_take(struct rpc_conn *c)
 {
 	struct rpc_peer *p = c->peer;
@@ -251,14 +258,14 @@ static bool conn_take(struct rpc_conn *c)
 	uint32_t own, n = 0;
 	struct rpc_node *list, *tail;
 
-	list = rpc_queue_take(&c->own, RPC_BATCH_NODES, &own, &own_bytes);
+	list = rpc_queue_take(&c->own, RPC_BATCH_NODES, RPC_BATCH_BYTES, &own, &own_bytes);
 	c->own.bytes -= own_bytes;
-	if (c->state == RPC_CONN_READY && p && own < RPC_BATCH_NODES) {
+	if (c->state == RPC_CONN_READY && p && c->lane != NFS4R_LANE_BULK && own < RPC_BATCH_NODES) {
 		struct rpc_node *more = NULL;
 
 		pthread_mutex_lock(&p->lock);
 		if (p->up)
-			more = rpc_queue_take(&p->queues[c->lane], RPC_BATCH_NODES - own, &n, &bytes);
+			more = rpc_queue_take(&p->queues[c->lane], RPC_BATCH_NODES - own, RPC_BATCH_BYTES, &n, &bytes);
 		pthread_mutex_unlock(&p->lock);
 		for (tail = list; tail && tail->next; tail = tail->next)
 			;
@@ -273,8 +280,7 @@ static bool conn_take(struct rpc_conn *c)
 	return list != NULL;
 }
 
-/* Write c->writing as far as the socket takes it. False: a write is pending now, or it failed. */
-static bool conn_write(struct rpc_conn *c, uint64_t *total)
+bool rpc_conn_write(struct rpc_conn *c, uint64_t *total)
 {
 	uv_buf_t iov[2 * RPC_BATCH_NODES];
 	uint32_t n = 0, skip = 0;
@@ -291,6 +297,7 @@ static bool conn_write(struct rpc_conn *c, uint64_t *total)
 		bytes += rpc_node_bytes(node);
 	}
 	*total += bytes;
+	c->given += bytes;
 	if (c->peer)
 		atomic_fetch_add_explicit(&c->peer->bytes_sent, bytes, memory_order_relaxed);
 	done = uv_try_write((uv_stream_t *)&c->tcp, iov, n);
@@ -329,7 +336,7 @@ void rpc_conn_flush(struct rpc_conn *c)
 
 	while (!c->write_pending && c->state != RPC_CONN_CLOSED &&
 	       c->state != RPC_CONN_CONNECTING && conn_take(c)) {
-		if (!conn_write(c, &total))
+		if (!rpc_conn_write(c, &total))
 			return;
 		if (total >= RPC_TURN_BYTES) {
 			uv_async_send(&c->rpc->wake);
@@ -346,8 +353,10 @@ void rpc_conn_linger(struct rpc_conn *c)
 {
 	if (rpc_conn_dead(c))
 		return;
-	if (c->peer && c->peer->conns[c->lane] == c)
-		c->peer->conns[c->lane] = NULL;
+	if (c->peer && c->peer->conns[rpc_conn_slot(c)] == c) {
+		c->peer->conns[rpc_conn_slot(c)] = NULL;
+		rpc_bulk_gone(c);
+	}
 	c->peer = NULL;
 	c->state = RPC_CONN_LINGER;
 	c->created_ms = uv_now(&c->rpc->loop);

@@ -41,6 +41,7 @@ void rpc_hello_send(struct rpc_conn *c, nfs4r_server_id to, uint64_t session)
 	h->server = cfg->self;
 	h->to = to;
 	h->lane = c->lane;
+	h->index = c->index;
 	h->inc = cfg->inc;
 	h->session = session;
 	memcpy(h->volume, cfg->volume, sizeof(h->volume));
@@ -339,10 +340,11 @@ static uint32_t identity_mismatch(struct rpc_conn *c, const struct nfs4r_hello *
 /* Called: compare with what stands already. True: the connection may join. */
 static bool session_joins(struct rpc_conn *c, struct rpc_peer *p, const struct nfs4r_hello *h)
 {
+	uint32_t slot = h->lane + h->index;
 	bool stands = false;
 	char text[CAUSE_TEXT];
 
-	for (int i = 0; i < NFS4R_LANES; i++)
+	for (int i = 0; i < RPC_SLOTS; i++)
 		stands = stands || p->conns[i];
 	if (stands && h->inc < p->inc) {
 		snprintf(text, sizeof(text),
@@ -356,7 +358,9 @@ static bool session_joins(struct rpc_conn *c, struct rpc_peer *p, const struct n
 		rpc_conn_close(c); /* an attempt that its caller has given up */
 		return false;
 	}
-	if (stands && (h->inc != p->inc || h->session != p->session || p->conns[h->lane]))
+	if (stands && p->up && h->inc == p->inc && h->session == p->session && h->lane == NFS4R_LANE_BULK && p->conns[slot])
+		rpc_bulk_lost(p->conns[slot], "it connects anew");
+	else if (stands && (h->inc != p->inc || h->session != p->session || p->conns[slot]))
 		rpc_peer_down(p, false, h->inc != p->inc ? "it was started again" : "it connects anew");
 	p->inc = h->inc;
 	p->session = h->session;
@@ -406,7 +410,8 @@ void rpc_hello_received(struct rpc_conn *c, const struct nfs4r_hello *h)
 		asked(c, p);
 		return;
 	}
-	if (h->lane >= NFS4R_LANES || (c->caller && (h->lane != c->lane || h->session != p->session))) {
+	if (h->lane >= NFS4R_LANES || h->index >= (h->lane == NFS4R_LANE_BULK ? NFS4R_CONNECTIONS_MAX : 1) ||
+	    (c->caller && (h->lane != c->lane || h->index != c->index || h->session != p->session))) {
 		rpc_conn_fail(c, "answered for another connection");
 		return;
 	}
@@ -415,7 +420,8 @@ void rpc_hello_received(struct rpc_conn *c, const struct nfs4r_hello *h)
 			return;
 		c->peer = p;
 		c->lane = h->lane;
-		p->conns[h->lane] = c;
+		c->index = h->index;
+		p->conns[rpc_conn_slot(c)] = c;
 		c->state = RPC_CONN_CONFIRM;
 		rpc_hello_send(c, h->server, h->session);
 		return;

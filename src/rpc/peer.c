@@ -8,12 +8,12 @@
  * lanes are ready the peer is up. A lane that is ready before that is held: nothing is read
  * from it, so that no message can come before the up event.
  *
- * Failure: whatever breaks on one lane takes all of them down, once: `up` goes, queues are
+ * Failure: whatever breaks on one lane takes all of them down, once (of the connections of lane BULK only the last, bulk.c): `up` goes, queues are
  * dropped, then the event. The caller calls again after connect_retry_ms, or after a growing
  * while when it was refused or when the peer did not stay up.
  *
  * Invariants: conns[] has only connections of one session and one start of the peer; up
- * implies that all are there and ready.
+ * implies that all are there, of lane BULK at least one, and were ready.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -50,10 +50,11 @@ void rpc_peer_down(struct rpc_peer *p, bool refused, const char *why)
 	struct nfs4r_rpc *rpc = p->rpc;
 	bool was_up;
 
-	for (int i = 0; i < NFS4R_LANES; i++) {
+	for (int i = 0; i < RPC_SLOTS; i++) {
 		if (p->conns[i])
 			rpc_conn_close(p->conns[i]);
 	}
+	rpc_bulk_reset(p);
 	pthread_mutex_lock(&p->lock);
 	was_up = p->up;
 	p->up = false;
@@ -81,7 +82,7 @@ void rpc_peer_down(struct rpc_peer *p, bool refused, const char *why)
 static void peer_up(struct rpc_peer *p)
 {
 	struct nfs4r_rpc *rpc = p->rpc;
-	struct rpc_conn *lanes[NFS4R_LANES];
+	struct rpc_conn *conns[RPC_SLOTS];
 
 	pthread_mutex_lock(&p->lock);
 	p->up = true;
@@ -94,30 +95,41 @@ static void peer_up(struct rpc_peer *p)
 		p->ep.port, p->inc);
 	if (rpc->ev.up)
 		rpc->ev.up(rpc->ev.ctx, p->ep.id, p->inc);
-	memcpy(lanes, p->conns, sizeof(lanes));
-	for (int i = 0; i < NFS4R_LANES; i++) {
-		if (lanes[i] && !rpc_conn_dead(lanes[i]))
-			rpc_conn_resume(lanes[i]);
+	memcpy(conns, p->conns, sizeof(conns));
+	for (int i = 0; i < RPC_SLOTS; i++) {
+		if (conns[i] && !rpc_conn_dead(conns[i]))
+			rpc_conn_resume(conns[i]);
 	}
+}
+
+static bool is_ready(const struct rpc_conn *c)
+{
+	return c && c->state == RPC_CONN_READY;
 }
 
 void rpc_peer_lane_ready(struct rpc_conn *c)
 {
 	struct rpc_peer *p = c->peer;
-	bool all = true;
+	bool bulk = false;
 
 	c->state = RPC_CONN_READY;
+	if (c->lane == NFS4R_LANE_BULK && p->rpc->cfg.connections > 1)
+		rpc_tune_shared((uv_handle_t *)&c->tcp);
+	if (p->up) {
+		rpc_bulk_flush(p);
+		return;
+	}
 	c->held = true;
 	uv_read_stop((uv_stream_t *)&c->tcp);
 	if (p->caller && c->lane == NFS4R_LANE_CONTROL) {
-		for (int i = 0; i < NFS4R_LANES; i++) {
-			if (i != NFS4R_LANE_CONTROL && !p->conns[i] && p->conns[c->lane] == c)
+		for (uint32_t i = 0; i < NFS4R_LANE_BULK + p->rpc->cfg.connections; i++) {
+			if (!p->conns[i] && p->conns[NFS4R_LANE_CONTROL] == c)
 				rpc_peer_call(p, i);
 		}
 	}
-	for (int i = 0; i < NFS4R_LANES; i++)
-		all = all && p->conns[i] && p->conns[i]->state == RPC_CONN_READY;
-	if (all)
+	for (int i = NFS4R_LANE_BULK; i < RPC_SLOTS; i++)
+		bulk = bulk || is_ready(p->conns[i]);
+	if (bulk && is_ready(p->conns[NFS4R_LANE_CONTROL]) && is_ready(p->conns[NFS4R_LANE_REQUEST]))
 		peer_up(p);
 }
 
@@ -163,7 +175,7 @@ static void conn_call(struct rpc_conn *c, struct rpc_peer *p)
 		rpc_conn_fail(c, "cannot call from %s: %s", rpc->self.host, uv_strerror(err));
 }
 
-void rpc_peer_call(struct rpc_peer *p, enum nfs4r_lane lane)
+void rpc_peer_call(struct rpc_peer *p, uint32_t slot)
 {
 	struct rpc_conn *c;
 
@@ -176,8 +188,9 @@ void rpc_peer_call(struct rpc_peer *p, enum nfs4r_lane lane)
 		rpc_peer_down(p, false, "no memory for a connection");
 		return;
 	}
-	c->lane = lane;
-	p->conns[lane] = c;
+	c->lane = slot < NFS4R_LANE_BULK ? slot : NFS4R_LANE_BULK;
+	c->index = slot - c->lane;
+	p->conns[slot] = c;
 	conn_call(c, p);
 }
 
@@ -218,9 +231,8 @@ void rpc_peer_keepalive(struct rpc_conn *c, bool answer, uint64_t clock_ns)
 	pthread_mutex_unlock(&p->lock);
 }
 
-void rpc_peer_message(struct rpc_conn *c, const void *bytes, size_t len)
+struct nfs4r_msg *rpc_peer_decode(struct rpc_conn *c, const void *bytes, size_t len)
 {
-	struct nfs4r_rpc *rpc = c->rpc;
 	struct nfs4r_msg *m = malloc(sizeof(*m));
 	enum nfs4r_status st = m ? nfs4r_msg_decode(bytes, len, m) : NFS4R_NOMEM;
 
@@ -230,11 +242,18 @@ void rpc_peer_message(struct rpc_conn *c, const void *bytes, size_t len)
 			      nfs4r_transport_msg_type(bytes, len),
 			      nfs4r_msg_name(nfs4r_transport_msg_type(bytes, len)), len,
 			      nfs4r_status_str(st));
-		return;
+		return NULL;
 	}
-	atomic_fetch_add_explicit(&c->peer->messages_received, 1, memory_order_relaxed);
+	return m;
+}
+
+void rpc_peer_message(struct rpc_peer *p, struct nfs4r_msg *m)
+{
+	struct nfs4r_rpc *rpc = p->rpc;
+
+	atomic_fetch_add_explicit(&p->messages_received, 1, memory_order_relaxed);
 	if (rpc->ev.message) {
-		rpc->ev.message(rpc->ev.ctx, c->peer->ep.id, m);
+		rpc->ev.message(rpc->ev.ctx, p->ep.id, m);
 	} else {
 		nfs4r_msg_fini(m);
 		free(m);
@@ -278,6 +297,15 @@ static void transport_message(struct rpc_conn *c, const void *bytes, size_t len)
 		rpc_token_received(c, m.token);
 		nfs4r_buf_put(m.token);
 		break;
+	case NFS4R_MSG_NUMBER:
+	case NFS4R_MSG_TAKEN:
+		if (c->state != RPC_CONN_READY || (c->lane == NFS4R_LANE_BULK) != (m.type == NFS4R_MSG_NUMBER))
+			rpc_conn_fail(c, "sent what belongs to another lane");
+		else if (m.type == NFS4R_MSG_TAKEN)
+			rpc_bulk_taken(c, m.number);
+		else
+			c->announced = m.number;
+		break;
 	}
 }
 
@@ -285,6 +313,7 @@ void rpc_deliver(struct rpc_conn *c, const void *bytes, size_t len)
 {
 	const struct nfs4r_security_ops *ops = c->rpc->security;
 	struct nfs4r_buf *plain = NULL;
+	struct nfs4r_msg *m;
 
 	if (ops->unwrap && c->secured) {
 		plain = ops->unwrap(c->security, bytes, len);
@@ -297,8 +326,10 @@ void rpc_deliver(struct rpc_conn *c, const void *bytes, size_t len)
 	}
 	if (c->state != RPC_CONN_READY || nfs4r_transport_msg_type(bytes, len) >= NFS4R_MSG_HELLO)
 		transport_message(c, bytes, len);
-	else
-		rpc_peer_message(c, bytes, len);
+	else if (c->lane == NFS4R_LANE_BULK)
+		rpc_bulk_received(c, bytes, len);
+	else if ((m = rpc_peer_decode(c, bytes, len)) != NULL)
+		rpc_peer_message(c->peer, m);
 	nfs4r_buf_put(plain);
 }
 
@@ -373,7 +404,8 @@ void rpc_peer_tick(struct rpc_peer *p, uint64_t now)
 		rpc_peer_forget(p);
 		return;
 	}
-	for (int i = 0; i < NFS4R_LANES; i++)
+	rpc_bulk_tick(p, now);
+	for (int i = 0; i < RPC_SLOTS; i++)
 		any = any || p->conns[i];
 	if (any)
 		return;

@@ -30,6 +30,8 @@ struct rpc_node *rpc_node_new(struct nfs4r_buf *buf)
 	}
 	n->next = NULL;
 	n->plain = false;
+	n->number = n->end = 0;
+	n->by = NULL;
 	rpc_node_set(n, buf);
 	return n;
 }
@@ -56,13 +58,13 @@ void rpc_queue_push(struct rpc_queue *q, struct rpc_node *n)
 	q->bytes += rpc_node_bytes(n);
 }
 
-struct rpc_node *rpc_queue_take(struct rpc_queue *q, uint32_t max, uint32_t *n, uint64_t *bytes)
+struct rpc_node *rpc_queue_take(struct rpc_queue *q, uint32_t max, uint64_t most, uint32_t *n, uint64_t *bytes)
 {
 	struct rpc_node *first = q->head, *last = NULL;
 
 	*n = 0;
 	*bytes = 0;
-	while (q->head && *n < max && *bytes < RPC_BATCH_BYTES) {
+	while (q->head && *n < max && *bytes < most) {
 		last = q->head;
 		if (last == q->positions)
 			q->positions = NULL;

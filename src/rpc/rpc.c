@@ -31,6 +31,7 @@ void nfs4r_rpc_config_init(struct nfs4r_rpc_config *cfg)
 	cfg->security = NFS4R_SECURITY_NONE;
 	cfg->connect_retry_ms = 250;
 	cfg->silence_ms = 10000;
+	cfg->connections = 4;
 	cfg->queue_bytes_max = QUEUE_BYTES_DEFAULT;
 	snprintf(cfg->congestion, sizeof(cfg->congestion), "bbr");
 	cfg->buffer_bytes = BUFFER_BYTES_DEFAULT;
@@ -145,12 +146,13 @@ static void rpc_woken(uv_async_t *a)
 	}
 	rpc_servers_apply(rpc);
 	for (nfs4r_server_id id = 1; id <= NFS4R_SERVERS_MAX; id++) {
-		for (int lane = 0; lane < NFS4R_LANES; lane++) {
-			struct rpc_conn *c = rpc->peers[id].conns[lane];
+		for (int slot = 0; slot < RPC_SLOTS; slot++) {
+			struct rpc_conn *c = rpc->peers[id].conns[slot];
 
 			if (c && c->state == RPC_CONN_READY)
 				rpc_conn_flush(c);
 		}
+		rpc_bulk_flush(&rpc->peers[id]);
 	}
 }
 
@@ -176,6 +178,9 @@ static enum nfs4r_status config_check(const struct nfs4r_rpc_config *cfg, char *
 		self = self || cfg->servers[i].id == cfg->self;
 	if (!self)
 		return rpc_bad_config(why, "this server's id %u is not in the server list", cfg->self);
+	if (cfg->connections > NFS4R_CONNECTIONS_MAX)
+		return rpc_bad_config(why, "%u connections for entries are configured, 1 to %u are possible", cfg->connections,
+				      NFS4R_CONNECTIONS_MAX);
 	if (!nfs4r_security_find(cfg->security))
 		return rpc_bad_config(why, "security flavour %u is not part of this build", cfg->security);
 	return NFS4R_OK;
@@ -281,6 +286,8 @@ enum nfs4r_status nfs4r_rpc_start(const struct nfs4r_rpc_config *cfg,
 		return NFS4R_NOMEM;
 	}
 	rpc->cfg = *cfg;
+	if (rpc->cfg.connections == 0)
+		rpc->cfg.connections = defaults.connections;
 	if (rpc->cfg.connect_retry_ms == 0)
 		rpc->cfg.connect_retry_ms = defaults.connect_retry_ms;
 	if (rpc->cfg.silence_ms == 0)
@@ -386,7 +393,11 @@ uint64_t nfs4r_rpc_pending(struct nfs4r_rpc *rpc, nfs4r_server_id to, enum nfs4r
 	uv_os_fd_t fd;
 	int kernel = 0;
 
-	if (!p || lane >= NFS4R_LANES || !p->conns[lane])
+	if (!p || lane >= NFS4R_LANES)
+		return 0;
+	if (lane == NFS4R_LANE_BULK)
+		return rpc_bulk_pending(p);
+	if (!p->conns[lane])
 		return 0;
 	pthread_mutex_lock(&p->lock);
 	if (p->up)
@@ -417,6 +428,7 @@ bool nfs4r_rpc_get_stats(struct nfs4r_rpc *rpc, nfs4r_server_id peer,
 	out->bytes_sent = atomic_load_explicit(&p->bytes_sent, memory_order_relaxed);
 	out->bytes_received = atomic_load_explicit(&p->bytes_received, memory_order_relaxed);
 	out->messages_sent = atomic_load_explicit(&p->messages_sent, memory_order_relaxed);
+	out->resent = atomic_load_explicit(&p->resent, memory_order_relaxed);
 	out->messages_received = atomic_load_explicit(&p->messages_received, memory_order_relaxed);
 	return true;
 }

@@ -3,8 +3,9 @@
  * Transport between the servers of one volume: ONC RPC record-marked XDR messages
  * (protocol/nfs4r.x) over TCP, on one event-loop thread of its own (libuv).
  *
- * Between two servers stands one connection per lane, opened by the server with the
- * higher id. A peer is "up" when all its lanes stand and both HELLOs were accepted.
+ * Between two servers stands one connection per lane, several for BULK, opened by the server with
+ * the higher id. A peer is "up" when all its lanes stand and both HELLOs were accepted; one of several
+ * connections may come later, break, and come back.
  * Messages of one lane arrive in order and at most once while the peer stays up; what
  * was queued when it goes down is lost, and the core sends again what matters.
  *
@@ -17,6 +18,7 @@
 #include "base/msg.h"
 
 #define NFS4R_PROTOCOL_VERSION 3
+#define NFS4R_CONNECTIONS_MAX 16 /* of lane BULK */
 
 enum nfs4r_lane {
 	NFS4R_LANE_CONTROL = 0, /* elections, acks, releases, positions: never behind bulk data */
@@ -56,7 +58,8 @@ struct nfs4r_rpc_config {
 	uint32_t silence_ms;	     /* nothing received for so long (keep-alives are sent): connection is dropped; default 10000 */
 	char congestion[16];	     /* of TCP, where the kernel has it; "" = the system's; default bbr */
 	uint64_t buffer_bytes;	     /* of each direction of a connection, past the system's limits where that is allowed; 0 = the system's; default 32 MiB */
-	uint64_t queue_bytes_max;    /* per peer and lane; beyond, send() answers NFS4R_DELAY; default 256 MiB */
+	uint32_t connections;	     /* of lane BULK, when we call; what the other side calls with is its own business; default 4 */
+	uint64_t queue_bytes_max;    /* per peer and lane, until the peer has it (BULK), or the kernel (the others); beyond, send() answers NFS4R_DELAY; default 256 MiB */
 };
 
 struct nfs4r_rpc_events { /* all called on the transport's thread; must not block for long */
@@ -107,6 +110,7 @@ struct nfs4r_rpc_peer_stats {
 	char state[64];		/* "up", "connecting", or why it was refused */
 	uint64_t inc;
 	uint64_t bytes_sent, bytes_received, messages_sent, messages_received, queued_bytes, connects;
+	uint64_t resent; /* messages of lane BULK that went over another connection, too, because theirs broke or hardly moved */
 	double rtt_ms;		/* smoothed, from keep-alives; < 0 = not known */
 };
 bool nfs4r_rpc_get_stats(struct nfs4r_rpc *rpc, nfs4r_server_id peer, struct nfs4r_rpc_peer_stats *out);

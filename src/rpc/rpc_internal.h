@@ -5,7 +5,7 @@
  *  - those below it: any thread that holds the lock. No callback runs under a lock.
  *
  * Files: rpc.c the interface and the thread; servers.c who the servers are; peer.c a peer's ups and downs; conn.c bytes of one
- * connection; record.c record marking; hello.c who is let in; queue.c what waits to be sent;
+ * connection; bulk.c the connections of lane BULK; record.c record marking; hello.c who is let in; queue.c what waits to be sent;
  * addr.c addresses; tune.c socket options; log.c log lines that do not flood.
  */
 #ifndef NFS4R_RPC_INTERNAL_H
@@ -20,12 +20,16 @@
 #include "xdr_hello.h"
 
 #define RPC_ADDRS_MAX 8		  /* addresses of one host name */
-#define RPC_CONNS_MAX 128	  /* connections at a time, those not yet let in included */
+#define RPC_SLOTS (NFS4R_LANE_BULK + NFS4R_CONNECTIONS_MAX) /* connections with a peer; BULK, the last lane, has the rest */
+#define RPC_CONNS_MAX 512	  /* connections at a time, those not yet let in included */
 #define RPC_READ_BYTES 65536	  /* receive buffer of a connection */
 #define RPC_STRANGER_RECORD_MAX 65536 /* longest record before HELLO was accepted */
 #define RPC_FRAGMENTS_MAX 4096	  /* of one record */
 #define RPC_BATCH_NODES 128	  /* records of one writev */
 #define RPC_BATCH_BYTES (1u << 20)
+#define RPC_SHARE_BYTES (256u << 10) /* of lane BULK that one connection takes at a time, a record more at most */
+#define RPC_UNSENT_BYTES (2 << 20) /* that the kernel takes beyond what it sends at once, on one of several connections: enough until this thread comes again on a busy machine */
+#define RPC_STALL_MS 300 /* without an acknowledgement, and three round trips: a connection of several that stands still */
 #define RPC_TURN_BYTES (4u << 20) /* written for one lane before the others have their turn */
 #define RPC_BACKOFF_MAX_MS 5000
 #define RPC_LINGER_MS 1000	  /* time for a REFUSED to be read before the connection closes */
@@ -41,12 +45,18 @@ struct rpc_addrs {
 	struct sockaddr_storage a[RPC_ADDRS_MAX]; /* with the port */
 };
 
+struct rpc_conn;
+
 /* One record that waits to be sent; the mark goes before the bytes. */
 struct rpc_node {
 	struct rpc_node *next;
 	struct nfs4r_buf *buf;
 	uint32_t mark;
 	bool plain; /* not for the security layer: it is the layer's own */
+	/* bulk.c; of one that was given to a connection: */
+	uint64_t number;
+	struct rpc_conn *by; /* NULL: has to be sent again */
+	uint64_t end;	     /* of @by's bytes */
 };
 
 struct rpc_queue {
@@ -81,6 +91,7 @@ struct rpc_conn {
 	bool asks;   /* the question of a server that is not called (hello.c): no part of its peer's connections */
 	bool stranger; /* from an address of no server: it is heard, and refused */
 	enum nfs4r_lane lane;
+	uint32_t index; /* among those of lane BULK; else 0 */
 	char from[64]; /* address of the other side, for people */
 	struct sockaddr_storage addr;
 	struct nfs4r_security_session *security;
@@ -100,6 +111,29 @@ struct rpc_conn {
 	uint64_t writing_bytes; /* of the lane's queue among them */
 	uint32_t writing_messages;
 	bool write_pending;
+	uint64_t given; /* bytes, to libuv and the kernel */
+
+	/* bulk.c */
+	uint64_t announced;	 /* number of the message that comes next here; 0: none */
+	uint64_t acked, left;	 /* at the last tick: of `given` what the other kernel has, and what not */
+	uint64_t busy_ms;	 /* since when it has something; 0: it has nothing */
+	uint64_t acked_ms, rate; /* when `acked` last moved, or it began; bytes in a second, smoothed */
+	bool slow;		 /* gets nothing until what it has is gone */
+};
+
+struct rpc_early;
+
+/* Lane BULK of a peer (bulk.c). */
+struct rpc_bulk {
+	uint64_t given;	       /* number of the newest message that went to a connection */
+	struct rpc_node *head, *tail; /* given and not known to be taken, ascending */
+	uint64_t kept_bytes;   /* of them; part of the queue's */
+	uint32_t again;	       /* of them have no connection */
+	uint64_t taken, told;  /* the other way: delivered in order; what the peer knows of it */
+	uint64_t untold_bytes;
+	struct rpc_early *early; /* came before one that is missing, ascending */
+	uint64_t early_bytes;
+	uint64_t recall_ms, ticked_ms;
 };
 
 struct rpc_peer {
@@ -111,14 +145,15 @@ struct rpc_peer {
 	bool numeric, resolving, resolve_again; /* again: what is being resolved is an old name */
 	uv_getaddrinfo_t resolve_req;
 	uint64_t resolved_ms;
-	struct rpc_conn *conns[NFS4R_LANES];
+	struct rpc_conn *conns[RPC_SLOTS]; /* by lane; those of BULK from there on */
+	struct rpc_bulk bulk;
 	uint64_t session; /* of the connections; see nfs4r.x */
 	uint64_t inc;	  /* of the peer, from the HELLO of the first lane */
 	uint64_t call_at_ms, backoff_ms, up_since_ms, ask_at_ms;
 	uint64_t leave_at_ms; /* taken out: then it goes; 0 = it stays */
 	bool asking;	      /* a question is under way */
 	atomic_bool known;    /* it is a server of the volume */
-	atomic_ulong bytes_sent, bytes_received, messages_sent, messages_received;
+	atomic_ulong bytes_sent, bytes_received, messages_sent, messages_received, resent;
 
 	pthread_mutex_t lock;
 	bool up;
@@ -169,7 +204,7 @@ void rpc_addr_text(const struct sockaddr_storage *addr, char *out, size_t size);
 __attribute__((format(printf, 3, 4))) void rpc_log(struct nfs4r_rpc *rpc, enum nfs4r_log_level level, const char *fmt, ...);
 /* At most one line a minute for one @key. */
 __attribute__((format(printf, 4, 5))) void rpc_log_limited(struct nfs4r_rpc *rpc, enum nfs4r_log_level level, uint64_t key, const char *fmt, ...);
-enum rpc_log_cause { RPC_LOG_CONNECT = 101, RPC_LOG_STRANGER = 102, RPC_LOG_HANDSHAKE = 103, RPC_LOG_REFUSED_US = 200 /* + refusal */, RPC_LOG_REFUSED = 300, RPC_LOG_RESOLVE = 104, RPC_LOG_DOWN = 105, RPC_LOG_FULL = 106, RPC_LOG_CONGESTION = 107 };
+enum rpc_log_cause { RPC_LOG_CONNECT = 101, RPC_LOG_STRANGER = 102, RPC_LOG_HANDSHAKE = 103, RPC_LOG_REFUSED_US = 200 /* + refusal */, RPC_LOG_REFUSED = 300, RPC_LOG_RESOLVE = 104, RPC_LOG_DOWN = 105, RPC_LOG_FULL = 106, RPC_LOG_CONGESTION = 107, RPC_LOG_BULK = 108 };
 uint64_t rpc_log_key(uint32_t cause, nfs4r_server_id peer, const struct sockaddr_storage *addr);
 
 /* queue.c; the holder's lock, if it has one, is the caller's business */
@@ -177,8 +212,8 @@ struct rpc_node *rpc_node_new(struct nfs4r_buf *buf); /* takes the reference; NU
 void rpc_node_set(struct rpc_node *n, struct nfs4r_buf *buf);
 void rpc_nodes_free(struct rpc_node *list);
 void rpc_queue_push(struct rpc_queue *q, struct rpc_node *n);
-/* Take records for one write; fills at most @max of @list's chain, up to RPC_BATCH_BYTES. */
-struct rpc_node *rpc_queue_take(struct rpc_queue *q, uint32_t max, uint32_t *n, uint64_t *bytes);
+/* Take at most @max records for one write, until they are @most bytes or more. */
+struct rpc_node *rpc_queue_take(struct rpc_queue *q, uint32_t max, uint64_t most, uint32_t *n, uint64_t *bytes);
 void rpc_queue_drop(struct rpc_queue *q);
 static inline uint64_t rpc_node_bytes(const struct rpc_node *n)
 {
@@ -187,6 +222,9 @@ static inline uint64_t rpc_node_bytes(const struct rpc_node *n)
 
 /* tune.c; before the connection is asked for or listened to, as far as the socket is there, and once it stands */
 void rpc_tune(struct nfs4r_rpc *rpc, const uv_handle_t *h);
+
+/* One of several connections that carry a lane together: the kernel takes little beyond what it sends at once. */
+void rpc_tune_shared(const uv_handle_t *h);
 
 /* conn.c */
 struct rpc_conn *rpc_conn_new(struct nfs4r_rpc *rpc); /* NULL: out of memory */
@@ -197,12 +235,30 @@ __attribute__((format(printf, 2, 3))) void rpc_conn_fail(struct rpc_conn *c, con
 void rpc_conn_tell(struct rpc_conn *c, const struct nfs4r_transport_msg_body *m);
 void rpc_conn_keepalive(struct rpc_conn *c, bool answer, uint64_t clock_ns);
 void rpc_conn_flush(struct rpc_conn *c);
+/* Write c->writing, with no write pending. False: one is now, or the connection failed. */
+bool rpc_conn_write(struct rpc_conn *c, uint64_t *total);
 void rpc_conn_resume(struct rpc_conn *c); /* end of held */
 void rpc_conn_linger(struct rpc_conn *c); /* send what is queued, then close */
 static inline bool rpc_conn_dead(const struct rpc_conn *c)
 {
 	return c->state == RPC_CONN_CLOSED || c->state == RPC_CONN_LINGER;
 }
+
+static inline uint32_t rpc_conn_slot(const struct rpc_conn *c)
+{
+	return c->lane + c->index;
+}
+
+/* bulk.c */
+void rpc_bulk_flush(struct rpc_peer *p);
+void rpc_bulk_received(struct rpc_conn *c, const void *bytes, size_t len);
+void rpc_bulk_taken(struct rpc_conn *c, uint64_t until); /* the other side says so */
+void rpc_bulk_gone(struct rpc_conn *c);			 /* what it carried goes over others */
+bool rpc_bulk_spare(const struct rpc_conn *c);		 /* the peer can do without it */
+void rpc_bulk_lost(struct rpc_conn *c, const char *why); /* one that is spare */
+void rpc_bulk_tick(struct rpc_peer *p, uint64_t now);
+void rpc_bulk_reset(struct rpc_peer *p);
+uint64_t rpc_bulk_pending(struct rpc_peer *p);
 
 /* record.c */
 void rpc_record_space(struct rpc_conn *c, uv_buf_t *buf); /* where the next bytes should go */
@@ -234,7 +290,7 @@ enum nfs4r_status rpc_servers_check(const struct nfs4r_endpoint *list, uint32_t 
 
 /* peer.c */
 void rpc_peer_forget(struct rpc_peer *p); /* it is no server any more */
-void rpc_peer_call(struct rpc_peer *p, enum nfs4r_lane lane);
+void rpc_peer_call(struct rpc_peer *p, uint32_t slot);
 void rpc_peer_lane_ready(struct rpc_conn *c);
 /* All lanes are closed; @refused: wait longer before the next call. */
 void rpc_peer_down(struct rpc_peer *p, bool refused, const char *why);
@@ -242,7 +298,9 @@ void rpc_peer_state(struct rpc_peer *p, const char *text);
 void rpc_conn_tick(struct rpc_conn *c, uint64_t now);
 void rpc_peer_tick(struct rpc_peer *p, uint64_t now);
 void rpc_peer_keepalive(struct rpc_conn *c, bool answer, uint64_t clock_ns);
-void rpc_peer_message(struct rpc_conn *c, const void *bytes, size_t len);
+/* NULL: the connection failed. */
+struct nfs4r_msg *rpc_peer_decode(struct rpc_conn *c, const void *bytes, size_t len);
+void rpc_peer_message(struct rpc_peer *p, struct nfs4r_msg *m);
 void rpc_deliver(struct rpc_conn *c, const void *bytes, size_t len);
 
 #endif

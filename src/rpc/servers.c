@@ -96,6 +96,7 @@ void rpc_servers_fini(struct nfs4r_rpc *rpc)
 	for (nfs4r_server_id id = 0; id <= NFS4R_SERVERS_MAX; id++) {
 		for (int lane = 0; lane < NFS4R_LANES; lane++)
 			rpc_queue_drop(&rpc->peers[id].queues[lane]);
+		rpc_bulk_reset(&rpc->peers[id]);
 		pthread_mutex_destroy(&rpc->peers[id].lock);
 	}
 	free(rpc->next);

@@ -41,3 +41,12 @@ void rpc_tune(struct nfs4r_rpc *rpc, const uv_handle_t *h)
 	if (bytes && setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof(bytes)) == 0)
 		(void)setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof(bytes));
 }
+
+void rpc_tune_shared(const uv_handle_t *h)
+{
+	int bytes = RPC_UNSENT_BYTES;
+	uv_os_fd_t fd;
+
+	if (uv_fileno(h, &fd) == 0)
+		(void)setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &bytes, sizeof(bytes));
+}

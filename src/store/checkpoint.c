@@ -3,7 +3,7 @@
  * Checkpoint: the overlay goes to LMDB (log sheet 4.3).
  *
  * Happy path: freeze (note the journal's end and the positions, put an empty overlay in front), sync the
- * exported files, sync the journal, write everything frozen and the noted positions in one LMDB
+ * exported files, sync the journal (from here on the positions are stable, and who waits for them is told), write everything frozen and the noted positions in one LMDB
  * transaction, forget the frozen overlay, remove segments that nobody needs. Changes go on meanwhile.
  *
  * Failure modes: whatever fails, the frozen overlay stays in front of LMDB and reads do not notice; the
@@ -401,11 +401,18 @@ static enum nfs4r_status db_failed(const struct nfs4r_store *s, int rc)
 	return nfs4r_db_status(rc);
 }
 
-static enum nfs4r_status write_frozen(struct nfs4r_store *s, int (*sync_files)(void *arg), void *arg)
+/* What one caller wants. */
+struct wish {
+	int (*sync_files)(void *arg);
+	void (*safe)(void *arg, const nfs4r_lsn *stable);
+	void *arg;
+};
+
+static enum nfs4r_status write_frozen(struct nfs4r_store *s, const struct wish *w)
 {
 	enum nfs4r_status st;
 	nfs4r_journal_pos pos;
-	int rc = sync_files ? sync_files(arg) : 0;
+	int rc = w->sync_files ? w->sync_files(w->arg) : 0;
 
 	if (rc)
 		return nfs4r_status_from_errno(rc < 0 ? -rc : rc);
@@ -414,6 +421,8 @@ static enum nfs4r_status write_frozen(struct nfs4r_store *s, int (*sync_files)(v
 		st = nfs4r_jnl_sync(&s->jnl, pos);
 	if (st != NFS4R_OK)
 		return st;
+	if (w->safe)
+		w->safe(w->arg, s->frozen.meta.applied);
 	if (FAULT(F_STORE_POS_AHEAD))
 		s->frozen.meta.pos = atomic_load(&s->jnl.tail);
 	while ((rc = write_all(s)) == MDB_MAP_FULL) {
@@ -436,7 +445,7 @@ static uint64_t now_ms(void)
 	return ts.tv_sec * 1000ull + ts.tv_nsec / 1000000;
 }
 
-static enum nfs4r_status run(struct nfs4r_store *s, int (*sync_files)(void *arg), void *arg)
+static enum nfs4r_status run(struct nfs4r_store *s, const struct wish *w)
 {
 	uint64_t start = now_ms();
 	enum nfs4r_status st = NFS4R_OK;
@@ -444,11 +453,11 @@ static enum nfs4r_status run(struct nfs4r_store *s, int (*sync_files)(void *arg)
 	if (atomic_load(&s->jnl.failed))
 		return NFS4R_IO;
 	if (s->frozen.ov) /* left by one that failed */
-		st = write_frozen(s, sync_files, arg);
+		st = write_frozen(s, w);
 	if (st == NFS4R_OK)
 		st = freeze(s);
 	if (st == NFS4R_OK)
-		st = write_frozen(s, sync_files, arg);
+		st = write_frozen(s, w);
 	if (st == NFS4R_OK) {
 		atomic_fetch_add(&s->checkpoints, 1);
 		atomic_store(&s->last_checkpoint_ms, now_ms() - start);
@@ -459,7 +468,17 @@ static enum nfs4r_status run(struct nfs4r_store *s, int (*sync_files)(void *arg)
 enum nfs4r_status nfs4r_store_checkpoint(struct nfs4r_store *s, int (*sync_files)(void *arg), void *arg,
 					 nfs4r_lsn stable[NFS4R_SERVERS_MAX + 1])
 {
+	return nfs4r_store_checkpoint_telling(s, sync_files, NULL, arg, stable);
+}
+
+enum nfs4r_status nfs4r_store_checkpoint_telling(struct nfs4r_store *s, int (*sync_files)(void *arg),
+						 void (*safe)(void *arg, const nfs4r_lsn *stable), void *arg,
+						 nfs4r_lsn stable[NFS4R_SERVERS_MAX + 1])
+{
+	const struct wish w = { sync_files, safe, arg };
+	nfs4r_lsn shared[NFS4R_SERVERS_MAX + 1];
 	enum nfs4r_status st;
+	bool told = false;
 	uint64_t mine;
 
 	pthread_mutex_lock(&s->ckpt_lock);
@@ -470,7 +489,8 @@ enum nfs4r_status nfs4r_store_checkpoint(struct nfs4r_store *s, int (*sync_files
 		s->ckpt_running = true;
 		s->ckpt_begun++;
 		pthread_mutex_unlock(&s->ckpt_lock);
-		st = run(s, sync_files, arg);
+		st = run(s, &w);
+		told = true;
 		pthread_mutex_lock(&s->ckpt_lock);
 		s->ckpt_running = false;
 		s->ckpt_ended = s->ckpt_begun;
@@ -480,8 +500,11 @@ enum nfs4r_status nfs4r_store_checkpoint(struct nfs4r_store *s, int (*sync_files
 		pthread_cond_broadcast(&s->ckpt_cond);
 	}
 	st = s->ckpt_status;
-	if (stable)
-		memcpy(stable, s->ckpt_stable, sizeof(s->ckpt_stable));
+	memcpy(shared, s->ckpt_stable, sizeof(shared));
 	pthread_mutex_unlock(&s->ckpt_lock);
+	if (stable)
+		memcpy(stable, shared, sizeof(shared));
+	if (safe && !told && st == NFS4R_OK) /* another one's, which told only who had asked for it */
+		safe(arg, shared);
 	return st;
 }

@@ -146,7 +146,12 @@ enum nfs4r_status nfs4r_store_sync_whole(struct nfs4r_store *s);
  * journal segments that hold neither unwritten changes nor wanted log entries. stable[] = index by server id.
  * One at a time (a second caller waits and gets the next). On error nothing is lost and the old checkpoint stays.
  * DELAY: an own entry begun before one of those noted has not been committed within a second; LMDB gets none behind a hole.
+ * @safe, if any, is called with stable[] on this thread, no lock held, as soon as files and journal are on stable storage: LMDB is a function of the journal, and who
+ * waits for the positions need not wait for it. What it was told stays true when LMDB cannot be written then. A caller who got another one's checkpoint is told when that has ended.
  */
+enum nfs4r_status nfs4r_store_checkpoint_telling(struct nfs4r_store *s, int (*sync_files)(void *arg), void (*safe)(void *arg, const nfs4r_lsn *stable),
+						 void *arg, nfs4r_lsn stable[NFS4R_SERVERS_MAX + 1]);
+/* The same, with nobody who waits. */
 enum nfs4r_status nfs4r_store_checkpoint(struct nfs4r_store *s, int (*sync_files)(void *arg), void *arg, nfs4r_lsn stable[NFS4R_SERVERS_MAX + 1]);
 
 /* ---- reads (any thread) ---- */

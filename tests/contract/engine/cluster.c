@@ -67,6 +67,7 @@ void cluster_init(struct cluster *c)
 	c->lease_ms = defaults.lease_ms;
 	c->silence_ms = defaults.silence_ms;
 	c->durability = defaults.durability;
+	c->executors = defaults.executors;
 	c->idle_ms = 200;
 	c->checkpoint_ms = 500;
 	snprintf(c->dir, sizeof(c->dir), "/tmp/nfs4r-engine-XXXXXX");
@@ -120,6 +121,7 @@ enum nfs4r_status cluster_try_start(struct cluster *c, int id, char *why)
 	if (c->idle_ms > cfg.deep_idle_ms)
 		cfg.deep_idle_ms = c->idle_ms;
 	cfg.durability = c->durability;
+	cfg.executors = c->executors;
 	cfg.retention_bytes = c->retention_bytes;
 	cfg.segment_bytes = c->segment_bytes;
 	cfg.lease_ms = c->lease_ms;

@@ -19,6 +19,7 @@ struct cluster {
 	bool stale_reads;
 	uint32_t durability, idle_ms, checkpoint_ms;
 	uint64_t retention_bytes, segment_bytes; /* 0: the defaults */
+	uint32_t executors;
 	bool machines;	     /* the servers are on machines that can lose power: machine.h */
 	_Atomic bool hurry;  /* operations do not try again after DELAY */
 	struct site {

@@ -182,6 +182,32 @@ static void a_commit_survives_a_loss_of_power_everywhere(void **state)
 }
 
 /*
+ * Log 4.3: a server's entries are told as stable when files and journal are synced. Power is lost everywhere before LMDB is written, so all are in doubt; the first one, whose
+ * updates they were, had synced nothing but what a COMMIT asked for.
+ */
+static void what_is_stable_survives_without_lmdb(void **state)
+{
+	struct cluster *c = *state;
+	struct tree t;
+
+	plant(c, &t);
+	change(&c->site[1], &t);
+	cluster_settle(c);
+	for (int i = 2; i <= SITES; i++) {
+		assert_int_equal(c->site[i].eng->ops->sync_all(c->site[i].eng->ctx), 0);
+		sync_journal(&c->site[i]);
+	}
+	assert_int_equal(site_commit(&c->site[1], &t.over), NFS4R_OK);
+	cluster_lose_power(c, EVERYBODY, 0);
+	expect_shell("AS IT IS, and longerAS IT IS, and longer", "cat %s/dir/over %s/dir/over", c->site[2].data, c->site[3].data);
+	start(c, EVERYBODY);
+	expect_equal(c);
+	for (int i = 1; i <= SITES; i++)
+		expect_content(&c->site[i], &t.over, "AS IT IS, and longer");
+	expect_shell("cut\nnew\nover\nsub2\nmoved-in\nsecond\nAS IT IS, and longer", "cd %s/dir && ls && ls sub2 && cat over", c->site[2].data);
+}
+
+/*
  * A new file, and only one server has it: the bytes of a WRITE whose entry is lost are on its disk. Nobody can tell the others of them, so they go.
  */
 static void bytes_without_an_entry_are_nowhere(void **state)
@@ -400,6 +426,7 @@ int main(void)
 		T(what_the_directory_forgot_comes_back, setup_still),
 		T(what_the_journal_forgot_comes_back, setup_still),
 		T(a_commit_survives_a_loss_of_power_everywhere, setup_still),
+		T(what_is_stable_survives_without_lmdb, setup_still),
 		T(bytes_without_an_entry_are_nowhere, setup_still),
 		T(one_loses_power_under_load, setup),
 		T(all_lose_power_after_load, setup),

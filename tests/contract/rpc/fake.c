@@ -61,6 +61,13 @@ void fake_tell(int fd, const struct nfs4r_transport_msg_body *m)
 	nfs4r_buf_put(b);
 }
 
+void fake_tell_number(int fd, uint64_t number)
+{
+	struct nfs4r_transport_msg_body m = { .type = NFS4R_MSG_NUMBER, .number = number };
+
+	fake_tell(fd, &m);
+}
+
 void fake_tell_hello(int fd, const struct nfs4r_hello *h)
 {
 	struct nfs4r_transport_msg_body m = { .type = NFS4R_MSG_HELLO };
@@ -97,7 +104,7 @@ bool fake_hear(int fd, struct nfs4r_transport_msg_body *m)
 		if (!read_all(fd, body, mark))
 			return false;
 		assert_int_equal(nfs4r_transport_msg_decode(body, mark, NFS4R_PROTOCOL_VERSION, m), NFS4R_OK);
-	} while (m->type == NFS4R_MSG_KEEPALIVE);
+	} while (m->type == NFS4R_MSG_KEEPALIVE || m->type == NFS4R_MSG_TAKEN);
 	return true;
 }
 

@@ -15,6 +15,8 @@ struct fake {
 /* HELLO that @as would send to @to. */
 void fake_hello(struct nfs4r_hello *h, const struct world_server *as, const struct world_server *to);
 void fake_tell(int fd, const struct nfs4r_transport_msg_body *m);
+/* Number of the message that follows on lane BULK. */
+void fake_tell_number(int fd, uint64_t number);
 void fake_tell_hello(int fd, const struct nfs4r_hello *h);
 /* Next message of the transport that is no KEEPALIVE; false: the connection ended. */
 bool fake_hear(int fd, struct nfs4r_transport_msg_body *m);

@@ -120,6 +120,7 @@ static void test_fragments(void **state)
 
 		m->entries.end = round;
 		b = nfs4r_msg_encode(m);
+		fake_tell_number(f.fd[NFS4R_LANE_BULK], round);
 		for (uint32_t at = 0; at < b->len; at += step) {
 			uint32_t n = b->len - at < step ? b->len - at : step;
 			uint32_t mark = htonl(n | (at + n == b->len ? 0x80000000 : 0));
@@ -136,6 +137,92 @@ static void test_fragments(void **state)
 	fake_close(&f);
 	world_fini(w);
 	free(w);
+}
+
+static void tell_entries(struct fake *f, uint64_t number, uint64_t end)
+{
+	struct nfs4r_msg *m = calloc(1, sizeof(*m));
+	struct nfs4r_buf *b;
+	uint32_t mark;
+
+	m->type = NFS4R_MSG_ENTRIES;
+	m->entries.log = 2;
+	m->entries.end = end;
+	b = nfs4r_msg_encode(m);
+	mark = htonl(b->len | 0x80000000);
+	if (number)
+		fake_tell_number(f->fd[NFS4R_LANE_BULK], number);
+	fake_write(f->fd[NFS4R_LANE_BULK], &mark, 4);
+	fake_write(f->fd[NFS4R_LANE_BULK], b->data, b->len);
+	nfs4r_buf_put(b);
+	free(m);
+}
+
+/* Messages of lane BULK count in the order of their numbers, each once, however they come; one without a number ends it. */
+static void test_numbers(void **state)
+{
+	static const uint64_t order[] = { 3, 2, 3, 5, 1, 1, 2, 4, 5, 7, 6 };
+	struct world *w = one_of_two();
+	struct fake f;
+
+	fake_call(&f, &w->s[1], &w->s[0], 1);
+	for (uint32_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
+		tell_entries(&f, order[i], order[i]);
+	world_wait(&w->s[0], w_s->last_entry == 7);
+	assert_int_equal(world_get(&w->s[0], w_s->messages), 7);
+	tell_entries(&f, 0, 8);
+	world_wait(&w->s[0], w_s->downs[2] == 1);
+	assert_int_equal(world_logged(&w->s[0], "without its number"), 1);
+	assert_int_equal(world_get(&w->s[0], w_s->messages), 7);
+	fake_close(&f);
+	world_fini(w);
+	free(w);
+}
+
+/* The memory for what comes before one that is missing is bounded. */
+static void test_too_much_ahead(void **state)
+{
+	struct world *w = malloc(sizeof(*w));
+	struct fake f;
+
+	world_init(w, 2);
+	w->s[0].cfg.queue_bytes_max = 1;
+	world_start(w, 0);
+	fake_call(&f, &w->s[1], &w->s[0], 1);
+	for (uint64_t i = 2; i <= 2 + NFS4R_MESSAGE_MAX / sizeof(struct nfs4r_msg); i++)
+		tell_entries(&f, i, i);
+	world_wait(&w->s[0], w_s->downs[2] == 1);
+	assert_int_equal(world_logged(&w->s[0], "too much beyond"), 1);
+	assert_int_equal(world_get(&w->s[0], w_s->messages), 0);
+	fake_close(&f);
+	world_fini(w);
+	free(w);
+}
+
+/* Numbers and what was taken of them belong to their lanes, and nobody takes what was not sent. */
+static void test_numbers_in_the_wrong_place(void **state)
+{
+	static const struct {
+		enum nfs4r_lane lane;
+		uint32_t type;
+		const char *why;
+	} cases[] = {
+		{ NFS4R_LANE_CONTROL, NFS4R_MSG_NUMBER, "belongs to another lane" },
+		{ NFS4R_LANE_BULK, NFS4R_MSG_TAKEN, "belongs to another lane" },
+		{ NFS4R_LANE_CONTROL, NFS4R_MSG_TAKEN, "took message 9 of 0" },
+	};
+
+	for (uint32_t i = 0; i < 3; i++) {
+		struct nfs4r_transport_msg_body m = { .type = cases[i].type, .number = 9 };
+		struct nfs4r_buf *b = nfs4r_transport_msg_encode(&m);
+		uint32_t mark = htonl(b->len | 0x80000000);
+		char bytes[64];
+
+		memcpy(bytes, &mark, 4);
+		memcpy(bytes + 4, b->data, b->len);
+		broken_by(bytes, 4 + b->len, cases[i].lane, cases[i].why);
+		nfs4r_buf_put(b);
+	}
 }
 
 /* Fragments that together are too long end before memory is taken for them. */
@@ -364,6 +451,9 @@ int main(void)
 		cmocka_unit_test(test_oversized),
 		cmocka_unit_test(test_garbage_before_hello),
 		cmocka_unit_test(test_fragments),
+		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_too_much_ahead),
+		cmocka_unit_test(test_numbers_in_the_wrong_place),
 		cmocka_unit_test(test_fragments_too_long_together),
 		cmocka_unit_test(test_silence),
 		cmocka_unit_test(test_half_open),

@@ -14,6 +14,8 @@
 
 #include "contract/rpc/world.h"
 
+#define BULK_CONNECTIONS 4 /* the default */
+
 static void send_pull(struct world_server *s, nfs4r_server_id to, uint64_t number)
 {
 	struct nfs4r_msg *m = calloc(1, sizeof(*m));
@@ -102,13 +104,14 @@ static void test_restart_with_new_incarnation(void **state)
 }
 
 /* Every message of a lane arrives once and in order, whatever runs on the other lanes. */
-static void test_order_and_sizes(void **state)
+static void order_and_sizes(uint32_t connections)
 {
 	static const uint32_t sizes[] = { 0, 1, 100, 4096, 65400, 65536, 200000, 1 << 20, NFS4R_IO_MAX };
 	struct world *w = malloc(sizeof(*w));
 	uint64_t bytes = 0, number = 0;
 
 	world_init(w, 2);
+	w->s[1].cfg.connections = connections; /* the one who calls */
 	world_start_all(w);
 	world_wait_all_up(w);
 	for (uint32_t round = 0; round < 3; round++) {
@@ -123,6 +126,13 @@ static void test_order_and_sizes(void **state)
 	assert_int_equal(world_get(&w->s[1], w_s->messages), 2 * number);
 	world_fini(w);
 	free(w);
+}
+
+static void test_order_and_sizes(void **state)
+{
+	order_and_sizes(1);
+	order_and_sizes(BULK_CONNECTIONS);
+	order_and_sizes(NFS4R_CONNECTIONS_MAX);
 }
 
 struct sender {
@@ -203,6 +213,7 @@ static void test_queue_limit(void **state)
 	pthread_mutex_unlock(&w->s[1].lock);
 	assert_true(delayed);
 	world_wait(&w->s[1], w_s->last_entry == sent);
+	world_wait(&w->s[0], nfs4r_rpc_get_stats(w_s->rpc, 2, &st) && st.queued_bytes == 0);
 	assert_int_equal(send_entry(&w->s[0], 2, sent + 1, 1000), NFS4R_OK);
 	world_wait(&w->s[1], w_s->last_entry == sent + 1);
 	world_fini(w);
@@ -350,8 +361,117 @@ static void test_connections_are_tuned(void **state)
 	}
 	world_start_all(w);
 	world_wait_all_up(w);
-	assert_int_equal(connections_with("reno", &least), 2 * NFS4R_LANES);
+	world_wait(&w->s[0], connections_with("reno", &least) == 2 * (NFS4R_LANE_BULK + BULK_CONNECTIONS));
 	assert_true(!may || least == 2 * bytes);
+	world_fini(w);
+	free(w);
+}
+
+/* ---- lane BULK over several connections ---- */
+
+/* Those of this process that share a lane: the ends of server 1 in @fd, and how many ends there are in all. */
+static uint32_t shared_connections(int fd[BULK_CONNECTIONS])
+{
+	uint32_t n = 0, own = 0;
+
+	for (int i = 3; i < 256; i++) {
+		struct sockaddr_in here, peer;
+		socklen_t hlen = sizeof(here), plen = sizeof(peer), len = sizeof(int);
+		int bytes = 0;
+
+		if (getsockname(i, (struct sockaddr *)&here, &hlen) != 0 || getpeername(i, (struct sockaddr *)&peer, &plen) != 0 ||
+		    getsockopt(i, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &bytes, &len) != 0 || bytes <= 0)
+			continue;
+		n++;
+		if (here.sin_addr.s_addr == htonl(INADDR_LOOPBACK) && own < BULK_CONNECTIONS)
+			fd[own++] = i;
+	}
+	return own == BULK_CONNECTIONS ? n : 0;
+}
+
+static struct world *two_with_connections(int fd[BULK_CONNECTIONS])
+{
+	struct world *w = malloc(sizeof(*w));
+
+	world_init(w, 2);
+	w->s[0].cfg.buffer_bytes = w->s[1].cfg.buffer_bytes = 0; /* little in the kernel */
+	world_start_all(w);
+	world_wait_all_up(w);
+	world_wait(&w->s[0], shared_connections(fd) == 2 * BULK_CONNECTIONS);
+	return w;
+}
+
+/* What a connection carried when it was cut goes over the others, and it is called again: nothing is lost, twice or out of order. */
+static void test_one_of_several_is_cut(void **state)
+{
+	int fd[BULK_CONNECTIONS];
+	struct world *w = two_with_connections(fd);
+	struct nfs4r_rpc_peer_stats st;
+	uint64_t number = 0;
+
+	for (uint32_t round = 0; round < BULK_CONNECTIONS; round++) {
+		pthread_mutex_lock(&w->s[1].lock); /* the receiver stands still */
+		for (uint32_t i = 0; i < 48; i++)
+			assert_int_equal(send_entry(&w->s[0], 2, ++number, 1 << 20), NFS4R_OK);
+		shutdown(fd[round], SHUT_RDWR);
+		pthread_mutex_unlock(&w->s[1].lock);
+		world_wait(&w->s[1], w_s->last_entry == number);
+		world_wait(&w->s[0], shared_connections(fd) == 2 * BULK_CONNECTIONS);
+	}
+	assert_int_equal(world_get(&w->s[1], w_s->messages), number);
+	assert_int_equal(world_get(&w->s[1], w_s->bytes), number << 20);
+	assert_true(nfs4r_rpc_get_stats(w->s[0].rpc, 2, &st));
+	assert_true(st.resent > 0);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(world_get(&w->s[i], w_s->downs[2 - i]), 0);
+	world_fini(w);
+	free(w);
+}
+
+/* All of them are cut: then the peer is down, and up again. */
+static void test_all_of_several_are_cut(void **state)
+{
+	int fd[BULK_CONNECTIONS];
+	struct world *w = two_with_connections(fd);
+	struct nfs4r_rpc_peer_stats st;
+
+	for (uint32_t i = 0; i < BULK_CONNECTIONS; i++)
+		shutdown(fd[i], SHUT_RDWR);
+	world_wait(&w->s[0], w_s->downs[2] == 1 && w_s->up[2]);
+	world_wait(&w->s[1], w_s->downs[1] == 1 && w_s->up[1]);
+	assert_true(nfs4r_rpc_get_stats(w->s[0].rpc, 2, &st));
+	assert_int_equal(st.queued_bytes, 0);
+	assert_int_equal(send_entry(&w->s[0], 2, 1, 1000), NFS4R_OK);
+	world_wait(&w->s[1], w_s->last_entry == 1);
+	world_fini(w);
+	free(w);
+}
+
+static void pace(int fd, uint32_t bytes_per_second)
+{
+	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &bytes_per_second, sizeof(bytes_per_second)), 0);
+}
+
+/* One that hardly moves holds nobody up for long, gets nothing more, and is used again when it moves. */
+static void test_one_of_several_stands_still(void **state)
+{
+	int fd[BULK_CONNECTIONS];
+	struct world *w = two_with_connections(fd);
+	struct nfs4r_rpc_peer_stats st;
+	uint64_t number = 0;
+
+	pace(fd[0], 1000);
+	for (uint32_t i = 0; i < 48; i++)
+		assert_int_equal(send_entry(&w->s[0], 2, ++number, 1 << 20), NFS4R_OK);
+	world_wait(&w->s[1], w_s->last_entry == number);
+	assert_true(nfs4r_rpc_get_stats(w->s[0].rpc, 2, &st));
+	assert_in_range(st.resent, 1, 16);
+	pace(fd[0], UINT32_MAX);
+	for (uint32_t i = 0; i < 48; i++)
+		assert_int_equal(send_entry(&w->s[0], 2, ++number, 1 << 20), NFS4R_OK);
+	world_wait(&w->s[1], w_s->last_entry == number);
+	assert_int_equal(world_get(&w->s[1], w_s->messages), number);
+	assert_int_equal(world_get(&w->s[0], w_s->downs[2]), 0);
 	world_fini(w);
 	free(w);
 }
@@ -430,6 +550,9 @@ int main(void)
 		cmocka_unit_test(test_own_stall_is_not_silence),
 		cmocka_unit_test(test_connections_are_tuned),
 		cmocka_unit_test(test_unknown_congestion_control_is_passed_over),
+		cmocka_unit_test(test_one_of_several_is_cut),
+		cmocka_unit_test(test_all_of_several_are_cut),
+		cmocka_unit_test(test_one_of_several_stands_still),
 		cmocka_unit_test(test_speed),
 	};
 

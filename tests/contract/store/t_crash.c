@@ -6,7 +6,10 @@
  * said at the last change that is wholly there.
  */
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -484,6 +487,125 @@ static void test_crash_inside_a_checkpoint(void **state)
 	}
 }
 
+static struct {
+	nfs4r_lsn stable[NFS4R_SERVERS_MAX + 1];
+	struct fx then; /* the machine, if it loses power now */
+	uint32_t times;
+} told;
+
+static void tell(void *arg, const nfs4r_lsn *stable)
+{
+	memcpy(told.stable, stable, sizeof(told.stable));
+	told.then = copy_of("boot-2");
+	told.times++;
+}
+
+/* Log 4.3: what is told as stable survives a loss of power before LMDB is written, with a journal that was synced no further than it had to be. */
+static void test_stable_is_told_before_lmdb(void **state)
+{
+	nfs4r_lsn before[NFS4R_SERVERS_MAX + 1] = { 0 }, after[NFS4R_SERVERS_MAX + 1];
+
+	note();
+	for (uint32_t i = 1; i <= 8; i++) {
+		struct fx *g = &told.then;
+
+		for (int k = 0; k < 30; k++)
+			change();
+		note();
+		assert_int_equal(nfs4r_store_checkpoint_telling(f.s, NULL, tell, NULL, after), NFS4R_OK);
+		assert_int_equal(told.times, i);
+		assert_memory_equal(told.stable, after, sizeof(after));
+		cut(g, steps[nsteps - 1].pos);
+		fx_open_ok(g);
+		assert_dump(g, steps[nsteps - 1].dump);
+		for (int s = 1; s <= 2; s++) {
+			assert_int_equal(g->info.logs[s].stable, before[s]); /* LMDB's */
+			assert_true(g->info.logs[s].applied >= after[s] && after[s] > before[s]);
+		}
+		fx_fini(g);
+		memcpy(before, after, sizeof(before));
+	}
+}
+
+static int broken_disk(void *arg)
+{
+	return EIO;
+}
+
+static void test_nothing_is_told_when_files_are_not_synced(void **state)
+{
+	uint32_t times = told.times;
+
+	for (int k = 0; k < 30; k++)
+		change();
+	assert_int_equal(nfs4r_store_checkpoint_telling(f.s, broken_disk, tell, NULL, NULL), NFS4R_IO);
+	assert_int_equal(told.times, times);
+}
+
+/* ---- callers that share a checkpoint ---- */
+
+static struct {
+	pthread_mutex_t lock;
+	_Atomic int syncing, coming, told[2];
+} share = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static int slow_disk(void *arg)
+{
+	share.syncing = 1;
+	pthread_mutex_lock(&share.lock);
+	pthread_mutex_unlock(&share.lock);
+	return 0;
+}
+
+static void count(void *arg, const nfs4r_lsn *stable)
+{
+	++*(_Atomic int *)arg;
+}
+
+static void *first_caller(void *arg)
+{
+	return nfs4r_store_checkpoint(f.s, slow_disk, NULL, NULL) == NFS4R_OK ? arg : NULL;
+}
+
+static void *next_caller(void *arg)
+{
+	share.coming++;
+	return nfs4r_store_checkpoint_telling(f.s, NULL, count, arg, NULL) == NFS4R_OK ? arg : NULL;
+}
+
+static void share_once(void)
+{
+	pthread_t t[3];
+	void *ok;
+
+	share.syncing = share.coming = 0;
+	pthread_mutex_lock(&share.lock);
+	assert_int_equal(pthread_create(&t[2], NULL, first_caller, &share), 0);
+	while (!share.syncing)
+		sched_yield();
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(pthread_create(&t[i], NULL, next_caller, &share.told[i]), 0);
+	while (share.coming < 2)
+		sched_yield();
+	for (int i = 0; i < 20; i++) /* mostly they are in the call then; if not, this round shows nothing */
+		sched_yield();
+	pthread_mutex_unlock(&share.lock);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(pthread_join(t[i], &ok), 0);
+		assert_non_null(ok);
+	}
+}
+
+/* Two that came during one get the next together: the one that did not run it is told, too, or whoever waits for the positions waits for ever. */
+static void test_who_shares_a_checkpoint_is_told(void **state)
+{
+	for (int round = 1; round <= 50; round++) {
+		share_once();
+		assert_int_equal(share.told[0], round);
+		assert_int_equal(share.told[1], round);
+	}
+}
+
 static void test_random_damage_never_breaks_more_than_open(void **state)
 {
 	nfs4r_journal_pos end;
@@ -527,6 +649,9 @@ int main(void)
 		T(test_same_boot_torn_last_record),
 		T(test_clean_close_is_intact_after_a_reboot),
 		T(test_crash_inside_a_checkpoint),
+		T(test_stable_is_told_before_lmdb),
+		T(test_nothing_is_told_when_files_are_not_synced),
+		T(test_who_shares_a_checkpoint_is_told),
 		T(test_random_damage_never_breaks_more_than_open),
 	};
 

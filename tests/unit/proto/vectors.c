@@ -661,6 +661,7 @@ static void make_hello(void *p)
 	h->lane = 2;
 	h->inc = 71;
 	h->session = 72;
+	h->index = 3;
 	memset(h->volume, 0x5a, 16);
 	h->export_id = 77;
 	h->fsid_major = 78;
@@ -706,6 +707,22 @@ static void make_token(void *p)
 	m->token = bytes(5, 0x80);
 }
 
+static void make_number(void *p)
+{
+	struct nfs4r_transport_msg_body *m = p;
+
+	m->type = NFS4R_MSG_NUMBER;
+	m->number = 0x0102030405060708;
+}
+
+static void make_taken(void *p)
+{
+	struct nfs4r_transport_msg_body *m = p;
+
+	m->type = NFS4R_MSG_TAKEN;
+	m->number = 0x1112131415161718;
+}
+
 const struct vector vectors[] = {
 	{ "propose", VECTOR_MSG, make_propose },
 	{ "ack", VECTOR_MSG, make_ack },
@@ -747,5 +764,7 @@ const struct vector vectors[] = {
 	{ "refused", VECTOR_TRANSPORT, make_refused },
 	{ "keepalive", VECTOR_TRANSPORT, make_keepalive },
 	{ "token", VECTOR_TRANSPORT, make_token },
+	{ "number", VECTOR_TRANSPORT, make_number },
+	{ "taken", VECTOR_TRANSPORT, make_taken },
 };
 const unsigned vector_count = sizeof(vectors) / sizeof(vectors[0]);

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * What is under way when a server stops or halts: each operation of a client ends once, the stop ends, too, and forwarded operations are given back. Each server has one
+ * executor, which a test keeps busy.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cluster.h"
+#include "engine/engine_int.h"
+#include "steps.h"
+
+/* ---- what keeps an executor busy ---- */
+
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t cond;
+	bool entered, open;
+} gate = { .lock = PTHREAD_MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER };
+
+static void pass(void)
+{
+	pthread_mutex_lock(&gate.lock);
+	gate.entered = true;
+	pthread_cond_broadcast(&gate.cond);
+	while (!gate.open)
+		pthread_cond_wait(&gate.cond, &gate.lock);
+	pthread_mutex_unlock(&gate.lock);
+}
+
+static void pass_task(struct nfs4r_engine *eng, void *arg)
+{
+	pass();
+}
+
+static void wait_entered(void)
+{
+	pthread_mutex_lock(&gate.lock);
+	while (!gate.entered)
+		pthread_cond_wait(&gate.cond, &gate.lock);
+	pthread_mutex_unlock(&gate.lock);
+}
+
+static void open_gate(void)
+{
+	pthread_mutex_lock(&gate.lock);
+	gate.open = true;
+	pthread_cond_broadcast(&gate.cond);
+	pthread_mutex_unlock(&gate.lock);
+}
+
+static int setup(void **state)
+{
+	struct cluster *c = cluster_new();
+
+	gate.entered = gate.open = false;
+	c->executors = 1;
+	c->lease_ms = 0; /* nobody is removed */
+	c->idle_ms = 600000;
+	return cluster_begin(c, state);
+}
+
+static int teardown(void **state)
+{
+	open_gate();
+	return cluster_teardown(state);
+}
+
+static void wait_queued(struct nfs4r_engine *eng, size_t n)
+{
+	for (int i = 0; i < 2000 && pool_queued(eng->executors) != n; i++)
+		pause_ms(5);
+	assert_int_equal(pool_queued(eng->executors), n);
+}
+
+/* ---- operations ---- */
+
+struct request {
+	struct nfs4r_op op;
+	_Atomic int ended;
+};
+
+static void ended(void *arg, struct nfs4r_op *op)
+{
+	((struct request *)arg)->ended++;
+}
+
+static enum nfs4r_status execute_late(void *arg, struct nfs4r_op *op, struct nfs4r_exec *x)
+{
+	pass();
+	return NFS4R_NOSPC;
+}
+
+static struct request *begin_write(struct site *s, const struct nfs4r_oid *f)
+{
+	struct request *r = calloc(1, sizeof(*r));
+
+	r->op = (struct nfs4r_op){ .type = NFS4R_OP_WRITE, .obj = *f, .length = 4, .under_open = true };
+	r->op.data = nfs4r_buf_copy("late", 4);
+	nfs4r_update_async(s->eng, &r->op, NULL, ended, r);
+	return r;
+}
+
+static struct request *begin_create(struct site *s, const char *name, nfs4r_exec_fn execute)
+{
+	struct request *r = calloc(1, sizeof(*r));
+
+	r->op = (struct nfs4r_op){ .type = NFS4R_OP_CREATE, .dir = site_root(s) };
+	nfs4r_name_set(&r->op.name, name, strlen(name));
+	nfs4r_update_async(s->eng, &r->op, execute, ended, r);
+	return r;
+}
+
+static void expect_ended_once(struct request *r)
+{
+	assert_int_equal(r->ended, 1);
+	nfs4r_op_fini(&r->op);
+	free(r);
+}
+
+static void set_mute(struct site *s, bool mute)
+{
+	pthread_mutex_lock(&s->eng->lock);
+	s->eng->mute = mute;
+	pthread_mutex_unlock(&s->eng->lock);
+}
+
+/* ---- the stop ---- */
+
+static void *stop(void *arg)
+{
+	struct site *s = arg;
+
+	cluster_stop(s->cluster, s->id);
+	return NULL;
+}
+
+static bool is_frozen(struct nfs4r_engine *eng)
+{
+	pthread_mutex_lock(&eng->lock);
+	bool is = eng->frozen;
+	pthread_mutex_unlock(&eng->lock);
+	return is;
+}
+
+/* The server stops while its executor is busy; the gate opens when the core makes no more steps. */
+static void stop_while_busy(struct site *s)
+{
+	struct nfs4r_engine *eng = s->eng;
+	struct timespec until;
+	pthread_t t;
+
+	assert_int_equal(pthread_create(&t, NULL, stop, s), 0);
+	while (!is_frozen(eng))
+		pause_ms(5);
+	pause_ms(100); /* the stop goes as far as it can without the executor */
+	open_gate();
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += 60;
+	assert_int_equal(pthread_timedjoin_np(t, NULL, &until), 0);
+}
+
+static void wait_made(struct site *s, const char *name)
+{
+	char path[160];
+	int i = 0;
+
+	snprintf(path, sizeof(path), "%s/%s", s->data, name);
+	while (i++ < 2000 && access(path, F_OK) != 0)
+		pause_ms(5);
+	assert_int_equal(access(path, F_OK), 0);
+}
+
+/* It is done, and an executor is to hand it over. Another server's waits to be executed. */
+static void what_waits_for_an_executor_ends_once(void **state)
+{
+	struct cluster *c = *state;
+	struct site *a = &c->site[1], *b = &c->site[2];
+
+	set_mute(&c->site[3], true); /* its ack is awaited */
+	struct request *mine = begin_create(a, "mine", NULL);
+	wait_made(b, "mine");
+	pool_run(a->eng->executors, pass_task, NULL);
+	wait_entered();
+	assert_int_equal(mine->ended, 0);
+	set_mute(&c->site[3], false);
+	wait_queued(a->eng, 1);
+	struct request *other = begin_create(b, "other", NULL);
+	wait_queued(a->eng, 2);
+	stop_while_busy(a);
+	expect_ended_once(mine);
+	cluster_stop(c, 2);
+	expect_ended_once(other);
+}
+
+/* One is being executed, another one is to be. Nobody else ends at that moment. */
+static void what_is_executed_at_the_stop_ends_once(void **state)
+{
+	struct cluster *c = *state;
+	struct site *s = &c->site[1];
+	struct request *first = begin_create(s, "first", execute_late), *second = begin_create(s, "second", execute_late);
+
+	wait_entered();
+	wait_queued(s->eng, 1);
+	stop_while_busy(s);
+	expect_ended_once(first);
+	expect_ended_once(second);
+}
+
+static bool has_forwarded(struct nfs4r_engine *eng)
+{
+	pthread_mutex_lock(&eng->lock);
+	bool has = eng->remotes != NULL;
+	pthread_mutex_unlock(&eng->lock);
+	return has;
+}
+
+/* A forwarded operation that is to be executed, and nothing is executed any more: it belongs to nobody else. */
+static void what_a_mute_server_does_not_execute_is_given_back(void **state)
+{
+	struct cluster *c = *state;
+	struct site *a = &c->site[1], *b = &c->site[2];
+	struct nfs4r_oid root = site_root(a), f = make_file(a, &root, "f", "text");
+
+	cluster_settle(c);
+	set_mute(a, true); /* as a halt does, and a loss of power; what the core had heard before it still makes actions */
+	struct request *r = begin_write(b, &f);
+	for (int i = 0; i < 2000 && !has_forwarded(a->eng); i++)
+		pause_ms(5);
+	assert_true(has_forwarded(a->eng));
+	assert_int_equal(r->ended, 0);
+	cluster_stop(c, 1); /* a sanitizer says what is lost now */
+	cluster_stop(c, 2);
+	expect_ended_once(r);
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(what_waits_for_an_executor_ends_once),
+		T(what_is_executed_at_the_stop_ends_once),
+		T(what_a_mute_server_does_not_execute_is_given_back),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
