@@ -522,6 +522,7 @@ const struct nfs4r_update *nfs4r_core_step(struct nfs4r_core *c, const struct nf
 		member_remove(c, ev);
 		break;
 	case NFS4R_EV_RECONFIGURE:
+		reconf_word(c, ev);
 		break;
 	case NFS4R_EV_HOLD:
 		held_ask(c, ev->hold, &ev->oid);

@@ -182,7 +182,7 @@ bool seal_reached(struct nfs4r_core *c, const struct nfs4r_view *v)
 		if (!last || c->logs[s].applied >= last->lsn || FAULT(F_ACCEPT_WITHOUT_LOG))
 			continue;
 		all = false;
-		if (s != c->self && c->logs[s].received < last->lsn)
+		if ((s != c->self || c->recovering) && c->logs[s].received < last->lsn)
 			log_pull(c, s);
 		timer_at(c, c->now + c->cfg.repeat_ms / 4 + 1);
 	}
