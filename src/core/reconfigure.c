@@ -241,15 +241,30 @@ static uint32_t longest(const struct nfs4r_core *c, const struct proposal *p, nf
 	return n;
 }
 
+/* It has more of some log than the base says there ever was. It may not know: perhaps nobody adopted that view. */
+static bool is_beyond(const struct nfs4r_core *c, const struct proposal *p, nfs4r_server_id s)
+{
+	EACH_LOG(c, log) {
+		const struct nfs4r_seal *e = seal_at(&p->base, log, p->has[s][log]);
+
+		if (e && p->has[s][log] > e->lsn)
+			return true;
+	}
+	return false;
+}
+
 /* Who goes on: one whose copy is complete, better one that was a member; else the one with the most of the longest copies. */
-static nfs4r_server_id chosen(const struct nfs4r_core *c, const struct proposal *p)
+static nfs4r_server_id chosen(const struct nfs4r_core *c, struct proposal *p)
 {
 	uint32_t best = 0, how;
 	nfs4r_server_id one = 0;
 
 	EACH_OF(p->voters & p->promises, s) {
-		bool complete = p->complete & NFS4R_BIT(s);
+		bool complete;
 
+		if (is_beyond(c, p, s))
+			p->complete &= ~NFS4R_BIT(s);
+		complete = p->complete & NFS4R_BIT(s);
 		how = complete ? 1000 + !!(p->base.members & NFS4R_BIT(s)) : 1 + longest(c, p, s);
 		if (how > best && !(one && FAULT(F_RECONF_INCOMPLETE))) {
 			best = how;
@@ -280,7 +295,7 @@ static void end_log(struct nfs4r_view *v, const struct nfs4r_view *base, nfs4r_s
 		lower(v, log, top);
 	else if (base->open & NFS4R_BIT(log)) /* what it has is here, to its longest copy */
 		seal_add(v, log, top > begin ? top : begin);
-	else if (base->servers & ~v->servers & NFS4R_BIT(log)) /* when it is added again it knows by this that it was taken out */
+	else if (((base->servers & ~v->servers) | v->members) & NFS4R_BIT(log)) /* it knows by this that it was taken out, if it is added again; or see reconf_anew() */
 		seal_add(v, log, begin);
 }
 
@@ -381,6 +396,8 @@ static const char *not_with(const struct nfs4r_core *c, nfs4r_servers set)
 		return "this server is not among them: say it at each of those that go on, and stop the others";
 	if (set & ~c->view.adopted.voters)
 		return "one of them is no voter of this volume: name only voters, and add others afterwards";
+	if (set == c->view.adopted.voters && NFS4R_RECONF(c->view.adopted.num) && !reconf_said(c))
+		return "these are all the servers of the volume already: they come together by themselves";
 	if (lease_valid(c))
 		return "the volume works: take servers out with `nfs4rctl server remove`";
 	return NULL;

@@ -173,6 +173,8 @@ static void print_totals(const struct totals *t, uint64_t seeds)
 		views_print(t);
 	if (t->added)
 		members_print(t);
+	if (t->reconfigured)
+		reconf_print(t);
 	if (t->seals)
 		seals_print(t);
 	if (t->store_starts)
