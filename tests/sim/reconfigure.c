@@ -172,14 +172,30 @@ static bool knows_all(struct sim *s, const struct server *v)
 	return w.memory == NFS4R_MEMORY_KNOWN && w.member && !w.repairing && !w.joining;
 }
 
+/* An administrator names nobody else. */
+static bool remembers(const struct server *v)
+{
+	struct nfs4r_core_view w;
+
+	if (!v->up)
+		return false;
+	nfs4r_core_get_view(v->core, &w);
+	return w.memory == NFS4R_MEMORY_KNOWN;
+}
+
 static bool choose(struct sim *s, nfs4r_servers *set)
 {
 	nfs4r_servers all = (NFS4R_BIT(s->plan.servers + 1) - 1) & ~(nfs4r_servers)1;
 	bool good = false;
 
 	*set = rng_next(&s->rng) & all;
-	for (uint32_t q = 1; q <= s->plan.servers; q++)
-		good |= (*set & NFS4R_BIT(q)) && knows_all(s, &s->servers[q]);
+	for (uint32_t q = 1; q <= s->plan.servers; q++) {
+		if (!(*set & NFS4R_BIT(q)))
+			continue;
+		if (!remembers(&s->servers[q]))
+			return false;
+		good |= knows_all(s, &s->servers[q]);
+	}
 	return good && __builtin_popcountll(*set) <= (int)s->plan.servers / 2;
 }
 
