@@ -159,7 +159,8 @@ enum nfs4r_event_type {
 	NFS4R_EV_ADD_SERVER = 17,    /* peer, nall, all: it becomes one of the volume. `all`: addresses of all servers, it included, ascending id;
 				      * those of the others matter only if the view has none yet */
 	NFS4R_EV_REMOVE_SERVER = 18, /* peer, give_up: it is taken out */
-	NFS4R_EV_RECONFIGURE = 19,   /* set, nall, all: a majority is lost for good; these are all, the others are off for ever. Said at each of them */
+	NFS4R_EV_RECONFIGURE = 19,   /* set: a majority is lost for good; these are all, the others are off for ever. Said at each of them, and kept over a
+				      * restart; said again with another set it counts instead. 0: it is taken back */
 	NFS4R_EV_REPAIRED = 15, /* ok: what REPAIR asked for is done and in the journal; false: it could not be, REPAIR comes again later, perhaps
 				 * with another source. After a REPAIR with `all`: stable[] = the positions that every log has now */
 	NFS4R_EV_ACCEPTED = 22,	/* num: answer to the action ACCEPTED */
@@ -177,7 +178,7 @@ struct nfs4r_event {
 	bool give_up;		/* REMOVE_SERVER: what only it has may be lost */
 	nfs4r_servers set;	/* RECONFIGURE */
 	uint32_t nall;
-	const struct nfs4r_address *all; /* of ADD_SERVER and RECONFIGURE: copied within the step */
+	const struct nfs4r_address *all; /* of ADD_SERVER: copied within the step */
 	bool ok;
 	bool changed;		/* OP_EXECUTED of a WRITE, not ok: bytes may have changed all the same. The entry stays and means what is there now */
 	struct nfs4r_oid oid;

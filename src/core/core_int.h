@@ -319,6 +319,8 @@ struct peer {
 	uint64_t outside_ms;		/* since when it is no member, as far as this start knows; 0: it is one */
 	uint64_t heard_ms, unready_ms;	/* last heartbeat; since when it is a member that is not ready */
 	bool complete;			/* this incarnation said, in a view that both are in, that it has all rows */
+	uint64_t reconf_epoch, reconf_ms; /* reconfigure.c: the word that it said last, 0: none; since when */
+	nfs4r_servers reconf_set;
 	uint64_t view, promised;	/* as it said */
 	uint64_t settled;		/* newest view that it said to be on its disk, and to have settled in (9.1) */
 	nfs4r_servers hears;
@@ -336,7 +338,7 @@ struct peer {
 struct vote { /* a PREPARE that waits for leases to end; from = 0: none */
 	nfs4r_server_id from;
 	uint64_t num;
-	nfs4r_servers remove, seal;
+	nfs4r_servers remove, add, seal;
 };
 
 struct accepting { /* an ACCEPT that waits for logs up to their seals (6.5); from = 0: none */
@@ -353,6 +355,8 @@ struct proposal { /* of this server; num = 0: none */
 	struct nfs4r_view base, view;
 	nfs4r_lsn top[NFS4R_SERVERS_MAX + 1]; /* highest applied among the promises */
 	bool accepting;
+	bool reconf; /* of the survivors `voters`: all of them promise and accept (9.3) */
+	nfs4r_lsn has[NFS4R_SERVERS_MAX + 1][NFS4R_SERVERS_MAX + 1]; /* then: applied of each log, by promise */
 	uint64_t decide_ms; /* enough have promised; the rest may until then */
 	uint64_t until_ms;
 };
@@ -373,8 +377,10 @@ struct change { /* member.c: what an administrator asked for; in memory until it
 	char waits[160];
 };
 
-struct view { /* view.c; the first line is in the row 'V' */
+struct view { /* view.c; the first lines are in the row 'V' */
 	struct nfs4r_view adopted, accepted;
+	uint64_t reconf_epoch; /* reconfigure.c: an administrator's word; 0: none */
+	nfs4r_servers reconf_set;
 	uint64_t promised, frozen_num;
 	nfs4r_servers frozen; /* no grants to them before a view with at least frozen_num is adopted */
 	nfs4r_servers sealing; /* nothing more of these logs is taken before that */
@@ -383,6 +389,7 @@ struct view { /* view.c; the first line is in the row 'V' */
 	uint64_t lease_until, started_ms, beat_at;
 	struct vote vote;
 	nfs4r_servers exact; /* of those being sealed: what is applied was promised; nothing begins */
+	uint64_t reconf_ms;  /* since when this start has that word */
 	struct accepting accepting;
 	struct proposal proposal;
 	nfs4r_servers missing;	/* members that did not promise a view that seals: they are removed, too */
@@ -679,6 +686,18 @@ void books_save(struct nfs4r_core *c);
 void books_clean(struct nfs4r_core *c);
 void books_started(struct nfs4r_core *c);
 
+/* reconfigure.c: going on with the survivors (log 9.3) */
+bool reconf_said(const struct nfs4r_core *c);
+bool reconf_refuses(const struct nfs4r_core *c, uint64_t num, nfs4r_servers set);
+bool reconf_asks(const struct nfs4r_core *c, const struct vote *v);
+bool reconf_may_grant(const struct nfs4r_core *c, nfs4r_server_id s);
+void reconf_word(struct nfs4r_core *c, const struct nfs4r_event *ev);
+void reconf_on_heartbeat(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
+void reconf_consider(struct nfs4r_core *c);
+void reconf_decide(struct nfs4r_core *c);
+bool reconf_anew(const struct nfs4r_core *c, const struct nfs4r_view *v);
+void reconf_adopted(struct nfs4r_core *c);
+
 /* quorum.c: the only place that knows who "all" are */
 bool is_quorum(nfs4r_servers set, nfs4r_servers voters);
 bool is_majority(const struct nfs4r_core *c, nfs4r_servers set);
@@ -745,6 +764,9 @@ void propose_on_promise(struct nfs4r_core *c, nfs4r_server_id from, const struct
 void propose_on_accepted(struct nfs4r_core *c, nfs4r_server_id from, uint64_t num);
 void propose_timers(struct nfs4r_core *c);
 void propose_consider(struct nfs4r_core *c);
+void propose_begin(struct nfs4r_core *c, const struct proposal *p);
+void propose_view(struct nfs4r_core *c);
+void propose_later(struct nfs4r_core *c);
 void propose_give_up(struct nfs4r_core *c, nfs4r_server_id s);
 uint64_t propose_only_there(const struct nfs4r_core *c, nfs4r_server_id s);
 
@@ -778,6 +800,7 @@ bool repair_is_whole(const struct nfs4r_core *c);
 nfs4r_lsn repair_counts(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn pos);
 bool repair_is_source(const struct nfs4r_core *c, nfs4r_server_id s);
 void repair_list(struct nfs4r_core *c, nfs4r_server_id from);
+void repair_anew(struct nfs4r_core *c);
 void repair_told(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
 void repair_check(struct nfs4r_core *c);
 void repair_run(struct nfs4r_core *c);

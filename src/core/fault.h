@@ -137,7 +137,17 @@
 	X(F_VOTERS_UNHELD, "log 9.1", "voters change while updates are held by those of an older view")	\
 	X(F_LEASE_OLD_VOTERS, "log 9.1", "a lease that voters of an older view granted goes on")		\
 	X(F_LEARNER_KNOWN, "log 9.1", "a new server counts as one that remembers")				\
-	X(F_OWN_VOTE_UNSAVED, "log 6.5", "a proposer counts its own ACCEPTED before it is on disk")
+	X(F_OWN_VOTE_UNSAVED, "log 6.5", "a proposer counts its own ACCEPTED before it is on disk")			\
+	X(F_RECONF_UNSAVED, "log 9.3", "the word of an administrator is not kept over a restart")		\
+	X(F_RECONF_OLD_VOTES, "log 9.3", "a view of the old configuration is promised after the word")		\
+	X(F_RECONF_OLD_GRANTS, "log 9.3", "a lease is granted to one that is left out")				\
+	X(F_RECONF_SERVES, "log 9.3", "a server goes on serving after the word")				\
+	X(F_RECONF_SOME, "log 9.3", "a majority of the survivors is enough")					\
+	X(F_RECONF_ANY_SET, "log 9.3", "who was told another set promises all the same")			\
+	X(F_RECONF_HEARD, "log 9.3", "it goes on although one that is left out can be heard")			\
+	X(F_RECONF_INCOMPLETE, "log 9.3", "the lowest goes on although only another one has a complete copy")	\
+	X(F_RECONF_LOGS_GO_ON, "log 9.3", "the logs of the others do not end")					\
+	X(F_RECONF_KEEPS_COPY, "log 9.3", "others keep their copies beside one that is taken as it is")
 
 enum nfs4r_fault {
 	NFS4R_FAULT_NONE = 0,

@@ -270,7 +270,7 @@ static void peer_is_new(struct nfs4r_core *c, nfs4r_server_id s)
 
 	peer_forget(c, s);
 	p->beats = p->judged = p->complete = p->joining = p->caught_up = false;
-	p->view = p->promised = p->settled = p->granted_t = p->lease_until = 0;
+	p->view = p->promised = p->settled = p->granted_t = p->lease_until = p->reconf_epoch = p->reconf_set = 0;
 	p->hears = p->claims = 0;
 	p->heard_ms = p->counted_ms = p->unready_ms = c->now;
 }
@@ -369,11 +369,4 @@ void member_remove(struct nfs4r_core *c, const struct nfs4r_event *ev)
 	c->change.remove = ev->peer;
 	c->change.give_up = ev->give_up;
 	propose_consider(c);
-}
-
-enum nfs4r_status nfs4r_core_may_reconfigure(const struct nfs4r_core *c, nfs4r_servers set, char *why, size_t why_len)
-{
-	(void)c;
-	(void)set;
-	return say("this version cannot do that: bring back a majority of the servers", why, why_len);
 }

@@ -19,7 +19,7 @@
 
 #define UNREADY_SILENCES 5 /* a member that is not ready for so many silences is removed like a silent one */
 
-static void later(struct nfs4r_core *c)
+void propose_later(struct nfs4r_core *c)
 {
 	c->view.proposal.num = 0;
 	c->view.retry_ms = c->now + c->cfg.lease_ms / 4 + c->cfg.lease_ms * c->self / 16; /* rivals come back at different times */
@@ -58,6 +58,21 @@ static bool may_seal(struct nfs4r_core *c, const struct proposal *p, const struc
 	return true;
 }
 
+/* It is made: who accepts it? */
+void propose_view(struct nfs4r_core *c)
+{
+	struct proposal *p = &c->view.proposal;
+
+	p->accepting = true;
+	EACH_PEER(c, s) {
+		struct nfs4r_msg *a = msg_new(c, NFS4R_MSG_ACCEPT);
+
+		a->view = p->view;
+		send_to(c, s, a, true);
+	}
+	view_on_accept(c, c->self, &p->view);
+}
+
 static void decide(struct nfs4r_core *c)
 {
 	struct proposal *p = &c->view.proposal;
@@ -77,22 +92,15 @@ static void decide(struct nfs4r_core *c)
 		p->seal = 0;
 	}
 	if (!is_quorum(v->members, v->voters)) {
-		later(c);
+		propose_later(c);
 		return;
 	}
 	if ((p->seal & p->base.open & ~v->members) && !may_seal(c, p, v)) {
-		later(c);
+		propose_later(c);
 		return;
 	}
 	end_logs(c, p, v);
-	p->accepting = true;
-	EACH_PEER(c, s) {
-		struct nfs4r_msg *a = msg_new(c, NFS4R_MSG_ACCEPT);
-
-		a->view = *v;
-		send_to(c, s, a, true);
-	}
-	view_on_accept(c, c->self, v);
+	propose_view(c);
 }
 
 /*
@@ -126,6 +134,13 @@ static uint64_t clocks_apart_ms(const struct nfs4r_core *c)
 	return view_grant_ms(c) * 2 * c->cfg.drift_permille / 1000;
 }
 
+/* Of a configuration that this server knows nothing of it hears by a view, or not at all (9.3). */
+static void saw(struct nfs4r_core *c, uint64_t num)
+{
+	if (num > c->view.seen && (reconf_said(c) || NFS4R_RECONF(num) <= NFS4R_RECONF(c->view.accepted.num)))
+		c->view.seen = num;
+}
+
 void propose_on_promise(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
 {
 	struct proposal *p = &c->view.proposal;
@@ -133,12 +148,11 @@ void propose_on_promise(struct nfs4r_core *c, nfs4r_server_id from, const struct
 
 	if (!is_vote(c, from))
 		return;
-	if (m->promise.promised > c->view.seen)
-		c->view.seen = m->promise.promised;
+	saw(c, m->promise.promised);
 	if (!p->num || p->num != m->promise.num || p->accepting)
 		return;
 	if (m->promise.refused) {
-		later(c);
+		propose_later(c);
 		return;
 	}
 	p->promises |= NFS4R_BIT(from);
@@ -146,9 +160,14 @@ void propose_on_promise(struct nfs4r_core *c, nfs4r_server_id from, const struct
 		p->complete |= NFS4R_BIT(from);
 	if (m->promise.accepted.num > p->base.num && !FAULT(F_OWN_BASE))
 		p->base = m->promise.accepted;
+	if (p->reconf) {
+		memcpy(p->has[from], m->promise.applied, sizeof(p->has[from]));
+		reconf_decide(c);
+		return;
+	}
 	if (p->base.voters != p->voters && (p->remove | p->seal)) {
 		c->view.plain = true;
-		later(c);
+		propose_later(c);
 		return;
 	}
 	EACH_LOG(c, s)
@@ -165,6 +184,13 @@ void propose_on_promise(struct nfs4r_core *c, nfs4r_server_id from, const struct
 	decide(c);
 }
 
+static bool enough_accepted(const struct nfs4r_core *c, const struct proposal *p)
+{
+	if (p->reconf)
+		return !(p->voters & ~p->accepted) || (FAULT(F_RECONF_SOME) && is_quorum(p->accepted, p->voters));
+	return is_vote_quorum(c, p->accepted, p->base.voters) && (is_vote_quorum(c, p->accepted, p->view.voters) || FAULT(F_VOTERS_UNASKED));
+}
+
 void propose_on_accepted(struct nfs4r_core *c, nfs4r_server_id from, uint64_t num)
 {
 	struct proposal *p = &c->view.proposal;
@@ -173,41 +199,51 @@ void propose_on_accepted(struct nfs4r_core *c, nfs4r_server_id from, uint64_t nu
 	if (!p->num || p->num != num || !p->accepting || !is_vote(c, from))
 		return;
 	p->accepted |= NFS4R_BIT(from);
-	if (!is_vote_quorum(c, p->accepted, p->base.voters) || (!is_vote_quorum(c, p->accepted, v.voters) && !FAULT(F_VOTERS_UNASKED)))
+	if (!enough_accepted(c, p))
 		return;
 	view_adopt(c, &v);
 	EACH_PEER(c, s)
 		view_send(c, s);
 }
 
-static void propose(struct nfs4r_core *c, nfs4r_servers remove, nfs4r_servers add, nfs4r_servers seal, nfs4r_server_id in, nfs4r_server_id out)
+/* Asks for promises. */
+void propose_begin(struct nfs4r_core *c, const struct proposal *p)
 {
 	struct view *w = &c->view;
-	uint64_t top = w->seen > view_highest(c) ? w->seen : view_highest(c);
 
-	if (w->adopted.num > top)
-		top = w->adopted.num;
 	w->missing = 0;
 	w->plain = false;
-	if (out)
-		remove |= NFS4R_BIT(out); /* it has no vote */
-	w->proposal = (struct proposal){ .num = (top / NFS4R_VIEW_STEP + 1) * NFS4R_VIEW_STEP + c->self, .on = w->adopted.num, .voters = w->adopted.voters, .in = in, .out = out, .remove = remove, .add = add, .seal = seal };
+	w->proposal = *p;
 	w->proposal.base = FAULT(F_OWN_BASE) ? w->adopted : w->accepted;
 	w->proposal.until_ms = c->now + 2 * view_grant_ms(c) + c->cfg.silence_ms;
 	timer_at(c, w->proposal.until_ms);
-	if (w->frozen_num < w->proposal.num)
-		w->frozen_num = w->proposal.num; /* used: not again for another change, also after a restart */
+	if (w->frozen_num < p->num)
+		w->frozen_num = p->num; /* used: not again for another change, also after a restart */
 	view_save(c);
 	EACH_PEER(c, s) {
 		struct nfs4r_msg *m = msg_new(c, NFS4R_MSG_PREPARE);
 
-		m->prepare.num = w->proposal.num;
-		m->prepare.remove = remove;
-		m->prepare.add = add;
-		m->prepare.seal = seal;
+		m->prepare.num = p->num;
+		m->prepare.remove = p->remove;
+		m->prepare.add = p->add;
+		m->prepare.seal = p->seal;
 		send_to(c, s, m, true);
 	}
-	view_on_prepare(c, c->self, &(struct vote){ c->self, w->proposal.num, remove, seal });
+	view_on_prepare(c, c->self, &(struct vote){ c->self, p->num, p->remove, p->add, p->seal });
+}
+
+static void propose(struct nfs4r_core *c, nfs4r_servers remove, nfs4r_servers add, nfs4r_servers seal, nfs4r_server_id in, nfs4r_server_id out)
+{
+	struct view *w = &c->view;
+	uint64_t top = w->seen > view_highest(c) ? w->seen : view_highest(c);
+	struct proposal p = { .on = w->adopted.num, .voters = w->adopted.voters, .in = in, .out = out, .remove = remove, .add = add, .seal = seal };
+
+	if (w->adopted.num > top)
+		top = w->adopted.num;
+	p.num = (top / NFS4R_VIEW_STEP + 1) * NFS4R_VIEW_STEP + c->self;
+	if (out)
+		p.remove |= NFS4R_BIT(out); /* it has no vote */
+	propose_begin(c, &p);
 }
 
 /* ---- what to ask for (6.8) -------------------------------------------------------------------- */
@@ -289,10 +325,9 @@ static bool stuck_promise(struct nfs4r_core *c)
 	uint64_t top = view_highest(c);
 
 	EACH_PEER(c, s)
-		if (view_hears(c, s) && c->peers[s].promised > top)
+		if (view_hears(c, s) && c->peers[s].promised > top && NFS4R_RECONF(c->peers[s].promised) <= NFS4R_RECONF(c->view.accepted.num))
 			top = c->peers[s].promised;
-	if (top > c->view.seen)
-		c->view.seen = top;
+	saw(c, top);
 	if (top <= c->view.adopted.num) {
 		c->view.stuck_ms = 0;
 		return false;
@@ -341,6 +376,10 @@ void propose_consider(struct nfs4r_core *c)
 	uint32_t rank = 0;
 	bool stuck_vote;
 
+	if (reconf_said(c)) { /* nothing else is proposed (9.3) */
+		reconf_consider(c);
+		return;
+	}
 	if (!is_member(c, c->self) || !memory_known(c) || c->halted || w->proposal.num || c->now < w->retry_ms)
 		return;
 	gone = silent(c, true) | retention_slow(c);
@@ -395,7 +434,7 @@ void propose_timers(struct nfs4r_core *c)
 	else if (p->num && !p->accepting && p->decide_ms)
 		timer_at(c, p->decide_ms);
 	if (p->num && c->now >= p->until_ms)
-		later(c);
+		propose_later(c);
 	else if (p->num)
 		timer_at(c, p->until_ms);
 	propose_consider(c);

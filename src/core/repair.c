@@ -186,6 +186,36 @@ static void save_reach(struct nfs4r_core *c)
 	act_put(c, &p);
 }
 
+/* Log 9.3: the copy of the one that goes on is the only one that counts. */
+void repair_anew(struct nfs4r_core *c)
+{
+	c->reach.all = true;
+	save_reach(c);
+}
+
+/*
+ * Log 9.3: the only member of a volume that was reconfigured takes its copy for what it is, since nobody else's counts. What it has beyond seals is
+ * there, under versions that are lower than all that come.
+ */
+static void take_as_it_is(struct nfs4r_core *c)
+{
+	stuck(c, "this copy is not complete, and nobody has a better one: it is taken as it is");
+	c->late = 0;
+	c->reach = (struct reach){ 0 };
+	save_reach(c);
+	EACH_LOG(c, s) {
+		struct logst *l = &c->logs[s];
+
+		if (is_ahead(c, s) && l->applied > seal_at(&c->view.adopted, s, l->applied)->lsn)
+			l->applied = seal_at(&c->view.adopted, s, l->applied)->lsn;
+		l->received = l->highest = l->applied;
+	}
+	c->repair = (struct repair){ 0 };
+	seal_cross_all(c);
+	c->dirty |= DIRTY_OPS | DIRTY_OBJECTS | DIRTY_REPLY | DIRTY_RELEASE;
+	c->log_moved = true;
+}
+
 static void begin(struct nfs4r_core *c, nfs4r_server_id from)
 {
 	struct nfs4r_action *a;
@@ -327,6 +357,10 @@ void repair_run(struct nfs4r_core *c)
 	timer_at(c, r->again_ms > c->now ? r->again_ms : c->now + c->cfg.repeat_ms);
 	if (!needs_repair(c, &r->all)) { /* what was being applied reached the seal */
 		*r = (struct repair){ 0 };
+		return;
+	}
+	if (c->view.adopted.members == NFS4R_BIT(c->self)) {
+		take_as_it_is(c);
 		return;
 	}
 	from = c->now >= r->again_ms ? source(c) : 0;

@@ -209,6 +209,8 @@ void row_view(const struct view *w, struct nfs4r_put *p)
 	w_u(&k, w->sealing, 8);
 	w_who(&k, &w->adopted);
 	w_who(&k, &w->accepted);
+	w_u(&k, w->reconf_epoch, 8);
+	w_u(&k, w->reconf_set, 8);
 	assert(k.p - p->val <= (int)sizeof(p->val));
 	p->val_len = (uint16_t)(k.p - p->val);
 }
@@ -320,6 +322,10 @@ static bool restore_view(struct nfs4r_core *c, struct cursor *k)
 	if (!k->bad && k->r < k->end) {
 		w->nadopted = r_who(k, &w->adopted);
 		w->naccepted = r_who(k, &w->accepted);
+	}
+	if (!k->bad && k->r < k->end) {
+		w->reconf_epoch = r_u(k, 8);
+		w->reconf_set = r_u(k, 8);
 	}
 	c->known |= seal_logs(&w->adopted) | seal_logs(&w->accepted);
 	return !k->bad && w->accepted.num >= w->adopted.num && w->promised >= w->accepted.num && who_is_sane(&w->adopted) && who_is_sane(&w->accepted);

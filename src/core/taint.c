@@ -377,7 +377,7 @@ static void take_own(struct nfs4r_core *c, struct taint *t)
 
 static bool may_take(const struct nfs4r_core *c)
 {
-	return memory_known(c) && is_member(c, c->self) && !not_recovered(c) && !c->reach.open && !(c->view.sealing & NFS4R_BIT(c->self)) && !c->logs[c->self].pend;
+	return views_enough(c, c->view.adopted.members) && memory_known(c) && is_member(c, c->self) && !not_recovered(c) && !c->reach.open && !(c->view.sealing & NFS4R_BIT(c->self)) && !c->logs[c->self].pend;
 }
 
 /* Members that can be asked, the one that was asked longest ago first. */

@@ -70,8 +70,8 @@ void view_save(struct nfs4r_core *c)
 
 static void set_ready(struct nfs4r_core *c)
 {
-	c->view.ready = !views_on(c) || (memory_known(c) && is_member(c, c->self) && c->view.complete && (!seals_open(c) || FAULT(F_SERVE_UNCROSSED)) && !c->repair.state &&
-					      repair_is_whole(c) && !c->ninexact);
+	c->view.ready = !views_on(c) || (memory_known(c) && (!reconf_said(c) || FAULT(F_RECONF_SERVES)) && is_member(c, c->self) && c->view.complete &&
+					      (!seals_open(c) || FAULT(F_SERVE_UNCROSSED)) && !c->repair.state && repair_is_whole(c) && !c->ninexact);
 }
 
 /* A seal was crossed, or a repair began. */
@@ -166,7 +166,7 @@ static void on_grant(struct nfs4r_core *c, nfs4r_server_id from, uint64_t t)
  */
 static bool may_grant(const struct nfs4r_core *c, nfs4r_server_id s)
 {
-	if (c->peers[s].memory != NFS4R_MEMORY_KNOWN || !(memory_known(c) || FAULT(F_FORGOT_GRANTS)))
+	if (c->peers[s].memory != NFS4R_MEMORY_KNOWN || !(memory_known(c) || FAULT(F_FORGOT_GRANTS)) || !reconf_may_grant(c, s))
 		return false;
 	return (c->view.accepted.members & NFS4R_BIT(s)) && (!(c->view.frozen & NFS4R_BIT(s)) || FAULT(F_GRANT_REMOVED)) &&
 	       c->peers[s].view >= c->view.accepted.base;
@@ -210,8 +210,10 @@ static void beat_to(struct nfs4r_core *c, nfs4r_server_id s, bool durable)
 	m->heartbeat.joining = is_member(c, c->self) && not_ready(c);
 	m->heartbeat.repairing = is_repairing(c);
 	m->heartbeat.settled = durable && c->view.settled_said;
+	m->heartbeat.reconf_epoch = c->view.reconf_epoch;
+	m->heartbeat.reconf_set = c->view.reconf_set;
 	memory_say(c, s, m);
-	send_to(c, s, m, durable || !c->memory.saved);
+	send_to(c, s, m, durable || !c->memory.saved || reconf_said(c)); /* it has no lease then that waits for a disk */
 }
 
 /* @durable: a view was adopted in this step, and is on disk before anybody hears of it. Else a slow disk delays no lease. */
@@ -269,6 +271,7 @@ static void on_heartbeat(struct nfs4r_core *c, nfs4r_server_id from, const struc
 	else if (was_behind)
 		release_peer_up(c, from);
 	memory_on_heartbeat(c, from, m);
+	reconf_on_heartbeat(c, from, m);
 	if (!may_grant(c, from))
 		return;
 	a = msg_new(c, NFS4R_MSG_GRANT);
@@ -338,6 +341,7 @@ void view_adopt(struct nfs4r_core *c, const struct nfs4r_view *v)
 		w->lease_until = lease_end(c); /* a majority of these */
 	if (!is_member(c, c->self) || (anew & NFS4R_BIT(c->self)))
 		w->complete = false;
+	reconf_adopted(c);
 	view_save(c);
 	memory_adopted(c);
 	seal_adopted(c);
@@ -421,6 +425,8 @@ static void try_vote(struct nfs4r_core *c)
 	}
 	if (!seal_quiet(c, w->vote.seal) && !FAULT(F_NO_FREEZE))
 		return; /* view_run() tries again */
+	if (reconf_asks(c, &w->vote) && (c->busy || c->undecided))
+		return; /* what the own log has is promised, too (9.3) */
 	w->vote.from = 0;
 	w->promised = w->vote.num;
 	w->exact |= w->vote.seal;
@@ -437,8 +443,10 @@ void view_on_prepare(struct nfs4r_core *c, nfs4r_server_id from, const struct vo
 {
 	struct view *w = &c->view;
 
-	if (((v->remove | v->seal) & NFS4R_BIT(c->self)) && !FAULT(F_REMOVED_VOTES))
+	if (((v->remove | v->seal) & NFS4R_BIT(c->self)) && !reconf_asks(c, v) && !FAULT(F_REMOVED_VOTES))
 		return; /* it would not count */
+	if (reconf_refuses(c, v->num, v->add))
+		return;
 	if (!((voters_of(c) & NFS4R_BIT(c->self)) || is_learner(c, c->self)) || !(voters_of(c) & NFS4R_BIT(from)))
 		return; /* one that is no voter holds up no grants */
 	if (!memory_votes(c) && !FAULT(F_FORGOT_VOTES))
@@ -470,6 +478,8 @@ static void accept(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4
 	struct nfs4r_msg *m;
 	struct nfs4r_action *a;
 
+	if (reconf_anew(c, v))
+		repair_anew(c);
 	c->view.accepted = *v;
 	c->known |= seal_logs(v);
 	view_save(c);
@@ -492,7 +502,9 @@ static void try_accept(struct nfs4r_core *c)
 		c->view.accepting.from = 0;
 		return;
 	}
-	if (!a.from || !seal_reached(c, &a.view) || !repair_is_whole(c))
+	if (!a.from)
+		return;
+	if (!(reconf_anew(c, &a.view) && is_repairing(c)) && !(seal_reached(c, &a.view) && repair_is_whole(c)))
 		return;
 	c->view.accepting.from = 0;
 	accept(c, a.from, &a.view);
@@ -503,7 +515,7 @@ void view_on_accept(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs
 	struct view *w = &c->view;
 	nfs4r_servers ends = w->adopted.open & ~v->open;
 
-	if (v->num < w->promised || v->num <= w->adopted.num || (!memory_votes(c) && !FAULT(F_FORGOT_VOTES)))
+	if (v->num < w->promised || v->num <= w->adopted.num || (!memory_votes(c) && !FAULT(F_FORGOT_VOTES)) || reconf_refuses(c, v->num, v->servers))
 		return;
 	if (w->vote.from && w->vote.num <= v->num)
 		w->vote.from = 0;
@@ -588,6 +600,7 @@ void view_started(struct nfs4r_core *c)
 	EACH_PEER(c, s)
 		c->peers[s].outside_ms = is_member(c, s) ? 0 : c->now ? c->now : 1;
 	c->view.exact = c->view.sealing;
+	c->view.reconf_ms = c->now;
 	c->view.beat_at = c->now;
 	if (FAULT(F_JOIN_FORGOTTEN)) {
 		c->view.complete = true;
@@ -630,7 +643,7 @@ void view_on_msg(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_
 		on_grant(c, from, m->grant.clock_ms);
 		break;
 	case NFS4R_MSG_PREPARE:
-		view_on_prepare(c, from, &(struct vote){ from, m->prepare.num, m->prepare.remove, m->prepare.seal });
+		view_on_prepare(c, from, &(struct vote){ from, m->prepare.num, m->prepare.remove, m->prepare.add, m->prepare.seal });
 		break;
 	case NFS4R_MSG_PROMISE:
 		propose_on_promise(c, from, m);
@@ -663,6 +676,8 @@ void nfs4r_core_get_view(const struct nfs4r_core *c, struct nfs4r_core_view *out
 	out->adding = c->change.add;
 	out->removing = c->change.remove;
 	snprintf(out->waits, sizeof(out->waits), "%s", c->change.waits);
+	out->reconf_epoch = c->view.reconf_epoch;
+	out->reconf_set = c->view.reconf_set;
 	out->learner = !out->taken_out && !(c->view.adopted.voters & NFS4R_BIT(c->self));
 	out->memory = memory_said(c);
 	out->unheard = memory_unheard(c);
@@ -675,5 +690,7 @@ void nfs4r_core_get_view(const struct nfs4r_core *c, struct nfs4r_core_view *out
 		out->peer[s].caught_up = c->peers[s].caught_up;
 		out->peer[s].joining = c->peers[s].joining;
 		out->peer[s].memory = c->peers[s].memory;
+		out->peer[s].reconf_epoch = c->peers[s].reconf_epoch;
+		out->peer[s].reconf_set = c->peers[s].reconf_set;
 	}
 }

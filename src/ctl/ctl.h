@@ -80,23 +80,29 @@ int ctl_complain(const char *text); /* on standard error; returns CTL_FAILED */
 json_t *ctl_request(struct ctl_conn *c, json_t *req);
 bool ctl_says_yes(void); /* the next line of standard input is "yes" */
 
-/* ---- servers.c: `server` ---- */
+/* ---- servers.c: `server` and `reconfigure` ---- */
 
 #define CTL_SERVERS_MAX 15 /* of a volume */
 
-enum server_command { SERVER_LIST = 1, SERVER_ADD, SERVER_REMOVE };
+enum server_command { SERVER_LIST = 1, SERVER_ADD, SERVER_REMOVE, SERVER_RECONFIGURE };
 
 struct server_args {
 	enum server_command what;
-	bool json, yes, no_wait, give_up; /* options */
+	bool json, yes, no_wait, give_up, off_for_good; /* options */
 	unsigned server, port;	/* port 0: as the server that is asked */
 	char host[256];
+	unsigned set[CTL_SERVERS_MAX], n; /* reconfigure: all that are left; none: the word is taken back */
 };
 
 unsigned server_number(const char *s); /* 0: it is none */
 /* What follows `server`; the options are set already. NULL, or what is wrong with it. */
 const char *parse_servers(struct server_args *a, int n, char **args);
 int run_servers(struct ctl_conn *c, const struct server_args *args); /* exit status */
+
+/* ---- reconfigure.c ---- */
+
+const char *parse_set(struct server_args *a, int n, char **args); /* what follows `reconfigure`, as parse_servers() */
+json_t *reconfigure_ask(struct ctl_conn *c, const struct server_args *args); /* says what is vouched for; NULL: refused, it has complained */
 
 /* Members of JSON objects; 0, -1, false or "" when they are not there or of another kind. */
 uint64_t get_num(const json_t *o, const char *key);

@@ -25,6 +25,7 @@ static const char usage_text[] =
 	"  server list    the servers of the volume, and how far they are\n"
 	"  server add N HOST[:PORT]   server N, which has an empty store and runs there, becomes one of the volume\n"
 	"  server remove N            server N is one no more\n"
+	"  reconfigure N...           a majority is lost for good: these go on alone. Say it at each of them; none takes it back\n"
 	"\n"
 	"  -s, --socket PATH  control socket; default $NFS4R_SOCKET, else the only one in " RUN_FOLDER "\n"
 	"  -j, --json         the answer as JSON, one object per line\n"
@@ -39,10 +40,12 @@ static const char usage_text[] =
 	"\n"
 	"Of give-up and server remove:\n"
 	"      --yes          do not ask\n"
-	"Of server add and server remove:\n"
+	"Of server add, server remove and reconfigure:\n"
 	"      --no-wait      do not wait until it is done\n"
 	"Of server remove:\n"
 	"      --give-up      updates that only this server has may be lost\n"
+	"Of reconfigure:\n"
+	"      --the-others-are-off-for-good   they never run again with the stores that they have\n"
 	"\n"
 	"Exit status: 0 fine (verify: all equal), 1 verify found differences, 2 could not ask (a server).\n";
 
@@ -54,7 +57,7 @@ struct options {
 	const char *cmd, *path;
 };
 
-enum { OPT_DEEP = 256, OPT_OWN, OPT_OWNER, OPT_WAITING, OPT_YES, OPT_NO_WAIT, OPT_GIVE_UP };
+enum { OPT_DEEP = 256, OPT_OWN, OPT_OWNER, OPT_WAITING, OPT_YES, OPT_NO_WAIT, OPT_GIVE_UP, OPT_OFF_FOR_GOOD };
 
 int ctl_complain(const char *text)
 {
@@ -92,7 +95,7 @@ static bool set_filter(struct show_filter *f, int opt, const char *arg)
 
 static bool is_server_command(const struct options *o)
 {
-	return strcmp(o->cmd, "server") == 0;
+	return strcmp(o->cmd, "server") == 0 || strcmp(o->cmd, "reconfigure") == 0;
 }
 
 static int check_servers(struct options *o, int n, char **args)
@@ -102,7 +105,7 @@ static int check_servers(struct options *o, int n, char **args)
 	o->server.json = o->json;
 	o->server.yes = o->yes;
 	if (!wrong)
-		wrong = parse_servers(&o->server, n, args);
+		wrong = strcmp(o->cmd, "reconfigure") == 0 ? parse_set(&o->server, n, args) : parse_servers(&o->server, n, args);
 	if (!wrong && o->server.what == SERVER_REMOVE && o->server.give_up && o->json && !o->yes)
 		wrong = "server remove --give-up with --json cannot ask: add --yes";
 	return wrong ? ctl_complain(wrong) : -1;
@@ -118,8 +121,8 @@ static int check(const struct options *o, int left)
 		return usage();
 	if (give_up && !server_number(o->path))
 		return ctl_complain("give-up wants the number of a server, 1 to 15");
-	if (o->server.no_wait || o->server.give_up)
-		return ctl_complain("--no-wait and --give-up belong to the command server");
+	if (o->server.no_wait || o->server.give_up || o->server.off_for_good)
+		return ctl_complain("--no-wait, --give-up and --the-others-are-off-for-good belong to the commands server and reconfigure");
 	if (o->yes && !give_up)
 		return ctl_complain("--yes belongs to the command give-up");
 	if (give_up && o->json && !o->yes)
@@ -147,6 +150,7 @@ static int parse(int argc, char **argv, struct options *o)
 					       { "yes", no_argument, NULL, OPT_YES },
 					       { "no-wait", no_argument, NULL, OPT_NO_WAIT },
 					       { "give-up", no_argument, NULL, OPT_GIVE_UP },
+					       { "the-others-are-off-for-good", no_argument, NULL, OPT_OFF_FOR_GOOD },
 					       { "help", no_argument, NULL, 'h' },
 					       { "version", no_argument, NULL, 'V' },
 					       { 0 } };
@@ -174,6 +178,9 @@ static int parse(int argc, char **argv, struct options *o)
 			break;
 		case OPT_GIVE_UP:
 			o->server.give_up = true;
+			break;
+		case OPT_OFF_FOR_GOOD:
+			o->server.off_for_good = true;
 			break;
 		case '?':
 			return usage();

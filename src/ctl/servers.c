@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * `nfs4rctl server add|remove|list`.
+ * `nfs4rctl server add|remove|list`, and the waiting of `nfs4rctl reconfigure`.
  *
  * Happy path: the request, then the list of servers twice a second until it shows what was asked for; what it waits for
  * is printed when that changes. Ending this program ends the waiting only: the servers go on.
@@ -46,6 +46,7 @@ static int print_answer(const json_t *a)
 
 struct waiting {
 	const struct server_args *args;
+	uint64_t reconfigured; /* so often before */
 	char said[300];	       /* printed last */
 };
 
@@ -56,6 +57,8 @@ static enum outcome outcome_of(const struct waiting *w, const json_t *list)
 	const struct server_args *a = w->args;
 	const json_t *row = row_of(list, a->server);
 
+	if (a->what == SERVER_RECONFIGURE)
+		return get_num(list, "reconfigured") > w->reconfigured || !a->n ? DONE : json_is_array(json_object_get(list, "reconfigure")) ? GOES_ON : REFUSED;
 	if (a->what == SERVER_ADD && row)
 		return json_is_true(json_object_get(row, "voter")) ? DONE : GOES_ON;
 	if (a->what == SERVER_REMOVE && !row)
@@ -183,6 +186,17 @@ static int run_remove(struct ctl_conn *c, struct waiting *w)
 	return finish(c, w, ask_remove(c, w->args, true));
 }
 
+static int run_reconfigure(struct ctl_conn *c, struct waiting *w)
+{
+	json_t *list = ask_servers(c);
+
+	if (!list)
+		return CTL_FAILED;
+	w->reconfigured = get_num(list, "reconfigured");
+	json_decref(list);
+	return finish(c, w, reconfigure_ask(c, w->args));
+}
+
 static int run_list(struct ctl_conn *c, bool json)
 {
 	json_t *list = ask_servers(c);
@@ -206,6 +220,8 @@ int run_servers(struct ctl_conn *c, const struct server_args *args)
 		return run_add(c, &w);
 	case SERVER_REMOVE:
 		return run_remove(c, &w);
+	case SERVER_RECONFIGURE:
+		return run_reconfigure(c, &w);
 	default:
 		return run_list(c, args->json);
 	}
@@ -254,6 +270,8 @@ const char *parse_servers(struct server_args *a, int n, char **args)
 {
 	const char *sub = n > 0 ? args[0] : "";
 
+	if (a->off_for_good)
+		return "--the-others-are-off-for-good belongs to the command reconfigure";
 	if (strcmp(sub, "list") == 0 && n == 1) {
 		a->what = SERVER_LIST;
 		return a->no_wait || a->give_up ? "server list has no options but --json" : NULL;

@@ -14,6 +14,24 @@ static const char *address(const json_t *row, char *buf, size_t len)
 	return buf;
 }
 
+static void show_words(const json_t *a, FILE *out)
+{
+	const json_t *words = json_object_get(a, "reconfigure");
+	char *safe = format_safe(get_text(a, "waits"));
+	json_t *word, *s;
+	size_t i, k;
+
+	json_array_foreach((json_t *)words, i, word) {
+		fprintf(out, "server %" PRIu64 " was told to go on with", get_num(word, "server"));
+		json_array_foreach(json_object_get(word, "servers"), k, s)
+			fprintf(out, "%s %lld", k ? "," : "", (long long)json_integer_value(s));
+		fputs(" alone\n", out);
+	}
+	if (json_array_size(words) && safe && *safe)
+		fprintf(out, "waits: %s\n", safe);
+	free(safe);
+}
+
 static void show_asked(const json_t *a, const char *key, const char *text, FILE *out)
 {
 	char waits[200];
@@ -53,4 +71,5 @@ void show_servers(const json_t *a, FILE *out)
 		fputs("The server that was asked was taken out of the volume; this is what it heard last.\n", out);
 	show_asked(a, "adding", "is being added", out);
 	show_asked(a, "removing", "is being taken out", out);
+	show_words(a, out);
 }

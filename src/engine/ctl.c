@@ -220,7 +220,7 @@ static bool handle(struct client *cl, const char *line, size_t len)
 		snprintf(text, sizeof(text), "not JSON: %.200s", err.text);
 		go_on = emit_error(cl, text);
 	} else if (!cmd) {
-		go_on = emit_error(cl, "a request is an object with \"cmd\": status, controls, verify, stats, servers, add-server, remove-server or give-up");
+		go_on = emit_error(cl, "a request is an object with \"cmd\": status, controls, verify, stats, servers, add-server, remove-server, reconfigure or give-up");
 	} else if (strcmp(cmd, "give-up") == 0) {
 		go_on = emit(cl, ctl_give_up(cl->ctl->eng, json_integer_value(json_object_get(req, "server")), json_is_true(json_object_get(req, "yes"))));
 	} else if (strcmp(cmd, "status") == 0) {
@@ -233,12 +233,14 @@ static bool handle(struct client *cl, const char *line, size_t len)
 		go_on = emit(cl, ctl_add_server(cl->ctl->eng, req));
 	} else if (strcmp(cmd, "remove-server") == 0) {
 		go_on = emit(cl, ctl_remove_server(cl->ctl->eng, req));
+	} else if (strcmp(cmd, "reconfigure") == 0) {
+		go_on = emit(cl, ctl_reconfigure(cl->ctl->eng, req));
 	} else if (strcmp(cmd, "stats") == 0) {
 		go_on = emit(cl, ctl_report_stats(cl->ctl->eng));
 	} else if (strcmp(cmd, "verify") == 0) {
 		go_on = do_verify(cl, req);
 	} else {
-		go_on = emit_error(cl, "this server knows the commands status, controls, verify, stats, servers, add-server, remove-server and give-up");
+		go_on = emit_error(cl, "this server knows the commands status, controls, verify, stats, servers, add-server, remove-server, reconfigure and give-up");
 	}
 	json_decref(req);
 	return go_on;

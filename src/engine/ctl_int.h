@@ -93,6 +93,7 @@ uint64_t ctl_own_lag(const struct ctl_facts *f);
 json_t *ctl_servers(struct nfs4r_engine *eng);
 json_t *ctl_add_server(struct nfs4r_engine *eng, const json_t *req);
 json_t *ctl_remove_server(struct nfs4r_engine *eng, const json_t *req);
+json_t *ctl_reconfigure(struct nfs4r_engine *eng, const json_t *req);
 
 /* Each takes eng->lock for a moment only. NULL when out of memory. */
 json_t *ctl_report_status(struct nfs4r_engine *eng, const struct ctl_lag *lag);

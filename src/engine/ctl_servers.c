@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * What `nfs4rctl server` says and does (log 9.1): the servers of the volume and how far they are, one more, one less.
+ * What `nfs4rctl server` and `nfs4rctl reconfigure` say and do (log 9.1, 9.3): the servers of the volume and how far they are, one more, one
+ * less, and going on with the survivors when a majority is lost for good.
  *
  * Happy path: a request is looked at here (numbers, addresses) and by the core (may it be now), which then keeps it in memory until it is done.
  * The answer comes at once; who asked looks at `servers` until it says so.
@@ -19,6 +20,16 @@
 static json_t *num(uint64_t v)
 {
 	return json_integer((json_int_t)v);
+}
+
+static json_t *ids(nfs4r_servers set)
+{
+	json_t *out = json_array();
+
+	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)
+		if (set & NFS4R_BIT(s))
+			json_array_append_new(out, num(s));
+	return out;
 }
 
 static json_t *refuse(const char *why)
@@ -40,6 +51,25 @@ static json_t *server_row(const struct nfs4r_engine *eng, const struct ctl_facts
 			 state ? state : "member", "behind_entries", num(behind));
 }
 
+/* Who was told to go on with whom, as far as this server heard; null: nobody. */
+static json_t *words(const struct nfs4r_engine *eng, const struct ctl_facts *f)
+{
+	json_t *said = json_array();
+
+	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++) {
+		bool self = s == eng->cfg.rpc.self;
+		uint64_t epoch = self ? f->view.reconf_epoch : f->view.peer[s].reconf_epoch;
+
+		if (epoch > NFS4R_RECONF(f->view.adopted.num))
+			json_array_append_new(said, json_pack("{s:i, s:o, s:o}", "server", s, "epoch", num(epoch), "servers",
+							      ids(self ? f->view.reconf_set : f->view.peer[s].reconf_set)));
+	}
+	if (json_array_size(said))
+		return said;
+	json_decref(said);
+	return json_null();
+}
+
 json_t *ctl_servers(struct nfs4r_engine *eng)
 {
 	json_t *rows = json_array();
@@ -48,12 +78,13 @@ json_t *ctl_servers(struct nfs4r_engine *eng)
 	ctl_collect(eng, &f);
 	for (uint32_t i = 0; i < f.list.n; i++)
 		json_array_append_new(rows, server_row(eng, &f, &f.list.list[i]));
-	return json_pack("{s:i, s:o, s:o, s:b, s:o, s:o, s:s}", "server", eng->cfg.rpc.self, "view", num(f.view.adopted.num), "servers", rows, "taken_out", f.view.taken_out, "adding",
+	return json_pack("{s:i, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:s}", "server", eng->cfg.rpc.self, "view", num(f.view.adopted.num), "reconfigured",
+			 num(NFS4R_RECONF(f.view.adopted.num)), "reconfigure", words(eng, &f), "servers", rows, "taken_out", f.view.taken_out, "adding",
 			 f.view.adding ? num(f.view.adding) : json_null(), "removing", f.view.removing ? num(f.view.removing) : json_null(), "waits",
 			 f.view.waits);
 }
 
-/* ---- what both look at first ---- */
+/* ---- what all of them look at first ---- */
 
 /* 0: no server has this number. */
 static nfs4r_server_id server_of(const json_t *v)
@@ -215,4 +246,55 @@ json_t *ctl_remove_server(struct nfs4r_engine *eng, const json_t *req)
 	}
 	pthread_mutex_unlock(&eng->lock);
 	return st == NFS4R_OK ? json_pack("{s:i, s:o, s:b}", "server", s, "lost_entries", num(lost), "removing", sure) : refuse(why);
+}
+
+/* ---- going on with the survivors ---- */
+
+static bool set_of(const json_t *list, nfs4r_servers *set)
+{
+	*set = 0;
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		nfs4r_server_id s = server_of(json_array_get(list, i));
+
+		if (!s)
+			return false;
+		*set |= NFS4R_BIT(s);
+	}
+	return json_is_array(list);
+}
+
+/* What the others had announced and this server does not have. */
+static json_t *lost_of(const struct ctl_facts *f, nfs4r_servers off)
+{
+	json_t *out = json_array();
+
+	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)
+		if ((off & NFS4R_BIT(s)) && f->known[s])
+			json_array_append_new(out, json_pack("{s:i, s:o}", "server", s, "missing_here", num(ctl_entries(f->peer[s].our_applied, f->peer[s].peer_end))));
+	return out;
+}
+
+json_t *ctl_reconfigure(struct nfs4r_engine *eng, const json_t *req)
+{
+	bool sure = json_is_true(json_object_get(req, "yes"));
+	struct nfs4r_event ev = { .type = NFS4R_EV_RECONFIGURE };
+	char why[WHY] = "reconfigure wants the numbers of all servers that are left, 1 to 15", left[64];
+	enum nfs4r_status st;
+	struct ctl_facts f;
+
+	if (!set_of(json_object_get(req, "servers"), &ev.set) || look(eng, eng->cfg.rpc.self, why) != NFS4R_OK)
+		return refuse(why);
+	ctl_collect(eng, &f);
+	pthread_mutex_lock(&eng->lock);
+	st = nfs4r_core_may_reconfigure(eng->core, ev.set, why, sizeof(why));
+	if (st == NFS4R_OK && sure) {
+		engine_log(eng, NFS4R_LOG_WARN, "volume %s: an administrator %s %s", eng->cfg.volume_name,
+			   ev.set ? "vouches that all servers are off for good but" : "takes back that others are off for good; servers named:",
+			   view_list(ev.set, left, sizeof(left)));
+		engine_step(eng, &ev);
+	}
+	pthread_mutex_unlock(&eng->lock);
+	return st == NFS4R_OK ? json_pack("{s:o, s:o, s:o, s:b}", "servers", ids(ev.set), "off", ids(f.servers & ~ev.set), "lost",
+					  lost_of(&f, f.servers & ~ev.set), "reconfiguring", sure) :
+				refuse(why);
 }

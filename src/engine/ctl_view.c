@@ -76,6 +76,11 @@ const char *ctl_view_state(const struct nfs4r_engine *eng, const struct ctl_fact
 	}
 	if (ctl_is_forgetful(f))
 		return memory_state(eng, f, why, len);
+	if (f->view.reconf_epoch) {
+		snprintf(why, len, "it was told to go on with server %s alone, and serves nothing before that is done. %.200s",
+			 view_list(f->view.reconf_set, members, sizeof(members)), f->view.waits);
+		return "told to go on";
+	}
 	if (f->view.member && !f->view.joining && f->lease_left_ms)
 		return NULL;
 	if (f->view.repairing) {

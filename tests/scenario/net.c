@@ -525,6 +525,18 @@ bool net_take_out(struct net *n, nfs4r_server_id s, nfs4r_server_id id, bool giv
 	return true;
 }
 
+bool net_reconfigure(struct net *n, nfs4r_server_id s, nfs4r_servers set)
+{
+	struct nfs4r_event ev = { .type = NFS4R_EV_RECONFIGURE, .set = set };
+	char why[200];
+
+	if (nfs4r_core_may_reconfigure(n->s[s].core, set, why, sizeof(why)) != NFS4R_OK)
+		return false;
+	step(n, s, &ev);
+	work(n, s);
+	return true;
+}
+
 void net_give_up(struct net *n, nfs4r_server_id s, nfs4r_server_id gone)
 {
 	struct nfs4r_event ev = { .type = NFS4R_EV_GIVE_UP, .peer = gone };

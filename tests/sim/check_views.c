@@ -61,11 +61,13 @@ static struct view_seen *note(struct server *v, const struct nfs4r_view *w)
 	if (seen)
 		return seen;
 	members_check_book(s, w);
-	if (!majority(w->members, w->voters) || w->members & ~w->voters || w->voters & ~w->servers || w->servers & ~everybody(s))
+	if (!(majority(w->members, w->voters) || (NFS4R_RECONF(w->num) && __builtin_popcountll(w->members) == 1)) || w->members & ~w->voters || w->voters & ~w->servers || w->servers & ~everybody(s))
 		sim_fail(s, "S%u has view %llu with members %llx, which is no majority", v->id, ULL(w->num), ULL(w->members));
 	if (w->num && w->base >= w->num)
 		sim_fail(s, "S%u has view %llu on %llu", v->id, ULL(w->num), ULL(w->base));
-	if (w->num && find(s, w->base))
+	if (w->num && find(s, w->base) && reconf_first(w))
+		reconf_check(v, &find(s, w->base)->view, w);
+	else if (w->num && find(s, w->base))
 		check_seals_inherited(v, &find(s, w->base)->view, w);
 	if (s->nviews == s->views_cap) {
 		s->views_cap = s->views_cap ? s->views_cap * 2 : 64;
@@ -123,16 +125,19 @@ static void first_adopted(struct server *v, struct view_seen *seen)
 
 	TRACE(s, v, "adopts view %llu on %llu, members %llx", ULL(w->num), ULL(w->base), ULL(w->members));
 	seen->adopted = true;
-	if (!majority(seen->accepted, w->voters) || (w->num && find(s, w->base) && !majority(seen->accepted, find(s, w->base)->view.voters)))
+	if (reconf_first(w) ? w->voters & ~seen->accepted :
+		!majority(seen->accepted, w->voters) || (w->num && find(s, w->base) && !majority(seen->accepted, find(s, w->base)->view.voters)))
 		sim_fail(s, "S%u adopts view %llu, which only %llx have accepted", v->id, ULL(w->num), ULL(seen->accepted));
-	if (w->num > s->top_view ? !descends(s, w->num, s->top_view) : !descends(s, s->top_view, w->num))
+	if (!reconf_again(s, w) && (w->num > s->top_view ? !descends(s, w->num, s->top_view) : !descends(s, s->top_view, w->num)))
 		sim_fail(s, "S%u adopts view %llu on %llu; %llu is adopted, too, and neither comes from the other", v->id,
 			 ULL(w->num), ULL(w->base), ULL(s->top_view));
 	s->totals.views++;
 	check_seals_adopted(v, w);
 	if (w->num > s->top_view) {
 		count_change(s, &find(s, s->top_view)->view, w);
-		if (w->base == s->top_view)
+		if (NFS4R_RECONF(w->num) > NFS4R_RECONF(s->top_view))
+			reconf_seen(v, w);
+		else if (w->base == s->top_view)
 			members_count(s, &find(s, s->top_view)->view, w);
 		s->top_view = w->num;
 		for (uint32_t q = 1; q <= s->plan.servers; q++)
@@ -210,7 +215,7 @@ void check_view(struct server *v)
 		check_serves(v);
 	if (w.joining)
 		v->joined_in = w.adopted.num;
-	if (w.member && !w.joining && w.adopted.num > v->removed_by && v->joined_in < v->removed_by)
+	if (w.member && !w.joining && w.adopted.num > v->removed_by && v->joined_in < v->removed_by && __builtin_popcountll(w.adopted.members) != 1)
 		sim_fail(s, "S%u is a member by view %llu and keeps its rows, though it was outside in view %llu", v->id,
 			 ULL(w.adopted.num), ULL(v->removed_by));
 	if (w.member != !!(w.adopted.members & NFS4R_BIT(v->id)) || (lease && (!w.member || w.joining)))
@@ -237,6 +242,8 @@ void check_view_sent(struct server *v, const struct nfs4r_msg *m)
 	if (!seen)
 		sim_fail(v->sim, "S%u says that it accepted view %llu, which it does not have", v->id, ULL(m->accepted.num));
 	seen->accepted |= NFS4R_BIT(v->id);
+	if (NFS4R_RECONF(seen->view.num) > NFS4R_RECONF(v->seen_adopted) && !(seen->view.members & NFS4R_BIT(v->id)))
+		return; /* it may make its copy anew */
 	for (uint32_t i = 0; i < seen->view.nseals; i++) /* those that no adopted view has: then a majority has the log so far */
 		if (NFS4R_GEN(seen->view.seals[i].lsn) >= v->sim->gen[seen->view.seals[i].log] &&
 		    v->applied[seen->view.seals[i].log] < seen->view.seals[i].lsn)

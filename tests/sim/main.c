@@ -173,6 +173,8 @@ static void print_totals(const struct totals *t, uint64_t seeds)
 		views_print(t);
 	if (t->added)
 		members_print(t);
+	if (t->reconfigured)
+		reconf_print(t);
 	if (t->seals)
 		seals_print(t);
 	if (t->store_starts)
@@ -316,7 +318,7 @@ static const struct {
 
 /*
  * Not tried here; a scenario sees each of them (t_prevents.c, t_prevents_policy.c, t_prevents_views.c, t_prevents_seals.c,
- * t_prevents_memory.c, t_prevents_retention.c, t_prevents_members.c). The first two: see above. The next four cost
+ * t_prevents_memory.c, t_prevents_retention.c, t_prevents_members.c, t_prevents_reconfigure.c). The first two: see above. The next four cost
  * round trips and nothing else. A server that answers reads before it has won has everything that was completed: who could
  * have completed more needs everybody's ack, the reader's too. And a drop back on a plain deep control that is not settled
  * shows only when one server is deaf to two messages in a row. The next two want things to
@@ -327,7 +329,8 @@ static const struct {
  * from before a server's removal until after its return (seed 830128 of views-amnesia). The next costs disk space and nothing else. Then one wants a server that
  * undoes what it wrote to a file while that is inexact at its source, and then the death of whoever has it exact (seed 854615 of seals-late).
  * The next four want two servers of five taken out, and those that are left know nothing of what these had, or a lease that ends a moment later
- * (t_prevents_members.c). The last one wants a loss of power within a sync (seed 176300000026264).
+ * (t_prevents_members.c). One wants a loss of power within a sync (seed 176300000026264). The last ones want servers that an administrator calls
+ * dead, and which are not, or answers that come late.
  */
 static const uint32_t elsewhere[] = { F_NO_VERSION_WAIT, F_FLOOR_TOO_HIGH,  F_ASK_DROPS_MULTI, F_SIDE_COUNTS,
 				      F_NARROW_AT_ONCE,	 F_DIRS_KEEP_PLUS, F_SERVE_PROPOSING, F_LAST_UNSETTLED,
@@ -336,7 +339,10 @@ static const uint32_t elsewhere[] = { F_NO_VERSION_WAIT, F_FLOOR_TOO_HIGH,  F_AS
 				      F_UNDONE_REPLIES,	 F_FORGOT_ACKS, F_FORGOT_RELEASES, F_NEW_HEARS_SOME,
 				      F_KNOWN_AT_ONCE,	 F_OUTSIDE_AT_ONCE, F_SEAL_CLAIMED, F_OLD_REQUEST, F_SLOW_STAYS,
 				      F_UNDO_EMPTIES,	 F_VOTERS_UNACKED, F_VOTERS_UNHELD, F_LEASE_OLD_VOTERS,
-				      F_VOTERS_AT_ONCE,	 F_OWN_VOTE_UNSAVED };
+				      F_VOTERS_AT_ONCE,	 F_OWN_VOTE_UNSAVED,
+				      F_RECONF_UNSAVED, F_RECONF_OLD_VOTES, F_RECONF_OLD_GRANTS,
+				      F_RECONF_SERVES,	 F_RECONF_SOME, F_RECONF_ANY_SET, F_RECONF_HEARD,
+				      F_RECONF_INCOMPLETE, F_RECONF_LOGS_GO_ON, F_RECONF_KEEPS_COPY };
 
 static bool is_elsewhere(uint32_t fault)
 {

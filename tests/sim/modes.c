@@ -420,6 +420,8 @@ const struct mode modes[] = {
 	{ "members", NULL, NULL, tune_members, "servers are added and taken out" },
 	{ "members-commit", NULL, NULL, tune_members_commit, "the same, what was promised stays" },
 	{ "members-power", NULL, NULL, tune_members_power, "the same, machines crash, all at once, too" },
+	{ "reconfigure", NULL, NULL, tune_reconfigure, "a majority is lost for good, and an administrator says who goes on" },
+	{ "reconfigure-power", NULL, NULL, tune_reconfigure_power, "the same, machines crash" },
 	{ "seals-late", "D/ D/f D/g D/h",
 	  "A*: open f; write f; write f; commit f; write f; trunc f; write f; write f; commit f; close; wait 10\nA*: write f; write f; trunc f; commit f; wait 10\n"
 	  "B*: open g; write g; write g; trunc g; commit g; write g; write g; close; wait 10\nB*: write g; commit g; write g; trunc g; wait 10\n"

@@ -235,3 +235,26 @@ void tune_members_power(struct plan *p, struct rng *r)
 	p->machine_crash = 900;
 	p->sync_us = 5 * MS + rng_below(r, 60 * MS);
 }
+
+void tune_reconfigure(struct plan *p, struct rng *r)
+{
+	seals(p, r, 0);
+	p->reconfigure = true;
+	p->members_us = 300 * MS;
+	p->work_us = 10 * SECOND + rng_below(r, 10 * SECOND);
+	p->calm_between = 1 + (uint32_t)rng_below(r, 4);
+	if (rng_chance(r, 500))
+		p->cut_every_us = 0;
+	if (rng_chance(r, 500))
+		p->crash_every_us = 0;
+	p->machine_crash = 0;
+	p->bulk_lag_us = p->lag_us * (1 + rng_below(r, 6));
+}
+
+void tune_reconfigure_power(struct plan *p, struct rng *r)
+{
+	tune_reconfigure(p, r);
+	p->troubles = TROUBLE(TROUBLE_SENT) | TROUBLE(TROUBLE_DOWN) | TROUBLE(TROUBLE_ALONE) | TROUBLE(TROUBLE_ALL) | TROUBLE(TROUBLE_MAJORITY);
+	p->machine_crash = 900;
+	p->sync_us = 5 * MS + rng_below(r, 60 * MS);
+}

@@ -546,7 +546,7 @@ static void restart(struct sim *s, void *arg, uint64_t generation, uint64_t b)
 {
 	struct server *v = arg;
 
-	if (!v->up && v->generation == generation)
+	if (!v->up && !v->dead && v->generation == generation)
 		server_start(v);
 }
 

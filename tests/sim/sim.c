@@ -253,7 +253,7 @@ static void heal(struct sim *s, void *arg, uint64_t a, uint64_t b)
 		v->crash_after = v->crash_on = 0;
 		clock_go(v);
 		store_heal(v);
-		if (!v->up)
+		if (!v->up && !v->dead)
 			server_start(v);
 	}
 	for (uint32_t i = 1; i <= n; i++)
@@ -323,7 +323,7 @@ int sim_run(struct sim *s, const struct plan *plan, bool trace)
 
 	sim_init(s, plan, trace);
 	if (setjmp(s->failed))
-		return 1;
+		return !s->unknown;
 	begin(s);
 	while (!s->over && s->nevents) {
 		struct event e = next_event(s);

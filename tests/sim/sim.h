@@ -86,6 +86,7 @@ struct plan { /* drawn from the seed and the mode; printed with a failure */
 	uint32_t losses;	/* per mille of the troubles: a server loses its disk, or has an older one put back */
 	bool members;		/* an administrator adds servers and takes them out, once in members_us */
 	uint64_t members_us;
+	bool reconfigure;	/* a majority is lost for good, and an administrator says who goes on (reconfigure.c) */
 	uint64_t away_us;	/* one server is cut off soon after the start for so long; 0 = none */
 	uint32_t keep;		/* entries of all logs together that a server keeps for those who are away; 0 = any number */
 	/* a real store; segment_bytes 0: none */
@@ -341,6 +342,7 @@ struct server {
 	nfs4r_lsn beyond[SERVERS_MAX + 1]; /* of this start: up to here it keeps more than the plan says */
 	/* lose.c */
 	bool disk_lost; /* and it does not serve again since */
+	bool dead, dead_store; /* reconfigure.c: it is off for good, or for long; it came back with its old store */
 	nfs4r_lsn had_stable[SERVERS_MAX + 1]; /* then: others may count on it until they hear of it */
 	struct {
 		bool taken;
@@ -375,6 +377,7 @@ struct totals {
 	uint64_t disks_lost, disks_put_back, disks_back;
 	uint64_t dropped; /* entries beyond the bound, that somebody outside does not have */
 	uint64_t added, taken_out, new_disks;
+	uint64_t reconfigured, reconf_words, reconf_late, reconf_as_is; /* views; sets said; who came back with its old store; copies taken as they are */
 	uint64_t store_starts, store_checkpoints, store_torn, store_closes, store_open_dies, store_halts;
 	uint64_t late, inexact, taken; /* entries whose bytes were read back and newer; objects that a seal made inexact; taken for right */
 	uint64_t removal_max_us; /* the last: not summed up, but the highest */
@@ -396,6 +399,8 @@ struct sim {
 	struct rng rng;
 	uint64_t now, hash, order;
 	bool trace, healed, over;
+	bool unknown; /* what is true is not known any more: the run ends */
+	nfs4r_servers survivors; /* reconfigure.c: 0 before */
 	uint32_t nevents, events_cap;
 	struct event *events;
 	struct server servers[SERVERS_MAX + 1];
@@ -581,6 +586,16 @@ void members_count(struct sim *s, const struct nfs4r_view *old, const struct nfs
 void members_check_book(struct sim *s, const struct nfs4r_view *w);
 void members_print(const struct totals *t);
 
+/* ---- reconfigure.c ------------------------------------------------------------------------------------ */
+
+void reconfigure_begin(struct sim *s);
+bool reconf_first(const struct nfs4r_view *w); /* the first view of an epoch */
+void reconf_check(struct server *v, const struct nfs4r_view *base, const struct nfs4r_view *w);
+void reconf_seen(struct server *v, const struct nfs4r_view *w);
+bool reconf_again(struct sim *s, const struct nfs4r_view *w); /* it is alone, adopted such a view, and lost that with its machine */
+bool reconf_may_lose(struct sim *s, const struct ent *t);
+void reconf_print(const struct totals *t);
+
 /* ---- client.c, script.c, modes.c -------------------------------------------------------------------------- */
 
 #define UNCOMMITTED_MAX 16
@@ -660,6 +675,8 @@ void tune_members(struct plan *p, struct rng *r);
 void tune_members_commit(struct plan *p, struct rng *r);
 void tune_members_power(struct plan *p, struct rng *r);
 void tune_seals_late(struct plan *p, struct rng *r);
+void tune_reconfigure(struct plan *p, struct rng *r);
+void tune_reconfigure_power(struct plan *p, struct rng *r);
 extern const uint32_t nmodes;
 /* modes_store.c */
 extern const struct mode store_modes[];

@@ -245,7 +245,10 @@ static void carry_on(struct fake *f)
 		v->adopted.voters |= NFS4R_BIT(v->adding);
 	if (v->removing)
 		list_change(f, v->removing, NULL);
+	if (v->reconf_epoch)
+		v->adopted.num = v->reconf_epoch << NFS4R_RECONF_SHIFT;
 	v->adding = v->removing = 0;
+	v->reconf_epoch = 0;
 	snprintf(v->waits, sizeof(v->waits), "%s", f->refuses ? "its store is of another volume" : "");
 }
 
@@ -327,6 +330,11 @@ enum nfs4r_status nfs4r_core_may_remove(const struct nfs4r_core *c, nfs4r_server
 	return may_change(of(c), NFS4R_BIT(s), why, why_len);
 }
 
+enum nfs4r_status nfs4r_core_may_reconfigure(const struct nfs4r_core *c, nfs4r_servers set, char *why, size_t why_len)
+{
+	return may_change(of(c), set, why, why_len);
+}
+
 void nfs4r_core_loss_window(const struct nfs4r_core *c, uint64_t *entries, uint64_t *bytes, uint64_t *age_ms)
 {
 	*entries = of(c)->lost;
@@ -355,6 +363,11 @@ void engine_step(struct nfs4r_engine *eng, struct nfs4r_event *ev)
 		break;
 	case NFS4R_EV_REMOVE_SERVER:
 		f->view.removing = ev->peer;
+		break;
+	case NFS4R_EV_RECONFIGURE:
+		f->view.reconf_epoch = ev->set ? 1 : 0;
+		f->view.reconf_set = ev->set;
+		snprintf(f->view.waits, sizeof(f->view.waits), "reconfigure: server 2 has to be told the same");
 		break;
 	default:
 		assert(false);

@@ -212,6 +212,7 @@ static void the_servers_are_a_short_table(void **state)
 	assert_int_equal(run("--json server list"), 0);
 	has("\"asked\":true");
 	has("\"adding\":null");
+	has("\"reconfigure\":null");
 }
 
 static void a_server_is_added_and_taken_out(void **state)
@@ -283,6 +284,19 @@ static void losing_updates_with_a_server_is_asked_for(void **state)
 	hasnt("10.0.0.3");
 }
 
+static void the_survivors_go_on(void **state)
+{
+	may_change(NFS4R_BIT(1) | NFS4R_BIT(2));
+	assert_int_equal(run("reconfigure 1 2"), 2);
+	has("if that is so, add --the-others-are-off-for-good");
+	assert_int_equal(run("reconfigure 1 1 --the-others-are-off-for-good"), 2);
+	has("each once");
+	assert_int_equal(run("reconfigure 1 2 --the-others-are-off-for-good"), 0);
+	has("From now on these are all servers of the volume: 1, 2.");
+	has("You vouch that these are off for good, and never run again with the stores that they have: 3.");
+	has("waits: reconfigure: server 2 has to be told the same");
+}
+
 static void wrong_use_is_answered_with_the_usage(void **state)
 {
 	static const char *const wrong[] = { "", "fly", "status now", "verify / /", "--wings status", "--socket" };
@@ -320,7 +334,12 @@ static void wrong_use_is_answered_with_the_usage(void **state)
 		{ "server add 4 host --give-up", "belong to server remove" },
 		{ "server remove 3 4", "the number of one server" },
 		{ "server list --no-wait", "no options but --json" },
-		{ "status --no-wait", "belong to the command server" },
+		{ "server remove 3 --the-others-are-off-for-good", "belongs to the command reconfigure" },
+		{ "reconfigure", "reconfigure wants the numbers of all servers that are left" },
+		{ "reconfigure 1 16", "reconfigure wants numbers of servers" },
+		{ "reconfigure none --no-wait", "wants no other option" },
+		{ "reconfigure 1 --give-up", "reconfigure has the options" },
+		{ "status --no-wait", "belong to the commands server and reconfigure" },
 		{ "server list --deep", "belong to the command controls" },
 	};
 
@@ -460,6 +479,7 @@ int main(int argc, char **argv)
 		T(a_refusal_is_the_servers_sentence),
 		T(a_sixteenth_server_is_refused),
 		T(losing_updates_with_a_server_is_asked_for),
+		T(the_survivors_go_on),
 		T(wrong_use_is_answered_with_the_usage),
 		T(a_server_that_is_not_there_is_explained),
 		T(a_server_that_lies_is_explained),

@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Going on with the survivors when a majority of the voters is lost for good (log 9.3).
+ *
+ * Happy path: an administrator says at each survivor who they all are, and vouches by that for the others being off for ever. Each keeps the word
+ * (its epoch is one above that of any view it accepted), serves nothing from then on, grants leases only to those in the set, and promises and accepts
+ * nothing of a lower epoch. When all of them say the same, and no lease of the others can stand any more, the lowest id asks all of them for
+ * promises, and makes the first view of the epoch: they are servers and voters, all logs end at the longest copy among them, and one whose copy is
+ * complete is the only member. The rest come back to that one like anybody outside (log 8).
+ *
+ * Failure modes: they were told different sets, one of them is not heard, or one that is said to be off is: nothing happens, the log and `status`
+ * say why. A survivor dies on the way: the word is said again without it, and counts instead. Nobody's copy is complete: the one with the most
+ * of the longest copies goes on with what it has (repair.c: take_as_it_is()), and the others make theirs anew from it; the log says that something may be lost.
+ * Others come back later: they hear of a view with a higher number, in which they are no servers.
+ *
+ * Invariants: the word is on stable storage before it is said. A view of an epoch is adopted only after all in its set have accepted it, and who has accepted
+ * one gives its next word a higher epoch: so there are no two sets in one epoch, and what one of them may have adopted is the base of the next.
+ */
+#include <stdio.h>
+
+#include "core/core_int.h"
+
+static nfs4r_servers word(const struct nfs4r_core *c)
+{
+	return c->view.reconf_set;
+}
+
+bool reconf_said(const struct nfs4r_core *c)
+{
+	return c->view.reconf_epoch != 0;
+}
+
+/* ---- what the word forbids ------------------------------------------------------------------- */
+
+/* A view with that number, of @set if it is the first of its epoch, is promised and accepted by nobody who goes by another word. */
+bool reconf_refuses(const struct nfs4r_core *c, uint64_t num, nfs4r_servers set)
+{
+	uint64_t epoch = NFS4R_RECONF(num), mine = NFS4R_RECONF(c->view.accepted.num), said = c->view.reconf_epoch;
+
+	if (said > mine && !(FAULT(F_RECONF_OLD_VOTES) && epoch < said))
+		return epoch != said || (set != word(c) && !FAULT(F_RECONF_ANY_SET));
+	return epoch > mine;
+}
+
+/* It is about the set of the word: all of it votes, whoever's log ends. */
+bool reconf_asks(const struct nfs4r_core *c, const struct vote *v)
+{
+	return reconf_said(c) && NFS4R_RECONF(v->num) == c->view.reconf_epoch && (v->add == word(c) || FAULT(F_RECONF_ANY_SET));
+}
+
+bool reconf_may_grant(const struct nfs4r_core *c, nfs4r_server_id s)
+{
+	return !reconf_said(c) || (word(c) & NFS4R_BIT(s)) || FAULT(F_RECONF_OLD_GRANTS);
+}
+
+/* ---- the word ---------------------------------------------------------------------------------- */
+
+static uint64_t next_epoch(const struct nfs4r_core *c)
+{
+	uint64_t epoch = NFS4R_RECONF(c->view.accepted.num) + 1;
+
+	return epoch > NFS4R_RECONF(view_highest(c)) ? epoch : NFS4R_RECONF(view_highest(c));
+}
+
+static void keep(struct nfs4r_core *c, uint64_t epoch, nfs4r_servers set)
+{
+	struct view *w = &c->view;
+
+	w->reconf_epoch = epoch;
+	w->reconf_set = set;
+	w->reconf_ms = c->now;
+	w->proposal.num = 0;
+	w->vote.from = w->accepting.from = 0;
+	w->given_up = 0;
+	c->change = (struct change){ 0 };
+	if (!FAULT(F_RECONF_UNSAVED))
+		view_save(c);
+	view_check_ready(c);
+	if (set)
+		ops_refuse_waiting(c);
+	view_beat(c);
+}
+
+void reconf_word(struct nfs4r_core *c, const struct nfs4r_event *ev)
+{
+	char why[160];
+
+	if (nfs4r_core_may_reconfigure(c, ev->set, why, sizeof(why)) != NFS4R_OK)
+		return;
+	if (!ev->set || !reconf_said(c) || ev->set != word(c))
+		keep(c, ev->set ? next_epoch(c) : 0, ev->set);
+	propose_consider(c);
+}
+
+void reconf_on_heartbeat(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
+{
+	struct peer *p = &c->peers[from];
+
+	if (p->reconf_epoch != m->heartbeat.reconf_epoch || p->reconf_set != m->heartbeat.reconf_set)
+		p->reconf_ms = c->now;
+	p->reconf_epoch = m->heartbeat.reconf_epoch;
+	p->reconf_set = m->heartbeat.reconf_set;
+	if (reconf_said(c) && p->reconf_set == word(c) && p->reconf_epoch > c->view.reconf_epoch)
+		keep(c, p->reconf_epoch, word(c)); /* it knows of a view that is not known here */
+}
+
+/* A view came of it, or of a later one. */
+void reconf_adopted(struct nfs4r_core *c)
+{
+	struct view *w = &c->view;
+
+	if (NFS4R_RECONF(w->adopted.num) < w->reconf_epoch)
+		return;
+	w->reconf_epoch = 0;
+	w->reconf_set = 0;
+}
+
+/* ---- do all say the same? -------------------------------------------------------------------------- */
+
+static bool wait_for(struct nfs4r_core *c, const char *text)
+{
+	snprintf(c->change.waits, sizeof(c->change.waits), "%s", text);
+	return false;
+}
+
+static bool wait_for_one(struct nfs4r_core *c, nfs4r_server_id s, const char *text)
+{
+	char buf[160];
+
+	snprintf(buf, sizeof(buf), "reconfigure: server %u %s", s, text);
+	stuck(c, buf);
+	return wait_for(c, buf);
+}
+
+static bool conflict(struct nfs4r_core *c, nfs4r_server_id s)
+{
+	char buf[160], mine[32], theirs[32];
+
+	servers_text(word(c), mine, sizeof(mine));
+	servers_text(c->peers[s].reconf_set, theirs, sizeof(theirs));
+	snprintf(buf, sizeof(buf), "reconfigure: this server was told \"%s\", server %u \"%s\": nothing happens before it is the same", mine, s, theirs);
+	stuck(c, buf);
+	return wait_for(c, buf);
+}
+
+static bool is_alive(const struct nfs4r_core *c, nfs4r_server_id s)
+{
+	return view_hears(c, s) && c->peers[s].memory != NFS4R_MEMORY_FORGOT;
+}
+
+/* @s is one of those who go on. */
+static bool agrees(struct nfs4r_core *c, nfs4r_server_id s)
+{
+	const struct peer *p = &c->peers[s];
+
+	if (!view_hears(c, s))
+		return wait_for_one(c, s, "cannot be heard");
+	if (p->memory == NFS4R_MEMORY_FORGOT)
+		return wait_for_one(c, s, "does not remember its store: name only the others, and add it again afterwards");
+	if (!p->reconf_epoch)
+		return wait_for_one(c, s, "has to be told the same");
+	if (p->reconf_set != word(c))
+		return conflict(c, s);
+	if (p->reconf_epoch != c->view.reconf_epoch || !memory_counts(c, s))
+		return wait_for(c, "reconfigure: the others have to answer");
+	return true;
+}
+
+/* And nobody else is there. */
+static bool all_agree(struct nfs4r_core *c)
+{
+	EACH_PEER(c, s) {
+		if (word(c) & NFS4R_BIT(s)) {
+			if (!agrees(c, s) && !FAULT(F_RECONF_SOME))
+				return false;
+		} else if (is_alive(c, s) && !FAULT(F_RECONF_HEARD)) {
+			return c->peers[s].reconf_epoch ? conflict(c, s) : wait_for_one(c, s, "is said to be off for good, and can be heard: stop it, or name it, too");
+		}
+	}
+	return true;
+}
+
+/* They promise when nobody who is left out can have a lease by them any more (6.3). This is longer: those who are not off after all are heard. */
+static uint64_t quiet_until(const struct nfs4r_core *c)
+{
+	uint64_t t = c->view.reconf_ms;
+
+	EACH_OF(word(c) & ~NFS4R_BIT(c->self), s)
+		if (c->peers[s].reconf_ms > t)
+			t = c->peers[s].reconf_ms;
+	return t + 2 * view_grant_ms(c);
+}
+
+/* ---- the first view of the epoch ----------------------------------------------------------------------- */
+
+static void propose(struct nfs4r_core *c)
+{
+	struct view *w = &c->view;
+	uint64_t top = w->seen > view_highest(c) ? w->seen : view_highest(c);
+	struct proposal p = { .on = w->adopted.num, .voters = word(c), .add = word(c), .reconf = true };
+
+	if (NFS4R_RECONF(top) < w->reconf_epoch)
+		top = w->reconf_epoch << NFS4R_RECONF_SHIFT;
+	if (NFS4R_RECONF(top) > w->reconf_epoch) { /* one of them promised more, to another set */
+		keep(c, NFS4R_RECONF(top), word(c));
+		return;
+	}
+	p.num = (top / NFS4R_VIEW_STEP + 1) * NFS4R_VIEW_STEP + c->self;
+	p.remove = servers_of(c) & ~word(c);
+	p.seal = w->adopted.open | w->accepted.open;
+	propose_begin(c, &p);
+}
+
+void reconf_consider(struct nfs4r_core *c)
+{
+	struct view *w = &c->view;
+	nfs4r_servers below = NFS4R_BIT(c->self) - 1;
+	bool agree = all_agree(c);
+
+	if (c->halted || w->proposal.num || c->now < w->retry_ms || !agree)
+		return;
+	if (word(c) & below) {
+		wait_for(c, "reconfigure: the first of them makes the view");
+		return;
+	}
+	if (c->now < quiet_until(c)) {
+		wait_for(c, "reconfigure: until it is sure that nobody else is heard");
+		timer_at(c, quiet_until(c));
+		return;
+	}
+	wait_for(c, "reconfigure: the others have to answer");
+	propose(c);
+}
+
+static uint32_t longest(const struct nfs4r_core *c, const struct proposal *p, nfs4r_server_id s)
+{
+	uint32_t n = 0;
+
+	EACH_LOG(c, log)
+		n += p->has[s][log] == p->top[log];
+	return n;
+}
+
+/* It has more of some log than the base says there ever was. It may not know: perhaps nobody adopted that view. */
+static bool is_beyond(const struct nfs4r_core *c, const struct proposal *p, nfs4r_server_id s)
+{
+	EACH_LOG(c, log) {
+		const struct nfs4r_seal *e = seal_at(&p->base, log, p->has[s][log]);
+
+		if (e && p->has[s][log] > e->lsn)
+			return true;
+	}
+	return false;
+}
+
+/* Who goes on: one whose copy is complete, better one that was a member; else the one with the most of the longest copies. */
+static nfs4r_server_id chosen(const struct nfs4r_core *c, struct proposal *p)
+{
+	uint32_t best = 0, how;
+	nfs4r_server_id one = 0;
+
+	EACH_OF(p->voters & p->promises, s) {
+		bool complete;
+
+		if (is_beyond(c, p, s))
+			p->complete &= ~NFS4R_BIT(s);
+		complete = p->complete & NFS4R_BIT(s);
+		how = complete ? 1000 + !!(p->base.members & NFS4R_BIT(s)) : 1 + longest(c, p, s);
+		if (how > best && !(one && FAULT(F_RECONF_INCOMPLETE))) {
+			best = how;
+			one = s;
+		}
+	}
+	return one;
+}
+
+/* Seals of @log from the generation of @top on are of views that had more of it than anybody here. */
+static void lower(struct nfs4r_view *v, nfs4r_server_id log, nfs4r_lsn top)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < v->nseals; i++)
+		if (v->seals[i].log != log || NFS4R_GEN(v->seals[i].lsn) < NFS4R_GEN(top))
+			v->seals[n++] = v->seals[i];
+	v->nseals = n;
+	seal_add(v, log, top);
+}
+
+static void end_log(struct nfs4r_view *v, const struct nfs4r_view *base, nfs4r_server_id log, nfs4r_lsn top)
+{
+	nfs4r_lsn begin = seal_begin(base, log);
+	const struct nfs4r_seal *last = begin ? seal_at(base, log, begin - 1) : NULL;
+
+	if (last && top < last->lsn)
+		lower(v, log, top);
+	else if (base->open & NFS4R_BIT(log)) /* what it has is here, to its longest copy */
+		seal_add(v, log, top > begin ? top : begin);
+	else if (((base->servers & ~v->servers) | v->members) & NFS4R_BIT(log)) /* it knows by this that it was taken out, if it is added again; or see reconf_anew() */
+		seal_add(v, log, begin);
+}
+
+static void keep_book(struct nfs4r_view *v)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < v->nbook; i++)
+		if (v->servers & NFS4R_BIT(v->book[i].id))
+			v->book[n++] = v->book[i];
+	v->nbook = n;
+}
+
+static void make_view(struct nfs4r_core *c, struct proposal *p, nfs4r_server_id one, bool as_it_is)
+{
+	struct nfs4r_view *v = &p->view;
+
+	*v = p->base;
+	v->num = p->num;
+	v->base = p->base.num;
+	if (NFS4R_RECONF(p->base.num) == c->view.reconf_epoch)
+		return; /* it is made, and perhaps adopted */
+	v->members = NFS4R_BIT(one);
+	v->servers = v->voters = p->voters;
+	v->epoch++;
+	keep_book(v);
+	EACH_OF(seal_logs(&p->base), log) {
+		if ((log != one || as_it_is) && !(FAULT(F_RECONF_LOGS_GO_ON) && (p->voters & NFS4R_BIT(log))))
+			end_log(v, &p->base, log, as_it_is ? p->has[one][log] : p->top[log]);
+	}
+	v->open = FAULT(F_RECONF_LOGS_GO_ON) ? p->base.open & p->voters : v->members;
+}
+
+/* All of them promise, and none is left out: one more entry at another one might be what was answered. */
+void reconf_decide(struct nfs4r_core *c)
+{
+	struct proposal *p = &c->view.proposal;
+	nfs4r_server_id one;
+	bool complete;
+
+	EACH_OF(p->promises & p->voters, s)
+		EACH_LOG(c, log)
+			if (p->has[s][log] > p->top[log])
+				p->top[log] = p->has[s][log];
+	if ((p->voters & ~p->promises) && !(FAULT(F_RECONF_SOME) && is_quorum(p->promises, p->voters)))
+		return;
+	if (NFS4R_RECONF(p->base.num) > c->view.reconf_epoch || !all_agree(c)) {
+		propose_later(c);
+		return;
+	}
+	one = chosen(c, p);
+	complete = (p->complete & NFS4R_BIT(one)) || FAULT(F_RECONF_INCOMPLETE);
+	if (!complete) {
+		char text[160];
+
+		snprintf(text, sizeof(text), "reconfigure: no copy is complete; all go on with that of server %u: updates that only another server had may be lost", one);
+		stuck(c, text);
+	}
+	make_view(c, p, one, !complete);
+	propose_view(c);
+}
+
+/*
+ * A server that accepts @v, the first of an epoch, takes all from its member: its own copy is not complete, or the member's is not, and so has what
+ * no position says. The latter shows by the end of the member's own log.
+ */
+bool reconf_anew(const struct nfs4r_core *c, const struct nfs4r_view *v)
+{
+	if (NFS4R_RECONF(v->num) <= NFS4R_RECONF(c->view.adopted.num) || (v->members & NFS4R_BIT(c->self)) || __builtin_popcountll(v->members) != 1)
+		return false;
+	if (FAULT(F_RECONF_KEEPS_COPY))
+		return false;
+	EACH_OF(v->members, one)
+		if (NFS4R_GEN(seal_begin(v, one)) > NFS4R_GEN(c->logs[one].applied))
+			return true;
+	return is_repairing(c);
+}
+
+/* ---- the door ------------------------------------------------------------------------------------------------ */
+
+static const char *not_at_all(const struct nfs4r_core *c)
+{
+	if (!views_on(c))
+		return "the view is fixed (Lease = 0, or a single server): there is nothing to reconfigure";
+	if (is_taken_out(c))
+		return "this server was taken out of the volume: it can only be added anew";
+	if (!memory_known(c) || is_learner(c, c->self))
+		return "this server does not remember its store, or is new: name only the others, and add it again afterwards";
+	return NULL;
+}
+
+static const char *not_with(const struct nfs4r_core *c, nfs4r_servers set)
+{
+	if (!set)
+		return !reconf_said(c) ? "nothing was said here" :
+		       NFS4R_RECONF(view_highest(c)) >= c->view.reconf_epoch ? "it is too late to take it back: the others count on it; say who goes on" : NULL;
+	if (!(set & NFS4R_BIT(c->self)))
+		return "this server is not among them: say it at each of those that go on, and stop the others";
+	if (set & ~c->view.adopted.voters)
+		return "one of them is no voter of this volume: name only voters, and add others afterwards";
+	if (set == c->view.adopted.voters && NFS4R_RECONF(c->view.adopted.num) && !reconf_said(c))
+		return "these are all the servers of the volume already: they come together by themselves";
+	if (lease_valid(c))
+		return "the volume works: take servers out with `nfs4rctl server remove`";
+	return NULL;
+}
+
+enum nfs4r_status nfs4r_core_may_reconfigure(const struct nfs4r_core *c, nfs4r_servers set, char *why, size_t why_len)
+{
+	const char *text = not_at_all(c);
+
+	if (!text)
+		text = not_with(c, set);
+	snprintf(why, why_len, "%s", text ? text : "");
+	for (nfs4r_server_id s = 1; !text && set && s <= NFS4R_SERVERS_MAX; s++) {
+		if (s == c->self || !(servers_of(c) & ~set & NFS4R_BIT(s)) || !is_alive(c, s))
+			continue;
+		text = why;
+		snprintf(why, why_len, "server %u, which is not among them, can be heard: stop it, or name it, too", s);
+	}
+	return text ? NFS4R_INVAL : NFS4R_OK;
+}

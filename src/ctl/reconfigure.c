@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * `nfs4rctl reconfigure`: what is vouched for, what may be lost, and what it waits for.
+ *
+ * The same is said at each survivor. The server that is asked keeps the word; the others do when it is said there. So the waiting
+ * ends when the volume goes by a view that came of it, which may need the administrator at the other servers in between.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "ctl/ctl.h"
+
+#define FLAG "--the-others-are-off-for-good"
+
+static bool in_set(const struct server_args *a, unsigned s)
+{
+	for (unsigned i = 0; i < a->n; i++)
+		if (a->set[i] == s)
+			return true;
+	return false;
+}
+
+/* The numbers of all survivors, or `none`. */
+const char *parse_set(struct server_args *a, int n, char **args)
+{
+	a->what = SERVER_RECONFIGURE;
+	if (a->yes || a->give_up)
+		return "reconfigure has the options " FLAG ", --no-wait and --json";
+	if (n == 1 && strcmp(args[0], "none") == 0)
+		return a->off_for_good || a->no_wait ? "reconfigure none takes the word back: it wants no other option" : NULL;
+	if (n < 1)
+		return "reconfigure wants the numbers of all servers that are left: nfs4rctl reconfigure 1 2 " FLAG;
+	for (int i = 0; i < n; i++) {
+		unsigned s = server_number(args[i]);
+
+		if (!s || in_set(a, s))
+			return "reconfigure wants numbers of servers, 1 to 15, each once";
+		a->set[a->n++] = s;
+	}
+	if (!a->off_for_good)
+		return "reconfigure goes on without a majority. That is right only if no other server ever runs again with the store that it has: if that is so, add " FLAG;
+	return NULL;
+}
+
+static json_t *ask_set(struct ctl_conn *c, const struct server_args *a, bool sure)
+{
+	json_t *set = json_array();
+
+	for (unsigned i = 0; i < a->n; i++)
+		json_array_append_new(set, json_integer(a->set[i]));
+	return ctl_request(c, json_pack("{s:s, s:o, s:b}", "cmd", "reconfigure", "servers", set, "yes", sure));
+}
+
+static void print_ids(const char *before, const json_t *ids, const char *after)
+{
+	printf("%s", before);
+	for (size_t i = 0; i < json_array_size(ids); i++)
+		printf("%s%lld", i ? ", " : " ", (long long)json_integer_value(json_array_get(ids, i)));
+	printf("%s", json_array_size(ids) ? after : " none.\n");
+}
+
+static void say_vouched(const json_t *a)
+{
+	char n[FORMAT_LEN];
+	json_t *row;
+	size_t i;
+
+	print_ids("From now on these are all servers of the volume:", json_object_get(a, "servers"), ".\n");
+	print_ids("You vouch that these are off for good, and never run again with the stores that they have:", json_object_get(a, "off"), ".\n");
+	puts("Updates that only they had are lost.");
+	json_array_foreach(json_object_get(a, "lost"), i, row)
+		if (get_num(row, "missing_here"))
+			printf("  server %" PRIu64 " had announced %s updates that the server asked here does not have\n", get_num(row, "server"),
+			       format_count(n, get_num(row, "missing_here")));
+	puts("Say the same at each server of the set: they go on when all of them were told.");
+	fflush(stdout);
+}
+
+json_t *reconfigure_ask(struct ctl_conn *c, const struct server_args *args)
+{
+	json_t *a;
+
+	if (args->n && !args->json) {
+		a = ask_set(c, args, false);
+		if (!a)
+			return NULL;
+		say_vouched(a);
+		json_decref(a);
+	}
+	return ask_set(c, args, true);
+}
