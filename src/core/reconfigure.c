@@ -73,6 +73,7 @@ static void keep(struct nfs4r_core *c, uint64_t epoch, nfs4r_servers set)
 	w->vote.from = w->accepting.from = 0;
 	w->given_up = 0;
 	c->change = (struct change){ 0 };
+	c->stuck_at = 0; /* what it waits for is said at once */
 	if (!FAULT(F_RECONF_UNSAVED))
 		view_save(c);
 	view_check_ready(c);
@@ -295,7 +296,7 @@ static void end_log(struct nfs4r_view *v, const struct nfs4r_view *base, nfs4r_s
 		lower(v, log, top);
 	else if (base->open & NFS4R_BIT(log)) /* what it has is here, to its longest copy */
 		seal_add(v, log, top > begin ? top : begin);
-	else if (((base->servers & ~v->servers) | v->members) & NFS4R_BIT(log)) /* it knows by this that it was taken out, if it is added again; or see reconf_anew() */
+	else if (base->servers & ~v->servers & NFS4R_BIT(log)) /* when it is added again it knows by this that it was taken out */
 		seal_add(v, log, begin);
 }
 
@@ -323,9 +324,11 @@ static void make_view(struct nfs4r_core *c, struct proposal *p, nfs4r_server_id 
 	v->epoch++;
 	keep_book(v);
 	EACH_OF(seal_logs(&p->base), log) {
-		if ((log != one || as_it_is) && !(FAULT(F_RECONF_LOGS_GO_ON) && (p->voters & NFS4R_BIT(log))))
+		if (!(FAULT(F_RECONF_LOGS_GO_ON) && (p->voters & NFS4R_BIT(log))))
 			end_log(v, &p->base, log, as_it_is ? p->has[one][log] : p->top[log]);
 	}
+	for (int i = 0; as_it_is && i < 2; i++) /* reconf_anew() sees it by this */
+		seal_add(v, one, seal_begin(v, one));
 	v->open = FAULT(F_RECONF_LOGS_GO_ON) ? p->base.open & p->voters : v->members;
 }
 
@@ -360,7 +363,7 @@ void reconf_decide(struct nfs4r_core *c)
 
 /*
  * A server that accepts @v, the first of an epoch, takes all from its member: its own copy is not complete, or the member's is not, and so has what
- * no position says. The latter shows by the end of the member's own log.
+ * no position says. The latter shows by the member's own log, which ends more than once.
  */
 bool reconf_anew(const struct nfs4r_core *c, const struct nfs4r_view *v)
 {
@@ -369,7 +372,7 @@ bool reconf_anew(const struct nfs4r_core *c, const struct nfs4r_view *v)
 	if (FAULT(F_RECONF_KEEPS_COPY))
 		return false;
 	EACH_OF(v->members, one)
-		if (NFS4R_GEN(seal_begin(v, one)) > NFS4R_GEN(c->logs[one].applied))
+		if (NFS4R_GEN(seal_begin(v, one)) > NFS4R_GEN(c->logs[one].applied) + 1)
 			return true;
 	return is_repairing(c);
 }

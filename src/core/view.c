@@ -601,6 +601,7 @@ void view_started(struct nfs4r_core *c)
 		c->peers[s].outside_ms = is_member(c, s) ? 0 : c->now ? c->now : 1;
 	c->view.exact = c->view.sealing;
 	c->view.reconf_ms = c->now;
+	c->view.lease_until = lease_end(c); /* who is alone needs nobody's */
 	c->view.beat_at = c->now;
 	if (FAULT(F_JOIN_FORGOTTEN)) {
 		c->view.complete = true;
@@ -682,7 +683,7 @@ void nfs4r_core_get_view(const struct nfs4r_core *c, struct nfs4r_core_view *out
 	out->memory = memory_said(c);
 	out->unheard = memory_unheard(c);
 	if (nfs4r_core_lease_until(c) > c->now && !out->fixed)
-		out->lease_left_ms = c->view.lease_until - c->now;
+		out->lease_left_ms = c->view.lease_until == UINT64_MAX ? c->cfg.lease_ms : c->view.lease_until - c->now;
 	EACH_PEER(c, s) {
 		out->peer[s].known = c->peers[s].beats;
 		out->peer[s].silent_ms = c->now - c->peers[s].heard_ms;

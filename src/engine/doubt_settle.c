@@ -202,13 +202,13 @@ static enum outcome settle(struct doubt *d, struct repair *r, const struct nfs4r
 	struct nfs4r_engine *eng = d->repair.eng;
 	struct opinion o[NFS4R_SERVERS_MAX + 1] = { { 0 } };
 	nfs4r_server_id base = 0;
-	nfs4r_servers silent = 0, have = 0;
+	nfs4r_servers silent = 0, have = 0, left = servers_left(eng);
 	struct nfs4r_row row;
 
 	if (nfs4r_store_row(eng->store, oid, &row) != NFS4R_KNOWN)
 		return SETTLED;
 	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++) {
-		if (s == eng->cfg.rpc.self || !(eng->servers & NFS4R_BIT(s)))
+		if (s == eng->cfg.rpc.self || !(left & NFS4R_BIT(s)))
 			continue;
 		ask_peer(d, s, oid, &o[s]);
 		if (o[s].dead)
@@ -326,7 +326,7 @@ static void doubt_task(struct nfs4r_engine *eng, void *arg)
 		return;
 	w.left = w.d->repair.n;
 	w.done = calloc(w.left + 1, sizeof(*w.done));
-	while (w.done && w.left && !eng->stopping && !servers_alone(eng)) {
+	while (w.done && w.left && !eng->stopping && servers_left(eng) != NFS4R_BIT(eng->cfg.rpc.self)) {
 		each_once(&w);
 		say_waiting(w.d, w.awaited, w.left, &said_ms);
 		if (w.left)

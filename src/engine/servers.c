@@ -203,6 +203,16 @@ void servers_adopted(struct nfs4r_engine *eng)
 	servers_tell(eng);
 }
 
+nfs4r_servers servers_left(struct nfs4r_engine *eng)
+{
+	struct nfs4r_core_view v;
+
+	pthread_mutex_lock(&eng->lock);
+	nfs4r_core_get_view(eng->core, &v);
+	pthread_mutex_unlock(&eng->lock);
+	return v.reconf_epoch ? v.reconf_set : v.adopted.servers;
+}
+
 bool servers_alone(const struct nfs4r_engine *eng)
 {
 	return eng->servers == NFS4R_BIT(eng->cfg.rpc.self);

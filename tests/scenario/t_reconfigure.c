@@ -89,6 +89,13 @@ static void one_goes_on_alone(enum nfs4r_durability durability)
 	assert_int_equal(NFS4R_RECONF(view_of(n, S).adopted.num), 1);
 	assert_true(memtree_lookup(n->s[S].tree, &d, "last", &x));
 	assert_int_equal(finish(n, chmod_(n, S, "d/f")), NFS4R_OK);
+	for (int intact = 0; intact < 2; intact++) {
+		net_crash(n, S);
+		net_restart(n, S, intact);
+		net_run(n, 2 * LEASE);
+		assert_true(are_all(n, NFS4R_BIT(S)));
+		assert_int_equal(finish(n, chmod_(n, S, "d/f")), NFS4R_OK);
+	}
 	e = net_new_server(n);
 	assert_true(net_add(n, S, e));
 	assert_true(until_all_are(n, SET(S, e)));

@@ -213,9 +213,9 @@ void check_view(struct server *v)
 	check_lease(v);
 	if (lease)
 		check_serves(v);
-	if (w.joining)
+	if (w.joining || (w.member && __builtin_popcountll(w.adopted.members) == 1)) /* that one has all rows there are */
 		v->joined_in = w.adopted.num;
-	if (w.member && !w.joining && w.adopted.num > v->removed_by && v->joined_in < v->removed_by && __builtin_popcountll(w.adopted.members) != 1)
+	if (w.member && !w.joining && w.adopted.num > v->removed_by && v->joined_in < v->removed_by)
 		sim_fail(s, "S%u is a member by view %llu and keeps its rows, though it was outside in view %llu", v->id,
 			 ULL(w.adopted.num), ULL(v->removed_by));
 	if (w.member != !!(w.adopted.members & NFS4R_BIT(v->id)) || (lease && (!w.member || w.joining)))

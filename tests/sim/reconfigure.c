@@ -34,7 +34,7 @@ bool reconf_again(struct sim *s, const struct nfs4r_view *w)
 	return reconf_first(w) && reconf_first(top) && NFS4R_RECONF(w->num) == NFS4R_RECONF(top->num) && w->voters == top->voters && __builtin_popcountll(w->voters) == 1;
 }
 
-/* The end of the member's own log shows that nobody was complete. */
+/* The member's own log ends more than once: nobody was complete. */
 static bool is_as_it_is(struct sim *s, const struct nfs4r_view *w)
 {
 	const struct nfs4r_view *base = view_find(s, w->base);
@@ -44,7 +44,7 @@ static bool is_as_it_is(struct sim *s, const struct nfs4r_view *w)
 		had += !!(w->members & NFS4R_BIT(base->seals[i].log));
 	for (uint32_t i = 0; i < w->nseals; i++)
 		has += !!(w->members & NFS4R_BIT(w->seals[i].log));
-	return reconf_first(w) && has > had;
+	return reconf_first(w) && has > had + 1;
 }
 
 void reconf_seen(struct server *v, const struct nfs4r_view *w)

@@ -251,6 +251,103 @@ static void the_new_set_survives_a_restart_of_all(void **state)
 	cluster_settle_of(c, ALL4);
 }
 
+/* ---- a majority is lost for good ---- */
+
+static json_t *reconfigure(struct cluster *c, int at, nfs4r_servers set, bool yes)
+{
+	json_t *list = json_array(), *req, *a;
+
+	for (int id = 1; id <= SITES_MAX; id++)
+		if (set & NFS4R_BIT(id))
+			json_array_append_new(list, json_integer(id));
+	req = json_pack("{s:o, s:b}", "servers", list, "yes", yes);
+	a = ctl_reconfigure(c->site[at].eng, req);
+	json_decref(req);
+	return a;
+}
+
+static void wait_no_lease(struct site *s)
+{
+	for (int i = 0; i < 1000 && view_has_lease(s->eng); i++)
+		pause_ms(10);
+	assert_false(view_has_lease(s->eng));
+	pause_ms(2 * LEASE_MS); /* nobody is heard */
+}
+
+static void the_last_one_goes_on(void **state)
+{
+	struct cluster *c = *state;
+	struct nfs4r_oid f = root_file(&c->site[1], "f", "with three"), g;
+	struct nfs4r_core_view v;
+	json_t *a;
+
+	cluster_settle(c);
+	refused(reconfigure(c, 3, NFS4R_BIT(3), false), "the volume works");
+	cluster_stop(c, 1);
+	cluster_stop(c, 2);
+	empty_disk(c, 2);
+	wait_no_lease(&c->site[3]);
+	refused(reconfigure(c, 3, SET2(1, 2), false), "this server is not among them");
+	refused(reconfigure(c, 3, SET2(3, 5), false), "no voter of this volume");
+	a = reconfigure(c, 3, NFS4R_BIT(3), false); /* only asked */
+	assert_int_equal(json_array_size(json_object_get(a, "off")), 2);
+	granted(a);
+	get_view(&c->site[3], &v);
+	assert_int_equal(v.reconf_epoch, 0);
+	granted(reconfigure(c, 3, NFS4R_BIT(3), true));
+	site_says(&c->site[3], "vouches that all servers are off for good but 3", 1);
+	wait_voters(c, NFS4R_BIT(3));
+	site_says(&c->site[3], "server 1 was taken out of the volume", 5);
+	write_text(&c->site[3], &f, "one goes on");
+	assert_int_equal(site_close(&c->site[3], &f), NFS4R_OK);
+	cluster_stop(c, 3);
+	cluster_start(c, 3);
+	wait_voters(c, NFS4R_BIT(3));
+	/* An old one with its old store is refused and serves nothing; with an empty one it can be added. */
+	cluster_start(c, 1);
+	site_says(&c->site[1], "server 1 was taken out of this volume", 20);
+	serves_nothing(&c->site[1], &f);
+	cluster_stop(c, 1);
+	cluster_start(c, 2);
+	add_and_wait(c, 3, 2, SET2(2, 3));
+	expect_content(&c->site[2], &f, "one goes on");
+	g = root_file(&c->site[2], "g", "two again");
+	expect_content(&c->site[3], &g, "two again");
+	cluster_settle_of(c, SET2(2, 3));
+}
+
+/* Said at one of two only: nothing happens, and it can be taken back. Servers 4 and 5 are added before, so that two of five are left. */
+static void two_of_five_have_to_be_told(void **state)
+{
+	struct cluster *c = *state;
+	struct nfs4r_oid f = root_file(&c->site[1], "f", "with five");
+	struct nfs4r_core_view v;
+
+	cluster_start(c, 4);
+	add_and_wait(c, 1, 4, ALL4);
+	cluster_start(c, 5);
+	add_and_wait(c, 1, 5, ALL4 | NFS4R_BIT(5));
+	cluster_settle_of(c, ALL4 | NFS4R_BIT(5));
+	for (int id = 1; id <= 3; id++)
+		cluster_stop(c, id);
+	wait_no_lease(&c->site[4]);
+	wait_no_lease(&c->site[5]);
+	granted(reconfigure(c, 5, SET2(4, 5), true));
+	site_says(&c->site[5], "server 4 has to be told the same", 20);
+	granted(reconfigure(c, 5, 0, true));
+	get_view(&c->site[5], &v);
+	assert_int_equal(v.reconf_epoch, 0);
+	granted(reconfigure(c, 5, SET2(4, 5), true));
+	granted(reconfigure(c, 4, SET2(4, 5), true));
+	wait_voters(c, SET2(4, 5));
+	get_view(&c->site[4], &v);
+	assert_int_equal(v.adopted.nbook, 2);
+	write_text(&c->site[4], &f, "two go on");
+	assert_int_equal(site_close(&c->site[4], &f), NFS4R_OK);
+	expect_content(&c->site[5], &f, "two go on");
+	cluster_settle_of(c, SET2(4, 5));
+}
+
 /* ---- while others work ---- */
 
 struct load {
@@ -346,6 +443,8 @@ int main(void)
 		T(one_is_taken_out_and_hears_it, setup),
 		T(one_is_taken_out_and_hears_it, setup_commit),
 		T(who_was_down_is_refused, setup),
+		T(the_last_one_goes_on, setup),
+		T(two_of_five_have_to_be_told, setup),
 		T(the_new_set_survives_a_restart_of_all, setup),
 		T(updates_go_on_meanwhile, setup_commit),
 		T(a_server_that_still_controls_is_not_taken_out, setup),
