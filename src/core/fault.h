@@ -136,7 +136,10 @@
 	X(F_VOTERS_UNACKED, "log 9.1", "voters change while claims count on those of an older view")		\
 	X(F_VOTERS_UNHELD, "log 9.1", "voters change while updates are held by those of an older view")	\
 	X(F_LEASE_OLD_VOTERS, "log 9.1", "a lease that voters of an older view granted goes on")		\
-	X(F_LEARNER_KNOWN, "log 9.1", "a new server counts as one that remembers")
+	X(F_LEARNER_KNOWN, "log 9.1", "a new server counts as one that remembers")			\
+	X(F_ANNOUNCED_COMPLETES, "control 7.10", "control that was announced as closing completes an update")	\
+	X(F_ANNOUNCED_AT_ONCE, "control 7.10", "a copy is read before it has what was announced")		\
+	X(F_ANNOUNCED_FORGOTTEN, "control 7.10", "a restart forgets what it has announced")
 
 enum nfs4r_fault {
 	NFS4R_FAULT_NONE = 0,
