@@ -71,6 +71,17 @@ static bool c_release(struct nfs4r_codec *c, struct nfs4r_msg *m)
 	return true;
 }
 
+static bool c_closing(struct nfs4r_codec *c, struct nfs4r_msg *m)
+{
+	if (!c_count(c, &m->closing.n, NFS4R_CLOSING_MAX, 16))
+		return false;
+	for (uint32_t i = 0; i < m->closing.n; i++) {
+		if (!c_u64(c, &m->closing.seqs[i]) || !c_u64(c, &m->closing.last[i]))
+			return false;
+	}
+	return true;
+}
+
 static bool c_revoke(struct nfs4r_codec *c, struct nfs4r_msg *m)
 {
 	return c_oid(c, &m->revoke.oid) && c_bool(c, &m->revoke.below) &&
@@ -309,13 +320,13 @@ static bool c_msg(struct nfs4r_codec *c, void *obj)
 		[NFS4R_MSG_PROMISE] = c_promise,	 [NFS4R_MSG_ACCEPT] = c_whole_view,
 		[NFS4R_MSG_ACCEPTED] = c_accepted,	 [NFS4R_MSG_VIEW] = c_whole_view,
 		[NFS4R_MSG_JOIN] = c_join,		 [NFS4R_MSG_JOINROWS] = c_joinrows,
-		[NFS4R_MSG_JOINED] = c_joined,
+		[NFS4R_MSG_JOINED] = c_joined,		 [NFS4R_MSG_CLOSING] = c_closing,
 	};
 	struct nfs4r_msg *m = obj;
 
 	if (!c_u32(c, &m->type))
 		return false;
-	if (m->type < NFS4R_MSG_PROPOSE || m->type > NFS4R_MSG_JOINED) {
+	if (m->type < NFS4R_MSG_PROPOSE || m->type > NFS4R_MSG_CLOSING) {
 		if (c_decoding(c))
 			m->type = 0; /* nothing for fini to free */
 		return c_fail(c, NFS4R_MALFORMED);

@@ -17,6 +17,7 @@
 #define NFS4R_NAME_CHANGES_MAX 2       /* names changed in one directory by one entry */
 #define NFS4R_PARENTS_MAX 64	       /* parents of one multi-link file that are looked at */
 #define NFS4R_BATCH_MAX 1024	       /* pids or entries in one message */
+#define NFS4R_CLOSING_MAX 512	       /* claims in one CLOSING */
 #define NFS4R_READDIR_MAX 512	       /* names in one forwarded listing */
 #define NFS4R_SEALS_MAX 16	       /* ends of logs that a view remembers; who is behind a forgotten one gets its copy anew */
 #define NFS4R_DEPTH_MAX 512	       /* directory depth; a longer parent chain is corruption */

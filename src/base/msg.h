@@ -37,6 +37,7 @@ enum nfs4r_msg_type { /* wire values */
 	NFS4R_MSG_JOIN = 23,	 /* a new member to the others: your controls, from `offset` on */
 	NFS4R_MSG_JOINROWS = 24, /* some of them */
 	NFS4R_MSG_JOINED = 25,	 /* a new member to the others: I have all rows, and all logs as far as you had them */
+	NFS4R_MSG_CLOSING = 26, /* the sender makes no more updates under these controls of files; copies that have its log up to there may be read (control 7.10) */
 };
 
 struct nfs4r_prio { /* larger wins: attempts first, then server id (control sheet 4.2) */
@@ -197,6 +198,11 @@ struct nfs4r_msg {
 			uint32_t nseqs;
 			uint64_t seqs[NFS4R_BATCH_MAX]; /* pids of the sender (RELEASE) or of the receiver (RELEASED) */
 		} release; /* and RELEASED */
+		struct {
+			uint32_t n;
+			uint64_t seqs[NFS4R_CLOSING_MAX]; /* pids of the sender */
+			nfs4r_lsn last[NFS4R_CLOSING_MAX];
+		} closing;
 		struct {
 			struct nfs4r_oid oid;
 			bool below;

@@ -159,6 +159,7 @@ struct claim *claim_add(struct nfs4r_core *c, struct nfs4r_pid pid, uint32_t kin
 		cl->ctl[i].claim = cl;
 		ctl_in(c, &cl->ctl[i]);
 	}
+	announce_found(c, cl);
 	return cl;
 }
 

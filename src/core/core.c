@@ -14,6 +14,7 @@ void nfs4r_core_config_init(struct nfs4r_core_config *cfg)
 	cfg->idle_ms = 1000;
 	cfg->revoke_ms = 0;
 	cfg->holdoff_ms = 0;
+	cfg->announce_ms = 0;
 	cfg->deep = true;
 	cfg->deep_ms = 1000;
 	cfg->promote_count = 3;
@@ -114,6 +115,7 @@ void nfs4r_core_destroy(struct nfs4r_core *c)
 	free_claims(c);
 	FREE_TABLE(c->anc);
 	FREE_TABLE(c->dead);
+	FREE_TABLE(c->said);
 	FREE_TABLE(c->holdoff);
 	FREE_TABLE(c->clearing);
 	FREE_TABLE(c->opens);
@@ -285,6 +287,7 @@ static bool from_member_only(uint32_t type)
 	case NFS4R_MSG_ACK:
 	case NFS4R_MSG_NACK:
 	case NFS4R_MSG_REVOKE:
+	case NFS4R_MSG_CLOSING:
 	case NFS4R_MSG_FORWARD:
 	case NFS4R_MSG_FORWARD_ANSWER:
 		return true;
@@ -358,6 +361,10 @@ static void on_msg(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_msg 
 		break;
 	case NFS4R_MSG_REVOKE:
 		release_on_revoke(c, from, m);
+		break;
+	case NFS4R_MSG_CLOSING:
+		if (memory_counts(c, from))
+			announce_on_closing(c, from, m);
 		break;
 	case NFS4R_MSG_FORWARD:
 		forward_on_request(c, from, m);

@@ -46,6 +46,7 @@
 #define NACK_REPEAT_DIV 8	  /* a nacked PROPOSE is repeated after repeat_ms / this */
 #define CAUGHT_UP_ENTRIES 1024	  /* a server outside the view that is no farther behind the end of any log may become a member */
 #define STUCK_EVERY_MS 60000
+#define SAID_MAX 4096		  /* CLOSING of claims that are not here yet [the oldest goes: its reader asks] */
 #define STARTS_KEPT 16		  /* of this server, in its memory [a peer's word about an older one is believed] */
 
 struct own;
@@ -94,6 +95,8 @@ struct claim {
 	bool listed;   /* join.c: in the list that is being put in */
 	struct nfs4r_prio prio;
 	nfs4r_lsn lsn; /* created, moved: of their entry */
+	bool announced;	   /* no update counts on it any more, and copies that have its owner's log up to good_at may be read (7.10) */
+	nfs4r_lsn good_at; /* of others; announced */
 	struct own *own; /* NULL for the claims of others */
 	UT_hash_handle hh;
 	uint32_t n;
@@ -127,6 +130,8 @@ struct own { /* what only the owner knows of a claim */
 	struct nfs4r_prio revoked_by;
 	struct own *ask_prev, *ask_next_own; /* proposing, or not acked by all */
 	struct own *end_prev, *end_next;     /* close_at is set */
+	struct own *say_prev, *say_next;     /* announce.c: closing, to be announced */
+	bool to_say;
 	struct heap_item open;		     /* its seq may still be proposed, or is released and not confirmed (4.8) */
 	struct own *prev, *next;	     /* one of: idle (won), closing, released */
 };
@@ -136,6 +141,12 @@ struct anc { /* ancestry table: controls strictly below a directory, per owner (
 	uint32_t count[NFS4R_SERVERS_MAX + 1];
 	struct ctl *here[NFS4R_SERVERS_MAX + 1]; /* those whose objects are right in it */
 	struct anc *up, *down, *prev, *next;	 /* parent directory; first child; the other children of `up` */
+	UT_hash_handle hh;
+};
+
+struct said { /* CLOSING of a claim that is not here yet */
+	struct pidkey key;
+	nfs4r_lsn last;
 	UT_hash_handle hh;
 };
 
@@ -564,6 +575,8 @@ struct nfs4r_core {
 	/* election.c, release.c */
 	struct own *asking, *idle, *idle_deep, *closing, *released; /* idle: won; in order of use; deep ones have a timer of their own */
 	struct own *ending;  /* those of the idle ones that have a close_at */
+	struct own *to_say;  /* announce.c: in the order in which they began to close */
+	struct said *said;   /* the same file; in order of arrival */
 	struct minheap open; /* the first gives the own floor */
 	uint64_t release_at; /* next repetition */
 	nfs4r_lsn last_move, asked_stable;
@@ -944,6 +957,15 @@ void send_revoke(struct nfs4r_core *c, nfs4r_server_id to, const struct nfs4r_oi
 
 uint64_t idle_end(const struct nfs4r_core *c, const struct own *ow); /* when its timer ends */
 void release_at(struct nfs4r_core *c, struct own *ow, uint64_t t);  /* starts closing at this time, used or not */
+
+/* announce.c: closed files are read from copies before their control is released (7.10) */
+void announce_later(struct nfs4r_core *c, struct own *ow); /* it starts closing */
+void announce_never(struct nfs4r_core *c, struct own *ow); /* it is released */
+void announce_again(struct nfs4r_core *c, struct claim *cl); /* start: it may have been announced before */
+void announce_timers(struct nfs4r_core *c);
+void announce_found(struct nfs4r_core *c, struct claim *cl); /* another's claim is here */
+void announce_on_closing(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
+bool is_good_copy(const struct nfs4r_core *c, const struct claim *cl); /* may this server's copy be read as if @cl were released? */
 
 /* holdoff.c: what is not asked for now, because others want it (7.5, 7.6) */
 struct oidmark *mark_find(struct oidmark *table, const struct nfs4r_oid *oid);

@@ -147,7 +147,10 @@
 	X(F_RECONF_HEARD, "log 9.3", "it goes on although one that is left out can be heard")			\
 	X(F_RECONF_INCOMPLETE, "log 9.3", "the lowest goes on although only another one has a complete copy")	\
 	X(F_RECONF_LOGS_GO_ON, "log 9.3", "the logs of the others do not end")					\
-	X(F_RECONF_KEEPS_COPY, "log 9.3", "others keep their copies beside one that is taken as it is")
+	X(F_RECONF_KEEPS_COPY, "log 9.3", "others keep their copies beside one that is taken as it is")		\
+	X(F_ANNOUNCED_COMPLETES, "control 7.10", "control that was announced as closing completes an update")	\
+	X(F_ANNOUNCED_AT_ONCE, "control 7.10", "a copy is read before it has what was announced")		\
+	X(F_ANNOUNCED_FORGOTTEN, "control 7.10", "a restart forgets what it has announced")
 
 enum nfs4r_fault {
 	NFS4R_FAULT_NONE = 0,

@@ -113,6 +113,7 @@ void claim_start_closing(struct nfs4r_core *c, struct own *ow)
 		wanted(c, ow);
 	no_end(c, ow);
 	deep_plus_ends(c, ow->claim);
+	announce_later(c, ow);
 	c->dirty |= DIRTY_RELEASE | DIRTY_OPS;
 }
 
@@ -277,6 +278,7 @@ void claim_release(struct nfs4r_core *c, struct own *ow)
 	if (FAULT(F_ABORT_TO_ACKERS) && ow->state == OWN_PROPOSING)
 		ow->confirmed = ~ow->acks;
 	no_end(c, ow);
+	announce_never(c, ow);
 	ow->state = OWN_RELEASED;
 	deep_plus_ends(c, ow->claim);
 	claim_out_of_table(c, ow->claim);
@@ -438,6 +440,7 @@ void release_timers(struct nfs4r_core *c)
 	idle_timers(c, &c->idle);
 	idle_timers(c, &c->idle_deep);
 	end_timers(c);
+	announce_timers(c);
 	if (c->released && c->now >= c->release_at) {
 		EACH_MEMBER(c, s)
 			send_releases(c, s, c->released, pick_due);

@@ -26,6 +26,7 @@ static void restart_won(struct nfs4r_core *c, struct own *ow)
 	if (FAULT(F_RESTART_KEEPS_ACKS))
 		ow->acks = ~(nfs4r_servers)0;
 	cl->won = true;
+	announce_again(c, cl);
 	claim_idle(c, ow);
 	if (cl->kind == NFS4R_PROPOSED && !is_all(c, ow->acks)) {
 		asking_in(c, ow);

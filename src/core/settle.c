@@ -92,7 +92,7 @@ static bool explicit_completes(struct nfs4r_core *c, const struct nfs4r_oid *oid
 	for (k = controls_of(c, oid); k; k = k->next) {
 		const struct claim *cl = k->claim;
 
-		if (!cl->own || cl->own->state != OWN_WON)
+		if (!cl->own || cl->own->state != OWN_WON || (cl->announced && !FAULT(F_ANNOUNCED_COMPLETES)))
 			continue;
 		if (claim_acked_by_all(c, cl) || (cl->kind == NFS4R_CREATED && parents_settled(c, oid)) ||
 		    (cl->kind == NFS4R_MOVED && (FAULT(F_MOVED_SETTLED) || applied_everywhere(c, cl->lsn))))

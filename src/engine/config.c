@@ -15,6 +15,7 @@ void nfs4r_config_init(struct nfs4r_config *cfg)
 	cfg->deep_control = true;
 	cfg->deep_idle_ms = 1000;
 	cfg->revoke_ms = 100;
+	cfg->announce_ms = 20;
 	cfg->promote_after = 3;
 	cfg->deep_plus_after = 2;
 	cfg->contested_ms = 5000;

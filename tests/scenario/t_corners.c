@@ -227,6 +227,45 @@ static bool explicit_control_is_held_off(struct net *n)
 	return n->sent[NFS4R_MSG_PROPOSE] == asked;
 }
 
+/* Before the control is released, half a round trip after the close; also when CLOSING overtakes the entry that brings the control. */
+static bool closed_file_is_read_from_copies(struct net *n, bool overtaken)
+{
+	struct nfs4r_oid d = mkdir_in(n, &n->root, "d"), f;
+	struct client *c;
+
+	n->cfg.announce_ms = 20;
+	net_retune(n);
+	n->s[S].no_checkpoint = true;
+	claim(n, P, &d, NFS4R_DEEP);
+	net_run(n, 3 * n->delay);
+	if (overtaken)
+		net_hold(n, P, S, NFS4R_MSG_ENTRIES);
+	c = op_name(n, P, NFS4R_OP_CREATE, &d, "f");
+	finish(n, c);
+	f = c->op.result;
+	net_writers(n, P, &f, true);
+	finish(n, op_write(n, P, &f, "p", true));
+	finish(n, op_close(n, P, &f));
+	net_writers(n, P, &f, false);
+	net_run(n, 20 + 2 * n->delay);
+	if (overtaken) {
+		assert_false(controls(n, S, P, &f));
+		net_pass(n);
+		net_run(n, 2 * n->delay);
+	}
+	return controls(n, S, P, &f) && route(n, S, &f, false) == S && route(n, S, &d, true) == P;
+}
+
+static bool copies_of_closed_files(struct net *n)
+{
+	return closed_file_is_read_from_copies(n, false);
+}
+
+static bool closing_overtakes_the_entry(struct net *n)
+{
+	return closed_file_is_read_from_copies(n, true);
+}
+
 /* ---- a server is away (docs/decisions/0005-fixed-view.md) ---------------------------------------------- */
 
 /* S goes down, and is known to be down; P uses @d all the time. */
@@ -363,6 +402,8 @@ static const struct corner {
 	{ "control 5.3: ... only for the log up to the restart", close_waits_only_for_the_old_log },
 	{ "control 3.8: files ask when a deep+ is gone", files_ask_when_a_deep_plus_is_gone },
 	{ "control 7.6: an explicit control is held off", explicit_control_is_held_off },
+	{ "control 7.10: closed files are read from copies", copies_of_closed_files },
+	{ "control 7.10: CLOSING overtakes the entry", closing_overtakes_the_entry },
 	{ "one is away: an old file waits", old_file_waits_for_who_is_away },
 	{ "one is away: a claim it never acked waits", claim_not_acked_waits_for_who_is_away },
 	{ "one is away: a forwarded operation waits", forwarded_waits_for_who_is_away },

@@ -290,6 +290,70 @@ static bool dropped_deep_plus_waits(struct net *n)
 	return route(n, S, &f, false) == P;
 }
 
+/* ---- section 7.10 ------------------------------------------------------------------------------------- */
+
+/* A new file of P in d, which P controls deeply. Nothing of it is released while S's disk is slow. */
+static struct nfs4r_oid new_file(struct net *n)
+{
+	n->cfg.announce_ms = 20;
+	old(n, "d/");
+	n->s[S].no_checkpoint = true;
+	do_claim(n, P, "d", NFS4R_DEEP);
+	do_create(n, P, "d", "f");
+	return at(n, "d/f");
+}
+
+static void write_and_close(struct net *n, const struct nfs4r_oid *f)
+{
+	net_writers(n, P, f, true);
+	finish(n, op_write(n, P, f, "p", true));
+	assert_int_equal(finish(n, op_close(n, P, f)), NFS4R_OK);
+	net_writers(n, P, f, false);
+}
+
+/* S hears nothing of what P does from here on. Is it told to P's client as done? */
+static bool second_write_is_done(struct net *n, const struct nfs4r_oid *f)
+{
+	deaf(n);
+	net_writers(n, P, f, true);
+	finish(n, op_write(n, P, f, "again", true));
+	return soon(n, op_close(n, P, f));
+}
+
+static bool announced_completes_nothing(struct net *n)
+{
+	struct nfs4r_oid f = new_file(n);
+
+	write_and_close(n, &f);
+	net_run(n, 100);
+	assert_true(controls(n, S, P, &f) && route(n, S, &f, false) == S);
+	return !second_write_is_done(n, &f);
+}
+
+static bool copies_catch_up_first(struct net *n)
+{
+	struct nfs4r_oid f = new_file(n);
+
+	net_run(n, 100);
+	net_hold(n, P, S, NFS4R_MSG_ENTRIES);
+	write_and_close(n, &f);
+	net_run(n, 100);
+	return route(n, S, &f, false) == P;
+}
+
+static bool announced_stays_so_at_a_restart(struct net *n)
+{
+	struct nfs4r_oid f = new_file(n);
+
+	write_and_close(n, &f);
+	net_run(n, 100);
+	net_crash(n, P);
+	net_restart(n, P, true);
+	net_run(n, 100);
+	assert_true(controls(n, S, P, &f) && route(n, S, &f, false) == S);
+	return !second_write_is_done(n, &f);
+}
+
 /* ---- section 8 ---------------------------------------------------------------------------------------- */
 
 static bool counts_have_what_comes_with_entries(struct net *n)
@@ -340,6 +404,9 @@ static const struct prevents list[] = {
 	{ "control 7.4: a lost replacement is not waited for", F_WAIT_FOR_LOST, lost_replacement_is_not_waited_for },
 	{ "control 7.9: directories do not keep deep+", F_DIRS_KEEP_PLUS, directories_do_not_keep_deep_plus },
 	{ "control 7.9: a dropped deep+ waits", F_DROP_AT_ONCE, dropped_deep_plus_waits },
+	{ "control 7.10: announced control completes nothing", F_ANNOUNCED_COMPLETES, announced_completes_nothing },
+	{ "control 7.10: copies catch up first", F_ANNOUNCED_AT_ONCE, copies_catch_up_first },
+	{ "control 7.10: announced stays so at a restart", F_ANNOUNCED_FORGOTTEN, announced_stays_so_at_a_restart },
 	{ "control 8.2: counts have what comes with entries", F_COUNT_JOINED, counts_have_what_comes_with_entries },
 	{ "control 8.2: counts lose what is released", F_COUNT_RELEASED, counts_lose_what_is_released },
 	{ "control 8: counts come back at a restart", F_COUNT_RESTART, counts_come_back_at_a_restart },

@@ -83,6 +83,8 @@ static size_t msg_bytes(const struct nfs4r_msg *m)
 	case NFS4R_MSG_RELEASE:
 	case NFS4R_MSG_RELEASED:
 		return offsetof(struct nfs4r_msg, release.seqs) + m->release.nseqs * sizeof(m->release.seqs[0]);
+	case NFS4R_MSG_CLOSING:
+		return offsetof(struct nfs4r_msg, closing) + sizeof(m->closing);
 	case NFS4R_MSG_POSITIONS:
 		return offsetof(struct nfs4r_msg, positions) + sizeof(m->positions);
 	case NFS4R_MSG_JOINROWS:
@@ -315,6 +317,10 @@ void msg_print(struct sim *s, const struct nfs4r_msg *m, char *buf, size_t len)
 		n += snprintf(buf + n, len - n, " floor %llu", (unsigned long long)m->release.floor);
 		for (uint32_t i = 0; i < m->release.nseqs && n < len; i++)
 			n += snprintf(buf + n, len - n, " %llu", (unsigned long long)m->release.seqs[i]);
+		break;
+	case NFS4R_MSG_CLOSING:
+		for (uint32_t i = 0; i < m->closing.n && n < len; i++)
+			n += snprintf(buf + n, len - n, " %llu:%llu", (unsigned long long)m->closing.seqs[i], (unsigned long long)m->closing.last[i]);
 		break;
 	case NFS4R_MSG_REVOKE:
 		snprintf(buf + n, len - n, " %s%s", oid_name(s, &m->revoke.oid), m->revoke.below ? " below" : "");

@@ -481,7 +481,7 @@ static void draw_machines(struct plan *p, struct rng *r)
 /* A stream of its own, so that seeds of before the policy keep their other draws. */
 static void draw_policy(struct plan *p)
 {
-	static const uint32_t counts[] = { 0, 1, 2, 3 }, waits[] = { 0, 50, 400, 5000 }, reads[] = { 0, 1, 3, 32 };
+	static const uint32_t counts[] = { 0, 1, 2, 3 }, waits[] = { 0, 50, 400, 5000 }, reads[] = { 0, 1, 3, 32 }, says[] = { 0, 1, 20, 100 };
 	struct rng r = { hash_mix(p->seed, 0xdee9) };
 
 	p->deep = rng_chance(&r, p->mode->text ? 400 : 800) || p->hierarchy;
@@ -493,6 +493,7 @@ static void draw_policy(struct plan *p)
 	p->contested_ms = waits[rng_below(&r, 4)];
 	p->share_reads = reads[rng_below(&r, 4)];
 	p->bursts = rng_chance(&r, 400) ? 5 + (uint32_t)rng_below(&r, 40) : 0;
+	p->announce_ms = says[rng_below(&r, 4)];
 	if (p->hierarchy && (p->elections_max || rng_chance(&r, 500))) {
 		p->deep_ms = p->elections_max ? 5000 : 1000;
 		p->revoke_ms = 100;
@@ -594,7 +595,7 @@ void plan_print(const struct plan *p, char *buf, size_t len)
 		 "mode %s, %u servers, %u clients each, work %llu ms, think %llu ms, loss %u, dup %u, lag %llu/%llu ms, "
 		 "%u slow paths %llu ms, cut every %llu ms for %llu, crash every %llu ms (machine %u/1000), sync %llu us, "
 		 "exec %llu us, apply %llu us, checkpoint %llu ms, window %u, idle %u ms, deep %s %u ms, promote %u, deep+ %u, "
-		 "contested %u ms, revoke %u ms, holdoff %u ms, share %u, bursts %u",
+		 "contested %u ms, revoke %u ms, announce %u ms, holdoff %u ms, share %u, bursts %u",
 		 p->mode->name, p->servers, p->clients, (unsigned long long)(p->work_us / MS),
 		 (unsigned long long)(p->think_us / MS), p->loss, p->dup, (unsigned long long)(p->lag_us / MS),
 		 (unsigned long long)(p->bulk_lag_us / MS), p->slow_paths, (unsigned long long)(p->slow_us / MS),
@@ -602,7 +603,7 @@ void plan_print(const struct plan *p, char *buf, size_t len)
 		 (unsigned long long)(p->crash_every_us / MS), p->machine_crash, (unsigned long long)p->sync_us,
 		 (unsigned long long)p->exec_us, (unsigned long long)p->apply_us,
 		 (unsigned long long)(p->checkpoint_us / MS), p->window, p->idle_ms, p->deep ? "on" : "off",
-		 p->deep_ms, p->promote_count, p->deep_plus_count, p->contested_ms, p->revoke_ms, p->holdoff_ms,
+		 p->deep_ms, p->promote_count, p->deep_plus_count, p->contested_ms, p->revoke_ms, p->announce_ms, p->holdoff_ms,
 		 p->share_reads, p->bursts);
 	n = strlen(buf);
 	if (p->lease_ms)

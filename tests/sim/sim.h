@@ -62,7 +62,7 @@ struct plan { /* drawn from the seed and the mode; printed with a failure */
 	uint32_t shared;      /* per mille: picks among the objects of the first tree */
 	uint32_t window, idle_ms; /* of the core */
 	bool deep;	      /* policy of hierarchical control, and its knobs */
-	uint32_t deep_ms, revoke_ms, holdoff_ms, promote_count, deep_plus_count, contested_ms, share_reads;
+	uint32_t deep_ms, revoke_ms, announce_ms, holdoff_ms, promote_count, deep_plus_count, contested_ms, share_reads;
 	uint32_t slow_paths;  /* (from, to, lane) that are much slower than the rest */
 	uint64_t slow_us;
 	uint32_t cancels;     /* per mille of the operations */

@@ -269,6 +269,7 @@ static void make_core(struct server *v)
 	cfg.deep = s->plan.deep;
 	cfg.deep_ms = s->plan.deep_ms;
 	cfg.revoke_ms = s->plan.revoke_ms;
+	cfg.announce_ms = s->plan.announce_ms;
 	cfg.holdoff_ms = s->plan.holdoff_ms;
 	cfg.promote_count = s->plan.promote_count;
 	cfg.deep_plus_count = s->plan.deep_plus_count;

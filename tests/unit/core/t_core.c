@@ -87,7 +87,7 @@ static void nonsense_from_peers_is_dropped(void **state)
 
 		for (size_t k = 0; k < 600; k++)
 			p[k] = (uint8_t)(rnd(&s) & (i % 3 ? 3 : 255));
-		m->type = (uint32_t)(rnd(&s) % (NFS4R_MSG_JOINED + 2));
+		m->type = (uint32_t)(rnd(&s) % (NFS4R_MSG_CLOSING + 2));
 		if (m->type == NFS4R_MSG_JOINROWS) /* its rows would be anywhere */
 			m->type = NFS4R_MSG_JOIN;
 		*(uint8_t *)&m->propose.won &= 1; /* the decoder makes sure of that much */
@@ -133,7 +133,7 @@ static void nonsense_from_peers_is_dropped(void **state)
 				nfs4r_op_fini(u->actions[k].op);
 				free(u->actions[k].op);
 			}
-		if (m->type == NFS4R_MSG_READ || m->type == NFS4R_MSG_READ_ANSWER || m->type == 0 || m->type > NFS4R_MSG_JOINED)
+		if (m->type == NFS4R_MSG_READ || m->type == NFS4R_MSG_READ_ANSWER || m->type == 0 || m->type > NFS4R_MSG_CLOSING)
 			m->type = NFS4R_MSG_ACK;
 		nfs4r_msg_fini(m);
 		free(m);

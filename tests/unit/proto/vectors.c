@@ -128,6 +128,18 @@ static void make_released(void *p)
 	m->release.seqs[0] = 42;
 }
 
+static void make_closing(void *p)
+{
+	struct nfs4r_msg *m = p;
+
+	m->type = NFS4R_MSG_CLOSING;
+	m->closing.n = 2;
+	m->closing.seqs[0] = 43;
+	m->closing.last[0] = 900;
+	m->closing.seqs[1] = 46;
+	m->closing.last[1] = 911;
+}
+
 static void make_revoke(void *p)
 {
 	struct nfs4r_msg *m = p;
@@ -729,6 +741,7 @@ const struct vector vectors[] = {
 	{ "nack", VECTOR_MSG, make_nack },
 	{ "release", VECTOR_MSG, make_release },
 	{ "released", VECTOR_MSG, make_released },
+	{ "closing", VECTOR_MSG, make_closing },
 	{ "revoke", VECTOR_MSG, make_revoke },
 	{ "forward_rename", VECTOR_MSG, make_forward_rename },
 	{ "forward_write", VECTOR_MSG, make_forward_write },

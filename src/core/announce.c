@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Closed files are read from copies before their control is released (control 7.10).
+ *
+ * Happy path: the last writer of a file has closed it, its control is closing, so no new update counts on it. Released it is when everybody has the
+ * log on disk up to `last`, a round trip and a half later for those who want to read. So announce_ms after the closing began CLOSING goes to all, with `last` as it is
+ * then. Whoever has applied that much of the log reads his own copy, as if the control were released: half a round trip after the close.
+ *
+ * The other side of it: readers ask no more because of this control, so it completes no update that is made after the announcement (settle.c). What was made
+ * before is covered by `last`, which every such update raised (5.1). An update of the file after that asks for a control of its own (3.8), or waits until all have applied it.
+ * That is why announcing waits a little: a program that closes a file and then sets its times shall not pay for it.
+ *
+ * CLOSING is small and overtakes the entry that brings the control, with the file's bytes: then it is kept until that has come.
+ *
+ * Failure modes: a lost CLOSING costs readers a question to the owner, as before; late or doubled ones say what is still true. A restart
+ * does not know what it announced, so it takes all single controls for announced.
+ */
+#include "core/core_int.h"
+
+/* One control of something that need not be a directory. */
+static bool is_single(const struct claim *cl)
+{
+	return cl->n == 1 && cl->ctl[0].depth == NFS4R_SHALLOW;
+}
+
+void announce_later(struct nfs4r_core *c, struct own *ow)
+{
+	if (!c->cfg.announce_ms || !is_single(ow->claim) || ow->claim->announced)
+		return;
+	DL_APPEND2(c->to_say, ow, say_prev, say_next);
+	ow->to_say = true;
+	timer_at(c, ow->closing_ms + c->cfg.announce_ms);
+}
+
+void announce_never(struct nfs4r_core *c, struct own *ow)
+{
+	if (ow->to_say)
+		DL_DELETE2(c->to_say, ow, say_prev, say_next);
+	ow->to_say = false;
+}
+
+void announce_again(struct nfs4r_core *c, struct claim *cl)
+{
+	cl->announced = c->cfg.announce_ms && is_single(cl) && !FAULT(F_ANNOUNCED_FORGOTTEN);
+}
+
+static bool is_file(struct nfs4r_core *c, const struct nfs4r_oid *oid)
+{
+	struct nfs4r_facts f;
+
+	return is_known(c, oid, &f) && f.type != NFS4R_TYPE_DIR;
+}
+
+/* Those whose time has come, as many as one message takes. */
+static uint32_t take(struct nfs4r_core *c, struct own **due)
+{
+	struct own *ow, *tmp;
+	uint32_t n = 0;
+
+	DL_FOREACH_SAFE2(c->to_say, ow, tmp, say_next) {
+		if (n == NFS4R_CLOSING_MAX || c->now < ow->closing_ms + c->cfg.announce_ms)
+			break;
+		announce_never(c, ow);
+		if (!is_file(c, &ow->claim->ctl[0].oid))
+			continue;
+		ow->claim->announced = true;
+		due[n++] = ow;
+	}
+	return n;
+}
+
+static void announce(struct nfs4r_core *c, nfs4r_server_id to, struct own *const *due, uint32_t n)
+{
+	struct nfs4r_msg *m = msg_new(c, NFS4R_MSG_CLOSING);
+
+	m->closing.n = n;
+	for (uint32_t i = 0; i < n; i++) {
+		m->closing.seqs[i] = due[i]->claim->key.seq;
+		m->closing.last[i] = due[i]->last;
+	}
+	send_to(c, to, m, false);
+}
+
+void announce_timers(struct nfs4r_core *c)
+{
+	struct own *due[NFS4R_CLOSING_MAX];
+	uint32_t n;
+
+	while ((n = take(c, due)) > 0)
+		EACH_MEMBER(c, s)
+			announce(c, s, due, n);
+	if (c->to_say)
+		timer_at(c, c->to_say->closing_ms + c->cfg.announce_ms);
+}
+
+static void good_from(struct claim *cl, nfs4r_lsn last)
+{
+	if (!is_single(cl))
+		return;
+	cl->announced = true;
+	if (last > cl->good_at)
+		cl->good_at = last;
+}
+
+/* CLOSING is small and overtakes the entry that brings the claim. */
+static void remember(struct nfs4r_core *c, struct pidkey key, nfs4r_lsn last)
+{
+	struct said *w;
+
+	HASH_FIND(hh, c->said, &key, sizeof(key), w);
+	if (!w) {
+		if (HASH_COUNT(c->said) == SAID_MAX) {
+			w = c->said;
+			HASH_DEL(c->said, w);
+			free(w);
+		}
+		w = xcalloc(1, sizeof(*w));
+		w->key = key;
+		HASH_ADD(hh, c->said, key, sizeof(w->key), w);
+	}
+	if (last > w->last)
+		w->last = last;
+}
+
+void announce_found(struct nfs4r_core *c, struct claim *cl)
+{
+	struct said *w;
+
+	HASH_FIND(hh, c->said, &cl->key, sizeof(cl->key), w);
+	if (!w)
+		return;
+	good_from(cl, w->last);
+	HASH_DEL(c->said, w);
+	free(w);
+}
+
+void announce_on_closing(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
+{
+	if (m->closing.n > NFS4R_CLOSING_MAX) {
+		c->st.bad_messages++;
+		return;
+	}
+	for (uint32_t i = 0; i < m->closing.n; i++) {
+		struct pidkey key = { from, m->closing.seqs[i] };
+		struct claim *cl = claim_find(c, from, key.seq);
+
+		if (cl)
+			good_from(cl, m->closing.last[i]);
+		else if (!is_dead_seq(c, from, key.seq))
+			remember(c, key, m->closing.last[i]);
+	}
+}
+
+bool is_good_copy(const struct nfs4r_core *c, const struct claim *cl)
+{
+	return cl->announced && !cl->own && (c->logs[cl->key.server].applied >= cl->good_at || FAULT(F_ANNOUNCED_AT_ONCE));
+}
