@@ -246,8 +246,8 @@ enum nfs4r_memory view_memory(struct nfs4r_engine *eng);
 const char *view_list(nfs4r_servers set, char *buf, size_t len);
 
 /* ---- servers.c; eng->lock held, or before threads run ---- */
-void servers_begin(struct nfs4r_engine *eng); /* the core's rows are restored */
-nfs4r_servers servers_unwritten(const struct nfs4r_engine *eng, nfs4r_servers logs); /* of the view, or with @logs here, in no Server block, while those alone say who the servers are */
+/* The core's rows are restored. Returns the servers of the view, or with @logs here, that no Server block has while those alone say who the servers are. */
+nfs4r_servers servers_begin(struct nfs4r_engine *eng, nfs4r_servers logs);
 void servers_start(struct nfs4r_engine *eng); /* say how they differ from the configuration */
 void servers_go_online(struct nfs4r_engine *eng, struct nfs4r_rpc_config *cfg); /* fills in who the transport's peers are */
 void servers_tell(struct nfs4r_engine *eng);	/* the transport, which runs */

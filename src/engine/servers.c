@@ -81,20 +81,13 @@ static void for_transport(const struct nfs4r_engine *eng, struct nfs4r_rpc_serve
 		out->list[out->n++] = *self;
 }
 
-void servers_begin(struct nfs4r_engine *eng)
-{
-	struct nfs4r_core_view v;
-
-	nfs4r_core_get_view(eng->core, &v);
-	take(eng, &v.adopted);
-}
-
-nfs4r_servers servers_unwritten(const struct nfs4r_engine *eng, nfs4r_servers logs)
+nfs4r_servers servers_begin(struct nfs4r_engine *eng, nfs4r_servers logs)
 {
 	nfs4r_servers written = set_of(eng->cfg.rpc.servers, eng->cfg.rpc.nservers);
 	struct nfs4r_core_view v;
 
 	nfs4r_core_get_view(eng->core, &v);
+	take(eng, &v.adopted);
 	return v.has_book ? 0 : (v.adopted.servers & ~written) | (logs & ~once(eng, &v.adopted));
 }
 
