@@ -202,6 +202,7 @@ enum nfs4r_status hold_stray(struct nfs4r_engine *eng, const struct nfs4r_lhandl
 enum nfs4r_status hold_place(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, const struct nfs4r_oid *oid,
 			     const struct nfs4r_lhandle *h);
 void hold_tidy(struct nfs4r_engine *eng); /* away with it if it is empty */
+void hold_look(struct nfs4r_engine *eng); /* at the start: is it there? */
 
 /* ---- reads.c ---- */
 struct reads *reads_create(struct nfs4r_engine *eng);
@@ -360,6 +361,7 @@ struct nfs4r_engine {
 	_Atomic bool ready;    /* recovered and not halted */
 	_Atomic bool stopping;
 	char halted[200];      /* under lock; why it does not serve */
+	_Atomic bool hold_there; /* the hidden directory may be there: hold.c */
 	_Atomic bool mute;     /* halted: nothing may leave that depends on what could not be written */
 	char import_state[200];/* under lock */
 	_Atomic uint32_t epoch; /* loss epoch of the adopted view */
