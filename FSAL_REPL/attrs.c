@@ -34,6 +34,7 @@ static fsal_status_t getattrs_sub(struct repl_export *exp, struct repl_obj *obj,
 	struct fsal_attrlist all;
 	attrmask_t more = 0;
 	fsal_status_t st;
+	bool hides = repl_may_hide(exp, &obj->oid);
 
 	sub = repl_obj_sub(exp, obj, &st);
 	if (sub == NULL)
@@ -42,8 +43,11 @@ static fsal_status_t getattrs_sub(struct repl_export *exp, struct repl_obj *obj,
 	more &= sub->type == SYMBOLIC_LINK ? ATTRS_POSIX : ATTRS_POSIX | ATTR_ACL;
 	fsal_prepare_attrs(&all, (out->request_mask & ~ATTR_RDATTR_ERR) | more);
 	REPL_SUBCALL(exp, st = sub->obj_ops->getattrs(sub, &all));
+	hides = hides || repl_may_hide(exp, &obj->oid);
 	if (!FSAL_IS_ERROR(st)) {
-		if (row != NULL)
+		if (hides)
+			all.numlinks = repl_links_seen(exp, all.numlinks);
+		if (row != NULL && !hides)
 			repl_attr_cache_put(exp->attr_cache, &obj->oid, row->version, &all);
 		fsal_copy_attrs(out, &all, false);
 	}

@@ -158,6 +158,26 @@ enum nfs4r_known repl_row(struct repl_export *exp, const struct nfs4r_oid *oid, 
 	return known;
 }
 
+bool repl_may_hide(struct repl_export *exp, const struct nfs4r_oid *oid)
+{
+	bool yes = false;
+
+	if (gate_enter(exp)) {
+		yes = nfs4r_may_hide(exp->eng, oid);
+		gate_leave(exp);
+	}
+	return yes;
+}
+
+uint32_t repl_links_seen(struct repl_export *exp, uint32_t numlinks)
+{
+	if (gate_enter(exp)) {
+		numlinks = nfs4r_links_seen(exp->eng, numlinks);
+		gate_leave(exp);
+	}
+	return numlinks;
+}
+
 /* A deletion that only this server knows may be undone (log 8.3): without a lease nobody can tell. */
 bool repl_is_gone(struct repl_export *exp, const struct nfs4r_oid *oid)
 {

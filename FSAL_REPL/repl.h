@@ -148,6 +148,8 @@ void repl_read_async(struct repl_export *exp, struct nfs4r_read *rd, nfs4r_read_
 /* Read from wherever it has to be read, the local copy served by the engine. */
 enum nfs4r_status repl_read_any(struct repl_export *exp, struct nfs4r_read *rd);
 enum nfs4r_known repl_row(struct repl_export *exp, const struct nfs4r_oid *oid, struct nfs4r_row *row);
+bool repl_may_hide(struct repl_export *exp, const struct nfs4r_oid *oid);
+uint32_t repl_links_seen(struct repl_export *exp, uint32_t numlinks);
 /* Deleted, for good: STALE. A row that is DEAD alone may mean that this server is behind the others, and then the answer is DELAY. */
 bool repl_is_gone(struct repl_export *exp, const struct nfs4r_oid *oid);
 void repl_local_handle(struct repl_export *exp, const struct nfs4r_oid *oid, struct nfs4r_lhandle *out);

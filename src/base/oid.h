@@ -24,6 +24,10 @@ typedef uint64_t nfs4r_servers;	   /* bit set of server ids: bit i = server i */
 
 #define NFS4R_VERSION_COUNT_BITS 40
 #define NFS4R_BIT(id) ((nfs4r_servers)1 << (id))
+/* For each server s of a set, by rising id: a head like that of `for`. */
+#define EACH_OF(set, s)                                                                                                        \
+	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)                                                               \
+		if ((set) & NFS4R_BIT(s))
 
 struct nfs4r_oid {
 	uint8_t b[16]; /* creator (2) | incarnation counter (6) | mint sequence (8) */

@@ -628,9 +628,6 @@ static inline nfs4r_servers servers_of(const struct nfs4r_core *c)
 	return c->view.adopted.servers | c->view.accepted.servers;
 }
 
-#define EACH_OF(set, s)                                                                                                        \
-	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)                                                               \
-		if ((set) & NFS4R_BIT(s))
 #define EACH_SERVER(c, s) EACH_OF(servers_of(c), s)
 #define EACH_PEER(c, s) EACH_SERVER(c, s) if (s != (c)->self)
 /* Logs outlive their servers. */

@@ -33,16 +33,6 @@ static json_t *oid_text(const struct nfs4r_oid *oid)
 	return json_string(nfs4r_oid_str(oid, buf));
 }
 
-static json_t *server_list(nfs4r_servers set)
-{
-	json_t *list = json_array();
-
-	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)
-		if (set & NFS4R_BIT(s))
-			json_array_append_new(list, json_integer(s));
-	return list;
-}
-
 static json_t *server_or_null(nfs4r_server_id s)
 {
 	return s ? json_integer(s) : json_null();
@@ -186,7 +176,7 @@ static const char *kind_name(uint32_t kind)
 static void add_own(json_t *row, const struct nfs4r_control_info *i, bool own)
 {
 #define OWN(key, value) json_object_set_new(row, key, own ? (value) : json_null())
-	OWN("acks", server_list(i->acks));
+	OWN("acks", ctl_server_list(i->acks));
 	OWN("ops_waiting", num(i->waiting));
 	OWN("ops_executing", num(i->executing));
 	OWN("ends_in_ms", i->ends_in_ms >= 0 ? json_integer(i->ends_in_ms) : json_null());
@@ -260,7 +250,7 @@ static json_t *waiting_row(struct pathfinder *pf, const struct nfs4r_waiting_inf
 	return json_pack("{s:s, s:o, s:o, s:o, s:s, s:s, s:o, s:o, s:o, s:b, s:o}", "op", nfs4r_op_name(i->op), "oid",
 			 oid_text(&i->obj), "path", path_text(pf, &i->obj), "name",
 			 i->name.len ? ctl_json_text(i->name.s, i->name.len) : json_null(), "wait", wait_key(i->wait), "state",
-			 wait_text(i->wait), "on", server_list(i->on), "waited_ms", num(i->waited_ms), "attempts",
+			 wait_text(i->wait), "on", ctl_server_list(i->on), "waited_ms", num(i->waited_ms), "attempts",
 			 num(i->attempts), "remote", i->remote, "from", server_or_null(i->remote ? i->from : 0));
 }
 
@@ -269,16 +259,13 @@ static json_t *waiting_row(struct pathfinder *pf, const struct nfs4r_waiting_inf
 static json_t *answer(struct pathfinder *pf, const struct rows *r)
 {
 	uint64_t operations = r->stats.ops_waiting + r->stats.ops_executing;
-	json_t *servers = json_array(), *controls = json_array(), *waiting = json_array();
+	json_t *controls = json_array(), *waiting = json_array();
 
-	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)
-		if (pf->eng->servers & NFS4R_BIT(s))
-			json_array_append_new(servers, json_integer(s));
 	for (uint32_t i = 0; i < r->n; i++)
 		json_array_append_new(controls, control_row(pf, &r->v[i]));
 	for (uint32_t i = 0; i < r->nwaiting; i++)
 		json_array_append_new(waiting, waiting_row(pf, &r->w[i]));
-	return json_pack("{s:i, s:o, s:o, s:b, s:o, s:o, s:b, s:o}", "server", pf->eng->cfg.rpc.self, "servers", servers, "total",
+	return json_pack("{s:i, s:o, s:o, s:b, s:o, s:o, s:b, s:o}", "server", pf->eng->cfg.rpc.self, "servers", ctl_server_list(pf->eng->servers), "total",
 			 num(r->total), "truncated", r->total > r->n, "controls", controls, "waiting_total", num(operations),
 			 "waiting_truncated", operations > r->nwaiting, "waiting", waiting);
 }

@@ -78,6 +78,7 @@ const char *ctl_view_state(const struct nfs4r_engine *eng, const struct ctl_fact
 
 /* How many entries lie between two positions of a log, as far as that can be said across an end of it. Pure. */
 uint64_t ctl_entries(nfs4r_lsn from, nfs4r_lsn until);
+json_t *ctl_server_list(nfs4r_servers set); /* their numbers */
 void ctl_seals_collect(struct nfs4r_engine *eng, struct ctl_facts *f); /* eng->lock held */
 json_t *ctl_seals_json(const struct nfs4r_engine *eng, const struct ctl_facts *f);
 /* The answer to `give-up`; only with @sure it is done. */

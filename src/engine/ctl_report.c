@@ -119,8 +119,8 @@ static json_t *own_log(struct nfs4r_engine *eng, const struct ctl_facts *f)
 	nfs4r_lsn first = 0, last = 0, stable = f->end;
 
 	nfs4r_store_log_range(eng->store, eng->cfg.rpc.self, &first, &last);
-	for (nfs4r_server_id id = 1; id <= NFS4R_SERVERS_MAX; id++)
-		if (f->known[id] && f->servers & NFS4R_BIT(id) && f->peer[id].stable < stable)
+	EACH_OF(f->servers, id)
+		if (f->known[id] && f->peer[id].stable < stable)
 			stable = f->peer[id].stable;
 	return json_pack("{s:o, s:o, s:o}", "first", num(first), "last", num(f->end), "stable_at_all_peers", num(stable));
 }

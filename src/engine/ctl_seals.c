@@ -13,14 +13,13 @@ static json_t *num(uint64_t v)
 	return json_integer((json_int_t)v);
 }
 
-static json_t *ids(nfs4r_servers set)
+json_t *ctl_server_list(nfs4r_servers set)
 {
-	json_t *out = json_array();
+	json_t *list = json_array();
 
-	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)
-		if (set & NFS4R_BIT(s))
-			json_array_append_new(out, num(s));
-	return out;
+	EACH_OF(set, s)
+		json_array_append_new(list, num(s));
+	return list;
 }
 
 uint64_t ctl_entries(nfs4r_lsn from, nfs4r_lsn until)
@@ -76,7 +75,7 @@ json_t *ctl_seals_json(const struct nfs4r_engine *eng, const struct ctl_facts *f
 	nfs4r_servers sealed = f->servers & ~f->view.adopted.open;
 
 	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o}, s:o}", "durability", durability[eng->cfg.durability], "epoch",
-			 num(f->view.adopted.epoch), "given_up", ids(f->view.given_up), "sealed", ids(sealed), "seals", seals(&f->view.adopted),
+			 num(f->view.adopted.epoch), "given_up", ctl_server_list(f->view.given_up), "sealed", ctl_server_list(sealed), "seals", seals(&f->view.adopted),
 			 "loss_window", "entries", num(f->loss_entries), "bytes", num(f->loss_bytes), "age_ms", num(f->loss_age_ms), "repair",
 			 repair(f));
 }

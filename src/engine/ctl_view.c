@@ -14,16 +14,6 @@ static json_t *num(uint64_t v)
 	return json_integer((json_int_t)v);
 }
 
-static json_t *ids(nfs4r_servers set)
-{
-	json_t *out = json_array();
-
-	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)
-		if (set & NFS4R_BIT(s))
-			json_array_append_new(out, num(s));
-	return out;
-}
-
 uint64_t ctl_own_lag(const struct ctl_facts *f)
 {
 	uint64_t n = 0;
@@ -146,11 +136,8 @@ static json_t *servers(const struct nfs4r_engine *eng, const struct ctl_facts *f
 {
 	json_t *out = json_array();
 
-	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++) {
-		if (!(f->servers & NFS4R_BIT(s)))
-			continue;
+	EACH_OF(f->servers, s)
 		json_array_append_new(out, s == eng->cfg.rpc.self ? self(eng, f) : other(eng, f, s));
-	}
 	return out;
 }
 
@@ -159,12 +146,12 @@ json_t *ctl_view_json(const struct nfs4r_engine *eng, const struct ctl_facts *f)
 	json_t *out;
 
 	if (f->view.fixed)
-		return json_pack("{s:s, s:i, s:o}", "kind", "fixed", "number", 1, "members", ids(f->view.adopted.members));
-	out = json_pack("{s:s, s:o, s:o, s:b, s:b}", "kind", "active", "number", num(f->view.adopted.num), "members", ids(f->view.adopted.members),
+		return json_pack("{s:s, s:i, s:o}", "kind", "fixed", "number", 1, "members", ctl_server_list(f->view.adopted.members));
+	out = json_pack("{s:s, s:o, s:o, s:b, s:b}", "kind", "active", "number", num(f->view.adopted.num), "members", ctl_server_list(f->view.adopted.members),
 			"member", f->view.member, "joining", f->view.joining);
 	if (!out)
 		return NULL;
-	json_object_set_new(out, "voters", ids(f->view.adopted.voters));
+	json_object_set_new(out, "voters", ctl_server_list(f->view.adopted.voters));
 	json_object_set_new(out, "lease_left_ms", f->lease_left_ms ? num(f->lease_left_ms) : json_null());
 	json_object_set_new(out, "lease_ms", num(eng->cfg.lease_ms));
 	json_object_set_new(out, "silence_ms", num(eng->cfg.silence_ms));

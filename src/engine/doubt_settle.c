@@ -207,9 +207,7 @@ static enum outcome settle(struct doubt *d, struct repair *r, const struct nfs4r
 
 	if (nfs4r_store_row(eng->store, oid, &row) != NFS4R_KNOWN)
 		return SETTLED;
-	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++) {
-		if (s == eng->cfg.rpc.self || !(left & NFS4R_BIT(s)))
-			continue;
+	EACH_OF(left & ~NFS4R_BIT(eng->cfg.rpc.self), s) {
 		ask_peer(d, s, oid, &o[s]);
 		if (o[s].dead)
 			return SETTLED; /* it will be deleted here, too */
@@ -243,8 +241,8 @@ static void say_waiting(struct doubt *d, nfs4r_servers awaited, uint32_t left, u
 
 	if (!left || now_ms() < *said_ms + SAY_EVERY_MS)
 		return;
-	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX && n < sizeof(who) - 8; s++)
-		if (awaited & NFS4R_BIT(s))
+	EACH_OF(awaited, s)
+		if (n < sizeof(who) - 8)
 			n += (size_t)snprintf(who + n, sizeof(who) - n, " %u", s);
 	engine_log(d->repair.eng, NFS4R_LOG_WARN, "volume %s: after the crash of the machine %u objects are in doubt; waiting for %s%s, which may have them",
 		   d->repair.eng->cfg.volume_name, left, n ? "server" : "the other servers", who);

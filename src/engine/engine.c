@@ -281,6 +281,8 @@ static enum nfs4r_status begin(struct nfs4r_engine *eng, const struct nfs4r_stor
 	if (st == NFS4R_OK)
 		st = recover_root(eng, info, why);
 	if (st == NFS4R_OK)
+		hold_look(eng);
+	if (st == NFS4R_OK)
 		st = doubt_begin(eng, info);
 	if (st != NFS4R_OK)
 		return st;
@@ -291,11 +293,10 @@ static enum nfs4r_status begin(struct nfs4r_engine *eng, const struct nfs4r_stor
 	engine_perform(eng, nfs4r_core_started(eng->core, now_ms()));
 	servers_start(eng);
 	view_start(eng);
-	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++) { /* until the transport says otherwise */
+	EACH_OF(eng->servers & ~NFS4R_BIT(eng->cfg.rpc.self), s) { /* until the transport says otherwise */
 		struct nfs4r_event ev = { .type = NFS4R_EV_PEER_DOWN, .peer = s };
 
-		if (s != eng->cfg.rpc.self && eng->servers & NFS4R_BIT(s))
-			engine_step(eng, &ev);
+		engine_step(eng, &ev);
 	}
 	pthread_mutex_unlock(&eng->lock);
 	return NFS4R_OK;

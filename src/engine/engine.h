@@ -137,6 +137,13 @@ enum nfs4r_known nfs4r_row(struct nfs4r_engine *eng, const struct nfs4r_oid *oid
  * is asked: a version that is newer than what comes with it would make a client believe old attributes for good.
  */
 void nfs4r_row_overlay(const struct nfs4r_row *row, struct nfs4r_attrs *attrs);
+/*
+ * Is it the exported directory while another one that clients do not see may lie in it (hold.c)? Then nfs4r_links_seen() says what its link count is
+ * without that one: @nlink, or one less; one of 2 or less counts no directories. Ask before and after the local file system is, and keep nothing of what it
+ * said if it was so once. The latter asks the local file system.
+ */
+bool nfs4r_may_hide(const struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
+uint32_t nfs4r_links_seen(struct nfs4r_engine *eng, uint32_t nlink);
 /* Local handle of an object; len 0 if it has none here (not yet, or dead). */
 void nfs4r_handle(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, struct nfs4r_lhandle *out);
 bool nfs4r_by_handle(struct nfs4r_engine *eng, const struct nfs4r_lhandle *h, struct nfs4r_oid *oid);

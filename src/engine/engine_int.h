@@ -205,6 +205,7 @@ enum nfs4r_status hold_stray(struct nfs4r_engine *eng, const struct nfs4r_lhandl
 enum nfs4r_status hold_place(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, const struct nfs4r_oid *oid,
 			     const struct nfs4r_lhandle *h);
 void hold_tidy(struct nfs4r_engine *eng); /* away with it if it is empty */
+void hold_look(struct nfs4r_engine *eng); /* at the start: is it there? */
 
 /* ---- reads.c ---- */
 struct reads *reads_create(struct nfs4r_engine *eng);
@@ -249,8 +250,8 @@ enum nfs4r_memory view_memory(struct nfs4r_engine *eng);
 const char *view_list(nfs4r_servers set, char *buf, size_t len);
 
 /* ---- servers.c; eng->lock held, or before threads run ---- */
-void servers_begin(struct nfs4r_engine *eng); /* the core's rows are restored */
-nfs4r_servers servers_unwritten(const struct nfs4r_engine *eng, nfs4r_servers logs); /* of the view, or with @logs here, in no Server block, while those alone say who the servers are */
+/* The core's rows are restored. Returns the servers of the view, or with @logs here, that no Server block has while those alone say who the servers are. */
+nfs4r_servers servers_begin(struct nfs4r_engine *eng, nfs4r_servers logs);
 void servers_start(struct nfs4r_engine *eng); /* say how they differ from the configuration */
 void servers_go_online(struct nfs4r_engine *eng, struct nfs4r_rpc_config *cfg); /* fills in who the transport's peers are */
 void servers_tell(struct nfs4r_engine *eng);	/* the transport, which runs */
@@ -364,6 +365,7 @@ struct nfs4r_engine {
 	_Atomic bool ready;    /* recovered and not halted */
 	_Atomic bool stopping;
 	char halted[200];      /* under lock; why it does not serve */
+	_Atomic bool hold_there; /* the hidden directory may be there: hold.c */
 	_Atomic bool mute;     /* halted: nothing may leave that depends on what could not be written */
 	char import_state[200];/* under lock */
 	_Atomic uint32_t epoch; /* loss epoch of the adopted view */

@@ -10,7 +10,8 @@
  *
  * Failure modes: every step finds its work done when it is made again. What is not the volume's own is left where it is, and stands in the way.
  *
- * Invariants: clients never see the directory, because they see names of the store only; it is there only while it is needed.
+ * Invariants: clients never see the directory, because they see names of the store only, and the exported directory's link count without it;
+ * it is there only while it is needed. eng->hold_there is set whenever it may be there, and whoever takes it away looks again.
  */
 #include <stdio.h>
 
@@ -50,9 +51,23 @@ static enum nfs4r_status open_dir(struct nfs4r_engine *eng, bool make, struct nf
 	enum nfs4r_status st = eng->ops->lookup(eng->ctx, &root, name, out);
 	if (st != NFS4R_NOENT || !make)
 		return st;
+	eng->hold_there = true;
 	st = eng->ops->create(eng->ctx, &root, name, &a, NULL, NULL, out, &post);
 	nfs4r_buf_put(post.acl);
+	eng->hold_there = true; /* and again: it may have been looked for meanwhile */
 	return st == NFS4R_EXIST ? eng->ops->lookup(eng->ctx, &root, name, out) : st;
+}
+
+void hold_look(struct nfs4r_engine *eng)
+{
+	struct nfs4r_lhandle dir;
+
+	eng->hold_there = true;
+	if (open_dir(eng, false, &dir) != NFS4R_NOENT)
+		return;
+	eng->hold_there = false;
+	if (open_dir(eng, false, &dir) != NFS4R_NOENT) /* made meanwhile */
+		eng->hold_there = true;
 }
 
 void hold_tidy(struct nfs4r_engine *eng)
@@ -64,6 +79,21 @@ void hold_tidy(struct nfs4r_engine *eng)
 	dir_name(eng, name);
 	if (eng->ops->lookup(eng->ctx, &root, name, &dir) == NFS4R_OK)
 		(void)eng->ops->remove(eng->ctx, &root, name, &dir, NULL); /* not while something is in it */
+	hold_look(eng);
+}
+
+bool nfs4r_may_hide(const struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
+{
+	return eng->hold_there && nfs4r_oid_eq(oid, &eng->root);
+}
+
+uint32_t nfs4r_links_seen(struct nfs4r_engine *eng, uint32_t nlink)
+{
+	struct nfs4r_lhandle dir;
+
+	if (nlink > 2 && open_dir(eng, false, &dir) == NFS4R_OK)
+		nlink--;
+	return nlink;
 }
 
 /* ---- objects in it ---- */

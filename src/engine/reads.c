@@ -546,6 +546,8 @@ static enum nfs4r_status here_attrs(struct nfs4r_engine *eng, const struct nfs4r
 	if (!h.len || nfs4r_store_row(eng->store, oid, &row) != NFS4R_KNOWN)
 		return NFS4R_STALE;
 	enum nfs4r_status st = eng->ops->getattr(eng->ctx, &h, out);
+	if (st == NFS4R_OK && nfs4r_may_hide(eng, oid))
+		out->nlink = nfs4r_links_seen(eng, out->nlink);
 	if (st == NFS4R_OK)
 		nfs4r_row_overlay(&row, out);
 	return st;

@@ -80,8 +80,8 @@ static enum nfs4r_status restore_own_entries(struct nfs4r_engine *eng, const str
 	return NFS4R_OK;
 }
 
-/* Until servers are added or taken out the Server blocks say who they are. */
-static enum nfs4r_status all_are_written(struct nfs4r_engine *eng, const struct nfs4r_store_info *info, char *why)
+/* Who the servers are. Until some are added or taken out the Server blocks say it. */
+static enum nfs4r_status take_servers(struct nfs4r_engine *eng, const struct nfs4r_store_info *info, char *why)
 {
 	nfs4r_servers logs = 0, set;
 	char list[64];
@@ -89,7 +89,7 @@ static enum nfs4r_status all_are_written(struct nfs4r_engine *eng, const struct 
 	for (nfs4r_server_id id = 1; id <= NFS4R_SERVERS_MAX; id++)
 		if (is_stored(info, id))
 			logs |= NFS4R_BIT(id);
-	set = servers_unwritten(eng, logs);
+	set = servers_begin(eng, logs);
 	if (!set)
 		return NFS4R_OK;
 	snprintf(why, 512, "the store in %.200s knows server %s, which has no Server block: if that Server block was removed, write it again; a server is taken out with "
@@ -102,8 +102,7 @@ enum nfs4r_status recover_restore(struct nfs4r_engine *eng, const struct nfs4r_s
 	struct restore r = { .eng = eng, .st = NFS4R_OK };
 
 	nfs4r_store_each_core_row(eng->store, restore_row, &r);
-	servers_begin(eng);
-	if (r.st == NFS4R_OK && all_are_written(eng, info, why) != NFS4R_OK)
+	if (r.st == NFS4R_OK && take_servers(eng, info, why) != NFS4R_OK)
 		return NFS4R_INVAL;
 	for (nfs4r_server_id id = 1; r.st == NFS4R_OK && id <= NFS4R_SERVERS_MAX; id++) {
 		if (!has_log(eng, id, info))

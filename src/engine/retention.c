@@ -95,16 +95,6 @@ void retention_look_at_bound(struct nfs4r_engine *eng)
 	engine_log(eng, NFS4R_LOG_WARN, "volume %s: %s", eng->cfg.volume_name, text);
 }
 
-static json_t *ids(nfs4r_servers set)
-{
-	json_t *out = json_array();
-
-	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)
-		if (set & NFS4R_BIT(s))
-			json_array_append_new(out, json_integer(s));
-	return out;
-}
-
 json_t *ctl_retention_json(struct nfs4r_engine *eng)
 {
 	struct retention_facts f;
@@ -115,6 +105,6 @@ json_t *ctl_retention_json(struct nfs4r_engine *eng)
 	pthread_mutex_unlock(&eng->lock);
 	retention_warning(eng, &f, text, sizeof(text));
 	return json_pack("{s:I, s:I, s:I, s:I, s:o, s:o, s:o}", "bytes", (json_int_t)f.kept.bytes, "bytes_max", (json_int_t)eng->retention.bytes_max, "age_seconds",
-			 (json_int_t)f.kept.age_s, "age_seconds_max", (json_int_t)eng->cfg.retention_s, "kept_for", ids(f.kept_for), "too_late", ids(f.late),
+			 (json_int_t)f.kept.age_s, "age_seconds_max", (json_int_t)eng->cfg.retention_s, "kept_for", ctl_server_list(f.kept_for), "too_late", ctl_server_list(f.late),
 			 "warning", text[0] ? json_string(text) : json_null());
 }

@@ -81,20 +81,13 @@ static void for_transport(const struct nfs4r_engine *eng, struct nfs4r_rpc_serve
 		out->list[out->n++] = *self;
 }
 
-void servers_begin(struct nfs4r_engine *eng)
-{
-	struct nfs4r_core_view v;
-
-	nfs4r_core_get_view(eng->core, &v);
-	take(eng, &v.adopted);
-}
-
-nfs4r_servers servers_unwritten(const struct nfs4r_engine *eng, nfs4r_servers logs)
+nfs4r_servers servers_begin(struct nfs4r_engine *eng, nfs4r_servers logs)
 {
 	nfs4r_servers written = set_of(eng->cfg.rpc.servers, eng->cfg.rpc.nservers);
 	struct nfs4r_core_view v;
 
 	nfs4r_core_get_view(eng->core, &v);
+	take(eng, &v.adopted);
 	return v.has_book ? 0 : (v.adopted.servers & ~written) | (logs & ~once(eng, &v.adopted));
 }
 
@@ -167,9 +160,8 @@ void servers_start(struct nfs4r_engine *eng)
 
 	if (!eng->list.view)
 		return;
-	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)
-		if ((eng->servers | set_of(eng->cfg.rpc.servers, eng->cfg.rpc.nservers)) & NFS4R_BIT(s))
-			say_difference(eng, s);
+	EACH_OF(eng->servers | set_of(eng->cfg.rpc.servers, eng->cfg.rpc.nservers), s)
+		say_difference(eng, s);
 	if (!(eng->servers & NFS4R_BIT(eng->cfg.rpc.self)))
 		engine_log(eng, NFS4R_LOG_WARN, "volume %s: %s", eng->cfg.volume_name, servers_come_back(eng, text, sizeof(text)));
 }
@@ -194,12 +186,10 @@ void servers_adopted(struct nfs4r_engine *eng)
 	nfs4r_core_get_view(eng->core, &v);
 	take(eng, &v.adopted);
 	distributor_serve(eng->distributor, eng->servers);
-	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++) {
-		if (eng->servers & ~before & NFS4R_BIT(s))
-			say_came(eng, find(eng->list.list, eng->list.n, s));
-		if (before & ~eng->servers & NFS4R_BIT(s))
-			say_went(eng, s);
-	}
+	EACH_OF(eng->servers & ~before, s)
+		say_came(eng, find(eng->list.list, eng->list.n, s));
+	EACH_OF(before & ~eng->servers, s)
+		say_went(eng, s);
 	servers_tell(eng);
 }
 

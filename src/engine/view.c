@@ -84,8 +84,8 @@ const char *view_list(nfs4r_servers set, char *buf, size_t len)
 	size_t n = 0;
 
 	snprintf(buf, len, "none");
-	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)
-		if (set & NFS4R_BIT(s) && n < len)
+	EACH_OF(set, s)
+		if (n < len)
 			n += (size_t)snprintf(buf + n, len - n, "%s%u", n ? ", " : "", s);
 	return buf;
 }
@@ -146,9 +146,8 @@ static void say_members(struct nfs4r_engine *eng, const struct nfs4r_core_view *
 	view_list(v->adopted.members, members, sizeof(members));
 	if (changed & NFS4R_BIT(self))
 		say_self(eng, v, members);
-	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)
-		if (changed & NFS4R_BIT(s) && s != self)
-			say_other(eng, v, s, members);
+	EACH_OF(changed & ~NFS4R_BIT(self), s)
+		say_other(eng, v, s, members);
 }
 
 static void say_serving(struct nfs4r_engine *eng, const struct nfs4r_core_view *v)
@@ -303,10 +302,10 @@ void view_check_rtt(struct nfs4r_engine *eng, uint64_t now)
 	if (eng->cfg.lease_ms == 0 || now < eng->rtt_due_ms)
 		return;
 	eng->rtt_due_ms = now + RTT_EVERY_MS;
-	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++) {
+	EACH_OF(eng->servers & ~NFS4R_BIT(eng->cfg.rpc.self), s) {
 		double least = eng->cfg.lease_ms < eng->cfg.silence_ms ? eng->cfg.lease_ms : eng->cfg.silence_ms;
 
-		if (s == eng->cfg.rpc.self || !(eng->servers & NFS4R_BIT(s)) || !nfs4r_rpc_get_stats(eng->rpc, s, &rs) || !rs.up || 10 * rs.rtt_ms <= least)
+		if (!nfs4r_rpc_get_stats(eng->rpc, s, &rs) || !rs.up || 10 * rs.rtt_ms <= least)
 			continue;
 		if (rs.rtt_ms <= 2 * eng->rtt_said_ms[s])
 			continue; /* said before, and not much worse since */

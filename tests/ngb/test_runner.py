@@ -4,11 +4,12 @@
 is said; a task that is killed while it writes leaves nothing that is read. usage: test_runner.py NGB_NODE [unittest arguments]"""
 import csv
 import os
+import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -120,11 +121,16 @@ class Runner(Case):
 
 
 class Killed(Case):
-    """VP of class W: MG writes 41 MB."""
+    """VP of class W: MG writes 41 MB, and is killed by the kernel where it passes half of it."""
+    HALF = 20 << 20
 
-    def task(self, number, wait):
+    def task(self, number, wait, **kw):
         return subprocess.Popen([NODE, 'task', str(number), '--graph', 'VP', '--class', 'W', '--dir', self.tree, '--poll', '1', '--wait', str(wait)],
-                                stderr=subprocess.PIPE, text=True)
+                                stderr=subprocess.PIPE, text=True, **kw)
+
+    def half(self):
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (self.HALF, self.HALF))
 
     def test_killed_while_it_writes(self):
         subprocess.run([NODE, 'make', '--graph', 'VP', '--class', 'W', '--dir', self.tree], check=True)
@@ -132,14 +138,10 @@ class Killed(Case):
         self.addCleanup(consumer.kill)
         self.assertEqual(bt.wait(), 0)
         bt.stderr.close()
-        mg, part = self.task(1, 100), os.path.join(self.tree, '01-MG', '.u.part')
-        while not os.path.exists(part) or os.path.getsize(part) == 0:
-            self.assertIsNone(mg.poll(), 'it ended before it was killed')
-            time.sleep(0.001)
-        mg.kill()
-        mg.wait()
+        mg, part = self.task(1, 100, preexec_fn=self.half), os.path.join(self.tree, '01-MG', '.u.part')
+        self.assertEqual(mg.wait(), -signal.SIGXFSZ)
         mg.stderr.close()
-        self.assertLess(os.path.getsize(part), 41e6)
+        self.assertEqual(os.path.getsize(part), self.HALF)
         self.assertEqual(os.listdir(os.path.join(self.tree, '01-MG')), ['.u.part'])
         self.assertIsNone(consumer.poll(), 'it still waits')
         consumer.kill()

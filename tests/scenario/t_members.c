@@ -254,6 +254,33 @@ static void who_was_asked_dies(void **state)
 	net_free(n);
 }
 
+/* With `local`: 5, which is away, has won a claim that only S and 4 know. S is not taken out before 5 is back. */
+static void nobody_goes_while_a_log_is_open(void **state)
+{
+	struct net *n = net_servers(5, NFS4R_DURABILITY_LOCAL);
+	struct nfs4r_oid f = at(n, "d/f");
+	struct nfs4r_core_view v;
+
+	net_drop(n, 5, P, NFS4R_MSG_PROPOSE);
+	net_drop(n, 5, Q, NFS4R_MSG_PROPOSE);
+	chmod_(n, 5, "d/f");
+	net_run(n, 5 * RTT(n));
+	assert_true(acting(n, 5, &f));
+	assert_true(controls(n, S, 5, &f) && controls(n, 4, 5, &f));
+	assert_false(controls(n, P, 5, &f) || controls(n, Q, 5, &f));
+	cut_off(n, 5);
+	assert_true(until_removed(n, P, 5, 8 * LEASE));
+	assert_true(net_take_out(n, P, S, false));
+	net_run(n, 10 * LEASE);
+	v = view_of(n, P);
+	assert_true(v.adopted.voters & v.adopted.members & NFS4R_BIT(S));
+	assert_non_null(strstr(v.waits, "another server is outside"));
+	net_pass(n);
+	assert_true(until_all_are(n, n->cfg.servers & ~NFS4R_BIT(S)));
+	equal(n, P, 5);
+	net_free(n);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -266,6 +293,7 @@ int main(void)
 		cmocka_unit_test(what_is_refused),
 		cmocka_unit_test(what_only_it_has_is_given_up),
 		cmocka_unit_test(who_was_asked_dies),
+		cmocka_unit_test(nobody_goes_while_a_log_is_open),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -400,6 +400,39 @@ static bool bytes_of_the_undone_are_kept(struct net *n)
 	return until_back(n);
 }
 
+/*
+ * S undoes what it alone had with P's copy of f. That has an update of P that nobody gets as an entry, and when P is gone its log ends before it: S has it,
+ * although its positions do not say so.
+ */
+static bool what_came_with_a_copy_is_undone(struct net *n)
+{
+	ends_begin(n, TREE, NFS4R_DURABILITY_COMMIT);
+	lonely_update(n, 100);
+	net_crash(n, S);
+	net_pass(n);
+	if (!until_sealed(n, P, S, 8 * LEASE))
+		return false;
+	net_drop(n, Q, S, 0); /* so that it asks P */
+	net_drop(n, P, 0, NFS4R_MSG_ENTRIES);
+	n->s[S].hold_repair = true;
+	net_restart(n, S, true);
+	for (int i = 0; i < 4000 && !n->s[S].repair; i++)
+		net_run(n, 1);
+	if (!n->s[S].repair || n->s[S].repair->to != P)
+		return false;
+	chmod_(n, P, "d/f");
+	net_run(n, 20);
+	net_stable(n, P);
+	net_let_repair(n, S, true);
+	net_run(n, LEASE / 4); /* P has said how far it was */
+	net_crash(n, P);
+	net_pass(n);
+	for (int i = 0; i < 2000 && !(serves(n, S) && serves(n, Q)); i++)
+		net_run(n, 10);
+	net_restart(n, P, true);
+	return until_back(n) && all_equal(n);
+}
+
 static const struct prevents list[] = {
 	{ "log 2.3: lost versions are not given again", F_NO_EPOCH, lost_versions_are_not_given_again },
 	{ "log 3.4: entries wait for the view", F_VIEW_NOT_AWAITED, entries_wait_for_the_view },
@@ -414,6 +447,7 @@ static const struct prevents list[] = {
 	{ "log 8.3: undone results are forgotten", F_UNDONE_REPLIES, results_that_were_undone_are_forgotten },
 	{ "log 8.3: a copy that is ahead is repaired", F_CROSS_AHEAD, a_copy_that_is_ahead_is_repaired },
 	{ "log 8.3: bytes of the undone are kept", F_UNDO_EMPTIES, bytes_of_the_undone_are_kept },
+	{ "log 8.3: what came with a copy is undone", F_REACH_FORGOTTEN, what_came_with_a_copy_is_undone },
 };
 
 static const struct prevents with_five[] = {

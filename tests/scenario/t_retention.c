@@ -413,6 +413,28 @@ static void who_has_half_a_copy_accepts_nothing(void **state)
 	net_free(n);
 }
 
+/* It is behind the bound, and has caught up before it counts as slow: no view is made for it. */
+static void who_is_behind_for_a_moment_stays(void **state)
+{
+	struct net *n = net_retention(3, NFS4R_DURABILITY_COMMIT);
+	uint64_t view = view_of(n, P).adopted.num;
+
+	net_drop(n, 0, S, NFS4R_MSG_ENTRIES);
+	chmod_(n, P, "d/f");
+	net_run(n, SILENCE / 2);
+	net_stable(n, P);
+	net_stable(n, Q);
+	net_run(n, SILENCE / 2);
+	net_beyond(n, P, 0);
+	net_beyond(n, Q, 0);
+	net_run(n, SILENCE / 4);
+	net_pass(n);
+	net_run(n, 2 * LEASE);
+	assert_int_equal(view_of(n, P).adopted.num, view);
+	assert_int_equal(memtree_applied(n->s[S].tree, P), memtree_applied(n->s[P].tree, P));
+	net_free(n);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -422,6 +444,7 @@ int main(void)
 		cmocka_unit_test(a_member_that_is_silent_keeps_everything),
 		cmocka_unit_test(the_tail_of_the_own_log_is_gone),
 		cmocka_unit_test(a_member_that_is_slow_is_removed),
+		cmocka_unit_test(who_is_behind_for_a_moment_stays),
 		cmocka_unit_test(who_is_needed_is_not_removed),
 		cmocka_unit_test(who_had_the_entries_loses_its_disk),
 		cmocka_unit_test(who_is_late_fills_up_the_view),

@@ -297,8 +297,6 @@ static bool rows_differ(struct cluster *c, nfs4r_servers set, const struct nfs4r
 		a[i].acl = NULL;
 		a[i].atime = 0;
 		a[i].space = 0;
-		if (a[i].type == NFS4R_TYPE_DIR)
-			a[i].nlink = 0; /* the local file system's; the hidden directory counts for the root */
 		nfs4r_read_fini(&rd);
 		if (memcmp(&a[i], &a[first], sizeof(a[i])) != 0) {
 			if (show)

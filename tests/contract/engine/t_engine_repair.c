@@ -122,6 +122,16 @@ static void apply(struct site *s, struct nfs4r_entry *e, uint32_t mask)
 	assert_int_equal(apply_entry(s->eng, e, mask), NFS4R_OK); /* once more after a crash */
 }
 
+/* The hidden directory does not count: neither while it is there nor when it has gone. */
+static void expect_links(struct site *s, uint32_t n)
+{
+	struct nfs4r_oid root = site_root(s);
+	struct nfs4r_attrs got;
+
+	assert_int_equal(site_getattr(s, &root, &got), NFS4R_OK);
+	assert_int_equal(got.nlink, n);
+}
+
 /* A file is created where another one has the name by now, moved on, and deleted where the directory knows nothing of it. */
 static void entries_apply_in_part(void **state)
 {
@@ -142,6 +152,9 @@ static void entries_apply_in_part(void **state)
 	apply(s, e, 1);
 	expect_shell("the later one", "cat %s/a/x", s->data);
 	expect_shell("1.1.777777\n", "ls %s/.nfs4r-hold", s->data);
+	expect_links(s, 4); /* itself, ".", a, b */
+	assert_true(nfs4r_may_hide(s->eng, &root));
+	assert_false(nfs4r_may_hide(s->eng, &a));
 	in.oid = f;
 	in.handle_len = e->handle_len;
 	memcpy(in.handle, e->handle, e->handle_len);
@@ -164,6 +177,10 @@ static void entries_apply_in_part(void **state)
 	apply(s, e, 2);
 	expect_shell("", "ls %s/b", s->data);
 	expect_shell(".\n..\na\nb\n", "ls -a %s", s->data);
+	expect_links(s, 4);
+	hold_tidy(s->eng);
+	assert_false(nfs4r_may_hide(s->eng, &root));
+	expect_links(s, 4);
 	nfs4r_entry_put(e);
 	forget(s, &f);
 }
