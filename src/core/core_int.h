@@ -354,6 +354,7 @@ struct proposal { /* of this server; num = 0: none */
 	nfs4r_lsn top[NFS4R_SERVERS_MAX + 1]; /* highest applied among the promises */
 	bool accepting;
 	uint64_t decide_ms; /* enough have promised; the rest may until then */
+	uint64_t step; /* in which ACCEPT left: what was put by then is on disk before it is */
 	uint64_t until_ms;
 };
 

@@ -86,6 +86,7 @@ static void decide(struct nfs4r_core *c)
 	}
 	end_logs(c, p, v);
 	p->accepting = true;
+	p->step = c->step;
 	EACH_PEER(c, s) {
 		struct nfs4r_msg *a = msg_new(c, NFS4R_MSG_ACCEPT);
 
@@ -166,6 +167,10 @@ void propose_on_accepted(struct nfs4r_core *c, nfs4r_server_id from, uint64_t nu
 
 	if (!p->num || p->num != num || !p->accepting || !is_vote(c, from))
 		return;
+	if (from == c->self && p->step != c->step) { /* it had to wait for the log: nothing says when that is on disk, so once more */
+		later(c);
+		return;
+	}
 	p->accepted |= NFS4R_BIT(from);
 	if (!is_vote_quorum(c, p->accepted, p->base.voters) || (!is_vote_quorum(c, p->accepted, v.voters) && !FAULT(F_VOTERS_UNASKED)))
 		return;
