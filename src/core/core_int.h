@@ -315,6 +315,7 @@ struct peer {
 	/* view.c */
 	bool beats, caught_up, joining; /* a heartbeat came since start; as it said: outside and near the end, member and not ready */
 	bool repairing;			/* as it said: its copy is ahead of a seal */
+	bool met;			/* a heartbeat came since PEER_UP: what it said before may be of a store that it lost */
 	uint64_t back_ms;		/* it was removed though it was heard, perhaps to be taken out: not added again before */
 	uint64_t outside_ms;		/* since when it is no member, as far as this start knows; 0: it is one */
 	uint64_t heard_ms, unready_ms;	/* last heartbeat; since when it is a member that is not ready */
@@ -353,8 +354,8 @@ struct proposal { /* of this server; num = 0: none */
 	struct nfs4r_view base, view;
 	nfs4r_lsn top[NFS4R_SERVERS_MAX + 1]; /* highest applied among the promises */
 	bool accepting;
-	uint64_t decide_ms; /* enough have promised; the rest may until then */
 	uint64_t step; /* in which ACCEPT left: what was put by then is on disk before it is */
+	uint64_t decide_ms; /* enough have promised; the rest may until then */
 	uint64_t until_ms;
 };
 

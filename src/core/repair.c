@@ -153,7 +153,7 @@ bool repair_is_source(const struct nfs4r_core *c, nfs4r_server_id s)
 {
 	const struct peer *p = &c->peers[s];
 
-	if (!is_of_view(c, s) || p->down || p->repairing || p->memory != NFS4R_MEMORY_KNOWN || p->view != c->view.adopted.num || !view_hears(c, s))
+	if (!is_of_view(c, s) || p->down || !p->met || p->repairing || p->memory != NFS4R_MEMORY_KNOWN || p->view != c->view.adopted.num || !view_hears(c, s))
 		return false;
 	EACH_LOG(c, log)
 		if (p->applied[log] < must_have(c, log))

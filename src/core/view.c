@@ -247,7 +247,7 @@ static void on_heartbeat(struct nfs4r_core *c, nfs4r_server_id from, const struc
 	bool was_behind = p->view < c->view.adopted.num;
 	struct nfs4r_msg *a;
 
-	p->beats = true;
+	p->beats = p->met = true;
 	p->heard_ms = c->now;
 	p->view = m->heartbeat.view;
 	p->promised = m->heartbeat.promised;
