@@ -408,6 +408,7 @@ static void ended(struct nfs4r_core *c)
 		if (r->all || !c->reach.open || c->reach.lsn[s] < r->lsn[s]) /* what an earlier repair left may be further */
 			c->reach.lsn[s] = r->lsn[s];
 	c->reach.open = !FAULT(F_REACH_FORGOTTEN);
+	c->reach.anew &= c->reach.open;
 	c->reach.all = false;
 	save_reach(c);
 	taint_mended(c); /* after that row: what is taken may be further */
