@@ -422,7 +422,7 @@ static void on_peer_up(struct nfs4r_core *c, nfs4r_server_id s, uint64_t inc)
 	struct peer *p = &c->peers[s];
 	bool fresh = p->inc && p->inc != inc;
 
-	p->down = false;
+	p->down = p->met = false;
 	p->up = true;
 	if (p->inc != inc)
 		peer_forget(c, s);

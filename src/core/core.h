@@ -319,6 +319,7 @@ struct nfs4r_core_view { /* for people */
 	bool fixed;	/* lease_ms = 0 */
 	bool member, joining;
 	bool repairing;	/* REPAIR was given and is not done */
+	bool gives;		  /* others may take its copy: it is a member, perhaps only of the view that it accepted last (log 6.5), and copies nothing itself */
 	enum nfs4r_memory memory;
 	nfs4r_servers unheard; /* memory NEW: who has to be heard first */
 	nfs4r_servers given_up; /* asked for by EV_GIVE_UP, not sealed yet */

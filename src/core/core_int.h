@@ -326,6 +326,7 @@ struct peer {
 	/* view.c */
 	bool beats, caught_up, joining; /* a heartbeat came since start; as it said: outside and near the end, member and not ready */
 	bool repairing;			/* as it said: its copy is ahead of a seal */
+	bool met;			/* a heartbeat came since PEER_UP: what it said before may be of a store that it lost */
 	uint64_t back_ms;		/* it was removed though it was heard, perhaps to be taken out: not added again before */
 	uint64_t outside_ms;		/* since when it is no member, as far as this start knows; 0: it is one */
 	uint64_t heard_ms, unready_ms;	/* last heartbeat; since when it is a member that is not ready */

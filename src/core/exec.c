@@ -160,6 +160,8 @@ void exec_open_files(struct nfs4r_core *c)
 {
 	struct oidmark *o, *tmp;
 
+	if (c->recovering) /* the tail of the own log may bring claims with numbers that are free here till then (4.7) */
+		return;
 	HASH_ITER(hh, c->opens, o, tmp) {
 		nfs4r_lsn lsn = written_lsn(c, &o->oid);
 

@@ -243,7 +243,7 @@ static void recovered(struct nfs4r_core *c)
 		ow->last = end; /* 7.1: the end of the log was not known yet when they began to close */
 	act(c, NFS4R_ACT_RECOVERED);
 	c->log_moved = true;
-	c->dirty |= DIRTY_OPS | DIRTY_REPLY | DIRTY_RELEASE | DIRTY_OBJECTS; /* the last: the lists of the others may be here */
+	c->dirty |= DIRTY_OPS | DIRTY_REPLY | DIRTY_RELEASE | DIRTY_OPENS | DIRTY_OBJECTS; /* the last: the lists of the others may be here */
 }
 
 /*

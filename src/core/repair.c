@@ -153,7 +153,7 @@ bool repair_is_source(const struct nfs4r_core *c, nfs4r_server_id s)
 {
 	const struct peer *p = &c->peers[s];
 
-	if (!is_of_view(c, s) || p->down || p->repairing || p->memory != NFS4R_MEMORY_KNOWN || p->view != c->view.adopted.num || !view_hears(c, s))
+	if (!is_of_view(c, s) || p->down || !p->met || p->repairing || p->memory != NFS4R_MEMORY_KNOWN || p->view != c->view.adopted.num || !view_hears(c, s))
 		return false;
 	EACH_LOG(c, log)
 		if (p->applied[log] < must_have(c, log))
@@ -442,6 +442,7 @@ static void ended(struct nfs4r_core *c)
 		if (r->all || !c->reach.open || c->reach.lsn[s] < r->lsn[s]) /* what an earlier repair left may be further */
 			c->reach.lsn[s] = r->lsn[s];
 	c->reach.open = !FAULT(F_REACH_FORGOTTEN);
+	c->reach.anew &= c->reach.open;
 	c->reach.all = false;
 	save_reach(c);
 	taint_mended(c); /* after that row: what is taken may be further */

@@ -249,7 +249,7 @@ static void on_heartbeat(struct nfs4r_core *c, nfs4r_server_id from, const struc
 	bool was_behind = p->view < c->view.adopted.num;
 	struct nfs4r_msg *a;
 
-	p->beats = true;
+	p->beats = p->met = true;
 	p->heard_ms = c->now;
 	p->view = m->heartbeat.view;
 	p->promised = m->heartbeat.promised;
@@ -671,6 +671,7 @@ void nfs4r_core_get_view(const struct nfs4r_core *c, struct nfs4r_core_view *out
 	out->member = is_member(c, c->self);
 	out->joining = out->member && !c->view.complete;
 	out->repairing = c->repair.state == REPAIR_RUNS && !c->repair.list; /* what is not in the list is as good as ever */
+	out->gives = !out->repairing && (out->member || (c->view.accepted.members & NFS4R_BIT(c->self)));
 	out->given_up = c->view.given_up;
 	out->taken_out = is_taken_out(c);
 	out->has_book = c->started ? c->view.adopted.nbook > 0 : c->view.nadopted > 0;

@@ -469,7 +469,7 @@ static void serve_copy(struct nfs4r_engine *eng, struct serve *s)
 	}
 	pthread_mutex_lock(&eng->lock);
 	nfs4r_core_get_view(eng->core, &v);
-	whole = eng->ready && v.member && !v.repairing; /* also one that joins: it may be all there is */
+	whole = eng->ready && v.gives; /* also one that joins: it may be all there is */
 	pthread_mutex_unlock(&eng->lock);
 	st = whole ? copy_at_rest(eng, s->m->read) : NFS4R_DELAY;
 	if (st == NFS4R_OK && s->m->read->type == NFS4R_RD_GETATTR)

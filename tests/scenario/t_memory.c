@@ -212,6 +212,43 @@ static void restarts_on_the_way_back(void **state)
 	net_free(n);
 }
 
+/*
+ * S has to undo its last update, and hears only P, which loses its disk and comes back within the silence time: under the number of its last start, so
+ * nothing but its heartbeat tells S that it is not the P whose copy it wanted.
+ */
+static void who_comes_back_is_no_source_before_it_was_heard(void **state)
+{
+	struct net *n = net_new(3);
+	uint64_t inc;
+
+	ends_begin(n, "d/ d/f d/g", NFS4R_DURABILITY_COMMIT);
+	inc = n->s[P].inc;
+	lonely_update(n, 200);
+	net_crash(n, S);
+	net_pass(n);
+	assert_true(until_sealed(n, P, S, 8 * LEASE));
+	net_drop(n, Q, S, 0);
+	net_drop(n, S, Q, 0);
+	n->s[S].hold_repair = true;
+	net_restart(n, S, true);
+	for (int i = 0; i < 2000 && !n->s[S].repair; i++)
+		net_run(n, 10);
+	assert_int_equal(n->s[S].repair->to, P);
+	net_crash(n, P);
+	net_let_repair(n, S, false);
+	net_lose_disk(n, P, NULL, 0);
+	n->s[P].inc = inc - 1;
+	net_hold(n, P, S, NFS4R_MSG_HEARTBEAT);
+	net_restart(n, P, true);
+	net_run(n, SILENCE - 100);
+	assert_null(n->s[S].repair);
+	net_pass(n);
+	n->s[S].hold_repair = false;
+	assert_true(until_back(n));
+	assert_true(all_equal(n));
+	net_free(n);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -223,6 +260,7 @@ int main(void)
 		cmocka_unit_test(one_forgot_and_one_is_down),
 		cmocka_unit_test(a_first_start_waits_for_all),
 		cmocka_unit_test(restarts_on_the_way_back),
+		cmocka_unit_test(who_comes_back_is_no_source_before_it_was_heard),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

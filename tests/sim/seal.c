@@ -94,7 +94,7 @@ static bool source_there(struct server *v)
 		return false;
 	nfs4r_core_get_view(v->core, &a);
 	nfs4r_core_get_view(from->core, &b);
-	return a.adopted.num == b.adopted.num && b.member && !b.repairing;
+	return a.adopted.num == b.adopted.num && b.gives;
 }
 
 static void install(struct server *v, uint32_t obj, struct row *row)
