@@ -356,6 +356,7 @@ static void init_locks(struct nfs4r_engine *eng)
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&eng->timer_cond, &attr);
+	pthread_cond_init(&eng->step_cond, &attr);
 	pthread_cond_init(&eng->checkpoint_cond, &attr);
 	pthread_condattr_destroy(&attr);
 }
@@ -410,6 +411,7 @@ static void stop_threads(struct nfs4r_engine *eng)
 	pthread_mutex_lock(&eng->lock);
 	eng->stopping = true;
 	pthread_cond_broadcast(&eng->timer_cond);
+	pthread_cond_broadcast(&eng->step_cond);
 	pthread_mutex_unlock(&eng->lock);
 	pthread_mutex_lock(&eng->checkpoint_lock);
 	pthread_cond_broadcast(&eng->checkpoint_cond);
@@ -465,6 +467,7 @@ void nfs4r_engine_stop(struct nfs4r_engine *eng)
 	fastpath_destroy(eng->fastpath);
 	locks_destroy(eng->locks);
 	pthread_cond_destroy(&eng->timer_cond);
+	pthread_cond_destroy(&eng->step_cond);
 	pthread_cond_destroy(&eng->checkpoint_cond);
 	pthread_cond_destroy(&eng->idle_cond);
 	pthread_mutex_destroy(&eng->checkpoint_lock);

@@ -329,6 +329,8 @@ struct nfs4r_engine {
 
 	pthread_mutex_t lock; /* the core and everything that it owns */
 	pthread_cond_t timer_cond;
+	pthread_cond_t step_cond; /* the core has made a step, and a sender waits for its positions */
+	uint32_t taint_waiters;
 	uint64_t next_timer_ms;
 	struct nfs4r_core *core;
 
