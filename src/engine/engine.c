@@ -193,6 +193,8 @@ static void *timer_thread(void *arg)
 		if (now >= eng->next_timer_ms) /* also when halted: waiting operations must end */
 			engine_step(eng, &ev);
 		ops_expire_parked(eng, now);
+		if (eng->mute)
+			ops_park_halted(eng);
 		pthread_mutex_unlock(&eng->lock);
 		reads_expire(eng, now);
 		held_expire(eng, now);
