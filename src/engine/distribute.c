@@ -124,6 +124,17 @@ uint64_t distributor_payload_bytes(struct distributor *d)
 	return n;
 }
 
+static struct timespec after_us(long us)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	ts.tv_nsec += us % 1000000 * 1000;
+	ts.tv_sec += us / 1000000 + ts.tv_nsec / 1000000000;
+	ts.tv_nsec %= 1000000000;
+	return ts;
+}
+
 /* ---- reading bytes back ---- */
 
 struct awaited { /* index = server id: positions that taints of a batch name; 0: none */
@@ -148,31 +159,33 @@ static bool taint(struct nfs4r_engine *eng, struct nfs4r_entry *e, struct awaite
 	return ok;
 }
 
+/* eng->lock held. */
 static bool is_here(struct nfs4r_engine *eng, const struct awaited *w, bool *any)
 {
 	bool here = true;
 
 	*any = false;
-	pthread_mutex_lock(&eng->lock);
 	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++) {
 		*any |= w->lsn[s] != 0;
 		here &= nfs4r_core_applied(eng->core, s) >= w->lsn[s];
 	}
-	pthread_mutex_unlock(&eng->lock);
 	return here;
 }
 
 /* False: not now, the peer asks again. */
 static bool await_taints(struct nfs4r_engine *eng, const struct awaited *w)
 {
-	bool any;
+	struct timespec until = after_us(TAINT_WAIT_MS * 1000l);
+	bool any, here;
+	int rc = 0;
 
-	for (int i = 0; !is_here(eng, w, &any); i++) {
-		if (i == TAINT_WAIT_MS || eng->stopping)
-			return false;
-		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
-	}
-	return !any || nfs4r_store_sync(eng->store, nfs4r_store_position(eng->store)) == NFS4R_OK;
+	pthread_mutex_lock(&eng->lock);
+	eng->taint_waiters++;
+	while (!(here = is_here(eng, w, &any)) && !eng->stopping && !rc)
+		rc = pthread_cond_timedwait(&eng->step_cond, &eng->lock, &until);
+	eng->taint_waiters--;
+	pthread_mutex_unlock(&eng->lock);
+	return here && (!any || nfs4r_store_sync(eng->store, nfs4r_store_position(eng->store)) == NFS4R_OK);
 }
 
 static bool read_back(struct nfs4r_engine *eng, struct nfs4r_entry *e, struct awaited *w)
@@ -302,12 +315,8 @@ static void send_gathered(struct distributor *d, struct peer_sender *p)
 /* d->lock held on entry and exit. */
 static void rest(struct distributor *d, struct peer_sender *p)
 {
-	struct timespec until;
+	struct timespec until = after_us(GAP_US);
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += GAP_US * 1000;
-	until.tv_sec += until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
 	while (!p->urgent && !d->stop && pthread_cond_timedwait(&p->cond, &d->lock, &until) != ETIMEDOUT)
 		;
 }

@@ -193,6 +193,8 @@ static void *timer_thread(void *arg)
 		if (now >= eng->next_timer_ms) /* also when halted: waiting operations must end */
 			engine_step(eng, &ev);
 		ops_expire_parked(eng, now);
+		if (eng->mute)
+			ops_park_halted(eng);
 		pthread_mutex_unlock(&eng->lock);
 		reads_expire(eng, now);
 		held_expire(eng, now);
@@ -357,6 +359,7 @@ static void init_locks(struct nfs4r_engine *eng)
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&eng->timer_cond, &attr);
+	pthread_cond_init(&eng->step_cond, &attr);
 	pthread_cond_init(&eng->checkpoint_cond, &attr);
 	pthread_condattr_destroy(&attr);
 }
@@ -411,6 +414,7 @@ static void stop_threads(struct nfs4r_engine *eng)
 	pthread_mutex_lock(&eng->lock);
 	eng->stopping = true;
 	pthread_cond_broadcast(&eng->timer_cond);
+	pthread_cond_broadcast(&eng->step_cond);
 	pthread_mutex_unlock(&eng->lock);
 	pthread_mutex_lock(&eng->checkpoint_lock);
 	pthread_cond_broadcast(&eng->checkpoint_cond);
@@ -466,6 +470,7 @@ void nfs4r_engine_stop(struct nfs4r_engine *eng)
 	fastpath_destroy(eng->fastpath);
 	locks_destroy(eng->locks);
 	pthread_cond_destroy(&eng->timer_cond);
+	pthread_cond_destroy(&eng->step_cond);
 	pthread_cond_destroy(&eng->checkpoint_cond);
 	pthread_cond_destroy(&eng->idle_cond);
 	pthread_mutex_destroy(&eng->checkpoint_lock);

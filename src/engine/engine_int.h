@@ -112,6 +112,7 @@ void op_run_remote(struct nfs4r_engine *eng, void *arg);
 /* A stable WRITE that @to forwarded: true = answered when the journal is on the disk (log 5.4), and what @op owned is gone. eng->lock held */
 bool op_answer_when_durable(struct nfs4r_engine *eng, nfs4r_server_id to, struct nfs4r_op *op);
 void ops_expire_parked(struct nfs4r_engine *eng, uint64_t now_ms);
+void ops_park_halted(struct nfs4r_engine *eng); /* halted: what waits without a thread is answered DELAY. eng->lock held */
 void ops_end_all(struct nfs4r_engine *eng); /* stop: every client's operation ends as DELAY. No lock held; the core is frozen */
 void ops_fini(struct nfs4r_engine *eng); /* before the core is destroyed; nobody executes any more */
 
@@ -332,6 +333,8 @@ struct nfs4r_engine {
 
 	pthread_mutex_t lock; /* the core and everything that it owns */
 	pthread_cond_t timer_cond;
+	pthread_cond_t step_cond; /* the core has made a step, and a sender waits for its positions */
+	uint32_t taint_waiters;
 	uint64_t next_timer_ms;
 	struct nfs4r_core *core;
 

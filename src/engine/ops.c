@@ -9,6 +9,7 @@
  * again, and the retry (same client, same request) takes over the parked operation and its result. Without
  * this, a mkdir whose answer was lost to a slow peer would come back as EXIST. Before a name is taken away Ganesha looks it up, so
  * the retry of a REMOVE or RENAME that was executed ends there, with NOENT, and never comes here: its worker waits longer.
+ * A server that halts parks the asynchronous ones as well, which else wait for ever: nobody says any more what they wait for.
  */
 #include <stdlib.h>
 #include <time.h>
@@ -334,6 +335,39 @@ void ops_expire_parked(struct nfs4r_engine *eng, uint64_t now)
 		eng->nparked--;
 		nfs4r_op_fini(&o->own);
 		opctx_free(o);
+	}
+}
+
+struct left { /* an asynchronous one whose caller waits no longer */
+	struct nfs4r_op *op;
+	nfs4r_done_fn done;
+	void *arg;
+};
+
+static void leave_task(struct nfs4r_engine *eng, void *arg)
+{
+	struct left *l = arg;
+
+	l->op->status = NFS4R_DELAY;
+	l->done(l->arg, l->op);
+	free(l);
+}
+
+/* Nobody says any more what they wait for, and Ganesha does not end, nor call the stop, before its requests are answered. */
+void ops_park_halted(struct nfs4r_engine *eng)
+{
+	for (struct opctx *o = eng->active, *next; o; o = next) {
+		struct left *l;
+
+		next = o->active_next;
+		if (o->sync || o->driving || o->queued || !park(eng, o))
+			continue;
+		deactivate(eng, o);
+		l = malloc(sizeof(*l));
+		if (!l)
+			abort();
+		*l = (struct left){ o->caller, o->done, o->arg };
+		pool_run(eng->executors, leave_task, l);
 	}
 }
 

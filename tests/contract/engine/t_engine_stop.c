@@ -113,7 +113,7 @@ static struct request *begin_create(struct site *s, const char *name, nfs4r_exec
 {
 	struct request *r = calloc(1, sizeof(*r));
 
-	r->op = (struct nfs4r_op){ .type = NFS4R_OP_CREATE, .dir = site_root(s) };
+	r->op = (struct nfs4r_op){ .type = NFS4R_OP_CREATE, .dir = site_root(s), .client = (uint64_t)(uintptr_t)r };
 	nfs4r_name_set(&r->op.name, name, strlen(name));
 	nfs4r_update_async(s->eng, &r->op, execute, ended, r);
 	return r;
@@ -215,6 +215,27 @@ static void what_is_executed_at_the_stop_ends_once(void **state)
 	expect_ended_once(second);
 }
 
+/* A request of a client holds up the end of Ganesha, which comes before the stop. */
+static void what_a_halted_server_waits_for_is_asked_again(void **state)
+{
+	struct cluster *c = *state;
+	struct site *s = &c->site[1];
+
+	set_mute(&c->site[3], true); /* its ack is awaited */
+	struct request *r = begin_create(s, "made", NULL);
+	wait_made(&c->site[2], "made");
+	assert_int_equal(r->ended, 0);
+	pthread_mutex_lock(&s->eng->lock);
+	engine_halt(s->eng, "the test says so");
+	pthread_mutex_unlock(&s->eng->lock);
+	for (int i = 0; i < 2000 && !r->ended; i++)
+		pause_ms(5);
+	assert_int_equal(r->ended, 1);
+	assert_int_equal(r->op.status, NFS4R_DELAY);
+	cluster_stop(c, 1);
+	expect_ended_once(r);
+}
+
 static bool has_forwarded(struct nfs4r_engine *eng)
 {
 	pthread_mutex_lock(&eng->lock);
@@ -249,6 +270,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(what_waits_for_an_executor_ends_once),
 		T(what_is_executed_at_the_stop_ends_once),
+		T(what_a_halted_server_waits_for_is_asked_again),
 		T(what_a_mute_server_does_not_execute_is_given_back),
 	};
 
