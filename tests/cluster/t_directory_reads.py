@@ -6,6 +6,7 @@ Site 1 works in a directory, site 2 looks at it from 400 ms away. On a shared be
 import json
 import os
 import sys
+import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'lib'))
@@ -18,17 +19,27 @@ SLACK = 0.010               # of the guests' clocks
 SOON = 2.0                  # s until an update that is on its way has come, on a busy machine
 
 
+def both(b, one, two, *after):
+    """Probes at sites 1 and 2, which have started when the times are said: site 2's are so much @after site 1's. What they printed, and the offsets of the clocks."""
+    offset = {s: b.clock(s)[0] for s in (1, 2)}
+    with tempfile.TemporaryDirectory(dir=b.run) as d:
+        go = os.path.join(d, 'go')
+        probes = [b.start_py(s, 'names_probe.py', *args, go) for s, args in ((1, one), (2, two))]
+        bed.eventually(60, lambda: all(os.path.exists(f'{go}.{args[0]}') or p.poll() for p, args in zip(probes, (one, two))), 'the probes do not begin', 0.01)
+        at = time.time() + 1.5
+        with open(go + '.tmp', 'w') as f:
+            json.dump({one[0]: [at + offset[1]], two[0]: [at + t + offset[2] for t in after]}, f)
+        os.rename(go + '.tmp', go)
+        out = [p.communicate(timeout=60)[0] for p in probes]
+    bed.expect(all(p.returncode == 0 for p in probes), '\n'.join(out))
+    return json.loads(out[0]), json.loads(out[1]), offset
+
+
 def observe(b, what, name):
     """Site 1 does it, site 2 looks; (do, [seen], [counters of server 2 before, after]), all times in site 1's clock."""
-    offset = {s: b.clock(s)[0] for s in (1, 2)}
-    at = time.time() + 3
     remote = [b.ask(2, 'stats')['engine']['reads_remote']]
-    one = b.start_py(1, 'names_probe.py', 'do', what, DIR, name, at + offset[1])
-    two = b.start_py(2, 'names_probe.py', 'see', what, DIR, name, at + 0.02 + offset[2], at + 3 + offset[2])
-    out = [p.communicate(timeout=60)[0] for p in (one, two)]
-    bed.expect(one.returncode == 0 and two.returncode == 0, '\n'.join(out))
+    done, seen, offset = both(b, ('do', what, DIR, name), ('see', what, DIR, name), 0.02, 3)
     remote.append(b.ask(2, 'stats')['engine']['reads_remote'])
-    done, seen = json.loads(out[0]), json.loads(out[1])
     shift = offset[1] - offset[2]
     return done, [(t0 + shift, t1 + shift, new) for t0, t1, new in seen], remote[1] - remote[0]
 
@@ -71,13 +82,7 @@ def under_control(done):
 
 def updates_are_right(b, name):
     """mkdir of what site 1 has just made, from where it is not yet known: the primary decides."""
-    offset = {s: b.clock(s)[0] for s in (1, 2)}
-    at = time.time() + 3
-    one = b.start_py(1, 'names_probe.py', 'do', 'mkdir', DIR, name, at + offset[1])
-    two = b.start_py(2, 'names_probe.py', 'refuse', DIR, name, at + RTT / 4 + offset[2])
-    out = [p.communicate(timeout=60)[0] for p in (one, two)]
-    bed.expect(one.returncode == 0 and two.returncode == 0, '\n'.join(out))
-    refused = json.loads(out[1])
+    refused = both(b, ('do', 'mkdir', DIR, name), ('refuse', DIR, name), RTT / 4)[1]
     bed.expect(refused['error'] == 'EEXIST', f'mkdir at site 2: {refused}')
     took = refused['t1'] - refused['t0']
     bed.expect(took >= RTT - SLACK, f'refused within {took:.3f} s, without site 1')

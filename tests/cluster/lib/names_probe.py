@@ -1,10 +1,11 @@
 """What one site does in a directory, and what another sees of it; for t_directory_reads.py.
 
-	names_probe.py do WHAT DIR NAME AT         at AT (of this clock); prints {t0, t1}
-	names_probe.py see WHAT DIR NAME AT UNTIL  looks again and again; prints [[t0, t1, is it the new state?], ...]
-	names_probe.py refuse DIR NAME AT          mkdir of a name that another site has just made; prints {t0, t1, error}
-	names_probe.py open DIR NAME,NAME,..       opens the files, one after the other; prints the seconds that each took
+	names_probe.py do WHAT DIR NAME GO       at AT; prints {t0, t1}
+	names_probe.py see WHAT DIR NAME GO      from AT until UNTIL looks again and again; prints [[t0, t1, is it the new state?], ...]
+	names_probe.py refuse DIR NAME GO        at AT mkdir of a name that another site has just made; prints {t0, t1, error}
+	names_probe.py open DIR NAME,NAME,..     opens the files, one after the other; prints the seconds that each took
 
+When it can begin it makes the file GO.do, GO.see, GO.refuse, and waits for the file GO, which has the times of this clock: {"do": [AT], "see": [AT, UNTIL], ..}.
 WHAT is mkdir, list (do: mkdir; see: a listing), rewrite (of the file NAME, which exists), save (a new file takes NAME).
 """
 import errno
@@ -18,6 +19,14 @@ import time
 def wait(at):
     while (left := at - time.time()) > 0:
         time.sleep(min(left, 0.02))
+
+
+def times_from(go, kind):
+    open(f'{go}.{kind}', 'w').close()
+    while not os.path.exists(go):
+        time.sleep(0.005)
+    with open(go) as f:
+        return json.load(f)[kind]
 
 
 def put(name, text):
@@ -95,9 +104,9 @@ def open_all(names):
 def main(args):
     kind = args.pop(0)
     what = args.pop(0) if kind in ('do', 'see') else None
-    directory, name, *times = args
+    directory, name, *go = args
     os.chdir(directory)
-    times = [float(t) for t in times]
+    times = times_from(*go, kind) if go else []
     if what:
         print(json.dumps({'do': do, 'see': see}[kind](what, name, *times)))
     else:
