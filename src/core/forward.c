@@ -8,7 +8,7 @@
  * NOT_PRIMARY leads to a new decision, and to a new identity if it is forwarded again.
  *
  * As the primary: an identity has one answer. In progress -> the repeat is dropped; done ->
- * answered from REPLY once 5.2/5.3 holds; refused, also NOT_PRIMARY -> refused the same way again,
+ * answered from REPLY once 5.2/5.3 holds; refused, also NOT_PRIMARY, or done without an entry -> answered the same way again,
  * whatever has changed (a late copy must not be executed after the origin went elsewhere or told
  * its client); older than answered_below -> dropped. So is a copy from before a seal of the log here: its origin
  * has decided anew, perhaps elsewhere, and who was made anew meanwhile has none of those results.
@@ -177,7 +177,7 @@ void forward_answer(struct nfs4r_core *c, struct opx *o)
 	struct nfs4r_msg *m = msg_new(c, NFS4R_MSG_FORWARD_ANSWER);
 
 	m->op = o->op;
-	if (o->op->status != NFS4R_OK)
+	if (o->op->status != NFS4R_OK || !o->op->lsn) /* nor is there an entry for a rename that changes nothing */
 		refusal_add(c, o->op);
 	c->st.forwards_served += o->op->status != NFS4R_NOT_PRIMARY;
 	send_to(c, o->from, m, false);
