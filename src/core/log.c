@@ -274,8 +274,6 @@ void log_recovery(struct nfs4r_core *c)
 		return;
 	}
 	EACH_PEER(c, s) {
-		if (reconf_said(c) && !(c->view.reconf_set & NFS4R_BIT(s)))
-			continue; /* it never will */
 		if (!c->peers[s].told)
 			return;
 		if (c->peers[s].received[c->self] > target)

@@ -62,6 +62,14 @@ static uint64_t next_epoch(const struct nfs4r_core *c)
 	return epoch > NFS4R_RECONF(view_highest(c)) ? epoch : NFS4R_RECONF(view_highest(c));
 }
 
+/* These are the servers of a volume that was reconfigured, and nothing was promised since: it was said once more, or something else in between. */
+static bool is_done(const struct nfs4r_core *c, nfs4r_servers set)
+{
+	const struct nfs4r_view *v = &c->view.adopted;
+
+	return NFS4R_RECONF(v->num) && set == v->voters && NFS4R_RECONF(view_highest(c)) <= NFS4R_RECONF(v->num);
+}
+
 static void keep(struct nfs4r_core *c, uint64_t epoch, nfs4r_servers set)
 {
 	struct view *w = &c->view;
@@ -88,8 +96,10 @@ void reconf_word(struct nfs4r_core *c, const struct nfs4r_event *ev)
 
 	if (nfs4r_core_may_reconfigure(c, ev->set, why, sizeof(why)) != NFS4R_OK)
 		return;
-	if (!ev->set || !reconf_said(c) || ev->set != word(c))
-		keep(c, ev->set ? next_epoch(c) : 0, ev->set);
+	if (!ev->set || is_done(c, ev->set))
+		keep(c, 0, 0);
+	else if (!reconf_said(c) || ev->set != word(c))
+		keep(c, next_epoch(c), ev->set);
 	propose_consider(c);
 }
 
@@ -110,7 +120,7 @@ void reconf_adopted(struct nfs4r_core *c)
 {
 	struct view *w = &c->view;
 
-	if (NFS4R_RECONF(w->adopted.num) < w->reconf_epoch)
+	if (NFS4R_RECONF(w->adopted.num) < w->reconf_epoch && !is_done(c, word(c)))
 		return;
 	w->reconf_epoch = 0;
 	w->reconf_set = 0;

@@ -257,7 +257,7 @@ void servers_start(struct nfs4r_engine *eng); /* say how they differ from the co
 void servers_go_online(struct nfs4r_engine *eng, struct nfs4r_rpc_config *cfg); /* fills in who the transport's peers are */
 void servers_tell(struct nfs4r_engine *eng);	/* the transport, which runs */
 void servers_adopted(struct nfs4r_engine *eng); /* ACT_SERVERS */
-nfs4r_servers servers_left(struct nfs4r_engine *eng); /* that may still have something: after an administrator's word only those it names (log 9.3). Takes eng->lock */
+nfs4r_servers servers_left(struct nfs4r_engine *eng); /* that may still have something: after an administrator's word, said to all whom it names, only those (log 9.3). Takes eng->lock */
 bool servers_alone(const struct nfs4r_engine *eng); /* the volume has this server only. Any thread */
 /* What a server that was taken out has to be told. Returns @buf. */
 const char *servers_come_back(const struct nfs4r_engine *eng, char *buf, size_t len);

@@ -245,7 +245,8 @@ void check_view_sent(struct server *v, const struct nfs4r_msg *m)
 	if (NFS4R_RECONF(seen->view.num) > NFS4R_RECONF(v->seen_adopted) && !(seen->view.members & NFS4R_BIT(v->id)))
 		return; /* it may make its copy anew */
 	for (uint32_t i = 0; i < seen->view.nseals; i++) /* those that no adopted view has: then a majority has the log so far */
-		if (NFS4R_GEN(seen->view.seals[i].lsn) >= v->sim->gen[seen->view.seals[i].log] &&
+		if ((seen->view.seals[i].lsn & ((1ull << NFS4R_GEN_SHIFT) - 1)) && /* else it ends where it begins */
+		    NFS4R_GEN(seen->view.seals[i].lsn) >= v->sim->gen[seen->view.seals[i].log] &&
 		    v->applied[seen->view.seals[i].log] < seen->view.seals[i].lsn)
 			sim_fail(v->sim, "S%u accepts view %llu, which seals log %u at %s, and has it to %s", v->id, ULL(seen->view.num),
 				 seen->view.seals[i].log, lsn_str(seen->view.seals[i].lsn), lsn_str(v->applied[seen->view.seals[i].log]));

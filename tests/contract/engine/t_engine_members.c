@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "engine/ctl_int.h"
+#include "machine.h"
 #include "steps.h"
 
 #define LEASE_MS 600
@@ -17,10 +18,11 @@
 #define SET3(a, b, c) (SET2(a, b) | NFS4R_BIT(c))
 #define ALL4 (SET3(1, 2, 3) | NFS4R_BIT(4))
 
-static int begin(void **state, uint32_t durability)
+static int begin(void **state, uint32_t durability, bool machines)
 {
 	struct cluster *c = cluster_new();
 
+	c->machines = machines;
 	c->lease_ms = c->silence_ms = LEASE_MS;
 	c->durability = durability;
 	cluster_begin(c, state);
@@ -30,12 +32,17 @@ static int begin(void **state, uint32_t durability)
 
 static int setup(void **state)
 {
-	return begin(state, NFS4R_DURABILITY_LOCAL);
+	return begin(state, NFS4R_DURABILITY_LOCAL, false);
 }
 
 static int setup_commit(void **state)
 {
-	return begin(state, NFS4R_DURABILITY_COMMIT);
+	return begin(state, NFS4R_DURABILITY_COMMIT, false);
+}
+
+static int setup_machines(void **state)
+{
+	return begin(state, NFS4R_DURABILITY_COMMIT, true);
 }
 
 /* ---- steps ---- */
@@ -316,6 +323,32 @@ static void the_last_one_goes_on(void **state)
 	cluster_settle_of(c, SET2(2, 3));
 }
 
+/* It lost power, too, and waits for the lost ones before it is told: they might have had the end of its log, and what is in doubt. */
+static void the_last_one_lost_power(void **state)
+{
+	struct cluster *c = *state;
+	struct nfs4r_oid f = root_file(&c->site[3], "f", "with three");
+
+	assert_int_equal(site_commit(&c->site[3], &f), NFS4R_OK);
+	cluster_settle(c);
+	write_text(&c->site[3], &f, "THIS");
+	cluster_settle(c);
+	cluster_stop(c, 1);
+	cluster_stop(c, 2);
+	for (int i = 0; i < 2; i++) { /* the second time it is alone already */
+		cluster_lose_power(c, NFS4R_BIT(3), 7 + (unsigned)i);
+		cluster_start(c, 3);
+		if (!i) {
+			wait_no_lease(&c->site[3]);
+			granted(reconfigure(c, 3, NFS4R_BIT(3), true));
+		}
+		wait_voters(c, NFS4R_BIT(3));
+		write_text(&c->site[3], &f, i ? "once" : "goes");
+		assert_int_equal(site_commit(&c->site[3], &f), NFS4R_OK);
+	}
+	expect_content(&c->site[3], &f, "once three");
+}
+
 /* Said at one of two only: nothing happens, and it can be taken back. Servers 4 and 5 are added before, so that two of five are left. */
 static void two_of_five_have_to_be_told(void **state)
 {
@@ -445,6 +478,7 @@ int main(void)
 		T(who_was_down_is_refused, setup),
 		T(the_last_one_goes_on, setup),
 		T(two_of_five_have_to_be_told, setup),
+		T(the_last_one_lost_power, setup_machines),
 		T(the_new_set_survives_a_restart_of_all, setup),
 		T(updates_go_on_meanwhile, setup_commit),
 		T(a_server_that_still_controls_is_not_taken_out, setup),
