@@ -86,6 +86,10 @@ void announce_timers(struct nfs4r_core *c)
 	struct own *due[NFS4R_CLOSING_MAX];
 	uint32_t n;
 
+	if (c->to_say && who_is_away(c)) { /* nothing new can be had from all: what is under these controls would stand still */
+		timer_at(c, c->now + c->cfg.repeat_ms);
+		return;
+	}
 	while ((n = take(c, due)) > 0)
 		EACH_MEMBER(c, s)
 			announce(c, s, due, n);

@@ -363,6 +363,25 @@ static bool settled_goes_on_while_one_is_away(struct net *n)
 	       n->sent[NFS4R_MSG_PROPOSE] == asked;
 }
 
+/* The control of a closed file is not announced then, so that the file can be changed. */
+static bool closed_file_is_changed_while_one_is_away(struct net *n)
+{
+	struct nfs4r_oid d = mkdir_in(n, &n->root, "d");
+	struct client *c;
+
+	n->cfg.announce_ms = 20;
+	net_retune(n);
+	claim(n, P, &d, NFS4R_DEEP);
+	away(n, &d, NFS4R_DEEP);
+	c = op_name(n, P, NFS4R_OP_CREATE, &d, "n");
+	finish(n, c);
+	net_writers(n, P, &c->op.result, true);
+	net_writers(n, P, &c->op.result, false);
+	net_run(n, 100);
+	c = op_setattr(n, P, &c->op.result, 0600);
+	return soon(n, c) && c->op.status == NFS4R_OK;
+}
+
 /* ---- log 4.7 ----------------------------------------------------------------------------------------- */
 
 /* S is told of an entry of P, and P loses it before anybody has it. S must not wait for it. */
@@ -409,6 +428,7 @@ static const struct corner {
 	{ "one is away: a forwarded operation waits", forwarded_waits_for_who_is_away },
 	{ "log 5.6: a forwarded operation waits for its answer", forwarded_waits_for_its_answer },
 	{ "one is away: what is settled goes on", settled_goes_on_while_one_is_away },
+	{ "one is away: a closed file is changed", closed_file_is_changed_while_one_is_away },
 	{ "log 4.7: lost entries are not waited for", lost_entries_are_not_waited_for },
 };
 
