@@ -459,6 +459,7 @@ static enum nfs4r_status run(struct nfs4r_store *s, int (*sync_files)(void *arg)
 enum nfs4r_status nfs4r_store_checkpoint(struct nfs4r_store *s, int (*sync_files)(void *arg), void *arg,
 					 nfs4r_lsn stable[NFS4R_SERVERS_MAX + 1])
 {
+	nfs4r_lsn now[NLOGS];
 	enum nfs4r_status st;
 	uint64_t mine;
 
@@ -471,12 +472,15 @@ enum nfs4r_status nfs4r_store_checkpoint(struct nfs4r_store *s, int (*sync_files
 		s->ckpt_begun++;
 		pthread_mutex_unlock(&s->ckpt_lock);
 		st = run(s, sync_files, arg);
+		pthread_rwlock_rdlock(&s->view); /* the end of a log changes it, too */
+		for (int i = 0; i < NLOGS; i++)
+			now[i] = s->logs[i].stable;
+		pthread_rwlock_unlock(&s->view);
 		pthread_mutex_lock(&s->ckpt_lock);
 		s->ckpt_running = false;
 		s->ckpt_ended = s->ckpt_begun;
 		s->ckpt_status = st;
-		for (int i = 0; i < NLOGS; i++)
-			s->ckpt_stable[i] = s->logs[i].stable; /* written by checkpoints only */
+		memcpy(s->ckpt_stable, now, sizeof(now));
 		pthread_cond_broadcast(&s->ckpt_cond);
 	}
 	st = s->ckpt_status;
