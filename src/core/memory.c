@@ -48,10 +48,14 @@ bool memory_may_send(const struct nfs4r_core *c, nfs4r_server_id s)
 /* Somebody said since the start that this store is the one it knows; or that it knows none. */
 bool memory_judged(const struct nfs4r_core *c)
 {
-	EACH_PEER(c, s)
+	bool alone = true;
+
+	EACH_PEER(c, s) {
 		if (c->peers[s].judged)
 			return true;
-	return false;
+		alone = false;
+	}
+	return alone;
 }
 
 /* The copy is one: new entries may come on top of it. */

@@ -476,7 +476,7 @@ enum nfs4r_status nfs4r_store_checkpoint_telling(struct nfs4r_store *s, int (*sy
 						 nfs4r_lsn stable[NFS4R_SERVERS_MAX + 1])
 {
 	const struct wish w = { sync_files, safe, arg };
-	nfs4r_lsn shared[NFS4R_SERVERS_MAX + 1];
+	nfs4r_lsn shared[NFS4R_SERVERS_MAX + 1], now[NLOGS];
 	enum nfs4r_status st;
 	bool told = false;
 	uint64_t mine;
@@ -491,12 +491,15 @@ enum nfs4r_status nfs4r_store_checkpoint_telling(struct nfs4r_store *s, int (*sy
 		pthread_mutex_unlock(&s->ckpt_lock);
 		st = run(s, &w);
 		told = true;
+		pthread_rwlock_rdlock(&s->view); /* the end of a log changes it, too */
+		for (int i = 0; i < NLOGS; i++)
+			now[i] = s->logs[i].stable;
+		pthread_rwlock_unlock(&s->view);
 		pthread_mutex_lock(&s->ckpt_lock);
 		s->ckpt_running = false;
 		s->ckpt_ended = s->ckpt_begun;
 		s->ckpt_status = st;
-		for (int i = 0; i < NLOGS; i++)
-			s->ckpt_stable[i] = s->logs[i].stable; /* written by checkpoints only */
+		memcpy(s->ckpt_stable, now, sizeof(now));
 		pthread_cond_broadcast(&s->ckpt_cond);
 	}
 	st = s->ckpt_status;
