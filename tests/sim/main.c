@@ -298,7 +298,7 @@ static const struct {
 	{ F_WITNESS_CAME_LATER, "views-stop" },	{ F_NO_EPOCH, "seals-commit" },
 	{ F_VIEW_NOT_AWAITED, "seals-forward" },	{ F_NOT_HELD, "seals-majority" },
 	{ F_ANSWER_UNDONE, "seals-commit" },	{ F_WRITE_OVER_SEAL, "seals-forward" },
-	{ F_NO_FREEZE, "seals-majority" },	{ F_OLD_ACCEPT_LIFTS, "seals-twice" },
+	{ F_NO_FREEZE, "seals-majority" },	{ F_OLD_ACCEPT_LIFTS, "seals-power" },
 	{ F_ACCEPT_WITHOUT_LOG, "seals-twice" },	{ F_SERVE_UNCROSSED, "seals-commit" },
 	{ F_CROSS_AHEAD, "seals-commit" },	{ F_REACH_FORGOTTEN, "seals-busy" },
 	{ F_FORGOT_VOTES, "views-amnesia" },	{ F_FORGOT_GRANTS, "seals-amnesia" },
