@@ -344,6 +344,7 @@ static int sync_files(void *arg)
 	return platter_is_dead(g->v->storage->platter) ? NFS4R_IO : 0;
 }
 
+/* Before the records say that @e is done. What is here already is not changed again: an entry beyond the contiguous ones is committed once more after a restart. */
 void store_touched(struct server *v, const struct nfs4r_entry *e)
 {
 	struct storage *g = v->storage;
@@ -356,7 +357,7 @@ void store_touched(struct server *v, const struct nfs4r_entry *e)
 			memset(g->touched + g->ntouched, 0, (n - g->ntouched) * sizeof(*g->touched));
 			g->ntouched = n;
 		}
-		if (changes(&e->parts[i]))
+		if (changes(&e->parts[i]) && tree_get(&v->tree, obj)->version < e->parts[i].after)
 			g->touched[obj] = ++g->touches;
 	}
 }
