@@ -804,6 +804,7 @@ static bool takes_time(struct platter *p)
 	return false;
 }
 
+/* Of one call with the write before it, if there is one: a process does not die between them. */
 static int sync_part(int fd, uint64_t from, uint64_t to)
 {
 	struct platter *p = fds[fd].p;
@@ -811,8 +812,6 @@ static int sync_part(int fd, uint64_t from, uint64_t to)
 	struct taken t;
 	bool ok;
 
-	if (!alive(p))
-		return -1;
 	i->refs++; /* its descriptor may be closed meanwhile */
 	take(i, from, to, &t);
 	ok = takes_time(p);
@@ -837,7 +836,7 @@ static int sync_names(struct platter *p, struct directory *d)
 int fdatasync(int fd)
 {
 	if (is_file(fd))
-		return sync_part(fd, 0, UINT64_MAX);
+		return alive(fds[fd].p) ? sync_part(fd, 0, UINT64_MAX) : -1;
 	if (fd >= 0 && fd < FDS && fds[fd].dir)
 		return sync_names(fds[fd].p, fds[fd].dir);
 	return 0;
