@@ -415,6 +415,8 @@ bool disk_checkpoint_now(struct server *v)
 		v->journal.synced = v->journal.n;
 		return true;
 	}
+	if (v->storage->halted)
+		return false;
 	st = nfs4r_store_checkpoint(v->storage->store, sync_files, &g, g.stable);
 	if (st == NFS4R_OK) {
 		note_synced(v);
