@@ -6,8 +6,8 @@
  * at the tail; they survive a crash of the process from then on. sync() makes everything before a position
  * survive loss of power; callers that come while an fdatasync runs wait for it and share the next one.
  *
- * Failure modes: a write that fails or is short is cut off again, so nothing of the change remains and the
- * next append goes to the same place. If even that fails, or an fdatasync fails (the kernel may have
+ * Failure modes: a write that fails or is short is cut off again, on the disk too, so nothing of the change remains and the
+ * next append goes to the same place, or to a new file that begins there. If even that fails, or an fdatasync fails (the kernel may have
  * dropped the pages), what is on disk can no longer be told: `failed` is set for good and every later
  * change and sync answers IO.
  *
@@ -100,7 +100,7 @@ enum nfs4r_status nfs4r_jnl_append(struct nfs4r_journal *j, struct nfs4r_wbuf *w
 	nfs4r_rec_seal(w, *pos);
 	st = write_all(last.fd, w->p, w->len, last.size);
 	if (st != NFS4R_OK) {
-		if (ftruncate(last.fd, last.size)) {
+		if (ftruncate(last.fd, last.size) || fdatasync(last.fd)) {
 			atomic_store(&j->failed, true);
 			st = NFS4R_IO;
 		}

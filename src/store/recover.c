@@ -389,6 +389,14 @@ static void fill_info(const struct nfs4r_store *s, struct nfs4r_store_info *info
 	info->nintents = s->nintents;
 }
 
+/* Of the last file nothing: this open has perhaps cut it, or one that died, and its length must be on the disk before the journal goes on in another file. */
+static nfs4r_journal_pos known_synced(const struct nfs4r_store *s)
+{
+	nfs4r_journal_pos last = s->jnl.segs[s->jnl.nsegs - 1].start;
+
+	return s->meta.pos < last ? s->meta.pos : last;
+}
+
 static enum nfs4r_status recover_journal(struct nfs4r_scan *sc, struct nfs4r_store_info *info)
 {
 	struct nfs4r_store *s = sc->s;
@@ -408,7 +416,7 @@ static enum nfs4r_status recover_journal(struct nfs4r_scan *sc, struct nfs4r_sto
 		sc->end = SEG_HEADER;
 	}
 	atomic_store(&s->jnl.tail, sc->end);
-	atomic_store(&s->jnl.synced, s->meta.pos);
+	atomic_store(&s->jnl.synced, known_synced(s));
 	s->synced_noted = s->meta.pos;
 	info->tail_intact = !sc->lost;
 	s->meta.tail_lost = sc->lost;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * See platter.h. A sync takes what was written until it began; what comes while it runs is for the next one. A sync of a directory takes its names, that of a
+ * See platter.h. A sync takes what was written until it began, and what another one has on its way; what comes while it runs is for the next one. A sync of a directory takes its names, that of a
  * file does not (file systems may do more). Names come and go on the platter in the order in which they did in memory. The two directories themselves are there
  * as soon as they were made. What is locked only (lock, lock.mdb) is not followed.
  */
@@ -23,6 +23,8 @@
 #define FDS 4096
 #define NAME 32
 #define DIRS 2
+#define DIRTY 1
+#define WAY 2
 #define PLACE "/dev/shm/nfs4r-sim"
 
 struct inode {
@@ -30,8 +32,10 @@ struct inode {
 	uint8_t *on; /* on the platter */
 	uint64_t on_size, on_cap;
 	uint64_t size;	/* as it is read */
-	uint8_t *dirty; /* a byte for each sector */
+	uint8_t *dirty; /* a byte for each sector: DIRTY, or on its WAY to the platter */
+	uint64_t *given; /* for each sector the sync that brought it */
 	uint64_t sectors;
+	uint64_t syncs, sized; /* begun; the one that brought the size */
 	char path[128]; /* "": it has no name any more */
 	int rd;		/* to read it, -1: not open */
 };
@@ -105,6 +109,7 @@ static void inode_put(struct inode *i)
 		raw_close(i->rd);
 	free(i->on);
 	free(i->dirty);
+	free(i->given);
 	free(i);
 }
 
@@ -115,10 +120,12 @@ static void soil(struct inode *i, uint64_t from, uint64_t to)
 	if (need > i->sectors) {
 		i->dirty = realloc(i->dirty, need);
 		memset(i->dirty + i->sectors, 0, need - i->sectors);
+		i->given = realloc(i->given, need * sizeof(*i->given));
+		memset(i->given + i->sectors, 0, (need - i->sectors) * sizeof(*i->given));
 		i->sectors = need;
 	}
 	if (to > from)
-		memset(i->dirty + from / SECTOR, 1, need - from / SECTOR);
+		memset(i->dirty + from / SECTOR, DIRTY, need - from / SECTOR);
 }
 
 static void on_resize(struct inode *i, uint64_t size)
@@ -234,18 +241,20 @@ static void read_at(struct inode *i, uint8_t *out, uint64_t n, uint64_t at)
 /* ---- what survives ---- */
 
 struct taken { /* by a sync, when it begins */
-	uint64_t size;
+	uint64_t size, sync;
 	uint32_t n;
 	uint64_t *at;
 	uint8_t *bytes;
 };
 
+/* What another sync has on its way, too: this one is not over before that is there. */
 static void take(struct inode *i, uint64_t from, uint64_t to, struct taken *t)
 {
 	uint32_t cap = 0;
 
 	memset(t, 0, sizeof(*t));
 	t->size = i->size;
+	t->sync = ++i->syncs;
 	for (uint64_t k = from / SECTOR; k < i->sectors && k * SECTOR < to; k++) {
 		if (!i->dirty[k] || k * SECTOR >= i->size)
 			continue;
@@ -256,23 +265,34 @@ static void take(struct inode *i, uint64_t from, uint64_t to, struct taken *t)
 		}
 		t->at[t->n] = k;
 		read_at(i, t->bytes + (size_t)t->n++ * SECTOR, SECTOR, k * SECTOR);
-		i->dirty[k] = 0;
+		i->dirty[k] = WAY;
 	}
 }
 
+static void give_sector(struct inode *i, const struct taken *t, uint32_t k)
+{
+	uint64_t sector = t->at[k], at = sector * SECTOR, n = i->on_size > at ? i->on_size - at : 0;
+
+	if (i->given[sector] > t->sync)
+		return;
+	if (n)
+		memcpy(i->on + at, t->bytes + (size_t)k * SECTOR, n < SECTOR ? n : SECTOR);
+	i->given[sector] = t->sync;
+	if (i->dirty[sector] == WAY)
+		i->dirty[sector] = 0;
+}
+
+/* Syncs of one file may overtake one another: what a later one brought stays. */
 static void give(struct inode *i, struct taken *t, bool ok)
 {
-	if (ok) {
+	if (ok && i->sized < t->sync) {
 		on_resize(i, t->size);
-		for (uint32_t k = 0; k < t->n; k++) {
-			uint64_t at = t->at[k] * SECTOR, n = t->size - at;
-
-			memcpy(i->on + at, t->bytes + (size_t)k * SECTOR, n < SECTOR ? n : SECTOR);
-		}
+		i->sized = t->sync;
 	}
+	for (uint32_t k = 0; ok && k < t->n; k++)
+		give_sector(i, t, k);
 	for (uint32_t k = 0; !ok && k < t->n; k++)
-		if (t->at[k] < i->sectors)
-			i->dirty[t->at[k]] = 1;
+		i->dirty[t->at[k]] = DIRTY;
 	free(t->at);
 	free(t->bytes);
 }
@@ -784,6 +804,7 @@ static bool takes_time(struct platter *p)
 	return false;
 }
 
+/* Of one call with the write before it, if there is one: a process does not die between them. */
 static int sync_part(int fd, uint64_t from, uint64_t to)
 {
 	struct platter *p = fds[fd].p;
@@ -791,8 +812,6 @@ static int sync_part(int fd, uint64_t from, uint64_t to)
 	struct taken t;
 	bool ok;
 
-	if (!alive(p))
-		return -1;
 	i->refs++; /* its descriptor may be closed meanwhile */
 	take(i, from, to, &t);
 	ok = takes_time(p);
@@ -817,7 +836,7 @@ static int sync_names(struct platter *p, struct directory *d)
 int fdatasync(int fd)
 {
 	if (is_file(fd))
-		return sync_part(fd, 0, UINT64_MAX);
+		return alive(fds[fd].p) ? sync_part(fd, 0, UINT64_MAX) : -1;
 	if (fd >= 0 && fd < FDS && fds[fd].dir)
 		return sync_names(fds[fd].p, fds[fd].dir);
 	return 0;

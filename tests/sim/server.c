@@ -399,6 +399,10 @@ bool server_carry_out(struct server *v, const struct nfs4r_update *u)
 		else
 			carry_out(v, a, NULL);
 	}
+	if (store_halted(v, &machine)) { /* what the core did last is nowhere: there is nothing to compare it with */
+		server_stop(v, machine);
+		return false;
+	}
 	for (struct delayed *d = v->delayed; d; d = d->next)
 		if (d->need == UINT32_MAX)
 			d->need = v->journal.n;

@@ -344,6 +344,7 @@ static int sync_files(void *arg)
 	return platter_is_dead(g->v->storage->platter) ? NFS4R_IO : 0;
 }
 
+/* Before the records say that @e is done. What is here already is not changed again: an entry beyond the contiguous ones is committed once more after a restart. */
 void store_touched(struct server *v, const struct nfs4r_entry *e)
 {
 	struct storage *g = v->storage;
@@ -356,7 +357,7 @@ void store_touched(struct server *v, const struct nfs4r_entry *e)
 			memset(g->touched + g->ntouched, 0, (n - g->ntouched) * sizeof(*g->touched));
 			g->ntouched = n;
 		}
-		if (changes(&e->parts[i]))
+		if (changes(&e->parts[i]) && tree_get(&v->tree, obj)->version < e->parts[i].after)
 			g->touched[obj] = ++g->touches;
 	}
 }
@@ -414,6 +415,8 @@ bool disk_checkpoint_now(struct server *v)
 		v->journal.synced = v->journal.n;
 		return true;
 	}
+	if (v->storage->halted)
+		return false;
 	st = nfs4r_store_checkpoint(v->storage->store, sync_files, &g, g.stable);
 	if (st == NFS4R_OK) {
 		note_synced(v);

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "fixture.h"
@@ -437,6 +438,81 @@ static void test_clean_close_is_intact_after_a_reboot(void **state)
 	assert_false(f.info.tail_intact);
 }
 
+/* ---- a file that was made shorter ---------------------------------------------------- */
+
+static struct {
+	ino_t ino;
+	off_t size; /* when it was synced before the next file was begun; -1: never */
+	char next[512];
+} shortened;
+
+/* In place of the C library's. */
+int fdatasync(int fd)
+{
+	struct stat sb;
+
+	if (shortened.ino && !fstat(fd, &sb) && sb.st_ino == shortened.ino && access(shortened.next, F_OK))
+		shortened.size = sb.st_size;
+	return (int)syscall(SYS_fdatasync, fd);
+}
+
+/* Power is lost twice: what the start after the first one cut off must not be there again after the second, when a later file says that the journal went on. */
+static void lose_power_twice(nfs4r_journal_pos end, bool killed)
+{
+	struct fx g = copy_of("boot-2"), h;
+	char path[512], cmd[1200];
+	struct stat sb;
+	off_t off;
+	int fd;
+
+	overwrite(&g, end + 8, 8, 0xa5);
+	fd = open_at(&g, end, &off, false);
+	assert_int_equal(fstat(fd, &sb), 0);
+	snprintf(path, sizeof(path), "journal-%016lx", (unsigned long)(end - off));
+	snprintf(cmd, sizeof(cmd), "cp %s/%s %s.torn", g.dir, path, g.dir);
+	assert_int_equal(system(cmd), 0);
+	if (killed) /* an open that cut, and came no further */
+		assert_int_equal(ftruncate(fd, off), 0);
+	shortened.ino = sb.st_ino;
+	shortened.size = -1;
+	snprintf(shortened.next, sizeof(shortened.next), "%s/journal-%016lx", g.dir, (unsigned long)end);
+	g.cfg.segment_bytes = 512; /* a new file for the next record */
+	fx_open_ok(&g);
+	shortened.ino = 0;
+	assert_false(g.info.tail_intact);
+	assert_int_equal(fstat(fd, &sb), 0);
+	assert_int_equal(sb.st_size, off);
+	assert_int_equal(access(shortened.next, F_OK), 0);
+	close(fd);
+	h = g;
+	temp_dir(h.dir);
+	copy_dir(g.dir, h.dir);
+	fx_fini(&g);
+	snprintf(cmd, sizeof(cmd), shortened.size == off ? "rm %s.torn" : "mv %s.torn %s/%s", g.dir, h.dir, path);
+	assert_int_equal(system(cmd), 0);
+	h.s = NULL;
+	h.cfg.boot_id = "boot-3";
+	fx_open_ok(&h);
+	assert_dump(&h, step_at(end)->dump);
+	fx_fini(&h);
+}
+
+static void test_power_lost_again_after_a_cut(void **state)
+{
+	for (int i = 0; i < 4; i++) {
+		nfs4r_journal_pos end;
+
+		run(nsteps + 30, 0, 0);
+		if (i % 2) /* LMDB ends where the cut is */
+			assert_int_equal(nfs4r_store_checkpoint(f.s, NULL, NULL, NULL), NFS4R_OK);
+		end = nfs4r_store_position(f.s);
+		while (!change())
+			;
+		lose_power_twice(end, i / 2);
+		note();
+	}
+}
+
 /* ---- inside a checkpoint ------------------------------------------------------------ */
 
 static struct fx inside;
@@ -648,6 +724,7 @@ int main(void)
 		T(test_same_boot_hole_is_damage),
 		T(test_same_boot_torn_last_record),
 		T(test_clean_close_is_intact_after_a_reboot),
+		T(test_power_lost_again_after_a_cut),
 		T(test_crash_inside_a_checkpoint),
 		T(test_stable_is_told_before_lmdb),
 		T(test_nothing_is_told_when_files_are_not_synced),
