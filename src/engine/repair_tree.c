@@ -130,7 +130,7 @@ static enum nfs4r_status each_dir(struct repair *r, enum step step)
 		nfs4r_handle(r->eng, &o->oid, &h);
 		if (!h.len || nfs4r_store_row(r->eng->store, &o->oid, &row) != NFS4R_KNOWN || row.type != NFS4R_TYPE_DIR)
 			continue;
-		if (o->dead && step != CLEAR)
+		if (o->dead && (step != CLEAR || o->gone))
 			continue;
 		st = step == CLEAR ? clear_dir(r, o, &h) : step == FILL ? fill_dir(r, o, &h) : dir_mtime(r, o, &h);
 		if (st == NFS4R_STALE && o->dead)

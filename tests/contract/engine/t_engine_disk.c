@@ -302,7 +302,13 @@ static void a_lost_tree(void **state)
 
 /* ---- from the past ---- */
 
-static void an_old_image(void **state, bool tree)
+enum put_back {
+	TREE_OF_NOW = 1,
+	TREE_OVER, /* the old one, file by file, into what is there */
+	TREE_ANEW, /* the same, into an empty directory: a file system may give each file the inode of another one, or of one that is made later */
+};
+
+static void an_old_image(void **state, enum put_back tree)
 {
 	struct cluster *c = *state;
 	struct site *s = &c->site[3];
@@ -321,7 +327,9 @@ static void an_old_image(void **state, bool tree)
 	go_on(c, &t);
 	lose(c, true, false);
 	must_shell("mv %s/store.old %s", c->dir, s->store);
-	if (tree) /* file by file, into what is there */
+	if (tree == TREE_ANEW)
+		lose(c, false, true);
+	if (tree != TREE_OF_NOW)
 		must_shell("cp -a %s/data.old/. %s/", c->dir, s->data);
 	cluster_start(c, 3);
 	wait_repaired(c);
@@ -333,12 +341,17 @@ static void an_old_image(void **state, bool tree)
 
 static void an_old_store(void **state)
 {
-	an_old_image(state, false);
+	an_old_image(state, TREE_OF_NOW);
 }
 
 static void an_old_store_and_tree(void **state)
 {
-	an_old_image(state, true);
+	an_old_image(state, TREE_OVER);
+}
+
+static void an_old_store_and_a_tree_made_anew(void **state)
+{
+	an_old_image(state, TREE_ANEW);
 }
 
 /* ---- first starts ---- */
@@ -384,6 +397,7 @@ int main(void)
 		T(a_lost_tree, setup_commit),
 		T(an_old_store, setup_commit),
 		T(an_old_store_and_tree, setup_local),
+		T(an_old_store_and_a_tree_made_anew, setup_local),
 		cmocka_unit_test(a_tree_without_a_past),
 	};
 
