@@ -26,18 +26,21 @@ struct known {
 	_Atomic uint32_t next;
 };
 
-/* To something, and that was not given to another object since: an earlier attempt may have. */
+/* To something of its type, and that was not given to another object since: an earlier attempt may have. */
 static bool leads_to(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 {
 	struct nfs4r_attrs a = { 0 };
 	struct nfs4r_lhandle h;
 	struct nfs4r_oid owner;
+	struct nfs4r_row row;
 
 	nfs4r_handle(eng, oid, &h);
 	if (nfs4r_by_handle(eng, &h, &owner) && !nfs4r_oid_eq(&owner, oid))
 		return false;
 	bool there = h.len && eng->ops->getattr(eng->ctx, &h, &a) == NFS4R_OK;
 
+	if (there && nfs4r_store_row(eng->store, oid, &row) == NFS4R_KNOWN)
+		there = a.type == row.type;
 	nfs4r_buf_put(a.acl);
 	return there;
 }

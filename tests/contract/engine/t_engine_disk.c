@@ -374,6 +374,36 @@ static void an_old_store_and_a_tree_made_anew_interrupted(void **state)
 	an_old_image(state, TREE_ANEW, true);
 }
 
+/* What a deleted file's handle in an old store leads to now is a directory with something in it: not the volume's, and not in the way. */
+static void an_old_handle_leads_to_something_else(void **state)
+{
+	struct cluster *c = *state;
+	struct site *s = &c->site[3];
+	struct nfs4r_lhandle rooth, was, other;
+	struct tree t;
+
+	plant(c, &t);
+	must_shell("mkdir %s/other && echo precious >%s/other/file", s->data, s->data);
+	nfs4r_handle(s->eng, &t.root, &rooth);
+	nfs4r_handle(s->eng, &t.f[8], &was);
+	assert_int_equal(s->eng->ops->lookup(s->eng->ctx, &rooth, "other", &other), NFS4R_OK);
+	assert_int_equal(nfs4r_store_set_handle(s->eng->store, &t.f[8], other.b, other.len), NFS4R_OK);
+	cluster_stop(c, 3);
+	must_shell("cp -a %s %s/store.old", s->store, c->dir);
+	cluster_start(c, 3);
+	wait_all_serve(c);
+	assert_int_equal(nfs4r_store_set_handle(s->eng->store, &t.f[8], was.b, was.len), NFS4R_OK);
+	assert_int_equal(site_remove(&c->site[3], &t.dir, "f8"), NFS4R_OK);
+	go_away(c);
+	lose(c, true, false);
+	must_shell("mv %s/store.old %s", c->dir, s->store);
+	cluster_start(c, 3);
+	wait_repaired(c);
+	wait_all_serve(c);
+	must_shell("grep -qr precious %s/.nfs4r-hold/stray.* && rm -rf %s/.nfs4r-hold", s->data, s->data);
+	as_before(c, &t);
+}
+
 /* ---- first starts ---- */
 
 /* Nobody knows of an earlier store, so a tree is what an administrator has to decide on, now and at the next start. */
@@ -419,6 +449,7 @@ int main(void)
 		T(an_old_store_and_tree, setup_local),
 		T(an_old_store_and_a_tree_made_anew, setup_local),
 		T(an_old_store_and_a_tree_made_anew_interrupted, setup_local),
+		T(an_old_handle_leads_to_something_else, setup_local),
 		cmocka_unit_test(a_tree_without_a_past),
 	};
 
