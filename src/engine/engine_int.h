@@ -192,7 +192,7 @@ bool hold_is_name(const char *name); /* of the hidden directory, in the exported
 bool hold_is_partial(const struct nfs4r_entry *e, uint32_t mask); /* names, and not all parts apply: hold_apply() */
 enum nfs4r_status hold_apply(struct nfs4r_engine *eng, struct nfs4r_entry *e, uint32_t mask);
 /* Steps of a repair; all find their work done when they are made again. */
-enum nfs4r_status hold_find(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, struct nfs4r_lhandle *out);
+enum nfs4r_status hold_find(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, struct nfs4r_lhandle *out); /* @oid NULL: the directory itself */
 enum nfs4r_status hold_make(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, const struct nfs4r_attrs *attrs, const char *linktext,
 			    struct nfs4r_lhandle *out);
 enum nfs4r_status hold_drop(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);

@@ -115,7 +115,11 @@ enum nfs4r_status hold_find(struct nfs4r_engine *eng, const struct nfs4r_oid *oi
 	enum nfs4r_status st = open_dir(eng, false, &dir);
 
 	out->len = 0;
-	return st == NFS4R_OK ? eng->ops->lookup(eng->ctx, &dir, nfs4r_oid_str(oid, name), out) : st;
+	if (st == NFS4R_OK && oid)
+		return eng->ops->lookup(eng->ctx, &dir, nfs4r_oid_str(oid, name), out);
+	if (st == NFS4R_OK)
+		*out = dir;
+	return st;
 }
 
 enum nfs4r_status hold_make(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, const struct nfs4r_attrs *attrs, const char *linktext,

@@ -4,16 +4,89 @@
  * for a second copy. So before anything is made anew, what has the name and the type that an object has at the source is taken for that object, and its
  * content is then made equal like any other's (repair_fetch.c).
  *
- * Happy path: from the root on, level by level, the source's names of each directory are looked up in the local one.
+ * Happy path: first the handles of an old store are tried. Then, from the root on, level by level, the source's names of each directory are looked up in the local one.
+ *
+ * An old store knows handles of files that are gone. A file system may give such a handle again, to a file that this repair makes for another object, and two objects would
+ * share one file. So whether a handle leads to its object is asked before anything is made, and what is gone stays gone.
  *
  * Failure modes: what cannot be looked up, or has several names here, is not taken; the object is then made in the hidden directory, and what has its name is a stray
  * (repair_tree.c). The source goes away: the repair fails and is tried again.
  *
- * Invariant: one local object is taken for one object of the volume: each name here is looked at once, and nothing is taken that the store knows already.
+ * Invariant: one local object is taken for one object of the volume: each handle here has one owner in the store, each name is looked at once, nothing is taken that the store knows
+ * already, and what waits in the hidden directory belongs to the object whose name it has there.
  */
 #include <stdlib.h>
 
 #include "engine/repair_int.h"
+
+/* ---- what the store knows ---- */
+
+struct known {
+	struct repair *r; /* only read, but for its objects' `gone` */
+	_Atomic uint32_t next;
+};
+
+/* To something of its type, and that was not given to another object since: an earlier attempt may have. */
+static bool leads_to(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
+{
+	struct nfs4r_attrs a = { 0 };
+	struct nfs4r_lhandle h;
+	struct nfs4r_oid owner;
+	struct nfs4r_row row;
+
+	nfs4r_handle(eng, oid, &h);
+	if (nfs4r_by_handle(eng, &h, &owner) && !nfs4r_oid_eq(&owner, oid))
+		return false;
+	bool there = h.len && eng->ops->getattr(eng->ctx, &h, &a) == NFS4R_OK;
+
+	if (there && nfs4r_store_row(eng->store, oid, &row) == NFS4R_KNOWN)
+		there = a.type == row.type;
+	nfs4r_buf_put(a.acl);
+	return there;
+}
+
+static void *try_handles(void *arg)
+{
+	struct known *k = arg;
+	struct repair *r = k->r;
+
+	for (uint32_t i; !repair_over(r) && (i = k->next++) < r->n;)
+		r->objs[i].gone = !leads_to(r->eng, &r->objs[i].oid);
+	return NULL;
+}
+
+/* The handle is that of something else. */
+static void not_of(struct repair *r, const struct nfs4r_lhandle *h, const struct nfs4r_oid *oid)
+{
+	struct nfs4r_oid known;
+	struct repair_obj *o = nfs4r_by_handle(r->eng, h, &known) && !(oid && nfs4r_oid_eq(&known, oid)) ? repair_find(r, &known, r->n) : NULL;
+
+	if (o)
+		o->gone = true;
+}
+
+/* The hidden directory itself, and what an earlier attempt made there and did not come to install. */
+static void look_at_hidden(struct repair *r)
+{
+	struct nfs4r_lhandle h;
+
+	if (hold_find(r->eng, NULL, &h) != NFS4R_OK)
+		return;
+	not_of(r, &h, NULL);
+	for (uint32_t i = 0; i < r->n; i++)
+		if (hold_find(r->eng, &r->objs[i].oid, &h) == NFS4R_OK)
+			not_of(r, &h, &r->objs[i].oid);
+}
+
+static void see_what_is_gone(struct repair *r)
+{
+	struct known k = { .r = r };
+
+	repair_crew(try_handles, &k, r->n);
+	look_at_hidden(r);
+}
+
+/* ---- what it does not know ---- */
 
 struct place { /* a directory of the source, and the local one */
 	struct nfs4r_oid oid;
@@ -120,6 +193,7 @@ enum nfs4r_status repair_adopt(struct repair *r)
 {
 	struct adopt w = { .r = r, .st = NFS4R_OK };
 
+	see_what_is_gone(r);
 	pthread_mutex_init(&w.lock, NULL);
 	if (!add(&w.here, &r->eng->root, &r->eng->root_handle))
 		w.st = NFS4R_NOMEM;

@@ -156,6 +156,7 @@ enum nfs4r_status repair_compare(struct repair *r)
 struct fetched {
 	struct nfs4r_read head; /* GETATTR: row and attributes */
 	struct nfs4r_lhandle h;
+	bool gone; /* not here, whatever its handle leads to by now */
 	const struct nfs4r_lhandle *found; /* what may be taken for it when it is not here; NULL: nothing */
 	bool kept; /* what is here was exact for longer than what is there: bytes and extended attributes stay (log 8.3) */
 	nfs4r_version after; /* of the row, later than everything that was asked for; 0: it was not said */
@@ -196,7 +197,7 @@ static enum nfs4r_status local_object(struct repair *r, const struct nfs4r_oid *
 	enum nfs4r_status st = NFS4R_OK;
 
 	nfs4r_handle(eng, oid, &f->h);
-	if (is_here(eng, &f->h, f->head.row.type))
+	if (!f->gone && is_here(eng, &f->h, f->head.row.type))
 		return NFS4R_OK;
 	if (f->found && is_here(eng, f->found, f->head.row.type)) {
 		f->h = *f->found;
@@ -497,6 +498,7 @@ static enum nfs4r_status try_object(struct repair *r, struct repair_obj *o, stru
 	bool same = false;
 
 	f->found = o->found;
+	f->gone = o->gone;
 	f->after = 0;
 	f->kept = false;
 	f->head = (struct nfs4r_read){ .type = NFS4R_RD_GETATTR, .oid = o->oid };

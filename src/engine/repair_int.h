@@ -12,6 +12,7 @@ struct repair_obj {
 	struct nfs4r_oid oid;
 	bool undone; /* an entry beyond a seal touched it */
 	bool dead;   /* at the source */
+	bool gone;   /* what the store's handle led to (repair_adopt.c); the handle may lead to another object's file by now */
 	struct nfs4r_lhandle *found; /* what is taken for it (repair_adopt.c); NULL: nothing */
 	bool inexact; /* at the source, and how (log 7.5) */
 	struct nfs4r_left left; /* or `later` in it */
@@ -73,7 +74,7 @@ bool repair_keep(struct repair *r, uint64_t off, uint64_t len);
  */
 enum nfs4r_status repair_refresh(struct repair *r, const struct nfs4r_oid *oid, nfs4r_version at_least, bool *done);
 
-/* ---- repair_adopt.c: what is there, and the store knows nothing of it ---- */
+/* ---- repair_adopt.c: what is there, of what the store knows and beside it ---- */
 enum nfs4r_status repair_adopt(struct repair *r);
 
 /* ---- repair_tree.c: the names ---- */

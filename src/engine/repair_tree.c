@@ -139,7 +139,7 @@ static enum nfs4r_status each_dir(struct repair *r, enum step step)
 	return st;
 }
 
-static enum nfs4r_status remove_dead(struct repair *r)
+static enum nfs4r_status remove_dead(struct repair *r, bool gone)
 {
 	enum nfs4r_status st = NFS4R_OK;
 	char text[NFS4R_OID_STRLEN];
@@ -147,7 +147,7 @@ static enum nfs4r_status remove_dead(struct repair *r)
 	for (uint32_t i = 0; i < r->n && st == NFS4R_OK; i++) {
 		const struct repair_obj *o = &r->objs[i];
 
-		if (!o->dead)
+		if (!o->dead || o->gone != gone)
 			continue;
 		st = hold_drop(r->eng, &o->oid);
 		pthread_mutex_lock(&r->eng->lock);
@@ -163,12 +163,14 @@ static enum nfs4r_status remove_dead(struct repair *r)
 
 enum nfs4r_status repair_tree(struct repair *r)
 {
-	enum nfs4r_status st = each_dir(r, CLEAR);
+	enum nfs4r_status st = remove_dead(r, true); /* first: what their handles lead to is not theirs */
 
+	if (st == NFS4R_OK)
+		st = each_dir(r, CLEAR);
 	if (st == NFS4R_OK)
 		st = each_dir(r, FILL);
 	if (st == NFS4R_OK)
-		st = remove_dead(r);
+		st = remove_dead(r, false);
 	if (st == NFS4R_OK)
 		st = each_dir(r, TIMES);
 	hold_tidy(r->eng);

@@ -139,16 +139,23 @@ static void as_before(struct cluster *c, struct tree *t)
 	cluster_settle(c);
 }
 
-/* Where controls are short nobody has any. */
+static bool has_controls(struct site *s)
+{
+	struct nfs4r_core_stats st;
+
+	pthread_mutex_lock(&s->eng->lock);
+	nfs4r_core_get_stats(s->eng->core, &st);
+	pthread_mutex_unlock(&s->eng->lock);
+	return st.controls_own + st.controls_foreign;
+}
+
+/* Where controls are short nobody has any, and everybody knows that: a release that is still on its way when its server stops is none. */
 static void let_go(struct cluster *c)
 {
-	struct nfs4r_core_stats st = { .controls_own = 1 };
-
-	for (int i = 0; i < 1000 && c->idle_ms < 1000 && st.controls_own + st.controls_foreign; i++, pause_ms(10)) {
-		pthread_mutex_lock(&c->site[3].eng->lock);
-		nfs4r_core_get_stats(c->site[3].eng->core, &st);
-		pthread_mutex_unlock(&c->site[3].eng->lock);
-	}
+	for (int i = 1; i <= SITES && c->idle_ms < 1000; i++)
+		for (int ms = 0; has_controls(&c->site[i]); ms += 10, pause_ms(10))
+			if (ms >= 20000)
+				fail_msg("server %d knows controls for 20 s", i);
 }
 
 /* Server 3 stops, and is removed. */
@@ -239,6 +246,18 @@ static void an_empty_disk_with_controls(void **state)
 	as_before(c, &t);
 }
 
+/* Server 3 starts, and stops in the middle of its repair. */
+static void start_in_vain(struct cluster *c)
+{
+	dirlops_slow_writes(1000);
+	cluster_start(c, 3);
+	site_says(&c->site[3], "it is repaired from server", 20);
+	pause_ms(300);
+	cluster_stop(c, 3);
+	dirlops_slow_writes(0);
+	forget_said(&c->site[3]);
+}
+
 /* Its second start finds the work of the first, and goes on. */
 static void an_empty_disk_interrupted(void **state)
 {
@@ -248,13 +267,7 @@ static void an_empty_disk_interrupted(void **state)
 	plant(c, &t);
 	go_away(c);
 	lose(c, true, true);
-	dirlops_slow_writes(1000);
-	cluster_start(c, 3);
-	site_says(&c->site[3], "it is repaired from server", 20);
-	pause_ms(300);
-	cluster_stop(c, 3);
-	dirlops_slow_writes(0);
-	forget_said(&c->site[3]);
+	start_in_vain(c);
 	cluster_start(c, 3);
 	site_says(&c->site[3], "this copy was repaired from server", 20);
 	as_before(c, &t);
@@ -302,7 +315,13 @@ static void a_lost_tree(void **state)
 
 /* ---- from the past ---- */
 
-static void an_old_image(void **state, bool tree)
+enum put_back {
+	TREE_OF_NOW = 1,
+	TREE_OVER, /* the old one, file by file, into what is there */
+	TREE_ANEW, /* the same, into an empty directory: a file system may give each file the inode of another one, or of one that is made later */
+};
+
+static void an_old_image(void **state, enum put_back tree, bool in_vain)
 {
 	struct cluster *c = *state;
 	struct site *s = &c->site[3];
@@ -321,8 +340,12 @@ static void an_old_image(void **state, bool tree)
 	go_on(c, &t);
 	lose(c, true, false);
 	must_shell("mv %s/store.old %s", c->dir, s->store);
-	if (tree) /* file by file, into what is there */
+	if (tree == TREE_ANEW)
+		lose(c, false, true);
+	if (tree != TREE_OF_NOW)
 		must_shell("cp -a %s/data.old/. %s/", c->dir, s->data);
+	if (in_vain)
+		start_in_vain(c);
 	cluster_start(c, 3);
 	wait_repaired(c);
 	wait_all_serve(c);
@@ -333,12 +356,52 @@ static void an_old_image(void **state, bool tree)
 
 static void an_old_store(void **state)
 {
-	an_old_image(state, false);
+	an_old_image(state, TREE_OF_NOW, false);
 }
 
 static void an_old_store_and_tree(void **state)
 {
-	an_old_image(state, true);
+	an_old_image(state, TREE_OVER, false);
+}
+
+static void an_old_store_and_a_tree_made_anew(void **state)
+{
+	an_old_image(state, TREE_ANEW, false);
+}
+
+static void an_old_store_and_a_tree_made_anew_interrupted(void **state)
+{
+	an_old_image(state, TREE_ANEW, true);
+}
+
+/* What a deleted file's handle in an old store leads to now is a directory with something in it: not the volume's, and not in the way. */
+static void an_old_handle_leads_to_something_else(void **state)
+{
+	struct cluster *c = *state;
+	struct site *s = &c->site[3];
+	struct nfs4r_lhandle rooth, was, other;
+	struct tree t;
+
+	plant(c, &t);
+	must_shell("mkdir %s/other && echo precious >%s/other/file", s->data, s->data);
+	nfs4r_handle(s->eng, &t.root, &rooth);
+	nfs4r_handle(s->eng, &t.f[8], &was);
+	assert_int_equal(s->eng->ops->lookup(s->eng->ctx, &rooth, "other", &other), NFS4R_OK);
+	assert_int_equal(nfs4r_store_set_handle(s->eng->store, &t.f[8], other.b, other.len), NFS4R_OK);
+	cluster_stop(c, 3);
+	must_shell("cp -a %s %s/store.old", s->store, c->dir);
+	cluster_start(c, 3);
+	wait_all_serve(c);
+	assert_int_equal(nfs4r_store_set_handle(s->eng->store, &t.f[8], was.b, was.len), NFS4R_OK);
+	assert_int_equal(site_remove(&c->site[3], &t.dir, "f8"), NFS4R_OK);
+	go_away(c);
+	lose(c, true, false);
+	must_shell("mv %s/store.old %s", c->dir, s->store);
+	cluster_start(c, 3);
+	wait_repaired(c);
+	wait_all_serve(c);
+	must_shell("grep -qr precious %s/.nfs4r-hold/stray.* && rm -rf %s/.nfs4r-hold", s->data, s->data);
+	as_before(c, &t);
 }
 
 /* ---- first starts ---- */
@@ -384,6 +447,9 @@ int main(void)
 		T(a_lost_tree, setup_commit),
 		T(an_old_store, setup_commit),
 		T(an_old_store_and_tree, setup_local),
+		T(an_old_store_and_a_tree_made_anew, setup_local),
+		T(an_old_store_and_a_tree_made_anew_interrupted, setup_local),
+		T(an_old_handle_leads_to_something_else, setup_local),
 		cmocka_unit_test(a_tree_without_a_past),
 	};
 
