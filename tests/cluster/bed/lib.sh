@@ -28,6 +28,9 @@ client_boot() {
 		"vec0:transport=tap,ifname=c$i,depth=256,gro=1,mac=$(mac "$i" 2)" \
 		"vec1:transport=tap,ifname=k$i,depth=64,gro=1,mac=$(mac $((0x10 + i)) 2)" \
 		CTL=vec1 "CIP=192.168.$i.2" "IP=10.0.$i.2" "GW=10.0.$i.254"
+	# Linux makes the verifier of an exclusive create of the ticks since the boot and the pid. Guests do the same things
+	# from the first process on: booted in one tick, two that race for a name would be one client for the server, and both win.
+	sleep 0.3
 }
 
 router_boot() {

@@ -65,11 +65,20 @@ def prepare():
             f.write(f'site {s}')
 
 
+def run_in_process_of(site):
+    """The verifier of an exclusive create has little but the pid that differs from machine to machine: no two sites race in processes of one pid."""
+    while os.getpid() % 4 != site:
+        pid = os.fork()
+        if pid:
+            os._exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+
+
 def main(directory, site, start):
     os.makedirs(directory, exist_ok=True)
     os.chdir(directory)
     if start == 'prepare':
         return prepare()
+    run_in_process_of(int(site))
     result = {}
     for n, (race, function) in enumerate(RACES.items()):
         while (late := time.time() - float(start) - n * 1.0) < 0:
