@@ -123,6 +123,27 @@ enum nfs4r_status keep_trying_chmod(struct net *n, nfs4r_server_id s, const char
 	return c->done ? c->op.status : NFS4R_DELAY;
 }
 
+bool are_all(struct net *n, nfs4r_servers set)
+{
+	for (nfs4r_server_id s = 1; s <= n->n; s++) {
+		struct nfs4r_core_view v;
+
+		if (!(set & NFS4R_BIT(s)))
+			continue;
+		v = view_of(n, s);
+		if (v.adopted.servers != set || v.adopted.voters != set || v.adopted.members != set || v.reconf_epoch || !serves(n, s))
+			return false;
+	}
+	return true;
+}
+
+bool until_all_are(struct net *n, nfs4r_servers set)
+{
+	for (int i = 0; i < 3000 && !are_all(n, set); i++)
+		net_run(n, 10);
+	return are_all(n, set);
+}
+
 bool all_equal(struct net *n)
 {
 	uint32_t left = 1;

@@ -24,28 +24,6 @@ static struct net *net_servers(uint32_t servers, enum nfs4r_durability durabilit
 	return n;
 }
 
-/* All of @set go by one view with exactly these as servers, voters and members, and serve. */
-static bool are_all(struct net *n, nfs4r_servers set)
-{
-	for (nfs4r_server_id s = 1; s <= n->n; s++) {
-		struct nfs4r_core_view v;
-
-		if (!(set & NFS4R_BIT(s)))
-			continue;
-		v = view_of(n, s);
-		if (v.adopted.servers != set || v.adopted.voters != set || v.adopted.members != set || !serves(n, s))
-			return false;
-	}
-	return true;
-}
-
-static bool until_all_are(struct net *n, nfs4r_servers set)
-{
-	for (int i = 0; i < 3000 && !are_all(n, set); i++)
-		net_run(n, 10);
-	return are_all(n, set);
-}
-
 static void equal(struct net *n, nfs4r_server_id a, nfs4r_server_id b)
 {
 	char why[200];

@@ -27,27 +27,6 @@ static struct net *net_servers(uint32_t servers, enum nfs4r_durability durabilit
 	return n;
 }
 
-static bool are_all(struct net *n, nfs4r_servers set)
-{
-	for (nfs4r_server_id s = 1; s <= n->n; s++) {
-		struct nfs4r_core_view v;
-
-		if (!(set & NFS4R_BIT(s)))
-			continue;
-		v = view_of(n, s);
-		if (v.adopted.servers != set || v.adopted.voters != set || v.adopted.members != set || v.reconf_epoch || !serves(n, s))
-			return false;
-	}
-	return true;
-}
-
-static bool until_all_are(struct net *n, nfs4r_servers set)
-{
-	for (int i = 0; i < 4000 && !are_all(n, set); i++)
-		net_run(n, 10);
-	return are_all(n, set);
-}
-
 static void say(struct net *n, nfs4r_server_id s, nfs4r_servers set)
 {
 	assert_true(net_reconfigure(n, s, set));
