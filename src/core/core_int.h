@@ -809,6 +809,7 @@ bool self_ended(const struct nfs4r_core *c);
 bool reach_lost(const struct nfs4r_core *c, nfs4r_server_id log);
 bool repair_is_whole(const struct nfs4r_core *c);
 nfs4r_lsn repair_counts(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn pos);
+nfs4r_lsn repair_counts_stable(const struct nfs4r_core *c, nfs4r_server_id log);
 bool repair_is_source(const struct nfs4r_core *c, nfs4r_server_id s);
 void repair_list(struct nfs4r_core *c, nfs4r_server_id from);
 void repair_anew(struct nfs4r_core *c);

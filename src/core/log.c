@@ -312,7 +312,7 @@ void log_send_positions(struct nfs4r_core *c, nfs4r_server_id to)
 			continue; /* what it has is of an older life, or of nobody (log 9.1) */
 		p->received = c->logs[s].received; /* of the own log: given out; what is done of it may be in copies that others take (8.3) */
 		p->applied = repair_counts(c, s, c->logs[s].applied);
-		p->stable = repair_counts(c, s, c->logs[s].stable);
+		p->stable = repair_counts_stable(c, s);
 		p->received_bytes = c->logs[s].received_bytes;
 		p->base = c->logs[s].base;
 	}

@@ -67,6 +67,14 @@ nfs4r_lsn repair_counts(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_l
 	return c->reach.anew && log != c->self && pos > c->reach.before[log] ? c->reach.before[log] : pos;
 }
 
+/* The same, of what is stable: not of a generation that is over in this copy, in which no object holds back what it is not exact by (3.9). */
+nfs4r_lsn repair_counts_stable(const struct nfs4r_core *c, nfs4r_server_id log)
+{
+	nfs4r_lsn stable = c->logs[log].stable, said = repair_counts(c, log, stable);
+
+	return NFS4R_GEN(said) < NFS4R_GEN(stable) ? NFS4R_GEN(said) << NFS4R_GEN_SHIFT : said;
+}
+
 /* This copy was made anew with entries beyond the seal, and does not have them: nobody here can say what they touched. */
 static bool is_ahead_blindly(const struct nfs4r_core *c, nfs4r_server_id log)
 {
