@@ -161,16 +161,17 @@ static void on_log(void *ctx, enum nfs4r_log_level level, const char *text)
 /* ---- time ---- */
 
 #define TIMER_MS 100 /* granularity of expiries outside the core */
+#define AGAIN_MS 20  /* between two looks for somebody who can be asked */
 
-/* Until the core's next timer, not longer than TIMER_MS. Returns when it should have ended. eng->lock held. */
-static uint64_t rest(struct nfs4r_engine *eng)
+/* Until the core's next timer, not longer than @most ms. Returns when it should have ended. eng->lock held. */
+static uint64_t rest(struct nfs4r_engine *eng, uint64_t most)
 {
 	uint64_t now = now_ms();
 	uint64_t wait = eng->next_timer_ms <= now ? 0 : eng->next_timer_ms - now;
 	struct timespec ts;
 
-	if (wait > TIMER_MS)
-		wait = TIMER_MS;
+	if (wait > most)
+		wait = most;
 	if (wait) {
 		clock_gettime(CLOCK_MONOTONIC, &ts);
 		ts.tv_nsec += (long)wait * 1000000;
@@ -185,10 +186,11 @@ static void *timer_thread(void *arg)
 {
 	struct nfs4r_engine *eng = arg;
 	struct nfs4r_event ev = { .type = NFS4R_EV_TICK };
+	bool again = false;
 
 	pthread_mutex_lock(&eng->lock);
 	while (!eng->stopping) {
-		uint64_t due = rest(eng), now = now_ms();
+		uint64_t due = rest(eng, again ? AGAIN_MS : TIMER_MS), now = now_ms();
 
 		if (now >= eng->next_timer_ms) /* also when halted: waiting operations must end */
 			engine_step(eng, &ev);
@@ -197,6 +199,7 @@ static void *timer_thread(void *arg)
 			ops_park_halted(eng);
 		pthread_mutex_unlock(&eng->lock);
 		reads_expire(eng, now);
+		again = reads_again(eng);
 		held_expire(eng, now);
 		view_check_late(eng, now > due ? now - due : 0, now);
 		view_check_rtt(eng, now);

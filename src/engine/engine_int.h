@@ -217,6 +217,7 @@ void reads_serve(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_ms
 enum nfs4r_status reads_copy(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_read *rd);
 void reads_peer_down(struct nfs4r_engine *eng, nfs4r_server_id peer);
 void reads_expire(struct nfs4r_engine *eng, uint64_t now);
+bool reads_again(struct nfs4r_engine *eng); /* what waits for somebody to ask is decided again; false: nothing does */
 
 /* ---- copy.c ---- */
 /* Answer a READ with `copy`. STALE: dead; UNKNOWN: not here yet; DELAY: it changes just now. */

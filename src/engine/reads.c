@@ -4,7 +4,9 @@
  * server does: ask it; NOT_PRIMARY means ask again who does, without that one. An object that is not here yet is asked for at
  * the server that made it (6.5); nothing is ever proposed for it.
  *
- * A question that is not answered in op_wait_ms ends as DELAY; a lost connection ends all questions to that peer at once.
+ * A question that nobody can be asked now, since the owner cannot be reached or there is no lease, waits and is decided again; so does one whose
+ * connection is lost. Who takes over mostly does so within op_wait_ms, and then the client need not come back; its own waiting doubles each time.
+ * After op_wait_ms a question ends as DELAY.
  * As the owner: the check that an acting claim covers the object is made after the question arrived, then the local copy is read.
  * Both ways nothing is answered without a lease (view.c): everything that a client or a peer reads passes where() or serve_task().
  *
@@ -35,6 +37,7 @@ struct reads {
 	pthread_cond_t cond; /* copy_bytes became less */
 	uint64_t copy_bytes; /* asked for by reads_copy() and not here yet */
 	bool closed;	     /* the engine stops: nothing is asked any more, for nobody would end it */
+	struct ask *waiting; /* for somebody to ask */
 	uint64_t next_id;
 	struct ask *bucket[BUCKETS];
 };
@@ -157,7 +160,25 @@ static void forget_answer(struct nfs4r_read *rd)
 	rd->eof = false;
 }
 
-/* Decide (again) and send. True: the question is on its way, and `a` no longer ours. */
+/* Nobody can be asked now. True: it waits for reads_again(), and `a` is no longer ours. */
+static bool wait_for_owner(struct nfs4r_engine *eng, struct ask *a)
+{
+	struct reads *r = eng->reads;
+	bool waits;
+
+	a->end = NFS4R_DELAY;
+	a->excluded = 0;
+	pthread_mutex_lock(&r->lock);
+	waits = !a->only && !r->closed && eng->ready && now_ms() < a->deadline_ms;
+	if (waits) {
+		a->next = r->waiting;
+		r->waiting = a;
+	}
+	pthread_mutex_unlock(&r->lock);
+	return waits;
+}
+
+/* Decide (again) and send. True: the question is on its way or waits, and `a` is no longer ours. */
 static bool ask(struct nfs4r_engine *eng, struct ask *a)
 {
 	struct reads *r = eng->reads;
@@ -165,9 +186,11 @@ static bool ask(struct nfs4r_engine *eng, struct ask *a)
 	struct nfs4r_msg *m;
 
 	a->local = to == eng->cfg.rpc.self;
-	a->end = to == 0 ? NFS4R_DELAY : NFS4R_OK;
-	if (a->local || to == 0)
+	a->end = NFS4R_OK;
+	if (a->local)
 		return false;
+	if (to == 0)
+		return wait_for_owner(eng, a);
 	m = calloc(1, sizeof(*m));
 	if (!m) {
 		a->end = NFS4R_NOMEM;
@@ -187,10 +210,7 @@ static bool ask(struct nfs4r_engine *eng, struct ask *a)
 		*slot(r, id) = a->next;
 	pthread_mutex_unlock(&r->lock);
 	free(m);
-	if (st == NFS4R_OK)
-		return true;
-	a->end = NFS4R_DELAY;
-	return false;
+	return st == NFS4R_OK || wait_for_owner(eng, a);
 }
 
 void nfs4r_read_async(struct nfs4r_engine *eng, struct nfs4r_read *rd, nfs4r_read_done_fn done, void *arg)
@@ -341,14 +361,11 @@ void reads_answer(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_m
 	free(m);
 }
 
-/* End those for which fn says so. */
-static void end_some(struct nfs4r_engine *eng, nfs4r_server_id peer, uint64_t before_ms)
+/* Those that were asked of @peer, or are overdue, in a list of their own. */
+static struct ask *take_some(struct reads *r, nfs4r_server_id peer, uint64_t before_ms)
 {
-	struct reads *r = eng->reads;
-	struct ask *ended = NULL;
+	struct ask *taken = NULL;
 
-	pthread_mutex_lock(&r->lock);
-	r->closed |= before_ms == UINT64_MAX;
 	for (size_t i = 0; i < BUCKETS; i++) {
 		struct ask **p = &r->bucket[i];
 
@@ -360,28 +377,68 @@ static void end_some(struct nfs4r_engine *eng, nfs4r_server_id peer, uint64_t be
 				continue;
 			}
 			*p = a->next;
-			a->end = NFS4R_DELAY;
-			a->next = ended;
-			ended = a;
+			a->next = taken;
+			taken = a;
 		}
 	}
-	pthread_mutex_unlock(&r->lock);
-	while (ended) {
-		struct ask *a = ended;
+	return taken;
+}
 
-		ended = a->next;
-		pool_run(eng->executors, complete, a);
+static void run_all(struct nfs4r_engine *eng, struct ask *list, void (*fn)(struct nfs4r_engine *, void *))
+{
+	while (list) {
+		struct ask *a = list;
+
+		list = a->next;
+		a->end = NFS4R_DELAY;
+		pool_run(eng->executors, fn, a);
 	}
+}
+
+static void ask_elsewhere(struct nfs4r_engine *eng, void *arg)
+{
+	if (!wait_for_owner(eng, arg))
+		complete(eng, arg);
 }
 
 void reads_peer_down(struct nfs4r_engine *eng, nfs4r_server_id peer)
 {
-	end_some(eng, peer, 0);
+	struct ask *lost;
+
+	pthread_mutex_lock(&eng->reads->lock);
+	lost = take_some(eng->reads, peer, 0);
+	pthread_mutex_unlock(&eng->reads->lock);
+	run_all(eng, lost, ask_elsewhere);
 }
 
 void reads_expire(struct nfs4r_engine *eng, uint64_t now)
 {
-	end_some(eng, 0, now);
+	struct reads *r = eng->reads;
+	struct ask *late, *waiting = NULL;
+
+	pthread_mutex_lock(&r->lock);
+	late = take_some(r, 0, now);
+	if (now == UINT64_MAX) {
+		r->closed = true;
+		waiting = r->waiting;
+		r->waiting = NULL;
+	}
+	pthread_mutex_unlock(&r->lock);
+	run_all(eng, late, complete);
+	run_all(eng, waiting, complete);
+}
+
+bool reads_again(struct nfs4r_engine *eng)
+{
+	struct reads *r = eng->reads;
+	struct ask *waiting;
+
+	pthread_mutex_lock(&r->lock);
+	waiting = r->waiting;
+	r->waiting = NULL;
+	pthread_mutex_unlock(&r->lock);
+	run_all(eng, waiting, ask_again);
+	return waiting != NULL;
 }
 
 /* ---- serving ---- */

@@ -300,6 +300,32 @@ static void committed_bytes_survive_their_server(void **state)
 	cluster_settle(c);
 }
 
+/* A client would wait twice as long before each new attempt, and come back late. */
+static void a_question_waits_for_who_takes_over(void **state)
+{
+	struct cluster *c = *state;
+	struct nfs4r_oid root = site_root(&c->site[3]), f = make_file(&c->site[3], &root, "f", "x");
+	struct nfs4r_read rd = { .type = NFS4R_RD_READ, .oid = f, .length = 100 };
+	uint64_t began;
+	bool local;
+
+	cluster_settle(c);
+	nfs4r_opened(c->site[3].eng, &f);
+	write_text(&c->site[3], &f, "of site 3");
+	assert_int_equal(site_commit(&c->site[3], &f), NFS4R_OK);
+	for (int i = 0; i < 1000 && nfs4r_read_server(c->site[2].eng, &f) != 3; i++)
+		pause_ms(10);
+	assert_int_equal(nfs4r_read_server(c->site[2].eng, &f), 3);
+	c->site[2].eng->cfg.op_wait_ms = 30000;
+	cluster_stop(c, 3);
+	began = ms_now();
+	assert_int_equal(nfs4r_read(c->site[2].eng, &rd, &local), NFS4R_OK);
+	assert_in_range(ms_now() - began, 100, 20000);
+	assert_true(local);
+	nfs4r_read_fini(&rd);
+	expect_content(&c->site[2], &f, "of site 3");
+}
+
 /* Nobody else is there: it must not be said that a majority has it. */
 static void a_commit_waits_for_a_majority(void **state)
 {
@@ -519,6 +545,7 @@ int main(void)
 		T(what_was_undone_is_as_before, setup),
 		T(a_repair_that_is_interrupted_begins_again, setup),
 		T(committed_bytes_survive_their_server, setup_commit),
+		T(a_question_waits_for_who_takes_over, setup_commit),
 		T(a_commit_waits_for_a_majority, setup_commit),
 		T(majority_keeps_every_answer, setup_majority),
 		T(no_majority_no_answer, setup_majority),
