@@ -28,10 +28,16 @@ def text(*seed):
     return ''.join(f'line {i} of {" ".join(map(str, seed))}: the quick brown fox jumps\n' for i in range(60))
 
 
+def environment():
+    """Without what git says to a hook or to `bisect run`: GIT_DIR would lead to the repository from which we were started."""
+    clean = {k: v for k, v in os.environ.items() if not k.startswith('GIT_')}
+    return {**clean, 'GIT_CONFIG_GLOBAL': '/dev/null', 'GIT_CONFIG_SYSTEM': '/dev/null'}
+
+
 def git(directory, *args):
     subprocess.run(['git', '-c', 'user.name=bench', '-c', 'user.email=bench@localhost', '-c', 'init.defaultBranch=v1',
                     '-C', directory, *args], check=True, capture_output=True, stdin=subprocess.DEVNULL,
-                   env={**os.environ, 'GIT_CONFIG_GLOBAL': '/dev/null', 'GIT_CONFIG_SYSTEM': '/dev/null'})
+                   env=environment())
 
 
 def repository(directory):

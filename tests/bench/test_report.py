@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 from unittest import mock
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -160,14 +161,21 @@ class Pictures(unittest.TestCase):
 
 
 class Trees(unittest.TestCase):
+    def ask(self, d, *words):
+        return subprocess.run(['git', '-C', f'{d}/git', *words], check=True, capture_output=True, text=True, env=project.environment()).stdout
+
     def test_repository_has_300_differences(self):
         with tempfile.TemporaryDirectory() as d:
             project.repository(f'{d}/git')
-            out = subprocess.run(['git', '-C', f'{d}/git', 'diff', '--no-renames', '--name-only', 'v1', 'v2'],
-                                 check=True, capture_output=True, text=True).stdout
+            out = self.ask(d, 'diff', '--no-renames', '--name-only', 'v1', 'v2')
             self.assertEqual(len(out.splitlines()), 18 * (8 + 2 + 2 + 1) + 2 * 20 * 2)
-            self.assertEqual(subprocess.run(['git', '-C', f'{d}/git', 'symbolic-ref', '--short', 'HEAD'], check=True,
-                                            capture_output=True, text=True).stdout.strip(), 'v1')
+            self.assertEqual(self.ask(d, 'symbolic-ref', '--short', 'HEAD').strip(), 'v1')
+
+    def test_nothing_is_done_to_the_repository_of_a_hook(self):
+        with tempfile.TemporaryDirectory() as d, unittest.mock.patch.dict(os.environ, {'GIT_DIR': f'{d}/hook', 'GIT_WORK_TREE': d}):
+            project.repository(f'{d}/git')
+            self.assertEqual(self.ask(d, 'symbolic-ref', '--short', 'HEAD').strip(), 'v1')
+            self.assertEqual(os.listdir(d), ['git'])
 
     def test_the_project_builds(self):
         with tempfile.TemporaryDirectory() as d:
