@@ -66,6 +66,13 @@ static const struct seal_seen *seal_of(const struct sim *s, nfs4r_server_id log,
 	return NULL;
 }
 
+nfs4r_lsn seal_within(const struct sim *s, nfs4r_server_id log, nfs4r_lsn lsn)
+{
+	const struct seal_seen *seen = seal_of(s, log, NFS4R_GEN(lsn));
+
+	return seen && seen->seal.lsn < lsn ? seen->seal.lsn : lsn;
+}
+
 /* ---- the truth ---------------------------------------------------------------------- */
 
 struct version_seen *dead_find(struct sim *s, uint32_t obj, nfs4r_version v)

@@ -297,11 +297,6 @@ bool disk_sync_now(struct server *v)
 
 /* ---- checkpoints ---- */
 
-struct saving {
-	nfs4r_lsn stable[NFS4R_SERVERS_MAX + 1];
-	struct server *v;
-};
-
 /* Bytes or names, in place. */
 static bool changes(const struct nfs4r_part *p)
 {
@@ -332,16 +327,28 @@ static void touches_saved(struct server *v)
 	g->saving.touches = 0;
 }
 
+static void get_applied(const struct server *v, nfs4r_lsn *out)
+{
+	for (uint32_t log = 1; log <= SERVERS_MAX; log++)
+		out[log] = v->storage->store->logs[log].applied;
+}
+
 static int sync_files(void *arg)
 {
-	struct saving *g = arg;
-	struct sim *s = g->v->sim;
+	struct server *v = arg;
+	struct storage *g = v->storage;
+	struct sim *s = v->sim;
+	nfs4r_lsn begun[SERVERS_MAX + 1] = { 0 };
 
-	touches_saved(g->v); /* a checkpoint that had been left over is over */
-	g->v->storage->saving = (struct saving_files){ g->v->storage->store->frozen.meta.pos, g->v->storage->touches };
+	get_applied(v, begun);
+	touches_saved(v); /* a checkpoint that had been left over is over */
+	g->saving = (struct saving_files){ g->store->frozen.meta.pos, g->touches };
 	if (task_running())
 		task_sleep(rng_time(&s->rng, s->plan.sync_us));
-	return platter_is_dead(g->v->storage->platter) ? NFS4R_IO : 0;
+	if (platter_is_dead(g->platter))
+		return NFS4R_IO;
+	memcpy(g->files, begun, sizeof(begun));
+	return 0;
 }
 
 /* Before the records say that @e is done. What is here already is not changed again: an entry beyond the contiguous ones is committed once more after a restart. */
@@ -362,18 +369,53 @@ void store_touched(struct server *v, const struct nfs4r_entry *e)
 	}
 }
 
+/* What a checkpoint said while it went on. */
+struct early {
+	struct server *v;
+	nfs4r_lsn stable[SERVERS_MAX + 1], files[SERVERS_MAX + 1];
+};
+
+static void tell_core(struct sim *s, void *arg, uint64_t generation, uint64_t unused)
+{
+	struct early *t = arg;
+	struct server *v = t->v;
+
+	if (v->up && v->generation == generation) {
+		for (uint32_t log = 1; log <= s->plan.servers; log++)
+			if (t->stable[log] > t->files[log])
+				sim_fail(s, "S%u says that it has log %u stable to %s, and synced its files when that was at %s", v->id, log,
+					 lsn_str(t->stable[log]), lsn_str(t->files[log]));
+		TRACE(s, v, "files and journal are synced");
+		note_synced(v);
+		s->totals.store_tells++;
+		server_safe(v, t->stable);
+	}
+	free(t);
+}
+
+/* As in the engine, LMDB is written after that. */
+static void tell_safe(void *arg, const nfs4r_lsn *stable)
+{
+	struct server *v = arg;
+	struct early *t = calloc(1, sizeof(*t));
+
+	t->v = v;
+	memcpy(t->stable, stable, sizeof(t->stable));
+	memcpy(t->files, v->storage->files, sizeof(t->files));
+	server_at_owned(v, v->sim->now, tell_core, t, free, v->generation, 0);
+	task_sleep(rng_time(&v->sim->rng, v->sim->plan.sync_us));
+}
+
 static int run_checkpoint(struct server *v, void *arg)
 {
-	struct saving *g = arg;
-
-	enum nfs4r_status st = nfs4r_store_checkpoint(v->storage->store, sync_files, g, g->stable);
+	enum nfs4r_status st = nfs4r_store_checkpoint_telling(v->storage->store, sync_files, tell_safe, v, NULL);
 
 	if (st == NFS4R_OK)
 		touches_saved(v);
 	return (int)st;
 }
 
-/* What the checkers go by; the core hears what the call answered, which may be of before a repair. */
+/* What the checkers go by: what was told, or more after the end of a log or a repair. */
 static void note_stable(struct server *v)
 {
 	for (uint32_t log = 1; log <= SERVERS_MAX; log++)
@@ -382,33 +424,34 @@ static void note_stable(struct server *v)
 
 static void checkpoint_over(struct server *v, void *arg, int result)
 {
-	struct saving *g = arg;
-
 	if (result == NFS4R_OK) {
 		TRACE(v->sim, v, "checkpoint to %llx", (unsigned long long)v->storage->store->frozen.meta.pos);
 		v->sim->totals.store_checkpoints++;
 		note_synced(v);
 		note_stable(v);
-		server_checkpointed(v, g->stable);
+		server_checkpointed(v);
 	} else if (result == NFS4R_NOSPC || result == NFS4R_DELAY) {
 		v->checkpointing = false; /* the next one tries again */
 	} else if (result >= 0) {
 		halt(v, (enum nfs4r_status)result);
 	}
-	free(g);
+}
+
+bool store_is_behind(const struct server *v)
+{
+	for (uint32_t log = 1; log <= v->sim->plan.servers; log++)
+		if (v->storage->store->logs[log].stable != v->applied[log])
+			return true;
+	return false;
 }
 
 void store_checkpoint_begin(struct server *v)
 {
-	struct saving *g = calloc(1, sizeof(*g));
-
-	g->v = v;
-	task_start(v, run_checkpoint, checkpoint_over, g);
+	task_start(v, run_checkpoint, checkpoint_over, NULL);
 }
 
 bool disk_checkpoint_now(struct server *v)
 {
-	struct saving g = { .v = v };
 	enum nfs4r_status st;
 
 	if (!v->storage) {
@@ -417,7 +460,7 @@ bool disk_checkpoint_now(struct server *v)
 	}
 	if (v->storage->halted)
 		return false;
-	st = nfs4r_store_checkpoint(v->storage->store, sync_files, &g, g.stable);
+	st = nfs4r_store_checkpoint(v->storage->store, sync_files, v, NULL);
 	if (st == NFS4R_OK) {
 		note_synced(v);
 		note_stable(v);

@@ -6,11 +6,12 @@
  *  shipped     journal, segments, checkpoints, LMDB, recovery, replay, cuts, seals, installs, positions, MINT, marks; the core asks this
  *              store for rows, names and parents, and gets its rows, logs and intents back from it
  *  modelled    the bytes of files; when the exported file system is synced (nothing of it is ever lost: a start finds the files as its
- *              journal says, or not yet, in objects that the store has marked or has entries for since the checkpoint; log 4.6);
+ *              journal says, or not yet, in objects that the store has marked or has entries for since the checkpoint; log 4.6; and
+ *              before that nothing may be told to be stable; log 4.3);
  *              and how much is kept for those who are away (a number of entries, server.c; retention.c goes by bytes and age)
  *
- * After each start: the list, cut where the journal ended, contains everything that was synced, and rows, names, logs, intents and the core's rows are
- * those of LMDB and the replay.
+ * After each start: the list, cut where the journal ended, contains everything that was synced, what was told to be stable is there, whether LMDB had it
+ * or not, and rows, names, logs, intents and the core's rows are those of LMDB and the replay.
  */
 #ifndef NFS4R_TESTS_SIM_STORE_H
 #define NFS4R_TESTS_SIM_STORE_H
@@ -46,6 +47,7 @@ void store_sync_then(struct server *v, uint64_t pos, uint64_t us, event_fn fn, v
 void store_mark(struct server *v, struct nfs4r_entry *e, uint64_t *sync_first);
 void store_sync_begin(struct server *v);
 void store_checkpoint_begin(struct server *v);
+bool store_is_behind(const struct server *v); /* a checkpoint would bring LMDB further */
 uint64_t store_cookie(struct server *v, const struct nfs4r_oid *dir, const struct nfs4r_name *name);
 void store_mint(struct server *v, struct nfs4r_oid *out);
 /* store_check.c: for the core, and held against the tree */
