@@ -375,6 +375,7 @@ struct totals {
 	uint64_t with_views, stops, troubles, views, removals, returns, leases_lost, joins, ok_without; /* ok_without: updates while one was outside */
 	uint64_t seals, sealed_away, crossings, repairs, repairs_all, repairs_failed, commits, commits_ok, holds, give_ups, promised;
 	uint64_t disks_lost, disks_put_back, disks_back;
+	uint64_t deaths_to_come; /* a copy was made anew without what its source had deleted, and it had not made yet */
 	uint64_t dropped; /* entries beyond the bound, that somebody outside does not have */
 	uint64_t added, taken_out, new_disks;
 	uint64_t reconfigured, reconf_words, reconf_late, reconf_as_is; /* views; sets said; who came back with its old store; copies taken as they are */

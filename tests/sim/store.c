@@ -160,13 +160,16 @@ bool disk_install(struct server *v, uint32_t obj, const struct row *row)
 	return true;
 }
 
-/* MINT as if everything that is not here were dead up to there (log sheet 8.5); the source's, in an engine. */
-static enum nfs4r_status set_store_positions(struct server *v, const nfs4r_lsn *applied, const struct server *from)
+void store_note_source(struct server *v, const struct server *from)
 {
-	struct nfs4r_store_positions p = { .mint_seq = { [1] = v->sim->first_objs } };
+	if (v->storage)
+		nfs4r_store_get_positions(from->storage->store, &v->storage->source);
+}
 
-	if (from)
-		nfs4r_store_get_positions(from->storage->store, &p);
+static enum nfs4r_status take_positions(struct server *v, const nfs4r_lsn *applied)
+{
+	struct nfs4r_store_positions p = v->storage->source;
+
 	for (uint32_t log = 1; log <= SERVERS_MAX; log++)
 		p.applied[log] = applied[log];
 	return nfs4r_store_set_positions(v->storage->store, &p);
@@ -174,7 +177,7 @@ static enum nfs4r_status set_store_positions(struct server *v, const nfs4r_lsn *
 
 bool disk_positions(struct server *v, const nfs4r_lsn *applied)
 {
-	if (v->storage && (v->storage->halted || !went(v, set_store_positions(v, applied, &v->sim->servers[v->repair.to]))))
+	if (v->storage && (v->storage->halted || !went(v, take_positions(v, applied))))
 		return false;
 	journal_positions(&v->journal, applied);
 	note_end(v);
@@ -485,13 +488,13 @@ long store_random(void *b, size_t n)
 /* The first tree, which is there before anything happens. */
 static bool plant(struct server *v)
 {
-	static const nfs4r_lsn none[SERVERS_MAX + 1];
 	struct sim *s = v->sim;
+	const struct nfs4r_store_positions p = { .mint_seq = { [1] = s->first_objs } };
 
 	for (uint32_t i = 0; i < s->first_objs; i++)
 		if (install(v, i, tree_get(&s->base, i)) != NFS4R_OK)
 			return false;
-	return set_store_positions(v, none, NULL) == NFS4R_OK && disk_checkpoint_now(v);
+	return nfs4r_store_set_positions(v->storage->store, &p) == NFS4R_OK && disk_checkpoint_now(v);
 }
 
 static enum nfs4r_status try_open(struct server *v, char *why)

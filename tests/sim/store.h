@@ -25,6 +25,7 @@ bool disk_commit(struct server *v, struct nfs4r_entry *e, bool own, const struct
 bool disk_sealed(struct server *v, nfs4r_server_id log, nfs4r_lsn seal);
 bool disk_install(struct server *v, uint32_t obj, const struct row *row);
 bool disk_positions(struct server *v, const nfs4r_lsn *applied);
+void store_note_source(struct server *v, const struct server *from); /* a copy is made anew: its positions, and MINT */
 bool disk_recovered(struct server *v);
 void disk_truncate(struct server *v, nfs4r_server_id log, nfs4r_lsn until);
 bool disk_sync_now(struct server *v); /* all of it, in no time */
