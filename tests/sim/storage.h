@@ -31,9 +31,14 @@ struct storage {
 	} saving;
 };
 
+/* store.c */
+void store_halt(struct server *v, enum nfs4r_status st); /* it cannot be written */
+void store_note_synced(struct server *v);
+/* store_checkpoint.c: what changed in place; and that a checkpoint is over */
+void store_touched(struct server *v, const struct nfs4r_entry *e);
+void store_touches_saved(struct server *v);
 /* Dies on the way, perhaps, and tries again. */
 void store_open(struct server *v, bool may_die);
 void store_close(struct server *v, bool in_order, bool power); /* @power: it is lost */
-void store_touched(struct server *v, const struct nfs4r_entry *e);
 
 #endif

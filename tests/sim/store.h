@@ -60,6 +60,7 @@ void store_check(struct server *v);
 void store_begin(struct server *v); /* before the records are replayed: what is truncated */
 void store_began(struct server *v); /* after: positions, incarnation */
 uint32_t store_intents(struct server *v, struct nfs4r_entry **out, uint32_t max);
+bool store_has_intent(struct server *v, nfs4r_lsn lsn); /* one that was not decided at the start */
 bool store_give_back(struct server *v);
 /* For platter.c and task.c. */
 struct server *store_of(const void *inside);

@@ -159,6 +159,19 @@ uint32_t store_intents(struct server *v, struct nfs4r_entry **out, uint32_t max)
 	return n < max ? n : max;
 }
 
+bool store_has_intent(struct server *v, nfs4r_lsn lsn)
+{
+	bool has = false;
+
+	for (uint32_t i = 0; v->storage && i < v->storage->info.nintents; i++) {
+		struct nfs4r_entry *e = nfs4r_store_intent_at(v->storage->store, i);
+
+		has |= e->lsn == lsn;
+		nfs4r_entry_put(e);
+	}
+	return has;
+}
+
 struct restore {
 	struct server *v;
 	bool bad;
