@@ -66,9 +66,9 @@ static const struct seal_seen *seal_of(const struct sim *s, nfs4r_server_id log,
 	return NULL;
 }
 
-nfs4r_lsn seal_within(const struct sim *s, nfs4r_server_id log, nfs4r_lsn lsn)
+nfs4r_lsn seal_within(const struct server *v, nfs4r_server_id log, nfs4r_lsn lsn)
 {
-	const struct seal_seen *seen = seal_of(s, log, NFS4R_GEN(lsn));
+	const struct seal_seen *seen = NFS4R_GEN(lsn) < NFS4R_GEN(v->applied[log]) ? seal_of(v->sim, log, NFS4R_GEN(lsn)) : NULL;
 
 	return seen && seen->seal.lsn < lsn ? seen->seal.lsn : lsn;
 }

@@ -148,8 +148,7 @@ void server_checkpointed(struct server *v)
 void server_safe(struct server *v, const nfs4r_lsn *stable)
 {
 	for (nfs4r_server_id log = 1; log <= SERVERS_MAX; log++) {
-		bool crossed = NFS4R_GEN(stable[log]) < NFS4R_GEN(v->applied[log]); /* meanwhile */
-		nfs4r_lsn safe = crossed ? seal_within(v->sim, log, stable[log]) : stable[log];
+		nfs4r_lsn safe = seal_within(v, log, stable[log]); /* it may have been crossed meanwhile */
 
 		if (v->stable[log] < safe && safe <= v->applied[log])
 			v->stable[log] = safe;

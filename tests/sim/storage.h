@@ -19,7 +19,7 @@ struct storage {
 	bool recovering;      /* it was about to note that its tail is back */
 	nfs4r_journal_pos end; /* of what was recovered */
 	nfs4r_lsn told[SERVERS_MAX + 1]; /* stable, before the crash */
-	nfs4r_lsn saved[SERVERS_MAX + 1]; /* the same, of checkpoints that were over */
+	nfs4r_lsn saved[SERVERS_MAX + 1]; /* in LMDB by the newest checkpoint that was over */
 	nfs4r_lsn files[SERVERS_MAX + 1]; /* applied, when the newest sync of the files began */
 	struct nfs4r_store_positions source; /* of a repair, as it began */
 	/* objects whose files changed in place, and when: of checkpoints that are over they are forgotten */

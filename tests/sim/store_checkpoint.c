@@ -116,20 +116,26 @@ static void tell_safe(void *arg, const nfs4r_lsn *stable)
 	task_sleep(rng_time(&v->sim->rng, v->sim->plan.sync_us));
 }
 
+static void lmdb_written(struct server *v)
+{
+	memcpy(v->storage->saved, v->storage->store->frozen.meta.applied, sizeof(v->storage->saved));
+	store_touches_saved(v);
+}
+
 static int run_checkpoint(struct server *v, void *arg)
 {
 	enum nfs4r_status st = nfs4r_store_checkpoint_telling(v->storage->store, sync_files, tell_safe, v, NULL);
 
 	if (st == NFS4R_OK)
-		store_touches_saved(v);
+		lmdb_written(v);
 	return (int)st;
 }
 
 /* What the checkers go by: what was told, or more after the end of a log or a repair. */
 static void note_stable(struct server *v)
 {
-	for (uint32_t log = 1; log <= SERVERS_MAX; log++)
-		v->stable[log] = v->storage->store->logs[log].stable;
+	for (nfs4r_server_id log = 1; log <= SERVERS_MAX; log++)
+		v->stable[log] = seal_within(v, log, v->storage->saved[log]);
 }
 
 static void checkpoint_over(struct server *v, void *arg, int result)
@@ -172,9 +178,9 @@ bool disk_checkpoint_now(struct server *v)
 		return false;
 	st = nfs4r_store_checkpoint(v->storage->store, sync_files, v, NULL);
 	if (st == NFS4R_OK) {
+		lmdb_written(v);
 		store_note_synced(v);
 		note_stable(v);
-		store_touches_saved(v);
 	} else if (st != NFS4R_NOSPC && st != NFS4R_DELAY) {
 		store_halt(v, st);
 	}
