@@ -408,21 +408,40 @@ struct wish {
 	void *arg;
 };
 
-static enum nfs4r_status write_frozen(struct nfs4r_store *s, const struct wish *w)
+static void tell(const struct nfs4r_store *s, const struct wish *w)
+{
+	if (w->safe)
+		w->safe(w->arg, s->frozen.meta.applied);
+}
+
+/* Files and journal. */
+static enum nfs4r_status sync_frozen(struct nfs4r_store *s, const struct wish *w)
 {
 	enum nfs4r_status st;
 	nfs4r_journal_pos pos;
-	int rc = w->sync_files ? w->sync_files(w->arg) : 0;
+	int rc;
 
+	if (FAULT(F_STORE_TELL_FILES))
+		tell(s, w);
+	rc = w->sync_files ? w->sync_files(w->arg) : 0;
 	if (rc)
 		return nfs4r_status_from_errno(rc < 0 ? -rc : rc);
+	if (FAULT(F_STORE_TELL_JOURNAL))
+		tell(s, w);
 	st = close_holes(s, &pos);
 	if (st == NFS4R_OK && !FAULT(F_STORE_LMDB_AHEAD))
 		st = nfs4r_jnl_sync(&s->jnl, pos);
+	return st;
+}
+
+static enum nfs4r_status write_frozen(struct nfs4r_store *s, const struct wish *w)
+{
+	enum nfs4r_status st = sync_frozen(s, w);
+	int rc;
+
 	if (st != NFS4R_OK)
 		return st;
-	if (w->safe)
-		w->safe(w->arg, s->frozen.meta.applied);
+	tell(s, w);
 	if (FAULT(F_STORE_POS_AHEAD))
 		s->frozen.meta.pos = atomic_load(&s->jnl.tail);
 	while ((rc = write_all(s)) == MDB_MAP_FULL) {

@@ -24,10 +24,19 @@
 	X(F_STORE_TAIL_WHOLE, "log 4.7", "a lost tail counts as whole after the next start")                    \
 	X(F_STORE_BEHIND_HOLE, "log 4.7", "entries behind a hole count after a crash of the machine")
 
+#define NFS4R_STORE_TOLD_FAULT_FIRST 184
+
+/* The same, of what a checkpoint tells before it is over. */
+#define NFS4R_STORE_TOLD_FAULTS_EACH(X)                                                                        \
+	X(F_STORE_TELL_FILES, "log 4.3", "stable positions are told before the files are synced")               \
+	X(F_STORE_TELL_JOURNAL, "log 4.3", "stable positions are told before the journal is synced")
+
 enum nfs4r_store_fault {
 	NFS4R_STORE_FAULT_BEFORE = NFS4R_STORE_FAULT_FIRST - 1,
 #define X(name, rule, text) name,
 	NFS4R_STORE_FAULTS_EACH(X)
+	NFS4R_STORE_TOLD_FAULT_BEFORE = NFS4R_STORE_TOLD_FAULT_FIRST - 1,
+	NFS4R_STORE_TOLD_FAULTS_EACH(X)
 #undef X
 	NFS4R_STORE_FAULT_END
 };

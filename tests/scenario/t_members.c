@@ -259,6 +259,41 @@ static void nobody_goes_while_a_log_is_open(void **state)
 	net_free(n);
 }
 
+/*
+ * P and S have accepted the view with e as a voter, and P and e are gone. It may have been adopted, by four voters, and so may be what comes after it: Q and S are a
+ * majority of the voters that they go by, and of the four they are none. Nobody is asked to accept anything before e is back.
+ */
+static void voters_of_the_base_promise_too(void **state)
+{
+	struct net *n = net_servers(3, NFS4R_DURABILITY_COMMIT);
+	nfs4r_server_id e = net_new_server(n);
+	struct nfs4r_view base;
+	uint64_t before;
+
+	net_drop(n, 0, Q, NFS4R_MSG_ACCEPT);
+	assert_true(net_add(n, P, e));
+	for (int i = 0; i < 20000 && !(view_of(n, S).accepted.voters & NFS4R_BIT(e)); i++)
+		net_run(n, 1);
+	net_crash(n, P);
+	net_crash(n, e);
+	net_pass(n);
+	base = view_of(n, S).accepted;
+	before = view_of(n, Q).accepted.num;
+	assert_int_equal(base.voters, SET3 | NFS4R_BIT(e));
+	assert_true(before < base.num && view_of(n, S).adopted.voters == SET3);
+	net_run(n, 10 * LEASE);
+	assert_true(view_of(n, Q).promised > base.num); /* it was tried */
+	assert_int_equal(view_of(n, S).accepted.num, base.num);
+	assert_int_equal(view_of(n, Q).accepted.num, before);
+	net_restart(n, e, true);
+	assert_true(until_removed(n, S, P, 10 * LEASE));
+	assert_int_equal(view_of(n, S).adopted.voters, base.voters);
+	net_restart(n, P, true);
+	assert_true(until_all_are(n, SET3 | NFS4R_BIT(e)));
+	net_quiet(n);
+	net_free(n);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -272,6 +307,7 @@ int main(void)
 		cmocka_unit_test(what_only_it_has_is_given_up),
 		cmocka_unit_test(who_was_asked_dies),
 		cmocka_unit_test(nobody_goes_while_a_log_is_open),
+		cmocka_unit_test(voters_of_the_base_promise_too),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -57,6 +57,7 @@ void check_sealed(struct server *v, nfs4r_server_id log, nfs4r_lsn seal); /* it 
 void check_repair(struct server *v, const struct nfs4r_action *a);
 void check_repaired(struct server *v);
 void check_serves(struct server *v); /* it has a lease */
+nfs4r_lsn seal_within(const struct server *v, nfs4r_server_id log, nfs4r_lsn lsn); /* no further than the seal of its generation, if that is crossed */
 bool sealed_out(const struct server *v); /* its log ended in an adopted view, and its own copy does not know it yet */
 struct version_seen *dead_find(struct sim *s, uint32_t obj, nfs4r_version v); /* sealed away */
 bool was_sealed_away(struct sim *s, uint32_t obj, nfs4r_version v, uint64_t view); /* in a view up to @view */

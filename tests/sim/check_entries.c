@@ -421,10 +421,32 @@ void truth_again(struct sim *s)
 	rebuild_oracle(s);
 }
 
+/* Who is alone after a crash of its machine asks nobody for its tail: what it had begun is decided as after a crash of the process (log sheet 4.5). */
+static void begun_again(struct server *v, struct ent *t)
+{
+	struct sim *s = v->sim;
+
+	if (!store_has_intent(v, t->lsn))
+		sim_fail(s, "S%u is recovered without %u:%s", v->id, t->log, lsn_str(t->lsn));
+	if (t->promised)
+		sim_fail(s, "S%u has only begun %u:%s, which was promised", v->id, t->log, lsn_str(t->lsn));
+	TRACE(s, v, "begun and not decided %u:%s", t->log, lsn_str(t->lsn));
+	for (uint32_t i = 0; i < t->nparts; i++) {
+		struct version_seen *seen = version_find(s, t->parts[i].obj, t->parts[i].after);
+
+		if (seen)
+			seen->hashed = false;
+	}
+	if (t->e)
+		nfs4r_entry_put(t->e);
+	t->e = NULL;
+	t->state = ENT_EXECUTING;
+}
+
 void check_recovered(struct server *v, nfs4r_lsn end)
 {
 	struct sim *s = v->sim;
-	bool lost = false;
+	bool changed = false;
 
 	for (uint32_t i = s->nents - 1; i > 0; i--) {
 		struct ent *t = &s->ents[i];
@@ -433,8 +455,10 @@ void check_recovered(struct server *v, nfs4r_lsn end)
 			continue;
 		if (t->lsn > end && t->state == ENT_LIVE)
 			sim_fail(s, "S%u forgot %u:%llu, which its journal has", v->id, t->log, ULL(t->lsn));
-		if (t->lsn <= end && t->state == ENT_LIMBO)
-			sim_fail(s, "S%u is recovered to %llu without %llu", v->id, ULL(end), ULL(t->lsn));
+		if (t->lsn <= end && t->state == ENT_LIMBO) {
+			begun_again(v, t);
+			changed = true;
+		}
 		if (t->lsn <= end)
 			continue;
 		TRACE(s, v, "lost %u:%s", t->log, lsn_str(t->lsn));
@@ -443,9 +467,9 @@ void check_recovered(struct server *v, nfs4r_lsn end)
 		pop_versions(s, i);
 		t->state = ENT_LOST;
 		s->totals.lost++;
-		lost = true;
+		changed = true;
 	}
 	v->own_next = end + 1;
-	if (lost)
+	if (changed)
 		rebuild_oracle(s);
 }

@@ -66,6 +66,13 @@ static const struct seal_seen *seal_of(const struct sim *s, nfs4r_server_id log,
 	return NULL;
 }
 
+nfs4r_lsn seal_within(const struct server *v, nfs4r_server_id log, nfs4r_lsn lsn)
+{
+	const struct seal_seen *seen = NFS4R_GEN(lsn) < NFS4R_GEN(v->applied[log]) ? seal_of(v->sim, log, NFS4R_GEN(lsn)) : NULL;
+
+	return seen && seen->seal.lsn < lsn ? seen->seal.lsn : lsn;
+}
+
 /* ---- the truth ---------------------------------------------------------------------- */
 
 struct version_seen *dead_find(struct sim *s, uint32_t obj, nfs4r_version v)
@@ -277,6 +284,8 @@ void seals_print(const struct totals *t)
 	       "%llu entries promised, COMMIT %llu asked %llu ok, %llu entries read back late, %llu copies inexact at a seal, %llu taken for right\n",
 	       ULL(t->seals), ULL(t->sealed_away), ULL(t->crossings), ULL(t->repairs), ULL(t->repairs_all), ULL(t->repairs_failed),
 	       ULL(t->give_ups), ULL(t->promised), ULL(t->commits), ULL(t->commits_ok), ULL(t->late), ULL(t->inexact), ULL(t->taken));
+	if (t->deaths_to_come)
+		printf("copies: %llu objects were gone at the source, and are still to be made\n", ULL(t->deaths_to_come));
 	if (t->dropped)
 		printf("dropped: %llu times entries that somebody outside does not have\n", ULL(t->dropped));
 	if (t->disks_lost)

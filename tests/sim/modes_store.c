@@ -103,6 +103,18 @@ static void tune_seals_lost(struct plan *p, struct rng *r)
 	p->segment_bytes = 1;
 }
 
+static void tune_members_stores(struct plan *p, struct rng *r)
+{
+	tune_members(p, r);
+	p->segment_bytes = 1;
+}
+
+static void tune_reconfigure_stores(struct plan *p, struct rng *r)
+{
+	tune_reconfigure_power(p, r);
+	p->segment_bytes = 1;
+}
+
 static void tune_seals_die(struct plan *p, struct rng *r)
 {
 	tune_seals_commit(p, r);
@@ -124,5 +136,7 @@ const struct mode store_modes[] = {
 	{ "store-seals", NULL, NULL, tune_seals, "real stores: power is lost while logs are sealed and copies repaired" },
 	{ "store-seals-lost", NULL, NULL, tune_seals_lost, "real stores: disks are lost or put back; what was promised stays" },
 	{ "store-seals-die", NULL, NULL, tune_seals_die, "real stores: disks die, are full or broken, while logs are sealed" },
+	{ "store-members", NULL, NULL, tune_members_stores, "real stores: servers are added and taken out, and copies made anew" },
+	{ "store-reconfigure", NULL, NULL, tune_reconfigure_stores, "real stores: an administrator says who goes on, and machines lose power" },
 };
 const uint32_t nstore_modes = sizeof(store_modes) / sizeof(store_modes[0]);

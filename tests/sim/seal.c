@@ -97,10 +97,30 @@ static bool source_there(struct server *v)
 	return a.adopted.num == b.adopted.num && b.gives;
 }
 
+/* Has this copy, as it will be, the entry that makes @obj? */
+static bool is_made(const struct server *v, uint32_t obj)
+{
+	const struct repair *r = &v->repair;
+
+	for (uint32_t i = 1; i < v->sim->nents; i++) {
+		const struct ent *t = &v->sim->ents[i];
+
+		for (uint32_t k = 0; k < t->nparts; k++)
+			if (t->parts[k].obj == obj && t->parts[k].effect == NFS4R_EFF_CREATE && t->state != ENT_LOST)
+				return r->all ? t->lsn <= r->positions[t->log] : t->lsn <= v->applied[t->log] || kept_find(&v->kept[t->log], t->lsn);
+	}
+	return true;
+}
+
+/* What is deleted at the source, and whose entry is still to come, is not dead here: it is made by that entry and taken away by a later one (log sheet 2.2, 8.5). */
 static void install(struct server *v, uint32_t obj, struct row *row)
 {
 	char text[300];
 
+	if (row->state == ROW_DEAD && !is_made(v, obj)) {
+		row_fini(row);
+		v->sim->totals.deaths_to_come++;
+	}
 	if (v->sim->trace) {
 		row_print(v->sim, row, text, sizeof(text));
 		sim_trace(v->sim, v, "repairs %s: %s", obj_str(v->sim, obj), text);
@@ -248,6 +268,7 @@ void repair_begin(struct server *v, const struct nfs4r_action *a)
 	r->nseals = a->nseals;
 	memcpy(r->seals, a->seals, sizeof(r->seals));
 	memcpy(r->positions, s->servers[a->to].applied, sizeof(r->positions));
+	store_note_source(v, &s->servers[a->to]);
 	for (uint32_t i = 0; !r->all && i < r->nseals; i++)
 		add_beyond(v, &r->seals[i]);
 	TRACE(s, v, "begins to repair %u objects%s from S%u", r->n, r->all ? " (all)" : "", r->to);

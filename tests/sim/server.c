@@ -132,15 +132,27 @@ static void tell_stable(struct server *v, const nfs4r_lsn *stable)
 	server_step(v, &ev);
 	if (v->up)
 		commit_stable(v);
+}
+
+void server_checkpointed(struct server *v)
+{
+	v->checkpointing = false;
+	if (v->up)
+		commit_stable(v);
 	if (v->up)
 		look_at_bound(v);
 	if (v->up && v->checkpoint_wanted)
 		server_checkpoint(v);
 }
 
-void server_checkpointed(struct server *v, const nfs4r_lsn *stable)
+void server_safe(struct server *v, const nfs4r_lsn *stable)
 {
-	v->checkpointing = false;
+	for (nfs4r_server_id log = 1; log <= SERVERS_MAX; log++) {
+		nfs4r_lsn safe = seal_within(v, log, stable[log]); /* it may have been crossed meanwhile */
+
+		if (v->stable[log] < safe && safe <= v->applied[log])
+			v->stable[log] = safe;
+	}
 	tell_stable(v, stable);
 }
 
@@ -150,7 +162,6 @@ static void checkpointed(struct sim *s, void *arg, uint64_t a, uint64_t b)
 	struct server *v = c->server;
 
 	if (v->up && v->generation == c->generation) {
-		v->checkpointing = false;
 		for (uint32_t i = 1; i <= s->plan.servers; i++) {
 			if (v->stable[i] < c->applied[i] && c->repairs == v->repair.number &&
 			    NFS4R_GEN(c->applied[i]) == NFS4R_GEN(v->applied[i])) /* not over a seal or a repair */
@@ -159,6 +170,7 @@ static void checkpointed(struct sim *s, void *arg, uint64_t a, uint64_t b)
 		journal_checkpoint(&v->journal, v->stable);
 		v->journal.synced = v->journal.n;
 		tell_stable(v, v->stable);
+		server_checkpointed(v);
 	}
 	free(c);
 }

@@ -375,10 +375,11 @@ struct totals {
 	uint64_t with_views, stops, troubles, views, removals, returns, leases_lost, joins, ok_without; /* ok_without: updates while one was outside */
 	uint64_t seals, sealed_away, crossings, repairs, repairs_all, repairs_failed, commits, commits_ok, holds, give_ups, promised;
 	uint64_t disks_lost, disks_put_back, disks_back;
+	uint64_t deaths_to_come; /* a copy was made anew without what its source had deleted, and it had not made yet */
 	uint64_t dropped; /* entries beyond the bound, that somebody outside does not have */
 	uint64_t added, taken_out, new_disks;
 	uint64_t reconfigured, reconf_words, reconf_late, reconf_as_is; /* views; sets said; who came back with its old store; copies taken as they are */
-	uint64_t store_starts, store_checkpoints, store_torn, store_closes, store_open_dies, store_halts;
+	uint64_t store_starts, store_checkpoints, store_tells, store_behind, store_torn, store_closes, store_open_dies, store_halts;
 	uint64_t late, inexact, taken; /* entries whose bytes were read back and newer; objects that a seal made inexact; taken for right */
 	uint64_t removal_max_us; /* the last: not summed up, but the highest */
 };
@@ -466,7 +467,8 @@ void server_soon(struct server *v, struct nfs4r_event *ev); /* in an event of it
 bool server_carry_out(struct server *v, const struct nfs4r_update *u);
 void server_fini(struct server *v);
 void server_checkpoint(struct server *v);
-void server_checkpointed(struct server *v, const nfs4r_lsn *stable);
+void server_safe(struct server *v, const nfs4r_lsn *stable); /* a checkpoint's early word (log sheet 4.3) */
+void server_checkpointed(struct server *v);
 void server_synced(struct server *v); /* run what waits for the journal */
 uint32_t open_intents(const struct server *v, struct nfs4r_entry **out, uint32_t max); /* references to those without a decision, ascending */
 void server_commit(struct server *v, struct nfs4r_entry *e, bool own, const struct nfs4r_put *puts, uint32_t n);

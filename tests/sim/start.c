@@ -294,7 +294,7 @@ static void periodic_checkpoint(struct sim *s, void *arg, uint64_t generation, u
 
 	if (!v->up || v->generation != generation)
 		return;
-	if (memcmp(v->stable, v->applied, sizeof(v->stable)))
+	if (v->storage ? store_is_behind(v) : memcmp(v->stable, v->applied, sizeof(v->stable)) != 0)
 		server_checkpoint(v);
 	server_at(v, s->now + rng_time(&s->rng, s->plan.checkpoint_us), periodic_checkpoint, v, generation, 0);
 }

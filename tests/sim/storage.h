@@ -19,6 +19,9 @@ struct storage {
 	bool recovering;      /* it was about to note that its tail is back */
 	nfs4r_journal_pos end; /* of what was recovered */
 	nfs4r_lsn told[SERVERS_MAX + 1]; /* stable, before the crash */
+	nfs4r_lsn saved[SERVERS_MAX + 1]; /* in LMDB by the newest checkpoint that was over */
+	nfs4r_lsn files[SERVERS_MAX + 1]; /* applied, when the newest sync of the files began */
+	struct nfs4r_store_positions source; /* of a repair, as it began */
 	/* objects whose files changed in place, and when: of checkpoints that are over they are forgotten */
 	uint32_t ntouched;
 	uint64_t *touched, touches;
@@ -28,9 +31,14 @@ struct storage {
 	} saving;
 };
 
+/* store.c */
+void store_halt(struct server *v, enum nfs4r_status st); /* it cannot be written */
+void store_note_synced(struct server *v);
+/* store_checkpoint.c: what changed in place; and that a checkpoint is over */
+void store_touched(struct server *v, const struct nfs4r_entry *e);
+void store_touches_saved(struct server *v);
 /* Dies on the way, perhaps, and tries again. */
 void store_open(struct server *v, bool may_die);
 void store_close(struct server *v, bool in_order, bool power); /* @power: it is lost */
-void store_touched(struct server *v, const struct nfs4r_entry *e);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * See store.h: each change goes to the shipped store, too, and notes where in its journal it ended. Syncs and checkpoints are tasks (task.c).
+ * See store.h: each change goes to the shipped store, too, and notes where in its journal it ended. Syncs are tasks (task.c), and so are checkpoints (store_checkpoint.c).
  *
  * A server whose store cannot be written halts, as the engine does (log sheet 4.8): nothing of what it was about to say is said, and
  * it starts again later. It may do so only if its disk failed, was full, or died.
@@ -11,7 +11,7 @@ static struct sim *the_sim;
 
 /* ---- halting ---- */
 
-static void halt(struct server *v, enum nfs4r_status st)
+void store_halt(struct server *v, enum nfs4r_status st)
 {
 	struct storage *g = v->storage;
 
@@ -60,7 +60,7 @@ struct server *store_of(const void *inside)
 static bool went(struct server *v, enum nfs4r_status st)
 {
 	if (st != NFS4R_OK)
-		halt(v, st);
+		store_halt(v, st);
 	return st == NFS4R_OK;
 }
 
@@ -160,13 +160,16 @@ bool disk_install(struct server *v, uint32_t obj, const struct row *row)
 	return true;
 }
 
-/* MINT as if everything that is not here were dead up to there (log sheet 8.5); the source's, in an engine. */
-static enum nfs4r_status set_store_positions(struct server *v, const nfs4r_lsn *applied, const struct server *from)
+void store_note_source(struct server *v, const struct server *from)
 {
-	struct nfs4r_store_positions p = { .mint_seq = { [1] = v->sim->first_objs } };
+	if (v->storage)
+		nfs4r_store_get_positions(from->storage->store, &v->storage->source);
+}
 
-	if (from)
-		nfs4r_store_get_positions(from->storage->store, &p);
+static enum nfs4r_status take_positions(struct server *v, const nfs4r_lsn *applied)
+{
+	struct nfs4r_store_positions p = v->storage->source;
+
 	for (uint32_t log = 1; log <= SERVERS_MAX; log++)
 		p.applied[log] = applied[log];
 	return nfs4r_store_set_positions(v->storage->store, &p);
@@ -174,7 +177,7 @@ static enum nfs4r_status set_store_positions(struct server *v, const nfs4r_lsn *
 
 bool disk_positions(struct server *v, const nfs4r_lsn *applied)
 {
-	if (v->storage && (v->storage->halted || !went(v, set_store_positions(v, applied, &v->sim->servers[v->repair.to]))))
+	if (v->storage && (v->storage->halted || !went(v, take_positions(v, applied))))
 		return false;
 	journal_positions(&v->journal, applied);
 	note_end(v);
@@ -214,7 +217,7 @@ void store_mark(struct server *v, struct nfs4r_entry *e, uint64_t *sync_first)
 
 /* ---- syncs ---- */
 
-static void note_synced(struct server *v)
+void store_note_synced(struct server *v)
 {
 	nfs4r_journal_pos synced = atomic_load(&v->storage->store->jnl.synced);
 
@@ -250,13 +253,13 @@ static void sync_over(struct server *v, void *arg, int result)
 	struct syncing *y = arg;
 
 	if (result == NFS4R_OK) {
-		note_synced(v);
+		store_note_synced(v);
 		if (y->then)
 			change_begins(v, y);
 		else
 			server_synced(v);
 	} else if (result >= 0) {
-		halt(v, (enum nfs4r_status)result);
+		store_halt(v, (enum nfs4r_status)result);
 	}
 	free(y);
 }
@@ -291,141 +294,8 @@ bool disk_sync_now(struct server *v)
 	}
 	if (v->storage->halted || !went(v, nfs4r_store_sync(v->storage->store, nfs4r_store_position(v->storage->store))))
 		return false;
-	note_synced(v);
+	store_note_synced(v);
 	return true;
-}
-
-/* ---- checkpoints ---- */
-
-struct saving {
-	nfs4r_lsn stable[NFS4R_SERVERS_MAX + 1];
-	struct server *v;
-};
-
-/* Bytes or names, in place. */
-static bool changes(const struct nfs4r_part *p)
-{
-	return p && (p->effect == NFS4R_EFF_WRITE || p->effect == NFS4R_EFF_NAMES);
-}
-
-static bool is_in_flight(const struct server *v, uint32_t obj)
-{
-	const struct nfs4r_oid *oid = &v->sim->objs[obj].oid;
-
-	for (struct applying *a = v->applying; a; a = a->next)
-		if (a->begun && changes(nfs4r_entry_part(a->e, oid)))
-			return true;
-	for (struct simop *so = v->ops; so; so = so->next)
-		if (so->begun && so->intent && changes(nfs4r_entry_part(so->intent, oid)))
-			return true;
-	return false;
-}
-
-/* LMDB says what the files have, but for what was being changed. */
-static void touches_saved(struct server *v)
-{
-	struct storage *g = v->storage;
-
-	for (uint32_t i = 0; i < g->ntouched; i++)
-		if (g->touched[i] <= g->saving.touches && !is_in_flight(v, i))
-			g->touched[i] = 0;
-	g->saving.touches = 0;
-}
-
-static int sync_files(void *arg)
-{
-	struct saving *g = arg;
-	struct sim *s = g->v->sim;
-
-	touches_saved(g->v); /* a checkpoint that had been left over is over */
-	g->v->storage->saving = (struct saving_files){ g->v->storage->store->frozen.meta.pos, g->v->storage->touches };
-	if (task_running())
-		task_sleep(rng_time(&s->rng, s->plan.sync_us));
-	return platter_is_dead(g->v->storage->platter) ? NFS4R_IO : 0;
-}
-
-/* Before the records say that @e is done. What is here already is not changed again: an entry beyond the contiguous ones is committed once more after a restart. */
-void store_touched(struct server *v, const struct nfs4r_entry *e)
-{
-	struct storage *g = v->storage;
-
-	for (uint32_t i = 0; i < e->nparts; i++) {
-		uint32_t obj = obj_of(v->sim, &e->parts[i].oid), n = v->sim->nobjs;
-
-		if (n > g->ntouched) {
-			g->touched = realloc(g->touched, n * sizeof(*g->touched));
-			memset(g->touched + g->ntouched, 0, (n - g->ntouched) * sizeof(*g->touched));
-			g->ntouched = n;
-		}
-		if (changes(&e->parts[i]) && tree_get(&v->tree, obj)->version < e->parts[i].after)
-			g->touched[obj] = ++g->touches;
-	}
-}
-
-static int run_checkpoint(struct server *v, void *arg)
-{
-	struct saving *g = arg;
-
-	enum nfs4r_status st = nfs4r_store_checkpoint(v->storage->store, sync_files, g, g->stable);
-
-	if (st == NFS4R_OK)
-		touches_saved(v);
-	return (int)st;
-}
-
-/* What the checkers go by; the core hears what the call answered, which may be of before a repair. */
-static void note_stable(struct server *v)
-{
-	for (uint32_t log = 1; log <= SERVERS_MAX; log++)
-		v->stable[log] = v->storage->store->logs[log].stable;
-}
-
-static void checkpoint_over(struct server *v, void *arg, int result)
-{
-	struct saving *g = arg;
-
-	if (result == NFS4R_OK) {
-		TRACE(v->sim, v, "checkpoint to %llx", (unsigned long long)v->storage->store->frozen.meta.pos);
-		v->sim->totals.store_checkpoints++;
-		note_synced(v);
-		note_stable(v);
-		server_checkpointed(v, g->stable);
-	} else if (result == NFS4R_NOSPC || result == NFS4R_DELAY) {
-		v->checkpointing = false; /* the next one tries again */
-	} else if (result >= 0) {
-		halt(v, (enum nfs4r_status)result);
-	}
-	free(g);
-}
-
-void store_checkpoint_begin(struct server *v)
-{
-	struct saving *g = calloc(1, sizeof(*g));
-
-	g->v = v;
-	task_start(v, run_checkpoint, checkpoint_over, g);
-}
-
-bool disk_checkpoint_now(struct server *v)
-{
-	struct saving g = { .v = v };
-	enum nfs4r_status st;
-
-	if (!v->storage) {
-		v->journal.synced = v->journal.n;
-		return true;
-	}
-	if (v->storage->halted)
-		return false;
-	st = nfs4r_store_checkpoint(v->storage->store, sync_files, &g, g.stable);
-	if (st == NFS4R_OK) {
-		note_synced(v);
-		note_stable(v);
-		touches_saved(v);
-	} else if (st != NFS4R_NOSPC && st != NFS4R_DELAY) {
-		halt(v, st);
-	}
-	return st == NFS4R_OK;
 }
 
 /* ---- opening ---- */
@@ -442,13 +312,13 @@ long store_random(void *b, size_t n)
 /* The first tree, which is there before anything happens. */
 static bool plant(struct server *v)
 {
-	static const nfs4r_lsn none[SERVERS_MAX + 1];
 	struct sim *s = v->sim;
+	const struct nfs4r_store_positions p = { .mint_seq = { [1] = s->first_objs } };
 
 	for (uint32_t i = 0; i < s->first_objs; i++)
 		if (install(v, i, tree_get(&s->base, i)) != NFS4R_OK)
 			return false;
-	return set_store_positions(v, none, NULL) == NFS4R_OK && disk_checkpoint_now(v);
+	return nfs4r_store_set_positions(v->storage->store, &p) == NFS4R_OK && disk_checkpoint_now(v);
 }
 
 static enum nfs4r_status try_open(struct server *v, char *why)
@@ -509,7 +379,7 @@ void store_open(struct server *v, bool may_die)
 	/* a segment may have been begun for it */
 	g->end = has_open(g->store, tried) || has_open(g->store, tried + SEG_HEADER) ? tried : platter_first(g->platter);
 	if (g->store->meta.pos >= g->saving.pos) /* the checkpoint was made, and nobody was there to hear of it */
-		touches_saved(v);
+		store_touches_saved(v);
 	g->saving = (struct saving_files){ 0, 0 };
 	if (g->info.created && !plant(v))
 		sim_fail(v->sim, "S%u: the first tree cannot be written", v->id);

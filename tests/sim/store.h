@@ -6,11 +6,12 @@
  *  shipped     journal, segments, checkpoints, LMDB, recovery, replay, cuts, seals, installs, positions, MINT, marks; the core asks this
  *              store for rows, names and parents, and gets its rows, logs and intents back from it
  *  modelled    the bytes of files; when the exported file system is synced (nothing of it is ever lost: a start finds the files as its
- *              journal says, or not yet, in objects that the store has marked or has entries for since the checkpoint; log 4.6);
+ *              journal says, or not yet, in objects that the store has marked or has entries for since the checkpoint; log 4.6; and
+ *              before that nothing may be told to be stable; log 4.3);
  *              and how much is kept for those who are away (a number of entries, server.c; retention.c goes by bytes and age)
  *
- * After each start: the list, cut where the journal ended, contains everything that was synced, and rows, names, logs, intents and the core's rows are
- * those of LMDB and the replay.
+ * After each start: the list, cut where the journal ended, contains everything that was synced, what was told to be stable is there, whether LMDB had it
+ * or not, and rows, names, logs, intents and the core's rows are those of LMDB and the replay.
  */
 #ifndef NFS4R_TESTS_SIM_STORE_H
 #define NFS4R_TESTS_SIM_STORE_H
@@ -24,6 +25,7 @@ bool disk_commit(struct server *v, struct nfs4r_entry *e, bool own, const struct
 bool disk_sealed(struct server *v, nfs4r_server_id log, nfs4r_lsn seal);
 bool disk_install(struct server *v, uint32_t obj, const struct row *row);
 bool disk_positions(struct server *v, const nfs4r_lsn *applied);
+void store_note_source(struct server *v, const struct server *from); /* a copy is made anew: its positions, and MINT */
 bool disk_recovered(struct server *v);
 void disk_truncate(struct server *v, nfs4r_server_id log, nfs4r_lsn until);
 bool disk_sync_now(struct server *v); /* all of it, in no time */
@@ -46,6 +48,7 @@ void store_sync_then(struct server *v, uint64_t pos, uint64_t us, event_fn fn, v
 void store_mark(struct server *v, struct nfs4r_entry *e, uint64_t *sync_first);
 void store_sync_begin(struct server *v);
 void store_checkpoint_begin(struct server *v);
+bool store_is_behind(const struct server *v); /* a checkpoint would bring LMDB further */
 uint64_t store_cookie(struct server *v, const struct nfs4r_oid *dir, const struct nfs4r_name *name);
 void store_mint(struct server *v, struct nfs4r_oid *out);
 /* store_check.c: for the core, and held against the tree */
@@ -57,6 +60,7 @@ void store_check(struct server *v);
 void store_begin(struct server *v); /* before the records are replayed: what is truncated */
 void store_began(struct server *v); /* after: positions, incarnation */
 uint32_t store_intents(struct server *v, struct nfs4r_entry **out, uint32_t max);
+bool store_has_intent(struct server *v, nfs4r_lsn lsn); /* one that was not decided at the start */
 bool store_give_back(struct server *v);
 /* For platter.c and task.c. */
 struct server *store_of(const void *inside);

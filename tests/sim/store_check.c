@@ -237,7 +237,7 @@ static void check_doubt(struct server *v)
 			doubt = nfs4r_oid_eq(&list[i], &s->objs[obj].oid);
 		for (uint32_t log = 1; log <= s->plan.servers; log++)
 			for (uint32_t i = 0; !doubt && i < v->kept[log].n; i++)
-				doubt = v->kept[log].e[i]->lsn > v->stable[log] && nfs4r_entry_part(v->kept[log].e[i], &s->objs[obj].oid);
+				doubt = v->kept[log].e[i]->lsn > g->info.logs[log].stable && nfs4r_entry_part(v->kept[log].e[i], &s->objs[obj].oid);
 		if (!doubt)
 			sim_fail(s, "S%u: %s changed since the last checkpoint, and no mark or entry says so", v->id, obj_str(s, obj));
 	}
@@ -264,6 +264,6 @@ void store_check(struct server *v)
 
 void stores_print(const struct totals *t)
 {
-	printf("  stores: %llu starts compared, %llu checkpoints, %llu journals cut, %llu ends in order, %llu deaths in the middle of an open, %llu halts\n",
-	       ULL(t->store_starts), ULL(t->store_checkpoints), ULL(t->store_torn), ULL(t->store_closes), ULL(t->store_open_dies), ULL(t->store_halts));
+	printf("  stores: %llu starts compared, %llu checkpoints, %llu early words, %llu starts behind them, %llu journals cut, %llu ends in order, %llu deaths in the middle of an open, %llu halts\n",
+	       ULL(t->store_starts), ULL(t->store_checkpoints), ULL(t->store_tells), ULL(t->store_behind), ULL(t->store_torn), ULL(t->store_closes), ULL(t->store_open_dies), ULL(t->store_halts));
 }

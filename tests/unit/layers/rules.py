@@ -78,9 +78,14 @@ def check_places(root, page, bad):
 
 def check_faults(root, page, have, bad):
     numbers_of = {}
-    for path, first in (("src/core/fault.h", 1), ("src/store/fault.h", 170)):
-        real = re.findall(r'X\((F_\w+), "(control|log) (\S+)"', read(root, path))
-        numbers_of.update({name: (i, what, n) for i, (name, what, n) in enumerate(real, first)})
+    for path in ("src/core/fault.h", "src/store/fault.h"):
+        number = 1
+        for first, name, what, n in re.findall(r'#define \w+FAULT_FIRST (\d+)|X\((F_\w+), "(control|log) (\S+)"', read(root, path)):
+            if first:
+                number = int(first)
+                continue
+            numbers_of[name] = (number, what, n)
+            number += 1
     for name in sorted(set(FAULT.findall(page)) - {"F_NAME"}):
         if name not in numbers_of:
             bad.append(f"{PAGE}: {name} is in no fault.h")
