@@ -553,13 +553,14 @@ enum nfs4r_status repair_object(struct repair *r, struct repair_obj *o)
 	return st;
 }
 
-enum nfs4r_status repair_refresh(struct repair *r, const struct nfs4r_oid *oid, nfs4r_version at_least, bool *done)
+enum nfs4r_status repair_refresh(struct repair *r, const struct nfs4r_oid *oid, nfs4r_version at_least, uint64_t *size, bool *done)
 {
 	struct fetched f = { .head = { .type = NFS4R_RD_GETATTR, .oid = *oid } };
 	enum nfs4r_status st = ask(r, &f.head);
 	uint32_t type = f.head.row.type;
 
 	*done = false;
+	*size = f.head.attrs.size;
 	if (st == NFS4R_OK && !f.head.eof && f.head.row.version >= at_least) {
 		st = local_object(r, oid, &f);
 		if (st == NFS4R_OK && type == NFS4R_TYPE_FILE)

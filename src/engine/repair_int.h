@@ -69,10 +69,10 @@ enum nfs4r_status repair_names(struct repair *r, const struct nfs4r_oid *oid, st
 /* Do not fetch these bytes of the next object. False: no memory. */
 bool repair_keep(struct repair *r, uint64_t off, uint64_t len);
 /*
- * Content and attributes of an object, but not its row and names, from r->from, if that has it with version @at_least and in no doubt; *done says whether. A file
- * becomes no shorter than the bytes that are kept.
+ * Content and attributes of an object, but not its row and names, from r->from, if that has it with version @at_least and in no doubt; *done says whether. *size: of the file
+ * there. If bytes are kept, the length here stays as it is.
  */
-enum nfs4r_status repair_refresh(struct repair *r, const struct nfs4r_oid *oid, nfs4r_version at_least, bool *done);
+enum nfs4r_status repair_refresh(struct repair *r, const struct nfs4r_oid *oid, nfs4r_version at_least, uint64_t *size, bool *done);
 
 /* ---- repair_adopt.c: what is there, of what the store knows and beside it ---- */
 enum nfs4r_status repair_adopt(struct repair *r);
