@@ -144,6 +144,11 @@ static enum nfs4r_status make_missing(struct doubt *d)
 	return st;
 }
 
+static bool sets_attrs(const struct nfs4r_part *p)
+{
+	return p->effect == NFS4R_EFF_ATTRS || (p->effect == NFS4R_EFF_CREATE && (p->attrs.type == NFS4R_TYPE_FILE || p->attrs.type == NFS4R_TYPE_DIR));
+}
+
 enum nfs4r_status doubt_set_attrs(struct doubt *d, const struct touches *t, const struct nfs4r_oid *oid, nfs4r_version newer_than)
 {
 	struct nfs4r_engine *eng = d->repair.eng;
@@ -154,10 +159,10 @@ enum nfs4r_status doubt_set_attrs(struct doubt *d, const struct touches *t, cons
 
 	nfs4r_handle(eng, oid, &h);
 	for (size_t i = touches_first(t, oid); st == NFS4R_OK && h.len && (e = touches_next_entry(d, t, oid, &i, &p)); nfs4r_entry_put(e))
-		if (p->effect == NFS4R_EFF_ATTRS && p->after > newer_than) {
+		if (sets_attrs(p) && p->after > newer_than) {
 			struct nfs4r_attrs a = p->attrs;
 
-			a.mask &= NFS4R_ATTR_MODE | NFS4R_ATTR_UID | NFS4R_ATTR_GID | (a.acl ? NFS4R_ATTR_ACL : 0u);
+			a.mask &= NFS4R_ATTR_MODE | NFS4R_ATTR_UID | NFS4R_ATTR_GID | (a.acl && p->effect == NFS4R_EFF_ATTRS ? NFS4R_ATTR_ACL : 0u);
 			st = a.mask ? eng->ops->setattr(eng->ctx, &h, &a, NULL, NULL) : NFS4R_OK;
 		}
 	return st;

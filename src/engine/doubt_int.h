@@ -62,6 +62,10 @@ struct plan {
 	struct ranges none; /* freed, and not written after that */
 	bool set;	    /* the size was set */
 	uint64_t limit;	    /* below, and in none of the ranges: as it was before; from here on there is nothing but what was written */
+	char **xattrs;	    /* names that were set or removed; what is here stays, but for those in `gone` */
+	bool *gone;
+	bool made;	    /* here, by the first of the entries: it has none but these */
+	uint32_t nxattrs, xattrs_cap;
 	uint64_t size, most; /* @set: the file is at least and at most that long; else: @most is the end of what was written */
 };
 
@@ -70,9 +74,9 @@ bool plan_make(struct plan *p, const struct doubt *d, const struct touches *t, c
 void plan_fini(struct plan *p);
 /* The file was so long before these entries. */
 void plan_was_long(struct plan *p, uint64_t size);
-/* What is not as it was before these entries is kept from being fetched. */
+/* What is not as it was before these entries is kept from being fetched, as long as there is the plan. */
 bool plan_keep(const struct plan *p, struct repair *r);
-/* Length, and nothing where nothing is. */
+/* Length, and nothing where nothing is; extended attributes that were removed. */
 enum nfs4r_status plan_carry_out(const struct plan *p, struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
 
 /* Attributes of entries that made versions above @newer_than: their values are in the journal. */

@@ -4,10 +4,11 @@
  * nothing else, so this one does, too. What they wrote is on this server's disk, and nowhere else; the rest is as it was before them, which another server may have.
  * doubt.c tells the whole of it.
  *
- * Of what was written here only the place is known. If the disk did not keep it, what is there instead is what the others get, since it is read back.
+ * Of what was written here, extended attributes too, only the place is known. If the disk did not keep it, what is there instead is what the others get, since it is read back.
  * Space that was allocated has no bytes. An object that was taken in as it was (import.c) came with all of its bytes.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "engine/doubt_int.h"
 
@@ -56,12 +57,60 @@ static bool cut(struct ranges *r, uint64_t off, uint64_t until)
 	return ok;
 }
 
+/* ---- extended attributes -------------------------------------------------------- */
+
+static bool note_xattr(struct plan *pl, const char *name, bool gone)
+{
+	uint32_t i = 0;
+
+	while (i < pl->nxattrs && strcmp(pl->xattrs[i], name) != 0)
+		i++;
+	if (i == pl->xattrs_cap) {
+		uint32_t cap = i ? 2 * i : 8;
+		char **names = realloc(pl->xattrs, cap * sizeof(*names));
+		bool *is_gone = realloc(pl->gone, cap * sizeof(*is_gone));
+
+		pl->xattrs = names ? names : pl->xattrs;
+		pl->gone = is_gone ? is_gone : pl->gone;
+		if (!names || !is_gone)
+			return false;
+		pl->xattrs_cap = cap;
+	}
+	if (i == pl->nxattrs && !(pl->xattrs[i] = strdup(name)))
+		return false;
+	pl->nxattrs += i == pl->nxattrs;
+	pl->gone[i] = gone;
+	return true;
+}
+
+static bool should_be(const struct plan *pl, const char *name)
+{
+	for (uint32_t i = 0; i < pl->nxattrs; i++)
+		if (strcmp(pl->xattrs[i], name) == 0)
+			return !pl->gone[i];
+	return !pl->made;
+}
+
+static enum nfs4r_status remove_gone(const struct plan *pl, struct nfs4r_engine *eng, const struct nfs4r_lhandle *h)
+{
+	char *here = malloc(NFS4R_XATTR_VALUE_MAX);
+	uint32_t len = NFS4R_XATTR_VALUE_MAX;
+	enum nfs4r_status st = here ? eng->ops->listxattr(eng->ctx, h, here, &len) : NFS4R_NOMEM;
+
+	for (const char *n = here; st == NFS4R_OK && n < here + len; n += strlen(n) + 1)
+		if (!should_be(pl, n))
+			st = eng->ops->removexattr(eng->ctx, h, n, NULL);
+	free(here);
+	return st == NFS4R_NOTSUPP || st == NFS4R_NOXATTR ? NFS4R_OK : st;
+}
+
 /* ---- the plan --------------------------------------------------------------------- */
 
 static bool size_is_set(struct plan *pl, const struct nfs4r_entry *e, const struct nfs4r_part *p)
 {
 	uint64_t size = p->attrs.mask & NFS4R_ATTR_SIZE ? p->attrs.size : 0, was = p->effect == NFS4R_EFF_CREATE ? 0 : size;
 
+	pl->made |= p->effect == NFS4R_EFF_CREATE && e->op != NFS4R_OP_ADOPT;
 	pl->set = true;
 	pl->size = pl->most = size;
 	if (pl->limit > was)
@@ -75,6 +124,8 @@ static bool follow(struct plan *pl, const struct nfs4r_entry *e, const struct nf
 
 	if (p->effect == NFS4R_EFF_CREATE || (p->effect == NFS4R_EFF_ATTRS && p->attrs.mask & NFS4R_ATTR_SIZE))
 		return size_is_set(pl, e, p);
+	if (p->effect == NFS4R_EFF_XATTR && p->xname)
+		return note_xattr(pl, p->xname, p->xremove);
 	if (p->effect == NFS4R_EFF_ALLOC && p->punch)
 		return cut(&pl->own, p->off, end) && add(&pl->none, p->off, end);
 	if (p->effect != NFS4R_EFF_WRITE && p->effect != NFS4R_EFF_ALLOC)
@@ -109,6 +160,10 @@ void plan_fini(struct plan *pl)
 {
 	free(pl->own.v);
 	free(pl->none.v);
+	for (uint32_t i = 0; i < pl->nxattrs; i++)
+		free(pl->xattrs[i]);
+	free(pl->xattrs);
+	free(pl->gone);
 }
 
 void plan_was_long(struct plan *pl, uint64_t size)
@@ -133,6 +188,8 @@ static bool keep_all(const struct ranges *v, struct repair *r)
 
 bool plan_keep(const struct plan *pl, struct repair *r)
 {
+	r->keep_xattrs = pl->xattrs;
+	r->nkeep_xattrs = pl->nxattrs;
 	return keep_all(&pl->own, r) && keep_all(&pl->none, r) && (pl->limit == UINT64_MAX || repair_keep(r, pl->limit, UINT64_MAX - pl->limit));
 }
 
@@ -185,5 +242,7 @@ enum nfs4r_status plan_carry_out(const struct plan *pl, struct nfs4r_engine *eng
 	size.size = !pl->set ? now.size : now.size > pl->most ? pl->most : now.size < pl->size ? pl->size : now.size;
 	if (st == NFS4R_OK && size.size != now.size)
 		st = eng->ops->setattr(eng->ctx, &h, &size, NULL, NULL);
-	return st == NFS4R_OK ? clear_all(pl, eng, &h, size.size) : st;
+	if (st == NFS4R_OK)
+		st = clear_all(pl, eng, &h, size.size);
+	return st == NFS4R_OK ? remove_gone(pl, eng, &h) : st;
 }

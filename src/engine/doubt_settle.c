@@ -70,15 +70,17 @@ static enum outcome take_older_from(struct doubt *d, struct repair *r, nfs4r_ser
 		plan_was_long(&pl, size);
 		st = plan_carry_out(&pl, d->repair.eng, oid);
 	}
+	r->nkeep_xattrs = 0;
 	plan_fini(&pl);
 	return failed_or_later(st, done);
 }
 
-/* Its own bytes are right, but for those of which the entries know nothing: of a WRITE whose entry is lost there can be bytes on the disk, and nobody could tell the others of them. */
+/* Its own bytes and attributes are right, but for those of which the entries know nothing: of a WRITE whose entry is lost there can be bytes on the disk, and nobody could tell the others of them. */
 static enum outcome take_own(struct doubt *d, const struct touches *t, const struct nfs4r_row *mine)
 {
+	nfs4r_version begin = touches_begin(t, &mine->oid, mine->version);
 	struct plan pl;
-	bool ok = plan_make(&pl, d, t, &mine->oid, touches_begin(t, &mine->oid, mine->version), mine->version) &&
+	bool ok = plan_make(&pl, d, t, &mine->oid, begin, mine->version) && doubt_set_attrs(d, t, &mine->oid, begin) == NFS4R_OK &&
 		  plan_carry_out(&pl, d->repair.eng, &mine->oid) == NFS4R_OK;
 
 	plan_fini(&pl);

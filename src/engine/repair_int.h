@@ -34,6 +34,8 @@ struct repair {
 	bool strays;	 /* what is in a directory and not in the store goes to the hidden one */
 	struct repair_range { uint64_t off, len; } *keep; /* bytes of the object under way that are not fetched */
 	uint32_t nkeep, keep_cap;
+	char **keep_xattrs; /* nor these extended attributes */
+	uint32_t nkeep_xattrs;
 	char saved[1200]; /* where conflicts were saved; empty: nothing was undone */
 	char why[300];	  /* what went wrong, for the log */
 };

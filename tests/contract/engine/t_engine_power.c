@@ -240,9 +240,22 @@ static void set_mode(struct site *s, const struct nfs4r_oid *f, uint32_t mode)
 	assert_int_equal(site_setattr(s, f, &a), NFS4R_OK);
 }
 
+static void expect_xattr(struct site *s, const struct nfs4r_oid *f, const char *name, const char *want)
+{
+	struct nfs4r_lhandle h;
+	char got[64] = "";
+	uint32_t len = sizeof(got) - 1;
+	enum nfs4r_status st;
+
+	nfs4r_handle(s->eng, f, &h);
+	st = s->eng->ops->getxattr(s->eng->ctx, &h, name, got, &len);
+	assert_int_equal(st, want ? NFS4R_OK : NFS4R_NOXATTR);
+	assert_string_equal(got, want ? want : "");
+}
+
 /*
- * A new file, and only one server has it: the bytes of a WRITE whose entry is lost are on its disk. Nobody can tell the others of them, so they go. The file may be
- * older than the last checkpoint of that server.
+ * A new file, and only one server has it: the bytes of a WRITE whose entry is lost are on its disk, and attributes. Nobody can tell the others of them, so they go. The
+ * file may be older than the last checkpoint of that server.
  */
 static void lose_entries_of_one(struct cluster *c, bool old)
 {
@@ -261,7 +274,12 @@ static void lose_entries_of_one(struct cluster *c, bool old)
 		assert_int_equal(site_write(s, &told, 12, "ld", 2), NFS4R_OK); /* marks, which are synced */
 		assert_int_equal(site_setattr(s, &empty, &nothing), NFS4R_OK);
 	}
+	assert_int_equal(site_setxattr(s, &told, "told", "told"), NFS4R_OK);
+	set_mode(s, &told, 0604);
 	sync_journal(s);
+	assert_int_equal(site_setxattr(s, &told, "lost", "lost"), NFS4R_OK);
+	set_mode(s, &told, 0600);
+	set_mode(s, &empty, 0600);
 	write_text(s, &told, "lost");
 	assert_int_equal(site_write(s, &told, 14, "lost", 4), NFS4R_OK);
 	write_text(s, &empty, "lost");
@@ -276,6 +294,9 @@ static void lose_entries_of_one(struct cluster *c, bool old)
 	assert_int_equal(len, 14);
 	assert_memory_equal(got, want, 14);
 	expect_content(s, &empty, "");
+	expect_xattr(s, &told, "told", "told");
+	expect_xattr(s, &told, "lost", NULL);
+	expect_shell("604\n640\n", "stat -c %%a %s/dir/told %s/dir/empty", s->data, s->data);
 }
 
 static void bytes_without_an_entry_are_nowhere(void **state)
@@ -327,6 +348,58 @@ static void what_a_checkpoint_covers_stays(void **state)
 	expect_equal(c);
 	expect_content(s, &f, "abc34XY789");
 	expect_shell("640\n", "stat -c %%a %s/dir/f", s->data);
+}
+
+/* So with extended attributes. Those that were removed may be on the disk again. */
+static void newer_extended_attributes_stay(void **state)
+{
+	struct cluster *c = *state;
+	struct site *s = &c->site[3];
+	struct nfs4r_oid dir = dir_of_one(c), f = make_file(s, &dir, "f", "0123456789");
+
+	assert_int_equal(site_setxattr(s, &f, "old", "as it was"), NFS4R_OK);
+	assert_int_equal(site_setxattr(s, &f, "gone", "as it was"), NFS4R_OK);
+	assert_int_equal(site_setxattr(s, &f, "same", "as it was"), NFS4R_OK);
+	leave_alone(c);
+	assert_int_equal(site_setxattr(s, &f, "old", "as it is"), NFS4R_OK);
+	assert_int_equal(site_setxattr(s, &f, "new", "as it is"), NFS4R_OK);
+	checkpoint(s);
+	write_text(s, &f, "abc");
+	assert_int_equal(site_setxattr(s, &f, "gone", NULL), NFS4R_OK);
+	sync_journal(s);
+	cluster_lose_power(c, NFS4R_BIT(3), 0);
+	start(c, EVERYBODY);
+	expect_equal(c);
+	expect_xattr(s, &f, "old", "as it is");
+	expect_xattr(s, &f, "new", "as it is");
+	expect_xattr(s, &f, "gone", NULL);
+	expect_xattr(s, &f, "same", "as it was");
+}
+
+/* A part that was freed and one that was cut are on the disk again: the journal has the entries, the directory does not. */
+static void what_was_freed_and_cut_is_not_back(void **state)
+{
+	struct cluster *c = *state;
+	struct site *s = &c->site[3];
+	struct nfs4r_oid dir = dir_of_one(c), f = make_file(s, &dir, "f", "0123456789"), g;
+	struct nfs4r_attrs five = { .mask = NFS4R_ATTR_SIZE, .size = 5 }, eight = { .mask = NFS4R_ATTR_SIZE, .size = 8 };
+
+	leave_alone(c);
+	g = make_file(s, &dir, "g", "0123456789");
+	checkpoint(s);
+	for (int i = 0; i < 2; i++) {
+		const struct nfs4r_oid *file = i ? &g : &f;
+
+		assert_int_equal(site_punch(s, file, 1, 2), NFS4R_OK);
+		assert_int_equal(site_setattr(s, file, &five), NFS4R_OK);
+		assert_int_equal(site_setattr(s, file, &eight), NFS4R_OK);
+	}
+	sync_journal(s);
+	cluster_lose_power(c, NFS4R_BIT(3), 0);
+	expect_shell("01234567890123456789", "cd %s/dir && cat f g", s->data);
+	start(c, EVERYBODY);
+	expect_equal(c);
+	expect_shell("0..34...0..34...", "cd %s/dir && cat f g | tr '\\0' .", c->site[1].data);
 }
 
 /* ---- under load ---- */
@@ -514,6 +587,8 @@ int main(void)
 		T(bytes_without_an_entry_in_an_older_file, setup_still),
 		T(bytes_without_an_entry_at_the_end, setup_still),
 		T(what_a_checkpoint_covers_stays, setup_still),
+		T(newer_extended_attributes_stay, setup_still),
+		T(what_was_freed_and_cut_is_not_back, setup_still),
 		T(one_loses_power_under_load, setup),
 		T(all_lose_power_after_load, setup),
 	};
