@@ -373,6 +373,10 @@ nfs4r_server_id nfs4r_core_route_read(struct nfs4r_core *c, const struct nfs4r_o
 bool nfs4r_core_taint(const struct nfs4r_core *c, struct nfs4r_entry *e, nfs4r_server_id last_log, nfs4r_lsn last_lsn, bool *await);
 /* How exact the copy of @oid is here. @out: unless it is EXACT, at which version it was, and what it waits for, or what never was. */
 enum nfs4r_exactness nfs4r_core_exactness(const struct nfs4r_core *c, const struct nfs4r_oid *oid, struct nfs4r_left *out);
+/*
+ * Log 4.6: may @peer, whose machine crashed, take the copy of @oid here? It may if the copy is exact, or waits for nothing but entries of @peer's log that it has told since it started.
+ */
+bool nfs4r_core_is_sound_for(const struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_server_id peer);
 /* Is an update of @oid being executed or applied here? Its bytes, names and attributes may then be newer than its version (log 7.5). */
 bool nfs4r_core_moves(const struct nfs4r_core *c, const struct nfs4r_oid *oid);
 /* Log 8.3: in a REPAIR without `oids`, do the bytes here stay although the object is inexact at the source, since theirs were exact until @exact only? */

@@ -544,3 +544,15 @@ enum nfs4r_exactness nfs4r_core_exactness(const struct nfs4r_core *c, const stru
 	waits_for(c, t, &out->log, &out->lsn);
 	return t->state == TAINT_OPEN ? NFS4R_EXACT_LATER : NFS4R_INEXACT;
 }
+
+bool nfs4r_core_is_sound_for(const struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_server_id peer)
+{
+	const struct taint *t = taint_find(c, oid);
+
+	if (!t || t->state == TAINT_DONE)
+		return true;
+	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)
+		if (t->until[s] > (s == peer ? c->peers[s].applied[s] : 0))
+			return false;
+	return t->state == TAINT_OPEN;
+}

@@ -10,7 +10,7 @@
  *   2. doubt_task(), on the same thread (the repair's), when there are other servers: bytes, attributes and extended attributes of each object in doubt are
  *      taken from a server whose copy has at least this version and is in no doubt. Nobody has: of those that have the highest
  *      version, the one whose log it comes from (else the one with the lowest id) says that its own bytes are right, since what it synced for a client's COMMIT is
- *      there; bytes of older updates are taken from a copy that has them, and the others wait and take all from it.
+ *      there; an older copy gives what was before the entries that it lacks (doubt_plan.c), and the others wait and take all from this one.
  *   3. A checkpoint; then entries of others are applied again.
  *
  * Failure modes: a server that may have the bytes is not there: wait, and say for which; like the recovery of the own log's tail (log 4.7) this ends when it is back.
@@ -25,48 +25,6 @@
 
 /* ---- which ------------------------------------------------------------ */
 
-static bool touch(struct doubt *d, const struct nfs4r_oid *oid, nfs4r_server_id log, nfs4r_lsn lsn)
-{
-	if (d->n == d->cap) {
-		size_t cap = d->cap ? 2 * d->cap : 1024;
-		struct touch *v = realloc(d->v, cap * sizeof(*v));
-
-		if (!v)
-			return false;
-		d->v = v;
-		d->cap = cap;
-	}
-	d->v[d->n++] = (struct touch){ *oid, log, lsn };
-	return true;
-}
-
-static int by_touch(const void *a, const void *b)
-{
-	const struct touch *x = a, *y = b;
-	int c = nfs4r_oid_cmp(&x->oid, &y->oid);
-
-	if (c)
-		return c;
-	if (x->log != y->log)
-		return x->log < y->log ? -1 : 1;
-	return x->lsn < y->lsn ? -1 : x->lsn > y->lsn;
-}
-
-static bool touched_since(struct doubt *d, struct nfs4r_engine *eng, nfs4r_server_id log, nfs4r_lsn stable)
-{
-	struct nfs4r_entry *e;
-	bool ok = true;
-
-	for (nfs4r_lsn lsn = stable; ok && (lsn = nfs4r_store_log_next(eng->store, log, lsn));) {
-		e = nfs4r_store_log_read(eng->store, log, lsn);
-		for (uint32_t i = 0; e && ok && i < e->nparts; i++)
-			ok = touch(d, &e->parts[i].oid, log, lsn);
-		if (e)
-			nfs4r_entry_put(e);
-	}
-	return ok;
-}
-
 static bool touched_marks(struct doubt *d, struct nfs4r_engine *eng)
 {
 	struct nfs4r_oid *list = NULL;
@@ -74,7 +32,7 @@ static bool touched_marks(struct doubt *d, struct nfs4r_engine *eng)
 	bool ok = n != UINT32_MAX;
 
 	for (uint32_t i = 0; ok && i < n; i++)
-		ok = touch(d, &list[i], 0, 0);
+		ok = touches_add(&d->since, &(struct touch){ .oid = list[i] });
 	free(list);
 	return ok;
 }
@@ -95,7 +53,7 @@ static bool touched_names(struct doubt *d, struct nfs4r_engine *eng, const struc
 			nfs4r_handle(eng, &ent[i].oid, &h);
 			if (!dirh.len || eng->ops->lookup(eng->ctx, &dirh, ent[i].name.s, &found) != NFS4R_OK || found.len != h.len ||
 			    memcmp(found.b, h.b, h.len) != 0)
-				ok = touch(d, &ent[i].oid, 0, 0);
+				ok = touches_add(&d->since, &(struct touch){ .oid = ent[i].oid });
 		}
 	}
 	free(ent);
@@ -105,60 +63,28 @@ static bool touched_names(struct doubt *d, struct nfs4r_engine *eng, const struc
 static bool collect(struct doubt *d)
 {
 	struct nfs4r_engine *eng = d->repair.eng;
+	struct touches *t = &d->since;
 	struct nfs4r_row row;
 	size_t n;
 	bool ok = touched_marks(d, eng);
 
 	for (nfs4r_server_id s = 1; ok && s <= NFS4R_SERVERS_MAX; s++)
-		ok = touched_since(d, eng, s, d->stable[s]);
-	n = d->n;
+		ok = touches_of_log(t, eng, s, d->stable[s], UINT64_MAX, NULL);
+	n = t->n;
 	for (size_t i = 0; ok && i < n; i++) {
-		struct nfs4r_oid oid = d->v[i].oid;
+		struct nfs4r_oid oid = t->v[i].oid;
 
 		if (nfs4r_store_row(eng->store, &oid, &row) == NFS4R_KNOWN && row.type == NFS4R_TYPE_DIR)
 			ok = touched_names(d, eng, &oid);
 	}
 	if (!ok)
 		return false;
-	if (d->n)
-		qsort(d->v, d->n, sizeof(*d->v), by_touch);
-	for (size_t i = 0; i < d->n; i++)
-		if ((!i || !nfs4r_oid_eq(&d->v[i - 1].oid, &d->v[i].oid)) && nfs4r_store_row(eng->store, &d->v[i].oid, NULL) == NFS4R_KNOWN &&
-		    !repair_add(&d->repair, &d->v[i].oid, false))
+	touches_sort(t);
+	for (size_t i = 0; i < t->n; i++)
+		if ((!i || !nfs4r_oid_eq(&t->v[i - 1].oid, &t->v[i].oid)) && nfs4r_store_row(eng->store, &t->v[i].oid, NULL) == NFS4R_KNOWN &&
+		    !repair_add(&d->repair, &t->v[i].oid, false))
 			return false;
 	return true;
-}
-
-size_t doubt_first_touch(const struct doubt *d, const struct nfs4r_oid *oid)
-{
-	size_t lo = 0, hi = d->n;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (nfs4r_oid_cmp(&d->v[mid].oid, oid) < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
-struct nfs4r_entry *doubt_next_entry(const struct doubt *d, const struct nfs4r_oid *oid, size_t *i, struct nfs4r_part **part)
-{
-	for (; *i < d->n && nfs4r_oid_eq(&d->v[*i].oid, oid); ++*i) {
-		const struct touch *t = &d->v[*i];
-		struct nfs4r_entry *e = t->lsn ? nfs4r_store_log_read(d->repair.eng->store, t->log, t->lsn) : NULL;
-
-		*part = e ? nfs4r_entry_part(e, oid) : NULL;
-		if (*part) {
-			++*i;
-			return e;
-		}
-		if (e)
-			nfs4r_entry_put(e);
-	}
-	return NULL;
 }
 
 /* ---- 1. objects and names ------------------------------------------------ */
@@ -168,7 +94,7 @@ static struct nfs4r_entry *creation(struct doubt *d, const struct nfs4r_oid *oid
 {
 	struct nfs4r_entry *e;
 
-	for (size_t i = doubt_first_touch(d, oid); (e = doubt_next_entry(d, oid, &i, part)); nfs4r_entry_put(e))
+	for (size_t i = touches_first(&d->since, oid); (e = touches_next_entry(d, &d->since, oid, &i, part)); nfs4r_entry_put(e))
 		if ((*part)->effect == NFS4R_EFF_CREATE)
 			return e;
 	return NULL;
@@ -218,7 +144,12 @@ static enum nfs4r_status make_missing(struct doubt *d)
 	return st;
 }
 
-enum nfs4r_status doubt_set_attrs(struct doubt *d, const struct nfs4r_oid *oid, nfs4r_version newer_than)
+static bool sets_attrs(const struct nfs4r_part *p)
+{
+	return p->effect == NFS4R_EFF_ATTRS || (p->effect == NFS4R_EFF_CREATE && (p->attrs.type == NFS4R_TYPE_FILE || p->attrs.type == NFS4R_TYPE_DIR));
+}
+
+enum nfs4r_status doubt_set_attrs(struct doubt *d, const struct touches *t, const struct nfs4r_oid *oid, nfs4r_version newer_than)
 {
 	struct nfs4r_engine *eng = d->repair.eng;
 	enum nfs4r_status st = NFS4R_OK;
@@ -227,11 +158,11 @@ enum nfs4r_status doubt_set_attrs(struct doubt *d, const struct nfs4r_oid *oid, 
 	struct nfs4r_part *p;
 
 	nfs4r_handle(eng, oid, &h);
-	for (size_t i = doubt_first_touch(d, oid); st == NFS4R_OK && h.len && (e = doubt_next_entry(d, oid, &i, &p)); nfs4r_entry_put(e))
-		if (p->effect == NFS4R_EFF_ATTRS && p->after > newer_than) {
+	for (size_t i = touches_first(t, oid); st == NFS4R_OK && h.len && (e = touches_next_entry(d, t, oid, &i, &p)); nfs4r_entry_put(e))
+		if (sets_attrs(p) && p->after > newer_than) {
 			struct nfs4r_attrs a = p->attrs;
 
-			a.mask &= NFS4R_ATTR_MODE | NFS4R_ATTR_UID | NFS4R_ATTR_GID | (a.acl ? NFS4R_ATTR_ACL : 0u);
+			a.mask &= NFS4R_ATTR_MODE | NFS4R_ATTR_UID | NFS4R_ATTR_GID | (a.acl && p->effect == NFS4R_EFF_ATTRS ? NFS4R_ATTR_ACL : 0u);
 			st = a.mask ? eng->ops->setattr(eng->ctx, &h, &a, NULL, NULL) : NFS4R_OK;
 		}
 	return st;
@@ -247,6 +178,7 @@ enum nfs4r_status doubt_begin(struct nfs4r_engine *eng, const struct nfs4r_store
 	if (!d)
 		return NFS4R_NOMEM;
 	pthread_mutex_init(&d->lock, NULL);
+	pthread_mutex_init(&d->history_lock, NULL);
 	pthread_cond_init(&d->cond, NULL);
 	d->open = d->unknown = true;
 	d->repair.eng = eng;
@@ -269,7 +201,7 @@ static enum nfs4r_status restore_objects(struct doubt *d)
 	if (st == NFS4R_OK)
 		st = repair_tree(&d->repair);
 	for (uint32_t i = 0; st == NFS4R_OK && i < d->repair.n; i++)
-		st = doubt_set_attrs(d, &d->repair.objs[i].oid, 0);
+		st = doubt_set_attrs(d, &d->since, &d->repair.objs[i].oid, 0);
 	return st;
 }
 
@@ -352,8 +284,8 @@ bool doubt_about(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 		pthread_mutex_unlock(&d->lock);
 		return true;
 	}
-	at = doubt_first_touch(d, oid);
-	yes = d->open && at < d->n && nfs4r_oid_eq(&d->v[at].oid, oid) &&
+	at = touches_first(&d->since, oid);
+	yes = d->open && at < d->since.n && nfs4r_oid_eq(&d->since.v[at].oid, oid) &&
 	      !bsearch(oid, d->settled, d->nsettled, sizeof(*d->settled), cmp_oid);
 	pthread_mutex_unlock(&d->lock);
 	return yes;
@@ -366,10 +298,12 @@ void doubt_free(struct nfs4r_engine *eng)
 	if (!d)
 		return;
 	pthread_cond_destroy(&d->cond);
+	pthread_mutex_destroy(&d->history_lock);
 	pthread_mutex_destroy(&d->lock);
 	free(d->repair.objs);
 	free(d->settled);
-	free(d->v);
+	free(d->since.v);
+	free(d->history.v);
 	free(d);
 	eng->doubt = NULL;
 }

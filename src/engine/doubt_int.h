@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* What a crash of the machine put in doubt: shared by doubt.c, which tells the whole of it, and doubt_settle.c. */
+/* What a crash of the machine put in doubt: shared by doubt.c, which tells the whole of it, and doubt_*.c. */
 #ifndef NFS4R_ENGINE_DOUBT_INT_H
 #define NFS4R_ENGINE_DOUBT_INT_H
 
 #include "engine/repair_int.h"
 
-struct touch { /* an entry since the last checkpoint, or a mark (lsn 0) */
+struct touch { /* an entry with a part for the object, or a mark (lsn 0) */
 	struct nfs4r_oid oid;
+	nfs4r_version before, after; /* the entry's; of a mark 0 */
 	nfs4r_server_id log;
 	nfs4r_lsn lsn;
+};
+
+struct touches { /* once sorted: ascending OID, then version */
+	struct touch *v;
+	size_t n, cap;
 };
 
 struct doubt {
@@ -17,22 +23,64 @@ struct doubt {
 	bool open;
 	bool unknown; /* which objects: all of them may be */
 	nfs4r_lsn stable[NFS4R_SERVERS_MAX + 1]; /* of the last checkpoint */
-	struct touch *v; /* ascending OID, then log, then LSN */
-	size_t n, cap;
+	struct touches since; /* the last checkpoint */
+	pthread_mutex_t history_lock;
+	bool history_read;
+	struct touches history; /* all that the logs have about objects in doubt, also from before the checkpoint */
 	struct nfs4r_oid *settled; /* ascending; no longer in doubt */
 	size_t nsettled;
 	struct repair repair; /* its objs: each object in doubt once */
 };
 
-/* Place in d->v of the first touch of an object, or of the next object if it has none. */
-size_t doubt_first_touch(const struct doubt *d, const struct nfs4r_oid *oid);
+/* ---- doubt_entries.c: what the logs say ---- */
+bool touches_add(struct touches *t, const struct touch *touch); /* false: no memory */
+void touches_sort(struct touches *t);
+/* Place of the first touch of an object, or of the next object if it has none. */
+size_t touches_first(const struct touches *t, const struct nfs4r_oid *oid);
+/* Every part of the entries of @log after @from, up to @until; of the objects of @only (NULL: all), which are sorted. False: no memory. */
+bool touches_of_log(struct touches *t, struct nfs4r_engine *eng, nfs4r_server_id log, nfs4r_lsn from, nfs4r_lsn until, struct repair *only);
 /*
- * The entries that touched an object since the last checkpoint, one by one: begin with *i = doubt_first_touch(). NULL: no more. One reference to the caller, and *part is that of
+ * The entries that touched an object, by ascending version, one by one: begin with *i = touches_first(). NULL: no more. One reference to the caller, and *part is that of
  * the object.
  */
-struct nfs4r_entry *doubt_next_entry(const struct doubt *d, const struct nfs4r_oid *oid, size_t *i, struct nfs4r_part **part);
+struct nfs4r_entry *touches_next_entry(const struct doubt *d, const struct touches *t, const struct nfs4r_oid *oid, size_t *i, struct nfs4r_part **part);
+/* Do entries lead from version @from, without a gap, to @to? */
+bool touches_lead(const struct touches *t, const struct nfs4r_oid *oid, nfs4r_version from, nfs4r_version to);
+/* The lowest version from where they do. 0: the object was made by the first of them. */
+nfs4r_version touches_begin(const struct touches *t, const struct nfs4r_oid *oid, nfs4r_version to);
+/* d->history; it is read when somebody asks. NULL: no memory. */
+const struct touches *doubt_history(struct doubt *d);
+
+/* ---- doubt_plan.c: what entries say about the bytes of a file ---- */
+struct ranges {
+	struct repair_range *v;
+	uint32_t n, cap;
+};
+
+struct plan {
+	struct ranges own;  /* written: what is here stays */
+	struct ranges none; /* freed, and not written after that */
+	bool set;	    /* the size was set */
+	uint64_t limit;	    /* below, and in none of the ranges: as it was before; from here on there is nothing but what was written */
+	char **xattrs;	    /* names that were set or removed; what is here stays, but for those in `gone` */
+	bool *gone;
+	bool made;	    /* here, by the first of the entries: it has none but these */
+	uint32_t nxattrs, xattrs_cap;
+	uint64_t size, most; /* @set: the file is at least and at most that long; else: @most is the end of what was written */
+};
+
+/* By entries with versions above @from, up to @to. False: no memory. plan_fini() in any case. */
+bool plan_make(struct plan *p, const struct doubt *d, const struct touches *t, const struct nfs4r_oid *oid, nfs4r_version from, nfs4r_version to);
+void plan_fini(struct plan *p);
+/* The file was so long before these entries. */
+void plan_was_long(struct plan *p, uint64_t size);
+/* What is not as it was before these entries is kept from being fetched, as long as there is the plan. */
+bool plan_keep(const struct plan *p, struct repair *r);
+/* Length, and nothing where nothing is; extended attributes that were removed. */
+enum nfs4r_status plan_carry_out(const struct plan *p, struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
+
 /* Attributes of entries that made versions above @newer_than: their values are in the journal. */
-enum nfs4r_status doubt_set_attrs(struct doubt *d, const struct nfs4r_oid *oid, nfs4r_version newer_than);
+enum nfs4r_status doubt_set_attrs(struct doubt *d, const struct touches *t, const struct nfs4r_oid *oid, nfs4r_version newer_than);
 /* Objects and names are there again, d->repair.objs are those in doubt; false: it cannot be, and the engine has halted. */
 bool doubt_restore(struct doubt *d);
 void doubt_mark_settled(struct doubt *d, const struct nfs4r_oid *oid);

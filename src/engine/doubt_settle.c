@@ -33,146 +33,58 @@ static void ask_peer(struct doubt *d, nfs4r_server_id s, const struct nfs4r_oid 
 
 enum outcome { SETTLED = 1, LATER, FAILED };
 
-/* Ranges that entries newer than @than wrote here stay as they are. */
-static bool keep_newer(struct doubt *d, struct repair *r, const struct nfs4r_oid *oid, nfs4r_version than)
+static enum outcome failed_or_later(enum nfs4r_status st, bool done)
 {
-	struct nfs4r_entry *e;
-	struct nfs4r_part *p;
-	bool ok = true;
-
-	r->nkeep = 0;
-	for (size_t i = doubt_first_touch(d, oid); ok && (e = doubt_next_entry(d, oid, &i, &p)); nfs4r_entry_put(e)) {
-		if (p->after <= than)
-			continue;
-		if (p->effect == NFS4R_EFF_WRITE || p->effect == NFS4R_EFF_ALLOC)
-			ok = repair_keep(r, p->off, p->len);
-		else if (p->effect == NFS4R_EFF_ATTRS && p->attrs.mask & NFS4R_ATTR_SIZE)
-			ok = repair_keep(r, p->attrs.size, UINT64_MAX - p->attrs.size);
-	}
-	return ok;
+	if (st == NFS4R_NOSPC || st == NFS4R_IO || st == NFS4R_NOMEM)
+		return FAILED;
+	return st == NFS4R_OK && done ? SETTLED : LATER;
 }
 
-static bool sets_size(const struct nfs4r_part *p)
+static enum outcome take_all_from(struct repair *r, nfs4r_server_id s, const struct nfs4r_oid *oid, nfs4r_version version)
 {
-	return p->effect == NFS4R_EFF_CREATE || (p->effect == NFS4R_EFF_ATTRS && p->attrs.mask & NFS4R_ATTR_SIZE);
-}
-
-/*
- * The last entry that set the size, and what was written after it, say how long the file may be; and if nothing was written, how long it is. For a server that goes
- * on with its own bytes.
- */
-static enum nfs4r_status trim(struct doubt *d, const struct nfs4r_oid *oid)
-{
-	struct nfs4r_engine *eng = d->repair.eng;
-	struct nfs4r_attrs now = { 0 }, size = { .mask = NFS4R_ATTR_SIZE };
-	size_t first = doubt_first_touch(d, oid);
-	struct nfs4r_lhandle h;
-	struct nfs4r_entry *e;
-	struct nfs4r_part *p;
-	enum nfs4r_status st;
-	nfs4r_version set = 0;
-	uint64_t most = 0;
-
-	for (size_t i = first; (e = doubt_next_entry(d, oid, &i, &p)); nfs4r_entry_put(e))
-		if (sets_size(p) && p->after > set) {
-			set = p->after;
-			size.size = most = p->attrs.mask & NFS4R_ATTR_SIZE ? p->attrs.size : 0;
-		}
-	for (size_t i = first; (e = doubt_next_entry(d, oid, &i, &p)); nfs4r_entry_put(e))
-		if ((p->effect == NFS4R_EFF_WRITE || p->effect == NFS4R_EFF_ALLOC) && p->after > set && p->off + p->len > most)
-			most = p->off + p->len;
-	nfs4r_handle(eng, oid, &h);
-	if (!set || !h.len)
-		return NFS4R_OK;
-	st = eng->ops->getattr(eng->ctx, &h, &now);
-	nfs4r_buf_put(now.acl);
-	if (st != NFS4R_OK || (now.size >= size.size && now.size <= most))
-		return st;
-	size.size = now.size > most ? most : size.size;
-	return eng->ops->setattr(eng->ctx, &h, &size, NULL, NULL);
-}
-
-static int by_offset(const void *a, const void *b)
-{
-	const struct repair_range *x = a, *y = b;
-
-	return x->off < y->off ? -1 : x->off > y->off;
-}
-
-static enum nfs4r_status clear(struct nfs4r_engine *eng, const struct nfs4r_lhandle *h, uint64_t from, uint64_t until)
-{
-	static const uint8_t zeros[65536];
-	enum nfs4r_status st = NFS4R_OK;
-
-	for (uint64_t at = from, n; at < until && st == NFS4R_OK; at += n) {
-		n = until - at < sizeof(zeros) ? until - at : sizeof(zeros);
-		st = eng->ops->write(eng->ctx, h, at, zeros, (uint32_t)n, false, NULL);
-	}
-	return st;
-}
-
-/* Zeros wherever none of r->keep is. */
-static enum nfs4r_status clear_rest(struct repair *r, const struct nfs4r_lhandle *h, uint64_t size)
-{
-	enum nfs4r_status st = NFS4R_OK;
-	uint64_t at = 0;
-
-	if (r->nkeep)
-		qsort(r->keep, r->nkeep, sizeof(r->keep[0]), by_offset);
-	for (uint32_t i = 0; i < r->nkeep && st == NFS4R_OK; i++) {
-		const struct repair_range *k = &r->keep[i];
-
-		st = clear(r->eng, h, at, k->off < size ? k->off : size);
-		at = k->off + k->len > at ? k->off + k->len : at;
-	}
-	return st == NFS4R_OK ? clear(r->eng, h, at, size) : st;
-}
-
-/*
- * Nobody else has heard of this file, and its making is among the entries: the others will make it of these, so it has nothing that none of them wrote. Bytes of a WRITE
- * whose entry is lost can be on the disk all the same.
- */
-static enum nfs4r_status only_from_entries(struct doubt *d, struct repair *r, const struct nfs4r_oid *oid)
-{
-	struct nfs4r_engine *eng = d->repair.eng;
-	struct nfs4r_attrs now = { 0 };
-	struct nfs4r_lhandle h;
-	struct nfs4r_entry *e;
-	struct nfs4r_part *p;
-	bool made = false, ok = true;
-	enum nfs4r_status st;
-
-	r->nkeep = 0;
-	for (size_t i = doubt_first_touch(d, oid); ok && (e = doubt_next_entry(d, oid, &i, &p)); nfs4r_entry_put(e)) {
-		made |= p->effect == NFS4R_EFF_CREATE;
-		if (p->effect == NFS4R_EFF_WRITE || p->effect == NFS4R_EFF_ALLOC)
-			ok = repair_keep(r, p->off, p->len);
-	}
-	nfs4r_handle(eng, oid, &h);
-	if (!made || !h.len)
-		return NFS4R_OK;
-	st = ok ? eng->ops->getattr(eng->ctx, &h, &now) : NFS4R_NOMEM;
-	nfs4r_buf_put(now.acl);
-	return st == NFS4R_OK ? clear_rest(r, &h, now.size) : st;
-}
-
-static enum outcome take_from(struct doubt *d, struct repair *r, nfs4r_server_id s, const struct nfs4r_oid *oid, nfs4r_version at_least, nfs4r_version mine)
-{
-	enum nfs4r_status st;
 	bool done = false;
+	uint64_t size;
 
 	r->from = s;
 	r->nkeep = 0;
-	if (at_least < mine && !keep_newer(d, r, oid, at_least))
-		return FAILED;
-	st = repair_refresh(r, oid, at_least, &done);
-	if (st == NFS4R_OK && done && at_least < mine)
-		st = doubt_set_attrs(d, oid, at_least);
-	if (st == NFS4R_OK && done && at_least < mine)
-		st = trim(d, oid);
-	if (st == NFS4R_NOSPC || st == NFS4R_IO)
-		return FAILED;
-	return st == NFS4R_OK && done ? SETTLED : LATER;
+	enum nfs4r_status st = repair_refresh(r, oid, version, &size, &done);
+	return failed_or_later(st, done);
+}
+
+/* Its copy is older than the one here: what entries did after it is taken from the own copy. It may have bytes of these entries already (log 3.6). */
+static enum outcome take_older_from(struct doubt *d, struct repair *r, nfs4r_server_id s, const struct touches *t, const struct nfs4r_row *mine, nfs4r_version version)
+{
+	const struct nfs4r_oid *oid = &mine->oid;
+	enum nfs4r_status st = NFS4R_NOMEM;
+	bool done = false;
+	struct plan pl;
+	uint64_t size;
+
+	r->from = s;
+	r->nkeep = 0;
+	if (plan_make(&pl, d, t, oid, version, mine->version) && plan_keep(&pl, r))
+		st = repair_refresh(r, oid, version, &size, &done);
+	if (st == NFS4R_OK && done)
+		st = doubt_set_attrs(d, t, oid, version);
+	if (st == NFS4R_OK && done) {
+		plan_was_long(&pl, size);
+		st = plan_carry_out(&pl, d->repair.eng, oid);
+	}
+	r->nkeep_xattrs = 0;
+	plan_fini(&pl);
+	return failed_or_later(st, done);
+}
+
+/* Its own bytes and attributes are right, but for those of which the entries know nothing: of a WRITE whose entry is lost there can be bytes on the disk, and nobody could tell the others of them. */
+static enum outcome take_own(struct doubt *d, const struct touches *t, const struct nfs4r_row *mine)
+{
+	nfs4r_version begin = touches_begin(t, &mine->oid, mine->version);
+	struct plan pl;
+	bool ok = plan_make(&pl, d, t, &mine->oid, begin, mine->version) && doubt_set_attrs(d, t, &mine->oid, begin) == NFS4R_OK &&
+		  plan_carry_out(&pl, d->repair.eng, &mine->oid) == NFS4R_OK;
+
+	plan_fini(&pl);
+	return ok ? SETTLED : FAILED;
 }
 
 /* Nobody has it without doubt. Of those that have the highest version: whose log it comes from, else the lowest id. */
@@ -197,13 +109,28 @@ static nfs4r_server_id winner(struct nfs4r_engine *eng, const struct opinion *o,
 	return first;
 }
 
+/* Nobody has it as new as it is here, and without doubt. @base: who has an older one without; 0: nobody. @some: others have none. */
+static enum outcome go_on(struct doubt *d, struct repair *r, const struct nfs4r_row *row, nfs4r_server_id base, nfs4r_version version, bool some)
+{
+	const struct touches *t = base || some ? doubt_history(d) : &d->since;
+
+	if (row->type != NFS4R_TYPE_FILE)
+		return SETTLED;
+	if (!t)
+		return FAILED;
+	if (base && touches_lead(t, &row->oid, version, row->version))
+		return take_older_from(d, r, base, t, row, version);
+	return take_own(d, t, row); /* if the entries in between are gone, who has the older one takes all (log 8.5) */
+}
+
 static enum outcome settle(struct doubt *d, struct repair *r, const struct nfs4r_oid *oid, nfs4r_servers *awaited)
 {
 	struct nfs4r_engine *eng = d->repair.eng;
 	struct opinion o[NFS4R_SERVERS_MAX + 1] = { { 0 } };
 	nfs4r_server_id base = 0;
-	nfs4r_servers silent = 0, have = 0, left = servers_left(eng);
+	nfs4r_servers silent = 0, left = servers_left(eng);
 	struct nfs4r_row row;
+	bool some = false;
 
 	if (nfs4r_store_row(eng->store, oid, &row) != NFS4R_KNOWN)
 		return SETTLED;
@@ -212,8 +139,8 @@ static enum outcome settle(struct doubt *d, struct repair *r, const struct nfs4r
 		if (o[s].dead)
 			return SETTLED; /* it will be deleted here, too */
 		if (o[s].told && !o[s].doubts && o[s].version >= row.version)
-			return take_from(d, r, s, oid, row.version, row.version);
-		have |= o[s].version ? NFS4R_BIT(s) : 0;
+			return take_all_from(r, s, oid, row.version);
+		some |= !o[s].version;
 		if (!o[s].told)
 			silent |= NFS4R_BIT(s);
 		else if (!o[s].doubts && o[s].version && (!base || o[s].version > o[base].version))
@@ -225,13 +152,7 @@ static enum outcome settle(struct doubt *d, struct repair *r, const struct nfs4r
 	}
 	if (winner(eng, o, &row) != eng->cfg.rpc.self)
 		return LATER;
-	if (row.type != NFS4R_TYPE_FILE)
-		return SETTLED;
-	if (base)
-		return take_from(d, r, base, oid, o[base].version, row.version);
-	if (trim(d, oid) != NFS4R_OK || (!have && only_from_entries(d, r, oid) != NFS4R_OK))
-		return FAILED;
-	return SETTLED;
+	return go_on(d, r, &row, base, o[base].version, some);
 }
 
 static void say_waiting(struct doubt *d, nfs4r_servers awaited, uint32_t left, uint64_t *said_ms)

@@ -474,21 +474,20 @@ static enum nfs4r_status copy_at_rest(struct nfs4r_engine *eng, struct nfs4r_rea
 }
 
 /*
- * For a server whose machine crashed. What is in doubt here, too, is said, and not given away; so is what is not exact here, unless that is by bytes that the
- * asker has in its own log.
+ * For a server whose machine crashed. What is in doubt here, too, is said, and not given away; so is what is not exact here, unless that is by bytes of
+ * entries that the asker has in its own log.
  */
 static void serve_copy_any(struct nfs4r_engine *eng, struct serve *s)
 {
 	struct nfs4r_read *rd = s->m->read;
 	bool doubts = doubt_about(eng, &rd->oid), sound;
 	struct nfs4r_core_view v;
-	struct nfs4r_left left;
 	enum nfs4r_status st = NFS4R_DELAY;
 
 	pthread_mutex_lock(&eng->lock);
 	nfs4r_core_get_view(eng->core, &v);
 	sound = !v.repairing && !eng->halted[0];
-	doubts |= nfs4r_core_exactness(eng->core, &rd->oid, &left) != NFS4R_EXACT && left.log != s->from;
+	doubts |= !nfs4r_core_is_sound_for(eng->core, &rd->oid, s->from);
 	pthread_mutex_unlock(&eng->lock);
 	if (sound && (!doubts || rd->type == NFS4R_RD_GETATTR))
 		st = copy_at_rest(eng, rd);

@@ -342,6 +342,14 @@ static bool listed(const char *names, uint32_t len, const char *name)
 	return false;
 }
 
+static bool is_kept(const struct repair *r, const char *name)
+{
+	for (uint32_t i = 0; i < r->nkeep_xattrs; i++)
+		if (strcmp(r->keep_xattrs[i], name) == 0)
+			return true;
+	return false;
+}
+
 static enum nfs4r_status take_xattr(struct repair *r, const struct nfs4r_oid *oid, const struct fetched *f, const char *name)
 {
 	struct nfs4r_read rd = { .type = NFS4R_RD_GETXATTR, .oid = *oid };
@@ -367,7 +375,7 @@ static enum nfs4r_status drop_xattrs(struct repair *r, const struct fetched *f, 
 	enum nfs4r_status st = here ? eng->ops->listxattr(eng->ctx, &f->h, here, &len) : NFS4R_NOMEM;
 
 	for (const char *n = here; st == NFS4R_OK && n < here + len; n += strlen(n) + 1)
-		if (!listed(keep, keep_len, n))
+		if (!listed(keep, keep_len, n) && !is_kept(r, n))
 			st = eng->ops->removexattr(eng->ctx, &f->h, n, NULL);
 	free(here);
 	return st == NFS4R_NOTSUPP || st == NFS4R_NOXATTR ? NFS4R_OK : st;
@@ -389,7 +397,7 @@ static enum nfs4r_status fetch_xattrs(struct repair *r, const struct nfs4r_oid *
 	if (st == NFS4R_OK)
 		st = drop_xattrs(r, f, names, len);
 	for (const char *n = names; st == NFS4R_OK && n < names + len; n += strlen(n) + 1)
-		st = take_xattr(r, oid, f, n);
+		st = is_kept(r, n) ? NFS4R_OK : take_xattr(r, oid, f, n);
 	f->after = len ? 0 : rd.row.version;
 	nfs4r_read_fini(&rd);
 	return st;
@@ -553,13 +561,14 @@ enum nfs4r_status repair_object(struct repair *r, struct repair_obj *o)
 	return st;
 }
 
-enum nfs4r_status repair_refresh(struct repair *r, const struct nfs4r_oid *oid, nfs4r_version at_least, bool *done)
+enum nfs4r_status repair_refresh(struct repair *r, const struct nfs4r_oid *oid, nfs4r_version at_least, uint64_t *size, bool *done)
 {
 	struct fetched f = { .head = { .type = NFS4R_RD_GETATTR, .oid = *oid } };
 	enum nfs4r_status st = ask(r, &f.head);
 	uint32_t type = f.head.row.type;
 
 	*done = false;
+	*size = f.head.attrs.size;
 	if (st == NFS4R_OK && !f.head.eof && f.head.row.version >= at_least) {
 		st = local_object(r, oid, &f);
 		if (st == NFS4R_OK && type == NFS4R_TYPE_FILE)

@@ -34,6 +34,8 @@ struct repair {
 	bool strays;	 /* what is in a directory and not in the store goes to the hidden one */
 	struct repair_range { uint64_t off, len; } *keep; /* bytes of the object under way that are not fetched */
 	uint32_t nkeep, keep_cap;
+	char **keep_xattrs; /* nor these extended attributes */
+	uint32_t nkeep_xattrs;
 	char saved[1200]; /* where conflicts were saved; empty: nothing was undone */
 	char why[300];	  /* what went wrong, for the log */
 };
@@ -69,10 +71,10 @@ enum nfs4r_status repair_names(struct repair *r, const struct nfs4r_oid *oid, st
 /* Do not fetch these bytes of the next object. False: no memory. */
 bool repair_keep(struct repair *r, uint64_t off, uint64_t len);
 /*
- * Content and attributes of an object, but not its row and names, from r->from, if that has it with version @at_least and in no doubt; *done says whether. A file
- * becomes no shorter than the bytes that are kept.
+ * Content and attributes of an object, but not its row and names, from r->from, if that has it with version @at_least and in no doubt; *done says whether. *size: of the file
+ * there. If bytes are kept, the length here stays as it is.
  */
-enum nfs4r_status repair_refresh(struct repair *r, const struct nfs4r_oid *oid, nfs4r_version at_least, bool *done);
+enum nfs4r_status repair_refresh(struct repair *r, const struct nfs4r_oid *oid, nfs4r_version at_least, uint64_t *size, bool *done);
 
 /* ---- repair_adopt.c: what is there, of what the store knows and beside it ---- */
 enum nfs4r_status repair_adopt(struct repair *r);

@@ -216,6 +216,53 @@ static void only_the_version_that_is_here_is_taken(void **state)
 	net_free(n);
 }
 
+static bool sound_for(struct net *n, nfs4r_server_id s, nfs4r_server_id asker)
+{
+	struct nfs4r_oid f = at(n, "d/f");
+
+	return nfs4r_core_is_sound_for(n->s[s].core, &f, asker);
+}
+
+/* It hears positions, and no entries. */
+static void until_sound(struct net *n, nfs4r_server_id s, nfs4r_server_id asker)
+{
+	for (int i = 0; i < 100 && !sound_for(n, s, asker); i++)
+		net_run(n, 10);
+	assert_true(sound_for(n, s, asker));
+	assert_int_equal(exactness(n, s), NFS4R_EXACT_LATER);
+}
+
+/* Log 4.6: bytes of an entry of one's own that one still has do no harm, and nobody can tell of others. */
+static void who_crashed_takes_what_its_own_log_explains(void **state)
+{
+	struct net *n = net_new(3);
+
+	writes(n, NFS4R_BIT(Q), 2);
+	assert_int_equal(exactness(n, Q), NFS4R_EXACT_LATER);
+	until_sound(n, Q, S);
+	assert_false(sound_for(n, Q, P));
+	assert_true(sound_for(n, P, S));
+	net_crash(n, S);
+	net_hold(n, S, Q, 0);
+	net_hold(n, S, P, NFS4R_MSG_ENTRIES);
+	net_restart(n, S, false);
+	net_run(n, 20);
+	assert_false(sound_for(n, Q, S)); /* it has not said what it still has */
+	net_pass_from(n, S, Q, 0);
+	net_hold(n, S, Q, NFS4R_MSG_ENTRIES);
+	until_sound(n, Q, S);
+	net_crash(n, S);
+	assert_true(until_sealed(n, Q, S, 8 * LEASE));
+	assert_int_equal(exactness(n, Q), NFS4R_INEXACT);
+	assert_false(sound_for(n, Q, S)); /* what it waited for never was */
+	assert_true(sound_for(n, P, S));
+	net_pass(n);
+	net_restart(n, S, true);
+	assert_true(until_back(n));
+	assert_true(all_equal(n));
+	net_free(n);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -224,6 +271,7 @@ int main(void)
 		cmocka_unit_test(one_is_right_if_nobody_has_it),
 		cmocka_unit_test(the_best_copy_is_right),
 		cmocka_unit_test(only_the_version_that_is_here_is_taken),
+		cmocka_unit_test(who_crashed_takes_what_its_own_log_explains),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

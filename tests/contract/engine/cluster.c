@@ -581,6 +581,30 @@ enum nfs4r_status site_setattr(struct site *s, const struct nfs4r_oid *oid, cons
 	return st;
 }
 
+enum nfs4r_status site_setxattr(struct site *s, const struct nfs4r_oid *oid, const char *name, const char *value)
+{
+	struct nfs4r_op op = { .type = value ? NFS4R_OP_SETXATTR : NFS4R_OP_REMOVEXATTR, .obj = *oid, .text = strdup(name) };
+
+	if (value) {
+		op.data = nfs4r_buf_new((uint32_t)strlen(value));
+		memcpy(op.data->data, value, strlen(value));
+		op.data->len = (uint32_t)strlen(value);
+	}
+	enum nfs4r_status st = update(s, &op);
+
+	nfs4r_op_fini(&op);
+	return st;
+}
+
+enum nfs4r_status site_punch(struct site *s, const struct nfs4r_oid *oid, uint64_t off, uint64_t len)
+{
+	struct nfs4r_op op = { .type = NFS4R_OP_DEALLOCATE, .obj = *oid, .offset = off, .length = len };
+	enum nfs4r_status st = update(s, &op);
+
+	nfs4r_op_fini(&op);
+	return st;
+}
+
 void site_random_op(struct site *s, unsigned *seed)
 {
 	struct nfs4r_oid root = site_root(s), dir, dir2, f;

@@ -207,34 +207,84 @@ static void what_is_stable_survives_without_lmdb(void **state)
 	expect_shell("cut\nnew\nover\nsub2\nmoved-in\nsecond\nAS IT IS, and longer", "cd %s/dir && ls && ls sub2 && cat over", c->site[2].data);
 }
 
-/*
- * A new file, and only one server has it: the bytes of a WRITE whose entry is lost are on its disk. Nobody can tell the others of them, so they go.
- */
-static void bytes_without_an_entry_are_nowhere(void **state)
+/* The disk of @s has the bytes of @f, whatever its journal has. */
+static void sync_file(struct site *s, const struct nfs4r_oid *f)
 {
-	struct cluster *c = *state;
-	struct site *s = &c->site[3];
-	struct nfs4r_oid root = site_root(s), dir = make(s, NFS4R_OP_MKDIR, &root, "dir"), told, empty;
 	struct nfs4r_lhandle h;
-	char got[20], want[20] = { 0 };
-	uint32_t len = sizeof(got);
 
+	nfs4r_handle(s->eng, f, &h);
+	assert_int_equal(s->eng->ops->commit(s->eng->ctx, &h), NFS4R_OK);
+}
+
+/* Server 3 is alone from here on, and goes on with what it controls: a directory that it made. */
+static struct nfs4r_oid dir_of_one(struct cluster *c)
+{
+	struct nfs4r_oid root = site_root(&c->site[3]);
+
+	return make(&c->site[3], NFS4R_OP_MKDIR, &root, "dir");
+}
+
+static void leave_alone(struct cluster *c)
+{
 	cluster_settle(c);
 	for (int i = 1; i <= SITES; i++)
 		checkpoint(&c->site[i]);
 	cluster_stop(c, 1);
 	cluster_stop(c, 2);
+}
+
+static void set_mode(struct site *s, const struct nfs4r_oid *f, uint32_t mode)
+{
+	struct nfs4r_attrs a = { .mask = NFS4R_ATTR_MODE, .mode = mode };
+
+	assert_int_equal(site_setattr(s, f, &a), NFS4R_OK);
+}
+
+static void expect_xattr(struct site *s, const struct nfs4r_oid *f, const char *name, const char *want)
+{
+	struct nfs4r_lhandle h;
+	char got[64] = "";
+	uint32_t len = sizeof(got) - 1;
+	enum nfs4r_status st;
+
+	nfs4r_handle(s->eng, f, &h);
+	st = s->eng->ops->getxattr(s->eng->ctx, &h, name, got, &len);
+	assert_int_equal(st, want ? NFS4R_OK : NFS4R_NOXATTR);
+	assert_string_equal(got, want ? want : "");
+}
+
+/*
+ * A new file, and only one server has it: the bytes of a WRITE whose entry is lost are on its disk, and attributes. Nobody can tell the others of them, so they go. The
+ * file may be older than the last checkpoint of that server.
+ */
+static void lose_entries_of_one(struct cluster *c, bool old)
+{
+	struct site *s = &c->site[3];
+	struct nfs4r_oid dir = dir_of_one(c), told, empty;
+	struct nfs4r_attrs nothing = { .mask = NFS4R_ATTR_SIZE };
+	char got[20], want[20] = { 0 };
+	uint32_t len = sizeof(got);
+
+	leave_alone(c);
 	told = make(s, NFS4R_OP_CREATE, &dir, "told");
 	empty = make(s, NFS4R_OP_CREATE, &dir, "empty");
 	assert_int_equal(site_write(s, &told, 10, "told", 4), NFS4R_OK);
+	if (old) {
+		checkpoint(s);
+		assert_int_equal(site_write(s, &told, 12, "ld", 2), NFS4R_OK); /* marks, which are synced */
+		assert_int_equal(site_setattr(s, &empty, &nothing), NFS4R_OK);
+	}
+	assert_int_equal(site_setxattr(s, &told, "told", "told"), NFS4R_OK);
+	set_mode(s, &told, 0604);
 	sync_journal(s);
+	assert_int_equal(site_setxattr(s, &told, "lost", "lost"), NFS4R_OK);
+	set_mode(s, &told, 0600);
+	set_mode(s, &empty, 0600);
 	write_text(s, &told, "lost");
 	assert_int_equal(site_write(s, &told, 14, "lost", 4), NFS4R_OK);
 	write_text(s, &empty, "lost");
-	nfs4r_handle(s->eng, &told, &h);
-	assert_int_equal(s->eng->ops->commit(s->eng->ctx, &h), NFS4R_OK);
-	nfs4r_handle(s->eng, &empty, &h);
-	assert_int_equal(s->eng->ops->commit(s->eng->ctx, &h), NFS4R_OK);
+	sync_file(s, &told);
+	sync_file(s, &empty);
 	cluster_lose_power(c, NFS4R_BIT(3), 0);
 	expect_shell("losttoldlostlost", "cd %s/dir && cat told empty | tr -d '\\0'", s->data);
 	start(c, EVERYBODY);
@@ -244,6 +294,112 @@ static void bytes_without_an_entry_are_nowhere(void **state)
 	assert_int_equal(len, 14);
 	assert_memory_equal(got, want, 14);
 	expect_content(s, &empty, "");
+	expect_xattr(s, &told, "told", "told");
+	expect_xattr(s, &told, "lost", NULL);
+	expect_shell("604\n640\n", "stat -c %%a %s/dir/told %s/dir/empty", s->data, s->data);
+}
+
+static void bytes_without_an_entry_are_nowhere(void **state)
+{
+	lose_entries_of_one(*state, false);
+}
+
+static void bytes_without_an_entry_in_an_older_file(void **state)
+{
+	lose_entries_of_one(*state, true);
+}
+
+/* The others have the file as it was before; what the lost WRITE made longer is cut. */
+static void bytes_without_an_entry_at_the_end(void **state)
+{
+	struct cluster *c = *state;
+	struct site *s = &c->site[3];
+	struct nfs4r_oid dir = dir_of_one(c), f = make_file(s, &dir, "f", "0123456789");
+
+	leave_alone(c);
+	write_text(s, &f, "abc");
+	sync_journal(s);
+	assert_int_equal(site_write(s, &f, 12, "lost", 4), NFS4R_OK);
+	sync_file(s, &f);
+	cluster_lose_power(c, NFS4R_BIT(3), 0);
+	expect_shell("abc3456789lost", "tr -d '\\0' < %s/dir/f", s->data);
+	start(c, EVERYBODY);
+	expect_equal(c);
+	expect_content(s, &f, "abc3456789");
+}
+
+/*
+ * The others have the file as it was before; some of what came after is older than this server's last checkpoint, and so on its disk for good, and the rest is in doubt.
+ */
+static void what_a_checkpoint_covers_stays(void **state)
+{
+	struct cluster *c = *state;
+	struct site *s = &c->site[3];
+	struct nfs4r_oid dir = dir_of_one(c), f = make_file(s, &dir, "f", "0123456789");
+
+	leave_alone(c);
+	write_text(s, &f, "abc");
+	set_mode(s, &f, 0640);
+	checkpoint(s);
+	assert_int_equal(site_write(s, &f, 5, "XY", 2), NFS4R_OK);
+	assert_int_equal(site_commit(s, &f), NFS4R_OK);
+	cluster_lose_power(c, NFS4R_BIT(3), 0);
+	start(c, EVERYBODY);
+	expect_equal(c);
+	expect_content(s, &f, "abc34XY789");
+	expect_shell("640\n", "stat -c %%a %s/dir/f", s->data);
+}
+
+/* So with extended attributes. Those that were removed may be on the disk again. */
+static void newer_extended_attributes_stay(void **state)
+{
+	struct cluster *c = *state;
+	struct site *s = &c->site[3];
+	struct nfs4r_oid dir = dir_of_one(c), f = make_file(s, &dir, "f", "0123456789");
+
+	assert_int_equal(site_setxattr(s, &f, "old", "as it was"), NFS4R_OK);
+	assert_int_equal(site_setxattr(s, &f, "gone", "as it was"), NFS4R_OK);
+	assert_int_equal(site_setxattr(s, &f, "same", "as it was"), NFS4R_OK);
+	leave_alone(c);
+	assert_int_equal(site_setxattr(s, &f, "old", "as it is"), NFS4R_OK);
+	assert_int_equal(site_setxattr(s, &f, "new", "as it is"), NFS4R_OK);
+	checkpoint(s);
+	write_text(s, &f, "abc");
+	assert_int_equal(site_setxattr(s, &f, "gone", NULL), NFS4R_OK);
+	sync_journal(s);
+	cluster_lose_power(c, NFS4R_BIT(3), 0);
+	start(c, EVERYBODY);
+	expect_equal(c);
+	expect_xattr(s, &f, "old", "as it is");
+	expect_xattr(s, &f, "new", "as it is");
+	expect_xattr(s, &f, "gone", NULL);
+	expect_xattr(s, &f, "same", "as it was");
+}
+
+/* A part that was freed and one that was cut are on the disk again: the journal has the entries, the directory does not. */
+static void what_was_freed_and_cut_is_not_back(void **state)
+{
+	struct cluster *c = *state;
+	struct site *s = &c->site[3];
+	struct nfs4r_oid dir = dir_of_one(c), f = make_file(s, &dir, "f", "0123456789"), g;
+	struct nfs4r_attrs five = { .mask = NFS4R_ATTR_SIZE, .size = 5 }, eight = { .mask = NFS4R_ATTR_SIZE, .size = 8 };
+
+	leave_alone(c);
+	g = make_file(s, &dir, "g", "0123456789");
+	checkpoint(s);
+	for (int i = 0; i < 2; i++) {
+		const struct nfs4r_oid *file = i ? &g : &f;
+
+		assert_int_equal(site_punch(s, file, 1, 2), NFS4R_OK);
+		assert_int_equal(site_setattr(s, file, &five), NFS4R_OK);
+		assert_int_equal(site_setattr(s, file, &eight), NFS4R_OK);
+	}
+	sync_journal(s);
+	cluster_lose_power(c, NFS4R_BIT(3), 0);
+	expect_shell("01234567890123456789", "cd %s/dir && cat f g", s->data);
+	start(c, EVERYBODY);
+	expect_equal(c);
+	expect_shell("0..34...0..34...", "cd %s/dir && cat f g | tr '\\0' .", c->site[1].data);
 }
 
 /* ---- under load ---- */
@@ -428,6 +584,11 @@ int main(void)
 		T(a_commit_survives_a_loss_of_power_everywhere, setup_still),
 		T(what_is_stable_survives_without_lmdb, setup_still),
 		T(bytes_without_an_entry_are_nowhere, setup_still),
+		T(bytes_without_an_entry_in_an_older_file, setup_still),
+		T(bytes_without_an_entry_at_the_end, setup_still),
+		T(what_a_checkpoint_covers_stays, setup_still),
+		T(newer_extended_attributes_stay, setup_still),
+		T(what_was_freed_and_cut_is_not_back, setup_still),
 		T(one_loses_power_under_load, setup),
 		T(all_lose_power_after_load, setup),
 	};
