@@ -387,8 +387,10 @@ void memory_started(struct nfs4r_core *c)
 	}
 	if (m->state == MEMORY_REPAIRED || m->state == MEMORY_OUTSIDE)
 		memory_adopted(c);
-	if (!has_peers(c))
+	if (!has_peers(c) && m->state == MEMORY_NEW) {
 		consider(c); /* nobody is to be heard */
+		view_save(c); /* more servers in its configuration make no view: they have to be added (9.1) */
+	}
 }
 
 void memory_timers(struct nfs4r_core *c)

@@ -255,6 +255,28 @@ static void what_is_refused(void **state)
 	net_free(n);
 }
 
+/* Its configuration names the second one before that is added: it goes by its store, and does not wait for it. */
+static void a_configuration_adds_nobody(void **state)
+{
+	struct net *n = net_lone(NFS4R_DURABILITY_COMMIT);
+	nfs4r_server_id e;
+
+	works(n);
+	n->cfg.servers = BOTH;
+	net_crash(n, P);
+	net_restart(n, P, true);
+	e = net_new_server(n);
+	net_run(n, 4 * LEASE);
+	assert_int_equal(view_of(n, P).adopted.servers, ONE);
+	assert_true(serves(n, P));
+	assert_false(serves(n, e)); /* its copy is empty */
+	assert_int_equal(finish(n, chmod_(n, P, "d/f")), NFS4R_OK);
+	assert_true(net_add(n, P, e));
+	assert_true(until_all_are(n, BOTH));
+	net_quiet(n);
+	net_free(n);
+}
+
 /* Two learners at once; each becomes a voter by a view of its own. */
 static void two_learners(void **state)
 {
@@ -313,6 +335,7 @@ int main(void)
 		cmocka_unit_test(it_starts_anew_on_the_way),
 		cmocka_unit_test(a_new_one_that_never_comes),
 		cmocka_unit_test(what_is_refused),
+		cmocka_unit_test(a_configuration_adds_nobody),
 		cmocka_unit_test(two_learners),
 		cmocka_unit_test(fewer_again),
 	};

@@ -465,18 +465,21 @@ static void one_grows_to_three(void **state)
 	struct nfs4r_oid f = root_file(&c->site[1], "f", "alone"), g;
 	struct load one;
 
+	c->first = 2; /* more in the file make no servers */
 	restart(c, 1);
 	assert_true(serves(&c->site[1])); /* before anybody could have said anything */
+	site_says(&c->site[1], "server 2 is no server of the volume, and the configuration of this server has it (to add it: nfs4rctl server add)", 5);
 	load_start(&one, c, 1);
+	cluster_start(c, 2);
+	site_says(&c->site[2], "server 2 is no server of this volume: nfs4rctl server add 2 ADDRESS at a member", 20);
 	refused(add(c, 1, 1), "it is a server of this volume already");
 	granted(add(c, 1, 5)); /* nobody is there, and nobody waits for it */
 	site_says(&c->site[1], "server 5 (127.0.0.5", 5);
 	refused(add(c, 1, 5), "it was added already");
 	granted(take_out(c, 1, 5, false));
 	wait_voters(c, NFS4R_BIT(1));
-	cluster_start(c, 2);
-	site_says(&c->site[2], "nfs4rctl server add 2 ADDRESS at a member", 20);
 	add_and_wait(c, 1, 2, SET2(1, 2));
+	c->first = 1;
 	site_says(&c->site[1], "server 2 has caught up: it is a member of the active view now, and counts; members now 1, 2", 5);
 	refused(take_out(c, 1, 2, false), "no majority without it");
 	expect_content(&c->site[2], &f, "alone");
