@@ -251,7 +251,7 @@ const struct nfs4r_update *nfs4r_core_started(struct nfs4r_core *c, uint64_t now
 	update_begin(c);
 	c->now = now_ms;
 	c->timer = UINT64_MAX;
-	c->recovering = !c->cfg.tail_intact && (has_peers(c) || c->view.adopted.num); /* alone by a view (9.3) it has recovered at once, and says so */
+	c->recovering = !c->cfg.tail_intact && (has_peers(c) || views_on(c)); /* alone it has recovered at once, and says so */
 	if (!FAULT(F_COUNT_RESTART))
 		anc_rebuild(c);
 	HASH_ITER(hh, c->objs, o, tmp) { /* the fast path learns the table, before 4.9 changes it */

@@ -308,7 +308,7 @@ const struct nfs4r_update *nfs4r_core_step(struct nfs4r_core *c, const struct nf
 
 /*
  * Until when (in ms of step()'s clock, exclusive) this server may answer from its own copy without another step: its lease
- * (log 6.7), 0 when it is outside the view or has not all rows yet, UINT64_MAX when there are no leases. Look at the clock at
+ * (log 6.7), 0 when it is outside the view or has not all rows yet, UINT64_MAX when there are no leases, or no other voter. Look at the clock at
  * the time of each answer's decision.
  */
 uint64_t nfs4r_core_lease_until(const struct nfs4r_core *c);

@@ -297,7 +297,7 @@ void member_adopted(struct nfs4r_core *c, const struct nfs4r_view *old)
 static const char *not_now(const struct nfs4r_core *c, nfs4r_server_id s)
 {
 	if (!views_on(c))
-		return "the view is fixed (Lease = 0, or a single server): servers are those of the configuration";
+		return "the view is fixed (Lease = 0): servers are those of the configuration";
 	if (!s || s > NFS4R_SERVERS_MAX)
 		return "a server has a number from 1 to 15";
 	if (!is_member(c, c->self) || !memory_known(c))

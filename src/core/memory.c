@@ -4,7 +4,8 @@
  *
  * Happy path: in each heartbeat a server says by which start of its store it goes, and which start of the receiver it remembers. A server
  * that finds the remembered start among its own says KNOWN to that peer, and only from then on does the peer count what it says: acks,
- * grants, promises, acceptances. An empty store is NEW: it becomes KNOWN when every configured server was heard and none remembers another start.
+ * grants, promises, acceptances. An empty store is NEW: it becomes KNOWN when every configured server was heard and none remembers another start;
+ * one that is configured alone is KNOWN at once.
  *
  * Failure modes: somebody remembers a start that this store does not have: the disk was replaced, or put back to what it was. The server has
  * FORGOT what it promised. The others count it no more, remove it like one that is silent, and end its log. When a majority of them says that
@@ -386,6 +387,10 @@ void memory_started(struct nfs4r_core *c)
 	}
 	if (m->state == MEMORY_REPAIRED || m->state == MEMORY_OUTSIDE)
 		memory_adopted(c);
+	if (!has_peers(c) && m->state == MEMORY_NEW) {
+		consider(c); /* nobody is to be heard */
+		view_save(c); /* more servers in its configuration make no view: they have to be added (9.1) */
+	}
 }
 
 void memory_timers(struct nfs4r_core *c)

@@ -392,7 +392,7 @@ bool reconf_anew(const struct nfs4r_core *c, const struct nfs4r_view *v)
 static const char *not_at_all(const struct nfs4r_core *c)
 {
 	if (!views_on(c))
-		return "the view is fixed (Lease = 0, or a single server): there is nothing to reconfigure";
+		return "the view is fixed (Lease = 0): there is nothing to reconfigure";
 	if (is_taken_out(c))
 		return "this server was taken out of the volume: it can only be added anew";
 	if (!memory_known(c) || is_learner(c, c->self))

@@ -24,7 +24,7 @@
 
 bool views_on(const struct nfs4r_core *c)
 {
-	return c->cfg.lease_ms && (has_peers(c) || c->view.adopted.num);
+	return c->cfg.lease_ms;
 }
 
 bool is_member(const struct nfs4r_core *c, nfs4r_server_id s)
@@ -496,14 +496,15 @@ static void accept(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4
 
 static void try_accept(struct nfs4r_core *c)
 {
-	struct accepting a = c->view.accepting;
+	struct accepting a;
 
-	if (a.from && a.view.num < c->view.promised && !FAULT(F_OLD_ACCEPT_LIFTS)) { /* it came while a vote for a higher one waited */
+	if (!c->view.accepting.from) /* nearly always, and this is part of each step */
+		return;
+	a = c->view.accepting;
+	if (a.view.num < c->view.promised && !FAULT(F_OLD_ACCEPT_LIFTS)) { /* it came while a vote for a higher one waited */
 		c->view.accepting.from = 0;
 		return;
 	}
-	if (!a.from)
-		return;
 	if (!(reconf_anew(c, &a.view) && is_repairing(c)) && !(seal_reached(c, &a.view) && repair_is_whole(c)))
 		return;
 	c->view.accepting.from = 0;
@@ -539,10 +540,10 @@ void view_on_accept(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs
 	try_accept(c);
 }
 
-/* What waits for entries to be applied. */
+/* What waits for entries to be applied. Part of each step, and there is nothing of it in a volume that never had a second server. */
 void view_run(struct nfs4r_core *c)
 {
-	if (!views_on(c))
+	if (!views_on(c) || (!has_peers(c) && !c->view.adopted.num))
 		return;
 	if (c->view.vote.from && c->view.vote.seal)
 		try_vote(c);

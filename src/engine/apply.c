@@ -92,6 +92,35 @@ static bool same_object_there(struct nfs4r_engine *eng, const struct nfs4r_lhand
 	return eng->ops->lookup(eng->ctx, dirh, name, &found) == NFS4R_OK && handle_eq(&found, h);
 }
 
+/*
+ * A name of @p's object goes, and others stay. After a repair the directories of those may be newer, and the names have gone there already: then this is the
+ * last place that it has here, and entries that are still to come need it (log sheet 3.4).
+ */
+static enum nfs4r_status keep_last(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, const struct nfs4r_part *p)
+{
+	struct nfs4r_attrs a = { 0 };
+	struct nfs4r_lhandle h;
+
+	if (p->effect != NFS4R_EFF_LINKS || !p->nlink)
+		return NFS4R_OK;
+	nfs4r_handle(eng, &p->oid, &h);
+	enum nfs4r_status st = h.len ? eng->ops->getattr(eng->ctx, &h, &a) : NFS4R_NOENT;
+	nfs4r_buf_put(a.acl);
+	if (st != NFS4R_OK || a.nlink > 1 || !same_object_there(eng, dirh, name, &h))
+		return NFS4R_OK;
+	return hold_park(eng, dirh, name, &h, &p->oid);
+}
+
+/* What is replaced is in no directory of the entry any more. */
+static enum nfs4r_status keep_replaced(struct nfs4r_engine *eng, const struct nfs4r_entry *e, const struct nfs4r_lhandle *dirh, const char *name)
+{
+	enum nfs4r_status st = NFS4R_OK;
+
+	for (uint32_t i = 0; i < e->nparts && st == NFS4R_OK; i++)
+		st = keep_last(eng, dirh, name, &e->parts[i]);
+	return st;
+}
+
 static enum nfs4r_status apply_rename(struct nfs4r_engine *eng, struct nfs4r_entry *e, struct nfs4r_part *p)
 {
 	struct nfs4r_lhandle from, to, h;
@@ -103,7 +132,10 @@ static enum nfs4r_status apply_rename(struct nfs4r_engine *eng, struct nfs4r_ent
 	nfs4r_handle(eng, &dir, &from);
 	nfs4r_handle(eng, &dir2, &to);
 	nfs4r_handle(eng, &p->oid, &h);
-	enum nfs4r_status st = eng->ops->rename(eng->ctx, &h, &from, old->name.s, &to, new->name.s, NULL);
+	enum nfs4r_status st = keep_replaced(eng, e, &to, new->name.s);
+	if (st != NFS4R_OK)
+		return st;
+	st = eng->ops->rename(eng->ctx, &h, &from, old->name.s, &to, new->name.s, NULL);
 	if (st == NFS4R_NOENT && same_object_there(eng, &to, new->name.s, &h))
 		return NFS4R_OK;
 	return st;
@@ -122,6 +154,12 @@ static enum nfs4r_status apply_links(struct nfs4r_engine *eng, struct nfs4r_entr
 	struct nfs4r_name_change *n = name_given(e, &p->oid, &dir);
 	if (n) {
 		nfs4r_handle(eng, &dir, &dirh);
+		if (eng->hold_there) { /* out of it, if it is there: no later entry would say so */
+			enum nfs4r_status placed = hold_place(eng, &dirh, n->name.s, &p->oid, &h);
+
+			hold_tidy(eng);
+			return placed;
+		}
 		enum nfs4r_status st = eng->ops->link(eng->ctx, &h, &dirh, n->name.s, NULL);
 		return st == NFS4R_EXIST && same_object_there(eng, &dirh, n->name.s, &h) ? NFS4R_OK : st;
 	}
@@ -129,7 +167,10 @@ static enum nfs4r_status apply_links(struct nfs4r_engine *eng, struct nfs4r_entr
 	if (!n)
 		return NFS4R_CORRUPT;
 	nfs4r_handle(eng, &dir, &dirh);
-	enum nfs4r_status st = eng->ops->remove(eng->ctx, &dirh, n->name.s, &h, NULL);
+	enum nfs4r_status st = keep_last(eng, &dirh, n->name.s, p);
+	if (st != NFS4R_OK)
+		return st;
+	st = eng->ops->remove(eng->ctx, &dirh, n->name.s, &h, NULL);
 	return st == NFS4R_NOENT ? NFS4R_OK : st;
 }
 

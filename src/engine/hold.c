@@ -128,12 +128,14 @@ enum nfs4r_status hold_make(struct nfs4r_engine *eng, const struct nfs4r_oid *oi
 	char name[NFS4R_OID_STRLEN];
 	struct nfs4r_attrs post = { 0 };
 	struct nfs4r_lhandle dir;
-	enum nfs4r_status st = open_dir(eng, true, &dir);
+	enum nfs4r_status st = NFS4R_NOENT;
 
-	if (st != NFS4R_OK)
-		return st;
 	nfs4r_oid_str(oid, name);
-	st = eng->ops->create(eng->ctx, &dir, name, attrs, linktext, NULL, out, &post);
+	for (int tries = 0; st == NFS4R_NOENT && tries < 8; tries++) { /* another thread may have found it empty, and taken it away */
+		st = open_dir(eng, true, &dir);
+		if (st == NFS4R_OK)
+			st = eng->ops->create(eng->ctx, &dir, name, attrs, linktext, NULL, out, &post);
+	}
 	nfs4r_buf_put(post.acl);
 	return st == NFS4R_EXIST ? eng->ops->lookup(eng->ctx, &dir, name, out) : st;
 }

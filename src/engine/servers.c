@@ -2,7 +2,8 @@
 /*
  * Who the servers of the volume are, and where (log 9.1).
  *
- * Happy path: the Server blocks of the configuration say it until a view has other servers, or a book of addresses; from then on that view does, over
+ * Happy path: the Server blocks of the configuration say it until a view has other servers, or a book of addresses (one that begins alone is told of
+ * others by a view only, and says so when its blocks name more); from then on that view does, over
  * restarts, too, and everybody who goes through the servers goes by it. A view without a book has the addresses of the configuration. When the core has adopted a view with other servers or other
  * addresses, the transport and the senders follow, and the log says who came and who went.
  *
@@ -16,6 +17,8 @@
 #include <stdio.h>
 
 #include "engine/engine_int.h"
+
+#define FIRST_VIEW 1 /* to the transport, of a volume that began with one server and was not changed since: 0 is the configuration */
 
 static const struct nfs4r_endpoint *find(const struct nfs4r_endpoint *list, uint32_t n, nfs4r_server_id id)
 {
@@ -60,7 +63,7 @@ static nfs4r_servers once(const struct nfs4r_engine *eng, const struct nfs4r_vie
 static void take(struct nfs4r_engine *eng, const struct nfs4r_view *v)
 {
 	bool told = v->nbook || v->servers != set_of(eng->cfg.rpc.servers, eng->cfg.rpc.nservers);
-	struct nfs4r_rpc_servers next = { .view = told ? v->num : 0, .gone = told ? once(eng, v) & ~v->servers : 0 };
+	struct nfs4r_rpc_servers next = { .view = !told ? 0 : v->num ? v->num : FIRST_VIEW, .gone = v->num && told ? once(eng, v) & ~v->servers : 0 };
 
 	if (v->nbook)
 		list_from_book(&next, v);
@@ -150,7 +153,7 @@ static void say_difference(struct nfs4r_engine *eng, nfs4r_server_id s)
 	else if (eng->servers & NFS4R_BIT(s))
 		snprintf(where, sizeof(where), "a server of the volume");
 	engine_log(eng, NFS4R_LOG_WARN, "volume %s: server %u is %s, and the configuration of this server %s: correct its Server blocks%s", eng->cfg.volume_name, s, where,
-		   !said ? "does not have it" : is ? "says another address" : "has it",
+		   !said ? "does not have it" : is ? "says another address" : "has it (to add it: nfs4rctl server add)",
 		   s == eng->cfg.rpc.self && is ? "; this server listens where its own says, and the others call it at the first" : "");
 }
 

@@ -21,10 +21,10 @@ static bool majority(nfs4r_servers set, nfs4r_servers voters)
 	return __builtin_popcountll(set & voters) > __builtin_popcountll(voters) / 2;
 }
 
-/* One that is no part of the volume at first makes up a view 0 of its own. */
+/* One that is no part of the volume at first, or that comes with a new disk, makes up a view 0 of its own. */
 static bool is_own_view(const struct server *v, const struct nfs4r_view *w)
 {
-	return !w->num && v->id > v->sim->plan.base;
+	return !w->num && (v->id > v->sim->plan.base || v->told_of_all);
 }
 
 nfs4r_servers view_members(const struct server *v)
@@ -47,11 +47,19 @@ static struct view_seen *find(struct sim *s, uint64_t num)
 	return NULL;
 }
 
+/* A voter that is alone promises, makes and accepts a view in one step. With its machine that is lost, and nobody has heard of it. */
+static bool was_lost(const struct server *v, const struct view_seen *seen)
+{
+	return !seen->left && !seen->adopted && seen->view.num && seen->view.num % NFS4R_VIEW_STEP == v->id;
+}
+
 static struct view_seen *note(struct server *v, const struct nfs4r_view *w)
 {
 	struct sim *s = v->sim;
 	struct view_seen *seen = find(s, w->num);
 
+	if (seen && was_lost(v, seen))
+		seen->view = *w;
 	if (seen && (seen->view.base != w->base || seen->view.members != w->members || seen->view.open != w->open ||
 		     seen->view.epoch != w->epoch || seen->view.nseals != w->nseals ||
 		     memcmp(seen->view.seals, w->seals, w->nseals * sizeof(w->seals[0])) || seen->view.servers != w->servers ||
@@ -235,7 +243,7 @@ void check_view_sent(struct server *v, const struct nfs4r_msg *m)
 	struct view_seen *seen;
 
 	if (m->type == NFS4R_MSG_ACCEPT)
-		note(v, &m->view); /* who accepts it may promise and accept another one in the same step */
+		note(v, &m->view)->left = true; /* who accepts it may promise and accept another one in the same step */
 	if (m->type != NFS4R_MSG_ACCEPTED)
 		return;
 	seen = find(v->sim, m->accepted.num);

@@ -73,6 +73,7 @@ static void lost(struct server *v)
 void disk_empty(struct server *v)
 {
 	empty_disk(v, "has a new disk");
+	v->told_of_all = v->sim->plan.base == 1; /* else it would be a volume of its own */
 	v->sim->totals.new_disks++;
 }
 

@@ -342,6 +342,7 @@ struct server {
 	nfs4r_lsn beyond[SERVERS_MAX + 1]; /* of this start: up to here it keeps more than the plan says */
 	/* lose.c */
 	bool disk_lost; /* and it does not serve again since */
+	bool told_of_all; /* its disk is new, and its configuration, too: it names all servers of the run */
 	bool dead, dead_store; /* reconfigure.c: it is off for good, or for long; it came back with its old store */
 	nfs4r_lsn had_stable[SERVERS_MAX + 1]; /* then: others may count on it until they hear of it */
 	struct {
@@ -387,7 +388,7 @@ struct totals {
 struct view_seen { /* check_views.c */
 	struct nfs4r_view view;
 	nfs4r_servers accepted; /* by whom, durably */
-	bool adopted;
+	bool adopted, left; /* left: its proposer has told others of it */
 };
 
 struct seal_seen {

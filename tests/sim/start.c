@@ -281,7 +281,7 @@ static void make_core(struct server *v)
 	cfg.durability = (enum nfs4r_durability)s->plan.durability;
 	cfg.give_up_ms = s->plan.give_up_ms;
 	cfg.servers = NFS4R_BIT(v->id);
-	for (uint32_t i = 1; i <= s->plan.base; i++)
+	for (uint32_t i = 1; i <= (v->told_of_all ? s->plan.servers : s->plan.base); i++)
 		cfg.servers |= NFS4R_BIT(i);
 	v->core = nfs4r_core_create(&cfg, &port);
 	if (!v->core)

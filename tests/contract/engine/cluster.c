@@ -64,6 +64,7 @@ void cluster_init(struct cluster *c)
 
 	memset(c, 0, sizeof(*c));
 	nfs4r_config_init(&defaults);
+	c->first = SITES;
 	c->lease_ms = defaults.lease_ms;
 	c->silence_ms = defaults.silence_ms;
 	c->durability = defaults.durability;
@@ -131,7 +132,7 @@ enum nfs4r_status cluster_try_start(struct cluster *c, int id, char *why)
 	memcpy(cfg.rpc.volume, volume, sizeof(cfg.rpc.volume));
 	cfg.rpc.export_id = 77;
 	cfg.rpc.security = NFS4R_SECURITY_NONE;
-	for (int i = 1; i <= SITES || i <= id; i++) {
+	for (int i = 1; i <= c->first || i <= id; i++) {
 		struct nfs4r_endpoint *e = &cfg.rpc.servers[cfg.rpc.nservers++];
 
 		e->id = (nfs4r_server_id)i;
@@ -198,7 +199,7 @@ struct cluster *cluster_new(void)
 int cluster_begin(struct cluster *c, void **state)
 {
 	*state = c;
-	for (int i = 1; i <= SITES; i++)
+	for (int i = 1; i <= c->first; i++)
 		cluster_start(c, i);
 	return 0;
 }

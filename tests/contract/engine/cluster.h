@@ -9,12 +9,13 @@
 #include "lib/dirlops.h"
 #include "lib/power.h"
 
-#define SITES 3	    /* that every configuration file has */
-#define SITES_MAX 5 /* those above SITES are added by a test; the file of such a one has all up to itself */
+#define SITES 3	    /* that every configuration file has, unless a test says otherwise */
+#define SITES_MAX 5 /* those above are added by a test; the file of such a one has all up to itself */
 
 struct cluster {
 	char dir[64];
 	uint16_t port;
+	int first; /* so many servers are in every configuration file, and started at first: SITES */
 	uint32_t lease_ms, silence_ms; /* for starts from now on; the defaults, unless a test says otherwise */
 	bool stale_reads;
 	uint32_t durability, idle_ms, checkpoint_ms;

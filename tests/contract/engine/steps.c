@@ -85,7 +85,7 @@ void get_view(struct site *s, struct nfs4r_core_view *v)
 
 static bool all_serve(struct cluster *c)
 {
-	for (int i = 1; i <= SITES; i++) {
+	for (int i = 1; i <= c->first; i++) {
 		struct nfs4r_core_view v;
 
 		if (!c->site[i].eng || !view_has_lease(c->site[i].eng))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Servers added and taken out while the others work (log 9.1), with real engines, asked for as nfs4rctl asks. The configuration files are never changed: they name servers 1 to 3, that of a new one itself, too.
+ * Servers added and taken out while the others work (log 9.1), with real engines, asked for as nfs4rctl asks. The configuration files are never
+ * changed: they name servers 1 to 3, or the first one alone, that of a new one itself, too.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,10 +19,11 @@
 #define SET3(a, b, c) (SET2(a, b) | NFS4R_BIT(c))
 #define ALL4 (SET3(1, 2, 3) | NFS4R_BIT(4))
 
-static int begin(void **state, uint32_t durability, bool machines)
+static int begin(void **state, int first, uint32_t durability, bool machines)
 {
 	struct cluster *c = cluster_new();
 
+	c->first = first;
 	c->machines = machines;
 	c->lease_ms = c->silence_ms = LEASE_MS;
 	c->durability = durability;
@@ -32,17 +34,27 @@ static int begin(void **state, uint32_t durability, bool machines)
 
 static int setup(void **state)
 {
-	return begin(state, NFS4R_DURABILITY_LOCAL, false);
+	return begin(state, SITES, NFS4R_DURABILITY_LOCAL, false);
 }
 
 static int setup_commit(void **state)
 {
-	return begin(state, NFS4R_DURABILITY_COMMIT, false);
+	return begin(state, SITES, NFS4R_DURABILITY_COMMIT, false);
 }
 
 static int setup_machines(void **state)
 {
-	return begin(state, NFS4R_DURABILITY_COMMIT, true);
+	return begin(state, SITES, NFS4R_DURABILITY_COMMIT, true);
+}
+
+static int setup_lone(void **state)
+{
+	return begin(state, 1, NFS4R_DURABILITY_COMMIT, false);
+}
+
+static int setup_lone_machines(void **state)
+{
+	return begin(state, 1, NFS4R_DURABILITY_LOCAL, true);
 }
 
 /* ---- steps ---- */
@@ -439,6 +451,79 @@ static void updates_go_on_meanwhile(void **state)
 	cluster_settle_of(c, ALL4);
 }
 
+/* ---- from one server on ---- */
+
+static void restart(struct cluster *c, int id)
+{
+	cluster_stop(c, id);
+	cluster_start(c, id);
+}
+
+static void one_grows_to_three(void **state)
+{
+	struct cluster *c = *state;
+	struct nfs4r_oid f = root_file(&c->site[1], "f", "alone"), g;
+	struct load one;
+
+	c->first = 2; /* more in the file make no servers */
+	restart(c, 1);
+	assert_true(serves(&c->site[1])); /* before anybody could have said anything */
+	site_says(&c->site[1], "server 2 is no server of the volume, and the configuration of this server has it (to add it: nfs4rctl server add)", 5);
+	load_start(&one, c, 1);
+	cluster_start(c, 2);
+	site_says(&c->site[2], "server 2 is no server of this volume: nfs4rctl server add 2 ADDRESS at a member", 20);
+	refused(add(c, 1, 1), "it is a server of this volume already");
+	granted(add(c, 1, 5)); /* nobody is there, and nobody waits for it */
+	site_says(&c->site[1], "server 5 (127.0.0.5", 5);
+	refused(add(c, 1, 5), "it was added already");
+	granted(take_out(c, 1, 5, false));
+	wait_voters(c, NFS4R_BIT(1));
+	add_and_wait(c, 1, 2, SET2(1, 2));
+	c->first = 1;
+	site_says(&c->site[1], "server 2 has caught up: it is a member of the active view now, and counts; members now 1, 2", 5);
+	refused(take_out(c, 1, 2, false), "no majority without it");
+	expect_content(&c->site[2], &f, "alone");
+	cluster_start(c, 3);
+	add_and_wait(c, 2, 3, SET3(1, 2, 3));
+	load_end(&one);
+	g = root_file(&c->site[3], "g", "by the third one");
+	expect_content(&c->site[1], &g, "by the third one");
+	cluster_settle_of(c, SET3(1, 2, 3));
+	pause_ms(2 * (long)c->idle_ms + 1000); /* all controls are let go */
+	restart(c, 1); /* its file names itself alone, and the list of the volume counts */
+	wait_voters(c, SET3(1, 2, 3));
+	cluster_stop(c, 1);
+	site_says(&c->site[2], "server 1 was removed from the active view", 20);
+	write_text(&c->site[3], &f, "two go");
+	expect_content(&c->site[2], &f, "two go");
+	cluster_start(c, 1);
+	wait_voters(c, SET3(1, 2, 3));
+	cluster_settle_of(c, SET3(1, 2, 3));
+}
+
+/* Alone, its machine loses power; and once more when the second one is no voter yet. */
+static void one_that_lost_power_grows(void **state)
+{
+	struct cluster *c = *state;
+	struct nfs4r_oid f = root_file(&c->site[1], "f", "alone");
+
+	assert_int_equal(site_commit(&c->site[1], &f), NFS4R_OK);
+	cluster_lose_power(c, NFS4R_BIT(1), 7);
+	cluster_start(c, 1);
+	wait_voters(c, NFS4R_BIT(1));
+	expect_content(&c->site[1], &f, "alone");
+	write_text(&c->site[1], &f, "ALONE");
+	assert_int_equal(site_commit(&c->site[1], &f), NFS4R_OK);
+	granted(add(c, 1, 2));
+	site_says(&c->site[1], "server 2 (127.0.0.2", 5);
+	cluster_lose_power(c, NFS4R_BIT(1), 8);
+	cluster_start(c, 1);
+	cluster_start(c, 2);
+	wait_voters(c, SET2(1, 2));
+	expect_content(&c->site[2], &f, "ALONE");
+	cluster_settle_of(c, SET2(1, 2));
+}
+
 /* ---- refusals ---- */
 
 static void a_server_that_still_controls_is_not_taken_out(void **state)
@@ -481,6 +566,8 @@ int main(void)
 		T(the_last_one_lost_power, setup_machines),
 		T(the_new_set_survives_a_restart_of_all, setup),
 		T(updates_go_on_meanwhile, setup_commit),
+		T(one_grows_to_three, setup_lone),
+		T(one_that_lost_power_grows, setup_lone_machines),
 		T(a_server_that_still_controls_is_not_taken_out, setup),
 		T(what_cannot_be_is_refused_with_a_remedy, setup),
 	};
