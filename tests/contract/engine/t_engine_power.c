@@ -623,6 +623,23 @@ static void one_loses_power_under_load(void **state)
 	}
 }
 
+/* What it has applied behind a hole is given up. */
+static void one_dies_under_load(void **state)
+{
+	struct cluster *c = *state;
+
+	for (unsigned i = 0; i < rounds(); i++) {
+		struct worker *w = calloc(WORKERS, sizeof(*w));
+
+		begin_work(c, w, first_seed() + 2000 + i);
+		cluster_kill(c, 1 + (int)i % SITES);
+		cluster_start(c, 1 + (int)i % SITES);
+		pause_ms(200);
+		end_work(c, w);
+		expect_kept(c, w);
+	}
+}
+
 /* The journals are whole, so that the files alone are in doubt, in other parts at each server. */
 static void all_lose_power_after_load(void **state)
 {
@@ -661,6 +678,7 @@ int main(void)
 		T(updates_behind_a_hole_are_gone_after_a_stop, setup_still),
 		T(what_was_freed_and_cut_is_not_back, setup_still),
 		T(one_loses_power_under_load, setup),
+		T(one_dies_under_load, setup),
 		T(all_lose_power_after_load, setup),
 	};
 
