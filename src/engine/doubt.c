@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * After a crash of the machine the local file system may have less than the journal says, or more: bytes, names and attributes that changed since the
- * last checkpoint are in doubt (log sheet 4.6). MARKs (log 4.2) and the entries since then tell which objects that can concern, and no others.
+ * last checkpoint are in doubt (log sheet 4.6). MARKs (log 4.2) and the entries since then tell which objects that can concern, and no others. After a crash of the process these are
+ * the objects of others' entries behind a hole, which the store has given up (log 4.7).
  *
  * Happy path:
  *   1. doubt_restore(), before anything is applied: objects of the store that are not on the disk are made again, empty; the names of
@@ -60,15 +61,26 @@ static bool touched_names(struct doubt *d, struct nfs4r_engine *eng, const struc
 	return ok;
 }
 
+static bool touched_dropped(struct doubt *d, struct nfs4r_engine *eng)
+{
+	const struct nfs4r_oid *list;
+	uint32_t n = nfs4r_store_dropped(eng->store, &list);
+	bool ok = true;
+
+	for (uint32_t i = 0; i < n && ok; i++)
+		ok = touches_add(&d->since, &(struct touch){ .oid = list[i] });
+	return ok;
+}
+
 static bool collect(struct doubt *d)
 {
 	struct nfs4r_engine *eng = d->repair.eng;
 	struct touches *t = &d->since;
 	struct nfs4r_row row;
 	size_t n;
-	bool ok = touched_marks(d, eng);
+	bool ok = touched_dropped(d, eng) && (!d->machine || touched_marks(d, eng));
 
-	for (nfs4r_server_id s = 1; ok && s <= NFS4R_SERVERS_MAX; s++)
+	for (nfs4r_server_id s = 1; ok && d->machine && s <= NFS4R_SERVERS_MAX; s++)
 		ok = touches_of_log(t, eng, s, d->stable[s], UINT64_MAX, NULL);
 	n = t->n;
 	for (size_t i = 0; ok && i < n; i++) {
@@ -170,9 +182,10 @@ enum nfs4r_status doubt_set_attrs(struct doubt *d, const struct touches *t, cons
 
 enum nfs4r_status doubt_begin(struct nfs4r_engine *eng, const struct nfs4r_store_info *info)
 {
+	const struct nfs4r_oid *dropped;
 	struct doubt *d;
 
-	if (info->tail_intact || info->created)
+	if (info->created || (info->tail_intact && !nfs4r_store_dropped(eng->store, &dropped)))
 		return NFS4R_OK;
 	d = calloc(1, sizeof(*d));
 	if (!d)
@@ -181,6 +194,7 @@ enum nfs4r_status doubt_begin(struct nfs4r_engine *eng, const struct nfs4r_store
 	pthread_mutex_init(&d->history_lock, NULL);
 	pthread_cond_init(&d->cond, NULL);
 	d->open = d->unknown = true;
+	d->machine = !info->tail_intact;
 	d->repair.eng = eng;
 	d->repair.doubt = d->repair.strays = true;
 	eng->doubt = d;
@@ -224,7 +238,8 @@ bool doubt_restore(struct doubt *d)
 	pthread_mutex_lock(&d->lock);
 	d->unknown = false;
 	pthread_mutex_unlock(&d->lock);
-	engine_log(eng, NFS4R_LOG_INFO, "volume %s: the machine had crashed; %u objects that changed shortly before are in doubt", eng->cfg.volume_name, d->repair.n);
+	engine_log(eng, NFS4R_LOG_INFO, "volume %s: %s; %u objects that changed shortly before are in doubt", eng->cfg.volume_name,
+		   d->machine ? "the machine had crashed" : "the server ended amid updates of others", d->repair.n);
 	return true;
 }
 

@@ -445,6 +445,23 @@ static void stop_threads(struct nfs4r_engine *eng)
 	reads_expire(eng, UINT64_MAX);
 }
 
+/* What is behind a hole is in no checkpoint, so that the next start can give it up (log 4.7). */
+static bool may_checkpoint_last(struct nfs4r_engine *eng)
+{
+	struct nfs4r_store_positions p;
+	nfs4r_lsn first, last;
+
+	if (eng->halted[0] || doubt_is_open(eng))
+		return false;
+	nfs4r_store_get_positions(eng->store, &p);
+	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++) {
+		nfs4r_store_log_range(eng->store, s, &first, &last);
+		if (last > p.applied[s])
+			return false;
+	}
+	return true;
+}
+
 void nfs4r_engine_stop(struct nfs4r_engine *eng)
 {
 	struct nfs4r_rpc *rpc;
@@ -461,7 +478,7 @@ void nfs4r_engine_stop(struct nfs4r_engine *eng)
 	pool_destroy(eng->appliers);
 	durable_destroy(eng->durable);
 	pool_destroy(eng->executors);
-	if (eng->store && rpc && !eng->halted[0] && !doubt_is_open(eng))
+	if (eng->store && rpc && may_checkpoint_last(eng))
 		(void)nfs4r_store_checkpoint(eng->store, eng->ops->sync_all, eng->ctx, stable);
 	if (eng->store)
 		nfs4r_store_close(eng->store);

@@ -22,7 +22,7 @@
 	X(F_STORE_NO_CARRY, "log 4.3", "a checkpoint forgets the marks of what is being changed")               \
 	X(F_STORE_HOLE, "log 4.3", "LMDB gets own entries behind a hole")                                       \
 	X(F_STORE_TAIL_WHOLE, "log 4.7", "a lost tail counts as whole after the next start")                    \
-	X(F_STORE_BEHIND_HOLE, "log 4.7", "entries behind a hole count after a crash of the machine")
+	X(F_STORE_BEHIND_HOLE, "log 4.7", "entries behind a hole count after a crash")
 
 #define NFS4R_STORE_TOLD_FAULT_FIRST 184
 

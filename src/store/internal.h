@@ -416,6 +416,8 @@ struct nfs4r_store {
 	uint32_t waiters; /* who waits until entries are contiguous */
 	pthread_cond_t whole; /* of change */
 	uint64_t mint_seq;
+	struct nfs4r_oid *dropped; /* at open: touched by others' entries that count for nothing since, and that LMDB did not hold */
+	uint32_t ndropped, dropped_cap;
 	struct nfs4r_flight *flights[FLIGHT_BUCKETS];
 	uint32_t nflights;
 
@@ -540,7 +542,7 @@ struct nfs4r_entry *nfs4r_entry_at(struct nfs4r_store *s, nfs4r_journal_pos pos)
 enum nfs4r_status nfs4r_rd_commit(const struct nfs4r_rec_view *r, struct nfs4r_put **puts, uint32_t *nputs,
 				  struct nfs4r_entry **e);
 enum nfs4r_status nfs4r_rd_puts(struct nfs4r_rd *r, struct nfs4r_put **puts, uint32_t *n);
-/* COMMITs before @pos with an LSN beyond @last of their log count for nothing: the tail was lost and they lay behind a hole. */
+/* COMMITs before @pos with an LSN beyond @last of their log count for nothing: they lay behind a hole, own ones in a tail that was lost. */
 struct nfs4r_cut {
 	nfs4r_journal_pos pos;	/* of the OPEN that says so; CUT_NEW: this open finds it */
 	nfs4r_journal_pos from; /* LMDB held the journal up to here then: of other logs nothing before that is concerned */

@@ -292,3 +292,9 @@ uint32_t nfs4r_store_marked(struct nfs4r_store *s, struct nfs4r_oid **list)
 	pthread_rwlock_unlock(&s->view);
 	return *list ? n : UINT32_MAX;
 }
+
+uint32_t nfs4r_store_dropped(const struct nfs4r_store *s, const struct nfs4r_oid **list)
+{
+	*list = s->dropped;
+	return s->ndropped;
+}

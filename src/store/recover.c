@@ -12,8 +12,8 @@
  * A segment without a whole header, or a gap between segments, is judged in the same way.
  * Otherwise the journal is damaged: CORRUPT, with file and offset, and nothing is touched.
  *
- * After a crash of the machine (the tail is lost) entries behind a hole in their log count for nothing. Own ones were never
- * sent, and their numbers are given out again; those of another server come again, or it has lost them, too, and gives their numbers out again
+ * Entries behind a hole in their log count for nothing: own ones only after a crash of the machine (the tail is lost), for they were never
+ * sent, and their numbers are given out again; those of another server always, since they come again, or it has lost them, too, and gives their numbers out again
  * (log sheet 4.7). The walk is then made once more without them. The record of this
  * run's beginning says where the cut is, for every later walk, and that the tail is lost, until RECOVERED says otherwise.
  * What LMDB holds of another log behind a hole stays: that hole had lasted for longer than a checkpoint waits.
@@ -250,7 +250,7 @@ static enum nfs4r_status forget(struct nfs4r_scan *sc)
 	}
 	nfs4r_flights_free(s);
 	nfs4r_seg_close(&s->jnl);
-	s->nincs = 0;
+	s->nincs = s->ndropped = 0;
 	memset(s->last, 0, sizeof(s->last));
 	return nfs4r_found_state(s);
 }
@@ -260,7 +260,7 @@ static enum nfs4r_status new_cut(struct nfs4r_scan *sc)
 	struct nfs4r_cut cut = { .pos = CUT_NEW, .from = sc->s->meta.pos };
 
 	for (int i = 1; i < NLOGS; i++)
-		cut.last[i] = sc->s->logs[i].applied;
+		cut.last[i] = i == sc->s->meta.self && !sc->lost ? UINT64_MAX : sc->s->logs[i].applied;
 	return nfs4r_cut_add(sc, &cut);
 }
 
@@ -283,8 +283,7 @@ static enum nfs4r_status scan_until_settled(struct nfs4r_scan *sc)
 		if (st == NFS4R_OK && !sc->again) {
 			if (!sc->closed && !same_boot(sc) && sc->inc.counter)
 				sc->lost = true;
-			if (sc->lost)
-				st = new_cut(sc);
+			st = new_cut(sc);
 		}
 		if (st != NFS4R_OK || !sc->again)
 			return st;

@@ -142,6 +142,33 @@ static enum nfs4r_status counts(const struct nfs4r_scan *sc, const struct nfs4r_
 	return NFS4R_OK;
 }
 
+/* The files may have what it did. */
+static enum nfs4r_status note_dropped(struct nfs4r_store *s, const struct nfs4r_rec_view *rec)
+{
+	struct nfs4r_entry *e;
+	struct nfs4r_put *puts;
+	uint32_t nputs;
+	enum nfs4r_status st = nfs4r_rd_commit(rec, &puts, &nputs, &e);
+
+	if (st != NFS4R_OK)
+		return st;
+	for (uint32_t i = 0; i < e->nparts && st == NFS4R_OK; i++) {
+		if (s->ndropped == s->dropped_cap) {
+			uint32_t cap = s->ndropped ? 2 * s->ndropped : 16;
+			struct nfs4r_oid *p = realloc(s->dropped, cap * sizeof(*p));
+
+			st = p ? NFS4R_OK : NFS4R_NOMEM;
+			s->dropped = p ? p : s->dropped;
+			s->dropped_cap = p ? cap : s->dropped_cap;
+		}
+		if (st == NFS4R_OK)
+			s->dropped[s->ndropped++] = e->parts[i].oid;
+	}
+	nfs4r_entry_put(e);
+	free(puts);
+	return st;
+}
+
 /* Before what LMDB holds up to: only where the entry lies. */
 static enum nfs4r_status index_commit(struct nfs4r_store *s, const struct nfs4r_rec_view *rec,
 				      const struct nfs4r_commit_head *h)
@@ -192,7 +219,7 @@ static enum nfs4r_status see_cut(struct nfs4r_scan *sc, const struct nfs4r_rec_v
 	if (r.bad)
 		return NFS4R_MALFORMED;
 	*lost = cut;
-	return cut ? nfs4r_cut_add(sc, &c) : NFS4R_OK;
+	return nfs4r_cut_add(sc, &c);
 }
 
 static enum nfs4r_status see_open(struct nfs4r_scan *sc, const struct nfs4r_rec_view *rec)
@@ -228,8 +255,10 @@ static enum nfs4r_status see_entry(struct nfs4r_scan *sc, const struct nfs4r_rec
 	if (rec->type == REC_INTENT)
 		return see_intent(s, rec, &h);
 	st = counts(sc, rec, &h);
+	if (st == NFS4R_NOENT)
+		return h.log != s->meta.self && rec->pos >= s->meta.pos ? note_dropped(s, rec) : NFS4R_OK;
 	if (st != NFS4R_OK)
-		return st == NFS4R_NOENT ? NFS4R_OK : st;
+		return st;
 	nfs4r_seg_note(&s->jnl, rec->pos, h.log, h.lsn);
 	if (h.own && h.lsn > s->last[h.log])
 		s->last[h.log] = h.lsn;

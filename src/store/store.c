@@ -74,8 +74,7 @@ static enum nfs4r_status begin_run(struct nfs4r_store *s, const char *boot_id,
 	nfs4r_rec_u64(w, random);
 	nfs4r_rec_bytes(w, boot_id, BOOT_ID_LEN);
 	nfs4r_rec_u64(w, s->meta.tail_lost && !FAULT(F_STORE_TAIL_WHOLE) ? s->logs[s->meta.self].applied + 1 : 0);
-	if (s->meta.tail_lost)
-		write_cut(s, w);
+	write_cut(s, w);
 	nfs4r_rec_end(w);
 	st = nfs4r_jnl_append(&s->jnl, w, &pos);
 	if (st == NFS4R_OK)
@@ -119,6 +118,7 @@ static void destroy(struct nfs4r_store *s)
 		nfs4r_entry_put(s->intents[i]);
 	free(s->intents);
 	free(s->incs);
+	free(s->dropped);
 	free(s->wbuf.p);
 	if (s->lockfd >= 0)
 		close(s->lockfd);

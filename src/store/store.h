@@ -127,6 +127,11 @@ void nfs4r_store_get_positions(struct nfs4r_store *s, struct nfs4r_store_positio
 enum nfs4r_known nfs4r_store_copy_row(struct nfs4r_store *s, const struct nfs4r_oid *oid, struct nfs4r_copy_row *out);
 /* Objects that have a MARK (log 4.2): changed in place since the last checkpoint. *@list is the caller's to free; UINT32_MAX: no memory. */
 uint32_t nfs4r_store_marked(struct nfs4r_store *s, struct nfs4r_oid **list);
+/*
+ * Objects that were touched by entries of others which this store had committed behind a hole, and which count for nothing since a start (log sheet 4.7), as long as LMDB does not hold that. Some are
+ * there more than once. Valid until close().
+ */
+uint32_t nfs4r_store_dropped(const struct nfs4r_store *s, const struct nfs4r_oid **list);
 /* At most @max objects with OID > @after, ascending, that have a row; returns how many. */
 uint32_t nfs4r_store_each_oid(struct nfs4r_store *s, const struct nfs4r_oid *after, struct nfs4r_oid *out, uint32_t max);
 /* Entries up to @until of @log are never needed again. Cheap; space is freed by checkpoints, by segment. */

@@ -53,6 +53,7 @@ const struct nfs4r_put **rows_of(const struct journal *j, uint32_t *count); /* o
  * its log: an own one was never sent, another comes again. With a real store, what LMDB holds of other logs (to @kept in
  * its journal; 0: no LMDB) stays. Returns the end of the own log.
  */
+void journal_drop_holes(struct journal *j, nfs4r_server_id self, uint64_t kept); /* the same of others' logs alone */
 nfs4r_lsn journal_drop_undecided(struct journal *j, nfs4r_server_id self, uint64_t kept);
 
 #endif

@@ -147,6 +147,13 @@ static nfs4r_lsn drop_behind(struct journal *j, nfs4r_server_id log, uint64_t ke
 	return end;
 }
 
+void journal_drop_holes(struct journal *j, nfs4r_server_id self, uint64_t kept)
+{
+	for (nfs4r_server_id log = 1; log <= SERVERS_MAX; log++)
+		if (log != self)
+			(void)drop_behind(j, log, kept);
+}
+
 nfs4r_lsn journal_drop_undecided(struct journal *j, nfs4r_server_id self, uint64_t kept)
 {
 	nfs4r_lsn own = 0;

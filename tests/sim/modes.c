@@ -41,6 +41,12 @@ static void tune_power_holes(struct plan *p, struct rng *r)
 	p->sync_us = 20 * MS + rng_below(r, 60 * MS);
 }
 
+static void tune_process_holes(struct plan *p, struct rng *r)
+{
+	tune_power_holes(p, r);
+	p->hole_process = 1;
+}
+
 static void tune_crash(struct plan *p, struct rng *r)
 {
 	p->crash_every_us = 200 * MS + rng_below(r, 1 * SECOND);
@@ -262,6 +268,7 @@ const struct mode modes[] = {
 	{ "crash", NULL, NULL, tune_crash, "process crashes in quick succession" },
 	{ "power", NULL, NULL, tune_power, "machine crashes, slow disks" },
 	{ "power-holes", NULL, NULL, tune_power_holes, "all machines crash when an entry is on a disk and one before it is not" },
+	{ "process-holes", NULL, NULL, tune_process_holes, "the same, but where that entry is only the process crashes" },
 	{ "lossy", NULL, NULL, tune_lossy, "every seventh message lost, every seventh twice" },
 	{ "in", "D/ E/ E/x/ E/x/f D/y/",
 	  "A*: claim D deep+; claim E deep; wait 30; rename E x D x; open f; write f; close; wait 30; rename D x E x; "

@@ -592,6 +592,8 @@ void server_stop(struct server *v, bool machine)
 		own = journal_drop_undecided(&v->journal, v->id, 0);
 		v->tail_lost = true;
 		check_crashed(v, own);
+	} else {
+		journal_drop_holes(&v->journal, v->id, 0);
 	}
 	for (nfs4r_server_id q = 1; q <= s->plan.servers; q++) {
 		v->peer_epoch[q] = 0;

@@ -55,6 +55,7 @@ struct plan { /* drawn from the seed and the mode; printed with a failure */
 	uint64_t crash_every_us, down_for_us; /* 0 = none */
 	uint32_t machine_crash;		      /* of thousand crashes */
 	uint32_t hole_crash; /* of thousand entries that are committed behind a hole: all machines crash */
+	uint32_t hole_process; /* 1: but where it was committed only the process does */
 	uint64_t sync_us, exec_us, apply_us, checkpoint_us;
 	uint32_t exec_fails; /* per mille of local executions */
 	uint64_t think_us;

@@ -228,13 +228,16 @@ static void check_doubt(struct server *v)
 	struct storage *g = v->storage;
 	struct sim *s = v->sim;
 	struct nfs4r_oid *list;
-	uint32_t n = nfs4r_store_marked(g->store, &list);
+	const struct nfs4r_oid *dropped;
+	uint32_t n = nfs4r_store_marked(g->store, &list), ndropped = nfs4r_store_dropped(g->store, &dropped);
 
 	for (uint32_t obj = 0; obj < g->ntouched; obj++) {
 		bool doubt = !g->touched[obj] || tree_get(&v->tree, obj)->state != ROW_KNOWN;
 
 		for (uint32_t i = 0; !doubt && i < n; i++)
 			doubt = nfs4r_oid_eq(&list[i], &s->objs[obj].oid);
+		for (uint32_t i = 0; !doubt && i < ndropped; i++)
+			doubt = nfs4r_oid_eq(&dropped[i], &s->objs[obj].oid);
 		for (uint32_t log = 1; log <= s->plan.servers; log++)
 			for (uint32_t i = 0; !doubt && i < v->kept[log].n; i++)
 				doubt = v->kept[log].e[i]->lsn > g->info.logs[log].stable && nfs4r_entry_part(v->kept[log].e[i], &s->objs[obj].oid);

@@ -33,8 +33,10 @@ static void take_tail(struct server *v)
 	if (was_lost && !v->tail_lost) /* it noted that its tail is back, and died before it said so */
 		check_recovered(v, g->info.logs[v->id].applied);
 	g->recovering = false;
-	if (!v->tail_lost)
+	if (!v->tail_lost) {
+		journal_drop_holes(&v->journal, v->id, g->store->meta.pos);
 		return;
+	}
 	own = journal_drop_undecided(&v->journal, v->id, g->store->meta.pos);
 	if (own != g->info.logs[v->id].applied)
 		sim_fail(v->sim, "S%u: its store has its own log to %s, its records say %s", v->id, lsn_str(g->info.logs[v->id].applied), lsn_str(own));

@@ -136,10 +136,10 @@ static void power_fails(struct sim *s, void *arg, uint64_t a, uint64_t b)
 {
 	for (uint32_t i = 1; i <= s->plan.servers && !s->healed; i++)
 		if (s->servers[i].up)
-			server_stop(&s->servers[i], true);
+			server_stop(&s->servers[i], !s->plan.hole_process || &s->servers[i] != arg);
 }
 
-/* What @v has just committed lies behind a hole in its log. That is on its disk at once; then everywhere the power fails. */
+/* What @v has just committed lies behind a hole in its log. That is on its disk at once; then everywhere the power fails, or everywhere else, and here the process ends. */
 void trouble_hole(struct server *v)
 {
 	struct sim *s = v->sim;
@@ -147,7 +147,7 @@ void trouble_hole(struct server *v)
 	if (s->healed || !s->plan.hole_crash || !rng_chance(&s->rng, s->plan.hole_crash))
 		return;
 	disk_sync_now(v);
-	sim_at(s, s->now, power_fails, NULL, 0, 0);
+	sim_at(s, s->now, power_fails, v, 0, 0);
 }
 
 static void majority(struct sim *s, uint64_t us)

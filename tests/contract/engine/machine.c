@@ -57,6 +57,7 @@ static void cut_journal(const char *store, nfs4r_journal_pos end)
 struct copy {
 	struct site *s;
 	unsigned seed;
+	bool whole;
 	nfs4r_journal_pos end;
 };
 
@@ -66,7 +67,7 @@ static int copy_store(void *arg)
 	struct nfs4r_journal *j = &c->s->eng->store->jnl;
 	nfs4r_journal_pos tail = atomic_load(&j->tail);
 
-	c->end = atomic_load(&j->synced);
+	c->end = c->whole ? tail : atomic_load(&j->synced);
 	if (c->seed && tail > c->end)
 		c->end += (unsigned)rand_r(&c->seed) % (tail - c->end + 1);
 	shell("cp -r %s %s.then", c->s->store, c->s->store);
@@ -83,17 +84,21 @@ static void power_off(struct site *s)
 	pthread_mutex_unlock(&s->eng->lock);
 }
 
-static void come_back_as_then(struct site *s, unsigned seed)
+static void come_back_as_then(struct site *s, unsigned seed, bool machine)
 {
-	struct copy c = { .s = s, .seed = seed };
+	struct copy c = { .s = s, .seed = seed, .whole = !machine };
 
 	while (!c.end) /* else another checkpoint ended while this one waited for its turn */
 		assert_int_not_equal(nfs4r_store_checkpoint(s->eng->store, copy_store, &c, NULL), NFS4R_OK);
-	power_lose(s->power, seed);
+	if (machine)
+		power_lose(s->power, seed);
+	else
+		power_release(s->power);
 	cluster_stop(s->cluster, s->id);
 	shell("rm -rf %s && mv %s.then %s", s->store, s->store, s->store);
 	cut_journal(s->store, c.end);
-	snprintf(s->boot, sizeof(s->boot), "boot %u", s->losses);
+	if (machine)
+		snprintf(s->boot, sizeof(s->boot), "boot %u", s->losses);
 }
 
 void cluster_lose_power(struct cluster *c, nfs4r_servers which, unsigned seed)
@@ -103,5 +108,11 @@ void cluster_lose_power(struct cluster *c, nfs4r_servers which, unsigned seed)
 			power_off(&c->site[i]);
 	for (int i = 1; i <= SITES; i++)
 		if (which & NFS4R_BIT(i))
-			come_back_as_then(&c->site[i], seed ? seed + (unsigned)i : 0);
+			come_back_as_then(&c->site[i], seed ? seed + (unsigned)i : 0, true);
+}
+
+void cluster_kill(struct cluster *c, int id)
+{
+	power_off(&c->site[id]);
+	come_back_as_then(&c->site[id], 0, false);
 }

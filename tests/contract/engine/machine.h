@@ -10,5 +10,7 @@
  * random part of the rest. What a thread is answered at a site whose `losses` changed meanwhile counts for nothing. They are not started again.
  */
 void cluster_lose_power(struct cluster *c, nfs4r_servers which, unsigned seed);
+/* The process of this server ends at one moment, and its machine goes on. It is not started again. */
+void cluster_kill(struct cluster *c, int id);
 
 #endif

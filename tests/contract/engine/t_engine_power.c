@@ -402,6 +402,74 @@ static void what_was_freed_and_cut_is_not_back(void **state)
 	expect_shell("0..34...0..34...", "cd %s/dir && cat f g | tr '\\0' .", c->site[1].data);
 }
 
+/* ---- a hole (log 4.7) ---- */
+
+static void until_known(struct site *s, const struct nfs4r_oid *oid, enum nfs4r_known known)
+{
+	for (int i = 0; i < 500 && nfs4r_store_row(s->eng->store, oid, NULL) != known; i++)
+		pause_ms(10);
+	assert_int_equal(nfs4r_store_row(s->eng->store, oid, NULL), known);
+}
+
+/*
+ * Server 3 has applied updates of server 1 and not one before them; then its process ends, or is stopped. @lost: the machine of server 1 crashes meanwhile, and nobody else
+ * has any of them, so that their numbers are given out again.
+ */
+static void updates_behind_a_hole(struct cluster *c, bool stopped, bool lost)
+{
+	struct site *p = &c->site[1], *r = &c->site[3];
+	struct nfs4r_oid root = site_root(p), a = make(p, NFS4R_OP_MKDIR, &root, "a"), b = make(p, NFS4R_OP_MKDIR, &root, "b");
+	struct nfs4r_oid f = make_file(p, &a, "f", "as it was"), gone = make_file(p, &b, "gone", "gone"), made;
+
+	cluster_settle(c);
+	for (int i = 1; i <= SITES; i++)
+		checkpoint(&c->site[i]);
+	write_text(p, &f, "AS IT WAS"); /* marks, which are synced */
+	make(p, NFS4R_OP_CREATE, &b, "before");
+	cluster_settle(c);
+	sync_journal(p);
+	cluster_stop(c, 2);
+	dirlops_fail_writes(r->ops, NFS4R_IO, 0, 1 << 20);
+	write_text(p, &f, "AS IT IS");
+	made = make(p, NFS4R_OP_CREATE, &b, "made");
+	assert_int_equal(site_remove(p, &b, "gone"), NFS4R_OK);
+	until_known(r, &made, NFS4R_KNOWN);
+	until_known(r, &gone, NFS4R_DEAD);
+	if (stopped)
+		cluster_stop(c, 3);
+	else
+		cluster_kill(c, 3);
+	expect_shell("before\nmade\n", "cd %s/b && ls", r->data);
+	if (lost)
+		cluster_lose_power(c, NFS4R_BIT(1), 0);
+	for (int i = lost ? 1 : 2; i <= SITES; i++)
+		cluster_start(c, i);
+	site_says(r, "the server ended amid updates of others", 10);
+	if (lost) {
+		site_says(p, "nothing is in doubt any more", 20);
+		write_text(p, &f, "AS IT WILL BE");
+		make(p, NFS4R_OP_CREATE, &b, "another");
+	}
+	expect_equal(c);
+	expect_content(r, &f, lost ? "AS IT WILL BE" : "AS IT ISS");
+	expect_shell(lost ? "another\nbefore\ngone\ngone" : "before\nmade\n", "cd %s/b && ls && (! test -e gone || cat gone)", r->data);
+}
+
+static void updates_behind_a_hole_come_again(void **state)
+{
+	updates_behind_a_hole(*state, false, false);
+}
+
+static void updates_behind_a_hole_that_nobody_has_are_gone(void **state)
+{
+	updates_behind_a_hole(*state, false, true);
+}
+
+static void updates_behind_a_hole_are_gone_after_a_stop(void **state)
+{
+	updates_behind_a_hole(*state, true, true);
+}
+
 /* ---- under load ---- */
 
 #define PROMISES 2000
@@ -555,6 +623,23 @@ static void one_loses_power_under_load(void **state)
 	}
 }
 
+/* What it has applied behind a hole is given up. */
+static void one_dies_under_load(void **state)
+{
+	struct cluster *c = *state;
+
+	for (unsigned i = 0; i < rounds(); i++) {
+		struct worker *w = calloc(WORKERS, sizeof(*w));
+
+		begin_work(c, w, first_seed() + 2000 + i);
+		cluster_kill(c, 1 + (int)i % SITES);
+		cluster_start(c, 1 + (int)i % SITES);
+		pause_ms(200);
+		end_work(c, w);
+		expect_kept(c, w);
+	}
+}
+
 /* The journals are whole, so that the files alone are in doubt, in other parts at each server. */
 static void all_lose_power_after_load(void **state)
 {
@@ -588,8 +673,12 @@ int main(void)
 		T(bytes_without_an_entry_at_the_end, setup_still),
 		T(what_a_checkpoint_covers_stays, setup_still),
 		T(newer_extended_attributes_stay, setup_still),
+		T(updates_behind_a_hole_come_again, setup_still),
+		T(updates_behind_a_hole_that_nobody_has_are_gone, setup_still),
+		T(updates_behind_a_hole_are_gone_after_a_stop, setup_still),
 		T(what_was_freed_and_cut_is_not_back, setup_still),
 		T(one_loses_power_under_load, setup),
+		T(one_dies_under_load, setup),
 		T(all_lose_power_after_load, setup),
 	};
 

@@ -321,12 +321,38 @@ static void assert_first_only(void)
 	assert_dump(before);
 }
 
-static void test_foreign_hole_after_a_process_crash(void **state)
+static void assert_dropped(uint32_t n)
+{
+	const struct nfs4r_oid *list;
+
+	assert_int_equal(nfs4r_store_dropped(f.s, &list), n);
+	if (n)
+		assert_true(nfs4r_oid_eq(&list[0], &made[2]) || nfs4r_oid_eq(&list[1], &made[2]));
+}
+
+/* The files have what it did, and the store says which they are, until a checkpoint. */
+static void test_behind_a_foreign_hole_after_a_process_crash(void **state)
 {
 	make_foreign_hole();
+	assert_dropped(0);
+	for (int i = 0; i < 2; i++) {
+		reopen_after_crash("boot-1");
+		assert_true(f.info.tail_intact);
+		assert_first_only();
+		assert_dropped(2);
+	}
+	checkpoint();
 	reopen_after_crash("boot-1");
-	assert_int_equal(f.info.logs[2].applied, 1);
-	assert_int_equal(nfs4r_store_row(f.s, &made[2], NULL), NFS4R_KNOWN);
+	assert_first_only();
+	assert_dropped(0);
+	for (int i = 1; i < 3; i++)
+		assert_int_equal(nfs4r_store_commit(f.s, held[i], false, NULL, 0), NFS4R_OK);
+	for (int i = 0; i < 3; i++) {
+		reopen_after_crash(i < 2 ? "boot-1" : "boot-2");
+		assert_int_equal(f.info.logs[2].applied, 3);
+		assert_int_equal(nfs4r_store_row(f.s, &made[2], NULL), NFS4R_KNOWN);
+		assert_dropped(0);
+	}
 }
 
 /* Its owner may not have them either, and then gives the numbers out again: log 4.7. */
@@ -415,7 +441,7 @@ int main(void)
 		T(test_numbers_again_checkpoint_after),
 		T(test_no_checkpoint_behind_a_hole),
 		T(test_checkpoint_takes_the_hole_along),
-		T(test_foreign_hole_after_a_process_crash),
+		T(test_behind_a_foreign_hole_after_a_process_crash),
 		T(test_behind_a_foreign_hole_is_nothing),
 		T(test_checkpoint_takes_the_foreign_hole_along),
 		T(test_foreign_hole_does_not_hold_up_checkpoints),
