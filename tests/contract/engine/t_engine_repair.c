@@ -235,6 +235,50 @@ static void entries_apply_in_part(void **state)
 	forget(s, &f);
 }
 
+/* The directory of a file's other name is newer, and that name has gone there: the one that goes now is the last that is here. */
+static void the_last_place_is_kept(void **state)
+{
+	struct cluster *c = *state;
+	struct site *s = &c->site[3];
+	struct nfs4r_oid root = site_root(s), a = make(s, NFS4R_OP_MKDIR, &root, "a"), b = make(s, NFS4R_OP_MKDIR, &root, "b");
+	struct nfs4r_oid f = make_file(s, &a, "one", "of two names"), g = make_file(s, &a, "other", "other");
+	struct nfs4r_entry *e = nfs4r_entry_new();
+
+	cluster_settle(c);
+	name(part(e, &a, NFS4R_EFF_NAMES), "one", NULL); /* a/one is removed */
+	part(e, &f, NFS4R_EFF_LINKS)->nlink = 1;
+	apply(s, e, 1 | 2);
+	expect_shell("other\n", "ls %s/a", s->data);
+	expect_shell("of two names", "cat %s/.nfs4r-hold/*", s->data);
+	nfs4r_entry_put(e);
+
+	e = nfs4r_entry_new(); /* b/two is made */
+	name(part(e, &b, NFS4R_EFF_NAMES), "two", &f);
+	part(e, &f, NFS4R_EFF_LINKS)->nlink = 2;
+	apply(s, e, 1 | 2);
+	expect_shell("of two names", "cat %s/b/two", s->data);
+	expect_shell(".\n..\na\nb\n", "ls -a %s", s->data);
+	nfs4r_entry_put(e);
+
+	e = nfs4r_entry_new(); /* a/other -> b/two */
+	name(part(e, &a, NFS4R_EFF_NAMES), "other", NULL);
+	name(part(e, &b, NFS4R_EFF_NAMES), "two", &g);
+	part(e, &g, NFS4R_EFF_PARENT);
+	part(e, &f, NFS4R_EFF_LINKS)->nlink = 1;
+	apply(s, e, 1 | 2 | 4 | 8);
+	expect_shell("other", "cat %s/b/two", s->data);
+	expect_shell("of two names", "cat %s/.nfs4r-hold/*", s->data);
+	nfs4r_entry_put(e);
+
+	e = nfs4r_entry_new(); /* its last name goes where nothing of it is */
+	name(part(e, &a, NFS4R_EFF_NAMES), "three", NULL);
+	part(e, &f, NFS4R_EFF_LINKS);
+	apply(s, e, 2);
+	expect_shell(".\n..\na\nb\n", "ls -a %s", s->data);
+	nfs4r_entry_put(e);
+	forget(s, &f);
+}
+
 /* What is not the volume's is never touched, and said to be in the way. */
 static void strangers_stay(void **state)
 {
@@ -261,6 +305,7 @@ int main(void)
 		T(a_copy_is_made_anew),
 		T(bytes_that_were_exact_for_longer_stay),
 		T(entries_apply_in_part),
+		T(the_last_place_is_kept),
 		T(strangers_stay),
 	};
 
