@@ -96,56 +96,6 @@ static void a_copy_is_made_anew(void **state)
 	cluster_settle(c);
 }
 
-/* As by a copy of which something was given up: not exact, and nobody has what is missing. */
-static void make_inexact(struct site *s, const struct nfs4r_oid *oid)
-{
-	const struct nfs4r_left left = { .oid = *oid, .log = 2, .lsn = 1000000 };
-	struct nfs4r_event ev = { .type = NFS4R_EV_LEFT, .left = &left, .nleft = 1 };
-
-	pthread_mutex_lock(&s->eng->lock);
-	engine_step(s->eng, &ev);
-	pthread_mutex_unlock(&s->eng->lock);
-}
-
-static nfs4r_version version_of(struct site *s, const struct nfs4r_oid *oid)
-{
-	struct nfs4r_row row;
-
-	assert_int_equal(nfs4r_store_row(s->eng->store, oid, &row), NFS4R_KNOWN);
-	return row.version;
-}
-
-/*
- * Log 8.3: both files are inexact at the source. What server 3 has of `long` was exact for longer: its bytes stay, under the source's row. Of `short` it
- * was not: the source's come. Then they are the same everywhere, since nobody has better ones (log 7.5).
- */
-static void bytes_that_were_exact_for_longer_stay(void **state)
-{
-	struct cluster *c = *state;
-	struct site *s = &c->site[3];
-	struct nfs4r_oid root = site_root(s), longer = make_file(&c->site[1], &root, "long", "of the source"), shorter = make_file(&c->site[1], &root, "short", "of the source");
-	nfs4r_version v;
-
-	site_close(&c->site[1], &longer);
-	site_close(&c->site[1], &shorter);
-	cluster_settle(c);
-	v = version_of(s, &longer);
-	expect_shell("", "cd %s && printf 'had been exact' >long && printf wrong >short", s->data);
-	install(s, &longer, NFS4R_TYPE_FILE, v + 1, &root);
-	install(s, &shorter, NFS4R_TYPE_FILE, 1, &root);
-	for (int i = 1; i <= 2; i++) {
-		make_inexact(&c->site[i], &longer);
-		make_inexact(&c->site[i], &shorter);
-	}
-	repair_all(s, 1);
-	expect_shell("had been exact of the source", "cd %s && cat long && printf ' ' && cat short", s->data);
-	cluster_settle(c);
-	for (int i = 1; i <= SITES; i++) {
-		expect_content(&c->site[i], &longer, "had been exact");
-		expect_content(&c->site[i], &shorter, "of the source");
-	}
-}
-
 /* ---- parts of entries ---- */
 
 static struct nfs4r_part *part(struct nfs4r_entry *e, const struct nfs4r_oid *oid, uint32_t effect)
@@ -303,7 +253,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(a_copy_is_made_anew),
-		T(bytes_that_were_exact_for_longer_stay),
 		T(entries_apply_in_part),
 		T(the_last_place_is_kept),
 		T(strangers_stay),
