@@ -308,6 +308,8 @@ void memory_on_heartbeat(struct nfs4r_core *c, nfs4r_server_id from, const struc
 	struct start mine = { m->heartbeat.your_inc, m->heartbeat.your_random };
 	bool first = !p->judged && c->memory.state == MEMORY_KNOWN;
 
+	if (!(c->view.adopted.voters & NFS4R_BIT(from)) && m->heartbeat.memory == NFS4R_MEMORY_KNOWN && m->heartbeat.view < c->view.accepted.num)
+		return; /* of a life before it was added: it takes all anew, and counts by what it says then (9.1) */
 	if (p->start.inc && p->start.random != theirs.random)
 		peer_forget(c, from); /* its counter came to the same number again */
 	p->start = theirs;
