@@ -14,6 +14,7 @@
  * its own answers, with the object's row as it was before it looked.
  */
 #include <stdlib.h>
+#include <sys/random.h>
 
 #include "engine/engine_int.h"
 
@@ -38,7 +39,7 @@ struct reads {
 	uint64_t copy_bytes; /* asked for by reads_copy() and not here yet */
 	bool closed;	     /* the engine stops: nothing is asked any more, for nobody would end it */
 	struct ask *waiting; /* for somebody to ask */
-	uint64_t next_id;
+	uint64_t next_id;    /* begins anywhere: a late answer to a question of this server's former life must not be that to one of now */
 	struct ask *bucket[BUCKETS];
 };
 
@@ -46,10 +47,12 @@ struct reads *reads_create(struct nfs4r_engine *eng)
 {
 	struct reads *r = calloc(1, sizeof(*r));
 
-	if (r) {
-		pthread_mutex_init(&r->lock, NULL);
-		pthread_cond_init(&r->cond, NULL);
+	if (!r || getrandom(&r->next_id, sizeof(r->next_id), 0) != sizeof(r->next_id)) {
+		free(r);
+		return NULL;
 	}
+	pthread_mutex_init(&r->lock, NULL);
+	pthread_cond_init(&r->cond, NULL);
 	return r;
 }
 
