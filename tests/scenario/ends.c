@@ -144,6 +144,15 @@ bool until_all_are(struct net *n, nfs4r_servers set)
 	return are_all(n, set);
 }
 
+void expect_equal(struct net *n, nfs4r_server_id a, nfs4r_server_id b)
+{
+	char why[200];
+
+	net_run(n, 10 * LEASE);
+	if (!memtree_equal(n->s[a].tree, n->s[b].tree, why, sizeof(why)))
+		fail_msg("server %u and %u: %s", a, b, why);
+}
+
 bool all_equal(struct net *n)
 {
 	uint32_t left = 1;

@@ -26,6 +26,7 @@ bool are_all(struct net *n, nfs4r_servers set); /* they go by views with exactly
 bool until_all_are(struct net *n, nfs4r_servers set);
 /* As a client does: again after DELAY, for so long. The last answer. */
 enum nfs4r_status keep_trying_chmod(struct net *n, nfs4r_server_id s, const char *path, uint64_t ms);
+void expect_equal(struct net *n, nfs4r_server_id a, nfs4r_server_id b); /* the trees of these two, in ten leases */
 bool all_equal(struct net *n); /* nobody controls anything, and the trees are equal */
 
 #endif

@@ -37,15 +37,6 @@ static void works(struct net *n)
 	net_run(n, 4 * LEASE);
 }
 
-static void equal(struct net *n, nfs4r_server_id a, nfs4r_server_id b)
-{
-	char why[200];
-
-	net_run(n, 10 * LEASE);
-	if (!memtree_equal(n->s[a].tree, n->s[b].tree, why, sizeof(why)))
-		fail_msg("server %u and %u: %s", a, b, why);
-}
-
 /* Runs until @s has begun to copy, and does not. */
 static void until_it_copies(struct net *n, nfs4r_server_id s)
 {
@@ -309,7 +300,7 @@ static void fewer_again(void **state)
 	assert_true(net_take_out(n, Q, P, false)); /* the one with which it began */
 	assert_true(until_all_are(n, NFS4R_BIT(Q) | NFS4R_BIT(S)));
 	assert_int_equal(finish(n, chmod_(n, S, "d/f")), NFS4R_OK);
-	equal(n, Q, S);
+	expect_equal(n, Q, S);
 	net_crash(n, P);
 	net_restart(n, P, true); /* by its configuration it is alone; it goes by its store */
 	net_run(n, 2 * LEASE);
@@ -322,7 +313,7 @@ static void fewer_again(void **state)
 	assert_true(net_add(n, Q, P));
 	assert_true(until_all_are(n, BOTH));
 	assert_int_equal(keep_trying_chmod(n, P, "d/f", 5 * LEASE), NFS4R_OK);
-	equal(n, P, Q);
+	expect_equal(n, P, Q);
 	net_free(n);
 }
 

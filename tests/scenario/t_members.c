@@ -24,15 +24,6 @@ static struct net *net_servers(uint32_t servers, enum nfs4r_durability durabilit
 	return n;
 }
 
-static void equal(struct net *n, nfs4r_server_id a, nfs4r_server_id b)
-{
-	char why[200];
-
-	net_run(n, 10 * LEASE);
-	if (!memtree_equal(n->s[a].tree, n->s[b].tree, why, sizeof(why)))
-		fail_msg("server %u and %u: %s", a, b, why);
-}
-
 static void add_a_server(enum nfs4r_durability durability)
 {
 	struct net *n = net_servers(3, durability);
@@ -123,7 +114,7 @@ static void take_out_a_server(enum nfs4r_durability durability)
 	assert_false(serves(n, S));
 	assert_int_equal(finish(n, chmod_(n, S, "d/g")), NFS4R_DELAY);
 	assert_int_equal(finish(n, chmod_(n, Q, "d/g")), NFS4R_OK);
-	equal(n, P, Q);
+	expect_equal(n, P, Q);
 	net_free(n);
 }
 
@@ -146,7 +137,7 @@ static void a_dead_server_is_replaced(void **state)
 	assert_true(net_add(n, Q, e));
 	assert_true(until_all_are(n, NFS4R_BIT(P) | NFS4R_BIT(Q) | NFS4R_BIT(e)));
 	assert_int_equal(finish(n, chmod_(n, e, "d/g")), NFS4R_OK);
-	equal(n, P, e);
+	expect_equal(n, P, e);
 	net_restart(n, S, true);
 	net_run(n, 4 * LEASE);
 	assert_true(view_of(n, S).taken_out);
@@ -214,7 +205,7 @@ static void what_only_it_has_is_given_up(void **state)
 	assert_true(net_take_out(n, P, S, true));
 	assert_true(until_all_are(n, NFS4R_BIT(P) | NFS4R_BIT(Q)));
 	assert_int_equal(keep_trying_chmod(n, Q, "d/f", 10 * LEASE), NFS4R_OK);
-	equal(n, P, Q);
+	expect_equal(n, P, Q);
 	net_free(n);
 }
 
@@ -255,7 +246,7 @@ static void nobody_goes_while_a_log_is_open(void **state)
 	assert_non_null(strstr(v.waits, "another server is outside"));
 	net_pass(n);
 	assert_true(until_all_are(n, n->cfg.servers & ~NFS4R_BIT(S)));
-	equal(n, P, 5);
+	expect_equal(n, P, 5);
 	net_free(n);
 }
 

@@ -42,15 +42,6 @@ static void die(struct net *n, nfs4r_servers set)
 	net_run(n, 2 * LEASE);
 }
 
-static void equal(struct net *n, nfs4r_server_id a, nfs4r_server_id b)
-{
-	char why[200];
-
-	net_run(n, 10 * LEASE);
-	if (!memtree_equal(n->s[a].tree, n->s[b].tree, why, sizeof(why)))
-		fail_msg("server %u and %u: %s", a, b, why);
-}
-
 /* Two of three are lost; the third goes on, another one is added, and an old one comes back with its store. */
 static void one_goes_on_alone(enum nfs4r_durability durability)
 {
@@ -79,7 +70,7 @@ static void one_goes_on_alone(enum nfs4r_durability durability)
 	assert_true(net_add(n, S, e));
 	assert_true(until_all_are(n, SET(S, e)));
 	assert_int_equal(finish(n, create(n, e, "e", "new")), NFS4R_OK);
-	equal(n, S, e);
+	expect_equal(n, S, e);
 	net_restart(n, P, true);
 	net_run(n, 3 * LEASE);
 	assert_true(view_of(n, P).taken_out);
@@ -88,7 +79,7 @@ static void one_goes_on_alone(enum nfs4r_durability durability)
 	assert_true(are_all(n, SET(S, e)));
 	assert_true(net_add(n, S, P)); /* its old store does not count */
 	assert_true(until_all_are(n, SET(S, e) | NFS4R_BIT(P)));
-	equal(n, S, P);
+	expect_equal(n, S, P);
 	net_free(n);
 }
 
@@ -121,11 +112,11 @@ static void two_of_five_go_on(void **state)
 	assert_true(view_of(n, U).waits[0]);
 	say(n, T, SET(T, U));
 	assert_true(until_all_are(n, SET(T, U)));
-	equal(n, T, U);
+	expect_equal(n, T, U);
 	assert_true(memtree_lookup(n->s[T].tree, &d, "late", &x));
 	assert_int_equal(keep_trying_chmod(n, T, "d/f", 5 * LEASE), NFS4R_OK);
 	assert_int_equal(keep_trying_chmod(n, U, "d/f", 5 * LEASE), NFS4R_OK);
-	equal(n, T, U);
+	expect_equal(n, T, U);
 	net_free(n);
 }
 
