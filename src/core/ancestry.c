@@ -227,6 +227,27 @@ static void add_weight(struct nfs4r_core *c, const struct nfs4r_oid *oid, const 
 			add_above(c, &c->anc, oid, s, sign * (int64_t)w[s]);
 }
 
+static void goes_above(struct anc_change *ch, const struct nfs4r_oid *oid, const uint32_t w[NFS4R_SERVERS_MAX + 1])
+{
+	ch->moves = true;
+	ch->oid = *oid;
+	memcpy(ch->w, w, sizeof(ch->w));
+}
+
+/*
+ * A copy that is made anew (log 8.3) may have an object already where a later entry moved it, below a directory that only comes now: then there are
+ * controls below that directory, which are counted nowhere above it. Anywhere else nothing has control of what is not here yet, nor of anything below.
+ */
+static void born(struct nfs4r_core *c, const struct nfs4r_oid *oid, struct anc_change *ch)
+{
+	uint32_t w[NFS4R_SERVERS_MAX + 1];
+	struct nfs4r_facts f;
+
+	if (!c->reach.open || is_known(c, oid, &f) || f.known != NFS4R_NOT_YET || !weight(c, oid, w))
+		return;
+	goes_above(ch, oid, w);
+}
+
 /* Call before tree->commit(): takes out what the entry moves, kills or links a second time. */
 void anc_before_commit(struct nfs4r_core *c, struct nfs4r_entry *e, struct anc_change *ch)
 {
@@ -236,6 +257,8 @@ void anc_before_commit(struct nfs4r_core *c, struct nfs4r_entry *e, struct anc_c
 		uint32_t w[NFS4R_SERVERS_MAX + 1];
 		struct nfs4r_facts f;
 
+		if (p->effect == NFS4R_EFF_CREATE)
+			born(c, &p->oid, ch);
 		if (p->effect != NFS4R_EFF_PARENT && p->effect != NFS4R_EFF_LINKS)
 			continue;
 		if (!is_known(c, &p->oid, &f) || is_multi(&f) || f.version >= p->after)
@@ -252,11 +275,8 @@ void anc_before_commit(struct nfs4r_core *c, struct nfs4r_entry *e, struct anc_c
 			continue;
 		unhang(c, &p->oid);
 		add_weight(c, &p->oid, w, -1);
-		if (p->effect == NFS4R_EFF_PARENT) {
-			ch->moves = true;
-			ch->oid = p->oid;
-			memcpy(ch->w, w, sizeof(w));
-		}
+		if (p->effect == NFS4R_EFF_PARENT)
+			goes_above(ch, &p->oid, w);
 	}
 }
 

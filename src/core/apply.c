@@ -9,6 +9,7 @@
  * of entries without a common object is under way at once; `applied` is the contiguous prefix. None
  * overtakes an entry of its log that waits for another log: that may last, and what is applied beyond
  * the prefix is not told after a restart, so that an owner that lost its tail would use the LSN again.
+ * For the same reason nothing builds on what another log has beyond its prefix: a restart gives that up.
  *
  * commit() is the only place where tree, positions, control table and ancestry table change
  * together.
@@ -65,12 +66,16 @@ static void dequeue(struct nfs4r_core *c, struct pend *p)
 {
 	for (uint32_t i = 0; i < NFS4R_PARTS_MAX; i++) {
 		struct objq *q = p->pref[i].q;
-		bool empty = true;
+		bool empty;
 
 		if (!q)
 			continue;
-		DL_DELETE(q->fifo[p->entry->log], &p->pref[i]);
+		if (p->state == PEND_DONE)
+			DL_DELETE(q->beyond, &p->pref[i]);
+		else
+			DL_DELETE(q->fifo[p->entry->log], &p->pref[i]);
 		p->pref[i].q = NULL;
+		empty = !q->beyond;
 		for (int s = 1; s <= NFS4R_SERVERS_MAX; s++)
 			if (q->fifo[s]) {
 				empty = false;
@@ -80,6 +85,20 @@ static void dequeue(struct nfs4r_core *c, struct pend *p)
 			HASH_DEL(c->objq, q);
 			free(q);
 		}
+	}
+}
+
+/* Committed: those behind it in its log may go on, those of other logs when it is in the prefix. */
+static void enqueue_beyond(struct nfs4r_core *c, struct pend *p)
+{
+	p->state = PEND_DONE;
+	for (uint32_t i = 0; i < NFS4R_PARTS_MAX && p->pref[i].q; i++) {
+		struct pref *r = &p->pref[i];
+
+		DL_DELETE(r->q->fifo[p->entry->log], r);
+		DL_APPEND(r->q->beyond, r);
+		if (r->q->fifo[p->entry->log])
+			pend_wake(c, r->q->fifo[p->entry->log]->pend);
 	}
 }
 
@@ -292,9 +311,8 @@ static void commit(struct nfs4r_core *c, struct pend *p)
 		c->logs[e->log].highest = e->lsn;
 	if (e->log == c->self)
 		held_note(c, e->lsn);
-	p->state = PEND_DONE;
 	p->opx = NULL;
-	dequeue(c, p);
+	enqueue_beyond(c, p);
 	waited(c, p);
 	if (o)
 		exec_committed(c, o);
@@ -335,6 +353,20 @@ static bool too_early(const struct nfs4r_core *c, const struct nfs4r_entry *e)
 	return false;
 }
 
+/*
+ * What part @i would be applied to has another log beyond its prefix: a restart would give that up, and keep this. (Not so what the copy has already,
+ * and only skips: one that was made anew may be ahead of all logs, and what is older there must not wait for what is newer.)
+ */
+static bool builds_on_hole(const struct nfs4r_core *c, const struct pend *p, uint32_t i)
+{
+	const struct pref *r;
+
+	DL_FOREACH(p->pref[i].q->beyond, r)
+		if (r->pend->entry->log != p->entry->log)
+			return !FAULT(F_BUILDS_ON_HOLE);
+	return false;
+}
+
 /* It is tried again when the entry it waits for is committed, or another log has moved. */
 static void wait_for_others(struct logst *l, const struct pend *p)
 {
@@ -358,7 +390,9 @@ static void try_apply(struct nfs4r_core *c, struct pend *p)
 		return;
 	}
 	for (uint32_t i = 0; i < p->entry->nparts; i++) {
-		switch (test(c, &p->entry->parts[i])) {
+		enum verdict v = test(c, &p->entry->parts[i]);
+
+		switch (v == APPLY && builds_on_hole(c, p, i) ? WAIT : v) {
 		case APPLY:
 			if (p->entry->parts[i].effect != NFS4R_EFF_NONE)
 				mask |= 1u << i;

@@ -270,6 +270,7 @@ struct pref { /* place of an entry in the queue of one object */
 struct objq { /* entries on their way to one object, a FIFO for each log (log 3.8) */
 	struct nfs4r_oid oid;
 	struct pref *fifo[NFS4R_SERVERS_MAX + 1];
+	struct pref *beyond; /* committed, and not in the contiguous prefix of their log yet */
 	UT_hash_handle hh;
 };
 

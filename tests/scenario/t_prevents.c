@@ -611,6 +611,23 @@ static bool entries_wait_for_their_predecessor(struct net *n)
 	return version_at(n, S, &f) == 3;
 }
 
+/* S has P's write to g, and is not done with the one to f before it: a restart would give up what it has of g. */
+static bool nothing_builds_on_a_hole(struct net *n)
+{
+	struct nfs4r_oid f = file_in(n, &n->root, "f"), g = file_in(n, &n->root, "g");
+	nfs4r_lsn end = nfs4r_core_own_end(n->s[P].core);
+	bool waits;
+
+	n->s[S].hold_apply = true;
+	entry_to(n, P, S, end + 1, &f, 1);
+	entry_to(n, P, S, end + 2, &g, 1);
+	net_finish_apply(n, S, end + 2);
+	entry_to(n, Q, S, 1, &g, 2);
+	waits = version_at(n, S, &g) == 2 && net_jobs(n, S) == 1;
+	net_let_apply(n, S);
+	return waits && version_at(n, S, &f) == 2 && version_at(n, S, &g) == 3;
+}
+
 static bool old_parts_are_skipped(struct net *n)
 {
 	struct nfs4r_oid f = file_in(n, &n->root, "f");
@@ -733,6 +750,7 @@ static const struct prevents list[] = {
 	{ "control 8.2: counts lose multi-link files", F_COUNT_FIRST_LINK, counts_lose_multi_files },
 	{ "control 8.2: counts lose dead objects", F_COUNT_DEAD, counts_lose_dead_objects },
 	{ "log 3.4: an entry waits for its predecessor", F_NO_VERSION_WAIT, entries_wait_for_their_predecessor },
+	{ "log 3.4: nothing builds on what another log has behind a hole", F_BUILDS_ON_HOLE, nothing_builds_on_a_hole },
 	{ "log 3.4: old parts are skipped", F_NO_SKIP, old_parts_are_skipped },
 	{ "log 3.8: applied is a prefix", F_APPLIED_NOT_PREFIX, applied_is_a_prefix },
 	{ "control 9: moves come after what was before", F_MOVE_OVERTAKES, moves_come_after_what_was_before },

@@ -308,7 +308,7 @@ void server_start(struct server *v)
 
 	v->generation++;
 	v->inc_random = hash_mix(hash_mix(s->plan.seed, v->id), v->generation); /* no draw: old seeds mean what they meant */
-	v->mint_seq = v->request_seq = v->read_seq = 0;
+	v->mint_seq = v->request_seq = 0; /* and questions go on: a late answer to one of the former life is none to one of now */
 	v->timer_at = NEVER;
 	v->syncing = v->checkpointing = v->checkpoint_wanted = false;
 	v->delayed_tail = &v->delayed;
