@@ -27,12 +27,18 @@ packages() {
 		die "could not install: $(echo $need); as root: apt-get install $(echo $need)"
 }
 
+# Ganesha finds the file system of an export there; containers and chroots often come without.
+mtab() {
+	[ -e /etc/mtab ] || ln -s ../proc/self/mounts /etc/mtab || die "no /etc/mtab; as root: ln -s ../proc/self/mounts /etc/mtab"
+}
+
 main() {
 	local variant
 	mkdir -p "$DEPS"
 	exec 9>"$DEPS/lock"
 	flock 9
 	packages
+	mtab
 	for variant in "${@:-release}"; do
 		"$ROOT/scripts/ganesha.sh" "$variant"
 	done

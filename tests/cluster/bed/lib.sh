@@ -15,7 +15,7 @@ uml() {
 	# setarch -R: without it UML maps 0.1-1 GB of random gap. TMPDIR holds its unlinked memory file.
 	TMPDIR=/dev/shm LD_PRELOAD=$RUN/umlshim.so ip netns exec "$ns" setarch -R linux "mem=$mem" \
 		"umid=$name" uml_dir=/run/uml rootfstype=hostfs rootflags=/ "hostfs=$GROOT" ro \
-		init=/tb/guest-init con=null con0=null,fd:1 ssl=null "NAME=$name" "$@" \
+		init=/tb/guest-init con=null con0=null,fd:1 ssl=null "NAME=$name" "PROJECT=$ROOT" "$@" \
 		</dev/null >>"$RUN/$name.log" 2>&1 &
 }
 
