@@ -114,8 +114,6 @@ static enum outcome go_on(struct doubt *d, struct repair *r, const struct nfs4r_
 {
 	const struct touches *t = base || some ? doubt_history(d) : &d->since;
 
-	if (row->type != NFS4R_TYPE_FILE)
-		return SETTLED;
 	if (!t)
 		return FAILED;
 	if (base && touches_lead(t, &row->oid, version, row->version))
