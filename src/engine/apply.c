@@ -214,11 +214,25 @@ static enum nfs4r_status apply_content(struct nfs4r_engine *eng, struct nfs4r_en
 	return st == NFS4R_OK && p->mtime ? set_mtime(eng, &h, p->mtime) : st;
 }
 
+/* An own entry that a crash of the machine took, and that came back: the rest of what was imported may not. */
+static enum nfs4r_status import_came_back(struct nfs4r_engine *eng, const struct nfs4r_entry *e)
+{
+	enum nfs4r_status st;
+
+	pthread_mutex_lock(&eng->lock);
+	st = import_begin_by(eng, e);
+	pthread_mutex_unlock(&eng->lock);
+	return st;
+}
+
 static enum nfs4r_status apply_part(struct nfs4r_engine *eng, struct nfs4r_entry *e, struct nfs4r_part *p)
 {
+	enum nfs4r_status st;
+
 	switch (p->effect) {
 	case NFS4R_EFF_CREATE:
-		return apply_create(eng, e, p);
+		st = import_came_back(eng, e);
+		return st == NFS4R_OK ? apply_create(eng, e, p) : st;
 	case NFS4R_EFF_PARENT:
 		return apply_rename(eng, e, p);
 	case NFS4R_EFF_LINKS:

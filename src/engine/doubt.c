@@ -197,6 +197,7 @@ enum nfs4r_status doubt_begin(struct nfs4r_engine *eng, const struct nfs4r_store
 	d->machine = !info->tail_intact;
 	d->repair.eng = eng;
 	d->repair.doubt = d->repair.strays = true;
+	d->repair.importing = import_any_open(eng);
 	eng->doubt = d;
 	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)
 		d->stable[s] = info->logs[s].stable;

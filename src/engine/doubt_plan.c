@@ -228,9 +228,20 @@ static enum nfs4r_status clear_all(const struct plan *pl, struct nfs4r_engine *e
 	return st == NFS4R_OK ? clear(eng, h, at, size) : st;
 }
 
+static enum nfs4r_status set_length(const struct plan *pl, struct nfs4r_engine *eng, const struct nfs4r_lhandle *h, uint64_t now)
+{
+	struct nfs4r_attrs size = { .mask = NFS4R_ATTR_SIZE };
+	enum nfs4r_status st = NFS4R_OK;
+
+	size.size = !pl->set ? now : now > pl->most ? pl->most : now < pl->size ? pl->size : now;
+	if (size.size != now)
+		st = eng->ops->setattr(eng->ctx, h, &size, NULL, NULL);
+	return st == NFS4R_OK ? clear_all(pl, eng, h, size.size) : st;
+}
+
 enum nfs4r_status plan_carry_out(const struct plan *pl, struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 {
-	struct nfs4r_attrs now = { 0 }, size = { .mask = NFS4R_ATTR_SIZE };
+	struct nfs4r_attrs now = { 0 };
 	struct nfs4r_lhandle h;
 	enum nfs4r_status st;
 
@@ -239,10 +250,9 @@ enum nfs4r_status plan_carry_out(const struct plan *pl, struct nfs4r_engine *eng
 		return NFS4R_OK;
 	st = eng->ops->getattr(eng->ctx, &h, &now);
 	nfs4r_buf_put(now.acl);
-	size.size = !pl->set ? now.size : now.size > pl->most ? pl->most : now.size < pl->size ? pl->size : now.size;
-	if (st == NFS4R_OK && size.size != now.size)
-		st = eng->ops->setattr(eng->ctx, &h, &size, NULL, NULL);
-	if (st == NFS4R_OK)
-		st = clear_all(pl, eng, &h, size.size);
-	return st == NFS4R_OK ? remove_gone(pl, eng, &h) : st;
+	if (st == NFS4R_OK && now.type == NFS4R_TYPE_FILE)
+		st = set_length(pl, eng, &h, now.size);
+	if (st == NFS4R_OK && (now.type == NFS4R_TYPE_FILE || now.type == NFS4R_TYPE_DIR))
+		st = remove_gone(pl, eng, &h);
+	return st;
 }

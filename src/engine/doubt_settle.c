@@ -114,8 +114,6 @@ static enum outcome go_on(struct doubt *d, struct repair *r, const struct nfs4r_
 {
 	const struct touches *t = base || some ? doubt_history(d) : &d->since;
 
-	if (row->type != NFS4R_TYPE_FILE)
-		return SETTLED;
 	if (!t)
 		return FAILED;
 	if (base && touches_lead(t, &row->oid, version, row->version))
@@ -132,8 +130,8 @@ static enum outcome settle(struct doubt *d, struct repair *r, const struct nfs4r
 	struct nfs4r_row row;
 	bool some = false;
 
-	if (nfs4r_store_row(eng->store, oid, &row) != NFS4R_KNOWN)
-		return SETTLED;
+	if (nfs4r_store_row(eng->store, oid, &row) != NFS4R_KNOWN || import_is_open(eng, oid, NULL))
+		return SETTLED; /* of what is being imported nobody else has all; they get the whole of it again */
 	EACH_OF(left & ~NFS4R_BIT(eng->cfg.rpc.self), s) {
 		ask_peer(d, s, oid, &o[s]);
 		if (o[s].dead)

@@ -347,7 +347,10 @@ static enum nfs4r_status go_online(struct nfs4r_engine *eng, char *why)
 		if (!eng->ctl)
 			return NFS4R_BADCONFIG;
 	}
-	if (eng->cfg.import)
+	pthread_mutex_lock(&eng->lock);
+	bool imports = eng->cfg.import || import_any_open(eng);
+	pthread_mutex_unlock(&eng->lock);
+	if (imports)
 		eng->import_running = pthread_create(&eng->import_tid, NULL, import_thread, eng) == 0;
 	return NFS4R_OK;
 }
@@ -483,6 +486,7 @@ void nfs4r_engine_stop(struct nfs4r_engine *eng)
 	if (eng->store)
 		nfs4r_store_close(eng->store);
 	doubt_free(eng);
+	import_free(eng);
 	ops_fini(eng);
 	nfs4r_core_destroy(eng->core);
 	distributor_destroy(eng->distributor);

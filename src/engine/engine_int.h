@@ -21,6 +21,7 @@
  *   retention.c   what is kept for servers that are away
  *   recover.c     undecided entries after a crash
  *   import.c      taking an existing tree in
+ *   import_open.c what that has begun with and not ended
  *   pool.c        threads that work off a queue
  *   ctl.c, verify.c  control socket for nfs4rctl
  *
@@ -319,6 +320,20 @@ bool recover_is_strange(const struct nfs4r_engine *eng, char *why, size_t len);
 /* ---- import.c ---- */
 void *import_thread(void *eng);
 
+/* ---- import_open.c; eng->lock held, or before threads run, unless it says otherwise ---- */
+struct import_times {
+	int64_t mtime, atime; /* as the object came */
+};
+bool import_is_row(const uint8_t *key, uint16_t key_len); /* one of these, and none of the core's */
+enum nfs4r_status import_restore(struct nfs4r_engine *eng, const uint8_t *key, uint16_t key_len, const uint8_t *val, uint16_t val_len);
+enum nfs4r_status import_begin(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, const struct import_times *t);
+enum nfs4r_status import_begin_by(struct nfs4r_engine *eng, const struct nfs4r_entry *e); /* with what it takes in, if it is an own ADOPT */
+enum nfs4r_status import_end(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
+bool import_any_open(const struct nfs4r_engine *eng);
+bool import_is_open(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, struct import_times *t); /* @t may be NULL. Takes the lock */
+uint32_t import_list_open(struct nfs4r_engine *eng, struct nfs4r_oid **list); /* the caller's to free; UINT32_MAX: no memory. Takes the lock */
+void import_free(struct nfs4r_engine *eng);
+
 /* ---- ctl.c, verify.c ---- */
 struct ctl *ctl_create(struct nfs4r_engine *eng, char *why);
 void ctl_destroy(struct ctl *c);
@@ -372,6 +387,10 @@ struct nfs4r_engine {
 	_Atomic bool hold_there; /* the hidden directory may be there: hold.c */
 	_Atomic bool mute;     /* halted: nothing may leave that depends on what could not be written */
 	char import_state[200];/* under lock */
+	struct {
+		struct import_open *v;
+		uint32_t n;
+	} imports; /* under lock: import_open.c */
 	_Atomic uint32_t epoch; /* loss epoch of the adopted view */
 	struct held_wait *holds; /* under lock */
 	uint64_t next_hold;

@@ -4,8 +4,13 @@
  *
  * Objects that lie in the exported directory and that the volume does not know are "created" by ordinary
  * log entries whose local execution finds its work done. So they reach the other servers like any update, with
- * bytes read back from the files and bounded memory, under an ordinary deep control of the root: nobody can change the volume
- * meanwhile, and a crash in the middle is continued by the next start, which skips what the volume knows already.
+ * bytes read back from the files and bounded memory, under an ordinary deep control of the root. Clients may change what is taken in already; they do so
+ * here, and by update locks and versions like at any time.
+ *
+ * A stop or a crash in the middle is continued by the next start. It skips what the volume knows already, but for the objects that were begun with and not ended
+ * (import_open.c): of these all is sent again, whatever was sent before. That overwrites nothing: this server takes control of the object first, so its copy is the newest, and
+ * what an entry says of it is what it is when the entry is executed. Until then the bytes of such an object are nowhere but here. After a crash of the machine
+ * they are in no doubt, therefore (doubt_settle.c), and what has no row yet is no stray (repair_tree.c).
  *
  * Invariant: a server whose store was lost or restored (log 8.6) imports nothing. Its tree is an old copy of the volume, which the others have.
  */
@@ -25,6 +30,7 @@ struct names {
 struct import {
 	struct nfs4r_engine *eng;
 	uint64_t objects, bytes, last_line_ms;
+	nfs4r_lsn last; /* own entry */
 };
 
 static enum nfs4r_status import_dir(struct import *im, const struct nfs4r_oid *dir, uint32_t depth);
@@ -52,12 +58,14 @@ static enum nfs4r_status nothing_to_do(void *arg, struct nfs4r_op *op, struct nf
 }
 
 /* Run until it happened; others' operations may hold it up for a while. */
-static enum nfs4r_status run(struct import *im, struct nfs4r_op *op, nfs4r_exec_fn exec)
+static enum nfs4r_status run(struct import *im, struct nfs4r_op *op, nfs4r_exec_fn exec, void *arg)
 {
 	enum nfs4r_status st;
 
-	while ((st = nfs4r_update(im->eng, op, exec, NULL)) == NFS4R_DELAY && !im->eng->stopping)
+	while ((st = nfs4r_update(im->eng, op, exec, arg)) == NFS4R_DELAY && !im->eng->stopping)
 		nanosleep(&(struct timespec){ .tv_nsec = 100000000 }, NULL);
+	if (op->lsn && op->primary == im->eng->cfg.rpc.self)
+		im->last = op->lsn;
 	return im->eng->stopping && st == NFS4R_DELAY ? NFS4R_SHUTDOWN : st;
 }
 
@@ -84,12 +92,47 @@ static enum nfs4r_status import_bytes(struct import *im, const struct nfs4r_oid 
 		struct nfs4r_op op = { .type = NFS4R_OP_WRITE, .obj = *oid, .offset = off, .under_open = true };
 
 		op.length = a->size - off < CHUNK ? a->size - off : CHUNK;
-		st = run(im, &op, nothing_to_do);
+		st = run(im, &op, nothing_to_do, NULL);
 		im->bytes += op.length;
 		nfs4r_op_fini(&op);
 		progress(im);
 	}
 	return st;
+}
+
+/* A client may have been here since it was read. */
+static enum nfs4r_status same_value(void *arg, struct nfs4r_op *op, struct nfs4r_exec *x)
+{
+	struct nfs4r_engine *eng = arg;
+	uint8_t *now = malloc(NFS4R_XATTR_VALUE_MAX);
+	uint32_t len = NFS4R_XATTR_VALUE_MAX;
+	enum nfs4r_status st = now ? eng->ops->getxattr(eng->ctx, &x->obj, op->text, now, &len) : NFS4R_NOMEM;
+
+	if (st == NFS4R_NOXATTR || (st == NFS4R_OK && (len != op->data->len || memcmp(now, op->data->data, len) != 0)))
+		st = NFS4R_MISMATCH;
+	free(now);
+	return st;
+}
+
+static enum nfs4r_status import_xattr(struct import *im, const struct nfs4r_oid *oid, const struct nfs4r_lhandle *h, const char *name)
+{
+	struct nfs4r_engine *eng = im->eng;
+	enum nfs4r_status st = NFS4R_MISMATCH;
+
+	while (st == NFS4R_MISMATCH) {
+		struct nfs4r_op op = { .type = NFS4R_OP_SETXATTR, .obj = *oid };
+		uint32_t len = NFS4R_XATTR_VALUE_MAX;
+
+		op.text = strdup(name);
+		op.data = nfs4r_buf_new(len);
+		st = op.text && op.data ? eng->ops->getxattr(eng->ctx, h, name, op.data->data, &len) : NFS4R_NOMEM;
+		if (st == NFS4R_OK) {
+			op.data->len = len;
+			st = run(im, &op, same_value, eng);
+		}
+		nfs4r_op_fini(&op);
+	}
+	return st == NFS4R_NOXATTR ? NFS4R_OK : st;
 }
 
 static enum nfs4r_status import_xattrs(struct import *im, const struct nfs4r_oid *oid, const struct nfs4r_lhandle *h)
@@ -103,33 +146,62 @@ static enum nfs4r_status import_xattrs(struct import *im, const struct nfs4r_oid
 		free(names);
 		return st == NFS4R_NOTSUPP || st == NFS4R_NOXATTR ? NFS4R_OK : st;
 	}
-	for (const char *n = names; st == NFS4R_OK && n < names + len; n += strlen(n) + 1) {
-		struct nfs4r_op op = { .type = NFS4R_OP_SETXATTR, .obj = *oid };
-		uint32_t vlen = NFS4R_XATTR_VALUE_MAX;
-
-		op.text = strdup(n);
-		op.data = nfs4r_buf_new(vlen);
-		st = op.text && op.data ? l->getxattr(im->eng->ctx, h, n, op.data->data, &vlen) : NFS4R_NOMEM;
-		if (st == NFS4R_OK) {
-			op.data->len = vlen;
-			st = run(im, &op, nothing_to_do);
-		}
-		nfs4r_op_fini(&op);
-	}
+	for (const char *n = names; st == NFS4R_OK && n < names + len; n += strlen(n) + 1)
+		st = import_xattr(im, oid, h, n);
 	free(names);
 	return st;
 }
 
+/*
+ * Entries of the import do not move the time of the object here, unless they are applied again after a crash; who else updates it does. The time of such an update stays.
+ */
+static enum nfs4r_status times_if_unchanged(void *arg, struct nfs4r_op *op, struct nfs4r_exec *x)
+{
+	struct nfs4r_engine *eng = arg;
+	struct nfs4r_attrs now = { 0 };
+	struct nfs4r_row row;
+	enum nfs4r_status st = eng->ops->getattr(eng->ctx, &x->obj, &now);
+
+	nfs4r_buf_put(now.acl);
+	if (st != NFS4R_OK)
+		return st;
+	if (now.mtime != op->attrs.mtime &&
+	    (nfs4r_store_row(eng->store, &op->obj, &row) != NFS4R_KNOWN || row.last_log != eng->cfg.rpc.self || row.mtime != now.mtime))
+		return NFS4R_MISMATCH;
+	return eng->ops->setattr(eng->ctx, &x->obj, &op->attrs, &op->cred, &op->post);
+}
+
 /* What the entries above did to the times is undone last. */
-static enum nfs4r_status import_times(struct import *im, const struct nfs4r_oid *oid, const struct nfs4r_attrs *a)
+static enum nfs4r_status import_times(struct import *im, const struct nfs4r_oid *oid, const struct import_times *t)
 {
 	struct nfs4r_op op = { .type = NFS4R_OP_SETATTR, .obj = *oid };
 
 	op.attrs.mask = NFS4R_ATTR_MTIME | NFS4R_ATTR_ATIME;
-	op.attrs.mtime = a->mtime;
-	op.attrs.atime = a->atime;
-	enum nfs4r_status st = run(im, &op, NULL);
+	op.attrs.mtime = t->mtime;
+	op.attrs.atime = t->atime;
+	enum nfs4r_status st = run(im, &op, times_if_unchanged, im->eng);
 	nfs4r_op_fini(&op);
+	return st == NFS4R_MISMATCH ? NFS4R_OK : st;
+}
+
+/* The object is whole in the journal. What lies behind a hole would count for nothing after a crash of the machine (log 4.7), so there must be none. */
+static enum nfs4r_status end_object(struct import *im, const struct nfs4r_oid *oid)
+{
+	struct nfs4r_engine *eng = im->eng;
+	struct nfs4r_store_positions p;
+	enum nfs4r_status st;
+
+	for (;;) {
+		nfs4r_store_get_positions(eng->store, &p);
+		if (p.applied[eng->cfg.rpc.self] >= im->last)
+			break;
+		if (eng->stopping || eng->mute)
+			return NFS4R_SHUTDOWN;
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	}
+	pthread_mutex_lock(&eng->lock);
+	st = import_end(eng, oid);
+	pthread_mutex_unlock(&eng->lock);
 	return st;
 }
 
@@ -145,7 +217,116 @@ static enum nfs4r_status import_content(struct import *im, const struct nfs4r_oi
 	if (st == NFS4R_OK && a->type <= NFS4R_TYPE_DIR)
 		st = import_xattrs(im, oid, h);
 	if (st == NFS4R_OK && (a->type == NFS4R_TYPE_DIR || a->size) && a->type != NFS4R_TYPE_SYMLINK)
-		st = import_times(im, oid, a);
+		st = import_times(im, oid, &(struct import_times){ a->mtime, a->atime });
+	return st == NFS4R_OK ? end_object(im, oid) : st;
+}
+
+/* ---- what an earlier start has begun with ---- */
+
+static enum nfs4r_status same_attrs(void *arg, struct nfs4r_op *op, struct nfs4r_exec *x)
+{
+	struct nfs4r_engine *eng = arg;
+	struct nfs4r_attrs *now = &op->post, *want = &op->attrs;
+	enum nfs4r_status st = eng->ops->getattr(eng->ctx, &x->obj, now);
+
+	if (st == NFS4R_OK && (now->mode != want->mode || now->uid != want->uid || now->gid != want->gid || (want->mask & NFS4R_ATTR_SIZE && now->size != want->size)))
+		st = NFS4R_MISMATCH;
+	return st;
+}
+
+/* Size, mode, owner and ACL as they are; *a is what they are. */
+static enum nfs4r_status send_attrs(struct import *im, const struct nfs4r_oid *oid, const struct nfs4r_lhandle *h, struct nfs4r_attrs *a)
+{
+	struct nfs4r_engine *eng = im->eng;
+	enum nfs4r_status st = NFS4R_MISMATCH;
+
+	while (st == NFS4R_MISMATCH) {
+		struct nfs4r_op op = { .type = NFS4R_OP_SETATTR, .obj = *oid };
+
+		st = eng->ops->getattr(eng->ctx, h, &op.attrs);
+		*a = op.attrs;
+		a->acl = NULL;
+		op.attrs.mask = NFS4R_ATTR_MODE | NFS4R_ATTR_UID | NFS4R_ATTR_GID | (a->type == NFS4R_TYPE_FILE ? NFS4R_ATTR_SIZE : 0u) | (op.attrs.acl ? NFS4R_ATTR_ACL : 0u);
+		if (st == NFS4R_OK)
+			st = run(im, &op, same_attrs, eng);
+		nfs4r_op_fini(&op);
+	}
+	return st;
+}
+
+static enum nfs4r_status take_control(struct import *im, const struct nfs4r_oid *oid, uint32_t depth)
+{
+	struct nfs4r_op claim = { .type = NFS4R_OP_CLAIM, .obj = *oid, .depth = depth };
+	enum nfs4r_status st = run(im, &claim, nothing_to_do, NULL);
+
+	nfs4r_op_fini(&claim);
+	return st;
+}
+
+static enum nfs4r_status send_again(struct import *im, const struct nfs4r_oid *oid, const struct import_times *t)
+{
+	struct nfs4r_lhandle h;
+	struct nfs4r_attrs a = { 0 };
+	enum nfs4r_status st = take_control(im, oid, NFS4R_SHALLOW);
+
+	nfs4r_handle(im->eng, oid, &h);
+	if (st == NFS4R_OK && nfs4r_oid_eq(oid, &im->eng->root))
+		return import_times(im, oid, t);
+	if (st == NFS4R_OK)
+		st = send_attrs(im, oid, &h, &a);
+	if (st == NFS4R_OK && a.type == NFS4R_TYPE_FILE)
+		st = import_bytes(im, oid, &a);
+	if (st == NFS4R_OK)
+		st = import_xattrs(im, oid, &h);
+	return st == NFS4R_OK ? import_times(im, oid, t) : st;
+}
+
+/* @last: everything below the directories is known. Else of them only the times, which a crash may have moved here, before what comes into them moves those of the row. */
+static enum nfs4r_status finish_open(struct import *im, bool last)
+{
+	struct nfs4r_oid *list;
+	uint32_t n = import_list_open(im->eng, &list);
+	enum nfs4r_status st = n == UINT32_MAX ? NFS4R_NOMEM : NFS4R_OK;
+
+	for (uint32_t i = 0; st == NFS4R_OK && i < n; i++) {
+		struct import_times t = { 0 };
+		struct nfs4r_row row;
+		bool known = nfs4r_store_row(im->eng->store, &list[i], &row) == NFS4R_KNOWN;
+
+		bool later = known && row.type == NFS4R_TYPE_DIR && !last;
+
+		if (!import_is_open(im->eng, &list[i], &t))
+			continue;
+		if (known)
+			st = later ? import_times(im, &list[i], &t) : send_again(im, &list[i], &t);
+		if (st == NFS4R_STALE || st == NFS4R_ORPHAN) /* it was deleted meanwhile */
+			st = NFS4R_OK;
+		if (st == NFS4R_OK && !later)
+			st = end_object(im, &list[i]);
+	}
+	free(list);
+	return st;
+}
+
+/* ---- the walk ---- */
+
+/* The root, before anything comes into it. */
+static enum nfs4r_status begin_root(struct import *im)
+{
+	struct nfs4r_engine *eng = im->eng;
+	struct nfs4r_attrs a = { 0 };
+	struct nfs4r_lhandle h;
+
+	if (im->objects)
+		return NFS4R_OK;
+	nfs4r_handle(eng, &eng->root, &h);
+	enum nfs4r_status st = eng->ops->getattr(eng->ctx, &h, &a);
+	nfs4r_buf_put(a.acl);
+	if (st != NFS4R_OK)
+		return st;
+	pthread_mutex_lock(&eng->lock);
+	st = import_begin(eng, &eng->root, &(struct import_times){ a.mtime, a.atime });
+	pthread_mutex_unlock(&eng->lock);
 	return st;
 }
 
@@ -180,16 +361,19 @@ static enum nfs4r_status import_name(struct import *im, const struct nfs4r_oid *
 	if (nfs4r_by_handle(eng, &h, &known)) {
 		op.type = NFS4R_OP_LINK; /* another name of a file taken in before */
 		op.obj = known;
-		st = run(im, &op, nothing_to_do);
+		st = run(im, &op, nothing_to_do, NULL);
 		nfs4r_op_fini(&op);
 		return st;
 	}
-	op.attrs.mask = NFS4R_ATTR_TYPE;
+	st = begin_root(im);
+	op.attrs.mask = NFS4R_ATTR_TYPE | NFS4R_ATTR_MTIME | NFS4R_ATTR_ATIME;
 	op.attrs.type = a.type;
-	if (a.type == NFS4R_TYPE_SYMLINK)
+	op.attrs.mtime = a.mtime;
+	op.attrs.atime = a.atime;
+	if (st == NFS4R_OK && a.type == NFS4R_TYPE_SYMLINK)
 		st = link_text(im, &h, &op);
 	if (st == NFS4R_OK)
-		st = run(im, &op, NULL);
+		st = run(im, &op, NULL, NULL);
 	struct nfs4r_oid oid = op.result;
 	nfs4r_op_fini(&op);
 	im->objects++;
@@ -244,22 +428,16 @@ void *import_thread(void *arg)
 {
 	struct nfs4r_engine *eng = arg;
 	struct import im = { .eng = eng };
-	struct nfs4r_op claim = { .type = NFS4R_OP_CLAIM, .obj = eng->root, .depth = NFS4R_DEEP };
-	struct nfs4r_lhandle rooth;
-	struct nfs4r_attrs root = { 0 };
 
 	if (!may_begin(eng))
 		return NULL;
-	nfs4r_handle(eng, &eng->root, &rooth);
-	enum nfs4r_status st = eng->ops->getattr(eng->ctx, &rooth, &root);
+	enum nfs4r_status st = take_control(&im, &eng->root, eng->cfg.import ? NFS4R_DEEP : NFS4R_SHALLOW);
 	if (st == NFS4R_OK)
-		st = run(&im, &claim, nothing_to_do);
-	nfs4r_op_fini(&claim);
-	if (st == NFS4R_OK)
+		st = finish_open(&im, false);
+	if (st == NFS4R_OK && eng->cfg.import)
 		st = import_dir(&im, &eng->root, 0);
-	if (st == NFS4R_OK && im.objects)
-		st = import_times(&im, &eng->root, &root);
-	nfs4r_buf_put(root.acl);
+	if (st == NFS4R_OK)
+		st = finish_open(&im, true);
 	pthread_mutex_lock(&eng->lock);
 	if (st == NFS4R_OK)
 		eng->import_state[0] = '\0';

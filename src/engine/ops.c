@@ -181,7 +181,9 @@ static void run_once(struct nfs4r_engine *eng, struct opctx *o)
 	struct nfs4r_entry *e = o->entry;
 
 	entry_prepare(eng, e);
-	enum nfs4r_status st = nfs4r_store_intent(eng->store, e, &sync_first);
+	enum nfs4r_status st = import_begin_by(eng, e);
+	if (st == NFS4R_OK)
+		st = nfs4r_store_intent(eng->store, e, &sync_first);
 	pthread_mutex_unlock(&eng->lock);
 
 	if (st == NFS4R_OK && sync_first)

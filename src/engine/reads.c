@@ -398,12 +398,6 @@ static void run_all(struct nfs4r_engine *eng, struct ask *list, void (*fn)(struc
 	}
 }
 
-static void ask_elsewhere(struct nfs4r_engine *eng, void *arg)
-{
-	if (!wait_for_owner(eng, arg))
-		complete(eng, arg);
-}
-
 void reads_peer_down(struct nfs4r_engine *eng, nfs4r_server_id peer)
 {
 	struct ask *lost;
@@ -411,7 +405,7 @@ void reads_peer_down(struct nfs4r_engine *eng, nfs4r_server_id peer)
 	pthread_mutex_lock(&eng->reads->lock);
 	lost = take_some(eng->reads, peer, 0);
 	pthread_mutex_unlock(&eng->reads->lock);
-	run_all(eng, lost, ask_elsewhere);
+	run_all(eng, lost, ask_again); /* mostly it waits then: the same owner, who cannot be reached */
 }
 
 void reads_expire(struct nfs4r_engine *eng, uint64_t now)

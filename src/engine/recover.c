@@ -23,7 +23,8 @@ static void restore_row(void *arg, const uint8_t *key, uint16_t key_len, const u
 	struct restore *r = arg;
 
 	if (r->st == NFS4R_OK)
-		r->st = nfs4r_core_restore_row(r->eng->core, key, key_len, val, val_len);
+		r->st = import_is_row(key, key_len) ? import_restore(r->eng, key, key_len, val, val_len) :
+						      nfs4r_core_restore_row(r->eng->core, key, key_len, val, val_len);
 }
 
 /*

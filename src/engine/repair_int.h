@@ -32,6 +32,7 @@ struct repair {
 	struct nfs4r_store_positions positions; /* of the source when it began; `everything` only */
 	bool doubt;	 /* doubt.c: no other repair takes its place, and servers that are in doubt themselves are asked */
 	bool strays;	 /* what is in a directory and not in the store goes to the hidden one */
+	bool importing;	 /* ... unless it may be still to be taken in: an import was interrupted, and nothing of the volume has the name */
 	struct repair_range { uint64_t off, len; } *keep; /* bytes of the object under way that are not fetched */
 	uint32_t nkeep, keep_cap;
 	char **keep_xattrs; /* nor these extended attributes */

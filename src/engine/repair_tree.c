@@ -65,13 +65,15 @@ static enum nfs4r_status clear_dir(struct repair *r, const struct repair_obj *o,
 	if (l.failed)
 		st = NFS4R_NOMEM;
 	for (size_t i = 0; i < l.n && st == NFS4R_OK; i++) {
+		const struct nfs4r_lhandle *want;
 		struct nfs4r_lhandle h;
 
 		if (root && (hold_is_name(l.name[i]) || strcmp(l.name[i], "lost+found") == 0))
 			continue;
-		st = r->strays ? hold_stray(eng, dirh, l.name[i]) : NFS4R_OK;
+		want = wanted(r, o, l.name[i], &h);
+		st = r->strays && (want || !r->importing) ? hold_stray(eng, dirh, l.name[i]) : NFS4R_OK;
 		if (st == NFS4R_OK)
-			st = hold_clear(eng, dirh, l.name[i], wanted(r, o, l.name[i], &h));
+			st = hold_clear(eng, dirh, l.name[i], want);
 		if (st != NFS4R_OK)
 			repair_fails(r, st, "the name %.100s in a directory: %s", l.name[i],
 				     st == NFS4R_EXIST ? "something that is not the volume's has it; move it away" : nfs4r_status_str(st));

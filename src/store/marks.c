@@ -9,9 +9,9 @@
  *
  * Failure: nothing was appended or everything; memory is taken before.
  *
- * Which effects mark: those that change bytes, names or extended attributes in place (WRITE, ALLOC, NAMES,
- * INSTALL, XATTR, ATTRS with SIZE). Other attributes and link counts can be set again from the journal and
- * the rows.
+ * Which effects mark: those that change bytes, names, extended attributes, modes, owners or ACLs in place (WRITE,
+ * ALLOC, NAMES, INSTALL, XATTR, ATTRS but for times): the disk may keep the change and the journal lose the entry,
+ * and no row says what was there before. Times and link counts are in the rows.
  */
 #include <stdlib.h>
 
@@ -92,7 +92,7 @@ static bool changes_in_place(const struct nfs4r_part *p)
 	case NFS4R_EFF_XATTR:
 		return true;
 	case NFS4R_EFF_ATTRS:
-		return p->attrs.mask & NFS4R_ATTR_SIZE;
+		return p->attrs.mask & (NFS4R_ATTR_SIZE | NFS4R_ATTR_MODE | NFS4R_ATTR_UID | NFS4R_ATTR_GID | NFS4R_ATTR_ACL);
 	default:
 		return false;
 	}

@@ -402,6 +402,65 @@ static void what_was_freed_and_cut_is_not_back(void **state)
 	expect_shell("0..34...0..34...", "cd %s/dir && cat f g | tr '\\0' .", c->site[1].data);
 }
 
+/*
+ * A mode that reached the disk, and its entry nobody (log 4.2). @grown: something was made in the directory before, which the journal has. One object each: the mark of a
+ * second one would sync the entry of the first.
+ */
+static void lose_mode(struct cluster *c, bool file, bool grown)
+{
+	struct site *s = &c->site[3];
+	struct nfs4r_oid dir = dir_of_one(c), f = file ? make_file(s, &dir, "f", "old") : make(s, NFS4R_OP_MKDIR, &dir, "f");
+
+	leave_alone(c);
+	if (grown) {
+		make(s, NFS4R_OP_CREATE, &f, "new");
+		sync_journal(s);
+	}
+	set_mode(s, &f, 0704);
+	sync_file(s, &f);
+	cluster_lose_power(c, NFS4R_BIT(3), 0);
+	expect_shell("704\n", "stat -c %%a %s/dir/f", s->data);
+	start(c, EVERYBODY);
+	expect_equal(c);
+	expect_shell(file ? "640\n" : "755\n", "stat -c %%a %s/dir/f", s->data);
+}
+
+static void a_mode_without_an_entry_is_nowhere(void **state)
+{
+	lose_mode(*state, true, false);
+}
+
+static void a_mode_without_an_entry_of_a_directory(void **state)
+{
+	lose_mode(*state, false, false);
+}
+
+static void a_mode_without_an_entry_of_a_directory_that_grew(void **state)
+{
+	lose_mode(*state, false, true);
+}
+
+/* The same at one that applied it: the owner's machine crashes, too, and has forgotten it, and nobody else ever heard of it. */
+static void a_mode_that_was_applied_and_forgotten_is_nowhere(void **state)
+{
+	struct cluster *c = *state;
+	struct site *p = &c->site[1], *r = &c->site[2];
+	struct nfs4r_oid root = site_root(p), f = make_file(p, &root, "f", "old");
+
+	cluster_settle(c);
+	for (int i = 1; i <= SITES; i++)
+		checkpoint(&c->site[i]);
+	cluster_stop(c, 3);
+	set_mode(p, &f, 0604);
+	cluster_settle_of(c, NFS4R_BIT(1) | NFS4R_BIT(2));
+	sync_file(r, &f);
+	cluster_lose_power(c, NFS4R_BIT(1) | NFS4R_BIT(2), 0);
+	expect_shell("640\n604\n", "stat -c %%a %s/f %s/f", p->data, r->data);
+	start(c, EVERYBODY);
+	expect_equal(c);
+	expect_shell("640\n640\n", "stat -c %%a %s/f %s/f", p->data, r->data);
+}
+
 /* ---- a hole (log 4.7) ---- */
 
 static void until_known(struct site *s, const struct nfs4r_oid *oid, enum nfs4r_known known)
@@ -677,6 +736,10 @@ int main(void)
 		T(updates_behind_a_hole_that_nobody_has_are_gone, setup_still),
 		T(updates_behind_a_hole_are_gone_after_a_stop, setup_still),
 		T(what_was_freed_and_cut_is_not_back, setup_still),
+		T(a_mode_without_an_entry_is_nowhere, setup_still),
+		T(a_mode_without_an_entry_of_a_directory, setup_still),
+		T(a_mode_without_an_entry_of_a_directory_that_grew, setup_still),
+		T(a_mode_that_was_applied_and_forgotten_is_nowhere, setup_still),
 		T(one_loses_power_under_load, setup),
 		T(one_dies_under_load, setup),
 		T(all_lose_power_after_load, setup),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * What is under way when a server stops or halts: each operation of a client ends once, the stop ends, too, and forwarded operations are given back. Each server has one
- * executor, which a test keeps busy.
+ * What is under way when a server stops or halts: each operation of a client ends once, the stop ends, too, forwarded operations are given back, and what is answered
+ * too late is an answer to nothing. Each server has one executor, which a test keeps busy.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -263,6 +263,78 @@ static void what_a_mute_server_does_not_execute_is_given_back(void **state)
 	expect_ended_once(r);
 }
 
+/* ---- questions of a former life ---- */
+
+struct question {
+	struct nfs4r_read rd;
+	_Atomic int ended;
+	bool local;
+};
+
+static void answered(void *arg, struct nfs4r_read *rd, bool local)
+{
+	struct question *q = arg;
+
+	q->local = local;
+	q->ended++;
+}
+
+static void ask(struct site *s, struct question *q)
+{
+	nfs4r_read_async(s->eng, &q->rd, answered, q);
+}
+
+/* It starts anew, and would ask @owner about @f. */
+static void restart(struct site *s, const struct nfs4r_oid *f, struct site *owner)
+{
+	struct nfs4r_rpc_peer_stats st = { .up = false };
+
+	cluster_stop(s->cluster, s->id);
+	cluster_start(s->cluster, s->id);
+	for (int i = 0; i < 2000; i++) {
+		if (nfs4r_read_server(s->eng, f) == owner->id && nfs4r_rpc_get_stats(s->eng->rpc, owner->id, &st) && st.up &&
+		    nfs4r_rpc_get_stats(owner->eng->rpc, s->id, &st) && st.up)
+			return;
+		pause_ms(5);
+	}
+	fail_msg("server %d does not find its owner again", s->id);
+}
+
+/*
+ * Control 6.3: an owner answers late, and who asked has started anew meanwhile and asks for something else. Both are the first question of a life, and the late
+ * answer comes first.
+ */
+static void a_late_answer_is_not_that_to_another_question(void **state)
+{
+	struct cluster *c = *state;
+	struct site *asker = &c->site[1], *owner = &c->site[3];
+	struct nfs4r_oid root = site_root(owner), f = make_file(owner, &root, "f", "old"), g = make_file(owner, &root, "g", "new");
+	struct question old = { .rd = { .type = NFS4R_RD_COMMIT, .oid = f } }, new = { .rd = { .type = NFS4R_RD_READ, .oid = g, .length = 10 } };
+
+	cluster_settle(c);
+	restart(asker, &f, owner);
+	pool_run(owner->eng->executors, pass_task, NULL);
+	wait_entered();
+	ask(asker, &old);
+	wait_queued(owner->eng, 1);
+	restart(asker, &g, owner);
+	assert_int_equal(old.ended, 1);
+	assert_int_not_equal(old.rd.status, NFS4R_OK);
+	ask(asker, &new);
+	wait_queued(owner->eng, 2);
+	open_gate();
+	for (int i = 0; i < 2000 && !new.ended; i++)
+		pause_ms(5);
+	assert_int_equal(new.ended, 1);
+	assert_false(new.local);
+	assert_int_equal(new.rd.status, NFS4R_OK);
+	assert_non_null(new.rd.data);
+	assert_int_equal(new.rd.data->len, 3);
+	assert_memory_equal(new.rd.data->data, "new", 3);
+	nfs4r_read_fini(&old.rd);
+	nfs4r_read_fini(&new.rd);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -272,6 +344,7 @@ int main(void)
 		T(what_is_executed_at_the_stop_ends_once),
 		T(what_a_halted_server_waits_for_is_asked_again),
 		T(what_a_mute_server_does_not_execute_is_given_back),
+		T(a_late_answer_is_not_that_to_another_question),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

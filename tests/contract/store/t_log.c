@@ -247,15 +247,28 @@ static void test_marks_once_per_interval(void **state)
 	assert_int_equal(nfs4r_store_mark(f.s, e, &again), NFS4R_OK);
 	assert_true(again > 0);
 	commit(&f, e);
-	/* Attributes can be set again from the journal, so they need none. */
+	/* Times are in the row, so they need none. */
 	checkpoint();
 	e = e_write(&f, 1, &oid);
 	e->parts[0].effect = NFS4R_EFF_ATTRS;
-	e->parts[0].attrs.mask = NFS4R_ATTR_MODE;
+	e->parts[0].attrs.mask = NFS4R_ATTR_MTIME | NFS4R_ATTR_ATIME;
 	e->has_payload = false;
 	assert_int_equal(nfs4r_store_intent(f.s, e, &again), NFS4R_OK);
 	assert_int_equal(again, 0);
 	commit(&f, e);
+	/* Nobody could tell which mode, owner or ACL was there before. */
+	for (int i = 0; i < 4; i++) {
+		static const uint32_t mask[] = { NFS4R_ATTR_MODE, NFS4R_ATTR_UID, NFS4R_ATTR_GID, NFS4R_ATTR_ACL };
+
+		checkpoint();
+		e = e_write(&f, 1, &oid);
+		e->parts[0].effect = NFS4R_EFF_ATTRS;
+		e->parts[0].attrs.mask = mask[i];
+		e->has_payload = false;
+		assert_int_equal(nfs4r_store_intent(f.s, e, &again), NFS4R_OK);
+		assert_true(again > 0);
+		commit(&f, e);
+	}
 	e = e_create(&f, 1, &f.root, "b", NFS4R_TYPE_FILE, &oid);
 	assert_int_equal(nfs4r_store_intent(f.s, e, &again), NFS4R_OK);
 	assert_true(again > 0); /* the directory */

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Objects that an import (import.c) has begun with and not ended: the volume knows them, and only this server has all of their bytes, extended attributes and
+ * times. There are few: one file, and the directories above it.
+ *
+ * Each is a row of the store, beside those of the core (recover.c tells them apart), with the times that it came with: entries that are applied again after a crash set
+ * others. The row is in the journal before the entry that makes the object known, and goes when the journal has all that belongs to it without a hole. So
+ * whatever end a crash gives the journal: what is known and not whole has a row.
+ */
+#include <stdlib.h>
+
+#include "engine/engine_int.h"
+
+#define KIND 'i' /* the core's kinds are capital letters */
+
+struct import_open {
+	struct nfs4r_oid oid;
+	struct import_times times;
+};
+
+static void put_i64(uint8_t *p, int64_t v)
+{
+	for (int i = 0; i < 8; i++)
+		p[i] = (uint8_t)((uint64_t)v >> (56 - 8 * i));
+}
+
+static int64_t get_i64(const uint8_t *p)
+{
+	uint64_t v = 0;
+
+	for (int i = 0; i < 8; i++)
+		v = v << 8 | p[i];
+	return (int64_t)v;
+}
+
+static struct import_open *find(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
+{
+	for (uint32_t i = 0; i < eng->imports.n; i++)
+		if (nfs4r_oid_eq(&eng->imports.v[i].oid, oid))
+			return &eng->imports.v[i];
+	return NULL;
+}
+
+static bool add(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, const struct import_times *t)
+{
+	struct import_open *v = realloc(eng->imports.v, (eng->imports.n + 1) * sizeof(*v));
+
+	if (!v)
+		return false;
+	eng->imports.v = v;
+	v[eng->imports.n++] = (struct import_open){ *oid, *t };
+	return true;
+}
+
+static struct nfs4r_put row_of(const struct nfs4r_oid *oid, const struct import_times *t)
+{
+	struct nfs4r_put p = { .del = !t, .key_len = 1 + sizeof(oid->b), .key = { KIND } };
+
+	memcpy(p.key + 1, oid->b, sizeof(oid->b));
+	if (!t)
+		return p;
+	p.val_len = 16;
+	put_i64(p.val, t->mtime);
+	put_i64(p.val + 8, t->atime);
+	return p;
+}
+
+bool import_is_row(const uint8_t *key, uint16_t key_len)
+{
+	return key_len && key[0] == KIND;
+}
+
+enum nfs4r_status import_restore(struct nfs4r_engine *eng, const uint8_t *key, uint16_t key_len, const uint8_t *val, uint16_t val_len)
+{
+	struct nfs4r_oid oid;
+
+	if (key_len != 1 + sizeof(oid.b) || val_len != 16)
+		return NFS4R_CORRUPT;
+	memcpy(oid.b, key + 1, sizeof(oid.b));
+	return add(eng, &oid, &(struct import_times){ get_i64(val), get_i64(val + 8) }) ? NFS4R_OK : NFS4R_NOMEM;
+}
+
+enum nfs4r_status import_begin(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, const struct import_times *t)
+{
+	struct nfs4r_put p = row_of(oid, t);
+
+	if (find(eng, oid))
+		return NFS4R_OK;
+	if (!add(eng, oid, t))
+		return NFS4R_NOMEM;
+	return nfs4r_store_put(eng->store, &p, 1);
+}
+
+enum nfs4r_status import_begin_by(struct nfs4r_engine *eng, const struct nfs4r_entry *e)
+{
+	const struct nfs4r_part *p = &e->parts[0];
+
+	if (e->op != NFS4R_OP_ADOPT || e->log != eng->cfg.rpc.self || !e->nparts || (p->attrs.type != NFS4R_TYPE_FILE && p->attrs.type != NFS4R_TYPE_DIR))
+		return NFS4R_OK;
+	return import_begin(eng, &p->oid, &(struct import_times){ p->attrs.mtime, p->attrs.atime });
+}
+
+enum nfs4r_status import_end(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
+{
+	struct nfs4r_put p = row_of(oid, NULL);
+	struct import_open *o = find(eng, oid);
+
+	if (!o)
+		return NFS4R_OK;
+	*o = eng->imports.v[--eng->imports.n];
+	return nfs4r_store_put(eng->store, &p, 1);
+}
+
+bool import_is_open(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, struct import_times *t)
+{
+	struct import_open *o;
+
+	pthread_mutex_lock(&eng->lock);
+	o = find(eng, oid);
+	if (o && t)
+		*t = o->times;
+	pthread_mutex_unlock(&eng->lock);
+	return o != NULL;
+}
+
+bool import_any_open(const struct nfs4r_engine *eng)
+{
+	return eng->imports.n != 0;
+}
+
+uint32_t import_list_open(struct nfs4r_engine *eng, struct nfs4r_oid **list)
+{
+	uint32_t n;
+
+	pthread_mutex_lock(&eng->lock);
+	n = eng->imports.n;
+	*list = calloc(n + 1, sizeof(**list));
+	for (uint32_t i = 0; *list && i < n; i++)
+		(*list)[i] = eng->imports.v[i].oid;
+	pthread_mutex_unlock(&eng->lock);
+	return *list ? n : UINT32_MAX;
+}
+
+void import_free(struct nfs4r_engine *eng)
+{
+	free(eng->imports.v);
+}

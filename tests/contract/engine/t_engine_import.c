@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * An import (import.c) that is interrupted inside of a file, by a stop, by the end of the process or by a loss of power, and goes on with the next start: in the end all
+ * copies are the tree as it was before: names, bytes, extended attributes, modes, times.
+ *
+ * It is held up at one place: the test has the update lock of what is to be done next. Which object that will be is known, for their numbers ascend.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "engine/engine_int.h"
+#include "machine.h"
+#include "steps.h"
+
+#define MIB (1u << 20)
+#define FILE_SIZE (5 * MIB / 2)
+#define FILES 3
+#define SECOND 3 /* number of the second file: the root's only directory is 1 */
+
+enum end { STOP = 1, KILL, POWER, POWER_SYNCED };
+
+struct place { /* where in the second file */
+	uint64_t off, len; /* of the update lock; beyond the file: any other than a WRITE waits for it */
+	nfs4r_version version; /* that the file has then */
+	bool xattrs;
+};
+
+#define BEYOND ((uint64_t)1 << 40)
+
+static const struct place nothing_sent = { 0, 1, 1, true }, first_sent = { MIB, 1, 2, true }, bytes_sent = { BEYOND, 1, 4, true }, times_missing = { BEYOND, 1, 4, false };
+
+static int setup(void **state)
+{
+	struct cluster *c = cluster_new();
+
+	c->machines = true;
+	c->lease_ms = 0;
+	c->idle_ms = c->checkpoint_ms = 600000; /* no checkpoint but by the test */
+	*state = c;
+	return 0;
+}
+
+static void must(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+static void must(const char *fmt, ...)
+{
+	char cmd[2000];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(cmd, sizeof(cmd), fmt, ap);
+	va_end(ap);
+	assert_int_equal(system(cmd), 0);
+}
+
+/* All of a tree but the root's time and mode, which are each server's own. */
+static void list_tree(struct cluster *c, const char *dir, const char *out)
+{
+	must("cd %s && { find . -mindepth 1 ! -type d -printf '%%p %%y %%m %%n %%s %%T@\\n' | sort; find . -mindepth 1 -type d -printf '%%p %%m %%T@\\n' | sort; "
+	     "find . -type f | sort | xargs sha1sum; find . -mindepth 1 | sort | xargs getfattr -d; } >%s/%s",
+	     dir, c->dir, out);
+}
+
+static void plant(struct cluster *c, const struct place *at)
+{
+	struct site *s = &c->site[1];
+
+	must("cd %s && mkdir d && chmod 751 d && for i in 1 2 3; do head -c %u /dev/urandom >d/f$i && chmod 64$i d/f$i; done", s->data, FILE_SIZE);
+	if (at->xattrs)
+		must("cd %s && for i in 1 2 3; do setfattr -n user.k -v v$i d/f$i && setfattr -n user.l -v w$i d/f$i; done", s->data);
+	must("cd %s && setfattr -n user.d -v d d && for i in 1 2 3; do touch -d \"2001-02-03 04:05:0$i.789\" d/f$i; done && touch -d '2002-02-03 04:05:06.789' d", s->data);
+	list_tree(c, s->data, "before");
+	s->import = true;
+}
+
+static void number(struct nfs4r_oid *out, uint64_t n)
+{
+	nfs4r_oid_make(out, 1, 1, n);
+}
+
+struct block {
+	struct cluster *c;
+	struct held_locks locks;
+	struct nfs4r_engine *eng;
+	struct nfs4r_oid oid;
+	pthread_t thread;
+};
+
+/* The import comes to this place and no further. */
+static void begin(struct cluster *c, struct block *b, const struct place *at, uint64_t file)
+{
+	b->c = c;
+	cluster_start(c, 1); /* alone it gets no control, and begins with nothing */
+	b->eng = c->site[1].eng;
+	number(&b->oid, file);
+	b->locks.n = 1;
+	b->locks.want[0] = (struct lock_want){ b->oid, false, at->off, at->len };
+	locks_take(b->eng->locks, &b->locks);
+	cluster_start(c, 2);
+	cluster_start(c, 3);
+}
+
+static nfs4r_version version(struct site *s, const struct nfs4r_oid *oid)
+{
+	struct nfs4r_row row;
+
+	return nfs4r_store_row(s->eng->store, oid, &row) == NFS4R_KNOWN ? row.version : 0;
+}
+
+static void wait_place(struct block *b, const struct place *at)
+{
+	for (int i = 1; i <= SITES; i++) {
+		for (int n = 0; n < 2000 && version(&b->c->site[i], &b->oid) < at->version; n++)
+			pause_ms(10);
+		assert_int_equal(version(&b->c->site[i], &b->oid), at->version);
+	}
+}
+
+/* A stop waits for the import, which waits for the lock. */
+static void *let_go(void *arg)
+{
+	struct block *b = arg;
+
+	while (!b->eng->stopping)
+		pause_ms(1);
+	locks_drop(b->eng->locks, &b->locks);
+	return NULL;
+}
+
+static void interrupt(struct block *b, enum end end)
+{
+	struct site *s = &b->c->site[1];
+
+	if (end == POWER_SYNCED)
+		assert_int_equal(nfs4r_store_sync(s->eng->store, nfs4r_store_position(s->eng->store)), NFS4R_OK);
+	assert_int_equal(pthread_create(&b->thread, NULL, let_go, b), 0);
+	if (end == STOP)
+		cluster_stop(b->c, 1);
+	else if (end == KILL)
+		cluster_kill(b->c, 1);
+	else
+		cluster_lose_power(b->c, NFS4R_BIT(1), 0);
+	pthread_join(b->thread, NULL);
+}
+
+static void go_on(struct cluster *c)
+{
+	struct site *s = &c->site[1];
+
+	pthread_mutex_lock(&s->lock);
+	s->logged[0] = '\0';
+	pthread_mutex_unlock(&s->lock);
+	cluster_start(c, 1);
+	site_says(s, "import is complete", 60);
+	cluster_settle(c);
+}
+
+static void expect_as_before(struct cluster *c)
+{
+	for (int i = 1; i <= SITES; i++) {
+		list_tree(c, c->site[i].data, "after");
+		must("cd %s && diff before after >&2", c->dir);
+	}
+}
+
+static void interrupted(struct cluster *c, const struct place *at, enum end end)
+{
+	struct block b;
+
+	plant(c, at);
+	begin(c, &b, at, SECOND);
+	wait_place(&b, at);
+	interrupt(&b, end);
+	go_on(c);
+	expect_as_before(c);
+}
+
+#define AT(place, how)                                 \
+	static void place##_##how(void **state)        \
+	{                                              \
+		interrupted(*state, &place, how);      \
+	}
+
+AT(nothing_sent, STOP)
+AT(first_sent, STOP)
+AT(bytes_sent, STOP)
+AT(times_missing, STOP)
+AT(nothing_sent, KILL)
+AT(first_sent, KILL)
+AT(bytes_sent, KILL)
+AT(times_missing, KILL)
+AT(first_sent, POWER)
+AT(times_missing, POWER)
+AT(nothing_sent, POWER_SYNCED)
+AT(first_sent, POWER_SYNCED)
+AT(bytes_sent, POWER_SYNCED)
+
+/* Import = true was removed from the configuration meanwhile: what was begun is ended, and nothing else. */
+static void what_was_begun_is_ended_without_import(void **state)
+{
+	struct cluster *c = *state;
+	struct block b;
+
+	plant(c, &first_sent);
+	begin(c, &b, &first_sent, SECOND);
+	wait_place(&b, &first_sent);
+	interrupt(&b, KILL);
+	c->site[1].import = false;
+	cluster_start(c, 1);
+	site_says(&c->site[1], "import is complete", 60);
+	for (int i = 2; i <= SITES; i++) {
+		for (int n = 0; n < 1000 && version(&c->site[i], &b.oid) != version(&c->site[1], &b.oid); n++)
+			pause_ms(10);
+		must("cd %s/d && for f in f*; do cmp $f %s/d/$f || exit 1; done && test $(ls | wc -l) -lt 4", c->site[i].data, c->site[1].data);
+	}
+}
+
+static void expect_begins(struct site *s, const struct nfs4r_oid *f, const char *want)
+{
+	char got[20];
+	uint32_t len = (uint32_t)strlen(want);
+
+	assert_int_equal(site_read(s, f, 0, got, &len), NFS4R_OK);
+	assert_memory_equal(got, want, strlen(want));
+}
+
+/* What a client made of the file meanwhile stays, and so does the time of that. So it is with a file that was taken in long ago. */
+static void what_clients_did_stays(void **state)
+{
+	struct cluster *c = *state;
+	struct nfs4r_oid first;
+	struct nfs4r_attrs a;
+	struct block b;
+
+	plant(c, &first_sent);
+	begin(c, &b, &first_sent, SECOND);
+	wait_place(&b, &first_sent);
+	number(&first, SECOND - 1);
+	write_text(&c->site[2], &b.oid, "a client's");
+	write_text(&c->site[3], &first, "another's");
+	assert_int_equal(site_setxattr(&c->site[2], &first, "user.k", "a client's"), NFS4R_OK);
+	interrupt(&b, KILL);
+	go_on(c);
+	for (int i = 0; i < 2; i++) { /* once more when all is done: nothing is left to do */
+		expect_begins(&c->site[1], &b.oid, "a client's");
+		expect_begins(&c->site[2], &first, "another's");
+		assert_int_equal(site_getattr(&c->site[2], i ? &first : &b.oid, &a), NFS4R_OK);
+		assert_true(a.mtime / 1000000000 > 1500000000);
+		cluster_stop(c, 1);
+		go_on(c);
+		site_says(&c->site[1], "0 objects, 0 bytes", 1);
+	}
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, cluster_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(nothing_sent_STOP),	      T(first_sent_STOP),	 T(bytes_sent_STOP), T(times_missing_STOP),
+		T(nothing_sent_KILL),	      T(first_sent_KILL),	 T(bytes_sent_KILL), T(times_missing_KILL),
+		T(first_sent_POWER),	      T(times_missing_POWER),
+		T(nothing_sent_POWER_SYNCED), T(first_sent_POWER_SYNCED), T(bytes_sent_POWER_SYNCED),
+		T(what_was_begun_is_ended_without_import),
+		T(what_clients_did_stays),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
