@@ -150,7 +150,8 @@
 	X(F_RECONF_KEEPS_COPY, "log 9.3", "others keep their copies beside one that is taken as it is")		\
 	X(F_ANNOUNCED_COMPLETES, "control 7.10", "control that was announced as closing completes an update")	\
 	X(F_ANNOUNCED_AT_ONCE, "control 7.10", "a copy is read before it has what was announced")		\
-	X(F_ANNOUNCED_FORGOTTEN, "control 7.10", "a restart forgets what it has announced")
+	X(F_ANNOUNCED_FORGOTTEN, "control 7.10", "a restart forgets what it has announced")			\
+	X(F_POSITION_IGNORED, "log 8.6", "a server whose journal was longer in its last start remembers")
 
 enum nfs4r_fault {
 	NFS4R_FAULT_NONE = 0,
