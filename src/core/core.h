@@ -344,6 +344,7 @@ struct nfs4r_core_view { /* for people */
 		uint64_t view;	    /* it adopted */
 		bool caught_up, joining;
 		enum nfs4r_memory memory; /* as it said last */
+		uint64_t position;	  /* of its journal: the highest that is remembered of its newest start (log 8.6) */
 		uint64_t reconf_epoch;	  /* as it said last */
 		nfs4r_servers reconf_set;
 	} peer[NFS4R_SERVERS_MAX + 1];

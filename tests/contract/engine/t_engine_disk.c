@@ -335,6 +335,18 @@ static void copy_running(struct site *s)
 	assert_int_equal(nfs4r_store_checkpoint(s->eng->store, copy_now, s, NULL), NFS4R_OK);
 }
 
+/* By the peers' cores: the position that they remember of this server's journal. */
+static void wait_told(struct cluster *c, struct site *s)
+{
+	nfs4r_journal_pos synced = nfs4r_store_synced(s->eng->store);
+	struct nfs4r_core_view v;
+
+	for (int i = 1; i < 3; i++)
+		for (int ms = 0; get_view(&c->site[i], &v), v.peer[3].position < synced; ms += 10, pause_ms(10))
+			if (ms >= 20000)
+				fail_msg("server %d was not told of server 3's journal for 20 s", i);
+}
+
 static void copy_stopped(struct cluster *c, struct site *s)
 {
 	cluster_stop(c, 3);
@@ -358,6 +370,10 @@ static void an_old_image(void **state, enum put_back tree, bool in_vain, bool sa
 	make(&c->site[3], NFS4R_OP_CREATE, &t.root, "made after the copy");
 	assert_int_equal(site_remove(&c->site[3], &t.dir, "f8"), NFS4R_OK);
 	cluster_settle(c);
+	if (same_start) { /* all is on its disk, and the next heartbeats tell the others */
+		assert_int_equal(nfs4r_store_sync(s->eng->store, nfs4r_store_position(s->eng->store)), NFS4R_OK);
+		wait_told(c, s);
+	}
 	go_away(c);
 	go_on(c, &t);
 	lose(c, true, false);
