@@ -240,7 +240,9 @@ struct nfs4r_msg {
 			bool repairing;		/* its copy is ahead of a seal, or incomplete: no source for others (log 8.3) */
 			enum nfs4r_memory memory;
 			uint64_t inc, inc_random;	/* this start of the sender's (log 2.1) */
+			uint64_t position;		/* of its journal: what it told counts on no more than this, and no crash takes it back */
 			uint64_t your_inc, your_random; /* the newest start of the receiver's that the sender knows of; 0: none */
+			uint64_t your_position;		/* the highest that the receiver said in that start */
 			nfs4r_servers claims;	/* servers outside the view that the sender, a complete member, knows claims of */
 			bool settled;		/* this view is on the sender's disk, it has all rows, and what counts on a majority counts on one of this view's (log 9.1) */
 			uint64_t reconf_epoch;	/* an administrator's word (log 9.3): from this NFS4R_RECONF() on these are all; 0: none */

@@ -298,6 +298,7 @@ static void commit(struct nfs4r_core *c, struct pend *p)
 	reply_of_entry(c, e);
 	taint_commit(c, e, p->made);
 	c->tree.commit(c->tree.ctx, e, o || p->intent || p->made, c->puts, c->nputs);
+	c->wrote_ms = c->now;
 	anc_after_commit(c, &ch);
 	if (joined)
 		joined_in(c, e, p->settled_born);

@@ -70,6 +70,11 @@ struct nfs4r_tree {
 	void (*commit)(void *ctx, struct nfs4r_entry *entry, bool own, const struct nfs4r_put *puts, uint32_t nputs);
 	/* New OID for an object created here. Never repeats, also over restarts. */
 	void (*mint)(void *ctx, struct nfs4r_oid *out);
+	/*
+	 * How far the own journal is on stable storage, counted in all that was ever appended to it: no crash takes that away, and whatever waited for the
+	 * disk lies before it (log 8.6).
+	 */
+	uint64_t (*synced)(void *ctx);
 };
 
 /* ---- configuration --------------------------------------------------- */
@@ -86,6 +91,8 @@ struct nfs4r_core_config {
 	struct nfs4r_oid root;
 	uint64_t inc;		 /* this start's incarnation: counter, and a random number, since a store restored from a backup counts up again (log 2.1) */
 	uint64_t inc_random;
+	uint64_t journal_end;	 /* where the own journal ended when this start found it, or any before it since a core was started with it. Who was told
+				  * that more is on stable storage heard that of a disk which is not this one any more (log 8.6) */
 	bool tail_intact;	 /* every record this server ever appended is there (process crash or clean stop).
 				  * false (machine crash): updates and reads of own controls wait until all peers
 				  * told their position in our log and the tail is pulled (log sheet 4.7) */
@@ -337,6 +344,7 @@ struct nfs4r_core_view { /* for people */
 		uint64_t view;	    /* it adopted */
 		bool caught_up, joining;
 		enum nfs4r_memory memory; /* as it said last */
+		uint64_t position;	  /* of its journal: the highest that is remembered of its newest start (log 8.6) */
 		uint64_t reconf_epoch;	  /* as it said last */
 		nfs4r_servers reconf_set;
 	} peer[NFS4R_SERVERS_MAX + 1];

@@ -308,6 +308,7 @@ struct logst {
 
 struct start { /* of a store (log 2.1): its counter below the generation of the server's log, and a random number */
 	uint64_t inc, random;
+	uint64_t pos; /* in its journal: an own one's begin; the highest that a peer told in its own */
 };
 
 struct peer {
@@ -343,6 +344,7 @@ struct peer {
 	bool judged;			/* its word about this server was heard since the start */
 	enum nfs4r_memory memory;	/* of this incarnation, as it said last; 0: it said nothing yet */
 	struct start start, knows;	/* as it said; the newest in which it remembered (row 'I') */
+	uint64_t knows_ms, knows_put;	/* when that row was put last, and with which position */
 	uint64_t counted_ms;		/* last heartbeat of a server that remembers */
 	nfs4r_servers claims;		/* servers outside of which it knows claims */
 	uint64_t joined_below;		/* join.c: its claims with a lower seq that are not in the table are dead */
@@ -540,6 +542,7 @@ struct nfs4r_core {
 	nfs4r_server_id self;
 	nfs4r_servers known; /* whose logs there are: of the servers there were, as far as they left anything */
 	uint64_t now, step, durable_step;
+	uint64_t wrote_ms; /* when anything but a position of a peer's journal was put or committed last */
 	bool started, halted, recovering;
 	uint32_t undecided; /* intents; nothing is executed or served under own control while there are any */
 	uint32_t dirty;

@@ -274,7 +274,7 @@ void log_recovery(struct nfs4r_core *c)
 		return;
 	}
 	EACH_PEER(c, s) {
-		if (!c->peers[s].told)
+		if (!c->peers[s].told || !memory_may_send(c, s)) /* it may know more of this store than is in it (8.6) */
 			return;
 		if (c->peers[s].received[c->self] > target)
 			target = c->peers[s].received[c->self];

@@ -7,8 +7,8 @@
  * grants, promises, acceptances. An empty store is NEW: it becomes KNOWN when every configured server was heard and none remembers another start;
  * one that is configured alone is KNOWN at once.
  *
- * Failure modes: somebody remembers a start that this store does not have: the disk was replaced, or put back to what it was. The server has
- * FORGOT what it promised. The others count it no more, remove it like one that is silent, and end its log. When a majority of them says that
+ * Failure modes: somebody remembers a start that this store does not have, or that the journal was longer in one than the next one found it: the disk
+ * was replaced, or put back to what it was. The server has FORGOT what it promised. The others count it no more, remove it like one that is silent, and end its log. When a majority of them says that
  * the newest view is one without it, it is OUTSIDE; then it makes its copy anew (repair.c), is REPAIRED, and is added like anybody else: KNOWN.
  * Nobody else to hear: it waits, and says for whom.
  *
@@ -19,6 +19,9 @@
 #include <stdio.h>
 
 #include "core/core_int.h"
+
+#define POSITION_PUT_MS 1000   /* a peer's position is put at most so often, */
+#define POSITION_LAST_MS 10000 /* and so long after anything else was: a checkpoint or two, for else servers would make each other write for ever */
 
 bool memory_known(const struct nfs4r_core *c)
 {
@@ -98,8 +101,10 @@ void memory_say(const struct nfs4r_core *c, nfs4r_server_id to, struct nfs4r_msg
 		m->heartbeat.memory = NFS4R_MEMORY_NEW;
 	m->heartbeat.inc = c->memory.now.inc;
 	m->heartbeat.inc_random = c->memory.now.random;
+	m->heartbeat.position = c->tree.synced(c->tree.ctx);
 	m->heartbeat.your_inc = p->knows.inc;
 	m->heartbeat.your_random = p->knows.random;
+	m->heartbeat.your_position = p->knows.pos;
 	EACH_PEER(c, s)
 		if (!is_member(c, s) && c->nclaims_of[s])
 			m->heartbeat.claims |= NFS4R_BIT(s);
@@ -120,20 +125,36 @@ static void add_start(struct memory *m, struct start st)
 
 static struct start start_of(const struct nfs4r_core *c, uint64_t counter, uint64_t random)
 {
-	return (struct start){ NFS4R_GEN(c->logs[c->self].applied) << NFS4R_GEN_SHIFT | counter, random };
+	return (struct start){ NFS4R_GEN(c->logs[c->self].applied) << NFS4R_GEN_SHIFT | counter, random, c->cfg.journal_end };
+}
+
+/*
+ * In that start this server told of more of its journal than the next one found: its disk was put back to what it had been meanwhile. What it
+ * told was on stable storage, so no crash takes it away. The start that goes on now has lost nothing yet.
+ */
+static bool is_longer(const struct nfs4r_core *c, const struct start *x)
+{
+	const struct memory *m = &c->memory;
+
+	for (uint32_t i = 0; i < m->nstarts && !FAULT(F_POSITION_IGNORED); i++)
+		if (m->starts[i].inc > x->inc)
+			return x->pos > m->starts[i].pos;
+	return false;
 }
 
 /*
  * One older than those that are kept counts as of this store. But one that is missing is not: had this store said KNOWN in it, it would be on
  * disk, and what was not on disk may be missing.
  */
-static bool is_mine(const struct memory *m, const struct start *x)
+static bool is_mine(const struct nfs4r_core *c, const struct start *x)
 {
+	const struct memory *m = &c->memory;
+
 	if (!x->inc || x->inc < m->mine_below)
 		return true;
 	for (uint32_t i = 0; i < m->nstarts; i++)
 		if (m->starts[i].inc == x->inc)
-			return m->starts[i].random == x->random;
+			return m->starts[i].random == x->random && !is_longer(c, x);
 	return false;
 }
 
@@ -289,23 +310,33 @@ void memory_adopted(struct nfs4r_core *c)
 
 /* ---- heartbeats -------------------------------------------------------------------------- */
 
+/*
+ * The row of a new start is put before anything counts that it said. That of a position is put now and then, and reaches the disk with what is
+ * synced next: who forgets the newest has restarted, too.
+ */
 static void remember(struct nfs4r_core *c, nfs4r_server_id s, const struct start *st)
 {
 	struct peer *p = &c->peers[s];
-	struct nfs4r_put put;
+	bool same = p->knows.inc == st->inc && p->knows.random == st->random;
 
-	if ((p->knows.inc == st->inc && p->knows.random == st->random) || FAULT(F_STARTS_FORGOTTEN))
+	if (FAULT(F_STARTS_FORGOTTEN))
 		return;
-	p->knows = *st;
-	row_peer_start(s, st, &put);
-	act_put(c, &put);
+	if (!same || p->knows.pos < st->pos) /* one that was said earlier may come later */
+		p->knows = *st;
+	if (same && (p->knows.pos == p->knows_put || c->now < p->knows_ms + POSITION_PUT_MS || c->now >= c->wrote_ms + POSITION_LAST_MS))
+		return;
+	p->knows_ms = c->now;
+	p->knows_put = p->knows.pos;
+	row_peer_start(s, &p->knows, &act(c, NFS4R_ACT_PUT)->put);
+	if (!same)
+		c->wrote_ms = c->now;
 }
 
 void memory_on_heartbeat(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
 {
 	struct peer *p = &c->peers[from];
-	struct start theirs = { m->heartbeat.inc, m->heartbeat.inc_random };
-	struct start mine = { m->heartbeat.your_inc, m->heartbeat.your_random };
+	struct start theirs = { m->heartbeat.inc, m->heartbeat.inc_random, m->heartbeat.position };
+	struct start mine = { m->heartbeat.your_inc, m->heartbeat.your_random, m->heartbeat.your_position };
 	bool first = !p->judged && c->memory.state == MEMORY_KNOWN;
 
 	if (!(c->view.adopted.voters & NFS4R_BIT(from)) && m->heartbeat.memory == NFS4R_MEMORY_KNOWN && m->heartbeat.view < c->view.accepted.num)
@@ -322,7 +353,7 @@ void memory_on_heartbeat(struct nfs4r_core *c, nfs4r_server_id from, const struc
 		p->counted_ms = c->now;
 		remember(c, from, &theirs);
 	}
-	if (!is_mine(&c->memory, &mine) && (c->memory.state == MEMORY_NEW || c->memory.state == MEMORY_KNOWN))
+	if (!is_mine(c, &mine) && (c->memory.state == MEMORY_NEW || c->memory.state == MEMORY_KNOWN))
 		forgot(c);
 	else
 		consider(c);

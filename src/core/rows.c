@@ -12,7 +12,7 @@
  *                           without that last part it is of a version that ended none
  *   'C'                     how far the copy may be that a repair left (log 8.3)
  *   'M'                     what this store remembers, and its starts (log 8.6); none: an empty store
- *   'I' server              the newest start in which that server remembered
+ *   'I' server              the newest start in which that server remembered, and how far its journal was then
  *   'X' oid                 an object whose bytes may be newer than its version (log 3.6)
  *
  * A claim has at most NFS4R_CLAIM_CONTROLS_MAX controls, so a claim is one row. Positions and
@@ -471,6 +471,8 @@ void row_memory(const struct memory *m, struct nfs4r_put *p)
 		w_u(&k, m->starts[i].inc, 8);
 		w_u(&k, m->starts[i].random, 8);
 	}
+	for (uint32_t i = 0; i < m->nstarts; i++)
+		w_u(&k, m->starts[i].pos, 8);
 	p->val_len = (uint16_t)(k.p - p->val);
 	assert(p->val_len <= sizeof(p->val));
 }
@@ -483,7 +485,8 @@ void row_peer_start(nfs4r_server_id s, const struct start *st, struct nfs4r_put 
 	k.p = p->val;
 	w_u(&k, st->inc, 8);
 	w_u(&k, st->random, 8);
-	p->val_len = 16;
+	w_u(&k, st->pos, 8);
+	p->val_len = 24;
 }
 
 static bool restore_memory(struct memory *m, struct cursor *val)
@@ -499,7 +502,10 @@ static bool restore_memory(struct memory *m, struct cursor *val)
 	for (uint32_t i = 0; i < n; i++) {
 		m->starts[i].inc = r_u(val, 8);
 		m->starts[i].random = r_u(val, 8);
+		m->starts[i].pos = UINT64_MAX;
 	}
+	for (uint32_t i = 0; i < n && val->r < val->end; i++) /* a row of an older version has none */
+		m->starts[i].pos = r_u(val, 8);
 	return !val->bad;
 }
 
@@ -543,6 +549,9 @@ static bool restore(struct nfs4r_core *c, struct cursor *key, struct cursor *val
 	case 'I':
 		c->peers[s].knows.inc = r_u(val, 8);
 		c->peers[s].knows.random = r_u(val, 8);
+		if (!val->bad && val->r < val->end)
+			c->peers[s].knows.pos = r_u(val, 8);
+		c->peers[s].knows_put = c->peers[s].knows.pos;
 		return !val->bad;
 	case 'B':
 		a = r_u(key, 8);

@@ -76,6 +76,7 @@ void timer_at(struct nfs4r_core *c, uint64_t t)
 void act_put(struct nfs4r_core *c, const struct nfs4r_put *p)
 {
 	act(c, NFS4R_ACT_PUT)->put = *p;
+	c->wrote_ms = c->now;
 }
 
 void commit_put(struct nfs4r_core *c, const struct nfs4r_put *p)

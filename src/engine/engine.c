@@ -68,6 +68,11 @@ static void tree_mint(void *ctx, struct nfs4r_oid *out)
 	nfs4r_store_mint(((struct nfs4r_engine *)ctx)->store, out);
 }
 
+static uint64_t tree_synced(void *ctx)
+{
+	return nfs4r_store_synced(((struct nfs4r_engine *)ctx)->store);
+}
+
 /* ---- events of the transport; its thread ---- */
 
 static void on_up(void *ctx, nfs4r_server_id peer, uint64_t inc)
@@ -213,7 +218,7 @@ static void *timer_thread(void *arg)
 
 static enum nfs4r_status make_core(struct nfs4r_engine *eng, const struct nfs4r_store_info *info)
 {
-	struct nfs4r_tree tree = { eng, tree_facts, tree_lookup, tree_parents, tree_commit, tree_mint };
+	struct nfs4r_tree tree = { eng, tree_facts, tree_lookup, tree_parents, tree_commit, tree_mint, tree_synced };
 	struct nfs4r_core_config c = { 0 };
 
 	nfs4r_core_config_init(&c);
@@ -223,6 +228,7 @@ static enum nfs4r_status make_core(struct nfs4r_engine *eng, const struct nfs4r_
 	c.root = eng->root;
 	c.inc = info->inc;
 	c.inc_random = info->inc_random;
+	c.journal_end = info->end;
 	c.tail_intact = info->tail_intact || info->created;
 	c.doubts = !c.tail_intact; /* doubt.c */
 	c.repeat_ms = eng->cfg.repeat_ms;

@@ -560,6 +560,7 @@ struct nfs4r_scan { /* the walk over the journal at open */
 	bool closed; /* the last record is CLOSE */
 	bool torn;
 	nfs4r_journal_pos end; /* where the journal ends */
+	nfs4r_journal_pos idle; /* the first OPEN that nothing came after but others, and CLOSE; 0: something did */
 	uint32_t keep; /* segments that stay */
 	bool lost; /* the tail, and not recovered yet */
 	struct nfs4r_cut *cuts; /* outlive a pass */

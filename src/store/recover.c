@@ -135,6 +135,15 @@ static enum nfs4r_status bad_record(struct nfs4r_scan *sc, uint32_t i, const uin
 
 /* ---- segments ----------------------------------------------------------------- */
 
+/* Runs that ended before anybody used the store tell nothing of how long it was when it was used last. */
+static void note_idle(struct nfs4r_scan *sc, const struct nfs4r_rec_view *rec)
+{
+	if (rec->type != REC_OPEN && rec->type != REC_CLOSE && rec->type != REC_SYNCED)
+		sc->idle = 0;
+	else if (rec->type == REC_OPEN && !sc->idle)
+		sc->idle = rec->pos;
+}
+
 static enum nfs4r_status walk_segment(struct nfs4r_scan *sc, uint32_t i, const uint8_t *p, size_t len)
 {
 	struct nfs4r_rec_view rec;
@@ -145,6 +154,7 @@ static enum nfs4r_status walk_segment(struct nfs4r_scan *sc, uint32_t i, const u
 	while (at < len && !sc->again) {
 		if (!nfs4r_rec_parse(p + at, len - at, sc->starts[i] + at, &rec, &total))
 			return bad_record(sc, i, p, len, at);
+		note_idle(sc, &rec);
 		st = nfs4r_replay(sc, &rec);
 		if (st != NFS4R_OK) {
 			nfs4r_seg_name(sc->starts[i], name);
@@ -278,6 +288,7 @@ static enum nfs4r_status scan_until_settled(struct nfs4r_scan *sc)
 		memcpy(sc->last_boot, s->meta.boot_id, BOOT_ID_LEN);
 		sc->lost = s->meta.tail_lost;
 		sc->closed = sc->torn = sc->again = false;
+		sc->idle = 0;
 		sc->keep = 0;
 		st = scan_all(sc);
 		if (st == NFS4R_OK && !sc->again) {
@@ -418,6 +429,7 @@ static enum nfs4r_status recover_journal(struct nfs4r_scan *sc, struct nfs4r_sto
 	atomic_store(&s->jnl.synced, known_synced(s));
 	s->synced_noted = s->meta.pos;
 	info->tail_intact = !sc->lost;
+	info->end = sc->idle ? sc->idle : sc->end;
 	s->meta.tail_lost = sc->lost;
 	s->meta.inc = sc->inc;
 	st = load_intents(s);
@@ -448,7 +460,7 @@ enum nfs4r_status nfs4r_recover(struct nfs4r_store *s, const struct nfs4r_store_
 			nfs4r_refuse(why, st, "cannot make a journal in %s: %s", s->dir, nfs4r_status_str(st));
 		atomic_store(&s->jnl.tail, SEG_HEADER);
 		atomic_store(&s->jnl.synced, SEG_HEADER);
-		s->synced_noted = SEG_HEADER;
+		s->synced_noted = info->end = SEG_HEADER;
 	}
 	free(sc.starts);
 	free(sc.cuts);

@@ -273,6 +273,11 @@ nfs4r_journal_pos nfs4r_store_position(struct nfs4r_store *s)
 	return atomic_load(&s->jnl.tail);
 }
 
+nfs4r_journal_pos nfs4r_store_synced(const struct nfs4r_store *s)
+{
+	return atomic_load(&s->jnl.synced);
+}
+
 enum nfs4r_status nfs4r_store_sync(struct nfs4r_store *s, nfs4r_journal_pos pos)
 {
 	return nfs4r_jnl_sync(&s->jnl, pos);

@@ -58,6 +58,7 @@ struct nfs4r_store_info {
 		nfs4r_lsn applied, stable;
 	} logs[NFS4R_SERVERS_MAX + 1]; /* own log: applied = last DONE or VOID, contiguous */
 	uint32_t nintents;	/* own entries begun and not decided: see nfs4r_store_intent_at() */
+	nfs4r_journal_pos end;	/* of the journal as it was found, or as the first of those opens found it that nothing was written after */
 };
 
 /*
@@ -141,6 +142,7 @@ void nfs4r_store_mint(struct nfs4r_store *s, struct nfs4r_oid *out);
 
 /* ---- durability (any thread, may block on the disk) ---- */
 nfs4r_journal_pos nfs4r_store_position(struct nfs4r_store *s);
+nfs4r_journal_pos nfs4r_store_synced(const struct nfs4r_store *s); /* everything before it is on stable storage */
 /* Group sync: returns when everything appended before @pos is on stable storage. NFS4R_IO is final for this store. */
 enum nfs4r_status nfs4r_store_sync(struct nfs4r_store *s, nfs4r_journal_pos pos);
 /* All that was appended, with no hole in the own log before it: what lies behind one counts for nothing after a crash of the machine. Waits at

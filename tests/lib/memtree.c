@@ -44,6 +44,7 @@ struct mlog {
 struct memtree {
 	nfs4r_server_id self;
 	uint64_t inc, seq;
+	uint64_t written; /* rows and entries */
 	struct nfs4r_oid root;
 	struct mobj *objs;
 	struct mrow *rows;
@@ -186,6 +187,7 @@ struct memtree *memtree_clone(struct memtree *t)
 				if (t->logs[s].gen[g].v[i])
 					*slot(&c->logs[s], (nfs4r_lsn)g << NFS4R_GEN_SHIFT | i, true) = nfs4r_entry_get(t->logs[s].gen[g].v[i]);
 		}
+	c->written = t->written;
 	return c;
 }
 
@@ -351,6 +353,7 @@ void memtree_put(struct memtree *t, const struct nfs4r_put *p)
 {
 	struct mrow *r;
 
+	t->written++;
 	HASH_FIND(hh, t->rows, p->key, p->key_len, r);
 	if (r) {
 		HASH_DEL(t->rows, r);
@@ -369,6 +372,7 @@ static void p_commit(void *ctx, struct nfs4r_entry *e, bool own, const struct nf
 	struct mlog *l = &t->logs[e->log];
 	struct nfs4r_entry **at = slot(l, e->lsn, true);
 
+	t->written++;
 	for (uint32_t i = 0; i < e->nparts; i++)
 		apply_part(t, e, &e->parts[i]);
 	for (uint32_t i = 0; i < nputs; i++)
@@ -379,10 +383,20 @@ static void p_commit(void *ctx, struct nfs4r_entry *e, bool own, const struct nf
 		l->applied++;
 }
 
+static uint64_t p_synced(void *ctx)
+{
+	return ((struct memtree *)ctx)->written; /* disks are at once */
+}
+
 void memtree_port(struct memtree *t, struct nfs4r_tree *out)
 {
 	*out = (struct nfs4r_tree){ .ctx = t, .facts = p_facts, .lookup = p_lookup, .parents = p_parents,
-				    .commit = p_commit, .mint = p_mint };
+				    .commit = p_commit, .mint = p_mint, .synced = p_synced };
+}
+
+uint64_t memtree_written(const struct memtree *t)
+{
+	return t->written;
 }
 
 /* ---- store ------------------------------------------------------------------------ */

@@ -17,6 +17,7 @@ struct memtree *memtree_new(nfs4r_server_id self, const struct nfs4r_oid *root);
 void memtree_free(struct memtree *t);
 struct memtree *memtree_clone(struct memtree *t); /* the disk as it is now, to go back to after a machine crash */
 void memtree_port(struct memtree *t, struct nfs4r_tree *out);
+uint64_t memtree_written(const struct memtree *t); /* rows and entries, ever: the position in its journal */
 /* Incarnation used by mint from now on. */
 void memtree_set_inc(struct memtree *t, uint64_t inc);
 

@@ -691,6 +691,7 @@ static void start(struct net *n, nfs4r_server_id s, bool intact)
 	cfg.servers |= NFS4R_BIT(s); /* a new one has all in its configuration */
 	cfg.inc = ++n->s[s].inc;
 	cfg.inc_random = ++n->starts;
+	cfg.journal_end = memtree_written(n->s[s].tree);
 	cfg.tail_intact = intact;
 	memtree_set_inc(n->s[s].tree, cfg.inc);
 	n->s[s].core = nfs4r_core_create(&cfg, &port);

@@ -141,6 +141,129 @@ static void an_older_image_is_no_memory(void **state)
 	net_free(n);
 }
 
+/* S goes on in its newest start, the others hear of it, and its disk is put back to what it was before that. */
+static void put_back(struct net *n, nfs4r_server_id s)
+{
+	struct memtree *image = memtree_clone(n->s[s].tree);
+	uint64_t inc = n->s[s].inc;
+
+	do_chmod(n, s, "d/f");
+	net_run(n, 2 * LEASE);
+	net_crash(n, s);
+	net_lose_disk(n, s, image, inc);
+}
+
+/* An image of the newest start: nobody heard of a later one, but all of more of its journal. */
+static void an_image_of_the_same_start_is_no_memory(void **state)
+{
+	struct net *n = net_memory(NFS4R_DURABILITY_COMMIT);
+
+	put_back(n, S);
+	net_restart(n, S, true);
+	net_run(n, LEASE / 2);
+	assert_int_equal(view_of(n, S).memory, NFS4R_MEMORY_FORGOT);
+	assert_false(serves(n, S));
+	assert_true(until_all_remember(n, 10 * LEASE));
+	assert_int_equal(n->s[S].repairs, 1);
+	works(n, S);
+	net_free(n);
+}
+
+/* It is on the others' disks, too, and still so when S has begun several times, and written more than it lost, before it hears anybody. */
+static void an_image_of_the_same_start_is_told_late(void **state)
+{
+	struct net *n = net_memory(NFS4R_DURABILITY_COMMIT);
+	uint64_t had = memtree_written(n->s[S].tree) + 100;
+
+	put_back(n, S);
+	net_drop(n, 0, S, 0);
+	for (nfs4r_server_id s = P; s <= Q; s++) {
+		net_crash(n, s);
+		net_restart(n, s, true);
+	}
+	while (memtree_written(n->s[S].tree) < had) {
+		struct nfs4r_put row = { .key_len = 3, .key = { 'F', 0, P }, .val_len = 8 };
+
+		net_restart(n, S, true);
+		for (int i = 0; i < 40; i++)
+			memtree_put(n->s[S].tree, &row);
+		net_crash(n, S);
+	}
+	net_restart(n, S, true);
+	net_run(n, LEASE / 2);
+	assert_int_not_equal(view_of(n, S).memory, NFS4R_MEMORY_FORGOT);
+	assert_false(serves(n, S));
+	net_pass(n);
+	net_run(n, LEASE / 2);
+	assert_int_equal(view_of(n, S).memory, NFS4R_MEMORY_FORGOT);
+	assert_true(until_all_remember(n, 10 * LEASE));
+	works(n, S);
+	net_free(n);
+}
+
+/* What a loss of power takes was not on the disk, and nobody was told of it. */
+static void what_nobody_heard_of_is_not_forgotten(void **state)
+{
+	struct net *n = net_memory(NFS4R_DURABILITY_COMMIT);
+	struct memtree *rest;
+	uint64_t inc = n->s[S].inc;
+
+	do_chmod(n, S, "d/g");
+	net_run(n, LEASE);
+	net_drop(n, S, 0, NFS4R_MSG_HEARTBEAT);
+	rest = memtree_clone(n->s[S].tree);
+	do_chmod(n, P, "d/f");
+	assert_true(memtree_written(n->s[S].tree) > memtree_written(rest));
+	net_crash(n, S);
+	net_lose_disk(n, S, rest, inc);
+	net_pass(n);
+	net_restart(n, S, false);
+	net_run(n, LEASE / 2);
+	assert_int_equal(view_of(n, S).memory, NFS4R_MEMORY_KNOWN);
+	assert_true(until_all_remember(n, 4 * LEASE));
+	assert_int_equal(n->s[S].repairs, 0);
+	works(n, S);
+	net_free(n);
+}
+
+/* Its tail is lost, nobody has more of its log, and all say so before they can say that its store is not the one they know. */
+static void an_image_is_not_recovered_before_it_is_judged(void **state)
+{
+	struct net *n = net_memory(NFS4R_DURABILITY_LOCAL);
+	uint32_t before;
+
+	net_drop(n, S, 0, NFS4R_MSG_ENTRIES);
+	put_back(n, S);
+	net_pass(n);
+	before = n->s[S].recovered;
+	net_hold(n, 0, S, NFS4R_MSG_HEARTBEAT);
+	net_restart(n, S, false);
+	net_run(n, SILENCE / 2);
+	assert_int_equal(n->s[S].recovered, before);
+	net_pass(n);
+	net_run(n, LEASE / 2);
+	assert_int_equal(view_of(n, S).memory, NFS4R_MEMORY_FORGOT);
+	assert_int_equal(n->s[S].recovered, before);
+	net_free(n);
+}
+
+/* Positions are told and kept. That moves them, and nobody writes for that alone. */
+static void nobody_writes_for_ever(void **state)
+{
+	struct net *n = net_memory(NFS4R_DURABILITY_COMMIT);
+	uint64_t written[NET_MAX + 1];
+
+	do_chmod(n, S, "d/f");
+	net_quiet(n);
+	net_run(n, 15000);
+	for (nfs4r_server_id s = P; s <= S; s++)
+		written[s] = memtree_written(n->s[s].tree);
+	net_run(n, 60000);
+	for (nfs4r_server_id s = P; s <= S; s++)
+		assert_int_equal(memtree_written(n->s[s].tree), written[s]);
+	net_free(n);
+}
+
 /* N = 3, one without its memory and one down: nobody may go on. It is said, and ends when that one is back. */
 static void one_forgot_and_one_is_down(void **state)
 {
@@ -257,6 +380,11 @@ int main(void)
 		cmocka_unit_test(waits_under_local_with_claims),
 		cmocka_unit_test(given_up_by_itself_after_a_time),
 		cmocka_unit_test(an_older_image_is_no_memory),
+		cmocka_unit_test(an_image_of_the_same_start_is_no_memory),
+		cmocka_unit_test(an_image_of_the_same_start_is_told_late),
+		cmocka_unit_test(what_nobody_heard_of_is_not_forgotten),
+		cmocka_unit_test(an_image_is_not_recovered_before_it_is_judged),
+		cmocka_unit_test(nobody_writes_for_ever),
 		cmocka_unit_test(one_forgot_and_one_is_down),
 		cmocka_unit_test(a_first_start_waits_for_all),
 		cmocka_unit_test(restarts_on_the_way_back),

@@ -289,8 +289,8 @@ void seals_print(const struct totals *t)
 	if (t->dropped)
 		printf("dropped: %llu times entries that somebody outside does not have\n", ULL(t->dropped));
 	if (t->disks_lost)
-		printf("disks: %llu lost, %llu put back, %llu servers that served again\n", ULL(t->disks_lost), ULL(t->disks_put_back),
-		       ULL(t->disks_back));
+		printf("disks: %llu lost, %llu put back (%llu to what they were in the same start), %llu servers that served again\n", ULL(t->disks_lost),
+		       ULL(t->disks_put_back), ULL(t->newest_put_back), ULL(t->disks_back));
 }
 
 const char *seals_never(const struct totals *t)

@@ -230,6 +230,8 @@ void check_view(struct server *v)
 		sim_fail(s, "S%u is %s member%s by its word and has %s lease, its view %llu has members %llx", v->id,
 			 w.member ? "a" : "no", w.joining ? " that joins" : "", lease ? "a" : "no", ULL(w.adopted.num),
 			 ULL(w.adopted.members));
+	if (w.memory == NFS4R_MEMORY_FORGOT && !v->disk_lost && !s->plan.members && !s->plan.reconfigure)
+		sim_fail(s, "S%u says that it forgot, and its disk is the one that it had", v->id);
 	if (v->disk_lost && lease && w.memory == NFS4R_MEMORY_KNOWN)
 		lose_over(v);
 	s->totals.leases_lost += v->seen_lease && !lease;

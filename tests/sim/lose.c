@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * Disks that are lost, or put back to what they were (log sheet 8.6): the server comes back with an empty store, or with an
- * image of its store of an earlier start, that is what was on its disk at some moment then. An image is put back only when all others have a
- * later start of that server on their disks: an older one nobody could tell. At most one server is without its memory at a time:
+ * image of its store, that is what was on its disk at some moment. An image is put back only when all others have a later start of that server on
+ * their disks, or, if the plan has images of the newest start, that its journal was longer in it: else nobody could tell. At most one server is without its memory at a time:
  * the next one may lose its disk when the last one serves again. That one has no entries, so perhaps nobody has them then, and others are made
  * anew, too (log sheet 8.5).
  */
@@ -10,11 +10,22 @@
 
 #define ULL(x) ((unsigned long long)(x))
 
-/* What a server says of a start (the core's row 'I'): its number. 0: nothing on its disk. */
-static uint64_t knows_start(const struct server *q, nfs4r_server_id of)
+static uint64_t number_at(const struct nfs4r_put *p, uint32_t at)
+{
+	uint64_t n = 0;
+
+	for (uint32_t b = 0; b < 8; b++)
+		n = n << 8 | p->val[at + b];
+	return n;
+}
+
+/* What a server says of a start (the core's row 'I'): its number, and how long its journal was. 0: nothing on its disk. */
+static uint64_t knows_start(const struct server *q, nfs4r_server_id of, uint64_t *pos)
 {
 	const uint8_t key[3] = { 'I', (uint8_t)(of >> 8), (uint8_t)of };
 	uint64_t inc = 0;
+
+	*pos = 0;
 
 	for (uint32_t i = 0; i < q->journal.synced; i++)
 		for (uint32_t k = 0; k < q->journal.recs[i].nputs; k++) {
@@ -22,9 +33,8 @@ static uint64_t knows_start(const struct server *q, nfs4r_server_id of)
 
 			if (p->key_len != sizeof(key) || memcmp(p->key, key, sizeof(key)))
 				continue;
-			inc = 0;
-			for (uint32_t b = 0; b < 8; b++)
-				inc = inc << 8 | p->val[b];
+			inc = number_at(p, 0);
+			*pos = number_at(p, 16);
 		}
 	return inc;
 }
@@ -39,15 +49,23 @@ void lose_image(struct server *v)
 	v->image.records = v->journal.synced;
 	if (v->storage)
 		store_image(v);
+	v->image.end = v->storage ? store_end(v) : v->journal.synced;
 	v->image.inc = v->inc;
 	v->image.start = NFS4R_GEN(v->applied[v->id]) << NFS4R_GEN_SHIFT | v->inc;
 	memcpy(v->image.truncated, v->truncated, sizeof(v->truncated));
 }
 
+static bool knows_better(const struct server *q, const struct server *v)
+{
+	uint64_t pos, start = knows_start(q, v->id, &pos);
+
+	return start > v->image.start || (v->sim->plan.newest_images && start == v->image.start && pos > v->image.end);
+}
+
 static bool all_know_better(const struct server *v)
 {
 	for (nfs4r_server_id q = 1; q <= v->sim->plan.servers; q++)
-		if (q != v->id && knows_start(&v->sim->servers[q], v->id) <= v->image.start)
+		if (q != v->id && !knows_better(&v->sim->servers[q], v))
 			return false;
 	return true;
 }
@@ -80,6 +98,7 @@ void disk_empty(struct server *v)
 static void put_back(struct server *v)
 {
 	struct sim *s = v->sim;
+	uint64_t was = v->inc;
 
 	TRACE(s, v, "its disk is put back to what it was in start %llu", ULL(v->image.inc));
 	if (v->storage) {
@@ -92,6 +111,7 @@ static void put_back(struct server *v)
 	v->inc = v->image.inc;
 	v->tail_lost = true;
 	s->totals.disks_put_back++;
+	s->totals.newest_put_back += v->image.inc == was;
 }
 
 static bool may_lose(const struct sim *s)

@@ -316,7 +316,7 @@ static const struct {
 	{ F_DROP_UNSTABLE, "seals-away" },	{ F_LATE_WAITS, "seals-away" },
 	{ F_VOTERS_UNASKED, "members" },	{ F_LEARNER_KNOWN, "members-power" },
 	{ F_ANNOUNCED_COMPLETES, "create" },	{ F_ANNOUNCED_AT_ONCE, "writers" },
-	{ F_ANNOUNCED_FORGOTTEN, "hot" },
+	{ F_ANNOUNCED_FORGOTTEN, "hot" },	{ F_POSITION_IGNORED, "views-image" },
 };
 
 /*

@@ -424,6 +424,8 @@ const struct mode modes[] = {
 	{ "views-amnesia", NULL, NULL, tune_views_amnesia, "disks are lost or put back; servers are given up" },
 	{ "seals-away", NULL, NULL, tune_seals_away, "little is kept for servers that are away for long" },
 	{ "seals-amnesia", NULL, NULL, tune_seals_amnesia, "disks are lost or put back; what was promised stays" },
+	{ "views-image", NULL, NULL, tune_views_image, "disks are put back to what they were earlier in the same start; servers are given up" },
+	{ "seals-image", NULL, NULL, tune_seals_image, "disks are put back to what they were earlier in the same start; what was promised stays" },
 	{ "members", NULL, NULL, tune_members, "servers are added and taken out" },
 	{ "members-commit", NULL, NULL, tune_members_commit, "the same, what was promised stays" },
 	{ "members-power", NULL, NULL, tune_members_power, "the same, machines crash, all at once, too" },

@@ -200,6 +200,25 @@ void tune_seals_amnesia(struct plan *p, struct rng *r)
 	amnesia(p, r);
 }
 
+/* What is put back is as young as the others can tell. */
+static void images(struct plan *p, struct rng *r)
+{
+	amnesia(p, r);
+	p->newest_images = true;
+}
+
+void tune_views_image(struct plan *p, struct rng *r)
+{
+	seals(p, r, NFS4R_DURABILITY_LOCAL);
+	images(p, r);
+}
+
+void tune_seals_image(struct plan *p, struct rng *r)
+{
+	seals(p, r, rng_chance(r, 500) ? NFS4R_DURABILITY_COMMIT : NFS4R_DURABILITY_MAJORITY);
+	images(p, r);
+}
+
 /* Servers come and go for good, among all other troubles. */
 static void members(struct plan *p, struct rng *r)
 {

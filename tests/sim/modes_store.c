@@ -103,6 +103,12 @@ static void tune_seals_lost(struct plan *p, struct rng *r)
 	p->segment_bytes = 1;
 }
 
+static void tune_image_stores(struct plan *p, struct rng *r)
+{
+	tune_seals_image(p, r);
+	p->segment_bytes = 1;
+}
+
 static void tune_members_stores(struct plan *p, struct rng *r)
 {
 	tune_members(p, r);
@@ -135,6 +141,7 @@ const struct mode store_modes[] = {
 	{ "store-lost", NULL, NULL, tune_lost, "real stores: disks are lost or put back" },
 	{ "store-seals", NULL, NULL, tune_seals, "real stores: power is lost while logs are sealed and copies repaired" },
 	{ "store-seals-lost", NULL, NULL, tune_seals_lost, "real stores: disks are lost or put back; what was promised stays" },
+	{ "store-image", NULL, NULL, tune_image_stores, "real stores: disks are put back to what they were earlier in the same start" },
 	{ "store-seals-die", NULL, NULL, tune_seals_die, "real stores: disks die, are full or broken, while logs are sealed" },
 	{ "store-members", NULL, NULL, tune_members_stores, "real stores: servers are added and taken out, and copies made anew" },
 	{ "store-reconfigure", NULL, NULL, tune_reconfigure_stores, "real stores: an administrator says who goes on, and machines lose power" },

@@ -85,6 +85,7 @@ struct plan { /* drawn from the seed and the mode; printed with a failure */
 	uint32_t calm_between;	/* so many times as long as else */
 	uint32_t repair_crash;	/* per mille of the objects repaired: a crash */
 	uint32_t losses;	/* per mille of the troubles: a server loses its disk, or has an older one put back */
+	bool newest_images;	/* also to what it was earlier in the same start */
 	bool members;		/* an administrator adds servers and takes them out, once in members_us */
 	uint64_t members_us;
 	bool reconfigure;	/* a majority is lost for good, and an administrator says who goes on (reconfigure.c) */
@@ -349,6 +350,7 @@ struct server {
 	struct {
 		bool taken;
 		uint32_t records;    /* of the journal */
+		uint64_t end;	     /* of the journal, by its own count of positions */
 		uint64_t inc, start; /* counter; as the core says it */
 		nfs4r_lsn truncated[SERVERS_MAX + 1];
 	} image;
@@ -376,7 +378,7 @@ struct totals {
 	uint64_t elections, elections_waited, deep_asked, deep_refused, promotions, promotions_lost, raises, raises_lost, drops, narrowed; /* of the cores */
 	uint64_t with_views, stops, troubles, views, removals, returns, leases_lost, joins, ok_without; /* ok_without: updates while one was outside */
 	uint64_t seals, sealed_away, crossings, repairs, repairs_all, repairs_failed, commits, commits_ok, holds, give_ups, promised;
-	uint64_t disks_lost, disks_put_back, disks_back;
+	uint64_t disks_lost, disks_put_back, newest_put_back, disks_back;
 	uint64_t deaths_to_come; /* a copy was made anew without what its source had deleted, and it had not made yet */
 	uint64_t dropped; /* entries beyond the bound, that somebody outside does not have */
 	uint64_t added, taken_out, new_disks;
@@ -674,6 +676,8 @@ void tune_seals_ahead(struct plan *p, struct rng *r);
 void tune_seals_forward(struct plan *p, struct rng *r);
 void tune_views_amnesia(struct plan *p, struct rng *r);
 void tune_seals_amnesia(struct plan *p, struct rng *r);
+void tune_views_image(struct plan *p, struct rng *r);
+void tune_seals_image(struct plan *p, struct rng *r);
 void tune_seals_away(struct plan *p, struct rng *r);
 void tune_members(struct plan *p, struct rng *r);
 void tune_members_commit(struct plan *p, struct rng *r);

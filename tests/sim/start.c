@@ -77,6 +77,13 @@ static void port_mint(void *ctx, struct nfs4r_oid *out)
 	nfs4r_oid_make(out, v->id, NFS4R_GEN(v->applied[v->id]) << 32 | v->inc, ++v->mint_seq);
 }
 
+static uint64_t port_synced(void *ctx)
+{
+	struct server *v = ctx;
+
+	return v->storage ? store_synced(v) : v->journal.synced;
+}
+
 /* ---- entries that are here ----------------------------------------------------------- */
 
 static void keep_entry(struct server *v, struct nfs4r_entry *e)
@@ -187,6 +194,7 @@ static void replay(struct server *v)
 {
 	const struct journal *j = &v->journal;
 	struct sim *s = v->sim;
+	const char *why;
 
 	tree_copy(&v->tree, &s->base);
 	if (v->storage)
@@ -206,8 +214,9 @@ static void replay(struct server *v)
 			set_positions(v, r->stable);
 		if (r->type != DID_COMMIT)
 			continue;
-		if (tree_apply(s, &v->tree, r->e, false))
-			sim_fail(s, "S%u: its journal cannot be replayed", v->id);
+		why = tree_apply(s, &v->tree, r->e, false);
+		if (why)
+			sim_fail(s, "S%u: its journal cannot be replayed, at %u:%s: %s", v->id, r->e->log, lsn_str(r->e->lsn), why);
 		keep_entry(v, r->e);
 	}
 	if (v->storage)
@@ -254,7 +263,7 @@ static void make_core(struct server *v)
 {
 	struct sim *s = v->sim;
 	struct nfs4r_core_config cfg;
-	const struct nfs4r_tree port = { v, port_facts, port_lookup, port_parents, port_commit, port_mint };
+	const struct nfs4r_tree port = { v, port_facts, port_lookup, port_parents, port_commit, port_mint, port_synced };
 
 	memset(&cfg, 0, sizeof(cfg));
 	nfs4r_core_config_init(&cfg);
@@ -262,6 +271,7 @@ static void make_core(struct server *v)
 	cfg.root = s->objs[0].oid;
 	cfg.inc = v->inc;
 	cfg.inc_random = v->inc_random;
+	cfg.journal_end = v->storage ? store_found(v) : v->journal.n;
 	cfg.tail_intact = !v->tail_lost;
 	cfg.fault = s->plan.fault;
 	cfg.window_entries = s->plan.window;

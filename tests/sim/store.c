@@ -225,6 +225,21 @@ void store_note_synced(struct server *v)
 		v->journal.synced++;
 }
 
+uint64_t store_synced(struct server *v)
+{
+	return nfs4r_store_synced(v->storage->store);
+}
+
+uint64_t store_end(struct server *v)
+{
+	return nfs4r_store_position(v->storage->store);
+}
+
+uint64_t store_found(struct server *v)
+{
+	return v->storage->info.end;
+}
+
 struct syncing {
 	nfs4r_journal_pos pos;
 	uint64_t us;

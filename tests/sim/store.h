@@ -56,6 +56,9 @@ void store_facts(struct server *v, const struct nfs4r_oid *oid, struct nfs4r_fac
 bool store_lookup(struct server *v, const struct nfs4r_oid *dir, const struct nfs4r_name *name, struct nfs4r_oid *child);
 uint32_t store_parents(struct server *v, const struct nfs4r_oid *oid, struct nfs4r_oid *out, uint32_t max);
 void store_check(struct server *v);
+uint64_t store_synced(struct server *v); /* positions in the journal */
+uint64_t store_end(struct server *v);
+uint64_t store_found(struct server *v);	 /* where that ended when it was opened */
 /* store_start.c: at a start */
 void store_begin(struct server *v); /* before the records are replayed: what is truncated */
 void store_began(struct server *v); /* after: positions, incarnation */

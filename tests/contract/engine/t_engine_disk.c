@@ -321,21 +321,59 @@ enum put_back {
 	TREE_ANEW, /* the same, into an empty directory: a file system may give each file the inode of another one, or of one that is made later */
 };
 
-static void an_old_image(void **state, enum put_back tree, bool in_vain)
+static int copy_now(void *arg)
+{
+	struct site *s = arg;
+
+	must_shell("cp -a %s %s/store.old && cp -a %s %s/data.old", s->store, s->cluster->dir, s->data, s->cluster->dir);
+	return 0;
+}
+
+/* LMDB and the marks are as they are while a checkpoint syncs the files; the journal may go on, and have a torn end in the copy. */
+static void copy_running(struct site *s)
+{
+	assert_int_equal(nfs4r_store_checkpoint(s->eng->store, copy_now, s, NULL), NFS4R_OK);
+}
+
+/* By the peers' cores: the position that they remember of this server's journal. */
+static void wait_told(struct cluster *c, struct site *s)
+{
+	nfs4r_journal_pos synced = nfs4r_store_synced(s->eng->store);
+	struct nfs4r_core_view v;
+
+	for (int i = 1; i < 3; i++)
+		for (int ms = 0; get_view(&c->site[i], &v), v.peer[3].position < synced; ms += 10, pause_ms(10))
+			if (ms >= 20000)
+				fail_msg("server %d was not told of server 3's journal for 20 s", i);
+}
+
+static void copy_stopped(struct cluster *c, struct site *s)
+{
+	cluster_stop(c, 3);
+	copy_now(s);
+	cluster_start(c, 3);
+	wait_all_serve(c);
+}
+
+static void an_old_image(void **state, enum put_back tree, bool in_vain, bool same_start)
 {
 	struct cluster *c = *state;
 	struct site *s = &c->site[3];
 	struct tree t;
 
 	plant(c, &t);
-	cluster_stop(c, 3);
-	must_shell("cp -a %s %s/store.old && cp -a %s %s/data.old", s->store, c->dir, s->data, c->dir);
-	cluster_start(c, 3);
-	wait_all_serve(c);
+	if (same_start)
+		copy_running(s);
+	else
+		copy_stopped(c, s);
 	write_and_close(&c->site[3], &t.f[2], "after the copy was made");
 	make(&c->site[3], NFS4R_OP_CREATE, &t.root, "made after the copy");
 	assert_int_equal(site_remove(&c->site[3], &t.dir, "f8"), NFS4R_OK);
 	cluster_settle(c);
+	if (same_start) { /* all is on its disk, and the next heartbeats tell the others */
+		assert_int_equal(nfs4r_store_sync(s->eng->store, nfs4r_store_position(s->eng->store)), NFS4R_OK);
+		wait_told(c, s);
+	}
 	go_away(c);
 	go_on(c, &t);
 	lose(c, true, false);
@@ -356,22 +394,28 @@ static void an_old_image(void **state, enum put_back tree, bool in_vain)
 
 static void an_old_store(void **state)
 {
-	an_old_image(state, TREE_OF_NOW, false);
+	an_old_image(state, TREE_OF_NOW, false, false);
+}
+
+/* Nobody heard of a later start than that one. */
+static void an_image_of_the_same_start(void **state)
+{
+	an_old_image(state, TREE_OVER, false, true);
 }
 
 static void an_old_store_and_tree(void **state)
 {
-	an_old_image(state, TREE_OVER, false);
+	an_old_image(state, TREE_OVER, false, false);
 }
 
 static void an_old_store_and_a_tree_made_anew(void **state)
 {
-	an_old_image(state, TREE_ANEW, false);
+	an_old_image(state, TREE_ANEW, false, false);
 }
 
 static void an_old_store_and_a_tree_made_anew_interrupted(void **state)
 {
-	an_old_image(state, TREE_ANEW, true);
+	an_old_image(state, TREE_ANEW, true, false);
 }
 
 /* What a deleted file's handle in an old store leads to now is a directory with something in it: not the volume's, and not in the way. */
@@ -447,6 +491,7 @@ int main(void)
 		T(a_lost_tree, setup_commit),
 		T(an_old_store, setup_commit),
 		T(an_old_store_and_tree, setup_local),
+		T(an_image_of_the_same_start, setup_commit),
 		T(an_old_store_and_a_tree_made_anew, setup_local),
 		T(an_old_store_and_a_tree_made_anew_interrupted, setup_local),
 		T(an_old_handle_leads_to_something_else, setup_local),

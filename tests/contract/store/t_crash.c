@@ -239,6 +239,52 @@ static void test_incarnations_follow_each_other(void **state)
 	assert_int_equal(f.info.inc, 3);
 }
 
+static bool is_about(nfs4r_journal_pos pos, nfs4r_journal_pos end)
+{
+	return pos >= end && pos <= end + 128; /* OPEN may begin a file, or follow a SYNCED */
+}
+
+/*
+ * Log 8.6: what was told to be synced is there, whatever a loss of power takes; and starts that are over before anybody used the store say where it
+ * ended before them.
+ */
+static void test_where_the_journal_ended(void **state)
+{
+	nfs4r_journal_pos told, end;
+
+	assert_int_equal(f.info.end, 64);
+	run(100, 50, 80);
+	assert_int_equal(nfs4r_store_sync(f.s, nfs4r_store_position(f.s)), NFS4R_OK);
+	told = nfs4r_store_synced(f.s);
+	assert_int_equal(told, nfs4r_store_position(f.s));
+	run(60, 50, 0);
+	end = nfs4r_store_position(f.s);
+	for (nfs4r_journal_pos pos = told; pos <= end; pos += 8 * (1 + rnd(&rng) % 40)) {
+		struct fx g = copy_of("boot-2");
+		nfs4r_journal_pos began;
+
+		cut(&g, pos);
+		fx_open_ok(&g);
+		began = g.info.end;
+		assert_true(began >= told && began <= pos);
+		assert_true(nfs4r_store_synced(g.s) > began);
+		for (int i = 0; i < 4; i++) {
+			if (i % 2)
+				g.cfg.boot_id = i == 1 ? "boot-3" : "boot-4";
+			fx_close(&g);
+			fx_open_ok(&g);
+			assert_true(is_about(g.info.end, began));
+		}
+		mk(&g, &g.root, "used", NFS4R_TYPE_FILE);
+		end = nfs4r_store_position(g.s);
+		fx_close(&g);
+		fx_open_ok(&g);
+		assert_true(g.info.end >= end);
+		fx_fini(&g);
+		end = nfs4r_store_position(f.s);
+	}
+}
+
 static void test_power_lost_any_prefix_remains(void **state)
 {
 	nfs4r_journal_pos end;
@@ -717,6 +763,7 @@ int main(void)
 		T(test_process_killed_anywhere),
 		T(test_killed_again_and_again),
 		T(test_incarnations_follow_each_other),
+		T(test_where_the_journal_ended),
 		T(test_power_lost_any_prefix_remains),
 		T(test_power_lost_a_block_is_missing),
 		T(test_power_lost_new_segments_suffer),

@@ -96,7 +96,7 @@ static void test_enums(void **state)
 	assert_int_equal(with_word("accept", 44, 0), NFS4R_MALFORMED); /* nobody's seal */
 	assert_int_equal(with_word("accept", 44, 16), NFS4R_MALFORMED);
 	assert_int_equal(with_word("heartbeat", 44, 2), NFS4R_MALFORMED);
-	assert_int_equal(with_word("heartbeat", 92, 2), NFS4R_MALFORMED);
+	assert_int_equal(with_word("heartbeat", 108, 2), NFS4R_MALFORMED);
 	assert_int_equal(with_word("promise", 84, 2), NFS4R_MALFORMED);
 	/* row: there at 68, version 72, type 80, multi 84, nlink 88, times 92, last entry at 108 */
 	assert_int_equal(with_word("read_answer_row", 68, 2), NFS4R_MALFORMED);
@@ -127,8 +127,8 @@ static void test_masks(void **state)
 {
 	check_mask("nack", 32);
 	check_mask("heartbeat", 28);
-	check_mask("heartbeat", 84);
-	check_mask("heartbeat", 104);
+	check_mask("heartbeat", 100);
+	check_mask("heartbeat", 120);
 	check_mask("prepare", 12);
 	check_mask("prepare", 20);
 	check_mask("prepare", 28);

@@ -485,8 +485,10 @@ static void make_heartbeat(void *p)
 	m->heartbeat.memory = NFS4R_MEMORY_KNOWN;
 	m->heartbeat.inc = 7;
 	m->heartbeat.inc_random = 0x1122334455667788;
+	m->heartbeat.position = 0x0000001234567890;
 	m->heartbeat.your_inc = 0x8000000000000001;
 	m->heartbeat.your_random = 0x99aabbccddeeff00;
+	m->heartbeat.your_position = 0x000000fedcba9870;
 	m->heartbeat.claims = NFS4R_BIT(2);
 	m->heartbeat.settled = true;
 	m->heartbeat.reconf_epoch = 2;
