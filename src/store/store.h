@@ -29,6 +29,7 @@ struct nfs4r_store_config {
 	uint64_t map_bytes;	/* LMDB map size, grown by itself when needed; default 1 GiB */
 	uint64_t segment_bytes; /* a journal segment is closed at about this size; default 64 MiB */
 	uint64_t segment_age_s; /* or when it is so old; 0 = at any age */
+	uint64_t ahead_bytes;	/* so many zeros are laid out behind the journal's end, by a thread of the store; 0 = none, and no thread */
 	const char *boot_id;	/* NULL: read from the kernel. Tests give their own to play a machine crash */
 	uint64_t fail_after_bytes; /* tests: appends beyond answer NOSPC; 0 = never */
 };
