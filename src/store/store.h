@@ -147,6 +147,8 @@ enum nfs4r_status nfs4r_store_sync(struct nfs4r_store *s, nfs4r_journal_pos pos)
 /* All that was appended, with no hole in the own log before it: what lies behind one counts for nothing after a crash of the machine. Waits at
  * most a second for updates under way, then DELAY. */
 enum nfs4r_status nfs4r_store_sync_whole(struct nfs4r_store *s);
+/* The first half of that: what is to be synced. */
+enum nfs4r_status nfs4r_store_whole(struct nfs4r_store *s, nfs4r_journal_pos *pos);
 /*
  * Note positions, call @sync_files (the exported file system: syncfs), sync the journal, write LMDB, forget marks, delete
  * journal segments that hold neither unwritten changes nor wanted log entries. stable[] = index by server id.
