@@ -227,13 +227,24 @@ void repl_closed(struct repl_export *exp, const struct nfs4r_oid *oid)
 	gate_leave(exp);
 }
 
-enum nfs4r_status repl_commit_log(struct repl_export *exp, const struct nfs4r_oid *oid)
+uint64_t repl_commit_begin(struct repl_export *exp)
+{
+	uint64_t begun;
+
+	if (!gate_enter(exp))
+		return 0;
+	begun = nfs4r_commit_begin(exp->eng);
+	gate_leave(exp);
+	return begun;
+}
+
+enum nfs4r_status repl_commit_log(struct repl_export *exp, const struct nfs4r_oid *oid, uint64_t begun)
 {
 	enum nfs4r_status st;
 
 	if (!gate_enter(exp))
 		return NFS4R_DELAY;
-	st = nfs4r_commit(exp->eng, oid);
+	st = nfs4r_commit(exp->eng, oid, begun);
 	gate_leave(exp);
 	return st;
 }

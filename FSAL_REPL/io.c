@@ -184,12 +184,11 @@ fsal_status_t repl_sub_read(struct fsal_obj_handle *sub, uint64_t off, void *byt
 /* ---- WRITE ---- */
 
 /* At the sub-FSAL, as the client and with its state. Context: ours. */
-static fsal_status_t write_here(struct io *io)
+static fsal_status_t write_here(struct io *io, bool stable)
 {
 	struct fsal_io_arg *arg = io->arg;
 	struct fsal_obj_handle *sub;
 	size_t len = wanted(arg);
-	bool stable = arg->fsal_stable;
 	fsal_status_t st;
 
 	sub = repl_obj_sub(io->exp, io->obj, &st);
@@ -205,7 +204,7 @@ static enum nfs4r_status write_exec(void *arg, struct nfs4r_op *op, struct nfs4r
 	struct repl_context c;
 	bool home = at_home(io, &c);
 
-	io->st = write_here(io);
+	io->st = write_here(io, false); /* the engine syncs it */
 	if (!home)
 		repl_context_leave(&c);
 	return repl_status(io->st);
@@ -215,7 +214,7 @@ static fsal_status_t write_orphan(struct io *io)
 {
 	struct repl_context c;
 	bool home = at_home(io, &c);
-	fsal_status_t st = write_here(io);
+	fsal_status_t st = write_here(io, io->arg->fsal_stable);
 
 	if (!home)
 		repl_context_leave(&c);
@@ -380,6 +379,7 @@ fsal_status_t repl_commit2(struct fsal_obj_handle *h, off_t off, size_t len)
 	enum nfs4r_status rs;
 	enum repl_lost lost;
 	fsal_status_t st;
+	uint64_t begun = 0;
 	bool local;
 
 	(void)repl_verifier_answer(exp); /* one that a WRITE left here would be older than what is committed now */
@@ -391,9 +391,11 @@ fsal_status_t repl_commit2(struct fsal_obj_handle *h, off_t off, size_t len)
 	sub = repl_obj_sub(exp, obj, &st);
 	if (sub == NULL)
 		return st;
+	if (local)
+		begun = repl_commit_begin(exp);
 	REPL_SUBCALL(exp, st = sub->obj_ops->commit2(sub, off, len));
 	if (!FSAL_IS_ERROR(st) && local)
-		st = repl_fsal_status(repl_commit_log(exp, &obj->oid));
+		st = repl_fsal_status(repl_commit_log(exp, &obj->oid, begun));
 	return st;
 }
 

@@ -3,6 +3,8 @@
  * Actions that must not be seen before the journal is on stable storage (core.h, contract 3). One thread
  * takes what has gathered, syncs once for all of it, and performs it in order; meanwhile the core goes on.
  * If the journal cannot be synced nothing of it may ever be seen: the server halts.
+ *
+ * It also begins a sync for who syncs something else meanwhile, and comes for the journal then (held.c).
  */
 #include <stdlib.h>
 
@@ -12,6 +14,7 @@ struct item {
 	struct item *next;
 	nfs4r_journal_pos pos;
 	nfs4r_server_id to;
+	bool sync_only;
 	struct opctx *op;     /* EXECUTE */
 	uint64_t accepted;    /* ACCEPTED: the view */
 	struct nfs4r_msg msg; /* SEND: flat types only */
@@ -28,6 +31,8 @@ struct durable {
 
 static void perform(struct nfs4r_engine *eng, struct item *it)
 {
+	if (it->sync_only)
+		return;
 	if (!it->op && !it->accepted) {
 		engine_send(eng, it->to, &it->msg);
 		return;
@@ -142,6 +147,16 @@ void durable_send(struct durable *d, nfs4r_server_id to, const struct nfs4r_msg 
 		abort();
 	it->to = to;
 	it->msg = *msg;
+	push(d, it);
+}
+
+void durable_begin_sync(struct durable *d)
+{
+	struct item *it = calloc(1, sizeof(*it));
+
+	if (!it)
+		return;
+	it->sync_only = true;
 	push(d, it);
 }
 

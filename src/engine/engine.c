@@ -12,6 +12,8 @@
 
 #include "engine/engine_int.h"
 
+#define JOURNAL_AHEAD (1u << 20) /* of zeros behind the journal's end: some thousand small updates, and all the disk that an idle volume loses */
+
 /* ---- tree port of the core; eng->lock held ---- */
 
 static void tree_facts(void *ctx, const struct nfs4r_oid *oid, struct nfs4r_facts *out)
@@ -271,6 +273,7 @@ static enum nfs4r_status open_store(struct nfs4r_engine *eng, struct nfs4r_store
 {
 	struct nfs4r_store_config sc = {
 		.dir = eng->cfg.store_dir, .self = eng->cfg.rpc.self, .map_bytes = 1u << 30, .segment_bytes = eng->cfg.segment_bytes ? eng->cfg.segment_bytes : 64u << 20, .segment_age_s = eng->cfg.retention_s / 16,
+		.ahead_bytes = JOURNAL_AHEAD,
 		.boot_id = eng->cfg.boot_id
 	};
 

@@ -86,6 +86,7 @@ struct nfs4r_exec {
 /*
  * Local execution by the caller instead of the engine's own (which calls lops with op->cred). Sets x->made for a new
  * object and op->post (MODE UID GID SIZE ATIME at least) as lops->create and lops->setattr do. May be called on an engine thread.
+ * Of a stable WRITE it need not sync the bytes: the engine does, with lops->commit, before it answers.
  */
 typedef enum nfs4r_status (*nfs4r_exec_fn)(void *arg, struct nfs4r_op *op, struct nfs4r_exec *x);
 typedef void (*nfs4r_done_fn)(void *arg, struct nfs4r_op *op);
@@ -148,8 +149,12 @@ uint32_t nfs4r_links_seen(struct nfs4r_engine *eng, uint32_t nlink);
 void nfs4r_handle(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, struct nfs4r_lhandle *out);
 bool nfs4r_by_handle(struct nfs4r_engine *eng, const struct nfs4r_lhandle *h, struct nfs4r_oid *oid);
 
-/* After the file was synced locally: make the log durable up to its last update (COMMIT, log sheet 5.4). */
-enum nfs4r_status nfs4r_commit(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
+/*
+ * COMMIT (log sheet 5.4): begin, sync the file locally, then nfs4r_commit() with what begin said: the log is durable up to what was there when it began. Meanwhile a thread
+ * of the engine syncs the journal. With 0, also without a begin, all is done then.
+ */
+uint64_t nfs4r_commit_begin(struct nfs4r_engine *eng);
+enum nfs4r_status nfs4r_commit(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, uint64_t begun);
 /* NFSv4 write verifier of this server (log sheet 5.3): changes whenever unstable data may have died behind it. */
 uint64_t nfs4r_verifier(struct nfs4r_engine *eng);
 void nfs4r_root(struct nfs4r_engine *eng, struct nfs4r_oid *out);

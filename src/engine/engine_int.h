@@ -140,6 +140,7 @@ void durable_stop(struct durable *d);
 void durable_destroy(struct durable *d);
 void durable_send(struct durable *d, nfs4r_server_id to, const struct nfs4r_msg *msg);
 void durable_execute(struct durable *d, struct opctx *o);
+void durable_begin_sync(struct durable *d); /* whoever needs it still has to sync, or to wait for this one, by himself */
 void durable_accepted(struct durable *d, uint64_t num); /* the core hears of it */
 
 /* ---- distribute.c ---- */

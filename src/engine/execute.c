@@ -127,7 +127,8 @@ static enum nfs4r_status adopt(struct nfs4r_engine *eng, struct nfs4r_op *op, st
 	return st != NFS4R_OK ? st : eng->ops->getattr(eng->ctx, &x->made, &op->post);
 }
 
-static enum nfs4r_status run_lops(struct nfs4r_engine *eng, struct nfs4r_op *op, struct nfs4r_entry *e, struct nfs4r_exec *x)
+/* @sync: nobody does it later. */
+static enum nfs4r_status run_lops(struct nfs4r_engine *eng, struct nfs4r_op *op, bool sync, struct nfs4r_entry *e, struct nfs4r_exec *x)
 {
 	const struct nfs4r_lops *l = eng->ops;
 	struct nfs4r_part *p = &e->parts[0];
@@ -151,7 +152,7 @@ static enum nfs4r_status run_lops(struct nfs4r_engine *eng, struct nfs4r_op *op,
 	case NFS4R_OP_WRITE:
 		if (!op->data)
 			return NFS4R_INVAL;
-		return l->write(eng->ctx, &x->obj, op->offset, op->data->data, op->data->len, op->stable, &op->cred);
+		return l->write(eng->ctx, &x->obj, op->offset, op->data->data, op->data->len, sync && op->stable, &op->cred);
 	case NFS4R_OP_ALLOCATE:
 	case NFS4R_OP_DEALLOCATE:
 		return l->allocate(eng->ctx, &x->obj, op->offset, op->length, op->type == NFS4R_OP_DEALLOCATE, &op->cred);
@@ -258,7 +259,7 @@ enum nfs4r_status entry_execute(struct nfs4r_engine *eng, struct opctx *o)
 	if (o->exec)
 		st = o->exec(o->arg, o->op, &x);
 	else
-		st = run_lops(eng, o->op, o->entry, &x);
+		st = run_lops(eng, o->op, o->remote, o->entry, &x);
 	if (st == NFS4R_OK)
 		fill(o->entry, o->op, &x);
 	else if (o->op->type == NFS4R_OP_WRITE && is_disk_error(st))

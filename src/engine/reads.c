@@ -695,10 +695,11 @@ static enum nfs4r_status here_data(struct nfs4r_engine *eng, struct nfs4r_read *
 
 static enum nfs4r_status here_commit(struct nfs4r_engine *eng, struct nfs4r_read *rd, const struct nfs4r_lhandle *h)
 {
+	uint64_t begun = nfs4r_commit_begin(eng);
 	enum nfs4r_status st = eng->ops->commit(eng->ctx, h);
 
 	if (st == NFS4R_OK)
-		st = nfs4r_commit(eng, &rd->oid);
+		st = nfs4r_commit(eng, &rd->oid, begun);
 	rd->verifier = nfs4r_verifier(eng);
 	return st;
 }

@@ -355,16 +355,23 @@ static bool wait_whole(struct nfs4r_store *s, int log, nfs4r_lsn lsn)
 	return l->applied >= lsn;
 }
 
-enum nfs4r_status nfs4r_store_sync_whole(struct nfs4r_store *s)
+enum nfs4r_status nfs4r_store_whole(struct nfs4r_store *s, nfs4r_journal_pos *pos)
 {
-	nfs4r_journal_pos pos;
 	bool whole;
 
 	pthread_mutex_lock(&s->change);
 	whole = wait_whole(s, s->meta.self, s->last[s->meta.self]);
-	pos = atomic_load(&s->jnl.tail);
+	*pos = atomic_load(&s->jnl.tail);
 	pthread_mutex_unlock(&s->change);
-	return whole ? nfs4r_jnl_sync(&s->jnl, pos) : NFS4R_DELAY;
+	return whole ? NFS4R_OK : NFS4R_DELAY;
+}
+
+enum nfs4r_status nfs4r_store_sync_whole(struct nfs4r_store *s)
+{
+	nfs4r_journal_pos pos;
+	enum nfs4r_status st = nfs4r_store_whole(s, &pos);
+
+	return st == NFS4R_OK ? nfs4r_jnl_sync(&s->jnl, pos) : st;
 }
 
 /*

@@ -31,12 +31,20 @@
 	X(F_STORE_TELL_FILES, "log 4.3", "stable positions are told before the files are synced")               \
 	X(F_STORE_TELL_JOURNAL, "log 4.3", "stable positions are told before the journal is synced")
 
+#define NFS4R_STORE_END_FAULT_FIRST 186
+
+/* The same, of where the journal ends. */
+#define NFS4R_STORE_END_FAULTS_EACH(X)                                                                         \
+	X(F_STORE_ZEROS_END, "log 4.1", "zeros end the journal whatever lies behind them")
+
 enum nfs4r_store_fault {
 	NFS4R_STORE_FAULT_BEFORE = NFS4R_STORE_FAULT_FIRST - 1,
 #define X(name, rule, text) name,
 	NFS4R_STORE_FAULTS_EACH(X)
 	NFS4R_STORE_TOLD_FAULT_BEFORE = NFS4R_STORE_TOLD_FAULT_FIRST - 1,
 	NFS4R_STORE_TOLD_FAULTS_EACH(X)
+	NFS4R_STORE_END_FAULT_BEFORE = NFS4R_STORE_END_FAULT_FIRST - 1,
+	NFS4R_STORE_END_FAULTS_EACH(X)
 #undef X
 	NFS4R_STORE_FAULT_END
 };

@@ -4,6 +4,7 @@
  *
  *   segment.c    files of the journal            record.c      bytes of records
  *   journal.c    appending, syncing              log_index.c   where each log entry lies; positions, MINT
+ *   ahead.c      zeros behind the journal's end
  *   overlay.c    changes since the checkpoint    apply.c       from an entry to changed rows and names
  *   db.c         LMDB: environment, readers      marks.c       intents, marks, what is in flight
  *   rows.c names.c handles.c   reads, and the codec of their LMDB records
@@ -18,6 +19,7 @@
  *              checkpoint takes it to freeze, so a freeze never falls between a record and its effect
  *   view       rwlock over active, frozen, positions, log index. Writers hold it for memory only
  *   db.map     rwlock: readers of LMDB; written only to grow the map
+ *   jnl.lay    mutex: who writes to the last journal file, records at its end or zeros behind it; never held while the disk syncs
  *   jnl.segs   rwlock over the list of segments;  jnl.sync  mutex of the group sync
  */
 #ifndef NFS4R_STORE_INTERNAL_H
@@ -260,6 +262,13 @@ struct nfs4r_journal {
 	bool syncing;
 	nfs4r_journal_pos unnamed; /* segments from here on: the name may not be on disk. Of who syncs */
 	_Atomic uint64_t appends, syncs;
+	pthread_mutex_t lay_lock;
+	uint64_t laid; /* length of the last file; zeros from its size to here */
+	nfs4r_journal_pos lay_again; /* it did not work: not before the tail is here */
+	uint64_t ahead_bytes; /* so many zeros; 0: nobody lays out by itself */
+	pthread_cond_t lay_cond;
+	pthread_t lay_thread;
+	bool laying, lay_stop; /* the thread is there; it is to end */
 };
 
 struct nfs4r_wbuf { /* records being built, and reused */
@@ -325,6 +334,12 @@ void nfs4r_jnl_fini(struct nfs4r_journal *j);
 /* All records of @w, or none. *@pos: where the first one lies. */
 enum nfs4r_status nfs4r_jnl_append(struct nfs4r_journal *j, struct nfs4r_wbuf *w,
 				   nfs4r_journal_pos *pos);
+/* Zeros behind the last file's end, synced, if less than half of @ahead are left. Any thread; blocks on the disk. */
+void nfs4r_jnl_lay_out(struct nfs4r_journal *j, uint64_t ahead);
+bool nfs4r_jnl_wants_room(struct nfs4r_journal *j, uint64_t ahead); /* lay_lock held */
+/* The thread that does it. 0: none. */
+void nfs4r_jnl_ahead_start(struct nfs4r_journal *j, uint64_t ahead);
+void nfs4r_jnl_ahead_stop(struct nfs4r_journal *j);
 enum nfs4r_status nfs4r_jnl_sync(struct nfs4r_journal *j, nfs4r_journal_pos pos);
 /* The record at @pos in a new buffer (free() it), for readers in any thread; NULL when it is not there. */
 uint8_t *nfs4r_jnl_read(struct nfs4r_journal *j, nfs4r_journal_pos pos, struct nfs4r_rec_view *out);

@@ -11,7 +11,10 @@
  * dropped the pages), what is on disk can no longer be told: `failed` is set for good and every later
  * change and sync answers IO.
  *
- * Invariants: tail = end of the last whole record; synced <= tail; a segment that is left is synced by the
+ * Behind the tail there may be zeros (ahead.c), so that an append changes neither the size nor the extents of the file, and its sync
+ * nothing but its bytes.
+ *
+ * Invariants: tail = end of the last whole record; behind it nothing but zeros; synced <= tail; a segment that is left is synced by the
  * next sync(), whoever asks.
  */
 #include <errno.h>
@@ -27,6 +30,8 @@ enum nfs4r_status nfs4r_jnl_init(struct nfs4r_journal *j)
 	nfs4r_rwlock_init(&j->segs_lock);
 	pthread_mutex_init(&j->sync_lock, NULL);
 	pthread_cond_init(&j->sync_done, NULL);
+	pthread_mutex_init(&j->lay_lock, NULL);
+	pthread_cond_init(&j->lay_cond, NULL);
 	return NFS4R_OK;
 }
 
@@ -37,6 +42,8 @@ void nfs4r_jnl_fini(struct nfs4r_journal *j)
 	pthread_rwlock_destroy(&j->segs_lock);
 	pthread_mutex_destroy(&j->sync_lock);
 	pthread_cond_destroy(&j->sync_done);
+	pthread_mutex_destroy(&j->lay_lock);
+	pthread_cond_destroy(&j->lay_cond);
 }
 
 static enum nfs4r_status write_all(int fd, const uint8_t *p, size_t len, off_t at)
@@ -64,6 +71,7 @@ static bool is_old(const struct nfs4r_journal *j, const struct nfs4r_segment *se
 /* A copy of the last segment, after making a new one when @len more bytes would be too many, or it is old. */
 static enum nfs4r_status writable(struct nfs4r_journal *j, size_t len, struct nfs4r_segment *last)
 {
+	uint64_t laid = j->laid;
 	enum nfs4r_status st;
 
 	pthread_rwlock_rdlock(&j->segs_lock);
@@ -74,6 +82,8 @@ static enum nfs4r_status writable(struct nfs4r_journal *j, size_t len, struct nf
 	st = nfs4r_seg_create(j, last->start + last->size);
 	if (st != NFS4R_OK)
 		return st;
+	if (laid > last->size)
+		(void)!ftruncate(last->fd, last->size); /* zeros that stay do no harm (recover.c) */
 	pthread_rwlock_rdlock(&j->segs_lock);
 	*last = j->segs[j->nsegs - 1];
 	pthread_rwlock_unlock(&j->segs_lock);
@@ -81,10 +91,42 @@ static enum nfs4r_status writable(struct nfs4r_journal *j, size_t len, struct nf
 	return NFS4R_OK;
 }
 
+/* Nothing of what failed remains, of the zeros behind it neither. */
+static enum nfs4r_status cut_off(struct nfs4r_journal *j, const struct nfs4r_segment *last, enum nfs4r_status st)
+{
+	j->laid = last->size;
+	if (!ftruncate(last->fd, last->size) && !fdatasync(last->fd))
+		return st;
+	atomic_store(&j->failed, true);
+	return NFS4R_IO;
+}
+
+static enum nfs4r_status append(struct nfs4r_journal *j, struct nfs4r_wbuf *w, nfs4r_journal_pos *pos)
+{
+	struct nfs4r_segment last;
+	enum nfs4r_status st = writable(j, w->len, &last);
+
+	if (st != NFS4R_OK)
+		return st;
+	*pos = last.start + last.size;
+	nfs4r_rec_seal(w, *pos);
+	st = write_all(last.fd, w->p, w->len, last.size);
+	if (st != NFS4R_OK)
+		return cut_off(j, &last, st);
+	if (last.size + w->len > j->laid)
+		j->laid = last.size + w->len;
+	j->appended += w->len;
+	pthread_rwlock_wrlock(&j->segs_lock);
+	j->segs[j->nsegs - 1].size += w->len;
+	pthread_rwlock_unlock(&j->segs_lock);
+	atomic_store(&j->tail, *pos + w->len);
+	atomic_fetch_add(&j->appends, 1);
+	return NFS4R_OK;
+}
+
 enum nfs4r_status nfs4r_jnl_append(struct nfs4r_journal *j, struct nfs4r_wbuf *w,
 				   nfs4r_journal_pos *pos)
 {
-	struct nfs4r_segment last;
 	enum nfs4r_status st;
 
 	if (atomic_load(&j->failed))
@@ -93,26 +135,12 @@ enum nfs4r_status nfs4r_jnl_append(struct nfs4r_journal *j, struct nfs4r_wbuf *w
 		return NFS4R_NOMEM;
 	if (j->fail_after && j->appended + w->len > j->fail_after)
 		return NFS4R_NOSPC;
-	st = writable(j, w->len, &last);
-	if (st != NFS4R_OK)
-		return st;
-	*pos = last.start + last.size;
-	nfs4r_rec_seal(w, *pos);
-	st = write_all(last.fd, w->p, w->len, last.size);
-	if (st != NFS4R_OK) {
-		if (ftruncate(last.fd, last.size) || fdatasync(last.fd)) {
-			atomic_store(&j->failed, true);
-			st = NFS4R_IO;
-		}
-		return st;
-	}
-	j->appended += w->len;
-	pthread_rwlock_wrlock(&j->segs_lock);
-	j->segs[j->nsegs - 1].size += w->len;
-	pthread_rwlock_unlock(&j->segs_lock);
-	atomic_store(&j->tail, *pos + w->len);
-	atomic_fetch_add(&j->appends, 1);
-	return NFS4R_OK;
+	pthread_mutex_lock(&j->lay_lock);
+	st = append(j, w, pos);
+	if (j->laying && nfs4r_jnl_wants_room(j, j->ahead_bytes))
+		pthread_cond_signal(&j->lay_cond);
+	pthread_mutex_unlock(&j->lay_lock);
+	return st;
 }
 
 /* fdatasync of every segment with bytes in from..to. Duplicates of the descriptors outlive a drop. */

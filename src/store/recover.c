@@ -10,6 +10,8 @@
  * holds, and nothing after it shows that it had been synced (a SYNCED or OPEN record) or, in the same boot
  * of the kernel, that anything was ever written behind it. Then it is what a crash tore, and it is cut off.
  * A segment without a whole header, or a gap between segments, is judged in the same way.
+ * Nothing but zeros up to the end of a file is no record and no damage: the file was laid out further than it was written (ahead.c).
+ * The zeros of the last file stay. A file that is not the last may have kept some, which go; the next one must begin where they do.
  * Otherwise the journal is damaged: CORRUPT, with file and offset, and nothing is touched.
  *
  * Entries behind a hole in their log count for nothing: own ones only after a crash of the machine (the tail is lost), for they were never
@@ -133,6 +135,20 @@ static enum nfs4r_status bad_record(struct nfs4r_scan *sc, uint32_t i, const uin
 			    pos < sc->s->meta.pos ? "older than the last checkpoint" : "records follow it");
 }
 
+/* Laid out, and never written: nothing was torn here. Whatever lies behind zeros has to be looked at, and cut off if it may go. */
+static bool only_zeros(const uint8_t *p, size_t len)
+{
+	static const uint8_t zeros[4096];
+
+	if (FAULT(F_STORE_ZEROS_END))
+		return len >= REC_HEADER && !memcmp(p, zeros, REC_HEADER);
+	while (len > sizeof(zeros) && !memcmp(p, zeros, sizeof(zeros))) {
+		p += sizeof(zeros);
+		len -= sizeof(zeros);
+	}
+	return len <= sizeof(zeros) && !memcmp(p, zeros, len);
+}
+
 /* ---- segments ----------------------------------------------------------------- */
 
 /* Runs that ended before anybody used the store tell nothing of how long it was when it was used last. */
@@ -152,8 +168,11 @@ static enum nfs4r_status walk_segment(struct nfs4r_scan *sc, uint32_t i, const u
 	char name[32];
 
 	while (at < len && !sc->again) {
-		if (!nfs4r_rec_parse(p + at, len - at, sc->starts[i] + at, &rec, &total))
+		if (!nfs4r_rec_parse(p + at, len - at, sc->starts[i] + at, &rec, &total)) {
+			if (only_zeros(p + at, len - at))
+				break;
 			return bad_record(sc, i, p, len, at);
+		}
 		note_idle(sc, &rec);
 		st = nfs4r_replay(sc, &rec);
 		if (st != NFS4R_OK) {
@@ -164,7 +183,9 @@ static enum nfs4r_status walk_segment(struct nfs4r_scan *sc, uint32_t i, const u
 		}
 		at += total;
 	}
-	sc->end = sc->starts[i] + len;
+	sc->s->jnl.segs[sc->s->jnl.nsegs - 1].size = at;
+	sc->s->jnl.laid = len;
+	sc->end = sc->starts[i] + at;
 	sc->keep = i + 1;
 	return NFS4R_OK;
 }
@@ -330,6 +351,17 @@ static enum nfs4r_status check_logs(struct nfs4r_scan *sc)
 	return st;
 }
 
+/* Of files that are not the last: power was lost as the next one was begun. */
+static bool cut_zeros(const struct nfs4r_journal *j)
+{
+	struct stat sb;
+
+	for (uint32_t i = 0; i + 1 < j->nsegs; i++)
+		if (fstat(j->segs[i].fd, &sb) || ((uint64_t)sb.st_size > j->segs[i].size && ftruncate(j->segs[i].fd, j->segs[i].size)))
+			return false;
+	return true;
+}
+
 /* The first changes on disk. */
 static enum nfs4r_status cut_tail(struct nfs4r_scan *sc)
 {
@@ -344,11 +376,11 @@ static enum nfs4r_status cut_tail(struct nfs4r_scan *sc)
 	if (sc->torn && j->nsegs) {
 		struct nfs4r_segment *last = &j->segs[j->nsegs - 1];
 
-		last->size = sc->end - last->start;
+		last->size = j->laid = sc->end - last->start;
 		if (ftruncate(last->fd, last->size))
 			goto fail;
 	}
-	if (sc->keep < sc->nstarts && fsync(j->dirfd))
+	if (!cut_zeros(j) || (sc->keep < sc->nstarts && fsync(j->dirfd)))
 		goto fail;
 	return NFS4R_OK;
 fail:

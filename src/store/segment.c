@@ -135,7 +135,9 @@ enum nfs4r_status nfs4r_seg_create(struct nfs4r_journal *j, nfs4r_journal_pos st
 	st = write_header(fd, header);
 	if (st == NFS4R_OK)
 		st = nfs4r_seg_add(j, start, fd, SEG_HEADER);
-	if (st != NFS4R_OK) {
+	if (st == NFS4R_OK) {
+		j->laid = SEG_HEADER;
+	} else {
 		unlinkat(j->dirfd, name, 0);
 		close(fd);
 	}

@@ -216,6 +216,7 @@ enum nfs4r_status nfs4r_store_open(const struct nfs4r_store_config *cfg, struct 
 	}
 	s->jnl.appended = 0;
 	s->jnl.fail_after = cfg->fail_after_bytes;
+	nfs4r_jnl_ahead_start(&s->jnl, cfg->ahead_bytes);
 	*out = s;
 	return NFS4R_OK;
 }
@@ -227,6 +228,7 @@ void nfs4r_store_close(struct nfs4r_store *s)
 
 	if (!s)
 		return;
+	nfs4r_jnl_ahead_stop(&s->jnl);
 	pthread_mutex_lock(&s->change);
 	w = nfs4r_change_begin(s);
 	nfs4r_rec_begin(w, REC_CLOSE);

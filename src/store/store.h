@@ -29,6 +29,7 @@ struct nfs4r_store_config {
 	uint64_t map_bytes;	/* LMDB map size, grown by itself when needed; default 1 GiB */
 	uint64_t segment_bytes; /* a journal segment is closed at about this size; default 64 MiB */
 	uint64_t segment_age_s; /* or when it is so old; 0 = at any age */
+	uint64_t ahead_bytes;	/* so many zeros are laid out behind the journal's end, by a thread of the store; 0 = none, and no thread */
 	const char *boot_id;	/* NULL: read from the kernel. Tests give their own to play a machine crash */
 	uint64_t fail_after_bytes; /* tests: appends beyond answer NOSPC; 0 = never */
 };
@@ -148,6 +149,8 @@ enum nfs4r_status nfs4r_store_sync(struct nfs4r_store *s, nfs4r_journal_pos pos)
 /* All that was appended, with no hole in the own log before it: what lies behind one counts for nothing after a crash of the machine. Waits at
  * most a second for updates under way, then DELAY. */
 enum nfs4r_status nfs4r_store_sync_whole(struct nfs4r_store *s);
+/* The first half of that: what is to be synced. */
+enum nfs4r_status nfs4r_store_whole(struct nfs4r_store *s, nfs4r_journal_pos *pos);
 /*
  * Note positions, call @sync_files (the exported file system: syncfs), sync the journal, write LMDB, forget marks, delete
  * journal segments that hold neither unwritten changes nor wanted log entries. stable[] = index by server id.

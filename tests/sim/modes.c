@@ -637,7 +637,7 @@ void plan_print(const struct plan *p, char *buf, size_t len)
 			 p->repair_crash, p->losses, p->keep, (unsigned long long)(p->away_us / MS));
 	n = strlen(buf);
 	if (p->segment_bytes)
-		snprintf(buf + n, len - n, ", stores: segments of %llu, %u ends in order, %u deaths while opening, a disk dies/is full/breaks %u/%u/%u every %llu ms",
-			 (unsigned long long)p->segment_bytes, p->closes, p->open_dies, p->disk_dies, p->disk_full, p->disk_breaks,
+		snprintf(buf + n, len - n, ", stores: segments of %llu, laid out %llu ahead, %u ends in order, %u deaths while opening, a disk dies/is full/breaks %u/%u/%u every %llu ms",
+			 (unsigned long long)p->segment_bytes, (unsigned long long)p->ahead_bytes, p->closes, p->open_dies, p->disk_dies, p->disk_full, p->disk_breaks,
 			 (unsigned long long)(p->disk_every_us / MS));
 }

@@ -11,6 +11,7 @@ void draw_store(struct plan *p)
 	struct rng r = { hash_mix(p->seed, 0x5703) };
 
 	p->segment_bytes = segments[rng_below(&r, 3)];
+	p->ahead_bytes = hash_mix(p->seed, 0x1a1d) % 3 ? 1024u << hash_mix(p->seed, 0x1a1e) % 4 : 0;
 	p->closes = rng_chance(&r, 500) ? 300 : 0;
 	p->open_dies = rng_chance(&r, 400) ? 300 : 0;
 	if (p->disk_every_us)

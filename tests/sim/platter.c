@@ -34,6 +34,7 @@ struct inode {
 	uint64_t size;	/* as it is read */
 	uint8_t *dirty; /* a byte for each sector: DIRTY, or on its WAY to the platter */
 	uint64_t *given; /* for each sector the sync that brought it */
+	uint64_t *taken; /* and the newest one that has it, or had it, on its way */
 	uint64_t sectors;
 	uint64_t syncs, sized; /* begun; the one that brought the size */
 	char path[128]; /* "": it has no name any more */
@@ -110,6 +111,7 @@ static void inode_put(struct inode *i)
 	free(i->on);
 	free(i->dirty);
 	free(i->given);
+	free(i->taken);
 	free(i);
 }
 
@@ -122,6 +124,8 @@ static void soil(struct inode *i, uint64_t from, uint64_t to)
 		memset(i->dirty + i->sectors, 0, need - i->sectors);
 		i->given = realloc(i->given, need * sizeof(*i->given));
 		memset(i->given + i->sectors, 0, (need - i->sectors) * sizeof(*i->given));
+		i->taken = realloc(i->taken, need * sizeof(*i->taken));
+		memset(i->taken + i->sectors, 0, (need - i->sectors) * sizeof(*i->taken));
 		i->sectors = need;
 	}
 	if (to > from)
@@ -266,6 +270,7 @@ static void take(struct inode *i, uint64_t from, uint64_t to, struct taken *t)
 		t->at[t->n] = k;
 		read_at(i, t->bytes + (size_t)t->n++ * SECTOR, SECTOR, k * SECTOR);
 		i->dirty[k] = WAY;
+		i->taken[k] = t->sync;
 	}
 }
 
@@ -278,8 +283,8 @@ static void give_sector(struct inode *i, const struct taken *t, uint32_t k)
 	if (n)
 		memcpy(i->on + at, t->bytes + (size_t)k * SECTOR, n < SECTOR ? n : SECTOR);
 	i->given[sector] = t->sync;
-	if (i->dirty[sector] == WAY)
-		i->dirty[sector] = 0;
+	if (i->dirty[sector] == WAY && i->taken[sector] == t->sync)
+		i->dirty[sector] = 0; /* else a newer one has newer bytes of it on its way, and who syncs now has to wait for that */
 }
 
 /* Syncs of one file may overtake one another: what a later one brought stays. */

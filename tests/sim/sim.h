@@ -92,7 +92,7 @@ struct plan { /* drawn from the seed and the mode; printed with a failure */
 	uint64_t away_us;	/* one server is cut off soon after the start for so long; 0 = none */
 	uint32_t keep;		/* entries of all logs together that a server keeps for those who are away; 0 = any number */
 	/* a real store; segment_bytes 0: none */
-	uint64_t segment_bytes, disk_every_us;
+	uint64_t segment_bytes, ahead_bytes, disk_every_us;
 	uint32_t disk_dies, disk_full, disk_breaks; /* how often one of the troubles of disks is which */
 	uint32_t closes, open_dies; /* per mille: ends in order; deaths while the store is opened */
 	uint32_t late;		/* per mille of the entries that are sent: their bytes are read back then; others' entries always are, unless 0 */

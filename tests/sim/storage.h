@@ -16,6 +16,7 @@ struct storage {
 	uint32_t boots;
 	bool halted, machine; /* at the end of this event; it is a loss of power */
 	bool excused;	      /* the disk failed, so the store may */
+	bool laying;	      /* zeros behind its journal's end, in a task */
 	bool recovering;      /* it was about to note that its tail is back */
 	nfs4r_journal_pos end; /* of what was recovered */
 	nfs4r_lsn told[SERVERS_MAX + 1]; /* stable, before the crash */

@@ -64,11 +64,35 @@ static bool went(struct server *v, enum nfs4r_status st)
 	return st == NFS4R_OK;
 }
 
+/* What a thread of the shipped store does by itself. */
+static int run_lay_out(struct server *v, void *arg)
+{
+	nfs4r_jnl_lay_out(&v->storage->store->jnl, v->sim->plan.ahead_bytes);
+	v->storage->laying = false;
+	return 0;
+}
+
+static void laid_out(struct server *v, void *arg, int result)
+{
+}
+
+static void lay_out(struct server *v)
+{
+	struct storage *g = v->storage;
+
+	if (!v->sim->plan.ahead_bytes || g->laying || task_running() || !nfs4r_jnl_wants_room(&g->store->jnl, v->sim->plan.ahead_bytes))
+		return;
+	g->laying = true;
+	task_start(v, run_lay_out, laid_out, NULL);
+}
+
 /* The last record of the list ends here. */
 static void note_end(struct server *v)
 {
-	if (v->storage)
-		v->journal.recs[v->journal.n - 1].end = nfs4r_store_position(v->storage->store);
+	if (!v->storage)
+		return;
+	v->journal.recs[v->journal.n - 1].end = nfs4r_store_position(v->storage->store);
+	lay_out(v);
 }
 
 bool disk_put(struct server *v, const struct nfs4r_put *p)

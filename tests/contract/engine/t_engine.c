@@ -315,6 +315,96 @@ static void a_stable_write_syncs_the_journal(void **state)
 	cluster_settle(c);
 }
 
+static struct {
+	struct nfs4r_engine *eng;
+	const struct nfs4r_lops *in;
+	_Atomic unsigned calls, waited_in_vain;
+	_Atomic bool over;
+} at_once;
+
+/* A checkpoint would sync the journal, too. */
+static int sync_all_afterwards(void *ctx)
+{
+	while (!at_once.over)
+		usleep(1000);
+	return at_once.in->sync_all(ctx);
+}
+
+/* A sync of a file, which takes until the journal was synced. Nobody has a reason to do that because of anything new: the engine stands still. */
+static enum nfs4r_status commit_after_the_journal(void *ctx, const struct nfs4r_lhandle *h)
+{
+	struct nfs4r_store_stats before, now;
+	int tries = 0;
+
+	at_once.calls++;
+	pthread_mutex_lock(&at_once.eng->lock);
+	nfs4r_store_get_stats(at_once.eng->store, &before);
+	do {
+		usleep(1000);
+		nfs4r_store_get_stats(at_once.eng->store, &now);
+	} while (now.syncs == before.syncs && ++tries < 5000);
+	pthread_mutex_unlock(&at_once.eng->lock);
+	at_once.waited_in_vain += now.syncs == before.syncs;
+	return at_once.in->commit(ctx, h);
+}
+
+/* Log 5.4: of a stable WRITE, and of a COMMIT, file and journal are synced at the same time, and both before it is answered. */
+static void file_and_journal_are_synced_at_once(void **state)
+{
+	struct cluster *c = *state;
+	struct nfs4r_engine *eng = c->site[1].eng;
+	struct nfs4r_oid root = site_root(&c->site[1]), f;
+	static struct nfs4r_lops table; /* a checkpoint may still be in it */
+	enum nfs4r_status stable, written, committed;
+
+	table = *eng->ops;
+	assert_int_equal(site_make(&c->site[1], NFS4R_OP_CREATE, &root, "f", &f), NFS4R_OK);
+	cluster_settle(c);
+	at_once.eng = eng;
+	at_once.in = eng->ops;
+	table.commit = commit_after_the_journal;
+	table.sync_all = sync_all_afterwards;
+	eng->ops = &table;
+	stable = site_write_stable(&c->site[1], &f, 0, "first", 5);
+	written = site_write(&c->site[1], &f, 0, "again", 5);
+	committed = site_commit(&c->site[1], &f);
+	at_once.over = true;
+	eng->ops = at_once.in;
+	assert_int_equal(stable, NFS4R_OK);
+	assert_int_equal(written, NFS4R_OK);
+	assert_int_equal(committed, NFS4R_OK);
+	assert_int_equal(at_once.calls, 2);
+	assert_int_equal(at_once.waited_in_vain, 0);
+	assert_int_equal(site_close(&c->site[1], &f), NFS4R_OK);
+	cluster_settle(c);
+}
+
+/* A file that cannot be synced is no stable one, though it was written. */
+static enum nfs4r_status commit_fails(void *ctx, const struct nfs4r_lhandle *h)
+{
+	return NFS4R_IO;
+}
+
+static void a_stable_write_hears_that_its_file_is_not_synced(void **state)
+{
+	struct cluster *c = *state;
+	struct nfs4r_engine *eng = c->site[1].eng;
+	struct nfs4r_oid root = site_root(&c->site[1]), f;
+	struct nfs4r_lops table = *eng->ops;
+	const struct nfs4r_lops *in = eng->ops;
+
+	assert_int_equal(site_make(&c->site[1], NFS4R_OP_CREATE, &root, "f", &f), NFS4R_OK);
+	cluster_settle(c);
+	table.commit = commit_fails;
+	eng->ops = &table;
+	assert_int_equal(site_write_stable(&c->site[1], &f, 0, "bytes", 5), NFS4R_IO);
+	eng->ops = in;
+	assert_int_equal(site_write_stable(&c->site[1], &f, 0, "other", 5), NFS4R_OK);
+	assert_int_equal(site_close(&c->site[1], &f), NFS4R_OK);
+	cluster_settle(c);
+	expect_content(&c->site[2], &root, "f", "other");
+}
+
 /* While the WRITE is executed a peer turns out to have started anew: what was forwarded to it may have died. */
 static enum nfs4r_status verifier_moves(void *arg, struct nfs4r_op *op, struct nfs4r_exec *x)
 {
@@ -360,6 +450,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_slow_link_carries_everything_once, cluster_setup, cluster_teardown),
 		cmocka_unit_test_setup_teardown(a_strangers_file_is_left_alone, cluster_setup, cluster_teardown),
 		cmocka_unit_test_setup_teardown(a_stable_write_syncs_the_journal, cluster_setup, cluster_teardown),
+		cmocka_unit_test_setup_teardown(file_and_journal_are_synced_at_once, cluster_setup, cluster_teardown),
+		cmocka_unit_test_setup_teardown(a_stable_write_hears_that_its_file_is_not_synced, cluster_setup, cluster_teardown),
 		cmocka_unit_test_setup_teardown(a_write_has_the_verifier_from_before, cluster_setup, cluster_teardown),
 		cmocka_unit_test_setup_teardown(part_of_a_write_reaches_every_site, cluster_setup, cluster_teardown),
 		cmocka_unit_test_setup_teardown(a_durable_message_keeps_no_pointer, cluster_setup, cluster_teardown),

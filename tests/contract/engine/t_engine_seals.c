@@ -338,7 +338,7 @@ static void a_commit_waits_for_a_majority(void **state)
 	cluster_stop(c, 2);
 	write_text(&c->site[3], &f, "y"); /* unstable: answered at once */
 	began = ms_now();
-	assert_int_equal(nfs4r_commit(c->site[3].eng, &f), NFS4R_DELAY);
+	assert_int_equal(nfs4r_commit(c->site[3].eng, &f, 0), NFS4R_DELAY);
 	assert_in_range(ms_now() - began, c->site[3].eng->cfg.op_wait_ms - 100, c->site[3].eng->cfg.op_wait_ms + 2000);
 }
 

@@ -23,6 +23,7 @@ static int setup(void **state)
 {
 	fx_init(&f);
 	f.cfg.segment_bytes = 1 << 16;
+	f.cfg.ahead_bytes = 1 << 16;
 	fx_open_ok(&f);
 	for (int i = 0; i < NDIRS; i++) {
 		mk(&f, &f.root, (char[]){ 'd', '0' + i, 0 }, NFS4R_TYPE_DIR);
