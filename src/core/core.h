@@ -417,7 +417,7 @@ void nfs4r_core_get_stats(const struct nfs4r_core *c, struct nfs4r_core_stats *o
 
 struct nfs4r_core_peer {
 	nfs4r_lsn received, applied, stable; /* how far the peer has our log */
-	nfs4r_lsn our_received, our_applied, our_stable, peer_end; /* how far we have the peer's log, and its end as announced */
+	nfs4r_lsn our_received, our_applied, our_stable, peer_end, peer_stable; /* how far we have the peer's log; its end, and what is stable there, as announced */
 	uint64_t unreceived_bytes; /* payload of our entries the peer has not received */
 	bool up;
 };
