@@ -236,14 +236,15 @@ static void goes_above(struct anc_change *ch, const struct nfs4r_oid *oid, const
 
 /*
  * A copy that is made anew (log 8.3) may have an object already where a later entry moved it, below a directory that only comes now: then there are
- * controls below that directory, which are counted nowhere above it. Anywhere else nothing has control of what is not here yet, nor of anything below.
+ * controls below that directory, which are counted nowhere above it. After a start there may be control of an object whose creation was here and
+ * counts for nothing now (log 4.7). Anywhere else nothing has control of what is not here yet, nor of anything below.
  */
 static void born(struct nfs4r_core *c, const struct nfs4r_oid *oid, struct anc_change *ch)
 {
 	uint32_t w[NFS4R_SERVERS_MAX + 1];
 	struct nfs4r_facts f;
 
-	if (!c->reach.open || is_known(c, oid, &f) || f.known != NFS4R_NOT_YET || !weight(c, oid, w))
+	if (!(c->reach.open || c->unborn) || is_known(c, oid, &f) || f.known != NFS4R_NOT_YET || !weight(c, oid, w))
 		return;
 	goes_above(ch, oid, w);
 }
@@ -301,6 +302,17 @@ static void count_all(struct nfs4r_core *c, struct anc **table)
 	}
 }
 
+static bool any_unborn(struct nfs4r_core *c)
+{
+	struct ctlobj *o, *tmp;
+	struct nfs4r_facts f;
+
+	HASH_ITER(hh, c->objs, o, tmp)
+		if (!is_known(c, &o->oid, &f) && f.known == NFS4R_NOT_YET)
+			return true;
+	return false;
+}
+
 static void drop_all(struct anc **table)
 {
 	struct anc *a, *tmp;
@@ -315,6 +327,7 @@ void anc_rebuild(struct nfs4r_core *c)
 
 	drop_all(&c->anc);
 	count_all(c, &c->anc);
+	c->unborn = any_unborn(c);
 	HASH_ITER(hh, c->objs, o, tmp)
 		if (counts(c, &o->oid))
 			hang(c, &o->oid);

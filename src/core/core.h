@@ -326,7 +326,7 @@ struct nfs4r_core_view { /* for people */
 	bool fixed;	/* lease_ms = 0 */
 	bool member, joining;
 	bool repairing;	/* REPAIR was given and is not done */
-	bool gives;		  /* others may take its copy: it is a member, perhaps only of the view that it accepted last (log 6.5), and copies nothing itself */
+	bool gives;		  /* others may take its copy: that is whole, and it is a member, perhaps only of the view that it accepted last (log 6.5), and copies nothing itself */
 	enum nfs4r_memory memory;
 	nfs4r_servers unheard; /* memory NEW: who has to be heard first */
 	nfs4r_servers given_up; /* asked for by EV_GIVE_UP, not sealed yet */
@@ -425,7 +425,7 @@ void nfs4r_core_get_stats(const struct nfs4r_core *c, struct nfs4r_core_stats *o
 
 struct nfs4r_core_peer {
 	nfs4r_lsn received, applied, stable; /* how far the peer has our log */
-	nfs4r_lsn our_received, our_applied, our_stable, peer_end; /* how far we have the peer's log, and its end as announced */
+	nfs4r_lsn our_received, our_applied, our_stable, peer_end, peer_stable; /* how far we have the peer's log; its end, and what is stable there, as announced */
 	uint64_t unreceived_bytes; /* payload of our entries the peer has not received */
 	bool up;
 };

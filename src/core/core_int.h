@@ -577,6 +577,7 @@ struct nfs4r_core {
 	uint64_t next_seq, seq_reserved;
 	/* ancestry.c */
 	struct anc *anc;
+	bool unborn; /* since the table was counted: there is control of what is not here yet */
 	/* election.c, release.c */
 	struct own *asking, *idle, *idle_deep, *closing, *released; /* idle: won; in order of use; deep ones have a timer of their own */
 	struct own *ending;  /* those of the idle ones that have a close_at */

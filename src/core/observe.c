@@ -62,6 +62,7 @@ bool nfs4r_core_get_peer(const struct nfs4r_core *c, nfs4r_server_id id, struct 
 	out->our_applied = c->logs[id].applied;
 	out->our_stable = c->logs[id].stable;
 	out->peer_end = p->end;
+	out->peer_stable = p->stable[id];
 	out->unreceived_bytes = log_unreceived(c, p);
 	out->up = p->up;
 	return true;

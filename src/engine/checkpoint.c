@@ -39,10 +39,25 @@ static void tell_stable(void *arg, const nfs4r_lsn *stable)
 	pthread_mutex_unlock(&eng->lock);
 }
 
+/* LMDB takes nothing behind a hole of another's log as long as its owner may lose that. */
+static void say_what_owners_have(struct nfs4r_engine *eng)
+{
+	nfs4r_lsn have[NFS4R_SERVERS_MAX + 1] = { 0 };
+	struct nfs4r_core_peer p;
+
+	pthread_mutex_lock(&eng->lock);
+	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)
+		if (nfs4r_core_get_peer(eng->core, s, &p))
+			have[s] = p.peer_stable;
+	pthread_mutex_unlock(&eng->lock);
+	nfs4r_store_owners_have(eng->store, have);
+}
+
 enum nfs4r_status checkpoint_now(struct nfs4r_engine *eng)
 {
 	if (doubt_is_open(eng))
 		return NFS4R_DELAY; /* it would forget the marks */
+	say_what_owners_have(eng);
 	enum nfs4r_status st = nfs4r_store_checkpoint_telling(eng->store, sync_files, tell_stable, eng, NULL);
 
 	if (st == NFS4R_NOSPC || st == NFS4R_DELAY)

@@ -350,6 +350,14 @@ static enum nfs4r_status append_commit(struct nfs4r_store *s, const struct nfs4r
 	return st;
 }
 
+static void note_last(struct nfs4r_store *s, const struct nfs4r_entry *e, bool own)
+{
+	nfs4r_lsn *last = own || e->log != s->meta.self ? &s->last[e->log] : &s->back;
+
+	if (e->lsn > *last)
+		*last = e->lsn;
+}
+
 enum nfs4r_status nfs4r_store_commit(struct nfs4r_store *s, const struct nfs4r_entry *e, bool own,
 				     const struct nfs4r_put *puts, uint32_t nputs)
 {
@@ -366,8 +374,7 @@ enum nfs4r_status nfs4r_store_commit(struct nfs4r_store *s, const struct nfs4r_e
 	if (st == NFS4R_OK) {
 		nfs4r_commit_apply(s, e, puts, nputs, &plan, pos);
 		nfs4r_seg_note(&s->jnl, pos, e->log, e->lsn);
-		if ((own || e->log != s->meta.self) && e->lsn > s->last[e->log])
-			s->last[e->log] = e->lsn;
+		note_last(s, e, own);
 		if (s->waiters)
 			pthread_cond_broadcast(&s->whole);
 	}

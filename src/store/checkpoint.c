@@ -13,7 +13,8 @@
  *
  * Invariants: LMDB = the records before meta.pos, no more and no less. No own entry is in LMDB before the COMMITs of all
  * own entries before it are on stable storage, if only behind meta.pos: what lies behind a hole after a crash of the
- * machine counts for nothing (recover.c), and LMDB cannot take it back. Of other logs that is so unless the hole lasts.
+ * machine counts for nothing (recover.c), and LMDB cannot take it back. Of other logs, and of own entries that come back from others, nothing is there behind
+ * a hole unless the log's owner cannot lose it. When such a hole lasts, everything but LMDB is done, and the frozen overlay stays as after a failure.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -63,6 +64,7 @@ static void swap_overlay(struct nfs4r_store *s, struct nfs4r_overlay *fresh)
 	*m = s->meta;
 	m->pos = atomic_load(&s->jnl.tail);
 	memcpy(s->frozen.last, s->last, sizeof(s->last));
+	s->frozen.back = s->back;
 	for (uint32_t i = 0; i < s->frozen.ncarry; i++) {
 		struct nfs4r_touched *t = &s->frozen.carry[i];
 		struct ov_mark *mark = nfs4r_ov_make_mark(fresh, &t->oid);
@@ -299,8 +301,6 @@ static void forget_frozen(struct nfs4r_store *s)
 
 	pthread_rwlock_wrlock(&s->view);
 	s->frozen.ov = NULL;
-	for (int i = 0; i < NLOGS; i++)
-		s->logs[i].stable = s->frozen.meta.applied[i];
 	pthread_rwlock_unlock(&s->view);
 	nfs4r_ov_free(ov);
 	free(s->frozen.carry);
@@ -374,28 +374,38 @@ enum nfs4r_status nfs4r_store_sync_whole(struct nfs4r_store *s)
 	return st == NFS4R_OK ? nfs4r_jnl_sync(&s->jnl, pos) : st;
 }
 
+/* No entry is missing before @last, of those that were frozen. s->change held. */
+static bool is_whole(const struct nfs4r_store *s, int log, nfs4r_lsn last)
+{
+	return last <= s->frozen.meta.applied[log] || s->logs[log].applied >= last;
+}
+
+/* What is missing of entries that come from others may wait for something from elsewhere: that is waited for once. False: what lies behind it may be lost, and its number given out again. s->change held. */
+static bool wait_for_others(struct nfs4r_store *s, int log, nfs4r_lsn last)
+{
+	if (is_whole(s, log, last) || (last != s->gave_up[log] && wait_whole(s, log, last)))
+		return true;
+	s->gave_up[log] = last;
+	return last <= s->owners_have[log] || FAULT(F_STORE_HOLE_STAYS);
+}
+
 /*
  * Wait until no entry is missing before those that were frozen; nearly always they have ended while the files were
- * synced. *@pos: sync to here. What is missing of another server's log may wait for something from elsewhere: that is waited for once.
+ * synced. DELAY: one that is executed here is missing. *@whole: none is. *@pos: sync to here.
  */
-static enum nfs4r_status close_holes(struct nfs4r_store *s, nfs4r_journal_pos *pos)
+static enum nfs4r_status close_holes(struct nfs4r_store *s, nfs4r_journal_pos *pos, bool *whole)
 {
-	bool whole = true;
+	nfs4r_server_id self = s->meta.self;
+	bool own;
 
-	*pos = s->frozen.meta.pos;
+	*whole = true;
 	pthread_mutex_lock(&s->change);
-	for (int i = 1; i < NLOGS && whole; i++) {
-		if (s->frozen.last[i] <= s->frozen.meta.applied[i] || s->frozen.last[i] == s->gave_up[i] || (i == s->meta.self && FAULT(F_STORE_HOLE)))
-			continue;
-		whole = wait_whole(s, i, s->frozen.last[i]);
-		*pos = atomic_load(&s->jnl.tail);
-		if (whole || i == s->meta.self)
-			continue;
-		s->gave_up[i] = s->frozen.last[i];
-		whole = true;
-	}
+	own = is_whole(s, self, s->frozen.last[self]) || FAULT(F_STORE_HOLE) || wait_whole(s, self, s->frozen.last[self]);
+	for (int i = 1; i < NLOGS && own; i++)
+		*whole &= wait_for_others(s, i, i == self ? s->frozen.back : s->frozen.last[i]);
+	*pos = atomic_load(&s->jnl.tail); /* what has ended meanwhile is as needed as what was frozen */
 	pthread_mutex_unlock(&s->change);
-	return whole ? NFS4R_OK : NFS4R_DELAY;
+	return own ? NFS4R_OK : NFS4R_DELAY;
 }
 
 /* LMDB says EIO when the last room took a part of what it wrote. */
@@ -415,40 +425,59 @@ struct wish {
 	void *arg;
 };
 
-static void tell(const struct nfs4r_store *s, const struct wish *w)
+/* What is told when files and journal are synced: where the logs were when it was frozen; or are now, if that was for an earlier checkpoint. */
+static void note_applied(struct nfs4r_store *s, bool left_over, nfs4r_lsn *out)
 {
-	if (w->safe)
-		w->safe(w->arg, s->frozen.meta.applied);
+	pthread_mutex_lock(&s->change);
+	for (int i = 0; i < NLOGS; i++)
+		out[i] = left_over ? s->logs[i].applied : s->frozen.meta.applied[i];
+	pthread_mutex_unlock(&s->change);
 }
 
-/* Files and journal. */
-static enum nfs4r_status sync_frozen(struct nfs4r_store *s, const struct wish *w)
+/* Meanwhile a log may have ended, or the positions may be another copy's. */
+static void note_stable(struct nfs4r_store *s, const nfs4r_lsn *stable)
 {
-	enum nfs4r_status st;
+	pthread_rwlock_wrlock(&s->view);
+	for (int i = 0; i < NLOGS; i++)
+		if (stable[i] > s->logs[i].stable && stable[i] <= s->logs[i].applied)
+			s->logs[i].stable = stable[i];
+	pthread_rwlock_unlock(&s->view);
+}
+
+static void tell(const nfs4r_lsn *stable, const struct wish *w)
+{
+	if (w->safe)
+		w->safe(w->arg, stable);
+}
+
+/* Files and journal. *@whole: LMDB may be written. */
+static enum nfs4r_status sync_frozen(struct nfs4r_store *s, const nfs4r_lsn *stable, const struct wish *w, bool *whole)
+{
 	nfs4r_journal_pos pos;
+	enum nfs4r_status st;
 	int rc;
 
 	if (FAULT(F_STORE_TELL_FILES))
-		tell(s, w);
+		tell(stable, w);
 	rc = w->sync_files ? w->sync_files(w->arg) : 0;
 	if (rc)
 		return nfs4r_status_from_errno(rc < 0 ? -rc : rc);
 	if (FAULT(F_STORE_TELL_JOURNAL))
-		tell(s, w);
-	st = close_holes(s, &pos);
+		tell(stable, w);
+	st = close_holes(s, &pos, whole);
 	if (st == NFS4R_OK && !FAULT(F_STORE_LMDB_AHEAD))
 		st = nfs4r_jnl_sync(&s->jnl, pos);
-	return st;
-}
-
-static enum nfs4r_status write_frozen(struct nfs4r_store *s, const struct wish *w)
-{
-	enum nfs4r_status st = sync_frozen(s, w);
-	int rc;
-
 	if (st != NFS4R_OK)
 		return st;
-	tell(s, w);
+	note_stable(s, stable);
+	tell(stable, w);
+	return NFS4R_OK;
+}
+
+static enum nfs4r_status write_lmdb(struct nfs4r_store *s)
+{
+	int rc;
+
 	if (FAULT(F_STORE_POS_AHEAD))
 		s->frozen.meta.pos = atomic_load(&s->jnl.tail);
 	while ((rc = write_all(s)) == MDB_MAP_FULL) {
@@ -461,6 +490,18 @@ static enum nfs4r_status write_frozen(struct nfs4r_store *s, const struct wish *
 	forget_frozen(s);
 	drop_segments(s);
 	return NFS4R_OK;
+}
+
+/* Behind a hole in another log it stays frozen: what was noted is stable when files and journal are synced, and LMDB could not take the rest back. */
+static enum nfs4r_status write_frozen(struct nfs4r_store *s, bool left_over, const struct wish *w)
+{
+	nfs4r_lsn stable[NLOGS];
+	enum nfs4r_status st;
+	bool whole = false;
+
+	note_applied(s, left_over, stable);
+	st = sync_frozen(s, stable, w, &whole);
+	return st == NFS4R_OK && whole ? write_lmdb(s) : st;
 }
 
 static uint64_t now_ms(void)
@@ -478,17 +519,26 @@ static enum nfs4r_status run(struct nfs4r_store *s, const struct wish *w)
 
 	if (atomic_load(&s->jnl.failed))
 		return NFS4R_IO;
-	if (s->frozen.ov) /* left by one that failed */
-		st = write_frozen(s, w);
+	if (s->frozen.ov) /* left by one that failed, or that had to leave it */
+		st = write_frozen(s, true, w);
+	if (st != NFS4R_OK || s->frozen.ov)
+		return st;
+	st = freeze(s);
 	if (st == NFS4R_OK)
-		st = freeze(s);
-	if (st == NFS4R_OK)
-		st = write_frozen(s, w);
-	if (st == NFS4R_OK) {
+		st = write_frozen(s, false, w);
+	if (st == NFS4R_OK && !s->frozen.ov) {
 		atomic_fetch_add(&s->checkpoints, 1);
 		atomic_store(&s->last_checkpoint_ms, now_ms() - start);
 	}
 	return st;
+}
+
+void nfs4r_store_owners_have(struct nfs4r_store *s, const nfs4r_lsn lsn[NFS4R_SERVERS_MAX + 1])
+{
+	pthread_mutex_lock(&s->change);
+	memcpy(s->owners_have, lsn, sizeof(s->owners_have));
+	s->owners_have[s->meta.self] = 0;
+	pthread_mutex_unlock(&s->change);
 }
 
 enum nfs4r_status nfs4r_store_checkpoint(struct nfs4r_store *s, int (*sync_files)(void *arg), void *arg,

@@ -22,7 +22,8 @@
 	X(F_STORE_NO_CARRY, "log 4.3", "a checkpoint forgets the marks of what is being changed")               \
 	X(F_STORE_HOLE, "log 4.3", "LMDB gets own entries behind a hole")                                       \
 	X(F_STORE_TAIL_WHOLE, "log 4.7", "a lost tail counts as whole after the next start")                    \
-	X(F_STORE_BEHIND_HOLE, "log 4.7", "entries behind a hole count after a crash")
+	X(F_STORE_BEHIND_HOLE, "log 4.7", "entries behind a hole count after a crash")                           \
+	X(F_STORE_HOLE_STAYS, "log 4.3", "LMDB gets others' entries behind a hole that lasts")
 
 #define NFS4R_STORE_TOLD_FAULT_FIRST 184
 

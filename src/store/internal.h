@@ -411,7 +411,7 @@ struct nfs4r_flight { /* an entry between intent() or mark() and commit() */
 struct nfs4r_frozen { /* what a checkpoint is writing; stays after a failed one */
 	struct nfs4r_overlay *ov; /* NULL: none */
 	struct nfs4r_meta meta;
-	nfs4r_lsn last[NLOGS]; /* last entry of each log that it holds; see below */
+	nfs4r_lsn last[NLOGS], back; /* last entries that it holds; see below */
 	struct nfs4r_touched *carry; /* marks of what was in flight */
 	uint32_t ncarry;
 };
@@ -427,7 +427,9 @@ struct nfs4r_store {
 	nfs4r_journal_pos synced_noted; /* last SYNCED record */
 	struct nfs4r_meta meta; /* now: identity, incarnation; positions are filled in at a freeze */
 	nfs4r_lsn last[NLOGS]; /* last entry committed: of the own log what was executed here, of others what came in this run */
+	nfs4r_lsn back; /* last entry committed of the own log that came back from others (log 4.7) */
 	nfs4r_lsn gave_up[NLOGS]; /* up to there a checkpoint has waited for a hole to close, and it did not */
+	nfs4r_lsn owners_have[NLOGS]; /* others' logs, for good */
 	uint32_t waiters; /* who waits until entries are contiguous */
 	pthread_cond_t whole; /* of change */
 	uint64_t mint_seq;

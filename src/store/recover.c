@@ -18,7 +18,7 @@
  * sent, and their numbers are given out again; those of another server always, since they come again, or it has lost them, too, and gives their numbers out again
  * (log sheet 4.7). The walk is then made once more without them. The record of this
  * run's beginning says where the cut is, for every later walk, and that the tail is lost, until RECOVERED says otherwise.
- * What LMDB holds of another log behind a hole stays: that hole had lasted for longer than a checkpoint waits.
+ * What LMDB holds of another log behind a hole stays: its owner cannot lose it (checkpoint.c).
  *
  * Invariant: nothing on disk changes before everything was read and found in order.
  */

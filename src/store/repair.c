@@ -504,6 +504,8 @@ static void take_positions(struct nfs4r_store *s, const struct nfs4r_store_posit
 	pthread_rwlock_unlock(&s->view);
 	nfs4r_flights_free(s);
 	memset(s->last, 0, sizeof(s->last));
+	memset(s->frozen.last, 0, sizeof(s->frozen.last)); /* what is missing before these will not come */
+	s->back = s->frozen.back = 0;
 }
 
 enum nfs4r_status nfs4r_store_set_positions(struct nfs4r_store *s, const struct nfs4r_store_positions *p)

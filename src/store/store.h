@@ -152,9 +152,15 @@ enum nfs4r_status nfs4r_store_sync_whole(struct nfs4r_store *s);
 /* The first half of that: what is to be synced. */
 enum nfs4r_status nfs4r_store_whole(struct nfs4r_store *s, nfs4r_journal_pos *pos);
 /*
+ * The owner of each log has it up to there for good, as it says: it does not give these numbers out again, whatever crashes. LMDB may have such entries though one before them is
+ * missing here. For the checkpoints from now on. Any thread.
+ */
+void nfs4r_store_owners_have(struct nfs4r_store *s, const nfs4r_lsn lsn[NFS4R_SERVERS_MAX + 1]);
+/*
  * Note positions, call @sync_files (the exported file system: syncfs), sync the journal, write LMDB, forget marks, delete
  * journal segments that hold neither unwritten changes nor wanted log entries. stable[] = index by server id.
  * One at a time (a second caller waits and gets the next). On error nothing is lost and the old checkpoint stays.
+ * While an entry of another server is missing before one that was noted, and that one's owner may lose it, LMDB is not written, and all the rest is done: OK.
  * DELAY: an own entry begun before one of those noted has not been committed within a second; LMDB gets none behind a hole.
  * @safe, if any, is called with stable[] on this thread, no lock held, as soon as files and journal are on stable storage: LMDB is a function of the journal, and who
  * waits for the positions need not wait for it. What it was told stays true when LMDB cannot be written then. A caller who got another one's checkpoint is told when that has ended.

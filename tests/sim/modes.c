@@ -41,7 +41,7 @@ static void tune_power_holes(struct plan *p, struct rng *r)
 	p->sync_us = 20 * MS + rng_below(r, 60 * MS);
 }
 
-static void tune_process_holes(struct plan *p, struct rng *r)
+void tune_process_holes(struct plan *p, struct rng *r)
 {
 	tune_power_holes(p, r);
 	p->hole_process = 1;

@@ -86,6 +86,24 @@ static void tune_hole(struct plan *p, struct rng *r)
 	p->checkpoint_us = 20 * MS + rng_below(r, 100 * MS);
 }
 
+static void tune_process_holes_saved(struct plan *p, struct rng *r)
+{
+	tune_process_holes(p, r);
+	p->segment_bytes = 1;
+	p->hole_saved = 1;
+	p->hole_process = rng_below(r, 2);
+}
+
+/* Others' updates take longer than many checkpoints and overtake one another. */
+static void tune_long_holes(struct plan *p, struct rng *r)
+{
+	tune_process_holes_saved(p, r);
+	p->hole_crash = 5;
+	p->apply_us = 200 * MS + rng_below(r, 2 * SECOND);
+	p->checkpoint_us = 50 * MS + rng_below(r, 300 * MS);
+	p->crash_every_us *= 2;
+}
+
 static void tune_lost(struct plan *p, struct rng *r)
 {
 	tune_views_amnesia(p, r);
@@ -139,6 +157,8 @@ const struct mode store_modes[] = {
 	{ "store-full", NULL, NULL, tune_full, "real stores: disks are full for a while, syncs fail" },
 	{ "store-slow", NULL, NULL, tune_slow, "real stores: syncs take long, and machines lose power" },
 	{ "store-hole", NULL, NULL, tune_hole, "real stores: updates under way during checkpoints, and machines lose power" },
+	{ "store-process-holes", NULL, NULL, tune_process_holes_saved, "real stores: a checkpoint when an entry is there and one before it is not; then all machines crash, or only the process there" },
+	{ "store-long-holes", NULL, NULL, tune_long_holes, "real stores: holes in logs of others that last over many checkpoints" },
 	{ "store-lost", NULL, NULL, tune_lost, "real stores: disks are lost or put back" },
 	{ "store-seals", NULL, NULL, tune_seals, "real stores: power is lost while logs are sealed and copies repaired" },
 	{ "store-seals-lost", NULL, NULL, tune_seals_lost, "real stores: disks are lost or put back; what was promised stays" },

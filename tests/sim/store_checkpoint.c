@@ -51,8 +51,10 @@ static int sync_files(void *arg)
 	nfs4r_lsn begun[SERVERS_MAX + 1] = { 0 };
 
 	get_applied(v, begun);
-	store_touches_saved(v); /* a checkpoint that had been left over is over */
-	g->saving = (struct saving_files){ g->store->frozen.meta.pos, g->touches };
+	if (g->saving.pos != g->store->frozen.meta.pos) { /* else it is left over, and LMDB still to be written */
+		store_touches_saved(v);
+		g->saving = (struct saving_files){ g->store->frozen.meta.pos, g->touches };
+	}
 	if (task_running())
 		task_sleep(rng_time(&s->rng, s->plan.sync_us));
 	if (platter_is_dead(g->platter))
@@ -116,14 +118,34 @@ static void tell_safe(void *arg, const nfs4r_lsn *stable)
 	task_sleep(rng_time(&v->sim->rng, v->sim->plan.sync_us));
 }
 
+/* A checkpoint leaves it while there is a hole in another log (log sheet 4.3), though what was told is stable. */
+static bool is_left_over(const struct server *v)
+{
+	return v->storage->store->frozen.ov;
+}
+
 static void lmdb_written(struct server *v)
 {
+	if (is_left_over(v))
+		return;
 	memcpy(v->storage->saved, v->storage->store->frozen.meta.applied, sizeof(v->storage->saved));
 	store_touches_saved(v);
 }
 
+static void say_what_owners_have(struct server *v)
+{
+	nfs4r_lsn have[NFS4R_SERVERS_MAX + 1] = { 0 };
+	struct nfs4r_core_peer p;
+
+	for (nfs4r_server_id s = 1; s <= v->sim->plan.servers; s++)
+		if (v->core && nfs4r_core_get_peer(v->core, s, &p))
+			have[s] = p.peer_stable;
+	nfs4r_store_owners_have(v->storage->store, have);
+}
+
 static int run_checkpoint(struct server *v, void *arg)
 {
+	say_what_owners_have(v);
 	enum nfs4r_status st = nfs4r_store_checkpoint_telling(v->storage->store, sync_files, tell_safe, v, NULL);
 
 	if (st == NFS4R_OK)
@@ -134,7 +156,7 @@ static int run_checkpoint(struct server *v, void *arg)
 /* What the checkers go by: what was told, or more after the end of a log or a repair. */
 static void note_stable(struct server *v)
 {
-	for (nfs4r_server_id log = 1; log <= SERVERS_MAX; log++)
+	for (nfs4r_server_id log = 1; log <= SERVERS_MAX && !is_left_over(v); log++)
 		v->stable[log] = seal_within(v, log, v->storage->saved[log]);
 }
 
@@ -176,6 +198,7 @@ bool disk_checkpoint_now(struct server *v)
 	}
 	if (v->storage->halted)
 		return false;
+	say_what_owners_have(v);
 	st = nfs4r_store_checkpoint(v->storage->store, sync_files, v, NULL);
 	if (st == NFS4R_OK) {
 		lmdb_written(v);

@@ -134,9 +134,13 @@ static void all(struct sim *s)
 
 static void power_fails(struct sim *s, void *arg, uint64_t a, uint64_t b)
 {
+	struct server *v = arg;
+
+	if (s->plan.hole_saved && v->up && !v->checkpointing)
+		(void)disk_checkpoint_now(v);
 	for (uint32_t i = 1; i <= s->plan.servers && !s->healed; i++)
 		if (s->servers[i].up)
-			server_stop(&s->servers[i], !s->plan.hole_process || &s->servers[i] != arg);
+			server_stop(&s->servers[i], !s->plan.hole_process || &s->servers[i] != v);
 }
 
 /* What @v has just committed lies behind a hole in its log. That is on its disk at once; then everywhere the power fails, or everywhere else, and here the process ends. */

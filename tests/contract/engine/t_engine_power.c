@@ -470,11 +470,26 @@ static void until_known(struct site *s, const struct nfs4r_oid *oid, enum nfs4r_
 	assert_int_equal(nfs4r_store_row(s->eng->store, oid, NULL), known);
 }
 
+/* What server 1 has for good of its own log, server 3 has heard of. */
+static void until_heard(struct cluster *c)
+{
+	nfs4r_lsn end = nfs4r_core_own_end(c->site[1].eng->core);
+	struct nfs4r_core_peer p = { 0 };
+
+	for (int i = 0; i < 500 && p.peer_stable < end; i++) {
+		pause_ms(10);
+		pthread_mutex_lock(&c->site[3].eng->lock);
+		nfs4r_core_get_peer(c->site[3].eng->core, 1, &p);
+		pthread_mutex_unlock(&c->site[3].eng->lock);
+	}
+	assert_int_equal(p.peer_stable, end);
+}
+
 /*
- * Server 3 has applied updates of server 1 and not one before them; then its process ends, or is stopped. @lost: the machine of server 1 crashes meanwhile, and nobody else
- * has any of them, so that their numbers are given out again.
+ * Server 3 has applied updates of server 1 and not one before them; then its process ends, or is stopped. @saved: checkpoints of server 3 before that. @lost: the machine of server 1 crashes meanwhile,
+ * and nobody else has any of them, so that their numbers are given out again.
  */
-static void updates_behind_a_hole(struct cluster *c, bool stopped, bool lost)
+static void updates_behind_a_hole(struct cluster *c, bool stopped, int saved, bool lost)
 {
 	struct site *p = &c->site[1], *r = &c->site[3];
 	struct nfs4r_oid root = site_root(p), a = make(p, NFS4R_OP_MKDIR, &root, "a"), b = make(p, NFS4R_OP_MKDIR, &root, "b");
@@ -494,6 +509,8 @@ static void updates_behind_a_hole(struct cluster *c, bool stopped, bool lost)
 	assert_int_equal(site_remove(p, &b, "gone"), NFS4R_OK);
 	until_known(r, &made, NFS4R_KNOWN);
 	until_known(r, &gone, NFS4R_DEAD);
+	for (int i = 0; i < saved; i++)
+		checkpoint(r);
 	if (stopped)
 		cluster_stop(c, 3);
 	else
@@ -516,17 +533,52 @@ static void updates_behind_a_hole(struct cluster *c, bool stopped, bool lost)
 
 static void updates_behind_a_hole_come_again(void **state)
 {
-	updates_behind_a_hole(*state, false, false);
+	updates_behind_a_hole(*state, false, 0, false);
 }
 
 static void updates_behind_a_hole_that_nobody_has_are_gone(void **state)
 {
-	updates_behind_a_hole(*state, false, true);
+	updates_behind_a_hole(*state, false, 0, true);
 }
 
 static void updates_behind_a_hole_are_gone_after_a_stop(void **state)
 {
-	updates_behind_a_hole(*state, true, true);
+	updates_behind_a_hole(*state, true, 0, true);
+}
+
+static void updates_behind_a_hole_come_again_after_checkpoints(void **state)
+{
+	updates_behind_a_hole(*state, false, 2, false);
+}
+
+static void updates_behind_a_hole_are_gone_after_checkpoints(void **state)
+{
+	updates_behind_a_hole(*state, false, 2, true);
+}
+
+/* Nobody can lose them: LMDB has them, and nothing is in doubt after a crash of the process. */
+static void updates_behind_a_hole_stay_when_their_owner_has_them(void **state)
+{
+	struct cluster *c = *state;
+	struct site *p = &c->site[1], *r = &c->site[3];
+	struct nfs4r_oid root = site_root(p), a = make(p, NFS4R_OP_MKDIR, &root, "a"), b = make(p, NFS4R_OP_MKDIR, &root, "b");
+	struct nfs4r_oid f = make_file(p, &a, "f", "as it was"), made;
+	const struct nfs4r_oid *dropped;
+
+	cluster_settle(c);
+	dirlops_fail_writes(r->ops, NFS4R_IO, 0, 1 << 20);
+	write_text(p, &f, "AS IT IS");
+	made = make(p, NFS4R_OP_CREATE, &b, "made");
+	until_known(r, &made, NFS4R_KNOWN);
+	checkpoint(p);
+	until_heard(c);
+	checkpoint(r);
+	cluster_kill(c, 3);
+	cluster_start(c, 3);
+	assert_int_equal(nfs4r_store_dropped(r->eng->store, &dropped), 0);
+	assert_int_equal(nfs4r_store_row(r->eng->store, &made, NULL), NFS4R_KNOWN);
+	expect_equal(c);
+	expect_content(r, &f, "AS IT ISs");
 }
 
 /* ---- under load ---- */
@@ -735,6 +787,9 @@ int main(void)
 		T(updates_behind_a_hole_come_again, setup_still),
 		T(updates_behind_a_hole_that_nobody_has_are_gone, setup_still),
 		T(updates_behind_a_hole_are_gone_after_a_stop, setup_still),
+		T(updates_behind_a_hole_come_again_after_checkpoints, setup_still),
+		T(updates_behind_a_hole_are_gone_after_checkpoints, setup_still),
+		T(updates_behind_a_hole_stay_when_their_owner_has_them, setup_still),
 		T(what_was_freed_and_cut_is_not_back, setup_still),
 		T(a_mode_without_an_entry_is_nowhere, setup_still),
 		T(a_mode_without_an_entry_of_a_directory, setup_still),

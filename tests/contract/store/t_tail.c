@@ -407,22 +407,125 @@ static void test_checkpoint_takes_the_foreign_hole_along(void **state)
 	assert_int_equal(f.info.logs[2].applied, 3);
 }
 
-/* What is waited for may take long: it comes from elsewhere. Checkpoints go on, and what LMDB has taken stays. */
-static void test_foreign_hole_does_not_hold_up_checkpoints(void **state)
+static nfs4r_lsn told[NFS4R_SERVERS_MAX + 1];
+
+static void tell(void *arg, const nfs4r_lsn *stable)
 {
-	struct nfs4r_entry *e;
+	memcpy(told, stable, sizeof(told));
+}
+
+/* What is told is on the disk. */
+static void checkpoint_tells(nfs4r_lsn own, nfs4r_lsn other)
+{
+	struct nfs4r_store_stats was, is;
+
+	assert_int_equal(nfs4r_store_checkpoint_telling(f.s, NULL, tell, NULL, NULL), NFS4R_OK);
+	assert_int_equal(told[1], own);
+	assert_int_equal(told[2], other);
+	nfs4r_store_get_stats(f.s, &was);
+	assert_int_equal(nfs4r_store_sync(f.s, nfs4r_store_position(f.s)), NFS4R_OK);
+	nfs4r_store_get_stats(f.s, &is);
+	assert_int_equal(is.syncs, was.syncs);
+}
+
+/* What is waited for may take long: it comes from elsewhere. Checkpoints go on and tell what is stable; LMDB has nothing that is behind the hole. */
+static void foreign_hole_lasts(bool machine)
+{
+	make_foreign_hole();
+	for (int i = 0; i < 3; i++) {
+		free(before);
+		before = NULL;
+		mk(&f, &f.root, (char[]){ 'n', '0' + i, 0 }, NFS4R_TYPE_FILE);
+		checkpoint_tells(4 + i, 1);
+		assert_int_equal(nfs4r_store_row(f.s, &made[2], NULL), NFS4R_KNOWN);
+	}
+	reopen_after_crash(machine ? "boot-2" : "boot-1");
+	assert_int_equal(f.info.logs[1].applied, 6);
+	assert_int_equal(f.info.logs[2].applied, 1);
+	assert_true(nfs4r_store_row(f.s, &made[2], NULL) != NFS4R_KNOWN);
+	assert_dropped(2);
+	checkpoint();
+	reopen_after_crash(machine ? "boot-2" : "boot-1");
+	assert_int_equal(f.info.logs[2].applied, 1);
+	assert_dropped(0);
+}
+
+static void test_foreign_hole_lasts_and_the_process_ends(void **state)
+{
+	foreign_hole_lasts(false);
+}
+
+static void test_foreign_hole_lasts_and_the_machine_crashes(void **state)
+{
+	foreign_hole_lasts(true);
+}
+
+/* Its owner cannot lose it, and does not give its number out again: LMDB has it, and it is there after any crash. */
+static void test_foreign_hole_lasts_and_the_owner_has_it(void **state)
+{
+	nfs4r_lsn owners[NFS4R_SERVERS_MAX + 1] = { 0, 9, 2 };
 
 	make_foreign_hole();
-	checkpoint();
-	reopen_after_crash("boot-2");
-	assert_int_equal(f.info.logs[2].applied, 1);
-	assert_int_equal(nfs4r_store_row(f.s, &made[2], NULL), NFS4R_KNOWN);
+	nfs4r_store_owners_have(f.s, owners);
+	checkpoint_tells(3, 1);
+	reopen_after_crash("boot-1");
+	assert_dropped(2);
+	assert_int_equal(nfs4r_store_commit(f.s, held[2], false, NULL, 0), NFS4R_OK);
+	owners[2] = 3;
+	nfs4r_store_owners_have(f.s, owners);
+	checkpoint_tells(3, 1);
+	for (int i = 0; i < 2; i++) {
+		reopen_after_crash(i ? "boot-2" : "boot-1");
+		assert_int_equal(f.info.logs[2].applied, 1);
+		assert_int_equal(nfs4r_store_row(f.s, &made[2], NULL), NFS4R_KNOWN);
+		assert_dropped(0);
+	}
 	assert_int_equal(nfs4r_store_commit(f.s, held[1], false, NULL, 0), NFS4R_OK);
 	reopen_after_crash("boot-3");
 	assert_int_equal(f.info.logs[2].applied, 3);
-	e = nfs4r_store_log_read(f.s, 2, 3);
-	assert_non_null(e);
-	nfs4r_entry_put(e);
+}
+
+/* Then LMDB is written after all, with what was done meanwhile. */
+static void test_foreign_hole_closes_later(void **state)
+{
+	make_foreign_hole();
+	checkpoint_tells(3, 1);
+	mk(&f, &f.root, "new", NFS4R_TYPE_FILE);
+	assert_int_equal(nfs4r_store_commit(f.s, held[1], false, NULL, 0), NFS4R_OK);
+	checkpoint_tells(4, 3);
+	reopen_after_crash("boot-2");
+	assert_int_equal(f.info.logs[1].stable, 4);
+	assert_int_equal(f.info.logs[2].stable, 3);
+	assert_int_equal(nfs4r_store_row(f.s, &made[2], NULL), NFS4R_KNOWN);
+	assert_dropped(0);
+}
+
+/* The copy is made equal to another one: what was missing does not come, and nothing waits for it. */
+static void test_foreign_hole_ends_with_other_positions(void **state)
+{
+	struct nfs4r_store_positions p;
+
+	make_foreign_hole();
+	checkpoint_tells(3, 1);
+	nfs4r_store_get_positions(f.s, &p);
+	p.applied[2] = 2;
+	assert_int_equal(nfs4r_store_set_positions(f.s, &p), NFS4R_OK);
+	checkpoint_tells(3, 2);
+	reopen_after_crash("boot-2");
+	assert_int_equal(f.info.logs[2].stable, 2);
+	assert_dropped(0);
+}
+
+/* Own entries that come back from others (log 4.7) are not different. */
+static void test_hole_in_the_own_log_that_comes_back(void **state)
+{
+	make_holes();
+	reopen_after_crash("boot-2");
+	assert_int_equal(f.info.logs[1].applied, 4);
+	assert_int_equal(nfs4r_store_commit(f.s, held[1], false, NULL, 0), NFS4R_OK);
+	checkpoint_tells(4, 0);
+	reopen_after_crash("boot-2");
+	assert_nothing_of_the_four();
 }
 
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -444,7 +547,12 @@ int main(void)
 		T(test_behind_a_foreign_hole_after_a_process_crash),
 		T(test_behind_a_foreign_hole_is_nothing),
 		T(test_checkpoint_takes_the_foreign_hole_along),
-		T(test_foreign_hole_does_not_hold_up_checkpoints),
+		T(test_foreign_hole_lasts_and_the_process_ends),
+		T(test_foreign_hole_lasts_and_the_machine_crashes),
+		T(test_foreign_hole_lasts_and_the_owner_has_it),
+		T(test_foreign_hole_closes_later),
+		T(test_foreign_hole_ends_with_other_positions),
+		T(test_hole_in_the_own_log_that_comes_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
