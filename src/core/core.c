@@ -208,6 +208,21 @@ static void settle_all(struct nfs4r_core *c)
 	} while (c->dirty || c->ready);
 }
 
+static void ask_sync(struct nfs4r_core *c)
+{
+	struct nfs4r_action *a = act(c, NFS4R_ACT_SYNC);
+
+	a->num = c->sync_asked = c->step;
+	a->durable = true;
+}
+
+static void on_synced(struct nfs4r_core *c, uint64_t step)
+{
+	if (step > c->durable_step)
+		c->durable_step = step;
+	c->dirty |= DIRTY_REPLY;
+}
+
 static const struct nfs4r_update *finish(struct nfs4r_core *c)
 {
 	settle_all(c);
@@ -221,6 +236,8 @@ static const struct nfs4r_update *finish(struct nfs4r_core *c)
 		log_send(c);
 	held_flush(c);
 	log_positions_out(c);
+	if (c->sync_wanted > c->sync_asked)
+		ask_sync(c);
 	c->upd.n = c->nacts;
 	c->upd.actions = c->acts;
 	c->upd.next_timer_ms = c->timer;
@@ -535,6 +552,9 @@ const struct nfs4r_update *nfs4r_core_step(struct nfs4r_core *c, const struct nf
 		break;
 	case NFS4R_EV_ACCEPTED:
 		propose_on_accepted(c, c->self, ev->num);
+		break;
+	case NFS4R_EV_SYNCED:
+		on_synced(c, ev->num);
 		break;
 	case NFS4R_EV_SETTLED:
 		c->cfg.doubts = false;

@@ -15,6 +15,19 @@ bool claim_acked_by_all(const struct nfs4r_core *c, const struct claim *cl)
 	return cl->own && cl->kind == NFS4R_PROPOSED && is_all(c, cl->own->acks);
 }
 
+/*
+ * Control 4.5: a restart aborts what had not been won by the journal's word, and then others read their copies. (It does not matter while it is only
+ * asked whether an answer could come.)
+ */
+static bool is_saved(struct nfs4r_core *c, const struct own *ow)
+{
+	if (ow->won_step <= c->durable_step || c->assumed || FAULT(F_COMPLETES_UNSAVED))
+		return true;
+	if (ow->won_step > c->sync_wanted)
+		c->sync_wanted = ow->won_step;
+	return false;
+}
+
 static bool applied_everywhere(const struct nfs4r_core *c, nfs4r_lsn lsn)
 {
 	return applied_by_all(c, c->self) >= lsn;
@@ -25,7 +38,7 @@ static bool settled(struct nfs4r_core *c, const struct claim *cl)
 {
 	switch (cl->kind) {
 	case NFS4R_PROPOSED:
-		return cl->own->state == OWN_WON && claim_acked_by_all(c, cl); /* else it may still be aborted (4.10) */
+		return cl->own->state == OWN_WON && claim_acked_by_all(c, cl) && is_saved(c, cl->own); /* else it may still be aborted (4.10) */
 	case NFS4R_CREATED:
 		return true; /* who does not have it does not know the object */
 	default:
@@ -94,7 +107,7 @@ static bool explicit_completes(struct nfs4r_core *c, const struct nfs4r_oid *oid
 
 		if (!cl->own || cl->own->state != OWN_WON || (cl->announced && !FAULT(F_ANNOUNCED_COMPLETES)))
 			continue;
-		if (claim_acked_by_all(c, cl) || (cl->kind == NFS4R_CREATED && parents_settled(c, oid)) ||
+		if ((claim_acked_by_all(c, cl) && is_saved(c, cl->own)) || (cl->kind == NFS4R_CREATED && parents_settled(c, oid)) ||
 		    (cl->kind == NFS4R_MOVED && (FAULT(F_MOVED_SETTLED) || applied_everywhere(c, cl->lsn))))
 			return true;
 	}
@@ -128,7 +141,7 @@ static bool deep_plus_completes(struct nfs4r_core *c, const struct nfs4r_oid *oi
 				continue;
 			if ((claim_acked_by_all(c, k->claim) || FAULT(F_5_3B_NOT_ACKED)) &&
 			    (applied_everywhere(c, ow->in) || FAULT(F_5_3B_IN)) &&
-			    (!ow->closing || lsn <= ow->last || FAULT(F_5_3B_LAST)))
+			    (!ow->closing || lsn <= ow->last || FAULT(F_5_3B_LAST)) && is_saved(c, ow))
 				return true;
 		}
 	} while (walk_up(c, &w));

@@ -16,7 +16,8 @@ struct item {
 	nfs4r_server_id to;
 	bool sync_only;
 	struct opctx *op;     /* EXECUTE */
-	uint64_t accepted;    /* ACCEPTED: the view */
+	uint32_t event;	      /* ACCEPTED, SYNCED: what the core hears, */
+	uint64_t num;	      /* and of which */
 	struct nfs4r_msg msg; /* SEND: flat types only */
 };
 
@@ -33,7 +34,7 @@ static void perform(struct nfs4r_engine *eng, struct item *it)
 {
 	if (it->sync_only)
 		return;
-	if (!it->op && !it->accepted) {
+	if (!it->op && !it->event) {
 		engine_send(eng, it->to, &it->msg);
 		return;
 	}
@@ -41,7 +42,7 @@ static void perform(struct nfs4r_engine *eng, struct item *it)
 	if (it->op)
 		op_ready(eng, it->op);
 	else
-		engine_step(eng, &(struct nfs4r_event){ .type = NFS4R_EV_ACCEPTED, .num = it->accepted });
+		engine_step(eng, &(struct nfs4r_event){ .type = it->event, .num = it->num });
 	pthread_mutex_unlock(&eng->lock);
 }
 
@@ -160,13 +161,14 @@ void durable_begin_sync(struct durable *d)
 	push(d, it);
 }
 
-void durable_accepted(struct durable *d, uint64_t num)
+void durable_event(struct durable *d, uint32_t event, uint64_t num)
 {
 	struct item *it = calloc(1, sizeof(*it));
 
 	if (!it)
 		abort();
-	it->accepted = num;
+	it->event = event;
+	it->num = num;
 	push(d, it);
 }
 

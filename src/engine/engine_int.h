@@ -141,7 +141,7 @@ void durable_destroy(struct durable *d);
 void durable_send(struct durable *d, nfs4r_server_id to, const struct nfs4r_msg *msg);
 void durable_execute(struct durable *d, struct opctx *o);
 void durable_begin_sync(struct durable *d); /* whoever needs it still has to sync, or to wait for this one, by himself */
-void durable_accepted(struct durable *d, uint64_t num); /* the core hears of it */
+void durable_event(struct durable *d, uint32_t event, uint64_t num); /* the core hears it */
 
 /* ---- distribute.c ---- */
 struct distributor *distributor_create(struct nfs4r_engine *eng);

@@ -174,7 +174,10 @@ static void perform_one(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 		perform_send(eng, a);
 		break;
 	case NFS4R_ACT_ACCEPTED:
-		durable_accepted(eng->durable, a->num);
+		durable_event(eng->durable, NFS4R_EV_ACCEPTED, a->num);
+		break;
+	case NFS4R_ACT_SYNC:
+		durable_event(eng->durable, NFS4R_EV_SYNCED, a->num);
 		break;
 	case NFS4R_ACT_SEND_ENTRIES:
 		distributor_queue(eng->distributor, a->to, a->log, a->from, a->until);

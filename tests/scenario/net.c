@@ -234,6 +234,9 @@ static void carry_out(struct net *n, nfs4r_server_id s, const struct nfs4r_updat
 			sv->accepted = a->num;
 			sv->waits = sv->slow_disk && a->durable;
 			break;
+		case NFS4R_ACT_SYNC:
+			sv->sync = a->num;
+			break;
 		case NFS4R_ACT_SEND_ENTRIES:
 			post_entries(n, s, a);
 			break;
@@ -468,6 +471,13 @@ static void work(struct net *n, nfs4r_server_id s)
 			}
 		if (!again && sv->repair && !sv->hold_repair) {
 			do_repair(n, s, true);
+			again = true;
+		}
+		if (!again && sv->sync && !sv->slow_disk) {
+			struct nfs4r_event ev = { .type = NFS4R_EV_SYNCED, .num = sv->sync };
+
+			sv->sync = 0;
+			step(n, s, &ev);
 			again = true;
 		}
 		if (!again && sv->accepted && !(sv->waits && sv->slow_disk)) {
@@ -765,7 +775,7 @@ void net_crash(struct net *n, nfs4r_server_id s)
 	forget_jobs(&n->s[s], n);
 	free(n->s[s].repair);
 	n->s[s].repair = NULL;
-	n->s[s].accepted = 0;
+	n->s[s].accepted = n->s[s].sync = 0;
 	nfs4r_core_destroy(n->s[s].core);
 	n->s[s].core = NULL;
 	n->s[s].up = false;

@@ -196,6 +196,22 @@ static bool winner_remembers(struct net *n)
 	return route(n, S, &f, false) == P;
 }
 
+/* The write is under the deep control; what CLOSE waits for is asked for beside it, and no update waits for that. */
+static bool what_completes_is_on_disk(struct net *n)
+{
+	struct nfs4r_oid d = mkdir_in(n, &n->root, "d"), y = file_in(n, &d, "y");
+	struct client *c;
+	bool early;
+
+	claim_all(n, P, &d, NFS4R_DEEP);
+	n->s[S].hold_apply = n->s[P].slow_disk = true;
+	finish(n, op_write(n, P, &y, "p", true));
+	c = op_close(n, P, &y);
+	early = soon(n, c);
+	n->s[P].slow_disk = false;
+	return !early && soon(n, c);
+}
+
 static bool restart_asks_again(struct net *n)
 {
 	struct nfs4r_oid f = file_in(n, &n->root, "f");
@@ -749,6 +765,7 @@ static const struct prevents list[] = {
 	{ "control 8.2: counts follow a move", F_COUNT_MOVE, counts_follow_a_move },
 	{ "control 8.2: counts lose multi-link files", F_COUNT_FIRST_LINK, counts_lose_multi_files },
 	{ "control 8.2: counts lose dead objects", F_COUNT_DEAD, counts_lose_dead_objects },
+	{ "control 4.5: a claim that completes an update is on disk", F_COMPLETES_UNSAVED, what_completes_is_on_disk },
 	{ "log 3.4: an entry waits for its predecessor", F_NO_VERSION_WAIT, entries_wait_for_their_predecessor },
 	{ "log 3.4: nothing builds on what another log has behind a hole", F_BUILDS_ON_HOLE, nothing_builds_on_a_hole },
 	{ "log 3.4: old parts are skipped", F_NO_SKIP, old_parts_are_skipped },

@@ -79,7 +79,7 @@ static void complete_entry(struct server *v, const struct nfs4r_op *op, const st
 
 		if (dirop && (t->parts[i].effect == NFS4R_EFF_CREATE || r->state == ROW_DEAD))
 			continue; /* the last name gone: whoever has it open goes on reading (3.7) */
-		if (dirop && t->parts[i].effect != NFS4R_EFF_NAMES && !r->multi)
+		if (dirop && t->parts[i].effect != NFS4R_EFF_NAMES && !t->parts[i].multi)
 			continue;
 		if (!dirop && op->under_open && op->primary == v->id)
 			wrote_note(v, obj, t->parts[i].after);

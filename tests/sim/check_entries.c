@@ -229,6 +229,7 @@ void check_started(struct server *v, const struct nfs4r_op *op, const struct nfs
 		t->parts[i].effect = e->parts[i].effect;
 		t->parts[i].before = e->parts[i].before;
 		t->parts[i].after = e->parts[i].after;
+		t->parts[i].multi = tree_get(&v->tree, obj)->multi || e->parts[i].multi;
 		if (t->state == ENT_SEALED)
 			push_dead(s, obj, &(struct version_seen){ .version = e->parts[i].after, .ent = n });
 		else

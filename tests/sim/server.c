@@ -279,11 +279,11 @@ static void trace_send(struct server *v, nfs4r_server_id to, const struct nfs4r_
 	sim_trace(v->sim, v, "-> S%u %s", to, text);
 }
 
-static void accepted(struct server *v, uint64_t num)
+static void on_disk(struct server *v, uint32_t type, uint64_t num)
 {
 	struct nfs4r_event *ev = calloc(1, sizeof(*ev));
 
-	ev->type = NFS4R_EV_ACCEPTED;
+	ev->type = type;
 	ev->num = num;
 	server_soon(v, ev);
 }
@@ -303,7 +303,10 @@ static void carry_out(struct server *v, const struct nfs4r_action *a, struct nfs
 		net_send(v, a->to, m);
 		break;
 	case NFS4R_ACT_ACCEPTED:
-		accepted(v, a->num);
+		on_disk(v, NFS4R_EV_ACCEPTED, a->num);
+		break;
+	case NFS4R_ACT_SYNC:
+		on_disk(v, NFS4R_EV_SYNCED, a->num);
 		break;
 	case NFS4R_ACT_SEND_ENTRIES:
 		net_send_entries(v, a->to, a->log, a->from, a->until);

@@ -198,6 +198,7 @@ struct ent { /* one entry of one log, as the checkers see it */
 	struct {
 		uint32_t obj, effect;
 		nfs4r_version before, after;
+		bool multi; /* a file that has had several names by then */
 	} parts[NFS4R_PARTS_MAX];
 };
 
