@@ -641,3 +641,15 @@ void site_random_op(struct site *s, unsigned *seed)
 			site_setattr(s, &f, &a);
 	}
 }
+
+void must_shell(const char *fmt, ...)
+{
+	char cmd[2000];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(cmd, sizeof(cmd), fmt, ap);
+	va_end(ap);
+	if (system(cmd) != 0)
+		fail_msg("failed: %s", cmd);
+}

@@ -78,4 +78,7 @@ enum nfs4r_status site_setattr(struct site *s, const struct nfs4r_oid *oid, cons
 void site_random_op(struct site *s, unsigned *seed);
 struct nfs4r_oid site_root(struct site *s);
 
+/* The test fails if the command does. */
+void must_shell(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
 #endif

@@ -20,17 +20,6 @@
 #include "engine/engine_int.h"
 #include "store/internal.h"
 
-static void shell(const char *fmt, ...)
-{
-	char cmd[600];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(cmd, sizeof(cmd), fmt, ap);
-	va_end(ap);
-	assert_int_equal(system(cmd), 0);
-}
-
 /* The journal ends at @end. */
 static void cut_journal(const char *store, nfs4r_journal_pos end)
 {
@@ -70,7 +59,7 @@ static int copy_store(void *arg)
 	c->end = c->whole ? tail : atomic_load(&j->synced);
 	if (c->seed && tail > c->end)
 		c->end += (unsigned)rand_r(&c->seed) % (tail - c->end + 1);
-	shell("cp -r %s %s.then", c->s->store, c->s->store);
+	must_shell("cp -r %s %s.then", c->s->store, c->s->store);
 	return EIO;
 }
 
@@ -95,7 +84,7 @@ static void come_back_as_then(struct site *s, unsigned seed, bool machine)
 	else
 		power_release(s->power);
 	cluster_stop(s->cluster, s->id);
-	shell("rm -rf %s && mv %s.then %s", s->store, s->store, s->store);
+	must_shell("rm -rf %s && mv %s.then %s", s->store, s->store, s->store);
 	cut_journal(s->store, c.end);
 	if (machine)
 		snprintf(s->boot, sizeof(s->boot), "boot %u", s->losses);

@@ -54,18 +54,6 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void must_shell(const char *fmt, ...)
-{
-	char cmd[800];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(cmd, sizeof(cmd), fmt, ap);
-	va_end(ap);
-	if (system(cmd) != 0)
-		fail_msg("failed: %s", cmd);
-}
-
 static void forget_said(struct site *s)
 {
 	pthread_mutex_lock(&s->lock);

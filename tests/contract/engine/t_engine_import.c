@@ -44,22 +44,10 @@ static int setup(void **state)
 	return 0;
 }
 
-static void must(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-static void must(const char *fmt, ...)
-{
-	char cmd[2000];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(cmd, sizeof(cmd), fmt, ap);
-	va_end(ap);
-	assert_int_equal(system(cmd), 0);
-}
-
 /* All of a tree but the root's time and mode, which are each server's own. */
 static void list_tree(struct cluster *c, const char *dir, const char *out)
 {
-	must("cd %s && { find . -mindepth 1 ! -type d -printf '%%p %%y %%m %%n %%s %%T@\\n' | sort; find . -mindepth 1 -type d -printf '%%p %%m %%T@\\n' | sort; "
+	must_shell("cd %s && { find . -mindepth 1 ! -type d -printf '%%p %%y %%m %%n %%s %%T@\\n' | sort; find . -mindepth 1 -type d -printf '%%p %%m %%T@\\n' | sort; "
 	     "find . -type f | sort | xargs sha1sum; find . -mindepth 1 | sort | xargs getfattr -d; } >%s/%s",
 	     dir, c->dir, out);
 }
@@ -68,10 +56,10 @@ static void plant(struct cluster *c, const struct place *at)
 {
 	struct site *s = &c->site[1];
 
-	must("cd %s && mkdir d && chmod 751 d && for i in 1 2 3; do head -c %u /dev/urandom >d/f$i && chmod 64$i d/f$i; done", s->data, FILE_SIZE);
+	must_shell("cd %s && mkdir d && chmod 751 d && for i in 1 2 3; do head -c %u /dev/urandom >d/f$i && chmod 64$i d/f$i; done", s->data, FILE_SIZE);
 	if (at->xattrs)
-		must("cd %s && for i in 1 2 3; do setfattr -n user.k -v v$i d/f$i && setfattr -n user.l -v w$i d/f$i; done", s->data);
-	must("cd %s && setfattr -n user.d -v d d && for i in 1 2 3; do touch -d \"2001-02-03 04:05:0$i.789\" d/f$i; done && touch -d '2002-02-03 04:05:06.789' d", s->data);
+		must_shell("cd %s && for i in 1 2 3; do setfattr -n user.k -v v$i d/f$i && setfattr -n user.l -v w$i d/f$i; done", s->data);
+	must_shell("cd %s && setfattr -n user.d -v d d && for i in 1 2 3; do touch -d \"2001-02-03 04:05:0$i.789\" d/f$i; done && touch -d '2002-02-03 04:05:06.789' d", s->data);
 	list_tree(c, s->data, "before");
 	s->import = true;
 }
@@ -162,7 +150,7 @@ static void expect_as_before(struct cluster *c)
 {
 	for (int i = 1; i <= SITES; i++) {
 		list_tree(c, c->site[i].data, "after");
-		must("cd %s && diff before after >&2", c->dir);
+		must_shell("cd %s && diff before after >&2", c->dir);
 	}
 }
 
@@ -214,7 +202,7 @@ static void what_was_begun_is_ended_without_import(void **state)
 	for (int i = 2; i <= SITES; i++) {
 		for (int n = 0; n < 1000 && version(&c->site[i], &b.oid) != version(&c->site[1], &b.oid); n++)
 			pause_ms(10);
-		must("cd %s/d && for f in f*; do cmp $f %s/d/$f || exit 1; done && test $(ls | wc -l) -lt 4", c->site[i].data, c->site[1].data);
+		must_shell("cd %s/d && for f in f*; do cmp $f %s/d/$f || exit 1; done && test $(ls | wc -l) -lt 4", c->site[i].data, c->site[1].data);
 	}
 }
 
