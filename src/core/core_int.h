@@ -542,6 +542,7 @@ struct nfs4r_core {
 	nfs4r_server_id self;
 	nfs4r_servers known; /* whose logs there are: of the servers there were, as far as they left anything */
 	uint64_t now, step, durable_step;
+	uint64_t recovered_step; /* when the tail of the own log was here (log 4.7); 0: it was never away */
 	uint64_t sync_wanted, sync_asked; /* steps: an answer waits until this one is on disk; SYNC was given in that one */
 	uint64_t wrote_ms; /* when anything but a position of a peer's journal was put or committed last */
 	bool started, halted, recovering;

@@ -238,6 +238,7 @@ static void recovered(struct nfs4r_core *c)
 	nfs4r_lsn end = c->logs[c->self].received;
 
 	c->recovering = false;
+	c->recovered_step = c->step;
 	c->last_move = c->written_before = end; /* 4.9, once more for what was pulled */
 	for (struct own *ow = c->closing; ow; ow = ow->next)
 		ow->last = end; /* 7.1: the end of the log was not known yet when they began to close */
