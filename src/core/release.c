@@ -136,9 +136,9 @@ static bool known_by_then(const struct nfs4r_core *c, const struct claim *cl, nf
 /*
  * Does another own claim go on covering @oid when @k, which is closing, is gone, so that nobody serves or takes @oid
  * meanwhile? Readers of a file look at explicit controls and deep+ only (6.2): only against a plain deep one above it is any
- * cover good enough.
+ * cover good enough. @moved, a directory that changes parents: who has not got that yet must find all below it covered, too.
  */
-static bool goes_on(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct ctl *k, uint32_t level)
+static bool goes_on(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct ctl *k, uint32_t level, bool moved)
 {
 	struct nfs4r_facts f;
 	bool any_cover;
@@ -154,7 +154,7 @@ static bool goes_on(struct nfs4r_core *c, const struct nfs4r_oid *oid, const str
 			const struct own *ow = o->claim->own;
 
 			if (ow && o->claim != k->claim && ow->state == OWN_WON && !ow->closing &&
-			    (!w.level || o->depth >= NFS4R_DEEP) && known_by_then(c, o->claim, k->claim->own->last))
+			    ((!w.level && !(moved && f.type == NFS4R_TYPE_DIR)) || o->depth >= NFS4R_DEEP) && known_by_then(c, o->claim, k->claim->own->last))
 				return true;
 		}
 	} while (any_cover && walk_up(c, &w));
@@ -181,15 +181,17 @@ void raise_last(struct nfs4r_core *c, const struct nfs4r_entry *e)
 	if (!c->closing || FAULT(F_LAST_NOT_RAISED))
 		return;
 	for (uint32_t i = 0; i < e->nparts; i++) {
+		const struct nfs4r_part *p = &e->parts[i];
+		bool moved = p->effect == NFS4R_EFF_PARENT && !nfs4r_oid_eq(&p->parent, &p->parent_from);
 		struct walk w;
 		struct ctl *k;
 
-		walk_begin(&w, &e->parts[i].oid);
+		walk_begin(&w, &p->oid);
 		do {
 			for (k = controls_of(c, &w.oid); k; k = k->next) {
 				if (!k->claim->own || !k->claim->own->closing || (w.level && k->depth < NFS4R_DEEP))
 					continue;
-				if (drops_back(c, k) || goes_on(c, &e->parts[i].oid, k, w.level))
+				if (drops_back(c, k) || goes_on(c, &p->oid, k, w.level, moved))
 					continue;
 				k->claim->own->last = e->lsn;
 				if (k->claim->own->forced)

@@ -164,12 +164,11 @@ def store_locked(b):
 
 
 def corrupt(path):
-    """Overwrites the middle of a file, of a database all but its two heads (what is in between may not be in use); a function that puts it back."""
+    """Overwrites the middle of what a file has before the zeros that it is laid out with, of a database all but its two heads (what is in between
+    may not be in use); a function that puts it back."""
     with open(path, 'r+b') as f:
-        f.seek(0, os.SEEK_END)
-        size = f.tell()
-        f.seek(0)
         good = f.read()
+        size = len(good if path.endswith('.mdb') else good.rstrip(b'\0'))
         begin, end = (8192, size) if path.endswith('.mdb') else (size // 4, size * 3 // 4)
         f.seek(begin)
         f.write(b'\x5a' * (end - begin))
