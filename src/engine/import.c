@@ -292,7 +292,6 @@ static enum nfs4r_status finish_open(struct import *im, bool last)
 		struct import_times t = { 0 };
 		struct nfs4r_row row;
 		bool known = nfs4r_store_row(im->eng->store, &list[i], &row) == NFS4R_KNOWN;
-
 		bool later = known && row.type == NFS4R_TYPE_DIR && !last;
 
 		if (!import_is_open(im->eng, &list[i], &t))

@@ -7,6 +7,7 @@
  * others. The row is in the journal before the entry that makes the object known, and goes when the journal has all that belongs to it without a hole. So
  * whatever end a crash gives the journal: what is known and not whole has a row.
  */
+#include <endian.h>
 #include <stdlib.h>
 
 #include "engine/engine_int.h"
@@ -20,17 +21,17 @@ struct import_open {
 
 static void put_i64(uint8_t *p, int64_t v)
 {
-	for (int i = 0; i < 8; i++)
-		p[i] = (uint8_t)((uint64_t)v >> (56 - 8 * i));
+	uint64_t be = htobe64((uint64_t)v);
+
+	memcpy(p, &be, sizeof(be));
 }
 
 static int64_t get_i64(const uint8_t *p)
 {
-	uint64_t v = 0;
+	uint64_t be;
 
-	for (int i = 0; i < 8; i++)
-		v = v << 8 | p[i];
-	return (int64_t)v;
+	memcpy(&be, p, sizeof(be));
+	return (int64_t)be64toh(be);
 }
 
 static struct import_open *find(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
