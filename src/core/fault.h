@@ -153,7 +153,8 @@
 	X(F_ANNOUNCED_FORGOTTEN, "control 7.10", "a restart forgets what it has announced")			\
 	X(F_BUILDS_ON_HOLE, "log 3.4", "an entry is applied on what another log has behind a hole")	\
 	X(F_POSITION_IGNORED, "log 8.6", "a server whose journal was longer in its last start remembers")	\
-	X(F_COMPLETES_UNSAVED, "control 4.5", "a claim completes an update before its win is on disk")
+	X(F_COMPLETES_UNSAVED, "control 4.5", "a claim completes an update before its win is on disk")	\
+	X(F_FORGOT_APPLIES, "log 8.6", "a server applies what it had taken before it was found to have forgotten")
 
 enum nfs4r_fault {
 	NFS4R_FAULT_NONE = 0,

@@ -130,8 +130,8 @@ bool seal_may_begin(const struct nfs4r_core *c, const struct nfs4r_entry *e)
 
 	if (!views_on(c))
 		return true;
-	if (c->repair.state)
-		return false;
+	if (c->repair.state || (!memory_whole(c) && !FAULT(F_FORGOT_APPLIES)))
+		return false; /* what was taken before the copy was found to be none: it is made anew, and that drops it */
 	if (too_new(c, e) && !FAULT(F_VIEW_NOT_AWAITED))
 		return false;
 	s = seal_at(&c->view.adopted, e->log, e->lsn);
