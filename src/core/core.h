@@ -322,6 +322,10 @@ const struct nfs4r_update *nfs4r_core_step(struct nfs4r_core *c, const struct nf
  */
 uint64_t nfs4r_core_lease_until(const struct nfs4r_core *c);
 
+/* The view that it goes by, and the newest one that it has accepted; until the next step. */
+const struct nfs4r_view *nfs4r_core_adopted(const struct nfs4r_core *c);
+const struct nfs4r_view *nfs4r_core_accepted(const struct nfs4r_core *c);
+
 struct nfs4r_core_view { /* for people */
 	struct nfs4r_view adopted, accepted;
 	uint64_t promised;

@@ -64,14 +64,11 @@ bool view_may_answer(struct nfs4r_engine *eng, uint32_t era)
 
 void view_epoch(struct nfs4r_engine *eng)
 {
-	struct nfs4r_core_view v;
+	uint32_t epoch = nfs4r_core_adopted(eng->core)->epoch;
 
-	if (eng->cfg.lease_ms == 0)
+	if (eng->cfg.lease_ms == 0 || epoch == eng->epoch)
 		return;
-	nfs4r_core_get_view(eng->core, &v);
-	if (v.adopted.epoch == eng->epoch)
-		return;
-	eng->epoch = v.adopted.epoch;
+	eng->epoch = epoch;
 	engine_update_verifier(eng);
 }
 

@@ -29,12 +29,12 @@ static bool is_own_view(const struct server *v, const struct nfs4r_view *w)
 
 nfs4r_servers view_members(const struct server *v)
 {
-	struct nfs4r_core_view w;
+	const struct nfs4r_view *w;
 
 	if (!v->sim->plan.lease_ms)
 		return everybody(v->sim);
-	nfs4r_core_get_view(v->core, &w);
-	return is_own_view(v, &w.adopted) ? 0 : w.adopted.members;
+	w = nfs4r_core_adopted(v->core);
+	return is_own_view(v, w) ? 0 : w->members;
 }
 
 /* ---- all views there were ------------------------------------------------------------ */
@@ -187,23 +187,20 @@ const struct nfs4r_view *view_find(struct sim *s, uint64_t num)
 void check_adopted(struct server *v)
 {
 	struct sim *s = v->sim;
-	struct nfs4r_core_view w;
+	const struct nfs4r_view *w = nfs4r_core_adopted(v->core), *acc = nfs4r_core_accepted(v->core);
 
-	nfs4r_core_get_view(v->core, &w);
-	if (w.fixed)
-		sim_fail(s, "S%u has a fixed view", v->id);
-	v->view_servers = w.adopted.servers;
-	v->view_voters = w.adopted.voters;
-	if ((w.accepted.num != v->seen_accepted || !s->nviews) && !is_own_view(v, &w.accepted)) {
-		struct view_seen *seen = note(v, &w.accepted);
+	v->view_servers = w->servers;
+	v->view_voters = w->voters;
+	if ((acc->num != v->seen_accepted || !s->nviews) && !is_own_view(v, acc)) {
+		struct view_seen *seen = note(v, acc);
 
-		v->seen_accepted = w.accepted.num;
-		if (w.accepted.num % NFS4R_VIEW_STEP == v->id)
+		v->seen_accepted = acc->num;
+		if (acc->num % NFS4R_VIEW_STEP == v->id)
 			seen->accepted |= NFS4R_BIT(v->id);
 	}
-	if (w.adopted.num == v->seen_adopted)
+	if (w->num == v->seen_adopted)
 		return;
-	adopted(v, &w.adopted);
+	adopted(v, w);
 	v->adopts = true;
 }
 
@@ -214,6 +211,8 @@ void check_view(struct server *v)
 	bool lease = has_lease(v);
 
 	nfs4r_core_get_view(v->core, &w);
+	if (w.fixed)
+		sim_fail(s, "S%u has a fixed view", v->id);
 	if (v->adopts)
 		trouble_sent(v, ADOPTED_VIEW);
 	v->adopts = false;

@@ -17,10 +17,7 @@ struct committing {
 
 uint32_t epoch_of(const struct server *v)
 {
-	struct nfs4r_core_view w;
-
-	nfs4r_core_get_view(v->core, &w);
-	return w.adopted.epoch;
+	return nfs4r_core_adopted(v->core)->epoch;
 }
 
 /* Both have to be so; true: it is gone. */

@@ -11,12 +11,7 @@
 /* Of the view that @v goes by. */
 nfs4r_servers view_servers(const struct server *v)
 {
-	struct nfs4r_core_view w;
-
-	if (!v->sim->plan.lease_ms || !v->up)
-		return v->view_servers;
-	nfs4r_core_get_view(v->core, &w);
-	return w.adopted.servers;
+	return v->sim->plan.lease_ms && v->up ? nfs4r_core_adopted(v->core)->servers : v->view_servers;
 }
 
 static struct server *someone(struct sim *s)

@@ -250,14 +250,11 @@ static bool counts_on(const struct server *v, nfs4r_server_id q)
 
 static void truncate_log(struct server *v, nfs4r_server_id log, nfs4r_lsn until)
 {
-	struct nfs4r_core_view view;
-
 	if (until <= v->truncated[log])
 		return;
-	nfs4r_core_get_view(v->core, &view);
 	for (uint32_t q = 1; q <= v->sim->plan.servers; q++) {
 		const struct server *w = &v->sim->servers[q];
-		bool outside = v->sim->plan.keep && !(view.adopted.members & NFS4R_BIT(q));
+		bool outside = v->sim->plan.keep && !(nfs4r_core_adopted(v->core)->members & NFS4R_BIT(q));
 
 		if (!counts_on(v, (nfs4r_server_id)q) || w->stable[log] >= until || w->had_stable[log] >= until)
 			continue;
