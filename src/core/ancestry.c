@@ -174,11 +174,33 @@ static void add_above(struct nfs4r_core *c, struct anc **table, const struct nfs
 		add(table, &w.oid, owner, delta);
 }
 
+/* Parts of this copy may be newer than others: it is made anew (log 8.3), or begins behind what a start gave up (log 4.7). */
+static bool is_mixed(const struct nfs4r_core *c)
+{
+	return c->reach.open || c->unborn;
+}
+
+/*
+ * In such a copy a directory may be below itself for a while: it is already where a later move brought it, and what it was moved into is still below it. What
+ * is there has no place in the tree, and counts nowhere until the move that takes it out of the ring is here, too.
+ */
+static bool in_ring(struct nfs4r_core *c, const struct nfs4r_oid *oid)
+{
+	struct walk w;
+
+	if (!is_mixed(c))
+		return false;
+	walk_begin(&w, oid);
+	while (walk_up(c, &w))
+		;
+	return w.level >= NFS4R_DEPTH_MAX;
+}
+
 static bool counts(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 {
 	struct nfs4r_facts f;
 
-	return is_known(c, oid, &f) && !is_multi(&f);
+	return is_known(c, oid, &f) && !is_multi(&f) && !in_ring(c, oid);
 }
 
 /* 8.2: control added or removed. */
@@ -244,7 +266,7 @@ static void born(struct nfs4r_core *c, const struct nfs4r_oid *oid, struct anc_c
 	uint32_t w[NFS4R_SERVERS_MAX + 1];
 	struct nfs4r_facts f;
 
-	if (!(c->reach.open || c->unborn) || is_known(c, oid, &f) || f.known != NFS4R_NOT_YET || !weight(c, oid, w))
+	if (!is_mixed(c) || is_known(c, oid, &f) || f.known != NFS4R_NOT_YET || !weight(c, oid, w))
 		return;
 	goes_above(ch, oid, w);
 }
@@ -264,6 +286,10 @@ void anc_before_commit(struct nfs4r_core *c, struct nfs4r_entry *e, struct anc_c
 			continue;
 		if (!is_known(c, &p->oid, &f) || is_multi(&f) || f.version >= p->after)
 			continue;
+		if (in_ring(c, &p->oid)) {
+			ch->anew = true;
+			continue;
+		}
 		if (p->effect == NFS4R_EFF_LINKS && p->nlink > 0 &&
 		    (!p->multi || f.type == NFS4R_TYPE_DIR || FAULT(F_COUNT_FIRST_LINK)))
 			continue;
@@ -283,6 +309,10 @@ void anc_before_commit(struct nfs4r_core *c, struct nfs4r_entry *e, struct anc_c
 
 void anc_after_commit(struct nfs4r_core *c, const struct anc_change *ch)
 {
+	if (ch->anew || (ch->moves && in_ring(c, &ch->oid))) {
+		anc_rebuild(c);
+		return;
+	}
 	if (!ch->moves)
 		return;
 	add_weight(c, &ch->oid, ch->w, 1);

@@ -174,6 +174,8 @@ enum nfs4r_event_type {
 				 * with another source. After a REPAIR with `all`: stable[] = the positions that every log has now */
 	NFS4R_EV_ACCEPTED = 22,	/* num: answer to the action ACCEPTED */
 	NFS4R_EV_SYNCED = 23,	/* num: answer to the action SYNC */
+	NFS4R_EV_TOLD = 24,	/* peer, oid, version: an owner said in READ_ANSWER that it has the object in this version. Before a client gets that answer, and
+				 * needed only when the own copy is older (control 6.9) */
 	NFS4R_EV_BEYOND = 21,	/* stable[]: entries up to here are kept beyond the bound (log 3.12). They go (TRUNCATE) when all members have them */
 };
 
@@ -194,6 +196,7 @@ struct nfs4r_event {
 	struct nfs4r_oid oid;
 	uint64_t hold;		/* HOLD: the caller's number */
 	uint64_t num;		/* ACCEPTED, SYNCED: of the action */
+	nfs4r_version version;	/* TOLD */
 	nfs4r_lsn stable[NFS4R_SERVERS_MAX + 1]; /* STABLE; REPAIRED after `all`; BEYOND */
 	uint32_t nleft;		/* REPAIRED: what the source has inexact, too (log 7.5). After a REPAIR with `oids` it was left as it is, as was what is */
 	const struct nfs4r_left *left; /* `later`, else taken all the same; LEFT */
@@ -246,6 +249,7 @@ enum nfs4r_action_type {
 	NFS4R_ACT_HELD = 18,	/* hold: see HOLD */
 	NFS4R_ACT_ACCEPTED = 20, /* num; durable: then EV_ACCEPTED with it. What this server accepted counts for itself only when it is on disk, too */
 	NFS4R_ACT_SYNC = 21,	/* num; durable: then EV_SYNCED with it. An answer waits until a claim that was won is on disk (control 4.5) */
+	NFS4R_ACT_NEWER = 22,	/* oid, owner, added: the object is read at `owner` (nfs4r_core_route_read()), or not any more; for fast-path indexes, like CONTROL */
 	NFS4R_ACT_SERVERS = 19,	/* the servers of the adopted view, or their addresses, are others now (nfs4r_core_get_view()). Also in the update of
 				 * started(), if that view has addresses. It comes behind the messages of the step that go to who was taken out */
 };

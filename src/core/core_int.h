@@ -520,6 +520,14 @@ struct held { /* held.c */
 	} marks[MARKS];
 };
 
+struct newer { /* newer.c: a version that an owner told, and that is not here yet */
+	struct nfs4r_oid oid;
+	nfs4r_server_id by;
+	uint64_t inc; /* its start */
+	nfs4r_version version;
+	UT_hash_handle hh;
+};
+
 struct written { /* last own entry of a file, until it is applied by all (5.3 at CLOSE) */
 	struct nfs4r_oid oid;
 	nfs4r_lsn lsn;
@@ -569,6 +577,7 @@ struct nfs4r_core {
 	struct taint *taints;
 	uint32_t ninexact;
 	struct mend mend;
+	struct newer *newer; /* in order of arrival */
 	struct held held;
 
 	/* control.c */
@@ -825,6 +834,13 @@ void repair_check(struct nfs4r_core *c);
 void repair_run(struct nfs4r_core *c);
 void repair_done(struct nfs4r_core *c, const struct nfs4r_event *ev);
 
+/* newer.c */
+void newer_note(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_server_id by, nfs4r_version version);
+void newer_moved(struct nfs4r_core *c, const struct nfs4r_oid *oid);
+void newer_rebuilt(struct nfs4r_core *c);
+void newer_sealed(struct nfs4r_core *c, nfs4r_server_id by);
+nfs4r_server_id newer_at(const struct nfs4r_core *c, const struct nfs4r_oid *oid); /* who has it newer than the own copy; 0: nobody, as far as this server knows */
+
 /* taint.c: bytes newer than their version (log 3.6, 3.9, 7.5) */
 struct taint *taint_find(const struct nfs4r_core *c, const struct nfs4r_oid *oid);
 struct taint *taint_add(struct nfs4r_core *c, const struct nfs4r_oid *oid);
@@ -911,6 +927,7 @@ struct own_list {
 void anc_own_below(const struct nfs4r_core *c, const struct nfs4r_oid *dir, struct own_list *l);
 struct anc_change { /* what one entry does to the counts */
 	bool moves;
+	bool anew; /* it takes something out of a ring: all is counted again */
 	struct nfs4r_oid oid;
 	uint32_t w[NFS4R_SERVERS_MAX + 1];
 };

@@ -154,7 +154,8 @@
 	X(F_BUILDS_ON_HOLE, "log 3.4", "an entry is applied on what another log has behind a hole")	\
 	X(F_POSITION_IGNORED, "log 8.6", "a server whose journal was longer in its last start remembers")	\
 	X(F_COMPLETES_UNSAVED, "control 4.5", "a claim completes an update before its win is on disk")	\
-	X(F_FORGOT_APPLIES, "log 8.6", "a server applies what it had taken before it was found to have forgotten")
+	X(F_FORGOT_APPLIES, "log 8.6", "a server applies what it had taken before it was found to have forgotten")	\
+	X(F_NEWER_FORGOTTEN, "control 6.9", "a copy is read although an owner has told a newer version")
 
 enum nfs4r_fault {
 	NFS4R_FAULT_NONE = 0,

@@ -343,6 +343,23 @@ static void ask_again(struct nfs4r_engine *eng, void *arg)
 		complete(eng, arg);
 }
 
+/* A client is told of a version that is not here yet (control 6.9). */
+static void note_newer(struct nfs4r_engine *eng, nfs4r_server_id from, const struct nfs4r_read *asked, const struct nfs4r_read *answer)
+{
+	struct nfs4r_event ev = { .type = NFS4R_EV_TOLD, .peer = from, .version = answer->attrs.version };
+	struct nfs4r_row row;
+
+	if (answer->status != NFS4R_OK || (asked->type != NFS4R_RD_GETATTR && asked->type != NFS4R_RD_LOOKUP))
+		return;
+	ev.oid = asked->type == NFS4R_RD_LOOKUP ? answer->result : asked->oid;
+	if (nfs4r_store_row(eng->store, &ev.oid, &row) == NFS4R_KNOWN && row.version >= ev.version)
+		return;
+	pthread_mutex_lock(&eng->lock);
+	if (!eng->halted[0])
+		engine_step(eng, &ev);
+	pthread_mutex_unlock(&eng->lock);
+}
+
 void reads_answer(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_msg *m)
 {
 	struct ask *a = take(eng->reads, m->read->id, from);
@@ -351,6 +368,8 @@ void reads_answer(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_m
 		a->excluded |= NFS4R_BIT(from);
 		pool_run(eng->executors, ask_again, a);
 	} else if (a) {
+		if (!a->only)
+			note_newer(eng, from, a->rd, m->read);
 		copy_answer(a->rd, m->read);
 		a->rd->server = from;
 		a->end = NFS4R_OK;

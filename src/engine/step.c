@@ -200,6 +200,9 @@ static void perform_one(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 	case NFS4R_ACT_CONTROL:
 		fastpath_change(eng->fastpath, &a->oid, a->owner, a->depth, a->added);
 		break;
+	case NFS4R_ACT_NEWER:
+		fastpath_change(eng->fastpath, &a->oid, a->owner, NFS4R_SHALLOW, a->added);
+		break;
 	case NFS4R_ACT_TRUNCATE:
 		nfs4r_store_truncate(eng->store, a->log, a->until);
 		if (a->log == eng->cfg.rpc.self)

@@ -23,9 +23,9 @@ void check_submitted(struct server *v, struct simop *so);
 void check_done(struct server *v, const struct simop *so);
 struct read_want {
 	uint32_t obj, taken_back;
-	nfs4r_version version;
+	nfs4r_version version, told; /* completed; told here before */
 };
-void check_read_start(struct sim *s, uint32_t obj, struct read_want *w);
+void check_read_start(struct server *v, uint32_t obj, struct read_want *w);
 void check_read_end(struct server *v, const struct read_want *w, const struct nfs4r_read *r, nfs4r_server_id answered);
 /* check_control.c */
 void check_controls(struct sim *s);

@@ -188,11 +188,14 @@ void check_done(struct server *v, const struct simop *so)
 
 /* ---- reads ------------------------------------------------------------------------------- */
 
-void check_read_start(struct sim *s, uint32_t obj, struct read_want *w)
+void check_read_start(struct server *v, uint32_t obj, struct read_want *w)
 {
+	const struct obj *o = &v->sim->objs[obj];
+
 	w->obj = obj;
-	w->taken_back = s->objs[obj].last_dead;
-	w->version = obj_completed(s, obj);
+	w->taken_back = o->last_dead;
+	w->version = obj_completed(v->sim, obj);
+	w->told = o->told[v->id].last_dead == o->last_dead ? o->told[v->id].version : 0;
 }
 
 static bool in_limbo(struct sim *s, uint32_t obj, nfs4r_version version)
@@ -205,6 +208,7 @@ static bool in_limbo(struct sim *s, uint32_t obj, nfs4r_version version)
 void check_read_end(struct server *v, const struct read_want *w, const struct nfs4r_read *r, nfs4r_server_id answered)
 {
 	struct sim *s = v->sim;
+	struct obj *o = &s->objs[w->obj];
 	const struct ent *t;
 	const struct version_seen *seen;
 
@@ -223,6 +227,13 @@ void check_read_end(struct server *v, const struct read_want *w, const struct nf
 		sim_fail(s, "stale read at S%u (answered by S%u): %s v%llu, but v%llu was completed before it began "
 			 "(%u:%llu %s)", v->id, answered, obj_str(s, w->obj), ULL(r->attrs.version), ULL(w->version),
 			 t->log, ULL(t->lsn), nfs4r_op_name(t->op));
+	}
+	if (r->attrs.version < w->told && !in_limbo(s, w->obj, w->told))
+		sim_fail(s, "read at S%u (answered by S%u): %s v%s, and it had said v%s before: a client keeps these bytes for the newer ones", v->id, answered,
+			 obj_str(s, w->obj), lsn_str(r->attrs.version), lsn_str(w->told));
+	if (r->attrs.version >= o->told[v->id].version || o->told[v->id].last_dead != o->last_dead) {
+		o->told[v->id].version = r->attrs.version;
+		o->told[v->id].last_dead = o->last_dead;
 	}
 	if (r->type == NFS4R_RD_LOOKUP && (r->status == NFS4R_OK || r->status == NFS4R_NOENT) &&
 	    !in_limbo(s, w->obj, w->version ? w->version : 1) &&

@@ -170,7 +170,7 @@ void read_start(struct server *v, struct client *c, uint32_t type, uint32_t obj,
 	if (type == NFS4R_RD_LOOKUP)
 		snprintf(rd->r.name, sizeof(rd->r.name), "%s", s->names[name]);
 	rd->epoch = epoch_of(v);
-	check_read_start(s, obj, &rd->want);
+	check_read_start(v, obj, &rd->want);
 	TRACE(s, v, "asked to read %s [%llu]", obj_str(s, obj), (unsigned long long)rd->r.id);
 	rd->next = v->readers;
 	v->readers = rd;
@@ -201,6 +201,16 @@ static void on_read(struct server *v, nfs4r_server_id from, const struct nfs4r_r
 	net_send(v, from, &m);
 }
 
+static bool told(struct server *v, nfs4r_server_id from, const struct nfs4r_read *r)
+{
+	uint64_t generation = v->generation;
+	struct nfs4r_event ev = { .type = NFS4R_EV_TOLD, .peer = from, .oid = r->oid, .version = r->attrs.version };
+
+	if (tree_get(&v->tree, obj_of(v->sim, &r->oid))->version < ev.version)
+		server_step(v, &ev);
+	return v->up && v->generation == generation;
+}
+
 void read_on_msg(struct server *v, nfs4r_server_id from, struct nfs4r_msg *m)
 {
 	struct reader *rd;
@@ -218,6 +228,8 @@ void read_on_msg(struct server *v, nfs4r_server_id from, struct nfs4r_msg *m)
 		decide(rd);
 		return;
 	}
+	if ((m->read->status == NFS4R_OK || m->read->status == NFS4R_NOENT) && rd->r.type != NFS4R_RD_COMMIT && !told(v, from, m->read))
+		return; /* it crashed */
 	rd->r.status = m->read->status;
 	rd->r.attrs = m->read->attrs;
 	rd->r.result = m->read->result;

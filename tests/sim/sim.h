@@ -170,6 +170,10 @@ struct obj {
 	struct version_seen *dead; /* sealed away; never to be given out again */
 	uint32_t last_dead;	   /* counts versions taken back after a machine crash */
 	bool lost;		   /* its creation was: dead by what is known of its creator's mint (log sheet 2.2) */
+	struct {
+		nfs4r_version version;
+		uint32_t last_dead; /* was so then */
+	} told[SERVERS_MAX + 1];   /* by this server to its clients: what they know of it does not get older */
 	uint32_t left;		   /* entry whose primary let go of it while somebody outside the view did not have it */
 };
 

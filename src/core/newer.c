@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * What a server told its clients does not get older (control 6.9).
+ *
+ * An owner answers with versions that are not complete yet, and not in the asker's copy (6.8). As long as the asker redirects to that owner nobody sees
+ * that. But it may stop before it has the update: a move takes the object from below the deep control that redirected, or the answer was given under a
+ * control of which the asker has not heard, since its PROPOSE is still on its way, and RELEASE of the one before it came. Then its copy answers with what was before. A
+ * client that has the attributes of the newer version and the bytes of the older one keeps these bytes for the newer ones, also after CLOSE: the change
+ * attribute never tells it.
+ *
+ * So what an owner said to be newer than the own copy is noted, and read at that owner until the copy has it. An owner that is none any more says NOT_PRIMARY
+ * only when every copy has what it did (7.2).
+ *
+ * Failure modes: the update is lost with the owner's machine: it says so itself by the next answer, of a newer start, or its log ends and the note goes. The owner
+ * is away: reads of this object wait, as for any control of it. A restart of this server forgets the notes.
+ *
+ * Invariants: a note is of a version that the own copy does not have. There are no more than NEWER_MAX; beyond that the oldest goes.
+ */
+#include "core/core_int.h"
+
+#define NEWER_MAX 65536
+
+static void say(struct nfs4r_core *c, const struct newer *n, bool added)
+{
+	struct nfs4r_action *a = act(c, NFS4R_ACT_NEWER);
+
+	a->oid = n->oid;
+	a->owner = n->by;
+	a->added = added;
+}
+
+static void drop(struct nfs4r_core *c, struct newer *n)
+{
+	say(c, n, false);
+	HASH_DEL(c->newer, n);
+	free(n);
+}
+
+static struct newer *find(const struct nfs4r_core *c, const struct nfs4r_oid *oid)
+{
+	struct newer *n;
+
+	HASH_FIND(hh, c->newer, oid, sizeof(*oid), n);
+	return n;
+}
+
+static bool is_here(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_version version)
+{
+	struct nfs4r_facts f;
+
+	is_known(c, oid, &f);
+	return f.known == NFS4R_DEAD || (f.known == NFS4R_KNOWN && f.version >= version);
+}
+
+static struct newer *add(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_server_id by)
+{
+	struct newer *n = xcalloc(1, sizeof(*n));
+
+	if (HASH_COUNT(c->newer) >= NEWER_MAX)
+		drop(c, c->newer); /* the first is the oldest */
+	n->oid = *oid;
+	n->by = by;
+	HASH_ADD(hh, c->newer, oid, sizeof(n->oid), n);
+	say(c, n, true);
+	return n;
+}
+
+void newer_note(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_server_id by, nfs4r_version version)
+{
+	uint64_t inc = c->peers[by].inc;
+	struct newer *n = find(c, oid);
+	bool again = n && n->by == by && n->inc != inc; /* what it said in an earlier start may be lost */
+
+	if (FAULT(F_NEWER_FORGOTTEN) || is_here(c, oid, version)) {
+		if (again)
+			drop(c, n);
+		return;
+	}
+	if (n && !again && n->version >= version)
+		return;
+	if (!n)
+		n = add(c, oid, by);
+	n->by = by;
+	n->inc = inc;
+	n->version = version;
+}
+
+/* Something of @oid was committed here. */
+void newer_moved(struct nfs4r_core *c, const struct nfs4r_oid *oid)
+{
+	struct newer *n = c->newer ? find(c, oid) : NULL;
+
+	if (n && is_here(c, oid, n->version))
+		drop(c, n);
+}
+
+/* The copy is another one. */
+void newer_rebuilt(struct nfs4r_core *c)
+{
+	struct newer *n, *tmp;
+
+	HASH_ITER(hh, c->newer, n, tmp)
+		if (is_here(c, &n->oid, n->version))
+			drop(c, n);
+}
+
+/* Its log has ended: what is not here by then never happened. */
+void newer_sealed(struct nfs4r_core *c, nfs4r_server_id by)
+{
+	struct newer *n, *tmp;
+
+	HASH_ITER(hh, c->newer, n, tmp)
+		if (n->by == by)
+			drop(c, n);
+}
+
+nfs4r_server_id newer_at(const struct nfs4r_core *c, const struct nfs4r_oid *oid)
+{
+	const struct newer *n = c->newer ? find(c, oid) : NULL;
+
+	return n ? n->by : 0;
+}
