@@ -407,19 +407,9 @@ static bool bytes_of_the_undone_are_kept(struct net *n)
 static bool what_came_with_a_copy_is_undone(struct net *n)
 {
 	ends_begin(n, TREE, NFS4R_DURABILITY_COMMIT);
-	lonely_update(n, 100);
-	net_crash(n, S);
-	net_pass(n);
-	if (!until_sealed(n, P, S, 8 * LEASE))
+	if (!about_to_undo(n))
 		return false;
-	net_drop(n, Q, S, 0); /* so that it asks P */
 	net_drop(n, P, 0, NFS4R_MSG_ENTRIES);
-	n->s[S].hold_repair = true;
-	net_restart(n, S, true);
-	for (int i = 0; i < 4000 && !n->s[S].repair; i++)
-		net_run(n, 1);
-	if (!n->s[S].repair || n->s[S].repair->to != P)
-		return false;
 	chmod_(n, P, "d/f");
 	net_run(n, 20);
 	net_stable(n, P);
