@@ -155,6 +155,10 @@
 	X(F_POSITION_IGNORED, "log 8.6", "a server whose journal was longer in its last start remembers")	\
 	X(F_COMPLETES_UNSAVED, "control 4.5", "a claim completes an update before its win is on disk")	\
 	X(F_FORGOT_APPLIES, "log 8.6", "a server applies what it had taken before it was found to have forgotten")	\
+	X(F_MOVE_HALF_COVERED, "control 5.1", "a shallow claim of a directory that is moved covers what is below it")	\
+	X(F_GIVES_HALF_COPY, "log 8.6", "a copy that is not whole is given to others")				\
+	X(F_KNOWN_UNNOTICED, "log 5.1", "no answer is looked at again when a peer says that it remembers")	\
+	X(F_TAKES_LOST_NUMBER, "log 7.5", "a copy is taken for right in the step that ends the recovery of the log")	\
 	X(F_NEWER_FORGOTTEN, "control 6.9", "a copy is read although an owner has told a newer version")
 
 enum nfs4r_fault {

@@ -344,7 +344,7 @@ void memory_on_heartbeat(struct nfs4r_core *c, nfs4r_server_id from, const struc
 	if (p->start.inc && p->start.random != theirs.random)
 		peer_forget(c, from); /* its counter came to the same number again */
 	p->start = theirs;
-	if (p->memory != m->heartbeat.memory)
+	if (p->memory != m->heartbeat.memory && !FAULT(F_KNOWN_UNNOTICED))
 		c->dirty |= DIRTY_REPLY; /* what it has on its disk counts from now on (log 5.1) */
 	p->memory = m->heartbeat.memory;
 	p->claims = m->heartbeat.claims;

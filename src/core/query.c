@@ -118,7 +118,8 @@ void nfs4r_core_get_view(const struct nfs4r_core *c, struct nfs4r_core_view *out
 	out->member = is_member(c, c->self);
 	out->joining = out->member && !c->view.complete;
 	out->repairing = c->repair.state == REPAIR_RUNS && !c->repair.list; /* what is not in the list is as good as ever */
-	out->gives = !out->repairing && memory_whole(c) && repair_is_whole(c) && (out->member || (c->view.accepted.members & NFS4R_BIT(c->self)));
+	out->gives = !out->repairing && ((memory_whole(c) && repair_is_whole(c)) || FAULT(F_GIVES_HALF_COPY)) &&
+		     (out->member || (c->view.accepted.members & NFS4R_BIT(c->self)));
 	out->given_up = c->view.given_up;
 	out->taken_out = is_taken_out(c);
 	out->has_book = c->started ? c->view.adopted.nbook > 0 : c->view.nadopted > 0;

@@ -141,12 +141,13 @@ static bool known_by_then(const struct nfs4r_core *c, const struct claim *cl, nf
 static bool goes_on(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct ctl *k, uint32_t level, bool moved)
 {
 	struct nfs4r_facts f;
-	bool any_cover;
+	bool any_cover, needs_deep;
 	struct walk w;
 	struct ctl *o;
 
 	if (!is_known(c, oid, &f))
 		return false;
+	needs_deep = moved && f.type == NFS4R_TYPE_DIR && !FAULT(F_MOVE_HALF_COVERED);
 	any_cover = f.type == NFS4R_TYPE_DIR || (level && k->depth == NFS4R_DEEP);
 	walk_begin(&w, oid);
 	do {
@@ -154,7 +155,7 @@ static bool goes_on(struct nfs4r_core *c, const struct nfs4r_oid *oid, const str
 			const struct own *ow = o->claim->own;
 
 			if (ow && o->claim != k->claim && ow->state == OWN_WON && !ow->closing &&
-			    ((!w.level && !(moved && f.type == NFS4R_TYPE_DIR)) || o->depth >= NFS4R_DEEP) && known_by_then(c, o->claim, k->claim->own->last))
+			    ((!w.level && !needs_deep) || o->depth >= NFS4R_DEEP) && known_by_then(c, o->claim, k->claim->own->last))
 				return true;
 		}
 	} while (any_cover && walk_up(c, &w));

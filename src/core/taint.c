@@ -378,7 +378,9 @@ static void take_own(struct nfs4r_core *c, struct taint *t)
 /* Not in the step that says RECOVERED: the caller, who only hears of it behind that step, has not given up yet what is lost, and this takes the next number. */
 static bool may_take(const struct nfs4r_core *c)
 {
-	return c->recovered_step != c->step && views_enough(c, c->view.adopted.members) && memory_known(c) && is_member(c, c->self) && !not_recovered(c) && !c->reach.open && !(c->view.sealing & NFS4R_BIT(c->self)) && !c->logs[c->self].pend;
+	if (c->recovered_step == c->step && !FAULT(F_TAKES_LOST_NUMBER))
+		return false;
+	return views_enough(c, c->view.adopted.members) && memory_known(c) && is_member(c, c->self) && !not_recovered(c) && !c->reach.open && !(c->view.sealing & NFS4R_BIT(c->self)) && !c->logs[c->self].pend;
 }
 
 /* Members that can be asked, the one that was asked longest ago first. */

@@ -37,6 +37,53 @@ bool lonely_update_is_lost(struct net *n)
 	return keep_trying_chmod(n, Q, "d/f", 10 * LEASE) == NFS4R_OK;
 }
 
+bool about_to_undo(struct net *n)
+{
+	lonely_update(n, 100);
+	net_crash(n, S);
+	net_pass(n);
+	if (!until_sealed(n, P, S, 8 * LEASE))
+		return false;
+	net_drop(n, Q, S, 0); /* so that it asks P */
+	n->s[S].hold_repair = true;
+	net_restart(n, S, true);
+	for (int i = 0; i < 4000 && !n->s[S].repair; i++)
+		net_run(n, 1);
+	return n->s[S].repair && n->s[S].repair->to == P;
+}
+
+bool both_have(struct net *n, nfs4r_lsn lsn)
+{
+	return memtree_applied(n->s[P].tree, S) >= lsn && memtree_applied(n->s[Q].tree, S) >= lsn;
+}
+
+nfs4r_lsn late_writes(struct net *n, const char *paths, nfs4r_servers late, uint32_t count)
+{
+	struct nfs4r_oid f;
+	nfs4r_lsn first;
+
+	n->cfg.window_entries = 1;
+	ends_begin(n, paths, NFS4R_DURABILITY_COMMIT);
+	f = at(n, "d/f");
+	do_chmod(n, S, "d/f");
+	n->late = late;
+	net_hold(n, S, 0, NFS4R_MSG_ENTRIES);
+	chmod_(n, S, "d/f"); /* fills the window */
+	net_run(n, 20);
+	first = nfs4r_core_own_end(n->s[S].core) + 1;
+	for (uint32_t i = 0; i < count; i++)
+		assert_int_equal(finish(n, op_write(n, S, &f, i ? "more" : "one", true)), NFS4R_OK);
+	assert_int_equal(nfs4r_core_own_end(n->s[S].core), first + count - 1);
+	net_pass(n);
+	for (int i = 0; i < 1000 && !both_have(n, first); i++)
+		net_run(n, 1);
+	net_drop(n, S, 0, NFS4R_MSG_ENTRIES);
+	assert_true(both_have(n, first));
+	assert_int_equal(memtree_applied(n->s[P].tree, S), first);
+	assert_int_equal(memtree_applied(n->s[Q].tree, S), first);
+	return first;
+}
+
 struct nfs4r_core_view view_of(struct net *n, nfs4r_server_id s)
 {
 	struct nfs4r_core_view v;

@@ -13,6 +13,11 @@ void ends_begin(struct net *n, const char *paths, enum nfs4r_durability durabili
 void lonely_update(struct net *n, uint64_t ms);
 /* After that S dies, and Q takes d/f over; false: it cannot. */
 bool lonely_update_is_lost(struct net *n);
+/* S is back with that, which was given up, and undoes it with P's copy when net_let_repair() says so; it does not hear Q. False: it does not come so far. */
+bool about_to_undo(struct net *n);
+/* S wrote d/f @count times; everybody has the first WRITE, those in @late with bytes of the last, and nobody gets more. The LSN of the first. */
+nfs4r_lsn late_writes(struct net *n, const char *paths, nfs4r_servers late, uint32_t count);
+bool both_have(struct net *n, nfs4r_lsn lsn); /* P and Q, of S */
 struct nfs4r_core_view view_of(struct net *n, nfs4r_server_id s);
 bool serves(struct net *n, nfs4r_server_id s);
 bool sealed_at(struct net *n, nfs4r_server_id s, nfs4r_server_id log, nfs4r_lsn *lsn); /* the newest seal of @log in the view of @s */

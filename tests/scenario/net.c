@@ -278,6 +278,7 @@ static void carry_out(struct net *n, nfs4r_server_id s, const struct nfs4r_updat
 			break;
 		case NFS4R_ACT_RECOVERED:
 			sv->recovered++;
+			sv->recovered_end = memtree_applied(sv->tree, s);
 			break;
 		case NFS4R_ACT_SEALED:
 			memtree_seal(sv->tree, a->log, a->until);
@@ -383,7 +384,16 @@ static struct nfs4r_left *note_left(struct net *n, nfs4r_server_id s, struct ser
 	return left;
 }
 
-/* The copy of the source, at once. */
+static bool gives(const struct server *from)
+{
+	struct nfs4r_core_view v = { 0 };
+
+	if (from->up)
+		nfs4r_core_get_view(from->core, &v);
+	return v.gives;
+}
+
+/* The copy of the source, at once; nothing if it gives none. */
 static void do_repair(struct net *n, nfs4r_server_id s, bool ok)
 {
 	struct nfs4r_event ev = { .type = NFS4R_EV_REPAIRED, .ok = ok };
@@ -391,6 +401,7 @@ static void do_repair(struct net *n, nfs4r_server_id s, bool ok)
 	struct nfs4r_left *left = NULL;
 
 	assert_null(sv->jobs);
+	ev.ok = ok = ok && gives(from);
 	if (ok && sv->repair->all)
 		memtree_take_all(sv->tree, from->tree);
 	else if (ok && sv->repair->noids)

@@ -342,6 +342,43 @@ static bool closing_claim_covers_later_entries(struct net *n)
 	return route(n, S, &y, false) == P;
 }
 
+/*
+ * P moves a directory out of one that it has deep control of, which is closing, under shallow control of all three. S and Q do not get that: in their trees nothing
+ * but the deep control covers the file in it.
+ */
+static bool closing_deep_claim_waits_for_a_move(struct net *n)
+{
+	struct nfs4r_oid d = mkdir_in(n, &n->root, "d"), e = mkdir_in(n, &n->root, "e"), x = mkdir_in(n, &d, "x"), y = file_in(n, &x, "y");
+	struct nfs4r_oid z = file_in(n, &d, "z");
+	struct nfs4r_msg m = { .type = NFS4R_MSG_REVOKE, .revoke = { .oid = z, .prio = { .server = Q } } };
+	struct client *first, *move, *c;
+
+	claim_all(n, P, &x, NFS4R_SHALLOW);
+	claim_all(n, P, &e, NFS4R_SHALLOW);
+	claim_all(n, P, &d, NFS4R_SHALLOW);
+	claim_all(n, P, &d, NFS4R_DEEP);
+	n->s[P].hold_exec = true;
+	first = op_name(n, P, NFS4R_OP_CREATE, &d, "first");
+	move = op_rename(n, P, &d, "x", &e, "x"); /* under the deep control; waits for the lock of d */
+	net_msg(n, Q, P, &m);
+	net_run(n, n->delay);
+	net_finish_exec(n, first);
+	net_run(n, 50);
+	net_hold(n, P, 0, NFS4R_MSG_ENTRIES);
+	net_let_execute(n, P);
+	assert_true(move->executed);
+	net_run(n, 100);
+	net_hold(n, P, S, NFS4R_MSG_NACK); /* it only spares S a try */
+	c = op_write(n, S, &y, "s", true);
+	soon(n, c);
+	if (acting(n, P, &x) && acting(n, S, &y))
+		return false;
+	net_pass(n);
+	finish(n, c);
+	net_quiet(n);
+	return c->op.status == NFS4R_OK;
+}
+
 static bool directory_operation_waits(struct net *n)
 {
 	struct nfs4r_oid d = mkdir_in(n, &n->root, "d");
@@ -747,6 +784,7 @@ static const struct prevents list[] = {
 	{ "control 4.9: a restart asks again", F_RESTART_KEEPS_ACKS, restart_asks_again },
 	{ "control 4.9: in is the end of the log after a restart", F_RESTART_IN_ZERO, in_is_the_end_after_restart },
 	{ "control 5.1: a closing claim covers later entries", F_LAST_NOT_RAISED, closing_claim_covers_later_entries },
+	{ "control 5.1: a closing deep claim waits for a move", F_MOVE_HALF_COVERED, closing_deep_claim_waits_for_a_move },
 	{ "control 5.2: a directory operation waits", F_REPLY_AT_ONCE, directory_operation_waits },
 	{ "control 5.2: the whole path is settled", F_REPLY_OWN_CONTROL, whole_path_is_settled },
 	{ "control 5.2: a moved claim is not settled by itself", F_MOVED_SETTLED, moved_claim_is_not_settled },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * The rules of servers that are added and taken out (log 9.1), each with and without (see prevents.h): what counts on a majority of older voters must not
- * be forgotten by a majority of newer ones.
+ * be forgotten by a majority of newer ones, and what was taken out has forgotten (log 8.6).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -95,7 +95,39 @@ static bool a_lease_counts_on_the_new_voters(struct net *n)
 	return (view_of(n, P).adopted.voters & NFS4R_BIT(e)) && nfs4r_core_lease_until(n->s[P].core) <= n->now;
 }
 
+/*
+ * S has an update that was given up, and Q's next one of the same file, which waits for the view that it was made in. The first that S hears of any view is that it
+ * was taken out: its copy is none any more, and takes nothing.
+ */
+static bool who_was_taken_out_applies_nothing(struct net *n)
+{
+	uint32_t before;
+
+	ends_begin(n, TREE, NFS4R_DURABILITY_COMMIT);
+	lonely_update(n, 100);
+	cut_off(n, S);
+	if (!until_sealed(n, P, S, 8 * LEASE))
+		return false;
+	net_pass(n);
+	net_drop(n, 0, S, NFS4R_MSG_VIEW);
+	net_drop(n, 0, S, NFS4R_MSG_ACCEPT);
+	before = n->s[S].applies;
+	if (keep_trying_chmod(n, Q, "d/f", 10 * LEASE) != NFS4R_OK)
+		return false;
+	net_run(n, LEASE);
+	assert_int_equal(n->s[S].applies, before);
+	if (!net_take_out(n, P, S, false) || !until_all_are(n, NFS4R_BIT(P) | NFS4R_BIT(Q)))
+		return false;
+	assert_false(view_of(n, S).taken_out);
+	net_pass(n);
+	net_run(n, LEASE);
+	if (!view_of(n, S).taken_out || n->s[S].halted || n->s[S].applies != before)
+		return false;
+	return net_add(n, P, S) && until_all_are(n, NFS4R_BIT(P) | NFS4R_BIT(Q) | NFS4R_BIT(S)) && all_equal(n);
+}
+
 static const struct prevents of_three[] = {
+	{ "log 8.6: who was taken out applies nothing", F_FORGOT_APPLIES, who_was_taken_out_applies_nothing },
 	{ "log 9.1: a lease counts on the new voters", F_LEASE_OLD_VOTERS, a_lease_counts_on_the_new_voters },
 };
 
@@ -107,5 +139,5 @@ static const struct prevents of_five[] = {
 
 int main(void)
 {
-	return prevents_with(of_three, 1, 3) + prevents_with(of_five, sizeof(of_five) / sizeof(of_five[0]), 5);
+	return prevents_with(of_three, sizeof(of_three) / sizeof(of_three[0]), 3) + prevents_with(of_five, sizeof(of_five) / sizeof(of_five[0]), 5);
 }

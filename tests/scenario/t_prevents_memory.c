@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * The rules about servers without their memory (log 8.6), each with and without (see prevents.h): what an image that was put back says,
+ * The rules about servers without their memory (log 8.6, and 5.1: who counts), each with and without (see prevents.h): what an image that was put back says,
  * who a new store has to hear, when it was removed, and what becomes of its log, and of what it was asked.
  */
 #include <setjmp.h>
@@ -218,6 +218,47 @@ static bool a_copy_of_a_request_is_not_executed_after_a_seal(struct net *n)
 	return !memtree_lookup(n->s[S].tree, &d, "b", &x);
 }
 
+/* S is about to undo what it alone had, with P's copy. Then P comes back with a new disk, on which there is nothing. */
+static bool a_copy_that_is_none_is_not_given(struct net *n)
+{
+	struct nfs4r_facts facts;
+	struct nfs4r_oid f;
+
+	memory(n, NFS4R_DURABILITY_COMMIT);
+	f = at(n, "d/f");
+	if (!about_to_undo(n))
+		return false;
+	empty_disk(n, P);
+	net_let_repair(n, S, true);
+	if (!memtree_facts(n->s[S].tree, &f, &facts))
+		return false;
+	net_pass(n);
+	return until_back(n) && all_equal(n);
+}
+
+/*
+ * P has made a write that Q has on its disk, and S not yet: that is enough for an answer when Q, which is back, says that it remembers. Nothing else happens then that
+ * P would look at the answer for.
+ */
+static bool an_answer_hears_who_remembers(struct net *n)
+{
+	struct client *c;
+
+	memory(n, NFS4R_DURABILITY_MAJORITY);
+	do_chmod(n, P, "d/f");
+	n->s[S].no_checkpoint = true;
+	net_crash(n, Q);
+	net_drop(n, P, Q, NFS4R_MSG_HEARTBEAT);
+	net_restart(n, Q, true);
+	c = write_(n, P, "d/f");
+	net_run(n, LEASE / 2);
+	if (c->done)
+		return false;
+	net_pass(n);
+	net_run(n, 10 * LEASE);
+	return c->done && c->op.status == NFS4R_OK;
+}
+
 static const struct prevents list[] = {
 	{ "log 8.6: who hears nothing of itself does not say that it remembers", F_KNOWN_AT_ONCE, an_image_hears_before_it_says_known },
 	{ "log 8.6: who forgot acks nothing", F_FORGOT_ACKS, who_forgot_acks_nothing },
@@ -229,6 +270,8 @@ static const struct prevents list[] = {
 	{ "log 8.6: claim numbers are new", F_SEQ_AGAIN, claim_numbers_are_new },
 	{ "log 8.6: who forgot is removed", F_FORGOT_STAYS, who_forgot_is_removed },
 	{ "log 8.6: starts are remembered", F_STARTS_FORGOTTEN, starts_are_remembered },
+	{ "log 8.6: a copy that is none is not given", F_GIVES_HALF_COPY, a_copy_that_is_none_is_not_given },
+	{ "log 5.1: an answer hears who remembers", F_KNOWN_UNNOTICED, an_answer_hears_who_remembers },
 	{ "log 5.6: no request from before a seal", F_OLD_REQUEST, a_copy_of_a_request_is_not_executed_after_a_seal },
 };
 

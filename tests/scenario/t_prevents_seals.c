@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * The rules of seals (log 2.3, 3.4, 5.2, 5.3, 5.6, 6.3 to 6.6, 8.3), each with and without (see prevents.h). S is the server that
+ * The rules of seals (log 2.3, 3.4, 5.2, 5.3, 5.6, 6.3 to 6.6, 7.5, 8.3), each with and without (see prevents.h). S is the server that
  * goes; with five servers it is number 5.
  */
 #include <setjmp.h>
@@ -407,19 +407,9 @@ static bool bytes_of_the_undone_are_kept(struct net *n)
 static bool what_came_with_a_copy_is_undone(struct net *n)
 {
 	ends_begin(n, TREE, NFS4R_DURABILITY_COMMIT);
-	lonely_update(n, 100);
-	net_crash(n, S);
-	net_pass(n);
-	if (!until_sealed(n, P, S, 8 * LEASE))
+	if (!about_to_undo(n))
 		return false;
-	net_drop(n, Q, S, 0); /* so that it asks P */
 	net_drop(n, P, 0, NFS4R_MSG_ENTRIES);
-	n->s[S].hold_repair = true;
-	net_restart(n, S, true);
-	for (int i = 0; i < 4000 && !n->s[S].repair; i++)
-		net_run(n, 1);
-	if (!n->s[S].repair || n->s[S].repair->to != P)
-		return false;
 	chmod_(n, P, "d/f");
 	net_run(n, 20);
 	net_stable(n, P);
@@ -433,6 +423,37 @@ static bool what_came_with_a_copy_is_undone(struct net *n)
 	return until_back(n) && all_equal(n);
 }
 
+/*
+ * Nobody has d/f exact, and P, whose copy is to be taken for right, loses power before that. It knows by Q that it is the one, and waits for S to say how far the own
+ * log went: what it makes then comes behind that, and is made when the caller has heard so, too.
+ */
+static bool nothing_is_made_before_recovered_is_heard(struct net *n)
+{
+	uint32_t before = n->s[P].recovered;
+	nfs4r_lsn end;
+
+	late_writes(n, TREE, NFS4R_BIT(P) | NFS4R_BIT(Q), 2);
+	net_crash(n, S);
+	n->s[P].hold_repair = true;
+	for (int i = 0; i < 8000 && !n->s[P].repair; i++)
+		net_run(n, 1);
+	if (!n->s[P].repair || !n->s[P].repair->noids)
+		return false;
+	net_crash(n, P);
+	n->s[P].hold_repair = false;
+	end = memtree_applied(n->s[P].tree, P);
+	net_restart(n, P, false);
+	net_run(n, LEASE / 2);
+	assert_int_equal(n->s[P].recovered, before);
+	net_pass(n);
+	net_restart(n, S, true);
+	for (int i = 0; i < 1000 && n->s[P].recovered == before; i++)
+		net_run(n, 1);
+	if (n->s[P].recovered == before || n->s[P].recovered_end != end)
+		return false;
+	return until_back(n) && memtree_applied(n->s[P].tree, P) == end + 1 && all_equal(n);
+}
+
 static const struct prevents list[] = {
 	{ "log 2.3: lost versions are not given again", F_NO_EPOCH, lost_versions_are_not_given_again },
 	{ "log 3.4: entries wait for the view", F_VIEW_NOT_AWAITED, entries_wait_for_the_view },
@@ -444,6 +465,7 @@ static const struct prevents list[] = {
 	{ "log 6.3: an old acceptance lifts no limit", F_OLD_ACCEPT_LIFTS, an_old_acceptance_lifts_no_limit },
 	{ "log 6.4: somebody is complete", F_SEAL_INCOMPLETE, somebody_must_be_complete },
 	{ "log 6.5: who accepts has the log", F_ACCEPT_WITHOUT_LOG, who_accepts_has_the_log },
+	{ "log 7.5: nothing is made before RECOVERED is heard", F_TAKES_LOST_NUMBER, nothing_is_made_before_recovered_is_heard },
 	{ "log 8.3: undone results are forgotten", F_UNDONE_REPLIES, results_that_were_undone_are_forgotten },
 	{ "log 8.3: a copy that is ahead is repaired", F_CROSS_AHEAD, a_copy_that_is_ahead_is_repaired },
 	{ "log 8.3: bytes of the undone are kept", F_UNDO_EMPTIES, bytes_of_the_undone_are_kept },

@@ -33,39 +33,6 @@ static nfs4r_version version(struct net *n, nfs4r_server_id s)
 	return facts.version;
 }
 
-static bool has_first(struct net *n, nfs4r_lsn first)
-{
-	return memtree_applied(n->s[P].tree, S) >= first && memtree_applied(n->s[Q].tree, S) >= first;
-}
-
-/* Everybody has the first WRITE of @count, those in @late with bytes of the last; its LSN. */
-static nfs4r_lsn writes(struct net *n, nfs4r_servers late, uint32_t count)
-{
-	struct nfs4r_oid f;
-	nfs4r_lsn first;
-
-	n->cfg.window_entries = 1;
-	ends_begin(n, TREE, NFS4R_DURABILITY_COMMIT);
-	f = at(n, "d/f");
-	do_chmod(n, S, "d/f");
-	n->late = late;
-	net_hold(n, S, 0, NFS4R_MSG_ENTRIES);
-	chmod_(n, S, "d/f"); /* fills the window */
-	net_run(n, 20);
-	first = nfs4r_core_own_end(n->s[S].core) + 1;
-	for (uint32_t i = 0; i < count; i++)
-		assert_int_equal(finish(n, op_write(n, S, &f, i ? "more" : "one", true)), NFS4R_OK);
-	assert_int_equal(nfs4r_core_own_end(n->s[S].core), first + count - 1);
-	net_pass(n);
-	for (int i = 0; i < 1000 && !has_first(n, first); i++)
-		net_run(n, 1);
-	net_drop(n, S, 0, NFS4R_MSG_ENTRIES);
-	assert_true(has_first(n, first));
-	assert_int_equal(memtree_applied(n->s[P].tree, S), first);
-	assert_int_equal(memtree_applied(n->s[Q].tree, S), first);
-	return first;
-}
-
 static nfs4r_lsn stable_at(struct net *n, nfs4r_server_id s)
 {
 	struct nfs4r_core_peer p;
@@ -77,7 +44,7 @@ static nfs4r_lsn stable_at(struct net *n, nfs4r_server_id s)
 static void an_entry_is_not_stable_while_its_file_is_not_exact(void **state)
 {
 	struct net *n = net_new(3);
-	nfs4r_lsn first = writes(n, NFS4R_BIT(Q), 2);
+	nfs4r_lsn first = late_writes(n, TREE, NFS4R_BIT(Q), 2);
 
 	net_stable(n, P);
 	net_stable(n, Q);
@@ -105,7 +72,7 @@ static void an_entry_is_not_stable_while_its_file_is_not_exact(void **state)
 static void what_a_seal_makes_inexact_is_taken_from_who_has_it(void **state)
 {
 	struct net *n = net_new(3);
-	nfs4r_lsn first = writes(n, NFS4R_BIT(Q), 2), seal;
+	nfs4r_lsn first = late_writes(n, TREE, NFS4R_BIT(Q), 2), seal;
 	nfs4r_version was = version(n, P);
 
 	net_crash(n, S);
@@ -132,7 +99,7 @@ static void one_is_right_if_nobody_has_it(void **state)
 {
 	struct net *n = net_new(3);
 
-	writes(n, NFS4R_BIT(P) | NFS4R_BIT(Q), 2);
+	late_writes(n, TREE, NFS4R_BIT(P) | NFS4R_BIT(Q), 2);
 	nfs4r_version was = version(n, P);
 	net_crash(n, S);
 	assert_true(until_sealed(n, Q, S, 8 * LEASE));
@@ -155,13 +122,13 @@ static void one_is_right_if_nobody_has_it(void **state)
 static void the_best_copy_is_right(void **state)
 {
 	struct net *n = net_new(3);
-	nfs4r_lsn first = writes(n, NFS4R_BIT(P), 3), own;
+	nfs4r_lsn first = late_writes(n, TREE, NFS4R_BIT(P), 3), own;
 	struct nfs4r_left p, q;
 	struct nfs4r_oid f = at(n, "d/f");
 
 	n->late = NFS4R_BIT(P) | NFS4R_BIT(Q);
 	net_pass(n);
-	for (int i = 0; i < 1000 && !has_first(n, first + 1); i++)
+	for (int i = 0; i < 1000 && !both_have(n, first + 1); i++)
 		net_run(n, 1);
 	net_drop(n, S, 0, NFS4R_MSG_ENTRIES);
 	assert_int_equal(memtree_applied(n->s[P].tree, S), first + 1);
@@ -190,7 +157,7 @@ static void only_the_version_that_is_here_is_taken(void **state)
 	struct net *n = net_new(3);
 	nfs4r_version was;
 
-	writes(n, NFS4R_BIT(P) | NFS4R_BIT(Q), 2);
+	late_writes(n, TREE, NFS4R_BIT(P) | NFS4R_BIT(Q), 2);
 	was = version(n, P);
 	net_crash(n, S);
 	net_hold(n, P, Q, NFS4R_MSG_ENTRIES);
@@ -237,7 +204,7 @@ static void who_crashed_takes_what_its_own_log_explains(void **state)
 {
 	struct net *n = net_new(3);
 
-	writes(n, NFS4R_BIT(Q), 2);
+	late_writes(n, TREE, NFS4R_BIT(Q), 2);
 	assert_int_equal(exactness(n, Q), NFS4R_EXACT_LATER);
 	until_sound(n, Q, S);
 	assert_false(sound_for(n, Q, P));

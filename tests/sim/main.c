@@ -318,6 +318,7 @@ static const struct {
 	{ F_VOTERS_UNASKED, "members" },	{ F_LEARNER_KNOWN, "members-power" },
 	{ F_ANNOUNCED_COMPLETES, "create" },	{ F_ANNOUNCED_AT_ONCE, "writers" },
 	{ F_ANNOUNCED_FORGOTTEN, "hot" },	{ F_POSITION_IGNORED, "views-image" },
+	{ F_NEWER_FORGOTTEN, "overtake" },
 };
 
 /*
@@ -334,8 +335,10 @@ static const struct {
  * undoes what it wrote to a file while that is inexact at its source, and then the death of whoever has it exact (seed 854615 of seals-late).
  * The next four want two servers of five taken out, and those that are left know nothing of what these had, or a lease that ends a moment later
  * (t_prevents_members.c). One wants a loss of power within a sync (seed 176300000026264), one the death of a server that was away
- * and has just got entries of two logs, one upon the other (seed 1051 of store-seals-die), one a loss of power between the last ack and the next sync (seed 128193221574205 of dropback2). The last ones want servers that an administrator calls
- * dead, and which are not, or answers that come late.
+ * and has just got entries of two logs, one upon the other (seed 1051 of store-seals-die), one a loss of power between the last ack and the next sync
+ * (seed 128193221574205 of dropback2). The next five want two things within a round trip, or a step, in the course of a release or a return that is rare by itself
+ * (seeds 600000000116966, 600000000247159, 500000000014846; 689 of seals-image with five servers; 600000000019564 in the shipped core without the rule). The last ones want servers that an
+ * administrator calls dead, and which are not, or answers that come late.
  */
 static const uint32_t elsewhere[] = { F_NO_VERSION_WAIT, F_FLOOR_TOO_HIGH,  F_ASK_DROPS_MULTI, F_SIDE_COUNTS,
 				      F_NARROW_AT_ONCE,	 F_DIRS_KEEP_PLUS, F_SERVE_PROPOSING, F_LAST_UNSETTLED,
@@ -345,6 +348,7 @@ static const uint32_t elsewhere[] = { F_NO_VERSION_WAIT, F_FLOOR_TOO_HIGH,  F_AS
 				      F_KNOWN_AT_ONCE,	 F_OUTSIDE_AT_ONCE, F_SEAL_CLAIMED, F_OLD_REQUEST, F_SLOW_STAYS,
 				      F_UNDO_EMPTIES,	 F_VOTERS_UNACKED, F_VOTERS_UNHELD, F_LEASE_OLD_VOTERS,
 				      F_VOTERS_AT_ONCE,	 F_OWN_VOTE_UNSAVED, F_BUILDS_ON_HOLE, F_COMPLETES_UNSAVED,
+				      F_FORGOT_APPLIES,	 F_MOVE_HALF_COVERED, F_GIVES_HALF_COPY, F_KNOWN_UNNOTICED, F_TAKES_LOST_NUMBER,
 				      F_RECONF_UNSAVED, F_RECONF_OLD_VOTES, F_RECONF_OLD_GRANTS,
 				      F_RECONF_SERVES,	 F_RECONF_SOME, F_RECONF_ANY_SET, F_RECONF_HEARD,
 				      F_RECONF_INCOMPLETE, F_RECONF_LOGS_GO_ON, F_RECONF_KEEPS_COPY };
