@@ -582,6 +582,14 @@ void net_writers(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, bo
 	work(n, s);
 }
 
+void net_told(struct net *n, nfs4r_server_id s, nfs4r_server_id by, const struct nfs4r_oid *oid, nfs4r_version version)
+{
+	struct nfs4r_event ev = { .type = NFS4R_EV_TOLD, .peer = by, .oid = *oid, .version = version };
+
+	step(n, s, &ev);
+	work(n, s);
+}
+
 void net_finish_apply(struct net *n, nfs4r_server_id s, nfs4r_lsn lsn)
 {
 	struct job *j;

@@ -109,6 +109,7 @@ void net_let_repair(struct net *n, nfs4r_server_id s, bool ok);
 void net_stable(struct net *n, nfs4r_server_id s);
 void net_beyond(struct net *n, nfs4r_server_id s, uint32_t keep); /* of each log all but the last @keep entries are beyond the bound */
 void net_writers(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, bool open); /* OPENED, CLOSED */
+void net_told(struct net *n, nfs4r_server_id s, nfs4r_server_id by, const struct nfs4r_oid *oid, nfs4r_version version); /* what a READ_ANSWER says */
 void net_finish_apply(struct net *n, nfs4r_server_id s, nfs4r_lsn lsn); /* one of those held */
 void net_finish_exec(struct net *n, struct client *c); /* the same for an operation */
 uint32_t net_jobs(struct net *n, nfs4r_server_id s);

@@ -761,6 +761,29 @@ static bool repeated_request_waits_like_the_first(struct net *n)
 
 /* ---- frame -------------------------------------------------------------------------------------------------- */
 
+/*
+ * P has control of f by a claim that S has not heard of, and a version that S has not got. A client of S heard that version from P, to which S still sent it
+ * for an older reason.
+ */
+static bool nothing_gets_older_at_a_server(struct net *n)
+{
+	struct nfs4r_oid f = file_in(n, &n->root, "f");
+	bool kept;
+
+	net_hold(n, P, S, 0);
+	op_write(n, P, &f, "new", true);
+	net_run(n, 50);
+	if (version_at(n, P, &f) != version_at(n, S, &f) + 1 || nfs4r_core_route_read(n->s[S].core, &f, false, 0) != S)
+		return false;
+	net_told(n, S, P, &f, version_at(n, P, &f));
+	kept = nfs4r_core_route_read(n->s[S].core, &f, false, 0) == P;
+	if (nfs4r_core_route_read(n->s[S].core, &f, false, NFS4R_BIT(P)) != S)
+		return false; /* P says that it is no primary: everybody has it */
+	net_pass(n);
+	net_quiet(n);
+	return kept && nfs4r_core_route_read(n->s[S].core, &f, false, 0) == S;
+}
+
 static const struct prevents list[] = {
 	{ "control 0: a multi-link file has one primary", F_MULTI_COVERED, multi_file_has_one_primary },
 	{ "control 3: a create brings its control", F_NO_CREATED_CLAIM, create_brings_its_control },
@@ -798,6 +821,7 @@ static const struct prevents list[] = {
 	{ "control 6.2: the nearest deep hides nothing", F_READ_NEAREST_DEEP, nearest_deep_hides_nothing },
 	{ "control 6.3: NOT_PRIMARY looks for other owners", F_NOT_PRIMARY_LOCAL, not_primary_looks_for_others },
 	{ "control 6.3: only owners answer", F_SERVE_ALWAYS, only_owners_answer },
+	{ "control 6.9: nothing gets older at a server", F_NEWER_FORGOTTEN, nothing_gets_older_at_a_server },
 	{ "control 7.2: release waits for all", F_RELEASE_AT_ONCE, release_waits_for_all },
 	{ "log 3.10: release waits for stable", F_RELEASE_APPLIED, release_waits_for_stable },
 	{ "control 8.2: counts follow a move", F_COUNT_MOVE, counts_follow_a_move },

@@ -188,6 +188,11 @@ void check_done(struct server *v, const struct simop *so)
 
 /* ---- reads ------------------------------------------------------------------------------- */
 
+static nfs4r_version told_here(const struct server *v, const struct obj *o)
+{
+	return o->told[v->id].last_dead == o->last_dead && o->told[v->id].generation == v->generation ? o->told[v->id].version : 0;
+}
+
 void check_read_start(struct server *v, uint32_t obj, struct read_want *w)
 {
 	const struct obj *o = &v->sim->objs[obj];
@@ -195,7 +200,7 @@ void check_read_start(struct server *v, uint32_t obj, struct read_want *w)
 	w->obj = obj;
 	w->taken_back = o->last_dead;
 	w->version = obj_completed(v->sim, obj);
-	w->told = o->told[v->id].last_dead == o->last_dead ? o->told[v->id].version : 0;
+	w->told = told_here(v, o);
 }
 
 static bool in_limbo(struct sim *s, uint32_t obj, nfs4r_version version)
@@ -231,9 +236,10 @@ void check_read_end(struct server *v, const struct read_want *w, const struct nf
 	if (r->attrs.version < w->told && !in_limbo(s, w->obj, w->told))
 		sim_fail(s, "read at S%u (answered by S%u): %s v%s, and it had said v%s before: a client keeps these bytes for the newer ones", v->id, answered,
 			 obj_str(s, w->obj), lsn_str(r->attrs.version), lsn_str(w->told));
-	if (r->attrs.version >= o->told[v->id].version || o->told[v->id].last_dead != o->last_dead) {
+	if (r->attrs.version >= told_here(v, o)) {
 		o->told[v->id].version = r->attrs.version;
 		o->told[v->id].last_dead = o->last_dead;
+		o->told[v->id].generation = v->generation;
 	}
 	if (r->type == NFS4R_RD_LOOKUP && (r->status == NFS4R_OK || r->status == NFS4R_NOENT) &&
 	    !in_limbo(s, w->obj, w->version ? w->version : 1) &&
