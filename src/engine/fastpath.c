@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * Filter in front of the control table: most reads are of objects that nobody else controls, and they must
- * not take a lock that others take. Objects with a control of another server are in a lock-free hash table
+ * not take a lock that others take. Objects with a control of another server, or newer at one (control 6.9), are in a lock-free hash table
  * (liburcu); deep controls of others are only counted. "Surely local" is answered here, everything else by the core.
  *
  * Written under the engine's lock, before any message that depends on the change leaves (core.h, ACT_CONTROL);

@@ -320,6 +320,37 @@ static void *remove_once(void *arg)
 	return NULL;
 }
 
+static void wait_read_here(struct site *s, const struct nfs4r_oid *f)
+{
+	for (int tries = 0; nfs4r_read_server(s->eng, f) != s->id; tries++) {
+		assert_true(tries < 2000);
+		nanosleep(&(struct timespec){ .tv_nsec = 5000000 }, NULL);
+	}
+}
+
+/* Control 6.9: nobody controls f as far as this server knows, and yet its copy is not read before it has what a client was told. */
+static void what_was_told_is_read_where_it_is(void **state)
+{
+	struct cluster *c = *state;
+	struct site *s = &c->site[2];
+	struct nfs4r_event ev = { .type = NFS4R_EV_TOLD, .peer = 1, .oid = root_file(&c->site[1], "f", "old") };
+	struct nfs4r_row row;
+	bool local;
+
+	cluster_settle(c);
+	wait_read_here(s, &ev.oid);
+	assert_int_equal(nfs4r_store_row(s->eng->store, &ev.oid, &row), NFS4R_KNOWN);
+	ev.version = row.version + 1;
+	pthread_mutex_lock(&s->eng->lock);
+	engine_step(s->eng, &ev);
+	pthread_mutex_unlock(&s->eng->lock);
+	assert_int_equal(nfs4r_read_server(s->eng, &ev.oid), 1);
+	assert_int_equal(ask(s, NFS4R_RD_READ, &ev.oid, &local), NFS4R_OK); /* server 1 does not wait for it: it has it, or says that it is no primary */
+	write_text(&c->site[1], &ev.oid, "new");
+	wait_read_here(s, &ev.oid);
+	expect_content(s, &ev.oid, "new");
+}
+
 /* Who takes a name away is answered for it: a retry would be told by Ganesha's own look-up that there is no such name. */
 static void a_removal_is_not_to_be_asked_for_again(void **state)
 {
@@ -411,6 +442,7 @@ int main(void)
 		T(a_close_waits_for_the_lease, setup),
 		T(an_answer_belongs_to_one_era, setup),
 		T(with_a_fixed_view_everything_is_as_before, setup_fixed),
+		T(what_was_told_is_read_where_it_is, setup_fixed),
 		T(a_removal_is_not_to_be_asked_for_again, setup_fixed),
 		cmocka_unit_test(a_configuration_that_cannot_work_is_refused),
 	};
