@@ -430,6 +430,7 @@ static void stop_threads(struct nfs4r_engine *eng)
 	eng->stopping = true;
 	pthread_cond_broadcast(&eng->timer_cond);
 	pthread_cond_broadcast(&eng->step_cond);
+	ops_wake(eng);
 	pthread_mutex_unlock(&eng->lock);
 	pthread_mutex_lock(&eng->checkpoint_lock);
 	pthread_cond_broadcast(&eng->checkpoint_cond);

@@ -113,7 +113,8 @@ void op_run_remote(struct nfs4r_engine *eng, void *arg);
 /* A stable WRITE that @to forwarded: true = answered when the journal is on the disk (log 5.4), and what @op owned is gone. eng->lock held */
 bool op_answer_when_durable(struct nfs4r_engine *eng, nfs4r_server_id to, struct nfs4r_op *op);
 void ops_expire_parked(struct nfs4r_engine *eng, uint64_t now_ms);
-void ops_park_halted(struct nfs4r_engine *eng); /* halted: what waits without a thread is answered DELAY. eng->lock held */
+void ops_wake(struct nfs4r_engine *eng); /* halted, or about to stop: threads that wait for an operation leave it, as DELAY. eng->lock held */
+void ops_park_halted(struct nfs4r_engine *eng); /* halted: that, and what waits without a thread is answered DELAY. eng->lock held */
 void ops_end_all(struct nfs4r_engine *eng); /* stop: every client's operation ends as DELAY. No lock held; the core is frozen */
 void ops_fini(struct nfs4r_engine *eng); /* before the core is destroyed; nobody executes any more */
 
