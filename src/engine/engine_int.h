@@ -220,7 +220,8 @@ void reads_serve(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_ms
 enum nfs4r_status reads_copy(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_read *rd);
 void reads_peer_down(struct nfs4r_engine *eng, nfs4r_server_id peer);
 void reads_expire(struct nfs4r_engine *eng, uint64_t now);
-bool reads_again(struct nfs4r_engine *eng); /* what waits for somebody to ask is decided again; false: nothing does */
+void reads_again(struct nfs4r_engine *eng); /* what waits for somebody to ask is decided again */
+bool reads_wait(const struct reads *r); /* is there any? Any thread */
 
 /* ---- copy.c ---- */
 /* Answer a READ with `copy`. STALE: dead; UNKNOWN: not here yet; DELAY: it changes just now. */
@@ -351,8 +352,10 @@ struct nfs4r_engine {
 
 	pthread_mutex_t lock; /* the core and everything that it owns */
 	pthread_cond_t timer_cond;
-	pthread_cond_t step_cond; /* the core has made a step, and a sender waits for its positions */
-	uint32_t taint_waiters;
+	pthread_cond_t step_cond; /* the core has made a step, or the engine is over, and somebody waits for what came of it: step_waiters */
+	uint32_t step_waiters;
+	_Atomic uint64_t steps;
+	bool look_soon; /* timer: at the questions that wait */
 	uint64_t next_timer_ms;
 	struct nfs4r_core *core;
 
@@ -424,6 +427,7 @@ struct nfs4r_engine {
 
 void engine_log(struct nfs4r_engine *eng, enum nfs4r_log_level level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+void engine_look_soon(struct nfs4r_engine *eng); /* reads_again(), soon; eng->lock held */
 void engine_update_verifier(struct nfs4r_engine *eng); /* lock held */
 
 #endif

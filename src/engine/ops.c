@@ -83,6 +83,7 @@ void ops_wake(struct nfs4r_engine *eng)
 {
 	for (struct opctx *o = eng->active; o; o = o->active_next)
 		pthread_cond_signal(&o->cond);
+	pthread_cond_broadcast(&eng->step_cond);
 }
 
 static bool is_over(const struct nfs4r_engine *eng)

@@ -4,8 +4,8 @@
  * server does: ask it; NOT_PRIMARY means ask again who does, without that one. An object that is not here yet is asked for at
  * the server that made it (6.5); nothing is ever proposed for it.
  *
- * A question that nobody can be asked now, since the owner cannot be reached or there is no lease, waits and is decided again; so does one whose
- * connection is lost. Who takes over mostly does so within op_wait_ms, and then the client need not come back; its own waiting doubles each time.
+ * A question that nobody can be asked now, since the owner cannot be reached or there is no lease, waits and is decided again when the core has made a step; so
+ * does one whose connection is lost. Who takes over mostly does so within op_wait_ms, and then the client need not come back; its own waiting doubles each time.
  * After op_wait_ms a question ends as DELAY.
  * As the owner: the check that an acting claim covers the object is made after the question arrived, then the local copy is read.
  * Both ways nothing is answered without a lease (view.c): everything that a client or a peer reads passes where() or serve_task().
@@ -38,7 +38,7 @@ struct reads {
 	pthread_cond_t cond; /* copy_bytes became less */
 	uint64_t copy_bytes; /* asked for by reads_copy() and not here yet */
 	bool closed;	     /* the engine stops: nothing is asked any more, for nobody would end it */
-	struct ask *waiting; /* for somebody to ask */
+	struct ask *_Atomic waiting; /* for somebody to ask */
 	uint64_t next_id;    /* begins anywhere: a late answer to a question of this server's former life must not be that to one of now */
 	struct ask *bucket[BUCKETS];
 };
@@ -163,8 +163,13 @@ static void forget_answer(struct nfs4r_read *rd)
 	rd->eof = false;
 }
 
-/* Nobody can be asked now. True: it waits for reads_again(), and `a` is no longer ours. */
-static bool wait_for_owner(struct nfs4r_engine *eng, struct ask *a)
+bool reads_wait(const struct reads *r)
+{
+	return r->waiting != NULL;
+}
+
+/* Nobody could be asked when the core had made @steps. True: it waits for reads_again(), and `a` is no longer ours. */
+static bool wait_for_owner(struct nfs4r_engine *eng, struct ask *a, uint64_t steps)
 {
 	struct reads *r = eng->reads;
 	bool waits;
@@ -178,6 +183,11 @@ static bool wait_for_owner(struct nfs4r_engine *eng, struct ask *a)
 		r->waiting = a;
 	}
 	pthread_mutex_unlock(&r->lock);
+	if (waits && eng->steps != steps) { /* one that did not see it wait */
+		pthread_mutex_lock(&eng->lock);
+		engine_look_soon(eng);
+		pthread_mutex_unlock(&eng->lock);
+	}
 	return waits;
 }
 
@@ -185,6 +195,7 @@ static bool wait_for_owner(struct nfs4r_engine *eng, struct ask *a)
 static bool ask(struct nfs4r_engine *eng, struct ask *a)
 {
 	struct reads *r = eng->reads;
+	uint64_t steps = eng->steps;
 	nfs4r_server_id to = a->only ? a->only : where(eng, a->rd, a->excluded);
 	struct nfs4r_msg *m;
 
@@ -193,7 +204,7 @@ static bool ask(struct nfs4r_engine *eng, struct ask *a)
 	if (a->local)
 		return false;
 	if (to == 0)
-		return wait_for_owner(eng, a);
+		return wait_for_owner(eng, a, steps);
 	m = calloc(1, sizeof(*m));
 	if (!m) {
 		a->end = NFS4R_NOMEM;
@@ -213,7 +224,7 @@ static bool ask(struct nfs4r_engine *eng, struct ask *a)
 		*slot(r, id) = a->next;
 	pthread_mutex_unlock(&r->lock);
 	free(m);
-	return st == NFS4R_OK || wait_for_owner(eng, a);
+	return st == NFS4R_OK || wait_for_owner(eng, a, steps);
 }
 
 void nfs4r_read_async(struct nfs4r_engine *eng, struct nfs4r_read *rd, nfs4r_read_done_fn done, void *arg)
@@ -425,7 +436,7 @@ void reads_expire(struct nfs4r_engine *eng, uint64_t now)
 	run_all(eng, waiting, complete);
 }
 
-bool reads_again(struct nfs4r_engine *eng)
+void reads_again(struct nfs4r_engine *eng)
 {
 	struct reads *r = eng->reads;
 	struct ask *waiting;
@@ -435,7 +446,6 @@ bool reads_again(struct nfs4r_engine *eng)
 	r->waiting = NULL;
 	pthread_mutex_unlock(&r->lock);
 	run_all(eng, waiting, ask_again);
-	return waiting != NULL;
 }
 
 /* ---- serving ---- */
