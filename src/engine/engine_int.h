@@ -123,6 +123,8 @@ void ops_fini(struct nfs4r_engine *eng); /* before the core is destroyed; nobody
 void entry_prepare(struct nfs4r_engine *eng, struct nfs4r_entry *e);
 /* Run it: by the caller's function or by lops. Fills the entry's values after. No lock but the update locks. */
 enum nfs4r_status entry_execute(struct nfs4r_engine *eng, struct opctx *o);
+/* The file's bytes, to this disk. STALE: it is not here, or gone; the caller says what that means. */
+enum nfs4r_status engine_sync_file(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
 bool is_disk_error(enum nfs4r_status st); /* full or broken */
 int64_t now_real_ns(void);
 uint64_t now_ms(void);

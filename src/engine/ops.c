@@ -432,17 +432,6 @@ static struct opctx *begin(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_
 	return o;
 }
 
-/* The file's bytes. Of one that is gone nothing has to stay. */
-static enum nfs4r_status sync_file(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
-{
-	struct nfs4r_lhandle h;
-	enum nfs4r_status st;
-
-	nfs4r_handle(eng, oid, &h);
-	st = h.len ? eng->ops->commit(eng->ctx, &h) : NFS4R_STALE;
-	return st == NFS4R_STALE ? NFS4R_OK : st;
-}
-
 /*
  * A stable WRITE of an own client was executed without a sync. Its bytes must be on the disk, and so must the entries that say so, and that made the
  * file (log sheet 5.1): both at the same time.
@@ -455,8 +444,8 @@ static void make_durable(struct nfs4r_engine *eng, struct nfs4r_op *op)
 	if (op->type != NFS4R_OP_WRITE || !op->stable || op->status != NFS4R_OK || op->primary != eng->cfg.rpc.self)
 		return;
 	begun = nfs4r_commit_begin(eng);
-	st = sync_file(eng, &op->obj);
-	if (st != NFS4R_OK)
+	st = engine_sync_file(eng, &op->obj);
+	if (st != NFS4R_OK && st != NFS4R_STALE) /* of one that is gone meanwhile nothing has to stay */
 		op->status = st;
 	else if (nfs4r_commit(eng, &op->obj, begun) != NFS4R_OK)
 		op->status = NFS4R_DELAY; /* it is executed; the client asks again */

@@ -551,12 +551,8 @@ static void commit_done(struct nfs4r_engine *eng, void *arg, enum nfs4r_status s
 /* COMMIT that has to be held by a majority: the file to this disk now, the answer later. */
 static void serve_commit(struct nfs4r_engine *eng, struct serve *s)
 {
-	struct nfs4r_lhandle h;
-	enum nfs4r_status st = NFS4R_STALE;
+	enum nfs4r_status st = engine_sync_file(eng, &s->m->read->oid); /* a client hears STALE, too */
 
-	nfs4r_handle(eng, &s->m->read->oid, &h);
-	if (h.len)
-		st = eng->ops->commit(eng->ctx, &h);
 	if (st == NFS4R_OK)
 		held_commit_async(eng, &s->m->read->oid, commit_done, s);
 	else
@@ -703,10 +699,10 @@ static enum nfs4r_status here_data(struct nfs4r_engine *eng, struct nfs4r_read *
 	return NFS4R_OK;
 }
 
-static enum nfs4r_status here_commit(struct nfs4r_engine *eng, struct nfs4r_read *rd, const struct nfs4r_lhandle *h)
+static enum nfs4r_status here_commit(struct nfs4r_engine *eng, struct nfs4r_read *rd)
 {
 	uint64_t begun = nfs4r_commit_begin(eng);
-	enum nfs4r_status st = eng->ops->commit(eng->ctx, h);
+	enum nfs4r_status st = engine_sync_file(eng, &rd->oid);
 
 	if (st == NFS4R_OK)
 		st = nfs4r_commit(eng, &rd->oid, begun);
@@ -739,7 +735,7 @@ enum nfs4r_status nfs4r_read_here(struct nfs4r_engine *eng, struct nfs4r_read *r
 		rd->result = row.parent;
 		return NFS4R_OK;
 	case NFS4R_RD_COMMIT:
-		return here_commit(eng, rd, &h);
+		return here_commit(eng, rd);
 	case NFS4R_RD_SEEK:
 		return eng->ops->seek(eng->ctx, &h, rd->offset, rd->length != 0, &rd->result_offset, &rd->eof);
 	case NFS4R_RD_READ:
