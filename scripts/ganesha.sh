@@ -6,7 +6,8 @@
 # The Debian source archive of trixie serves the upstream tarballs; a private apt configuration reads
 # them from the machine's own mirror, so that neither the system's apt nor a git host is involved.
 # Results: .deps/src/ganesha (source tree), .deps/build-VARIANT (build tree: FSAL_REPL needs its
-# config.h), .deps/ganesha-VARIANT (installed).
+# config.h), .deps/ganesha-VARIANT (installed). Programs run from the last one, tests of other trees among them: it is
+# replaced when the new one is complete.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
@@ -76,16 +77,24 @@ patches() { [ ! -f "$ROOT/patches/series" ] || sed -e 's/#.*//' -e '/^[[:space:]
 
 source_key() {
 	{
-		echo "$ROOT" $GANESHA_SHA256 $NTIRPC_SHA256
+		echo "$DEPS" $GANESHA_SHA256 $NTIRPC_SHA256
 		cat "$ROOT/scripts/ganesha.sh"
 		patches | while read -r p; do cat "$ROOT/patches/$p"; done
 	} | sha256sum | cut -c1-64
 }
 
+# replace NEW OLD: in a moment, and what is open of the old one goes on.
+replace() {
+	rm -rf "$2.old" &&
+		{ [ ! -e "$2" ] || mv "$2" "$2.old"; } &&
+		mv "$1" "$2" &&
+		rm -rf "$2.old"
+}
+
 # The functions given to `logged` run in a condition, where errexit is off: hence the && chains.
 unpack() {
 	local new=$DEPS/src/new p
-	rm -rf "$new" "$SRC"
+	rm -rf "$new"
 	# Ganesha's CMake looks upwards for a .git and would take ours for its own: src/.git stops it.
 	mkdir -p "$new/src/.git" &&
 		tar -xf "$CACHE/$GANESHA_TAR" -C "$new" --strip-components=1 &&
@@ -95,7 +104,7 @@ unpack() {
 	for p in $(patches); do
 		patch -d "$new" -p1 <"$ROOT/patches/$p" || return 1
 	done
-	source_key >"$new/.key" && mv "$new" "$SRC"
+	source_key >"$new/.key" && replace "$new" "$SRC"
 }
 
 configure() {
@@ -115,13 +124,15 @@ configure() {
 }
 
 build() {
-	local variant=$1
-	rm -rf "$DEPS/build-$variant" "$DEPS/ganesha-$variant"
+	local variant=$1 new=$DEPS/new-$1
+	rm -rf "$DEPS/build-$variant" "$new"
 	# Leak reports of build-time helpers would fail the build.
 	export ASAN_OPTIONS=detect_leaks=0
 	configure "$variant" &&
 		cmake --build "$DEPS/build-$variant" &&
-		cmake --install "$DEPS/build-$variant"
+		DESTDIR=$new cmake --install "$DEPS/build-$variant" &&
+		replace "$new$DEPS/ganesha-$variant" "$DEPS/ganesha-$variant" &&
+		rm -rf "$new"
 }
 
 main() {

@@ -1,7 +1,7 @@
 # Shared by the scripts of this folder; sourced, not run.
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-DEPS=$ROOT/.deps
+DEPS=$(readlink -f "$ROOT/.deps") # a worktree's may be a link to that of another
 LOGS=$DEPS/log
 CACHE=${NFS4R_CACHE:-$HOME/.cache/nfs4r}
 

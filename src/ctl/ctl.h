@@ -78,17 +78,21 @@ void show_verify_line(struct show_verify *v, const json_t *line);
 int ctl_complain(const char *text); /* on standard error; returns CTL_FAILED */
 /* One request, one answer; takes @req. NULL: there was none, or a refusal, and it has complained */
 json_t *ctl_request(struct ctl_conn *c, json_t *req);
+json_t *ctl_answer(struct ctl_conn *c, json_t *req); /* the same, but a refusal is an answer: a member `error` */
 bool ctl_says_yes(void); /* the next line of standard input is "yes" */
 
 /* ---- servers.c: `server` and `reconfigure` ---- */
 
 #define CTL_SERVERS_MAX 15 /* of a volume */
+#define CTL_WAIT_MAX_S 3600
+#define CTL_POLL_NS 500000000L
 
 enum server_command { SERVER_LIST = 1, SERVER_ADD, SERVER_REMOVE, SERVER_RECONFIGURE };
 
 struct server_args {
 	enum server_command what;
-	bool json, yes, no_wait, give_up, off_for_good; /* options */
+	bool json, yes, no_wait, give_up, off_for_good, wait; /* options */
+	unsigned wait_s;	/* reconfigure, if `wait`: until those are silent that are off */
 	unsigned server, port;	/* port 0: as the server that is asked */
 	char host[256];
 	unsigned set[CTL_SERVERS_MAX], n; /* reconfigure: all that are left; none: the word is taken back */

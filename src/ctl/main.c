@@ -46,6 +46,7 @@ static const char usage_text[] =
 	"      --give-up      updates that only this server has may be lost\n"
 	"Of reconfigure:\n"
 	"      --the-others-are-off-for-good   they never run again with the stores that they have\n"
+	"      --wait SECONDS   wait so long for those that were heard a moment ago; default Silence + Lease, 0 with --no-wait\n"
 	"\n"
 	"Exit status: 0 fine (verify: all equal), 1 verify found differences, 2 could not ask (a server).\n";
 
@@ -57,7 +58,7 @@ struct options {
 	const char *cmd, *path;
 };
 
-enum { OPT_DEEP = 256, OPT_OWN, OPT_OWNER, OPT_WAITING, OPT_YES, OPT_NO_WAIT, OPT_GIVE_UP, OPT_OFF_FOR_GOOD };
+enum { OPT_DEEP = 256, OPT_OWN, OPT_OWNER, OPT_WAITING, OPT_YES, OPT_NO_WAIT, OPT_GIVE_UP, OPT_OFF_FOR_GOOD, OPT_WAIT };
 
 int ctl_complain(const char *text)
 {
@@ -93,6 +94,16 @@ static bool set_filter(struct show_filter *f, int opt, const char *arg)
 	}
 }
 
+static bool set_wait(struct server_args *a, const char *arg)
+{
+	char *end;
+	unsigned long n = strtoul(arg, &end, 10);
+
+	a->wait = true;
+	a->wait_s = (unsigned)n;
+	return *arg >= '0' && *arg <= '9' && !*end && n <= CTL_WAIT_MAX_S;
+}
+
 static bool is_server_command(const struct options *o)
 {
 	return strcmp(o->cmd, "server") == 0 || strcmp(o->cmd, "reconfigure") == 0;
@@ -121,8 +132,8 @@ static int check(const struct options *o, int left)
 		return usage();
 	if (give_up && !server_number(o->path))
 		return ctl_complain("give-up wants the number of a server, 1 to 15");
-	if (o->server.no_wait || o->server.give_up || o->server.off_for_good)
-		return ctl_complain("--no-wait, --give-up and --the-others-are-off-for-good belong to the commands server and reconfigure");
+	if (o->server.no_wait || o->server.give_up || o->server.off_for_good || o->server.wait)
+		return ctl_complain("--no-wait, --wait, --give-up and --the-others-are-off-for-good belong to the commands server and reconfigure");
 	if (o->yes && !give_up)
 		return ctl_complain("--yes belongs to the command give-up");
 	if (give_up && o->json && !o->yes)
@@ -151,6 +162,7 @@ static int parse(int argc, char **argv, struct options *o)
 					       { "no-wait", no_argument, NULL, OPT_NO_WAIT },
 					       { "give-up", no_argument, NULL, OPT_GIVE_UP },
 					       { "the-others-are-off-for-good", no_argument, NULL, OPT_OFF_FOR_GOOD },
+					       { "wait", required_argument, NULL, OPT_WAIT },
 					       { "help", no_argument, NULL, 'h' },
 					       { "version", no_argument, NULL, 'V' },
 					       { 0 } };
@@ -181,6 +193,10 @@ static int parse(int argc, char **argv, struct options *o)
 			break;
 		case OPT_OFF_FOR_GOOD:
 			o->server.off_for_good = true;
+			break;
+		case OPT_WAIT:
+			if (!set_wait(&o->server, optarg))
+				return ctl_complain("--wait wants seconds, 0 to 3600");
 			break;
 		case '?':
 			return usage();
@@ -256,14 +272,23 @@ static int run_verify(struct ctl_conn *c, const struct options *o)
 	return v.status;
 }
 
-json_t *ctl_request(struct ctl_conn *c, json_t *req)
+json_t *ctl_answer(struct ctl_conn *c, json_t *req)
 {
 	char why[512] = "the request cannot be made";
 	json_t *a = ctl_send(c, req, PATIENCE_S) ? ctl_next(c, why) : NULL;
 
-	if (a && !json_is_string(json_object_get(a, "error")))
+	if (!a)
+		ctl_complain(why);
+	return a;
+}
+
+json_t *ctl_request(struct ctl_conn *c, json_t *req)
+{
+	json_t *a = ctl_answer(c, req);
+
+	if (!a || !json_is_string(json_object_get(a, "error")))
 		return a;
-	ctl_complain(a ? get_text(a, "error") : why);
+	ctl_complain(get_text(a, "error"));
 	json_decref(a);
 	return NULL;
 }

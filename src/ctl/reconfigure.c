@@ -2,11 +2,16 @@
 /*
  * `nfs4rctl reconfigure`: what is vouched for, what may be lost, and what it waits for.
  *
+ * Who has just been stopped for good still counts as heard for a moment, and while it does, nobody is told. So it is asked for again until that is over, or the
+ * time for it is.
+ *
  * The same is said at each survivor. The server that is asked keeps the word; the others do when it is said there. So the waiting
  * ends when the volume goes by a view that came of it, which may need the administrator at the other servers in between.
  */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "ctl/ctl.h"
 
@@ -25,9 +30,9 @@ const char *parse_set(struct server_args *a, int n, char **args)
 {
 	a->what = SERVER_RECONFIGURE;
 	if (a->yes || a->give_up)
-		return "reconfigure has the options " FLAG ", --no-wait and --json";
+		return "reconfigure has the options " FLAG ", --wait, --no-wait and --json";
 	if (n == 1 && strcmp(args[0], "none") == 0)
-		return a->off_for_good || a->no_wait ? "reconfigure none takes the word back: it wants no other option" : NULL;
+		return a->off_for_good || a->no_wait || a->wait ? "reconfigure none takes the word back: it wants no other option" : NULL;
 	if (n < 1)
 		return "reconfigure wants the numbers of all servers that are left: nfs4rctl reconfigure 1 2 " FLAG;
 	for (int i = 0; i < n; i++) {
@@ -48,7 +53,55 @@ static json_t *ask_set(struct ctl_conn *c, const struct server_args *a, bool sur
 
 	for (unsigned i = 0; i < a->n; i++)
 		json_array_append_new(set, json_integer(a->set[i]));
-	return ctl_request(c, json_pack("{s:s, s:o, s:b}", "cmd", "reconfigure", "servers", set, "yes", sure));
+	return ctl_answer(c, json_pack("{s:s, s:o, s:b}", "cmd", "reconfigure", "servers", set, "yes", sure));
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+struct patience {
+	bool begun;
+	uint64_t until_ms;
+};
+
+/* @a: refused, for somebody was heard a moment ago. False: it was waited for long enough. */
+static bool wait_on(const struct server_args *args, struct patience *p, const json_t *a)
+{
+	uint64_t wait_ms = args->wait ? args->wait_s * UINT64_C(1000) : args->no_wait ? 0 : get_num(a, "wait_ms");
+
+	if (!p->begun && wait_ms && !args->json) {
+		char *safe = format_safe(get_text(a, "error"));
+
+		printf("waits: %s. Who was just stopped counts as heard for a moment: it is asked for again for %" PRIu64 " s.\n", safe ? safe : "somebody is heard",
+		       (wait_ms + 999) / 1000);
+		free(safe);
+		fflush(stdout);
+	}
+	if (!p->begun)
+		*p = (struct patience){ true, now_ms() + wait_ms };
+	if (now_ms() >= p->until_ms)
+		return false;
+	nanosleep(&(struct timespec){ .tv_nsec = CTL_POLL_NS }, NULL);
+	return true;
+}
+
+/* Until those that are off count as that. NULL: refused, it has complained. */
+static json_t *ask_when_silent(struct ctl_conn *c, const struct server_args *args, bool sure, struct patience *p)
+{
+	json_t *a;
+
+	while ((a = ask_set(c, args, sure)) && json_array_size(json_object_get(a, "heard")) && wait_on(args, p, a))
+		json_decref(a);
+	if (!a || !json_is_string(json_object_get(a, "error")))
+		return a;
+	ctl_complain(get_text(a, "error"));
+	json_decref(a);
+	return NULL;
 }
 
 static void print_ids(const char *before, const json_t *ids, const char *after)
@@ -78,14 +131,15 @@ static void say_vouched(const json_t *a)
 
 json_t *reconfigure_ask(struct ctl_conn *c, const struct server_args *args)
 {
+	struct patience p = { false };
 	json_t *a;
 
 	if (args->n && !args->json) {
-		a = ask_set(c, args, false);
+		a = ask_when_silent(c, args, false, &p);
 		if (!a)
 			return NULL;
 		say_vouched(a);
 		json_decref(a);
 	}
-	return ask_set(c, args, true);
+	return ask_when_silent(c, args, true, &p);
 }

@@ -15,8 +15,6 @@
 
 #include "ctl/ctl.h"
 
-#define POLL_NS 500000000L
-
 /* One request and its answer; NULL: complained. Takes the reference. */
 static json_t *ask_servers(struct ctl_conn *c)
 {
@@ -102,7 +100,7 @@ static int wait_done(struct ctl_conn *c, struct waiting *w)
 		if (o == GOES_ON) {
 			say_waits(w, list);
 			json_decref(list);
-			nanosleep(&(struct timespec){ .tv_nsec = POLL_NS }, NULL);
+			nanosleep(&(struct timespec){ .tv_nsec = CTL_POLL_NS }, NULL);
 			continue;
 		}
 		if (o == DONE && w->args->json)
@@ -270,8 +268,8 @@ const char *parse_servers(struct server_args *a, int n, char **args)
 {
 	const char *sub = n > 0 ? args[0] : "";
 
-	if (a->off_for_good)
-		return "--the-others-are-off-for-good belongs to the command reconfigure";
+	if (a->off_for_good || a->wait)
+		return "--the-others-are-off-for-good and --wait belong to the command reconfigure";
 	if (strcmp(sub, "list") == 0 && n == 1) {
 		a->what = SERVER_LIST;
 		return a->no_wait || a->give_up ? "server list has no options but --json" : NULL;

@@ -6,6 +6,8 @@
  * Happy path: a request is looked at here (numbers, addresses) and by the core (may it be now), which then keeps it in memory until it is done.
  * The answer comes at once; who asked looks at `servers` until it says so.
  *
+ * Who was stopped for good counts as heard for a while. The refusal says so (`heard`, `wait_ms`), and who asks does it again.
+ *
  * Failure: every refusal is one sentence that says what to do. A host name is looked up on the client's own thread, so a slow name
  * service holds up nobody else.
  */
@@ -274,6 +276,31 @@ static json_t *lost_of(const struct ctl_facts *f, nfs4r_servers off)
 	return out;
 }
 
+/* Of those that are said to be off: who was heard lately. 0 also if that is not why @set is refused. */
+static nfs4r_servers still_heard(const struct nfs4r_engine *eng, const struct ctl_facts *f, nfs4r_servers set)
+{
+	nfs4r_servers heard = 0;
+
+	if (!(set & NFS4R_BIT(eng->cfg.rpc.self)) || set & ~f->view.adopted.voters || f->view.lease_left_ms || f->view.memory != NFS4R_MEMORY_KNOWN)
+		return 0;
+	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)
+		if ((f->servers & ~set & NFS4R_BIT(s)) && f->view.peer[s].known && f->view.peer[s].silent_ms < eng->cfg.silence_ms)
+			heard |= NFS4R_BIT(s);
+	return heard;
+}
+
+static json_t *refuse_set(const struct nfs4r_engine *eng, const struct ctl_facts *f, nfs4r_servers set, const char *why)
+{
+	nfs4r_servers heard = still_heard(eng, f, set);
+	json_t *a = refuse(why);
+
+	if (heard) {
+		json_object_set_new(a, "heard", ids(heard));
+		json_object_set_new(a, "wait_ms", num(eng->cfg.silence_ms + eng->cfg.lease_ms));
+	}
+	return a;
+}
+
 json_t *ctl_reconfigure(struct nfs4r_engine *eng, const json_t *req)
 {
 	bool sure = json_is_true(json_object_get(req, "yes"));
@@ -296,5 +323,5 @@ json_t *ctl_reconfigure(struct nfs4r_engine *eng, const json_t *req)
 	pthread_mutex_unlock(&eng->lock);
 	return st == NFS4R_OK ? json_pack("{s:o, s:o, s:o, s:b}", "servers", ids(ev.set), "off", ids(f.servers & ~ev.set), "lost",
 					  lost_of(&f, f.servers & ~ev.set), "reconfiguring", sure) :
-				refuse(why);
+				refuse_set(eng, &f, ev.set, why);
 }

@@ -180,10 +180,10 @@ static bool await_taints(struct nfs4r_engine *eng, const struct awaited *w)
 	int rc = 0;
 
 	pthread_mutex_lock(&eng->lock);
-	eng->taint_waiters++;
+	eng->step_waiters++;
 	while (!(here = is_here(eng, w, &any)) && !eng->stopping && !rc)
 		rc = pthread_cond_timedwait(&eng->step_cond, &eng->lock, &until);
-	eng->taint_waiters--;
+	eng->step_waiters--;
 	pthread_mutex_unlock(&eng->lock);
 	return here && (!any || nfs4r_store_sync(eng->store, nfs4r_store_position(eng->store)) == NFS4R_OK);
 }

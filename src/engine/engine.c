@@ -168,7 +168,22 @@ static void on_log(void *ctx, enum nfs4r_log_level level, const char *text)
 /* ---- time ---- */
 
 #define TIMER_MS 100 /* granularity of expiries outside the core */
-#define AGAIN_MS 20  /* between two looks for somebody who can be asked */
+#define AGAIN_MS 20  /* at least, between two looks for somebody who can be asked: steps come by thousands */
+
+void engine_look_soon(struct nfs4r_engine *eng)
+{
+	if (!eng->look_soon)
+		pthread_cond_signal(&eng->timer_cond);
+	eng->look_soon = true;
+}
+
+/* How long until the next one: after a step, and else at each turn of the timer, for what changes without one (a lane that has room again). eng->lock held. */
+static uint64_t until_look(const struct nfs4r_engine *eng, uint64_t now, uint64_t looked_ms)
+{
+	uint64_t at = looked_ms + (eng->look_soon ? AGAIN_MS : TIMER_MS);
+
+	return at > now ? at - now : 0;
+}
 
 /* Until the core's next timer, not longer than @most ms. Returns when it should have ended. eng->lock held. */
 static uint64_t rest(struct nfs4r_engine *eng, uint64_t most)
@@ -193,20 +208,26 @@ static void *timer_thread(void *arg)
 {
 	struct nfs4r_engine *eng = arg;
 	struct nfs4r_event ev = { .type = NFS4R_EV_TICK };
-	bool again = false;
+	uint64_t looked_ms = now_ms();
 
 	pthread_mutex_lock(&eng->lock);
 	while (!eng->stopping) {
-		uint64_t due = rest(eng, again ? AGAIN_MS : TIMER_MS), now = now_ms();
+		uint64_t due = rest(eng, until_look(eng, now_ms(), looked_ms)), now = now_ms();
 
 		if (now >= eng->next_timer_ms) /* also when halted: waiting operations must end */
 			engine_step(eng, &ev);
 		ops_expire_parked(eng, now);
 		if (eng->mute)
 			ops_park_halted(eng);
+		bool look = until_look(eng, now, looked_ms) == 0;
+		if (look) {
+			looked_ms = now;
+			eng->look_soon = false;
+		}
 		pthread_mutex_unlock(&eng->lock);
 		reads_expire(eng, now);
-		again = reads_again(eng);
+		if (look)
+			reads_again(eng);
 		held_expire(eng, now);
 		view_check_late(eng, now > due ? now - due : 0, now);
 		view_check_rtt(eng, now);
@@ -429,7 +450,7 @@ static void stop_threads(struct nfs4r_engine *eng)
 	pthread_mutex_lock(&eng->lock);
 	eng->stopping = true;
 	pthread_cond_broadcast(&eng->timer_cond);
-	pthread_cond_broadcast(&eng->step_cond);
+	ops_wake(eng);
 	pthread_mutex_unlock(&eng->lock);
 	pthread_mutex_lock(&eng->checkpoint_lock);
 	pthread_cond_broadcast(&eng->checkpoint_cond);

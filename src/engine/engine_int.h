@@ -113,7 +113,8 @@ void op_run_remote(struct nfs4r_engine *eng, void *arg);
 /* A stable WRITE that @to forwarded: true = answered when the journal is on the disk (log 5.4), and what @op owned is gone. eng->lock held */
 bool op_answer_when_durable(struct nfs4r_engine *eng, nfs4r_server_id to, struct nfs4r_op *op);
 void ops_expire_parked(struct nfs4r_engine *eng, uint64_t now_ms);
-void ops_park_halted(struct nfs4r_engine *eng); /* halted: what waits without a thread is answered DELAY. eng->lock held */
+void ops_wake(struct nfs4r_engine *eng); /* halted, or about to stop: threads that wait for an operation leave it, as DELAY. eng->lock held */
+void ops_park_halted(struct nfs4r_engine *eng); /* halted: that, and what waits without a thread is answered DELAY. eng->lock held */
 void ops_end_all(struct nfs4r_engine *eng); /* stop: every client's operation ends as DELAY. No lock held; the core is frozen */
 void ops_fini(struct nfs4r_engine *eng); /* before the core is destroyed; nobody executes any more */
 
@@ -122,6 +123,8 @@ void ops_fini(struct nfs4r_engine *eng); /* before the core is destroyed; nobody
 void entry_prepare(struct nfs4r_engine *eng, struct nfs4r_entry *e);
 /* Run it: by the caller's function or by lops. Fills the entry's values after. No lock but the update locks. */
 enum nfs4r_status entry_execute(struct nfs4r_engine *eng, struct opctx *o);
+/* The file's bytes, to this disk. STALE: it is not here, or gone; the caller says what that means. */
+enum nfs4r_status engine_sync_file(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
 bool is_disk_error(enum nfs4r_status st); /* full or broken */
 int64_t now_real_ns(void);
 uint64_t now_ms(void);
@@ -219,7 +222,8 @@ void reads_serve(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_ms
 enum nfs4r_status reads_copy(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_read *rd);
 void reads_peer_down(struct nfs4r_engine *eng, nfs4r_server_id peer);
 void reads_expire(struct nfs4r_engine *eng, uint64_t now);
-bool reads_again(struct nfs4r_engine *eng); /* what waits for somebody to ask is decided again; false: nothing does */
+void reads_again(struct nfs4r_engine *eng); /* what waits for somebody to ask is decided again */
+bool reads_wait(const struct reads *r); /* is there any? Any thread */
 
 /* ---- copy.c ---- */
 /* Answer a READ with `copy`. STALE: dead; UNKNOWN: not here yet; DELAY: it changes just now. */
@@ -350,8 +354,10 @@ struct nfs4r_engine {
 
 	pthread_mutex_t lock; /* the core and everything that it owns */
 	pthread_cond_t timer_cond;
-	pthread_cond_t step_cond; /* the core has made a step, and a sender waits for its positions */
-	uint32_t taint_waiters;
+	pthread_cond_t step_cond; /* the core has made a step, or the engine is over, and somebody waits for what came of it: step_waiters */
+	uint32_t step_waiters;
+	_Atomic uint64_t steps;
+	bool look_soon; /* timer: at the questions that wait */
 	uint64_t next_timer_ms;
 	struct nfs4r_core *core;
 
@@ -423,6 +429,7 @@ struct nfs4r_engine {
 
 void engine_log(struct nfs4r_engine *eng, enum nfs4r_log_level level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+void engine_look_soon(struct nfs4r_engine *eng); /* reads_again(), soon; eng->lock held */
 void engine_update_verifier(struct nfs4r_engine *eng); /* lock held */
 
 #endif

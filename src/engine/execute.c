@@ -248,6 +248,14 @@ static void set_size(struct nfs4r_engine *eng, const struct nfs4r_lhandle *h, ui
 		(void)eng->ops->setattr(eng->ctx, h, &a, NULL, NULL);
 }
 
+enum nfs4r_status engine_sync_file(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
+{
+	struct nfs4r_lhandle h;
+
+	nfs4r_handle(eng, oid, &h);
+	return h.len ? eng->ops->commit(eng->ctx, &h) : NFS4R_STALE;
+}
+
 enum nfs4r_status entry_execute(struct nfs4r_engine *eng, struct opctx *o)
 {
 	struct nfs4r_exec x;

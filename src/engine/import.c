@@ -184,23 +184,28 @@ static enum nfs4r_status import_times(struct import *im, const struct nfs4r_oid 
 	return st == NFS4R_MISMATCH ? NFS4R_OK : st;
 }
 
+/* Own entries become applied in the core's steps. eng->lock held. */
+static bool is_whole(struct import *im)
+{
+	struct nfs4r_store_positions p;
+
+	nfs4r_store_get_positions(im->eng->store, &p);
+	return p.applied[im->eng->cfg.rpc.self] >= im->last;
+}
+
 /* The object is whole in the journal. What lies behind a hole would count for nothing after a crash of the machine (log 4.7), so there must be none. */
 static enum nfs4r_status end_object(struct import *im, const struct nfs4r_oid *oid)
 {
 	struct nfs4r_engine *eng = im->eng;
-	struct nfs4r_store_positions p;
-	enum nfs4r_status st;
+	enum nfs4r_status st = NFS4R_SHUTDOWN;
 
-	for (;;) {
-		nfs4r_store_get_positions(eng->store, &p);
-		if (p.applied[eng->cfg.rpc.self] >= im->last)
-			break;
-		if (eng->stopping || eng->mute)
-			return NFS4R_SHUTDOWN;
-		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
-	}
 	pthread_mutex_lock(&eng->lock);
-	st = import_end(eng, oid);
+	eng->step_waiters++;
+	while (!is_whole(im) && !eng->stopping && !eng->mute)
+		pthread_cond_wait(&eng->step_cond, &eng->lock);
+	eng->step_waiters--;
+	if (is_whole(im))
+		st = import_end(eng, oid);
 	pthread_mutex_unlock(&eng->lock);
 	return st;
 }

@@ -9,7 +9,7 @@
  * again, and the retry (same client, same request) takes over the parked operation and its result. Without
  * this, a mkdir whose answer was lost to a slow peer would come back as EXIST. Before a name is taken away Ganesha looks it up, so
  * the retry of a REMOVE or RENAME that was executed ends there, with NOENT, and never comes here: its worker waits longer.
- * A server that halts parks the asynchronous ones as well, which else wait for ever: nobody says any more what they wait for.
+ * A server that halts or stops parks all at once, the asynchronous ones as well: nobody says any more what they wait for, and nobody asks again before it starts anew.
  */
 #include <stdlib.h>
 #include <time.h>
@@ -77,6 +77,18 @@ static void delist(struct opctx *o)
 	if (o->active_next)
 		o->active_next->active_prev = o->active_prev;
 	o->active_prev = NULL;
+}
+
+void ops_wake(struct nfs4r_engine *eng)
+{
+	for (struct opctx *o = eng->active; o; o = o->active_next)
+		pthread_cond_signal(&o->cond);
+	pthread_cond_broadcast(&eng->step_cond);
+}
+
+static bool is_over(const struct nfs4r_engine *eng)
+{
+	return eng->stopping || eng->mute;
 }
 
 static void deactivate(struct nfs4r_engine *eng, struct opctx *o)
@@ -243,7 +255,7 @@ static void drive(struct nfs4r_engine *eng, struct opctx *o, uint64_t deadline_m
 			pthread_mutex_unlock(&eng->lock);
 			run_once(eng, o);
 			pthread_mutex_lock(&eng->lock);
-		} else if (o->state == OP_DONE || !o->sync || eng->frozen || !wait_until(eng, o, deadline_ms)) {
+		} else if (o->state == OP_DONE || !o->sync || is_over(eng) || !wait_until(eng, o, deadline_ms)) {
 			break;
 		}
 	}
@@ -307,14 +319,19 @@ static struct opctx *adopt_parked(struct nfs4r_engine *eng, const struct nfs4r_o
 	return NULL;
 }
 
+static enum nfs4r_status too_late(void *arg, struct nfs4r_op *op, struct nfs4r_exec *x)
+{
+	return NFS4R_DELAY;
+}
+
 static bool park(struct nfs4r_engine *eng, struct opctx *o)
 {
-	if (nfs4r_op_is_dirop(o->op->type) && o->own.client == 0)
+	if (nfs4r_op_is_dirop(o->op->type) && o->own.client == 0 && !is_over(eng))
 		return false; /* the retry could not be recognised: wait on */
-	if (eng->nparked >= PARKED_MAX)
+	if (eng->nparked >= PARKED_MAX && !is_over(eng))
 		return false;
 	o->parked = true;
-	o->exec = NULL; /* the caller's context is gone: if it is still to be executed, lops do it */
+	o->exec = is_over(eng) ? too_late : NULL; /* the caller's context is gone: if it is still to be executed, lops do it */
 	o->parked_at_ms = now_ms();
 	o->next = eng->parked;
 	eng->parked = o;
@@ -358,6 +375,7 @@ static void leave_task(struct nfs4r_engine *eng, void *arg)
 /* Nobody says any more what they wait for, and Ganesha does not end, nor call the stop, before its requests are answered. */
 void ops_park_halted(struct nfs4r_engine *eng)
 {
+	ops_wake(eng);
 	for (struct opctx *o = eng->active, *next; o; o = next) {
 		struct left *l;
 
@@ -414,17 +432,6 @@ static struct opctx *begin(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_
 	return o;
 }
 
-/* The file's bytes. Of one that is gone nothing has to stay. */
-static enum nfs4r_status sync_file(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
-{
-	struct nfs4r_lhandle h;
-	enum nfs4r_status st;
-
-	nfs4r_handle(eng, oid, &h);
-	st = h.len ? eng->ops->commit(eng->ctx, &h) : NFS4R_STALE;
-	return st == NFS4R_STALE ? NFS4R_OK : st;
-}
-
 /*
  * A stable WRITE of an own client was executed without a sync. Its bytes must be on the disk, and so must the entries that say so, and that made the
  * file (log sheet 5.1): both at the same time.
@@ -437,8 +444,8 @@ static void make_durable(struct nfs4r_engine *eng, struct nfs4r_op *op)
 	if (op->type != NFS4R_OP_WRITE || !op->stable || op->status != NFS4R_OK || op->primary != eng->cfg.rpc.self)
 		return;
 	begun = nfs4r_commit_begin(eng);
-	st = sync_file(eng, &op->obj);
-	if (st != NFS4R_OK)
+	st = engine_sync_file(eng, &op->obj);
+	if (st != NFS4R_OK && st != NFS4R_STALE) /* of one that is gone meanwhile nothing has to stay */
 		op->status = st;
 	else if (nfs4r_commit(eng, &op->obj, begun) != NFS4R_OK)
 		op->status = NFS4R_DELAY; /* it is executed; the client asks again */
@@ -455,7 +462,7 @@ static void late_answer_task(struct nfs4r_engine *eng, void *arg)
 	struct nfs4r_msg m = { .type = NFS4R_MSG_FORWARD_ANSWER, .op = &a->op };
 	enum nfs4r_status st = nfs4r_store_sync_whole(eng->store);
 
-	if (st == NFS4R_DELAY && !eng->stopping && !eng->mute) { /* a hole: own updates before it are still under way */
+	if (st == NFS4R_DELAY && !is_over(eng)) { /* a hole: own updates before it are still under way */
 		pool_run(eng->executors, late_answer_task, a);
 		return;
 	}
@@ -498,7 +505,7 @@ static bool waits_longer(struct nfs4r_engine *eng, const struct opctx *o, uint64
 {
 	bool takes_name = o->op->type == NFS4R_OP_REMOVE || o->op->type == NFS4R_OP_RENAME;
 
-	if (!o->sent_or_executed || !takes_name || eng->stopping || eng->mute || now_ms() >= begun_ms + NAME_PARK_AFTER_MS)
+	if (!o->sent_or_executed || !takes_name || is_over(eng) || now_ms() >= begun_ms + NAME_PARK_AFTER_MS)
 		return false;
 	if (!*longer && eng->nlonger == NAME_WAITERS_MAX)
 		return false;
@@ -507,12 +514,16 @@ static bool waits_longer(struct nfs4r_engine *eng, const struct opctx *o, uint64
 	return true;
 }
 
-/* A worker gives up on an operation: before anything happened it is cancelled, after that it is parked or waited for. */
+/*
+ * A worker gives up on an operation: before anything happened it is cancelled, after that it is parked or waited for. Once all is over nothing is waited for: the
+ * core may believe that it has sent what it has not.
+ */
 static bool give_up(struct nfs4r_engine *eng, struct opctx *o, struct nfs4r_op *op)
 {
 	if (!o->sent_or_executed || o->op->type == NFS4R_OP_CLOSE) {
 		event_op(eng, NFS4R_EV_OP_CANCEL, o, false);
-		return false;
+		if (o->state == OP_DONE || !is_over(eng))
+			return false;
 	}
 	if (!park(eng, o))
 		return false;
@@ -573,7 +584,7 @@ static enum nfs4r_status update_close(struct nfs4r_engine *eng, struct nfs4r_op 
 
 	for (;;) {
 		st = update(eng, op, NULL, NULL, until - now);
-		if (st != NFS4R_DELAY || eng->mute || eng->stopping)
+		if (st != NFS4R_DELAY || is_over(eng))
 			return st;
 		nanosleep(&(struct timespec){ .tv_nsec = CLOSE_AGAIN_MS * 1000000L }, NULL);
 		now = now_ms();
@@ -655,8 +666,7 @@ void ops_end_all(struct nfs4r_engine *eng)
 			async = o;
 			continue;
 		}
-		for (; o; o = o->active_next)
-			pthread_cond_signal(&o->cond);
+		ops_wake(eng);
 		pthread_cond_wait(&eng->idle_cond, &eng->lock);
 	}
 	pthread_mutex_unlock(&eng->lock);

@@ -4,8 +4,8 @@
  * server does: ask it; NOT_PRIMARY means ask again who does, without that one. An object that is not here yet is asked for at
  * the server that made it (6.5); nothing is ever proposed for it.
  *
- * A question that nobody can be asked now, since the owner cannot be reached or there is no lease, waits and is decided again; so does one whose
- * connection is lost. Who takes over mostly does so within op_wait_ms, and then the client need not come back; its own waiting doubles each time.
+ * A question that nobody can be asked now, since the owner cannot be reached or there is no lease, waits and is decided again when the core has made a step; so
+ * does one whose connection is lost. Who takes over mostly does so within op_wait_ms, and then the client need not come back; its own waiting doubles each time.
  * After op_wait_ms a question ends as DELAY.
  * As the owner: the check that an acting claim covers the object is made after the question arrived, then the local copy is read.
  * Both ways nothing is answered without a lease (view.c): everything that a client or a peer reads passes where() or serve_task().
@@ -38,7 +38,7 @@ struct reads {
 	pthread_cond_t cond; /* copy_bytes became less */
 	uint64_t copy_bytes; /* asked for by reads_copy() and not here yet */
 	bool closed;	     /* the engine stops: nothing is asked any more, for nobody would end it */
-	struct ask *waiting; /* for somebody to ask */
+	struct ask *_Atomic waiting; /* for somebody to ask */
 	uint64_t next_id;    /* begins anywhere: a late answer to a question of this server's former life must not be that to one of now */
 	struct ask *bucket[BUCKETS];
 };
@@ -163,8 +163,13 @@ static void forget_answer(struct nfs4r_read *rd)
 	rd->eof = false;
 }
 
-/* Nobody can be asked now. True: it waits for reads_again(), and `a` is no longer ours. */
-static bool wait_for_owner(struct nfs4r_engine *eng, struct ask *a)
+bool reads_wait(const struct reads *r)
+{
+	return r->waiting != NULL;
+}
+
+/* Nobody could be asked when the core had made @steps. True: it waits for reads_again(), and `a` is no longer ours. */
+static bool wait_for_owner(struct nfs4r_engine *eng, struct ask *a, uint64_t steps)
 {
 	struct reads *r = eng->reads;
 	bool waits;
@@ -178,6 +183,11 @@ static bool wait_for_owner(struct nfs4r_engine *eng, struct ask *a)
 		r->waiting = a;
 	}
 	pthread_mutex_unlock(&r->lock);
+	if (waits && eng->steps != steps) { /* one that did not see it wait */
+		pthread_mutex_lock(&eng->lock);
+		engine_look_soon(eng);
+		pthread_mutex_unlock(&eng->lock);
+	}
 	return waits;
 }
 
@@ -185,6 +195,7 @@ static bool wait_for_owner(struct nfs4r_engine *eng, struct ask *a)
 static bool ask(struct nfs4r_engine *eng, struct ask *a)
 {
 	struct reads *r = eng->reads;
+	uint64_t steps = eng->steps;
 	nfs4r_server_id to = a->only ? a->only : where(eng, a->rd, a->excluded);
 	struct nfs4r_msg *m;
 
@@ -193,7 +204,7 @@ static bool ask(struct nfs4r_engine *eng, struct ask *a)
 	if (a->local)
 		return false;
 	if (to == 0)
-		return wait_for_owner(eng, a);
+		return wait_for_owner(eng, a, steps);
 	m = calloc(1, sizeof(*m));
 	if (!m) {
 		a->end = NFS4R_NOMEM;
@@ -213,7 +224,7 @@ static bool ask(struct nfs4r_engine *eng, struct ask *a)
 		*slot(r, id) = a->next;
 	pthread_mutex_unlock(&r->lock);
 	free(m);
-	return st == NFS4R_OK || wait_for_owner(eng, a);
+	return st == NFS4R_OK || wait_for_owner(eng, a, steps);
 }
 
 void nfs4r_read_async(struct nfs4r_engine *eng, struct nfs4r_read *rd, nfs4r_read_done_fn done, void *arg)
@@ -444,7 +455,7 @@ void reads_expire(struct nfs4r_engine *eng, uint64_t now)
 	run_all(eng, waiting, complete);
 }
 
-bool reads_again(struct nfs4r_engine *eng)
+void reads_again(struct nfs4r_engine *eng)
 {
 	struct reads *r = eng->reads;
 	struct ask *waiting;
@@ -454,7 +465,6 @@ bool reads_again(struct nfs4r_engine *eng)
 	r->waiting = NULL;
 	pthread_mutex_unlock(&r->lock);
 	run_all(eng, waiting, ask_again);
-	return waiting != NULL;
 }
 
 /* ---- serving ---- */
@@ -560,12 +570,8 @@ static void commit_done(struct nfs4r_engine *eng, void *arg, enum nfs4r_status s
 /* COMMIT that has to be held by a majority: the file to this disk now, the answer later. */
 static void serve_commit(struct nfs4r_engine *eng, struct serve *s)
 {
-	struct nfs4r_lhandle h;
-	enum nfs4r_status st = NFS4R_STALE;
+	enum nfs4r_status st = engine_sync_file(eng, &s->m->read->oid); /* a client hears STALE, too */
 
-	nfs4r_handle(eng, &s->m->read->oid, &h);
-	if (h.len)
-		st = eng->ops->commit(eng->ctx, &h);
 	if (st == NFS4R_OK)
 		held_commit_async(eng, &s->m->read->oid, commit_done, s);
 	else
@@ -712,10 +718,10 @@ static enum nfs4r_status here_data(struct nfs4r_engine *eng, struct nfs4r_read *
 	return NFS4R_OK;
 }
 
-static enum nfs4r_status here_commit(struct nfs4r_engine *eng, struct nfs4r_read *rd, const struct nfs4r_lhandle *h)
+static enum nfs4r_status here_commit(struct nfs4r_engine *eng, struct nfs4r_read *rd)
 {
 	uint64_t begun = nfs4r_commit_begin(eng);
-	enum nfs4r_status st = eng->ops->commit(eng->ctx, h);
+	enum nfs4r_status st = engine_sync_file(eng, &rd->oid);
 
 	if (st == NFS4R_OK)
 		st = nfs4r_commit(eng, &rd->oid, begun);
@@ -748,7 +754,7 @@ enum nfs4r_status nfs4r_read_here(struct nfs4r_engine *eng, struct nfs4r_read *r
 		rd->result = row.parent;
 		return NFS4R_OK;
 	case NFS4R_RD_COMMIT:
-		return here_commit(eng, rd, &h);
+		return here_commit(eng, rd);
 	case NFS4R_RD_SEEK:
 		return eng->ops->seek(eng->ctx, &h, rd->offset, rd->length != 0, &rd->result_offset, &rd->eof);
 	case NFS4R_RD_READ:

@@ -289,8 +289,11 @@ void engine_perform(struct nfs4r_engine *eng, const struct nfs4r_update *u)
 	if (u->next_timer_ms < eng->next_timer_ms)
 		pthread_cond_signal(&eng->timer_cond);
 	eng->next_timer_ms = u->next_timer_ms;
-	if (eng->taint_waiters)
+	if (eng->step_waiters)
 		pthread_cond_broadcast(&eng->step_cond);
+	eng->steps++; /* before it is seen whether somebody waits: reads.c */
+	if (reads_wait(eng->reads))
+		engine_look_soon(eng);
 }
 
 void engine_step(struct nfs4r_engine *eng, struct nfs4r_event *ev)

@@ -15,21 +15,33 @@
 #include "steps.h"
 
 #define LEASE_MS 600
+#define SILENCE_MS 4000 /* where it has to be long after the lease's end */
 #define SET2(a, b) (NFS4R_BIT(a) | NFS4R_BIT(b))
 #define SET3(a, b, c) (SET2(a, b) | NFS4R_BIT(c))
 #define ALL4 (SET3(1, 2, 3) | NFS4R_BIT(4))
 
-static int begin(void **state, int first, uint32_t durability, bool machines)
+static int begin_with(void **state, int first, uint32_t durability, bool machines, uint32_t silence_ms)
 {
 	struct cluster *c = cluster_new();
 
 	c->first = first;
 	c->machines = machines;
-	c->lease_ms = c->silence_ms = LEASE_MS;
+	c->lease_ms = LEASE_MS;
+	c->silence_ms = silence_ms;
 	c->durability = durability;
 	cluster_begin(c, state);
 	wait_all_serve(c);
 	return 0;
+}
+
+static int begin(void **state, int first, uint32_t durability, bool machines)
+{
+	return begin_with(state, first, durability, machines, LEASE_MS);
+}
+
+static int setup_patient(void **state)
+{
+	return begin_with(state, SITES, NFS4R_DURABILITY_LOCAL, false, SILENCE_MS);
 }
 
 static int setup(void **state)
@@ -285,11 +297,21 @@ static json_t *reconfigure(struct cluster *c, int at, nfs4r_servers set, bool ye
 	return a;
 }
 
+static void lose_lease(struct site *s)
+{
+	struct nfs4r_core_view v;
+
+	get_view(s, &v);
+	for (int i = 0; i < 1000 && v.lease_left_ms; i++) {
+		pause_ms(10);
+		get_view(s, &v);
+	}
+	assert_int_equal(v.lease_left_ms, 0);
+}
+
 static void wait_no_lease(struct site *s)
 {
-	for (int i = 0; i < 1000 && view_has_lease(s->eng); i++)
-		pause_ms(10);
-	assert_false(view_has_lease(s->eng));
+	lose_lease(s);
 	pause_ms(2 * LEASE_MS); /* nobody is heard */
 }
 
@@ -333,6 +355,28 @@ static void the_last_one_goes_on(void **state)
 	g = root_file(&c->site[2], "g", "two again");
 	expect_content(&c->site[3], &g, "two again");
 	cluster_settle_of(c, SET2(2, 3));
+}
+
+/* The answer says that asking again will do, and for how long. */
+static void who_was_just_stopped_counts_as_heard(void **state)
+{
+	struct cluster *c = *state;
+	json_t *a;
+
+	cluster_stop(c, 1);
+	cluster_stop(c, 2);
+	lose_lease(&c->site[3]);
+	a = reconfigure(c, 3, NFS4R_BIT(3), true);
+	assert_int_equal(json_integer_value(json_array_get(json_object_get(a, "heard"), json_array_size(json_object_get(a, "heard")) - 1)), 2);
+	uint64_t wait_ms = (uint64_t)json_integer_value(json_object_get(a, "wait_ms")), until = now_ms() + wait_ms;
+	assert_int_equal(wait_ms, SILENCE_MS + LEASE_MS);
+	refused(a, "can be heard: stop it, or name it, too");
+	while ((a = reconfigure(c, 3, NFS4R_BIT(3), true)) && json_object_get(a, "heard") && now_ms() < until) {
+		json_decref(a);
+		pause_ms(20);
+	}
+	granted(a);
+	wait_voters(c, NFS4R_BIT(3));
 }
 
 /* It lost power, too, and waits for the lost ones before it is told: they might have had the end of its log, and what is in doubt. */
@@ -562,6 +606,7 @@ int main(void)
 		T(one_is_taken_out_and_hears_it, setup_commit),
 		T(who_was_down_is_refused, setup),
 		T(the_last_one_goes_on, setup),
+		T(who_was_just_stopped_counts_as_heard, setup_patient),
 		T(two_of_five_have_to_be_told, setup),
 		T(the_last_one_lost_power, setup_machines),
 		T(the_new_set_survives_a_restart_of_all, setup),

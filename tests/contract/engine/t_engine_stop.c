@@ -126,6 +126,29 @@ static void expect_ended_once(struct request *r)
 	free(r);
 }
 
+/* As the import does: nobody will ask again, and no retry would be recognised. */
+static void *update_here(void *arg)
+{
+	struct nfs4r_op op = { .type = NFS4R_OP_CREATE };
+
+	nfs4r_root(arg, &op.dir);
+	nfs4r_name_set(&op.name, "made", 4);
+	uintptr_t st = nfs4r_update(arg, &op, NULL, NULL);
+	nfs4r_op_fini(&op);
+	return (void *)st;
+}
+
+static void *join(pthread_t t)
+{
+	struct timespec until;
+	void *ret;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += 60;
+	assert_int_equal(pthread_timedjoin_np(t, &ret, &until), 0);
+	return ret;
+}
+
 static void set_mute(struct site *s, bool mute)
 {
 	pthread_mutex_lock(&s->eng->lock);
@@ -155,7 +178,6 @@ static bool is_frozen(struct nfs4r_engine *eng)
 static void stop_while_busy(struct site *s)
 {
 	struct nfs4r_engine *eng = s->eng;
-	struct timespec until;
 	pthread_t t;
 
 	assert_int_equal(pthread_create(&t, NULL, stop, s), 0);
@@ -163,9 +185,7 @@ static void stop_while_busy(struct site *s)
 		pause_ms(5);
 	pause_ms(100); /* the stop goes as far as it can without the executor */
 	open_gate();
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += 60;
-	assert_int_equal(pthread_timedjoin_np(t, NULL, &until), 0);
+	join(t);
 }
 
 static void wait_made(struct site *s, const char *name)
@@ -234,6 +254,39 @@ static void what_a_halted_server_waits_for_is_asked_again(void **state)
 	assert_int_equal(r->op.status, NFS4R_DELAY);
 	cluster_stop(c, 1);
 	expect_ended_once(r);
+}
+
+/* A thread of the engine's own or of Ganesha. The stop of the engine waits for the first, and Ganesha's for the second. */
+static void what_a_thread_waits_for_ends_with_a_halt(void **state)
+{
+	struct cluster *c = *state;
+	struct site *s = &c->site[1];
+	pthread_t t;
+
+	set_mute(&c->site[3], true); /* its ack is awaited */
+	assert_int_equal(pthread_create(&t, NULL, update_here, s->eng), 0);
+	wait_made(&c->site[2], "made");
+	pthread_mutex_lock(&s->eng->lock);
+	engine_halt(s->eng, "the test says so");
+	pthread_mutex_unlock(&s->eng->lock);
+	assert_int_equal((uintptr_t)join(t), NFS4R_DELAY);
+}
+
+static void what_a_thread_waits_for_ends_with_a_stop(void **state)
+{
+	struct cluster *c = *state;
+	struct site *s = &c->site[1];
+	pthread_t t, stops;
+
+	set_mute(&c->site[3], true);
+	assert_int_equal(pthread_create(&t, NULL, update_here, s->eng), 0);
+	wait_made(&c->site[2], "made");
+	pool_run(s->eng->repairs, pass_task, NULL); /* the stop comes no further than to it */
+	wait_entered();
+	assert_int_equal(pthread_create(&stops, NULL, stop, s), 0);
+	assert_int_equal((uintptr_t)join(t), NFS4R_DELAY);
+	open_gate();
+	join(stops);
 }
 
 static bool has_forwarded(struct nfs4r_engine *eng)
@@ -343,6 +396,8 @@ int main(void)
 		T(what_waits_for_an_executor_ends_once),
 		T(what_is_executed_at_the_stop_ends_once),
 		T(what_a_halted_server_waits_for_is_asked_again),
+		T(what_a_thread_waits_for_ends_with_a_halt),
+		T(what_a_thread_waits_for_ends_with_a_stop),
 		T(what_a_mute_server_does_not_execute_is_given_back),
 		T(a_late_answer_is_not_that_to_another_question),
 	};

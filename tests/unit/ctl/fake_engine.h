@@ -39,6 +39,7 @@ struct fake {
 	nfs4r_servers may_change;    /* these may be added, taken out, stay alone */
 	nfs4r_server_id refuses;     /* adding it comes to nothing */
 	uint32_t changes;	     /* looks at the view until what was asked for is done */
+	uint32_t asked, silent_after; /* may_reconfigure(): how often; then server 3 is silent, and what is asked for is right */
 	struct nfs4r_core_view view; /* get_view() carries on what was asked for */
 	uint32_t ncontrols; /* that the control table says it has; on object i % n */
 	const struct nfs4r_control_info *rows; /* instead, when set; ncontrols of them */

@@ -297,6 +297,56 @@ static void the_survivors_go_on(void **state)
 	has("waits: reconfigure: server 2 has to be told the same");
 }
 
+/* Server 3 was stopped a moment ago: it is asked about until @silent, or for ever. */
+static void is_heard(bool silent_soon)
+{
+	pthread_mutex_lock(&f[0]->eng.lock);
+	f[0]->may_change = 0;
+	f[0]->view.memory = NFS4R_MEMORY_KNOWN;
+	f[0]->view.adopted.voters = NFS4R_BIT(1) | NFS4R_BIT(2) | NFS4R_BIT(3);
+	f[0]->view.adopted.num = 65;
+	f[0]->view.peer[3].known = true;
+	f[0]->eng.cfg.silence_ms = 2000;
+	f[0]->asked = 0;
+	f[0]->silent_after = silent_soon ? 3 : 0;
+	pthread_mutex_unlock(&f[0]->eng.lock);
+}
+
+#define SAY "reconfigure 1 2 --the-others-are-off-for-good "
+
+static void who_was_just_stopped_is_waited_for(void **state)
+{
+	is_heard(true);
+	assert_int_equal(run(SAY), 0);
+	has("waits: do something else. Who was just stopped counts as heard for a moment: it is asked for again for 3 s.\nFrom now on");
+	has("waits: reconfigure: server 2 has to be told the same");
+	is_heard(true);
+	assert_int_equal(run("--json " SAY), 0);
+	assert_int_equal(out[0], '{');
+	hasnt("waits: do");
+	is_heard(true);
+	assert_int_equal(run("--no-wait --wait 60 " SAY), 0);
+	has("asked for again for 60 s");
+	is_heard(false);
+	assert_int_equal(run("--wait 1 " SAY), 2);
+	has("asked for again for 1 s.\nnfs4rctl: do something else\n");
+	assert_true(f[0]->asked > 1);
+	/* Not at all: 0, --no-wait, and what time does not mend. */
+	is_heard(false);
+	assert_int_equal(run("--wait 0 " SAY), 2);
+	assert_string_equal(out, "nfs4rctl: do something else\n");
+	assert_int_equal(run("--no-wait " SAY), 2);
+	f[0]->view.lease_left_ms = 5;
+	assert_int_equal(run(SAY), 2);
+	f[0]->view.lease_left_ms = 0;
+	assert_int_equal(run("reconfigure 1 4 --the-others-are-off-for-good"), 2);
+	assert_int_equal(run("reconfigure 2 --the-others-are-off-for-good"), 2);
+	assert_int_equal(f[0]->asked, 5);
+	f[0]->view.peer[3].known = false;
+	assert_int_equal(run(SAY), 2);
+	assert_int_equal(f[0]->asked, 6);
+}
+
 static void wrong_use_is_answered_with_the_usage(void **state)
 {
 	static const char *const wrong[] = { "", "fly", "status now", "verify / /", "--wings status", "--socket" };
@@ -334,11 +384,17 @@ static void wrong_use_is_answered_with_the_usage(void **state)
 		{ "server add 4 host --give-up", "belong to server remove" },
 		{ "server remove 3 4", "the number of one server" },
 		{ "server list --no-wait", "no options but --json" },
-		{ "server remove 3 --the-others-are-off-for-good", "belongs to the command reconfigure" },
+		{ "server remove 3 --the-others-are-off-for-good", "belong to the command reconfigure" },
 		{ "reconfigure", "reconfigure wants the numbers of all servers that are left" },
 		{ "reconfigure 1 16", "reconfigure wants numbers of servers" },
 		{ "reconfigure none --no-wait", "wants no other option" },
 		{ "reconfigure 1 --give-up", "reconfigure has the options" },
+		{ "reconfigure 1 --wait 1s", "--wait wants seconds, 0 to 3600" },
+		{ "reconfigure 1 --wait 3601", "--wait wants seconds, 0 to 3600" },
+		{ "reconfigure 1 --wait -1", "--wait wants seconds, 0 to 3600" },
+		{ "reconfigure none --wait 0", "wants no other option" },
+		{ "server list --wait 1", "--wait belong to the command reconfigure" },
+		{ "status --wait 1", "belong to the commands server and reconfigure" },
 		{ "status --no-wait", "belong to the commands server and reconfigure" },
 		{ "server list --deep", "belong to the command controls" },
 	};
@@ -480,6 +536,7 @@ int main(int argc, char **argv)
 		T(a_sixteenth_server_is_refused),
 		T(losing_updates_with_a_server_is_asked_for),
 		T(the_survivors_go_on),
+		T(who_was_just_stopped_is_waited_for),
 		T(wrong_use_is_answered_with_the_usage),
 		T(a_server_that_is_not_there_is_explained),
 		T(a_server_that_lies_is_explained),
