@@ -78,7 +78,7 @@ class Worker:
             self.write(name, self.content(1), os.O_TRUNC)
 
     def in_place(self):
-        name = 'place'
+        name = 'inplace'    # not p...: that is what was published whole
         self.n += 1
         self.write(name, self.content(40), os.O_CREAT)
 
