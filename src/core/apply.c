@@ -301,7 +301,7 @@ static void commit(struct nfs4r_core *c, struct pend *p)
 	c->wrote_ms = c->now;
 	anc_after_commit(c, &ch);
 	for (uint32_t i = 0; i < e->nparts; i++)
-		newer_moved(c, &e->parts[i].oid);
+		told_moved(c, &e->parts[i].oid);
 	if (joined)
 		joined_in(c, e, p->settled_born);
 	for (uint32_t i = 0; i < e->nparts; i++)

@@ -126,7 +126,7 @@ void nfs4r_core_destroy(struct nfs4r_core *c)
 	refusals_free(c);
 	FREE_TABLE(c->replies);
 	FREE_TABLE(c->written);
-	FREE_TABLE(c->newer);
+	FREE_TABLE(c->told);
 	update_begin(c);
 	free(c->acts);
 	free(c->msgs);
@@ -558,7 +558,7 @@ const struct nfs4r_update *nfs4r_core_step(struct nfs4r_core *c, const struct nf
 		on_synced(c, ev->num);
 		break;
 	case NFS4R_EV_TOLD:
-		newer_note(c, &ev->oid, ev->peer, ev->version);
+		told_note(c, &ev->oid, ev->peer, ev->version);
 		break;
 	case NFS4R_EV_SETTLED:
 		c->cfg.doubts = false;

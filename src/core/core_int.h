@@ -520,7 +520,7 @@ struct held { /* held.c */
 	} marks[MARKS];
 };
 
-struct newer { /* newer.c: a version that an owner told, and that is not here yet */
+struct told { /* told.c: a version that an owner told, and that is not here yet */
 	struct nfs4r_oid oid;
 	nfs4r_server_id by;
 	uint64_t inc; /* its start */
@@ -577,7 +577,7 @@ struct nfs4r_core {
 	struct taint *taints;
 	uint32_t ninexact;
 	struct mend mend;
-	struct newer *newer; /* in order of arrival */
+	struct told *told; /* in order of arrival */
 	struct held held;
 
 	/* control.c */
@@ -834,12 +834,12 @@ void repair_check(struct nfs4r_core *c);
 void repair_run(struct nfs4r_core *c);
 void repair_done(struct nfs4r_core *c, const struct nfs4r_event *ev);
 
-/* newer.c */
-void newer_note(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_server_id by, nfs4r_version version);
-void newer_moved(struct nfs4r_core *c, const struct nfs4r_oid *oid);
-void newer_rebuilt(struct nfs4r_core *c);
-void newer_sealed(struct nfs4r_core *c, nfs4r_server_id by);
-nfs4r_server_id newer_at(const struct nfs4r_core *c, const struct nfs4r_oid *oid); /* who has it newer than the own copy; 0: nobody, as far as this server knows */
+/* told.c */
+void told_note(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_server_id by, nfs4r_version version);
+void told_moved(struct nfs4r_core *c, const struct nfs4r_oid *oid);
+void told_rebuilt(struct nfs4r_core *c);
+void told_sealed(struct nfs4r_core *c, nfs4r_server_id by);
+nfs4r_server_id told_at(const struct nfs4r_core *c, const struct nfs4r_oid *oid); /* who has it newer than the own copy; 0: nobody, as far as this server knows */
 
 /* taint.c: bytes newer than their version (log 3.6, 3.9, 7.5) */
 struct taint *taint_find(const struct nfs4r_core *c, const struct nfs4r_oid *oid);

@@ -406,7 +406,7 @@ static void forget_tree(struct nfs4r_core *c)
 	written_forget(c);
 	c->last_move = c->written_before = c->ancestors_changed = c->logs[c->self].received;
 	anc_rebuild(c);
-	newer_rebuilt(c);
+	told_rebuilt(c);
 }
 
 void repair_done(struct nfs4r_core *c, const struct nfs4r_event *ev)

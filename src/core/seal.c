@@ -211,7 +211,7 @@ void claims_sealed(struct nfs4r_core *c, nfs4r_server_id s)
 	struct claim *cl, *tmp;
 	struct nfs4r_put p;
 
-	newer_sealed(c, s);
+	told_sealed(c, s);
 	HASH_ITER(hh, c->claims, cl, tmp) {
 		if (cl->key.server != s || cl->own)
 			continue;

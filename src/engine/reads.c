@@ -355,7 +355,7 @@ static void ask_again(struct nfs4r_engine *eng, void *arg)
 }
 
 /* A client is told of a version that is not here yet (control 6.9). */
-static void note_newer(struct nfs4r_engine *eng, nfs4r_server_id from, const struct nfs4r_read *asked, const struct nfs4r_read *answer)
+static void note_told(struct nfs4r_engine *eng, nfs4r_server_id from, const struct nfs4r_read *asked, const struct nfs4r_read *answer)
 {
 	struct nfs4r_event ev = { .type = NFS4R_EV_TOLD, .peer = from, .version = answer->attrs.version };
 	struct nfs4r_row row;
@@ -380,7 +380,7 @@ void reads_answer(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_m
 		pool_run(eng->executors, ask_again, a);
 	} else if (a) {
 		if (!a->only)
-			note_newer(eng, from, a->rd, m->read);
+			note_told(eng, from, a->rd, m->read);
 		copy_answer(a->rd, m->read);
 		a->rd->server = from;
 		a->end = NFS4R_OK;

@@ -200,7 +200,7 @@ static void perform_one(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 	case NFS4R_ACT_CONTROL:
 		fastpath_change(eng->fastpath, &a->oid, a->owner, a->depth, a->added);
 		break;
-	case NFS4R_ACT_NEWER:
+	case NFS4R_ACT_TOLD:
 		fastpath_change(eng->fastpath, &a->oid, a->owner, NFS4R_SHALLOW, a->added);
 		break;
 	case NFS4R_ACT_TRUNCATE:

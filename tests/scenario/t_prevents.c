@@ -821,7 +821,7 @@ static const struct prevents list[] = {
 	{ "control 6.2: the nearest deep hides nothing", F_READ_NEAREST_DEEP, nearest_deep_hides_nothing },
 	{ "control 6.3: NOT_PRIMARY looks for other owners", F_NOT_PRIMARY_LOCAL, not_primary_looks_for_others },
 	{ "control 6.3: only owners answer", F_SERVE_ALWAYS, only_owners_answer },
-	{ "control 6.9: nothing gets older at a server", F_NEWER_FORGOTTEN, nothing_gets_older_at_a_server },
+	{ "control 6.9: nothing gets older at a server", F_TOLD_FORGOTTEN, nothing_gets_older_at_a_server },
 	{ "control 7.2: release waits for all", F_RELEASE_AT_ONCE, release_waits_for_all },
 	{ "log 3.10: release waits for stable", F_RELEASE_APPLIED, release_waits_for_stable },
 	{ "control 8.2: counts follow a move", F_COUNT_MOVE, counts_follow_a_move },

@@ -330,7 +330,7 @@ static void carry_out(struct server *v, const struct nfs4r_action *a, struct nfs
 		if (!a->added && a->owner == v->id)
 			check_control_gone(v, &a->oid);
 		break;
-	case NFS4R_ACT_NEWER:
+	case NFS4R_ACT_TOLD:
 		TRACE(s, v, "%s is %s read at S%u", oid_name(s, &a->oid), a->added ? "newer, and" : "no more", a->owner);
 		break;
 	case NFS4R_ACT_TRUNCATE:

@@ -14,33 +14,33 @@
  * Failure modes: the update is lost with the owner's machine: it says so itself by the next answer, of a newer start, or its log ends and the note goes. The owner
  * is away: reads of this object wait, as for any control of it. A restart of this server forgets the notes.
  *
- * Invariants: a note is of a version that the own copy does not have. There are no more than NEWER_MAX; beyond that the oldest goes.
+ * Invariants: a note is of a version that the own copy does not have. There are no more than TOLD_MAX; beyond that the oldest goes.
  */
 #include "core/core_int.h"
 
-#define NEWER_MAX 65536
+#define TOLD_MAX 65536
 
-static void say(struct nfs4r_core *c, const struct newer *n, bool added)
+static void say(struct nfs4r_core *c, const struct told *n, bool added)
 {
-	struct nfs4r_action *a = act(c, NFS4R_ACT_NEWER);
+	struct nfs4r_action *a = act(c, NFS4R_ACT_TOLD);
 
 	a->oid = n->oid;
 	a->owner = n->by;
 	a->added = added;
 }
 
-static void drop(struct nfs4r_core *c, struct newer *n)
+static void drop(struct nfs4r_core *c, struct told *n)
 {
 	say(c, n, false);
-	HASH_DEL(c->newer, n);
+	HASH_DEL(c->told, n);
 	free(n);
 }
 
-static struct newer *find(const struct nfs4r_core *c, const struct nfs4r_oid *oid)
+static struct told *find(const struct nfs4r_core *c, const struct nfs4r_oid *oid)
 {
-	struct newer *n;
+	struct told *n;
 
-	HASH_FIND(hh, c->newer, oid, sizeof(*oid), n);
+	HASH_FIND(hh, c->told, oid, sizeof(*oid), n);
 	return n;
 }
 
@@ -52,26 +52,26 @@ static bool is_here(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_ver
 	return f.known == NFS4R_DEAD || (f.known == NFS4R_KNOWN && f.version >= version);
 }
 
-static struct newer *add(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_server_id by)
+static struct told *add(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_server_id by)
 {
-	struct newer *n = xcalloc(1, sizeof(*n));
+	struct told *n = xcalloc(1, sizeof(*n));
 
-	if (HASH_COUNT(c->newer) >= NEWER_MAX)
-		drop(c, c->newer); /* the first is the oldest */
+	if (HASH_COUNT(c->told) >= TOLD_MAX)
+		drop(c, c->told); /* the first is the oldest */
 	n->oid = *oid;
 	n->by = by;
-	HASH_ADD(hh, c->newer, oid, sizeof(n->oid), n);
+	HASH_ADD(hh, c->told, oid, sizeof(n->oid), n);
 	say(c, n, true);
 	return n;
 }
 
-void newer_note(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_server_id by, nfs4r_version version)
+void told_note(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_server_id by, nfs4r_version version)
 {
 	uint64_t inc = c->peers[by].inc;
-	struct newer *n = find(c, oid);
+	struct told *n = find(c, oid);
 	bool again = n && n->by == by && n->inc != inc; /* what it said in an earlier start may be lost */
 
-	if (FAULT(F_NEWER_FORGOTTEN) || is_here(c, oid, version)) {
+	if (FAULT(F_TOLD_FORGOTTEN) || is_here(c, oid, version)) {
 		if (again)
 			drop(c, n);
 		return;
@@ -86,37 +86,37 @@ void newer_note(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_server_
 }
 
 /* Something of @oid was committed here. */
-void newer_moved(struct nfs4r_core *c, const struct nfs4r_oid *oid)
+void told_moved(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 {
-	struct newer *n = c->newer ? find(c, oid) : NULL;
+	struct told *n = c->told ? find(c, oid) : NULL;
 
 	if (n && is_here(c, oid, n->version))
 		drop(c, n);
 }
 
 /* The copy is another one. */
-void newer_rebuilt(struct nfs4r_core *c)
+void told_rebuilt(struct nfs4r_core *c)
 {
-	struct newer *n, *tmp;
+	struct told *n, *tmp;
 
-	HASH_ITER(hh, c->newer, n, tmp)
+	HASH_ITER(hh, c->told, n, tmp)
 		if (is_here(c, &n->oid, n->version))
 			drop(c, n);
 }
 
 /* Its log has ended: what is not here by then never happened. */
-void newer_sealed(struct nfs4r_core *c, nfs4r_server_id by)
+void told_sealed(struct nfs4r_core *c, nfs4r_server_id by)
 {
-	struct newer *n, *tmp;
+	struct told *n, *tmp;
 
-	HASH_ITER(hh, c->newer, n, tmp)
+	HASH_ITER(hh, c->told, n, tmp)
 		if (n->by == by)
 			drop(c, n);
 }
 
-nfs4r_server_id newer_at(const struct nfs4r_core *c, const struct nfs4r_oid *oid)
+nfs4r_server_id told_at(const struct nfs4r_core *c, const struct nfs4r_oid *oid)
 {
-	const struct newer *n = c->newer ? find(c, oid) : NULL;
+	const struct told *n = c->told ? find(c, oid) : NULL;
 
 	return n ? n->by : 0;
 }
