@@ -156,10 +156,18 @@
 	X(F_COMPLETES_UNSAVED, "control 4.5", "a claim completes an update before its win is on disk")	\
 	X(F_FORGOT_APPLIES, "log 8.6", "a server applies what it had taken before it was found to have forgotten")
 
+#define NFS4R_DOUBT_FAULT_FIRST 149
+
+/* The same, of what is in doubt after a crash. */
+#define NFS4R_DOUBT_FAULTS_EACH(X)										\
+	X(F_NEWER_FORGOTTEN, "log 4.6", "content that is taken from a newer copy counts as exact")
+
 enum nfs4r_fault {
 	NFS4R_FAULT_NONE = 0,
 #define X(name, rule, text) name,
 	NFS4R_FAULTS_EACH(X)
+	NFS4R_DOUBT_FAULT_BEFORE = NFS4R_DOUBT_FAULT_FIRST - 1,
+	NFS4R_DOUBT_FAULTS_EACH(X)
 #undef X
 	NFS4R_FAULT_COUNT
 };

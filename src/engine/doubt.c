@@ -9,7 +9,7 @@
  *      the directories in doubt become those of the store. What lies there without a row (it was made, and its record lost; or it was
  *      deleted, and that came back) is moved to the hidden directory, under "stray."; nobody was told that it is durable.
  *   2. doubt_task(), on the same thread (the repair's), when there are other servers: bytes, attributes and extended attributes of each object in doubt are
- *      taken from a server whose copy has at least this version and is in no doubt. Nobody has: of those that have the highest
+ *      taken from a server whose copy has at least this version and is in no doubt; if that is newer, the core hears of it. Nobody has: of those that have the highest
  *      version, the one whose log it comes from (else the one with the lowest id) says that its own bytes are right, since what it synced for a client's COMMIT is
  *      there; an older copy gives what was before the entries that it lacks (doubt_plan.c), and the others wait and take all from this one.
  *   3. A checkpoint; then entries of others are applied again.

@@ -668,6 +668,25 @@ static void half_a_mkdir_is_gone(void **state)
 	expect_shell("f\nx\n", "ls %s", r->data);
 }
 
+/* Log 4.6: who takes content that is newer than its own row may rely on it that a crash does not take away the entry that explains it. */
+static void what_is_given_to_one_in_doubt_is_for_good(void **state)
+{
+	struct cluster *c = *state;
+	struct site *p = &c->site[1];
+	struct nfs4r_oid root = site_root(p), f = make_file(p, &root, "f", "as it was");
+	struct nfs4r_read rd = { .type = NFS4R_RD_GETATTR, .oid = f, .cookie = NFS4R_COPY_ANY };
+	nfs4r_journal_pos pos;
+
+	cluster_settle(c);
+	write_text(p, &f, "AS IT IS");
+	pos = nfs4r_store_position(p->eng->store);
+	assert_true(nfs4r_store_synced(p->eng->store) < pos);
+	assert_int_equal(reads_copy(c->site[2].eng, 1, &rd), NFS4R_OK);
+	assert_false(rd.eof);
+	assert_true(nfs4r_store_synced(p->eng->store) >= pos);
+	nfs4r_read_fini(&rd);
+}
+
 /* ---- under load ---- */
 
 #define PROMISES 2000
@@ -882,6 +901,7 @@ int main(void)
 		T(half_an_update_is_gone_after_checkpoints, setup_still),
 		T(half_an_update_comes_again, setup_still),
 		T(half_a_mkdir_is_gone, setup_still),
+		T(what_is_given_to_one_in_doubt_is_for_good, setup_still),
 		T(what_was_freed_and_cut_is_not_back, setup_still),
 		T(a_mode_without_an_entry_is_nowhere, setup_still),
 		T(a_mode_without_an_entry_of_a_directory, setup_still),

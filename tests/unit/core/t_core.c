@@ -356,7 +356,7 @@ static void every_fault_has_a_text(void **state)
 {
 	assert_null(nfs4r_core_fault_text(0));
 #define X(name, rule, text) assert_non_null(nfs4r_core_fault_text(name));
-	NFS4R_FAULTS_EACH(X)
+	NFS4R_FAULTS_EACH(X) NFS4R_DOUBT_FAULTS_EACH(X)
 #undef X
 	assert_null(nfs4r_core_fault_text(NFS4R_FAULT_COUNT));
 }
