@@ -567,6 +567,10 @@ const struct nfs4r_update *nfs4r_core_step(struct nfs4r_core *c, const struct nf
 		for (uint32_t i = 0; i < ev->nleft; i++)
 			taint_left(c, &ev->left[i]);
 		break;
+	case NFS4R_EV_NEWER:
+		for (uint32_t i = 0; i < ev->nleft; i++)
+			taint_newer(c, &ev->left[i]);
+		break;
 	case NFS4R_EV_REPAIRED:
 		repair_done(c, ev);
 		break;

@@ -163,6 +163,7 @@ enum nfs4r_event_type {
 				 * at the longest copy. Nothing happens if it is a member or sealed already: ask nfs4r_core_may_give_up() first */
 	NFS4R_EV_HOLD = 14,	/* hold, oid: HELD follows when the newest own entry of oid is held (log 5.1), maybe in this update */
 	NFS4R_EV_LEFT = 20,	/* left[], during a REPAIR without `oids`: before anything of these objects, which are inexact at the source, changes here */
+	NFS4R_EV_NEWER = 24,	/* left[], oid, log and lsn: before anything of these objects changes here, whose content is taken from a copy that is newer by this entry (log 4.6) */
 	NFS4R_EV_SETTLED = 16,	/* nothing of this copy is in doubt any more (config: doubts) */
 	/* Servers (log 9.1, 9.3): kept in memory until done or refused. Ask nfs4r_core_may_...() first, in the same breath */
 	NFS4R_EV_ADD_SERVER = 17,    /* peer, nall, all: it becomes one of the volume. `all`: addresses of all servers, it included, ascending id;
@@ -174,7 +175,7 @@ enum nfs4r_event_type {
 				 * with another source. After a REPAIR with `all`: stable[] = the positions that every log has now */
 	NFS4R_EV_ACCEPTED = 22,	/* num: answer to the action ACCEPTED */
 	NFS4R_EV_SYNCED = 23,	/* num: answer to the action SYNC */
-	NFS4R_EV_TOLD = 24,	/* peer, oid, version: an owner said in READ_ANSWER that it has the object in this version. Before a client gets that answer, and
+	NFS4R_EV_TOLD = 25,	/* peer, oid, version: an owner said in READ_ANSWER that it has the object in this version. Before a client gets that answer, and
 				 * needed only when the own copy is older (control 6.9) */
 	NFS4R_EV_BEYOND = 21,	/* stable[]: entries up to here are kept beyond the bound (log 3.12). They go (TRUNCATE) when all members have them */
 };
@@ -199,7 +200,7 @@ struct nfs4r_event {
 	nfs4r_version version;	/* TOLD */
 	nfs4r_lsn stable[NFS4R_SERVERS_MAX + 1]; /* STABLE; REPAIRED after `all`; BEYOND */
 	uint32_t nleft;		/* REPAIRED: what the source has inexact, too (log 7.5). After a REPAIR with `oids` it was left as it is, as was what is */
-	const struct nfs4r_left *left; /* `later`, else taken all the same; LEFT */
+	const struct nfs4r_left *left; /* `later`, else taken all the same; LEFT, NEWER */
 };
 
 /*

@@ -854,6 +854,7 @@ void taint_crossed(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn seal);
 void taint_run(struct nfs4r_core *c);
 void taint_list(struct nfs4r_core *c, struct nfs4r_action *a);
 void taint_left(struct nfs4r_core *c, const struct nfs4r_left *l);
+void taint_newer(struct nfs4r_core *c, const struct nfs4r_left *l);
 bool taint_repaired(struct nfs4r_core *c, const struct nfs4r_left *v, uint32_t n, const nfs4r_lsn *positions);
 void taint_mended(struct nfs4r_core *c);
 void taint_fini(struct nfs4r_core *c);

@@ -122,18 +122,18 @@ static bool never_was(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn
 	return NFS4R_GEN(lsn) < NFS4R_GEN(c->logs[log].applied);
 }
 
-/* The entry is about to be part of the tree, and makes the object not exact. */
-static void taint_by(struct nfs4r_core *c, struct taint *t, const struct nfs4r_entry *e, const struct nfs4r_part *p)
+/* It may have bytes of that entry from now on, and has those of version @exact. */
+static void taint_until(struct nfs4r_core *c, struct taint *t, nfs4r_server_id log, nfs4r_lsn lsn, nfs4r_version exact)
 {
-	nfs4r_lsn *until = &t->until[e->taint_log];
+	nfs4r_lsn *until = &t->until[log];
 
 	if (t->state != TAINT_OPEN && t->state != TAINT_INEXACT) {
-		t->exact = p->before;
+		t->exact = exact;
 		taint_set_state(c, t, TAINT_OPEN);
 	}
-	if (*until < e->taint_lsn && !(t->state == TAINT_INEXACT && *until && never_was(c, e->taint_log, *until))) /* that is what others hear of it */
-		*until = e->taint_lsn;
-	if (never_was(c, e->taint_log, e->taint_lsn)) /* and it would be here if it had ever happened */
+	if (*until < lsn && !(t->state == TAINT_INEXACT && *until && never_was(c, log, *until))) /* that is what others hear of it */
+		*until = lsn;
+	if (never_was(c, log, lsn)) /* and it would be here if it had ever happened */
 		taint_set_state(c, t, TAINT_INEXACT);
 }
 
@@ -155,7 +155,7 @@ static void taint_part(struct nfs4r_core *c, const struct nfs4r_entry *e, const 
 		t->until[e->log] = 0;
 	check_done(c, t, e->log, e->lsn);
 	if (tainted)
-		taint_by(c, t, e, p);
+		taint_until(c, t, e->taint_log, e->taint_lsn, p->before); /* it is about to be part of the tree */
 	if (t->state != TAINT_DONE && !t->low[e->log])
 		t->low[e->log] = e->lsn;
 	row_taint(t, &put, false);
@@ -177,6 +177,20 @@ void taint_commit(struct nfs4r_core *c, const struct nfs4r_entry *e, bool made)
 	row_taint(t, &put, true);
 	commit_put(c, &put);
 	forget(c, t);
+}
+
+/* Content in doubt is taken from a newer copy (4.6), whose server has that entry for good. */
+void taint_newer(struct nfs4r_core *c, const struct nfs4r_left *l)
+{
+	struct taint *t = taint_find(c, &l->oid);
+	struct nfs4r_facts f;
+
+	if (!views_on(c) || !l->log || l->log > NFS4R_SERVERS_MAX || !is_known(c, &l->oid, &f) || FAULT(F_NEWER_FORGOTTEN))
+		return;
+	if (!t)
+		t = taint_add(c, &l->oid);
+	taint_until(c, t, l->log, l->lsn, f.version);
+	save(c, t, false);
 }
 
 /* ---- stable (3.9) --------------------------------------------------------------------- */

@@ -313,6 +313,17 @@ static enum nfs4r_status mark(struct nfs4r_engine *eng, struct apply_job *job)
 	return job->marked == NFS4R_OK && job->sync_first ? nfs4r_store_sync(eng->store, job->sync_first) : job->marked;
 }
 
+/* What is not committed before the process ends is in doubt at the next start (log 4.5). */
+static enum nfs4r_status begin(struct nfs4r_engine *eng, struct apply_job *job)
+{
+	enum nfs4r_status st = mark(eng, job);
+
+	if (st == NFS4R_OK && !job->begun)
+		st = nfs4r_store_begin(eng->store, job->entry);
+	job->begun |= st == NFS4R_OK;
+	return st;
+}
+
 void apply_task(struct nfs4r_engine *eng, void *arg)
 {
 	struct apply_job *job = arg;
@@ -322,7 +333,7 @@ void apply_task(struct nfs4r_engine *eng, void *arg)
 
 	doubt_wait(eng);
 	for (uint32_t tries = 0; job->mask && !eng->stopping; tries++) {
-		st = mark(eng, job);
+		st = begin(eng, job);
 		if (st == NFS4R_OK)
 			st = apply_entry(eng, e, job->mask);
 		if (st == NFS4R_OK)

@@ -2,14 +2,14 @@
 /*
  * After a crash of the machine the local file system may have less than the journal says, or more: bytes, names and attributes that changed since the
  * last checkpoint are in doubt (log sheet 4.6). MARKs (log 4.2) and the entries since then tell which objects that can concern, and no others. After a crash of the process these are
- * the objects of others' entries behind a hole, which the store has given up (log 4.7).
+ * the objects of others' entries behind a hole, which the store has given up (log 4.7), and of entries that were being applied, which may never come again (log 4.5).
  *
  * Happy path:
  *   1. doubt_restore(), before anything is applied: objects of the store that are not on the disk are made again, empty; the names of
  *      the directories in doubt become those of the store. What lies there without a row (it was made, and its record lost; or it was
  *      deleted, and that came back) is moved to the hidden directory, under "stray."; nobody was told that it is durable.
  *   2. doubt_task(), on the same thread (the repair's), when there are other servers: bytes, attributes and extended attributes of each object in doubt are
- *      taken from a server whose copy has at least this version and is in no doubt. Nobody has: of those that have the highest
+ *      taken from a server whose copy has at least this version and is in no doubt; if that is newer, the core hears of it. Nobody has: of those that have the highest
  *      version, the one whose log it comes from (else the one with the lowest id) says that its own bytes are right, since what it synced for a client's COMMIT is
  *      there; an older copy gives what was before the entries that it lacks (doubt_plan.c), and the others wait and take all from this one.
  *   3. A checkpoint; then entries of others are applied again.

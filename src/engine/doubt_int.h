@@ -22,7 +22,7 @@ struct doubt {
 	pthread_cond_t cond;
 	bool open;
 	bool unknown; /* which objects: all of them may be */
-	bool machine; /* it crashed; else only updates behind a hole count for nothing (log 4.7) */
+	bool machine; /* it crashed; else only updates behind a hole count for nothing (log 4.7), and of those that were being applied a part may be there (4.5) */
 	nfs4r_lsn stable[NFS4R_SERVERS_MAX + 1]; /* of the last checkpoint */
 	struct touches since; /* the last checkpoint */
 	pthread_mutex_t history_lock;

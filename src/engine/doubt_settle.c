@@ -121,36 +121,57 @@ static enum outcome go_on(struct doubt *d, struct repair *r, const struct nfs4r_
 	return take_own(d, t, row); /* if the entries in between are gone, who has the older one takes all (log 8.5) */
 }
 
+struct answers {
+	struct opinion o[NFS4R_SERVERS_MAX + 1];
+	nfs4r_server_id source; /* who has it without doubt, as new as here or newer */
+	nfs4r_server_id base;	/* the newest older one without doubt */
+	nfs4r_servers silent;
+	bool some, dead; /* others have none; it is deleted there */
+};
+
+/*
+ * After a crash of the process some have what was being applied, and others the version that is here, which is the better one: what is newer may be given up.
+ * After one of the machine there are many objects, and who answers first has them as new as any.
+ */
+static void ask_all(struct doubt *d, const struct nfs4r_row *row, nfs4r_servers others, struct answers *a)
+{
+	EACH_OF(others, s) {
+		struct opinion *o = &a->o[s];
+
+		ask_peer(d, s, &row->oid, o);
+		a->dead |= o->dead;
+		if (!o->told)
+			a->silent |= NFS4R_BIT(s);
+		if (o->told && !o->doubts && o->version >= row->version && (!a->source || o->version == row->version))
+			a->source = s;
+		if ((d->machine && (a->source || a->dead)) || (a->source && a->o[a->source].version == row->version))
+			return;
+		a->some |= !o->version;
+		if (o->told && !o->doubts && o->version && (!a->base || o->version > a->o[a->base].version))
+			a->base = s;
+	}
+}
+
 static enum outcome settle(struct doubt *d, struct repair *r, const struct nfs4r_oid *oid, nfs4r_servers *awaited)
 {
 	struct nfs4r_engine *eng = d->repair.eng;
-	struct opinion o[NFS4R_SERVERS_MAX + 1] = { { 0 } };
-	nfs4r_server_id base = 0;
-	nfs4r_servers silent = 0, left = servers_left(eng);
+	struct answers a = { .source = 0 };
 	struct nfs4r_row row;
-	bool some = false;
 
 	if (nfs4r_store_row(eng->store, oid, &row) != NFS4R_KNOWN || import_is_open(eng, oid, NULL))
 		return SETTLED; /* of what is being imported nobody else has all; they get the whole of it again */
-	EACH_OF(left & ~NFS4R_BIT(eng->cfg.rpc.self), s) {
-		ask_peer(d, s, oid, &o[s]);
-		if (o[s].dead)
-			return SETTLED; /* it will be deleted here, too */
-		if (o[s].told && !o[s].doubts && o[s].version >= row.version)
-			return take_all_from(r, s, oid, row.version);
-		some |= !o[s].version;
-		if (!o[s].told)
-			silent |= NFS4R_BIT(s);
-		else if (!o[s].doubts && o[s].version && (!base || o[s].version > o[base].version))
-			base = s;
-	}
-	if (silent) {
-		*awaited |= silent;
+	ask_all(d, &row, servers_left(eng) & ~NFS4R_BIT(eng->cfg.rpc.self), &a);
+	if (a.source)
+		return take_all_from(r, a.source, oid, row.version);
+	if (a.dead)
+		return SETTLED; /* it will be deleted here, too */
+	if (a.silent) {
+		*awaited |= a.silent;
 		return LATER;
 	}
-	if (winner(eng, o, &row) != eng->cfg.rpc.self)
+	if (winner(eng, a.o, &row) != eng->cfg.rpc.self)
 		return LATER;
-	return go_on(d, r, &row, base, o[base].version, some);
+	return go_on(d, r, &row, a.base, a.o[a.base].version, a.some);
 }
 
 static void say_waiting(struct doubt *d, nfs4r_servers awaited, uint32_t left, uint64_t *said_ms)
@@ -163,8 +184,8 @@ static void say_waiting(struct doubt *d, nfs4r_servers awaited, uint32_t left, u
 	EACH_OF(awaited, s)
 		if (n < sizeof(who) - 8)
 			n += (size_t)snprintf(who + n, sizeof(who) - n, " %u", s);
-	engine_log(d->repair.eng, NFS4R_LOG_WARN, "volume %s: after the crash of the machine %u objects are in doubt; waiting for %s%s, which may have them",
-		   d->repair.eng->cfg.volume_name, left, n ? "server" : "the other servers", who);
+	engine_log(d->repair.eng, NFS4R_LOG_WARN, "volume %s: after the crash of the %s %u objects are in doubt; waiting for %s%s, which may have them",
+		   d->repair.eng->cfg.volume_name, d->machine ? "machine" : "process", left, n ? "server" : "the other servers", who);
 	*said_ms = now_ms();
 }
 
@@ -172,11 +193,16 @@ static void finish(struct doubt *d)
 {
 	struct nfs4r_event ev = { .type = NFS4R_EV_SETTLED };
 	struct nfs4r_engine *eng = d->repair.eng;
-	enum nfs4r_status st = nfs4r_store_checkpoint(eng->store, eng->ops->sync_all, eng->ctx, NULL);
+	enum nfs4r_status st;
 
+	do /* DELAY: after a crash of the process own updates go on meanwhile, and may take long */
+		st = nfs4r_store_checkpoint(eng->store, eng->ops->sync_all, eng->ctx, NULL);
+	while (st == NFS4R_DELAY && !eng->stopping);
+	if (st == NFS4R_DELAY)
+		return;
 	if (st != NFS4R_OK) {
 		pthread_mutex_lock(&eng->lock);
-		engine_halt(eng, "the checkpoint after a crash of the machine failed; check the disks, free space, and restart");
+		engine_halt(eng, "the checkpoint after a crash failed; check the disks, free space, and restart");
 		pthread_mutex_unlock(&eng->lock);
 		return;
 	}
@@ -214,7 +240,7 @@ static void *work(void *arg)
 		enum outcome o = w->done[i] ? LATER : settle(d, &r, oid, &awaited);
 
 		if (o == FAILED)
-			engine_log(eng, NFS4R_LOG_ERROR, "volume %s: an object cannot be written after the crash of the machine: free space on the exported file "
+			engine_log(eng, NFS4R_LOG_ERROR, "volume %s: an object in doubt after a crash cannot be written: free space on the exported file "
 				   "system, check its disk; it is tried again", eng->cfg.volume_name);
 		if (o != SETTLED)
 			continue;

@@ -168,6 +168,7 @@ struct apply_job {
 	uint32_t mask;
 	enum nfs4r_status marked; /* MARK of the entry (log 4.4), made when it was queued */
 	nfs4r_journal_pos sync_first;
+	bool begun; /* the journal says that its files may change */
 };
 enum nfs4r_status apply_entry(struct nfs4r_engine *eng, struct nfs4r_entry *e, uint32_t mask);
 

@@ -499,6 +499,12 @@ static enum nfs4r_status copy_at_rest(struct nfs4r_engine *eng, struct nfs4r_rea
 	return moves ? NFS4R_DELAY : copy_here(eng, rd);
 }
 
+/* What the asker takes of this version is not lost by a crash here: neither an own entry nor one before it. (What its copy is short of comes from here then.) */
+static bool is_for_good(struct nfs4r_engine *eng, const struct nfs4r_read *rd)
+{
+	return rd->type != NFS4R_RD_GETATTR || nfs4r_store_sync_whole(eng->store) == NFS4R_OK;
+}
+
 /*
  * For a server whose machine crashed. What is in doubt here, too, is said, and not given away; so is what is not exact here, unless that is by bytes of
  * entries that the asker has in its own log.
@@ -519,6 +525,8 @@ static void serve_copy_any(struct nfs4r_engine *eng, struct serve *s)
 		st = copy_at_rest(eng, rd);
 	if (st == NFS4R_OK && doubts)
 		rd->eof = true;
+	else if (st == NFS4R_OK && !is_for_good(eng, rd))
+		st = NFS4R_DELAY;
 	answer(eng, s, st);
 }
 

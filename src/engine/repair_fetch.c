@@ -561,6 +561,20 @@ enum nfs4r_status repair_object(struct repair *r, struct repair_obj *o)
 	return st;
 }
 
+/* What is taken is newer than the row here: that is not exact before that entry is here, too (log 4.6). */
+static void note_newer(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, const struct nfs4r_copy_row *there)
+{
+	struct nfs4r_left left = { .oid = *oid, .log = there->last_log, .lsn = there->last_lsn };
+	struct nfs4r_event ev = { .type = NFS4R_EV_NEWER, .left = &left, .nleft = 1 };
+	struct nfs4r_row here;
+
+	if (nfs4r_store_row(eng->store, oid, &here) != NFS4R_KNOWN || here.version >= there->version)
+		return;
+	pthread_mutex_lock(&eng->lock);
+	engine_step(eng, &ev);
+	pthread_mutex_unlock(&eng->lock);
+}
+
 enum nfs4r_status repair_refresh(struct repair *r, const struct nfs4r_oid *oid, nfs4r_version at_least, uint64_t *size, bool *done)
 {
 	struct fetched f = { .head = { .type = NFS4R_RD_GETATTR, .oid = *oid } };
@@ -570,6 +584,7 @@ enum nfs4r_status repair_refresh(struct repair *r, const struct nfs4r_oid *oid, 
 	*done = false;
 	*size = f.head.attrs.size;
 	if (st == NFS4R_OK && !f.head.eof && f.head.row.version >= at_least) {
+		note_newer(r->eng, oid, &f.head.row);
 		st = local_object(r, oid, &f);
 		if (st == NFS4R_OK && type == NFS4R_TYPE_FILE)
 			st = fetch_bytes(r, oid, &f);

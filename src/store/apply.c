@@ -325,6 +325,7 @@ void nfs4r_commit_apply(struct nfs4r_store *s, const struct nfs4r_entry *e, cons
 	nfs4r_log_advance(&s->logs[e->log], e->log, &s->mint[e->log]);
 	pthread_rwlock_unlock(&s->view);
 	nfs4r_flight_end(s, e->log, e->lsn);
+	nfs4r_begun_end(s, e->log, e->lsn);
 }
 
 static enum nfs4r_status append_commit(struct nfs4r_store *s, const struct nfs4r_entry *e, bool own,

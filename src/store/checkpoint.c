@@ -57,12 +57,12 @@ static enum nfs4r_status collect_carry(struct nfs4r_store *s, struct nfs4r_overl
 	return NFS4R_OK;
 }
 
-static void swap_overlay(struct nfs4r_store *s, struct nfs4r_overlay *fresh)
+static void swap_overlay(struct nfs4r_store *s, struct nfs4r_overlay *fresh, nfs4r_journal_pos pos)
 {
 	struct nfs4r_meta *m = &s->frozen.meta;
 
 	*m = s->meta;
-	m->pos = atomic_load(&s->jnl.tail);
+	m->pos = pos;
 	memcpy(s->frozen.last, s->last, sizeof(s->last));
 	s->frozen.back = s->back;
 	for (uint32_t i = 0; i < s->frozen.ncarry; i++) {
@@ -87,14 +87,18 @@ static void swap_overlay(struct nfs4r_store *s, struct nfs4r_overlay *fresh)
 static enum nfs4r_status freeze(struct nfs4r_store *s)
 {
 	struct nfs4r_overlay *fresh = nfs4r_ov_new();
+	nfs4r_journal_pos pos;
 	enum nfs4r_status st;
 
 	if (!fresh)
 		return NFS4R_NOMEM;
 	pthread_mutex_lock(&s->change);
-	st = collect_carry(s, fresh);
+	pos = atomic_load(&s->jnl.tail);
+	st = nfs4r_begun_again(s);
 	if (st == NFS4R_OK)
-		swap_overlay(s, fresh);
+		st = collect_carry(s, fresh);
+	if (st == NFS4R_OK)
+		swap_overlay(s, fresh, pos);
 	else
 		nfs4r_ov_free(fresh);
 	pthread_mutex_unlock(&s->change);

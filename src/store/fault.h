@@ -34,9 +34,10 @@
 
 #define NFS4R_STORE_END_FAULT_FIRST 186
 
-/* The same, of where the journal ends. */
+/* The same, of where the journal ends, and what was under way then. */
 #define NFS4R_STORE_END_FAULTS_EACH(X)                                                                         \
-	X(F_STORE_ZEROS_END, "log 4.1", "zeros end the journal whatever lies behind them")
+	X(F_STORE_ZEROS_END, "log 4.1", "zeros end the journal whatever lies behind them")                      \
+	X(F_STORE_BEGUN, "log 4.5", "what was being applied when the process ended is in no doubt")
 
 enum nfs4r_store_fault {
 	NFS4R_STORE_FAULT_BEFORE = NFS4R_STORE_FAULT_FIRST - 1,

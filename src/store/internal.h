@@ -406,6 +406,13 @@ struct nfs4r_flight { /* an entry between intent() or mark() and commit() */
 };
 #define FLIGHT_BUCKETS 1024
 
+struct nfs4r_begun { /* an entry that comes from elsewhere, between begin() and commit(): its objects' files may have a part of it */
+	nfs4r_server_id log;
+	nfs4r_lsn lsn;
+	uint32_t noids;
+	struct nfs4r_oid oids[NFS4R_PARTS_MAX];
+};
+
 /* ---- the store ------------------------------------------------------- */
 
 struct nfs4r_frozen { /* what a checkpoint is writing; stays after a failed one */
@@ -433,10 +440,12 @@ struct nfs4r_store {
 	uint32_t waiters; /* who waits until entries are contiguous */
 	pthread_cond_t whole; /* of change */
 	uint64_t mint_seq;
-	struct nfs4r_oid *dropped; /* at open: touched by others' entries that count for nothing since, and that LMDB did not hold */
+	struct nfs4r_oid *dropped; /* at open: touched by others' entries that count for nothing since, and that LMDB did not hold, or that were begun and not committed */
 	uint32_t ndropped, dropped_cap;
 	struct nfs4r_flight *flights[FLIGHT_BUCKETS];
 	uint32_t nflights;
+	struct nfs4r_begun *begun; /* few: no more than are applied at once */
+	uint32_t nbegun, begun_cap;
 
 	pthread_rwlock_t view;
 	struct nfs4r_overlay *active;
@@ -538,6 +547,15 @@ void nfs4r_flight_fill(struct nfs4r_flight *f, const struct nfs4r_entry *e);
 void nfs4r_flights_free(struct nfs4r_store *s);
 /* Those of @log up to @until will never be committed. */
 void nfs4r_flights_drop(struct nfs4r_store *s, nfs4r_server_id log, nfs4r_lsn until);
+
+/* What was begun is in the journal once more, behind what LMDB will hold. Under change. */
+enum nfs4r_status nfs4r_begun_again(struct nfs4r_store *s);
+enum nfs4r_status nfs4r_begun_replay(struct nfs4r_store *s, struct nfs4r_rd *r);
+void nfs4r_begun_end(struct nfs4r_store *s, nfs4r_server_id log, nfs4r_lsn lsn);
+/* At open: nothing of it goes on. */
+enum nfs4r_status nfs4r_begun_drop(struct nfs4r_store *s);
+/* Add to `dropped`. */
+enum nfs4r_status nfs4r_drop_object(struct nfs4r_store *s, const struct nfs4r_oid *oid);
 
 /* The two halves of a commit's way into memory; used by commit() and by replay. */
 enum nfs4r_status nfs4r_commit_reserve(struct nfs4r_store *s, const struct nfs4r_entry *e,

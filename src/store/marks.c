@@ -7,6 +7,9 @@
  * none. An entry is "in flight" from here until its commit; a checkpoint carries the marks of objects in
  * flight over, because their bytes may change after the files were synced.
  *
+ * What comes from elsewhere is besides *begun* from the moment on when files change (log sheet 4.5). The commit ends that; what never comes to it, since the process dies, is known
+ * to the next open with its objects. That is in the journal and in no table, so each checkpoint says it once more behind what LMDB holds then. A crash of the machine has the marks.
+ *
  * Failure: nothing was appended or everything; memory is taken before.
  *
  * Which effects mark: those that change bytes, names, extended attributes, modes, owners or ACLs in place (WRITE,
@@ -277,6 +280,132 @@ enum nfs4r_status nfs4r_store_mark(struct nfs4r_store *s, const struct nfs4r_ent
 {
 	return announce_locked(s, e, false, sync_first);
 }
+
+/* ---- begun ---------------------------------------------------------------- */
+
+static bool begun_room(struct nfs4r_store *s)
+{
+	uint32_t cap = s->nbegun ? 2 * s->nbegun : 16;
+	struct nfs4r_begun *p;
+
+	if (s->nbegun < s->begun_cap)
+		return true;
+	p = realloc(s->begun, cap * sizeof(*p));
+	if (!p)
+		return false;
+	s->begun = p;
+	s->begun_cap = cap;
+	return true;
+}
+
+/* Behind no marks, where who does not know of it does not look. */
+static void rec_begun(struct nfs4r_wbuf *w, const struct nfs4r_begun *b)
+{
+	nfs4r_rec_begin(w, REC_MARKS);
+	nfs4r_rec_u32(w, 0);
+	nfs4r_rec_u16(w, b->log);
+	nfs4r_rec_u64(w, b->lsn);
+	nfs4r_rec_u32(w, b->noids);
+	for (uint32_t i = 0; i < b->noids; i++)
+		nfs4r_rec_bytes(w, b->oids[i].b, 16);
+	nfs4r_rec_end(w);
+}
+
+enum nfs4r_status nfs4r_store_begin(struct nfs4r_store *s, const struct nfs4r_entry *e)
+{
+	struct nfs4r_begun b = { .log = e->log, .lsn = e->lsn };
+	enum nfs4r_status st = NFS4R_NOMEM;
+	nfs4r_journal_pos pos;
+	struct nfs4r_wbuf *w;
+
+	while (b.noids < e->nparts && b.noids < NFS4R_PARTS_MAX) {
+		b.oids[b.noids] = e->parts[b.noids].oid;
+		b.noids++;
+	}
+	if (FAULT(F_STORE_BEGUN))
+		return NFS4R_OK;
+	pthread_mutex_lock(&s->change);
+	if (begun_room(s)) {
+		w = nfs4r_change_begin(s);
+		rec_begun(w, &b);
+		st = nfs4r_jnl_append(&s->jnl, w, &pos);
+	}
+	if (st == NFS4R_OK)
+		s->begun[s->nbegun++] = b;
+	pthread_mutex_unlock(&s->change);
+	return st;
+}
+
+enum nfs4r_status nfs4r_begun_again(struct nfs4r_store *s)
+{
+	struct nfs4r_wbuf *w;
+	nfs4r_journal_pos pos;
+
+	if (!s->nbegun)
+		return NFS4R_OK;
+	w = nfs4r_change_begin(s);
+	for (uint32_t i = 0; i < s->nbegun; i++)
+		rec_begun(w, &s->begun[i]);
+	return nfs4r_jnl_append(&s->jnl, w, &pos);
+}
+
+void nfs4r_begun_end(struct nfs4r_store *s, nfs4r_server_id log, nfs4r_lsn lsn)
+{
+	for (uint32_t i = 0; i < s->nbegun;)
+		if (s->begun[i].log == log && s->begun[i].lsn == lsn)
+			s->begun[i] = s->begun[--s->nbegun];
+		else
+			i++;
+}
+
+enum nfs4r_status nfs4r_begun_replay(struct nfs4r_store *s, struct nfs4r_rd *r)
+{
+	struct nfs4r_begun b = { .log = rd_u16(r), .lsn = 0 };
+	uint32_t n;
+
+	b.lsn = rd_u64(r);
+	n = rd_u32(r);
+	if (r->bad || n > NFS4R_PARTS_MAX)
+		return NFS4R_MALFORMED;
+	for (; b.noids < n; b.noids++) {
+		const uint8_t *oid = rd_bytes(r, 16);
+
+		if (r->bad)
+			return NFS4R_MALFORMED;
+		memcpy(b.oids[b.noids].b, oid, 16);
+	}
+	if (!begun_room(s))
+		return NFS4R_NOMEM;
+	s->begun[s->nbegun++] = b;
+	return NFS4R_OK;
+}
+
+enum nfs4r_status nfs4r_drop_object(struct nfs4r_store *s, const struct nfs4r_oid *oid)
+{
+	if (s->ndropped == s->dropped_cap) {
+		uint32_t cap = s->ndropped ? 2 * s->ndropped : 16;
+		struct nfs4r_oid *p = realloc(s->dropped, cap * sizeof(*p));
+
+		if (!p)
+			return NFS4R_NOMEM;
+		s->dropped = p;
+		s->dropped_cap = cap;
+	}
+	s->dropped[s->ndropped++] = *oid;
+	return NFS4R_OK;
+}
+
+enum nfs4r_status nfs4r_begun_drop(struct nfs4r_store *s)
+{
+	enum nfs4r_status st = NFS4R_OK;
+
+	for (; s->nbegun && st == NFS4R_OK; s->nbegun--)
+		for (uint32_t i = 0; i < s->begun[s->nbegun - 1].noids && st == NFS4R_OK; i++)
+			st = nfs4r_drop_object(s, &s->begun[s->nbegun - 1].oids[i]);
+	return st;
+}
+
+/* ---- what a start may ask ---------------------------------------------------- */
 
 uint32_t nfs4r_store_marked(struct nfs4r_store *s, struct nfs4r_oid **list)
 {

@@ -281,7 +281,7 @@ static enum nfs4r_status forget(struct nfs4r_scan *sc)
 	}
 	nfs4r_flights_free(s);
 	nfs4r_seg_close(&s->jnl);
-	s->nincs = s->ndropped = 0;
+	s->nincs = s->ndropped = s->nbegun = 0;
 	memset(s->last, 0, sizeof(s->last));
 	return nfs4r_found_state(s);
 }
@@ -464,6 +464,9 @@ static enum nfs4r_status recover_journal(struct nfs4r_scan *sc, struct nfs4r_sto
 	info->end = sc->idle ? sc->idle : sc->end;
 	s->meta.tail_lost = sc->lost;
 	s->meta.inc = sc->inc;
+	st = nfs4r_begun_drop(s);
+	if (st != NFS4R_OK)
+		return nfs4r_refuse(sc->why, st, "out of memory");
 	st = load_intents(s);
 	if (st != NFS4R_OK)
 		nfs4r_refuse(sc->why, st, "%s: an undecided entry in the journal cannot be read", s->dir);

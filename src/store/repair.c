@@ -503,6 +503,7 @@ static void take_positions(struct nfs4r_store *s, const struct nfs4r_store_posit
 	}
 	pthread_rwlock_unlock(&s->view);
 	nfs4r_flights_free(s);
+	s->nbegun = 0; /* every object was made anew */
 	memset(s->last, 0, sizeof(s->last));
 	memset(s->frozen.last, 0, sizeof(s->frozen.last)); /* what is missing before these will not come */
 	s->back = s->frozen.back = 0;

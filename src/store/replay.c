@@ -59,7 +59,7 @@ static enum nfs4r_status replay_marks(struct nfs4r_store *s, const struct nfs4r_
 
 		st = r.bad ? NFS4R_MALFORMED : nfs4r_replay_mark(s, oid, v);
 	}
-	return st;
+	return st == NFS4R_OK && r.left ? nfs4r_begun_replay(s, &r) : st;
 }
 
 static enum nfs4r_status replay_handle(struct nfs4r_store *s, const struct nfs4r_rec_view *rec)
@@ -152,18 +152,8 @@ static enum nfs4r_status note_dropped(struct nfs4r_store *s, const struct nfs4r_
 
 	if (st != NFS4R_OK)
 		return st;
-	for (uint32_t i = 0; i < e->nparts && st == NFS4R_OK; i++) {
-		if (s->ndropped == s->dropped_cap) {
-			uint32_t cap = s->ndropped ? 2 * s->ndropped : 16;
-			struct nfs4r_oid *p = realloc(s->dropped, cap * sizeof(*p));
-
-			st = p ? NFS4R_OK : NFS4R_NOMEM;
-			s->dropped = p ? p : s->dropped;
-			s->dropped_cap = p ? cap : s->dropped_cap;
-		}
-		if (st == NFS4R_OK)
-			s->dropped[s->ndropped++] = e->parts[i].oid;
-	}
+	for (uint32_t i = 0; i < e->nparts && st == NFS4R_OK; i++)
+		st = nfs4r_drop_object(s, &e->parts[i].oid);
 	nfs4r_entry_put(e);
 	free(puts);
 	return st;

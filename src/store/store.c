@@ -119,6 +119,7 @@ static void destroy(struct nfs4r_store *s)
 	free(s->intents);
 	free(s->incs);
 	free(s->dropped);
+	free(s->begun);
 	free(s->wbuf.p);
 	if (s->lockfd >= 0)
 		close(s->lockfd);

@@ -94,6 +94,11 @@ enum nfs4r_status nfs4r_store_put(struct nfs4r_store *s, const struct nfs4r_put 
 enum nfs4r_status nfs4r_store_intent(struct nfs4r_store *s, const struct nfs4r_entry *e, nfs4r_journal_pos *sync_first);
 /* The same for a replica about to apply (4.4): marks only. */
 enum nfs4r_status nfs4r_store_mark(struct nfs4r_store *s, const struct nfs4r_entry *e, nfs4r_journal_pos *sync_first);
+/*
+ * From now on the local files may have a part of what @e does. In the journal on return, so that a crash of the process does not take it away: unless the entry is committed, the next open
+ * says that its objects are in doubt (nfs4r_store_dropped). After mark(), and what that wants synced. Any thread.
+ */
+enum nfs4r_status nfs4r_store_begin(struct nfs4r_store *s, const struct nfs4r_entry *e);
 /* DONE of an own entry, or an applied one; rows, names, handles, parents, versions change with it. Parts that are not newer are skipped. */
 enum nfs4r_status nfs4r_store_commit(struct nfs4r_store *s, const struct nfs4r_entry *e, bool own, const struct nfs4r_put *puts, uint32_t nputs);
 /*
@@ -130,8 +135,8 @@ enum nfs4r_known nfs4r_store_copy_row(struct nfs4r_store *s, const struct nfs4r_
 /* Objects that have a MARK (log 4.2): changed in place since the last checkpoint. *@list is the caller's to free; UINT32_MAX: no memory. */
 uint32_t nfs4r_store_marked(struct nfs4r_store *s, struct nfs4r_oid **list);
 /*
- * Objects that were touched by entries of others which this store had committed behind a hole, and which count for nothing since a start (log sheet 4.7), as long as LMDB does not hold that. Some are
- * there more than once. Valid until close().
+ * Objects that were touched by entries of others which this store had committed behind a hole, and which count for nothing since a start (log sheet 4.7), as long as LMDB does not hold that; and by
+ * entries that were begun, and not committed, when the last run ended (4.5). Some are there more than once. Valid until close().
  */
 uint32_t nfs4r_store_dropped(const struct nfs4r_store *s, const struct nfs4r_oid **list);
 /* At most @max objects with OID > @after, ascending, that have a row; returns how many. */

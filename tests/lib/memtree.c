@@ -542,6 +542,11 @@ void memtree_take(struct memtree *t, struct memtree *from, const struct nfs4r_oi
 	take(t, from, oid);
 }
 
+void memtree_take_content(struct memtree *t, struct memtree *from, const struct nfs4r_oid *oid)
+{
+	get(t, oid, false)->content = get(from, oid, false)->content;
+}
+
 void memtree_take_all(struct memtree *t, struct memtree *from)
 {
 	struct mobj *o, *tmp;

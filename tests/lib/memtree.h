@@ -34,6 +34,7 @@ void memtree_seal(struct memtree *t, nfs4r_server_id log, nfs4r_lsn seal);
 void memtree_undo(struct memtree *t, struct memtree *from, const struct nfs4r_seal *seals, uint32_t nseals);
 uint32_t memtree_beyond(struct memtree *t, const struct nfs4r_seal *seals, uint32_t nseals, struct nfs4r_oid *out, uint32_t max); /* objects of entries there */
 void memtree_take(struct memtree *t, struct memtree *from, const struct nfs4r_oid *oid); /* one object */
+void memtree_take_content(struct memtree *t, struct memtree *from, const struct nfs4r_oid *oid); /* and not its version */
 void memtree_take_all(struct memtree *t, struct memtree *from); /* objects and positions; logs are empty then */
 uint32_t memtree_rows(struct memtree *t, char kind); /* rows whose key starts with @kind */
 

@@ -326,6 +326,14 @@ void net_stable(struct net *n, nfs4r_server_id s)
 	step(n, s, &ev);
 }
 
+void net_newer(struct net *n, nfs4r_server_id s, nfs4r_server_id from, const struct nfs4r_oid *oid)
+{
+	struct nfs4r_left left = { .oid = *oid, .log = from, .lsn = nfs4r_core_own_end(n->s[from].core) };
+
+	step(n, s, &(struct nfs4r_event){ .type = NFS4R_EV_NEWER, .left = &left, .nleft = 1 });
+	memtree_take_content(n->s[s].tree, n->s[from].tree, oid);
+}
+
 void net_beyond(struct net *n, nfs4r_server_id s, uint32_t keep)
 {
 	struct nfs4r_event ev = { .type = NFS4R_EV_BEYOND };

@@ -107,6 +107,7 @@ void net_give_up(struct net *n, nfs4r_server_id s, nfs4r_server_id gone); /* an 
 void net_hold_until_held(struct net *n, nfs4r_server_id s, uint64_t id, const struct nfs4r_oid *oid); /* HOLD; `held` becomes id */
 void net_let_repair(struct net *n, nfs4r_server_id s, bool ok);
 void net_stable(struct net *n, nfs4r_server_id s);
+void net_newer(struct net *n, nfs4r_server_id s, nfs4r_server_id from, const struct nfs4r_oid *oid); /* @s takes the content of a copy that is newer by the last entry of @from */
 void net_beyond(struct net *n, nfs4r_server_id s, uint32_t keep); /* of each log all but the last @keep entries are beyond the bound */
 void net_writers(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, bool open); /* OPENED, CLOSED */
 void net_told(struct net *n, nfs4r_server_id s, nfs4r_server_id by, const struct nfs4r_oid *oid, nfs4r_version version); /* what a READ_ANSWER says */

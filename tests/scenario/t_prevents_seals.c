@@ -400,6 +400,34 @@ static bool bytes_of_the_undone_are_kept(struct net *n)
 	return until_back(n);
 }
 
+/* Q, whose process ended amid an update of f, takes the content of S, which has one more that nobody gets; then S is gone, and its log ends before that. */
+static bool content_of_a_newer_copy_is_given_up(struct net *n)
+{
+	struct nfs4r_oid f;
+
+	ends_begin(n, TREE, NFS4R_DURABILITY_COMMIT);
+	f = at(n, "d/f");
+	if (finish(n, op_write(n, S, &f, "one", true)) != NFS4R_OK)
+		return false;
+	net_run(n, 100);
+	net_drop(n, S, 0, NFS4R_MSG_ENTRIES);
+	if (finish(n, op_write(n, S, &f, "two", true)) != NFS4R_OK || version(n, Q, "d/f") != version(n, P, "d/f") || version(n, Q, "d/f") == version(n, S, "d/f"))
+		return false;
+	net_newer(n, Q, S, &f);
+	net_crash(n, Q);
+	net_restart(n, Q, true); /* it is remembered */
+	net_run(n, 100);
+	cut_off(n, S);
+	if (!until_sealed(n, Q, S, 8 * LEASE))
+		return false;
+	for (int i = 0; i < 1000 && !serves(n, Q); i++)
+		net_run(n, 10);
+	if (memtree_content(n->s[Q].tree, &f) != memtree_content(n->s[P].tree, &f))
+		return false;
+	net_pass(n);
+	return until_back(n) && all_equal(n);
+}
+
 /*
  * S undoes what it alone had with P's copy of f. That has an update of P that nobody gets as an entry, and when P is gone its log ends before it: S has it,
  * although its positions do not say so.
@@ -465,6 +493,7 @@ static const struct prevents list[] = {
 	{ "log 6.3: an old acceptance lifts no limit", F_OLD_ACCEPT_LIFTS, an_old_acceptance_lifts_no_limit },
 	{ "log 6.4: somebody is complete", F_SEAL_INCOMPLETE, somebody_must_be_complete },
 	{ "log 6.5: who accepts has the log", F_ACCEPT_WITHOUT_LOG, who_accepts_has_the_log },
+	{ "log 4.6: content of a newer copy is given up", F_NEWER_FORGOTTEN, content_of_a_newer_copy_is_given_up },
 	{ "log 7.5: nothing is made before RECOVERED is heard", F_TAKES_LOST_NUMBER, nothing_is_made_before_recovered_is_heard },
 	{ "log 8.3: undone results are forgotten", F_UNDONE_REPLIES, results_that_were_undone_are_forgotten },
 	{ "log 8.3: a copy that is ahead is repaired", F_CROSS_AHEAD, a_copy_that_is_ahead_is_repaired },

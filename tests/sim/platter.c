@@ -798,7 +798,7 @@ static bool takes_time(struct platter *p)
 {
 	struct sim *s = p->v->sim;
 
-	if (task_running())
+	if (task_running() && !store_is_changing(p->v)) /* else nothing goes on meanwhile: all would wait for that */
 		task_sleep(rng_time(&s->rng, s->plan.sync_us));
 	if (p->dead)
 		errno = EIO;

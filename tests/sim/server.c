@@ -581,6 +581,8 @@ void server_stop(struct server *v, bool machine)
 	sim_note(s, 9, v->id, machine);
 	v->up = v->ready = false;
 	v->crash_after = 0;
+	if (v->storage)
+		store_note_amid(v);
 	forget_memory(v);
 	policy_count(v);
 	nfs4r_core_destroy(v->core);

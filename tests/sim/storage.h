@@ -26,6 +26,9 @@ struct storage {
 	/* objects whose files changed in place, and when: of checkpoints that are over they are forgotten */
 	uint32_t ntouched;
 	uint64_t *touched, touches;
+	/* objects that updates of others were changing when it ended */
+	bool *amid;
+	uint32_t namid;
 	struct saving_files {
 		nfs4r_journal_pos pos; /* of the checkpoint under way */
 		uint64_t touches;      /* when it began to sync the files */

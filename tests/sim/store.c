@@ -239,6 +239,14 @@ void store_mark(struct server *v, struct nfs4r_entry *e, uint64_t *sync_first)
 		went(v, nfs4r_store_mark(v->storage->store, e, sync_first));
 }
 
+bool store_is_changing(struct server *v)
+{
+	if (pthread_mutex_trylock(&v->storage->store->change))
+		return true;
+	pthread_mutex_unlock(&v->storage->store->change);
+	return false;
+}
+
 /* ---- syncs ---- */
 
 void store_note_synced(struct server *v)
@@ -279,8 +287,13 @@ static int run_sync(struct server *v, void *arg)
 
 static void change_begins(struct server *v, const struct syncing *y)
 {
-	for (struct applying *a = v->applying; a; a = a->next)
-		a->begun |= a->e == y->e;
+	for (struct applying *a = v->applying; a; a = a->next) {
+		if (a->e != y->e || !a->mask)
+			continue;
+		if (!went(v, nfs4r_store_begin(v->storage->store, y->e)))
+			return;
+		a->begun = true;
+	}
 	for (struct simop *so = v->ops; so; so = so->next)
 		so->begun |= so->intent == y->e;
 	store_touched(v, y->e);
@@ -464,6 +477,7 @@ void store_free(struct server *v)
 	platter_free(g->platter);
 	image_free(g->image);
 	free(g->touched);
+	free(g->amid);
 	free(g);
 	v->storage = NULL;
 }

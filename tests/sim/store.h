@@ -38,6 +38,7 @@ bool store_halted(const struct server *v, bool *machine);
 void stores_settle(struct sim *s); /* after each event */
 /* A crash, or an orderly end. What is there afterwards is known at once, though the server starts later: the list is cut to it. */
 void store_crash(struct server *v, bool machine);
+void store_note_amid(struct server *v); /* before what it does is forgotten */
 void store_lost(struct server *v);
 void store_image(struct server *v);
 void store_put_back(struct server *v);
@@ -68,6 +69,7 @@ bool store_give_back(struct server *v);
 /* For platter.c and task.c. */
 struct server *store_of(const void *inside);
 void store_died(struct server *v);
+bool store_is_changing(struct server *v); /* it is inside of a change, which a checkpoint may be, too */
 long store_random(void *b, size_t n);
 void stores_print(const struct totals *t);
 

@@ -222,6 +222,24 @@ static void check_intents(struct server *v, struct nfs4r_entry **is, uint32_t n)
 		sim_fail(v->sim, "S%u: its store has an intent of %s, which was decided", v->id, lsn_str(is[nwant]->lsn));
 }
 
+/* Of what was being applied when the process ended a part may be in the files, and it may never come again (log sheet 4.5). A crash of the machine has the marks. */
+static void check_amid(struct server *v)
+{
+	struct storage *g = v->storage;
+	const struct nfs4r_oid *dropped;
+	uint32_t n = nfs4r_store_dropped(g->store, &dropped);
+
+	for (uint32_t obj = 0; g->info.tail_intact && obj < g->namid; obj++) {
+		bool doubt = !g->amid[obj];
+
+		for (uint32_t i = 0; i < n && !doubt; i++)
+			doubt = nfs4r_oid_eq(&dropped[i], &v->sim->objs[obj].oid);
+		if (!doubt)
+			sim_fail(v->sim, "S%u: an update of %s was being applied when its process ended, and nothing says so", v->id, obj_str(v->sim, obj));
+	}
+	g->namid = 0; /* it is settled before anything else is applied */
+}
+
 /* Objects whose files may be of another time than the journal are in doubt (log sheet 4.6), as src/engine/doubt.c finds them. */
 static void check_doubt(struct server *v)
 {
@@ -260,6 +278,7 @@ void store_check(struct server *v)
 	while (n)
 		nfs4r_entry_put(intents[--n]);
 	check_doubt(v);
+	check_amid(v);
 	v->sim->totals.store_starts++;
 }
 

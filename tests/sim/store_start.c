@@ -43,6 +43,18 @@ static void take_tail(struct server *v)
 	check_crashed(v, own);
 }
 
+void store_note_amid(struct server *v)
+{
+	struct storage *g = v->storage;
+
+	free(g->amid);
+	g->namid = v->sim->nobjs;
+	g->amid = calloc(g->namid, sizeof(*g->amid));
+	for (const struct applying *a = v->applying; a; a = a->next)
+		for (uint32_t i = 0; a->begun && a->mask && i < a->e->nparts; i++)
+			g->amid[obj_of(v->sim, &a->e->parts[i].oid)] = true;
+}
+
 void store_crash(struct server *v, bool machine)
 {
 	struct storage *g = v->storage;
@@ -73,7 +85,7 @@ static void forget_told(struct server *v)
 {
 	memset(v->storage->told, 0, sizeof(v->storage->told));
 	memset(v->storage->saved, 0, sizeof(v->storage->saved));
-	v->storage->ntouched = 0;
+	v->storage->ntouched = v->storage->namid = 0;
 }
 
 void store_lost(struct server *v)

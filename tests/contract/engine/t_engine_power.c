@@ -556,7 +556,7 @@ static void updates_behind_a_hole_are_gone_after_checkpoints(void **state)
 	updates_behind_a_hole(*state, false, 2, true);
 }
 
-/* Nobody can lose them: LMDB has them, and nothing is in doubt after a crash of the process. */
+/* Nobody can lose them: LMDB has them, and nothing but what was being applied is in doubt after a crash of the process. */
 static void updates_behind_a_hole_stay_when_their_owner_has_them(void **state)
 {
 	struct cluster *c = *state;
@@ -575,10 +575,116 @@ static void updates_behind_a_hole_stay_when_their_owner_has_them(void **state)
 	checkpoint(r);
 	cluster_kill(c, 3);
 	cluster_start(c, 3);
-	assert_int_equal(nfs4r_store_dropped(r->eng->store, &dropped), 0);
+	for (uint32_t n = nfs4r_store_dropped(r->eng->store, &dropped); n; n--)
+		assert_true(nfs4r_oid_eq(&dropped[n - 1], &f));
 	assert_int_equal(nfs4r_store_row(r->eng->store, &made, NULL), NFS4R_KNOWN);
 	expect_equal(c);
 	expect_content(r, &f, "AS IT ISs");
+}
+
+/* ---- an update that was being applied (log 4.4, 4.5) ---- */
+
+/*
+ * Server 3 has a part of an update of server 1 in its file when its process ends, or is stopped; @saved: checkpoints of it before that. @lost: the machine of server 1 crashes meanwhile, and nobody
+ * else has the update.
+ */
+static void half_an_update(struct cluster *c, bool stopped, int saved, bool lost)
+{
+	struct site *p = &c->site[1], *r = &c->site[3];
+	struct nfs4r_oid root = site_root(p), f = make_file(p, &root, "f", "as it was");
+	char got[20] = "";
+
+	cluster_settle(c);
+	for (int i = 1; i <= SITES; i++)
+		checkpoint(&c->site[i]);
+	write_text(p, &f, "AS IT WAS"); /* marks, which are synced */
+	cluster_settle(c);
+	sync_journal(p);
+	cluster_stop(c, 2);
+	dirlops_fail_writes(r->ops, NFS4R_IO, 4, 1 << 20);
+	write_text(p, &f, "half done");
+	for (int i = 0; i < 500 && strcmp(got, "halfT WAS") != 0; i++) {
+		pause_ms(10);
+		shell(got, sizeof(got), "cat %s/f", r->data);
+	}
+	assert_string_equal(got, "halfT WAS");
+	for (int i = 0; i < saved; i++)
+		checkpoint(r);
+	if (stopped)
+		cluster_stop(c, 3);
+	else
+		cluster_kill(c, 3);
+	if (lost)
+		cluster_lose_power(c, NFS4R_BIT(1), 0);
+	for (int i = lost ? 1 : 2; i <= SITES; i++)
+		cluster_start(c, i);
+	expect_equal(c);
+	for (int i = 1; i <= SITES; i++)
+		expect_content(&c->site[i], &f, lost ? "AS IT WAS" : "half done");
+}
+
+static void half_an_update_that_nobody_has_is_gone(void **state)
+{
+	half_an_update(*state, false, 0, true);
+}
+
+static void half_an_update_is_gone_after_a_stop(void **state)
+{
+	half_an_update(*state, true, 0, true);
+}
+
+static void half_an_update_is_gone_after_checkpoints(void **state)
+{
+	half_an_update(*state, false, 2, true);
+}
+
+static void half_an_update_comes_again(void **state)
+{
+	half_an_update(*state, false, 0, false);
+}
+
+/* So with names: of an MKDIR that never was the directory is there, and its name is wanted for something else. */
+static void half_a_mkdir_is_gone(void **state)
+{
+	struct cluster *c = *state;
+	struct site *p = &c->site[1], *r = &c->site[3];
+	struct nfs4r_oid root = site_root(p), f = make_file(p, &root, "f", "as it was");
+	struct nfs4r_entry *e = nfs4r_entry_new();
+
+	cluster_settle(c);
+	e->log = 1;
+	e->lsn = nfs4r_core_own_end(p->eng->core) + 1;
+	e->nparts = 1;
+	e->parts[0].oid = root;
+	assert_int_equal(nfs4r_store_begin(r->eng->store, e), NFS4R_OK);
+	nfs4r_entry_put(e);
+	expect_shell("", "mkdir %s/x", r->data);
+	cluster_kill(c, 3);
+	cluster_start(c, 3);
+	site_says(r, "nothing is in doubt any more", 20);
+	f = make_file(p, &root, "x", "a file");
+	expect_equal(c);
+	expect_content(r, &f, "a file");
+	expect_shell("f\nx\n", "ls %s", r->data);
+}
+
+/* Log 4.6: who takes content that is newer than its own row may rely on it that a crash does not take away the entry that explains it. */
+static void what_is_given_to_one_in_doubt_is_for_good(void **state)
+{
+	struct cluster *c = *state;
+	struct site *p = &c->site[1];
+	struct nfs4r_oid root = site_root(p), f = make_file(p, &root, "f", "as it was");
+	struct nfs4r_read rd = { .type = NFS4R_RD_GETATTR, .oid = f, .cookie = NFS4R_COPY_ANY };
+	nfs4r_journal_pos pos;
+
+	cluster_settle(c);
+	write_text(p, &f, "AS IT IS");
+	pos = nfs4r_store_position(p->eng->store);
+	assert_true(nfs4r_store_synced(p->eng->store) < pos);
+	assert_int_equal(reads_copy(c->site[2].eng, 1, &rd), NFS4R_OK);
+	assert_false(rd.eof);
+	assert_true(nfs4r_store_synced(p->eng->store) >= pos);
+	nfs4r_read_fini(&rd);
 }
 
 /* ---- under load ---- */
@@ -790,6 +896,12 @@ int main(void)
 		T(updates_behind_a_hole_come_again_after_checkpoints, setup_still),
 		T(updates_behind_a_hole_are_gone_after_checkpoints, setup_still),
 		T(updates_behind_a_hole_stay_when_their_owner_has_them, setup_still),
+		T(half_an_update_that_nobody_has_is_gone, setup_still),
+		T(half_an_update_is_gone_after_a_stop, setup_still),
+		T(half_an_update_is_gone_after_checkpoints, setup_still),
+		T(half_an_update_comes_again, setup_still),
+		T(half_a_mkdir_is_gone, setup_still),
+		T(what_is_given_to_one_in_doubt_is_for_good, setup_still),
 		T(what_was_freed_and_cut_is_not_back, setup_still),
 		T(a_mode_without_an_entry_is_nowhere, setup_still),
 		T(a_mode_without_an_entry_of_a_directory, setup_still),

@@ -279,6 +279,98 @@ static void test_marks_once_per_interval(void **state)
 	commit(&f, e);
 }
 
+static bool is_dropped(const struct nfs4r_oid *oid)
+{
+	const struct nfs4r_oid *list;
+
+	for (uint32_t n = nfs4r_store_dropped(f.s, &list); n; n--)
+		if (nfs4r_oid_eq(&list[n - 1], oid))
+			return true;
+	return false;
+}
+
+static void crash(void)
+{
+	fx_crash(&f);
+	fx_open_ok(&f);
+	assert_true(f.info.tail_intact);
+}
+
+/* An update of server 2 is begun; @saved: checkpoints until the process ends. The next open, and any other before a checkpoint, knows what it touched. */
+static void begin_and_end(int saved, bool in_order, bool seal)
+{
+	struct nfs4r_oid dir = mk(&f, &f.root, "dir", NFS4R_TYPE_DIR), oid = mk(&f, &dir, "a", NFS4R_TYPE_FILE), other = mk(&f, &dir, "b", NFS4R_TYPE_FILE), born;
+	struct nfs4r_entry *e = e_write(&f, 2, &oid), *late = e_create(&f, 2, &dir, "new", NFS4R_TYPE_FILE, &born);
+	nfs4r_journal_pos pos;
+
+	checkpoint();
+	assert_int_equal(nfs4r_store_mark(f.s, late, &pos), NFS4R_OK); /* in the queue, and not begun */
+	assert_int_equal(nfs4r_store_mark(f.s, e, &pos), NFS4R_OK);
+	assert_int_equal(nfs4r_store_begin(f.s, e), NFS4R_OK);
+	while (saved--)
+		checkpoint();
+	if (in_order) {
+		fx_close(&f);
+		fx_open_ok(&f);
+	} else {
+		crash();
+	}
+	assert_true(is_dropped(&oid));
+	assert_false(is_dropped(&dir));
+	if (seal) /* it never was: that does not take it out of the files */
+		assert_int_equal(nfs4r_store_seal(f.s, 2, 0), NFS4R_OK);
+	crash();
+	assert_true(is_dropped(&oid));
+	assert_false(is_dropped(&other));
+	checkpoint();
+	crash();
+	assert_false(is_dropped(&oid));
+	nfs4r_entry_put(e);
+	nfs4r_entry_put(late);
+}
+
+static void test_what_was_begun_is_in_doubt(void **state)
+{
+	begin_and_end(0, false, false);
+}
+
+static void test_what_was_begun_is_in_doubt_after_a_stop(void **state)
+{
+	begin_and_end(1, true, false);
+}
+
+static void test_what_was_begun_is_in_doubt_after_checkpoints(void **state)
+{
+	begin_and_end(3, false, false);
+}
+
+static void test_what_was_begun_and_never_was_is_in_doubt(void **state)
+{
+	begin_and_end(0, false, true);
+}
+
+static void test_what_was_begun_and_ended_is_in_no_doubt(void **state)
+{
+	struct nfs4r_oid dir = mk(&f, &f.root, "dir", NFS4R_TYPE_DIR), born;
+	struct nfs4r_entry *e = e_create(&f, 2, &dir, "a", NFS4R_TYPE_FILE, &born), *w;
+
+	checkpoint();
+	assert_int_equal(nfs4r_store_begin(f.s, e), NFS4R_OK);
+	checkpoint();
+	commit(&f, e);
+	w = e_write(&f, 2, &born);
+	assert_int_equal(nfs4r_store_begin(f.s, w), NFS4R_OK);
+	crash();
+	assert_true(is_dropped(&born));
+	assert_false(is_dropped(&dir));
+	assert_int_equal(nfs4r_store_begin(f.s, w), NFS4R_OK);
+	commit(&f, w);
+	for (int i = 0; i < 2; i++) {
+		crash();
+		assert_false(is_dropped(&born));
+	}
+}
+
 static void test_truncation_frees_segments(void **state)
 {
 	struct nfs4r_store_stats before, after;
@@ -406,6 +498,11 @@ int main(void)
 		T(test_mint_tells_dead_from_not_yet),
 		T(test_intent_undecided_comes_back),
 		T(test_marks_once_per_interval),
+		T(test_what_was_begun_is_in_doubt),
+		T(test_what_was_begun_is_in_doubt_after_a_stop),
+		T(test_what_was_begun_is_in_doubt_after_checkpoints),
+		T(test_what_was_begun_and_never_was_is_in_doubt),
+		T(test_what_was_begun_and_ended_is_in_no_doubt),
 		T(test_truncation_frees_segments),
 		T(test_what_is_kept_beyond_a_bound),
 		T(test_sync_and_positions),
