@@ -33,10 +33,16 @@ static void queue(struct nfs4r_engine *eng, struct opctx *o)
 	pool_run(eng->executors, drive_task, o);
 }
 
+/* By who drives it, or by the thread that waits for it and looks again before it leaves. */
+static bool is_watched(const struct opctx *o)
+{
+	return o->driving || (o->sync && !o->parked);
+}
+
 void op_ready(struct nfs4r_engine *eng, struct opctx *o)
 {
 	o->state = OP_EXECUTE;
-	if (o->driving)
+	if (is_watched(o))
 		pthread_cond_signal(&o->cond);
 	else if (o->remote)
 		pool_run(eng->executors, op_run_remote, o);
@@ -151,7 +157,7 @@ void op_deliver_done(struct nfs4r_engine *eng, struct nfs4r_op *op)
 	struct opctx *o = op->engine;
 
 	o->state = OP_DONE;
-	if (o->driving)
+	if (is_watched(o))
 		pthread_cond_signal(&o->cond);
 	else if (!o->parked)
 		queue(eng, o);

@@ -272,6 +272,34 @@ static void what_a_thread_waits_for_ends_with_a_halt(void **state)
 	assert_int_equal((uintptr_t)join(t), NFS4R_DELAY);
 }
 
+static bool has_active(struct nfs4r_engine *eng)
+{
+	pthread_mutex_lock(&eng->lock);
+	bool has = eng->active != NULL;
+	pthread_mutex_unlock(&eng->lock);
+	return has;
+}
+
+/* Nothing of it has begun: it is cancelled, and the thread that waits is the only one that ends it. */
+static void what_has_not_begun_ends_with_a_halt(void **state)
+{
+	struct cluster *c = *state;
+	struct site *s = &c->site[1];
+	pthread_t t;
+
+	set_mute(&c->site[2], true); /* no majority gives control of the root */
+	set_mute(&c->site[3], true);
+	assert_int_equal(pthread_create(&t, NULL, update_here, s->eng), 0);
+	for (int i = 0; i < 2000 && !has_active(s->eng); i++)
+		pause_ms(5);
+	assert_true(has_active(s->eng));
+	pthread_mutex_lock(&s->eng->lock);
+	engine_halt(s->eng, "the test says so");
+	pthread_mutex_unlock(&s->eng->lock);
+	assert_int_equal((uintptr_t)join(t), NFS4R_DELAY);
+	cluster_stop(c, 1);
+}
+
 static void what_a_thread_waits_for_ends_with_a_stop(void **state)
 {
 	struct cluster *c = *state;
@@ -397,6 +425,7 @@ int main(void)
 		T(what_is_executed_at_the_stop_ends_once),
 		T(what_a_halted_server_waits_for_is_asked_again),
 		T(what_a_thread_waits_for_ends_with_a_halt),
+		T(what_has_not_begun_ends_with_a_halt),
 		T(what_a_thread_waits_for_ends_with_a_stop),
 		T(what_a_mute_server_does_not_execute_is_given_back),
 		T(a_late_answer_is_not_that_to_another_question),
