@@ -262,12 +262,15 @@ void nfs4r_puts_need(struct ov_need *need, const struct nfs4r_put *puts, uint32_
 		nfs4r_ov_need_core(need, puts[i].val_len);
 }
 
-void nfs4r_puts_apply(struct nfs4r_store *s, const struct nfs4r_put *puts, uint32_t n)
+void nfs4r_puts_apply(struct nfs4r_store *s, const struct nfs4r_put *puts, uint32_t n, nfs4r_journal_pos pos)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		const struct nfs4r_put *p = &puts[i];
 		struct ov_core *c = nfs4r_ov_make_core(s->active, p->key, p->key_len);
 
+		if (c->pos > pos)
+			continue;
+		c->pos = pos;
 		c->gone = p->del;
 		c->val_len = p->del ? 0 : p->val_len;
 		if (c->val_len > c->cap) {
@@ -320,7 +323,7 @@ void nfs4r_commit_apply(struct nfs4r_store *s, const struct nfs4r_entry *e, cons
 	}
 	pthread_rwlock_wrlock(&s->view);
 	nfs4r_plan_apply(s, e, plan);
-	nfs4r_puts_apply(s, puts, nputs);
+	nfs4r_puts_apply(s, puts, nputs, pos);
 	nfs4r_log_add(&s->logs[e->log], e->lsn, pos, made);
 	nfs4r_log_advance(&s->logs[e->log], e->log, &s->mint[e->log]);
 	pthread_rwlock_unlock(&s->view);
@@ -409,7 +412,7 @@ enum nfs4r_status nfs4r_store_put(struct nfs4r_store *s, const struct nfs4r_put 
 	}
 	if (st == NFS4R_OK) {
 		pthread_rwlock_wrlock(&s->view);
-		nfs4r_puts_apply(s, puts, n);
+		nfs4r_puts_apply(s, puts, n, pos);
 		pthread_rwlock_unlock(&s->view);
 	}
 	pthread_mutex_unlock(&s->change);

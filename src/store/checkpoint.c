@@ -14,7 +14,10 @@
  * Invariants: LMDB = the records before meta.pos, no more and no less. No own entry is in LMDB before the COMMITs of all
  * own entries before it are on stable storage, if only behind meta.pos: what lies behind a hole after a crash of the
  * machine counts for nothing (recover.c), and LMDB cannot take it back. Of other logs, and of own entries that come back from others, nothing is there behind
- * a hole unless the log's owner cannot lose it. When such a hole lasts, everything but LMDB is done, and the frozen overlay stays as after a failure.
+ * a hole unless the log's owner cannot lose it. When such a hole lasts, everything but LMDB is done, and the frozen overlay stays as after a failure; but what that holds back is bounded: aside.c
+ * freezes it anew without what lies behind holes.
+ *
+ * Overlays, from above: the active one, where changes go; what was set aside, if anything; what is frozen. A freeze of everything takes what was set aside with it, as the lower one of two.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -28,79 +31,25 @@
 
 /* ---- freeze -------------------------------------------------------------- */
 
-/* Marks that must outlive this checkpoint. Under change. */
-static enum nfs4r_status collect_carry(struct nfs4r_store *s, struct nfs4r_overlay *fresh)
-{
-	struct ov_need need = { 0 };
-	uint32_t n = 0;
-
-	s->frozen.ncarry = 0;
-	s->frozen.carry = calloc(s->nflights * NFS4R_PARTS_MAX + 1, sizeof(*s->frozen.carry));
-	if (!s->frozen.carry)
-		return NFS4R_NOMEM;
-	for (int b = 0; b < FLIGHT_BUCKETS; b++) {
-		for (struct nfs4r_flight *f = s->flights[b]; f; f = f->next) {
-			for (uint32_t i = 0; i < f->ntouched; i++) {
-				if (!f->touched[i].before || FAULT(F_STORE_NO_CARRY))
-					continue;
-				s->frozen.carry[n++] = f->touched[i];
-				nfs4r_ov_need_mark(&need);
-			}
-		}
-	}
-	if (!nfs4r_ov_reserve(fresh, &need)) {
-		free(s->frozen.carry);
-		s->frozen.carry = NULL;
-		return NFS4R_NOMEM;
-	}
-	s->frozen.ncarry = n;
-	return NFS4R_OK;
-}
-
-static void swap_overlay(struct nfs4r_store *s, struct nfs4r_overlay *fresh, nfs4r_journal_pos pos)
-{
-	struct nfs4r_meta *m = &s->frozen.meta;
-
-	*m = s->meta;
-	m->pos = pos;
-	memcpy(s->frozen.last, s->last, sizeof(s->last));
-	s->frozen.back = s->back;
-	for (uint32_t i = 0; i < s->frozen.ncarry; i++) {
-		struct nfs4r_touched *t = &s->frozen.carry[i];
-		struct ov_mark *mark = nfs4r_ov_make_mark(fresh, &t->oid);
-
-		if (!mark->version || t->before < mark->version)
-			mark->version = t->before;
-		mark->pos = m->pos;
-	}
-	pthread_rwlock_wrlock(&s->view);
-	for (int i = 0; i < NLOGS; i++) {
-		m->applied[i] = s->logs[i].applied;
-		m->truncated[i] = nfs4r_log_truncated(&s->logs[i]);
-		m->mint[i] = s->mint[i];
-	}
-	s->frozen.ov = s->active;
-	s->active = fresh;
-	pthread_rwlock_unlock(&s->view);
-}
-
+/* What was set aside earlier lies below the active one, and goes with it. */
 static enum nfs4r_status freeze(struct nfs4r_store *s)
 {
-	struct nfs4r_overlay *fresh = nfs4r_ov_new();
+	struct nfs4r_fresh fresh;
 	nfs4r_journal_pos pos;
 	enum nfs4r_status st;
 
-	if (!fresh)
-		return NFS4R_NOMEM;
 	pthread_mutex_lock(&s->change);
 	pos = atomic_load(&s->jnl.tail);
 	st = nfs4r_begun_again(s);
 	if (st == NFS4R_OK)
-		st = collect_carry(s, fresh);
-	if (st == NFS4R_OK)
-		swap_overlay(s, fresh, pos);
-	else
-		nfs4r_ov_free(fresh);
+		st = nfs4r_fresh_make(s, s->logs, &fresh);
+	if (st == NFS4R_OK) {
+		pthread_rwlock_wrlock(&s->view);
+		nfs4r_freeze_note(s, &fresh, pos);
+		fresh.ov->below = s->frozen.ov = s->active;
+		s->active = fresh.ov;
+		pthread_rwlock_unlock(&s->view);
+	}
 	pthread_mutex_unlock(&s->change);
 	return st;
 }
@@ -270,21 +219,30 @@ static int write_incs(struct nfs4r_store *s, MDB_txn *txn)
 	return rc;
 }
 
+/* The older ones first. */
+static int write_overlays(struct nfs4r_db *db, MDB_txn *txn, const struct nfs4r_overlay *ov)
+{
+	int rc = ov->below ? write_overlays(db, txn, ov->below) : 0;
+
+	if (!rc)
+		rc = write_table(db, txn, &ov->rows, cmp_row, write_row);
+	if (!rc)
+		rc = write_table(db, txn, &ov->names, cmp_name, write_name);
+	if (!rc)
+		rc = write_table(db, txn, &ov->handles, cmp_handle, write_handle);
+	if (!rc)
+		rc = write_table(db, txn, &ov->core, cmp_core, write_core);
+	return rc;
+}
+
 static int write_all(struct nfs4r_store *s)
 {
-	const struct nfs4r_overlay *ov = s->frozen.ov;
 	MDB_txn *txn;
 	int rc = mdb_txn_begin(s->db.env, NULL, 0, &txn);
 
 	if (rc)
 		return rc;
-	rc = write_table(&s->db, txn, &ov->rows, cmp_row, write_row);
-	if (!rc)
-		rc = write_table(&s->db, txn, &ov->names, cmp_name, write_name);
-	if (!rc)
-		rc = write_table(&s->db, txn, &ov->handles, cmp_handle, write_handle);
-	if (!rc)
-		rc = write_table(&s->db, txn, &ov->core, cmp_core, write_core);
+	rc = write_overlays(&s->db, txn, s->frozen.ov);
 	if (!rc)
 		rc = write_carry(s, txn);
 	if (!rc)
@@ -301,14 +259,21 @@ static int write_all(struct nfs4r_store *s)
 
 static void forget_frozen(struct nfs4r_store *s)
 {
-	struct nfs4r_overlay *ov = s->frozen.ov;
+	struct nfs4r_overlay *ov = s->frozen.ov, *above = s->active;
 
+	while (above->below != ov)
+		above = above->below;
 	pthread_rwlock_wrlock(&s->view);
-	s->frozen.ov = NULL;
+	above->below = s->frozen.ov = NULL;
 	pthread_rwlock_unlock(&s->view);
 	nfs4r_ov_free(ov);
 	free(s->frozen.carry);
 	s->frozen.carry = NULL;
+	s->lmdb = s->frozen.meta;
+	free(s->beyond);
+	s->beyond = s->frozen.beyond;
+	s->nbeyond = s->beyond_cap = s->frozen.nbeyond;
+	s->frozen.beyond = NULL;
 }
 
 static bool needed(const struct nfs4r_store *s, const struct nfs4r_segment *seg,
@@ -516,6 +481,12 @@ static uint64_t now_ms(void)
 	return ts.tv_sec * 1000ull + ts.tv_nsec / 1000000;
 }
 
+/* Is what LMDB has not much more than what is set aside for it? */
+static bool pays(const struct nfs4r_store *s)
+{
+	return atomic_load(&s->jnl.tail) - s->lmdb.pos > s->jnl.segment_bytes / 4 + 4 * s->aside_bytes;
+}
+
 static enum nfs4r_status run(struct nfs4r_store *s, const struct wish *w)
 {
 	uint64_t start = now_ms();
@@ -525,9 +496,13 @@ static enum nfs4r_status run(struct nfs4r_store *s, const struct wish *w)
 		return NFS4R_IO;
 	if (s->frozen.ov) /* left by one that failed, or that had to leave it */
 		st = write_frozen(s, true, w);
-	if (st != NFS4R_OK || s->frozen.ov)
+	if (st != NFS4R_OK || (s->frozen.ov && !pays(s)))
 		return st;
-	st = freeze(s);
+	st = s->frozen.ov ? nfs4r_set_aside(s) : freeze(s);
+	if (st == NFS4R_DELAY) { /* nor now: the next time when there is much more */
+		s->aside_bytes = atomic_load(&s->jnl.tail) - s->lmdb.pos;
+		return NFS4R_OK;
+	}
 	if (st == NFS4R_OK)
 		st = write_frozen(s, false, w);
 	if (st == NFS4R_OK && !s->frozen.ov) {

@@ -163,7 +163,7 @@ enum nfs4r_status nfs4r_db_open(struct nfs4r_db *db, const char *dir, uint64_t m
 	return st;
 }
 
-void nfs4r_db_close(struct nfs4r_db *db)
+static void end_readers(struct nfs4r_db *db)
 {
 	while (db->idle) {
 		struct nfs4r_reader *r = db->idle;
@@ -174,11 +174,31 @@ void nfs4r_db_close(struct nfs4r_db *db)
 		mdb_txn_abort(r->txn);
 		free(r);
 	}
+}
+
+void nfs4r_db_close(struct nfs4r_db *db)
+{
+	end_readers(db);
 	if (!db->env)
 		return;
 	unpad(db);
 	mdb_env_close(db->env);
 	db->env = NULL;
+	pthread_rwlock_destroy(&db->map);
+	pthread_mutex_destroy(&db->pool_lock);
+}
+
+void nfs4r_db_share(struct nfs4r_db *db, const struct nfs4r_db *of)
+{
+	*db = (struct nfs4r_db){ .env = of->env, .meta = of->meta, .rows = of->rows, .names = of->names, .cookies = of->cookies,
+				 .handles = of->handles, .core = of->core, .marks = of->marks };
+	nfs4r_rwlock_init(&db->map);
+	pthread_mutex_init(&db->pool_lock, NULL);
+}
+
+void nfs4r_db_unshare(struct nfs4r_db *db)
+{
+	end_readers(db);
 	pthread_rwlock_destroy(&db->map);
 	pthread_mutex_destroy(&db->pool_lock);
 }

@@ -39,6 +39,12 @@
 	X(F_STORE_ZEROS_END, "log 4.1", "zeros end the journal whatever lies behind them")                      \
 	X(F_STORE_BEGUN, "log 4.5", "what was being applied when the process ended is in no doubt")
 
+#define NFS4R_STORE_ASIDE_FAULT_FIRST 188
+
+/* The same, of what a checkpoint sets aside. */
+#define NFS4R_STORE_ASIDE_FAULTS_EACH(X)                                                                       \
+	X(F_STORE_NOT_ASIDE, "log 4.3", "a checkpoint amid a hole that lasts takes along what it should set aside")
+
 enum nfs4r_store_fault {
 	NFS4R_STORE_FAULT_BEFORE = NFS4R_STORE_FAULT_FIRST - 1,
 #define X(name, rule, text) name,
@@ -47,6 +53,8 @@ enum nfs4r_store_fault {
 	NFS4R_STORE_TOLD_FAULTS_EACH(X)
 	NFS4R_STORE_END_FAULT_BEFORE = NFS4R_STORE_END_FAULT_FIRST - 1,
 	NFS4R_STORE_END_FAULTS_EACH(X)
+	NFS4R_STORE_ASIDE_FAULT_BEFORE = NFS4R_STORE_ASIDE_FAULT_FIRST - 1,
+	NFS4R_STORE_ASIDE_FAULTS_EACH(X)
 #undef X
 	NFS4R_STORE_FAULT_END
 };

@@ -30,16 +30,15 @@ bool nfs4r_store_by_handle(struct nfs4r_store *s, const void *handle, uint32_t l
 {
 	MDB_val key = { len, (void *)(uintptr_t)handle }, val;
 	struct nfs4r_reader *r;
-	struct ov_handle *h;
+	struct ov_handle *h = NULL;
 	bool found;
 	int rc;
 
 	if (!len || len > NFS4R_LOCAL_HANDLE_MAX)
 		return false;
 	pthread_rwlock_rdlock(&s->view);
-	h = nfs4r_ov_handle(s->active, handle, len);
-	if (!h && s->frozen.ov)
-		h = nfs4r_ov_handle(s->frozen.ov, handle, len);
+	for (const struct nfs4r_overlay *ov = s->active; ov && !h; ov = ov->below)
+		h = nfs4r_ov_handle(ov, handle, len);
 	if (h) {
 		found = !h->gone;
 		*out = h->oid;

@@ -9,7 +9,8 @@
  *   db.c         LMDB: environment, readers      marks.c       intents, marks, what is in flight
  *   rows.c names.c handles.c   reads, and the codec of their LMDB records
  *   repair.c     ends of logs, objects and positions as another server has them
- *   checkpoint.c overlay -> LMDB                 recover.c     walks the journal at open, finds its end
+ *   checkpoint.c overlay -> LMDB                 freeze.c      what is noted for it
+ *   aside.c      without what lies behind a hole recover.c     walks the journal at open, finds its end
  *   replay.c     one record at open              found.c       LMDB at open, and the first one
  *   ident.c      lock, identity, refusals        store.c       open, close, the rest
  *
@@ -106,6 +107,7 @@ struct ov_core {
 	struct ov_node n;
 	bool gone;
 	uint16_t key_len, val_len, cap;
+	nfs4r_journal_pos pos; /* of the record that wrote it last */
 	uint8_t key[32];
 	uint8_t *val;
 };
@@ -127,6 +129,7 @@ struct nfs4r_overlay {
 	struct ov_table rows, names, handles, core, marks;
 	struct ov_chunk *chunks;
 	uint64_t bytes;
+	struct nfs4r_overlay *below; /* the next older one; NULL: LMDB */
 };
 
 struct ov_need { /* what a change will add at most */
@@ -135,6 +138,7 @@ struct ov_need { /* what a change will add at most */
 };
 
 struct nfs4r_overlay *nfs4r_ov_new(void);
+/* And all below it. */
 void nfs4r_ov_free(struct nfs4r_overlay *ov);
 /* After true, insertions within @need cannot fail. */
 bool nfs4r_ov_reserve(struct nfs4r_overlay *ov, const struct ov_need *need);
@@ -212,6 +216,9 @@ enum nfs4r_status nfs4r_db_read_meta(struct nfs4r_db *db, struct nfs4r_meta *m, 
 int nfs4r_db_put_meta(struct nfs4r_db *db, MDB_txn *txn, const struct nfs4r_meta *m);
 struct nfs4r_reader *nfs4r_db_begin(struct nfs4r_db *db);
 void nfs4r_db_end(struct nfs4r_db *db, struct nfs4r_reader *r);
+/* @db reads what @of does, while that is open and does not grow; for one thread. */
+void nfs4r_db_share(struct nfs4r_db *db, const struct nfs4r_db *of);
+void nfs4r_db_unshare(struct nfs4r_db *db);
 /* Room for more; no reader of this process is inside while it happens. */
 int nfs4r_db_grow(struct nfs4r_db *db);
 enum nfs4r_status nfs4r_db_status(int rc);
@@ -236,6 +243,7 @@ enum nfs4r_rec { /* disk values */
 	REC_INSTALL = 11, /* an object as another server has it */
 	REC_FORGET = 12, /* an object that is nowhere */
 	REC_POSITIONS = 13, /* positions and MINTs as another server has them */
+	REC_ASIDE = 14, /* what lay behind holes before it counts for nothing; copies of it follow */
 };
 
 struct nfs4r_segment {
@@ -343,6 +351,8 @@ void nfs4r_jnl_ahead_stop(struct nfs4r_journal *j);
 enum nfs4r_status nfs4r_jnl_sync(struct nfs4r_journal *j, nfs4r_journal_pos pos);
 /* The record at @pos in a new buffer (free() it), for readers in any thread; NULL when it is not there. */
 uint8_t *nfs4r_jnl_read(struct nfs4r_journal *j, nfs4r_journal_pos pos, struct nfs4r_rec_view *out);
+/* Where the record is that begins at @at or, if a file begins there, behind its header. */
+nfs4r_journal_pos nfs4r_jnl_record_at(struct nfs4r_journal *j, nfs4r_journal_pos at);
 
 /* ---- log index ------------------------------------------------------- */
 
@@ -362,6 +372,12 @@ struct nfs4r_log {
 	struct nfs4r_logrun now; /* the generation of applied */
 	struct nfs4r_logrun old; /* the one before, up to its seal, until it is truncated */
 	nfs4r_lsn seal; /* where `old` ends; 0: there is no `old` */
+};
+
+struct nfs4r_beyond { /* an entry beyond the contiguous ones that is in LMDB */
+	nfs4r_server_id log;
+	nfs4r_lsn lsn;
+	struct nfs4r_oid created; /* zero: nothing */
 };
 
 #define LOG_GAP_MAX (1u << 20) /* an entry so far beyond the last one is a mistake */
@@ -421,6 +437,8 @@ struct nfs4r_frozen { /* what a checkpoint is writing; stays after a failed one 
 	nfs4r_lsn last[NLOGS], back; /* last entries that it holds; see below */
 	struct nfs4r_touched *carry; /* marks of what was in flight */
 	uint32_t ncarry;
+	struct nfs4r_beyond *beyond;
+	uint32_t nbeyond;
 };
 
 struct nfs4r_store {
@@ -448,8 +466,12 @@ struct nfs4r_store {
 	uint32_t nbegun, begun_cap;
 
 	pthread_rwlock_t view;
-	struct nfs4r_overlay *active;
+	struct nfs4r_overlay *active; /* above all others */
 	struct nfs4r_frozen frozen;
+	struct nfs4r_meta lmdb; /* what LMDB has now: position and logs */
+	struct nfs4r_beyond *beyond; /* what it has behind holes, as they were at that position */
+	uint32_t nbeyond, beyond_cap;
+	uint64_t aside_bytes; /* of the journal, when entries were set aside last */
 	struct nfs4r_log logs[NLOGS];
 	struct nfs4r_inc mint[NLOGS];
 
@@ -517,7 +539,8 @@ void nfs4r_plan_fini(struct nfs4r_plan *p);
 /* Under view (write) and after a reserve of p->need. */
 void nfs4r_plan_apply(struct nfs4r_store *s, const struct nfs4r_entry *e, struct nfs4r_plan *p);
 void nfs4r_puts_need(struct ov_need *need, const struct nfs4r_put *puts, uint32_t n);
-void nfs4r_puts_apply(struct nfs4r_store *s, const struct nfs4r_put *puts, uint32_t n);
+/* Of a record at @pos: what a later one wrote stays. */
+void nfs4r_puts_apply(struct nfs4r_store *s, const struct nfs4r_put *puts, uint32_t n, nfs4r_journal_pos pos);
 /* Does the way back from the handle of @o lead to it (and not to a newer object)? */
 bool nfs4r_handle_is_mine(struct nfs4r_store *s, const struct nfs4r_object *o);
 /* Both ways but for storing @o; len 0: the object loses its handle. @mine: as answered before. */
@@ -565,6 +588,24 @@ void nfs4r_commit_apply(struct nfs4r_store *s, const struct nfs4r_entry *e,
 			const struct nfs4r_put *puts, uint32_t nputs, struct nfs4r_plan *plan,
 			nfs4r_journal_pos pos);
 
+struct nfs4r_fresh { /* for a freeze: what can be had before */
+	struct nfs4r_overlay *ov; /* the next active one */
+	struct nfs4r_touched *carry;
+	uint32_t ncarry;
+	struct nfs4r_beyond *beyond;
+	uint32_t nbeyond;
+};
+/* @logs: those of what will be frozen. Under change; free it if nothing comes of it. */
+enum nfs4r_status nfs4r_fresh_make(struct nfs4r_store *s, const struct nfs4r_log *logs, struct nfs4r_fresh *f);
+void nfs4r_fresh_free(struct nfs4r_fresh *f);
+/* Freeze the positions of now, up to @pos of the journal; but for f->ov, @f is empty then. Under change and view. */
+void nfs4r_freeze_note(struct nfs4r_store *s, struct nfs4r_fresh *f, nfs4r_journal_pos pos);
+/*
+ * Freeze without what lies behind holes of logs: it stays above what is frozen, and its records go to the end of the journal (log 4.3). OK; DELAY: that is not possible now.
+ * Nothing has changed then, as after any other error.
+ */
+enum nfs4r_status nfs4r_set_aside(struct nfs4r_store *s);
+
 enum nfs4r_status nfs4r_ident_lock(struct nfs4r_store *s, const char *dir, char *why);
 enum nfs4r_status nfs4r_ident_boot_id(const char *given, char out[BOOT_ID_LEN], char *why);
 enum nfs4r_status nfs4r_ident_check(const struct nfs4r_store_config *cfg, const char *what, uint32_t format,
@@ -582,6 +623,7 @@ struct nfs4r_cut {
 	nfs4r_journal_pos pos;	/* of the OPEN that says so; CUT_NEW: this open finds it */
 	nfs4r_journal_pos from; /* LMDB held the journal up to here then: of other logs nothing before that is concerned */
 	nfs4r_lsn last[NLOGS];
+	bool again; /* an ASIDE: they follow once more */
 };
 #define CUT_NEW UINT64_MAX
 struct nfs4r_scan { /* the walk over the journal at open */
@@ -607,6 +649,12 @@ enum nfs4r_status nfs4r_replay_repair(struct nfs4r_store *s, const struct nfs4r_
 /* Effect of one record. @sc: what it tells about runs. MALFORMED, CORRUPT, NOMEM. */
 enum nfs4r_status nfs4r_replay(struct nfs4r_scan *sc, const struct nfs4r_rec_view *rec);
 enum nfs4r_status nfs4r_cut_add(struct nfs4r_scan *sc, const struct nfs4r_cut *cut);
+/* What an OPEN or an ASIDE of server @self says. *@lost: the tail of the own log. */
+enum nfs4r_status nfs4r_rd_cut(const struct nfs4r_rec_view *rec, nfs4r_server_id self, struct nfs4r_cut *cut, bool *lost);
+/* The effects of one record on rows and logs. */
+enum nfs4r_status nfs4r_replay_puts(struct nfs4r_store *s, const struct nfs4r_rec_view *rec);
+enum nfs4r_status nfs4r_replay_handle(struct nfs4r_store *s, const struct nfs4r_rec_view *rec);
+enum nfs4r_status nfs4r_replay_commit(struct nfs4r_store *s, const struct nfs4r_rec_view *rec);
 enum nfs4r_status nfs4r_replay_mark(struct nfs4r_store *s, const uint8_t oid[16], nfs4r_version version);
 /* Open or make LMDB; positions, MINT and marks from it. */
 enum nfs4r_status nfs4r_found_db(struct nfs4r_store *s, const struct nfs4r_store_config *cfg,

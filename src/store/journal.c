@@ -255,3 +255,15 @@ uint8_t *nfs4r_jnl_read(struct nfs4r_journal *j, nfs4r_journal_pos pos, struct n
 	free(buf);
 	return NULL;
 }
+
+nfs4r_journal_pos nfs4r_jnl_record_at(struct nfs4r_journal *j, nfs4r_journal_pos at)
+{
+	const struct nfs4r_segment *seg;
+
+	pthread_rwlock_rdlock(&j->segs_lock);
+	seg = nfs4r_seg_at(j, at);
+	if (seg && seg->start == at)
+		at += SEG_HEADER;
+	pthread_rwlock_unlock(&j->segs_lock);
+	return at;
+}

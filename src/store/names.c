@@ -2,20 +2,22 @@
 /*
  * Names of directories: look-up by name, listing in cookie order, cookies for new names.
  *
- * Happy path: look-up as in rows.c. A listing merges three ordered sources (active overlay, the one being
- * checkpointed, LMDB); for equal cookies the newer source decides, and a tombstone there hides the name.
+ * Happy path: look-up as in rows.c. A listing merges ordered sources (the overlays from the active one down,
+ * and LMDB); for equal cookies the newer source decides, and a tombstone there hides the name.
  * It goes in pieces so that the view is never held for long; between pieces the directory may change, as
  * between two READDIRs of a client, and nothing that stays is listed twice or left out because cookies of
  * names never change.
  *
  * Failure modes: as in rows.c; a listing ends early.
  */
+#include <assert.h>
 #include <errno.h>
 
 #include "store/bytes.h"
 #include "store/internal.h"
 
 #define PIECE 64 /* names listed while the view is held */
+#define LAYERS_MAX 4 /* more overlays than there can be (checkpoint.c) */
 #define COOKIE_FIRST 3
 #define COOKIE_LAST INT64_MAX
 
@@ -54,15 +56,14 @@ bool nfs4r_name_find(struct nfs4r_store *s, const struct nfs4r_oid *dir, const c
 		     struct nfs4r_oid *oid, uint32_t *type, uint64_t *cookie)
 {
 	struct nfs4r_reader *r;
-	struct ov_name *e;
+	struct ov_name *e = NULL;
 	bool found;
 
 	if (!len || len > NFS4R_NAME_MAX)
 		return false;
 	pthread_rwlock_rdlock(&s->view);
-	e = nfs4r_ov_name(s->active, dir, name, len);
-	if (!e && s->frozen.ov)
-		e = nfs4r_ov_name(s->frozen.ov, dir, name, len);
+	for (const struct nfs4r_overlay *ov = s->active; ov && !e; ov = ov->below)
+		e = nfs4r_ov_name(ov, dir, name, len);
 	if (e) {
 		found = !e->gone;
 		*oid = e->oid;
@@ -93,7 +94,8 @@ bool nfs4r_store_lookup(struct nfs4r_store *s, const struct nfs4r_oid *dir, cons
 struct merge {
 	struct nfs4r_store *s;
 	const struct nfs4r_oid *dir;
-	const struct ov_row *active, *frozen;
+	const struct ov_row *layers[LAYERS_MAX]; /* the newest first */
+	uint32_t nlayers;
 	struct nfs4r_reader *r;
 	MDB_val key, val;
 	bool db; /* key, val: LMDB's next name of the directory */
@@ -157,6 +159,31 @@ static bool fill_from_db(const struct merge *m, uint64_t cookie, struct nfs4r_di
 	return true;
 }
 
+static void add_layers(struct merge *m)
+{
+	for (const struct nfs4r_overlay *ov = m->s->active; ov; ov = ov->below) {
+		const struct ov_row *dir = nfs4r_ov_row(ov, m->dir);
+
+		assert(m->nlayers < LAYERS_MAX);
+		if (dir)
+			m->layers[m->nlayers++] = dir;
+	}
+}
+
+/* The newest slot with the least cookie >= @from; NULL: the overlays have none. */
+static const struct ov_cookie *least_of_layers(const struct merge *m, uint64_t from)
+{
+	const struct ov_cookie *least = NULL;
+
+	for (uint32_t i = 0; i < m->nlayers; i++) {
+		const struct ov_cookie *c = nfs4r_ov_cookie(m->layers[i], from);
+
+		if (c && (!least || c->cookie < least->cookie))
+			least = c;
+	}
+	return least;
+}
+
 /* Names with cookies from *@next on, at most @max. *@next = 0 at the end. */
 static uint32_t piece(struct merge *m, uint64_t *next, struct nfs4r_dirent *out, uint32_t max)
 {
@@ -164,29 +191,20 @@ static uint32_t piece(struct merge *m, uint64_t *next, struct nfs4r_dirent *out,
 
 	db_seek(m, *next);
 	for (uint32_t steps = 0; n < max; steps++) {
-		struct ov_cookie *a = m->active ? nfs4r_ov_cookie(m->active, *next) : NULL;
-		struct ov_cookie *f = m->frozen ? nfs4r_ov_cookie(m->frozen, *next) : NULL;
+		const struct ov_cookie *c = least_of_layers(m, *next);
 		uint64_t db = m->db ? get_be64((uint8_t *)m->key.mv_data + 16) : UINT64_MAX;
-		uint64_t least = db;
+		uint64_t least = c && c->cookie < db ? c->cookie : db;
 
-		if (f && f->cookie < least)
-			least = f->cookie;
-		if (a && a->cookie < least)
-			least = a->cookie;
 		if (least == UINT64_MAX) {
 			*next = 0;
 			return n;
 		}
 		if (steps >= 4 * PIECE) /* many tombstones: give way to writers */
 			return n;
-		if (!f || f->cookie != least)
-			f = NULL;
-		if (a && a->cookie == least)
-			f = a;
-		if (!f)
+		if (!c || c->cookie != least)
 			n += fill_from_db(m, least, &out[n]);
-		else if (ov_cookie_used(f))
-			fill_from_overlay(f->name, &out[n++]);
+		else if (ov_cookie_used(c))
+			fill_from_overlay(c->name, &out[n++]);
 		if (db == least)
 			db_next(m);
 		*next = least + 1;
@@ -205,8 +223,7 @@ uint32_t nfs4r_store_readdir(struct nfs4r_store *s, const struct nfs4r_oid *dir,
 		uint32_t want = max - n < PIECE ? max - n : PIECE;
 
 		pthread_rwlock_rdlock(&s->view);
-		m.active = nfs4r_ov_row(s->active, dir);
-		m.frozen = s->frozen.ov ? nfs4r_ov_row(s->frozen.ov, dir) : NULL;
+		add_layers(&m);
 		m.r = nfs4r_db_begin(&s->db);
 		n += piece(&m, &next, out + n, want);
 		nfs4r_db_end(&s->db, m.r);
@@ -220,7 +237,7 @@ uint32_t nfs4r_store_readdir(struct nfs4r_store *s, const struct nfs4r_oid *dir,
 static const struct ov_cookie *exact_slot(const struct nfs4r_overlay *ov, const struct nfs4r_oid *dir,
 					  uint64_t cookie)
 {
-	const struct ov_row *row = ov ? nfs4r_ov_row(ov, dir) : NULL;
+	const struct ov_row *row = nfs4r_ov_row(ov, dir);
 	const struct ov_cookie *c = row ? nfs4r_ov_cookie(row, cookie) : NULL;
 
 	return c && c->cookie == cookie ? c : NULL;
@@ -228,16 +245,15 @@ static const struct ov_cookie *exact_slot(const struct nfs4r_overlay *ov, const 
 
 static bool cookie_taken(struct nfs4r_store *s, const struct nfs4r_oid *dir, uint64_t cookie)
 {
-	const struct ov_cookie *c;
+	const struct ov_cookie *c = NULL;
 	struct nfs4r_reader *r;
 	uint8_t buf[24];
 	MDB_val key = { sizeof(buf), buf }, val;
 	bool taken;
 
 	pthread_rwlock_rdlock(&s->view);
-	c = exact_slot(s->active, dir, cookie);
-	if (!c)
-		c = exact_slot(s->frozen.ov, dir, cookie);
+	for (const struct nfs4r_overlay *ov = s->active; ov && !c; ov = ov->below)
+		c = exact_slot(ov, dir, cookie);
 	if (c) {
 		taken = ov_cookie_used(c);
 		pthread_rwlock_unlock(&s->view);

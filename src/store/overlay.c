@@ -63,20 +63,23 @@ struct nfs4r_overlay *nfs4r_ov_new(void)
 
 void nfs4r_ov_free(struct nfs4r_overlay *ov)
 {
-	if (!ov)
-		return;
-	while (ov->chunks) {
-		struct ov_chunk *next = ov->chunks->next;
+	while (ov) {
+		struct nfs4r_overlay *below = ov->below;
 
-		free(ov->chunks);
-		ov->chunks = next;
+		while (ov->chunks) {
+			struct ov_chunk *next = ov->chunks->next;
+
+			free(ov->chunks);
+			ov->chunks = next;
+		}
+		free(ov->rows.buckets);
+		free(ov->names.buckets);
+		free(ov->handles.buckets);
+		free(ov->core.buckets);
+		free(ov->marks.buckets);
+		free(ov);
+		ov = below;
 	}
-	free(ov->rows.buckets);
-	free(ov->names.buckets);
-	free(ov->handles.buckets);
-	free(ov->core.buckets);
-	free(ov->marks.buckets);
-	free(ov);
 }
 
 static bool table_reserve(struct ov_table *t, uint32_t more)

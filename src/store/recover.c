@@ -281,7 +281,7 @@ static enum nfs4r_status forget(struct nfs4r_scan *sc)
 	}
 	nfs4r_flights_free(s);
 	nfs4r_seg_close(&s->jnl);
-	s->nincs = s->ndropped = s->nbegun = 0;
+	s->nincs = s->ndropped = s->nbegun = s->nbeyond = 0;
 	memset(s->last, 0, sizeof(s->last));
 	return nfs4r_found_state(s);
 }
@@ -499,6 +499,7 @@ enum nfs4r_status nfs4r_recover(struct nfs4r_store *s, const struct nfs4r_store_
 	}
 	free(sc.starts);
 	free(sc.cuts);
+	s->lmdb = s->meta;
 	if (st == NFS4R_OK)
 		fill_info(s, info);
 	return st;

@@ -562,6 +562,7 @@ static enum nfs4r_status replay_positions(struct nfs4r_store *s, const struct nf
 		return NFS4R_OK;
 	}
 	/* LMDB has later positions; entries before this record are of another past. */
+	s->nbeyond = 0;
 	for (int i = 1; i < NLOGS; i++) {
 		nfs4r_log_found(&s->logs[i], s->meta.applied[i], s->meta.truncated[i]);
 		s->mint[i] = s->meta.mint[i];

@@ -13,7 +13,7 @@
 #include "store/internal.h"
 #include "xdr_map.h"
 
-static enum nfs4r_status replay_puts(struct nfs4r_store *s, const struct nfs4r_rec_view *rec)
+enum nfs4r_status nfs4r_replay_puts(struct nfs4r_store *s, const struct nfs4r_rec_view *rec)
 {
 	struct nfs4r_rd r = { rec->body, rec->len, false };
 	struct ov_need need = { 0 };
@@ -25,7 +25,7 @@ static enum nfs4r_status replay_puts(struct nfs4r_store *s, const struct nfs4r_r
 		return st;
 	nfs4r_puts_need(&need, puts, n);
 	if (nfs4r_ov_reserve(s->active, &need))
-		nfs4r_puts_apply(s, puts, n);
+		nfs4r_puts_apply(s, puts, n, rec->pos);
 	else
 		st = NFS4R_NOMEM;
 	free(puts);
@@ -62,7 +62,7 @@ static enum nfs4r_status replay_marks(struct nfs4r_store *s, const struct nfs4r_
 	return st == NFS4R_OK && r.left ? nfs4r_begun_replay(s, &r) : st;
 }
 
-static enum nfs4r_status replay_handle(struct nfs4r_store *s, const struct nfs4r_rec_view *rec)
+enum nfs4r_status nfs4r_replay_handle(struct nfs4r_store *s, const struct nfs4r_rec_view *rec)
 {
 	struct nfs4r_rd r = { rec->body, rec->len, false };
 	const uint8_t *id = rd_bytes(&r, 16);
@@ -89,7 +89,7 @@ static enum nfs4r_status replay_handle(struct nfs4r_store *s, const struct nfs4r
 	return st;
 }
 
-static enum nfs4r_status replay_commit(struct nfs4r_store *s, const struct nfs4r_rec_view *rec)
+enum nfs4r_status nfs4r_replay_commit(struct nfs4r_store *s, const struct nfs4r_rec_view *rec)
 {
 	struct nfs4r_plan plan;
 	struct nfs4r_entry *e;
@@ -126,20 +126,25 @@ enum nfs4r_status nfs4r_cut_add(struct nfs4r_scan *sc, const struct nfs4r_cut *c
 	return NFS4R_OK;
 }
 
-/* OK: counts. NOENT: does not. CORRUPT: should not, but LMDB holds it (checkpoint.c sees to it that this cannot be). */
+/* OK: counts. NOENT: does not. STALE: it follows once more. CORRUPT: should not, but LMDB holds it (checkpoint.c sees to it that this cannot be). */
 static enum nfs4r_status counts(const struct nfs4r_scan *sc, const struct nfs4r_rec_view *rec,
 				const struct nfs4r_commit_head *h)
 {
 	bool mine = h->log == sc->s->meta.self;
+	enum nfs4r_status st = NFS4R_OK;
 
 	for (uint32_t i = 0; i < sc->ncuts && !FAULT(F_STORE_BEHIND_HOLE); i++) {
 		const struct nfs4r_cut *c = &sc->cuts[i];
 
-		if (rec->pos >= c->pos || h->lsn <= c->last[h->log] || (!mine && rec->pos < c->from))
+		if (rec->pos >= c->pos || h->lsn <= c->last[h->log] || ((!mine || c->again) && rec->pos < c->from))
 			continue;
+		if (c->again) {
+			st = NFS4R_STALE;
+			continue;
+		}
 		return mine && c->pos == CUT_NEW && h->own && rec->pos < sc->s->meta.pos ? NFS4R_CORRUPT : NFS4R_NOENT;
 	}
-	return NFS4R_OK;
+	return st;
 }
 
 /* The files may have what it did. */
@@ -159,6 +164,21 @@ static enum nfs4r_status note_dropped(struct nfs4r_store *s, const struct nfs4r_
 	return st;
 }
 
+static bool note_beyond(struct nfs4r_store *s, const struct nfs4r_commit_head *h)
+{
+	if (s->nbeyond == s->beyond_cap) {
+		uint32_t cap = s->nbeyond ? 2 * s->nbeyond : 16;
+		struct nfs4r_beyond *p = realloc(s->beyond, cap * sizeof(*p));
+
+		if (!p)
+			return false;
+		s->beyond = p;
+		s->beyond_cap = cap;
+	}
+	s->beyond[s->nbeyond++] = (struct nfs4r_beyond){ h->log, h->lsn, h->created };
+	return true;
+}
+
 /* Before what LMDB holds up to: only where the entry lies. */
 static enum nfs4r_status index_commit(struct nfs4r_store *s, const struct nfs4r_rec_view *rec,
 				      const struct nfs4r_commit_head *h)
@@ -166,6 +186,8 @@ static enum nfs4r_status index_commit(struct nfs4r_store *s, const struct nfs4r_
 	struct nfs4r_log *l = &s->logs[h->log];
 
 	if (!nfs4r_log_reserve(l, h->lsn))
+		return NFS4R_NOMEM;
+	if (h->lsn > s->meta.applied[h->log] && !note_beyond(s, h))
 		return NFS4R_NOMEM;
 	nfs4r_log_add(l, h->lsn, rec->pos, &h->created);
 	nfs4r_log_advance(l, h->log, &s->mint[h->log]);
@@ -190,26 +212,35 @@ static enum nfs4r_status see_intent(struct nfs4r_store *s, const struct nfs4r_re
 	return NFS4R_OK;
 }
 
-/* Of every OPEN that is kept: what its run had found missing. */
-static enum nfs4r_status see_cut(struct nfs4r_scan *sc, const struct nfs4r_rec_view *rec, bool *lost)
+enum nfs4r_status nfs4r_rd_cut(const struct nfs4r_rec_view *rec, nfs4r_server_id self, struct nfs4r_cut *c, bool *lost)
 {
 	struct nfs4r_rd r = { rec->body, rec->len, false };
-	struct nfs4r_cut c = { .pos = rec->pos, .from = UINT64_MAX };
-	uint64_t cut;
+	uint64_t cut = 0;
 
-	rd_bytes(&r, 16 + BOOT_ID_LEN);
-	cut = rec->len > 16 + BOOT_ID_LEN ? rd_u64(&r) : 0;
-	memset(c.last, 0xff, sizeof(c.last)); /* what it does not say cuts nothing */
-	if (rec->len > 24 + BOOT_ID_LEN) {
-		c.from = rd_u64(&r);
-		for (int i = 1; i < NLOGS; i++)
-			c.last[i] = rd_u64(&r);
+	*c = (struct nfs4r_cut){ .pos = rec->pos, .from = UINT64_MAX, .again = rec->type == REC_ASIDE };
+	memset(c->last, 0xff, sizeof(c->last)); /* what it does not say cuts nothing */
+	if (!c->again) {
+		rd_bytes(&r, 16 + BOOT_ID_LEN);
+		cut = r.left ? rd_u64(&r) : 0;
 	}
-	c.last[sc->s->meta.self] = cut - 1;
-	if (r.bad)
-		return NFS4R_MALFORMED;
+	if (c->again || r.left) {
+		c->from = rd_u64(&r);
+		for (int i = 1; i < NLOGS; i++)
+			c->last[i] = rd_u64(&r);
+	}
+	if (!c->again)
+		c->last[self] = cut - 1;
 	*lost = cut;
-	return nfs4r_cut_add(sc, &c);
+	return r.bad ? NFS4R_MALFORMED : NFS4R_OK;
+}
+
+/* Of every OPEN that is kept: what its run had found missing; of every ASIDE, what it set aside. */
+static enum nfs4r_status see_cut(struct nfs4r_scan *sc, const struct nfs4r_rec_view *rec, bool *lost)
+{
+	struct nfs4r_cut c;
+	enum nfs4r_status st = nfs4r_rd_cut(rec, sc->s->meta.self, &c, lost);
+
+	return st == NFS4R_OK ? nfs4r_cut_add(sc, &c) : st;
 }
 
 static enum nfs4r_status see_open(struct nfs4r_scan *sc, const struct nfs4r_rec_view *rec)
@@ -248,11 +279,11 @@ static enum nfs4r_status see_entry(struct nfs4r_scan *sc, const struct nfs4r_rec
 	if (st == NFS4R_NOENT)
 		return h.log != s->meta.self && rec->pos >= s->meta.pos ? note_dropped(s, rec) : NFS4R_OK;
 	if (st != NFS4R_OK)
-		return st;
+		return st == NFS4R_STALE ? NFS4R_OK : st;
 	nfs4r_seg_note(&s->jnl, rec->pos, h.log, h.lsn);
 	if (h.own && h.lsn > s->last[h.log])
 		s->last[h.log] = h.lsn;
-	return rec->pos >= s->meta.pos + FAULT(F_STORE_REPLAY_LATE) ? replay_commit(s, rec) : index_commit(s, rec, &h);
+	return rec->pos >= s->meta.pos + FAULT(F_STORE_REPLAY_LATE) ? nfs4r_replay_commit(s, rec) : index_commit(s, rec, &h);
 }
 
 enum nfs4r_status nfs4r_replay(struct nfs4r_scan *sc, const struct nfs4r_rec_view *rec)
@@ -271,6 +302,8 @@ enum nfs4r_status nfs4r_replay(struct nfs4r_scan *sc, const struct nfs4r_rec_vie
 		sc->lost = lost;
 		return see_open(sc, rec);
 	}
+	if (rec->type == REC_ASIDE)
+		return see_cut(sc, rec, &lost);
 	if (rec->type == REC_RECOVERED)
 		nfs4r_flights_free(s); /* begun before, and nobody has them */
 	if (rec->type >= REC_SEAL && rec->type <= REC_POSITIONS)
@@ -279,11 +312,11 @@ enum nfs4r_status nfs4r_replay(struct nfs4r_scan *sc, const struct nfs4r_rec_vie
 		return NFS4R_OK;
 	switch (rec->type) {
 	case REC_PUTS:
-		return replay_puts(s, rec);
+		return nfs4r_replay_puts(s, rec);
 	case REC_MARKS:
 		return replay_marks(s, rec);
 	case REC_HANDLE:
-		return replay_handle(s, rec);
+		return nfs4r_replay_handle(s, rec);
 	case REC_RECOVERED:
 		sc->lost = false;
 		return NFS4R_OK;

@@ -2,7 +2,7 @@
 /*
  * Rows: what is stored about one object, and where a read finds it.
  *
- * Happy path: the active overlay, else the one that a checkpoint is writing, else LMDB. The read
+ * Happy path: the active overlay, else those below it (checkpoint.c), else LMDB. The read
  * transaction is opened while the view is held, so that a checkpoint that ends in between cannot hide the
  * object, but LMDB's pages are touched after the view was given back: a slow disk holds up nobody.
  *
@@ -86,10 +86,10 @@ bool nfs4r_row_decode(const struct nfs4r_oid *oid, const uint8_t *p, size_t len,
 
 static const struct ov_row *overlay_row(struct nfs4r_store *s, const struct nfs4r_oid *oid)
 {
-	struct ov_row *r = nfs4r_ov_row(s->active, oid);
+	const struct ov_row *r = NULL;
 
-	if (!r && s->frozen.ov)
-		r = nfs4r_ov_row(s->frozen.ov, oid);
+	for (const struct nfs4r_overlay *ov = s->active; ov && !r; ov = ov->below)
+		r = nfs4r_ov_row(ov, oid);
 	return r;
 }
 
@@ -319,7 +319,7 @@ static void oids_add(struct oids *l, const struct nfs4r_oid *oid)
 
 static void oids_of_overlay(struct nfs4r_store *s, const struct nfs4r_overlay *ov, struct oids *l)
 {
-	for (uint64_t b = 0; ov && b < ov->rows.nbuckets; b++) {
+	for (uint64_t b = 0; b < ov->rows.nbuckets; b++) {
 		for (struct ov_node *n = ov->rows.buckets[b]; n; n = n->next) {
 			const struct ov_row *r = (const struct ov_row *)n;
 
@@ -362,8 +362,8 @@ uint32_t nfs4r_store_each_oid(struct nfs4r_store *s, const struct nfs4r_oid *aft
 	if (!max)
 		return 0;
 	pthread_rwlock_rdlock(&s->view);
-	oids_of_overlay(s, s->active, &l);
-	oids_of_overlay(s, s->frozen.ov, &l);
+	for (const struct nfs4r_overlay *ov = s->active; ov; ov = ov->below)
+		oids_of_overlay(s, ov, &l);
 	r = nfs4r_db_begin(&s->db);
 	if (!r || oids_of_db(s, r, &l))
 		atomic_store(&s->jnl.failed, true);

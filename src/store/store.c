@@ -110,8 +110,9 @@ static void destroy(struct nfs4r_store *s)
 	nfs4r_jnl_fini(&s->jnl);
 	nfs4r_flights_free(s);
 	nfs4r_ov_free(s->active);
-	nfs4r_ov_free(s->frozen.ov);
 	free(s->frozen.carry);
+	free(s->frozen.beyond);
+	free(s->beyond);
 	for (int i = 0; i < NLOGS; i++)
 		nfs4r_log_clear(&s->logs[i]);
 	for (uint32_t i = 0; i < s->nintents; i++)
@@ -293,9 +294,11 @@ struct nfs4r_entry *nfs4r_store_intent_at(struct nfs4r_store *s, uint32_t i)
 
 static const struct ov_core *overlay_core(struct nfs4r_store *s, const uint8_t *key, uint16_t len)
 {
-	const struct ov_core *c = nfs4r_ov_core(s->active, key, len);
+	const struct ov_core *c = NULL;
 
-	return c || !s->frozen.ov ? c : nfs4r_ov_core(s->frozen.ov, key, len);
+	for (const struct nfs4r_overlay *ov = s->active; ov && !c; ov = ov->below)
+		c = nfs4r_ov_core(ov, key, len);
+	return c;
 }
 
 static void each_overlay_core(struct nfs4r_store *s, const struct nfs4r_overlay *ov,
@@ -303,7 +306,7 @@ static void each_overlay_core(struct nfs4r_store *s, const struct nfs4r_overlay 
 					 const uint8_t *val, uint16_t val_len),
 			      void *arg)
 {
-	for (uint64_t b = 0; ov && b < ov->core.nbuckets; b++) {
+	for (uint64_t b = 0; b < ov->core.nbuckets; b++) {
 		for (struct ov_node *n = ov->core.buckets[b]; n; n = n->next) {
 			const struct ov_core *c = (const struct ov_core *)n;
 
@@ -325,8 +328,8 @@ void nfs4r_store_each_core_row(struct nfs4r_store *s,
 	int rc;
 
 	pthread_rwlock_rdlock(&s->view);
-	each_overlay_core(s, s->active, fn, arg);
-	each_overlay_core(s, s->frozen.ov, fn, arg);
+	for (const struct nfs4r_overlay *ov = s->active; ov; ov = ov->below)
+		each_overlay_core(s, ov, fn, arg);
 	r = nfs4r_db_begin(&s->db);
 	rc = r ? mdb_cursor_open(r->txn, s->db.core, &cur) : ENOMEM;
 	if (!rc) {
@@ -374,6 +377,8 @@ void nfs4r_store_get_stats(struct nfs4r_store *s, struct nfs4r_store_stats *out)
 	out->last_checkpoint_ms = atomic_load(&s->last_checkpoint_ms);
 	pthread_rwlock_rdlock(&s->view);
 	out->rows_dirty = s->active->rows.count + s->active->names.count;
+	for (const struct nfs4r_overlay *ov = s->active->below; ov; ov = ov->below)
+		out->rows_left += ov->rows.count + ov->names.count;
 	pthread_rwlock_unlock(&s->view);
 	pthread_rwlock_rdlock(&s->db.map);
 	if (!mdb_env_info(s->db.env, &info) && !mdb_env_stat(s->db.env, &st))

@@ -165,7 +165,7 @@ void nfs4r_store_owners_have(struct nfs4r_store *s, const nfs4r_lsn lsn[NFS4R_SE
  * Note positions, call @sync_files (the exported file system: syncfs), sync the journal, write LMDB, forget marks, delete
  * journal segments that hold neither unwritten changes nor wanted log entries. stable[] = index by server id.
  * One at a time (a second caller waits and gets the next). On error nothing is lost and the old checkpoint stays.
- * While an entry of another server is missing before one that was noted, and that one's owner may lose it, LMDB is not written, and all the rest is done: OK.
+ * While an entry of another server is missing before one that was noted, and that one's owner may lose it, LMDB is not written, and all the rest is done: OK. When that lasts, LMDB gets all but what lies behind such holes.
  * DELAY: an own entry begun before one of those noted has not been committed within a second; LMDB gets none behind a hole.
  * @safe, if any, is called with stable[] on this thread, no lock held, as soon as files and journal are on stable storage: LMDB is a function of the journal, and who
  * waits for the positions need not wait for it. What it was told stays true when LMDB cannot be written then. A caller who got another one's checkpoint is told when that has ended.
@@ -207,6 +207,7 @@ void nfs4r_store_kept(struct nfs4r_store *s, uint64_t max_bytes, uint64_t max_ag
 
 struct nfs4r_store_stats {
 	uint64_t journal_bytes, segments, appends, syncs, checkpoints, rows_dirty, lmdb_bytes;
+	uint64_t rows_left; /* in memory, too: what a checkpoint is writing, or could not write, or has set aside */
 	uint64_t last_checkpoint_ms; /* how long it took */
 };
 void nfs4r_store_get_stats(struct nfs4r_store *s, struct nfs4r_store_stats *out);

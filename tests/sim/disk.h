@@ -18,6 +18,7 @@ struct rec {
 	uint32_t obj;				 /* INSTALL: what it is now */
 	struct row *row;
 	uint64_t end; /* position in the journal of a real store */
+	uint64_t copied; /* the same, of a copy of it that a checkpoint made; 0: none */
 };
 
 /* kept.c */

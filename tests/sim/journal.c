@@ -141,7 +141,7 @@ static nfs4r_lsn drop_behind(struct journal *j, nfs4r_server_id log, uint64_t ke
 	for (uint32_t i = 0; i < j->n; i++) {
 		struct rec *r = &j->recs[i];
 
-		if (r->type == DID_COMMIT && r->e->log == log && r->e->lsn > end && NFS4R_GEN(r->e->lsn) == NFS4R_GEN(begin) && (!kept || r->end > kept))
+		if (r->type == DID_COMMIT && r->e->log == log && r->e->lsn > end && NFS4R_GEN(r->e->lsn) == NFS4R_GEN(begin) && (!kept || r->end > kept || r->copied > kept))
 			forget_rec(r);
 	}
 	return end;

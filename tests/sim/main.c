@@ -313,6 +313,7 @@ static const struct {
 	{ F_STORE_BEHIND_HOLE, "store-power" },	{ F_STORE_TELL_FILES, "store-slow" },
 	{ F_STORE_TELL_JOURNAL, "store-slow" },	{ F_STORE_ZEROS_END, "store-power" },
 	{ F_STORE_HOLE_STAYS, "store-process-holes" },	{ F_STORE_BEGUN, "store-crash" },
+	{ F_STORE_NOT_ASIDE, "store-aside" },
 	{ F_TAINT_STABLE, "seals-late" },	{ F_TAINT_SEALED, "seals-late" },
 	{ F_DROP_UNSTABLE, "seals-away" },	{ F_LATE_WAITS, "seals-away" },
 	{ F_VOTERS_UNASKED, "members" },	{ F_LEARNER_KNOWN, "members-power" },
@@ -382,7 +383,7 @@ static const char *fault_text(uint32_t fault)
 {
 	static const char *const store[] = {
 #define X(name, rule, what) [name - NFS4R_STORE_FAULT_FIRST] = rule ": " what,
-		NFS4R_STORE_FAULTS_EACH(X) NFS4R_STORE_TOLD_FAULTS_EACH(X) NFS4R_STORE_END_FAULTS_EACH(X)
+		NFS4R_STORE_FAULTS_EACH(X) NFS4R_STORE_TOLD_FAULTS_EACH(X) NFS4R_STORE_END_FAULTS_EACH(X) NFS4R_STORE_ASIDE_FAULTS_EACH(X)
 #undef X
 	};
 

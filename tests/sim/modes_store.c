@@ -104,6 +104,17 @@ static void tune_long_holes(struct plan *p, struct rng *r)
 	p->crash_every_us *= 2;
 }
 
+/* And the owners are not heard, so that what is behind a hole must be set aside, again and again. */
+static void tune_aside(struct plan *p, struct rng *r)
+{
+	tune_long_holes(p, r);
+	p->owners_unheard = 1;
+	p->clients = 4;
+	p->hole_crash = 2;
+	p->checkpoint_us = 20 * MS + rng_below(r, 60 * MS);
+	p->apply_us = 300 * MS + rng_below(r, 1500 * MS);
+}
+
 static void tune_lost(struct plan *p, struct rng *r)
 {
 	tune_views_amnesia(p, r);
@@ -159,6 +170,7 @@ const struct mode store_modes[] = {
 	{ "store-hole", NULL, NULL, tune_hole, "real stores: updates under way during checkpoints, and machines lose power" },
 	{ "store-process-holes", NULL, NULL, tune_process_holes_saved, "real stores: a checkpoint when an entry is there and one before it is not; then all machines crash, or only the process there" },
 	{ "store-long-holes", NULL, NULL, tune_long_holes, "real stores: holes in logs of others that last over many checkpoints" },
+	{ "store-aside", NULL, NULL, tune_aside, "real stores: the same, and what lies behind such holes is set aside by many checkpoints" },
 	{ "store-lost", NULL, NULL, tune_lost, "real stores: disks are lost or put back" },
 	{ "store-seals", NULL, NULL, tune_seals, "real stores: power is lost while logs are sealed and copies repaired" },
 	{ "store-seals-lost", NULL, NULL, tune_seals_lost, "real stores: disks are lost or put back; what was promised stays" },

@@ -56,6 +56,7 @@ struct plan { /* drawn from the seed and the mode; printed with a failure */
 	uint32_t machine_crash;		      /* of thousand crashes */
 	uint32_t hole_crash; /* of thousand entries that are committed behind a hole: all machines crash */
 	uint32_t hole_process; /* 1: but where it was committed only the process does */
+	uint32_t owners_unheard; /* 1: no store is told what the owners of logs have for good */
 	uint32_t hole_saved; /* 1: when a checkpoint there has given up waiting for the hole to close */
 	uint64_t sync_us, exec_us, apply_us, checkpoint_us;
 	uint32_t exec_fails; /* per mille of local executions */

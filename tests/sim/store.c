@@ -454,6 +454,23 @@ void store_make(struct server *v)
 	store_open(v, false);
 }
 
+/* A checkpoint sets aside what lies behind a hole (log 4.3): the newest record of such an entry lies where its copy does. */
+static void note_copies(struct server *v)
+{
+	const struct nfs4r_store *store = v->storage->store;
+
+	for (uint32_t i = 0; store && i < v->journal.n; i++) {
+		struct rec *r = &v->journal.recs[i];
+		const struct nfs4r_logent *e = r->type == DID_COMMIT ? nfs4r_log_at(&store->logs[r->e->log], r->e->lsn) : NULL;
+		bool newest = e && e->pos >= r->end;
+
+		for (uint32_t k = i + 1; k < v->journal.n && newest; k++)
+			newest = v->journal.recs[k].type != DID_COMMIT || v->journal.recs[k].e->log != r->e->log || v->journal.recs[k].e->lsn != r->e->lsn;
+		if (newest)
+			r->copied = e->pos + 1;
+	}
+}
+
 /* All at once, with nothing more on the disk. */
 static void close_dead(struct server *v, bool power)
 {
@@ -462,6 +479,7 @@ static void close_dead(struct server *v, bool power)
 	platter_die_in(g->platter, 0);
 	platter_kill(g->platter, power);
 	tasks_finish(v);
+	note_copies(v);
 	nfs4r_store_close(g->store);
 	g->store = NULL;
 	platter_revive(g->platter);
@@ -492,6 +510,7 @@ void store_close(struct server *v, bool in_order, bool power)
 	}
 	platter_revive(g->platter);
 	tasks_finish(v);
+	note_copies(v);
 	nfs4r_store_close(g->store);
 	g->store = NULL;
 	v->journal.synced = v->journal.n;

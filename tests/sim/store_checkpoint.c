@@ -52,7 +52,8 @@ static int sync_files(void *arg)
 
 	get_applied(v, begun);
 	if (g->saving.pos != g->store->frozen.meta.pos) { /* else it is left over, and LMDB still to be written */
-		store_touches_saved(v);
+		if (g->store->lmdb.pos >= g->saving.pos) /* else what it held is frozen anew, and some of it set aside */
+			store_touches_saved(v);
 		g->saving = (struct saving_files){ g->store->frozen.meta.pos, g->touches };
 	}
 	if (task_running())
@@ -138,7 +139,7 @@ static void say_what_owners_have(struct server *v)
 	struct nfs4r_core_peer p;
 
 	for (nfs4r_server_id s = 1; s <= v->sim->plan.servers; s++)
-		if (v->core && nfs4r_core_get_peer(v->core, s, &p))
+		if (v->core && !v->sim->plan.owners_unheard && nfs4r_core_get_peer(v->core, s, &p))
 			have[s] = p.peer_stable;
 	nfs4r_store_owners_have(v->storage->store, have);
 }

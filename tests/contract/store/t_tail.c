@@ -4,7 +4,10 @@
  * back, whatever happens in between; and entries behind a hole in it, or in another server's log, count as never
  * written, at the open that finds the hole and at every later one.
  */
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "fixture.h"
 
@@ -460,6 +463,152 @@ static void test_foreign_hole_lasts_and_the_machine_crashes(void **state)
 	foreign_hole_lasts(true);
 }
 
+/* ---- and others go on -------------------------------------------------------------------- */
+
+#define CHECKPOINTS 60
+
+/* What others do is in LMDB, and the journal lets it go; two in three of them write what the last one wrote. */
+static void others_go_on(void)
+{
+	for (int i = 0; i < CHECKPOINTS; i++) {
+		struct nfs4r_store_stats stats;
+		nfs4r_lsn first, last;
+
+		for (int k = 0; k < 10; k++) {
+			struct nfs4r_put put = put_row("same", (char[]){ 'a' + i % 26, 'a' + k, 0 });
+			char name[32];
+
+			snprintf(name, sizeof(name), "n%d.%d", i, k);
+			mk(&f, &f.root, name, NFS4R_TYPE_FILE);
+			assert_int_equal(nfs4r_store_put(f.s, &put, 1), NFS4R_OK);
+		}
+		nfs4r_store_log_range(f.s, 1, &first, &last);
+		nfs4r_store_truncate(f.s, 1, last);
+		nfs4r_store_truncate(f.s, 2, 1);
+		checkpoint_tells(last, 1);
+		assert_int_equal(nfs4r_store_row(f.s, &made[2], NULL), NFS4R_KNOWN);
+		nfs4r_store_get_stats(f.s, &stats);
+		assert_true(stats.journal_bytes < 6 * f.cfg.segment_bytes);
+		assert_true(stats.rows_dirty + stats.rows_left < 60);
+	}
+}
+
+static void assert_log_2(nfs4r_lsn lsn, const char *name)
+{
+	struct nfs4r_entry *e = nfs4r_store_log_read(f.s, 2, lsn);
+
+	assert_non_null(e);
+	assert_int_equal(e->lsn, lsn);
+	assert_string_equal(e->parts[1].names[0].name.s, name);
+	nfs4r_entry_put(e);
+}
+
+/* What was there meanwhile, but for what was behind the hole. */
+static char *dump_without_third(void)
+{
+	char *is;
+
+	reopen_after_crash("boot-1");
+	assert_int_equal(f.info.logs[2].applied, 1);
+	assert_true(nfs4r_store_row(f.s, &made[2], NULL) != NFS4R_KNOWN);
+	is = dump_store(&f);
+	assert_non_null(strstr(is, "n59.9"));
+	return is;
+}
+
+static void test_others_go_on_and_the_process_ends(void **state)
+{
+	make_foreign_hole();
+	others_go_on();
+	assert_log_2(3, "x");
+	free(before);
+	before = dump_without_third();
+	assert_dropped(2);
+	reopen_after_crash("boot-1");
+	assert_dump(before);
+	checkpoint();
+	for (int i = 0; i < 2; i++) {
+		reopen_after_crash(i ? "boot-2" : "boot-1");
+		assert_dump(before);
+		assert_dropped(0);
+	}
+	for (int i = 1; i < 3; i++) /* and now they come again */
+		assert_int_equal(nfs4r_store_commit(f.s, held[i], false, NULL, 0), NFS4R_OK);
+	reopen_after_crash("boot-2");
+	assert_int_equal(f.info.logs[2].applied, 3);
+	assert_log_2(3, "x");
+}
+
+/* Between the records that set them aside and the end of that checkpoint. */
+static int no_files(void *arg)
+{
+	return EIO;
+}
+
+static void test_others_go_on_and_a_checkpoint_is_cut_short(void **state)
+{
+	make_foreign_hole();
+	others_go_on();
+	for (int k = 0; k < 100; k++)
+		mk(&f, &f.root, (char[]){ 'z', (char)('0' + k / 10), (char)('0' + k % 10), 0 }, NFS4R_TYPE_FILE);
+	checkpoint_tells(3 + 600 + 100, 1); /* finds that it lasts */
+	assert_int_equal(nfs4r_store_checkpoint(f.s, no_files, NULL, NULL), NFS4R_IO);
+	free(before);
+	before = dump_without_third();
+	assert_non_null(strstr(before, "z99"));
+	assert_dropped(2);
+}
+
+static void test_others_go_on_and_the_hole_closes(void **state)
+{
+	make_foreign_hole();
+	others_go_on();
+	assert_int_equal(nfs4r_store_commit(f.s, held[1], false, NULL, 0), NFS4R_OK);
+	free(before);
+	before = dump_store(&f);
+	for (int i = 0; i < 6; i++) {
+		reopen_after_crash(i % 2 ? "boot-2" : "boot-1");
+		assert_int_equal(f.info.logs[2].applied, 3);
+		assert_int_equal(nfs4r_store_row(f.s, &made[2], NULL), NFS4R_KNOWN);
+		assert_dump(before);
+		assert_log_2(3, "x");
+		assert_dropped(0);
+		if (i > 1)
+			checkpoint();
+	}
+}
+
+/* Rows of the core that came with it: what was written after it stays, what was not is its own; and nothing of it is there when it is given up. */
+static void others_write_its_rows(bool closes)
+{
+	struct nfs4r_put puts[2] = { put_row("same", "of 3"), put_row("mine", "of 3") };
+	char *is;
+
+	make_foreign_hole();
+	nfs4r_entry_put(held[3]);
+	held[3] = e_create(&f, 2, &dirs[2], "y", NFS4R_TYPE_FILE, &made[3]);
+	assert_int_equal(held[3]->lsn, 4);
+	assert_int_equal(nfs4r_store_commit(f.s, held[3], false, puts, 2), NFS4R_OK);
+	others_go_on();
+	if (closes)
+		assert_int_equal(nfs4r_store_commit(f.s, held[1], false, NULL, 0), NFS4R_OK);
+	reopen_after_crash("boot-1");
+	is = dump_store(&f);
+	assert_null(strstr(is, "same = of 3"));
+	assert_int_equal(!strstr(is, "mine = of 3"), !closes);
+	free(is);
+}
+
+static void test_others_go_on_and_write_its_rows(void **state)
+{
+	others_write_its_rows(false);
+}
+
+static void test_others_go_on_and_write_its_rows_and_it_closes(void **state)
+{
+	others_write_its_rows(true);
+}
+
 /* Its owner cannot lose it, and does not give its number out again: LMDB has it, and it is there after any crash. */
 static void test_foreign_hole_lasts_and_the_owner_has_it(void **state)
 {
@@ -549,6 +698,11 @@ int main(void)
 		T(test_checkpoint_takes_the_foreign_hole_along),
 		T(test_foreign_hole_lasts_and_the_process_ends),
 		T(test_foreign_hole_lasts_and_the_machine_crashes),
+		T(test_others_go_on_and_the_process_ends),
+		T(test_others_go_on_and_a_checkpoint_is_cut_short),
+		T(test_others_go_on_and_the_hole_closes),
+		T(test_others_go_on_and_write_its_rows),
+		T(test_others_go_on_and_write_its_rows_and_it_closes),
 		T(test_foreign_hole_lasts_and_the_owner_has_it),
 		T(test_foreign_hole_closes_later),
 		T(test_foreign_hole_ends_with_other_positions),
