@@ -8,7 +8,8 @@
  *   1. doubt_restore(), before anything is applied: objects of the store that are not on the disk are made again, empty; the names of
  *      the directories in doubt become those of the store. What lies there without a row (it was made, and its record lost; or it was
  *      deleted, and that came back) is moved to the hidden directory, under "stray."; nobody was told that it is durable.
- *   2. doubt_task(), on the same thread (the repair's), when there are other servers: bytes, attributes and extended attributes of each object in doubt are
+ *   2. doubt_task(), on the same thread (the repair's), when there are other servers: bytes, attributes and extended attributes of each object in doubt (of a file
+ *      that was only being written when the process ended: the bytes that were) are
  *      taken from a server whose copy has at least this version and is in no doubt; if that is newer, the core hears of it. Nobody has: of those that have the highest
  *      version, the one whose log it comes from (else the one with the lowest id) says that its own bytes are right, since what it synced for a client's COMMIT is
  *      there; an older copy gives what was before the entries that it lacks (doubt_plan.c), and the others wait and take all from this one.
@@ -149,7 +150,8 @@ static enum nfs4r_status make_missing(struct doubt *d)
 		struct nfs4r_lhandle h;
 
 		nfs4r_handle(eng, &d->repair.objs[i].oid, &h);
-		if (!h.len || eng->ops->getattr(eng->ctx, &h, &a) != NFS4R_OK)
+		d->repair.objs[i].made = !h.len || eng->ops->getattr(eng->ctx, &h, &a) != NFS4R_OK;
+		if (d->repair.objs[i].made)
 			st = make_again(d, &d->repair.objs[i].oid);
 		nfs4r_buf_put(a.acl);
 	}

@@ -6,6 +6,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "engine/doubt_int.h"
@@ -40,14 +41,64 @@ static enum outcome failed_or_later(enum nfs4r_status st, bool done)
 	return st == NFS4R_OK && done ? SETTLED : LATER;
 }
 
-static enum outcome take_all_from(struct repair *r, nfs4r_server_id s, const struct nfs4r_oid *oid, nfs4r_version version)
+static int cmp_range(const void *a, const void *b)
+{
+	const struct repair_range *x = a, *y = b;
+
+	return x->off < y->off ? -1 : x->off > y->off;
+}
+
+/* What is not in these, which are the first @n of r->keep, takes their place. */
+static bool keep_rest(struct repair *r, uint32_t n)
+{
+	uint64_t at = 0;
+	bool ok = true;
+
+	qsort(r->keep, n, sizeof(*r->keep), cmp_range);
+	for (uint32_t i = 0; ok && i < n; i++) {
+		struct repair_range k = r->keep[i];
+
+		ok = k.off <= at || repair_keep(r, at, k.off - at);
+		if (k.off + k.len > at)
+			at = k.off + k.len;
+	}
+	ok = ok && repair_keep(r, at, UINT64_MAX - at);
+	if (ok)
+		memmove(r->keep, r->keep + n, (r->nkeep - n) * sizeof(*r->keep));
+	r->nkeep = ok ? r->nkeep - n : 0;
+	return ok;
+}
+
+/*
+ * After a crash of the process: of a file that was only written to, the bytes of these updates are in doubt, and no others. Large files would be copied whole
+ * otherwise, since there is nearly always an update of them under way. False: all of it is in doubt.
+ */
+static bool keep_what_is_sound(struct doubt *d, struct repair *r, const struct repair_obj *o)
+{
+	const struct nfs4r_oid *list;
+	uint32_t n = nfs4r_store_dropped(d->repair.eng->store, &list);
+	bool bytes = !d->machine && !o->made;
+	uint64_t off, len;
+
+	r->nkeep = 0;
+	for (uint32_t i = 0; i < n && bytes; i++)
+		if (nfs4r_oid_eq(&list[i], &o->oid))
+			bytes = nfs4r_store_dropped_bytes(d->repair.eng->store, i, &off, &len) && off + len >= off && repair_keep(r, off, len);
+	if (bytes && r->nkeep)
+		return keep_rest(r, r->nkeep);
+	r->nkeep = 0;
+	return false;
+}
+
+static enum outcome take_all_from(struct doubt *d, struct repair *r, nfs4r_server_id s, const struct repair_obj *o, nfs4r_version version)
 {
 	bool done = false;
 	uint64_t size;
 
 	r->from = s;
-	r->nkeep = 0;
-	enum nfs4r_status st = repair_refresh(r, oid, version, &size, &done);
+	r->sized = keep_what_is_sound(d, r, o);
+	enum nfs4r_status st = repair_refresh(r, &o->oid, version, &size, &done);
+	r->sized = false;
 	return failed_or_later(st, done);
 }
 
@@ -152,9 +203,10 @@ static void ask_all(struct doubt *d, const struct nfs4r_row *row, nfs4r_servers 
 	}
 }
 
-static enum outcome settle(struct doubt *d, struct repair *r, const struct nfs4r_oid *oid, nfs4r_servers *awaited)
+static enum outcome settle(struct doubt *d, struct repair *r, const struct repair_obj *obj, nfs4r_servers *awaited)
 {
 	struct nfs4r_engine *eng = d->repair.eng;
+	const struct nfs4r_oid *oid = &obj->oid;
 	struct answers a = { .source = 0 };
 	struct nfs4r_row row;
 
@@ -162,7 +214,7 @@ static enum outcome settle(struct doubt *d, struct repair *r, const struct nfs4r
 		return SETTLED; /* of what is being imported nobody else has all; they get the whole of it again */
 	ask_all(d, &row, servers_left(eng) & ~NFS4R_BIT(eng->cfg.rpc.self), &a);
 	if (a.source)
-		return take_all_from(r, a.source, oid, row.version);
+		return take_all_from(d, r, a.source, obj, row.version);
 	if (a.dead)
 		return SETTLED; /* it will be deleted here, too */
 	if (a.silent) {
@@ -236,8 +288,8 @@ static void *work(void *arg)
 	nfs4r_servers awaited = 0;
 
 	for (uint32_t i; (i = w->next++) < d->repair.n && !eng->stopping;) {
-		const struct nfs4r_oid *oid = &d->repair.objs[i].oid;
-		enum outcome o = w->done[i] ? LATER : settle(d, &r, oid, &awaited);
+		const struct repair_obj *obj = &d->repair.objs[i];
+		enum outcome o = w->done[i] ? LATER : settle(d, &r, obj, &awaited);
 
 		if (o == FAILED)
 			engine_log(eng, NFS4R_LOG_ERROR, "volume %s: an object in doubt after a crash cannot be written: free space on the exported file "
@@ -246,7 +298,7 @@ static void *work(void *arg)
 			continue;
 		w->done[i] = true;
 		w->left--;
-		doubt_mark_settled(d, oid);
+		doubt_mark_settled(d, &obj->oid);
 	}
 	w->awaited |= awaited;
 	free(r.keep);

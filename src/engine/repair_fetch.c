@@ -274,12 +274,17 @@ static enum nfs4r_status fetch_bytes(struct repair *r, const struct nfs4r_oid *o
 	struct nfs4r_engine *eng = r->eng;
 	struct nfs4r_attrs size = { .mask = NFS4R_ATTR_SIZE, .size = f->head.attrs.size };
 	uint8_t *here = malloc(size.size < CHUNK ? size.size + 1 : CHUNK);
-	enum nfs4r_status st = !here ? NFS4R_NOMEM : r->nkeep ? NFS4R_OK : eng->ops->setattr(eng->ctx, &f->h, &size, NULL, NULL);
+	enum nfs4r_status st = !here ? NFS4R_NOMEM : r->nkeep && !r->sized ? NFS4R_OK : eng->ops->setattr(eng->ctx, &f->h, &size, NULL, NULL);
 
 	for (uint64_t off = 0; off < size.size && st == NFS4R_OK;) {
 		struct nfs4r_read rd = { .type = NFS4R_RD_READ, .oid = *oid, .offset = off, .length = size.size - off < CHUNK ? size.size - off : CHUNK };
 		uint32_t got;
+		bool keep;
 
+		if (stretch(r, off, (uint32_t)rd.length, &keep) == rd.length && keep) {
+			off += rd.length;
+			continue;
+		}
 		st = ask(r, &rd);
 		got = st == NFS4R_OK && rd.data ? rd.data->len : 0;
 		if (got && got <= rd.length)

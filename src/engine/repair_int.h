@@ -14,6 +14,7 @@ struct repair_obj {
 	bool dead;   /* at the source */
 	bool gone;   /* what the store's handle led to (repair_adopt.c); the handle may lead to another object's file by now */
 	struct nfs4r_lhandle *found; /* what is taken for it (repair_adopt.c); NULL: nothing */
+	bool made;   /* doubt.c: its file was not there, and is empty */
 	bool inexact; /* at the source, and how (log 7.5) */
 	struct nfs4r_left left; /* or `later` in it */
 };
@@ -35,6 +36,7 @@ struct repair {
 	bool importing;	 /* ... unless it may be still to be taken in: an import was interrupted, and nothing of the volume has the name */
 	struct repair_range { uint64_t off, len; } *keep; /* bytes of the object under way that are not fetched */
 	uint32_t nkeep, keep_cap;
+	bool sized;	 /* the size is that of the source, also when bytes are kept */
 	char **keep_xattrs; /* nor these extended attributes */
 	uint32_t nkeep_xattrs;
 	char saved[1200]; /* where conflicts were saved; empty: nothing was undone */

@@ -306,8 +306,11 @@ static void rec_begun(struct nfs4r_wbuf *w, const struct nfs4r_begun *b)
 	nfs4r_rec_u16(w, b->log);
 	nfs4r_rec_u64(w, b->lsn);
 	nfs4r_rec_u32(w, b->noids);
-	for (uint32_t i = 0; i < b->noids; i++)
+	for (uint32_t i = 0; i < b->noids; i++) {
 		nfs4r_rec_bytes(w, b->oids[i].b, 16);
+		nfs4r_rec_u64(w, b->spans[i].off);
+		nfs4r_rec_u64(w, b->spans[i].len);
+	}
 	nfs4r_rec_end(w);
 }
 
@@ -320,6 +323,7 @@ enum nfs4r_status nfs4r_store_begin(struct nfs4r_store *s, const struct nfs4r_en
 
 	while (b.noids < e->nparts && b.noids < NFS4R_PARTS_MAX) {
 		b.oids[b.noids] = e->parts[b.noids].oid;
+		b.spans[b.noids] = nfs4r_span_of(&e->parts[b.noids]);
 		b.noids++;
 	}
 	if (FAULT(F_STORE_BEGUN))
@@ -373,25 +377,39 @@ enum nfs4r_status nfs4r_begun_replay(struct nfs4r_store *s, struct nfs4r_rd *r)
 		if (r->bad)
 			return NFS4R_MALFORMED;
 		memcpy(b.oids[b.noids].b, oid, 16);
+		b.spans[b.noids].off = rd_u64(r);
+		b.spans[b.noids].len = rd_u64(r);
 	}
+	if (r->bad)
+		return NFS4R_MALFORMED;
 	if (!begun_room(s))
 		return NFS4R_NOMEM;
 	s->begun[s->nbegun++] = b;
 	return NFS4R_OK;
 }
 
-enum nfs4r_status nfs4r_drop_object(struct nfs4r_store *s, const struct nfs4r_oid *oid)
+struct nfs4r_span nfs4r_span_of(const struct nfs4r_part *p)
+{
+	bool bytes = p->effect == NFS4R_EFF_WRITE || p->effect == NFS4R_EFF_ALLOC;
+
+	return bytes ? (struct nfs4r_span){ p->off, p->len } : (struct nfs4r_span){ 0, SPAN_ALL };
+}
+
+enum nfs4r_status nfs4r_drop_object(struct nfs4r_store *s, const struct nfs4r_oid *oid, const struct nfs4r_span *span)
 {
 	if (s->ndropped == s->dropped_cap) {
 		uint32_t cap = s->ndropped ? 2 * s->ndropped : 16;
 		struct nfs4r_oid *p = realloc(s->dropped, cap * sizeof(*p));
+		struct nfs4r_span *q = realloc(s->dropped_spans, cap * sizeof(*q));
 
-		if (!p)
+		s->dropped = p ? p : s->dropped;
+		s->dropped_spans = q ? q : s->dropped_spans;
+		if (!p || !q)
 			return NFS4R_NOMEM;
-		s->dropped = p;
 		s->dropped_cap = cap;
 	}
-	s->dropped[s->ndropped++] = *oid;
+	s->dropped[s->ndropped] = *oid;
+	s->dropped_spans[s->ndropped++] = *span;
 	return NFS4R_OK;
 }
 
@@ -401,7 +419,7 @@ enum nfs4r_status nfs4r_begun_drop(struct nfs4r_store *s)
 
 	for (; s->nbegun && st == NFS4R_OK; s->nbegun--)
 		for (uint32_t i = 0; i < s->begun[s->nbegun - 1].noids && st == NFS4R_OK; i++)
-			st = nfs4r_drop_object(s, &s->begun[s->nbegun - 1].oids[i]);
+			st = nfs4r_drop_object(s, &s->begun[s->nbegun - 1].oids[i], &s->begun[s->nbegun - 1].spans[i]);
 	return st;
 }
 
@@ -426,4 +444,11 @@ uint32_t nfs4r_store_dropped(const struct nfs4r_store *s, const struct nfs4r_oid
 {
 	*list = s->dropped;
 	return s->ndropped;
+}
+
+bool nfs4r_store_dropped_bytes(const struct nfs4r_store *s, uint32_t i, uint64_t *off, uint64_t *len)
+{
+	*off = s->dropped_spans[i].off;
+	*len = s->dropped_spans[i].len;
+	return *len != SPAN_ALL;
 }

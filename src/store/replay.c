@@ -157,8 +157,11 @@ static enum nfs4r_status note_dropped(struct nfs4r_store *s, const struct nfs4r_
 
 	if (st != NFS4R_OK)
 		return st;
-	for (uint32_t i = 0; i < e->nparts && st == NFS4R_OK; i++)
-		st = nfs4r_drop_object(s, &e->parts[i].oid);
+	for (uint32_t i = 0; i < e->nparts && st == NFS4R_OK; i++) {
+		struct nfs4r_span span = nfs4r_span_of(&e->parts[i]);
+
+		st = nfs4r_drop_object(s, &e->parts[i].oid, &span);
+	}
 	nfs4r_entry_put(e);
 	free(puts);
 	return st;

@@ -139,6 +139,8 @@ uint32_t nfs4r_store_marked(struct nfs4r_store *s, struct nfs4r_oid **list);
  * entries that were begun, and not committed, when the last run ended (4.5). Some are there more than once. Valid until close().
  */
 uint32_t nfs4r_store_dropped(const struct nfs4r_store *s, const struct nfs4r_oid **list);
+/* Of the @i-th of them: only these bytes of its file; false: all of it. */
+bool nfs4r_store_dropped_bytes(const struct nfs4r_store *s, uint32_t i, uint64_t *off, uint64_t *len);
 /* At most @max objects with OID > @after, ascending, that have a row; returns how many. */
 uint32_t nfs4r_store_each_oid(struct nfs4r_store *s, const struct nfs4r_oid *after, struct nfs4r_oid *out, uint32_t max);
 /* Entries up to @until of @log are never needed again. Cheap; space is freed by checkpoints, by segment. */

@@ -668,6 +668,63 @@ static void half_a_mkdir_is_gone(void **state)
 	expect_shell("f\nx\n", "ls %s", r->data);
 }
 
+static void begin_write(struct site *r, const struct nfs4r_oid *f, nfs4r_lsn lsn, uint64_t off, uint64_t len)
+{
+	struct nfs4r_entry *e = nfs4r_entry_new();
+
+	e->log = 1;
+	e->lsn = lsn;
+	e->nparts = 1;
+	e->parts[0].oid = *f;
+	e->parts[0].effect = NFS4R_EFF_WRITE;
+	e->parts[0].off = off;
+	e->parts[0].len = len;
+	assert_int_equal(nfs4r_store_begin(r->eng->store, e), NFS4R_OK);
+	nfs4r_entry_put(e);
+}
+
+static uint64_t received(struct site *s)
+{
+	struct nfs4r_rpc_peer_stats st;
+	uint64_t n = 0;
+
+	for (nfs4r_server_id i = 1; i <= SITES; i++)
+		if (i != s->id && nfs4r_rpc_get_stats(s->eng->rpc, i, &st))
+			n += st.bytes_received;
+	return n;
+}
+
+#define MIB (1u << 20)
+#define LARGE 8 /* MiB */
+
+/* Of a large file only the bytes that were being written are taken from others, and its end. */
+static void only_what_was_being_written_is_taken(void **state)
+{
+	struct cluster *c = *state;
+	struct site *p = &c->site[1], *r = &c->site[3];
+	struct nfs4r_oid root = site_root(p), f = make_file(p, &root, "f", "");
+	static char text[MIB];
+	nfs4r_lsn end;
+
+	for (uint32_t i = 0; i < LARGE; i++) {
+		memset(text, 'a' + (int)i, sizeof(text));
+		assert_int_equal(site_write(p, &f, (uint64_t)i * MIB, text, MIB), NFS4R_OK);
+	}
+	cluster_settle(c);
+	checkpoint(r);
+	end = nfs4r_core_own_end(p->eng->core);
+	begin_write(r, &f, end + 1, 3 * MIB + 5, 10);
+	begin_write(r, &f, end + 2, LARGE * MIB, 4);
+	begin_write(r, &f, end + 3, 3 * MIB, 8);
+	expect_shell("", "printf half | dd of=%s/f bs=1 seek=%u conv=notrunc status=none; printf more >> %s/f", r->data, 3 * MIB + 6, r->data);
+	cluster_kill(c, 3);
+	cluster_start(c, 3);
+	site_says(r, "nothing is in doubt any more", 20);
+	assert_true(received(r) < LARGE / 2 * MIB);
+	expect_equal(c);
+	expect_shell("8388608\nddddddddddddddd\n", "stat -c %%s %s/f; tail -c +%u %s/f | head -c 15; echo", r->data, 3 * MIB + 1, r->data);
+}
+
 /* Log 4.6: who takes content that is newer than its own row may rely on it that a crash does not take away the entry that explains it. */
 static void what_is_given_to_one_in_doubt_is_for_good(void **state)
 {
@@ -901,6 +958,7 @@ int main(void)
 		T(half_an_update_is_gone_after_checkpoints, setup_still),
 		T(half_an_update_comes_again, setup_still),
 		T(half_a_mkdir_is_gone, setup_still),
+		T(only_what_was_being_written_is_taken, setup_still),
 		T(what_is_given_to_one_in_doubt_is_for_good, setup_still),
 		T(what_was_freed_and_cut_is_not_back, setup_still),
 		T(a_mode_without_an_entry_is_nowhere, setup_still),
