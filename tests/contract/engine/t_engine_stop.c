@@ -188,6 +188,13 @@ static void stop_while_busy(struct site *s)
 	join(t);
 }
 
+static void halt(struct site *s)
+{
+	pthread_mutex_lock(&s->eng->lock);
+	engine_halt(s->eng, "the test says so");
+	pthread_mutex_unlock(&s->eng->lock);
+}
+
 static void wait_made(struct site *s, const char *name)
 {
 	char path[160];
@@ -245,9 +252,7 @@ static void what_a_halted_server_waits_for_is_asked_again(void **state)
 	struct request *r = begin_create(s, "made", NULL);
 	wait_made(&c->site[2], "made");
 	assert_int_equal(r->ended, 0);
-	pthread_mutex_lock(&s->eng->lock);
-	engine_halt(s->eng, "the test says so");
-	pthread_mutex_unlock(&s->eng->lock);
+	halt(s);
 	for (int i = 0; i < 2000 && !r->ended; i++)
 		pause_ms(5);
 	assert_int_equal(r->ended, 1);
@@ -266,9 +271,7 @@ static void what_a_thread_waits_for_ends_with_a_halt(void **state)
 	set_mute(&c->site[3], true); /* its ack is awaited */
 	assert_int_equal(pthread_create(&t, NULL, update_here, s->eng), 0);
 	wait_made(&c->site[2], "made");
-	pthread_mutex_lock(&s->eng->lock);
-	engine_halt(s->eng, "the test says so");
-	pthread_mutex_unlock(&s->eng->lock);
+	halt(s);
 	assert_int_equal((uintptr_t)join(t), NFS4R_DELAY);
 }
 
@@ -293,9 +296,7 @@ static void what_has_not_begun_ends_with_a_halt(void **state)
 	for (int i = 0; i < 2000 && !has_active(s->eng); i++)
 		pause_ms(5);
 	assert_true(has_active(s->eng));
-	pthread_mutex_lock(&s->eng->lock);
-	engine_halt(s->eng, "the test says so");
-	pthread_mutex_unlock(&s->eng->lock);
+	halt(s);
 	assert_int_equal((uintptr_t)join(t), NFS4R_DELAY);
 	cluster_stop(c, 1);
 }
