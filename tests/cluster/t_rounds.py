@@ -4,6 +4,7 @@ is lost, and no closed version was seen and gone.
 
     t_rounds.py                      each trouble once
     ROUNDS=100 SEED=n t_rounds.py    so many rounds of two troubles (EACH=1: of one), in random order
+    ONLY='full disk,killed' ...      no troubles but these
 
 A trouble is a function (round, site) in TROUBLES: it makes it, waits, mends it. A new one needs only its line in the table.
 """
@@ -167,11 +168,20 @@ class Round:
         return f'{", ".join(self.said)}: {judged}; {kept}'
 
 
-def plan(rounds, rnd):
+def wanted():
+    """The kinds of trouble that were asked for."""
+    only = [name.strip() for name in os.environ.get('ONLY', '').split(',') if name.strip()]
+    unknown = sorted(set(only) - set(TROUBLES))
+    if unknown:
+        sys.exit(f'ONLY: there is no trouble "{unknown[0]}"; there are: {", ".join(TROUBLES)}')
+    return sorted(only or TROUBLES)
+
+
+def plan(rounds, kinds, rnd):
     """For each round its troubles; every kind comes equally often."""
     names = []
     while len(names) < rounds * EACH:
-        names += rnd.sample(sorted(TROUBLES), len(TROUBLES))
+        names += rnd.sample(kinds, len(kinds))
     return [[(names.pop(0), rnd.choice([1, 2, 3])) for _ in range(EACH)] for _ in range(rounds)]
 
 
@@ -182,11 +192,12 @@ def show_times(times):
 
 
 def main():
-    rounds, seed = int(os.environ.get('ROUNDS', (len(TROUBLES) + EACH - 1) // EACH)), os.environ.get('SEED', '1')
+    kinds = wanted()
+    rounds, seed = int(os.environ.get('ROUNDS', (len(kinds) + EACH - 1) // EACH)), os.environ.get('SEED', '1')
     report, times = bed.Report('rounds'), collections.defaultdict(list)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))   # with the bed taken down
     try:
-        all_rounds(report, times, plan(rounds, random.Random(seed)), seed)
+        all_rounds(report, times, plan(rounds, kinds, random.Random(seed)), seed)
     finally:
         show_times(times)
     return report.status()
