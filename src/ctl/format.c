@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/room.h"
 #include "ctl/ctl.h"
 
 const char *format_count(char buf[FORMAT_LEN], uint64_t n)
@@ -95,15 +96,8 @@ void table_cell(struct table *t, const char *text)
 {
 	if (!t)
 		return;
-	if (t->n == t->cap) {
-		size_t cap = t->cap ? 2 * t->cap : 64;
-		char **cells = realloc(t->cells, cap * sizeof(cells[0]));
-
-		if (!cells)
-			return;
-		t->cells = cells;
-		t->cap = cap;
-	}
+	if (!NFS4R_ROOM(t->cells, t->n, t->cap))
+		return;
 	t->cells[t->n++] = format_safe(text);
 }
 

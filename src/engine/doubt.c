@@ -64,12 +64,12 @@ static bool touched_names(struct doubt *d, struct nfs4r_engine *eng, const struc
 
 static bool touched_dropped(struct doubt *d, struct nfs4r_engine *eng)
 {
-	const struct nfs4r_oid *list;
+	const struct nfs4r_extent *list;
 	uint32_t n = nfs4r_store_dropped(eng->store, &list);
 	bool ok = true;
 
 	for (uint32_t i = 0; i < n && ok; i++)
-		ok = touches_add(&d->since, &(struct touch){ .oid = list[i] });
+		ok = touches_add(&d->since, &(struct touch){ .oid = list[i].oid });
 	return ok;
 }
 
@@ -184,7 +184,7 @@ enum nfs4r_status doubt_set_attrs(struct doubt *d, const struct touches *t, cons
 
 enum nfs4r_status doubt_begin(struct nfs4r_engine *eng, const struct nfs4r_store_info *info)
 {
-	const struct nfs4r_oid *dropped;
+	const struct nfs4r_extent *dropped;
 	struct doubt *d;
 
 	if (info->created || (info->tail_intact && !nfs4r_store_dropped(eng->store, &dropped)))

@@ -7,19 +7,13 @@
  */
 #include <stdlib.h>
 
+#include "base/room.h"
 #include "engine/doubt_int.h"
 
 bool touches_add(struct touches *t, const struct touch *touch)
 {
-	if (t->n == t->cap) {
-		size_t cap = t->cap ? 2 * t->cap : 1024;
-		struct touch *v = realloc(t->v, cap * sizeof(*v));
-
-		if (!v)
-			return false;
-		t->v = v;
-		t->cap = cap;
-	}
+	if (!NFS4R_ROOM(t->v, t->n, t->cap))
+		return false;
 	t->v[t->n++] = *touch;
 	return true;
 }

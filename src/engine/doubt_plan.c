@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/room.h"
 #include "engine/doubt_int.h"
 
 /* ---- ranges -------------------------------------------------------------------- */
@@ -29,15 +30,8 @@ static bool add(struct ranges *r, uint64_t off, uint64_t until)
 		last->len = until > end_of(last) ? until - last->off : last->len;
 		return true;
 	}
-	if (r->n == r->cap) {
-		uint32_t cap = r->cap ? 2 * r->cap : 16;
-		struct repair_range *v = realloc(r->v, cap * sizeof(*v));
-
-		if (!v)
-			return false;
-		r->v = v;
-		r->cap = cap;
-	}
+	if (!NFS4R_ROOM(r->v, r->n, r->cap))
+		return false;
 	r->v[r->n++] = (struct repair_range){ off, until - off };
 	return true;
 }

@@ -69,21 +69,35 @@ static bool keep_rest(struct repair *r, uint32_t n)
 	return ok;
 }
 
+/* Place of the first with that OID, or a higher one. */
+static uint32_t dropped_first(const struct nfs4r_extent *list, uint32_t n, const struct nfs4r_oid *oid)
+{
+	uint32_t lo = 0, hi = n;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (nfs4r_oid_cmp(&list[mid].oid, oid) < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
 /*
  * After a crash of the process: of a file that was only written to, the bytes of these updates are in doubt, and no others. Large files would be copied whole
  * otherwise, since there is nearly always an update of them under way. False: all of it is in doubt.
  */
 static bool keep_what_is_sound(struct doubt *d, struct repair *r, const struct repair_obj *o)
 {
-	const struct nfs4r_oid *list;
+	const struct nfs4r_extent *list;
 	uint32_t n = nfs4r_store_dropped(d->repair.eng->store, &list);
 	bool bytes = !d->machine && !o->made;
-	uint64_t off, len;
 
 	r->nkeep = 0;
-	for (uint32_t i = 0; i < n && bytes; i++)
-		if (nfs4r_oid_eq(&list[i], &o->oid))
-			bytes = nfs4r_store_dropped_bytes(d->repair.eng->store, i, &off, &len) && off + len >= off && repair_keep(r, off, len);
+	for (uint32_t i = dropped_first(list, n, &o->oid); bytes && i < n && nfs4r_oid_eq(&list[i].oid, &o->oid); i++)
+		bytes = list[i].len != NFS4R_WHOLE && list[i].off + list[i].len >= list[i].off && repair_keep(r, list[i].off, list[i].len);
 	if (bytes && r->nkeep)
 		return keep_rest(r, r->nkeep);
 	r->nkeep = 0;

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/room.h"
 #include "engine/engine_int.h"
 
 #define CHUNK (1u << 20) /* bytes of a file per entry */
@@ -39,15 +40,8 @@ static bool collect(void *arg, const char *name)
 {
 	struct names *l = arg;
 
-	if (l->n == l->cap) {
-		size_t cap = l->cap ? l->cap * 2 : 64;
-		void *p = realloc(l->name, cap * sizeof(l->name[0]));
-
-		if (!p)
-			return false;
-		l->name = p;
-		l->cap = cap;
-	}
+	if (!NFS4R_ROOM(l->name, l->n, l->cap))
+		return false;
 	snprintf(l->name[l->n++], sizeof(l->name[0]), "%s", name);
 	return true;
 }

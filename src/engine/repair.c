@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/room.h"
 #include "engine/repair_int.h"
 
 bool repair_over(const struct repair *r)
@@ -40,15 +41,8 @@ enum nfs4r_status repair_fails(struct repair *r, enum nfs4r_status st, const cha
 
 struct repair_obj *repair_add(struct repair *r, const struct nfs4r_oid *oid, bool undone)
 {
-	if (r->n == r->cap) {
-		uint32_t cap = r->cap ? r->cap * 2 : 256;
-		struct repair_obj *p = realloc(r->objs, cap * sizeof(*p));
-
-		if (!p)
-			return NULL;
-		r->objs = p;
-		r->cap = cap;
-	}
+	if (!NFS4R_ROOM(r->objs, r->n, r->cap))
+		return NULL;
 	r->objs[r->n] = (struct repair_obj){ .oid = *oid, .undone = undone };
 	return &r->objs[r->n++];
 }

@@ -17,6 +17,7 @@
  */
 #include <stdlib.h>
 
+#include "base/room.h"
 #include "engine/repair_int.h"
 
 /* ---- what the store knows ---- */
@@ -109,15 +110,8 @@ struct adopt {
 
 static bool add(struct level *l, const struct nfs4r_oid *oid, const struct nfs4r_lhandle *h)
 {
-	if (l->n == l->cap) {
-		uint32_t cap = l->cap ? 2 * l->cap : 64;
-		struct place *p = realloc(l->v, cap * sizeof(*p));
-
-		if (!p)
-			return false;
-		l->v = p;
-		l->cap = cap;
-	}
+	if (!NFS4R_ROOM(l->v, l->n, l->cap))
+		return false;
 	l->v[l->n++] = (struct place){ *oid, *h };
 	return true;
 }

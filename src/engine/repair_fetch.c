@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/room.h"
 #include "engine/repair_int.h"
 
 #define PATIENCE_MS 30000
@@ -255,15 +256,8 @@ static enum nfs4r_status take_chunk(struct repair *r, const struct fetched *f, u
 
 bool repair_keep(struct repair *r, uint64_t off, uint64_t len)
 {
-	if (r->nkeep == r->keep_cap) {
-		uint32_t cap = r->keep_cap ? 2 * r->keep_cap : 16;
-		struct repair_range *p = realloc(r->keep, cap * sizeof(*p));
-
-		if (!p)
-			return false;
-		r->keep = p;
-		r->keep_cap = cap;
-	}
+	if (!NFS4R_ROOM(r->keep, r->nkeep, r->keep_cap))
+		return false;
 	if (len)
 		r->keep[r->nkeep++] = (struct repair_range){ off, len };
 	return true;

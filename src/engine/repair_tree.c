@@ -13,6 +13,7 @@
  */
 #include <stdlib.h>
 
+#include "base/room.h"
 #include "engine/repair_int.h"
 
 #define LISTED 256
@@ -27,16 +28,9 @@ static bool take_name(void *arg, const char *name)
 {
 	struct names *l = arg;
 
-	if (l->n == l->cap) {
-		size_t cap = l->cap ? l->cap * 2 : 64;
-		void *p = realloc(l->name, cap * sizeof(l->name[0]));
-
-		l->failed = p == NULL;
-		if (!p)
-			return false;
-		l->name = p;
-		l->cap = cap;
-	}
+	l->failed = !NFS4R_ROOM(l->name, l->n, l->cap);
+	if (l->failed)
+		return false;
 	strncpy(l->name[l->n], name, NFS4R_NAME_MAX);
 	l->name[l->n++][NFS4R_NAME_MAX] = '\0';
 	return true;

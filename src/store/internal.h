@@ -422,17 +422,11 @@ struct nfs4r_flight { /* an entry between intent() or mark() and commit() */
 };
 #define FLIGHT_BUCKETS 1024
 
-struct nfs4r_span { /* what of an object's file an entry changes */
-	uint64_t off, len; /* SPAN_ALL: more than bytes of it */
-};
-#define SPAN_ALL UINT64_MAX
-
 struct nfs4r_begun { /* an entry that comes from elsewhere, between begin() and commit(): its objects' files may have a part of it */
 	nfs4r_server_id log;
 	nfs4r_lsn lsn;
-	uint32_t noids;
-	struct nfs4r_oid oids[NFS4R_PARTS_MAX];
-	struct nfs4r_span spans[NFS4R_PARTS_MAX];
+	uint32_t n;
+	struct nfs4r_extent of[NFS4R_PARTS_MAX];
 };
 
 /* ---- the store ------------------------------------------------------- */
@@ -464,8 +458,7 @@ struct nfs4r_store {
 	uint32_t waiters; /* who waits until entries are contiguous */
 	pthread_cond_t whole; /* of change */
 	uint64_t mint_seq;
-	struct nfs4r_oid *dropped; /* at open: touched by others' entries that count for nothing since, and that LMDB did not hold, or that were begun and not committed */
-	struct nfs4r_span *dropped_spans; /* of each */
+	struct nfs4r_extent *dropped; /* at open: touched by others' entries that count for nothing since, and that LMDB did not hold, or that were begun and not committed */
 	uint32_t ndropped, dropped_cap;
 	struct nfs4r_flight *flights[FLIGHT_BUCKETS];
 	uint32_t nflights;
@@ -585,8 +578,8 @@ void nfs4r_begun_end(struct nfs4r_store *s, nfs4r_server_id log, nfs4r_lsn lsn);
 /* At open: nothing of it goes on. */
 enum nfs4r_status nfs4r_begun_drop(struct nfs4r_store *s);
 /* Add to `dropped`. */
-enum nfs4r_status nfs4r_drop_object(struct nfs4r_store *s, const struct nfs4r_oid *oid, const struct nfs4r_span *span);
-struct nfs4r_span nfs4r_span_of(const struct nfs4r_part *p);
+enum nfs4r_status nfs4r_drop_extent(struct nfs4r_store *s, const struct nfs4r_extent *x);
+struct nfs4r_extent nfs4r_extent_of(const struct nfs4r_part *p);
 
 /* The two halves of a commit's way into memory; used by commit() and by replay. */
 enum nfs4r_status nfs4r_commit_reserve(struct nfs4r_store *s, const struct nfs4r_entry *e,

@@ -18,6 +18,7 @@
  */
 #include <stdlib.h>
 
+#include "base/room.h"
 #include "store/bytes.h"
 #include "store/internal.h"
 #include "xdr_map.h"
@@ -283,21 +284,6 @@ enum nfs4r_status nfs4r_store_mark(struct nfs4r_store *s, const struct nfs4r_ent
 
 /* ---- begun ---------------------------------------------------------------- */
 
-static bool begun_room(struct nfs4r_store *s)
-{
-	uint32_t cap = s->nbegun ? 2 * s->nbegun : 16;
-	struct nfs4r_begun *p;
-
-	if (s->nbegun < s->begun_cap)
-		return true;
-	p = realloc(s->begun, cap * sizeof(*p));
-	if (!p)
-		return false;
-	s->begun = p;
-	s->begun_cap = cap;
-	return true;
-}
-
 /* Behind no marks, where who does not know of it does not look. */
 static void rec_begun(struct nfs4r_wbuf *w, const struct nfs4r_begun *b)
 {
@@ -305,11 +291,11 @@ static void rec_begun(struct nfs4r_wbuf *w, const struct nfs4r_begun *b)
 	nfs4r_rec_u32(w, 0);
 	nfs4r_rec_u16(w, b->log);
 	nfs4r_rec_u64(w, b->lsn);
-	nfs4r_rec_u32(w, b->noids);
-	for (uint32_t i = 0; i < b->noids; i++) {
-		nfs4r_rec_bytes(w, b->oids[i].b, 16);
-		nfs4r_rec_u64(w, b->spans[i].off);
-		nfs4r_rec_u64(w, b->spans[i].len);
+	nfs4r_rec_u32(w, b->n);
+	for (uint32_t i = 0; i < b->n; i++) {
+		nfs4r_rec_bytes(w, b->of[i].oid.b, 16);
+		nfs4r_rec_u64(w, b->of[i].off);
+		nfs4r_rec_u64(w, b->of[i].len);
 	}
 	nfs4r_rec_end(w);
 }
@@ -321,15 +307,12 @@ enum nfs4r_status nfs4r_store_begin(struct nfs4r_store *s, const struct nfs4r_en
 	nfs4r_journal_pos pos;
 	struct nfs4r_wbuf *w;
 
-	while (b.noids < e->nparts && b.noids < NFS4R_PARTS_MAX) {
-		b.oids[b.noids] = e->parts[b.noids].oid;
-		b.spans[b.noids] = nfs4r_span_of(&e->parts[b.noids]);
-		b.noids++;
-	}
+	for (; b.n < e->nparts && b.n < NFS4R_PARTS_MAX; b.n++)
+		b.of[b.n] = nfs4r_extent_of(&e->parts[b.n]);
 	if (FAULT(F_STORE_BEGUN))
 		return NFS4R_OK;
 	pthread_mutex_lock(&s->change);
-	if (begun_room(s)) {
+	if (NFS4R_ROOM(s->begun, s->nbegun, s->begun_cap)) {
 		w = nfs4r_change_begin(s);
 		rec_begun(w, &b);
 		st = nfs4r_jnl_append(&s->jnl, w, &pos);
@@ -371,46 +354,41 @@ enum nfs4r_status nfs4r_begun_replay(struct nfs4r_store *s, struct nfs4r_rd *r)
 	n = rd_u32(r);
 	if (r->bad || n > NFS4R_PARTS_MAX)
 		return NFS4R_MALFORMED;
-	for (; b.noids < n; b.noids++) {
+	for (; b.n < n; b.n++) {
 		const uint8_t *oid = rd_bytes(r, 16);
 
 		if (r->bad)
 			return NFS4R_MALFORMED;
-		memcpy(b.oids[b.noids].b, oid, 16);
-		b.spans[b.noids].off = rd_u64(r);
-		b.spans[b.noids].len = rd_u64(r);
+		memcpy(b.of[b.n].oid.b, oid, 16);
+		b.of[b.n].off = rd_u64(r);
+		b.of[b.n].len = rd_u64(r);
 	}
 	if (r->bad)
 		return NFS4R_MALFORMED;
-	if (!begun_room(s))
+	if (!NFS4R_ROOM(s->begun, s->nbegun, s->begun_cap))
 		return NFS4R_NOMEM;
 	s->begun[s->nbegun++] = b;
 	return NFS4R_OK;
 }
 
-struct nfs4r_span nfs4r_span_of(const struct nfs4r_part *p)
+struct nfs4r_extent nfs4r_extent_of(const struct nfs4r_part *p)
 {
 	bool bytes = p->effect == NFS4R_EFF_WRITE || p->effect == NFS4R_EFF_ALLOC;
 
-	return bytes ? (struct nfs4r_span){ p->off, p->len } : (struct nfs4r_span){ 0, SPAN_ALL };
+	return (struct nfs4r_extent){ p->oid, bytes ? p->off : 0, bytes ? p->len : NFS4R_WHOLE };
 }
 
-enum nfs4r_status nfs4r_drop_object(struct nfs4r_store *s, const struct nfs4r_oid *oid, const struct nfs4r_span *span)
+enum nfs4r_status nfs4r_drop_extent(struct nfs4r_store *s, const struct nfs4r_extent *x)
 {
-	if (s->ndropped == s->dropped_cap) {
-		uint32_t cap = s->ndropped ? 2 * s->ndropped : 16;
-		struct nfs4r_oid *p = realloc(s->dropped, cap * sizeof(*p));
-		struct nfs4r_span *q = realloc(s->dropped_spans, cap * sizeof(*q));
-
-		s->dropped = p ? p : s->dropped;
-		s->dropped_spans = q ? q : s->dropped_spans;
-		if (!p || !q)
-			return NFS4R_NOMEM;
-		s->dropped_cap = cap;
-	}
-	s->dropped[s->ndropped] = *oid;
-	s->dropped_spans[s->ndropped++] = *span;
+	if (!NFS4R_ROOM(s->dropped, s->ndropped, s->dropped_cap))
+		return NFS4R_NOMEM;
+	s->dropped[s->ndropped++] = *x;
 	return NFS4R_OK;
+}
+
+static int by_oid(const void *a, const void *b)
+{
+	return nfs4r_oid_cmp(&((const struct nfs4r_extent *)a)->oid, &((const struct nfs4r_extent *)b)->oid);
 }
 
 enum nfs4r_status nfs4r_begun_drop(struct nfs4r_store *s)
@@ -418,8 +396,10 @@ enum nfs4r_status nfs4r_begun_drop(struct nfs4r_store *s)
 	enum nfs4r_status st = NFS4R_OK;
 
 	for (; s->nbegun && st == NFS4R_OK; s->nbegun--)
-		for (uint32_t i = 0; i < s->begun[s->nbegun - 1].noids && st == NFS4R_OK; i++)
-			st = nfs4r_drop_object(s, &s->begun[s->nbegun - 1].oids[i], &s->begun[s->nbegun - 1].spans[i]);
+		for (uint32_t i = 0; i < s->begun[s->nbegun - 1].n && st == NFS4R_OK; i++)
+			st = nfs4r_drop_extent(s, &s->begun[s->nbegun - 1].of[i]);
+	if (s->ndropped)
+		qsort(s->dropped, s->ndropped, sizeof(*s->dropped), by_oid);
 	return st;
 }
 
@@ -440,15 +420,8 @@ uint32_t nfs4r_store_marked(struct nfs4r_store *s, struct nfs4r_oid **list)
 	return *list ? n : UINT32_MAX;
 }
 
-uint32_t nfs4r_store_dropped(const struct nfs4r_store *s, const struct nfs4r_oid **list)
+uint32_t nfs4r_store_dropped(const struct nfs4r_store *s, const struct nfs4r_extent **list)
 {
 	*list = s->dropped;
 	return s->ndropped;
-}
-
-bool nfs4r_store_dropped_bytes(const struct nfs4r_store *s, uint32_t i, uint64_t *off, uint64_t *len)
-{
-	*off = s->dropped_spans[i].off;
-	*len = s->dropped_spans[i].len;
-	return *len != SPAN_ALL;
 }

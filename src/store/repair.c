@@ -14,6 +14,7 @@
  */
 #include <stdlib.h>
 
+#include "base/room.h"
 #include "store/bytes.h"
 #include "store/internal.h"
 
@@ -35,15 +36,8 @@ struct diff { /* how the names of an object change */
 
 static struct diff_name *diff_add(struct diff *d)
 {
-	if (d->count == d->cap) {
-		uint32_t cap = d->cap ? d->cap * 2 : 64;
-		struct diff_name *n = realloc(d->n, cap * sizeof(*n));
-
-		if (!n)
-			return NULL;
-		d->n = n;
-		d->cap = cap;
-	}
+	if (!NFS4R_ROOM(d->n, d->count, d->cap))
+		return NULL;
 	d->n[d->count] = (struct diff_name){ .had = false };
 	return &d->n[d->count++];
 }

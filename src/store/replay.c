@@ -9,6 +9,7 @@
  */
 #include <stdlib.h>
 
+#include "base/room.h"
 #include "store/bytes.h"
 #include "store/internal.h"
 #include "xdr_map.h"
@@ -158,9 +159,9 @@ static enum nfs4r_status note_dropped(struct nfs4r_store *s, const struct nfs4r_
 	if (st != NFS4R_OK)
 		return st;
 	for (uint32_t i = 0; i < e->nparts && st == NFS4R_OK; i++) {
-		struct nfs4r_span span = nfs4r_span_of(&e->parts[i]);
+		struct nfs4r_extent x = nfs4r_extent_of(&e->parts[i]);
 
-		st = nfs4r_drop_object(s, &e->parts[i].oid, &span);
+		st = nfs4r_drop_extent(s, &x);
 	}
 	nfs4r_entry_put(e);
 	free(puts);
@@ -169,15 +170,8 @@ static enum nfs4r_status note_dropped(struct nfs4r_store *s, const struct nfs4r_
 
 static bool note_beyond(struct nfs4r_store *s, const struct nfs4r_commit_head *h)
 {
-	if (s->nbeyond == s->beyond_cap) {
-		uint32_t cap = s->nbeyond ? 2 * s->nbeyond : 16;
-		struct nfs4r_beyond *p = realloc(s->beyond, cap * sizeof(*p));
-
-		if (!p)
-			return false;
-		s->beyond = p;
-		s->beyond_cap = cap;
-	}
+	if (!NFS4R_ROOM(s->beyond, s->nbeyond, s->beyond_cap))
+		return false;
 	s->beyond[s->nbeyond++] = (struct nfs4r_beyond){ h->log, h->lsn, h->created };
 	return true;
 }

@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/room.h"
 #include "store/bytes.h"
 #include "store/internal.h"
 
@@ -85,16 +86,7 @@ enum nfs4r_status nfs4r_seg_add(struct nfs4r_journal *j, nfs4r_journal_pos start
 	enum nfs4r_status st = NFS4R_OK;
 
 	pthread_rwlock_wrlock(&j->segs_lock);
-	if (j->nsegs == j->cap) {
-		uint32_t cap = j->cap ? j->cap * 2 : 16;
-		struct nfs4r_segment *segs = realloc(j->segs, cap * sizeof(*segs));
-
-		if (segs) {
-			j->segs = segs;
-			j->cap = cap;
-		}
-	}
-	if (j->nsegs < j->cap)
+	if (NFS4R_ROOM(j->segs, j->nsegs, j->cap))
 		j->segs[j->nsegs++] = (struct nfs4r_segment){ .start = start, .size = size, .fd = fd, .born = born(fd) };
 	else
 		st = NFS4R_NOMEM;
@@ -181,15 +173,10 @@ enum nfs4r_status nfs4r_seg_list(int dirfd, nfs4r_journal_pos **starts, uint32_t
 	while ((d = readdir(dir))) {
 		if (!parse_name(d->d_name, &start))
 			continue;
-		if (*n == cap) {
-			nfs4r_journal_pos *more = realloc(list, (cap = cap ? cap * 2 : 64) * sizeof(*list));
-
-			if (!more) {
-				free(list);
-				closedir(dir);
-				return NFS4R_NOMEM;
-			}
-			list = more;
+		if (!NFS4R_ROOM(list, *n, cap)) {
+			free(list);
+			closedir(dir);
+			return NFS4R_NOMEM;
 		}
 		list[(*n)++] = start;
 	}

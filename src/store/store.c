@@ -120,7 +120,6 @@ static void destroy(struct nfs4r_store *s)
 	free(s->intents);
 	free(s->incs);
 	free(s->dropped);
-	free(s->dropped_spans);
 	free(s->begun);
 	free(s->wbuf.p);
 	if (s->lockfd >= 0)

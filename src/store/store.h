@@ -136,11 +136,14 @@ enum nfs4r_known nfs4r_store_copy_row(struct nfs4r_store *s, const struct nfs4r_
 uint32_t nfs4r_store_marked(struct nfs4r_store *s, struct nfs4r_oid **list);
 /*
  * Objects that were touched by entries of others which this store had committed behind a hole, and which count for nothing since a start (log sheet 4.7), as long as LMDB does not hold that; and by
- * entries that were begun, and not committed, when the last run ended (4.5). Some are there more than once. Valid until close().
+ * entries that were begun, and not committed, when the last run ended (4.5). Ascending OID; some are there more than once. Valid until close().
  */
-uint32_t nfs4r_store_dropped(const struct nfs4r_store *s, const struct nfs4r_oid **list);
-/* Of the @i-th of them: only these bytes of its file; false: all of it. */
-bool nfs4r_store_dropped_bytes(const struct nfs4r_store *s, uint32_t i, uint64_t *off, uint64_t *len);
+struct nfs4r_extent {
+	struct nfs4r_oid oid;
+	uint64_t off, len; /* bytes of its file that the entry changes; NFS4R_WHOLE: any of them, and more than bytes */
+};
+#define NFS4R_WHOLE UINT64_MAX
+uint32_t nfs4r_store_dropped(const struct nfs4r_store *s, const struct nfs4r_extent **list);
 /* At most @max objects with OID > @after, ascending, that have a row; returns how many. */
 uint32_t nfs4r_store_each_oid(struct nfs4r_store *s, const struct nfs4r_oid *after, struct nfs4r_oid *out, uint32_t max);
 /* Entries up to @until of @log are never needed again. Cheap; space is freed by checkpoints, by segment. */

@@ -226,14 +226,14 @@ static void check_intents(struct server *v, struct nfs4r_entry **is, uint32_t n)
 static void check_amid(struct server *v)
 {
 	struct storage *g = v->storage;
-	const struct nfs4r_oid *dropped;
+	const struct nfs4r_extent *dropped;
 	uint32_t n = nfs4r_store_dropped(g->store, &dropped);
 
 	for (uint32_t obj = 0; g->info.tail_intact && obj < g->namid; obj++) {
 		bool doubt = !g->amid[obj];
 
 		for (uint32_t i = 0; i < n && !doubt; i++)
-			doubt = nfs4r_oid_eq(&dropped[i], &v->sim->objs[obj].oid);
+			doubt = nfs4r_oid_eq(&dropped[i].oid, &v->sim->objs[obj].oid);
 		if (!doubt)
 			sim_fail(v->sim, "S%u: an update of %s was being applied when its process ended, and nothing says so", v->id, obj_str(v->sim, obj));
 	}
@@ -246,7 +246,7 @@ static void check_doubt(struct server *v)
 	struct storage *g = v->storage;
 	struct sim *s = v->sim;
 	struct nfs4r_oid *list;
-	const struct nfs4r_oid *dropped;
+	const struct nfs4r_extent *dropped;
 	uint32_t n = nfs4r_store_marked(g->store, &list), ndropped = nfs4r_store_dropped(g->store, &dropped);
 
 	for (uint32_t obj = 0; obj < g->ntouched; obj++) {
@@ -255,7 +255,7 @@ static void check_doubt(struct server *v)
 		for (uint32_t i = 0; !doubt && i < n; i++)
 			doubt = nfs4r_oid_eq(&list[i], &s->objs[obj].oid);
 		for (uint32_t i = 0; !doubt && i < ndropped; i++)
-			doubt = nfs4r_oid_eq(&dropped[i], &s->objs[obj].oid);
+			doubt = nfs4r_oid_eq(&dropped[i].oid, &s->objs[obj].oid);
 		for (uint32_t log = 1; log <= s->plan.servers; log++)
 			for (uint32_t i = 0; !doubt && i < v->kept[log].n; i++)
 				doubt = v->kept[log].e[i]->lsn > g->info.logs[log].stable && nfs4r_entry_part(v->kept[log].e[i], &s->objs[obj].oid);

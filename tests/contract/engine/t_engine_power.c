@@ -563,7 +563,7 @@ static void updates_behind_a_hole_stay_when_their_owner_has_them(void **state)
 	struct site *p = &c->site[1], *r = &c->site[3];
 	struct nfs4r_oid root = site_root(p), a = make(p, NFS4R_OP_MKDIR, &root, "a"), b = make(p, NFS4R_OP_MKDIR, &root, "b");
 	struct nfs4r_oid f = make_file(p, &a, "f", "as it was"), made;
-	const struct nfs4r_oid *dropped;
+	const struct nfs4r_extent *dropped;
 
 	cluster_settle(c);
 	dirlops_fail_writes(r->ops, NFS4R_IO, 0, 1 << 20);
@@ -576,7 +576,7 @@ static void updates_behind_a_hole_stay_when_their_owner_has_them(void **state)
 	cluster_kill(c, 3);
 	cluster_start(c, 3);
 	for (uint32_t n = nfs4r_store_dropped(r->eng->store, &dropped); n; n--)
-		assert_true(nfs4r_oid_eq(&dropped[n - 1], &f));
+		assert_true(nfs4r_oid_eq(&dropped[n - 1].oid, &f));
 	assert_int_equal(nfs4r_store_row(r->eng->store, &made, NULL), NFS4R_KNOWN);
 	expect_equal(c);
 	expect_content(r, &f, "AS IT ISs");

@@ -281,10 +281,10 @@ static void test_marks_once_per_interval(void **state)
 
 static bool is_dropped(const struct nfs4r_oid *oid)
 {
-	const struct nfs4r_oid *list;
+	const struct nfs4r_extent *list;
 
 	for (uint32_t n = nfs4r_store_dropped(f.s, &list); n; n--)
-		if (nfs4r_oid_eq(&list[n - 1], oid))
+		if (nfs4r_oid_eq(&list[n - 1].oid, oid))
 			return true;
 	return false;
 }

@@ -326,11 +326,11 @@ static void assert_first_only(void)
 
 static void assert_dropped(uint32_t n)
 {
-	const struct nfs4r_oid *list;
+	const struct nfs4r_extent *list;
 
 	assert_int_equal(nfs4r_store_dropped(f.s, &list), n);
 	if (n)
-		assert_true(nfs4r_oid_eq(&list[0], &made[2]) || nfs4r_oid_eq(&list[1], &made[2]));
+		assert_true(nfs4r_oid_eq(&list[0].oid, &made[2]) || nfs4r_oid_eq(&list[1].oid, &made[2]));
 }
 
 /* The files have what it did, and the store says which they are, until a checkpoint. */
