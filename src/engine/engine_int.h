@@ -3,7 +3,8 @@
  * Inside of the engine. One file owns each part of the state:
  *
  *   step.c        the core and its lock; carries out updates
- *   ops.c         operations: waiting, locking, executing, parking
+ *   ops.c         operations: waiting, locking, executing
+ *   ops_parked.c  those that were begun and whose client has been told to ask again
  *   locks.c       update locks (log sheet 3.3)
  *   execute.c     local execution of an operation, filling in its log entry
  *   apply.c       local execution of peers' entries
@@ -11,7 +12,8 @@
  *   repair*.c     making this copy equal to another server's
  *   held.c        waiting until a majority holds an update
  *   distribute.c  entries to peers, payload memory, reading bytes back
- *   reads.c       where reads go, asking and answering peers
+ *   reads.c       where reads go, asking peers
+ *   reads_serve.c what peers ask of this server
  *   copy.c        this copy as it is, for a server that repairs its own
  *   servers.c     who the servers of the volume are
  *   view.c        the lease, and what is said about the active view
@@ -112,11 +114,21 @@ void op_ready(struct nfs4r_engine *eng, struct opctx *o); /* state became EXECUT
 void op_run_remote(struct nfs4r_engine *eng, void *arg);
 /* A stable WRITE that @to forwarded: true = answered when the journal is on the disk (log 5.4), and what @op owned is gone. eng->lock held */
 bool op_answer_when_durable(struct nfs4r_engine *eng, nfs4r_server_id to, struct nfs4r_op *op);
-void ops_expire_parked(struct nfs4r_engine *eng, uint64_t now_ms);
+void op_free(struct opctx *o);
+void op_deactivate(struct nfs4r_engine *eng, struct opctx *o); /* out of eng->active, if it is there. eng->lock held */
+bool ops_over(const struct nfs4r_engine *eng); /* nobody says any more what operations wait for */
 void ops_wake(struct nfs4r_engine *eng); /* halted, or about to stop: threads that wait for an operation leave it, as DELAY. eng->lock held */
-void ops_park_halted(struct nfs4r_engine *eng); /* halted: that, and what waits without a thread is answered DELAY. eng->lock held */
 void ops_end_all(struct nfs4r_engine *eng); /* stop: every client's operation ends as DELAY. No lock held; the core is frozen */
 void ops_fini(struct nfs4r_engine *eng); /* before the core is destroyed; nobody executes any more */
+
+/* ---- ops_parked.c; eng->lock held ---- */
+/* False: it cannot be, and waits on. True: it is no longer the caller's, whose client hears DELAY. */
+bool op_park(struct nfs4r_engine *eng, struct opctx *o);
+/* The parked one of which @op is the retry; NULL: none. @busy: there is one, but an executor has it; the client has to ask once more, for to begin another would execute it twice. */
+struct opctx *op_adopt_parked(struct nfs4r_engine *eng, const struct nfs4r_op *op, bool *busy);
+void ops_expire_parked(struct nfs4r_engine *eng, uint64_t now_ms);
+void ops_park_halted(struct nfs4r_engine *eng); /* halted: ops_wake(), and what waits without a thread is answered DELAY */
+void ops_drop_parked(struct nfs4r_engine *eng); /* the end */
 
 /* ---- execute.c ---- */
 /* Times, cookies: what must be known before the INTENT. eng->lock held. */
@@ -218,12 +230,15 @@ void hold_look(struct nfs4r_engine *eng); /* at the start: is it there? */
 struct reads *reads_create(struct nfs4r_engine *eng);
 void reads_destroy(struct reads *r);
 void reads_answer(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_msg *m);
-void reads_serve(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_msg *m);
 /* Of @from's own copy, whoever is primary. Blocks for some seconds at most; DELAY: no answer. Only for a thread of its own. */
 enum nfs4r_status reads_copy(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_read *rd);
 void reads_peer_down(struct nfs4r_engine *eng, nfs4r_server_id peer);
 void reads_expire(struct nfs4r_engine *eng, uint64_t now);
 void reads_again(struct nfs4r_engine *eng); /* what waits for somebody to ask is decided again */
+void reads_forget_answer(struct nfs4r_read *rd); /* what it has of an earlier one */
+
+/* ---- reads_serve.c ---- */
+void reads_serve(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_msg *m);
 bool reads_wait(const struct reads *r); /* is there any? Any thread */
 
 /* ---- copy.c ---- */

@@ -5,11 +5,8 @@
  * RETRY when the names moved) -> INTENT in the journal -> local execution -> EXECUTED -> the core says
  * DONE when the reply conditions hold.
  *
- * An operation that was executed or sent and cannot be answered in time is parked: the client hears DELAY and asks
- * again, and the retry (same client, same request) takes over the parked operation and its result. Without
- * this, a mkdir whose answer was lost to a slow peer would come back as EXIST. Before a name is taken away Ganesha looks it up, so
+ * An operation that was executed or sent and cannot be answered in time is parked (ops_parked.c). Before a name is taken away Ganesha looks it up, so
  * the retry of a REMOVE or RENAME that was executed ends there, with NOENT, and never comes here: its worker waits longer.
- * A server that halts or stops parks all at once, the asynchronous ones as well: nobody says any more what they wait for, and nobody asks again before it starts anew.
  */
 #include <stdlib.h>
 #include <time.h>
@@ -20,8 +17,6 @@
 #define PARK_AFTER_MS 8000	/* how long a worker waits for an operation that is under way */
 #define NAME_PARK_AFTER_MS 50000 /* the same, when the operation takes a name away; less than a client's patience with one request (60 s) */
 #define NAME_WAITERS_MAX 64	/* so many workers for longer than PARK_AFTER_MS; Ganesha has a few hundred */
-#define PARKED_MAX 4096		/* beyond it operations wait without being parked */
-#define PARKED_KEEP_MS 300000	/* an answer that nobody fetched */
 
 static void drive_task(struct nfs4r_engine *eng, void *arg);
 
@@ -92,12 +87,12 @@ void ops_wake(struct nfs4r_engine *eng)
 	pthread_cond_broadcast(&eng->step_cond);
 }
 
-static bool is_over(const struct nfs4r_engine *eng)
+bool ops_over(const struct nfs4r_engine *eng)
 {
 	return eng->stopping || eng->mute;
 }
 
-static void deactivate(struct nfs4r_engine *eng, struct opctx *o)
+void op_deactivate(struct nfs4r_engine *eng, struct opctx *o)
 {
 	if (!o->active_prev)
 		return;
@@ -106,7 +101,7 @@ static void deactivate(struct nfs4r_engine *eng, struct opctx *o)
 		pthread_cond_signal(&eng->idle_cond);
 }
 
-static void opctx_free(struct opctx *o)
+void op_free(struct opctx *o)
 {
 	pthread_cond_destroy(&o->cond);
 	free(o);
@@ -233,7 +228,7 @@ void op_run_remote(struct nfs4r_engine *eng, void *arg)
 		delist(o);
 	pthread_mutex_unlock(&eng->lock);
 	if (over) /* else ops_fini() has it, for nobody executes anything any more */
-		opctx_free(o);
+		op_free(o);
 }
 
 static bool wait_until(struct nfs4r_engine *eng, struct opctx *o, uint64_t deadline_ms)
@@ -261,7 +256,7 @@ static void drive(struct nfs4r_engine *eng, struct opctx *o, uint64_t deadline_m
 			pthread_mutex_unlock(&eng->lock);
 			run_once(eng, o);
 			pthread_mutex_lock(&eng->lock);
-		} else if (o->state == OP_DONE || !o->sync || is_over(eng) || !wait_until(eng, o, deadline_ms)) {
+		} else if (o->state == OP_DONE || !o->sync || ops_over(eng) || !wait_until(eng, o, deadline_ms)) {
 			break;
 		}
 	}
@@ -270,149 +265,16 @@ static void drive(struct nfs4r_engine *eng, struct opctx *o, uint64_t deadline_m
 		pthread_cond_signal(&eng->idle_cond);
 }
 
-/* ---- parked operations; eng->lock held ---- */
-
-static bool same_name(const struct nfs4r_name *a, const struct nfs4r_name *b)
-{
-	return a->len == b->len && memcmp(a->s, b->s, a->len) == 0;
-}
-
-static bool same_text(const char *a, const char *b)
-{
-	return a == b || (a && b && strcmp(a, b) == 0);
-}
-
-static bool same_bytes(const struct nfs4r_buf *a, const struct nfs4r_buf *b)
-{
-	return a == b || (a && b && a->len == b->len && memcmp(a->data, b->data, a->len) == 0);
-}
-
-static bool same_attrs(const struct nfs4r_attrs *a, const struct nfs4r_attrs *b)
-{
-	return a->mask == b->mask && a->type == b->type && a->mode == b->mode && a->uid == b->uid && a->gid == b->gid &&
-	       a->size == b->size && a->atime == b->atime && a->mtime == b->mtime && a->rdev_major == b->rdev_major &&
-	       a->rdev_minor == b->rdev_minor && same_bytes(a->acl, b->acl);
-}
-
-static bool same_request(const struct nfs4r_op *a, const struct nfs4r_op *b)
-{
-	return a->client != 0 && a->client == b->client && a->type == b->type && a->cred.uid == b->cred.uid &&
-	       a->cred.gid == b->cred.gid && nfs4r_oid_eq(&a->obj, &b->obj) && nfs4r_oid_eq(&a->dir, &b->dir) &&
-	       nfs4r_oid_eq(&a->dir2, &b->dir2) && same_name(&a->name, &b->name) && same_name(&a->name2, &b->name2) &&
-	       a->offset == b->offset && a->length == b->length && a->xflags == b->xflags && a->stable == b->stable &&
-	       a->under_open == b->under_open && a->depth == b->depth && same_attrs(&a->attrs, &b->attrs) &&
-	       same_text(a->text, b->text) && same_bytes(a->data, b->data);
-}
-
-/* @busy: there is one, but an executor has it; the client has to ask once more, for to begin another would execute it twice. */
-static struct opctx *adopt_parked(struct nfs4r_engine *eng, const struct nfs4r_op *op, bool *busy)
-{
-	*busy = false;
-	for (struct opctx **p = &eng->parked; *p; p = &(*p)->next) {
-		struct opctx *o = *p;
-
-		if (!same_request(o->op, op))
-			continue;
-		if (o->queued || o->driving) {
-			*busy = true;
-			return NULL;
-		}
-		*p = o->next;
-		eng->nparked--;
-		o->parked = false;
-		return o;
-	}
-	return NULL;
-}
-
-static enum nfs4r_status too_late(void *arg, struct nfs4r_op *op, struct nfs4r_exec *x)
-{
-	return NFS4R_DELAY;
-}
-
-static bool park(struct nfs4r_engine *eng, struct opctx *o)
-{
-	if (nfs4r_op_is_dirop(o->op->type) && o->own.client == 0 && !is_over(eng))
-		return false; /* the retry could not be recognised: wait on */
-	if (eng->nparked >= PARKED_MAX && !is_over(eng))
-		return false;
-	o->parked = true;
-	o->exec = is_over(eng) ? too_late : NULL; /* the caller's context is gone: if it is still to be executed, lops do it */
-	o->parked_at_ms = now_ms();
-	o->next = eng->parked;
-	eng->parked = o;
-	eng->nparked++;
-	return true;
-}
-
-void ops_expire_parked(struct nfs4r_engine *eng, uint64_t now)
-{
-	struct opctx **p = &eng->parked;
-
-	while (*p) {
-		struct opctx *o = *p;
-
-		if (o->state != OP_DONE || o->driving || o->queued || now < o->parked_at_ms + PARKED_KEEP_MS) {
-			p = &o->next;
-			continue;
-		}
-		*p = o->next;
-		eng->nparked--;
-		nfs4r_op_fini(&o->own);
-		opctx_free(o);
-	}
-}
-
-struct left { /* an asynchronous one whose caller waits no longer */
-	struct nfs4r_op *op;
-	nfs4r_done_fn done;
-	void *arg;
-};
-
-static void leave_task(struct nfs4r_engine *eng, void *arg)
-{
-	struct left *l = arg;
-
-	l->op->status = NFS4R_DELAY;
-	l->done(l->arg, l->op);
-	free(l);
-}
-
-/* Nobody says any more what they wait for, and Ganesha does not end, nor call the stop, before its requests are answered. */
-void ops_park_halted(struct nfs4r_engine *eng)
-{
-	ops_wake(eng);
-	for (struct opctx *o = eng->active, *next; o; o = next) {
-		struct left *l;
-
-		next = o->active_next;
-		if (o->sync || o->driving || o->queued || !park(eng, o))
-			continue;
-		deactivate(eng, o);
-		l = malloc(sizeof(*l));
-		if (!l)
-			abort();
-		*l = (struct left){ o->caller, o->done, o->arg };
-		pool_run(eng->executors, leave_task, l);
-	}
-}
-
 void ops_fini(struct nfs4r_engine *eng)
 {
-	while (eng->parked) {
-		struct opctx *o = eng->parked;
-
-		eng->parked = o->next;
-		nfs4r_op_fini(&o->own);
-		opctx_free(o);
-	}
+	ops_drop_parked(eng);
 	while (eng->remotes) {
 		struct opctx *o = eng->remotes;
 
 		delist(o);
 		nfs4r_op_fini(o->op);
 		free(o->op);
-		opctx_free(o);
+		op_free(o);
 	}
 }
 
@@ -468,7 +330,7 @@ static void late_answer_task(struct nfs4r_engine *eng, void *arg)
 	struct nfs4r_msg m = { .type = NFS4R_MSG_FORWARD_ANSWER, .op = &a->op };
 	enum nfs4r_status st = nfs4r_store_sync_whole(eng->store);
 
-	if (st == NFS4R_DELAY && !is_over(eng)) { /* a hole: own updates before it are still under way */
+	if (st == NFS4R_DELAY && !ops_over(eng)) { /* a hole: own updates before it are still under way */
 		pool_run(eng->executors, late_answer_task, a);
 		return;
 	}
@@ -502,7 +364,7 @@ static enum nfs4r_status finish(struct opctx *o, struct nfs4r_op *op)
 	*op = o->own;
 	op->verifier = o->verifier;
 	op->core = op->engine = NULL;
-	opctx_free(o);
+	op_free(o);
 	return op->status;
 }
 
@@ -511,7 +373,7 @@ static bool waits_longer(struct nfs4r_engine *eng, const struct opctx *o, uint64
 {
 	bool takes_name = o->op->type == NFS4R_OP_REMOVE || o->op->type == NFS4R_OP_RENAME;
 
-	if (!o->sent_or_executed || !takes_name || is_over(eng) || now_ms() >= begun_ms + NAME_PARK_AFTER_MS)
+	if (!o->sent_or_executed || !takes_name || ops_over(eng) || now_ms() >= begun_ms + NAME_PARK_AFTER_MS)
 		return false;
 	if (!*longer && eng->nlonger == NAME_WAITERS_MAX)
 		return false;
@@ -528,10 +390,10 @@ static bool give_up(struct nfs4r_engine *eng, struct opctx *o, struct nfs4r_op *
 {
 	if (!o->sent_or_executed || o->op->type == NFS4R_OP_CLOSE) {
 		event_op(eng, NFS4R_EV_OP_CANCEL, o, false);
-		if (o->state == OP_DONE || !is_over(eng))
+		if (o->state == OP_DONE || !ops_over(eng))
 			return false;
 	}
-	if (!park(eng, o))
+	if (!op_park(eng, o))
 		return false;
 	op->status = NFS4R_DELAY;
 	return true;
@@ -544,7 +406,7 @@ static enum nfs4r_status update(struct nfs4r_engine *eng, struct nfs4r_op *op, n
 
 	pthread_mutex_lock(&eng->lock);
 	__atomic_add_fetch(&eng->stat_updates, 1, __ATOMIC_RELAXED); /* read without the lock */
-	struct opctx *o = adopt_parked(eng, op, &busy);
+	struct opctx *o = op_adopt_parked(eng, op, &busy);
 	bool adopted = o != NULL;
 	if (!o) {
 		if (busy || !eng->ready || eng->stopping || !(o = begin(eng, op, exec, NULL, arg))) {
@@ -567,13 +429,13 @@ static enum nfs4r_status update(struct nfs4r_engine *eng, struct nfs4r_op *op, n
 		}
 		if (!waits_longer(eng, o, begun_ms, &longer) && give_up(eng, o, op)) {
 			eng->nlonger -= longer;
-			deactivate(eng, o);
+			op_deactivate(eng, o);
 			pthread_mutex_unlock(&eng->lock);
 			return NFS4R_DELAY;
 		}
 	}
 	eng->nlonger -= longer;
-	deactivate(eng, o);
+	op_deactivate(eng, o);
 	pthread_mutex_unlock(&eng->lock);
 	make_durable(eng, o->op);
 	return finish(o, op);
@@ -590,7 +452,7 @@ static enum nfs4r_status update_close(struct nfs4r_engine *eng, struct nfs4r_op 
 
 	for (;;) {
 		st = update(eng, op, NULL, NULL, until - now);
-		if (st != NFS4R_DELAY || is_over(eng))
+		if (st != NFS4R_DELAY || ops_over(eng))
 			return st;
 		nanosleep(&(struct timespec){ .tv_nsec = CLOSE_AGAIN_MS * 1000000L }, NULL);
 		now = now_ms();
@@ -625,7 +487,7 @@ static void drive_task(struct nfs4r_engine *eng, void *arg)
 	drive(eng, o, 0);
 	bool over = o->state == OP_DONE && !o->parked;
 	if (over)
-		deactivate(eng, o);
+		op_deactivate(eng, o);
 	pthread_mutex_unlock(&eng->lock);
 	if (over)
 		complete_async(eng, o);
@@ -651,7 +513,7 @@ void nfs4r_update_async(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_exe
 	drive(eng, o, 0);
 	bool over = o->state == OP_DONE;
 	if (over)
-		deactivate(eng, o);
+		op_deactivate(eng, o);
 	pthread_mutex_unlock(&eng->lock);
 	if (over)
 		complete_async(eng, o);
@@ -667,7 +529,7 @@ void ops_end_all(struct nfs4r_engine *eng)
 		struct opctx *o = eng->active;
 
 		if (!o->sync && !o->driving && !o->queued) {
-			deactivate(eng, o);
+			op_deactivate(eng, o);
 			o->next = async;
 			async = o;
 			continue;

@@ -457,7 +457,7 @@ static enum nfs4r_status unmoved(struct repair *r, const struct nfs4r_oid *oid, 
 	return st == NFS4R_STALE ? NFS4R_OK : st;
 }
 
-/* Log 7.5: what the source says of its copy beside the row (reads.c). */
+/* Log 7.5: what the source says of its copy beside the row (reads_serve.c). */
 static void note_exactness(struct repair_obj *o, const struct nfs4r_read *head)
 {
 	o->inexact = head->eof;

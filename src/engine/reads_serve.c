@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * What others ask of this server (control sheet section 6), and reading the local copy for them. Where this server asks: reads.c.
+ *
+ * As the owner: the check that an acting claim covers the object is made after the question arrived, then the local copy is read. Nothing is answered without a
+ * lease (view.c): all that a peer reads passes serve_task().
+ *
+ * A server that repairs its copy (log 8.3) asks one server for its copy, whoever is primary, with `copy`: a member that is ready and does not repair
+ * its own answers, with the object's row as it was before it looked.
+ */
+#include <stdlib.h>
+
+#include "engine/engine_int.h"
+
+void reads_forget_answer(struct nfs4r_read *rd)
+{
+	nfs4r_read_fini(rd);
+	rd->status = NFS4R_OK;
+	rd->eof = false;
+}
+
+/* ---- serving ---- */
+
+struct serve {
+	nfs4r_server_id from;
+	struct nfs4r_msg *m;
+};
+
+static void answer(struct nfs4r_engine *eng, struct serve *s, enum nfs4r_status st)
+{
+	s->m->read->status = st;
+	s->m->type = NFS4R_MSG_READ_ANSWER;
+	engine_send(eng, s->from, s->m);
+	nfs4r_msg_fini(s->m);
+	free(s->m);
+	free(s);
+}
+
+/*
+ * The copy as it is, unless an update of the object is being executed or applied: then what was given of it may have bytes of that, under the version before,
+ * and the asker could not tell. It asks for the row first and last; at the end nothing is under way before the row is looked at, so all that was given
+ * shows by the version.
+ */
+static enum nfs4r_status copy_at_rest(struct nfs4r_engine *eng, struct nfs4r_read *rd)
+{
+	bool moves;
+
+	pthread_mutex_lock(&eng->lock);
+	moves = (rd->type == NFS4R_RD_GETATTR || rd->type == NFS4R_RD_LISTXATTR) && nfs4r_core_moves(eng->core, &rd->oid);
+	pthread_mutex_unlock(&eng->lock);
+	return moves ? NFS4R_DELAY : copy_here(eng, rd);
+}
+
+/* What the asker takes of this version is not lost by a crash here: neither an own entry nor one before it. (What its copy is short of comes from here then.) */
+static bool is_for_good(struct nfs4r_engine *eng, const struct nfs4r_read *rd)
+{
+	return rd->type != NFS4R_RD_GETATTR || nfs4r_store_sync_whole(eng->store) == NFS4R_OK;
+}
+
+/*
+ * For a server whose machine crashed. What is in doubt here, too, is said, and not given away; so is what is not exact here, unless that is by bytes of
+ * entries that the asker has in its own log.
+ */
+static void serve_copy_any(struct nfs4r_engine *eng, struct serve *s)
+{
+	struct nfs4r_read *rd = s->m->read;
+	bool doubts = doubt_about(eng, &rd->oid), sound;
+	struct nfs4r_core_view v;
+	enum nfs4r_status st = NFS4R_DELAY;
+
+	pthread_mutex_lock(&eng->lock);
+	nfs4r_core_get_view(eng->core, &v);
+	sound = !v.repairing && !eng->halted[0];
+	doubts |= !nfs4r_core_is_sound_for(eng->core, &rd->oid, s->from);
+	pthread_mutex_unlock(&eng->lock);
+	if (sound && (!doubts || rd->type == NFS4R_RD_GETATTR))
+		st = copy_at_rest(eng, rd);
+	if (st == NFS4R_OK && doubts)
+		rd->eof = true;
+	else if (st == NFS4R_OK && !is_for_good(eng, rd))
+		st = NFS4R_DELAY;
+	answer(eng, s, st);
+}
+
+/* What is exact soon is asked for again. Of what is inexact, `eof` says so, with the version that was exact and the update that never was (log 7.5). */
+static enum nfs4r_status say_exactness(struct nfs4r_engine *eng, struct nfs4r_read *rd)
+{
+	struct nfs4r_left left;
+
+	pthread_mutex_lock(&eng->lock);
+	enum nfs4r_exactness x = nfs4r_core_exactness(eng->core, &rd->oid, &left);
+	pthread_mutex_unlock(&eng->lock);
+	if (x == NFS4R_INEXACT) {
+		rd->eof = true;
+		rd->result_offset = left.exact;
+		nfs4r_oid_make(&rd->result, left.log, 0, left.lsn);
+	}
+	return x == NFS4R_EXACT_LATER ? NFS4R_DELAY : NFS4R_OK;
+}
+
+/* For a server that repairs its copy. One that is not whole itself answers nothing. */
+static void serve_copy(struct nfs4r_engine *eng, struct serve *s)
+{
+	struct nfs4r_core_view v;
+	enum nfs4r_status st;
+	bool whole;
+
+	if (s->m->read->cookie == NFS4R_COPY_ANY && s->m->read->type != NFS4R_RD_READDIR && s->m->read->type != NFS4R_RD_OIDS) {
+		serve_copy_any(eng, s);
+		return;
+	}
+	pthread_mutex_lock(&eng->lock);
+	nfs4r_core_get_view(eng->core, &v);
+	whole = eng->ready && v.gives; /* also one that joins: it may be all there is */
+	pthread_mutex_unlock(&eng->lock);
+	st = whole ? copy_at_rest(eng, s->m->read) : NFS4R_DELAY;
+	if (st == NFS4R_OK && s->m->read->type == NFS4R_RD_GETATTR)
+		st = say_exactness(eng, s->m->read);
+	answer(eng, s, st);
+}
+
+static void commit_done(struct nfs4r_engine *eng, void *arg, enum nfs4r_status st)
+{
+	struct serve *s = arg;
+
+	s->m->read->verifier = nfs4r_verifier(eng);
+	answer(eng, s, st);
+}
+
+/* COMMIT that has to be held by a majority: the file to this disk now, the answer later. */
+static void serve_commit(struct nfs4r_engine *eng, struct serve *s)
+{
+	enum nfs4r_status st = engine_sync_file(eng, &s->m->read->oid); /* a client hears STALE, too */
+
+	if (st == NFS4R_OK)
+		held_commit_async(eng, &s->m->read->oid, commit_done, s);
+	else
+		answer(eng, s, st);
+}
+
+static void serve_task(struct nfs4r_engine *eng, void *arg)
+{
+	struct serve *s = arg;
+	struct nfs4r_read *rd = s->m->read;
+
+	if (rd->copy) {
+		serve_copy(eng, s);
+		return;
+	}
+	pthread_mutex_lock(&eng->lock);
+	/* Not ready, or without a lease, is not NOT_PRIMARY: the asker would read its own old copy (6.3). */
+	enum nfs4r_status st = eng->ready && view_has_lease(eng) ? nfs4r_core_may_serve(eng->core, &rd->oid) : NFS4R_DELAY;
+
+	if (st == NFS4R_OK)
+		nfs4r_core_served(eng->core, &rd->oid);
+	pthread_mutex_unlock(&eng->lock);
+	if (st == NFS4R_OK && rd->type == NFS4R_RD_COMMIT && held_is_asked(eng)) {
+		serve_commit(eng, s);
+		return;
+	}
+	if (st == NFS4R_OK)
+		st = nfs4r_read_here(eng, rd);
+	answer(eng, s, st);
+}
+
+void reads_serve(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_msg *m)
+{
+	struct serve *s = malloc(sizeof(*s));
+
+	if (!s)
+		abort();
+	*s = (struct serve){ .from = from, .m = m };
+	pool_run(eng->executors, serve_task, s);
+}
+
+/* ---- reading the local copy ---- */
+
+static enum nfs4r_status here_attrs(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, struct nfs4r_attrs *out)
+{
+	struct nfs4r_lhandle h;
+	struct nfs4r_row row;
+
+	nfs4r_handle(eng, oid, &h);
+	if (!h.len || nfs4r_store_row(eng->store, oid, &row) != NFS4R_KNOWN)
+		return NFS4R_STALE;
+	enum nfs4r_status st = eng->ops->getattr(eng->ctx, &h, out);
+	if (st == NFS4R_OK && nfs4r_may_hide(eng, oid))
+		out->nlink = nfs4r_links_seen(eng, out->nlink);
+	if (st == NFS4R_OK)
+		nfs4r_row_overlay(&row, out);
+	return st;
+}
+
+enum nfs4r_status nfs4r_lookup_here(struct nfs4r_engine *eng, const struct nfs4r_oid *dir, const char *s, struct nfs4r_oid *oid,
+				    uint32_t *type)
+{
+	struct nfs4r_name name;
+	struct nfs4r_dirent ent;
+	struct nfs4r_row row;
+	enum nfs4r_known known = nfs4r_store_row(eng->store, dir, &row);
+
+	if (known != NFS4R_KNOWN)
+		return known == NFS4R_DEAD ? NFS4R_STALE : NFS4R_UNKNOWN;
+	if (row.type != NFS4R_TYPE_DIR)
+		return NFS4R_NOTDIR;
+	if (!nfs4r_name_set(&name, s, strlen(s)))
+		return NFS4R_INVAL;
+	if (!nfs4r_store_lookup(eng->store, dir, &name, &ent))
+		return NFS4R_NOENT;
+	*oid = ent.oid;
+	*type = ent.type;
+	return NFS4R_OK;
+}
+
+static enum nfs4r_status here_lookup(struct nfs4r_engine *eng, struct nfs4r_read *rd)
+{
+	uint32_t type;
+	enum nfs4r_status st = nfs4r_lookup_here(eng, &rd->oid, rd->name, &rd->result, &type);
+
+	return st == NFS4R_OK ? here_attrs(eng, &rd->result, &rd->attrs) : st;
+}
+
+static enum nfs4r_status here_readdir(struct nfs4r_engine *eng, struct nfs4r_read *rd)
+{
+	uint32_t max = rd->length && rd->length < NFS4R_READDIR_MAX ? (uint32_t)rd->length : NFS4R_READDIR_MAX;
+
+	rd->dirents = calloc(max, sizeof(rd->dirents[0]));
+	if (!rd->dirents)
+		return NFS4R_NOMEM;
+	rd->ndirents = nfs4r_store_readdir(eng->store, &rd->oid, rd->cookie, rd->dirents, max);
+	rd->eof = rd->ndirents < max;
+	return NFS4R_OK;
+}
+
+/* A read that ends exactly at the end says so: the asker would spend a round trip on finding out. */
+static bool ends_here(struct nfs4r_engine *eng, const struct nfs4r_lhandle *h, uint64_t end)
+{
+	struct nfs4r_attrs a = { 0 };
+	bool yes = eng->ops->getattr(eng->ctx, h, &a) == NFS4R_OK && end >= a.size;
+
+	nfs4r_buf_put(a.acl);
+	return yes;
+}
+
+static enum nfs4r_status here_data(struct nfs4r_engine *eng, struct nfs4r_read *rd, const struct nfs4r_lhandle *h)
+{
+	const struct nfs4r_lops *l = eng->ops;
+	uint32_t len = rd->type == NFS4R_RD_READ    ? (uint32_t)(rd->length < NFS4R_IO_MAX ? rd->length : NFS4R_IO_MAX) :
+		       rd->type == NFS4R_RD_READLINK ? NFS4R_PATH_MAX :
+						       NFS4R_XATTR_VALUE_MAX;
+	struct nfs4r_buf *b = nfs4r_buf_new(len);
+	enum nfs4r_status st;
+
+	if (!b)
+		return NFS4R_NOMEM;
+	switch (rd->type) {
+	case NFS4R_RD_READ:
+		st = l->read(eng->ctx, h, rd->offset, b->data, &len, &rd->eof);
+		if (st == NFS4R_OK && !rd->eof)
+			rd->eof = ends_here(eng, h, rd->offset + len);
+		break;
+	case NFS4R_RD_READLINK:
+		st = l->readlink(eng->ctx, h, (char *)b->data, &len);
+		break;
+	case NFS4R_RD_GETXATTR:
+		st = l->getxattr(eng->ctx, h, rd->name, b->data, &len);
+		break;
+	default:
+		st = l->listxattr(eng->ctx, h, (char *)b->data, &len);
+		break;
+	}
+	if (st != NFS4R_OK) {
+		nfs4r_buf_put(b);
+		return st;
+	}
+	b->len = len;
+	rd->data = b;
+	return NFS4R_OK;
+}
+
+static enum nfs4r_status here_commit(struct nfs4r_engine *eng, struct nfs4r_read *rd)
+{
+	uint64_t begun = nfs4r_commit_begin(eng);
+	enum nfs4r_status st = engine_sync_file(eng, &rd->oid);
+
+	if (st == NFS4R_OK)
+		st = nfs4r_commit(eng, &rd->oid, begun);
+	rd->verifier = nfs4r_verifier(eng);
+	return st;
+}
+
+enum nfs4r_status nfs4r_read_here(struct nfs4r_engine *eng, struct nfs4r_read *rd)
+{
+	struct nfs4r_lhandle h;
+	struct nfs4r_row row;
+	enum nfs4r_known known = nfs4r_store_row(eng->store, &rd->oid, &row);
+
+	reads_forget_answer(rd);
+	if (known != NFS4R_KNOWN)
+		return known == NFS4R_DEAD ? NFS4R_STALE : NFS4R_UNKNOWN;
+	nfs4r_handle(eng, &rd->oid, &h);
+	if (!h.len)
+		return NFS4R_STALE;
+	switch (rd->type) {
+	case NFS4R_RD_GETATTR:
+		return here_attrs(eng, &rd->oid, &rd->attrs);
+	case NFS4R_RD_LOOKUP:
+		return here_lookup(eng, rd);
+	case NFS4R_RD_READDIR:
+		return row.type == NFS4R_TYPE_DIR ? here_readdir(eng, rd) : NFS4R_NOTDIR;
+	case NFS4R_RD_LOOKUPP:
+		if (!row.nparents)
+			return NFS4R_NOENT;
+		rd->result = row.parent;
+		return NFS4R_OK;
+	case NFS4R_RD_COMMIT:
+		return here_commit(eng, rd);
+	case NFS4R_RD_SEEK:
+		return eng->ops->seek(eng->ctx, &h, rd->offset, rd->length != 0, &rd->result_offset, &rd->eof);
+	case NFS4R_RD_READ:
+	case NFS4R_RD_READLINK:
+	case NFS4R_RD_GETXATTR:
+	case NFS4R_RD_LISTXATTR:
+		return here_data(eng, rd, &h);
+	default:
+		return NFS4R_NOTSUPP;
+	}
+}
