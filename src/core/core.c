@@ -291,6 +291,7 @@ const struct nfs4r_update *nfs4r_core_started(struct nfs4r_core *c, uint64_t now
 		c->peers[s].sent = c->logs[c->self].applied;
 	}
 	memory_started(c);
+	told_started(c);
 	c->heartbeat_at = now_ms;
 	log_heartbeat(c);
 	view_started(c);

@@ -176,7 +176,7 @@ enum nfs4r_event_type {
 	NFS4R_EV_ACCEPTED = 22,	/* num: answer to the action ACCEPTED */
 	NFS4R_EV_SYNCED = 23,	/* num: answer to the action SYNC */
 	NFS4R_EV_TOLD = 25,	/* peer, oid, version: an owner said in READ_ANSWER that it has the object in this version. Before a client gets that answer, and
-				 * needed only when the own copy is older (control 6.9) */
+				 * needed only when the own copy is older (control 6.9). version 0: it said NOT_PRIMARY */
 	NFS4R_EV_BEYOND = 21,	/* stable[]: entries up to here are kept beyond the bound (log 3.12). They go (TRUNCATE) when all members have them */
 };
 
@@ -308,6 +308,11 @@ enum nfs4r_status nfs4r_core_restore_log(struct nfs4r_core *c, nfs4r_server_id l
 /* Before started(), after restore_log(): the newest entry of another server's log that is committed here though entries before it are not
  * (`applied` is the contiguous part). Not called: there is none. */
 enum nfs4r_status nfs4r_core_restore_beyond(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn lsn);
+/*
+ * Before started(), after the rows and restore_log(): this copy had @oid in @version by entry @lsn of another server's log, and has it no more: that was committed behind a
+ * hole (log 4.7). Clients may have read it (control 6.9).
+ */
+void nfs4r_core_restore_given_back(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn lsn, const struct nfs4r_oid *oid, nfs4r_version version);
 /* Before started(): payload bytes of an own entry that is still kept, ascending LSN (for windows). */
 enum nfs4r_status nfs4r_core_restore_entry(struct nfs4r_core *c, nfs4r_lsn lsn, uint64_t payload_bytes);
 /* Before started(): an own entry that was begun (it has its LSN) and not decided, ascending LSN, following the last decided one.

@@ -47,6 +47,7 @@
 #define CAUGHT_UP_ENTRIES 1024	  /* a server outside the view that is no farther behind the end of any log may become a member */
 #define STUCK_EVERY_MS 60000
 #define SAID_MAX 4096		  /* CLOSING of claims that are not here yet [the oldest goes: its reader asks] */
+#define TOLD_MAX 65536		  /* objects that owners told to be newer than the own copy [the oldest note goes: the copy is read] */
 #define STARTS_KEPT 16		  /* of this server, in its memory [a peer's word about an older one is believed] */
 
 struct own;
@@ -523,8 +524,9 @@ struct held { /* held.c */
 struct told { /* told.c: a version that an owner told, and that is not here yet */
 	struct nfs4r_oid oid;
 	nfs4r_server_id by;
-	uint64_t inc; /* its start */
+	uint64_t inc; /* its start; 0: it was told before this one's */
 	nfs4r_version version;
+	bool unsaved;
 	UT_hash_handle hh;
 };
 
@@ -696,6 +698,7 @@ void row_reply(const struct reply *r, struct nfs4r_put *p, bool del);
 void row_origin(nfs4r_server_id s, const struct origin *o, struct nfs4r_put *p);
 void row_reach(const struct reach *r, struct nfs4r_put *p);
 void row_taint(const struct taint *t, struct nfs4r_put *p, bool del);
+void row_told(const struct told *n, struct nfs4r_put *p, bool del);
 void row_view(const struct view *w, struct nfs4r_put *p);
 void row_address(uint64_t view, const struct nfs4r_address *a, struct nfs4r_put *p, bool del);
 void row_memory(const struct memory *m, struct nfs4r_put *p);
@@ -839,7 +842,10 @@ void told_note(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_server_i
 void told_moved(struct nfs4r_core *c, const struct nfs4r_oid *oid);
 void told_rebuilt(struct nfs4r_core *c);
 void told_sealed(struct nfs4r_core *c, nfs4r_server_id by);
-nfs4r_server_id told_at(const struct nfs4r_core *c, const struct nfs4r_oid *oid); /* who has it newer than the own copy; 0: nobody, as far as this server knows */
+bool told_restored(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_server_id by, nfs4r_version version); /* false: there is one */
+void told_started(struct nfs4r_core *c);
+/* Who has it newer than the own copy; 0: nobody, as far as this server knows, but perhaps one of @excluded. */
+nfs4r_server_id told_at(const struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_servers excluded);
 
 /* taint.c: bytes newer than their version (log 3.6, 3.9, 7.5) */
 struct taint *taint_find(const struct nfs4r_core *c, const struct nfs4r_oid *oid);

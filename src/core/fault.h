@@ -160,7 +160,8 @@
 	X(F_KNOWN_UNNOTICED, "log 5.1", "no answer is looked at again when a peer says that it remembers")	\
 	X(F_TAKES_LOST_NUMBER, "log 7.5", "a copy is taken for right in the step that ends the recovery of the log")	\
 	X(F_TOLD_FORGOTTEN, "control 6.9", "a copy is read although an owner has told a newer version")	\
-	X(F_NEWER_FORGOTTEN, "log 4.6", "content that is taken from a newer copy counts as exact")
+	X(F_NEWER_FORGOTTEN, "log 4.6", "content that is taken from a newer copy counts as exact")		\
+	X(F_TOLD_RESTART, "control 6.9", "a restart forgets what owners have told")
 
 enum nfs4r_fault {
 	NFS4R_FAULT_NONE = 0,

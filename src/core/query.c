@@ -71,8 +71,8 @@ nfs4r_server_id nfs4r_core_route_read(struct nfs4r_core *c, const struct nfs4r_o
 		}
 		hidden |= deep && FAULT(F_READ_NEAREST_DEEP);
 	} while ((is_dir ? c->foreign_deep : c->foreign_deep_plus) && walk_up(c, &w));
-	if (!r.owner && !(excluded & NFS4R_BIT(told_at(c, oid))))
-		r.owner = told_at(c, oid);
+	if (!r.owner)
+		r.owner = told_at(c, oid, excluded);
 	if (r.owner && !is_member(c, r.owner))
 		return 0; /* it waits for that server to return */
 	return r.owner ? r.owner : c->self;

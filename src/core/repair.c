@@ -427,8 +427,10 @@ void repair_done(struct nfs4r_core *c, const struct nfs4r_event *ev)
 		return;
 	}
 	EACH_LOG(c, s) {
-		if (r->all && is_ended(c, s))
+		if (r->all && is_ended(c, s)) {
+			told_sealed(c, s);
 			claims_sealed(c, s);
+		}
 		if (NFS4R_GEN(ev->stable[s]) != NFS4R_GEN(c->logs[s].applied))
 			ended_logs |= NFS4R_BIT(s);
 	}

@@ -14,6 +14,7 @@
  *   'M'                     what this store remembers, and its starts (log 8.6); none: an empty store
  *   'I' server              the newest start in which that server remembered, and how far its journal was then
  *   'X' oid                 an object whose bytes may be newer than its version (log 3.6)
+ *   'N' oid                 what an owner told to be newer than the own copy (control 6.9)
  *
  * A claim has at most NFS4R_CLAIM_CONTROLS_MAX controls, so a claim is one row. Positions and
  * entries are the tree's (tree->commit); nothing here repeats them.
@@ -75,6 +76,18 @@ static void key_of(struct nfs4r_put *p, char kind, nfs4r_server_id s, uint64_t a
 	if (n > 2)
 		w_u(&k, b, 8);
 	p->key_len = (uint16_t)(k.p - p->key);
+}
+
+/* Where the value goes. */
+static struct cursor key_oid(struct nfs4r_put *p, char kind, const struct nfs4r_oid *oid)
+{
+	struct cursor k = { .p = p->key };
+
+	memset(p, 0, sizeof(*p));
+	w_u(&k, (uint8_t)kind, 1);
+	w_oid(&k, oid);
+	p->key_len = (uint16_t)(k.p - p->key);
+	return (struct cursor){ .p = p->val };
 }
 
 void row_claim(const struct claim *cl, struct nfs4r_put *p, bool del)
@@ -405,17 +418,11 @@ static void r_lsns(struct cursor *k, nfs4r_lsn *v)
 
 void row_taint(const struct taint *t, struct nfs4r_put *p, bool del)
 {
-	struct cursor k;
+	struct cursor k = key_oid(p, 'X', &t->oid);
 
-	memset(p, 0, sizeof(*p));
 	p->del = del;
-	k.p = p->key;
-	w_u(&k, 'X', 1);
-	w_oid(&k, &t->oid);
-	p->key_len = (uint16_t)(k.p - p->key);
 	if (del)
 		return;
-	k.p = p->val;
 	w_u(&k, t->state, 1);
 	w_u(&k, t->exact, 8);
 	w_u(&k, t->done_log, 2);
@@ -444,6 +451,26 @@ static bool restore_taint(struct nfs4r_core *c, struct cursor *key, struct curso
 	r_lsns(k, t->until);
 	r_lsns(k, t->low);
 	return !k->bad && t->done_log <= NFS4R_SERVERS_MAX;
+}
+
+void row_told(const struct told *n, struct nfs4r_put *p, bool del)
+{
+	struct cursor k = key_oid(p, 'N', &n->oid);
+
+	p->del = del;
+	w_u(&k, n->by, 2);
+	w_u(&k, n->version, 8);
+	p->val_len = del ? 0 : 10;
+}
+
+static bool restore_told(struct nfs4r_core *c, struct cursor *key, struct cursor *k)
+{
+	struct nfs4r_oid oid;
+	uint64_t by;
+
+	r_oid(key, &oid);
+	by = r_u(k, 2);
+	return !key->bad && by && by <= NFS4R_SERVERS_MAX && by != c->self && told_restored(c, &oid, (nfs4r_server_id)by, r_u(k, 8)) && !k->bad;
 }
 
 static bool restore_reach(struct nfs4r_core *c, struct cursor *val)
@@ -531,6 +558,8 @@ static bool restore(struct nfs4r_core *c, struct cursor *key, struct cursor *val
 		return !key->bad && restore_memory(&c->memory, val);
 	if (kind == 'X')
 		return restore_taint(c, key, val);
+	if (kind == 'N')
+		return restore_told(c, key, val);
 	s = (nfs4r_server_id)r_u(key, 2);
 	if (key->bad || s == 0 || s > NFS4R_SERVERS_MAX)
 		return false;

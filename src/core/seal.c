@@ -211,7 +211,6 @@ void claims_sealed(struct nfs4r_core *c, nfs4r_server_id s)
 	struct claim *cl, *tmp;
 	struct nfs4r_put p;
 
-	told_sealed(c, s);
 	HASH_ITER(hh, c->claims, cl, tmp) {
 		if (cl->key.server != s || cl->own)
 			continue;
@@ -253,6 +252,7 @@ void seal_cross(struct nfs4r_core *c, nfs4r_server_id log)
 	assert(s && !l->pend);
 	seal = s->lsn;
 	taint_crossed(c, log, seal); /* before: it can be done again */
+	told_sealed(c, log); /* before: a crash in between must not leave what nobody would take away any more */
 	a = act(c, NFS4R_ACT_SEALED);
 	a->log = log;
 	a->until = seal;

@@ -11,14 +11,18 @@
  * So what an owner said to be newer than the own copy is noted, and read at that owner until the copy has it. An owner that is none any more says NOT_PRIMARY
  * only when every copy has what it did (7.2).
  *
+ * Nor does a restart make anything older. What this copy had of another log behind a hole it gives back then (log 4.7): that is noted like what an owner told.
+ *
+ * A note is in the journal before the client is told (row 'N'): a client outlives a restart of this server. It is not synced. After a loss of power this server
+ * reads nothing before it has all that the others had when they told it (log 4.7), and so all that it may have been told.
+ *
  * Failure modes: the update is lost with the owner's machine: it says so itself by the next answer, of a newer start, or its log ends and the note goes. The owner
- * is away: reads of this object wait, as for any control of it. A restart of this server forgets the notes.
+ * is away: reads of this object wait, as for any control of it. The process ends between the commit of what was told and the deletion of the row: the next start
+ * sees that the copy has it.
  *
  * Invariants: a note is of a version that the own copy does not have. There are no more than TOLD_MAX; beyond that the oldest goes.
  */
 #include "core/core_int.h"
-
-#define TOLD_MAX 65536
 
 static void say(struct nfs4r_core *c, const struct told *n, bool added)
 {
@@ -29,9 +33,22 @@ static void say(struct nfs4r_core *c, const struct told *n, bool added)
 	a->added = added;
 }
 
+static void save(struct nfs4r_core *c, struct told *n)
+{
+	struct nfs4r_put p;
+
+	row_told(n, &p, false);
+	act_put(c, &p);
+	n->unsaved = false;
+}
+
 static void drop(struct nfs4r_core *c, struct told *n)
 {
+	struct nfs4r_put p;
+
 	say(c, n, false);
+	row_told(n, &p, true);
+	act_put(c, &p);
 	HASH_DEL(c->told, n);
 	free(n);
 }
@@ -56,34 +73,76 @@ static struct told *add(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r
 {
 	struct told *n = xcalloc(1, sizeof(*n));
 
-	if (HASH_COUNT(c->told) >= TOLD_MAX)
-		drop(c, c->told); /* the first is the oldest */
 	n->oid = *oid;
 	n->by = by;
 	HASH_ADD(hh, c->told, oid, sizeof(n->oid), n);
-	say(c, n, true);
 	return n;
 }
 
+/* @version: 0 if it said NOT_PRIMARY. */
 void told_note(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_server_id by, nfs4r_version version)
 {
 	uint64_t inc = c->peers[by].inc;
 	struct told *n = find(c, oid);
 	bool again = n && n->by == by && n->inc != inc; /* what it said in an earlier start may be lost */
 
-	if (FAULT(F_TOLD_FORGOTTEN) || is_here(c, oid, version)) {
+	if (FAULT(F_TOLD_FORGOTTEN) || !version || is_here(c, oid, version)) {
 		if (again)
 			drop(c, n);
 		return;
 	}
 	if (n && !again && n->version >= version)
 		return;
-	if (!n)
+	if (!n && HASH_COUNT(c->told) >= TOLD_MAX)
+		drop(c, c->told); /* the first is the oldest */
+	if (!n) {
 		n = add(c, oid, by);
+		say(c, n, true);
+	}
 	n->by = by;
 	n->inc = inc;
 	n->version = version;
+	save(c, n);
 }
+
+/* ---- start ---------------------------------------------------------------------------- */
+
+bool told_restored(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_server_id by, nfs4r_version version)
+{
+	if (find(c, oid))
+		return false;
+	add(c, oid, by)->version = version;
+	return true;
+}
+
+void nfs4r_core_restore_given_back(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn lsn, const struct nfs4r_oid *oid, nfs4r_version version)
+{
+	struct told *n = find(c, oid);
+
+	assert(!c->started && log && log <= NFS4R_SERVERS_MAX && log != c->self);
+	if (NFS4R_GEN(lsn) != NFS4R_GEN(c->logs[log].applied) || (n && n->version >= version) || (!n && HASH_COUNT(c->told) >= TOLD_MAX))
+		return; /* the first: that log has ended since, and this copy has it to its end */
+	if (!n)
+		n = add(c, oid, log);
+	n->by = log;
+	n->version = version;
+	n->unsaved = true;
+}
+
+void told_started(struct nfs4r_core *c)
+{
+	struct told *n, *tmp;
+
+	HASH_ITER(hh, c->told, n, tmp) {
+		say(c, n, true);
+		if (is_here(c, &n->oid, n->version) || !(servers_of(c) & NFS4R_BIT(n->by)) || FAULT(F_TOLD_RESTART))
+			drop(c, n);
+		else if (n->unsaved)
+			save(c, n);
+	}
+}
+
+/* ---- what ends a note ------------------------------------------------------------------- */
 
 /* Something of @oid was committed here. */
 void told_moved(struct nfs4r_core *c, const struct nfs4r_oid *oid)
@@ -114,9 +173,9 @@ void told_sealed(struct nfs4r_core *c, nfs4r_server_id by)
 			drop(c, n);
 }
 
-nfs4r_server_id told_at(const struct nfs4r_core *c, const struct nfs4r_oid *oid)
+nfs4r_server_id told_at(const struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_servers excluded)
 {
 	const struct told *n = c->told ? find(c, oid) : NULL;
 
-	return n ? n->by : 0;
+	return n && !(excluded & NFS4R_BIT(n->by)) ? n->by : 0;
 }

@@ -343,20 +343,34 @@ static void ask_again(struct nfs4r_engine *eng, void *arg)
 		complete(eng, arg);
 }
 
-/* A client is told of a version that is not here yet (control 6.9). */
-static void note_told(struct nfs4r_engine *eng, nfs4r_server_id from, const struct nfs4r_read *asked, const struct nfs4r_read *answer)
+/* Control 6.9: what the owner says is news to the core when the copy here is older, or when it is no owner any more. */
+static bool is_news(struct nfs4r_engine *eng, const struct nfs4r_read *asked, const struct nfs4r_read *answer, struct nfs4r_event *ev)
 {
-	struct nfs4r_event ev = { .type = NFS4R_EV_TOLD, .peer = from, .version = answer->attrs.version };
 	struct nfs4r_row row;
 
+	ev->oid = asked->oid;
+	if (answer->status == NFS4R_NOT_PRIMARY)
+		return true;
 	if (answer->status != NFS4R_OK || (asked->type != NFS4R_RD_GETATTR && asked->type != NFS4R_RD_LOOKUP))
-		return;
-	ev.oid = asked->type == NFS4R_RD_LOOKUP ? answer->result : asked->oid;
-	if (nfs4r_store_row(eng->store, &ev.oid, &row) == NFS4R_KNOWN && row.version >= ev.version)
+		return false;
+	if (asked->type == NFS4R_RD_LOOKUP)
+		ev->oid = answer->result;
+	ev->version = answer->attrs.version;
+	return nfs4r_store_row(eng->store, &ev->oid, &row) != NFS4R_KNOWN || row.version < ev->version;
+}
+
+/* Before a client hears @answer. What could not be noted it does not hear. */
+static void note_told(struct nfs4r_engine *eng, nfs4r_server_id from, const struct nfs4r_read *asked, struct nfs4r_read *answer)
+{
+	struct nfs4r_event ev = { .type = NFS4R_EV_TOLD, .peer = from };
+
+	if (!is_news(eng, asked, answer, &ev))
 		return;
 	pthread_mutex_lock(&eng->lock);
 	if (!eng->halted[0])
 		engine_step(eng, &ev);
+	if (eng->halted[0])
+		answer->status = NFS4R_DELAY;
 	pthread_mutex_unlock(&eng->lock);
 }
 
@@ -364,12 +378,12 @@ void reads_answer(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_m
 {
 	struct ask *a = take(eng->reads, m->read->id, from);
 
+	if (a && !a->only)
+		note_told(eng, from, a->rd, m->read);
 	if (a && m->read->status == NFS4R_NOT_PRIMARY && !a->only) {
 		a->excluded |= NFS4R_BIT(from);
 		pool_run(eng->executors, ask_again, a);
 	} else if (a) {
-		if (!a->only)
-			note_told(eng, from, a->rd, m->read);
 		copy_answer(a->rd, m->read);
 		a->rd->server = from;
 		a->end = NFS4R_OK;

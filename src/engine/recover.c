@@ -63,6 +63,15 @@ static enum nfs4r_status restore_beyond(struct nfs4r_engine *eng, nfs4r_server_i
 	return nfs4r_core_restore_beyond(eng->core, id, last);
 }
 
+static void restore_given_back(struct nfs4r_engine *eng)
+{
+	const struct nfs4r_given_back *list;
+	uint32_t n = nfs4r_store_given_back(eng->store, &list);
+
+	for (uint32_t i = 0; i < n; i++)
+		nfs4r_core_restore_given_back(eng->core, list[i].log, list[i].lsn, &list[i].oid, list[i].version);
+}
+
 static enum nfs4r_status restore_own_entries(struct nfs4r_engine *eng, const struct nfs4r_store_info *info)
 {
 	nfs4r_server_id self = eng->cfg.rpc.self;
@@ -114,6 +123,7 @@ enum nfs4r_status recover_restore(struct nfs4r_engine *eng, const struct nfs4r_s
 	for (nfs4r_server_id id = 1; r.st == NFS4R_OK && id <= NFS4R_SERVERS_MAX; id++)
 		if (has_log(eng, id, info))
 			r.st = restore_beyond(eng, id, info);
+	restore_given_back(eng);
 	if (r.st == NFS4R_OK)
 		r.st = restore_own_entries(eng, info);
 	for (uint32_t i = 0; r.st == NFS4R_OK && i < info->nintents; i++) {

@@ -460,6 +460,8 @@ struct nfs4r_store {
 	uint64_t mint_seq;
 	struct nfs4r_extent *dropped; /* at open: touched by others' entries that count for nothing since, and that LMDB did not hold, or that were begun and not committed */
 	uint32_t ndropped, dropped_cap;
+	struct nfs4r_given_back *given_back; /* at open: what those entries had made of the objects */
+	uint32_t ngiven_back, given_back_cap;
 	struct nfs4r_flight *flights[FLIGHT_BUCKETS];
 	uint32_t nflights;
 	struct nfs4r_begun *begun; /* few: no more than are applied at once */

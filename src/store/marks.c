@@ -425,3 +425,9 @@ uint32_t nfs4r_store_dropped(const struct nfs4r_store *s, const struct nfs4r_ext
 	*list = s->dropped;
 	return s->ndropped;
 }
+
+uint32_t nfs4r_store_given_back(const struct nfs4r_store *s, const struct nfs4r_given_back **list)
+{
+	*list = s->given_back;
+	return s->ngiven_back;
+}

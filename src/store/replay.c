@@ -148,7 +148,15 @@ static enum nfs4r_status counts(const struct nfs4r_scan *sc, const struct nfs4r_
 	return st;
 }
 
-/* The files may have what it did. */
+static bool note_given_back(struct nfs4r_store *s, const struct nfs4r_entry *e, const struct nfs4r_part *p)
+{
+	if (!NFS4R_ROOM(s->given_back, s->ngiven_back, s->given_back_cap))
+		return false;
+	s->given_back[s->ngiven_back++] = (struct nfs4r_given_back){ p->oid, p->after, e->log, e->lsn };
+	return true;
+}
+
+/* The files may have what it did, and clients may have seen it. */
 static enum nfs4r_status note_dropped(struct nfs4r_store *s, const struct nfs4r_rec_view *rec)
 {
 	struct nfs4r_entry *e;
@@ -161,7 +169,7 @@ static enum nfs4r_status note_dropped(struct nfs4r_store *s, const struct nfs4r_
 	for (uint32_t i = 0; i < e->nparts && st == NFS4R_OK; i++) {
 		struct nfs4r_extent x = nfs4r_extent_of(&e->parts[i]);
 
-		st = nfs4r_drop_extent(s, &x);
+		st = note_given_back(s, e, &e->parts[i]) ? nfs4r_drop_extent(s, &x) : NFS4R_NOMEM;
 	}
 	nfs4r_entry_put(e);
 	free(puts);

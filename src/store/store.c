@@ -120,6 +120,7 @@ static void destroy(struct nfs4r_store *s)
 	free(s->intents);
 	free(s->incs);
 	free(s->dropped);
+	free(s->given_back);
 	free(s->begun);
 	free(s->wbuf.p);
 	if (s->lockfd >= 0)

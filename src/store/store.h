@@ -144,6 +144,14 @@ struct nfs4r_extent {
 };
 #define NFS4R_WHOLE UINT64_MAX
 uint32_t nfs4r_store_dropped(const struct nfs4r_store *s, const struct nfs4r_extent **list);
+/* What this copy had by such an entry of others, and has no more. As above, in no order. */
+struct nfs4r_given_back {
+	struct nfs4r_oid oid;
+	nfs4r_version version;
+	nfs4r_server_id log;
+	nfs4r_lsn lsn;
+};
+uint32_t nfs4r_store_given_back(const struct nfs4r_store *s, const struct nfs4r_given_back **list);
 /* At most @max objects with OID > @after, ascending, that have a row; returns how many. */
 uint32_t nfs4r_store_each_oid(struct nfs4r_store *s, const struct nfs4r_oid *after, struct nfs4r_oid *out, uint32_t max);
 /* Entries up to @until of @log are never needed again. Cheap; space is freed by checkpoints, by segment. */

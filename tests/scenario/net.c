@@ -734,6 +734,9 @@ static void start(struct net *n, nfs4r_server_id s, bool intact)
 	n->s[s].core = nfs4r_core_create(&cfg, &port);
 	assert_non_null(n->s[s].core);
 	memtree_restore(n->s[s].tree, n->s[s].core);
+	if (n->s[s].back.log)
+		nfs4r_core_restore_given_back(n->s[s].core, n->s[s].back.log, n->s[s].back.lsn, &n->s[s].back.oid, n->s[s].back.version);
+	n->s[s].back.log = 0;
 	n->s[s].up = true;
 	carry_out(n, s, nfs4r_core_started(n->s[s].core, n->now));
 	work(n, s);

@@ -57,6 +57,12 @@ struct server {
 	uint64_t accepted; /* ACCEPTED, not answered yet */
 	uint64_t sync;	   /* SYNC, the same; a slow disk keeps it back */
 	struct nfs4r_action *repair;
+	struct {
+		nfs4r_server_id log;
+		nfs4r_lsn lsn;
+		struct nfs4r_oid oid;
+		nfs4r_version version;
+	} back; /* the next start finds it behind a hole of this log; 0: nothing */
 };
 
 struct rule { /* held or dropped messages; 0 = any */

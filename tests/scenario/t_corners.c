@@ -408,6 +408,74 @@ static bool lost_entries_are_not_waited_for(struct net *n)
 	return n->s[S].recovered == 1 && n->s[P].recovered == 1;
 }
 
+/* ---- control 6.9: what a restart may not make older ---------------------------------------------------- */
+
+static nfs4r_version version_at(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *oid)
+{
+	struct nfs4r_facts f;
+
+	memtree_facts(n->s[s].tree, oid, &f);
+	return f.version;
+}
+
+/* S read g's update from its copy, and gives it back at its start, since the one before it in P's log is not here. @lsn: which one that was. */
+static bool given_back_is_read_at(struct net *n, nfs4r_lsn past_end, nfs4r_server_id where)
+{
+	struct nfs4r_oid f = file_in(n, &n->root, "f"), g = file_in(n, &n->root, "g");
+	bool there;
+
+	net_quiet(n);
+	net_hold(n, P, S, 0);
+	op_write(n, P, &f, "new", true);
+	op_write(n, P, &g, "new", true);
+	net_run(n, 50);
+	if (version_at(n, P, &g) != version_at(n, S, &g) + 1 || nfs4r_core_route_read(n->s[S].core, &g, false, 0) != S)
+		return false;
+	n->s[S].back.log = P;
+	n->s[S].back.lsn = nfs4r_core_own_end(n->s[P].core) + past_end;
+	n->s[S].back.oid = g;
+	n->s[S].back.version = version_at(n, P, &g);
+	for (int i = 0; i < 2; i++) { /* the second start has it from the first one's row */
+		net_crash(n, S);
+		net_restart(n, S, true);
+		there = nfs4r_core_route_read(n->s[S].core, &g, false, 0) == where && nfs4r_core_route_read(n->s[S].core, &f, false, 0) == S;
+		if (!there)
+			return false;
+	}
+	net_pass(n);
+	net_quiet(n);
+	return nfs4r_core_route_read(n->s[S].core, &g, false, 0) == S && !memtree_rows(n->s[S].tree, 'N');
+}
+
+static bool what_a_start_gives_back_is_read_where_it_is(struct net *n)
+{
+	return given_back_is_read_at(n, 0, P);
+}
+
+/* That generation of the log has ended, and is here to its end: what was behind a hole of it never happened. */
+static bool what_was_sealed_away_is_not_missed(struct net *n)
+{
+	return given_back_is_read_at(n, (nfs4r_lsn)1 << NFS4R_GEN_SHIFT, S);
+}
+
+/* The owner has lost what it told before, or has given the object up: said after this server's start that ends the note. What it says to older questions does not. */
+static bool what_was_told_and_lost_is_not_asked_for_for_ever(struct net *n)
+{
+	struct nfs4r_oid f = file_in(n, &n->root, "f");
+
+	net_quiet(n);
+	net_told(n, S, P, &f, version_at(n, S, &f) + 1);
+	net_told(n, S, P, &f, 0);
+	if (nfs4r_core_route_read(n->s[S].core, &f, false, 0) != P)
+		return false;
+	net_crash(n, S);
+	net_restart(n, S, true);
+	if (nfs4r_core_route_read(n->s[S].core, &f, false, 0) != P)
+		return false;
+	net_told(n, S, P, &f, 0);
+	return nfs4r_core_route_read(n->s[S].core, &f, false, 0) == S && !memtree_rows(n->s[S].tree, 'N');
+}
+
 /* ---- frame ------------------------------------------------------------------------------------------- */
 
 static const struct corner {
@@ -430,6 +498,9 @@ static const struct corner {
 	{ "one is away: what is settled goes on", settled_goes_on_while_one_is_away },
 	{ "one is away: a closed file is changed", closed_file_is_changed_while_one_is_away },
 	{ "log 4.7: lost entries are not waited for", lost_entries_are_not_waited_for },
+	{ "control 6.9: what a start gives back", what_a_start_gives_back_is_read_where_it_is },
+	{ "control 6.9: ... and that was sealed away", what_was_sealed_away_is_not_missed },
+	{ "control 6.9: what was told and lost", what_was_told_and_lost_is_not_asked_for_for_ever },
 };
 
 static void corner(void **state)

@@ -784,6 +784,26 @@ static bool nothing_gets_older_at_a_server(struct net *n)
 	return kept && nfs4r_core_route_read(n->s[S].core, &f, false, 0) == S;
 }
 
+/* The same, and S starts anew in between: its clients have not forgotten. S lost nothing and waits for nobody else. */
+static bool what_was_told_outlives_a_restart(struct net *n)
+{
+	struct nfs4r_oid f = file_in(n, &n->root, "f");
+	bool kept;
+
+	net_hold(n, P, S, 0);
+	op_write(n, P, &f, "new", true);
+	net_run(n, 50);
+	net_told(n, S, P, &f, version_at(n, P, &f));
+	if (memtree_rows(n->s[S].tree, 'N') != 1)
+		return false;
+	net_crash(n, S);
+	net_restart(n, S, true);
+	kept = nfs4r_core_route_read(n->s[S].core, &f, false, 0) == P && nfs4r_core_route_read(n->s[S].core, &n->root, true, 0) == S;
+	net_pass(n);
+	net_quiet(n);
+	return kept && nfs4r_core_route_read(n->s[S].core, &f, false, 0) == S && memtree_rows(n->s[S].tree, 'N') == 0;
+}
+
 static const struct prevents list[] = {
 	{ "control 0: a multi-link file has one primary", F_MULTI_COVERED, multi_file_has_one_primary },
 	{ "control 3: a create brings its control", F_NO_CREATED_CLAIM, create_brings_its_control },
@@ -822,6 +842,7 @@ static const struct prevents list[] = {
 	{ "control 6.3: NOT_PRIMARY looks for other owners", F_NOT_PRIMARY_LOCAL, not_primary_looks_for_others },
 	{ "control 6.3: only owners answer", F_SERVE_ALWAYS, only_owners_answer },
 	{ "control 6.9: nothing gets older at a server", F_TOLD_FORGOTTEN, nothing_gets_older_at_a_server },
+	{ "control 6.9: what was told outlives a restart", F_TOLD_RESTART, what_was_told_outlives_a_restart },
 	{ "control 7.2: release waits for all", F_RELEASE_AT_ONCE, release_waits_for_all },
 	{ "log 3.10: release waits for stable", F_RELEASE_APPLIED, release_waits_for_stable },
 	{ "control 8.2: counts follow a move", F_COUNT_MOVE, counts_follow_a_move },

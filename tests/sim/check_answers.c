@@ -190,7 +190,7 @@ void check_done(struct server *v, const struct simop *so)
 
 static nfs4r_version told_here(const struct server *v, const struct obj *o)
 {
-	return o->told[v->id].last_dead == o->last_dead && o->told[v->id].generation == v->generation ? o->told[v->id].version : 0;
+	return o->told[v->id].last_dead == o->last_dead ? o->told[v->id].version : 0;
 }
 
 void check_read_start(struct server *v, uint32_t obj, struct read_want *w)
@@ -239,7 +239,6 @@ void check_read_end(struct server *v, const struct read_want *w, const struct nf
 	if (r->attrs.version >= told_here(v, o)) {
 		o->told[v->id].version = r->attrs.version;
 		o->told[v->id].last_dead = o->last_dead;
-		o->told[v->id].generation = v->generation;
 	}
 	if (r->type == NFS4R_RD_LOOKUP && (r->status == NFS4R_OK || r->status == NFS4R_NOENT) &&
 	    !in_limbo(s, w->obj, w->version ? w->version : 1) &&

@@ -37,6 +37,13 @@ struct journal {
 	uint32_t n, cap;
 	struct rec *recs;
 	uint32_t synced; /* so many survive a machine crash */
+	uint32_t nback, back_cap;
+	struct back { /* committed behind a hole, and taken back since the last start */
+		struct nfs4r_oid oid;
+		nfs4r_version version;
+		nfs4r_server_id log;
+		nfs4r_lsn lsn;
+	} *back;
 };
 
 void journal_fini(struct journal *j);

@@ -21,6 +21,7 @@ void journal_fini(struct journal *j)
 {
 	journal_cut(j, 0);
 	free(j->recs);
+	free(j->back);
 	memset(j, 0, sizeof(*j));
 }
 
@@ -131,6 +132,17 @@ static void forget_rec(struct rec *r)
 	*r = (struct rec){ .end = r->end };
 }
 
+static void note_back(struct journal *j, const struct nfs4r_entry *e)
+{
+	for (uint32_t i = 0; i < e->nparts; i++) {
+		if (j->nback == j->back_cap) {
+			j->back_cap = j->back_cap ? j->back_cap * 2 : 64;
+			j->back = realloc(j->back, j->back_cap * sizeof(*j->back));
+		}
+		j->back[j->nback++] = (struct back){ e->parts[i].oid, e->parts[i].after, e->log, e->lsn };
+	}
+}
+
 /* Entries of @log behind a hole count for nothing, but for those to @kept; where that begins. */
 static nfs4r_lsn drop_behind(struct journal *j, nfs4r_server_id log, uint64_t kept)
 {
@@ -141,8 +153,10 @@ static nfs4r_lsn drop_behind(struct journal *j, nfs4r_server_id log, uint64_t ke
 	for (uint32_t i = 0; i < j->n; i++) {
 		struct rec *r = &j->recs[i];
 
-		if (r->type == DID_COMMIT && r->e->log == log && r->e->lsn > end && NFS4R_GEN(r->e->lsn) == NFS4R_GEN(begin) && (!kept || r->end > kept || r->copied > kept))
+		if (r->type == DID_COMMIT && r->e->log == log && r->e->lsn > end && NFS4R_GEN(r->e->lsn) == NFS4R_GEN(begin) && (!kept || r->end > kept || r->copied > kept)) {
+			note_back(j, r->e);
 			forget_rec(r);
+		}
 	}
 	return end;
 }

@@ -107,6 +107,7 @@ static void put_back(struct server *v)
 		journal_cut(&v->journal, v->image.records);
 		check_crashed(v, journal_drop_undecided(&v->journal, v->id, 0));
 	}
+	v->journal.nback = 0;
 	memcpy(v->truncated, v->image.truncated, sizeof(v->truncated));
 	v->inc = v->image.inc;
 	v->tail_lost = true;

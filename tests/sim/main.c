@@ -319,7 +319,7 @@ static const struct {
 	{ F_VOTERS_UNASKED, "members" },	{ F_LEARNER_KNOWN, "members-power" },
 	{ F_ANNOUNCED_COMPLETES, "create" },	{ F_ANNOUNCED_AT_ONCE, "writers" },
 	{ F_ANNOUNCED_FORGOTTEN, "hot" },	{ F_POSITION_IGNORED, "views-image" },
-	{ F_TOLD_FORGOTTEN, "overtake" },
+	{ F_TOLD_FORGOTTEN, "overtake" },	{ F_TOLD_RESTART, "in_restart" },
 };
 
 /*

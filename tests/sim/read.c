@@ -206,7 +206,9 @@ static bool told(struct server *v, nfs4r_server_id from, const struct nfs4r_read
 	uint64_t generation = v->generation;
 	struct nfs4r_event ev = { .type = NFS4R_EV_TOLD, .peer = from, .oid = r->oid, .version = r->attrs.version };
 
-	if (tree_get(&v->tree, obj_of(v->sim, &r->oid))->version < ev.version)
+	if (r->status == NFS4R_NOT_PRIMARY)
+		ev.version = 0;
+	if (!ev.version || tree_get(&v->tree, obj_of(v->sim, &r->oid))->version < ev.version)
 		server_step(v, &ev);
 	return v->up && v->generation == generation;
 }
@@ -225,7 +227,8 @@ void read_on_msg(struct server *v, nfs4r_server_id from, struct nfs4r_msg *m)
 	if (m->read->status == NFS4R_NOT_PRIMARY) {
 		v->sim->totals.not_primary++;
 		rd->excluded |= NFS4R_BIT(from);
-		decide(rd);
+		if (told(v, from, m->read))
+			decide(rd);
 		return;
 	}
 	if ((m->read->status == NFS4R_OK || m->read->status == NFS4R_NOENT) && rd->r.type != NFS4R_RD_COMMIT && !told(v, from, m->read))

@@ -174,8 +174,7 @@ struct obj {
 	struct {
 		nfs4r_version version;
 		uint32_t last_dead; /* was so then */
-		uint64_t generation; /* of the server: a restart forgets what was told */
-	} told[SERVERS_MAX + 1];   /* by this server to its clients: what they know of it does not get older */
+	} told[SERVERS_MAX + 1];   /* by this server to its clients: what they know of it does not get older, also over its restarts */
 	uint32_t left;		   /* entry whose primary let go of it while somebody outside the view did not have it */
 };
 

@@ -251,6 +251,9 @@ static void give_back(struct server *v, struct nfs4r_entry **intents, uint32_t n
 	for (uint32_t log = 1; log <= s->plan.servers; log++)
 		if (log != v->id && kept_last(&v->kept[log]) > v->applied[log])
 			bad |= nfs4r_core_restore_beyond(v->core, (nfs4r_server_id)log, kept_last(&v->kept[log])) != NFS4R_OK;
+	for (uint32_t i = 0; i < v->journal.nback; i++)
+		if (v->journal.back[i].log != v->id)
+			nfs4r_core_restore_given_back(v->core, v->journal.back[i].log, v->journal.back[i].lsn, &v->journal.back[i].oid, v->journal.back[i].version);
 	for (uint32_t i = 0; i < k->n; i++)
 		bad |= nfs4r_core_restore_entry(v->core, k->e[i]->lsn, nfs4r_entry_bytes(k->e[i])) != NFS4R_OK;
 	for (uint32_t i = 0; i < nintents; i++)
@@ -345,6 +348,8 @@ void server_start(struct server *v)
 	v->up = true;
 	v->ready = !v->tail_lost;
 	alive = server_carry_out(v, nfs4r_core_started(v->core, clock_ms(v)));
+	if (alive)
+		v->journal.nback = 0; /* the core has noted it */
 	for (uint32_t i = 0; i < n; i++) {
 		struct nfs4r_event ev = { .type = NFS4R_EV_OP_EXECUTED, .entry = intents[i] };
 

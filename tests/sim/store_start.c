@@ -216,7 +216,9 @@ bool store_give_back(struct server *v)
 {
 	const struct nfs4r_store_info *info = &v->storage->info;
 	struct restore r = { v, false };
+	const struct nfs4r_given_back *back;
 	nfs4r_lsn first, last, own;
+	uint32_t nback;
 
 	nfs4r_store_each_core_row(v->storage->store, restore_row, &r);
 	nfs4r_store_log_range(v->storage->store, v->id, &first, &own);
@@ -230,6 +232,9 @@ bool store_give_back(struct server *v)
 		if (log != v->id && last > info->logs[log].applied)
 			r.bad |= nfs4r_core_restore_beyond(v->core, (nfs4r_server_id)log, last) != NFS4R_OK;
 	}
+	nback = nfs4r_store_given_back(v->storage->store, &back);
+	for (uint32_t i = 0; i < nback; i++)
+		nfs4r_core_restore_given_back(v->core, back[i].log, back[i].lsn, &back[i].oid, back[i].version);
 	r.bad |= !restore_own(v, own);
 	for (uint32_t i = 0; i < info->nintents; i++) {
 		struct nfs4r_entry *e = nfs4r_store_intent_at(v->storage->store, i);

@@ -345,6 +345,11 @@ static void what_was_told_is_read_where_it_is(void **state)
 	engine_step(s->eng, &ev);
 	pthread_mutex_unlock(&s->eng->lock);
 	assert_int_equal(nfs4r_read_server(s->eng, &ev.oid), 1);
+	cluster_stop(c, 2);
+	cluster_start(c, 2);
+	while (!nfs4r_read_server(s->eng, &ev.oid)) /* 0: it has no lease yet */
+		nanosleep(&(struct timespec){ .tv_nsec = 5000000 }, NULL);
+	assert_int_equal(nfs4r_read_server(s->eng, &ev.oid), 1);
 	assert_int_equal(ask(s, NFS4R_RD_READ, &ev.oid, &local), NFS4R_OK); /* server 1 does not wait for it: it has it, or says that it is no primary */
 	write_text(&c->site[1], &ev.oid, "new");
 	wait_read_here(s, &ev.oid);

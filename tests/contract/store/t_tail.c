@@ -327,10 +327,17 @@ static void assert_first_only(void)
 static void assert_dropped(uint32_t n)
 {
 	const struct nfs4r_extent *list;
+	const struct nfs4r_given_back *back;
+	uint32_t nback = nfs4r_store_given_back(f.s, &back);
 
 	assert_int_equal(nfs4r_store_dropped(f.s, &list), n);
-	if (n)
-		assert_true(nfs4r_oid_eq(&list[0].oid, &made[2]) || nfs4r_oid_eq(&list[1].oid, &made[2]));
+	assert_int_equal(nback, n);
+	if (!n)
+		return;
+	assert_true(nfs4r_oid_eq(&list[0].oid, &made[2]) || nfs4r_oid_eq(&list[1].oid, &made[2]));
+	while (nback && !nfs4r_oid_eq(&back[nback - 1].oid, &made[2]))
+		nback--;
+	assert_true(nback && back[nback - 1].log == 2 && back[nback - 1].lsn == 3 && back[nback - 1].version == 1);
 }
 
 /* The files have what it did, and the store says which they are, until a checkpoint. */

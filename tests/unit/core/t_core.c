@@ -60,7 +60,7 @@ static void corrupt_rows_are_refused(void **state)
 			key[k] = (uint8_t)rnd(&s);
 		for (int k = 0; k < 200; k++)
 			val[k] = (uint8_t)(rnd(&s) & (i % 2 ? 255 : 3));
-		key[0] = "TDFSRA"[i % 6];
+		key[0] = "TDFSRAN"[i % 7];
 		key[1] = 0;
 		key[2] = (uint8_t)(i % 17);
 		nfs4r_core_restore_row(c, key, (uint16_t)(rnd(&s) % 25), val, (uint16_t)(rnd(&s) % 200));
@@ -379,6 +379,34 @@ static void rows_go_away(void **state)
 	net_free(n);
 }
 
+/* Control 6.9, TOLD_MAX: the oldest note goes, with its row, and a start takes all of them back. */
+static void what_was_told_is_bounded(void **state)
+{
+	const uint32_t max = 65536, more = 3;
+	struct net *n = net_new(3);
+	struct nfs4r_oid f = make(n, 1, &n->root, "f", NFS4R_OP_CREATE), other;
+
+	net_quiet(n);
+	assert_int_equal(nfs4r_core_route_read(n->s[2].core, &f, false, 0), 2);
+	net_told(n, 2, 1, &f, 1000);
+	for (uint32_t i = 1; i <= max - 1; i++) {
+		nfs4r_oid_make(&other, 1, 1000, i);
+		net_told(n, 2, 1, &other, 1);
+	}
+	assert_int_equal(memtree_rows(n->s[2].tree, 'N'), max);
+	assert_int_equal(nfs4r_core_route_read(n->s[2].core, &f, false, 0), 1);
+	net_crash(n, 2);
+	net_restart(n, 2, true);
+	assert_int_equal(memtree_rows(n->s[2].tree, 'N'), max);
+	assert_int_equal(nfs4r_core_route_read(n->s[2].core, &f, false, 0), 1);
+	for (uint32_t i = 0; i < more; i++) {
+		nfs4r_oid_make(&other, 1, 1000, max + i);
+		net_told(n, 2, 1, &other, 1);
+		assert_int_equal(memtree_rows(n->s[2].tree, 'N'), max);
+	}
+	net_free(n);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -389,6 +417,7 @@ int main(void)
 		cmocka_unit_test(parallel_writes), cmocka_unit_test(crash_of_each_server),
 		cmocka_unit_test(tail_is_pulled), cmocka_unit_test(same_input_same_output),
 		cmocka_unit_test(every_fault_has_a_text), cmocka_unit_test(rows_go_away),
+		cmocka_unit_test(what_was_told_is_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
