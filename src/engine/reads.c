@@ -351,7 +351,7 @@ static bool is_news(struct nfs4r_engine *eng, const struct nfs4r_read *asked, co
 	ev->oid = asked->oid;
 	if (answer->status == NFS4R_NOT_PRIMARY)
 		return true;
-	if (answer->status != NFS4R_OK || (asked->type != NFS4R_RD_GETATTR && asked->type != NFS4R_RD_LOOKUP))
+	if (answer->status != NFS4R_OK || (asked->type != NFS4R_RD_GETATTR && asked->type != NFS4R_RD_LOOKUP) || !(answer->attrs.mask & NFS4R_ATTR_VERSION))
 		return false;
 	if (asked->type == NFS4R_RD_LOOKUP)
 		ev->oid = answer->result;

@@ -138,6 +138,18 @@ static void serve_commit(struct nfs4r_engine *eng, struct serve *s)
 		answer(eng, s, st);
 }
 
+/* Attributes of what a name leads to come with the name. If another server controls that, or nobody, the copy here is no answer: then only its type, which never changes. */
+static void keep_what_is_ours(struct nfs4r_engine *eng, struct nfs4r_read *rd)
+{
+	enum nfs4r_status ours;
+
+	pthread_mutex_lock(&eng->lock);
+	ours = nfs4r_core_may_serve(eng->core, &rd->result);
+	pthread_mutex_unlock(&eng->lock);
+	if (ours != NFS4R_OK)
+		rd->attrs.mask &= NFS4R_ATTR_TYPE;
+}
+
 static void serve_task(struct nfs4r_engine *eng, void *arg)
 {
 	struct serve *s = arg;
@@ -160,6 +172,8 @@ static void serve_task(struct nfs4r_engine *eng, void *arg)
 	}
 	if (st == NFS4R_OK)
 		st = nfs4r_read_here(eng, rd);
+	if (st == NFS4R_OK && rd->type == NFS4R_RD_LOOKUP)
+		keep_what_is_ours(eng, rd);
 	answer(eng, s, st);
 }
 

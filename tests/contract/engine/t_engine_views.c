@@ -62,6 +62,16 @@ static int setup_fixed(void **state)
 	return begin(state, 0, false);
 }
 
+/* Control does not end by itself for a while. */
+static int setup_busy(void **state)
+{
+	struct cluster *c = cluster_new();
+
+	c->lease_ms = c->silence_ms = 0;
+	c->idle_ms = 3000;
+	return cluster_begin(c, state);
+}
+
 /* One question, not repeated: NFS4R_OK with *local, or what the client would hear. */
 static enum nfs4r_status ask(struct site *s, uint32_t type, const struct nfs4r_oid *oid, bool *local)
 {
@@ -356,6 +366,36 @@ static void what_was_told_is_read_where_it_is(void **state)
 	expect_content(s, &ev.oid, "new");
 }
 
+/* A name leads to a file that another server controls: whose directory it is gives the name, and not the attributes that the file has there. */
+static void a_name_comes_without_what_another_server_controls(void **state)
+{
+	struct cluster *c = *state;
+	struct site *asker = &c->site[2];
+	struct nfs4r_oid root = site_root(asker), f = root_file(&c->site[1], "f", "old");
+	struct nfs4r_read rd = { .type = NFS4R_RD_LOOKUP, .oid = root, .name = "f" };
+	bool local;
+
+	assert_int_equal(site_link(&c->site[1], &f, &root, "g"), NFS4R_OK); /* deep control does not cover it then */
+	cluster_settle(c);
+	wait_read_here(asker, &f);
+	wait_read_here(asker, &root);
+	write_text(&c->site[3], &f, "new");
+	assert_int_equal(site_make(&c->site[1], NFS4R_OP_CREATE, &root, "h", NULL), NFS4R_OK);
+	assert_int_equal(nfs4r_read_server(asker->eng, &f), 3);
+	assert_int_equal(nfs4r_read_server(asker->eng, &root), 1);
+	assert_int_equal(nfs4r_read(asker->eng, &rd, &local), NFS4R_OK);
+	assert_false(local);
+	assert_int_equal(rd.server, 1);
+	assert_true(nfs4r_oid_eq(&rd.result, &f));
+	assert_int_equal(rd.attrs.mask, NFS4R_ATTR_TYPE);
+	assert_int_equal(rd.attrs.type, NFS4R_TYPE_FILE);
+	nfs4r_read_fini(&rd);
+	snprintf(rd.name, sizeof(rd.name), "h"); /* its own */
+	assert_int_equal(nfs4r_read(asker->eng, &rd, &local), NFS4R_OK);
+	assert_true(local || rd.attrs.mask & NFS4R_ATTR_VERSION);
+	nfs4r_read_fini(&rd);
+}
+
 /* Who takes a name away is answered for it: a retry would be told by Ganesha's own look-up that there is no such name. */
 static void a_removal_is_not_to_be_asked_for_again(void **state)
 {
@@ -448,6 +488,7 @@ int main(void)
 		T(an_answer_belongs_to_one_era, setup),
 		T(with_a_fixed_view_everything_is_as_before, setup_fixed),
 		T(what_was_told_is_read_where_it_is, setup_fixed),
+		T(a_name_comes_without_what_another_server_controls, setup_busy),
 		T(a_removal_is_not_to_be_asked_for_again, setup_fixed),
 		cmocka_unit_test(a_configuration_that_cannot_work_is_refused),
 	};
