@@ -444,6 +444,31 @@ static void begun_again(struct server *v, struct ent *t)
 	t->state = ENT_EXECUTING;
 }
 
+static bool somebody_has(const struct sim *s, const struct ent *t)
+{
+	for (uint32_t q = 1; q <= s->plan.servers; q++)
+		if (kept_find(&s->servers[q].kept[t->log], t->lsn))
+			return true;
+	return false;
+}
+
+/* Its owner, which knows nothing of the seal that took it away, has found it nowhere: as if it had never been, and so its versions are free again. */
+static void lost_before_its_seal(struct sim *s, uint32_t ent)
+{
+	struct ent *t = &s->ents[ent];
+
+	for (uint32_t i = 0; i < t->nparts; i++) {
+		struct obj *o = &s->objs[t->parts[i].obj];
+
+		for (uint32_t k = 0; k < o->ndead;)
+			if (o->dead[k].ent == ent)
+				o->dead[k] = o->dead[--o->ndead];
+			else
+				k++;
+	}
+	t->state = ENT_LOST;
+}
+
 void check_recovered(struct server *v, nfs4r_lsn end)
 {
 	struct sim *s = v->sim;
@@ -452,6 +477,8 @@ void check_recovered(struct server *v, nfs4r_lsn end)
 	for (uint32_t i = s->nents - 1; i > 0; i--) {
 		struct ent *t = &s->ents[i];
 
+		if (t->log == v->id && t->state == ENT_SEALED && NFS4R_GEN(t->lsn) == NFS4R_GEN(end) && t->lsn > end && !somebody_has(s, t))
+			lost_before_its_seal(s, i);
 		if (t->log != v->id || t->state == ENT_LOST || t->state == ENT_SEALED || NFS4R_GEN(t->lsn) < s->gen[v->id])
 			continue;
 		if (t->lsn > end && t->state == ENT_LIVE)
