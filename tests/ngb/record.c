@@ -11,6 +11,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -175,7 +177,8 @@ static int ask_directory(const char *dir, const struct ngb_task *t)
 	return 0;
 }
 
-int ngb_record_wait(const char *dir, const struct ngb_task *t, struct ngb_record *r, const struct ngb_look *look)
+/* *over becomes true: nobody waits any more. */
+static int wait_for(const char *dir, const struct ngb_task *t, struct ngb_record *r, const struct ngb_look *look, const atomic_bool *over)
 {
 	struct timespec pause = { look->poll_ms / 1000, look->poll_ms % 1000 * 1000000L };
 
@@ -189,6 +192,71 @@ int ngb_record_wait(const char *dir, const struct ngb_task *t, struct ngb_record
 			return rc;
 		if (ngb_seconds() >= look->deadline)
 			return -ETIMEDOUT;
+		if (atomic_load(over))
+			return -ECANCELED;
 		nanosleep(&pause, NULL);
 	}
+}
+
+int ngb_record_wait(const char *dir, const struct ngb_task *t, struct ngb_record *r, const struct ngb_look *look)
+{
+	atomic_bool over = false;
+
+	return wait_for(dir, t, r, look, &over);
+}
+
+struct all {
+	const char *dir;
+	const struct ngb_look *look;
+	pthread_mutex_t lock;
+	atomic_bool over;
+	int rc, wrong; /* of the first that went wrong */
+};
+
+struct awaited {
+	struct all *all;
+	const struct ngb_task *t;
+	struct ngb_record *r;
+	int index;
+	pthread_t thread;
+};
+
+static void *await(void *arg)
+{
+	struct awaited *w = arg;
+	struct all *a = w->all;
+	int rc = wait_for(a->dir, w->t, w->r, a->look, &a->over);
+
+	if (rc == 0)
+		return NULL;
+	pthread_mutex_lock(&a->lock);
+	if (a->rc == 0) {
+		a->rc = rc;
+		a->wrong = w->index;
+	}
+	atomic_store(&a->over, true);
+	pthread_mutex_unlock(&a->lock);
+	return NULL;
+}
+
+int ngb_records_wait(const char *dir, const struct ngb_task *const *t, int n, struct ngb_record *r, const struct ngb_look *look, int *wrong)
+{
+	struct all a = { .dir = dir, .look = look, .lock = PTHREAD_MUTEX_INITIALIZER };
+	struct awaited w[NGB_TASKS_MAX];
+	int started = 0;
+
+	while (started < n) {
+		w[started] = (struct awaited){ .all = &a, .t = t[started], .r = &r[started], .index = started };
+		if (pthread_create(&w[started].thread, NULL, await, &w[started]))
+			break;
+		started++;
+	}
+	for (int i = started; i < n; i++) { /* no more threads: one after the other */
+		w[i] = (struct awaited){ .all = &a, .t = t[i], .r = &r[i], .index = i };
+		await(&w[i]);
+	}
+	for (int i = 0; i < started; i++)
+		pthread_join(w[i].thread, NULL);
+	*wrong = a.wrong;
+	return a.rc;
 }

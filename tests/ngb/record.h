@@ -49,4 +49,10 @@ struct ngb_look {
 };
 int ngb_record_wait(const char *dir, const struct ngb_task *t, struct ngb_record *r, const struct ngb_look *look);
 
+/*
+ * The same for several tasks, all looked for at the same time: a look that takes a round trip holds up no other. 0, or what the first of them
+ * that went wrong ended with, *wrong being its index; the others are waited for no longer.
+ */
+int ngb_records_wait(const char *dir, const struct ngb_task *const *t, int n, struct ngb_record *r, const struct ngb_look *look, int *wrong);
+
 #endif

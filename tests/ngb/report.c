@@ -70,14 +70,15 @@ int ngb_report(const struct ngb_graph *g, const struct ngb_options *o, FILE *out
 	struct report r = { .out = out };
 	struct ngb_record records[NGB_TASKS_MAX];
 	struct ngb_look look = { o->poll_ms, o->by_name, ngb_seconds() + o->wait_s };
+	const struct ngb_task *tasks[NGB_TASKS_MAX];
+	int rc, wrong;
 
-	for (int i = 0; i < g->ntasks; i++) {
-		int rc = ngb_record_wait(o->dir, &g->task[i], &records[i], &look);
-
-		if (rc) {
-			fprintf(out, "wrong: no record of %s: %s\n", g->task[i].name, strerror(-rc));
-			return rc;
-		}
+	for (int i = 0; i < g->ntasks; i++)
+		tasks[i] = &g->task[i];
+	rc = ngb_records_wait(o->dir, tasks, g->ntasks, records, &look, &wrong);
+	if (rc) {
+		fprintf(out, "wrong: no record of %s: %s\n", tasks[wrong]->name, strerror(-rc));
+		return rc;
 	}
 	for (int i = 0; i < g->ntasks; i++) {
 		one(&r, g, &g->task[i], records);

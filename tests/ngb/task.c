@@ -60,15 +60,15 @@ static int gather(const struct ngb_graph *g, const struct ngb_task *t, const str
 	struct ngb_record producers[NGB_INPUTS_MAX];
 	double start = ngb_seconds();
 	struct ngb_look look = { o->poll_ms, o->by_name, start + o->wait_s };
+	const struct ngb_task *inputs[NGB_INPUTS_MAX];
+	int rc, wrong;
 
 	t->kernel->mesh(g->class, initial);
-	for (int i = 0; i < t->ninputs; i++) {
-		const struct ngb_task *p = &g->task[t->input[i]];
-		int rc = ngb_record_wait(o->dir, p, &producers[i], &look);
-
-		if (rc)
-			return failed(t, rc, "waiting for %s", p->name);
-	}
+	for (int i = 0; i < t->ninputs; i++)
+		inputs[i] = &g->task[t->input[i]];
+	rc = ngb_records_wait(o->dir, inputs, t->ninputs, producers, &look, &wrong);
+	if (rc)
+		return failed(t, rc, "waiting for %s", inputs[wrong]->name);
 	r->wait_s = ngb_seconds() - start;
 	if (t->ninputs > 0) {
 		initial->v = calloc((size_t)initial->nx * initial->ny * initial->nz * initial->nvar, sizeof(double));
@@ -78,7 +78,8 @@ static int gather(const struct ngb_graph *g, const struct ngb_task *t, const str
 	start = ngb_seconds();
 	for (int i = 0; i < t->ninputs; i++) {
 		struct ngb_field f;
-		int rc = read_arc(g, t, &g->task[t->input[i]], o->dir, &producers[i], &f, &r->in[i]);
+
+		rc = read_arc(g, t, &g->task[t->input[i]], o->dir, &producers[i], &f, &r->in[i]);
 
 		if (rc)
 			return rc;

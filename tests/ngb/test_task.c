@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -183,6 +184,95 @@ static void a_wrong_value_is_refused(void **state)
 	assert_int_equal(run(w, MG), -ENOENT);
 }
 
+/* A record in a pipe: whoever looks for it waits until it is written. */
+static void pipe_instead(struct world *w, int task, char *text, size_t size)
+{
+	struct ngb_record r = { .host = "h", .iterations = task };
+	FILE *f;
+
+	assert_int_equal(ngb_record_write(w->dir, &w->g.task[task], &r), 0);
+	f = fopen(in(w, task, "done"), "r");
+	assert_non_null(f);
+	text[fread(text, 1, size - 1, f)] = '\0';
+	fclose(f);
+	assert_int_equal(unlink(in(w, task, "done")), 0);
+	assert_int_equal(mkfifo(in(w, task, "done"), 0644), 0);
+}
+
+struct pipes {
+	char path[MG][NGB_PATH_MAX], text[MG][1024];
+	bool in_time;
+};
+
+static bool fill(struct pipes *p, int i, double until)
+{
+	int fd;
+
+	while ((fd = open(p->path[i], O_WRONLY | O_NONBLOCK)) < 0 && ngb_seconds() < until)
+		usleep(1000);
+	if (fd < 0)
+		return false;
+	(void)!write(fd, p->text[i], strlen(p->text[i]));
+	close(fd);
+	return true;
+}
+
+/* The last one first, each when somebody looks for it. If that does not happen: in the order of the tasks, so that the test ends. */
+static void *fill_backwards(void *arg)
+{
+	struct pipes *p = arg;
+	double until = ngb_seconds() + 10;
+
+	p->in_time = true;
+	for (int i = MG - 1; i >= 0; i--)
+		p->in_time = p->in_time && fill(p, i, until);
+	for (int i = 0; i < MG && !p->in_time; i++)
+		fill(p, i, until + 10);
+	return NULL;
+}
+
+/* A look that takes long, as at a far server, holds up no look for another record. */
+static void records_are_looked_for_together(void **state)
+{
+	struct world *w = *state;
+	struct ngb_look look = { .poll_ms = 1, .by_name = true, .deadline = ngb_seconds() + 60 };
+	const struct ngb_task *t[MG];
+	struct ngb_record r[MG];
+	struct pipes p;
+	pthread_t writer;
+	int wrong;
+
+	for (int i = 0; i < MG; i++) {
+		t[i] = &w->g.task[i];
+		pipe_instead(w, i, p.text[i], sizeof(p.text[i]));
+		strcpy(p.path[i], in(w, i, "done"));
+	}
+	assert_int_equal(pthread_create(&writer, NULL, fill_backwards, &p), 0);
+	assert_int_equal(ngb_records_wait(w->dir, t, MG, r, &look, &wrong), 0);
+	pthread_join(writer, NULL);
+	assert_true(p.in_time);
+	for (int i = 0; i < MG; i++)
+		assert_int_equal(r[i].iterations, i);
+}
+
+/* One that is none: nobody waits for the others any more. */
+static void a_bad_record_ends_the_wait(void **state)
+{
+	struct world *w = *state;
+	struct ngb_look look = { .poll_ms = 1, .by_name = true, .deadline = ngb_seconds() + 60 };
+	const struct ngb_task *t[MG];
+	struct ngb_record r[MG];
+	int fd = open(in(w, 1, "done"), O_WRONLY | O_CREAT, 0644), wrong;
+
+	assert_true(fd >= 0);
+	close(fd);
+	for (int i = 0; i < MG; i++)
+		t[i] = &w->g.task[i];
+	assert_int_equal(ngb_records_wait(w->dir, t, MG, r, &look, &wrong), -EBADMSG);
+	assert_int_equal(wrong, 1);
+	assert_true(ngb_seconds() < look.deadline - 30);
+}
+
 /* A record that says other sums than its readers'. */
 static void the_report_compares(void **state)
 {
@@ -242,6 +332,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(nothing_before_its_record, begin, end),
 		cmocka_unit_test_setup_teardown(half_a_record_is_none, begin, end),
 		cmocka_unit_test_setup_teardown(a_wrong_value_is_refused, begin, end),
+		cmocka_unit_test_setup_teardown(records_are_looked_for_together, begin, end),
+		cmocka_unit_test_setup_teardown(a_bad_record_ends_the_wait, begin, end),
 		cmocka_unit_test_setup_teardown(the_report_compares, begin, end),
 		cmocka_unit_test_setup_teardown(the_report_knows_published_values, begin, end),
 	};
