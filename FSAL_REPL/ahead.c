@@ -2,13 +2,14 @@
 /*
  * A name in a directory that another server controls, asked for together with the directory's permissions.
  *
- * To open or look up a name Ganesha first asks whether the caller may search the directory, and then for the name: two round trips, one after the
- * other. The compound says from its start which name will follow. So when the directory's attributes have to be asked for, the name is asked for
- * beside them, and its answer waits in the memory of the compound (compound.c) until Ganesha comes for it. Both questions leave after the
- * request arrived, which is what control 6.4 wants; a caller without permission never gets to see the answer.
+ * To look up, open, make, rename or remove a name Ganesha first asks whether the caller may search the directory, and then for the name: two round
+ * trips, one after the other. The compound says from its start which name will follow. So when the directory's attributes have to be asked for, the name
+ * is asked for beside them, and its answer waits in the memory of the compound (compound.c) until Ganesha comes for it. Both questions leave after the
+ * request arrived, which is what control 6.4 wants; a caller without permission never gets to see the answer. An update that follows is decided by who
+ * executes it, whatever was answered here, and ends the memory.
  *
  * Failure modes: another request, another name, an answer that is neither "this object" nor "no such name", or not in time: Ganesha's own question is
- * asked as ever. A create or an update in the compound asks nothing ahead.
+ * asked as ever. CREATE, which makes everything but files, asks for no name, so nothing is asked ahead.
  */
 #include "repl.h"
 #include "nfs_fh.h"
@@ -32,15 +33,23 @@ static bool is_handle_of(const nfs_argop4 *op, const struct nfs4r_oid *dir)
 	       memcmp(h->fsopaque, dir, sizeof(*dir)) == 0;
 }
 
-static const component4 *name_of(const nfs_argop4 *op)
+/* The name that an operation, with those after it, has in the directory that is the current one. */
+static const component4 *name_of(const nfs_argop4 *op, u_int left)
 {
 	const OPEN4args *o = &op->nfs_argop4_u.opopen;
 
-	if (op->argop == NFS4_OP_LOOKUP)
+	switch (op->argop) {
+	case NFS4_OP_LOOKUP:
 		return &op->nfs_argop4_u.oplookup.objname;
-	if (op->argop == NFS4_OP_OPEN && o->openhow.opentype == OPEN4_NOCREATE && o->claim.claim == CLAIM_NULL)
-		return &o->claim.open_claim4_u.file;
-	return NULL;
+	case NFS4_OP_REMOVE:
+		return &op->nfs_argop4_u.opremove.target;
+	case NFS4_OP_OPEN:
+		return o->claim.claim == CLAIM_NULL ? &o->claim.open_claim4_u.file : NULL;
+	case NFS4_OP_SAVEFH: /* the other directory, and RENAME */
+		return left > 2 && op[1].argop == NFS4_OP_PUTFH && op[2].argop == NFS4_OP_RENAME ? &op[2].nfs_argop4_u.oprename.oldname : NULL;
+	default:
+		return NULL;
+	}
 }
 
 /* The name that this request goes on with in @dir. Ganesha judges it when it comes to it; what cannot be one is left to that. */
@@ -52,7 +61,7 @@ static bool next_name(const struct nfs4r_oid *dir, char *name)
 
 	for (u_int i = 0; i + 1 < n && found == NULL; i++)
 		if (is_handle_of(&c->argarray.argarray_val[i], dir))
-			found = name_of(&c->argarray.argarray_val[i + 1]);
+			found = name_of(&c->argarray.argarray_val[i + 1], n - i - 1);
 	if (found == NULL || found->utf8string_len == 0 || found->utf8string_len > NFS4R_NAME_MAX)
 		return false;
 	memcpy(name, found->utf8string_val, found->utf8string_len);

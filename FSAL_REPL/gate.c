@@ -36,6 +36,21 @@ void repl_export_stop(struct repl_export *exp)
 		nfs4r_engine_stop(eng); /* its threads may be in our callbacks: no lock held */
 }
 
+/*
+ * An object that this request made at another server. When it is here, the own copy is newer than the request, and so an answer for the rest of it
+ * (control 6.4); its primary, which controls it now, need not be asked.
+ */
+static void remember_made(struct repl_export *exp, const struct nfs4r_op *op)
+{
+	struct nfs4r_read rd = { .type = NFS4R_RD_GETATTR, .oid = op->result };
+
+	if (op->type > NFS4R_OP_MKNOD || op->primary == 0 || op->primary == repl_module.cfg.rpc.self)
+		return;
+	if (nfs4r_read_here(exp->eng, &rd) == NFS4R_OK)
+		repl_compound_remember(exp, &rd.oid, &rd.attrs, false);
+	nfs4r_read_fini(&rd);
+}
+
 enum nfs4r_status repl_update(struct repl_export *exp, struct nfs4r_op *op, nfs4r_exec_fn exec, void *arg)
 {
 	enum nfs4r_status st;
@@ -44,6 +59,8 @@ enum nfs4r_status repl_update(struct repl_export *exp, struct nfs4r_op *op, nfs4
 	if (!gate_enter(exp))
 		return op->status = NFS4R_DELAY;
 	st = nfs4r_update(exp->eng, op, exec, arg);
+	if (st == NFS4R_OK)
+		remember_made(exp, op);
 	gate_leave(exp);
 	return st;
 }
@@ -63,19 +80,21 @@ void repl_update_async(struct repl_export *exp, struct nfs4r_op *op, nfs4r_exec_
 /* The child's attributes come with a look-up; they are the answer to a question for them only if that would go to the same server. */
 static void remember(struct repl_export *exp, const struct nfs4r_read *rd)
 {
-	if (rd->type == NFS4R_RD_GETATTR)
+	bool found = rd->status == NFS4R_OK;
+
+	if (rd->type == NFS4R_RD_GETATTR && found)
 		repl_compound_remember(exp, &rd->oid, &rd->attrs, false);
-	else if (rd->type == NFS4R_RD_LOOKUP && nfs4r_read_server(exp->eng, &rd->result) == rd->server)
+	if (rd->type != NFS4R_RD_LOOKUP || (!found && rd->status != NFS4R_NOENT))
+		return;
+	repl_compound_remember_name(exp, rd);
+	if (found && nfs4r_read_server(exp->eng, &rd->result) == rd->server)
 		repl_compound_remember(exp, &rd->result, &rd->attrs, false);
 }
 
 static void take_name(struct repl_export *exp, struct repl_ahead *a)
 {
-	if (repl_ahead_wait(a)) {
-		repl_compound_remember_name(exp, &a->rd);
-		if (a->rd.status == NFS4R_OK)
-			remember(exp, &a->rd);
-	}
+	if (repl_ahead_wait(a))
+		remember(exp, &a->rd);
 	nfs4r_read_fini(&a->rd);
 }
 
@@ -96,7 +115,7 @@ enum nfs4r_status repl_read(struct repl_export *exp, struct nfs4r_read *rd, bool
 		return rd->status = NFS4R_DELAY;
 	asked = repl_ahead_ask(&ahead, exp->eng, repl_module.cfg.rpc.self, rd);
 	st = nfs4r_read(exp->eng, rd, local);
-	if (!*local && st == NFS4R_OK)
+	if (!*local)
 		remember(exp, rd);
 	if (asked)
 		take_name(exp, &ahead);

@@ -105,6 +105,22 @@ def one_question(b):
     return text
 
 
+def a_change_by_name(b):
+    """Beside what the client asks for itself, a question or two: a question for the name, the update, and what it made is known then (FSAL_REPL/gate.c)."""
+    busy = f'{DIR}/busy'
+    b.sh(1, f'mkdir -p {busy}')
+    b.no_controls(20)
+    b.remount('vers=4.2,lookupcache=pos', [2])
+    work = b.start_sh(1, f'i=0; until [ -e {DIR}/stop ] || [ $i = 500 ]; do mkdir {busy}/$i; i=$((i + 1)); sleep 0.05; done')
+    bed.eventually(20, lambda: b.ask(2, 'stats')['core']['controls_foreign'], 'site 1 controls nothing', 0.05)
+    took = json.loads(b.must_py(2, 'names_probe.py', 'change', busy, 'a,b,c'))
+    b.sh(1, f'touch {DIR}/stop')
+    make, rename, remove = (min(t) / RTT for t in zip(*took))
+    text = f'made in {make:.1f} round trips, renamed in {rename:.1f}, removed in {remove:.1f}'
+    bed.expect(work.wait(60) == 0 and make < 4.8 and remove < 4.8, text)
+    return text
+
+
 def one_setting(b, report):
     setting = b.setting('Directory_Reads', 'strict')
     names = at_once if setting == 'strict' else soon
@@ -120,6 +136,8 @@ def one_setting(b, report):
         report.check(f'{setting}: an update by name', updates_are_right, b, 'made')
         if setting == 'strict':
             report.check('strict: one question for a name', one_question, b)
+            b.no_controls(20)
+            report.check('strict: a change by name', a_change_by_name, b)
     finally:
         b.links((1, 2, 'rtt=40ms'))
         b.remount(sites=[1, 2])

@@ -4,6 +4,7 @@
 	names_probe.py see WHAT DIR NAME GO      from AT until UNTIL looks again and again; prints [[t0, t1, is it the new state?], ...]
 	names_probe.py refuse DIR NAME GO        at AT mkdir of a name that another site has just made; prints {t0, t1, error}
 	names_probe.py open DIR NAME,NAME,..     opens the files, one after the other; prints the seconds that each took
+	names_probe.py change DIR NAME,NAME,..   makes, renames and removes them; prints [[seconds that each took], ..], a name a line
 
 When it can begin it makes the file GO.do, GO.see, GO.refuse, and waits for the file GO, which has the times of this clock: {"do": [AT], "see": [AT, UNTIL], ..}.
 WHAT is mkdir, list (do: mkdir; see: a listing), rewrite (of the file NAME, which exists), save (a new file takes NAME).
@@ -101,6 +102,23 @@ def open_all(names):
     return took
 
 
+def change_all(names):
+    os.stat('.')
+    took = []
+    for name in names.split(','):
+        t = [time.monotonic()]
+        fd = os.open(name, os.O_WRONLY | os.O_CREAT)
+        t.append(time.monotonic())
+        os.close(fd)
+        t.append(time.monotonic())
+        os.rename(name, f'{name}-')
+        t.append(time.monotonic())
+        os.unlink(f'{name}-')
+        t.append(time.monotonic())
+        took.append([t[1] - t[0], t[3] - t[2], t[4] - t[3]])
+    return took
+
+
 def main(args):
     kind = args.pop(0)
     what = args.pop(0) if kind in ('do', 'see') else None
@@ -110,7 +128,7 @@ def main(args):
     if what:
         print(json.dumps({'do': do, 'see': see}[kind](what, name, *times)))
     else:
-        print(json.dumps({'refuse': refuse, 'open': open_all}[kind](name, *times)))
+        print(json.dumps({'refuse': refuse, 'open': open_all, 'change': change_all}[kind](name, *times)))
 
 
 main(sys.argv[1:])
