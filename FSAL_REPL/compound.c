@@ -5,7 +5,7 @@
  * Ganesha asks for the attributes of one object several times while it works off a compound: permission of
  * the directory, the looked-up object, what the client wants to see. Each question about an object that is controlled elsewhere
  * would cost a round trip. Control sheet 6.4 wants the check to be made after the request arrived, and all of a
- * compound arrived at once; so an answer serves for the rest of it. An update of ours in between ends that. The same for the last name that was
+ * compound arrived at once; so an answer serves for the rest of it. An update of ours in between ends that. The same for the last two names that were
  * asked for, ahead (ahead.c) or not: an open that makes its file looks the name up twice. What our update made at another server is remembered
  * in the same way (gate.c).
  *
@@ -33,14 +33,14 @@ static __thread struct {
 		uint32_t acl_len;
 		uint8_t acl[ACL_MAX];
 	} answer[ANSWERS];
+	uint32_t nnames; /* the same */
 	struct {
-		bool known;
 		struct nfs4r_oid dir, result;
 		enum nfs4r_status status;
 		nfs4r_server_id server;
 		uint32_t type;
 		char name[NFS4R_NAME_MAX + 1];
-	} name;
+	} name[REPL_AHEAD_MAX];
 } memory;
 
 static bool same_request(const struct repl_export *exp)
@@ -99,32 +99,38 @@ void repl_compound_remember(const struct repl_export *exp, const struct nfs4r_oi
 
 void repl_compound_remember_name(const struct repl_export *exp, const struct nfs4r_read *rd)
 {
+	uint32_t slot;
+
 	if (op_ctx == NULL || op_ctx->nfs_reqdata == NULL)
 		return;
 	begin(exp);
-	memory.name.known = true;
-	memory.name.dir = rd->oid;
-	memory.name.result = rd->result;
-	memory.name.status = rd->status;
-	memory.name.server = rd->server;
-	memory.name.type = rd->attrs.mask & NFS4R_ATTR_TYPE ? rd->attrs.type : 0;
-	strcpy(memory.name.name, rd->name);
+	slot = memory.nnames++ % REPL_AHEAD_MAX;
+	memory.name[slot].dir = rd->oid;
+	memory.name[slot].result = rd->result;
+	memory.name[slot].status = rd->status;
+	memory.name[slot].server = rd->server;
+	memory.name[slot].type = rd->attrs.mask & NFS4R_ATTR_TYPE ? rd->attrs.type : 0;
+	strcpy(memory.name[slot].name, rd->name);
 }
 
 bool repl_compound_recall_name(const struct repl_export *exp, struct nfs4r_read *rd)
 {
-	if (!memory.name.known || !same_request(exp) || !nfs4r_oid_eq(&memory.name.dir, &rd->oid) || strcmp(memory.name.name, rd->name) != 0)
+	uint32_t i, n = memory.nnames < REPL_AHEAD_MAX ? memory.nnames : REPL_AHEAD_MAX;
+
+	for (i = 0; i < n; i++)
+		if (nfs4r_oid_eq(&memory.name[i].dir, &rd->oid) && strcmp(memory.name[i].name, rd->name) == 0)
+			break;
+	if (i == n || !same_request(exp))
 		return false;
-	rd->status = memory.name.status;
-	rd->result = memory.name.result;
-	rd->server = memory.name.server;
-	rd->attrs.type = memory.name.type;
-	rd->attrs.mask = memory.name.type ? NFS4R_ATTR_TYPE : 0;
+	rd->status = memory.name[i].status;
+	rd->result = memory.name[i].result;
+	rd->server = memory.name[i].server;
+	rd->attrs.type = memory.name[i].type;
+	rd->attrs.mask = memory.name[i].type ? NFS4R_ATTR_TYPE : 0;
 	return true;
 }
 
 void repl_compound_forget(void)
 {
-	memory.n = 0;
-	memory.name.known = false;
+	memory.n = memory.nnames = 0;
 }

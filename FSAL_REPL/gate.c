@@ -91,11 +91,14 @@ static void remember(struct repl_export *exp, const struct nfs4r_read *rd)
 		repl_compound_remember(exp, &rd->result, &rd->attrs, false);
 }
 
-static void take_name(struct repl_export *exp, struct repl_ahead *a)
+static void take_names(struct repl_export *exp, struct repl_ahead *a)
 {
-	if (repl_ahead_wait(a))
-		remember(exp, &a->rd);
-	nfs4r_read_fini(&a->rd);
+	repl_ahead_wait(a);
+	for (uint32_t i = 0; i < a->n; i++) {
+		if (!a->name[i].local)
+			remember(exp, &a->name[i].rd);
+		nfs4r_read_fini(&a->name[i].rd);
+	}
 }
 
 enum nfs4r_status repl_read(struct repl_export *exp, struct nfs4r_read *rd, bool *local)
@@ -118,7 +121,7 @@ enum nfs4r_status repl_read(struct repl_export *exp, struct nfs4r_read *rd, bool
 	if (!*local)
 		remember(exp, rd);
 	if (asked)
-		take_name(exp, &ahead);
+		take_names(exp, &ahead);
 	gate_leave(exp);
 	return st;
 }

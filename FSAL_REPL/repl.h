@@ -125,19 +125,24 @@ void repl_compound_remember_name(const struct repl_export *exp, const struct nfs
 bool repl_compound_recall_name(const struct repl_export *exp, struct nfs4r_read *rd);
 void repl_compound_forget(void); /* this thread is about to update something */
 
-/* ---- the name that a request asks for after the attributes of its directory (ahead.c); with the gate held ---- */
+/* ---- the names that a request asks for after the attributes of their directory (ahead.c); with the gate held ---- */
+
+#define REPL_AHEAD_MAX 2 /* RENAME */
 
 struct repl_ahead {
-	struct nfs4r_read rd;
+	struct {
+		struct nfs4r_read rd;
+		bool local;
+	} name[REPL_AHEAD_MAX];
+	uint32_t n, under_way;
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
-	bool over, local;
 };
 
-/* Asks for it when @rd is that GETATTR and has to be asked at another server than @self; else false. Never blocks. */
+/* Asks for them when @rd is that GETATTR and has to be asked at another server than @self; else false. Never blocks. */
 bool repl_ahead_ask(struct repl_ahead *a, struct nfs4r_engine *eng, nfs4r_server_id self, const struct nfs4r_read *rd);
-/* Must follow. True: a->rd has an answer to remember, OK or NOENT. Blocks as long as nfs4r_read(). The caller ends a->rd either way. */
-bool repl_ahead_wait(struct repl_ahead *a);
+/* Must follow. What is not `local` was answered. Blocks as long as nfs4r_read(). The caller ends each rd. */
+void repl_ahead_wait(struct repl_ahead *a);
 
 /* ---- calls into the engine (gate.c): DELAY once it is stopping ---- */
 

@@ -4,6 +4,7 @@
 	names_probe.py see WHAT DIR NAME GO      from AT until UNTIL looks again and again; prints [[t0, t1, is it the new state?], ...]
 	names_probe.py refuse DIR NAME GO        at AT mkdir of a name that another site has just made; prints {t0, t1, error}
 	names_probe.py open DIR NAME,NAME,..     opens the files, one after the other; prints the seconds that each took
+	names_probe.py work DIR NAME             makes directories, so often that the site keeps control, until that name is there
 	names_probe.py change DIR NAME,NAME,..   makes, renames and removes them; prints [[seconds that each took], ..], a name a line
 
 When it can begin it makes the file GO.do, GO.see, GO.refuse, and waits for the file GO, which has the times of this clock: {"do": [AT], "see": [AT, UNTIL], ..}.
@@ -102,6 +103,14 @@ def open_all(names):
     return took
 
 
+def work(stop):
+    n = 0
+    while not os.path.exists(stop) and n < 5000:
+        os.mkdir(f'{n}')
+        n += 1
+        time.sleep(0.02)
+
+
 def change_all(names):
     os.stat('.')
     took = []
@@ -128,7 +137,7 @@ def main(args):
     if what:
         print(json.dumps({'do': do, 'see': see}[kind](what, name, *times)))
     else:
-        print(json.dumps({'refuse': refuse, 'open': open_all, 'change': change_all}[kind](name, *times)))
+        print(json.dumps({'refuse': refuse, 'open': open_all, 'change': change_all, 'work': work}[kind](name, *times)))
 
 
 main(sys.argv[1:])
