@@ -386,6 +386,7 @@ void check_commit(struct server *v, const struct nfs4r_entry *e, bool own)
 	if (t->state == ENT_LIMBO && v->id == e->log)
 		t->state = ENT_LIVE;
 	compare_content(v, e);
+	sim_progress(s);
 }
 
 /* ---- machine crashes ------------------------------------------------------------------- */

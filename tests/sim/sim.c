@@ -21,7 +21,8 @@
 
 #include <stdarg.h>
 
-#define HEAL_LIMIT (180 * SECOND)
+#define HEAL_LIMIT (180 * SECOND)	   /* since a server last got an update that it did not have */
+#define HEAL_LIMIT_ALL (1800 * SECOND) /* since the last fault: new updates without end are no progress */
 
 /* ---- events -------------------------------------------------------------------- */
 
@@ -260,6 +261,13 @@ static void heal(struct sim *s, void *arg, uint64_t a, uint64_t b)
 		for (uint32_t j = i + 1; j <= n; j++)
 			net_join(s, (nfs4r_server_id)i, (nfs4r_server_id)j);
 	s->limit_us = s->now + HEAL_LIMIT;
+	s->last_limit_us = s->now + HEAL_LIMIT_ALL;
+}
+
+void sim_progress(struct sim *s)
+{
+	if (s->healed)
+		s->limit_us = s->now + HEAL_LIMIT < s->last_limit_us ? s->now + HEAL_LIMIT : s->last_limit_us;
 }
 
 /* ---- the run --------------------------------------------------------------------------- */
@@ -313,7 +321,7 @@ static void stuck(struct sim *s)
 
 	clients_blame(s, clients, sizeof(clients));
 	if (!check_quiet(s, why, sizeof(why)) || clients[0])
-		sim_fail(s, "not live: %llu s after the last fault %s%s%s",
+		sim_fail(s, "not live: %llu s after the last fault, or update that was new to a server, %s%s%s",
 			 (unsigned long long)(HEAL_LIMIT / SECOND), clients, clients[0] ? "; " : "", why);
 }
 

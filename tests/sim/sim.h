@@ -439,7 +439,7 @@ struct sim {
 	uint32_t first_objs; /* objects of the first tree: indexes 0.. */
 	uint32_t next_write;
 	struct totals totals;
-	uint64_t limit_us;
+	uint64_t limit_us, last_limit_us;
 	uint64_t idle_since; /* healed, and no client wants anything; NEVER = not yet */
 	char failure[1024];
 	jmp_buf failed;
@@ -448,6 +448,8 @@ struct sim {
 
 /* ---- sim.c ------------------------------------------------------------------------------ */
 
+/* A server got an update that it did not have: what takes long is no failure yet. */
+void sim_progress(struct sim *s);
 /* Runs it to its end. 0 = good; else sim->failure says what is wrong. */
 int sim_run(struct sim *s, const struct plan *plan, bool trace);
 void sim_fini(struct sim *s);
