@@ -312,6 +312,8 @@ void log_send_positions(struct nfs4r_core *c, nfs4r_server_id to)
 		if (is_learner(c, c->self) && !memory_whole(c))
 			continue; /* what it has is of an older life, or of nobody (log 9.1) */
 		p->received = c->logs[s].received; /* of the own log: given out; what is done of it may be in copies that others take (8.3) */
+		if (p->received < c->logs[s].highest)
+			p->received = c->logs[s].highest; /* done behind a gap, and given back: its number has this meaning here */
 		p->applied = repair_counts(c, s, c->logs[s].applied);
 		p->stable = repair_counts_stable(c, s);
 		p->received_bytes = c->logs[s].received_bytes;
@@ -399,12 +401,14 @@ static void take_position(struct nfs4r_core *c, nfs4r_server_id from, const stru
 }
 
 /*
- * For a while it says less than it had said before: it gave back entries that it had not applied (log 6.3, 8.3), and gets them again. Once may
- * be a message that a PULL overtook.
+ * For a while it says less than it had said before: it gave back entries that it had not applied (log 6.3, 8.3), and gets them again; or they are gone,
+ * if the machine of this server crashed (4.7). Once may be a message that a PULL overtook.
  */
 static void given_back(const struct nfs4r_core *c, struct peer *p, nfs4r_lsn received)
 {
-	if (c->recovering || received >= p->received[c->self]) {
+	if (c->recovering && received < p->applied[c->self])
+		received = p->applied[c->self]; /* others may have that from it */
+	if (received >= p->received[c->self]) {
 		p->less_ms = 0;
 		return;
 	}

@@ -437,6 +437,45 @@ static void who_is_behind_for_a_moment_stays(void **state)
 	net_free(n);
 }
 
+/*
+ * S, back, has P's new entry before it hears of the view by which its own log has ended. P loses that entry with its machine. Then S hears of the view, undoes what
+ * it alone had, and gives back what waits: nobody has it any more, and P does not wait for it.
+ */
+static void what_was_given_back_is_not_waited_for(void **state)
+{
+	struct net *n = net_retention(3, NFS4R_DURABILITY_COMMIT);
+	struct nfs4r_core_peer p;
+	struct memtree *disk;
+
+	n->s[P].no_checkpoint = true; /* its control stays */
+	do_chmod(n, P, "d/g");
+	assert_true(lonely_update_is_lost(n));
+	net_drop(n, 0, S, NFS4R_MSG_VIEW);
+	net_restart(n, S, true);
+	net_run(n, LEASE);
+	net_drop(n, P, 0, NFS4R_MSG_HEARTBEAT); /* it says how far its journal is, and loses power before the next one */
+	net_drop(n, P, Q, NFS4R_MSG_ENTRIES);
+	disk = memtree_clone(n->s[P].tree);
+	chmod_(n, P, "d/g");
+	net_run(n, LEASE / 2);
+	assert_true(nfs4r_core_get_peer(n->s[P].core, S, &p));
+	assert_int_equal(p.received, nfs4r_core_own_end(n->s[P].core));
+	assert_true(p.received > memtree_applied(disk, P) && p.applied < p.received);
+	net_crash(n, P);
+	memtree_free(n->s[P].tree);
+	n->s[P].tree = disk;
+	n->s[P].recovered = 0;
+	n->s[P].no_checkpoint = false;
+	net_restart(n, P, false);
+	net_run(n, LEASE);
+	net_pass(n);
+	net_run(n, 4 * LEASE);
+	assert_int_equal(n->s[P].recovered, 1);
+	assert_true(until_back(n));
+	assert_true(all_equal(n));
+	net_free(n);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -445,6 +484,7 @@ int main(void)
 		cmocka_unit_test(who_has_them_is_asked),
 		cmocka_unit_test(a_member_that_is_silent_keeps_everything),
 		cmocka_unit_test(the_tail_of_the_own_log_is_gone),
+		cmocka_unit_test(what_was_given_back_is_not_waited_for),
 		cmocka_unit_test(a_member_that_is_slow_is_removed),
 		cmocka_unit_test(who_is_behind_for_a_moment_stays),
 		cmocka_unit_test(who_is_needed_is_not_removed),
