@@ -395,10 +395,10 @@ void propose_consider(struct nfs4r_core *c)
 	else
 		seal &= ~add; /* given up, but it is back, and without it there is no majority */
 	add &= ~NFS4R_BIT(c->change.remove);
-	if (seal)
-		add &= ~forgetful(c); /* all members of a view that seals promise it */
 	stuck_vote = stuck_promise(c);
 	member_consider(c, &gone, &add, &seal, &in, &out);
+	if (seal)
+		add &= ~forgetful(c); /* all members of a view that seals promise it, be it for who is taken out */
 	if (w->plain) {
 		gone = add = seal = in = out = 0;
 		stuck_vote = true;

@@ -57,6 +57,26 @@ static void a_server_is_added(void **state)
 	add_a_server(NFS4R_DURABILITY_COMMIT);
 }
 
+/* 5 has a new disk and has copied everything, and each member wants to take somebody out: by a view that ends a log nobody comes back who forgot. */
+static void who_forgot_comes_back_after_who_goes(void **state)
+{
+	struct net *n = net_servers(5, NFS4R_DURABILITY_COMMIT);
+
+	empty_disk(n, 5);
+	assert_true(until_removed(n, P, 5, 10 * LEASE));
+	net_drop(n, 0, 0, NFS4R_MSG_PREPARE);
+	net_run(n, 4 * LEASE);
+	assert_int_equal(n->s[5].repairs, 1);
+	for (nfs4r_server_id s = P; s <= S; s++)
+		assert_true(net_take_out(n, s, 4, false));
+	assert_true(net_take_out(n, 4, S, false));
+	net_pass(n);
+	assert_true(until_all_are(n, SET3 | NFS4R_BIT(5)));
+	assert_int_equal(view_of(n, 5).memory, NFS4R_MEMORY_KNOWN);
+	expect_equal(n, P, 5);
+	net_free(n);
+}
+
 /* Its silence holds up nobody. It dies before it has copied anything, and comes back. */
 static void a_learner_that_is_down_holds_up_nobody(void **state)
 {
@@ -289,6 +309,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_server_is_added),
+		cmocka_unit_test(who_forgot_comes_back_after_who_goes),
 		cmocka_unit_test(a_learner_that_is_down_holds_up_nobody),
 		cmocka_unit_test(all_stop_when_it_becomes_a_voter),
 		cmocka_unit_test(a_server_is_taken_out),
