@@ -241,6 +241,75 @@ static void who_had_the_entries_loses_its_disk(void **state)
 }
 
 /*
+ * The same, but an image of P's disk is put back that still has those entries. P has forgotten, and gives nothing of its own log before that has ended
+ * (log 8.6), which it does not without S. So S does not wait for P, and is made anew.
+ */
+static void who_had_the_entries_is_put_back(void **state)
+{
+	struct net *n = net_retention(3, NFS4R_DURABILITY_COMMIT);
+	struct memtree *image;
+	nfs4r_lsn seal;
+	uint64_t inc;
+
+	net_drop(n, 0, S, NFS4R_MSG_ENTRIES);
+	for (int i = 0; i < 3; i++)
+		chmod_(n, P, "d/f");
+	net_run(n, LEASE);
+	empty_disk(n, Q);
+	for (int i = 0; i < 2000 && !serves(n, Q); i++)
+		net_run(n, 10);
+	assert_true(serves(n, Q));
+	assert_false(is_kept(n, Q, P));
+	net_run(n, LEASE);
+	image = memtree_clone(n->s[P].tree);
+	inc = n->s[P].inc;
+	chmod_(n, P, "d/f");
+	net_run(n, 2 * LEASE);
+	assert_true(memtree_applied(image, P) > memtree_applied(n->s[S].tree, P));
+	net_crash(n, P);
+	net_lose_disk(n, P, image, inc);
+	net_restart(n, P, true);
+	net_pass(n);
+	net_run(n, LEASE / 2);
+	assert_int_equal(view_of(n, P).memory, NFS4R_MEMORY_FORGOT);
+	assert_true(until_back(n));
+	assert_true(sealed_at(n, S, P, &seal));
+	assert_true(n->s[S].repairs >= 1);
+	assert_true(all_equal(n));
+	updates(n, S, 1);
+	updates(n, P, 1);
+	net_free(n);
+}
+
+/* What only that image has of P's log is given up: Q and S are not late because of it. Were they, neither would be a source for the other. */
+static void an_image_has_what_nobody_else_has(void **state)
+{
+	struct net *n = net_retention(3, NFS4R_DURABILITY_COMMIT);
+	struct memtree *image;
+	uint64_t inc = n->s[P].inc;
+
+	net_drop(n, P, 0, NFS4R_MSG_ENTRIES);
+	chmod_(n, P, "d/f");
+	net_run(n, LEASE);
+	image = memtree_clone(n->s[P].tree);
+	chmod_(n, P, "d/f");
+	net_run(n, 2 * LEASE);
+	assert_true(memtree_applied(image, P) > memtree_applied(n->s[Q].tree, P));
+	net_crash(n, P);
+	net_lose_disk(n, P, image, inc);
+	net_restart(n, P, true);
+	net_pass(n);
+	net_run(n, LEASE / 2);
+	assert_int_equal(view_of(n, P).memory, NFS4R_MEMORY_FORGOT);
+	assert_true(until_back(n));
+	assert_int_equal(n->s[Q].repairs + n->s[S].repairs, 0);
+	assert_int_equal(n->s[P].repairs, 1);
+	assert_true(all_equal(n));
+	updates(n, P, 1);
+	net_free(n);
+}
+
+/*
  * S has been away for too long. P, one of the two members, loses its disk: Q alone cannot remove it, S is needed for that and has to be made anew
  * first, and P waits for both (log 6.4).
  */
@@ -489,6 +558,8 @@ int main(void)
 		cmocka_unit_test(who_is_behind_for_a_moment_stays),
 		cmocka_unit_test(who_is_needed_is_not_removed),
 		cmocka_unit_test(who_had_the_entries_loses_its_disk),
+		cmocka_unit_test(who_had_the_entries_is_put_back),
+		cmocka_unit_test(an_image_has_what_nobody_else_has),
 		cmocka_unit_test(who_is_late_fills_up_the_view),
 		cmocka_unit_test(who_has_to_undo_fills_up_the_view),
 		cmocka_unit_test(a_member_that_is_not_ready_asks_who_is_back),
