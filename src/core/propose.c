@@ -416,8 +416,10 @@ void propose_consider(struct nfs4r_core *c)
 	}
 	EACH_SERVER(c, s)
 		rank += s < c->self && (live & NFS4R_BIT(s));
+	if (in || out || (!gone && (seal & NFS4R_BIT(c->change.remove)))) /* nobody else asks for it; and who goes is added again when a silence is over (9.1) */
+		rank = 0;
 	if (!w->wanted_ms)
-		w->wanted_ms = c->now + (in || out ? 0 : (uint64_t)rank * c->cfg.silence_ms / 2);
+		w->wanted_ms = c->now + (uint64_t)rank * c->cfg.silence_ms / 2;
 	if (c->now >= w->wanted_ms)
 		propose(c, gone, add, seal, in, out);
 	else

@@ -144,6 +144,21 @@ static void a_server_is_taken_out(void **state)
 	take_out_a_server(NFS4R_DURABILITY_COMMIT);
 }
 
+/* The member that comes last in the order of those that propose (6.8) is asked: what it does about it is done before who goes is added again. */
+static void the_last_one_is_asked(void **state)
+{
+	struct net *n = net_servers(5, NFS4R_DURABILITY_LOCAL);
+
+	do_chmod(n, 5, "d/f");
+	net_run(n, 4 * LEASE);
+	assert_true(net_take_out(n, 4, 5, false));
+	assert_true(until_all_are(n, SET3 | NFS4R_BIT(4)));
+	net_run(n, LEASE);
+	assert_true(view_of(n, 5).taken_out);
+	expect_equal(n, P, 4);
+	net_free(n);
+}
+
 /* Dead for good: it is removed by itself, taken out, and another takes its place. */
 static void a_dead_server_is_replaced(void **state)
 {
@@ -313,6 +328,7 @@ int main(void)
 		cmocka_unit_test(a_learner_that_is_down_holds_up_nobody),
 		cmocka_unit_test(all_stop_when_it_becomes_a_voter),
 		cmocka_unit_test(a_server_is_taken_out),
+		cmocka_unit_test(the_last_one_is_asked),
 		cmocka_unit_test(a_dead_server_is_replaced),
 		cmocka_unit_test(one_that_was_taken_out_comes_back),
 		cmocka_unit_test(what_is_refused),
