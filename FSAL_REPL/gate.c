@@ -77,7 +77,7 @@ void repl_update_async(struct repl_export *exp, struct nfs4r_op *op, nfs4r_exec_
 	gate_leave(exp);
 }
 
-/* The child's attributes come with a look-up; they are the answer to a question for them only if that would go to the same server. */
+/* The child's attributes come with a look-up, unless the server that has the name does not control it (control 6.9); they are the answer to a question for them only if that would go to the same server. */
 static void remember(struct repl_export *exp, const struct nfs4r_read *rd)
 {
 	bool found = rd->status == NFS4R_OK;
@@ -87,7 +87,7 @@ static void remember(struct repl_export *exp, const struct nfs4r_read *rd)
 	if (rd->type != NFS4R_RD_LOOKUP || (!found && rd->status != NFS4R_NOENT))
 		return;
 	repl_compound_remember_name(exp, rd);
-	if (found && nfs4r_read_server(exp->eng, &rd->result) == rd->server)
+	if (found && rd->attrs.mask & NFS4R_ATTR_VERSION && nfs4r_read_server(exp->eng, &rd->result) == rd->server)
 		repl_compound_remember(exp, &rd->result, &rd->attrs, false);
 }
 
