@@ -161,7 +161,8 @@
 	X(F_TAKES_LOST_NUMBER, "log 7.5", "a copy is taken for right in the step that ends the recovery of the log")	\
 	X(F_TOLD_FORGOTTEN, "control 6.9", "a copy is read although an owner has told a newer version")	\
 	X(F_NEWER_FORGOTTEN, "log 4.6", "content that is taken from a newer copy counts as exact")		\
-	X(F_TOLD_RESTART, "control 6.9", "a restart forgets what owners have told")
+	X(F_TOLD_RESTART, "control 6.9", "a restart forgets what owners have told")				\
+	X(F_FORGOT_AWAITED, "log 4.7", "who recovers waits for the own log of one who forgot")
 
 enum nfs4r_fault {
 	NFS4R_FAULT_NONE = 0,

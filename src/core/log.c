@@ -248,6 +248,19 @@ static void recovered(struct nfs4r_core *c)
 }
 
 /*
+ * Every other log is here as far as its peers had it when they told. What the store of one who forgot has of its own log is not waited for: it gives
+ * nothing of that, and what nobody else has is lost (8.6).
+ */
+static bool is_as_far_as_told(const struct nfs4r_core *c)
+{
+	EACH_OTHER_LOG(c, s)
+		EACH_PEER(c, t)
+			if (c->logs[s].applied < c->peers[t].first_told[s] && (!retention_forgot_log(c, t, s) || FAULT(F_FORGOT_AWAITED)))
+				return false;
+	return true;
+}
+
+/*
  * Log 4.7; and, as for one that joins (8.4): this server had perhaps applied more of the other logs
  * than its disk kept, and somebody counted on that ("applied by all", 5.2), so it serves nothing
  * before it has every log to where its peers were when they told. Each incarnation of a peer tells
@@ -285,11 +298,8 @@ void log_recovery(struct nfs4r_core *c)
 			log_pull(c, c->self);
 		return;
 	}
-	EACH_OTHER_LOG(c, s)
-		EACH_PEER(c, t)
-			if (c->logs[s].applied < c->peers[t].first_told[s] && !c->repair.state) /* after a repair it joins anew (8.4) */
-				return;
-	recovered(c);
+	if (is_as_far_as_told(c) || c->repair.state) /* after a repair it joins anew (8.4) */
+		recovered(c);
 }
 
 /* ---- positions -------------------------------------------------------------------------- */

@@ -104,7 +104,7 @@ nfs4r_servers retention_slow(struct nfs4r_core *c)
 /* ---- servers that come too late ---------------------------------------------------------- */
 
 /* Who forgot gives nothing of its own log (log 8.6), though it says how far its store has it. */
-static bool is_forgotten_log(const struct nfs4r_core *c, nfs4r_server_id s, nfs4r_server_id log)
+bool retention_forgot_log(const struct nfs4r_core *c, nfs4r_server_id s, nfs4r_server_id log)
 {
 	return s == log && c->peers[s].memory == NFS4R_MEMORY_FORGOT;
 }
@@ -112,7 +112,7 @@ static bool is_forgotten_log(const struct nfs4r_core *c, nfs4r_server_id s, nfs4
 /* @s can be asked for the entry @lsn of @log. */
 bool retention_has(const struct nfs4r_core *c, nfs4r_server_id s, nfs4r_server_id log, nfs4r_lsn lsn)
 {
-	return !is_forgotten_log(c, s, log) && c->peers[s].base[log] <= lsn && c->peers[s].applied[log] >= lsn;
+	return !retention_forgot_log(c, s, log) && c->peers[s].base[log] <= lsn && c->peers[s].applied[log] >= lsn;
 }
 
 /* Somebody has applied more of @log, and nobody that can be heard can give what comes next here. */
@@ -125,7 +125,7 @@ static bool nobody_has_next(const struct nfs4r_core *c, nfs4r_server_id log)
 	if (seal && next > seal->lsn)
 		return false;
 	EACH_PEER(c, s) {
-		if (!c->peers[s].told || !view_hears(c, s) || is_forgotten_log(c, s, log)) /* what nobody else has is lost: its log ends before */
+		if (!c->peers[s].told || !view_hears(c, s) || retention_forgot_log(c, s, log)) /* what nobody else has is lost: its log ends before */
 			continue;
 		if (retention_has(c, s, log, next))
 			return false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * The rules about servers without their memory (log 8.6, and 5.1: who counts), each with and without (see prevents.h): what an image that was put back says,
+ * The rules about servers without their memory (log 8.6; 4.7: who waits for them; 5.1: who counts), each with and without (see prevents.h): what an image that was put back says,
  * who a new store has to hear, when it was removed, and what becomes of its log, and of what it was asked.
  */
 #include <setjmp.h>
@@ -259,6 +259,39 @@ static bool an_answer_hears_who_remembers(struct net *n)
 	return c->done && c->op.status == NFS4R_OK;
 }
 
+/*
+ * S is outside, and its own log has ended when its machine crashes. An image of P's disk is put back that has an update of P which nobody else has. P has
+ * forgotten, and gives nothing of its own log before that has ended; that takes S, which recovers first.
+ */
+static bool who_recovers_does_not_wait_for_who_forgot(struct net *n)
+{
+	struct memtree *image;
+	uint64_t inc;
+
+	memory(n, NFS4R_DURABILITY_COMMIT);
+	net_drop(n, S, 0, NFS4R_MSG_HEARTBEAT);
+	if (!until_removed(n, S, S, 8 * LEASE))
+		return false;
+	net_run(n, LEASE);
+	net_crash(n, S);
+	net_drop(n, P, Q, NFS4R_MSG_ENTRIES);
+	chmod_(n, P, "d/f");
+	net_run(n, LEASE / 2);
+	image = memtree_clone(n->s[P].tree);
+	inc = n->s[P].inc;
+	chmod_(n, P, "d/f");
+	net_run(n, LEASE);
+	assert_true(memtree_applied(image, P) > memtree_applied(n->s[Q].tree, P));
+	net_crash(n, P);
+	net_lose_disk(n, P, image, inc);
+	net_pass(n);
+	net_restart(n, P, true);
+	net_run(n, LEASE / 2);
+	assert_int_equal(view_of(n, P).memory, NFS4R_MEMORY_FORGOT);
+	net_restart(n, S, false);
+	return until_back(n) && all_equal(n);
+}
+
 static const struct prevents list[] = {
 	{ "log 8.6: who hears nothing of itself does not say that it remembers", F_KNOWN_AT_ONCE, an_image_hears_before_it_says_known },
 	{ "log 8.6: who forgot acks nothing", F_FORGOT_ACKS, who_forgot_acks_nothing },
@@ -271,6 +304,7 @@ static const struct prevents list[] = {
 	{ "log 8.6: who forgot is removed", F_FORGOT_STAYS, who_forgot_is_removed },
 	{ "log 8.6: starts are remembered", F_STARTS_FORGOTTEN, starts_are_remembered },
 	{ "log 8.6: a copy that is none is not given", F_GIVES_HALF_COPY, a_copy_that_is_none_is_not_given },
+	{ "log 4.7: who recovers does not wait for who forgot", F_FORGOT_AWAITED, who_recovers_does_not_wait_for_who_forgot },
 	{ "log 5.1: an answer hears who remembers", F_KNOWN_UNNOTICED, an_answer_hears_who_remembers },
 	{ "log 5.6: no request from before a seal", F_OLD_REQUEST, a_copy_of_a_request_is_not_executed_after_a_seal },
 };
