@@ -1120,6 +1120,7 @@ void retention_beyond(struct nfs4r_core *c, const nfs4r_lsn *beyond);
 void retention_drop(struct nfs4r_core *c);
 void retention_look(struct nfs4r_core *c);
 bool retention_forgot_log(const struct nfs4r_core *c, nfs4r_server_id s, nfs4r_server_id log);
+nfs4r_lsn retention_end(const struct nfs4r_core *c, nfs4r_server_id log);
 bool retention_has(const struct nfs4r_core *c, nfs4r_server_id s, nfs4r_server_id log, nfs4r_lsn lsn);
 bool retention_is_slow(const struct nfs4r_core *c, nfs4r_server_id s);
 nfs4r_servers retention_slow(struct nfs4r_core *c);

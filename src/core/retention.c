@@ -115,6 +115,19 @@ bool retention_has(const struct nfs4r_core *c, nfs4r_server_id s, nfs4r_server_i
 	return !retention_forgot_log(c, s, log) && c->peers[s].base[log] <= lsn && c->peers[s].applied[log] >= lsn;
 }
 
+/* How far @log is known to go, or can be had: its owner is silent, perhaps for ever, or gives nothing of it. */
+nfs4r_lsn retention_end(const struct nfs4r_core *c, nfs4r_server_id log)
+{
+	nfs4r_lsn end = c->logs[log].applied;
+
+	if (view_hears(c, log) && !retention_forgot_log(c, log, log))
+		return c->logs[log].end;
+	EACH_PEER(c, s)
+		if (view_hears(c, s) && !retention_forgot_log(c, s, log) && c->peers[s].applied[log] > end)
+			end = c->peers[s].applied[log];
+	return end;
+}
+
 /* Somebody has applied more of @log, and nobody that can be heard can give what comes next here. */
 static bool nobody_has_next(const struct nfs4r_core *c, nfs4r_server_id log)
 {

@@ -184,7 +184,7 @@ static bool caught_up(const struct nfs4r_core *c)
 	if (c->recovering || c->undecided || c->halted || c->repair.state || seals_open(c) || !memory_whole(c))
 		return false;
 	EACH_PEER(c, s)
-		if (c->logs[s].applied + CAUGHT_UP_ENTRIES < c->logs[s].end || (is_member(c, s) && !c->peers[s].told))
+		if (c->logs[s].applied + CAUGHT_UP_ENTRIES < retention_end(c, s) || (is_member(c, s) && !c->peers[s].told))
 			return false;
 	return true;
 }

@@ -372,6 +372,46 @@ static void who_comes_back_is_no_source_before_it_was_heard(void **state)
 	net_free(n);
 }
 
+/*
+ * S is outside, and far from the end of P's log, of which Q has no more than S. P is gone for good; or an image of its disk is put back, and P gives nothing of its own
+ * log before that has ended. S has what can be had: it is added for P.
+ */
+static void what_only_its_owner_has_keeps_nobody_outside(void **state)
+{
+	for (int image = 0; image < 2; image++) {
+		struct net *n = net_memory(NFS4R_DURABILITY_COMMIT);
+		uint64_t inc = n->s[P].inc;
+		struct memtree *disk;
+
+		net_crash(n, S);
+		assert_true(until_removed(n, P, S, 8 * LEASE));
+		net_drop(n, P, 0, NFS4R_MSG_ENTRIES);
+		for (int i = 0; i < 1100; i++) {
+			chmod_(n, P, "d/f");
+			net_run(n, 1);
+		}
+		net_restart(n, S, true);
+		net_run(n, LEASE);
+		disk = memtree_clone(n->s[P].tree);
+		assert_true(memtree_applied(disk, P) > memtree_applied(n->s[Q].tree, P) + 1024);
+		assert_int_equal(view_of(n, Q).adopted.members, NFS4R_BIT(P) | NFS4R_BIT(Q));
+		chmod_(n, P, "d/f");
+		net_run(n, LEASE);
+		net_crash(n, P);
+		net_lose_disk(n, P, disk, inc);
+		if (image)
+			net_restart(n, P, true);
+		net_pass(n);
+		assert_true(until_removed(n, Q, P, 20 * LEASE));
+		assert_int_equal(keep_trying_chmod(n, S, "d/f", 4 * LEASE), NFS4R_OK);
+		if (!image)
+			net_restart(n, P, true);
+		assert_true(until_back(n));
+		assert_true(all_equal(n));
+		net_free(n);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -384,6 +424,7 @@ int main(void)
 		cmocka_unit_test(an_image_of_the_same_start_is_told_late),
 		cmocka_unit_test(what_nobody_heard_of_is_not_forgotten),
 		cmocka_unit_test(an_image_is_not_recovered_before_it_is_judged),
+		cmocka_unit_test(what_only_its_owner_has_keeps_nobody_outside),
 		cmocka_unit_test(nobody_writes_for_ever),
 		cmocka_unit_test(one_forgot_and_one_is_down),
 		cmocka_unit_test(a_first_start_waits_for_all),
