@@ -103,7 +103,8 @@ enum nfs4r_read_type { /* what a READ asks for; wire values */
 	NFS4R_RD_GETATTR = 1,
 	NFS4R_RD_LOOKUP = 2,	/* oid = directory, name -> result oid, type, attrs */
 	NFS4R_RD_READDIR = 3,	/* oid, cookie, count of names -> names */
-	NFS4R_RD_READ = 4,	/* oid, offset, length -> data, eof */
+	NFS4R_RD_READ = 4,	/* oid, offset, length, cookie = version of the asker's copy or 0 -> data, eof; or verifier = version of a copy that has these
+				 * bytes, result_offset = how many, eof, data = the file's pieces (control 6.3) */
 	NFS4R_RD_READLINK = 5,	/* -> data */
 	NFS4R_RD_GETXATTR = 6,	/* name -> data */
 	NFS4R_RD_LISTXATTR = 7,	/* -> data: names, each NUL terminated */

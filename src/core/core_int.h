@@ -846,6 +846,7 @@ bool told_restored(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_serv
 void told_started(struct nfs4r_core *c);
 /* Who has it newer than the own copy; 0: nobody, as far as this server knows, but perhaps one of @excluded. */
 nfs4r_server_id told_at(const struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_servers excluded);
+nfs4r_version told_version(const struct nfs4r_core *c, const struct nfs4r_oid *oid); /* 0: nothing that is not here */
 
 /* taint.c: bytes newer than their version (log 3.6, 3.9, 7.5) */
 struct taint *taint_find(const struct nfs4r_core *c, const struct nfs4r_oid *oid);

@@ -78,6 +78,25 @@ nfs4r_server_id nfs4r_core_route_read(struct nfs4r_core *c, const struct nfs4r_o
 	return r.owner ? r.owner : c->self;
 }
 
+nfs4r_lsn nfs4r_core_closed_at(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_server_id owner, nfs4r_version *told)
+{
+	nfs4r_lsn at = 0;
+	struct walk w;
+
+	*told = told_version(c, oid);
+	walk_begin(&w, oid);
+	do {
+		for (struct ctl *k = controls_of(c, &w.oid); k; k = k->next) {
+			if (k->claim->key.server == c->self || !redirects(c, k, w.level, false))
+				continue;
+			if (w.level || !k->claim->announced || k->claim->key.server != owner)
+				return 0;
+			at = k->claim->good_at > at ? k->claim->good_at : at;
+		}
+	} while (c->foreign_deep_plus && walk_up(c, &w));
+	return at;
+}
+
 enum nfs4r_status nfs4r_core_may_serve(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 {
 	struct nfs4r_facts f;

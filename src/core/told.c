@@ -179,3 +179,10 @@ nfs4r_server_id told_at(const struct nfs4r_core *c, const struct nfs4r_oid *oid,
 
 	return n && !(excluded & NFS4R_BIT(n->by)) ? n->by : 0;
 }
+
+nfs4r_version told_version(const struct nfs4r_core *c, const struct nfs4r_oid *oid)
+{
+	const struct told *n = c->told ? find(c, oid) : NULL;
+
+	return n ? n->version : 0;
+}

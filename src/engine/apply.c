@@ -345,6 +345,7 @@ void apply_task(struct nfs4r_engine *eng, void *arg)
 		nanosleep(&(struct timespec){ .tv_sec = RETRY_S }, NULL);
 	}
 	if (st == NFS4R_OK) {
+		touched_forget(eng->touched, e);
 		struct nfs4r_event ev = { .type = NFS4R_EV_APPLIED, .entry = e, .ok = true };
 
 		pthread_mutex_lock(&eng->lock);

@@ -37,6 +37,7 @@ struct peer_sender {
 	pthread_cond_t cond;
 	bool running, idle, sending; /* sending: entries have left the list and are not with the transport yet */
 	struct range *head, *last;
+	nfs4r_lsn queued; /* of the own log, over this connection */
 	struct nfs4r_msg *positions; /* to be sent, or NULL */
 	nfs4r_lsn stable;	     /* of its log here, as the newest ones say */
 	bool urgent;		     /* they wait for no gap */
@@ -361,6 +362,8 @@ void distributor_queue(struct distributor *d, nfs4r_server_id to, nfs4r_server_i
 	struct peer_sender *p = &d->peers[to];
 
 	pthread_mutex_lock(&d->lock);
+	if (log == d->eng->cfg.rpc.self && until > p->queued)
+		p->queued = until;
 	if (p->last && p->last->log == log && p->last->until + 1 == from) {
 		p->last->until = until;
 	} else {
@@ -376,6 +379,14 @@ void distributor_queue(struct distributor *d, nfs4r_server_id to, nfs4r_server_i
 		p->last = r;
 	}
 	call_and_unlock(d, p);
+}
+
+bool distributor_was_queued(struct distributor *d, nfs4r_server_id to, nfs4r_lsn lsn)
+{
+	pthread_mutex_lock(&d->lock);
+	bool was = lsn <= d->peers[to].queued;
+	pthread_mutex_unlock(&d->lock);
+	return was;
 }
 
 bool distributor_on_its_way(struct distributor *d, nfs4r_server_id to)
@@ -435,6 +446,7 @@ void distributor_reset(struct distributor *d, nfs4r_server_id peer)
 
 	pthread_mutex_lock(&d->lock);
 	__atomic_add_fetch(&p->generation, 1, __ATOMIC_RELEASE);
+	p->queued = 0;
 	drop_queue(p);
 	pthread_mutex_unlock(&d->lock);
 }

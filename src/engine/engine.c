@@ -280,12 +280,14 @@ static enum nfs4r_status make_helpers(struct nfs4r_engine *eng)
 	eng->locks = locks_create();
 	eng->fastpath = fastpath_create(eng->cfg.rpc.self);
 	eng->reads = reads_create(eng);
+	eng->touched = touched_create();
+	eng->promises = promises_create();
 	eng->executors = pool_create(eng, "nfs4r-exec", eng->cfg.executors);
 	eng->appliers = pool_create(eng, "nfs4r-apply", eng->cfg.appliers);
 	eng->repairs = pool_create(eng, "nfs4r-repair", 1);
 	eng->durable = durable_create(eng);
 	eng->distributor = distributor_create(eng);
-	return eng->locks && eng->fastpath && eng->reads && eng->executors && eng->appliers && eng->repairs && eng->durable && eng->distributor ?
+	return eng->locks && eng->fastpath && eng->reads && eng->touched && eng->promises && eng->executors && eng->appliers && eng->repairs && eng->durable && eng->distributor ?
 		       NFS4R_OK :
 		       NFS4R_NOMEM;
 }
@@ -520,6 +522,8 @@ void nfs4r_engine_stop(struct nfs4r_engine *eng)
 	ops_fini(eng);
 	nfs4r_core_destroy(eng->core);
 	distributor_destroy(eng->distributor);
+	promises_destroy(eng->promises);
+	touched_destroy(eng->touched);
 	reads_destroy(eng->reads);
 	fastpath_destroy(eng->fastpath);
 	locks_destroy(eng->locks);

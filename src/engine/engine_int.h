@@ -13,7 +13,9 @@
  *   held.c        waiting until a majority holds an update
  *   distribute.c  entries to peers, payload memory, reading bytes back
  *   reads.c       where reads go, asking peers
+ *   reads_promised.c bytes that an owner need not send
  *   reads_serve.c what peers ask of this server
+ *  touched.c     which update touched which part of a file last
  *   copy.c        this copy as it is, for a server that repairs its own
  *   servers.c     who the servers of the volume are
  *   view.c        the lease, and what is said about the active view
@@ -44,6 +46,8 @@ struct locks;
 struct fastpath;
 struct durable;
 struct distributor;
+struct touched;
+struct promises;
 struct reads;
 struct ctl;
 struct parked;
@@ -168,6 +172,8 @@ void distributor_forget(struct distributor *d, nfs4r_lsn until);	     /* everybo
 void distributor_queue(struct distributor *d, nfs4r_server_id to, nfs4r_server_id log, nfs4r_lsn from, nfs4r_lsn until);
 /* Entries for @to are queued here, or on the wire. Transport's thread only. */
 bool distributor_on_its_way(struct distributor *d, nfs4r_server_id to);
+/* Is entry @lsn of the own log among those that were queued for @to over this connection? Any thread. */
+bool distributor_was_queued(struct distributor *d, nfs4r_server_id to, nfs4r_lsn lsn);
 /* The newest positions for @to, with what goes there next. @msg is copied. */
 void distributor_positions(struct distributor *d, nfs4r_server_id to, const struct nfs4r_msg *msg);
 void distributor_reset(struct distributor *d, nfs4r_server_id peer); /* connection gone: forget what is queued */
@@ -237,9 +243,44 @@ void reads_expire(struct nfs4r_engine *eng, uint64_t now);
 void reads_again(struct nfs4r_engine *eng); /* what waits for somebody to ask is decided again */
 void reads_forget_answer(struct nfs4r_read *rd); /* what it has of an earlier one */
 
+/* ---- reads_promised.c ---- */
+struct read_promise { /* an owner's word on a READ: the bytes are those of the copy here, once that has @version */
+	nfs4r_version version; /* 0: none */
+	nfs4r_server_id by;
+	uint64_t len;
+	bool eof;
+	nfs4r_lsn good_at; /* the question: how far the control was known to be closing */
+	nfs4r_lsn applied; /* of its log, when that moved last */
+	uint64_t moved_ms, until_ms;
+};
+#define PROMISE_WORDS 3 /* before the versions of the pieces */
+struct promises *promises_create(void);
+void promises_destroy(struct promises *p);
+bool promise_known(struct nfs4r_engine *eng, const struct nfs4r_read *rd, nfs4r_server_id owner, struct read_promise *pr); /* without asking */
+/* Before @owner is asked: the READ's cookie. @bytes: no promise this time. */
+nfs4r_version promise_asked(struct nfs4r_engine *eng, const struct nfs4r_read *rd, nfs4r_server_id owner, struct read_promise *pr, bool bytes);
+/* Is @answer one? */
+bool promise_taken(struct nfs4r_engine *eng, nfs4r_server_id from, const struct nfs4r_read *asked, const struct nfs4r_read *answer, struct read_promise *pr);
+bool promise_kept(struct nfs4r_engine *eng, struct nfs4r_read *rd, struct read_promise *pr); /* true: @rd has its answer. Reads the local file */
+bool promise_may_be_kept(struct nfs4r_engine *eng, struct read_promise *pr);
+void promise_broken(struct nfs4r_engine *eng, struct read_promise *pr);
+
 /* ---- reads_serve.c ---- */
 void reads_serve(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_msg *m);
 bool reads_wait(const struct reads *r); /* is there any? Any thread */
+
+/* ---- touched.c; any thread ---- */
+struct touched *touched_create(void);
+void touched_destroy(struct touched *w);
+void touched_begin(struct touched *w, const struct nfs4r_entry *e);  /* an own entry that has its versions, before there is a newer one; eng->lock held */
+void touched_note(struct touched *w, const struct nfs4r_entry *e);   /* an own entry that was executed; before its answer */
+void touched_forget(struct touched *w, const struct nfs4r_entry *e); /* another server's that was applied */
+void touched_forget_all(struct touched *w);			      /* the copy is another one */
+/* The newest update of those bytes of the file: its version, and an entry of the own log with which it has come. False: it is not known, and the file's row says enough. */
+bool touched_last(struct touched *w, const struct nfs4r_oid *oid, uint64_t off, uint64_t len, nfs4r_version *version, nfs4r_lsn *lsn);
+
+/* The pieces of the file from the one that has byte @off on, for nfs4r.x's words after the first two: bytes of a piece, and their versions. Returns how many words, @most at most. */
+uint32_t touched_pieces(struct touched *w, const struct nfs4r_oid *oid, uint64_t off, uint64_t *words, uint32_t most);
 
 /* ---- copy.c ---- */
 /* Answer a READ with `copy`. STALE: dead; UNKNOWN: not here yet; DELAY: it changes just now. */
@@ -385,6 +426,8 @@ struct nfs4r_engine {
 	struct durable *durable;
 	struct distributor *distributor;
 	struct reads *reads;
+	struct touched *touched;
+	struct promises *promises;
 	struct ctl *ctl;
 	struct opctx *parked, *active, *remotes; /* remotes: forwarded ones from EXECUTE to EXECUTED or RETRY */
 	pthread_cond_t idle_cond; /* stop: somebody has left an operation */
@@ -440,6 +483,7 @@ struct nfs4r_engine {
 		uint64_t warned_ms; /* under lock */
 	} retention;
 	uint64_t stat_reads_local, stat_reads_remote, stat_updates;
+	uint64_t stat_reads_promised; /* of the remote: whose bytes were here */
 	uint64_t started_at_ms;
 };
 

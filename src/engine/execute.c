@@ -274,5 +274,7 @@ enum nfs4r_status entry_execute(struct nfs4r_engine *eng, struct opctx *o)
 		keep_bytes(o);
 	else if (size != UINT64_MAX)
 		set_size(eng, &x.obj, size);
+	if (st == NFS4R_OK || o->changed)
+		touched_note(eng->touched, o->entry);
 	return st;
 }

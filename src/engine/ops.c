@@ -193,6 +193,7 @@ static void run_once(struct nfs4r_engine *eng, struct opctx *o)
 	}
 	struct nfs4r_entry *e = o->entry;
 
+	touched_begin(eng->touched, e);
 	entry_prepare(eng, e);
 	enum nfs4r_status st = import_begin_by(eng, e);
 	if (st == NFS4R_OK)

@@ -25,6 +25,8 @@ struct ask { /* one read under way to a peer */
 	uint64_t deadline_ms;
 	enum nfs4r_status end; /* status of a question that was not answered */
 	bool local;
+	struct read_promise promise;
+	bool bytes; /* no promise this time */
 };
 
 #define BUCKETS 1024
@@ -180,6 +182,12 @@ static bool wait_for_owner(struct nfs4r_engine *eng, struct ask *a, uint64_t ste
 	return waits;
 }
 
+static bool wait_for_promise(struct nfs4r_engine *eng, struct ask *a, uint64_t steps)
+{
+	a->deadline_ms = a->promise.until_ms + eng->cfg.op_wait_ms;
+	return wait_for_owner(eng, a, steps);
+}
+
 /* Decide (again) and send. True: the question is on its way or waits, and `a` is no longer ours. */
 static bool ask(struct nfs4r_engine *eng, struct ask *a)
 {
@@ -194,6 +202,15 @@ static bool ask(struct nfs4r_engine *eng, struct ask *a)
 		return false;
 	if (to == 0)
 		return wait_for_owner(eng, a, steps);
+	if (a->promise.version ? a->promise.by == to : !a->bytes && !a->only && promise_known(eng, a->rd, to, &a->promise)) {
+		if (promise_kept(eng, a->rd, &a->promise))
+			return false;
+		if (promise_may_be_kept(eng, &a->promise))
+			return wait_for_promise(eng, a, steps);
+		promise_broken(eng, &a->promise);
+		a->bytes = true;
+		a->deadline_ms = now_ms() + eng->cfg.op_wait_ms;
+	}
 	m = calloc(1, sizeof(*m));
 	if (!m) {
 		a->end = NFS4R_NOMEM;
@@ -201,6 +218,8 @@ static bool ask(struct nfs4r_engine *eng, struct ask *a)
 	}
 	m->type = NFS4R_MSG_READ;
 	m->read = a->rd;
+	if (!a->only)
+		a->rd->cookie = promise_asked(eng, a->rd, to, &a->promise, a->bytes);
 	pthread_mutex_lock(&r->lock);
 	a->asked = to;
 	a->rd->id = ++r->next_id;
@@ -382,6 +401,8 @@ void reads_answer(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_m
 		note_told(eng, from, a->rd, m->read);
 	if (a && m->read->status == NFS4R_NOT_PRIMARY && !a->only) {
 		a->excluded |= NFS4R_BIT(from);
+		pool_run(eng->executors, ask_again, a);
+	} else if (a && !a->only && promise_taken(eng, from, a->rd, m->read, &a->promise)) {
 		pool_run(eng->executors, ask_again, a);
 	} else if (a) {
 		copy_answer(a->rd, m->read);

@@ -228,6 +228,7 @@ static void repair_task(struct nfs4r_engine *eng, void *arg)
 		ev.ok = st == NFS4R_OK && tell_left(r, &ev);
 		memcpy(ev.stable, r->positions.applied, sizeof(ev.stable));
 		eng->repair.running = false;
+		touched_forget_all(eng->touched);
 		engine_step(eng, &ev);
 		if (ev.ok)
 			checkpoint_wake(eng, false);

@@ -120,7 +120,8 @@ class Wan:
         last = there()
         out = {'close to last byte': (last - w['close'], 's'), 'rate': (size * 8e-6 / (last - w['start']), 'Mbit/s')}
         if waiting:
-            out = {'close to last byte, read': (self.finished(FAR, waiting)['end'] - w['close'], 's')}
+            r = self.finished(FAR, waiting)
+            out = {'close to last byte, read': (r['end'] - w['close'], 's'), 'copy complete to last byte, read': (r['end'] - last, 's')}
         self.b.sh(1, f'rm /nfs/{name}', timeout=120)
         return out
 
