@@ -12,26 +12,6 @@
  * asked as ever. CREATE, which makes everything but files, asks for no name, so nothing is asked ahead.
  */
 #include "repl.h"
-#include "nfs_fh.h"
-#include "nfs_proto_data.h"
-
-static const COMPOUND4args *compound(void)
-{
-	const nfs_request_t *req = op_ctx != NULL ? op_ctx->nfs_reqdata : NULL;
-
-	if (req == NULL || op_ctx->req_type != NFS_REQUEST || op_ctx->nfs_vers != NFS_V4 || req->svc.rq_msg.cb_proc != NFSPROC4_COMPOUND)
-		return NULL;
-	return &req->arg_nfs.arg_compound4;
-}
-
-static bool is_handle_of(const nfs_argop4 *op, const struct nfs4r_oid *dir)
-{
-	const nfs_fh4 *fh = &op->nfs_argop4_u.opputfh.object;
-	const struct file_handle_v4 *h = (const struct file_handle_v4 *)fh->nfs_fh4_val;
-
-	return op->argop == NFS4_OP_PUTFH && fh->nfs_fh4_len == offsetof(struct file_handle_v4, fsopaque) + sizeof(*dir) &&
-	       memcmp(h->fsopaque, dir, sizeof(*dir)) == 0;
-}
 
 /* The name that an operation, with those after it, has in the directory that is the current one. */
 static const component4 *name_of(const nfs_argop4 *op, u_int left)
@@ -67,11 +47,11 @@ static bool take_name(const component4 *c, char *name)
 /* The names that this request goes on with in @dir. */
 static uint32_t next_names(struct repl_ahead *a, const struct nfs4r_oid *dir)
 {
-	const COMPOUND4args *c = compound();
+	const COMPOUND4args *c = repl_compound_args();
 	u_int n = c != NULL ? c->argarray.argarray_len : 0;
 
 	for (u_int i = 0; i + 1 < n && a->n < REPL_AHEAD_MAX; i++)
-		if (is_handle_of(&c->argarray.argarray_val[i], dir))
+		if (repl_compound_is_handle_of(&c->argarray.argarray_val[i], dir))
 			a->n += take_name(name_of(&c->argarray.argarray_val[i + 1], n - i - 1), a->name[a->n].rd.name);
 	return a->n;
 }

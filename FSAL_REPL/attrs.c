@@ -116,8 +116,13 @@ static fsal_status_t getattrs(struct repl_export *exp, struct repl_obj *obj, str
 
 fsal_status_t repl_getattrs(struct fsal_obj_handle *h, struct fsal_attrlist *out)
 {
-	fsal_status_t st = getattrs(repl_cur_export(), repl_obj(h), out);
+	struct repl_export *exp = repl_cur_export();
+	struct repl_obj *obj = repl_obj(h);
+	fsal_status_t st;
 
+	if (repl_permission_to_read(exp, obj, out, &st))
+		return st;
+	st = getattrs(exp, obj, out);
 	if (FSAL_IS_ERROR(st) && FSAL_TEST_MASK(out->request_mask, ATTR_RDATTR_ERR))
 		out->valid_mask = ATTR_RDATTR_ERR;
 	return st;

@@ -16,6 +16,7 @@
  * the thread's; a request that goes on on another thread only asks again.
  */
 #include "repl.h"
+#include "nfs_fh.h"
 
 #define ANSWERS 8
 #define ACL_MAX 320 /* bytes; an answer with a longer ACL is not remembered */
@@ -133,4 +134,24 @@ bool repl_compound_recall_name(const struct repl_export *exp, struct nfs4r_read 
 void repl_compound_forget(void)
 {
 	memory.n = memory.nnames = 0;
+}
+
+/* ---- what it consists of ---- */
+
+const COMPOUND4args *repl_compound_args(void)
+{
+	const nfs_request_t *req = op_ctx != NULL ? op_ctx->nfs_reqdata : NULL;
+
+	if (req == NULL || op_ctx->req_type != NFS_REQUEST || op_ctx->nfs_vers != NFS_V4 || req->svc.rq_msg.cb_proc != NFSPROC4_COMPOUND)
+		return NULL;
+	return &req->arg_nfs.arg_compound4;
+}
+
+bool repl_compound_is_handle_of(const nfs_argop4 *op, const struct nfs4r_oid *oid)
+{
+	const nfs_fh4 *fh = &op->nfs_argop4_u.opputfh.object;
+	const struct file_handle_v4 *h = (const struct file_handle_v4 *)fh->nfs_fh4_val;
+
+	return op->argop == NFS4_OP_PUTFH && fh->nfs_fh4_len == offsetof(struct file_handle_v4, fsopaque) + sizeof(*oid) &&
+	       memcmp(h->fsopaque, oid, sizeof(*oid)) == 0;
 }

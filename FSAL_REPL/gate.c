@@ -169,6 +169,18 @@ enum nfs4r_status repl_read_any(struct repl_export *exp, struct nfs4r_read *rd)
 	return local ? repl_read_here(exp, rd) : st;
 }
 
+bool repl_is_read_elsewhere(struct repl_export *exp, const struct nfs4r_oid *oid)
+{
+	nfs4r_server_id to;
+
+	if (!gate_enter(exp))
+		return false;
+	to = nfs4r_read_server(exp->eng, oid);
+	to = to == nfs4r_self(exp->eng) ? 0 : to;
+	gate_leave(exp);
+	return to != 0;
+}
+
 enum nfs4r_known repl_row(struct repl_export *exp, const struct nfs4r_oid *oid, struct nfs4r_row *row)
 {
 	enum nfs4r_known known;

@@ -19,6 +19,7 @@
 #include "FSAL/access_check.h"
 #include "export_mgr.h"
 #include "nfs_exports.h"
+#include "nfs_proto_data.h"
 
 #include "engine/engine.h"
 
@@ -124,6 +125,8 @@ void repl_compound_remember(const struct repl_export *exp, const struct nfs4r_oi
 void repl_compound_remember_name(const struct repl_export *exp, const struct nfs4r_read *rd);
 bool repl_compound_recall_name(const struct repl_export *exp, struct nfs4r_read *rd);
 void repl_compound_forget(void); /* this thread is about to update something */
+const COMPOUND4args *repl_compound_args(void); /* of the request under way; NULL: it is no compound */
+bool repl_compound_is_handle_of(const nfs_argop4 *op, const struct nfs4r_oid *oid); /* a PUTFH of it? */
 
 /* ---- the names that a request asks for after the attributes of their directory (ahead.c); with the gate held ---- */
 
@@ -153,6 +156,8 @@ void repl_read_async(struct repl_export *exp, struct nfs4r_read *rd, nfs4r_read_
 /* Read from wherever it has to be read, the local copy served by the engine. */
 enum nfs4r_status repl_read_any(struct repl_export *exp, struct nfs4r_read *rd);
 enum nfs4r_known repl_row(struct repl_export *exp, const struct nfs4r_oid *oid, struct nfs4r_row *row);
+/* Would a GETATTR of it be asked at another server now? */
+bool repl_is_read_elsewhere(struct repl_export *exp, const struct nfs4r_oid *oid);
 bool repl_may_hide(struct repl_export *exp, const struct nfs4r_oid *oid);
 uint32_t repl_links_seen(struct repl_export *exp, uint32_t numlinks);
 /* Deleted, for good: STALE. A row that is DEAD alone may mean that this server is behind the others, and then the answer is DELAY. */
@@ -263,6 +268,11 @@ fsal_status_t repl_getattrs(struct fsal_obj_handle *h, struct fsal_attrlist *out
 fsal_status_t repl_setattr2(struct fsal_obj_handle *h, bool bypass, struct state_t *state, struct fsal_attrlist *in);
 /* From the local copy, without asking where it should be read. */
 fsal_status_t repl_getattrs_local(struct repl_export *exp, struct repl_obj *obj, struct fsal_attrlist *out);
+/*
+ * Does this request read the open file @obj, which another server controls, and is asked whether it may (permission.c)? Then @out has the copy's attributes if they let it,
+ * @st says what came of it, and nobody is asked. Blocks on the local disk only.
+ */
+bool repl_permission_to_read(struct repl_export *exp, struct repl_obj *obj, struct fsal_attrlist *out, fsal_status_t *st);
 /* @in where known, else getattrs if wanted; ATTR_RDATTR_ERR as Ganesha's contract says. */
 fsal_status_t repl_fill_attrs(struct repl_export *exp, struct repl_obj *obj, const struct nfs4r_attrs *in,
 			      struct fsal_attrlist *out);

@@ -121,6 +121,27 @@ def a_change_by_name(b):
     return text
 
 
+def a_block(b):
+    """A READ of an open file that site 1 goes on to write: one question each, and not one more for the permission (FSAL_REPL/permission.c)."""
+    blocks = 16
+    path = f'{DIR}/blocks'
+    b.sh(1, f'head -c {blocks}M /dev/urandom >{path}')
+    b.no_controls(20)
+    b.remount('vers=4.2', [2])
+    writes = f'dd if=/dev/zero of={path} bs=1 count=1 conv=notrunc,fsync 2>/dev/null'
+    work = b.start_sh(1, f'exec 3>>{path}; while [ ! -e {DIR}/enough ]; do {writes}; sleep 0.1; done')
+    bed.eventually(20, lambda: b.ask(2, 'stats')['core']['controls_foreign'], 'site 1 controls nothing', 0.05)
+    remote = []
+    for count in (1, blocks):
+        before = b.ask(2, 'stats')['engine']['reads_remote']
+        b.sh(2, f'dd if={path} of=/dev/null bs=1M count={count} iflag=direct 2>/dev/null')
+        remote.append(b.ask(2, 'stats')['engine']['reads_remote'] - before)
+    b.sh(1, f'touch {DIR}/enough')
+    text = f'{remote[0]} questions for an open and one block, {remote[1]} with {blocks}'
+    bed.expect(work.wait(60) == 0 and abs(remote[1] - remote[0] - (blocks - 1)) <= 3, text)
+    return text
+
+
 def one_setting(b, report):
     setting = b.setting('Directory_Reads', 'strict')
     names = at_once if setting == 'strict' else soon
@@ -138,6 +159,8 @@ def one_setting(b, report):
             report.check('strict: one question for a name', one_question, b)
             b.no_controls(20)
             report.check('strict: a change by name', a_change_by_name, b)
+            b.no_controls(20)
+            report.check('a block of an open file', a_block, b)
     finally:
         b.links((1, 2, 'rtt=40ms'))
         b.remount(sites=[1, 2])
