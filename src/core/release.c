@@ -135,7 +135,7 @@ static bool known_by_then(const struct nfs4r_core *c, const struct claim *cl, nf
 
 /*
  * Does another own claim go on covering @oid when @k, which is closing, is gone, so that nobody serves or takes @oid
- * meanwhile? Readers of a file look at explicit controls and deep+ only (6.2): only against a plain deep one above it is any
+ * meanwhile? Readers of a file look at explicit controls and deep+ only (6.2), and not at one that was announced (7.10): only against a plain deep one above it is any
  * cover good enough. @moved, a directory that changes parents: who has not got that yet must find all below it covered, too.
  */
 static bool goes_on(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct ctl *k, uint32_t level, bool moved)
@@ -154,6 +154,8 @@ static bool goes_on(struct nfs4r_core *c, const struct nfs4r_oid *oid, const str
 		for (o = controls_of(c, &w.oid); o; o = o->next) {
 			const struct own *ow = o->claim->own;
 
+			if (o->claim->announced && f.type != NFS4R_TYPE_DIR && !any_cover && !FAULT(F_LAST_ANNOUNCED))
+				continue;
 			if (ow && o->claim != k->claim && ow->state == OWN_WON && !ow->closing &&
 			    ((!w.level && !needs_deep) || o->depth >= NFS4R_DEEP) && known_by_then(c, o->claim, k->claim->own->last))
 				return true;

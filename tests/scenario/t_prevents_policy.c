@@ -354,6 +354,32 @@ static bool announced_stays_so_at_a_restart(struct net *n)
 	return !second_write_is_done(n, &f);
 }
 
+/* Control 5.1 (b). Two claims of f, one of which was announced before a restart; the other one, with d, is what all ask P for. */
+static bool what_was_announced_keeps_no_last(struct net *n)
+{
+	struct nfs4r_oid d, f;
+
+	n->cfg.announce_ms = 20;
+	n->cfg.deep_ms = n->cfg.idle_ms / 2;
+	old(n, "d/ d/f e/");
+	d = at(n, "e");
+	f = at(n, "d/f");
+	n->s[S].no_checkpoint = true;
+	assert_int_equal(finish(n, op_link(n, P, &f, &d, "g")), NFS4R_OK);
+	net_run(n, n->cfg.idle_ms + 200); /* it closes, and waits for S's disk: f needs a claim of its own */
+	write_and_close(n, &f);
+	net_run(n, 100);
+	net_crash(n, P);
+	net_restart(n, P, true);
+	net_run(n, n->cfg.deep_ms + 200); /* the one with d closes again; S's disk is still slow */
+	net_hold(n, P, S, NFS4R_MSG_ENTRIES);
+	write_and_close(n, &f);
+	n->s[S].no_checkpoint = false;
+	net_stable(n, S);
+	net_run(n, 600);
+	return route(n, S, &f, false) == P;
+}
+
 /* ---- section 8 ---------------------------------------------------------------------------------------- */
 
 static bool counts_have_what_comes_with_entries(struct net *n)
@@ -407,6 +433,7 @@ static const struct prevents list[] = {
 	{ "control 7.10: announced control completes nothing", F_ANNOUNCED_COMPLETES, announced_completes_nothing },
 	{ "control 7.10: copies catch up first", F_ANNOUNCED_AT_ONCE, copies_catch_up_first },
 	{ "control 7.10: announced stays so at a restart", F_ANNOUNCED_FORGOTTEN, announced_stays_so_at_a_restart },
+	{ "control 5.1: what was announced keeps no `last`", F_LAST_ANNOUNCED, what_was_announced_keeps_no_last },
 	{ "control 8.2: counts have what comes with entries", F_COUNT_JOINED, counts_have_what_comes_with_entries },
 	{ "control 8.2: counts lose what is released", F_COUNT_RELEASED, counts_lose_what_is_released },
 	{ "control 8: counts come back at a restart", F_COUNT_RESTART, counts_come_back_at_a_restart },
