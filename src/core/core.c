@@ -424,7 +424,7 @@ void peer_forget(struct nfs4r_core *c, nfs4r_server_id s)
 	struct peer *p = &c->peers[s];
 
 	p->told = false;
-	p->told_ns = p->less_ms = 0;
+	p->told_ns = p->learner_ns = p->less_ms = 0;
 	memset(p->received, 0, sizeof(p->received));
 	memset(p->applied, 0, sizeof(p->applied));
 	memset(p->stable, 0, sizeof(p->stable));

@@ -325,6 +325,7 @@ struct peer {
 	uint64_t rtt_ms;     /* of elections, smoothed; 0: not known */
 	uint64_t clock_ns;   /* last it told, to be echoed */
 	uint64_t told_ns;    /* highest it told, this incarnation */
+	uint64_t learner_ns; /* its clock when it said as a learner that it forgot; 0: not yet */
 	uint64_t less_ms;    /* since when it says that it received less than it had said; 0: it does not */
 	/* view.c */
 	bool beats, caught_up, joining; /* a heartbeat came since start; as it said: outside and near the end, member and not ready */
@@ -770,6 +771,7 @@ void view_on_accept(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs
 bool memory_known(const struct nfs4r_core *c);
 bool memory_counts(const struct nfs4r_core *c, nfs4r_server_id s);
 bool memory_votes(const struct nfs4r_core *c);
+bool memory_tells_nothing(const struct nfs4r_core *c);
 bool memory_may_send(const struct nfs4r_core *c, nfs4r_server_id s);
 bool memory_judged(const struct nfs4r_core *c);
 bool memory_whole(const struct nfs4r_core *c);
@@ -815,6 +817,7 @@ void seal_freeze(struct nfs4r_core *c, nfs4r_servers logs);
 bool seal_quiet(const struct nfs4r_core *c, nfs4r_servers logs);
 bool seal_reached(struct nfs4r_core *c, const struct nfs4r_view *v);
 void claims_sealed(struct nfs4r_core *c, nfs4r_server_id s);
+void claims_undone(struct nfs4r_core *c, nfs4r_server_id s, nfs4r_lsn pos);
 bool claims_let_go(struct nfs4r_core *c);
 void seal_adopted(struct nfs4r_core *c);
 void seal_cross_all(struct nfs4r_core *c);

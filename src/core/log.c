@@ -311,7 +311,7 @@ void log_send_positions(struct nfs4r_core *c, nfs4r_server_id to)
 
 	m->positions.clock_ns = c->now * 1000000;
 	m->positions.echo_ns = c->peers[to].clock_ns;
-	m->positions.own_end = is_learner(c, c->self) && !memory_whole(c) ? 0 : own->applied;
+	m->positions.own_end = memory_tells_nothing(c) ? 0 : own->applied;
 	m->positions.all_stable = stable_everywhere(c, c->self);
 	m->positions.want_stable = (c->closing || (c->held.asked && !is_held(c, c->held.asked))) && c->peers[to].stable[c->self] < own->want;
 	m->positions.wanted = m->positions.want_stable && c->peers[to].stable[c->self] < c->wanted_until;
@@ -319,8 +319,8 @@ void log_send_positions(struct nfs4r_core *c, nfs4r_server_id to)
 		struct nfs4r_log_position *p = &m->positions.pos[m->positions.n++];
 
 		p->log = s;
-		if (is_learner(c, c->self) && !memory_whole(c))
-			continue; /* what it has is of an older life, or of nobody (log 9.1) */
+		if (memory_tells_nothing(c))
+			continue;
 		p->received = c->logs[s].received; /* of the own log: given out; what is done of it may be in copies that others take (8.3) */
 		if (p->received < c->logs[s].highest)
 			p->received = c->logs[s].highest; /* done behind a gap, and given back: its number has this meaning here */
@@ -441,8 +441,8 @@ void log_on_positions(struct nfs4r_core *c, nfs4r_server_id from, const struct n
 		c->st.bad_messages++;
 		return;
 	}
-	if (is_learner(c, from) && p->memory != NFS4R_MEMORY_FORGOT)
-		return; /* it does not know yet that it is one */
+	if (is_learner(c, from) && (!p->learner_ns || m->positions.clock_ns <= p->learner_ns))
+		return; /* it did not know yet that it is one, and takes all anew */
 	for (uint32_t i = 0; i < m->positions.n; i++) {
 		const struct nfs4r_log_position *q = &m->positions.pos[i];
 

@@ -275,6 +275,19 @@ static void peer_is_new(struct nfs4r_core *c, nfs4r_server_id s)
 	p->heard_ms = p->counted_ms = p->unready_ms = c->now;
 }
 
+static nfs4r_servers learners_of(const struct nfs4r_view *v)
+{
+	return v->servers & ~v->voters;
+}
+
+/* It came or went; or it begins anew as a learner, and what it told before is of another copy: its log ended when it was taken out in between. */
+static bool is_another(const struct nfs4r_view *v, const struct nfs4r_view *old, nfs4r_server_id s)
+{
+	if ((v->servers ^ old->servers) & NFS4R_BIT(s))
+		return true;
+	return (learners_of(v) & NFS4R_BIT(s)) && (!(learners_of(old) & NFS4R_BIT(s)) || seal_begin(v, s) != seal_begin(old, s));
+}
+
 /* The adopted view came after @old. */
 void member_adopted(struct nfs4r_core *c, const struct nfs4r_view *old)
 {
@@ -282,8 +295,9 @@ void member_adopted(struct nfs4r_core *c, const struct nfs4r_view *old)
 	struct change *ch = &c->change;
 
 	c->known |= seal_logs(v);
-	EACH_OF((v->servers ^ old->servers) & ~NFS4R_BIT(c->self), s)
-		peer_is_new(c, s);
+	EACH_OF((v->servers | old->servers) & ~NFS4R_BIT(c->self), s)
+		if (is_another(v, old, s))
+			peer_is_new(c, s);
 	if (v->servers & NFS4R_BIT(ch->add))
 		ch->add = 0;
 	if (!(v->servers & NFS4R_BIT(ch->remove)))

@@ -68,6 +68,12 @@ bool memory_whole(const struct nfs4r_core *c)
 	return memory_known(c) || c->memory.state == MEMORY_REPAIRED;
 }
 
+/* Log 9.1: a learner says 0 of what its store has from an older life, or from nobody, until its copy is made anew. */
+bool memory_tells_nothing(const struct nfs4r_core *c)
+{
+	return is_learner(c, c->self) && !memory_whole(c);
+}
+
 /* Log 8.6: the copy is made anew, but not before the own log has ended: else somebody may go on with it. */
 bool memory_wants_all(const struct nfs4r_core *c)
 {
@@ -347,6 +353,8 @@ void memory_on_heartbeat(struct nfs4r_core *c, nfs4r_server_id from, const struc
 	if (p->memory != m->heartbeat.memory && !FAULT(F_KNOWN_UNNOTICED))
 		c->dirty |= DIRTY_REPLY; /* what it has on its disk counts from now on (log 5.1) */
 	p->memory = m->heartbeat.memory;
+	if (!p->learner_ns && is_learner(c, from) && p->memory == NFS4R_MEMORY_FORGOT && m->heartbeat.view >= c->view.adopted.num)
+		p->learner_ns = m->heartbeat.clock_ms * 1000000;
 	p->claims = m->heartbeat.claims;
 	p->judged = true;
 	if (is_now(c, &mine))

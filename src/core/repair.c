@@ -64,7 +64,11 @@ bool repair_is_whole(const struct nfs4r_core *c)
  */
 nfs4r_lsn repair_counts(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn pos)
 {
-	return c->reach.anew && log != c->self && pos > c->reach.before[log] ? c->reach.before[log] : pos;
+	if (log == c->self)
+		return pos;
+	if (memory_tells_nothing(c) && !FAULT(F_OLD_COPY_COUNTS))
+		return 0;
+	return c->reach.anew && pos > c->reach.before[log] ? c->reach.before[log] : pos;
 }
 
 /* The same, of what is stable: not of a generation that is over in this copy, in which no object holds back what it is not exact by (3.9). */
@@ -137,7 +141,8 @@ static bool is_quiet(const struct nfs4r_core *c)
 
 /*
  * What a source must have of @log so that this server can take its copy: no position goes back, since others count on what they heard, to
- * truncate and to call an update held. What only this server has they get from it before (log_on_pull()).
+ * truncate and to call an update held. What only this server has they get from it before (log_on_pull()). A learner told nobody of anything: what its
+ * old copy has may be lost everywhere else, and its number is given out again when the owner does something (log 9.1).
  */
 static nfs4r_lsn must_have(const struct nfs4r_core *c, nfs4r_server_id log)
 {
@@ -224,18 +229,23 @@ static void take_as_it_is(struct nfs4r_core *c)
 	c->log_moved = true;
 }
 
+/* The positions that come of it do not say any more that it is not done, nor what was said before. */
+static void copy_begins(struct nfs4r_core *c)
+{
+	c->reach.all = true;
+	EACH_LOG(c, s)
+		if (!c->reach.anew || memory_tells_nothing(c))
+			c->reach.before[s] = repair_counts(c, s, c->logs[s].applied);
+	c->reach.anew = true;
+	save_reach(c);
+}
+
 static void begin(struct nfs4r_core *c, nfs4r_server_id from)
 {
 	struct nfs4r_action *a;
 
-	if (c->repair.all && !c->reach.all) { /* the positions that come of it do not say any more that it is not done */
-		c->reach.all = true;
-		if (!c->reach.anew)
-			EACH_LOG(c, s)
-				c->reach.before[s] = c->logs[s].applied;
-		c->reach.anew = true;
-		save_reach(c);
-	}
+	if (c->repair.all && (!c->reach.all || memory_tells_nothing(c)))
+		copy_begins(c);
 	c->repair.state = REPAIR_RUNS;
 	c->repair.from = from;
 	a = act(c, NFS4R_ACT_REPAIR);
@@ -380,11 +390,21 @@ void repair_run(struct nfs4r_core *c)
 
 /* ---- afterwards ------------------------------------------------------------------------------ */
 
+/* The old copy had more of @log: what came with that goes with it. Nobody may have those entries any more, and their numbers be given out again. */
+static void goes_back(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn pos)
+{
+	if (c->logs[log].applied > pos)
+		c->logs[log].end = pos; /* what there is of it will be announced */
+	claims_undone(c, log, pos);
+	replies_undone(c, log, pos);
+}
+
 static void take_positions(struct nfs4r_core *c, const nfs4r_lsn *v)
 {
 	EACH_LOG(c, s) {
 		struct logst *l = &c->logs[s];
 
+		goes_back(c, s, v[s]);
 		l->received = l->applied = l->highest = v[s];
 		l->stable = taint_limit(c, s, v[s]);
 		l->base = v[s] + 1;

@@ -205,20 +205,34 @@ bool seal_reached(struct nfs4r_core *c, const struct nfs4r_view *v)
 
 /* ---- claims of a sealed server -------------------------------------------------------- */
 
+static void claim_gone(struct nfs4r_core *c, struct claim *cl)
+{
+	struct nfs4r_put p;
+
+	claim_out_of_table(c, cl);
+	row_claim(cl, &p, true);
+	act_put(c, &p);
+	claim_free(c, cl);
+}
+
 /* Log 6.6: @s controls nothing any more; this server has its log to the end. */
 void claims_sealed(struct nfs4r_core *c, nfs4r_server_id s)
 {
 	struct claim *cl, *tmp;
-	struct nfs4r_put p;
 
-	HASH_ITER(hh, c->claims, cl, tmp) {
-		if (cl->key.server != s || cl->own)
-			continue;
-		claim_out_of_table(c, cl);
-		row_claim(cl, &p, true);
-		act_put(c, &p);
-		claim_free(c, cl);
-	}
+	HASH_ITER(hh, c->claims, cl, tmp)
+		if (cl->key.server == s && !cl->own)
+			claim_gone(c, cl);
+}
+
+/* Log 8.5: what came with entries of @s after @pos goes: this copy does not have them any more. */
+void claims_undone(struct nfs4r_core *c, nfs4r_server_id s, nfs4r_lsn pos)
+{
+	struct claim *cl, *tmp;
+
+	HASH_ITER(hh, c->claims, cl, tmp)
+		if (cl->key.server == s && !cl->own && cl->kind != NFS4R_PROPOSED && cl->lsn > pos)
+			claim_gone(c, cl);
 }
 
 /* The own log has ended: all own claims are released, without waiting; true: none is left that something executes under. */

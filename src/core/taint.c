@@ -513,7 +513,7 @@ static void copied(struct nfs4r_core *c, const struct nfs4r_left *l, const nfs4r
 	if (!l->kept)
 		t->exact = l->exact;
 	for (nfs4r_server_id s = 1; positions && s <= NFS4R_SERVERS_MAX; s++) {
-		nfs4r_lsn stable = c->logs[s].stable, begin = NFS4R_GEN(positions[s]) << NFS4R_GEN_SHIFT;
+		nfs4r_lsn stable = repair_counts(c, s, c->logs[s].stable), begin = NFS4R_GEN(positions[s]) << NFS4R_GEN_SHIFT;
 
 		t->low[s] = (stable > begin ? stable : begin) + 1;
 	}

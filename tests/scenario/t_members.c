@@ -208,6 +208,65 @@ static void one_that_was_taken_out_comes_back(void **state)
 	}
 }
 
+static bool learns(struct net *n, nfs4r_server_id at, nfs4r_server_id s)
+{
+	const struct nfs4r_view v = view_of(n, at).adopted;
+
+	return v.servers & ~v.voters & NFS4R_BIT(s);
+}
+
+/* Neither P nor S hears of a view any more, and P not how far S is. */
+static void taken_out_and_added_behind_their_backs(struct net *n)
+{
+	for (nfs4r_server_id s = P; s <= S; s += S - P) {
+		net_drop(n, 0, s, NFS4R_MSG_VIEW);
+		net_drop(n, 0, s, NFS4R_MSG_ACCEPT);
+	}
+	net_hold(n, S, P, NFS4R_MSG_POSITIONS);
+	assert_true(net_take_out(n, Q, S, false));
+	for (int i = 0; i < 10000 && (view_of(n, Q).adopted.servers & NFS4R_BIT(S)); i++)
+		net_run(n, 1);
+	assert_true(net_add(n, Q, S));
+	for (int i = 0; i < 10000 && !learns(n, Q, S); i++)
+		net_run(n, 1);
+	assert_true(learns(n, Q, S) && (view_of(n, P).adopted.voters & NFS4R_BIT(S)) && !view_of(n, S).learner);
+	for (nfs4r_server_id s = P; s <= S; s += S - P) {
+		net_pass_from(n, 0, s, NFS4R_MSG_VIEW);
+		net_pass_from(n, 0, s, NFS4R_MSG_ACCEPT);
+	}
+}
+
+/*
+ * P hears of no view until S was taken out and added again, nor does S. What S told P before it knew that, and what of that comes later, was of a copy that goes: P must
+ * not count on it.
+ */
+static void what_a_learner_told_before_counts_no_more(void **state)
+{
+	struct net *n = net_servers(5, NFS4R_DURABILITY_COMMIT);
+	struct nfs4r_core_peer p;
+
+	do_chmod(n, P, "d/f");
+	net_run(n, LEASE);
+	assert_true(nfs4r_core_get_peer(n->s[P].core, S, &p) && p.applied);
+	taken_out_and_added_behind_their_backs(n);
+	n->s[S].hold_repair = true;
+	for (int i = 0; i < 10000 && !(learns(n, P, S) && view_of(n, S).learner); i++)
+		net_run(n, 1);
+	net_run(n, LEASE / 2);
+	net_pass(n); /* what it told before, and since */
+	for (int i = 0; i < 10 * LEASE && learns(n, P, S); i++) {
+		assert_true(nfs4r_core_get_peer(n->s[P].core, S, &p));
+		assert_true(!p.applied && !p.stable);
+		net_run(n, 1);
+	}
+	n->s[S].hold_repair = false;
+	if (n->s[S].repair)
+		net_let_repair(n, S, true);
+	assert_true(until_all_are(n, n->cfg.servers));
+	net_quiet(n);
+	net_free(n);
+}
+
 static void what_is_refused(void **state)
 {
 	struct net *n = net_servers(2, NFS4R_DURABILITY_LOCAL), *m;
@@ -331,6 +390,7 @@ int main(void)
 		cmocka_unit_test(the_last_one_is_asked),
 		cmocka_unit_test(a_dead_server_is_replaced),
 		cmocka_unit_test(one_that_was_taken_out_comes_back),
+		cmocka_unit_test(what_a_learner_told_before_counts_no_more),
 		cmocka_unit_test(what_is_refused),
 		cmocka_unit_test(what_only_it_has_is_given_up),
 		cmocka_unit_test(who_was_asked_dies),

@@ -126,8 +126,71 @@ static bool who_was_taken_out_applies_nothing(struct net *n)
 	return net_add(n, P, S) && until_all_are(n, NFS4R_BIT(P) | NFS4R_BIT(Q) | NFS4R_BIT(S)) && all_equal(n);
 }
 
+/* P makes d/lost for Q, which S alone gets, has on its disk, and knows to be P's. S stops, P's machine loses it, and Q asks no more. False: it does not come so far. */
+static bool loses_what_one_has(struct net *n, struct nfs4r_oid *lost)
+{
+	struct nfs4r_oid d = at(n, "d");
+	struct memtree *disk;
+	uint64_t inc = n->s[P].inc;
+	bool there;
+
+	if (finish(n, create(n, P, "d", "first")) != NFS4R_OK)
+		return false;
+	net_run(n, LEASE);
+	disk = memtree_clone(n->s[P].tree);
+	net_drop(n, P, Q, NFS4R_MSG_ENTRIES);
+	net_drop(n, P, 0, NFS4R_MSG_HEARTBEAT); /* else they would know that its journal was longer */
+	create(n, Q, "d", "lost");
+	net_run(n, 5 * RTT(n));
+	net_stable(n, S);
+	there = !memtree_lookup(n->s[Q].tree, &d, "lost", lost) && memtree_lookup(n->s[S].tree, &d, "lost", lost) && controls(n, S, P, lost) && memtree_rows(n->s[S].tree, 'R');
+	for (nfs4r_server_id s = P; s <= S; s++)
+		net_crash(n, s);
+	net_lose_disk(n, P, disk, inc);
+	net_pass(n);
+	net_restart(n, Q, true);
+	net_restart(n, P, false);
+	return there;
+}
+
+/*
+ * S is taken out, so nobody waits for what it has, and P does nothing more. S is added with its old store. Its new copy has neither the update, nor its result, nor
+ * what P controls by it, also after a restart, and takes the update that has the number next.
+ */
+static bool what_an_old_copy_has_is_lost(struct net *n)
+{
+	struct nfs4r_oid lost, next, d;
+	nfs4r_lsn had;
+
+	begin(n, NFS4R_DURABILITY_COMMIT);
+	d = at(n, "d");
+	assert_true(loses_what_one_has(n, &lost));
+	had = memtree_applied(n->s[S].tree, P);
+	assert_true(net_take_out(n, Q, S, false) && until_all_are(n, NFS4R_BIT(P) | NFS4R_BIT(Q)));
+	assert_true(net_add(n, Q, S));
+	net_restart(n, S, true);
+	for (int i = 0; i < 20000 && !n->s[S].repairs; i++)
+		net_run(n, 1);
+	if (!n->s[S].repairs)
+		return false;
+	assert_true(memtree_applied(n->s[S].tree, P) < had);
+	assert_false(controls(n, S, P, &lost) || memtree_rows(n->s[S].tree, 'R'));
+	net_crash(n, S);
+	net_restart(n, S, true);
+	assert_true(until_all_are(n, NFS4R_BIT(P) | NFS4R_BIT(Q) | NFS4R_BIT(S)));
+	assert_false(memtree_lookup(n->s[S].tree, &d, "lost", &next) || controls(n, S, P, &lost));
+	assert_int_equal(finish(n, create(n, P, "d", "next")), NFS4R_OK);
+	net_run(n, LEASE);
+	assert_int_equal(memtree_applied(n->s[S].tree, P), had);
+	assert_true(memtree_lookup(n->s[S].tree, &d, "next", &next));
+	n->cfg.idle_ms = 100;
+	net_retune(n);
+	return until_back(n) && all_equal(n);
+}
+
 static const struct prevents of_three[] = {
 	{ "log 8.6: who was taken out applies nothing", F_FORGOT_APPLIES, who_was_taken_out_applies_nothing },
+	{ "log 8.5: what an old copy has is lost", F_OLD_COPY_COUNTS, what_an_old_copy_has_is_lost },
 	{ "log 9.1: a lease counts on the new voters", F_LEASE_OLD_VOTERS, a_lease_counts_on_the_new_voters },
 };
 

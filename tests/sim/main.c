@@ -338,7 +338,8 @@ static const struct {
  * (t_prevents_members.c). One wants a loss of power within a sync (seed 176300000026264), one the death of a server that was away
  * and has just got entries of two logs, one upon the other (seed 1051 of store-seals-die), one a loss of power between the last ack and the next sync
  * (seed 128193221574205 of dropback2). The next five want two things within a round trip, or a step, in the course of a release or a return that is rare by itself
- * (seeds 600000000116966, 600000000247159, 500000000014846; 689 of seals-image with five servers; 600000000019564 in the shipped core without the rule). The last ones want servers that an
+ * (seeds 600000000116966, 600000000247159, 500000000014846; 689 of seals-image with five servers; 600000000019564 in the shipped core without the rule). One wants an old store that has what its owner lost,
+ * and an owner that does nothing more (seed 910000000617205). The last ones want servers that an
  * administrator calls dead, and which are not, or answers that come late; content that is in doubt after a crash, which is not modelled; and who is outside to crash
  * with its machine while one of only two members has an old disk (seed 910000000679152); and two claims of one file, of which the one whose close was announced is in use after a
  * restart (seed 910000000762030).
@@ -352,7 +353,7 @@ static const uint32_t elsewhere[] = { F_NO_VERSION_WAIT, F_FLOOR_TOO_HIGH,  F_AS
 				      F_UNDO_EMPTIES,	 F_VOTERS_UNACKED, F_VOTERS_UNHELD, F_LEASE_OLD_VOTERS,
 				      F_VOTERS_AT_ONCE,	 F_OWN_VOTE_UNSAVED, F_BUILDS_ON_HOLE, F_COMPLETES_UNSAVED,
 				      F_FORGOT_APPLIES,	 F_MOVE_HALF_COVERED, F_GIVES_HALF_COPY, F_KNOWN_UNNOTICED, F_TAKES_LOST_NUMBER,
-				      F_RECONF_UNSAVED, F_RECONF_OLD_VOTES, F_RECONF_OLD_GRANTS,
+				      F_OLD_COPY_COUNTS, F_RECONF_UNSAVED, F_RECONF_OLD_VOTES, F_RECONF_OLD_GRANTS,
 				      F_RECONF_SERVES,	 F_RECONF_SOME, F_RECONF_ANY_SET, F_RECONF_HEARD,
 				      F_RECONF_INCOMPLETE, F_RECONF_LOGS_GO_ON, F_RECONF_KEEPS_COPY, F_NEWER_FORGOTTEN, F_FORGOT_AWAITED, F_LAST_ANNOUNCED };
 

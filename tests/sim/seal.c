@@ -70,6 +70,7 @@ static void repair_over(struct server *v, bool ok)
 		for (uint32_t log = 1; log <= v->sim->plan.servers; log++)
 			v->truncated[log] = r->positions[log];
 		set_positions(v, r->positions);
+		r->number++; /* a checkpoint that began before is one of the old copy, which may have been further */
 		v->own_next = r->positions[v->id] + 1;
 		memcpy(ev.stable, r->positions, sizeof(r->positions));
 	}
