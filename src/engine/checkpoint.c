@@ -20,27 +20,33 @@
 #define URGENT_FOR_MS 1000 /* after the last proposal or revoke, of anybody */
 #define DIRTY_ROWS_MAX 200000
 
+struct telling {
+	struct nfs4r_engine *eng;
+	uint64_t taken; /* as it was when the checkpoint began */
+};
+
 static int sync_files(void *arg)
 {
-	struct nfs4r_engine *eng = arg;
+	const struct telling *t = arg;
 
-	return eng->ops->sync_all(eng->ctx);
+	return t->eng->ops->sync_all(t->eng->ctx);
 }
 
-/* Whoever waits for what is stable here waits no longer, LMDB is still to be written. */
+/* Whoever waits for what is stable here waits no longer, LMDB is still to be written. Not of a copy that is gone, which may have been further (log 8.5): the next one tells. */
 static void tell_stable(void *arg, const nfs4r_lsn *stable)
 {
-	struct nfs4r_engine *eng = arg;
+	const struct telling *t = arg;
 	struct nfs4r_event ev = { .type = NFS4R_EV_STABLE };
 
 	memcpy(ev.stable, stable, sizeof(ev.stable));
-	pthread_mutex_lock(&eng->lock);
-	engine_step(eng, &ev);
-	pthread_mutex_unlock(&eng->lock);
+	pthread_mutex_lock(&t->eng->lock);
+	if (t->taken == t->eng->repair.taken)
+		engine_step(t->eng, &ev);
+	pthread_mutex_unlock(&t->eng->lock);
 }
 
 /* LMDB takes nothing behind a hole of another's log as long as its owner may lose that. */
-static void say_what_owners_have(struct nfs4r_engine *eng)
+static void say_what_owners_have(struct nfs4r_engine *eng, struct telling *t)
 {
 	nfs4r_lsn have[NFS4R_SERVERS_MAX + 1] = { 0 };
 	struct nfs4r_core_peer p;
@@ -49,6 +55,7 @@ static void say_what_owners_have(struct nfs4r_engine *eng)
 	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)
 		if (nfs4r_core_get_peer(eng->core, s, &p))
 			have[s] = p.peer_stable;
+	t->taken = eng->repair.taken;
 	pthread_mutex_unlock(&eng->lock);
 	nfs4r_store_owners_have(eng->store, have);
 }
@@ -57,8 +64,10 @@ enum nfs4r_status checkpoint_now(struct nfs4r_engine *eng)
 {
 	if (doubt_is_open(eng))
 		return NFS4R_DELAY; /* it would forget the marks */
-	say_what_owners_have(eng);
-	enum nfs4r_status st = nfs4r_store_checkpoint_telling(eng->store, sync_files, tell_stable, eng, NULL);
+	struct telling t = { .eng = eng };
+
+	say_what_owners_have(eng, &t);
+	enum nfs4r_status st = nfs4r_store_checkpoint_telling(eng->store, sync_files, tell_stable, &t, NULL);
 
 	if (st == NFS4R_NOSPC || st == NFS4R_DELAY)
 		return st;

@@ -467,6 +467,7 @@ struct nfs4r_engine {
 		const char *phase;
 		uint64_t done, all, bytes, since_ms;
 		uint64_t fetch_ms; /* since when objects are fetched; 0 = not yet */
+		uint64_t taken;	   /* counts the positions that were taken from others */
 	} repair;
 	_Atomic unsigned strays; /* names of strays that are taken, as far as is known (hold.c) */
 

@@ -158,6 +158,7 @@ static enum nfs4r_status finish(struct repair *r)
 		pthread_mutex_lock(&eng->lock);
 		st = nfs4r_store_set_positions(eng->store, &r->positions);
 		distributor_forget(eng->distributor, UINT64_MAX);
+		eng->repair.taken++;
 		pthread_mutex_unlock(&eng->lock);
 	}
 	if (st == NFS4R_OK)

@@ -568,6 +568,69 @@ static void one_that_lost_power_grows(void **state)
 	cluster_settle_of(c, SET2(1, 2));
 }
 
+static nfs4r_lsn has_of(struct site *s, nfs4r_server_id log)
+{
+	struct nfs4r_store_positions p;
+
+	nfs4r_store_get_positions(s->eng->store, &p);
+	return p.applied[log];
+}
+
+/* Server 1 writes @f, and 3 alone keeps that: 1 loses it with its machine. How far server 3 has its log. */
+static nfs4r_lsn lost_by_its_owner(struct cluster *c, const struct nfs4r_oid *f)
+{
+	nfs4r_lsn had, before = has_of(&c->site[1], 1);
+
+	cluster_stop(c, 2);
+	write_text(&c->site[1], f, "lost!");
+	had = has_of(&c->site[1], 1);
+	assert_true(had > before);
+	for (int i = 0; i < 5000 && has_of(&c->site[3], 1) < had; i++)
+		pause_ms(1);
+	cluster_lose_power(c, NFS4R_BIT(1), 0);
+	assert_int_equal(has_of(&c->site[3], 1), had);
+	cluster_stop(c, 3); /* what it has is on its disk then */
+	c->silence_ms = LEASE_MS;
+	cluster_start(c, 1);
+	cluster_start(c, 2);
+	assert_true(has_of(&c->site[1], 1) < had);
+	return had;
+}
+
+/* Server 3 is taken out and added with its old store, which has an update that server 1 lost. Its positions go back, also for a restart, and what has the number next arrives. */
+static void an_old_store_has_what_its_owner_lost(void **state)
+{
+	struct cluster *c = *state;
+	struct nfs4r_oid f;
+	nfs4r_lsn had;
+
+	c->silence_ms = 60000;
+	c->checkpoint_ms = 600000;
+	for (int i = 1; i <= SITES; i++)
+		cluster_stop(c, i);
+	for (int i = 1; i <= SITES; i++)
+		cluster_start(c, i);
+	wait_all_serve(c);
+	f = root_file(&c->site[1], "f", "first");
+	cluster_settle(c);
+	had = lost_by_its_owner(c, &f);
+	granted(take_out(c, 2, 3, false));
+	wait_voters(c, SET2(1, 2));
+	granted(add(c, 2, 3));
+	cluster_start(c, 3);
+	wait_voters(c, SET3(1, 2, 3));
+	for (int i = 0; i < 2; i++) {
+		assert_true(has_of(&c->site[3], 1) < had);
+		expect_content(&c->site[3], &f, "first");
+		cluster_stop(c, 3);
+		cluster_start(c, 3);
+	}
+	write_text(&c->site[1], &f, "again");
+	cluster_settle(c);
+	assert_int_equal(has_of(&c->site[3], 1), had);
+	expect_content(&c->site[3], &f, "again");
+}
+
 /* ---- refusals ---- */
 
 static void a_server_that_still_controls_is_not_taken_out(void **state)
@@ -613,6 +676,7 @@ int main(void)
 		T(updates_go_on_meanwhile, setup_commit),
 		T(one_grows_to_three, setup_lone),
 		T(one_that_lost_power_grows, setup_lone_machines),
+		T(an_old_store_has_what_its_owner_lost, setup_machines),
 		T(a_server_that_still_controls_is_not_taken_out, setup),
 		T(what_cannot_be_is_refused_with_a_remedy, setup),
 	};

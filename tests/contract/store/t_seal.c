@@ -481,6 +481,94 @@ static void test_a_copy_becomes_another_one(void **state)
 	}
 }
 
+static int become_meanwhile(void *arg)
+{
+	become(arg, -1);
+	return 0;
+}
+
+static nfs4r_lsn told[NFS4R_SERVERS_MAX + 1];
+
+static void tell(void *arg, const nfs4r_lsn *stable)
+{
+	memcpy(told, stable, sizeof(told));
+}
+
+/* Log 2 ends at 1 again, as if 2 and 3 had never been. */
+static void look_gone_back(void)
+{
+	struct nfs4r_store_positions p;
+	nfs4r_lsn stable[NFS4R_SERVERS_MAX + 1], first, last;
+
+	nfs4r_store_get_positions(f.s, &p);
+	assert_int_equal(p.applied[2], 1);
+	nfs4r_store_log_range(f.s, 2, &first, &last);
+	assert_int_equal(last, 0);
+	assert_false(readable(2, 2) || readable(2, 3));
+	assert_int_equal(nfs4r_store_row(f.s, &made[0], NULL), NFS4R_KNOWN);
+	assert_int_equal(nfs4r_store_row(f.s, &made[1], NULL), NFS4R_NOT_YET);
+	assert_int_equal(nfs4r_store_row(f.s, &made[2], NULL), NFS4R_NOT_YET);
+	assert_int_equal(nfs4r_store_checkpoint_telling(f.s, NULL, tell, NULL, stable), NFS4R_OK);
+	assert_int_equal(told[2], 1);
+	assert_int_equal(stable[2], 1);
+}
+
+static void look_where_it_begins(void)
+{
+	fx_open_ok(&f);
+	assert_int_equal(f.info.logs[2].applied, 1);
+	assert_true(f.info.logs[2].stable <= 1);
+	look_gone_back();
+}
+
+/* The copy is made equal to one that has less of a log (log 8.5), when entries 2 and 3 are on the disk, or are just coming to it. Other entries get their numbers. */
+static void goes_back(bool stable, bool meanwhile, bool machine)
+{
+	struct fx g;
+
+	creates(2, 1);
+	g = f;
+	temp_dir(g.dir);
+	copy_dir(f.dir, g.dir);
+	g.s = NULL;
+	fx_open_ok(&g);
+	for (int i = 1; i < 3; i++)
+		commit(&f, e_create(&f, 2, &f.root, i == 1 ? "b" : "c", NFS4R_TYPE_FILE, &made[i]));
+	nsteps = 0;
+	if (stable)
+		checkpoint(&f);
+	if (meanwhile)
+		assert_int_equal(nfs4r_store_checkpoint_telling(f.s, become_meanwhile, tell, &g, NULL), NFS4R_OK);
+	else
+		become(&g, -1);
+	assert_int_equal(nfs4r_store_sync(f.s, nfs4r_store_position(f.s)), NFS4R_OK);
+	fx_crash(&f);
+	f.cfg.boot_id = machine ? "boot-2" : f.cfg.boot_id;
+	look_where_it_begins();
+	assert_equal(&g);
+	fx_close(&f);
+	look_where_it_begins();
+	memcpy(f.next, g.next, sizeof(f.next));
+	f.seq[2] += 10; /* of a later start of server 2 */
+	commit(&f, e_create(&f, 2, &f.root, "again", NFS4R_TYPE_FILE, &made[3]));
+	fx_crash(&f);
+	fx_open_ok(&f);
+	assert_int_equal(f.info.logs[2].applied, 2);
+	assert_int_equal(f.info.logs[2].stable, 1);
+	assert_readable(2, 2, 2);
+	assert_int_equal(nfs4r_store_row(f.s, &made[3], NULL), NFS4R_KNOWN);
+	fx_fini(&g);
+}
+
+static void test_positions_go_back(void **state)
+{
+	for (int round = 0; round < 8; round++) {
+		goes_back(round & 1, round & 2, round & 4);
+		fx_fini(&f);
+		setup(NULL);
+	}
+}
+
 static uint64_t print_at(nfs4r_journal_pos pos)
 {
 	uint64_t print = steps[0].print;
@@ -617,6 +705,7 @@ int main(void)
 		T(test_own_objects_of_a_new_generation),
 		T(test_intents_of_an_ended_generation_are_forgotten),
 		T(test_a_copy_becomes_another_one),
+		T(test_positions_go_back),
 		T(test_power_lost_anywhere_in_a_repair),
 		T(test_names_change_places),
 		T(test_a_very_large_directory),
