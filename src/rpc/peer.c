@@ -207,8 +207,8 @@ static void peer_ask(struct rpc_peer *p)
 
 void rpc_peer_forget(struct rpc_peer *p)
 {
+	p->known = false; /* who hears that it is down finds it gone */
 	rpc_peer_down(p, false, "it was taken out of the volume");
-	p->known = false;
 	p->leave_at_ms = 0;
 	p->addrs.n = 0;
 }
