@@ -324,7 +324,7 @@ void nfs4r_rpc_stop(struct nfs4r_rpc *rpc)
 
 static struct rpc_peer *peer_at(struct nfs4r_rpc *rpc, nfs4r_server_id id)
 {
-	return id && id <= NFS4R_SERVERS_MAX && atomic_load(&rpc->peers[id].known) ? &rpc->peers[id] : NULL;
+	return rpc && id && id <= NFS4R_SERVERS_MAX && atomic_load(&rpc->peers[id].known) ? &rpc->peers[id] : NULL;
 }
 
 static enum nfs4r_status send_check(struct nfs4r_rpc *rpc, struct rpc_peer *p, enum nfs4r_lane lane,

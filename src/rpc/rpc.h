@@ -94,6 +94,8 @@ enum nfs4r_status nfs4r_rpc_set_servers(struct nfs4r_rpc *rpc, const struct nfs4
 /* Closes everything, joins the thread; no event is called after it returns. */
 void nfs4r_rpc_stop(struct nfs4r_rpc *rpc);
 /*
+ * The next three take NULL, too, since events come before nfs4r_rpc_start() has returned: until its caller has the transport, no peer is up.
+ *
  * Encode @msg now (it stays the caller's) and queue it. Any thread; does not block.
  * NFS4R_OK; NFS4R_UNKNOWN: peer is not up (dropped); NFS4R_DELAY: queue is full (dropped); NFS4R_TOOBIG.
  */
