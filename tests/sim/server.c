@@ -569,10 +569,24 @@ static void restart(struct sim *s, void *arg, uint64_t generation, uint64_t b)
 		server_start(v);
 }
 
+/* As long as its tail is not back a server that ends is one whose machine crashed (log 4.7): of its own log, too, what came back behind a hole counts for nothing. */
+static void crash_journal(struct server *v, bool machine)
+{
+	struct journal *j = &v->journal;
+	uint64_t slack = j->n - j->synced;
+
+	if (machine)
+		journal_cut(j, j->synced + (rng_chance(&v->sim->rng, 500) ? 0 : rng_below(&v->sim->rng, slack + 1)));
+	v->tail_lost |= machine;
+	if (v->tail_lost)
+		check_crashed(v, journal_drop_undecided(j, v->id, 0));
+	else
+		journal_drop_holes(j, v->id, 0);
+}
+
 void server_stop(struct server *v, bool machine)
 {
 	struct sim *s = v->sim;
-	nfs4r_lsn own = 0;
 
 	TRACE(s, v, "%s crash, journal %u records, %u synced", machine ? "machine" : "process", v->journal.n,
 	      v->journal.synced);
@@ -589,16 +603,8 @@ void server_stop(struct server *v, bool machine)
 	v->core = NULL;
 	if (v->storage) {
 		store_crash(v, machine);
-	} else if (machine) {
-		uint64_t slack = v->journal.n - v->journal.synced;
-
-		journal_cut(&v->journal,
-			    v->journal.synced + (rng_chance(&s->rng, 500) ? 0 : rng_below(&s->rng, slack + 1)));
-		own = journal_drop_undecided(&v->journal, v->id, 0);
-		v->tail_lost = true;
-		check_crashed(v, own);
 	} else {
-		journal_drop_holes(&v->journal, v->id, 0);
+		crash_journal(v, machine);
 	}
 	for (nfs4r_server_id q = 1; q <= s->plan.servers; q++) {
 		v->peer_epoch[q] = 0;
