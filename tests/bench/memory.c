@@ -22,6 +22,7 @@
 
 #include "bench/solo.h" /* MUST, mono_ns */
 #include "engine/engine_int.h"
+#include "lib/ports.h"
 
 #define SITES 3
 #define THREADS 4
@@ -359,6 +360,7 @@ int main(int argc, char **argv)
 {
 	bool check = argc > 1 && !strcmp(argv[1], "--check");
 	uint64_t files = argc > 1 + check ? strtoull(argv[1 + check], NULL, 10) : FILES, t0 = mono_ns();
+	uint16_t port = ports_free(PORTS_ENGINE, 1, SITES);
 	long peak1 = 0, peak2 = 0;
 	struct usage half, end;
 	char cmd[128];
@@ -371,8 +373,9 @@ int main(int argc, char **argv)
 	}
 	snprintf(dir, sizeof(dir), "%s/nfs4r-memory-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
 	MUST(mkdtemp(dir));
+	MUST(port);
 	for (int i = 1; i <= SITES; i++)
-		start(&sites[i], i, (uint16_t)(20000 + getpid() % 20000));
+		start(&sites[i], i, port);
 	run(files / 2, files / 10, t0, &peak1);
 	half = rest(t0);
 	run(files / 2, files / 10, t0, &peak2);

@@ -6,13 +6,14 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "lib/ports.h"
 
 static const uint8_t volume[16] = "a test's volume";
 
@@ -27,35 +28,6 @@ static void log_line(void *ctx, enum nfs4r_log_level level, const char *text)
 	at = strlen(s->logged);
 	snprintf(s->logged + at, sizeof(s->logged) - at, "%s\n", text);
 	pthread_mutex_unlock(&s->lock);
-}
-
-static bool is_free(uint16_t port, int site)
-{
-	struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK + (uint32_t)site - 1) };
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	bool is;
-
-	assert_true(fd >= 0);
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){ 1 }, sizeof(int));
-	is = bind(fd, (const struct sockaddr *)&at, sizeof(at)) == 0 && listen(fd, 1) == 0;
-	close(fd);
-	return is;
-}
-
-/* Free at every site's address, and below 32768: from there on the kernel gives ports to connections, and may while a server is down. */
-static uint16_t free_port(void)
-{
-	for (int i = 0; i < 12000; i++) {
-		uint16_t port = (uint16_t)(20000 + (getpid() + i * 101) % 12000);
-		int site = 1;
-
-		while (site <= SITES_MAX && is_free(port, site))
-			site++;
-		if (site > SITES_MAX)
-			return port;
-	}
-	fail_msg("no port is free");
-	return 0;
 }
 
 void cluster_init(struct cluster *c)
@@ -73,7 +45,8 @@ void cluster_init(struct cluster *c)
 	c->checkpoint_ms = 500;
 	snprintf(c->dir, sizeof(c->dir), "/tmp/nfs4r-engine-XXXXXX");
 	assert_non_null(mkdtemp(c->dir));
-	c->port = free_port();
+	c->port = ports_free(PORTS_ENGINE, 1, SITES_MAX);
+	assert_int_not_equal(c->port, 0);
 	for (int i = 1; i <= SITES_MAX; i++) {
 		struct site *s = &c->site[i];
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Ports are taken from below the ephemeral range, by process id, so that runs at the same time do not meet. */
+/* See world.h. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "contract/rpc/world.h"
+#include "lib/ports.h"
 
 uint64_t world_now_ns(void)
 {
@@ -128,9 +129,9 @@ static void on_log(void *ctx, enum nfs4r_log_level level, const char *text)
 
 void world_init(struct world *w, uint32_t n)
 {
-	static uint32_t used;
-	uint16_t port = (uint16_t)(12000 + (uint32_t)getpid() % 400 * 20 + used++ % 4 * 4); /* engine tests: from 20000 on */
+	uint16_t port = ports_free(PORTS_TRANSPORT, 8, 4); /* a server may move to another port */
 
+	assert_int_not_equal(port, 0);
 	memset(w, 0, sizeof(*w));
 	w->n = n;
 	for (uint32_t i = 0; i < n; i++) {
