@@ -261,35 +261,30 @@ static void start_in_vain(struct cluster *c)
 }
 
 /* Its second start finds the work of the first, and goes on. */
-static void an_empty_disk_interrupted(void **state)
+static void interrupted(struct cluster *c, long late_ms)
 {
-	struct cluster *c = *state;
 	struct tree t;
 
 	plant(c, &t);
 	go_away(c);
 	lose(c, true, true);
 	start_in_vain(c);
+	transport_returns_late_ms = late_ms;
 	cluster_start(c, 3);
+	transport_returns_late_ms = 0;
 	site_says(&c->site[3], "this copy was repaired from server", 20);
 	as_before(c, &t);
+}
+
+static void an_empty_disk_interrupted(void **state)
+{
+	interrupted(*state, 0);
 }
 
 /* What the others say comes while the server still starts: its repair begins before it can ask anybody. */
 static void an_empty_disk_interrupted_heard_early(void **state)
 {
-	struct cluster *c = *state;
-	struct tree t;
-
-	plant(c, &t);
-	go_away(c);
-	lose(c, true, true);
-	start_in_vain(c);
-	transport_returns_late_ms = 1000;
-	cluster_start(c, 3);
-	transport_returns_late_ms = 0;
-	site_says(&c->site[3], "this copy was repaired from server", 20);
-	as_before(c, &t);
+	interrupted(*state, 1000);
 }
 
 /* ---- one of the two ---- */
