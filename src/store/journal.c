@@ -198,11 +198,11 @@ enum nfs4r_status nfs4r_jnl_sync(struct nfs4r_journal *j, nfs4r_journal_pos pos)
 		rc = sync_range(j, from, to);
 		pthread_mutex_lock(&j->sync_lock);
 		j->syncing = false;
+		atomic_fetch_add(&j->syncs, 1); /* first: who finds it synced, without the lock, finds it counted */
 		if (rc)
 			atomic_store(&j->failed, true);
 		else
 			atomic_store(&j->synced, FAULT(F_STORE_SYNC_LATE) ? atomic_load(&j->tail) : to);
-		atomic_fetch_add(&j->syncs, 1);
 		pthread_cond_broadcast(&j->sync_done);
 	}
 	if (pos > atomic_load(&j->synced))
