@@ -9,7 +9,8 @@
 	            client that heard DELAY waits up to twice as long as it has waited, so it is later); longest pause of site 2's own work
 	return      in the same rounds: seconds from the start of the server until it serves, longest pause of site 2's own work meanwhile
 	catchup     site 3's server is down while site 1 writes --files small files and --mb megabytes: seconds until it serves and has them
-	commit      milliseconds of write + fsync under each durability, the peers --rtt away, beside one sync of the local disk
+	commit      milliseconds of write + fsync under each durability, the peers --rtt away, beside one sync of the local disk and the round trip that the
+	            bed really has
 	leases      small files read at site 1, with leases and without (Lease = 0), turn by turn
 
 Prints a line for each trial and the medians at the end. Times of this bed, whose sites share the machine, are upper bounds.
@@ -133,6 +134,7 @@ def commit(o, v):
             work(b, 1, 'fsync', '/nfs/warm', 5)
             for n in range(o.trials):
                 v.put(f'commit: write + fsync, {d}', statistics.median(work(b, 1, 'fsync', f'/nfs/f{n}', 60)), 'ms')
+                v.put('commit: round trip of a ping to the nearest peer', min(b.ping(1, peer)[1] for peer in (2, 3)), 'ms')
     path = os.path.join(scratch, f'fsync-{os.getpid()}')
     sys.path.insert(0, HERE)
     import work_failures

@@ -276,6 +276,11 @@ class Bed:
     def drop_caches(self, sites=None):
         everywhere(lambda s: self.must('client', s, 'drop-caches'), sites or self.sites)
 
+    def ping(self, site, to):
+        """Milliseconds from server to server and back: the least and the mean of ten."""
+        out = self.must('ns', site, '--', 'ping', '-c', '10', '-i', '0.2', '-q', f'10.0.{to}.1')
+        return [float(ms) for ms in re.search(r'= ([\d.]+)/([\d.]+)/', out).groups()]
+
     def ctl(self, site, *args, timeout=30):
         return subprocess.run([os.path.join(ROOT, 'build/release/src/ctl/nfs4rctl'), '--socket',
                                os.path.join(self.server_dir(site), 'ctl.sock'), *args],
