@@ -126,13 +126,22 @@ static void wait_for(struct nfs4r_core *c, const char *what)
 	snprintf(c->change.waits, sizeof(c->change.waits), "%s", what);
 }
 
-static void refuse_removal(struct nfs4r_core *c)
+static void refuse_removal(struct nfs4r_core *c, const char *why)
 {
 	char text[160];
 
-	snprintf(text, sizeof(text), "server %u is not taken out: it controls something (again); stop it and wait, or give up what only it has", c->change.remove);
+	snprintf(text, sizeof(text), "server %u is not taken out: %s", c->change.remove, why);
 	c->change.remove = 0;
 	stuck(c, text);
+}
+
+static const char too_few_left[] = "the others are no majority without it: add another server first";
+
+static bool are_enough_without(const struct nfs4r_core *c, nfs4r_server_id x)
+{
+	nfs4r_servers voters = c->view.adopted.voters, rest = voters & ~NFS4R_BIT(x);
+
+	return rest == voters || is_quorum(rest, voters);
 }
 
 /* May @x go from the voters, as far as the others are concerned? */
@@ -164,7 +173,7 @@ static void leave(struct nfs4r_core *c, nfs4r_servers *gone, nfs4r_servers *seal
 		return;
 	}
 	if (local && !c->change.give_up && c->nclaims_of[x]) {
-		refuse_removal(c);
+		refuse_removal(c, "it controls something (again); stop it and wait, or give up what only it has");
 		return;
 	}
 	*gone |= NFS4R_BIT(x);
@@ -181,7 +190,7 @@ static void end_log(struct nfs4r_core *c, nfs4r_servers *seal)
 	if (c->cfg.durability != NFS4R_DURABILITY_LOCAL || c->change.give_up)
 		*seal |= NFS4R_BIT(x);
 	else if (claimed)
-		refuse_removal(c);
+		refuse_removal(c, "it controls something (again); stop it and wait, or give up what only it has");
 	else if (sure)
 		*seal |= NFS4R_BIT(x);
 	else
@@ -302,6 +311,8 @@ void member_adopted(struct nfs4r_core *c, const struct nfs4r_view *old)
 		ch->add = 0;
 	if (!(v->servers & NFS4R_BIT(ch->remove)))
 		ch->remove = 0;
+	if (ch->remove && !are_enough_without(c, ch->remove) && !FAULT(F_REMOVAL_STAYS))
+		refuse_removal(c, too_few_left);
 	if (!(v->servers & NFS4R_BIT(c->self)))
 		stuck(c, "this server was taken out of the volume and answers nothing any more: to bring it back give it an empty store and add it");
 }
@@ -339,7 +350,6 @@ enum nfs4r_status nfs4r_core_may_add(const struct nfs4r_core *c, nfs4r_server_id
 enum nfs4r_status nfs4r_core_may_remove(const struct nfs4r_core *c, nfs4r_server_id s, bool give_up, uint64_t *lost, char *why, size_t why_len)
 {
 	const char *text = not_now(c, s);
-	nfs4r_servers voters = c->view.adopted.voters, rest = voters & ~NFS4R_BIT(s);
 	bool local = c->cfg.durability == NFS4R_DURABILITY_LOCAL;
 
 	*lost = 0;
@@ -347,8 +357,8 @@ enum nfs4r_status nfs4r_core_may_remove(const struct nfs4r_core *c, nfs4r_server
 		text = "a server cannot take out itself: ask another member";
 	if (!text && !(c->view.adopted.servers & NFS4R_BIT(s)))
 		text = "it is no server of this volume";
-	if (!text && rest != voters && !is_quorum(rest, voters))
-		text = "the others are no majority without it: add another server first";
+	if (!text && !are_enough_without(c, s))
+		text = too_few_left;
 	if (!text && local && !give_up && c->nclaims_of[s])
 		text = "it controls something: stop it and wait until its controls are released, or give up what only it has (--give-up)";
 	if (!text && (give_up || !local))

@@ -188,7 +188,22 @@ static bool what_an_old_copy_has_is_lost(struct net *n)
 	return until_back(n) && all_equal(n);
 }
 
+/* Q was told to take out P when there were three; now it would be one of two. That does not stand in the way of adding another one. */
+static bool what_cannot_be_done_any_more_is_refused(struct net *n)
+{
+	begin(n, NFS4R_DURABILITY_COMMIT);
+	net_drop(n, Q, 0, NFS4R_MSG_PREPARE);
+	assert_true(net_take_out(n, P, S, false));
+	assert_true(net_take_out(n, Q, P, false));
+	assert_true(until_all_are(n, NFS4R_BIT(P) | NFS4R_BIT(Q)));
+	net_pass(n);
+	assert_int_equal(view_of(n, Q).adopted.voters, NFS4R_BIT(P) | NFS4R_BIT(Q));
+	empty_disk(n, S);
+	return net_add(n, Q, S) && until_back(n) && all_equal(n);
+}
+
 static const struct prevents of_three[] = {
+	{ "log 9.1: what cannot be done any more is refused", F_REMOVAL_STAYS, what_cannot_be_done_any_more_is_refused },
 	{ "log 8.6: who was taken out applies nothing", F_FORGOT_APPLIES, who_was_taken_out_applies_nothing },
 	{ "log 8.5: what an old copy has is lost", F_OLD_COPY_COUNTS, what_an_old_copy_has_is_lost },
 	{ "log 9.1: a lease counts on the new voters", F_LEASE_OLD_VOTERS, a_lease_counts_on_the_new_voters },
