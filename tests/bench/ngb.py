@@ -41,7 +41,7 @@ except ImportError as e:        # now, not when all is measured
     sys.exit(f'ngb: {e}; run: make deps')
 
 NODE, SYSTEMS = ngb_systems.NODE, ngb_systems.SYSTEMS
-MEMORY = {'S': '512M', 'W': '768M', 'A': '1536M'}      # of each client
+MEMORY = {'S': '512M', 'W': '768M', 'A': '3G'}         # of each client; two tasks of 256 cubed at a time
 
 
 def choices(text, known):
