@@ -352,8 +352,11 @@ void view_adopt(struct nfs4r_core *c, const struct nfs4r_view *v)
 			c->peers[s].outside_ms = 0;
 		else if (!c->peers[s].outside_ms)
 			c->peers[s].outside_ms = c->now ? c->now : 1;
-		if (anew & NFS4R_BIT(s))
+		if (anew & NFS4R_BIT(s)) {
 			c->peers[s].joining = true;
+			if (!FAULT(F_COUNTED_BEFORE))
+				c->peers[s].counted_ms = c->now; /* what it said outside, that it has forgotten, is over with this view (8.6) */
+		}
 		if ((anew | removed) & NFS4R_BIT(s))
 			c->peers[s].complete = false;
 		if ((removed & NFS4R_BIT(s)) && view_hears(c, s))

@@ -39,8 +39,9 @@ def grow(b, site, windows):
     note = add(b, 1, site, windows, f'{site}')
     wait_set(b, list(range(1, site + 1)))
     b.must('client', site, 'remount')
-    bed.expect(b.sh(site, f'echo by {site} >{DIR}/site{site}/f; cat {DIR}/site1/f') == 'of site 1\n', f'site {site} does not read what site 1 wrote')
+    bed.expect(b.sh(site, f'set -e; echo by {site} >{DIR}/site{site}/f; cat {DIR}/site1/f') == 'of site 1\n', f'site {site} does not read what site 1 wrote')
     bed.expect(b.sh(1, f'cat {DIR}/site{site}/f') == f'by {site}\n', f'site 1 does not read what site {site} wrote')
+    bed.expect('was removed from the active view' not in b.log(1), f'somebody was removed\n{b.log(1)[-2000:]}')
     return note
 
 

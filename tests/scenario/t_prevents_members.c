@@ -202,7 +202,26 @@ static bool what_cannot_be_done_any_more_is_refused(struct net *n)
 	return net_add(n, Q, S) && until_back(n) && all_equal(n);
 }
 
+/* Until it has its copy a server says that it has forgotten, for longer than any silence. The view that adds it ends that. */
+static bool who_copied_for_long_stays(struct net *n)
+{
+	uint64_t num;
+
+	begin(n, NFS4R_DURABILITY_COMMIT);
+	empty_disk(n, S);
+	n->s[S].hold_repair = true;
+	assert_true(until_removed(n, P, S, 10 * LEASE));
+	net_run(n, 10 * LEASE);
+	n->s[S].hold_repair = false;
+	for (int i = 0; i < 20000 && !(view_of(n, P).adopted.members & NFS4R_BIT(S)); i++)
+		net_run(n, 1);
+	num = view_of(n, P).adopted.num;
+	net_run(n, 10 * LEASE);
+	return until_back(n) && view_of(n, P).adopted.num == num && all_equal(n);
+}
+
 static const struct prevents of_three[] = {
+	{ "log 8.6: who copied for long stays", F_COUNTED_BEFORE, who_copied_for_long_stays },
 	{ "log 9.1: what cannot be done any more is refused", F_REMOVAL_STAYS, what_cannot_be_done_any_more_is_refused },
 	{ "log 8.6: who was taken out applies nothing", F_FORGOT_APPLIES, who_was_taken_out_applies_nothing },
 	{ "log 8.5: what an old copy has is lost", F_OLD_COPY_COUNTS, what_an_old_copy_has_is_lost },
