@@ -347,7 +347,7 @@ struct peer {
 	enum nfs4r_memory memory;	/* of this incarnation, as it said last; 0: it said nothing yet */
 	struct start start, knows;	/* as it said; the newest in which it remembered (row 'I') */
 	uint64_t knows_ms, knows_put;	/* when that row was put last, and with which position */
-	uint64_t counted_ms;		/* last heartbeat of a server that remembers */
+	uint64_t counted_ms;		/* last heartbeat of a server that remembers, or the view that added it */
 	nfs4r_servers claims;		/* servers outside of which it knows claims */
 	uint64_t joined_below;		/* join.c: its claims with a lower seq that are not in the table are dead */
 };

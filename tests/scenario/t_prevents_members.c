@@ -202,26 +202,43 @@ static bool what_cannot_be_done_any_more_is_refused(struct net *n)
 	return net_add(n, Q, S) && until_back(n) && all_equal(n);
 }
 
-/* Until it has its copy a server says that it has forgotten, for longer than any silence. The view that adds it ends that. */
-static bool who_copied_for_long_stays(struct net *n)
+/* Until it has its copy @s says that it has forgotten, for longer than any silence. The view that adds it ends that. */
+static bool copies_for_long_and_stays(struct net *n, nfs4r_server_id s)
 {
 	uint64_t num;
 
+	net_run(n, 10 * LEASE);
+	n->s[s].hold_repair = false;
+	for (int i = 0; i < 20000 && !(view_of(n, P).adopted.members & NFS4R_BIT(s)); i++)
+		net_run(n, 1);
+	num = view_of(n, P).adopted.num;
+	net_run(n, 10 * LEASE);
+	return until_all_are(n, NFS4R_BIT(P) | NFS4R_BIT(Q) | NFS4R_BIT(S) | NFS4R_BIT(s)) && view_of(n, P).adopted.num == num && all_equal(n);
+}
+
+static bool who_copied_for_long_stays(struct net *n)
+{
 	begin(n, NFS4R_DURABILITY_COMMIT);
 	empty_disk(n, S);
 	n->s[S].hold_repair = true;
 	assert_true(until_removed(n, P, S, 10 * LEASE));
-	net_run(n, 10 * LEASE);
-	n->s[S].hold_repair = false;
-	for (int i = 0; i < 20000 && !(view_of(n, P).adopted.members & NFS4R_BIT(S)); i++)
-		net_run(n, 1);
-	num = view_of(n, P).adopted.num;
-	net_run(n, 10 * LEASE);
-	return until_back(n) && view_of(n, P).adopted.num == num && all_equal(n);
+	return copies_for_long_and_stays(n, S);
+}
+
+static bool who_is_new_and_copied_for_long_stays(struct net *n)
+{
+	nfs4r_server_id e;
+
+	begin(n, NFS4R_DURABILITY_COMMIT);
+	e = net_new_server(n);
+	n->s[e].hold_repair = true;
+	assert_true(net_add(n, P, e));
+	return copies_for_long_and_stays(n, e);
 }
 
 static const struct prevents of_three[] = {
 	{ "log 8.6: who copied for long stays", F_COUNTED_BEFORE, who_copied_for_long_stays },
+	{ "log 8.6: who is new and copied for long stays", F_COUNTED_BEFORE, who_is_new_and_copied_for_long_stays },
 	{ "log 9.1: what cannot be done any more is refused", F_REMOVAL_STAYS, what_cannot_be_done_any_more_is_refused },
 	{ "log 8.6: who was taken out applies nothing", F_FORGOT_APPLIES, who_was_taken_out_applies_nothing },
 	{ "log 8.5: what an old copy has is lost", F_OLD_COPY_COUNTS, what_an_old_copy_has_is_lost },
