@@ -30,7 +30,7 @@ struct raw {
 	uint32_t op_wait, close_wait, idle, repeat, checkpoint, executors, appliers, connections;
 	uint32_t deep_idle, revoke_wait, promote_after, deep_plus_after, contested, share_reads;
 	uint32_t lease, silence, drift;
-	uint64_t payload, window;
+	uint64_t payload, window, warm;
 	struct glist_head servers;
 };
 
@@ -115,6 +115,7 @@ static struct config_item repl_params[] = {
 	CONF_ITEM_UI64("Payload_Memory", 0, UINT64_MAX, UINT64_C(64) << 20, raw, payload),
 	CONF_ITEM_STR("Peer_Congestion", 1, 15, "bbr", raw, congestion),
 	CONF_ITEM_UI32("Peer_Connections", 0, UINT32_MAX, 4, raw, connections),
+	CONF_ITEM_UI64("Peer_Warm_Up", 0, UINT64_MAX, UINT64_C(16) << 20, raw, warm),
 	CONF_ITEM_UI64("Window", 0, UINT64_MAX, UINT64_C(32) << 20, raw, window),
 	CONF_ITEM_BLOCK_MULT("Server", server_params, server_init, server_commit, raw, servers),
 	CONFIG_EOL
@@ -181,6 +182,7 @@ static const struct {
 	{ "Appliers", offsetof(struct raw, appliers), false, 1, 256 },
 	{ "Payload_Memory", offsetof(struct raw, payload), true, NFS4R_IO_MAX, UINT64_C(1) << 40 },
 	{ "Peer_Connections", offsetof(struct raw, connections), false, 1, NFS4R_CONNECTIONS_MAX },
+	{ "Peer_Warm_Up", offsetof(struct raw, warm), true, 0, UINT64_C(1) << 30 },
 	{ "Window", offsetof(struct raw, window), true, NFS4R_IO_MAX, UINT64_C(1) << 36 },
 };
 
@@ -275,6 +277,7 @@ static bool convert(struct nfs4r_config *cfg, struct raw *raw, char *why, size_t
 	cfg->window_bytes = raw->window;
 	cfg->rpc.buffer_bytes = raw->window;
 	cfg->rpc.connections = raw->connections;
+	cfg->rpc.warm_bytes = raw->warm;
 	copy_text(cfg->rpc.congestion, sizeof(cfg->rpc.congestion), raw->congestion != NULL && strcmp(raw->congestion, "system") == 0 ? NULL : raw->congestion);
 	return copy_servers(&cfg->rpc, raw, why, why_len) && nfs4r_config_check(cfg, why, why_len) == NFS4R_OK;
 }

@@ -261,13 +261,13 @@ void repl_closed(struct repl_export *exp, const struct nfs4r_oid *oid)
 	gate_leave(exp);
 }
 
-uint64_t repl_commit_begin(struct repl_export *exp)
+uint64_t repl_commit_begin(struct repl_export *exp, const struct nfs4r_oid *oid)
 {
 	uint64_t begun;
 
 	if (!gate_enter(exp))
 		return 0;
-	begun = nfs4r_commit_begin(exp->eng);
+	begun = nfs4r_commit_begin(exp->eng, oid);
 	gate_leave(exp);
 	return begun;
 }

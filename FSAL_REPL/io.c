@@ -392,7 +392,7 @@ fsal_status_t repl_commit2(struct fsal_obj_handle *h, off_t off, size_t len)
 	if (sub == NULL)
 		return st;
 	if (local)
-		begun = repl_commit_begin(exp);
+		begun = repl_commit_begin(exp, &obj->oid);
 	REPL_SUBCALL(exp, st = sub->obj_ops->commit2(sub, off, len));
 	if (!FSAL_IS_ERROR(st) && local)
 		st = repl_fsal_status(repl_commit_log(exp, &obj->oid, begun));

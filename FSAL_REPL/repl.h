@@ -166,7 +166,7 @@ void repl_local_handle(struct repl_export *exp, const struct nfs4r_oid *oid, str
 bool repl_by_handle(struct repl_export *exp, const struct nfs4r_lhandle *h, struct nfs4r_oid *oid);
 void repl_opened(struct repl_export *exp, const struct nfs4r_oid *oid);
 void repl_closed(struct repl_export *exp, const struct nfs4r_oid *oid);
-uint64_t repl_commit_begin(struct repl_export *exp);
+uint64_t repl_commit_begin(struct repl_export *exp, const struct nfs4r_oid *oid);
 enum nfs4r_status repl_commit_log(struct repl_export *exp, const struct nfs4r_oid *oid, uint64_t begun);
 uint64_t repl_verifier(struct repl_export *exp);
 /* The verifier of the WRITE that the client's @request (of op_ctx) just made; from before it was executed. Any thread. */

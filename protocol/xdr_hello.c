@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * HELLO, REFUSED, KEEPALIVE, TOKEN, NUMBER and TAKEN as bytes.
+ * HELLO, REFUSED, KEEPALIVE, TOKEN, NUMBER, TAKEN and PADDING as bytes.
  *
  * The first members of HELLO never move, so that servers of two versions can still tell each
  * other what is wrong: when the version differs, decoding stops there and ignores the rest,
@@ -75,7 +75,9 @@ static bool c_transport(struct nfs4r_codec *c, void *obj)
 	case NFS4R_MSG_KEEPALIVE:
 		return c_bool(c, &m->keepalive.answer) && c_u64(c, &m->keepalive.clock_ns);
 	case NFS4R_MSG_TOKEN:
-		return c_buf(c, &m->token, NFS4R_TOKEN_MAX);
+		return c_buf(c, &m->opaque, NFS4R_TOKEN_MAX);
+	case NFS4R_MSG_PADDING:
+		return c_buf(c, &m->opaque, NFS4R_PADDING_MAX);
 	case NFS4R_MSG_NUMBER:
 	case NFS4R_MSG_TAKEN:
 		return c_u64(c, &m->number);
@@ -110,9 +112,15 @@ enum nfs4r_status nfs4r_transport_msg_decode(const void *bytes, size_t len, uint
 
 	memset(out, 0, sizeof(*out));
 	st = nfs4r_codec_decode(c_transport, bytes, len, &o);
-	if (st != NFS4R_OK && out->type == NFS4R_MSG_TOKEN) {
-		nfs4r_buf_put(out->token);
-		out->token = NULL;
-	}
+	if (st != NFS4R_OK)
+		nfs4r_transport_msg_fini(out);
 	return st;
+}
+
+void nfs4r_transport_msg_fini(struct nfs4r_transport_msg_body *m)
+{
+	if (m->type != NFS4R_MSG_TOKEN && m->type != NFS4R_MSG_PADDING)
+		return;
+	nfs4r_buf_put(m->opaque);
+	m->opaque = NULL;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * The transport's own messages (HELLO, REFUSED, KEEPALIVE, TOKEN, NUMBER, TAKEN of nfs4r.x). They never
- * reach the core. Decoding follows the rules of xdr_map.h; none of them owns memory but TOKEN.
+ * The transport's own messages (HELLO, REFUSED, KEEPALIVE, TOKEN, NUMBER, TAKEN, PADDING of nfs4r.x). They never
+ * reach the core. Decoding follows the rules of xdr_map.h; none of them owns memory but TOKEN and PADDING.
  */
 #ifndef NFS4R_PROTOCOL_XDR_HELLO_H
 #define NFS4R_PROTOCOL_XDR_HELLO_H
@@ -13,6 +13,7 @@
 #define NFS4R_HELLO_MAGIC 0x4e345252u
 #define NFS4R_REFUSED_TEXT_MAX 1024
 #define NFS4R_TOKEN_MAX 65536
+#define NFS4R_PADDING_MAX 65536
 
 enum nfs4r_transport_msg { /* wire values, apart from those of enum nfs4r_msg_type */
 	NFS4R_MSG_HELLO = 101,
@@ -21,6 +22,7 @@ enum nfs4r_transport_msg { /* wire values, apart from those of enum nfs4r_msg_ty
 	NFS4R_MSG_TOKEN = 104,
 	NFS4R_MSG_NUMBER = 105,
 	NFS4R_MSG_TAKEN = 106,
+	NFS4R_MSG_PADDING = 107,
 };
 
 enum nfs4r_refusal { /* why a connection was not taken; wire values */
@@ -71,7 +73,7 @@ struct nfs4r_transport_msg_body {
 			bool answer;
 			uint64_t clock_ns;
 		} keepalive;
-		struct nfs4r_buf *token; /* owned: nfs4r_buf_put */
+		struct nfs4r_buf *opaque; /* TOKEN, PADDING; owned: nfs4r_buf_put */
 		uint64_t number;	 /* NUMBER, TAKEN */
 	};
 };
@@ -86,5 +88,7 @@ struct nfs4r_buf *nfs4r_transport_msg_encode(const struct nfs4r_transport_msg_bo
  */
 enum nfs4r_status nfs4r_transport_msg_decode(const void *bytes, size_t len, uint32_t protocol,
 					     struct nfs4r_transport_msg_body *out);
+/* Lets go of what a decoded message owns. */
+void nfs4r_transport_msg_fini(struct nfs4r_transport_msg_body *m);
 
 #endif

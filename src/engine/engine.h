@@ -151,9 +151,9 @@ bool nfs4r_by_handle(struct nfs4r_engine *eng, const struct nfs4r_lhandle *h, st
 
 /*
  * COMMIT (log sheet 5.4): begin, sync the file locally, then nfs4r_commit() with what begin said: the log is durable up to what was there when it began. Meanwhile a thread
- * of the engine syncs the journal. With 0, also without a begin, all is done then.
+ * of the engine syncs the journal, and the others, if they are waited for, what they have. With 0, also without a begin, all is done then.
  */
-uint64_t nfs4r_commit_begin(struct nfs4r_engine *eng);
+uint64_t nfs4r_commit_begin(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
 enum nfs4r_status nfs4r_commit(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, uint64_t begun);
 /* NFSv4 write verifier of this server (log sheet 5.3): changes whenever unstable data may have died behind it. */
 uint64_t nfs4r_verifier(struct nfs4r_engine *eng);

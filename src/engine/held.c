@@ -3,7 +3,7 @@
  * COMMIT under Durability = commit or majority (log sheet 5.1, 5.4): the log is on this server's disk, and on those of a majority.
  *
  * The core is told what is waited for (EV_HOLD) and says HELD, which may be at once: of a file that nobody controls everything is on all disks. It makes the
- * others checkpoint meanwhile, also while a client's thread syncs the log here. The wait is bounded: DELAY then, and the client asks again. A HELD that comes after that finds nobody, which is harmless.
+ * others checkpoint meanwhile, also while a client's thread syncs the file and the log here: they are asked when a COMMIT begins. The wait is bounded: DELAY then, and the client asks again. A HELD that comes after that finds nobody, which is harmless.
  *
  * A client's thread waits here. A COMMIT that another server asks for has an executor only until it is on this disk: the answer is made by another
  * one when HELD comes, or by the timer. So peers never wait for each other's executors.
@@ -29,6 +29,20 @@ struct held_wait {
 	uint32_t epoch;
 	uint64_t deadline_ms;
 };
+
+/* @w: who waits for its HELD, or NULL. eng->lock held. */
+static void hold(struct nfs4r_engine *eng, struct held_wait *w, const struct nfs4r_oid *oid)
+{
+	struct nfs4r_event ev = { .type = NFS4R_EV_HOLD, .oid = *oid, .hold = ++eng->next_hold };
+
+	if (w) {
+		w->id = ev.hold;
+		w->next = eng->holds;
+		eng->holds = w;
+	}
+	if (!eng->mute)
+		engine_step(eng, &ev);
+}
 
 /* ---- without a thread ---- */
 
@@ -66,7 +80,6 @@ void held_expire(struct nfs4r_engine *eng, uint64_t now)
 
 void held_commit_async(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, held_fn done, void *arg)
 {
-	struct nfs4r_event ev = { .type = NFS4R_EV_HOLD, .oid = *oid };
 	struct held_wait *w = calloc(1, sizeof(*w));
 	uint32_t epoch = eng->epoch;
 	enum nfs4r_status st = w ? nfs4r_store_sync_whole(eng->store) : NFS4R_NOMEM;
@@ -84,11 +97,7 @@ void held_commit_async(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, he
 		done(eng, arg, NFS4R_DELAY);
 		return;
 	}
-	ev.hold = w->id = ++eng->next_hold;
-	w->next = eng->holds;
-	eng->holds = w;
-	if (!eng->mute)
-		engine_step(eng, &ev);
+	hold(eng, w, oid);
 	answer_some(eng, 0);
 	pthread_mutex_unlock(&eng->lock);
 }
@@ -132,14 +141,8 @@ static void wait_for(struct nfs4r_engine *eng, struct held_wait *w)
 
 static void ask(struct nfs4r_engine *eng, struct held_wait *w, const struct nfs4r_oid *oid)
 {
-	struct nfs4r_event ev = { .type = NFS4R_EV_HOLD, .oid = *oid };
-
 	pthread_mutex_lock(&eng->lock);
-	ev.hold = w->id = ++eng->next_hold;
-	w->next = eng->holds;
-	eng->holds = w;
-	if (!eng->mute)
-		engine_step(eng, &ev);
+	hold(eng, w, oid);
 	pthread_mutex_unlock(&eng->lock);
 }
 
@@ -159,10 +162,15 @@ bool held_is_asked(const struct nfs4r_engine *eng)
 	return eng->cfg.durability != NFS4R_DURABILITY_LOCAL && !servers_alone(eng);
 }
 
-uint64_t nfs4r_commit_begin(struct nfs4r_engine *eng)
+uint64_t nfs4r_commit_begin(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 {
 	nfs4r_journal_pos pos;
 
+	if (held_is_asked(eng)) { /* of the others, while this server syncs; nobody waits for this HELD */
+		pthread_mutex_lock(&eng->lock);
+		hold(eng, NULL, oid);
+		pthread_mutex_unlock(&eng->lock);
+	}
 	if (nfs4r_store_whole(eng->store, &pos) != NFS4R_OK)
 		return 0;
 	durable_begin_sync(eng->durable);

@@ -303,7 +303,7 @@ static struct opctx *begin(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_
 
 /*
  * A stable WRITE of an own client was executed without a sync. Its bytes must be on the disk, and so must the entries that say so, and that made the
- * file (log sheet 5.1): both at the same time.
+ * file (log sheet 5.1): both at the same time. With commit and majority they are, here and elsewhere, when the core says that it is done.
  */
 static void make_durable(struct nfs4r_engine *eng, struct nfs4r_op *op)
 {
@@ -312,7 +312,9 @@ static void make_durable(struct nfs4r_engine *eng, struct nfs4r_op *op)
 
 	if (op->type != NFS4R_OP_WRITE || !op->stable || op->status != NFS4R_OK || op->primary != eng->cfg.rpc.self)
 		return;
-	begun = nfs4r_commit_begin(eng);
+	if (eng->cfg.durability != NFS4R_DURABILITY_LOCAL)
+		return;
+	begun = nfs4r_commit_begin(eng, &op->obj);
 	st = engine_sync_file(eng, &op->obj);
 	if (st != NFS4R_OK && st != NFS4R_STALE) /* of one that is gone meanwhile nothing has to stay */
 		op->status = st;

@@ -358,7 +358,7 @@ static enum nfs4r_status here_data(struct nfs4r_engine *eng, struct nfs4r_read *
 
 static enum nfs4r_status here_commit(struct nfs4r_engine *eng, struct nfs4r_read *rd)
 {
-	uint64_t begun = nfs4r_commit_begin(eng);
+	uint64_t begun = nfs4r_commit_begin(eng, &rd->oid);
 	enum nfs4r_status st = engine_sync_file(eng, &rd->oid);
 
 	if (st == NFS4R_OK)

@@ -17,9 +17,9 @@
  */
 #include <inttypes.h>
 #include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 
 #include "rpc/rpc_internal.h"
 
@@ -42,18 +42,10 @@ static struct rpc_conn *bulk_conn(const struct rpc_peer *p, uint32_t i)
 
 /* ---- out ---- */
 
-static uint64_t kernel_bytes(const struct rpc_conn *c, unsigned long what)
-{
-	uv_os_fd_t fd;
-	int n = 0;
-
-	return uv_fileno((const uv_handle_t *)&c->tcp, &fd) == 0 && ioctl(fd, what, &n) == 0 && n > 0 ? (uint64_t)n : 0;
-}
-
 /* Given to it, and not with the other kernel. */
 static uint64_t in_hand(const struct rpc_conn *c)
 {
-	return uv_stream_get_write_queue_size((const uv_stream_t *)&c->tcp) + kernel_bytes(c, SIOCOUTQ);
+	return uv_stream_get_write_queue_size((const uv_stream_t *)&c->tcp) + rpc_conn_in_kernel(c, SIOCOUTQ);
 }
 
 /* The connection with the least unsent among those that can take something; a slow one only if there is no other. */
@@ -71,7 +63,7 @@ static struct rpc_conn *bulk_pick(const struct rpc_peer *p)
 
 		if (!c || c->write_pending || (c->slow && !all_slow))
 			continue;
-		unsent = kernel_bytes(c, SIOCOUTQNSD);
+		unsent = rpc_conn_in_kernel(c, SIOCOUTQNSD);
 		if (unsent < least) {
 			least = unsent;
 			best = c;
@@ -218,8 +210,10 @@ uint64_t rpc_bulk_pending(struct rpc_peer *p)
 	pthread_mutex_unlock(&p->lock);
 	bytes += p->bulk.again;
 	for (uint32_t i = 0; i < NFS4R_CONNECTIONS_MAX; i++) {
-		if (bulk_conn(p, i) && !bulk_conn(p, i)->slow)
-			bytes += in_hand(bulk_conn(p, i));
+		struct rpc_conn *c = bulk_conn(p, i);
+
+		if (c && !c->slow && c->busy_ms) /* else it has padding at most */
+			bytes += in_hand(c);
 	}
 	return bytes;
 }

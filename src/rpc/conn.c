@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
 #include "rpc/rpc_internal.h"
 
@@ -104,6 +105,14 @@ void rpc_conn_fail(struct rpc_conn *c, const char *fmt, ...)
 		rpc_log_limited(c->rpc, NFS4R_LOG_WARN, rpc_log_key(RPC_LOG_HANDSHAKE, 0, &c->addr),
 				"connection from %s closed before it said who it is: %s", c->from, why);
 	rpc_conn_close(c);
+}
+
+uint64_t rpc_conn_in_kernel(const struct rpc_conn *c, unsigned long what)
+{
+	uv_os_fd_t fd;
+	int n = 0;
+
+	return uv_fileno((const uv_handle_t *)&c->tcp, &fd) == 0 && ioctl(fd, what, &n) == 0 && n > 0 ? (uint64_t)n : 0;
 }
 
 static void conn_alloc(uv_handle_t *h, size_t suggested, uv_buf_t *buf)

@@ -81,16 +81,16 @@ static void hello_step(struct rpc_conn *c, const void *in, size_t len)
 {
 	struct nfs4r_transport_msg_body m = { .type = NFS4R_MSG_TOKEN };
 	char why[256] = "";
-	enum nfs4r_status st = c->rpc->security->handshake(c->security, in, len, &m.token, why);
+	enum nfs4r_status st = c->rpc->security->handshake(c->security, in, len, &m.opaque, why);
 
 	if (st != NFS4R_OK && st != NFS4R_DELAY) {
-		nfs4r_buf_put(m.token);
+		nfs4r_buf_put(m.opaque);
 		rpc_refuse(c, c->peer ? c->peer->ep.id : 0, NFS4R_REFUSED_SECURITY, why);
 		return;
 	}
-	if (m.token) {
+	if (m.opaque) {
 		rpc_conn_tell(c, &m);
-		nfs4r_buf_put(m.token);
+		nfs4r_buf_put(m.opaque);
 	}
 	if (st == NFS4R_OK && !rpc_conn_dead(c))
 		hello_secured(c);

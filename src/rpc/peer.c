@@ -79,6 +79,11 @@ void rpc_peer_down(struct rpc_peer *p, bool refused, const char *why)
 	}
 }
 
+static bool is_ready(const struct rpc_conn *c)
+{
+	return c && c->state == RPC_CONN_READY;
+}
+
 static void peer_up(struct rpc_peer *p)
 {
 	struct nfs4r_rpc *rpc = p->rpc;
@@ -99,12 +104,9 @@ static void peer_up(struct rpc_peer *p)
 	for (int i = 0; i < RPC_SLOTS; i++) {
 		if (conns[i] && !rpc_conn_dead(conns[i]))
 			rpc_conn_resume(conns[i]);
+		if (is_ready(conns[i]) && conns[i]->peer == p)
+			rpc_warm_begin(conns[i]);
 	}
-}
-
-static bool is_ready(const struct rpc_conn *c)
-{
-	return c && c->state == RPC_CONN_READY;
 }
 
 void rpc_peer_lane_ready(struct rpc_conn *c)
@@ -117,6 +119,8 @@ void rpc_peer_lane_ready(struct rpc_conn *c)
 		rpc_tune_shared((uv_handle_t *)&c->tcp);
 	if (p->up) {
 		rpc_bulk_flush(p);
+		if (is_ready(c))
+			rpc_warm_begin(c);
 		return;
 	}
 	c->held = true;
@@ -294,8 +298,13 @@ static void transport_message(struct rpc_conn *c, const void *bytes, size_t len)
 		}
 		break;
 	case NFS4R_MSG_TOKEN:
-		rpc_token_received(c, m.token);
-		nfs4r_buf_put(m.token);
+		rpc_token_received(c, m.opaque);
+		nfs4r_transport_msg_fini(&m);
+		break;
+	case NFS4R_MSG_PADDING:
+		if (c->state != RPC_CONN_READY || c->lane != NFS4R_LANE_BULK || c->announced)
+			rpc_conn_fail(c, "sent padding where none belongs");
+		nfs4r_transport_msg_fini(&m);
 		break;
 	case NFS4R_MSG_NUMBER:
 	case NFS4R_MSG_TAKEN:

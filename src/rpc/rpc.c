@@ -24,6 +24,8 @@
 
 #define QUEUE_BYTES_DEFAULT (256ull << 20)
 #define BUFFER_BYTES_DEFAULT (32ull << 20)
+#define WARM_BYTES_DEFAULT (16ull << 20)
+#define WARM_RTT_US_DEFAULT 5000
 
 void nfs4r_rpc_config_init(struct nfs4r_rpc_config *cfg)
 {
@@ -35,6 +37,8 @@ void nfs4r_rpc_config_init(struct nfs4r_rpc_config *cfg)
 	cfg->queue_bytes_max = QUEUE_BYTES_DEFAULT;
 	snprintf(cfg->congestion, sizeof(cfg->congestion), "bbr");
 	cfg->buffer_bytes = BUFFER_BYTES_DEFAULT;
+	cfg->warm_bytes = WARM_BYTES_DEFAULT;
+	cfg->warm_rtt_us = WARM_RTT_US_DEFAULT;
 }
 
 /* ---- the loop's thread ---- */
@@ -189,6 +193,7 @@ static enum nfs4r_status config_check(const struct nfs4r_rpc_config *cfg, char *
 static void rpc_free(struct nfs4r_rpc *rpc)
 {
 	rpc_servers_fini(rpc);
+	rpc_warm_fini(rpc);
 	free(rpc);
 }
 
@@ -256,6 +261,8 @@ static enum nfs4r_status loop_start(struct nfs4r_rpc *rpc, char *why)
 	uv_timer_init(&rpc->loop, &rpc->tick);
 	rpc->tick.data = rpc;
 	uv_timer_start(&rpc->tick, rpc_tick, 0, tick);
+	if (rpc_warm_init(rpc) != NFS4R_OK)
+		return rpc_bad_config(why, "no memory for the transport");
 	st = listen_all(rpc, why);
 	if (st != NFS4R_OK)
 		return st;
@@ -390,8 +397,6 @@ uint64_t nfs4r_rpc_pending(struct nfs4r_rpc *rpc, nfs4r_server_id to, enum nfs4r
 {
 	struct rpc_peer *p = peer_at(rpc, to);
 	uint64_t bytes = 0;
-	uv_os_fd_t fd;
-	int kernel = 0;
 
 	if (!p || lane >= NFS4R_LANES)
 		return 0;
@@ -403,9 +408,7 @@ uint64_t nfs4r_rpc_pending(struct nfs4r_rpc *rpc, nfs4r_server_id to, enum nfs4r
 	if (p->up)
 		bytes = p->queues[lane].bytes;
 	pthread_mutex_unlock(&p->lock);
-	if (uv_fileno((uv_handle_t *)&p->conns[lane]->tcp, &fd) == 0 && ioctl(fd, SIOCOUTQ, &kernel) == 0)
-		bytes += (uint64_t)kernel;
-	return bytes;
+	return bytes + rpc_conn_in_kernel(p->conns[lane], SIOCOUTQ);
 }
 
 bool nfs4r_rpc_get_stats(struct nfs4r_rpc *rpc, nfs4r_server_id peer,

@@ -17,7 +17,7 @@
 
 #include "base/msg.h"
 
-#define NFS4R_PROTOCOL_VERSION 4
+#define NFS4R_PROTOCOL_VERSION 5
 #define NFS4R_CONNECTIONS_MAX 16 /* of lane BULK */
 
 enum nfs4r_lane {
@@ -59,6 +59,8 @@ struct nfs4r_rpc_config {
 	char congestion[16];	     /* of TCP, where the kernel has it; "" = the system's; default bbr */
 	uint64_t buffer_bytes;	     /* of each direction of a connection, past the system's limits where that is allowed; 0 = the system's; default 32 MiB */
 	uint32_t connections;	     /* of lane BULK, when we call; what the other side calls with is its own business; default 4 */
+	uint64_t warm_bytes;	     /* of padding, to one peer in a minute, by which new connections of lane BULK learn the rate of their link; 0: none; default 16 MiB */
+	uint32_t warm_rtt_us;	     /* only over round trips of so much, and with BBR; 0 (for tests): always; default 5000 */
 	uint64_t queue_bytes_max;    /* per peer and lane, until the peer has it (BULK), or the kernel (the others); beyond, send() answers NFS4R_DELAY; default 256 MiB */
 };
 

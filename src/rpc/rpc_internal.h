@@ -6,7 +6,7 @@
  *
  * Files: rpc.c the interface and the thread; servers.c who the servers are; peer.c a peer's ups and downs; conn.c bytes of one
  * connection; bulk.c the connections of lane BULK; record.c record marking; hello.c who is let in; queue.c what waits to be sent;
- * addr.c addresses; tune.c socket options; log.c log lines that do not flood.
+ * addr.c addresses; tune.c socket options; warm.c padding; log.c log lines that do not flood.
  */
 #ifndef NFS4R_RPC_INTERNAL_H
 #define NFS4R_RPC_INTERNAL_H
@@ -119,6 +119,14 @@ struct rpc_conn {
 	uint64_t busy_ms;	 /* since when it has something; 0: it has nothing */
 	uint64_t acked_ms, rate; /* when `acked` last moved, or it began; bytes in a second, smoothed */
 	bool slow;		 /* gets nothing until what it has is gone */
+
+	uint64_t warm_until_ms; /* warm.c: it may get padding until then; 0: none */
+};
+
+/* Padding to a peer (warm.c). */
+struct rpc_warm {
+	uint64_t begun_ms, left; /* of the bytes of this minute */
+	uint64_t bytes;		 /* since the last line of the log */
 };
 
 struct rpc_early;
@@ -147,6 +155,7 @@ struct rpc_peer {
 	uint64_t resolved_ms;
 	struct rpc_conn *conns[RPC_SLOTS]; /* by lane; those of BULK from there on */
 	struct rpc_bulk bulk;
+	struct rpc_warm warm;
 	uint64_t session; /* of the connections; see nfs4r.x */
 	uint64_t inc;	  /* of the peer, from the HELLO of the first lane */
 	uint64_t call_at_ms, backoff_ms, up_since_ms, ask_at_ms;
@@ -179,7 +188,8 @@ struct nfs4r_rpc {
 	uint64_t session; /* last one used */
 	uv_loop_t loop;
 	uv_async_t wake;
-	uv_timer_t tick;
+	uv_timer_t tick, warm;
+	struct nfs4r_buf *padding; /* a record of it; NULL: none is sent */
 	uv_tcp_t listeners[RPC_ADDRS_MAX];
 	uint32_t nlisteners;
 	struct rpc_conn *conns;
@@ -238,6 +248,8 @@ void rpc_conn_flush(struct rpc_conn *c);
 /* Write c->writing, with no write pending. False: one is now, or the connection failed. */
 bool rpc_conn_write(struct rpc_conn *c, uint64_t *total);
 void rpc_conn_resume(struct rpc_conn *c); /* end of held */
+/* SIOCOUTQ: bytes that the other kernel has not acknowledged; SIOCOUTQNSD: those of them that were not sent. 0 also if it cannot be told. */
+uint64_t rpc_conn_in_kernel(const struct rpc_conn *c, unsigned long what);
 void rpc_conn_linger(struct rpc_conn *c); /* send what is queued, then close */
 static inline bool rpc_conn_dead(const struct rpc_conn *c)
 {
@@ -259,6 +271,11 @@ void rpc_bulk_lost(struct rpc_conn *c, const char *why); /* one that is spare */
 void rpc_bulk_tick(struct rpc_peer *p, uint64_t now);
 void rpc_bulk_reset(struct rpc_peer *p);
 uint64_t rpc_bulk_pending(struct rpc_peer *p);
+
+/* warm.c; the transport's thread */
+enum nfs4r_status rpc_warm_init(struct nfs4r_rpc *rpc); /* NFS4R_OK, NFS4R_NOMEM */
+void rpc_warm_fini(struct nfs4r_rpc *rpc);
+void rpc_warm_begin(struct rpc_conn *c); /* of a peer that is up: it is ready */
 
 /* record.c */
 void rpc_record_space(struct rpc_conn *c, uv_buf_t *buf); /* where the next bytes should go */

@@ -405,7 +405,7 @@ static enum nfs4r_status finish(struct aside *a)
 	if (st == NFS4R_OK && !agrees(a))
 		st = NFS4R_DELAY;
 	if (st == NFS4R_OK)
-		st = nfs4r_fresh_make(s, a->w->logs, &a->fresh);
+		st = nfs4r_fresh_make(s, a->w->logs, false, &a->fresh);
 	a->base = a->w->active;
 	if (st == NFS4R_OK)
 		st = nfs4r_begun_again(s);

@@ -42,7 +42,7 @@ static enum nfs4r_status freeze(struct nfs4r_store *s)
 	pos = atomic_load(&s->jnl.tail);
 	st = nfs4r_begun_again(s);
 	if (st == NFS4R_OK)
-		st = nfs4r_fresh_make(s, s->logs, &fresh);
+		st = nfs4r_fresh_make(s, s->logs, true, &fresh);
 	if (st == NFS4R_OK) {
 		pthread_rwlock_wrlock(&s->view);
 		nfs4r_freeze_note(s, &fresh, pos);
@@ -193,7 +193,7 @@ static int write_carry(struct nfs4r_store *s, MDB_txn *txn)
 {
 	int rc = mdb_drop(txn, s->db.marks, 0);
 
-	for (uint32_t i = 0; i < s->frozen.ncarry && !rc; i++) {
+	for (uint32_t i = 0; i < s->frozen.ncarry - (FAULT(F_STORE_HOT_UNSAVED) ? s->frozen.nhot : 0) && !rc; i++) {
 		struct nfs4r_touched *t = &s->frozen.carry[i];
 		uint8_t v[8];
 		MDB_val key = { 16, t->oid.b }, val = { 8, v };

@@ -41,9 +41,10 @@
 
 #define NFS4R_STORE_ASIDE_FAULT_FIRST 188
 
-/* The same, of what a checkpoint sets aside. */
+/* The same, of what a checkpoint sets aside, and what it marks. */
 #define NFS4R_STORE_ASIDE_FAULTS_EACH(X)                                                                       \
-	X(F_STORE_NOT_ASIDE, "log 4.3", "a checkpoint amid a hole that lasts takes along what it should set aside")
+	X(F_STORE_NOT_ASIDE, "log 4.3", "a checkpoint amid a hole that lasts takes along what it should set aside")         \
+	X(F_STORE_HOT_UNSAVED, "log 4.3", "what a checkpoint marks for the next interval is marked in memory only")
 
 enum nfs4r_store_fault {
 	NFS4R_STORE_FAULT_BEFORE = NFS4R_STORE_FAULT_FIRST - 1,

@@ -9,12 +9,39 @@
 
 #include "store/internal.h"
 
-/* Marks that must outlive this checkpoint. */
-static bool collect_carry(const struct nfs4r_store *s, struct nfs4r_fresh *fresh)
+#define HOT_MAX 1024	   /* objects that are marked anew; beyond it they wait for a sync, as those that were at rest do */
+#define HOT_LOOK_MAX 16384 /* changes wait meanwhile */
+
+/*
+ * Objects that have a mark and were changed since it was made will likely be changed again: they are marked anew, with the version that this checkpoint has of
+ * them. So the next change of a file that is written and synced again and again, or of a directory that is filled, finds a mark that is on the disk already. Until
+ * LMDB has that, the journal's older mark stands. One that was not used for an interval ends.
+ */
+static void collect_hot(struct nfs4r_store *s, struct nfs4r_fresh *fresh, struct ov_need *need)
+{
+	const struct ov_table *t = &s->active->marks;
+	uint32_t seen = 0;
+	struct nfs4r_row row;
+
+	for (uint64_t b = 0; b < t->nbuckets && fresh->nhot < HOT_MAX && seen < HOT_LOOK_MAX; b++) {
+		for (const struct ov_node *n = t->buckets[b]; n && fresh->nhot < HOT_MAX; n = n->next, seen++) {
+			const struct ov_mark *m = (const struct ov_mark *)n;
+
+			if (nfs4r_store_row(s, &m->oid, &row) != NFS4R_KNOWN || row.version <= m->version)
+				continue;
+			fresh->carry[fresh->ncarry++] = (struct nfs4r_touched){ .oid = m->oid, .before = row.version };
+			fresh->nhot++;
+			nfs4r_ov_need_mark(need);
+		}
+	}
+}
+
+/* Marks that must outlive this checkpoint, and with @hot those that shall. */
+static bool collect_carry(struct nfs4r_store *s, struct nfs4r_fresh *fresh, bool hot)
 {
 	struct ov_need need = { 0 };
 
-	fresh->carry = calloc(s->nflights * NFS4R_PARTS_MAX + 1, sizeof(*fresh->carry));
+	fresh->carry = calloc(s->nflights * NFS4R_PARTS_MAX + (hot ? HOT_MAX : 0) + 1, sizeof(*fresh->carry));
 	if (!fresh->carry)
 		return false;
 	for (int b = 0; b < FLIGHT_BUCKETS; b++) {
@@ -27,6 +54,8 @@ static bool collect_carry(const struct nfs4r_store *s, struct nfs4r_fresh *fresh
 			}
 		}
 	}
+	if (hot)
+		collect_hot(s, fresh, &need);
 	return nfs4r_ov_reserve(fresh->ov, &need);
 }
 
@@ -54,10 +83,10 @@ static bool collect_beyond(const struct nfs4r_log *logs, struct nfs4r_fresh *fre
 	return true;
 }
 
-enum nfs4r_status nfs4r_fresh_make(struct nfs4r_store *s, const struct nfs4r_log *logs, struct nfs4r_fresh *f)
+enum nfs4r_status nfs4r_fresh_make(struct nfs4r_store *s, const struct nfs4r_log *logs, bool hot, struct nfs4r_fresh *f)
 {
 	*f = (struct nfs4r_fresh){ .ov = nfs4r_ov_new() };
-	if (f->ov && collect_carry(s, f) && collect_beyond(logs, f))
+	if (f->ov && collect_carry(s, f, hot) && collect_beyond(logs, f))
 		return NFS4R_OK;
 	nfs4r_fresh_free(f);
 	return NFS4R_NOMEM;
@@ -84,6 +113,7 @@ void nfs4r_freeze_note(struct nfs4r_store *s, struct nfs4r_fresh *f, nfs4r_journ
 	free(z->beyond);
 	z->carry = f->carry;
 	z->ncarry = f->ncarry;
+	z->nhot = f->nhot;
 	z->beyond = f->beyond;
 	z->nbeyond = f->nbeyond;
 	f->carry = NULL;

@@ -435,8 +435,8 @@ struct nfs4r_frozen { /* what a checkpoint is writing; stays after a failed one 
 	struct nfs4r_overlay *ov; /* NULL: none */
 	struct nfs4r_meta meta;
 	nfs4r_lsn last[NLOGS], back; /* last entries that it holds; see below */
-	struct nfs4r_touched *carry; /* marks of what was in flight */
-	uint32_t ncarry;
+	struct nfs4r_touched *carry; /* marks of what was in flight, and of nhot, the last of them, that were changed lately */
+	uint32_t ncarry, nhot;
 	struct nfs4r_beyond *beyond;
 	uint32_t nbeyond;
 };
@@ -594,12 +594,12 @@ void nfs4r_commit_apply(struct nfs4r_store *s, const struct nfs4r_entry *e,
 struct nfs4r_fresh { /* for a freeze: what can be had before */
 	struct nfs4r_overlay *ov; /* the next active one */
 	struct nfs4r_touched *carry;
-	uint32_t ncarry;
+	uint32_t ncarry, nhot;
 	struct nfs4r_beyond *beyond;
 	uint32_t nbeyond;
 };
-/* @logs: those of what will be frozen. Under change; free it if nothing comes of it. */
-enum nfs4r_status nfs4r_fresh_make(struct nfs4r_store *s, const struct nfs4r_log *logs, struct nfs4r_fresh *f);
+/* @logs: those of what will be frozen. @hot: objects that were changed lately stay marked. Under change; free it if nothing comes of it. */
+enum nfs4r_status nfs4r_fresh_make(struct nfs4r_store *s, const struct nfs4r_log *logs, bool hot, struct nfs4r_fresh *f);
 void nfs4r_fresh_free(struct nfs4r_fresh *f);
 /* Freeze the positions of now, up to @pos of the journal; but for f->ov, @f is empty then. Under change and view. */
 void nfs4r_freeze_note(struct nfs4r_store *s, struct nfs4r_fresh *f, nfs4r_journal_pos pos);

@@ -115,8 +115,7 @@ static int try_decode(const struct vector *v, const uint8_t *b, size_t len, stru
 	case VECTOR_TRANSPORT:
 		if (nfs4r_transport_msg_decode(b, len, NFS4R_PROTOCOL_VERSION, &t) != NFS4R_OK)
 			return 0;
-		if (t.type == NFS4R_MSG_TOKEN)
-			nfs4r_buf_put(t.token);
+		nfs4r_transport_msg_fini(&t);
 		return 1;
 	}
 	return 0;

@@ -313,7 +313,7 @@ static const struct {
 	{ F_STORE_BEHIND_HOLE, "store-power" },	{ F_STORE_TELL_FILES, "store-slow" },
 	{ F_STORE_TELL_JOURNAL, "store-slow" },	{ F_STORE_ZEROS_END, "store-power" },
 	{ F_STORE_HOLE_STAYS, "store-process-holes" },	{ F_STORE_BEGUN, "store-crash" },
-	{ F_STORE_NOT_ASIDE, "store-aside" },
+	{ F_STORE_NOT_ASIDE, "store-aside" },	{ F_STORE_HOT_UNSAVED, "store-die" },
 	{ F_TAINT_STABLE, "seals-late" },	{ F_TAINT_SEALED, "seals-late" },
 	{ F_DROP_UNSTABLE, "seals-away" },	{ F_LATE_WAITS, "seals-away" },
 	{ F_VOTERS_UNASKED, "members" },	{ F_LEARNER_KNOWN, "members-power" },

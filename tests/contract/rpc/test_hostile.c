@@ -225,6 +225,34 @@ static void test_numbers_in_the_wrong_place(void **state)
 	}
 }
 
+/* Padding means nothing, on lane BULK, anywhere but between a number and its message. */
+static void test_padding(void **state)
+{
+	struct nfs4r_transport_msg_body m = { .type = NFS4R_MSG_PADDING, .opaque = nfs4r_buf_new(1000) };
+	struct world *w = one_of_two();
+	uint32_t words[3] = { htonl(0x80000000 | 8), htonl(NFS4R_MSG_PADDING), 0 };
+	struct fake f;
+
+	memset(m.opaque->data, 0, 1000);
+	fake_call(&f, &w->s[1], &w->s[0], 1);
+	for (uint64_t i = 1; i <= 3; i++) {
+		fake_tell(f.fd[NFS4R_LANE_BULK], &m);
+		tell_entries(&f, i, i);
+	}
+	world_wait(&w->s[0], w_s->last_entry == 3);
+	fake_tell_number(f.fd[NFS4R_LANE_BULK], 4);
+	fake_tell(f.fd[NFS4R_LANE_BULK], &m);
+	world_wait(&w->s[0], w_s->downs[2] == 1);
+	assert_int_equal(world_logged(&w->s[0], "padding where none belongs"), 1);
+	nfs4r_transport_msg_fini(&m);
+	fake_close(&f);
+	world_fini(w);
+	free(w);
+	broken_by(words, sizeof(words), NFS4R_LANE_CONTROL, "padding where none belongs");
+	words[2] = htonl(NFS4R_PADDING_MAX + 1);
+	broken_by(words, sizeof(words), NFS4R_LANE_BULK, "no message of this protocol");
+}
+
 /* Fragments that together are too long end before memory is taken for them. */
 static void test_fragments_too_long_together(void **state)
 {
@@ -454,6 +482,7 @@ int main(void)
 		cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_too_much_ahead),
 		cmocka_unit_test(test_numbers_in_the_wrong_place),
+		cmocka_unit_test(test_padding),
 		cmocka_unit_test(test_fragments_too_long_together),
 		cmocka_unit_test(test_silence),
 		cmocka_unit_test(test_half_open),

@@ -476,6 +476,73 @@ static void test_one_of_several_stands_still(void **state)
 	free(w);
 }
 
+static uint64_t sent_to(struct world_server *s, nfs4r_server_id peer)
+{
+	struct nfs4r_rpc_peer_stats st;
+
+	return nfs4r_rpc_get_stats(s->rpc, peer, &st) ? st.bytes_sent : 0;
+}
+
+/* New connections learn their link's rate by padding, of so many bytes in a minute; messages come as ever, amid it and after. */
+static void test_new_connections_get_padding(void **state)
+{
+	struct world *w = malloc(sizeof(*w));
+	uint64_t number = 0, before;
+	int fd[BULK_CONNECTIONS];
+
+	world_init(w, 2);
+	for (int i = 0; i < 2; i++) {
+		w->s[i].cfg.warm_rtt_us = 0;
+		w->s[i].cfg.warm_bytes = 4 << 20;
+	}
+	world_start_all(w);
+	world_wait_all_up(w);
+	for (; number < 50; number++)
+		assert_int_equal(send_entry(&w->s[1], 1, number + 1, 1000), NFS4R_OK);
+	world_wait(&w->s[0], sent_to(w_s, 2) >= 4 << 20 && strstr(w_s->log, "kB of padding"));
+	world_wait(&w->s[1], sent_to(w_s, 1) >= 4 << 20 && strstr(w_s->log, "kB of padding"));
+	world_wait(&w->s[0], w_s->last_entry == number);
+	/* Another connection within the minute gets none. */
+	world_wait(&w->s[0], shared_connections(fd) == 2 * BULK_CONNECTIONS);
+	before = sent_to(&w->s[0], 2);
+	assert_int_equal(shutdown(fd[0], SHUT_RDWR), 0);
+	world_wait(&w->s[0], strstr(w_s->log, "one of several connections"));
+	world_wait(&w->s[0], shared_connections(fd) == 2 * BULK_CONNECTIONS);
+	assert_int_equal(send_entry(&w->s[1], 1, ++number, 1000), NFS4R_OK);
+	world_wait(&w->s[0], w_s->last_entry == number);
+	assert_in_range(sent_to(&w->s[0], 2) - before, 0, 100000);
+	assert_int_equal(world_logged(&w->s[0], "kB of padding"), 1);
+	assert_int_equal(world_get(&w->s[0], w_s->broken_order), 0);
+	world_fini(w);
+	free(w);
+}
+
+/* Not over a short link, not with a congestion control that forgets, and not when it is switched off. */
+static void test_padding_only_where_it_is_of_use(void **state)
+{
+	for (int what = 0; what < 3; what++) {
+		struct world *w = malloc(sizeof(*w));
+
+		world_init(w, 2);
+		for (int i = 0; i < 2; i++) {
+			struct nfs4r_rpc_config *cfg = &w->s[i].cfg;
+
+			cfg->warm_rtt_us = what == 0 ? 60000000 : what == 1 ? 1 : 0;
+			cfg->warm_bytes = what == 2 ? 0 : 4 << 20;
+			if (what == 1)
+				strcpy(cfg->congestion, "reno");
+		}
+		world_start_all(w);
+		world_wait_all_up(w);
+		assert_int_equal(send_entry(&w->s[1], 1, 1, 1000), NFS4R_OK);
+		world_wait(&w->s[0], w_s->last_entry == 1);
+		assert_in_range(sent_to(&w->s[0], 2), 0, 100000);
+		assert_in_range(sent_to(&w->s[1], 1), 0, 100000);
+		world_fini(w);
+		free(w);
+	}
+}
+
 static void test_unknown_congestion_control_is_passed_over(void **state)
 {
 	struct world *w = malloc(sizeof(*w));
@@ -550,6 +617,8 @@ int main(void)
 		cmocka_unit_test(test_own_stall_is_not_silence),
 		cmocka_unit_test(test_connections_are_tuned),
 		cmocka_unit_test(test_unknown_congestion_control_is_passed_over),
+		cmocka_unit_test(test_new_connections_get_padding),
+		cmocka_unit_test(test_padding_only_where_it_is_of_use),
 		cmocka_unit_test(test_one_of_several_is_cut),
 		cmocka_unit_test(test_all_of_several_are_cut),
 		cmocka_unit_test(test_one_of_several_stands_still),

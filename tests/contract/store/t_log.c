@@ -215,6 +215,31 @@ static void test_intent_undecided_comes_back(void **state)
 	assert_log(1, 8);
 }
 
+static void crash(void)
+{
+	fx_crash(&f);
+	fx_open_ok(&f);
+	assert_true(f.info.tail_intact);
+}
+
+/* An interval without changes: no mark is left. */
+static void rest(void)
+{
+	checkpoint();
+	checkpoint();
+}
+
+static bool is_marked(const struct nfs4r_oid *oid)
+{
+	struct nfs4r_oid *list;
+	bool found = false;
+
+	for (uint32_t n = nfs4r_store_marked(f.s, &list); n; n--)
+		found |= nfs4r_oid_eq(&list[n - 1], oid);
+	free(list);
+	return found;
+}
+
 static void test_marks_once_per_interval(void **state)
 {
 	nfs4r_journal_pos pos, again;
@@ -245,8 +270,13 @@ static void test_marks_once_per_interval(void **state)
 	assert_int_equal(nfs4r_store_intent(f.s, e, &again), NFS4R_OK);
 	assert_int_equal(again, 0);
 	commit(&f, e);
-	/* Not any more after the next one. */
+	/* It was changed in this interval: it is marked for the next one, too, and not for the one after that. */
 	checkpoint();
+	e = e_write(&f, 2, &oid);
+	assert_int_equal(nfs4r_store_mark(f.s, e, &again), NFS4R_OK);
+	assert_int_equal(again, 0);
+	commit(&f, e);
+	rest();
 	e = e_write(&f, 2, &oid);
 	assert_int_equal(nfs4r_store_mark(f.s, e, &again), NFS4R_OK);
 	assert_true(again > 0);
@@ -264,7 +294,7 @@ static void test_marks_once_per_interval(void **state)
 	for (int i = 0; i < 4; i++) {
 		static const uint32_t mask[] = { NFS4R_ATTR_MODE, NFS4R_ATTR_UID, NFS4R_ATTR_GID, NFS4R_ATTR_ACL };
 
-		checkpoint();
+		rest();
 		e = e_write(&f, 1, &oid);
 		e->parts[0].effect = NFS4R_EFF_ATTRS;
 		e->parts[0].attrs.mask = mask[i];
@@ -279,6 +309,37 @@ static void test_marks_once_per_interval(void **state)
 	commit(&f, e);
 }
 
+/* Log 4.3: the mark that a checkpoint makes for the next interval is as good as one that is synced before the change. */
+static void test_what_is_changed_again_and_again_stays_marked(void **state)
+{
+	struct nfs4r_oid oid = mk(&f, &f.root, "a", NFS4R_TYPE_FILE), once = mk(&f, &f.root, "b", NFS4R_TYPE_FILE);
+	struct nfs4r_entry *e;
+	nfs4r_journal_pos pos;
+
+	checkpoint();
+	e = e_write(&f, 1, &once);
+	assert_int_equal(nfs4r_store_intent(f.s, e, &pos), NFS4R_OK);
+	commit(&f, e);
+	for (int i = 0; i < 5; i++) {
+		e = e_write(&f, 1, &oid);
+		assert_int_equal(nfs4r_store_intent(f.s, e, &pos), NFS4R_OK);
+		assert_int_equal(pos > 0, i == 0);
+		commit(&f, e);
+		checkpoint();
+	}
+	e = e_write(&f, 1, &oid);
+	assert_int_equal(nfs4r_store_intent(f.s, e, &pos), NFS4R_OK);
+	assert_int_equal(pos, 0);
+	commit(&f, e); /* the bytes may reach the disk before the power goes, this record does not */
+	assert_int_equal(nfs4r_store_row(f.s, &oid, NULL), NFS4R_KNOWN);
+	crash();
+	assert_true(is_marked(&oid));
+	assert_false(is_marked(&once));
+	rest();
+	crash();
+	assert_false(is_marked(&oid));
+}
+
 static bool is_dropped(const struct nfs4r_oid *oid)
 {
 	const struct nfs4r_extent *list;
@@ -287,13 +348,6 @@ static bool is_dropped(const struct nfs4r_oid *oid)
 		if (nfs4r_oid_eq(&list[n - 1].oid, oid))
 			return true;
 	return false;
-}
-
-static void crash(void)
-{
-	fx_crash(&f);
-	fx_open_ok(&f);
-	assert_true(f.info.tail_intact);
 }
 
 /* An update of server 2 is begun; @saved: checkpoints until the process ends. The next open, and any other before a checkpoint, knows what it touched. */
@@ -498,6 +552,7 @@ int main(void)
 		T(test_mint_tells_dead_from_not_yet),
 		T(test_intent_undecided_comes_back),
 		T(test_marks_once_per_interval),
+		T(test_what_is_changed_again_and_again_stays_marked),
 		T(test_what_was_begun_is_in_doubt),
 		T(test_what_was_begun_is_in_doubt_after_a_stop),
 		T(test_what_was_begun_is_in_doubt_after_checkpoints),

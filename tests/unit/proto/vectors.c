@@ -718,7 +718,7 @@ static void make_token(void *p)
 	struct nfs4r_transport_msg_body *m = p;
 
 	m->type = NFS4R_MSG_TOKEN;
-	m->token = bytes(5, 0x80);
+	m->opaque = bytes(5, 0x80);
 }
 
 static void make_number(void *p)
@@ -735,6 +735,14 @@ static void make_taken(void *p)
 
 	m->type = NFS4R_MSG_TAKEN;
 	m->number = 0x1112131415161718;
+}
+
+static void make_padding(void *p)
+{
+	struct nfs4r_transport_msg_body *m = p;
+
+	m->type = NFS4R_MSG_PADDING;
+	m->opaque = bytes(9, 0x40);
 }
 
 const struct vector vectors[] = {
@@ -781,5 +789,6 @@ const struct vector vectors[] = {
 	{ "token", VECTOR_TRANSPORT, make_token },
 	{ "number", VECTOR_TRANSPORT, make_number },
 	{ "taken", VECTOR_TRANSPORT, make_taken },
+	{ "padding", VECTOR_TRANSPORT, make_padding },
 };
 const unsigned vector_count = sizeof(vectors) / sizeof(vectors[0]);

@@ -142,8 +142,7 @@ struct nfs4r_buf *vector_encode(const struct vector *v)
 	} else {
 		v->make(&t);
 		b = nfs4r_transport_msg_encode(&t);
-		if (t.type == NFS4R_MSG_TOKEN)
-			nfs4r_buf_put(t.token);
+		nfs4r_transport_msg_fini(&t);
 	}
 	free(m);
 	nfs4r_entry_put(e);
