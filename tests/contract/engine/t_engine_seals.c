@@ -32,11 +32,13 @@ static uint64_t ms_now(void)
 	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
-static int begin(void **state, uint32_t durability, bool machines)
+static int begin(void **state, uint32_t durability, bool machines, uint32_t checkpoint_ms)
 {
 	struct cluster *c = cluster_new();
 
 	c->machines = machines;
+	if (checkpoint_ms)
+		c->checkpoint_ms = checkpoint_ms;
 	c->lease_ms = c->silence_ms = LEASE_MS;
 	c->durability = durability;
 	c->idle_ms = 20000; /* controls stay where they are */
@@ -47,17 +49,23 @@ static int begin(void **state, uint32_t durability, bool machines)
 
 static int setup(void **state)
 {
-	return begin(state, NFS4R_DURABILITY_LOCAL, false);
+	return begin(state, NFS4R_DURABILITY_LOCAL, false, 0);
 }
 
 static int setup_commit(void **state)
 {
-	return begin(state, NFS4R_DURABILITY_COMMIT, false);
+	return begin(state, NFS4R_DURABILITY_COMMIT, false, 0);
+}
+
+/* Nothing is synced but what is asked for. */
+static int setup_commit_asked(void **state)
+{
+	return begin(state, NFS4R_DURABILITY_COMMIT, false, 600000);
 }
 
 static int setup_majority(void **state)
 {
-	return begin(state, NFS4R_DURABILITY_MAJORITY, true);
+	return begin(state, NFS4R_DURABILITY_MAJORITY, true, 0);
 }
 
 /* A file system of our own, gone with this process. */
@@ -342,6 +350,33 @@ static void a_commit_waits_for_a_majority(void **state)
 	assert_in_range(ms_now() - began, c->site[3].eng->cfg.op_wait_ms - 100, c->site[3].eng->cfg.op_wait_ms + 2000);
 }
 
+static uint64_t held_by_nobody_else(struct site *s)
+{
+	uint64_t entries, bytes, age_ms;
+
+	pthread_mutex_lock(&s->eng->lock);
+	nfs4r_core_loss_window(s->eng->core, &entries, &bytes, &age_ms);
+	pthread_mutex_unlock(&s->eng->lock);
+	return entries;
+}
+
+/* The others sync while this server does: they are asked when a COMMIT begins. */
+static void a_commit_that_begins_asks_the_others(void **state)
+{
+	struct cluster *c = *state;
+	struct site *s = &c->site[3];
+	struct nfs4r_oid root = site_root(s), f = make_file(s, &root, "f", "x");
+
+	assert_int_equal(site_commit(s, &f), NFS4R_OK);
+	assert_int_equal(held_by_nobody_else(s), 0);
+	write_text(s, &f, "y"); /* unstable: nobody syncs it */
+	assert_int_equal(held_by_nobody_else(s), 1);
+	nfs4r_commit_begin(s->eng, &f);
+	for (int i = 0; i < 1000 && held_by_nobody_else(s); i++)
+		pause_ms(10);
+	assert_int_equal(held_by_nobody_else(s), 0);
+}
+
 /* Log 8.3: what is undone is saved before anything changes. There is no room for it: nothing changes, it is said, and goes on when there is. */
 static void what_is_undone_waits_for_room(void **state)
 {
@@ -547,6 +582,7 @@ int main(void)
 		T(committed_bytes_survive_their_server, setup_commit),
 		T(a_question_waits_for_who_takes_over, setup_commit),
 		T(a_commit_waits_for_a_majority, setup_commit),
+		T(a_commit_that_begins_asks_the_others, setup_commit_asked),
 		T(majority_keeps_every_answer, setup_majority),
 		T(no_majority_no_answer, setup_majority),
 		cmocka_unit_test_setup_teardown(what_is_undone_waits_for_room, setup_mounts, teardown_mounts),
