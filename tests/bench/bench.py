@@ -66,6 +66,7 @@ def arguments():
     p.add_argument('--mb', type=report.numbers, default=[64, 512], metavar='MB,...', help='sizes of files (wan-files); default 64,512')
     p.add_argument('--loss', type=report.numbers, default=[0, 0.1, 1], metavar='PERCENT,...', help='each way (wan-files); default 0,0.1,1')
     p.add_argument('--rate', default='400mbit', help='of each link, each way (wan parts); default 400mbit')
+    p.add_argument('--mtu', type=int, default=1500, help='of the links, up to 9000 with --router wire (wan parts); default 1500')
     p.add_argument('--small', type=int, default=2000, help='files (wan-small)')
     p.add_argument('--cc', choices=('bbr', 'cubic'), default='bbr', help='TCP congestion control of all systems (wan parts); default bbr')
     p.add_argument('--systems', type=lambda t: t.split(','), default=list(wan_jobs.SYSTEMS), help='wan parts; default ' + ','.join(wan_jobs.SYSTEMS))
@@ -76,6 +77,8 @@ def arguments():
     unknown = [n for n in o.parts if n not in (*PARTS, *WAN)] + [n for n in o.systems if n not in wan_jobs.SYSTEMS]
     if unknown:
         p.error(f'no {unknown[0]}; parts: {" ".join([*PARTS, *WAN])}; systems: {" ".join(wan_jobs.SYSTEMS)}')
+    if o.mtu != 1500 and o.router != 'wire':
+        p.error('--mtu needs --router wire')
     if o.files < 100 or o.limit < 1 or (o.trials is not None and o.trials < 1):
         p.error('--trials and --limit are at least 1, --files 100')
     o.parts, o.mb = o.parts or PARTS, [int(m) for m in o.mb]
@@ -179,7 +182,7 @@ class Session:
         print('\n'.join([f'  tuning, {k}: {v}' for k, v in peers.TUNING.items()] + [f'  {v}' for v in peers.versions()]), flush=True)
         trials, self.o.trials = self.o.trials, self.o.fewer.get(parts[0], self.o.trials)
         for rtt in self.o.rtt or [120]:
-            up = ['--rtt', f'{rtt:g}ms', '--rate', self.o.rate, '--local-stock', '--mem', '1280M', *(['--wire'] if self.o.router == 'wire' else [])]
+            up = ['--rtt', f'{rtt:g}ms', '--rate', self.o.rate, '--local-stock', '--mem', '1280M', *(['--wire', '--mtu', f'{self.o.mtu}'] if self.o.router == 'wire' else [])]
             for s in [*self.o.set, *(['Peer_Congestion=system'] if self.o.cc != 'bbr' else [])]:
                 up += ['--set', s]
             print(f'\ntestbed up {" ".join(up)}', flush=True)

@@ -6,7 +6,8 @@
 
     remote    one stock Ganesha, at site 1, that all three clients mount over the links
     repl      NFSv4.r: a replicated server at each site
-    gridftp   each arc's file is copied, from the disk of the site that wrote it to that of the one that reads it
+    gridftp   each arc's file is copied, from the disk of the site that wrote it to that of the one that reads it; the tasks work on that disk
+    gridftp-nfs   the same, and the tasks are NFS clients of their site's stock server, as those of NFSv4.r are
     gluster   GlusterFS, replica 3
     local     one stock Ganesha with all three clients in its own network: the floor
 

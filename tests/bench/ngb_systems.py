@@ -92,15 +92,41 @@ class GridFtp(System):
     def share(self, b):
         for s in b.sites:
             self.peers.gridftp(s)
-            os.chmod(self.peers.directory('gridftp-', s), 0o777)
+            os.chmod(self.disk(s), 0o777)
+
+    def disk(self, site):
+        """Where the site's GridFTP server has what its tasks work on."""
+        return self.peers.directory('gridftp-', site)
+
+    def seen(self, site):
+        """Where the tasks see that."""
+        return self.disk(site)
 
     def sites(self, b):
-        return [where.Guest(str(s), b.command(), s, self.peers.directory('gridftp-', s), NODE, DAY_S) for s in b.sites]
+        return [where.Guest(str(s), b.command(), s, self.seen(s), NODE, DAY_S) for s in b.sites]
 
     def transfer(self, here, there, paths):
-        last = paths[-1]
-        self.peers.gridftp_list(int(here.name), int(there.name), [(f'{here.dir}/{p}', f'{there.dir}/{p}' + ('.part' if p == last else '')) for p in paths])
-        os.rename(f'{there.dir}/{last}.part', f'{there.dir}/{last}')
+        last, source, to = paths[-1], self.disk(here.name), self.disk(there.name)
+        self.peers.gridftp_list(int(here.name), int(there.name), [(f'{source}/{p}', f'{to}/{p}' + ('.part' if p == last else '')) for p in paths])
+        os.rename(f'{to}/{last}.part', f'{to}/{last}')
+
+
+class GridFtpNfs(GridFtp):
+    """The same, and the tasks are clients of their site's file server, as those of NFSv4.r are: what is left of the difference is how the bytes travel."""
+    name, title, up = 'gridftp-nfs', 'GridFTP, tasks behind NFS', ('--stock', '--local-stock')
+    options = MOUNT + ',nconnect=8'
+    tuning = GridFtp.tuning + f'; stock Ganesha, FSAL_VFS, at each site; mount -o {options},hard, read_ahead_kb=16384'
+
+    def disk(self, site):
+        return f'{self.peers.b.run}/g{site}/stock/data/gridftp'
+
+    def seen(self, site):
+        return '/stock/gridftp'
+
+    def share(self, b):
+        bed.everywhere(lambda s: b.sh(s, f'umount /stock && mount -t nfs4 -o {self.options},hard,port=2050 {peers.address(s)}:/data /stock && '
+                                         f'mkdir /stock/gridftp && {peers.read_ahead("/stock")}'), b.sites)
+        super().share(b)
 
 
 class Inside(where.Local):
@@ -126,4 +152,4 @@ class Gluster(System):
         return [Inside(s, self.peers) for s in b.sites]
 
 
-SYSTEMS = (Remote, Replicated, GridFtp, Gluster, Local)
+SYSTEMS = (Remote, Replicated, GridFtp, GridFtpNfs, Gluster, Local)

@@ -209,10 +209,18 @@ t_link_rate() {
 	between "$(since "$start")" 1.9 12 && tb link 1 2 rate=none rtt=40ms
 }
 
+# Between servers as they are; to and from a client, whose own link has less, as ever.
+t_large_frames() {
+	tb ns 1 -- ping -c 3 -M "do" -s 8900 -q 10.0.3.1 >/dev/null || return 1
+	sh_in 1 -n -- sh -c 'head -c 3000000 /dev/urandom >/stock/large && cksum </stock/large' >"$OTHER.sum" || return 1
+	sh_in 3 -n -t 60 -- sh -c 'mount -t nfs4 -o vers=4.2,hard,port=2050 10.0.1.1:/data /mnt && cksum </mnt/large && umount /mnt' | cmp - "$OTHER.sum"
+}
+
 t_bad_arguments() {
 	status 1 tb link 1 4 cut && status 1 tb link 1 2 nonsense && status 1 tb server 9 kill &&
 		status 1 tb sh 0 -- true && status 2 tb nonsense && status 1 tb up --stock &&
-		status 1 tb --run "$OTHER" up --stock --lease 5 && status 1 tb --run "$OTHER" up --stock --mem lots && status 1 tb --run /etc up --stock
+		status 1 tb --run "$OTHER" up --stock --lease 5 && status 1 tb --run "$OTHER" up --stock --mem lots && status 1 tb --run "$OTHER" up --stock --mtu 9000 &&
+		status 1 tb --run "$OTHER" up --stock --wire --mtu 90000 && status 1 tb --run /etc up --stock
 }
 
 # ---- servers and clients -----------------------------------------------------------------------
@@ -339,6 +347,10 @@ main() {
 	check wire_up t_up --wire || return 1
 	for t in link_rtt server_to_server cut_and_heal cut_site cut_one_way link_keeps_settings link_without_delay link_rate down_leaves_nothing; do
 		check "wire_$t" "t_$t"
+	done
+	check large_up t_up --wire --mtu 9000 || return 1
+	for t in large_frames link_rtt link_rate down_leaves_nothing; do
+		check "large_$t" "t_$t"
 	done
 	return $BAD
 }

@@ -2,7 +2,7 @@
 # `testbed` through nsenter: bash lib.sh RUN FUNCTION ARGS...
 # Variables come from RUN/vars, written by `testbed up`:
 #   BED ROOT SITES DELAY_US VERS MODE (repl|stock) LOCAL_STOCK BUILD PREFIX PLUGIN CLIENT_MEM ENVS NO_MOUNT DISKS
-#   IMAGES PEERS_IDLE ROUTER (netem|wire) LATE
+#   IMAGES PEERS_IDLE ROUTER (netem|wire) MTU LATE
 
 GROOT=/run/groot
 

@@ -38,7 +38,10 @@
 #include <unistd.h>
 
 #define SITES_MAX 9
-#define FRAME 1518
+#ifndef MTU
+#define MTU 1500
+#endif
+#define FRAME (MTU + 18)
 #define RING 131072u /* frames of one direction; memory only as they are used */
 #define BATCH 64
 #define BUFFER_NS 50000000
