@@ -12,7 +12,7 @@
  * Failure: a congestion control that forgets while it is idle (cubic), a kernel that tells nothing, a short link: no padding. A link that breaks again and
  * again: the bytes are for a minute, however many connections there are.
  *
- * Invariants: no padding is added while a message waits; a message finds at most UNSENT_BYTES and a record of it before itself on a connection, and what is
+ * Invariants: no padding is added while a message waits; a message finds UNSENT_MS of it before itself on a connection (UNSENT_MIN on a slow one), and what is
  * on its way. Padding never comes between a number and its message: it is written alone.
  */
 #include <inttypes.h>
@@ -25,7 +25,9 @@
 #include "rpc/rpc_internal.h"
 
 #define TICK_MS 4
-#define UNSENT_BYTES (128u << 10) /* what is sent of one connection within a tick at 260 Mbit/s */
+#define UNSENT_MS 25 /* so much of what is sent at the rate that is known so far; BBR tries nearly three times that, and a tick may be late */
+#define UNSENT_MIN (64u << 10)
+#define UNSENT_MAX (4u << 20)
 #define RECORD_BYTES (32u << 10)
 #define WARM_MS 3000	 /* for one connection */
 #define AGAIN_MS 60000	 /* until a peer gets bytes again */
@@ -76,11 +78,20 @@ static bool goes_on(const struct rpc_conn *c, uint64_t now)
 	return startup || !c->rpc->cfg.warm_rtt_us;
 }
 
+static uint64_t unsent_bytes(const struct rpc_conn *c)
+{
+	bool startup;
+	uint64_t bytes = rate(c, &startup) * UNSENT_MS / 1000;
+
+	return bytes < UNSENT_MIN ? UNSENT_MIN : bytes > UNSENT_MAX ? UNSENT_MAX : bytes;
+}
+
 static void add(struct rpc_conn *c)
 {
 	struct rpc_warm *w = &c->peer->warm;
+	uint64_t unsent = unsent_bytes(c);
 
-	while (c->state == RPC_CONN_READY && !c->write_pending && w->left && rpc_conn_in_kernel(c, SIOCOUTQNSD) < UNSENT_BYTES) {
+	while (c->state == RPC_CONN_READY && !c->write_pending && w->left && rpc_conn_in_kernel(c, SIOCOUTQNSD) < unsent) {
 		struct rpc_node *n = rpc_node_new(nfs4r_buf_get(c->rpc->padding));
 
 		if (!n)
