@@ -126,7 +126,7 @@ struct rpc_conn {
 /* Padding to a peer (warm.c). */
 struct rpc_warm {
 	uint64_t begun_ms, left; /* of the bytes of this minute */
-	uint64_t bytes;		 /* since the last line of the log */
+	uint64_t bytes, since_ms; /* sent since then, since the last line of the log */
 };
 
 struct rpc_early;

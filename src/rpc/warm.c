@@ -49,13 +49,14 @@ static bool is_bbr(const struct rpc_conn *c)
 	return info(c, TCP_CONGESTION, name, sizeof(name)) && strncmp(name, "bbr", 3) == 0;
 }
 
-/* Bytes a second that BBR knows; @startup: it still looks for more. */
+/* Bytes a second that BBR knows, 0 without it; @startup: it still looks for more. */
 static uint64_t rate(const struct rpc_conn *c, bool *startup)
 {
 	union tcp_cc_info cc;
+	bool known = is_bbr(c) && info(c, TCP_CC_INFO, &cc, sizeof(cc));
 
-	*startup = is_bbr(c) && info(c, TCP_CC_INFO, &cc, sizeof(cc)) && cc.bbr.bbr_pacing_gain > STARTUP_GAIN;
-	return is_bbr(c) ? (uint64_t)cc.bbr.bbr_bw_hi << 32 | cc.bbr.bbr_bw_lo : 0;
+	*startup = known && cc.bbr.bbr_pacing_gain > STARTUP_GAIN;
+	return known ? (uint64_t)cc.bbr.bbr_bw_hi << 32 | cc.bbr.bbr_bw_lo : 0;
 }
 
 static bool has_messages(struct rpc_peer *p)
@@ -96,6 +97,8 @@ static void add(struct rpc_conn *c)
 
 		if (!n)
 			return;
+		if (!w->bytes)
+			w->since_ms = uv_now(&c->rpc->loop);
 		w->left -= w->left < RECORD_BYTES ? w->left : RECORD_BYTES;
 		w->bytes += RECORD_BYTES;
 		rpc_queue_push(&c->own, n);
@@ -111,7 +114,7 @@ static void say(struct rpc_peer *p, uint64_t now)
 	for (int i = NFS4R_LANE_BULK; i < RPC_SLOTS; i++)
 		sum += p->conns[i] ? rate(p->conns[i], &startup) : 0;
 	rpc_log(p->rpc, NFS4R_LOG_INFO, "the link to server %u was tried with %" PRIu64 " kB of padding in %" PRIu64 " ms: about %" PRIu64 " Mbit/s", p->ep.id,
-		p->warm.bytes / 1000, now - p->warm.begun_ms, sum / 125000);
+		p->warm.bytes / 1000, now - p->warm.since_ms, sum / 125000);
 	p->warm.bytes = 0;
 }
 
