@@ -25,12 +25,15 @@ GRAPHS = ('ED', 'HC', 'VP', 'MB')
 CLASSES = ('S', 'W', 'A')
 POLL_MS = 50
 WAIT_S = 3600
+THREADS_MAX = 64        # as ngb-node
 REPORT_S = 60           # for the last records to be seen
 
 
 class Graph:
-    def __init__(self, node, name, cls):
-        self.node, self.name, self.cls = node, name, cls
+    """threads: with which a task computes; the sums are the same with any number."""
+
+    def __init__(self, node, name, cls, threads=1):
+        self.node, self.name, self.cls, self.threads = node, name, cls, threads
         text = Local('here', '/', node).call([node, 'tasks', *self.options()])
         self.tasks = []
         for line in text.splitlines():
@@ -40,6 +43,9 @@ class Graph:
 
     def options(self):
         return ['--graph', self.name, '--class', self.cls]
+
+    def computing(self):
+        return ['--threads', str(self.threads)] if self.threads > 1 else []
 
     def kernels(self):
         return sorted({t.kernel for t in self.tasks})
@@ -58,7 +64,7 @@ class Result:
 
 def check_kernels(graph):
     """The kernels of the graph against their published values, on this machine; the lines to show."""
-    return [Local('here', '/', graph.node).call([graph.node, 'kernel', k, '--class', graph.cls], timeout=7200).strip()
+    return [Local('here', '/', graph.node).call([graph.node, 'kernel', k, '--class', graph.cls, *graph.computing()], timeout=7200).strip()
             for k in graph.kernels()]
 
 
@@ -81,14 +87,14 @@ class Running:
     def passed(self):
         return time.monotonic() - self.start
 
-    def start_at(self, site, *verb):
-        return subprocess.Popen(site.command(self.argv(site, *verb) + self.more), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+    def start_at(self, site, *verb, more=()):
+        return subprocess.Popen(site.command([*self.argv(site, *verb), *self.more, *more]), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                 stderr=subprocess.STDOUT, text=True)
 
     def launch(self):
         for t in self.graph.tasks:
             self.begun[t] = self.passed()
-            self.processes[t] = self.start_at(self.site(t), 'task', str(t.number))
+            self.processes[t] = self.start_at(self.site(t), 'task', str(t.number), more=self.graph.computing())
         self.reporter = self.start_at(self.sites[0], 'report')
 
     def report(self):

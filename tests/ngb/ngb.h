@@ -26,4 +26,11 @@ struct ngb_kernel {
 };
 extern const struct ngb_kernel ngb_bt, ngb_sp, ngb_lu, ngb_mg, ngb_ft;
 
+#define NGB_THREADS_MAX 64
+
+/* How many threads the kernels of this process run with from now on; 1 until it is said. No result depends on it. Not while a kernel runs.
+   0; -EINVAL: not 1 to NGB_THREADS_MAX; -ENOTSUP: more than 1, but the kernels were built without OpenMP. */
+int ngb_threads_set(int n);
+int ngb_threads(void);
+
 #endif

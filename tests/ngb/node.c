@@ -15,12 +15,13 @@
 static const char usage_text[] =
 	"ngb-node tasks  --graph ED|HC|VP|MB --class S|W|A               the tasks of a graph and what they read\n"
 	"ngb-node make   --graph .. --class .. --dir DIR                 makes DIR and a directory for each task\n"
-	"ngb-node task N --graph .. --class .. --dir DIR [--poll MS] [--wait SEC] [--look dir|name]\n"
+	"ngb-node task N --graph .. --class .. --dir DIR [--poll MS] [--wait SEC] [--look dir|name] [--threads N]\n"
 	"ngb-node report --graph .. --class .. --dir DIR [--poll MS] [--wait SEC] [--look dir|name]\n"
-	"ngb-node kernel BT|SP|LU|MG|FT --class ..                       against the published values\n";
+	"ngb-node kernel BT|SP|LU|MG|FT --class .. [--threads N]         against the published values\n"
+	"--threads N: 1 (default) to 64, which give the same results\n";
 
 struct arguments {
-	const char *verb, *what, *graph;
+	const char *verb, *what, *graph, *threads;
 	enum ngb_class class;
 	struct ngb_options o;
 };
@@ -126,11 +127,26 @@ static int with_graph(const struct arguments *a)
 	return usage();
 }
 
+/* False: no such number of threads, or not with this program; says why. */
+static bool set_threads(const char *text)
+{
+	char *end;
+	long n = strtol(text, &end, 10);
+	int rc = end == text || *end || n < 1 || n > NGB_THREADS_MAX ? -EINVAL : ngb_threads_set((int)n);
+
+	if (rc == -EINVAL)
+		fprintf(stderr, "ngb-node: --threads is a number from 1 to %d, not '%s'\n", NGB_THREADS_MAX, text);
+	else if (rc)
+		fprintf(stderr, "ngb-node: --threads %ld: built without OpenMP, so with 1 thread only; build it with a compiler that has OpenMP, "
+				"and with NGB_OPENMP=ON\n", n);
+	return rc == 0;
+}
+
 static bool parse(int argc, char **argv, struct arguments *a)
 {
 	static const struct option options[] = { { "graph", 1, NULL, 'g' }, { "class", 1, NULL, 'c' }, { "dir", 1, NULL, 'd' },
 						{ "poll", 1, NULL, 'p' },	 { "wait", 1, NULL, 'w' },  { "look", 1, NULL, 'l' },
-						{ NULL, 0, NULL, 0 } };
+						{ "threads", 1, NULL, 't' },	 { NULL, 0, NULL, 0 } };
 	int c;
 
 	*a = (struct arguments){ .o = { .poll_ms = 50, .wait_s = 3600 } };
@@ -156,6 +172,9 @@ static bool parse(int argc, char **argv, struct arguments *a)
 			if (!a->o.by_name && strcmp(optarg, "dir"))
 				return false;
 			break;
+		case 't':
+			a->threads = optarg;
+			break;
 		default:
 			return false;
 		}
@@ -164,12 +183,23 @@ static bool parse(int argc, char **argv, struct arguments *a)
 	return a->verb && a->class && a->o.poll_ms > 0 && a->o.wait_s >= 0 && optind == argc;
 }
 
+/*
+ * Threads that wait for one another sleep: the other tasks of the host, and a thread that has lost its processor, need the processors more than a loop that looks
+ * for the end of the wait. OpenMP's library reads this when the program starts; it is linked statically, so a constructor with a priority runs before it does.
+ */
+static void __attribute__((constructor(101))) sleep_while_waiting(void)
+{
+	setenv("OMP_WAIT_POLICY", "passive", 0);
+}
+
 int main(int argc, char **argv)
 {
 	struct arguments a;
 
 	if (!parse(argc, argv, &a))
 		return usage();
+	if (a.threads && !set_threads(a.threads))
+		return 2;
 	if (!strcmp(a.verb, "kernel"))
 		return a.what ? kernel(a.what, a.class) : usage();
 	return with_graph(&a);

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """The runner: all graphs of class S over three directories that are one, by a stand-in for ssh, and over three that share nothing; what fails
-is said; a task that is killed while it writes leaves nothing that is read. usage: test_runner.py NGB_NODE [unittest arguments]"""
+is said; a task that is killed while it writes leaves nothing that is read; numbers of threads are passed on, and bad ones refused.
+usage: test_runner.py NGB_NODE [unittest arguments]"""
 import csv
 import os
 import resource
@@ -118,6 +119,44 @@ class Runner(Case):
             graphs.run(graph, [self.local(self.tree)], 'x', other)
         with self.assertRaisesRegex(sites.Failed, 'nothing'):
             graphs.run(graph, [self.local(self.tree)], 'y', want[:-1])
+
+
+class Threads(Case):
+    def kernel(self, threads):
+        r = subprocess.run([NODE, 'kernel', 'MG', '--class', 'S', '--threads', threads], capture_output=True, text=True)
+        return r.returncode, r.stdout + r.stderr
+
+    def test_bad_numbers(self):
+        for bad in ('0', '-1', '65', 'two', '2x', '', '1.5', '99999999999999999999'):
+            self.assertEqual(self.kernel(bad), (2, f"ngb-node: --threads is a number from 1 to 64, not '{bad}'\n"))
+        for bad in ('0', '65', 'two'):
+            status, out = self.run_it('--graph', 'HC', '--sites', self.tree, '--threads', bad)
+            self.assertEqual(status, 2)
+            self.assertIn('--threads', out)
+        self.assertEqual(os.listdir(self.tree), [])
+        r = subprocess.run([NODE, 'task', '0', '--graph', 'HC', '--class', 'S', '--dir', self.tree, '--threads', '0'], stderr=subprocess.PIPE, text=True)
+        self.assertEqual((r.returncode, 'from 1 to 64' in r.stderr), (2, True))
+
+    def test_a_graph(self):
+        """Each task and each kernel is told, and the sums are those of one thread. Without OpenMP: it says what to do."""
+        said, node = self.path('said'), self.path('node')
+        with open(node, 'w') as f:
+            f.write(f'#!/bin/sh\necho "$@" >>{said}\nexec {NODE} "$@"\n')
+        os.chmod(node, 0o755)
+        status, out = self.run_it('--graph', 'HC', '--sites', ','.join(self.mounts), '--threads', '2', '--node', node)
+        if self.kernel('2')[0]:
+            self.assertEqual((status, self.kernel('2')[0]), (1, 2))
+            self.assertIn('built without OpenMP', out)
+            return
+        self.assertEqual(status, 0, out)
+        with open(said) as f:
+            lines = f.read().splitlines()
+        for verb, times, threads in (('task', 18, True), ('kernel', 3, True), ('report', 2, False)):
+            told = [l.endswith('--threads 2') for l in lines if l.startswith(verb + ' ')]
+            self.assertEqual(told, [threads] * times, verb)
+        one, two = graphs.Graph(NODE, 'HC', 'S'), graphs.Graph(NODE, 'HC', 'S', 2)
+        self.assertEqual(one.computing(), [])
+        graphs.run(two, [self.local(self.tree)], 'x', graphs.reference(one, self.top).sums)
 
 
 class Killed(Case):

@@ -182,8 +182,9 @@ void cfd_force(struct cfd *c)
 
 static void add(struct cfd *c, double relax)
 {
-	for (int m = 0; m < CFD_VARS; m++)
-		for (int k = 1; k < c->n - 1; k++)
+#pragma omp parallel for num_threads(ngb_threads()) schedule(static)
+	for (int k = 1; k < c->n - 1; k++)
+		for (int m = 0; m < CFD_VARS; m++)
 			for (int j = 1; j < c->n - 1; j++)
 				for (size_t p = cfd_at(c, 1, j, k); p < cfd_at(c, c->n - 1, j, k); p++)
 					c->u[m][p] += relax * c->rhs[m][p];

@@ -64,13 +64,14 @@ static inline void cfd_store_vars(const struct cfd_axis *x, double *const array[
 /* What is done with a batch of lines along an axis: at[l] is where the one in lane l begins (on the boundary). */
 typedef void (*cfd_line_fn)(struct cfd *c, const struct cfd_axis *x, const size_t at[CFD_LANES]);
 
-/* All lines inside the mesh along axis d, in batches. */
+/* All lines inside the mesh along axis d, in batches. Within a parallel region its threads share the lines, and go on when all are done. */
 static inline void cfd_each_line(struct cfd *c, int d, cfd_line_fn fn)
 {
 	const struct cfd_axis *x = &c->axis[d];
 	size_t across = c->axis[d == 0 ? 1 : 0].stride, beyond = c->axis[d == 2 ? 1 : 2].stride;
 	int last = c->n - 2;
 
+#pragma omp for schedule(static)
 	for (int b = 1; b <= last; b++)
 		for (int a = 1; a <= last; a += CFD_LANES) {
 			size_t at[CFD_LANES];

@@ -137,28 +137,37 @@ static void dissipate_row(struct cfd *c, int j, int k)
 	dissipate(c, c->axis[2].stride, w, cfd_at(c, 1, j, k), c->n - 2);
 }
 
-void cfd_rhs(struct cfd *c, double scale)
+/* All parts of the row of points inside with this j and k. */
+static void whole_row(struct cfd *c, double scale, int j, int k)
 {
 	int inside = c->n - 2;
+	size_t p = cfd_at(c, 1, j, k);
 
-	for (int k = 0; k < c->n; k++)
-		for (int j = 0; j < c->n; j++)
-			derive_row(c, cfd_at(c, 0, j, k), c->n);
-	for (int k = 1; k < c->n - 1; k++) {
-		for (int j = 1; j < c->n - 1; j++) {
-			size_t p = cfd_at(c, 1, j, k);
+	for (int m = 0; m < CFD_VARS; m++)
+		for (int i = 0; i < inside; i++)
+			c->rhs[m][p + i] = c->force[m][p + i];
+	for (int d = 0; d < CFD_AXES; d++) {
+		flow_row(c, &c->axis[d], p, inside);
+		energy_row(c, &c->axis[d], p, inside);
+	}
+	dissipate_row(c, j, k);
+	for (int m = 0; m < CFD_VARS; m++)
+		for (int i = 0; i < inside; i++)
+			c->rhs[m][p + i] *= scale;
+}
 
-			for (int m = 0; m < CFD_VARS; m++)
-				for (int i = 0; i < inside; i++)
-					c->rhs[m][p + i] = c->force[m][p + i];
-			for (int d = 0; d < CFD_AXES; d++) {
-				flow_row(c, &c->axis[d], p, inside);
-				energy_row(c, &c->axis[d], p, inside);
-			}
-			dissipate_row(c, j, k);
-			for (int m = 0; m < CFD_VARS; m++)
-				for (int i = 0; i < inside; i++)
-					c->rhs[m][p + i] *= scale;
-		}
+void cfd_rhs(struct cfd *c, double scale)
+{
+#pragma omp parallel num_threads(ngb_threads())
+	{
+		/* A row reads what is derived of its neighbours: the first loop ends for all threads before the second begins. */
+#pragma omp for schedule(static)
+		for (int k = 0; k < c->n; k++)
+			for (int j = 0; j < c->n; j++)
+				derive_row(c, cfd_at(c, 0, j, k), c->n);
+#pragma omp for schedule(static)
+		for (int k = 1; k < c->n - 1; k++)
+			for (int j = 1; j < c->n - 1; j++)
+				whole_row(c, scale, j, k);
 	}
 }

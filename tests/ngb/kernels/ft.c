@@ -35,6 +35,10 @@ struct ft {
 	cplx *modes, *box;
 	double *decay[3]; /* of one iteration, for each coordinate of a mode */
 	cplx root[LENGTH_MAX]; /* exp(2 pi i q / LENGTH_MAX) */
+};
+
+/* What a thread transforms lines in. */
+struct buffers {
 	cplx a[LENGTH_MAX * LINES], b[LENGTH_MAX * LINES];
 };
 
@@ -60,15 +64,15 @@ static int ft_iterations(enum ngb_class c)
 }
 
 /* LINES transforms of length n at once; element q of line l is at [q * LINES + l]. Returns where the result is: a or b. */
-static cplx *lines(struct ft *f, int n, bool inverse)
+static cplx *lines(const struct ft *f, struct buffers *w, int n, bool inverse)
 {
-	cplx *from = f->a, *to = f->b, *t;
+	cplx *from = w->a, *to = w->b, *t;
 
 	/* `half` is the length of what is still to be split, `s` how many interleaved sequences there are. */
 	for (int half = n / 2, s = 1; half >= 1; half /= 2, s *= 2) {
 		for (int p = 0; p < half; p++) {
-			cplx w = f->root[(size_t)p * (size_t)(LENGTH_MAX / (2 * half))];
-			double re = creal(w), im = inverse ? cimag(w) : -cimag(w);
+			cplx root = f->root[(size_t)p * (size_t)(LENGTH_MAX / (2 * half))];
+			double re = creal(root), im = inverse ? cimag(root) : -cimag(root);
 
 			for (int q = 0; q < s * LINES; q++) {
 				cplx x = from[p * s * LINES + q], y = from[(p + half) * s * LINES + q], d = x - y;
@@ -86,7 +90,7 @@ static cplx *lines(struct ft *f, int n, bool inverse)
 }
 
 /* All lines along one direction. `stride` between elements of a line; LINES neighbouring lines lie `next` apart. */
-static void sweep(struct ft *f, cplx *x, int direction, bool inverse)
+static void sweep(const struct ft *f, cplx *x, int direction, bool inverse)
 {
 	int n = f->n[direction], nx = f->n[0], across = direction == 0 ? f->n[1] : nx;
 	int outer = direction == 2 ? f->n[1] : f->n[2];
@@ -94,38 +98,47 @@ static void sweep(struct ft *f, cplx *x, int direction, bool inverse)
 	size_t next = direction == 0 ? (size_t)nx : 1;
 	size_t plane = direction == 2 ? (size_t)nx : (size_t)nx * f->n[1];
 
-	for (int o = 0; o < outer; o++)
+#pragma omp parallel for num_threads(ngb_threads()) schedule(static)
+	for (int o = 0; o < outer; o++) {
+		struct buffers w;
+
 		for (int first = 0; first < across; first += LINES) {
 			cplx *base = x + o * plane + first * next, *done;
 
 			for (int q = 0; q < n; q++)
 				for (int l = 0; l < LINES; l++)
-					f->a[q * LINES + l] = base[q * stride + l * next];
-			done = lines(f, n, inverse);
+					w.a[q * LINES + l] = base[q * stride + l * next];
+			done = lines(f, &w, n, inverse);
 			for (int q = 0; q < n; q++)
 				for (int l = 0; l < LINES; l++)
 					base[q * stride + l * next] = done[q * LINES + l];
 		}
+	}
 }
 
-static void transform(struct ft *f, cplx *x, bool inverse)
+static void transform(const struct ft *f, cplx *x, bool inverse)
 {
 	for (int d = 0; d < 3; d++)
 		sweep(f, x, inverse ? 2 - d : d, inverse);
 }
 
-/* The modes as they are one iteration later. */
+/* The modes as they are one iteration later, and a copy of them into the box. */
 static void evolve(struct ft *f)
 {
-	cplx *x = f->modes;
+	size_t plane = (size_t)f->n[0] * f->n[1];
 
-	for (int k = 0; k < f->n[2]; k++)
+#pragma omp parallel for num_threads(ngb_threads()) schedule(static)
+	for (int k = 0; k < f->n[2]; k++) {
+		cplx *x = f->modes + k * plane;
+
 		for (int j = 0; j < f->n[1]; j++) {
 			double jk = f->decay[1][j] * f->decay[2][k];
 
 			for (int i = 0; i < f->n[0]; i++)
 				*x++ *= jk * f->decay[0][i];
 		}
+		memcpy(f->box + k * plane, f->modes + k * plane, plane * sizeof(cplx));
+	}
 }
 
 static cplx checksum(const struct ft *f)
@@ -205,7 +218,6 @@ static void iterate(struct ft *f, int niter, struct ngb_result *result)
 		cplx sum;
 
 		evolve(f);
-		memcpy(f->box, f->modes, f->total * sizeof(cplx));
 		transform(f, f->box, true);
 		sum = checksum(f);
 		if (t < ITERATIONS) {

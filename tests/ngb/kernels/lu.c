@@ -8,10 +8,14 @@
  * The first sweep goes from the first corner to the last, the second one back. Within a plane, points with the same i + j do not depend on one another and are
  * done side by side. The blocks of L and U are multiplied with as they are made; D has nothing above its diagonal but in the last row, where it has nothing
  * right of the diagonal either, so it is solved from the top. On the boundary the change is 0, and so may be read like any other.
+ *
+ * Threads: each has one piece of every plane, some of these diagonals, and is some planes behind the thread whose piece comes before its own. So each point is
+ * done after the same neighbours as with one thread.
  */
 #include "ngb/kernels/cfd_lanes.h"
 
 #define OVER 1.2 /* w, the factor of over-relaxation */
+#define TOGETHER 4 /* planes that a thread does before it waits for the others: more cost less waiting, but all threads are at work later */
 
 /* ---- D ---- */
 
@@ -126,17 +130,66 @@ static void each_on_diagonal(struct cfd *c, const struct diagonal *d, int k, int
 	}
 }
 
+/* Piece q of a plane has the diagonals with i + j from first[q] up to, but without, first[q + 1]. */
+struct pieces {
+	int n, first[NGB_THREADS_MAX + 1];
+};
+
+/* n pieces of about as many points each; some are empty when there are more than diagonals. */
+static void cut(struct pieces *p, int n, int inside)
+{
+	int q = 0, points = 0;
+
+	p->n = n;
+	for (int sum = 2; sum <= 2 * inside; sum++) {
+		while (q < n && points >= inside * inside * q / n)
+			p->first[q++] = sum;
+		points += sum > inside ? 2 * inside + 1 - sum : sum - 1;
+	}
+	while (q <= n)
+		p->first[q++] = 2 * inside + 1;
+}
+
+/* The q-th piece of the `done`-th plane of a sweep; both count from 0 in the order of the sweep. */
+typedef void (*piece_fn)(struct cfd *c, const struct diagonal *d, const struct pieces *p, int done, int q);
+
+static void piece_forward(struct cfd *c, const struct diagonal *d, const struct pieces *p, int done, int q)
+{
+	for (int sum = p->first[q]; sum < p->first[q + 1]; sum++)
+		each_on_diagonal(c, d, 1 + done, sum, relax_forward);
+}
+
+static void piece_back(struct cfd *c, const struct diagonal *d, const struct pieces *p, int done, int q)
+{
+	for (int sum = p->first[p->n - q] - 1; sum >= p->first[p->n - q - 1]; sum--)
+		each_on_diagonal(c, d, c->n - 2 - done, sum, relax_back);
+}
+
+/* A piece needs the one before it in its plane, and the same one of the plane before: both belong to an earlier wave, or to this one and the same thread. */
+static void sweep(struct cfd *c, const struct diagonal *d, const struct pieces *p, piece_fn piece)
+{
+	int inside = c->n - 2, steps = (inside + TOGETHER - 1) / TOGETHER;
+
+	for (int wave = 0; wave < steps + p->n - 1; wave++) {
+#pragma omp for schedule(static, 1)
+		for (int q = 0; q < p->n; q++)
+			if (wave >= q)
+				for (int done = (wave - q) * TOGETHER; done < inside && done < (wave - q + 1) * TOGETHER; done++)
+					piece(c, d, p, done, q);
+	}
+}
+
 static void solve(struct cfd *c)
 {
 	struct diagonal d = diagonal(c);
-	int inside = c->n - 2;
+	struct pieces p;
 
-	for (int k = 1; k <= inside; k++)
-		for (int sum = 2; sum <= 2 * inside; sum++)
-			each_on_diagonal(c, &d, k, sum, relax_forward);
-	for (int k = inside; k > 0; k--)
-		for (int sum = 2 * inside; sum >= 2; sum--)
-			each_on_diagonal(c, &d, k, sum, relax_back);
+	cut(&p, ngb_threads(), c->n - 2);
+#pragma omp parallel num_threads(ngb_threads())
+	{
+		sweep(c, &d, &p, piece_forward);
+		sweep(c, &d, &p, piece_back);
+	}
 }
 
 /* The published values (NAS Parallel Benchmarks, LU): residual norms, error norms, surface integral. */

@@ -20,6 +20,8 @@
 
 #define CHARGES 10
 #define LEVELS_MAX 9 /* 2^1 .. 2^9 points a side */
+#define SIDE_MAX (1 << LEVELS_MAX)
+#define SHARED_MIN 16 /* points a side; less is done by one thread sooner than several threads meet */
 
 struct mg_level {
 	int n;
@@ -30,7 +32,11 @@ struct mg {
 	int finest; /* level[l] has 2^l points a side, from 1 on */
 	struct mg_level level[LEVELS_MAX + 1];
 	double *v;
-	double *row[3]; /* n + 2 points each */
+};
+
+/* What a thread works on: rows of the mesh, with the points that they wrap around to at both ends. */
+struct rows {
+	double row[3][SIDE_MAX + 2];
 };
 
 static const double coef_a[4] = { -8.0 / 3, 0, 1.0 / 6, 1.0 / 12 };
@@ -58,7 +64,7 @@ static int mg_iterations(enum ngb_class c)
  * Row (j, k) of a mesh, and the sums of its 4 nearest and of its 4 diagonal neighbour rows, into row[0..2]; element i is at [i + 1],
  * the ends wrap around.
  */
-static void gather(struct mg *m, const double *x, int n, int j, int k)
+static void gather(struct rows *w, const double *x, int n, int j, int k)
 {
 	int jm = (j - 1) & (n - 1), jp = (j + 1) & (n - 1), km = (k - 1) & (n - 1), kp = (k + 1) & (n - 1);
 #define ROW(jj, kk) (x + ((size_t)(kk) * n + (jj)) * n)
@@ -66,48 +72,56 @@ static void gather(struct mg *m, const double *x, int n, int j, int k)
 	const double *d1 = ROW(jm, km), *d2 = ROW(jp, km), *d3 = ROW(jm, kp), *d4 = ROW(jp, kp);
 #undef ROW
 	for (int i = 0; i < n; i++) {
-		m->row[0][i + 1] = c[i];
-		m->row[1][i + 1] = f1[i] + f2[i] + f3[i] + f4[i];
-		m->row[2][i + 1] = d1[i] + d2[i] + d3[i] + d4[i];
+		w->row[0][i + 1] = c[i];
+		w->row[1][i + 1] = f1[i] + f2[i] + f3[i] + f4[i];
+		w->row[2][i + 1] = d1[i] + d2[i] + d3[i] + d4[i];
 	}
 	for (int q = 0; q < 3; q++) {
-		m->row[q][0] = m->row[q][n];
-		m->row[q][n + 1] = m->row[q][1];
+		w->row[q][0] = w->row[q][n];
+		w->row[q][n + 1] = w->row[q][1];
 	}
 }
 
 /* The stencil at point i of the gathered row. */
-static inline double at(const struct mg *m, const double *coef, int i)
+static inline double at(const struct rows *w, const double *coef, int i)
 {
-	const double *c = m->row[0] + i, *f = m->row[1] + i, *d = m->row[2] + i;
+	const double *c = w->row[0] + i, *f = w->row[1] + i, *d = w->row[2] + i;
 
 	return coef[0] * c[1] + coef[1] * (c[0] + c[2] + f[1]) + coef[2] * (f[0] + f[2] + d[1]) + coef[3] * (d[0] + d[2]);
 }
 
 /* out = b - A x; b may be out. */
-static void residual(struct mg *m, const double *x, const double *b, double *out, int n)
+static void residual(const double *x, const double *b, double *out, int n)
 {
-	for (int k = 0; k < n; k++)
+#pragma omp parallel for num_threads(ngb_threads()) if (n >= SHARED_MIN) schedule(static)
+	for (int k = 0; k < n; k++) {
+		struct rows w;
+
 		for (int j = 0; j < n; j++) {
 			size_t at0 = ((size_t)k * n + j) * n;
 
-			gather(m, x, n, j, k);
+			gather(&w, x, n, j, k);
 			for (int i = 0; i < n; i++)
-				out[at0 + i] = b[at0 + i] - at(m, coef_a, i);
+				out[at0 + i] = b[at0 + i] - at(&w, coef_a, i);
 		}
+	}
 }
 
 /* u += S r */
-static void smooth(struct mg *m, const double *r, double *u, int n)
+static void smooth(const double *r, double *u, int n)
 {
-	for (int k = 0; k < n; k++)
+#pragma omp parallel for num_threads(ngb_threads()) if (n >= SHARED_MIN) schedule(static)
+	for (int k = 0; k < n; k++) {
+		struct rows w;
+
 		for (int j = 0; j < n; j++) {
 			double *out = u + ((size_t)k * n + j) * n;
 
-			gather(m, r, n, j, k);
+			gather(&w, r, n, j, k);
 			for (int i = 0; i < n; i++)
-				out[i] += at(m, coef_s, i);
+				out[i] += at(&w, coef_s, i);
 		}
+	}
 }
 
 /* The next coarser mesh's r = P r */
@@ -116,12 +130,16 @@ static void restrict_to(struct mg *m, int l)
 	int n = m->level[l].n, half = n / 2;
 	double *coarse = m->level[l - 1].r;
 
-	for (int k = 0; k < half; k++)
+#pragma omp parallel for num_threads(ngb_threads()) if (half >= SHARED_MIN) schedule(static)
+	for (int k = 0; k < half; k++) {
+		struct rows w;
+
 		for (int j = 0; j < half; j++) {
-			gather(m, m->level[l].r, n, 2 * j + 1, 2 * k + 1);
+			gather(&w, m->level[l].r, n, 2 * j + 1, 2 * k + 1);
 			for (int i = 0; i < half; i++)
-				coarse[((size_t)k * half + j) * half + i] = at(m, coef_p, 2 * i + 1);
+				coarse[((size_t)k * half + j) * half + i] = at(&w, coef_p, 2 * i + 1);
 		}
+	}
 }
 
 /* u of level l += Q u of level l - 1. A fine point lies on a coarse one (odd index), or half-way between two, in each direction. */
@@ -129,10 +147,11 @@ static void prolongate(struct mg *m, int l)
 {
 	int n = m->level[l].n, half = n / 2;
 	const double *coarse = m->level[l - 1].u;
-	double *row = m->row[0];
 
+#pragma omp parallel for num_threads(ngb_threads()) if (n >= SHARED_MIN) schedule(static)
 	for (int k = 0; k < n; k++) {
 		int k1 = k >> 1, k0 = k & 1 ? k1 : (k1 - 1) & (half - 1);
+		double row[SIDE_MAX / 2 + 1];
 
 		for (int j = 0; j < n; j++) {
 			int j1 = j >> 1, j0 = j & 1 ? j1 : (j1 - 1) & (half - 1);
@@ -164,15 +183,15 @@ static void cycle(struct mg *m)
 	for (int l = top; l > 1; l--)
 		restrict_to(m, l);
 	memset(m->level[1].u, 0, points(&m->level[1]) * sizeof(double));
-	smooth(m, m->level[1].r, m->level[1].u, m->level[1].n);
+	smooth(m->level[1].r, m->level[1].u, m->level[1].n);
 	for (int l = 2; l <= top; l++) {
 		struct mg_level *x = &m->level[l];
 
 		if (l < top)
 			memset(x->u, 0, points(x) * sizeof(double));
 		prolongate(m, l);
-		residual(m, x->u, l < top ? x->r : m->v, x->r, x->n);
-		smooth(m, x->r, x->u, x->n);
+		residual(x->u, l < top ? x->r : m->v, x->r, x->n);
+		smooth(x->r, x->u, x->n);
 	}
 }
 
@@ -220,8 +239,6 @@ static void mg_free(struct mg *m)
 		free(m->level[l].r);
 	}
 	free(m->v);
-	for (int q = 0; q < 3; q++)
-		free(m->row[q]);
 }
 
 static bool mg_alloc(struct mg *m, int n)
@@ -239,10 +256,6 @@ static bool mg_alloc(struct mg *m, int n)
 		ok = ok && x->u && x->r;
 	}
 	m->v = calloc(points(&m->level[m->finest]), sizeof(double));
-	for (int q = 0; q < 3; q++) {
-		m->row[q] = calloc((size_t)n + 2, sizeof(double));
-		ok = ok && m->row[q];
-	}
 	return ok && m->v;
 }
 
@@ -271,10 +284,10 @@ static int mg_run(enum ngb_class c, int niter, const struct ngb_field *initial, 
 	else
 		charges(m.v, points(top));
 	start = ngb_seconds();
-	residual(&m, top->u, m.v, top->r, top->n);
+	residual(top->u, m.v, top->r, top->n);
 	for (int it = 0; it < niter; it++) {
 		cycle(&m);
-		residual(&m, top->u, m.v, top->r, top->n);
+		residual(top->u, m.v, top->r, top->n);
 	}
 	*result = (struct ngb_result){ .n = 1, .seconds = ngb_seconds() - start };
 	result->value[0] = l2norm(top->r, points(top));

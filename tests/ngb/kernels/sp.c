@@ -179,6 +179,7 @@ static void solve_lines(struct cfd *c, const struct cfd_axis *x, const size_t be
 
 static void solve(struct cfd *c)
 {
+#pragma omp parallel num_threads(ngb_threads())
 	for (int d = 0; d < CFD_AXES; d++)
 		cfd_each_line(c, d, solve_lines);
 }
