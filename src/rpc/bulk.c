@@ -127,6 +127,16 @@ static struct rpc_node *bulk_records(struct rpc_node **msgs, uint32_t n)
 	return first;
 }
 
+bool rpc_bulk_waits(struct rpc_peer *p)
+{
+	bool any;
+
+	pthread_mutex_lock(&p->lock);
+	any = p->queues[NFS4R_LANE_BULK].head != NULL;
+	pthread_mutex_unlock(&p->lock);
+	return any || p->bulk.again > 0;
+}
+
 void rpc_bulk_flush(struct rpc_peer *p)
 {
 	struct rpc_node *msgs[SHARE_NODES];
@@ -134,7 +144,7 @@ void rpc_bulk_flush(struct rpc_peer *p)
 	uint64_t total = 0;
 	uint32_t n;
 
-	while ((c = bulk_pick(p)) != NULL && (n = bulk_next(p, c, msgs)) > 0) {
+	while (rpc_bulk_waits(p) && (c = bulk_pick(p)) != NULL && (n = bulk_next(p, c, msgs)) > 0) {
 		for (uint32_t i = 0; i < n; i++)
 			msgs[i]->end = UINT64_MAX;
 		c->writing = bulk_records(msgs, n);

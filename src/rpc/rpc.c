@@ -150,6 +150,8 @@ static void rpc_woken(uv_async_t *a)
 	}
 	rpc_servers_apply(rpc);
 	for (nfs4r_server_id id = 1; id <= NFS4R_SERVERS_MAX; id++) {
+		if (!rpc->peers[id].known)
+			continue;
 		for (int slot = 0; slot < RPC_SLOTS; slot++) {
 			struct rpc_conn *c = rpc->peers[id].conns[slot];
 

@@ -262,6 +262,7 @@ static inline uint32_t rpc_conn_slot(const struct rpc_conn *c)
 }
 
 /* bulk.c */
+bool rpc_bulk_waits(struct rpc_peer *p); /* messages that no connection has taken */
 void rpc_bulk_flush(struct rpc_peer *p);
 void rpc_bulk_received(struct rpc_conn *c, const void *bytes, size_t len);
 void rpc_bulk_taken(struct rpc_conn *c, uint64_t until); /* the other side says so */

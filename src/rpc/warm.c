@@ -59,16 +59,6 @@ static uint64_t rate(const struct rpc_conn *c, bool *startup)
 	return known ? (uint64_t)cc.bbr.bbr_bw_hi << 32 | cc.bbr.bbr_bw_lo : 0;
 }
 
-static bool has_messages(struct rpc_peer *p)
-{
-	bool any;
-
-	pthread_mutex_lock(&p->lock);
-	any = p->queues[NFS4R_LANE_BULK].head != NULL;
-	pthread_mutex_unlock(&p->lock);
-	return any || p->bulk.again > 0;
-}
-
 static bool goes_on(const struct rpc_conn *c, uint64_t now)
 {
 	bool startup;
@@ -121,7 +111,7 @@ static void say(struct rpc_peer *p, uint64_t now)
 /* False: nothing is left to do for it. */
 static bool peer_tick(struct rpc_peer *p, uint64_t now)
 {
-	bool waits = has_messages(p), any = false;
+	bool waits = rpc_bulk_waits(p), any = false;
 
 	for (int i = NFS4R_LANE_BULK; i < RPC_SLOTS; i++) {
 		struct rpc_conn *c = p->conns[i];
