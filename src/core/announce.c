@@ -8,7 +8,8 @@
  *
  * The other side of it: readers ask no more because of this control, so it completes no update that is made after the announcement (settle.c). What was made
  * before is covered by `last`, which every such update raised (5.1). An update of the file after that asks for a control of its own (3.8), or waits until all have applied it.
- * That is why announcing waits a little: a program that closes a file and then sets its times shall not pay for it.
+ * That is why announcing waits a little: a program that closes a file and then sets its times shall not pay for it. Files that are closed one soon after
+ * another (an archive that is unpacked) share a message: a second one waits as long again.
  *
  * CLOSING is small and overtakes the entry that brings the control, with the file's bytes: then it is kept until that has come.
  *
@@ -23,13 +24,20 @@ static bool is_single(const struct claim *cl)
 	return cl->n == 1 && cl->ctl[0].depth == NFS4R_SHALLOW;
 }
 
+static uint64_t due_ms(const struct nfs4r_core *c, const struct own *ow)
+{
+	uint64_t from = ow->closing_ms > c->announced_ms ? ow->closing_ms : c->announced_ms;
+
+	return from + c->cfg.announce_ms;
+}
+
 void announce_later(struct nfs4r_core *c, struct own *ow)
 {
 	if (!c->cfg.announce_ms || !is_single(ow->claim) || ow->claim->announced)
 		return;
 	DL_APPEND2(c->to_say, ow, say_prev, say_next);
 	ow->to_say = true;
-	timer_at(c, ow->closing_ms + c->cfg.announce_ms);
+	timer_at(c, due_ms(c, ow));
 }
 
 void announce_never(struct nfs4r_core *c, struct own *ow)
@@ -58,7 +66,7 @@ static uint32_t take(struct nfs4r_core *c, struct own **due)
 	uint32_t n = 0;
 
 	DL_FOREACH_SAFE2(c->to_say, ow, tmp, say_next) {
-		if (n == NFS4R_CLOSING_MAX || c->now < ow->closing_ms + c->cfg.announce_ms)
+		if (n == NFS4R_CLOSING_MAX || c->now < due_ms(c, ow))
 			break;
 		announce_never(c, ow);
 		if (!is_file(c, &ow->claim->ctl[0].oid))
@@ -84,17 +92,22 @@ static void announce(struct nfs4r_core *c, nfs4r_server_id to, struct own *const
 void announce_timers(struct nfs4r_core *c)
 {
 	struct own *due[NFS4R_CLOSING_MAX];
+	bool any = false;
 	uint32_t n;
 
 	if (c->to_say && who_is_away(c)) { /* nothing new can be had from all: what is under these controls would stand still */
 		timer_at(c, c->now + c->cfg.repeat_ms);
 		return;
 	}
-	while ((n = take(c, due)) > 0)
+	while ((n = take(c, due)) > 0) {
+		any = true;
 		EACH_MEMBER(c, s)
 			announce(c, s, due, n);
+	}
+	if (any)
+		c->announced_ms = c->now;
 	if (c->to_say)
-		timer_at(c, c->to_say->closing_ms + c->cfg.announce_ms);
+		timer_at(c, due_ms(c, c->to_say));
 }
 
 static void good_from(struct claim *cl, nfs4r_lsn last)

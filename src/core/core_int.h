@@ -596,6 +596,7 @@ struct nfs4r_core {
 	struct own *asking, *idle, *idle_deep, *closing, *released; /* idle: won; in order of use; deep ones have a timer of their own */
 	struct own *ending;  /* those of the idle ones that have a close_at */
 	struct own *to_say;  /* announce.c: in the order in which they began to close */
+	uint64_t announced_ms; /* when some were last */
 	struct said *said;   /* the same file; in order of arrival */
 	struct minheap open; /* the first gives the own floor */
 	uint64_t release_at; /* next repetition */

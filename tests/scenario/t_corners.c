@@ -266,6 +266,40 @@ static bool closing_overtakes_the_entry(struct net *n)
 	return closed_file_is_read_from_copies(n, true);
 }
 
+/* Files that are closed one soon after another: the first one is announced as if it were alone, the rest together. */
+static bool closings_share_a_message(struct net *n)
+{
+	struct nfs4r_oid d = mkdir_in(n, &n->root, "d"), f[6];
+	uint64_t begun, before;
+
+	n->cfg.announce_ms = 100;
+	net_retune(n);
+	n->s[S].no_checkpoint = true;
+	claim(n, P, &d, NFS4R_DEEP);
+	net_run(n, 3 * n->delay);
+	begun = n->now;
+	before = n->sent[NFS4R_MSG_CLOSING];
+	for (int i = 0; i < 6; i++) {
+		char name[] = { 'f', (char)('0' + i), 0 };
+		struct client *c = op_name(n, P, NFS4R_OP_CREATE, &d, name);
+
+		finish(n, c);
+		f[i] = c->op.result;
+		net_writers(n, P, &f[i], true);
+		finish(n, op_close(n, P, &f[i]));
+		net_writers(n, P, &f[i], false);
+		net_run(n, 5);
+	}
+	assert_true(n->now < begun + 100);
+	net_run(n, begun + 105 - n->now);
+	assert_int_equal(n->sent[NFS4R_MSG_CLOSING] - before, 2); /* one each to R and S */
+	net_run(n, 100 + 2 * n->delay);
+	for (int i = 0; i < 6; i++)
+		if (route(n, S, &f[i], false) != S)
+			return false;
+	return n->sent[NFS4R_MSG_CLOSING] - before == 4;
+}
+
 /* ---- a server is away (docs/decisions/0005-fixed-view.md) ---------------------------------------------- */
 
 /* S goes down, and is known to be down; P uses @d all the time. */
@@ -490,6 +524,7 @@ static const struct corner {
 	{ "control 3.8: files ask when a deep+ is gone", files_ask_when_a_deep_plus_is_gone },
 	{ "control 7.6: an explicit control is held off", explicit_control_is_held_off },
 	{ "control 7.10: closed files are read from copies", copies_of_closed_files },
+	{ "control 7.10: closings share a message", closings_share_a_message },
 	{ "control 7.10: CLOSING overtakes the entry", closing_overtakes_the_entry },
 	{ "one is away: an old file waits", old_file_waits_for_who_is_away },
 	{ "one is away: a claim it never acked waits", claim_not_acked_waits_for_who_is_away },
