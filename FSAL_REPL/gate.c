@@ -65,7 +65,7 @@ enum nfs4r_status repl_update(struct repl_export *exp, struct nfs4r_op *op, nfs4
 	return st;
 }
 
-void repl_update_async(struct repl_export *exp, struct nfs4r_op *op, nfs4r_exec_fn exec, nfs4r_done_fn done, void *arg)
+void repl_update_async(struct repl_export *exp, struct nfs4r_op *op, nfs4r_exec_fn exec, nfs4r_sync_fn sync, nfs4r_done_fn done, void *arg)
 {
 	repl_compound_forget();
 	if (!gate_enter(exp)) {
@@ -73,7 +73,7 @@ void repl_update_async(struct repl_export *exp, struct nfs4r_op *op, nfs4r_exec_
 		done(arg, op);
 		return;
 	}
-	nfs4r_update_async(exp->eng, op, exec, done, arg);
+	nfs4r_update_async(exp->eng, op, exec, sync, done, arg);
 	gate_leave(exp);
 }
 

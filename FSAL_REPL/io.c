@@ -210,6 +210,21 @@ static enum nfs4r_status write_exec(void *arg, struct nfs4r_op *op, struct nfs4r
 	return repl_status(io->st);
 }
 
+static enum nfs4r_status write_sync(void *arg, struct nfs4r_op *op)
+{
+	struct io *io = arg;
+	struct repl_context c;
+	bool home = at_home(io, &c);
+	fsal_status_t st;
+	struct fsal_obj_handle *sub = repl_obj_sub(io->exp, io->obj, &st);
+
+	if (sub != NULL)
+		REPL_SUBCALL(io->exp, st = sub->obj_ops->commit2(sub, 0, 0));
+	if (!home)
+		repl_context_leave(&c);
+	return repl_status(st);
+}
+
 static fsal_status_t write_orphan(struct io *io)
 {
 	struct repl_context c;
@@ -278,7 +293,7 @@ void repl_write2(struct fsal_obj_handle *h, bool bypass, fsal_async_cb done, str
 		answer(io, fsalstat(ERR_FSAL_DELAY, ENOMEM));
 		return;
 	}
-	repl_update_async(io->exp, &io->op, write_exec, write_done, io);
+	repl_update_async(io->exp, &io->op, write_exec, write_sync, write_done, io);
 }
 
 /* ---- READ ---- */

@@ -150,7 +150,7 @@ void repl_ahead_wait(struct repl_ahead *a);
 /* ---- calls into the engine (gate.c): DELAY once it is stopping ---- */
 
 enum nfs4r_status repl_update(struct repl_export *exp, struct nfs4r_op *op, nfs4r_exec_fn exec, void *arg);
-void repl_update_async(struct repl_export *exp, struct nfs4r_op *op, nfs4r_exec_fn exec, nfs4r_done_fn done, void *arg);
+void repl_update_async(struct repl_export *exp, struct nfs4r_op *op, nfs4r_exec_fn exec, nfs4r_sync_fn sync, nfs4r_done_fn done, void *arg);
 enum nfs4r_status repl_read(struct repl_export *exp, struct nfs4r_read *rd, bool *local);
 void repl_read_async(struct repl_export *exp, struct nfs4r_read *rd, nfs4r_read_done_fn done, void *arg);
 /* Read from wherever it has to be read, the local copy served by the engine. */

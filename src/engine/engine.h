@@ -86,9 +86,11 @@ struct nfs4r_exec {
 /*
  * Local execution by the caller instead of the engine's own (which calls lops with op->cred). Sets x->made for a new
  * object and op->post (MODE UID GID SIZE ATIME at least) as lops->create and lops->setattr do. May be called on an engine thread.
- * Of a stable WRITE it need not sync the bytes: the engine does, with lops->commit, before it answers.
+ * Of a stable WRITE it need not sync the bytes: that is done before it is answered, by nfs4r_sync_fn, or lops->commit if there is none.
  */
 typedef enum nfs4r_status (*nfs4r_exec_fn)(void *arg, struct nfs4r_op *op, struct nfs4r_exec *x);
+/* The bytes of the file that @op wrote go to the disk, by whoever has it open; after its execution, under no locks. May be called on an engine thread. */
+typedef enum nfs4r_status (*nfs4r_sync_fn)(void *arg, struct nfs4r_op *op);
 typedef void (*nfs4r_done_fn)(void *arg, struct nfs4r_op *op);
 
 /*
@@ -99,9 +101,9 @@ typedef void (*nfs4r_done_fn)(void *arg, struct nfs4r_op *op);
 enum nfs4r_status nfs4r_update(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_exec_fn exec, void *arg);
 /*
  * The same without blocking for peers: @done is called exactly once, either before this returns (on this thread) or later on an
- * engine thread. @exec likewise. op, data must live until @done.
+ * engine thread. @exec and @sync (may be NULL) likewise. op, data must live until @done.
  */
-void nfs4r_update_async(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_exec_fn exec, nfs4r_done_fn done, void *arg);
+void nfs4r_update_async(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_exec_fn exec, nfs4r_sync_fn sync, nfs4r_done_fn done, void *arg);
 
 /* Opens for writing at this server: control of a file ends soon after the last close (control 7.1), or when it is idle. */
 void nfs4r_opened(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);

@@ -89,6 +89,7 @@ struct opctx { /* one operation in the engine; op->engine points here */
 	struct opctx *next;	 /* list of parked operations */
 	struct opctx *active_next, **active_prev; /* list of all operations of local clients, or of the forwarded ones that are ours */
 	nfs4r_exec_fn exec;
+	nfs4r_sync_fn sync_bytes;
 	nfs4r_done_fn done;	 /* asynchronous or parked */
 	void *arg;
 	struct nfs4r_op *caller; /* where an asynchronous result goes */

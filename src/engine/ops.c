@@ -305,8 +305,9 @@ static struct opctx *begin(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_
  * A stable WRITE of an own client was executed without a sync. Its bytes must be on the disk, and so must the entries that say so, and that made the
  * file (log sheet 5.1): both at the same time. With commit and majority they are, here and elsewhere, when the core says that it is done.
  */
-static void make_durable(struct nfs4r_engine *eng, struct nfs4r_op *op)
+static void make_durable(struct nfs4r_engine *eng, struct opctx *o)
 {
+	struct nfs4r_op *op = o->op;
 	enum nfs4r_status st;
 	uint64_t begun;
 
@@ -315,7 +316,7 @@ static void make_durable(struct nfs4r_engine *eng, struct nfs4r_op *op)
 	if (eng->cfg.durability != NFS4R_DURABILITY_LOCAL)
 		return;
 	begun = nfs4r_commit_begin(eng, &op->obj);
-	st = engine_sync_file(eng, &op->obj);
+	st = o->sync_bytes ? o->sync_bytes(o->arg, op) : engine_sync_file(eng, &op->obj);
 	if (st != NFS4R_OK && st != NFS4R_STALE) /* of one that is gone meanwhile nothing has to stay */
 		op->status = st;
 	else if (nfs4r_commit(eng, &op->obj, begun) != NFS4R_OK)
@@ -440,7 +441,7 @@ static enum nfs4r_status update(struct nfs4r_engine *eng, struct nfs4r_op *op, n
 	eng->nlonger -= longer;
 	op_deactivate(eng, o);
 	pthread_mutex_unlock(&eng->lock);
-	make_durable(eng, o->op);
+	make_durable(eng, o);
 	return finish(o, op);
 }
 
@@ -476,7 +477,7 @@ static void complete_async(struct nfs4r_engine *eng, struct opctx *o)
 	nfs4r_done_fn done = o->done;
 	void *arg = o->arg;
 
-	make_durable(eng, o->op);
+	make_durable(eng, o);
 	finish(o, op);
 	done(arg, op);
 }
@@ -496,7 +497,8 @@ static void drive_task(struct nfs4r_engine *eng, void *arg)
 		complete_async(eng, o);
 }
 
-void nfs4r_update_async(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_exec_fn exec, nfs4r_done_fn done, void *arg)
+void nfs4r_update_async(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_exec_fn exec, nfs4r_sync_fn sync, nfs4r_done_fn done,
+			void *arg)
 {
 	struct opctx *o = NULL;
 
@@ -504,6 +506,8 @@ void nfs4r_update_async(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_exe
 	__atomic_add_fetch(&eng->stat_updates, 1, __ATOMIC_RELAXED); /* read without the lock */
 	if (eng->ready && !eng->stopping)
 		o = begin(eng, op, exec, done, arg);
+	if (o)
+		o->sync_bytes = sync;
 	if (!o) {
 		pthread_mutex_unlock(&eng->lock);
 		op->status = NFS4R_DELAY;

@@ -366,7 +366,7 @@ static enum nfs4r_status update_once(struct site *s, struct nfs4r_op *op)
 	op->status = NFS4R_DELAY;
 	pthread_rwlock_rdlock(&s->gate);
 	if (s->eng)
-		nfs4r_update_async(s->eng, op, NULL, update_done, &w);
+		nfs4r_update_async(s->eng, op, NULL, NULL, update_done, &w);
 	else
 		update_done(&w, op);
 	pthread_rwlock_unlock(&s->gate);

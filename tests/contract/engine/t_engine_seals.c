@@ -477,7 +477,7 @@ static void no_majority_no_answer(void **state)
 	power_freeze(c->site[1].power);
 	power_freeze(c->site[2].power);
 	op.data = nfs4r_buf_copy("y", 1);
-	nfs4r_update_async(s->eng, &op, NULL, note_done, (void *)&done);
+	nfs4r_update_async(s->eng, &op, NULL, NULL, note_done, (void *)&done);
 	pause_ms(1500);
 	assert_false(done);
 	cluster_stop(c, 3); /* ends it */

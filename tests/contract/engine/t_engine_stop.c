@@ -105,7 +105,7 @@ static struct request *begin_write(struct site *s, const struct nfs4r_oid *f)
 
 	r->op = (struct nfs4r_op){ .type = NFS4R_OP_WRITE, .obj = *f, .length = 4, .under_open = true };
 	r->op.data = nfs4r_buf_copy("late", 4);
-	nfs4r_update_async(s->eng, &r->op, NULL, ended, r);
+	nfs4r_update_async(s->eng, &r->op, NULL, NULL, ended, r);
 	return r;
 }
 
@@ -115,7 +115,7 @@ static struct request *begin_create(struct site *s, const char *name, nfs4r_exec
 
 	r->op = (struct nfs4r_op){ .type = NFS4R_OP_CREATE, .dir = site_root(s), .client = (uint64_t)(uintptr_t)r };
 	nfs4r_name_set(&r->op.name, name, strlen(name));
-	nfs4r_update_async(s->eng, &r->op, execute, ended, r);
+	nfs4r_update_async(s->eng, &r->op, execute, NULL, ended, r);
 	return r;
 }
 
