@@ -1,7 +1,7 @@
 # Thin: every target is one script or one preset of CMakePresets.json.
 
 .DEFAULT_GOAL := build
-.PHONY: help deps deps-asan build debug asan tsan check demo sim bench bench-failures bench-ngb bench-ngb-full clean distclean
+.PHONY: help deps deps-asan build debug asan tsan check demo sim bench bench-against bench-failures bench-ngb bench-ngb-full clean distclean
 PRESETS := release debug asan tsan
 
 help: ## this list
@@ -31,6 +31,10 @@ sim: ## a long run of the simulator, with other seeds each time
 
 bench: ## benchmarks against stock Ganesha, 40 minutes (ARGS='--quick --rtt 20 trees')
 	@scripts/bench.sh $(ARGS)
+
+bench-against: ## is this tree slower than an earlier one? Both in turns (ARGS='COMMIT --rtt 20 trees')
+	@scripts/build.sh release
+	@tests/bench/against.py $(ARGS)
 
 bench-failures: ## fail-over, return, catching up, COMMIT, leases: what they take (ARGS='--rounds 5 failover commit')
 	@scripts/build.sh release

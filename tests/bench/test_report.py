@@ -11,6 +11,7 @@ from unittest import mock
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
+import against
 import ngb
 import ngb_results
 import ngb_systems
@@ -27,6 +28,30 @@ def results(repl, stock, unit='s', what='w'):
         for v in values:
             r.trial('p', what, system, 20, v, unit)
     return r
+
+
+class Against(unittest.TestCase):
+    def rows(self, before, after, unit):
+        with tempfile.TemporaryDirectory() as d:
+            for name, values in (('old', before), ('new', after)):
+                r = results(values, [9, 9, 9], unit)
+                r.trial('p', 'elections', 'repl', 20, 1, '')
+                os.mkdir(f'{d}/{name}')
+                r.write(f'{d}/{name}')
+            return against.compare(*(against.trials(f'{d}/{n}/results.csv') for n in against.NAMES))
+
+    def test_longer_is_worse(self):
+        self.assertEqual(self.rows([1, 2, 4], [2, 2, 6], 's'), [('p', 'w', '20', 's', 2, 2, 1, 1.5)])
+
+    def test_a_lower_rate_is_worse(self):
+        self.assertEqual(self.rows([4, 4, 4], [2, 4, 1], 'MiB/s'), [('p', 'w', '20', 'MiB/s', 4, 2, 2, 2)])
+
+    def test_the_table_says_by_how_much(self):
+        line = against.table(self.rows([2, 2], [3, 3], 's'))[1]
+        self.assertEqual(line.split(), ['p:', 'w', '20', '2.000', '3.000', 's', '50.0%', '50.0%'])
+
+    def test_what_only_one_has_is_left_out(self):
+        self.assertEqual(against.compare({('p', 'w', '20'): ('s', [1.0])}, {}), [])
 
 
 class Wan(unittest.TestCase):

@@ -1,0 +1,186 @@
+#!/usr/bin/python3
+"""Is this tree slower than an earlier one? Both in turns, trial by trial, so that a machine that gets slower is slower for both.
+
+	against.py [--prepare] COMMIT [options and parts of bench.py]
+
+Builds COMMIT in build/against/COMMIT (a git work tree that stays there; Ganesha and the other dependencies are those of this tree), and runs each tree's own
+bench.py with a bed of its own. Before each trial of a part, of PAIRED ones before each single measurement, both wait; then one measures while the other's
+bed has nothing to do. Who is first changes at random. Results
+of each as usual (--out: .../old, .../new) and a table of ratios, new / old: the median of the quotients of trials that followed each other, and the quotient
+of the medians. Exit status 1: something failed. --trials: 3.
+"""
+import csv
+import datetime
+import os
+import random
+import signal
+import statistics
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+RATES = ('/s', 'MiB/s', 'rounds/s', 'operations/s')     # more is better; of all other units less is
+PAIRED = ('trees', 'oldfiles', 'create')                # parts that measure by Bench.pairs
+NAMES = ('old', 'new')
+
+
+# ---- one of the two
+
+def child(root, argv):
+    """bench.py of @root; before and after each trial of a part it says so on descriptor 3 and waits for an answer on standard input."""
+    os.chdir(root)
+    sys.path.insert(0, os.path.join(root, 'tests/bench'))
+    sys.argv = [os.path.join(root, 'tests/bench/bench.py'), *argv]
+    import bench
+    turns = os.fdopen(3, 'w', buffering=1)
+
+    def say(text):
+        turns.write(text + '\n')
+        if not sys.stdin.readline():
+            sys.exit('bench: nobody gives turns')
+
+    def turn(name, function, *args):
+        say(name)
+        result = function(*args)
+        say('done')     # nothing happens here, the end of the bed for one, while the other one measures
+        return result
+
+    whole, micro, pairs = bench.Session.part, bench.Session.micro, bench.runner.Bench.pairs
+
+    def part(self, name, function, bed, *args):
+        if name in PAIRED:
+            whole(self, name, function, bed, *args)
+            return
+        trials, fewer = self.o.trials, self.o.fewer
+        self.o.fewer = {}
+        for _ in range(fewer.get(name, trials)):
+            self.o.trials = 1
+            turn(name, whole, self, name, function, bed, *args)
+        self.o.trials, self.o.fewer = trials, fewer
+
+    def single(part, what, run):
+        return lambda mount, trial: turn(f'{part}, {what}', run, mount, trial)
+
+    def each(self, part, cases, *args, **more):
+        pairs(self, part, [(what, unit, single(part, what, run)) for what, unit, run in cases], *args, **more)
+
+    def one_micro(self):
+        if 'micro' in self.o.parts:
+            turn('micro', micro, self)
+
+    bench.Session.part, bench.Session.micro, bench.runner.Bench.pairs = part, one_micro, each
+    sys.exit(bench.main())
+
+
+# ---- both
+
+def prepare(commit):
+    """The folder of @commit, built."""
+    sha = subprocess.run(['git', '-C', ROOT, 'rev-parse', '--short', f'{commit}^{{commit}}'], check=True, capture_output=True, text=True).stdout.strip()
+    path = os.path.join(ROOT, 'build/against', sha)
+    if not os.path.exists(path):
+        subprocess.run(['git', '-C', ROOT, 'worktree', 'prune'], check=True)        # `make clean` may have taken it away
+        subprocess.run(['git', '-C', ROOT, 'worktree', 'add', '--detach', path, sha], check=True)
+        os.symlink(os.path.join(ROOT, '.deps'), os.path.join(path, '.deps'))
+    subprocess.run(['make', '-C', path, 'build'], check=True, stdout=subprocess.DEVNULL)
+    return path
+
+
+def start(name, root, out, argv):
+    asks, write = os.pipe()
+    log = open(f'{out}/{name}.log', 'w')
+    p = subprocess.Popen([sys.executable, os.path.abspath(__file__), '--child', root, *argv, '--out', f'{out}/{name}'], stdin=subprocess.PIPE, stdout=log,
+                         stderr=subprocess.STDOUT, text=True, preexec_fn=lambda: os.dup2(write, 3), pass_fds=(3,))
+    os.close(write)
+    p.asks = os.fdopen(asks)
+    return p
+
+
+def answer(p):
+    try:
+        p.stdin.write('go\n')
+        p.stdin.flush()
+    except BrokenPipeError:
+        pass                            # it has ended; its status says why
+
+
+def in_turns(children):
+    """Until both have ended. A child that has ended is waited for no more."""
+    chance = random.Random(1)
+    while True:
+        waiting = [(p, p.asks.readline()) for p in children]       # both are where the next trial begins, or at their end
+        asking = [(p, name.strip()) for p, name in waiting if name]
+        if not asking:
+            return
+        order = chance.sample(asking, len(asking))
+        print(f'{datetime.datetime.now():%H:%M:%S} {order[0][1]}', flush=True)
+        for p, _ in order:
+            answer(p)
+            p.asks.readline()           # done
+        for p, _ in order:
+            answer(p)
+
+
+def trials(path):
+    """{(part, what, RTT): (unit, [values])} of the replicated side."""
+    found = {}
+    with open(path) as f:
+        for r in csv.DictReader(f):
+            if r['system'] == 'repl' and r['unit']:
+                found.setdefault((r['part'], r['what'], r['rtt_ms']), (r['unit'], []))[1].append(float(r['value']))
+    return found
+
+
+def compare(old, new):
+    """[(part, what, RTT, unit, median old, median new, quotient of medians, median of quotients)]; quotients: > 1 is worse."""
+    rows = []
+    for key, (unit, before) in old.items():
+        after = new.get(key, (unit, []))[1]
+        if not after or min(before + after) <= 0:
+            continue
+        one, two = (before, after) if unit not in RATES else (after, before)
+        rows.append((*key, unit, statistics.median(before), statistics.median(after), statistics.median(two) / statistics.median(one),
+                     statistics.median(b / a for a, b in zip(one, two))))
+    return rows
+
+
+def table(rows):
+    head = f'{"what":58}{"RTT":>6}{"old":>10}{"new":>10}  {"unit":14}{"worse by":>9}{"in pairs":>9}'
+    return [head] + [f'{part + ": " + what:58}{f"{float(rtt):g}" if rtt else "":>6}{a:>10.3f}{b:>10.3f}  {unit:14}{100 * (m - 1):>8.1f}%{100 * (p - 1):>8.1f}%'
+                     for part, what, rtt, unit, a, b, m, p in rows]
+
+
+def main():
+    if len(sys.argv) > 2 and sys.argv[1] == '--child':
+        child(sys.argv[2], sys.argv[3:])
+    argv = sys.argv[1:]
+    only = argv[:1] == ['--prepare']
+    argv = argv[only:]
+    if not argv or argv[0].startswith('-'):
+        sys.exit(__doc__)
+    old = prepare(argv.pop(0))
+    if only:
+        return 0
+    out = os.path.join(ROOT, 'build/bench', f'{datetime.datetime.now():%Y-%m-%d-%H%M%S}-against')
+    os.makedirs(out)
+    argv = ['--trials', '3', *argv]
+    children = [start(n, r, out, argv) for n, r in zip(NAMES, (old, ROOT))]
+
+    def stop(*_):                       # each writes what it has
+        for p in children:
+            p.send_signal(signal.SIGTERM)
+    signal.signal(signal.SIGTERM, stop)
+    signal.signal(signal.SIGINT, stop)
+    in_turns(children)
+    failed = [n for n, p in zip(NAMES, children) if p.wait() != 0]
+    rows = compare(*(trials(f'{out}/{n}/results.csv') for n in NAMES))
+    lines = table(rows)
+    with open(f'{out}/against.txt', 'w') as f:
+        f.write('\n'.join(lines) + '\n')
+    print('\n'.join(lines) + f'\nresults: {out}' + ''.join(f'\n{n} FAILED: see {out}/{n}.log' for n in failed))
+    return 1 if failed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
