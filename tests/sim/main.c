@@ -4,7 +4,7 @@
  *
  *   nfs4r-sim [--seed N] [--seeds FROM COUNT] [--fresh COUNT] [--file SEEDS.TXT] [--twice]
  *             [--servers 3|5|1] [--mode NAME] [--steps N] [--trace] [--fault N] [--jobs N]
- *             [--list] [--faults BUDGET] [--long-cuts] [--store real]
+ *             [--list] [--faults BUDGET [--file FAULT_SEEDS.TXT] [--learn FAULT_SEEDS.TXT]] [--long-cuts] [--store real]
  *
  * Without any of them SEEDS (environment) or 1000 fresh seeds. A worker process that dies, by an
  * assertion of the core for example, counts as a finding of the seed it was at.
@@ -31,7 +31,7 @@ struct options {
 	uint64_t steps;
 	bool trace, twice, long_cuts, stores;
 	bool all_of_policy; /* everything the policy can do must have happened */
-	const char *file;
+	const char *file, *learn; /* with faults: what caught them last time, and where to write what does now */
 	uint64_t faults_budget;
 };
 
@@ -365,19 +365,60 @@ static bool is_elsewhere(uint32_t fault)
 	return false;
 }
 
+struct hunt { /* for one fault */
+	struct shared *sh;
+	struct options o;
+	FILE *learn;
+	uint64_t used; /* seeds that were run */
+	char why[1024];
+};
+
 /* Runs seeds of one mode with the fault on; true when something was found. */
-static bool try_fault(const struct options *given, struct shared *sh, const struct mode *m, uint64_t count, char *why,
-		      size_t len, uint64_t *used)
+static bool try_fault(struct hunt *h, const struct mode *m, uint64_t count)
 {
-	struct options o = *given;
 	uint64_t seed = 0;
 	bool found;
 
-	o.from = 1;
-	o.count = count;
-	o.mode = m;
-	found = run_many(&o, sh, &seed, why, len);
-	*used += found ? seed : count;
+	h->o.from = 1;
+	h->o.count = count;
+	h->o.mode = m;
+	found = run_many(&h->o, h->sh, &seed, h->why, sizeof(h->why));
+	h->used += found ? seed : count;
+	if (found && h->learn)
+		fprintf(h->learn, "%u %s %llu\n", h->o.fault, m->name, (unsigned long long)seed);
+	return found;
+}
+
+/* The seed that caught it last time; one that fails with the rule, too, says nothing. Each change of the core may make it miss. */
+static bool try_known(struct hunt *h)
+{
+	FILE *f = h->o.file ? fopen(h->o.file, "r") : NULL;
+	char line[256], mode[32];
+	unsigned long long seed;
+	uint64_t failed = 0;
+	unsigned fault;
+	bool found = false;
+
+	while (f && !found && fgets(line, sizeof(line), f)) {
+		struct options o = h->o;
+
+		if (sscanf(line, "%u %31s %llu", &fault, mode, &seed) != 3 || fault != o.fault || !(o.mode = mode_find(mode)))
+			continue;
+		o.from = seed;
+		o.count = 1;
+		h->used += 2;
+		found = run_many(&o, h->sh, &failed, h->why, sizeof(h->why));
+		o.fault = 0;
+		if (found) {
+			char other[sizeof(h->why)];
+
+			found = !run_many(&o, h->sh, &failed, other, sizeof(other));
+		}
+		if (found && h->learn)
+			fprintf(h->learn, "%u %s %llu\n", fault, mode, seed);
+	}
+	if (f)
+		fclose(f);
 	return found;
 }
 
@@ -393,34 +434,56 @@ static const char *fault_text(uint32_t fault)
 	return fault < NFS4R_STORE_FAULT_FIRST ? nfs4r_core_fault_text(fault) : store[fault - NFS4R_STORE_FAULT_FIRST];
 }
 
+/* @learnt is closed. It was gathered apart: @path may be what was read. */
+static bool keep_learnt(FILE *learnt, const char *path)
+{
+	FILE *f = learnt ? fopen(path, "w") : NULL;
+	int c;
+	bool ok = f != NULL;
+
+	if (ok)
+		rewind(learnt);
+	while (ok && (c = getc(learnt)) != EOF)
+		ok = putc(c, f) != EOF;
+	if (f && fclose(f) != 0)
+		ok = false;
+	if (!ok)
+		printf("%s: %s\n", path, strerror(errno));
+	if (learnt)
+		fclose(learnt);
+	return ok;
+}
+
 static int run_faults(const struct options *given, struct shared *sh)
 {
 	uint32_t caught = 0, all = 0;
+	FILE *learn = given->learn ? tmpfile() : NULL;
 
 	for (uint32_t f = 1; f < NFS4R_STORE_FAULT_END; f++) {
-		struct options o = *given;
-		uint64_t used = 0;
-		char why[1024];
-		bool found = false;
+		struct hunt h = { .sh = sh, .o = *given, .learn = learn };
+		bool found;
 
 		if (!fault_text(f) || (given->fault ? given->fault != f : is_elsewhere(f)))
 			continue;
-		o.fault = f;
+		h.o.fault = f;
 		all++;
+		found = try_known(&h);
 		for (uint32_t i = 0; !found && i < sizeof(hints) / sizeof(hints[0]); i++)
 			if (hints[i].fault == f)
-				found = try_fault(&o, sh, mode_find(hints[i].mode), HINTED_SEEDS, why, sizeof(why), &used);
+				found = try_fault(&h, mode_find(hints[i].mode), HINTED_SEEDS);
 		for (uint64_t round = 1; !found && f < NFS4R_STORE_FAULT_FIRST && round <= given->faults_budget; round *= 4)
 			for (uint32_t m = 0; !found && m < nmodes; m++)
-				found = try_fault(&o, sh, &modes[m], round * ROUND_SEEDS, why, sizeof(why), &used);
+				found = try_fault(&h, &modes[m], round * ROUND_SEEDS);
 		caught += found;
-		printf("%2u %-6s %6llu seeds  %s\n", f, found ? "caught" : "MISSED", (unsigned long long)used,
+		printf("%2u %-6s %6llu seeds  %s\n", f, found ? "caught" : "MISSED", (unsigned long long)h.used,
 		       fault_text(f));
 		if (found)
-			printf("       %.200s\n", why);
+			printf("       %.200s\n", h.why);
 		fflush(stdout);
 	}
 	printf("%u of %u faults caught\n", caught, all);
+	if (given->learn && !keep_learnt(learn, given->learn))
+		return 1;
 	return caught == all ? 0 : 1; /* else the checkers fail */
 }
 
@@ -429,7 +492,8 @@ static int run_faults(const struct options *given, struct shared *sh)
 static int usage(void)
 {
 	printf("nfs4r-sim [--seed N] [--seeds FROM COUNT] [--fresh COUNT] [--file FILE] [--twice]\n"
-	       "          [--servers 3|5|1] [--mode NAME] [--steps MS] [--trace] [--fault N] [--jobs N] [--list] [--faults BUDGET] [--long-cuts] [--store real]\n");
+	       "          [--servers 3|5|1] [--mode NAME] [--steps MS] [--trace] [--fault N] [--jobs N] [--list]\n"
+	       "          [--faults BUDGET [--file FILE] [--learn FILE]] [--long-cuts] [--store real]\n");
 	for (uint32_t i = 0; i < nmodes; i++)
 		printf("  %-16s %s\n", modes[i].name, modes[i].what);
 	for (uint32_t i = 0; i < nstore_modes; i++)
@@ -473,6 +537,8 @@ static bool parse(int argc, char **argv, struct options *o)
 			o->jobs = (uint32_t)strtoul(v, NULL, 0), i++;
 		else if (!strcmp(a, "--faults"))
 			o->faults_budget = strtoull(v, NULL, 0), i++;
+		else if (!strcmp(a, "--learn"))
+			o->learn = v, i++;
 		else if (!strcmp(a, "--store") && !strcmp(v, "real"))
 			o->stores = true, i++;
 		else if (!strcmp(a, "--trace"))
