@@ -117,6 +117,7 @@ struct ov_mark {
 	struct nfs4r_oid oid;
 	nfs4r_version version;
 	nfs4r_journal_pos pos; /* sync to here before the bytes change */
+	bool ahead;	       /* nobody has changed the object yet (marks_ahead.c) */
 };
 
 struct ov_chunk {
@@ -422,6 +423,19 @@ struct nfs4r_flight { /* an entry between intent() or mark() and commit() */
 };
 #define FLIGHT_BUCKETS 1024
 
+#define NFS4R_AHEAD_MAX 64
+struct nfs4r_ahead { /* marks_ahead.c; under change */
+	struct nfs4r_oid dir; /* of the file that was marked last */
+	uint64_t cookie;      /* of its names: up to there marks were made ahead */
+	uint32_t size, used;  /* how many the last time, and how many of them were of use since */
+};
+/* The mark of an object that is about to be changed was found. */
+void nfs4r_ahead_used(struct nfs4r_ahead *a, const struct ov_mark *m);
+/* To the @n marks that an update of @oid needs, if that is a file: others of its directory, at most NFS4R_AHEAD_MAX. Returns how many there are now. */
+uint32_t nfs4r_ahead_take(struct nfs4r_store *s, const struct nfs4r_oid *oid, struct nfs4r_touched *list, uint32_t n);
+/* The version to mark @oid with; 0 = needs no mark. Under change: nobody else alters the overlay's tables. */
+nfs4r_version nfs4r_unmarked(struct nfs4r_store *s, const struct nfs4r_oid *oid);
+
 struct nfs4r_begun { /* an entry that comes from elsewhere, between begin() and commit(): its objects' files may have a part of it */
 	nfs4r_server_id log;
 	nfs4r_lsn lsn;
@@ -466,6 +480,7 @@ struct nfs4r_store {
 	uint32_t nflights;
 	struct nfs4r_begun *begun; /* few: no more than are applied at once */
 	uint32_t nbegun, begun_cap;
+	struct nfs4r_ahead ahead;
 
 	pthread_rwlock_t view;
 	struct nfs4r_overlay *active; /* above all others */

@@ -129,12 +129,11 @@ void nfs4r_flights_free(struct nfs4r_store *s)
 /* ---- marks -------------------------------------------------------------- */
 
 struct todo {
-	struct nfs4r_touched marks[NFS4R_PARTS_MAX];
-	uint32_t n;
+	struct nfs4r_touched marks[NFS4R_PARTS_MAX + NFS4R_AHEAD_MAX];
+	uint32_t n, needed; /* the others are for later */
 };
 
-/* The version to mark @oid with; 0 = needs no mark. Under change: nobody else alters the overlay's tables. */
-static nfs4r_version unmarked(struct nfs4r_store *s, const struct nfs4r_oid *oid)
+nfs4r_version nfs4r_unmarked(struct nfs4r_store *s, const struct nfs4r_oid *oid)
 {
 	const struct ov_row *r = nfs4r_ov_row(s->active, oid);
 	struct nfs4r_row row;
@@ -149,19 +148,24 @@ static void find_todo(struct nfs4r_store *s, const struct nfs4r_flight *f, struc
 {
 	for (uint32_t i = 0; i < f->ntouched; i++) {
 		const struct nfs4r_oid *oid = &f->touched[i].oid;
-		const struct ov_mark *m = nfs4r_ov_mark(s->active, oid);
+		struct ov_mark *m = nfs4r_ov_mark(s->active, oid);
 		nfs4r_version v;
 
 		if (m) {
+			nfs4r_ahead_used(&s->ahead, m);
+			m->ahead = false;
 			/* Made by another change that may still be waiting for its sync. */
 			if (m->pos > atomic_load(&s->jnl.synced) && m->pos > *sync_first)
 				*sync_first = m->pos;
 			continue;
 		}
-		v = unmarked(s, oid);
+		v = nfs4r_unmarked(s, oid);
 		if (v)
 			todo->marks[todo->n++] = (struct nfs4r_touched){ .oid = *oid, .before = v };
 	}
+	todo->needed = todo->n;
+	if (todo->n == 1 && f->ntouched == 1)
+		todo->n = nfs4r_ahead_take(s, &todo->marks[0].oid, todo->marks, todo->n);
 }
 
 static enum nfs4r_status build(struct nfs4r_wbuf *w, const struct todo *todo, const struct nfs4r_entry *e,
@@ -201,6 +205,7 @@ static void keep_marks(struct nfs4r_store *s, const struct todo *todo, nfs4r_jou
 
 		m->version = todo->marks[i].before;
 		m->pos = pos;
+		m->ahead = i >= todo->needed;
 	}
 	pthread_rwlock_unlock(&s->view);
 }

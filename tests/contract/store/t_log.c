@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Logs and positions, MINT, intents, marks, truncation, sync. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -238,6 +239,86 @@ static bool is_marked(const struct nfs4r_oid *oid)
 		found |= nfs4r_oid_eq(&list[n - 1], oid);
 	free(list);
 	return found;
+}
+
+#define OLD 200
+
+/* Old files of a directory, in the order in which clients list them. */
+static void old_files(const char *in, struct nfs4r_oid file[OLD])
+{
+	struct nfs4r_oid dir = mk(&f, &f.root, in, NFS4R_TYPE_DIR);
+	struct nfs4r_dirent ent;
+	uint64_t after = 0;
+	char name[8];
+
+	for (int i = 0; i < OLD; i++) {
+		snprintf(name, sizeof(name), "f%d", i);
+		mk(&f, &dir, name, NFS4R_TYPE_FILE);
+	}
+	for (int i = 0; i < OLD; i++) {
+		assert_int_equal(nfs4r_store_readdir(f.s, &dir, after, &ent, 1), 1);
+		after = ent.cookie;
+		file[i] = ent.oid;
+	}
+	rest();
+}
+
+/* A change in place; true: it had to wait for the disk. */
+static bool change_waits(const struct nfs4r_oid *file)
+{
+	struct nfs4r_entry *e = e_write(&f, 1, file);
+	nfs4r_journal_pos pos;
+
+	assert_int_equal(nfs4r_store_intent(f.s, e, &pos), NFS4R_OK);
+	if (pos)
+		assert_int_equal(nfs4r_store_sync(f.s, pos), NFS4R_OK);
+	commit(&f, e);
+	return pos > 0;
+}
+
+static uint32_t marked(void)
+{
+	struct nfs4r_oid *list;
+	uint32_t n = nfs4r_store_marked(f.s, &list);
+
+	free(list);
+	return n;
+}
+
+/* The first, the second with 4 more, then 8, 16, 32, and 64 each time; all of them lose nothing in a crash. */
+static void test_marks_are_made_ahead(void **state)
+{
+	struct nfs4r_oid file[OLD];
+	uint32_t waits = 0;
+
+	old_files("d", file);
+	for (int i = 0; i < OLD / 2; i++)
+		waits += change_waits(&file[i]);
+	assert_true(waits >= 2 && waits <= 7);
+	assert_true(marked() > OLD / 2 && marked() <= OLD / 2 + 64);
+	fx_crash(&f);
+	fx_open_ok(&f);
+	assert_true(marked() > OLD / 2 && marked() <= OLD / 2 + 64);
+	/* A checkpoint drops those of no use, and the others when they have rested. */
+	rest();
+	assert_int_equal(marked(), 0);
+}
+
+/* Nobody goes on in that order: few marks are made for nothing. */
+static void test_marks_of_no_use_stay_few(void **state)
+{
+	struct nfs4r_oid file[OLD], other[OLD];
+
+	old_files("d", file);
+	for (int i = OLD - 1; i >= OLD - 40; i--)
+		assert_true(change_waits(&file[i]));
+	assert_true(marked() <= 40 + 40 / 2 * 4);
+	old_files("e", other);
+	for (int i = 0; i < 20; i++) {
+		assert_true(change_waits(&file[i]));
+		assert_true(change_waits(&other[i]));
+	}
+	assert_int_equal(marked(), 40);
 }
 
 static void test_marks_once_per_interval(void **state)
@@ -552,6 +633,8 @@ int main(void)
 		T(test_mint_tells_dead_from_not_yet),
 		T(test_intent_undecided_comes_back),
 		T(test_marks_once_per_interval),
+		T(test_marks_are_made_ahead),
+		T(test_marks_of_no_use_stay_few),
 		T(test_what_is_changed_again_and_again_stays_marked),
 		T(test_what_was_begun_is_in_doubt),
 		T(test_what_was_begun_is_in_doubt_after_a_stop),
