@@ -20,7 +20,7 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-RATES = ('/s', 'MiB/s', 'rounds/s', 'operations/s')     # more is better; of all other units less is
+RATES = ('/s', 'MiB/s', 'rounds/s', 'operations/s', '%')        # more is better; of all other units less is
 PAIRED = ('trees', 'oldfiles', 'create')                # parts that measure by Bench.pairs
 NAMES = ('old', 'new')
 
