@@ -427,7 +427,8 @@ struct nfs4r_flight { /* an entry between intent() or mark() and commit() */
 struct nfs4r_ahead { /* marks_ahead.c; under change */
 	struct nfs4r_oid dir; /* of the file that was marked last */
 	uint64_t cookie;      /* of its names: up to there marks were made ahead */
-	uint32_t size, used;  /* how many the last time, and how many of them were of use since */
+	uint32_t size;	      /* how many the last time, if there were as many; 0: none */
+	uint32_t made, used;  /* then; of them since */
 };
 /* The mark of an object that is about to be changed was found. */
 void nfs4r_ahead_used(struct nfs4r_ahead *a, const struct ov_mark *m);

@@ -2,7 +2,7 @@
 /*
  * MARKs for files that will be changed next (log sheet 4.2). The first change in place of an old file waits for the sync of its mark: `chmod -R` would wait for one
  * sync after the other. So when a second file of a directory needs one, others of that directory get theirs with the same record, a few first; when at least half
- * of them were of use the next time, twice as many, else none.
+ * of them were of use the next time, twice as many, else none. In the next directory it goes on with as many.
  *
  * A mark says "in doubt after a crash of the machine", and no more: one of no use costs a look at that file then. A checkpoint drops it.
  *
@@ -23,17 +23,19 @@ void nfs4r_ahead_used(struct nfs4r_ahead *a, const struct ov_mark *m)
 /* How many this time. */
 static uint32_t next_size(struct nfs4r_ahead *a, const struct nfs4r_oid *dir)
 {
-	if (!nfs4r_oid_eq(&a->dir, dir)) {
-		*a = (struct nfs4r_ahead){ .dir = *dir };
-		return 0;
-	}
-	if (!a->size)
-		a->size = AHEAD_FIRST;
-	else if (2 * a->used < a->size)
+	bool same = nfs4r_oid_eq(&a->dir, dir);
+
+	if (a->size && 2 * a->used < a->made)
 		a->size = 0;
-	else if (a->size < NFS4R_AHEAD_MAX)
+	else if (same && !a->size)
+		a->size = AHEAD_FIRST;
+	else if (same && a->size < NFS4R_AHEAD_MAX)
 		a->size *= 2;
-	a->used = 0;
+	if (!same) {
+		a->dir = *dir;
+		a->cookie = 0;
+	}
+	a->used = a->made = 0;
 	return a->size;
 }
 
@@ -70,5 +72,6 @@ uint32_t nfs4r_ahead_take(struct nfs4r_store *s, const struct nfs4r_oid *oid, st
 				list[n++] = (struct nfs4r_touched){ .oid = ent[i].oid, .before = v };
 		}
 	}
+	a->made = n + want - most;
 	return n;
 }

@@ -304,6 +304,25 @@ static void test_marks_are_made_ahead(void **state)
 	assert_int_equal(marked(), 0);
 }
 
+static void test_marks_ahead_go_on_in_the_next_directory(void **state)
+{
+	struct nfs4r_oid file[OLD], other[OLD], third[OLD];
+	uint32_t waits = 0;
+
+	old_files("d", file);
+	old_files("e", other);
+	old_files("g", third);
+	for (int i = 0; i < OLD; i++)
+		(void)change_waits(&file[i]);
+	for (int i = 0; i < OLD; i++)
+		waits += change_waits(&other[i]);
+	assert_int_equal(waits, (OLD + 63) / 65); /* one, and 64 with it */
+	/* The last of the second one were of use, but those of the third are not: there it ends. */
+	assert_true(change_waits(&third[OLD - 1]));
+	assert_true(change_waits(&third[OLD - 2]));
+	assert_int_equal(marked(), 2 * OLD + 2 + 64);
+}
+
 /* Nobody goes on in that order: few marks are made for nothing. */
 static void test_marks_of_no_use_stay_few(void **state)
 {
@@ -634,6 +653,7 @@ int main(void)
 		T(test_intent_undecided_comes_back),
 		T(test_marks_once_per_interval),
 		T(test_marks_are_made_ahead),
+		T(test_marks_ahead_go_on_in_the_next_directory),
 		T(test_marks_of_no_use_stay_few),
 		T(test_what_is_changed_again_and_again_stays_marked),
 		T(test_what_was_begun_is_in_doubt),
