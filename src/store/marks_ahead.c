@@ -6,7 +6,8 @@
  *
  * A mark says "in doubt after a crash of the machine", and no more: one of no use costs a look at that file then. A checkpoint drops it.
  *
- * Files are taken in the order of the directory's cookies, in which clients list it, from where the last ones ended.
+ * Files are taken in the order of the directory's cookies, in which clients list it, from where the last ones ended; after a checkpoint from where the last ones began: those of them that
+ * were changed are still marked then (log 4.3), and the others are not.
  */
 #include "store/internal.h"
 
@@ -18,6 +19,14 @@ void nfs4r_ahead_used(struct nfs4r_ahead *a, const struct ov_mark *m)
 {
 	if (m->ahead)
 		a->used++;
+}
+
+void nfs4r_ahead_gone(struct nfs4r_ahead *a)
+{
+	if (a->made && !a->used)
+		a->size = 0;
+	a->cookie = a->from;
+	a->used = a->made = 0;
 }
 
 /* How many this time. */
@@ -35,6 +44,7 @@ static uint32_t next_size(struct nfs4r_ahead *a, const struct nfs4r_oid *dir)
 		a->dir = *dir;
 		a->cookie = 0;
 	}
+	a->from = a->cookie;
 	a->used = a->made = 0;
 	return a->size;
 }

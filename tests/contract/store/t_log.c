@@ -323,6 +323,23 @@ static void test_marks_ahead_go_on_in_the_next_directory(void **state)
 	assert_int_equal(marked(), 2 * OLD + 2 + 64);
 }
 
+/* A checkpoint drops what was made ahead and not used yet. */
+static void test_marks_ahead_go_on_after_a_checkpoint(void **state)
+{
+	struct nfs4r_oid file[OLD];
+	uint32_t waits = 0, checkpoints = 0;
+
+	old_files("d", file);
+	for (int i = 0; i < OLD; i++) {
+		if (i % 40 == 30) {
+			checkpoint();
+			checkpoints++;
+		}
+		waits += change_waits(&file[i]);
+	}
+	assert_true(waits <= 7 + 2 * checkpoints); /* 54 when the marks after it are made where the last ones ended */
+}
+
 /* Nobody goes on in that order: few marks are made for nothing. */
 static void test_marks_of_no_use_stay_few(void **state)
 {
@@ -334,8 +351,8 @@ static void test_marks_of_no_use_stay_few(void **state)
 	assert_true(marked() <= 40 + 40 / 2 * 4);
 	old_files("e", other);
 	for (int i = 0; i < 20; i++) {
-		assert_true(change_waits(&file[i]));
 		assert_true(change_waits(&other[i]));
+		assert_true(change_waits(&file[i]));
 	}
 	assert_int_equal(marked(), 40);
 }
@@ -654,6 +671,7 @@ int main(void)
 		T(test_marks_once_per_interval),
 		T(test_marks_are_made_ahead),
 		T(test_marks_ahead_go_on_in_the_next_directory),
+		T(test_marks_ahead_go_on_after_a_checkpoint),
 		T(test_marks_of_no_use_stay_few),
 		T(test_what_is_changed_again_and_again_stays_marked),
 		T(test_what_was_begun_is_in_doubt),
