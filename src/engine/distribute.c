@@ -22,7 +22,7 @@
 #define BATCH_ENTRIES 256	/* entries of one message */
 #define BATCH_BYTES (1u << 20)	/* payload of one message, about */
 #define TAINT_WAIT_MS 1000	/* for an update that is being executed, of whose bytes some may have been read */
-#define GAP_US 4000		/* from one message of a stream to the next; little beside any round trip that is worth replicating over. Half of it costs 5 % of an unpack */
+#define GAP_US 4000		/* from one message of a stream to the next; little beside any round trip that is worth replicating over */
 
 struct range {
 	struct range *next;

@@ -82,6 +82,6 @@ uint32_t nfs4r_ahead_take(struct nfs4r_store *s, const struct nfs4r_oid *oid, st
 				list[n++] = (struct nfs4r_touched){ .oid = ent[i].oid, .before = v };
 		}
 	}
-	a->made = n + want - most;
+	a->made = n - (most - want);
 	return n;
 }

@@ -459,6 +459,11 @@ static int run_faults(const struct options *given, struct shared *sh)
 	uint32_t caught = 0, all = 0;
 	FILE *learn = given->learn ? tmpfile() : NULL;
 
+	if (given->file && access(given->file, R_OK) != 0) {
+		printf("%s: %s\n", given->file, strerror(errno));
+		return 1;
+	}
+
 	for (uint32_t f = 1; f < NFS4R_STORE_FAULT_END; f++) {
 		struct hunt h = { .sh = sh, .o = *given, .learn = learn };
 		bool found;
