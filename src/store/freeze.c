@@ -105,7 +105,7 @@ void nfs4r_freeze_note(struct nfs4r_store *s, struct nfs4r_fresh *f, nfs4r_journ
 	struct nfs4r_frozen *z = &s->frozen;
 	struct nfs4r_meta *m = &z->meta;
 
-	nfs4r_ahead_gone(&s->ahead);
+	nfs4r_marks_ahead_gone(&s->marks_ahead);
 	*m = s->meta;
 	m->pos = pos;
 	memcpy(z->last, s->last, sizeof(s->last));

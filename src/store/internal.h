@@ -423,18 +423,18 @@ struct nfs4r_flight { /* an entry between intent() or mark() and commit() */
 };
 #define FLIGHT_BUCKETS 1024
 
-#define NFS4R_AHEAD_MAX 64
-struct nfs4r_ahead { /* marks_ahead.c; under change */
+#define NFS4R_MARKS_AHEAD_MAX 64
+struct nfs4r_marks_ahead { /* marks_ahead.c; under change */
 	struct nfs4r_oid dir; /* of the file that was marked last */
 	uint64_t cookie, from; /* of its names: up to there marks were made ahead, and since where the last time */
 	uint32_t size;	      /* how many the last time, if there were as many; 0: none */
 	uint32_t made, used;  /* then; of them since */
 };
 /* The mark of an object that is about to be changed was found. */
-void nfs4r_ahead_used(struct nfs4r_ahead *a, const struct ov_mark *m);
-void nfs4r_ahead_gone(struct nfs4r_ahead *a); /* a checkpoint drops marks of no use */
-/* To the @n marks that an update of @oid needs, if that is a file: others of its directory, at most NFS4R_AHEAD_MAX. Returns how many there are now. */
-uint32_t nfs4r_ahead_take(struct nfs4r_store *s, const struct nfs4r_oid *oid, struct nfs4r_touched *list, uint32_t n);
+void nfs4r_marks_ahead_used(struct nfs4r_marks_ahead *a, const struct ov_mark *m);
+void nfs4r_marks_ahead_gone(struct nfs4r_marks_ahead *a); /* a checkpoint drops marks of no use */
+/* To the @n marks that an update of @oid needs, if that is a file: others of its directory, at most NFS4R_MARKS_AHEAD_MAX. Returns how many there are now. */
+uint32_t nfs4r_marks_ahead_take(struct nfs4r_store *s, const struct nfs4r_oid *oid, struct nfs4r_touched *list, uint32_t n);
 /* The version to mark @oid with; 0 = needs no mark. Under change: nobody else alters the overlay's tables. */
 nfs4r_version nfs4r_unmarked(struct nfs4r_store *s, const struct nfs4r_oid *oid);
 
@@ -482,7 +482,7 @@ struct nfs4r_store {
 	uint32_t nflights;
 	struct nfs4r_begun *begun; /* few: no more than are applied at once */
 	uint32_t nbegun, begun_cap;
-	struct nfs4r_ahead ahead;
+	struct nfs4r_marks_ahead marks_ahead;
 
 	pthread_rwlock_t view;
 	struct nfs4r_overlay *active; /* above all others */

@@ -129,7 +129,7 @@ void nfs4r_flights_free(struct nfs4r_store *s)
 /* ---- marks -------------------------------------------------------------- */
 
 struct todo {
-	struct nfs4r_touched marks[NFS4R_PARTS_MAX + NFS4R_AHEAD_MAX];
+	struct nfs4r_touched marks[NFS4R_PARTS_MAX + NFS4R_MARKS_AHEAD_MAX];
 	uint32_t n, needed; /* the others are for later */
 };
 
@@ -152,7 +152,7 @@ static void find_todo(struct nfs4r_store *s, const struct nfs4r_flight *f, struc
 		nfs4r_version v;
 
 		if (m) {
-			nfs4r_ahead_used(&s->ahead, m);
+			nfs4r_marks_ahead_used(&s->marks_ahead, m);
 			m->ahead = false;
 			/* Made by another change that may still be waiting for its sync. */
 			if (m->pos > atomic_load(&s->jnl.synced) && m->pos > *sync_first)
@@ -165,7 +165,7 @@ static void find_todo(struct nfs4r_store *s, const struct nfs4r_flight *f, struc
 	}
 	todo->needed = todo->n;
 	if (todo->n == 1 && f->ntouched == 1)
-		todo->n = nfs4r_ahead_take(s, &todo->marks[0].oid, todo->marks, todo->n);
+		todo->n = nfs4r_marks_ahead_take(s, &todo->marks[0].oid, todo->marks, todo->n);
 }
 
 static enum nfs4r_status build(struct nfs4r_wbuf *w, const struct todo *todo, const struct nfs4r_entry *e,

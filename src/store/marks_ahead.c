@@ -15,13 +15,13 @@
 #define LOOK_MAX 4 /* times as many names are looked at, for most of those after the first in use are marked */
 #define PIECE 16
 
-void nfs4r_ahead_used(struct nfs4r_ahead *a, const struct ov_mark *m)
+void nfs4r_marks_ahead_used(struct nfs4r_marks_ahead *a, const struct ov_mark *m)
 {
 	if (m->ahead)
 		a->used++;
 }
 
-void nfs4r_ahead_gone(struct nfs4r_ahead *a)
+void nfs4r_marks_ahead_gone(struct nfs4r_marks_ahead *a)
 {
 	if (a->made && !a->used)
 		a->size = 0;
@@ -30,7 +30,7 @@ void nfs4r_ahead_gone(struct nfs4r_ahead *a)
 }
 
 /* How many this time. */
-static uint32_t next_size(struct nfs4r_ahead *a, const struct nfs4r_oid *dir)
+static uint32_t next_size(struct nfs4r_marks_ahead *a, const struct nfs4r_oid *dir)
 {
 	bool same = nfs4r_oid_eq(&a->dir, dir);
 
@@ -38,7 +38,7 @@ static uint32_t next_size(struct nfs4r_ahead *a, const struct nfs4r_oid *dir)
 		a->size = 0;
 	else if (same && !a->size)
 		a->size = AHEAD_FIRST;
-	else if (same && a->size < NFS4R_AHEAD_MAX)
+	else if (same && a->size < NFS4R_MARKS_AHEAD_MAX)
 		a->size *= 2;
 	if (!same) {
 		a->dir = *dir;
@@ -57,9 +57,9 @@ static bool is_listed(const struct nfs4r_touched *list, uint32_t n, const struct
 	return false;
 }
 
-uint32_t nfs4r_ahead_take(struct nfs4r_store *s, const struct nfs4r_oid *oid, struct nfs4r_touched *list, uint32_t n)
+uint32_t nfs4r_marks_ahead_take(struct nfs4r_store *s, const struct nfs4r_oid *oid, struct nfs4r_touched *list, uint32_t n)
 {
-	struct nfs4r_ahead *a = &s->ahead;
+	struct nfs4r_marks_ahead *a = &s->marks_ahead;
 	struct nfs4r_dirent ent[PIECE];
 	struct nfs4r_oid dir;
 	struct nfs4r_row row;
