@@ -41,6 +41,8 @@ if(NFS4R_SANITIZE)
   add_link_options(${sanitize})
 else()
   add_compile_options(-fstack-protector-strong)
+  # Only the module is linked with the optimiser (FSAL_REPL/CMakeLists.txt); for every test's program that would take seconds.
+  add_link_options($<$<NOT:$<STREQUAL:$<TARGET_PROPERTY:TYPE>,MODULE_LIBRARY>>:-fno-lto>)
 endif()
 
 include_directories(${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/protocol)
