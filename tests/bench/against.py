@@ -1,13 +1,16 @@
 #!/usr/bin/python3
 """Is this tree slower than an earlier one? Both in turns, trial by trial, so that a machine that gets slower is slower for both.
 
-	against.py [--prepare] COMMIT [options and parts of bench.py]
+	against.py [--prepare] COMMIT [--operations N] [options and parts of bench.py]
+
+--operations: of each kind in a trial of `ops`; the 800 of `make bench` are over in 0.2 to 0.6 s, too short to tell 3 %.
 
 Builds COMMIT in build/against/COMMIT (a git work tree that stays there; Ganesha and the other dependencies are those of this tree), and runs each tree's own
 bench.py with a bed of its own. Before each trial of a part, of PAIRED ones before each single measurement, both wait; then one measures while the other's
 bed has nothing to do. Who is first changes at random. Results
-of each as usual (--out: .../old, .../new) and a table of ratios, new / old: the median of the quotients of trials that followed each other, and the quotient
-of the medians. Exit status 1: something failed. --trials: 3.
+of each as usual (--out: .../old, .../new) and a table of ratios, new / old: the quotient of the medians; the median of the quotients of trials that followed
+each other; and the median of the latter when each is divided by what the stock server in the same bed did, old / new: two beds of the same tree can differ by
+10 % for an hour, in everything. Exit status 1: something failed. --trials: 3.
 """
 import csv
 import datetime
@@ -33,6 +36,8 @@ def child(root, argv):
     sys.path.insert(0, os.path.join(root, 'tests/bench'))
     sys.argv = [os.path.join(root, 'tests/bench/bench.py'), *argv]
     import bench
+    import parts_ops
+    parts_ops.OPERATIONS = int(os.environ.get('OPERATIONS', parts_ops.OPERATIONS))
     turns = os.fdopen(3, 'w', buffering=1)
 
     def say(text):
@@ -122,33 +127,44 @@ def in_turns(children):
             answer(p)
 
 
-def trials(path):
-    """{(part, what, RTT): (unit, [values])} of the replicated side."""
+def trials(path, system='repl'):
+    """{(part, what, RTT): (unit, [values])} of @system."""
     found = {}
     with open(path) as f:
         for r in csv.DictReader(f):
-            if r['system'] == 'repl' and r['unit']:
+            if r['system'] == system and r['unit']:
                 found.setdefault((r['part'], r['what'], r['rtt_ms']), (r['unit'], []))[1].append(float(r['value']))
     return found
 
 
-def compare(old, new):
-    """[(part, what, RTT, unit, median old, median new, quotient of medians, median of quotients)]; quotients: > 1 is worse."""
+def worse(unit, old, new):
+    """Quotients > 1: so many times worse, trial by trial."""
+    return [a / b if unit in RATES else b / a for a, b in zip(old, new)]
+
+
+def compare(old, new, old_stock, new_stock):
+    """[(part, what, RTT, unit, median old, median new, quotient of medians, median of quotients, the same beside stock or None)]; quotients: > 1 is worse."""
     rows = []
     for key, (unit, before) in old.items():
         after = new.get(key, (unit, []))[1]
         if not after or min(before + after) <= 0:
             continue
-        one, two = (before, after) if unit not in RATES else (after, before)
-        rows.append((*key, unit, statistics.median(before), statistics.median(after), statistics.median(two) / statistics.median(one),
-                     statistics.median(b / a for a, b in zip(one, two))))
+        quotients = worse(unit, before, after)
+        stock = worse(unit, old_stock.get(key, (unit, []))[1], new_stock.get(key, (unit, []))[1])
+        beside = statistics.median(q / s for q, s in zip(quotients, stock)) if stock else None
+        rows.append((*key, unit, statistics.median(before), statistics.median(after),
+                     worse(unit, [statistics.median(before)], [statistics.median(after)])[0], statistics.median(quotients), beside))
     return rows
 
 
+def percent(quotient):
+    return '' if quotient is None else f'{100 * (quotient - 1):.1f}%'
+
+
 def table(rows):
-    head = f'{"what":58}{"RTT":>6}{"old":>10}{"new":>10}  {"unit":14}{"worse by":>9}{"in pairs":>9}'
-    return [head] + [f'{part + ": " + what:58}{f"{float(rtt):g}" if rtt else "":>6}{a:>10.3f}{b:>10.3f}  {unit:14}{100 * (m - 1):>8.1f}%{100 * (p - 1):>8.1f}%'
-                     for part, what, rtt, unit, a, b, m, p in rows]
+    head = f'{"what":58}{"RTT":>6}{"old":>10}{"new":>10}  {"unit":14}{"worse by":>9}{"in pairs":>9}{"beside stock":>13}'
+    return [head] + [f'{part + ": " + what:58}{f"{float(rtt):g}" if rtt else "":>6}{a:>10.3f}{b:>10.3f}  {unit:14}{percent(m):>9}{percent(p):>9}{percent(s):>13}'
+                     for part, what, rtt, unit, a, b, m, p, s in rows]
 
 
 def main():
@@ -164,6 +180,9 @@ def main():
         return 0
     out = os.path.join(ROOT, 'build/bench', f'{datetime.datetime.now():%Y-%m-%d-%H%M%S}-against')
     os.makedirs(out)
+    if argv[:1] == ['--operations']:    # an older tree's bench.py need not know it
+        os.environ['OPERATIONS'] = str(int(argv[1]))
+        del argv[:2]
     argv = ['--trials', '3', *argv]
     children = [start(n, r, out, argv) for n, r in zip(NAMES, (old, ROOT))]
 
@@ -174,7 +193,11 @@ def main():
     signal.signal(signal.SIGINT, stop)
     in_turns(children)
     failed = [n for n, p in zip(NAMES, children) if p.wait() != 0]
-    rows = compare(*(trials(f'{out}/{n}/results.csv') for n in NAMES))
+    for n in failed:
+        if not os.path.exists(f'{out}/{n}/results.csv'):
+            with open(f'{out}/{n}.log') as f:
+                sys.exit(f'against: {n} has measured nothing (all of it: {out}/{n}.log): ' + (f.read().strip().splitlines() or ['it said nothing'])[-1])
+    rows = compare(*(trials(f'{out}/{n}/results.csv', system) for system in ('repl', 'stock') for n in NAMES))
     lines = table(rows)
     with open(f'{out}/against.txt', 'w') as f:
         f.write('\n'.join(lines) + '\n')

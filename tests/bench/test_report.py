@@ -31,27 +31,35 @@ def results(repl, stock, unit='s', what='w'):
 
 
 class Against(unittest.TestCase):
-    def rows(self, before, after, unit):
+    def rows(self, before, after, unit, stock_after=(9, 9, 9)):
         with tempfile.TemporaryDirectory() as d:
-            for name, values in (('old', before), ('new', after)):
-                r = results(values, [9, 9, 9], unit)
+            for name, values, stock in (('old', before, (9, 9, 9)), ('new', after, stock_after)):
+                r = results(values, stock, unit)
                 r.trial('p', 'elections', 'repl', 20, 1, '')
                 os.mkdir(f'{d}/{name}')
                 r.write(f'{d}/{name}')
-            return against.compare(*(against.trials(f'{d}/{n}/results.csv') for n in against.NAMES))
+            return against.compare(*(against.trials(f'{d}/{n}/results.csv', s) for s in ('repl', 'stock') for n in against.NAMES))
 
     def test_longer_is_worse(self):
-        self.assertEqual(self.rows([1, 2, 4], [2, 2, 6], 's'), [('p', 'w', '20', 's', 2, 2, 1, 1.5)])
+        self.assertEqual(self.rows([1, 2, 4], [2, 2, 6], 's'), [('p', 'w', '20', 's', 2, 2, 1, 1.5, 1.5)])
 
     def test_a_lower_rate_is_worse(self):
-        self.assertEqual(self.rows([4, 4, 4], [2, 4, 1], 'MiB/s'), [('p', 'w', '20', 'MiB/s', 4, 2, 2, 2)])
+        self.assertEqual(self.rows([4, 4, 4], [2, 4, 1], 'MiB/s'), [('p', 'w', '20', 'MiB/s', 4, 2, 2, 2, 2)])
+
+    def test_what_slows_stock_down_as_well_is_not_the_trees(self):
+        self.assertEqual(self.rows([1, 2, 4], [2, 4, 8], 's', (18, 18, 18))[0][-2:], (2, 1))
 
     def test_the_table_says_by_how_much(self):
         line = against.table(self.rows([2, 2], [3, 3], 's'))[1]
-        self.assertEqual(line.split(), ['p:', 'w', '20', '2.000', '3.000', 's', '50.0%', '50.0%'])
+        self.assertEqual(line.split(), ['p:', 'w', '20', '2.000', '3.000', 's', '50.0%', '50.0%', '50.0%'])
+
+    def test_what_stock_does_not_do_has_no_number_beside_it(self):
+        one = {('p', 'w', '20'): ('s', [1.0])}
+        self.assertEqual(against.compare(one, one, {}, {}), [('p', 'w', '20', 's', 1, 1, 1, 1, None)])
+        self.assertEqual(against.table(against.compare(one, one, {}, {}))[1].split()[-2:], ['0.0%', '0.0%'])
 
     def test_what_only_one_has_is_left_out(self):
-        self.assertEqual(against.compare({('p', 'w', '20'): ('s', [1.0])}, {}), [])
+        self.assertEqual(against.compare({('p', 'w', '20'): ('s', [1.0])}, {}, {}, {}), [])
 
 
 class Wan(unittest.TestCase):
