@@ -389,6 +389,31 @@ static uint32_t shared_connections(int fd[BULK_CONNECTIONS])
 	return own == BULK_CONNECTIONS ? n : 0;
 }
 
+/* Port of server 2's end of the connection @fd of server 1. */
+static in_port_t far_port(int fd)
+{
+	struct sockaddr_in peer;
+	socklen_t len = sizeof(peer);
+
+	assert_int_equal(getpeername(fd, (struct sockaddr *)&peer, &len), 0);
+	return peer.sin_port;
+}
+
+/* Neither end of the connection with that @port at server 2 is open. */
+static bool is_gone(in_port_t port)
+{
+	for (int i = 3; i < 256; i++) {
+		struct sockaddr_in here = { 0 }, peer = { 0 };
+		socklen_t hlen = sizeof(here), plen = sizeof(peer);
+
+		if (getsockname(i, (struct sockaddr *)&here, &hlen) == 0 && here.sin_port == port)
+			return false;
+		if (getpeername(i, (struct sockaddr *)&peer, &plen) == 0 && peer.sin_port == port)
+			return false;
+	}
+	return true;
+}
+
 static struct world *two_with_connections(int fd[BULK_CONNECTIONS])
 {
 	struct world *w = malloc(sizeof(*w));
@@ -408,15 +433,17 @@ static void test_one_of_several_is_cut(void **state)
 	struct world *w = two_with_connections(fd);
 	struct nfs4r_rpc_peer_stats st;
 	uint64_t number = 0;
+	in_port_t port;
 
 	for (uint32_t round = 0; round < BULK_CONNECTIONS; round++) {
 		pthread_mutex_lock(&w->s[1].lock); /* the receiver stands still */
 		for (uint32_t i = 0; i < 48; i++)
 			assert_int_equal(send_entry(&w->s[0], 2, ++number, 1 << 20), NFS4R_OK);
+		port = far_port(fd[round]);
 		shutdown(fd[round], SHUT_RDWR);
 		pthread_mutex_unlock(&w->s[1].lock);
 		world_wait(&w->s[1], w_s->last_entry == number);
-		world_wait(&w->s[0], shared_connections(fd) == 2 * BULK_CONNECTIONS);
+		world_wait(&w->s[0], is_gone(port) && shared_connections(fd) == 2 * BULK_CONNECTIONS);
 	}
 	assert_int_equal(world_get(&w->s[1], w_s->messages), number);
 	assert_int_equal(world_get(&w->s[1], w_s->bytes), number << 20);
@@ -489,6 +516,7 @@ static void test_new_connections_get_padding(void **state)
 	struct world *w = malloc(sizeof(*w));
 	uint64_t number = 0, before;
 	int fd[BULK_CONNECTIONS];
+	in_port_t port;
 
 	world_init(w, 2);
 	for (int i = 0; i < 2; i++) {
@@ -505,9 +533,10 @@ static void test_new_connections_get_padding(void **state)
 	/* Another connection within the minute gets none. */
 	world_wait(&w->s[0], shared_connections(fd) == 2 * BULK_CONNECTIONS);
 	before = sent_to(&w->s[0], 2);
+	port = far_port(fd[0]);
 	assert_int_equal(shutdown(fd[0], SHUT_RDWR), 0);
 	world_wait(&w->s[0], strstr(w_s->log, "one of several connections"));
-	world_wait(&w->s[0], shared_connections(fd) == 2 * BULK_CONNECTIONS);
+	world_wait(&w->s[0], is_gone(port) && shared_connections(fd) == 2 * BULK_CONNECTIONS);
 	assert_int_equal(send_entry(&w->s[1], 1, ++number, 1000), NFS4R_OK);
 	world_wait(&w->s[0], w_s->last_entry == number);
 	assert_in_range(sent_to(&w->s[0], 2) - before, 0, 100000);

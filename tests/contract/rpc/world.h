@@ -52,9 +52,9 @@ uint64_t world_now_ns(void);
 		struct world_server *w_s = (s);                                              \
 		uint64_t w_end = world_now_ns() + WORLD_WAIT_MS * 1000000ull;                 \
 		pthread_mutex_lock(&w_s->lock);                                              \
-		while (!(expr) && world_now_ns() < w_end)                                    \
+		bool w_ok;                                                                   \
+		while (!(w_ok = (expr)) && world_now_ns() < w_end)                           \
 			world_pause(w_s);                                                    \
-		bool w_ok = (expr);                                                          \
 		pthread_mutex_unlock(&w_s->lock);                                            \
 		if (!w_ok)                                                                   \
 			fail_msg("%s did not come true; log:\n%s", #expr, w_s->log);         \
