@@ -3,15 +3,15 @@
 
 	against.py [--prepare] COMMIT [--operations N] [options and parts of bench.py]
 
---operations: of each kind in a trial of `ops`; the 800 of `make bench` are over in 0.2 to 0.6 s, too short to tell 3 %.
-
 Builds COMMIT in build/against/COMMIT (a git work tree that stays there; Ganesha and the other dependencies are those of this tree), and runs each tree's own
 bench.py with a bed of its own. Before each trial of a part, of PAIRED ones before each single measurement, both wait; then one measures while the other's
 bed has nothing to do. Who is first changes at random. Results
 of each as usual (--out: .../old, .../new) and a table of ratios, new / old: the quotient of the medians; the median of the quotients of trials that followed
 each other; and the median of the latter when each is divided by what the stock server in the same bed did, old / new: two beds of the same tree can differ by
-10 % for an hour, in everything. Exit status 1: something failed. --trials: 3.
+10 % for an hour, in everything. Exit status 1: something failed. --trials: 3. --operations: of each kind in a trial of `ops`; the 800 of `make bench` are over
+in 0.2 to 0.6 s, too short to tell 3 %.
 """
+import argparse
 import csv
 import datetime
 import os
@@ -30,14 +30,14 @@ NAMES = ('old', 'new')
 
 # ---- one of the two
 
-def child(root, argv):
+def child(root, operations, argv):
     """bench.py of @root; before and after each trial of a part it says so on descriptor 3 and waits for an answer on standard input."""
     os.chdir(root)
     sys.path.insert(0, os.path.join(root, 'tests/bench'))
     sys.argv = [os.path.join(root, 'tests/bench/bench.py'), *argv]
     import bench
     import parts_ops
-    parts_ops.OPERATIONS = int(os.environ.get('OPERATIONS', parts_ops.OPERATIONS))
+    parts_ops.OPERATIONS = int(operations) or parts_ops.OPERATIONS      # an older tree's bench.py has no option for it
     turns = os.fdopen(3, 'w', buffering=1)
 
     def say(text):
@@ -92,11 +92,11 @@ def prepare(commit):
     return path
 
 
-def start(name, root, out, argv):
+def start(name, root, operations, out, argv):
     asks, write = os.pipe()
     log = open(f'{out}/{name}.log', 'w')
-    p = subprocess.Popen([sys.executable, os.path.abspath(__file__), '--child', root, *argv, '--out', f'{out}/{name}'], stdin=subprocess.PIPE, stdout=log,
-                         stderr=subprocess.STDOUT, text=True, preexec_fn=lambda: os.dup2(write, 3), pass_fds=(3,))
+    p = subprocess.Popen([sys.executable, os.path.abspath(__file__), '--child', root, str(operations), *argv, '--out', f'{out}/{name}'],
+                         stdin=subprocess.PIPE, stdout=log, stderr=subprocess.STDOUT, text=True, preexec_fn=lambda: os.dup2(write, 3), pass_fds=(3,))
     os.close(write)
     p.asks = os.fdopen(asks)
     return p
@@ -138,8 +138,8 @@ def trials(path, system='repl'):
 
 
 def worse(unit, old, new):
-    """Quotients > 1: so many times worse, trial by trial."""
-    return [a / b if unit in RATES else b / a for a, b in zip(old, new)]
+    """So many times."""
+    return old / new if unit in RATES else new / old
 
 
 def compare(old, new, old_stock, new_stock):
@@ -149,11 +149,11 @@ def compare(old, new, old_stock, new_stock):
         after = new.get(key, (unit, []))[1]
         if not after or min(before + after) <= 0:
             continue
-        quotients = worse(unit, before, after)
-        stock = worse(unit, old_stock.get(key, (unit, []))[1], new_stock.get(key, (unit, []))[1])
-        beside = statistics.median(q / s for q, s in zip(quotients, stock)) if stock else None
-        rows.append((*key, unit, statistics.median(before), statistics.median(after),
-                     worse(unit, [statistics.median(before)], [statistics.median(after)])[0], statistics.median(quotients), beside))
+        one, two = statistics.median(before), statistics.median(after)
+        quotients = [worse(unit, a, b) for a, b in zip(before, after)]
+        stock = [stocks.get(key, (unit, []))[1] for stocks in (old_stock, new_stock)]
+        beside = statistics.median(q / worse(unit, a, b) for q, a, b in zip(quotients, *stock)) if all(stock) and min(map(min, stock)) > 0 else None
+        rows.append((*key, unit, one, two, worse(unit, one, two), statistics.median(quotients), beside))
     return rows
 
 
@@ -169,22 +169,23 @@ def table(rows):
 
 def main():
     if len(sys.argv) > 2 and sys.argv[1] == '--child':
-        child(sys.argv[2], sys.argv[3:])
+        child(sys.argv[2], sys.argv[3], sys.argv[4:])
     argv = sys.argv[1:]
     only = argv[:1] == ['--prepare']
     argv = argv[only:]
     if not argv or argv[0].startswith('-'):
         sys.exit(__doc__)
-    old = prepare(argv.pop(0))
+    commit = argv.pop(0)
+    own = argparse.ArgumentParser(usage='against.py COMMIT [--operations N] [options and parts of bench.py]', add_help=False, allow_abbrev=False)
+    own.add_argument('--operations', type=int, default=0)
+    own, argv = own.parse_known_args(argv)
+    old = prepare(commit)
     if only:
         return 0
     out = os.path.join(ROOT, 'build/bench', f'{datetime.datetime.now():%Y-%m-%d-%H%M%S}-against')
     os.makedirs(out)
-    if argv[:1] == ['--operations']:    # an older tree's bench.py need not know it
-        os.environ['OPERATIONS'] = str(int(argv[1]))
-        del argv[:2]
     argv = ['--trials', '3', *argv]
-    children = [start(n, r, out, argv) for n, r in zip(NAMES, (old, ROOT))]
+    children = [start(n, r, own.operations, out, argv) for n, r in zip(NAMES, (old, ROOT))]
 
     def stop(*_):                       # each writes what it has
         for p in children:
