@@ -3,10 +3,9 @@
 
 	against.py [--prepare] COMMIT [--operations N] [options and parts of bench.py]
 
-Builds COMMIT in build/against/COMMIT (a git work tree that stays there; Ganesha and the other dependencies are those of this tree), and runs each tree's own
-bench.py with a bed of its own. Before each trial of a part, of PAIRED ones before each single measurement, both wait; then one measures while the other's
-bed has nothing to do. Who is first changes at random. Results
-of each as usual (--out: .../old, .../new) and a table of ratios, new / old: the quotient of the medians; the median of the quotients of trials that followed
+Builds COMMIT in build/against/COMMIT (a git work tree that stays there; Ganesha and the other dependencies are those of this tree, and what is
+preloaded into the guests, SHIM), and runs each tree's own bench.py with a bed of its own. Before each trial of a part, of PAIRED ones before each single
+measurement, both wait; then one measures while the other's bed has nothing to do. Who is first changes at random. Results of each as usual (--out: .../old, .../new) and a table of ratios, new / old: the quotient of the medians; the median of the quotients of trials that followed
 each other; and the median of the latter when each is divided by what the stock server in the same bed did, old / new: two beds of the same tree can differ by
 10 % for an hour, in everything. Exit status 1: something failed. --trials: 3. --operations: of each kind in a trial of `ops`; the 800 of `make bench` are over
 in 0.2 to 0.6 s, too short to tell 3 %.
@@ -16,6 +15,7 @@ import csv
 import datetime
 import os
 import random
+import shutil
 import signal
 import statistics
 import subprocess
@@ -26,6 +26,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 RATES = ('/s', 'MiB/s', 'rounds/s', 'operations/s', '%')        # more is better; of all other units less is
 PAIRED = ('trees', 'oldfiles', 'create')                # parts that measure by Bench.pairs
 NAMES = ('old', 'new')
+SHIM = 'tests/cluster/bed/umlshim.c'
 
 
 # ---- one of the two
@@ -88,6 +89,7 @@ def prepare(commit):
         subprocess.run(['git', '-C', ROOT, 'worktree', 'prune'], check=True)        # `make clean` may have taken it away
         subprocess.run(['git', '-C', ROOT, 'worktree', 'add', '--detach', path, sha], check=True)
         os.symlink(os.path.join(ROOT, '.deps'), os.path.join(path, '.deps'))
+    shutil.copy(os.path.join(ROOT, SHIM), os.path.join(path, SHIM))     # both measure with the same guests
     subprocess.run(['make', '-C', path, 'build'], check=True, stdout=subprocess.DEVNULL)
     return path
 
