@@ -9,7 +9,7 @@
  * socket: the default buffer of a packet socket (208 KB) loses every burst on a long link.
  *
  * sigaction, sigsuspend, epoll_wait: two ways in which a guest misses a frame until its next timer or the sender's
- * next try, 10 to 15 ms (3 % of a near server's answers, a quarter of the time of a burst of creates). UML 6.1 goes
+ * next try, 10 to 15 ms (one in 33 creates of a burst, a quarter of its time). UML 6.1 goes
  * idle by sigsuspend with its interrupts off and does not look whether a SIGIO came meanwhile: here such a SIGIO ends
  * the sleep before it begins. And the host sends SIGIO for a tap device before poll shows the frame, so a guest that is
  * quick finds nothing: here a look that follows a SIGIO and finds nothing goes on for some microseconds.
