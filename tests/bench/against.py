@@ -3,12 +3,13 @@
 
 	against.py [--prepare] COMMIT [--operations N] [options and parts of bench.py]
 
-Builds COMMIT in build/against/COMMIT (a git work tree that stays there; Ganesha and the other dependencies are those of this tree, and what is
-preloaded into the guests, SHIM), and runs each tree's own bench.py with a bed of its own. Before each trial of a part, of PAIRED ones before each single
-measurement, both wait; then one measures while the other's bed has nothing to do. Who is first changes at random. Results of each as usual (--out: .../old, .../new) and a table of ratios, new / old: the quotient of the medians; the median of the quotients of trials that followed
-each other; and the median of the latter when each is divided by what the stock server in the same bed did, old / new: two beds of the same tree can differ by
-10 % for an hour, in everything. Exit status 1: something failed. --trials: 3. --operations: of each kind in a trial of `ops`; the 800 of `make bench` are over
-in 0.2 to 0.6 s, too short to tell 3 %.
+Builds COMMIT in build/against/COMMIT (a git work tree that stays there; Ganesha and the other dependencies are those of this tree, and so is SHIM, which
+is preloaded into the guests), and runs each tree's own bench.py with a bed of its own. Before each trial of a part, of PAIRED ones before each single
+measurement, both wait; then one measures while the other's bed has nothing to do. Who is first changes at random. Results of each as usual (--out:
+.../old, .../new) and a table of ratios, new / old: the quotient of the medians; the median of the quotients of trials that followed each other; and the
+median of the latter when each is divided by what the stock server in the same bed did, old / new: two beds of the same tree can differ by 10 % for an hour,
+in everything. Exit status 1: something failed. --trials: 3. --operations: of each kind in a trial of `ops`; the 800 of `make bench` are over in 0.2 to
+0.6 s, too short to tell 3 %.
 """
 import argparse
 import csv

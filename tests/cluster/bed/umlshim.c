@@ -9,10 +9,10 @@
  * socket: the default buffer of a packet socket (208 KB) loses every burst on a long link.
  *
  * sigaction, sigsuspend, epoll_wait: two ways in which a guest misses a frame until its next timer or the sender's
- * next try, 10 to 15 ms (one in 33 creates of a burst, a quarter of its time). UML 6.1 goes
- * idle by sigsuspend with its interrupts off and does not look whether a SIGIO came meanwhile: here such a SIGIO ends
- * the sleep before it begins. And the host sends SIGIO for a tap device before poll shows the frame, so a guest that is
- * quick finds nothing: here a look that follows a SIGIO and finds nothing goes on for some microseconds.
+ * next try, 10 to 15 ms (one in 33 creates of a burst, a quarter of its time). UML 6.1 goes idle by sigsuspend with its
+ * interrupts off and does not look whether a SIGIO came meanwhile: here such a SIGIO ends the sleep before it begins.
+ * And the host sends SIGIO for a tap device before poll shows the frame, so a guest that is quick finds nothing: here a
+ * look that follows a SIGIO and finds nothing goes on for some microseconds.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -103,7 +103,7 @@ int socket(int domain, int type, int protocol)
 }
 
 #define SET_BYTES (_NSIG / 8)		/* what the kernel takes for a set of signals */
-#define LOOK_NS 50000
+#define LOOK_NS 50000			/* a frame shows so long after its signal, at most */
 
 static void (*on_input)(int, siginfo_t *, void *);
 static volatile sig_atomic_t came_awake;	/* a SIGIO since the guest was last about to sleep */
@@ -161,6 +161,7 @@ static long now_ns(void)
 	return t.tv_sec * 1000000000L + t.tv_nsec;
 }
 
+/* A timeout of 0 lasts up to LOOK_NS when it is the first look since a SIGIO. */
 int epoll_wait(int fd, struct epoll_event *events, int most, int timeout)
 {
 	static int (*real)(int, struct epoll_event *, int, int);
