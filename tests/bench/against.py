@@ -4,8 +4,8 @@
 	against.py [--prepare] COMMIT [--operations N] [options and parts of bench.py]
 
 Builds COMMIT in build/against/COMMIT (a git work tree that stays there; Ganesha and the other dependencies are those of this tree, and so is SHIM, which
-is preloaded into the guests), and runs each tree's own bench.py with a bed of its own. Before each trial of a part, of PAIRED ones before each single
-measurement, both wait; then one measures while the other's bed has nothing to do. Who is first changes at random. Results of each as usual (--out:
+is preloaded into the guests), and runs each tree's own bench.py with a bed and a disk of its own (with-disk: what either tree removed before is no part of
+what the other one's files cost). Before each trial of a part, of PAIRED ones before each single measurement, both wait; then one measures while the other's bed has nothing to do. Who is first changes at random. Results of each as usual (--out:
 .../old, .../new) and a table of ratios, new / old: the quotient of the medians; the median of the quotients of trials that followed each other; and the
 median of the latter when each is divided by what the stock server in the same bed did, old / new: two beds of the same tree can differ by 10 % for an hour,
 in everything. Exit status 1: something failed. --trials: 3. --operations: of each kind in a trial of `ops`; the 800 of `make bench` are over in 0.2 to
@@ -28,6 +28,7 @@ RATES = ('/s', 'MiB/s', 'rounds/s', 'operations/s', '%')        # more is better
 PAIRED = ('trees', 'oldfiles', 'create')                # parts that measure by Bench.pairs
 NAMES = ('old', 'new')
 SHIM = 'tests/cluster/bed/umlshim.c'
+DISK = os.path.join(HERE, 'with-disk')
 
 
 # ---- one of the two
@@ -98,7 +99,7 @@ def prepare(commit):
 def start(name, root, operations, out, argv):
     asks, write = os.pipe()
     log = open(f'{out}/{name}.log', 'w')
-    p = subprocess.Popen([sys.executable, os.path.abspath(__file__), '--child', root, str(operations), *argv, '--out', f'{out}/{name}'],
+    p = subprocess.Popen([DISK, os.path.dirname(out), sys.executable, os.path.abspath(__file__), '--child', root, str(operations), *argv, '--out', f'{out}/{name}'],
                          stdin=subprocess.PIPE, stdout=log, stderr=subprocess.STDOUT, text=True, preexec_fn=lambda: os.dup2(write, 3), pass_fds=(3,))
     os.close(write)
     p.asks = os.fdopen(asks)
