@@ -1,15 +1,16 @@
 #!/usr/bin/python3
 """Is this tree slower than an earlier one? Both in turns, trial by trial, so that a machine that gets slower is slower for both.
 
-	against.py [--prepare] COMMIT [--operations N] [options and parts of bench.py]
+	against.py [--prepare] COMMIT [--beds N] [--operations N] [options and parts of bench.py]
 
 Builds COMMIT in build/against/COMMIT (a git work tree that stays there; Ganesha and the other dependencies are those of this tree, and so is SHIM, which
 is preloaded into the guests), and runs each tree's own bench.py with a bed and a disk of its own (with-disk: what either tree removed before is no part of
-what the other one's files cost). Before each trial of a part, of PAIRED ones before each single measurement, both wait; then one measures while the other's bed has nothing to do. Who is first changes at random. Results of each as usual (--out:
-.../old, .../new) and a table of ratios, new / old: the quotient of the medians; the median of the quotients of trials that followed each other; and the
-median of the latter when each is divided by what the stock server in the same bed did, old / new: two beds of the same tree can differ by 10 % for an hour,
-in everything. Exit status 1: something failed. --trials: 3. --operations: of each kind in a trial of `ops`; the 800 of `make bench` are over in 0.2 to
-0.6 s, too short to tell 3 %.
+what the other one's files cost). Before each trial of a part, of PAIRED ones before each single measurement, both wait; then one measures while the other's
+bed has nothing to do. Who is first changes at random. Results of each as usual (--out: .../N/old, .../N/new) and a table of ratios, new / old: the quotient
+of the medians; the median of the quotients of trials that followed each other; and the median of the latter when each is divided by what the stock server in
+the same bed did, old / new: two beds of the same tree can differ by 10 % for an hour, in everything. --beds: so many pairs of beds, one after the other, each
+with all trials, 1; more of them and fewer trials (--trials, 3) average that out. --operations: of each kind in a trial of `ops`; the 800 of `make bench` are
+over in 0.2 to 0.6 s, too short to tell 3 %. Exit status 1: something failed.
 """
 import argparse
 import csv
@@ -96,7 +97,7 @@ def prepare(commit):
     return path
 
 
-def start(name, root, operations, out, argv):
+def start(name, root, out, operations, argv):
     asks, write = os.pipe()
     log = open(f'{out}/{name}.log', 'w')
     p = subprocess.Popen([DISK, os.path.dirname(out), sys.executable, os.path.abspath(__file__), '--child', root, str(operations), *argv, '--out', f'{out}/{name}'],
@@ -114,9 +115,8 @@ def answer(p):
         pass                            # it has ended; its status says why
 
 
-def in_turns(children):
+def in_turns(children, chance):
     """Until both have ended. A child that has ended is waited for no more."""
-    chance = random.Random(1)
     while True:
         waiting = [(p, p.asks.readline()) for p in children]       # both are where the next trial begins, or at their end
         asking = [(p, name.strip()) for p, name in waiting if name]
@@ -131,13 +131,14 @@ def in_turns(children):
             answer(p)
 
 
-def trials(path, system='repl'):
-    """{(part, what, RTT): (unit, [values])} of @system."""
+def trials(paths, system='repl'):
+    """{(part, what, RTT): (unit, [values])} of @system, those of each file after those of the one before."""
     found = {}
-    with open(path) as f:
-        for r in csv.DictReader(f):
-            if r['system'] == system and r['unit']:
-                found.setdefault((r['part'], r['what'], r['rtt_ms']), (r['unit'], []))[1].append(float(r['value']))
+    for path in paths:
+        with open(path) as f:
+            for r in csv.DictReader(f):
+                if r['system'] == system and r['unit']:
+                    found.setdefault((r['part'], r['what'], r['rtt_ms']), (r['unit'], []))[1].append(float(r['value']))
     return found
 
 
@@ -171,6 +172,35 @@ def table(rows):
                      for part, what, rtt, unit, a, b, m, p, s in rows]
 
 
+class Pairs:
+    """One pair of beds after the other."""
+
+    def __init__(self, old, operations, argv):
+        self.old, self.operations, self.argv = old, operations, argv
+        self.chance = random.Random(1)      # one for all: who is first in a pair of beds is not who was in the one before
+        self.children, self.failed, self.stopped = [], [], False
+        for s in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(s, self.stop)
+
+    def stop(self, *_):                     # each writes what it has
+        self.stopped = True
+        for p in self.children:
+            p.send_signal(signal.SIGTERM)
+
+    def run(self, out):
+        if self.stopped:
+            return
+        os.makedirs(out)
+        self.children = [start(n, r, out, self.operations, self.argv) for n, r in zip(NAMES, (self.old, ROOT))]
+        in_turns(self.children, self.chance)
+        self.failed += [f'{out}/{n}.log' for n, p in zip(NAMES, self.children) if p.wait() != 0]
+
+
+def last_words(log):
+    with open(log) as f:
+        return (f.read().strip().splitlines() or ['it said nothing'])[-1]
+
+
 def main():
     if len(sys.argv) > 2 and sys.argv[1] == '--child':
         child(sys.argv[2], sys.argv[3], sys.argv[4:])
@@ -180,34 +210,29 @@ def main():
     if not argv or argv[0].startswith('-'):
         sys.exit(__doc__)
     commit = argv.pop(0)
-    own = argparse.ArgumentParser(usage='against.py COMMIT [--operations N] [options and parts of bench.py]', add_help=False, allow_abbrev=False)
+    own = argparse.ArgumentParser(usage='against.py COMMIT [--beds N] [--operations N] [options and parts of bench.py]', add_help=False, allow_abbrev=False)
+    own.add_argument('--beds', type=int, default=1)
     own.add_argument('--operations', type=int, default=0)
     own, argv = own.parse_known_args(argv)
+    if own.beds < 1:
+        sys.exit('against: --beds is at least 1')
     old = prepare(commit)
     if only:
         return 0
     out = os.path.join(ROOT, 'build/bench', f'{datetime.datetime.now():%Y-%m-%d-%H%M%S}-against')
-    os.makedirs(out)
-    argv = ['--trials', '3', *argv]
-    children = [start(n, r, own.operations, out, argv) for n, r in zip(NAMES, (old, ROOT))]
-
-    def stop(*_):                       # each writes what it has
-        for p in children:
-            p.send_signal(signal.SIGTERM)
-    signal.signal(signal.SIGTERM, stop)
-    signal.signal(signal.SIGINT, stop)
-    in_turns(children)
-    failed = [n for n, p in zip(NAMES, children) if p.wait() != 0]
-    for n in failed:
-        if not os.path.exists(f'{out}/{n}/results.csv'):
-            with open(f'{out}/{n}.log') as f:
-                sys.exit(f'against: {n} has measured nothing (all of it: {out}/{n}.log): ' + (f.read().strip().splitlines() or ['it said nothing'])[-1])
-    rows = compare(*(trials(f'{out}/{n}/results.csv', system) for system in ('repl', 'stock') for n in NAMES))
+    outs = [f'{out}/{n + 1}' for n in range(own.beds)]
+    pairs = Pairs(old, own.operations, ['--trials', '3', *argv])
+    for o in outs:
+        pairs.run(o)
+    outs = [o for o in outs if all(os.path.exists(f'{o}/{n}/results.csv') for n in NAMES)]
+    if not outs:
+        sys.exit('\n'.join(['against: nothing was measured:', *(f'{log}: {last_words(log)}' for log in pairs.failed)]))
+    rows = compare(*(trials([f'{o}/{n}/results.csv' for o in outs], system) for system in ('repl', 'stock') for n in NAMES))
     lines = table(rows)
     with open(f'{out}/against.txt', 'w') as f:
         f.write('\n'.join(lines) + '\n')
-    print('\n'.join(lines) + f'\nresults: {out}' + ''.join(f'\n{n} FAILED: see {out}/{n}.log' for n in failed))
-    return 1 if failed else 0
+    print('\n'.join(lines) + f'\nresults: {out}' + ''.join(f'\nFAILED: see {log}' for log in pairs.failed))
+    return 1 if pairs.failed or pairs.stopped else 0
 
 
 if __name__ == '__main__':

@@ -31,20 +31,25 @@ def results(repl, stock, unit='s', what='w'):
 
 
 class Against(unittest.TestCase):
-    def rows(self, before, after, unit, stock_after=(9, 9, 9)):
+    def rows(self, before, after, unit, stock_after=(9, 9, 9), beds=1):
         with tempfile.TemporaryDirectory() as d:
-            for name, values, stock in (('old', before, (9, 9, 9)), ('new', after, stock_after)):
-                r = results(values, stock, unit)
-                r.trial('p', 'elections', 'repl', 20, 1, '')
-                os.mkdir(f'{d}/{name}')
-                r.write(f'{d}/{name}')
-            return against.compare(*(against.trials(f'{d}/{n}/results.csv', s) for s in ('repl', 'stock') for n in against.NAMES))
+            for bed in range(beds):
+                for name, values, stock in (('old', before, (9, 9, 9)), ('new', after, stock_after)):
+                    r = results(values[bed::beds], stock[bed::beds], unit)
+                    r.trial('p', 'elections', 'repl', 20, 1, '')
+                    os.makedirs(f'{d}/{bed}/{name}')
+                    r.write(f'{d}/{bed}/{name}')
+            files = {n: [f'{d}/{bed}/{n}/results.csv' for bed in range(beds)] for n in against.NAMES}
+            return against.compare(*(against.trials(files[n], s) for s in ('repl', 'stock') for n in against.NAMES))
 
     def test_longer_is_worse(self):
         self.assertEqual(self.rows([1, 2, 4], [2, 2, 6], 's'), [('p', 'w', '20', 's', 2, 2, 1, 1.5, 1.5)])
 
     def test_a_lower_rate_is_worse(self):
         self.assertEqual(self.rows([4, 4, 4], [2, 4, 1], 'MiB/s'), [('p', 'w', '20', 'MiB/s', 4, 2, 2, 2, 2)])
+
+    def test_trials_of_several_pairs_of_beds_are_one_sample(self):
+        self.assertEqual(self.rows([1, 2, 4], [2, 2, 6], 's', beds=3), self.rows([1, 2, 4], [2, 2, 6], 's'))
 
     def test_what_slows_stock_down_as_well_is_not_the_trees(self):
         self.assertEqual(self.rows([1, 2, 4], [2, 4, 8], 's', (18, 18, 18))[0][-2:], (2, 1))
