@@ -6,7 +6,8 @@ import subprocess
 import tempfile
 import unittest
 
-DISK = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'with-disk')
+HERE = os.path.dirname(os.path.realpath(__file__))
+DISK = os.path.join(HERE, 'with-disk')
 
 
 class WithDisk(unittest.TestCase):
@@ -34,7 +35,8 @@ class WithDisk(unittest.TestCase):
 
     def test_nobody_else_sees_it_and_nothing_stays(self):
         name = f'{os.path.basename(self.dir)}.file'
-        self.assertEqual(self.must('sh', '-c', f'ls -d /tmp/*; touch /tmp/{name}; findmnt -no SOURCE /tmp')[:16], '/tmp/lost+found\n')
+        there = {'lost+found', *([HERE.split('/')[2]] if HERE.startswith('/tmp/') else [])}        # the checkout may lie in /tmp
+        self.assertEqual(set(self.must('sh', '-c', f'ls -A /tmp; touch /tmp/{name}').split()), there)
         self.assertFalse(os.path.exists(f'/tmp/{name}'))
         self.assertEqual(os.listdir(self.dir), [])
         backed = subprocess.run(['losetup', '--list', '--noheadings', '--output', 'BACK-FILE'], capture_output=True, text=True, check=True).stdout
