@@ -89,6 +89,25 @@ def updates_are_right(b, name):
     return f'EEXIST after {took / RTT:.1f} round trips'
 
 
+def a_free_name(b, name, setting):
+    """O_EXCL at site 2 of a name that site 1 has just taken from a file. The client looks up first: with local it may be refused for as long as the name is old here."""
+    done, tries, offset = both(b, ('do', 'away', DIR, name), ('take', DIR, name), RTT / 4)
+    under_control(done)
+    shift = offset[1] - offset[2]
+    began = tries[0][0] + shift
+    made = tries[-1][1] + shift - done['t1']
+    bed.expect(began > done['t1'], f'began at {began}, before the name was free: {done}')
+    refused = [error for _, _, error in tries if error]
+    bed.expect(set(refused) <= {'EEXIST'}, f'refused with {set(refused)}')
+    if setting == 'strict':
+        bed.expect(not refused, f'refused {len(refused)} times though the name was free')
+    else:
+        bed.expect(refused, f'never refused, though it takes {RTT / 2} s to come: {tries}')
+    bed.expect(tries[-1][1] - tries[-1][0] >= RTT - SLACK, f'made without site 1: {tries[-1]}')
+    bed.expect(made < SOON, f'made {made:.2f} s after it was free')
+    return f'made after {made:.2f} s, refused {len(refused)} times before'
+
+
 def one_question(b):
     """A name and whether its directory may be searched are asked for together (FSAL_REPL/ahead.c)."""
     many = f'{DIR}/many'
@@ -146,7 +165,7 @@ def one_setting(b, report):
     setting = b.setting('Directory_Reads', 'strict')
     names = at_once if setting == 'strict' else soon
     b.remount('vers=4.2,actimeo=0,lookupcache=none', [1, 2])
-    b.sh(1, f'mkdir {DIR} && printf old >{DIR}/rewritten && printf old >{DIR}/saved')
+    b.sh(1, f'mkdir {DIR} && printf old >{DIR}/rewritten && printf old >{DIR}/saved && touch {DIR}/renamed')
     b.no_controls(20)
     b.links((1, 2, 'rtt=400ms'))
     try:
@@ -155,6 +174,9 @@ def one_setting(b, report):
             report.check(f'{setting}: {what}', judge, b, what, name)
             b.no_controls(20)
         report.check(f'{setting}: an update by name', updates_are_right, b, 'made')
+        b.no_controls(20)
+        report.check(f'{setting}: a name that is free again', a_free_name, b, 'renamed', setting)
+        b.no_controls(20)
         if setting == 'strict':
             report.check('strict: one question for a name', one_question, b)
             b.no_controls(20)

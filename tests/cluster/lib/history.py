@@ -16,8 +16,8 @@ that begins later. Not promised: what is seen of an operation that still runs (a
 any order), so reads that overlap an update of the same thing judge nothing but "never from nowhere".
 
 With Directory_Reads = local what is seen of a name may be LAG old: whatever began less than LAG after the end of an update of the
-name judges nothing but "never from nowhere"; that includes updates that were refused because the name is not there (a client looks
-it up before). Files, and what updates did, are judged as ever.
+name judges nothing but "never from nowhere"; that includes updates that were refused because the name is there, or not there: a client
+looks it up before. Files, and what updates did, are judged as ever.
 """
 import collections
 import json
@@ -116,8 +116,7 @@ def judged(events, lag):
     def updates(e):
         return e['op'] in UPDATES and e['result'] in ('ok', 'unknown')
     done, rest = [mark_nothing(e, events) for e in events if updates(e)], [e for e in events if not updates(e)]
-    quiet = [e for e in rest if not any(u['t0'] < e['t1'] and e['t0'] - (0 if e['result'] == 'EEXIST' else lag) < u['t1'] and
-                                        names_of(u) & names_of(e) for u in done)]
+    quiet = [e for e in rest if not any(u['t0'] < e['t1'] and e['t0'] - lag < u['t1'] and names_of(u) & names_of(e) for u in done)]
     return sorted(done + quiet, key=lambda e: e['t0'])
 
 

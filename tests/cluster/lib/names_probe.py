@@ -2,13 +2,14 @@
 
 	names_probe.py do WHAT DIR NAME GO       at AT; prints {t0, t1}
 	names_probe.py see WHAT DIR NAME GO      from AT until UNTIL looks again and again; prints [[t0, t1, is it the new state?], ...]
+	names_probe.py take DIR NAME GO          from AT makes the file, exclusively, again and again until it is made; prints [[t0, t1, error or null], ...]
 	names_probe.py refuse DIR NAME GO        at AT mkdir of a name that another site has just made; prints {t0, t1, error}
 	names_probe.py open DIR NAME,NAME,..     opens the files, one after the other; prints the seconds that each took
 	names_probe.py work DIR NAME             makes directories, so often that the site keeps control, until that name is there
 	names_probe.py change DIR NAME,NAME,..   makes, renames and removes them; prints [[seconds that each took], ..], a name a line
 
-When it can begin it makes the file GO.do, GO.see, GO.refuse, and waits for the file GO, which has the times of this clock: {"do": [AT], "see": [AT, UNTIL], ..}.
-WHAT is mkdir, list (do: mkdir; see: a listing), rewrite (of the file NAME, which exists), save (a new file takes NAME).
+When it can begin it makes the file GO.do, GO.see, GO.take, GO.refuse, and waits for the file GO, which has the times of this clock: {"do": [AT], "see": [AT, UNTIL], ..}.
+WHAT is mkdir, list (do: mkdir; see: a listing), rewrite (of the file NAME, which exists), save (a new file takes NAME), away (the file NAME gets another name).
 """
 import errno
 import json
@@ -50,6 +51,8 @@ def do(what, name, at):
         put(name, 'new')
     elif what == 'save':
         os.rename(f'{name}.tmp', name)
+    elif what == 'away':
+        os.rename(name, f'{name}.away')
     else:
         os.mkdir(name)
     return {'t0': t0, 't1': time.time()}
@@ -81,6 +84,22 @@ def see(what, name, at, until):
     for t in lookers:
         t.join()
     return sorted(seen)
+
+
+def take(name, at):
+    os.stat(name)       # the client knows it
+    wait(at)
+    tries = []
+    while not tries or tries[-1][2]:
+        t0, error = time.time(), None
+        try:
+            os.close(os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+        except OSError as e:
+            error = errno.errorcode[e.errno]
+        tries.append([t0, time.time(), error])
+        if len(tries) > 5000:
+            raise SystemExit(f'refused {len(tries)} times: {tries[-1]}')
+    return tries
 
 
 def refuse(name, at):
@@ -137,7 +156,7 @@ def main(args):
     if what:
         print(json.dumps({'do': do, 'see': see}[kind](what, name, *times)))
     else:
-        print(json.dumps({'refuse': refuse, 'open': open_all, 'change': change_all, 'work': work}[kind](name, *times)))
+        print(json.dumps({'take': take, 'refuse': refuse, 'open': open_all, 'change': change_all, 'work': work}[kind](name, *times)))
 
 
 main(sys.argv[1:])

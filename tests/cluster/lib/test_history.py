@@ -102,6 +102,7 @@ GOOD_LOCAL = {
     'unlinked and still seen': [create(0, 1, 'x', 7), unlink(2, 3, 'x'), look(4, 5, 'x', 7, site=2), look(9, 10, 'x', None, site=2)],
     'not listed yet': [create(0, 1, 'x', 7), listing(2, 3, ['x', 'y'], [], site=2)],
     'unlink refused, not seen yet': [create(0, 1, 'x', 7), unlink(2, 3, 'x', result='ENOENT', site=2), look(9, 10, 'x', 7)],
+    'a free name refused, still seen': [create(0, 1, 'x', 7), unlink(2, 3, 'x'), create(4, 5, 'x', result='EEXIST', site=2), look(9, 10, 'x', None)],
 }
 BAD_LOCAL = {
     'not seen for too long': [create(0, 1, 'x', 7), look(7, 8, 'x', None, site=2)],
@@ -109,7 +110,8 @@ BAD_LOCAL = {
     'seen before it was made': [look(0, 1, 'x', 7, site=2), create(2, 3, 'x', 7)],
     'not listed for too long': [create(0, 1, 'x', 7), listing(7, 8, ['x', 'y'], [], site=2)],
     'two winners': [create(0, 3, 'x', 7, site=1), create(1, 2, 'x', 8, site=2), look(9, 10, 'x', 7)],
-    'a free name refused': [create(0, 1, 'x', 7), unlink(2, 3, 'x'), create(4, 5, 'x', result='EEXIST', site=2)],
+    'a free name refused for too long': [create(0, 1, 'x', 7), unlink(2, 3, 'x'), create(9, 10, 'x', result='EEXIST', site=2)],
+    'a name refused that never was': [create(0, 1, 'x', result='EEXIST', site=2), create(2, 3, 'x', 7)],
     'an old file': [w(0, 1, 'a'), w(2, 3, 'b'), r(4, 5, 'a')],
 }
 
