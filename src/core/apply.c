@@ -302,6 +302,8 @@ static void commit(struct nfs4r_core *c, struct pend *p)
 	anc_after_commit(c, &ch);
 	for (uint32_t i = 0; i < e->nparts; i++)
 		told_moved(c, &e->parts[i].oid);
+	if (c->early)
+		c->dirty |= DIRTY_OBJECTS;
 	if (joined)
 		joined_in(c, e, p->settled_born);
 	for (uint32_t i = 0; i < e->nparts; i++)

@@ -116,6 +116,7 @@ void nfs4r_core_destroy(struct nfs4r_core *c)
 	FREE_TABLE(c->anc);
 	FREE_TABLE(c->dead);
 	FREE_TABLE(c->said);
+	early_forget(c, ~(nfs4r_servers)0);
 	FREE_TABLE(c->holdoff);
 	FREE_TABLE(c->clearing);
 	FREE_TABLE(c->opens);
@@ -176,6 +177,19 @@ enum nfs4r_status nfs4r_core_restore_entry(struct nfs4r_core *c, nfs4r_lsn lsn, 
 
 /* ---- a step ------------------------------------------------------------------------- */
 
+static void on_msg(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_msg *m);
+
+static void take_early(struct nfs4r_core *c)
+{
+	nfs4r_server_id from;
+	struct nfs4r_msg m;
+
+	if (!(c->dirty & DIRTY_OBJECTS))
+		return;
+	while (early_next(c, &from, &m))
+		on_msg(c, from, &m);
+}
+
 /* Repeat until nothing moves. Each pass looks only at what a handler marked. */
 static void settle_down(struct nfs4r_core *c)
 {
@@ -183,6 +197,7 @@ static void settle_down(struct nfs4r_core *c)
 		uint32_t dirty;
 
 		apply_run(c);
+		take_early(c);
 		dirty = c->dirty;
 		c->dirty = 0;
 		if (dirty & DIRTY_POLICY)
@@ -252,6 +267,7 @@ static void timers(struct nfs4r_core *c)
 		return;
 	c->timer = UINT64_MAX;
 	election_timers(c);
+	early_timers(c);
 	release_timers(c);
 	ops_timers(c);
 	log_heartbeat(c);
@@ -443,6 +459,7 @@ static void on_peer_up(struct nfs4r_core *c, nfs4r_server_id s, uint64_t inc)
 
 	p->down = p->met = false;
 	p->up = true;
+	early_forget(c, NFS4R_BIT(s));
 	if (p->inc != inc)
 		peer_forget(c, s);
 	p->inc = inc;
@@ -466,6 +483,7 @@ static void on_peer_down(struct nfs4r_core *c, nfs4r_server_id s)
 		p->down_at = c->now;
 	p->up = false;
 	p->down = true;
+	early_forget(c, NFS4R_BIT(s));
 }
 
 static void on_op(struct nfs4r_core *c, struct nfs4r_op *op)

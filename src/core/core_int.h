@@ -43,7 +43,8 @@
 #define SEQ_BLOCK 1024		  /* seqs reserved at once */
 #define PULL_ENTRIES 1024	  /* entries sent for one PULL of a log that is not ours */
 #define BLOCKERS_SEEN 8	  /* controls of one owner below a directory looked at for a NACK [the others are not in its hint] */
-#define NACK_REPEAT_DIV 8	  /* a nacked PROPOSE is repeated after repeat_ms / this */
+#define NACK_REPEAT_DIV 8	  /* a nacked PROPOSE is repeated after repeat_ms / this; one that came before its object is kept as long */
+#define EARLY_MAX 64		  /* proposals kept [others are refused and come again] */
 #define CAUGHT_UP_ENTRIES 1024	  /* a server outside the view that is no farther behind the end of any log may become a member */
 #define STUCK_EVERY_MS 60000
 #define SAID_MAX 4096		  /* CLOSING of claims that are not here yet [the oldest goes: its reader asks] */
@@ -598,6 +599,8 @@ struct nfs4r_core {
 	struct own *to_say;  /* announce.c: in the order in which they began to close */
 	uint64_t announced_ms; /* when some were last */
 	struct said *said;   /* the same file; in order of arrival */
+	struct early *early; /* early.c: in order of arrival */
+	uint32_t nearly;
 	struct minheap open; /* the first gives the own floor */
 	uint64_t release_at; /* next repetition */
 	nfs4r_lsn last_move, asked_stable;
@@ -962,6 +965,7 @@ void elections_new_view(struct nfs4r_core *c, nfs4r_servers removed, nfs4r_serve
 void elections_again(struct nfs4r_core *c);
 bool elections_settled(const struct nfs4r_core *c);
 bool prio_higher(const struct nfs4r_prio *a, const struct nfs4r_prio *b); /* 4.2 */
+void election_refuse_unknown(struct nfs4r_core *c, nfs4r_server_id to, const struct nfs4r_pid *pid); /* 4.3d */
 void asking_in(struct nfs4r_core *c, struct own *ow);
 void asking_out(struct nfs4r_core *c, struct own *ow);
 void abort_deleted(struct nfs4r_core *c, const struct nfs4r_oid *oid);
@@ -992,6 +996,12 @@ void send_revoke(struct nfs4r_core *c, nfs4r_server_id to, const struct nfs4r_oi
 
 uint64_t idle_end(const struct nfs4r_core *c, const struct own *ow); /* when its timer ends */
 void release_at(struct nfs4r_core *c, struct own *ow, uint64_t t);  /* starts closing at this time, used or not */
+
+/* early.c: proposals that came before the entry that makes their object (4.3d) */
+bool early_keep(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m); /* false: there is no room */
+bool early_next(struct nfs4r_core *c, nfs4r_server_id *from, struct nfs4r_msg *m); /* one whose objects are known now, which is not kept any more */
+void early_timers(struct nfs4r_core *c);
+void early_forget(struct nfs4r_core *c, nfs4r_servers whose);
 
 /* announce.c: closed files are read from copies before their control is released (7.10) */
 void announce_later(struct nfs4r_core *c, struct own *ow); /* it starts closing */

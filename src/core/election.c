@@ -6,6 +6,8 @@
  * answers ACK with its applied positions; with a majority and everything the granters had applied
  * (the barrier) the claim is won, saved, and operations execute. Proposing goes on until all acked.
  *
+ * One that comes before the entry that makes its object is kept for a moment (early.c).
+ *
  * Failure modes: a NACK or a rival's PROPOSE of higher priority makes a claim without majority
  * yield (abort = release to all); no majority in time does the same; lost messages are repeated.
  *
@@ -149,6 +151,7 @@ void election_barriers(struct nfs4r_core *c)
 
 struct blockers {
 	bool unknown;
+	bool early; /* not known yet: the entry that makes it may be on its way */
 	bool won;
 	struct nfs4r_prio prio;
 	nfs4r_servers owners;
@@ -211,7 +214,7 @@ static void look_for_blockers(struct nfs4r_core *c, nfs4r_server_id from, const 
 		return;
 	}
 	if (f.known != NFS4R_KNOWN && !FAULT(F_GRANT_UNKNOWN)) {
-		b->unknown = true;
+		b->early = true;
 		return;
 	}
 	walk_begin(&w, &want->oid);
@@ -283,6 +286,11 @@ static void nack(struct nfs4r_core *c, nfs4r_server_id to, const struct nfs4r_pi
 	send_to(c, to, m, false);
 }
 
+void election_refuse_unknown(struct nfs4r_core *c, nfs4r_server_id to, const struct nfs4r_pid *pid)
+{
+	nack(c, to, pid, &(struct blockers){ .unknown = true });
+}
+
 static bool sane(const struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
 {
 	if (m->propose.pid.server != from || !m->propose.ncontrols || m->propose.ncontrols > NFS4R_CLAIM_CONTROLS_MAX ||
@@ -326,7 +334,9 @@ void election_on_propose(struct nfs4r_core *c, nfs4r_server_id from, const struc
 	yield_to(c, m); /* c */
 	for (uint32_t i = 0; i < m->propose.ncontrols; i++) /* d */
 		look_for_blockers(c, from, &m->propose.controls[i], m->propose.won, &b);
-	if ((b.owners && !FAULT(F_GRANT_ALL)) || b.unknown) {
+	if (b.early && !b.owners && !b.unknown && early_keep(c, from, m))
+		return;
+	if ((b.owners && !FAULT(F_GRANT_ALL)) || b.unknown || b.early) {
 		nack(c, from, pid, &b);
 		return;
 	}
@@ -418,6 +428,7 @@ void elections_new_view(struct nfs4r_core *c, nfs4r_servers removed, nfs4r_serve
 	struct claim *cl, *tmp;
 	struct own *ow, *next;
 
+	early_forget(c, ~(nfs4r_servers)0);
 	DL_FOREACH_SAFE2(c->asking, ow, next, ask_next_own)
 		if (ow->state == OWN_PROPOSING && !FAULT(F_KEEPS_PROPOSALS))
 			claim_abort(c, ow);

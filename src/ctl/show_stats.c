@@ -14,7 +14,7 @@ static const struct group {
 	const char *title;
 	const char *keys[12];
 } groups[] = {
-	{ "elections", { "elections", "elections_waited", "conflicts", "aborts" } },
+	{ "elections", { "elections", "elections_waited", "proposals_early", "conflicts", "aborts" } },
 	{ "deep control",
 	  { "deep_asked", "deep_refused", "promotions", "promotions_lost", "raises", "raises_lost", "drops", "narrowed", "reads_served" } },
 	{ "control given back", { "revokes_sent", "revokes_got", "releases" } },

@@ -61,7 +61,7 @@ static json_t *core_counters(const struct nfs4r_core_stats *c)
 	json_t *out = json_object();
 
 #define STAT(name) json_object_set_new(out, #name, num(c->name))
-	STAT(elections), STAT(conflicts), STAT(aborts), STAT(revokes_sent), STAT(revokes_got), STAT(forwards_sent);
+	STAT(elections), STAT(proposals_early), STAT(conflicts), STAT(aborts), STAT(revokes_sent), STAT(revokes_got), STAT(forwards_sent);
 	STAT(forwards_served), STAT(not_primary), STAT(entries_executed), STAT(entries_applied), STAT(entries_void);
 	STAT(releases), STAT(bad_messages), STAT(delays), STAT(claims), STAT(controls_own), STAT(controls_foreign);
 	STAT(ops_waiting), STAT(ops_executing), STAT(replies_kept), STAT(pending_entries);

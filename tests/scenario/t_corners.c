@@ -510,6 +510,130 @@ static bool what_was_told_and_lost_is_not_asked_for_for_ever(struct net *n)
 	return nfs4r_core_route_read(n->s[S].core, &f, false, 0) == S && !memtree_rows(n->s[S].tree, 'N');
 }
 
+/* ---- control 4.3d: proposals that come before the entry that makes their object ---------------------- */
+
+/* P has made f, of which the others have not heard, and whoever wrote it has closed it. */
+static struct nfs4r_oid fresh_file(struct net *n)
+{
+	struct client *c;
+
+	claim(n, P, &n->root, NFS4R_SHALLOW);
+	net_hold(n, P, 0, NFS4R_MSG_ENTRIES);
+	c = op_name(n, P, NFS4R_OP_CREATE, &n->root, "f");
+	assert_int_equal(finish(n, c), NFS4R_OK);
+	net_writers(n, P, &c->op.result, true);
+	net_writers(n, P, &c->op.result, false);
+	return c->op.result;
+}
+
+static void propose_to(struct net *n, nfs4r_server_id to, uint64_t seq, const struct nfs4r_oid *oid)
+{
+	struct nfs4r_msg m = { .type = NFS4R_MSG_PROPOSE };
+
+	m.propose.pid = (struct nfs4r_pid){ P, seq };
+	m.propose.prio.server = P;
+	m.propose.floor = 1;
+	m.propose.ncontrols = 1;
+	m.propose.controls[0] = (struct nfs4r_control){ *oid, NFS4R_SHALLOW };
+	net_msg(n, P, to, &m);
+}
+
+/* What is removed as soon as it is made costs one round trip, not two. */
+static bool early_proposal_is_kept(struct net *n)
+{
+	uint32_t proposed, refused;
+	struct client *r;
+	uint64_t passed;
+
+	fresh_file(n);
+	proposed = n->sent[NFS4R_MSG_PROPOSE], refused = n->sent[NFS4R_MSG_NACK];
+	r = op_name(n, P, NFS4R_OP_REMOVE, &n->root, "f");
+	net_run(n, n->delay + 2);
+	assert_false(r->executed);
+	assert_int_equal(n->sent[NFS4R_MSG_PROPOSE] - proposed, 2);
+	passed = n->now;
+	net_pass(n);
+	net_run_until(n, &r->executed, 200);
+	if (!r->executed || n->now - passed > 2 * n->delay || n->sent[NFS4R_MSG_NACK] != refused ||
+	    n->sent[NFS4R_MSG_PROPOSE] - proposed != 2)
+		return false;
+	finish(n, r);
+	net_quiet(n);
+	return true;
+}
+
+/* The entry does not come: its sender hears so, and asks again. */
+static bool early_proposal_is_refused_in_the_end(struct net *n)
+{
+	uint32_t refused;
+	struct client *r;
+
+	fresh_file(n);
+	refused = n->sent[NFS4R_MSG_NACK];
+	r = op_name(n, P, NFS4R_OP_REMOVE, &n->root, "f");
+	net_run(n, 2 * n->delay + n->cfg.repeat_ms / 8 + 2);
+	if (r->executed || n->sent[NFS4R_MSG_NACK] - refused != 2)
+		return false;
+	net_pass(n);
+	if (!soon(n, r))
+		return false;
+	net_quiet(n);
+	return true;
+}
+
+static bool early_proposals_are_bounded(struct net *n)
+{
+	const uint32_t most = 64;
+	uint32_t refused = n->sent[NFS4R_MSG_NACK];
+	struct nfs4r_oid oid;
+
+	for (uint32_t i = 0; i <= most; i++) {
+		nfs4r_oid_make(&oid, P, 77, 77 + i);
+		propose_to(n, S, 1000000 + i, &oid);
+	}
+	net_run(n, n->delay + 2);
+	if (n->sent[NFS4R_MSG_NACK] - refused != 1)
+		return false;
+	net_run(n, n->cfg.repeat_ms / 8 + 2);
+	return n->sent[NFS4R_MSG_NACK] - refused == most + 1 && rows(n, S) == 0;
+}
+
+/* RELEASE comes before the entry: what was kept leaves no control that nobody would release (4.3b). */
+static bool early_proposal_that_is_aborted(struct net *n)
+{
+	struct nfs4r_msg m = { .type = NFS4R_MSG_RELEASE };
+	struct nfs4r_oid f = fresh_file(n);
+
+	propose_to(n, S, 1000000, &f);
+	m.release.floor = 1;
+	m.release.nseqs = 1;
+	m.release.seqs[0] = 1000000;
+	net_msg(n, P, S, &m);
+	net_run(n, n->delay + 2);
+	net_pass(n);
+	net_quiet(n);
+	return rows(n, S) == 0;
+}
+
+/* The connection it came by is gone. */
+static bool early_proposal_of_who_died(struct net *n)
+{
+	struct nfs4r_oid f = fresh_file(n);
+	uint32_t acks;
+
+	propose_to(n, S, 1000000, &f);
+	net_run(n, n->delay + 2);
+	net_crash(n, P);
+	acks = n->sent[NFS4R_MSG_ACK];
+	net_pass(n);
+	net_run(n, 2 * n->delay);
+	if (n->sent[NFS4R_MSG_ACK] != acks)
+		return false;
+	net_restart(n, P, true);
+	net_quiet(n);
+	return rows(n, S) == 0;
+}
+
 /* ---- frame ------------------------------------------------------------------------------------------- */
 
 static const struct corner {
@@ -518,6 +642,11 @@ static const struct corner {
 } list[] = {
 	{ "control 4.5: a deletion before older entries", deletion_before_older_entries },
 	{ "control 4.5: a second name before older entries", link_before_older_entries },
+	{ "control 4.3d: a proposal comes before its object", early_proposal_is_kept },
+	{ "control 4.3d: ... which does not come", early_proposal_is_refused_in_the_end },
+	{ "control 4.3d: ... and a RELEASE, too", early_proposal_that_is_aborted },
+	{ "control 4.3d: ... and who sent it dies", early_proposal_of_who_died },
+	{ "control 4.3d: early proposals are bounded", early_proposals_are_bounded },
 	{ "control 5.2: a claim that has not won settles nothing", proposed_claim_settles_nothing },
 	{ "control 5.3: CLOSE waits after a restart", close_waits_after_a_restart },
 	{ "control 5.3: ... only for the log up to the restart", close_waits_only_for_the_old_log },

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Proposals that came before the entry that makes their object (control 4.3d).
+ *
+ * PROPOSE is small and overtakes the entries of its sender's log: who removes what he has just made asks for it before it is known here. Refused, he
+ * would ask again a round trip later, when it has long been known.
+ *
+ * Happy path: nothing is in the way of a proposal but an object that is not known yet. It is kept, and taken as if it came then when all
+ * its objects are known; until then it has no effect but that of 4.3c.
+ *
+ * Failure modes: what is not known in time is refused after all, what is too much at once. A lost or a new connection and a new view
+ * forget what is kept, for its sender asks again. What was released meanwhile has its tombstone (4.3b).
+ */
+#include "core/core_int.h"
+
+struct early {
+	nfs4r_server_id from;
+	uint64_t until;
+	struct nfs4r_msg m; /* PROPOSE; owns nothing */
+	struct early *prev, *next;
+};
+
+static void drop(struct nfs4r_core *c, struct early *e)
+{
+	DL_DELETE(c->early, e);
+	c->nearly--;
+	free(e);
+}
+
+static struct early *find(struct nfs4r_core *c, const struct nfs4r_pid *pid)
+{
+	struct early *e;
+
+	DL_FOREACH(c->early, e)
+		if (e->m.propose.pid.server == pid->server && e->m.propose.pid.seq == pid->seq)
+			return e;
+	return NULL;
+}
+
+bool early_keep(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
+{
+	struct early *e = find(c, &m->propose.pid);
+
+	if (!e && c->nearly == EARLY_MAX)
+		return false;
+	if (!e) {
+		e = xcalloc(1, sizeof(*e));
+		e->from = from;
+		e->until = c->now + c->cfg.repeat_ms / NACK_REPEAT_DIV;
+		DL_APPEND(c->early, e);
+		c->nearly++;
+		c->st.proposals_early++;
+		timer_at(c, e->until);
+	}
+	e->m = *m; /* a repeated one may say more: that it has a majority */
+	return true;
+}
+
+static bool are_known(struct nfs4r_core *c, const struct nfs4r_msg *m)
+{
+	struct nfs4r_facts f;
+
+	for (uint32_t i = 0; i < m->propose.ncontrols; i++)
+		if (!is_known(c, &m->propose.controls[i].oid, &f) && f.known == NFS4R_NOT_YET)
+			return false;
+	return true;
+}
+
+bool early_next(struct nfs4r_core *c, nfs4r_server_id *from, struct nfs4r_msg *m)
+{
+	struct early *e;
+
+	DL_FOREACH(c->early, e)
+		if (are_known(c, &e->m)) {
+			*from = e->from;
+			*m = e->m;
+			drop(c, e);
+			return true;
+		}
+	return false;
+}
+
+void early_timers(struct nfs4r_core *c)
+{
+	struct early *e, *tmp;
+
+	DL_FOREACH_SAFE(c->early, e, tmp)
+		if (c->now >= e->until) {
+			election_refuse_unknown(c, e->from, &e->m.propose.pid);
+			drop(c, e);
+		} else {
+			timer_at(c, e->until);
+		}
+}
+
+void early_forget(struct nfs4r_core *c, nfs4r_servers whose)
+{
+	struct early *e, *tmp;
+
+	DL_FOREACH_SAFE(c->early, e, tmp)
+		if (whose & NFS4R_BIT(e->from))
+			drop(c, e);
+}
