@@ -430,6 +430,7 @@ struct nfs4r_core_stats {
 	uint64_t elections; /* proposals: of operations, of old files (3.8), and of the policy (promotions, narrowing, deep+) */
 	uint64_t elections_waited; /* those that an operation waited for */
 	uint64_t proposals_early; /* came before what they are for was known, and were kept */
+	uint64_t reopened; /* closings that were taken back (7.1) */
 	uint64_t conflicts, aborts, revokes_sent, revokes_got, forwards_sent, forwards_served, not_primary, entries_executed,
 		entries_applied, entries_void, releases, bad_messages, delays;
 	uint64_t deep_asked, deep_refused; /* elections that asked deep where shallow would do; those of them that were lost */

@@ -117,6 +117,7 @@ struct own { /* what only the owner knows of a claim */
 	bool closing;
 	bool revoked;	   /* closes as soon as 5.5 allows */
 	bool forced;	   /* released for others: hold-off (7.6) */
+	bool wanted;	   /* a revoke came while it was closing */
 	bool settled_born; /* moved: what covered the object then was acked by all */
 	uint32_t holds;	   /* operations that count on it and have not executed (5.5) */
 	uint32_t pins;	   /* operations executing under it */
@@ -980,6 +981,7 @@ void dead_add(struct nfs4r_core *c, nfs4r_server_id s, uint64_t seq);
 void claim_idle(struct nfs4r_core *c, struct own *ow); /* it is won: its timer begins */
 void claim_used(struct nfs4r_core *c, struct own *ow);
 void claim_start_closing(struct nfs4r_core *c, struct own *ow);
+struct claim *claim_reopen(struct nfs4r_core *c, const struct need *n); /* one that covers it now, or NULL */
 void claim_release(struct nfs4r_core *c, struct own *ow);
 void released_in(struct nfs4r_core *c, struct own *ow);
 void release_run(struct nfs4r_core *c);

@@ -166,7 +166,8 @@
 	X(F_LAST_ANNOUNCED, "control 5.1", "`last` is not raised although the other control was announced")	\
 	X(F_OLD_COPY_COUNTS, "log 8.5", "a learner needs of a source what its old copy has")			\
 	X(F_REMOVAL_STAYS, "log 9.1", "who cannot be taken out any more is still to be taken out")	\
-	X(F_COUNTED_BEFORE, "log 8.6", "for how long a new member said outside that it has forgotten counts against it")
+	X(F_COUNTED_BEFORE, "log 8.6", "for how long a new member said outside that it has forgotten counts against it")	\
+	X(F_REVOKE_CANCELLED, "control 7.1", "closing is taken back though a revoke came")
 
 enum nfs4r_fault {
 	NFS4R_FAULT_NONE = 0,

@@ -363,6 +363,8 @@ static void propose_missing(struct nfs4r_core *c, struct opx *o, const struct ne
 
 	for (uint32_t i = 0; i < nd->n; i++) {
 		cl = own_cover(c, &nd->v[i], o, false);
+		if (!cl && !o->remote)
+			cl = claim_reopen(c, &nd->v[i]);
 		if (!cl)
 			cl = own_cover(c, &nd->v[i], o, true);
 		if (cl)

@@ -117,6 +117,54 @@ void claim_start_closing(struct nfs4r_core *c, struct own *ow)
 	c->dirty |= DIRTY_RELEASE | DIRTY_OPS;
 }
 
+/* Does somebody wait for a closing claim that covers @oid? */
+static bool is_waited_for(struct nfs4r_core *c, const struct nfs4r_oid *oid)
+{
+	struct walk w;
+	struct ctl *k;
+
+	if (FAULT(F_REVOKE_CANCELLED))
+		return false;
+	walk_begin(&w, oid);
+	do {
+		for (k = controls_of(c, &w.oid); k; k = k->next) {
+			const struct own *ow = k->claim->own;
+
+			if (ow && ow->closing && (ow->forced || ow->wanted) && (!w.level || k->depth >= NFS4R_DEEP))
+				return true;
+		}
+	} while (walk_up(c, &w));
+	return false;
+}
+
+/*
+ * Control 7.1: closing is taken back for an operation of this server if nobody waits for it, nor for a deep one above it, whose `last` the
+ * operation might raise (5.1). Only single controls, and not after it was announced: then it would complete no update (7.10).
+ */
+struct claim *claim_reopen(struct nfs4r_core *c, const struct need *n)
+{
+	struct ctl *k;
+
+	if (!c->closing || is_waited_for(c, &n->oid))
+		return NULL;
+	for (k = controls_of(c, &n->oid); k; k = k->next) {
+		struct own *ow = k->claim->own;
+
+		if (!ow || ow->state != OWN_WON || !ow->closing || k->claim->n != 1 || ow->deep || k->depth < n->depth)
+			continue;
+		if (k->claim->announced)
+			continue;
+		DL_DELETE(c->closing, ow);
+		announce_never(c, ow);
+		ow->closing = ow->revoked = false;
+		claim_idle(c, ow);
+		c->st.reopened++;
+		c->dirty |= DIRTY_OPS;
+		return k->claim;
+	}
+	return NULL;
+}
+
 /* As soon as 5.5 allows: not while an operation it was won for has not executed. */
 static void close_soon(struct nfs4r_core *c, struct own *ow)
 {
@@ -525,8 +573,10 @@ static void revoke(struct nfs4r_core *c, struct own *ow, const struct nfs4r_msg 
 
 	if (ow->side && ow->state == OWN_PROPOSING && !ow->majority)
 		claim_abort(c, ow); /* it is in somebody's way */
-	if (ow->state == OWN_WON && ow->closing)
+	if (ow->state == OWN_WON && ow->closing) {
+		ow->wanted = true;
 		wanted(c, ow);
+	}
 	if (ow->state != OWN_WON || ow->closing)
 		return;
 	if (!ow->forced || again)

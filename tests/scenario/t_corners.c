@@ -512,9 +512,10 @@ static bool what_was_told_and_lost_is_not_asked_for_for_ever(struct net *n)
 
 /* ---- control 4.3d: proposals that come before the entry that makes their object ---------------------- */
 
-/* P has made f, of which the others have not heard, and whoever wrote it has closed it. */
+/* P has made f, of which the others have not heard, and whoever wrote it has closed it. Somebody wanted it: that is not taken back (7.1). */
 static struct nfs4r_oid fresh_file(struct net *n)
 {
+	struct nfs4r_msg m = { .type = NFS4R_MSG_REVOKE };
 	struct client *c;
 
 	claim(n, P, &n->root, NFS4R_SHALLOW);
@@ -523,6 +524,10 @@ static struct nfs4r_oid fresh_file(struct net *n)
 	assert_int_equal(finish(n, c), NFS4R_OK);
 	net_writers(n, P, &c->op.result, true);
 	net_writers(n, P, &c->op.result, false);
+	m.revoke.oid = c->op.result;
+	m.revoke.prio.server = Q;
+	net_msg(n, Q, P, &m);
+	net_run(n, n->delay + 2);
 	return c->op.result;
 }
 
@@ -634,6 +639,54 @@ static bool early_proposal_of_who_died(struct net *n)
 	return rows(n, S) == 0;
 }
 
+/* ---- control 7.1: closing that nobody asked for is taken back ------------------------------------------ */
+
+/* Written, closed, changed and removed, by one: no election for any of it, and the control goes in the end. */
+static bool closing_is_taken_back(struct net *n)
+{
+	uint32_t proposed, i;
+	struct client *c;
+
+	claim(n, P, &n->root, NFS4R_SHALLOW);
+	c = op_name(n, P, NFS4R_OP_CREATE, &n->root, "f");
+	assert_int_equal(finish(n, c), NFS4R_OK);
+	proposed = n->sent[NFS4R_MSG_PROPOSE];
+	for (i = 0; i < 3; i++) {
+		net_writers(n, P, &c->op.result, true);
+		if (!op_write(n, P, &c->op.result, "again", true)->done)
+			return false;
+		net_writers(n, P, &c->op.result, false);
+	}
+	if (!op_name(n, P, NFS4R_OP_REMOVE, &n->root, "f")->done || n->sent[NFS4R_MSG_PROPOSE] != proposed)
+		return false;
+	net_quiet(n);
+	return true;
+}
+
+/* ... but not what was announced: it would complete nothing (7.10). */
+static bool announced_closing_stays(struct net *n)
+{
+	uint32_t proposed;
+	struct client *c;
+
+	n->cfg.announce_ms = 20;
+	net_retune(n);
+	claim(n, P, &n->root, NFS4R_SHALLOW);
+	c = op_name(n, P, NFS4R_OP_CREATE, &n->root, "f");
+	assert_int_equal(finish(n, c), NFS4R_OK);
+	n->s[S].no_checkpoint = true;
+	net_writers(n, P, &c->op.result, true);
+	net_writers(n, P, &c->op.result, false);
+	net_run(n, n->cfg.announce_ms + n->delay + 2);
+	assert_true(controls(n, P, P, &c->op.result));
+	proposed = n->sent[NFS4R_MSG_PROPOSE];
+	finish(n, op_setattr(n, P, &c->op.result, 0600));
+	n->s[S].no_checkpoint = false;
+	net_stable(n, S);
+	net_quiet(n);
+	return n->sent[NFS4R_MSG_PROPOSE] > proposed;
+}
+
 /* ---- frame ------------------------------------------------------------------------------------------- */
 
 static const struct corner {
@@ -647,6 +700,8 @@ static const struct corner {
 	{ "control 4.3d: ... and a RELEASE, too", early_proposal_that_is_aborted },
 	{ "control 4.3d: ... and who sent it dies", early_proposal_of_who_died },
 	{ "control 4.3d: early proposals are bounded", early_proposals_are_bounded },
+	{ "control 7.1: closing is taken back", closing_is_taken_back },
+	{ "control 7.1: ... but not when it was announced", announced_closing_stays },
 	{ "control 5.2: a claim that has not won settles nothing", proposed_claim_settles_nothing },
 	{ "control 5.3: CLOSE waits after a restart", close_waits_after_a_restart },
 	{ "control 5.3: ... only for the log up to the restart", close_waits_only_for_the_old_log },

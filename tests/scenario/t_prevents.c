@@ -554,6 +554,49 @@ static bool only_owners_answer(struct net *n)
 
 /* ---- section 7, log 3.10 ------------------------------------------------------------------------- */
 
+/* S wants f, which P has closed and its control is going: what P does next to f waits for S to have had it. */
+static bool revoked_closing_is_not_taken_back(struct net *n)
+{
+	struct nfs4r_oid f = file_in(n, &n->root, "f");
+	struct client *s, *p;
+
+	n->s[Q].no_checkpoint = true;
+	claim_all(n, P, &f, NFS4R_SHALLOW);
+	net_writers(n, P, &f, true);
+	finish(n, op_write(n, P, &f, "p", true));
+	net_writers(n, P, &f, false);
+	s = op_claim(n, S, &f, NFS4R_SHALLOW);
+	net_run(n, 3 * n->delay); /* REVOKE is there, RELEASE waits for Q's disk */
+	assert_true(acting(n, P, &f) && !s->done);
+	p = op_write(n, P, &f, "p again", true);
+	net_run(n, 1);
+	return !p->executed;
+}
+
+/*
+ * S wants D/y, so P's deep control of D goes and P asks for D alone. What P makes, closes and removes there after that would raise `last` of the
+ * one that goes without end.
+ */
+static bool closing_below_what_is_waited_for_stays(struct net *n)
+{
+	struct nfs4r_oid d = mkdir_in(n, &n->root, "d"), y = file_in(n, &d, "y");
+	struct client *p;
+
+	claim_all(n, P, &d, NFS4R_DEEP);
+	n->s[Q].no_checkpoint = true;
+	finish(n, op_name(n, P, NFS4R_OP_CREATE, &d, "h"));
+	op_setattr(n, S, &y, 0600);
+	net_run(n, 600);
+	p = op_name(n, P, NFS4R_OP_CREATE, &d, "g");
+	finish(n, p);
+	net_writers(n, P, &p->op.result, true);
+	net_writers(n, P, &p->op.result, false);
+	assert_true(acting(n, P, &d));
+	p = op_name(n, P, NFS4R_OP_REMOVE, &d, "g");
+	net_run(n, 1);
+	return !p->executed;
+}
+
 static bool release_waits_for_all(struct net *n)
 {
 	struct nfs4r_oid d = mkdir_in(n, &n->root, "d");
@@ -843,6 +886,8 @@ static const struct prevents list[] = {
 	{ "control 6.3: only owners answer", F_SERVE_ALWAYS, only_owners_answer },
 	{ "control 6.9: nothing gets older at a server", F_TOLD_FORGOTTEN, nothing_gets_older_at_a_server },
 	{ "control 6.9: what was told outlives a restart", F_TOLD_RESTART, what_was_told_outlives_a_restart },
+	{ "control 7.1: closing that somebody waits for stays", F_REVOKE_CANCELLED, revoked_closing_is_not_taken_back },
+	{ "control 7.1: ... and what is below it, too", F_REVOKE_CANCELLED, closing_below_what_is_waited_for_stays },
 	{ "control 7.2: release waits for all", F_RELEASE_AT_ONCE, release_waits_for_all },
 	{ "log 3.10: release waits for stable", F_RELEASE_APPLIED, release_waits_for_stable },
 	{ "control 8.2: counts follow a move", F_COUNT_MOVE, counts_follow_a_move },
