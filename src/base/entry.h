@@ -100,6 +100,7 @@ struct nfs4r_entry {
 	nfs4r_server_id taint_log; /* read back: newest entry assigned to the file when the read ended; 0 = exact */
 	nfs4r_lsn taint_lsn;
 	/* local only, never on the wire: */
+	uint64_t bytes_at;	/* WRITE: the payload is to be kept in the journal, or is there since this position (log 4.10); 0 = it is in the file only */
 	uint8_t handle_len;	/* sub-FSAL handle of parts[0].oid of a CREATE, filled by whoever executed or applied it here */
 	uint8_t handle[NFS4R_LOCAL_HANDLE_MAX];
 };

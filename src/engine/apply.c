@@ -321,7 +321,7 @@ static enum nfs4r_status begin(struct nfs4r_engine *eng, struct apply_job *job)
 	if (st == NFS4R_OK && !job->begun)
 		st = nfs4r_store_begin(eng->store, job->entry);
 	job->begun |= st == NFS4R_OK;
-	return st;
+	return st == NFS4R_OK ? engine_sync_kept(eng, job->entry) : st;
 }
 
 void apply_task(struct nfs4r_engine *eng, void *arg)

@@ -6,7 +6,7 @@
  *
  * Happy path:
  *   1. doubt_restore(), before anything is applied: objects of the store that are not on the disk are made again, empty; the names of
- *      the directories in doubt become those of the store. What lies there without a row (it was made, and its record lost; or it was
+ *      the directories in doubt become those of the store; bytes that the journal keeps (log 4.10) are written. What lies there without a row (it was made, and its record lost; or it was
  *      deleted, and that came back) is moved to the hidden directory, under "stray."; nobody was told that it is durable.
  *   2. doubt_task(), on the same thread (the repair's), when there are other servers: bytes, attributes and extended attributes of each object in doubt (of a file
  *      that was only being written when the process ended: the bytes that were) are
@@ -206,6 +206,16 @@ enum nfs4r_status doubt_begin(struct nfs4r_engine *eng, const struct nfs4r_store
 	return NFS4R_OK;
 }
 
+/* Log 4.10. One of which there is no handle was deleted. */
+static enum nfs4r_status write_kept(void *arg, const struct nfs4r_oid *oid, uint64_t off, const uint8_t *data, uint32_t len)
+{
+	struct nfs4r_engine *eng = arg;
+	struct nfs4r_lhandle h;
+
+	nfs4r_handle(eng, oid, &h);
+	return h.len ? eng->ops->write(eng->ctx, &h, off, data, len, false, NULL) : NFS4R_OK;
+}
+
 static enum nfs4r_status restore_objects(struct doubt *d)
 {
 	enum nfs4r_status st = collect(d) ? NFS4R_OK : NFS4R_NOMEM;
@@ -217,6 +227,8 @@ static enum nfs4r_status restore_objects(struct doubt *d)
 		st = make_missing(d);
 	if (st == NFS4R_OK)
 		st = repair_tree(&d->repair);
+	if (st == NFS4R_OK && d->machine)
+		st = nfs4r_store_each_kept(d->repair.eng->store, write_kept, d->repair.eng);
 	for (uint32_t i = 0; st == NFS4R_OK && i < d->repair.n; i++)
 		st = doubt_set_attrs(d, &d->since, &d->repair.objs[i].oid, 0);
 	return st;

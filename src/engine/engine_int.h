@@ -107,6 +107,7 @@ struct opctx { /* one operation in the engine; op->engine points here */
 	struct nfs4r_entry *entry;
 	uint64_t parked_at_ms;
 	bool given_back;	 /* remote: it is the core's again */
+	bool kept;		 /* a stable WRITE: the journal has its bytes (log 4.10) */
 	bool changed;		 /* the execution failed after bytes had been written */
 };
 /* Deliveries from the core, eng->lock held. */
@@ -142,6 +143,8 @@ void entry_prepare(struct nfs4r_engine *eng, struct nfs4r_entry *e);
 enum nfs4r_status entry_execute(struct nfs4r_engine *eng, struct opctx *o);
 /* The file's bytes, to this disk. STALE: it is not here, or gone; the caller says what that means. */
 enum nfs4r_status engine_sync_file(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
+/* Before the bytes change of what the journal keeps bytes of, and the journal is not to keep what changes them (log 4.10). */
+enum nfs4r_status engine_sync_kept(struct nfs4r_engine *eng, const struct nfs4r_entry *e);
 bool is_disk_error(enum nfs4r_status st); /* full or broken */
 int64_t now_real_ns(void);
 uint64_t now_ms(void);

@@ -267,7 +267,7 @@ enum nfs4r_status entry_execute(struct nfs4r_engine *eng, struct opctx *o)
 	if (o->exec)
 		st = o->exec(o->arg, o->op, &x);
 	else
-		st = run_lops(eng, o->op, o->remote, o->entry, &x);
+		st = run_lops(eng, o->op, o->remote && !o->kept, o->entry, &x);
 	if (st == NFS4R_OK)
 		fill(o->entry, o->op, &x);
 	else if (o->op->type == NFS4R_OP_WRITE && is_disk_error(st))

@@ -14,6 +14,7 @@
 #include "engine/engine_int.h"
 
 #define CLOSE_AGAIN_MS 50
+#define KEEP_BYTES_MAX 16384	/* of a stable WRITE in the journal; beyond it, writing them twice costs more than a second sync */
 #define PARK_AFTER_MS 8000	/* how long a worker waits for an operation that is under way */
 #define NAME_PARK_AFTER_MS 50000 /* the same, when the operation takes a name away; less than a client's patience with one request (60 s) */
 #define NAME_WAITERS_MAX 64	/* so many workers for longer than PARK_AFTER_MS; Ganesha has a few hundred */
@@ -176,12 +177,32 @@ static enum nfs4r_status journal_failed(struct nfs4r_engine *eng, enum nfs4r_sta
 	return NFS4R_DELAY;
 }
 
+/* Log 4.10: the journal keeps the bytes, so that the file need not be synced. With commit and majority the file is synced by the checkpoint that is waited for. */
+static bool is_kept(const struct nfs4r_engine *eng, const struct nfs4r_op *op)
+{
+	return op->type == NFS4R_OP_WRITE && op->stable && op->data && op->data->len && op->data->len <= KEEP_BYTES_MAX &&
+	       eng->cfg.durability == NFS4R_DURABILITY_LOCAL;
+}
+
+enum nfs4r_status engine_sync_kept(struct nfs4r_engine *eng, const struct nfs4r_entry *e)
+{
+	enum nfs4r_status st = NFS4R_OK;
+
+	for (uint32_t i = 0; i < e->nparts && st == NFS4R_OK; i++)
+		if (nfs4r_part_changes_bytes(&e->parts[i]) && nfs4r_store_keeps_bytes(eng->store, &e->parts[i].oid))
+			st = engine_sync_file(eng, &e->parts[i].oid);
+	return st == NFS4R_STALE ? NFS4R_OK : st;
+}
+
 /* From EXECUTE to EXECUTED or RETRY. No lock held on entry and exit. */
 static void run_once(struct nfs4r_engine *eng, struct opctx *o)
 {
 	nfs4r_journal_pos sync_first = 0;
 
 	o->locks = o->wanted;
+	o->kept = is_kept(eng, o->op);
+	for (uint32_t i = 0; i < o->locks.n; i++)
+		o->locks.want[i].whole |= o->kept;
 	locks_take(eng->locks, &o->locks);
 	pthread_mutex_lock(&eng->lock);
 	o->entry = NULL;
@@ -203,11 +224,18 @@ static void run_once(struct nfs4r_engine *eng, struct opctx *o)
 	if (st == NFS4R_OK && sync_first)
 		st = nfs4r_store_sync(eng->store, sync_first);
 	o->changed = false;
+	if (st != NFS4R_OK)
+		st = journal_failed(eng, st);
+	else if (!o->kept)
+		st = engine_sync_kept(eng, e);
 	if (st == NFS4R_OK)
 		st = entry_execute(eng, o);
-	else
-		st = journal_failed(eng, st);
 	o->op->status = st;
+	if (o->kept && st == NFS4R_OK)
+		e->bytes_at = 1;
+	else if (o->kept) /* part of it may be in the file: it may not be written over again */
+		(void)engine_sync_kept(eng, e);
+	o->kept = e->bytes_at;
 
 	pthread_mutex_lock(&eng->lock);
 	o->given_back = !eng->frozen; /* else the core does not hear it */
@@ -303,7 +331,7 @@ static struct opctx *begin(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_
 
 /*
  * A stable WRITE of an own client was executed without a sync. Its bytes must be on the disk, and so must the entries that say so, and that made the
- * file (log sheet 5.1): both at the same time. With commit and majority they are, here and elsewhere, when the core says that it is done.
+ * file (log sheet 5.1): both at the same time, unless the journal has the bytes, too (4.10). With commit and majority they are, here and elsewhere, when the core says that it is done.
  */
 static void make_durable(struct nfs4r_engine *eng, struct opctx *o)
 {
@@ -315,6 +343,11 @@ static void make_durable(struct nfs4r_engine *eng, struct opctx *o)
 		return;
 	if (eng->cfg.durability != NFS4R_DURABILITY_LOCAL)
 		return;
+	if (o->kept) {
+		if (nfs4r_commit(eng, &op->obj, 0) != NFS4R_OK)
+			op->status = NFS4R_DELAY;
+		return;
+	}
 	begun = nfs4r_commit_begin(eng, &op->obj);
 	st = o->sync_bytes ? o->sync_bytes(o->arg, op) : engine_sync_file(eng, &op->obj);
 	if (st != NFS4R_OK && st != NFS4R_STALE) /* of one that is gone meanwhile nothing has to stay */

@@ -325,7 +325,7 @@ static bool was_executed(struct nfs4r_engine *eng, struct nfs4r_entry *e)
 	if (p)
 		return linked_shows(eng, e, p);
 	/* Values are absolute: set them again. Bytes of a write: what is on the disk is the content of this version, nobody has another. */
-	return apply_entry(eng, e, ~0u) == NFS4R_OK;
+	return engine_sync_kept(eng, e) == NFS4R_OK && apply_entry(eng, e, ~0u) == NFS4R_OK;
 }
 
 static void decide_intents(struct nfs4r_engine *eng, void *arg)

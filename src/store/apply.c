@@ -107,6 +107,12 @@ static void change_row(struct nfs4r_object *o, const struct nfs4r_part *p, const
 	default:
 		break;
 	}
+	if (nfs4r_part_changes_bytes(p)) {
+		if (!e->bytes_at)
+			o->bytes_from = 0;
+		else if (!o->bytes_from)
+			o->bytes_from = e->bytes_at;
+	}
 	r->version = p->after;
 	if (p->effect != NFS4R_EFF_NONE) /* a void update changed nothing */
 		r->ctime = p->ctime;
@@ -338,10 +344,13 @@ static enum nfs4r_status append_commit(struct nfs4r_store *s, const struct nfs4r
 	struct nfs4r_wbuf *w = nfs4r_change_begin(s);
 	struct nfs4r_buf *bytes = nfs4r_entry_encode(e, false);
 	enum nfs4r_status st;
-	size_t before = w->len;
+	size_t before;
 
 	if (!bytes)
 		return NFS4R_NOMEM;
+	if (e->bytes_at)
+		nfs4r_rec_kept(w, e);
+	before = w->len;
 	nfs4r_rec_begin(w, REC_COMMIT);
 	nfs4r_rec_commit_head(w, e, own);
 	nfs4r_rec_puts(w, puts, nputs);
@@ -350,7 +359,7 @@ static enum nfs4r_status append_commit(struct nfs4r_store *s, const struct nfs4r
 	nfs4r_rec_end(w);
 	nfs4r_buf_put(bytes);
 	st = nfs4r_jnl_append(&s->jnl, w, pos);
-	*pos += before; /* a SYNCED record may lie in front */
+	*pos += before; /* a SYNCED record may lie in front, and the entry's bytes */
 	return st;
 }
 

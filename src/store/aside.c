@@ -53,6 +53,7 @@ static void shadow_free(struct nfs4r_store *w)
 	nfs4r_db_unshare(&w->db);
 	pthread_rwlock_destroy(&w->view);
 	nfs4r_ov_free(w->active);
+	free(w->kept);
 	free(w);
 }
 
@@ -216,6 +217,8 @@ static enum nfs4r_status see(struct aside *a, uint8_t **buf, const struct nfs4r_
 		return a->first ? NFS4R_DELAY : nfs4r_replay_handle(a->w, rec);
 	case REC_SEAL:
 		return see_seal(a, rec);
+	case REC_BYTES:
+		return nfs4r_replay_bytes(a->w, rec);
 	case REC_INSTALL:
 	case REC_FORGET:
 	case REC_POSITIONS:

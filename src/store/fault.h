@@ -46,6 +46,13 @@
 	X(F_STORE_NOT_ASIDE, "log 4.3", "a checkpoint amid a hole that lasts takes along what it should set aside")         \
 	X(F_STORE_HOT_UNSAVED, "log 4.3", "what a checkpoint marks for the next interval is marked in memory only")
 
+#define NFS4R_STORE_BYTES_FAULT_FIRST 190
+
+/* The same, of files' bytes that are kept in the journal. The simulator does not model files: tests/contract/store/t_kept.c has these on. */
+#define NFS4R_STORE_BYTES_FAULTS_EACH(X)                                                                       \
+	X(F_STORE_BYTES_OLD, "log 4.10", "bytes that are kept from before a change that is not kept are written again")      \
+	X(F_STORE_BYTES_LOOSE, "log 4.10", "kept bytes count whether their entry does or not")
+
 enum nfs4r_store_fault {
 	NFS4R_STORE_FAULT_BEFORE = NFS4R_STORE_FAULT_FIRST - 1,
 #define X(name, rule, text) name,
@@ -56,8 +63,10 @@ enum nfs4r_store_fault {
 	NFS4R_STORE_END_FAULTS_EACH(X)
 	NFS4R_STORE_ASIDE_FAULT_BEFORE = NFS4R_STORE_ASIDE_FAULT_FIRST - 1,
 	NFS4R_STORE_ASIDE_FAULTS_EACH(X)
+	NFS4R_STORE_FAULT_END, /* of those that the simulator looks for */
+	NFS4R_STORE_BYTES_FAULT_BEFORE = NFS4R_STORE_BYTES_FAULT_FIRST - 1,
+	NFS4R_STORE_BYTES_FAULTS_EACH(X)
 #undef X
-	NFS4R_STORE_FAULT_END
 };
 
 #ifdef NFS4R_FAULTS

@@ -4,6 +4,7 @@
  *
  *   segment.c    files of the journal            record.c      bytes of records
  *   journal.c    appending, syncing              log_index.c   where each log entry lies; positions, MINT
+ *   kept.c       bytes of files in the journal
  *   ahead.c      zeros behind the journal's end
  *   overlay.c    changes since the checkpoint    apply.c       from an entry to changed rows and names
  *   db.c         LMDB: environment, readers      marks.c       intents, marks, what is in flight
@@ -51,6 +52,7 @@ struct nfs4r_parent {
 struct nfs4r_object { /* all that is stored about one oid */
 	struct nfs4r_row row; /* version 0: no row yet, only a handle */
 	uint32_t parent_count; /* names in row.parent */
+	nfs4r_journal_pos bytes_from; /* not in LMDB. All that changed its bytes from here on is kept in the journal; 0: nothing is (kept.c) */
 	struct nfs4r_parent *more; /* the row.nparents - 1 other parents */
 	uint8_t handle_len;
 	uint8_t handle[NFS4R_LOCAL_HANDLE_MAX];
@@ -245,6 +247,7 @@ enum nfs4r_rec { /* disk values */
 	REC_FORGET = 12, /* an object that is nowhere */
 	REC_POSITIONS = 13, /* positions and MINTs as another server has them */
 	REC_ASIDE = 14, /* what lay behind holes before it counts for nothing; copies of it follow */
+	REC_BYTES = 15, /* what the COMMIT that follows wrote into a file */
 };
 
 struct nfs4r_segment {
@@ -438,6 +441,11 @@ uint32_t nfs4r_marks_ahead_take(struct nfs4r_store *s, const struct nfs4r_oid *o
 /* The version to mark @oid with; 0 = needs no mark. Under change: nobody else alters the overlay's tables. */
 nfs4r_version nfs4r_unmarked(struct nfs4r_store *s, const struct nfs4r_oid *oid);
 
+struct nfs4r_kept_bytes { /* a REC_BYTES */
+	struct nfs4r_oid oid;
+	nfs4r_journal_pos pos, end;
+};
+
 struct nfs4r_begun { /* an entry that comes from elsewhere, between begin() and commit(): its objects' files may have a part of it */
 	nfs4r_server_id log;
 	nfs4r_lsn lsn;
@@ -478,6 +486,9 @@ struct nfs4r_store {
 	uint32_t ndropped, dropped_cap;
 	struct nfs4r_given_back *given_back; /* at open: what those entries had made of the objects */
 	uint32_t ngiven_back, given_back_cap;
+	struct nfs4r_kept_bytes *kept; /* at open: of entries that count, as they lie in the journal */
+	uint32_t nkept, kept_cap;
+	struct nfs4r_kept_bytes kept_next; /* while the journal is walked: of the COMMIT that comes next */
 	struct nfs4r_flight *flights[FLIGHT_BUCKETS];
 	uint32_t nflights;
 	struct nfs4r_begun *begun; /* few: no more than are applied at once */
@@ -675,6 +686,16 @@ enum nfs4r_status nfs4r_rd_cut(const struct nfs4r_rec_view *rec, nfs4r_server_id
 enum nfs4r_status nfs4r_replay_puts(struct nfs4r_store *s, const struct nfs4r_rec_view *rec);
 enum nfs4r_status nfs4r_replay_handle(struct nfs4r_store *s, const struct nfs4r_rec_view *rec);
 enum nfs4r_status nfs4r_replay_commit(struct nfs4r_store *s, const struct nfs4r_rec_view *rec);
+
+/* ---- bytes of files ---------------------------------------------------- */
+
+/* A BYTES record of the payload of @e, a WRITE; its COMMIT follows. */
+void nfs4r_rec_kept(struct nfs4r_wbuf *w, const struct nfs4r_entry *e);
+enum nfs4r_status nfs4r_replay_bytes(struct nfs4r_store *s, const struct nfs4r_rec_view *rec);
+/* Where the bytes are of the COMMIT at @pos; 0: not in the journal. */
+nfs4r_journal_pos nfs4r_kept_of(const struct nfs4r_store *s, nfs4r_journal_pos pos);
+/* That COMMIT counts. */
+enum nfs4r_status nfs4r_kept_note(struct nfs4r_store *s, const struct nfs4r_entry *e);
 enum nfs4r_status nfs4r_replay_mark(struct nfs4r_store *s, const uint8_t oid[16], nfs4r_version version);
 /* Open or make LMDB; positions, MINT and marks from it. */
 enum nfs4r_status nfs4r_found_db(struct nfs4r_store *s, const struct nfs4r_store_config *cfg,

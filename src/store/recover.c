@@ -281,7 +281,7 @@ static enum nfs4r_status forget(struct nfs4r_scan *sc)
 	}
 	nfs4r_flights_free(s);
 	nfs4r_seg_close(&s->jnl);
-	s->nincs = s->ndropped = s->ngiven_back = s->nbegun = s->nbeyond = 0;
+	s->nincs = s->ndropped = s->ngiven_back = s->nkept = s->nbegun = s->nbeyond = 0;
 	memset(s->last, 0, sizeof(s->last));
 	return nfs4r_found_state(s);
 }

@@ -188,6 +188,7 @@ static enum nfs4r_status change_load(struct nfs4r_store *s, struct change *c, st
 		if (!o->more)
 			return NFS4R_NOMEM;
 		row_from_copy(o, &c->row);
+		o->bytes_from = 0; /* the whole of it comes from elsewhere */
 	}
 	nfs4r_ov_need_row(need, o->row.nparents);
 	nfs4r_ov_need_handle(need, o->handle_len);

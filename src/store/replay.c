@@ -100,7 +100,10 @@ enum nfs4r_status nfs4r_replay_commit(struct nfs4r_store *s, const struct nfs4r_
 
 	if (st != NFS4R_OK)
 		return st;
+	e->bytes_at = nfs4r_kept_of(s, rec->pos);
 	st = nfs4r_commit_reserve(s, e, puts, nputs, &plan);
+	if (st == NFS4R_OK)
+		st = nfs4r_kept_note(s, e);
 	if (st == NFS4R_OK)
 		nfs4r_commit_apply(s, e, puts, nputs, &plan, rec->pos);
 	nfs4r_plan_fini(&plan);
@@ -322,6 +325,8 @@ enum nfs4r_status nfs4r_replay(struct nfs4r_scan *sc, const struct nfs4r_rec_vie
 		return replay_marks(s, rec);
 	case REC_HANDLE:
 		return nfs4r_replay_handle(s, rec);
+	case REC_BYTES:
+		return nfs4r_replay_bytes(s, rec);
 	case REC_RECOVERED:
 		sc->lost = false;
 		return NFS4R_OK;

@@ -121,6 +121,7 @@ static void destroy(struct nfs4r_store *s)
 	free(s->incs);
 	free(s->dropped);
 	free(s->given_back);
+	free(s->kept);
 	free(s->begun);
 	free(s->wbuf.p);
 	if (s->lockfd >= 0)

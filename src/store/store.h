@@ -152,6 +152,18 @@ struct nfs4r_given_back {
 	nfs4r_lsn lsn;
 };
 uint32_t nfs4r_store_given_back(const struct nfs4r_store *s, const struct nfs4r_given_back **list);
+/*
+ * Log 4.10: bytes of stable WRITEs that are kept in the journal (nfs4r_entry.bytes_at), which the files may lack after a crash of the machine. Between open() and the first change; in the
+ * order in which they were written. Ends with what @fn answers if that is not OK; IO, CORRUPT: the journal cannot be read.
+ */
+typedef enum nfs4r_status (*nfs4r_kept_fn)(void *arg, const struct nfs4r_oid *oid, uint64_t off, const uint8_t *data, uint32_t len);
+enum nfs4r_status nfs4r_store_each_kept(struct nfs4r_store *s, nfs4r_kept_fn fn, void *arg);
+/*
+ * The journal may have bytes of @oid that its file on the disk lacks. Whoever changes the file's bytes and does not have them kept in the journal has to sync the file before. Stays so for a while
+ * after a checkpoint. Any thread; certain only for who excludes stable WRITEs of it (update locks).
+ */
+bool nfs4r_store_keeps_bytes(struct nfs4r_store *s, const struct nfs4r_oid *oid);
+bool nfs4r_part_changes_bytes(const struct nfs4r_part *p);
 /* At most @max objects with OID > @after, ascending, that have a row; returns how many. */
 uint32_t nfs4r_store_each_oid(struct nfs4r_store *s, const struct nfs4r_oid *after, struct nfs4r_oid *out, uint32_t max);
 /* Entries up to @until of @log are never needed again. Cheap; space is freed by checkpoints, by segment. */

@@ -207,6 +207,133 @@ static void what_is_stable_survives_without_lmdb(void **state)
 	expect_shell("cut\nnew\nover\nsub2\nmoved-in\nsecond\nAS IT IS, and longer", "cd %s/dir && ls && ls sub2 && cat over", c->site[2].data);
 }
 
+/* ---- what the journal keeps (log 4.10) ---- */
+
+static void write_stable(struct site *s, const struct nfs4r_oid *f, uint64_t off, const char *text)
+{
+	assert_int_equal(site_write_stable(s, f, off, text, (uint32_t)strlen(text)), NFS4R_OK);
+}
+
+/* Everywhere, with nothing on the disks but what was synced. */
+static void lose_everything(struct cluster *c)
+{
+	cluster_settle(c);
+	cluster_lose_power(c, EVERYBODY, 0);
+	start(c, EVERYBODY);
+	expect_equal(c);
+}
+
+static void expect_everywhere(struct cluster *c, const struct nfs4r_oid *f, const char *want)
+{
+	for (int i = 1; i <= SITES; i++)
+		expect_content(&c->site[i], f, want);
+}
+
+/* A small file that was never synced itself, not even its name is there: its bytes come from the journal, and so do its name and mode. */
+static void a_small_file_survives_in_the_journal(void **state)
+{
+	struct cluster *c = *state;
+	struct nfs4r_attrs mode = { .mask = NFS4R_ATTR_MODE, .mode = 0604 };
+	struct nfs4r_oid dir, f;
+	struct tree t;
+
+	plant(c, &t);
+	dir = make(&c->site[1], NFS4R_OP_MKDIR, &t.dir, "made");
+	f = make(&c->site[1], NFS4R_OP_CREATE, &dir, "f");
+	assert_int_equal(site_setattr(&c->site[1], &f, &mode), NFS4R_OK);
+	write_stable(&c->site[1], &f, 0, "as closed");
+	write_stable(&c->site[1], &t.over, 3, "IT WAS"); /* an older one */
+	cluster_settle(c);
+	cluster_lose_power(c, EVERYBODY, 0);
+	expect_shell("as it was0\n", "cd %s/dir && cat over && find . -name f | wc -l", c->site[1].data);
+	start(c, EVERYBODY);
+	expect_equal(c);
+	expect_everywhere(c, &f, "as closed");
+	expect_everywhere(c, &t.over, "as IT WAS");
+	for (int i = 1; i <= SITES; i++)
+		expect_shell("604\nas closed", "cd %s/dir/made && stat -c %%a f && cat f", c->site[i].data);
+}
+
+/* Of a WRITE that another server forwarded, too. */
+static void a_forwarded_one_survives_in_the_journal(void **state)
+{
+	struct cluster *c = *state;
+	struct tree t;
+
+	plant(c, &t);
+	nfs4r_opened(c->site[1].eng, &t.over);
+	write_text(&c->site[1], &t.over, "control stays here");
+	assert_int_equal(site_commit(&c->site[1], &t.over), NFS4R_OK);
+	write_stable(&c->site[2], &t.over, 0, "CONTROL");
+	lose_everything(c);
+	expect_everywhere(c, &t.over, "CONTROL stays here");
+}
+
+/* What comes after it, and a COMMIT was answered for, is not written over. */
+static void what_came_after_what_is_kept_stays(void **state)
+{
+	struct cluster *c = *state;
+	struct tree t;
+
+	plant(c, &t);
+	write_stable(&c->site[1], &t.over, 0, "kept");
+	write_text(&c->site[1], &t.over, "as of late");
+	assert_int_equal(site_commit(&c->site[1], &t.over), NFS4R_OK);
+	lose_everything(c);
+	expect_everywhere(c, &t.over, "as of late");
+	write_stable(&c->site[1], &t.over, 0, "AS");
+	write_stable(&c->site[1], &t.over, 1, "s");
+	lose_everything(c);
+	expect_everywhere(c, &t.over, "As of late");
+}
+
+/* From there on the file must have it, since the journal's bytes count no more. */
+static void what_is_kept_is_synced_before_it_is_changed(void **state)
+{
+	struct cluster *c = *state;
+	struct nfs4r_attrs longer = { .mask = NFS4R_ATTR_SIZE, .size = 30 };
+	struct tree t;
+
+	plant(c, &t);
+	write_stable(&c->site[1], &t.over, 0, "kept");
+	assert_int_equal(site_write(&c->site[1], &t.over, 9, ", and lost", 10), NFS4R_OK);
+	sync_journal(&c->site[1]);
+	cluster_lose_power(c, EVERYBODY, 0);
+	expect_shell("keptt was", "head -c 9 %s/dir/over", c->site[1].data);
+	start(c, EVERYBODY);
+	expect_equal(c);
+	write_stable(&c->site[1], &t.cut, 0, "KEPT");
+	assert_int_equal(site_setattr(&c->site[1], &t.cut, &longer), NFS4R_OK);
+	sync_journal(&c->site[1]);
+	cluster_lose_power(c, EVERYBODY, 0);
+	expect_shell("KEPTle", "head -c 6 %s/dir/cut", c->site[1].data);
+	start(c, EVERYBODY);
+	expect_equal(c);
+}
+
+/* What an update of another server does before it changes a file whose bytes are in the journal only. */
+static void what_is_kept_is_synced_before_another_changes_it(void **state)
+{
+	struct cluster *c = *state;
+	struct site *s = &c->site[1];
+	struct nfs4r_entry *e = nfs4r_entry_new();
+	struct nfs4r_row row;
+	struct tree t;
+
+	plant(c, &t);
+	write_stable(s, &t.over, 0, "kept");
+	assert_int_equal(nfs4r_store_row(s->eng->store, &t.over, &row), NFS4R_KNOWN);
+	e->nparts = 1;
+	e->parts[0] = (struct nfs4r_part){ .oid = t.over, .before = row.version, .after = row.version + 1, .effect = NFS4R_EFF_WRITE, .off = 9, .len = 4 };
+	assert_int_equal(engine_sync_kept(s->eng, e), NFS4R_OK);
+	nfs4r_entry_put(e);
+	cluster_lose_power(c, EVERYBODY, 0);
+	expect_shell("keptt was", "cat %s/dir/over", s->data);
+	start(c, EVERYBODY);
+	expect_equal(c);
+	expect_everywhere(c, &t.over, "keptt was");
+}
+
 /* The disk of @s has the bytes of @f, whatever its journal has. */
 static void sync_file(struct site *s, const struct nfs4r_oid *f)
 {
@@ -796,9 +923,13 @@ static void promise(struct worker *w)
 		return;
 	text_of(text, number);
 	p->number = 0; /* from here on it may be either */
+	if (rand_r(&w->seed) % 3 == 0) /* beside what is promised: the journal does not keep it */
+		site_write(s, &p->oid, 32 + (unsigned)rand_r(&w->seed) % 64, "whatever", 8);
 	if (rand_r(&w->seed) % 3 == 0 ? site_write_stable(s, &p->oid, 0, text, 32) != NFS4R_OK :
 	    site_write(s, &p->oid, 0, text, 32) != NFS4R_OK || site_commit(s, &p->oid) != NFS4R_OK)
 		return;
+	if (rand_r(&w->seed) % 4 == 0)
+		site_setattr(s, &p->oid, &(struct nfs4r_attrs){ .mask = NFS4R_ATTR_SIZE, .size = 32 + (unsigned)rand_r(&w->seed) % 64 });
 	if (s->losses != losses || verifier(s) != v)
 		return;
 	p->number = number;
@@ -942,6 +1073,11 @@ int main(void)
 		T(what_the_journal_forgot_comes_back, setup_still),
 		T(a_commit_survives_a_loss_of_power_everywhere, setup_still),
 		T(what_is_stable_survives_without_lmdb, setup_still),
+		T(a_small_file_survives_in_the_journal, setup_still),
+		T(a_forwarded_one_survives_in_the_journal, setup_still),
+		T(what_came_after_what_is_kept_stays, setup_still),
+		T(what_is_kept_is_synced_before_it_is_changed, setup_still),
+		T(what_is_kept_is_synced_before_another_changes_it, setup_still),
 		T(bytes_without_an_entry_are_nowhere, setup_still),
 		T(bytes_without_an_entry_in_an_older_file, setup_still),
 		T(bytes_without_an_entry_at_the_end, setup_still),
