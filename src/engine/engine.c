@@ -497,10 +497,19 @@ static bool may_checkpoint_last(struct nfs4r_engine *eng)
 	return true;
 }
 
+/* The store says then that its run ended in order, and after that no crash of the machine puts anything in doubt. */
+static bool sync_last(struct nfs4r_engine *eng)
+{
+	nfs4r_lsn stable[NFS4R_SERVERS_MAX + 1];
+
+	if (eng->rpc && may_checkpoint_last(eng) && nfs4r_store_checkpoint(eng->store, eng->ops->sync_all, eng->ctx, stable) == NFS4R_OK)
+		return true;
+	return eng->ops->sync_all(eng->ctx) == 0;
+}
+
 void nfs4r_engine_stop(struct nfs4r_engine *eng)
 {
 	struct nfs4r_rpc *rpc;
-	nfs4r_lsn stable[NFS4R_SERVERS_MAX + 1];
 
 	if (!eng)
 		return;
@@ -513,10 +522,10 @@ void nfs4r_engine_stop(struct nfs4r_engine *eng)
 	pool_destroy(eng->appliers);
 	durable_destroy(eng->durable);
 	pool_destroy(eng->executors);
-	if (eng->store && rpc && may_checkpoint_last(eng))
-		(void)nfs4r_store_checkpoint(eng->store, eng->ops->sync_all, eng->ctx, stable);
-	if (eng->store)
+	if (eng->store && sync_last(eng))
 		nfs4r_store_close(eng->store);
+	else
+		nfs4r_store_leave(eng->store);
 	doubt_free(eng);
 	import_free(eng);
 	ops_fini(eng);

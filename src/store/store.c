@@ -225,6 +225,15 @@ enum nfs4r_status nfs4r_store_open(const struct nfs4r_store_config *cfg, struct 
 	return NFS4R_OK;
 }
 
+void nfs4r_store_leave(struct nfs4r_store *s)
+{
+	if (!s)
+		return;
+	nfs4r_jnl_ahead_stop(&s->jnl);
+	nfs4r_jnl_sync(&s->jnl, atomic_load(&s->jnl.tail));
+	destroy(s);
+}
+
 void nfs4r_store_close(struct nfs4r_store *s)
 {
 	nfs4r_journal_pos pos;

@@ -68,8 +68,13 @@ struct nfs4r_store_info {
  * @why (at least 512 bytes) then says what was found and what to do. Nothing is changed on error.
  */
 enum nfs4r_status nfs4r_store_open(const struct nfs4r_store_config *cfg, struct nfs4r_store **out, struct nfs4r_store_info *info, char *why);
-/* Clean: final checkpoint is the caller's business before; marks the journal as complete. */
+/*
+ * Clean: final checkpoint is the caller's business before; marks the journal as complete. A crash of the machine after that counts as none: so the files must be synced before, with a checkpoint or
+ * without one.
+ */
 void nfs4r_store_close(struct nfs4r_store *s);
+/* The same without that mark, when the files could not be synced: a later crash of the machine concerns this run, too. */
+void nfs4r_store_leave(struct nfs4r_store *s);
 
 /* ---- recovery, between open() and the first change ---- */
 /* The i-th undecided own entry, ascending LSN; reference for the caller. Decide with commit() or void(). */

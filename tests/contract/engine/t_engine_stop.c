@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #include "cluster.h"
+#include "engine/doubt_int.h"
 #include "engine/engine_int.h"
 #include "steps.h"
 
@@ -57,15 +59,26 @@ static void open_gate(void)
 	pthread_mutex_unlock(&gate.lock);
 }
 
-static int setup(void **state)
+static int begin(void **state, bool machines)
 {
 	struct cluster *c = cluster_new();
 
+	c->machines = machines;
 	gate.entered = gate.open = false;
 	c->executors = 1;
 	c->lease_ms = 0; /* nobody is removed */
 	c->idle_ms = 600000;
 	return cluster_begin(c, state);
+}
+
+static int setup(void **state)
+{
+	return begin(state, false);
+}
+
+static int setup_machines(void **state)
+{
+	return begin(state, true);
 }
 
 static int teardown(void **state)
@@ -419,6 +432,59 @@ static void a_late_answer_is_not_that_to_another_question(void **state)
 
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+/* ---- what a stop says of the disk ---- */
+
+static _Atomic unsigned syncs;
+static _Atomic int sync_answers;
+
+static int sync_all_counted(void *ctx)
+{
+	(void)ctx;
+	syncs++;
+	return sync_answers;
+}
+
+/* A halted server takes no last checkpoint. It starts again in another life of its machine. */
+static struct site *stop_without_a_checkpoint(struct cluster *c, int answer)
+{
+	static struct nfs4r_lops table;
+	struct site *s = &c->site[3];
+
+	cluster_settle(c);
+	table = *s->eng->ops;
+	table.sync_all = sync_all_counted;
+	sync_answers = answer;
+	pthread_mutex_lock(&s->eng->lock);
+	engine_halt(s->eng, "the test says so");
+	s->eng->ops = &table;
+	pthread_mutex_unlock(&s->eng->lock);
+	syncs = 0;
+	cluster_stop(c, 3);
+	assert_true(syncs > 0);
+	snprintf(s->boot, sizeof(s->boot), "another boot");
+	cluster_start(c, 3);
+	return s;
+}
+
+/* Log 4.1, 4.10: the run ended in order, so no crash of the machine after it puts anything in doubt. Then all must be on the disk. */
+static void a_stop_syncs_the_files(void **state)
+{
+	struct site *s = stop_without_a_checkpoint(*state, 0);
+
+	assert_null(s->eng->doubt);
+	cluster_settle(*state);
+}
+
+static void a_stop_that_cannot_sync_them_is_none_in_order(void **state)
+{
+	struct site *s = stop_without_a_checkpoint(*state, EIO);
+
+	assert_non_null(s->eng->doubt);
+	assert_true(s->eng->doubt->machine);
+	site_says(s, "the machine had crashed", 10);
+	cluster_settle(*state);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -430,6 +496,8 @@ int main(void)
 		T(what_a_thread_waits_for_ends_with_a_stop),
 		T(what_a_mute_server_does_not_execute_is_given_back),
 		T(a_late_answer_is_not_that_to_another_question),
+		cmocka_unit_test_setup_teardown(a_stop_syncs_the_files, setup_machines, teardown),
+		cmocka_unit_test_setup_teardown(a_stop_that_cannot_sync_them_is_none_in_order, setup_machines, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
