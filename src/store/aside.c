@@ -240,7 +240,7 @@ static enum nfs4r_status walk(struct aside *a, nfs4r_journal_pos to)
 
 		if (!buf)
 			return NFS4R_IO;
-		a->at += REC_HEADER + (((nfs4r_journal_pos)rec.len + 7) & ~(nfs4r_journal_pos)7);
+		a->at = rec_after(&rec);
 		st = see(a, &buf, &rec);
 		free(buf);
 	}

@@ -307,6 +307,12 @@ struct nfs4r_rec_view {
 	const uint8_t *body;
 };
 
+/* Where the next record begins. */
+static inline nfs4r_journal_pos rec_after(const struct nfs4r_rec_view *r)
+{
+	return r->pos + REC_HEADER + (((nfs4r_journal_pos)r->len + 7) & ~(nfs4r_journal_pos)7);
+}
+
 struct nfs4r_commit_head { /* beginning of a COMMIT's or an INTENT's body, before the encoded entry */
 	nfs4r_server_id log;
 	nfs4r_lsn lsn;
@@ -686,9 +692,7 @@ enum nfs4r_status nfs4r_rd_cut(const struct nfs4r_rec_view *rec, nfs4r_server_id
 enum nfs4r_status nfs4r_replay_puts(struct nfs4r_store *s, const struct nfs4r_rec_view *rec);
 enum nfs4r_status nfs4r_replay_handle(struct nfs4r_store *s, const struct nfs4r_rec_view *rec);
 enum nfs4r_status nfs4r_replay_commit(struct nfs4r_store *s, const struct nfs4r_rec_view *rec);
-
-/* ---- bytes of files ---------------------------------------------------- */
-
+enum nfs4r_status nfs4r_replay_mark(struct nfs4r_store *s, const uint8_t oid[16], nfs4r_version version);
 /* A BYTES record of the payload of @e, a WRITE; its COMMIT follows. */
 void nfs4r_rec_kept(struct nfs4r_wbuf *w, const struct nfs4r_entry *e);
 enum nfs4r_status nfs4r_replay_bytes(struct nfs4r_store *s, const struct nfs4r_rec_view *rec);
@@ -696,7 +700,6 @@ enum nfs4r_status nfs4r_replay_bytes(struct nfs4r_store *s, const struct nfs4r_r
 nfs4r_journal_pos nfs4r_kept_of(const struct nfs4r_store *s, nfs4r_journal_pos pos);
 /* That COMMIT counts. */
 enum nfs4r_status nfs4r_kept_note(struct nfs4r_store *s, const struct nfs4r_entry *e);
-enum nfs4r_status nfs4r_replay_mark(struct nfs4r_store *s, const uint8_t oid[16], nfs4r_version version);
 /* Open or make LMDB; positions, MINT and marks from it. */
 enum nfs4r_status nfs4r_found_db(struct nfs4r_store *s, const struct nfs4r_store_config *cfg,
 				 bool have_journal, char *why);

@@ -65,7 +65,7 @@ static bool rd_kept(const struct nfs4r_rec_view *rec, struct nfs4r_kept_bytes *k
 	const uint8_t *oid = rd_bytes(&r, 16);
 
 	k->pos = rec->pos;
-	k->end = rec->pos + REC_HEADER + (((nfs4r_journal_pos)rec->len + 7) & ~(nfs4r_journal_pos)7);
+	k->end = rec_after(rec);
 	b->off = rd_u64(&r);
 	b->len = rd_u32(&r);
 	b->data = rd_bytes(&r, b->len);
