@@ -133,6 +133,18 @@ void fx_crash(struct fx *f)
 	memcpy(f->dir, copy, sizeof(copy));
 }
 
+void fx_reopen_after_crash(struct fx *f, const char *boot)
+{
+	fx_crash(f);
+	f->cfg.boot_id = boot;
+	fx_open_ok(f);
+}
+
+void fx_checkpoint(struct fx *f)
+{
+	assert_int_equal(nfs4r_store_checkpoint(f->s, NULL, NULL, NULL), NFS4R_OK);
+}
+
 void fx_fini(struct fx *f)
 {
 	nfs4r_store_close(f->s);

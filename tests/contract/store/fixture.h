@@ -37,6 +37,9 @@ void fx_close(struct fx *f);
 void fx_crash(struct fx *f);
 /* Close (if open) and remove the directory. */
 void fx_fini(struct fx *f);
+/* The process has crashed; with another boot id than before, the machine. */
+void fx_reopen_after_crash(struct fx *f, const char *boot);
+void fx_checkpoint(struct fx *f);
 void copy_dir(const char *from, const char *to);
 void remove_dir(const char *dir);
 void temp_dir(char out[256]);

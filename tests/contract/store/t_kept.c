@@ -80,18 +80,6 @@ static void expect_kept_with(uint32_t fault, const char *want)
 #endif
 }
 
-static void reopen_after_crash(const char *boot)
-{
-	fx_crash(&f);
-	f.cfg.boot_id = boot;
-	fx_open_ok(&f);
-}
-
-static void checkpoint(void)
-{
-	assert_int_equal(nfs4r_store_checkpoint(f.s, NULL, NULL, NULL), NFS4R_OK);
-}
-
 static void test_in_order_until_a_checkpoint(void **state)
 {
 	struct nfs4r_oid other = mk(&f, &f.root, "other", NFS4R_TYPE_FILE);
@@ -102,13 +90,13 @@ static void test_in_order_until_a_checkpoint(void **state)
 	commit(&f, e_kept(&file, 1, "three"));
 	assert_true(nfs4r_store_keeps_bytes(f.s, &file));
 	for (int i = 0; i < 2; i++) { /* a crash of the process, and one of the machine after it */
-		reopen_after_crash(i ? "boot-2" : "boot-1");
+		fx_reopen_after_crash(&f, i ? "boot-2" : "boot-1");
 		assert_true(nfs4r_store_keeps_bytes(f.s, &file));
 		expect_kept("0:one other 7:two 1:three ");
 	}
 	assert_int_equal(nfs4r_store_recovered(f.s), NFS4R_OK);
-	checkpoint();
-	reopen_after_crash("boot-3");
+	fx_checkpoint(&f);
+	fx_reopen_after_crash(&f, "boot-3");
 	expect_kept("");
 	assert_false(nfs4r_store_keeps_bytes(f.s, &file));
 }
@@ -126,7 +114,7 @@ static void test_a_checkpoint_that_fails_changes_nothing(void **state)
 	assert_int_not_equal(nfs4r_store_checkpoint(f.s, sync_fails, NULL, NULL), NFS4R_OK);
 	assert_true(nfs4r_store_keeps_bytes(f.s, &file));
 	commit(&f, e_kept(&file, 3, "two"));
-	reopen_after_crash("boot-2");
+	fx_reopen_after_crash(&f, "boot-2");
 	expect_kept("0:one 3:two ");
 }
 
@@ -138,17 +126,17 @@ static void test_a_change_that_is_not_kept_ends_it(void **state)
 	commit(&f, e_kept(&file, 0, "one"));
 	commit(&f, e_bytes(&file, 0, "not kept"));
 	assert_false(nfs4r_store_keeps_bytes(f.s, &file));
-	reopen_after_crash("boot-2");
+	fx_reopen_after_crash(&f, "boot-2");
 	expect_kept("");
 	expect_kept_with(F_STORE_BYTES_OLD, "0:one ");
 	commit(&f, e_kept(&file, 2, "two"));
-	reopen_after_crash("boot-3");
+	fx_reopen_after_crash(&f, "boot-3");
 	expect_kept("2:two ");
 	expect_kept_with(F_STORE_BYTES_OLD, "0:one 2:two ");
 	e = e_new(&f, 1); /* shorter */
 	e_part(&f, e, &file, NFS4R_EFF_ATTRS)->attrs = (struct nfs4r_attrs){ .mask = NFS4R_ATTR_SIZE };
 	commit(&f, e);
-	reopen_after_crash("boot-4");
+	fx_reopen_after_crash(&f, "boot-4");
 	expect_kept("");
 }
 
@@ -161,10 +149,10 @@ static void test_other_changes(void **state)
 	e_part(&f, e, &file, NFS4R_EFF_ATTRS)->attrs = (struct nfs4r_attrs){ .mask = NFS4R_ATTR_MODE, .mode = 0600 };
 	commit(&f, e);
 	commit(&f, e_rename(&f, 1, &f.root, "file", &f.root, "moved"));
-	reopen_after_crash("boot-2");
+	fx_reopen_after_crash(&f, "boot-2");
 	expect_kept("0:one ");
 	commit(&f, e_remove(&f, 1, &f.root, "moved"));
-	reopen_after_crash("boot-3");
+	fx_reopen_after_crash(&f, "boot-3");
 	expect_kept("");
 }
 
@@ -177,7 +165,7 @@ static void test_what_is_taken_from_elsewhere_ends_it(void **state)
 	assert_int_equal(nfs4r_store_copy_row(f.s, &file, &in.row), NFS4R_KNOWN);
 	assert_int_equal(nfs4r_store_install(f.s, &in), NFS4R_OK);
 	assert_false(nfs4r_store_keeps_bytes(f.s, &file));
-	reopen_after_crash("boot-2");
+	fx_reopen_after_crash(&f, "boot-2");
 	expect_kept("");
 }
 
@@ -193,15 +181,15 @@ static void test_behind_a_hole_is_nothing(void **state)
 	assert_true(second->lsn > first->lsn);
 	commit(&f, second);
 	nfs4r_entry_put(first);
-	reopen_after_crash("boot-1"); /* only the process: nothing is lost */
+	fx_reopen_after_crash(&f, "boot-1"); /* only the process: nothing is lost */
 	expect_kept("0:behind ");
-	reopen_after_crash("boot-2");
+	fx_reopen_after_crash(&f, "boot-2");
 	expect_kept("");
 	expect_kept_with(F_STORE_BYTES_LOOSE, "0:behind ");
 	assert_int_equal(nfs4r_store_recovered(f.s), NFS4R_OK); /* and the number is given out anew, to something that is not kept */
 	f.next[1] = f.info.logs[1].applied + 1;
 	commit(&f, e_bytes(&file, 0, "again"));
-	reopen_after_crash("boot-3");
+	fx_reopen_after_crash(&f, "boot-3");
 	expect_kept("");
 }
 
@@ -224,7 +212,7 @@ static void test_without_their_commit_they_are_nothing(void **state)
 	assert_int_equal(nfs4r_store_recovered(f.s), NFS4R_OK);
 	f.next[1] = f.info.logs[1].applied + 1;
 	commit(&f, e_bytes(&file, 0, "again"));
-	reopen_after_crash("boot-3");
+	fx_reopen_after_crash(&f, "boot-3");
 	expect_kept("");
 }
 
@@ -249,9 +237,9 @@ static void test_over_what_is_set_aside(void **state)
 {
 	keep_amid_a_hole();
 	for (int i = 0; i < 4; i++) /* waits for the hole, gives it up, sets aside what is behind it */
-		checkpoint();
+		fx_checkpoint(&f);
 	commit(&f, e_kept(&file, 3, "two"));
-	reopen_after_crash("boot-2");
+	fx_reopen_after_crash(&f, "boot-2");
 	expect_kept("3:two ");
 }
 

@@ -22,11 +22,6 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void checkpoint(void)
-{
-	assert_int_equal(nfs4r_store_checkpoint(f.s, NULL, NULL, NULL), NFS4R_OK);
-}
-
 static void assert_log(nfs4r_server_id log, nfs4r_lsn lsn)
 {
 	struct nfs4r_entry *e = nfs4r_store_log_read(f.s, log, lsn);
@@ -59,7 +54,7 @@ static void test_log_read_gives_the_entry_back(void **state)
 		assert_memory_equal(back->handle, e->handle, 12);
 		nfs4r_entry_put(back);
 		if (i == 0)
-			checkpoint();
+			fx_checkpoint(&f);
 		fx_close(&f);
 		fx_open_ok(&f);
 	}
@@ -142,7 +137,7 @@ static void test_mint_tells_dead_from_not_yet(void **state)
 		assert_int_equal(nfs4r_store_row(f.s, &made[2], NULL), NFS4R_DEAD);
 		assert_int_equal(nfs4r_store_row(f.s, &made[3], NULL), NFS4R_KNOWN);
 		if (round == 1)
-			checkpoint();
+			fx_checkpoint(&f);
 		fx_crash(&f);
 		fx_open_ok(&f);
 	}
@@ -156,7 +151,7 @@ static void test_mint_tells_dead_from_not_yet(void **state)
 	assert_int_equal(nfs4r_store_row(f.s, &oid, NULL), NFS4R_DEAD);
 	nfs4r_store_mint(f.s, &oid);
 	assert_int_equal(nfs4r_store_row(f.s, &oid, NULL), NFS4R_NOT_YET);
-	checkpoint();
+	fx_checkpoint(&f);
 	fx_close(&f);
 	fx_open_ok(&f);
 	assert_int_equal(nfs4r_store_row(f.s, &made[2], NULL), NFS4R_DEAD);
@@ -191,14 +186,14 @@ static void test_intent_undecided_comes_back(void **state)
 			nfs4r_entry_put(back);
 		}
 		assert_null(nfs4r_store_intent_at(f.s, 3));
-		checkpoint(); /* an undecided intent outlives checkpoints, and truncation */
+		fx_checkpoint(&f); /* an undecided intent outlives checkpoints, and truncation */
 		nfs4r_store_truncate(f.s, 1, 8);
 		for (int i = 0; i < 100; i++) {
 			struct nfs4r_put put = put_row("filler", "fills segments");
 
 			assert_int_equal(nfs4r_store_put(f.s, &put, 1), NFS4R_OK);
 		}
-		checkpoint();
+		fx_checkpoint(&f);
 	}
 	commit(&f, e[1]);
 	/* decided as void: an empty entry */
@@ -226,8 +221,8 @@ static void crash(void)
 /* An interval without changes: no mark is left. */
 static void rest(void)
 {
-	checkpoint();
-	checkpoint();
+	fx_checkpoint(&f);
+	fx_checkpoint(&f);
 }
 
 static bool is_marked(const struct nfs4r_oid *oid)
@@ -332,7 +327,7 @@ static void test_marks_ahead_go_on_after_a_checkpoint(void **state)
 	old_files("d", file);
 	for (int i = 0; i < OLD; i++) {
 		if (i % 40 == 30) {
-			checkpoint();
+			fx_checkpoint(&f);
 			checkpoints++;
 		}
 		waits += change_waits(&file[i]);
@@ -366,7 +361,7 @@ static void test_marks_once_per_interval(void **state)
 	assert_int_equal(nfs4r_store_intent(f.s, e, &pos), NFS4R_OK);
 	assert_int_equal(pos, 0); /* created in this interval */
 	commit(&f, e);
-	checkpoint();
+	fx_checkpoint(&f);
 	e = e_write(&f, 1, &oid);
 	assert_int_equal(nfs4r_store_intent(f.s, e, &pos), NFS4R_OK);
 	assert_true(pos > 0 && pos <= nfs4r_store_position(f.s));
@@ -381,14 +376,14 @@ static void test_marks_once_per_interval(void **state)
 	assert_int_equal(nfs4r_store_intent(f.s, e, &again), NFS4R_OK);
 	assert_int_equal(again, 0);
 	/* In flight: the mark is carried over the checkpoint. */
-	checkpoint();
+	fx_checkpoint(&f);
 	commit(&f, e);
 	e = e_write(&f, 1, &oid);
 	assert_int_equal(nfs4r_store_intent(f.s, e, &again), NFS4R_OK);
 	assert_int_equal(again, 0);
 	commit(&f, e);
 	/* It was changed in this interval: it is marked for the next one, too, and not for the one after that. */
-	checkpoint();
+	fx_checkpoint(&f);
 	e = e_write(&f, 2, &oid);
 	assert_int_equal(nfs4r_store_mark(f.s, e, &again), NFS4R_OK);
 	assert_int_equal(again, 0);
@@ -399,7 +394,7 @@ static void test_marks_once_per_interval(void **state)
 	assert_true(again > 0);
 	commit(&f, e);
 	/* Times are in the row, so they need none. */
-	checkpoint();
+	fx_checkpoint(&f);
 	e = e_write(&f, 1, &oid);
 	e->parts[0].effect = NFS4R_EFF_ATTRS;
 	e->parts[0].attrs.mask = NFS4R_ATTR_MTIME | NFS4R_ATTR_ATIME;
@@ -433,7 +428,7 @@ static void test_what_is_changed_again_and_again_stays_marked(void **state)
 	struct nfs4r_entry *e;
 	nfs4r_journal_pos pos;
 
-	checkpoint();
+	fx_checkpoint(&f);
 	e = e_write(&f, 1, &once);
 	assert_int_equal(nfs4r_store_intent(f.s, e, &pos), NFS4R_OK);
 	commit(&f, e);
@@ -442,7 +437,7 @@ static void test_what_is_changed_again_and_again_stays_marked(void **state)
 		assert_int_equal(nfs4r_store_intent(f.s, e, &pos), NFS4R_OK);
 		assert_int_equal(pos > 0, i == 0);
 		commit(&f, e);
-		checkpoint();
+		fx_checkpoint(&f);
 	}
 	e = e_write(&f, 1, &oid);
 	assert_int_equal(nfs4r_store_intent(f.s, e, &pos), NFS4R_OK);
@@ -474,12 +469,12 @@ static void begin_and_end(int saved, bool in_order, bool seal)
 	struct nfs4r_entry *e = e_write(&f, 2, &oid), *late = e_create(&f, 2, &dir, "new", NFS4R_TYPE_FILE, &born);
 	nfs4r_journal_pos pos;
 
-	checkpoint();
+	fx_checkpoint(&f);
 	assert_int_equal(nfs4r_store_mark(f.s, late, &pos), NFS4R_OK); /* in the queue, and not begun */
 	assert_int_equal(nfs4r_store_mark(f.s, e, &pos), NFS4R_OK);
 	assert_int_equal(nfs4r_store_begin(f.s, e), NFS4R_OK);
 	while (saved--)
-		checkpoint();
+		fx_checkpoint(&f);
 	if (in_order) {
 		fx_close(&f);
 		fx_open_ok(&f);
@@ -493,7 +488,7 @@ static void begin_and_end(int saved, bool in_order, bool seal)
 	crash();
 	assert_true(is_dropped(&oid));
 	assert_false(is_dropped(&other));
-	checkpoint();
+	fx_checkpoint(&f);
 	crash();
 	assert_false(is_dropped(&oid));
 	nfs4r_entry_put(e);
@@ -525,9 +520,9 @@ static void test_what_was_begun_and_ended_is_in_no_doubt(void **state)
 	struct nfs4r_oid dir = mk(&f, &f.root, "dir", NFS4R_TYPE_DIR), born;
 	struct nfs4r_entry *e = e_create(&f, 2, &dir, "a", NFS4R_TYPE_FILE, &born), *w;
 
-	checkpoint();
+	fx_checkpoint(&f);
 	assert_int_equal(nfs4r_store_begin(f.s, e), NFS4R_OK);
-	checkpoint();
+	fx_checkpoint(&f);
 	commit(&f, e);
 	w = e_write(&f, 2, &born);
 	assert_int_equal(nfs4r_store_begin(f.s, w), NFS4R_OK);
@@ -550,11 +545,11 @@ static void test_truncation_frees_segments(void **state)
 
 	for (int i = 0; i < 200; i++)
 		commit(&f, e_write(&f, 1 + i % 2, &oid));
-	checkpoint();
+	fx_checkpoint(&f);
 	nfs4r_store_get_stats(f.s, &before);
 	assert_true(before.segments > 5);
 	nfs4r_store_truncate(f.s, 1, 1000); /* not beyond what is applied */
-	checkpoint();
+	fx_checkpoint(&f);
 	nfs4r_store_log_range(f.s, 1, &first, &last);
 	assert_int_equal(last, 0);
 	nfs4r_store_log_range(f.s, 2, &first, &last);
@@ -563,7 +558,7 @@ static void test_truncation_frees_segments(void **state)
 	assert_null(nfs4r_store_log_read(f.s, 1, 50));
 	assert_log(2, 1);
 	nfs4r_store_truncate(f.s, 2, 60);
-	checkpoint();
+	fx_checkpoint(&f);
 	nfs4r_store_get_stats(f.s, &after);
 	assert_true(after.segments < before.segments);
 	assert_null(nfs4r_store_log_read(f.s, 2, 60));
@@ -577,8 +572,8 @@ static void test_truncation_frees_segments(void **state)
 	commit(&f, e_write(&f, 1, &oid));
 	assert_log(1, 102);
 	nfs4r_store_truncate(f.s, 2, 100);
-	checkpoint();
-	checkpoint();
+	fx_checkpoint(&f);
+	fx_checkpoint(&f);
 	nfs4r_store_get_stats(f.s, &after);
 	assert_int_equal(after.segments, 1);
 	assert_int_equal(version_of(&f, &oid), 202);
@@ -593,7 +588,7 @@ static void test_what_is_kept_beyond_a_bound(void **state)
 
 	for (int i = 0; i < 200; i++)
 		commit(&f, e_write(&f, 1 + i % 2, &oid));
-	checkpoint();
+	fx_checkpoint(&f);
 	nfs4r_store_kept(f.s, UINT64_MAX / 2, 0, now, &k);
 	assert_int_equal(k.beyond[1], 0);
 	assert_true(k.age_s <= 60);
@@ -603,7 +598,7 @@ static void test_what_is_kept_beyond_a_bound(void **state)
 	assert_in_range(k.beyond[2], 40, 95);
 	for (nfs4r_server_id log = 1; log <= 2; log++)
 		nfs4r_store_truncate(f.s, log, k.beyond[log]);
-	checkpoint();
+	fx_checkpoint(&f);
 	assert_log(2, k.beyond[2] + 1);
 	nfs4r_store_kept(f.s, bound, 0, now, &k);
 	assert_true(k.bytes <= bound);

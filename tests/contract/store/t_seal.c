@@ -29,11 +29,6 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void checkpoint(struct fx *g)
-{
-	assert_int_equal(nfs4r_store_checkpoint(g->s, NULL, NULL, NULL), NFS4R_OK);
-}
-
 static bool readable(nfs4r_server_id log, nfs4r_lsn lsn)
 {
 	struct nfs4r_entry *e = nfs4r_store_log_read(f.s, log, lsn);
@@ -60,7 +55,7 @@ static void always(void (*look)(void))
 	fx_crash(&f);
 	fx_open_ok(&f);
 	look();
-	checkpoint(&f);
+	fx_checkpoint(&f);
 	look();
 	fx_crash(&f);
 	fx_open_ok(&f);
@@ -153,11 +148,11 @@ static void test_a_seal_ends_a_generation(void **state)
 	assert_int_equal(f.info.logs[2].applied, GEN1 + 3);
 	nfs4r_store_truncate(f.s, 2, 2);
 	look_truncated();
-	checkpoint(&f); /* before it the store may forget that something is gone, not after */
+	fx_checkpoint(&f); /* before it the store may forget that something is gone, not after */
 	always(look_truncated);
 	nfs4r_store_truncate(f.s, 2, GEN1 + 1);
 	look_only_new();
-	checkpoint(&f);
+	fx_checkpoint(&f);
 	always(look_only_new);
 	assert_int_equal(f.info.logs[2].base, GEN1 + 2);
 	seal(2, GEN1 + 2);
@@ -224,7 +219,7 @@ static void test_sealed_entries_leave_the_disk(void **state)
 	nfs4r_store_get_stats(f.s, &before);
 	nfs4r_store_truncate(f.s, 1, 120);
 	nfs4r_store_truncate(f.s, 2, GEN1);
-	checkpoint(&f);
+	fx_checkpoint(&f);
 	nfs4r_store_get_stats(f.s, &after);
 	assert_true(before.segments > 8);
 	assert_true(after.segments < 4);
@@ -283,7 +278,7 @@ static void test_intents_of_an_ended_generation_are_forgotten(void **state)
 	fx_crash(&f);
 	fx_open_ok(&f);
 	assert_int_equal(f.info.nintents, 0);
-	checkpoint(&f);
+	fx_checkpoint(&f);
 	fx_crash(&f);
 	fx_open_ok(&f);
 	assert_int_equal(f.info.nintents, 0);
@@ -406,7 +401,7 @@ static void become(struct fx *g, int checkpoint_at)
 		install(g, &f, &there[i]);
 		note();
 		if ((int)i == checkpoint_at)
-			checkpoint(&f);
+			fx_checkpoint(&f);
 	}
 	for (uint32_t i = 0; i < m; i++) {
 		if (nfs4r_store_row(g->s, &here[i], NULL) == NFS4R_KNOWN)
@@ -461,7 +456,7 @@ static void test_a_copy_becomes_another_one(void **state)
 		fx_crash(&f);
 		fx_open_ok(&f);
 		assert_equal(&g);
-		checkpoint(&f);
+		fx_checkpoint(&f);
 		assert_equal(&g);
 		fx_close(&f);
 		fx_open_ok(&f);
@@ -536,7 +531,7 @@ static void goes_back(bool stable, bool meanwhile, bool machine)
 		commit(&f, e_create(&f, 2, &f.root, i == 1 ? "b" : "c", NFS4R_TYPE_FILE, &made[i]));
 	nsteps = 0;
 	if (stable)
-		checkpoint(&f);
+		fx_checkpoint(&f);
 	if (meanwhile)
 		assert_int_equal(nfs4r_store_checkpoint_telling(f.s, become_meanwhile, tell, &g, NULL), NFS4R_OK);
 	else
@@ -623,7 +618,7 @@ static void test_names_change_places(void **state)
 	struct nfs4r_dirent d[3], now[3];
 	struct nfs4r_install in = { .oid = dir, .nnames = 2, .names = d };
 
-	checkpoint(&f);
+	fx_checkpoint(&f);
 	assert_int_equal(nfs4r_store_readdir(f.s, &dir, 0, d, 3), 2);
 	uint64_t cookie = d[0].cookie;
 	d[0].cookie = d[1].cookie;
@@ -637,7 +632,7 @@ static void test_names_change_places(void **state)
 		assert_true(nfs4r_oid_eq(&now[0].oid, &a) != nfs4r_oid_eq(&now[1].oid, &a));
 		assert_true(nfs4r_oid_eq(&now[0].oid, &b) != nfs4r_oid_eq(&now[1].oid, &b));
 		if (i == 1)
-			checkpoint(&f);
+			fx_checkpoint(&f);
 		fx_crash(&f);
 		fx_open_ok(&f);
 	}

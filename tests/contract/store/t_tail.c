@@ -36,18 +36,6 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void reopen_after_crash(const char *boot)
-{
-	fx_crash(&f);
-	f.cfg.boot_id = boot;
-	fx_open_ok(&f);
-}
-
-static void checkpoint(void)
-{
-	assert_int_equal(nfs4r_store_checkpoint(f.s, NULL, NULL, NULL), NFS4R_OK);
-}
-
 /* So much that the segments before a checkpoint go. */
 static void fill(void)
 {
@@ -95,27 +83,27 @@ static void make_holes(void)
 static void test_lost_until_recovered(void **state)
 {
 	mk(&f, &f.root, "a", NFS4R_TYPE_FILE);
-	reopen_after_crash("boot-2");
+	fx_reopen_after_crash(&f, "boot-2");
 	assert_false(f.info.tail_intact);
-	reopen_after_crash("boot-2"); /* only the process */
+	fx_reopen_after_crash(&f, "boot-2"); /* only the process */
 	assert_false(f.info.tail_intact);
 	fx_close(&f); /* in order */
 	fx_open_ok(&f);
 	assert_false(f.info.tail_intact);
-	reopen_after_crash("boot-3");
+	fx_reopen_after_crash(&f, "boot-3");
 	assert_false(f.info.tail_intact);
 	fx_close(&f);
 	f.cfg.boot_id = "boot-4";
 	fx_open_ok(&f);
 	assert_false(f.info.tail_intact);
 	assert_int_equal(nfs4r_store_recovered(f.s), NFS4R_OK);
-	reopen_after_crash("boot-4");
+	fx_reopen_after_crash(&f, "boot-4");
 	assert_true(f.info.tail_intact);
 	fx_close(&f);
 	f.cfg.boot_id = "boot-5";
 	fx_open_ok(&f);
 	assert_true(f.info.tail_intact);
-	reopen_after_crash("boot-6");
+	fx_reopen_after_crash(&f, "boot-6");
 	assert_false(f.info.tail_intact);
 }
 
@@ -123,19 +111,19 @@ static void test_lost_until_recovered(void **state)
 static void test_lost_over_checkpoints(void **state)
 {
 	mk(&f, &f.root, "a", NFS4R_TYPE_FILE);
-	reopen_after_crash("boot-2");
+	fx_reopen_after_crash(&f, "boot-2");
 	nfs4r_store_truncate(f.s, 1, 1);
 	for (int i = 0; i < 2; i++) {
 		fill();
-		checkpoint();
-		reopen_after_crash("boot-2");
+		fx_checkpoint(&f);
+		fx_reopen_after_crash(&f, "boot-2");
 		assert_false(f.info.tail_intact);
 	}
 	assert_int_equal(nfs4r_store_recovered(f.s), NFS4R_OK);
 	for (int i = 0; i < 2; i++) {
 		fill();
-		checkpoint();
-		reopen_after_crash("boot-2");
+		fx_checkpoint(&f);
+		fx_reopen_after_crash(&f, "boot-2");
 		assert_true(f.info.tail_intact);
 	}
 }
@@ -145,7 +133,7 @@ static void test_recovered_is_on_the_disk(void **state)
 	struct nfs4r_store_stats was, is;
 
 	mk(&f, &f.root, "a", NFS4R_TYPE_FILE);
-	reopen_after_crash("boot-2");
+	fx_reopen_after_crash(&f, "boot-2");
 	assert_int_equal(nfs4r_store_recovered(f.s), NFS4R_OK);
 	nfs4r_store_get_stats(f.s, &was);
 	assert_int_equal(nfs4r_store_sync(f.s, nfs4r_store_position(f.s)), NFS4R_OK);
@@ -175,13 +163,13 @@ static void assert_nothing_of_the_four(void)
 static void test_process_crash_keeps_all(void **state)
 {
 	make_holes();
-	reopen_after_crash("boot-1");
+	fx_reopen_after_crash(&f, "boot-1");
 	assert_int_equal(f.info.nintents, 2);
 	assert_int_equal(nfs4r_store_row(f.s, &made[1], NULL), NFS4R_KNOWN);
 	assert_int_equal(nfs4r_store_row(f.s, &made[3], NULL), NFS4R_KNOWN);
 	put_commit(held[0], "of 5");
 	put_commit(held[2], "of 7");
-	reopen_after_crash("boot-2");
+	fx_reopen_after_crash(&f, "boot-2");
 	assert_int_equal(f.info.logs[1].applied, 8);
 	assert_int_equal(nfs4r_store_row(f.s, &made[3], NULL), NFS4R_KNOWN);
 }
@@ -189,14 +177,14 @@ static void test_process_crash_keeps_all(void **state)
 static void test_behind_a_hole_is_nothing(void **state)
 {
 	make_holes();
-	reopen_after_crash("boot-2");
+	fx_reopen_after_crash(&f, "boot-2");
 	assert_false(f.info.tail_intact);
 	assert_nothing_of_the_four();
 	assert_int_equal(f.info.nintents, 4); /* for who has no peers to ask */
-	reopen_after_crash("boot-2");
+	fx_reopen_after_crash(&f, "boot-2");
 	assert_nothing_of_the_four();
-	checkpoint();
-	reopen_after_crash("boot-3");
+	fx_checkpoint(&f);
+	fx_reopen_after_crash(&f, "boot-3");
 	assert_nothing_of_the_four();
 }
 
@@ -205,7 +193,7 @@ static void test_up_to_the_hole_counts(void **state)
 {
 	make_holes();
 	put_commit(held[0], "of 5");
-	reopen_after_crash("boot-2");
+	fx_reopen_after_crash(&f, "boot-2");
 	assert_int_equal(f.info.logs[1].applied, 6);
 	assert_int_equal(nfs4r_store_row(f.s, &made[1], NULL), NFS4R_KNOWN);
 	assert_true(nfs4r_store_row(f.s, &made[3], NULL) != NFS4R_KNOWN);
@@ -218,27 +206,27 @@ static void numbers_again(bool first, bool second)
 	struct nfs4r_oid oid;
 
 	make_holes();
-	reopen_after_crash("boot-2");
+	fx_reopen_after_crash(&f, "boot-2");
 	assert_int_equal(nfs4r_store_recovered(f.s), NFS4R_OK);
 	if (first)
-		checkpoint();
-	reopen_after_crash("boot-2");
+		fx_checkpoint(&f);
+	fx_reopen_after_crash(&f, "boot-2");
 	assert_true(f.info.tail_intact);
 	assert_int_equal(f.info.nintents, 0);
 	assert_nothing_of_the_four();
 	commit(&f, e_create(&f, 1, &dirs[1], "new 5", NFS4R_TYPE_FILE, &oid));
 	if (second)
-		checkpoint();
+		fx_checkpoint(&f);
 	free(before);
 	before = dump_store(&f);
 	for (int i = 0; i < 3; i++) { /* also after one more crash of the machine */
-		reopen_after_crash(i < 2 ? "boot-2" : "boot-3");
+		fx_reopen_after_crash(&f, i < 2 ? "boot-2" : "boot-3");
 		assert_int_equal(f.info.logs[1].applied, 5);
 		assert_null(nfs4r_store_log_read(f.s, 1, 6));
 		assert_dump(before);
 	}
 	commit(&f, e_create(&f, 1, &dirs[1], "new 6", NFS4R_TYPE_FILE, &oid));
-	reopen_after_crash("boot-3");
+	fx_reopen_after_crash(&f, "boot-3");
 	assert_int_equal(f.info.logs[1].applied, 6);
 	e = nfs4r_store_log_read(f.s, 1, 6);
 	assert_non_null(e);
@@ -268,7 +256,7 @@ static void test_no_checkpoint_behind_a_hole(void **state)
 	make_holes();
 	assert_int_equal(nfs4r_store_checkpoint(f.s, NULL, NULL, NULL), NFS4R_DELAY);
 	assert_int_equal(nfs4r_store_row(f.s, &made[3], NULL), NFS4R_KNOWN);
-	reopen_after_crash("boot-2");
+	fx_reopen_after_crash(&f, "boot-2");
 	assert_nothing_of_the_four();
 }
 
@@ -293,7 +281,7 @@ static void test_checkpoint_takes_the_hole_along(void **state)
 	assert_int_equal(nfs4r_store_sync(f.s, nfs4r_store_position(f.s)), NFS4R_OK);
 	nfs4r_store_get_stats(f.s, &is);
 	assert_int_equal(is.syncs, was.syncs);
-	reopen_after_crash("boot-2");
+	fx_reopen_after_crash(&f, "boot-2");
 	assert_int_equal(f.info.logs[1].applied, 8);
 }
 
@@ -346,19 +334,19 @@ static void test_behind_a_foreign_hole_after_a_process_crash(void **state)
 	make_foreign_hole();
 	assert_dropped(0);
 	for (int i = 0; i < 2; i++) {
-		reopen_after_crash("boot-1");
+		fx_reopen_after_crash(&f, "boot-1");
 		assert_true(f.info.tail_intact);
 		assert_first_only();
 		assert_dropped(2);
 	}
-	checkpoint();
-	reopen_after_crash("boot-1");
+	fx_checkpoint(&f);
+	fx_reopen_after_crash(&f, "boot-1");
 	assert_first_only();
 	assert_dropped(0);
 	for (int i = 1; i < 3; i++)
 		assert_int_equal(nfs4r_store_commit(f.s, held[i], false, NULL, 0), NFS4R_OK);
 	for (int i = 0; i < 3; i++) {
-		reopen_after_crash(i < 2 ? "boot-1" : "boot-2");
+		fx_reopen_after_crash(&f, i < 2 ? "boot-1" : "boot-2");
 		assert_int_equal(f.info.logs[2].applied, 3);
 		assert_int_equal(nfs4r_store_row(f.s, &made[2], NULL), NFS4R_KNOWN);
 		assert_dropped(0);
@@ -372,12 +360,12 @@ static void test_behind_a_foreign_hole_is_nothing(void **state)
 	struct nfs4r_entry *e;
 
 	make_foreign_hole();
-	reopen_after_crash("boot-2");
+	fx_reopen_after_crash(&f, "boot-2");
 	assert_first_only();
-	reopen_after_crash("boot-2");
+	fx_reopen_after_crash(&f, "boot-2");
 	assert_first_only();
-	checkpoint();
-	reopen_after_crash("boot-2");
+	fx_checkpoint(&f);
+	fx_reopen_after_crash(&f, "boot-2");
 	assert_first_only();
 	assert_int_equal(nfs4r_store_recovered(f.s), NFS4R_OK);
 	for (int i = 0; i < 2; i++) {
@@ -388,11 +376,11 @@ static void test_behind_a_foreign_hole_is_nothing(void **state)
 	free(before);
 	before = dump_store(&f);
 	for (int i = 0; i < 3; i++) {
-		reopen_after_crash(i < 2 ? "boot-2" : "boot-3");
+		fx_reopen_after_crash(&f, i < 2 ? "boot-2" : "boot-3");
 		assert_int_equal(f.info.logs[2].applied, 3);
 		assert_true(nfs4r_store_row(f.s, &made[2], NULL) != NFS4R_KNOWN);
 		assert_dump(before);
-		checkpoint();
+		fx_checkpoint(&f);
 	}
 }
 
@@ -413,7 +401,7 @@ static void test_checkpoint_takes_the_foreign_hole_along(void **state)
 	assert_int_equal(nfs4r_store_sync(f.s, nfs4r_store_position(f.s)), NFS4R_OK);
 	nfs4r_store_get_stats(f.s, &is);
 	assert_int_equal(is.syncs, was.syncs);
-	reopen_after_crash("boot-2");
+	fx_reopen_after_crash(&f, "boot-2");
 	assert_int_equal(f.info.logs[2].applied, 3);
 }
 
@@ -449,13 +437,13 @@ static void foreign_hole_lasts(bool machine)
 		checkpoint_tells(4 + i, 1);
 		assert_int_equal(nfs4r_store_row(f.s, &made[2], NULL), NFS4R_KNOWN);
 	}
-	reopen_after_crash(machine ? "boot-2" : "boot-1");
+	fx_reopen_after_crash(&f, machine ? "boot-2" : "boot-1");
 	assert_int_equal(f.info.logs[1].applied, 6);
 	assert_int_equal(f.info.logs[2].applied, 1);
 	assert_true(nfs4r_store_row(f.s, &made[2], NULL) != NFS4R_KNOWN);
 	assert_dropped(2);
-	checkpoint();
-	reopen_after_crash(machine ? "boot-2" : "boot-1");
+	fx_checkpoint(&f);
+	fx_reopen_after_crash(&f, machine ? "boot-2" : "boot-1");
 	assert_int_equal(f.info.logs[2].applied, 1);
 	assert_dropped(0);
 }
@@ -515,7 +503,7 @@ static char *dump_without_third(void)
 {
 	char *is;
 
-	reopen_after_crash("boot-1");
+	fx_reopen_after_crash(&f, "boot-1");
 	assert_int_equal(f.info.logs[2].applied, 1);
 	assert_true(nfs4r_store_row(f.s, &made[2], NULL) != NFS4R_KNOWN);
 	is = dump_store(&f);
@@ -531,17 +519,17 @@ static void test_others_go_on_and_the_process_ends(void **state)
 	free(before);
 	before = dump_without_third();
 	assert_dropped(2);
-	reopen_after_crash("boot-1");
+	fx_reopen_after_crash(&f, "boot-1");
 	assert_dump(before);
-	checkpoint();
+	fx_checkpoint(&f);
 	for (int i = 0; i < 2; i++) {
-		reopen_after_crash(i ? "boot-2" : "boot-1");
+		fx_reopen_after_crash(&f, i ? "boot-2" : "boot-1");
 		assert_dump(before);
 		assert_dropped(0);
 	}
 	for (int i = 1; i < 3; i++) /* and now they come again */
 		assert_int_equal(nfs4r_store_commit(f.s, held[i], false, NULL, 0), NFS4R_OK);
-	reopen_after_crash("boot-2");
+	fx_reopen_after_crash(&f, "boot-2");
 	assert_int_equal(f.info.logs[2].applied, 3);
 	assert_log_2(3, "x");
 }
@@ -574,14 +562,14 @@ static void test_others_go_on_and_the_hole_closes(void **state)
 	free(before);
 	before = dump_store(&f);
 	for (int i = 0; i < 6; i++) {
-		reopen_after_crash(i % 2 ? "boot-2" : "boot-1");
+		fx_reopen_after_crash(&f, i % 2 ? "boot-2" : "boot-1");
 		assert_int_equal(f.info.logs[2].applied, 3);
 		assert_int_equal(nfs4r_store_row(f.s, &made[2], NULL), NFS4R_KNOWN);
 		assert_dump(before);
 		assert_log_2(3, "x");
 		assert_dropped(0);
 		if (i > 1)
-			checkpoint();
+			fx_checkpoint(&f);
 	}
 }
 
@@ -599,7 +587,7 @@ static void others_write_its_rows(bool closes)
 	others_go_on();
 	if (closes)
 		assert_int_equal(nfs4r_store_commit(f.s, held[1], false, NULL, 0), NFS4R_OK);
-	reopen_after_crash("boot-1");
+	fx_reopen_after_crash(&f, "boot-1");
 	is = dump_store(&f);
 	assert_null(strstr(is, "same = of 3"));
 	assert_int_equal(!strstr(is, "mine = of 3"), !closes);
@@ -624,20 +612,20 @@ static void test_foreign_hole_lasts_and_the_owner_has_it(void **state)
 	make_foreign_hole();
 	nfs4r_store_owners_have(f.s, owners);
 	checkpoint_tells(3, 1);
-	reopen_after_crash("boot-1");
+	fx_reopen_after_crash(&f, "boot-1");
 	assert_dropped(2);
 	assert_int_equal(nfs4r_store_commit(f.s, held[2], false, NULL, 0), NFS4R_OK);
 	owners[2] = 3;
 	nfs4r_store_owners_have(f.s, owners);
 	checkpoint_tells(3, 1);
 	for (int i = 0; i < 2; i++) {
-		reopen_after_crash(i ? "boot-2" : "boot-1");
+		fx_reopen_after_crash(&f, i ? "boot-2" : "boot-1");
 		assert_int_equal(f.info.logs[2].applied, 1);
 		assert_int_equal(nfs4r_store_row(f.s, &made[2], NULL), NFS4R_KNOWN);
 		assert_dropped(0);
 	}
 	assert_int_equal(nfs4r_store_commit(f.s, held[1], false, NULL, 0), NFS4R_OK);
-	reopen_after_crash("boot-3");
+	fx_reopen_after_crash(&f, "boot-3");
 	assert_int_equal(f.info.logs[2].applied, 3);
 }
 
@@ -649,7 +637,7 @@ static void test_foreign_hole_closes_later(void **state)
 	mk(&f, &f.root, "new", NFS4R_TYPE_FILE);
 	assert_int_equal(nfs4r_store_commit(f.s, held[1], false, NULL, 0), NFS4R_OK);
 	checkpoint_tells(4, 3);
-	reopen_after_crash("boot-2");
+	fx_reopen_after_crash(&f, "boot-2");
 	assert_int_equal(f.info.logs[1].stable, 4);
 	assert_int_equal(f.info.logs[2].stable, 3);
 	assert_int_equal(nfs4r_store_row(f.s, &made[2], NULL), NFS4R_KNOWN);
@@ -667,7 +655,7 @@ static void test_foreign_hole_ends_with_other_positions(void **state)
 	p.applied[2] = 2;
 	assert_int_equal(nfs4r_store_set_positions(f.s, &p), NFS4R_OK);
 	checkpoint_tells(3, 2);
-	reopen_after_crash("boot-2");
+	fx_reopen_after_crash(&f, "boot-2");
 	assert_int_equal(f.info.logs[2].stable, 2);
 	assert_dropped(0);
 }
@@ -676,11 +664,11 @@ static void test_foreign_hole_ends_with_other_positions(void **state)
 static void test_hole_in_the_own_log_that_comes_back(void **state)
 {
 	make_holes();
-	reopen_after_crash("boot-2");
+	fx_reopen_after_crash(&f, "boot-2");
 	assert_int_equal(f.info.logs[1].applied, 4);
 	assert_int_equal(nfs4r_store_commit(f.s, held[1], false, NULL, 0), NFS4R_OK);
 	checkpoint_tells(4, 0);
-	reopen_after_crash("boot-2");
+	fx_reopen_after_crash(&f, "boot-2");
 	assert_nothing_of_the_four();
 }
 

@@ -20,11 +20,6 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void checkpoint(void)
-{
-	assert_int_equal(nfs4r_store_checkpoint(f.s, NULL, NULL, NULL), NFS4R_OK);
-}
-
 static void reopen(void)
 {
 	fx_close(&f);
@@ -37,7 +32,7 @@ static void everywhere(void (*check)(void))
 	check();
 	reopen();
 	check();
-	checkpoint();
+	fx_checkpoint(&f);
 	check();
 	reopen();
 	check();
@@ -134,7 +129,7 @@ static void test_last_name_gone_is_dead(void **state)
 static void test_death_hides_what_lmdb_holds(void **state)
 {
 	a = mk(&f, &f.root, "file", NFS4R_TYPE_FILE);
-	checkpoint();
+	fx_checkpoint(&f);
 	commit(&f, e_remove(&f, 1, &f.root, "file"));
 	everywhere(check_removed);
 }
@@ -210,7 +205,7 @@ static void test_rename_replaces(void **state)
 	a = mk(&f, &f.root, "old", NFS4R_TYPE_FILE);
 	c = mk(&f, &f.root, "c", NFS4R_TYPE_DIR);
 	b = mk(&f, &c, "new", NFS4R_TYPE_FILE);
-	checkpoint();
+	fx_checkpoint(&f);
 	commit(&f, e_rename(&f, 1, &f.root, "old", &c, "new"));
 	everywhere(check_renamed);
 }
@@ -230,7 +225,7 @@ static void test_a_cookie_passes_to_another_name(void **state)
 
 	e->parts[1].names[0].cookie = 77;
 	commit(&f, e);
-	checkpoint();
+	fx_checkpoint(&f);
 	e = e_rename(&f, 1, &f.root, "x", &f.root, "y");
 	e->parts[0].names[1].cookie = 77;
 	commit(&f, e);
@@ -251,7 +246,7 @@ static void test_new_cookies_differ(void **state)
 	commit(&f, e);
 	second = nfs4r_store_new_cookie(f.s, &f.root, &n);
 	assert_int_equal(second, cookie + 1);
-	checkpoint();
+	fx_checkpoint(&f);
 	assert_int_equal(nfs4r_store_new_cookie(f.s, &f.root, &n), second);
 	commit(&f, e_remove(&f, 1, &f.root, "other"));
 	assert_int_equal(nfs4r_store_new_cookie(f.s, &f.root, &n), cookie);
@@ -268,7 +263,7 @@ static void test_readdir_pages_through_all_layers(void **state)
 		snprintf(name, sizeof(name), "f%d", i);
 		mk(&f, &f.root, name, NFS4R_TYPE_FILE);
 		if (i == 400)
-			checkpoint();
+			fx_checkpoint(&f);
 		if (i % 3 == 2 && i > 300) {
 			snprintf(name, sizeof(name), "f%d", i - 300);
 			commit(&f, e_remove(&f, 1, &f.root, name));
@@ -306,7 +301,7 @@ static void test_failed_checkpoint_loses_nothing(void **state)
 	assert_int_equal(nfs4r_store_checkpoint(f.s, fail_sync, &calls, NULL), NFS4R_IO);
 	commit(&f, e_remove(&f, 1, &f.root, "a"));
 	assert_int_equal(nfs4r_store_readdir(f.s, &f.root, 0, d, 4), 1);
-	checkpoint();
+	fx_checkpoint(&f);
 	assert_int_equal(nfs4r_store_readdir(f.s, &f.root, 0, d, 4), 1);
 	reopen();
 	assert_int_equal(nfs4r_store_readdir(f.s, &f.root, 0, d, 4), 1);
@@ -344,7 +339,7 @@ static void test_set_handle(void **state)
 	assert_int_equal(nfs4r_store_set_handle(f.s, &none, "early", 5), NFS4R_OK);
 	assert_int_equal(nfs4r_store_row(f.s, &none, NULL), NFS4R_NOT_YET);
 	assert_true(nfs4r_store_by_handle(f.s, "early", 5, &b));
-	checkpoint();
+	fx_checkpoint(&f);
 	assert_int_equal(nfs4r_store_row(f.s, &none, NULL), NFS4R_NOT_YET);
 }
 
@@ -376,7 +371,7 @@ static void test_core_rows(void **state)
 	struct nfs4r_entry *e = e_create(&f, 1, &f.root, "a", NFS4R_TYPE_FILE, &a);
 
 	assert_int_equal(nfs4r_store_put(f.s, puts, 3), NFS4R_OK);
-	checkpoint();
+	fx_checkpoint(&f);
 	puts[0] = put_row("one", NULL);
 	puts[1] = put_row("two", "second, longer than before");
 	assert_int_equal(nfs4r_store_commit(f.s, e, true, puts, 2), NFS4R_OK);
@@ -428,7 +423,7 @@ static void test_random_changes_match_the_model(void **state)
 		if (e)
 			both(&f, m, e);
 		if (rnd(&rng) % 100 == 0)
-			checkpoint();
+			fx_checkpoint(&f);
 		if (rnd(&rng) % 100 == 0)
 			reopen();
 		if (i % 50 == 49) {
