@@ -10,9 +10,9 @@
  *      deleted, and that came back) is moved to the hidden directory, under "stray."; nobody was told that it is durable.
  *   2. doubt_task(), on the same thread (the repair's), when there are other servers: bytes, attributes and extended attributes of each object in doubt (of a file
  *      that was only being written when the process ended: the bytes that were) are
- *      taken from a server whose copy has at least this version and is in no doubt; if that is newer, the core hears of it. Nobody has: of those that have the highest
- *      version, the one whose log it comes from (else the one with the lowest id) says that its own bytes are right, since what it synced for a client's COMMIT is
- *      there; an older copy gives what was before the entries that it lacks (doubt_plan.c), and the others wait and take all from this one.
+ *      taken from a server whose copy has at least this version and is in no doubt; if that is newer, the core hears of it. Nobody has: the server whose log made the
+ *      newest version says that its own bytes are right, also if its version is older, since what it synced for a client's COMMIT is there. Then one of those that have
+ *      the newest: an older copy gives what was before the entries that it lacks (doubt_plan.c). The others wait and take all from these.
  *   3. A checkpoint; then entries of others are applied again.
  *
  * Failure modes: a server that may have the bytes is not there: wait, and say for which; like the recovery of the own log's tail (log 4.7) this ends when it is back.
@@ -271,6 +271,19 @@ bool doubt_is_open(struct nfs4r_engine *eng)
 		pthread_mutex_unlock(&d->lock);
 	}
 	return open;
+}
+
+bool doubt_is_unknown(struct nfs4r_engine *eng)
+{
+	struct doubt *d = eng->doubt;
+	bool unknown = false;
+
+	if (d) {
+		pthread_mutex_lock(&d->lock);
+		unknown = d->unknown;
+		pthread_mutex_unlock(&d->lock);
+	}
+	return unknown;
 }
 
 void doubt_wait(struct nfs4r_engine *eng)

@@ -61,13 +61,14 @@ struct ranges {
 struct plan {
 	struct ranges own;  /* written: what is here stays */
 	struct ranges none; /* freed, and not written after that */
+	struct ranges wrote; /* as `own`, also if it was freed after that */
 	bool set;	    /* the size was set */
 	uint64_t limit;	    /* below, and in none of the ranges: as it was before; from here on there is nothing but what was written */
 	char **xattrs;	    /* names that were set or removed; what is here stays, but for those in `gone` */
 	bool *gone;
 	bool made;	    /* here, by the first of the entries: it has none but these */
 	uint32_t nxattrs, xattrs_cap;
-	uint64_t size, most; /* @set: the file is at least and at most that long; else: @most is the end of what was written */
+	uint64_t size, most; /* the file is at least that long; @set: at most that; else: @most is the end of what was written */
 };
 
 /* By entries with versions above @from, up to @to. False: no memory. plan_fini() in any case. */

@@ -109,7 +109,7 @@ static bool size_is_set(struct plan *pl, const struct nfs4r_entry *e, const stru
 	pl->size = pl->most = size;
 	if (pl->limit > was)
 		pl->limit = was;
-	return cut(&pl->own, size, UINT64_MAX) && (e->op != NFS4R_OP_ADOPT || add(&pl->own, 0, size));
+	return cut(&pl->own, size, UINT64_MAX) && cut(&pl->wrote, size, UINT64_MAX) && (e->op != NFS4R_OP_ADOPT || add(&pl->own, 0, size));
 }
 
 static bool follow(struct plan *pl, const struct nfs4r_entry *e, const struct nfs4r_part *p)
@@ -126,7 +126,10 @@ static bool follow(struct plan *pl, const struct nfs4r_entry *e, const struct nf
 		return true;
 	if (end > pl->most)
 		pl->most = end;
-	return p->effect != NFS4R_EFF_WRITE || (cut(&pl->none, p->off, end) && add(&pl->own, p->off, end));
+	if (p->effect == NFS4R_EFF_WRITE)
+		return cut(&pl->none, p->off, end) && add(&pl->own, p->off, end) && add(&pl->wrote, p->off, end);
+	pl->size = end > pl->size ? end : pl->size;
+	return true;
 }
 
 static int by_offset(const void *a, const void *b)
@@ -154,6 +157,7 @@ void plan_fini(struct plan *pl)
 {
 	free(pl->own.v);
 	free(pl->none.v);
+	free(pl->wrote.v);
 	for (uint32_t i = 0; i < pl->nxattrs; i++)
 		free(pl->xattrs[i]);
 	free(pl->xattrs);
@@ -167,7 +171,7 @@ void plan_was_long(struct plan *pl, uint64_t size)
 	if (pl->set)
 		return;
 	pl->set = true;
-	pl->size = size;
+	pl->size = pl->size > size ? pl->size : size;
 	pl->most = pl->most > size ? pl->most : size;
 }
 
@@ -222,12 +226,35 @@ static enum nfs4r_status clear_all(const struct plan *pl, struct nfs4r_engine *e
 	return st == NFS4R_OK ? clear(eng, h, at, size) : st;
 }
 
+/*
+ * Others write what a WRITE finds here: nothing if the file ends before it. So it may only end where they come to: in what was written, at the end of that, or at the least. (The size
+ * on the disk may be that of an update that is lost, or of an older one.)
+ */
+static uint64_t length(const struct plan *pl, uint64_t now)
+{
+	uint64_t end = pl->size;
+
+	if (now < pl->size || !pl->set)
+		return now < pl->size ? pl->size : now;
+	if (now > pl->most)
+		now = pl->most;
+	for (uint32_t i = 0; i < pl->wrote.n; i++) {
+		uint64_t until = end_of(&pl->wrote.v[i]);
+
+		if (pl->wrote.v[i].off < now && now <= until)
+			return now;
+		if (until < now && until > end)
+			end = until;
+	}
+	return end;
+}
+
 static enum nfs4r_status set_length(const struct plan *pl, struct nfs4r_engine *eng, const struct nfs4r_lhandle *h, uint64_t now)
 {
 	struct nfs4r_attrs size = { .mask = NFS4R_ATTR_SIZE };
 	enum nfs4r_status st = NFS4R_OK;
 
-	size.size = !pl->set ? now : now > pl->most ? pl->most : now < pl->size ? pl->size : now;
+	size.size = length(pl, now);
 	if (size.size != now)
 		st = eng->ops->setattr(eng->ctx, h, &size, NULL, NULL);
 	return st == NFS4R_OK ? clear_all(pl, eng, h, size.size) : st;

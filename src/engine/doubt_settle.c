@@ -16,7 +16,9 @@
 
 struct opinion { /* of one other server about an object */
 	nfs4r_version version; /* 0: it does not have it */
+	nfs4r_server_id log;   /* whose made that */
 	bool told, doubts, dead;
+	bool unsettled; /* it doubts, and settles that itself */
 };
 
 static void ask_peer(struct doubt *d, nfs4r_server_id s, const struct nfs4r_oid *oid, struct opinion *out)
@@ -27,7 +29,9 @@ static void ask_peer(struct doubt *d, nfs4r_server_id s, const struct nfs4r_oid 
 	*out = (struct opinion){ .told = st == NFS4R_OK || st == NFS4R_STALE || st == NFS4R_UNKNOWN, .dead = st == NFS4R_STALE };
 	if (st == NFS4R_OK) {
 		out->version = rd.row.version;
+		out->log = rd.row.last_log <= NFS4R_SERVERS_MAX ? rd.row.last_log : 0;
 		out->doubts = rd.eof;
+		out->unsettled = rd.eof && rd.result_offset;
 	}
 	nfs4r_read_fini(&rd);
 }
@@ -152,25 +156,23 @@ static enum outcome take_own(struct doubt *d, const struct touches *t, const str
 	return ok ? SETTLED : FAILED;
 }
 
-/* Nobody has it without doubt. Of those that have the highest version: whose log it comes from, else the lowest id. */
-static nfs4r_server_id winner(struct nfs4r_engine *eng, const struct opinion *o, const struct nfs4r_row *row)
+/*
+ * Who goes on when nobody has it as new as here without doubt: the server whose log made the newest version, since what clients were promised is on its disk, also if its journal lost the
+ * end; then the others have its copy without doubt. If it does not have the object, or has settled: of those with the newest version the one with the lowest id.
+ */
+static nfs4r_server_id winner(nfs4r_server_id self, const struct opinion *o)
 {
-	nfs4r_version top = row->version;
-	nfs4r_server_id first = 0;
+	nfs4r_server_id newest = self, first = 0, maker;
 
 	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)
-		if (o[s].version > top)
-			top = o[s].version;
-	if (top > row->version)
-		return 0; /* theirs to settle */
-	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++) {
-		bool has = s == eng->cfg.rpc.self || (o[s].told && o[s].version == top);
-
-		if (has && s == row->last_log)
-			return s;
-		if (has && !first)
+		if (o[s].version > o[newest].version)
+			newest = s;
+	maker = o[newest].log;
+	if (o[maker].version == o[newest].version || o[maker].unsettled)
+		return maker;
+	for (nfs4r_server_id s = NFS4R_SERVERS_MAX; s; s--)
+		if (o[s].version == o[newest].version)
 			first = s;
-	}
 	return first;
 }
 
@@ -220,13 +222,15 @@ static void ask_all(struct doubt *d, const struct nfs4r_row *row, nfs4r_servers 
 static enum outcome settle(struct doubt *d, struct repair *r, const struct repair_obj *obj, nfs4r_servers *awaited)
 {
 	struct nfs4r_engine *eng = d->repair.eng;
+	nfs4r_server_id self = eng->cfg.rpc.self;
 	const struct nfs4r_oid *oid = &obj->oid;
 	struct answers a = { .source = 0 };
 	struct nfs4r_row row;
 
 	if (nfs4r_store_row(eng->store, oid, &row) != NFS4R_KNOWN || import_is_open(eng, oid, NULL))
 		return SETTLED; /* of what is being imported nobody else has all; they get the whole of it again */
-	ask_all(d, &row, servers_left(eng) & ~NFS4R_BIT(eng->cfg.rpc.self), &a);
+	a.o[self] = (struct opinion){ .version = row.version, .log = row.last_log, .told = true, .doubts = true, .unsettled = true };
+	ask_all(d, &row, servers_left(eng) & ~NFS4R_BIT(self), &a);
 	if (a.source)
 		return take_all_from(d, r, a.source, obj, row.version);
 	if (a.dead)
@@ -235,7 +239,7 @@ static enum outcome settle(struct doubt *d, struct repair *r, const struct repai
 		*awaited |= a.silent;
 		return LATER;
 	}
-	if (winner(eng, a.o, &row) != eng->cfg.rpc.self)
+	if (winner(self, a.o) != self)
 		return LATER;
 	return go_on(d, r, &row, a.base, a.o[a.base].version, a.some);
 }

@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -60,11 +61,15 @@ struct power {
 };
 
 /* A thread of the engine may be in here, so this is no assertion of the test. */
-static void must(bool so)
+static void must_at(bool so, int line)
 {
-	if (!so)
-		abort();
+	if (so)
+		return;
+	fprintf(stderr, "%s:%d: %s\n", __FILE__, line, strerror(errno));
+	abort();
 }
+
+#define must(so) must_at(so, __LINE__)
 
 /* ---- notes; p->lock held ---- */
 
@@ -476,10 +481,12 @@ void power_lose(struct power *p, unsigned seed)
 
 	pthread_mutex_lock(&p->lock);
 	lost = seed && p->nnotes ? (unsigned)rand_r(&seed) % (p->nnotes + 1) : p->nnotes;
-	for (struct bytes *b = p->bytes; b; b = b->next)
-		tear(p, b, &seed);
 	for (struct note *n = p->notes; lost; lost--, n = n->older)
 		take_back(p, n);
+	for (struct bytes *b = p->bytes; b; b = b->next)
+		tear(p, b, &seed);
+	forget_notes(p);
+	forget_bytes(p, NULL);
 	p->off = true;
 	pthread_cond_broadcast(&p->cond);
 	pthread_mutex_unlock(&p->lock);
@@ -521,35 +528,27 @@ const struct nfs4r_lops *power_table(void)
 	return &table;
 }
 
-static unsigned first_free(int grave)
-{
-	char name[24];
-	unsigned n = 0;
-	struct stat st;
-
-	do
-		snprintf(name, sizeof(name), "%u", n++);
-	while (fstatat(grave, name, &st, AT_SYMLINK_NOFOLLOW) == 0);
-	return n - 1;
-}
-
-struct power *power_attach(struct dirlops *d, const char *grave)
+struct power *power_begin(const char *grave)
 {
 	struct power *p = calloc(1, sizeof(*p));
 
 	must(p);
-	p->d = d;
 	p->in = dirlops_table();
 	p->grave = open(grave, O_RDONLY | O_DIRECTORY);
 	must(p->grave >= 0);
-	p->ngraves = first_free(p->grave);
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->cond, NULL);
-	dirlops_set_user(d, p);
 	return p;
 }
 
-void power_detach(struct power *p)
+void power_attach(struct power *p, struct dirlops *d)
+{
+	p->d = d;
+	p->frozen = p->off = false;
+	dirlops_set_user(d, p);
+}
+
+void power_end(struct power *p)
 {
 	forget_notes(p);
 	forget_bytes(p, NULL);

@@ -14,7 +14,9 @@
 struct power;
 
 /* @grave: an empty directory on the same file system, where deleted objects wait. Everything that is there counts as synced. */
-struct power *power_attach(struct dirlops *d, const char *grave);
+struct power *power_begin(const char *grave);
+/* The plain directory of a process that begins. What another process did before, and did not sync, is not synced. */
+void power_attach(struct power *p, struct dirlops *d);
 /* Its ctx is the struct dirlops. */
 const struct nfs4r_lops *power_table(void);
 /* From now on nothing changes: whoever wants to waits for power_lose(). Syncs fail. */
@@ -25,7 +27,6 @@ void power_freeze(struct power *p);
 void power_lose(struct power *p, unsigned seed);
 /* Whoever waits for power_lose() hears IO. */
 void power_release(struct power *p);
-/* After the engine has stopped, before dirlops_close(). */
-void power_detach(struct power *p);
+void power_end(struct power *p);
 
 #endif

@@ -73,9 +73,6 @@ static void open_gate(struct site *s, struct nfs4r_engine *eng)
 
 static void close_tree(struct site *s)
 {
-	if (s->power)
-		power_detach(s->power);
-	s->power = NULL;
 	dirlops_close(s->ops);
 	s->ops = NULL;
 }
@@ -116,7 +113,9 @@ enum nfs4r_status cluster_try_start(struct cluster *c, int id, char *why)
 	s->ops = dirlops_open(s->data);
 	assert_non_null(s->ops);
 	if (c->machines) {
-		s->power = power_attach(s->ops, s->grave);
+		if (!s->power)
+			s->power = power_begin(s->grave);
+		power_attach(s->power, s->ops);
 		cfg.boot_id = s->boot;
 	}
 	struct nfs4r_engine *eng = NULL;
@@ -156,6 +155,8 @@ void cluster_fini(struct cluster *c)
 			power_release(c->site[i].power);
 		if (c->site[i].eng)
 			cluster_stop(c, i);
+		if (c->site[i].power)
+			power_end(c->site[i].power);
 	}
 	snprintf(cmd, sizeof(cmd), "rm -rf %s", c->dir);
 	assert_int_equal(system(cmd), 0);
@@ -571,13 +572,23 @@ enum nfs4r_status site_setxattr(struct site *s, const struct nfs4r_oid *oid, con
 	return st;
 }
 
-enum nfs4r_status site_punch(struct site *s, const struct nfs4r_oid *oid, uint64_t off, uint64_t len)
+static enum nfs4r_status update_range(struct site *s, uint32_t type, const struct nfs4r_oid *oid, uint64_t off, uint64_t len)
 {
-	struct nfs4r_op op = { .type = NFS4R_OP_DEALLOCATE, .obj = *oid, .offset = off, .length = len };
+	struct nfs4r_op op = { .type = type, .obj = *oid, .offset = off, .length = len };
 	enum nfs4r_status st = update(s, &op);
 
 	nfs4r_op_fini(&op);
 	return st;
+}
+
+enum nfs4r_status site_allocate(struct site *s, const struct nfs4r_oid *oid, uint64_t off, uint64_t len)
+{
+	return update_range(s, NFS4R_OP_ALLOCATE, oid, off, len);
+}
+
+enum nfs4r_status site_punch(struct site *s, const struct nfs4r_oid *oid, uint64_t off, uint64_t len)
+{
+	return update_range(s, NFS4R_OP_DEALLOCATE, oid, off, len);
 }
 
 void site_random_op(struct site *s, unsigned *seed)

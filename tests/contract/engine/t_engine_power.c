@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "ask.h"
+#include "engine/doubt_int.h"
 #include "engine/engine_int.h"
 #include "machine.h"
 #include "steps.h"
@@ -207,6 +208,56 @@ static void what_is_stable_survives_without_lmdb(void **state)
 	expect_shell("cut\nnew\nover\nsub2\nmoved-in\nsecond\nAS IT IS, and longer", "cd %s/dir && ls && ls sub2 && cat over", c->site[2].data);
 }
 
+static void until_as_new(struct site *s, struct site *as, const struct nfs4r_oid *oid)
+{
+	struct nfs4r_row want, got = { 0 };
+
+	assert_int_equal(nfs4r_store_row(as->eng->store, oid, &want), NFS4R_KNOWN);
+	for (int i = 0; i < 500 && got.version != want.version; i++) {
+		pause_ms(10);
+		nfs4r_store_row(s->eng->store, oid, &got);
+	}
+	assert_int_equal(got.version, want.version);
+}
+
+/*
+ * Log 4.6: the newest version is in the journal of a server that has nothing of it in its file, nor of the one before, which the COMMIT was answered for. @older: server 3
+ * lost nothing and has the file as it was before both.
+ */
+static void commit_and_a_newer_update(struct cluster *c, bool older)
+{
+	struct nfs4r_attrs longer = { .mask = NFS4R_ATTR_SIZE, .size = 22 };
+	struct site *p = &c->site[1];
+	struct tree t;
+
+	plant(c, &t);
+	if (older)
+		cluster_stop(c, 3);
+	write_text(p, &t.over, "AS IT IS, and longer");
+	assert_int_equal(site_commit(p, &t.over), NFS4R_OK);
+	assert_int_equal(site_setattr(p, &t.over, &longer), NFS4R_OK);
+	if (!older)
+		cluster_settle(c);
+	until_as_new(&c->site[2], p, &t.over);
+	sync_journal(&c->site[2]);
+	cluster_lose_power(c, older ? NFS4R_BIT(1) | NFS4R_BIT(2) : EVERYBODY, 0);
+	expect_shell("as it was", "cat %s/dir/over", c->site[2].data);
+	start(c, EVERYBODY);
+	expect_equal(c);
+	for (int i = 1; i <= SITES; i++)
+		expect_shell("22\nAS IT IS, and longer", "cd %s/dir && stat -c %%s over && head -c 20 over", c->site[i].data);
+}
+
+static void a_commit_survives_a_newer_update_elsewhere(void **state)
+{
+	commit_and_a_newer_update(*state, false);
+}
+
+static void a_commit_survives_a_newer_update_and_an_older_copy(void **state)
+{
+	commit_and_a_newer_update(*state, true);
+}
+
 /* ---- what the journal keeps (log 4.10) ---- */
 
 static void write_stable(struct site *s, const struct nfs4r_oid *f, uint64_t off, const char *text)
@@ -334,6 +385,39 @@ static void what_is_kept_is_synced_before_another_changes_it(void **state)
 	expect_everywhere(c, &t.over, "keptt was");
 }
 
+/* The process ends amid an update of a file whose bytes are in the journal only: whether it was executed is decided by doing it again. */
+static void what_is_kept_is_synced_before_an_update_is_done_again(void **state)
+{
+	struct cluster *c = *state;
+	struct site *s = &c->site[1];
+	struct nfs4r_entry *e = nfs4r_entry_new();
+	nfs4r_journal_pos sync_first;
+	struct nfs4r_row row;
+	struct tree t;
+
+	plant(c, &t);
+	write_stable(s, &t.over, 0, "kept");
+	cluster_settle(c);
+	assert_int_equal(nfs4r_store_row(s->eng->store, &t.over, &row), NFS4R_KNOWN);
+	e->log = 1;
+	e->lsn = nfs4r_core_own_end(s->eng->core) + 1;
+	e->op = NFS4R_OP_WRITE;
+	e->nparts = 1;
+	e->parts[0] = (struct nfs4r_part){ .oid = t.over, .before = row.version, .after = row.version + 1, .effect = NFS4R_EFF_WRITE, .off = 5, .len = 4 };
+	assert_int_equal(nfs4r_store_intent(s->eng->store, e, &sync_first), NFS4R_OK);
+	nfs4r_entry_put(e);
+	cluster_kill(c, 1);
+	cluster_start(c, 1);
+	site_says(s, "it had been executed", 10);
+	cluster_settle(c);
+	sync_journal(s);
+	cluster_lose_power(c, NFS4R_BIT(1), 0);
+	expect_shell("keptt was", "cat %s/dir/over", s->data);
+	cluster_start(c, 1);
+	expect_equal(c);
+	expect_everywhere(c, &t.over, "keptt was");
+}
+
 /* The disk of @s has the bytes of @f, whatever its journal has. */
 static void sync_file(struct site *s, const struct nfs4r_oid *f)
 {
@@ -434,6 +518,49 @@ static void bytes_without_an_entry_are_nowhere(void **state)
 static void bytes_without_an_entry_in_an_older_file(void **state)
 {
 	lose_entries_of_one(*state, true);
+}
+
+static void set_size(struct site *s, const struct nfs4r_oid *f, uint64_t size)
+{
+	struct nfs4r_attrs a = { .mask = NFS4R_ATTR_SIZE, .size = size };
+
+	assert_int_equal(site_setattr(s, f, &a), NFS4R_OK);
+}
+
+/*
+ * The others get from a WRITE what this one's disk has of it: nothing, if its file ends before that. So it may not end somewhere between, where an update put the end that is lost, or that is older
+ * than the ones in the journal.
+ */
+static void a_file_ends_where_entries_come_to(void **state)
+{
+	struct cluster *c = *state;
+	struct site *s = &c->site[3];
+	struct nfs4r_oid dir = dir_of_one(c), grown, cut, freed, allocated;
+
+	leave_alone(c);
+	grown = make_file(s, &dir, "grown", "0123");
+	assert_int_equal(site_write(s, &grown, 76, "not here", 8), NFS4R_OK);
+	cut = make_file(s, &dir, "cut", "a text that is cut, and then longer");
+	freed = make_file(s, &dir, "freed", "of which the end is freed");
+	assert_int_equal(site_punch(s, &freed, 13, 12), NFS4R_OK);
+	allocated = make_file(s, &dir, "allocated", "a text");
+	sync_file(s, &allocated);
+	sync_file(s, &cut);
+	sync_file(s, &freed);
+	assert_int_equal(site_allocate(s, &allocated, 0, 100), NFS4R_OK);
+	set_size(s, &cut, 6);
+	assert_int_equal(site_write(s, &cut, 50, "not here", 8), NFS4R_OK);
+	sync_journal(s);
+	set_size(s, &grown, 51); /* is lost, but for the disk */
+	sync_file(s, &grown);
+	cluster_lose_power(c, NFS4R_BIT(3), 0);
+	expect_shell("51 35 25 6\n", "cd %s/dir && echo $(stat -c %%s grown cut freed allocated)", s->data);
+	start(c, EVERYBODY);
+	expect_equal(c);
+	expect_everywhere(c, &grown, "0123");
+	expect_everywhere(c, &cut, "a text");
+	for (int i = 1; i <= SITES; i++)
+		expect_shell("25 100 of which the\n", "cd %s/dir && echo $(stat -c %%s freed allocated) $(head -c 13 freed)", c->site[i].data);
 }
 
 /* The others have the file as it was before; what the lost WRITE made longer is cut. */
@@ -871,6 +998,32 @@ static void what_is_given_to_one_in_doubt_is_for_good(void **state)
 	nfs4r_read_fini(&rd);
 }
 
+/* Log 4.6: before a server that starts knows what is in doubt, it says nothing; else the asker goes on with its own copy, beside a sound one. */
+static void what_is_in_doubt_is_said_when_it_is_known(void **state)
+{
+	struct cluster *c = *state;
+	struct nfs4r_oid root = site_root(&c->site[1]), f = make_file(&c->site[1], &root, "f", "as it was");
+	struct nfs4r_read rd = { .type = NFS4R_RD_GETATTR, .oid = f, .cookie = NFS4R_COPY_ANY };
+	struct nfs4r_engine *eng;
+
+	cluster_settle(c);
+	cluster_lose_power(c, NFS4R_BIT(3), 0);
+	cluster_start(c, 3);
+	eng = c->site[3].eng;
+	site_says(&c->site[3], "nothing is in doubt any more", 20);
+	pthread_mutex_lock(&eng->doubt->lock);
+	eng->doubt->unknown = true;
+	pthread_mutex_unlock(&eng->doubt->lock);
+	assert_int_equal(reads_copy(c->site[2].eng, 3, &rd), NFS4R_DELAY);
+	pthread_mutex_lock(&eng->doubt->lock);
+	eng->doubt->unknown = false;
+	pthread_mutex_unlock(&eng->doubt->lock);
+	expect_equal(c);
+	assert_int_equal(reads_copy(c->site[2].eng, 3, &rd), NFS4R_OK);
+	assert_false(rd.eof);
+	nfs4r_read_fini(&rd);
+}
+
 /* ---- under load ---- */
 
 #define PROMISES 2000
@@ -1064,6 +1217,23 @@ static void all_lose_power_after_load(void **state)
 	}
 }
 
+/* Journals and files are in doubt, in other parts at each server. */
+static void all_lose_power_under_load(void **state)
+{
+	struct cluster *c = *state;
+
+	for (unsigned i = 0; i < rounds(); i++) {
+		struct worker *w = calloc(WORKERS, sizeof(*w));
+
+		begin_work(c, w, first_seed() + 3000 + i);
+		cluster_lose_power(c, EVERYBODY, i % 2 ? first_seed() + 3000 + i : 0);
+		start(c, EVERYBODY);
+		pause_ms(200);
+		end_work(c, w);
+		expect_kept(c, w);
+	}
+}
+
 #define T(name, setup) cmocka_unit_test_setup_teardown(name, setup, cluster_teardown)
 
 int main(void)
@@ -1073,13 +1243,17 @@ int main(void)
 		T(what_the_journal_forgot_comes_back, setup_still),
 		T(a_commit_survives_a_loss_of_power_everywhere, setup_still),
 		T(what_is_stable_survives_without_lmdb, setup_still),
+		T(a_commit_survives_a_newer_update_elsewhere, setup_still),
+		T(a_commit_survives_a_newer_update_and_an_older_copy, setup_still),
 		T(a_small_file_survives_in_the_journal, setup_still),
 		T(a_forwarded_one_survives_in_the_journal, setup_still),
 		T(what_came_after_what_is_kept_stays, setup_still),
 		T(what_is_kept_is_synced_before_it_is_changed, setup_still),
 		T(what_is_kept_is_synced_before_another_changes_it, setup_still),
+		T(what_is_kept_is_synced_before_an_update_is_done_again, setup_still),
 		T(bytes_without_an_entry_are_nowhere, setup_still),
 		T(bytes_without_an_entry_in_an_older_file, setup_still),
+		T(a_file_ends_where_entries_come_to, setup_still),
 		T(bytes_without_an_entry_at_the_end, setup_still),
 		T(what_a_checkpoint_covers_stays, setup_still),
 		T(newer_extended_attributes_stay, setup_still),
@@ -1096,6 +1270,7 @@ int main(void)
 		T(half_a_mkdir_is_gone, setup_still),
 		T(only_what_was_being_written_is_taken, setup_still),
 		T(what_is_given_to_one_in_doubt_is_for_good, setup_still),
+		T(what_is_in_doubt_is_said_when_it_is_known, setup_still),
 		T(what_was_freed_and_cut_is_not_back, setup_still),
 		T(a_mode_without_an_entry_is_nowhere, setup_still),
 		T(a_mode_without_an_entry_of_a_directory, setup_still),
@@ -1104,7 +1279,9 @@ int main(void)
 		T(one_loses_power_under_load, setup),
 		T(one_dies_under_load, setup),
 		T(all_lose_power_after_load, setup),
+		T(all_lose_power_under_load, setup),
 	};
 
+	cmocka_set_test_filter(getenv("NFS4R_ONLY")); /* a name, with ? and * */
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
