@@ -273,19 +273,6 @@ bool doubt_is_open(struct nfs4r_engine *eng)
 	return open;
 }
 
-bool doubt_is_unknown(struct nfs4r_engine *eng)
-{
-	struct doubt *d = eng->doubt;
-	bool unknown = false;
-
-	if (d) {
-		pthread_mutex_lock(&d->lock);
-		unknown = d->unknown;
-		pthread_mutex_unlock(&d->lock);
-	}
-	return unknown;
-}
-
 void doubt_wait(struct nfs4r_engine *eng)
 {
 	struct doubt *d = eng->doubt;
@@ -314,24 +301,24 @@ static int cmp_oid(const void *a, const void *b)
 	return nfs4r_oid_cmp(a, b);
 }
 
-bool doubt_about(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
+enum doubt_about doubt_about(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 {
 	struct doubt *d = eng->doubt;
 	size_t at;
 	bool yes;
 
 	if (!d)
-		return false;
+		return DOUBT_NONE;
 	pthread_mutex_lock(&d->lock);
 	if (d->unknown) {
 		pthread_mutex_unlock(&d->lock);
-		return true;
+		return DOUBT_UNKNOWN;
 	}
 	at = touches_first(&d->since, oid);
 	yes = d->open && at < d->since.n && nfs4r_oid_eq(&d->since.v[at].oid, oid) &&
 	      !bsearch(oid, d->settled, d->nsettled, sizeof(*d->settled), cmp_oid);
 	pthread_mutex_unlock(&d->lock);
-	return yes;
+	return yes ? DOUBT_OPEN : DOUBT_NONE;
 }
 
 void doubt_free(struct nfs4r_engine *eng)

@@ -128,7 +128,8 @@ static bool follow(struct plan *pl, const struct nfs4r_entry *e, const struct nf
 		pl->most = end;
 	if (p->effect == NFS4R_EFF_WRITE)
 		return cut(&pl->none, p->off, end) && add(&pl->own, p->off, end) && add(&pl->wrote, p->off, end);
-	pl->size = end > pl->size ? end : pl->size;
+	if (end > pl->size)
+		pl->size = end;
 	return true;
 }
 
@@ -234,8 +235,10 @@ static uint64_t length(const struct plan *pl, uint64_t now)
 {
 	uint64_t end = pl->size;
 
-	if (now < pl->size || !pl->set)
-		return now < pl->size ? pl->size : now;
+	if (now < pl->size)
+		return pl->size;
+	if (!pl->set)
+		return now;
 	if (now > pl->most)
 		now = pl->most;
 	for (uint32_t i = 0; i < pl->wrote.n; i++) {

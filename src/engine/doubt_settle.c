@@ -14,7 +14,7 @@
 #define PAUSE_MS 200
 #define SAY_EVERY_MS 60000
 
-struct opinion { /* of one other server about an object */
+struct opinion { /* of a server about an object */
 	nfs4r_version version; /* 0: it does not have it */
 	nfs4r_server_id log;   /* whose made that */
 	bool told, doubts, dead;
@@ -229,7 +229,7 @@ static enum outcome settle(struct doubt *d, struct repair *r, const struct repai
 
 	if (nfs4r_store_row(eng->store, oid, &row) != NFS4R_KNOWN || import_is_open(eng, oid, NULL))
 		return SETTLED; /* of what is being imported nobody else has all; they get the whole of it again */
-	a.o[self] = (struct opinion){ .version = row.version, .log = row.last_log, .told = true, .doubts = true, .unsettled = true };
+	a.o[self] = (struct opinion){ .version = row.version, .log = row.last_log, .unsettled = true };
 	ask_all(d, &row, servers_left(eng) & ~NFS4R_BIT(self), &a);
 	if (a.source)
 		return take_all_from(d, r, a.source, obj, row.version);

@@ -201,8 +201,8 @@ void repair_start(struct nfs4r_engine *eng, const struct nfs4r_action *a); /* ta
 enum nfs4r_status doubt_begin(struct nfs4r_engine *eng, const struct nfs4r_store_info *info); /* from now on all is in doubt */
 void doubt_start(struct nfs4r_engine *eng); /* settle it; the transport runs */
 bool doubt_is_open(struct nfs4r_engine *eng);
-bool doubt_about(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
-bool doubt_is_unknown(struct nfs4r_engine *eng); /* doubt_about() says yes of all of them, since it is not known yet which they are */
+enum doubt_about { DOUBT_NONE, DOUBT_OPEN, DOUBT_UNKNOWN /* it is not known yet which objects are in doubt */ };
+enum doubt_about doubt_about(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
 void doubt_wait(struct nfs4r_engine *eng); /* until nothing is in doubt, or the engine stops */
 void doubt_wake(struct nfs4r_engine *eng);
 void doubt_free(struct nfs4r_engine *eng);

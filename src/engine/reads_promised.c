@@ -69,7 +69,7 @@ static bool is_sound(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 	struct nfs4r_left left;
 	bool sound;
 
-	if (doubt_about(eng, oid))
+	if (doubt_about(eng, oid) != DOUBT_NONE)
 		return false;
 	pthread_mutex_lock(&eng->lock);
 	nfs4r_core_get_view(eng->core, &v);

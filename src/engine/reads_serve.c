@@ -60,26 +60,26 @@ static bool is_for_good(struct nfs4r_engine *eng, const struct nfs4r_read *rd)
 
 /*
  * For a server whose machine crashed. Nothing is said before it is known what is in doubt here, too: the asker would go on with its own copy beside a sound one. What is in doubt is
- * said, and not given away; so is what is not exact here, unless that is by bytes of
- * entries that the asker has in its own log.
+ * said, and not given away; so is what is not exact here, unless that is by bytes of entries that the asker has in its own log.
  */
 static void serve_copy_any(struct nfs4r_engine *eng, struct serve *s)
 {
 	struct nfs4r_read *rd = s->m->read;
-	bool unknown = doubt_is_unknown(eng), unsettled = doubt_about(eng, &rd->oid), doubts = unsettled, sound;
+	enum doubt_about about = doubt_about(eng, &rd->oid);
+	bool doubts = about != DOUBT_NONE, sound;
 	struct nfs4r_core_view v;
 	enum nfs4r_status st = NFS4R_DELAY;
 
 	pthread_mutex_lock(&eng->lock);
 	nfs4r_core_get_view(eng->core, &v);
-	sound = !v.repairing && !eng->halted[0] && !unknown;
+	sound = !v.repairing && !eng->halted[0] && about != DOUBT_UNKNOWN;
 	doubts |= !nfs4r_core_is_sound_for(eng->core, &rd->oid, s->from);
 	pthread_mutex_unlock(&eng->lock);
 	if (sound && (!doubts || rd->type == NFS4R_RD_GETATTR))
 		st = copy_at_rest(eng, rd);
 	if (st == NFS4R_OK && doubts) {
 		rd->eof = true;
-		rd->result_offset = unsettled;
+		rd->result_offset = about == DOUBT_OPEN;
 	} else if (st == NFS4R_OK && !is_for_good(eng, rd))
 		st = NFS4R_DELAY;
 	answer(eng, s, st);

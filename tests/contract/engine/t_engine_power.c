@@ -66,6 +66,19 @@ static void start(struct cluster *c, nfs4r_servers which)
 			cluster_start(c, i);
 }
 
+static void set_size(struct site *s, const struct nfs4r_oid *f, uint64_t size)
+{
+	struct nfs4r_attrs a = { .mask = NFS4R_ATTR_SIZE, .size = size };
+
+	assert_int_equal(site_setattr(s, f, &a), NFS4R_OK);
+}
+
+static void expect_everywhere(struct cluster *c, const struct nfs4r_oid *f, const char *want)
+{
+	for (int i = 1; i <= SITES; i++)
+		expect_content(&c->site[i], f, want);
+}
+
 /* All is settled: the copies are equal, also as the servers compare them, and nothing of the volume is in the hidden directory. */
 static void expect_equal(struct cluster *c)
 {
@@ -178,8 +191,7 @@ static void a_commit_survives_a_loss_of_power_everywhere(void **state)
 	expect_shell("as it wasas it was", "cat %s/dir/over %s/dir/over", c->site[2].data, c->site[3].data);
 	start(c, EVERYBODY);
 	expect_equal(c);
-	for (int i = 1; i <= SITES; i++)
-		expect_content(&c->site[i], &t.over, "AS IT IS, and longer");
+	expect_everywhere(c, &t.over, "AS IT IS, and longer");
 }
 
 /*
@@ -203,8 +215,7 @@ static void what_is_stable_survives_without_lmdb(void **state)
 	expect_shell("AS IT IS, and longerAS IT IS, and longer", "cat %s/dir/over %s/dir/over", c->site[2].data, c->site[3].data);
 	start(c, EVERYBODY);
 	expect_equal(c);
-	for (int i = 1; i <= SITES; i++)
-		expect_content(&c->site[i], &t.over, "AS IT IS, and longer");
+	expect_everywhere(c, &t.over, "AS IT IS, and longer");
 	expect_shell("cut\nnew\nover\nsub2\nmoved-in\nsecond\nAS IT IS, and longer", "cd %s/dir && ls && ls sub2 && cat over", c->site[2].data);
 }
 
@@ -226,7 +237,6 @@ static void until_as_new(struct site *s, struct site *as, const struct nfs4r_oid
  */
 static void commit_and_a_newer_update(struct cluster *c, bool older)
 {
-	struct nfs4r_attrs longer = { .mask = NFS4R_ATTR_SIZE, .size = 22 };
 	struct site *p = &c->site[1];
 	struct tree t;
 
@@ -235,7 +245,7 @@ static void commit_and_a_newer_update(struct cluster *c, bool older)
 		cluster_stop(c, 3);
 	write_text(p, &t.over, "AS IT IS, and longer");
 	assert_int_equal(site_commit(p, &t.over), NFS4R_OK);
-	assert_int_equal(site_setattr(p, &t.over, &longer), NFS4R_OK);
+	set_size(p, &t.over, 22);
 	if (!older)
 		cluster_settle(c);
 	until_as_new(&c->site[2], p, &t.over);
@@ -272,12 +282,6 @@ static void lose_everything(struct cluster *c)
 	cluster_lose_power(c, EVERYBODY, 0);
 	start(c, EVERYBODY);
 	expect_equal(c);
-}
-
-static void expect_everywhere(struct cluster *c, const struct nfs4r_oid *f, const char *want)
-{
-	for (int i = 1; i <= SITES; i++)
-		expect_content(&c->site[i], f, want);
 }
 
 /* A small file that was never synced itself, not even its name is there: its bytes come from the journal, and so do its name and mode. */
@@ -342,7 +346,6 @@ static void what_came_after_what_is_kept_stays(void **state)
 static void what_is_kept_is_synced_before_it_is_changed(void **state)
 {
 	struct cluster *c = *state;
-	struct nfs4r_attrs longer = { .mask = NFS4R_ATTR_SIZE, .size = 30 };
 	struct tree t;
 
 	plant(c, &t);
@@ -354,7 +357,7 @@ static void what_is_kept_is_synced_before_it_is_changed(void **state)
 	start(c, EVERYBODY);
 	expect_equal(c);
 	write_stable(&c->site[1], &t.cut, 0, "KEPT");
-	assert_int_equal(site_setattr(&c->site[1], &t.cut, &longer), NFS4R_OK);
+	set_size(&c->site[1], &t.cut, 30);
 	sync_journal(&c->site[1]);
 	cluster_lose_power(c, EVERYBODY, 0);
 	expect_shell("KEPTle", "head -c 6 %s/dir/cut", c->site[1].data);
@@ -472,7 +475,6 @@ static void lose_entries_of_one(struct cluster *c, bool old)
 {
 	struct site *s = &c->site[3];
 	struct nfs4r_oid dir = dir_of_one(c), told, empty;
-	struct nfs4r_attrs nothing = { .mask = NFS4R_ATTR_SIZE };
 	char got[20], want[20] = { 0 };
 	uint32_t len = sizeof(got);
 
@@ -483,7 +485,7 @@ static void lose_entries_of_one(struct cluster *c, bool old)
 	if (old) {
 		checkpoint(s);
 		assert_int_equal(site_write(s, &told, 12, "ld", 2), NFS4R_OK); /* marks, which are synced */
-		assert_int_equal(site_setattr(s, &empty, &nothing), NFS4R_OK);
+		set_size(s, &empty, 0);
 	}
 	assert_int_equal(site_setxattr(s, &told, "told", "told"), NFS4R_OK);
 	set_mode(s, &told, 0604);
@@ -518,13 +520,6 @@ static void bytes_without_an_entry_are_nowhere(void **state)
 static void bytes_without_an_entry_in_an_older_file(void **state)
 {
 	lose_entries_of_one(*state, true);
-}
-
-static void set_size(struct site *s, const struct nfs4r_oid *f, uint64_t size)
-{
-	struct nfs4r_attrs a = { .mask = NFS4R_ATTR_SIZE, .size = size };
-
-	assert_int_equal(site_setattr(s, f, &a), NFS4R_OK);
 }
 
 /*
@@ -636,7 +631,6 @@ static void what_was_freed_and_cut_is_not_back(void **state)
 	struct cluster *c = *state;
 	struct site *s = &c->site[3];
 	struct nfs4r_oid dir = dir_of_one(c), f = make_file(s, &dir, "f", "0123456789"), g;
-	struct nfs4r_attrs five = { .mask = NFS4R_ATTR_SIZE, .size = 5 }, eight = { .mask = NFS4R_ATTR_SIZE, .size = 8 };
 
 	leave_alone(c);
 	g = make_file(s, &dir, "g", "0123456789");
@@ -645,8 +639,8 @@ static void what_was_freed_and_cut_is_not_back(void **state)
 		const struct nfs4r_oid *file = i ? &g : &f;
 
 		assert_int_equal(site_punch(s, file, 1, 2), NFS4R_OK);
-		assert_int_equal(site_setattr(s, file, &five), NFS4R_OK);
-		assert_int_equal(site_setattr(s, file, &eight), NFS4R_OK);
+		set_size(s, file, 5);
+		set_size(s, file, 8);
 	}
 	sync_journal(s);
 	cluster_lose_power(c, NFS4R_BIT(3), 0);
@@ -873,8 +867,7 @@ static void half_an_update(struct cluster *c, bool stopped, int saved, bool lost
 	for (int i = lost ? 1 : 2; i <= SITES; i++)
 		cluster_start(c, i);
 	expect_equal(c);
-	for (int i = 1; i <= SITES; i++)
-		expect_content(&c->site[i], &f, lost ? "AS IT WAS" : "half done");
+	expect_everywhere(c, &f, lost ? "AS IT WAS" : "half done");
 }
 
 static void half_an_update_that_nobody_has_is_gone(void **state)
@@ -1164,38 +1157,42 @@ static unsigned rounds(void)
 	return getenv("NFS4R_ROUNDS") ? (unsigned)atoi(getenv("NFS4R_ROUNDS")) : 2;
 }
 
-/* NFS4R_SEED and NFS4R_ROUNDS for others and more. */
-static void one_loses_power_under_load(void **state)
+/* NFS4R_SEED and NFS4R_ROUNDS for others and more. @trouble: somebody goes, and starts again. */
+static void under_load(struct cluster *c, unsigned first, void (*trouble)(struct cluster *c, unsigned round, unsigned seed))
 {
-	struct cluster *c = *state;
-
 	for (unsigned i = 0; i < rounds(); i++) {
 		struct worker *w = calloc(WORKERS, sizeof(*w));
+		unsigned seed = first_seed() + first + i;
 
-		begin_work(c, w, first_seed() + i);
-		cluster_lose_power(c, NFS4R_BIT(1 + i % SITES), first_seed() + i);
-		cluster_start(c, 1 + (int)i % SITES);
+		begin_work(c, w, seed);
+		trouble(c, i, seed);
 		pause_ms(200);
 		end_work(c, w);
 		expect_kept(c, w);
 	}
 }
 
+static void one_loses_power(struct cluster *c, unsigned round, unsigned seed)
+{
+	cluster_lose_power(c, NFS4R_BIT(1 + round % SITES), seed);
+	cluster_start(c, 1 + (int)round % SITES);
+}
+
+static void one_loses_power_under_load(void **state)
+{
+	under_load(*state, 0, one_loses_power);
+}
+
+static void one_dies(struct cluster *c, unsigned round, unsigned seed)
+{
+	cluster_kill(c, 1 + (int)round % SITES);
+	cluster_start(c, 1 + (int)round % SITES);
+}
+
 /* What it has applied behind a hole is given up. */
 static void one_dies_under_load(void **state)
 {
-	struct cluster *c = *state;
-
-	for (unsigned i = 0; i < rounds(); i++) {
-		struct worker *w = calloc(WORKERS, sizeof(*w));
-
-		begin_work(c, w, first_seed() + 2000 + i);
-		cluster_kill(c, 1 + (int)i % SITES);
-		cluster_start(c, 1 + (int)i % SITES);
-		pause_ms(200);
-		end_work(c, w);
-		expect_kept(c, w);
-	}
+	under_load(*state, 2000, one_dies);
 }
 
 /* The journals are whole, so that the files alone are in doubt, in other parts at each server. */
@@ -1217,21 +1214,16 @@ static void all_lose_power_after_load(void **state)
 	}
 }
 
+static void all_lose_power(struct cluster *c, unsigned round, unsigned seed)
+{
+	cluster_lose_power(c, EVERYBODY, round % 2 ? seed : 0);
+	start(c, EVERYBODY);
+}
+
 /* Journals and files are in doubt, in other parts at each server. */
 static void all_lose_power_under_load(void **state)
 {
-	struct cluster *c = *state;
-
-	for (unsigned i = 0; i < rounds(); i++) {
-		struct worker *w = calloc(WORKERS, sizeof(*w));
-
-		begin_work(c, w, first_seed() + 3000 + i);
-		cluster_lose_power(c, EVERYBODY, i % 2 ? first_seed() + 3000 + i : 0);
-		start(c, EVERYBODY);
-		pause_ms(200);
-		end_work(c, w);
-		expect_kept(c, w);
-	}
+	under_load(*state, 3000, all_lose_power);
 }
 
 #define T(name, setup) cmocka_unit_test_setup_teardown(name, setup, cluster_teardown)
