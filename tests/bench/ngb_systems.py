@@ -15,7 +15,13 @@ NODE = os.path.join(bed.ROOT, 'build/release/tests/ngb/ngb-node')
 NEAR_MS = 0.2           # no delay added; the router alone
 DAY_S = 24 * 3600
 # A task looks for a name until it is there: the client shall not believe for longer than the server that it is not.
-MOUNT = 'vers=4.2,lookupcache=pos'
+MOUNT = 'vers=4.2,lookupcache=pos,nconnect=8'
+MOUNTED = f'mount -o {MOUNT},hard, read_ahead_kb=16384'       # alike for every file server, or the clients would be compared
+
+
+def mount(b):
+    b.remount(MOUNT)
+    bed.everywhere(lambda s: b.sh(s, peers.read_ahead('/nfs')), b.sites)
 
 
 class System:
@@ -54,12 +60,10 @@ class System:
 
 class Remote(System):
     name, title, up = 'remote', 'one server at site 1', ('--stock',)
-    options = MOUNT + ',nconnect=8'
-    tuning = f'stock Ganesha, FSAL_VFS; mount -o {options},hard, read_ahead_kb=16384'
+    tuning = f'stock Ganesha, FSAL_VFS; {MOUNTED}'
 
     def share(self, b):
-        b.remount(self.options)
-        bed.everywhere(lambda s: b.sh(s, peers.read_ahead('/nfs')), b.sites)
+        mount(b)
 
 
 class Local(Remote):
@@ -73,10 +77,10 @@ class Local(Remote):
 
 class Replicated(System):
     name, title = 'repl', 'NFSv4.r'
-    tuning = f'defaults; mount -o {MOUNT},hard'
+    tuning = f'defaults; {MOUNTED}'
 
     def share(self, b):
-        b.remount(MOUNT)
+        mount(b)
 
     def settle(self, b):
         b.no_controls(300)
@@ -114,8 +118,7 @@ class GridFtp(System):
 class GridFtpNfs(GridFtp):
     """The same, and the tasks are clients of their site's file server, as those of NFSv4.r are: what is left of the difference is how the bytes travel."""
     name, title, up = 'gridftp-nfs', 'GridFTP, tasks behind NFS', ('--stock', '--local-stock')
-    options = MOUNT + ',nconnect=8'
-    tuning = GridFtp.tuning + f'; stock Ganesha, FSAL_VFS, at each site; mount -o {options},hard, read_ahead_kb=16384'
+    tuning = GridFtp.tuning + f'; stock Ganesha, FSAL_VFS, at each site; {MOUNTED}'
 
     def disk(self, site):
         return f'{self.peers.b.run}/g{site}/stock/data/gridftp'
@@ -124,7 +127,7 @@ class GridFtpNfs(GridFtp):
         return '/stock/gridftp'
 
     def share(self, b):
-        bed.everywhere(lambda s: b.sh(s, f'umount /stock && mount -t nfs4 -o {self.options},hard,port=2050 {peers.address(s)}:/data /stock && '
+        bed.everywhere(lambda s: b.sh(s, f'umount /stock && mount -t nfs4 -o {MOUNT},hard,port=2050 {peers.address(s)}:/data /stock && '
                                          f'mkdir /stock/gridftp && {peers.read_ahead("/stock")}'), b.sites)
         super().share(b)
 
