@@ -9,7 +9,10 @@
     gridftp   each arc's file is copied, from the disk of the site that wrote it to that of the one that reads it; the tasks work on that disk
     gridftp-nfs   the same, and the tasks are NFS clients of their site's stock server, as those of NFSv4.r are
     gluster   GlusterFS, replica 3
-    local     one stock Ganesha with all three clients in its own network: the floor
+    local     one stock Ganesha with all three clients in its own network: the floor, measured again beside each round trip time
+
+One trial of everything is done before the next, each in beds of its own, every second one in the opposite order: machines are slower on some hours than
+on others, and what is ended early is a whole picture of fewer trials.
 
 ngb_systems.py says how each is set up; another system is another class there. Every run is held to the result of one local directory
 (tests/ngb/README.md). Writes runs.csv and tasks.csv (raw, every trial), summary.csv, goals.csv and a picture (PNG, SVG) to a
@@ -107,29 +110,29 @@ class Bench:
             return
         self.raw.add(ngb_results.label(system.name, rtt), trial, result)
         self.summary.add(system.name, name, cls, rtt, result.seconds)
-        print(f'  RTT {rtt:g} ms, {name}.{cls}, trial {trial}: {result.seconds:.2f} s', flush=True)
+        print(f'  {name}.{cls}: {result.seconds:.2f} s', flush=True)
 
     def failed(self, what, why):
         self.summary.failures.append(what)
         print(f'  FAILED: {what}: {why}', flush=True)
 
-    def missing(self, system, cls, rtt):
-        """[(graph, trial)] without a run."""
-        return [(g, t) for t in range(1, self.o.trials + 1) for g in self.o.graph if (system.name, g, cls, rtt, t) not in self.known]
+    def missing(self, system, cls, rtt, trial):
+        """Graphs without a run."""
+        return [g for g in self.o.graph if (system.name, g, cls, rtt, trial) not in self.known]
 
-    def system(self, system, cls, rtt):
+    def system(self, system, cls, rtt, trial):
         """In a bed that has this round trip time from the beginning: a connection that was made over another link first has to unlearn it."""
-        missing = self.missing(system, cls, rtt)
+        missing = self.missing(system, cls, rtt, trial)
         if not missing:
             return
-        up = ['--rtt', f'{rtt:g}ms', '--mem', MEMORY[cls], *(['--wire'] if self.o.router == 'wire' else []), *system.up]
+        up = ['--rtt', f'{system.between(rtt):g}ms', '--mem', MEMORY[cls], *(['--wire'] if self.o.router == 'wire' else []), *system.up]
         for s in self.o.set if isinstance(system, ngb_systems.Replicated) else []:
             up += ['--set', s]
-        print(f'\n{system.name} ({system.title}), class {cls}, RTT {rtt:g} ms: testbed up {" ".join(up)}', flush=True)
+        print(f'\n{system.name} ({system.title}), class {cls}, RTT {rtt:g} ms, trial {trial}: testbed up {" ".join(up)}', flush=True)
         with bed.Bed.own(*up) as b:
             try:
                 system.prepare(b)
-                for name, trial in missing:
+                for name in missing:
                     self.one(system, b, rtt, name, cls, trial)
             finally:
                 system.teardown()
@@ -137,20 +140,20 @@ class Bench:
     def run(self):
         try:
             for cls in self.o.classes:      # the short ones first
-                for rtt in sorted({r for s in self.o.systems for r in s.rtts(self.o.rtt)}):
-                    for system in self.o.systems:
-                        if rtt in system.rtts(self.o.rtt):
-                            self.part(system, cls, rtt)
+                for trial in range(1, self.o.trials + 1):
+                    parts = [(rtt, system) for rtt in self.o.rtt for system in self.o.systems]
+                    for rtt, system in parts if trial % 2 else parts[::-1]:
+                        self.part(system, cls, rtt, trial)
         finally:
             shutil.rmtree(self.dir, ignore_errors=True)
             self.finish()
         return 1 if self.summary.failures else 0
 
-    def part(self, system, cls, rtt):
+    def part(self, system, cls, rtt, trial):
         try:
-            self.system(system(), cls, rtt)
+            self.system(system(), cls, rtt, trial)
         except (bed.Failed, where.Failed, OSError, subprocess.SubprocessError) as e:      # the bed itself; the others go on
-            self.failed(f'{system.name}, class {cls}, RTT {rtt:g} ms', e)
+            self.failed(f'{system.name}, class {cls}, RTT {rtt:g} ms, trial {trial}', e)
 
     def finish(self):
         self.summary.write(self.o.out)

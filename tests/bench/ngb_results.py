@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """Turnaround times of the NAS Grid Benchmarks: what is known already, what it comes to, which goals are met. Pure; test_report.py tests it.
 
-A *cell* is (system, graph, class, rtt_ms). The floor is system 'local', which has one round trip time.
+A *cell* is (system, graph, class, rtt_ms). The floor is system 'local', measured beside each round trip time.
 """
 import collections
 import csv
@@ -109,10 +109,8 @@ class Summary:
 
     def other(self, goal, graph, cls, rtt_ms):
         """Mean of what a cell of ours is compared with; None: not measured."""
-        for key, v in self.times.items():
-            if key[:3] == (goal.to, graph, cls) and (goal.to == FLOOR or key[3] == rtt_ms):
-                return statistics.mean(v)
-        return None
+        v = self.times.get((goal.to, graph, cls, rtt_ms))
+        return statistics.mean(v) if v else None
 
     def ratios(self, goal):
         """{graph: [(ratio, rtt_ms)]}"""

@@ -25,15 +25,16 @@ def mount(b):
 
 
 class System:
-    """up: options of `testbed up`. needs: programs that must be installed. rtts: which of the wanted round trip times it is measured at."""
+    """up: options of `testbed up`. needs: programs that must be installed."""
     name, title, up, tuning, needs = None, None, (), '', ()
 
     def __init__(self):
         self.peers = None
 
     @classmethod
-    def rtts(cls, wanted):
-        return wanted
+    def between(cls, rtt_ms):
+        """The bed's round trip time, when others have that one."""
+        return rtt_ms
 
     def prepare(self, b):
         """Once, when the bed is up."""
@@ -68,11 +69,11 @@ class Remote(System):
 
 class Local(Remote):
     name, title = 'local', 'one local server'
-    tuning = f'the same as remote, at {NEAR_MS} ms: the floor'
+    tuning = f'the same as remote, {NEAR_MS} ms apart, measured again beside each round trip time of the others: the floor'
 
     @classmethod
-    def rtts(cls, wanted):
-        return [NEAR_MS]
+    def between(cls, rtt_ms):
+        return NEAR_MS
 
 
 class Replicated(System):
@@ -155,4 +156,4 @@ class Gluster(System):
         return [Inside(s, self.peers) for s in b.sites]
 
 
-SYSTEMS = (Remote, Replicated, GridFtp, GridFtpNfs, Gluster, Local)
+SYSTEMS = (Remote, Gluster, Local, Replicated, GridFtpNfs, GridFtp)        # measured in this order: neighbours are compared

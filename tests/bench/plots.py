@@ -6,6 +6,8 @@ import matplotlib
 matplotlib.use('Agg')
 import matplotlib.pyplot as plt     # noqa: E402  (after the choice of the back end)
 
+import ngb_results
+
 COLOURS = ['#4c72b0', '#55a868', '#dd8452', '#c44e52', '#8172b3', '#937860']
 
 
@@ -119,14 +121,13 @@ def draw(res, grant_rows, directory):
 
 
 def ngb_panel(axes, rows, titles):
-    """rows: of ngb.Summary.rows(), of one graph and class. A system that was measured at one small round trip time only is a line across."""
+    """rows: of ngb.Summary.rows(), of one graph and class."""
     for k, (system, title) in enumerate(titles.items()):
         points = sorted((r[3], r[5], r[5] - r[7], r[8] - r[5]) for r in rows if r[0] == system)
-        if len(points) == 1 and points[0][0] < 1:
-            axes.axhline(points[0][1], color=COLOURS[k % len(COLOURS)], linestyle='--', linewidth=1, label=title)
-        elif points:
+        if points:
             x, y, below, above = zip(*points)
-            axes.errorbar(x, y, [below, above], marker='o', markersize=4, capsize=3, label=title, color=COLOURS[k % len(COLOURS)])
+            style = {'linestyle': '--', 'linewidth': 1} if system == ngb_results.FLOOR else {'marker': 'o', 'markersize': 4}
+            axes.errorbar(x, y, [below, above], capsize=3, label=title, color=COLOURS[k % len(COLOURS)], **style)
     axes.set_title(f'{rows[0][1]}, class {rows[0][2]}', fontsize=10)
     axes.set_ylim(bottom=0)
     axes.set_xlim(left=0)

@@ -269,7 +269,7 @@ class GridBenchmarks(unittest.TestCase):
         for seconds in (4.0, 6.0, 5.0):
             s.add('repl', 'HC', 'S', 20, seconds)
         s.add('repl', 'HC', 'S', 120, 9.0)
-        s.add('local', 'HC', 'S', ngb_systems.NEAR_MS, 3.0)
+        s.add('local', 'HC', 'S', 20, 3.0)
         s.add('remote', 'VP', 'W', 20, 7.0)
         return s
 
@@ -304,11 +304,11 @@ class GridBenchmarks(unittest.TestCase):
 
     def test_figure_6_of_a_file_with_all_systems(self):
         with tempfile.TemporaryDirectory() as d:
-            self.runs(d, [f'{c.name} rtt={rtt:g},{g},{cls},1,x,{10 + k}' for k, c in enumerate(ngb.SYSTEMS) for rtt in c.rtts([20, 120])
+            self.runs(d, [f'{c.name} rtt={rtt:g},{g},{cls},1,x,{10 + k}' for k, c in enumerate(ngb.SYSTEMS) for rtt in (20, 120)
                           for g in ngb.graphs.GRAPHS for cls in 'SWA'])
             s = ngb_results.Summary()
             s.take(ngb_results.finished(d))
-            self.assertEqual(len(s.rows()), (5 * 2 + 1) * 4 * 3)
+            self.assertEqual(len(s.rows()), 6 * 2 * 4 * 3)
             self.assertEqual(plots.ngb(s.rows(), {c.name: c.title for c in ngb.SYSTEMS}, d), ['ngb.svg', 'ngb.png'])
             with open(f'{d}/ngb.svg') as f:
                 text = f.read()
@@ -318,8 +318,8 @@ class GridBenchmarks(unittest.TestCase):
     def test_what_is_finished_is_not_done_again(self):
         with tempfile.TemporaryDirectory() as d:
             self.assertEqual(ngb_results.finished(d), {})
-            self.runs(d, ['directory,HC,S,0,x,0.4', 'repl rtt=20,HC,S,1,x,5.5', 'local rtt=0.2,HC,S,2,x,2.5', 'repl rtt=20,HC,S,2,x', 'repl rtt=20,VP,S,,x,'])
-            self.assertEqual(ngb_results.finished(d), {('repl', 'HC', 'S', 20, 1): 5.5, ('local', 'HC', 'S', 0.2, 2): 2.5})
+            self.runs(d, ['directory,HC,S,0,x,0.4', 'repl rtt=20,HC,S,1,x,5.5', 'local rtt=20,HC,S,2,x,2.5', 'repl rtt=20,HC,S,2,x', 'repl rtt=20,VP,S,,x,'])
+            self.assertEqual(ngb_results.finished(d), {('repl', 'HC', 'S', 20, 1): 5.5, ('local', 'HC', 'S', 20, 2): 2.5})
             self.assertIsNone(ngb_results.other_settings(d, {'set': []}))
             self.assertIsNone(ngb_results.other_settings(d, {'set': []}))
             self.assertEqual(ngb_results.other_settings(d, {'set': ['Lease=1']}), {'set': []})
@@ -330,15 +330,25 @@ class GridBenchmarks(unittest.TestCase):
             with mock.patch.object(sys, 'argv', ['ngb.py', '--graph', 'HC', '--rtt', '20', '--trials', '2', '--out', d, 'repl', 'local']):
                 b = ngb.Bench(ngb.arguments())
             self.addCleanup(os.rmdir, b.dir)
-            self.assertEqual(b.missing(ngb_systems.Replicated, 'S', 20), [('HC', 2)])
-            self.assertEqual(b.missing(ngb_systems.Local, 'S', 0.2), [('HC', 1)])
-            self.assertEqual(b.missing(ngb_systems.Replicated, 'W', 20), [('HC', 1), ('HC', 2)])
-            self.assertEqual(b.summary.rows()[0][:6], ['local', 'HC', 'S', 0.2, 1, 2.5])
+            self.assertEqual([b.missing(ngb_systems.Replicated, 'S', 20, t) for t in (1, 2)], [[], ['HC']])
+            self.assertEqual([b.missing(ngb_systems.Local, 'S', 20, t) for t in (1, 2)], [['HC'], []])
+            self.assertEqual(b.missing(ngb_systems.Replicated, 'W', 20, 1), ['HC'])
+            self.assertEqual(b.summary.rows()[0][:6], ['local', 'HC', 'S', 20, 1, 2.5])
+
+    def test_trials_are_done_one_after_the_other_and_in_turns(self):
+        with tempfile.TemporaryDirectory() as d:
+            with mock.patch.object(sys, 'argv', ['ngb.py', '--class', 'S,W', '--rtt', '20,80', '--trials', '2', '--out', d, 'local', 'repl']):
+                b = ngb.Bench(ngb.arguments())
+            done = []
+            with mock.patch.object(b, 'part', side_effect=lambda system, cls, rtt, trial: done.append((cls, trial, rtt, system.name))), mock.patch('builtins.print'):
+                self.assertEqual(b.run(), 0)
+            once = [(rtt, system) for rtt in (20, 80) for system in ('local', 'repl')]
+            self.assertEqual(done, [(cls, trial, *p) for cls in 'SW' for trial, parts in ((1, once), (2, once[::-1])) for p in parts])
 
     def test_goals(self):
         s = ngb_results.Summary()
-        for cell in (('local', 'HC', 'S', 0.2, 2.0), ('repl', 'HC', 'S', 20, 9.0), ('repl', 'HC', 'S', 120, 2.4), ('gridftp', 'HC', 'S', 120, 2.3),
-                     ('gridftp', 'HC', 'S', 20, 9.5), ('local', 'HC', 'A', 0.2, 100.0), ('repl', 'HC', 'A', 20, 103.0), ('repl', 'HC', 'A', 120, 103.5),
+        for cell in (('local', 'HC', 'S', 120, 2.0), ('local', 'HC', 'S', 20, 1.0), ('repl', 'HC', 'S', 20, 9.0), ('repl', 'HC', 'S', 120, 2.4), ('gridftp', 'HC', 'S', 120, 2.3),
+                     ('gridftp', 'HC', 'S', 20, 9.5), ('local', 'HC', 'A', 20, 100.0), ('local', 'HC', 'A', 120, 100.0), ('repl', 'HC', 'A', 20, 103.0), ('repl', 'HC', 'A', 120, 103.5),
                      ('repl', 'VP', 'A', 120, 50.0), ('gridftp-nfs', 'HC', 'S', 120, 3.0), ('gridftp-nfs', 'HC', 'S', 40, 1.0)):
             s.add(*cell)
         goals = {(g[0], g[1]): g[2:] for g in s.goals()}
@@ -354,7 +364,8 @@ class GridBenchmarks(unittest.TestCase):
         self.assertEqual(ngb.choices('S,A', ngb.graphs.CLASSES), ['S', 'A'])
         with self.assertRaises(ValueError):
             ngb.choices('S,B', ngb.graphs.CLASSES)
-        self.assertEqual(ngb_systems.Local.rtts([20, 40]), [ngb_systems.NEAR_MS])
+        self.assertEqual(ngb_systems.Local.between(40), ngb_systems.NEAR_MS)
+        self.assertEqual(ngb_systems.Remote.between(40), 40)
 
 
 if __name__ == '__main__':
