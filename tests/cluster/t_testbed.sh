@@ -85,7 +85,10 @@ t_visible() {
 t_local_stock_is_local() {
 	sh_in 2 -n -- sh -c 'echo two >/stock/own' || return 1
 	equal "$(cat "$TB_RUN/g2/stock/data/own")" two || return 1
-	! sh_in 3 -n -- test -e /stock/own
+	! sh_in 3 -n -- test -e /stock/own || return 1
+	local owners
+	owners=$(sed -n 's/.*Server_Owner = //p' "$TB_RUN"/g*/ganesha.conf "$TB_RUN"/g*/stock/ganesha.conf | sort -u | wc -l)
+	equal "$owners" 4
 }
 
 t_host_tmp() {

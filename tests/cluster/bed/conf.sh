@@ -65,9 +65,9 @@ conf_export() {
 	END
 }
 
-# conf_stock SITE PORT DIR
+# conf_stock SITE PORT DIR. An owner for each of a site's two: to a client, servers of one owner are one server with several addresses.
 conf_stock() {
-	conf_common "10.0.$1.1" "$2" "$RUN/plugins" "$3" "stock$1" stock
+	conf_common "10.0.$1.1" "$2" "$RUN/plugins" "$3" "stock$1-$2" stock
 	conf_export "$3" "" "    FSAL { Name = VFS; }"
 }
 
