@@ -126,8 +126,8 @@ def ngb_panel(axes, rows, titles):
         points = sorted((r[3], r[5], r[5] - r[7], r[8] - r[5]) for r in rows if r[0] == system)
         if points:
             x, y, below, above = zip(*points)
-            style = {'linestyle': '--', 'linewidth': 1} if system == ngb_results.FLOOR else {'marker': 'o', 'markersize': 4}
-            axes.errorbar(x, y, [below, above], capsize=3, label=title, color=COLOURS[k % len(COLOURS)], **style)
+            axes.errorbar(x, y, [below, above], marker='o', markersize=4, linestyle='--' if system == ngb_results.FLOOR else '-', capsize=3, label=title,
+                          color=COLOURS[k % len(COLOURS)])
     axes.set_title(f'{rows[0][1]}, class {rows[0][2]}', fontsize=10)
     axes.set_ylim(bottom=0)
     axes.set_xlim(left=0)
