@@ -118,6 +118,9 @@ void nfs4r_core_destroy(struct nfs4r_core *c)
 	FREE_TABLE(c->said);
 	early_forget(c, ~(nfs4r_servers)0);
 	FREE_TABLE(c->holdoff);
+	FREE_TABLE(c->contested);
+	FREE_TABLE(c->let_go);
+	FREE_TABLE(c->kept);
 	FREE_TABLE(c->clearing);
 	FREE_TABLE(c->opens);
 	policy_fini(c);

@@ -107,6 +107,7 @@ struct nfs4r_core_config {
 				  * deep one after one for a single object (7.5); default 0 = at once */
 	uint32_t holdoff_ms;	 /* after a release that was forced (7.6); 0 = two round trips to the farthest server as measured by
 				  * elections, 20 to 1000 ms; default 0 */
+	uint32_t read_ms;	 /* control of a directory ends so long after its last use if another server reads by it (7.11); 0 = never; default 0 */
 	uint32_t announce_ms;	 /* so long after the control of a file began to close the others hear that copies may be read (7.10): an update
 				  * that comes later has to wait; 0 = never, the same on all starts of a server; default 0 */
 	/* Policy of hierarchical control (4.1, 7.4, 7.8, 7.9; paper 2.2). When to ask for more or less: any moment is safe. */
@@ -417,8 +418,9 @@ nfs4r_lsn nfs4r_core_closed_at(struct nfs4r_core *c, const struct nfs4r_oid *oid
 /* As the owner: may this server answer a READ of @oid (6.3)? NFS4R_OK, NFS4R_NOT_PRIMARY, or NFS4R_DELAY while it cannot know yet
  * (tail of the own log missing, own entries undecided): NOT_PRIMARY would send the reader to its own old copy. */
 enum nfs4r_status nfs4r_core_may_serve(struct nfs4r_core *c, const struct nfs4r_oid *oid);
-/* A READ of @oid for another server was allowed by may_serve(): counted for the policy, which acts on it at the next step. */
-void nfs4r_core_served(struct nfs4r_core *c, const struct nfs4r_oid *oid);
+/* A READ of @oid for another server was allowed by may_serve(): counted for the policy, which acts on it at the next step. true: let that
+ * be soon, there is something to do or a new end of a timer (control 7.4, 7.11). */
+bool nfs4r_core_served(struct nfs4r_core *c, const struct nfs4r_oid *oid);
 
 /* Latencies in ms of the core's clock: bucket[0] counts those below 1 ms, bucket[i] those below 2^i, the last one all others. */
 #define NFS4R_CORE_BUCKETS 16
@@ -431,6 +433,8 @@ struct nfs4r_core_stats {
 	uint64_t elections_waited; /* those that an operation waited for */
 	uint64_t proposals_early; /* came before what they are for was known, and were kept */
 	uint64_t reopened; /* closings that were taken back (7.1) */
+	uint64_t yielded;  /* claims that ended sooner because others read by them, and elections that they would have saved (7.11) */
+	uint64_t yield_regrets;
 	uint64_t conflicts, aborts, revokes_sent, revokes_got, forwards_sent, forwards_served, not_primary, entries_executed,
 		entries_applied, entries_void, releases, bad_messages, delays;
 	uint64_t deep_asked, deep_refused; /* elections that asked deep where shallow would do; those of them that were lost */

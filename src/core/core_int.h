@@ -118,6 +118,7 @@ struct own { /* what only the owner knows of a claim */
 	bool revoked;	   /* closes as soon as 5.5 allows */
 	bool forced;	   /* released for others: hold-off (7.6) */
 	bool wanted;	   /* a revoke came while it was closing */
+	bool yields;	   /* close_at is because of readers: use takes it back (7.11) */
 	bool settled_born; /* moved: what covered the object then was acked by all */
 	uint32_t holds;	   /* operations that count on it and have not executed (5.5) */
 	uint32_t pins;	   /* operations executing under it */
@@ -618,6 +619,8 @@ struct nfs4r_core {
 	/* policy.c */
 	struct oidmark *contested;
 	struct heat *heat;
+	/* yield.c: until when what yielded would have lasted; what does not yield for a while */
+	struct oidmark *let_go, *kept;
 	/* ops.c, exec.c, forward.c */
 	struct opx *waiting, *busy, *answering, *outstanding;
 	struct opx *by_id;
@@ -1018,6 +1021,8 @@ bool is_good_copy(const struct nfs4r_core *c, const struct claim *cl); /* may th
 struct oidmark *mark_find(struct oidmark *table, const struct nfs4r_oid *oid);
 struct oidmark *mark_get(struct oidmark **table, const struct nfs4r_oid *oid);
 void mark_drop(struct oidmark **table, const struct nfs4r_oid *oid);
+#define MARKS_MAX 4096 /* of a table of times */
+void mark_until(const struct nfs4r_core *c, struct oidmark **table, const struct nfs4r_oid *oid, uint64_t until);
 uint64_t holdoff_until(struct nfs4r_core *c, const struct nfs4r_oid *oid);
 uint64_t holdoff_clearing(struct nfs4r_core *c, const struct nfs4r_oid *oid);
 void holdoff_drop(struct nfs4r_core *c, const struct nfs4r_oid *oid);
@@ -1030,6 +1035,7 @@ void hist_add(struct nfs4r_core_hist *h, uint64_t ms);
 
 /* policy.c: when to ask for more control (4.1, 7.4, 7.8) */
 bool policy_may_deep(struct nfs4r_core *c, const struct nfs4r_oid *dir);
+void policy_others(struct nfs4r_core *c, const struct nfs4r_oid *oid);
 void policy_paid(struct nfs4r_core *c, const struct nfs4r_oid *oid);
 void policy_acked(struct nfs4r_core *c, nfs4r_server_id from, const struct own *ow);
 void policy_won(struct nfs4r_core *c, struct own *ow);
@@ -1048,6 +1054,12 @@ bool policy_replacing(struct nfs4r_core *c, const struct own *ow);
 bool policy_may_close(struct nfs4r_core *c, struct own *ow, uint64_t *again);
 void policy_run(struct nfs4r_core *c);
 uint64_t policy_reads(const struct own *ow);
+
+/* yield.c: when readers end it (7.11) */
+uint32_t yield_ms(const struct nfs4r_core *c, const struct own *ow); /* how long a use below deep control keeps readers from it */
+bool yield_read(struct nfs4r_core *c, const struct nfs4r_oid *oid);
+bool yield_over(struct nfs4r_core *c, struct own *ow);
+void yield_paid(struct nfs4r_core *c, const struct nfs4r_oid *oid);
 
 /* needs.c */
 void needs_of(struct nfs4r_core *c, struct nfs4r_op *op, struct needs *nd);

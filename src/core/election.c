@@ -332,6 +332,8 @@ void election_on_propose(struct nfs4r_core *c, nfs4r_server_id from, const struc
 		return;
 	release_raise_floor(c, from, m->propose.floor);
 	yield_to(c, m); /* c */
+	for (uint32_t i = 0; i < m->propose.ncontrols; i++)
+		policy_others(c, &m->propose.controls[i].oid);
 	for (uint32_t i = 0; i < m->propose.ncontrols; i++) /* d */
 		look_for_blockers(c, from, &m->propose.controls[i], m->propose.won, &b);
 	if (b.early && !b.owners && !b.unknown && early_keep(c, from, m))

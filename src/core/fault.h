@@ -167,7 +167,10 @@
 	X(F_OLD_COPY_COUNTS, "log 8.5", "a learner needs of a source what its old copy has")			\
 	X(F_REMOVAL_STAYS, "log 9.1", "who cannot be taken out any more is still to be taken out")	\
 	X(F_COUNTED_BEFORE, "log 8.6", "for how long a new member said outside that it has forgotten counts against it")	\
-	X(F_REVOKE_CANCELLED, "control 7.1", "closing is taken back though a revoke came")
+	X(F_REVOKE_CANCELLED, "control 7.1", "closing is taken back though a revoke came")		\
+	X(F_YIELDS_AGAIN, "control 7.11", "a directory yields to readers at every pause of who updates it")	\
+	X(F_PROMOTES_OVER_OTHERS, "control 7.4", "a directory below which others were just elected is promoted")	\
+	X(F_YIELD_IN_USE, "control 7.11", "what yields to readers ends although it is used")
 
 enum nfs4r_fault {
 	NFS4R_FAULT_NONE = 0,

@@ -45,6 +45,21 @@ void mark_drop(struct oidmark **table, const struct nfs4r_oid *oid)
 	}
 }
 
+/* @table has times: those that are past go when it is full, and if that does not help this one is not noted. */
+void mark_until(const struct nfs4r_core *c, struct oidmark **table, const struct nfs4r_oid *oid, uint64_t until)
+{
+	struct oidmark *m, *tmp;
+
+	if (HASH_COUNT(*table) >= MARKS_MAX)
+		HASH_ITER(hh, *table, m, tmp)
+			if (m->value <= c->now) {
+				HASH_DEL(*table, m);
+				free(m);
+			}
+	if (HASH_COUNT(*table) < MARKS_MAX || mark_find(*table, oid))
+		mark_get(table, oid)->value = until;
+}
+
 /* Is @oid below a directory that is to be clear? Until when, or 0. */
 uint64_t holdoff_clearing(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 {

@@ -56,9 +56,14 @@ static void note_use(struct nfs4r_core *c, struct own *ow, const struct nfs4r_oi
 	p->use[oldest].ms = c->now + 1; /* 0 is "free" */
 }
 
+static bool used_within(const struct nfs4r_core *c, const struct policy *p, uint32_t i, uint32_t ms)
+{
+	return p->use[i].ms && c->now < p->use[i].ms + ms;
+}
+
 static bool recent(const struct nfs4r_core *c, const struct policy *p, uint32_t i)
 {
-	return p->use[i].ms && c->now < p->use[i].ms + c->cfg.deep_ms;
+	return used_within(c, p, i, c->cfg.deep_ms);
 }
 
 /* A directory update below keeps deep control, not deep+ (7.9). */
@@ -308,10 +313,11 @@ bool policy_may_close(struct nfs4r_core *c, struct own *ow, uint64_t *again)
 /* Does this server update what @oid is part of? Then its READs come here rightly. */
 static bool in_use(struct nfs4r_core *c, const struct own *ow, const struct nfs4r_oid *oid)
 {
+	uint32_t ms = yield_ms(c, ow);
 	const struct policy *p = ow->pol;
 
 	for (uint32_t i = 0; i < USES; i++) {
-		if (!recent(c, p, i))
+		if (!used_within(c, p, i, ms))
 			continue;
 		if (nfs4r_oid_eq(&p->use[i].dir, oid) ||
 		    (!is_control_of(ow->claim, &p->use[i].dir) && is_under(c, oid, &p->use[i].dir)))
@@ -329,16 +335,16 @@ static bool too_many(const struct nfs4r_core *c, const struct own *ow)
 	return p->wishes >= c->cfg.share_reads;
 }
 
-void nfs4r_core_served(struct nfs4r_core *c, const struct nfs4r_oid *oid)
+/* READs that others send because of deep control of what is not being updated here. true: they are too many. */
+static bool wishes(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 {
 	struct own *ow = NULL;
 	struct nfs4r_facts f;
 	struct walk w;
 	struct ctl *k;
 
-	c->st.reads_served++;
 	if (!is_known(c, oid, &f))
-		return;
+		return false;
 	walk_begin(&w, oid);
 	do {
 		for (k = controls_of(c, &w.oid); k && !ow; k = k->next)
@@ -346,16 +352,25 @@ void nfs4r_core_served(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 				ow = k->claim->own;
 	} while (!ow && walk_up(c, &w));
 	if (!ow || !ow->deep)
-		return;
+		return false;
 	pol(ow)->reads++;
 	if (!c->cfg.share_reads || ow->closing || ow->pol->pressed || (!ow->plus && in_use(c, ow, oid)))
-		return;
+		return false;
 	ow->pol->wishes++;
 	ow->pol->wish = *oid;
-	if (too_many(c, ow)) {
-		ow->pol->pressed = true;
-		c->dirty |= DIRTY_POLICY;
-	}
+	if (!too_many(c, ow))
+		return false;
+	ow->pol->pressed = true;
+	c->dirty |= DIRTY_POLICY;
+	return true;
+}
+
+bool nfs4r_core_served(struct nfs4r_core *c, const struct nfs4r_oid *oid)
+{
+	bool due = wishes(c, oid);
+
+	c->st.reads_served++;
+	return yield_read(c, oid) || due;
 }
 
 /* The step after: narrow, or drop back. */

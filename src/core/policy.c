@@ -20,7 +20,7 @@
  */
 #include "core/core_int.h"
 
-#define HEAT_MAX 4096	   /* directories with heat, contested directories [cold ones go; else not noted] */
+#define HEAT_MAX 4096	   /* directories with heat [cold ones go; else not noted] */
 #define FILES_WINDOW_MS 1000 /* "within a second" of 7.8; more where elections take longer */
 #define RTT_UNKNOWN_MS 50
 
@@ -69,23 +69,11 @@ static bool contested(const struct nfs4r_core *c, const struct nfs4r_oid *dir)
 
 void policy_contest(struct nfs4r_core *c, const struct claim *cl)
 {
-	struct oidmark *m, *tmp;
-
 	if (!c->cfg.contested_ms)
 		return;
-	if (HASH_COUNT(c->contested) >= HEAT_MAX)
-		HASH_ITER(hh, c->contested, m, tmp)
-			if (m->value <= c->now) {
-				HASH_DEL(c->contested, m);
-				free(m);
-			}
-	for (uint32_t i = 0; i < cl->n; i++) {
-		if (cl->ctl[i].depth < NFS4R_DEEP)
-			continue;
-		if (HASH_COUNT(c->contested) >= HEAT_MAX && !mark_find(c->contested, &cl->ctl[i].oid))
-			return;
-		mark_get(&c->contested, &cl->ctl[i].oid)->value = c->now + c->cfg.contested_ms;
-	}
+	for (uint32_t i = 0; i < cl->n; i++)
+		if (cl->ctl[i].depth >= NFS4R_DEEP)
+			mark_until(c, &c->contested, &cl->ctl[i].oid, c->now + c->cfg.contested_ms);
 }
 
 /* Control 4.1, optional deep: @dir is needed shallow; may it be asked deep? */
@@ -104,6 +92,7 @@ struct heat {
 	uint64_t since[2];    /* begin of the window */
 	uint32_t paid[2];
 	struct nfs4r_oid last[2]; /* the last object counted */
+	uint64_t others_ms;	  /* somebody else was elected, or wanted to be, below; 0: never */
 	UT_hash_handle hh;
 };
 
@@ -177,6 +166,8 @@ static bool hot(const struct nfs4r_core *c, const struct heat *h, int what)
 {
 	uint32_t limit = what == DIRS ? c->cfg.promote_count : c->cfg.deep_plus_count;
 
+	if (what == DIRS && h && h->others_ms && c->now < h->others_ms + c->cfg.promote_ms && !FAULT(F_PROMOTES_OVER_OTHERS))
+		return false;
 	return limit && h && !cold(c, h, what) && h->paid[what] >= limit;
 }
 
@@ -234,8 +225,25 @@ void policy_paid(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 {
 	struct nfs4r_facts f;
 
+	yield_paid(c, oid);
 	if (is_known(c, oid, &f))
 		paid(c, oid, f.type == NFS4R_TYPE_DIR ? DIRS : FILES);
+}
+
+/* Another server proposes @oid: directories above it are not this server's alone. */
+void policy_others(struct nfs4r_core *c, const struct nfs4r_oid *oid)
+{
+	struct heat *h;
+	struct walk w;
+
+	if (!c->heat)
+		return;
+	walk_begin(&w, oid);
+	while (walk_up(c, &w)) {
+		HASH_FIND(hh, c->heat, &w.oid, sizeof(w.oid), h);
+		if (h)
+			h->others_ms = c->now + !c->now;
+	}
 }
 
 /* ---- claims won, lost --------------------------------------------------------------- */
@@ -289,14 +297,9 @@ void policy_lost(struct nfs4r_core *c, struct own *ow)
 
 void policy_fini(struct nfs4r_core *c)
 {
-	struct oidmark *m, *tmp;
-	struct heat *h, *tmp2;
+	struct heat *h, *tmp;
 
-	HASH_ITER(hh, c->contested, m, tmp) {
-		HASH_DEL(c->contested, m);
-		free(m);
-	}
-	HASH_ITER(hh, c->heat, h, tmp2) {
+	HASH_ITER(hh, c->heat, h, tmp) {
 		HASH_DEL(c->heat, h);
 		free(h);
 	}

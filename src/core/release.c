@@ -48,6 +48,15 @@ static struct own **list_of(struct nfs4r_core *c, const struct own *ow)
 	return ow->deep ? &c->idle_deep : &c->idle;
 }
 
+/* close_at no longer counts. */
+static void no_end(struct nfs4r_core *c, struct own *ow)
+{
+	if (ow->close_at)
+		DL_DELETE2(c->ending, ow, end_prev, end_next);
+	ow->close_at = 0;
+	ow->yields = false;
+}
+
 uint64_t idle_end(const struct nfs4r_core *c, const struct own *ow)
 {
 	return ow->used_ms + (ow->deep ? c->cfg.deep_ms : c->cfg.idle_ms);
@@ -67,9 +76,13 @@ void claim_used(struct nfs4r_core *c, struct own *ow)
 	struct own **list = list_of(c, ow);
 
 	ow->used_ms = c->now;
-	if (ow->state == OWN_WON && !ow->closing) {
-		DL_DELETE(*list, ow);
-		DL_APPEND(*list, ow);
+	if (ow->state != OWN_WON || ow->closing)
+		return;
+	DL_DELETE(*list, ow);
+	DL_APPEND(*list, ow);
+	if (ow->yields && !FAULT(F_YIELD_IN_USE)) {
+		no_end(c, ow);
+		timer_at(c, idle_end(c, ow));
 	}
 }
 
@@ -78,14 +91,6 @@ static void deep_plus_ends(struct nfs4r_core *c, const struct claim *cl)
 	for (uint32_t i = 0; i < cl->n; i++)
 		if (cl->ctl[i].depth == NFS4R_DEEP_PLUS)
 			c->dirty |= DIRTY_OPENS;
-}
-
-/* close_at no longer counts. */
-static void no_end(struct nfs4r_core *c, struct own *ow)
-{
-	if (ow->close_at)
-		DL_DELETE2(c->ending, ow, end_prev, end_next);
-	ow->close_at = 0;
 }
 
 /* @ow is closing, and the release is waited for: its checkpoints are more urgent than others. */
@@ -435,6 +440,7 @@ void release_at(struct nfs4r_core *c, struct own *ow, uint64_t t)
 	if (!ow->close_at)
 		DL_APPEND2(c->ending, ow, end_prev, end_next);
 	ow->close_at = t ? t : 1;
+	ow->yields = false;
 	timer_at(c, ow->close_at);
 }
 
@@ -445,6 +451,10 @@ static void time_over(struct nfs4r_core *c, struct own *ow)
 
 	if (ow->forced && c->now < ow->used_ms + c->cfg.revoke_ms) { /* a revoke shortens the timer, it does not stop it */
 		release_at(c, ow, ow->used_ms + c->cfg.revoke_ms);
+		return;
+	}
+	if (ow->yields && !yield_over(c, ow)) {
+		claim_used(c, ow);
 		return;
 	}
 	if (!policy_may_close(c, ow, &again)) {
@@ -583,6 +593,7 @@ static void revoke(struct nfs4r_core *c, struct own *ow, const struct nfs4r_msg 
 		ow->revoked_by = *prio;
 	policy_revoked(c, ow, &m->revoke.oid, below);
 	ow->forced = true;
+	ow->yields = false; /* its use does not take this end back */
 	if (!c->cfg.revoke_ms || again || below || !(ow->deep || ow->holds || ow->pins || prio->attempts == 0))
 		close_soon(c, ow);
 	else if (!ow->close_at)

@@ -225,8 +225,8 @@ static void serve_task(struct nfs4r_engine *eng, void *arg)
 	/* Not ready, or without a lease, is not NOT_PRIMARY: the asker would read its own old copy (6.3). */
 	enum nfs4r_status st = eng->ready && view_has_lease(eng) ? nfs4r_core_may_serve(eng->core, &rd->oid) : NFS4R_DELAY;
 
-	if (st == NFS4R_OK)
-		nfs4r_core_served(eng->core, &rd->oid);
+	if (st == NFS4R_OK && nfs4r_core_served(eng->core, &rd->oid))
+		engine_step(eng, &(struct nfs4r_event){ .type = NFS4R_EV_TICK });
 	pthread_mutex_unlock(&eng->lock);
 	if (st == NFS4R_OK && rd->type == NFS4R_RD_COMMIT && held_is_asked(eng)) {
 		serve_commit(eng, s);

@@ -290,6 +290,53 @@ static bool dropped_deep_plus_waits(struct net *n)
 	return route(n, S, &f, false) == P;
 }
 
+/* Q was elected below d not long ago, and let go. P has its third election below d: it must not take d from Q. */
+static bool nothing_is_promoted_over_others(struct net *n)
+{
+	old(n, THREE);
+	do_create(n, P, "d/x", "a");
+	do_chmod(n, Q, "d/u/f");
+	net_run(n, 2 * n->cfg.idle_ms);
+	assert_true(depth_of(n, Q, "d/u/f") == 0);
+	do_create(n, P, "d/y", "a");
+	do_create(n, P, "d/z", "a");
+	net_run(n, 2 * RTT(n));
+	return depth_of(n, P, "d") == 0;
+}
+
+/* ---- 7.11 --------------------------------------------------------------------------------------------- */
+
+/* P updates d again and again, with pauses, and somebody reads it. */
+static uint32_t elections_with_pauses(struct net *n, int updates, uint32_t pause)
+{
+	char name[8];
+
+	n->cfg.read_ms = 100;
+	old(n, "d/ d/x/");
+	for (int i = 0; i < updates; i++) {
+		snprintf(name, sizeof(name), "k%d", i);
+		assert_int_equal(finish(n, create(n, P, "d", name)), NFS4R_OK);
+		for (uint32_t t = 0; t < pause; t += 25) {
+			struct nfs4r_oid d = at(n, "d");
+
+			if (nfs4r_core_may_serve(n->s[P].core, &d) == NFS4R_OK)
+				reads(n, P, "d", 1);
+			net_run(n, 25);
+		}
+	}
+	return (uint32_t)stats(n, P).elections;
+}
+
+static bool who_pauses_pays_once(struct net *n)
+{
+	return elections_with_pauses(n, 10, 300) <= 2;
+}
+
+static bool what_is_used_does_not_yield(struct net *n)
+{
+	return elections_with_pauses(n, 20, 75) == 1;
+}
+
 /* ---- section 7.10 ------------------------------------------------------------------------------------- */
 
 /* A new file of P in d, which P controls deeply. Nothing of it is released while S's disk is slow. */
@@ -428,6 +475,9 @@ static const struct prevents list[] = {
 	{ "control 7.4: a promotion wants acks", F_SIDE_WINS_ALONE, promotion_wants_acks },
 	{ "control 7.4: narrowing costs the holder nothing", F_NARROW_AT_ONCE, narrowing_costs_the_holder_nothing },
 	{ "control 7.4: a lost replacement is not waited for", F_WAIT_FOR_LOST, lost_replacement_is_not_waited_for },
+	{ "control 7.4: nothing is promoted over others", F_PROMOTES_OVER_OTHERS, nothing_is_promoted_over_others },
+	{ "control 7.11: who pauses pays once", F_YIELDS_AGAIN, who_pauses_pays_once },
+	{ "control 7.11: what is used does not yield", F_YIELD_IN_USE, what_is_used_does_not_yield },
 	{ "control 7.9: directories do not keep deep+", F_DIRS_KEEP_PLUS, directories_do_not_keep_deep_plus },
 	{ "control 7.9: a dropped deep+ waits", F_DROP_AT_ONCE, dropped_deep_plus_waits },
 	{ "control 7.10: announced control completes nothing", F_ANNOUNCED_COMPLETES, announced_completes_nothing },

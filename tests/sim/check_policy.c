@@ -33,14 +33,16 @@ void policy_count(struct server *v)
 	t->raises_lost += st.raises_lost;
 	t->drops += st.drops;
 	t->narrowed += st.narrowed;
+	t->yielded += st.yielded;
+	t->yield_regrets += st.yield_regrets;
 }
 
 void policy_print(const struct totals *t)
 {
 	printf("policy: %llu elections, deep %llu asked %llu refused, promotions %llu lost %llu, raises %llu lost %llu, drops %llu, "
-	       "narrowed %llu\n",
+	       "narrowed %llu, yielded %llu regretted %llu\n",
 	       ULL(t->elections), ULL(t->deep_asked), ULL(t->deep_refused), ULL(t->promotions), ULL(t->promotions_lost),
-	       ULL(t->raises), ULL(t->raises_lost), ULL(t->drops), ULL(t->narrowed));
+	       ULL(t->raises), ULL(t->raises_lost), ULL(t->drops), ULL(t->narrowed), ULL(t->yielded), ULL(t->yield_regrets));
 }
 
 const char *policy_never(const struct totals *t)
@@ -53,6 +55,8 @@ const char *policy_never(const struct totals *t)
 	       !t->raises_lost	   ? "deep+ was never refused" :
 	       !t->drops	   ? "no deep+ was ever dropped" :
 	       !t->narrowed	   ? "nothing was ever narrowed" :
+	       !t->yielded	   ? "nothing ever yielded to readers" :
+	       !t->yield_regrets   ? "no yielding was ever regretted" :
 				     NULL;
 }
 

@@ -510,6 +510,15 @@ static void draw_policy(struct plan *p)
 	}
 }
 
+/* A stream of its own, once more: readers hurry those who control directories. */
+static void draw_readers(struct plan *p)
+{
+	static const uint32_t waits[] = { 0, 0, 1, 30, 100, 400 };
+	struct rng r = { hash_mix(p->seed, 0x7e11) };
+
+	p->read_ms = waits[rng_below(&r, 6)];
+}
+
 static uint32_t at_least(uint64_t min, uint64_t x)
 {
 	return (uint32_t)(x < min ? min : x);
@@ -592,6 +601,7 @@ void plan_draw(struct plan *p, uint64_t seed, const struct mode *mode, uint32_t 
 	if (!p->cut_for_us)
 		p->cut_for_us = 500 * MS;
 	draw_policy(p);
+	draw_readers(p);
 	if (p->troubles || (views && !p->elections_max))
 		draw_views(p, &v);
 	if (p->seals || (views && p->lease_ms && rng_chance(&v, 400)))
@@ -615,7 +625,7 @@ void plan_print(const struct plan *p, char *buf, size_t len)
 		 "mode %s, %u of %u servers, %u clients each, work %llu ms, think %llu ms, loss %u, dup %u, lag %llu/%llu ms, "
 		 "%u slow paths %llu ms, cut every %llu ms for %llu, crash every %llu ms (machine %u/1000), sync %llu us, "
 		 "exec %llu us, apply %llu us, checkpoint %llu ms, window %u, idle %u ms, deep %s %u ms, promote %u, deep+ %u, "
-		 "contested %u ms, revoke %u ms, announce %u ms, holdoff %u ms, share %u, bursts %u",
+		 "contested %u ms, read idle %u ms, revoke %u ms, announce %u ms, holdoff %u ms, share %u, bursts %u",
 		 p->mode->name, p->base, p->servers, p->clients, (unsigned long long)(p->work_us / MS),
 		 (unsigned long long)(p->think_us / MS), p->loss, p->dup, (unsigned long long)(p->lag_us / MS),
 		 (unsigned long long)(p->bulk_lag_us / MS), p->slow_paths, (unsigned long long)(p->slow_us / MS),
@@ -623,7 +633,7 @@ void plan_print(const struct plan *p, char *buf, size_t len)
 		 (unsigned long long)(p->crash_every_us / MS), p->machine_crash, (unsigned long long)p->sync_us,
 		 (unsigned long long)p->exec_us, (unsigned long long)p->apply_us,
 		 (unsigned long long)(p->checkpoint_us / MS), p->window, p->idle_ms, p->deep ? "on" : "off",
-		 p->deep_ms, p->promote_count, p->deep_plus_count, p->contested_ms, p->revoke_ms, p->announce_ms, p->holdoff_ms,
+		 p->deep_ms, p->promote_count, p->deep_plus_count, p->contested_ms, p->read_ms, p->revoke_ms, p->announce_ms, p->holdoff_ms,
 		 p->share_reads, p->bursts);
 	n = strlen(buf);
 	if (p->lease_ms)

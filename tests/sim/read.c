@@ -178,6 +178,15 @@ void read_start(struct server *v, struct client *c, uint32_t type, uint32_t obj,
 	decide(rd);
 }
 
+/* false: it fell over that. */
+static bool stepped(struct server *v, struct nfs4r_event *ev)
+{
+	uint64_t generation = v->generation;
+
+	server_step(v, ev);
+	return v->up && v->generation == generation;
+}
+
 static void on_read(struct server *v, nfs4r_server_id from, const struct nfs4r_read *asked)
 {
 	struct nfs4r_read r = *asked;
@@ -186,8 +195,8 @@ static void on_read(struct server *v, nfs4r_server_id from, const struct nfs4r_r
 	r.status = NFS4R_DELAY;
 	if (clock_ms(v) < nfs4r_core_lease_until(v->core))
 		r.status = nfs4r_core_may_serve(v->core, &r.oid);
-	if (r.status == NFS4R_OK)
-		nfs4r_core_served(v->core, &r.oid);
+	if (r.status == NFS4R_OK && nfs4r_core_served(v->core, &r.oid) && !stepped(v, &(struct nfs4r_event){ .type = NFS4R_EV_TICK }))
+		return;
 	if (r.status == NFS4R_OK && r.type == NFS4R_RD_COMMIT) {
 		commit_begin(v, from, &r);
 		return;
@@ -203,14 +212,11 @@ static void on_read(struct server *v, nfs4r_server_id from, const struct nfs4r_r
 
 static bool told(struct server *v, nfs4r_server_id from, const struct nfs4r_read *r)
 {
-	uint64_t generation = v->generation;
 	struct nfs4r_event ev = { .type = NFS4R_EV_TOLD, .peer = from, .oid = r->oid, .version = r->attrs.version };
 
 	if (r->status == NFS4R_NOT_PRIMARY)
 		ev.version = 0;
-	if (!ev.version || tree_get(&v->tree, obj_of(v->sim, &r->oid))->version < ev.version)
-		server_step(v, &ev);
-	return v->up && v->generation == generation;
+	return (ev.version && tree_get(&v->tree, obj_of(v->sim, &r->oid))->version >= ev.version) || stepped(v, &ev);
 }
 
 void read_on_msg(struct server *v, nfs4r_server_id from, struct nfs4r_msg *m)

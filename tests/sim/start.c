@@ -287,6 +287,7 @@ static void make_core(struct server *v)
 	cfg.promote_count = s->plan.promote_count;
 	cfg.deep_plus_count = s->plan.deep_plus_count;
 	cfg.contested_ms = s->plan.contested_ms;
+	cfg.read_ms = s->plan.read_ms;
 	cfg.share_reads = s->plan.share_reads;
 	cfg.lease_ms = s->plan.lease_ms;
 	cfg.silence_ms = s->plan.silence_ms;
