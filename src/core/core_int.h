@@ -1047,6 +1047,7 @@ void policy_fini(struct nfs4r_core *c);
 
 /* narrow.c: when to be content with less (7.1, 7.4, 7.9) */
 void policy_used(struct nfs4r_core *c, const struct opx *o);
+void policy_wants(struct nfs4r_core *c, struct own *ow, const struct nfs4r_oid *wanted);
 void policy_revoked(struct nfs4r_core *c, struct own *ow, const struct nfs4r_oid *wanted, bool below);
 bool policy_giving(struct nfs4r_core *c, const struct nfs4r_oid *oid);
 const struct nfs4r_oid *policy_wanted(const struct own *ow);
@@ -1059,7 +1060,7 @@ uint64_t policy_reads(const struct own *ow);
 uint32_t yield_ms(const struct nfs4r_core *c, const struct own *ow); /* how long a use below deep control keeps readers from it */
 bool yield_read(struct nfs4r_core *c, const struct nfs4r_oid *oid);
 bool yield_over(struct nfs4r_core *c, struct own *ow);
-void yield_paid(struct nfs4r_core *c, const struct nfs4r_oid *oid);
+void yield_regret(struct nfs4r_core *c, const struct nfs4r_oid *oid);
 
 /* needs.c */
 void needs_of(struct nfs4r_core *c, struct nfs4r_op *op, struct needs *nd);

@@ -170,6 +170,7 @@
 	X(F_REVOKE_CANCELLED, "control 7.1", "closing is taken back though a revoke came")		\
 	X(F_YIELDS_AGAIN, "control 7.11", "a directory yields to readers at every pause of who updates it")	\
 	X(F_PROMOTES_OVER_OTHERS, "control 7.4", "a directory below which others were just elected is promoted")	\
+	X(F_CLIMBS_OVER_CONTESTED, "control 7.4", "a directory above a contested one is promoted or raised")	\
 	X(F_YIELD_IN_USE, "control 7.11", "what yields to readers ends although it is used")
 
 enum nfs4r_fault {

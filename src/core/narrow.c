@@ -229,16 +229,22 @@ static void narrow(struct nfs4r_core *c, struct own *ow, const struct nfs4r_oid 
 	pol(ow)->replacement = policy_ask(c, v, n)->claim->key.seq;
 }
 
-/* A revoke for @wanted marks @ow, a deep claim. */
-void policy_revoked(struct nfs4r_core *c, struct own *ow, const struct nfs4r_oid *wanted, bool below)
+/* Others want @wanted of @ow, a deep claim. */
+void policy_wants(struct nfs4r_core *c, struct own *ow, const struct nfs4r_oid *wanted)
 {
-	if (!ow->deep)
-		return;
 	for (uint32_t i = 0; i < ow->claim->n; i++)
 		if (is_under(c, wanted, &ow->claim->ctl[i].oid)) {
 			pol(ow)->wanted = *wanted;
 			ow->pol->is_wanted = true;
 		}
+}
+
+/* A revoke for @wanted marks @ow. */
+void policy_revoked(struct nfs4r_core *c, struct own *ow, const struct nfs4r_oid *wanted, bool below)
+{
+	if (!ow->deep)
+		return;
+	policy_wants(c, ow, wanted);
 	narrow(c, ow, wanted, below);
 }
 

@@ -192,6 +192,7 @@ static void paid(struct nfs4r_core *c, const struct nfs4r_oid *oid, int what)
 	uint32_t depth = what == DIRS ? NFS4R_DEEP : NFS4R_DEEP_PLUS;
 	struct nfs4r_control want;
 	struct heat *h, *pick = NULL;
+	bool barred = false;
 	struct walk w;
 
 	walk_begin(&w, oid);
@@ -209,7 +210,8 @@ static void paid(struct nfs4r_core *c, const struct nfs4r_oid *oid, int what)
 			continue;
 		h->last[what] = *oid;
 		h->paid[what]++;
-		if (!pick && hot(c, h, what) && may_ask(c, &w.oid, depth))
+		barred |= contested(c, &w.oid) && !FAULT(F_CLIMBS_OVER_CONTESTED); /* all above covers that, too */
+		if (!pick && !barred && hot(c, h, what) && may_ask(c, &w.oid, depth))
 			pick = h;
 	} while (walk_up(c, &w));
 	if (!pick)
@@ -225,7 +227,7 @@ void policy_paid(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 {
 	struct nfs4r_facts f;
 
-	yield_paid(c, oid);
+	yield_regret(c, oid);
 	if (is_known(c, oid, &f))
 		paid(c, oid, f.type == NFS4R_TYPE_DIR ? DIRS : FILES);
 }

@@ -122,8 +122,24 @@ void claim_start_closing(struct nfs4r_core *c, struct own *ow)
 	c->dirty |= DIRTY_RELEASE | DIRTY_OPS;
 }
 
-/* Does somebody wait for a closing claim that covers @oid? */
-static bool is_waited_for(struct nfs4r_core *c, const struct nfs4r_oid *oid)
+/* Closing, of a single control, no deep+, and would count for @n if it were not. What was announced completes no update (7.10). */
+static bool may_reopen(const struct ctl *k, const struct need *n, uint32_t level)
+{
+	const struct own *ow = k->claim->own;
+
+	return ow && ow->state == OWN_WON && ow->closing && k->claim->n == 1 && !ow->plus && !k->claim->announced && k->depth >= (level ? NFS4R_DEEP : n->depth);
+}
+
+/* Will everybody have @cl in its table, or know nothing of what it controls, by the time that a claim closing with @last is released (7.2)? */
+static bool known_by_then(const struct nfs4r_core *c, const struct claim *cl, nfs4r_lsn last)
+{
+	if (cl->kind == NFS4R_PROPOSED)
+		return claim_acked_by_all(c, cl) || FAULT(F_LAST_UNSETTLED);
+	return cl->kind == NFS4R_CREATED || cl->lsn <= last;
+}
+
+/* Does somebody wait for a closing claim that covers @oid, and would updates under @cl put its release off? */
+static bool is_waited_for(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct claim *cl)
 {
 	struct walk w;
 	struct ctl *k;
@@ -135,7 +151,9 @@ static bool is_waited_for(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 		for (k = controls_of(c, &w.oid); k; k = k->next) {
 			const struct own *ow = k->claim->own;
 
-			if (ow && ow->closing && (ow->forced || ow->wanted) && (!w.level || k->depth >= NFS4R_DEEP))
+			if (!ow || !ow->closing || !(ow->forced || ow->wanted) || (w.level && k->depth < NFS4R_DEEP))
+				continue;
+			if (k->claim == cl || !w.level || k->depth != NFS4R_DEEP || !known_by_then(c, cl, ow->last))
 				return true;
 		}
 	} while (walk_up(c, &w));
@@ -144,29 +162,32 @@ static bool is_waited_for(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 
 /*
  * Control 7.1: closing is taken back for an operation of this server if nobody waits for it, nor for a deep one above it, whose `last` the
- * operation might raise (5.1). Only single controls, and not after it was announced: then it would complete no update (7.10).
+ * operation might raise (5.1).
  */
 struct claim *claim_reopen(struct nfs4r_core *c, const struct need *n)
 {
+	struct walk w;
 	struct ctl *k;
 
-	if (!c->closing || is_waited_for(c, &n->oid))
+	if (!c->closing)
 		return NULL;
-	for (k = controls_of(c, &n->oid); k; k = k->next) {
-		struct own *ow = k->claim->own;
+	walk_begin(&w, &n->oid);
+	do {
+		for (k = controls_of(c, &w.oid); k; k = k->next) {
+			struct own *ow = k->claim->own;
 
-		if (!ow || ow->state != OWN_WON || !ow->closing || k->claim->n != 1 || ow->deep || k->depth < n->depth)
-			continue;
-		if (k->claim->announced)
-			continue;
-		DL_DELETE(c->closing, ow);
-		announce_never(c, ow);
-		ow->closing = ow->revoked = false;
-		claim_idle(c, ow);
-		c->st.reopened++;
-		c->dirty |= DIRTY_OPS;
-		return k->claim;
-	}
+			if (!may_reopen(k, n, w.level) || is_waited_for(c, &n->oid, k->claim))
+				continue;
+			DL_DELETE(c->closing, ow);
+			announce_never(c, ow);
+			ow->closing = ow->revoked = false;
+			claim_idle(c, ow);
+			yield_regret(c, &n->oid);
+			c->st.reopened++;
+			c->dirty |= DIRTY_OPS;
+			return k->claim;
+		}
+	} while (!n->explicit_only && walk_up(c, &w));
 	return NULL;
 }
 
@@ -178,12 +199,6 @@ static void close_soon(struct nfs4r_core *c, struct own *ow)
 	ow->revoked = true;
 	if (!ow->holds && ow->state == OWN_WON)
 		claim_start_closing(c, ow);
-}
-
-/* Will everybody have @cl in its table by the time that a claim closing with @last is released (7.2)? */
-static bool known_by_then(const struct nfs4r_core *c, const struct claim *cl, nfs4r_lsn last)
-{
-	return cl->kind == NFS4R_PROPOSED ? claim_acked_by_all(c, cl) || FAULT(F_LAST_UNSETTLED) : cl->lsn <= last;
 }
 
 /*
@@ -586,6 +601,10 @@ static void revoke(struct nfs4r_core *c, struct own *ow, const struct nfs4r_msg 
 	if (ow->state == OWN_WON && ow->closing) {
 		ow->wanted = true;
 		wanted(c, ow);
+		if (ow->deep && !ow->forced) { /* what this server does below goes on raising `last` */
+			ow->forced = true;
+			policy_wants(c, ow, &m->revoke.oid);
+		}
 	}
 	if (ow->state != OWN_WON || ow->closing)
 		return;

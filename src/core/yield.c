@@ -107,8 +107,8 @@ bool yield_over(struct nfs4r_core *c, struct own *ow)
 	return true;
 }
 
-/* An election had to be paid for @oid. Would it have been saved by what yielded? */
-void yield_paid(struct nfs4r_core *c, const struct nfs4r_oid *oid)
+/* @oid is needed again, and had to be elected or opened again. Would it not, but for what yielded? */
+void yield_regret(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 {
 	struct oidmark *m;
 	struct walk w;

@@ -57,6 +57,35 @@ static void siblings_each_keep_their_own(void **state)
 	net_free(n);
 }
 
+/*
+ * The same, and P makes, closes and removes files in d itself all the time, for no further election. That puts nothing off for Q: who has not got what
+ * was made after `last` does not know it (control 5.1 b).
+ */
+static void new_files_put_nothing_off(void **state)
+{
+	struct net *n = busy_in("d");
+	struct client *q = create(n, Q, "d/y", "q"), *c;
+	int i;
+
+	for (i = 0; i < 200; i++) {
+		c = create(n, P, "d", "k");
+		assert_true(c->done);
+		net_writers(n, P, &c->op.result, true);
+		net_writers(n, P, &c->op.result, false);
+		assert_true(unlink_(n, P, "d", "k")->done);
+		net_run(n, 2);
+		if (depth_of(n, Q, "d/y"))
+			break;
+		if (q->done)
+			q = create(n, Q, "d/y", i % 2 ? "q1" : "q2");
+	}
+	assert_true(i < 200);
+	assert_int_equal(depth_of(n, P, "d"), NFS4R_SHALLOW);
+	assert_int_equal(stats(n, P).elections, 2);
+	net_quiet(n);
+	net_free(n);
+}
+
 /* The highest directory that does not contain what is wanted is kept, not each one used. */
 static void narrowing_keeps_whole_branches(void **state)
 {
@@ -296,6 +325,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(siblings_each_keep_their_own),
+		cmocka_unit_test(new_files_put_nothing_off),
 		cmocka_unit_test(narrowing_keeps_whole_branches),
 		cmocka_unit_test(narrowing_to_shallow),
 		cmocka_unit_test(what_is_wanted_is_not_kept),

@@ -304,6 +304,21 @@ static bool nothing_is_promoted_over_others(struct net *n)
 	return depth_of(n, P, "d") == 0;
 }
 
+/* Others wanted something in t/d. Whoever pays for files there must not ask for t, which covers it, too. */
+static bool nothing_above_contested_is_asked_for(struct net *n)
+{
+	old(n, "t/ t/d/ t/d/0 t/d/1 t/d/2 t/d/x/");
+	do_claim(n, P, "t/d", NFS4R_DEEP);
+	revoke(n, Q, P, "t/d/x", 1);
+	net_run(n, 2 * n->cfg.deep_ms);
+	assert_true(n->cfg.contested_ms > 3 * n->cfg.deep_ms && depth_of(n, P, "t/d") == 0);
+	do_chmod(n, P, "t/d/0");
+	do_chmod(n, P, "t/d/1");
+	do_chmod(n, P, "t/d/2");
+	net_run(n, RTT(n));
+	return stats(n, P).raises == 0;
+}
+
 /* ---- 7.11 --------------------------------------------------------------------------------------------- */
 
 /* P updates d again and again, with pauses, and somebody reads it. */
@@ -476,6 +491,7 @@ static const struct prevents list[] = {
 	{ "control 7.4: narrowing costs the holder nothing", F_NARROW_AT_ONCE, narrowing_costs_the_holder_nothing },
 	{ "control 7.4: a lost replacement is not waited for", F_WAIT_FOR_LOST, lost_replacement_is_not_waited_for },
 	{ "control 7.4: nothing is promoted over others", F_PROMOTES_OVER_OTHERS, nothing_is_promoted_over_others },
+	{ "control 7.4: nothing above a contested directory is asked for", F_CLIMBS_OVER_CONTESTED, nothing_above_contested_is_asked_for },
 	{ "control 7.11: who pauses pays once", F_YIELDS_AGAIN, who_pauses_pays_once },
 	{ "control 7.11: what is used does not yield", F_YIELD_IN_USE, what_is_used_does_not_yield },
 	{ "control 7.9: directories do not keep deep+", F_DIRS_KEEP_PLUS, directories_do_not_keep_deep_plus },

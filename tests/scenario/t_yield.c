@@ -46,6 +46,59 @@ static void what_is_idle_ends_at_once(void **state)
 	net_free(n);
 }
 
+/* d is going, and S's disk is slow. */
+static struct net *going(void)
+{
+	struct net *n = net_readers("d/ d/x/");
+
+	n->s[S].no_checkpoint = true;
+	do_create(n, P, "d", "a");
+	net_run(n, READ_MS);
+	reads(n, P, "d", 1);
+	assert_int_equal(depth_of(n, P, "d"), 0);
+	return n;
+}
+
+/* Closing is taken back for its owner (control 7.1), who is then left alone. */
+static void its_owner_comes_back(void **state)
+{
+	struct net *n = going();
+
+	assert_true(create(n, P, "d/x", "b")->done);
+	assert_int_equal(depth_of(n, P, "d"), NFS4R_DEEP);
+	assert_int_equal(stats(n, P).elections, 1);
+	assert_int_equal(stats(n, P).reopened, 1);
+	assert_int_equal(stats(n, P).yield_regrets, 1);
+	reads(n, P, "d", 1);
+	net_run(n, 2 * READ_MS);
+	assert_int_equal(depth_of(n, P, "d"), NFS4R_DEEP);
+	n->s[S].no_checkpoint = false;
+	net_stable(n, S);
+	net_quiet(n);
+	net_free(n);
+}
+
+/* ... but not when another server wants it: that one is first, and P waits (control 7.5, 7.6). */
+static void its_owner_comes_back_too_late(void **state)
+{
+	struct net *n = going();
+	struct client *p, *q;
+
+	revoke(n, Q, P, "d", 1);
+	p = create(n, P, "d", "p");
+	net_run(n, 4 * RTT(n));
+	assert_false(p->done);
+	n->s[S].no_checkpoint = false;
+	net_stable(n, S);
+	q = create(n, Q, "d", "q");
+	assert_int_equal(finish(n, q), NFS4R_OK);
+	assert_int_equal(q->op.primary, Q);
+	assert_int_equal(finish(n, p), NFS4R_OK);
+	assert_true(p->done_at > q->done_at);
+	net_quiet(n);
+	net_free(n);
+}
+
 /* In use when the reader comes: READ_MS after the last use, which moves with each. */
 static void what_is_used_ends_after_the_pause(void **state)
 {
@@ -186,6 +239,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_idle_ends_at_once),
+		cmocka_unit_test(its_owner_comes_back),
+		cmocka_unit_test(its_owner_comes_back_too_late),
 		cmocka_unit_test(what_is_used_ends_after_the_pause),
 		cmocka_unit_test(nobody_reads_any_more),
 		cmocka_unit_test(shallow_control_yields),
