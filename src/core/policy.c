@@ -206,11 +206,11 @@ static void paid(struct nfs4r_core *c, const struct nfs4r_oid *oid, int what)
 			h->since[what] = c->now;
 			h->paid[what] = 0;
 		}
+		barred |= contested(c, &w.oid) && !FAULT(F_CLIMBS_OVER_CONTESTED); /* all above covers that, too */
 		if (nfs4r_oid_eq(&h->last[what], oid))
 			continue;
 		h->last[what] = *oid;
 		h->paid[what]++;
-		barred |= contested(c, &w.oid) && !FAULT(F_CLIMBS_OVER_CONTESTED); /* all above covers that, too */
 		if (!pick && !barred && hot(c, h, what) && may_ask(c, &w.oid, depth))
 			pick = h;
 	} while (walk_up(c, &w));

@@ -59,7 +59,7 @@ bool yield_read(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 	struct ctl *k;
 	bool ends = false;
 
-	if (!c->cfg.read_ms || !is_known(c, oid, &f) || f.type != NFS4R_TYPE_DIR)
+	if (!c->cfg.read_ms || !is_known(c, oid, &f) || f.type != NFS4R_TYPE_DIR || who_is_away(c)) /* it could not be released */
 		return false;
 	walk_begin(&w, oid);
 	do {
