@@ -1022,6 +1022,7 @@ struct oidmark *mark_find(struct oidmark *table, const struct nfs4r_oid *oid);
 struct oidmark *mark_get(struct oidmark **table, const struct nfs4r_oid *oid);
 void mark_drop(struct oidmark **table, const struct nfs4r_oid *oid);
 #define MARKS_MAX 4096 /* of a table of times */
+bool mark_lasts(const struct nfs4r_core *c, struct oidmark *table, const struct nfs4r_oid *oid);
 void mark_until(const struct nfs4r_core *c, struct oidmark **table, const struct nfs4r_oid *oid, uint64_t until);
 uint64_t holdoff_until(struct nfs4r_core *c, const struct nfs4r_oid *oid);
 uint64_t holdoff_clearing(struct nfs4r_core *c, const struct nfs4r_oid *oid);

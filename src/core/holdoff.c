@@ -60,6 +60,14 @@ void mark_until(const struct nfs4r_core *c, struct oidmark **table, const struct
 		mark_get(table, oid)->value = until;
 }
 
+/* Is the time of @oid in @table still to come? */
+bool mark_lasts(const struct nfs4r_core *c, struct oidmark *table, const struct nfs4r_oid *oid)
+{
+	const struct oidmark *m = mark_find(table, oid);
+
+	return m && m->value > c->now;
+}
+
 /* Is @oid below a directory that is to be clear? Until when, or 0. */
 uint64_t holdoff_clearing(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 {

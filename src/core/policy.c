@@ -62,9 +62,7 @@ uint64_t policy_holdoff_ms(const struct nfs4r_core *c)
 
 static bool contested(const struct nfs4r_core *c, const struct nfs4r_oid *dir)
 {
-	const struct oidmark *m = mark_find(c->contested, dir);
-
-	return m && m->value > c->now;
+	return mark_lasts(c, c->contested, dir);
 }
 
 void policy_contest(struct nfs4r_core *c, const struct claim *cl)

@@ -25,12 +25,9 @@ static bool only_directories(struct nfs4r_core *c, const struct claim *cl)
 
 static bool is_kept(const struct nfs4r_core *c, const struct claim *cl)
 {
-	for (uint32_t i = 0; i < cl->n; i++) {
-		const struct oidmark *m = mark_find(c->kept, &cl->ctl[i].oid);
-
-		if (m && m->value > c->now)
+	for (uint32_t i = 0; i < cl->n; i++)
+		if (mark_lasts(c, c->kept, &cl->ctl[i].oid))
 			return true;
-	}
 	return false;
 }
 
@@ -110,17 +107,13 @@ bool yield_over(struct nfs4r_core *c, struct own *ow)
 /* @oid is needed again, and had to be elected or opened again. Would it not, but for what yielded? */
 void yield_regret(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 {
-	struct oidmark *m;
 	struct walk w;
 
 	if (!c->let_go || FAULT(F_YIELDS_AGAIN))
 		return;
 	walk_begin(&w, oid);
 	do {
-		m = mark_find(c->let_go, &w.oid);
-		if (!m)
-			continue;
-		if (m->value > c->now) {
+		if (mark_lasts(c, c->let_go, &w.oid)) {
 			c->st.yield_regrets++;
 			mark_until(c, &c->kept, &w.oid, c->now + KEPT_MS);
 		}

@@ -139,6 +139,27 @@ static void nobody_reads_any_more(void **state)
 	net_free(n);
 }
 
+/* While a member is away (for longer than an operation waits) nothing could be released: what is idle stays, and serves, until its own timer ends. */
+static void nothing_yields_while_one_is_away(void **state)
+{
+	struct net *n = net_readers("d/");
+	char name[8];
+
+	do_create(n, P, "d", "a");
+	net_crash(n, S);
+	for (uint32_t t = 0; t <= n->cfg.op_wait_ms; t += 2 * READ_MS) {
+		snprintf(name, sizeof(name), "k%u", t);
+		create(n, P, "d", name);
+		net_run(n, 2 * READ_MS);
+	}
+	reads(n, P, "d", 1);
+	assert_int_equal(depth_of(n, P, "d"), NFS4R_DEEP);
+	assert_int_equal(stats(n, P).yielded, 0);
+	net_restart(n, S, true);
+	net_quiet(n);
+	net_free(n);
+}
+
 /* Shallow control of a directory yields as well. */
 static void shallow_control_yields(void **state)
 {
@@ -243,6 +264,7 @@ int main(void)
 		cmocka_unit_test(its_owner_comes_back_too_late),
 		cmocka_unit_test(what_is_used_ends_after_the_pause),
 		cmocka_unit_test(nobody_reads_any_more),
+		cmocka_unit_test(nothing_yields_while_one_is_away),
 		cmocka_unit_test(shallow_control_yields),
 		cmocka_unit_test(what_is_below_goes_along),
 		cmocka_unit_test(files_do_not_yield),
