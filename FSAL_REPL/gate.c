@@ -36,32 +36,39 @@ void repl_export_stop(struct repl_export *exp)
 		nfs4r_engine_stop(eng); /* its threads may be in our callbacks: no lock held */
 }
 
-/*
- * An object that this request made at another server. When it is here, the own copy is newer than the request, and so an answer for the rest of it
- * (control 6.4); its primary, which controls it now, need not be asked.
- */
-static void remember_made(struct repl_export *exp, const struct nfs4r_op *op)
+struct repl_changed repl_changed_elsewhere(const struct nfs4r_op *op)
 {
-	struct nfs4r_read rd = { .type = NFS4R_RD_GETATTR, .oid = op->result };
+	struct repl_changed ch = { .log = op->primary, .lsn = op->lsn };
 
-	if (op->type > NFS4R_OP_MKNOD || op->primary == 0 || op->primary == repl_module.cfg.rpc.self)
+	if (op->status == NFS4R_OK && op->lsn != 0 && op->primary != repl_module.cfg.rpc.self)
+		ch.oid = op->type <= NFS4R_OP_MKNOD ? op->result : op->obj; /* REMOVE and RENAME have none */
+	return ch;
+}
+
+void repl_remember_changed(struct repl_export *exp, const struct repl_changed *ch)
+{
+	struct nfs4r_read rd = { .type = NFS4R_RD_GETATTR, .oid = ch->oid };
+	struct nfs4r_row row;
+
+	if (nfs4r_oid_is_zero(&ch->oid) || repl_row(exp, &ch->oid, &row) != NFS4R_KNOWN || row.last_log != ch->log || row.last_lsn < ch->lsn)
 		return;
-	if (nfs4r_read_here(exp->eng, &rd) == NFS4R_OK)
+	if (repl_read_here(exp, &rd) == NFS4R_OK)
 		repl_compound_remember(exp, &rd.oid, &rd.attrs, false);
 	nfs4r_read_fini(&rd);
 }
 
 enum nfs4r_status repl_update(struct repl_export *exp, struct nfs4r_op *op, nfs4r_exec_fn exec, void *arg)
 {
+	struct repl_changed changed;
 	enum nfs4r_status st;
 
 	repl_compound_forget();
 	if (!gate_enter(exp))
 		return op->status = NFS4R_DELAY;
 	st = nfs4r_update(exp->eng, op, exec, arg);
-	if (st == NFS4R_OK)
-		remember_made(exp, op);
 	gate_leave(exp);
+	changed = repl_changed_elsewhere(op);
+	repl_remember_changed(exp, &changed);
 	return st;
 }
 

@@ -248,7 +248,7 @@ static void write_done(void *arg, struct nfs4r_op *op)
 		st = io->st;
 	if (!FSAL_IS_ERROR(st)) {
 		io->arg->io_amount = wanted(io->arg);
-		repl_verifier_keep(io->exp, io->request, op->verifier);
+		repl_verifier_keep(io->exp, io->request, op);
 		__atomic_store_n(&io->obj->wrote, 1, __ATOMIC_RELEASE);
 	} else {
 		repl_attr_cache_drop(io->exp->attr_cache, &io->obj->oid); /* some bytes may have been written */

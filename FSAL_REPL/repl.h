@@ -169,9 +169,18 @@ void repl_closed(struct repl_export *exp, const struct nfs4r_oid *oid);
 uint64_t repl_commit_begin(struct repl_export *exp, const struct nfs4r_oid *oid);
 enum nfs4r_status repl_commit_log(struct repl_export *exp, const struct nfs4r_oid *oid, uint64_t begun);
 uint64_t repl_verifier(struct repl_export *exp);
-/* The verifier of the WRITE that the client's @request (of op_ctx) just made; from before it was executed. Any thread. */
-void repl_verifier_keep(struct repl_export *exp, const void *request, uint64_t verifier);
-/* For the answer that is being made in op_ctx. */
+/* What a request made or changed at another server, by which entry of whose log. oid zero: nothing. */
+struct repl_changed {
+	struct nfs4r_oid oid;
+	nfs4r_server_id log;
+	nfs4r_lsn lsn;
+};
+struct repl_changed repl_changed_elsewhere(const struct nfs4r_op *op);
+/* Its attributes, for the rest of this request (control 6.4), if the entry is here. */
+void repl_remember_changed(struct repl_export *exp, const struct repl_changed *ch);
+/* The verifier of @op, the WRITE that the client's @request (of op_ctx) just made; from before it was executed. Any thread. */
+void repl_verifier_keep(struct repl_export *exp, const void *request, const struct nfs4r_op *op);
+/* For the answer that is being made in op_ctx, which goes on with the file as it is now. */
 uint64_t repl_verifier_answer(struct repl_export *exp);
 void repl_verifier_fini(struct repl_export *exp);
 /* Batches of a directory's names from the local copy. */

@@ -2,7 +2,8 @@
 /*
  * The write verifier of a WRITE is the one from before it was executed (log 5.3): if it changes meanwhile, the client finds at its COMMIT that what it
  * wrote may be lost. Ganesha asks for it when the WRITE is over, perhaps on another thread and without saying what for. So it is kept with the request of the client
- * until then: a request works off one WRITE at a time.
+ * until then: a request works off one WRITE at a time. What the client wants to know of the file after that is remembered at the same moment, since the memory of
+ * a request is its thread's (compound.c).
  *
  * A COMMIT finds none and gets the present one, which can only make the client write once more. A request that ends without asking leaves its entry to the next
  * one with the same address, so there are never more of them than requests of Ganesha; a COMMIT first drops what it finds.
@@ -13,6 +14,7 @@ struct repl_written {
 	struct repl_written *next;
 	const void *request;
 	uint64_t verifier;
+	struct repl_changed changed;
 };
 
 static struct repl_written **find(struct repl_export *exp, const void *request)
@@ -24,7 +26,7 @@ static struct repl_written **find(struct repl_export *exp, const void *request)
 	return at;
 }
 
-void repl_verifier_keep(struct repl_export *exp, const void *request, uint64_t verifier)
+void repl_verifier_keep(struct repl_export *exp, const void *request, const struct nfs4r_op *op)
 {
 	struct repl_written *w;
 
@@ -38,7 +40,8 @@ void repl_verifier_keep(struct repl_export *exp, const void *request, uint64_t v
 		w->next = exp->written;
 		exp->written = w;
 	}
-	w->verifier = verifier;
+	w->verifier = op->verifier;
+	w->changed = repl_changed_elsewhere(op);
 	PTHREAD_MUTEX_unlock(&exp->written_lock);
 }
 
@@ -56,8 +59,10 @@ uint64_t repl_verifier_answer(struct repl_export *exp)
 			*at = w->next;
 	}
 	PTHREAD_MUTEX_unlock(&exp->written_lock);
-	if (w != NULL)
+	if (w != NULL) {
 		verifier = w->verifier;
+		repl_remember_changed(exp, &w->changed);
+	}
 	gsh_free(w);
 	return verifier;
 }

@@ -137,13 +137,15 @@ def change_all(names):
         t = [time.monotonic()]
         fd = os.open(name, os.O_WRONLY | os.O_CREAT)
         t.append(time.monotonic())
+        os.fchmod(fd, 0o640)
+        t.append(time.monotonic())
         os.close(fd)
         t.append(time.monotonic())
         os.rename(name, f'{name}-')
         t.append(time.monotonic())
         os.unlink(f'{name}-')
         t.append(time.monotonic())
-        took.append([t[1] - t[0], t[3] - t[2], t[4] - t[3]])
+        took.append([t[1] - t[0], t[2] - t[1], t[4] - t[3], t[5] - t[4]])
     return took
 
 
