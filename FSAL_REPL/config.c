@@ -28,7 +28,7 @@ struct raw {
 	uint64_t retention_bytes;
 	bool import, deep, stale_reads;
 	uint32_t op_wait, close_wait, idle, repeat, checkpoint, executors, appliers, connections;
-	uint32_t deep_idle, read_idle, revoke_wait, promote_after, deep_plus_after, contested, share_reads;
+	uint32_t deep_idle, read_idle, revoke_wait, revoke_turn, promote_after, deep_plus_after, contested, share_reads;
 	uint32_t lease, silence, drift;
 	uint64_t payload, window, warm;
 	struct glist_head servers;
@@ -96,6 +96,7 @@ static struct config_item repl_params[] = {
 	CONF_ITEM_UI32("Deep_Idle", 0, UINT32_MAX, 1000, raw, deep_idle),
 	CONF_ITEM_UI32("Read_Idle", 0, UINT32_MAX, 100, raw, read_idle),
 	CONF_ITEM_UI32("Revoke_Wait", 0, UINT32_MAX, 100, raw, revoke_wait),
+	CONF_ITEM_UI32("Revoke_Turn", 0, UINT32_MAX, 2000, raw, revoke_turn),
 	CONF_ITEM_UI32("Promote_After", 0, UINT32_MAX, 3, raw, promote_after),
 	CONF_ITEM_UI32("Deep_Plus_After", 0, UINT32_MAX, 2, raw, deep_plus_after),
 	CONF_ITEM_UI32("Contested", 0, UINT32_MAX, 5000, raw, contested),
@@ -168,6 +169,7 @@ static const struct {
 	{ "Deep_Idle", offsetof(struct raw, deep_idle), false, 10, 600000 },
 	{ "Read_Idle", offsetof(struct raw, read_idle), false, 0, 60000 },
 	{ "Revoke_Wait", offsetof(struct raw, revoke_wait), false, 0, 60000 },
+	{ "Revoke_Turn", offsetof(struct raw, revoke_turn), false, 0, 600000 },
 	{ "Promote_After", offsetof(struct raw, promote_after), false, 0, 1000000 },
 	{ "Deep_Plus_After", offsetof(struct raw, deep_plus_after), false, 0, 1000000 },
 	{ "Contested", offsetof(struct raw, contested), false, 0, 3600000 },
@@ -259,6 +261,7 @@ static bool convert(struct nfs4r_config *cfg, struct raw *raw, char *why, size_t
 	cfg->deep_idle_ms = raw->deep_idle;
 	cfg->read_idle_ms = raw->read_idle;
 	cfg->revoke_ms = raw->revoke_wait;
+	cfg->turn_ms = raw->revoke_turn;
 	cfg->promote_after = raw->promote_after;
 	cfg->deep_plus_after = raw->deep_plus_after;
 	cfg->contested_ms = raw->contested;

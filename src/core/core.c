@@ -13,6 +13,7 @@ void nfs4r_core_config_init(struct nfs4r_core_config *cfg)
 	cfg->reply_wait_ms = 5000;
 	cfg->idle_ms = 1000;
 	cfg->revoke_ms = 0;
+	cfg->turn_ms = 0;
 	cfg->holdoff_ms = 0;
 	cfg->announce_ms = 0;
 	cfg->deep = true;

@@ -105,6 +105,8 @@ struct nfs4r_core_config {
 	uint32_t idle_ms;	 /* an unused shallow claim starts closing (7.1); default 1000 */
 	uint32_t revoke_ms;	 /* a claim stays so long after a revoke that came with a forward, or while pending operations use it, and a
 				  * deep one after one for a single object (7.5); default 0 = at once */
+	uint32_t turn_ms;	 /* so long, and for forty round trips at least, use keeps what others ask for all the time (7.5); 0 = for ever;
+				  * default 0 */
 	uint32_t holdoff_ms;	 /* after a release that was forced (7.6); 0 = two round trips to the farthest server as measured by
 				  * elections, 20 to 1000 ms; default 0 */
 	uint32_t read_ms;	 /* control of a directory ends so long after its last use if another server reads by it (7.11); 0 = never; default 0 */
@@ -435,6 +437,7 @@ struct nfs4r_core_stats {
 	uint64_t reopened; /* closings that were taken back (7.1) */
 	uint64_t yielded;  /* claims that ended sooner because others read by them, and elections that they would have saved (7.11) */
 	uint64_t yield_regrets;
+	uint64_t turns;	   /* claims that ended while they were used, since it was another server's turn (7.5) */
 	uint64_t conflicts, aborts, revokes_sent, revokes_got, forwards_sent, forwards_served, not_primary, entries_executed,
 		entries_applied, entries_void, releases, bad_messages, delays;
 	uint64_t deep_asked, deep_refused; /* elections that asked deep where shallow would do; those of them that were lost */

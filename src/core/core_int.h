@@ -118,6 +118,7 @@ struct own { /* what only the owner knows of a claim */
 	bool revoked;	   /* closes as soon as 5.5 allows */
 	bool forced;	   /* released for others: hold-off (7.6) */
 	bool wanted;	   /* a revoke came while it was closing */
+	bool turned;	   /* its owner's turn is over (7.5) */
 	bool yields;	   /* close_at is because of readers: use takes it back (7.11) */
 	bool settled_born; /* moved: what covered the object then was acked by all */
 	uint32_t holds;	   /* operations that count on it and have not executed (5.5) */
@@ -132,6 +133,8 @@ struct own { /* what only the owner knows of a claim */
 	uint64_t used_ms, asked_ms, ask_next, deadline, close_at, sent_ms;
 	uint64_t begun_ms, closing_ms; /* for the latency histograms */
 	struct nfs4r_prio revoked_by;
+	uint64_t revokes_from_ms, revokes_last_ms; /* they have been coming all the time since, the last one then (7.5) */
+	uint32_t revokes;			   /* in that time */
 	struct own *ask_prev, *ask_next_own; /* proposing, or not acked by all */
 	struct own *end_prev, *end_next;     /* close_at is set */
 	struct own *say_prev, *say_next;     /* announce.c: closing, to be announced */

@@ -171,7 +171,10 @@
 	X(F_YIELDS_AGAIN, "control 7.11", "a directory yields to readers at every pause of who updates it")	\
 	X(F_PROMOTES_OVER_OTHERS, "control 7.4", "a directory below which others were just elected is promoted")	\
 	X(F_CLIMBS_OVER_CONTESTED, "control 7.4", "a directory above a contested one is promoted or raised")	\
-	X(F_YIELD_IN_USE, "control 7.11", "what yields to readers ends although it is used")
+	X(F_YIELD_IN_USE, "control 7.11", "what yields to readers ends although it is used")		\
+	X(F_NO_TURNS, "control 7.5", "who works without a pause keeps for ever what others ask for")	\
+	X(F_TURN_NOW_AND_THEN, "control 7.5", "use ends for who asks now and then")		\
+	X(F_NARROWS_TWICE, "control 7.4", "what is kept is asked for once for each claim above it")
 
 enum nfs4r_fault {
 	NFS4R_FAULT_NONE = 0,

@@ -213,10 +213,31 @@ bool policy_replacing(struct nfs4r_core *c, const struct own *ow)
 	return cl && cl->own->state == OWN_PROPOSING && !FAULT(F_NARROW_AT_ONCE);
 }
 
+/* Another claim of this server that is to be narrowed may have asked for all of @v a moment ago. */
+static struct own *asked_already(const struct nfs4r_core *c, const struct nfs4r_control *v, uint32_t n)
+{
+	struct own *o;
+
+	DL_FOREACH2(c->asking, o, ask_next_own) {
+		uint32_t i = 0, j = 0;
+
+		if (o->state != OWN_PROPOSING || !o->side)
+			continue;
+		for (; i < n && j < o->claim->n; i++)
+			for (j = 0; j < o->claim->n; j++)
+				if (nfs4r_oid_eq(&o->claim->ctl[j].oid, &v[i].oid) && o->claim->ctl[j].depth >= v[i].depth)
+					break;
+		if (i == n && j < o->claim->n)
+			return o;
+	}
+	return NULL;
+}
+
 /* Control 7.4, narrow: somebody wants @wanted, which @ow covers; ask for what is used elsewhere under it before it closes. */
 static void narrow(struct nfs4r_core *c, struct own *ow, const struct nfs4r_oid *wanted, bool below)
 {
 	struct nfs4r_control v[USES];
+	struct own *kept;
 	uint32_t n;
 
 	policy_contest(c, ow->claim);
@@ -225,8 +246,12 @@ static void narrow(struct nfs4r_core *c, struct own *ow, const struct nfs4r_oid 
 	n = keep_set(c, ow, wanted, below, v);
 	if (!n)
 		return;
-	c->st.narrowed++;
-	pol(ow)->replacement = policy_ask(c, v, n)->claim->key.seq;
+	kept = asked_already(c, v, n);
+	if (!kept || FAULT(F_NARROWS_TWICE)) {
+		c->st.narrowed++;
+		kept = policy_ask(c, v, n);
+	}
+	pol(ow)->replacement = kept->claim->key.seq;
 }
 
 /* Others want @wanted of @ow, a deep claim. */

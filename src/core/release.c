@@ -459,12 +459,45 @@ void release_at(struct nfs4r_core *c, struct own *ow, uint64_t t)
 	timer_at(c, ow->close_at);
 }
 
+/* ---- turns (7.5) ---------------------------------------------------------------- */
+
+#define TURN_REVOKES 8
+#define TURN_ROUND_TRIPS 40
+#define GAP_ROUND_TRIPS 12 /* to make a file and to remove it are two revokes of the directory, and eleven round trips */
+
+static uint64_t round_trips_ms(const struct nfs4r_core *c, uint32_t n)
+{
+	return n * policy_holdoff_ms(c) / 2;
+}
+
+/* Others ask for @ow. */
+static void note_revoke(struct nfs4r_core *c, struct own *ow)
+{
+	if (c->now > ow->revokes_last_ms + round_trips_ms(c, GAP_ROUND_TRIPS) && !FAULT(F_TURN_NOW_AND_THEN)) {
+		ow->revokes = 0;
+		ow->revokes_from_ms = c->now;
+	}
+	ow->revokes++;
+	ow->revokes_last_ms = c->now;
+}
+
+/* Have others asked for @ow all the time, for as long as a turn? */
+static bool turn_is_over(const struct nfs4r_core *c, const struct own *ow)
+{
+	uint64_t least = round_trips_ms(c, TURN_ROUND_TRIPS), turn = c->cfg.turn_ms > least ? c->cfg.turn_ms : least;
+
+	return c->cfg.turn_ms && ow->revokes >= TURN_REVOKES && ow->revokes_last_ms >= ow->revokes_from_ms + turn &&
+	       c->now <= ow->revokes_last_ms + round_trips_ms(c, GAP_ROUND_TRIPS) && !FAULT(F_NO_TURNS);
+}
+
 /* Its time is over, used or not. */
 static void time_over(struct nfs4r_core *c, struct own *ow)
 {
+	bool used = ow->forced && c->now < ow->used_ms + c->cfg.revoke_ms;
 	uint64_t again;
 
-	if (ow->forced && c->now < ow->used_ms + c->cfg.revoke_ms) { /* a revoke shortens the timer, it does not stop it */
+	ow->turned = used && turn_is_over(c, ow);
+	if (used && !ow->turned) { /* a revoke shortens the timer, it does not stop it */
 		release_at(c, ow, ow->used_ms + c->cfg.revoke_ms);
 		return;
 	}
@@ -476,6 +509,7 @@ static void time_over(struct nfs4r_core *c, struct own *ow)
 		release_at(c, ow, again);
 		return;
 	}
+	c->st.turns += ow->turned;
 	no_end(c, ow);
 	close_soon(c, ow);
 }
@@ -610,6 +644,7 @@ static void revoke(struct nfs4r_core *c, struct own *ow, const struct nfs4r_msg 
 		return;
 	if (!ow->forced || again)
 		ow->revoked_by = *prio;
+	note_revoke(c, ow);
 	policy_revoked(c, ow, &m->revoke.oid, below);
 	ow->forced = true;
 	ow->yields = false; /* its use does not take this end back */

@@ -17,7 +17,7 @@ static const struct group {
 	{ "elections", { "elections", "elections_waited", "proposals_early", "conflicts", "aborts" } },
 	{ "deep control",
 	  { "deep_asked", "deep_refused", "promotions", "promotions_lost", "raises", "raises_lost", "drops", "narrowed", "reads_served" } },
-	{ "control given back", { "revokes_sent", "revokes_got", "releases", "reopened", "yielded", "yield_regrets" } },
+	{ "control given back", { "revokes_sent", "revokes_got", "releases", "reopened", "yielded", "yield_regrets", "turns" } },
 	{ "forwarding", { "forwards_sent", "forwards_served", "not_primary" } },
 	{ "updates", { "entries_executed", "entries_applied", "entries_void", "delays" } },
 	{ "now", { "controls_own", "controls_foreign", "claims", "ops_waiting", "ops_executing", "pending_entries", "replies_kept" } },

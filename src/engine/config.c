@@ -16,6 +16,7 @@ void nfs4r_config_init(struct nfs4r_config *cfg)
 	cfg->deep_idle_ms = 1000;
 	cfg->read_idle_ms = 100;
 	cfg->revoke_ms = 100;
+	cfg->turn_ms = 2000;
 	cfg->announce_ms = 20;
 	cfg->promote_after = 3;
 	cfg->deep_plus_after = 2;

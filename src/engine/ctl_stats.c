@@ -63,7 +63,7 @@ static json_t *core_counters(const struct nfs4r_core_stats *c)
 #define STAT(name) json_object_set_new(out, #name, num(c->name))
 	STAT(elections), STAT(proposals_early), STAT(conflicts), STAT(aborts), STAT(revokes_sent), STAT(revokes_got), STAT(forwards_sent);
 	STAT(forwards_served), STAT(not_primary), STAT(entries_executed), STAT(entries_applied), STAT(entries_void);
-	STAT(releases), STAT(reopened), STAT(yielded), STAT(yield_regrets), STAT(bad_messages), STAT(delays), STAT(claims), STAT(controls_own), STAT(controls_foreign);
+	STAT(releases), STAT(reopened), STAT(yielded), STAT(yield_regrets), STAT(turns), STAT(bad_messages), STAT(delays), STAT(claims), STAT(controls_own), STAT(controls_foreign);
 	STAT(ops_waiting), STAT(ops_executing), STAT(replies_kept), STAT(pending_entries);
 	STAT(elections_waited), STAT(deep_asked), STAT(deep_refused), STAT(promotions), STAT(promotions_lost);
 	STAT(raises), STAT(raises_lost), STAT(drops), STAT(narrowed), STAT(reads_served);

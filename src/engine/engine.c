@@ -259,6 +259,7 @@ static enum nfs4r_status make_core(struct nfs4r_engine *eng, const struct nfs4r_
 	c.idle_ms = eng->cfg.idle_ms;
 	c.read_ms = eng->cfg.read_idle_ms;
 	c.revoke_ms = eng->cfg.revoke_ms;
+	c.turn_ms = eng->cfg.turn_ms;
 	c.announce_ms = eng->cfg.announce_ms;
 	c.deep = eng->cfg.deep_control;
 	c.deep_ms = eng->cfg.deep_idle_ms;

@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'lib'))
 import bed
@@ -189,6 +190,24 @@ def replaced(b):
     return ', '.join(notes)
 
 
+def turns(b):
+    """Two sites make, rename and remove files in one directory and never pause: each has its turn (control 7.5)."""
+    d = f'{DIR}/turns'
+    do(b, 1, 'mkdir', d)
+
+    def had():
+        return [b.ask(s, 'stats')['core']['turns'] for s in (1, 2)]
+    with Busy(b, 'turns', {1: [d], 2: [d]}) as busy:
+        begun, before, did = time.time(), had(), [busy.steps(s) for s in (1, 2)]
+        bed.eventually(90, lambda: all(now > then + 1 for now, then in zip(had(), before)), 'one of two sites has no turn')
+        rates = [(busy.steps(s) - n) / (time.time() - begun) for s, n in zip((1, 2), did)]
+        out = busy.end()
+    everywhere(b, [{**out[1]['files'][0], **out[2]['files'][0]}], ('tree', d))
+    text = f'{rates[0]:.1f} and {rates[1]:.1f} steps a second, the longest {out[1]["gap"]} and {out[2]["gap"]} s'
+    bed.expect(min(rates) > 3, f'{text}: what is forwarded makes less than two')
+    return text
+
+
 def burst(b):
     """A new tree below an old directory pays for one election (control 5.4)."""
     do(b, 1, 'mkdir', f'{DIR}/old')
@@ -212,6 +231,7 @@ def main():
         b.sh(1, f'mkdir {DIR}')
         b.no_controls(ENDS)
         report.check('a burst below an old directory pays once', burst, b)
+        report.check('two sites that never pause in one directory', turns, b)
         report.check('directories moved out of and into trees under deep control', moves, b)
         report.check('directories removed that another site controls', removals, b)
         report.check('a file with names below two deep controls', links, b)

@@ -294,6 +294,43 @@ static void second_revoke_of_higher_prio_ends_it(void **state)
 	net_free(n);
 }
 
+/* Both sites work in one directory all the time: neither has it for long, neither waits for long. */
+static void two_who_never_pause_share(void **state)
+{
+	static const nfs4r_server_id sites[] = { P, Q };
+	struct net *n = net_policy("d/");
+	struct client *c[2] = { NULL };
+	uint32_t done[2] = { 0 };
+	uint64_t longest = 0, since[2], end;
+	char name[16];
+
+	n->cfg.turn_ms = 500;
+	n->cfg.holdoff_ms = 0; /* as measured */
+	net_retune(n);
+	end = n->now + 20000;
+	since[0] = since[1] = n->now;
+	for (int k = 0; n->now < end; k++) {
+		for (int i = 0; i < 2; i++) {
+			if (c[i] && !c[i]->done)
+				continue;
+			if (n->now - since[i] > longest)
+				longest = n->now - since[i];
+			done[i] += c[i] != NULL;
+			snprintf(name, sizeof(name), "%d.%d", i, k);
+			c[i] = create(n, sites[i], "d", name);
+			since[i] = n->now;
+		}
+		net_run(n, 5);
+	}
+	assert_true(stats(n, P).turns > 3 && stats(n, Q).turns > 3);
+	assert_true(done[0] > 20000 / 5 / 3 && done[1] > 20000 / 5 / 3);
+	assert_true(longest <= 10 * RTT(n));
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(finish(n, c[i]), NFS4R_OK);
+	net_quiet(n);
+	net_free(n);
+}
+
 /* ---- control 7.6: hold-off ------------------------------------------------------------------- */
 
 /* After a forced release this server asks again only two round trips later, as measured by its elections. */
@@ -337,6 +374,7 @@ int main(void)
 		cmocka_unit_test(drop_back_by_reads),
 		cmocka_unit_test(revoke_shortens_a_deep_timer),
 		cmocka_unit_test(second_revoke_of_higher_prio_ends_it),
+		cmocka_unit_test(two_who_never_pause_share),
 		cmocka_unit_test(hold_off_is_two_round_trips),
 	};
 

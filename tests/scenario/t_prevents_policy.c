@@ -319,6 +319,65 @@ static bool nothing_above_contested_is_asked_for(struct net *n)
 	return stats(n, P).raises == 0;
 }
 
+/* P has two deep claims over what it uses and what is wanted. One claim keeps what it uses. */
+static bool what_is_kept_is_asked_for_once(struct net *n)
+{
+	old(n, "t/ t/d/ t/d/x/ t/d/y/");
+	do_claim(n, P, "t/d", NFS4R_DEEP);
+	do_claim(n, P, "t", NFS4R_DEEP);
+	assert_true(depth_of(n, P, "t/d") == NFS4R_DEEP && depth_of(n, P, "t") == NFS4R_DEEP);
+	do_create(n, P, "t/d/x", "a");
+	revoke(n, Q, P, "t/d/y", 1); /* t/d could have gone by itself, but t goes, too */
+	revoke(n, Q, P, "t/d/y", 1);
+	net_run(n, 2 * RTT(n) + n->cfg.revoke_ms);
+	assert_true(depth_of(n, P, "t/d/x") == NFS4R_DEEP && depth_of(n, P, "t/d") == 0 && depth_of(n, P, "t") == 0);
+	return stats(n, P).narrowed == 1;
+}
+
+/* ---- 7.5 ---------------------------------------------------------------------------------------------- */
+
+/* P makes files in d without a pause. Q does, too: one after the other, with so long between. How long until Q controls d, or 0. */
+static uint64_t turn_comes(struct net *n, uint64_t between, uint64_t longest)
+{
+	struct client *p = NULL, *q = NULL;
+	uint64_t begun, next = 0;
+	char name[16];
+	int i = 0;
+
+	n->cfg.turn_ms = 500;
+	n->cfg.holdoff_ms = 0; /* as measured */
+	old(n, "d/");
+	do_create(n, P, "d", "p");
+	begun = n->now;
+	while (n->now < begun + longest && depth_of(n, Q, "d") == 0) {
+		snprintf(name, sizeof(name), "%d", i++);
+		if (!p || p->done)
+			p = create(n, P, "d", name);
+		snprintf(name, sizeof(name), "q%d", i);
+		if ((!q || q->done) && n->now >= next) {
+			q = create(n, Q, "d", name);
+			next = n->now + between;
+		}
+		net_run(n, 5);
+	}
+	return depth_of(n, Q, "d") ? n->now - begun : 0;
+}
+
+static bool who_never_pauses_has_turns(struct net *n)
+{
+	uint64_t came = turn_comes(n, 0, 5000), least = 40 * RTT(n) > 500 ? 40 * RTT(n) : 500;
+
+	assert_true(came == 0 || (came >= least && came <= least + 10 * RTT(n)));
+	return came != 0;
+}
+
+/* For a question now and then nobody stops working. */
+static bool now_and_then_is_no_turn(struct net *n)
+{
+	turn_comes(n, 20 * RTT(n), 300 * RTT(n));
+	return stats(n, P).elections == 1;
+}
+
 /* ---- 7.11 --------------------------------------------------------------------------------------------- */
 
 /* P updates d again and again, with pauses, and somebody reads it. */
@@ -492,6 +551,9 @@ static const struct prevents list[] = {
 	{ "control 7.4: a lost replacement is not waited for", F_WAIT_FOR_LOST, lost_replacement_is_not_waited_for },
 	{ "control 7.4: nothing is promoted over others", F_PROMOTES_OVER_OTHERS, nothing_is_promoted_over_others },
 	{ "control 7.4: nothing above a contested directory is asked for", F_CLIMBS_OVER_CONTESTED, nothing_above_contested_is_asked_for },
+	{ "control 7.4: what is kept is asked for once", F_NARROWS_TWICE, what_is_kept_is_asked_for_once },
+	{ "control 7.5: who never pauses has turns", F_NO_TURNS, who_never_pauses_has_turns },
+	{ "control 7.5: asking now and then is no turn", F_TURN_NOW_AND_THEN, now_and_then_is_no_turn },
 	{ "control 7.11: who pauses pays once", F_YIELDS_AGAIN, who_pauses_pays_once },
 	{ "control 7.11: what is used does not yield", F_YIELD_IN_USE, what_is_used_does_not_yield },
 	{ "control 7.9: directories do not keep deep+", F_DIRS_KEEP_PLUS, directories_do_not_keep_deep_plus },

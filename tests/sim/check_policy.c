@@ -35,14 +35,15 @@ void policy_count(struct server *v)
 	t->narrowed += st.narrowed;
 	t->yielded += st.yielded;
 	t->yield_regrets += st.yield_regrets;
+	t->turns += st.turns;
 }
 
 void policy_print(const struct totals *t)
 {
 	printf("policy: %llu elections, deep %llu asked %llu refused, promotions %llu lost %llu, raises %llu lost %llu, drops %llu, "
-	       "narrowed %llu, yielded %llu regretted %llu\n",
+	       "narrowed %llu, yielded %llu regretted %llu, turns %llu\n",
 	       ULL(t->elections), ULL(t->deep_asked), ULL(t->deep_refused), ULL(t->promotions), ULL(t->promotions_lost),
-	       ULL(t->raises), ULL(t->raises_lost), ULL(t->drops), ULL(t->narrowed), ULL(t->yielded), ULL(t->yield_regrets));
+	       ULL(t->raises), ULL(t->raises_lost), ULL(t->drops), ULL(t->narrowed), ULL(t->yielded), ULL(t->yield_regrets), ULL(t->turns));
 }
 
 const char *policy_never(const struct totals *t)
@@ -57,6 +58,7 @@ const char *policy_never(const struct totals *t)
 	       !t->narrowed	   ? "nothing was ever narrowed" :
 	       !t->yielded	   ? "nothing ever yielded to readers" :
 	       !t->yield_regrets   ? "no yielding was ever regretted" :
+	       !t->turns	   ? "nobody's turn was ever over" :
 				     NULL;
 }
 

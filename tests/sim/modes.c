@@ -149,6 +149,20 @@ static void tune_policy(struct plan *p, struct rng *r)
 	p->slow_us = 100 * MS + rng_below(r, 500 * MS);
 }
 
+/* Nobody pauses. */
+static void tune_turns(struct plan *p, struct rng *r)
+{
+	tune_policy(p, r);
+	if (rng_chance(r, 500))
+		tune_calm(p, r);
+	p->busy = true;
+	p->think_us = 8 * MS + rng_below(r, 12 * MS);
+	p->work_us = 8 * SECOND;
+	p->lag_us = 1 * MS + rng_below(r, 10 * MS);
+	p->bulk_lag_us = 2 * p->lag_us;
+	p->slow_us = 4 * p->lag_us;
+}
+
 /* One writer alone, nothing goes wrong. */
 static void tune_burst(struct plan *p, struct rng *r)
 {
@@ -378,6 +392,9 @@ const struct mode modes[] = {
 	{ "alternate", "D/ D/f D/g D/x/ D/x/h",
 	  "A*: burst D churn 10; wait 800\nB*: burst D churn 10; wait 800\nC*: list D; lookup D n0; list x; wait 300\n",
 	  tune_policy, "two servers take turns in one directory" },
+	{ "turns", "D/ D/f E/ E/g",
+	  "A*: burst D churn 400\nB*: burst D churn 400\nC*: list D; lookup D n0; wait 300; create E n9; remove D n1; wait 2000\n",
+	  tune_turns, "two servers at work in one directory all the time (7.5)" },
 	{ "siblings", "D/ D/x/ D/x/f D/x/u/ D/y/ D/y/g D/y/v/ D/z/ D/z/h",
 	  "A*: burst x churn 15; burst x storm 5; wait 1000\nB*: wait 500; burst y churn 15; burst y build 5; wait 1000\n"
 	  "C*: wait 1500; burst z churn 5; list x; rename D z y z2; rename y z2 D z\n",
@@ -519,6 +536,19 @@ static void draw_readers(struct plan *p)
 	p->read_ms = waits[rng_below(&r, 6)];
 }
 
+/* And once more: who works without a pause. */
+static void draw_turns(struct plan *p)
+{
+	static const uint32_t turns[] = { 0, 0, 1, 100, 400, 2000 };
+	struct rng r = { hash_mix(p->seed, 0x7423) };
+
+	p->turn_ms = turns[rng_below(&r, 6)];
+	if (p->busy) {
+		p->revoke_ms = p->turn_ms = 100;
+		p->holdoff_ms = 0; /* as measured: a turn is some round trips */
+	}
+}
+
 static uint32_t at_least(uint64_t min, uint64_t x)
 {
 	return (uint32_t)(x < min ? min : x);
@@ -602,6 +632,7 @@ void plan_draw(struct plan *p, uint64_t seed, const struct mode *mode, uint32_t 
 		p->cut_for_us = 500 * MS;
 	draw_policy(p);
 	draw_readers(p);
+	draw_turns(p);
 	if (p->troubles || (views && !p->elections_max))
 		draw_views(p, &v);
 	if (p->seals || (views && p->lease_ms && rng_chance(&v, 400)))
@@ -625,7 +656,7 @@ void plan_print(const struct plan *p, char *buf, size_t len)
 		 "mode %s, %u of %u servers, %u clients each, work %llu ms, think %llu ms, loss %u, dup %u, lag %llu/%llu ms, "
 		 "%u slow paths %llu ms, cut every %llu ms for %llu, crash every %llu ms (machine %u/1000), sync %llu us, "
 		 "exec %llu us, apply %llu us, checkpoint %llu ms, window %u, idle %u ms, deep %s %u ms, promote %u, deep+ %u, "
-		 "contested %u ms, read idle %u ms, revoke %u ms, announce %u ms, holdoff %u ms, share %u, bursts %u",
+		 "contested %u ms, read idle %u ms, revoke %u ms, turn %u ms, announce %u ms, holdoff %u ms, share %u, bursts %u",
 		 p->mode->name, p->base, p->servers, p->clients, (unsigned long long)(p->work_us / MS),
 		 (unsigned long long)(p->think_us / MS), p->loss, p->dup, (unsigned long long)(p->lag_us / MS),
 		 (unsigned long long)(p->bulk_lag_us / MS), p->slow_paths, (unsigned long long)(p->slow_us / MS),
@@ -633,7 +664,7 @@ void plan_print(const struct plan *p, char *buf, size_t len)
 		 (unsigned long long)(p->crash_every_us / MS), p->machine_crash, (unsigned long long)p->sync_us,
 		 (unsigned long long)p->exec_us, (unsigned long long)p->apply_us,
 		 (unsigned long long)(p->checkpoint_us / MS), p->window, p->idle_ms, p->deep ? "on" : "off",
-		 p->deep_ms, p->promote_count, p->deep_plus_count, p->contested_ms, p->read_ms, p->revoke_ms, p->announce_ms, p->holdoff_ms,
+		 p->deep_ms, p->promote_count, p->deep_plus_count, p->contested_ms, p->read_ms, p->revoke_ms, p->turn_ms, p->announce_ms, p->holdoff_ms,
 		 p->share_reads, p->bursts);
 	n = strlen(buf);
 	if (p->lease_ms)

@@ -65,12 +65,13 @@ struct plan { /* drawn from the seed and the mode; printed with a failure */
 	uint32_t shared;      /* per mille: picks among the objects of the first tree */
 	uint32_t window, idle_ms; /* of the core */
 	bool deep;	      /* policy of hierarchical control, and its knobs */
-	uint32_t deep_ms, read_ms, revoke_ms, announce_ms, holdoff_ms, promote_count, deep_plus_count, contested_ms, share_reads;
+	uint32_t deep_ms, read_ms, revoke_ms, turn_ms, announce_ms, holdoff_ms, promote_count, deep_plus_count, contested_ms, share_reads;
 	uint32_t slow_paths;  /* (from, to, lane) that are much slower than the rest */
 	uint64_t slow_us;
 	uint32_t cancels;     /* per mille of the operations */
 	uint32_t bursts;      /* per mille: a random client begins one */
 	bool hierarchy;       /* the policy is what the mode is about: on, and mostly with its defaults */
+	bool busy;	      /* nobody pauses */
 	uint32_t elections_max; /* that operations waited for, in the whole run; 0 = any number */
 	/* views: the core's knobs (lease 0 = the view is fixed), and what happens to the servers, see trouble.c */
 	uint32_t lease_ms, silence_ms, drift_permille;
@@ -382,7 +383,7 @@ struct link { /* between two servers */
 struct totals {
 	uint64_t steps, ops, ok, delays, errors, reads, reads_forwarded, read_delays, entries, applied, crashes,
 		machine_crashes, lost, cuts, messages, not_primary, checks;
-	uint64_t elections, elections_waited, deep_asked, deep_refused, promotions, promotions_lost, raises, raises_lost, drops, narrowed, yielded, yield_regrets; /* of the cores */
+	uint64_t elections, elections_waited, deep_asked, deep_refused, promotions, promotions_lost, raises, raises_lost, drops, narrowed, yielded, yield_regrets, turns; /* of the cores */
 	uint64_t with_views, stops, troubles, views, removals, returns, leases_lost, joins, ok_without; /* ok_without: updates while one was outside */
 	uint64_t seals, sealed_away, crossings, repairs, repairs_all, repairs_failed, commits, commits_ok, holds, give_ups, promised;
 	uint64_t disks_lost, disks_put_back, newest_put_back, disks_back;

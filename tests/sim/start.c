@@ -282,6 +282,7 @@ static void make_core(struct server *v)
 	cfg.deep = s->plan.deep;
 	cfg.deep_ms = s->plan.deep_ms;
 	cfg.revoke_ms = s->plan.revoke_ms;
+	cfg.turn_ms = s->plan.turn_ms;
 	cfg.announce_ms = s->plan.announce_ms;
 	cfg.holdoff_ms = s->plan.holdoff_ms;
 	cfg.promote_count = s->plan.promote_count;

@@ -14,13 +14,13 @@ import time
 
 def make(fd, i, files):
     """A file that stays, one that gets another name, one that goes."""
-    name, text = f'f{i}', f'file {i}\n'
+    name, text = f'{sys.argv[2]}-{i}', f'file {i}\n'
     f = os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644, dir_fd=fd)
     os.write(f, text.encode())
     os.close(f)
     if i % 3 == 1:
-        os.rename(name, f'moved-{i}', src_dir_fd=fd, dst_dir_fd=fd)
-        name = f'moved-{i}'
+        os.rename(name, f'moved-{name}', src_dir_fd=fd, dst_dir_fd=fd)
+        name = f'moved-{name}'
     if i % 3 == 2:
         os.unlink(name, dir_fd=fd)
     else:
