@@ -475,8 +475,10 @@ static void on_peer_up(struct nfs4r_core *c, nfs4r_server_id s, uint64_t inc)
 	election_peer_up(c, s);
 	release_peer_up(c, s);
 	forward_peer_up(c, s, fresh);
-	if (fresh)
+	if (fresh) {
 		join_peer_fresh(c, s);
+		repair_peer_fresh(c, s);
+	}
 }
 
 static void on_peer_down(struct nfs4r_core *c, nfs4r_server_id s)

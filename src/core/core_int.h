@@ -467,6 +467,7 @@ struct repair { /* repair.c: this copy is ahead of a seal, or has to be made ane
 	bool all;
 	bool list; /* of objects that are inexact (taint.c) */
 	nfs4r_server_id from, failed;
+	bool anew; /* RUNS: the source has started anew since, and may have lost what it said it had */
 	uint64_t again_ms;
 	uint64_t done_ms; /* ASKS: when the last object came */
 	bool told;	  /* ASKS: how far the source was is known, and not on its disk yet */
@@ -846,6 +847,7 @@ nfs4r_lsn repair_counts_stable(const struct nfs4r_core *c, nfs4r_server_id log);
 bool repair_is_source(const struct nfs4r_core *c, nfs4r_server_id s);
 void repair_list(struct nfs4r_core *c, nfs4r_server_id from);
 void repair_anew(struct nfs4r_core *c);
+void repair_peer_fresh(struct nfs4r_core *c, nfs4r_server_id s);
 void repair_told(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
 void repair_check(struct nfs4r_core *c);
 void repair_run(struct nfs4r_core *c);

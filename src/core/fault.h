@@ -174,7 +174,8 @@
 	X(F_YIELD_IN_USE, "control 7.11", "what yields to readers ends although it is used")		\
 	X(F_NO_TURNS, "control 7.5", "who works without a pause keeps for ever what others ask for")	\
 	X(F_TURN_NOW_AND_THEN, "control 7.5", "use ends for who asks now and then")		\
-	X(F_NARROWS_TWICE, "control 7.4", "what is kept is asked for once for each claim above it")
+	X(F_NARROWS_TWICE, "control 7.4", "what is kept is asked for once for each claim above it")	\
+	X(F_SOURCE_ANEW, "log 8.3", "a repair goes on from a source that has started anew")
 
 enum nfs4r_fault {
 	NFS4R_FAULT_NONE = 0,

@@ -248,6 +248,7 @@ static void begin(struct nfs4r_core *c, nfs4r_server_id from)
 		copy_begins(c);
 	c->repair.state = REPAIR_RUNS;
 	c->repair.from = from;
+	c->repair.anew = false;
 	a = act(c, NFS4R_ACT_REPAIR);
 	a->to = from;
 	a->all = c->repair.all;
@@ -429,6 +430,13 @@ static void forget_tree(struct nfs4r_core *c)
 	told_rebuilt(c);
 }
 
+/* Another start of @s: after a crash of its machine it may have less than it said when the repair began, and have it again before the repair ends. */
+void repair_peer_fresh(struct nfs4r_core *c, nfs4r_server_id s)
+{
+	if (c->repair.from == s)
+		c->repair.anew = true;
+}
+
 void repair_done(struct nfs4r_core *c, const struct nfs4r_event *ev)
 {
 	struct repair *r = &c->repair;
@@ -436,7 +444,7 @@ void repair_done(struct nfs4r_core *c, const struct nfs4r_event *ev)
 
 	if (r->state != REPAIR_RUNS)
 		return;
-	if (!ev->ok || !taint_repaired(c, ev->left, ev->nleft, r->all ? ev->stable : NULL)) {
+	if (!ev->ok || (r->anew && !FAULT(F_SOURCE_ANEW)) || !taint_repaired(c, ev->left, ev->nleft, r->all ? ev->stable : NULL)) {
 		try_later(c);
 		return;
 	}

@@ -330,6 +330,29 @@ static bool a_copy_that_is_ahead_is_repaired(struct net *n)
 	return until_back(n) && all_equal(n);
 }
 
+/* The source starts anew while S takes objects from it: all its answers are to be of one start. */
+static bool who_starts_anew_is_asked_anew(struct net *n)
+{
+	nfs4r_server_id from;
+
+	ends_begin(n, TREE, NFS4R_DURABILITY_COMMIT);
+	lonely_update(n, 100);
+	net_crash(n, S);
+	net_pass(n);
+	assert_true(until_sealed(n, P, S, 8 * LEASE));
+	n->s[S].hold_repair = true;
+	net_restart(n, S, true);
+	net_run(n, 2 * LEASE);
+	assert_non_null(n->s[S].repair);
+	from = n->s[S].repair->to;
+	net_crash(n, from);
+	net_restart(n, from, true);
+	net_run(n, 2 * LEASE);
+	net_let_repair(n, S, true);
+	assert_true(until_back(n) && all_equal(n));
+	return n->s[S].repairs == 2;
+}
+
 /* S executed what Q asked it for, and nobody got it. Back, S is asked once more, under the same identity. */
 static bool results_that_were_undone_are_forgotten(struct net *n)
 {
@@ -497,6 +520,7 @@ static const struct prevents list[] = {
 	{ "log 7.5: nothing is made before RECOVERED is heard", F_TAKES_LOST_NUMBER, nothing_is_made_before_recovered_is_heard },
 	{ "log 8.3: undone results are forgotten", F_UNDONE_REPLIES, results_that_were_undone_are_forgotten },
 	{ "log 8.3: a copy that is ahead is repaired", F_CROSS_AHEAD, a_copy_that_is_ahead_is_repaired },
+	{ "log 8.3: a source that starts anew is asked anew", F_SOURCE_ANEW, who_starts_anew_is_asked_anew },
 	{ "log 8.3: bytes of the undone are kept", F_UNDO_EMPTIES, bytes_of_the_undone_are_kept },
 	{ "log 8.3: what came with a copy is undone", F_REACH_FORGOTTEN, what_came_with_a_copy_is_undone },
 };

@@ -280,9 +280,9 @@ void check_serves(struct server *v)
 
 void seals_print(const struct totals *t)
 {
-	printf("seals: %llu, %llu entries sealed away, %llu crossings, %llu repairs (%llu of all, %llu not ended), %llu given up, "
+	printf("seals: %llu, %llu entries sealed away, %llu crossings, %llu repairs (%llu of all, %llu not ended, %llu of a source that started anew), %llu given up, "
 	       "%llu entries promised, COMMIT %llu asked %llu ok, %llu entries read back late, %llu copies inexact at a seal, %llu taken for right\n",
-	       ULL(t->seals), ULL(t->sealed_away), ULL(t->crossings), ULL(t->repairs), ULL(t->repairs_all), ULL(t->repairs_failed),
+	       ULL(t->seals), ULL(t->sealed_away), ULL(t->crossings), ULL(t->repairs), ULL(t->repairs_all), ULL(t->repairs_failed), ULL(t->repairs_anew),
 	       ULL(t->give_ups), ULL(t->promised), ULL(t->commits), ULL(t->commits_ok), ULL(t->late), ULL(t->inexact), ULL(t->taken));
 	if (t->deaths_to_come)
 		printf("copies: %llu objects were gone at the source, and are still to be made\n", ULL(t->deaths_to_come));

@@ -53,6 +53,8 @@ void server_sealed(struct server *v, nfs4r_server_id log, nfs4r_lsn seal)
 	v->sim->totals.crossings++;
 }
 
+#define REPAIR_PAUSE_US (20 * MS) /* until a source that does not answer is asked again */
+
 /* ---- repair ------------------------------------------------------------------------ */
 
 static void repair_over(struct server *v, bool ok)
@@ -74,10 +76,12 @@ static void repair_over(struct server *v, bool ok)
 		v->own_next = r->positions[v->id] + 1;
 		memcpy(ev.stable, r->positions, sizeof(r->positions));
 	}
-	if (ok) {
+	if (ok && r->inc != v->peer_inc[r->to]) /* the core is to know that, and to repair once more */
+		v->sim->totals.repairs_anew++;
+	else if (ok)
 		check_repaired(v);
+	if (ok)
 		r->changed = false;
-	}
 	ev.left = r->left;
 	ev.nleft = r->nleft;
 	v->sim->totals.repairs_failed += !ok;
@@ -91,7 +95,7 @@ static bool source_there(struct server *v)
 	const struct server *from = &v->sim->servers[v->repair.to];
 	struct nfs4r_core_view a, b;
 
-	if (!from->up || from->stopped || !net_linked(v->sim, v->id, from->id))
+	if (!from->up || from->stopped || !net_linked(v->sim, v->id, from->id) || !v->peer_epoch[from->id] || v->peer_inc[from->id] != from->inc)
 		return false;
 	nfs4r_core_get_view(v->core, &a);
 	nfs4r_core_get_view(from->core, &b);
@@ -194,8 +198,16 @@ static void repair_step(struct sim *s, void *arg, uint64_t generation, uint64_t 
 	if (!v->up || v->generation != generation || !r->on || r->number != number)
 		return;
 	if (!source_there(v)) {
-		repair_over(v, false);
+		if (r->patience--)
+			server_at(v, s->now + REPAIR_PAUSE_US, repair_step, v, generation, number);
+		else
+			repair_over(v, false);
 		return;
+	}
+	if (!r->told) {
+		r->told = true;
+		r->inc = s->servers[r->to].inc;
+		memcpy(r->positions, s->servers[r->to].applied, sizeof(r->positions));
 	}
 	if (r->fetched) {
 		r->fetched = false;
@@ -268,7 +280,7 @@ void repair_begin(struct server *v, const struct nfs4r_action *a)
 		add_obj(r, obj_of(s, &a->oids[i]));
 	r->nseals = a->nseals;
 	memcpy(r->seals, a->seals, sizeof(r->seals));
-	memcpy(r->positions, s->servers[a->to].applied, sizeof(r->positions));
+	r->told = false;
 	store_note_source(v, &s->servers[a->to]);
 	for (uint32_t i = 0; !r->all && i < r->nseals; i++)
 		add_beyond(v, &r->seals[i]);

@@ -281,7 +281,9 @@ struct repair { /* seal.c */
 	bool list; /* just these objects, which are inexact */
 	nfs4r_server_id to;
 	uint64_t number; /* counts, to recognise the newest */
-	uint32_t patience; /* asks again so many times for what is not exact yet at the source */
+	uint32_t patience; /* asks again so many times for what is not exact yet at the source, or when that does not answer */
+	bool told;	   /* positions is what the source said first */
+	uint64_t inc;	   /* the start of the source that said it */
 	uint32_t nleft;
 	struct nfs4r_left *left; /* inexact there, too */
 	uint32_t nseals;
@@ -385,7 +387,7 @@ struct totals {
 		machine_crashes, lost, cuts, messages, not_primary, checks;
 	uint64_t elections, elections_waited, deep_asked, deep_refused, promotions, promotions_lost, raises, raises_lost, drops, narrowed, yielded, yield_regrets, turns; /* of the cores */
 	uint64_t with_views, stops, troubles, views, removals, returns, leases_lost, joins, ok_without; /* ok_without: updates while one was outside */
-	uint64_t seals, sealed_away, crossings, repairs, repairs_all, repairs_failed, commits, commits_ok, holds, give_ups, promised;
+	uint64_t seals, sealed_away, crossings, repairs, repairs_all, repairs_failed, repairs_anew, commits, commits_ok, holds, give_ups, promised;
 	uint64_t disks_lost, disks_put_back, newest_put_back, disks_back;
 	uint64_t deaths_to_come; /* a copy was made anew without what its source had deleted, and it had not made yet */
 	uint64_t dropped; /* entries beyond the bound, that somebody outside does not have */
