@@ -76,12 +76,12 @@ static void repair_over(struct server *v, bool ok)
 		v->own_next = r->positions[v->id] + 1;
 		memcpy(ev.stable, r->positions, sizeof(r->positions));
 	}
-	if (ok && r->inc != v->peer_inc[r->to]) /* the core is to know that, and to repair once more */
+	if (ok && r->inc != v->peer_inc[r->to]) { /* the core is to know that, and to repair once more */
 		v->sim->totals.repairs_anew++;
-	else if (ok)
+	} else if (ok) {
 		check_repaired(v);
-	if (ok)
 		r->changed = false;
+	}
 	ev.left = r->left;
 	ev.nleft = r->nleft;
 	v->sim->totals.repairs_failed += !ok;
@@ -206,7 +206,6 @@ static void repair_step(struct sim *s, void *arg, uint64_t generation, uint64_t 
 	}
 	if (!r->told) {
 		r->told = true;
-		r->inc = s->servers[r->to].inc;
 		memcpy(r->positions, s->servers[r->to].applied, sizeof(r->positions));
 	}
 	if (r->fetched) {
@@ -281,6 +280,7 @@ void repair_begin(struct server *v, const struct nfs4r_action *a)
 	r->nseals = a->nseals;
 	memcpy(r->seals, a->seals, sizeof(r->seals));
 	r->told = false;
+	r->inc = v->peer_inc[a->to];
 	store_note_source(v, &s->servers[a->to]);
 	for (uint32_t i = 0; !r->all && i < r->nseals; i++)
 		add_beyond(v, &r->seals[i]);

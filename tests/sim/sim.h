@@ -283,7 +283,7 @@ struct repair { /* seal.c */
 	uint64_t number; /* counts, to recognise the newest */
 	uint32_t patience; /* asks again so many times for what is not exact yet at the source, or when that does not answer */
 	bool told;	   /* positions is what the source said first */
-	uint64_t inc;	   /* the start of the source that said it */
+	uint64_t inc;	   /* the start of the source when it began */
 	uint32_t nleft;
 	struct nfs4r_left *left; /* inexact there, too */
 	uint32_t nseals;
