@@ -213,21 +213,25 @@ bool policy_replacing(struct nfs4r_core *c, const struct own *ow)
 	return cl && cl->own->state == OWN_PROPOSING && !FAULT(F_NARROW_AT_ONCE);
 }
 
+static bool includes(const struct claim *cl, const struct nfs4r_control *v)
+{
+	for (uint32_t i = 0; i < cl->n; i++)
+		if (nfs4r_oid_eq(&cl->ctl[i].oid, &v->oid) && cl->ctl[i].depth >= v->depth)
+			return true;
+	return false;
+}
+
 /* Another claim of this server that is to be narrowed may have asked for all of @v a moment ago. */
 static struct own *asked_already(const struct nfs4r_core *c, const struct nfs4r_control *v, uint32_t n)
 {
 	struct own *o;
 
 	DL_FOREACH2(c->asking, o, ask_next_own) {
-		uint32_t i = 0, j = 0;
+		uint32_t i = 0;
 
-		if (o->state != OWN_PROPOSING || !o->side)
-			continue;
-		for (; i < n && j < o->claim->n; i++)
-			for (j = 0; j < o->claim->n; j++)
-				if (nfs4r_oid_eq(&o->claim->ctl[j].oid, &v[i].oid) && o->claim->ctl[j].depth >= v[i].depth)
-					break;
-		if (i == n && j < o->claim->n)
+		while (o->state == OWN_PROPOSING && o->side && i < n && includes(o->claim, &v[i]))
+			i++;
+		if (i == n)
 			return o;
 	}
 	return NULL;

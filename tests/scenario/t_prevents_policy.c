@@ -319,6 +319,24 @@ static bool nothing_above_contested_is_asked_for(struct net *n)
 	return stats(n, P).raises == 0;
 }
 
+/* The same for a file that was the last one paid for in t/d before, too: t itself counts it. */
+static bool nothing_above_is_asked_for_by_the_same_file(struct net *n)
+{
+	n->cfg.deep_plus_count = 3;
+	old(n, "t/ t/d/ t/d/0 t/d/x/ t/e/ t/e/0");
+	do_claim(n, P, "t/d", NFS4R_DEEP);
+	revoke(n, Q, P, "t/d/x", 1);
+	net_run(n, 2 * n->cfg.deep_ms);
+	do_chmod(n, P, "t/d/0");
+	do_chmod(n, P, "t/e/0");
+	revoke(n, Q, P, "t/d/0", 1);
+	while (depth_of(n, P, "t/d/0"))
+		net_run(n, 1);
+	do_chmod(n, P, "t/d/0");
+	net_run(n, RTT(n));
+	return stats(n, P).raises == 0;
+}
+
 /* P has two deep claims over what it uses and what is wanted. One claim keeps what it uses. */
 static bool what_is_kept_is_asked_for_once(struct net *n)
 {
@@ -551,6 +569,7 @@ static const struct prevents list[] = {
 	{ "control 7.4: a lost replacement is not waited for", F_WAIT_FOR_LOST, lost_replacement_is_not_waited_for },
 	{ "control 7.4: nothing is promoted over others", F_PROMOTES_OVER_OTHERS, nothing_is_promoted_over_others },
 	{ "control 7.4: nothing above a contested directory is asked for", F_CLIMBS_OVER_CONTESTED, nothing_above_contested_is_asked_for },
+	{ "control 7.4: nothing above it by the same file again", F_CLIMBS_OVER_CONTESTED, nothing_above_is_asked_for_by_the_same_file },
 	{ "control 7.4: what is kept is asked for once", F_NARROWS_TWICE, what_is_kept_is_asked_for_once },
 	{ "control 7.5: who never pauses has turns", F_NO_TURNS, who_never_pauses_has_turns },
 	{ "control 7.5: asking now and then is no turn", F_TURN_NOW_AND_THEN, now_and_then_is_no_turn },
