@@ -157,7 +157,6 @@ static void tune_turns(struct plan *p, struct rng *r)
 		tune_calm(p, r);
 	p->busy = true;
 	p->think_us = 8 * MS + rng_below(r, 12 * MS);
-	p->work_us = 8 * SECOND;
 	p->lag_us = 1 * MS + rng_below(r, 10 * MS);
 	p->bulk_lag_us = 2 * p->lag_us;
 	p->slow_us = 4 * p->lag_us;
