@@ -147,10 +147,11 @@ static bool kept_anyway(struct nfs4r_core *c, const struct own *ow, const struct
 	return false;
 }
 
-static bool is_control_of(const struct claim *cl, const struct nfs4r_oid *oid)
+/* One of at least @depth. */
+static bool is_control_of(const struct claim *cl, const struct nfs4r_oid *oid, uint32_t depth)
 {
 	for (uint32_t i = 0; i < cl->n; i++)
-		if (nfs4r_oid_eq(&cl->ctl[i].oid, oid))
+		if (nfs4r_oid_eq(&cl->ctl[i].oid, oid) && cl->ctl[i].depth >= depth)
 			return true;
 	return false;
 }
@@ -176,7 +177,7 @@ static bool keep_of(struct nfs4r_core *c, const struct own *ow, const struct nfs
 		if (is_under(c, wanted, &w.oid))
 			return found;
 		*out = (struct nfs4r_control){ w.oid, NFS4R_DEEP };
-		if (is_control_of(ow->claim, &w.oid))
+		if (is_control_of(ow->claim, &w.oid, NFS4R_SHALLOW))
 			return true; /* one of several, and not the one that is wanted */
 		found = true;
 	} while (walk_up(c, &w));
@@ -213,14 +214,6 @@ bool policy_replacing(struct nfs4r_core *c, const struct own *ow)
 	return cl && cl->own->state == OWN_PROPOSING && !FAULT(F_NARROW_AT_ONCE);
 }
 
-static bool includes(const struct claim *cl, const struct nfs4r_control *v)
-{
-	for (uint32_t i = 0; i < cl->n; i++)
-		if (nfs4r_oid_eq(&cl->ctl[i].oid, &v->oid) && cl->ctl[i].depth >= v->depth)
-			return true;
-	return false;
-}
-
 /* Another claim of this server that is to be narrowed may have asked for all of @v a moment ago. */
 static struct own *asked_already(const struct nfs4r_core *c, const struct nfs4r_control *v, uint32_t n)
 {
@@ -229,7 +222,7 @@ static struct own *asked_already(const struct nfs4r_core *c, const struct nfs4r_
 	DL_FOREACH2(c->asking, o, ask_next_own) {
 		uint32_t i = 0;
 
-		while (o->state == OWN_PROPOSING && o->side && i < n && includes(o->claim, &v[i]))
+		while (o->state == OWN_PROPOSING && o->side && i < n && is_control_of(o->claim, &v[i].oid, v[i].depth))
 			i++;
 		if (i == n)
 			return o;
@@ -355,7 +348,7 @@ static bool in_use(struct nfs4r_core *c, const struct own *ow, const struct nfs4
 		if (!used_within(c, p, i, ms))
 			continue;
 		if (nfs4r_oid_eq(&p->use[i].dir, oid) ||
-		    (!is_control_of(ow->claim, &p->use[i].dir) && is_under(c, oid, &p->use[i].dir)))
+		    (!is_control_of(ow->claim, &p->use[i].dir, NFS4R_SHALLOW) && is_under(c, oid, &p->use[i].dir)))
 			return true;
 	}
 	return false;

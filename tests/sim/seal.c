@@ -53,9 +53,9 @@ void server_sealed(struct server *v, nfs4r_server_id log, nfs4r_lsn seal)
 	v->sim->totals.crossings++;
 }
 
-#define REPAIR_PAUSE_US (20 * MS) /* until a source that does not answer is asked again */
-
 /* ---- repair ------------------------------------------------------------------------ */
+
+#define REPAIR_PAUSE_US (20 * MS) /* until a source that does not answer is asked again */
 
 static void repair_over(struct server *v, bool ok)
 {
