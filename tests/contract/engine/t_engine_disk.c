@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "steps.h"
@@ -287,6 +288,59 @@ static void an_empty_disk_interrupted_heard_early(void **state)
 	interrupted(*state, 1000);
 }
 
+static int times_said(struct site *s, const char *text)
+{
+	int n = 0;
+
+	pthread_mutex_lock(&s->lock);
+	for (const char *at = s->logged; (at = strstr(at, text)); at += strlen(text))
+		n++;
+	pthread_mutex_unlock(&s->lock);
+	return n;
+}
+
+static int source_of(struct site *s)
+{
+	static const char text[] = "it is repaired from server ";
+	const char *at;
+	int id = 0;
+
+	site_says(s, text, 20);
+	pthread_mutex_lock(&s->lock);
+	at = strstr(s->logged, text);
+	if (at)
+		id = atoi(at + strlen(text));
+	pthread_mutex_unlock(&s->lock);
+	assert_in_range(id, 1, 2);
+	return id;
+}
+
+/* Log 8.3: what it gave before counts for nothing, since its machine may have lost some of that. */
+static void a_source_that_starts_anew(void **state)
+{
+	struct cluster *c = *state;
+	struct site *s = &c->site[3];
+	struct tree t;
+	int from;
+
+	plant(c, &t);
+	go_away(c);
+	go_on(c, &t);
+	lose(c, true, true);
+	dirlops_slow_writes(1000);
+	cluster_start(c, 3);
+	from = source_of(s);
+	pause_ms(300);
+	assert_int_equal(times_said(s, "this copy was repaired"), 0);
+	cluster_stop(c, from);
+	dirlops_slow_writes(0);
+	cluster_start(c, from);
+	for (int ms = 0; times_said(s, "this copy was repaired") < 2; ms += 10, pause_ms(10))
+		if (ms >= 20000)
+			fail_msg("repaired %d times", times_said(s, "this copy was repaired"));
+	as_before(c, &t);
+}
+
 /* ---- one of the two ---- */
 
 static void a_lost_store(void **state)
@@ -502,6 +556,7 @@ int main(void)
 		T(an_empty_disk_with_controls, setup_controls),
 		T(an_empty_disk_interrupted, setup_commit),
 		T(an_empty_disk_interrupted_heard_early, setup_commit),
+		T(a_source_that_starts_anew, setup_commit),
 		T(a_lost_store, setup_local),
 		T(a_lost_tree, setup_commit),
 		T(an_old_store, setup_commit),
