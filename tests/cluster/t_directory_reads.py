@@ -161,6 +161,21 @@ def a_block(b):
     return text
 
 
+def a_write(b):
+    """To a file that site 1 goes on to write: the permission, and the update; its size and times are known then (FSAL_REPL/verifier.c)."""
+    path = f'{DIR}/written'
+    b.sh(1, f'head -c 64K /dev/urandom >{path}')
+    b.no_controls(20)
+    b.remount('vers=4.2', [2])
+    work = b.start_sh(1, f'exec 3>>{path}; while [ ! -e {DIR}/written-enough ]; do dd if=/dev/zero of={path} bs=1 count=1 conv=notrunc,fsync 2>/dev/null; done')
+    bed.eventually(20, lambda: b.ask(2, 'stats')['core']['controls_foreign'], 'site 1 controls nothing', 0.05)
+    took = json.loads(b.must_py(2, 'names_probe.py', 'write', DIR, 'written,written,written'))
+    b.sh(1, f'touch {DIR}/written-enough')
+    text = ', '.join(f'{t / RTT:.1f}' for t in took) + ' round trips'
+    bed.expect(work.wait(60) == 0 and all(t >= RTT - SLACK for t in took) and min(took) < 2.5 * RTT, text)
+    return text
+
+
 def one_setting(b, report):
     setting = b.setting('Directory_Reads', 'strict')
     names = at_once if setting == 'strict' else soon
@@ -183,6 +198,7 @@ def one_setting(b, report):
             report.check('strict: a change by name', a_change_by_name, b)
             b.no_controls(20)
             report.check('a block of an open file', a_block, b)
+            report.check('a write to a file that another site writes', a_write, b)
     finally:
         b.links((1, 2, 'rtt=40ms'))
         b.remount(sites=[1, 2])

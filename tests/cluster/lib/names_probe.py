@@ -7,6 +7,7 @@
 	names_probe.py open DIR NAME,NAME,..     opens the files, one after the other; prints the seconds that each took
 	names_probe.py work DIR NAME             makes directories, so often that the site keeps control, until that name is there
 	names_probe.py change DIR NAME,NAME,..   makes, renames and removes them; prints [[seconds that each took], ..], a name a line
+	names_probe.py write DIR NAME,NAME,..    writes a block of each and syncs it; prints the seconds that each took
 
 When it can begin it makes the file GO.do, GO.see, GO.take, GO.refuse, and waits for the file GO, which has the times of this clock: {"do": [AT], "see": [AT, UNTIL], ..}.
 WHAT is mkdir, list (do: mkdir; see: a listing), rewrite (of the file NAME, which exists), save (a new file takes NAME), away (the file NAME gets another name).
@@ -149,6 +150,18 @@ def change_all(names):
     return took
 
 
+def write_all(names):
+    took = []
+    for name in names.split(','):
+        fd = os.open(name, os.O_WRONLY)
+        start = time.monotonic()
+        os.pwrite(fd, b'bytes', 4096)
+        os.fsync(fd)
+        took.append(time.monotonic() - start)
+        os.close(fd)
+    return took
+
+
 def main(args):
     kind = args.pop(0)
     what = args.pop(0) if kind in ('do', 'see') else None
@@ -158,7 +171,7 @@ def main(args):
     if what:
         print(json.dumps({'do': do, 'see': see}[kind](what, name, *times)))
     else:
-        print(json.dumps({'take': take, 'refuse': refuse, 'open': open_all, 'change': change_all, 'work': work}[kind](name, *times)))
+        print(json.dumps({'take': take, 'refuse': refuse, 'open': open_all, 'change': change_all, 'write': write_all, 'work': work}[kind](name, *times)))
 
 
 main(sys.argv[1:])
