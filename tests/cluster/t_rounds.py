@@ -11,7 +11,6 @@ A trouble is a function (round, site) in TROUBLES: it makes it, waits, mends it.
 import collections
 import os
 import random
-import signal
 import sys
 import time
 
@@ -195,7 +194,6 @@ def main():
     kinds = wanted()
     rounds, seed = int(os.environ.get('ROUNDS', (len(kinds) + EACH - 1) // EACH)), os.environ.get('SEED', '1')
     report, times = bed.Report('rounds'), collections.defaultdict(list)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))   # with the bed taken down
     try:
         all_rounds(report, times, plan(rounds, kinds, random.Random(seed)), seed)
     finally:

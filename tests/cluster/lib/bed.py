@@ -13,6 +13,7 @@ import collections
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -128,6 +129,8 @@ class Bed:
 
     @classmethod
     def own(cls, *options):
+        if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+            signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))   # with the bed taken down
         b = cls(os.path.join(tempfile.mkdtemp(prefix='nfs4r-ct-', dir='/tmp'), 'bed'))
         b.up(*options)
         return b
