@@ -301,16 +301,10 @@ static int times_said(struct site *s, const char *text)
 
 static int source_of(struct site *s)
 {
-	static const char text[] = "it is repaired from server ";
-	const char *at;
-	int id = 0;
-
-	site_says(s, text, 20);
-	pthread_mutex_lock(&s->lock);
-	at = strstr(s->logged, text);
-	if (at)
-		id = atoi(at + strlen(text));
-	pthread_mutex_unlock(&s->lock);
+	site_says(s, "it is repaired from server", 20);
+	pthread_mutex_lock(&s->eng->lock);
+	int id = s->eng->repair.from;
+	pthread_mutex_unlock(&s->eng->lock);
 	assert_in_range(id, 1, 2);
 	return id;
 }
