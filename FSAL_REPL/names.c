@@ -193,8 +193,8 @@ static bool is_gone(fsal_status_t st)
 	return st.major == ERR_FSAL_NOENT || st.major == ERR_FSAL_STALE;
 }
 
-/* Pass one entry up. *go_on false: the caller has enough, or *st is an error. */
-static void deliver(struct listing *l, struct listed *e, const struct nfs4r_dirent *d, bool *go_on, fsal_status_t *st)
+/* Pass one entry up; true if it went. *go_on false: the caller has enough, or *st is an error. */
+static bool deliver(struct listing *l, struct listed *e, const struct nfs4r_dirent *d, bool *go_on, fsal_status_t *st)
 {
 	struct repl_obj *obj = repl_obj_new(l->exp, &d->oid, repl_fsal_type(d->type), NULL);
 	struct fsal_attrlist attrs;
@@ -210,12 +210,13 @@ static void deliver(struct listing *l, struct listed *e, const struct nfs4r_dire
 		*go_on = is_gone(*st);
 		if (*go_on)
 			*st = fsalstat(ERR_FSAL_NO_ERROR, 0);
-		return;
+		return false;
 	}
 	remember(l, e, d, &attrs);
 	res = l->cb(d->name.s, &obj->handle, &attrs, l->dir_state, d->cookie); /* takes the handle */
 	fsal_release_attrs(&attrs);
 	*go_on = res == DIR_CONTINUE;
+	return true;
 }
 
 /* One batch. Returns how many entries went up before it ended. */
@@ -225,11 +226,8 @@ static uint32_t deliver_batch(struct listing *l, const struct nfs4r_dirent *name
 	uint32_t i, up = 0;
 
 	ask_attrs(l, entries, names, n);
-	for (i = 0; i < n && *go_on; i++) {
-		deliver(l, &entries[i], &names[i], go_on, st);
-		if (!FSAL_IS_ERROR(*st))
-			up++;
-	}
+	for (i = 0; i < n && *go_on; i++)
+		up += deliver(l, &entries[i], &names[i], go_on, st);
 	for (i = 0; i < n; i++)
 		nfs4r_read_fini(&entries[i].rd);
 	gsh_free(entries);

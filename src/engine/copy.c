@@ -78,7 +78,7 @@ static enum nfs4r_status copy_oids(struct nfs4r_engine *eng, struct nfs4r_read *
 		rd->ndirents++;
 	}
 	free(list);
-	return n && !rd->ndirents ? NFS4R_DELAY : NFS4R_OK;
+	return (n && !rd->ndirents) || nfs4r_store_failed(eng->store) ? NFS4R_DELAY : NFS4R_OK; /* what is not among them is taken for gone */
 }
 
 /* STALE means dead for good, so an object that goes away just now is DELAY. */
@@ -94,7 +94,7 @@ enum nfs4r_status copy_here(struct nfs4r_engine *eng, struct nfs4r_read *rd)
 	}
 	known = nfs4r_store_copy_row(eng->store, &rd->oid, &row);
 	if (known != NFS4R_KNOWN)
-		return known == NFS4R_DEAD ? NFS4R_STALE : NFS4R_UNKNOWN;
+		return reads_not_here(eng, known);
 	st = rd->type == NFS4R_RD_COMMIT ? NFS4R_INVAL : nfs4r_read_here(eng, rd);
 	if (rd->type == NFS4R_RD_GETATTR || rd->type == NFS4R_RD_READDIR)
 		rd->row = row;

@@ -247,6 +247,7 @@ void reads_peer_down(struct nfs4r_engine *eng, nfs4r_server_id peer);
 void reads_expire(struct nfs4r_engine *eng, uint64_t now);
 void reads_again(struct nfs4r_engine *eng); /* what waits for somebody to ask is decided again */
 void reads_forget_answer(struct nfs4r_read *rd); /* what it has of an earlier one */
+enum nfs4r_status reads_not_here(struct nfs4r_engine *eng, enum nfs4r_known known);
 
 /* ---- reads_promised.c ---- */
 struct read_promise { /* an owner's word on a READ: the bytes are those of the copy here, once that has @version */

@@ -20,6 +20,14 @@ void reads_forget_answer(struct nfs4r_read *rd)
 	rd->eof = false;
 }
 
+/* A store that cannot be read says "not here" of everything, and who repairs a copy from this one would take that for a deletion. */
+enum nfs4r_status reads_not_here(struct nfs4r_engine *eng, enum nfs4r_known known)
+{
+	if (known == NFS4R_DEAD)
+		return NFS4R_STALE;
+	return nfs4r_store_failed(eng->store) ? NFS4R_DELAY : NFS4R_UNKNOWN;
+}
+
 /* ---- serving ---- */
 
 struct serve {
@@ -280,13 +288,13 @@ enum nfs4r_status nfs4r_lookup_here(struct nfs4r_engine *eng, const struct nfs4r
 	enum nfs4r_known known = nfs4r_store_row(eng->store, dir, &row);
 
 	if (known != NFS4R_KNOWN)
-		return known == NFS4R_DEAD ? NFS4R_STALE : NFS4R_UNKNOWN;
+		return reads_not_here(eng, known);
 	if (row.type != NFS4R_TYPE_DIR)
 		return NFS4R_NOTDIR;
 	if (!nfs4r_name_set(&name, s, strlen(s)))
 		return NFS4R_INVAL;
 	if (!nfs4r_store_lookup(eng->store, dir, &name, &ent))
-		return NFS4R_NOENT;
+		return nfs4r_store_failed(eng->store) ? NFS4R_DELAY : NFS4R_NOENT;
 	*oid = ent.oid;
 	*type = ent.type;
 	return NFS4R_OK;
@@ -309,7 +317,7 @@ static enum nfs4r_status here_readdir(struct nfs4r_engine *eng, struct nfs4r_rea
 		return NFS4R_NOMEM;
 	rd->ndirents = nfs4r_store_readdir(eng->store, &rd->oid, rd->cookie, rd->dirents, max);
 	rd->eof = rd->ndirents < max;
-	return NFS4R_OK;
+	return rd->eof && nfs4r_store_failed(eng->store) ? NFS4R_DELAY : NFS4R_OK; /* perhaps these are not all */
 }
 
 /* A read that ends exactly at the end says so: the asker would spend a round trip on finding out. */
@@ -377,7 +385,7 @@ enum nfs4r_status nfs4r_read_here(struct nfs4r_engine *eng, struct nfs4r_read *r
 
 	reads_forget_answer(rd);
 	if (known != NFS4R_KNOWN)
-		return known == NFS4R_DEAD ? NFS4R_STALE : NFS4R_UNKNOWN;
+		return reads_not_here(eng, known);
 	nfs4r_handle(eng, &rd->oid, &h);
 	if (!h.len)
 		return NFS4R_STALE;

@@ -226,7 +226,11 @@ static void step_names(struct nfs4r_engine *eng, struct verify_sum *s)
 		s->next = ents[i].cookie;
 	}
 	free(ents);
-	if (n < NFS4R_READDIR_MAX)
+	if (n == NFS4R_READDIR_MAX)
+		return;
+	if (nfs4r_store_failed(eng->store))
+		end(s, NFS4R_IO);
+	else
 		finish(eng, s);
 }
 

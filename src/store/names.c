@@ -8,7 +8,8 @@
  * between two READDIRs of a client, and nothing that stays is listed twice or left out because cookies of
  * names never change.
  *
- * Failure modes: as in rows.c; a listing ends early.
+ * Failure modes: an LMDB error marks the store as failed, as in rows.c. A name is then not found and a listing ends early; who makes an answer of that asks
+ * nfs4r_store_failed() afterwards.
  */
 #include <assert.h>
 #include <errno.h>
@@ -225,11 +226,18 @@ uint32_t nfs4r_store_readdir(struct nfs4r_store *s, const struct nfs4r_oid *dir,
 		pthread_rwlock_rdlock(&s->view);
 		add_layers(&m);
 		m.r = nfs4r_db_begin(&s->db);
+		if (!m.r)
+			atomic_store(&s->jnl.failed, true);
 		n += piece(&m, &next, out + n, want);
 		nfs4r_db_end(&s->db, m.r);
 		pthread_rwlock_unlock(&s->view);
 	}
 	return n;
+}
+
+bool nfs4r_store_failed(const struct nfs4r_store *s)
+{
+	return atomic_load(&s->jnl.failed);
 }
 
 /* ---- new cookies ------------------------------------------------------- */

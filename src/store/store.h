@@ -212,8 +212,10 @@ enum nfs4r_known nfs4r_store_row(struct nfs4r_store *s, const struct nfs4r_oid *
 /* How many parents; fills at most max. A parent appears once however many names it has there. */
 uint32_t nfs4r_store_parents(struct nfs4r_store *s, const struct nfs4r_oid *oid, struct nfs4r_oid *out, uint32_t max);
 bool nfs4r_store_lookup(struct nfs4r_store *s, const struct nfs4r_oid *dir, const struct nfs4r_name *name, struct nfs4r_dirent *out);
-/* Names with cookie > @after in cookie order, at most @max, into @out; returns how many. */
+/* Names with cookie > @after in cookie order, at most @max, into @out; returns how many. Fewer than @max: there are no more, or the store has failed. */
 uint32_t nfs4r_store_readdir(struct nfs4r_store *s, const struct nfs4r_oid *dir, uint64_t after, struct nfs4r_dirent *out, uint32_t max);
+/* It could not be read, or not be written, once. For good: a name that was not found after that may be there. */
+bool nfs4r_store_failed(const struct nfs4r_store *s);
 /* Cookie for a new name: from a hash of the name, moved on while taken in @dir. Callers hold the directory's update lock. */
 uint64_t nfs4r_store_new_cookie(struct nfs4r_store *s, const struct nfs4r_oid *dir, const struct nfs4r_name *name);
 /* Sub-FSAL handle of an object: length, or 0 when there is none. */

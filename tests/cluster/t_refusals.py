@@ -86,8 +86,11 @@ def whole_again(b):
     """After the repair: it joins, an update from every site reaches all."""
     for s in b.sites:
         b.sh(s, f'echo {s} >/nfs/base/again-{s}', timeout=100)
+    want = [f'again-{s}' for s in b.sites]
     for s in b.sites:
-        got = b.sh(s, 'cat /nfs/base/again-*', timeout=100)
+        names = b.sh(s, 'ls /nfs/base', timeout=100).split()
+        bed.expect(set(want) <= set(names), f'site {s} lists {names}')
+        got = b.sh(s, 'cd /nfs/base && cat ' + ' '.join(want), timeout=100)
         bed.expect(got == '1\n2\n3\n', f'site {s} reads {got!r}')
 
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * Bytes that an owner is asked for and that the asker's copy has, or is about to have, are not sent twice (control sheet 6.3), and are those that the owner
- * would have sent.
+ * would have sent. And what is not found in a database that cannot be read is not called absent.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,6 +15,7 @@
 #include "cluster.h"
 #include "engine/engine_int.h"
 #include "steps.h"
+#include "store/internal.h"
 
 #define MIB (1u << 20)
 
@@ -368,6 +369,36 @@ static void a_read_has_all_that_was_closed_before_it(void **state)
 	cluster_settle(c);
 }
 
+static enum nfs4r_status here(struct site *s, uint32_t type, const struct nfs4r_oid *oid, const char *name, bool copy)
+{
+	struct nfs4r_read rd = { .type = type, .oid = *oid };
+
+	strcpy(rd.name, name);
+	enum nfs4r_status st = copy ? copy_here(s->eng, &rd) : nfs4r_read_here(s->eng, &rd);
+	nfs4r_read_fini(&rd);
+	return st;
+}
+
+static void a_database_that_cannot_be_read(void **state)
+{
+	struct cluster *c = *state;
+	struct site *s = &c->site[1];
+	struct nfs4r_oid root = site_root(s), f = make(s, NFS4R_OP_CREATE, &root, "f"), none;
+
+	nfs4r_oid_make(&none, 2, 99, 99); /* may be on its way from server 2 */
+	for (int failed = 0; failed < 2; failed++) {
+		atomic_store(&s->eng->store->jnl.failed, failed);
+		assert_int_equal(here(s, NFS4R_RD_LOOKUP, &root, "f", false), NFS4R_OK);
+		assert_int_equal(here(s, NFS4R_RD_GETATTR, &f, "", false), NFS4R_OK);
+		assert_int_equal(here(s, NFS4R_RD_LOOKUP, &root, "nobody", false), failed ? NFS4R_DELAY : NFS4R_NOENT);
+		assert_int_equal(here(s, NFS4R_RD_READDIR, &root, "", false), failed ? NFS4R_DELAY : NFS4R_OK);
+		assert_int_equal(here(s, NFS4R_RD_GETATTR, &none, "", false), failed ? NFS4R_DELAY : NFS4R_UNKNOWN);
+		assert_int_equal(here(s, NFS4R_RD_GETATTR, &none, "", true), failed ? NFS4R_DELAY : NFS4R_UNKNOWN);
+		assert_int_equal(here(s, NFS4R_RD_OIDS, &(struct nfs4r_oid){ 0 }, "", true), failed ? NFS4R_DELAY : NFS4R_OK);
+	}
+	atomic_store(&s->eng->store->jnl.failed, false);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -378,6 +409,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_read_has_all_that_was_closed_before_it, begin_closing, cluster_teardown),
 		cmocka_unit_test_setup_teardown(a_small_write_overtakes_the_first_large_one, begin, cluster_teardown),
 		cmocka_unit_test_setup_teardown(a_read_has_all_that_was_done_before_it, begin, cluster_teardown),
+		cmocka_unit_test_setup_teardown(a_database_that_cannot_be_read, begin, cluster_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

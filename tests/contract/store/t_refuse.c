@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "fixture.h"
+#include "store/internal.h"
 
 static struct fx f;
 
@@ -172,6 +173,57 @@ static void set_lmdb_format(uint32_t format)
 	assert_int_equal(mdb_put(txn, dbi, &key, &val, 0), 0);
 	assert_int_equal(mdb_txn_commit(txn), 0);
 	mdb_env_close(env);
+}
+
+/* ---- reading ---- */
+
+/* Every slot for readers in the database's lock file, until the pipe is closed. */
+static void take_readers(int told, int until)
+{
+	char path[512];
+	MDB_env *env;
+	MDB_txn *txn;
+
+	path_of(path, "lmdb");
+	if (mdb_env_create(&env) || mdb_env_open(env, path, MDB_NOTLS | MDB_RDONLY, 0600))
+		_exit(1);
+	for (int i = 0; i < 5000; i++)
+		if (mdb_txn_begin(env, NULL, MDB_RDONLY, &txn)) {
+			if (write(told, "x", 1) == 1)
+				(void)!read(until, path, 1);
+			_exit(0);
+		}
+	_exit(1);
+}
+
+static void test_the_database_cannot_be_read(void **state)
+{
+	struct nfs4r_dirent ent[64];
+	int told[2], until[2];
+	char byte;
+
+	fx_open_ok(&f);
+	assert_int_equal(nfs4r_store_readdir(f.s, &f.root, 0, ent, 64), 41);
+	assert_false(nfs4r_store_failed(f.s));
+	assert_int_equal(pipe(told) | pipe(until), 0);
+	pid_t pid = fork();
+	if (!pid) {
+		close(until[1]);
+		take_readers(told[1], until[0]);
+	}
+	close(told[1]);
+	close(until[0]);
+	assert_int_equal(read(told[0], &byte, 1), 1);
+	struct nfs4r_reader *kept = nfs4r_db_begin(&f.s->db); /* that of the listing before */
+
+	assert_int_equal(nfs4r_store_readdir(f.s, &f.root, 0, ent, 64), 1); /* what the overlay has */
+	assert_true(nfs4r_store_failed(f.s));
+	nfs4r_db_end(&f.s->db, kept);
+	close(until[1]);
+	close(told[0]);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_true(nfs4r_store_failed(f.s));
+	fx_close(&f);
 }
 
 static void test_other_format(void **state)
@@ -580,6 +632,7 @@ int main(void)
 		T(test_other_volume),
 		T(test_other_server),
 		T(test_bad_config),
+		T(test_the_database_cannot_be_read),
 		T(test_other_format),
 		T(test_other_format_of_the_journal),
 		T(test_other_volume_in_the_journal),
