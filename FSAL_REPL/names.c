@@ -193,8 +193,8 @@ static bool is_gone(fsal_status_t st)
 	return st.major == ERR_FSAL_NOENT || st.major == ERR_FSAL_STALE;
 }
 
-/* Pass one entry up; true if it went. *go_on false: the caller has enough, or *st is an error. */
-static bool deliver(struct listing *l, struct listed *e, const struct nfs4r_dirent *d, bool *go_on, fsal_status_t *st)
+/* Pass one entry up. *go_on false: the caller has enough, or *st is an error. */
+static void deliver(struct listing *l, struct listed *e, const struct nfs4r_dirent *d, bool *go_on, fsal_status_t *st)
 {
 	struct repl_obj *obj = repl_obj_new(l->exp, &d->oid, repl_fsal_type(d->type), NULL);
 	struct fsal_attrlist attrs;
@@ -210,53 +210,54 @@ static bool deliver(struct listing *l, struct listed *e, const struct nfs4r_dire
 		*go_on = is_gone(*st);
 		if (*go_on)
 			*st = fsalstat(ERR_FSAL_NO_ERROR, 0);
-		return false;
+		return;
 	}
 	remember(l, e, d, &attrs);
 	res = l->cb(d->name.s, &obj->handle, &attrs, l->dir_state, d->cookie); /* takes the handle */
 	fsal_release_attrs(&attrs);
 	*go_on = res == DIR_CONTINUE;
-	return true;
 }
 
-/* One batch. Returns how many entries went up before it ended. */
-static uint32_t deliver_batch(struct listing *l, const struct nfs4r_dirent *names, uint32_t n, bool *go_on, fsal_status_t *st)
+static void deliver_batch(struct listing *l, const struct nfs4r_dirent *names, uint32_t n, bool *go_on, fsal_status_t *st)
 {
 	struct listed *entries = gsh_calloc(n, sizeof(*entries));
-	uint32_t i, up = 0;
+	uint32_t i;
 
 	ask_attrs(l, entries, names, n);
 	for (i = 0; i < n && *go_on; i++)
-		up += deliver(l, &entries[i], &names[i], go_on, st);
+		deliver(l, &entries[i], &names[i], go_on, st);
 	for (i = 0; i < n; i++)
 		nfs4r_read_fini(&entries[i].rd);
 	gsh_free(entries);
-	return up;
 }
 
+/*
+ * An error ends the reply with it, and the client asks for the same piece again. What went up before is no answer: Ganesha ends a list of entries only in
+ * the callback, when that has no room for one more, or at the end of the directory; otherwise the reply lacks a word.
+ */
 static fsal_status_t list(struct listing *l, const struct nfs4r_oid *dir, uint64_t cookie, bool *eof)
 {
 	fsal_status_t st = fsalstat(ERR_FSAL_NO_ERROR, 0);
 	struct nfs4r_read rd;
 	enum nfs4r_status rs;
-	uint32_t total = 0, up, n;
 	bool go_on = true;
+	uint32_t n;
 
 	while (go_on && !*eof) {
 		rd = (struct nfs4r_read){ .type = NFS4R_RD_READDIR, .oid = *dir, .cookie = cookie, .length = LISTING_BATCH };
 		rs = repl_read_any(l->exp, &rd);
 		n = rs == NFS4R_OK ? rd.ndirents : 0;
-		up = n ? deliver_batch(l, rd.dirents, n, &go_on, &st) : 0;
-		if (n)
+		if (n) {
+			deliver_batch(l, rd.dirents, n, &go_on, &st);
 			cookie = rd.dirents[n - 1].cookie;
+		}
 		if (rs != NFS4R_OK)
 			st = repl_fsal_status(rs);
 		else if (go_on)
 			*eof = rd.eof || n == 0;
 		nfs4r_read_fini(&rd);
-		total += up;
-		if (FSAL_IS_ERROR(st)) /* what went up is good; the client comes back for the rest */
-			return total > 0 ? fsalstat(ERR_FSAL_NO_ERROR, 0) : st;
+		if (FSAL_IS_ERROR(st))
+			return st;
 	}
 	return st;
 }

@@ -337,11 +337,44 @@ def handles_everywhere(b):
     return f'{len(seen[1])} objects, handles of {len(seen[1]["f"][1]) // 2} bytes'
 
 
+DELAY = 10008               # NFS4ERR_DELAY
+
+
+def raw_listing(b, site, path):
+    r = b.tb('ns', site, '--', '/usr/bin/python3', os.path.join(bed.LIB, 'raw_readdir.py'), f'10.0.{site}.1', path)
+    bed.expect(r.returncode == 0, f'READDIR of {path} at site {site}: {r.stdout}{r.stderr}')
+    return json.loads(r.stdout)
+
+
+def owner_out_of_reach(b):
+    """A listing with attributes of a file whose owner cannot be asked: the client is told to wait, in a reply that every client understands."""
+    b.sh(1, 'mkdir /nfs/listed && cd /nfs/listed && for i in 1 2 3 4 5 6 7 8; do echo $i >f$i; done')
+    b.no_controls(30)
+    whole = raw_listing(b, 2, '/data/listed')
+    bed.expect(whole['status'] == 0 and whole['eof'] and len(whole['names']) == 8, f'{whole}')
+    last = whole['names'][-1]
+    writer = b.start_sh(SITE, f'exec 3>>/nfs/listed/{last}; while [ ! -e /nfs/listed.end ]; do echo more >&3; sync /nfs/listed/{last}; sleep 0.2; done')
+    try:
+        bed.eventually(20, lambda: any(c['owner'] == SITE for c in b.ask(2, 'controls')['controls']), 'site 3 does not control what it writes')
+        b.links((2, SITE, 'cut'))
+        try:
+            said = raw_listing(b, 2, '/data/listed')
+        finally:
+            b.links((2, SITE, 'heal'))
+    finally:
+        b.sh(1, 'echo >/nfs/listed.end')
+        writer.communicate(timeout=60)
+    bed.expect(said['status'] == DELAY and not said['names'], f'the owner of the last one is out of reach, and the listing is {said}')
+    again = bed.eventually(30, lambda: (a := raw_listing(b, 2, '/data/listed')) and a['status'] == 0 and a, 'site 2 does not list it')
+    bed.expect(again['names'] == whole['names'] and again['eof'], f'{again}')
+
+
 def main():
     report = bed.Report('refusals')
     with bed.Bed.own('--rtt', '20ms', '--lease', '8', '--grace', '8') as b:
         b.sh(1, 'mkdir /nfs/base && echo base >/nfs/base/f')
         report.check('handles are the same at every site', handles_everywhere, b)
+        report.check('a listing while an owner is out of reach', owner_out_of_reach, b)
         for key, old, new, pattern in (
                 ('no Volume_UUID', r'^\s*Volume_UUID = .*$', '', 'Volume_UUID is missing'),
                 ('unknown key', r'^\s*Volume = ', '\tVolumee = "x";\n\tVolume = ', 'Volumee'),
