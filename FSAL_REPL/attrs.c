@@ -120,7 +120,7 @@ fsal_status_t repl_getattrs(struct fsal_obj_handle *h, struct fsal_attrlist *out
 	struct repl_obj *obj = repl_obj(h);
 	fsal_status_t st;
 
-	if (repl_permission_to_read(exp, obj, out, &st))
+	if (repl_permission_of_open(exp, obj, out, &st))
 		return st;
 	st = getattrs(exp, obj, out);
 	if (FSAL_IS_ERROR(st) && FSAL_TEST_MASK(out->request_mask, ATTR_RDATTR_ERR))

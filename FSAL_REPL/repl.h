@@ -281,7 +281,7 @@ fsal_status_t repl_getattrs_local(struct repl_export *exp, struct repl_obj *obj,
  * Does this request read the open file @obj, which another server controls, and is asked whether it may (permission.c)? Then @out has the copy's attributes if they let it,
  * @st says what came of it, and nobody is asked. Blocks on the local disk only.
  */
-bool repl_permission_to_read(struct repl_export *exp, struct repl_obj *obj, struct fsal_attrlist *out, fsal_status_t *st);
+bool repl_permission_of_open(struct repl_export *exp, struct repl_obj *obj, struct fsal_attrlist *out, fsal_status_t *st);
 /* @in where known, else getattrs if wanted; ATTR_RDATTR_ERR as Ganesha's contract says. */
 fsal_status_t repl_fill_attrs(struct repl_export *exp, struct repl_obj *obj, const struct nfs4r_attrs *in,
 			      struct fsal_attrlist *out);
