@@ -29,7 +29,7 @@ sim: ## a long run of the simulator, with other seeds each time
 	@scripts/build.sh release
 	@NFS4R_SIM_LONG=1 NFS4R_SIM_FRESH=1 ctest --test-dir build/release -L sim --output-on-failure
 
-bench: ## benchmarks against stock Ganesha, 40 minutes (ARGS='--quick --rtt 20 trees')
+bench: ## benchmarks against stock Ganesha, half an hour (ARGS='--quick --rtt 20 trees')
 	@scripts/bench.sh $(ARGS)
 
 bench-against: ## is this tree slower than an earlier one? Both in turns (ARGS='COMMIT --rtt 20 trees')

@@ -40,7 +40,7 @@ import wan_jobs
 
 try:
     import plots
-except ImportError as e:        # now, not after forty minutes
+except ImportError as e:        # now, not after half an hour
     sys.exit(f'bench: {e}; run: make deps')
 
 AT_RTTS = {'trees': parts_trees.run, 'ops': parts_ops.ops, 'oldfiles': parts_ops.oldfiles, 'siblings': parts_two.siblings}
@@ -49,7 +49,7 @@ PARTS = [*AT_RTTS, 'alternate', *SINGLE, 'micro']
 WAN = ('wan-files', 'wan-small')         # not unless named: they need scripts/peers.sh
 RTTS = [0.2, 20, 40, 120]
 SOME_RTTS = {'siblings': [20, 120], 'alternate': [40]}      # unless --rtt says otherwise
-FEWER = {'trees': 3, 'oldfiles': 3, 'siblings': 3, 'alternate': 2, 'wan-files': 3, 'wan-small': 3}      # trials, unless --trials says otherwise: 40 minutes for all
+FEWER = {'trees': 3, 'oldfiles': 3, 'siblings': 3, 'alternate': 2, 'wan-files': 3, 'wan-small': 3}      # trials, unless --trials says otherwise: half an hour for all
 GRANT = os.path.join(bed.ROOT, 'build/release/tests/bench/nfs4r-bench-grant')
 
 
