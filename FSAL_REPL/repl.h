@@ -278,7 +278,7 @@ fsal_status_t repl_setattr2(struct fsal_obj_handle *h, bool bypass, struct state
 /* From the local copy, without asking where it should be read. */
 fsal_status_t repl_getattrs_local(struct repl_export *exp, struct repl_obj *obj, struct fsal_attrlist *out);
 /*
- * Does this request read the open file @obj, which another server controls, and is asked whether it may (permission.c)? Then @out has the copy's attributes if they let it,
+ * Does this request only read, or only write, the open file @obj, which another server controls, and is asked whether it may (permission.c)? Then @out has the copy's attributes if they let it,
  * @st says what came of it, and nobody is asked. Blocks on the local disk only.
  */
 bool repl_permission_of_open(struct repl_export *exp, struct repl_obj *obj, struct fsal_attrlist *out, fsal_status_t *st);
