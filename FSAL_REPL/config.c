@@ -94,7 +94,7 @@ static struct config_item repl_params[] = {
 	CONF_ITEM_UI32("Control_Idle", 0, UINT32_MAX, 1000, raw, idle),
 	CONF_ITEM_BOOL("Deep_Control", true, raw, deep),
 	CONF_ITEM_UI32("Deep_Idle", 0, UINT32_MAX, 1000, raw, deep_idle),
-	CONF_ITEM_UI32("Read_Idle", 0, UINT32_MAX, 100, raw, read_idle),
+	CONF_ITEM_UI32("Read_Idle", 0, UINT32_MAX, 20, raw, read_idle),
 	CONF_ITEM_UI32("Revoke_Wait", 0, UINT32_MAX, 100, raw, revoke_wait),
 	CONF_ITEM_UI32("Revoke_Turn", 0, UINT32_MAX, 2000, raw, revoke_turn),
 	CONF_ITEM_UI32("Promote_After", 0, UINT32_MAX, 3, raw, promote_after),

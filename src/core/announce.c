@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Closed files are read from copies before their control is released (control 7.10).
+ * Closed files, and directories that others read, are read from copies before their control is released (control 7.10).
  *
  * Happy path: the last writer of a file has closed it, its control is closing, so no new update counts on it. Released it is when everybody has the
  * log on disk up to `last`, a round trip and a half later for those who want to read. So announce_ms after the closing began CLOSING goes to all, with `last` as it is
  * then. Whoever has applied that much of the log reads his own copy, as if the control were released: half a round trip after the close.
+ * The same for directories that others have been reading by this control (yield.c), at once: these were unused for a while when it began to close.
  *
  * The other side of it: readers ask no more because of this control, so it completes no update that is made after the announcement (settle.c). What was made
- * before is covered by `last`, which every such update raised (5.1). An update of the file after that asks for a control of its own (3.8), or waits until all have applied it.
+ * before is covered by `last`, which every such update raised (5.1), so that is settled as it was. An update of the file after that asks for a control of its own (3.8), or waits until all have applied it.
  * That is why announcing waits a little: a program that closes a file and then sets its times shall not pay for it. Files that are closed one soon after
  * another (an archive that is unpacked) share a message: a second one waits as long again.
  *
  * CLOSING is small and overtakes the entry that brings the control, with the file's bytes: then it is kept until that has come.
  *
  * Failure modes: a lost CLOSING costs readers a question to the owner, as before; late or doubled ones say what is still true. A restart
- * does not know what it announced, so it takes all single controls for announced.
+ * does not know which files it announced, so it takes all single controls for announced; of directories it is on disk before anybody hears it.
  */
 #include "core/core_int.h"
 
-/* One control of something that need not be a directory. */
+/* One control, of something that need not be a directory. */
 static bool is_single(const struct claim *cl)
 {
 	return cl->n == 1 && cl->ctl[0].depth == NFS4R_SHALLOW;
@@ -28,14 +29,18 @@ static uint64_t due_ms(const struct nfs4r_core *c, const struct own *ow)
 {
 	uint64_t from = ow->closing_ms > c->announced_ms ? ow->closing_ms : c->announced_ms;
 
-	return from + c->cfg.announce_ms;
+	return ow->dirs_to_say ? ow->closing_ms : from + c->cfg.announce_ms;
 }
 
 void announce_later(struct nfs4r_core *c, struct own *ow)
 {
-	if (!c->cfg.announce_ms || !is_single(ow->claim) || ow->claim->announced)
+	ow->dirs_to_say = yield_is_read(c, ow);
+	if (!c->cfg.announce_ms || !(ow->dirs_to_say || is_single(ow->claim)) || ow->claim->announced)
 		return;
-	DL_APPEND2(c->to_say, ow, say_prev, say_next);
+	if (ow->dirs_to_say)
+		DL_PREPEND2(c->to_say, ow, say_prev, say_next);
+	else
+		DL_APPEND2(c->to_say, ow, say_prev, say_next);
 	ow->to_say = true;
 	timer_at(c, due_ms(c, ow));
 }
@@ -49,35 +54,36 @@ void announce_never(struct nfs4r_core *c, struct own *ow)
 
 void announce_again(struct nfs4r_core *c, struct claim *cl)
 {
+	struct nfs4r_facts f;
+
+	if (is_known(c, &cl->ctl[0].oid, &f) && f.type == NFS4R_TYPE_DIR)
+		return; /* its row says it */
 	cl->announced = c->cfg.announce_ms && is_single(cl) && !FAULT(F_ANNOUNCED_FORGOTTEN);
 }
 
-static bool is_file(struct nfs4r_core *c, const struct nfs4r_oid *oid)
-{
-	struct nfs4r_facts f;
-
-	return is_known(c, oid, &f) && f.type != NFS4R_TYPE_DIR;
-}
-
-/* Those whose time has come, as many as one message takes. */
-static uint32_t take(struct nfs4r_core *c, struct own **due)
+/* Those whose time has come, as many as one message takes, either files or directories. Directories are saved, for they are often wanted again. */
+static uint32_t take(struct nfs4r_core *c, struct own **due, bool *dirs)
 {
 	struct own *ow, *tmp;
 	uint32_t n = 0;
 
 	DL_FOREACH_SAFE2(c->to_say, ow, tmp, say_next) {
-		if (n == NFS4R_CLOSING_MAX || c->now < due_ms(c, ow))
+		if (n == NFS4R_CLOSING_MAX || c->now < due_ms(c, ow) || (n && ow->dirs_to_say != *dirs))
 			break;
 		announce_never(c, ow);
-		if (!is_file(c, &ow->claim->ctl[0].oid))
+		if (ow->dirs_to_say ? ow->pins > 0 : !is_known_file(c, &ow->claim->ctl[0].oid)) /* pins: what executes now could not be answered by it */
 			continue;
 		ow->claim->announced = true;
+		ow->said = ow->last;
+		*dirs = ow->dirs_to_say;
+		if (*dirs)
+			claim_save(c, ow->claim);
 		due[n++] = ow;
 	}
 	return n;
 }
 
-static void announce(struct nfs4r_core *c, nfs4r_server_id to, struct own *const *due, uint32_t n)
+static void announce(struct nfs4r_core *c, nfs4r_server_id to, struct own *const *due, uint32_t n, bool saved)
 {
 	struct nfs4r_msg *m = msg_new(c, NFS4R_MSG_CLOSING);
 
@@ -86,37 +92,52 @@ static void announce(struct nfs4r_core *c, nfs4r_server_id to, struct own *const
 		m->closing.seqs[i] = due[i]->claim->key.seq;
 		m->closing.last[i] = due[i]->last;
 	}
-	send_to(c, to, m, false);
+	send_to(c, to, m, saved);
 }
 
 void announce_timers(struct nfs4r_core *c)
 {
 	struct own *due[NFS4R_CLOSING_MAX];
-	bool any = false;
+	bool files = false, dirs = false;
 	uint32_t n;
 
 	if (c->to_say && who_is_away(c)) { /* nothing new can be had from all: what is under these controls would stand still */
 		timer_at(c, c->now + c->cfg.repeat_ms);
 		return;
 	}
-	while ((n = take(c, due)) > 0) {
-		any = true;
+	while ((n = take(c, due, &dirs)) > 0) {
+		files |= !dirs;
 		EACH_MEMBER(c, s)
-			announce(c, s, due, n);
+			announce(c, s, due, n, dirs);
 	}
-	if (any)
+	if (files)
 		c->announced_ms = c->now;
 	if (c->to_say)
 		timer_at(c, due_ms(c, c->to_say));
 }
 
-static void good_from(struct claim *cl, nfs4r_lsn last)
+static void reads_here(struct nfs4r_core *c, nfs4r_server_id owner)
 {
-	if (!is_single(cl))
-		return;
+	act(c, NFS4R_ACT_READS_HERE)->owner = owner;
+}
+
+void announce_applied(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn before)
+{
+	if (c->started && before < c->logs[log].good_at)
+		reads_here(c, log);
+}
+
+static void good_from(struct nfs4r_core *c, struct claim *cl, nfs4r_lsn last)
+{
+	struct logst *l = &c->logs[cl->key.server];
+
 	cl->announced = true;
 	if (last > cl->good_at)
 		cl->good_at = last;
+	if (last > l->good_at)
+		l->good_at = last;
+	if (is_good_copy(c, cl) && c->started)
+		reads_here(c, (nfs4r_server_id)cl->key.server);
 }
 
 /* CLOSING is small and overtakes the entry that brings the claim. */
@@ -146,7 +167,7 @@ void announce_found(struct nfs4r_core *c, struct claim *cl)
 	HASH_FIND(hh, c->said, &cl->key, sizeof(cl->key), w);
 	if (!w)
 		return;
-	good_from(cl, w->last);
+	good_from(c, cl, w->last);
 	HASH_DEL(c->said, w);
 	free(w);
 }
@@ -162,7 +183,7 @@ void announce_on_closing(struct nfs4r_core *c, nfs4r_server_id from, const struc
 		struct claim *cl = claim_find(c, from, key.seq);
 
 		if (cl)
-			good_from(cl, m->closing.last[i]);
+			good_from(c, cl, m->closing.last[i]);
 		else if (!is_dead_seq(c, from, key.seq))
 			remember(c, key, m->closing.last[i]);
 	}

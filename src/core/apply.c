@@ -247,6 +247,7 @@ static void prefix(struct nfs4r_core *c, nfs4r_server_id log)
 	l->moved = true;
 	c->dirty |= DIRTY_OBJECTS;
 	election_barriers(c);
+	announce_applied(c, log, before);
 }
 
 /*

@@ -21,6 +21,13 @@ bool is_known(struct nfs4r_core *c, const struct nfs4r_oid *oid, struct nfs4r_fa
 	return f->known == NFS4R_KNOWN;
 }
 
+bool is_known_file(struct nfs4r_core *c, const struct nfs4r_oid *oid)
+{
+	struct nfs4r_facts f;
+
+	return is_known(c, oid, &f) && f.type != NFS4R_TYPE_DIR;
+}
+
 bool is_multi(const struct nfs4r_facts *f)
 {
 	return f->multi && f->type != NFS4R_TYPE_DIR;

@@ -121,7 +121,10 @@ void nfs4r_core_destroy(struct nfs4r_core *c)
 	FREE_TABLE(c->holdoff);
 	FREE_TABLE(c->contested);
 	FREE_TABLE(c->let_go);
+	FREE_TABLE(c->missed);
 	FREE_TABLE(c->kept);
+	FREE_TABLE(c->writing);
+	FREE_TABLE(c->writers);
 	FREE_TABLE(c->clearing);
 	FREE_TABLE(c->opens);
 	policy_fini(c);

@@ -254,6 +254,7 @@ enum nfs4r_action_type {
 	NFS4R_ACT_ACCEPTED = 20, /* num; durable: then EV_ACCEPTED with it. What this server accepted counts for itself only when it is on disk, too */
 	NFS4R_ACT_SYNC = 21,	/* num; durable: then EV_SYNCED with it. An answer waits until a claim that was won is on disk (control 4.5) */
 	NFS4R_ACT_TOLD = 22,	/* oid, owner, added: the object is read at `owner` (nfs4r_core_route_read()), or not any more; for fast-path indexes, like CONTROL */
+	NFS4R_ACT_READS_HERE = 23, /* owner: what is asked of this server may be read here by now (control 7.10): nfs4r_core_route_read() again */
 	NFS4R_ACT_SERVERS = 19,	/* the servers of the adopted view, or their addresses, are others now (nfs4r_core_get_view()). Also in the update of
 				 * started(), if that view has addresses. It comes behind the messages of the step that go to who was taken out */
 };

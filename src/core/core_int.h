@@ -97,7 +97,7 @@ struct claim {
 	bool listed;   /* join.c: in the list that is being put in */
 	struct nfs4r_prio prio;
 	nfs4r_lsn lsn; /* created, moved: of their entry */
-	bool announced;	   /* no update counts on it any more, and copies that have its owner's log up to good_at may be read (7.10) */
+	bool announced;	   /* no update is complete by it any more, and copies that have its owner's log up to good_at may be read (7.10) */
 	nfs4r_lsn good_at; /* of others; announced */
 	struct own *own; /* NULL for the claims of others */
 	UT_hash_handle hh;
@@ -118,12 +118,14 @@ struct own { /* what only the owner knows of a claim */
 	bool revoked;	   /* closes as soon as 5.5 allows */
 	bool forced;	   /* released for others: hold-off (7.6) */
 	bool wanted;	   /* a revoke came while it was closing */
+	bool reopened;	   /* its closing was taken back, and nothing has been done under it since */
 	bool turned;	   /* its owner's turn is over (7.5) */
-	bool yields;	   /* close_at is because of readers: use takes it back (7.11) */
+	bool yields;	   /* close_at is because of readers: use puts it off (7.11) */
 	bool settled_born; /* moved: what covered the object then was acked by all */
 	uint32_t holds;	   /* operations that count on it and have not executed (5.5) */
 	uint32_t pins;	   /* operations executing under it */
 	nfs4r_lsn last, in;
+	nfs4r_lsn said;	   /* announced with this `last`; 0: before the start */
 	bool deep, plus;   /* one of its controls is deep or deep+; deep+ */
 	bool side;	   /* asked for by the policy: no operation waits for it, it yields to all, and is won only when all acked */
 	bool promotion;	   /* side, for a directory below which elections were paid (7.4) */
@@ -131,6 +133,8 @@ struct own { /* what only the owner knows of a claim */
 	struct policy *pol; /* policy.c: what is used below a deep claim; NULL until needed */
 	uint64_t won_step;
 	uint64_t used_ms, asked_ms, ask_next, deadline, close_at, sent_ms;
+	uint64_t below_ms; /* last update of a file that it would cover (7.11) */
+	uint64_t read_ms;  /* when others read by it last; 0: never (7.11) */
 	uint64_t begun_ms, closing_ms; /* for the latency histograms */
 	struct nfs4r_prio revoked_by;
 	uint64_t revokes_from_ms, revokes_last_ms; /* they have been coming all the time since, the last one then (7.5) */
@@ -138,7 +142,7 @@ struct own { /* what only the owner knows of a claim */
 	struct own *ask_prev, *ask_next_own; /* proposing, or not acked by all */
 	struct own *end_prev, *end_next;     /* close_at is set */
 	struct own *say_prev, *say_next;     /* announce.c: closing, to be announced */
-	bool to_say;
+	bool to_say, dirs_to_say;
 	struct heap_item open;		     /* its seq may still be proposed, or is released and not confirmed (4.8) */
 	struct own *prev, *next;	     /* one of: idle (won), closing, released */
 };
@@ -160,6 +164,11 @@ struct said { /* CLOSING of a claim that is not here yet */
 struct dead {
 	struct pidkey key;
 	struct heap_item order; /* of the same server, by seq */
+	UT_hash_handle hh;
+};
+
+struct writer { /* a file that is open for writing, and the directory in which it was when that began */
+	struct nfs4r_oid file, dir;
 	UT_hash_handle hh;
 };
 
@@ -304,6 +313,7 @@ struct logst {
 	nfs4r_lsn want;	     /* its owner waits for our `stable` up to here */
 	nfs4r_lsn hurry;     /* and up to here with an answer to somebody (log 5.1) */
 	nfs4r_lsn waits;     /* apply.c: oldest entry that waits for one of another log; 0: none */
+	nfs4r_lsn good_at;   /* the newest that a claim of its owner was announced with (7.10) */
 	uint64_t received_bytes;
 	uint64_t pull_at;    /* next PULL allowed */
 	nfs4r_lsn pull_from;
@@ -602,7 +612,7 @@ struct nfs4r_core {
 	/* election.c, release.c */
 	struct own *asking, *idle, *idle_deep, *closing, *released; /* idle: won; in order of use; deep ones have a timer of their own */
 	struct own *ending;  /* those of the idle ones that have a close_at */
-	struct own *to_say;  /* announce.c: in the order in which they began to close */
+	struct own *to_say;  /* announce.c: directories first, then in the order in which they began to close */
 	uint64_t announced_ms; /* when some were last */
 	struct said *said;   /* the same file; in order of arrival */
 	struct early *early; /* early.c: in order of arrival */
@@ -624,7 +634,11 @@ struct nfs4r_core {
 	struct oidmark *contested;
 	struct heat *heat;
 	/* yield.c: until when what yielded would have lasted; what does not yield for a while */
-	struct oidmark *let_go, *kept;
+	struct oidmark *let_go, *missed, *kept;
+	struct oidmark *writing; /* directories, and how many files in them are open for writing here */
+	struct writer *writers;  /* those files */
+	struct nfs4r_oid touched; /* the file that was updated last, as far as that was noted, and when */
+	uint64_t touched_ms;
 	/* ops.c, exec.c, forward.c */
 	struct opx *waiting, *busy, *answering, *outstanding;
 	struct opx *by_id;
@@ -915,6 +929,7 @@ struct walk {
 	uint32_t level; /* 0: the object itself */
 };
 bool is_known(struct nfs4r_core *c, const struct nfs4r_oid *oid, struct nfs4r_facts *f);
+bool is_known_file(struct nfs4r_core *c, const struct nfs4r_oid *oid); /* and no directory */
 bool is_multi(const struct nfs4r_facts *f);
 void walk_begin(struct walk *w, const struct nfs4r_oid *oid);
 bool walk_up(struct nfs4r_core *c, struct walk *w); /* false at the root, and for a multi file (section 0) */
@@ -1006,6 +1021,8 @@ void send_revoke(struct nfs4r_core *c, nfs4r_server_id to, const struct nfs4r_oi
 
 uint64_t idle_end(const struct nfs4r_core *c, const struct own *ow); /* when its timer ends */
 void release_at(struct nfs4r_core *c, struct own *ow, uint64_t t);  /* starts closing at this time, used or not */
+void release_no_end(struct nfs4r_core *c, struct own *ow);	      /* takes that back */
+void release_unpinned(struct nfs4r_core *c, struct own *ow); /* an operation was done under it: a file without writers, reopened for that, closes again */
 
 /* early.c: proposals that came before the entry that makes their object (4.3d) */
 bool early_keep(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m); /* false: there is no room */
@@ -1013,13 +1030,14 @@ bool early_next(struct nfs4r_core *c, nfs4r_server_id *from, struct nfs4r_msg *m
 void early_timers(struct nfs4r_core *c);
 void early_forget(struct nfs4r_core *c, nfs4r_servers whose);
 
-/* announce.c: closed files are read from copies before their control is released (7.10) */
+/* announce.c: closed files, and directories that others read, are read from copies before their control is released (7.10) */
 void announce_later(struct nfs4r_core *c, struct own *ow); /* it starts closing */
 void announce_never(struct nfs4r_core *c, struct own *ow); /* it is released */
 void announce_again(struct nfs4r_core *c, struct claim *cl); /* start: it may have been announced before */
 void announce_timers(struct nfs4r_core *c);
 void announce_found(struct nfs4r_core *c, struct claim *cl); /* another's claim is here */
 void announce_on_closing(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
+void announce_applied(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn before); /* more of another's log is here than `before` */
 bool is_good_copy(const struct nfs4r_core *c, const struct claim *cl); /* may this server's copy be read as if @cl were released? */
 
 /* holdoff.c: what is not asked for now, because others want it (7.5, 7.6) */
@@ -1066,6 +1084,9 @@ uint64_t policy_reads(const struct own *ow);
 uint32_t yield_ms(const struct nfs4r_core *c, const struct own *ow); /* how long a use below deep control keeps readers from it */
 bool yield_read(struct nfs4r_core *c, const struct nfs4r_oid *oid);
 bool yield_over(struct nfs4r_core *c, struct own *ow);
+bool yield_is_read(struct nfs4r_core *c, const struct own *ow); /* by others, lately, and it consists of directories without deep+ */
+void yield_touch(struct nfs4r_core *c, const struct nfs4r_oid *file); /* its bytes or attributes are updated here */
+void yield_opened(struct nfs4r_core *c, const struct nfs4r_oid *file, bool open); /* by its first writer here; closed by the last */
 void yield_regret(struct nfs4r_core *c, const struct nfs4r_oid *oid);
 
 /* needs.c */

@@ -116,8 +116,10 @@ void policy_used(struct nfs4r_core *c, const struct opx *o)
 			continue;
 		if (f.type == NFS4R_TYPE_DIR)
 			dir_used(c, &nd->args[i]);
-		else if (is_file_update(o->op))
+		else if (is_file_update(o->op)) {
 			old_file_used(c, &nd->args[i]);
+			yield_touch(c, &nd->args[i]);
+		}
 	}
 }
 
@@ -139,7 +141,7 @@ static bool kept_anyway(struct nfs4r_core *c, const struct own *ow, const struct
 		for (k = controls_of(c, &w.oid); k; k = k->next) {
 			const struct own *o = k->claim->own;
 
-			if (o && o != ow && o->state == OWN_WON && !o->closing && !o->revoked && !o->close_at && !o->plus &&
+			if (o && o != ow && o->state == OWN_WON && !o->closing && !o->revoked && (!o->close_at || o->yields) && !o->plus &&
 			    k->depth >= (w.level ? NFS4R_DEEP : depth))
 				return true;
 		}
@@ -344,6 +346,8 @@ static bool in_use(struct nfs4r_core *c, const struct own *ow, const struct nfs4
 	uint32_t ms = yield_ms(c, ow);
 	const struct policy *p = ow->pol;
 
+	if (mark_find(c->writing, oid)) /* files in it */
+		return true;
 	for (uint32_t i = 0; i < USES; i++) {
 		if (!used_within(c, p, i, ms))
 			continue;

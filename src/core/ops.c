@@ -94,8 +94,12 @@ void op_unpin(struct nfs4r_core *c, struct opx *o)
 		assert(ow->pins);
 		if (!ow->deep && !o->remote)
 			claim_used(c, ow);
-		if (!--ow->pins && ow->closing)
+		if (--ow->pins)
+			continue;
+		if (ow->closing)
 			c->dirty |= DIRTY_RELEASE;
+		else if (ow->state == OWN_WON)
+			release_unpinned(c, ow);
 	}
 	o->npins = 0;
 }

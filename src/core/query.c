@@ -64,7 +64,7 @@ nfs4r_server_id nfs4r_core_route_read(struct nfs4r_core *c, const struct nfs4r_o
 			deep |= w.level && k->depth >= NFS4R_DEEP;
 			if (k->claim->key.server == c->self || (excluded & NFS4R_BIT(k->claim->key.server)))
 				continue;
-			if (!is_dir && !w.level && is_good_copy(c, k->claim))
+			if ((is_dir || !w.level) && is_good_copy(c, k->claim))
 				continue;
 			if (redirects(c, k, w.level, is_dir) && !hidden)
 				better(&r, k->claim);

@@ -26,13 +26,15 @@ void release_opened(struct nfs4r_core *c, const struct nfs4r_oid *oid, bool open
 	struct ctl *k, *next;
 
 	if (open) {
-		mark_get(&c->opens, oid)->value++;
+		if (!mark_get(&c->opens, oid)->value++)
+			yield_opened(c, oid, true);
 		return;
 	}
 	o = mark_find(c->opens, oid);
 	if (!o || --o->value)
 		return;
 	mark_drop(&c->opens, oid);
+	yield_opened(c, oid, false);
 	for (k = controls_of(c, oid); k; k = next) { /* 7.1: the last writer closed */
 		next = k->next;
 		if (k->claim->own && k->claim->own->state == OWN_WON && k->claim->n == 1 && k->depth == NFS4R_SHALLOW)
@@ -48,11 +50,12 @@ static struct own **list_of(struct nfs4r_core *c, const struct own *ow)
 	return ow->deep ? &c->idle_deep : &c->idle;
 }
 
-/* close_at no longer counts. */
-static void no_end(struct nfs4r_core *c, struct own *ow)
+void release_no_end(struct nfs4r_core *c, struct own *ow)
 {
-	if (ow->close_at)
+	if (ow->close_at) {
 		DL_DELETE2(c->ending, ow, end_prev, end_next);
+		timer_at(c, idle_end(c, ow));
+	}
 	ow->close_at = 0;
 	ow->yields = false;
 }
@@ -80,10 +83,6 @@ void claim_used(struct nfs4r_core *c, struct own *ow)
 		return;
 	DL_DELETE(*list, ow);
 	DL_APPEND(*list, ow);
-	if (ow->yields && !FAULT(F_YIELD_IN_USE)) {
-		no_end(c, ow);
-		timer_at(c, idle_end(c, ow));
-	}
 }
 
 static void deep_plus_ends(struct nfs4r_core *c, const struct claim *cl)
@@ -113,10 +112,11 @@ void claim_start_closing(struct nfs4r_core *c, struct own *ow)
 	DL_APPEND(c->closing, ow);
 	ow->closing = true;
 	ow->closing_ms = c->now;
+	ow->reopened = false;
 	ow->last = c->logs[c->self].received;
 	if (ow->forced)
 		wanted(c, ow);
-	no_end(c, ow);
+	release_no_end(c, ow);
 	deep_plus_ends(c, ow->claim);
 	announce_later(c, ow);
 	c->dirty |= DIRTY_RELEASE | DIRTY_OPS;
@@ -160,6 +160,15 @@ static bool is_waited_for(struct nfs4r_core *c, const struct nfs4r_oid *oid, con
 	return false;
 }
 
+void release_unpinned(struct nfs4r_core *c, struct own *ow)
+{
+	const struct ctl *k = &ow->claim->ctl[0];
+
+	if (ow->reopened && k->depth == NFS4R_SHALLOW && is_known_file(c, &k->oid) && !mark_find(c->opens, &k->oid))
+		release_at(c, ow, c->now + 1);
+	ow->reopened = false;
+}
+
 /*
  * Control 7.1: closing is taken back for an operation of this server if nobody waits for it, nor for a deep one above it, whose `last` the
  * operation might raise (5.1).
@@ -182,6 +191,7 @@ struct claim *claim_reopen(struct nfs4r_core *c, const struct need *n)
 			announce_never(c, ow);
 			ow->closing = ow->revoked = false;
 			claim_idle(c, ow);
+			ow->reopened = true;
 			yield_regret(c, &n->oid);
 			c->st.reopened++;
 			c->dirty |= DIRTY_OPS;
@@ -203,7 +213,7 @@ static void close_soon(struct nfs4r_core *c, struct own *ow)
 
 /*
  * Does another own claim go on covering @oid when @k, which is closing, is gone, so that nobody serves or takes @oid
- * meanwhile? Readers of a file look at explicit controls and deep+ only (6.2), and not at one that was announced (7.10): only against a plain deep one above it is any
+ * meanwhile? Readers look at none that was announced (7.10), and those of a file at explicit controls and deep+ only (6.2): only against a plain deep one above a file is any
  * cover good enough. @moved, a directory that changes parents: who has not got that yet must find all below it covered, too.
  */
 static bool goes_on(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct ctl *k, uint32_t level, bool moved)
@@ -222,7 +232,7 @@ static bool goes_on(struct nfs4r_core *c, const struct nfs4r_oid *oid, const str
 		for (o = controls_of(c, &w.oid); o; o = o->next) {
 			const struct own *ow = o->claim->own;
 
-			if (o->claim->announced && f.type != NFS4R_TYPE_DIR && !any_cover && !FAULT(F_LAST_ANNOUNCED))
+			if (o->claim->announced && (f.type == NFS4R_TYPE_DIR || !any_cover) && !FAULT(F_LAST_ANNOUNCED))
 				continue;
 			if (ow && o->claim != k->claim && ow->state == OWN_WON && !ow->closing &&
 			    ((!w.level && !needs_deep) || o->depth >= NFS4R_DEEP) && known_by_then(c, o->claim, k->claim->own->last))
@@ -240,7 +250,7 @@ static bool drops_back(struct nfs4r_core *c, const struct ctl *k)
 	if (k->depth != NFS4R_DEEP_PLUS || k->claim->n != 1)
 		return false;
 	for (o = controls_of(c, &k->oid); o; o = o->next)
-		if (o != k && o->claim->own && o->depth >= NFS4R_DEEP && o->claim->own->state == OWN_WON &&
+		if (o != k && o->claim->own && o->depth >= NFS4R_DEEP && o->claim->own->state == OWN_WON && !o->claim->announced &&
 		    !o->claim->own->closing && (claim_acked_by_all(c, o->claim) || FAULT(F_LAST_UNSETTLED)))
 			return true;
 	return false;
@@ -350,7 +360,7 @@ void claim_release(struct nfs4r_core *c, struct own *ow)
 		DL_DELETE(*list, ow);
 	if (FAULT(F_ABORT_TO_ACKERS) && ow->state == OWN_PROPOSING)
 		ow->confirmed = ~ow->acks;
-	no_end(c, ow);
+	release_no_end(c, ow);
 	announce_never(c, ow);
 	ow->state = OWN_RELEASED;
 	deep_plus_ends(c, ow->claim);
@@ -501,16 +511,14 @@ static void time_over(struct nfs4r_core *c, struct own *ow)
 		release_at(c, ow, ow->used_ms + c->cfg.revoke_ms);
 		return;
 	}
-	if (ow->yields && !yield_over(c, ow)) {
-		claim_used(c, ow);
+	if (ow->yields && !yield_over(c, ow))
 		return;
-	}
 	if (!policy_may_close(c, ow, &again)) {
 		release_at(c, ow, again);
 		return;
 	}
 	c->st.turns += ow->turned;
-	no_end(c, ow);
+	release_no_end(c, ow);
 	close_soon(c, ow);
 }
 

@@ -4,7 +4,7 @@
  *
  * Own claims: proposing ones are aborted even if they had a majority, since operations and acks
  * are forgotten; won ones stay acting, count only this server's ack and are proposed again to fill
- * the rest; released ones are released again. last_move and every `in` are the end of the own log,
+ * the rest, and close again if they were announced as closing (7.10); released ones are released again. last_move and every `in` are the end of the own log,
  * so that nothing moved before counts as known to others. Controls of others need nothing: an ack
  * is never withdrawn. The ancestry table is counted from the table and the tree.
  */
@@ -20,12 +20,14 @@ static int by_seq(struct claim *a, struct claim *b)
 static void restart_won(struct nfs4r_core *c, struct own *ow)
 {
 	struct claim *cl = ow->claim;
+	bool announced;
 
 	ow->majority = true;
 	ow->in = FAULT(F_RESTART_IN_ZERO) ? 0 : c->last_move;
 	if (FAULT(F_RESTART_KEEPS_ACKS))
 		ow->acks = ~(nfs4r_servers)0;
 	cl->won = true;
+	announced = cl->announced;
 	announce_again(c, cl);
 	claim_idle(c, ow);
 	if (cl->kind == NFS4R_PROPOSED && !is_all(c, ow->acks)) {
@@ -34,6 +36,8 @@ static void restart_won(struct nfs4r_core *c, struct own *ow)
 		ow->ask_next = c->now + c->cfg.repeat_ms;
 		timer_at(c, ow->ask_next);
 	}
+	if (announced)
+		claim_start_closing(c, ow);
 }
 
 void restart_claims(struct nfs4r_core *c)

@@ -21,6 +21,8 @@
  */
 #include "core/core_int.h"
 
+#define ANNOUNCED 0x80u /* beside the state of an own claim (control 7.10) */
+
 struct cursor {
 	uint8_t *p;
 	const uint8_t *r, *end;
@@ -99,7 +101,7 @@ void row_claim(const struct claim *cl, struct nfs4r_put *p, bool del)
 	if (del)
 		return;
 	k.p = p->val;
-	w_u(&k, cl->own ? cl->own->state : 0, 1);
+	w_u(&k, cl->own ? (uint32_t)cl->own->state | (cl->announced ? ANNOUNCED : 0) : 0, 1);
 	w_u(&k, cl->kind, 1);
 	w_u(&k, cl->won, 1);
 	w_u(&k, cl->prio.attempts, 4);
@@ -259,7 +261,7 @@ static bool restore_claim(struct nfs4r_core *c, struct cursor *k, nfs4r_server_i
 	struct nfs4r_pid pid = { s, seq };
 	struct nfs4r_control v[NFS4R_CLAIM_CONTROLS_MAX];
 	struct nfs4r_prio prio;
-	uint32_t state = (uint32_t)r_u(k, 1), kind = (uint32_t)r_u(k, 1), n;
+	uint32_t first = (uint32_t)r_u(k, 1), state = first & ~ANNOUNCED, kind = (uint32_t)r_u(k, 1), n;
 	bool won = r_u(k, 1);
 	uint64_t lsn;
 	struct claim *cl;
@@ -281,6 +283,7 @@ static bool restore_claim(struct nfs4r_core *c, struct cursor *k, nfs4r_server_i
 	cl->won = won;
 	cl->prio = prio;
 	cl->lsn = lsn;
+	cl->announced = (first & ANNOUNCED) && !FAULT(F_ANNOUNCED_UNSAVED);
 	if (state)
 		own_new(c, cl, state);
 	if (s == c->self && seq >= c->next_seq)

@@ -4,7 +4,7 @@
  *
  * Either everybody has applied the entry, or everybody who might still serve the old state will
  * ask this server instead: for a directory, every object of its path on which this server owns a
- * control has a settled one; for a file, an explicit control everybody acked, or a deep+ above it
+ * control that was not announced as closing has a settled one; for a file, an explicit control everybody acked, or a deep+ above it
  * (5.3b). The tests are made on this server's tree at the moment of the question and made again
  * whenever acks, positions or claims move.
  */
@@ -52,8 +52,11 @@ static bool only_asked(const struct nfs4r_core *c, const struct own *ow)
 	return ow->side && ow->state == OWN_PROPOSING && !FAULT(F_SIDE_COUNTS);
 }
 
-/* Control 5.2 for directory @d: one settled control on each object of the path that has any. */
-static bool path_settled(struct nfs4r_core *c, const struct nfs4r_oid *d)
+/*
+ * Control 5.2 for directory @d and the entry @lsn: one settled control on each object of the path that has any. One that was announced up to before
+ * @lsn is not there for those who have its log so far, and is for those who have not: these must have it, and it is not enough.
+ */
+static bool path_settled(struct nfs4r_core *c, const struct nfs4r_oid *d, nfs4r_lsn lsn)
 {
 	bool found = false;
 	struct walk w;
@@ -66,6 +69,11 @@ static bool path_settled(struct nfs4r_core *c, const struct nfs4r_oid *d)
 		for (k = controls_of(c, &w.oid); k; k = k->next) {
 			if (!k->claim->own || (w.level && k->depth < NFS4R_DEEP) || only_asked(c, k->claim->own))
 				continue;
+			if (k->claim->announced && lsn > k->claim->own->said && !FAULT(F_ANNOUNCED_SETTLES)) { /* 7.10 */
+				if (!settled(c, k->claim) && !FAULT(F_ANNOUNCED_BARE))
+					return false;
+				continue;
+			}
 			any = true;
 			one |= settled(c, k->claim);
 		}
@@ -78,7 +86,7 @@ static bool path_settled(struct nfs4r_core *c, const struct nfs4r_oid *d)
 	return found && !FAULT(F_REPLY_OWN_CONTROL); /* none left: released, so it was applied by all; the caller has looked at that */
 }
 
-static bool parents_settled(struct nfs4r_core *c, const struct nfs4r_oid *oid)
+static bool parents_settled(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_lsn lsn)
 {
 	struct nfs4r_oid parents[NFS4R_PARENTS_MAX];
 	struct nfs4r_facts f;
@@ -87,12 +95,12 @@ static bool parents_settled(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 	if (!is_known(c, oid, &f))
 		return false;
 	if (!is_multi(&f))
-		return f.nparents == 1 && path_settled(c, &f.parent);
+		return f.nparents == 1 && path_settled(c, &f.parent, lsn);
 	n = c->tree.parents(c->tree.ctx, oid, parents, NFS4R_PARENTS_MAX);
 	if (n > NFS4R_PARENTS_MAX)
 		return false;
 	for (uint32_t i = 0; i < n; i++)
-		if (!path_settled(c, &parents[i]))
+		if (!path_settled(c, &parents[i], lsn))
 			return false;
 	return n > 0;
 }
@@ -107,7 +115,8 @@ static bool explicit_completes(struct nfs4r_core *c, const struct nfs4r_oid *oid
 
 		if (!cl->own || cl->own->state != OWN_WON || (cl->announced && !FAULT(F_ANNOUNCED_COMPLETES)))
 			continue;
-		if ((claim_acked_by_all(c, cl) && is_saved(c, cl->own)) || (cl->kind == NFS4R_CREATED && parents_settled(c, oid)) ||
+		if ((claim_acked_by_all(c, cl) && is_saved(c, cl->own)) ||
+		    (cl->kind == NFS4R_CREATED && (applied_everywhere(c, cl->lsn) || parents_settled(c, oid, cl->lsn))) ||
 		    (cl->kind == NFS4R_MOVED && (FAULT(F_MOVED_SETTLED) || applied_everywhere(c, cl->lsn))))
 			return true;
 	}
@@ -200,7 +209,7 @@ bool cond_holds(struct nfs4r_core *c, const struct cond *k)
 	if (k->log != c->self)
 		return false;
 	for (uint32_t i = 0; i < k->ndirs && !FAULT(F_REPLY_AT_ONCE); i++)
-		if (!path_settled(c, &k->dirs[i]))
+		if (!path_settled(c, &k->dirs[i], k->lsn))
 			return false;
 	for (uint32_t i = 0; i < k->nfiles && !FAULT(F_CLOSE_AT_ONCE); i++)
 		if (!file_complete(c, &k->files[i], k->lsn))

@@ -4,14 +4,18 @@
  *
  * A READ of another server shows that somebody there pays a round trip for each name, because this
  * server controls the directory. Claims that cover it and consist of directories end read_ms after
- * their last use; a use before that takes it back. With a directory go those below it that are as idle.
+ * their last use; a use before that puts it off, and after a while without READs takes it back. A
+ * file that is written below is a use: who writes one is going to rename it. With a directory go those below it that are as idle.
  *
  * Who needs what was let go before its own time would have ended pays an election for that: the
- * directory is then kept for a while as if nobody read. Any moment is safe: this only decides who pays.
+ * directory then waits longer, and after the next time it is kept for a while as if nobody read. Any moment is safe: this only decides who pays.
  */
 #include "core/core_int.h"
 
-#define KEPT_MS 10000 /* who pauses between updates pays one election in so long */
+#define KEPT_MS 10000 /* who pauses between updates pays two elections in so long */
+#define MISSED_TIMES 5 /* after the first of them it takes so many times as long */
+#define LOOK_MS 10     /* what is in use is looked at again all at once, no sooner */
+#define WRITING_MAX 64 /* directories with files that are open for writing, that are looked at one by one */
 
 static bool only_directories(struct nfs4r_core *c, const struct claim *cl)
 {
@@ -23,29 +27,68 @@ static bool only_directories(struct nfs4r_core *c, const struct claim *cl)
 	return true;
 }
 
-static bool is_kept(const struct nfs4r_core *c, const struct claim *cl)
+static bool is_marked(const struct nfs4r_core *c, struct oidmark *table, const struct claim *cl)
 {
 	for (uint32_t i = 0; i < cl->n; i++)
-		if (mark_lasts(c, c->kept, &cl->ctl[i].oid))
+		if (mark_lasts(c, table, &cl->ctl[i].oid))
 			return true;
 	return false;
 }
 
+static bool is_kept(const struct nfs4r_core *c, const struct claim *cl)
+{
+	return is_marked(c, c->kept, cl);
+}
+
 uint32_t yield_ms(const struct nfs4r_core *c, const struct own *ow)
 {
-	return c->cfg.read_ms && c->cfg.read_ms < c->cfg.deep_ms && !is_kept(c, ow->claim) ? c->cfg.read_ms : c->cfg.deep_ms;
+	uint64_t ms = (uint64_t)c->cfg.read_ms * (is_marked(c, c->missed, ow->claim) ? MISSED_TIMES : 1);
+
+	return ms && ms < c->cfg.deep_ms && !is_kept(c, ow->claim) ? (uint32_t)ms : c->cfg.deep_ms;
 }
 
 /* deep+ has rules of its own (7.9), and so has what a revoke or the policy gave an end to. */
 static bool may_yield(struct nfs4r_core *c, const struct own *ow)
 {
-	return ow->state == OWN_WON && !ow->closing && !ow->revoked && !ow->close_at && !ow->plus && only_directories(c, ow->claim) &&
+	return ow->state == OWN_WON && !ow->closing && !ow->revoked && (!ow->close_at || ow->yields) && !ow->plus && only_directories(c, ow->claim) &&
 	       !is_kept(c, ow->claim);
+}
+
+static uint64_t last_use(const struct nfs4r_core *c, const struct own *ow)
+{
+	return ow->below_ms > ow->used_ms && !FAULT(F_YIELD_WRITTEN) ? ow->below_ms : ow->used_ms;
 }
 
 static uint64_t yield_end(const struct nfs4r_core *c, const struct own *ow)
 {
-	return ow->used_ms + c->cfg.read_ms;
+	return last_use(c, ow) + yield_ms(c, ow);
+}
+
+static bool was_read(const struct nfs4r_core *c, const struct own *ow)
+{
+	return ow->read_ms && c->now < ow->read_ms + c->cfg.deep_ms;
+}
+
+bool yield_is_read(struct nfs4r_core *c, const struct own *ow)
+{
+	return was_read(c, ow) && !ow->plus && only_directories(c, ow->claim);
+}
+
+static void note_read(const struct nfs4r_core *c, struct own *ow)
+{
+	ow->read_ms = c->now ? c->now : 1;
+}
+
+/* It ends, soon, at a multiple of @step, unless its own timer ends it before that. */
+static bool give_end(struct nfs4r_core *c, struct own *ow, uint32_t step)
+{
+	uint64_t end = yield_end(c, ow);
+
+	if (!may_yield(c, ow) || end >= idle_end(c, ow))
+		return false;
+	release_at(c, ow, (end + step - 1) / step * step);
+	ow->yields = true;
+	return true;
 }
 
 /* Another server reads @oid here. true: something ends, perhaps at once. */
@@ -63,39 +106,124 @@ bool yield_read(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 		for (k = controls_of(c, &w.oid); k; k = k->next) {
 			struct own *ow = k->claim->own;
 
-			if (!ow || (w.level && k->depth < NFS4R_DEEP) || !may_yield(c, ow) || yield_end(c, ow) >= idle_end(c, ow))
+			if (!ow || (w.level && k->depth < NFS4R_DEEP))
 				continue;
-			release_at(c, ow, yield_end(c, ow));
-			ow->yields = ends = true;
+			note_read(c, ow);
+			if (!ow->close_at)
+				ends |= give_end(c, ow, 1);
 		}
 	} while (walk_up(c, &w));
 	return ends;
 }
 
-static bool in_use(const struct own *ow)
+/* ---- files that are written ------------------------------------------------------------------ */
+
+static void touch(struct nfs4r_core *c, const struct nfs4r_oid *file)
 {
-	return ow->holds || ow->pins;
+	struct walk w;
+	struct ctl *k;
+
+	walk_begin(&w, file);
+	while (walk_up(c, &w))
+		for (k = controls_of(c, &w.oid); k; k = k->next)
+			if (k->claim->own && (w.level == 1 || k->depth >= NFS4R_DEEP))
+				k->claim->own->below_ms = c->now;
 }
 
-static void let_go(struct nfs4r_core *c, const struct own *ow)
+void yield_touch(struct nfs4r_core *c, const struct nfs4r_oid *file)
+{
+	if (!c->cfg.read_ms || (c->now < c->touched_ms + c->cfg.read_ms / 4 && nfs4r_oid_eq(file, &c->touched)))
+		return;
+	c->touched = *file;
+	c->touched_ms = c->now;
+	touch(c, file);
+}
+
+static void writer_goes(struct nfs4r_core *c, struct writer *wr)
+{
+	struct oidmark *m = mark_find(c->writing, &wr->dir);
+
+	if (!--m->value)
+		mark_drop(&c->writing, &wr->dir);
+	HASH_DEL(c->writers, wr);
+	free(wr);
+}
+
+void yield_opened(struct nfs4r_core *c, const struct nfs4r_oid *file, bool open)
+{
+	struct nfs4r_facts f;
+	struct writer *wr;
+
+	HASH_FIND(hh, c->writers, file, sizeof(*file), wr);
+	if (!open && wr) {
+		touch(c, file);
+		writer_goes(c, wr);
+	}
+	if (!open || wr || !c->cfg.read_ms || !is_known(c, file, &f) || is_multi(&f) || !f.nparents)
+		return;
+	wr = xcalloc(1, sizeof(*wr));
+	wr->file = *file;
+	wr->dir = f.parent;
+	HASH_ADD(hh, c->writers, file, sizeof(wr->file), wr);
+	mark_get(&c->writing, &wr->dir)->value++;
+}
+
+/* Is a file open for writing that @ow would cover? With very many directories that have one: yes. */
+static bool is_written(struct nfs4r_core *c, const struct own *ow)
+{
+	struct oidmark *m, *tmp;
+
+	for (uint32_t i = 0; i < ow->claim->n; i++) {
+		const struct ctl *k = &ow->claim->ctl[i];
+
+		if (mark_find(c->writing, &k->oid))
+			return true;
+		if (k->depth < NFS4R_DEEP)
+			continue;
+		if (HASH_COUNT(c->writing) > WRITING_MAX)
+			return true;
+		HASH_ITER(hh, c->writing, m, tmp)
+			if (is_under(c, &m->oid, &k->oid))
+				return true;
+	}
+	return false;
+}
+
+/* Or was it, within the time that it takes to yield? While not all have acked it, what was done under it may wait for that. */
+static bool in_use(struct nfs4r_core *c, struct own *ow)
+{
+	if (is_written(c, ow) || (ow->claim->kind == NFS4R_PROPOSED && !claim_acked_by_all(c, ow->claim)))
+		ow->below_ms = c->now;
+	return ow->holds || ow->pins || (c->now < yield_end(c, ow) && !FAULT(F_YIELD_IN_USE));
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+static void let_go(struct nfs4r_core *c, struct own *ow)
 {
 	c->st.yielded++;
+	note_read(c, ow);
 	for (uint32_t i = 0; i < ow->claim->n; i++)
 		mark_until(c, &c->let_go, &ow->claim->ctl[i].oid, idle_end(c, ow));
 }
 
-/* @ow yields, and its time is over. false: it is in use. Else the caller closes it. */
+/* @ow yields, and its time is over. false: it is in use, and has another end or none. Else the caller closes it. */
 bool yield_over(struct nfs4r_core *c, struct own *ow)
 {
 	struct own_list l;
 
-	if (in_use(ow))
+	if (in_use(c, ow)) {
+		if (ow->holds || ow->pins)
+			claim_used(c, ow);
+		if (!was_read(c, ow) || !give_end(c, ow, LOOK_MS))
+			release_no_end(c, ow);
 		return false;
+	}
 	let_go(c, ow);
 	for (uint32_t i = 0; i < ow->claim->n; i++) {
 		anc_own_below(c, &ow->claim->ctl[i].oid, &l);
 		for (uint32_t j = 0; j < l.n; j++)
-			if (l.v[j] != ow && may_yield(c, l.v[j]) && !in_use(l.v[j]) && c->now >= yield_end(c, l.v[j])) {
+			if (l.v[j] != ow && may_yield(c, l.v[j]) && !in_use(c, l.v[j])) {
 				let_go(c, l.v[j]);
 				claim_start_closing(c, l.v[j]);
 			}
@@ -115,7 +243,7 @@ void yield_regret(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 	do {
 		if (mark_lasts(c, c->let_go, &w.oid)) {
 			c->st.yield_regrets++;
-			mark_until(c, &c->kept, &w.oid, c->now + KEPT_MS);
+			mark_until(c, mark_lasts(c, c->missed, &w.oid) ? &c->kept : &c->missed, &w.oid, c->now + KEPT_MS);
 		}
 		mark_drop(&c->let_go, &w.oid);
 	} while (walk_up(c, &w));

@@ -14,7 +14,7 @@ void nfs4r_config_init(struct nfs4r_config *cfg)
 	cfg->idle_ms = 1000;
 	cfg->deep_control = true;
 	cfg->deep_idle_ms = 1000;
-	cfg->read_idle_ms = 100;
+	cfg->read_idle_ms = 20;
 	cfg->revoke_ms = 100;
 	cfg->turn_ms = 2000;
 	cfg->announce_ms = 20;

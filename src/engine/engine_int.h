@@ -246,6 +246,7 @@ enum nfs4r_status reads_copy(struct nfs4r_engine *eng, nfs4r_server_id from, str
 void reads_peer_down(struct nfs4r_engine *eng, nfs4r_server_id peer);
 void reads_expire(struct nfs4r_engine *eng, uint64_t now);
 void reads_again(struct nfs4r_engine *eng); /* what waits for somebody to ask is decided again */
+void reads_here(struct nfs4r_engine *eng, nfs4r_server_id owner); /* eng->lock held: so is, soon, what @owner has been asked */
 void reads_forget_answer(struct nfs4r_read *rd); /* what it has of an earlier one */
 enum nfs4r_status reads_not_here(struct nfs4r_engine *eng, enum nfs4r_known known);
 
@@ -421,6 +422,7 @@ struct nfs4r_engine {
 	uint32_t step_waiters;
 	_Atomic uint64_t steps;
 	bool look_soon; /* timer: at the questions that wait */
+	nfs4r_servers reads_here; /* what is asked of these may be read here by now; a task of the executors looks */
 	uint64_t next_timer_ms;
 	struct nfs4r_core *core;
 

@@ -7,6 +7,7 @@
  * A question that nobody can be asked now, since the owner cannot be reached or there is no lease, waits and is decided again when the core has made a step; so
  * does one whose connection is lost. Who takes over mostly does so within op_wait_ms, and then the client need not come back; its own waiting doubles each time.
  * After op_wait_ms a question ends as DELAY.
+ * A question that is under way when its owner announces or ends the control that it was asked for (7.10) is answered from the copy here, and what comes for it later is not looked at.
  * Nothing is answered without a lease (view.c): all that a client reads passes where(). What others ask of this server: reads_serve.c.
  */
 #include <stdlib.h>
@@ -37,6 +38,7 @@ struct reads {
 	uint64_t copy_bytes; /* asked for by reads_copy() and not here yet */
 	bool closed;	     /* the engine stops: nothing is asked any more, for nobody would end it */
 	struct ask *_Atomic waiting; /* for somebody to ask */
+	_Atomic uint32_t asked; /* under way to peers */
 	uint64_t next_id;    /* begins anywhere: a late answer to a question of this server's former life must not be that to one of now */
 	struct ask *bucket[BUCKETS];
 };
@@ -138,6 +140,7 @@ static struct ask *take(struct reads *r, uint64_t id, nfs4r_server_id from)
 		if ((*p)->rd->id == id && (*p)->asked == from) {
 			a = *p;
 			*p = a->next;
+			r->asked--;
 			break;
 		}
 	pthread_mutex_unlock(&r->lock);
@@ -226,10 +229,13 @@ static bool ask(struct nfs4r_engine *eng, struct ask *a)
 	uint64_t id = a->rd->id;
 	a->next = *slot(r, id);
 	*slot(r, id) = a;
+	r->asked++;
 	/* under the lock: rd may not go while it is encoded */
 	enum nfs4r_status st = r->closed ? NFS4R_SHUTDOWN : nfs4r_rpc_send(eng->rpc, to, NFS4R_LANE_REQUEST, m);
-	if (st != NFS4R_OK)
+	if (st != NFS4R_OK) {
 		*slot(r, id) = a->next;
+		r->asked--;
+	}
 	pthread_mutex_unlock(&r->lock);
 	free(m);
 	return st == NFS4R_OK || wait_for_owner(eng, a, steps);
@@ -434,6 +440,7 @@ static struct ask *take_some(struct reads *r, nfs4r_server_id peer, uint64_t bef
 				continue;
 			}
 			*p = a->next;
+			r->asked--;
 			a->next = taken;
 			taken = a;
 		}
@@ -489,4 +496,54 @@ void reads_again(struct nfs4r_engine *eng)
 	r->waiting = NULL;
 	pthread_mutex_unlock(&r->lock);
 	run_all(eng, waiting, ask_again);
+}
+
+/* ---- what may be read here by now ---- */
+
+#define LOOK_MAX 64 /* questions looked at for one change */
+
+/* Those that were asked of @owners, not more than LOOK_MAX of them: what where() needs to know, and to whom. */
+static uint32_t asked_of(struct reads *r, nfs4r_servers owners, struct nfs4r_read *rd, nfs4r_servers *excluded, nfs4r_server_id *asked)
+{
+	uint32_t n = 0;
+
+	pthread_mutex_lock(&r->lock);
+	for (size_t i = 0; i < BUCKETS && n < LOOK_MAX && n < r->asked; i++)
+		for (struct ask *a = r->bucket[i]; a && n < LOOK_MAX; a = a->next) {
+			if (a->only || !(owners & NFS4R_BIT(a->asked)))
+				continue;
+			rd[n] = (struct nfs4r_read){ .type = a->rd->type, .oid = a->rd->oid, .id = a->rd->id };
+			excluded[n] = a->excluded;
+			asked[n++] = a->asked;
+		}
+	pthread_mutex_unlock(&r->lock);
+	return n;
+}
+
+static void look_here(struct nfs4r_engine *eng, void *arg)
+{
+	nfs4r_servers excluded[LOOK_MAX], owners;
+	nfs4r_server_id asked[LOOK_MAX];
+	struct nfs4r_read rd[LOOK_MAX];
+	struct ask *a;
+
+	pthread_mutex_lock(&eng->lock);
+	owners = eng->reads_here;
+	eng->reads_here = 0;
+	pthread_mutex_unlock(&eng->lock);
+
+	uint32_t n = asked_of(eng->reads, owners, rd, excluded, asked);
+
+	for (uint32_t i = 0; i < n; i++)
+		if (where(eng, &rd[i], excluded[i]) == eng->cfg.rpc.self && (a = take(eng->reads, rd[i].id, asked[i])))
+			ask_again(eng, a);
+}
+
+void reads_here(struct nfs4r_engine *eng, nfs4r_server_id owner)
+{
+	if (!eng->reads->asked)
+		return;
+	if (!eng->reads_here)
+		pool_run(eng->executors, look_here, NULL);
+	eng->reads_here |= NFS4R_BIT(owner);
 }

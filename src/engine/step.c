@@ -199,9 +199,14 @@ static void perform_one(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 		break;
 	case NFS4R_ACT_CONTROL:
 		fastpath_change(eng->fastpath, &a->oid, a->owner, a->depth, a->added);
+		if (!a->added && a->owner != eng->cfg.rpc.self)
+			reads_here(eng, a->owner);
 		break;
 	case NFS4R_ACT_TOLD:
 		fastpath_change(eng->fastpath, &a->oid, a->owner, NFS4R_SHALLOW, a->added);
+		break;
+	case NFS4R_ACT_READS_HERE:
+		reads_here(eng, a->owner);
 		break;
 	case NFS4R_ACT_TRUNCATE:
 		nfs4r_store_truncate(eng->store, a->log, a->until);

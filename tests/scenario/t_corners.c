@@ -663,6 +663,21 @@ static bool closing_is_taken_back(struct net *n)
 	return true;
 }
 
+/* A file that was closed, and is changed once more: its control goes after that as it would have gone before. */
+static bool what_was_taken_back_closes_again(struct net *n)
+{
+	struct client *c;
+
+	claim(n, P, &n->root, NFS4R_SHALLOW);
+	c = op_name(n, P, NFS4R_OP_CREATE, &n->root, "f");
+	assert_int_equal(finish(n, c), NFS4R_OK);
+	net_writers(n, P, &c->op.result, true);
+	net_writers(n, P, &c->op.result, false);
+	assert_int_equal(finish(n, op_setattr(n, P, &c->op.result, 0600)), NFS4R_OK);
+	net_run(n, 4 * n->delay + 20);
+	return !controls(n, P, P, &c->op.result) && n->cfg.idle_ms > 4 * n->delay + 20;
+}
+
 /* ... but not what was announced: it would complete nothing (7.10). */
 static bool announced_closing_stays(struct net *n)
 {
@@ -701,6 +716,7 @@ static const struct corner {
 	{ "control 4.3d: ... and who sent it dies", early_proposal_of_who_died },
 	{ "control 4.3d: early proposals are bounded", early_proposals_are_bounded },
 	{ "control 7.1: closing is taken back", closing_is_taken_back },
+	{ "control 7.1: ... for one operation", what_was_taken_back_closes_again },
 	{ "control 7.1: ... but not when it was announced", announced_closing_stays },
 	{ "control 5.2: a claim that has not won settles nothing", proposed_claim_settles_nothing },
 	{ "control 5.3: CLOSE waits after a restart", close_waits_after_a_restart },

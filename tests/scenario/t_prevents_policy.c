@@ -429,6 +429,28 @@ static bool what_is_used_does_not_yield(struct net *n)
 	return elections_with_pauses(n, 20, 75) == 1;
 }
 
+/* Who writes a file for longer than that is going to rename it. */
+static bool what_is_written_does_not_yield(struct net *n)
+{
+	struct nfs4r_oid f;
+
+	n->cfg.read_ms = 100;
+	old(n, "d/ d/x/");
+	do_create(n, P, "d", "f");
+	f = at(n, "d/f");
+	net_writers(n, P, &f, true);
+	for (int t = 0; t < 300; t += 25) {
+		struct nfs4r_oid d = at(n, "d");
+
+		if (nfs4r_core_may_serve(n->s[P].core, &d) == NFS4R_OK)
+			reads(n, P, "d", 1);
+		net_run(n, 25);
+	}
+	net_writers(n, P, &f, false);
+	net_run(n, 50);
+	return depth_of(n, P, "d") != 0;
+}
+
 /* ---- section 7.10 ------------------------------------------------------------------------------------- */
 
 /* A new file of P in d, which P controls deeply. Nothing of it is released while S's disk is slow. */
@@ -491,6 +513,72 @@ static bool announced_stays_so_at_a_restart(struct net *n)
 	net_run(n, 100);
 	assert_true(controls(n, S, P, &f) && route(n, S, &f, false) == S);
 	return !second_write_is_done(n, &f);
+}
+
+/* P controls d, others read it, and it was announced: S reads its copy. Nothing is released while S's disk is slow. */
+static struct nfs4r_oid announced_directory(struct net *n)
+{
+	struct nfs4r_oid d;
+
+	n->cfg.announce_ms = 20;
+	n->cfg.read_ms = 100;
+	old(n, "d/ d/x/ e/");
+	n->s[S].no_checkpoint = true;
+	d = at(n, "d");
+	do_create(n, P, "d", "a");
+	net_run(n, n->cfg.read_ms);
+	reads(n, P, "d", 1);
+	net_run(n, n->delay + 5);
+	assert_true(controls(n, S, P, &d) && route(n, S, &d, true) == S);
+	return d;
+}
+
+/* What P does there after that needs control of its own. */
+static bool announced_settles_nothing(struct net *n)
+{
+	announced_directory(n);
+	deaf(n);
+	return !soon(n, create(n, P, "d", "b"));
+}
+
+/* Also after a restart, when S has said again that it knows the old one. */
+static bool announced_is_saved(struct net *n)
+{
+	struct nfs4r_oid d = announced_directory(n);
+	struct client *b;
+
+	net_crash(n, P);
+	net_restart(n, P, true);
+	net_run(n, 100);
+	net_hold(n, P, S, NFS4R_MSG_ENTRIES);
+	b = create(n, P, "d", "b");
+	return !soon(n, b) || route(n, S, &d, true) == P;
+}
+
+/* The other half. d/x comes to e with control that only the entry brings, and S has not got that; all others read their copies. */
+static bool announced_is_asked_by_others(struct net *n)
+{
+	struct nfs4r_oid d, e, x;
+	struct client *made;
+
+	n->cfg.announce_ms = 20;
+	n->cfg.read_ms = 100;
+	old(n, "d/ d/x/ e/");
+	d = at(n, "d");
+	e = at(n, "e");
+	x = at(n, "d/x");
+	do_claim(n, P, "e", NFS4R_DEEP);
+	net_hold(n, P, S, NFS4R_MSG_PROPOSE);
+	do_claim(n, P, "d", NFS4R_DEEP);
+	net_hold(n, P, S, NFS4R_MSG_ENTRIES);
+	op_rename(n, P, &d, "x", &e, "x");
+	net_run(n, n->cfg.read_ms + 20);
+	assert_true(create(n, P, "e", "j")->done); /* the control of e is in use */
+	reads(n, P, "e/x", 1);
+	net_run(n, n->delay + 5);
+	assert_true(controls(n, Q, P, &x) && !controls(n, S, P, &x) && route(n, S, &x, true) == S);
+	made = create(n, P, "e/x", "k");
+	return !soon(n, made);
 }
 
 /* Control 5.1 (b). Two claims of f, one of which was announced before a restart; the other one, with d, is what all ask P for. */
@@ -577,7 +665,11 @@ static const struct prevents list[] = {
 	{ "control 7.11: what is used does not yield", F_YIELD_IN_USE, what_is_used_does_not_yield },
 	{ "control 7.9: directories do not keep deep+", F_DIRS_KEEP_PLUS, directories_do_not_keep_deep_plus },
 	{ "control 7.9: a dropped deep+ waits", F_DROP_AT_ONCE, dropped_deep_plus_waits },
+	{ "control 7.11: what is written in does not yield", F_YIELD_WRITTEN, what_is_written_does_not_yield },
 	{ "control 7.10: announced control completes nothing", F_ANNOUNCED_COMPLETES, announced_completes_nothing },
+	{ "control 7.10: announced control of a directory settles nothing", F_ANNOUNCED_SETTLES, announced_settles_nothing },
+	{ "control 7.10: announced control of a directory is saved", F_ANNOUNCED_UNSAVED, announced_is_saved },
+	{ "control 5.2: who has not the announced control", F_ANNOUNCED_BARE, announced_is_asked_by_others },
 	{ "control 7.10: copies catch up first", F_ANNOUNCED_AT_ONCE, copies_catch_up_first },
 	{ "control 7.10: announced stays so at a restart", F_ANNOUNCED_FORGOTTEN, announced_stays_so_at_a_restart },
 	{ "control 5.1: what was announced keeps no `last`", F_LAST_ANNOUNCED, what_was_announced_keeps_no_last },

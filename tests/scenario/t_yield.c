@@ -46,6 +46,60 @@ static void what_is_idle_ends_at_once(void **state)
 	net_free(n);
 }
 
+/* Announced (control 7.10): S reads its copy half a round trip after the end, and not before, though its slow disk keeps P from letting go. */
+static void copies_are_read_at_once(void **state)
+{
+	struct net *n = net_readers("d/ d/x/");
+	struct nfs4r_oid d = at(n, "d"), x = at(n, "d/x");
+	uint64_t asked;
+
+	n->cfg.announce_ms = 20;
+	net_retune(n);
+	n->s[S].no_checkpoint = true;
+	do_create(n, P, "d", "a");
+	net_run(n, READ_MS);
+	asked = n->now;
+	reads(n, P, "d", 1);
+	assert_int_equal(route(n, S, &d, true), P);
+	assert_int_equal(route(n, S, &x, true), P);
+	while (route(n, S, &d, true) == P)
+		net_run(n, 1);
+	assert_true(n->now - asked <= n->delay + 5);
+	assert_int_equal(route(n, S, &x, true), S);
+	assert_true(controls(n, S, P, &d));
+	n->s[S].no_checkpoint = false;
+	net_stable(n, S);
+	net_quiet(n);
+	assert_false(controls(n, S, P, &d));
+	net_free(n);
+}
+
+/* What P does there next has control of its own, and S asks P again before that is done. */
+static void announced_and_needed_again(void **state)
+{
+	struct net *n = net_readers("d/ d/x/");
+	struct nfs4r_oid d = at(n, "d");
+
+	n->cfg.announce_ms = 20;
+	net_retune(n);
+	n->s[S].no_checkpoint = true;
+	do_create(n, P, "d", "a");
+	net_run(n, READ_MS);
+	reads(n, P, "d", 1);
+	net_run(n, n->delay + 5);
+	assert_int_equal(route(n, S, &d, true), S);
+	net_hold(n, P, S, NFS4R_MSG_ENTRIES);
+	assert_int_equal(finish(n, create(n, P, "d", "b")), NFS4R_OK);
+	assert_int_equal(stats(n, P).elections, 2);
+	assert_int_equal(stats(n, P).reopened, 0);
+	assert_int_equal(route(n, S, &d, true), P);
+	net_pass(n);
+	n->s[S].no_checkpoint = false;
+	net_stable(n, S);
+	net_quiet(n);
+	net_free(n);
+}
+
 /* d is going, and S's disk is slow. */
 static struct net *going(void)
 {
@@ -71,6 +125,13 @@ static void its_owner_comes_back(void **state)
 	assert_int_equal(stats(n, P).yield_regrets, 1);
 	reads(n, P, "d", 1);
 	net_run(n, 2 * READ_MS);
+	assert_int_equal(depth_of(n, P, "d"), NFS4R_DEEP);
+	net_run(n, 4 * READ_MS);
+	assert_int_equal(depth_of(n, P, "d"), 0); /* it pauses for longer than that */
+	assert_true(create(n, P, "d/x", "c")->done);
+	assert_int_equal(stats(n, P).yield_regrets, 2);
+	reads(n, P, "d", 1);
+	net_run(n, 7 * READ_MS);
 	assert_int_equal(depth_of(n, P, "d"), NFS4R_DEEP);
 	n->s[S].no_checkpoint = false;
 	net_stable(n, S);
@@ -122,14 +183,61 @@ static void what_is_used_ends_after_the_pause(void **state)
 	net_free(n);
 }
 
-/* A use takes the end back; nobody reads after it, so the usual timer counts. */
-static void nobody_reads_any_more(void **state)
+/* A READ ends what is used for the last time after it, too. */
+static void a_reader_is_remembered(void **state)
 {
-	struct net *n = net_readers("d/");
+	struct net *n = net_readers("d/ d/x/");
 
 	do_create(n, P, "d", "a");
 	reads(n, P, "d", 1);
-	do_create(n, P, "d", "b");
+	net_run(n, READ_MS / 2);
+	assert_true(create(n, P, "d", "b")->done);
+	net_run(n, READ_MS - 1);
+	assert_int_equal(depth_of(n, P, "d"), NFS4R_DEEP);
+	net_run(n, 15);
+	assert_int_equal(depth_of(n, P, "d"), 0);
+	assert_int_equal(stats(n, P).yielded, 1);
+	net_quiet(n);
+	net_free(n);
+}
+
+/* What was done under it may wait for the last ACK. */
+static void nothing_yields_before_all_have_acked(void **state)
+{
+	struct net *n = net_readers("d/ d/x/");
+	struct client *made;
+
+	n->cfg.announce_ms = 20;
+	net_retune(n);
+	net_hold(n, P, S, NFS4R_MSG_PROPOSE);
+	net_hold(n, P, S, NFS4R_MSG_ENTRIES);
+	made = create(n, P, "d", "a");
+	net_run(n, RTT(n) + 5);
+	assert_false(made->done);
+	for (int i = 0; i < 4; i++) {
+		reads(n, P, "d", 1);
+		net_run(n, READ_MS / 2);
+	}
+	assert_int_equal(depth_of(n, P, "d"), NFS4R_DEEP);
+	net_pass(n);
+	assert_int_equal(finish(n, made), NFS4R_OK);
+	net_quiet(n);
+	net_free(n);
+}
+
+/* A use puts the end off. Nobody reads any more while it goes on, so then the usual timer counts. */
+static void nobody_reads_any_more(void **state)
+{
+	struct net *n = net_readers("d/");
+	char name[16];
+
+	do_create(n, P, "d", "a");
+	reads(n, P, "d", 1);
+	for (uint32_t t = 0; t < n->cfg.deep_ms; t += READ_MS / 2) {
+		net_run(n, READ_MS / 2);
+		snprintf(name, sizeof(name), "k%u", t);
+		assert_true(create(n, P, "d", name)->done);
+	}
 	net_run(n, n->cfg.deep_ms - 50);
 	assert_int_equal(depth_of(n, P, "d"), NFS4R_DEEP);
 	net_run(n, 100);
@@ -260,9 +368,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_idle_ends_at_once),
+		cmocka_unit_test(copies_are_read_at_once),
+		cmocka_unit_test(announced_and_needed_again),
 		cmocka_unit_test(its_owner_comes_back),
 		cmocka_unit_test(its_owner_comes_back_too_late),
 		cmocka_unit_test(what_is_used_ends_after_the_pause),
+		cmocka_unit_test(a_reader_is_remembered),
+		cmocka_unit_test(nothing_yields_before_all_have_acked),
 		cmocka_unit_test(nobody_reads_any_more),
 		cmocka_unit_test(nothing_yields_while_one_is_away),
 		cmocka_unit_test(shallow_control_yields),

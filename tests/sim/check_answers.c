@@ -48,8 +48,10 @@ void check_submitted(struct server *v, struct simop *so)
 	so->epoch = epoch_of(v);
 	if (op->type == NFS4R_OP_CLOSE)
 		so->close_wants = wrote_newest(v, obj_of(s, &op->obj));
-	if (!nfs4r_oid_is_zero(&op->dir))
+	if (!nfs4r_oid_is_zero(&op->dir)) {
 		so->dir_wants[0] = obj_completed(s, obj_of(s, &op->dir));
+		so->dir_taken_back = s->objs[obj_of(s, &op->dir)].last_dead;
+	}
 	if (!nfs4r_oid_is_zero(&op->dir2))
 		so->dir_wants[1] = obj_completed(s, obj_of(s, &op->dir2));
 }
@@ -117,15 +119,17 @@ static void check_name_answer(struct server *v, const struct simop *so)
 	struct sim *s = v->sim;
 	const struct nfs4r_op *op = so->op;
 	bool makes = op->type >= NFS4R_OP_CREATE && op->type <= NFS4R_OP_LINK;
+	bool takes = op->type == NFS4R_OP_REMOVE || op->type == NFS4R_OP_RENAME;
 
-	if (op->status == NFS4R_EXIST && makes &&
-	    !name_was(s, obj_of(s, &op->dir), name_of(s, &op->name), true, so->dir_wants[0]))
-		sim_fail(s, "S%u answers EXIST for %s/%s, which is not there since before v%llu", v->id,
-			 oid_name(s, &op->dir), op->name.s, ULL(so->dir_wants[0]));
-	if (op->status == NFS4R_NOENT && (op->type == NFS4R_OP_REMOVE || op->type == NFS4R_OP_RENAME) &&
-	    !name_was(s, obj_of(s, &op->dir), name_of(s, &op->name), false, so->dir_wants[0]))
-		sim_fail(s, "S%u answers NOENT for %s/%s, which is there since before v%llu", v->id,
-			 oid_name(s, &op->dir), op->name.s, ULL(so->dir_wants[0]));
+	if (!(op->status == NFS4R_EXIST && makes) && !(op->status == NFS4R_NOENT && takes))
+		return;
+
+	uint32_t dir = obj_of(s, &op->dir);
+	nfs4r_version since = so->dir_taken_back == s->objs[dir].last_dead ? so->dir_wants[0] : 0;
+
+	if (!name_was(s, dir, name_of(s, &op->name), makes, since))
+		sim_fail(s, "S%u answers %s for %s/%s, which is %s since before v%llu", v->id, makes ? "EXIST" : "NOENT", oid_name(s, &op->dir),
+			 op->name.s, makes ? "not there" : "there", ULL(since));
 }
 
 static void check_failed(struct server *v, const struct simop *so)

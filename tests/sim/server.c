@@ -362,6 +362,7 @@ static void carry_out(struct server *v, const struct nfs4r_action *a, struct nfs
 		repair_begin(v, a);
 		break;
 	case NFS4R_ACT_SERVERS: /* links are there to all the time */
+	case NFS4R_ACT_READS_HERE: /* a READ under way is answered by its owner, which is as good */
 		break;
 	case NFS4R_ACT_HELD:
 		commit_held(v, a->hold);

@@ -245,6 +245,7 @@ struct simop { /* engine part of an operation (op->engine) */
 	uint64_t started_us;
 	nfs4r_version close_wants; /* CLOSE: newest own write when it was submitted */
 	nfs4r_version dir_wants[2]; /* of dir and dir2: completed when it was submitted */
+	uint32_t dir_taken_back;    /* versions of dir that had been lost with a machine by then: their numbers come again */
 	uint32_t epoch; /* loss epoch when it was submitted */
 	uint32_t nlocks;
 	struct {

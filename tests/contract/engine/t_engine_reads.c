@@ -198,6 +198,63 @@ static void a_closed_file_is_read_as_it_comes(void **state)
 	cluster_settle(c);
 }
 
+/* ---- directories ---- */
+
+static int begin_idle(void **state)
+{
+	struct cluster *c = cluster_new();
+
+	c->idle_ms = 600000;
+	c->read_idle_ms = 300;
+	return cluster_begin(c, state);
+}
+
+struct looking {
+	struct site *s;
+	struct nfs4r_oid dir, found;
+	enum nfs4r_status st;
+	atomic_bool over;
+	pthread_t thread;
+};
+
+static void *look(void *arg)
+{
+	struct looking *l = arg;
+
+	l->st = site_lookup(l->s, &l->dir, "file", &l->found);
+	l->over = true;
+	return NULL;
+}
+
+/* Control 7.10: the owner does not come to answer, and ends its control, since others read and it does not update. */
+static void a_question_under_way_is_answered_here(void **state)
+{
+	struct cluster *c = *state;
+	struct site *owner = &c->site[1], *asker = &c->site[2];
+	struct nfs4r_oid root = site_root(owner), f;
+	struct looking l = { .s = asker };
+	static pthread_mutex_t still = PTHREAD_MUTEX_INITIALIZER; /* server 1 answers nothing */
+
+	assert_int_equal(site_make(owner, NFS4R_OP_MKDIR, &root, "d", &l.dir), NFS4R_OK);
+	assert_int_equal(site_make(owner, NFS4R_OP_CREATE, &l.dir, "file", &f), NFS4R_OK);
+	wait_asked(asker, &l.dir);
+	assert_int_equal(site_lookup(asker, &l.dir, "file", &l.found), NFS4R_OK); /* since when it ends */
+
+	uint64_t local = asker->eng->stat_reads_local;
+	pthread_mutex_lock(&still);
+	for (uint32_t i = 0; i < owner->eng->cfg.executors; i++)
+		pool_run(owner->eng->executors, wait_for_lock, &still);
+	assert_int_equal(pthread_create(&l.thread, NULL, look, &l), 0);
+	for (int tries = 0; tries < 3000 && !l.over; tries++)
+		pause_ms(1);
+	pthread_mutex_unlock(&still);
+	pthread_join(l.thread, NULL);
+	assert_int_equal(l.st, NFS4R_OK);
+	assert_true(nfs4r_oid_eq(&l.found, &f));
+	assert_int_equal(asker->eng->stat_reads_local, local); /* it has not been asked once more */
+	cluster_settle(c);
+}
+
 /* ---- two at once ---- */
 
 struct writing {
@@ -408,6 +465,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(bytes_that_do_not_come_are_asked_for, begin, cluster_teardown),
 		cmocka_unit_test_setup_teardown(a_closed_file_is_read_as_it_comes, begin_closing, cluster_teardown),
 		cmocka_unit_test_setup_teardown(a_read_has_all_that_was_closed_before_it, begin_closing, cluster_teardown),
+		cmocka_unit_test_setup_teardown(a_question_under_way_is_answered_here, begin_idle, cluster_teardown),
 		cmocka_unit_test_setup_teardown(a_small_write_overtakes_the_first_large_one, begin, cluster_teardown),
 		cmocka_unit_test_setup_teardown(a_read_has_all_that_was_done_before_it, begin, cluster_teardown),
 		cmocka_unit_test_setup_teardown(a_database_that_cannot_be_read, begin, cluster_teardown),
