@@ -109,7 +109,7 @@ struct nfs4r_core_config {
 				  * default 0 */
 	uint32_t holdoff_ms;	 /* after a release that was forced (7.6); 0 = two round trips to the farthest server as measured by
 				  * elections, 20 to 1000 ms; default 0 */
-	uint32_t read_ms;	 /* control of a directory ends so long after its last use if another server reads by it (7.11); 0 = never; default 0 */
+	uint32_t read_ms;	 /* control of a directory ends so long, or a sixth of a round trip, after its last use if another server reads by it (7.11); 0 = never; default 0 */
 	uint32_t announce_ms;	 /* so long after the control of a file began to close the others hear that copies may be read (7.10): an update
 				  * that comes later has to wait; 0 = never, the same on all starts of a server; default 0 */
 	/* Policy of hierarchical control (4.1, 7.4, 7.8, 7.9; paper 2.2). When to ask for more or less: any moment is safe. */

@@ -14,6 +14,7 @@
 
 #define KEPT_MS 10000 /* who pauses between updates pays two elections in so long */
 #define MISSED_TIMES 5 /* after the first of them it takes so many times as long */
+#define ROUND_TRIP_PART 6 /* a pause is no shorter than this part of the round trip that an election would take */
 #define LOOK_MS 10     /* what is in use is looked at again all at once, no sooner */
 #define WRITING_MAX 64 /* directories with files that are open for writing, that are looked at one by one */
 
@@ -42,9 +43,10 @@ static bool is_kept(const struct nfs4r_core *c, const struct claim *cl)
 
 uint32_t yield_ms(const struct nfs4r_core *c, const struct own *ow)
 {
-	uint64_t ms = (uint64_t)c->cfg.read_ms * (is_marked(c, c->missed, ow->claim) ? MISSED_TIMES : 1);
+	uint64_t part = policy_holdoff_ms(c) / (2 * ROUND_TRIP_PART), ms = part > c->cfg.read_ms ? part : c->cfg.read_ms;
 
-	return ms && ms < c->cfg.deep_ms && !is_kept(c, ow->claim) ? (uint32_t)ms : c->cfg.deep_ms;
+	ms *= is_marked(c, c->missed, ow->claim) ? MISSED_TIMES : 1;
+	return c->cfg.read_ms && ms < c->cfg.deep_ms && !is_kept(c, ow->claim) ? (uint32_t)ms : c->cfg.deep_ms;
 }
 
 /* deep+ has rules of its own (7.9), and so has what a revoke or the policy gave an end to. */
