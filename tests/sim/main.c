@@ -343,8 +343,9 @@ static const struct {
  * administrator calls dead, and which are not, or answers that come late; content that is in doubt after a crash, which is not modelled; and who is outside to crash
  * with its machine while one of only two members has an old disk (seed 910000000679152); two claims of one file, of which the one whose close was announced is in use after a
  * restart (seed 910000000762030); and two of three members who are each told to take out the other while the third goes (seed 950000000787790).
- * The last but one, and seven before it, cost others their turn, or round trips, and nothing else; the last wants the
- * source of a repair to lose with its machine what it had just told of, and to answer again before the repair is given up.
+ * Of the next ten, F_SOURCE_ANEW wants the source of a repair to lose with its machine what it had just told of, and to answer again before the repair is
+ * given up; the others cost somebody his turn, or round trips, and nothing else. The last wants a restart in the round trip
+ * and a half from an announcement to the release, and then an update that one server lacks, and has only that claim to ask by.
  */
 static const uint32_t elsewhere[] = { F_NO_VERSION_WAIT, F_FLOOR_TOO_HIGH,  F_ASK_DROPS_MULTI, F_SIDE_COUNTS,
 				      F_NARROW_AT_ONCE,	 F_DIRS_KEEP_PLUS, F_SERVE_PROPOSING, F_LAST_UNSETTLED,
@@ -360,7 +361,7 @@ static const uint32_t elsewhere[] = { F_NO_VERSION_WAIT, F_FLOOR_TOO_HIGH,  F_AS
 				      F_RECONF_INCOMPLETE, F_RECONF_LOGS_GO_ON, F_RECONF_KEEPS_COPY, F_NEWER_FORGOTTEN, F_FORGOT_AWAITED, F_LAST_ANNOUNCED, F_REMOVAL_STAYS, F_COUNTED_BEFORE,
 				      F_REVOKE_CANCELLED, F_YIELDS_AGAIN, F_PROMOTES_OVER_OTHERS,
 				      F_CLIMBS_OVER_CONTESTED, F_YIELD_IN_USE, F_NO_TURNS, F_TURN_NOW_AND_THEN,
-				      F_NARROWS_TWICE, F_SOURCE_ANEW };
+				      F_NARROWS_TWICE, F_SOURCE_ANEW, F_YIELD_WRITTEN, F_ANNOUNCED_UNSAVED };
 
 static bool is_elsewhere(uint32_t fault)
 {
