@@ -29,7 +29,7 @@ struct nfs4r_config {
 	/* Policy of hierarchical control (core.h says exactly what each does); whether a server uses it matters to itself only. */
 	bool deep_control;	  /* ask for deep control of directories; default true */
 	uint32_t deep_idle_ms;	  /* deep control ends so long after the last directory update below it; default 1000 */
-	uint32_t read_idle_ms;	  /* control of a directory by which others read ends so long after its last use (control 7.11); or a sixth of the longest round trip; 0 = never; default 20 */
+	uint32_t read_idle_ms;	  /* control of a directory by which others read ends so long after its last use, or a sixth of the longest round trip if that is more (control 7.11); 0 = never; default 20 */
 	uint32_t revoke_ms;	  /* how long control stays after another server asked for it; default 100 */
 	uint32_t turn_ms;	  /* how long use keeps control that other servers ask for all the time (control 7.5); 0 = for ever; default 2000 */
 	uint32_t announce_ms;	  /* how long after its last close other servers may read their copies of a file (control 7.10); default 20 */

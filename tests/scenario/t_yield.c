@@ -24,6 +24,14 @@ static struct net *net_readers(const char *paths)
 	return n;
 }
 
+/* What has waited for S's disk is done. */
+static void slow_disk_ends(struct net *n)
+{
+	n->s[S].no_checkpoint = false;
+	net_stable(n, S);
+	net_quiet(n);
+}
+
 /* Made, and left alone for so long that a reader ends it at once: the others have it back after what release takes, and not after deep_ms. */
 static void what_is_idle_ends_at_once(void **state)
 {
@@ -67,9 +75,7 @@ static void copies_are_read_at_once(void **state)
 	assert_true(n->now - asked <= n->delay + 5);
 	assert_int_equal(route(n, S, &x, true), S);
 	assert_true(controls(n, S, P, &d));
-	n->s[S].no_checkpoint = false;
-	net_stable(n, S);
-	net_quiet(n);
+	slow_disk_ends(n);
 	assert_false(controls(n, S, P, &d));
 	net_free(n);
 }
@@ -94,9 +100,7 @@ static void announced_and_needed_again(void **state)
 	assert_int_equal(stats(n, P).reopened, 0);
 	assert_int_equal(route(n, S, &d, true), P);
 	net_pass(n);
-	n->s[S].no_checkpoint = false;
-	net_stable(n, S);
-	net_quiet(n);
+	slow_disk_ends(n);
 	net_free(n);
 }
 
@@ -133,9 +137,7 @@ static void its_owner_comes_back(void **state)
 	reads(n, P, "d", 1);
 	net_run(n, 7 * READ_MS);
 	assert_int_equal(depth_of(n, P, "d"), NFS4R_DEEP);
-	n->s[S].no_checkpoint = false;
-	net_stable(n, S);
-	net_quiet(n);
+	slow_disk_ends(n);
 	net_free(n);
 }
 
