@@ -113,6 +113,11 @@ def eventually(seconds, condition, text, pause=0.2):
         time.sleep(pause)
 
 
+def terminated(*_):
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)   # a second one would end the taking down
+    sys.exit(1)                                     # with the bed taken down
+
+
 class Bed:
     def __init__(self, run, shared=False):
         self.run, self.shared, self.is_up = run, shared, shared
@@ -130,7 +135,7 @@ class Bed:
     @classmethod
     def own(cls, *options):
         if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-            signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))   # with the bed taken down
+            signal.signal(signal.SIGTERM, terminated)
         b = cls(os.path.join(tempfile.mkdtemp(prefix='nfs4r-ct-', dir='/tmp'), 'bed'))
         b.up(*options)
         return b
