@@ -44,7 +44,7 @@ class Values(dict):
 
 
 def own_bed(o, *more):
-    return bed.Bed.own('--rtt', f'{o.rtt:g}ms', '--lease', '10', '--grace', '8', *more)
+    return bed.Bed.own('--rtt', f'{o.rtt:g}ms', *bed.SHORT, *more)
 
 
 def work(b, site, *args, timeout=600):

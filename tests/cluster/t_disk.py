@@ -17,7 +17,7 @@ from t_views import DIR as VIEWS, Probes, longest, others, wait_back, wait_remov
 
 FILES, BIG = int(os.environ.get('FILES', 200)), int(os.environ.get('BIG', 8))
 DIR, SITE, RETURN_MAX = '/nfs/disk', 3, 1.0
-OPTIONS = ('--rtt', '40ms', '--lease', '10', '--grace', '8', '--images', '512M', '--set', 'Durability=commit')
+OPTIONS = ('--rtt', '40ms', *bed.SHORT, '--images', '512M', '--set', 'Durability=commit')
 LEAST = 30      # objects per second; one after the other they would be 6
 
 

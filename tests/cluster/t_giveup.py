@@ -77,7 +77,7 @@ def come_back(b, writer):
 
 def main():
     report = bed.Report('giveup')
-    with bed.Bed.own('--rtt', '20ms', '--lease', '10', '--grace', '8') as b:
+    with bed.Bed.own('--rtt', '20ms', *bed.SHORT) as b:
         writer = write_until_gone(b)
         ok = report.check('the others go on after give-up', give_up, b)
         if ok and report.check('the given-up server returns', come_back, b, writer):

@@ -13,7 +13,7 @@ from t_members import add, must_ctl, servers, wait_serves, wait_set
 
 DIR = '/nfs/lone'
 FILES = int(os.environ.get('FILES', 100))
-OPTIONS = ('--rtt', '20ms', '--sites', '3', '--late', '2', '--late', '3', '--lease', '10', '--grace', '8', '--set', 'Durability=commit')
+OPTIONS = ('--rtt', '20ms', '--sites', '3', '--late', '2', '--late', '3', *bed.SHORT, '--set', 'Durability=commit')
 STEP_MAX = 4.0      # of the client that works all the time: the view changes twice, nothing is removed
 
 

@@ -17,7 +17,7 @@ import past
 import trees
 from t_views import wait_back
 
-OPTIONS = ('--rtt', '40ms', '--lease', '10', '--grace', '8', '--images', '128M', '--vers', '4.2,actimeo=0,lookupcache=none')
+OPTIONS = ('--rtt', '40ms', *bed.SHORT, '--images', '128M', '--vers', '4.2,actimeo=0,lookupcache=none')
 SECONDS = 8                 # of load
 ONLY = os.environ.get('ONLY')
 # An object that was made and not synced may vanish with the machine; its client may have it open, or meet its own repetition.

@@ -14,7 +14,7 @@ from t_views import DIR as VIEWS, Probes, longest
 
 DIR = '/nfs/members'
 FILES = int(os.environ.get('FILES', 100))
-OPTIONS = ('--rtt', '20ms', '--sites', '4', '--late', '4', '--lease', '10', '--grace', '8', '--set', 'Durability=commit')
+OPTIONS = ('--rtt', '20ms', '--sites', '4', '--late', '4', *bed.SHORT, '--set', 'Durability=commit')
 ADD_MAX = 1.0       # pause of the others' updates when a server is added; nothing has to wait for it
 
 

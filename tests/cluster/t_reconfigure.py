@@ -13,7 +13,7 @@ from t_members import add, empty, state, wait_set
 
 DIR = '/nfs/reconfigure'
 FILES = int(os.environ.get('FILES', 100))
-OPTIONS = ('--rtt', '20ms', '--sites', '4', '--late', '4', '--lease', '10', '--grace', '8', '--set', 'Durability=commit')
+OPTIONS = ('--rtt', '20ms', '--sites', '4', '--late', '4', *bed.SHORT, '--set', 'Durability=commit')
 FLAG = '--the-others-are-off-for-good'
 
 

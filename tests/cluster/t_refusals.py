@@ -14,7 +14,7 @@ from t_views import wait_back, wait_removed
 
 SITE = 3                    # the one that is ill-treated
 # A client may believe the attributes of a directory for a minute: trees are compared here seconds after another site has changed the root.
-OPTIONS = ('--rtt', '20ms', '--lease', '10', '--grace', '8', '--vers', '4.2,actimeo=0')
+OPTIONS = ('--rtt', '20ms', *bed.SHORT, '--vers', '4.2,actimeo=0')
 
 
 def conf(b, site=SITE):

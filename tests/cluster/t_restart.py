@@ -200,7 +200,7 @@ def stopped_and_started(b):
 def main():
     report, results = bed.Report('restart'), {}
     report.check('what counts as a repetition', judge_itself)
-    with bed.Bed.own('--rtt', '40ms', '--lease', '10', '--grace', '8') as b:
+    with bed.Bed.own('--rtt', '40ms', *bed.SHORT) as b:
         b.sh(1, f'mkdir -p {DIR}/d/e && echo x >{DIR}/d/f && mkfifo {DIR}/d/fifo && ln {DIR}/d/f {DIR}/d/e/link')
         before = handles(b, 1)
         report.check('one server killed and started under load', one_killed, b, results)

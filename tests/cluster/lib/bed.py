@@ -113,6 +113,10 @@ def eventually(seconds, condition, text, pause=0.2):
         time.sleep(pause)
 
 
+# For tests that wait for NFSv4's leases: as short as `testbed up` lets them be.
+SHORT = ('--lease', '10', '--grace', '8')
+
+
 def terminated(*_):
     signal.signal(signal.SIGTERM, signal.SIG_IGN)   # a second one would end the taking down
     sys.exit(1)                                     # with the bed taken down
