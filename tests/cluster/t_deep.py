@@ -89,6 +89,15 @@ def deeply(b, site, path):
     bed.expect(any(inside.startswith(c['path'].rstrip('/') + '/') for c in rows), f'site {site} has no deep control at {path}: {rows}')
 
 
+def apart(b, top, first, second):
+    """A directory with one of site 1's and one of site 2's, which nobody controls. If both made theirs while they work they would contest
+    the one above; who loses asks for its own shallowly (control 4.1) and may then work there for long without deep control."""
+    do(b, 1, 'mkdir', top)
+    do(b, 1, 'mkdir', f'{top}/{first}')
+    do(b, 2, 'mkdir', f'{top}/{second}')
+    b.no_controls(ENDS)
+
+
 def move(b, busy, site, old, new):
     """A site renames what others work in; all sites see it at once and the work goes on."""
     old, new = f'{DIR}/{old}', f'{DIR}/{new}'
@@ -105,6 +114,7 @@ def move(b, busy, site, old, new):
 
 def moves(b):
     """Directories out of a deeply controlled tree, into one, from one into another, by each site; then a whole tree."""
+    apart(b, f'{DIR}/m', 'a', 'b')
     with Busy(b, 'moves', {1: [f'{DIR}/m/a/sub', f'{DIR}/m/a/other'], 2: [f'{DIR}/m/b/x', f'{DIR}/m/b/y']}) as busy:
         deeply(b, 1, 'm/a/sub')
         deeply(b, 2, 'm/b/x')
@@ -150,6 +160,7 @@ def removals(b):
 def links(b):
     """A file with one name below site 1's deep control and another below site 2's."""
     d, work = f'{DIR}/l', {1: [f'{DIR}/l/one'], 2: [f'{DIR}/l/two']}
+    apart(b, d, 'one', 'two')
     with Busy(b, 'links', work) as busy:
         do(b, 1, 'write', f'{d}/one/file', 'first')
         deeply(b, 1, 'l/one')

@@ -415,6 +415,9 @@ PARTS = {'configurations': configurations, 'full_disks': full_disks}
 
 
 def main():
+    unknown = set(sys.argv[1:]) - set(PARTS)
+    if unknown:
+        sys.exit(f'no part {", ".join(unknown)}; there are {", ".join(PARTS)}')
     report = bed.Report('refusals')
     for part in sys.argv[1:] or PARTS:
         PARTS[part](report)

@@ -222,7 +222,7 @@ t_large_frames() {
 t_bad_arguments() {
 	status 1 tb link 1 4 cut && status 1 tb link 1 2 nonsense && status 1 tb server 9 kill &&
 		status 1 tb sh 0 -- true && status 2 tb nonsense && status 1 tb up --stock &&
-		status 1 tb --run "$OTHER" up --stock --lease 5 && status 1 tb --run "$OTHER" up --stock --mem lots && status 1 tb --run "$OTHER" up --stock --mtu 9000 &&
+		status 1 tb --run "$OTHER" up --stock --lease 9 && status 1 tb --run "$OTHER" up --stock --mem lots && status 1 tb --run "$OTHER" up --stock --mtu 9000 &&
 		status 1 tb --run "$OTHER" up --stock --wire --mtu 90000 && status 1 tb --run /etc up --stock
 }
 
