@@ -15,7 +15,7 @@
  * CLOSING is small and overtakes the entry that brings the control, with the file's bytes: then it is kept until that has come.
  *
  * Failure modes: a lost CLOSING costs readers a question to the owner, as before; late or doubled ones say what is still true. A restart
- * does not know which files it announced, so it takes all single controls for announced; of directories it is on disk before anybody hears it.
+ * does not know which files it announced, so it takes all single controls for announced, also those that come back with the end of its log; of directories it is on disk before anybody hears it.
  */
 #include "core/core_int.h"
 
@@ -127,13 +127,15 @@ void announce_applied(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn befor
 		reads_here(c, log);
 }
 
-static void good_from(struct nfs4r_core *c, struct claim *cl, nfs4r_lsn last)
+/* @inc: of the owner's start that said it. One that lost the end of its log numbers anew, so an older one's word gives no number to hold this one against. */
+static void good_from(struct nfs4r_core *c, struct claim *cl, nfs4r_lsn last, uint64_t inc)
 {
 	struct logst *l = &c->logs[cl->key.server];
 
 	cl->announced = true;
-	if (last > cl->good_at)
+	if (last > cl->good_at || inc != cl->good_inc)
 		cl->good_at = last;
+	cl->good_inc = inc;
 	if (last > l->good_at)
 		l->good_at = last;
 	if (is_good_copy(c, cl) && c->started)
@@ -156,8 +158,9 @@ static void remember(struct nfs4r_core *c, struct pidkey key, nfs4r_lsn last)
 		w->key = key;
 		HASH_ADD(hh, c->said, key, sizeof(w->key), w);
 	}
-	if (last > w->last)
+	if (last > w->last || w->inc != c->peers[key.server].inc)
 		w->last = last;
+	w->inc = c->peers[key.server].inc;
 }
 
 void announce_found(struct nfs4r_core *c, struct claim *cl)
@@ -167,7 +170,7 @@ void announce_found(struct nfs4r_core *c, struct claim *cl)
 	HASH_FIND(hh, c->said, &cl->key, sizeof(cl->key), w);
 	if (!w)
 		return;
-	good_from(c, cl, w->last);
+	good_from(c, cl, w->last, w->inc);
 	HASH_DEL(c->said, w);
 	free(w);
 }
@@ -183,7 +186,7 @@ void announce_on_closing(struct nfs4r_core *c, nfs4r_server_id from, const struc
 		struct claim *cl = claim_find(c, from, key.seq);
 
 		if (cl)
-			good_from(c, cl, m->closing.last[i]);
+			good_from(c, cl, m->closing.last[i], c->peers[from].inc);
 		else if (!is_dead_seq(c, from, key.seq))
 			remember(c, key, m->closing.last[i]);
 	}

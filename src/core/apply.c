@@ -191,10 +191,12 @@ static void joined_in(struct nfs4r_core *c, const struct nfs4r_entry *e, bool se
 		return;
 	own_new(c, cl, OWN_WON);
 	cl->own->settled_born = settled_born;
+	if (c->recovering) /* the end of the own log, pulled back */
+		announce_again(c, cl);
 	claim_idle(c, cl->own);
 	if (holdoff_clearing(c, &e->joined.control.oid))
 		release_at(c, cl->own, c->now);
-	if (e->joined.pid.seq >= c->next_seq) /* the own tail, pulled back */
+	if (e->joined.pid.seq >= c->next_seq) /* the same */
 		c->next_seq = e->joined.pid.seq + 1;
 }
 

@@ -412,11 +412,15 @@ bool nfs4r_core_keeps(const struct nfs4r_core *c, const struct nfs4r_oid *oid, n
 /* Entries of @log that are committed here, contiguously. */
 nfs4r_lsn nfs4r_core_applied(const struct nfs4r_core *c, nfs4r_server_id log);
 
+struct nfs4r_closed {
+	nfs4r_lsn lsn;	    /* up to which entry of the owner's log the copy has to be; 0: see below */
+	uint64_t inc;	    /* of the owner: after a start without its log's end it gives numbers again */
+	nfs4r_version told; /* the newest that it told of the object and that is not here (6.9); 0: none */
+};
 /*
- * Why does a read of the file @oid go to @owner? 0: not only since its announced closing claims (7.10) wait for updates that are not here. Else up to which of its log the copy has to be.
- * @told: the newest version that it told of the object and that is not here (6.9); 0: none.
+ * Why does a read of the file @oid go to @owner? lsn 0: not only since closing claims that this start of it announced (7.10) wait for updates that are not here.
  */
-nfs4r_lsn nfs4r_core_closed_at(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_server_id owner, nfs4r_version *told);
+struct nfs4r_closed nfs4r_core_closed_at(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_server_id owner);
 
 /* As the owner: may this server answer a READ of @oid (6.3)? NFS4R_OK, NFS4R_NOT_PRIMARY, or NFS4R_DELAY while it cannot know yet
  * (tail of the own log missing, own entries undecided): NOT_PRIMARY would send the reader to its own old copy. */

@@ -99,6 +99,7 @@ struct claim {
 	nfs4r_lsn lsn; /* created, moved: of their entry */
 	bool announced;	   /* no update is complete by it any more, and copies that have its owner's log up to good_at may be read (7.10) */
 	nfs4r_lsn good_at; /* of others; announced */
+	uint64_t good_inc; /* by which start of the owner */
 	struct own *own; /* NULL for the claims of others */
 	UT_hash_handle hh;
 	uint32_t n;
@@ -158,6 +159,7 @@ struct anc { /* ancestry table: controls strictly below a directory, per owner (
 struct said { /* CLOSING of a claim that is not here yet */
 	struct pidkey key;
 	nfs4r_lsn last;
+	uint64_t inc; /* of its owner */
 	UT_hash_handle hh;
 };
 

@@ -129,8 +129,8 @@ static bool covering_all_acked(struct nfs4r_core *c, const struct nfs4r_oid *oid
 }
 
 /*
- * Control 3.8: an old file written under deep control gets an explicit one; nothing waits for it but CLOSE, which "applied
- * by all" ends just as well. So it is left out whenever 4.1, 7.6 or a server that is away would make an operation wait.
+ * Control 3.8: an old file written under deep control, or under what was announced (7.10), gets an explicit one; nothing waits for it but CLOSE,
+ * which "applied by all" ends just as well. So it is left out whenever 4.1, 7.6 or a server that is away would make an operation wait.
  */
 static void ask_explicit(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 {
@@ -146,7 +146,7 @@ static void ask_explicit(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 	do {
 		for (k = controls_of(c, &w.oid); k; k = k->next)
 			if (k->claim->own && !k->claim->own->closing && !k->claim->own->revoked &&
-			    (!w.level || k->depth == NFS4R_DEEP_PLUS))
+			    (w.level ? k->depth == NFS4R_DEEP_PLUS : !k->claim->announced))
 				return;
 	} while (walk_up(c, &w));
 	if (!foreign_cover(c, oid, &won) && holdoff_until(c, oid) <= c->now && !who_is_away(c)) {

@@ -78,20 +78,19 @@ nfs4r_server_id nfs4r_core_route_read(struct nfs4r_core *c, const struct nfs4r_o
 	return r.owner ? r.owner : c->self;
 }
 
-nfs4r_lsn nfs4r_core_closed_at(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_server_id owner, nfs4r_version *told)
+struct nfs4r_closed nfs4r_core_closed_at(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_server_id owner)
 {
-	nfs4r_lsn at = 0;
+	struct nfs4r_closed at = { .inc = c->peers[owner].inc, .told = told_version(c, oid) }, none = { .told = at.told };
 	struct walk w;
 
-	*told = told_version(c, oid);
 	walk_begin(&w, oid);
 	do {
 		for (struct ctl *k = controls_of(c, &w.oid); k; k = k->next) {
 			if (k->claim->key.server == c->self || !redirects(c, k, w.level, false))
 				continue;
-			if (w.level || !k->claim->announced || k->claim->key.server != owner)
-				return 0;
-			at = k->claim->good_at > at ? k->claim->good_at : at;
+			if (w.level || !k->claim->announced || k->claim->key.server != owner || k->claim->good_inc != at.inc)
+				return none;
+			at.lsn = k->claim->good_at > at.lsn ? k->claim->good_at : at.lsn;
 		}
 	} while (c->foreign_deep_plus && walk_up(c, &w));
 	return at;

@@ -256,7 +256,7 @@ struct read_promise { /* an owner's word on a READ: the bytes are those of the c
 	nfs4r_server_id by;
 	uint64_t len;
 	bool eof;
-	nfs4r_lsn good_at; /* the question: how far the control was known to be closing */
+	struct nfs4r_closed closed; /* the question: how far the control was known to be closing */
 	nfs4r_lsn applied; /* of its log, when that moved last */
 	uint64_t moved_ms, until_ms;
 };

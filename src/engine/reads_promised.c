@@ -11,7 +11,7 @@
  * at the pace at which it comes, and not of one round trip for each block.
  *
  * Failure modes: nothing more comes, or not soon: the bytes are asked for, and for a while no promise of that owner is taken. The file is shorter by now: the bytes are asked for. The
- * map is of an earlier close: the core's answer to how far this one goes differs, and the owner is asked. A client was told a newer version than the map is of (6.9): the same.
+ * map is of an earlier close, or of an earlier start of the owner: the core's answer to how far this one goes differs, and the owner is asked. A client was told a newer version than the map is of (6.9): the same.
  *
  * Invariant: nothing is read here on a promise while the copy may be wrong for another reason than its version.
  */
@@ -27,7 +27,7 @@
 struct map {
 	struct nfs4r_oid oid;
 	nfs4r_server_id by;
-	nfs4r_lsn good_at; /* as the core said when it was asked for */
+	struct nfs4r_closed closed; /* as the core said when it was asked for */
 	nfs4r_version final;
 	uint64_t size, piece_bytes, first; /* first: byte of the file where the pieces begin */
 	uint32_t n; /* 0: nothing is known of pieces, and all has the version `final` */
@@ -85,16 +85,21 @@ static nfs4r_version version_here(struct nfs4r_engine *eng, const struct nfs4r_o
 	return nfs4r_store_row(eng->store, oid, &row) == NFS4R_KNOWN ? row.version : 0;
 }
 
-/* How far the copy has to be until it is as good as the owner's file. 0: it is asked for another reason than a close, or told a client of more than @final. */
-static nfs4r_lsn closed_at(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, nfs4r_server_id owner, nfs4r_version final)
+/* How far the copy has to be until it is as good as the owner's file. */
+static struct nfs4r_closed closed_at(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, nfs4r_server_id owner)
 {
-	nfs4r_version told;
-	nfs4r_lsn at;
-
 	pthread_mutex_lock(&eng->lock);
-	at = nfs4r_core_closed_at(eng->core, oid, owner, &told);
+	struct nfs4r_closed at = nfs4r_core_closed_at(eng->core, oid, owner);
 	pthread_mutex_unlock(&eng->lock);
-	return told > final ? 0 : at;
+	return at;
+}
+
+/* Not if it is asked for another reason than a close, or for another one, or told a client of more than @final. */
+static bool is_still_closed(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, nfs4r_server_id owner, const struct nfs4r_closed *then, nfs4r_version final)
+{
+	struct nfs4r_closed now = closed_at(eng, oid, owner);
+
+	return now.lsn && now.lsn == then->lsn && now.inc == then->inc && now.told <= final;
 }
 
 /* ---- maps; p->lock held ---- */
@@ -174,7 +179,7 @@ bool promise_known(struct nfs4r_engine *eng, const struct nfs4r_read *rd, nfs4r_
 {
 	struct promises *p = eng->promises;
 	nfs4r_version final = 0;
-	nfs4r_lsn good_at = 0;
+	struct nfs4r_closed then = { 0 };
 
 	if (rd->type != NFS4R_RD_READ)
 		return false;
@@ -188,11 +193,11 @@ bool promise_known(struct nfs4r_engine *eng, const struct nfs4r_read *rd, nfs4r_
 		pr->eof = rd->offset + pr->len == m->size;
 		pr->version = newest(m, rd->offset, pr->len);
 		pr->by = owner;
-		good_at = m->good_at;
+		then = m->closed;
 		final = m->final;
 	}
 	pthread_mutex_unlock(&p->lock);
-	if (!good_at || !pr->version || good_at != closed_at(eng, &rd->oid, owner, final) || !is_sound(eng, &rd->oid)) {
+	if (!then.lsn || !pr->version || !is_still_closed(eng, &rd->oid, owner, &then, final) || !is_sound(eng, &rd->oid)) {
 		pr->version = 0;
 		return false;
 	}
@@ -207,7 +212,7 @@ nfs4r_version promise_asked(struct nfs4r_engine *eng, const struct nfs4r_read *r
 		return rd->cookie;
 	if (bytes || now_ms() < eng->promises->impatient_ms[owner] || !is_sound(eng, &rd->oid))
 		return 0;
-	pr->good_at = closed_at(eng, &rd->oid, owner, UINT64_MAX);
+	pr->closed = closed_at(eng, &rd->oid, owner);
 	return version_here(eng, &rd->oid);
 }
 
@@ -217,13 +222,13 @@ bool promise_taken(struct nfs4r_engine *eng, nfs4r_server_id from, const struct 
 	    answer->result_offset > NFS4R_IO_MAX)
 		return false;
 
-	struct map m = { .oid = asked->oid, .by = from, .good_at = pr->good_at };
+	struct map m = { .oid = asked->oid, .by = from, .closed = pr->closed };
 
 	pr->version = answer->verifier;
 	pr->by = from;
 	pr->len = answer->result_offset;
 	pr->eof = answer->eof;
-	if (pr->good_at && read_map(&m, answer->data, asked->offset))
+	if (pr->closed.lsn && read_map(&m, answer->data, asked->offset))
 		keep_map(eng->promises, &m);
 	wait_for(eng, pr);
 	return true;

@@ -418,6 +418,90 @@ static bool closed_file_is_changed_while_one_is_away(struct net *n)
 
 /* ---- log 4.7 ----------------------------------------------------------------------------------------- */
 
+/* P made f in d, closed it, and said so: S reads its copy. Nothing is released while S's disk is slow. @before: P's disk as it was without f; NULL: not wanted. */
+static struct nfs4r_oid closed_and_said(struct net *n, struct memtree **before)
+{
+	struct nfs4r_oid d = mkdir_in(n, &n->root, "d"), f;
+	struct client *c;
+
+	n->cfg.announce_ms = 20;
+	net_retune(n);
+	n->s[S].no_checkpoint = true;
+	claim(n, P, &d, NFS4R_DEEP);
+	net_run(n, 3 * n->delay);
+	if (before)
+		*before = memtree_clone(n->s[P].tree);
+	c = op_name(n, P, NFS4R_OP_CREATE, &d, "f");
+	finish(n, c);
+	f = c->op.result;
+	net_writers(n, P, &f, true);
+	finish(n, op_close(n, P, &f));
+	net_writers(n, P, &f, false);
+	net_run(n, 100);
+	assert_true(controls(n, S, P, &f) && route(n, S, &f, false) == S);
+	return f;
+}
+
+/* S has not got the bytes. */
+static bool second_close(struct net *n, const struct nfs4r_oid *f)
+{
+	net_hold(n, P, S, NFS4R_MSG_ENTRIES);
+	net_writers(n, P, f, true);
+	finish(n, op_write(n, P, f, "again", true));
+	return soon(n, op_close(n, P, f));
+}
+
+static void lose_end(struct net *n, struct memtree *disk)
+{
+	net_crash(n, P);
+	memtree_free(n->s[P].tree);
+	n->s[P].tree = disk;
+	net_restart(n, P, false);
+}
+
+/* The claim comes back with P's own log, from the others, who know that it was announced. */
+static bool what_comes_back_completes_nothing(struct net *n)
+{
+	struct memtree *disk;
+	struct nfs4r_oid f = closed_and_said(n, &disk);
+
+	lose_end(n, disk);
+	for (int i = 0; i < 500 && !n->s[P].recovered; i++)
+		net_run(n, 1);
+	assert_true(n->s[P].recovered && acting(n, P, &f));
+	return !second_close(n, &f) || route(n, S, &f, false) == P;
+}
+
+/* It completes nothing, so an update asks for a control that does (3.8). */
+static bool what_was_announced_is_written_after_a_restart(struct net *n)
+{
+	struct nfs4r_oid f = closed_and_said(n, NULL);
+
+	net_crash(n, P);
+	net_restart(n, P, true);
+	net_run(n, 50);
+	assert_true(acting(n, P, &f) && route(n, S, &f, false) == S);
+	return second_close(n, &f) && route(n, S, &f, false) == P;
+}
+
+/* Control 6.3: up to where a file was closed is a number of a log whose end may be another one after a start. */
+static bool older_closes_are_not_known(struct net *n)
+{
+	struct nfs4r_oid f = closed_and_said(n, NULL);
+
+	net_writers(n, P, &f, true);
+	net_hold(n, P, S, NFS4R_MSG_ENTRIES);
+	finish(n, op_write(n, P, &f, "again", true));
+	finish(n, op_close(n, P, &f));
+	net_writers(n, P, &f, false);
+	net_run(n, 2000);
+	assert_true(route(n, S, &f, false) == P && nfs4r_core_closed_at(n->s[S].core, &f, P).lsn);
+	net_crash(n, P);
+	net_restart(n, P, true);
+	net_run(n, 2 * n->delay);
+	return route(n, S, &f, false) == P && !nfs4r_core_closed_at(n->s[S].core, &f, P).lsn;
+}
+
 /* S is told of an entry of P, and P loses it before anybody has it. S must not wait for it. */
 static bool lost_entries_are_not_waited_for(struct net *n)
 {
@@ -433,10 +517,7 @@ static bool lost_entries_are_not_waited_for(struct net *n)
 	net_restart(n, S, false);
 	net_run(n, 1000);
 	assert_int_equal(n->s[S].recovered, 0);
-	net_crash(n, P);
-	memtree_free(n->s[P].tree);
-	n->s[P].tree = disk;
-	net_restart(n, P, false);
+	lose_end(n, disk);
 	net_pass(n);
 	net_run(n, 3000);
 	return n->s[S].recovered == 1 && n->s[P].recovered == 1;
@@ -726,6 +807,9 @@ static const struct corner {
 	{ "control 7.10: closed files are read from copies", copies_of_closed_files },
 	{ "control 7.10: closings share a message", closings_share_a_message },
 	{ "control 7.10: CLOSING overtakes the entry", closing_overtakes_the_entry },
+	{ "control 7.10: what comes back completes nothing", what_comes_back_completes_nothing },
+	{ "control 7.10: what was announced is written after a restart", what_was_announced_is_written_after_a_restart },
+	{ "control 6.3: older closes are not known", older_closes_are_not_known },
 	{ "one is away: an old file waits", old_file_waits_for_who_is_away },
 	{ "one is away: a claim it never acked waits", claim_not_acked_waits_for_who_is_away },
 	{ "one is away: a forwarded operation waits", forwarded_waits_for_who_is_away },

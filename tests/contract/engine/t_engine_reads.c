@@ -148,10 +148,8 @@ static int begin_closing(void **state)
 
 static nfs4r_lsn closed_at(struct site *s, const struct nfs4r_oid *f)
 {
-	nfs4r_version told;
-
 	pthread_mutex_lock(&s->eng->lock);
-	nfs4r_lsn at = nfs4r_core_closed_at(s->eng->core, f, 1, &told);
+	nfs4r_lsn at = nfs4r_core_closed_at(s->eng->core, f, 1).lsn;
 	pthread_mutex_unlock(&s->eng->lock);
 	return at;
 }
