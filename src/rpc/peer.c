@@ -10,7 +10,7 @@
  *
  * Failure: whatever breaks on one lane takes all of them down, once (of the connections of lane BULK only the last, bulk.c): `up` goes, queues are
  * dropped, then the event. The caller calls again after connect_retry_ms, or after a growing
- * while when it was refused or when the peer did not stay up.
+ * while when it was refused or when the peer did not stay up; at the next address of its name if nobody answered at the last one.
  *
  * Invariants: conns[] has only connections of one session and one start of the peer; up
  * implies that all are there, of lane BULK at least one, and were ready.
@@ -384,8 +384,11 @@ void rpc_conn_tick(struct rpc_conn *c, uint64_t now)
 	case RPC_CONN_TOKEN:
 	case RPC_CONN_HELLO:
 	case RPC_CONN_CONFIRM:
-		if (now - c->created_ms > rpc->handshake_ms)
-			rpc_conn_fail(c, "no answer for %" PRIu64 " ms while connecting", now - c->created_ms);
+		if (now - c->created_ms <= rpc->handshake_ms)
+			break;
+		if (c->caller)
+			c->peer->addr_next++; /* as after an error: peer_called() finds the connection closed */
+		rpc_conn_fail(c, "no answer for %" PRIu64 " ms while connecting", now - c->created_ms);
 		break;
 	case RPC_CONN_READY:
 		if (c->held ? now - c->created_ms > 2 * rpc->handshake_ms :
