@@ -17,6 +17,7 @@
 #define WHY 512
 
 struct ctl_conn {
+	char path[sizeof(((struct sockaddr_un *)NULL)->sun_path)];
 	int fd;
 	FILE *in;
 	char *line;
@@ -72,44 +73,59 @@ static const char *advice(int err)
 	}
 }
 
-struct ctl_conn *ctl_connect(const char *path, char *why)
+static void hang_up(struct ctl_conn *c)
+{
+	if (c->in)
+		fclose(c->in);
+	else if (c->fd >= 0)
+		close(c->fd);
+	c->in = NULL;
+	c->fd = -1;
+}
+
+bool ctl_again(struct ctl_conn *c, char *why)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+
+	hang_up(c);
+	memcpy(addr.sun_path, c->path, sizeof(addr.sun_path));
+	c->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (c->fd < 0 || connect(c->fd, (struct sockaddr *)&addr, sizeof(addr)) != 0) {
+		snprintf(why, WHY, "%s: %s", c->path, advice(errno));
+		return false;
+	}
+	c->in = fdopen(c->fd, "r");
+	if (!c->in)
+		snprintf(why, WHY, "out of memory");
+	return c->in != NULL;
+}
+
+struct ctl_conn *ctl_connect(const char *path, char *why)
+{
 	struct ctl_conn *c;
 
-	if (strlen(path) >= sizeof(addr.sun_path)) {
-		snprintf(why, WHY, "%.100s...: the path of a socket has at most %zu bytes", path, sizeof(addr.sun_path) - 1);
+	if (strlen(path) >= sizeof(c->path)) {
+		snprintf(why, WHY, "%.100s...: the path of a socket has at most %zu bytes", path, sizeof(c->path) - 1);
 		return NULL;
 	}
-	memcpy(addr.sun_path, path, strlen(path) + 1);
 	c = calloc(1, sizeof(*c));
 	if (!c) {
 		snprintf(why, WHY, "out of memory");
 		return NULL;
 	}
-	c->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (c->fd < 0 || connect(c->fd, (struct sockaddr *)&addr, sizeof(addr)) != 0) {
-		snprintf(why, WHY, "%s: %s", path, advice(errno));
-		ctl_close(c);
-		return NULL;
-	}
-	c->in = fdopen(c->fd, "r");
-	if (!c->in) {
-		snprintf(why, WHY, "out of memory");
-		ctl_close(c);
-		return NULL;
-	}
-	return c;
+	c->fd = -1;
+	memcpy(c->path, path, strlen(path) + 1);
+	if (ctl_again(c, why))
+		return c;
+	ctl_close(c);
+	return NULL;
 }
 
 void ctl_close(struct ctl_conn *c)
 {
 	if (!c)
 		return;
-	if (c->in)
-		fclose(c->in);
-	else if (c->fd >= 0)
-		close(c->fd);
+	hang_up(c);
 	free(c->line);
 	free(c);
 }

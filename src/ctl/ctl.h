@@ -25,6 +25,8 @@ struct ctl_conn;
 bool ctl_find_socket(const char *env, const char *folder, char *path, size_t path_len, char *why);
 /* NULL: @why (>= 512 bytes) says what to do. */
 struct ctl_conn *ctl_connect(const char *path, char *why);
+/* The same anew, after a pause: a server that is asked nothing for half a minute ends the connection. false: @c can only be closed, @why as above. */
+bool ctl_again(struct ctl_conn *c, char *why);
 void ctl_close(struct ctl_conn *c);
 /* One request; @path may be NULL. @patience_s: longest silence of the server after it. */
 bool ctl_ask(struct ctl_conn *c, const char *cmd, const char *path, unsigned patience_s, char *why);
@@ -80,6 +82,8 @@ int ctl_complain(const char *text); /* on standard error; returns CTL_FAILED */
 json_t *ctl_request(struct ctl_conn *c, json_t *req);
 json_t *ctl_answer(struct ctl_conn *c, json_t *req); /* the same, but a refusal is an answer: a member `error` */
 bool ctl_says_yes(void); /* the next line of standard input is "yes" */
+/* As ctl_request(), on a new connection: a person may have thought for long. The server checks anew. */
+json_t *ctl_request_sure(struct ctl_conn *c, json_t *req);
 
 /* ---- servers.c: `server` and `reconfigure` ---- */
 

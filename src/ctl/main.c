@@ -293,6 +293,17 @@ json_t *ctl_request(struct ctl_conn *c, json_t *req)
 	return NULL;
 }
 
+json_t *ctl_request_sure(struct ctl_conn *c, json_t *req)
+{
+	char why[512];
+
+	if (ctl_again(c, why))
+		return ctl_request(c, req);
+	ctl_complain(why);
+	json_decref(req);
+	return NULL;
+}
+
 bool ctl_says_yes(void)
 {
 	char answer[8] = "";
@@ -303,7 +314,9 @@ bool ctl_says_yes(void)
 
 static json_t *ask_give_up(struct ctl_conn *c, const struct options *o, bool sure)
 {
-	return ctl_request(c, json_pack("{s:s, s:i, s:b}", "cmd", "give-up", "server", server_number(o->path), "yes", sure));
+	json_t *req = json_pack("{s:s, s:i, s:b}", "cmd", "give-up", "server", server_number(o->path), "yes", sure);
+
+	return sure ? ctl_request_sure(c, req) : ctl_request(c, req);
 }
 
 static bool is_sure(unsigned server, uint64_t lost)

@@ -155,7 +155,9 @@ static int run_add(struct ctl_conn *c, struct waiting *w)
 
 static json_t *ask_remove(struct ctl_conn *c, const struct server_args *a, bool sure)
 {
-	return ctl_request(c, json_pack("{s:s, s:i, s:b, s:b}", "cmd", "remove-server", "server", a->server, "give_up", a->give_up, "yes", sure));
+	json_t *req = json_pack("{s:s, s:i, s:b, s:b}", "cmd", "remove-server", "server", a->server, "give_up", a->give_up, "yes", sure);
+
+	return sure ? ctl_request_sure(c, req) : ctl_request(c, req);
 }
 
 static bool is_sure(const struct server_args *a, uint64_t lost)

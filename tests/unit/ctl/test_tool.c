@@ -154,17 +154,17 @@ static void verify_tells_by_its_exit_status(void **state)
 	has("there is no /nothing");
 }
 
-/* give-up 3, and @line for an answer. */
-static int answered(const char *line)
+/* A command that asks, and @line for an answer. */
+static int answered(const char *cmd, const char *line)
 {
-	char path[128], args[160];
+	char path[128], args[400];
 
 	snprintf(path, sizeof(path), "%s/answer", folder);
 	FILE *a = fopen(path, "w");
 	assert_non_null(a);
 	fputs(line, a);
 	fclose(a);
-	snprintf(args, sizeof(args), "give-up 3 <%s", path);
+	snprintf(args, sizeof(args), "%s <%s", cmd, path);
 	int rc = run(args);
 	unlink(path);
 	return rc;
@@ -178,11 +178,11 @@ static void giving_a_server_up_is_asked_for(void **state)
 	pthread_mutex_unlock(&f[0]->eng.lock);
 	assert_int_equal(run("give-up 2 --yes"), 2);
 	has("it is a member of the view");
-	assert_int_equal(answered("no\n"), 0);
+	assert_int_equal(answered("give-up 3", "no\n"), 0);
 	has("had announced 17 updates");
 	has("Nothing was done.");
 	assert_int_equal(f[0]->given_up, 0);
-	assert_int_equal(answered("yes\n"), 0);
+	assert_int_equal(answered("give-up 3", "yes\n"), 0);
 	has("Server 3 is given up; 17 updates are lost with it");
 	assert_int_equal(f[0]->given_up, 3);
 	f[0]->given_up = 0;
@@ -433,23 +433,52 @@ static void a_server_that_is_not_there_is_explained(void **state)
 	unlink(path);
 }
 
-/* ---- a socket that answers one request with fixed bytes and hangs up ---- */
+/* ---- a socket that answers the one request of each connection with fixed bytes and hangs up ---- */
 
 struct liar {
 	int fd;
-	const char *answer;
+	char path[108];
+	pthread_t thread;
+	const char *answer[2];
+	char heard[2][256];
 };
 
 static void *lie(void *arg)
 {
 	struct liar *l = arg;
-	char junk[4096];
-	int fd = accept(l->fd, NULL, NULL);
 
-	(void)!read(fd, junk, sizeof(junk));
-	(void)!write(fd, l->answer, strlen(l->answer));
-	close(fd);
+	for (int i = 0; i < 2 && l->answer[i]; i++) {
+		int fd = accept(l->fd, NULL, NULL);
+
+		if (fd < 0)
+			break;
+		(void)!read(fd, l->heard[i], sizeof(l->heard[i]) - 1);
+		if (i == 1 || !l->answer[1])
+			shutdown(l->fd, SHUT_RDWR); /* nobody is answered any more */
+		(void)!write(fd, l->answer[i], strlen(l->answer[i]));
+		close(fd);
+	}
 	return NULL;
+}
+
+static void liar_start(struct liar *l, const char *first, const char *second)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+
+	*l = (struct liar){ .fd = socket(AF_UNIX, SOCK_STREAM, 0), .answer = { first, second } };
+	snprintf(l->path, sizeof(l->path), "%s/liar", folder);
+	memcpy(addr.sun_path, l->path, sizeof(l->path));
+	assert_int_equal(bind(l->fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
+	assert_int_equal(listen(l->fd, 1), 0);
+	pthread_create(&l->thread, NULL, lie, l);
+}
+
+static void liar_stop(struct liar *l)
+{
+	shutdown(l->fd, SHUT_RDWR); /* it waits no longer */
+	pthread_join(l->thread, NULL);
+	close(l->fd);
+	unlink(l->path);
 }
 
 static void a_server_that_lies_is_explained(void **state)
@@ -474,21 +503,44 @@ static void a_server_that_lies_is_explained(void **state)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct sockaddr_un addr = { .sun_family = AF_UNIX };
-		struct liar l = { .fd = socket(AF_UNIX, SOCK_STREAM, 0), .answer = cases[i].answer };
+		struct liar l;
 		char args[300];
-		pthread_t t;
 
-		snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/liar", folder);
-		assert_int_equal(bind(l.fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
-		assert_int_equal(listen(l.fd, 1), 0);
-		pthread_create(&t, NULL, lie, &l);
-		snprintf(args, sizeof(args), "--socket %s %s", addr.sun_path, cases[i].args);
+		liar_start(&l, cases[i].answer, NULL);
+		snprintf(args, sizeof(args), "--socket %s %s", l.path, cases[i].args);
 		assert_int_equal(run(args), cases[i].rc);
 		has(cases[i].said);
-		pthread_join(t, NULL);
-		close(l.fd);
-		unlink(addr.sun_path);
+		liar_stop(&l);
+	}
+}
+
+/* Who thinks for half a minute finds the connection ended by the server, who waits no longer for a request. */
+static void an_answer_may_take_long(void **state)
+{
+	static const struct {
+		const char *args, *first, *second, *said;
+	} cases[] = {
+		{ "give-up 3", "{\"lost_entries\":17}\n", "{\"lost_entries\":18,\"given_up\":true}\n", "Server 3 is given up; 18 updates are lost" },
+		{ "give-up 3", "{\"lost_entries\":17}\n", "{\"error\":\"it is a member\"}\n", "nfs4rctl: it is a member" },
+		{ "give-up 3", "{\"lost_entries\":17}\n", NULL, "the server that made this socket is gone" },
+		{ "server remove 3 --give-up --no-wait", "{\"lost_entries\":17}\n", "{\"removing\":true}\n", "It is asked for" },
+		{ "server remove 3 --give-up --no-wait", "{\"lost_entries\":17}\n", "{\"error\":\"it is busy\"}\n", "nfs4rctl: it is busy" },
+		{ "server remove 3 --give-up --no-wait", "{\"lost_entries\":17}\n", NULL, "the server that made this socket is gone" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct liar l;
+		char cmd[300];
+		bool done = cases[i].second && !strstr(cases[i].second, "error");
+
+		liar_start(&l, cases[i].first, cases[i].second);
+		snprintf(cmd, sizeof(cmd), "--socket %s %s", l.path, cases[i].args);
+		int rc = answered(cmd, "yes\n");
+		liar_stop(&l);
+		has(cases[i].said);
+		assert_int_equal(rc, done ? 0 : 2);
+		assert_non_null(strstr(l.heard[0], "\"yes\":false"));
+		assert_true(!cases[i].second || strstr(l.heard[1], "\"yes\":true"));
 	}
 }
 
@@ -540,6 +592,7 @@ int main(int argc, char **argv)
 		T(wrong_use_is_answered_with_the_usage),
 		T(a_server_that_is_not_there_is_explained),
 		T(a_server_that_lies_is_explained),
+		T(an_answer_may_take_long),
 		T(others_are_refused),
 	};
 
