@@ -81,14 +81,14 @@ static void wait_arrival(struct repl_export *exp, const struct nfs4r_oid *oid)
 		repl_local_handle(exp, oid, &h);
 		if (h.len > 0)
 			return;
-		clock_gettime(CLOCK_REALTIME, &until);
+		clock_gettime(CLOCK_MONOTONIC, &until);
 		until.tv_nsec += 5000000;
 		if (until.tv_nsec >= 1000000000) {
 			until.tv_nsec -= 1000000000;
 			until.tv_sec++;
 		}
 		PTHREAD_MUTEX_lock(&exp->arrive_lock);
-		pthread_cond_timedwait(&exp->arrive, &exp->arrive_lock, &until);
+		pthread_cond_clockwait(&exp->arrive, &exp->arrive_lock, CLOCK_MONOTONIC, &until);
 		PTHREAD_MUTEX_unlock(&exp->arrive_lock);
 	}
 }

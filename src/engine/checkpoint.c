@@ -120,7 +120,7 @@ static void rest(struct nfs4r_engine *eng)
 		ts.tv_nsec += (long)(until - now) * 1000000;
 		ts.tv_sec += ts.tv_nsec / 1000000000;
 		ts.tv_nsec %= 1000000000;
-		pthread_cond_timedwait(&eng->checkpoint_cond, &eng->checkpoint_lock, &ts);
+		pthread_cond_clockwait(&eng->checkpoint_cond, &eng->checkpoint_lock, CLOCK_MONOTONIC, &ts);
 	}
 	pthread_mutex_unlock(&eng->checkpoint_lock);
 }
@@ -136,7 +136,7 @@ static void wait_for_work(struct nfs4r_engine *eng)
 
 		clock_gettime(CLOCK_MONOTONIC, &ts);
 		ts.tv_sec += 1;
-		pthread_cond_timedwait(&eng->checkpoint_cond, &eng->checkpoint_lock, &ts);
+		pthread_cond_clockwait(&eng->checkpoint_cond, &eng->checkpoint_lock, CLOCK_MONOTONIC, &ts);
 		nfs4r_store_get_stats(eng->store, &stats);
 		if (stats.rows_dirty > DIRTY_ROWS_MAX)
 			break;

@@ -183,7 +183,7 @@ static bool await_taints(struct nfs4r_engine *eng, const struct awaited *w)
 	pthread_mutex_lock(&eng->lock);
 	eng->step_waiters++;
 	while (!(here = is_here(eng, w, &any)) && !eng->stopping && !rc)
-		rc = pthread_cond_timedwait(&eng->step_cond, &eng->lock, &until);
+		rc = pthread_cond_clockwait(&eng->step_cond, &eng->lock, CLOCK_MONOTONIC, &until);
 	eng->step_waiters--;
 	pthread_mutex_unlock(&eng->lock);
 	return here && (!any || nfs4r_store_sync(eng->store, nfs4r_store_position(eng->store)) == NFS4R_OK);
@@ -318,7 +318,7 @@ static void rest(struct distributor *d, struct peer_sender *p)
 {
 	struct timespec until = after_us(GAP_US);
 
-	while (!p->urgent && !d->stop && pthread_cond_timedwait(&p->cond, &d->lock, &until) != ETIMEDOUT)
+	while (!p->urgent && !d->stop && pthread_cond_clockwait(&p->cond, &d->lock, CLOCK_MONOTONIC, &until) != ETIMEDOUT)
 		;
 }
 
@@ -454,21 +454,17 @@ void distributor_reset(struct distributor *d, nfs4r_server_id peer)
 struct distributor *distributor_create(struct nfs4r_engine *eng)
 {
 	struct distributor *d = calloc(1, sizeof(*d));
-	pthread_condattr_t attr;
 
 	if (!d)
 		return NULL;
 	d->eng = eng;
 	d->first = 1;
 	pthread_mutex_init(&d->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	for (nfs4r_server_id id = 0; id <= NFS4R_SERVERS_MAX; id++) {
 		d->peers[id].d = d;
 		d->peers[id].to = id;
-		pthread_cond_init(&d->peers[id].cond, &attr);
+		pthread_cond_init(&d->peers[id].cond, NULL);
 	}
-	pthread_condattr_destroy(&attr);
 	return d;
 }
 

@@ -199,7 +199,7 @@ static uint64_t rest(struct nfs4r_engine *eng, uint64_t most)
 		ts.tv_nsec += (long)wait * 1000000;
 		ts.tv_sec += ts.tv_nsec / 1000000000;
 		ts.tv_nsec %= 1000000000;
-		pthread_cond_timedwait(&eng->timer_cond, &eng->lock, &ts);
+		pthread_cond_clockwait(&eng->timer_cond, &eng->lock, CLOCK_MONOTONIC, &ts);
 	}
 	return now + wait;
 }
@@ -391,17 +391,12 @@ static enum nfs4r_status go_online(struct nfs4r_engine *eng, char *why)
 
 static void init_locks(struct nfs4r_engine *eng)
 {
-	pthread_condattr_t attr;
-
 	pthread_mutex_init(&eng->lock, NULL);
 	pthread_mutex_init(&eng->checkpoint_lock, NULL);
 	pthread_cond_init(&eng->idle_cond, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&eng->timer_cond, &attr);
-	pthread_cond_init(&eng->step_cond, &attr);
-	pthread_cond_init(&eng->checkpoint_cond, &attr);
-	pthread_condattr_destroy(&attr);
+	pthread_cond_init(&eng->timer_cond, NULL);
+	pthread_cond_init(&eng->step_cond, NULL);
+	pthread_cond_init(&eng->checkpoint_cond, NULL);
 }
 
 enum nfs4r_status nfs4r_engine_start(const struct nfs4r_config *cfg, const struct nfs4r_lops *ops, void *ctx, nfs4r_log_fn log, void *log_ctx,

@@ -130,12 +130,12 @@ static void wait_for(struct nfs4r_engine *eng, struct held_wait *w)
 {
 	struct timespec until;
 
-	clock_gettime(CLOCK_REALTIME, &until);
+	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += eng->cfg.op_wait_ms / 1000;
 	until.tv_nsec += (long)(eng->cfg.op_wait_ms % 1000) * 1000000;
 	until.tv_sec += until.tv_nsec / 1000000000;
 	until.tv_nsec %= 1000000000;
-	while (!w->held && !eng->stopping && pthread_cond_timedwait(&w->cond, &eng->lock, &until) != ETIMEDOUT)
+	while (!w->held && !eng->stopping && pthread_cond_clockwait(&w->cond, &eng->lock, CLOCK_MONOTONIC, &until) != ETIMEDOUT)
 		;
 }
 

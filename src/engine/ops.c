@@ -49,17 +49,13 @@ void op_ready(struct nfs4r_engine *eng, struct opctx *o)
 static struct opctx *opctx_new(struct nfs4r_op *forwarded)
 {
 	struct opctx *o = calloc(1, sizeof(*o));
-	pthread_condattr_t attr;
 
 	if (!o)
 		return NULL;
 	o->op = forwarded ? forwarded : &o->own;
 	o->remote = forwarded != NULL;
 	o->state = OP_WAITING;
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&o->cond, &attr);
-	pthread_condattr_destroy(&attr);
+	pthread_cond_init(&o->cond, NULL);
 	return o;
 }
 
@@ -271,7 +267,7 @@ static bool wait_until(struct nfs4r_engine *eng, struct opctx *o, uint64_t deadl
 	uint64_t ns = (uint64_t)ts.tv_nsec + (deadline_ms - now) % 1000 * 1000000;
 	ts.tv_sec += (time_t)((deadline_ms - now) / 1000 + ns / 1000000000);
 	ts.tv_nsec = (long)(ns % 1000000000);
-	pthread_cond_timedwait(&o->cond, &eng->lock, &ts);
+	pthread_cond_clockwait(&o->cond, &eng->lock, CLOCK_MONOTONIC, &ts);
 	return true;
 }
 

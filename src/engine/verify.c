@@ -434,12 +434,12 @@ static void rest(struct run *r)
 {
 	struct timespec ts;
 
-	clock_gettime(CLOCK_REALTIME, &ts);
+	clock_gettime(CLOCK_MONOTONIC, &ts);
 	ts.tv_nsec += 20000000;
 	ts.tv_sec += ts.tv_nsec / 1000000000;
 	ts.tv_nsec %= 1000000000;
 	pthread_mutex_lock(&runs_lock);
-	pthread_cond_timedwait(&r->cond, &runs_lock, &ts);
+	pthread_cond_clockwait(&r->cond, &runs_lock, CLOCK_MONOTONIC, &ts);
 	pthread_mutex_unlock(&runs_lock);
 }
 

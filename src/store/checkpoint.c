@@ -319,7 +319,7 @@ static bool wait_whole(struct nfs4r_store *s, int log, nfs4r_lsn lsn)
 	until.tv_sec++;
 	s->waiters++;
 	while (l->applied < lsn && !rc)
-		rc = pthread_cond_timedwait(&s->whole, &s->change, &until);
+		rc = pthread_cond_clockwait(&s->whole, &s->change, CLOCK_MONOTONIC, &until);
 	s->waiters--;
 	return l->applied >= lsn;
 }

@@ -147,16 +147,6 @@ void nfs4r_rwlock_init(pthread_rwlock_t *l)
 	pthread_rwlockattr_destroy(&attr);
 }
 
-static void cond_init(pthread_cond_t *c)
-{
-	pthread_condattr_t attr;
-
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(c, &attr);
-	pthread_condattr_destroy(&attr);
-}
-
 static struct nfs4r_store *create(const struct nfs4r_store_config *cfg)
 {
 	struct nfs4r_store *s = calloc(1, sizeof(*s));
@@ -168,7 +158,7 @@ static struct nfs4r_store *create(const struct nfs4r_store_config *cfg)
 	pthread_mutex_init(&s->change, NULL);
 	pthread_mutex_init(&s->ckpt_lock, NULL);
 	pthread_cond_init(&s->ckpt_cond, NULL);
-	cond_init(&s->whole);
+	pthread_cond_init(&s->whole, NULL);
 	nfs4r_rwlock_init(&s->view);
 	s->dir = strdup(cfg->dir);
 	s->active = nfs4r_ov_new();

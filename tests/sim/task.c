@@ -224,7 +224,7 @@ int pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m)
 	return 0;
 }
 
-int pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m, const struct timespec *until)
+int pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const struct timespec *until)
 {
 	return running ? wait_in_task(c, m, true) : ETIMEDOUT;
 }

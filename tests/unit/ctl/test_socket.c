@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "ctl/ctl.h"
+#include "lib/setback.h"
 #include "unit/ctl/fake_engine.h"
 
 static char folder[64];
@@ -309,15 +310,20 @@ static void every_kind_of_difference_is_found(void **state)
 	json_decref(a);
 }
 
+/* It is asked for again after a second, also when the clock is set back meanwhile. */
 static void an_update_under_way_is_no_difference(void **state)
 {
 	struct trio *t = *state;
+	uint64_t began = now_ms();
 	struct lines l;
 	json_t *a;
 
 	t->f[0]->reads_changing = 1; /* the root, which the others have at the new version already */
 	t->f[1]->obj[0].version = t->f[2]->obj[0].version = 6;
+	setback_s = 20;
 	a = verify(t, "/", &l);
+	setback_s = 0;
+	assert_in_range(now_ms() - began, 1000, 11000);
 	assert_int_equal(get_num(json_object_get(a, "result"), "status"), 0);
 	assert_int_equal(get_num(json_object_get(a, "result"), "retries"), 1);
 	json_decref(a);

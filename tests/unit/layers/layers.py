@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""Who may include whom (ARCHITECTURE.md, "The rooms"). usage: layers.py PROJECT GANESHA_SRC"""
+"""Who may include whom (ARCHITECTURE.md, "The rooms"), and by which clock they wait. usage: layers.py PROJECT GANESHA_SRC"""
 import os
 import re
 import sys
@@ -17,6 +17,11 @@ ALLOWED = {  # room -> rooms whose headers it may include
 }
 # What the state machine must not even name.
 CORE_FORBIDDEN = re.compile(r"<(pthread|time|sys/.*|unistd|fcntl|stdio_ext|threads|signal|poll|netdb|net/.*|arpa/.*)\.h>")
+# Who waits until a time of a clock that is set back by an hour waits for an hour. The calls with "timed" go by that clock, or by one that was chosen
+# elsewhere; those with "clock" say by which.
+WAIT = re.compile(
+    r"\b(?:pthread_(?:cond_timedwait|mutex_timedlock|rwlock_timed(?:rd|wr)lock|timedjoin_np)|sem_timedwait|mq_timed(?:send|receive)|cnd_timedwait|mtx_timedlock)\b"
+    r"|\b(?:pthread_(?:cond_clockwait|mutex_clocklock|rwlock_clock(?:rd|wr)lock|clockjoin_np)|sem_clockwait|clock_nanosleep)\b(?!\((?:[^()]|\([^()]*\))*\bCLOCK_MONOTONIC\b)")
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.M)
 
 
@@ -55,6 +60,8 @@ def main():
                     bad.append(f"{where}: {room} may not include {header}")
                 if room == "src/core" and CORE_FORBIDDEN.search(f"<{header}>"):
                     bad.append(f"{where}: the core has no I/O, thread or clock, but includes {header}")
+            for m in WAIT.finditer(text):
+                bad.append(f"{where}:{text.count(chr(10), 0, m.start()) + 1}: {m.group()} waits by a clock that may be set; pthread_cond_clockwait() with CLOCK_MONOTONIC does not")
     print("\n".join(bad) if bad else f"{seen} files keep to their rooms")
     if seen < 50:
         print("too few files found: wrong folder?")
