@@ -6,7 +6,8 @@
  *    with the client's state, so that descriptor and reservation are right from the start;
  *  - that it is cut to nothing (O_TRUNC): a SETATTR operation, once the open itself was allowed;
  *  - that this server has it open for writing, and that it was closed: CLOSE waits (bounded) until what was
- *    written here is complete (control sheet 5.3), since that is what close-to-open promises.
+ *    written here is complete (control sheet 5.3), since that is what close-to-open promises. A client that closes
+ *    a writer while it has the file open for reading, too, sends OPEN_DOWNGRADE instead, which waits in the same way.
  *
  * A file made at another server, maybe on our behalf, may not have arrived here when the answer has. Telling the
  * client to try again would show it its own file as an EEXIST. So we wait a little: mostly the file is just
@@ -424,41 +425,6 @@ fsal_openflags_t repl_status2(struct fsal_obj_handle *h, struct state_t *state)
 	return flags;
 }
 
-fsal_status_t repl_reopen2(struct fsal_obj_handle *h, struct state_t *state, fsal_openflags_t flags)
-{
-	struct repl_export *exp = repl_cur_export();
-	struct repl_obj *obj = repl_obj(h);
-	struct repl_open_state open = { 0 };
-	struct fsal_obj_handle *sub;
-	fsal_status_t st = fsalstat(ERR_FSAL_NO_ERROR, 0);
-	bool pending = false;
-
-	if (flags & FSAL_O_TRUNC)
-		st = repl_truncate(exp, obj, false, NULL);
-	if (FSAL_IS_ERROR(st))
-		return st;
-	repl_state_get(state, &open);
-	sub = open.pending ? NULL : repl_obj_sub(exp, obj, &st);
-	if (sub != NULL)
-		REPL_SUBCALL(exp, st = sub->obj_ops->reopen2(sub, state, flags & ~FSAL_O_TRUNC));
-	else
-		st = sub_open(exp, obj, state, flags, &pending);
-	if (!FSAL_IS_ERROR(st))
-		remember(exp, obj, state, flags, pending);
-	return st;
-}
-
-fsal_status_t repl_close(struct fsal_obj_handle *h)
-{
-	struct repl_export *exp = repl_cur_export();
-	struct fsal_obj_handle *sub = __atomic_load_n(&repl_obj(h)->sub, __ATOMIC_ACQUIRE);
-	fsal_status_t st = fsalstat(ERR_FSAL_NO_ERROR, 0);
-
-	if (sub != NULL)
-		REPL_SUBCALL(exp, st = sub->obj_ops->close(sub));
-	return st;
-}
-
 /* What was written here must be known to all before the client may think it is closed. */
 static void complete_writes(struct repl_export *exp, struct repl_obj *obj)
 {
@@ -484,6 +450,44 @@ static void complete_writes(struct repl_export *exp, struct repl_obj *obj)
 		REPL_LOG(Warn, "file %s was closed before all servers knew of its writes (%s); they follow",
 			 nfs4r_oid_str(&obj->oid, oid), nfs4r_status_str(rs));
 	}
+}
+
+fsal_status_t repl_reopen2(struct fsal_obj_handle *h, struct state_t *state, fsal_openflags_t flags)
+{
+	struct repl_export *exp = repl_cur_export();
+	struct repl_obj *obj = repl_obj(h);
+	struct repl_open_state open = { 0 };
+	struct fsal_obj_handle *sub;
+	fsal_status_t st = fsalstat(ERR_FSAL_NO_ERROR, 0);
+	bool pending = false;
+
+	if (flags & FSAL_O_TRUNC)
+		st = repl_truncate(exp, obj, false, NULL);
+	if (FSAL_IS_ERROR(st))
+		return st;
+	repl_state_get(state, &open);
+	sub = open.pending ? NULL : repl_obj_sub(exp, obj, &st);
+	if (sub != NULL)
+		REPL_SUBCALL(exp, st = sub->obj_ops->reopen2(sub, state, flags & ~FSAL_O_TRUNC));
+	else
+		st = sub_open(exp, obj, state, flags, &pending);
+	if (FSAL_IS_ERROR(st))
+		return st;
+	if (open.flags & FSAL_O_WRITE && !(flags & FSAL_O_WRITE))
+		complete_writes(exp, obj);
+	remember(exp, obj, state, flags, pending);
+	return st;
+}
+
+fsal_status_t repl_close(struct fsal_obj_handle *h)
+{
+	struct repl_export *exp = repl_cur_export();
+	struct fsal_obj_handle *sub = __atomic_load_n(&repl_obj(h)->sub, __ATOMIC_ACQUIRE);
+	fsal_status_t st = fsalstat(ERR_FSAL_NO_ERROR, 0);
+
+	if (sub != NULL)
+		REPL_SUBCALL(exp, st = sub->obj_ops->close(sub));
+	return st;
 }
 
 fsal_status_t repl_close2(struct fsal_obj_handle *h, struct state_t *state)

@@ -70,6 +70,25 @@ def between_sites(b):
             f'test ! -e {d}/soft && rmdir {d}/moved')
 
 
+def closes_beside_a_reader(b):
+    """A writer's close waits until all know of what was written, also when the client goes on reading the file and only gives up writing."""
+    d, go, count = '/nfs/shared/beside', os.path.join(b.run, 'beside'), 2     # with more the directory is raised to deep+, and then no close waits
+    b.sh(3, f'mkdir {d} && cd {d} && for i in $(seq 0 {count - 1}); do printf old >old-$i; done')
+    b.no_controls(30)
+    rtt = b.ping(1, 2)[0] / 1000
+    reader = b.start_py(2, 'close_beside.py', 'read', d, go, count, timeout=60)
+    try:
+        ready = reader.stdout.readline()
+        bed.expect(ready == 'ready\n', ready)
+        took = json.loads(b.must_py(1, 'close_beside.py', 'write', d, go, count, timeout=60))
+        seen = json.loads(reader.communicate(timeout=60)[0])
+    finally:
+        reader.kill()
+    text = 'beside a reader {:.0f}, alone {:.0f} ms'.format(*(t * 1000 for t in took))
+    bed.expect(set(seen) == {'new'} and min(took) >= 0.9 * rtt, f'site 2 read {seen} after closes, {text}, {rtt * 1000:.0f} ms away')
+    return text
+
+
 def main():
     report = bed.Report('operations')
     with bed.Bed.get('--rtt', '40ms') as b:
@@ -81,6 +100,8 @@ def main():
         b.remount('vers=4.2,actimeo=0,lookupcache=none')   # what a client has looked up it may else believe for a minute
         report.check('a relay of three sites', between_sites, b)
         b.remount()
+        if not bed.STOCK:
+            report.check('closes beside a reader', closes_beside_a_reader, b)
         report.check('nothing left of open-unlinked files', no_silly_left, b)
         report.check('equal trees through the clients', trees.clients_equal, b)
         report.check('equal trees on the servers\' disks', trees.disks_equal, b)
