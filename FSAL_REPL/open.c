@@ -452,28 +452,54 @@ static void complete_writes(struct repl_export *exp, struct repl_obj *obj)
 	}
 }
 
+/* Give the sub-FSAL's state other flags; @was: what it is now. */
+static fsal_status_t sub_reopen(struct repl_export *exp, struct repl_obj *obj, struct state_t *state,
+				const struct repl_open_state *was, fsal_openflags_t flags, bool *pending)
+{
+	fsal_status_t st;
+	struct fsal_obj_handle *sub = was->pending ? NULL : repl_obj_sub(exp, obj, &st);
+
+	*pending = false;
+	if (sub == NULL)
+		return sub_open(exp, obj, state, flags, pending);
+	REPL_SUBCALL(exp, st = sub->obj_ops->reopen2(sub, state, flags & ~FSAL_O_TRUNC));
+	return st;
+}
+
+/* Cut the file once its state may be reopened so; if that fails, the state is again what it was. */
+static fsal_status_t truncate_reopened(struct repl_export *exp, struct repl_obj *obj, struct state_t *state,
+				       const struct repl_open_state *was, bool pending)
+{
+	fsal_status_t st = repl_truncate(exp, obj, false, pending ? NULL : state), back;
+	char oid[NFS4R_OID_STRLEN];
+
+	if (!FSAL_IS_ERROR(st) || pending)
+		return st;
+	if (was->pending || was->flags == FSAL_O_CLOSED) {
+		sub_close(exp, obj, state);
+		return st;
+	}
+	back = sub_reopen(exp, obj, state, was, was->flags, &pending);
+	if (FSAL_IS_ERROR(back))
+		REPL_LOG(Warn, "file %s stays open wider than its client was told: %s", nfs4r_oid_str(&obj->oid, oid), fsal_err_txt(back));
+	return st;
+}
+
 fsal_status_t repl_reopen2(struct fsal_obj_handle *h, struct state_t *state, fsal_openflags_t flags)
 {
 	struct repl_export *exp = repl_cur_export();
 	struct repl_obj *obj = repl_obj(h);
-	struct repl_open_state open = { 0 };
-	struct fsal_obj_handle *sub;
-	fsal_status_t st = fsalstat(ERR_FSAL_NO_ERROR, 0);
-	bool pending = false;
+	struct repl_open_state was = { 0 };
+	fsal_status_t st;
+	bool pending;
 
-	if (flags & FSAL_O_TRUNC)
-		st = repl_truncate(exp, obj, false, NULL);
+	repl_state_get(state, &was);
+	st = sub_reopen(exp, obj, state, &was, flags, &pending);
+	if (!FSAL_IS_ERROR(st) && flags & FSAL_O_TRUNC)
+		st = truncate_reopened(exp, obj, state, &was, pending);
 	if (FSAL_IS_ERROR(st))
 		return st;
-	repl_state_get(state, &open);
-	sub = open.pending ? NULL : repl_obj_sub(exp, obj, &st);
-	if (sub != NULL)
-		REPL_SUBCALL(exp, st = sub->obj_ops->reopen2(sub, state, flags & ~FSAL_O_TRUNC));
-	else
-		st = sub_open(exp, obj, state, flags, &pending);
-	if (FSAL_IS_ERROR(st))
-		return st;
-	if (open.flags & FSAL_O_WRITE && !(flags & FSAL_O_WRITE))
+	if (was.flags & FSAL_O_WRITE && !(flags & FSAL_O_WRITE))
 		complete_writes(exp, obj);
 	remember(exp, obj, state, flags, pending);
 	return st;

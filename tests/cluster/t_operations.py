@@ -11,6 +11,7 @@ import races
 import trees
 
 VERSIONS = ('4.0', '4.1', '4.2')
+SHARE_DENIED = 10015        # NFS4ERR
 
 
 def operations_at(b, report, site, vers):
@@ -70,6 +71,24 @@ def between_sites(b):
             f'test ! -e {d}/soft && rmdir {d}/moved')
 
 
+def raw_open(b, path, uid, *opens):
+    r = b.tb('ns', 1, '--', '/usr/bin/python3', os.path.join(bed.LIB, 'raw_open.py'), '10.0.1.1', path, uid, *opens)
+    bed.expect(r.returncode == 0, f'OPEN of {path}: {r.stdout}{r.stderr}')
+    return json.loads(r.stdout)
+
+
+def refused_opens(b):
+    """An OPEN with size 0 that the share reservation of another open refuses cuts nothing; one that is allowed does."""
+    b.sh(1, 'mkdir /nfs/raw && printf content >/nfs/raw/f')
+    path = '/data/raw/f'
+    said = raw_open(b, path, 0, 'y,1,0', 'x,1,0', 'x,2,1,cut')
+    bed.expect(said == {'opens': [0, 0, SHARE_DENIED], 'size': 7}, f'one that denies what another has: {said}')
+    said = raw_open(b, path, 0, 'y,1,2', 'x,1,0', 'x,2,0,cut')
+    bed.expect(said == {'opens': [0, 0, SHARE_DENIED], 'size': 7}, f'one that wants what another denies: {said}')
+    said = raw_open(b, path, 0, 'x,1,0', 'x,2,2,cut')
+    bed.expect(said == {'opens': [0, 0], 'size': 0}, f'one that nobody refuses: {said}')
+
+
 def closes_beside_a_reader(b):
     """A writer's close waits until all know of what was written, also when the client goes on reading the file and only gives up writing."""
     d, go, count = '/nfs/shared/beside', os.path.join(b.run, 'beside'), 2     # with more the directory is raised to deep+, and then no close waits
@@ -100,6 +119,7 @@ def main():
         b.remount('vers=4.2,actimeo=0,lookupcache=none')   # what a client has looked up it may else believe for a minute
         report.check('a relay of three sites', between_sites, b)
         b.remount()
+        report.check('opens that are refused cut nothing', refused_opens, b)
         if not bed.STOCK:
             report.check('closes beside a reader', closes_beside_a_reader, b)
         report.check('nothing left of open-unlinked files', no_silly_left, b)

@@ -21,11 +21,13 @@ def opaque(data):
     return struct.pack('>I', len(data)) + data + bytes(-len(data) % 4)
 
 
-def compound(path):
-    ops = [struct.pack('>I', PUTROOTFH)]
-    ops += [struct.pack('>I', LOOKUP) + opaque(n.encode()) for n in path.strip('/').split('/')]
-    ops.append(struct.pack('>IQQIIII', READDIR, 0, 0, 8192, 32768, 1, ATTRS))
-    cred = struct.pack('>I', 0) + opaque(b'test') + struct.pack('>III', 0, 0, 0)
+def walk(path):
+    """The operations that lead to it."""
+    return [struct.pack('>I', PUTROOTFH)] + [struct.pack('>I', LOOKUP) + opaque(n.encode()) for n in path.strip('/').split('/') if n]
+
+
+def compound(ops, uid=0):
+    cred = struct.pack('>I', 0) + opaque(b'test') + struct.pack('>III', uid, uid, 0)
     call = struct.pack('>IIIIII', 0x4e465334, 0, 2, 100003, 4, 1) + struct.pack('>I', 1) + opaque(cred) + struct.pack('>II', 0, 0)
     return call + opaque(b'') + struct.pack('>II', 0, len(ops)) + b''.join(ops)
 
@@ -78,7 +80,8 @@ def ask(address, request):
     return data
 
 
-def parse(data):
+def results_of(data):
+    """A Reader at the first result, and how many there are."""
     r = Reader(data)
     header = [r.u32() for _ in range(4)]        # xid, REPLY, accepted, flavour of the verifier
     r.opaque()
@@ -86,7 +89,11 @@ def parse(data):
         raise Malformed('the call was not accepted')
     r.u32()                                     # status of the compound: that of its last operation
     r.opaque()
-    results = r.u32()
+    return r, r.u32()
+
+
+def parse(data):
+    r, results = results_of(data)
     for n in range(results):
         op, status = r.u32(), r.u32()
         if op == READDIR:
@@ -109,4 +116,5 @@ def parse(data):
 
 
 if __name__ == '__main__':
-    print(json.dumps(parse(ask(sys.argv[1], compound(sys.argv[2])))))
+    listing = struct.pack('>IQQIIII', READDIR, 0, 0, 8192, 32768, 1, ATTRS)
+    print(json.dumps(parse(ask(sys.argv[1], compound(walk(sys.argv[2]) + [listing])))))
