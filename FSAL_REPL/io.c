@@ -464,26 +464,49 @@ struct fallocate_call {
 	fsal_status_t st;
 };
 
+/* At the sub-FSAL, with the client's state. Context: ours. */
+static fsal_status_t fallocate_here(struct fallocate_call *call, struct nfs4r_op *op)
+{
+	struct fsal_obj_handle *sub;
+	fsal_status_t st;
+
+	sub = repl_obj_sub(call->exp, call->obj, &st);
+	if (sub != NULL)
+		REPL_SUBCALL(call->exp, st = sub->obj_ops->fallocate(sub, call->state, op->offset, op->length,
+								     op->type == NFS4R_OP_ALLOCATE));
+	return st;
+}
+
 static enum nfs4r_status fallocate_exec(void *arg, struct nfs4r_op *op, struct nfs4r_exec *x)
 {
 	struct fallocate_call *call = arg;
-	struct fsal_obj_handle *sub;
 	struct repl_context c;
 
 	repl_context_enter(&c, call->exp, &call->exp->export, &op->cred);
-	sub = repl_obj_sub(call->exp, call->obj, &call->st);
-	if (sub != NULL)
-		REPL_SUBCALL(call->exp, call->st = sub->obj_ops->fallocate(sub, call->state, op->offset, op->length,
-									   op->type == NFS4R_OP_ALLOCATE));
+	call->st = fallocate_here(call, op);
 	repl_context_leave(&c);
 	return repl_status(call->st);
+}
+
+static fsal_status_t fallocate_update(struct fallocate_call *call, struct nfs4r_op *op)
+{
+	enum nfs4r_status rs = repl_update(call->exp, op, fallocate_exec, call);
+	enum repl_lost lost = repl_obj_lost(call->exp, call->obj, rs);
+
+	if (lost == REPL_ORPHAN)
+		return fallocate_here(call, op);
+	if (rs == NFS4R_OK)
+		__atomic_store_n(&call->obj->wrote, 1, __ATOMIC_RELEASE);
+	else if (FSAL_IS_ERROR(call->st))
+		return call->st;
+	return repl_obj_status(lost, rs);
 }
 
 fsal_status_t repl_fallocate(struct fsal_obj_handle *h, struct state_t *state, uint64_t off, uint64_t len, bool allocate)
 {
 	struct fallocate_call call = { repl_cur_export(), repl_obj(h), state, { 0, 0 } };
 	struct nfs4r_op *op = gsh_calloc(1, sizeof(*op));
-	enum nfs4r_status rs;
+	fsal_status_t st;
 
 	op->type = allocate ? NFS4R_OP_ALLOCATE : NFS4R_OP_DEALLOCATE;
 	op->obj = call.obj->oid;
@@ -491,10 +514,8 @@ fsal_status_t repl_fallocate(struct fsal_obj_handle *h, struct state_t *state, u
 	op->length = len;
 	op->under_open = state != NULL;
 	repl_caller(op);
-	rs = repl_update(call.exp, op, fallocate_exec, &call);
-	if (rs == NFS4R_OK)
-		__atomic_store_n(&call.obj->wrote, 1, __ATOMIC_RELEASE);
+	st = fallocate_update(&call, op);
 	nfs4r_op_fini(op);
 	gsh_free(op);
-	return rs != NFS4R_OK && FSAL_IS_ERROR(call.st) ? call.st : repl_fsal_status(rs);
+	return st;
 }

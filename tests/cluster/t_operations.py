@@ -71,6 +71,27 @@ def between_sites(b):
             f'test ! -e {d}/soft && rmdir {d}/moved')
 
 
+def say(path):
+    open(path, 'w').close()
+
+
+def removed_while_open(b, report, maker):
+    """A file that is open at site 1 loses its name at site 2."""
+    d, go = f'/nfs/shared/orphans-{maker}', os.path.join(b.run, f'orphan-{maker}')
+    b.sh(maker, f'mkdir {d} && cd {d} && echo {"old " * 10000} >f')
+    holder = b.start_py(1, 'orphan.py', f'{d}/f', go, timeout=60)
+    try:
+        ready = holder.stdout.readline()
+        bed.expect(ready == 'ready\n', ready)
+        b.sh(2, f'rm {d}/f')
+        say(go)
+        out = holder.communicate(timeout=90)[0]
+    finally:
+        holder.kill()
+    report.take(f'removed while open, made at site {maker}/', out)
+    bed.expect(holder.returncode in (0, 1), f'status {holder.returncode}\n{out}')
+
+
 def raw_open(b, path, uid, *opens):
     r = b.tb('ns', 1, '--', '/usr/bin/python3', os.path.join(bed.LIB, 'raw_open.py'), '10.0.1.1', path, uid, *opens)
     bed.expect(r.returncode == 0, f'OPEN of {path}: {r.stdout}{r.stderr}')
@@ -119,6 +140,8 @@ def main():
         b.remount('vers=4.2,actimeo=0,lookupcache=none')   # what a client has looked up it may else believe for a minute
         report.check('a relay of three sites', between_sites, b)
         b.remount()
+        for maker in (1, 3):
+            report.check(f'removed while open, made at site {maker}', removed_while_open, b, report, maker)
         report.check('opens that are refused cut nothing', refused_opens, b)
         if not bed.STOCK:
             report.check('closes beside a reader', closes_beside_a_reader, b)
