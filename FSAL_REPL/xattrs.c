@@ -4,6 +4,8 @@
  * a read of the engine, setting and removing are updates. Ganesha leaves the permission check to the
  * FSAL, and FSAL_VFS works as root, so it is made here: read permission to see, write permission to change,
  * as for user. attributes on Linux.
+ *
+ * Those of an orphan are its local file's, for its holders (control sheet 3.7).
  */
 #include "repl.h"
 
@@ -25,9 +27,36 @@ static fsal_status_t set_name(char out[NFS4R_XATTR_NAME_MAX + 1], const xattrkey
 	return fsalstat(strlen(out) == name->utf8string_len ? ERR_FSAL_NO_ERROR : ERR_FSAL_INVAL, 0);
 }
 
+/* rd->data from the local file of an orphan. */
+static fsal_status_t read_orphan(struct repl_export *exp, struct repl_obj *obj, struct nfs4r_read *rd)
+{
+	uint32_t len = NFS4R_XATTR_VALUE_MAX;
+	fsal_status_t st;
+
+	rd->data = nfs4r_buf_new(len);
+	if (rd->data == NULL)
+		return fsalstat(ERR_FSAL_DELAY, ENOMEM);
+	if (rd->type == NFS4R_RD_GETXATTR)
+		REPL_SUBCALL(exp, st = repl_sub_getxattr(obj->sub, rd->name, rd->data->data, &len));
+	else
+		REPL_SUBCALL(exp, st = repl_sub_listxattr(obj->sub, (char *)rd->data->data, &len));
+	rd->data->len = len;
+	return st;
+}
+
+static fsal_status_t read_any(struct repl_obj *obj, struct nfs4r_read *rd)
+{
+	struct repl_export *exp = repl_cur_export();
+	enum nfs4r_status rs = repl_read_any(exp, rd);
+	enum repl_lost lost = repl_obj_lost(exp, obj, rs);
+
+	return lost == REPL_ORPHAN ? read_orphan(exp, obj, rd) : repl_obj_status(lost, rs);
+}
+
 fsal_status_t repl_getxattrs(struct fsal_obj_handle *h, xattrkey4 *name, xattrvalue4 *value)
 {
-	struct nfs4r_read rd = { .type = NFS4R_RD_GETXATTR, .oid = repl_obj(h)->oid };
+	struct repl_obj *obj = repl_obj(h);
+	struct nfs4r_read rd = { .type = NFS4R_RD_GETXATTR, .oid = obj->oid };
 	fsal_status_t st = check(h, false);
 	uint32_t len;
 
@@ -35,7 +64,7 @@ fsal_status_t repl_getxattrs(struct fsal_obj_handle *h, xattrkey4 *name, xattrva
 		st = set_name(rd.name, name);
 	if (FSAL_IS_ERROR(st))
 		return st;
-	st = repl_fsal_status(repl_read_any(repl_cur_export(), &rd));
+	st = read_any(obj, &rd);
 	if (!FSAL_IS_ERROR(st)) {
 		len = rd.data != NULL ? rd.data->len : 0;
 		if (value->utf8string_len != 0 && value->utf8string_len < len) /* 0 asks for the length */
@@ -48,9 +77,26 @@ fsal_status_t repl_getxattrs(struct fsal_obj_handle *h, xattrkey4 *name, xattrva
 	return st;
 }
 
+/* @value NULL: remove it. */
+static fsal_status_t change_orphan(struct repl_export *exp, struct repl_obj *obj, const char *name, const xattrvalue4 *value,
+				   uint32_t flags)
+{
+	fsal_status_t st;
+
+	if (value == NULL)
+		REPL_SUBCALL(exp, st = repl_sub_removexattr(obj->sub, name));
+	else
+		REPL_SUBCALL(exp, st = repl_sub_setxattr(obj->sub, name, value->utf8string_val, value->utf8string_len, flags));
+	return st;
+}
+
 static fsal_status_t change(struct fsal_obj_handle *h, uint32_t type, const xattrkey4 *name, const xattrvalue4 *value,
 			    uint32_t flags)
 {
+	struct repl_export *exp = repl_cur_export();
+	struct repl_obj *obj = repl_obj(h);
+	enum repl_lost lost;
+	enum nfs4r_status rs;
 	struct nfs4r_op *op;
 	char text[NFS4R_XATTR_NAME_MAX + 1];
 	fsal_status_t st = check(h, true);
@@ -63,19 +109,17 @@ static fsal_status_t change(struct fsal_obj_handle *h, uint32_t type, const xatt
 		return st;
 	op = gsh_calloc(1, sizeof(*op));
 	op->type = type;
-	op->obj = repl_obj(h)->oid;
+	op->obj = obj->oid;
 	op->xflags = flags;
 	repl_caller(op);
 	op->text = strdup(text); /* the engine frees it */
 	if (value != NULL)
 		op->data = nfs4r_buf_copy(value->utf8string_val, value->utf8string_len);
-	if (op->text == NULL || (value != NULL && op->data == NULL))
-		st = fsalstat(ERR_FSAL_DELAY, ENOMEM);
-	else
-		st = repl_fsal_status(repl_update(repl_cur_export(), op, NULL, NULL));
+	rs = op->text == NULL || (value != NULL && op->data == NULL) ? NFS4R_DELAY : repl_update(exp, op, NULL, NULL);
 	nfs4r_op_fini(op);
 	gsh_free(op);
-	return st;
+	lost = repl_obj_lost(exp, obj, rs);
+	return lost == REPL_ORPHAN ? change_orphan(exp, obj, text, value, flags) : repl_obj_status(lost, rs);
 }
 
 fsal_status_t repl_setxattrs(struct fsal_obj_handle *h, setxattr_option4 option, xattrkey4 *name, xattrvalue4 *value)
@@ -112,14 +156,15 @@ static char *with_prefix(const struct nfs4r_buf *names, size_t *len)
 
 fsal_status_t repl_listxattrs(struct fsal_obj_handle *h, count4 max, nfs_cookie4 *cookie, bool_t *eof, xattrlist4 *names)
 {
-	struct nfs4r_read rd = { .type = NFS4R_RD_LISTXATTR, .oid = repl_obj(h)->oid };
+	struct repl_obj *obj = repl_obj(h);
+	struct nfs4r_read rd = { .type = NFS4R_RD_LISTXATTR, .oid = obj->oid };
 	fsal_status_t st = check(h, false);
 	char *flat;
 	size_t len;
 
 	if (FSAL_IS_ERROR(st))
 		return st;
-	st = repl_fsal_status(repl_read_any(repl_cur_export(), &rd));
+	st = read_any(obj, &rd);
 	if (!FSAL_IS_ERROR(st)) {
 		flat = with_prefix(rd.data, &len);
 		st = fsal_listxattr_helper(flat, len, max, cookie, eof, names);

@@ -78,7 +78,7 @@ def say(path):
 def removed_while_open(b, report, maker):
     """A file that is open at site 1 loses its name at site 2."""
     d, go = f'/nfs/shared/orphans-{maker}', os.path.join(b.run, f'orphan-{maker}')
-    b.sh(maker, f'mkdir {d} && cd {d} && echo {"old " * 10000} >f')
+    b.sh(maker, f'mkdir {d} && cd {d} && echo {"old " * 10000} >f && python3 -c "import os; os.setxattr(\'f\', \'user.old\', b\'from before\')"')
     holder = b.start_py(1, 'orphan.py', f'{d}/f', go, timeout=60)
     try:
         ready = holder.stdout.readline()

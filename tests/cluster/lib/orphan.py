@@ -1,13 +1,14 @@
 """A file that is removed elsewhere while it is open here goes on for who has it open.
 
-	orphan.py PATH GO       opens PATH, says "ready", waits for the file GO (on the host, in /tmp), and prints `ok NAME` and `not ok NAME`
+	orphan.py PATH GO       opens PATH, which has the attribute user.old, says "ready", waits for the file GO (on the host, in /tmp), and prints `ok NAME` and `not ok NAME`
 """
+import errno
 import os
 import sys
 import time
 import traceback
 
-from ops import equal
+from ops import equal, fails
 from ops_files import KEEP_SIZE, PUNCH_HOLE, fallocate
 
 
@@ -33,6 +34,20 @@ def allocation(fd):
     equal(read(fd, 100, (1 << 20) - 3), b'end')
 
 
+def user_names(fd):
+    return [n for n in os.listxattr(fd) if n.startswith('user.')]
+
+
+def extended_attributes(fd):
+    equal(user_names(fd), ['user.old'])
+    equal(os.getxattr(fd, 'user.old'), b'from before')
+    os.setxattr(fd, 'user.new', b'1', os.XATTR_CREATE)
+    fails(errno.EEXIST, os.setxattr, fd, 'user.new', b'2', os.XATTR_CREATE)
+    os.removexattr(fd, 'user.old')
+    equal(user_names(fd), ['user.new'])
+    fails(errno.ENODATA, os.getxattr, fd, 'user.old')
+
+
 def attributes(fd):
     """A Linux client that hears of a link count of 0 answers fstat by itself, with ESTALE."""
     os.fchmod(fd, 0o640)
@@ -48,7 +63,7 @@ def main(path, go):
     while not os.path.exists(go):
         time.sleep(0.01)
     bad = 0
-    for step in (bytes_of, allocation, attributes, bytes_of):
+    for step in (bytes_of, allocation, extended_attributes, attributes, bytes_of):
         try:
             step(fd)
             print(f'ok {step.__name__}')
