@@ -128,6 +128,20 @@ static void sub_close(struct repl_export *exp, struct repl_obj *obj, struct stat
 		REPL_SUBCALL(exp, sub->obj_ops->close2(sub, state));
 }
 
+/*
+ * Cut a file that is open with these flags; @state may be NULL. Ganesha checks permission for the access that is asked for. Who
+ * asks for none to write is checked here, and others' DENY counts for him as if he had not opened it.
+ */
+static fsal_status_t open_truncate(struct repl_export *exp, struct repl_obj *obj, struct state_t *state, fsal_openflags_t flags)
+{
+	fsal_status_t st;
+
+	if (flags & FSAL_O_WRITE)
+		return repl_truncate(exp, obj, false, state);
+	st = obj->handle.obj_ops->test_access(&obj->handle, FSAL_WRITE_ACCESS, NULL, NULL, false);
+	return FSAL_IS_ERROR(st) ? st : repl_truncate(exp, obj, false, NULL);
+}
+
 static fsal_status_t open_existing(struct repl_export *exp, struct repl_obj *obj, struct state_t *state,
 				   fsal_openflags_t flags, struct fsal_attrlist *attrs_out)
 {
@@ -140,7 +154,7 @@ static fsal_status_t open_existing(struct repl_export *exp, struct repl_obj *obj
 	if (FSAL_IS_ERROR(st))
 		return st;
 	if (flags & FSAL_O_TRUNC) {
-		st = repl_truncate(exp, obj, false, pending ? NULL : state);
+		st = open_truncate(exp, obj, pending ? NULL : state, flags);
 		if (FSAL_IS_ERROR(st)) {
 			sub_close(exp, obj, state);
 			return st;
@@ -390,7 +404,7 @@ fsal_status_t repl_open2(struct fsal_obj_handle *h, struct state_t *state, fsal_
 		st = open_found(exp, repl_obj(h), state, flags & ~FSAL_O_TRUNC,
 				mode == FSAL_GUARDED || mode == FSAL_EXCLUSIVE_9P ? FSAL_NO_CREATE : mode, verifier, NULL);
 		if (!FSAL_IS_ERROR(st) && (flags & FSAL_O_TRUNC)) {
-			st = repl_truncate(exp, repl_obj(h), false, state);
+			st = open_truncate(exp, repl_obj(h), state, flags);
 			if (FSAL_IS_ERROR(st) && state != NULL)
 				repl_close2(h, state);
 		}
@@ -468,9 +482,9 @@ static fsal_status_t sub_reopen(struct repl_export *exp, struct repl_obj *obj, s
 
 /* Cut the file once its state may be reopened so; if that fails, the state is again what it was. */
 static fsal_status_t truncate_reopened(struct repl_export *exp, struct repl_obj *obj, struct state_t *state,
-				       const struct repl_open_state *was, bool pending)
+				       const struct repl_open_state *was, fsal_openflags_t flags, bool pending)
 {
-	fsal_status_t st = repl_truncate(exp, obj, false, pending ? NULL : state), back;
+	fsal_status_t st = open_truncate(exp, obj, pending ? NULL : state, flags), back;
 	char oid[NFS4R_OID_STRLEN];
 
 	if (!FSAL_IS_ERROR(st) || pending)
@@ -496,7 +510,7 @@ fsal_status_t repl_reopen2(struct fsal_obj_handle *h, struct state_t *state, fsa
 	repl_state_get(state, &was);
 	st = sub_reopen(exp, obj, state, &was, flags, &pending);
 	if (!FSAL_IS_ERROR(st) && flags & FSAL_O_TRUNC)
-		st = truncate_reopened(exp, obj, state, &was, pending);
+		st = truncate_reopened(exp, obj, state, &was, flags, pending);
 	if (FSAL_IS_ERROR(st))
 		return st;
 	if (was.flags & FSAL_O_WRITE && !(flags & FSAL_O_WRITE))
