@@ -92,7 +92,6 @@ static bool differs(const struct nfs4r_attrs *want, const struct nfs4r_attrs *ha
 static enum nfs4r_status make_exact(struct fsal_obj_handle *sub, const struct nfs4r_attrs *want, struct nfs4r_attrs *post)
 {
 	struct nfs4r_attrs set = *want;
-	struct fsal_attrlist in;
 	enum nfs4r_status st;
 
 	if (sub->type == SYMBOLIC_LINK)
@@ -101,9 +100,7 @@ static enum nfs4r_status make_exact(struct fsal_obj_handle *sub, const struct nf
 		set.mask &= exact_mask;
 	if (!differs(&set, post))
 		return NFS4R_OK;
-	repl_attrs_to_request(&in, &set);
-	st = repl_status(sub->obj_ops->setattr2(sub, true, NULL, &in));
-	fsal_release_attrs(&in);
+	st = repl_sub_setattr(sub, &set, NULL);
 	if (st != NFS4R_OK)
 		return st;
 	nfs4r_buf_put(post->acl);

@@ -64,17 +64,41 @@ static enum nfs4r_status lops_getattr(void *ctx, const struct nfs4r_lhandle *obj
 	return v.status;
 }
 
+/*
+ * FSAL_VFS changes the mode before the owner, and a change of the owner takes set-id bits away, from root's hands as well: of anything but a directory,
+ * and though the owner is the same. The answer to a client says what came out of that; a copy has to be exact.
+ */
+static bool loses_set_ids(const struct fsal_obj_handle *sub, const struct nfs4r_attrs *attrs)
+{
+	return sub->type != DIRECTORY && sub->type != SYMBOLIC_LINK && attrs->mask & NFS4R_ATTR_MODE && attrs->mode & 06000 &&
+	       attrs->mask & (NFS4R_ATTR_UID | NFS4R_ATTR_GID);
+}
+
+enum nfs4r_status repl_sub_setattr(struct fsal_obj_handle *sub, const struct nfs4r_attrs *attrs, const struct nfs4r_cred *cred)
+{
+	struct nfs4r_attrs mode = { .mask = NFS4R_ATTR_MODE, .mode = attrs->mode };
+	struct fsal_attrlist in;
+	fsal_status_t st;
+
+	repl_attrs_to_request(&in, attrs);
+	st = sub->obj_ops->setattr2(sub, true, NULL, &in);
+	fsal_release_attrs(&in);
+	if (FSAL_IS_ERROR(st) || cred != NULL || !loses_set_ids(sub, attrs))
+		return repl_status(st);
+	repl_attrs_to_request(&in, &mode);
+	st = sub->obj_ops->setattr2(sub, true, NULL, &in);
+	fsal_release_attrs(&in);
+	return repl_status(st);
+}
+
 static enum nfs4r_status lops_setattr(void *ctx, const struct nfs4r_lhandle *obj, const struct nfs4r_attrs *attrs,
 				      const struct nfs4r_cred *cred, struct nfs4r_attrs *post)
 {
-	struct fsal_attrlist in;
 	struct repl_visit v;
 
 	if (repl_visit_enter(&v, ctx, obj, cred) != NFS4R_OK)
 		return v.status;
-	repl_attrs_to_request(&in, attrs);
-	v.status = repl_status(v.sub->obj_ops->setattr2(v.sub, true, NULL, &in));
-	fsal_release_attrs(&in);
+	v.status = repl_sub_setattr(v.sub, attrs, cred);
 	if (v.status == NFS4R_OK && post != NULL)
 		v.status = repl_sub_getattr(v.sub, post);
 	repl_visit_leave(&v);

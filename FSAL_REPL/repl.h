@@ -388,6 +388,8 @@ enum nfs4r_status repl_visit_enter(struct repl_visit *v, void *ctx, const struct
 void repl_visit_leave(struct repl_visit *v);
 /* Attributes of a sub handle, with its ACL. In a context of the sub layer. */
 enum nfs4r_status repl_sub_getattr(struct fsal_obj_handle *sub, struct nfs4r_attrs *out);
+/* Set what its mask says; @cred NULL: the mode is then exactly that. In a context of the sub layer, as @cred. */
+enum nfs4r_status repl_sub_setattr(struct fsal_obj_handle *sub, const struct nfs4r_attrs *attrs, const struct nfs4r_cred *cred);
 
 enum nfs4r_status repl_lops_root(void *ctx, struct nfs4r_lhandle *out);
 enum nfs4r_status repl_lops_lookup(void *ctx, const struct nfs4r_lhandle *dir, const char *name, struct nfs4r_lhandle *out);

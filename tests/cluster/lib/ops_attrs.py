@@ -24,6 +24,21 @@ def modes(op):
 
 
 @operation()
+def set_ids(op):
+    """A new file has its set-id bits in every copy: the comparison of the disks shows it."""
+    umask = os.umask(0)
+    for mode in (0o4755, 0o2755, 0o6755, 0o6711, 0o2644, 0o7777):
+        path = op.path(f'{mode:o}')
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
+        equal(stat.S_IMODE(os.stat(path).st_mode), mode, 'mode')
+    os.mkfifo(op.path('fifo'), 0o6755)
+    os.mkdir(op.path('d'), 0o777)
+    os.chmod(op.path('d'), 0o2777)
+    os.close(os.open(op.path('d', 'f'), os.O_CREAT | os.O_WRONLY, 0o6775))
+    os.umask(umask)
+
+
+@operation()
 def owners(op):
     path = op.put('f')
     os.chown(path, 1234, 5678)
