@@ -296,7 +296,7 @@ void repl_attrs_overlay(struct repl_export *exp, const struct nfs4r_oid *oid, co
 	/* The root of a new volume has no times of the volume's before its first update. */
 	if ((in->mask & NFS4R_ATTR_CTIME) && in->ctime != 0)
 		out->ctime = from_ns(in->ctime);
-	if ((in->mask & NFS4R_ATTR_MTIME) && in->ctime != 0)
+	if (in->mask & NFS4R_ATTR_MTIME)
 		out->mtime = from_ns(in->mtime);
 	if (in->mask & NFS4R_ATTR_NLINK)
 		out->numlinks = in->nlink;

@@ -59,7 +59,7 @@ struct nfs4r_part {
 	nfs4r_version before, after;
 	uint32_t effect;	 /* enum nfs4r_effect */
 	int64_t ctime;		 /* ns; the object's ctime after */
-	int64_t mtime;		 /* ns; the object's mtime after, 0 = unchanged */
+	int64_t mtime;		 /* ns; the object's mtime after; 0 = unchanged, unless attrs say that it is 0 */
 	struct nfs4r_attrs attrs; /* CREATE, ATTRS: values after */
 	uint64_t off, len;	 /* WRITE, ALLOC: bytes. WRITE: len as executed, also when the payload is short */
 	bool punch;		 /* ALLOC: hole instead of space */

@@ -571,9 +571,11 @@ void nfs4r_row_overlay(const struct nfs4r_row *row, struct nfs4r_attrs *attrs)
 {
 	attrs->version = row->version;
 	attrs->ctime = row->ctime;
-	if (row->mtime) /* 0: the root before its first update */
+	attrs->mask |= NFS4R_ATTR_VERSION | NFS4R_ATTR_CTIME;
+	if (nfs4r_row_has_mtime(row)) {
 		attrs->mtime = row->mtime;
-	attrs->mask |= NFS4R_ATTR_VERSION | NFS4R_ATTR_CTIME | NFS4R_ATTR_MTIME;
+		attrs->mask |= NFS4R_ATTR_MTIME;
+	}
 	if (row->type == NFS4R_TYPE_DIR) {
 		/* Local file systems disagree about the size of a directory, and with their own past. */
 		attrs->size = 4096 * (1 + row->nentries / 64);

@@ -104,7 +104,7 @@ static enum nfs4r_status dir_mtime(struct repair *r, const struct repair_obj *o,
 	struct nfs4r_attrs a = { .mask = NFS4R_ATTR_MTIME };
 	struct nfs4r_row row;
 
-	if (nfs4r_store_row(r->eng->store, &o->oid, &row) != NFS4R_KNOWN || !row.mtime)
+	if (nfs4r_store_row(r->eng->store, &o->oid, &row) != NFS4R_KNOWN || !nfs4r_row_has_mtime(&row))
 		return NFS4R_OK;
 	a.mtime = row.mtime;
 	return r->eng->ops->setattr(r->eng->ctx, h, &a, NULL, NULL);

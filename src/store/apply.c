@@ -116,7 +116,7 @@ static void change_row(struct nfs4r_object *o, const struct nfs4r_part *p, const
 	r->version = p->after;
 	if (p->effect != NFS4R_EFF_NONE) /* a void update changed nothing */
 		r->ctime = p->ctime;
-	if (p->mtime)
+	if (p->mtime || (p->effect == NFS4R_EFF_ATTRS && p->attrs.mask & NFS4R_ATTR_MTIME)) /* 1970 is 0, too */
 		r->mtime = p->mtime;
 	r->last_log = e->log;
 	r->last_lsn = e->lsn;

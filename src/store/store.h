@@ -48,6 +48,12 @@ struct nfs4r_row {
 	nfs4r_lsn last_lsn;
 };
 
+/* A time of 0 is 1970, but for the root: nothing has set it yet, and the local file system's counts. */
+static inline bool nfs4r_row_has_mtime(const struct nfs4r_row *row)
+{
+	return row->mtime || row->nparents;
+}
+
 struct nfs4r_store_info {
 	uint64_t inc;		/* this start's incarnation counter, synced before open() returned */
 	uint64_t inc_random;

@@ -101,7 +101,7 @@ def permissions(op):
 @operation()
 def times(op):
     path = op.put('f')
-    for mtime in (1, 1_000_000_000_123_456_789, 1_234_567_890_987_654_321, 4_000_000_000_000_000_001):
+    for mtime in (1, 0, 1_000_000_000_123_456_789, 1_234_567_890_987_654_321, 4_000_000_000_000_000_001, -1_000_000_000_000_000_001, 0):
         os.utime(path, ns=(mtime + 5, mtime))
         equal(os.stat(path).st_mtime_ns, mtime, 'mtime')
     os.utime(path)

@@ -212,7 +212,7 @@ void model_apply(struct model *m, const struct nfs4r_entry *e)
 			continue;
 		o->row.version = p->after;
 		o->row.ctime = p->ctime;
-		if (p->mtime)
+		if (p->mtime || (p->effect == NFS4R_EFF_ATTRS && p->attrs.mask & NFS4R_ATTR_MTIME))
 			o->row.mtime = p->mtime;
 		o->row.last_log = e->log;
 		o->row.last_lsn = e->lsn;

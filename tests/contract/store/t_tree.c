@@ -232,6 +232,30 @@ static void test_a_cookie_passes_to_another_name(void **state)
 	everywhere(check_cookie_passed_on);
 }
 
+static void check_epoch(void)
+{
+	struct nfs4r_row row;
+
+	assert_int_equal(nfs4r_store_row(f.s, &a, &row), NFS4R_KNOWN);
+	assert_int_equal(row.mtime, 0);
+}
+
+/* An entry says 0 when it leaves the time of an object alone, and when it sets it to 1970. */
+static void test_the_epoch_is_a_time(void **state)
+{
+	struct nfs4r_entry *e;
+
+	a = mk(&f, &f.root, "file", NFS4R_TYPE_FILE);
+	e = e_new(&f, 1);
+	e_part(&f, e, &a, NFS4R_EFF_ATTRS)->attrs.mask = NFS4R_ATTR_MTIME | NFS4R_ATTR_ATIME;
+	commit(&f, e);
+	everywhere(check_epoch);
+	e = e_new(&f, 1);
+	e_part(&f, e, &a, NFS4R_EFF_ATTRS)->attrs.mask = NFS4R_ATTR_MODE;
+	commit(&f, e);
+	everywhere(check_epoch);
+}
+
 static void test_new_cookies_differ(void **state)
 {
 	struct nfs4r_name n;
@@ -449,6 +473,7 @@ int main(void)
 		T(test_parents_count_names),
 		T(test_rename_replaces),
 		T(test_a_cookie_passes_to_another_name),
+		T(test_the_epoch_is_a_time),
 		T(test_new_cookies_differ),
 		T(test_readdir_pages_through_all_layers),
 		T(test_failed_checkpoint_loses_nothing),
