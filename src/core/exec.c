@@ -55,7 +55,7 @@ static void name_locks(struct nfs4r_action *a, const struct opx *o, const struct
 	if (nd->has_target)
 		add_lock(a, &nd->target);
 	if (op->type == NFS4R_OP_WRITE || op->type == NFS4R_OP_ALLOCATE || op->type == NFS4R_OP_DEALLOCATE) {
-		a->locks[0].whole = false;
+		a->locks[0].whole = op->type == NFS4R_OP_ALLOCATE; /* a failed one puts the size back */
 		a->locks[0].off = op->offset;
 		a->locks[0].len = op->data ? op->data->len : op->length;
 	}

@@ -278,6 +278,55 @@ static void part_of_a_write_reaches_every_site(void **state)
 	cluster_settle(c);
 }
 
+static struct {
+	struct site *site;
+	struct nfs4r_oid file;
+	pthread_t writer;
+	_Atomic bool answered;
+	enum nfs4r_status written;
+} meanwhile;
+
+static void *write_meanwhile(void *arg)
+{
+	meanwhile.written = site_write(meanwhile.site, &meanwhile.file, 0, "acknowledged", 12);
+	meanwhile.answered = true;
+	return NULL;
+}
+
+/* The disk has no room for it, after a search in which another client is served if it may be. */
+static enum nfs4r_status allocate_fails_late(void *ctx, const struct nfs4r_lhandle *h, uint64_t off, uint64_t len, bool punch, const struct nfs4r_cred *cred)
+{
+	pthread_create(&meanwhile.writer, NULL, write_meanwhile, NULL);
+	for (int i = 0; i < 30 && !meanwhile.answered; i++)
+		pause_ms(10);
+	return NFS4R_NOSPC;
+}
+
+/* A failed ALLOCATE puts the file's size back: what another client writes elsewhere in the file meanwhile stays (log 3.3). */
+static void a_failed_allocation_takes_nobodys_bytes(void **state)
+{
+	struct cluster *c = *state;
+	struct nfs4r_engine *eng = c->site[1].eng;
+	struct nfs4r_oid root = site_root(&c->site[1]);
+	static struct nfs4r_lops table;
+	const struct nfs4r_lops *in = eng->ops;
+
+	assert_int_equal(site_make(&c->site[1], NFS4R_OP_CREATE, &root, "f", &meanwhile.file), NFS4R_OK);
+	cluster_settle(c);
+	meanwhile.site = &c->site[1];
+	table = *in;
+	table.allocate = allocate_fails_late;
+	eng->ops = &table;
+	assert_int_equal(site_allocate(&c->site[1], &meanwhile.file, 1 << 30, 1 << 20), NFS4R_NOSPC);
+	pthread_join(meanwhile.writer, NULL);
+	eng->ops = in;
+	assert_int_equal(meanwhile.written, NFS4R_OK);
+	assert_int_equal(site_close(&c->site[1], &meanwhile.file), NFS4R_OK);
+	cluster_settle(c);
+	for (int i = 1; i <= SITES; i++)
+		expect_content(&c->site[i], &root, "f", "acknowledged");
+}
+
 /* A stable WRITE of @s: site 1, the primary, has synced its journal since it was asked for. */
 static void expect_synced(struct cluster *c, struct site *s, const struct nfs4r_oid *f)
 {
@@ -459,6 +508,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_stable_write_hears_that_its_file_is_not_synced, cluster_setup, cluster_teardown),
 		cmocka_unit_test_setup_teardown(a_write_has_the_verifier_from_before, cluster_setup, cluster_teardown),
 		cmocka_unit_test_setup_teardown(part_of_a_write_reaches_every_site, cluster_setup, cluster_teardown),
+		cmocka_unit_test_setup_teardown(a_failed_allocation_takes_nobodys_bytes, cluster_setup, cluster_teardown),
 		cmocka_unit_test_setup_teardown(a_durable_message_keeps_no_pointer, cluster_setup, cluster_teardown),
 		cmocka_unit_test(an_existing_tree_is_taken_in),
 	};
