@@ -140,9 +140,14 @@ void repl_caller(struct nfs4r_op *op)
 	op->client = client_id();
 }
 
+/* What 64 bits of nanoseconds cannot say, before 1677 or after 2262, becomes the first or the last that they can. */
 static int64_t to_ns(struct timespec t)
 {
-	return t.tv_sec * NS_PER_S + t.tv_nsec;
+	int64_t ns;
+
+	if (__builtin_mul_overflow(t.tv_sec, NS_PER_S, &ns) || __builtin_add_overflow(ns, t.tv_nsec, &ns))
+		return t.tv_sec < 0 ? INT64_MIN : INT64_MAX;
+	return ns;
 }
 
 static struct timespec from_ns(int64_t ns)

@@ -104,6 +104,10 @@ def times(op):
     for mtime in (1, 0, 1_000_000_000_123_456_789, 1_234_567_890_987_654_321, 4_000_000_000_000_000_001, -1_000_000_000_000_000_001, 0):
         os.utime(path, ns=(mtime + 5, mtime))
         equal(os.stat(path).st_mtime_ns, mtime, 'mtime')
+    os.utime(op.put('2300'), (10_413_792_000, 10_413_792_000))      # what cannot be said becomes the nearest that can; some file systems have fewer years
+    equal(os.stat(op.path('2300')).st_mtime_ns in (10_413_792_000 * 10 ** 9, 2 ** 63 - 1), True, 'a time of 2300')
+    os.utime(op.put('1300'), (-21_000_000_000, -21_000_000_000))
+    equal(os.stat(op.path('1300')).st_mtime_ns <= -2 ** 31 * 10 ** 9, True, 'a time of 1300')
     os.utime(path)
     now = time.time()
     equal(abs(os.stat(path).st_mtime - now) < 30, True, 'mtime is about now')
