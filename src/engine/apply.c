@@ -346,6 +346,7 @@ void apply_task(struct nfs4r_engine *eng, void *arg)
 	}
 	if (st == NFS4R_OK) {
 		touched_forget(eng->touched, e);
+		set_ids_forget(eng->set_ids, e);
 		struct nfs4r_event ev = { .type = NFS4R_EV_APPLIED, .entry = e, .ok = true };
 
 		pthread_mutex_lock(&eng->lock);

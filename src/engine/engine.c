@@ -283,13 +283,14 @@ static enum nfs4r_status make_helpers(struct nfs4r_engine *eng)
 	eng->fastpath = fastpath_create(eng->cfg.rpc.self);
 	eng->reads = reads_create(eng);
 	eng->touched = touched_create();
+	eng->set_ids = set_ids_create();
 	eng->promises = promises_create();
 	eng->executors = pool_create(eng, "nfs4r-exec", eng->cfg.executors);
 	eng->appliers = pool_create(eng, "nfs4r-apply", eng->cfg.appliers);
 	eng->repairs = pool_create(eng, "nfs4r-repair", 1);
 	eng->durable = durable_create(eng);
 	eng->distributor = distributor_create(eng);
-	return eng->locks && eng->fastpath && eng->reads && eng->touched && eng->promises && eng->executors && eng->appliers && eng->repairs && eng->durable && eng->distributor ?
+	return eng->locks && eng->fastpath && eng->reads && eng->touched && eng->set_ids && eng->promises && eng->executors && eng->appliers && eng->repairs && eng->durable && eng->distributor ?
 		       NFS4R_OK :
 		       NFS4R_NOMEM;
 }
@@ -529,6 +530,7 @@ void nfs4r_engine_stop(struct nfs4r_engine *eng)
 	nfs4r_core_destroy(eng->core);
 	distributor_destroy(eng->distributor);
 	promises_destroy(eng->promises);
+	set_ids_destroy(eng->set_ids);
 	touched_destroy(eng->touched);
 	reads_destroy(eng->reads);
 	fastpath_destroy(eng->fastpath);

@@ -16,6 +16,7 @@
  *   reads_promised.c bytes that an owner need not send
  *   reads_serve.c what peers ask of this server
  *  touched.c     which update touched which part of a file last
+ *   set_ids.c     set-id bits of files that others than root write
  *   copy.c        this copy as it is, for a server that repairs its own
  *   servers.c     who the servers of the volume are
  *   view.c        the lease, and what is said about the active view
@@ -47,6 +48,7 @@ struct fastpath;
 struct durable;
 struct distributor;
 struct touched;
+struct set_ids;
 struct promises;
 struct reads;
 struct ctl;
@@ -109,6 +111,8 @@ struct opctx { /* one operation in the engine; op->engine points here */
 	bool given_back;	 /* remote: it is the core's again */
 	bool kept;		 /* a stable WRITE: the journal has its bytes (log 4.10) */
 	bool changed;		 /* the execution failed after bytes had been written */
+	bool set_ids;		 /* it was not executed because of set-id bits; this mode is the file's without them */
+	uint32_t mode_left;
 };
 /* Deliveries from the core, eng->lock held. */
 void op_deliver_execute(struct nfs4r_engine *eng, const struct nfs4r_action *a);
@@ -289,6 +293,18 @@ bool touched_last(struct touched *w, const struct nfs4r_oid *oid, uint64_t off, 
 /* The pieces of the file from the one that has byte @off on, for nfs4r.x's words after the first two: bytes of a piece, and their versions. Returns how many words, @most at most. */
 uint32_t touched_pieces(struct touched *w, const struct nfs4r_oid *oid, uint64_t off, uint64_t *words, uint32_t most);
 
+/* ---- set_ids.c; any thread ---- */
+struct set_ids *set_ids_create(void);
+void set_ids_destroy(struct set_ids *s);
+void set_ids_forget(struct set_ids *s, const struct nfs4r_entry *e); /* executed under its locks, or another server's that was applied */
+void set_ids_forget_all(struct set_ids *s);			      /* the copy is another one */
+/* Would the local file system take set-id bits away in @op? Then *left is the mode without them. Under the locks of @op; may block on the disk. */
+bool set_ids_go(struct nfs4r_engine *eng, const struct nfs4r_op *op, const struct nfs4r_lhandle *h, uint32_t *left);
+/* Begin the update that takes them away. Under no locks, but on any thread. */
+void set_ids_take(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, uint32_t left);
+/* MISMATCH: @op is such an update, and would do something else. Under its locks. */
+enum nfs4r_status set_ids_alone(struct nfs4r_engine *eng, const struct nfs4r_op *op, const struct nfs4r_lhandle *h);
+
 /* ---- copy.c ---- */
 /* Answer a READ with `copy`. STALE: dead; UNKNOWN: not here yet; DELAY: it changes just now. */
 enum nfs4r_status copy_here(struct nfs4r_engine *eng, struct nfs4r_read *rd);
@@ -435,6 +451,7 @@ struct nfs4r_engine {
 	struct distributor *distributor;
 	struct reads *reads;
 	struct touched *touched;
+	struct set_ids *set_ids;
 	struct promises *promises;
 	struct ctl *ctl;
 	struct opctx *parked, *active, *remotes; /* remotes: forwarded ones from EXECUTE to EXECUTED or RETRY */

@@ -49,6 +49,7 @@ static void prepare_create(struct nfs4r_part *p, int64_t now)
 static void prepare_attrs(struct nfs4r_part *p, int64_t now)
 {
 	absolute_times(&p->attrs, now);
+	p->attrs.mask &= ~(uint32_t)NFS4R_ATTR_SET_IDS_GO;
 	if (p->attrs.mask & NFS4R_ATTR_MTIME)
 		p->mtime = p->attrs.mtime;
 	else if (p->attrs.mask & NFS4R_ATTR_SIZE)
@@ -132,6 +133,7 @@ static enum nfs4r_status run_lops(struct nfs4r_engine *eng, struct nfs4r_op *op,
 {
 	const struct nfs4r_lops *l = eng->ops;
 	struct nfs4r_part *p = &e->parts[0];
+	enum nfs4r_status st;
 
 	switch (op->type) {
 	case NFS4R_OP_CREATE:
@@ -148,7 +150,8 @@ static enum nfs4r_status run_lops(struct nfs4r_engine *eng, struct nfs4r_op *op,
 	case NFS4R_OP_RENAME:
 		return l->rename(eng->ctx, &x->child, &x->dir, op->name.s, &x->dir2, op->name2.s, &op->cred);
 	case NFS4R_OP_SETATTR:
-		return l->setattr(eng->ctx, &x->obj, &p->attrs, &op->cred, &op->post);
+		st = set_ids_alone(eng, op, &x->obj);
+		return st == NFS4R_OK ? l->setattr(eng->ctx, &x->obj, &p->attrs, &op->cred, &op->post) : st;
 	case NFS4R_OP_WRITE:
 		if (!op->data)
 			return NFS4R_INVAL;
@@ -262,6 +265,10 @@ enum nfs4r_status entry_execute(struct nfs4r_engine *eng, struct opctx *o)
 	enum nfs4r_status st;
 
 	resolve(eng, o->op, o->entry, &x);
+	o->set_ids = set_ids_go(eng, o->op, &x.obj, &o->mode_left);
+	if (o->set_ids)
+		return NFS4R_DELAY;
+	set_ids_forget(eng->set_ids, o->entry);
 	uint64_t size = o->op->type == NFS4R_OP_ALLOCATE ? size_of(eng, &x.obj) : UINT64_MAX;
 
 	if (o->exec)

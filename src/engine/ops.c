@@ -219,7 +219,7 @@ static void run_once(struct nfs4r_engine *eng, struct opctx *o)
 
 	if (st == NFS4R_OK && sync_first)
 		st = nfs4r_store_sync(eng->store, sync_first);
-	o->changed = false;
+	o->changed = o->set_ids = false;
 	if (st != NFS4R_OK)
 		st = journal_failed(eng, st);
 	else if (!o->kept)
@@ -232,6 +232,9 @@ static void run_once(struct nfs4r_engine *eng, struct opctx *o)
 	else if (o->kept) /* part of it may be in the file: it may not be written over again */
 		(void)engine_sync_kept(eng, e);
 	o->kept = e->bytes_at;
+	struct nfs4r_oid oid = o->op->obj; /* a forwarded one may be gone then */
+	bool set_ids = o->set_ids;
+	uint32_t mode_left = o->mode_left;
 
 	pthread_mutex_lock(&eng->lock);
 	o->given_back = !eng->frozen; /* else the core does not hear it */
@@ -239,6 +242,8 @@ static void run_once(struct nfs4r_engine *eng, struct opctx *o)
 	pthread_mutex_unlock(&eng->lock);
 	locks_drop(eng->locks, &o->locks);
 	nfs4r_entry_put(e);
+	if (set_ids)
+		set_ids_take(eng, &oid, mode_left);
 }
 
 /* A forwarded operation belongs to the core; it is ours, and has a context, from EXECUTE to EXECUTED or RETRY. */

@@ -230,6 +230,7 @@ static void repair_task(struct nfs4r_engine *eng, void *arg)
 		memcpy(ev.stable, r->positions.applied, sizeof(ev.stable));
 		eng->repair.running = false;
 		touched_forget_all(eng->touched);
+		set_ids_forget_all(eng->set_ids);
 		engine_step(eng, &ev);
 		if (ev.ok)
 			checkpoint_wake(eng, false);

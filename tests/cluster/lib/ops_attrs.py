@@ -98,6 +98,29 @@ def permissions(op):
     equal(as_user(1002, 1002, [], lambda: os.unlink(op.path('open', 'theirs'))) in (errno.EPERM, errno.EACCES), True, 'sticky')
 
 
+def add_byte(path):
+    fd = os.open(path, os.O_WRONLY | os.O_APPEND)
+    os.write(fd, b'!')
+    os.close(fd)
+
+
+@operation()
+def written_set_ids(op):
+    """Set-id bits go when another user than root writes, in every copy; the comparison of the disks shows it."""
+    os.chmod(op.d, 0o755)
+    for mode, left in ((0o4777, 0o777), (0o6777, 0o777), (0o2777, 0o777), (0o4666, 0o666), (0o777, 0o777)):
+        path = op.put(f'{mode:o}')
+        os.chmod(path, mode)
+        add_byte(path)
+        equal(stat.S_IMODE(os.stat(path).st_mode), mode, 'mode after a write of root')
+        equal(as_user(1000, 1000, [], lambda: add_byte(path)), 0, 'a write of a user')
+        equal(stat.S_IMODE(os.stat(path).st_mode), left, 'mode after a write of a user')
+        os.chmod(path, mode)
+        equal(as_user(1000, 1000, [], lambda: add_byte(path)), 0, 'another one')
+        equal(stat.S_IMODE(os.stat(path).st_mode), left, 'mode after another one')
+        equal(op.get(path), b'content\n!!!')
+
+
 @operation()
 def times(op):
     path = op.put('f')

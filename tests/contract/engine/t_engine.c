@@ -327,6 +327,59 @@ static void a_failed_allocation_takes_nobodys_bytes(void **state)
 		expect_content(&c->site[i], &root, "f", "acknowledged");
 }
 
+/* As a client does, which comes again after DELAY. */
+static void update_as(struct site *s, const struct nfs4r_oid *f, uint32_t type, uint32_t uid, uint32_t gid)
+{
+	struct nfs4r_op op = { .type = type, .obj = *f, .length = 3, .cred = { .uid = uid, .gid = gid } };
+
+	if (type == NFS4R_OP_WRITE)
+		op.data = nfs4r_buf_copy("new", 3);
+	while (nfs4r_update(s->eng, &op, NULL, NULL) == NFS4R_DELAY)
+		pause_ms(10);
+	assert_int_equal(op.status, NFS4R_OK);
+	nfs4r_op_fini(&op);
+}
+
+static void expect_mode(struct cluster *c, const char *name, const char *mode)
+{
+	char cmd[300];
+
+	cluster_settle(c);
+	for (int i = 1; i <= SITES; i++) {
+		snprintf(cmd, sizeof(cmd), "test $(stat -c %%a %s/%s) = %s", c->site[i].data, name, mode);
+		if (system(cmd) != 0)
+			fail_msg("site %d: the mode of %s is not %s", i, name, mode);
+	}
+}
+
+/* Set-id bits go when a user writes, here or by way of another server, in every copy (log 3.13). */
+static void a_users_write_takes_set_ids_away(void **state)
+{
+	static const uint32_t types[] = { NFS4R_OP_WRITE, NFS4R_OP_ALLOCATE, NFS4R_OP_DEALLOCATE };
+	struct nfs4r_attrs program = { .mask = NFS4R_ATTR_MODE, .mode = 06775 };
+	struct nfs4r_attrs grouped = { .mask = NFS4R_ATTR_MODE | NFS4R_ATTR_GID, .mode = 06664, .gid = 7 };
+	struct cluster *c = *state;
+	struct nfs4r_oid root = site_root(&c->site[1]), f;
+
+	assert_int_equal(site_make(&c->site[1], NFS4R_OP_CREATE, &root, "f", &f), NFS4R_OK);
+	nfs4r_opened(c->site[1].eng, &f); /* control stays there */
+	for (int i = 1; i <= SITES; i++)
+		for (int j = 0; j < 3; j++) {
+			assert_int_equal(site_setattr(&c->site[1], &f, &program), NFS4R_OK);
+			update_as(&c->site[i], &f, types[j], 0, 0);
+			expect_mode(c, "f", "6775");
+			update_as(&c->site[i], &f, types[j], 1000, 1000);
+			expect_mode(c, "f", "775");
+			update_as(&c->site[i], &f, types[j], 1000, 1000);
+		}
+	assert_int_equal(site_setattr(&c->site[1], &f, &grouped), NFS4R_OK);
+	update_as(&c->site[1], &f, NFS4R_OP_WRITE, 1000, 7);
+	expect_mode(c, "f", "2664"); /* no program, and the group's own */
+	update_as(&c->site[1], &f, NFS4R_OP_WRITE, 1000, 8);
+	expect_mode(c, "f", "664");
+	nfs4r_closed(c->site[1].eng, &f);
+}
+
 /* A stable WRITE of @s: site 1, the primary, has synced its journal since it was asked for. */
 static void expect_synced(struct cluster *c, struct site *s, const struct nfs4r_oid *f)
 {
@@ -509,6 +562,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_write_has_the_verifier_from_before, cluster_setup, cluster_teardown),
 		cmocka_unit_test_setup_teardown(part_of_a_write_reaches_every_site, cluster_setup, cluster_teardown),
 		cmocka_unit_test_setup_teardown(a_failed_allocation_takes_nobodys_bytes, cluster_setup, cluster_teardown),
+		cmocka_unit_test_setup_teardown(a_users_write_takes_set_ids_away, cluster_setup, cluster_teardown),
 		cmocka_unit_test_setup_teardown(a_durable_message_keeps_no_pointer, cluster_setup, cluster_teardown),
 		cmocka_unit_test(an_existing_tree_is_taken_in),
 	};
