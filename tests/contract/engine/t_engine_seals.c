@@ -25,6 +25,27 @@
 
 #define LEASE_MS 3000
 
+/* The linker puts it before recover_intents(), which the start calls when the transport runs. */
+static struct site *starts_slowly;
+
+void __real_recover_intents(struct nfs4r_engine *eng, const struct nfs4r_store_info *info);
+void __wrap_recover_intents(struct nfs4r_engine *eng, const struct nfs4r_store_info *info);
+
+static size_t said_at(struct site *s, const char *text)
+{
+	pthread_mutex_lock(&s->lock);
+	const char *at = strstr(s->logged, text);
+	pthread_mutex_unlock(&s->lock);
+	return at ? (size_t)(at - s->logged) : SIZE_MAX;
+}
+
+void __wrap_recover_intents(struct nfs4r_engine *eng, const struct nfs4r_store_info *info)
+{
+	for (int ms = 0; starts_slowly && ms < 10000 && said_at(starts_slowly, "this copy was repaired from server") == SIZE_MAX; ms += 10)
+		pause_ms(10);
+	__real_recover_intents(eng, info);
+}
+
 static uint64_t ms_now(void)
 {
 	struct timespec ts;
@@ -67,6 +88,11 @@ static int setup_commit_asked(void **state)
 static int setup_majority(void **state)
 {
 	return begin(state, NFS4R_DURABILITY_MAJORITY, true, 0);
+}
+
+static int setup_machines(void **state)
+{
+	return begin(state, NFS4R_DURABILITY_LOCAL, true, 0);
 }
 
 /* A file system of our own, gone with this process. */
@@ -141,14 +167,14 @@ static void only_three_has(struct cluster *c, struct tree *t)
 	assert_int_equal(site_rename(s, &t->dir, "sub", &t->dir, "sub-renamed"), NFS4R_OK);
 }
 
-/* Server 3 has updates that nobody else has, and is gone; the other two are up and without it. */
-static void part(struct cluster *c, struct tree *t)
+/* Server 3 has updates that nobody else has, and is gone, as @go says; the other two are up and without it. */
+static void part_by(struct cluster *c, struct tree *t, void (*go)(struct cluster *c, int id))
 {
 	plant(c, t);
 	cluster_stop(c, 1);
 	cluster_stop(c, 2);
 	only_three_has(c, t);
-	cluster_stop(c, 3);
+	go(c, 3);
 	cluster_start(c, 1);
 	cluster_start(c, 2);
 	for (int i = 0; i < 2000; i++) {
@@ -160,6 +186,11 @@ static void part(struct cluster *c, struct tree *t)
 		pause_ms(10);
 	}
 	fail_msg("server 3 was not removed");
+}
+
+static void part(struct cluster *c, struct tree *t)
+{
+	part_by(c, t, cluster_stop);
 }
 
 static void expect_old(struct site *s, const struct tree *t)
@@ -273,6 +304,37 @@ static void a_repair_that_is_interrupted_begins_again(void **state)
 	expect_old(&c->site[3], &t);
 	cluster_settle(c);
 	expect_saved(c);
+}
+
+/* All is on its disk, and no checkpoint says so. */
+static void lose_power(struct cluster *c, int id)
+{
+	struct nfs4r_engine *eng = c->site[id].eng;
+
+	assert_int_equal(eng->ops->sync_all(eng->ctx), 0);
+	assert_int_equal(nfs4r_store_sync(eng->store, nfs4r_store_position(eng->store)), NFS4R_OK);
+	cluster_lose_power(c, NFS4R_BIT(id), 0);
+}
+
+/* Log 4.6: the repair ends with a checkpoint, and that forgets what the crash put in doubt. Here the others are heard long before the start has ended. */
+static void what_is_in_doubt_is_settled_before_a_repair(void **state)
+{
+	struct cluster *c = *state;
+	struct site *s = &c->site[3];
+	struct tree t;
+
+	part_by(c, &t, lose_power);
+	give_up(&c->site[1], 3);
+	wait_sealed(&c->site[1], 3);
+	wait_sealed(&c->site[2], 3);
+	starts_slowly = s;
+	cluster_start(c, 3);
+	starts_slowly = NULL;
+	site_says(s, "this copy was repaired from server", 30);
+	assert_true(said_at(s, "nothing is in doubt any more") < said_at(s, "this copy was repaired from server"));
+	assert_true(said_at(s, "nothing is in doubt any more") < said_at(s, "this copy could not be repaired"));
+	wait_all_serve(c);
+	cluster_settle(c);
 }
 
 static void committed_bytes_survive_their_server(void **state)
@@ -582,6 +644,7 @@ int main(void)
 		T(a_server_that_was_given_up_comes_back, setup),
 		T(what_was_undone_is_as_before, setup),
 		T(a_repair_that_is_interrupted_begins_again, setup),
+		T(what_is_in_doubt_is_settled_before_a_repair, setup_machines),
 		T(committed_bytes_survive_their_server, setup_commit),
 		T(a_question_waits_for_who_takes_over, setup_commit),
 		T(a_commit_waits_for_a_majority, setup_commit),
