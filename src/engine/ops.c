@@ -164,13 +164,28 @@ static void event_op(struct nfs4r_engine *eng, uint32_t type, struct opctx *o, b
 	engine_step(eng, &ev);
 }
 
-/* Nothing was executed. The exported file system may have all the room in the world, so this is no answer for a client: it asks again. */
-static enum nfs4r_status journal_failed(struct nfs4r_engine *eng, enum nfs4r_status st)
+/* Of an INTENT before the lock is dropped: what needs less room might fit then, and lie behind an LSN of which the journal has nothing, and that nobody fills. */
+static enum nfs4r_status begin_entry(struct nfs4r_engine *eng, struct nfs4r_entry *e, nfs4r_journal_pos *sync_first)
 {
+	enum nfs4r_status st = import_begin_by(eng, e);
+
+	if (st == NFS4R_OK)
+		st = nfs4r_store_intent(eng->store, e, sync_first);
+	if (st != NFS4R_OK)
+		engine_journal_failed(eng, st);
+	return st;
+}
+
+static enum nfs4r_status sync_marks(struct nfs4r_engine *eng, nfs4r_journal_pos pos)
+{
+	enum nfs4r_status st = pos ? nfs4r_store_sync(eng->store, pos) : NFS4R_OK;
+
+	if (st == NFS4R_OK)
+		return st;
 	pthread_mutex_lock(&eng->lock);
 	engine_journal_failed(eng, st);
 	pthread_mutex_unlock(&eng->lock);
-	return NFS4R_DELAY;
+	return st;
 }
 
 /* Log 4.10: the journal keeps the bytes, so that the file need not be synced. With commit and majority the file is synced by the checkpoint that is waited for. */
@@ -212,16 +227,14 @@ static void run_once(struct nfs4r_engine *eng, struct opctx *o)
 
 	touched_begin(eng->touched, e);
 	entry_prepare(eng, e);
-	enum nfs4r_status st = import_begin_by(eng, e);
-	if (st == NFS4R_OK)
-		st = nfs4r_store_intent(eng->store, e, &sync_first);
+	enum nfs4r_status st = begin_entry(eng, e, &sync_first);
 	pthread_mutex_unlock(&eng->lock);
 
-	if (st == NFS4R_OK && sync_first)
-		st = nfs4r_store_sync(eng->store, sync_first);
+	if (st == NFS4R_OK)
+		st = sync_marks(eng, sync_first);
 	o->changed = o->set_ids = false;
-	if (st != NFS4R_OK)
-		st = journal_failed(eng, st);
+	if (st != NFS4R_OK) /* nothing was executed. The exported file system may have all the room in the world, so this is no answer for a client: it asks again */
+		st = NFS4R_DELAY;
 	else if (!o->kept)
 		st = engine_sync_kept(eng, e);
 	if (st == NFS4R_OK)

@@ -19,6 +19,7 @@
 #include "engine/doubt_int.h"
 #include "engine/engine_int.h"
 #include "steps.h"
+#include "store/internal.h"
 
 /* ---- what keeps an executor busy ---- */
 
@@ -430,6 +431,108 @@ static void a_late_answer_is_not_that_to_another_question(void **state)
 	nfs4r_read_fini(&new.rd);
 }
 
+/* ---- a full journal ---- */
+
+#define BIG 3000 /* bytes of an INTENT that does not fit */
+#define ROOM 2000
+
+struct making {
+	struct nfs4r_engine *eng;
+	struct nfs4r_oid dir;
+	bool big;
+	_Atomic bool ended;
+};
+
+static void *make_one(void *arg)
+{
+	struct making *m = arg;
+	struct nfs4r_op op = { .type = m->big ? NFS4R_OP_SYMLINK : NFS4R_OP_CREATE, .dir = m->dir };
+
+	nfs4r_name_set(&op.name, "made", 4);
+	if (m->big) {
+		op.text = malloc(BIG + 1);
+		memset(op.text, 'x', BIG);
+		op.text[BIG] = '\0';
+	}
+	nfs4r_update(m->eng, &op, NULL, NULL);
+	nfs4r_op_fini(&op);
+	m->ended = true;
+	return NULL;
+}
+
+/* The first INTENT finds no room. When its thread lets go of the engine's lock a second update, which needs less, goes as far as it can. */
+static struct {
+	struct nfs4r_engine *eng; /* NULL: nobody looks */
+	struct making second;
+	pthread_t first_thread, second_thread;
+	_Atomic bool failed, began, has;
+} full;
+
+enum nfs4r_status __real_nfs4r_store_intent(struct nfs4r_store *s, const struct nfs4r_entry *e, nfs4r_journal_pos *sync_first);
+enum nfs4r_status __wrap_nfs4r_store_intent(struct nfs4r_store *s, const struct nfs4r_entry *e, nfs4r_journal_pos *sync_first);
+int __real_pthread_mutex_unlock(pthread_mutex_t *m);
+int __wrap_pthread_mutex_unlock(pthread_mutex_t *m);
+
+enum nfs4r_status __wrap_nfs4r_store_intent(struct nfs4r_store *s, const struct nfs4r_entry *e, nfs4r_journal_pos *sync_first)
+{
+	enum nfs4r_status st = __real_nfs4r_store_intent(s, e, sync_first);
+
+	if (!full.eng || s != full.eng->store)
+		return st;
+	if (st != NFS4R_OK && !full.failed) {
+		full.first_thread = pthread_self();
+		full.failed = true;
+	} else if (full.failed) {
+		s->jnl.fail_after = 1; /* from here on nothing fits */
+		full.has = st == NFS4R_OK;
+	}
+	return st;
+}
+
+int __wrap_pthread_mutex_unlock(pthread_mutex_t *m)
+{
+	int rc = __real_pthread_mutex_unlock(m);
+
+	if (!full.failed || full.began || m != &full.eng->lock || !pthread_equal(pthread_self(), full.first_thread))
+		return rc;
+	full.began = true;
+	assert_int_equal(pthread_create(&full.second_thread, NULL, make_one, &full.second), 0);
+	while (!full.has && !full.second.ended)
+		pause_ms(1);
+	return rc;
+}
+
+/* Log 4.2, 4.8: an LSN that has neither INTENT nor COMMIT has none behind it that has one: nobody would ever fill it, and all wait for it. */
+static void no_update_begins_behind_one_that_found_no_room(void **state)
+{
+	struct cluster *c = *state;
+	struct site *s = &c->site[1];
+	struct nfs4r_oid root = site_root(s), one = make(s, NFS4R_OP_MKDIR, &root, "one"), two = make(s, NFS4R_OP_MKDIR, &root, "two");
+	struct making first = { .eng = s->eng, .dir = one, .big = true };
+	enum nfs4r_status st = NFS4R_DELAY;
+
+	make_file(s, &one, "old", "one"); /* control is here */
+	make_file(s, &two, "old", "two");
+	cluster_settle(c);
+	pthread_mutex_lock(&s->eng->lock);
+	full.second = (struct making){ .eng = s->eng, .dir = two };
+	s->eng->store->jnl.fail_after = s->eng->store->jnl.appended + ROOM;
+	full.eng = s->eng;
+	pthread_mutex_unlock(&s->eng->lock);
+	make_one(&first);
+	assert_true(full.began);
+	join(full.second_thread);
+	full.failed = false;
+	full.eng = NULL;
+	cluster_stop(c, 1);
+	cluster_start(c, 1);
+	make_file(s, &one, "new", "goes on");
+	for (int i = 0; i < 10 && st == NFS4R_DELAY; i++)
+		st = nfs4r_store_sync_whole(s->eng->store);
+	assert_int_equal(st, NFS4R_OK);
+	cluster_settle(c);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 /* ---- what a stop says of the disk ---- */
@@ -496,6 +599,7 @@ int main(void)
 		T(what_a_thread_waits_for_ends_with_a_stop),
 		T(what_a_mute_server_does_not_execute_is_given_back),
 		T(a_late_answer_is_not_that_to_another_question),
+		T(no_update_begins_behind_one_that_found_no_room),
 		cmocka_unit_test_setup_teardown(a_stop_syncs_the_files, setup_machines, teardown),
 		cmocka_unit_test_setup_teardown(a_stop_that_cannot_sync_them_is_none_in_order, setup_machines, teardown),
 	};
