@@ -9,7 +9,8 @@
  *
  * What is stable is told as soon as files and journal are synced (log 4.3): LMDB costs two flushes more, and nobody waits for it.
  *
- * Without room for one it is tried again at once, and after a lease the server halts.
+ * Without room for one under the Store directory it is tried again at once, and after a lease the server halts. When the exported directory cannot be
+ * synced it halts at once, whatever the reason: the kernel has lost what was written there (src/store/files.c).
  */
 #include <time.h>
 
@@ -62,6 +63,14 @@ static void say_what_owners_have(struct nfs4r_engine *eng, struct telling *t)
 	nfs4r_store_owners_have(eng->store, have);
 }
 
+void checkpoint_halt(struct nfs4r_engine *eng)
+{
+	if (nfs4r_store_files_failed(eng->store))
+		engine_halt(eng, "the exported directory could not be synced and may lack what was written lately; check its disk and the room for it, and restart the machine");
+	else
+		engine_halt(eng, "a checkpoint failed with an I/O error; check the disk under the Store directory, and restart");
+}
+
 enum nfs4r_status checkpoint_now(struct nfs4r_engine *eng)
 {
 	if (doubt_is_open(eng))
@@ -77,7 +86,7 @@ enum nfs4r_status checkpoint_now(struct nfs4r_engine *eng)
 	if (st == NFS4R_OK)
 		retention_look_at_bound(eng);
 	else
-		engine_halt(eng, "a checkpoint failed with an I/O error; check the disk under the Store directory, and restart");
+		checkpoint_halt(eng);
 	pthread_mutex_unlock(&eng->lock);
 	return st;
 }

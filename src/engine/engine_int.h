@@ -381,6 +381,7 @@ void checkpoint_wake(struct nfs4r_engine *eng, bool hurry); /* hurry: without a 
 /* Somebody wants control: what is closing should be released soon. Any thread. */
 void checkpoint_urge(struct nfs4r_engine *eng);
 enum nfs4r_status checkpoint_now(struct nfs4r_engine *eng);
+void checkpoint_halt(struct nfs4r_engine *eng); /* one failed for good. eng->lock held */
 
 /* ---- retention.c: what is kept for servers that are away ---- */
 struct retention_facts {

@@ -12,7 +12,7 @@
  *   5. a checkpoint; with `all` the positions become those of the source; REPAIRED
  *
  * Failure modes: the source goes away or cannot be reached: REPAIRED says so, and the core asks again, perhaps with another source. Another REPAIR while
- * one runs takes its place. No space: the same, with a line in the log. A crash: the next start finds the log as it was, and everything is done once
+ * one runs takes its place. No space: the same, with a line in the log. The exported directory cannot be synced at the end: the server halts. A crash: the next start finds the log as it was, and everything is done once
  * more; each step finds its work done.
  *
  * Invariant: nothing of this copy changes before what would be lost is saved.
@@ -163,6 +163,11 @@ static enum nfs4r_status finish(struct repair *r)
 	}
 	if (st == NFS4R_OK)
 		st = nfs4r_store_checkpoint(eng->store, eng->ops->sync_all, eng->ctx, NULL);
+	if (st == NFS4R_IO) { /* nor will another attempt: the bytes that it would find equal may be on no disk */
+		pthread_mutex_lock(&eng->lock);
+		checkpoint_halt(eng);
+		pthread_mutex_unlock(&eng->lock);
+	}
 	if (st == NFS4R_OK)
 		tell_changed(r);
 	return st == NFS4R_OK ? st : repair_fails(r, st, "the store cannot be written: %s", nfs4r_status_str(st));

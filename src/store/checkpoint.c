@@ -7,7 +7,7 @@
  * transaction, forget the frozen overlay, remove segments that nobody needs. Changes go on meanwhile.
  *
  * Failure modes: whatever fails, the frozen overlay stays in front of LMDB and reads do not notice; the
- * next checkpoint writes it first. A crash before LMDB's commit leaves the old position, after it the new
+ * next checkpoint writes it first, unless the files could not be synced: then there is none (files.c). A crash before LMDB's commit leaves the old position, after it the new
  * one; in both cases the journal from there on is complete. Removing segments comes last and may be
  * interrupted anywhere, because they go oldest first.
  *
@@ -424,13 +424,12 @@ static enum nfs4r_status sync_frozen(struct nfs4r_store *s, const nfs4r_lsn *sta
 {
 	nfs4r_journal_pos pos;
 	enum nfs4r_status st;
-	int rc;
 
 	if (FAULT(F_STORE_TELL_FILES))
 		tell(stable, w);
-	rc = w->sync_files ? w->sync_files(w->arg) : 0;
-	if (rc)
-		return nfs4r_status_from_errno(rc < 0 ? -rc : rc);
+	st = nfs4r_store_sync_files(s, w->sync_files, w->arg);
+	if (st != NFS4R_OK)
+		return st;
 	if (FAULT(F_STORE_TELL_JOURNAL))
 		tell(stable, w);
 	st = close_holes(s, &pos, whole);
@@ -492,7 +491,7 @@ static enum nfs4r_status run(struct nfs4r_store *s, const struct wish *w)
 	uint64_t start = now_ms();
 	enum nfs4r_status st = NFS4R_OK;
 
-	if (atomic_load(&s->jnl.failed))
+	if (atomic_load(&s->jnl.failed) || nfs4r_store_files_failed(s))
 		return NFS4R_IO;
 	if (s->frozen.ov) /* left by one that failed, or that had to leave it */
 		st = write_frozen(s, true, w);

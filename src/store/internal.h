@@ -12,6 +12,7 @@
  *   repair.c     ends of logs, objects and positions as another server has them
  *   checkpoint.c overlay -> LMDB                 freeze.c      what is noted for it
  *   aside.c      without what lies behind a hole recover.c     walks the journal at open, finds its end
+ *   files.c      whether the exported files are synced
  *   replay.c     one record at open              found.c       LMDB at open, and the first one
  *   ident.c      lock, identity, refusals        store.c       open, close, the rest
  *
@@ -517,6 +518,7 @@ struct nfs4r_store {
 	uint64_t ckpt_begun, ckpt_ended;
 	enum nfs4r_status ckpt_status;
 	nfs4r_lsn ckpt_stable[NLOGS];
+	_Atomic bool files_failed; /* final: what the exported files have on the disk can no longer be told */
 	_Atomic uint64_t checkpoints, last_checkpoint_ms;
 
 	struct nfs4r_oid root;

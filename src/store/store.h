@@ -201,7 +201,7 @@ void nfs4r_store_owners_have(struct nfs4r_store *s, const nfs4r_lsn lsn[NFS4R_SE
 /*
  * Note positions, call @sync_files (the exported file system: syncfs), sync the journal, write LMDB, forget marks, delete
  * journal segments that hold neither unwritten changes nor wanted log entries. stable[] = index by server id.
- * One at a time (a second caller waits and gets the next). On error nothing is lost and the old checkpoint stays.
+ * One at a time (a second caller waits and gets the next). On error nothing is lost and the old checkpoint stays; IO is final.
  * While an entry of another server is missing before one that was noted, and that one's owner may lose it, LMDB is not written, and all the rest is done: OK. When that lasts, LMDB gets all but what lies behind such holes.
  * DELAY: an own entry begun before one of those noted has not been committed within a second; LMDB gets none behind a hole.
  * @safe, if any, is called with stable[] on this thread, no lock held, as soon as files and journal are on stable storage: LMDB is a function of the journal, and who
@@ -211,6 +211,11 @@ enum nfs4r_status nfs4r_store_checkpoint_telling(struct nfs4r_store *s, int (*sy
 						 void *arg, nfs4r_lsn stable[NFS4R_SERVERS_MAX + 1]);
 /* The same, with nobody who waits. */
 enum nfs4r_status nfs4r_store_checkpoint(struct nfs4r_store *s, int (*sync_files)(void *arg), void *arg, nfs4r_lsn stable[NFS4R_SERVERS_MAX + 1]);
+/*
+ * Only the first step of one. IO is final, here and from every later checkpoint: a sync that fails has lost pages, for want of room, too, and the kernel tells that once.
+ */
+enum nfs4r_status nfs4r_store_sync_files(struct nfs4r_store *s, int (*sync_files)(void *arg), void *arg);
+bool nfs4r_store_files_failed(const struct nfs4r_store *s); /* that has happened. Any thread */
 
 /* ---- reads (any thread) ---- */
 /* NFS4R_KNOWN and *row, NFS4R_NOT_YET, or NFS4R_DEAD (log sheet 2.2: MINT of the creator has passed it, by contiguous positions). row may be NULL. */

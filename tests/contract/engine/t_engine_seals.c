@@ -478,6 +478,40 @@ static void what_is_undone_waits_for_room(void **state)
 	expect_saved(c);
 }
 
+static _Atomic int sync_answer;
+
+static int sync_all_fails_once(void *ctx)
+{
+	(void)ctx;
+	return atomic_exchange(&sync_answer, 0);
+}
+
+/* Log 4.8: another attempt would find all bytes equal, since they are in memory, and its sync would find nothing to do. */
+static void a_repair_that_cannot_be_synced_halts(void **state)
+{
+	static struct nfs4r_lops table;
+	struct cluster *c = *state;
+	struct site *s = &c->site[3];
+	struct tree t;
+
+	part(c, &t);
+	give_up(&c->site[1], 3);
+	wait_sealed(&c->site[1], 3);
+	wait_sealed(&c->site[2], 3);
+	dirlops_slow_writes(1500);
+	cluster_start(c, 3);
+	site_says(s, "this copy has updates that were given up", 30);
+	sync_answer = ENOSPC;
+	table = *s->eng->ops;
+	table.sync_all = sync_all_fails_once;
+	pthread_mutex_lock(&s->eng->lock);
+	s->eng->ops = &table;
+	pthread_mutex_unlock(&s->eng->lock);
+	dirlops_slow_writes(0);
+	site_says(s, "this server stops serving: the exported directory could not be synced", 30);
+	assert_true(said_at(s, "this copy was repaired from server") == SIZE_MAX);
+}
+
 static void note_done(void *arg, struct nfs4r_op *op)
 {
 	(void)op;
@@ -649,6 +683,7 @@ int main(void)
 		T(a_question_waits_for_who_takes_over, setup_commit),
 		T(a_commit_waits_for_a_majority, setup_commit),
 		T(a_commit_that_begins_asks_the_others, setup_commit_asked),
+		T(a_repair_that_cannot_be_synced_halts, setup),
 		T(majority_keeps_every_answer, setup_majority),
 		T(no_majority_no_answer, setup_majority),
 		cmocka_unit_test_setup_teardown(what_is_undone_waits_for_room, setup_mounts, teardown_mounts),

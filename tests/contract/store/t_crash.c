@@ -703,6 +703,31 @@ static void test_nothing_is_told_when_files_are_not_synced(void **state)
 	assert_int_equal(told.times, times);
 }
 
+static int fail_once(void *arg)
+{
+	return (*(int *)arg)++ ? 0 : ENOSPC;
+}
+
+/* The kernel tells a lost page once: a later sync that finds nothing to do says nothing of it. */
+static void test_files_that_could_not_be_synced_are_never_taken_for_stable(void **state)
+{
+	nfs4r_journal_pos lmdb = f.s->lmdb.pos;
+	uint32_t times = told.times;
+	int calls = 0;
+
+	for (int k = 0; k < 30; k++)
+		change();
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(nfs4r_store_checkpoint_telling(f.s, fail_once, tell, &calls, NULL), NFS4R_IO);
+		assert_int_equal(nfs4r_store_sync_files(f.s, fail_once, &calls), NFS4R_IO);
+		assert_true(nfs4r_store_files_failed(f.s));
+		change();
+	}
+	assert_int_equal(calls, 1);
+	assert_int_equal(told.times, times);
+	assert_true(f.s->lmdb.pos == lmdb);
+}
+
 /* ---- callers that share a checkpoint ---- */
 
 static struct {
@@ -814,6 +839,7 @@ int main(int argc, char **argv)
 		T(test_crash_inside_a_checkpoint),
 		T(test_stable_is_told_before_lmdb),
 		T(test_nothing_is_told_when_files_are_not_synced),
+		T(test_files_that_could_not_be_synced_are_never_taken_for_stable),
 		T(test_who_shares_a_checkpoint_is_told),
 		T(test_random_damage_never_breaks_more_than_open),
 	};
