@@ -496,14 +496,14 @@ static bool may_checkpoint_last(struct nfs4r_engine *eng)
 	return true;
 }
 
-/* The store says then that its run ended in order, and after that no crash of the machine puts anything in doubt. */
+/* The store says then that its run ended in order, and after that no crash of the machine puts anything in doubt. A sync that failed counts for ever: another one does not say what was lost by then. */
 static bool sync_last(struct nfs4r_engine *eng)
 {
 	nfs4r_lsn stable[NFS4R_SERVERS_MAX + 1];
 
 	if (eng->rpc && may_checkpoint_last(eng) && nfs4r_store_checkpoint(eng->store, eng->ops->sync_all, eng->ctx, stable) == NFS4R_OK)
 		return true;
-	return eng->ops->sync_all(eng->ctx) == 0;
+	return nfs4r_store_sync_files(eng->store, eng->ops->sync_all, eng->ctx) == NFS4R_OK;
 }
 
 void nfs4r_engine_stop(struct nfs4r_engine *eng)

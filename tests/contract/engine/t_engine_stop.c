@@ -588,6 +588,74 @@ static void a_stop_that_cannot_sync_them_is_none_in_order(void **state)
 	cluster_settle(*state);
 }
 
+/* ---- a disk that says once what it has lost ---- */
+
+static struct {
+	const struct nfs4r_engine *at_stop; /* not before this one stops */
+	_Atomic int answer; /* to the next one; 0 after that */
+} once;
+
+static int sync_all_fails_once(void *ctx)
+{
+	(void)ctx;
+	return once.at_stop && !once.at_stop->stopping ? 0 : atomic_exchange(&once.answer, 0);
+}
+
+static struct site *fail_once(struct cluster *c, int answer, bool at_stop)
+{
+	static struct nfs4r_lops table;
+	struct site *s = &c->site[3];
+
+	cluster_settle(c);
+	once.at_stop = at_stop ? s->eng : NULL;
+	once.answer = answer;
+	table = *s->eng->ops;
+	table.sync_all = sync_all_fails_once;
+	pthread_mutex_lock(&s->eng->lock);
+	s->eng->ops = &table;
+	pthread_mutex_unlock(&s->eng->lock);
+	return s;
+}
+
+/* Its machine lives on, or starts anew after that. What was in the files since LMDB's position is in doubt. */
+static void expect_doubt(struct cluster *c, struct site *s, const char *boot)
+{
+	cluster_stop(c, 3);
+	assert_int_equal(once.answer, 0);
+	snprintf(s->boot, sizeof(s->boot), "%s", boot);
+	cluster_start(c, 3);
+	assert_non_null(s->eng->doubt);
+	assert_true(s->eng->doubt->machine);
+	cluster_settle(c);
+}
+
+/* Log 4.8: the next one finds nothing to do, and says so. */
+static void a_file_system_that_lost_pages_halts(void **state, int answer)
+{
+	struct cluster *c = *state;
+	struct site *s = fail_once(c, answer, false);
+
+	checkpoint_wake(s->eng, true);
+	site_says(s, "this server stops serving", 10);
+	expect_doubt(c, s, "another boot");
+	site_says(s, "the exported directory could not be synced", 1);
+}
+
+static void a_broken_file_system_halts(void **state)
+{
+	a_file_system_that_lost_pages_halts(state, EIO);
+}
+
+static void a_file_system_that_turns_out_to_be_full_halts(void **state)
+{
+	a_file_system_that_lost_pages_halts(state, ENOSPC);
+}
+
+static void pages_that_are_lost_at_the_stop(void **state)
+{
+	expect_doubt(*state, fail_once(*state, EIO, true), "another boot");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -602,6 +670,9 @@ int main(void)
 		T(no_update_begins_behind_one_that_found_no_room),
 		cmocka_unit_test_setup_teardown(a_stop_syncs_the_files, setup_machines, teardown),
 		cmocka_unit_test_setup_teardown(a_stop_that_cannot_sync_them_is_none_in_order, setup_machines, teardown),
+		cmocka_unit_test_setup_teardown(a_broken_file_system_halts, setup_machines, teardown),
+		cmocka_unit_test_setup_teardown(a_file_system_that_turns_out_to_be_full_halts, setup_machines, teardown),
+		cmocka_unit_test_setup_teardown(pages_that_are_lost_at_the_stop, setup_machines, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
