@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "fixture.h"
+#include "store/internal.h"
 
 static struct fx f;
 static struct nfs4r_oid dirs[4], made[4];
@@ -604,6 +605,44 @@ static void test_others_go_on_and_write_its_rows_and_it_closes(void **state)
 	others_write_its_rows(true);
 }
 
+/* Entries 4 and 5 of server 2 do not stand on any of the above. */
+static void make_second_hole(void)
+{
+	nfs4r_entry_put(held[0]);
+	nfs4r_entry_put(held[3]);
+	held[0] = e_create(&f, 2, &dirs[0], "y", NFS4R_TYPE_FILE, &made[0]);
+	held[3] = e_create(&f, 2, &dirs[1], "y", NFS4R_TYPE_FILE, &made[3]);
+	assert_int_equal(held[3]->lsn, 5);
+	assert_int_equal(nfs4r_store_commit(f.s, held[3], false, NULL, 0), NFS4R_OK);
+}
+
+/* What could not be set aside while one hole lasted has no part in what pays while the next one does. */
+static void test_a_hole_that_closed_is_forgotten(void **state)
+{
+	nfs4r_journal_pos lmdb;
+
+	make_foreign_hole();
+	assert_int_equal(nfs4r_store_set_handle(f.s, &dirs[0], "elsewhere", 9), NFS4R_OK); /* has no version: nothing before it can be set aside */
+	for (int i = 0; i < 10; i++) {
+		fill();
+		checkpoint_tells(3, 1);
+	}
+	assert_true(f.s->aside_bytes > 8 * f.cfg.segment_bytes);
+	assert_int_equal(nfs4r_store_commit(f.s, held[1], false, NULL, 0), NFS4R_OK);
+	for (int i = 0; i < 2; i++) /* the first may only write what was left */
+		checkpoint_tells(3, 3);
+	make_second_hole();
+	checkpoint_tells(3, 3); /* finds that it lasts */
+	lmdb = f.s->lmdb.pos;
+	for (nfs4r_journal_pos end = nfs4r_store_position(f.s) + f.cfg.segment_bytes; nfs4r_store_position(f.s) < end;) {
+		struct nfs4r_put put = put_row("filler", "fills segments");
+
+		assert_int_equal(nfs4r_store_put(f.s, &put, 1), NFS4R_OK);
+	}
+	checkpoint_tells(3, 3);
+	assert_true(f.s->lmdb.pos > lmdb);
+}
+
 /* Its owner cannot lose it, and does not give its number out again: LMDB has it, and it is there after any crash. */
 static void test_foreign_hole_lasts_and_the_owner_has_it(void **state)
 {
@@ -698,6 +737,7 @@ int main(void)
 		T(test_others_go_on_and_the_hole_closes),
 		T(test_others_go_on_and_write_its_rows),
 		T(test_others_go_on_and_write_its_rows_and_it_closes),
+		T(test_a_hole_that_closed_is_forgotten),
 		T(test_foreign_hole_lasts_and_the_owner_has_it),
 		T(test_foreign_hole_closes_later),
 		T(test_foreign_hole_ends_with_other_positions),
