@@ -12,7 +12,8 @@
  *
  * Failure modes: no room (asked for before, so that a full disk is noticed here and not by a sync), or a write that fails: what was
  * written stays, and it is tried again after ahead_bytes more of journal. A sync that fails is as final as any other one of the
- * journal's: the kernel tells it only once, and records may be among the pages that it lost.
+ * journal's: the kernel tells it only once, and records may be among the pages that it lost. Once for each time that the file was opened: so the thread has opened it for itself,
+ * and a sync of records that runs meanwhile hears of it, too.
  *
  * A crash anywhere leaves zeros behind the end, on any part of what was laid out; recover.c takes zeros up to the end of a file for
  * nothing. Nothing in a segment but its end depends on the file's length.
@@ -95,8 +96,11 @@ void nfs4r_jnl_lay_out(struct nfs4r_journal *j, uint64_t ahead)
 	pthread_mutex_lock(&j->lay_lock);
 	last = last_of(j);
 	from = j->laid;
-	if (nfs4r_jnl_wants_room(j, ahead))
-		fd = dup(last.fd); /* outlives a drop */
+	if (nfs4r_jnl_wants_room(j, ahead)) {
+		fd = nfs4r_seg_open_again(j, last.start); /* outlives a drop */
+		if (fd < 0)
+			j->lay_again = atomic_load(&j->tail) + ahead;
+	}
 	pthread_mutex_unlock(&j->lay_lock);
 	if (fd < 0)
 		return;

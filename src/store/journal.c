@@ -91,11 +91,16 @@ static enum nfs4r_status writable(struct nfs4r_journal *j, size_t len, struct nf
 	return NFS4R_OK;
 }
 
-/* Nothing of what failed remains, of the zeros behind it neither. */
+/* Nothing of what failed remains, of the zeros behind it neither. A sync of records may run meanwhile, and has to hear by itself what the disk lost. */
 static enum nfs4r_status cut_off(struct nfs4r_journal *j, const struct nfs4r_segment *last, enum nfs4r_status st)
 {
+	int fd = nfs4r_seg_open_again(j, last->start);
+	bool cut = fd >= 0 && !ftruncate(fd, last->size) && !fdatasync(fd);
+
+	if (fd >= 0)
+		close(fd);
 	j->laid = last->size;
-	if (!ftruncate(last->fd, last->size) && !fdatasync(last->fd))
+	if (cut)
 		return st;
 	atomic_store(&j->failed, true);
 	return NFS4R_IO;

@@ -136,6 +136,14 @@ enum nfs4r_status nfs4r_seg_create(struct nfs4r_journal *j, nfs4r_journal_pos st
 	return st;
 }
 
+int nfs4r_seg_open_again(const struct nfs4r_journal *j, nfs4r_journal_pos start)
+{
+	char name[32];
+
+	nfs4r_seg_name(start, name);
+	return openat(j->dirfd, name, O_RDWR | O_CLOEXEC);
+}
+
 static int cmp_pos(const void *a, const void *b)
 {
 	nfs4r_journal_pos x = *(const nfs4r_journal_pos *)a, y = *(const nfs4r_journal_pos *)b;

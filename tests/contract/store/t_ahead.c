@@ -5,7 +5,9 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -17,9 +19,14 @@
 
 static struct fx f;
 
+#define TOLD 4711 /* where a file is that was told; what is duplicated is at the same place */
+
 static struct {
 	bool full, broken; /* no space is found; syncs fail */
+	bool lost;	   /* pages: each open file is told once, whoever asks */
+	bool heard;	   /* the first one was told */
 	uint32_t asked;	   /* for space */
+	enum nfs4r_status meanwhile; /* what a sync of all records answers while the first one that is told hears of it */
 } disk;
 
 /* In place of the C library's. */
@@ -32,8 +39,22 @@ int fallocate(int fd, int mode, off_t from, off_t len)
 	return -1;
 }
 
+static void sync_meanwhile(void)
+{
+	if (disk.heard)
+		return;
+	disk.heard = true;
+	disk.meanwhile = nfs4r_store_sync(f.s, nfs4r_store_position(f.s));
+}
+
 int fdatasync(int fd)
 {
+	if (disk.lost && lseek(fd, 0, SEEK_CUR) != TOLD) {
+		lseek(fd, TOLD, SEEK_SET);
+		sync_meanwhile();
+		errno = EIO;
+		return -1;
+	}
 	if (!disk.broken)
 		return (int)syscall(SYS_fdatasync, fd);
 	errno = EIO;
@@ -50,7 +71,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	disk.broken = false;
+	disk.broken = disk.lost = false;
 	fx_fini(&f);
 	return 0;
 }
@@ -341,6 +362,31 @@ static void test_a_sync_that_fails_is_final(void **state)
 	assert_int_equal(nfs4r_store_sync(f.s, nfs4r_store_position(f.s)), NFS4R_OK); /* of before */
 }
 
+/* Both syncs are inside the kernel at the same time, and it tells each open file once. */
+static void test_a_sync_beside_it_hears_of_the_error_too(void **state)
+{
+	mk(&f, &f.root, "a", NFS4R_TYPE_FILE);
+	disk.lost = true;
+	lay_out();
+	assert_int_equal(disk.meanwhile, NFS4R_IO);
+}
+
+static void test_a_sync_beside_a_cut_hears_of_the_error_too(void **state)
+{
+	struct rlimit before, small;
+
+	mk(&f, &f.root, "a", NFS4R_TYPE_FILE);
+	disk.lost = true;
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &before);
+	small = before;
+	small.rlim_cur = length(0) + 40;
+	setrlimit(RLIMIT_FSIZE, &small);
+	assert_int_equal(nfs4r_store_put(f.s, &(struct nfs4r_put){ .key_len = 1, .val_len = 200 }, 1), NFS4R_IO);
+	setrlimit(RLIMIT_FSIZE, &before);
+	assert_int_equal(disk.meanwhile, NFS4R_IO);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -358,6 +404,8 @@ int main(void)
 		T(test_zeros_of_a_file_that_is_not_the_last),
 		T(test_no_room),
 		T(test_a_sync_that_fails_is_final),
+		T(test_a_sync_beside_it_hears_of_the_error_too),
+		T(test_a_sync_beside_a_cut_hears_of_the_error_too),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
