@@ -41,6 +41,7 @@ void forward_send(struct nfs4r_core *c, struct opx *o, nfs4r_server_id to)
 {
 	struct needs nd;
 
+	assert(!o->op->here_only);
 	if (!o->hashed) {
 		o->op->id = (struct nfs4r_request_id){ c->self, c->memory.now.inc, ++c->op_seq };
 		reply_key(&o->op->id, &o->key);

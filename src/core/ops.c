@@ -3,7 +3,7 @@
  * The life of an operation up to EXECUTE: who is asked, who is waited for (control 4.1, 5.5, 6.6, 6.7).
  *
  * Happy path: everything it needs is covered by acting claims: EXECUTE in the same step. Else,
- * when another server covers all argument objects: FORWARD (forward.c). When nobody else covers
+ * when another server covers all argument objects: FORWARD (forward.c), unless it is to be executed here or not at all. When nobody else covers
  * anything needed: propose what is missing and wait for the win. When others are in the way:
  * REVOKE to each, hold nothing, try again.
  *
@@ -215,13 +215,13 @@ static bool begin_blocked(struct nfs4r_core *c, struct opx *o)
 	return fresh;
 }
 
-/* Control 6.6: one other server covers all arguments, or several are in the way. */
+/* Control 6.6: one other server covers all arguments, or several are in the way. What can be done here only is not sent: others_in_the_way(). */
 static bool route_away(struct nfs4r_core *c, struct opx *o, const struct needs *nd)
 {
 	nfs4r_servers all = ~(nfs4r_servers)0, any = 0, all_won = ~(nfs4r_servers)0, own[2], won, pick;
 	bool fresh;
 
-	if (!nd->nargs)
+	if (!nd->nargs || o->op->here_only)
 		return false;
 	for (uint32_t i = 0; i < nd->nargs; i++) {
 		own[i] = foreign_cover(c, &nd->args[i], &won);
@@ -253,7 +253,7 @@ static bool route_away(struct nfs4r_core *c, struct opx *o, const struct needs *
 	return true;
 }
 
-/* Others hold something needed that is not an argument: child, target, what is below (4.1, 7.5). */
+/* Others hold something needed that is not an argument: child, target, what is below (4.1, 7.5); or anything that what can be done here only needs. */
 static bool others_in_the_way(struct nfs4r_core *c, struct opx *o, const struct needs *nd)
 {
 	nfs4r_servers above[4], below[4], any = 0, won;

@@ -959,6 +959,15 @@ struct client *op_close(struct net *n, nfs4r_server_id s, const struct nfs4r_oid
 	return go(n, c);
 }
 
+struct client *op_here(struct net *n, nfs4r_server_id s, const struct nfs4r_op *op)
+{
+	struct client *c = client(n, s, op->type);
+
+	c->op = *op;
+	c->op.here_only = true;
+	return go(n, c);
+}
+
 struct client *op_claim(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, uint32_t depth)
 {
 	struct client *c = client(n, s, NFS4R_OP_CLAIM);

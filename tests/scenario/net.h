@@ -128,6 +128,7 @@ struct client *op_rename(struct net *n, nfs4r_server_id s, const struct nfs4r_oi
 struct client *op_write(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, const char *text, bool under_open);
 struct client *op_setattr(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, uint32_t mode);
 struct client *op_close(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f);
+struct client *op_here(struct net *n, nfs4r_server_id s, const struct nfs4r_op *op); /* a copy of it, with here_only */
 struct client *op_claim(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, uint32_t depth);
 /* Run until done; returns the status. */
 enum nfs4r_status finish(struct net *n, struct client *c);

@@ -104,6 +104,69 @@ static void forwarded_create(void **state)
 	net_free(n);
 }
 
+static struct nfs4r_op adopt(const struct nfs4r_oid *dir, const char *name)
+{
+	struct nfs4r_op op = { .type = NFS4R_OP_ADOPT, .dir = *dir };
+
+	nfs4r_name_set(&op.name, name, strlen(name));
+	op.attrs.mask = NFS4R_ATTR_TYPE;
+	op.attrs.type = NFS4R_TYPE_FILE;
+	return op;
+}
+
+/* Control 6.6: what is done in the tree of one server is executed there, and the owner of what it needs lets go. */
+static void here_only_is_not_forwarded(void **state)
+{
+	struct net *n = net_new(3);
+	struct nfs4r_oid d = make(n, 3, &n->root, "d", NFS4R_OP_MKDIR), f = make(n, 3, &d, "f", NFS4R_OP_CREATE), child;
+	struct nfs4r_op ops[] = { adopt(&d, "there"), { .type = NFS4R_OP_WRITE, .obj = f, .length = 1 << 20, .under_open = true } };
+	const struct nfs4r_oid *needed[] = { &d, &f };
+
+	assert_int_equal(finish(n, op_name(n, 2, NFS4R_OP_CREATE, &d, "a")), NFS4R_OK);
+	assert_int_equal(finish(n, op_write(n, 2, &f, "text", false)), NFS4R_OK);
+	net_run(n, 20);
+	for (int i = 0; i < 2; i++) {
+		struct client *c = op_here(n, 1, &ops[i]);
+
+		assert_true(acting(n, 2, needed[i]));
+		assert_false(c->executed);
+		while (finish(n, c) == NFS4R_DELAY) /* as the import does */
+			c = op_here(n, 1, &ops[i]);
+		assert_int_equal(c->op.status, NFS4R_OK);
+		assert_int_equal(c->op.primary, 1);
+		assert_true(acting(n, 1, needed[i]));
+	}
+	assert_int_equal(n->sent[NFS4R_MSG_FORWARD], 0);
+	assert_true(n->sent[NFS4R_MSG_REVOKE] >= 2);
+	net_run(n, 20);
+	assert_true(memtree_lookup(n->s[2].tree, &d, "there", &child));
+	net_quiet(n);
+	net_free(n);
+}
+
+/* What the directory says by then counts: somebody else has made the name known, or has taken the directory away. */
+static void here_only_hears_what_others_did(void **state)
+{
+	struct net *n = net_new(3);
+	struct nfs4r_oid d = make(n, 3, &n->root, "d", NFS4R_OP_MKDIR), f = make(n, 3, &d, "f", NFS4R_OP_CREATE);
+	struct nfs4r_op op = adopt(&d, "there"), w = { .type = NFS4R_OP_WRITE, .obj = f, .length = 1 << 20, .under_open = true };
+	struct client *c, *gone;
+
+	assert_int_equal(finish(n, op_name(n, 2, NFS4R_OP_CREATE, &d, "there")), NFS4R_OK);
+	assert_int_equal(finish(n, op_name(n, 2, NFS4R_OP_REMOVE, &d, "f")), NFS4R_OK);
+	c = op_here(n, 1, &op);
+	gone = op_here(n, 1, &w);
+	while (finish(n, c) == NFS4R_DELAY)
+		c = op_here(n, 1, &op);
+	while (finish(n, gone) == NFS4R_DELAY)
+		gone = op_here(n, 1, &w);
+	assert_int_equal(c->op.status, NFS4R_EXIST);
+	assert_int_equal(gone->op.status, NFS4R_STALE);
+	assert_int_equal(n->sent[NFS4R_MSG_FORWARD], 0);
+	net_quiet(n);
+	net_free(n);
+}
+
 /* Rivals for one file: one wins, the other forwards; everybody ends, trees are equal. */
 static void rivals(void **state)
 {
@@ -126,6 +189,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(first_update_costs_two_message_delays), cmocka_unit_test(alone_needs_no_messages),
 		cmocka_unit_test(all_operations), cmocka_unit_test(forwarded_create), cmocka_unit_test(rivals),
+		cmocka_unit_test(here_only_is_not_forwarded), cmocka_unit_test(here_only_hears_what_others_did),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
