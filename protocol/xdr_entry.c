@@ -48,9 +48,9 @@ static bool c_effect(struct nfs4r_codec *c, struct nfs4r_part *p)
 		return c_u64(c, &p->off) && c_u64(c, &p->len);
 	case NFS4R_EFF_ATTRS:
 		return c_attrs(c, &p->attrs);
-	case NFS4R_EFF_XATTR:
+	case NFS4R_EFF_XATTR: /* without a name it is not encoded either: nobody could read the journal again */
 		return c_text(c, &p->xname, NFS4R_XATTR_NAME_MAX) &&
-		       c_check(c, p->xname != NULL) && c_bool(c, &p->xremove);
+		       ((p->xname && *p->xname) || c_fail(c, NFS4R_MALFORMED)) && c_bool(c, &p->xremove);
 	case NFS4R_EFF_NAMES:
 		return c_name_changes(c, p);
 	case NFS4R_EFF_LINKS:

@@ -170,6 +170,7 @@ static void of_object(struct nfs4r_core *c, struct nfs4r_op *op, struct needs *n
 	struct nfs4r_facts f;
 	bool bytes = op->type == NFS4R_OP_WRITE || op->type == NFS4R_OP_ALLOCATE || op->type == NFS4R_OP_DEALLOCATE ||
 		     (op->type == NFS4R_OP_SETATTR && (op->attrs.mask & NFS4R_ATTR_SIZE));
+	bool xattr = op->type == NFS4R_OP_SETXATTR || op->type == NFS4R_OP_REMOVEXATTR;
 
 	nd->args[nd->nargs++] = op->obj;
 	need(nd, &op->obj, NFS4R_SHALLOW, false);
@@ -178,6 +179,8 @@ static void of_object(struct nfs4r_core *c, struct nfs4r_op *op, struct needs *n
 	nd->obj = op->obj;
 	nd->has_obj = true;
 	nd->obj_type = f.type;
+	if (xattr && (!op->text || !*op->text))
+		early(nd, NFS4R_INVAL, &op->obj);
 	if (bytes && f.type != NFS4R_TYPE_FILE)
 		early(nd, f.type == NFS4R_TYPE_DIR ? NFS4R_ISDIR : NFS4R_INVAL, &op->obj);
 }

@@ -144,6 +144,19 @@ static void here_only_is_not_forwarded(void **state)
 	net_free(n);
 }
 
+/* Its entry could not be read again. */
+static void an_attribute_has_a_name(void **state)
+{
+	struct net *n = net_new(3);
+	struct nfs4r_op op = { .type = NFS4R_OP_SETXATTR, .obj = n->root };
+
+	assert_int_equal(finish(n, op_here(n, 1, &op)), NFS4R_INVAL);
+	op.type = NFS4R_OP_REMOVEXATTR;
+	assert_int_equal(finish(n, op_here(n, 1, &op)), NFS4R_INVAL);
+	net_quiet(n);
+	net_free(n);
+}
+
 /* What the directory says by then counts: somebody else has made the name known, or has taken the directory away. */
 static void here_only_hears_what_others_did(void **state)
 {
@@ -190,6 +203,7 @@ int main(void)
 		cmocka_unit_test(first_update_costs_two_message_delays), cmocka_unit_test(alone_needs_no_messages),
 		cmocka_unit_test(all_operations), cmocka_unit_test(forwarded_create), cmocka_unit_test(rivals),
 		cmocka_unit_test(here_only_is_not_forwarded), cmocka_unit_test(here_only_hears_what_others_did),
+		cmocka_unit_test(an_attribute_has_a_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

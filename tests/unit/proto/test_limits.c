@@ -331,6 +331,26 @@ static void test_entries_are_one_log_without_gaps(void **state)
 }
 
 /* A server of another version can still be told what is wrong. */
+/* What could not be read again is not written. */
+static void test_attribute_without_a_name(void **state)
+{
+	struct nfs4r_entry *e = nfs4r_entry_new();
+
+	e->log = e->lsn = e->view = 1;
+	e->op = NFS4R_OP_REMOVEXATTR;
+	e->nparts = 1;
+	e->parts[0].effect = NFS4R_EFF_XATTR;
+	e->parts[0].xname = strdup("");
+	e->parts[0].xremove = true;
+	assert_null(nfs4r_entry_encode(e, false));
+	free(e->parts[0].xname);
+	e->parts[0].xname = strdup("k");
+	struct nfs4r_buf *b = nfs4r_entry_encode(e, false);
+	assert_non_null(b);
+	nfs4r_buf_put(b);
+	nfs4r_entry_put(e);
+}
+
 static void test_hello_of_another_version(void **state)
 {
 	struct nfs4r_buf *b = vector_bytes("hello");
@@ -359,6 +379,7 @@ int main(void)
 		cmocka_unit_test(test_payload_limit),
 		cmocka_unit_test(test_message_limit),
 		cmocka_unit_test(test_entries_are_one_log_without_gaps),
+		cmocka_unit_test(test_attribute_without_a_name),
 		cmocka_unit_test(test_hello_of_another_version),
 	};
 
