@@ -51,16 +51,20 @@ static enum nfs4r_status nothing_to_do(void *arg, struct nfs4r_op *op, struct nf
 	return NFS4R_OK;
 }
 
-/* Run until it happened; others' operations may hold it up for a while. */
+/*
+ * Run until it happened; others' operations may hold it up for a while. It is done here or not at all: @exec looks at what is in the tree here. Once all is over the
+ * operation may be parked, and have nothing any more of what it came with.
+ */
 static enum nfs4r_status run(struct import *im, struct nfs4r_op *op, nfs4r_exec_fn exec, void *arg)
 {
 	enum nfs4r_status st;
 
-	while ((st = nfs4r_update(im->eng, op, exec, arg)) == NFS4R_DELAY && !im->eng->stopping)
+	op->here_only = true;
+	while ((st = nfs4r_update(im->eng, op, exec, arg)) == NFS4R_DELAY && !ops_over(im->eng))
 		nanosleep(&(struct timespec){ .tv_nsec = 100000000 }, NULL);
 	if (op->lsn && op->primary == im->eng->cfg.rpc.self)
 		im->last = op->lsn;
-	return im->eng->stopping && st == NFS4R_DELAY ? NFS4R_SHUTDOWN : st;
+	return st == NFS4R_DELAY ? NFS4R_SHUTDOWN : st;
 }
 
 static void progress(struct import *im)

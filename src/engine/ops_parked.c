@@ -72,8 +72,8 @@ static enum nfs4r_status too_late(void *arg, struct nfs4r_op *op, struct nfs4r_e
 
 bool op_park(struct nfs4r_engine *eng, struct opctx *o)
 {
-	if (nfs4r_op_is_dirop(o->op->type) && o->own.client == 0 && !ops_over(eng))
-		return false; /* the retry could not be recognised: wait on */
+	if ((o->own.here_only || (nfs4r_op_is_dirop(o->op->type) && o->own.client == 0)) && !ops_over(eng))
+		return false; /* the retry could not be recognised, or only its caller can execute it: wait on */
 	if (eng->nparked >= PARKED_MAX && !ops_over(eng))
 		return false;
 	o->parked = true;

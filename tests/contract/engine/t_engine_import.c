@@ -243,6 +243,58 @@ static void what_clients_did_stays(void **state)
 	}
 }
 
+/* ---- its operations ---- */
+
+static void set_mute(struct site *s, bool mute)
+{
+	pthread_mutex_lock(&s->eng->lock);
+	s->eng->mute = mute;
+	pthread_mutex_unlock(&s->eng->lock);
+}
+
+struct request {
+	struct nfs4r_engine *eng;
+	struct nfs4r_op op;
+	_Atomic bool ended;
+};
+
+static void *update(void *arg)
+{
+	struct request *r = arg;
+
+	nfs4r_update(r->eng, &r->op, NULL, NULL);
+	r->ended = true;
+	return NULL;
+}
+
+/* Nobody would recognise a retry, and their execution needs what they came with: they wait for as long as it takes (ops_parked.c). */
+static void its_operations_are_not_parked(void **state)
+{
+	struct cluster *c = *state;
+	struct request r = { .op = { .type = NFS4R_OP_SETXATTR, .here_only = true } };
+	struct nfs4r_oid found;
+	pthread_t t;
+
+	for (int i = 1; i <= SITES; i++)
+		cluster_start(c, i);
+	r.eng = c->site[1].eng;
+	r.op.obj = site_root(&c->site[1]);
+	r.op.text = strdup("k");
+	r.op.data = nfs4r_buf_copy("v", 1);
+	assert_int_equal(site_lookup(&c->site[1], &r.op.obj, "nothing", &found), NFS4R_NOENT);
+	set_mute(&c->site[3], true); /* its ack is awaited */
+	assert_int_equal(pthread_create(&t, NULL, update, &r), 0);
+	pause_ms(8500);
+	bool early = r.ended;
+	set_mute(&c->site[3], false);
+	pthread_join(t, NULL);
+	assert_false(early);
+	assert_int_equal(r.op.status, NFS4R_OK);
+	assert_string_equal(r.op.text, "k");
+	assert_int_equal(r.op.data->len, 1);
+	nfs4r_op_fini(&r.op);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, cluster_teardown)
 
 int main(void)
@@ -254,6 +306,7 @@ int main(void)
 		T(nothing_sent_POWER_SYNCED), T(first_sent_POWER_SYNCED), T(bytes_sent_POWER_SYNCED),
 		T(what_was_begun_is_ended_without_import),
 		T(what_clients_did_stays),
+		T(its_operations_are_not_parked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
