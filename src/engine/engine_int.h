@@ -417,6 +417,8 @@ enum nfs4r_status import_begin_by(struct nfs4r_engine *eng, const struct nfs4r_e
 enum nfs4r_status import_end(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
 bool import_any_open(const struct nfs4r_engine *eng);
 bool import_is_open(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, struct import_times *t); /* @t may be NULL. Takes the lock */
+void import_walked(struct nfs4r_engine *eng, const struct nfs4r_oid *oid); /* this start looks at all names of the directory. Takes the lock */
+bool import_is_walked(struct nfs4r_engine *eng, const struct nfs4r_oid *oid); /* it did, or the directory is not open. Takes the lock */
 uint32_t import_list_open(struct nfs4r_engine *eng, struct nfs4r_oid **list); /* the caller's to free; UINT32_MAX: no memory. Takes the lock */
 void import_free(struct nfs4r_engine *eng);
 

@@ -4,8 +4,10 @@
  *
  * Objects that lie in the exported directory and that the volume does not know are "created" by ordinary
  * log entries whose local execution finds its work done. So they reach the other servers like any update, with
- * bytes read back from the files and bounded memory, under an ordinary deep control of the root. Clients may change what is taken in already; they do so
- * here, and by update locks and versions like at any time.
+ * bytes read back from the files and bounded memory, under an ordinary deep control of the root. Clients may change what is taken in already, here and, once they
+ * have control of it, at other servers, by update locks and versions like at any time. The entries of the import are made here only (control 6.6), after a look at what is so here now.
+ * What clients have deleted or renamed meanwhile, or made known themselves, is none of the import's business any more; it goes on. What it has not taken in yet they can neither see nor move: only a
+ * directory that an earlier start had begun with can come from where this one has not looked to where it has (walk_moved()).
  *
  * A stop or a crash in the middle is continued by the next start. It skips what the volume knows already, but for the objects that were begun with and not ended
  * (import_open.c): of these all is sent again, whatever was sent before. That overwrites nothing: this server takes control of the object first, so its copy is the newest, and
@@ -30,11 +32,17 @@ struct names {
 
 struct import {
 	struct nfs4r_engine *eng;
-	uint64_t objects, bytes, last_line_ms;
+	uint64_t objects, bytes, gone, last_line_ms;
 	nfs4r_lsn last; /* own entry */
 };
 
 static enum nfs4r_status import_dir(struct import *im, const struct nfs4r_oid *dir, uint32_t depth);
+
+/* A client has deleted or renamed it, or made its name known. */
+static bool is_gone(enum nfs4r_status st)
+{
+	return st == NFS4R_STALE || st == NFS4R_ORPHAN || st == NFS4R_NOENT || st == NFS4R_EXIST;
+}
 
 static bool collect(void *arg, const char *name)
 {
@@ -221,6 +229,10 @@ static enum nfs4r_status import_content(struct import *im, const struct nfs4r_oi
 		st = import_xattrs(im, oid, h);
 	if (st == NFS4R_OK && (a->type == NFS4R_TYPE_DIR || a->size) && a->type != NFS4R_TYPE_SYMLINK)
 		st = import_times(im, oid, &(struct import_times){ a->mtime, a->atime });
+	if (is_gone(st)) {
+		im->gone++;
+		st = NFS4R_OK;
+	}
 	return st == NFS4R_OK ? end_object(im, oid) : st;
 }
 
@@ -273,6 +285,8 @@ static enum nfs4r_status send_again(struct import *im, const struct nfs4r_oid *o
 	enum nfs4r_status st = take_control(im, oid, NFS4R_SHALLOW);
 
 	nfs4r_handle(im->eng, oid, &h);
+	if (st == NFS4R_OK && !h.len)
+		return NFS4R_STALE;
 	if (st == NFS4R_OK && nfs4r_oid_eq(oid, &im->eng->root))
 		return import_times(im, oid, t);
 	if (st == NFS4R_OK)
@@ -301,7 +315,7 @@ static enum nfs4r_status finish_open(struct import *im, bool last)
 			continue;
 		if (known)
 			st = later ? import_times(im, &list[i], &t) : send_again(im, &list[i], &t);
-		if (st == NFS4R_STALE || st == NFS4R_ORPHAN) /* it was deleted meanwhile */
+		if (is_gone(st))
 			st = NFS4R_OK;
 		if (st == NFS4R_OK && !later)
 			st = end_object(im, &list[i]);
@@ -311,6 +325,30 @@ static enum nfs4r_status finish_open(struct import *im, bool last)
 }
 
 /* ---- the walk ---- */
+
+/*
+ * Directories that an earlier start had begun with, and that this one did not come to: clients have moved them. What is in one and not known yet moves with it, and only so.
+ * (The root's row is there, too, and stays where it is.)
+ */
+static enum nfs4r_status walk_moved(struct import *im)
+{
+	struct nfs4r_oid *list;
+	uint32_t n = import_list_open(im->eng, &list);
+	enum nfs4r_status st = n == UINT32_MAX ? NFS4R_NOMEM : NFS4R_OK;
+
+	for (uint32_t i = 0; st == NFS4R_OK && i < n; i++) {
+		struct nfs4r_row row;
+
+		if (nfs4r_oid_eq(&list[i], &im->eng->root) || import_is_walked(im->eng, &list[i]) ||
+		    nfs4r_store_row(im->eng->store, &list[i], &row) != NFS4R_KNOWN || row.type != NFS4R_TYPE_DIR)
+			continue;
+		st = import_dir(im, &list[i], 1);
+		if (is_gone(st))
+			st = NFS4R_OK;
+	}
+	free(list);
+	return st;
+}
 
 /* The root, before anything comes into it. */
 static enum nfs4r_status begin_root(struct import *im)
@@ -340,6 +378,18 @@ static enum nfs4r_status link_text(struct import *im, const struct nfs4r_lhandle
 	return op->text ? im->eng->ops->readlink(im->eng->ctx, h, op->text, &len) : NFS4R_NOMEM;
 }
 
+/* A client may have renamed the file since it was found. */
+static enum nfs4r_status same_name(void *arg, struct nfs4r_op *op, struct nfs4r_exec *x)
+{
+	struct nfs4r_engine *eng = arg;
+	struct nfs4r_lhandle h;
+	enum nfs4r_status st = eng->ops->lookup(eng->ctx, &x->dir, op->name.s, &h);
+
+	if (st == NFS4R_OK && (h.len != x->obj.len || memcmp(h.b, x->obj.b, h.len) != 0))
+		st = NFS4R_NOENT;
+	return st;
+}
+
 static enum nfs4r_status import_name(struct import *im, const struct nfs4r_oid *dir, const struct nfs4r_lhandle *dirh, const char *name, uint32_t depth)
 {
 	struct nfs4r_engine *eng = im->eng;
@@ -358,12 +408,14 @@ static enum nfs4r_status import_name(struct import *im, const struct nfs4r_oid *
 		return st;
 	nfs4r_buf_put(a.acl);
 	a.acl = NULL;
-	if (nfs4r_store_lookup(eng->store, dir, &op.name, &ent)) /* an earlier start came this far */
-		return a.type == NFS4R_TYPE_DIR ? import_dir(im, &ent.oid, depth + 1) : NFS4R_OK;
+	if (nfs4r_store_lookup(eng->store, dir, &op.name, &ent)) /* an earlier start came this far, or a client made it */
+		return ent.type == NFS4R_TYPE_DIR ? import_dir(im, &ent.oid, depth + 1) : NFS4R_OK;
 	if (nfs4r_by_handle(eng, &h, &known)) {
+		if (a.type == NFS4R_TYPE_DIR)
+			return NFS4R_NOENT; /* it has just been moved away */
 		op.type = NFS4R_OP_LINK; /* another name of a file taken in before */
 		op.obj = known;
-		st = run(im, &op, nothing_to_do, NULL);
+		st = run(im, &op, same_name, eng);
 		nfs4r_op_fini(&op);
 		return st;
 	}
@@ -378,7 +430,7 @@ static enum nfs4r_status import_name(struct import *im, const struct nfs4r_oid *
 		st = run(im, &op, NULL, NULL);
 	struct nfs4r_oid oid = op.result;
 	nfs4r_op_fini(&op);
-	im->objects++;
+	im->objects += st == NFS4R_OK;
 	progress(im);
 	return st == NFS4R_OK ? import_content(im, &oid, &h, &a, depth) : st;
 }
@@ -392,11 +444,18 @@ static enum nfs4r_status import_dir(struct import *im, const struct nfs4r_oid *d
 	if (depth > NFS4R_DEPTH_MAX)
 		return NFS4R_NAMETOOLONG;
 	nfs4r_handle(im->eng, dir, &dirh);
+	if (!dirh.len)
+		return NFS4R_STALE;
+	import_walked(im->eng, dir);
 	st = im->eng->ops->readdir(im->eng->ctx, &dirh, collect, &l);
 	for (size_t i = 0; i < l.n && st == NFS4R_OK; i++) {
 		if (depth == 0 && (strcmp(l.name[i], "lost+found") == 0 || hold_is_name(l.name[i])))
 			continue;
 		st = import_name(im, dir, &dirh, l.name[i], depth);
+		if (is_gone(st)) {
+			im->gone++;
+			st = NFS4R_OK;
+		}
 		if (st != NFS4R_OK && st != NFS4R_SHUTDOWN)
 			engine_log(im->eng, NFS4R_LOG_ERROR, "volume %s: import stops at '%s' in object %llu: %s", im->eng->cfg.volume_name, l.name[i],
 				   (unsigned long long)nfs4r_oid_seq(dir), nfs4r_status_str(st));
@@ -438,8 +497,13 @@ void *import_thread(void *arg)
 		st = finish_open(&im, false);
 	if (st == NFS4R_OK && eng->cfg.import)
 		st = import_dir(&im, &eng->root, 0);
+	if (st == NFS4R_OK && eng->cfg.import)
+		st = walk_moved(&im);
 	if (st == NFS4R_OK)
 		st = finish_open(&im, true);
+	if (im.gone)
+		engine_log(eng, NFS4R_LOG_INFO, "volume %s: clients deleted, renamed or made %llu of the names before the import was done with them", eng->cfg.volume_name,
+			   (unsigned long long)im.gone);
 	pthread_mutex_lock(&eng->lock);
 	if (st == NFS4R_OK)
 		eng->import_state[0] = '\0';

@@ -17,6 +17,7 @@
 struct import_open {
 	struct nfs4r_oid oid;
 	struct import_times times;
+	bool walked;
 };
 
 static void put_i64(uint8_t *p, int64_t v)
@@ -49,7 +50,7 @@ static bool add(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, const str
 	if (!v)
 		return false;
 	eng->imports.v = v;
-	v[eng->imports.n++] = (struct import_open){ *oid, *t };
+	v[eng->imports.n++] = (struct import_open){ *oid, *t, false };
 	return true;
 }
 
@@ -122,6 +123,29 @@ bool import_is_open(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, struc
 		*t = o->times;
 	pthread_mutex_unlock(&eng->lock);
 	return o != NULL;
+}
+
+void import_walked(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
+{
+	struct import_open *o;
+
+	pthread_mutex_lock(&eng->lock);
+	o = find(eng, oid);
+	if (o)
+		o->walked = true;
+	pthread_mutex_unlock(&eng->lock);
+}
+
+bool import_is_walked(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
+{
+	struct import_open *o;
+	bool walked;
+
+	pthread_mutex_lock(&eng->lock);
+	o = find(eng, oid);
+	walked = !o || o->walked;
+	pthread_mutex_unlock(&eng->lock);
+	return walked;
 }
 
 bool import_any_open(const struct nfs4r_engine *eng)

@@ -30,6 +30,8 @@ struct dirlops {
 	uint32_t write_part;
 	int write_faults;
 	void *user;
+	dirlops_watch_fn watch;
+	void *watch_arg;
 };
 
 static enum nfs4r_status err(void)
@@ -443,11 +445,41 @@ static enum nfs4r_status d_seek(void *ctx, const struct nfs4r_lhandle *h, uint64
 	return st;
 }
 
+/* ---- watched ---- */
+
+static enum nfs4r_status watched(struct dirlops *d, const char *call, const struct nfs4r_lhandle *h, enum nfs4r_status st)
+{
+	if (d->watch)
+		d->watch(d->watch_arg, call, h);
+	return st;
+}
+
+static enum nfs4r_status w_getattr(void *ctx, const struct nfs4r_lhandle *h, struct nfs4r_attrs *a)
+{
+	return watched(ctx, "getattr", h, d_getattr(ctx, h, a));
+}
+
+static enum nfs4r_status w_readlink(void *ctx, const struct nfs4r_lhandle *h, char *text, uint32_t *len)
+{
+	return watched(ctx, "readlink", h, d_readlink(ctx, h, text, len));
+}
+
+static enum nfs4r_status w_readdir(void *ctx, const struct nfs4r_lhandle *h, bool (*fn)(void *arg, const char *name), void *arg)
+{
+	return watched(ctx, "readdir", h, d_readdir(ctx, h, fn, arg));
+}
+
+void dirlops_watch(struct dirlops *d, dirlops_watch_fn fn, void *arg)
+{
+	d->watch_arg = arg;
+	d->watch = fn;
+}
+
 static const struct nfs4r_lops table = {
 	.root = d_root, .lookup = d_lookup, .create = d_create, .link = d_link, .remove = d_remove, .rename = d_rename,
 	.write = d_write, .read = d_read, .setattr = d_setattr, .allocate = d_allocate, .setxattr = d_setxattr,
-	.removexattr = d_removexattr, .getxattr = d_getxattr, .listxattr = d_listxattr, .getattr = d_getattr,
-	.readlink = d_readlink, .readdir = d_readdir, .commit = d_commit, .sync_all = d_sync_all, .seek = d_seek,
+	.removexattr = d_removexattr, .getxattr = d_getxattr, .listxattr = d_listxattr, .getattr = w_getattr,
+	.readlink = w_readlink, .readdir = w_readdir, .commit = d_commit, .sync_all = d_sync_all, .seek = d_seek,
 };
 
 const struct nfs4r_lops *dirlops_table(void)

@@ -18,6 +18,9 @@ const struct nfs4r_lops *dirlops_table(void);
 void dirlops_fail_writes(struct dirlops *d, enum nfs4r_status st, uint32_t part, int count);
 /* Every write, of all directories, takes so long; 0 = as long as it takes. */
 void dirlops_slow_writes(int ms);
+/* Called after a directory, attributes or a symbolic link (@call: readdir, getattr, readlink) of @h was read for the engine, on its thread. */
+typedef void (*dirlops_watch_fn)(void *arg, const char *call, const struct nfs4r_lhandle *h);
+void dirlops_watch(struct dirlops *d, dirlops_watch_fn fn, void *arg);
 /* One pointer for who puts operations of his own in the place of some of the table (lib/power.h). */
 void dirlops_set_user(struct dirlops *d, void *user);
 void *dirlops_user(const struct dirlops *d);

@@ -29,6 +29,8 @@ static void log_line(void *ctx, enum nfs4r_log_level level, const char *text)
 	at = strlen(s->logged);
 	snprintf(s->logged + at, sizeof(s->logged) - at, "%s\n", text);
 	pthread_mutex_unlock(&s->lock);
+	if (s->heard)
+		s->heard(s, text);
 }
 
 void cluster_init(struct cluster *c)

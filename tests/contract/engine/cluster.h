@@ -37,6 +37,7 @@ struct cluster {
 		pthread_rwlock_t gate; /* of eng, while threads use it that do not know whether it runs */
 		pthread_mutex_t lock;
 		char logged[65536]; /* under lock: what it said since cluster_init() */
+		void (*heard)(struct site *s, const char *text); /* NULL, or called with each line, on the thread that says it */
 	} site[SITES_MAX + 1]; /* 1.. */
 };
 

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "engine/engine_int.h"
 #include "machine.h"
@@ -243,6 +244,167 @@ static void what_clients_did_stays(void **state)
 	}
 }
 
+/* ---- clients meanwhile ---- */
+
+static struct meddler { /* a client at the moments after the import has looked at something; on its thread, so nothing else happens meanwhile */
+	struct site *s;
+	struct nfs4r_oid d;
+	struct stat seen;	/* what is renamed when it was seen */
+	bool busy;
+	int readdirs;
+	unsigned failed;
+} meddler;
+
+static void did(enum nfs4r_status st)
+{
+	meddler.failed += st != NFS4R_OK;
+}
+
+static bool is_handle_of(const struct nfs4r_lhandle *h, const struct stat *st)
+{
+	return st->st_ino && h->len == sizeof(st->st_ino) && memcmp(h->b, &st->st_ino, sizeof(st->st_ino)) == 0;
+}
+
+static void begin_watched(struct cluster *c, void (*heard)(struct site *s, const char *text), dirlops_watch_fn watch)
+{
+	struct site *s = &c->site[1];
+
+	meddler = (struct meddler){ .s = s };
+	s->import = true;
+	s->heard = heard;
+	cluster_start(c, 1);
+	dirlops_watch(s->ops, watch, &meddler);
+	cluster_start(c, 2);
+	cluster_start(c, 3);
+}
+
+/* All of it came, and nothing counts as begun any more. */
+static void expect_complete(struct cluster *c)
+{
+	struct site *s = &c->site[1];
+
+	site_says(s, "import is complete", 20);
+	s->heard = NULL;
+	dirlops_watch(s->ops, NULL, NULL);
+	assert_int_equal(meddler.failed, 0);
+	pthread_mutex_lock(&s->eng->lock);
+	assert_false(import_any_open(s->eng));
+	pthread_mutex_unlock(&s->eng->lock);
+	cluster_settle(c);
+}
+
+static void removes_the_first(struct site *s, const char *text)
+{
+	struct nfs4r_oid root = site_root(s);
+
+	if (strstr(text, "importing: 1 objects"))
+		did(site_remove(s, &root, "f"));
+}
+
+/* It is known to all, and before a byte of it is sent it is gone. */
+static void a_file_that_is_deleted_at_once(void **state)
+{
+	struct cluster *c = *state;
+
+	must_shell("cd %s && head -c %u /dev/urandom >f && setfattr -n user.k -v v f", c->site[1].data, FILE_SIZE);
+	begin_watched(c, removes_the_first, NULL);
+	expect_complete(c);
+	expect_shell("", "find %s %s %s -name f", c->site[1].data, c->site[2].data, c->site[3].data);
+}
+
+static void makes_four_names(struct site *s, const char *text)
+{
+	static const char *const names[] = { "c1", "c2", "c3", "c4" };
+	struct nfs4r_oid root = site_root(s);
+	char path[200];
+
+	if (!strstr(text, "importing: 1 objects"))
+		return;
+	did(site_lookup(s, &root, "d", &meddler.d));
+	for (int i = 0; i < 4; i++)
+		did(site_make(s, NFS4R_OP_CREATE, &meddler.d, names[i], NULL));
+	snprintf(path, sizeof(path), "%s/d/c3", s->data);
+	meddler.failed += stat(path, &meddler.seen) != 0;
+	meddler.readdirs = 1;
+}
+
+static void changes_names(void *arg, const char *call, const struct nfs4r_lhandle *h)
+{
+	struct meddler *m = arg;
+
+	if (!m->readdirs || m->busy || !pthread_equal(pthread_self(), m->s->eng->import_tid))
+		return;
+	m->busy = true;
+	if (strcmp(call, "readlink") == 0) { /* before it is taken in */
+		did(site_rename(m->s, &m->d, "c4", &m->d, "s"));
+	} else if (strcmp(call, "readdir") == 0 && ++m->readdirs == 2) {
+		did(site_remove(m->s, &m->d, "c1"));
+		did(site_rename(m->s, &m->d, "c2", &m->d, "b2"));
+	} else if (strcmp(call, "readdir") == 0) {
+		did(site_remove(m->s, &m->d, "e"));
+	} else if (is_handle_of(h, &m->seen)) { /* it was found under its name, which means nothing any more */
+		m->seen.st_ino = 0;
+		did(site_rename(m->s, &m->d, "c3", &m->d, "b3"));
+	}
+	m->busy = false;
+}
+
+/* Between the look into a directory and what is done about a name in it. */
+static void names_that_change_meanwhile(void **state)
+{
+	struct cluster *c = *state;
+
+	must_shell("cd %s && mkdir d d/e && echo f1 >d/f1 && echo f2 >d/f2 && ln -s ../somewhere d/s", c->site[1].data);
+	begin_watched(c, makes_four_names, changes_names);
+	expect_complete(c);
+	for (int i = 1; i <= SITES; i++)
+		expect_shell("b2 b3 f1 f2 s ", "ls %s/d | tr '\\n' ' '", c->site[i].data);
+	assert_int_equal(meddler.readdirs, 3);
+}
+
+static void moves_it_up(void *arg, const char *call, const struct nfs4r_lhandle *h)
+{
+	struct meddler *m = arg;
+	struct nfs4r_oid root = site_root(m->s), d;
+
+	if (m->busy || strcmp(call, "readdir") != 0 || !m->s->eng || !pthread_equal(pthread_self(), m->s->eng->import_tid))
+		return;
+	m->busy = true;
+	if (++m->readdirs == 1) {
+		did(site_lookup(m->s, &root, "d", &d));
+		did(site_rename(m->s, &d, "sub", &root, "sub"));
+	}
+	m->busy = false;
+}
+
+/* An earlier start had not listed all of it; it comes to where this one has looked already, from where it has not. */
+static void a_directory_that_moves_is_not_missed(void **state)
+{
+	static const struct place at = { 0, 1, 1, false };
+	struct cluster *c = *state;
+	struct site *s = &c->site[1];
+	struct block b;
+
+	must_shell("cd %s && mkdir -p d/sub && for i in 1 2 3; do echo $i >d/sub/f$i; done", s->data);
+	s->import = true;
+	begin(c, &b, &at, 4); /* d, sub, one of its files, the second */
+	wait_place(&b, &at);
+	interrupt(&b, KILL);
+	pthread_mutex_lock(&s->lock);
+	s->logged[0] = '\0';
+	pthread_mutex_unlock(&s->lock);
+	meddler = (struct meddler){ .s = s };
+	cluster_stop(c, 2); /* alone it gets no control, and begins with nothing */
+	cluster_stop(c, 3);
+	cluster_start(c, 1);
+	dirlops_watch(s->ops, moves_it_up, &meddler);
+	cluster_start(c, 2);
+	cluster_start(c, 3);
+	expect_complete(c);
+	for (int i = 1; i <= SITES; i++)
+		expect_shell("f1 f2 f3 ", "ls %s/sub | tr '\\n' ' '", c->site[i].data);
+}
+
 /* ---- its operations ---- */
 
 static void set_mute(struct site *s, bool mute)
@@ -306,6 +468,9 @@ int main(void)
 		T(nothing_sent_POWER_SYNCED), T(first_sent_POWER_SYNCED), T(bytes_sent_POWER_SYNCED),
 		T(what_was_begun_is_ended_without_import),
 		T(what_clients_did_stays),
+		T(a_file_that_is_deleted_at_once),
+		T(names_that_change_meanwhile),
+		T(a_directory_that_moves_is_not_missed),
 		T(its_operations_are_not_parked),
 	};
 
