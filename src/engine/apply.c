@@ -66,7 +66,7 @@ static enum nfs4r_status apply_create(struct nfs4r_engine *eng, struct nfs4r_ent
 	enum nfs4r_status st = eng->ops->create(eng->ctx, &dirh, n->name.s, &p->attrs, p->linktext, NULL, &made, &post);
 	nfs4r_buf_put(post.acl);
 	if (st == NFS4R_EXIST) {
-		/* Ours from before a crash: of the right type, empty, and not known. A stranger's object is left alone. */
+		/* Ours from before a crash: of the right type, without bytes, and not known. A stranger's object is left alone. */
 		st = eng->ops->lookup(eng->ctx, &dirh, n->name.s, &made);
 		if (st == NFS4R_OK && nfs4r_by_handle(eng, &made, &other) && !nfs4r_oid_eq(&other, &p->oid))
 			return NFS4R_EXIST;
@@ -75,6 +75,8 @@ static enum nfs4r_status apply_create(struct nfs4r_engine *eng, struct nfs4r_ent
 		nfs4r_buf_put(post.acl);
 		if (st == NFS4R_OK && (post.type != p->attrs.type || (post.type == NFS4R_TYPE_FILE && post.size != 0 && !(p->attrs.mask & NFS4R_ATTR_SIZE))))
 			return NFS4R_EXIST;
+		if (st == NFS4R_OK && post.type == NFS4R_TYPE_FILE && post.size) /* an import does not write where it has holes */
+			st = exact_attrs(eng, &made, &(struct nfs4r_attrs){ .mask = NFS4R_ATTR_SIZE });
 		if (st == NFS4R_OK)
 			st = exact_attrs(eng, &made, &p->attrs);
 	}

@@ -90,18 +90,75 @@ static void progress(struct import *im)
 	}
 }
 
-static enum nfs4r_status import_bytes(struct import *im, const struct nfs4r_oid *oid, const struct nfs4r_attrs *a)
+/*
+ * The next bytes of the file from *off on are at *off, and end before *end. None: *off is @size. What the file system cannot say counts as bytes, as does what clients change meanwhile.
+ */
+static enum nfs4r_status next_bytes(struct import *im, const struct nfs4r_lhandle *h, uint64_t size, uint64_t *off, uint64_t *end)
+{
+	const struct nfs4r_lops *l = im->eng->ops;
+	uint64_t data = *off, hole = size;
+	bool eof = false;
+	enum nfs4r_status st = l->seek(im->eng->ctx, h, *off, false, &data, &eof);
+
+	*end = size;
+	if (st == NFS4R_NXIO || (st == NFS4R_OK && (eof || data >= size))) {
+		*off = size;
+	} else if (st == NFS4R_OK) {
+		*off = data;
+		if (l->seek(im->eng->ctx, h, data, true, &hole, &eof) == NFS4R_OK && hole > data && hole < size)
+			*end = hole;
+	}
+	return st == NFS4R_STALE ? st : NFS4R_OK;
+}
+
+/* A client may have written there since it was looked at. */
+static enum nfs4r_status still_a_hole(void *arg, struct nfs4r_op *op, struct nfs4r_exec *x)
+{
+	struct nfs4r_engine *eng = arg;
+	uint64_t data = op->offset;
+	bool eof = false;
+	enum nfs4r_status st = eng->ops->seek(eng->ctx, &x->obj, op->offset, false, &data, &eof);
+
+	if (st == NFS4R_NXIO || (st == NFS4R_OK && (eof || data >= op->offset + op->length)))
+		return NFS4R_OK;
+	return st == NFS4R_STALE ? st : NFS4R_MISMATCH;
+}
+
+static enum nfs4r_status import_range(struct import *im, const struct nfs4r_oid *oid, uint32_t type, uint64_t off, uint64_t len)
+{
+	struct nfs4r_op op = { .type = type, .obj = *oid, .offset = off, .length = len, .under_open = type == NFS4R_OP_WRITE };
+	enum nfs4r_status st = run(im, &op, type == NFS4R_OP_WRITE ? nothing_to_do : still_a_hole, im->eng);
+
+	im->bytes += type == NFS4R_OP_WRITE ? len : 0;
+	nfs4r_op_fini(&op);
+	progress(im);
+	return st;
+}
+
+/*
+ * Holes are not sent: the others make the file of its size, and nothing is in it there but what entries write. @again: they may have what a client wrote here, and a crash of
+ * the machine took, so they make a hole of it.
+ */
+static enum nfs4r_status import_bytes(struct import *im, const struct nfs4r_oid *oid, const struct nfs4r_lhandle *h, uint64_t size, bool again)
 {
 	enum nfs4r_status st = NFS4R_OK;
 
-	for (uint64_t off = 0; off < a->size && st == NFS4R_OK; off += CHUNK) {
-		struct nfs4r_op op = { .type = NFS4R_OP_WRITE, .obj = *oid, .offset = off, .under_open = true };
+	for (uint64_t at = 0, off = 0, end = 0; at < size && st == NFS4R_OK;) {
+		if (off >= end)
+			st = next_bytes(im, h, size, &off, &end);
+		if (st == NFS4R_OK && again && off > at) {
+			st = import_range(im, oid, NFS4R_OP_DEALLOCATE, at, off - at);
+			if (st == NFS4R_MISMATCH) { /* look once more */
+				off = end = at;
+				st = NFS4R_OK;
+				continue;
+			}
+		}
+		uint64_t len = end - off < CHUNK ? end - off : CHUNK;
 
-		op.length = a->size - off < CHUNK ? a->size - off : CHUNK;
-		st = run(im, &op, nothing_to_do, NULL);
-		im->bytes += op.length;
-		nfs4r_op_fini(&op);
-		progress(im);
+		if (st == NFS4R_OK && off < size)
+			st = import_range(im, oid, NFS4R_OP_WRITE, off, len);
+		at = off = off < size ? off + len : size;
 	}
 	return st;
 }
@@ -224,7 +281,7 @@ static enum nfs4r_status import_content(struct import *im, const struct nfs4r_oi
 	if (a->type == NFS4R_TYPE_DIR)
 		st = import_dir(im, oid, depth + 1);
 	else if (a->type == NFS4R_TYPE_FILE)
-		st = import_bytes(im, oid, a);
+		st = import_bytes(im, oid, h, a->size, false);
 	if (st == NFS4R_OK && a->type <= NFS4R_TYPE_DIR)
 		st = import_xattrs(im, oid, h);
 	if (st == NFS4R_OK && (a->type == NFS4R_TYPE_DIR || a->size) && a->type != NFS4R_TYPE_SYMLINK)
@@ -292,7 +349,7 @@ static enum nfs4r_status send_again(struct import *im, const struct nfs4r_oid *o
 	if (st == NFS4R_OK)
 		st = send_attrs(im, oid, &h, &a);
 	if (st == NFS4R_OK && a.type == NFS4R_TYPE_FILE)
-		st = import_bytes(im, oid, &a);
+		st = import_bytes(im, oid, &h, a.size, true);
 	if (st == NFS4R_OK)
 		st = import_xattrs(im, oid, &h);
 	return st == NFS4R_OK ? import_times(im, oid, t) : st;

@@ -445,7 +445,12 @@ static void take_back(struct power *p, struct note *n)
 	}
 }
 
-/* Blocks of what it was and of what it became, as @seed says; 0: what it was. */
+static bool is_zero(const uint8_t *b, uint64_t len)
+{
+	return !len || (!b[0] && memcmp(b, b + 1, len - 1) == 0);
+}
+
+/* Blocks of what it was and of what it became, as @seed says; 0: what it was, and holes where it has zeros. */
 static void tear(struct power *p, const struct bytes *b, unsigned *seed)
 {
 	int fd = dirlops_fd(p->d, &b->obj, O_RDWR), how = *seed ? rand_r(seed) % 3 : 0;
@@ -457,11 +462,13 @@ static void tear(struct power *p, const struct bytes *b, unsigned *seed)
 	must(fstat(fd, &st) == 0);
 	if (how && rand_r(seed) % 2)
 		size = (uint64_t)st.st_size;
+	if (!how)
+		must(ftruncate(fd, 0) == 0);
 	for (uint64_t at = 0; at < b->size && how < 2; at += BLOCK) {
-		uint64_t left = b->size - at;
+		uint64_t len = b->size - at < BLOCK ? b->size - at : BLOCK;
 
-		if (!how || rand_r(seed) % 2)
-			must(pwrite(fd, b->b + at, left < BLOCK ? left : BLOCK, (off_t)at) > 0);
+		if (how ? rand_r(seed) % 2 : !is_zero(b->b + at, len))
+			must(pwrite(fd, b->b + at, len, (off_t)at) > 0);
 	}
 	if (how < 2)
 		must(ftruncate(fd, (off_t)size) == 0);

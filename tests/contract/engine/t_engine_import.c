@@ -405,6 +405,57 @@ static void a_directory_that_moves_is_not_missed(void **state)
 		expect_shell("f1 f2 f3 ", "ls %s/sub | tr '\\n' ' '", c->site[i].data);
 }
 
+/* ---- holes ---- */
+
+#define HOLE 64 /* MiB */
+#define IN_IT (10u << 20)
+
+static void expect_sparse(struct cluster *c, const char *names)
+{
+	for (int i = 1; i <= SITES; i++)
+		must_shell("cd %s && for f in %s; do test $(stat -c %%b $f) -lt 2048 && cmp $f %s/$f || exit 1; done", c->site[i].data, names, c->site[1].data);
+}
+
+static void holes_stay_holes(void **state)
+{
+	struct cluster *c = *state;
+	struct site *s = &c->site[1];
+
+	must_shell("cd %s && for f in none middle end begin both; do truncate -s %uM $f; done && echo middle | dd of=middle conv=notrunc status=none bs=1 seek=40000000 && "
+		   "echo end | dd of=end conv=notrunc status=none bs=1 seek=%u && echo begin | dd of=begin conv=notrunc status=none && head -c 300000 /dev/urandom | dd of=both conv=notrunc status=none && "
+		   "echo both | dd of=both conv=notrunc status=none bs=1 seek=%u && touch -d '2001-02-03 04:05:06.789' *", s->data, HOLE, HOLE * MIB - 4, HOLE * MIB - 9);
+	list_tree(c, s->data, "before");
+	s->import = true;
+	for (int i = 1; i <= SITES; i++)
+		cluster_start(c, i);
+	site_says(s, "import is complete", 60);
+	cluster_settle(c);
+	expect_as_before(c);
+	expect_sparse(c, "none middle end begin both");
+}
+
+/* A client has written into a hole when the machine loses power: the others have that and this server, whose copy is the one that counts, does not. */
+static void a_hole_that_came_back(void **state)
+{
+	static const struct place at = { BEYOND, 1, 2, false }, written = { .version = 3 };
+	struct cluster *c = *state;
+	struct site *s = &c->site[1];
+	struct block b;
+
+	must_shell("cd %s && truncate -s %uM f && echo middle | dd of=f conv=notrunc status=none bs=1 seek=40000000 && setfattr -n user.k -v v f && "
+		   "touch -d '2001-02-03 04:05:06.789' f", s->data, HOLE);
+	s->import = true;
+	begin(c, &b, &at, 1);
+	wait_place(&b, &at);
+	assert_int_equal(site_write(s, &b.oid, IN_IT, "a client's", 10), NFS4R_OK);
+	wait_place(&b, &written);
+	interrupt(&b, POWER_SYNCED);
+	expect_shell("", "head -c %u %s/f | tail -c 10 | tr -d '\\0'", IN_IT + 10, s->data);
+	go_on(c);
+	expect_sparse(c, "f");
+	expect_shell("middle\n", "tail -c +40000001 %s/f | head -c 7", c->site[2].data);
+}
+
 /* ---- its operations ---- */
 
 static void set_mute(struct site *s, bool mute)
@@ -471,6 +522,8 @@ int main(void)
 		T(a_file_that_is_deleted_at_once),
 		T(names_that_change_meanwhile),
 		T(a_directory_that_moves_is_not_missed),
+		T(holes_stay_holes),
+		T(a_hole_that_came_back),
 		T(its_operations_are_not_parked),
 	};
 
