@@ -66,7 +66,7 @@ static void say_what_owners_have(struct nfs4r_engine *eng, struct telling *t)
 void checkpoint_halt(struct nfs4r_engine *eng)
 {
 	if (nfs4r_store_files_failed(eng->store))
-		engine_halt(eng, "the exported directory could not be synced and may lack what was written lately; check its disk and the room for it, and restart the machine");
+		engine_halt(eng, "the exported directory could not be synced and may lack what was written lately; check its disk and the room for it, and restart");
 	else
 		engine_halt(eng, "a checkpoint failed with an I/O error; check the disk under the Store directory, and restart");
 }

@@ -15,6 +15,9 @@
  *      the newest: an older copy gives what was before the entries that it lacks (doubt_plan.c). The others wait and take all from these.
  *   3. A checkpoint; then entries of others are applied again.
  *
+ * After a run that could not sync the files (log 4.8) it is as after a crash of the machine, whether it crashed or not; and what is there of the bytes in doubt is written once more, first of all, for
+ * it may be in memory only.
+ *
  * Failure modes: a server that may have the bytes is not there: wait, and say for which; like the recovery of the own log's tail (log 4.7) this ends when it is back.
  * Another crash meanwhile: no checkpoint was taken, so marks and entries are still there, and all is done again.
  *
@@ -24,6 +27,8 @@
 #include <stdlib.h>
 
 #include "engine/doubt_int.h"
+
+#define WRITE_BYTES (256u << 10)
 
 /* ---- which ------------------------------------------------------------ */
 
@@ -197,6 +202,7 @@ enum nfs4r_status doubt_begin(struct nfs4r_engine *eng, const struct nfs4r_store
 	pthread_cond_init(&d->cond, NULL);
 	d->open = d->unknown = true;
 	d->machine = !info->tail_intact;
+	d->unsynced = info->files_failed;
 	d->repair.eng = eng;
 	d->repair.doubt = d->repair.strays = true;
 	d->repair.importing = import_any_open(eng);
@@ -216,6 +222,50 @@ static enum nfs4r_status write_kept(void *arg, const struct nfs4r_oid *oid, uint
 	return h.len ? eng->ops->write(eng->ctx, &h, off, data, len, false, NULL) : NFS4R_OK;
 }
 
+/*
+ * Log 4.8: what memory has is perhaps on no disk, and clean to the kernel. Bytes that are fetched and found equal are not written, nor are those that nobody else has. What cannot be read cannot be
+ * kept either.
+ */
+static enum nfs4r_status write_again(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, uint8_t *buf)
+{
+	struct nfs4r_attrs a = { 0 };
+	enum nfs4r_status st;
+	struct nfs4r_lhandle h;
+	uint64_t data;
+	uint32_t len;
+	bool eof;
+
+	nfs4r_handle(eng, oid, &h);
+	if (!h.len || eng->ops->getattr(eng->ctx, &h, &a) != NFS4R_OK)
+		return NFS4R_OK;
+	nfs4r_buf_put(a.acl);
+	for (uint64_t off = 0; a.type == NFS4R_TYPE_FILE && off < a.size; off += len) {
+		st = eng->ops->seek(eng->ctx, &h, off, false, &data, &eof);
+		if (st == NFS4R_NXIO)
+			break;
+		if (st == NFS4R_OK && data > off)
+			off = data;
+		len = WRITE_BYTES;
+		if (off >= a.size || eng->ops->read(eng->ctx, &h, off, buf, &len, &eof) != NFS4R_OK || !len)
+			break;
+		st = eng->ops->write(eng->ctx, &h, off, buf, len, false, NULL);
+		if (st != NFS4R_OK)
+			return st;
+	}
+	return NFS4R_OK;
+}
+
+static enum nfs4r_status write_all_again(struct doubt *d)
+{
+	uint8_t *buf = malloc(WRITE_BYTES);
+	enum nfs4r_status st = buf ? NFS4R_OK : NFS4R_NOMEM;
+
+	for (uint32_t i = 0; st == NFS4R_OK && i < d->repair.n && !d->repair.eng->stopping; i++)
+		st = write_again(d->repair.eng, &d->repair.objs[i].oid, buf);
+	free(buf);
+	return st;
+}
+
 static enum nfs4r_status restore_objects(struct doubt *d)
 {
 	enum nfs4r_status st = collect(d) ? NFS4R_OK : NFS4R_NOMEM;
@@ -227,6 +277,8 @@ static enum nfs4r_status restore_objects(struct doubt *d)
 		st = make_missing(d);
 	if (st == NFS4R_OK)
 		st = repair_tree(&d->repair);
+	if (st == NFS4R_OK && d->unsynced)
+		st = write_all_again(d);
 	if (st == NFS4R_OK && d->machine)
 		st = nfs4r_store_each_kept(d->repair.eng->store, write_kept, d->repair.eng);
 	for (uint32_t i = 0; st == NFS4R_OK && i < d->repair.n; i++)
@@ -254,6 +306,7 @@ bool doubt_restore(struct doubt *d)
 	d->unknown = false;
 	pthread_mutex_unlock(&d->lock);
 	engine_log(eng, NFS4R_LOG_INFO, "volume %s: %s; %u objects that changed shortly before are in doubt", eng->cfg.volume_name,
+		   d->unsynced ? "the exported directory had not been synced" :
 		   d->machine ? "the machine had crashed" : "the server ended amid updates of others", d->repair.n);
 	return true;
 }

@@ -456,6 +456,7 @@ static enum nfs4r_status write_lmdb(struct nfs4r_store *s)
 	if (rc)
 		return db_failed(s, rc);
 	forget_frozen(s);
+	nfs4r_files_good(s);
 	if (!s->active->below)
 		s->aside_bytes = 0; /* there is no hole any more: the next one has its own measure */
 	drop_segments(s);

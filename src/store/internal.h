@@ -522,6 +522,7 @@ struct nfs4r_store {
 	enum nfs4r_status ckpt_status;
 	nfs4r_lsn ckpt_stable[NLOGS];
 	_Atomic bool files_failed; /* final: what the exported files have on the disk can no longer be told */
+	bool files_noted; /* so it was in a run before, and LMDB's position has not moved since */
 	_Atomic uint64_t checkpoints, last_checkpoint_ms;
 
 	struct nfs4r_oid root;
@@ -611,6 +612,10 @@ void nfs4r_flight_fill(struct nfs4r_flight *f, const struct nfs4r_entry *e);
 void nfs4r_flights_free(struct nfs4r_store *s);
 /* Those of @log up to @until will never be committed. */
 void nfs4r_flights_drop(struct nfs4r_store *s, nfs4r_server_id log, nfs4r_lsn until);
+
+/* files.c: that the files could not be synced is noted on the disk; LMDB is behind that now. */
+bool nfs4r_files_noted(const struct nfs4r_store *s);
+void nfs4r_files_good(struct nfs4r_store *s);
 
 /* What was begun is in the journal once more, behind what LMDB will hold. Under change. */
 enum nfs4r_status nfs4r_begun_again(struct nfs4r_store *s);

@@ -313,7 +313,7 @@ static enum nfs4r_status scan_until_settled(struct nfs4r_scan *sc)
 		sc->keep = 0;
 		st = scan_all(sc);
 		if (st == NFS4R_OK && !sc->again) {
-			if (!sc->closed && !same_boot(sc) && sc->inc.counter)
+			if ((sc->s->files_noted || (!sc->closed && !same_boot(sc))) && sc->inc.counter)
 				sc->lost = true;
 			st = new_cut(sc);
 		}
@@ -444,6 +444,7 @@ static enum nfs4r_status recover_journal(struct nfs4r_scan *sc, struct nfs4r_sto
 	struct nfs4r_store *s = sc->s;
 	enum nfs4r_status st;
 
+	info->files_failed = s->files_noted = nfs4r_files_noted(s);
 	st = scan_until_settled(sc);
 	if (st == NFS4R_OK)
 		st = check_logs(sc);

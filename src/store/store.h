@@ -58,8 +58,10 @@ struct nfs4r_store_info {
 	uint64_t inc;		/* this start's incarnation counter, synced before open() returned */
 	uint64_t inc_random;
 	bool created;		/* the store did not exist before */
-	bool tail_intact;	/* same kernel boot as the last run, or a clean close: no appended record is missing.
+	bool tail_intact;	/* same kernel boot as the last run, or a clean close: no appended record is missing (nor, of the files, what was written).
 				 * Once false it stays false, over any stop or crash, until recovered() */
+	bool files_failed;	/* the files could not be synced, and there was no checkpoint since: tail_intact is false whatever the boot, and what memory has of the files in doubt may be on no
+				 * disk, so it is to be written again before the first checkpoint */
 	struct {
 		nfs4r_lsn base;	/* first LSN still readable; applied + 1: none; 0: nothing was ever there */
 		nfs4r_lsn applied, stable;
@@ -212,7 +214,7 @@ enum nfs4r_status nfs4r_store_checkpoint_telling(struct nfs4r_store *s, int (*sy
 /* The same, with nobody who waits. */
 enum nfs4r_status nfs4r_store_checkpoint(struct nfs4r_store *s, int (*sync_files)(void *arg), void *arg, nfs4r_lsn stable[NFS4R_SERVERS_MAX + 1]);
 /*
- * Only the first step of one. IO is final, here and from every later checkpoint: a sync that fails has lost pages, for want of room, too, and the kernel tells that once.
+ * Only the first step of one. IO is final, here and from every later checkpoint: a sync that fails has lost pages, for want of room, too, and the kernel tells that once. The next open hears of it.
  */
 enum nfs4r_status nfs4r_store_sync_files(struct nfs4r_store *s, int (*sync_files)(void *arg), void *arg);
 bool nfs4r_store_files_failed(const struct nfs4r_store *s); /* that has happened. Any thread */

@@ -86,7 +86,7 @@ static void come_back_as_then(struct site *s, unsigned seed, bool machine)
 	else
 		power_release(s->power);
 	cluster_stop(s->cluster, s->id);
-	must_shell("rm -rf %s && mv %s.then %s", s->store, s->store, s->store);
+	must_shell("rm -rf %s && mv %s.then %s && rm -f %s/files-failed", s->store, s->store, s->store, s->store);
 	cut_journal(s->store, c.end);
 	if (machine)
 		snprintf(s->boot, sizeof(s->boot), "boot %u", s->losses);

@@ -60,11 +60,13 @@ static void open_gate(void)
 	pthread_mutex_unlock(&gate.lock);
 }
 
-static int begin(void **state, bool machines)
+static int begin(void **state, bool machines, uint32_t checkpoint_ms)
 {
 	struct cluster *c = cluster_new();
 
 	c->machines = machines;
+	if (checkpoint_ms)
+		c->checkpoint_ms = checkpoint_ms;
 	gate.entered = gate.open = false;
 	c->executors = 1;
 	c->lease_ms = 0; /* nobody is removed */
@@ -74,12 +76,18 @@ static int begin(void **state, bool machines)
 
 static int setup(void **state)
 {
-	return begin(state, false);
+	return begin(state, false, 0);
 }
 
 static int setup_machines(void **state)
 {
-	return begin(state, true);
+	return begin(state, true, 0);
+}
+
+/* Checkpoints are taken only when a test says so. */
+static int setup_still(void **state)
+{
+	return begin(state, true, 600000);
 }
 
 static int teardown(void **state)
@@ -584,7 +592,7 @@ static void a_stop_that_cannot_sync_them_is_none_in_order(void **state)
 
 	assert_non_null(s->eng->doubt);
 	assert_true(s->eng->doubt->machine);
-	site_says(s, "the machine had crashed", 10);
+	site_says(s, "the exported directory had not been synced", 10);
 	cluster_settle(*state);
 }
 
@@ -651,6 +659,57 @@ static void a_file_system_that_turns_out_to_be_full_halts(void **state)
 	a_file_system_that_lost_pages_halts(state, ENOSPC);
 }
 
+/* The machine lives on, and its memory has what the disk lacks. */
+static struct {
+	struct site *s;
+	struct nfs4r_lhandle of;
+	_Atomic uint32_t times;
+	enum nfs4r_status (*write)(void *ctx, const struct nfs4r_lhandle *obj, uint64_t off, const void *bytes, uint32_t len, bool stable, const struct nfs4r_cred *cred);
+} again;
+
+static enum nfs4r_status write_counted(void *ctx, const struct nfs4r_lhandle *obj, uint64_t off, const void *bytes, uint32_t len, bool stable, const struct nfs4r_cred *cred)
+{
+	if (ctx == again.s->ops && obj->len == again.of.len && !memcmp(obj->b, again.of.b, obj->len) && !off && len == 4 && !memcmp(bytes, "text", 4))
+		again.times++;
+	return again.write(ctx, obj, off, bytes, len, stable, cred);
+}
+
+static bool is_noted(const struct site *s)
+{
+	char path[160];
+
+	snprintf(path, sizeof(path), "%s/files-failed", s->store);
+	return access(path, F_OK) == 0;
+}
+
+static void what_is_in_memory_only_is_written_again(void **state)
+{
+	struct nfs4r_lops *table = (struct nfs4r_lops *)(uintptr_t)power_table(); /* a start takes it from there */
+	struct cluster *c = *state;
+	struct site *s = fail_once(c, 0, false);
+	struct nfs4r_oid root = site_root(&c->site[1]), f = make_file(&c->site[1], &root, "f", "text");
+
+	cluster_settle(c);
+	nfs4r_handle(s->eng, &f, &again.of);
+	once.answer = EIO;
+	checkpoint_wake(s->eng, true);
+	site_says(s, "the exported directory could not be synced", 10);
+	assert_true(is_noted(s));
+	again.s = s;
+	again.times = 0;
+	again.write = table->write;
+	table->write = write_counted;
+	expect_doubt(c, s, "boot 0");
+	site_says(s, "nothing is in doubt any more", 10);
+	table->write = again.write;
+	assert_int_equal(again.times, 1);
+	assert_false(is_noted(s));
+	expect_content(s, &f, "text");
+	cluster_stop(c, 3);
+	cluster_start(c, 3);
+	assert_null(s->eng->doubt);
+}
+
 static void pages_that_are_lost_at_the_stop(void **state)
 {
 	expect_doubt(*state, fail_once(*state, EIO, true), "another boot");
@@ -672,6 +731,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_stop_that_cannot_sync_them_is_none_in_order, setup_machines, teardown),
 		cmocka_unit_test_setup_teardown(a_broken_file_system_halts, setup_machines, teardown),
 		cmocka_unit_test_setup_teardown(a_file_system_that_turns_out_to_be_full_halts, setup_machines, teardown),
+		cmocka_unit_test_setup_teardown(what_is_in_memory_only_is_written_again, setup_still, teardown),
 		cmocka_unit_test_setup_teardown(pages_that_are_lost_at_the_stop, setup_machines, teardown),
 	};
 

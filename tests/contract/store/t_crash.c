@@ -728,6 +728,32 @@ static void test_files_that_could_not_be_synced_are_never_taken_for_stable(void 
 	assert_true(f.s->lmdb.pos == lmdb);
 }
 
+/* In the same life of the machine, too, until LMDB is behind it; a stop changes nothing. */
+static void test_files_that_could_not_be_synced_are_in_doubt_at_the_next_start(void **state)
+{
+	int calls = 0;
+
+	for (int k = 0; k < 30; k++)
+		change();
+	assert_int_equal(nfs4r_store_checkpoint(f.s, fail_once, &calls, NULL), NFS4R_IO);
+	for (int i = 0; i < 3; i++) {
+		if (i == 1)
+			fx_close(&f);
+		else
+			fx_crash(&f);
+		fx_open_ok(&f);
+		assert_true(f.info.files_failed);
+		assert_false(f.info.tail_intact);
+		assert_false(nfs4r_store_files_failed(f.s));
+	}
+	fx_checkpoint(&f);
+	assert_int_equal(nfs4r_store_recovered(f.s), NFS4R_OK);
+	fx_crash(&f);
+	fx_open_ok(&f);
+	assert_false(f.info.files_failed);
+	assert_true(f.info.tail_intact);
+}
+
 /* ---- callers that share a checkpoint ---- */
 
 static struct {
@@ -840,6 +866,7 @@ int main(int argc, char **argv)
 		T(test_stable_is_told_before_lmdb),
 		T(test_nothing_is_told_when_files_are_not_synced),
 		T(test_files_that_could_not_be_synced_are_never_taken_for_stable),
+		T(test_files_that_could_not_be_synced_are_in_doubt_at_the_next_start),
 		T(test_who_shares_a_checkpoint_is_told),
 		T(test_random_damage_never_breaks_more_than_open),
 	};
