@@ -2,8 +2,8 @@
 /*
  * Life of the engine, the core's tree port, and the questions about objects.
  *
- * Start: store (lock, journal, incarnation) -> core (rows, positions) -> helpers -> the exported directory -> started() -> what is in doubt
- * -> transport -> timers -> undecided entries. Stop runs it backwards; what is still under way ends as DELAY for its client and
+ * Start: store (lock, journal, incarnation) -> core (rows, positions) -> helpers -> the exported directory -> started() -> transport
+ * -> timers -> what is in doubt -> undecided entries. Stop runs it backwards; what is still under way ends as DELAY for its client and
  * is in the journal.
  */
 #include <stdio.h>
@@ -434,13 +434,14 @@ enum nfs4r_status nfs4r_engine_start(const struct nfs4r_config *cfg, const struc
 	if (st == NFS4R_OK)
 		st = begin(eng, &info, why);
 	if (st == NFS4R_OK) {
-		doubt_start(eng); /* before others are heard: a repair comes behind it, for its checkpoint forgets what is in doubt */
+		doubt_queue(eng); /* before others are heard: a repair comes behind it, for its checkpoint forgets what is in doubt */
 		st = go_online(eng, why);
 	}
 	if (st != NFS4R_OK) {
 		nfs4r_engine_stop(eng);
 		return st;
 	}
+	doubt_start(eng);
 	recover_intents(eng, &info);
 	*out = eng;
 	return NFS4R_OK;

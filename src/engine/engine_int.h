@@ -203,7 +203,8 @@ void repair_start(struct nfs4r_engine *eng, const struct nfs4r_action *a); /* ta
 
 /* ---- doubt.c: after a crash of the machine ---- */
 enum nfs4r_status doubt_begin(struct nfs4r_engine *eng, const struct nfs4r_store_info *info); /* from now on all is in doubt */
-void doubt_start(struct nfs4r_engine *eng); /* settle it; the transport runs */
+void doubt_queue(struct nfs4r_engine *eng); /* settle it before anything is repaired */
+void doubt_start(struct nfs4r_engine *eng); /* the server has started: begin with it */
 bool doubt_is_open(struct nfs4r_engine *eng);
 enum doubt_about { DOUBT_NONE, DOUBT_OPEN, DOUBT_UNKNOWN /* it is not known yet which objects are in doubt */ };
 enum doubt_about doubt_about(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);

@@ -164,7 +164,7 @@ static void event_op(struct nfs4r_engine *eng, uint32_t type, struct opctx *o, b
 	engine_step(eng, &ev);
 }
 
-/* Of an INTENT before the lock is dropped: what needs less room might fit then, and lie behind an LSN of which the journal has nothing, and that nobody fills. */
+/* If there is no room the server halts before the lock is dropped: what needs less might fit then, and lie behind an LSN of which the journal has nothing, and that nobody fills. */
 static enum nfs4r_status begin_entry(struct nfs4r_engine *eng, struct nfs4r_entry *e, nfs4r_journal_pos *sync_first)
 {
 	enum nfs4r_status st = import_begin_by(eng, e);

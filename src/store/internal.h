@@ -335,8 +335,10 @@ enum nfs4r_status nfs4r_seg_check_header(const struct nfs4r_journal *j, const ui
 					 nfs4r_journal_pos start, char *why);
 /* New last segment; on stable storage with the next sync. */
 enum nfs4r_status nfs4r_seg_create(struct nfs4r_journal *j, nfs4r_journal_pos start);
-/* Another description of that file, which is there as long as it is the last one (lay_lock held) or wanted; -1: none. The kernel tells each description of an error once, so who syncs beside
- * nfs4r_jnl_sync() must not do that through the journal's own. */
+/*
+ * Another description of the last file, which begins at @start; -1: none. The kernel tells each description of an error once, so who syncs beside nfs4r_jnl_sync() must not do
+ * that through the journal's own. lay_lock held.
+ */
 int nfs4r_seg_open_again(const struct nfs4r_journal *j, nfs4r_journal_pos start);
 enum nfs4r_status nfs4r_seg_add(struct nfs4r_journal *j, nfs4r_journal_pos start, int fd, uint64_t size);
 /* Starts of the segment files in the directory, ascending; free() the array. */
