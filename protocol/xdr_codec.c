@@ -230,7 +230,7 @@ bool c_control(struct nfs4r_codec *c, struct nfs4r_control *control)
 	       c_range(c, &control->depth, NFS4R_SHALLOW, NFS4R_DEEP_PLUS);
 }
 
-#define ATTR_MASK_ALL (2u * NFS4R_ATTR_SET_IDS_GO - 1)
+#define ATTR_MASK_ALL (2u * NFS4R_ATTR_MTIME_NOW - 1)
 
 bool c_attrs(struct nfs4r_codec *c, struct nfs4r_attrs *a)
 {

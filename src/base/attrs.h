@@ -33,7 +33,7 @@ enum nfs4r_attr_mask { /* which members of struct nfs4r_attrs are set; wire and 
 	NFS4R_ATTR_ACL = 1 << 12,
 	NFS4R_ATTR_ATIME_NOW = 1 << 13, /* request only: set to the primary's clock */
 	NFS4R_ATTR_MTIME_NOW = 1 << 14, /* request only */
-	NFS4R_ATTR_SET_IDS_GO = 1 << 15, /* request only: MODE may take set-id bits away and change nothing else, else MISMATCH */
+	NFS4R_ATTR_SET_IDS_GO = 1 << 15, /* request only, and never sent: MODE may take set-id bits away and change nothing else, else MISMATCH */
 };
 
 struct nfs4r_attrs {

@@ -50,7 +50,7 @@ struct nfs4r_op {
 	uint64_t answered_below;
 	uint32_t generation;	 /* of the log of the server that is asked, as the origin knows it (log 5.6) */
 	uint64_t client;	 /* who asked, for recognising its retry after DELAY; local only, 0 = not known */
-	bool here_only;		 /* executed by this server or not at all: its execution finds its work done in the local tree. Who controls what it needs is asked to let go. Local only */
+	bool here_only;		 /* executed by this server or not at all: it is about the local tree (an import, set-id bits). Who controls what it needs is asked to let go. Local only */
 
 	/* result */
 	enum nfs4r_status status;

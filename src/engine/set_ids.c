@@ -128,6 +128,7 @@ void set_ids_take(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, uint32_
 		return;
 	op->type = NFS4R_OP_SETATTR;
 	op->obj = *oid;
+	op->here_only = true; /* who controls the file by then looks himself */
 	op->attrs.mask = NFS4R_ATTR_MODE | NFS4R_ATTR_SET_IDS_GO;
 	op->attrs.mode = left;
 	nfs4r_update_async(eng, op, NULL, NULL, over, NULL);
