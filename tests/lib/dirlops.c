@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -29,6 +30,7 @@ struct dirlops {
 	enum nfs4r_status write_fault;
 	uint32_t write_part;
 	int write_faults;
+	_Atomic int sync_fault; /* errno */
 	void *user;
 	dirlops_watch_fn watch;
 	void *watch_arg;
@@ -428,7 +430,9 @@ static enum nfs4r_status d_commit(void *ctx, const struct nfs4r_lhandle *h)
 
 static int d_sync_all(void *ctx)
 {
-	return 0; /* tests play machine crashes at the store, not at the kernel */
+	struct dirlops *d = ctx;
+
+	return atomic_exchange(&d->sync_fault, 0); /* tests play machine crashes at the store, not at the kernel */
 }
 
 static enum nfs4r_status d_seek(void *ctx, const struct nfs4r_lhandle *h, uint64_t off, bool hole, uint64_t *result, bool *eof)
@@ -492,6 +496,11 @@ void dirlops_fail_writes(struct dirlops *d, enum nfs4r_status st, uint32_t part,
 	d->write_fault = st;
 	d->write_part = part;
 	d->write_faults = count;
+}
+
+void dirlops_fail_sync(struct dirlops *d, int err)
+{
+	d->sync_fault = err;
 }
 
 void dirlops_set_user(struct dirlops *d, void *user)

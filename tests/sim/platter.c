@@ -584,7 +584,7 @@ static struct directory *directory_at(const char *path, struct platter **p)
 
 static bool is_followed(const char *name)
 {
-	return !strncmp(name, "journal-", 8) || !strcmp(name, "data.mdb");
+	return !strncmp(name, "journal-", 8) || !strcmp(name, "data.mdb") || !strcmp(name, "files-failed");
 }
 
 static void resized(struct inode *i, uint64_t size)

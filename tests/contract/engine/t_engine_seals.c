@@ -478,18 +478,9 @@ static void what_is_undone_waits_for_room(void **state)
 	expect_saved(c);
 }
 
-static _Atomic int sync_answer;
-
-static int sync_all_fails_once(void *ctx)
-{
-	(void)ctx;
-	return atomic_exchange(&sync_answer, 0);
-}
-
 /* Log 4.8: another attempt would find all bytes equal, since they are in memory, and its sync would find nothing to do. */
 static void a_repair_that_cannot_be_synced_halts(void **state)
 {
-	static struct nfs4r_lops table;
 	struct cluster *c = *state;
 	struct site *s = &c->site[3];
 	struct tree t;
@@ -501,12 +492,7 @@ static void a_repair_that_cannot_be_synced_halts(void **state)
 	dirlops_slow_writes(1500);
 	cluster_start(c, 3);
 	site_says(s, "this copy has updates that were given up", 30);
-	sync_answer = ENOSPC;
-	table = *s->eng->ops;
-	table.sync_all = sync_all_fails_once;
-	pthread_mutex_lock(&s->eng->lock);
-	s->eng->ops = &table;
-	pthread_mutex_unlock(&s->eng->lock);
+	dirlops_fail_sync(s->ops, ENOSPC);
 	dirlops_slow_writes(0);
 	site_says(s, "this server stops serving: the exported directory could not be synced", 30);
 	assert_true(said_at(s, "this copy was repaired from server") == SIZE_MAX);
