@@ -227,17 +227,25 @@ static bool explicit_control_is_held_off(struct net *n)
 	return n->sent[NFS4R_MSG_PROPOSE] == asked;
 }
 
-/* Before the control is released, half a round trip after the close; also when CLOSING overtakes the entry that brings the control. */
-static bool closed_file_is_read_from_copies(struct net *n, bool overtaken)
+/* P has deep control of d. Nothing is released while S's disk is slow, but announced. */
+static struct nfs4r_oid announcing(struct net *n)
 {
-	struct nfs4r_oid d = mkdir_in(n, &n->root, "d"), f;
-	struct client *c;
+	struct nfs4r_oid d = mkdir_in(n, &n->root, "d");
 
 	n->cfg.announce_ms = 20;
 	net_retune(n);
 	n->s[S].no_checkpoint = true;
 	claim(n, P, &d, NFS4R_DEEP);
 	net_run(n, 3 * n->delay);
+	return d;
+}
+
+/* Before the control is released, half a round trip after the close; also when CLOSING overtakes the entry that brings the control. */
+static bool closed_file_is_read_from_copies(struct net *n, bool overtaken)
+{
+	struct nfs4r_oid d = announcing(n), f;
+	struct client *c;
+
 	if (overtaken)
 		net_hold(n, P, S, NFS4R_MSG_ENTRIES);
 	c = op_name(n, P, NFS4R_OP_CREATE, &d, "f");
@@ -418,17 +426,12 @@ static bool closed_file_is_changed_while_one_is_away(struct net *n)
 
 /* ---- log 4.7 ----------------------------------------------------------------------------------------- */
 
-/* P made f in d, closed it, and said so: S reads its copy. Nothing is released while S's disk is slow. @before: P's disk as it was without f; NULL: not wanted. */
+/* P made f in d, closed it, and said so: S reads its copy. @before: P's disk as it was without f; NULL: not wanted. */
 static struct nfs4r_oid closed_and_said(struct net *n, struct memtree **before)
 {
-	struct nfs4r_oid d = mkdir_in(n, &n->root, "d"), f;
+	struct nfs4r_oid d = announcing(n), f;
 	struct client *c;
 
-	n->cfg.announce_ms = 20;
-	net_retune(n);
-	n->s[S].no_checkpoint = true;
-	claim(n, P, &d, NFS4R_DEEP);
-	net_run(n, 3 * n->delay);
 	if (before)
 		*before = memtree_clone(n->s[P].tree);
 	c = op_name(n, P, NFS4R_OP_CREATE, &d, "f");
