@@ -12,7 +12,6 @@
  * Without room for one under the Store directory it is tried again at once, and after a lease the server halts. When the exported directory cannot be
  * synced it halts at once, whatever the reason: the kernel has lost what was written there (src/store/files.c).
  */
-#include <time.h>
 
 #include "engine/engine_int.h"
 
@@ -125,10 +124,7 @@ static void rest(struct nfs4r_engine *eng)
 
 		if (now >= until)
 			break;
-		clock_gettime(CLOCK_MONOTONIC, &ts);
-		ts.tv_nsec += (long)(until - now) * 1000000;
-		ts.tv_sec += ts.tv_nsec / 1000000000;
-		ts.tv_nsec %= 1000000000;
+		ts = after_us((until - now) * 1000);
 		pthread_cond_clockwait(&eng->checkpoint_cond, &eng->checkpoint_lock, CLOCK_MONOTONIC, &ts);
 	}
 	pthread_mutex_unlock(&eng->checkpoint_lock);
@@ -141,10 +137,8 @@ static void wait_for_work(struct nfs4r_engine *eng)
 	pthread_mutex_lock(&eng->checkpoint_lock);
 	while (!eng->checkpoint_wanted && !eng->stopping && now_ms() < due) {
 		struct nfs4r_store_stats stats;
-		struct timespec ts;
+		struct timespec ts = after_us(1000000);
 
-		clock_gettime(CLOCK_MONOTONIC, &ts);
-		ts.tv_sec += 1;
 		pthread_cond_clockwait(&eng->checkpoint_cond, &eng->checkpoint_lock, CLOCK_MONOTONIC, &ts);
 		nfs4r_store_get_stats(eng->store, &stats);
 		if (stats.rows_dirty > DIRTY_ROWS_MAX)

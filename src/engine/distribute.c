@@ -14,7 +14,6 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "engine/engine_int.h"
 
@@ -123,17 +122,6 @@ uint64_t distributor_payload_bytes(struct distributor *d)
 	uint64_t n = d->payload_bytes;
 	pthread_mutex_unlock(&d->lock);
 	return n;
-}
-
-static struct timespec after_us(long us)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	ts.tv_nsec += us % 1000000 * 1000;
-	ts.tv_sec += us / 1000000 + ts.tv_nsec / 1000000000;
-	ts.tv_nsec %= 1000000000;
-	return ts;
 }
 
 /* ---- reading bytes back ---- */

@@ -8,7 +8,6 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "engine/engine_int.h"
 
@@ -190,15 +189,12 @@ static uint64_t rest(struct nfs4r_engine *eng, uint64_t most)
 {
 	uint64_t now = now_ms();
 	uint64_t wait = eng->next_timer_ms <= now ? 0 : eng->next_timer_ms - now;
-	struct timespec ts;
 
 	if (wait > most)
 		wait = most;
 	if (wait) {
-		clock_gettime(CLOCK_MONOTONIC, &ts);
-		ts.tv_nsec += (long)wait * 1000000;
-		ts.tv_sec += ts.tv_nsec / 1000000000;
-		ts.tv_nsec %= 1000000000;
+		struct timespec ts = after_us(wait * 1000);
+
 		pthread_cond_clockwait(&eng->timer_cond, &eng->lock, CLOCK_MONOTONIC, &ts);
 	}
 	return now + wait;

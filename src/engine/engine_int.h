@@ -150,8 +150,11 @@ enum nfs4r_status engine_sync_file(struct nfs4r_engine *eng, const struct nfs4r_
 /* Before the bytes change of what the journal keeps bytes of, and the journal is not to keep what changes them (log 4.10). */
 enum nfs4r_status engine_sync_kept(struct nfs4r_engine *eng, const struct nfs4r_entry *e);
 bool is_disk_error(enum nfs4r_status st); /* full or broken */
-int64_t now_real_ns(void);
-uint64_t now_ms(void);
+
+/* ---- clock.c ---- */
+int64_t now_real_ns(void); /* since 1970, of the clock of the day */
+uint64_t now_ms(void);     /* since the machine's start, also while it slept */
+struct timespec after_us(uint64_t us); /* from now on, of CLOCK_MONOTONIC: until when to wait */
 
 /* ---- step.c ---- */
 /* One step; eng->lock held by the caller. */

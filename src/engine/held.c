@@ -15,7 +15,6 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "engine/engine_int.h"
 
@@ -128,13 +127,8 @@ static void unlink_wait(struct nfs4r_engine *eng, struct held_wait *w)
 /* eng->lock held. */
 static void wait_for(struct nfs4r_engine *eng, struct held_wait *w)
 {
-	struct timespec until;
+	struct timespec until = after_us((uint64_t)eng->cfg.op_wait_ms * 1000);
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += eng->cfg.op_wait_ms / 1000;
-	until.tv_nsec += (long)(eng->cfg.op_wait_ms % 1000) * 1000000;
-	until.tv_sec += until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
 	while (!w->held && !eng->stopping && pthread_cond_clockwait(&w->cond, &eng->lock, CLOCK_MONOTONIC, &until) != ETIMEDOUT)
 		;
 }

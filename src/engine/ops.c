@@ -276,15 +276,11 @@ void op_run_remote(struct nfs4r_engine *eng, void *arg)
 
 static bool wait_until(struct nfs4r_engine *eng, struct opctx *o, uint64_t deadline_ms)
 {
-	struct timespec ts;
 	uint64_t now = now_ms();
 
 	if (now >= deadline_ms)
 		return false;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	uint64_t ns = (uint64_t)ts.tv_nsec + (deadline_ms - now) % 1000 * 1000000;
-	ts.tv_sec += (time_t)((deadline_ms - now) / 1000 + ns / 1000000000);
-	ts.tv_nsec = (long)(ns % 1000000000);
+	struct timespec ts = after_us((deadline_ms - now) * 1000);
 	pthread_cond_clockwait(&o->cond, &eng->lock, CLOCK_MONOTONIC, &ts);
 	return true;
 }

@@ -352,7 +352,8 @@ static void write_file(struct save *s, const struct nfs4r_oid *oid)
 	if (fd < 0)
 		return;
 	if (copy_bytes(s, &h, fd, path)) {
-		struct timespec t[2] = { { .tv_nsec = UTIME_OMIT }, { row.mtime / 1000000000, row.mtime % 1000000000 } };
+		long ns = (long)(row.mtime % 1000000000), before = ns < 0; /* before 1970 */
+		struct timespec t[2] = { { .tv_nsec = UTIME_OMIT }, { row.mtime / 1000000000 - before, ns + before * 1000000000 } };
 
 		fchmod(fd, a.mode & 0777);
 		futimens(fd, t);

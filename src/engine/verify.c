@@ -16,7 +16,6 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "engine/ctl_int.h"
 
@@ -432,12 +431,8 @@ static bool work_active(struct run *r)
 
 static void rest(struct run *r)
 {
-	struct timespec ts;
+	struct timespec ts = after_us(20000);
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	ts.tv_nsec += 20000000;
-	ts.tv_sec += ts.tv_nsec / 1000000000;
-	ts.tv_nsec %= 1000000000;
 	pthread_mutex_lock(&runs_lock);
 	pthread_cond_clockwait(&r->cond, &runs_lock, CLOCK_MONOTONIC, &ts);
 	pthread_mutex_unlock(&runs_lock);

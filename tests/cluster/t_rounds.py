@@ -24,7 +24,6 @@ MOUNT = '4.2,actimeo=0,lookupcache=none'
 OPTIONS = ('--rtt', '40ms', '--lease', '15', '--grace', '8', '--images', '96M', '--vers', MOUNT, '--set', 'Promote_After=0')
 EACH = int(os.environ.get('EACH', 2))   # troubles in a round
 SECONDS = 3 + 3 * EACH      # of load in a round
-PAUSE_MAX = 6.0             # Silence, Lease and 2 s
 
 
 # ---- troubles ----------------------------------------------------------------------------------

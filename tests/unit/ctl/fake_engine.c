@@ -401,19 +401,6 @@ const char *view_list(nfs4r_servers set, char *buf, size_t len)
 	return buf;
 }
 
-uint64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
-
-int64_t now_real_ns(void)
-{
-	return (int64_t)time(NULL) * 1000000000;
-}
-
 bool fastpath_local(struct fastpath *fp, const struct nfs4r_oid *oid, bool is_dir)
 {
 	return true;
