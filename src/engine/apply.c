@@ -50,11 +50,33 @@ static enum nfs4r_status exact_attrs(struct nfs4r_engine *eng, const struct nfs4
 	return set.mask ? eng->ops->setattr(eng->ctx, h, &set, NULL, NULL) : NFS4R_OK;
 }
 
+/* A stranger's object is left alone. */
+enum nfs4r_status apply_made_before(struct nfs4r_engine *eng, const struct nfs4r_part *p, const struct nfs4r_lhandle *dirh, const char *name,
+				    struct nfs4r_lhandle *made)
+{
+	struct nfs4r_attrs post = { 0 };
+	struct nfs4r_oid other;
+	enum nfs4r_status st = eng->ops->lookup(eng->ctx, dirh, name, made);
+
+	if (st == NFS4R_OK && nfs4r_by_handle(eng, made, &other) && !nfs4r_oid_eq(&other, &p->oid))
+		return NFS4R_EXIST;
+	if (st == NFS4R_OK)
+		st = eng->ops->getattr(eng->ctx, made, &post);
+	nfs4r_buf_put(post.acl);
+	if (st == NFS4R_OK && (post.type != p->attrs.type || (post.type == NFS4R_TYPE_FILE && post.size != 0 && !(p->attrs.mask & NFS4R_ATTR_SIZE))))
+		return NFS4R_EXIST;
+	if (st == NFS4R_OK && post.type == NFS4R_TYPE_FILE && post.size) /* an import does not write where it has holes */
+		st = exact_attrs(eng, made, &(struct nfs4r_attrs){ .mask = NFS4R_ATTR_SIZE });
+	if (st == NFS4R_OK)
+		st = exact_attrs(eng, made, &p->attrs);
+	return st;
+}
+
 static enum nfs4r_status apply_create(struct nfs4r_engine *eng, struct nfs4r_entry *e, struct nfs4r_part *p)
 {
 	struct nfs4r_lhandle dirh, made;
-	struct nfs4r_attrs post;
-	struct nfs4r_oid dir, other;
+	struct nfs4r_attrs post = { 0 };
+	struct nfs4r_oid dir;
 	struct nfs4r_name_change *n = name_given(e, &p->oid, &dir);
 
 	if (!n)
@@ -62,24 +84,10 @@ static enum nfs4r_status apply_create(struct nfs4r_engine *eng, struct nfs4r_ent
 	nfs4r_handle(eng, &dir, &dirh);
 	if (!dirh.len)
 		return NFS4R_STALE;
-	memset(&post, 0, sizeof(post));
 	enum nfs4r_status st = eng->ops->create(eng->ctx, &dirh, n->name.s, &p->attrs, p->linktext, NULL, &made, &post);
 	nfs4r_buf_put(post.acl);
-	if (st == NFS4R_EXIST) {
-		/* Ours from before a crash: of the right type, without bytes, and not known. A stranger's object is left alone. */
-		st = eng->ops->lookup(eng->ctx, &dirh, n->name.s, &made);
-		if (st == NFS4R_OK && nfs4r_by_handle(eng, &made, &other) && !nfs4r_oid_eq(&other, &p->oid))
-			return NFS4R_EXIST;
-		if (st == NFS4R_OK)
-			st = eng->ops->getattr(eng->ctx, &made, &post);
-		nfs4r_buf_put(post.acl);
-		if (st == NFS4R_OK && (post.type != p->attrs.type || (post.type == NFS4R_TYPE_FILE && post.size != 0 && !(p->attrs.mask & NFS4R_ATTR_SIZE))))
-			return NFS4R_EXIST;
-		if (st == NFS4R_OK && post.type == NFS4R_TYPE_FILE && post.size) /* an import does not write where it has holes */
-			st = exact_attrs(eng, &made, &(struct nfs4r_attrs){ .mask = NFS4R_ATTR_SIZE });
-		if (st == NFS4R_OK)
-			st = exact_attrs(eng, &made, &p->attrs);
-	}
+	if (st == NFS4R_EXIST)
+		st = apply_made_before(eng, p, &dirh, n->name.s, &made);
 	if (st == NFS4R_OK) {
 		e->handle_len = made.len;
 		memcpy(e->handle, made.b, made.len);
@@ -326,14 +334,43 @@ static enum nfs4r_status begin(struct nfs4r_engine *eng, struct apply_job *job)
 	return st == NFS4R_OK ? engine_sync_kept(eng, job->entry) : st;
 }
 
+/* Of all objects of an entry with names (hold.c). The core does not keep entries of two logs apart where one of them leaves an object alone. */
+static void want_locks(const struct apply_job *job, struct held_locks *locks)
+{
+	const struct nfs4r_entry *e = job->entry;
+	bool names = false;
+
+	*locks = (struct held_locks){ .n = 0 };
+	for (uint32_t i = 0; i < e->nparts; i++)
+		names |= e->parts[i].effect == NFS4R_EFF_NAMES;
+	for (uint32_t i = 0; i < e->nparts && names && job->mask; i++)
+		locks->want[locks->n++] = (struct lock_want){ .oid = e->parts[i].oid, .whole = true };
+}
+
+/* Before another try. One that leaves objects alone lets those go on that are changed beside it: it may be the others that have to make room. */
+static void before_retry(struct nfs4r_engine *eng, const struct apply_job *job, struct held_locks *locks)
+{
+	bool partial = locks->n && hold_is_partial(job->entry, job->mask);
+
+	if (partial)
+		locks_drop(eng->locks, locks);
+	nanosleep(&(struct timespec){ .tv_sec = RETRY_S }, NULL);
+	if (partial)
+		locks_take(eng->locks, locks);
+}
+
 void apply_task(struct nfs4r_engine *eng, void *arg)
 {
 	struct apply_job *job = arg;
 	struct nfs4r_entry *e = job->entry;
 	enum nfs4r_status st = job->mask ? NFS4R_DELAY : NFS4R_OK;
 	uint64_t began = now_ms();
+	struct held_locks locks;
 
 	doubt_wait(eng);
+	want_locks(job, &locks);
+	if (locks.n)
+		locks_take(eng->locks, &locks);
 	for (uint32_t tries = 0; job->mask && !eng->stopping; tries++) {
 		st = begin(eng, job);
 		if (st == NFS4R_OK)
@@ -344,7 +381,7 @@ void apply_task(struct nfs4r_engine *eng, void *arg)
 			log_failure(eng, e, st);
 		if (eng->mute || gives_up(eng, st, began))
 			break;
-		nanosleep(&(struct timespec){ .tv_sec = RETRY_S }, NULL);
+		before_retry(eng, job, &locks);
 	}
 	if (st == NFS4R_OK) {
 		touched_forget(eng->touched, e);
@@ -356,6 +393,8 @@ void apply_task(struct nfs4r_engine *eng, void *arg)
 		engine_step(eng, &ev);
 		pthread_mutex_unlock(&eng->lock);
 	}
+	if (locks.n)
+		locks_drop(eng->locks, &locks);
 	for (uint32_t i = 0; eng->ops->changed && i < e->nparts; i++)
 		if (job->mask & 1u << i)
 			eng->ops->changed(eng->ctx, &e->parts[i].oid, e->parts[i].effect == NFS4R_EFF_NAMES);

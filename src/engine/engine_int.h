@@ -200,6 +200,9 @@ struct apply_job {
 	bool begun; /* the journal says that its files may change */
 };
 enum nfs4r_status apply_entry(struct nfs4r_engine *eng, struct nfs4r_entry *e, uint32_t mask);
+/* What has the name is taken for what @p made before a crash: of its type, without bytes, and no other object. EXIST: it is something else. */
+enum nfs4r_status apply_made_before(struct nfs4r_engine *eng, const struct nfs4r_part *p, const struct nfs4r_lhandle *dirh, const char *name,
+				    struct nfs4r_lhandle *made);
 
 /* ---- repair.c ---- */
 void repair_start(struct nfs4r_engine *eng, const struct nfs4r_action *a); /* takes the place of one that runs. eng->lock held */
@@ -242,6 +245,9 @@ enum nfs4r_status hold_stray(struct nfs4r_engine *eng, const struct nfs4r_lhandl
 /* Give the object the name, which is free. A directory that is not in the hidden one stays where it is. */
 enum nfs4r_status hold_place(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, const struct nfs4r_oid *oid,
 			     const struct nfs4r_lhandle *h);
+bool hold_is_in(struct nfs4r_engine *eng, const struct nfs4r_oid *dir, const struct nfs4r_oid *oid); /* has it a name in @dir? */
+/* Is what has the name in the hidden directory, @dirh, what a repair that was broken off made for the object, and the store never heard of? */
+bool hold_is_orphan(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, struct nfs4r_oid *oid);
 void hold_tidy(struct nfs4r_engine *eng); /* away with it if it is empty */
 void hold_look(struct nfs4r_engine *eng); /* at the start: is it there? */
 

@@ -8,6 +8,9 @@
  * own where it is not. What is in the way, or is newly made and has no place yet, waits in the hidden directory under its OID until an entry says where it
  * belongs, or that it is dead. A repair uses the same steps.
  *
+ * A directory that is newer than the entry may be changed by the next entry, of another log, or by an update of this server at the same time. What the store says of it is what
+ * the local file system has only while nobody does that; so whoever changes names has the locks of all objects of the entry until it is committed (apply.c).
+ *
  * Failure modes: every step finds its work done when it is made again. What is not the volume's own is left where it is, and stands in the way.
  *
  * Invariants: clients never see the directory, because they see names of the store only, and the exported directory's link count without it;
@@ -153,6 +156,30 @@ enum nfs4r_status hold_drop(struct nfs4r_engine *eng, const struct nfs4r_oid *oi
 	return st == NFS4R_NOENT ? NFS4R_OK : st;
 }
 
+/* The OID that hold_make() and hold_park() call it by. */
+static bool held_oid(const char *name, struct nfs4r_oid *oid)
+{
+	unsigned long long inc, seq;
+	char same[NFS4R_OID_STRLEN];
+	unsigned creator;
+
+	if (sscanf(name, "%u.%llu.%llu", &creator, &inc, &seq) != 3 || !creator || creator > NFS4R_SERVERS_MAX)
+		return false;
+	nfs4r_oid_make(oid, creator, inc, seq);
+	return strcmp(nfs4r_oid_str(oid, same), name) == 0;
+}
+
+bool hold_is_orphan(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, struct nfs4r_oid *oid)
+{
+	struct nfs4r_lhandle found, h;
+	struct nfs4r_oid owner;
+
+	if (!held_oid(name, oid) || eng->ops->lookup(eng->ctx, dirh, name, &found) != NFS4R_OK || nfs4r_by_handle(eng, &found, &owner))
+		return false;
+	nfs4r_handle(eng, oid, &h);
+	return h.len || nfs4r_store_row(eng->store, oid, NULL) != NFS4R_KNOWN;
+}
+
 enum nfs4r_status hold_park(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, const struct nfs4r_lhandle *h,
 			    const struct nfs4r_oid *oid)
 {
@@ -227,6 +254,21 @@ enum nfs4r_status hold_place(struct nfs4r_engine *eng, const struct nfs4r_lhandl
 	return eng->ops->link(eng->ctx, h, dirh, name, NULL);
 }
 
+/*
+ * Is the object in that directory by its own row? If not, one of the two is newer: the entry that gives it the name comes still, and will; or the one that took
+ * it there comes, and the file may be dead by then, with nobody who knows what its last place here was.
+ */
+bool hold_is_in(struct nfs4r_engine *eng, const struct nfs4r_oid *dir, const struct nfs4r_oid *oid)
+{
+	struct nfs4r_oid parents[NFS4R_PARENTS_MAX];
+	uint32_t n = nfs4r_store_parents(eng->store, oid, parents, NFS4R_PARENTS_MAX);
+
+	for (uint32_t i = 0; i < n && i < NFS4R_PARENTS_MAX; i++)
+		if (nfs4r_oid_eq(&parents[i], dir))
+			return true;
+	return n >= NFS4R_PARENTS_MAX; /* a row that was copied has no more */
+}
+
 /* ---- entries of which not all parts apply ---- */
 
 bool hold_is_partial(const struct nfs4r_entry *e, uint32_t mask)
@@ -238,25 +280,6 @@ bool hold_is_partial(const struct nfs4r_entry *e, uint32_t mask)
 		all &= (mask >> i & 1) != 0;
 	}
 	return names && !all;
-}
-
-static enum nfs4r_status make_created(struct nfs4r_engine *eng, struct nfs4r_entry *e, uint32_t mask)
-{
-	struct nfs4r_lhandle h;
-
-	for (uint32_t i = 0; i < e->nparts; i++) {
-		struct nfs4r_part *p = &e->parts[i];
-
-		if (p->effect != NFS4R_EFF_CREATE || !(mask & 1u << i))
-			continue;
-		nfs4r_handle(eng, &p->oid, &h);
-		enum nfs4r_status st = h.len ? NFS4R_OK : hold_make(eng, &p->oid, &p->attrs, p->linktext, &h);
-		if (st != NFS4R_OK)
-			return st;
-		e->handle_len = h.len;
-		memcpy(e->handle, h.b, h.len);
-	}
-	return NFS4R_OK;
 }
 
 /* What the name has to mean: by the entry, or by the store where the directory is newer. Zero: nothing. */
@@ -283,6 +306,51 @@ static void desired(struct nfs4r_engine *eng, const struct nfs4r_entry *e, uint3
 	}
 }
 
+/* Before a crash it may have been given its name already. */
+static bool find_made(struct nfs4r_engine *eng, const struct nfs4r_entry *e, uint32_t mask, const struct nfs4r_part *made, struct nfs4r_lhandle *h)
+{
+	for (uint32_t i = 0; i < e->nparts; i++) {
+		const struct nfs4r_part *p = &e->parts[i];
+		struct nfs4r_lhandle dirh, none;
+		struct nfs4r_oid oid;
+
+		nfs4r_handle(eng, &p->oid, &dirh);
+		for (uint32_t j = 0; p->effect == NFS4R_EFF_NAMES && dirh.len && j < p->nnames; j++) {
+			desired(eng, e, i, j, mask & 1u << i, &oid, &none);
+			if (nfs4r_oid_eq(&oid, &made->oid) && apply_made_before(eng, made, &dirh, p->names[j].name.s, h) == NFS4R_OK)
+				return true;
+		}
+	}
+	return false;
+}
+
+static enum nfs4r_status make_created(struct nfs4r_engine *eng, struct nfs4r_entry *e, uint32_t mask)
+{
+	struct nfs4r_lhandle h;
+
+	for (uint32_t i = 0; i < e->nparts; i++) {
+		struct nfs4r_part *p = &e->parts[i];
+
+		if (p->effect != NFS4R_EFF_CREATE || !(mask & 1u << i))
+			continue;
+		nfs4r_handle(eng, &p->oid, &h);
+		enum nfs4r_status st = h.len || find_made(eng, e, mask, p, &h) ? NFS4R_OK : hold_make(eng, &p->oid, &p->attrs, p->linktext, &h);
+		if (st != NFS4R_OK)
+			return st;
+		e->handle_len = h.len;
+		memcpy(e->handle, h.b, h.len);
+	}
+	return NFS4R_OK;
+}
+
+static bool is_changed(const struct nfs4r_entry *e, uint32_t mask, const struct nfs4r_oid *oid)
+{
+	for (uint32_t i = 0; i < e->nparts; i++)
+		if (mask & 1u << i && nfs4r_oid_eq(&e->parts[i].oid, oid))
+			return true;
+	return false;
+}
+
 /* One walk over the names: take away what is wrong, or put in what is missing. */
 static enum nfs4r_status each_name(struct nfs4r_engine *eng, const struct nfs4r_entry *e, uint32_t mask, bool place)
 {
@@ -296,8 +364,12 @@ static enum nfs4r_status each_name(struct nfs4r_engine *eng, const struct nfs4r_
 		nfs4r_handle(eng, &p->oid, &dirh);
 		for (uint32_t j = 0; dirh.len && j < p->nnames; j++) {
 			desired(eng, e, i, j, mask & 1u << i, &oid, &h);
-			enum nfs4r_status st = place ? hold_place(eng, &dirh, p->names[j].name.s, &oid, &h) :
-						       hold_clear(eng, &dirh, p->names[j].name.s, &h);
+			enum nfs4r_status st = NFS4R_OK;
+
+			if (!place)
+				st = hold_clear(eng, &dirh, p->names[j].name.s, &h);
+			else if (is_changed(e, mask, &oid) || hold_is_in(eng, &p->oid, &oid))
+				st = hold_place(eng, &dirh, p->names[j].name.s, &oid, &h);
 			if (st != NFS4R_OK)
 				return st;
 		}

@@ -5,7 +5,7 @@
  * Happy path: every name that should not be there, or leads to another object, is taken away: the object waits in the hidden directory, under its OID. Then
  * every name that is missing is given to its object, which is either there or, a file with several names, elsewhere. Since all are
  * taken away before any is given, directories that were moved below each other cannot form a ring. At the end what is dead at the source is
- * removed for good: its bytes were saved, or are dead everywhere.
+ * removed for good: its bytes were saved, or are dead everywhere. So is what an earlier attempt, which a crash broke off, made for objects that are gone since.
  *
  * What a later entry created or moved has no object, or no free one, yet: hold.c puts it where it belongs when that entry comes.
  *
@@ -90,6 +90,8 @@ static enum nfs4r_status fill_dir(struct repair *r, const struct repair_obj *o, 
 
 			after = d[i].cookie;
 			nfs4r_handle(r->eng, &d[i].oid, &h);
+			if (!hold_is_in(r->eng, &o->oid, &d[i].oid))
+				continue;
 			st = hold_place(r->eng, dirh, d[i].name.s, &d[i].oid, &h);
 			if (st != NFS4R_OK)
 				repair_fails(r, st, "the name %.100s in a directory: %s", d[i].name.s, nfs4r_status_str(st));
@@ -157,6 +159,27 @@ static enum nfs4r_status remove_dead(struct repair *r, bool gone)
 	return st;
 }
 
+static enum nfs4r_status drop_orphans(struct repair *r)
+{
+	struct nfs4r_engine *eng = r->eng;
+	struct nfs4r_lhandle dirh;
+	struct nfs4r_oid oid;
+	struct names l = { 0 };
+	enum nfs4r_status st = hold_find(eng, NULL, &dirh);
+
+	if (st == NFS4R_OK)
+		st = eng->ops->readdir(eng->ctx, &dirh, take_name, &l);
+	if (l.failed)
+		st = NFS4R_NOMEM;
+	for (size_t i = 0; i < l.n && st == NFS4R_OK; i++)
+		if (hold_is_orphan(eng, &dirh, l.name[i], &oid)) /* of a store that was lost: it may be what nobody else has */
+			st = r->strays ? hold_stray(eng, &dirh, l.name[i]) : hold_drop(eng, &oid);
+	free(l.name);
+	if (st == NFS4R_NOENT)
+		return NFS4R_OK;
+	return st == NFS4R_OK ? st : repair_fails(r, st, "the hidden directory cannot be emptied: %s", nfs4r_status_str(st));
+}
+
 enum nfs4r_status repair_tree(struct repair *r)
 {
 	enum nfs4r_status st = remove_dead(r, true); /* first: what their handles lead to is not theirs */
@@ -167,6 +190,8 @@ enum nfs4r_status repair_tree(struct repair *r)
 		st = each_dir(r, FILL);
 	if (st == NFS4R_OK)
 		st = remove_dead(r, false);
+	if (st == NFS4R_OK)
+		st = drop_orphans(r);
 	if (st == NFS4R_OK)
 		st = each_dir(r, TIMES);
 	hold_tidy(r->eng);

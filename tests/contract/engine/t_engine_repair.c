@@ -229,6 +229,191 @@ static void the_last_place_is_kept(void **state)
 	forget(s, &f);
 }
 
+/* A directory's row and names as a repair installs them. */
+static void install_names(struct site *s, const struct nfs4r_oid *dir, const struct nfs4r_oid *parent, nfs4r_version version, const char *one, const struct nfs4r_oid *f)
+{
+	struct nfs4r_dirent d = { .cookie = 5, .type = NFS4R_TYPE_FILE };
+	struct nfs4r_install in = { .oid = *dir, .row = { .version = version, .type = NFS4R_TYPE_DIR, .nlink = 2, .nparents = 1 }, .names = &d };
+	struct nfs4r_lhandle h;
+
+	if (one) {
+		d.oid = *f;
+		assert_true(nfs4r_name_set(&d.name, one, strlen(one)));
+		in.nnames = 1;
+	}
+	nfs4r_handle(s->eng, dir, &h);
+	in.handle_len = h.len;
+	memcpy(in.handle, h.b, h.len);
+	in.row.parents[0] = *parent;
+	in.row.parent_names[0] = 1;
+	pthread_mutex_lock(&s->eng->lock);
+	assert_int_equal(nfs4r_store_install(s->eng->store, &in), NFS4R_OK);
+	pthread_mutex_unlock(&s->eng->lock);
+}
+
+/*
+ * a/x -> b/y -> c/z, and c/z is removed. The file came with a repair, and is newer than the first two: of these only b applies, and the last one, of another log,
+ * comes between them.
+ */
+static void a_file_dies_before_its_old_name_goes(void **state)
+{
+	struct cluster *c = *state;
+	struct site *s = &c->site[3];
+	struct nfs4r_oid root = site_root(s), b = make(s, NFS4R_OP_MKDIR, &root, "b"), dir = make(s, NFS4R_OP_MKDIR, &root, "c");
+	struct nfs4r_oid a = make(s, NFS4R_OP_MKDIR, &root, "a"), f = make_file(s, &dir, "z", "moved on");
+	struct nfs4r_entry *e = nfs4r_entry_new();
+
+	cluster_settle(c);
+	name(part(e, &a, NFS4R_EFF_NAMES), "x", NULL);
+	name(part(e, &b, NFS4R_EFF_NAMES), "y", &f);
+	part(e, &f, NFS4R_EFF_PARENT);
+	apply(s, e, 2);
+	install_names(s, &b, &root, 1, "y", &f);
+	nfs4r_entry_put(e);
+
+	e = nfs4r_entry_new();
+	name(part(e, &dir, NFS4R_EFF_NAMES), "z", NULL);
+	part(e, &f, NFS4R_EFF_LINKS);
+	apply(s, e, 1 | 2);
+	forget(s, &f);
+	nfs4r_entry_put(e);
+
+	e = nfs4r_entry_new();
+	name(part(e, &b, NFS4R_EFF_NAMES), "y", NULL);
+	name(part(e, &dir, NFS4R_EFF_NAMES), "z", &f);
+	part(e, &f, NFS4R_EFF_PARENT);
+	apply(s, e, 1);
+	expect_shell("a\nb\nc\n", "find %s -mindepth 1 -printf '%%P\\n' | sort", s->data);
+	nfs4r_entry_put(e);
+}
+
+/* The directory that a file is made in is newer, and has it: after a crash it lies there already. */
+static void a_file_that_was_given_its_name_is_made_once(void **state)
+{
+	struct cluster *c = *state;
+	struct site *s = &c->site[3];
+	struct nfs4r_oid root = site_root(s), a = make(s, NFS4R_OP_MKDIR, &root, "a"), f;
+	struct nfs4r_entry *e = nfs4r_entry_new();
+
+	cluster_settle(c);
+	nfs4r_oid_make(&f, 1, 1, 777777);
+	install_names(s, &a, &root, 1, "x", &f);
+	struct nfs4r_part *p = part(e, &f, NFS4R_EFF_CREATE);
+	p->attrs.mask = NFS4R_ATTR_TYPE | NFS4R_ATTR_MODE;
+	p->attrs.type = NFS4R_TYPE_FILE;
+	p->attrs.mode = 0600;
+	name(part(e, &a, NFS4R_EFF_NAMES), "x", &f);
+	assert_int_equal(apply_entry(s->eng, e, 1), NFS4R_OK);
+	e->handle_len = 0;
+	assert_int_equal(apply_entry(s->eng, e, 1), NFS4R_OK);
+	expect_shell("a\na/x\n", "find %s -mindepth 1 -printf '%%P\\n' | sort", s->data);
+	nfs4r_entry_put(e);
+}
+
+static bool is_here(struct site *s, const struct nfs4r_oid *oid)
+{
+	return nfs4r_store_row(s->eng->store, oid, NULL) == NFS4R_KNOWN;
+}
+
+/* What the store says of a directory and what is in it locally are the same only while nobody changes it. */
+static void names_are_changed_one_after_the_other(void **state)
+{
+	struct cluster *c = *state;
+	struct site *s = &c->site[3];
+	struct nfs4r_oid root = site_root(s), a = make(&c->site[1], NFS4R_OP_MKDIR, &root, "a"), f = make_file(&c->site[1], &a, "f", "f"), g;
+	struct held_locks own = { .n = 1, .want = { { .oid = a, .whole = true } } };
+
+	cluster_settle(c);
+	locks_take(s->eng->locks, &own);
+	g = make_file(&c->site[1], &a, "g", "g"); /* all parts apply */
+	pause_ms(300);
+	assert_false(is_here(s, &g));
+	locks_drop(s->eng->locks, &own);
+	cluster_settle(c);
+
+	struct nfs4r_row row;
+	assert_int_equal(nfs4r_store_row(s->eng->store, &a, &row), NFS4R_KNOWN);
+	install_names(s, &a, &root, row.version + 1000, "g", &g);
+	locks_take(s->eng->locks, &own);
+	assert_int_equal(site_remove(&c->site[1], &a, "f"), NFS4R_OK); /* the directory is newer here */
+	pause_ms(300);
+	assert_true(is_here(s, &f));
+	locks_drop(s->eng->locks, &own);
+	for (int i = 0; i < 500 && is_here(s, &f); i++)
+		pause_ms(10);
+	assert_false(is_here(s, &f));
+}
+
+/* ---- attempts that end early ---- */
+
+static bool is_held(struct site *s)
+{
+	char out[8];
+
+	shell(out, sizeof(out), "ls -A %s/.nfs4r-hold 2>/dev/null | head -c 1", s->data);
+	return out[0];
+}
+
+static struct nfs4r_oid without_file(struct cluster *c, struct site *s, unsigned mib)
+{
+	struct nfs4r_oid root = site_root(s), f = make_file(&c->site[1], &root, "f", "f");
+	static char bytes[1 << 20] = "much";
+
+	for (unsigned i = 0; i < mib; i++)
+		assert_int_equal(site_write(&c->site[1], &f, (uint64_t)i << 20, bytes, sizeof(bytes)), NFS4R_OK);
+	assert_int_equal(site_close(&c->site[1], &f), NFS4R_OK);
+	cluster_settle(c);
+	expect_shell("", "rm %s/f", s->data);
+	forget(s, &f);
+	return f;
+}
+
+static void a_repair_that_is_broken_off_leaves_nothing(void **state)
+{
+	struct nfs4r_action a = { .type = NFS4R_ACT_REPAIR, .to = 1, .all = true };
+	struct cluster *c = *state;
+	struct site *s = &c->site[3];
+	struct nfs4r_oid root = site_root(s);
+	bool held = false;
+
+	without_file(c, s, 200);
+	pthread_mutex_lock(&s->eng->lock);
+	repair_start(s->eng, &a);
+	pthread_mutex_unlock(&s->eng->lock);
+	for (int i = 0; i < 2000 && !held; i++) {
+		pause_ms(1);
+		held = is_held(s);
+	}
+	assert_true(held);
+	pthread_mutex_lock(&s->eng->lock);
+	s->eng->repair.generation++; /* as if another one took its place */
+	pthread_mutex_unlock(&s->eng->lock);
+	assert_int_equal(site_remove(&c->site[1], &root, "f"), NFS4R_OK);
+	for (int i = 0; i < 500 && is_held(s); i++)
+		pause_ms(10);
+	assert_false(is_held(s));
+	repair_all(s, 1);
+	cluster_settle(c);
+	expect_shell("", "ls -A %s", s->data);
+}
+
+/* As above, but the process died: what it had begun to make is found by the next attempt only. What has other names there is for people. */
+static void what_a_crash_left_aside_goes(void **state)
+{
+	struct cluster *c = *state;
+	struct site *s = &c->site[3];
+	struct nfs4r_oid root = site_root(s);
+	char oid[NFS4R_OID_STRLEN];
+	struct nfs4r_oid f = without_file(c, s, 1);
+
+	assert_int_equal(site_remove(&c->site[1], &root, "f"), NFS4R_OK);
+	expect_shell("", "mkdir %s/.nfs4r-hold && echo half >%s/.nfs4r-hold/%s && echo mine >%s/.nfs4r-hold/stray.1", s->data, s->data, nfs4r_oid_str(&f, oid), s->data);
+	repair_all(s, 1);
+	cluster_settle(c);
+	expect_shell(".nfs4r-hold\n.nfs4r-hold/stray.1\n", "find %s -mindepth 1 -printf '%%P\\n' | sort", s->data);
+	expect_shell("", "rm -r %s/.nfs4r-hold", s->data);
+}
+
 /* What is not the volume's is never touched, and said to be in the way. */
 static void strangers_stay(void **state)
 {
@@ -255,6 +440,11 @@ int main(void)
 		T(a_copy_is_made_anew),
 		T(entries_apply_in_part),
 		T(the_last_place_is_kept),
+		T(a_file_dies_before_its_old_name_goes),
+		T(a_file_that_was_given_its_name_is_made_once),
+		T(names_are_changed_one_after_the_other),
+		T(a_repair_that_is_broken_off_leaves_nothing),
+		T(what_a_crash_left_aside_goes),
 		T(strangers_stay),
 	};
 
