@@ -397,6 +397,17 @@ static void a_repair_that_is_broken_off_leaves_nothing(void **state)
 	expect_shell("", "ls -A %s", s->data);
 }
 
+static void wait_no_name(struct site *s, const struct nfs4r_oid *dir, const char *text)
+{
+	struct nfs4r_dirent ent;
+	struct nfs4r_name n;
+
+	assert_true(nfs4r_name_set(&n, text, strlen(text)));
+	for (int i = 0; i < 1000 && nfs4r_store_lookup(s->eng->store, dir, &n, &ent); i++)
+		pause_ms(10);
+	assert_false(nfs4r_store_lookup(s->eng->store, dir, &n, &ent));
+}
+
 /* As above, but the process died: what it had begun to make is found by the next attempt only. What has other names there is for people. */
 static void what_a_crash_left_aside_goes(void **state)
 {
@@ -407,7 +418,8 @@ static void what_a_crash_left_aside_goes(void **state)
 	struct nfs4r_oid f = without_file(c, s, 1);
 
 	assert_int_equal(site_remove(&c->site[1], &root, "f"), NFS4R_OK);
-	expect_shell("", "mkdir %s/.nfs4r-hold && echo half >%s/.nfs4r-hold/%s && echo mine >%s/.nfs4r-hold/stray.1", s->data, s->data, nfs4r_oid_str(&f, oid), s->data);
+	wait_no_name(s, &root, "f"); /* an empty hidden directory would go with that */
+	must_shell("mkdir %s/.nfs4r-hold && echo half >%s/.nfs4r-hold/%s && echo mine >%s/.nfs4r-hold/stray.1", s->data, s->data, nfs4r_oid_str(&f, oid), s->data);
 	repair_all(s, 1);
 	cluster_settle(c);
 	expect_shell(".nfs4r-hold\n.nfs4r-hold/stray.1\n", "find %s -mindepth 1 -printf '%%P\\n' | sort", s->data);
