@@ -350,7 +350,7 @@ static void want_locks(const struct apply_job *job, struct held_locks *locks)
 /* Before another try. One that leaves objects alone lets those go on that are changed beside it: it may be the others that have to make room. */
 static void before_retry(struct nfs4r_engine *eng, const struct apply_job *job, struct held_locks *locks)
 {
-	bool partial = locks->n && hold_is_partial(job->entry, job->mask);
+	bool partial = hold_is_partial(job->entry, job->mask);
 
 	if (partial)
 		locks_drop(eng->locks, locks);

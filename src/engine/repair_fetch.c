@@ -160,7 +160,6 @@ struct fetched {
 	struct nfs4r_lhandle h;
 	bool gone; /* not here, whatever its handle leads to by now */
 	const struct nfs4r_lhandle *found; /* what may be taken for it when it is not here; NULL: nothing */
-	bool made; /* in the hidden directory, and it has no row yet */
 	bool kept; /* what is here was exact for longer than what is there: bytes and extended attributes stay (log 8.3) */
 	nfs4r_version after; /* of the row, later than everything that was asked for; 0: it was not said */
 	struct nfs4r_dirent *names;
@@ -211,10 +210,7 @@ static enum nfs4r_status local_object(struct repair *r, const struct nfs4r_oid *
 	a.mask = NFS4R_ATTR_TYPE | (f->head.attrs.mask & (NFS4R_ATTR_MODE | NFS4R_ATTR_UID | NFS4R_ATTR_GID | NFS4R_ATTR_RDEV));
 	if (a.type == NFS4R_TYPE_SYMLINK)
 		st = fetch_linktext(r, oid, text);
-	if (st != NFS4R_OK)
-		return st;
-	f->made = nfs4r_store_row(eng->store, oid, NULL) != NFS4R_KNOWN;
-	return hold_make(eng, oid, &a, text, &f->h);
+	return st == NFS4R_OK ? hold_make(eng, oid, &a, text, &f->h) : st;
 }
 
 /* Bytes that are equal are not written: holes stay holes, and disks rest. */
@@ -539,7 +535,6 @@ static enum nfs4r_status try_object(struct repair *r, struct repair_obj *o, stru
 		st = unmoved(r, &o->oid, f, &same);
 	if (st == NFS4R_OK && same)
 		st = install(r, &o->oid, f);
-	f->made &= st != NFS4R_OK || !same;
 	*done = same;
 	return st;
 }
@@ -557,8 +552,8 @@ enum nfs4r_status repair_object(struct repair *r, struct repair_obj *o)
 		st = try_object(r, o, &f, &done);
 		nfs4r_read_fini(&f.head);
 	}
-	if (f.made)
-		(void)hold_drop(r->eng, &o->oid);
+	if (nfs4r_store_row(r->eng->store, &o->oid, NULL) != NFS4R_KNOWN)
+		(void)hold_drop(r->eng, &o->oid); /* what was made and not installed */
 	free(f.names);
 	if (st == NFS4R_OK && !done)
 		return repair_fails(r, NFS4R_DELAY, "object %s changes all the time", nfs4r_oid_str(&o->oid, text));

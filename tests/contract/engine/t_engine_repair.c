@@ -38,14 +38,20 @@ static void forget(struct site *s, const struct nfs4r_oid *oid)
 	pthread_mutex_unlock(&s->eng->lock);
 }
 
-static void repair_all(struct site *s, nfs4r_server_id from)
+static void repair_begin(struct site *s, nfs4r_server_id from)
 {
 	struct nfs4r_action a = { .type = NFS4R_ACT_REPAIR, .to = from, .all = true };
-	bool running = true;
 
 	pthread_mutex_lock(&s->eng->lock);
 	repair_start(s->eng, &a);
 	pthread_mutex_unlock(&s->eng->lock);
+}
+
+static void repair_all(struct site *s, nfs4r_server_id from)
+{
+	bool running = true;
+
+	repair_begin(s, from);
 	for (int i = 0; i < 1000 && running; i++) {
 		pause_ms(10);
 		pthread_mutex_lock(&s->eng->lock);
@@ -370,16 +376,13 @@ static struct nfs4r_oid without_file(struct cluster *c, struct site *s, unsigned
 
 static void a_repair_that_is_broken_off_leaves_nothing(void **state)
 {
-	struct nfs4r_action a = { .type = NFS4R_ACT_REPAIR, .to = 1, .all = true };
 	struct cluster *c = *state;
 	struct site *s = &c->site[3];
 	struct nfs4r_oid root = site_root(s);
 	bool held = false;
 
 	without_file(c, s, 200);
-	pthread_mutex_lock(&s->eng->lock);
-	repair_start(s->eng, &a);
-	pthread_mutex_unlock(&s->eng->lock);
+	repair_begin(s, 1);
 	for (int i = 0; i < 2000 && !held; i++) {
 		pause_ms(1);
 		held = is_held(s);
