@@ -99,7 +99,8 @@ struct nfs4r_join_row { /* one claim that is won */
 
 enum nfs4r_nack_reason { NFS4R_NACK_BLOCKED = 1, NFS4R_NACK_UNKNOWN = 2 };
 
-enum nfs4r_read_type { /* what a READ asks for; wire values */
+/* What a READ asks for; wire values. A peer's answer to LOOKUP, READDIR, LOOKUPP, GETXATTR and LISTXATTR also has result_offset = version of oid, looked at afterwards. */
+enum nfs4r_read_type {
 	NFS4R_RD_GETATTR = 1,
 	NFS4R_RD_LOOKUP = 2,	/* oid = directory, name -> result oid, type, attrs */
 	NFS4R_RD_READDIR = 3,	/* oid, cookie, count of names -> names */

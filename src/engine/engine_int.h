@@ -262,6 +262,7 @@ void reads_expire(struct nfs4r_engine *eng, uint64_t now);
 void reads_again(struct nfs4r_engine *eng); /* what waits for somebody to ask is decided again */
 void reads_here(struct nfs4r_engine *eng, nfs4r_server_id owner); /* eng->lock held: so is, soon, what @owner has been asked */
 void reads_forget_answer(struct nfs4r_read *rd); /* what it has of an earlier one */
+nfs4r_version reads_version_said(const struct nfs4r_read *asked, const struct nfs4r_read *answer); /* of the object asked for, of a peer; 0: none, or with the attributes */
 enum nfs4r_status reads_not_here(struct nfs4r_engine *eng, enum nfs4r_known known);
 
 /* ---- reads_promised.c ---- */

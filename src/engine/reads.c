@@ -368,32 +368,38 @@ static void ask_again(struct nfs4r_engine *eng, void *arg)
 		complete(eng, arg);
 }
 
-/* Control 6.9: what the owner says is news to the core when the copy here is older, or when it is no owner any more. */
-static bool is_news(struct nfs4r_engine *eng, const struct nfs4r_read *asked, const struct nfs4r_read *answer, struct nfs4r_event *ev)
+static bool is_older_here(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, nfs4r_version version)
 {
 	struct nfs4r_row row;
 
-	ev->oid = asked->oid;
-	if (answer->status == NFS4R_NOT_PRIMARY)
-		return true;
-	if (answer->status != NFS4R_OK || (asked->type != NFS4R_RD_GETATTR && asked->type != NFS4R_RD_LOOKUP) || !(answer->attrs.mask & NFS4R_ATTR_VERSION))
-		return false;
-	if (asked->type == NFS4R_RD_LOOKUP)
-		ev->oid = answer->result;
-	ev->version = answer->attrs.version;
-	return nfs4r_store_row(eng->store, &ev->oid, &row) != NFS4R_KNOWN || row.version < ev->version;
+	return version && (nfs4r_store_row(eng->store, oid, &row) != NFS4R_KNOWN || row.version < version);
+}
+
+/* Control 6.9: what the owner says is news to the core when the copy here is older, or when it is no owner any more. How many of @ev, which has room for two. */
+static uint32_t news(struct nfs4r_engine *eng, nfs4r_server_id from, const struct nfs4r_read *asked, const struct nfs4r_read *answer, struct nfs4r_event *ev)
+{
+	nfs4r_version attrs = answer->status == NFS4R_OK && answer->attrs.mask & NFS4R_ATTR_VERSION ? answer->attrs.version : 0;
+	nfs4r_version version = asked->type == NFS4R_RD_GETATTR ? attrs : reads_version_said(asked, answer);
+	uint32_t n = 0;
+
+	if (answer->status == NFS4R_NOT_PRIMARY || is_older_here(eng, &asked->oid, version))
+		ev[n++] = (struct nfs4r_event){ .type = NFS4R_EV_TOLD, .peer = from, .oid = asked->oid, .version = version };
+	if (asked->type == NFS4R_RD_LOOKUP && is_older_here(eng, &answer->result, attrs))
+		ev[n++] = (struct nfs4r_event){ .type = NFS4R_EV_TOLD, .peer = from, .oid = answer->result, .version = attrs };
+	return n;
 }
 
 /* Before a client hears @answer. What could not be noted it does not hear. */
 static void note_told(struct nfs4r_engine *eng, nfs4r_server_id from, const struct nfs4r_read *asked, struct nfs4r_read *answer)
 {
-	struct nfs4r_event ev = { .type = NFS4R_EV_TOLD, .peer = from };
+	struct nfs4r_event ev[2];
+	uint32_t n = news(eng, from, asked, answer, ev);
 
-	if (!is_news(eng, asked, answer, &ev))
+	if (!n)
 		return;
 	pthread_mutex_lock(&eng->lock);
-	if (!eng->halted[0])
-		engine_step(eng, &ev);
+	for (uint32_t i = 0; i < n && !eng->halted[0]; i++)
+		engine_step(eng, &ev[i]);
 	if (eng->halted[0])
 		answer->status = NFS4R_DELAY;
 	pthread_mutex_unlock(&eng->lock);

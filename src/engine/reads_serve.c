@@ -220,6 +220,34 @@ static bool copy_will_do(struct nfs4r_engine *eng, nfs4r_server_id asker, struct
 	return true;
 }
 
+static bool says_version(const struct nfs4r_read *rd, enum nfs4r_status st)
+{
+	switch (rd->type) {
+	case NFS4R_RD_LOOKUP:
+	case NFS4R_RD_READDIR:
+	case NFS4R_RD_LOOKUPP:
+	case NFS4R_RD_GETXATTR:
+	case NFS4R_RD_LISTXATTR:
+		return st == NFS4R_OK || st == NFS4R_NOENT || st == NFS4R_NOXATTR;
+	default: /* attributes have it; bytes of an open file may be seen to get older (6.8), and to open it its attributes were asked for; the rest never changes */
+		return false;
+	}
+}
+
+nfs4r_version reads_version_said(const struct nfs4r_read *asked, const struct nfs4r_read *answer)
+{
+	return says_version(asked, answer->status) ? answer->result_offset : 0;
+}
+
+/* Control 6.9. Looked at when the answer is complete: what it shows is of no later version. */
+static void say_version(struct nfs4r_engine *eng, struct nfs4r_read *rd, enum nfs4r_status st)
+{
+	struct nfs4r_row row;
+
+	if (says_version(rd, st) && nfs4r_store_row(eng->store, &rd->oid, &row) == NFS4R_KNOWN)
+		rd->result_offset = row.version;
+}
+
 static void serve_task(struct nfs4r_engine *eng, void *arg)
 {
 	struct serve *s = arg;
@@ -248,6 +276,7 @@ static void serve_task(struct nfs4r_engine *eng, void *arg)
 		st = nfs4r_read_here(eng, rd);
 	if (st == NFS4R_OK && rd->type == NFS4R_RD_LOOKUP)
 		keep_what_is_ours(eng, rd);
+	say_version(eng, rd, st);
 	answer(eng, s, st);
 }
 

@@ -253,6 +253,71 @@ static void a_question_under_way_is_answered_here(void **state)
 	cluster_settle(c);
 }
 
+static nfs4r_version told_of(struct site *s, const struct nfs4r_oid *oid)
+{
+	pthread_mutex_lock(&s->eng->lock);
+	nfs4r_version told = nfs4r_core_closed_at(s->eng->core, oid, 1).told;
+	pthread_mutex_unlock(&s->eng->lock);
+	return told;
+}
+
+#define QUESTIONS 6
+
+/* Control 6.9: whatever of a directory a client was told, and that there is no such name, too, is read at the owner until the copy has it. */
+static void what_is_told_of_names_is_noted(void **state)
+{
+	static const struct {
+		uint32_t type;
+		const char *name;
+		enum nfs4r_status st;
+	} question[QUESTIONS] = {
+		{ NFS4R_RD_LOOKUP, "none", NFS4R_NOENT },
+		{ NFS4R_RD_LOOKUP, "file", NFS4R_OK },
+		{ NFS4R_RD_READDIR, "", NFS4R_OK },
+		{ NFS4R_RD_LOOKUPP, "", NFS4R_OK },
+		{ NFS4R_RD_GETXATTR, "user.none", NFS4R_NOXATTR },
+		{ NFS4R_RD_LISTXATTR, "", NFS4R_OK },
+	};
+	struct cluster *c = *state;
+	struct site *owner = &c->site[1], *asker = &c->site[2];
+	struct nfs4r_oid root = site_root(owner), d, f;
+	enum nfs4r_status st[QUESTIONS];
+	nfs4r_version told[QUESTIONS], there[QUESTIONS];
+	static pthread_mutex_t still = PTHREAD_MUTEX_INITIALIZER; /* nothing is applied there */
+
+	assert_int_equal(site_make(owner, NFS4R_OP_MKDIR, &root, "d", &d), NFS4R_OK);
+	assert_int_equal(site_make(owner, NFS4R_OP_CREATE, &d, "file", &f), NFS4R_OK);
+	cluster_settle(c);
+	wait_asked(asker, &d);
+	pthread_mutex_lock(&still);
+	for (uint32_t i = 0; i < asker->eng->cfg.appliers; i++)
+		pool_run(asker->eng->appliers, wait_for_lock, &still);
+	for (unsigned i = 0; i < QUESTIONS; i++) {
+		struct nfs4r_read rd = { .type = question[i].type, .oid = d };
+		char name[16];
+		bool local = true;
+
+		snprintf(name, sizeof(name), "new%u", i);
+		st[i] = site_make(owner, NFS4R_OP_CREATE, &d, name, NULL);
+		snprintf(rd.name, sizeof(rd.name), "%s", question[i].name);
+		if (st[i] == NFS4R_OK)
+			st[i] = nfs4r_read(asker->eng, &rd, &local);
+		nfs4r_read_fini(&rd);
+		told[i] = local ? 0 : told_of(asker, &d);
+		there[i] = version_at(owner, &d);
+	}
+	nfs4r_version here = version_at(asker, &d);
+
+	pthread_mutex_unlock(&still);
+	for (unsigned i = 0; i < QUESTIONS; i++) {
+		assert_int_equal(st[i], question[i].st);
+		assert_true(here < told[i]);
+		assert_int_equal(told[i], there[i]);
+	}
+	cluster_settle(c);
+	assert_int_equal(told_of(asker, &d), 0);
+}
+
 /* ---- two at once ---- */
 
 struct writing {
@@ -464,6 +529,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_closed_file_is_read_as_it_comes, begin_closing, cluster_teardown),
 		cmocka_unit_test_setup_teardown(a_read_has_all_that_was_closed_before_it, begin_closing, cluster_teardown),
 		cmocka_unit_test_setup_teardown(a_question_under_way_is_answered_here, begin_idle, cluster_teardown),
+		cmocka_unit_test_setup_teardown(what_is_told_of_names_is_noted, begin, cluster_teardown),
 		cmocka_unit_test_setup_teardown(a_small_write_overtakes_the_first_large_one, begin, cluster_teardown),
 		cmocka_unit_test_setup_teardown(a_read_has_all_that_was_done_before_it, begin, cluster_teardown),
 		cmocka_unit_test_setup_teardown(a_database_that_cannot_be_read, begin, cluster_teardown),
