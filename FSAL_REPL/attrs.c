@@ -125,6 +125,7 @@ fsal_status_t repl_getattrs(struct fsal_obj_handle *h, struct fsal_attrlist *out
 	st = getattrs(exp, obj, out);
 	if (FSAL_IS_ERROR(st) && FSAL_TEST_MASK(out->request_mask, ATTR_RDATTR_ERR))
 		out->valid_mask = ATTR_RDATTR_ERR;
+	repl_close_ahead();
 	return st;
 }
 

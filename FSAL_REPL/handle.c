@@ -228,14 +228,15 @@ static bool handle_cmp(struct fsal_obj_handle *a, struct fsal_obj_handle *b)
 	return a == b || (a->fsal == b->fsal && nfs4r_oid_eq(&repl_obj(a)->oid, &repl_obj(b)->oid));
 }
 
-fsal_status_t repl_wire_to_host(struct fsal_export *e, fsal_digesttype_t type, struct gsh_buffdesc *desc, int flags)
+fsal_status_t repl_host_to_key(struct fsal_export *e, struct gsh_buffdesc *desc)
 {
 	return fsalstat(desc->len == sizeof(struct nfs4r_oid) ? ERR_FSAL_NO_ERROR : ERR_FSAL_BADHANDLE, 0);
 }
 
-fsal_status_t repl_host_to_key(struct fsal_export *e, struct gsh_buffdesc *desc)
+fsal_status_t repl_wire_to_host(struct fsal_export *e, fsal_digesttype_t type, struct gsh_buffdesc *desc, int flags)
 {
-	return repl_wire_to_host(e, FSAL_DIGEST_NFSV4, desc, 0);
+	repl_close_ahead();
+	return repl_host_to_key(e, desc);
 }
 
 /* ---- handles out of nothing ---- */

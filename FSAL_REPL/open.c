@@ -507,6 +507,8 @@ fsal_status_t repl_reopen2(struct fsal_obj_handle *h, struct state_t *state, fsa
 	fsal_status_t st;
 	bool pending;
 
+	if (repl_open_meets_close(state))
+		return fsalstat(ERR_FSAL_DELAY, 0);
 	repl_state_get(state, &was);
 	st = sub_reopen(exp, obj, state, &was, flags, &pending);
 	if (!FSAL_IS_ERROR(st) && flags & FSAL_O_TRUNC)
@@ -547,6 +549,7 @@ fsal_status_t repl_close2(struct fsal_obj_handle *h, struct state_t *state)
 		repl_closed(exp, &obj->oid);
 	if (known)
 		__atomic_fetch_sub(&obj->opens, 1, __ATOMIC_RELAXED);
+	repl_close_over(state);
 	return st;
 }
 

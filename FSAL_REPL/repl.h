@@ -357,6 +357,12 @@ bool repl_state_set(const struct state_t *state, const struct repl_open_state *n
 bool repl_state_get(const struct state_t *state, struct repl_open_state *out);
 bool repl_state_forget(const struct state_t *state, struct repl_open_state *old);
 
+/* OPEN and CLOSE of one open state at the same time (close_race.c). */
+
+void repl_close_ahead(void); /* if this request closes something, that comes next; may sleep for a millisecond */
+bool repl_open_meets_close(const struct state_t *state); /* the OPEN that found this state shall come again */
+void repl_close_over(const struct state_t *state);
+
 /* ---- extended attributes (xattrs.c; the sub-FSAL's side: sub_xattrs.c) ---- */
 
 fsal_status_t repl_getxattrs(struct fsal_obj_handle *h, xattrkey4 *name, xattrvalue4 *value);
