@@ -4,26 +4,29 @@
  *
  * All processes of a client's user that have a file open share one open state at the server. Each OPEN makes its seqid one higher, and a CLOSE that says an older
  * one is refused (OLD_STATEID), for its sender did not know of the OPEN. Ganesha 6.5 compares the seqid before it takes the lock of the file's states, and OPEN makes it
- * higher after it has left that lock. So an OPEN may be answered with the next seqid of a state that a CLOSE takes away, and a Linux client waits five seconds for the
- * answer that must have come in between, and that there is none of (its issue 1395).
+ * higher after it has left that lock. So an OPEN may be answered with the next seqid of a state that a CLOSE takes away, or two OPENs with the same one; and a Linux client waits five
+ * seconds for the answer with the one in between, that there is none of (its issue 1395).
  *
  * Happy path: every CLOSE is announced by the handle in front of it (wire_to_host), and by the attributes that are asked for between the two; that is the last that we see of a request
  * before Ganesha compares. An OPEN of a state that is there comes by (reopen2), under the lock. Whoever comes second sees the first one here. The OPEN then hears DELAY, and finds no state or
- * a quiet one when it comes again; the CLOSE waits for a moment, until the OPEN has its number, and is refused as it should be.
+ * a quiet one when it comes again; the CLOSE waits for a moment, until the OPEN has its number, and is refused as it should be. An OPEN behind another one waits, too, until that has its number:
+ * the other one has left the lock for good.
  *
- * Failure modes: a CLOSE that is announced and refused for another reason: its mark ends after CLOSING_US, an OPEN until then waits once more. A thread that stands still for longer than
- * these times, and two states in one slot, of which the later one counts: as without all this. NFSv4.0 numbers all requests of an owner; nothing is done there.
+ * Failure modes: a CLOSE that is announced and refused for another reason: its mark ends after CLOSING_US, an OPEN until then waits once more. An OPEN that fails and never gets its number: it is waited for
+ * TRIES times. A thread that stands still for longer than these times, and two states in one slot, of which the later one counts: as without all this. NFSv4.0 numbers all requests of an owner; nothing is done there.
  */
 #include "repl.h"
 
 #define SLOTS 1024
 #define SETTLE_US 5000	/* from an OPEN's look here until Ganesha has given it its number: some 20, unless the thread has to wait for a processor */
+#define TRY_US 20
+#define TRIES 20
 #define CLOSING_US 50000 /* from a CLOSE's last look here until its state is gone: the same */
 
 struct mark {
 	char other[OTHERSIZE]; /* of the state's stateid */
 	uint64_t at_us;	       /* 0: none */
-	uint32_t seqid;	       /* of an opened state: when all OPENs that came by have their number */
+	uint32_t seqid;	       /* of an opened state: the number of the last OPEN that came by */
 };
 
 static struct {
@@ -73,11 +76,12 @@ static bool is_older(uint32_t seqid, uint32_t than)
 
 static void close_comes(const stateid4 *id)
 {
-	uint64_t now = now_us();
 	struct mark *opened;
 	bool overtaken;
 
 	pthread_mutex_lock(&race.lock);
+	uint64_t now = now_us(); /* no mark is of a later time */
+
 	opened = find(race.opened, id->other, now, SETTLE_US);
 	overtaken = opened != NULL && is_older(id->seqid, opened->seqid);
 	if (!overtaken)
@@ -108,22 +112,38 @@ static bool is_open_request(void)
 	return false;
 }
 
+enum meeting { QUIET, BUSY, MEETS };
+
+/* BUSY: an OPEN before this one has not got its number yet. */
+static enum meeting open_comes(const struct state_t *state, bool last_try)
+{
+	uint32_t seqid = __atomic_load_n(&state->state_seqid, __ATOMIC_ACQUIRE);
+	enum meeting what = QUIET;
+	struct mark *opened;
+
+	pthread_mutex_lock(&race.lock);
+	uint64_t now = now_us();
+
+	opened = find(race.opened, state->stateid_other, now, SETTLE_US);
+	if (find(race.closing, state->stateid_other, now, CLOSING_US) != NULL)
+		what = MEETS;
+	else if (opened != NULL && is_older(seqid, opened->seqid) && !last_try)
+		what = BUSY;
+	else
+		set(race.opened, state->stateid_other, now, seqid + 1);
+	pthread_mutex_unlock(&race.lock);
+	return what;
+}
+
 bool repl_open_meets_close(const struct state_t *state)
 {
-	uint64_t now = now_us();
-	struct mark *opened;
-	bool meets;
+	enum meeting what = QUIET;
 
 	if (!is_open_request())
 		return false;
-	pthread_mutex_lock(&race.lock);
-	meets = find(race.closing, state->stateid_other, now, CLOSING_US) != NULL;
-	opened = find(race.opened, state->stateid_other, now, SETTLE_US);
-	if (!meets)
-		set(race.opened, state->stateid_other, now,
-		    (opened != NULL && is_older(state->state_seqid, opened->seqid) ? opened->seqid : state->state_seqid) + 1);
-	pthread_mutex_unlock(&race.lock);
-	return meets;
+	for (int i = 1; i <= TRIES && (what = open_comes(state, i == TRIES)) == BUSY; i++)
+		nanosleep(&(struct timespec){ .tv_nsec = TRY_US * 1000 }, NULL);
+	return what == MEETS;
 }
 
 void repl_close_over(const struct state_t *state)
