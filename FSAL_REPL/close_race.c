@@ -114,7 +114,7 @@ static bool is_open_request(void)
 
 enum meeting { QUIET, BUSY, MEETS };
 
-/* BUSY: an OPEN before this one has not got its number yet. */
+/* BUSY: an OPEN before this one has not got its number yet; 0: the first one. */
 static enum meeting open_comes(const struct state_t *state, bool last_try)
 {
 	uint32_t seqid = __atomic_load_n(&state->state_seqid, __ATOMIC_ACQUIRE);
@@ -127,7 +127,7 @@ static enum meeting open_comes(const struct state_t *state, bool last_try)
 	opened = find(race.opened, state->stateid_other, now, SETTLE_US);
 	if (find(race.closing, state->stateid_other, now, CLOSING_US) != NULL)
 		what = MEETS;
-	else if (opened != NULL && is_older(seqid, opened->seqid) && !last_try)
+	else if (!last_try && (seqid == 0 || (opened != NULL && is_older(seqid, opened->seqid))))
 		what = BUSY;
 	else
 		set(race.opened, state->stateid_other, now, seqid + 1);
