@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 """Close-to-open and the single order of directory operations, from the logs of clients at three sites.
 
-SECONDS_OF_HISTORY (default 30) and SEED may be set in the environment; the logs are kept when something is violated. On a shared
-bed: with the bed's Directory_Reads; alone: with strict and with local.
+	t_history.py [strict|local]     with this Directory_Reads in a bed of its own; default: on a shared bed with the bed's, alone with both
+
+SECONDS_OF_HISTORY (default 30) and SEED may be set in the environment; the logs are kept when something is violated.
 """
 import collections
 import json
@@ -105,8 +106,9 @@ def one_setting(b, report):
 def main():
     report = bed.Report('history')
     report.check('the checker finds what it must', checker_itself)
-    for setting in ['shared'] if os.environ.get('TB_SHARED') or bed.STOCK else ['strict', 'local']:
-        with bed.Bed.get('--rtt', '40ms', *([] if bed.STOCK else ['--set', f'Directory_Reads={setting}'])) as b:
+    for setting in ['shared'] if os.environ.get('TB_SHARED') or bed.STOCK else sys.argv[1:] or ['strict', 'local']:
+        options = [] if bed.STOCK else ['--set', f'Directory_Reads={setting}', *(['--set', 'Lease=0'] if setting == 'local' else [])]
+        with bed.Bed.get('--rtt', '40ms', *options) as b:
             one_setting(b, report)
     return report.status()
 
