@@ -118,6 +118,14 @@ static void wait_for_lock(struct nfs4r_engine *eng, void *lock)
 	pthread_mutex_unlock(lock);
 }
 
+/* Nobody of the pool does anything until @still, which is held from here on, is unlocked. */
+static void stand_still(struct pool *p, uint32_t threads, pthread_mutex_t *still)
+{
+	pthread_mutex_lock(still);
+	for (uint32_t i = 0; i < threads; i++)
+		pool_run(p, wait_for_lock, still);
+}
+
 /* What does not come while one waits is asked for, and the owner is not waited for again soon. */
 static void bytes_that_do_not_come_are_asked_for(void **state)
 {
@@ -127,9 +135,7 @@ static void bytes_that_do_not_come_are_asked_for(void **state)
 	pthread_mutex_t still = PTHREAD_MUTEX_INITIALIZER; /* nothing is applied there */
 
 	memset(block, 'X', MIB);
-	pthread_mutex_lock(&still);
-	for (uint32_t i = 0; i < asker->eng->cfg.appliers; i++)
-		pool_run(asker->eng->appliers, wait_for_lock, &still);
+	stand_still(asker->eng->appliers, asker->eng->cfg.appliers, &still);
 	assert_int_equal(site_write(&c->site[1], &f, 0, block, MIB), NFS4R_OK);
 	expect_piece(asker, &f, 0, 'X');
 	assert_int_equal(asker->eng->stat_reads_promised, 0);
@@ -239,9 +245,7 @@ static void a_question_under_way_is_answered_here(void **state)
 	assert_int_equal(site_lookup(asker, &l.dir, "file", &l.found), NFS4R_OK); /* since when it ends */
 
 	uint64_t local = asker->eng->stat_reads_local;
-	pthread_mutex_lock(&still);
-	for (uint32_t i = 0; i < owner->eng->cfg.executors; i++)
-		pool_run(owner->eng->executors, wait_for_lock, &still);
+	stand_still(owner->eng->executors, owner->eng->cfg.executors, &still);
 	assert_int_equal(pthread_create(&l.thread, NULL, look, &l), 0);
 	for (int tries = 0; tries < 3000 && !l.over; tries++)
 		pause_ms(1);
@@ -289,9 +293,7 @@ static void what_is_told_of_names_is_noted(void **state)
 	assert_int_equal(site_make(owner, NFS4R_OP_CREATE, &d, "file", &f), NFS4R_OK);
 	cluster_settle(c);
 	wait_asked(asker, &d);
-	pthread_mutex_lock(&still);
-	for (uint32_t i = 0; i < asker->eng->cfg.appliers; i++)
-		pool_run(asker->eng->appliers, wait_for_lock, &still);
+	stand_still(asker->eng->appliers, asker->eng->cfg.appliers, &still);
 	for (unsigned i = 0; i < QUESTIONS; i++) {
 		struct nfs4r_read rd = { .type = question[i].type, .oid = d };
 		char name[16];
