@@ -12,8 +12,8 @@
  * a quiet one when it comes again; the CLOSE waits for a moment, until the OPEN has its number, and is refused as it should be. An OPEN behind another one waits, too, until that has its number:
  * the other one has left the lock for good.
  *
- * Failure modes: a CLOSE that is announced and refused for another reason: its mark ends after CLOSING_US, an OPEN until then waits once more. An OPEN that fails and never gets its number: it is waited for
- * TRIES times. A thread that stands still for longer than these times, and two states in one slot, of which the later one counts: as without all this. NFSv4.0 numbers all requests of an owner; nothing is done there.
+ * Failure modes: a CLOSE that is announced and refused for another reason: its mark ends after CLOSING_US, an OPEN until then waits once more. An OPEN that fails
+ * never gets its number: its mark is taken back. A thread that stands still for longer than these times, and two states in one slot, of which the later one counts: as without all this. NFSv4.0 numbers all requests of an owner; nothing is done there.
  */
 #include "repl.h"
 
@@ -77,17 +77,18 @@ static bool is_older(uint32_t seqid, uint32_t than)
 static void close_comes(const stateid4 *id)
 {
 	struct mark *opened;
-	bool overtaken;
+	bool overtaken, wait;
 
 	pthread_mutex_lock(&race.lock);
 	uint64_t now = now_us(); /* no mark is of a later time */
 
-	opened = find(race.opened, id->other, now, SETTLE_US);
+	opened = find(race.opened, id->other, now, CLOSING_US);
 	overtaken = opened != NULL && is_older(id->seqid, opened->seqid);
-	if (!overtaken)
-		set(race.closing, id->other, now, id->seqid);
+	wait = overtaken && now - opened->at_us < SETTLE_US;
+	if (!overtaken) /* or it would be refused */
+		set(race.closing, id->other, now, 0);
 	pthread_mutex_unlock(&race.lock);
-	if (overtaken)
+	if (wait)
 		nanosleep(&(struct timespec){ .tv_nsec = SETTLE_US * 1000 }, NULL);
 }
 
@@ -144,6 +145,15 @@ bool repl_open_meets_close(const struct state_t *state)
 	for (int i = 1; i <= TRIES && (what = open_comes(state, i == TRIES)) == BUSY; i++)
 		nanosleep(&(struct timespec){ .tv_nsec = TRY_US * 1000 }, NULL);
 	return what == MEETS;
+}
+
+void repl_open_failed(const struct state_t *state)
+{
+	if (!is_open_request())
+		return;
+	pthread_mutex_lock(&race.lock);
+	set(race.opened, state->stateid_other, now_us(), __atomic_load_n(&state->state_seqid, __ATOMIC_ACQUIRE));
+	pthread_mutex_unlock(&race.lock);
 }
 
 void repl_close_over(const struct state_t *state)

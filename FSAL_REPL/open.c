@@ -499,16 +499,12 @@ static fsal_status_t truncate_reopened(struct repl_export *exp, struct repl_obj 
 	return st;
 }
 
-fsal_status_t repl_reopen2(struct fsal_obj_handle *h, struct state_t *state, fsal_openflags_t flags)
+static fsal_status_t reopen(struct repl_export *exp, struct repl_obj *obj, struct state_t *state, fsal_openflags_t flags)
 {
-	struct repl_export *exp = repl_cur_export();
-	struct repl_obj *obj = repl_obj(h);
 	struct repl_open_state was = { 0 };
 	fsal_status_t st;
 	bool pending;
 
-	if (repl_open_meets_close(state))
-		return fsalstat(ERR_FSAL_DELAY, 0);
 	repl_state_get(state, &was);
 	st = sub_reopen(exp, obj, state, &was, flags, &pending);
 	if (!FSAL_IS_ERROR(st) && flags & FSAL_O_TRUNC)
@@ -518,6 +514,18 @@ fsal_status_t repl_reopen2(struct fsal_obj_handle *h, struct state_t *state, fsa
 	if (was.flags & FSAL_O_WRITE && !(flags & FSAL_O_WRITE))
 		complete_writes(exp, obj);
 	remember(exp, obj, state, flags, pending);
+	return st;
+}
+
+fsal_status_t repl_reopen2(struct fsal_obj_handle *h, struct state_t *state, fsal_openflags_t flags)
+{
+	fsal_status_t st;
+
+	if (repl_open_meets_close(state))
+		return fsalstat(ERR_FSAL_DELAY, 0);
+	st = reopen(repl_cur_export(), repl_obj(h), state, flags);
+	if (FSAL_IS_ERROR(st))
+		repl_open_failed(state);
 	return st;
 }
 

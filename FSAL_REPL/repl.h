@@ -361,6 +361,7 @@ bool repl_state_forget(const struct state_t *state, struct repl_open_state *old)
 
 void repl_close_ahead(void); /* if this request closes something, that comes next; may sleep for five milliseconds */
 bool repl_open_meets_close(const struct state_t *state); /* the OPEN that found this state shall come again; may sleep for a millisecond or two */
+void repl_open_failed(const struct state_t *state); /* it will not get its number */
 void repl_close_over(const struct state_t *state);
 
 /* ---- extended attributes (xattrs.c; the sub-FSAL's side: sub_xattrs.c) ---- */

@@ -143,12 +143,21 @@ def closes_beside_a_reader(b):
     return text
 
 
-def one_file_of_two_processes(b):
-    """None of them is kept waiting. Behind Ganesha alone one of two gets between a third and a sixtieth of the other's opens (docs/decisions/0021)."""
+def opens_of(b, count):
+    said = json.loads(b.must_py(1, 'opens.py', '/nfs/opens/f', 8, count, timeout=60))
+    return said['times'], said['longest'], f'opens of each in 8 s: {said["times"]}, the longest {said["longest"]} s'
+
+
+def one_file_of_many_processes(b):
+    """None of them is kept waiting. Behind Ganesha alone one of two gets between a third and a sixtieth of the other's opens, and some of many stand still for five seconds (docs/decisions/0021)."""
+    b.remount('vers=4.2,nconnect=8', [1])       # so that the server has their requests at the same time
     b.sh(1, 'mkdir /nfs/opens && printf content >/nfs/opens/f')
-    times = json.loads(b.must_py(1, 'opens.py', '/nfs/opens/f', 8, 2, timeout=60))
-    bed.expect(min(times) >= max(times) / 2, f'opens of each in 8 s: {times}')
-    return f'opens of each in 8 s: {times}'
+    two, longest, text = opens_of(b, 2)
+    bed.expect(min(two) >= max(two) / 2 and longest < 4, text)
+    _, longest, of_eight = opens_of(b, 8)
+    bed.expect(longest < 4, of_eight)
+    b.remount('vers=4.2', [1])
+    return f'two: {text}; eight: {of_eight}'
 
 
 def main():
@@ -168,7 +177,7 @@ def main():
             for maker in (1, 3):
                 report.check(f'removed while open, made at site {maker}', removed_while_open, b, report, maker)
             report.check('closes beside a reader', closes_beside_a_reader, b)
-            report.check('one file of two processes', one_file_of_two_processes, b)
+            report.check('one file of many processes', one_file_of_many_processes, b)
         report.check('nothing left of open-unlinked files', no_silly_left, b)
         report.check('equal trees through the clients', trees.clients_equal, b)
         report.check('equal trees on the servers\' disks', trees.disks_equal, b)
