@@ -359,6 +359,14 @@ static void before_retry(struct nfs4r_engine *eng, const struct apply_job *job, 
 		locks_take(eng->locks, locks);
 }
 
+void apply_drop(struct nfs4r_engine *eng, void *arg)
+{
+	struct apply_job *job = arg;
+
+	nfs4r_entry_put(job->entry);
+	free(job);
+}
+
 void apply_task(struct nfs4r_engine *eng, void *arg)
 {
 	struct apply_job *job = arg;
@@ -398,6 +406,5 @@ void apply_task(struct nfs4r_engine *eng, void *arg)
 	for (uint32_t i = 0; eng->ops->changed && i < e->nparts; i++)
 		if (job->mask & 1u << i)
 			eng->ops->changed(eng->ctx, &e->parts[i].oid, e->parts[i].effect == NFS4R_EFF_NAMES);
-	nfs4r_entry_put(e);
-	free(job);
+	apply_drop(eng, job);
 }

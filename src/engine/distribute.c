@@ -46,7 +46,7 @@ struct peer_sender {
 struct distributor {
 	struct nfs4r_engine *eng;
 	pthread_mutex_t lock;
-	bool stop;
+	bool begun, stop;
 	struct nfs4r_entry *recent[RECENT]; /* by lsn % RECENT */
 	nfs4r_lsn first, last;		    /* kept: first..last; first > last = none */
 	uint64_t payload_bytes;
@@ -196,6 +196,9 @@ static bool read_back(struct nfs4r_engine *eng, struct nfs4r_entry *e, struct aw
 	if (st == NFS4R_OK) {
 		b->len = len;
 		e->payload = b;
+	} else if (eng->stopping) { /* that may be why */
+		nfs4r_buf_put(b);
+		return false;
 	} else {
 		nfs4r_buf_put(b); /* gone: the entry travels without bytes, a later one explains it */
 	}
@@ -317,7 +320,7 @@ static void *sender(void *arg)
 
 	pthread_mutex_lock(&d->lock);
 	for (;;) {
-		while (!p->head && !p->positions && !d->stop) {
+		while ((!d->begun || (!p->head && !p->positions)) && !d->stop) {
 			p->idle = true;
 			pthread_cond_wait(&p->cond, &d->lock);
 		}
@@ -472,13 +475,26 @@ void distributor_serve(struct distributor *d, nfs4r_servers peers)
 	pthread_mutex_unlock(&d->lock);
 }
 
+static void call_all(struct distributor *d)
+{
+	for (size_t i = 0; i <= NFS4R_SERVERS_MAX; i++)
+		if (d->peers[i].running)
+			pthread_cond_signal(&d->peers[i].cond);
+}
+
+void distributor_begin(struct distributor *d)
+{
+	pthread_mutex_lock(&d->lock);
+	d->begun = true;
+	call_all(d);
+	pthread_mutex_unlock(&d->lock);
+}
+
 void distributor_stop(struct distributor *d)
 {
 	pthread_mutex_lock(&d->lock);
 	d->stop = true;
-	for (size_t i = 0; i <= NFS4R_SERVERS_MAX; i++)
-		if (d->peers[i].running)
-			pthread_cond_signal(&d->peers[i].cond);
+	call_all(d);
 	pthread_mutex_unlock(&d->lock);
 	for (size_t i = 0; i <= NFS4R_SERVERS_MAX; i++)
 		if (d->peers[i].running)

@@ -22,7 +22,6 @@ struct doubt {
 	pthread_cond_t cond;
 	bool open;
 	bool unknown; /* which objects: all of them may be */
-	bool started; /* the server: until then the local file system may not be used for everything */
 	bool machine; /* it crashed; else only updates behind a hole count for nothing (log 4.7), and of those that were being applied a part may be there (4.5) */
 	bool unsynced; /* or is taken for crashed: the files could not be synced (log 4.8), and memory may have what the disk lacks */
 	nfs4r_lsn stable[NFS4R_SERVERS_MAX + 1]; /* of the last checkpoint */

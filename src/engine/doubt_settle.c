@@ -330,24 +330,12 @@ static void each_once(struct round *w)
 	repair_crew(work, w, w->left);
 }
 
-/* A start that fails waits for this thread; and what this one calls may wait until all has started. */
-static bool wait_started(struct doubt *d)
-{
-	struct nfs4r_engine *eng = d->repair.eng;
-
-	pthread_mutex_lock(&d->lock);
-	while (!d->started && !eng->stopping)
-		pthread_cond_wait(&d->cond, &d->lock);
-	pthread_mutex_unlock(&d->lock);
-	return !eng->stopping;
-}
-
 static void doubt_task(struct nfs4r_engine *eng, void *arg)
 {
 	struct round w = { .d = arg };
 	uint64_t said_ms = now_ms() - SAY_EVERY_MS / 2;
 
-	if (!wait_started(w.d) || !doubt_restore(w.d))
+	if (eng->stopping || !doubt_restore(w.d))
 		return;
 	w.left = w.d->repair.n;
 	w.done = calloc(w.left + 1, sizeof(*w.done));
@@ -366,16 +354,4 @@ void doubt_queue(struct nfs4r_engine *eng)
 {
 	if (eng->doubt)
 		pool_run(eng->repairs, doubt_task, eng->doubt);
-}
-
-void doubt_start(struct nfs4r_engine *eng)
-{
-	struct doubt *d = eng->doubt;
-
-	if (!d)
-		return;
-	pthread_mutex_lock(&d->lock);
-	d->started = true;
-	pthread_cond_broadcast(&d->cond);
-	pthread_mutex_unlock(&d->lock);
 }

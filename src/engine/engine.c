@@ -281,9 +281,9 @@ static enum nfs4r_status make_helpers(struct nfs4r_engine *eng)
 	eng->touched = touched_create();
 	eng->set_ids = set_ids_create();
 	eng->promises = promises_create();
-	eng->executors = pool_create(eng, "nfs4r-exec", eng->cfg.executors);
-	eng->appliers = pool_create(eng, "nfs4r-apply", eng->cfg.appliers);
-	eng->repairs = pool_create(eng, "nfs4r-repair", 1);
+	eng->executors = pool_create(eng, "nfs4r-exec", eng->cfg.executors, NULL);
+	eng->appliers = pool_create(eng, "nfs4r-apply", eng->cfg.appliers, apply_drop);
+	eng->repairs = pool_create(eng, "nfs4r-repair", 1, NULL);
 	eng->durable = durable_create(eng);
 	eng->distributor = distributor_create(eng);
 	return eng->locks && eng->fastpath && eng->reads && eng->touched && eng->set_ids && eng->promises && eng->executors && eng->appliers && eng->repairs && eng->durable && eng->distributor ?
@@ -396,6 +396,15 @@ static void init_locks(struct nfs4r_engine *eng)
 	pthread_cond_init(&eng->checkpoint_cond, NULL);
 }
 
+/* The local file system may not be used for everything before the server as a whole has started. */
+static void begin_work(struct nfs4r_engine *eng)
+{
+	pool_begin(eng->repairs); /* settles what is in doubt, for which the others wait */
+	pool_begin(eng->executors);
+	pool_begin(eng->appliers);
+	distributor_begin(eng->distributor);
+}
+
 enum nfs4r_status nfs4r_engine_start(const struct nfs4r_config *cfg, const struct nfs4r_lops *ops, void *ctx, nfs4r_log_fn log, void *log_ctx,
 				     struct nfs4r_engine **out, char *why)
 {
@@ -437,8 +446,8 @@ enum nfs4r_status nfs4r_engine_start(const struct nfs4r_config *cfg, const struc
 		nfs4r_engine_stop(eng);
 		return st;
 	}
-	doubt_start(eng);
 	recover_intents(eng, &info);
+	begin_work(eng);
 	*out = eng;
 	return NFS4R_OK;
 }

@@ -57,11 +57,13 @@ struct held_wait;
 
 /* ---- pool.c ---- */
 typedef void (*task_fn)(struct nfs4r_engine *eng, void *arg);
-struct pool *pool_create(struct nfs4r_engine *eng, const char *name, unsigned threads);
+/* Its threads do nothing before pool_begin(). @drop, or NULL: frees the argument of a task that never runs. */
+struct pool *pool_create(struct nfs4r_engine *eng, const char *name, unsigned threads, task_fn drop);
+void pool_begin(struct pool *p);
 void pool_run(struct pool *p, task_fn fn, void *arg); /* any thread; FIFO; never blocks */
 /* The caller is a thread of @p at the end of its task: the next task that it queues there is one that it will take itself. */
 void pool_returns(struct pool *p);
-void pool_stop(struct pool *p);			      /* runs what is queued, joins; later tasks are kept and never run */
+void pool_stop(struct pool *p);			      /* runs what is queued, if it has begun, and joins; later tasks are kept and never run */
 void pool_destroy(struct pool *p);
 size_t pool_queued(struct pool *p);
 
@@ -176,6 +178,7 @@ void durable_event(struct durable *d, uint32_t event, uint64_t num); /* the core
 /* ---- distribute.c ---- */
 struct distributor *distributor_create(struct nfs4r_engine *eng);
 void distributor_serve(struct distributor *d, nfs4r_servers peers); /* to these, too, from now on. Any thread */
+void distributor_begin(struct distributor *d); /* nothing is sent before: it may have to be read from the local files */
 void distributor_stop(struct distributor *d);
 void distributor_destroy(struct distributor *d);
 void distributor_keep(struct distributor *d, struct nfs4r_entry *e); /* newest own entry, while it may be sent soon */
@@ -192,6 +195,7 @@ uint64_t distributor_payload_bytes(struct distributor *d);
 
 /* ---- apply.c ---- */
 void apply_task(struct nfs4r_engine *eng, void *arg);
+void apply_drop(struct nfs4r_engine *eng, void *arg); /* a task that never runs */
 struct apply_job {
 	struct nfs4r_entry *entry;
 	uint32_t mask;
@@ -210,7 +214,6 @@ void repair_start(struct nfs4r_engine *eng, const struct nfs4r_action *a); /* ta
 /* ---- doubt.c: after a crash of the machine ---- */
 enum nfs4r_status doubt_begin(struct nfs4r_engine *eng, const struct nfs4r_store_info *info); /* from now on all is in doubt */
 void doubt_queue(struct nfs4r_engine *eng); /* settle it before anything is repaired */
-void doubt_start(struct nfs4r_engine *eng); /* the server has started: begin with it */
 bool doubt_is_open(struct nfs4r_engine *eng);
 enum doubt_about { DOUBT_NONE, DOUBT_OPEN, DOUBT_UNKNOWN /* it is not known yet which objects are in doubt */ };
 enum doubt_about doubt_about(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);

@@ -5,6 +5,9 @@
  *
  * Waking a thread costs more than most tasks. A thread that is about to end its own task says so, and then the next task
  * that it queues wakes nobody: entries of one directory, each of which lets the next one go, stay on one thread.
+ *
+ * Nothing runs before the whole server has started: a task may use the local file system, which may wait for that (FSAL_REPL/context.c), and a start that
+ * fails waits for these threads.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +27,8 @@ struct pool {
 	struct task *head, **tail;
 	size_t queued;
 	unsigned idle, called; /* threads that wait; those of them that have been woken and did not run yet */
-	bool stop;
+	bool begun, stop;
+	task_fn drop;
 	unsigned nthreads;
 	pthread_t threads[];
 };
@@ -37,14 +41,14 @@ static void *work(void *arg)
 
 	pthread_mutex_lock(&p->lock);
 	for (;;) {
-		while (!p->head && !p->stop) {
+		while ((!p->head || !p->begun) && !p->stop) {
 			p->idle++;
 			pthread_cond_wait(&p->cond, &p->lock);
 			p->idle--;
 			if (p->called)
 				p->called--;
 		}
-		struct task *t = p->head;
+		struct task *t = p->begun ? p->head : NULL;
 		if (!t)
 			break;
 		p->head = t->next;
@@ -61,13 +65,14 @@ static void *work(void *arg)
 	return NULL;
 }
 
-struct pool *pool_create(struct nfs4r_engine *eng, const char *name, unsigned threads)
+struct pool *pool_create(struct nfs4r_engine *eng, const char *name, unsigned threads, task_fn drop)
 {
 	struct pool *p = calloc(1, sizeof(*p) + threads * sizeof(p->threads[0]));
 
 	if (!p)
 		return NULL;
 	p->eng = eng;
+	p->drop = drop;
 	p->tail = &p->head;
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->cond, NULL);
@@ -84,6 +89,15 @@ struct pool *pool_create(struct nfs4r_engine *eng, const char *name, unsigned th
 		pthread_setname_np(p->threads[i], label);
 	}
 	return p;
+}
+
+void pool_begin(struct pool *p)
+{
+	pthread_mutex_lock(&p->lock);
+	p->begun = true;
+	p->called = p->idle;
+	pthread_cond_broadcast(&p->cond);
+	pthread_mutex_unlock(&p->lock);
 }
 
 void pool_returns(struct pool *p)
@@ -139,10 +153,12 @@ void pool_destroy(struct pool *p)
 	if (!p)
 		return;
 	pool_stop(p);
-	while (p->head) { /* came after the stop; nobody waits for it */
+	while (p->head) { /* it never began, or this came after the stop; nobody waits for it */
 		struct task *t = p->head;
 
 		p->head = t->next;
+		if (p->drop)
+			p->drop(p->eng, t->arg);
 		free(t);
 	}
 	pthread_mutex_destroy(&p->lock);

@@ -494,8 +494,10 @@ struct fake *fake_new(nfs4r_server_id self, const char *folder)
 	f->view.adopted.members = f->view.adopted.voters = f->view.adopted.servers = eng->servers;
 	eng->ready = true;
 	eng->started_at_ms = now_ms();
-	eng->executors = pool_create(eng, "exec", 4);
-	eng->appliers = pool_create(eng, "apply", 1);
+	eng->executors = pool_create(eng, "exec", 4, NULL);
+	eng->appliers = pool_create(eng, "apply", 1, NULL);
+	pool_begin(eng->executors);
+	pool_begin(eng->appliers);
 	fake_add(f, 0, "", NFS4R_TYPE_DIR, "");
 	servers[self] = f;
 	return f;
