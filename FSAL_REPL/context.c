@@ -12,19 +12,31 @@
  * reference on the export while it lasts.
  *
  * Engine threads start before the daemon is up; what they call below exists only after. They wait in
- * repl_wait_ready(). The thread that starts the engine has an op_ctx and does not wait for itself.
+ * repl_wait_ready(). The thread that starts the engine has an op_ctx and does not wait for itself. If it finds something else wrong with the
+ * export and stops the engine, it waits for these threads: then they go on and call nothing.
  */
 #include "repl.h"
 #include "nfs_init.h"
 
-void repl_wait_ready(void)
+#define LOOK_S 2 /* at least half of that, for nfs_init_wait_timeout() counts in whole seconds */
+
+bool repl_wait_ready(struct repl_export *exp)
 {
 	static bool ready;
 
 	if (op_ctx != NULL || __atomic_load_n(&ready, __ATOMIC_ACQUIRE))
-		return;
-	nfs_init_wait();
+		return true;
+	while (nfs_init_wait_timeout(0) != 0) {
+		bool ended = __atomic_load_n(&exp->ended, __ATOMIC_ACQUIRE);
+
+		if (__atomic_load_n(&exp->never, __ATOMIC_ACQUIRE))
+			return false;
+		nfs_init_wait_timeout(LOOK_S);
+		if (ended) /* for a second, so the engine knows it by now */
+			__atomic_store_n(&exp->never, true, __ATOMIC_RELEASE);
+	}
 	__atomic_store_n(&ready, true, __ATOMIC_RELEASE);
+	return true;
 }
 
 void repl_context_enter(struct repl_context *c, struct repl_export *exp, struct fsal_export *layer,

@@ -29,6 +29,7 @@ void repl_export_stop(struct repl_export *exp)
 
 	PTHREAD_RWLOCK_wrlock(&exp->gate);
 	exp->stopped = true;
+	__atomic_store_n(&exp->ended, true, __ATOMIC_RELEASE);
 	eng = exp->eng;
 	exp->eng = NULL;
 	PTHREAD_RWLOCK_unlock(&exp->gate);

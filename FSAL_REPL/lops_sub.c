@@ -19,7 +19,8 @@ enum nfs4r_status repl_visit_enter(struct repl_visit *v, void *ctx, const struct
 	v->exp = ctx;
 	v->sub = NULL;
 	v->kept = NULL;
-	repl_wait_ready();
+	if (!repl_wait_ready(v->exp))
+		return v->status = NFS4R_DELAY;
 	repl_context_enter(&v->ctx, v->exp, v->exp->export.sub_export, cred);
 	if (obj != NULL)
 		st = repl_sub_get(v->exp, obj, &v->kept, &v->sub);

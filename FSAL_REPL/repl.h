@@ -53,6 +53,7 @@ struct repl_export {
 	struct nfs4r_engine *eng;
 	pthread_rwlock_t gate;	/* read: a call into the engine; write: stopping it. gate.c */
 	bool stopped;
+	bool ended, never;	/* stopped for good; before the daemon was up (context.c); atomic */
 	fsal_fsid_t fsid;
 	struct nfs4r_oid root;
 	char *path;		/* exported directory */
@@ -110,7 +111,7 @@ void repl_context_enter(struct repl_context *c, struct repl_export *exp, struct 
 			const struct nfs4r_cred *cred);
 void repl_context_leave(struct repl_context *c);
 /* Engine threads wait here until the daemon is up; others pass. */
-void repl_wait_ready(void);
+bool repl_wait_ready(struct repl_export *exp); /* false: it never will be */
 
 /* ---- answers of other servers within one request of a client (compound.c); any thread with an op_ctx, never blocks ---- */
 

@@ -329,6 +329,23 @@ def full_at_the_writer(b):
         bed.expect(b.sh(s, 'cat /nfs/base/kept') == 'kept\n', f'site {s} lost a file')
 
 
+def mistake_after_a_crash(b, tries=8):
+    """What Ganesha finds wrong with the export when the volume runs already, and what is in doubt after a crash waits for the end of the start: it says so, and the volume is stopped. Threads race here."""
+    b.sh(1, 'for i in $(seq 50); do echo doubtful >/nfs/base/doubt$i; done')
+    bed.eventually(20, lambda: b.sh(SITE, 'cat /nfs/base/doubt*').count('doubtful') == 50, f'site {SITE} lacks files')
+    b.must('server', SITE, 'crash')
+    with Edited(b, r'Pseudo = /data', 'Pseudo = data'):
+        for _ in range(tries):
+            log = start(b)
+            says(log, r'A Pseudo path must be')
+            says(log, r'Errors processing block \(EXPORT\)')
+            b.must('server', SITE, 'kill')
+    log = start(b)
+    says(log, 'the machine had crashed')
+    says(log, 'nothing is in doubt any more')
+    whole_again(b)
+
+
 def handles_everywhere(b):
     """A file is opened at site 1; its handle and inode number are the same bytes at every site."""
     b.sh(1, 'mkdir -p /nfs/handles/d && echo x >/nfs/handles/f && ln -s f /nfs/handles/s && mkfifo /nfs/handles/p && mknod /nfs/handles/c c 1 3')
@@ -407,6 +424,7 @@ def full_disks(report):
         report.check('a full disk at the own server', full_at_the_writer, b)
         report.check('a read-only tree', read_only_tree, b)
         report.check('a full store', full_store, b)
+        report.check('a mistake in the export after a crash of the machine', mistake_after_a_crash, b)
         report.check('equal trees after the full disks', trees.clients_equal, b)
         report.check('nfs4rctl verify after the full disks', trees.verify, b)
 
