@@ -4,7 +4,8 @@
 
 An event is a dict: site, worker, op, t0, t1 (seconds of one clock), result, and
     write  file value trunc         open .. write .. close of a whole file; t0 before open, t1 after close
-    read   file value               open .. read; value '' is an empty file
+    read   file value               open .. read; value '' is an empty file, and so are zeros alone: a client that opened it before it was cut
+                                    reads as many as it was long then, from any NFS server
     create name id | place name id (over what is there) | unlink name | rename name to | look name id (None: no such name)
     list names
 result: 'ok', the name of an errno, or 'unknown' (it may or may not have happened).
@@ -50,7 +51,7 @@ def check_file(events):
     by_value[None] = {'op': 'write', 'value': None, 't0': -INFINITY, 't1': -INFINITY, 'site': 0, 'result': 'ok'}
     bad = []
     for r in reads:
-        if r['value'] == '' and None in by_value:
+        if not r['value'].strip('\0') and None in by_value:
             bad += check_empty(r, writes)
         elif r['value'] not in by_value:
             bad.append(f'from nowhere: {show(r)}')
@@ -60,9 +61,11 @@ def check_file(events):
 
 
 def check_empty(r, writes):
-    """Empty is what a reader may find while a truncating writer has the file open, or before the first write."""
+    """Empty is what a reader may find while a truncating writer has the file open, or before the first write; zeros, only the former."""
     if any(w['trunc'] and w['t0'] < r['t1'] and w['t1'] > r['t0'] for w in writes):
         return []
+    if r['value']:
+        return [f'from nowhere: {show(r)}']
     closed = [w for w in writes if w['t1'] < r['t0']]
     return [f'empty after a close: {show(r)}\n  closed before: {show(max(closed, key=lambda w: w["t1"]))}'] if closed else []
 
