@@ -120,12 +120,18 @@ fsal_status_t repl_getattrs(struct fsal_obj_handle *h, struct fsal_attrlist *out
 	struct repl_obj *obj = repl_obj(h);
 	fsal_status_t st;
 
+	repl_open_over();
 	if (repl_permission_of_open(exp, obj, out, &st))
 		return st;
 	st = getattrs(exp, obj, out);
 	if (FSAL_IS_ERROR(st) && FSAL_TEST_MASK(out->request_mask, ATTR_RDATTR_ERR))
 		out->valid_mask = ATTR_RDATTR_ERR;
-	repl_close_ahead();
+	if (FSAL_IS_ERROR(st)) {
+		repl_close_off();
+	} else if (repl_close_ahead()) {
+		fsal_release_attrs(out);
+		st = fsalstat(ERR_FSAL_DELAY, 0);
+	}
 	return st;
 }
 

@@ -8,31 +8,41 @@
  * seconds for the answer with the one in between, that there is none of (its issue 1395).
  *
  * Happy path: every CLOSE is announced by the handle in front of it (wire_to_host), and by the attributes that are asked for between the two; that is the last that we see of a request
- * before Ganesha compares. An OPEN of a state that is there comes by (reopen2), under the lock. Whoever comes second sees the first one here. The OPEN then hears DELAY, and finds no state or
- * a quiet one when it comes again; the CLOSE waits for a moment, until the OPEN has its number, and is refused as it should be. An OPEN behind another one waits, too, until that has its number:
- * the other one has left the lock for good.
+ * before Ganesha compares. An OPEN of a state that is there comes by (reopen2), under the lock. Whoever comes second sees the first one here. An OPEN behind a CLOSE hears DELAY, and finds no
+ * state or a quiet one when it comes again. So does a CLOSE behind an OPEN that it does not know of, until the client has surely heard of that: Linux, refused earlier, waits
+ * for what it has not heard, and was seen to stand still then. An OPEN behind another one waits for a moment, until that has its number and, since Ganesha reads the number from the state
+ * once more, has come by again for what its client asks for behind it; if that takes long (it waits for a processor, or for another server's attributes of the directory) it hears DELAY, too.
  *
- * Failure modes: a CLOSE that is announced and refused for another reason: its mark ends after CLOSING_US, an OPEN until then waits once more. An OPEN that fails
- * never gets its number: its mark is taken back. A thread that stands still for longer than these times, and two states in one slot, of which the later one counts: as without all this. NFSv4.0 numbers all requests of an owner; nothing is done there.
+ * Failure modes: a CLOSE that is announced and does not come, or is refused for another reason: its mark ends after CLOSING_US, an OPEN until then comes again. An OPEN that fails
+ * never gets its number: its mark is taken back. An OPEN behind which nothing is asked for: the next one hears DELAY for SETTLE_US. A thread that stands still for longer than these times, and two states
+ * in one slot, of which the later one counts: as without all this. NFSv4.0 numbers all requests of an owner; nothing is done there.
  */
 #include "repl.h"
 
 #define SLOTS 1024
-#define SETTLE_US 5000	/* from an OPEN's look here until Ganesha has given it its number: some 20, unless the thread has to wait for a processor */
 #define TRY_US 20
-#define TRIES 20
-#define CLOSING_US 50000 /* from a CLOSE's last look here until its state is gone: the same */
+#define TRIES 20	    /* an OPEN has its number some 20 microseconds after it came by here */
+#define CLOSING_US 1000000  /* from a CLOSE's last look here until its state is gone: the same, unless somebody has the lock */
+#define OPENED_US 60000000 /* no OPEN takes so long */
+#define SETTLE_US 50000	    /* from an OPEN's number until its client has it */
 
 struct mark {
 	char other[OTHERSIZE]; /* of the state's stateid */
 	uint64_t at_us;	       /* 0: none */
-	uint32_t seqid;	       /* of an opened state: the number of the last OPEN that came by */
+	uint32_t seqid;	       /* of the last OPEN that came by, or what a CLOSE says */
+	const struct state_t *state; /* of an opened one; it is there until close2 */
 };
 
 static struct {
 	pthread_mutex_t lock;
 	struct mark opened[SLOTS], closing[SLOTS];
+	struct answer { /* of an OPEN, being made */
+		const struct state_t *state; /* a key only: it may be gone */
+		uint64_t at_us;
+	} answer[SLOTS];
 } race = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static __thread const struct state_t *answers; /* this thread, an OPEN of it; a key only */
 
 static uint64_t now_us(void)
 {
@@ -52,20 +62,51 @@ static struct mark *slot(struct mark *marks, const char *other)
 }
 
 /* NULL, or what is known of @other since @us ago. */
-static struct mark *find(struct mark *marks, const char *other, uint64_t now, uint64_t us)
+static struct mark *find(struct mark *marks, const char *other, uint64_t us)
 {
 	struct mark *m = slot(marks, other);
 
-	return m->at_us && now - m->at_us < us && memcmp(m->other, other, OTHERSIZE) == 0 ? m : NULL;
+	return m->at_us && now_us() - m->at_us < us && memcmp(m->other, other, OTHERSIZE) == 0 ? m : NULL;
 }
 
-static void set(struct mark *marks, const char *other, uint64_t now, uint32_t seqid)
+static void set(struct mark *marks, const char *other, uint32_t seqid, const struct state_t *state)
 {
 	struct mark *m = slot(marks, other);
 
 	memcpy(m->other, other, OTHERSIZE);
-	m->at_us = now;
+	m->at_us = now_us();
 	m->seqid = seqid;
+	m->state = state;
+}
+
+static void clear(struct mark *marks, const char *other)
+{
+	struct mark *m = slot(marks, other);
+
+	if (memcmp(m->other, other, OTHERSIZE) == 0)
+		*m = (struct mark){ .at_us = 0 };
+}
+
+static struct answer *answer_of(const struct state_t *state)
+{
+	return &race.answer[((uintptr_t)state >> 5) % SLOTS];
+}
+
+static void begin_answer(const struct state_t *state)
+{
+	*answer_of(state) = (struct answer){ .state = state, .at_us = now_us() };
+}
+
+static void end_answer(const struct state_t *state)
+{
+	if (answer_of(state)->state == state)
+		answer_of(state)->state = NULL;
+}
+
+/* Its number is in the state already, and may be read from there once more. */
+static bool is_being_answered(const struct state_t *state)
+{
+	return answer_of(state)->state == state && now_us() - answer_of(state)->at_us < SETTLE_US;
 }
 
 /* 0 means whatever is the newest. */
@@ -74,33 +115,72 @@ static bool is_older(uint32_t seqid, uint32_t than)
 	return seqid != 0 && (int32_t)(seqid - than) < 0;
 }
 
-static void close_comes(const stateid4 *id)
+static uint32_t seqid_of(const struct state_t *state)
 {
-	struct mark *opened;
-	bool overtaken, wait;
-
-	pthread_mutex_lock(&race.lock);
-	uint64_t now = now_us(); /* no mark is of a later time */
-
-	opened = find(race.opened, id->other, now, CLOSING_US);
-	overtaken = opened != NULL && is_older(id->seqid, opened->seqid);
-	wait = overtaken && now - opened->at_us < SETTLE_US;
-	if (!overtaken) /* or it would be refused */
-		set(race.closing, id->other, now, 0);
-	pthread_mutex_unlock(&race.lock);
-	if (wait)
-		nanosleep(&(struct timespec){ .tv_nsec = SETTLE_US * 1000 }, NULL);
+	return __atomic_load_n(&state->state_seqid, __ATOMIC_ACQUIRE);
 }
 
-void repl_close_ahead(void)
+/* The OPEN that came by last has not got its number yet. */
+static bool is_numberless(const struct mark *opened)
+{
+	return opened != NULL && is_older(seqid_of(opened->state), opened->seqid);
+}
+
+enum meeting { QUIET, BUSY, MEETS };
+
+/* BUSY: an OPEN that it does not know of has not got its number yet. */
+static enum meeting close_comes(const stateid4 *id)
+{
+	enum meeting what = QUIET;
+	struct mark *opened;
+
+	pthread_mutex_lock(&race.lock);
+	opened = find(race.opened, id->other, OPENED_US);
+	if (opened == NULL || !is_older(id->seqid, opened->seqid))
+		set(race.closing, id->other, id->seqid, NULL);
+	else if (is_numberless(opened) || now_us() - opened->at_us < SETTLE_US)
+		what = BUSY; /* else it will be refused, and hinders nobody */
+	pthread_mutex_unlock(&race.lock);
+	return what;
+}
+
+static void pause_a_bit(void)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = TRY_US * 1000 }, NULL);
+}
+
+/* The next stateid that the request under way closes, from its *@i-th operation on, or NULL. */
+static const stateid4 *next_close(u_int *i)
 {
 	const COMPOUND4args *c = repl_compound_args();
 
-	if (c == NULL || c->minorversion == 0)
-		return;
-	for (u_int i = 0; i < c->argarray.argarray_len; i++)
-		if (c->argarray.argarray_val[i].argop == NFS4_OP_CLOSE)
-			close_comes(&c->argarray.argarray_val[i].nfs_argop4_u.opclose.open_stateid);
+	while (c != NULL && c->minorversion != 0 && *i < c->argarray.argarray_len) {
+		const nfs_argop4 *op = &c->argarray.argarray_val[(*i)++];
+
+		if (op->argop == NFS4_OP_CLOSE)
+			return &op->nfs_argop4_u.opclose.open_stateid;
+	}
+	return NULL;
+}
+
+bool repl_close_ahead(void)
+{
+	enum meeting what = QUIET;
+	const stateid4 *id;
+
+	for (u_int i = 0; what == QUIET && (id = next_close(&i)) != NULL;)
+		what = close_comes(id);
+	return what == BUSY;
+}
+
+void repl_close_off(void)
+{
+	const stateid4 *id;
+
+	pthread_mutex_lock(&race.lock);
+	for (u_int i = 0; (id = next_close(&i)) != NULL;)
+		clear(race.closing, id->other);
+	pthread_mutex_unlock(&race.lock);
 }
 
 static bool is_open_request(void)
@@ -113,38 +193,59 @@ static bool is_open_request(void)
 	return false;
 }
 
-enum meeting { QUIET, BUSY, MEETS };
-
-/* BUSY: an OPEN before this one has not got its number yet; 0: the first one. */
-static enum meeting open_comes(const struct state_t *state, bool last_try)
+/* BUSY: an OPEN before this one has not got its number yet, or not into its answer; 0: the first one. */
+static enum meeting open_comes(const struct state_t *state)
 {
-	uint32_t seqid = __atomic_load_n(&state->state_seqid, __ATOMIC_ACQUIRE);
 	enum meeting what = QUIET;
-	struct mark *opened;
+	const struct mark *closing;
 
 	pthread_mutex_lock(&race.lock);
-	uint64_t now = now_us();
+	uint32_t seqid = seqid_of(state);
 
-	opened = find(race.opened, state->stateid_other, now, SETTLE_US);
-	if (find(race.closing, state->stateid_other, now, CLOSING_US) != NULL)
+	closing = find(race.closing, state->stateid_other, CLOSING_US);
+	if (closing != NULL && !is_older(closing->seqid, seqid)) { /* or it is refused */
 		what = MEETS;
-	else if (!last_try && (seqid == 0 || (opened != NULL && is_older(seqid, opened->seqid))))
+	} else if (seqid == 0 || is_numberless(find(race.opened, state->stateid_other, OPENED_US))) {
 		what = BUSY;
-	else
-		set(race.opened, state->stateid_other, now, seqid + 1);
+		begin_answer(state);
+	} else if (is_being_answered(state)) {
+		what = BUSY;
+	} else {
+		set(race.opened, state->stateid_other, seqid + 1, state);
+		begin_answer(answers = state);
+	}
 	pthread_mutex_unlock(&race.lock);
 	return what;
 }
 
-bool repl_open_meets_close(const struct state_t *state)
+void repl_open_begun(const struct state_t *state)
 {
-	enum meeting what = QUIET;
+	if (!is_open_request())
+		return;
+	pthread_mutex_lock(&race.lock);
+	begin_answer(answers = state);
+	pthread_mutex_unlock(&race.lock);
+}
+
+void repl_open_over(void)
+{
+	if (answers == NULL || !repl_compound_has_opened())
+		return;
+	pthread_mutex_lock(&race.lock);
+	end_answer(answers);
+	pthread_mutex_unlock(&race.lock);
+	answers = NULL;
+}
+
+bool repl_open_comes_early(const struct state_t *state)
+{
+	enum meeting what;
 
 	if (!is_open_request())
 		return false;
-	for (int i = 1; i <= TRIES && (what = open_comes(state, i == TRIES)) == BUSY; i++)
-		nanosleep(&(struct timespec){ .tv_nsec = TRY_US * 1000 }, NULL);
-	return what == MEETS;
+	for (int tries = 1; (what = open_comes(state)) == BUSY && tries < TRIES; tries++)
+		pause_a_bit();
+	return what != QUIET;
 }
 
 void repl_open_failed(const struct state_t *state)
@@ -152,17 +253,16 @@ void repl_open_failed(const struct state_t *state)
 	if (!is_open_request())
 		return;
 	pthread_mutex_lock(&race.lock);
-	set(race.opened, state->stateid_other, now_us(), __atomic_load_n(&state->state_seqid, __ATOMIC_ACQUIRE));
+	set(race.opened, state->stateid_other, seqid_of(state), state);
+	end_answer(state);
 	pthread_mutex_unlock(&race.lock);
 }
 
 void repl_close_over(const struct state_t *state)
 {
-	struct mark *m;
-
 	pthread_mutex_lock(&race.lock);
-	m = find(race.closing, state->stateid_other, now_us(), CLOSING_US);
-	if (m != NULL)
-		m->at_us = 0;
+	clear(race.closing, state->stateid_other);
+	clear(race.opened, state->stateid_other);
+	end_answer(state);
 	pthread_mutex_unlock(&race.lock);
 }

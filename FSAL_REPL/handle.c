@@ -235,7 +235,8 @@ fsal_status_t repl_host_to_key(struct fsal_export *e, struct gsh_buffdesc *desc)
 
 fsal_status_t repl_wire_to_host(struct fsal_export *e, fsal_digesttype_t type, struct gsh_buffdesc *desc, int flags)
 {
-	repl_close_ahead();
+	if (repl_close_ahead())
+		return fsalstat(ERR_FSAL_DELAY, 0);
 	return repl_host_to_key(e, desc);
 }
 

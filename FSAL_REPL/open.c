@@ -390,12 +390,10 @@ static fsal_status_t open_or_create(struct repl_export *exp, struct fsal_obj_han
 	return st;
 }
 
-fsal_status_t repl_open2(struct fsal_obj_handle *h, struct state_t *state, fsal_openflags_t flags,
-			 enum fsal_create_mode mode, const char *name, struct fsal_attrlist *in,
-			 fsal_verifier_t verifier, struct fsal_obj_handle **out, struct fsal_attrlist *attrs_out,
-			 bool *caller_perm_check, struct fsal_attrlist *pre, struct fsal_attrlist *post)
+static fsal_status_t open_any(struct repl_export *exp, struct fsal_obj_handle *h, struct state_t *state, fsal_openflags_t flags, enum fsal_create_mode mode,
+			      const char *name, struct fsal_attrlist *in, fsal_verifier_t verifier, struct fsal_obj_handle **out,
+			      struct fsal_attrlist *attrs_out, bool *caller_perm_check, struct fsal_attrlist *pre, struct fsal_attrlist *post)
 {
-	struct repl_export *exp = repl_cur_export();
 	struct repl_obj *obj = NULL;
 	fsal_status_t st;
 
@@ -420,6 +418,18 @@ fsal_status_t repl_open2(struct fsal_obj_handle *h, struct state_t *state, fsal_
 		return st;
 	}
 	*out = &obj->handle;
+	return st;
+}
+
+fsal_status_t repl_open2(struct fsal_obj_handle *h, struct state_t *state, fsal_openflags_t flags,
+			 enum fsal_create_mode mode, const char *name, struct fsal_attrlist *in,
+			 fsal_verifier_t verifier, struct fsal_obj_handle **out, struct fsal_attrlist *attrs_out,
+			 bool *caller_perm_check, struct fsal_attrlist *pre, struct fsal_attrlist *post)
+{
+	fsal_status_t st = open_any(repl_cur_export(), h, state, flags, mode, name, in, verifier, out, attrs_out, caller_perm_check, pre, post);
+
+	if (!FSAL_IS_ERROR(st) && state != NULL)
+		repl_open_begun(state);
 	return st;
 }
 
@@ -521,7 +531,7 @@ fsal_status_t repl_reopen2(struct fsal_obj_handle *h, struct state_t *state, fsa
 {
 	fsal_status_t st;
 
-	if (repl_open_meets_close(state))
+	if (repl_open_comes_early(state))
 		return fsalstat(ERR_FSAL_DELAY, 0);
 	st = reopen(repl_cur_export(), repl_obj(h), state, flags);
 	if (FSAL_IS_ERROR(st))

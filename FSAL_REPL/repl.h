@@ -127,6 +127,7 @@ void repl_compound_remember_name(const struct repl_export *exp, const struct nfs
 bool repl_compound_recall_name(const struct repl_export *exp, struct nfs4r_read *rd);
 void repl_compound_forget(void); /* this thread is about to update something */
 const COMPOUND4args *repl_compound_args(void); /* of the request under way; NULL: it is no compound */
+bool repl_compound_has_opened(void); /* an OPEN of the request under way is done */
 bool repl_compound_is_handle_of(const nfs_argop4 *op, const struct nfs4r_oid *oid); /* a PUTFH of it? */
 
 /* ---- the names that a request asks for after the attributes of their directory (ahead.c); with the gate held ---- */
@@ -360,8 +361,13 @@ bool repl_state_forget(const struct state_t *state, struct repl_open_state *old)
 
 /* OPEN and CLOSE of one open state at the same time (close_race.c). */
 
-void repl_close_ahead(void); /* if this request closes something, that comes next; may sleep for five milliseconds */
-bool repl_open_meets_close(const struct state_t *state); /* the OPEN that found this state shall come again; may sleep for a millisecond or two */
+/* If this request closes something, that comes next. True: it shall come again. */
+bool repl_close_ahead(void);
+void repl_close_off(void); /* it does not come */
+/* The OPEN that found this state shall come again. May sleep for a millisecond or two. */
+bool repl_open_comes_early(const struct state_t *state);
+void repl_open_begun(const struct state_t *state); /* the first one of this state */
+void repl_open_over(void); /* if this request has opened something, that is answered */
 void repl_open_failed(const struct state_t *state); /* it will not get its number */
 void repl_close_over(const struct state_t *state);
 
