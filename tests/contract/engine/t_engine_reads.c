@@ -209,7 +209,7 @@ static int begin_idle(void **state)
 	struct cluster *c = cluster_new();
 
 	c->idle_ms = 600000;
-	c->read_idle_ms = 1500; /* a thread that starts comes before that */
+	c->read_idle_ms = 300;
 	return cluster_begin(c, state);
 }
 
@@ -247,10 +247,12 @@ static void a_question_under_way_is_answered_here(void **state)
 	uint64_t local = asker->eng->stat_reads_local;
 	stand_still(owner->eng->executors, owner->eng->cfg.executors, &still);
 	assert_int_equal(pthread_create(&l.thread, NULL, look, &l), 0);
-	for (int tries = 0; tries < 10000 && !l.over; tries++)
+	for (int tries = 0; tries < 3000 && !l.over; tries++)
 		pause_ms(1);
+	bool over = l.over; /* before the owner can answer */
 	pthread_mutex_unlock(&still);
 	pthread_join(l.thread, NULL);
+	assert_true(over);
 	assert_int_equal(l.st, NFS4R_OK);
 	assert_true(nfs4r_oid_eq(&l.found, &f));
 	assert_int_equal(asker->eng->stat_reads_local, local); /* it has not been asked once more */
