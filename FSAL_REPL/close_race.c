@@ -21,10 +21,10 @@
 
 #define SLOTS 1024
 #define TRY_US 20
-#define TRIES 20	    /* an OPEN has its number some 20 microseconds after it came by here */
-#define CLOSING_US 1000000  /* from a CLOSE's last look here until its state is gone: the same, unless somebody has the lock */
+#define TRIES 20	   /* an OPEN has its number some 20 microseconds after it came by here */
+#define CLOSING_US 1000000 /* from a CLOSE's last look here until its state is gone: the same, unless somebody has the lock */
 #define OPENED_US 60000000 /* no OPEN takes so long */
-#define SETTLE_US 50000	    /* from an OPEN's number until its client has it */
+#define SETTLE_US 50000	   /* from an OPEN's number until its client has it */
 
 struct mark {
 	char other[OTHERSIZE]; /* of the state's stateid */
@@ -126,72 +126,64 @@ static bool is_numberless(const struct mark *opened)
 	return opened != NULL && is_older(seqid_of(opened->state), opened->seqid);
 }
 
-enum meeting { QUIET, BUSY, MEETS };
-
-/* BUSY: an OPEN that it does not know of has not got its number yet. */
-static enum meeting close_comes(const stateid4 *id)
+/* True: an OPEN that it does not know of has not got its number yet, or the client may not have that yet. */
+static bool close_comes_early(const stateid4 *id)
 {
-	enum meeting what = QUIET;
-	struct mark *opened;
+	const struct mark *opened;
+	bool early = false;
 
 	pthread_mutex_lock(&race.lock);
 	opened = find(race.opened, id->other, OPENED_US);
 	if (opened == NULL || !is_older(id->seqid, opened->seqid))
 		set(race.closing, id->other, id->seqid, NULL);
-	else if (is_numberless(opened) || now_us() - opened->at_us < SETTLE_US)
-		what = BUSY; /* else it will be refused, and hinders nobody */
+	else /* or it will be refused, and hinders nobody */
+		early = is_numberless(opened) || now_us() - opened->at_us < SETTLE_US;
 	pthread_mutex_unlock(&race.lock);
-	return what;
+	return early;
 }
 
-static void pause_a_bit(void)
-{
-	nanosleep(&(struct timespec){ .tv_nsec = TRY_US * 1000 }, NULL);
-}
-
-/* The next stateid that the request under way closes, from its *@i-th operation on, or NULL. */
-static const stateid4 *next_close(u_int *i)
+/* The next such operation of the request under way, from the *@i-th on, or NULL; *@i is the one behind it. */
+static const nfs_argop4 *next_op(nfs_opnum4 which, u_int *i)
 {
 	const COMPOUND4args *c = repl_compound_args();
 
 	while (c != NULL && c->minorversion != 0 && *i < c->argarray.argarray_len) {
 		const nfs_argop4 *op = &c->argarray.argarray_val[(*i)++];
 
-		if (op->argop == NFS4_OP_CLOSE)
-			return &op->nfs_argop4_u.opclose.open_stateid;
+		if (op->argop == which)
+			return op;
 	}
 	return NULL;
 }
 
 bool repl_close_ahead(void)
 {
-	enum meeting what = QUIET;
-	const stateid4 *id;
+	const nfs_argop4 *op;
 
-	for (u_int i = 0; what == QUIET && (id = next_close(&i)) != NULL;)
-		what = close_comes(id);
-	return what == BUSY;
+	for (u_int i = 0; (op = next_op(NFS4_OP_CLOSE, &i)) != NULL;)
+		if (close_comes_early(&op->nfs_argop4_u.opclose.open_stateid))
+			return true;
+	return false;
 }
 
 void repl_close_off(void)
 {
-	const stateid4 *id;
+	const nfs_argop4 *op;
 
 	pthread_mutex_lock(&race.lock);
-	for (u_int i = 0; (id = next_close(&i)) != NULL;)
-		clear(race.closing, id->other);
+	for (u_int i = 0; (op = next_op(NFS4_OP_CLOSE, &i)) != NULL;)
+		clear(race.closing, op->nfs_argop4_u.opclose.open_stateid.other);
 	pthread_mutex_unlock(&race.lock);
 }
 
 static bool is_open_request(void)
 {
-	const COMPOUND4args *c = repl_compound_args();
+	u_int i = 0;
 
-	for (u_int i = 0; c != NULL && c->minorversion != 0 && i < c->argarray.argarray_len; i++)
-		if (c->argarray.argarray_val[i].argop == NFS4_OP_OPEN)
-			return true;
-	return false;
+	return next_op(NFS4_OP_OPEN, &i) != NULL;
 }
+
+enum meeting { QUIET, BUSY, MEETS };
 
 /* BUSY: an OPEN before this one has not got its number yet, or not into its answer; 0: the first one. */
 static enum meeting open_comes(const struct state_t *state)
@@ -229,7 +221,9 @@ void repl_open_begun(const struct state_t *state)
 
 void repl_open_over(void)
 {
-	if (answers == NULL || !repl_compound_has_opened())
+	u_int i = 0;
+
+	if (answers == NULL || next_op(NFS4_OP_OPEN, &i) == NULL || repl_compound_done() < i)
 		return;
 	pthread_mutex_lock(&race.lock);
 	end_answer(answers);
@@ -244,7 +238,7 @@ bool repl_open_comes_early(const struct state_t *state)
 	if (!is_open_request())
 		return false;
 	for (int tries = 1; (what = open_comes(state)) == BUSY && tries < TRIES; tries++)
-		pause_a_bit();
+		nanosleep(&(struct timespec){ .tv_nsec = TRY_US * 1000 }, NULL);
 	return what != QUIET;
 }
 

@@ -147,15 +147,11 @@ const COMPOUND4args *repl_compound_args(void)
 	return &req->arg_nfs.arg_compound4;
 }
 
-bool repl_compound_has_opened(void)
+uint32_t repl_compound_done(void)
 {
-	const COMPOUND4args *c = repl_compound_args();
-	const compound_data_t *data = c != NULL ? op_ctx->nfs_reqdata->proc_data : NULL;
+	const compound_data_t *data = repl_compound_args() != NULL ? op_ctx->nfs_reqdata->proc_data : NULL;
 
-	for (uint32_t i = 0; data != NULL && i < data->oppos; i++)
-		if (c->argarray.argarray_val[i].argop == NFS4_OP_OPEN)
-			return true;
-	return false;
+	return data != NULL ? data->oppos : 0;
 }
 
 bool repl_compound_is_handle_of(const nfs_argop4 *op, const struct nfs4r_oid *oid)

@@ -127,7 +127,7 @@ void repl_compound_remember_name(const struct repl_export *exp, const struct nfs
 bool repl_compound_recall_name(const struct repl_export *exp, struct nfs4r_read *rd);
 void repl_compound_forget(void); /* this thread is about to update something */
 const COMPOUND4args *repl_compound_args(void); /* of the request under way; NULL: it is no compound */
-bool repl_compound_has_opened(void); /* an OPEN of the request under way is done */
+uint32_t repl_compound_done(void); /* so many of its operations are done; 0: it is no compound */
 bool repl_compound_is_handle_of(const nfs_argop4 *op, const struct nfs4r_oid *oid); /* a PUTFH of it? */
 
 /* ---- the names that a request asks for after the attributes of their directory (ahead.c); with the gate held ---- */
