@@ -95,8 +95,6 @@ enum nfs4r_status cluster_try_start(struct cluster *c, int id, char *why)
 	cfg.import = s->import;
 	cfg.checkpoint_ms = c->checkpoint_ms;
 	cfg.idle_ms = c->idle_ms;
-	if (c->read_idle_ms)
-		cfg.read_idle_ms = c->read_idle_ms;
 	if (c->idle_ms > cfg.deep_idle_ms)
 		cfg.deep_idle_ms = c->idle_ms;
 	cfg.durability = c->durability;

@@ -19,7 +19,6 @@ struct cluster {
 	uint32_t lease_ms, silence_ms; /* for starts from now on; the defaults, unless a test says otherwise */
 	bool stale_reads;
 	uint32_t durability, idle_ms, checkpoint_ms;
-	uint32_t read_idle_ms; /* 0: the default */
 	uint64_t retention_bytes, segment_bytes; /* 0: the defaults */
 	uint32_t executors;
 	bool machines;	     /* the servers are on machines that can lose power: machine.h */

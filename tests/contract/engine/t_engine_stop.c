@@ -470,7 +470,7 @@ static void *make_one(void *arg)
 
 /* The first INTENT finds no room. When its thread lets go of the engine's lock a second update, which needs less, goes as far as it can. */
 static struct {
-	struct nfs4r_engine *eng; /* NULL: nobody looks */
+	struct nfs4r_engine *_Atomic eng; /* NULL: nobody looks */
 	struct making second;
 	pthread_t first_thread, second_thread;
 	_Atomic bool failed, began, has;
@@ -484,8 +484,9 @@ int __wrap_pthread_mutex_unlock(pthread_mutex_t *m);
 enum nfs4r_status __wrap_nfs4r_store_intent(struct nfs4r_store *s, const struct nfs4r_entry *e, nfs4r_journal_pos *sync_first)
 {
 	enum nfs4r_status st = __real_nfs4r_store_intent(s, e, sync_first);
+	struct nfs4r_engine *eng = full.eng;
 
-	if (!full.eng || s != full.eng->store)
+	if (!eng || s != eng->store)
 		return st;
 	if (st != NFS4R_OK && !full.failed) {
 		full.first_thread = pthread_self();
@@ -500,8 +501,9 @@ enum nfs4r_status __wrap_nfs4r_store_intent(struct nfs4r_store *s, const struct 
 int __wrap_pthread_mutex_unlock(pthread_mutex_t *m)
 {
 	int rc = __real_pthread_mutex_unlock(m);
+	struct nfs4r_engine *eng = full.eng;
 
-	if (!full.failed || full.began || m != &full.eng->lock || !pthread_equal(pthread_self(), full.first_thread))
+	if (!eng || !full.failed || full.began || m != &eng->lock || !pthread_equal(pthread_self(), full.first_thread))
 		return rc;
 	full.began = true;
 	assert_int_equal(pthread_create(&full.second_thread, NULL, make_one, &full.second), 0);
