@@ -4,9 +4,9 @@
 #
 #   asan build      every test
 #   tsan build      tests with the label tsan
-#   release build   tests with the label sim, once more as the long run (NFS4R_SIM_LONG=1), and
-#                   those with the label release
-#   cluster         tests/cluster/run, or each tests/cluster/t_*.sh while there is none
+#   release build   tests with the label release; those with the label sim, once more as the long
+#                   run (NFS4R_SIM_LONG=1), and beside these and the models the cluster tests that wait
+#   cluster         tests/cluster/run: the others, and some once more with sanitized servers
 #
 # A stage that breaks without naming a failed test (a build, a missing package) counts as one failure.
 set -uo pipefail
@@ -42,7 +42,7 @@ ctest_stage() {
 	local name=$1 preset=$2 failed total
 	shift 2
 	# Tests that do not wait all the time count as two (nfs4r_add_test).
-	stage "$name" ctest --test-dir "$ROOT/build/$preset" --output-on-failure -j "$((2 * $(nproc)))" "$@"
+	stage "$name" nice -n "${NICE:-0}" ctest --test-dir "$ROOT/build/$preset" --output-on-failure -j "$((2 * $(nproc)))" "$@"
 	read -r failed total < <(sed -n 's/.* tests passed, \([0-9]*\) tests failed out of \([0-9]*\)$/\1 \2/p' \
 		"$OUT/$name.log")
 	failed=${failed:-0} total=${total:-0}
@@ -54,24 +54,37 @@ ctest_stage() {
 cluster_stage() {
 	local name=$1 ok bad
 	shift
-	stage "$name" timeout --kill-after=30 2100 "$@"
+	stage "$name" "$@"
 	ok=$(grep -c '^ok ' "$OUT/$name.log")
 	bad=$(grep -c '^not ok ' "$OUT/$name.log")
 	[ "$RC" = 0 ] || [ "$bad" -gt 0 ] || bad=1
 	count "$ok" "$bad"
 }
 
-cluster_tests() {
-	local t
-	if [ -x "$ROOT/tests/cluster/run" ]; then
-		cluster_stage cluster "$ROOT/tests/cluster/run"
-		TB_BUILD=asan cluster_stage cluster-asan "$ROOT/tests/cluster/run" operations
-		return
-	fi
-	for t in "$ROOT"/tests/cluster/t_*.sh; do
-		[ ! -e "$t" ] || cluster_stage "cluster-$(basename "$t" .sh)" bash "$t"
-	done
+CLUSTER=(timeout --kill-after=30 2100 "$ROOT/tests/cluster/run")
+
+# said FILE STATUS: what a program that has ended wrote.
+said() {
+	cat "$1"
+	return "$2"
 }
+
+# Searches use every processor and judge no time; the cluster tests that wait hardly use one.
+searches_and_waiting() {
+	local rc
+	"${CLUSTER[@]}" waiting >"$OUT/waiting" 2>&1 </dev/null &
+	BESIDE=$!
+	NICE=19 NFS4R_SIM_LONG=1 ctest_stage searches release -L '^(sim|release)$' -R "$SEARCHES"
+	wait "$BESIDE"
+	rc=$?
+	BESIDE=
+	cluster_stage cluster-waiting said "$OUT/waiting" "$rc"
+}
+
+SEARCHES='^(sim|model)'
+BESIDE=
+trap '[ -z "$BESIDE" ] || { kill "$BESIDE"; wait "$BESIDE"; }' EXIT
+trap 'exit 1' INT TERM
 
 main() {
 	local start=$SECONDS preset built=
@@ -83,8 +96,10 @@ main() {
 	case $built in *" asan "*) ctest_stage test-asan asan --no-tests=error ;; esac
 	case $built in *" tsan "*) ctest_stage test-tsan tsan -L '^tsan$' ;; esac
 	case $built in *" release "*)
-		NFS4R_SIM_LONG=1 ctest_stage test-release release -L '^(sim|release)$'
-		cluster_tests
+		ctest_stage test-release release -L '^(sim|release)$' -E "$SEARCHES"
+		searches_and_waiting
+		cluster_stage cluster "${CLUSTER[@]}" others
+		TB_BUILD=asan cluster_stage cluster-asan "${CLUSTER[@]}" operations
 		;;
 	esac
 	say "== all stages in $((SECONDS - start)) s"
