@@ -126,12 +126,14 @@ static void interrupt(struct block *b, enum end end)
 	if (end == POWER_SYNCED)
 		assert_int_equal(nfs4r_store_sync(s->eng->store, nfs4r_store_position(s->eng->store)), NFS4R_OK);
 	assert_int_equal(pthread_create(&b->thread, NULL, let_go, b), 0);
-	if (end == STOP)
+	if (end == STOP) {
 		cluster_stop(b->c, 1);
-	else if (end == KILL)
+		site_says(s, "import stops with this server", 1);
+	} else if (end == KILL) {
 		cluster_kill(b->c, 1);
-	else
+	} else {
 		cluster_lose_power(b->c, NFS4R_BIT(1), 0);
+	}
 	pthread_join(b->thread, NULL);
 }
 
