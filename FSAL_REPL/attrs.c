@@ -105,8 +105,8 @@ static fsal_status_t getattrs(struct repl_export *exp, struct repl_obj *obj, str
 	fsal_status_t st = ask_attrs(exp, obj, out);
 	struct nfs4r_attrs listed;
 
-	/* It was there when this request listed it. */
-	if (st.major == ERR_FSAL_STALE && repl_compound_recall(exp, &obj->oid, true, &listed)) {
+	/* It was there when this request listed it, or made it. */
+	if ((st.major == ERR_FSAL_STALE || st.major == ERR_FSAL_DELAY) && repl_compound_recall(exp, &obj->oid, true, &listed)) {
 		repl_attrs_to_fsal(exp, &obj->oid, &listed, out);
 		nfs4r_buf_put(listed.acl);
 		st = fsalstat(ERR_FSAL_NO_ERROR, 0);

@@ -10,7 +10,8 @@
  * in the same way (gate.c).
  *
  * The entries of a listing are remembered too: Ganesha asks for each entry's permissions once more, one after the other, and
- * fails the whole listing when the entry was removed meanwhile. What this server had to ask nobody for serves only then.
+ * fails the whole listing when the entry was removed meanwhile. What this server had to ask nobody for serves only then. So are the attributes that an update of this
+ * request gave to what it made (gate.c): its answer is that it was made, whoever has removed it since, and a client that heard an error would make it again.
  *
  * A request is known by its request structure and the time it began, which no two requests share. The memory is
  * the thread's; a request that goes on on another thread only asks again.

@@ -58,6 +58,19 @@ void repl_remember_changed(struct repl_export *exp, const struct repl_changed *c
 	nfs4r_read_fini(&rd);
 }
 
+/* Whatever can be learned of it afterwards: somebody may have removed it already, or its server may be out of reach. */
+static void remember_made(const struct repl_export *exp, const struct nfs4r_op *op)
+{
+	static const uint32_t needed = NFS4R_ATTR_TYPE | NFS4R_ATTR_MODE | NFS4R_ATTR_UID | NFS4R_ATTR_GID;
+	struct nfs4r_attrs made = op->post;
+
+	if (op->status != NFS4R_OK || op->type > NFS4R_OP_MKNOD || (made.mask & needed) != needed)
+		return;
+	made.version = op->dir_after;
+	made.mask |= NFS4R_ATTR_VERSION;
+	repl_compound_remember(exp, &op->result, &made, true);
+}
+
 enum nfs4r_status repl_update(struct repl_export *exp, struct nfs4r_op *op, nfs4r_exec_fn exec, void *arg)
 {
 	struct repl_changed changed;
@@ -70,6 +83,7 @@ enum nfs4r_status repl_update(struct repl_export *exp, struct nfs4r_op *op, nfs4
 	gate_leave(exp);
 	changed = repl_changed_elsewhere(op);
 	repl_remember_changed(exp, &changed);
+	remember_made(exp, op);
 	return st;
 }
 

@@ -13,7 +13,7 @@
  * client to try again would show it its own file as an EEXIST. So we wait a little: mostly the file is just
  * behind, and an open descriptor keeps its content for the client should somebody remove it. If it does not come
  * we open without ("pending"): reads and writes of such a file go to its primary anyway, and later ones
- * find the local file through its global descriptor.
+ * find the local file through its global descriptor. So we do with one that is gone before it came: it was made.
  */
 #include "repl.h"
 #include "sal_data.h"
@@ -272,18 +272,26 @@ static void undo_made(struct create_call *call)
 	call->made = NULL;
 }
 
-/* The object of a CREATE that succeeded, open. */
+/*
+ * The object of a CREATE that succeeded, open. Who has removed it meanwhile, came after that: a client that heard STALE would make it once more, and the name that
+ * another one has just removed would be back.
+ */
 static fsal_status_t open_made(struct create_call *call, struct nfs4r_op *op, struct repl_obj **out,
 			       struct fsal_attrlist *attrs_out)
 {
 	struct repl_obj *obj;
 	fsal_status_t st = fsalstat(ERR_FSAL_NO_ERROR, 0);
+	bool pending = false;
 
 	obj = repl_obj_new(call->exp, &op->result, REGULAR_FILE, call->made);
-	if (call->made == NULL) {
-		st = open_existing(call->exp, obj, call->state, call->flags & ~FSAL_O_TRUNC, attrs_out);
-	} else {
-		remember(call->exp, obj, call->state, call->flags, false);
+	if (call->made == NULL)
+		st = sub_open(call->exp, obj, call->state, call->flags, &pending);
+	if (st.major == ERR_FSAL_STALE) {
+		st = fsalstat(ERR_FSAL_NO_ERROR, 0);
+		pending = true;
+	}
+	if (!FSAL_IS_ERROR(st)) {
+		remember(call->exp, obj, call->state, call->flags, pending);
 		st = repl_fill_attrs(call->exp, obj, NULL, attrs_out);
 		if (FSAL_IS_ERROR(st) && call->state != NULL)
 			repl_close2(&obj->handle, call->state);

@@ -160,6 +160,21 @@ def one_file_of_many_processes(b):
     return f'two: {text}; eight: {of_eight}'
 
 
+def removed_when_made(b, count=15):
+    """A site makes a name at another one, where it is removed before anything of it has come back. It was made once, so it does not come back."""
+    d = '/nfs/shared/when_made'
+    b.sh(1, f'mkdir {d}')
+    remover = b.start_py(1, 'removed_when_made.py', 'remove', d, count, timeout=120)
+    try:
+        ready = remover.stdout.readline()
+        bed.expect(ready == 'ready\n', ready)
+        wrong = json.loads(b.must_py(3, 'removed_when_made.py', 'make', d, count, timeout=120))
+        out, _ = remover.communicate(timeout=60)
+    finally:
+        remover.kill()
+    bed.expect(not wrong and out == '[]\n', f'{wrong}, {out}')
+
+
 def main():
     report = bed.Report('operations')
     with bed.Bed.get('--rtt', '40ms') as b:
@@ -170,6 +185,7 @@ def main():
         report.check('storm in shared directories', storm, b, 'storm', 150)
         b.remount('vers=4.2,actimeo=0,lookupcache=none')   # what a client has looked up it may else believe for a minute
         report.check('a relay of three sites', between_sites, b)
+        report.check('removed as soon as it is made', removed_when_made, b)
         b.remount()
         report.check('opens that are refused cut nothing', refused_opens, b)
         if not bed.STOCK:       # which lets them cut, has no extended attributes, and one site
