@@ -160,7 +160,7 @@ def one_file_of_many_processes(b):
     return f'two: {text}; eight: {of_eight}'
 
 
-def removed_when_made(b, count=15):
+def removed_when_made(b, count=8):
     """A site makes a name at another one, where it is removed before anything of it has come back. It was made once, so it does not come back."""
     d = '/nfs/shared/when_made'
     b.sh(1, f'mkdir {d}')
