@@ -69,7 +69,7 @@ said() {
 	return "$2"
 }
 
-# Searches use every processor and judge no time; the cluster tests that wait hardly use one.
+# Searches judge no time: at the lowest priority they take what the cluster tests that wait leave of the processors.
 searches_and_waiting() {
 	local rc
 	"${CLUSTER[@]}" waiting >"$OUT/waiting" 2>&1 </dev/null &
