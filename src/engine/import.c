@@ -561,12 +561,6 @@ void *import_thread(void *arg)
 	if (im.gone)
 		engine_log(eng, NFS4R_LOG_INFO, "volume %s: clients deleted, renamed or made %llu of the names before the import was done with them", eng->cfg.volume_name,
 			   (unsigned long long)im.gone);
-	char end[96] = "is complete";
-
-	if (st == NFS4R_SHUTDOWN)
-		snprintf(end, sizeof(end), "stops with this server, and goes on after its next start");
-	else if (st != NFS4R_OK)
-		snprintf(end, sizeof(end), "stopped (%s); restart to continue", nfs4r_status_str(st));
 	pthread_mutex_lock(&eng->lock);
 	if (st == NFS4R_OK)
 		eng->import_state[0] = '\0';
@@ -574,7 +568,10 @@ void *import_thread(void *arg)
 		snprintf(eng->import_state, sizeof(eng->import_state), "import stopped after %llu objects: %s; restart to continue",
 			 (unsigned long long)im.objects, nfs4r_status_str(st));
 	pthread_mutex_unlock(&eng->lock);
-	engine_log(eng, st == NFS4R_OK || eng->stopping ? NFS4R_LOG_INFO : NFS4R_LOG_ERROR, "volume %s: import %s: %llu objects, %llu bytes", eng->cfg.volume_name,
-		   end, (unsigned long long)im.objects, (unsigned long long)im.bytes);
+	if (st == NFS4R_OK || st == NFS4R_SHUTDOWN)
+		engine_log(eng, NFS4R_LOG_INFO, "volume %s: import %s: %llu objects, %llu bytes", eng->cfg.volume_name,
+			   st == NFS4R_OK ? "is complete" : "stops with this server, and goes on after its next start", (unsigned long long)im.objects, (unsigned long long)im.bytes);
+	else
+		engine_log(eng, NFS4R_LOG_ERROR, "volume %s: %s", eng->cfg.volume_name, eng->import_state);
 	return NULL;
 }

@@ -116,3 +116,10 @@ void wait_sealed(struct site *s, nfs4r_server_id who)
 	}
 	fail_msg("server %d sees no end of the log of server %d", s->id, who);
 }
+
+void wait_queued(struct nfs4r_engine *eng, size_t n)
+{
+	for (int i = 0; i < 2000 && pool_queued(eng->executors) != n; i++)
+		pause_ms(5);
+	assert_int_equal(pool_queued(eng->executors), n);
+}

@@ -21,5 +21,7 @@ void get_view(struct site *s, struct nfs4r_core_view *v);
 void wait_all_serve(struct cluster *c);
 /* Until server @s goes by a view that ended the log of @who. */
 void wait_sealed(struct site *s, nfs4r_server_id who);
+/* Until so many tasks wait for an executor. */
+void wait_queued(struct nfs4r_engine *eng, size_t n);
 
 #endif

@@ -221,14 +221,6 @@ static void *look(void *arg)
 	return NULL;
 }
 
-static void wait_queued(struct pool *p, size_t n)
-{
-	for (int tries = 0; pool_queued(p) != n; tries++) {
-		assert_true(tries < 10000);
-		pause_ms(1);
-	}
-}
-
 /* As when it has answered a READ of another server: its control of @dir, which it does not update, is about to end. */
 static void is_read(struct site *s, const struct nfs4r_oid *dir)
 {
@@ -254,9 +246,9 @@ static void a_question_under_way_is_answered_here(void **state)
 
 	uint64_t local = asker->eng->stat_reads_local;
 	stand_still(owner->eng->executors, owner->eng->cfg.executors, &still);
-	wait_queued(owner->eng->executors, 0);
+	wait_queued(owner->eng, 0);
 	assert_int_equal(pthread_create(&l.thread, NULL, look, &l), 0);
-	wait_queued(owner->eng->executors, 1); /* the question */
+	wait_queued(owner->eng, 1); /* the question */
 	is_read(owner, &l.dir);
 	for (int tries = 0; tries < 10000 && !l.over; tries++)
 		pause_ms(1);

@@ -96,13 +96,6 @@ static int teardown(void **state)
 	return cluster_teardown(state);
 }
 
-static void wait_queued(struct nfs4r_engine *eng, size_t n)
-{
-	for (int i = 0; i < 2000 && pool_queued(eng->executors) != n; i++)
-		pause_ms(5);
-	assert_int_equal(pool_queued(eng->executors), n);
-}
-
 /* ---- operations ---- */
 
 struct request {

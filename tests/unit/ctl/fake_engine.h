@@ -32,7 +32,8 @@ struct fake {
 	bool mute[FAKE_SERVERS + 1]; /* peer answers nothing */
 	struct nfs4r_core_peer peer[FAKE_SERVERS + 1];
 	nfs4r_lsn own_end;
-	nfs4r_server_id may_give_up; _Atomic nfs4r_server_id given_up; /* that one may; that one was */
+	nfs4r_server_id may_give_up;	     /* that one may */
+	_Atomic nfs4r_server_id given_up;    /* that one was */
 	uint64_t lost;
 	nfs4r_servers kept_for, late; /* what is kept for whom, and how much */
 	struct nfs4r_store_kept kept;
