@@ -248,6 +248,7 @@ static void on_synced(struct nfs4r_core *c, uint64_t step)
 
 static const struct nfs4r_update *finish(struct nfs4r_core *c)
 {
+	leave_run(c);
 	settle_all(c);
 	if (c->recovering) {
 		log_recovery(c);
@@ -575,6 +576,9 @@ const struct nfs4r_update *nfs4r_core_step(struct nfs4r_core *c, const struct nf
 		break;
 	case NFS4R_EV_RECONFIGURE:
 		reconf_word(c, ev);
+		break;
+	case NFS4R_EV_LEAVE:
+		leave_begin(c);
 		break;
 	case NFS4R_EV_HOLD:
 		held_ask(c, ev->hold, &ev->oid);

@@ -164,6 +164,8 @@ enum nfs4r_event_type {
 	NFS4R_EV_CLOSED = 12,	/* oid: one fewer; the last close lets control of the file end (7.1) */
 	NFS4R_EV_GIVE_UP = 13,	/* peer: an administrator gives up what only this server, which is outside the view, has (log 9.2): its log is sealed
 				 * at the longest copy. Nothing happens if it is a member or sealed already: ask nfs4r_core_may_give_up() first */
+	NFS4R_EV_LEAVE = 26,	/* this server is going to be stopped: from now on nothing begins here, and it lets go of what it controls (control 7.12).
+				 * Ask nfs4r_core_leave() after each step. There is no way back */
 	NFS4R_EV_HOLD = 14,	/* hold, oid: HELD follows when the newest own entry of oid is held (log 5.1), maybe in this update */
 	NFS4R_EV_LEFT = 20,	/* left[], during a REPAIR without `oids`: before anything of these objects, which are inexact at the source, changes here */
 	NFS4R_EV_NEWER = 24,	/* left[], oid, log and lsn: before anything of these objects changes here, whose content is taken from a copy that is newer by this entry (log 4.6) */
@@ -363,6 +365,7 @@ struct nfs4r_core_view { /* for people */
 		uint64_t silent_ms; /* since the last one */
 		uint64_t view;	    /* it adopted */
 		bool caught_up, joining;
+		bool unsure; /* it came back, and this server does not have its list yet: it may control less than is known here */
 		enum nfs4r_memory memory; /* as it said last */
 		uint64_t position;	  /* of its journal: the highest that is remembered of its newest start (log 8.6) */
 		uint64_t reconf_epoch;	  /* as it said last */
@@ -383,6 +386,13 @@ void nfs4r_core_kept_for(const struct nfs4r_core *c, nfs4r_servers *kept_for, nf
 enum nfs4r_status nfs4r_core_may_add(const struct nfs4r_core *c, nfs4r_server_id s, char *why, size_t why_len);
 enum nfs4r_status nfs4r_core_may_remove(const struct nfs4r_core *c, nfs4r_server_id s, bool give_up, uint64_t *lost, char *why, size_t why_len);
 enum nfs4r_status nfs4r_core_may_reconfigure(const struct nfs4r_core *c, nfs4r_servers set, char *why, size_t why_len);
+/* After EV_LEAVE: does anybody have to wait for the return of this server if it is stopped now (control 7.12)? */
+enum nfs4r_leave {
+	NFS4R_LEAVE_DONE = 1,  /* it controls nothing, everybody knows that, and nothing is under way */
+	NFS4R_LEAVE_WAIT = 2,  /* not yet */
+	NFS4R_LEAVE_CANNOT = 3 /* it can let go of nothing now, nor tell whether it controls anything: it is no member, or has no lease, or, in a view that is fixed, a server is missing */
+};
+enum nfs4r_leave nfs4r_core_leave(const struct nfs4r_core *c);
 /* The loss window: own entries that are not held by a majority yet: how many, their payload bytes, age of the oldest in ms (0: none). */
 void nfs4r_core_loss_window(const struct nfs4r_core *c, uint64_t *entries, uint64_t *bytes, uint64_t *age_ms);
 

@@ -449,6 +449,7 @@ struct joiner { /* join.c: one list of controls, on its way */
 struct join {
 	struct joiner from[NFS4R_SERVERS_MAX + 1], to[NFS4R_SERVERS_MAX + 1];
 	nfs4r_servers want, have; /* lists that are being gathered; lists that are whole and not put in */
+	nfs4r_servers owed;	  /* members that were not sent the own list since this server was complete; who has not got it may know claims that are gone */
 	nfs4r_servers asked;	  /* those of them that are asked what of a removed server's claims they have */
 	nfs4r_servers witness[NFS4R_SERVERS_MAX + 1]; /* of each that is outside: members that were complete members with it */
 	struct dead *released;	  /* since the first was asked for */
@@ -575,7 +576,7 @@ struct nfs4r_core {
 	uint64_t recovered_step; /* when the tail of the own log was here (log 4.7); 0: it was never away */
 	uint64_t sync_wanted, sync_asked; /* steps: an answer waits until this one is on disk; SYNC was given in that one */
 	uint64_t wrote_ms; /* when anything but a position of a peer's journal was put or committed last */
-	bool started, halted, recovering;
+	bool started, halted, recovering, leaving;
 	uint32_t undecided; /* intents; nothing is executed or served under own control while there are any */
 	uint32_t dirty;
 	bool log_moved; /* own entries were committed: send */
@@ -1008,6 +1009,7 @@ void claim_used(struct nfs4r_core *c, struct own *ow);
 void claim_start_closing(struct nfs4r_core *c, struct own *ow);
 struct claim *claim_reopen(struct nfs4r_core *c, const struct need *n); /* one that covers it now, or NULL */
 void claim_release(struct nfs4r_core *c, struct own *ow);
+void release_all(struct nfs4r_core *c); /* what is won closes, or as soon as 5.5 allows */
 void released_in(struct nfs4r_core *c, struct own *ow);
 void release_run(struct nfs4r_core *c);
 void release_flush(struct nfs4r_core *c);
@@ -1025,6 +1027,10 @@ uint64_t idle_end(const struct nfs4r_core *c, const struct own *ow); /* when its
 void release_at(struct nfs4r_core *c, struct own *ow, uint64_t t);  /* starts closing at this time, used or not */
 void release_no_end(struct nfs4r_core *c, struct own *ow);	      /* takes that back */
 void release_unpinned(struct nfs4r_core *c, struct own *ow); /* an operation was done under it: a file without writers, reopened for that, closes again */
+
+/* leave.c: a stop in order (7.12) */
+void leave_begin(struct nfs4r_core *c);
+void leave_run(struct nfs4r_core *c);
 
 /* early.c: proposals that came before the entry that makes their object (4.3d) */
 bool early_keep(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m); /* false: there is no room */

@@ -179,7 +179,8 @@
 	X(F_ANNOUNCED_SETTLES, "control 7.10", "control of a directory that was announced settles an update")	\
 	X(F_ANNOUNCED_UNSAVED, "control 7.10", "a restart forgets which control of directories it has announced")	\
 	X(F_ANNOUNCED_BARE, "control 5.2", "control that was announced counts for nothing, also where it is not known")	\
-	X(F_YIELD_WRITTEN, "control 7.11", "a directory yields while files in it are written")
+	X(F_YIELD_WRITTEN, "control 7.11", "a directory yields while files in it are written")		\
+	X(F_LEFT_UNCONFIRMED, "control 7.12", "a server has left before all know what it let go of")
 
 enum nfs4r_fault {
 	NFS4R_FAULT_NONE = 0,

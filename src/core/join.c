@@ -98,6 +98,8 @@ static void on_join(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs
 	a->joinrows.n = j->n - at < ROWS_EACH ? j->n - at : ROWS_EACH;
 	a->joinrows.rows = j->rows + at; /* read before the next step */
 	send_to(c, from, a, true);	 /* what is not in it counts as released */
+	if (at + a->joinrows.n == j->n)
+		c->join.owed &= ~NFS4R_BIT(from);
 }
 
 /* ---- as the one that asks ------------------------------------------------------------------ */
@@ -406,6 +408,7 @@ static void complete(struct nfs4r_core *c)
 		if (c->join.have & NFS4R_BIT(s))
 			install(c, s);
 	c->join.have = 0;
+	c->join.owed = c->view.adopted.members & ~NFS4R_BIT(c->self);
 	forget_released(c);
 	view_complete(c);
 	EACH_PEER(c, s) {
@@ -445,6 +448,7 @@ void join_new_view(struct nfs4r_core *c)
 	nfs4r_servers ask_again = c->view.complete ? c->join.want | c->join.have | asked : ~(nfs4r_servers)0;
 
 	clear(c);
+	c->join.owed &= c->view.adopted.members;
 	if (!is_member(c, c->self))
 		return;
 	c->join.asked = asked;

@@ -490,6 +490,11 @@ void op_decide(struct nfs4r_core *c, struct opx *o)
 		decide_close(c, o);
 		return;
 	}
+	if (c->leaving) { /* 7.12 */
+		c->st.not_primary += o->remote;
+		op_finish(c, o, o->remote ? NFS4R_NOT_PRIMARY : NFS4R_DELAY);
+		return;
+	}
 	needs_of(c, o->op, &nd);
 	if (o->remote && !args_covered(c, o, &nd) && nd.early != NFS4R_STALE) {
 		c->st.not_primary++;

@@ -157,6 +157,7 @@ void nfs4r_core_get_view(const struct nfs4r_core *c, struct nfs4r_core_view *out
 		out->peer[s].view = c->peers[s].view;
 		out->peer[s].caught_up = c->peers[s].caught_up;
 		out->peer[s].joining = c->peers[s].joining;
+		out->peer[s].unsure = join_unsure(c) & NFS4R_BIT(s);
 		out->peer[s].memory = c->peers[s].memory;
 		out->peer[s].position = c->peers[s].knows.pos;
 		out->peer[s].reconf_epoch = c->peers[s].reconf_epoch;

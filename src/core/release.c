@@ -211,6 +211,16 @@ static void close_soon(struct nfs4r_core *c, struct own *ow)
 		claim_start_closing(c, ow);
 }
 
+void release_all(struct nfs4r_core *c)
+{
+	struct own *ow, *tmp;
+
+	DL_FOREACH_SAFE(c->idle, ow, tmp)
+		close_soon(c, ow);
+	DL_FOREACH_SAFE(c->idle_deep, ow, tmp)
+		close_soon(c, ow);
+}
+
 /*
  * Does another own claim go on covering @oid when @k, which is closing, is gone, so that nobody serves or takes @oid
  * meanwhile? Readers look at none that was announced (7.10), and those of a file at explicit controls and deep+ only (6.2): only against a plain deep one above a file is any

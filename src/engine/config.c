@@ -11,6 +11,7 @@ void nfs4r_config_init(struct nfs4r_config *cfg)
 	cfg->directory_reads = NFS4R_DIRECTORY_READS_STRICT;
 	cfg->op_wait_ms = 1000;
 	cfg->close_wait_ms = 30000;
+	cfg->stop_wait_ms = 30000;
 	cfg->idle_ms = 1000;
 	cfg->deep_control = true;
 	cfg->deep_idle_ms = 1000;

@@ -448,6 +448,7 @@ enum nfs4r_status nfs4r_engine_start(const struct nfs4r_config *cfg, const struc
 	}
 	recover_intents(eng, &info);
 	begin_work(eng);
+	eng->working = true;
 	*out = eng;
 	return NFS4R_OK;
 }
@@ -518,6 +519,7 @@ void nfs4r_engine_stop(struct nfs4r_engine *eng)
 
 	if (!eng)
 		return;
+	engine_leave(eng);
 	if (eng->reads && eng->executors && eng->appliers && eng->repairs && eng->durable && eng->distributor)
 		stop_threads(eng);
 	rpc = eng->rpc;

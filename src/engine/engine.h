@@ -25,6 +25,7 @@ struct nfs4r_config {
 	bool import;		  /* take what is in the exported directory into the volume at the first start */
 	uint32_t op_wait_ms;	  /* longest wait of an operation before NFS4ERR_DELAY; default 1000 */
 	uint32_t close_wait_ms;	  /* longest wait of a CLOSE for the others' acks; default 30000 */
+	uint32_t stop_wait_ms;	  /* longest wait of a stop until everybody knows that this server controls nothing any more (control 7.12); 0 = none; default 30000 */
 	uint32_t idle_ms;	  /* unused control ends; default 1000 */
 	/* Policy of hierarchical control (core.h says exactly what each does); whether a server uses it matters to itself only. */
 	bool deep_control;	  /* ask for deep control of directories; default true */
@@ -71,7 +72,10 @@ struct nfs4r_engine;
  */
 enum nfs4r_status nfs4r_engine_start(const struct nfs4r_config *cfg, const struct nfs4r_lops *ops, void *ctx,
 				     nfs4r_log_fn log, void *log_ctx, struct nfs4r_engine **out, char *why);
-/* Ends all operations (DELAY), takes a last checkpoint, joins all threads. */
+/*
+ * Lets go of all control (at most Config.stop_wait_ms; the caller's clients have been turned away before), ends all operations (DELAY), takes a last checkpoint, joins
+ * all threads.
+ */
 void nfs4r_engine_stop(struct nfs4r_engine *eng);
 
 /* ---- updates ---------------------------------------------------------- */

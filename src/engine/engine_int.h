@@ -326,6 +326,9 @@ enum nfs4r_status copy_here(struct nfs4r_engine *eng, struct nfs4r_read *rd);
 void copy_positions_put(const struct nfs4r_store_positions *p, uint8_t *out);
 bool copy_positions_get(struct nfs4r_store_positions *p, const struct nfs4r_buf *b);
 
+/* ---- leave.c ---- */
+void engine_leave(struct nfs4r_engine *eng); /* before a stop */
+
 /* ---- view.c ---- */
 /* Around the carrying out of an update: the lease falls before what depends on it changes, and rises after. eng->lock held. */
 void view_lower(struct nfs4r_engine *eng);
@@ -333,6 +336,7 @@ void view_raise(struct nfs4r_engine *eng);
 /* After a step: write a line if the view or the lease changed. @type of the event, and of its message. eng->lock held. */
 void view_watch(struct nfs4r_engine *eng, uint32_t type, uint32_t msg_type);
 void view_start(struct nfs4r_engine *eng); /* after started(); eng->lock held */
+
 /* Does the lease hold now? Any thread. */
 bool view_has_lease(struct nfs4r_engine *eng);
 /*
@@ -489,6 +493,7 @@ struct nfs4r_engine {
 	struct view_seen seen;
 	uint64_t rtt_due_ms, late_due_ms; /* timer's thread */
 	double rtt_said_ms[NFS4R_SERVERS_MAX + 1];
+	bool working;	       /* its start has succeeded */
 	_Atomic bool ready;    /* recovered and not halted */
 	_Atomic bool stopping;
 	char halted[200];      /* under lock; why it does not serve */

@@ -33,14 +33,14 @@ class Load:
         except FileNotFoundError:
             return 0
 
-    def goes_on(self, seconds=120):
-        """Every site does another ten steps."""
+    def goes_on(self, seconds=120, sites=None):
+        """Every one of these sites, or of all, does another ten steps."""
         before = self.steps()
 
         def more():
             ended = [s for s, p in self.running.items() if p.poll() is not None]
             bed.expect(not ended, f'the load ended at sites {ended}: ' + ''.join(self.running[s].stdout.read() for s in ended))
-            return all(n >= before[s] + 10 for s, n in self.steps().items())
+            return all(self.count(s) >= before[s] + 10 for s in sites or self.b.sites)
         bed.eventually(seconds, more, lambda: f'the load stands still: {before} -> {self.steps()}')
 
     def end(self):
@@ -111,7 +111,7 @@ def one_killed(b, results):
         time.sleep(3)
         start_and_wait(b, [2])
         load.goes_on()
-        results['one'] = (load, load.end())
+        results['one killed'] = (load, load.end())
     finally:
         load.kill()
 
@@ -123,9 +123,29 @@ def all_killed(b, results):
         time.sleep(1)
         start_and_wait(b, b.sites)
         load.goes_on()
-        results['all'] = (load, load.end())
+        results['all killed'] = (load, load.end())
     finally:
         load.kill()
+
+
+def one_stopped(b, results):
+    """In order, while its client writes: that file, and the directory in which it works, are the others' after the pause, though the server stays away."""
+    load = Load(b, 'stopped')
+    try:
+        mark = len(b.log(1))
+        b.must('server', 1, 'stop')
+        b.says(1, mark, r'let go of all that it controlled before it stops')
+        start = time.monotonic()
+        b.sh(2, f'cd {load.dir}/site1 && touch held && echo two >two && rm two', timeout=60)
+        took = time.monotonic() - start
+        bed.expect(took < 8, f'what the client of the stopped server worked with was changed after {took:.1f} s')
+        load.goes_on(sites=[2, 3])
+        start_and_wait(b, [1])
+        load.goes_on()
+        results['one stopped'] = (load, load.end())
+    finally:
+        load.kill()
+    return f'{took:.1f} s'
 
 
 def does_not_wait_for_the_missing(b):
@@ -204,11 +224,12 @@ def main():
         b.sh(1, f'mkdir -p {DIR}/d/e && echo x >{DIR}/d/f && mkfifo {DIR}/d/fifo && ln {DIR}/d/f {DIR}/d/e/link')
         before = handles(b, 1)
         report.check('one server killed and started under load', one_killed, b, results)
+        report.check('one server stopped in order under load', one_stopped, b, results)
         report.check('updates go on without a server that is down, and log lines say so', does_not_wait_for_the_missing, b)
         report.check('a client hears of its own try only of what was under way when its server died', repetitions, b)
         report.check('all servers killed at once and started', all_killed, b, results)
         for what, (load, r) in results.items():
-            report.check(f'nothing lost ({what} killed)', lost, b, load, r)
+            report.check(f'nothing lost ({what})', lost, b, load, r)
         report.check('all servers stopped in order and started', stopped_and_started, b)
         report.check('the same handles and inode numbers everywhere', same_identities, b, before)
         b.remount()         # what a client has looked up it may believe for a minute

@@ -574,6 +574,14 @@ void net_give_up(struct net *n, nfs4r_server_id s, nfs4r_server_id gone)
 	work(n, s);
 }
 
+void net_leave(struct net *n, nfs4r_server_id s)
+{
+	struct nfs4r_event ev = { .type = NFS4R_EV_LEAVE };
+
+	step(n, s, &ev);
+	work(n, s);
+}
+
 void net_hold_until_held(struct net *n, nfs4r_server_id s, uint64_t id, const struct nfs4r_oid *oid)
 {
 	struct nfs4r_event ev = { .type = NFS4R_EV_HOLD, .hold = id, .oid = *oid };

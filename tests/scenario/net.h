@@ -110,6 +110,7 @@ bool net_add(struct net *n, nfs4r_server_id s, nfs4r_server_id id); /* an admini
 bool net_take_out(struct net *n, nfs4r_server_id s, nfs4r_server_id id, bool give_up);
 bool net_reconfigure(struct net *n, nfs4r_server_id s, nfs4r_servers set); /* an administrator at @s says who goes on; 0: takes it back; false: refused */
 void net_give_up(struct net *n, nfs4r_server_id s, nfs4r_server_id gone); /* an administrator at @s */
+void net_leave(struct net *n, nfs4r_server_id s); /* it is about to be stopped in order */
 void net_hold_until_held(struct net *n, nfs4r_server_id s, uint64_t id, const struct nfs4r_oid *oid); /* HOLD; `held` becomes id */
 void net_let_repair(struct net *n, nfs4r_server_id s, bool ok);
 void net_stable(struct net *n, nfs4r_server_id s);

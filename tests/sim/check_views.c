@@ -316,6 +316,8 @@ void views_print(const struct totals *t)
 	       "%llu leases lost, %llu updates while somebody was outside, silence to removal at most %llu ms\n",
 	       ULL(t->with_views), ULL(t->troubles), ULL(t->stops), ULL(t->views), ULL(t->removals), ULL(t->returns),
 	       ULL(t->joins), ULL(t->leases_lost), ULL(t->ok_without), ULL(t->removal_max_us / 1000));
+	if (t->leaves)
+		printf("stops in order: %llu, %llu of a server that had left\n", ULL(t->leaves), ULL(t->left));
 }
 
 const char *views_never(const struct totals *t)
@@ -326,6 +328,7 @@ const char *views_never(const struct totals *t)
 	       !t->returns     ? "nobody ever came back" :
 	       !t->joins       ? "nobody ever had all rows after it came back" :
 	       !t->leases_lost ? "no lease ever ran out" :
+	       !t->left	       ? "nobody ever left in order" :
 	       !t->ok_without  ? "nothing was ever updated while somebody was outside" :
 				 NULL;
 }

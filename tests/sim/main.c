@@ -320,6 +320,7 @@ static const struct {
 	{ F_ANNOUNCED_COMPLETES, "create" },	{ F_ANNOUNCED_AT_ONCE, "writers" },
 	{ F_ANNOUNCED_FORGOTTEN, "hot" },	{ F_POSITION_IGNORED, "views-image" },
 	{ F_TOLD_FORGOTTEN, "overtake" },	{ F_TOLD_RESTART, "in_restart" },
+	{ F_LEFT_UNCONFIRMED, "views-leave" },
 };
 
 /*
@@ -427,6 +428,8 @@ static bool try_known(struct hunt *h)
 		fclose(f);
 	return found;
 }
+
+_Static_assert(NFS4R_FAULT_COUNT <= NFS4R_STORE_FAULT_FIRST, "one number, two faults");
 
 /* NULL: no such fault. */
 static const char *fault_text(uint32_t fault)

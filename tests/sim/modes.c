@@ -224,6 +224,19 @@ static void tune_views_power(struct plan *p, struct rng *r)
 	p->lag_us = 1 * MS + rng_below(r, 10 * MS);
 }
 
+/* A stop in order, mostly while others are at work with what it controls; now and then somebody is cut off meanwhile. */
+static void tune_views_leave(struct plan *p, struct rng *r)
+{
+	tune_views(p, r);
+	p->troubles = TROUBLE(TROUBLE_DOWN);
+	if (rng_chance(r, 300))
+		p->troubles |= TROUBLE(TROUBLE_ALONE) | TROUBLE(TROUBLE_CUT);
+	p->crash_every_us = 0;
+	p->leaves = 900;
+	if (rng_chance(r, 500))
+		p->bulk_lag_us = p->lag_us + rng_below(r, 300 * MS);
+}
+
 static void tune_views_one(struct plan *p, struct rng *r)
 {
 	tune_views(p, r);
@@ -458,6 +471,7 @@ const struct mode modes[] = {
 	  "C*: write f; commit f; link g E l; remove E l; read f; list D; wait 50\nB*: lookup D n; list D; get f; read f; wait 20\n"
 	  "A*: open k; write k; commit k; close; read h; wait 100\nB*: claim x deep; write k; wait 500\n",
 	  tune_seals_forward, "operations forwarded to a primary that is sealed (5.6)" },
+	{ "views-leave", NULL, NULL, tune_views_leave, "servers are stopped in order (7.12)" },
 };
 const uint32_t nmodes = sizeof(modes) / sizeof(modes[0]);
 

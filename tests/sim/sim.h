@@ -78,6 +78,7 @@ struct plan { /* drawn from the seed and the mode; printed with a failure */
 	uint32_t troubles; /* set of enum trouble: those that may happen */
 	uint64_t trouble_every_us, trouble_for_us; /* trouble_for: typically; longer than silence and lease together */
 	bool one_trouble; /* one at a time, and nothing else goes wrong: then a removal may not take long */
+	uint32_t leaves; /* per mille of the servers that go down: stopped in order (control 7.12) */
 	bool join_restarts; /* who comes back restarts while it joins, and does not hear one of the others */
 	bool seals;		/* logs are sealed; what follows is drawn */
 	uint32_t durability;	/* enum nfs4r_durability */
@@ -388,7 +389,7 @@ struct totals {
 		machine_crashes, lost, cuts, messages, not_primary, checks;
 	uint64_t elections, elections_waited, deep_asked, deep_refused, promotions, promotions_lost, raises, raises_lost, drops, narrowed, yielded, yield_regrets, turns; /* of the cores */
 	uint64_t with_views, stops, troubles, views, removals, returns, leases_lost, joins, ok_without; /* ok_without: updates while one was outside */
-	uint64_t seals, sealed_away, crossings, repairs, repairs_all, repairs_failed, repairs_anew, commits, commits_ok, holds, give_ups, promised;
+	uint64_t seals, sealed_away, crossings, repairs, repairs_all, repairs_failed, repairs_anew, commits, commits_ok, holds, give_ups, promised, leaves, left;
 	uint64_t disks_lost, disks_put_back, newest_put_back, disks_back;
 	uint64_t deaths_to_come; /* a copy was made anew without what its source had deleted, and it had not made yet */
 	uint64_t dropped; /* entries beyond the bound, that somebody outside does not have */

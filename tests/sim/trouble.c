@@ -32,11 +32,80 @@ static uint64_t how_long(struct sim *s)
 
 /* ---- one server ------------------------------------------------------------------------ */
 
+/* A stop in order. Who has left: no member that has all rows, its list among them, has a control of it in the table, and so nobody waits for its return. */
+
+struct look {
+	nfs4r_server_id whose;
+	bool found;
+};
+
+static bool look_for(void *arg, const struct nfs4r_control_info *i)
+{
+	struct look *l = arg;
+
+	l->found |= i->owner == l->whose;
+	return !l->found;
+}
+
+static void check_left(struct server *v)
+{
+	struct sim *s = v->sim;
+
+	for (uint32_t q = 1; q <= s->plan.servers; q++) {
+		struct look l = { .whose = v->id };
+
+		const struct nfs4r_core *other = s->servers[q].core;
+		struct nfs4r_core_view view;
+
+		if (!s->servers[q].up || !nfs4r_core_lease_until(other) || !(nfs4r_core_adopted(v->core)->members & NFS4R_BIT(q)))
+			continue;
+		nfs4r_core_get_view(other, &view);
+		if (view.peer[v->id].unsure) /* the list that it was sent is lost, or waits for entries */
+			continue;
+		nfs4r_core_each_control(other, look_for, &l);
+		if (l.found)
+			sim_fail(s, "S%u has left, and S%u knows a control of it (7.12)", v->id, q);
+	}
+	s->totals.left++;
+}
+
+static void look_left(struct sim *s, void *arg, uint64_t generation, uint64_t until)
+{
+	struct server *v = arg;
+	enum nfs4r_leave how;
+
+	if (!v->up || v->generation != generation)
+		return;
+	how = v->stopped ? NFS4R_LEAVE_WAIT : nfs4r_core_leave(v->core);
+	if (how == NFS4R_LEAVE_WAIT && (v->stopped || s->now < until)) {
+		sim_at(s, s->now + 5 * MS, look_left, v, generation, until);
+		return;
+	}
+	TRACE(s, v, "stops, %s", how == NFS4R_LEAVE_DONE ? "and has left" : how == NFS4R_LEAVE_WAIT ? "and waited too long" : "and could not leave");
+	if (how == NFS4R_LEAVE_DONE)
+		check_left(v);
+	server_stop(v, false);
+}
+
+static void leave(struct sim *s, struct server *v)
+{
+	struct nfs4r_event ev = { .type = NFS4R_EV_LEAVE };
+
+	TRACE(s, v, "leaves");
+	s->totals.leaves++;
+	server_step(v, &ev);
+	look_left(s, v, v->generation, s->now + 3 * s->plan.trouble_for_us);
+}
+
 static void down(struct sim *s, struct server *v, uint64_t us)
 {
 	if (!v->up)
 		return;
 	v->down_us = us;
+	if (s->plan.leaves && !v->stopped && rng_chance(&s->rng, s->plan.leaves)) {
+		leave(s, v);
+		return;
+	}
 	server_stop(v, rng_chance(&s->rng, s->plan.machine_crash));
 }
 

@@ -101,6 +101,7 @@ enum nfs4r_status cluster_try_start(struct cluster *c, int id, char *why)
 	cfg.executors = c->executors;
 	cfg.retention_bytes = c->retention_bytes;
 	cfg.segment_bytes = c->segment_bytes;
+	cfg.stop_wait_ms = c->stop_wait_ms;
 	cfg.lease_ms = c->lease_ms;
 	cfg.silence_ms = c->silence_ms;
 	cfg.stale_reads = c->stale_reads;

@@ -16,6 +16,7 @@ struct cluster {
 	char dir[64];
 	uint16_t port;
 	int first; /* so many servers are in every configuration file, and started at first: SITES */
+	uint32_t stop_wait_ms; /* 0, unless a test says otherwise: what a server controls when it is stopped stays its own */
 	uint32_t lease_ms, silence_ms; /* for starts from now on; the defaults, unless a test says otherwise */
 	bool stale_reads;
 	uint32_t durability, idle_ms, checkpoint_ms;

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * A stop in order (control 7.12): before its process ends a server lets go of everything, so that nobody has to wait for its return.
+ *
+ * Happy path: LEAVE. From then on no operation begins here, none is taken from others, and nothing is asked for (who_is_away()); every
+ * claim closes as soon as 5.5 allows, and is released by the rules that there are (7.1, 7.2): when all members have everything stably that was done
+ * under it. When all have confirmed, this server has left, and its owner stops it.
+ *
+ * Failure modes: without a lease nobody knows who "all" are, and a server that catches up, or whose log has ended, has nothing to give: it stays, and its
+ * owner stops it all the same, as a crash would. A member that does not answer is removed after `Silence`, and waited for until then.
+ */
+#include "core/core_int.h"
+
+void leave_begin(struct nfs4r_core *c)
+{
+	c->leaving = true;
+	c->dirty |= DIRTY_OPS;
+}
+
+/* What was created meanwhile, was won, or was counted on by an operation that has ended. */
+void leave_run(struct nfs4r_core *c)
+{
+	struct own *ow, *tmp;
+
+	if (!c->leaving || c->halted || not_ready(c))
+		return;
+	DL_FOREACH_SAFE2(c->asking, ow, tmp, ask_next_own) {
+		if (ow->state != OWN_PROPOSING)
+			continue;
+		if (ow->majority)
+			ow->revoked = true; /* it will be won, and closes then */
+		else
+			claim_abort(c, ow);
+	}
+	release_all(c);
+}
+
+static bool is_anybody_down(const struct nfs4r_core *c)
+{
+	EACH_MEMBER(c, s)
+		if (c->peers[s].down)
+			return true;
+	return false;
+}
+
+/* Or is something not known yet of what it let go of? */
+static bool holds_anything(const struct nfs4r_core *c)
+{
+	return c->asking || c->idle || c->idle_deep || c->closing || ((c->released || c->join.owed) && !FAULT(F_LEFT_UNCONFIRMED));
+}
+
+enum nfs4r_leave nfs4r_core_leave(const struct nfs4r_core *c)
+{
+	if (c->halted || not_ready(c) || !is_member(c, c->self) || !lease_valid(c))
+		return NFS4R_LEAVE_CANNOT;
+	if (!holds_anything(c) && !c->busy && !c->answering)
+		return NFS4R_LEAVE_DONE;
+	return !views_on(c) && is_anybody_down(c) ? NFS4R_LEAVE_CANNOT : NFS4R_LEAVE_WAIT;
+}

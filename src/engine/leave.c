@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* A stop in order lets go of everything first (control 7.12, src/core/leave.c), for at most Stop_Wait. Everything still runs meanwhile but what local clients ask. */
+#include <inttypes.h>
+
+#include "engine/engine_int.h"
+
+#define LOOK_US 50000 /* at the lease, which ends without a step */
+
+static uint64_t controls(const struct nfs4r_engine *eng)
+{
+	struct nfs4r_core_stats st;
+
+	nfs4r_core_get_stats(eng->core, &st);
+	return st.controls_own;
+}
+
+/* The lock is held. */
+static enum nfs4r_leave wait_until_left(struct nfs4r_engine *eng)
+{
+	uint64_t until = now_ms() + eng->cfg.stop_wait_ms;
+	enum nfs4r_leave how;
+
+	eng->step_waiters++;
+	while ((how = nfs4r_core_leave(eng->core)) == NFS4R_LEAVE_WAIT && !eng->halted[0] && now_ms() < until) {
+		struct timespec look = after_us(LOOK_US);
+
+		pthread_cond_clockwait(&eng->step_cond, &eng->lock, CLOCK_MONOTONIC, &look);
+	}
+	eng->step_waiters--;
+	return how;
+}
+
+void engine_leave(struct nfs4r_engine *eng)
+{
+	struct nfs4r_event ev = { .type = NFS4R_EV_LEAVE };
+	uint64_t begun = now_ms(), had, left;
+	enum nfs4r_leave how;
+
+	if (!eng->cfg.stop_wait_ms || !eng->working)
+		return;
+	pthread_mutex_lock(&eng->lock);
+	had = controls(eng);
+	if (!eng->halted[0])
+		engine_step(eng, &ev);
+	how = wait_until_left(eng);
+	left = controls(eng);
+	pthread_mutex_unlock(&eng->lock);
+	if (how == NFS4R_LEAVE_DONE && had)
+		engine_log(eng, NFS4R_LOG_INFO, "volume %s: let go of all that it controlled before it stops, in %.2f s", eng->cfg.volume_name,
+			   (double)(now_ms() - begun) / 1000);
+	else if (how == NFS4R_LEAVE_WAIT || left)
+		engine_log(eng, NFS4R_LOG_WARN, "volume %s: stops without having let go of all that it controls (%" PRIu64 " controls; %s): with Durability = local the others wait there until it is back",
+			   eng->cfg.volume_name, left,
+			   eng->halted[0] ? "it has halted" : how == NFS4R_LEAVE_CANNOT ? "it is no member of the view or has no lease, or a server is missing" : "Stop_Wait is over");
+}
