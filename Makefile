@@ -1,7 +1,7 @@
 # Thin: every target is one script or one preset of CMakePresets.json.
 
 .DEFAULT_GOAL := build
-.PHONY: help deps deps-asan build debug asan tsan check demo sim bench bench-against bench-failures bench-ngb bench-ngb-full clean distclean
+.PHONY: help deps deps-asan build debug asan tsan check demo package sim bench bench-against bench-failures bench-ngb bench-ngb-full clean distclean
 PRESETS := release debug asan tsan
 
 help: ## this list
@@ -24,6 +24,9 @@ check: ## all tests; the last line counts them
 
 demo: ## three sites on this machine, a link that is cut, a server that dies
 	@scripts/demo.sh
+
+package: ## a Debian package for the servers (build/nfs4r_VERSION_ARCH.deb)
+	@scripts/package.sh
 
 sim: ## a long run of the simulator, with other seeds each time
 	@scripts/build.sh release

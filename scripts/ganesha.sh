@@ -6,8 +6,8 @@
 # The Debian source archive of trixie serves the upstream tarballs; a private apt configuration reads
 # them from the machine's own mirror, so that neither the system's apt nor a git host is involved.
 # Results: .deps/src/ganesha (source tree), .deps/build-VARIANT (build tree: FSAL_REPL needs its
-# config.h), .deps/ganesha-VARIANT (installed). Programs run from the last one, tests of other trees among them: it is
-# replaced when the new one is complete.
+# config.h), .deps/ganesha-VARIANT (what goes to $PREFIX of a server, packaging/). Programs run from the last one, tests of other trees
+# among them: it is replaced when the new one is complete.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
@@ -22,6 +22,7 @@ NTIRPC_SHA256=4caf7de4a6bd2de85b3f538a7f137852dcdcdea0b841e44fb3f73293cd7bf5b4
 SUITE=trixie
 
 SRC=$DEPS/src/ganesha
+PREFIX=/usr/lib/nfs4r
 
 verified() { echo "$2  $1" | sha256sum --check --status 2>/dev/null; }
 
@@ -119,8 +120,8 @@ configure() {
 	for o in $on; do set -- "$@" "-D$o=ON"; done
 	for o in $off; do set -- "$@" "-D$o=OFF"; done
 	cmake -G Ninja -S "$SRC/src" -B "$DEPS/build-$variant" -DCMAKE_BUILD_TYPE=RelWithDebInfo \
-		-DCMAKE_INSTALL_PREFIX="$DEPS/ganesha-$variant" \
-		-DSYSCONFDIR="$DEPS/ganesha-$variant/etc" -DSYSSTATEDIR="$DEPS/ganesha-$variant/var" "$@"
+		-DCMAKE_INSTALL_PREFIX=$PREFIX -DSYSCONFDIR=/etc -DSYSSTATEDIR=/var \
+		-DCMAKE_INSTALL_RPATH='$ORIGIN/../lib:$ORIGIN/..' "$@"
 }
 
 build() {
@@ -131,7 +132,7 @@ build() {
 	configure "$variant" &&
 		cmake --build "$DEPS/build-$variant" &&
 		DESTDIR=$new cmake --install "$DEPS/build-$variant" &&
-		replace "$new$DEPS/ganesha-$variant" "$DEPS/ganesha-$variant" &&
+		replace "$new$PREFIX" "$DEPS/ganesha-$variant" &&
 		rm -rf "$new"
 }
 
