@@ -4,9 +4,10 @@
 #
 #   asan build      every test
 #   tsan build      tests with the label tsan
-#   release build   tests with the label release; those with the label sim, once more as the long
-#                   run (NFS4R_SIM_LONG=1), and beside these and the models the cluster tests that wait
-#   cluster         tests/cluster/run: the others, and some once more with sanitized servers
+#   release build   tests with the label release
+#   cluster         tests/cluster/run: those that wait, and the others
+#   searches        beside these: tests with the label sim, once more as the long run (NFS4R_SIM_LONG=1), and the models
+#   cluster-asan    some cluster tests once more with sanitized servers
 #
 # A stage that breaks without naming a failed test (a build, a missing package) counts as one failure.
 set -uo pipefail
@@ -37,17 +38,24 @@ build_stage() {
 	return "$RC"
 }
 
-# ctest's own summary: '98% tests passed, 2 tests failed out of 113'.
-ctest_stage() {
-	local name=$1 preset=$2 failed total
-	shift 2
-	# Tests that do not wait all the time count as two (nfs4r_add_test).
-	stage "$name" nice -n "${NICE:-0}" ctest --test-dir "$ROOT/build/$preset" --output-on-failure -j "$((2 * $(nproc)))" "$@"
+# ctest's own summary: '98% tests passed, 2 tests failed out of 113'. The stage is over.
+count_ctest() {
+	local name=$1 failed total
 	read -r failed total < <(sed -n 's/.* tests passed, \([0-9]*\) tests failed out of \([0-9]*\)$/\1 \2/p' \
 		"$OUT/$name.log")
 	failed=${failed:-0} total=${total:-0}
 	count $((total - failed)) "$failed"
 	[ "$RC" = 0 ] || [ "$failed" -gt 0 ] || count 0 1
+}
+
+# Tests that do not wait all the time count as two (nfs4r_add_test).
+CTEST=(ctest --output-on-failure -j "$((2 * $(nproc)))" --test-dir)
+
+ctest_stage() {
+	local name=$1 preset=$2
+	shift 2
+	stage "$name" "${CTEST[@]}" "$ROOT/build/$preset" "$@"
+	count_ctest "$name"
 }
 
 # A cluster test prints 'ok NAME' and 'not ok NAME' lines.
@@ -63,28 +71,33 @@ cluster_stage() {
 
 CLUSTER=(timeout --kill-after=30 2100 "$ROOT/tests/cluster/run")
 
+SEARCHES='^(sim|model)'
+BESIDE=
+trap '[ -z "$BESIDE" ] || kill -- "-$BESIDE"' EXIT
+trap 'exit 1' INT TERM
+
+# Searches judge no time: at the lowest priority they take what the cluster tests leave of the processors.
+begin_searches() {
+	NFS4R_SIM_LONG=1 setsid nice -n 19 "${CTEST[@]}" "$ROOT/build/release" -L '^(sim|release)$' -R "$SEARCHES" \
+		>"$OUT/searches" 2>&1 </dev/null &
+	BESIDE=$!
+}
+
 # said FILE STATUS: what a program that has ended wrote.
 said() {
 	cat "$1"
 	return "$2"
 }
 
-# Searches judge no time: at the lowest priority they take what the cluster tests that wait leave of the processors.
-searches_and_waiting() {
-	local rc
-	"${CLUSTER[@]}" waiting >"$OUT/waiting" 2>&1 </dev/null &
-	BESIDE=$!
-	NICE=19 NFS4R_SIM_LONG=1 ctest_stage searches release -L '^(sim|release)$' -R "$SEARCHES"
+end_searches() {
+	local rc start=$SECONDS
 	wait "$BESIDE"
 	rc=$?
 	BESIDE=
-	cluster_stage cluster-waiting said "$OUT/waiting" "$rc"
+	stage searches said "$OUT/searches" "$rc"
+	say "== the cluster tests had waited for them for $((SECONDS - start)) s"
+	count_ctest searches
 }
-
-SEARCHES='^(sim|model)'
-BESIDE=
-trap '[ -z "$BESIDE" ] || { kill "$BESIDE"; wait "$BESIDE"; }' EXIT
-trap 'exit 1' INT TERM
 
 main() {
 	local start=$SECONDS preset built=
@@ -97,8 +110,10 @@ main() {
 	case $built in *" tsan "*) ctest_stage test-tsan tsan -L '^tsan$' ;; esac
 	case $built in *" release "*)
 		ctest_stage test-release release -L '^(sim|release)$' -E "$SEARCHES"
-		searches_and_waiting
+		begin_searches
+		cluster_stage cluster-waiting "${CLUSTER[@]}" waiting
 		cluster_stage cluster "${CLUSTER[@]}" others
+		end_searches
 		TB_BUILD=asan cluster_stage cluster-asan "${CLUSTER[@]}" operations
 		;;
 	esac
