@@ -2,6 +2,7 @@
 """Servers that are killed and started again under a light load: a pause, and nothing lost."""
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -133,7 +134,7 @@ def one_stopped(b, results):
     load = Load(b, 'stopped')
     try:
         mark = len(b.log(1))
-        b.must('server', 1, 'stop')
+        b.kill(1, 'stop')
         b.says(1, mark, r'let go of all that it controlled before it stops')
         start = time.monotonic()
         b.sh(2, f'cd {load.dir}/site1 && touch held && echo two >two && rm two', timeout=60)
@@ -209,6 +210,18 @@ def same_identities(b, before):
     return f'{len(before)} objects'
 
 
+def what_lies_aside_is_said(b):
+    """A name that a server was about to make for another one when it was killed (docs/failures.md). It was made anew since, so disks may be compared without it."""
+    found = []
+    for s in b.sites:
+        hold = os.path.join(b.data(s), '.nfs4r-hold')
+        for name in os.listdir(hold) if os.path.isdir(hold) else []:
+            bed.expect(f'moved to .nfs4r-hold/{name}\n' in b.log(s), f'server {s} does not say why there is {hold}/{name}')
+            found.append(f'{s}: {name}')
+        shutil.rmtree(hold, ignore_errors=True)
+    return ', '.join(found)
+
+
 def stopped_and_started(b):
     """An orderly stop, too."""
     bed.everywhere(lambda s: b.must('server', s, 'stop'), b.sites)
@@ -234,6 +247,7 @@ def main():
         report.check('the same handles and inode numbers everywhere', same_identities, b, before)
         b.remount()         # what a client has looked up it may believe for a minute
         report.check('equal trees through the clients', trees.clients_equal, b)
+        report.check('what lies aside is said in the log', what_lies_aside_is_said, b)
         report.check('equal disks', trees.disks_equal, b)
         report.check('nfs4rctl verify', trees.verify, b)
         report.check('all servers alive', b.servers_alive)

@@ -1,6 +1,8 @@
 """One READDIR of a directory, by hand: whether the reply is well-formed XDR to its last byte, which a forgiving client does not ask.
 
-	raw_readdir.py ADDRESS PATH        prints {"status": of READDIR, "names": [..], "eof": ..} as JSON; fails when the reply is malformed
+	raw_readdir.py ADDRESS PATH        prints {"op": 26, "status": of READDIR, "names": [..], "eof": ..} as JSON; fails when the reply is malformed
+
+If an operation before READDIR hears DELAY, `op` is that one.
 
 NFSv4.0, from the first cookie on. PATH begins at the server's pseudo root.
 """
@@ -10,6 +12,7 @@ import struct
 import sys
 
 PUTROOTFH, LOOKUP, READDIR = 24, 15, 26
+DELAY = 10008               # NFS4ERR_DELAY
 ATTRS = 1 << 1 | 1 << 3 | 1 << 4 | 1 << 11 | 1 << 20       # type, change, size, rdattr_error, fileid (RFC 7530, 5.6 and 5.7)
 
 
@@ -98,6 +101,8 @@ def parse(data):
         op, status = r.u32(), r.u32()
         if op == READDIR:
             break
+        if status == DELAY:
+            return {'op': op, 'status': status, 'names': [], 'eof': False}
         if status:
             raise Malformed(f'operation {op} has status {status}')
     names, eof = [], False
@@ -112,7 +117,7 @@ def parse(data):
         eof = r.flag()
     if r.at != len(data) or n + 1 != results:
         raise Malformed(f'{len(data) - r.at} bytes after the end')
-    return {'status': status, 'names': names, 'eof': eof}
+    return {'op': READDIR, 'status': status, 'names': names, 'eof': eof}
 
 
 if __name__ == '__main__':
