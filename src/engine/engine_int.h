@@ -336,7 +336,6 @@ void view_raise(struct nfs4r_engine *eng);
 /* After a step: write a line if the view or the lease changed. @type of the event, and of its message. eng->lock held. */
 void view_watch(struct nfs4r_engine *eng, uint32_t type, uint32_t msg_type);
 void view_start(struct nfs4r_engine *eng); /* after started(); eng->lock held */
-
 /* Does the lease hold now? Any thread. */
 bool view_has_lease(struct nfs4r_engine *eng);
 /*
