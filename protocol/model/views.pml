@@ -13,6 +13,7 @@
  *         OUT      1: server 0 is outside the view at first, and knows it
  *                  2: and before that it acked the control of server 1, which won by that
  *         TIMERS   grants and ends of leases are steps of their own (else see README.md, "Time")
+ *         LEAVES   mask of the servers that may give their leases back
  * Each rule that can be switched off has a macro, with the rule beside it.
  */
 #ifndef NUMS
@@ -60,6 +61,20 @@ byte granted[3];  /* [g]: grants that g remembers */
 #endif
 #ifdef NO_START_WAIT
 bool forgot[3];	  /* [g]: it restarted and granted nothing since */
+#endif
+
+#ifdef LEAVES
+byte start[3];	  /* [s]: restarts of s */
+bool given[3];	  /* [s]: this start gave its lease back */
+byte said[3];	  /* [s]: starts that did; the HEARTBEATs that say so are under way */
+byte over[3];	  /* [g]: those whose lease g takes for given back, and that it granted nothing since */
+byte newest[9];	  /* [3*g + s]: which start of s g granted last */
+#if WITNESS == 6
+byte not_waited;  /* promises to remove these did not wait for a lease */
+#endif
+#ifdef GRANT_OF_OLD_START
+byte late[3];	  /* [s]: GRANTs to older starts of s, under way */
+#endif
 #endif
 
 /* What the proposer of number n remembers of it, until it is CLOSED: given up, adopted, or lost by a restart. */
@@ -113,7 +128,7 @@ hidden byte i, j, k, m, v, w;
 /* Seen when a run is replayed. */
 mtype = { Grants, Has_no_lease_of, Adopts_its_own, Adopts, Gives_up, Promises, Accepts, Restarts,
 	Grants_again, Takes_list_of, Has_joined, Makes_list_for, Puts_in_list_of, Proposes_control, Acks, Aborts,
-	Wins, Executes, Applies_update_of, Gives_back, Releases, Forgets_control_of, Has_answered };
+	Wins, Executes, Applies_update_of, Gives_back, Releases, Forgets_control_of, Has_answered, Gives_lease_back, Hears_it_of, Counts_late_grant_of };
 #define SAY(what, s) printf("%d %e\n", s, what)
 #define SAY2(what, s, t) printf("%d %e %d\n", s, what, t)
 #define SAYN(what, s, n) printf("%d %e number %d\n", s, what, n)
@@ -136,10 +151,18 @@ mtype = { Grants, Has_no_lease_of, Adopts_its_own, Adopts, Gives_up, Promises, A
 #define SERVES(s) (READY(s) && lease[s])
 #endif
 
-#ifdef GRANT_AFTER_PROMISE /* log 6.3: grants to the removed end with the promise */
-#define MAY_GRANT(g, s) ((g) != (s) && HAS(MEMBERS(accepted[g]), s))
+#if !defined(LEAVES)
+#define CAN_HAVE(g, s) 1
+#elif defined(LEFT_KEEPS_LEASE) /* log 6.11: who has given its lease back has none, whatever is granted */
+#define CAN_HAVE(g, s) (!given[s] || !HAS(over[g], s))
 #else
-#define MAY_GRANT(g, s) ((g) != (s) && HAS(MEMBERS(accepted[g]), s) && !frozen[3*(g) + (s)])
+#define CAN_HAVE(g, s) (!given[s])
+#endif
+
+#ifdef GRANT_AFTER_PROMISE /* log 6.3: grants to the removed end with the promise */
+#define MAY_GRANT(g, s) ((g) != (s) && HAS(MEMBERS(accepted[g]), s) && CAN_HAVE(g, s))
+#else
+#define MAY_GRANT(g, s) ((g) != (s) && HAS(MEMBERS(accepted[g]), s) && CAN_HAVE(g, s) && !frozen[3*(g) + (s)])
 #endif
 
 #define ACTING(t) (claim[t] == WON || claim[t] == EXECUTED)
@@ -217,6 +240,8 @@ inline check_served()
 #define SEEN(s) (done == 3 && view[2])
 #elif WITNESS == 5 /* an owner that does not know that it was removed releases */
 #define SEEN(s) (claim[s] == RELEASED && MEMBER(s) && view[2] && NUM(adopted[s]) < 2 && !HAS(MEMBERS(view[2]), s))
+#elif WITNESS == 6 /* a promise did not wait, since the lease was given back, and who gave it back is back and serves */
+#define SEEN(s) (SERVES(s) && NUM(adopted[s]) == 2 && view[1] && !HAS(MEMBERS(view[1]), s) && HAS(not_waited, s))
 #else
 #define SEEN(s) 0
 #endif
@@ -243,6 +268,17 @@ inline check()
 
 /* ---- leases (log 6.7) --------------------------------------------------------------------------------- */
 
+#ifdef LEAVES
+#define GRANTED(g, s) over[g] = over[g] & ~BIT(s); newest[3*(g) + (s)] = start[s]
+#else
+#define GRANTED(g, s) skip
+#endif
+#ifdef GRANT_OF_OLD_START
+#define RAN_OUT(g, s) late[s] = late[s] & ~BIT(g)
+#else
+#define RAN_OUT(g, s) skip
+#endif
+
 #ifdef TIMERS
 
 /* May g promise a view without t? Only when its own clock says that no lease of t stands on it. */
@@ -250,12 +286,14 @@ inline check()
 #define LEASE_OVER(g, t) (!HAS(lease[t], g) || HAS(granted[g], t))
 #elif defined(NO_START_WAIT) /* log 6.3: and as long after a start as one can last that it has forgotten */
 #define LEASE_OVER(g, t) !HAS(granted[g], t)
+#elif defined(LEAVES) /* log 6.11: or it was given back */
+#define LEASE_OVER(g, t) (!HAS(lease[t], g) || HAS(over[g], t))
 #else
 #define LEASE_OVER(g, t) !HAS(lease[t], g)
 #endif
 #define GRANTS(g, s) \
 	:: d_step { MAY_GRANT(g, s) && !(HAS(granted[g], s) && HAS(lease[s], g)) -> SAY2(Grants, g, s); \
-		lease[s] = lease[s] | BIT(g); granted[g] = granted[g] | BIT(s) }
+		lease[s] = lease[s] | BIT(g); granted[g] = granted[g] | BIT(s); GRANTED(g, s) }
 #define RUNS_OUT(g, s) \
 	:: d_step { HAS(lease[s], g) || HAS(granted[g], s) -> SAY2(Has_no_lease_of, s, g); \
 		lease[s] = lease[s] & ~BIT(g); granted[g] = granted[g] & ~BIT(s) }
@@ -277,8 +315,14 @@ inline wait_for_leases(g, set)
 #else
 	w = set;
 #endif
+#ifdef LEAVES /* log 6.11: not for those that were given back */
+#if WITNESS == 6
+	not_waited = not_waited | (w & over[g]);
+#endif
+	w = w & ~over[g];
+#endif
 	for (i : 0 .. 2) {
-		if :: HAS(w, i) -> lease[i] = lease[i] & ~BIT(g) :: else fi
+		if :: HAS(w, i) -> lease[i] = lease[i] & ~BIT(g); RAN_OUT(g, i) :: else fi
 	}
 #else
 	skip
@@ -292,9 +336,9 @@ inline renew_leases()
 		for (j : 0 .. 2) {
 			if
 #ifdef NO_START_WAIT
-			:: MAY_GRANT(i, j) && !forgot[i] -> lease[j] = lease[j] | BIT(i)
+			:: MAY_GRANT(i, j) && !forgot[i] -> lease[j] = lease[j] | BIT(i); GRANTED(i, j)
 #else
-			:: MAY_GRANT(i, j) -> lease[j] = lease[j] | BIT(i)
+			:: MAY_GRANT(i, j) -> lease[j] = lease[j] | BIT(i); GRANTED(i, j)
 #endif
 			:: else
 			fi
@@ -307,6 +351,46 @@ inline renew_leases()
 #define LEASES_OVER(g, set) \
 	((g == 0 || !HAS(set, 0) || LEASE_OVER(g, 0)) && (g == 1 || !HAS(set, 1) || LEASE_OVER(g, 1)) && \
 	 (g == 2 || !HAS(set, 2) || LEASE_OVER(g, 2)))
+
+/* ---- a lease is given back (log 6.11) ----------------------------------------------------------------------- */
+
+#ifdef LEAVES
+
+#ifdef LEFT_OF_OLD_START /* log 6.11: it says nothing of what a newer start was granted */
+#define NEWEST(g, s, i) 1
+#else
+#define NEWEST(g, s, i) ((i) >= newest[3*(g) + (s)])
+#endif
+
+#define LEAVES_NOW(s) \
+	:: d_step { HAS(LEAVES, s) && !given[s] && lease[s] -> SAY(Gives_lease_back, s); given[s] = true; said[s] = said[s] | BIT(start[s]); \
+		WAS_GRANTED(s); NO_LEASE(s) }
+#define HEARS_IT(g, s, i) \
+	:: d_step { HAS(said[s], i) && !HAS(over[g], s) && NEWEST(g, s, i) -> SAY2(Hears_it_of, g, s); over[g] = over[g] | BIT(s) }
+#define HEARS_LEFT(g, s) HEARS_IT(g, s, 0) HEARS_IT(g, s, 1)
+#define STARTS_ANEW(s) given[s] = false; start[s]++
+
+#ifdef LEFT_KEEPS_LEASE
+#define NO_LEASE(s) skip
+#else
+#define NO_LEASE(s) lease[s] = 0
+#endif
+
+#ifdef GRANT_OF_OLD_START /* log 6.11: nor does a newer start count what this one was granted */
+#define WAS_GRANTED(s) late[s] = lease[s]
+#define COUNTS_LATE(s, g) \
+	:: d_step { HAS(late[s], g) && !given[s] && !HAS(lease[s], g) -> SAY2(Counts_late_grant_of, s, g); lease[s] = lease[s] | BIT(g) }
+#else
+#define WAS_GRANTED(s) skip
+#define COUNTS_LATE(s, g)
+#endif
+
+#else
+#define LEAVES_NOW(s)
+#define HEARS_LEFT(g, s)
+#define COUNTS_LATE(s, g)
+#define STARTS_ANEW(s) skip
+#endif
 
 /* ---- adopting (log 6.6) ----------------------------------------------------------------------------------- */
 
@@ -407,6 +491,8 @@ inline adopt(s, new)
 #define FIRST_BY(p, x) (p == 1)
 #elif OUT || WRITERS == 7
 #define FIRST_BY(p, x) 1
+#elif defined(LEAVES)
+#define FIRST_BY(p, x) (LEAVES != 1 || (WRITERS & 6) == 2 || (WRITERS & 6) == 4 || (p == 0 && x != 4) || p == 1)
 #elif WRITERS == 0
 #define FIRST_BY(p, x) (p == 0 && x != 4)
 #elif WRITERS == 1
@@ -502,6 +588,11 @@ inline restart(s)
 	forget_lists(s);
 	if :: claim[s] == PROPOSING -> end_claim(s, ABORTED) :: else fi;
 	lease[s] = 0;
+	STARTS_ANEW(s);
+#ifdef LEAVES
+	over[s] = 0;
+	newest[3*s] = 0; newest[3*s + 1] = 0; newest[3*s + 2] = 0;
+#endif
 #ifdef TIMERS
 	granted[s] = 0;
 #endif
@@ -670,8 +761,8 @@ inline complete_updates()
 
 /* ---- all steps ------------------------------------------------------------------------------------------------------------- */
 
-#define SERVER(s) MAY_RESTART(s) GRANTS_AGAIN(s) JOINS(s) WANTS(s) YIELDS(s) WINS(s) EXECUTES(s) GIVES_BACK(s)
-#define PAIR(s, t) GRANTS(s, t) RUNS_OUT(s, t) LISTS(s, t) REFETCHES(s, t) ACKS(s, t) APPLIES(s, t) FORGETS(s, t)
+#define SERVER(s) MAY_RESTART(s) LEAVES_NOW(s) GRANTS_AGAIN(s) JOINS(s) WANTS(s) YIELDS(s) WINS(s) EXECUTES(s) GIVES_BACK(s)
+#define PAIR(s, t) GRANTS(s, t) RUNS_OUT(s, t) HEARS_LEFT(s, t) COUNTS_LATE(s, t) LISTS(s, t) REFETCHES(s, t) ACKS(s, t) APPLIES(s, t) FORGETS(s, t)
 #define SERVER_NUMBER(s, n) PROMISES(s, n) ACCEPTS(s, n) ADOPTS(s, n)
 #define PROPOSER(p, n) PROPOSES(p, n, 0) PROPOSES(p, n, 1) PROPOSES(p, n, 2) PROPOSES(p, n, 3) PROPOSES(p, n, 4) \
 	PROPOSES(p, n, 5) PROPOSES(p, n, 6)

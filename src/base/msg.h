@@ -250,6 +250,7 @@ struct nfs4r_msg {
 			bool settled;		/* this view is on the sender's disk, it has all rows, and what counts on a majority counts on one of this view's (log 9.1) */
 			uint64_t reconf_epoch;	/* an administrator's word (log 9.3): from this NFS4R_RECONF() on these are all; 0: none */
 			nfs4r_servers reconf_set;
+			bool left;		/* this start of the sender has no lease any more, whatever is granted (log 6.11) */
 		} heartbeat;
 		struct {
 			uint64_t clock_ms; /* of the HEARTBEAT */

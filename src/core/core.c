@@ -254,6 +254,7 @@ static const struct nfs4r_update *finish(struct nfs4r_core *c)
 		log_recovery(c);
 		settle_all(c);
 	}
+	leave_settle(c);
 	held_run(c);
 	release_flush(c);
 	if (c->log_moved)

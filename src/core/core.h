@@ -355,6 +355,7 @@ struct nfs4r_core_view { /* for people */
 	bool taken_out;	/* this server is none of the adopted view's servers: it answers nothing, and never again as it is */
 	bool has_book; /* `adopted` has addresses; before the start, too, when they are not in it yet */
 	bool learner;	/* it is one, and no voter yet */
+	bool left;	/* this server has given its lease back */
 	nfs4r_server_id adding, removing; /* asked for by EV_ADD_SERVER, EV_REMOVE_SERVER and not adopted yet; 0: none */
 	char waits[160]; /* what that waits for; empty: nothing is asked for, or it is on its way */
 	uint64_t reconf_epoch; /* EV_RECONFIGURE was said here, and no view came of it yet; 0: no */
@@ -365,6 +366,7 @@ struct nfs4r_core_view { /* for people */
 		uint64_t silent_ms; /* since the last one */
 		uint64_t view;	    /* it adopted */
 		bool caught_up, joining;
+		bool left;   /* it was stopped in order, or is about to end, and has given its lease back (log 6.11) */
 		bool unsure; /* it came back, and this server does not have its list yet: it may control less than is known here */
 		enum nfs4r_memory memory; /* as it said last */
 		uint64_t position;	  /* of its journal: the highest that is remembered of its newest start (log 8.6) */
@@ -388,9 +390,10 @@ enum nfs4r_status nfs4r_core_may_remove(const struct nfs4r_core *c, nfs4r_server
 enum nfs4r_status nfs4r_core_may_reconfigure(const struct nfs4r_core *c, nfs4r_servers set, char *why, size_t why_len);
 /* After EV_LEAVE: does anybody have to wait for the return of this server if it is stopped now (control 7.12)? */
 enum nfs4r_leave {
-	NFS4R_LEAVE_DONE = 1,  /* it controls nothing, everybody knows that, and nothing is under way */
+	NFS4R_LEAVE_DONE = 1,  /* it controls nothing, everybody knows that, nothing is under way, and it is no member any more, or no view can do without it */
 	NFS4R_LEAVE_WAIT = 2,  /* not yet */
-	NFS4R_LEAVE_CANNOT = 3 /* it can let go of nothing now, nor tell whether it controls anything: it is no member, or has no lease, or, in a view that is fixed, a server is missing */
+	NFS4R_LEAVE_CANNOT = 3, /* it can let go of nothing now, nor tell whether it controls anything: it is no member, or has no lease, or, in a view that is fixed, a server is missing */
+	NFS4R_LEAVE_LEFT = 4   /* as DONE, and it has given its lease back (log 6.11): the others make a view without it now; if it stops before that they may make it later */
 };
 enum nfs4r_leave nfs4r_core_leave(const struct nfs4r_core *c);
 /* The loss window: own entries that are not held by a majority yet: how many, their payload bytes, age of the oldest in ms (0: none). */

@@ -359,6 +359,8 @@ struct peer {
 	uint64_t settled;		/* newest view that it said to be on its disk, and to have settled in (9.1) */
 	nfs4r_servers hears;
 	uint64_t lease_until;		/* ours to it: not before this a view without it */
+	struct start granted;		/* which of its starts that was for */
+	bool left;			/* its newest start has given its lease back (6.11) */
 	uint64_t granted_t;		/* its to us: our clock in the newest heartbeat that it granted */
 	/* memory.c */
 	bool judged;			/* its word about this server was heard since the start */
@@ -422,6 +424,8 @@ struct view { /* view.c; the first lines are in the row 'V' */
 	bool complete;	      /* this member has all rows */
 	bool ready;	      /* a member that is complete; or views are off */
 	uint64_t lease_until, started_ms, beat_at;
+	bool left;	      /* the lease is given back, for good (6.11) */
+	uint64_t left_ms;     /* since when */
 	struct vote vote;
 	nfs4r_servers exact; /* of those being sealed: what is applied was promised; nothing begins */
 	uint64_t reconf_ms;  /* since when this start has that word */
@@ -782,6 +786,7 @@ void view_on_msg(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_
 
 void view_beat(struct nfs4r_core *c);
 void view_beat_to(struct nfs4r_core *c, nfs4r_server_id to);
+void view_give_back(struct nfs4r_core *c); /* the lease, for good (6.11) */
 void view_stop(struct nfs4r_core *c);
 void view_run(struct nfs4r_core *c);
 void view_check_ready(struct nfs4r_core *c);
@@ -1031,6 +1036,7 @@ void release_unpinned(struct nfs4r_core *c, struct own *ow); /* an operation was
 /* leave.c: a stop in order (7.12) */
 void leave_begin(struct nfs4r_core *c);
 void leave_run(struct nfs4r_core *c);
+void leave_settle(struct nfs4r_core *c); /* at the end of a step: when it has let go of everything it gives its lease back */
 
 /* early.c: proposals that came before the entry that makes their object (4.3d) */
 bool early_keep(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m); /* false: there is no room */

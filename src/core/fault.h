@@ -180,7 +180,10 @@
 	X(F_ANNOUNCED_UNSAVED, "control 7.10", "a restart forgets which control of directories it has announced")	\
 	X(F_ANNOUNCED_BARE, "control 5.2", "control that was announced counts for nothing, also where it is not known")	\
 	X(F_YIELD_WRITTEN, "control 7.11", "a directory yields while files in it are written")		\
-	X(F_LEFT_UNCONFIRMED, "control 7.12", "a server has left before all know what it let go of")
+	X(F_LEFT_UNCONFIRMED, "control 7.12", "a server has left before all know what it let go of")	\
+	X(F_LEFT_KEEPS_LEASE, "log 6.11", "who has given its lease back counts grants")	\
+	X(F_LEFT_OF_OLD_START, "log 6.11", "that an older start gave its lease back ends what a newer one was granted")	\
+	X(F_GRANT_OF_OLD_START, "log 6.11", "a start counts what an older one was granted")
 
 enum nfs4r_fault {
 	NFS4R_FAULT_NONE = 0,

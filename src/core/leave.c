@@ -4,7 +4,7 @@
  *
  * Happy path: LEAVE. From then on no operation begins here, none is taken from others, and nothing is asked for (who_is_away()); every
  * claim closes as soon as 5.5 allows, and is released by the rules that there are (7.1, 7.2): when all members have everything stably that was done
- * under it. When all have confirmed, this server has left, and its owner stops it.
+ * under it. When all have confirmed, this server gives its lease back (log 6.11), the others make a view without it, and its owner stops it.
  *
  * Failure modes: without a lease nobody knows who "all" are, and a server that catches up, or whose log has ended, has nothing to give: it stays, and its
  * owner stops it all the same, as a crash would. A member that does not answer is removed after `Silence`, and waited for until then.
@@ -49,8 +49,28 @@ static bool holds_anything(const struct nfs4r_core *c)
 	return c->asking || c->idle || c->idle_deep || c->closing || ((c->released || c->join.owed) && !FAULT(F_LEFT_UNCONFIRMED));
 }
 
+/* Would there be a view without it? */
+static bool can_be_spared(const struct nfs4r_core *c)
+{
+	return views_on(c) && views_enough(c, c->view.adopted.members & ~NFS4R_BIT(c->self));
+}
+
+void leave_settle(struct nfs4r_core *c)
+{
+	if (c->leaving && !c->view.left && nfs4r_core_leave(c) == NFS4R_LEAVE_DONE && can_be_spared(c))
+		view_give_back(c);
+}
+
+/* Who has left is removed in a moment, or not before it is silent: what it has let go of it has let go of. */
+static enum nfs4r_leave has_left(const struct nfs4r_core *c)
+{
+	return is_member(c, c->self) && c->now < c->view.left_ms + c->cfg.silence_ms ? NFS4R_LEAVE_LEFT : NFS4R_LEAVE_DONE;
+}
+
 enum nfs4r_leave nfs4r_core_leave(const struct nfs4r_core *c)
 {
+	if (c->view.left)
+		return has_left(c);
 	if (c->halted || not_ready(c) || !is_member(c, c->self) || !lease_valid(c))
 		return NFS4R_LEAVE_CANNOT;
 	if (!holds_anything(c) && !c->busy && !c->answering)

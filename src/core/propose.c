@@ -248,7 +248,7 @@ static void propose(struct nfs4r_core *c, nfs4r_servers remove, nfs4r_servers ad
 
 /* ---- what to ask for (6.8) -------------------------------------------------------------------- */
 
-/* Members that are not heard as servers that remember; @unready: and those that are, but do not get ready. */
+/* Members that have left, or are not heard as servers that remember; @unready: and those that are, but do not get ready. */
 static nfs4r_servers silent(struct nfs4r_core *c, bool unready)
 {
 	nfs4r_servers set = 0;
@@ -261,7 +261,7 @@ static nfs4r_servers silent(struct nfs4r_core *c, bool unready)
 			continue;
 		if (unready && p->joining && p->unready_ms + UNREADY_SILENCES * c->cfg.silence_ms < t)
 			t = p->unready_ms + UNREADY_SILENCES * c->cfg.silence_ms;
-		if (c->now >= t)
+		if (p->left || c->now >= t)
 			set |= NFS4R_BIT(s);
 		else
 			timer_at(c, t);
@@ -380,7 +380,7 @@ void propose_consider(struct nfs4r_core *c)
 		reconf_consider(c);
 		return;
 	}
-	if (!is_member(c, c->self) || !memory_known(c) || c->halted || w->proposal.num || c->now < w->retry_ms)
+	if (!is_member(c, c->self) || !memory_known(c) || c->halted || w->left || w->proposal.num || c->now < w->retry_ms)
 		return;
 	gone = silent(c, true) | retention_slow(c);
 	if (!views_enough(c, w->adopted.members & ~gone))

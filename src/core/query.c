@@ -131,6 +131,8 @@ const struct nfs4r_view *nfs4r_core_accepted(const struct nfs4r_core *c)
 
 void nfs4r_core_get_view(const struct nfs4r_core *c, struct nfs4r_core_view *out)
 {
+	nfs4r_servers unsure = join_unsure(c);
+
 	*out = (struct nfs4r_core_view){ .adopted = c->view.adopted, .accepted = c->view.accepted, .promised = c->view.promised };
 	out->fixed = !views_on(c);
 	out->member = is_member(c, c->self);
@@ -147,6 +149,7 @@ void nfs4r_core_get_view(const struct nfs4r_core *c, struct nfs4r_core_view *out
 	out->reconf_epoch = c->view.reconf_epoch;
 	out->reconf_set = c->view.reconf_set;
 	out->learner = !out->taken_out && !(c->view.adopted.voters & NFS4R_BIT(c->self));
+	out->left = c->view.left;
 	out->memory = memory_said(c);
 	out->unheard = memory_unheard(c);
 	if (nfs4r_core_lease_until(c) > c->now && !out->fixed)
@@ -157,7 +160,8 @@ void nfs4r_core_get_view(const struct nfs4r_core *c, struct nfs4r_core_view *out
 		out->peer[s].view = c->peers[s].view;
 		out->peer[s].caught_up = c->peers[s].caught_up;
 		out->peer[s].joining = c->peers[s].joining;
-		out->peer[s].unsure = join_unsure(c) & NFS4R_BIT(s);
+		out->peer[s].left = c->peers[s].left;
+		out->peer[s].unsure = unsure & NFS4R_BIT(s);
 		out->peer[s].memory = c->peers[s].memory;
 		out->peer[s].position = c->peers[s].knows.pos;
 		out->peer[s].reconf_epoch = c->peers[s].reconf_epoch;

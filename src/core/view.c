@@ -122,6 +122,8 @@ static uint64_t lease_end(const struct nfs4r_core *c)
 	uint64_t best[NFS4R_SERVERS_MAX + 1], t;
 	uint32_t n = 0, i;
 
+	if (c->view.left && !FAULT(F_LEFT_KEEPS_LEASE))
+		return 0;
 	if (!need)
 		return UINT64_MAX; /* it is the only one */
 	EACH_OF(voters & ~NFS4R_BIT(c->self), s) {
@@ -152,6 +154,8 @@ static void on_grant(struct nfs4r_core *c, nfs4r_server_id from, uint64_t t)
 
 	if ((!memory_counts(c, from) && !FAULT(F_FORGOT_GRANTS)) || t > c->now || t <= c->peers[from].granted_t)
 		return;
+	if (t < c->view.started_ms && !FAULT(F_GRANT_OF_OLD_START)) /* to a start that may have given its lease back (6.11) */
+		return;
 	c->peers[from].granted_t = t;
 	c->view.lease_until = lease_end(c);
 	if (!was && lease_valid(c))
@@ -166,6 +170,8 @@ static bool may_grant(const struct nfs4r_core *c, nfs4r_server_id s)
 {
 	if (c->peers[s].memory != NFS4R_MEMORY_KNOWN || !(memory_known(c) || FAULT(F_FORGOT_GRANTS)) || !reconf_may_grant(c, s))
 		return false;
+	if (c->peers[s].left)
+		return false;
 	return (c->view.accepted.members & NFS4R_BIT(s)) && (!(c->view.frozen & NFS4R_BIT(s)) || FAULT(F_GRANT_REMOVED)) &&
 	       c->peers[s].view >= c->view.accepted.base;
 }
@@ -174,7 +180,7 @@ static bool may_grant(const struct nfs4r_core *c, nfs4r_server_id s)
 
 bool view_hears(const struct nfs4r_core *c, nfs4r_server_id s)
 {
-	return s == c->self || (c->peers[s].beats && c->now < c->peers[s].heard_ms + c->cfg.silence_ms);
+	return s == c->self || (c->peers[s].beats && !c->peers[s].left && c->now < c->peers[s].heard_ms + c->cfg.silence_ms);
 }
 
 /* Near enough to the end of every log to become a member without making the others wait (8.2). Inexact objects do not matter: it may be the one that
@@ -210,6 +216,7 @@ static void beat_to(struct nfs4r_core *c, nfs4r_server_id s, bool durable)
 	m->heartbeat.settled = durable && c->view.settled_said;
 	m->heartbeat.reconf_epoch = c->view.reconf_epoch;
 	m->heartbeat.reconf_set = c->view.reconf_set;
+	m->heartbeat.left = c->view.left;
 	memory_say(c, s, m);
 	send_to(c, s, m, durable || !c->memory.saved || reconf_said(c)); /* it has no lease then that waits for a disk */
 }
@@ -233,12 +240,29 @@ void view_beat_to(struct nfs4r_core *c, nfs4r_server_id to)
 		beat_to(c, to, false);
 }
 
+/* Log 6.11: nothing stands on it any more. Once it is said, nobody waits for its end. */
+void view_give_back(struct nfs4r_core *c)
+{
+	c->view.left = true;
+	c->view.left_ms = c->now;
+	c->view.lease_until = lease_end(c);
+	beat(c, false);
+}
+
 void view_send(struct nfs4r_core *c, nfs4r_server_id to)
 {
 	struct nfs4r_msg *m = msg_new(c, NFS4R_MSG_VIEW);
 
 	m->view = c->view.adopted;
 	send_to(c, to, m, true);
+}
+
+/* It speaks of all grants to this start and to older ones. Those to a newer one stand. */
+static bool has_left(const struct nfs4r_core *c, const struct peer *p, const struct nfs4r_msg *m)
+{
+	if (!m->heartbeat.left)
+		return false;
+	return m->heartbeat.inc > p->granted.inc || (m->heartbeat.inc == p->granted.inc && m->heartbeat.inc_random == p->granted.random) || FAULT(F_LEFT_OF_OLD_START);
 }
 
 static void on_heartbeat(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
@@ -270,11 +294,15 @@ static void on_heartbeat(struct nfs4r_core *c, nfs4r_server_id from, const struc
 		release_peer_up(c, from);
 	memory_on_heartbeat(c, from, m);
 	reconf_on_heartbeat(c, from, m);
+	p->left = has_left(c, p, m);
+	if (p->left)
+		p->lease_until = 0;
 	if (!may_grant(c, from))
 		return;
 	a = msg_new(c, NFS4R_MSG_GRANT);
 	a->grant.clock_ms = m->heartbeat.clock_ms;
 	p->lease_until = c->now + view_grant_ms(c);
+	p->granted = (struct start){ m->heartbeat.inc, m->heartbeat.inc_random, 0 };
 	send_to(c, from, a, false);
 }
 
@@ -641,6 +669,7 @@ void view_on_msg(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_
 	switch (m->type) {
 	case NFS4R_MSG_HEARTBEAT:
 		on_heartbeat(c, from, m);
+		try_vote(c); /* it may have waited for a lease that is given back */
 		break;
 	case NFS4R_MSG_GRANT:
 		on_grant(c, from, m->grant.clock_ms);

@@ -71,6 +71,10 @@ const char *ctl_view_state(const struct nfs4r_engine *eng, const struct ctl_fact
 			 view_list(f->view.reconf_set, members, sizeof(members)), f->view.waits);
 		return "told to go on";
 	}
+	if (f->view.left) {
+		snprintf(why, len, "it is being stopped: it has let go of all that it controlled and given its lease back");
+		return "stopping";
+	}
 	if (f->view.member && !f->view.joining && f->lease_left_ms)
 		return NULL;
 	if (f->view.repairing) {
@@ -102,6 +106,8 @@ const char *ctl_view_other(const struct nfs4r_engine *eng, const struct ctl_fact
 {
 	bool silent = !f->view.peer[s].known || f->view.peer[s].silent_ms >= eng->cfg.silence_ms;
 
+	if (f->view.peer[s].left)
+		return "stopped in order";
 	if (!(f->view.adopted.voters & NFS4R_BIT(s)))
 		return silent ? "learner, silent" : f->view.peer[s].caught_up ? "learner, caught up" : "learner";
 	if (!silent && f->view.peer[s].memory == NFS4R_MEMORY_FORGOT)

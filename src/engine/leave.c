@@ -4,7 +4,7 @@
 
 #include "engine/engine_int.h"
 
-#define LOOK_US 50000 /* at the lease, which ends without a step */
+#define LOOK_US 50000 /* at the lease and the time, which end without a step */
 
 static uint64_t controls(const struct nfs4r_engine *eng)
 {
@@ -14,6 +14,11 @@ static uint64_t controls(const struct nfs4r_engine *eng)
 	return st.controls_own;
 }
 
+static bool goes_on(enum nfs4r_leave how)
+{
+	return how == NFS4R_LEAVE_WAIT || how == NFS4R_LEAVE_LEFT;
+}
+
 /* The lock is held. */
 static enum nfs4r_leave wait_until_left(struct nfs4r_engine *eng)
 {
@@ -21,13 +26,21 @@ static enum nfs4r_leave wait_until_left(struct nfs4r_engine *eng)
 	enum nfs4r_leave how;
 
 	eng->step_waiters++;
-	while ((how = nfs4r_core_leave(eng->core)) == NFS4R_LEAVE_WAIT && !eng->halted[0] && now_ms() < until) {
+	while (goes_on(how = nfs4r_core_leave(eng->core)) && !eng->halted[0] && now_ms() < until) {
 		struct timespec look = after_us(LOOK_US);
 
 		pthread_cond_clockwait(&eng->step_cond, &eng->lock, CLOCK_MONOTONIC, &look);
 	}
 	eng->step_waiters--;
 	return how;
+}
+
+/* Also when it released everything, and some member has not confirmed that: that one may have it as controlled when it is back. */
+static void say_kept(struct nfs4r_engine *eng, enum nfs4r_leave how, uint64_t left)
+{
+	engine_log(eng, NFS4R_LOG_WARN, "volume %s: stops without having let go of all that it controls (%" PRIu64 " controls, or what it released not confirmed by all; %s): with Durability = local the others may wait there until it is back",
+		   eng->cfg.volume_name, left,
+		   eng->halted[0] ? "it has halted" : how == NFS4R_LEAVE_CANNOT ? "it is no member of the view or has no lease, or a server is missing" : "Stop_Wait is over");
 }
 
 void engine_leave(struct nfs4r_engine *eng)
@@ -45,11 +58,11 @@ void engine_leave(struct nfs4r_engine *eng)
 	how = wait_until_left(eng);
 	left = controls(eng);
 	pthread_mutex_unlock(&eng->lock);
-	if (how == NFS4R_LEAVE_DONE && had)
-		engine_log(eng, NFS4R_LOG_INFO, "volume %s: let go of all that it controlled before it stops, in %.2f s", eng->cfg.volume_name,
-			   (double)(now_ms() - begun) / 1000);
-	else if (how == NFS4R_LEAVE_WAIT || left)
-		engine_log(eng, NFS4R_LOG_WARN, "volume %s: stops without having let go of all that it controls (%" PRIu64 " controls; %s): with Durability = local the others wait there until it is back",
-			   eng->cfg.volume_name, left,
-			   eng->halted[0] ? "it has halted" : how == NFS4R_LEAVE_CANNOT ? "it is no member of the view or has no lease, or a server is missing" : "Stop_Wait is over");
+	if (how == NFS4R_LEAVE_DONE || how == NFS4R_LEAVE_LEFT) {
+		if (had)
+			engine_log(eng, NFS4R_LOG_INFO, "volume %s: let go of all that it controlled before it stops, in %.2f s", eng->cfg.volume_name,
+				   (double)(now_ms() - begun) / 1000);
+	} else if (how == NFS4R_LEAVE_WAIT || had || left) {
+		say_kept(eng, how, left);
+	}
 }

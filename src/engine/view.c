@@ -95,8 +95,8 @@ static double since_s(uint64_t ms)
 /* This server is in or out by the view that it has adopted now. */
 static void say_self(struct nfs4r_engine *eng, const struct nfs4r_core_view *v, const char *members)
 {
-	if (v->taken_out)
-		return; /* servers.c says more */
+	if (v->taken_out || v->left)
+		return; /* servers.c, or leave.c, says more */
 	if (!v->member) {
 		eng->seen.away_ms = now_ms();
 		say(eng, "this server is outside the active view (members %s): it serves nothing, its clients wait, until it has caught up and is a member again",
@@ -121,6 +121,10 @@ static void say_other(struct nfs4r_engine *eng, const struct nfs4r_core_view *v,
 	}
 	if (v->adopted.members & NFS4R_BIT(s)) {
 		say(eng, "server %u is back in the active view; members now %s", s, members);
+		return;
+	}
+	if (v->peer[s].left) {
+		say(eng, "server %u was removed from the active view: it is being stopped in order; members now %s. Nothing waits for it", s, members);
 		return;
 	}
 	if (v->removing == s)
@@ -159,7 +163,7 @@ static void say_serving(struct nfs4r_engine *eng, const struct nfs4r_core_view *
 /* A lease that ran out while nobody said that this server is outside: it hears too few, or stood still. */
 static void say_lease(struct nfs4r_engine *eng, const struct nfs4r_core_view *v)
 {
-	bool has = view_has_lease(eng), waits = v->member && !v->joining && eng->ready;
+	bool has = view_has_lease(eng), waits = v->member && !v->joining && !v->left && eng->ready;
 
 	if (has || !waits) {
 		if (has && eng->seen.lease_said)

@@ -17,7 +17,7 @@
 
 #include "base/msg.h"
 
-#define NFS4R_PROTOCOL_VERSION 5
+#define NFS4R_PROTOCOL_VERSION 6
 #define NFS4R_CONNECTIONS_MAX 16 /* of lane BULK */
 
 enum nfs4r_lane {

@@ -177,6 +177,102 @@ static void in_a_fixed_view(void **state)
 	net_free(n);
 }
 
+static struct net *net_leave_in_view(void)
+{
+	struct net *n = net_new(3);
+
+	ends_begin(n, "d/ d/f", NFS4R_DURABILITY_LOCAL);
+	n->cfg.idle_ms = 600000;
+	net_retune(n);
+	net_run(n, 4 * LEASE);
+	do_chmod(n, P, "d/f");
+	return n;
+}
+
+/* It gives its lease back, so they wait for the end of none; and it hears that it may go. */
+static void the_others_do_not_pause(void **state)
+{
+	struct net *n = net_leave_in_view();
+	uint64_t begun = n->now;
+
+	net_leave(n, P);
+	while (state_of(n, P) == NFS4R_LEAVE_WAIT)
+		net_run(n, 1);
+	assert_int_equal(state_of(n, P), NFS4R_LEAVE_LEFT);
+	assert_false(serves(n, P));
+	assert_true(until_removed(n, S, P, 4 * RTT(n)));
+	net_run(n, RTT(n));
+	assert_int_equal(state_of(n, P), NFS4R_LEAVE_DONE);
+	do_create(n, S, "d", "a");
+	do_chmod(n, Q, "d/f");
+	assert_true(n->now < begun + SILENCE / 2);
+	net_crash(n, P);
+	net_run(n, 4 * LEASE);
+	net_restart(n, P, true);
+	assert_true(until_back(n));
+	do_create(n, P, "d", "b");
+	expect_equal(n, P, S);
+	net_free(n);
+}
+
+/* It is back before they have removed it, and is a member like any other. */
+static void who_is_back_at_once_serves(void **state)
+{
+	for (uint64_t ms = 0; ms < 120; ms += 3) {
+		struct net *n = net_leave_in_view();
+
+		net_leave(n, P);
+		while (state_of(n, P) == NFS4R_LEAVE_WAIT)
+			net_run(n, 1);
+		net_run(n, ms);
+		net_crash(n, P);
+		net_restart(n, P, true);
+		assert_true(until_back(n));
+		do_chmod(n, P, "d/f");
+		net_free(n);
+	}
+}
+
+/* No view without it: there would be too few. It keeps its lease, and has left all the same. */
+static void who_cannot_be_spared(void **state)
+{
+	struct net *n = net_leave_in_view();
+
+	net_crash(n, S);
+	assert_true(until_removed(n, P, S, 10 * LEASE));
+	net_run(n, LEASE);
+	net_leave(n, P);
+	net_run(n, 10 * RTT(n));
+	assert_int_equal(state_of(n, P), NFS4R_LEAVE_DONE);
+	assert_true(serves(n, P));
+	net_run(n, 4 * LEASE);
+	assert_true(view_of(n, Q).adopted.members & NFS4R_BIT(P));
+	net_free(n);
+}
+
+/* Nobody hears that it gave its lease back. It waits for a silence; they remove it when that is over, as if it had died. */
+static void who_is_not_heard_goes_all_the_same(void **state)
+{
+	struct net *n = net_leave_in_view();
+	uint64_t begun;
+
+	net_drop(n, P, 0, NFS4R_MSG_HEARTBEAT);
+	begun = n->now;
+	net_leave(n, P);
+	while (state_of(n, P) == NFS4R_LEAVE_WAIT)
+		net_run(n, 1);
+	assert_int_equal(state_of(n, P), NFS4R_LEAVE_LEFT);
+	while (state_of(n, P) == NFS4R_LEAVE_LEFT && (view_of(n, P).adopted.members & NFS4R_BIT(P)))
+		net_run(n, 1);
+	assert_in_range(n->now, begun + SILENCE - LEASE / 4, begun + 2 * SILENCE);
+	net_run(n, 1);
+	assert_int_equal(state_of(n, P), NFS4R_LEAVE_DONE);
+	net_crash(n, P);
+	assert_true(until_removed(n, Q, P, 4 * LEASE));
+	do_chmod(n, Q, "d/f");
+	net_free(n);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -188,6 +284,10 @@ int main(void)
 		cmocka_unit_test(a_member_that_is_gone),
 		cmocka_unit_test(who_is_alone_cannot),
 		cmocka_unit_test(in_a_fixed_view),
+		cmocka_unit_test(the_others_do_not_pause),
+		cmocka_unit_test(who_is_back_at_once_serves),
+		cmocka_unit_test(who_cannot_be_spared),
+		cmocka_unit_test(who_is_not_heard_goes_all_the_same),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -205,7 +205,68 @@ static bool who_was_removed_releases_nothing(struct net *n)
 	return serves(n, S) && !(route(n, S, &f, false) == S && memtree_applied(n->s[S].tree, P) < memtree_applied(n->s[P].tree, P));
 }
 
+/* P leaves, and the others make a view without it, of which it does not hear. */
+static bool left_and_removed(struct net *n)
+{
+	net_drop(n, 0, P, NFS4R_MSG_VIEW);
+	net_drop(n, 0, P, NFS4R_MSG_PREPARE);
+	net_drop(n, 0, P, NFS4R_MSG_ACCEPT);
+	net_leave(n, P);
+	return until_removed(n, Q, P, SILENCE / 2);
+}
+
+/* What Q and S granted it before has not run out. */
+static bool who_gave_its_lease_back_has_none(struct net *n)
+{
+	views(n);
+	return left_and_removed(n) && !serves(n, P);
+}
+
+/* P has started anew, and has a new lease, when a HEARTBEAT comes by which its last start gave the old one back. No other comes after that. */
+static bool a_new_start_has_a_new_lease(struct net *n)
+{
+	struct nfs4r_msg late = { .type = NFS4R_MSG_HEARTBEAT };
+
+	views(n);
+	late.heartbeat.left = true;
+	late.heartbeat.clock_ms = n->now;
+	late.heartbeat.hears = NFS4R_BIT(P) | NFS4R_BIT(Q) | NFS4R_BIT(S);
+	late.heartbeat.memory = NFS4R_MEMORY_KNOWN;
+	late.heartbeat.inc = n->s[P].inc;
+	late.heartbeat.inc_random = n->starts - 2; /* Q and S started after it */
+	net_crash(n, P);
+	net_restart(n, P, true);
+	net_run(n, 2 * LEASE);
+	if (!serves(n, P))
+		return false;
+	net_msg(n, P, Q, &late);
+	net_msg(n, P, S, &late);
+	net_drop(n, P, 0, NFS4R_MSG_HEARTBEAT);
+	net_drop(n, 0, P, NFS4R_MSG_VIEW);
+	return until_removed(n, Q, P, 10 * LEASE) && !serves(n, P);
+}
+
+/* S had granted P, whose start that was has given its lease back since: S did not wait. P starts anew, and the GRANT comes late. */
+static bool an_old_grant_is_no_lease(struct net *n)
+{
+	struct nfs4r_msg late = { .type = NFS4R_MSG_GRANT };
+
+	views(n);
+	late.grant.clock_ms = n->now;
+	if (!left_and_removed(n))
+		return false;
+	net_crash(n, P);
+	net_restart(n, P, true);
+	net_run(n, 2 * RTT(n));
+	net_msg(n, S, P, &late);
+	net_run(n, RTT(n));
+	return n->now < late.grant.clock_ms + LEASE && !serves(n, P);
+}
+
 static const struct prevents list[] = {
+	{ "log 6.11: a lease that is given back is over", F_LEFT_KEEPS_LEASE, who_gave_its_lease_back_has_none },
+	{ "log 6.11: a new start has a new lease", F_LEFT_OF_OLD_START, a_new_start_has_a_new_lease },
+	{ "log 6.11: what an old start was granted is no lease", F_GRANT_OF_OLD_START, an_old_grant_is_no_lease },
 	{ "control 7.2: a release needs a lease", F_RELEASE_UNLEASED, who_was_removed_releases_nothing },
 	{ "log 3.4: a move waits for what it was made on", F_MOVE_BEFORE_OTHERS, moves_come_after_what_they_were_made_on },
 	{ "control 11: a proposal does not outlive its view", F_KEEPS_PROPOSALS, a_proposal_begins_anew_in_a_new_view },

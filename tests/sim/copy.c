@@ -220,10 +220,10 @@ static void print_heartbeat(const struct nfs4r_msg *m, char *buf, size_t len)
 {
 	static const char *const memories[] = { "?", "new", "forgot", "known" };
 
-	snprintf(buf, len, " clock %llu view %llu promised %llu hears %llx%s%s%s, start %llx %s, yours %llx, claims of %llx", (unsigned long long)m->heartbeat.clock_ms,
+	snprintf(buf, len, " clock %llu view %llu promised %llu hears %llx%s%s%s%s, start %llx %s, yours %llx, claims of %llx", (unsigned long long)m->heartbeat.clock_ms,
 		 (unsigned long long)m->heartbeat.view, (unsigned long long)m->heartbeat.promised,
 		 (unsigned long long)m->heartbeat.hears, m->heartbeat.caught_up ? " caught up" : "",
-		 m->heartbeat.joining ? " joining" : "", m->heartbeat.repairing ? " repairing" : "",
+		 m->heartbeat.joining ? " joining" : "", m->heartbeat.repairing ? " repairing" : "", m->heartbeat.left ? " left" : "",
 		 (unsigned long long)m->heartbeat.inc, memories[m->heartbeat.memory & 3], (unsigned long long)m->heartbeat.your_inc,
 		 (unsigned long long)m->heartbeat.claims);
 }

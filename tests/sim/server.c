@@ -451,6 +451,7 @@ void server_step(struct server *v, struct nfs4r_event *ev)
 	u = nfs4r_core_step(v->core, ev);
 	v->in_step = false;
 	server_carry_out(v, u);
+	trouble_step(v);
 }
 
 static void soon(struct sim *s, void *arg, uint64_t generation, uint64_t id)

@@ -353,6 +353,7 @@ struct server {
 	uint32_t crash_on; /* type of a message: crashes soon after sending one */
 	uint64_t down_us;  /* how long it is down after its next crash; 0 = as the plan says */
 	bool join_restart; /* will restart when it joins next */
+	bool leaving;	   /* is to be stopped in order, and has not let go of everything */
 	nfs4r_lsn beyond[SERVERS_MAX + 1]; /* of this start: up to here it keeps more than the plan says */
 	/* lose.c */
 	bool disk_lost; /* and it does not serve again since */
@@ -588,6 +589,7 @@ enum trouble {
 
 void trouble_begin(struct sim *s);
 void trouble_hole(struct server *v); /* an entry of another server is committed before one that precedes it */
+void trouble_step(struct server *v); /* a step of it is over */
 void trouble_sent(struct server *v, uint32_t type); /* it sent a message of this type, or ADOPTED_VIEW */
 void trouble_caught_up(struct server *v);	    /* it said so, and will be a member soon */
 

@@ -322,6 +322,7 @@ void server_start(struct server *v)
 	bool alive;
 
 	v->generation++;
+	v->leaving = false;
 	v->inc_random = hash_mix(hash_mix(s->plan.seed, v->id), v->generation); /* no draw: old seeds mean what they meant */
 	v->mint_seq = v->request_seq = 0; /* and questions go on: a late answer to one of the former life is none to one of now */
 	v->timer_at = NEVER;

@@ -32,7 +32,10 @@ static uint64_t how_long(struct sim *s)
 
 /* ---- one server ------------------------------------------------------------------------ */
 
-/* A stop in order. Who has left: no member that has all rows, its list among them, has a control of it in the table, and so nobody waits for its return. */
+/*
+ * A stop in order. When it has let go of everything no member that has all rows, its list among them, has a control of it in the table, and so nobody waits for its return.
+ * Who was outside then may have one, from before, and bring it along when it is a member again (log 6.9).
+ */
 
 struct look {
 	nfs4r_server_id whose;
@@ -69,6 +72,21 @@ static void check_left(struct server *v)
 	s->totals.left++;
 }
 
+static bool has_left(const struct server *v)
+{
+	enum nfs4r_leave how = nfs4r_core_leave(v->core);
+
+	return how == NFS4R_LEAVE_DONE || how == NFS4R_LEAVE_LEFT;
+}
+
+void trouble_step(struct server *v)
+{
+	if (!v->leaving || !v->up || !has_left(v))
+		return;
+	v->leaving = false;
+	check_left(v);
+}
+
 static void look_left(struct sim *s, void *arg, uint64_t generation, uint64_t until)
 {
 	struct server *v = arg;
@@ -77,13 +95,11 @@ static void look_left(struct sim *s, void *arg, uint64_t generation, uint64_t un
 	if (!v->up || v->generation != generation)
 		return;
 	how = v->stopped ? NFS4R_LEAVE_WAIT : nfs4r_core_leave(v->core);
-	if (how == NFS4R_LEAVE_WAIT && (v->stopped || s->now < until)) {
+	if ((how == NFS4R_LEAVE_WAIT || how == NFS4R_LEAVE_LEFT) && (v->stopped || s->now < until)) {
 		sim_at(s, s->now + 5 * MS, look_left, v, generation, until);
 		return;
 	}
-	TRACE(s, v, "stops, %s", how == NFS4R_LEAVE_DONE ? "and has left" : how == NFS4R_LEAVE_WAIT ? "and waited too long" : "and could not leave");
-	if (how == NFS4R_LEAVE_DONE)
-		check_left(v);
+	TRACE(s, v, "stops, %s", has_left(v) ? "and has left" : how == NFS4R_LEAVE_WAIT ? "and waited too long" : "and could not leave");
 	server_stop(v, false);
 }
 
@@ -93,6 +109,7 @@ static void leave(struct sim *s, struct server *v)
 
 	TRACE(s, v, "leaves");
 	s->totals.leaves++;
+	v->leaving = true;
 	server_step(v, &ev);
 	look_left(s, v, v->generation, s->now + 3 * s->plan.trouble_for_us);
 }

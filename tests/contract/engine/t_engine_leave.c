@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * A stop in order lets go of everything before the process ends (control 7.12): with `Durability = local`, where what a dead server controlled waits for its return.
+ * A stop in order lets go of everything before the process ends, and of the lease (control 7.12, log 6.11): with `Durability = local`, where what a dead server controlled waits for its return.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -65,8 +65,9 @@ static void who_stops_leaves_nothing_behind(void **state)
 		make_file(a, &dir, name, "bytes");
 	}
 	cluster_stop(c, 1);
-	assert_true(has_said(a, "let go of all that it controlled"));
-	for (int i = 2; i <= 3; i++) { /* at once: it is a member of the view still */
+	site_says(a, "let go of all that it controlled", 1);
+	site_says(&c->site[2], "server 1 was removed from the active view: it is being stopped in order", 20);
+	for (int i = 2; i <= 3; i++) {
 		assert_false(is_controlled_elsewhere(&c->site[i], &dir));
 		assert_false(is_controlled_elsewhere(&c->site[i], &f));
 		expect_content(&c->site[i], &f, "old");
@@ -111,7 +112,7 @@ static void others_go_on_meanwhile(void **state)
 			cluster_stop(c, 1);
 		assert_int_equal(site_make(b, NFS4R_OP_CREATE, &dir, name, &one), NFS4R_OK);
 	}
-	assert_true(has_said(a, "let go of all that it controlled"));
+	site_says(a, "let go of all that it controlled", 1);
 	cluster_start(c, 1);
 	wait_all_serve(c);
 	cluster_settle(c);
@@ -135,7 +136,7 @@ static void the_last_one_stops_all_the_same(void **state)
 	begun = now_ms();
 	cluster_stop(c, 1);
 	assert_true(now_ms() - begun < STOP_WAIT_MS / 2);
-	assert_true(has_said(a, "stops without having let go of all that it controls"));
+	site_says(a, "stops without having let go of all that it controls", 1);
 	for (int i = 1; i <= 3; i++)
 		cluster_start(c, i);
 	wait_all_serve(c);

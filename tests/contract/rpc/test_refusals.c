@@ -142,7 +142,7 @@ static void test_wrong_protocol_version(void **state)
 	h.protocol = 7;
 	refusal_of(w, "127.0.0.2", &h, &m);
 	assert_int_equal(m.refused.cause, NFS4R_REFUSED_PROTOCOL);
-	assert_non_null(strstr(m.refused.text, "server 1 has 5, server 2 has 7"));
+	assert_non_null(strstr(m.refused.text, "server 1 has 6, server 2 has 7"));
 	world_wait(&w->s[0], world_state_has(w_s, 2, "protocol version differs"));
 	world_fini(w);
 	free(w);

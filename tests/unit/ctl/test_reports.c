@@ -171,6 +171,14 @@ static void status_tells_the_active_view(void **state)
 	json_decref(a);
 
 	pthread_mutex_lock(&f->eng.lock);
+	f->view.peer[2].left = true;
+	pthread_mutex_unlock(&f->eng.lock);
+	a = ask(t, "status");
+	assert_string_equal(get_text(json_array_get(json_object_get(json_object_get(a, "view"), "servers"), 1), "state"), "stopped in order");
+	json_decref(a);
+
+	pthread_mutex_lock(&f->eng.lock);
+	f->view.peer[2].left = false;
 	f->view.peer[2].silent_ms = 100;
 	f->eng.lease_until_ms = now_ms() - 1;
 	pthread_mutex_unlock(&f->eng.lock);

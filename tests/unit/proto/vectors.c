@@ -493,6 +493,7 @@ static void make_heartbeat(void *p)
 	m->heartbeat.settled = true;
 	m->heartbeat.reconf_epoch = 2;
 	m->heartbeat.reconf_set = NFS4R_BIT(1) | NFS4R_BIT(3);
+	m->heartbeat.left = true;
 }
 
 static void make_heartbeat_joining(void *p)
