@@ -472,6 +472,7 @@ const struct mode modes[] = {
 	  "A*: open k; write k; commit k; close; read h; wait 100\nB*: claim x deep; write k; wait 500\n",
 	  tune_seals_forward, "operations forwarded to a primary that is sealed (5.6)" },
 	{ "views-leave", NULL, NULL, tune_views_leave, "servers are stopped in order (7.12)" },
+	{ "seals-leave", NULL, NULL, tune_seals_leave, "the same, and their logs end" },
 };
 const uint32_t nmodes = sizeof(modes) / sizeof(modes[0]);
 

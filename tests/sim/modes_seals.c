@@ -122,6 +122,17 @@ void tune_seals_ahead(struct plan *p, struct rng *r)
 		p->machine_crash = 500;
 }
 
+/* A stop in order ends the log of the server as well, since it is removed for it; everybody has all of that log. */
+void tune_seals_leave(struct plan *p, struct rng *r)
+{
+	seals(p, r, rng_chance(r, 500) ? NFS4R_DURABILITY_COMMIT : NFS4R_DURABILITY_MAJORITY);
+	p->troubles = TROUBLE(TROUBLE_DOWN);
+	if (rng_chance(r, 300))
+		p->troubles |= TROUBLE(TROUBLE_ALONE) | TROUBLE(TROUBLE_CUT);
+	p->crash_every_us = 0;
+	p->leaves = 900;
+}
+
 /* Bytes are read back when they are sent, from files that are written again and again by owners who go away. */
 void tune_seals_late(struct plan *p, struct rng *r)
 {

@@ -700,6 +700,7 @@ void tune_members(struct plan *p, struct rng *r);
 void tune_members_commit(struct plan *p, struct rng *r);
 void tune_members_power(struct plan *p, struct rng *r);
 void tune_seals_late(struct plan *p, struct rng *r);
+void tune_seals_leave(struct plan *p, struct rng *r);
 void tune_reconfigure(struct plan *p, struct rng *r);
 void tune_reconfigure_power(struct plan *p, struct rng *r);
 extern const uint32_t nmodes;
