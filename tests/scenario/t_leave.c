@@ -189,15 +189,20 @@ static struct net *net_leave_in_view(void)
 	return n;
 }
 
+static void leave_and_let_go(struct net *n)
+{
+	net_leave(n, P);
+	while (state_of(n, P) == NFS4R_LEAVE_WAIT)
+		net_run(n, 1);
+}
+
 /* It gives its lease back, so they wait for the end of none; and it hears that it may go. */
 static void the_others_do_not_pause(void **state)
 {
 	struct net *n = net_leave_in_view();
 	uint64_t begun = n->now;
 
-	net_leave(n, P);
-	while (state_of(n, P) == NFS4R_LEAVE_WAIT)
-		net_run(n, 1);
+	leave_and_let_go(n);
 	assert_int_equal(state_of(n, P), NFS4R_LEAVE_LEFT);
 	assert_false(serves(n, P));
 	assert_true(until_removed(n, S, P, 4 * RTT(n)));
@@ -221,9 +226,7 @@ static void who_is_back_at_once_serves(void **state)
 	for (uint64_t ms = 0; ms < 120; ms += 3) {
 		struct net *n = net_leave_in_view();
 
-		net_leave(n, P);
-		while (state_of(n, P) == NFS4R_LEAVE_WAIT)
-			net_run(n, 1);
+		leave_and_let_go(n);
 		net_run(n, ms);
 		net_crash(n, P);
 		net_restart(n, P, true);
@@ -258,9 +261,7 @@ static void who_is_not_heard_goes_all_the_same(void **state)
 
 	net_drop(n, P, 0, NFS4R_MSG_HEARTBEAT);
 	begun = n->now;
-	net_leave(n, P);
-	while (state_of(n, P) == NFS4R_LEAVE_WAIT)
-		net_run(n, 1);
+	leave_and_let_go(n);
 	assert_int_equal(state_of(n, P), NFS4R_LEAVE_LEFT);
 	while (state_of(n, P) == NFS4R_LEAVE_LEFT && (view_of(n, P).adopted.members & NFS4R_BIT(P)))
 		net_run(n, 1);
