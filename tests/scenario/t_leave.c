@@ -126,8 +126,8 @@ static void what_is_asked_for_is_let_go_of(void **state)
 	}
 }
 
-/* It is waited for until it is removed. */
-static void a_member_that_is_gone(void **state)
+/* The same with views on, and P controls d/f. */
+static struct net *net_leave_in_view(void)
 {
 	struct net *n = net_new(3);
 
@@ -136,6 +136,14 @@ static void a_member_that_is_gone(void **state)
 	net_retune(n);
 	net_run(n, 4 * LEASE);
 	do_chmod(n, P, "d/f");
+	return n;
+}
+
+/* It is waited for until it is removed. */
+static void a_member_that_is_gone(void **state)
+{
+	struct net *n = net_leave_in_view();
+
 	net_crash(n, S);
 	net_leave(n, P);
 	net_run(n, SILENCE / 2);
@@ -175,18 +183,6 @@ static void in_a_fixed_view(void **state)
 	net_restart(n, S, true);
 	expect_left(n, 2000);
 	net_free(n);
-}
-
-static struct net *net_leave_in_view(void)
-{
-	struct net *n = net_new(3);
-
-	ends_begin(n, "d/ d/f", NFS4R_DURABILITY_LOCAL);
-	n->cfg.idle_ms = 600000;
-	net_retune(n);
-	net_run(n, 4 * LEASE);
-	do_chmod(n, P, "d/f");
-	return n;
 }
 
 static void leave_and_let_go(struct net *n)
