@@ -13,7 +13,7 @@ PKG_BUILD="gcc libc6-dev make cmake ninja-build pkg-config bison flex patch rpcs
 	libnfsidmap-dev libjemalloc-dev liblmdb-dev libuv1-dev libcmocka-dev libjansson-dev nettle-dev uthash-dev spin tcc"
 PKG_FETCH="ca-certificates dpkg-dev debian-archive-keyring"
 PKG_BED="user-mode-linux nfs-common iproute2 ethtool socat kmod iputils-ping procps
-	python3 libnfs-utils bc attr acl iperf3 tcpdump util-linux e2fsprogs
+	python3 libnfs-utils bc attr acl iperf3 tcpdump util-linux e2fsprogs xfsprogs btrfs-progs
 	git tcc python3-matplotlib systemd"
 
 packages() {

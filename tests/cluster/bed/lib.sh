@@ -161,12 +161,30 @@ pid_gone() { [ ! -e "/proc/$1" ]; }
 # The server of that directory sees the boot id of its own machine; ip netns exec has given it its own mounts.
 boot() { [ ! -e "$1/boot_id" ] || printf '%s ' "$BED/with-boot-id" "$1/boot_id"; }
 
-disk_make() { truncate -s "$2" "$1.img" && mkfs.ext4 -q -F -m 0 "$1.img" && disk_mount "$1" && rmdir "$1/lost+found"; }
+# disk_make DIR SIZE [TYPE[:OPTIONS OF MKFS]]: DIR gets a file system of its own.
+disk_make() {
+	local type=${3:-ext4} options=
+	case $type in *:*) options=${type#*:} type=${type%%:*} ;; esac
+	case $type in
+	ext4) options="-F -m 0 $options" ;;
+	xfs | btrfs) options="-f $options" ;;
+	*) fail "a disk is ext4, xfs or btrfs, not $type" ;;
+	esac
+	echo "$type" >"$1.fs"
+	# shellcheck disable=SC2086
+	truncate -s "$2" "$1.img" && "mkfs.$type" -q $options "$1.img" && disk_mount "$1" || return 1
+	[ ! -d "$1/lost+found" ] || rmdir "$1/lost+found"
+}
 
-# Nothing reaches the disk by itself: no commit every 5 s, no flush when a file is replaced.
-disk_mount() { mount -o loop,commit=600,noauto_da_alloc "$1.img" "$1"; }
+# ext4: nothing reaches the disk by itself, no commit every 5 s, no flush when a file is replaced.
+disk_mount() {
+	case $(cat "$1.fs") in
+	ext4) mount -o loop,commit=600,noauto_da_alloc "$1.img" "$1" ;;
+	*) mount -o loop "$1.img" "$1" ;;
+	esac
+}
 
-# EXT4_IOC_SHUTDOWN without a flush of the log: what was not synced is gone, as after a loss of power.
+# EXT4_IOC_SHUTDOWN without a flush of the log (XFS has the same call): what was not synced is gone, as after a loss of power.
 disk_forget() {
 	/usr/bin/python3 -c 'import fcntl, os, struct, sys
 fcntl.ioctl(os.open(sys.argv[1], os.O_RDONLY), 0x8004587d, struct.pack("I", 2))' "$1" && umount "$1"
