@@ -4,6 +4,7 @@
  * try next, because who calls this usually has a problem already.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <glob.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,7 @@
 
 #include "ctl/ctl.h"
 
-#define WHY 512
+#define WHY CTL_WHY
 
 struct ctl_conn {
 	char path[sizeof(((struct sockaddr_un *)NULL)->sun_path)];
@@ -25,12 +26,58 @@ struct ctl_conn {
 	unsigned patience_s;
 };
 
-static bool several(const glob_t *g, const char *folder, char *why)
+static bool several(const glob_t *g, char *why)
 {
 	int n = snprintf(why, WHY, "several volumes are served here; choose one with --socket:");
 
-	for (size_t i = 0; i < g->gl_pathc && n > 0 && n < WHY; i++)
+	for (size_t i = 0; i < g->gl_pathc; i++) {
+		if ((size_t)n + strlen(g->gl_pathv[i]) + 40 > WHY) { /* whole paths only */
+			snprintf(why + n, (size_t)(WHY - n), " and %zu more", g->gl_pathc - i);
+			break;
+		}
 		n += snprintf(why + n, (size_t)(WHY - n), " %s", g->gl_pathv[i]);
+	}
+	errno = EEXIST;
+	return false;
+}
+
+/* Process that holds the lock of one of @folder's pid files, as Ganesha does for as long as it runs; 0: none. *file: that file. */
+static long runs_here(const char *folder, char *file, size_t len)
+{
+	char pattern[256];
+	glob_t g = { 0 };
+	long pid = 0;
+
+	snprintf(pattern, sizeof(pattern), "%.240s/*.pid", folder);
+	(void)glob(pattern, 0, NULL, &g);
+	for (size_t i = 0; i < g.gl_pathc && !pid; i++) {
+		struct flock lk = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+		int fd = open(g.gl_pathv[i], O_RDONLY | O_CLOEXEC);
+
+		if (fd >= 0 && fcntl(fd, F_GETLK, &lk) == 0 && lk.l_type != F_UNLCK) {
+			pid = lk.l_pid ? lk.l_pid : -1;
+			snprintf(file, len, "%s", g.gl_pathv[i]);
+		}
+		if (fd >= 0)
+			close(fd);
+	}
+	globfree(&g);
+	return pid;
+}
+
+/* There is no socket, or nobody listens on it. @what: which one, and how that is. */
+static bool nobody(const char *folder, const char *what, char *why)
+{
+	char file[256];
+	long pid = runs_here(folder, file, sizeof(file));
+
+	if (pid)
+		snprintf(why, WHY,
+			 "%.250s, but a server runs (process %ld of %s). It is still starting, or serves another volume, or its REPL block has no Control_Socket, or another one: its log "
+			 "says so (journalctl -u 'nfs4r@*')", what, pid, file);
+	else
+		snprintf(why, WHY, "%.250s: no server seems to run here; start it (systemctl start nfs4r@NAME), or name its Control_Socket with --socket", what);
+	errno = ENOENT;
 	return false;
 }
 
@@ -50,27 +97,34 @@ bool ctl_find_socket(const char *env, const char *folder, char *path, size_t pat
 		snprintf(path, path_len, "%s", g.gl_pathv[0]);
 		ok = true;
 	} else if (g.gl_pathc == 0) {
-		snprintf(why, WHY, "no server seems to run here: no socket in %s; start it, or name its Control_Socket with --socket", folder);
+		snprintf(pattern, sizeof(pattern), "there is no socket in %s", folder);
+		nobody(folder, pattern, why);
 	} else {
-		several(&g, folder, why);
+		several(&g, why);
 	}
 	globfree(&g);
 	return ok;
 }
 
-static const char *advice(int err)
+/* connect() failed with errno. */
+static void explain(const char *path, char *why)
 {
-	switch (err) {
-	case ENOENT:
-		return "no server seems to run here; start it, or name its Control_Socket with --socket";
-	case ECONNREFUSED:
-		return "the server that made this socket is gone; start it again";
-	case EACCES:
-	case EPERM:
-		return "only root and the user that runs the server may ask";
-	default:
-		return strerror(err);
-	}
+	char folder[sizeof(((struct sockaddr_un *)NULL)->sun_path)], what[200];
+	int err = errno;
+	char *slash;
+
+	snprintf(folder, sizeof(folder), "%s", path);
+	slash = strrchr(folder, '/');
+	if (slash)
+		*slash = '\0';
+	snprintf(what, sizeof(what), "%s %s", path, err == ENOENT ? "is not there" : "is left from a server that has ended");
+	if (err == ENOENT || err == ECONNREFUSED)
+		nobody(slash ? folder : ".", what, why);
+	else if (err == EACCES || err == EPERM)
+		snprintf(why, WHY, "%s: only root and the user that runs the server may ask", path);
+	else
+		snprintf(why, WHY, "%s: %s", path, strerror(err));
+	errno = err;
 }
 
 static void hang_up(struct ctl_conn *c)
@@ -91,7 +145,7 @@ bool ctl_again(struct ctl_conn *c, char *why)
 	memcpy(addr.sun_path, c->path, sizeof(addr.sun_path));
 	c->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (c->fd < 0 || connect(c->fd, (struct sockaddr *)&addr, sizeof(addr)) != 0) {
-		snprintf(why, WHY, "%s: %s", c->path, advice(errno));
+		explain(c->path, why);
 		return false;
 	}
 	c->in = fdopen(c->fd, "r");
@@ -106,6 +160,7 @@ struct ctl_conn *ctl_connect(const char *path, char *why)
 
 	if (strlen(path) >= sizeof(c->path)) {
 		snprintf(why, WHY, "%.100s...: the path of a socket has at most %zu bytes", path, sizeof(c->path) - 1);
+		errno = ENAMETOOLONG;
 		return NULL;
 	}
 	c = calloc(1, sizeof(*c));
@@ -117,7 +172,9 @@ struct ctl_conn *ctl_connect(const char *path, char *why)
 	memcpy(c->path, path, strlen(path) + 1);
 	if (ctl_again(c, why))
 		return c;
+	int err = errno;
 	ctl_close(c);
+	errno = err;
 	return NULL;
 }
 

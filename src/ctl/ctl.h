@@ -13,17 +13,20 @@
 #include <stdio.h>
 
 enum { CTL_OK = 0, CTL_DIFFERENT = 1, CTL_FAILED = 2 }; /* exit status */
+enum { HEALTH_OK = 0, HEALTH_WRONG = 1, HEALTH_DOWN = 2, HEALTH_UNKNOWN = 3 }; /* of `health` */
 
 /* ---- client.c ---- */
 
 struct ctl_conn;
 
+#define CTL_WHY 1024 /* bytes of each @why below */
+
 /*
  * Where to connect when no --socket was given: @env (value of NFS4R_SOCKET, may be NULL or empty), else the single *.sock in @folder.
- * false: @why (>= 512 bytes) says what to do.
+ * false: @why says what to do. errno is ENOENT if there is no socket, EEXIST if there are several.
  */
 bool ctl_find_socket(const char *env, const char *folder, char *path, size_t path_len, char *why);
-/* NULL: @why (>= 512 bytes) says what to do. */
+/* NULL: @why says what to do; errno is that of connect(). */
 struct ctl_conn *ctl_connect(const char *path, char *why);
 /* The same anew, after a pause: a server that is asked nothing for half a minute ends the connection. false: @c can only be closed, @why as above. */
 bool ctl_again(struct ctl_conn *c, char *why);
@@ -64,6 +67,7 @@ void show_status(const json_t *a, FILE *out);
 void show_servers(const json_t *a, FILE *out);
 /* false: the answer has no controls, or no counters; nothing was printed. */
 bool show_controls(const json_t *a, const struct show_filter *f, FILE *out);
+bool controls_know(const json_t *a, unsigned server); /* the answer to `controls` has that server among the volume's */
 bool show_stats(const json_t *a, FILE *out);
 
 struct show_verify {
@@ -75,12 +79,21 @@ struct show_verify {
 /* One line of a verify's answer. */
 void show_verify_line(struct show_verify *v, const json_t *line);
 
+/* ---- health.c ---- */
+
+/* What the answer to `status` means: an object as docs/man/nfs4rctl.8 says, a new reference. @max_lag_s: seconds, of lag and of the loss window. */
+json_t *health_of(const json_t *status, double max_lag_s);
+/* The same without an answer: HEALTH_DOWN or HEALTH_UNKNOWN. */
+json_t *health_unknown(int rc, const char *why);
+void show_health(const json_t *h, FILE *out); /* one line */
+
 /* ---- main.c ---- */
 
 int ctl_complain(const char *text); /* on standard error; returns CTL_FAILED */
 /* One request, one answer; takes @req. NULL: there was none, or a refusal, and it has complained */
 json_t *ctl_request(struct ctl_conn *c, json_t *req);
 json_t *ctl_answer(struct ctl_conn *c, json_t *req); /* the same, but a refusal is an answer: a member `error` */
+int ctl_complain_of(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* the same */
 bool ctl_says_yes(void); /* the next line of standard input is "yes" */
 /* As ctl_request(), on a new connection: a person may have thought for long. The server checks anew. */
 json_t *ctl_request_sure(struct ctl_conn *c, json_t *req);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * nfs4rctl: what a replicated volume is doing, asked at one of its servers.
- * Exit status: 0 fine; 1 `verify` found differences; 2 the answer could not be had, or not from all servers.
+ * Exit status: 0 fine; 1 `verify` found differences; 2 the answer could not be had, or not from all servers. `health` has its own (health.c).
  */
+#include <errno.h>
 #include <getopt.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,6 +14,9 @@
 
 #define RUN_FOLDER "/run/nfs4r"
 #define PATIENCE_S 30
+#define HEALTH_PATIENCE_S 8 /* monitoring systems wait for ten seconds */
+#define MAX_LAG_DEFAULT_S 30
+#define MAX_LAG_MAX_S 31536000
 #define VERIFY_PATIENCE_S 300 /* progress comes twice a second, unless the disk hangs */
 
 static const char usage_text[] =
@@ -21,6 +26,7 @@ static const char usage_text[] =
 	"  controls       which server controls what at the moment, and which operations wait\n"
 	"  verify [PATH]  compare the copies of all servers below PATH of the volume (default /)\n"
 	"  stats          counters and latencies since the start\n"
+	"  health         one line: does the server serve, and is anything wrong? For monitoring systems\n"
 	"  give-up N      server N, which is outside the view, is waited for no longer: what only it has is undone when it returns\n"
 	"  server list    the servers of the volume, and how far they are\n"
 	"  server add N HOST[:PORT]   server N, which has an empty store and runs there, becomes one of the volume\n"
@@ -38,6 +44,9 @@ static const char usage_text[] =
 	"      --owner N      only those of server N\n"
 	"      --waiting      only the operations\n"
 	"\n"
+	"Of health:\n"
+	"      --max-lag SECONDS   so long may updates be missing at other servers, default 30\n"
+	"\n"
 	"Of give-up and server remove:\n"
 	"      --yes          do not ask\n"
 	"Of server add, server remove and reconfigure:\n"
@@ -48,17 +57,19 @@ static const char usage_text[] =
 	"      --the-others-are-off-for-good   they never run again with the stores that they have\n"
 	"      --wait SECONDS   wait so long for those that were heard a moment ago; default Silence + Lease, 0 with --no-wait\n"
 	"\n"
-	"Exit status: 0 fine (verify: all equal), 1 verify found differences, 2 could not ask (a server).\n";
+	"Exit status: 0 fine (verify: all equal), 1 verify found differences, 2 could not ask (a server).\n"
+	"Of health: 0 it serves, 1 it serves and something is wrong, 2 it does not serve, 3 that cannot be found out.\n";
 
 struct options {
 	const char *socket;
-	bool json, filtered, yes;
+	bool json, filtered, yes, lag_set;
+	double max_lag_s;
 	struct show_filter filter;
 	struct server_args server;
 	const char *cmd, *path;
 };
 
-enum { OPT_DEEP = 256, OPT_OWN, OPT_OWNER, OPT_WAITING, OPT_YES, OPT_NO_WAIT, OPT_GIVE_UP, OPT_OFF_FOR_GOOD, OPT_WAIT };
+enum { OPT_DEEP = 256, OPT_OWN, OPT_OWNER, OPT_WAITING, OPT_YES, OPT_NO_WAIT, OPT_GIVE_UP, OPT_OFF_FOR_GOOD, OPT_WAIT, OPT_MAX_LAG };
 
 int ctl_complain(const char *text)
 {
@@ -69,9 +80,18 @@ int ctl_complain(const char *text)
 	return CTL_FAILED;
 }
 
-static int usage(void)
+int ctl_complain_of(const char *fmt, ...)
 {
-	fputs(usage_text, stderr);
+	char *text = NULL;
+	va_list ap;
+	int rc;
+
+	va_start(ap, fmt);
+	rc = vasprintf(&text, fmt, ap);
+	va_end(ap);
+	ctl_complain(rc < 0 ? fmt : text);
+	if (rc >= 0)
+		free(text);
 	return CTL_FAILED;
 }
 
@@ -104,6 +124,15 @@ static bool set_wait(struct server_args *a, const char *arg)
 	return *arg >= '0' && *arg <= '9' && !*end && n <= CTL_WAIT_MAX_S;
 }
 
+static bool set_max_lag(struct options *o, const char *arg)
+{
+	char *end;
+
+	o->lag_set = true;
+	o->max_lag_s = strtod(arg, &end);
+	return *arg >= '0' && *arg <= '9' && !*end && o->max_lag_s <= MAX_LAG_MAX_S;
+}
+
 static bool is_server_command(const struct options *o)
 {
 	return strcmp(o->cmd, "server") == 0 || strcmp(o->cmd, "reconfigure") == 0;
@@ -115,6 +144,8 @@ static int check_servers(struct options *o, int n, char **args)
 
 	o->server.json = o->json;
 	o->server.yes = o->yes;
+	if (o->lag_set)
+		wrong = "--max-lag belongs to the command health";
 	if (!wrong)
 		wrong = strcmp(o->cmd, "reconfigure") == 0 ? parse_set(&o->server, n, args) : parse_servers(&o->server, n, args);
 	if (!wrong && o->server.what == SERVER_REMOVE && o->server.give_up && o->json && !o->yes)
@@ -122,18 +153,39 @@ static int check_servers(struct options *o, int n, char **args)
 	return wrong ? ctl_complain(wrong) : -1;
 }
 
-/* What was given goes together; -1, else the exit status. */
-static int check(const struct options *o, int left)
+/* -1, or complained: there is no such command, or more words than it takes. */
+static int check_words(const struct options *o, int left, char **args)
 {
-	bool verify = strcmp(o->cmd, "verify") == 0, controls = strcmp(o->cmd, "controls") == 0, give_up = strcmp(o->cmd, "give-up") == 0;
-	const struct show_filter *f = &o->filter;
+	static const struct {
+		const char *name;
+		int words;
+	} commands[] = { { "status", 1 }, { "controls", 1 }, { "verify", 2 }, { "stats", 1 }, { "give-up", 2 }, { "health", 1 } };
 
-	if ((!verify && !controls && !give_up && strcmp(o->cmd, "status") && strcmp(o->cmd, "stats")) || left > (verify || give_up ? 2 : 1))
-		return usage();
+	if (!*o->cmd)
+		return ctl_complain("a command is missing: status, health, controls, verify, stats, give-up, server or reconfigure; see nfs4rctl --help");
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		if (strcmp(o->cmd, commands[i].name))
+			continue;
+		return left <= commands[i].words ? -1 : ctl_complain_of("%s does not take `%s`; see nfs4rctl --help", o->cmd, args[commands[i].words]);
+	}
+	return ctl_complain_of("there is no command `%s`; see nfs4rctl --help", o->cmd);
+}
+
+/* What was given goes together; -1, else the exit status. */
+static int check(const struct options *o, int left, char **args)
+{
+	bool controls = strcmp(o->cmd, "controls") == 0, give_up = strcmp(o->cmd, "give-up") == 0;
+	const struct show_filter *f = &o->filter;
+	int rc = check_words(o, left, args);
+
+	if (rc >= 0)
+		return rc;
 	if (give_up && !server_number(o->path))
 		return ctl_complain("give-up wants the number of a server, 1 to 15");
 	if (o->server.no_wait || o->server.give_up || o->server.off_for_good || o->server.wait)
 		return ctl_complain("--no-wait, --wait, --give-up and --the-others-are-off-for-good belong to the commands server and reconfigure");
+	if (o->lag_set && strcmp(o->cmd, "health"))
+		return ctl_complain("--max-lag belongs to the command health");
 	if (o->yes && !give_up)
 		return ctl_complain("--yes belongs to the command give-up");
 	if (give_up && o->json && !o->yes)
@@ -149,67 +201,85 @@ static int check(const struct options *o, int left)
 	return -1;
 }
 
+#define SHORT_OPTIONS ":s:jhV"
+
+static const struct option long_options[] = { { "socket", required_argument, NULL, 's' },
+					      { "json", no_argument, NULL, 'j' },
+					      { "deep", no_argument, NULL, OPT_DEEP },
+					      { "own", no_argument, NULL, OPT_OWN },
+					      { "owner", required_argument, NULL, OPT_OWNER },
+					      { "waiting", no_argument, NULL, OPT_WAITING },
+					      { "yes", no_argument, NULL, OPT_YES },
+					      { "no-wait", no_argument, NULL, OPT_NO_WAIT },
+					      { "give-up", no_argument, NULL, OPT_GIVE_UP },
+					      { "the-others-are-off-for-good", no_argument, NULL, OPT_OFF_FOR_GOOD },
+					      { "wait", required_argument, NULL, OPT_WAIT },
+					      { "max-lag", required_argument, NULL, OPT_MAX_LAG },
+					      { "help", no_argument, NULL, 'h' },
+					      { "version", no_argument, NULL, 'V' },
+					      { 0 } };
+
+/* One option, @text as it was written; -1: go on; else the exit status. */
+static int set_option(struct options *o, int c, const char *text)
+{
+	switch (c) {
+	case 's':
+		o->socket = optarg;
+		return -1;
+	case 'j':
+		o->json = true;
+		return -1;
+	case 'h':
+		fputs(usage_text, stdout);
+		return CTL_OK;
+	case 'V':
+		puts("nfs4rctl " NFS4R_VERSION);
+		return CTL_OK;
+	case OPT_YES:
+		o->yes = true;
+		return -1;
+	case OPT_NO_WAIT:
+		o->server.no_wait = true;
+		return -1;
+	case OPT_GIVE_UP:
+		o->server.give_up = true;
+		return -1;
+	case OPT_OFF_FOR_GOOD:
+		o->server.off_for_good = true;
+		return -1;
+	case OPT_WAIT:
+		return set_wait(&o->server, optarg) ? -1 : ctl_complain("--wait wants seconds, 0 to 3600");
+	case OPT_MAX_LAG:
+		return set_max_lag(o, optarg) ? -1 : ctl_complain("--max-lag wants seconds, 0 to 31536000");
+	case ':':
+		return ctl_complain_of("%s wants a value; see nfs4rctl --help", text);
+	case '?':
+		return ctl_complain_of("there is no option `%s`, or it takes no value; see nfs4rctl --help", text);
+	default:
+		o->filtered = true;
+		return set_filter(&o->filter, c, optarg) ? -1 : ctl_complain("--owner wants the number of a server, 1 to 15");
+	}
+}
+
 /* -1: go on; else the exit status. */
 static int parse(int argc, char **argv, struct options *o)
 {
-	static const struct option longs[] = { { "socket", required_argument, NULL, 's' },
-					       { "json", no_argument, NULL, 'j' },
-					       { "deep", no_argument, NULL, OPT_DEEP },
-					       { "own", no_argument, NULL, OPT_OWN },
-					       { "owner", required_argument, NULL, OPT_OWNER },
-					       { "waiting", no_argument, NULL, OPT_WAITING },
-					       { "yes", no_argument, NULL, OPT_YES },
-					       { "no-wait", no_argument, NULL, OPT_NO_WAIT },
-					       { "give-up", no_argument, NULL, OPT_GIVE_UP },
-					       { "the-others-are-off-for-good", no_argument, NULL, OPT_OFF_FOR_GOOD },
-					       { "wait", required_argument, NULL, OPT_WAIT },
-					       { "help", no_argument, NULL, 'h' },
-					       { "version", no_argument, NULL, 'V' },
-					       { 0 } };
-	int c, left;
+	int c, left, rc;
 
-	while ((c = getopt_long(argc, argv, "s:jhV", longs, NULL)) != -1) {
-		switch (c) {
-		case 's':
-			o->socket = optarg;
-			break;
-		case 'j':
-			o->json = true;
-			break;
-		case 'h':
-			fputs(usage_text, stdout);
-			return CTL_OK;
-		case 'V':
-			puts("nfs4rctl " NFS4R_VERSION);
-			return CTL_OK;
-		case OPT_YES:
-			o->yes = true;
-			break;
-		case OPT_NO_WAIT:
-			o->server.no_wait = true;
-			break;
-		case OPT_GIVE_UP:
-			o->server.give_up = true;
-			break;
-		case OPT_OFF_FOR_GOOD:
-			o->server.off_for_good = true;
-			break;
-		case OPT_WAIT:
-			if (!set_wait(&o->server, optarg))
-				return ctl_complain("--wait wants seconds, 0 to 3600");
-			break;
-		case '?':
-			return usage();
-		default:
-			if (!set_filter(&o->filter, c, optarg))
-				return ctl_complain("--owner wants the number of a server, 1 to 15");
-			o->filtered = true;
-		}
+	o->max_lag_s = MAX_LAG_DEFAULT_S;
+	opterr = 0; /* one line, and it is ours */
+	while ((c = getopt_long(argc, argv, SHORT_OPTIONS, long_options, NULL)) != -1) {
+		char letter[3] = { '-', (char)optopt, '\0' };
+		bool unknown_letter = optopt > 0 && optopt < 128 && !strchr(SHORT_OPTIONS, optopt);
+
+		rc = set_option(o, c, unknown_letter ? letter : argv[optind - 1]);
+		if (rc >= 0)
+			return rc;
 	}
 	left = argc - optind;
 	o->cmd = left > 0 ? argv[optind] : "";
 	o->path = left > 1 ? argv[optind + 1] : NULL;
-	return is_server_command(o) ? check_servers(o, left - 1, argv + optind + 1) : check(o, left);
+	return is_server_command(o) ? check_servers(o, left - 1, argv + optind + 1) : check(o, left, argv + optind);
 }
 
 static void print_json(const json_t *a)
@@ -221,7 +291,7 @@ static void print_json(const json_t *a)
 
 static int run_simple(struct ctl_conn *c, const struct options *o)
 {
-	char why[512];
+	char why[CTL_WHY];
 	json_t *a = ctl_ask(c, o->cmd, NULL, PATIENCE_S, why) ? ctl_next(c, why) : NULL;
 	int rc = CTL_OK;
 
@@ -233,6 +303,8 @@ static int run_simple(struct ctl_conn *c, const struct options *o)
 		rc = ctl_complain(get_text(a, "error"));
 	else if (!o->json && strcmp(o->cmd, "status") == 0)
 		show_status(a, stdout);
+	else if (o->filter.owner && !controls_know(a, o->filter.owner))
+		rc = ctl_complain_of("server %u is none of this volume's servers; `nfs4rctl server list` names them", o->filter.owner);
 	else if (!o->json && strcmp(o->cmd, "controls") == 0 && !show_controls(a, &o->filter, stdout))
 		rc = ctl_complain(o->filter.waiting ? "the answer has no list of operations; is the server older than this tool?" :
 						  "the answer has no list of controls");
@@ -242,10 +314,42 @@ static int run_simple(struct ctl_conn *c, const struct options *o)
 	return rc;
 }
 
+static int tell_health(json_t *h, const struct options *o)
+{
+	int rc = (int)get_num(h, "status");
+
+	if (o->json)
+		print_json(h);
+	else
+		show_health(h, stdout);
+	json_decref(h);
+	return rc;
+}
+
+static int run_health(struct ctl_conn *c, const struct options *o)
+{
+	char why[CTL_WHY];
+	json_t *h, *a = ctl_ask(c, "status", NULL, HEALTH_PATIENCE_S, why) ? ctl_next(c, why) : NULL;
+
+	if (!a)
+		return tell_health(health_unknown(HEALTH_DOWN, why), o);
+	h = json_is_string(json_object_get(a, "error")) ? health_unknown(HEALTH_UNKNOWN, get_text(a, "error")) : health_of(a, o->max_lag_s);
+	json_decref(a);
+	return tell_health(h, o);
+}
+
+/* There is no connection, because of errno. */
+static int not_asked(const struct options *o, const char *why)
+{
+	if (strcmp(o->cmd, "health"))
+		return ctl_complain(why);
+	return tell_health(health_unknown(errno == ENOENT || errno == ECONNREFUSED ? HEALTH_DOWN : HEALTH_UNKNOWN, why), o);
+}
+
 static int run_verify(struct ctl_conn *c, const struct options *o)
 {
 	struct show_verify v = { .out = stdout, .bar = isatty(STDERR_FILENO) ? stderr : NULL };
-	char why[512];
+	char why[CTL_WHY];
 
 	if (o->json) { /* the lines themselves; show_verify_line only keeps the status */
 		v.out = fopen("/dev/null", "w");
@@ -274,7 +378,7 @@ static int run_verify(struct ctl_conn *c, const struct options *o)
 
 json_t *ctl_answer(struct ctl_conn *c, json_t *req)
 {
-	char why[512] = "the request cannot be made";
+	char why[CTL_WHY] = "the request cannot be made";
 	json_t *a = ctl_send(c, req, PATIENCE_S) ? ctl_next(c, why) : NULL;
 
 	if (!a)
@@ -295,7 +399,7 @@ json_t *ctl_request(struct ctl_conn *c, json_t *req)
 
 json_t *ctl_request_sure(struct ctl_conn *c, json_t *req)
 {
-	char why[512];
+	char why[CTL_WHY];
 
 	if (ctl_again(c, why))
 		return ctl_request(c, req);
@@ -354,7 +458,7 @@ static int run_give_up(struct ctl_conn *c, const struct options *o)
 int main(int argc, char **argv)
 {
 	struct options o = { 0 };
-	char path[256], why[512];
+	char path[256], why[CTL_WHY];
 	int rc = parse(argc, argv, &o);
 	struct ctl_conn *c;
 
@@ -362,14 +466,16 @@ int main(int argc, char **argv)
 		return rc;
 	if (!o.socket) {
 		if (!ctl_find_socket(getenv("NFS4R_SOCKET"), RUN_FOLDER, path, sizeof(path), why))
-			return ctl_complain(why);
+			return not_asked(&o, why);
 		o.socket = path;
 	}
 	c = ctl_connect(o.socket, why);
 	if (!c)
-		return ctl_complain(why);
+		return not_asked(&o, why);
 	if (is_server_command(&o))
 		rc = run_servers(c, &o.server);
+	else if (strcmp(o.cmd, "health") == 0)
+		rc = run_health(c, &o);
 	else
 		rc = strcmp(o.cmd, "verify") == 0 ? run_verify(c, &o) : strcmp(o.cmd, "give-up") == 0 ? run_give_up(c, &o) : run_simple(c, &o);
 	ctl_close(c);

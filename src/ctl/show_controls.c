@@ -249,6 +249,13 @@ static void waiting_part(const json_t *a, FILE *out)
 			format_count(n2, get_num(a, "waiting_total")));
 }
 
+bool controls_know(const json_t *a, unsigned server)
+{
+	const json_t *servers = json_object_get(a, "servers");
+
+	return !json_is_array(servers) || in_list(servers, server); /* an older server does not say */
+}
+
 bool show_controls(const json_t *a, const struct show_filter *f, FILE *out)
 {
 	bool all = !f->deep && !f->own && !f->owner && !f->waiting;

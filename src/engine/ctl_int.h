@@ -91,6 +91,8 @@ const char *ctl_view_other(const struct nfs4r_engine *eng, const struct ctl_fact
 uint64_t ctl_own_lag(const struct ctl_facts *f);
 
 /* ---- ctl_servers.c: answers to requests of these names ---- */
+/* Server @s belongs to the volume. false: @why says so, and who does. eng->lock held */
+bool ctl_is_server(const struct nfs4r_engine *eng, nfs4r_server_id s, char *why, size_t len);
 json_t *ctl_servers(struct nfs4r_engine *eng);
 json_t *ctl_add_server(struct nfs4r_engine *eng, const json_t *req);
 json_t *ctl_remove_server(struct nfs4r_engine *eng, const json_t *req);

@@ -89,7 +89,7 @@ json_t *ctl_give_up(struct nfs4r_engine *eng, json_int_t server, bool sure)
 	uint64_t lost = 0;
 
 	pthread_mutex_lock(&eng->lock);
-	if (s)
+	if (s && ctl_is_server(eng, s, why, sizeof(why)))
 		st = nfs4r_core_may_give_up(eng->core, s, &lost, why, sizeof(why));
 	if (st == NFS4R_OK && sure) {
 		engine_log(eng, NFS4R_LOG_WARN, "volume %s: an administrator gives up server %u; %llu updates that only it has are undone when it returns",

@@ -111,6 +111,16 @@ static enum nfs4r_status look(const struct nfs4r_engine *eng, nfs4r_server_id s,
 	return NFS4R_OK;
 }
 
+bool ctl_is_server(const struct nfs4r_engine *eng, nfs4r_server_id s, char *why, size_t len)
+{
+	char all[64];
+
+	if (eng->servers & NFS4R_BIT(s))
+		return true;
+	snprintf(why, len, "server %u is none of this volume's servers: they are %s", s, view_list(eng->servers, all, sizeof(all)));
+	return false;
+}
+
 /* The addresses that this server goes by, as a view keeps them. INVAL: one is too long. eng->lock held */
 static enum nfs4r_status addresses(const struct nfs4r_engine *eng, struct nfs4r_address *out, uint32_t *n, char *why)
 {
@@ -240,7 +250,7 @@ json_t *ctl_remove_server(struct nfs4r_engine *eng, const json_t *req)
 	if (st != NFS4R_OK)
 		return refuse(why);
 	pthread_mutex_lock(&eng->lock);
-	st = named(s, nfs4r_core_may_remove(eng->core, s, ev.give_up, &lost, text, sizeof(text)), text, why);
+	st = !ctl_is_server(eng, s, why, sizeof(why)) ? NFS4R_INVAL : named(s, nfs4r_core_may_remove(eng->core, s, ev.give_up, &lost, text, sizeof(text)), text, why);
 	if (st == NFS4R_OK && sure) {
 		engine_log(eng, NFS4R_LOG_WARN, "volume %s: an administrator takes server %u out of the volume; updates that nobody else is known to have: %llu",
 			   eng->cfg.volume_name, s, (unsigned long long)lost);

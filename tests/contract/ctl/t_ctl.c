@@ -33,7 +33,7 @@ static int teardown(void **state)
 
 static json_t *ask(int id, const char *cmd)
 {
-	char why[512] = "";
+	char why[CTL_WHY] = "";
 	struct ctl_conn *k = cluster_ctl(&c, id);
 	json_t *a = ctl_ask(k, cmd, NULL, 10, why) ? ctl_next(k, why) : NULL;
 

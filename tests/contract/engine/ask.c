@@ -22,7 +22,7 @@ struct ctl_conn *cluster_ctl(struct cluster *c, int id)
 
 uint64_t cluster_verify(struct cluster *c, int id, char text[VERIFY_TEXT])
 {
-	char why[512] = "";
+	char why[CTL_WHY] = "";
 	struct ctl_conn *k = cluster_ctl(c, id);
 	uint64_t status = 99;
 	json_t *a;

@@ -156,6 +156,102 @@ static void stats_in_groups_and_drawn(void **state)
 	json_decref(a);
 }
 
+/* @path of @o becomes @value, given as JSON: "a.b", and "list.0.c" is c of the first element. */
+static void put(json_t *o, const char *path, const char *value)
+{
+	const char *dot = strchr(path, '.');
+	char name[64];
+
+	snprintf(name, sizeof(name), "%.*s", dot ? (int)(dot - path) : (int)strlen(path), path);
+	if (!dot)
+		assert_int_equal(json_object_set_new(o, name, json_loads(value, JSON_DECODE_ANY, NULL)), 0);
+	else if (json_is_array(o))
+		put(json_array_get(o, strtoul(name, NULL, 10)), dot + 1, value);
+	else {
+		if (!json_object_get(o, name))
+			json_object_set_new(o, name, json_object());
+		put(json_object_get(o, name), dot + 1, value);
+	}
+}
+
+static json_t *healthy(void)
+{
+	return json_loads("{\"volume\":\"home\",\"server\":1,\"state\":\"serving\",\"view\":{\"kind\":\"active\",\"lease_ms\":2000,\"voters\":[1,2],"
+			  "\"servers\":[{\"server\":1,\"state\":\"member\"},{\"server\":2,\"state\":\"member\"},{\"server\":3,\"state\":\"learner\"}]},"
+			  "\"peers\":[{\"server\":2,\"up\":true,\"state\":\"up\",\"rtt_ms\":40.0,\"has_of_our_log\":{\"lag_seconds\":0.5}}],"
+			  "\"durability\":{\"loss_window\":{\"age_ms\":500}},\"retention\":{\"warning\":null}}",
+			  0, NULL);
+}
+
+static void each_cause_is_named_and_ends_with_one(void **state)
+{
+	static const struct {
+		const char *path, *value, *cause, *said;
+	} cases[] = {
+		{ "view.servers.1.state", "\"silent\"", "voter_away", "server 2 is away (silent)" },
+		{ "view.servers.1.state", "\"stopped in order\"", "voter_away", "server 2 is away (stopped in order)" },
+		{ "view.servers.1.state", "\"member\"", NULL, NULL },
+		{ "view.servers.2.state", "\"learner, silent\"", NULL, NULL }, /* nobody counts on it */
+		{ "peers.0.up", "false", "no_connection", "no connection with server 2 (up)" },
+		{ "peers.0.has_of_our_log.lag_seconds", "31", "lag", "server 2 lacks updates of this server since 31 s" },
+		{ "peers.0.has_of_our_log.lag_seconds", "29.9", NULL, NULL },
+		{ "durability.loss_window.age_ms", "30001", "loss_window", "too few servers have the last updates of this server, since 30 s" },
+		{ "peers.0.rtt_ms", "201", "slow_link", "the round trip to server 2 takes 201 ms: Lease must be above ten of them" },
+		{ "peers.0.rtt_ms", "199", NULL, NULL },
+		{ "retention.warning", "\"server 3 has been away\"", "retention", "server 3 has been away" },
+		{ "import.running", "true", "import", "an existing tree is being imported" },
+		{ "state", "\"importing\"", "import", "an existing tree is being imported" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		json_t *a = healthy(), *h, *causes;
+
+		put(a, cases[i].path, cases[i].value);
+		h = health_of(a, 30);
+		causes = json_object_get(h, "causes");
+		assert_true(json_is_true(json_object_get(h, "serves")));
+		assert_int_equal(get_num(h, "status"), cases[i].cause ? HEALTH_WRONG : HEALTH_OK);
+		assert_int_equal(json_array_size(causes), cases[i].cause ? 1 : 0);
+		if (cases[i].cause) {
+			assert_string_equal(get_text(json_array_get(causes, 0), "cause"), cases[i].cause);
+			assert_string_equal(get_text(json_array_get(causes, 0), "text"), cases[i].said);
+		}
+		json_decref(h);
+		json_decref(a);
+	}
+}
+
+/* Whatever is wrong besides: a server that does not serve is critical, and one whose answer does not say its state is, too. */
+static void not_serving_is_critical(void **state)
+{
+	static const char *const states[] = { "\"new\"", "\"recovering\"", "\"waiting\"", "\"halted\"", "\"taken out\"", "\"something newer\"", "null" };
+
+	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
+		json_t *a = healthy(), *h;
+
+		put(a, "state", states[i]);
+		h = health_of(a, 30);
+		assert_int_equal(get_num(h, "status"), HEALTH_DOWN);
+		assert_string_equal(get_text(h, "health"), "CRITICAL");
+		json_decref(h);
+		json_decref(a);
+	}
+}
+
+static void health_is_safe_for_a_terminal(void **state)
+{
+	json_t *h = health_unknown(HEALTH_DOWN, "nobody\nlistens");
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	show_health(h, out);
+	fclose(out);
+	assert_string_equal(text, "CRITICAL: nobody\\x0alistens\n");
+	free(text);
+	json_decref(h);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -166,6 +262,9 @@ int main(int argc, char **argv)
 		cmocka_unit_test(answers_of_an_older_server),
 		cmocka_unit_test(stats_in_groups_and_drawn),
 		cmocka_unit_test(status_with_servers_outside_the_view),
+		cmocka_unit_test(each_cause_is_named_and_ends_with_one),
+		cmocka_unit_test(not_serving_is_critical),
+		cmocka_unit_test(health_is_safe_for_a_terminal),
 	};
 
 	if (argc < 2) {

@@ -4,7 +4,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
+#include <fcntl.h>
 #include <grp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -116,6 +118,8 @@ static void controls_and_stats_are_shown(void **state)
 	assert_null(strstr(out, "shallow"));
 	assert_int_equal(run("--owner 3 controls"), 0);
 	has("none of the 2 controls is such a one");
+	assert_int_equal(run("controls --owner 9"), 2);
+	assert_string_equal(out, "nfs4rctl: server 9 is none of this volume's servers; `nfs4rctl server list` names them\n");
 	assert_int_equal(run("controls --waiting"), 0);
 	assert_string_equal(out, "no operation is waiting or being executed\n");
 	assert_int_equal(run("stats"), 0);
@@ -347,13 +351,42 @@ static void who_was_just_stopped_is_waited_for(void **state)
 	assert_int_equal(f[0]->asked, 6);
 }
 
-static void wrong_use_is_answered_with_the_usage(void **state)
+/* A number that no server has is no typing error: which ones there are is said, and nothing is done. */
+static void an_unknown_server_is_an_error(void **state)
 {
-	static const char *const wrong[] = { "", "fly", "status now", "verify / /", "--wings status", "--socket" };
+	static const char *const cmds[] = { "give-up 9 --yes", "server remove 9", "--json server remove 9 --give-up --yes" };
+
+	may_change(NFS4R_BIT(9));
+	f[0]->may_give_up = 9;
+	for (size_t i = 0; i < sizeof(cmds) / sizeof(cmds[0]); i++) {
+		assert_int_equal(run(cmds[i]), 2);
+		has("nfs4rctl: server 9 is none of this volume's servers: they are ");
+	}
+	assert_int_equal(f[0]->given_up, 0);
+}
+
+static void wrong_use_is_answered_with_one_line(void **state)
+{
+	static const char *const wrong[][2] = {
+		{ "", "a command is missing" },
+		{ "fly", "there is no command `fly`" },
+		{ "statsu --json", "there is no command `statsu`" },
+		{ "status now", "status does not take `now`" },
+		{ "verify / /x", "verify does not take `/x`" },
+		{ "health 3", "health does not take `3`" },
+		{ "--wings status", "there is no option `--wings`" },
+		{ "status --wings", "there is no option `--wings`" },
+		{ "-x status", "there is no option `-x`" },
+		{ "status --json=3", "`--json=3`, or it takes no value" },
+		{ "--socket", "--socket wants a value" },
+		{ "status -s", "-s wants a value" },
+	};
 
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-		assert_int_equal(run(wrong[i]), 2);
-		has("usage: nfs4rctl");
+		assert_int_equal(run(wrong[i][0]), 2);
+		has(wrong[i][1]);
+		has("see nfs4rctl --help\n");
+		assert_ptr_equal(strchr(out, '\n'), out + strlen(out) - 1); /* one line */
 	}
 	static const char *const together[][2] = {
 		{ "controls --owner three", "the number of a server, 1 to 15" },
@@ -397,6 +430,11 @@ static void wrong_use_is_answered_with_the_usage(void **state)
 		{ "status --wait 1", "belong to the commands server and reconfigure" },
 		{ "status --no-wait", "belong to the commands server and reconfigure" },
 		{ "server list --deep", "belong to the command controls" },
+		{ "status --max-lag 3", "--max-lag belongs to the command health" },
+		{ "server list --max-lag 3", "--max-lag belongs to the command health" },
+		{ "health --max-lag 3s", "--max-lag wants seconds" },
+		{ "health --max-lag -1", "--max-lag wants seconds" },
+		{ "health --yes", "--yes belongs to the command give-up" },
 	};
 
 	for (size_t i = 0; i < sizeof(together) / sizeof(together[0]); i++) {
@@ -408,9 +446,87 @@ static void wrong_use_is_answered_with_the_usage(void **state)
 	assert_int_equal(run("--version"), 0);
 }
 
+static void health_is_one_line_and_an_exit_status(void **state)
+{
+	assert_int_equal(run("health"), 0);
+	assert_string_equal(out, "OK: volume home, server 1: serves\n");
+	assert_int_equal(run("--json health"), 0);
+	has("\"health\":\"OK\",\"serves\":true");
+	pthread_mutex_lock(&f[0]->lock);
+	f[0]->up[3] = false;
+	pthread_mutex_unlock(&f[0]->lock);
+	assert_int_equal(run("health --max-lag 5"), 1);
+	assert_string_equal(out, "WARNING: volume home, server 1: serves; no connection with server 3 (connecting)\n");
+	pthread_mutex_lock(&f[0]->eng.lock);
+	snprintf(f[0]->eng.halted, sizeof(f[0]->eng.halted), "the disk is full");
+	pthread_mutex_unlock(&f[0]->eng.lock);
+	assert_int_equal(run("health"), 2);
+	assert_string_equal(out, "CRITICAL: volume home, server 1: halted: the disk is full; no connection with server 3 (connecting)\n");
+	assert_int_equal(run("--json health"), 2);
+	assert_int_equal(run("--socket /nonexistent health"), 2);
+	has("CRITICAL: /nonexistent is not there: no server seems to run here");
+}
+
+/* A process that holds the lock of a pid file beside the socket, as the daemon does. */
+static pid_t daemon_beside(const char *dir)
+{
+	char path[200];
+	int ready[2];
+	pid_t pid;
+
+	snprintf(path, sizeof(path), "%s/data.pid", dir);
+	assert_int_equal(pipe(ready), 0);
+	pid = fork();
+	if (pid == 0) {
+		struct flock lk = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+		int fd = open(path, O_RDWR | O_CREAT, 0644);
+
+		if (fd < 0 || fcntl(fd, F_SETLK, &lk) != 0 || write(ready[1], "", 1) != 1)
+			_exit(1);
+		pause();
+		_exit(0);
+	}
+	close(ready[1]);
+	assert_int_equal(read(ready[0], path, 1), 1);
+	close(ready[0]);
+	return pid;
+}
+
+static void a_daemon_that_runs_is_not_to_be_started(void **state)
+{
+	char dir[] = "/tmp/nfs4r-run.XXXXXX", args[300], path[200], why[CTL_WHY];
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int dead = socket(AF_UNIX, SOCK_STREAM, 0);
+	pid_t pid;
+
+	assert_non_null(mkdtemp(dir));
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/dead.sock", dir);
+	assert_int_equal(bind(dead, (struct sockaddr *)&addr, sizeof(addr)), 0);
+	snprintf(args, sizeof(args), "--socket %s status", addr.sun_path);
+	assert_int_equal(run(args), 2);
+	has("is left from a server that has ended: no server seems to run here; start it");
+	pid = daemon_beside(dir);
+	assert_int_equal(run(args), 2);
+	has("but a server runs (process ");
+	hasnt("start it");
+	unlink(addr.sun_path);
+	assert_int_equal(run(args), 2);
+	has("is not there, but a server runs (process ");
+	assert_false(ctl_find_socket(NULL, dir, path, sizeof(path), why));
+	assert_non_null(strstr(why, "but a server runs (process "));
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_int_equal(run(args), 2); /* its pid file is still there */
+	has("start it");
+	close(dead);
+	snprintf(path, sizeof(path), "%s/data.pid", dir);
+	unlink(path);
+	rmdir(dir);
+}
+
 static void a_server_that_is_not_there_is_explained(void **state)
 {
-	char path[200], why[512] = "", args[300];
+	char path[200], why[CTL_WHY] = "", args[300];
 
 	assert_int_equal(run("--socket /nonexistent status"), 2);
 	has("no server seems to run here");
@@ -425,7 +541,7 @@ static void a_server_that_is_not_there_is_explained(void **state)
 	assert_true(ctl_find_socket(NULL, folder, path, sizeof(path), why));
 	assert_non_null(strstr(path, "/1.sock"));
 	assert_false(ctl_find_socket("", "/nowhere", path, sizeof(path), why));
-	assert_non_null(strstr(why, "no socket in /nowhere"));
+	assert_non_null(strstr(why, "there is no socket in /nowhere: no server seems to run here"));
 	snprintf(path, sizeof(path), "%s/2.sock", folder);
 	fclose(fopen(path, "w"));
 	assert_false(ctl_find_socket(NULL, folder, args, sizeof(args), why));
@@ -522,10 +638,10 @@ static void an_answer_may_take_long(void **state)
 	} cases[] = {
 		{ "give-up 3", "{\"lost_entries\":17}\n", "{\"lost_entries\":18,\"given_up\":true}\n", "Server 3 is given up; 18 updates are lost" },
 		{ "give-up 3", "{\"lost_entries\":17}\n", "{\"error\":\"it is a member\"}\n", "nfs4rctl: it is a member" },
-		{ "give-up 3", "{\"lost_entries\":17}\n", NULL, "the server that made this socket is gone" },
+		{ "give-up 3", "{\"lost_entries\":17}\n", NULL, "is left from a server that has ended" },
 		{ "server remove 3 --give-up --no-wait", "{\"lost_entries\":17}\n", "{\"removing\":true}\n", "It is asked for" },
 		{ "server remove 3 --give-up --no-wait", "{\"lost_entries\":17}\n", "{\"error\":\"it is busy\"}\n", "nfs4rctl: it is busy" },
-		{ "server remove 3 --give-up --no-wait", "{\"lost_entries\":17}\n", NULL, "the server that made this socket is gone" },
+		{ "server remove 3 --give-up --no-wait", "{\"lost_entries\":17}\n", NULL, "is left from a server that has ended" },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -547,7 +663,7 @@ static void an_answer_may_take_long(void **state)
 /* The mode of the socket keeps others out; even if somebody opens it up, the server asks the kernel who it is. */
 static void others_are_refused(void **state)
 {
-	char path[200], why[512] = "";
+	char path[200], why[CTL_WHY] = "";
 	int rc;
 
 	if (geteuid() != 0)
@@ -589,7 +705,10 @@ int main(int argc, char **argv)
 		T(losing_updates_with_a_server_is_asked_for),
 		T(the_survivors_go_on),
 		T(who_was_just_stopped_is_waited_for),
-		T(wrong_use_is_answered_with_the_usage),
+		T(an_unknown_server_is_an_error),
+		T(health_is_one_line_and_an_exit_status),
+		T(wrong_use_is_answered_with_one_line),
+		T(a_daemon_that_runs_is_not_to_be_started),
 		T(a_server_that_is_not_there_is_explained),
 		T(a_server_that_lies_is_explained),
 		T(an_answer_may_take_long),
