@@ -13,6 +13,7 @@
  */
 #include "repl.h"
 #include "mdcache_ext.h"
+#include "nfs_core.h"
 
 #include <fcntl.h>
 
@@ -48,16 +49,37 @@ static fsal_status_t refuse(const char *why)
 	return fsalstat(ERR_FSAL_INVAL, EINVAL);
 }
 
-/* MDCACHE must not answer in our place: it cannot know when an answer has stopped being true. */
+/*
+ * What Ganesha is told in its own blocks and must be so for the volume. MDCACHE must not answer in our place: it cannot know when an
+ * answer has stopped being true.
+ */
 static const char *wrong_above(const struct gsh_export *gsh)
 {
+	if (nfs_param.nfsv4_param.server_scope == NULL || nfs_param.nfsv4_param.server_scope[0] == '\0')
+		return "NFSv4 must say Server_Scope = \"NAME\"; the same on every server of the volume";
+	if (nfs_param.nfsv4_param.allow_delegations)
+		return "NFSv4 must say Delegations = false; (an update at another site could not recall them)";
 	if (!(gsh->export_perms.set & EXPORT_OPTION_EXPIRE_SET) || gsh->export_perms.expire_time_attr != 0)
 		return "EXPORT must say Attr_Expiration_Time = 0; (attributes are cached by the volume, not by MDCACHE)";
 	if (mdcache_param.dir.avl_chunk != 0)
 		return "MDCACHE must say Dir_Chunk = 0; (directories are cached by the volume, not by MDCACHE)";
+	if (mdcache_param.use_cached_owner_on_owner_override)
+		return "MDCACHE must say Use_Cached_Owner_On_Owner_Override = false; (it would look at an owner that another site has changed)";
+	if (gsh->options & EXPORT_OPTION_TRUST_READIR_NEGATIVE_CACHE)
+		return "EXPORT must say Trust_Readdir_Negative_Cache = false; (a name that is not in MDCACHE may have been made at another site)";
 	if (!(gsh->options_set & EXPORT_OPTION_FSID_SET))
 		return "EXPORT must say Filesystem_Id = N.M; the same on every server of the volume";
 	return NULL;
+}
+
+/* What costs, and breaks no promise. */
+static void unwise_above(void)
+{
+	if (nfs_param.core_param.getattrs_in_complete_read)
+		REPL_LOG(Warn, "NFS_CORE_PARAM should say Getattrs_In_Complete_Read = false; true costs a round trip for each READ that another site answers");
+	if (nfs_param.nfsv4_param.expired_client_threshold != 0)
+		REPL_LOG(Warn, "NFSv4 should say Expired_Client_Threshold = 0; with %u, clients that vanished keep files open, which other sites wait for",
+			 nfs_param.nfsv4_param.expired_client_threshold);
 }
 
 static fsal_status_t check_config(void)
@@ -121,6 +143,20 @@ static void engine_log(void *ctx, enum nfs4r_log_level level, const char *text)
 	}
 }
 
+/* The [same] keys of config_samples/repl.conf that are Ganesha's. Its own default of Server_Owner is the host's name. */
+static void compare_keys(struct nfs4r_rpc_config *rpc)
+{
+	char host[MAXNAMLEN + 1] = "";
+	const char *owner = nfs_param.nfsv4_param.server_owner;
+
+	if (owner == NULL && gethostname(host, sizeof(host) - 1) == 0)
+		owner = host;
+	rpc->nkeys = 0;
+	nfs4r_rpc_compare(rpc, "Server_Scope", nfs_param.nfsv4_param.server_scope, false);
+	nfs4r_rpc_compare(rpc, "Server_Owner", owner, true);
+	nfs4r_rpc_compare(rpc, "Pseudo", CTX_PSEUDOPATH(op_ctx), false);
+}
+
 static fsal_status_t start_engine(struct repl_export *exp)
 {
 	struct nfs4r_config *cfg = &repl_module.cfg;
@@ -129,6 +165,7 @@ static fsal_status_t start_engine(struct repl_export *exp)
 	cfg->rpc.export_id = exp->gsh->export_id;
 	cfg->rpc.fsid_major = exp->fsid.major;
 	cfg->rpc.fsid_minor = exp->fsid.minor;
+	compare_keys(&cfg->rpc);
 	if (nfs4r_engine_start(cfg, &repl_lops, exp, engine_log, NULL, &exp->eng, why) != NFS4R_OK)
 		return refuse(why);
 	nfs4r_root(exp->eng, &exp->root);
@@ -199,6 +236,7 @@ fsal_status_t repl_create_export(struct fsal_module *fsal, void *node, struct co
 		goto stop;
 	}
 	repl_module.exp = exp;
+	unwise_above();
 	return st;
 stop:
 	repl_export_stop(exp);

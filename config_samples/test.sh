@@ -111,5 +111,9 @@ bad "attributes cached above" 's/Attr_Expiration_Time = 0/Attr_Expiration_Time =
 bad "attributes cached by default" '/Attr_Expiration_Time = 0/d' 'Attr_Expiration_Time = 0'
 bad "directories cached above" '/Dir_Chunk = 0/d' 'Dir_Chunk = 0'
 bad "no Filesystem_Id" '/Filesystem_Id/d' 'Filesystem_Id'
+bad "owners cached above" '/Use_Cached_Owner_On_Owner_Override/d' 'Use_Cached_Owner_On_Owner_Override = false'
+bad "missing names cached above" 's/Trust_Readdir_Negative_Cache = false/Trust_Readdir_Negative_Cache = true/' 'Trust_Readdir_Negative_Cache = false'
+bad "no Server_Scope" '/Server_Scope/d' 'Server_Scope = '
+bad "delegations" 's/Delegations = false/Delegations = true/' 'Delegations = false'
 bad "nothing below" '/^		FSAL {/,/^		}/d' 'FSAL'
 exit $FAILED

@@ -19,6 +19,27 @@ struct transport_obj {
 	struct nfs4r_transport_msg_body *m;
 };
 
+/* Text of at most @max bytes in place; NUL ends it in memory and is not part of it. */
+static bool c_place(struct nfs4r_codec *c, char *text, uint32_t max)
+{
+	uint32_t len = c_decoding(c) ? 0 : (uint32_t)strnlen(text, max + 1);
+	const char *bytes = text;
+
+	if (!c_bytes(c, &bytes, &len, max))
+		return false;
+	if (!c_decoding(c))
+		return true;
+	if (len)
+		memcpy(text, bytes, len);
+	text[len] = '\0';
+	return c_check(c, !memchr(text, '\0', len));
+}
+
+static bool c_hello_key(struct nfs4r_codec *c, struct nfs4r_hello_key *k)
+{
+	return c_place(c, k->key, NFS4R_HELLO_KEY_MAX) && c_place(c, k->value, NFS4R_HELLO_VALUE_MAX) && c_bool(c, &k->differs);
+}
+
 static bool c_hello(struct nfs4r_codec *c, struct nfs4r_hello *h, uint32_t protocol)
 {
 	if (!c_u32(c, &h->magic) || !c_check(c, h->magic == NFS4R_HELLO_MAGIC) ||
@@ -39,6 +60,12 @@ static bool c_hello(struct nfs4r_codec *c, struct nfs4r_hello *h, uint32_t proto
 		return false;
 	for (uint32_t i = 0; i < h->nservers; i++) {
 		if (!c_server(c, &h->servers[i].id, false) || !c_u32(c, &h->servers[i].port))
+			return false;
+	}
+	if (!c_count(c, &h->nkeys, NFS4R_HELLO_KEYS_MAX, 12))
+		return false;
+	for (uint32_t i = 0; i < h->nkeys; i++) {
+		if (!c_hello_key(c, &h->keys[i]))
 			return false;
 	}
 	return true;

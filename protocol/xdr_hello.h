@@ -7,6 +7,7 @@
 #define NFS4R_PROTOCOL_XDR_HELLO_H
 
 #include "base/buf.h"
+#include "base/hello_key.h"
 #include "base/oid.h"
 #include "base/status.h"
 
@@ -38,6 +39,7 @@ enum nfs4r_refusal { /* why a connection was not taken; wire values */
 	NFS4R_REFUSED_MALFORMED = 10,
 	NFS4R_REFUSED_VIEWS = 11, /* lease, silence or clock drift differ */
 	NFS4R_REFUSED_DURABILITY = 12,
+	NFS4R_REFUSED_KEYS = 13, /* another key of the configuration differs, or is the same and must not be */
 };
 
 struct nfs4r_hello {
@@ -59,6 +61,8 @@ struct nfs4r_hello {
 		nfs4r_server_id id;
 		uint32_t port;
 	} servers[NFS4R_SERVERS_MAX];
+	uint32_t nkeys;
+	struct nfs4r_hello_key keys[NFS4R_HELLO_KEYS_MAX];
 };
 
 struct nfs4r_transport_msg_body {

@@ -338,6 +338,13 @@ static enum nfs4r_status begin(struct nfs4r_engine *eng, const struct nfs4r_stor
 	return NFS4R_OK;
 }
 
+/* What is [same] in config_samples/repl.conf and has no place of its own in HELLO. */
+static void compare_keys(struct nfs4r_engine *eng, struct nfs4r_rpc_config *rpc)
+{
+	nfs4r_rpc_compare(rpc, "Volume", eng->cfg.volume_name, false);
+	nfs4r_rpc_compare(rpc, "Directory_Reads", eng->cfg.directory_reads == NFS4R_DIRECTORY_READS_LOCAL ? "local" : "strict", false);
+}
+
 static enum nfs4r_status start_transport(struct nfs4r_engine *eng, struct nfs4r_rpc **rpc, char *why)
 {
 	struct nfs4r_rpc_events rev = { eng, on_up, on_down, on_message, on_log };
@@ -349,6 +356,7 @@ static enum nfs4r_status start_transport(struct nfs4r_engine *eng, struct nfs4r_
 	cfg.views.silence_ms = eng->cfg.silence_ms;
 	cfg.views.drift_permille = eng->cfg.drift_permille;
 	cfg.durability = eng->cfg.durability;
+	compare_keys(eng, &cfg);
 	servers_go_online(eng, &cfg);
 	/* A connection that is silent for longer is of no use to anybody, and after a cut a new one is quicker than TCP's growing timers. */
 	if (eng->cfg.lease_ms && 2 * eng->cfg.silence_ms < cfg.silence_ms)

@@ -23,7 +23,7 @@
 
 #include "rpc/rpc_internal.h"
 
-#define CAUSE_TEXT 512
+#define CAUSE_TEXT NFS4R_REFUSED_TEXT_MAX
 
 static int server_order(const struct nfs4r_endpoint *a, const struct nfs4r_endpoint *b)
 {
@@ -65,6 +65,8 @@ void rpc_hello_send(struct rpc_conn *c, nfs4r_server_id to, uint64_t session)
 		h->servers[at].id = cfg->servers[i].id;
 		h->servers[at].port = cfg->servers[i].port;
 	}
+	h->nkeys = cfg->nkeys;
+	memcpy(h->keys, cfg->keys, sizeof(h->keys));
 	rpc_conn_tell(c, &m);
 }
 
@@ -246,6 +248,43 @@ static uint32_t durability_mismatch(const struct nfs4r_rpc_config *cfg, const st
 	return NFS4R_REFUSED_DURABILITY;
 }
 
+static const struct nfs4r_hello_key *find_key(const struct nfs4r_hello *h, const char *key)
+{
+	for (uint32_t i = 0; i < h->nkeys; i++)
+		if (strcmp(h->keys[i].key, key) == 0)
+			return &h->keys[i];
+	return NULL;
+}
+
+/* It came from outside, and goes into the log. */
+static void plain_text(char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < ' ' || *text == 0x7f)
+			*text = '?';
+}
+
+static uint32_t keys_mismatch(const struct nfs4r_rpc_config *cfg, const struct nfs4r_hello *h, char *text)
+{
+	for (uint32_t i = 0; i < cfg->nkeys; i++) {
+		const struct nfs4r_hello_key *here = &cfg->keys[i], *there = find_key(h, here->key);
+		const char *value = there ? there->value : "";
+		bool equal = strcmp(here->value, value) == 0;
+
+		if (equal != here->differs)
+			continue;
+		if (equal)
+			snprintf(text, CAUSE_TEXT, "%s is the same: servers %u and %u have \"%s\"; write another one on each server", here->key, cfg->self,
+				 h->server, value);
+		else
+			snprintf(text, CAUSE_TEXT, "%s differs: server %u has \"%s\", server %u has \"%s\"; write the same on all servers", here->key,
+				 cfg->self, here->value, h->server, value);
+		plain_text(text);
+		return NFS4R_REFUSED_KEYS;
+	}
+	return 0;
+}
+
 /* What must be equal in both configurations. 0 or a refusal with its text. */
 static uint32_t config_mismatch(const struct nfs4r_rpc_config *cfg, const struct nfs4r_hello *h,
 				char *text)
@@ -287,7 +326,9 @@ static uint32_t config_mismatch(const struct nfs4r_rpc_config *cfg, const struct
 
 	uint32_t cause = views_mismatch(cfg, h, text);
 
-	return cause ? cause : durability_mismatch(cfg, h, text);
+	if (!cause)
+		cause = durability_mismatch(cfg, h, text);
+	return cause ? cause : keys_mismatch(cfg, h, text);
 }
 
 /* It is none of the servers, or none any more: what to do about it. */

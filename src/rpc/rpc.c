@@ -12,6 +12,7 @@
  * Invariants: the loop's thread is the only one that touches libuv, apart from
  * uv_async_send. No lock is held while an event is called.
  */
+#include <assert.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,6 +40,30 @@ void nfs4r_rpc_config_init(struct nfs4r_rpc_config *cfg)
 	cfg->buffer_bytes = BUFFER_BYTES_DEFAULT;
 	cfg->warm_bytes = WARM_BYTES_DEFAULT;
 	cfg->warm_rtt_us = WARM_RTT_US_DEFAULT;
+}
+
+static uint32_t text_sum(const char *text)
+{
+	uint32_t sum = 2166136261u; /* FNV-1a */
+
+	for (; *text; text++)
+		sum = (sum ^ (unsigned char)*text) * 16777619u;
+	return sum;
+}
+
+void nfs4r_rpc_compare(struct nfs4r_rpc_config *cfg, const char *key, const char *value, bool differs)
+{
+	struct nfs4r_hello_key *k = &cfg->keys[cfg->nkeys];
+
+	assert(cfg->nkeys < NFS4R_HELLO_KEYS_MAX && strlen(key) <= NFS4R_HELLO_KEY_MAX);
+	cfg->nkeys++;
+	memset(k, 0, sizeof(*k));
+	snprintf(k->key, sizeof(k->key), "%s", key);
+	if (!value)
+		value = "";
+	if (snprintf(k->value, sizeof(k->value), "%s", value) >= (int)sizeof(k->value))
+		snprintf(k->value, sizeof(k->value), "%.200s... (%zu bytes, checksum %08x)", value, strlen(value), text_sum(value));
+	k->differs = differs;
 }
 
 /* ---- the loop's thread ---- */

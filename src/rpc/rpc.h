@@ -15,9 +15,10 @@
 #ifndef NFS4R_RPC_RPC_H
 #define NFS4R_RPC_RPC_H
 
+#include "base/hello_key.h"
 #include "base/msg.h"
 
-#define NFS4R_PROTOCOL_VERSION 6
+#define NFS4R_PROTOCOL_VERSION 7
 #define NFS4R_CONNECTIONS_MAX 16 /* of lane BULK */
 
 enum nfs4r_lane {
@@ -50,6 +51,8 @@ struct nfs4r_rpc_config {
 		uint32_t lease_ms, silence_ms, drift_permille;
 	} views;		  /* of the active view: leases are only safe when all servers go by the same; unequal: refused */
 	uint32_t durability;	  /* enum nfs4r_durability; which logs are ended depends on it; unequal: refused */
+	uint32_t nkeys;
+	struct nfs4r_hello_key keys[NFS4R_HELLO_KEYS_MAX]; /* other keys that are compared: nfs4r_rpc_compare() */
 	uint32_t nservers;
 	struct nfs4r_endpoint servers[NFS4R_SERVERS_MAX]; /* self included: its entry is where to listen */
 	uint64_t view;		  /* the view that says who the servers are; 0: the configuration does, and must be equal on all */
@@ -76,6 +79,11 @@ struct nfs4r_rpc_events { /* all called on the transport's thread; must not bloc
 struct nfs4r_rpc;
 
 void nfs4r_rpc_config_init(struct nfs4r_rpc_config *cfg);
+/*
+ * Servers are refused whose configuration has another @value of @key (@differs: the same one). NULL is the empty text. A value that is
+ * too long is shortened so that it still differs from others. At most NFS4R_HELLO_KEYS_MAX keys: more are a mistake of the caller.
+ */
+void nfs4r_rpc_compare(struct nfs4r_rpc_config *cfg, const char *key, const char *value, bool differs);
 /* Listens and starts connecting. On error nothing runs, and @why (at least 256 bytes) names what to do. */
 enum nfs4r_status nfs4r_rpc_start(const struct nfs4r_rpc_config *cfg, const struct nfs4r_rpc_events *ev, struct nfs4r_rpc **out, char *why);
 

@@ -35,6 +35,8 @@ void fake_hello(struct nfs4r_hello *h, const struct world_server *as, const stru
 		h->servers[i].id = as->cfg.servers[i].id;
 		h->servers[i].port = as->cfg.servers[i].port;
 	}
+	h->nkeys = as->cfg.nkeys;
+	memcpy(h->keys, as->cfg.keys, sizeof(h->keys));
 }
 
 void fake_write(int fd, const void *bytes, size_t len)

@@ -108,6 +108,59 @@ static void test_wrong_durability(void **state)
 	refused_both_sides(w, "durability differs", "Durability = local", "has commit");
 }
 
+/* Keys that the transport knows nothing about: a line has the key, both values, and what to write. */
+static void test_another_value_of_a_key(void **state)
+{
+	struct world *w = two();
+
+	for (int i = 0; i < 2; i++) {
+		nfs4r_rpc_compare(&w->s[i].cfg, "Volume", "data", false);
+		nfs4r_rpc_compare(&w->s[i].cfg, "Server_Owner", i ? "oslo" : "paris", true);
+		nfs4r_rpc_compare(&w->s[i].cfg, "Pseudo", i ? "/date" : "/data", false);
+	}
+	refused_both_sides(w, "Pseudo differs", "has \"/data\"", "has \"/date\"; write the same");
+}
+
+static void test_the_same_value_where_each_has_its_own(void **state)
+{
+	struct world *w = two();
+
+	for (int i = 0; i < 2; i++)
+		nfs4r_rpc_compare(&w->s[i].cfg, "Server_Owner", "paris", true);
+	refused_both_sides(w, "Server_Owner is the same", "have \"paris\"", "write another one on each server");
+}
+
+static void test_a_key_that_only_one_has(void **state)
+{
+	struct world *w = two();
+
+	nfs4r_rpc_compare(&w->s[0].cfg, "Pseudo", "/data", false);
+	nfs4r_rpc_compare(&w->s[1].cfg, "Volume", "data", false);
+	refused_both_sides(w, "differs", "\"\"", "write the same");
+}
+
+/* Beyond what a HELLO carries two values still count as two. */
+static void test_long_values_of_a_key(void **state)
+{
+	struct world *w = two();
+	char path[2001];
+
+	memset(path, 'p', 2000);
+	path[2000] = '\0';
+	for (int i = 0; i < 2; i++) {
+		path[1999] = i ? 'q' : 'p';
+		nfs4r_rpc_compare(&w->s[i].cfg, "Pseudo", path, false);
+	}
+	refused_both_sides(w, "Pseudo differs", "(2000 bytes, checksum", "write the same on all servers");
+	w = two();
+	for (int i = 0; i < 2; i++)
+		nfs4r_rpc_compare(&w->s[i].cfg, "Pseudo", path, false);
+	world_start_all(w);
+	world_wait_all_up(w);
+	world_fini(w);
+	free(w);
+}
+
 static void test_wrong_server_set(void **state)
 {
 	struct world *w = two();
@@ -136,13 +189,15 @@ static void test_wrong_protocol_version(void **state)
 	struct world *w = two();
 	struct nfs4r_transport_msg_body m;
 	struct nfs4r_hello h;
+	char both[64];
 
 	world_start(w, 0);
 	fake_hello(&h, &w->s[1], &w->s[0]);
-	h.protocol = 7;
+	h.protocol = NFS4R_PROTOCOL_VERSION + 1;
 	refusal_of(w, "127.0.0.2", &h, &m);
 	assert_int_equal(m.refused.cause, NFS4R_REFUSED_PROTOCOL);
-	assert_non_null(strstr(m.refused.text, "server 1 has 6, server 2 has 7"));
+	snprintf(both, sizeof(both), "server 1 has %u, server 2 has %u", NFS4R_PROTOCOL_VERSION, NFS4R_PROTOCOL_VERSION + 1);
+	assert_non_null(strstr(m.refused.text, both));
 	world_wait(&w->s[0], world_state_has(w_s, 2, "protocol version differs"));
 	world_fini(w);
 	free(w);
@@ -297,6 +352,10 @@ int main(void)
 		cmocka_unit_test(test_wrong_export_id),
 		cmocka_unit_test(test_wrong_fsid),
 		cmocka_unit_test(test_wrong_disk_format),
+		cmocka_unit_test(test_another_value_of_a_key),
+		cmocka_unit_test(test_the_same_value_where_each_has_its_own),
+		cmocka_unit_test(test_a_key_that_only_one_has),
+		cmocka_unit_test(test_long_values_of_a_key),
 		cmocka_unit_test(test_wrong_server_set),
 		cmocka_unit_test(test_wrong_views),
 		cmocka_unit_test(test_wrong_durability),

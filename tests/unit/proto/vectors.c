@@ -694,6 +694,12 @@ static void make_hello(void *p)
 		h->servers[i].id = (nfs4r_server_id)(1 + i);
 		h->servers[i].port = 20490 + i;
 	}
+	h->nkeys = 2;
+	strcpy(h->keys[0].key, "Pseudo");
+	strcpy(h->keys[0].value, "/data");
+	strcpy(h->keys[1].key, "Server_Owner");
+	strcpy(h->keys[1].value, "site2");
+	h->keys[1].differs = true;
 }
 
 static void make_refused(void *p)
