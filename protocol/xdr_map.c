@@ -185,7 +185,7 @@ static bool c_heartbeat(struct nfs4r_codec *c, struct nfs4r_msg *m)
 	       c_u64(c, &m->heartbeat.your_inc) && c_u64(c, &m->heartbeat.your_random) &&
 	       c_u64(c, &m->heartbeat.your_position) && c_servers(c, &m->heartbeat.claims) &&
 	       c_bool(c, &m->heartbeat.settled) && c_u64(c, &m->heartbeat.reconf_epoch) && c_servers(c, &m->heartbeat.reconf_set) &&
-	       c_bool(c, &m->heartbeat.left);
+	       c_bool(c, &m->heartbeat.left) && c_u32(c, &m->heartbeat.trouble);
 }
 
 static bool c_grant(struct nfs4r_codec *c, struct nfs4r_msg *m)

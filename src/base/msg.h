@@ -251,6 +251,7 @@ struct nfs4r_msg {
 			uint64_t reconf_epoch;	/* an administrator's word (log 9.3): from this NFS4R_RECONF() on these are all; 0: none */
 			nfs4r_servers reconf_set;
 			bool left;		/* this start of the sender has no lease any more, whatever is granted (log 6.11) */
+			uint32_t trouble;	/* enum nfs4r_status: why the sender cannot apply an entry, and asks to be removed (log 6.12); 0: it can */
 		} heartbeat;
 		struct {
 			uint64_t clock_ms; /* of the HEARTBEAT */

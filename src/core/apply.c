@@ -15,7 +15,7 @@
  * together.
  *
  * Failure modes: before < version < after means that this copy is corrupt: HALT. Local execution
- * fails: HALT. Applying never waits for control (control 7.7).
+ * fails: the entry is tried again (trouble.c). Applying never waits for control (control 7.7).
  */
 #include "core/core_int.h"
 
@@ -320,6 +320,7 @@ static void commit(struct nfs4r_core *c, struct pend *p)
 	if (e->log == c->self)
 		held_note(c, e->lsn);
 	p->opx = NULL;
+	trouble_forget(c, p);
 	enqueue_beyond(c, p);
 	waited(c, p);
 	if (o)
@@ -389,7 +390,7 @@ static void try_apply(struct nfs4r_core *c, struct pend *p)
 	struct nfs4r_action *a;
 	uint32_t mask = 0;
 
-	if (l->waits && p->entry->lsn > l->waits)
+	if (trouble_waits(c, p) || (l->waits && p->entry->lsn > l->waits))
 		return;
 	if (changes_ancestors(c, p->entry) && c->logs[p->entry->log].applied + 1 < p->entry->lsn)
 		return; /* prefix() wakes it */
@@ -425,6 +426,7 @@ static void try_apply(struct nfs4r_core *c, struct pend *p)
 	a->entry = nfs4r_entry_get(p->entry);
 	a->apply_mask = mask;
 	a->log = p->entry->log;
+	a->tries = p->tries;
 }
 
 void apply_run(struct nfs4r_core *c)
@@ -443,29 +445,33 @@ void apply_run(struct nfs4r_core *c)
 	}
 }
 
-void apply_done(struct nfs4r_core *c, struct nfs4r_entry *e, bool ok)
+void apply_done(struct nfs4r_core *c, const struct nfs4r_event *ev)
 {
+	const struct nfs4r_entry *e = ev->entry;
 	struct objq *q;
 	struct pref *r;
 
-	if (!ok) {
-		halt(c, "an update of another server cannot be executed here");
-		return;
-	}
 	HASH_FIND(hh, c->objq, &e->parts[0].oid, sizeof(e->parts[0].oid), q);
 	assert(q);
 	DL_FOREACH(q->fifo[e->log], r) /* it is the first */
 		if (r->pend->entry == e)
 			break;
 	assert(r && r->pend->state == PEND_BUSY && !r->pend->opx);
-	r->pend->state = PEND_EXECUTED;
-	pend_wake(c, r->pend);
+	r->pend->state = ev->ok ? PEND_EXECUTED : PEND_QUEUED;
+	if (ev->ok)
+		pend_wake(c, r->pend);
+	else
+		trouble_failed(c, r->pend, ev->status);
 }
 
 /* ---- ends of logs (seal.c, repair.c) ------------------------------------------------------------ */
 
 static void take_back(struct nfs4r_core *c, struct logst *l, struct pend *p)
 {
+	if (p->failed_ms) {
+		taint_begun(c, p->entry, p->mask);
+		trouble_forget(c, p);
+	}
 	DL_DELETE(l->pend, p);
 	l->npend--;
 	pend_free(c, p);

@@ -254,6 +254,7 @@ static const struct nfs4r_update *finish(struct nfs4r_core *c)
 		log_recovery(c);
 		settle_all(c);
 	}
+	trouble_settle(c);
 	leave_settle(c);
 	held_run(c);
 	release_flush(c);
@@ -283,6 +284,7 @@ static void timers(struct nfs4r_core *c)
 	view_timers(c);
 	memory_timers(c);
 	join_timers(c);
+	trouble_timers(c);
 }
 
 const struct nfs4r_update *nfs4r_core_started(struct nfs4r_core *c, uint64_t now_ms)
@@ -554,7 +556,7 @@ const struct nfs4r_update *nfs4r_core_step(struct nfs4r_core *c, const struct nf
 		on_cancel(c, ev->op->core);
 		break;
 	case NFS4R_EV_APPLIED:
-		apply_done(c, ev->entry, ev->ok);
+		apply_done(c, ev);
 		break;
 	case NFS4R_EV_STABLE:
 		log_on_stable(c, ev->stable);

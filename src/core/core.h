@@ -157,8 +157,8 @@ enum nfs4r_event_type {
 				 * op = NULL: an entry given to restore_intent(), decided by evidence after a crash (log sheet 4.5) */
 	NFS4R_EV_OP_CANCEL = 8,	/* op: the caller no longer waits; only before EXECUTE was given. DONE(DELAY) follows in this update,
 				 * unless it was forwarded meanwhile: then nothing happens, since it may have been executed */
-	NFS4R_EV_APPLIED = 9,	/* entry: local execution of APPLY is over; the core commits it now. ok = false: this server cannot
-				 * go on (disk full, I/O error): acks stop, HALT follows */
+	NFS4R_EV_APPLIED = 9,	/* entry: local execution of APPLY is over; the core commits it now. ok = false: it failed with `status`, perhaps
+				 * after a part of it was done. APPLY comes again in a second; after half a lease this server withdraws (log 6.12) */
 	NFS4R_EV_STABLE = 10,	/* stable[]: a checkpoint covers these positions (own log included), index = server id */
 	NFS4R_EV_OPENED = 11,	/* oid: one more open for writing here */
 	NFS4R_EV_CLOSED = 12,	/* oid: one fewer; the last close lets control of the file end (7.1) */
@@ -198,6 +198,7 @@ struct nfs4r_event {
 	uint32_t nall;
 	const struct nfs4r_address *all; /* of ADD_SERVER: copied within the step */
 	bool ok;
+	enum nfs4r_status status; /* APPLIED, not ok */
 	bool changed;		/* OP_EXECUTED of a WRITE, not ok: bytes may have changed all the same. The entry stays and means what is there now */
 	struct nfs4r_oid oid;
 	uint64_t hold;		/* HOLD: the caller's number */
@@ -274,6 +275,7 @@ struct nfs4r_action {
 	struct nfs4r_op *op;
 	struct nfs4r_entry *entry;
 	uint32_t apply_mask;
+	uint32_t tries;		/* APPLY: how often it has failed already */
 	uint32_t nlocks;
 	struct {
 		struct nfs4r_oid oid;
@@ -356,6 +358,10 @@ struct nfs4r_core_view { /* for people */
 	bool has_book; /* `adopted` has addresses; before the start, too, when they are not in it yet */
 	bool learner;	/* it is one, and no voter yet */
 	bool left;	/* this server has given its lease back */
+	enum nfs4r_status trouble; /* why it cannot apply an entry, for half a lease already (log 6.12); OK: it can */
+	nfs4r_server_id trouble_log; /* that entry */
+	nfs4r_lsn trouble_lsn;
+	uint32_t failing; /* entries that failed when they were tried last */
 	nfs4r_server_id adding, removing; /* asked for by EV_ADD_SERVER, EV_REMOVE_SERVER and not adopted yet; 0: none */
 	char waits[160]; /* what that waits for; empty: nothing is asked for, or it is on its way */
 	uint64_t reconf_epoch; /* EV_RECONFIGURE was said here, and no view came of it yet; 0: no */
@@ -367,6 +373,7 @@ struct nfs4r_core_view { /* for people */
 		uint64_t view;	    /* it adopted */
 		bool caught_up, joining;
 		bool left;   /* it was stopped in order, or is about to end, and has given its lease back (log 6.11) */
+		enum nfs4r_status trouble; /* as it said last: why it cannot apply an entry; OK: it can */
 		bool unsure; /* it came back, and this server does not have its list yet: it may control less than is known here */
 		enum nfs4r_memory memory; /* as it said last */
 		uint64_t position;	  /* of its journal: the highest that is remembered of its newest start (log 8.6) */

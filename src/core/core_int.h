@@ -300,6 +300,8 @@ struct pend { /* entry between received/started and committed */
 	bool settled_born;
 	bool intent; /* own, begun before a crash; the caller says whether it was executed */
 	bool made;   /* own, by taint.c: nothing to be executed */
+	uint64_t failed_ms, again_ms; /* trouble.c: since when it cannot be applied, 0: nothing is known of that; not tried before */
+	uint32_t cause, tries;	      /* why; how often it failed */
 	uint32_t mask;
 	struct pref pref[NFS4R_PARTS_MAX];
 	struct pend *prev, *next;   /* of the log, ascending */
@@ -361,6 +363,7 @@ struct peer {
 	uint64_t lease_until;		/* ours to it: not before this a view without it */
 	struct start granted;		/* which of its starts that was for */
 	bool left;			/* its newest start has given its lease back (6.11) */
+	uint32_t trouble;		/* as it said: why it cannot apply an entry (6.12); 0: it can */
 	uint64_t granted_t;		/* its to us: our clock in the newest heartbeat that it granted */
 	/* memory.c */
 	bool judged;			/* its word about this server was heard since the start */
@@ -519,6 +522,13 @@ struct taint {
 	UT_hash_handle hh;
 };
 
+struct trouble { /* trouble.c; all but `nfailed` is in the row 'Z' */
+	uint32_t cause; /* enum nfs4r_status; 0: none */
+	nfs4r_server_id log; /* the entry that could not be applied for half a lease */
+	nfs4r_lsn lsn;
+	uint32_t nfailed; /* entries, pending, that could not be applied when they were tried last */
+};
+
 struct mend { /* taint.c: repair of what is inexact */
 	uint64_t view; /* what others said in another one does not count */
 	uint64_t again_ms, asked[NFS4R_SERVERS_MAX + 1];
@@ -604,6 +614,7 @@ struct nfs4r_core {
 	struct taint *taints;
 	uint32_t ninexact;
 	struct mend mend;
+	struct trouble trouble;
 	struct told *told; /* in order of arrival */
 	struct held held;
 
@@ -732,6 +743,7 @@ void row_reply(const struct reply *r, struct nfs4r_put *p, bool del);
 void row_origin(nfs4r_server_id s, const struct origin *o, struct nfs4r_put *p);
 void row_reach(const struct reach *r, struct nfs4r_put *p);
 void row_taint(const struct taint *t, struct nfs4r_put *p, bool del);
+void row_trouble(const struct trouble *t, struct nfs4r_put *p);
 void row_told(const struct told *n, struct nfs4r_put *p, bool del);
 void row_view(const struct view *w, struct nfs4r_put *p);
 void row_address(uint64_t view, const struct nfs4r_address *a, struct nfs4r_put *p, bool del);
@@ -899,6 +911,7 @@ void taint_crossed(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn seal);
 void taint_run(struct nfs4r_core *c);
 void taint_list(struct nfs4r_core *c, struct nfs4r_action *a);
 void taint_left(struct nfs4r_core *c, const struct nfs4r_left *l);
+void taint_begun(struct nfs4r_core *c, const struct nfs4r_entry *e, uint32_t mask);
 void taint_newer(struct nfs4r_core *c, const struct nfs4r_left *l);
 bool taint_repaired(struct nfs4r_core *c, const struct nfs4r_left *v, uint32_t n, const nfs4r_lsn *positions);
 void taint_mended(struct nfs4r_core *c);
@@ -1035,8 +1048,21 @@ void release_unpinned(struct nfs4r_core *c, struct own *ow); /* an operation was
 
 /* leave.c: a stop in order (7.12) */
 void leave_begin(struct nfs4r_core *c);
+bool lets_go(const struct nfs4r_core *c); /* of everything: before a stop, or to be removed */
 void leave_run(struct nfs4r_core *c);
 void leave_settle(struct nfs4r_core *c); /* at the end of a step: when it has let go of everything it gives its lease back */
+
+/* trouble.c: entries that cannot be applied (log 4.11, 6.12) */
+bool can_be_spared(const struct nfs4r_core *c);
+bool trouble_is(const struct nfs4r_core *c);
+bool trouble_withdraws(const struct nfs4r_core *c); /* it asks to be removed, and lets go of everything */
+void trouble_failed(struct nfs4r_core *c, struct pend *p, enum nfs4r_status st);
+void trouble_forget(struct nfs4r_core *c, struct pend *p);
+bool trouble_waits(const struct nfs4r_core *c, const struct pend *p); /* it failed, and is not to be tried yet */
+void trouble_timers(struct nfs4r_core *c);
+void trouble_settle(struct nfs4r_core *c);
+nfs4r_servers trouble_members(const struct nfs4r_core *c, nfs4r_servers gone);
+bool trouble_may_grant(const struct nfs4r_core *c, nfs4r_server_id s);
 
 /* early.c: proposals that came before the entry that makes their object (4.3d) */
 bool early_keep(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m); /* false: there is no room */
@@ -1199,7 +1225,7 @@ bool retention_is_late(const struct nfs4r_core *c); /* some log cannot be gone o
 
 /* apply.c: received entries, order, commit */
 void apply_on_entries(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_msg *m);
-void apply_done(struct nfs4r_core *c, struct nfs4r_entry *e, bool ok);
+void apply_done(struct nfs4r_core *c, const struct nfs4r_event *ev);
 void apply_run(struct nfs4r_core *c);
 struct pend *pend_add(struct nfs4r_core *c, struct nfs4r_entry *e, struct opx *o);
 void pend_wake(struct nfs4r_core *c, struct pend *p);

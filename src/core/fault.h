@@ -183,7 +183,10 @@
 	X(F_LEFT_UNCONFIRMED, "control 7.12", "a server has left before all know what it let go of")	\
 	X(F_LEFT_KEEPS_LEASE, "log 6.11", "who has given its lease back counts grants")	\
 	X(F_LEFT_OF_OLD_START, "log 6.11", "that an older start gave its lease back ends what a newer one was granted")	\
-	X(F_GRANT_OF_OLD_START, "log 6.11", "a start counts what an older one was granted")
+	X(F_GRANT_OF_OLD_START, "log 6.11", "a start counts what an older one was granted")	\
+	X(F_STUCK_STAYS, "log 6.12", "a server that cannot apply an entry stays a member")	\
+	X(F_STUCK_RETURNS, "log 6.12", "a server that cannot apply an entry is added again")	\
+	X(F_BEGUN_IS_EXACT, "log 4.11", "an entry that failed and is given back has left nothing behind")
 
 enum nfs4r_fault {
 	NFS4R_FAULT_NONE = 0,

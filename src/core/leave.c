@@ -17,12 +17,17 @@ void leave_begin(struct nfs4r_core *c)
 	c->dirty |= DIRTY_OPS;
 }
 
+bool lets_go(const struct nfs4r_core *c)
+{
+	return c->leaving || trouble_withdraws(c);
+}
+
 /* What was created meanwhile, was won, or was counted on by an operation that has ended. */
 void leave_run(struct nfs4r_core *c)
 {
 	struct own *ow, *tmp;
 
-	if (!c->leaving || c->halted || not_ready(c))
+	if (!lets_go(c) || c->halted || not_ready(c))
 		return;
 	DL_FOREACH_SAFE2(c->asking, ow, tmp, ask_next_own) {
 		if (ow->state != OWN_PROPOSING)
@@ -47,12 +52,6 @@ static bool is_anybody_down(const struct nfs4r_core *c)
 static bool holds_anything(const struct nfs4r_core *c)
 {
 	return c->asking || c->idle || c->idle_deep || c->closing || ((c->released || c->join.owed) && !FAULT(F_LEFT_UNCONFIRMED));
-}
-
-/* Would there be a view without it? */
-static bool can_be_spared(const struct nfs4r_core *c)
-{
-	return views_on(c) && views_enough(c, c->view.adopted.members & ~NFS4R_BIT(c->self));
 }
 
 void leave_settle(struct nfs4r_core *c)

@@ -490,7 +490,7 @@ void op_decide(struct nfs4r_core *c, struct opx *o)
 		decide_close(c, o);
 		return;
 	}
-	if (c->leaving) { /* 7.12 */
+	if (lets_go(c)) { /* 7.12 */
 		c->st.not_primary += o->remote;
 		op_finish(c, o, o->remote ? NFS4R_NOT_PRIMARY : NFS4R_DELAY);
 		return;

@@ -385,6 +385,7 @@ void propose_consider(struct nfs4r_core *c)
 	gone = silent(c, true) | retention_slow(c);
 	if (!views_enough(c, w->adopted.members & ~gone))
 		gone = silent(c, false); /* without those that do not get ready there is no view; perhaps a promise keeps them from it */
+	gone |= trouble_members(c, gone);
 	if (w->missing && views_enough(c, w->adopted.members & ~(gone | w->missing)))
 		gone |= w->missing & w->adopted.members & ~NFS4R_BIT(c->self);
 	live = w->adopted.members & ~gone;

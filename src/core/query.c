@@ -150,6 +150,10 @@ void nfs4r_core_get_view(const struct nfs4r_core *c, struct nfs4r_core_view *out
 	out->reconf_set = c->view.reconf_set;
 	out->learner = !out->taken_out && !(c->view.adopted.voters & NFS4R_BIT(c->self));
 	out->left = c->view.left;
+	out->trouble = (enum nfs4r_status)c->trouble.cause;
+	out->trouble_log = c->trouble.log;
+	out->trouble_lsn = c->trouble.lsn;
+	out->failing = c->trouble.nfailed;
 	out->memory = memory_said(c);
 	out->unheard = memory_unheard(c);
 	if (nfs4r_core_lease_until(c) > c->now && !out->fixed)
@@ -161,6 +165,7 @@ void nfs4r_core_get_view(const struct nfs4r_core *c, struct nfs4r_core_view *out
 		out->peer[s].caught_up = c->peers[s].caught_up;
 		out->peer[s].joining = c->peers[s].joining;
 		out->peer[s].left = c->peers[s].left;
+		out->peer[s].trouble = (enum nfs4r_status)c->peers[s].trouble;
 		out->peer[s].unsure = unsure & NFS4R_BIT(s);
 		out->peer[s].memory = c->peers[s].memory;
 		out->peer[s].position = c->peers[s].knows.pos;

@@ -37,11 +37,11 @@ static bool is_away(const struct nfs4r_core *c, nfs4r_server_id s)
 /*
  * A server of the view that is known to be down for longer than an operation waits, or 0. A claim won now could not be
  * answered for before it returns, so none is begun (docs/decisions/0005): DELAY while nothing happened is honest. The same goes
- * for this server when its log has ended: it lets everything go until it is back (log 8.3); and when it leaves (control 7.12).
+ * for this server when its log has ended: it lets everything go until it is back (log 8.3); and when it leaves (control 7.12) or withdraws (log 6.12).
  */
 nfs4r_server_id who_is_away(const struct nfs4r_core *c)
 {
-	if (is_ended(c, c->self) || c->leaving)
+	if (is_ended(c, c->self) || lets_go(c))
 		return c->self;
 	EACH_MEMBER(c, s)
 		if (is_away(c, s))

@@ -395,6 +395,19 @@ void row_reach(const struct reach *r, struct nfs4r_put *p)
 	p->val_len = (uint16_t)(k.p - p->val);
 }
 
+void row_trouble(const struct trouble *t, struct nfs4r_put *p)
+{
+	struct cursor k;
+
+	key_of(p, 'Z', 0, 0, 0, 0);
+	p->del = !t->cause;
+	k.p = p->val;
+	w_u(&k, t->cause, 4);
+	w_u(&k, t->log, 2);
+	w_u(&k, t->lsn, 8);
+	p->val_len = (uint16_t)(k.p - p->val);
+}
+
 static void w_lsns(struct cursor *k, const nfs4r_lsn *v)
 {
 	uint8_t *n = k->p++;
@@ -488,6 +501,14 @@ static bool restore_reach(struct nfs4r_core *c, struct cursor *val)
 	return !val->bad;
 }
 
+static bool restore_trouble(struct trouble *t, struct cursor *val)
+{
+	t->cause = (uint32_t)r_u(val, 4);
+	t->log = (nfs4r_server_id)r_u(val, 2);
+	t->lsn = r_u(val, 8);
+	return !val->bad && t->cause && t->log && t->log <= NFS4R_SERVERS_MAX;
+}
+
 void row_memory(const struct memory *m, struct nfs4r_put *p)
 {
 	struct cursor k;
@@ -557,6 +578,8 @@ static bool restore(struct nfs4r_core *c, struct cursor *key, struct cursor *val
 		return !key->bad && restore_view(c, val);
 	if (kind == 'C')
 		return !key->bad && restore_reach(c, val);
+	if (kind == 'Z')
+		return !key->bad && restore_trouble(&c->trouble, val);
 	if (kind == 'M')
 		return !key->bad && restore_memory(&c->memory, val);
 	if (kind == 'X')

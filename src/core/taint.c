@@ -193,6 +193,27 @@ void taint_newer(struct nfs4r_core *c, const struct nfs4r_left *l)
 	save(c, t, false);
 }
 
+/* An entry that failed is given back: a part of it may be here, and it may never come again (log 4.11). */
+void taint_begun(struct nfs4r_core *c, const struct nfs4r_entry *e, uint32_t mask)
+{
+	struct nfs4r_facts f;
+	struct taint *t;
+
+	for (uint32_t i = 0; views_on(c) && i < e->nparts && !FAULT(F_BEGUN_IS_EXACT); i++) {
+		if (!(mask & 1u << i) || !is_known(c, &e->parts[i].oid, &f))
+			continue;
+		t = taint_find(c, &e->parts[i].oid);
+		if (!t)
+			t = taint_add(c, &e->parts[i].oid);
+		if (t->state != TAINT_OPEN && t->state != TAINT_INEXACT)
+			t->exact = f.version;
+		if (t->until[e->log] < e->lsn)
+			t->until[e->log] = e->lsn;
+		taint_set_state(c, t, TAINT_INEXACT);
+		save(c, t, false);
+	}
+}
+
 /* ---- stable (3.9) --------------------------------------------------------------------- */
 
 /* @open: by what is not exact; else also by what is, but not on the disk yet. */

@@ -170,7 +170,7 @@ static bool may_grant(const struct nfs4r_core *c, nfs4r_server_id s)
 {
 	if (c->peers[s].memory != NFS4R_MEMORY_KNOWN || !(memory_known(c) || FAULT(F_FORGOT_GRANTS)) || !reconf_may_grant(c, s))
 		return false;
-	if (c->peers[s].left)
+	if (c->peers[s].left || !trouble_may_grant(c, s))
 		return false;
 	return (c->view.accepted.members & NFS4R_BIT(s)) && (!(c->view.frozen & NFS4R_BIT(s)) || FAULT(F_GRANT_REMOVED)) &&
 	       c->peers[s].view >= c->view.accepted.base;
@@ -188,6 +188,8 @@ bool view_hears(const struct nfs4r_core *c, nfs4r_server_id s)
 static bool caught_up(const struct nfs4r_core *c)
 {
 	if (c->recovering || c->undecided || c->halted || c->repair.state || seals_open(c) || !memory_whole(c))
+		return false;
+	if ((trouble_is(c) || c->trouble.nfailed) && !FAULT(F_STUCK_RETURNS)) /* it would be removed again (6.12) */
 		return false;
 	EACH_PEER(c, s)
 		if (c->logs[s].applied + CAUGHT_UP_ENTRIES < retention_end(c, s) || (is_member(c, s) && !c->peers[s].told))
@@ -217,6 +219,7 @@ static void beat_to(struct nfs4r_core *c, nfs4r_server_id s, bool durable)
 	m->heartbeat.reconf_epoch = c->view.reconf_epoch;
 	m->heartbeat.reconf_set = c->view.reconf_set;
 	m->heartbeat.left = c->view.left;
+	m->heartbeat.trouble = c->trouble.cause;
 	memory_say(c, s, m);
 	send_to(c, s, m, durable || !c->memory.saved || reconf_said(c)); /* it has no lease then that waits for a disk */
 }
@@ -278,6 +281,7 @@ static void on_heartbeat(struct nfs4r_core *c, nfs4r_server_id from, const struc
 	p->hears = m->heartbeat.hears;
 	p->caught_up = m->heartbeat.caught_up;
 	p->repairing = m->heartbeat.repairing;
+	p->trouble = m->heartbeat.trouble;
 	if (m->heartbeat.settled && p->settled < p->view)
 		p->settled = p->view;
 	if (!m->heartbeat.joining || !p->joining)

@@ -82,6 +82,8 @@ static void show_others(const json_t *servers, uint64_t self, FILE *out)
 		if (strcmp(state, "member") == 0 || get_num(s, "server") == self)
 			continue;
 		n = snprintf(text, sizeof(text), "server %" PRIu64 ": %.40s", get_num(s, "server"), state);
+		if (*get_text(s, "cannot_apply"))
+			n += snprintf(text + n, sizeof(text) - (size_t)n, " (it cannot apply an update: %.60s)", get_text(s, "cannot_apply"));
 		if (ms < 0)
 			n += snprintf(text + n, sizeof(text) - (size_t)n, ", not heard since this server's start");
 		else

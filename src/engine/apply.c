@@ -4,17 +4,17 @@
  * action and its record the entry is applied again, and finds its work done. The core has decided which parts
  * apply (versions); order among entries of one object is the core's business too.
  *
- * A failure must not lose the entry: it is tried again every second, with a line in the log that says what to do; other objects go on
- * meanwhile. With a full or broken disk that is not for long: the updates of all would wait for this server. It halts, the others
- * remove it, and the entries come again after its restart (log sheet 4.8). With a fixed view they have to wait.
+ * A failure must not lose the entry, whatever the reason is: the core hears of it and gives the entry out again a second later, while entries of other objects
+ * go on. The log says what to do. If that lasts, the core makes this server withdraw from the view, so that the others do not wait for it (log 4.11, 6.12). With a
+ * fixed view they have to wait.
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "engine/engine_int.h"
 
-#define RETRY_S 1
+#define SAY_EVERY_TRIES 60
+#define SAY_EVERY_MS 5000
 
 static bool handle_eq(const struct nfs4r_lhandle *a, const struct nfs4r_lhandle *b)
 {
@@ -278,38 +278,30 @@ enum nfs4r_status apply_entry(struct nfs4r_engine *eng, struct nfs4r_entry *e, u
 	return NFS4R_OK;
 }
 
-static const char *remedy(enum nfs4r_status st)
+/* The first name that the entry gives or takes, for the log; empty: it has none. */
+static const char *name_of(const struct nfs4r_entry *e)
 {
-	if (st == NFS4R_NOSPC || st == NFS4R_DQUOT)
-		return "free space on the exported file system";
-	if (st == NFS4R_EXIST)
-		return "something that is not the volume's stands in the way: move it out of the exported directory";
-	return "check the exported file system and its disk";
+	for (uint32_t i = 0; i < e->nparts; i++)
+		if (e->parts[i].effect == NFS4R_EFF_NAMES && e->parts[i].nnames)
+			return e->parts[i].names[0].name.s;
+	return "";
 }
 
-static void log_failure(struct nfs4r_engine *eng, const struct nfs4r_entry *e, enum nfs4r_status st)
+/* The first failure of an entry, once a minute of the same one, and with many of them at most one every few seconds. */
+static void log_failure(struct nfs4r_engine *eng, const struct apply_job *job, enum nfs4r_status st)
 {
+	const struct nfs4r_entry *e = job->entry;
+	const char *name = name_of(e);
 	char oid[NFS4R_OID_STRLEN];
+	uint64_t now = now_ms(), said = eng->apply_said_ms;
 
-	engine_log(eng, NFS4R_LOG_ERROR,
-		   "volume %s: cannot apply update %llu of server %u (%s of object %s): %s; %s. It is tried again, and updates at all sites wait for this server",
-		   eng->cfg.volume_name, (unsigned long long)e->lsn, e->log, nfs4r_op_name(e->op), nfs4r_oid_str(&e->parts[0].oid, oid),
-		   nfs4r_status_str(st), remedy(st));
-}
-
-/* True: the disk does not let this server keep up, so it leaves the view. */
-static bool gives_up(struct nfs4r_engine *eng, enum nfs4r_status st, uint64_t began)
-{
-	char why[256];
-
-	if (!eng->cfg.lease_ms || !is_disk_error(st) || now_ms() - began < eng->cfg.lease_ms / 2)
-		return false;
-	snprintf(why, sizeof(why), "other servers' updates cannot be applied (%s): %s, then restart this server; the others go on without it meanwhile",
-		 nfs4r_status_str(st), remedy(st));
-	pthread_mutex_lock(&eng->lock);
-	engine_halt(eng, why);
-	pthread_mutex_unlock(&eng->lock);
-	return true;
+	if (job->tries % SAY_EVERY_TRIES || (said && now < said + SAY_EVERY_MS) || !atomic_compare_exchange_strong(&eng->apply_said_ms, &said, now))
+		return;
+	engine_log(eng, NFS4R_LOG_ERROR, "volume %s: cannot apply update %llu of server %u (%s%s%.100s%s, object %s): %s; %s. It is tried again every second; %s", eng->cfg.volume_name,
+		   (unsigned long long)e->lsn, e->log, nfs4r_op_name(e->op), *name ? " of '" : "", name, *name ? "'" : "", nfs4r_oid_str(&e->parts[0].oid, oid),
+		   nfs4r_status_str(st), apply_remedy(st),
+		   eng->cfg.lease_ms ? "if that does not help soon the others go on without this server, and it returns by itself when the update is applied" :
+				       "with Lease = 0 updates at all sites wait for this server");
 }
 
 /* The mark that was made when the job was queued, or once more if that failed. */
@@ -328,9 +320,8 @@ static enum nfs4r_status begin(struct nfs4r_engine *eng, struct apply_job *job)
 {
 	enum nfs4r_status st = mark(eng, job);
 
-	if (st == NFS4R_OK && !job->begun)
+	if (st == NFS4R_OK)
 		st = nfs4r_store_begin(eng->store, job->entry);
-	job->begun |= st == NFS4R_OK;
 	return st == NFS4R_OK ? engine_sync_kept(eng, job->entry) : st;
 }
 
@@ -347,18 +338,6 @@ static void want_locks(const struct apply_job *job, struct held_locks *locks)
 		locks->want[locks->n++] = (struct lock_want){ .oid = e->parts[i].oid, .whole = true };
 }
 
-/* Before another try. One that leaves objects alone lets those go on that are changed beside it: it may be the others that have to make room. */
-static void before_retry(struct nfs4r_engine *eng, const struct apply_job *job, struct held_locks *locks)
-{
-	bool partial = hold_is_partial(job->entry, job->mask);
-
-	if (partial)
-		locks_drop(eng->locks, locks);
-	nanosleep(&(struct timespec){ .tv_sec = RETRY_S }, NULL);
-	if (partial)
-		locks_take(eng->locks, locks);
-}
-
 void apply_drop(struct nfs4r_engine *eng, void *arg)
 {
 	struct apply_job *job = arg;
@@ -367,40 +346,47 @@ void apply_drop(struct nfs4r_engine *eng, void *arg)
 	free(job);
 }
 
+static enum nfs4r_status attempt(struct nfs4r_engine *eng, struct apply_job *job)
+{
+	enum nfs4r_status st = begin(eng, job);
+
+	return st == NFS4R_OK ? apply_entry(eng, job->entry, job->mask) : st;
+}
+
+static void tell(struct nfs4r_engine *eng, struct nfs4r_entry *e, enum nfs4r_status st)
+{
+	struct nfs4r_event ev = { .type = NFS4R_EV_APPLIED, .entry = e, .ok = st == NFS4R_OK, .status = st };
+
+	if (st == NFS4R_OK) {
+		touched_forget(eng->touched, e);
+		set_ids_forget(eng->set_ids, e);
+	}
+	pthread_mutex_lock(&eng->lock);
+	pool_returns(eng->appliers);
+	engine_step(eng, &ev);
+	pthread_mutex_unlock(&eng->lock);
+}
+
 void apply_task(struct nfs4r_engine *eng, void *arg)
 {
 	struct apply_job *job = arg;
 	struct nfs4r_entry *e = job->entry;
-	enum nfs4r_status st = job->mask ? NFS4R_DELAY : NFS4R_OK;
-	uint64_t began = now_ms();
+	enum nfs4r_status st = NFS4R_OK;
 	struct held_locks locks;
 
 	doubt_wait(eng);
+	if (job->mask && eng->stopping) {
+		apply_drop(eng, job);
+		return;
+	}
 	want_locks(job, &locks);
 	if (locks.n)
 		locks_take(eng->locks, &locks);
-	for (uint32_t tries = 0; job->mask && !eng->stopping; tries++) {
-		st = begin(eng, job);
-		if (st == NFS4R_OK)
-			st = apply_entry(eng, e, job->mask);
-		if (st == NFS4R_OK)
-			break;
-		if (tries % 60 == 0)
-			log_failure(eng, e, st);
-		if (eng->mute || gives_up(eng, st, began))
-			break;
-		before_retry(eng, job, &locks);
-	}
-	if (st == NFS4R_OK) {
-		touched_forget(eng->touched, e);
-		set_ids_forget(eng->set_ids, e);
-		struct nfs4r_event ev = { .type = NFS4R_EV_APPLIED, .entry = e, .ok = true };
-
-		pthread_mutex_lock(&eng->lock);
-		pool_returns(eng->appliers);
-		engine_step(eng, &ev);
-		pthread_mutex_unlock(&eng->lock);
-	}
+	if (job->mask)
+		st = attempt(eng, job);
+	if (st != NFS4R_OK)
+		log_failure(eng, job, st);
+	tell(eng, e, st);
 	if (locks.n)
 		locks_drop(eng->locks, &locks);
 	for (uint32_t i = 0; eng->ops->changed && i < e->nparts; i++)

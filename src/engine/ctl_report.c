@@ -112,6 +112,9 @@ static void set_state(const struct nfs4r_engine *eng, json_t *out, const struct 
 		json_object_set_new(out, "why", text(view_why));
 	else if (f->import_state[0])
 		json_object_set_new(out, "why", text(f->import_state));
+	else if (f->view.trouble)
+		json_object_set_new(out, "why", json_sprintf("updates at all sites wait for this server, and no view can do without it: it cannot apply update %llu of server %u: %s; %s",
+							     (unsigned long long)f->view.trouble_lsn, f->view.trouble_log, nfs4r_status_str(f->view.trouble), apply_remedy(f->view.trouble)));
 }
 
 static json_t *own_log(struct nfs4r_engine *eng, const struct ctl_facts *f)

@@ -77,6 +77,11 @@ const char *ctl_view_state(const struct nfs4r_engine *eng, const struct ctl_fact
 	}
 	if (f->view.member && !f->view.joining && f->lease_left_ms)
 		return NULL;
+	if (f->view.trouble) {
+		snprintf(why, len, "it cannot apply update %llu of server %u: %s; %s. It is outside the active view until then, serves nothing, and returns by itself",
+			 (unsigned long long)f->view.trouble_lsn, f->view.trouble_log, nfs4r_status_str(f->view.trouble), apply_remedy(f->view.trouble));
+		return "stuck";
+	}
 	if (f->view.repairing) {
 		snprintf(why, len, "it has updates that were given up, or cannot go on from its logs, and takes a copy from another server: %llu of %llu objects",
 			 (unsigned long long)f->repair.done, (unsigned long long)f->repair.all);
@@ -114,6 +119,8 @@ const char *ctl_view_other(const struct nfs4r_engine *eng, const struct ctl_fact
 		return "forgotten";
 	if (!silent && f->view.peer[s].memory == NFS4R_MEMORY_NEW)
 		return "new";
+	if (!silent && f->view.peer[s].trouble)
+		return "stuck";
 	if (f->view.adopted.members & NFS4R_BIT(s))
 		return silent ? "silent" : f->view.peer[s].joining ? "joining" : "member";
 	return silent ? "removed" : f->view.peer[s].caught_up ? "caught up" : "catching up";
@@ -123,10 +130,13 @@ static json_t *other(const struct nfs4r_engine *eng, const struct ctl_facts *f, 
 {
 	const struct nfs4r_core_peer *p = &f->peer[s];
 
-	return json_pack("{s:i, s:b, s:s, s:o, s:o, s:o, s:o}", "server", s, "member", (f->view.adopted.members & NFS4R_BIT(s)) != 0, "state",
+	json_t *out = json_pack("{s:i, s:b, s:s, s:o, s:o, s:o, s:o}", "server", s, "member", (f->view.adopted.members & NFS4R_BIT(s)) != 0, "state",
 			 ctl_view_other(eng, f, s), "silent_ms", f->view.peer[s].known ? num(f->view.peer[s].silent_ms) : json_null(), "view",
 			 f->view.peer[s].known ? num(f->view.peer[s].view) : json_null(), "behind_entries", num(ctl_entries(p->applied, f->end)),
 			 "behind_bytes", num(p->unreceived_bytes));
+	if (out && f->view.peer[s].known && f->view.peer[s].trouble)
+		json_object_set_new(out, "cannot_apply", json_string(nfs4r_status_str(f->view.peer[s].trouble)));
+	return out;
 }
 
 static json_t *self(const struct nfs4r_engine *eng, const struct ctl_facts *f)

@@ -196,12 +196,14 @@ uint64_t distributor_payload_bytes(struct distributor *d);
 /* ---- apply.c ---- */
 void apply_task(struct nfs4r_engine *eng, void *arg);
 void apply_drop(struct nfs4r_engine *eng, void *arg); /* a task that never runs */
+/* remedy.c: what an administrator can do about an update that fails with @st here */
+const char *apply_remedy(enum nfs4r_status st);
 struct apply_job {
 	struct nfs4r_entry *entry;
 	uint32_t mask;
 	enum nfs4r_status marked; /* MARK of the entry (log 4.4), made when it was queued */
 	nfs4r_journal_pos sync_first;
-	bool begun; /* the journal says that its files may change */
+	uint32_t tries; /* that have failed already */
 };
 enum nfs4r_status apply_entry(struct nfs4r_engine *eng, struct nfs4r_entry *e, uint32_t mask);
 /* What has the name is taken for what @p made before a crash: of its type, without bytes, and no other object. EXIST: it is something else. */
@@ -367,6 +369,7 @@ bool servers_alone(const struct nfs4r_engine *eng); /* the volume has this serve
 const char *servers_come_back(const struct nfs4r_engine *eng, char *buf, size_t len);
 
 struct view_seen { /* what was said last; under eng->lock */
+	enum nfs4r_status trouble[NFS4R_SERVERS_MAX + 1]; /* of each server, this one included: why it cannot apply an update */
 	uint64_t num;
 	nfs4r_servers members, voters;
 	uint32_t era;
@@ -515,6 +518,7 @@ struct nfs4r_engine {
 		uint64_t fetch_ms; /* since when objects are fetched; 0 = not yet */
 		uint64_t taken;	   /* counts the positions that were taken from others */
 	} repair;
+	_Atomic uint64_t apply_said_ms; /* when the log last said that an update cannot be applied (apply.c) */
 	_Atomic unsigned strays; /* names of strays that are taken, as far as is known (hold.c) */
 
 	struct doubt *doubt; /* set before threads run; NULL: the last run ended without a crash of the machine */

@@ -127,6 +127,11 @@ static void say_other(struct nfs4r_engine *eng, const struct nfs4r_core_view *v,
 		say(eng, "server %u was removed from the active view: it is being stopped in order; members now %s. Nothing waits for it", s, members);
 		return;
 	}
+	if (v->peer[s].trouble && v->peer[s].silent_ms < eng->cfg.silence_ms) {
+		say(eng, "server %u was removed from the active view: it cannot apply an update (%s), its log and status say which; members now %s. Nothing waits for it but what it "
+		    "controlled and could not let go of", s, nfs4r_status_str(v->peer[s].trouble), members);
+		return;
+	}
 	if (v->removing == s)
 		snprintf(silent, sizeof(silent), "it is being taken out of the volume");
 	else if (!v->peer[s].known)
@@ -248,6 +253,39 @@ static void say_forgetful(struct nfs4r_engine *eng, const struct nfs4r_core_view
 	}
 }
 
+/* Log 6.12: this server cannot apply an update of another one. */
+static void say_own_trouble(struct nfs4r_engine *eng, const struct nfs4r_core_view *v)
+{
+	bool spared = __builtin_popcountll(v->adopted.members & v->adopted.voters & ~NFS4R_BIT(eng->cfg.rpc.self)) > __builtin_popcountll(v->adopted.voters) / 2;
+
+	if (!v->trouble)
+		say(eng, "%s", v->member ? "the update that could not be applied here is dealt with" :
+					   "the update that could not be applied here is dealt with: this server catches up and becomes a member again");
+	else
+		engine_log(eng, NFS4R_LOG_ERROR, "volume %s: update %llu of server %u cannot be applied here: %s; %s. %s", eng->cfg.volume_name,
+			   (unsigned long long)v->trouble_lsn, v->trouble_log, nfs4r_status_str(v->trouble), apply_remedy(v->trouble), !v->member ?
+			   "This server stays outside the active view until then, and returns by itself" : spared ?
+			   "This server lets go of what it controls and withdraws from the active view, so that the others do not wait for it. It returns by itself, without a restart" :
+			   "No view can do without this server, so updates at all sites wait for it");
+}
+
+static void say_trouble(struct nfs4r_engine *eng, const struct nfs4r_core_view *v)
+{
+	nfs4r_server_id self = eng->cfg.rpc.self;
+
+	if (v->trouble != eng->seen.trouble[self])
+		say_own_trouble(eng, v);
+	eng->seen.trouble[self] = v->trouble;
+	EACH_OF(v->adopted.servers & ~NFS4R_BIT(self), s) {
+		enum nfs4r_status is = v->peer[s].known ? v->peer[s].trouble : NFS4R_OK;
+
+		if (is && !eng->seen.trouble[s])
+			engine_log(eng, NFS4R_LOG_WARN, "volume %s: server %u says that it cannot apply an update: %s; %s there. It is left out of the active view until then, if that can do "
+				   "without it", eng->cfg.volume_name, s, nfs4r_status_str(is), apply_remedy(is));
+		eng->seen.trouble[s] = is;
+	}
+}
+
 static bool may_have_changed(uint32_t type, uint32_t msg_type)
 {
 	return type == NFS4R_EV_TICK || (type == NFS4R_EV_MSG && msg_type >= NFS4R_MSG_HEARTBEAT && msg_type <= NFS4R_MSG_JOINED);
@@ -261,6 +299,7 @@ void view_watch(struct nfs4r_engine *eng, uint32_t type, uint32_t msg_type)
 		return;
 	eng->seen.era = eng->lease_era;
 	nfs4r_core_get_view(eng->core, &v);
+	say_trouble(eng, &v);
 	if (v.adopted.num != eng->seen.num || v.adopted.members != eng->seen.members)
 		say_members(eng, &v);
 	eng->seen.num = v.adopted.num;

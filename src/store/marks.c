@@ -305,6 +305,14 @@ static void rec_begun(struct nfs4r_wbuf *w, const struct nfs4r_begun *b)
 	nfs4r_rec_end(w);
 }
 
+static bool is_begun(const struct nfs4r_store *s, const struct nfs4r_entry *e)
+{
+	for (uint32_t i = 0; i < s->nbegun; i++)
+		if (s->begun[i].log == e->log && s->begun[i].lsn == e->lsn)
+			return true;
+	return false;
+}
+
 enum nfs4r_status nfs4r_store_begin(struct nfs4r_store *s, const struct nfs4r_entry *e)
 {
 	struct nfs4r_begun b = { .log = e->log, .lsn = e->lsn };
@@ -317,6 +325,10 @@ enum nfs4r_status nfs4r_store_begin(struct nfs4r_store *s, const struct nfs4r_en
 	if (FAULT(F_STORE_BEGUN))
 		return NFS4R_OK;
 	pthread_mutex_lock(&s->change);
+	if (is_begun(s, e)) { /* it failed, and is tried again */
+		pthread_mutex_unlock(&s->change);
+		return NFS4R_OK;
+	}
 	if (NFS4R_ROOM(s->begun, s->nbegun, s->begun_cap)) {
 		w = nfs4r_change_begin(s);
 		rec_begun(w, &b);

@@ -238,27 +238,29 @@ def other_directory(b):
     return line
 
 
-ALONE = 25                  # seconds for some updates: until it gives up, Silence, Lease, and some more
+ALONE = 25                  # seconds for some updates: until it withdraws, its lease, and some more
 
 
-def gives_up(b, make, mend, pattern, path):
-    """The disk of one server fails: a line says what to do, it leaves the view, the others go on without it. Mended and started again it has it all."""
+def withdraws(b, make, mend, pattern, path):
+    """The disk of one server fails: a line says what to do, it leaves the view, the others go on without it. Mended it is back by itself, and has it all."""
     mark = len(b.log(SITE))
     controls_end(b)
     b.must_in_bed(*make)
     try:
         begin = time.monotonic()
         b.sh(1, f'mkdir {path} && for i in 1 2 3 4; do head -c 4000000 /dev/urandom >{path}/big$i || exit 1; done', timeout=100)
-        line = says(lambda: b.log(SITE)[mark:], 'this server stops serving: .*' + pattern, 10)
+        line = says(lambda: b.log(SITE)[mark:], 'cannot be applied here: .*' + pattern, 10)
         b.sh(2, f'echo x >{path}/there', timeout=60)
         took = time.monotonic() - begin
         bed.eventually(10, lambda: SITE not in b.ask(1, 'status')['view']['members'], 'it is still a member')
         said = b.ask(SITE, 'status')
-        bed.expect(said['state'] == 'halted' and re.search(pattern, said['why'], re.I), f'status says {said["state"]}: {said.get("why")}')
+        bed.expect(said['state'] == 'stuck' and re.search(pattern, said['why'], re.I), f'status says {said["state"]}: {said.get("why")}')
+        there = [s for s in b.ask(1, 'status')['view']['servers'] if s['server'] == SITE][0]
+        bed.expect(there['state'] == 'stuck' and re.search(there['cannot_apply'], said['why']), f'server 1 says of it: {there}')
         others_serve(b)
     finally:
         b.must_in_bed(*mend)
-        again(b)
+    says(lambda: b.log(SITE)[mark:], 'this server serves again', 60)
     bed.expect(took < ALONE, f'the others went on after {took:.1f} s')
     whole_again(b)
     same_bytes(b, path)
@@ -285,12 +287,12 @@ def fill(b, what):
 
 
 def full_disk(b):
-    return gives_up(b, *fill(b, 'data'), 'free space on the exported', '/nfs/base/disk')
+    return withdraws(b, *fill(b, 'data'), 'free space on the exported', '/nfs/base/disk')
 
 
 def read_only_tree(b):
     data = f'{b.server_dir(SITE)}/data'
-    return gives_up(b, ('mount', '-o', 'remount,ro', data), ('mount', '-o', 'remount,rw', data), 'read-only.*check the exported', '/nfs/base/ro')
+    return withdraws(b, ('mount', '-o', 'remount,ro', data), ('mount', '-o', 'remount,rw', data), 'read-only.*mount the exported', '/nfs/base/ro')
 
 
 def full_store(b, tries=3):

@@ -437,6 +437,11 @@ static bool one_job(struct net *n, nfs4r_server_id s, struct job *j)
 			return false;
 		ev.type = NFS4R_EV_APPLIED;
 		ev.entry = j->entry;
+		if (!nfs4r_oid_is_zero(&sv->cannot) && nfs4r_entry_part(j->entry, &sv->cannot)) {
+			ev.ok = false;
+			ev.status = NFS4R_PERM;
+			sv->failed++;
+		}
 		step(n, s, &ev);
 		drop_job(sv, j);
 		return true;

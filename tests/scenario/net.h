@@ -50,6 +50,8 @@ struct server {
 	uint32_t servers_said; /* ACT_SERVERS */
 	uint32_t fault, stuck, halted, recovered, checkpoints, hurried, applies, sealed, repairs, holds;
 	uint64_t held; /* the last HOLD that ended */
+	struct nfs4r_oid cannot; /* entries of this object cannot be applied here; zero: all can */
+	uint32_t failed; /* how often one could not */
 	nfs4r_lsn recovered_end; /* of the own log when RECOVERED was heard */
 	bool hold_repair; /* REPAIR is not carried out */
 	bool slow_disk; /* ACCEPTED that wait for it (`waits`) wait */

@@ -316,6 +316,8 @@ void views_print(const struct totals *t)
 	       "%llu leases lost, %llu updates while somebody was outside, silence to removal at most %llu ms\n",
 	       ULL(t->with_views), ULL(t->troubles), ULL(t->stops), ULL(t->views), ULL(t->removals), ULL(t->returns),
 	       ULL(t->joins), ULL(t->leases_lost), ULL(t->ok_without), ULL(t->removal_max_us / 1000));
+	if (t->stuck)
+		printf("stuck: %llu servers for a while, %llu entries that could not be applied\n", ULL(t->stuck), ULL(t->failed));
 	if (t->leaves)
 		printf("stops in order: %llu, %llu of a server that had left\n", ULL(t->leaves), ULL(t->left));
 }

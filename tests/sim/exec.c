@@ -204,6 +204,11 @@ static void applied(struct sim *s, void *arg, uint64_t generation, uint64_t id)
 		at = &(*at)->next;
 	*at = a->next;
 	ev.entry = a->e;
+	if (trouble_stuck(v, a->e, a->mask)) {
+		ev.ok = false;
+		ev.status = NFS4R_NOSPC;
+		s->totals.failed++;
+	}
 	free(a);
 	s->totals.applied++;
 	server_step(v, &ev);

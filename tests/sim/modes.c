@@ -237,6 +237,13 @@ static void tune_views_leave(struct plan *p, struct rng *r)
 		p->bulk_lag_us = p->lag_us + rng_below(r, 300 * MS);
 }
 
+/* Entries that a server, or several, cannot apply, and whatever else there is. */
+static void tune_views_stuck(struct plan *p, struct rng *r)
+{
+	tune_views(p, r);
+	p->stuck = 300 + (uint32_t)rng_below(r, 600);
+}
+
 static void tune_views_one(struct plan *p, struct rng *r)
 {
 	tune_views(p, r);
@@ -473,6 +480,8 @@ const struct mode modes[] = {
 	  tune_seals_forward, "operations forwarded to a primary that is sealed (5.6)" },
 	{ "views-leave", NULL, NULL, tune_views_leave, "servers are stopped in order (7.12)" },
 	{ "seals-leave", NULL, NULL, tune_seals_leave, "the same, and their logs end" },
+	{ "views-stuck", NULL, NULL, tune_views_stuck, "entries that servers cannot apply for a while (log 4.11)" },
+	{ "seals-stuck", NULL, NULL, tune_seals_stuck, "the same, and logs end" },
 };
 const uint32_t nmodes = sizeof(modes) / sizeof(modes[0]);
 

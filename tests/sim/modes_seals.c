@@ -133,6 +133,12 @@ void tune_seals_leave(struct plan *p, struct rng *r)
 	p->leaves = 900;
 }
 
+void tune_seals_stuck(struct plan *p, struct rng *r)
+{
+	seals(p, r, rng_chance(r, 700) ? NFS4R_DURABILITY_COMMIT : 0);
+	p->stuck = 300 + (uint32_t)rng_below(r, 600);
+}
+
 /* Bytes are read back when they are sent, from files that are written again and again by owners who go away. */
 void tune_seals_late(struct plan *p, struct rng *r)
 {

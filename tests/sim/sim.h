@@ -79,6 +79,7 @@ struct plan { /* drawn from the seed and the mode; printed with a failure */
 	uint64_t trouble_every_us, trouble_for_us; /* trouble_for: typically; longer than silence and lease together */
 	bool one_trouble; /* one at a time, and nothing else goes wrong: then a removal may not take long */
 	uint32_t leaves; /* per mille of the servers that go down: stopped in order (control 7.12) */
+	uint32_t stuck; /* per mille of the troubles: a server cannot apply entries of some objects for a while (log 4.11) */
 	bool join_restarts; /* who comes back restarts while it joins, and does not hear one of the others */
 	bool seals;		/* logs are sealed; what follows is drawn */
 	uint32_t durability;	/* enum nfs4r_durability */
@@ -354,6 +355,8 @@ struct server {
 	uint64_t down_us;  /* how long it is down after its next crash; 0 = as the plan says */
 	bool join_restart; /* will restart when it joins next */
 	bool leaving;	   /* is to be stopped in order, and has not let go of everything */
+	uint64_t stuck_until; /* it cannot apply entries of objects whose number modulo stuck_of is stuck_rest */
+	uint32_t stuck_of, stuck_rest;
 	nfs4r_lsn beyond[SERVERS_MAX + 1]; /* of this start: up to here it keeps more than the plan says */
 	/* lose.c */
 	bool disk_lost; /* and it does not serve again since */
@@ -391,7 +394,7 @@ struct totals {
 	uint64_t elections, elections_waited, deep_asked, deep_refused, promotions, promotions_lost, raises, raises_lost, drops, narrowed, yielded, yield_regrets, turns; /* of the cores */
 	uint64_t with_views, stops, troubles, views, removals, returns, leases_lost, joins, ok_without; /* ok_without: updates while one was outside */
 	uint64_t seals, sealed_away, crossings, repairs, repairs_all, repairs_failed, repairs_anew, commits, commits_ok, holds, give_ups, promised, leaves, left;
-	uint64_t disks_lost, disks_put_back, newest_put_back, disks_back;
+	uint64_t stuck, failed, disks_lost, disks_put_back, newest_put_back, disks_back;
 	uint64_t deaths_to_come; /* a copy was made anew without what its source had deleted, and it had not made yet */
 	uint64_t dropped; /* entries beyond the bound, that somebody outside does not have */
 	uint64_t added, taken_out, new_disks;
@@ -587,6 +590,7 @@ enum trouble {
 #define TROUBLE(x) (1u << (x))
 #define ADOPTED_VIEW 255 /* in place of the type of a message: it adopted a view */
 
+bool trouble_stuck(const struct server *v, const struct nfs4r_entry *e, uint32_t mask); /* can it not apply that now? */
 void trouble_begin(struct sim *s);
 void trouble_hole(struct server *v); /* an entry of another server is committed before one that precedes it */
 void trouble_step(struct server *v); /* a step of it is over */
@@ -701,6 +705,7 @@ void tune_members_commit(struct plan *p, struct rng *r);
 void tune_members_power(struct plan *p, struct rng *r);
 void tune_seals_late(struct plan *p, struct rng *r);
 void tune_seals_leave(struct plan *p, struct rng *r);
+void tune_seals_stuck(struct plan *p, struct rng *r);
 void tune_reconfigure(struct plan *p, struct rng *r);
 void tune_reconfigure_power(struct plan *p, struct rng *r);
 extern const uint32_t nmodes;

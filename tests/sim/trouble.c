@@ -269,6 +269,30 @@ static bool lose(struct sim *s, struct server *v, uint64_t us)
 	return true;
 }
 
+/* ---- entries that cannot be applied (log 4.11) ------------------------------------------- */
+
+bool trouble_stuck(const struct server *v, const struct nfs4r_entry *e, uint32_t mask)
+{
+	struct sim *s = v->sim;
+
+	for (uint32_t i = 0; i < e->nparts && s->now < v->stuck_until && !s->healed; i++)
+		if (mask & 1u << i && obj_of(s, &e->parts[i].oid) % v->stuck_of == v->stuck_rest)
+			return true;
+	return false;
+}
+
+/* Perhaps at another server, too, perhaps at all. */
+static void stick(struct sim *s, struct server *v, uint64_t us)
+{
+	v->stuck_of = (uint32_t)rng_range(&s->rng, 1, 6);
+	v->stuck_rest = (uint32_t)rng_below(&s->rng, v->stuck_of);
+	v->stuck_until = s->now + us;
+	s->totals.stuck++;
+	TRACE(s, v, "cannot apply entries of every object of %u for %llu ms", v->stuck_of, (unsigned long long)(us / 1000));
+	if (rng_chance(&s->rng, 300))
+		stick(s, another(s, v), us);
+}
+
 /* ---- when ---------------------------------------------------------------------------------- */
 
 static enum trouble pick(struct sim *s)
@@ -324,7 +348,9 @@ static void strike(struct sim *s, void *arg, uint64_t a, uint64_t b)
 	if (s->healed)
 		return;
 	s->totals.troubles++;
-	if (s->plan.join_restarts)
+	if (s->plan.stuck && rng_chance(&s->rng, s->plan.stuck))
+		stick(s, any(s), how_long(s));
+	else if (s->plan.join_restarts)
 		join_restart(s, any(s));
 	else if (!s->plan.losses || !rng_chance(&s->rng, s->plan.losses) || !lose(s, any(s), how_long(s)))
 		happen(s, pick(s), any(s), how_long(s));

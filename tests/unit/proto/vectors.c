@@ -494,6 +494,7 @@ static void make_heartbeat(void *p)
 	m->heartbeat.reconf_epoch = 2;
 	m->heartbeat.reconf_set = NFS4R_BIT(1) | NFS4R_BIT(3);
 	m->heartbeat.left = true;
+	m->heartbeat.trouble = NFS4R_NOSPC;
 }
 
 static void make_heartbeat_joining(void *p)

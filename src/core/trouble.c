@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * An entry of another server that this one cannot apply (log 4.11), and how it withdraws from the view because of it (log 6.12).
+ *
+ * Happy path: there is none. Local execution fails for whatever reason: the disk is full or broken, the file is too large for this file system,
+ * the directory is immutable, a stranger's file has the name. The entry stays in its place and is tried again every second; entries of other objects
+ * go on meanwhile. After half a lease this server is in *trouble*. Everybody waits for it ("applied by all"), so it asks to be removed: its HEARTBEATs
+ * name the cause. The others grant it nothing any more and make a view without it, by the rules for a member that is silent. Until then it lets
+ * go of what it controls, as before a stop (control 7.12), so that nobody has to wait for its claims either. Outside it goes on receiving, applying and trying
+ * again, and does not call itself caught up. When the entry is applied, or has become moot, it returns like any other server (log 8).
+ *
+ * Failure modes: no view can do without it: it stays a member, keeps its lease, and the others wait, as with a fixed view. A restart: the trouble is in a row,
+ * so that this server is not added, removed and added again before it comes to the entry. The entry is lost with its owner's machine: the trouble ends when that
+ * server says that its log is shorter.
+ *
+ * Invariants: no rule of views is weakened. A promise to remove waits for the end of the lease, whatever a HEARTBEAT says about trouble. An entry that failed may have
+ * been executed in part; if it is given back its objects count as inexact (log 7.5).
+ */
+#include "core/core_int.h"
+
+#define RETRY_MS 1000
+
+bool trouble_is(const struct nfs4r_core *c)
+{
+	return c->trouble.cause != 0;
+}
+
+/* Would there be a view without this server? */
+bool can_be_spared(const struct nfs4r_core *c)
+{
+	return views_on(c) && views_enough(c, c->view.adopted.members & ~NFS4R_BIT(c->self));
+}
+
+bool trouble_withdraws(const struct nfs4r_core *c)
+{
+	return trouble_is(c) && can_be_spared(c);
+}
+
+static void say(struct nfs4r_core *c)
+{
+	c->dirty |= DIRTY_OPS | DIRTY_RELEASE;
+	EACH_PEER(c, s)
+		view_beat_to(c, s);
+}
+
+static void save(struct nfs4r_core *c)
+{
+	struct nfs4r_put p;
+
+	row_trouble(&c->trouble, &p);
+	act_put(c, &p);
+}
+
+static void begin(struct nfs4r_core *c, const struct pend *p)
+{
+	c->trouble.cause = p->cause;
+	c->trouble.log = p->entry->log;
+	c->trouble.lsn = p->entry->lsn;
+	save(c);
+	say(c);
+}
+
+/* ---- the entry --------------------------------------------------------------------------- */
+
+void trouble_failed(struct nfs4r_core *c, struct pend *p, enum nfs4r_status st)
+{
+	p->cause = st ? st : NFS4R_IO;
+	p->tries++;
+	p->again_ms = c->now + RETRY_MS;
+	timer_at(c, p->again_ms);
+	if (p->failed_ms)
+		return;
+	p->failed_ms = c->now ? c->now : 1;
+	c->trouble.nfailed++;
+	timer_at(c, c->now + c->cfg.lease_ms / 2);
+}
+
+/* It is applied, or is given back. */
+void trouble_forget(struct nfs4r_core *c, struct pend *p)
+{
+	if (!p->failed_ms)
+		return;
+	p->failed_ms = 0;
+	p->tries = 0;
+	c->trouble.nfailed--;
+}
+
+bool trouble_waits(const struct nfs4r_core *c, const struct pend *p)
+{
+	return p->failed_ms && c->now < p->again_ms;
+}
+
+static void look_at(struct nfs4r_core *c, struct pend *p)
+{
+	uint64_t late = p->failed_ms + c->cfg.lease_ms / 2;
+
+	if (p->state == PEND_QUEUED && c->now >= p->again_ms)
+		pend_wake(c, p);
+	else if (p->state == PEND_QUEUED)
+		timer_at(c, p->again_ms);
+	if (trouble_is(c) || !views_on(c))
+		return;
+	if (c->now >= late)
+		begin(c, p);
+	else
+		timer_at(c, late);
+}
+
+void trouble_timers(struct nfs4r_core *c)
+{
+	struct pend *p;
+
+	if (!c->trouble.nfailed)
+		return;
+	EACH_LOG(c, s)
+		DL_FOREACH(c->logs[s].pend, p)
+			if (p->failed_ms)
+				look_at(c, p);
+}
+
+/* ---- its end ------------------------------------------------------------------------------- */
+
+/* Its owner says that there is no such entry: it was lost with that one's machine before anybody had it. */
+static bool never_was(const struct nfs4r_core *c)
+{
+	nfs4r_server_id log = c->trouble.log;
+
+	return log == c->self ? !c->recovering : c->peers[log].told && view_hears(c, log) && c->logs[log].end < c->trouble.lsn;
+}
+
+static bool is_over(const struct nfs4r_core *c)
+{
+	const struct logst *l = &c->logs[c->trouble.log];
+
+	if (c->trouble.nfailed)
+		return false;
+	return l->applied >= c->trouble.lsn || NFS4R_GEN(l->applied) != NFS4R_GEN(c->trouble.lsn) || never_was(c);
+}
+
+/* At the end of a step. */
+void trouble_settle(struct nfs4r_core *c)
+{
+	if (!trouble_is(c) || c->repair.state || !is_over(c))
+		return;
+	c->trouble = (struct trouble){ 0 };
+	save(c);
+	say(c);
+	timer_at(c, c->now); /* what waited for it is looked at in the next step */
+}
+
+/* ---- other servers that are in trouble -------------------------------------------------------- */
+
+/* Members in trouble that a view can do without, as many as there may be beside @gone; those with the lowest ids first, so that all who propose agree. */
+nfs4r_servers trouble_members(const struct nfs4r_core *c, nfs4r_servers gone)
+{
+	nfs4r_servers set = 0;
+
+	EACH_PEER(c, s)
+		if (is_member(c, s) && c->peers[s].trouble && views_enough(c, c->view.adopted.members & ~(gone | set | NFS4R_BIT(s))) && !FAULT(F_STUCK_STAYS))
+			set |= NFS4R_BIT(s);
+	return set & ~gone;
+}
+
+/* It is granted nothing, unless there is no view without it. */
+bool trouble_may_grant(const struct nfs4r_core *c, nfs4r_server_id s)
+{
+	return !c->peers[s].trouble || !views_enough(c, c->view.accepted.members & ~NFS4R_BIT(s));
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* What an administrator can do about an update of another server that cannot be applied here (log 4.11). For the log and for status, so the same words in both. */
+#include "engine/engine_int.h"
+
+const char *apply_remedy(enum nfs4r_status st)
+{
+	switch (st) {
+	case NFS4R_NOSPC:
+	case NFS4R_DQUOT:
+		return "free space on the exported file system";
+	case NFS4R_EXIST:
+	case NFS4R_NOTEMPTY:
+	case NFS4R_NOTDIR:
+	case NFS4R_ISDIR:
+		return "something that is not the volume's stands in the way: move it out of the exported directory";
+	case NFS4R_PERM:
+	case NFS4R_ACCES:
+		return "the exported file system forbids it: look for the flags immutable and append-only (lsattr), and take them away (chattr -ia)";
+	case NFS4R_ROFS:
+		return "mount the exported file system for writing";
+	case NFS4R_FBIG:
+	case NFS4R_MLINK:
+	case NFS4R_NAMETOOLONG:
+	case NFS4R_XATTR2BIG:
+	case NFS4R_NOTSUPP:
+		return "the exported file system is of a kind that cannot hold it: remove the object at another server, or move this copy to a file system like theirs";
+	default:
+		return "check the exported file system and its disk";
+	}
+}

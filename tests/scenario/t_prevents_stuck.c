@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The rules about an entry that one server cannot apply (log 4.11, 6.12), each with and without (see prevents.h). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "scenario/ends.h"
+#include "scenario/prevents.h"
+
+#include <cmocka.h>
+
+#define TREE "d/ d/f"
+
+/* Everybody waits until S has applied it: for ever. */
+static bool nobody_waits_for_who_cannot(struct net *n)
+{
+	ends_begin(n, TREE, NFS4R_DURABILITY_LOCAL);
+	net_run(n, 4 * LEASE);
+	n->s[S].cannot = at(n, "d/f");
+	chmod_(n, P, "d/f");
+	return until_removed(n, P, S, 4 * LEASE) && keep_trying_chmod(n, Q, "d/f", 4 * LEASE) == NFS4R_OK;
+}
+
+/* It is near the end of all logs, and would be added and removed for ever; each time the others pause. */
+static bool who_cannot_is_not_added(struct net *n)
+{
+	uint64_t num;
+
+	ends_begin(n, TREE, NFS4R_DURABILITY_LOCAL);
+	net_run(n, 4 * LEASE);
+	n->s[S].cannot = at(n, "d/f");
+	chmod_(n, P, "d/f");
+	if (!until_removed(n, P, S, 4 * LEASE))
+		return false;
+	net_run(n, LEASE);
+	num = view_of(n, P).adopted.num;
+	net_run(n, 20 * LEASE);
+	return view_of(n, P).adopted.num == num;
+}
+
+/* Q has begun an entry of S, in vain, and nobody else gets it. S dies, and its log ends before that. What there is of it at Q is in no entry. */
+static bool what_failed_may_have_left_something(struct net *n)
+{
+	ends_begin(n, TREE, NFS4R_DURABILITY_COMMIT);
+	if (keep_trying_chmod(n, S, "d/f", 4 * LEASE) != NFS4R_OK)
+		return false;
+	net_run(n, 100);
+	n->s[Q].cannot = at(n, "d/f");
+	net_drop(n, S, P, NFS4R_MSG_ENTRIES);
+	net_drop(n, Q, P, NFS4R_MSG_ENTRIES);
+	chmod_(n, S, "d/f");
+	net_run(n, 100);
+	net_crash(n, S);
+	net_pass(n);
+	if (!n->s[Q].failed || !until_sealed(n, Q, S, 20 * LEASE))
+		return false;
+	n->s[Q].cannot = (struct nfs4r_oid){ { 0 } };
+	net_run(n, 4 * LEASE);
+	return n->s[Q].repairs == 1 && serves(n, Q);
+}
+
+static const struct prevents list[] = {
+	{ "log 6.12: nobody waits for a server that cannot apply an entry", F_STUCK_STAYS, nobody_waits_for_who_cannot },
+	{ "log 6.12: a server that cannot apply an entry is not added", F_STUCK_RETURNS, who_cannot_is_not_added },
+	{ "log 4.11: what failed and is given back may have left something", F_BEGUN_IS_EXACT, what_failed_may_have_left_something },
+};
+
+int main(void)
+{
+	return prevents_main(list, sizeof(list) / sizeof(list[0]));
+}
