@@ -8,7 +8,7 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1: /p' $(MAKEFILE_LIST) | awk -F': ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
 
 deps: ## Debian packages and the pinned Ganesha; the only step that downloads
-	@scripts/deps.sh release
+	@scripts/deps.sh release debian
 
 deps-asan: ## the same Ganesha, built with AddressSanitizer
 	@scripts/deps.sh release asan

@@ -7,8 +7,7 @@
  * Ganesha's parser names the line but not the key of a number out of range, so its tables let all numbers
  * pass and the ranges are ours.
  *
- * A mistake must not stop the daemon, which may serve other exports: it is kept as one sentence, and
- * the REPL export is refused with it.
+ * A mistake is kept as one sentence, and the REPL export is refused with it.
  */
 #include "repl.h"
 #include "config_parsing.h"

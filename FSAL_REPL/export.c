@@ -14,8 +14,11 @@
 #include "repl.h"
 #include "mdcache_ext.h"
 #include "nfs_core.h"
+#include "nfs_init.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 struct export_args {
 	struct subfsal_args sub;
@@ -39,13 +42,23 @@ static struct config_block export_block = {
 
 /* ---- refusing ---- */
 
+/*
+ * While the daemon starts, a volume that is refused ends it with a non-zero status, so that whoever started it (systemd) knows, and tries
+ * again. One that serves already, and was told to read its configuration again, goes on.
+ */
 static fsal_status_t refuse(const char *why)
 {
 	static const char prefix[] = "REPL: ";
+	bool starting = nfs_init_wait_timeout(0) != 0;
 
 	if (strncmp(why, prefix, strlen(prefix)) == 0) /* the log line begins with it, too */
 		why += strlen(prefix);
-	REPL_LOG(Crit, "export %d is refused: %s", op_ctx->ctx_export->export_id, why);
+	REPL_LOG(Crit, "export %d is refused: %s%s", op_ctx->ctx_export->export_id, why, starting ? ". The daemon ends" : "");
+	if (starting) {
+		if (repl_module.exp != NULL) /* another one: it lets go in order */
+			repl_export_stop(repl_module.exp);
+		_exit(EXIT_FAILURE);
+	}
 	return fsalstat(ERR_FSAL_INVAL, EINVAL);
 }
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Starts Ganesha with every sample, and with samples that were spoilt in one place each: the good ones must
-# serve, the bad ones must be refused with one line that names the key, and the daemon must live on.
+# serve, the bad ones must be refused with one line that names the key, and the daemon must end with a status that says so.
 # Usage: test.sh PLUGIN.so GANESHA_PREFIX. Needs root (a network namespace of its own); else exit 77, skipped.
 set -u
 HERE=$(cd "$(dirname "$0")" && pwd)
@@ -21,12 +21,12 @@ ln -s "$PREFIX"/lib/ganesha/*.so "$TMP/plugins/"
 ln -s "$PLUGIN" "$TMP/plugins/libfsalrepl.so"
 FAILED=0
 
-# serve CONF: run the daemon until it is up, leave its log in $TMP/log and 0 in ALIVE when it still lives.
+# serve CONF: run the daemon until it is up or has ended, leave its log in $TMP/log, 0 in ALIVE when it still lives, else its exit status in STATUS.
 serve() {
 	local pid
 	rm -rf "$TMP/data" "$TMP/store" "$TMP/rec" "$TMP/log"
 	mkdir -p "$TMP/data" "$TMP/rec"
-	sed -e "s#/var/lib/nfs4r/data#$TMP/store#; s#/srv/nfs4r/data#$TMP/data#; s#/run/nfs4r#$TMP#" \
+	sed -e "s#/var/lib/nfs4r/data#$TMP/store#; s#/srv/data#$TMP/data#; s#/run/nfs4r#$TMP#" \
 		-e "s#Protocols = 4;#& Plugins_Dir = \"$TMP/plugins\"; allow_set_io_flusher_fail = true;#" \
 		-e "s#RecoveryBackend = fs;#& RecoveryRoot = \"$TMP/rec\";#" "$1" >"$TMP/conf"
 	LD_LIBRARY_PATH=$PREFIX/lib ASAN_OPTIONS=detect_leaks=0 \
@@ -46,6 +46,7 @@ serve() {
 	done
 	kill -9 "$pid" 2>/dev/null
 	wait "$pid" 2>/dev/null
+	STATUS=$?
 }
 
 verdict() {
@@ -70,13 +71,24 @@ bad() {
 	sed "$2" "$HERE/repl.conf" >"$TMP/spoilt"
 	cmp -s "$TMP/spoilt" "$HERE/repl.conf" && echo "# the sample has nothing that '$2' changes"
 	serve "$TMP/spoilt"
-	[ "$ALIVE" = 0 ] && [ "$(grep -c 'REPL: .*is refused' "$TMP/log")" = 1 ] &&
+	[ "$ALIVE" != 0 ] && [ "$STATUS" = 1 ] && [ "$(grep -c 'REPL: .*is refused' "$TMP/log")" = 1 ] &&
 		grep "is refused" "$TMP/log" | grep -q -- "$3"
 	verdict $? "refused: $1"
 }
 
 good "$HERE/repl.conf"
 for f in "$HERE"/three-sites/*.conf; do good "$f"; done
+# The README's, whose servers have names.
+awk '/^```$/ { if (text ~ /REPL \{/) { printf "%s", text; exit } text = ""; next } { text = text $0 "\n" }' "$HERE/../README.md" |
+	sed 's/paris.example.org/192.0.2.1/; s/oslo.example.org/192.0.2.2/; s/rome.example.org/192.0.2.3/' >"$TMP/README.conf"
+good "$TMP/README.conf"
+
+# agree KEY: all samples say the same.
+agree() {
+	[ "$(sed -n "s/^[^#]*\b$1 = \([^;]*\);.*/\1/p" "$HERE/repl.conf" "$HERE"/three-sites/*.conf "$TMP/README.conf" | sort | uniq -c | sed 's/ *\([0-9]*\) .*/\1/')" = 5 ]
+	verdict $? "the samples agree: $1"
+}
+for key in Squash Path Pseudo Store Control_Socket Lease_Lifetime Grace_Period Expired_Client_Threshold Active_krb5 Dir_Chunk Delegations SecType; do agree $key; done
 
 bad "no Server_Id" '/Server_Id/d' 'Server_Id'
 bad "Server_Id out of range" 's/Server_Id = 1/Server_Id = 99/' 'Server_Id'

@@ -102,7 +102,7 @@ end_searches() {
 main() {
 	local start=$SECONDS preset built=
 	mkdir -p "$OUT"
-	build_stage deps "$ROOT/scripts/deps.sh" release asan
+	build_stage deps "$ROOT/scripts/deps.sh" release asan debian
 	for preset in release asan tsan; do
 		build_stage "build-$preset" "$ROOT/scripts/build.sh" "$preset" && built="$built $preset "
 	done

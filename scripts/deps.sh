@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Everything the build and the tests need from outside. The only script that downloads.
 #
-#   scripts/deps.sh [release] [asan]      default: release
+#   scripts/deps.sh [release] [asan] [debian]      default: release
 #
 # 1. Debian packages, those that are missing.
 # 2. Ganesha, pinned: scripts/ganesha.sh, once per variant.
+# 3. debian: a minimal Debian 12 for the test of the package, scripts/minimal-debian.sh.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
@@ -14,7 +15,7 @@ PKG_BUILD="gcc libc6-dev make cmake ninja-build pkg-config bison flex patch rpcs
 PKG_FETCH="ca-certificates dpkg-dev debian-archive-keyring"
 PKG_BED="user-mode-linux nfs-common iproute2 ethtool socat kmod iputils-ping procps
 	python3 libnfs-utils bc attr acl iperf3 tcpdump util-linux e2fsprogs xfsprogs btrfs-progs
-	git tcc python3-matplotlib systemd"
+	git tcc python3-matplotlib systemd debootstrap lintian"
 
 packages() {
 	local need
@@ -40,7 +41,10 @@ main() {
 	packages
 	mtab
 	for variant in "${@:-release}"; do
-		"$ROOT/scripts/ganesha.sh" "$variant"
+		case $variant in
+		debian) "$ROOT/scripts/minimal-debian.sh" ;;
+		*) "$ROOT/scripts/ganesha.sh" "$variant" ;;
+		esac
 	done
 }
 

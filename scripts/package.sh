@@ -16,12 +16,22 @@ version() {
 	echo "$v"
 }
 
+# Debian's form: one entry, for what is packaged.
+changelog() {
+	local contact
+	contact=$(sed -n 's/^set(CPACK_PACKAGE_CONTACT "\(.*\)")$/\1/p' "$ROOT/build/release/CPackConfig.cmake")
+	printf 'nfs4r (%s) unstable; urgency=medium\n\n  * What is new is in CHANGELOG.md.gz beside this file.\n\n -- %s  %s\n' "$1" "$contact" \
+		"$(git -C "$ROOT" log -1 --format=%cD 2>/dev/null || date -R)"
+}
+
 main() {
 	local out log=$LOGS/package.log v
 	out=$(mkdir -p "${1:-$ROOT/build}" && cd "${1:-$ROOT/build}" && pwd)
 	"$ROOT/scripts/build.sh" release
 	v=$(version)
 	mkdir -p "$LOGS"
+	changelog "$v" | gzip -9n >"$ROOT/build/release/packaging/changelog.gz"
+	gzip -9nc "$ROOT/CHANGELOG.md" >"$ROOT/build/release/packaging/CHANGELOG.md.gz"
 	cpack --config "$ROOT/build/release/CPackConfig.cmake" -B "$out/cpack" -D CPACK_PACKAGE_VERSION="$v" >"$log" 2>&1 ||
 		{ cat "$log" >&2; die "cannot make the package"; }
 	mv "$out/cpack"/nfs4r_*.deb "$out/"

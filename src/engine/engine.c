@@ -11,6 +11,7 @@
 
 #include "engine/engine_int.h"
 
+#define LISTEN_WAIT_MS 15000 /* a machine that starts gets its addresses, and its name service, in some seconds */
 #define JOURNAL_AHEAD (1u << 20) /* of zeros behind the journal's end: some thousand small updates, and all the disk that an idle volume loses */
 
 /* ---- tree port of the core; eng->lock held ---- */
@@ -361,6 +362,7 @@ static enum nfs4r_status start_transport(struct nfs4r_engine *eng, struct nfs4r_
 	/* A connection that is silent for longer is of no use to anybody, and after a cut a new one is quicker than TCP's growing timers. */
 	if (eng->cfg.lease_ms && 2 * eng->cfg.silence_ms < cfg.silence_ms)
 		cfg.silence_ms = 2 * eng->cfg.silence_ms;
+	cfg.listen_wait_ms = LISTEN_WAIT_MS;
 	return nfs4r_rpc_start(&cfg, &rev, rpc, why);
 }
 

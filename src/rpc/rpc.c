@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * The transport's interface, its thread and its listeners.
+ * The transport's interface and its thread.
  *
  * Happy path: start checks the configuration, listens, and runs libuv's loop on a thread of
  * its own. send encodes in the caller's thread, puts the record into the lane's queue under
@@ -77,7 +77,7 @@ static bool is_stranger(struct nfs4r_rpc *rpc, const struct rpc_conn *c)
 	return true;
 }
 
-static void conn_accepted(uv_stream_t *listener, int status)
+void rpc_accepted(uv_stream_t *listener, int status)
 {
 	struct nfs4r_rpc *rpc = listener->data;
 	struct rpc_conn *c;
@@ -134,7 +134,7 @@ static void rpc_tick(uv_timer_t *t)
 		rpc_conn_tick(c, now);
 	}
 	for (uint32_t i = 0; rpc->accept_missed && i < rpc->nlisteners; i++)
-		conn_accepted((uv_stream_t *)&rpc->listeners[i], 0);
+		rpc_accepted((uv_stream_t *)&rpc->listeners[i], 0);
 	rpc->accept_missed = false;
 	for (nfs4r_server_id id = 1; id <= NFS4R_SERVERS_MAX; id++) {
 		if (rpc->peers[id].known)
@@ -224,48 +224,6 @@ static void rpc_free(struct nfs4r_rpc *rpc)
 	free(rpc);
 }
 
-static int listen_on(struct nfs4r_rpc *rpc, const struct sockaddr_storage *addr)
-{
-	uv_tcp_t *l = &rpc->listeners[rpc->nlisteners];
-	int err = uv_tcp_init(&rpc->loop, l);
-
-	if (err)
-		return err;
-	l->data = rpc;
-	rpc->nlisteners++;
-	err = uv_tcp_bind(l, (const struct sockaddr *)addr, 0);
-	rpc_tune(rpc, (uv_handle_t *)l); /* what is accepted inherits it */
-	return err ? err : uv_listen((uv_stream_t *)l, 64, conn_accepted);
-}
-
-/*
- * On each address of the own host name. One that this machine does not have (IPv6 switched off)
- * is passed over while there is another; one that is in use is an error.
- */
-static enum nfs4r_status listen_all(struct nfs4r_rpc *rpc, char *why)
-{
-	enum nfs4r_status st = rpc_addrs_resolve(rpc->self.host, rpc->self.port, false,
-						 &rpc->self_addrs, why);
-	bool listening = false;
-
-	if (st != NFS4R_OK)
-		return st;
-	for (uint32_t i = 0; i < rpc->self_addrs.n; i++) {
-		int err = listen_on(rpc, &rpc->self_addrs.a[i]);
-		char text[64];
-
-		if (err == UV_EADDRNOTAVAIL || err == UV_EAFNOSUPPORT)
-			continue;
-		if (err) {
-			rpc_addr_text(&rpc->self_addrs.a[i], text, sizeof(text));
-			return rpc_bad_config(why, "cannot listen on %s: %s; server %u's entry must be a free address of this machine",
-				   text, uv_strerror(err), rpc->cfg.self);
-		}
-		listening = true;
-	}
-	return listening ? NFS4R_OK : rpc_bad_config(why, "cannot listen on %.120s: it is no address of this machine", rpc->self.host);
-}
-
 static uint64_t at_least(uint64_t v, uint64_t min)
 {
 	return v < min ? min : v;
@@ -285,14 +243,14 @@ static enum nfs4r_status loop_start(struct nfs4r_rpc *rpc, char *why)
 	if (uv_async_init(&rpc->loop, &rpc->wake, rpc_woken) != 0)
 		return rpc_bad_config(why, "no file descriptors left for the transport's event loop");
 	rpc->wake.data = rpc;
+	st = rpc_listen(rpc, why);
+	if (st != NFS4R_OK)
+		return st;
 	uv_timer_init(&rpc->loop, &rpc->tick);
 	rpc->tick.data = rpc;
 	uv_timer_start(&rpc->tick, rpc_tick, 0, tick);
 	if (rpc_warm_init(rpc) != NFS4R_OK)
 		return rpc_bad_config(why, "no memory for the transport");
-	st = listen_all(rpc, why);
-	if (st != NFS4R_OK)
-		return st;
 	/* Signals are the process's own business. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);

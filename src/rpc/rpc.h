@@ -58,6 +58,7 @@ struct nfs4r_rpc_config {
 	uint64_t view;		  /* the view that says who the servers are; 0: the configuration does, and must be equal on all */
 	nfs4r_servers gone;	  /* taken out of the volume: what they are told when they call */
 	uint32_t connect_retry_ms;   /* default 250 */
+	uint32_t listen_wait_ms;     /* so long start waits for its own name, address or port, when they are not there yet; default 0 */
 	uint32_t silence_ms;	     /* nothing received for so long (keep-alives are sent): connection is dropped; default 10000 */
 	char congestion[16];	     /* of TCP, where the kernel has it; "" = the system's; default bbr */
 	uint64_t buffer_bytes;	     /* of each direction of a connection, past the system's limits where that is allowed; 0 = the system's; default 32 MiB */

@@ -230,6 +230,10 @@ static inline uint64_t rpc_node_bytes(const struct rpc_node *n)
 	return (uint64_t)n->buf->len + sizeof(n->mark);
 }
 
+/* listen.c; before the thread is there. BADCONFIG: @why. Blocks for cfg.listen_wait_ms where something is not there yet. */
+enum nfs4r_status rpc_listen(struct nfs4r_rpc *rpc, char *why);
+void rpc_accepted(uv_stream_t *listener, int status); /* rpc.c */
+
 /* tune.c; before the connection is asked for or listened to, as far as the socket is there, and once it stands */
 void rpc_tune(struct nfs4r_rpc *rpc, const uv_handle_t *h);
 

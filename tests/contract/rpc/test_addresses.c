@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * A host name with two addresses, of which the first is of no use: the second one is called. The name service of this process knows one name
- * more than the system's.
+ * Host names and addresses. Of a name with two addresses, of which the first is of no use, the second one is called. A server's own name that means
+ * only the machine itself, and what is not there yet when it starts, keep nobody from starting. The name service of this process knows three names more
+ * than the system's.
  */
 #include <arpa/inet.h>
 #include <dlfcn.h>
@@ -21,6 +22,10 @@
 #define NAME "both.test"
 #define FIRST "127.0.0.4" /* its ports are free (world_init), and of no server */
 #define SECOND "127.0.0.1"
+#define ITSELF "itself.test" /* as Debian's installer writes it into /etc/hosts */
+#define LATER "later.test"   /* known at the third question */
+
+static _Atomic unsigned questions;
 
 typedef int (*lookup_fn)(const char *host, const char *service, const struct addrinfo *hints, struct addrinfo **out);
 
@@ -28,12 +33,18 @@ typedef int (*lookup_fn)(const char *host, const char *service, const struct add
 int getaddrinfo(const char *host, const char *service, const struct addrinfo *hints, struct addrinfo **out)
 {
 	lookup_fn lookup = (lookup_fn)dlsym(RTLD_NEXT, "getaddrinfo");
-	bool both = host && strcmp(host, NAME) == 0;
+	bool both = host && strcmp(host, NAME) == 0, later = host && strcmp(host, LATER) == 0;
 	struct addrinfo **end = out;
 	int err;
 
-	if (both && hints->ai_flags & AI_NUMERICHOST)
+	if ((both || later || (host && strcmp(host, ITSELF) == 0)) && hints->ai_flags & AI_NUMERICHOST)
 		return EAI_NONAME;
+	if (later && ++questions < 3)
+		return EAI_AGAIN;
+	if (later)
+		host = SECOND;
+	else if (host && strcmp(host, ITSELF) == 0)
+		host = "127.0.1.1";
 	err = lookup(both ? FIRST : host, service, hints, out);
 	if (err || !both)
 		return err;
@@ -115,12 +126,90 @@ static void test_the_first_is_silent(void **state)
 	close(fd);
 }
 
+/* ---- the own address ---- */
+
+/* Server 1 has @host for itself, and waits so long for it. */
+static struct world *own(const char *host, uint32_t wait_ms)
+{
+	struct world *w = malloc(sizeof(*w));
+
+	world_init(w, 2);
+	snprintf(w->s[0].cfg.servers[0].host, sizeof(w->s[0].cfg.servers[0].host), "%s", host);
+	w->s[0].cfg.listen_wait_ms = wait_ms;
+	return w;
+}
+
+static void works(struct world *w, const char *line)
+{
+	world_start_all(w);
+	world_wait_all_up(w);
+	assert_int_equal(world_logged(&w->s[0], line), 1);
+	world_fini(w);
+	free(w);
+}
+
+static void test_an_own_name_for_this_machine_only_listens_everywhere(void **state)
+{
+	works(own(ITSELF, 0), "itself.test is 127.0.1.1:");
+}
+
+static void test_an_own_name_that_is_known_later_is_waited_for(void **state)
+{
+	questions = 0;
+	works(own(LATER, 20000), "later.test cannot be resolved");
+	assert_in_range(questions, 3, 4);
+}
+
+static void *let_go(void *arg)
+{
+	usleep(300000);
+	close(*(int *)arg);
+	return NULL;
+}
+
+static void test_a_port_that_is_free_later_is_waited_for(void **state)
+{
+	struct world *w = own(SECOND, 20000);
+	int fd = raw_listen(&w->s[0].cfg.servers[0]);
+	pthread_t t;
+
+	assert_int_equal(pthread_create(&t, NULL, let_go, &fd), 0);
+	works(w, "address already in use");
+	pthread_join(t, NULL);
+}
+
+static void fails(struct world *w, const char *said)
+{
+	struct nfs4r_rpc_events ev = { 0 };
+	struct nfs4r_rpc *rpc;
+	char why[1024] = "";
+
+	assert_int_equal(nfs4r_rpc_start(&w->s[0].cfg, &ev, &rpc, why), NFS4R_BADCONFIG);
+	assert_non_null(strstr(why, said));
+	free(w);
+}
+
+static void test_what_never_comes_is_refused(void **state)
+{
+	uint64_t begun = world_now_ns();
+
+	fails(own("192.0.2.77", 700), "cannot listen on 192.0.2.77: it is no address of this machine; server 1's entry must be one");
+	assert_true(world_now_ns() - begun >= 700000000);
+	questions = 0;
+	fails(own(LATER, 0), "later.test cannot be resolved");
+	assert_int_equal(questions, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_first_refuses),
 		cmocka_unit_test(test_the_first_swallows),
 		cmocka_unit_test(test_the_first_is_silent),
+		cmocka_unit_test(test_an_own_name_for_this_machine_only_listens_everywhere),
+		cmocka_unit_test(test_an_own_name_that_is_known_later_is_waited_for),
+		cmocka_unit_test(test_a_port_that_is_free_later_is_waited_for),
+		cmocka_unit_test(test_what_never_comes_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
