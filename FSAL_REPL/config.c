@@ -11,6 +11,7 @@
  */
 #include "repl.h"
 #include "config_parsing.h"
+#include "nfs4r_build.h"
 
 #include <uuid/uuid.h>
 
@@ -239,6 +240,7 @@ static bool convert(struct nfs4r_config *cfg, struct raw *raw, char *why, size_t
 	if (!check_ranges(raw, why, why_len))
 		return false;
 	cfg->rpc.self = raw->server_id;
+	copy_text(cfg->rpc.version, sizeof(cfg->rpc.version), NFS4R_BUILD_VERSION);
 	copy_text(cfg->volume_name, sizeof(cfg->volume_name), raw->volume);
 	copy_text(cfg->store_dir, sizeof(cfg->store_dir), raw->store);
 	copy_text(cfg->control_socket, sizeof(cfg->control_socket), raw->control_socket);

@@ -15,6 +15,7 @@
 #include "mdcache_ext.h"
 #include "nfs_core.h"
 #include "nfs_init.h"
+#include "nfs4r_build.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -181,6 +182,7 @@ static fsal_status_t start_engine(struct repl_export *exp)
 	compare_keys(&cfg->rpc);
 	if (nfs4r_engine_start(cfg, &repl_lops, exp, engine_log, NULL, &exp->eng, why) != NFS4R_OK)
 		return refuse(why);
+	REPL_LOG(Event, "NFSv4.r %s, protocol " NFS4R_BUILD_PROTOCOL ", serves export %d", cfg->rpc.version, exp->gsh->export_id);
 	nfs4r_root(exp->eng, &exp->root);
 	exp->stopped = false;
 	return fsalstat(ERR_FSAL_NO_ERROR, 0);

@@ -46,6 +46,9 @@ static bool c_hello(struct nfs4r_codec *c, struct nfs4r_hello *h, uint32_t proto
 	    !c_u32(c, &h->protocol) || !c_server(c, &h->server, false) ||
 	    !c_server(c, &h->to, false) || !c_u32(c, &h->lane))
 		return false;
+	if (!c_decoding(c) || h->protocol == protocol || h->protocol >= NFS4R_HELLO_VERSION_SINCE)
+		if (!c_place(c, h->version, NFS4R_HELLO_VERSION_MAX))
+			return false;
 	if (c_decoding(c) && h->protocol != protocol) {
 		c->x.x_data = c->x.x_v.vio_tail;
 		return true;

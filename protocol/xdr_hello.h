@@ -42,10 +42,14 @@ enum nfs4r_refusal { /* why a connection was not taken; wire values */
 	NFS4R_REFUSED_KEYS = 13, /* another key of the configuration differs, or is the same and must not be */
 };
 
+#define NFS4R_HELLO_VERSION_MAX 63
+#define NFS4R_HELLO_VERSION_SINCE 7 /* protocol that has it */
+
 struct nfs4r_hello {
 	uint32_t magic, protocol;
 	nfs4r_server_id server, to;
 	uint32_t lane;
+	char version[NFS4R_HELLO_VERSION_MAX + 1]; /* of the program; "": it speaks a protocol before NFS4R_HELLO_VERSION_SINCE */
 	/* From here on only when protocol is ours: */
 	uint64_t inc, session;
 	uint32_t index;

@@ -183,8 +183,8 @@ json_t *health_of(const json_t *status, double max_lag_s)
 	if (imports && !is_named(causes, 0))
 		json_array_append_new(causes, json_pack("{s:s, s:s}", "cause", "import", "text", "an existing tree is being imported"));
 	rc = !serves ? HEALTH_DOWN : json_array_size(causes) ? HEALTH_WRONG : HEALTH_OK;
-	return json_pack("{s:i, s:s, s:b, s:O*, s:O*, s:s, s:O*, s:o}", "status", rc, "health", words[rc], "serves", serves, "volume",
-			 json_object_get(status, "volume"), "server", json_object_get(status, "server"), "state", *state ? state : "unknown", "why",
+	return json_pack("{s:i, s:s, s:b, s:O*, s:O*, s:O*, s:s, s:O*, s:o}", "status", rc, "health", words[rc], "serves", serves, "volume",
+			 json_object_get(status, "volume"), "server", json_object_get(status, "server"), "version", json_object_get(status, "version"), "state", *state ? state : "unknown", "why",
 			 json_object_get(status, "why"), "causes", causes);
 }
 

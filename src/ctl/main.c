@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "ctl/ctl.h"
+#include "nfs4r_build.h"
 
 #define RUN_FOLDER "/run/nfs4r"
 #define PATIENCE_S 30
@@ -233,7 +234,7 @@ static int set_option(struct options *o, int c, const char *text)
 		fputs(usage_text, stdout);
 		return CTL_OK;
 	case 'V':
-		puts("nfs4rctl " NFS4R_VERSION);
+		puts("nfs4rctl " NFS4R_BUILD_VERSION ", protocol " NFS4R_BUILD_PROTOCOL);
 		return CTL_OK;
 	case OPT_YES:
 		o->yes = true;

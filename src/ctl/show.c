@@ -224,12 +224,12 @@ static void show_stores(const json_t *a, FILE *out)
 
 static void show_peers(const json_t *peers, FILE *out)
 {
-	static const char *const head[] = { "PEER", "STATE", "RTT", "IS BEHIND US BY", "WE ARE BEHIND BY" };
-	struct table *t = table_new(5);
+	static const char *const head[] = { "PEER", "STATE", "RTT", "IS BEHIND US BY", "WE ARE BEHIND BY", "VERSION" };
+	struct table *t = table_new(6);
 	size_t i;
 	json_t *p;
 
-	for (i = 0; i < 5; i++)
+	for (i = 0; i < 6; i++)
 		table_cell(t, head[i]);
 	json_array_foreach(peers, i, p) {
 		const json_t *ours = json_object_get(p, "has_of_our_log"), *theirs = json_object_get(p, "we_have_of_its_log");
@@ -245,6 +245,7 @@ static void show_peers(const json_t *peers, FILE *out)
 		table_cell(t, buf);
 		table_cell(t, behind(buf, sizeof(buf), get_num(ours, "lag_entries"), get_num(ours, "lag_bytes"), get_real(ours, "lag_seconds")));
 		table_cell(t, behind(buf, sizeof(buf), get_num(theirs, "behind_entries"), 0, -1));
+		table_cell(t, *get_text(p, "version") ? get_text(p, "version") : "-");
 	}
 	table_print(t, out);
 }
@@ -258,6 +259,10 @@ void show_status(const json_t *a, FILE *out)
 	snprintf(text, sizeof(text), "%" PRIu64 ", incarnation %" PRIu64 ", up for %s", get_num(a, "server"), get_num(a, "incarnation"),
 		 format_seconds(up, (double)get_num(a, "uptime_seconds")));
 	line(out, "server", text);
+	if (*get_text(a, "version")) { /* an older server does not say */
+		snprintf(text, sizeof(text), "%.100s, protocol %" PRIu64 ", disk format %" PRIu64, get_text(a, "version"), get_num(a, "protocol"), get_num(a, "disk_format"));
+		line(out, "version", text);
+	}
 	snprintf(text, sizeof(text), "%.60s%s%.300s", get_text(a, "state"), get_text(a, "why")[0] ? ": " : "", get_text(a, "why"));
 	line(out, "state", text);
 	show_view(a, out);

@@ -142,8 +142,8 @@ static json_t *peer_row(struct nfs4r_engine *eng, const struct nfs4r_endpoint *e
 	json_t *ours = json_pack("{s:o, s:o, s:o, s:o, s:o, s:f}", "received", num(p->received), "applied", num(p->applied),
 				 "stable", num(p->stable), "lag_entries", num(behind), "lag_bytes", num(p->unreceived_bytes),
 				 "lag_seconds", (double)behind_ms / 1000);
-	return json_pack("{s:i, s:o, s:i, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "server", e->id, "host", text(e->host), "port",
-			 e->port, "up", rs.up, "state", text(rs.state), "rtt_ms",
+	return json_pack("{s:i, s:o, s:i, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "server", e->id, "host", text(e->host), "port",
+			 e->port, "version", rs.version[0] ? text(rs.version) : json_null(), "up", rs.up, "state", text(rs.state), "rtt_ms",
 			 rs.rtt_ms >= 0 ? json_real(rs.rtt_ms) : json_null(), "has_of_our_log", ours, "we_have_of_its_log", theirs,
 			 "bytes_sent", num(rs.bytes_sent), "bytes_received", num(rs.bytes_received), "queued_bytes",
 			 num(rs.queued_bytes), "connects", num(rs.connects), "resent_messages", num(rs.resent));
@@ -177,6 +177,9 @@ json_t *ctl_report_status(struct nfs4r_engine *eng, const struct ctl_lag *lag)
 			"payload_bytes_max", num(eng->cfg.payload_bytes_max));
 	if (!out)
 		return NULL;
+	json_object_set_new(out, "version", text(eng->cfg.rpc.version));
+	json_object_set_new(out, "protocol", num(NFS4R_PROTOCOL_VERSION));
+	json_object_set_new(out, "disk_format", num(NFS4R_DISK_FORMAT));
 	set_state(eng, out, &f);
 	json_object_set_new(out, "durability", ctl_seals_json(eng, &f));
 	json_object_set_new(out, "retention", ctl_retention_json(eng));

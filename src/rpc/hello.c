@@ -41,6 +41,7 @@ void rpc_hello_send(struct rpc_conn *c, nfs4r_server_id to, uint64_t session)
 	h->server = cfg->self;
 	h->to = to;
 	h->lane = c->lane;
+	memcpy(h->version, cfg->version, sizeof(h->version));
 	h->index = c->index;
 	h->inc = cfg->inc;
 	h->session = session;
@@ -68,6 +69,14 @@ void rpc_hello_send(struct rpc_conn *c, nfs4r_server_id to, uint64_t session)
 	h->nkeys = cfg->nkeys;
 	memcpy(h->keys, cfg->keys, sizeof(h->keys));
 	rpc_conn_tell(c, &m);
+}
+
+/* It came from outside, and goes into the log. */
+static void plain_text(char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < ' ' || *text == 0x7f)
+			*text = '?';
 }
 
 /* The security layer is content: from here on records are wrapped, the first is HELLO. */
@@ -256,14 +265,6 @@ static const struct nfs4r_hello_key *find_key(const struct nfs4r_hello *h, const
 	return NULL;
 }
 
-/* It came from outside, and goes into the log. */
-static void plain_text(char *text)
-{
-	for (; *text; text++)
-		if ((unsigned char)*text < ' ' || *text == 0x7f)
-			*text = '?';
-}
-
 static uint32_t keys_mismatch(const struct nfs4r_rpc_config *cfg, const struct nfs4r_hello *h, char *text)
 {
 	for (uint32_t i = 0; i < cfg->nkeys; i++) {
@@ -419,6 +420,28 @@ static bool stranger_closed(struct rpc_conn *c, const struct nfs4r_hello *h)
 	return true;
 }
 
+static void protocol_text(const struct rpc_conn *c, const struct nfs4r_hello *h, char *text)
+{
+	const struct nfs4r_rpc_config *cfg = &c->rpc->cfg;
+
+	snprintf(text, CAUSE_TEXT, "protocol version differs: server %u has %u (NFSv4.r %s), server %u has %u (NFSv4.r %s); install the same release on both", cfg->self,
+		 NFS4R_PROTOCOL_VERSION, cfg->version[0] ? cfg->version : "of unknown version", h->server, h->protocol, h->version[0] ? h->version : "of an older version");
+	plain_text(text);
+}
+
+/* Also of one that is refused: who asks why wants to know it. */
+static void remember_version(struct rpc_conn *c, const struct nfs4r_hello *h)
+{
+	struct rpc_peer *p = rpc_peer_of(c->rpc, h->server);
+
+	if (!p || !(c->caller || rpc_addrs_have(&p->addrs, &c->addr)))
+		return;
+	pthread_mutex_lock(&p->lock);
+	memcpy(p->version, h->version, sizeof(p->version));
+	plain_text(p->version);
+	pthread_mutex_unlock(&p->lock);
+}
+
 /* A server that we call, or should, knows us: now is the time to call it. */
 static void asked(struct rpc_conn *c, struct rpc_peer *p)
 {
@@ -435,10 +458,10 @@ void rpc_hello_received(struct rpc_conn *c, const struct nfs4r_hello *h)
 
 	if (stranger_closed(c, h))
 		return;
+	remember_version(c, h);
 	if (h->protocol != NFS4R_PROTOCOL_VERSION) {
 		cause = NFS4R_REFUSED_PROTOCOL;
-		snprintf(text, sizeof(text), "protocol version differs: server %u has %u, server %u has %u; install the same release on both",
-			 c->rpc->cfg.self, NFS4R_PROTOCOL_VERSION, h->server, h->protocol);
+		protocol_text(c, h, text);
 	} else if ((cause = identity_mismatch(c, h, text)) == 0) {
 		cause = config_mismatch(&c->rpc->cfg, h, text);
 	}

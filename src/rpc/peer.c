@@ -96,8 +96,8 @@ static void peer_up(struct rpc_peer *p)
 	snprintf(p->state, sizeof(p->state), "up");
 	pthread_mutex_unlock(&p->lock);
 	p->up_since_ms = uv_now(&rpc->loop);
-	rpc_log(rpc, NFS4R_LOG_INFO, "server %u (%s:%u) is up, start %" PRIu64, p->ep.id, p->ep.host,
-		p->ep.port, p->inc);
+	rpc_log(rpc, NFS4R_LOG_INFO, "server %u (%s:%u) is up, start %" PRIu64 ", NFSv4.r %s, protocol %u", p->ep.id, p->ep.host,
+		p->ep.port, p->inc, p->version, NFS4R_PROTOCOL_VERSION);
 	if (rpc->ev.up)
 		rpc->ev.up(rpc->ev.ctx, p->ep.id, p->inc);
 	memcpy(conns, p->conns, sizeof(conns));

@@ -407,6 +407,7 @@ bool nfs4r_rpc_get_stats(struct nfs4r_rpc *rpc, nfs4r_server_id peer,
 	pthread_mutex_lock(&p->lock);
 	out->up = p->up;
 	memcpy(out->state, p->state, sizeof(out->state));
+	memcpy(out->version, p->version, sizeof(out->version));
 	out->inc = p->up_inc;
 	out->connects = p->connects;
 	out->rtt_ms = p->rtt_ms;

@@ -42,6 +42,7 @@ struct nfs4r_endpoint {
 struct nfs4r_rpc_config {
 	nfs4r_server_id self;
 	uint64_t inc;		  /* this start's incarnation */
+	char version[64];	  /* of the program, told to the others, for people */
 	uint8_t volume[16];	  /* volume UUID; unequal: refused */
 	uint32_t export_id;	  /* must be equal on all servers */
 	uint64_t fsid_major, fsid_minor; /* must be equal on all servers */
@@ -121,6 +122,7 @@ uint64_t nfs4r_rpc_pending(struct nfs4r_rpc *rpc, nfs4r_server_id to, enum nfs4r
 struct nfs4r_rpc_peer_stats {
 	bool up;
 	char state[64];		/* "up", "connecting", or why it was refused */
+	char version[64];	/* of its program, as it said last; "" before it was heard */
 	uint64_t inc;
 	uint64_t bytes_sent, bytes_received, messages_sent, messages_received, queued_bytes, connects;
 	uint64_t resent; /* messages of lane BULK that went over another connection, too, because theirs broke or hardly moved */

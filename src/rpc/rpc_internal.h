@@ -167,6 +167,7 @@ struct rpc_peer {
 	pthread_mutex_t lock;
 	bool up;
 	char state[64];
+	char version[64];
 	uint64_t up_inc, connects;
 	double rtt_ms;
 	struct rpc_queue queues[NFS4R_LANES];

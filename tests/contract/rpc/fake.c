@@ -17,6 +17,7 @@ void fake_hello(struct nfs4r_hello *h, const struct world_server *as, const stru
 	h->protocol = NFS4R_PROTOCOL_VERSION;
 	h->server = as->cfg.self;
 	h->to = to->cfg.self;
+	memcpy(h->version, as->cfg.version, sizeof(h->version));
 	h->inc = as->cfg.inc;
 	h->session = 1;
 	memcpy(h->volume, as->cfg.volume, 16);

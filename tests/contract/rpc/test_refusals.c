@@ -189,16 +189,19 @@ static void test_wrong_protocol_version(void **state)
 	struct world *w = two();
 	struct nfs4r_transport_msg_body m;
 	struct nfs4r_hello h;
-	char both[64];
+	struct nfs4r_rpc_peer_stats st;
+	char both[160];
 
 	world_start(w, 0);
 	fake_hello(&h, &w->s[1], &w->s[0]);
 	h.protocol = NFS4R_PROTOCOL_VERSION + 1;
 	refusal_of(w, "127.0.0.2", &h, &m);
 	assert_int_equal(m.refused.cause, NFS4R_REFUSED_PROTOCOL);
-	snprintf(both, sizeof(both), "server 1 has %u, server 2 has %u", NFS4R_PROTOCOL_VERSION, NFS4R_PROTOCOL_VERSION + 1);
+	snprintf(both, sizeof(both), "server 1 has %u (NFSv4.r 0.1+build1), server 2 has %u (NFSv4.r 0.1+build2)", NFS4R_PROTOCOL_VERSION, NFS4R_PROTOCOL_VERSION + 1);
 	assert_non_null(strstr(m.refused.text, both));
 	world_wait(&w->s[0], world_state_has(w_s, 2, "protocol version differs"));
+	assert_true(nfs4r_rpc_get_stats(w->s[0].rpc, 2, &st));
+	assert_string_equal(st.version, "0.1+build2"); /* known, though it was refused */
 	world_fini(w);
 	free(w);
 }

@@ -631,9 +631,30 @@ static void test_speed(void **state)
 	free(w);
 }
 
+static void test_each_tells_its_version(void **state)
+{
+	struct world *w = malloc(sizeof(*w));
+	struct nfs4r_rpc_peer_stats st;
+	char line[100];
+
+	world_init(w, 2);
+	world_start_all(w);
+	world_wait_all_up(w);
+	for (uint32_t i = 0; i < 2; i++) {
+		assert_true(nfs4r_rpc_get_stats(w->s[i].rpc, 2 - i, &st));
+		snprintf(line, sizeof(line), "0.1+build%u", 2 - i);
+		assert_string_equal(st.version, line);
+		snprintf(line, sizeof(line), "is up, start %u, NFSv4.r 0.1+build%u, protocol %u", 101 - i, 2 - i, NFS4R_PROTOCOL_VERSION);
+		assert_int_equal(world_logged(&w->s[i], line), 1);
+	}
+	world_fini(w);
+	free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_each_tells_its_version),
 		cmocka_unit_test(test_up_and_down),
 		cmocka_unit_test(test_restart_with_new_incarnation),
 		cmocka_unit_test(test_order_and_sizes),

@@ -142,6 +142,7 @@ void world_init(struct world *w, uint32_t n)
 		nfs4r_rpc_config_init(&s->cfg);
 		s->cfg.self = (nfs4r_server_id)(i + 1);
 		s->cfg.inc = 100 + i;
+		snprintf(s->cfg.version, sizeof(s->cfg.version), "0.1+build%u", i + 1);
 		memset(s->cfg.volume, 0x42, 16);
 		s->cfg.export_id = 77;
 		s->cfg.fsid_major = 7;

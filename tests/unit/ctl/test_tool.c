@@ -91,6 +91,7 @@ static void status_is_a_short_table(void **state)
 	has("entries 1 to 1,234,567");
 	has("PEER  STATE  RTT");
 	has("2     up     80.2 ms  7 entries");
+	has("  0.1+build3\n");
 	has("3     up     80.2 ms  nothing");
 }
 
@@ -444,6 +445,9 @@ static void wrong_use_is_answered_with_one_line(void **state)
 	assert_int_equal(run("--help"), 0);
 	has("Exit status");
 	assert_int_equal(run("--version"), 0);
+	assert_ptr_equal(strstr(out, "nfs4rctl 0."), out);
+	has("+"); /* the commit */
+	has(", protocol ");
 }
 
 static void health_is_one_line_and_an_exit_status(void **state)

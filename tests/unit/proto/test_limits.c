@@ -359,7 +359,15 @@ static void test_hello_of_another_version(void **state)
 	assert_int_equal(nfs4r_transport_msg_decode(b->data, 60, 2, &d), NFS4R_OK);
 	assert_int_equal(d.hello.protocol, 1);
 	assert_int_equal(d.hello.server, 2);
+	assert_string_equal(d.hello.version, ""); /* of protocol 1 nobody knows where it would be */
 	assert_int_equal(nfs4r_transport_msg_decode(b->data, 60, 1, &d), NFS4R_MALFORMED);
+	assert_int_equal(nfs4r_transport_msg_decode(b->data, b->len, 1, &d), NFS4R_OK);
+	assert_string_equal(d.hello.version, "0.1+abcdef0");
+	b->data[11] = NFS4R_HELLO_VERSION_SINCE + 2;
+	assert_int_equal(nfs4r_transport_msg_decode(b->data, 48, NFS4R_HELLO_VERSION_SINCE, &d), NFS4R_OK);
+	assert_string_equal(d.hello.version, "0.1+abcdef0");
+	b->data[27] = 60; /* longer than the rest */
+	assert_int_equal(nfs4r_transport_msg_decode(b->data, 48, NFS4R_HELLO_VERSION_SINCE, &d), NFS4R_MALFORMED);
 	b->data[4] ^= 1;
 	assert_int_equal(nfs4r_transport_msg_decode(b->data, b->len, 1, &d), NFS4R_MALFORMED);
 	nfs4r_buf_put(b);

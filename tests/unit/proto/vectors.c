@@ -675,6 +675,7 @@ static void make_hello(void *p)
 	h->server = 2;
 	h->to = 1;
 	h->lane = 2;
+	strcpy(h->version, "0.1+abcdef0");
 	h->inc = 71;
 	h->session = 72;
 	h->index = 3;

@@ -1,0 +1,36 @@
+# The version of what is built, for people: that of the project and the commit, "0.1+18b5247"; ".changed" behind it when the tree has changes that no
+# commit has. The commit is git's; in an archive of a commit git has written it into cmake/commit.txt. Run at every build (as a
+# script, with OUT, SOURCE and RELEASE); the header is touched only when it changes.
+if(NOT CMAKE_SCRIPT_MODE_FILE)
+  add_custom_target(nfs4r_build_header ALL BYPRODUCTS ${CMAKE_BINARY_DIR}/version/nfs4r_build.h
+    COMMAND ${CMAKE_COMMAND} -DOUT=${CMAKE_BINARY_DIR}/version/nfs4r_build.h -DSOURCE=${CMAKE_SOURCE_DIR} -DRELEASE=${PROJECT_VERSION}
+      -P ${CMAKE_SOURCE_DIR}/cmake/Version.cmake VERBATIM)
+  add_library(nfs4r_build INTERFACE)
+  target_include_directories(nfs4r_build INTERFACE ${CMAKE_BINARY_DIR}/version)
+  add_dependencies(nfs4r_build nfs4r_build_header)
+  return()
+endif()
+
+file(READ ${SOURCE}/cmake/commit.txt commit)
+string(STRIP "${commit}" commit)
+if(NOT commit MATCHES "^[0-9a-f]+$")
+  execute_process(COMMAND git -C ${SOURCE} rev-parse --short HEAD OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE failed)
+  if(failed)
+    set(commit unknown)
+  else()
+    execute_process(COMMAND git -C ${SOURCE} diff --quiet HEAD ERROR_QUIET RESULT_VARIABLE changed)
+    if(changed)
+      string(APPEND commit .changed)
+    endif()
+  endif()
+endif()
+file(STRINGS ${SOURCE}/src/rpc/rpc.h protocol REGEX "^#define NFS4R_PROTOCOL_VERSION ")
+string(REGEX REPLACE ".* " "" protocol "${protocol}")
+set(text "#define NFS4R_BUILD_VERSION \"${RELEASE}+${commit}\"\n#define NFS4R_BUILD_PROTOCOL \"${protocol}\"\n")
+set(before)
+if(EXISTS ${OUT})
+  file(READ ${OUT} before)
+endif()
+if(NOT before STREQUAL text)
+  file(WRITE ${OUT} "${text}")
+endif()
