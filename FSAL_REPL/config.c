@@ -25,7 +25,7 @@ struct raw {
 	uint32_t server_id;
 	char *volume, *uuid, *store, *control_socket, *congestion, *conflicts;
 	uint32_t security, directory_reads, durability, give_up, retention_time;
-	uint64_t retention_bytes;
+	uint64_t retention_bytes, free_min;
 	bool import, deep, stale_reads;
 	uint32_t op_wait, close_wait, stop_wait, idle, repeat, checkpoint, executors, appliers, connections;
 	uint32_t deep_idle, read_idle, revoke_wait, revoke_turn, promote_after, deep_plus_after, contested, share_reads;
@@ -110,6 +110,7 @@ static struct config_item repl_params[] = {
 	CONF_ITEM_UI32("Give_Up_After", 0, UINT32_MAX, 0, raw, give_up),
 	CONF_ITEM_STR("Conflicts", 1, 1023, NULL, raw, conflicts),
 	CONF_ITEM_UI64("Retention_Bytes", 0, UINT64_MAX, 0, raw, retention_bytes),
+	CONF_ITEM_UI64("Free_Min", 0, UINT64_MAX, 0, raw, free_min),
 	CONF_ITEM_UI32("Retention_Time", 0, UINT32_MAX, 2592000, raw, retention_time),
 	CONF_ITEM_UI32("Repeat", 0, UINT32_MAX, 400, raw, repeat),
 	CONF_ITEM_UI32("Checkpoint_Interval", 0, UINT32_MAX, 5000, raw, checkpoint),
@@ -181,6 +182,7 @@ static const struct {
 	{ "Clock_Drift", offsetof(struct raw, drift), false, 1, 200 },
 	{ "Give_Up_After", offsetof(struct raw, give_up), false, 0, 31536000 },
 	{ "Retention_Bytes", offsetof(struct raw, retention_bytes), true, 0, UINT64_C(1) << 60 },
+	{ "Free_Min", offsetof(struct raw, free_min), true, 0, UINT64_C(1) << 60 },
 	{ "Retention_Time", offsetof(struct raw, retention_time), false, 0, 315360000 },
 	{ "Repeat", offsetof(struct raw, repeat), false, 20, 60000 },
 	{ "Checkpoint_Interval", offsetof(struct raw, checkpoint), false, 100, 600000 },
@@ -278,6 +280,7 @@ static bool convert(struct nfs4r_config *cfg, struct raw *raw, char *why, size_t
 	cfg->give_up_ms = (uint64_t)raw->give_up * 1000;
 	copy_text(cfg->conflicts_dir, sizeof(cfg->conflicts_dir), raw->conflicts);
 	cfg->retention_bytes = raw->retention_bytes;
+	cfg->free_min = raw->free_min;
 	cfg->retention_s = raw->retention_time;
 	cfg->repeat_ms = raw->repeat;
 	cfg->checkpoint_ms = raw->checkpoint;

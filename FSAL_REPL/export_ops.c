@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * What Ganesha asks an export. Limits and space are the sub-FSAL's; features are answered here one by one, so
+ * What Ganesha asks an export. Limits and free space are the smallest of all servers (log 4.12), the rest of both the sub-FSAL's; features are answered here one by one, so
  * that nothing slips through which a replicated volume cannot keep (delegations, pNFS, referrals, own grace).
  * The write verifier is the engine's: it changes whenever unstable data may have died behind this server.
  */
@@ -15,15 +15,28 @@ static const char *get_name(struct fsal_export *e)
 	return e->fsal->name;
 }
 
+/* What clients may still use, and no more than there is here. */
+static void lower(uint64_t *free, uint64_t *avail, uint64_t total, bool known, uint64_t room)
+{
+	if (known)
+		*free = *avail = MIN(room, total);
+}
+
 static fsal_status_t get_fs_dynamic_info(struct fsal_export *e, struct fsal_obj_handle *h, fsal_dynamicfsinfo_t *info)
 {
 	struct repl_export *exp = repl_export(e);
 	struct fsal_obj_handle *sub;
+	struct nfs4r_volume_room room;
 	fsal_status_t st;
 
 	sub = repl_obj_sub(exp, repl_obj(h), &st);
 	if (sub != NULL)
 		REPL_SUBCALL(exp, st = SUB(e)->exp_ops.get_fs_dynamic_info(SUB(e), sub, info));
+	if (sub == NULL || FSAL_IS_ERROR(st))
+		return st;
+	repl_volume_room(exp, &room);
+	lower(&info->free_bytes, &info->avail_bytes, info->total_bytes, room.bytes_known, room.bytes);
+	lower(&info->free_files, &info->avail_files, info->total_files, room.inodes_known, room.inodes);
 	return st;
 }
 
@@ -63,8 +76,31 @@ static bool fs_supports(struct fsal_export *e, fsal_fsinfo_options_t option)
 		return res;                                                         \
 	}
 
-PASS(uint64_t, fs_maxfilesize)
-PASS(uint32_t, fs_maxlink)
+static uint64_t smaller(uint64_t own, uint64_t volume)
+{
+	return volume != 0 && volume < own ? volume : own;
+}
+
+static uint64_t fs_maxfilesize(struct fsal_export *e)
+{
+	struct nfs4r_volume_room room;
+	uint64_t own;
+
+	REPL_SUBCALL(repl_export(e), own = SUB(e)->exp_ops.fs_maxfilesize(SUB(e)));
+	repl_volume_room(repl_export(e), &room);
+	return smaller(own, room.limits.file_max);
+}
+
+static uint32_t fs_maxlink(struct fsal_export *e)
+{
+	struct nfs4r_volume_room room;
+
+	repl_volume_room(repl_export(e), &room);
+	if (room.limits.link_max == 0)
+		REPL_SUBCALL(repl_export(e), room.limits.link_max = SUB(e)->exp_ops.fs_maxlink(SUB(e)));
+	return room.limits.link_max;
+}
+
 PASS(uint32_t, fs_maxpathlen)
 PASS(fsal_aclsupp_t, fs_acl_support)
 PASS(uint32_t, fs_umask)
@@ -87,10 +123,12 @@ static uint32_t fs_maxwrite(struct fsal_export *e)
 
 static uint32_t fs_maxnamelen(struct fsal_export *e)
 {
+	struct nfs4r_volume_room room;
 	uint32_t res;
 
 	REPL_SUBCALL(repl_export(e), res = SUB(e)->exp_ops.fs_maxnamelen(SUB(e)));
-	return MIN(res, NFS4R_NAME_MAX);
+	repl_volume_room(repl_export(e), &room);
+	return (uint32_t)smaller(MIN(res, NFS4R_NAME_MAX), room.limits.name_max);
 }
 
 static attrmask_t fs_supported_attrs(struct fsal_export *e)

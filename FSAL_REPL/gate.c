@@ -315,3 +315,12 @@ uint64_t repl_verifier(struct repl_export *exp)
 	gate_leave(exp);
 	return verifier;
 }
+
+void repl_volume_room(struct repl_export *exp, struct nfs4r_volume_room *out)
+{
+	memset(out, 0, sizeof(*out));
+	if (!gate_enter(exp))
+		return;
+	nfs4r_volume_room(exp->eng, out);
+	gate_leave(exp);
+}

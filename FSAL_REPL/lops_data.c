@@ -92,3 +92,10 @@ int repl_lops_sync_all(void *ctx)
 
 	return syncfs(exp->dir_fd) == 0 ? 0 : errno;
 }
+
+int repl_lops_dir_fd(void *ctx)
+{
+	struct repl_export *exp = ctx;
+
+	return exp->dir_fd;
+}

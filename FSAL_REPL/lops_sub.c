@@ -173,5 +173,6 @@ const struct nfs4r_lops repl_lops = {
 	.commit = repl_lops_commit,
 	.sync_all = repl_lops_sync_all,
 	.seek = repl_lops_seek,
+	.dir_fd = repl_lops_dir_fd,
 	.changed = repl_lops_changed,
 };

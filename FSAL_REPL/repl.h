@@ -160,6 +160,8 @@ enum nfs4r_status repl_read_any(struct repl_export *exp, struct nfs4r_read *rd);
 enum nfs4r_known repl_row(struct repl_export *exp, const struct nfs4r_oid *oid, struct nfs4r_row *row);
 /* Would a GETATTR of it be asked at another server now? */
 bool repl_is_read_elsewhere(struct repl_export *exp, const struct nfs4r_oid *oid);
+/* All 0, not known, while the engine is stopping. */
+void repl_volume_room(struct repl_export *exp, struct nfs4r_volume_room *out);
 bool repl_may_hide(struct repl_export *exp, const struct nfs4r_oid *oid);
 uint32_t repl_links_seen(struct repl_export *exp, uint32_t numlinks);
 /* Deleted, for good: STALE. A row that is DEAD alone may mean that this server is behind the others, and then the answer is DELAY. */
@@ -428,6 +430,7 @@ enum nfs4r_status repl_lops_allocate(void *ctx, const struct nfs4r_lhandle *obj,
 enum nfs4r_status repl_lops_commit(void *ctx, const struct nfs4r_lhandle *obj);
 enum nfs4r_status repl_lops_seek(void *ctx, const struct nfs4r_lhandle *obj, uint64_t off, bool hole, uint64_t *result, bool *eof);
 int repl_lops_sync_all(void *ctx);
+int repl_lops_dir_fd(void *ctx);
 
 /* A whole synchronous write or read of a sub handle; *len in: wanted, out: done. In a context of the sub layer. */
 fsal_status_t repl_sub_write(struct fsal_obj_handle *sub, bool bypass, struct state_t *state, uint64_t off,

@@ -307,6 +307,21 @@ static bool c_joined(struct nfs4r_codec *c, struct nfs4r_msg *m)
 	return c_u64(c, &m->joined.view);
 }
 
+static bool c_room(struct nfs4r_codec *c, struct nfs4r_room *r)
+{
+	return c_u64(c, &r->total) && c_u64(c, &r->free) && c_u64(c, &r->reserve) && c_check(c, r->free <= r->total && r->reserve <= r->total);
+}
+
+static bool c_space(struct nfs4r_codec *c, struct nfs4r_msg *m)
+{
+	struct nfs4r_space *s = &m->space.space;
+	struct nfs4r_limits *l = &m->space.limits;
+
+	return c_u64(c, &m->space.applied) && c_room(c, &s->tree) && c_room(c, &s->inodes) && c_room(c, &s->store) && c_bool(c, &s->shared) &&
+	       c_u64(c, &l->file_max) && c_u32(c, &l->xattr_max) && c_u32(c, &l->name_max) && c_u32(c, &l->link_max) && c_u32(c, &l->has) &&
+	       c_check(c, (l->has & ~NFS4R_HAS_ALL) == 0);
+}
+
 static bool c_msg(struct nfs4r_codec *c, void *obj)
 {
 	static bool (*const arms[])(struct nfs4r_codec *, struct nfs4r_msg *) = {
@@ -323,12 +338,13 @@ static bool c_msg(struct nfs4r_codec *c, void *obj)
 		[NFS4R_MSG_ACCEPTED] = c_accepted,	 [NFS4R_MSG_VIEW] = c_whole_view,
 		[NFS4R_MSG_JOIN] = c_join,		 [NFS4R_MSG_JOINROWS] = c_joinrows,
 		[NFS4R_MSG_JOINED] = c_joined,		 [NFS4R_MSG_CLOSING] = c_closing,
+		[NFS4R_MSG_SPACE] = c_space,
 	};
 	struct nfs4r_msg *m = obj;
 
 	if (!c_u32(c, &m->type))
 		return false;
-	if (m->type < NFS4R_MSG_PROPOSE || m->type > NFS4R_MSG_CLOSING) {
+	if (m->type < NFS4R_MSG_PROPOSE || m->type > NFS4R_MSG_SPACE) {
 		if (c_decoding(c))
 			m->type = 0; /* nothing for fini to free */
 		return c_fail(c, NFS4R_MALFORMED);

@@ -29,7 +29,7 @@ static const char *const msg_names[] = {
 	[NFS4R_MSG_ACCEPT] = "ACCEPT",	   [NFS4R_MSG_ACCEPTED] = "ACCEPTED",
 	[NFS4R_MSG_VIEW] = "VIEW",	   [NFS4R_MSG_JOIN] = "JOIN",
 	[NFS4R_MSG_JOINROWS] = "JOINROWS", [NFS4R_MSG_JOINED] = "JOINED",
-	[NFS4R_MSG_CLOSING] = "CLOSING",
+	[NFS4R_MSG_CLOSING] = "CLOSING",   [NFS4R_MSG_SPACE] = "SPACE",
 };
 
 static const char *name_of(const char *const *names, size_t n, uint32_t i)

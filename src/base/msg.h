@@ -9,6 +9,7 @@
 
 #include "base/entry.h"
 #include "base/op.h"
+#include "base/space.h"
 
 enum nfs4r_msg_type { /* wire values */
 	NFS4R_MSG_PROPOSE = 1,
@@ -38,6 +39,7 @@ enum nfs4r_msg_type { /* wire values */
 	NFS4R_MSG_JOINROWS = 24, /* some of them */
 	NFS4R_MSG_JOINED = 25,	 /* a new member to the others: I have all rows, and all logs as far as you had them */
 	NFS4R_MSG_CLOSING = 26, /* the sender makes no more updates under these controls of files; copies that have its log up to there may be read (control 7.10) */
+	NFS4R_MSG_SPACE = 27,	/* what the sender has room for, and what its file system can hold (log 4.12) */
 };
 
 struct nfs4r_prio { /* larger wins: attempts first, then server id (control sheet 4.2) */
@@ -296,6 +298,11 @@ struct nfs4r_msg {
 			uint8_t sum[32]; /* SHA-256 over type, attributes, names or bytes, xattrs */
 			uint64_t bytes;
 		} verify; /* and VERIFY_ANSWER */
+		struct {
+			nfs4r_lsn applied; /* of the receiver's log, before the room was measured: what came later may or may not be counted */
+			struct nfs4r_space space;
+			struct nfs4r_limits limits;
+		} space;
 	};
 };
 

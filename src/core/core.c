@@ -130,6 +130,7 @@ void nfs4r_core_destroy(struct nfs4r_core *c)
 	policy_fini(c);
 	join_fini(c);
 	held_fini(c);
+	space_fini(c);
 	taint_fini(c);
 	refusals_free(c);
 	FREE_TABLE(c->replies);
@@ -179,6 +180,7 @@ enum nfs4r_status nfs4r_core_restore_entry(struct nfs4r_core *c, nfs4r_lsn lsn, 
 	if (lsn == 0 || (c->ncum && lsn < c->cum_base + c->ncum))
 		return NFS4R_CORRUPT;
 	log_bytes(c, lsn, payload_bytes);
+	space_restore(c, lsn, payload_bytes);
 	return NFS4R_OK;
 }
 
@@ -441,6 +443,9 @@ static void on_msg(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_msg 
 	case NFS4R_MSG_JOINED:
 		join_on_msg(c, from, m);
 		break;
+	case NFS4R_MSG_SPACE:
+		space_on_msg(c, from, m);
+		break;
 	default:
 		c->st.bad_messages++;
 	}
@@ -478,6 +483,7 @@ static void on_peer_up(struct nfs4r_core *c, nfs4r_server_id s, uint64_t inc)
 	c->log_moved = true;
 	c->dirty |= DIRTY_OPS | DIRTY_OPENS; /* what waited because it was away */
 	log_send_positions(c, s);
+	space_peer_up(c, s);
 	view_beat_to(c, s);
 	election_peer_up(c, s);
 	release_peer_up(c, s);
@@ -567,6 +573,9 @@ const struct nfs4r_update *nfs4r_core_step(struct nfs4r_core *c, const struct nf
 	case NFS4R_EV_OPENED:
 	case NFS4R_EV_CLOSED:
 		release_opened(c, &ev->oid, ev->type == NFS4R_EV_OPENED);
+		break;
+	case NFS4R_EV_SPACE:
+		space_measured(c, ev);
 		break;
 	case NFS4R_EV_GIVE_UP:
 		propose_give_up(c, ev->peer);

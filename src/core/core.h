@@ -182,6 +182,8 @@ enum nfs4r_event_type {
 	NFS4R_EV_SYNCED = 23,	/* num: answer to the action SYNC */
 	NFS4R_EV_TOLD = 25,	/* peer, oid, version: an owner said in READ_ANSWER that it has the object in this version. Before a client gets that answer, and
 				 * needed only when the own copy is older (control 6.9). version 0: it said NOT_PRIMARY */
+	NFS4R_EV_SPACE = 27,	/* space, limits, stable[]: the room that this server has (log 4.12), measured after it had applied every log up to stable[],
+				 * the own one included; now and then, the first time soon after the start. Without it nothing is refused here */
 	NFS4R_EV_BEYOND = 21,	/* stable[]: entries up to here are kept beyond the bound (log 3.12). They go (TRUNCATE) when all members have them */
 };
 
@@ -204,7 +206,9 @@ struct nfs4r_event {
 	uint64_t hold;		/* HOLD: the caller's number */
 	uint64_t num;		/* ACCEPTED, SYNCED: of the action */
 	nfs4r_version version;	/* TOLD */
-	nfs4r_lsn stable[NFS4R_SERVERS_MAX + 1]; /* STABLE; REPAIRED after `all`; BEYOND */
+	const struct nfs4r_space *space;   /* SPACE */
+	const struct nfs4r_limits *limits; /* SPACE */
+	nfs4r_lsn stable[NFS4R_SERVERS_MAX + 1]; /* STABLE; REPAIRED after `all`; BEYOND; SPACE */
 	uint32_t nleft;		/* REPAIRED: what the source has inexact, too (log 7.5). After a REPAIR with `oids` it was left as it is, as was what is */
 	const struct nfs4r_left *left; /* `later`, else taken all the same; LEFT, NEWER */
 };
@@ -405,6 +409,26 @@ enum nfs4r_leave {
 enum nfs4r_leave nfs4r_core_leave(const struct nfs4r_core *c);
 /* The loss window: own entries that are not held by a majority yet: how many, their payload bytes, age of the oldest in ms (0: none). */
 void nfs4r_core_loss_window(const struct nfs4r_core *c, uint64_t *entries, uint64_t *bytes, uint64_t *age_ms);
+
+/* Room and limits of the volume (log 4.12), as far as this server was told. */
+struct nfs4r_core_least {
+	uint64_t room;	/* the smallest of all members, above its reserve, without own entries under way */
+	uint64_t share; /* what this server may use of it before the next measurement */
+	nfs4r_server_id server; /* whose it is; 0: nobody's has a bound, or none was told */
+};
+
+struct nfs4r_core_room {
+	struct {
+		bool known, limits_known, member;
+		struct nfs4r_space space;
+		struct nfs4r_limits limits;
+		uint64_t under_way; /* bytes that own entries may take there which its measurement does not have */
+	} of[NFS4R_SERVERS_MAX + 1];
+	struct nfs4r_core_least bytes, inodes, store;
+	struct nfs4r_limits limits; /* the smallest of all servers of the volume */
+	nfs4r_server_id file_by, xattr_by, name_by, link_by; /* whose those are; 0: not known */
+};
+void nfs4r_core_get_room(const struct nfs4r_core *c, struct nfs4r_core_room *out);
 
 /*
  * Where a read of @oid goes (control sheet 6.1, 6.2): self = serve locally, else the owner to ask.

@@ -581,6 +581,28 @@ enum dirty { /* what has to be looked at again before the step ends */
 	DIRTY_POLICY = 32, /* others read a lot because of a deep control */
 };
 
+/* ---- space.c ---------------------------------------------------------- */
+
+struct told_space { /* what a server said last; this one's own is what it measured last */
+	bool known, limits_known;
+	struct nfs4r_space space;
+	struct nfs4r_limits limits;
+	nfs4r_lsn at; /* own entries up to here are in it */
+};
+
+struct spent { /* what own entries up to this one may take, since the first one that was counted */
+	nfs4r_lsn lsn;
+	uint64_t bytes, inodes, store;
+};
+
+struct space {
+	struct told_space of[NFS4R_SERVERS_MAX + 1];
+	nfs4r_lsn measured_at[NFS4R_SERVERS_MAX + 1]; /* how far this server had each log before it measured */
+	struct spent before, *spent;		      /* ascending; what was forgotten is in `before` */
+	uint32_t nspent, cap;
+	nfs4r_lsn freed; /* the newest own entry that may make room */
+};
+
 struct nfs4r_core {
 	struct nfs4r_core_config cfg;
 	struct nfs4r_tree tree;
@@ -617,6 +639,7 @@ struct nfs4r_core {
 	struct trouble trouble;
 	struct told *told; /* in order of arrival */
 	struct held held;
+	struct space space;
 
 	/* control.c */
 	struct claim *claims;
@@ -737,6 +760,7 @@ struct heap_item *heap_first(const struct minheap *h);		     /* the smallest key
 /* rows.c: keys and values of the stable rows */
 void row_claim(const struct claim *cl, struct nfs4r_put *p, bool del);
 void row_dead(nfs4r_server_id s, uint64_t seq, struct nfs4r_put *p, bool del);
+void row_limits(nfs4r_server_id s, const struct nfs4r_limits *l, struct nfs4r_put *p);
 void row_floor(nfs4r_server_id s, uint64_t floor, struct nfs4r_put *p);
 void row_seq(uint64_t reserved, struct nfs4r_put *p);
 void row_reply(const struct reply *r, struct nfs4r_put *p, bool del);
@@ -1153,6 +1177,15 @@ void ops_claim_gone(struct nfs4r_core *c, struct claim *cl);
 void ops_run(struct nfs4r_core *c, bool all);
 void ops_timers(struct nfs4r_core *c);
 void ops_refuse_waiting(struct nfs4r_core *c);
+
+/* space.c: room, and limits of file systems (log 4.12) */
+enum nfs4r_status space_may(struct nfs4r_core *c, const struct nfs4r_op *op); /* OK, DELAY: not now, or what the client hears */
+void space_spend(struct nfs4r_core *c, const struct nfs4r_op *op, nfs4r_lsn lsn); /* it is executed as this entry */
+void space_measured(struct nfs4r_core *c, const struct nfs4r_event *ev);
+void space_on_msg(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
+void space_peer_up(struct nfs4r_core *c, nfs4r_server_id s);
+void space_restore(struct nfs4r_core *c, nfs4r_lsn lsn, uint64_t payload_bytes);
+void space_fini(struct nfs4r_core *c);
 
 /* exec.c: EXECUTE to answer */
 void exec_lock(struct nfs4r_core *c, struct opx *o, const struct needs *nd);

@@ -194,7 +194,8 @@ void exec_locked(struct nfs4r_core *c, struct opx *o)
 	needs_of(c, o->op, &nd);
 	if (FAULT(F_NO_RESOLVE_AGAIN))
 		nd = o->needs;
-	if (c->halted || is_ended(c, c->self) || c->repair.state || ((!needs_same(&nd, &o->needs) || !pins_cover(c, o, &nd)) && !FAULT(F_NO_RESOLVE_AGAIN))) {
+	if (c->halted || is_ended(c, c->self) || c->repair.state || ((!needs_same(&nd, &o->needs) || !pins_cover(c, o, &nd)) && !FAULT(F_NO_RESOLVE_AGAIN)) ||
+	    space_may(c, o->op) != NFS4R_OK) { /* log 4.12: others were faster */
 		retry(c, o);
 		return;
 	}
@@ -204,6 +205,7 @@ void exec_locked(struct nfs4r_core *c, struct opx *o)
 	raise_last(c, e);
 	note_written(c, e);
 	log_bytes(c, e->lsn, nfs4r_entry_bytes(e));
+	space_spend(c, o->op, e->lsn);
 	o->pend = pend_add(c, e, o);
 	if (e->joined.kind == NFS4R_MOVED)
 		o->pend->settled_born = covering_all_acked(c, &e->joined.control.oid);

@@ -186,7 +186,11 @@
 	X(F_GRANT_OF_OLD_START, "log 6.11", "a start counts what an older one was granted")	\
 	X(F_STUCK_STAYS, "log 6.12", "a server that cannot apply an entry stays a member")	\
 	X(F_STUCK_RETURNS, "log 6.12", "a server that cannot apply an entry is added again")	\
-	X(F_BEGUN_IS_EXACT, "log 4.11", "an entry that failed and is given back has left nothing behind")
+	X(F_BEGUN_IS_EXACT, "log 4.11", "an entry that failed and is given back has left nothing behind")	\
+	X(F_SPACE_IGNORED, "log 4.12", "an update is executed although it does not fit at another server")	\
+	X(F_SPACE_UNDER_WAY, "log 4.12", "own entries under way take no room")	\
+	X(F_SPACE_WHOLE, "log 4.12", "a primary uses all the room that a member has")	\
+	X(F_LIMITS_OWN, "log 4.12", "what another server's file system cannot hold is executed")
 
 enum nfs4r_fault {
 	NFS4R_FAULT_NONE = 0,

@@ -456,6 +456,8 @@ static void decide_close(struct nfs4r_core *c, struct opx *o)
 
 static void covered(struct nfs4r_core *c, struct opx *o, const struct needs *nd)
 {
+	enum nfs4r_status st;
+
 	if (o->op->type == NFS4R_OP_CLAIM) {
 		claim_used(c, own_cover(c, &nd->v[0], o, false)->own);
 		op_finish(c, o, NFS4R_OK);
@@ -464,6 +466,15 @@ static void covered(struct nfs4r_core *c, struct opx *o, const struct needs *nd)
 	if (!may_be_answered(c, o, nd)) {
 		op_unhold(c, o);
 		somebody_away(c);
+		return;
+	}
+	st = space_may(c, o->op);
+	if (st == NFS4R_DELAY) {
+		op_unhold(c, o);
+		return;
+	}
+	if (st != NFS4R_OK) {
+		op_finish(c, o, st);
 		return;
 	}
 	if (nd->dirmove && c->mover)

@@ -13,6 +13,7 @@
  *   'C'                     how far the copy may be that a repair left (log 8.3)
  *   'M'                     what this store remembers, and its starts (log 8.6); none: an empty store
  *   'I' server              the newest start in which that server remembered, and how far its journal was then
+ *   'L' server              what the file system of that server can hold, as it told last (log 4.12)
  *   'X' oid                 an object whose bytes may be newer than its version (log 3.6)
  *   'N' oid                 what an owner told to be newer than the own copy (control 6.9)
  *
@@ -130,6 +131,31 @@ void row_floor(nfs4r_server_id s, uint64_t floor, struct nfs4r_put *p)
 	k.p = p->val;
 	w_u(&k, floor, 8);
 	p->val_len = 8;
+}
+
+void row_limits(nfs4r_server_id s, const struct nfs4r_limits *l, struct nfs4r_put *p)
+{
+	struct cursor k;
+
+	key_of(p, 'L', s, 0, 0, 1);
+	k.p = p->val;
+	w_u(&k, l->file_max, 8);
+	w_u(&k, l->xattr_max, 4);
+	w_u(&k, l->name_max, 4);
+	w_u(&k, l->link_max, 4);
+	w_u(&k, l->has, 4);
+	p->val_len = (uint16_t)(k.p - p->val);
+}
+
+static bool restore_limits(struct told_space *t, struct cursor *val)
+{
+	t->limits.file_max = r_u(val, 8);
+	t->limits.xattr_max = (uint32_t)r_u(val, 4);
+	t->limits.name_max = (uint32_t)r_u(val, 4);
+	t->limits.link_max = (uint32_t)r_u(val, 4);
+	t->limits.has = (uint32_t)r_u(val, 4);
+	t->limits_known = true;
+	return !val->bad;
 }
 
 void row_seq(uint64_t reserved, struct nfs4r_put *p)
@@ -608,6 +634,8 @@ static bool restore(struct nfs4r_core *c, struct cursor *key, struct cursor *val
 			c->peers[s].knows.pos = r_u(val, 8);
 		c->peers[s].knows_put = c->peers[s].knows.pos;
 		return !val->bad;
+	case 'L':
+		return restore_limits(&c->space.of[s], val);
 	case 'B':
 		a = r_u(key, 8);
 		return !key->bad && restore_address(&c->view, val, s, a);

@@ -188,6 +188,85 @@ static void show_retention(const json_t *r, FILE *out)
 		line(out, "WARNING", get_text(r, "warning"));
 }
 
+/* "12.0 GiB free of 40.0 GiB" */
+static int append_room(char *text, size_t len, const json_t *room, const char *what)
+{
+	char left[FORMAT_LEN], all[FORMAT_LEN];
+
+	if (!get_num(room, "total"))
+		return 0;
+	return snprintf(text, len, "%s%s free of %s", what, format_bytes(left, (double)get_num(room, "free")), format_bytes(all, (double)get_num(room, "total")));
+}
+
+static void show_server_room(const json_t *s, bool first, FILE *out)
+{
+	const json_t *inodes = json_object_get(s, "inodes");
+	char text[300], left[FORMAT_LEN], all[FORMAT_LEN];
+	size_t len = sizeof(text);
+	int n = snprintf(text, len, "server %" PRIu64 ": ", get_num(s, "server"));
+
+	n += append_room(text + n, len - (size_t)n, json_object_get(s, "tree"), "");
+	if (get_num(inodes, "total"))
+		n += snprintf(text + n, len - (size_t)n, ", %s of %s inodes", format_count(left, get_num(inodes, "free")), format_count(all, get_num(inodes, "total")));
+	if (json_is_true(json_object_get(s, "shared")))
+		n += snprintf(text + n, len - (size_t)n, "; Store on the same");
+	else
+		n += append_room(text + n, len - (size_t)n, json_object_get(s, "store"), "; Store: ");
+	if (!json_is_true(json_object_get(s, "member")))
+		snprintf(text + n, len - (size_t)n, " (not a member: it limits nothing)");
+	line(out, first ? "room" : "", text);
+}
+
+/* "4.0 TiB in a file (server 2)" */
+static int append_limit(char *text, size_t len, const json_t *limit, const char *what, bool bytes, bool first)
+{
+	char n[FORMAT_LEN];
+
+	if (!json_is_object(limit))
+		return 0;
+	if (bytes)
+		format_bytes(n, (double)get_num(limit, "max"));
+	else
+		format_count(n, get_num(limit, "max"));
+	return snprintf(text, len, "%s%s %s (server %" PRIu64 ")", first ? "at most " : ", ", n, what, get_num(limit, "server"));
+}
+
+static void show_limits(const json_t *l, FILE *out)
+{
+	char text[400] = "";
+	size_t len = sizeof(text);
+	int n = 0;
+
+	n += append_limit(text + n, len - (size_t)n, json_object_get(l, "file_bytes"), "in a file", true, n == 0);
+	n += append_limit(text + n, len - (size_t)n, json_object_get(l, "attribute_bytes"), "in an attribute", true, n == 0);
+	n += append_limit(text + n, len - (size_t)n, json_object_get(l, "name_bytes"), "bytes in a name", false, n == 0);
+	n += append_limit(text + n, len - (size_t)n, json_object_get(l, "links"), "links", false, n == 0);
+	if (json_is_false(json_object_get(l, "attributes")))
+		n += snprintf(text + n, len - (size_t)n, "; no extended attributes");
+	if (json_is_false(json_object_get(l, "acls")))
+		n += snprintf(text + n, len - (size_t)n, "; no ACLs");
+	if (json_is_false(json_object_get(l, "any_names")))
+		n += snprintf(text + n, len - (size_t)n, "; names in UTF-8 only");
+	if (n)
+		line(out, "limits", text);
+}
+
+static void show_space(const json_t *sp, FILE *out)
+{
+	char text[400];
+	json_t *s;
+	size_t i;
+
+	json_array_foreach(json_object_get(sp, "servers"), i, s)
+		show_server_room(s, i == 0, out);
+	if (json_is_object(json_object_get(sp, "limits")))
+		show_limits(json_object_get(sp, "limits"), out);
+	if (json_is_string(json_object_get(sp, "refused"))) {
+		snprintf(text, sizeof(text), "updates that need room are refused: %.300s", get_text(sp, "refused"));
+		line(out, "WARNING", text);
+	}
+}
+
 static void show_log(const json_t *a, FILE *out)
 {
 	const json_t *log = json_object_get(a, "log");
@@ -270,6 +349,7 @@ void show_status(const json_t *a, FILE *out)
 	show_durability(json_object_get(a, "durability"), out);
 	show_retention(json_object_get(a, "retention"), out);
 	show_stores(a, out);
+	show_space(json_object_get(a, "space"), out);
 	if (json_array_size(peers)) {
 		fprintf(out, "\n");
 		show_peers(peers, out);

@@ -124,6 +124,8 @@ static enum nfs4r_status check_retention(const struct nfs4r_config *cfg, char *w
 		return bad(why, len, "REPL: Retention_Bytes must be 0 (a tenth of the file system of Store) or at least 268435456: less than four files of the journal frees nothing");
 	if (cfg->retention_s && (cfg->retention_s < 3600 || cfg->retention_s > RETENTION_TIME_MAX))
 		return bad(why, len, "REPL: Retention_Time must be 0 (any time) or 3600 to 315360000 s: a server that is away for longer copies everything when it is back");
+	if (cfg->free_min && cfg->free_min < NFS4R_FREE_MIN_LEAST)
+		return bad(why, len, "REPL: Free_Min must be 0 (2 % of each file system, at least 1 GiB, at most a twentieth) or 1048576 bytes and more: removals need room in the journal");
 	return NFS4R_OK;
 }
 

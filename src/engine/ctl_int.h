@@ -70,6 +70,7 @@ struct ctl_facts { /* what status says; copied under eng->lock */
 	} repair;
 };
 
+json_t *ctl_space_json(struct nfs4r_engine *eng); /* takes the lock */
 json_t *ctl_view_json(const struct nfs4r_engine *eng, const struct ctl_facts *f);
 /* Its store is new, or an old one, and it promises nothing. */
 bool ctl_is_forgetful(const struct ctl_facts *f);

@@ -183,6 +183,7 @@ json_t *ctl_report_status(struct nfs4r_engine *eng, const struct ctl_lag *lag)
 	set_state(eng, out, &f);
 	json_object_set_new(out, "durability", ctl_seals_json(eng, &f));
 	json_object_set_new(out, "retention", ctl_retention_json(eng));
+	json_object_set_new(out, "space", ctl_space_json(eng));
 	json_object_set_new(out, "controls",
 			    json_pack("{s:o, s:o}", "own", num(f.core.controls_own), "foreign", num(f.core.controls_foreign)));
 	return out;

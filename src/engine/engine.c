@@ -287,7 +287,8 @@ static enum nfs4r_status make_helpers(struct nfs4r_engine *eng)
 	eng->repairs = pool_create(eng, "nfs4r-repair", 1, NULL);
 	eng->durable = durable_create(eng);
 	eng->distributor = distributor_create(eng);
-	return eng->locks && eng->fastpath && eng->reads && eng->touched && eng->set_ids && eng->promises && eng->executors && eng->appliers && eng->repairs && eng->durable && eng->distributor ?
+	eng->spacer = space_create(eng);
+	return eng->locks && eng->fastpath && eng->reads && eng->touched && eng->set_ids && eng->promises && eng->executors && eng->appliers && eng->repairs && eng->durable && eng->distributor && eng->spacer ?
 		       NFS4R_OK :
 		       NFS4R_NOMEM;
 }
@@ -336,6 +337,7 @@ static enum nfs4r_status begin(struct nfs4r_engine *eng, const struct nfs4r_stor
 		engine_step(eng, &ev);
 	}
 	pthread_mutex_unlock(&eng->lock);
+	space_begin(eng->spacer);
 	return NFS4R_OK;
 }
 
@@ -379,7 +381,7 @@ static enum nfs4r_status go_online(struct nfs4r_engine *eng, char *why)
 	pthread_mutex_unlock(&eng->lock);
 	eng->timer_running = pthread_create(&eng->timer_thread, NULL, timer_thread, eng) == 0;
 	eng->checkpoint_running = pthread_create(&eng->checkpoint_tid, NULL, checkpoint_thread, eng) == 0;
-	if (!eng->timer_running || !eng->checkpoint_running) {
+	if (!space_run(eng->spacer) || !eng->timer_running || !eng->checkpoint_running) {
 		snprintf(why, 512, "threads cannot be started; check the process limits");
 		return NFS4R_NOMEM;
 	}
@@ -481,6 +483,7 @@ static void stop_threads(struct nfs4r_engine *eng)
 	pool_stop(eng->repairs);
 	if (eng->timer_running)
 		pthread_join(eng->timer_thread, NULL);
+	space_stop(eng->spacer);
 	if (eng->checkpoint_running)
 		pthread_join(eng->checkpoint_tid, NULL);
 	distributor_stop(eng->distributor);
@@ -548,6 +551,7 @@ void nfs4r_engine_stop(struct nfs4r_engine *eng)
 	ops_fini(eng);
 	nfs4r_core_destroy(eng->core);
 	distributor_destroy(eng->distributor);
+	space_destroy(eng->spacer);
 	promises_destroy(eng->promises);
 	set_ids_destroy(eng->set_ids);
 	touched_destroy(eng->touched);

@@ -54,10 +54,12 @@ struct nfs4r_config {
 	uint64_t window_bytes;	  /* per peer, sent and not yet received; default 32 MiB */
 	uint64_t retention_bytes; /* of the journal, kept for servers that are away; 0 = a tenth of the store's file system (default) */
 	uint64_t retention_s;	  /* and for so long; 0 = any time; default 30 days */
+	uint64_t free_min;	  /* bytes of each of its file systems that a server keeps back (log 4.12); 0 = 2 %, at least 1 GiB, at most a twentieth (default) */
 	uint64_t segment_bytes;	  /* of the journal's files; 0 = 64 MiB, less in tests */
 	const char *boot_id;	  /* as in struct nfs4r_store_config; NULL, but for tests */
 };
 
+#define NFS4R_FREE_MIN_LEAST (UINT64_C(1) << 20)
 #define NFS4R_RETENTION_MIN (UINT64_C(256) << 20)
 
 void nfs4r_config_init(struct nfs4r_config *cfg);
@@ -114,6 +116,14 @@ void nfs4r_update_async(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_exe
 /* Opens for writing at this server: control of a file ends soon after the last close (control 7.1), or when it is idle. */
 void nfs4r_opened(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
 void nfs4r_closed(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
+
+/* What clients may still use at every server, and what every server can hold (log 4.12), as far as this one was told. Takes the lock of the core. */
+struct nfs4r_volume_room {
+	bool bytes_known, inodes_known; /* false: it has no bound, or none was measured */
+	uint64_t bytes, inodes;
+	struct nfs4r_limits limits;
+};
+void nfs4r_volume_room(struct nfs4r_engine *eng, struct nfs4r_volume_room *out);
 
 /* ---- reads ------------------------------------------------------------ */
 

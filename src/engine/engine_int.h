@@ -23,6 +23,8 @@
  *   fastpath.c    lock-free filter in front of the control table
  *   durable.c     actions that wait for the journal
  *   checkpoint.c  checkpoints
+ *   space.c       the room of this server
+ *   fs.c          room and limits of a file system
  *   retention.c   what is kept for servers that are away
  *   recover.c     undecided entries after a crash
  *   import.c      taking an existing tree in
@@ -414,6 +416,16 @@ void retention_collect(struct nfs4r_engine *eng, struct retention_facts *f);	/* 
 /* What an administrator should know before the bound is passed, and after. False: nothing. */
 bool retention_warning(const struct nfs4r_engine *eng, const struct retention_facts *f, char *text, size_t len);
 
+/* ---- space.c: room and limits (log 4.12) ---- */
+struct spacer;
+struct spacer *space_create(struct nfs4r_engine *eng);
+void space_begin(struct spacer *s); /* the core has started, nobody hears this server yet; no lock held */
+bool space_run(struct spacer *s);
+void space_stop(struct spacer *s); /* it is NULL or was not run: nothing */
+void space_destroy(struct spacer *s);
+/* Is most that needs room refused now, and why: whose room, and how much. */
+bool space_refuses(const struct nfs4r_core_room *room, char *text, size_t len);
+
 /* ---- recover.c ---- */
 /* Before started(): hand rows, positions, entries to the core. */
 enum nfs4r_status recover_restore(struct nfs4r_engine *eng, const struct nfs4r_store_info *info, char *why);
@@ -476,6 +488,7 @@ struct nfs4r_engine {
 	struct touched *touched;
 	struct set_ids *set_ids;
 	struct promises *promises;
+	struct spacer *spacer;
 	struct ctl *ctl;
 	struct opctx *parked, *active, *remotes; /* remotes: forwarded ones from EXECUTE to EXECUTED or RETRY */
 	pthread_cond_t idle_cond; /* stop: somebody has left an operation */

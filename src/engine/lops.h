@@ -53,6 +53,8 @@ struct nfs4r_lops {
 	enum nfs4r_status (*commit)(void *ctx, const struct nfs4r_lhandle *obj); /* fsync */
 	int (*sync_all)(void *ctx); /* syncfs; 0 or errno value. Used as the checkpoint's sync_files */
 	enum nfs4r_status (*seek)(void *ctx, const struct nfs4r_lhandle *obj, uint64_t off, bool hole, uint64_t *result, bool *eof);
+	/* An open descriptor of the exported directory, which stays the callee's: for the room and the limits of its file system. May be NULL: they are not known. */
+	int (*dir_fd)(void *ctx);
 	/* The object changed under an update that came from a peer: drop what is cached about it. May be NULL. */
 	void (*changed)(void *ctx, const struct nfs4r_oid *oid, bool is_dir);
 };

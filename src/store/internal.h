@@ -282,6 +282,9 @@ struct nfs4r_journal {
 	pthread_cond_t lay_cond;
 	pthread_t lay_thread;
 	bool laying, lay_stop; /* the thread is there; it is to end */
+	pthread_mutex_t spare_lock;
+	int spare_fd; /* -1: there is none */
+	_Atomic uint64_t spare; /* bytes */
 };
 
 struct nfs4r_wbuf { /* records being built, and reused */
@@ -364,6 +367,9 @@ bool nfs4r_jnl_wants_room(struct nfs4r_journal *j, uint64_t ahead); /* lay_lock 
 /* The thread that does it. 0: none. */
 void nfs4r_jnl_ahead_start(struct nfs4r_journal *j, uint64_t ahead);
 void nfs4r_jnl_ahead_stop(struct nfs4r_journal *j);
+/* spare.c */
+void nfs4r_spare_open(struct nfs4r_journal *j);
+bool nfs4r_spare_give(struct nfs4r_journal *j); /* true: there was some, and it is free now */
 enum nfs4r_status nfs4r_jnl_sync(struct nfs4r_journal *j, nfs4r_journal_pos pos);
 /* The record at @pos in a new buffer (free() it), for readers in any thread; NULL when it is not there. */
 uint8_t *nfs4r_jnl_read(struct nfs4r_journal *j, nfs4r_journal_pos pos, struct nfs4r_rec_view *out);

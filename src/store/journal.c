@@ -32,6 +32,8 @@ enum nfs4r_status nfs4r_jnl_init(struct nfs4r_journal *j)
 	pthread_cond_init(&j->sync_done, NULL);
 	pthread_mutex_init(&j->lay_lock, NULL);
 	pthread_cond_init(&j->lay_cond, NULL);
+	pthread_mutex_init(&j->spare_lock, NULL);
+	j->spare_fd = -1;
 	return NFS4R_OK;
 }
 
@@ -44,6 +46,9 @@ void nfs4r_jnl_fini(struct nfs4r_journal *j)
 	pthread_cond_destroy(&j->sync_done);
 	pthread_mutex_destroy(&j->lay_lock);
 	pthread_cond_destroy(&j->lay_cond);
+	pthread_mutex_destroy(&j->spare_lock);
+	if (j->spare_fd >= 0)
+		close(j->spare_fd);
 }
 
 static enum nfs4r_status write_all(int fd, const uint8_t *p, size_t len, off_t at)
@@ -142,6 +147,8 @@ enum nfs4r_status nfs4r_jnl_append(struct nfs4r_journal *j, struct nfs4r_wbuf *w
 		return NFS4R_NOSPC;
 	pthread_mutex_lock(&j->lay_lock);
 	st = append(j, w, pos);
+	if (st == NFS4R_NOSPC && nfs4r_spare_give(j))
+		st = append(j, w, pos);
 	if (j->laying && nfs4r_jnl_wants_room(j, j->ahead_bytes))
 		pthread_cond_signal(&j->lay_cond);
 	pthread_mutex_unlock(&j->lay_lock);

@@ -196,8 +196,10 @@ enum nfs4r_status nfs4r_store_open(const struct nfs4r_store_config *cfg, struct 
 	st = open_dir(s, &made, why);
 	if (st == NFS4R_OK)
 		st = nfs4r_ident_lock(s, cfg->dir, why);
-	if (st == NFS4R_OK)
+	if (st == NFS4R_OK) {
+		nfs4r_spare_open(&s->jnl);
 		st = nfs4r_ident_boot_id(cfg->boot_id, boot_id, why);
+	}
 	if (st == NFS4R_OK)
 		st = nfs4r_recover(s, cfg, boot_id, info, why);
 	if (st == NFS4R_OK)

@@ -251,6 +251,14 @@ struct nfs4r_store_kept {
 };
 void nfs4r_store_kept(struct nfs4r_store *s, uint64_t max_bytes, uint64_t max_age_s, uint64_t now_s, struct nfs4r_store_kept *out);
 
+/*
+ * Room beside the journal for the last updates (log 4.12): an append that finds none takes it. Any thread. keep: about so many bytes, unless there is some already;
+ * false: there is none. give: it is free for others now; false: there was none.
+ */
+bool nfs4r_store_keep_spare(struct nfs4r_store *s, uint64_t bytes);
+bool nfs4r_store_give_spare(struct nfs4r_store *s);
+uint64_t nfs4r_store_spare(const struct nfs4r_store *s); /* bytes */
+
 struct nfs4r_store_stats {
 	uint64_t journal_bytes, segments, appends, syncs, checkpoints, rows_dirty, lmdb_bytes;
 	uint64_t rows_left; /* in memory, too: what a checkpoint is writing, or could not write, or has set aside */

@@ -347,6 +347,35 @@ void net_beyond(struct net *n, nfs4r_server_id s, uint32_t keep)
 	work(n, s);
 }
 
+const struct nfs4r_limits net_no_limits = { .has = NFS4R_HAS_ALL };
+
+static void measured(struct net *n, nfs4r_server_id s, const struct nfs4r_space *space, const struct nfs4r_limits *limits)
+{
+	struct nfs4r_event ev = { .type = NFS4R_EV_SPACE, .space = space, .limits = limits };
+
+	for (nfs4r_server_id i = 1; i <= n->n; i++)
+		ev.stable[i] = nfs4r_core_applied(n->s[s].core, i);
+	step(n, s, &ev);
+	work(n, s);
+}
+
+#define DISK (UINT64_C(1) << 30)
+#define KEPT_BACK 65536
+
+void net_space(struct net *n, nfs4r_server_id s, uint64_t bytes, uint64_t inodes, const struct nfs4r_limits *limits)
+{
+	struct nfs4r_space space = { .tree = { DISK, bytes + KEPT_BACK, KEPT_BACK }, .inodes = { 1000, inodes + 4, 4 }, .store = { DISK, DISK / 2, KEPT_BACK } };
+
+	measured(n, s, &space, limits);
+}
+
+void net_store_space(struct net *n, nfs4r_server_id s, uint64_t bytes)
+{
+	struct nfs4r_space space = { .tree = { DISK, DISK / 2, KEPT_BACK }, .inodes = { 1000, 900, 4 }, .store = { DISK, bytes, KEPT_BACK } };
+
+	measured(n, s, &space, &net_no_limits);
+}
+
 static bool same_version(struct server *a, struct server *b, const struct nfs4r_oid *oid)
 {
 	struct nfs4r_facts x, y;
@@ -961,6 +990,26 @@ struct client *op_setattr(struct net *n, nfs4r_server_id s, const struct nfs4r_o
 	c->op.obj = *f;
 	c->op.attrs.mask = NFS4R_ATTR_MODE;
 	c->op.attrs.mode = mode;
+	return go(n, c);
+}
+
+struct client *op_size(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, uint64_t size)
+{
+	struct client *c = client(n, s, NFS4R_OP_SETATTR);
+
+	c->op.obj = *f;
+	c->op.attrs.mask = NFS4R_ATTR_SIZE;
+	c->op.attrs.size = size;
+	return go(n, c);
+}
+
+struct client *op_xattr(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, const char *name, const void *value, uint32_t len)
+{
+	struct client *c = client(n, s, NFS4R_OP_SETXATTR);
+
+	c->op.obj = *f;
+	c->op.text = strdup(name);
+	c->op.data = nfs4r_buf_copy(value, len);
 	return go(n, c);
 }
 

@@ -118,6 +118,11 @@ void net_let_repair(struct net *n, nfs4r_server_id s, bool ok);
 void net_stable(struct net *n, nfs4r_server_id s);
 void net_newer(struct net *n, nfs4r_server_id s, nfs4r_server_id from, const struct nfs4r_oid *oid); /* @s takes the content of a copy that is newer by the last entry of @from */
 void net_beyond(struct net *n, nfs4r_server_id s, uint32_t keep); /* of each log all but the last @keep entries are beyond the bound */
+/* What @s has measured (log 4.12): bytes above a reserve of 64 KiB, inodes above one of 4, the limits; the journal's disk is another one, with room. */
+void net_space(struct net *n, nfs4r_server_id s, uint64_t bytes, uint64_t inodes, const struct nfs4r_limits *limits);
+/* The same with a journal's disk that has so much, of which 64 KiB are kept back. */
+void net_store_space(struct net *n, nfs4r_server_id s, uint64_t bytes);
+extern const struct nfs4r_limits net_no_limits;
 void net_writers(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, bool open); /* OPENED, CLOSED */
 void net_told(struct net *n, nfs4r_server_id s, nfs4r_server_id by, const struct nfs4r_oid *oid, nfs4r_version version); /* what a READ_ANSWER says */
 void net_finish_apply(struct net *n, nfs4r_server_id s, nfs4r_lsn lsn); /* one of those held */
@@ -130,6 +135,8 @@ struct client *op_link(struct net *n, nfs4r_server_id s, const struct nfs4r_oid 
 struct client *op_rename(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *d, const char *a, const struct nfs4r_oid *d2, const char *b);
 struct client *op_write(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, const char *text, bool under_open);
 struct client *op_setattr(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, uint32_t mode);
+struct client *op_size(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, uint64_t size);
+struct client *op_xattr(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, const char *name, const void *value, uint32_t len);
 struct client *op_close(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f);
 struct client *op_here(struct net *n, nfs4r_server_id s, const struct nfs4r_op *op); /* a copy of it, with here_only */
 struct client *op_claim(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, uint32_t depth);

@@ -283,6 +283,11 @@ static bool print_view_msg(const struct nfs4r_msg *m, char *buf, size_t len)
 	case NFS4R_MSG_JOINED:
 		snprintf(buf, len, " view %llu", (unsigned long long)m->joined.view);
 		return true;
+	case NFS4R_MSG_SPACE:
+		snprintf(buf, len, " applied %s tree %llu/%llu inodes %llu store %llu", lsn_str(m->space.applied), (unsigned long long)m->space.space.tree.free,
+			 (unsigned long long)m->space.space.tree.total, (unsigned long long)m->space.space.inodes.free,
+			 (unsigned long long)m->space.space.store.free);
+		return true;
 	default:
 		return false;
 	}

@@ -87,7 +87,7 @@ static void nonsense_from_peers_is_dropped(void **state)
 
 		for (size_t k = 0; k < 600; k++)
 			p[k] = (uint8_t)(rnd(&s) & (i % 3 ? 3 : 255));
-		m->type = (uint32_t)(rnd(&s) % (NFS4R_MSG_CLOSING + 2));
+		m->type = (uint32_t)(rnd(&s) % (NFS4R_MSG_SPACE + 2));
 		if (m->type == NFS4R_MSG_JOINROWS) /* its rows would be anywhere */
 			m->type = NFS4R_MSG_JOIN;
 		*(uint8_t *)&m->propose.won &= 1; /* the decoder makes sure of that much */
@@ -98,6 +98,7 @@ static void nonsense_from_peers_is_dropped(void **state)
 		*(uint8_t *)&m->heartbeat.caught_up &= 1;
 		*(uint8_t *)&m->heartbeat.joining &= 1;
 		*(uint8_t *)&m->promise.refused &= 1;
+		*(uint8_t *)&m->space.space.shared &= 1;
 		ev.peer = (nfs4r_server_id)(rnd(&s) % 18);
 		if (m->type == NFS4R_MSG_FORWARD || m->type == NFS4R_MSG_FORWARD_ANSWER) {
 			m->op = i % 5 ? calloc(1, sizeof(*m->op)) : NULL;
@@ -133,7 +134,7 @@ static void nonsense_from_peers_is_dropped(void **state)
 				nfs4r_op_fini(u->actions[k].op);
 				free(u->actions[k].op);
 			}
-		if (m->type == NFS4R_MSG_READ || m->type == NFS4R_MSG_READ_ANSWER || m->type == 0 || m->type > NFS4R_MSG_CLOSING)
+		if (m->type == NFS4R_MSG_READ || m->type == NFS4R_MSG_READ_ANSWER || m->type == 0 || m->type > NFS4R_MSG_SPACE)
 			m->type = NFS4R_MSG_ACK;
 		nfs4r_msg_fini(m);
 		free(m);

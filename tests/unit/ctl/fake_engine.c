@@ -307,6 +307,11 @@ enum nfs4r_status nfs4r_core_may_give_up(const struct nfs4r_core *c, nfs4r_serve
 	return s == f->may_give_up ? NFS4R_OK : NFS4R_INVAL;
 }
 
+void nfs4r_core_get_room(const struct nfs4r_core *c, struct nfs4r_core_room *out)
+{
+	*out = of(c)->room;
+}
+
 void nfs4r_core_kept_for(const struct nfs4r_core *c, nfs4r_servers *kept_for, nfs4r_servers *late)
 {
 	*kept_for = of(c)->kept_for;

@@ -47,6 +47,7 @@ struct fake {
 	uint32_t nwaiting; /* operations; waiting[i % 4] of them */
 	struct nfs4r_waiting_info waiting[4];
 	struct nfs4r_core_stats stats; /* but the number of controls and operations */
+	struct nfs4r_core_room room;
 	uint32_t reads, reads_changing; /* the next so many getattr move the version: an update under way */
 };
 

@@ -516,6 +516,35 @@ static void make_grant(void *p)
 	m->grant.clock_ms = 0x0000000123456789;
 }
 
+static void set_room(struct nfs4r_room *r, uint64_t total)
+{
+	r->total = total;
+	r->free = total / 2 + 1;
+	r->reserve = total / 20;
+}
+
+static void make_space(void *p)
+{
+	struct nfs4r_msg *m = p;
+
+	m->type = NFS4R_MSG_SPACE;
+	m->space.applied = 0x0000020000000123;
+	set_room(&m->space.space.tree, 0x0000012345678900);
+	set_room(&m->space.space.inodes, 0x0000000007654321);
+	set_room(&m->space.space.store, 0x0000000987654321);
+	m->space.space.shared = true;
+	m->space.limits.file_max = 0x00000fffffffffff;
+	m->space.limits.xattr_max = 4000;
+	m->space.limits.name_max = 255;
+	m->space.limits.link_max = 65000;
+	m->space.limits.has = NFS4R_HAS_XATTRS | NFS4R_HAS_BYTES;
+}
+
+static void make_space_unknown(void *p)
+{
+	((struct nfs4r_msg *)p)->type = NFS4R_MSG_SPACE;
+}
+
 static void make_prepare(void *p)
 {
 	struct nfs4r_msg *m = p;
@@ -790,6 +819,8 @@ const struct vector vectors[] = {
 	{ "joinrows", VECTOR_MSG, make_joinrows },
 	{ "joinrows_none", VECTOR_MSG, make_joinrows_none },
 	{ "joined", VECTOR_MSG, make_joined },
+	{ "space", VECTOR_MSG, make_space },
+	{ "space_unknown", VECTOR_MSG, make_space_unknown },
 	{ "journal_symlink", VECTOR_JOURNAL, make_journal_symlink },
 	{ "journal_write", VECTOR_JOURNAL, make_journal_write },
 	{ "hello", VECTOR_TRANSPORT, make_hello },

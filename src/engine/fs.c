@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * What a file system has room for, and what it can hold (log 4.12).
+ *
+ * No table of file systems says the same as the file system itself: how large a file may be depends on its block size, what attributes
+ * may take on how it was made. So a file without a name (O_TMPFILE), which no client can see and no crash leaves behind, is tried with. Where
+ * the file system has no such files, or is full, the limits that need one are not known: 0.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/dqblk_xfs.h>
+#include <linux/quota.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "engine/fs.h"
+
+#define XATTR_VALUE_MAX 65536u
+#define XATTR_NAME "user.nfs4r.probe"
+#define LINK_MAX_UNKNOWN 127 /* what the C library says of a file system that it does not know */
+
+#ifndef SYS_quotactl_fd
+#define SYS_quotactl_fd 443
+#endif
+
+bool fs_room(int fd, struct fs_room *out)
+{
+	struct statvfs v;
+	struct stat st;
+
+	memset(out, 0, sizeof(*out));
+	if (fstatvfs(fd, &v) != 0 || fstat(fd, &st) != 0)
+		return false;
+	out->dev = st.st_dev;
+	out->bytes.total = (uint64_t)v.f_blocks * v.f_frsize;
+	out->bytes.free = (uint64_t)v.f_bavail * v.f_frsize;
+	out->inodes.total = v.f_files;
+	out->inodes.free = v.f_files ? v.f_favail : 0;
+	return true;
+}
+
+/* The largest @v up to @max that @may takes; 0: none. Whatever is below one that it takes, it takes, too. */
+static uint64_t largest(bool (*may)(int fd, uint64_t v), int fd, uint64_t max)
+{
+	uint64_t lo = 0, hi = max;
+
+	while (lo < hi) {
+		uint64_t mid = lo + (hi - lo) / 2 + 1;
+
+		if (may(fd, mid))
+			lo = mid;
+		else
+			hi = mid - 1;
+	}
+	return lo;
+}
+
+static bool may_be_long(int fd, uint64_t size)
+{
+	return ftruncate(fd, (off_t)size) == 0;
+}
+
+static bool may_have_value(int fd, uint64_t len)
+{
+	static const uint8_t zeros[XATTR_VALUE_MAX];
+
+	return fsetxattr(fd, XATTR_NAME, zeros, len, 0) == 0;
+}
+
+/* Beyond it a signal would come instead of an error. */
+static uint64_t size_max(void)
+{
+	struct rlimit r;
+
+	return getrlimit(RLIMIT_FSIZE, &r) == 0 && r.rlim_cur != RLIM_INFINITY && r.rlim_cur < INT64_MAX ? r.rlim_cur : INT64_MAX;
+}
+
+static void try_file(int fd, struct nfs4r_limits *l)
+{
+	bool value = may_have_value(fd, 1);
+
+	if (!value && (errno == EOPNOTSUPP || errno == EPERM))
+		l->has &= ~NFS4R_HAS_XATTRS;
+	if (fgetxattr(fd, "system.posix_acl_access", NULL, 0) < 0 && errno == EOPNOTSUPP)
+		l->has &= ~NFS4R_HAS_ACLS;
+	if (value)
+		l->xattr_max = (uint32_t)largest(may_have_value, fd, XATTR_VALUE_MAX);
+	(void)fremovexattr(fd, XATTR_NAME);
+	l->file_max = largest(may_be_long, fd, size_max());
+}
+
+bool fs_limits(int dirfd, struct nfs4r_limits *l)
+{
+	int fd = openat(dirfd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	struct statvfs v;
+	long links;
+
+	memset(l, 0, sizeof(*l));
+	l->has = NFS4R_HAS_ALL;
+	if (fstatvfs(dirfd, &v) == 0)
+		l->name_max = (uint32_t)v.f_namemax;
+	links = fpathconf(dirfd, _PC_LINK_MAX);
+	if (links > LINK_MAX_UNKNOWN)
+		l->link_max = links > UINT32_MAX ? UINT32_MAX : (uint32_t)links;
+	if (faccessat(dirfd, "\xff\xfe", F_OK, AT_SYMLINK_NOFOLLOW) != 0 && (errno == EILSEQ || errno == EINVAL))
+		l->has &= ~NFS4R_HAS_BYTES;
+	if (fd < 0)
+		return false;
+	try_file(fd, l);
+	close(fd);
+	return true;
+}
+
+static long quota_ctl(int fd, unsigned cmd, unsigned type, void *out)
+{
+	return syscall(SYS_quotactl_fd, fd, QCMD(cmd, type), 0, out);
+}
+
+bool fs_has_quotas(int fd)
+{
+	struct fs_quota_stat xfs = { 0 };
+	uint32_t format;
+
+	for (unsigned type = 0; type <= PRJQUOTA; type++)
+		if (quota_ctl(fd, Q_GETFMT, type, &format) == 0)
+			return true;
+	return quota_ctl(fd, Q_XGETQSTAT, 0, &xfs) == 0 && xfs.qs_flags & (FS_QUOTA_UDQ_ENFD | FS_QUOTA_GDQ_ENFD | FS_QUOTA_PDQ_ENFD);
+}

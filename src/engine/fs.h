@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Room and limits of a file system, by a descriptor of a directory in it. Any thread; all may block on the disk. */
+#ifndef NFS4R_ENGINE_FS_H
+#define NFS4R_ENGINE_FS_H
+
+#include <sys/types.h>
+
+#include "base/space.h"
+
+struct fs_room {
+	dev_t dev;
+	struct nfs4r_room bytes, inodes; /* `reserve` is 0 */
+};
+
+/* False: it cannot be told. */
+bool fs_room(int fd, struct fs_room *out);
+/* False: no file could be made to try with, since the file system is full, or has no files without a name: only the length of names and the number of links are known. */
+bool fs_limits(int dirfd, struct nfs4r_limits *l);
+/* Are user, group or project quotas enforced there? False also where the kernel does not say. */
+bool fs_has_quotas(int fd);
+
+#endif

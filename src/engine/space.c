@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The room of this server, for the core, which compares it with what the others told (log 4.12).
+ *
+ * A thread of its own measures, since a disk that hangs may hold it up: twice in a second, and more often while some member has little room.
+ * How far each log was applied is noted before, so that what is in the measurement is never counted as under way too late. Limits are found
+ * once, before the server is heard by others.
+ *
+ * Failure modes: the file system is full at the start, so that nothing can be tried with: the limits found by an earlier start count. A
+ * measurement that fails is left out, and the one before it counts on.
+ *
+ * Set aside for removals (src/store/spare.c): a 64th of the file system of Store, 512 KiB to 64 MiB, while that has more than its reserve.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "engine/engine_int.h"
+#include "engine/fs.h"
+
+#define MEASURE_MS 500
+#define MEASURE_LOW_MS 100
+#define LOW_BYTES (UINT64_C(256) << 20) /* smallest room of all members: measured more often */
+#define RESERVE_MIN (UINT64_C(1) << 30)
+#define RESERVE_INODES 1024
+#define SPARE_SHARE 64
+#define SPARE_MIN (UINT64_C(512) << 10)
+#define SPARE_MAX (UINT64_C(64) << 20)
+
+struct spacer {
+	struct nfs4r_engine *eng;
+	pthread_mutex_t lock;
+	pthread_cond_t cond;
+	pthread_t thread;
+	bool running, stop; /* stop: under lock */
+	int tree_fd, store_fd;
+	struct nfs4r_limits limits;
+	bool refusing; /* the thread's */
+};
+
+static void get_room(struct nfs4r_engine *eng, struct nfs4r_core_room *out)
+{
+	pthread_mutex_lock(&eng->lock);
+	nfs4r_core_get_room(eng->core, out);
+	pthread_mutex_unlock(&eng->lock);
+}
+
+/* ---- measuring; no lock held ---- */
+
+static uint64_t reserve(uint64_t configured, uint64_t total, uint64_t least)
+{
+	uint64_t r = total / 50;
+
+	if (configured)
+		return configured < total / 2 ? configured : total / 2;
+	if (r < least)
+		r = least;
+	return r < total / 20 ? r : total / 20;
+}
+
+static void keep_spare(struct nfs4r_engine *eng, const struct nfs4r_room *store)
+{
+	uint64_t want = store->total / SPARE_SHARE;
+
+	want = want < SPARE_MIN ? SPARE_MIN : want > SPARE_MAX ? SPARE_MAX : want;
+	if (!nfs4r_store_spare(eng->store) && store->free > store->reserve + 2 * want)
+		(void)nfs4r_store_keep_spare(eng->store, want);
+}
+
+static bool measure_all(struct spacer *s, struct nfs4r_space *out)
+{
+	const struct nfs4r_config *cfg = &s->eng->cfg;
+	struct fs_room tree, store;
+
+	if (s->tree_fd < 0 || !fs_room(s->tree_fd, &tree) || !fs_room(s->store_fd, &store))
+		return false;
+	out->tree = tree.bytes;
+	out->tree.reserve = reserve(cfg->free_min, tree.bytes.total, RESERVE_MIN);
+	out->inodes = tree.inodes;
+	out->inodes.reserve = reserve(0, tree.inodes.total, RESERVE_INODES);
+	out->store = store.bytes;
+	out->store.reserve = reserve(cfg->free_min, store.bytes.total, RESERVE_MIN);
+	out->shared = tree.dev == store.dev;
+	keep_spare(s->eng, &out->store);
+	out->store.free += nfs4r_store_spare(s->eng->store);
+	if (out->store.free > out->store.total)
+		out->store.free = out->store.total;
+	return true;
+}
+
+static void measure(struct spacer *s)
+{
+	struct nfs4r_engine *eng = s->eng;
+	struct nfs4r_space space;
+	struct nfs4r_event ev = { .type = NFS4R_EV_SPACE, .space = &space, .limits = &s->limits };
+
+	pthread_mutex_lock(&eng->lock);
+	for (nfs4r_server_id l = 1; l <= NFS4R_SERVERS_MAX; l++)
+		ev.stable[l] = nfs4r_core_applied(eng->core, l);
+	pthread_mutex_unlock(&eng->lock);
+	if (!measure_all(s, &space))
+		return;
+	pthread_mutex_lock(&eng->lock);
+	engine_step(eng, &ev);
+	pthread_mutex_unlock(&eng->lock);
+}
+
+/* ---- saying it ---- */
+
+static void say(struct spacer *s, const struct nfs4r_core_room *room)
+{
+	struct nfs4r_engine *eng = s->eng;
+	char text[300];
+	bool refuses = space_refuses(room, text, sizeof(text));
+
+	if (refuses && !s->refusing)
+		engine_log(eng, NFS4R_LOG_WARN, "volume %s: updates that need room are refused with \"no space\" at all sites: %s; remove files, or give that file system room",
+			   eng->cfg.volume_name, text);
+	else if (!refuses && s->refusing)
+		engine_log(eng, NFS4R_LOG_INFO, "volume %s: there is room again at every server: updates are no longer refused for lack of it", eng->cfg.volume_name);
+	s->refusing = refuses;
+}
+
+/* Quotas are each server's own: what one refuses another has applied. */
+static void say_quotas(struct spacer *s)
+{
+	if (s->tree_fd >= 0 && fs_has_quotas(s->tree_fd))
+		engine_log(s->eng, NFS4R_LOG_WARN,
+			   "volume %s: quotas are enforced on the file system of the exported directory: a server whose quota is smaller than the others' leaves the view when it is reached. "
+			   "Turn them off (quotaoff), or set the same ones at every server", s->eng->cfg.volume_name);
+}
+
+/* ---- the thread ---- */
+
+static uint64_t pause_ms(const struct nfs4r_core_room *room)
+{
+	bool low = (room->bytes.server && room->bytes.room < LOW_BYTES) || (room->store.server && room->store.room < LOW_BYTES);
+
+	return low ? MEASURE_LOW_MS : MEASURE_MS;
+}
+
+/* False: it is to end. */
+static bool rest(struct spacer *s, uint64_t ms)
+{
+	struct timespec ts = after_us(ms * 1000);
+	int rc = 0;
+
+	pthread_mutex_lock(&s->lock);
+	while (!s->stop && rc == 0)
+		rc = pthread_cond_clockwait(&s->cond, &s->lock, CLOCK_MONOTONIC, &ts);
+	bool stop = s->stop;
+	pthread_mutex_unlock(&s->lock);
+	return !stop;
+}
+
+static void *space_thread(void *arg)
+{
+	struct spacer *s = arg;
+	struct nfs4r_core_room room;
+
+	do {
+		measure(s);
+		get_room(s->eng, &room);
+		say(s, &room);
+	} while (rest(s, pause_ms(&room)));
+	return NULL;
+}
+
+struct spacer *space_create(struct nfs4r_engine *eng)
+{
+	struct spacer *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->eng = eng;
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_cond_init(&s->cond, NULL);
+	s->tree_fd = eng->ops->dir_fd ? eng->ops->dir_fd(eng->ctx) : -1;
+	s->store_fd = open(eng->cfg.store_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return s;
+}
+
+void space_begin(struct spacer *s)
+{
+	struct nfs4r_core_room room;
+
+	if (s->tree_fd < 0)
+		return;
+	get_room(s->eng, &room);
+	if (!fs_limits(s->tree_fd, &s->limits) && room.of[s->eng->cfg.rpc.self].limits_known)
+		s->limits = room.of[s->eng->cfg.rpc.self].limits;
+	say_quotas(s);
+	measure(s);
+}
+
+bool space_run(struct spacer *s)
+{
+	s->running = pthread_create(&s->thread, NULL, space_thread, s) == 0;
+	return s->running;
+}
+
+void space_stop(struct spacer *s)
+{
+	if (!s || !s->running)
+		return;
+	pthread_mutex_lock(&s->lock);
+	s->stop = true;
+	pthread_cond_signal(&s->cond);
+	pthread_mutex_unlock(&s->lock);
+	pthread_join(s->thread, NULL);
+	s->running = false;
+}
+
+void space_destroy(struct spacer *s)
+{
+	if (!s)
+		return;
+	if (s->store_fd >= 0)
+		close(s->store_fd);
+	pthread_mutex_destroy(&s->lock);
+	pthread_cond_destroy(&s->cond);
+	free(s);
+}
+
+/* ---- questions ---- */
+
+void nfs4r_volume_room(struct nfs4r_engine *eng, struct nfs4r_volume_room *out)
+{
+	struct nfs4r_core_room room;
+
+	get_room(eng, &room);
+	*out = (struct nfs4r_volume_room){ .bytes_known = room.bytes.server, .inodes_known = room.inodes.server, .bytes = room.bytes.room,
+					   .inodes = room.inodes.room, .limits = room.limits };
+}

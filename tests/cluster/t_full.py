@@ -1,0 +1,136 @@
+#!/usr/bin/python3
+"""
+A volume without room, with programs at three sites (log 4.12). Site 2's file system is smaller than the others': blocks of 1 KiB, few inodes.
+
+In each case clients hear "no space" (or "file too large"), files can be removed at every site within 5 s, and no server stops.
+"""
+import os
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'lib'))
+import bed
+import trees
+
+OPTIONS = ('--rtt', '40ms', '--mem', '384M', '--images', '64M', '--disk', '1=32M', '--disk', '2=32M', '--disk', '3=32M',
+           '--fs', '1=ext4:-b 4096', '--fs', '2=ext4:-b 1024 -N 600', '--fs', '3=ext4:-b 4096')
+XATTR = "/usr/bin/python3 -c 'import os; os.setxattr(\"/nfs/odd\", \"user.odd\", b\"v\" * {})'"
+REMOVAL = 5                 # seconds
+
+
+def refused(b, site, script, error='No space left on device', timeout=60):
+    """It fails, with that error; what it said."""
+    out = b.sh(site, f'({script}) 2>&1 && echo it worked || true', timeout=timeout)
+    bed.expect(error in out and 'it worked' not in out, f'site {site}: {script}\ninstead of "{error}": {out}')
+
+
+def free(b, site, what):
+    return int(b.sh(site, f"/usr/bin/python3 -c 'import os; v = os.statvfs(\"/nfs\"); print(v.{what})'"))
+
+
+def removals_work(b, path):
+    """At each site a file of its own, and none waits."""
+    for s in b.sites:
+        begin = time.monotonic()
+        b.sh(s, f'rm {path}/{s}', timeout=60)
+        took = time.monotonic() - begin
+        bed.expect(took < REMOVAL, f'site {s}: a removal takes {took:.1f} s')
+
+
+def victims(b, path):
+    b.sh(1, f'mkdir -p {path} && for s in {" ".join(map(str, b.sites))}; do echo victim >{path}/$s || exit 1; done')
+
+
+def all_serve(b, path):
+    """There is room again: every site makes a file, and all are members."""
+    bed.eventually(20, lambda: not any(b.ask(s, 'status')['space']['refused'] for s in b.sites), 'updates are refused although there is room')
+    for s in b.sites:
+        b.sh(s, f'mkdir -p {path} && echo {s} >{path}/after.{s}', timeout=60)
+        said = b.ask(s, 'status')
+        bed.expect(said['state'] == 'serving' and len(said['view']['members']) == len(b.sites), f'site {s}: {said["state"]}, {said["view"]["members"]}')
+
+
+def another_file_system_is_smaller(b):
+    refused(b, 1, 'truncate -s 5T /nfs/image', 'File too large')
+    b.sh(1, 'rm -f /nfs/image; echo x >/nfs/odd')
+    refused(b, 3, XATTR.format(3000), 'Argument list too long')
+    b.sh(3, XATTR.format(30))
+    limits = b.ask(1, 'status')['space']['limits']
+    bed.expect(limits['file_bytes']['server'] == 2 and limits['attribute_bytes']['server'] == 2, f'{limits}')
+    all_serve(b, '/nfs/limits')
+    return f'{limits["file_bytes"]["max"]} bytes in a file, {limits["attribute_bytes"]["max"]} in an attribute'
+
+
+def no_inodes(b):
+    victims(b, '/nfs/inodes')
+    refused(b, 1, 'cd /nfs/inodes; i=0; while [ $i -lt 700 ]; do i=$((i+1)); : >f$i || exit 1; done', timeout=100)
+    made = int(b.sh(1, 'ls /nfs/inodes | wc -l'))
+    left = free(b, 3, 'f_favail')
+    bed.expect(made < 600 and left < 30, f'{made} files, and df says that {left} more are possible')
+    removals_work(b, '/nfs/inodes')
+    b.sh(2, 'rm -r /nfs/inodes', timeout=100)
+    all_serve(b, '/nfs/inodes')
+    return f'{made} files'
+
+
+def a_big_file(b):
+    """While small ones are made elsewhere."""
+    victims(b, '/nfs/big')
+    small = b.start_sh(3, 'i=0; while [ $i -lt 100 ]; do i=$((i+1)); echo $i >/nfs/big/small$i 2>/dev/null; sleep 0.1; done; true')
+    refused(b, 1, 'dd if=/dev/urandom of=/nfs/big/big bs=1M count=64 conv=fsync', timeout=150)
+    left = free(b, 2, 'f_bavail * v.f_frsize') >> 10
+    removals_work(b, '/nfs/big')
+    b.sh(3, 'rm /nfs/big/big', timeout=60)
+    small.communicate(timeout=100)
+    all_serve(b, '/nfs/big')
+    b.sh(1, 'rm -r /nfs/big', timeout=100)
+    bed.expect(left < 16000, f'df says that {left} KiB are free when a write was refused')
+    return f'{left} KiB were left'
+
+
+def all_write(b):
+    victims(b, '/nfs/all')
+    script = ('mkdir /nfs/all/d{0}; i=0; full=0; while [ $full -lt 5 ]; do i=$((i+1)); head -c $((30000 + i * 3700 % 90000)) /dev/urandom >/nfs/all/d{0}/f$i 2>/dev/null '
+              '|| full=$((full+1)); done; ls /nfs/all/d{0} | wc -l')
+    writers = [b.start_sh(s, script.format(s)) for s in b.sites]
+    made = [w.communicate(timeout=200)[0].split()[-1] for w in writers]
+    removals_work(b, '/nfs/all')
+    b.sh(2, 'rm -r /nfs/all', timeout=100)
+    all_serve(b, '/nfs/all')
+    return f'{" ".join(made)} files'
+
+
+def filled_by_others(b, site, what):
+    """Something else than clients fills a disk of one server, to the last byte."""
+    path = f'{b.server_dir(site)}/{what}/.ballast'
+    victims(b, '/nfs/one')
+    b.no_controls(30)
+    b.must_in_bed('sh', '-c', f'cat /dev/zero >{path} 2>/dev/null; sync {path}')
+    try:
+        bed.eventually(10, lambda: all(b.ask(s, 'status')['space']['refused'] for s in b.sites), 'nobody says that updates are refused')
+        for s in b.sites:
+            refused(b, s, f'echo more >/nfs/one/more{s} && sync /nfs/one/more{s}')
+        removals_work(b, '/nfs/one')
+    finally:
+        b.must_in_bed('rm', path)
+    all_serve(b, '/nfs/one')
+
+
+def main():
+    report = bed.Report('full')
+    with bed.Bed.own(*OPTIONS) as b:
+        marks = {s: len(b.log(s)) for s in b.sites}
+        report.check('another file system is smaller', another_file_system_is_smaller, b)
+        report.check('no inodes', no_inodes, b)
+        report.check('a big file', a_big_file, b)
+        report.check('programs at all sites', all_write, b)
+        report.check('a disk that something else fills', filled_by_others, b, 2, 'data')
+        report.check('Store is full', filled_by_others, b, 3, 'store')
+        report.check('no server stopped', lambda: bed.expect(not any('stops serving' in b.log(s)[marks[s]:] for s in b.sites), 'one did'))
+        report.check('equal trees', trees.clients_equal, b)
+        report.check('nfs4rctl verify', trees.verify, b)
+    return report.status()
+
+
+if __name__ == '__main__':
+    sys.exit(main())
