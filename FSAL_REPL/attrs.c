@@ -123,7 +123,7 @@ fsal_status_t repl_getattrs(struct fsal_obj_handle *h, struct fsal_attrlist *out
 	repl_open_over();
 	if (repl_permission_of_open(exp, obj, out, &st))
 		return st;
-	st = getattrs(exp, obj, out);
+	st = repl_opened_name_status(obj, getattrs(exp, obj, out));
 	if (FSAL_IS_ERROR(st) && FSAL_TEST_MASK(out->request_mask, ATTR_RDATTR_ERR))
 		out->valid_mask = ATTR_RDATTR_ERR;
 	if (FSAL_IS_ERROR(st)) {

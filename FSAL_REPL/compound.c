@@ -115,6 +115,14 @@ void repl_compound_remember_name(const struct repl_export *exp, const struct nfs
 	strcpy(memory.name[slot].name, rd->name);
 }
 
+void repl_compound_remember_taken(const struct repl_export *exp, const struct nfs4r_oid *dir, const char *name)
+{
+	struct nfs4r_read rd = { .type = NFS4R_RD_LOOKUP, .oid = *dir, .status = NFS4R_EXIST };
+
+	snprintf(rd.name, sizeof(rd.name), "%s", name);
+	repl_compound_remember_name(exp, &rd);
+}
+
 bool repl_compound_recall_name(const struct repl_export *exp, struct nfs4r_read *rd)
 {
 	uint32_t i, n = memory.nnames < REPL_AHEAD_MAX ? memory.nnames : REPL_AHEAD_MAX;
@@ -162,4 +170,13 @@ bool repl_compound_is_handle_of(const nfs_argop4 *op, const struct nfs4r_oid *oi
 
 	return op->argop == NFS4_OP_PUTFH && fh->nfs_fh4_len == offsetof(struct file_handle_v4, fsopaque) + sizeof(*oid) &&
 	       memcmp(h->fsopaque, oid, sizeof(*oid)) == 0;
+}
+
+bool repl_compound_opens_by_name(void)
+{
+	const COMPOUND4args *c = repl_compound_args();
+	uint32_t at = repl_compound_done();
+	const nfs_argop4 *op = c != NULL && at < c->argarray.argarray_len ? &c->argarray.argarray_val[at] : NULL;
+
+	return op != NULL && op->argop == NFS4_OP_OPEN && op->nfs_argop4_u.opopen.claim.claim == CLAIM_NULL;
 }

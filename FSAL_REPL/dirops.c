@@ -80,6 +80,8 @@ static fsal_status_t make(const struct make *m, struct fsal_obj_handle *dir, con
 	if (!FSAL_IS_ERROR(st)) {
 		repl_change_info(op->dir_before, op->dir_after, pre, post);
 		st = wrap_made(exp, op, m->type, out, attrs_out);
+	} else if (st.major == ERR_FSAL_EXIST) {
+		repl_compound_remember_taken(exp, &op->dir, name);
 	}
 out:
 	op_free(op);

@@ -32,10 +32,9 @@ static enum nfs4r_status lookup_oid(struct repl_export *exp, const struct nfs4r_
 	return *here ? repl_lookup_here(exp, dir, name, &rd->result, type) : st;
 }
 
-fsal_status_t repl_lookup(struct fsal_obj_handle *dir, const char *name, struct fsal_obj_handle **out,
-			  struct fsal_attrlist *attrs_out)
+static fsal_status_t lookup_once(struct repl_export *exp, struct fsal_obj_handle *dir, const char *name, struct fsal_obj_handle **out,
+				 struct fsal_attrlist *attrs_out)
 {
-	struct repl_export *exp = repl_cur_export();
 	struct nfs4r_read rd;
 	struct repl_obj *obj;
 	struct nfs4r_row row;
@@ -68,6 +67,28 @@ fsal_status_t repl_lookup(struct fsal_obj_handle *dir, const char *name, struct 
 		repl_obj_release(&obj->handle);
 	else
 		*out = &obj->handle;
+	return st;
+}
+
+/*
+ * The object that a name led to may have been removed before its attributes were read. That says nothing of the name, which may lead to another object by then: a
+ * rename over it leaves no moment without one. So the name is looked up again; MDCACHE would make NOENT of the STALE.
+ */
+#define LOOKUPS_MAX 4
+
+fsal_status_t repl_lookup(struct fsal_obj_handle *dir, const char *name, struct fsal_obj_handle **out,
+			  struct fsal_attrlist *attrs_out)
+{
+	struct repl_export *exp = repl_cur_export();
+	fsal_status_t st = lookup_once(exp, dir, name, out, attrs_out);
+	int i;
+
+	for (i = 1; i < LOOKUPS_MAX && st.major == ERR_FSAL_STALE && !repl_is_gone(exp, &repl_obj(dir)->oid); i++) {
+		repl_compound_forget();
+		st = lookup_once(exp, dir, name, out, attrs_out);
+	}
+	if (i == LOOKUPS_MAX && st.major == ERR_FSAL_STALE)
+		st = fsalstat(ERR_FSAL_DELAY, EAGAIN);
 	return st;
 }
 

@@ -71,6 +71,17 @@ bool repl_check_verifier(struct fsal_obj_handle *h, fsal_verifier_t verifier)
 	return !FSAL_IS_ERROR(st) && matches;
 }
 
+/*
+ * Ganesha looks up the name that an OPEN has, and goes on with the file. If another site removes the file meanwhile, STALE would be no answer to a name: that may lead to
+ * another file by now, or be free to be made. The client has to come again.
+ */
+fsal_status_t repl_opened_name_status(struct repl_obj *obj, fsal_status_t st)
+{
+	if (st.major == ERR_FSAL_STALE && obj->handle.type == REGULAR_FILE && repl_compound_opens_by_name())
+		return fsalstat(ERR_FSAL_DELAY, EAGAIN);
+	return st;
+}
+
 /* Wait a little for the entry that brings the object here. */
 static void wait_arrival(struct repl_export *exp, const struct nfs4r_oid *oid)
 {
@@ -327,7 +338,10 @@ static fsal_status_t found_type(struct repl_export *exp, struct nfs4r_op *op, ob
 	return fsalstat(*type == NO_FILE_TYPE ? ERR_FSAL_DELAY : ERR_FSAL_NO_ERROR, 0);
 }
 
-/* CREATE in a directory. *perm_check: Ganesha has to check permissions for the file, since we did not make it. */
+/*
+ * CREATE in a directory. *perm_check: Ganesha has to check permissions for the file, since we did not make it. What was found in its place may have been removed before it could be
+ * opened: it existed all the same, which is the answer to an exclusive create; any other has to come again.
+ */
 static fsal_status_t create_by_name(struct create_call *call, struct nfs4r_op *op, enum fsal_create_mode mode,
 				    fsal_verifier_t verifier, struct repl_obj **out, struct fsal_attrlist *attrs_out,
 				    bool *perm_check)
@@ -349,7 +363,8 @@ static fsal_status_t create_by_name(struct create_call *call, struct nfs4r_op *o
 		return st;
 	*perm_check = true;
 	*out = repl_obj_new(call->exp, &op->result, type, NULL);
-	return open_found(call->exp, *out, call->state, call->flags, mode, verifier, attrs_out);
+	st = open_found(call->exp, *out, call->state, call->flags, mode, verifier, attrs_out);
+	return st.major == ERR_FSAL_STALE && mode >= FSAL_EXCLUSIVE ? fsalstat(ERR_FSAL_EXIST, EEXIST) : st;
 }
 
 static fsal_status_t open_by_name(struct repl_export *exp, struct fsal_obj_handle *dir, struct state_t *state,
@@ -434,8 +449,13 @@ fsal_status_t repl_open2(struct fsal_obj_handle *h, struct state_t *state, fsal_
 			 fsal_verifier_t verifier, struct fsal_obj_handle **out, struct fsal_attrlist *attrs_out,
 			 bool *caller_perm_check, struct fsal_attrlist *pre, struct fsal_attrlist *post)
 {
-	fsal_status_t st = open_any(repl_cur_export(), h, state, flags, mode, name, in, verifier, out, attrs_out, caller_perm_check, pre, post);
+	struct repl_export *exp = repl_cur_export();
+	fsal_status_t st = open_any(exp, h, state, flags, mode, name, in, verifier, out, attrs_out, caller_perm_check, pre, post);
 
+	if (name == NULL)
+		st = repl_opened_name_status(repl_obj(h), st);
+	else if (st.major == ERR_FSAL_STALE && !repl_is_gone(exp, &repl_obj(h)->oid))
+		st = fsalstat(ERR_FSAL_DELAY, EAGAIN); /* the file, not the directory */
 	if (!FSAL_IS_ERROR(st) && state != NULL)
 		repl_open_begun(state);
 	return st;

@@ -125,6 +125,13 @@ void repl_compound_remember(const struct repl_export *exp, const struct nfs4r_oi
 /* What a LOOKUP at another server said, that this object is meant or none (NOENT); recall fills in the answer of @rd, attributes apart. */
 void repl_compound_remember_name(const struct repl_export *exp, const struct nfs4r_read *rd);
 bool repl_compound_recall_name(const struct repl_export *exp, struct nfs4r_read *rd);
+/*
+ * The primary refused to make this name: it exists. Ganesha looks the name up before it says so (fsal_create() in fsal_helper.c), and would pass on
+ * what the look-up says, NOENT if another site has removed the name meanwhile. For the rest of this request the look-up says EXIST instead.
+ */
+void repl_compound_remember_taken(const struct repl_export *exp, const struct nfs4r_oid *dir, const char *name);
+/* Is this request at an OPEN that names the file? */
+bool repl_compound_opens_by_name(void);
 void repl_compound_forget(void); /* this thread is about to update something */
 const COMPOUND4args *repl_compound_args(void); /* of the request under way; NULL: it is no compound */
 uint32_t repl_compound_done(void); /* so many of its operations are done; 0: it is no compound */
@@ -336,6 +343,8 @@ fsal_status_t repl_open2(struct fsal_obj_handle *h, struct state_t *state, fsal_
 			 enum fsal_create_mode mode, const char *name, struct fsal_attrlist *in,
 			 fsal_verifier_t verifier, struct fsal_obj_handle **out, struct fsal_attrlist *attrs_out,
 			 bool *caller_perm_check, struct fsal_attrlist *pre, struct fsal_attrlist *post);
+/* @st, which came of opening @obj or of asking for its attributes on the way; DELAY if it has gone since the OPEN under way looked up its name. */
+fsal_status_t repl_opened_name_status(struct repl_obj *obj, fsal_status_t st);
 bool repl_check_verifier(struct fsal_obj_handle *h, fsal_verifier_t verifier);
 fsal_openflags_t repl_status2(struct fsal_obj_handle *h, struct state_t *state);
 fsal_status_t repl_reopen2(struct fsal_obj_handle *h, struct state_t *state, fsal_openflags_t flags);

@@ -92,10 +92,28 @@ def removed_while_open(b, report, maker):
     bed.expect(holder.returncode in (0, 1), f'status {holder.returncode}\n{out}')
 
 
-def raw_open(b, path, uid, *opens):
-    r = b.tb('ns', 1, '--', '/usr/bin/python3', os.path.join(bed.LIB, 'raw_open.py'), '10.0.1.1', path, uid, *opens)
-    bed.expect(r.returncode == 0, f'OPEN of {path}: {r.stdout}{r.stderr}')
+def raw(b, site, program, path, *args):
+    r = b.tb('ns', site, '--', '/usr/bin/python3', os.path.join(bed.LIB, program), f'10.0.{site}.1', path, *args)
+    bed.expect(r.returncode == 0, f'{program} of {path}: {r.stdout}{r.stderr}')
     return json.loads(r.stdout)
+
+
+def raw_open(b, path, uid, *opens):
+    return raw(b, 1, 'raw_open.py', path, uid, *opens)
+
+
+def names_that_come_and_go(b, seconds=6):
+    """Made and removed at all sites at once, in a directory that is there: nobody hears that something is not."""
+    d = '/nfs/shared/come_and_go'
+    b.sh(1, f'mkdir {d} && touch {d}/always')
+    bed.everywhere(lambda s: b.sh(s, f'stat {d}/always >/dev/null'), b.sites)
+    said = bed.everywhere(lambda s: json.loads(b.must_py(s, 'names_race.py', d, s, seconds, timeout=120)), b.sites)
+    wrong = [f'site {s}, {w}' for s in b.sites for w in said[s]['wrong']]
+    tries = sum(n for s in b.sites for of in said[s]['tries'].values() for n in of.values())
+    met = sum(of.get('EEXIST', 0) for s in b.sites for of in said[s]['tries'].values())
+    bed.expect(not wrong, '\n'.join(wrong))
+    bed.expect(met >= 20, f'the sites hardly met: {said}')
+    return f'{tries} tries, {met} of them EEXIST'
 
 
 def refused_opens(b):
@@ -185,6 +203,7 @@ def main():
         report.check('storm in shared directories', storm, b, 'storm', 150)
         b.remount('vers=4.2,actimeo=0,lookupcache=none')   # what a client has looked up it may else believe for a minute
         report.check('a relay of three sites', between_sites, b)
+        report.check('names that come and go', names_that_come_and_go, b)
         if not bed.STOCK:       # one server
             report.check('removed as soon as it is made', removed_when_made, b)
         b.remount()
