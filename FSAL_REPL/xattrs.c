@@ -2,8 +2,12 @@
 /*
  * Extended attributes of NFSv4.2 (RFC 8276): the user. name space, its prefix not on the wire. Reading is
  * a read of the engine, setting and removing are updates. Ganesha leaves the permission check to the
- * FSAL, and FSAL_VFS works as root, so it is made here: read permission to see, write permission to change,
- * as for user. attributes on Linux.
+ * FSAL, and FSAL_VFS works as root, so it is made here, as Linux makes it for user. attributes: read permission to see a value,
+ * write permission to change one, none to see the names.
+ *
+ * On Linux only regular files and directories can have user. attributes. Of a FIFO, a socket, a device or a symbolic link
+ * the list is empty, a read finds no attribute, and a change is refused with EPERM; programs that copy whole trees rely on
+ * all three. The attributes of a directory with the sticky bit are changed by its owner and by root alone.
  *
  * Those of an orphan are its local file's, for its holders (control sheet 3.7).
  */
@@ -11,11 +15,42 @@
 
 #define USER_PREFIX "user."
 
-static fsal_status_t check(struct fsal_obj_handle *h, bool write)
+static bool can_have_any(const struct fsal_obj_handle *h)
 {
-	if (h->type != REGULAR_FILE && h->type != DIRECTORY)
-		return fsalstat(ERR_FSAL_PERM, EPERM); /* what Linux says for user. attributes of others */
-	return h->obj_ops->test_access(h, write ? FSAL_WRITE_ACCESS : FSAL_READ_ACCESS, NULL, NULL, false);
+	return h->type == REGULAR_FILE || h->type == DIRECTORY;
+}
+
+static fsal_status_t check_read(struct fsal_obj_handle *h)
+{
+	if (!can_have_any(h))
+		return fsalstat(ERR_FSAL_NOXATTR, ENODATA);
+	return h->obj_ops->test_access(h, FSAL_READ_ACCESS, NULL, NULL, false);
+}
+
+/* The sticky bit of a directory protects its user. attributes, too: else everybody could leave some in /tmp. */
+static fsal_status_t check_sticky(struct fsal_obj_handle *h)
+{
+	struct fsal_attrlist attrs;
+	fsal_status_t st;
+
+	if (h->type != DIRECTORY || op_ctx->creds.caller_uid == 0)
+		return fsalstat(ERR_FSAL_NO_ERROR, 0);
+	fsal_prepare_attrs(&attrs, ATTR_MODE | ATTR_OWNER);
+	st = repl_getattrs(h, &attrs);
+	if (!FSAL_IS_ERROR(st) && (attrs.mode & S_ISVTX) != 0 && attrs.owner != op_ctx->creds.caller_uid)
+		st = fsalstat(ERR_FSAL_PERM, EPERM);
+	fsal_release_attrs(&attrs);
+	return st;
+}
+
+static fsal_status_t check_change(struct fsal_obj_handle *h)
+{
+	fsal_status_t st;
+
+	if (!can_have_any(h))
+		return fsalstat(ERR_FSAL_PERM, EPERM);
+	st = check_sticky(h);
+	return FSAL_IS_ERROR(st) ? st : h->obj_ops->test_access(h, FSAL_WRITE_ACCESS, NULL, NULL, false);
 }
 
 static fsal_status_t set_name(char out[NFS4R_XATTR_NAME_MAX + 1], const xattrkey4 *name)
@@ -57,7 +92,7 @@ fsal_status_t repl_getxattrs(struct fsal_obj_handle *h, xattrkey4 *name, xattrva
 {
 	struct repl_obj *obj = repl_obj(h);
 	struct nfs4r_read rd = { .type = NFS4R_RD_GETXATTR, .oid = obj->oid };
-	fsal_status_t st = check(h, false);
+	fsal_status_t st = check_read(h);
 	uint32_t len;
 
 	if (!FSAL_IS_ERROR(st))
@@ -99,7 +134,7 @@ static fsal_status_t change(struct fsal_obj_handle *h, uint32_t type, const xatt
 	enum nfs4r_status rs;
 	struct nfs4r_op *op;
 	char text[NFS4R_XATTR_NAME_MAX + 1];
-	fsal_status_t st = check(h, true);
+	fsal_status_t st = check_change(h);
 
 	if (!FSAL_IS_ERROR(st))
 		st = set_name(text, name);
@@ -158,12 +193,13 @@ fsal_status_t repl_listxattrs(struct fsal_obj_handle *h, count4 max, nfs_cookie4
 {
 	struct repl_obj *obj = repl_obj(h);
 	struct nfs4r_read rd = { .type = NFS4R_RD_LISTXATTR, .oid = obj->oid };
-	fsal_status_t st = check(h, false);
+	fsal_status_t st;
 	char *flat;
 	size_t len;
 
-	if (FSAL_IS_ERROR(st))
-		return st;
+	if (!can_have_any(h))
+		return repl_obj_is_stale(repl_cur_export(), obj) ? fsalstat(ERR_FSAL_STALE, ESTALE) :
+								   fsal_listxattr_helper("", 0, max, cookie, eof, names);
 	st = read_any(obj, &rd);
 	if (!FSAL_IS_ERROR(st)) {
 		flat = with_prefix(rd.data, &len);
