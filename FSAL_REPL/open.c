@@ -599,15 +599,29 @@ fsal_status_t repl_close2(struct fsal_obj_handle *h, struct state_t *state)
 	return st;
 }
 
+/*
+ * Ganesha's own list has the locks of all clients of this server, and refuses what is in the way before it comes here; below, they become locks of the local file, for programs on
+ * the server's machine. While the file is not here ("pending", or removed before it came) nobody there can have locked it, so the list alone decides.
+ *
+ * DELAY would be wrong: for FSAL_VFS that is what fcntl() says of a lock that another one holds, and Ganesha makes DENIED of it, for LOCKU, too
+ * (state_error_convert() in state_misc.c).
+ */
 fsal_status_t repl_lock_op2(struct fsal_obj_handle *h, struct state_t *state, void *owner, fsal_lock_op_t op,
 			    fsal_lock_param_t *request, fsal_lock_param_t *conflict)
 {
 	struct repl_export *exp = repl_cur_export();
+	struct repl_obj *obj = repl_obj(h);
 	struct fsal_obj_handle *sub;
 	fsal_status_t st;
 
-	sub = repl_obj_sub(exp, repl_obj(h), &st);
-	if (sub != NULL)
+	sub = repl_obj_sub(exp, obj, &st);
+	if (sub != NULL) {
 		REPL_SUBCALL(exp, st = sub->obj_ops->lock_op2(sub, state, owner, op, request, conflict));
-	return st;
+		return st;
+	}
+	if (st.major != ERR_FSAL_DELAY && __atomic_load_n(&obj->opens, __ATOMIC_RELAXED) == 0 && op != FSAL_OP_UNLOCK)
+		return st;
+	if (conflict != NULL)
+		*conflict = (fsal_lock_param_t){ .lock_type = FSAL_NO_LOCK };
+	return fsalstat(ERR_FSAL_NO_ERROR, 0);
 }

@@ -5,8 +5,10 @@ printed: how long until it serves, objects and bytes per second, the longest pau
     t_disk.py                        200 small files
     FILES=5000 BIG=64 t_disk.py      as many, and one of so many MiB
 """
+import json
 import os
 import re
+import subprocess
 import sys
 import time
 
@@ -18,6 +20,7 @@ from t_views import DIR as VIEWS, Probes, longest, others, wait_back, wait_remov
 FILES, BIG = int(os.environ.get('FILES', 200)), int(os.environ.get('BIG', 8))
 DIR, SITE, RETURN_MAX = '/nfs/disk', 3, 1.0
 OPTIONS = ('--rtt', '40ms', *bed.SHORT, '--images', '512M', '--set', 'Durability=commit')
+DENIED = 10010  # NFS4ERR
 LEAST = 30      # objects per second; one after the other they would be 6
 
 
@@ -125,6 +128,33 @@ def no_strays(b):
     in_server(b, 'grep -q precious data/.nfs4r-hold/stray.*; [ ! -e data/precious ]; rm -r data/.nfs4r-hold')
 
 
+def locks_before_the_file(b):
+    """A file that was made at another site, and cannot be brought to this server's disk yet, is locked as any other."""
+    d, free = f'{DIR}/locks', {'lock': 0, 'test by another': DENIED, 'lock by another': DENIED, 'test by the holder': 0, 'unlock': 0, 'test when it is free': 0, 'lock when it is free': 0}
+    b.sh(1, f'mkdir {d}')
+    local = os.path.join(b.server_dir(SITE), 'data', os.path.relpath(d, '/nfs'), 'f')
+    busy = b.start_sh(1, f'echo begins; while [ -e {d} ]; do : >{d}/busy; rm {d}/busy; done')     # so that site 1 makes the file
+    busy.stdout.readline()
+    bed.eventually(10, lambda: b.ask(SITE, 'controls')['controls'], 'site 1 has no control')
+    in_server(b, 'fsfreeze -f data')
+    try:
+        p = subprocess.Popen(b.command('ns', SITE, '--', '/usr/bin/python3', os.path.join(bed.LIB, 'raw_lock.py'), f'10.0.{SITE}.1', '/data' + d[4:], 'f', local),
+                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+        said = p.stdout.readline()
+        in_server(b, 'fsfreeze -u data')
+        bed.expect(said == 'arrive\n', said)
+        got = json.loads(p.communicate(timeout=90)[0])
+    finally:
+        b.inside('sh', '-c', f'cd {b.server_dir(SITE)}; fsfreeze -u data')
+        p.kill()
+        b.sh(1, f'rm -r {d}')
+        busy.wait()
+    bed.expect(got['early'], f'the file came too early: {got}')
+    bed.expect(got['before'] == free, f'before it came: {got["before"]}')
+    want = {'held from before': DENIED, 'unlock': 0, **{f'then {k}': v for k, v in free.items()}, 'last unlock': 0}
+    bed.expect(got['after'] == want, f'when it had come: {got["after"]}')
+
+
 def pauses(b, logs, windows):
     """Two of the three: a client that heard DELAY waits on its own for up to twice as long as it has waited, which may make one pause longer than the servers'."""
     found = sorted((*longest(logs, windows[name], others(b, SITE)), name) for name in windows)
@@ -138,6 +168,7 @@ def main():
     report, windows, logs = bed.Report('disk'), {}, {}
     with bed.Bed.own(*OPTIONS) as b:
         good = report.check('a volume', fill, b) and report.check('an image of its disks is kept', keep_image, b)
+        report.check('locks of a file that has not arrived', locks_before_the_file, b)
         probes = Probes(b) if good else None
         try:
             good = good and report.check('an empty disk', lost, b, 'empty', windows, ['store', 'data'])
