@@ -237,6 +237,7 @@ fsal_status_t repl_wire_to_host(struct fsal_export *e, fsal_digesttype_t type, s
 {
 	if (repl_close_ahead())
 		return fsalstat(ERR_FSAL_DELAY, 0);
+	repl_read_nothing_ahead();
 	return repl_host_to_key(e, desc);
 }
 

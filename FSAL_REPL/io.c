@@ -18,9 +18,12 @@ struct io {
 	struct req_op_context *worker; /* context in which the call came */
 	const void *request; /* of the client */
 	bool bypass;
+	bool nothing; /* READ: only where the end is (read_nothing.c) */
 	fsal_async_cb done;
 	void *caller;
 	struct fsal_io_arg *arg;
+	struct iovec *vec, *client_vec; /* of a READ below: one byte more than the client wants, and what the client wants; or NULL */
+	char next_byte;
 	fsal_status_t st; /* the sub-FSAL's own words */
 	struct nfs4r_cred cred;
 	union {
@@ -29,14 +32,21 @@ struct io {
 	};
 };
 
-/* Bytes asked for. NFSv4 READ says it by the length of its buffers alone. */
-static size_t wanted(const struct fsal_io_arg *arg)
+static size_t iov_bytes(const struct fsal_io_arg *arg)
 {
 	size_t len = 0;
 	int i;
 
 	for (i = 0; i < arg->iov_count; i++)
 		len += arg->iov[i].iov_len;
+	return len;
+}
+
+/* Bytes asked for. NFSv4 READ says it by the length of its buffers alone. */
+static size_t wanted(const struct fsal_io_arg *arg)
+{
+	size_t len = iov_bytes(arg);
+
 	return arg->io_request != 0 ? MIN(len, arg->io_request) : len;
 }
 
@@ -298,14 +308,60 @@ void repl_write2(struct fsal_obj_handle *h, bool bypass, fsal_async_cb done, str
 
 /* ---- READ ---- */
 
+/*
+ * A read ends at the end of the file if not one byte follows it. FSAL_VFS says "end" only of a read that got nothing, and to ask for the size would be another call,
+ * of another moment. So one byte more is read than the client wants, which the client does not get.
+ */
+static void want_next_byte(struct io *io)
+{
+	size_t len = wanted(io->arg);
+	int n = io->arg->iov_count;
+
+	if (io->arg->offset > (uint64_t)INT64_MAX - len - 1 || len != iov_bytes(io->arg))
+		return;
+	io->vec = gsh_malloc((n + 1) * sizeof(*io->vec));
+	memcpy(io->vec, io->arg->iov, n * sizeof(*io->vec));
+	io->vec[n] = (struct iovec){ .iov_base = &io->next_byte, .iov_len = 1 };
+	io->client_vec = io->arg->iov;
+	io->arg->iov = io->vec;
+	io->arg->iov_count = n + 1;
+	if (io->arg->io_request != 0)
+		io->arg->io_request++;
+}
+
+static void drop_next_byte(struct io *io)
+{
+	if (io->vec == NULL)
+		return;
+	io->arg->iov = io->client_vec;
+	io->arg->iov_count--;
+	if (io->arg->io_request != 0)
+		io->arg->io_request--;
+	gsh_free(io->vec);
+	io->vec = NULL;
+}
+
+/* The one byte that was asked for in place of none. */
+static void keep_nothing(struct io *io)
+{
+	if (!io->nothing)
+		return;
+	io->arg->end_of_file = io->arg->io_amount == 0;
+	io->arg->io_amount = 0;
+}
+
 static void sub_read_done(struct fsal_obj_handle *sub, fsal_status_t st, void *arg, void *caller)
 {
 	struct io *io = caller;
 	struct fsal_export *layer = op_ctx->fsal_export;
+	size_t asked = wanted(io->arg);
 
-	/* VFS says "end" only of a read that got nothing; Ganesha would ask for the size, or the client would read once more. */
-	if (!FSAL_IS_ERROR(st) && io->arg->io_amount < wanted(io->arg))
-		io->arg->end_of_file = true;
+	drop_next_byte(io);
+	if (!FSAL_IS_ERROR(st)) {
+		io->arg->end_of_file = io->arg->io_amount < asked;
+		io->arg->io_amount = MIN(io->arg->io_amount, wanted(io->arg));
+		keep_nothing(io);
+	}
 	repl_attr_cache_drop(io->exp->attr_cache, &io->obj->oid); /* its access time may have moved */
 	op_ctx->fsal_export = &io->exp->export;
 	io->done(&io->obj->handle, st, io->arg, io->caller);
@@ -323,6 +379,7 @@ static void read_here(struct io *io)
 
 	sub = repl_obj_is_stale(exp, io->obj) ? NULL : repl_obj_sub(exp, io->obj, &st);
 	if (sub != NULL) {
+		want_next_byte(io);
 		REPL_SUBCALL(exp, sub->obj_ops->read2(sub, io->bypass, sub_read_done, io->arg, io));
 	} else {
 		if (repl_obj_is_stale(exp, io->obj))
@@ -362,6 +419,7 @@ static void read_done(void *arg, struct nfs4r_read *rd, bool local)
 	if (rd->status == NFS4R_OK) {
 		scatter(io->arg, rd->data);
 		io->arg->end_of_file = rd->eof;
+		keep_nothing(io);
 	}
 	nfs4r_read_fini(rd);
 	answer(io, st);
@@ -371,6 +429,7 @@ void repl_read2(struct fsal_obj_handle *h, bool bypass, fsal_async_cb done, stru
 {
 	struct io *io = io_new(h, bypass, done, arg, caller);
 
+	io->nothing = repl_read_nothing();
 	repl_compound_forget(); /* the request may go on on another thread, and come back */
 	if (arg->info != NULL) { /* READ_PLUS */
 		answer(io, fsalstat(ERR_FSAL_NOTSUPP, ENOTSUP));

@@ -89,6 +89,7 @@ fsal_status_t repl_lookup(struct fsal_obj_handle *dir, const char *name, struct 
 	}
 	if (i == LOOKUPS_MAX && st.major == ERR_FSAL_STALE)
 		st = fsalstat(ERR_FSAL_DELAY, EAGAIN);
+	repl_read_nothing_ahead();
 	return st;
 }
 

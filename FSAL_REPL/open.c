@@ -458,6 +458,7 @@ fsal_status_t repl_open2(struct fsal_obj_handle *h, struct state_t *state, fsal_
 		st = fsalstat(ERR_FSAL_DELAY, EAGAIN); /* the file, not the directory */
 	if (!FSAL_IS_ERROR(st) && state != NULL)
 		repl_open_begun(state);
+	repl_read_nothing_ahead();
 	return st;
 }
 

@@ -382,6 +382,11 @@ void repl_open_over(void); /* if this request has opened something, that is answ
 void repl_open_failed(const struct state_t *state); /* it will not get its number */
 void repl_close_over(const struct state_t *state);
 
+/* READs of 0 bytes (read_nothing.c); on the thread of the request, never block. */
+
+void repl_read_nothing_ahead(void); /* the operation under way makes an object of ours the current one */
+bool repl_read_nothing(void); /* the READ under way asks for 0 bytes, and for one in place of that */
+
 /* ---- extended attributes (xattrs.c; the sub-FSAL's side: sub_xattrs.c) ---- */
 
 fsal_status_t repl_getxattrs(struct fsal_obj_handle *h, xattrkey4 *name, xattrvalue4 *value);

@@ -102,6 +102,23 @@ def raw_open(b, path, uid, *opens):
     return raw(b, 1, 'raw_open.py', path, uid, *opens)
 
 
+def ends_of_files(b):
+    """A READ that ends at the end of the file says so, of 0 bytes, too: whichever server has the file, and at any other one."""
+    reads = {'0,10': [True, '0123456789'], '4,6': [True, '456789'], '0,9': [False, '012345678'], '0,11': [True, '0123456789'], '10,4': [True, ''], '12,4': [True, ''],
+             '0,0': [False, ''], '9,0': [False, ''], '10,0': [True, ''], '12,0': [True, '']}
+    b.sh(1, 'mkdir -p /nfs/raw && : >/nfs/raw/empty')
+    for when in ('controlled by site 1', 'uncontrolled'):
+        b.sh(1, 'printf 0123456789 >/nfs/raw/ten')
+        if when == 'uncontrolled':
+            b.no_controls(30)
+        for site in [1] if bed.STOCK else (1, 2):
+            said = raw(b, site, 'raw_read.py', '/data/raw/ten', *reads)
+            wrong = {r: got for (r, want), got in zip(reads.items(), said) if got != want}
+            bed.expect(not wrong, f'{when}, at site {site}: {wrong}')
+            said = raw(b, site, 'raw_read.py', '/data/raw/empty', '0,0', '0,1')
+            bed.expect(said == [[True, '']] * 2, f'{when}, an empty file at site {site}: {said}')
+
+
 def names_that_come_and_go(b, seconds=6):
     """Made and removed at all sites at once, in a directory that is there: nobody hears that something is not."""
     d = '/nfs/shared/come_and_go'
@@ -210,6 +227,7 @@ def main():
         report.check('opens that are refused cut nothing', refused_opens, b)
         if not bed.STOCK:       # which lets them cut, has no extended attributes, and one site
             report.check('opens for reading that cut', opens_that_read, b)
+            report.check('ends of files', ends_of_files, b)
             for maker in (1, 3):
                 report.check(f'removed while open, made at site {maker}', removed_while_open, b, report, maker)
             report.check('closes beside a reader', closes_beside_a_reader, b)
