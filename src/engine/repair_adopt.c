@@ -9,11 +9,14 @@
  * An old store knows handles of files that are gone. A file system may give such a handle again, to a file that this repair makes for another object, and two objects would
  * share one file. So whether a handle leads to its object is asked before anything is made, and what is gone stays gone.
  *
- * Failure modes: what cannot be looked up, or has several names here, is not taken; the object is then made in the hidden directory, and what has its name is a stray
+ * A file with several names here is taken for the object that has one of them at the source; its other names then become those at the source (repair_tree.c). What cannot be changed afterwards
+ * has to be the same already: the target of a symbolic link, the number of a device (repair_fetch.c).
+ *
+ * Failure modes: what cannot be looked up is not taken; the object is then made in the hidden directory, and what has its name is a stray
  * (repair_tree.c). The source goes away: the repair fails and is tried again.
  *
- * Invariant: one local object is taken for one object of the volume: each handle here has one owner in the store, each name is looked at once, nothing is taken that the store knows
- * already, and what waits in the hidden directory belongs to the object whose name it has there.
+ * Invariant: one local object is taken for one object of the volume: each handle here has one owner in the store, each name is looked at once, of several objects whose names lead to one file here only one
+ * gets it, nothing is taken that the store knows already, and what waits in the hidden directory belongs to the object whose name it has there.
  */
 #include <stdlib.h>
 
@@ -103,6 +106,8 @@ struct adopt {
 	struct repair *r; /* only read, but for what was found */
 	pthread_mutex_t lock;
 	struct level here, below; /* below, and what objects were found: under lock */
+	struct repair_obj **linked; /* found, with several names here; under lock */
+	uint32_t nlinked, linked_cap;
 	_Atomic uint32_t next;
 	_Atomic int st; /* the first that is not OK; who sets it says why */
 	char why[sizeof(((struct repair *)0)->why)];
@@ -116,40 +121,78 @@ static bool add(struct level *l, const struct nfs4r_oid *oid, const struct nfs4r
 	return true;
 }
 
-/* Is what has the name here of that type, and nothing that is known under another name? */
-static bool may_be(struct repair *r, const struct nfs4r_lhandle *dirh, const struct nfs4r_dirent *d, struct nfs4r_lhandle *h)
+/* Is what has the name here of that type, and nothing that is known under another name? *linked: it has several names here. */
+static bool may_be(struct repair *r, const struct nfs4r_lhandle *dirh, const struct nfs4r_dirent *d, struct nfs4r_lhandle *h, bool *linked)
 {
 	struct nfs4r_engine *eng = r->eng;
 	struct nfs4r_attrs a = { 0 };
 	struct nfs4r_oid known;
 	bool yes;
 
-	if (d->type != NFS4R_TYPE_DIR && d->type != NFS4R_TYPE_FILE)
-		return false;
+	*linked = false;
 	if (eng->ops->lookup(eng->ctx, dirh, d->name.s, h) != NFS4R_OK)
 		return false;
 	if (nfs4r_by_handle(eng, h, &known))
 		return d->type == NFS4R_TYPE_DIR && nfs4r_oid_eq(&known, &d->oid);
-	yes = eng->ops->getattr(eng->ctx, h, &a) == NFS4R_OK && a.type == d->type && (a.type == NFS4R_TYPE_DIR || a.nlink == 1);
+	yes = eng->ops->getattr(eng->ctx, h, &a) == NFS4R_OK && a.type == d->type;
+	*linked = a.type != NFS4R_TYPE_DIR && a.nlink > 1;
 	nfs4r_buf_put(a.acl);
 	return yes;
 }
 
+static bool note_linked(struct adopt *w, struct repair_obj *o)
+{
+	if (!NFS4R_ROOM(w->linked, w->nlinked, w->linked_cap))
+		return false;
+	w->linked[w->nlinked++] = o;
+	return true;
+}
+
 /* False: no memory. */
-static bool take(struct adopt *w, const struct nfs4r_dirent *d, const struct nfs4r_lhandle *h)
+static bool take(struct adopt *w, const struct nfs4r_dirent *d, const struct nfs4r_lhandle *h, bool linked)
 {
 	struct repair_obj *o = repair_find(w->r, &d->oid, w->r->n);
 	bool ok = true;
 
 	pthread_mutex_lock(&w->lock);
-	if (o && !o->found) { /* else it was moved meanwhile, and found at its other place */
+	if (o && !o->found) { /* else it was found under another name, or moved meanwhile and found at its other place */
 		o->found = malloc(sizeof(*o->found));
 		if (o->found)
 			*o->found = *h;
-		ok = o->found && (d->type != NFS4R_TYPE_DIR || add(&w->below, &d->oid, h));
+		ok = o->found && (d->type != NFS4R_TYPE_DIR || add(&w->below, &d->oid, h)) && (!linked || note_linked(w, o));
 	}
 	pthread_mutex_unlock(&w->lock);
 	return ok;
+}
+
+static int by_found(const void *a, const void *b)
+{
+	const struct repair_obj *x = *(struct repair_obj *const *)a, *y = *(struct repair_obj *const *)b;
+	int order = (int)x->found->len - (int)y->found->len;
+
+	if (!order)
+		order = memcmp(x->found->b, y->found->b, x->found->len);
+	return order ? order : nfs4r_oid_cmp(&x->oid, &y->oid);
+}
+
+/* Names that lead to one file here belong to several objects at the source: the first of them gets it. */
+static void settle_linked(struct adopt *w)
+{
+	struct nfs4r_lhandle *last = NULL;
+
+	if (w->nlinked)
+		qsort(w->linked, w->nlinked, sizeof(*w->linked), by_found);
+	for (uint32_t i = 0; i < w->nlinked; i++) {
+		struct repair_obj *o = w->linked[i];
+
+		if (last && last->len == o->found->len && memcmp(last->b, o->found->b, last->len) == 0) {
+			free(o->found);
+			o->found = NULL;
+		} else {
+			last = o->found;
+		}
+	}
+	free(w->linked);
 }
 
 static enum nfs4r_status adopt_names(struct adopt *w, struct repair *r, const struct place *p)
@@ -160,8 +203,9 @@ static enum nfs4r_status adopt_names(struct adopt *w, struct repair *r, const st
 
 	for (uint32_t i = 0; i < n && st == NFS4R_OK; i++) {
 		struct nfs4r_lhandle h;
+		bool linked;
 
-		if (may_be(r, &p->h, &names[i], &h) && !take(w, &names[i], &h))
+		if (may_be(r, &p->h, &names[i], &h, &linked) && !take(w, &names[i], &h, linked))
 			st = NFS4R_NOMEM;
 	}
 	free(names);
@@ -200,6 +244,7 @@ enum nfs4r_status repair_adopt(struct repair *r)
 		w.below = (struct level){ .v = NULL };
 		free(done.v);
 	}
+	settle_linked(&w);
 	memcpy(r->why, w.why, sizeof(r->why));
 	free(w.here.v);
 	pthread_mutex_destroy(&w.lock);

@@ -190,6 +190,27 @@ static bool is_here(struct nfs4r_engine *eng, const struct nfs4r_lhandle *h, uin
 	return here;
 }
 
+/* What was found has the type of the object. Has it what cannot be changed afterwards, too? */
+static bool is_same(struct nfs4r_engine *eng, const struct fetched *f, const char *linktext)
+{
+	char here[NFS4R_PATH_MAX + 1];
+	uint32_t len = NFS4R_PATH_MAX;
+	struct nfs4r_attrs a = { 0 };
+	bool same;
+
+	switch (f->head.row.type) {
+	case NFS4R_TYPE_SYMLINK:
+		return eng->ops->readlink(eng->ctx, f->found, here, &len) == NFS4R_OK && len == strlen(linktext) && memcmp(here, linktext, len) == 0;
+	case NFS4R_TYPE_CHR:
+	case NFS4R_TYPE_BLK:
+		same = eng->ops->getattr(eng->ctx, f->found, &a) == NFS4R_OK && a.rdev_major == f->head.attrs.rdev_major && a.rdev_minor == f->head.attrs.rdev_minor;
+		nfs4r_buf_put(a.acl);
+		return same;
+	default:
+		return true;
+	}
+}
+
 /* The local object, made in the hidden directory when there is none. */
 static enum nfs4r_status local_object(struct repair *r, const struct nfs4r_oid *oid, struct fetched *f)
 {
@@ -201,15 +222,15 @@ static enum nfs4r_status local_object(struct repair *r, const struct nfs4r_oid *
 	nfs4r_handle(eng, oid, &f->h);
 	if (!f->gone && is_here(eng, &f->h, f->head.row.type))
 		return NFS4R_OK;
-	if (f->found && is_here(eng, f->found, f->head.row.type)) {
+	if (f->head.row.type == NFS4R_TYPE_SYMLINK)
+		st = fetch_linktext(r, oid, text);
+	if (st == NFS4R_OK && f->found && is_here(eng, f->found, f->head.row.type) && is_same(eng, f, text)) {
 		f->h = *f->found;
 		return NFS4R_OK;
 	}
 	a.acl = NULL;
 	a.type = f->head.row.type;
 	a.mask = NFS4R_ATTR_TYPE | (f->head.attrs.mask & (NFS4R_ATTR_MODE | NFS4R_ATTR_UID | NFS4R_ATTR_GID | NFS4R_ATTR_RDEV));
-	if (a.type == NFS4R_TYPE_SYMLINK)
-		st = fetch_linktext(r, oid, text);
 	return st == NFS4R_OK ? hold_make(eng, oid, &a, text, &f->h) : st;
 }
 

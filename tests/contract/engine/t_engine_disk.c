@@ -356,6 +356,131 @@ static void a_lost_store(void **state)
 	as_before(c, &t);
 }
 
+/* By name and inode. */
+static void list_inodes(struct site *s, char *out, size_t len)
+{
+	shell(out, len, "cd %s && find . -name .nfs4r-hold -prune -o ! -type d -printf '%%P %%i\\n' | sort", s->data);
+}
+
+/* Server 3 loses its store and starts name; what is made at the others meanwhile: @meanwhile. */
+static void lose_store(struct cluster *c, void (*meanwhile)(struct cluster *c, struct tree *t), struct tree *t)
+{
+	go_away(c);
+	if (meanwhile)
+		meanwhile(c, t);
+	lose(c, true, false);
+	cluster_start(c, 3);
+	wait_repaired(c);
+	wait_all_serve(c);
+	cluster_settle(c);
+}
+
+static void several_names(struct cluster *c, struct tree *t)
+{
+	make(&c->site[3], NFS4R_OP_SYMLINK, &t->dir, "other link");
+	for (int i = 10; i < 20; i++) {
+		char name[40];
+
+		snprintf(name, sizeof(name), "name%d", i);
+		assert_int_equal(site_link(&c->site[1], &t->f[i], &t->root, name), NFS4R_OK);
+		assert_int_equal(site_link(&c->site[1], &t->f[i], &t->dir, name), NFS4R_OK);
+	}
+	cluster_settle(c);
+}
+
+/* All of it is taken for what it is, whatever it is and however many names it has. */
+static void a_lost_store_with_all_kinds_of_objects(void **state)
+{
+	struct cluster *c = *state;
+	struct site *s = &c->site[3];
+	char before[4096], after[4096];
+	struct tree t;
+
+	plant(c, &t);
+	several_names(c, &t);
+	list_inodes(s, before, sizeof(before));
+	assert_non_null(strstr(before, "dir/fifo "));
+	lose_store(c, NULL, &t);
+	list_inodes(s, after, sizeof(after));
+	assert_string_equal(after, before);
+	expect_shell("", "ls -A %s | grep nfs4r", s->data);
+	assert_int_equal(times_said(s, "is in the exported directory and not in the volume"), 0);
+	as_before(c, &t);
+}
+
+static void change_names(struct cluster *c, struct tree *t)
+{
+	assert_int_equal(site_remove(&c->site[1], &t->root, "name10"), NFS4R_OK); /* one of three */
+	assert_int_equal(site_remove(&c->site[1], &t->root, "name11"), NFS4R_OK); /* one of three, and another one instead */
+	assert_int_equal(site_link(&c->site[1], &t->f[11], &t->root, "instead"), NFS4R_OK);
+	assert_int_equal(site_link(&c->site[2], &t->f[2], &t->root, "second"), NFS4R_OK); /* the first of its kind */
+	assert_int_equal(site_remove(&c->site[2], &t->dir, "f12"), NFS4R_OK); /* two of three */
+	assert_int_equal(site_remove(&c->site[2], &t->root, "name12"), NFS4R_OK);
+}
+
+static void inode_of(struct site *s, const char *name, char *out, size_t len)
+{
+	shell(out, len, "stat -c %%i %s/%s", s->data, name);
+	assert_int_not_equal(out[0], '\0');
+}
+
+static void expect_inode(struct site *s, const char *name, const char *want)
+{
+	char got[40];
+
+	inode_of(s, name, got, sizeof(got));
+	assert_string_equal(got, want);
+}
+
+/* Names came and went meanwhile: the file stays the one that it was. */
+static void a_lost_store_and_names_that_changed(void **state)
+{
+	struct cluster *c = *state;
+	struct site *s = &c->site[3];
+	char f10[40], f11[40], f12[40];
+	struct tree t;
+
+	plant(c, &t);
+	several_names(c, &t);
+	inode_of(s, "dir/f10", f10, sizeof(f10));
+	inode_of(s, "dir/f11", f11, sizeof(f11));
+	inode_of(s, "dir/f12", f12, sizeof(f12));
+	lose_store(c, change_names, &t);
+	expect_inode(s, "dir/f10", f10);
+	expect_inode(s, "dir/f11", f11);
+	expect_inode(s, "instead", f11);
+	expect_inode(s, "dir/name12", f12);
+	expect_shell("", "ls -A %s | grep nfs4r", s->data);
+	as_before(c, &t);
+}
+
+/*
+ * What lies there is not what it should be: two names of one file belong to two objects, a name of several leads to another file, a symbolic link leads elsewhere,
+ * a FIFO is another one, and somebody gave a file one more name.
+ */
+static void a_lost_store_and_a_tree_that_was_changed(void **state)
+{
+	struct cluster *c = *state;
+	struct site *s = &c->site[3];
+	char one[40], two[40];
+	struct tree t;
+
+	plant(c, &t);
+	several_names(c, &t);
+	must_shell("cd %s && ln -f dir/f20 dir/f21 && rm dir/name13 && echo other >dir/name13 && ln -sfn elsewhere link && rm dir/fifo && mknod dir/fifo p && ln dir/f22 mine", s->data);
+	lose_store(c, NULL, &t);
+	inode_of(s, "dir/f20", one, sizeof(one));
+	inode_of(s, "dir/f21", two, sizeof(two));
+	assert_string_not_equal(one, two);
+	expect_content(s, &t.f[20], "f20");
+	expect_content(s, &t.f[21], "f21");
+	expect_content(s, &t.f[13], "f13");
+	expect_shell("elsewhere\nother\n", "cd %s/.nfs4r-hold && (readlink stray.* ; cat stray.* 2>/dev/null)", s->data);
+	assert_int_equal(times_said(s, "is in the exported directory and not in the volume"), 2);
+	must_shell("rm -r %s/.nfs4r-hold", s->data);
+	as_before(c, &t);
+}
+
 /* Never distributed as deletions. */
 static void a_lost_tree(void **state)
 {
@@ -552,6 +677,9 @@ int main(void)
 		T(an_empty_disk_interrupted_heard_early, setup_commit),
 		T(a_source_that_starts_anew, setup_commit),
 		T(a_lost_store, setup_local),
+		T(a_lost_store_with_all_kinds_of_objects, setup_local),
+		T(a_lost_store_and_names_that_changed, setup_local),
+		T(a_lost_store_and_a_tree_that_was_changed, setup_local),
 		T(a_lost_tree, setup_commit),
 		T(an_old_store, setup_commit),
 		T(an_old_store_and_tree, setup_local),
