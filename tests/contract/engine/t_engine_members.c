@@ -225,7 +225,7 @@ static void one_is_taken_out_and_hears_it(void **state)
 	cluster_stop(c, 3);
 	cluster_start(c, 3); /* it knows */
 	serves_nothing(&c->site[3], &f);
-	refused(take_out(c, 1, 3, false), "server 3: it is no server of this volume");
+	refused(take_out(c, 1, 3, false), "server 3 is none of this volume's servers");
 	refused(take_out(c, 1, 2, false), "no majority without it");
 	/* And back again, with what it had: that is compared, and nothing of it counts. */
 	add_and_wait(c, 1, 3, SET3(1, 2, 3));
@@ -655,7 +655,7 @@ static void what_cannot_be_is_refused_with_a_remedy(void **state)
 	struct cluster *c = *state;
 
 	refused(add(c, 1, 2), "server 2: it is a server of this volume already");
-	refused(take_out(c, 1, 5, false), "server 5: it is no server of this volume");
+	refused(take_out(c, 1, 5, false), "server 5 is none of this volume's servers");
 	refused(take_out(c, 1, 1, false), "ask another member");
 	wait_voters(c, SET3(1, 2, 3));
 }
