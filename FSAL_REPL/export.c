@@ -171,6 +171,21 @@ static void compare_keys(struct nfs4r_rpc_config *rpc)
 	nfs4r_rpc_compare(rpc, "Pseudo", CTX_PSEUDOPATH(op_ctx), false);
 }
 
+/* Of which directories the volume is made: where they lie is looked at before anything is opened in them. */
+static fsal_status_t check_places(const struct repl_export *exp)
+{
+	struct nfs4r_config *cfg = &repl_module.cfg;
+	char why[512] = "";
+
+	if (strlen(exp->path) >= sizeof(cfg->export_dir))
+		return refuse("its Path is longer than 1023 bytes; write a shorter one");
+	snprintf(cfg->export_dir, sizeof(cfg->export_dir), "%s", exp->path);
+	snprintf(cfg->recovery_dir, sizeof(cfg->recovery_dir), "%s", nfs_param.nfsv4_param.recov_root ? nfs_param.nfsv4_param.recov_root : "");
+	if (nfs4r_places_check(cfg, why, sizeof(why)) != NFS4R_OK)
+		return refuse(why);
+	return fsalstat(ERR_FSAL_NO_ERROR, 0);
+}
+
 static fsal_status_t start_engine(struct repl_export *exp)
 {
 	struct nfs4r_config *cfg = &repl_module.cfg;
@@ -238,6 +253,9 @@ fsal_status_t repl_create_export(struct fsal_module *fsal, void *node, struct co
 		st = refuse("its Path cannot be opened as a directory");
 		goto free;
 	}
+	st = check_places(exp);
+	if (FSAL_IS_ERROR(st))
+		goto free;
 	st = make_sub_export(exp, node, err);
 	if (FSAL_IS_ERROR(st))
 		goto free;

@@ -128,5 +128,12 @@ bad "owners cached above" '/Use_Cached_Owner_On_Owner_Override/d' 'Use_Cached_Ow
 bad "missing names cached above" 's/Trust_Readdir_Negative_Cache = false/Trust_Readdir_Negative_Cache = true/' 'Trust_Readdir_Negative_Cache = false'
 bad "no Server_Scope" '/Server_Scope/d' 'Server_Scope = '
 bad "delegations" 's/Delegations = false/Delegations = true/' 'Delegations = false'
+bad "Store in the exported directory" 's#Store = "[^"]*"#Store = "/srv/nfs4r/data/store"#' 'Store = .* lies in the exported directory .*write a directory outside it'
+bad "exported directory in Store" 's#Store = "[^"]*"#Store = "/srv/nfs4r"#; s#/srv/nfs4r"#'"$TMP"'"#' 'Path = .* lies in Store'
+bad "Control_Socket in the exported directory" 's#Control_Socket = "[^"]*"#Control_Socket = "/srv/nfs4r/data/s"#' 'Control_Socket = .* lies in the exported directory'
+bad "Conflicts in the exported directory" 's%# Conflicts = "[^"]*"%Conflicts = "/srv/nfs4r/data/lost"%' 'Conflicts = .* lies in the exported directory'
+bad "RecoveryRoot in the exported directory" 's#RecoveryBackend = fs;#RecoveryRoot = "/srv/nfs4r/data/rec";#' 'RecoveryRoot = .* lies in the exported directory'
+bad "Path on /proc" 's#Path = "[^"]*"#Path = "/proc/sys"#' 'Path = .*lasting file handles'
+bad "Path of the whole machine" 's#Path = "[^"]*"#Path = "/"#' 'a directory of its own'
 bad "nothing below" '/^		FSAL {/,/^		}/d' 'FSAL'
 exit $FAILED

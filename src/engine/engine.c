@@ -6,10 +6,14 @@
  * -> timers -> what is in doubt -> undecided entries. Stop runs it backwards; what is still under way ends as DELAY for its client and
  * is in the journal.
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "engine/engine_int.h"
+#include "engine/places.h"
 
 #define LISTEN_WAIT_MS 15000 /* a machine that starts gets its addresses, and its name service, in some seconds */
 #define JOURNAL_AHEAD (1u << 20) /* of zeros behind the journal's end: some thousand small updates, and all the disk that an idle volume loses */
@@ -312,6 +316,18 @@ static enum nfs4r_status open_store(struct nfs4r_engine *eng, struct nfs4r_store
 	return st;
 }
 
+/* It is this process's alone, whatever other configurations say. */
+static enum nfs4r_status open_export(struct nfs4r_engine *eng, char *why)
+{
+	if (!eng->cfg.export_dir[0])
+		return NFS4R_OK;
+	eng->export_fd = open(eng->cfg.export_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (eng->export_fd >= 0)
+		return places_lock(eng->export_fd, &eng->cfg, why, 512);
+	snprintf(why, 512, "the exported directory %.300s cannot be opened: %s", eng->cfg.export_dir, strerror(errno));
+	return NFS4R_BADCONFIG;
+}
+
 static enum nfs4r_status begin(struct nfs4r_engine *eng, const struct nfs4r_store_info *info, char *why)
 {
 	enum nfs4r_status st = recover_restore(eng, info, why);
@@ -437,6 +453,7 @@ enum nfs4r_status nfs4r_engine_start(const struct nfs4r_config *cfg, const struc
 	eng->log = log;
 	eng->log_ctx = log_ctx;
 	eng->next_timer_ms = UINT64_MAX;
+	eng->export_fd = -1;
 	eng->started_at_ms = now_ms();
 	if (!eng->cfg.conflicts_dir[0])
 		snprintf(eng->cfg.conflicts_dir, sizeof(eng->cfg.conflicts_dir), "%.1000s/conflicts", cfg->store_dir);
@@ -444,6 +461,8 @@ enum nfs4r_status nfs4r_engine_start(const struct nfs4r_config *cfg, const struc
 	init_locks(eng);
 	snprintf(why, 512, "out of memory");
 	st = open_store(eng, &info, why);
+	if (st == NFS4R_OK)
+		st = open_export(eng, why);
 	if (st == NFS4R_OK)
 		st = make_core(eng, &info);
 	if (st == NFS4R_OK)
@@ -564,6 +583,8 @@ void nfs4r_engine_stop(struct nfs4r_engine *eng)
 	pthread_cond_destroy(&eng->idle_cond);
 	pthread_mutex_destroy(&eng->checkpoint_lock);
 	pthread_mutex_destroy(&eng->lock);
+	if (eng->export_fd >= 0)
+		close(eng->export_fd);
 	free(eng);
 }
 

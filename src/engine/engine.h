@@ -19,6 +19,8 @@ enum nfs4r_directory_reads { NFS4R_DIRECTORY_READS_STRICT = 1, NFS4R_DIRECTORY_R
 struct nfs4r_config {
 	char volume_name[64];
 	char store_dir[1024];
+	char export_dir[1024];	  /* path of the exported directory, for what is done with it by name (places.h); empty: nothing */
+	char recovery_dir[1024];  /* where Ganesha keeps its clients' names; empty: somewhere else. Compared with the others only */
 	char control_socket[108]; /* Unix socket for nfs4rctl; empty = none */
 	struct nfs4r_rpc_config rpc; /* self, volume UUID, export id, fsid, servers, security */
 	enum nfs4r_directory_reads directory_reads;
@@ -65,6 +67,11 @@ struct nfs4r_config {
 void nfs4r_config_init(struct nfs4r_config *cfg);
 /* NFS4R_OK or BADCONFIG with a text that names the key, what is wrong and what to write. Pure. */
 enum nfs4r_status nfs4r_config_check(const struct nfs4r_config *cfg, char *why, size_t why_len);
+/*
+ * Whether the directories of @cfg may lie where they do: not in one another, not in another volume's, the exported one on a file system that can carry a
+ * copy. Changes nothing. NFS4R_OK; or NFS4R_BADCONFIG, NFS4R_NOMEM with a text that names the key and what to write. Blocks on the disk.
+ */
+enum nfs4r_status nfs4r_places_check(const struct nfs4r_config *cfg, char *why, size_t why_len);
 
 struct nfs4r_engine;
 

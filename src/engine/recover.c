@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "engine/engine_int.h"
+#include "engine/places.h"
 
 struct restore {
 	struct nfs4r_engine *eng;
@@ -189,12 +190,27 @@ bool recover_is_strange(const struct nfs4r_engine *eng, char *why, size_t len)
  */
 static enum nfs4r_status first_use(struct nfs4r_engine *eng, char *why)
 {
+	if (eng->export_fd >= 0 && !eng->cfg.import && places_whose(eng->export_fd, &eng->cfg, why, 512) != NFS4R_OK)
+		return NFS4R_MISMATCH;
 	if (!recover_is_strange(eng, why, 512))
 		return nfs4r_store_set_handle(eng->store, &eng->root, eng->root_handle.b, eng->root_handle.len);
 	return view_memory(eng) == NFS4R_MEMORY_KNOWN ? NFS4R_NOTEMPTY : NFS4R_OK;
 }
 
-enum nfs4r_status recover_root(struct nfs4r_engine *eng, const struct nfs4r_store_info *info, char *why)
+/* Nobody else is to export it from now on. */
+static void mark_root(struct nfs4r_engine *eng)
+{
+	struct nfs4r_lhandle known;
+	int err = 0;
+
+	if (eng->export_fd >= 0 && nfs4r_store_handle(eng->store, &eng->root, known.b))
+		err = places_mark(eng->export_fd, &eng->cfg);
+	if (err)
+		engine_log(eng, NFS4R_LOG_WARN, "volume %s: the exported directory cannot be marked as this server's copy (%s): nothing keeps another export, without REPL, "
+			   "from serving it; run the server as root with CAP_SYS_ADMIN, on a file system with trusted extended attributes", eng->cfg.volume_name, strerror(err));
+}
+
+static enum nfs4r_status take_root(struct nfs4r_engine *eng, const struct nfs4r_store_info *info, char *why)
 {
 	struct nfs4r_lhandle *root = &eng->root_handle, known;
 	char found[NFS4R_NAME_MAX + 1] = "";
@@ -222,8 +238,17 @@ enum nfs4r_status recover_root(struct nfs4r_engine *eng, const struct nfs4r_stor
 	snprintf(eng->found, sizeof(eng->found), "%s", found);
 	if (st == NFS4R_OK)
 		st = first_use(eng, why);
-	if (st != NFS4R_OK && st != NFS4R_NOTEMPTY)
+	if (st != NFS4R_OK && st != NFS4R_NOTEMPTY && st != NFS4R_MISMATCH)
 		snprintf(why, 512, "the exported directory cannot be taken into use: %s", nfs4r_status_str(st));
+	return st;
+}
+
+enum nfs4r_status recover_root(struct nfs4r_engine *eng, const struct nfs4r_store_info *info, char *why)
+{
+	enum nfs4r_status st = take_root(eng, info, why);
+
+	if (st == NFS4R_OK)
+		mark_root(eng);
 	return st;
 }
 

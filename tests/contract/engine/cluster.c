@@ -90,6 +90,7 @@ enum nfs4r_status cluster_try_start(struct cluster *c, int id, char *why)
 	nfs4r_config_init(&cfg);
 	cfg.rpc.warm_bytes = 0; /* tests count what is sent */
 	snprintf(cfg.volume_name, sizeof(cfg.volume_name), "data");
+	snprintf(cfg.export_dir, sizeof(cfg.export_dir), "%s", s->data);
 	snprintf(cfg.store_dir, sizeof(cfg.store_dir), "%s", s->store);
 	snprintf(cfg.control_socket, sizeof(cfg.control_socket), "%s/ctl%d", c->dir, id);
 	cfg.import = s->import;
