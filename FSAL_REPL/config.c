@@ -27,7 +27,7 @@ struct raw {
 	uint32_t security, directory_reads, durability, give_up, retention_time;
 	uint64_t retention_bytes, free_min;
 	bool import, deep, stale_reads;
-	uint32_t op_wait, close_wait, stop_wait, idle, repeat, checkpoint, executors, appliers, connections;
+	uint32_t op_wait, close_wait, stop_wait, restart_pause, idle, repeat, checkpoint, executors, appliers, connections;
 	uint32_t deep_idle, read_idle, revoke_wait, revoke_turn, promote_after, deep_plus_after, contested, share_reads;
 	uint32_t lease, silence, drift;
 	uint64_t payload, window, warm;
@@ -92,6 +92,7 @@ static struct config_item repl_params[] = {
 	CONF_ITEM_UI32("Op_Wait", 0, UINT32_MAX, 1000, raw, op_wait),
 	CONF_ITEM_UI32("Close_Wait", 0, UINT32_MAX, 30000, raw, close_wait),
 	CONF_ITEM_UI32("Stop_Wait", 0, UINT32_MAX, 30000, raw, stop_wait),
+	CONF_ITEM_UI32("Restart_Pause", 0, UINT32_MAX, 60000, raw, restart_pause),
 	CONF_ITEM_UI32("Control_Idle", 0, UINT32_MAX, 1000, raw, idle),
 	CONF_ITEM_BOOL("Deep_Control", true, raw, deep),
 	CONF_ITEM_UI32("Deep_Idle", 0, UINT32_MAX, 1000, raw, deep_idle),
@@ -168,6 +169,7 @@ static const struct {
 	{ "Op_Wait", offsetof(struct raw, op_wait), false, 100, 60000 },
 	{ "Close_Wait", offsetof(struct raw, close_wait), false, 1000, 600000 },
 	{ "Stop_Wait", offsetof(struct raw, stop_wait), false, 0, 600000 },
+	{ "Restart_Pause", offsetof(struct raw, restart_pause), false, 0, 600000 },
 	{ "Control_Idle", offsetof(struct raw, idle), false, 10, 600000 },
 	{ "Deep_Idle", offsetof(struct raw, deep_idle), false, 10, 600000 },
 	{ "Read_Idle", offsetof(struct raw, read_idle), false, 0, 60000 },
@@ -262,6 +264,7 @@ static bool convert(struct nfs4r_config *cfg, struct raw *raw, char *why, size_t
 	cfg->op_wait_ms = raw->op_wait;
 	cfg->close_wait_ms = raw->close_wait;
 	cfg->stop_wait_ms = raw->stop_wait;
+	cfg->restart_pause_ms = raw->restart_pause;
 	cfg->idle_ms = raw->idle;
 	cfg->deep_control = raw->deep;
 	cfg->deep_idle_ms = raw->deep_idle;

@@ -9,7 +9,7 @@
  * the daemon and its other exports go on. One volume, hence one REPL export, per process.
  *
  * The store lies outside the exported directory; the engine's threads are started here, but what they
- * call below waits until the daemon is up (context.c).
+ * call below waits until the daemon is up (context.c), and so does the first word to the other servers.
  */
 #include "repl.h"
 #include "mdcache_ext.h"
@@ -96,6 +96,44 @@ static void unwise_above(void)
 			 nfs_param.nfsv4_param.expired_client_threshold);
 }
 
+/*
+ * Whether Ganesha will get its NFS port, which it asks for only when all exports are made, and ends without. Asked the same way: SO_REUSEADDR, IPv6 for
+ * both where the machine has it.
+ */
+static fsal_status_t check_nfs_port(void)
+{
+	const struct sockaddr *bound = (const struct sockaddr *)&nfs_param.core_param.bind_addr;
+	struct sockaddr_in6 a6 = { .sin6_family = AF_INET6, .sin6_port = htons(nfs_param.core_param.port[P_NFS]) };
+	struct sockaddr_in a4 = { .sin_family = AF_INET, .sin_port = a6.sin6_port };
+	int fd, one = 1, err = 0;
+	char why[256];
+
+	if (nfs_init_wait_timeout(0) == 0)
+		return fsalstat(ERR_FSAL_NO_ERROR, 0); /* it has it */
+	if (bound->sa_family == AF_INET)
+		a4.sin_addr = ((const struct sockaddr_in *)bound)->sin_addr;
+	else if (bound->sa_family == AF_INET6)
+		a6.sin6_addr = ((const struct sockaddr_in6 *)bound)->sin6_addr;
+	fd = bound->sa_family == AF_INET && a4.sin_addr.s_addr != INADDR_ANY ? -1 : socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	bool v6 = fd >= 0;
+	if (!v6)
+		fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return fsalstat(ERR_FSAL_NO_ERROR, 0);
+	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	if (bind(fd, v6 ? (struct sockaddr *)&a6 : (struct sockaddr *)&a4, v6 ? sizeof(a6) : sizeof(a4)) != 0)
+		err = errno;
+	close(fd);
+	if (err != EADDRINUSE && err != EADDRNOTAVAIL)
+		return fsalstat(ERR_FSAL_NO_ERROR, 0); /* Ganesha says it */
+	if (err == EADDRINUSE)
+		snprintf(why, sizeof(why), "NFS_Port = %u is in use by another process (the kernel's NFS server, another Ganesha): stop that one, or write another "
+			 "NFS_Port in NFS_CORE_PARAM", nfs_param.core_param.port[P_NFS]);
+	else
+		snprintf(why, sizeof(why), "Bind_addr is no address of this machine: write one of its own in NFS_CORE_PARAM, or leave Bind_addr out");
+	return refuse(why);
+}
+
 static fsal_status_t check_config(void)
 {
 	const char *why;
@@ -105,7 +143,7 @@ static fsal_status_t check_config(void)
 	if (repl_module.exp != NULL)
 		return refuse("there is a REPL export already; one daemon serves one volume, so remove one of them");
 	why = wrong_above(op_ctx->ctx_export);
-	return why != NULL ? refuse(why) : fsalstat(ERR_FSAL_NO_ERROR, 0);
+	return why != NULL ? refuse(why) : check_nfs_port();
 }
 
 /* ---- making ---- */

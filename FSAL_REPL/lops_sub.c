@@ -152,6 +152,11 @@ static enum nfs4r_status lops_listxattr(void *ctx, const struct nfs4r_lhandle *o
 	return v.status;
 }
 
+static bool lops_ready(void *ctx)
+{
+	return repl_wait_ready(ctx);
+}
+
 const struct nfs4r_lops repl_lops = {
 	.root = repl_lops_root,
 	.lookup = repl_lops_lookup,
@@ -174,5 +179,6 @@ const struct nfs4r_lops repl_lops = {
 	.sync_all = repl_lops_sync_all,
 	.seek = repl_lops_seek,
 	.dir_fd = repl_lops_dir_fd,
+	.ready = lops_ready,
 	.changed = repl_lops_changed,
 };

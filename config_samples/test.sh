@@ -102,6 +102,7 @@ bad "Peer_Security misspelt" 's/Peer_Security = none/Peer_Security = nine/' 'Pee
 bad "unknown key" 's/Import = false/Imports = false/' 'Imports'
 bad "Op_Wait out of range" 's/Op_Wait = 1000/Op_Wait = 5/' 'Op_Wait'
 bad "Stop_Wait out of range" 's/Stop_Wait = 30000/Stop_Wait = 900000/' 'Stop_Wait'
+bad "Restart_Pause out of range" 's/Restart_Pause = 60000/Restart_Pause = 900000/' 'Restart_Pause'
 bad "Window too small" 's/Window = 33554432/Window = 10/' 'Window'
 bad "Peer_Warm_Up out of range" 's/Peer_Warm_Up = 16777216/Peer_Warm_Up = 9999999999/' 'Peer_Warm_Up'
 bad "no Peer_Connections" 's/Peer_Connections = 4/Peer_Connections = 0/' 'Peer_Connections'

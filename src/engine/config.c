@@ -34,6 +34,7 @@ void nfs4r_config_init(struct nfs4r_config *cfg)
 	cfg->payload_bytes_max = 64u << 20;
 	cfg->window_bytes = 32u << 20;
 	cfg->retention_s = 30 * 86400;
+	cfg->restart_pause_ms = 60000;
 }
 
 static const struct nfs4r_endpoint *find(const struct nfs4r_rpc_config *rpc, nfs4r_server_id id)
@@ -146,6 +147,8 @@ enum nfs4r_status nfs4r_config_check(const struct nfs4r_config *cfg, char *why, 
 					 "servers' network private: only configured addresses are let in");
 	if (cfg->checkpoint_ms < 100 || cfg->checkpoint_ms > 600000)
 		return bad(why, why_len, "REPL: Checkpoint_Interval must be 100 to 600000 ms");
+	if (cfg->restart_pause_ms > 600000)
+		return bad(why, why_len, "REPL: Restart_Pause must be 0 to 600000 ms");
 	if (cfg->op_wait_ms < 100 || cfg->op_wait_ms > 60000)
 		return bad(why, why_len, "REPL: Op_Wait must be 100 to 60000 ms");
 	if (cfg->executors < 1 || cfg->executors > 256 || cfg->appliers < 1 || cfg->appliers > 256)

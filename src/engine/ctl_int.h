@@ -59,7 +59,7 @@ struct ctl_facts { /* what status says; copied under eng->lock */
 	struct nfs4r_rpc_servers list;
 	uint64_t lease_left_ms; /* 0: none */
 	nfs4r_lsn end;
-	char halted[200], import_state[200];
+	char halted[200], import_state[200], starting[160];
 	bool ready;
 	uint64_t loss_entries, loss_bytes, loss_age_ms; /* own updates that no majority holds */
 	struct {

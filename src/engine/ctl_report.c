@@ -87,6 +87,7 @@ void ctl_collect(struct nfs4r_engine *eng, struct ctl_facts *f)
 	f->lease_left_ms = lease_left(eng);
 	f->end = nfs4r_core_own_end(eng->core);
 	memcpy(f->halted, eng->halted, sizeof(f->halted));
+	memcpy(f->starting, eng->starting, sizeof(f->starting));
 	memcpy(f->import_state, eng->import_state, sizeof(f->import_state));
 	f->ready = eng->ready;
 	ctl_seals_collect(eng, f);
@@ -102,12 +103,15 @@ static void set_state(const struct nfs4r_engine *eng, json_t *out, const struct 
 
 	json_object_set_new(out, "state",
 			    json_string(f->halted[0] ? "halted" :
+					f->starting[0] ? "starting" :
 					recovers     ? "recovering" :
 					view	     ? view :
 					importing    ? "importing" :
 						       "serving"));
 	if (f->halted[0])
 		json_object_set_new(out, "why", text(f->halted));
+	else if (f->starting[0])
+		json_object_set_new(out, "why", text(f->starting));
 	else if (!recovers && view)
 		json_object_set_new(out, "why", text(view_why));
 	else if (f->import_state[0])

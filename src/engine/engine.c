@@ -2,8 +2,8 @@
 /*
  * Life of the engine, the core's tree port, and the questions about objects.
  *
- * Start: store (lock, journal, incarnation) -> core (rows, positions) -> helpers -> the exported directory -> started() -> transport
- * -> timers -> what is in doubt -> undecided entries. Stop runs it backwards; what is still under way ends as DELAY for its client and
+ * Start: store (lock, journal, incarnation) -> core (rows, positions) -> helpers -> the exported directory -> started() -> transport, held
+ * -> timers -> what is in doubt -> undecided entries -> when nothing can fail any more, the transport begins (online.c). Stop runs it backwards; what is still under way ends as DELAY for its client and
  * is in the journal.
  */
 #include <errno.h>
@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "engine/engine_int.h"
+#include "engine/online.h"
 #include "engine/places.h"
 
 #define LISTEN_WAIT_MS 15000 /* a machine that starts gets its addresses, and its name service, in some seconds */
@@ -375,6 +376,7 @@ static enum nfs4r_status start_transport(struct nfs4r_engine *eng, struct nfs4r_
 	cfg.views.silence_ms = eng->cfg.silence_ms;
 	cfg.views.drift_permille = eng->cfg.drift_permille;
 	cfg.durability = eng->cfg.durability;
+	cfg.held = true;
 	compare_keys(eng, &cfg);
 	servers_go_online(eng, &cfg);
 	/* A connection that is silent for longer is of no use to anybody, and after a cut a new one is quicker than TCP's growing timers. */
@@ -421,6 +423,7 @@ static void init_locks(struct nfs4r_engine *eng)
 	pthread_cond_init(&eng->idle_cond, NULL);
 	pthread_cond_init(&eng->timer_cond, NULL);
 	pthread_cond_init(&eng->step_cond, NULL);
+	pthread_cond_init(&eng->online_cond, NULL);
 	pthread_cond_init(&eng->checkpoint_cond, NULL);
 }
 
@@ -479,6 +482,11 @@ enum nfs4r_status nfs4r_engine_start(const struct nfs4r_config *cfg, const struc
 	}
 	recover_intents(eng, &info);
 	begin_work(eng);
+	st = online_begin(eng, why);
+	if (st != NFS4R_OK) {
+		nfs4r_engine_stop(eng);
+		return st;
+	}
 	eng->working = true;
 	*out = eng;
 	return NFS4R_OK;
@@ -491,6 +499,7 @@ static void stop_threads(struct nfs4r_engine *eng)
 	pthread_cond_broadcast(&eng->timer_cond);
 	ops_wake(eng);
 	pthread_mutex_unlock(&eng->lock);
+	online_stop(eng);
 	pthread_mutex_lock(&eng->checkpoint_lock);
 	pthread_cond_broadcast(&eng->checkpoint_cond);
 	pthread_mutex_unlock(&eng->checkpoint_lock);
@@ -579,6 +588,7 @@ void nfs4r_engine_stop(struct nfs4r_engine *eng)
 	locks_destroy(eng->locks);
 	pthread_cond_destroy(&eng->timer_cond);
 	pthread_cond_destroy(&eng->step_cond);
+	pthread_cond_destroy(&eng->online_cond);
 	pthread_cond_destroy(&eng->checkpoint_cond);
 	pthread_cond_destroy(&eng->idle_cond);
 	pthread_mutex_destroy(&eng->checkpoint_lock);

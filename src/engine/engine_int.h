@@ -498,6 +498,11 @@ struct nfs4r_engine {
 	_Atomic nfs4r_servers servers; /* of the volume, this one included unless it was taken out: servers.c */
 	struct nfs4r_rpc_servers list; /* the same with their addresses; under lock */
 	struct nfs4r_oid root;
+	/* online.c */
+	pthread_t online_tid;
+	pthread_cond_t online_cond;
+	bool online_running;
+	char starting[160];	  /* under lock: why it does not take part yet; empty = it does */
 	int export_fd;		  /* on the exported directory by its path; -1 = its path is not known */
 	struct nfs4r_lhandle root_handle;
 	char found[NFS4R_NAME_MAX + 1]; /* in the exported directory before the store took it into use; empty: nothing, or long ago */

@@ -55,6 +55,11 @@ struct nfs4r_lops {
 	enum nfs4r_status (*seek)(void *ctx, const struct nfs4r_lhandle *obj, uint64_t off, bool hole, uint64_t *result, bool *eof);
 	/* An open descriptor of the exported directory, which stays the callee's: for the room and the limits of its file system. May be NULL: they are not known. */
 	int (*dir_fd)(void *ctx);
+	/*
+	 * Blocks until the daemon that this server is a part of has started as a whole: only then does the server join the others. False: it never will.
+	 * On a thread of the engine. May be NULL: it has.
+	 */
+	bool (*ready)(void *ctx);
 	/* The object changed under an update that came from a peer: drop what is cached about it. May be NULL. */
 	void (*changed)(void *ctx, const struct nfs4r_oid *oid, bool is_dir);
 };

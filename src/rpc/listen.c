@@ -30,7 +30,7 @@ static int listen_on(struct nfs4r_rpc *rpc, const struct sockaddr_storage *addr)
 	rpc->nlisteners++;
 	err = uv_tcp_bind(l, (const struct sockaddr *)addr, 0);
 	rpc_tune(rpc, (uv_handle_t *)l); /* what is accepted inherits it */
-	return err ? err : uv_listen((uv_stream_t *)l, 64, rpc_accepted);
+	return err ? err : uv_listen((uv_stream_t *)l, RPC_BACKLOG, rpc_accepted);
 }
 
 static bool not_here(int err)

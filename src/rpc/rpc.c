@@ -13,12 +13,14 @@
  * uv_async_send. No lock is held while an event is called.
  */
 #include <assert.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 
 #include "rpc/rpc_internal.h"
 #include "xdr_map.h"
@@ -229,12 +231,51 @@ static uint64_t at_least(uint64_t v, uint64_t min)
 	return v < min ? min : v;
 }
 
+static enum nfs4r_status thread_start(struct nfs4r_rpc *rpc, char *why)
+{
+	sigset_t all, old;
+	int err;
+
+	/* Signals are the process's own business. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	err = pthread_create(&rpc->thread, NULL, rpc_thread, rpc);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	rpc->running = !err;
+	return err ? rpc_bad_config(why, "no thread for the transport: %s", strerror(err)) : NFS4R_OK;
+}
+
+static int listener_fd(struct nfs4r_rpc *rpc, uint32_t i)
+{
+	uv_os_fd_t fd;
+
+	return uv_fileno((uv_handle_t *)&rpc->listeners[i], &fd) == 0 ? fd : -1;
+}
+
+/* Until begin: what listens keeps its address and port, and takes no calls. */
+static enum nfs4r_status hold(struct nfs4r_rpc *rpc, char *why)
+{
+	for (uint32_t i = 0; i < rpc->nlisteners; i++)
+		if (listener_fd(rpc, i) >= 0 && shutdown(listener_fd(rpc, i), SHUT_RD) != 0 && errno != ENOTCONN)
+			return rpc_bad_config(why, "cannot stop listening: %s", strerror(errno));
+	return NFS4R_OK;
+}
+
+enum nfs4r_status nfs4r_rpc_begin(struct nfs4r_rpc *rpc, char *why)
+{
+	if (rpc->running)
+		return NFS4R_OK;
+	/* One that has no descriptor, or could not be bound, is of an address that this machine does not have. */
+	for (uint32_t i = 0; i < rpc->nlisteners; i++)
+		if (uv_is_active((uv_handle_t *)&rpc->listeners[i]) && listen(listener_fd(rpc, i), RPC_BACKLOG) != 0)
+			return rpc_bad_config(why, "cannot listen on port %u any more: %s; stop what has it now, and restart", rpc->self.port, strerror(errno));
+	return thread_start(rpc, why);
+}
+
 static enum nfs4r_status loop_start(struct nfs4r_rpc *rpc, char *why)
 {
 	uint64_t silence = rpc->cfg.silence_ms, tick;
 	enum nfs4r_status st;
-	sigset_t all, old;
-	int err;
 
 	rpc->ping_ms = at_least(silence / 4 < 1000 ? silence / 4 : 1000, 10);
 	rpc->handshake_ms = at_least(silence < 5000 ? silence : 5000, 50);
@@ -251,12 +292,7 @@ static enum nfs4r_status loop_start(struct nfs4r_rpc *rpc, char *why)
 	uv_timer_start(&rpc->tick, rpc_tick, 0, tick);
 	if (rpc_warm_init(rpc) != NFS4R_OK)
 		return rpc_bad_config(why, "no memory for the transport");
-	/* Signals are the process's own business. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	err = pthread_create(&rpc->thread, NULL, rpc_thread, rpc);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return err ? rpc_bad_config(why, "no thread for the transport: %s", strerror(err)) : NFS4R_OK;
+	return rpc->cfg.held ? hold(rpc, why) : thread_start(rpc, why);
 }
 
 enum nfs4r_status nfs4r_rpc_start(const struct nfs4r_rpc_config *cfg,
@@ -306,8 +342,13 @@ void nfs4r_rpc_stop(struct nfs4r_rpc *rpc)
 	if (!rpc)
 		return;
 	atomic_store(&rpc->stopping, true);
-	uv_async_send(&rpc->wake);
-	pthread_join(rpc->thread, NULL);
+	if (rpc->running) {
+		uv_async_send(&rpc->wake);
+		pthread_join(rpc->thread, NULL);
+	} else {
+		rpc_close_all(rpc);
+		uv_run(&rpc->loop, UV_RUN_DEFAULT);
+	}
 	uv_loop_close(&rpc->loop);
 	rpc_free(rpc);
 }

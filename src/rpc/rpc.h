@@ -58,6 +58,7 @@ struct nfs4r_rpc_config {
 	struct nfs4r_endpoint servers[NFS4R_SERVERS_MAX]; /* self included: its entry is where to listen */
 	uint64_t view;		  /* the view that says who the servers are; 0: the configuration does, and must be equal on all */
 	nfs4r_servers gone;	  /* taken out of the volume: what they are told when they call */
+	bool held;		     /* start takes the address and port, and no more: nfs4r_rpc_begin() does the rest */
 	uint32_t connect_retry_ms;   /* default 250 */
 	uint32_t listen_wait_ms;     /* so long start waits for its own name, address or port, when they are not there yet; default 0 */
 	uint32_t silence_ms;	     /* nothing received for so long (keep-alives are sent): connection is dropped; default 10000 */
@@ -88,6 +89,12 @@ void nfs4r_rpc_config_init(struct nfs4r_rpc_config *cfg);
 void nfs4r_rpc_compare(struct nfs4r_rpc_config *cfg, const char *key, const char *value, bool differs);
 /* Listens and starts connecting. On error nothing runs, and @why (at least 256 bytes) names what to do. */
 enum nfs4r_status nfs4r_rpc_start(const struct nfs4r_rpc_config *cfg, const struct nfs4r_rpc_events *ev, struct nfs4r_rpc **out, char *why);
+
+/*
+ * Listens and starts connecting, after a start with cfg.held: until then whoever calls is turned away by the kernel. Once. NFS4R_OK, also without cfg.held;
+ * NFS4R_BADCONFIG: the port is not free any more, or no thread can be made, and @why (at least 256 bytes) says which.
+ */
+enum nfs4r_status nfs4r_rpc_begin(struct nfs4r_rpc *rpc, char *why);
 
 struct nfs4r_rpc_servers {
 	uint64_t view;	    /* as in nfs4r_rpc_config */

@@ -32,6 +32,7 @@
 #define RPC_STALL_MS 300 /* without an acknowledgement, and three round trips: a connection of several that stands still */
 #define RPC_TURN_BYTES (4u << 20) /* written for one lane before the others have their turn */
 #define RPC_BACKOFF_MAX_MS 5000
+#define RPC_BACKLOG 64
 #define RPC_LINGER_MS 1000	  /* time for a REFUSED to be read before the connection closes */
 #define RPC_RESOLVE_MS 5000
 #define RPC_STRANGERS_MAX 16	  /* connections from addresses of no server: they hear why they are refused */
@@ -199,6 +200,7 @@ struct nfs4r_rpc {
 	uint64_t ping_ms, handshake_ms, ticked_ms;
 	struct rpc_log_slot log_slots[RPC_LOG_SLOTS];
 	atomic_bool stopping;
+	bool running;		/* the thread */
 	pthread_t thread;
 };
 

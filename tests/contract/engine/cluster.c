@@ -103,6 +103,7 @@ enum nfs4r_status cluster_try_start(struct cluster *c, int id, char *why)
 	cfg.retention_bytes = c->retention_bytes;
 	cfg.segment_bytes = c->segment_bytes;
 	cfg.stop_wait_ms = c->stop_wait_ms;
+	cfg.restart_pause_ms = c->restart_pause_ms;
 	cfg.lease_ms = c->lease_ms;
 	cfg.silence_ms = c->silence_ms;
 	cfg.stale_reads = c->stale_reads;
@@ -125,8 +126,11 @@ enum nfs4r_status cluster_try_start(struct cluster *c, int id, char *why)
 		power_attach(s->power, s->ops);
 		cfg.boot_id = s->boot;
 	}
+	s->table = c->machines ? *power_table() : *dirlops_table();
+	s->table.ready = s->ready;
+
 	struct nfs4r_engine *eng = NULL;
-	enum nfs4r_status st = nfs4r_engine_start(&cfg, c->machines ? power_table() : dirlops_table(), s->ops, log_line, s, &eng, why);
+	enum nfs4r_status st = nfs4r_engine_start(&cfg, &s->table, s->ops, log_line, s, &eng, why);
 	if (st != NFS4R_OK)
 		close_tree(s);
 	open_gate(s, eng);

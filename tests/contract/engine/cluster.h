@@ -17,6 +17,7 @@ struct cluster {
 	uint16_t port;
 	int first; /* so many servers are in every configuration file, and started at first: SITES */
 	uint32_t stop_wait_ms; /* 0, unless a test says otherwise: what a server controls when it is stopped stays its own */
+	uint32_t restart_pause_ms; /* 0, unless a test says otherwise: tests end servers soon */
 	uint32_t lease_ms, silence_ms; /* for starts from now on; the defaults, unless a test says otherwise */
 	bool stale_reads;
 	uint32_t durability, idle_ms, checkpoint_ms;
@@ -37,6 +38,8 @@ struct cluster {
 		pthread_rwlock_t gate; /* of eng, while threads use it that do not know whether it runs */
 		pthread_mutex_t lock;
 		char logged[65536]; /* under lock: what it said since cluster_init() */
+		bool (*ready)(void *ops); /* NULL, or the ready of struct nfs4r_lops */
+		struct nfs4r_lops table;  /* in use when there is one */
 		void (*heard)(struct site *s, const char *text); /* NULL, or called with each line, on the thread that says it */
 	} site[SITES_MAX + 1]; /* 1.. */
 };

@@ -18,20 +18,6 @@
 #define LEASE_MS 1000
 #define FILES 40
 
-/* The linker puts it before nfs4r_rpc_start(): the transport runs for a while before its starter has it. */
-static long transport_returns_late_ms;
-
-enum nfs4r_status __real_nfs4r_rpc_start(const struct nfs4r_rpc_config *cfg, const struct nfs4r_rpc_events *ev, struct nfs4r_rpc **out, char *why);
-enum nfs4r_status __wrap_nfs4r_rpc_start(const struct nfs4r_rpc_config *cfg, const struct nfs4r_rpc_events *ev, struct nfs4r_rpc **out, char *why);
-
-enum nfs4r_status __wrap_nfs4r_rpc_start(const struct nfs4r_rpc_config *cfg, const struct nfs4r_rpc_events *ev, struct nfs4r_rpc **out, char *why)
-{
-	enum nfs4r_status st = __real_nfs4r_rpc_start(cfg, ev, out, why);
-
-	pause_ms(transport_returns_late_ms);
-	return st;
-}
-
 static int begin(void **state, uint32_t durability, uint32_t idle_ms)
 {
 	struct cluster *c = calloc(1, sizeof(*c));
@@ -262,30 +248,18 @@ static void start_in_vain(struct cluster *c)
 }
 
 /* Its second start finds the work of the first, and goes on. */
-static void interrupted(struct cluster *c, long late_ms)
+static void an_empty_disk_interrupted(void **state)
 {
+	struct cluster *c = *state;
 	struct tree t;
 
 	plant(c, &t);
 	go_away(c);
 	lose(c, true, true);
 	start_in_vain(c);
-	transport_returns_late_ms = late_ms;
 	cluster_start(c, 3);
-	transport_returns_late_ms = 0;
 	site_says(&c->site[3], "this copy was repaired from server", 20);
 	as_before(c, &t);
-}
-
-static void an_empty_disk_interrupted(void **state)
-{
-	interrupted(*state, 0);
-}
-
-/* What the others say comes while the server still starts: its repair begins before it can ask anybody. */
-static void an_empty_disk_interrupted_heard_early(void **state)
-{
-	interrupted(*state, 1000);
 }
 
 static int times_said(struct site *s, const char *text)
@@ -674,7 +648,6 @@ int main(void)
 		{ "an_empty_disk_without_controls", an_empty_disk, setup_local, teardown, NULL },
 		T(an_empty_disk_with_controls, setup_controls),
 		T(an_empty_disk_interrupted, setup_commit),
-		T(an_empty_disk_interrupted_heard_early, setup_commit),
 		T(a_source_that_starts_anew, setup_commit),
 		T(a_lost_store, setup_local),
 		T(a_lost_store_with_all_kinds_of_objects, setup_local),

@@ -318,6 +318,38 @@ static void start_fails(struct world *w, uint32_t i, const char *text)
 		fail_msg("'%s' does not say '%s'", why, text);
 }
 
+/* A server that is held found its port free, and disturbs nobody; when it begins it is as any other. */
+static void test_held_until_it_begins(void **state)
+{
+	struct world *w = two();
+	char why[256] = "";
+	uint64_t end;
+	int fd;
+
+	w->s[1].cfg.held = true;
+	world_start_all(w);
+	assert_int_equal(raw_connect("127.0.0.1", &w->s[0].cfg.servers[1]), -1);
+	end = world_now_ns() + 300000000;
+	world_wait(&w->s[0], world_now_ns() > end);
+	assert_int_equal(world_get(&w->s[0], w_s->ups[2]), 0);
+	assert_int_equal(world_get(&w->s[1], w_s->ups[1]), 0);
+	assert_int_equal(nfs4r_rpc_begin(w->s[1].rpc, why), NFS4R_OK);
+	world_wait_all_up(w);
+	assert_int_equal(nfs4r_rpc_begin(w->s[1].rpc, why), NFS4R_OK);
+	world_stop(w, 1);
+	start_fails(w, 0, "cannot listen on 127.0.0.1"); /* held or not, a port that is in use is found at once */
+	w->s[0].cfg.held = true;
+	start_fails(w, 0, "cannot listen on 127.0.0.1");
+	world_start(w, 1);
+	fd = raw_listen(&w->s[1].cfg.servers[1]); /* somebody is quicker */
+	if (fd >= 0)
+		assert_int_equal(nfs4r_rpc_begin(w->s[1].rpc, why), NFS4R_BADCONFIG);
+	if (fd >= 0)
+		close(fd);
+	world_fini(w); /* also of one that never began */
+	free(w);
+}
+
 static void test_bad_configuration(void **state)
 {
 	struct world *w = two();
@@ -367,6 +399,7 @@ int main(void)
 		cmocka_unit_test(test_duplicate_start),
 		cmocka_unit_test(test_unknown_address),
 		cmocka_unit_test(test_many_strangers),
+		cmocka_unit_test(test_held_until_it_begins),
 		cmocka_unit_test(test_bad_configuration),
 	};
 
