@@ -77,7 +77,9 @@ def others_serve(b):
 
 
 def no_export(b, site=SITE):
-    """The server does not serve the volume: a fresh mount fails."""
+    """The server does not serve the volume: it has ended, or a fresh mount fails."""
+    if b.tb('server', site, 'pid').returncode != 0:
+        return
     rc = b.status_of(site, f'mkdir -p /run/m; timeout -s KILL 20 mount -t nfs4 -o vers=4.2,retry=0 10.0.{site}.1:/data /run/m', 40)
     if rc == 0:
         b.sh(site, 'ls /run/m; umount /run/m')
