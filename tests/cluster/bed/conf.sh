@@ -71,6 +71,7 @@ conf_stock() {
 	conf_export "$3" "" "    FSAL { Name = VFS; }"
 }
 
+# A server is killed here as often as a test likes, and no pause is wanted for that.
 conf_repl() {
 	local i=$1 d=$RUN/g$1 j
 	conf_common "10.0.$i.1" 2049 "$RUN/plugins" "$d" "s$i" cell "Getattrs_In_Complete_Read = false;"
@@ -83,6 +84,7 @@ conf_repl() {
 	Store = "$d/store"
 	Peer_Security = none
 	Control_Socket = "$d/ctl.sock"
+	Restart_Pause = 0
 	END
 	for j in $(seq "$SITES"); do
 		[ "$j" = "$i" ] || ! is_late "$j" || continue
