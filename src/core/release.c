@@ -640,12 +640,13 @@ void release_on_released(struct nfs4r_core *c, nfs4r_server_id from, const struc
 /*
  * Control 7.5: a deep control that only a single object is wanted of gets a shorter timer first. So does, if
  * configured, a claim in use, and one whose revoke came with a forward (6.6): that operation is served anyway, and
- * letting go at its first would make the next ones of the same site wait for the release.
+ * letting go at its first would make the next ones of the same site wait for the release. For the same reason such a revoke
+ * is none that ends it at once, whoever asked before.
  */
 static void revoke(struct nfs4r_core *c, struct own *ow, const struct nfs4r_msg *m)
 {
 	const struct nfs4r_prio *prio = &m->revoke.prio;
-	bool again = ow->forced && prio_higher(prio, &ow->revoked_by);
+	bool again = ow->forced && prio_higher(prio, &ow->revoked_by) && prio->attempts;
 	bool below = m->revoke.below;
 
 	if (ow->side && ow->state == OWN_PROPOSING && !ow->majority)

@@ -294,6 +294,37 @@ static void second_revoke_of_higher_prio_ends_it(void **state)
 	net_free(n);
 }
 
+/*
+ * P works on f, and Q and S do so beside it. What they forward is served, so nobody waits for f: that the second one's server number is the higher is
+ * no reason to let go at once, after which the writes of all three would wait for a release and an election.
+ */
+static void two_who_forward_end_nothing(void **state)
+{
+	struct net *n = net_policy("f");
+	struct client *c;
+
+	n->cfg.revoke_ms = 300;
+	net_retune(n);
+	do_chmod(n, P, "f");
+	c = chmod_(n, Q, "f");
+	assert_int_equal(finish(n, c), NFS4R_OK);
+	assert_int_equal(c->done_at - c->started, RTT(n));
+	do_chmod(n, P, "f");
+	c = chmod_(n, S, "f");
+	assert_int_equal(finish(n, c), NFS4R_OK);
+	assert_int_equal(c->done_at - c->started, RTT(n));
+	assert_int_equal(depth_of(n, P, "f"), NFS4R_SHALLOW);
+	c = chmod_(n, Q, "f");
+	assert_int_equal(finish(n, c), NFS4R_OK);
+	assert_int_equal(c->done_at - c->started, RTT(n));
+	assert_int_equal(stats(n, P).elections, 1);
+	assert_int_equal(stats(n, Q).elections + stats(n, S).elections, 0);
+	net_run(n, n->cfg.revoke_ms + RTT(n));
+	assert_int_equal(depth_of(n, P, "f"), 0);
+	net_quiet(n);
+	net_free(n);
+}
+
 /* Both sites work in one directory all the time: neither has it for long, neither waits for long. */
 static void two_who_never_pause_share(void **state)
 {
@@ -374,6 +405,7 @@ int main(void)
 		cmocka_unit_test(drop_back_by_reads),
 		cmocka_unit_test(revoke_shortens_a_deep_timer),
 		cmocka_unit_test(second_revoke_of_higher_prio_ends_it),
+		cmocka_unit_test(two_who_forward_end_nothing),
 		cmocka_unit_test(two_who_never_pause_share),
 		cmocka_unit_test(hold_off_is_two_round_trips),
 	};
