@@ -103,7 +103,7 @@ static bool c_transport(struct nfs4r_codec *c, void *obj)
 	case NFS4R_MSG_REFUSED:
 		return c_refused(c, m);
 	case NFS4R_MSG_KEEPALIVE:
-		return c_bool(c, &m->keepalive.answer) && c_u64(c, &m->keepalive.clock_ns);
+		return c_bool(c, &m->keepalive.answer) && c_u64(c, &m->keepalive.clock_ns) && c_i64(c, &m->keepalive.day_ns);
 	case NFS4R_MSG_TOKEN:
 		return c_buf(c, &m->opaque, NFS4R_TOKEN_MAX);
 	case NFS4R_MSG_PADDING:

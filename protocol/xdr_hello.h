@@ -80,6 +80,7 @@ struct nfs4r_transport_msg_body {
 		struct {
 			bool answer;
 			uint64_t clock_ns;
+			int64_t day_ns;
 		} keepalive;
 		struct nfs4r_buf *opaque; /* TOKEN, PADDING; owned: nfs4r_buf_put */
 		uint64_t number;	 /* NUMBER, TAKEN */

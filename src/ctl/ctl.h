@@ -128,6 +128,8 @@ json_t *reconfigure_ask(struct ctl_conn *c, const struct server_args *args); /* 
 /* Members of JSON objects; 0, -1, false or "" when they are not there or of another kind. */
 uint64_t get_num(const json_t *o, const char *key);
 double get_real(const json_t *o, const char *key);
+/* Is a clock that is so far ahead of another one, or behind it if negative, wrong? NTP leaves far less than a second. */
+bool is_clock_off(double ahead_ms);
 const char *get_text(const json_t *o, const char *key);
 
 #endif

@@ -7,6 +7,7 @@
  * the answer does not have is not wrong, so an older server is judged by what it tells.
  */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,7 @@ enum test {
 	LATE_S,	     /* seconds, above --max-lag */
 	LATE_MS,     /* milliseconds, above --max-lag */
 	SLOW,	     /* round trip in milliseconds; a lease must last for ten of them */
+	CLOCK,	     /* milliseconds that a clock is ahead, or behind if negative; NTP leaves less than a second */
 };
 
 static const struct rule {
@@ -35,6 +37,7 @@ static const struct rule {
 	{ "lag", "peers", "has_of_our_log.lag_seconds", LATE_S, "server %n lacks updates of this server since %v" },
 	{ "loss_window", NULL, "durability.loss_window.age_ms", LATE_MS, "too few servers have the last updates of this server, since %v" },
 	{ "slow_link", "peers", "rtt_ms", SLOW, "the round trip to server %n takes %v: Lease must be above ten of them" },
+	{ "clock", "peers", "clock_ahead_ms", CLOCK, "the clock of server %n and this server's differ by %v" },
 	{ "retention", NULL, "retention.warning", TEXT, "%v" },
 	{ "import", NULL, "import.running", NONZERO, "an existing tree is being imported" },
 };
@@ -81,6 +84,11 @@ static bool is_away(const json_t *status, const json_t *row, const char *state)
 	return get_num(row, "server") != get_num(status, "server") && strcmp(state, "member") && strcmp(state, "joining");
 }
 
+bool is_clock_off(double ahead_ms)
+{
+	return fabs(ahead_ms) >= 1000;
+}
+
 static bool is_wrong(const struct rule *r, const json_t *status, const json_t *row, const json_t *v, double max_lag_s, const json_t *causes)
 {
 	double n = json_is_number(v) ? json_number_value(v) : 0;
@@ -102,6 +110,8 @@ static bool is_wrong(const struct rule *r, const json_t *status, const json_t *r
 		return n / 1000 > max_lag_s;
 	case SLOW:
 		return n * 10 > (double)get_num(member(status, "view"), "lease_ms") && json_is_integer(member(status, "view.lease_ms"));
+	case CLOCK:
+		return is_clock_off(n);
 	}
 	return false;
 }
@@ -112,8 +122,8 @@ static void print_value(FILE *out, const struct rule *r, const json_t *v)
 	json_t *item;
 	size_t i;
 
-	if (r->test == LATE_S || r->test == LATE_MS || r->test == SLOW)
-		fputs(format_seconds(s, json_number_value(v) / (r->test == LATE_S ? 1 : 1000)), out);
+	if (r->test == LATE_S || r->test == LATE_MS || r->test == SLOW || r->test == CLOCK)
+		fputs(format_seconds(s, fabs(json_number_value(v)) / (r->test == LATE_S ? 1 : 1000)), out);
 	else if (json_is_string(v))
 		fputs(json_string_value(v), out);
 	else if (json_is_number(v))

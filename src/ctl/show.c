@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Answer of status for people. What --json prints is the answer itself. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -301,6 +302,24 @@ static void show_stores(const json_t *a, FILE *out)
 	line(out, "payload", text);
 }
 
+/* Only what is wrong. */
+static void show_clocks(const json_t *peers, FILE *out)
+{
+	size_t i;
+	json_t *p;
+
+	json_array_foreach(peers, i, p) {
+		double ahead_ms = get_real(p, "clock_ahead_ms");
+		char text[200], off[FORMAT_LEN];
+
+		if (!is_clock_off(ahead_ms))
+			continue;
+		snprintf(text, sizeof(text), "that of server %" PRIu64 " is %s %s ours: files get wrong times; set the wrong one, and run NTP",
+			 get_num(p, "server"), format_seconds(off, fabs(ahead_ms) / 1000), ahead_ms > 0 ? "ahead of" : "behind");
+		line(out, "clock", text);
+	}
+}
+
 static void show_peers(const json_t *peers, FILE *out)
 {
 	static const char *const head[] = { "PEER", "STATE", "RTT", "IS BEHIND US BY", "WE ARE BEHIND BY", "VERSION" };
@@ -350,6 +369,7 @@ void show_status(const json_t *a, FILE *out)
 	show_retention(json_object_get(a, "retention"), out);
 	show_stores(a, out);
 	show_space(json_object_get(a, "space"), out);
+	show_clocks(peers, out);
 	if (json_array_size(peers)) {
 		fprintf(out, "\n");
 		show_peers(peers, out);

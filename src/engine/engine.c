@@ -233,6 +233,7 @@ static void *timer_thread(void *arg)
 		held_expire(eng, now);
 		view_check_late(eng, now > due ? now - due : 0, now);
 		view_check_rtt(eng, now);
+		view_check_clocks(eng, now);
 		pthread_mutex_lock(&eng->lock);
 	}
 	pthread_mutex_unlock(&eng->lock);

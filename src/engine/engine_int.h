@@ -353,6 +353,8 @@ void view_epoch(struct nfs4r_engine *eng);
 /* Complain about round trips that the configured times do not fit, and about having stood still. Timer's thread, no lock held. */
 void view_check_rtt(struct nfs4r_engine *eng, uint64_t now);
 void view_check_late(struct nfs4r_engine *eng, uint64_t late_ms, uint64_t now);
+/* Complain about clocks of the day that differ, and say when they do no more. Timer's thread, no lock held. */
+void view_check_clocks(struct nfs4r_engine *eng, uint64_t now);
 /* What the own store is worth (log 8.6); KNOWN if nobody is asked. eng->lock held, or before threads run. */
 enum nfs4r_memory view_memory(struct nfs4r_engine *eng);
 /* "1, 2, 3"; "none". Returns @buf. */
@@ -512,8 +514,9 @@ struct nfs4r_engine {
 	_Atomic uint64_t lease_until_ms; /* of the core after its last step; view.c */
 	_Atomic uint32_t lease_era;
 	struct view_seen seen;
-	uint64_t rtt_due_ms, late_due_ms; /* timer's thread */
+	uint64_t rtt_due_ms, late_due_ms, clock_due_ms; /* timer's thread */
 	double rtt_said_ms[NFS4R_SERVERS_MAX + 1];
+	double clock_said_ms[NFS4R_SERVERS_MAX + 1]; /* how far another server's clock is off; 0: nothing was said */
 	bool working;	       /* its start has succeeded */
 	_Atomic bool ready;    /* recovered and not halted */
 	_Atomic bool stopping;

@@ -12,12 +12,15 @@
  *
  * Log lines are written from within the engine's lock: they are rare, and one for each change.
  */
+#include <math.h>
 #include <stdio.h>
 
 #include "engine/engine_int.h"
 
 #define RTT_EVERY_MS 5000
 #define LATE_EVERY_MS 10000
+#define CLOCK_EVERY_MS 1000
+#define CLOCK_OFF_MS 1000 /* from here on it is said; what NTP leaves is far less */
 
 /* ---- the lease ---- */
 
@@ -355,6 +358,38 @@ void view_check_rtt(struct nfs4r_engine *eng, uint64_t now)
 			   "only slow; write at least %.0f for both, on every server", eng->cfg.volume_name, s, rs.rtt_ms, eng->cfg.lease_ms, eng->cfg.silence_ms,
 			   10 * rs.rtt_ms);
 	}
+}
+
+/* Its clock is @ahead_ms ahead of this server's. Said once, and again when it is off by something quite different. */
+static void check_clock(struct nfs4r_engine *eng, nfs4r_server_id s, double ahead_ms)
+{
+	double *said = &eng->clock_said_ms[s];
+
+	if (fabs(ahead_ms) < CLOCK_OFF_MS) {
+		if (*said != 0)
+			engine_log(eng, NFS4R_LOG_INFO, "volume %s: the clock of server %u agrees with this server's again", eng->cfg.volume_name, s);
+		*said = 0;
+		return;
+	}
+	if (*said != 0 && fabs(ahead_ms - *said) < CLOCK_OFF_MS)
+		return;
+	*said = ahead_ms;
+	engine_log(eng, NFS4R_LOG_WARN,
+		   "volume %s: the clock of server %u is %.1f s %s this server's: files get their times from the server that executes an update, so make, rsync and backups "
+		   "may take new files for old ones; set the clock that is wrong, and let NTP run on every server",
+		   eng->cfg.volume_name, s, fabs(ahead_ms) / 1000, ahead_ms > 0 ? "ahead of" : "behind");
+}
+
+void view_check_clocks(struct nfs4r_engine *eng, uint64_t now)
+{
+	struct nfs4r_rpc_peer_stats rs;
+
+	if (now < eng->clock_due_ms)
+		return;
+	eng->clock_due_ms = now + CLOCK_EVERY_MS;
+	EACH_OF(eng->servers & ~NFS4R_BIT(eng->cfg.rpc.self), s)
+		if (nfs4r_rpc_get_stats(eng->rpc, s, &rs) && rs.up && rs.clock_known)
+			check_clock(eng, s, rs.clock_ahead_ms);
 }
 
 void view_check_late(struct nfs4r_engine *eng, uint64_t late_ms, uint64_t now)

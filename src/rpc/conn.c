@@ -197,6 +197,8 @@ void rpc_conn_keepalive(struct rpc_conn *c, bool answer, uint64_t clock_ns)
 		return;
 	m.keepalive.answer = answer;
 	m.keepalive.clock_ns = clock_ns;
+	if (answer)
+		m.keepalive.day_ns = c->rpc->cfg.day_ns();
 	if (!answer)
 		c->pinged_ms = uv_now(&c->rpc->loop);
 	rpc_conn_tell(c, &m);

@@ -59,6 +59,7 @@ void rpc_peer_down(struct rpc_peer *p, bool refused, const char *why)
 	was_up = p->up;
 	p->up = false;
 	p->rtt_ms = -1;
+	p->clock_known = false;
 	for (int i = 0; i < NFS4R_LANES; i++)
 		rpc_queue_drop(&p->queues[i]);
 	if (refused)
@@ -217,7 +218,7 @@ void rpc_peer_forget(struct rpc_peer *p)
 	p->addrs.n = 0;
 }
 
-void rpc_peer_keepalive(struct rpc_conn *c, bool answer, uint64_t clock_ns)
+void rpc_peer_keepalive(struct rpc_conn *c, bool answer, uint64_t clock_ns, int64_t day_ns)
 {
 	struct rpc_peer *p = c->peer;
 	uint64_t now = uv_hrtime();
@@ -232,6 +233,8 @@ void rpc_peer_keepalive(struct rpc_conn *c, bool answer, uint64_t clock_ns)
 		return;
 	pthread_mutex_lock(&p->lock);
 	p->rtt_ms = p->rtt_ms < 0 ? ms : p->rtt_ms + (ms - p->rtt_ms) / 8;
+	p->clock_known = true;
+	p->clock_ahead_ms = ((double)day_ns - (double)c->rpc->cfg.day_ns()) / 1e6 + ms / 2; /* as if both ways took as long */
 	pthread_mutex_unlock(&p->lock);
 }
 
@@ -290,7 +293,7 @@ static void transport_message(struct rpc_conn *c, const void *bytes, size_t len)
 			rpc_conn_fail(c, "sent a message before HELLO");
 			break;
 		}
-		rpc_peer_keepalive(c, m.keepalive.answer, m.keepalive.clock_ns);
+		rpc_peer_keepalive(c, m.keepalive.answer, m.keepalive.clock_ns, m.keepalive.day_ns);
 		if (c->state == RPC_CONN_CONFIRM) {
 			rpc_conn_keepalive(c, false, uv_hrtime());
 			if (!rpc_conn_dead(c))

@@ -30,6 +30,14 @@
 #define WARM_BYTES_DEFAULT (16ull << 20)
 #define WARM_RTT_US_DEFAULT 5000
 
+static int64_t day_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
 void nfs4r_rpc_config_init(struct nfs4r_rpc_config *cfg)
 {
 	memset(cfg, 0, sizeof(*cfg));
@@ -42,6 +50,7 @@ void nfs4r_rpc_config_init(struct nfs4r_rpc_config *cfg)
 	cfg->buffer_bytes = BUFFER_BYTES_DEFAULT;
 	cfg->warm_bytes = WARM_BYTES_DEFAULT;
 	cfg->warm_rtt_us = WARM_RTT_US_DEFAULT;
+	cfg->day_ns = day_ns;
 }
 
 static uint32_t text_sum(const char *text)
@@ -322,6 +331,8 @@ enum nfs4r_status nfs4r_rpc_start(const struct nfs4r_rpc_config *cfg,
 		rpc->cfg.silence_ms = defaults.silence_ms;
 	if (rpc->cfg.queue_bytes_max == 0)
 		rpc->cfg.queue_bytes_max = defaults.queue_bytes_max;
+	if (!rpc->cfg.day_ns)
+		rpc->cfg.day_ns = defaults.day_ns;
 	rpc->ev = *ev;
 	rpc->security = nfs4r_security_find(cfg->security);
 	rpc_servers_init(rpc);
@@ -452,6 +463,8 @@ bool nfs4r_rpc_get_stats(struct nfs4r_rpc *rpc, nfs4r_server_id peer,
 	out->inc = p->up_inc;
 	out->connects = p->connects;
 	out->rtt_ms = p->rtt_ms;
+	out->clock_known = p->clock_known;
+	out->clock_ahead_ms = p->clock_ahead_ms;
 	for (int lane = 0; lane < NFS4R_LANES; lane++)
 		out->queued_bytes += p->queues[lane].bytes;
 	pthread_mutex_unlock(&p->lock);

@@ -67,6 +67,7 @@ struct nfs4r_rpc_config {
 	uint32_t connections;	     /* of lane BULK, when we call; what the other side calls with is its own business; default 4 */
 	uint64_t warm_bytes;	     /* of padding, to one peer in a minute, by which new connections of lane BULK learn the rate of their link; 0: none; default 16 MiB */
 	uint32_t warm_rtt_us;	     /* only over round trips of so much, and with BBR; 0 (for tests): always; default 5000 */
+	int64_t (*day_ns)(void);     /* the clock of the day, since 1970, that peers are told; tests set another one; default CLOCK_REALTIME */
 	uint64_t queue_bytes_max;    /* per peer and lane, until the peer has it (BULK), or the kernel (the others); beyond, send() answers NFS4R_DELAY; default 256 MiB */
 };
 
@@ -134,6 +135,8 @@ struct nfs4r_rpc_peer_stats {
 	uint64_t bytes_sent, bytes_received, messages_sent, messages_received, queued_bytes, connects;
 	uint64_t resent; /* messages of lane BULK that went over another connection, too, because theirs broke or hardly moved */
 	double rtt_ms;		/* smoothed, from keep-alives; < 0 = not known */
+	bool clock_known;
+	double clock_ahead_ms;	/* how far its clock of the day is ahead of this server's, to half a round trip; < 0: behind */
 };
 bool nfs4r_rpc_get_stats(struct nfs4r_rpc *rpc, nfs4r_server_id peer, struct nfs4r_rpc_peer_stats *out);
 

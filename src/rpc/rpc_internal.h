@@ -171,6 +171,8 @@ struct rpc_peer {
 	char version[64];
 	uint64_t up_inc, connects;
 	double rtt_ms;
+	bool clock_known;
+	double clock_ahead_ms;
 	struct rpc_queue queues[NFS4R_LANES];
 };
 
@@ -250,6 +252,7 @@ void rpc_conn_close(struct rpc_conn *c);
 /* It broke: the peer goes down if it belongs to one. */
 __attribute__((format(printf, 2, 3))) void rpc_conn_fail(struct rpc_conn *c, const char *fmt, ...);
 void rpc_conn_tell(struct rpc_conn *c, const struct nfs4r_transport_msg_body *m);
+/* A question, or the answer to one. */
 void rpc_conn_keepalive(struct rpc_conn *c, bool answer, uint64_t clock_ns);
 void rpc_conn_flush(struct rpc_conn *c);
 /* Write c->writing, with no write pending. False: one is now, or the connection failed. */
@@ -322,7 +325,7 @@ void rpc_peer_down(struct rpc_peer *p, bool refused, const char *why);
 void rpc_peer_state(struct rpc_peer *p, const char *text);
 void rpc_conn_tick(struct rpc_conn *c, uint64_t now);
 void rpc_peer_tick(struct rpc_peer *p, uint64_t now);
-void rpc_peer_keepalive(struct rpc_conn *c, bool answer, uint64_t clock_ns);
+void rpc_peer_keepalive(struct rpc_conn *c, bool answer, uint64_t clock_ns, int64_t day_ns);
 /* NULL: the connection failed. */
 struct nfs4r_msg *rpc_peer_decode(struct rpc_conn *c, const void *bytes, size_t len);
 void rpc_peer_message(struct rpc_peer *p, struct nfs4r_msg *m);

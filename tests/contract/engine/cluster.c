@@ -108,6 +108,7 @@ enum nfs4r_status cluster_try_start(struct cluster *c, int id, char *why)
 	cfg.silence_ms = c->silence_ms;
 	cfg.stale_reads = c->stale_reads;
 	cfg.rpc.self = (nfs4r_server_id)id;
+	cfg.rpc.day_ns = c->site[id].day_ns;
 	memcpy(cfg.rpc.volume, volume, sizeof(cfg.rpc.volume));
 	cfg.rpc.export_id = 77;
 	cfg.rpc.security = NFS4R_SECURITY_NONE;

@@ -35,6 +35,7 @@ struct cluster {
 		struct cluster *cluster;
 		char data[128], store[128], grave[128];
 		bool import;
+		int64_t (*day_ns)(void); /* its clock of the day, as it tells it to the others; NULL: the machine's */
 		pthread_rwlock_t gate; /* of eng, while threads use it that do not know whether it runs */
 		pthread_mutex_t lock;
 		char logged[65536]; /* under lock: what it said since cluster_init() */

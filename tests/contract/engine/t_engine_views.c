@@ -499,10 +499,42 @@ static void a_configuration_that_cannot_work_is_refused(void **state)
 	cluster_fini(&c);
 }
 
+static _Atomic int64_t wrong_by_s;
+
+static int64_t wrong_day_ns(void)
+{
+	return now_real_ns() + wrong_by_s * 1000000000;
+}
+
+static int setup_wrong_clock(void **state)
+{
+	struct cluster *c = cluster_new();
+
+	wrong_by_s = 3600;
+	c->site[2].day_ns = wrong_day_ns;
+	return cluster_begin(c, state);
+}
+
+/* Times of files would go back and forth between sites: everybody says which clock, once, and when it is over. */
+static void a_clock_that_is_off_is_said(void **state)
+{
+	struct cluster *c = *state;
+
+	site_says(&c->site[1], "the clock of server 2 is 3600.", 20);
+	site_says(&c->site[3], "s ahead of this server's: files get their times", 20);
+	site_says(&c->site[2], "s behind this server's: files get their times", 20);
+	wrong_by_s = -60;
+	site_says(&c->site[1], "the clock of server 2 is 60.", 20);
+	wrong_by_s = 0;
+	site_says(&c->site[1], "the clock of server 2 agrees with this server's again", 20);
+	assert_null(strstr(c->site[1].logged, "the clock of server 3"));
+}
+
 int main(void)
 {
 #define T(name, setup) cmocka_unit_test_setup_teardown(name, setup, cluster_teardown)
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_clock_that_is_off_is_said, setup_wrong_clock, cluster_teardown),
 		T(the_others_go_on_and_it_comes_back, setup),
 		T(a_full_disk_takes_a_server_out, setup),
 		T(a_restart_with_a_full_disk, setup),

@@ -302,6 +302,37 @@ static void test_rtt_is_measured(void **state)
 	free(w);
 }
 
+static _Atomic int64_t wrong_by_s;
+
+static int64_t wrong_day_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return ((int64_t)ts.tv_sec + wrong_by_s) * 1000000000 + ts.tv_nsec;
+}
+
+/* To half a round trip, at both ends; a clock that steps while they are connected is measured anew. */
+static void test_clocks_are_compared(void **state)
+{
+	struct world *w = malloc(sizeof(*w));
+	struct nfs4r_rpc_peer_stats st;
+
+	world_init(w, 2);
+	for (int i = 0; i < 2; i++)
+		w->s[i].cfg.silence_ms = 200;
+	wrong_by_s = 3600;
+	w->s[1].cfg.day_ns = wrong_day_ns;
+	world_start_all(w);
+	world_wait_all_up(w);
+	world_wait(&w->s[0], nfs4r_rpc_get_stats(w_s->rpc, 2, &st) && st.clock_known && st.clock_ahead_ms > 3599000 && st.clock_ahead_ms < 3601000);
+	world_wait(&w->s[1], nfs4r_rpc_get_stats(w_s->rpc, 1, &st) && st.clock_known && st.clock_ahead_ms < -3599000 && st.clock_ahead_ms > -3601000);
+	wrong_by_s = -3600;
+	world_wait(&w->s[0], nfs4r_rpc_get_stats(w_s->rpc, 2, &st) && st.clock_ahead_ms < -3599000);
+	world_fini(w);
+	free(w);
+}
+
 /* An event that takes longer than the silence allowed is not the peer's silence. */
 static void test_own_stall_is_not_silence(void **state)
 {
@@ -664,6 +695,7 @@ int main(void)
 		cmocka_unit_test(test_positions_supersede),
 		cmocka_unit_test(test_host_names),
 		cmocka_unit_test(test_rtt_is_measured),
+		cmocka_unit_test(test_clocks_are_compared),
 		cmocka_unit_test(test_own_stall_is_not_silence),
 		cmocka_unit_test(test_connections_are_tuned),
 		cmocka_unit_test(test_unknown_congestion_control_is_passed_over),

@@ -749,6 +749,7 @@ static void make_keepalive(void *p)
 	m->type = NFS4R_MSG_KEEPALIVE;
 	m->keepalive.answer = true;
 	m->keepalive.clock_ns = 0x0807060504030201;
+	m->keepalive.day_ns = -2;
 }
 
 static void make_token(void *p)
