@@ -8,12 +8,7 @@
  */
 #include "repl.h"
 
-/* FSAL_VFS finds these by directory and name: a handle that was kept over a rename leads nowhere. */
-static bool found_by_name(object_file_type_t type)
-{
-	return type == SOCKET_FILE || type == CHARACTER_FILE || type == BLOCK_FILE;
-}
-
+/* Of what FSAL_VFS finds by directory and name: a handle that was kept over a rename leads nowhere. */
 static fsal_status_t getattrs_by_name(struct repl_export *exp, struct repl_obj *obj, struct fsal_attrlist *out)
 {
 	struct nfs4r_read rd = { .type = NFS4R_RD_GETATTR, .oid = obj->oid };
@@ -64,7 +59,7 @@ fsal_status_t repl_getattrs_local(struct repl_export *exp, struct repl_obj *obj,
 
 	if (known == NFS4R_DEAD && __atomic_load_n(&obj->opens, __ATOMIC_RELAXED) == 0)
 		return fsalstat(ERR_FSAL_STALE, ESTALE);
-	if (found_by_name(obj->handle.type))
+	if (repl_needs_place(obj->handle.type))
 		return getattrs_by_name(exp, obj, out);
 	if (known != NFS4R_KNOWN || !repl_attr_cache_get(exp->attr_cache, &obj->oid, row.version, out))
 		st = getattrs_sub(exp, obj, known == NFS4R_KNOWN ? &row : NULL, out);
@@ -226,7 +221,7 @@ static fsal_status_t setattr(struct setattr_call *call, struct nfs4r_op *op)
 	op->obj = call->obj->oid;
 	repl_caller(op);
 	/* Sockets and devices have no states; lops find them by name. */
-	rs = repl_update(call->exp, op, found_by_name(call->obj->handle.type) ? NULL : setattr_exec, call);
+	rs = repl_update(call->exp, op, repl_needs_place(call->obj->handle.type) ? NULL : setattr_exec, call);
 	lost = repl_obj_lost(call->exp, call->obj, rs);
 	if (rs != NFS4R_OK)
 		repl_attr_cache_drop(call->exp->attr_cache, &call->obj->oid); /* one of several may have been set */

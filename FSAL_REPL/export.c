@@ -173,6 +173,7 @@ static void release_sub_export(struct repl_export *exp)
 	struct fsal_module *fsal = sub->fsal;
 
 	repl_sub_cache_flush();
+	repl_places_flush();
 	sub->exp_ops.release(sub);
 	fsal_put(fsal);
 }

@@ -104,33 +104,55 @@ static bool name_of(struct repl_export *exp, const struct nfs4r_oid *dir, const 
 	return found;
 }
 
-/*
- * Sockets and devices cannot be opened by handle; FSAL_VFS works on them by directory and name, which it
- * knows only for handles that it looked up. So they are looked up again.
- */
-static fsal_status_t sub_open_by_name(struct repl_export *exp, const struct nfs4r_lhandle *h,
-				      struct fsal_obj_handle **sub)
+/* @sub becomes what has the name in that directory, if that is the object of @h. */
+static fsal_status_t sub_look_up(struct repl_export *exp, const struct nfs4r_lhandle *h, const struct nfs4r_lhandle *dh, const char *name,
+				 struct fsal_obj_handle **sub)
 {
 	struct fsal_obj_handle *dir, *found = NULL;
-	struct nfs4r_lhandle dh;
-	struct nfs4r_oid oid;
-	struct nfs4r_row row;
-	char name[NFS4R_NAME_MAX + 1];
+	struct nfs4r_lhandle fh;
 	fsal_status_t st;
 
-	if (!repl_by_handle(exp, h, &oid) || repl_row(exp, &oid, &row) != NFS4R_KNOWN ||
-	    !name_of(exp, &row.parent, &oid, name))
-		return fsalstat(ERR_FSAL_NO_ERROR, 0);
-	repl_local_handle(exp, &row.parent, &dh);
-	st = sub_create_handle(exp, &dh, &dir);
+	st = sub_create_handle(exp, dh, &dir);
 	if (FSAL_IS_ERROR(st))
 		return st;
 	st = dir->obj_ops->lookup(dir, name, &found, NULL);
 	sub_release(dir);
 	if (FSAL_IS_ERROR(st))
 		return st;
+	if (!repl_sub_handle_bytes(found, &fh) || !repl_lhandle_eq(&fh, h)) {
+		sub_release(found);
+		return fsalstat(ERR_FSAL_STALE, ESTALE);
+	}
 	sub_release(*sub);
 	*sub = found;
+	return st;
+}
+
+/*
+ * Sockets and devices cannot be opened by handle; FSAL_VFS works on them by directory and name, which it
+ * knows only for handles that it looked up. So they are looked up again, where they were last seen or where the volume has them.
+ */
+static fsal_status_t sub_open_by_name(struct repl_export *exp, const struct nfs4r_lhandle *h,
+				      struct fsal_obj_handle **sub)
+{
+	struct nfs4r_lhandle dh;
+	struct nfs4r_oid oid;
+	struct nfs4r_row row;
+	char name[NFS4R_NAME_MAX + 1];
+	fsal_status_t st;
+
+	if (repl_place_find(h, &dh, name)) {
+		st = sub_look_up(exp, h, &dh, name, sub);
+		if (!FSAL_IS_ERROR(st))
+			return st;
+	}
+	if (!repl_by_handle(exp, h, &oid) || repl_row(exp, &oid, &row) != NFS4R_KNOWN ||
+	    !name_of(exp, &row.parent, &oid, name))
+		return fsalstat(ERR_FSAL_NO_ERROR, 0);
+	repl_local_handle(exp, &row.parent, &dh);
+	st = sub_look_up(exp, h, &dh, name, sub);
+	if (!FSAL_IS_ERROR(st))
+		repl_place_note(h, &dh, name);
 	return st;
 }
 
@@ -140,18 +162,12 @@ fsal_status_t repl_sub_open(struct repl_export *exp, const struct nfs4r_lhandle 
 
 	if (FSAL_IS_ERROR(st))
 		return st;
-	switch ((*out)->type) {
-	case SOCKET_FILE:
-	case CHARACTER_FILE:
-	case BLOCK_FILE:
-		st = sub_open_by_name(exp, h, out);
-		if (FSAL_IS_ERROR(st)) {
-			sub_release(*out);
-			*out = NULL;
-		}
-		break;
-	default:
-		break;
+	if (!repl_needs_place((*out)->type))
+		return st;
+	st = sub_open_by_name(exp, h, out);
+	if (FSAL_IS_ERROR(st)) {
+		sub_release(*out);
+		*out = NULL;
 	}
 	return st;
 }

@@ -37,6 +37,15 @@ enum nfs4r_status repl_lops_root(void *ctx, struct nfs4r_lhandle *out)
 	return v.status;
 }
 
+/* @sub has the name there. */
+static void note_place(struct fsal_obj_handle *sub, const struct nfs4r_lhandle *dir, const char *name)
+{
+	struct nfs4r_lhandle h;
+
+	if (repl_needs_place(sub->type) && repl_sub_handle_bytes(sub, &h))
+		repl_place_note(&h, dir, name);
+}
+
 enum nfs4r_status repl_lops_lookup(void *ctx, const struct nfs4r_lhandle *dir, const char *name, struct nfs4r_lhandle *out)
 {
 	struct fsal_obj_handle *found = NULL;
@@ -50,6 +59,8 @@ enum nfs4r_status repl_lops_lookup(void *ctx, const struct nfs4r_lhandle *dir, c
 	if (!FSAL_IS_ERROR(st)) {
 		if (!repl_sub_handle_bytes(found, out))
 			v.status = NFS4R_TOOBIG;
+		else
+			note_place(found, dir, name);
 		sub_release(found);
 	}
 	repl_visit_leave(&v);
@@ -142,6 +153,8 @@ enum nfs4r_status repl_lops_create(void *ctx, const struct nfs4r_lhandle *dir, c
 			v.status = make_exact(made, attrs, post);
 		if (v.status != NFS4R_OK)
 			unmake(v.sub, made, name);
+		else
+			note_place(made, dir, name);
 		sub_release(made);
 	}
 	repl_visit_leave(&v);
@@ -162,6 +175,8 @@ enum nfs4r_status repl_lops_link(void *ctx, const struct nfs4r_lhandle *obj, con
 	v.status = repl_status(repl_sub_get(v.exp, dir, &kept, &into));
 	if (v.status == NFS4R_OK) {
 		v.status = repl_status(v.sub->obj_ops->link(v.sub, into, name, NULL, NULL));
+		if (v.status == NFS4R_OK)
+			note_place(v.sub, dir, name);
 		repl_sub_put(kept);
 	}
 	repl_visit_leave(&v);
@@ -209,6 +224,8 @@ enum nfs4r_status repl_lops_rename(void *ctx, const struct nfs4r_lhandle *obj, c
 		st = v.sub->obj_ops->lookup(v.sub, name, &child, NULL);
 	if (!FSAL_IS_ERROR(st)) {
 		st = v.sub->obj_ops->rename(child, v.sub, name, to, name2, NULL, NULL, NULL, NULL);
+		if (!FSAL_IS_ERROR(st))
+			note_place(child, dir2, name2);
 		sub_release(child);
 	}
 	if (kept != NULL)

@@ -245,6 +245,15 @@ fsal_status_t repl_sub_get(struct repl_export *exp, const struct nfs4r_lhandle *
 			   struct fsal_obj_handle **sub);
 void repl_sub_put(struct repl_kept *k);
 void repl_sub_cache_flush(void); /* before the sub-FSAL's export goes; no visit is under way */
+static inline bool repl_lhandle_eq(const struct nfs4r_lhandle *a, const struct nfs4r_lhandle *b)
+{
+	return a->len == b->len && memcmp(a->b, b->b, a->len) == 0;
+}
+/* Where sockets and devices are in the local tree (places.c); any thread, never blocks. */
+bool repl_needs_place(object_file_type_t type);
+void repl_place_note(const struct nfs4r_lhandle *h, const struct nfs4r_lhandle *dir, const char *name); /* of one that needs it */
+bool repl_place_find(const struct nfs4r_lhandle *h, struct nfs4r_lhandle *dir, char name[NFS4R_NAME_MAX + 1]); /* a hint */
+void repl_places_flush(void);
 /* The opposite. false: the sub-FSAL's handle is too long. */
 bool repl_sub_handle_bytes(struct fsal_obj_handle *sub, struct nfs4r_lhandle *out);
 
