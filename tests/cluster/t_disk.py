@@ -51,6 +51,18 @@ def fill(b):
     return f'{FILES} files in {filled:.0f} s'
 
 
+def odd_objects(b):
+    """What has several names, or is no file."""
+    b.sh(1, f'mkdir {DIR}/odd && cd {DIR}/odd && mkfifo fifo && mknod device c 1 3 && mknod block b 7 200 && ln device another && echo x >one && ln one two && ln -s one soft && '
+            'python3 -c "import socket; socket.socket(socket.AF_UNIX).bind(\'socket\')" && chmod 640 socket device')
+
+
+def inodes(b):
+    r = b.inside('sh', '-c', f'cd {b.server_dir(SITE)}/data/disk/odd && stat -c "%n %i" *')
+    bed.expect(r.returncode == 0, r.stdout + r.stderr)
+    return r.stdout
+
+
 def keep_image(b):
     b.must('server', SITE, 'stop')
     image(b, save=True)
@@ -103,8 +115,11 @@ def lost(b, name, windows, names, old=False):
         image(b, save=False)
     elif names == ['store']:
         in_server(b, 'echo precious >data/precious')
+    before = inodes(b) if names == ['store'] else None
     work_away(b, name)
     note = come_back(b, name, windows)
+    if before:
+        bed.expect(inodes(b) == before, f'made anew, although they were there:\n{before}\n{inodes(b)}')
     bed.expect(b.sh(SITE, f'cat {DIR}/files/d0/f1; echo again >{DIR}/site{SITE}/{name}; cat {DIR}/site{SITE}/f', timeout=90).split('\n')[:2] == [name, f'of site {SITE}'],
                'the site does not read what the others wrote')
     bed.expect(b.sh(1, f'cat {DIR}/site{SITE}/{name}') == 'again\n', 'site 1 does not read what the site wrote')
@@ -167,7 +182,7 @@ def pauses(b, logs, windows):
 def main():
     report, windows, logs = bed.Report('disk'), {}, {}
     with bed.Bed.own(*OPTIONS) as b:
-        good = report.check('a volume', fill, b) and report.check('an image of its disks is kept', keep_image, b)
+        good = report.check('a volume', fill, b) and report.check('objects of all kinds', odd_objects, b) and report.check('an image of its disks is kept', keep_image, b)
         report.check('locks of a file that has not arrived', locks_before_the_file, b)
         probes = Probes(b) if good else None
         try:
