@@ -169,6 +169,8 @@ static void print_totals(const struct totals *t, uint64_t seeds)
 	       N(reads_forwarded), N(read_delays), N(messages), N(crashes), N(machine_crashes), N(lost), N(cuts));
 #undef N
 	policy_print(t);
+	if (t->no_room)
+		printf("  %llu operations refused for lack of room\n", (unsigned long long)t->no_room);
 	if (t->with_views)
 		views_print(t);
 	if (t->added)
@@ -321,6 +323,7 @@ static const struct {
 	{ F_ANNOUNCED_FORGOTTEN, "hot" },	{ F_POSITION_IGNORED, "views-image" },
 	{ F_TOLD_FORGOTTEN, "overtake" },	{ F_TOLD_RESTART, "in_restart" },
 	{ F_LEFT_UNCONFIRMED, "views-leave" },	{ F_LEFT_KEEPS_LEASE, "views-leave" },
+	{ F_SPACE_IGNORED, "full" },		{ F_SPACE_UNDER_WAY, "full" },
 };
 
 /*
@@ -348,7 +351,7 @@ static const struct {
  * given up; the others cost somebody his turn, or round trips, and nothing else. The last wants a restart in the round trip
  * and a half from an announcement to the release, and then an update that one server lacks, and has only that claim to ask by. Two want a message of an old connection that comes when a new
  * one stands, and there are none here (net.c). Of the next three two cost time and nothing else, and an execution here leaves nothing behind when it fails (t_prevents_stuck.c).
- * The last four are about room and limits (t_prevents_space.c).
+ * The last two are about room and limits (t_prevents_space.c); the reserve of a disk covers the first of them here.
  */
 static const uint32_t elsewhere[] = { F_NO_VERSION_WAIT, F_FLOOR_TOO_HIGH,  F_ASK_DROPS_MULTI, F_SIDE_COUNTS,
 				      F_NARROW_AT_ONCE,	 F_DIRS_KEEP_PLUS, F_SERVE_PROPOSING, F_LAST_UNSETTLED,
@@ -366,7 +369,7 @@ static const uint32_t elsewhere[] = { F_NO_VERSION_WAIT, F_FLOOR_TOO_HIGH,  F_AS
 				      F_CLIMBS_OVER_CONTESTED, F_YIELD_IN_USE, F_NO_TURNS, F_TURN_NOW_AND_THEN,
 				      F_NARROWS_TWICE, F_SOURCE_ANEW, F_YIELD_WRITTEN, F_ANNOUNCED_UNSAVED,
 				      F_LEFT_OF_OLD_START, F_GRANT_OF_OLD_START, F_STUCK_STAYS, F_STUCK_RETURNS,
-				      F_BEGUN_IS_EXACT, F_SPACE_IGNORED, F_SPACE_UNDER_WAY, F_SPACE_WHOLE, F_LIMITS_OWN };
+				      F_BEGUN_IS_EXACT, F_SPACE_WHOLE, F_LIMITS_OWN };
 
 static bool is_elsewhere(uint32_t fault)
 {
@@ -514,6 +517,8 @@ static int usage(void)
 	       "          [--faults BUDGET [--file FILE] [--learn FILE]] [--long-cuts] [--store real]\n");
 	for (uint32_t i = 0; i < nmodes; i++)
 		printf("  %-16s %s\n", modes[i].name, modes[i].what);
+	for (uint32_t i = 0; i < nnamed_modes; i++)
+		printf("  %-16s %s\n", named_modes[i].name, named_modes[i].what);
 	for (uint32_t i = 0; i < nstore_modes; i++)
 		printf("  %-16s %s\n", store_modes[i].name, store_modes[i].what);
 	return 2;

@@ -221,6 +221,7 @@ static void done(struct server *v, struct nfs4r_op *op)
 	}
 	so->done = true;
 	check_done(v, so);
+	room_answer(v, op);
 	if (s->plan.lease_ms)
 		check_view_answer(v, op);
 	s->totals.ops++;
@@ -451,6 +452,7 @@ void server_step(struct server *v, struct nfs4r_event *ev)
 	u = nfs4r_core_step(v->core, ev);
 	v->in_step = false;
 	server_carry_out(v, u);
+	room_check(v);
 	trouble_step(v);
 }
 

@@ -296,6 +296,7 @@ static void begin(struct sim *s)
 	for (uint32_t i = 0; i < p->slow_paths; i++)
 		s->slow[rng_range(&s->rng, 1, p->servers)][rng_range(&s->rng, 1, p->servers)]
 		       [rng_chance(&s->rng, 700)] = p->slow_us;
+	room_draw(s);
 	for (uint32_t i = 1; i <= p->servers; i++)
 		store_make(&s->servers[i]);
 	for (uint32_t i = 1; i <= p->servers; i++)

@@ -68,6 +68,7 @@ struct plan { /* drawn from the seed and the mode; printed with a failure */
 	uint32_t deep_ms, read_ms, revoke_ms, turn_ms, announce_ms, holdoff_ms, promote_count, deep_plus_count, contested_ms, share_reads;
 	uint32_t slow_paths;  /* (from, to, lane) that are much slower than the rest */
 	uint64_t slow_us;
+	uint32_t rooms;	      /* objects that fit on a disk besides the first tree, about; 0 = any number (room.c) */
 	uint32_t cancels;     /* per mille of the operations */
 	uint32_t bursts;      /* per mille: a random client begins one */
 	bool hierarchy;       /* the policy is what the mode is about: on, and mostly with its defaults */
@@ -311,6 +312,7 @@ struct server {
 	struct nfs4r_core *core;
 	struct tree tree;
 	struct journal journal;
+	uint32_t room; /* objects that fit on its disk */
 	struct storage *storage; /* store.h */
 	struct kept kept[SERVERS_MAX + 1];
 	nfs4r_lsn own_next; /* LSN of the next entry, as the checkers expect it */
@@ -401,6 +403,7 @@ struct totals {
 	uint64_t reconfigured, reconf_words, reconf_late, reconf_as_is; /* views; sets said; who came back with its old store; copies taken as they are */
 	uint64_t store_starts, store_checkpoints, store_tells, store_behind, store_torn, store_closes, store_open_dies, store_halts;
 	uint64_t late, inexact, taken; /* entries whose bytes were read back and newer; objects that a seal made inexact; taken for right */
+	uint64_t no_room; /* operations that were refused for lack of room */
 	uint64_t removal_max_us; /* the last: not summed up, but the highest */
 };
 
@@ -448,6 +451,7 @@ struct sim {
 	uint32_t first_objs; /* objects of the first tree: indexes 0.. */
 	uint32_t next_write;
 	struct totals totals;
+	uint32_t rooms_first; /* objects of the first tree */
 	uint64_t limit_us, last_limit_us;
 	uint64_t idle_since; /* healed, and no client wants anything; NEVER = not yet */
 	char failure[1024];
@@ -710,6 +714,8 @@ void tune_reconfigure(struct plan *p, struct rng *r);
 void tune_reconfigure_power(struct plan *p, struct rng *r);
 extern const uint32_t nmodes;
 /* modes_store.c */
+extern const struct mode named_modes[];
+extern const uint32_t nnamed_modes;
 extern const struct mode store_modes[];
 extern const uint32_t nstore_modes;
 void draw_store(struct plan *p);
@@ -717,6 +723,12 @@ const struct mode *mode_find(const char *name);
 /* @mode NULL: the seed chooses. @servers 0: the seed chooses. @stores: real ones in any mode. */
 void plan_draw(struct plan *p, uint64_t seed, const struct mode *mode, uint32_t servers, bool stores);
 void plan_print(const struct plan *p, char *buf, size_t len);
+
+/* room.c: disks that are too small; nothing unless plan.rooms */
+void room_draw(struct sim *s); /* the first tree is made */
+void room_start(struct server *v);
+void room_check(struct server *v); /* after each step */
+void room_answer(struct server *v, const struct nfs4r_op *op);
 
 #include "store.h"
 #include "check.h"

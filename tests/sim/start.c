@@ -361,6 +361,8 @@ void server_start(struct server *v)
 			server_step(v, &ev);
 		nfs4r_entry_put(intents[i]);
 	}
+	if (v->up)
+		room_start(v);
 	if (!v->up)
 		return;
 	server_at(v, s->now + rng_time(&s->rng, s->plan.checkpoint_us), periodic_checkpoint, v, v->generation, 0);
