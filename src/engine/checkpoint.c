@@ -9,8 +9,8 @@
  *
  * What is stable is told as soon as files and journal are synced (log 4.3): LMDB costs two flushes more, and nobody waits for it.
  *
- * Without room for one under the Store directory it is tried again at once, and after a lease the server halts. When the exported directory cannot be
- * synced it halts at once, whatever the reason: the kernel has lost what was written there (src/store/files.c).
+ * Without room for LMDB under the Store directory it is tried again at once, and the journal goes on. When the exported directory cannot be
+ * synced the server halts at once, whatever the reason: the kernel has lost what was written there (src/store/files.c).
  */
 
 #include "engine/engine_int.h"
@@ -148,28 +148,27 @@ static void wait_for_work(struct nfs4r_engine *eng)
 	pthread_mutex_unlock(&eng->checkpoint_lock);
 }
 
-/* No room at first may be none for a moment; then releases everywhere wait for this server, and it leaves the view (log sheet 4.8). */
-static void no_space(struct nfs4r_engine *eng, uint64_t since, uint64_t *complained)
+/*
+ * What is stable was told all the same, and the journal goes on: removals are what makes room, and they need no more than that (log 4.12). What was to go to
+ * LMDB stays in memory, and is tried again all the time.
+ */
+static void no_space(struct nfs4r_engine *eng, uint64_t *complained)
 {
 	uint64_t now = now_ms();
 
-	if (nfs4r_store_give_spare(eng->store)) /* log 4.12: it may do for the next one, which frees what lies in the journal */
+	if (nfs4r_store_give_spare(eng->store)) /* it may do for the next one, which frees what lies in the journal */
 		return;
-	if (eng->cfg.lease_ms && now - since >= eng->cfg.lease_ms) {
-		pthread_mutex_lock(&eng->lock);
-		engine_halt(eng, "no space for a checkpoint; free space under the Store directory and restart");
-		pthread_mutex_unlock(&eng->lock);
-	} else if (now > *complained + 60000) {
-		*complained = now;
-		engine_log(eng, NFS4R_LOG_ERROR, "volume %s: no space for a checkpoint; free space under %s. Nothing is lost, but the journal grows",
-			   eng->cfg.volume_name, eng->cfg.store_dir);
-	}
+	if (*complained && now < *complained + 60000)
+		return;
+	*complained = now;
+	engine_log(eng, NFS4R_LOG_ERROR, "volume %s: no space for the database under %s: updates stay in the journal, which grows until there is some; free space there",
+		   eng->cfg.volume_name, eng->cfg.store_dir);
 }
 
 void *checkpoint_thread(void *arg)
 {
 	struct nfs4r_engine *eng = arg;
-	uint64_t complained = 0, full_since = 0;
+	uint64_t complained = 0;
 
 	while (!eng->stopping) {
 		wait_for_work(eng);
@@ -179,13 +178,9 @@ void *checkpoint_thread(void *arg)
 
 		if (st == NFS4R_DELAY) /* an update takes long */
 			checkpoint_wake(eng, false);
-		if (st != NFS4R_NOSPC)
-			full_since = 0;
-		else if (!full_since)
-			full_since = now_ms();
 		if (st == NFS4R_NOSPC) {
 			checkpoint_wake(eng, false);
-			no_space(eng, full_since, &complained);
+			no_space(eng, &complained);
 		}
 		rest(eng);
 	}

@@ -124,11 +124,7 @@ static long quota_ctl(int fd, unsigned cmd, unsigned type, void *out)
 
 bool fs_has_quotas(int fd)
 {
-	struct fs_quota_stat xfs = { 0 };
-	uint32_t format;
+	struct fs_quota_stat state = { 0 }; /* other file systems than XFS answer it, too */
 
-	for (unsigned type = 0; type <= PRJQUOTA; type++)
-		if (quota_ctl(fd, Q_GETFMT, type, &format) == 0)
-			return true;
-	return quota_ctl(fd, Q_XGETQSTAT, 0, &xfs) == 0 && xfs.qs_flags & (FS_QUOTA_UDQ_ENFD | FS_QUOTA_GDQ_ENFD | FS_QUOTA_PDQ_ENFD);
+	return quota_ctl(fd, Q_XGETQSTAT, USRQUOTA, &state) == 0 && state.qs_flags & (FS_QUOTA_UDQ_ENFD | FS_QUOTA_GDQ_ENFD | FS_QUOTA_PDQ_ENFD);
 }

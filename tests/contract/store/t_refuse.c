@@ -550,6 +550,57 @@ static void fill(const char *dir)
 	close(fd);
 }
 
+/* A small file system of our own, gone with this process, and a store in it. False: not allowed. */
+static bool on_small_file_system(struct fx *g, char *mnt, const char *size)
+{
+	int n;
+
+	temp_dir(mnt);
+	if ((unshare(CLONE_NEWNS) && unshare(CLONE_NEWUSER | CLONE_NEWNS)) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("none", mnt, "tmpfs", 0, size)) {
+		rmdir(mnt);
+		print_message("not allowed to mount a tmpfs: skipped\n");
+		return false;
+	}
+	fx_init(g);
+	remove_dir(g->dir);
+	n = snprintf(g->dir, sizeof(g->dir), "%s/s", mnt);
+	assert_true(n < (int)sizeof(g->dir));
+	fx_open_ok(g);
+	return true;
+}
+
+/* What is set aside outlives a start, and is taken when the disk is full (log 4.12). */
+static void test_what_is_set_aside_takes_the_last_records(void **state)
+{
+	struct nfs4r_entry *e;
+	struct nfs4r_oid oid;
+	char mnt[256];
+	struct fx g;
+
+	if (!on_small_file_system(&g, mnt, "size=4m"))
+		skip();
+	assert_int_equal(nfs4r_store_spare(g.s), 0);
+	assert_true(nfs4r_store_keep_spare(g.s, 256 << 10));
+	assert_in_range(nfs4r_store_spare(g.s), 256 << 10, 512 << 10);
+	nfs4r_store_close(g.s);
+	fx_open_ok(&g);
+	assert_in_range(nfs4r_store_spare(g.s), 256 << 10, 512 << 10);
+	fill(mnt);
+	for (int i = 0; i < 100; i++) { /* more than fits into what is left of a page */
+		e = e_create(&g, 1, &g.root, (char[]){ 'a' + i / 10, '0' + i % 10, 0 }, NFS4R_TYPE_FILE, &oid);
+		assert_int_equal(nfs4r_store_commit(g.s, e, true, NULL, 0), NFS4R_OK);
+		nfs4r_entry_put(e);
+	}
+	assert_int_equal(nfs4r_store_spare(g.s), 0);
+	assert_false(nfs4r_store_give_spare(g.s));
+	assert_false(nfs4r_store_keep_spare(g.s, 1 << 20));
+	assert_int_equal(nfs4r_store_spare(g.s), 0);
+	nfs4r_store_close(g.s);
+	umount(mnt);
+	rmdir(mnt);
+}
+
 static void test_full_file_system(void **state)
 {
 	struct nfs4r_entry *e = NULL;
@@ -557,23 +608,10 @@ static void test_full_file_system(void **state)
 	struct nfs4r_oid oid;
 	char *was, *is, mnt[256], path[600];
 	struct stat filler;
-	int n;
 	struct fx g;
 
-	temp_dir(mnt);
-	/* A mount of our own, gone with this process. */
-	if ((unshare(CLONE_NEWNS) && unshare(CLONE_NEWUSER | CLONE_NEWNS)) ||
-	    mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
-	    mount("none", mnt, "tmpfs", 0, "size=2m")) {
-		rmdir(mnt);
-		print_message("not allowed to mount a tmpfs: skipped\n");
+	if (!on_small_file_system(&g, mnt, "size=2m"))
 		skip();
-	}
-	fx_init(&g);
-	remove_dir(g.dir);
-	n = snprintf(g.dir, sizeof(g.dir), "%s/s", mnt);
-	assert_true(n < (int)sizeof(g.dir));
-	fx_open_ok(&g);
 	fill(mnt);
 	for (int i = 0; i < 100 && st == NFS4R_OK; i++) {
 		if (e)
@@ -648,6 +686,7 @@ int main(void)
 		T(test_not_a_directory),
 		T(test_interrupted_creation_is_taken_up),
 		T(test_short_write_is_cut_off),
+		T(test_what_is_set_aside_takes_the_last_records),
 		T(test_full_file_system),
 	};
 
