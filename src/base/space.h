@@ -27,7 +27,8 @@ struct nfs4r_space {
 #define NFS4R_HAS_XATTRS 1u /* user attributes */
 #define NFS4R_HAS_ACLS 2u   /* POSIX ACLs */
 #define NFS4R_HAS_BYTES 4u  /* names of any bytes; without it only those that are UTF-8 */
-#define NFS4R_HAS_ALL 7u
+#define NFS4R_HAS_ROOM_EACH 8u /* each extended attribute has its own room; without it all of an object share `xattr_max` */
+#define NFS4R_HAS_ALL 15u
 
 /* What the file system of the exported directory can hold. A number of 0 says that the limit is not known, and then it limits nothing. */
 struct nfs4r_limits {

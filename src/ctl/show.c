@@ -239,7 +239,7 @@ static void show_limits(const json_t *l, FILE *out)
 	int n = 0;
 
 	n += append_limit(text + n, len - (size_t)n, json_object_get(l, "file_bytes"), "in a file", true, n == 0);
-	n += append_limit(text + n, len - (size_t)n, json_object_get(l, "attribute_bytes"), "in an attribute", true, n == 0);
+	n += append_limit(text + n, len - (size_t)n, json_object_get(l, "attribute_bytes"), json_is_true(json_object_get(l, "attributes_share")) ? "in all attributes of an object" : "in an attribute", true, n == 0);
 	n += append_limit(text + n, len - (size_t)n, json_object_get(l, "name_bytes"), "bytes in a name", false, n == 0);
 	n += append_limit(text + n, len - (size_t)n, json_object_get(l, "links"), "links", false, n == 0);
 	if (json_is_false(json_object_get(l, "attributes")))

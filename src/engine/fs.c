@@ -23,6 +23,7 @@
 
 #define XATTR_VALUE_MAX 65536u
 #define XATTR_NAME "user.nfs4r.probe"
+#define XATTR_SECOND "user.nfs4r.second"
 #define LINK_MAX_UNKNOWN 127 /* what the C library says of a file system that it does not know */
 
 #ifndef SYS_quotactl_fd
@@ -66,10 +67,10 @@ static bool may_be_long(int fd, uint64_t size)
 	return ftruncate(fd, (off_t)size) == 0;
 }
 
+static const uint8_t zeros[XATTR_VALUE_MAX];
+
 static bool may_have_value(int fd, uint64_t len)
 {
-	static const uint8_t zeros[XATTR_VALUE_MAX];
-
 	return fsetxattr(fd, XATTR_NAME, zeros, len, 0) == 0;
 }
 
@@ -91,7 +92,10 @@ static void try_file(int fd, struct nfs4r_limits *l)
 		l->has &= ~NFS4R_HAS_ACLS;
 	if (value)
 		l->xattr_max = (uint32_t)largest(may_have_value, fd, XATTR_VALUE_MAX);
+	if (l->xattr_max && may_have_value(fd, l->xattr_max) && fsetxattr(fd, XATTR_SECOND, zeros, l->xattr_max, 0) != 0)
+		l->has &= ~NFS4R_HAS_ROOM_EACH;
 	(void)fremovexattr(fd, XATTR_NAME);
+	(void)fremovexattr(fd, XATTR_SECOND);
 	l->file_max = largest(may_be_long, fd, size_max());
 }
 

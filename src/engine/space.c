@@ -24,6 +24,7 @@
 #define LOW_BYTES (UINT64_C(256) << 20) /* smallest room of all members: measured more often */
 #define RESERVE_MIN (UINT64_C(1) << 30)
 #define RESERVE_INODES 1024
+#define XATTR_LIST_MAX 65536
 #define SPARE_SHARE 64
 #define SPARE_MIN (UINT64_C(512) << 10)
 #define SPARE_MAX (UINT64_C(64) << 20)
@@ -232,4 +233,34 @@ void nfs4r_volume_room(struct nfs4r_engine *eng, struct nfs4r_volume_room *out)
 	get_room(eng, &room);
 	*out = (struct nfs4r_volume_room){ .bytes_known = room.bytes.server, .inodes_known = room.inodes.server, .bytes = room.bytes.room,
 					   .inodes = room.inodes.room, .limits = room.limits };
+}
+
+/* What a file system that puts all attributes of an object into one block needs besides name and value. */
+#define ATTRIBUTE_BYTES 20
+
+enum nfs4r_status space_for_attribute(struct nfs4r_engine *eng, const struct nfs4r_op *op, const struct nfs4r_lhandle *obj)
+{
+	struct nfs4r_volume_room room;
+	uint64_t sum = op->data ? op->data->len : 0;
+	enum nfs4r_status st;
+	uint32_t len = XATTR_LIST_MAX;
+	char *names, *value;
+
+	nfs4r_volume_room(eng, &room);
+	if (room.limits.has & NFS4R_HAS_ROOM_EACH || !room.limits.xattr_max)
+		return NFS4R_OK;
+	names = malloc(XATTR_LIST_MAX);
+	value = malloc(NFS4R_XATTR_VALUE_MAX);
+	st = names && value ? eng->ops->listxattr(eng->ctx, obj, names, &len) : NFS4R_NOMEM;
+	for (char *n = names; st == NFS4R_OK && n < names + len; n += strlen(n) + 1) {
+		uint32_t got = NFS4R_XATTR_VALUE_MAX;
+
+		if (strcmp(n, op->text) != 0 && eng->ops->getxattr(eng->ctx, obj, n, value, &got) == NFS4R_OK)
+			sum += got + strlen(n) + ATTRIBUTE_BYTES;
+	}
+	free(names);
+	free(value);
+	if (st != NFS4R_OK)
+		return st;
+	return sum <= room.limits.xattr_max ? NFS4R_OK : NFS4R_NOSPC;
 }

@@ -55,6 +55,7 @@ def another_file_system_is_smaller(b):
     b.sh(1, 'rm -f /nfs/image; echo x >/nfs/odd')
     refused(b, 3, XATTR.format(3000), 'Argument list too long')
     b.sh(3, XATTR.format(30))
+    refused(b, 1, "/usr/bin/python3 -c 'import os; [os.setxattr(\"/nfs/odd\", f\"user.n{i}\", b\"v\" * 200) for i in range(8)]'")
     limits = b.ask(1, 'status')['space']['limits']
     bed.expect(limits['file_bytes']['server'] == 2 and limits['attribute_bytes']['server'] == 2, f'{limits}')
     all_serve(b, '/nfs/limits')
