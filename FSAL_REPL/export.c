@@ -214,7 +214,7 @@ static void compare_keys(struct nfs4r_rpc_config *rpc)
 static fsal_status_t check_places(const struct repl_export *exp)
 {
 	struct nfs4r_config *cfg = &repl_module.cfg;
-	char why[512] = "";
+	char why[NFS4R_WHY] = "";
 
 	if (strlen(exp->path) >= sizeof(cfg->export_dir))
 		return refuse("its Path is longer than 1023 bytes; write a shorter one");
@@ -228,7 +228,7 @@ static fsal_status_t check_places(const struct repl_export *exp)
 static fsal_status_t start_engine(struct repl_export *exp)
 {
 	struct nfs4r_config *cfg = &repl_module.cfg;
-	char why[512] = "";
+	char why[NFS4R_WHY] = "";
 
 	cfg->rpc.export_id = exp->gsh->export_id;
 	cfg->rpc.fsid_major = exp->fsid.major;

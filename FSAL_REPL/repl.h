@@ -36,7 +36,7 @@ struct repl_module {
 	struct fsal_obj_ops obj_ops;
 	struct nfs4r_config cfg; /* from REPL { }; export id, fsid are added by create_export */
 	bool configured;
-	char why[512];		 /* why it is not configured */
+	char why[NFS4R_WHY];		 /* why it is not configured */
 	struct repl_export *exp; /* the one export; NULL = none */
 };
 

@@ -137,4 +137,5 @@ bad "RecoveryRoot in the exported directory" 's#RecoveryBackend = fs;#RecoveryRo
 bad "Path on /proc" 's#Path = "[^"]*"#Path = "/proc/sys"#' 'Path = .*lasting file handles'
 bad "Path of the whole machine" 's#Path = "[^"]*"#Path = "/"#' 'a directory of its own'
 bad "nothing below" '/^		FSAL {/,/^		}/d' 'FSAL'
+bad "a second REPL export" '$a EXPORT { Export_Id = 78; Filesystem_Id = 78.1; Path = "/srv/data"; Pseudo = "/two"; Access_Type = RW; SecType = sys; Attr_Expiration_Time = 0; Trust_Readdir_Negative_Cache = false; FSAL { Name = REPL; FSAL { Name = VFS; } } }' 'a REPL export already'
 exit $FAILED

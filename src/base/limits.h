@@ -20,6 +20,8 @@
 #define NFS4R_CLOSING_MAX 512	       /* claims in one CLOSING */
 #define NFS4R_READDIR_MAX 512	       /* names in one forwarded listing */
 #define NFS4R_SEALS_MAX 16	       /* ends of logs that a view remembers; who is behind a forgotten one gets its copy anew */
+#define NFS4R_WHY 2048	       /* bytes of a text that says what is wrong and what to do, with a path and a name in it: none is cut */
+#define NFS4R_LIST_TEXT 64	       /* bytes of the numbers of all servers: "1, 2, ... 15" */
 #define NFS4R_DEPTH_MAX 512	       /* directory depth; a longer parent chain is corruption */
 
 #endif

@@ -28,7 +28,10 @@
 #ifndef NFS4R_CORE_CORE_H
 #define NFS4R_CORE_CORE_H
 
+#include "base/limits.h"
 #include "base/msg.h"
+
+#define NFS4R_CORE_TEXT 400 /* bytes of a sentence for the log or for status; names, paths and addresses are not in it */
 
 struct nfs4r_core;
 
@@ -297,7 +300,7 @@ struct nfs4r_action {
 	struct nfs4r_seal seals[NFS4R_SERVERS_MAX];
 	uint32_t noids;		 /* REPAIR: just these, nothing was undone; valid until the next REPAIR. What the source says to be inexact there, too */
 	const struct nfs4r_oid *oids; /* (nfs4r_core_exactness()), or has in another version than is here, stays as it is and is `left` in REPAIRED */
-	char text[160];
+	char text[NFS4R_CORE_TEXT];
 };
 
 struct nfs4r_update {
@@ -367,7 +370,7 @@ struct nfs4r_core_view { /* for people */
 	nfs4r_lsn trouble_lsn;
 	uint32_t failing; /* entries that failed when they were tried last */
 	nfs4r_server_id adding, removing; /* asked for by EV_ADD_SERVER, EV_REMOVE_SERVER and not adopted yet; 0: none */
-	char waits[160]; /* what that waits for; empty: nothing is asked for, or it is on its way */
+	char waits[NFS4R_CORE_TEXT]; /* what that waits for; empty: nothing is asked for, or it is on its way */
 	uint64_t reconf_epoch; /* EV_RECONFIGURE was said here, and no view came of it yet; 0: no */
 	nfs4r_servers reconf_set;
 	uint64_t lease_left_ms; /* 0: none */

@@ -414,7 +414,7 @@ struct change { /* member.c: what an administrator asked for; in memory until it
 	bool give_up;
 	uint32_t nall;
 	struct nfs4r_address all[NFS4R_SERVERS_MAX];
-	char waits[160];
+	char waits[NFS4R_CORE_TEXT];
 };
 
 struct view { /* view.c; the first lines are in the row 'V' */

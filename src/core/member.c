@@ -128,7 +128,7 @@ static void wait_for(struct nfs4r_core *c, const char *what)
 
 static void refuse_removal(struct nfs4r_core *c, const char *why)
 {
-	char text[160];
+	char text[NFS4R_CORE_TEXT];
 
 	snprintf(text, sizeof(text), "server %u is not taken out: %s", c->change.remove, why);
 	c->change.remove = 0;
@@ -370,7 +370,7 @@ void member_add(struct nfs4r_core *c, const struct nfs4r_event *ev)
 {
 	struct change *ch = &c->change;
 	nfs4r_servers all = 0;
-	char why[160];
+	char why[NFS4R_CORE_TEXT];
 
 	for (uint32_t i = 0; i < ev->nall; i++)
 		all |= NFS4R_BIT(ev->all[i].id);
@@ -386,7 +386,7 @@ void member_add(struct nfs4r_core *c, const struct nfs4r_event *ev)
 void member_remove(struct nfs4r_core *c, const struct nfs4r_event *ev)
 {
 	uint64_t lost;
-	char why[160];
+	char why[NFS4R_CORE_TEXT];
 
 	if (nfs4r_core_may_remove(c, ev->peer, ev->give_up, &lost, why, sizeof(why)) != NFS4R_OK)
 		return;

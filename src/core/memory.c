@@ -440,7 +440,7 @@ void memory_timers(struct nfs4r_core *c)
 {
 	nfs4r_servers unheard = memory_unheard(c);
 	uint64_t t = c->view.started_ms + c->cfg.silence_ms;
-	char text[192], names[48];
+	char text[NFS4R_CORE_TEXT], names[NFS4R_LIST_TEXT];
 
 	if (!unheard)
 		return;

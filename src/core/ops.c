@@ -294,7 +294,7 @@ static bool held_off(struct nfs4r_core *c, const struct needs *nd)
 static bool somebody_away(struct nfs4r_core *c)
 {
 	nfs4r_server_id s = who_is_away(c);
-	char text[120];
+	char text[NFS4R_CORE_TEXT];
 
 	if (!s)
 		return false;

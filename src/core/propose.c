@@ -353,7 +353,7 @@ static nfs4r_servers forgetful(const struct nfs4r_core *c)
 static void too_few(struct nfs4r_core *c)
 {
 	nfs4r_servers gone = 0, lost = 0;
-	char text[256], a[48], b[48];
+	char text[NFS4R_CORE_TEXT], a[NFS4R_LIST_TEXT], b[NFS4R_LIST_TEXT];
 
 	EACH_PEER(c, s) {
 		if (!view_hears(c, s))

@@ -92,7 +92,7 @@ static void keep(struct nfs4r_core *c, uint64_t epoch, nfs4r_servers set)
 
 void reconf_word(struct nfs4r_core *c, const struct nfs4r_event *ev)
 {
-	char why[160];
+	char why[NFS4R_CORE_TEXT];
 
 	if (nfs4r_core_may_reconfigure(c, ev->set, why, sizeof(why)) != NFS4R_OK)
 		return;
@@ -136,7 +136,7 @@ static bool wait_for(struct nfs4r_core *c, const char *text)
 
 static bool wait_for_one(struct nfs4r_core *c, nfs4r_server_id s, const char *text)
 {
-	char buf[160];
+	char buf[NFS4R_CORE_TEXT];
 
 	snprintf(buf, sizeof(buf), "reconfigure: server %u %s", s, text);
 	stuck(c, buf);
@@ -145,7 +145,7 @@ static bool wait_for_one(struct nfs4r_core *c, nfs4r_server_id s, const char *te
 
 static bool conflict(struct nfs4r_core *c, nfs4r_server_id s)
 {
-	char buf[160], mine[32], theirs[32];
+	char buf[NFS4R_CORE_TEXT], mine[NFS4R_LIST_TEXT], theirs[NFS4R_LIST_TEXT];
 
 	servers_text(word(c), mine, sizeof(mine));
 	servers_text(c->peers[s].reconf_set, theirs, sizeof(theirs));
@@ -362,7 +362,7 @@ void reconf_decide(struct nfs4r_core *c)
 	one = chosen(c, p);
 	complete = (p->complete & NFS4R_BIT(one)) || FAULT(F_RECONF_INCOMPLETE);
 	if (!complete) {
-		char text[160];
+		char text[NFS4R_CORE_TEXT];
 
 		snprintf(text, sizeof(text), "reconfigure: no copy is complete; all go on with that of server %u: updates that only another server had may be lost", one);
 		stuck(c, text);

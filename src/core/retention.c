@@ -75,7 +75,7 @@ bool retention_is_slow(const struct nfs4r_core *c, nfs4r_server_id s)
 nfs4r_servers retention_slow(struct nfs4r_core *c)
 {
 	nfs4r_servers set = 0;
-	char text[160], names[48];
+	char text[NFS4R_CORE_TEXT], names[NFS4R_LIST_TEXT];
 
 	if (FAULT(F_SLOW_STAYS))
 		return 0;

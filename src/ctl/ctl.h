@@ -19,7 +19,7 @@ enum { HEALTH_OK = 0, HEALTH_WRONG = 1, HEALTH_DOWN = 2, HEALTH_UNKNOWN = 3 }; /
 
 struct ctl_conn;
 
-#define CTL_WHY 1024 /* bytes of each @why below */
+#define CTL_WHY 2048 /* bytes of each @why below */
 
 /*
  * Where to connect when no --socket was given: @env (value of NFS4R_SOCKET, may be NULL or empty), else the single *.sock in @folder.

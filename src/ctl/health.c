@@ -21,6 +21,7 @@ enum test {
 	DOWN,	     /* `up` of a peer that no rule before has named */
 	LATE_S,	     /* seconds, above --max-lag */
 	LATE_MS,     /* milliseconds, above --max-lag */
+	LOW,	     /* `free` of `total`, below a tenth */
 	SLOW,	     /* round trip in milliseconds; a lease must last for ten of them */
 	CLOCK,	     /* milliseconds that a clock is ahead, or behind if negative; NTP leaves less than a second */
 };
@@ -33,11 +34,16 @@ static const struct rule {
 	const char *text; /* %n: `server` of the element; %v: the value */
 } rules[] = {
 	{ "voter_away", "view.servers", "state", AWAY, "server %n is away (%v)" },
+	{ "cannot_apply", "view.servers", "cannot_apply", TEXT, "server %n cannot apply an update: %v" },
 	{ "no_connection", "peers", "up", DOWN, "no connection with server %n (%s)" },
 	{ "lag", "peers", "has_of_our_log.lag_seconds", LATE_S, "server %n lacks updates of this server since %v" },
 	{ "loss_window", NULL, "durability.loss_window.age_ms", LATE_MS, "too few servers have the last updates of this server, since %v" },
 	{ "slow_link", "peers", "rtt_ms", SLOW, "the round trip to server %n takes %v: Lease must be above ten of them" },
 	{ "clock", "peers", "clock_ahead_ms", CLOCK, "the clock of server %n and this server's differ by %v" },
+	{ "full", NULL, "space.refused", TEXT, "updates that need room are refused: %v" },
+	{ "low_space", "space.servers", "tree", LOW, "server %n has %v of the file system of the exported directory free" },
+	{ "low_inodes", "space.servers", "inodes", LOW, "server %n has %v of the inodes of the exported directory free" },
+	{ "low_store", "space.servers", "store", LOW, "server %n has %v of the file system of Store free" },
 	{ "retention", NULL, "retention.warning", TEXT, "%v" },
 	{ "import", NULL, "import.running", NONZERO, "an existing tree is being imported" },
 };
@@ -108,6 +114,8 @@ static bool is_wrong(const struct rule *r, const json_t *status, const json_t *r
 		return n > max_lag_s;
 	case LATE_MS:
 		return n / 1000 > max_lag_s;
+	case LOW:
+		return get_num(v, "free") < get_num(v, "total") / 10;
 	case SLOW:
 		return n * 10 > (double)get_num(member(status, "view"), "lease_ms") && json_is_integer(member(status, "view.lease_ms"));
 	case CLOCK:
@@ -124,6 +132,8 @@ static void print_value(FILE *out, const struct rule *r, const json_t *v)
 
 	if (r->test == LATE_S || r->test == LATE_MS || r->test == SLOW || r->test == CLOCK)
 		fputs(format_seconds(s, fabs(json_number_value(v)) / (r->test == LATE_S ? 1 : 1000)), out);
+	else if (r->test == LOW)
+		fprintf(out, "%.1f %%", (double)get_num(v, "free") * 100 / (double)get_num(v, "total"));
 	else if (json_is_string(v))
 		fputs(json_string_value(v), out);
 	else if (json_is_number(v))

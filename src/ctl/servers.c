@@ -45,7 +45,7 @@ static int print_answer(const json_t *a)
 struct waiting {
 	const struct server_args *args;
 	uint64_t reconfigured; /* so often before */
-	char said[300];	       /* printed last */
+	char said[CTL_WHY];	       /* printed last */
 };
 
 enum outcome { GOES_ON = 1, DONE, REFUSED };
@@ -78,7 +78,7 @@ static void waits_text(const struct server_args *a, const json_t *list, char *te
 
 static void say_waits(struct waiting *w, const json_t *list)
 {
-	char text[300], *safe;
+	char text[CTL_WHY], *safe;
 
 	waits_text(w->args, list, text, sizeof(text));
 	if (w->args->json || strcmp(text, w->said) == 0)
@@ -95,8 +95,6 @@ static int wait_done(struct ctl_conn *c, struct waiting *w)
 	for (;;) {
 		json_t *list = ask_servers(c);
 		enum outcome o = list ? outcome_of(w, list) : REFUSED;
-		char why[300];
-
 		if (o == GOES_ON) {
 			say_waits(w, list);
 			json_decref(list);
@@ -107,10 +105,8 @@ static int wait_done(struct ctl_conn *c, struct waiting *w)
 			print_answer(list);
 		else if (o == DONE)
 			show_servers(list, stdout);
-		else if (list) {
-			snprintf(why, sizeof(why), "it was not done: %.200s", *get_text(list, "waits") ? get_text(list, "waits") : "the log of the servers says why");
-			ctl_complain(why);
-		}
+		else if (list)
+			ctl_complain_of("it was not done: %s", *get_text(list, "waits") ? get_text(list, "waits") : "the log of the servers says why");
 		json_decref(list);
 		return o == DONE ? CTL_OK : CTL_FAILED;
 	}

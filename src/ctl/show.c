@@ -26,6 +26,8 @@ const char *get_text(const json_t *o, const char *key)
 	return s ? s : "";
 }
 
+#define REFUSED "refused: " /* state of a peer begins so */
+
 static void line(FILE *out, const char *label, const char *text)
 {
 	char *safe = format_safe(text);
@@ -76,7 +78,7 @@ static void show_others(const json_t *servers, uint64_t self, FILE *out)
 
 	json_array_foreach((json_t *)servers, i, s) {
 		const char *state = get_text(s, "state");
-		char text[300], silent[FORMAT_LEN] = "", lag[100];
+		char text[CTL_WHY], silent[FORMAT_LEN] = "", lag[100];
 		double ms = get_real(s, "silent_ms");
 		int n;
 
@@ -84,7 +86,7 @@ static void show_others(const json_t *servers, uint64_t self, FILE *out)
 			continue;
 		n = snprintf(text, sizeof(text), "server %" PRIu64 ": %.40s", get_num(s, "server"), state);
 		if (*get_text(s, "cannot_apply"))
-			n += snprintf(text + n, sizeof(text) - (size_t)n, " (it cannot apply an update: %.60s)", get_text(s, "cannot_apply"));
+			n += snprintf(text + n, sizeof(text) - (size_t)n, " (it cannot apply an update: %.1000s)", get_text(s, "cannot_apply"));
 		if (ms < 0)
 			n += snprintf(text + n, sizeof(text) - (size_t)n, ", not heard since this server's start");
 		else
@@ -320,6 +322,21 @@ static void show_clocks(const json_t *peers, FILE *out)
 	}
 }
 
+/* Why a peer is not up is a sentence, which a table has no room for: "refused" there, and all of it below. */
+static void show_refusals(const json_t *peers, FILE *out)
+{
+	json_t *p;
+	size_t i;
+
+	json_array_foreach((json_t *)peers, i, p) {
+		char *safe = strncmp(get_text(p, "state"), REFUSED, strlen(REFUSED)) ? NULL : format_safe(get_text(p, "state") + strlen(REFUSED));
+
+		if (safe)
+			fprintf(out, "server %" PRIu64 " refused: %s\n", get_num(p, "server"), safe);
+		free(safe);
+	}
+}
+
 static void show_peers(const json_t *peers, FILE *out)
 {
 	static const char *const head[] = { "PEER", "STATE", "RTT", "IS BEHIND US BY", "WE ARE BEHIND BY", "VERSION" };
@@ -335,7 +352,7 @@ static void show_peers(const json_t *peers, FILE *out)
 
 		snprintf(buf, sizeof(buf), "%" PRIu64, get_num(p, "server"));
 		table_cell(t, buf);
-		table_cell(t, get_text(p, "state"));
+		table_cell(t, strncmp(get_text(p, "state"), REFUSED, strlen(REFUSED)) ? get_text(p, "state") : "refused");
 		if (get_real(p, "rtt_ms") >= 0)
 			snprintf(buf, sizeof(buf), "%.1f ms", get_real(p, "rtt_ms"));
 		else
@@ -346,12 +363,13 @@ static void show_peers(const json_t *peers, FILE *out)
 		table_cell(t, *get_text(p, "version") ? get_text(p, "version") : "-");
 	}
 	table_print(t, out);
+	show_refusals(peers, out);
 }
 
 void show_status(const json_t *a, FILE *out)
 {
 	const json_t *peers = json_object_get(a, "peers");
-	char text[400], up[FORMAT_LEN];
+	char text[400], up[FORMAT_LEN], *state = NULL;
 
 	line(out, "volume", get_text(a, "volume"));
 	snprintf(text, sizeof(text), "%" PRIu64 ", incarnation %" PRIu64 ", up for %s", get_num(a, "server"), get_num(a, "incarnation"),
@@ -361,8 +379,10 @@ void show_status(const json_t *a, FILE *out)
 		snprintf(text, sizeof(text), "%.100s, protocol %" PRIu64 ", disk format %" PRIu64, get_text(a, "version"), get_num(a, "protocol"), get_num(a, "disk_format"));
 		line(out, "version", text);
 	}
-	snprintf(text, sizeof(text), "%.60s%s%.300s", get_text(a, "state"), get_text(a, "why")[0] ? ": " : "", get_text(a, "why"));
-	line(out, "state", text);
+	if (asprintf(&state, "%s%s%s", get_text(a, "state"), get_text(a, "why")[0] ? ": " : "", get_text(a, "why")) < 0)
+		state = NULL;
+	line(out, "state", state ? state : get_text(a, "state"));
+	free(state);
 	show_view(a, out);
 	show_log(a, out);
 	show_durability(json_object_get(a, "durability"), out);

@@ -10,7 +10,7 @@ static const char *address(const json_t *row, char *buf, size_t len)
 {
 	const char *host = get_text(row, "host");
 
-	snprintf(buf, len, strchr(host, ':') ? "[%.200s]:%" PRIu64 : "%.200s:%" PRIu64, host, get_num(row, "port"));
+	snprintf(buf, len, strchr(host, ':') ? "[%s]:%" PRIu64 : "%s:%" PRIu64, host, get_num(row, "port"));
 	return buf;
 }
 
@@ -34,12 +34,11 @@ static void show_words(const json_t *a, FILE *out)
 
 static void show_asked(const json_t *a, const char *key, const char *text, FILE *out)
 {
-	char waits[200];
+	const char *waits = *get_text(a, "waits") ? get_text(a, "waits") : "on its way";
 	char *safe;
 
 	if (!get_num(a, key))
 		return;
-	snprintf(waits, sizeof(waits), "%s", *get_text(a, "waits") ? get_text(a, "waits") : "on its way");
 	safe = format_safe(waits);
 	fprintf(out, "server %" PRIu64 " %s: %s\n", get_num(a, key), text, safe ? safe : waits);
 	free(safe);

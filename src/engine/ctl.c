@@ -59,7 +59,7 @@ static bool fail(char *why, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(why, 512, fmt, ap);
+	vsnprintf(why, NFS4R_WHY, fmt, ap);
 	va_end(ap);
 	return false;
 }

@@ -59,7 +59,7 @@ struct ctl_facts { /* what status says; copied under eng->lock */
 	struct nfs4r_rpc_servers list;
 	uint64_t lease_left_ms; /* 0: none */
 	nfs4r_lsn end;
-	char halted[200], import_state[200], starting[160];
+	char halted[NFS4R_WHY], import_state[NFS4R_WHY], starting[NFS4R_WHY];
 	bool ready;
 	uint64_t loss_entries, loss_bytes, loss_age_ms; /* own updates that no majority holds */
 	struct {

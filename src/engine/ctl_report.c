@@ -97,7 +97,7 @@ void ctl_collect(struct nfs4r_engine *eng, struct ctl_facts *f)
 static void set_state(const struct nfs4r_engine *eng, json_t *out, const struct ctl_facts *f)
 {
 	bool importing = strncmp(f->import_state, "importing", 9) == 0;
-	char view_why[400];
+	char view_why[NFS4R_WHY];
 	const char *view = ctl_view_state(eng, f, view_why, sizeof(view_why));
 	bool recovers = !f->ready && !ctl_is_forgetful(f);
 

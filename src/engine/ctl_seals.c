@@ -84,7 +84,7 @@ json_t *ctl_give_up(struct nfs4r_engine *eng, json_int_t server, bool sure)
 {
 	nfs4r_server_id s = server > 0 && server <= NFS4R_SERVERS_MAX ? (nfs4r_server_id)server : 0;
 	struct nfs4r_event ev = { .type = NFS4R_EV_GIVE_UP, .peer = s };
-	char why[200] = "a server is named by its number, 1 to 15";
+	char why[NFS4R_WHY] = "a server is named by its number, 1 to 15";
 	enum nfs4r_status st = NFS4R_INVAL;
 	uint64_t lost = 0;
 

@@ -17,7 +17,7 @@
 
 #include "engine/ctl_int.h"
 
-#define WHY 400
+#define WHY NFS4R_WHY
 
 static json_t *num(uint64_t v)
 {
@@ -44,7 +44,7 @@ static json_t *refuse(const char *why)
 static json_t *server_row(const struct nfs4r_engine *eng, const struct ctl_facts *f, const struct nfs4r_endpoint *e)
 {
 	bool self = e->id == eng->cfg.rpc.self, voter = f->view.adopted.voters & NFS4R_BIT(e->id);
-	char why[400];
+	char why[NFS4R_WHY];
 	const char *state = self ? ctl_view_state(eng, f, why, sizeof(why)) : f->view.fixed ? "member" : ctl_view_other(eng, f, e->id);
 	uint64_t behind = self ? ctl_own_lag(f) : ctl_entries(f->peer[e->id].applied, f->end);
 

@@ -67,7 +67,7 @@ const char *ctl_view_state(const struct nfs4r_engine *eng, const struct ctl_fact
 	if (ctl_is_forgetful(f))
 		return memory_state(eng, f, why, len);
 	if (f->view.reconf_epoch) {
-		snprintf(why, len, "it was told to go on with server %s alone, and serves nothing before that is done. %.200s",
+		snprintf(why, len, "it was told to go on with server %s alone, and serves nothing before that is done. %s",
 			 view_list(f->view.reconf_set, members, sizeof(members)), f->view.waits);
 		return "told to go on";
 	}
@@ -141,7 +141,7 @@ static json_t *other(const struct nfs4r_engine *eng, const struct ctl_facts *f, 
 
 static json_t *self(const struct nfs4r_engine *eng, const struct ctl_facts *f)
 {
-	char why[400];
+	char why[NFS4R_WHY];
 	const char *state = ctl_view_state(eng, f, why, sizeof(why));
 
 	return json_pack("{s:i, s:b, s:s, s:i, s:o, s:o, s:n}", "server", eng->cfg.rpc.self, "member", f->view.member, "state", state ? state : "member",

@@ -291,10 +291,10 @@ bool doubt_restore(struct doubt *d)
 {
 	struct nfs4r_engine *eng = d->repair.eng;
 	enum nfs4r_status st = restore_objects(d);
-	char why[300];
+	char why[NFS4R_WHY + 200];
 
 	if (st != NFS4R_OK) {
-		snprintf(why, sizeof(why), "after a crash of the machine the exported directory cannot be made equal to the store: %s%s%.100s; see docs/failures.md",
+		snprintf(why, sizeof(why), "after a crash of the machine the exported directory cannot be made equal to the store: %s%s%s; see docs/failures.md",
 			 nfs4r_status_str(st), d->repair.why[0] ? ": " : "", d->repair.why);
 		pthread_mutex_lock(&eng->lock);
 		if (!eng->stopping)

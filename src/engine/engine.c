@@ -325,8 +325,8 @@ static enum nfs4r_status open_export(struct nfs4r_engine *eng, char *why)
 		return NFS4R_OK;
 	eng->export_fd = open(eng->cfg.export_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (eng->export_fd >= 0)
-		return places_lock(eng->export_fd, &eng->cfg, why, 512);
-	snprintf(why, 512, "the exported directory %.300s cannot be opened: %s", eng->cfg.export_dir, strerror(errno));
+		return places_lock(eng->export_fd, &eng->cfg, why, NFS4R_WHY);
+	snprintf(why, NFS4R_WHY, "the exported directory %.300s cannot be opened: %s", eng->cfg.export_dir, strerror(errno));
 	return NFS4R_BADCONFIG;
 }
 
@@ -401,7 +401,7 @@ static enum nfs4r_status go_online(struct nfs4r_engine *eng, char *why)
 	eng->timer_running = pthread_create(&eng->timer_thread, NULL, timer_thread, eng) == 0;
 	eng->checkpoint_running = pthread_create(&eng->checkpoint_tid, NULL, checkpoint_thread, eng) == 0;
 	if (!space_run(eng->spacer) || !eng->timer_running || !eng->checkpoint_running) {
-		snprintf(why, 512, "threads cannot be started; check the process limits");
+		snprintf(why, NFS4R_WHY, "threads cannot be started; check the process limits");
 		return NFS4R_NOMEM;
 	}
 	if (eng->cfg.control_socket[0]) {
@@ -442,13 +442,13 @@ enum nfs4r_status nfs4r_engine_start(const struct nfs4r_config *cfg, const struc
 {
 	struct nfs4r_store_info info;
 	struct nfs4r_engine *eng;
-	enum nfs4r_status st = nfs4r_config_check(cfg, why, 512);
+	enum nfs4r_status st = nfs4r_config_check(cfg, why, NFS4R_WHY);
 
 	if (st != NFS4R_OK)
 		return st;
 	eng = calloc(1, sizeof(*eng));
 	if (!eng) {
-		snprintf(why, 512, "out of memory");
+		snprintf(why, NFS4R_WHY, "out of memory");
 		return NFS4R_NOMEM;
 	}
 	eng->cfg = *cfg;
@@ -463,7 +463,7 @@ enum nfs4r_status nfs4r_engine_start(const struct nfs4r_config *cfg, const struc
 		snprintf(eng->cfg.conflicts_dir, sizeof(eng->cfg.conflicts_dir), "%.1000s/conflicts", cfg->store_dir);
 	nfs4r_oid_root(&eng->root, cfg->rpc.volume);
 	init_locks(eng);
-	snprintf(why, 512, "out of memory");
+	snprintf(why, NFS4R_WHY, "out of memory");
 	st = open_store(eng, &info, why);
 	if (st == NFS4R_OK)
 		st = open_export(eng, why);

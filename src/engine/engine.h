@@ -77,7 +77,7 @@ enum nfs4r_status nfs4r_places_check(const struct nfs4r_config *cfg, char *why, 
 struct nfs4r_engine;
 
 /*
- * Opens the store, recovers, starts threads, listens. On error nothing is left running and @why (>= 512 bytes) says what to do.
+ * Opens the store, recovers, starts threads, listens. On error nothing is left running and @why (NFS4R_WHY bytes) says what to do.
  * @ops and @ctx must outlive the engine; @ops is not called before nfs4r_engine_start returned unless from this thread.
  */
 enum nfs4r_status nfs4r_engine_start(const struct nfs4r_config *cfg, const struct nfs4r_lops *ops, void *ctx,

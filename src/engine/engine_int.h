@@ -506,7 +506,7 @@ struct nfs4r_engine {
 	pthread_t online_tid;
 	pthread_cond_t online_cond;
 	bool online_running;
-	char starting[160];	  /* under lock: why it does not take part yet; empty = it does */
+	char starting[NFS4R_WHY];	  /* under lock: why it does not take part yet; empty = it does */
 	int export_fd;		  /* on the exported directory by its path; -1 = its path is not known */
 	struct nfs4r_lhandle root_handle;
 	char found[NFS4R_NAME_MAX + 1]; /* in the exported directory before the store took it into use; empty: nothing, or long ago */
@@ -522,10 +522,10 @@ struct nfs4r_engine {
 	bool working;	       /* its start has succeeded */
 	_Atomic bool ready;    /* recovered and not halted */
 	_Atomic bool stopping;
-	char halted[200];      /* under lock; why it does not serve */
+	char halted[NFS4R_WHY];      /* under lock; why it does not serve */
 	_Atomic bool hold_there; /* the hidden directory may be there: hold.c */
 	_Atomic bool mute;     /* halted: nothing may leave that depends on what could not be written */
-	char import_state[200];/* under lock */
+	char import_state[NFS4R_WHY];/* under lock */
 	struct {
 		struct import_open *v;
 		uint32_t n;

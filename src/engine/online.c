@@ -116,7 +116,7 @@ static void *online_thread(void *arg)
 {
 	struct nfs4r_engine *eng = arg;
 	uint32_t starts = online_starts(eng);
-	char why[512] = "";
+	char why[NFS4R_WHY] = "";
 
 	if ((eng->ops->ready && !eng->ops->ready(eng->ctx)) || !paused(eng, starts))
 		return NULL;
@@ -141,7 +141,7 @@ enum nfs4r_status online_begin(struct nfs4r_engine *eng, char *why)
 	eng->online_running = pthread_create(&eng->online_tid, NULL, online_thread, eng) == 0;
 	if (eng->online_running)
 		return NFS4R_OK;
-	snprintf(why, 512, "threads cannot be started; check the process limits");
+	snprintf(why, NFS4R_WHY, "threads cannot be started; check the process limits");
 	return NFS4R_NOMEM;
 }
 

@@ -103,7 +103,7 @@ static enum nfs4r_status take_servers(struct nfs4r_engine *eng, const struct nfs
 	set = servers_begin(eng, logs);
 	if (!set)
 		return NFS4R_OK;
-	snprintf(why, 512, "the store in %.200s knows server %s, which has no Server block: if that Server block was removed, write it again; a server is taken out with "
+	snprintf(why, NFS4R_WHY, "the store in %s knows server %s, which has no Server block: if that Server block was removed, write it again; a server is taken out with "
 		 "`nfs4rctl server remove`", eng->cfg.store_dir, view_list(set, list, sizeof(list)));
 	return NFS4R_INVAL;
 }
@@ -134,7 +134,7 @@ enum nfs4r_status recover_restore(struct nfs4r_engine *eng, const struct nfs4r_s
 		nfs4r_entry_put(e);
 	}
 	if (r.st != NFS4R_OK)
-		snprintf(why, 512, "the store in %.200s cannot be understood (%s): it is lost, see docs/failures.md",
+		snprintf(why, NFS4R_WHY, "the store in %s cannot be understood (%s): it is lost, see docs/failures.md",
 			 eng->cfg.store_dir, nfs4r_status_str(r.st));
 	return r.st;
 }
@@ -170,7 +170,7 @@ static bool content_is_lost(struct nfs4r_engine *eng, const struct nfs4r_store_i
 	free(list);
 	if (!some)
 		return false;
-	snprintf(why, 512, "the exported directory is empty, and the store in %.200s knows of files in it: mount its file system, if it is not mounted. If its content is "
+	snprintf(why, NFS4R_WHY, "the exported directory is empty, and the store in %s knows of files in it: mount its file system, if it is not mounted. If its content is "
 		 "lost, %s", eng->cfg.store_dir, remedy(eng));
 	return true;
 }
@@ -179,7 +179,7 @@ bool recover_is_strange(const struct nfs4r_engine *eng, char *why, size_t len)
 {
 	if (!eng->found[0] || hold_is_name(eng->found) || eng->cfg.import)
 		return false;
-	snprintf(why, len, "the store in %.200s is new but the exported directory is not empty (it has '%.60s'): set Import = true on exactly one server to take "
+	snprintf(why, len, "the store in %s is new but the exported directory is not empty (it has '%s'): set Import = true on exactly one server to take "
 		 "its tree in as the volume's first copy, and start the others with an empty directory", eng->cfg.store_dir, eng->found);
 	return true;
 }
@@ -190,9 +190,9 @@ bool recover_is_strange(const struct nfs4r_engine *eng, char *why, size_t len)
  */
 static enum nfs4r_status first_use(struct nfs4r_engine *eng, char *why)
 {
-	if (eng->export_fd >= 0 && !eng->cfg.import && places_whose(eng->export_fd, &eng->cfg, why, 512) != NFS4R_OK)
+	if (eng->export_fd >= 0 && !eng->cfg.import && places_whose(eng->export_fd, &eng->cfg, why, NFS4R_WHY) != NFS4R_OK)
 		return NFS4R_MISMATCH;
-	if (!recover_is_strange(eng, why, 512))
+	if (!recover_is_strange(eng, why, NFS4R_WHY))
 		return nfs4r_store_set_handle(eng->store, &eng->root, eng->root_handle.b, eng->root_handle.len);
 	return view_memory(eng) == NFS4R_MEMORY_KNOWN ? NFS4R_NOTEMPTY : NFS4R_OK;
 }
@@ -217,17 +217,17 @@ static enum nfs4r_status take_root(struct nfs4r_engine *eng, const struct nfs4r_
 	enum nfs4r_status st = eng->ops->root(eng->ctx, root);
 
 	if (st != NFS4R_OK) {
-		snprintf(why, 512, "the exported directory cannot be opened: %s", nfs4r_status_str(st));
+		snprintf(why, NFS4R_WHY, "the exported directory cannot be opened: %s", nfs4r_status_str(st));
 		return st;
 	}
 	if (nfs4r_store_row(eng->store, &eng->root, NULL) != NFS4R_KNOWN) {
-		snprintf(why, 512, "the store in %.200s is damaged: the exported directory itself is not in it; this store is lost, see docs/failures.md",
+		snprintf(why, NFS4R_WHY, "the store in %s is damaged: the exported directory itself is not in it; this store is lost, see docs/failures.md",
 			 eng->cfg.store_dir);
 		return NFS4R_CORRUPT;
 	}
 	known.len = nfs4r_store_handle(eng->store, &eng->root, known.b);
 	if (known.len && (known.len != root->len || memcmp(known.b, root->b, root->len) != 0)) {
-		snprintf(why, 512, "the store in %.200s belongs to another directory than the one exported now; export the right one (was it restored from a backup, "
+		snprintf(why, NFS4R_WHY, "the store in %s belongs to another directory than the one exported now; export the right one (was it restored from a backup, "
 			 "or is its file system not mounted?). If that one is lost, %s",
 			 eng->cfg.store_dir, remedy(eng));
 		return NFS4R_MISMATCH;
@@ -239,7 +239,7 @@ static enum nfs4r_status take_root(struct nfs4r_engine *eng, const struct nfs4r_
 	if (st == NFS4R_OK)
 		st = first_use(eng, why);
 	if (st != NFS4R_OK && st != NFS4R_NOTEMPTY && st != NFS4R_MISMATCH)
-		snprintf(why, 512, "the exported directory cannot be taken into use: %s", nfs4r_status_str(st));
+		snprintf(why, NFS4R_WHY, "the exported directory cannot be taken into use: %s", nfs4r_status_str(st));
 	return st;
 }
 

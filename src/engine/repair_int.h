@@ -40,7 +40,7 @@ struct repair {
 	char **keep_xattrs; /* nor these extended attributes */
 	uint32_t nkeep_xattrs;
 	char saved[1200]; /* where conflicts were saved; empty: nothing was undone */
-	char why[300];	  /* what went wrong, for the log */
+	char why[NFS4R_WHY];	  /* what went wrong, for the log */
 };
 
 /* Stop: the engine ends or another repair has begun. */

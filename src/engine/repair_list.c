@@ -122,13 +122,13 @@ struct save {
 	char tmp[1100], dir[1100]; /* while it is written; when it is whole */
 	FILE *list;
 	bool failed;
-	char why[200];
+	char why[NFS4R_WHY];
 };
 
 static enum nfs4r_status save_failed(struct save *s, const char *what)
 {
 	if (!s->failed)
-		snprintf(s->why, sizeof(s->why), "%.140s: %.50s", what, strerror(errno));
+		snprintf(s->why, sizeof(s->why), "%.1900s: %s", what, strerror(errno));
 	s->failed = true;
 	return NFS4R_IO;
 }

@@ -174,7 +174,7 @@ void servers_start(struct nfs4r_engine *eng)
 void servers_tell(struct nfs4r_engine *eng)
 {
 	struct nfs4r_rpc_servers list;
-	char why[256] = "";
+	char why[NFS4R_WHY] = "";
 
 	for_transport(eng, &list);
 	if (eng->rpc && nfs4r_rpc_set_servers(eng->rpc, &list, why) != NFS4R_OK)

@@ -15,7 +15,7 @@
 
 void engine_log(struct nfs4r_engine *eng, enum nfs4r_log_level level, const char *fmt, ...)
 {
-	char text[700];
+	char text[NFS4R_WHY + 512];
 	va_list ap;
 
 	va_start(ap, fmt);
@@ -37,7 +37,7 @@ void engine_halt(struct nfs4r_engine *eng, const char *why)
 
 void engine_journal_failed(struct nfs4r_engine *eng, enum nfs4r_status st)
 {
-	char why[200];
+	char why[NFS4R_WHY];
 
 	snprintf(why, sizeof(why), "the journal cannot be written (%s); free space under the Store directory and restart", nfs4r_status_str(st));
 	engine_halt(eng, why);
@@ -134,7 +134,7 @@ static void perform_recovered(struct nfs4r_engine *eng)
 /* A log ends here as it does everywhere. Its stable position follows with the next checkpoint. */
 static void perform_sealed(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
-	char why[200];
+	char why[NFS4R_WHY];
 	enum nfs4r_status st = nfs4r_store_seal(eng->store, a->log, a->until);
 
 	if (st != NFS4R_OK) {

@@ -561,7 +561,7 @@ static bool run_enlisted(struct run *r, char *why)
 void verify_run(struct nfs4r_engine *eng, const char *path, const struct verify_sink *sink)
 {
 	struct run *r = calloc(1, sizeof(*r));
-	char why[256] = "";
+	char why[NFS4R_WHY] = "";
 
 	if (!r) {
 		sink->emit(sink->arg, json_pack("{s:s}", "error", "out of memory"));

@@ -51,7 +51,7 @@ static bool resolve(struct verify_walk *w, const char *path, char *why)
 	while (component(&p, &w->start.name, &bad)) {
 		if (w->start.type != NFS4R_TYPE_DIR ||
 		    !nfs4r_store_lookup(w->eng->store, &w->start.oid, &w->start.name, &ent)) {
-			snprintf(why, 200, "there is no %.120s in this volume; paths begin at the volume's root",
+			snprintf(why, NFS4R_WHY, "there is no %.1900s in this volume; paths begin at the volume's root",
 				 path);
 			return false;
 		}
@@ -62,7 +62,7 @@ static bool resolve(struct verify_walk *w, const char *path, char *why)
 		snprintf(w->path + at, sizeof(w->path) - at, "/%s", w->start.name.s);
 	}
 	if (bad)
-		snprintf(why, 200, "%.120s is not a path of this volume: a name in it is too long, \".\" or \"..\"", path);
+		snprintf(why, NFS4R_WHY, "%.1900s is not a path of this volume: a name in it is too long, \".\" or \"..\"", path);
 	return !bad;
 }
 

@@ -203,7 +203,7 @@ enum nfs4r_memory view_memory(struct nfs4r_engine *eng)
 static void say_memory(struct nfs4r_engine *eng, const struct nfs4r_core_view *v)
 {
 	enum nfs4r_memory was = eng->seen.memory;
-	char why[512];
+	char why[NFS4R_WHY];
 
 	eng->seen.memory = v->memory;
 	if (v->memory == was)

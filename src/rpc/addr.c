@@ -59,7 +59,7 @@ enum nfs4r_status rpc_addrs_resolve(const char *host, uint16_t port, bool numeri
 	snprintf(service, sizeof(service), "%u", port);
 	err = getaddrinfo(host, service, &hints, &list);
 	if (err) {
-		snprintf(why, 256, "%.120s cannot be resolved: %.60s; correct the server list or the name service",
+		snprintf(why, NFS4R_WHY, "%s cannot be resolved: %s; correct the server list or the name service",
 			 host, gai_strerror(err));
 		return NFS4R_BADCONFIG;
 	}

@@ -86,7 +86,7 @@ void rpc_conn_close(struct rpc_conn *c)
 void rpc_conn_fail(struct rpc_conn *c, const char *fmt, ...)
 {
 	struct rpc_peer *p = c->peer;
-	char why[256];
+	char why[NFS4R_WHY];
 	va_list ap;
 
 	if (rpc_conn_dead(c))

@@ -91,7 +91,7 @@ static void hello_secured(struct rpc_conn *c)
 static void hello_step(struct rpc_conn *c, const void *in, size_t len)
 {
 	struct nfs4r_transport_msg_body m = { .type = NFS4R_MSG_TOKEN };
-	char why[256] = "";
+	char why[NFS4R_WHY] = "";
 	enum nfs4r_status st = c->rpc->security->handshake(c->security, in, len, &m.opaque, why);
 
 	if (st != NFS4R_OK && st != NFS4R_DELAY) {

@@ -51,7 +51,7 @@ static bool is_loopback(const struct sockaddr_storage *a)
 static bool means_itself_only(const struct nfs4r_rpc *rpc)
 {
 	struct rpc_addrs numeric;
-	char why[256];
+	char why[NFS4R_WHY];
 
 	for (uint32_t i = 0; i < rpc->self_addrs.n; i++)
 		if (!is_loopback(&rpc->self_addrs.a[i]))

@@ -20,7 +20,7 @@ static void log_out(struct nfs4r_rpc *rpc, enum nfs4r_log_level level, const cha
 
 void rpc_log(struct nfs4r_rpc *rpc, enum nfs4r_log_level level, const char *fmt, ...)
 {
-	char text[1536];
+	char text[NFS4R_WHY + 512];
 	va_list ap;
 
 	va_start(ap, fmt);
@@ -51,7 +51,7 @@ void rpc_log_limited(struct nfs4r_rpc *rpc, enum nfs4r_log_level level, uint64_t
 {
 	struct rpc_log_slot *s = log_slot(rpc, key);
 	uint64_t now = uv_now(&rpc->loop);
-	char text[1536];
+	char text[NFS4R_WHY + 512];
 	size_t len;
 	va_list ap;
 

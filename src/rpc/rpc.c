@@ -318,7 +318,7 @@ enum nfs4r_status nfs4r_rpc_start(const struct nfs4r_rpc_config *cfg,
 	nfs4r_rpc_config_init(&defaults);
 	rpc = calloc(1, sizeof(*rpc));
 	if (!rpc || uv_loop_init(&rpc->loop) != 0) {
-		snprintf(why, 256, "no memory for the transport");
+		snprintf(why, NFS4R_WHY, "no memory for the transport");
 		free(rpc);
 		return NFS4R_NOMEM;
 	}

@@ -88,7 +88,7 @@ void nfs4r_rpc_config_init(struct nfs4r_rpc_config *cfg);
  * too long is shortened so that it still differs from others. At most NFS4R_HELLO_KEYS_MAX keys: more are a mistake of the caller.
  */
 void nfs4r_rpc_compare(struct nfs4r_rpc_config *cfg, const char *key, const char *value, bool differs);
-/* Listens and starts connecting. On error nothing runs, and @why (at least 256 bytes) names what to do. */
+/* Listens and starts connecting. On error nothing runs, and @why (at least NFS4R_WHY bytes) names what to do. */
 enum nfs4r_status nfs4r_rpc_start(const struct nfs4r_rpc_config *cfg, const struct nfs4r_rpc_events *ev, struct nfs4r_rpc **out, char *why);
 
 /*
@@ -108,7 +108,7 @@ struct nfs4r_rpc_servers {
  * that what was sent to it arrives, or until it goes itself; then `down` says that it was taken out, and its calls are refused.
  * One whose address changed is connected anew.
  * The address of self stays where it listens. @next is copied. Any thread; does not block; done soon, on the transport's thread.
- * NFS4R_OK; NFS4R_BADCONFIG: an entry that nfs4r_rpc_start() would refuse, nothing is changed, @why (256 bytes) says which; NFS4R_NOMEM.
+ * NFS4R_OK; NFS4R_BADCONFIG: an entry that nfs4r_rpc_start() would refuse, nothing is changed, @why (NFS4R_WHY bytes) says which; NFS4R_NOMEM.
  */
 enum nfs4r_status nfs4r_rpc_set_servers(struct nfs4r_rpc *rpc, const struct nfs4r_rpc_servers *next, char *why);
 /* Closes everything, joins the thread; no event is called after it returns. */
@@ -129,7 +129,7 @@ uint64_t nfs4r_rpc_pending(struct nfs4r_rpc *rpc, nfs4r_server_id to, enum nfs4r
 
 struct nfs4r_rpc_peer_stats {
 	bool up;
-	char state[64];		/* "up", "connecting", or why it was refused */
+	char state[NFS4R_WHY];		/* "up", "connecting", or why it was refused */
 	char version[64];	/* of its program, as it said last; "" before it was heard */
 	uint64_t inc;
 	uint64_t bytes_sent, bytes_received, messages_sent, messages_received, queued_bytes, connects;

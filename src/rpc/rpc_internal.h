@@ -167,7 +167,7 @@ struct rpc_peer {
 
 	pthread_mutex_t lock;
 	bool up;
-	char state[64];
+	char state[NFS4R_WHY];
 	char version[64];
 	uint64_t up_inc, connects;
 	double rtt_ms;
@@ -312,8 +312,8 @@ static inline struct rpc_peer *rpc_peer_of(struct nfs4r_rpc *rpc, nfs4r_server_i
 void rpc_servers_init(struct nfs4r_rpc *rpc);
 void rpc_servers_apply(struct nfs4r_rpc *rpc); /* what set_servers left */
 void rpc_servers_fini(struct nfs4r_rpc *rpc);
-/* NFS4R_OK, or NFS4R_BADCONFIG and @why (256 bytes). */
-__attribute__((format(printf, 2, 3))) enum nfs4r_status rpc_bad_config(char *why, const char *fmt, ...); /* BADCONFIG; @why: at least 256 bytes */
+/* NFS4R_OK, or NFS4R_BADCONFIG and @why (NFS4R_WHY bytes). */
+__attribute__((format(printf, 2, 3))) enum nfs4r_status rpc_bad_config(char *why, const char *fmt, ...); /* BADCONFIG; @why: NFS4R_WHY bytes */
 enum nfs4r_status rpc_servers_check(const struct nfs4r_endpoint *list, uint32_t n, char *why);
 
 /* peer.c */

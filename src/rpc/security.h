@@ -24,7 +24,7 @@ struct nfs4r_security_ops {
 	/*
 	 * One step. @in is the other side's token, NULL for the first step of who calls. *out is a
 	 * token to send, or NULL. NFS4R_OK: done. NFS4R_DELAY: another token is expected.
-	 * NFS4R_ACCES: no; @why (256 bytes) says why.
+	 * NFS4R_ACCES: no; @why (NFS4R_WHY bytes) says why.
 	 */
 	enum nfs4r_status (*handshake)(struct nfs4r_security_session *s, const void *in, size_t len,
 				       struct nfs4r_buf **out, char *why);

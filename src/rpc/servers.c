@@ -24,7 +24,7 @@ enum nfs4r_status rpc_bad_config(char *why, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(why, 256, fmt, ap);
+	vsnprintf(why, NFS4R_WHY, fmt, ap);
 	va_end(ap);
 	return NFS4R_BADCONFIG;
 }
@@ -45,7 +45,7 @@ enum nfs4r_status rpc_servers_check(const struct nfs4r_endpoint *list, uint32_t 
 			if (a->id == b->id)
 				return rpc_bad_config(why, "server id %u is there twice; give each server an id of its own", a->id);
 			if (a->port == b->port && strcmp(a->host, b->host) == 0)
-				return rpc_bad_config(why, "servers %u and %u have the same address %.120s:%u", b->id, a->id, a->host, a->port);
+				return rpc_bad_config(why, "servers %u and %u have the same address %s:%u", b->id, a->id, a->host, a->port);
 		}
 	}
 	return NFS4R_OK;
@@ -54,7 +54,7 @@ enum nfs4r_status rpc_servers_check(const struct nfs4r_endpoint *list, uint32_t 
 static void peer_make(struct nfs4r_rpc *rpc, const struct nfs4r_endpoint *ep, uint64_t ask_at_ms)
 {
 	struct rpc_peer *p = &rpc->peers[ep->id];
-	char why[256];
+	char why[NFS4R_WHY];
 
 	p->ep = *ep;
 	p->caller = rpc->cfg.self > ep->id;
@@ -162,7 +162,7 @@ enum nfs4r_status nfs4r_rpc_set_servers(struct nfs4r_rpc *rpc, const struct nfs4
 		return st;
 	copy = malloc(sizeof(*copy));
 	if (!copy) {
-		snprintf(why, 256, "no memory for the list of servers");
+		snprintf(why, NFS4R_WHY, "no memory for the list of servers");
 		return NFS4R_NOMEM;
 	}
 	*copy = *next;

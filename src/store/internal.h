@@ -38,7 +38,7 @@
 #include "store/fault.h"
 #include "store/store.h"
 
-#define WHY_LEN 512
+#define WHY_LEN NFS4R_WHY
 #define BOOT_ID_LEN 40
 #define NLOGS (NFS4R_SERVERS_MAX + 1)
 #define MINT_GEN_SHIFT 32 /* in the incarnation of an OID: above, the generation of its creator's log; below, the counter of runs */

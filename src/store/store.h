@@ -73,7 +73,7 @@ struct nfs4r_store_info {
 /*
  * Open or make. Takes a lock on the directory for the life of the process.
  * LOCKED (another process has it), MISMATCH (other volume, server id or disk format), CORRUPT, NOSPC, IO, ...;
- * @why (at least 512 bytes) then says what was found and what to do. Nothing is changed on error.
+ * @why (NFS4R_WHY bytes) then says what was found and what to do. Nothing is changed on error.
  */
 enum nfs4r_status nfs4r_store_open(const struct nfs4r_store_config *cfg, struct nfs4r_store **out, struct nfs4r_store_info *info, char *why);
 /*

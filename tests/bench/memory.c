@@ -179,7 +179,7 @@ static void log_line(void *ctx, enum nfs4r_log_level level, const char *text)
 static void start(struct site *s, int id, uint16_t port)
 {
 	struct nfs4r_config cfg;
-	char why[512] = "";
+	char why[NFS4R_WHY] = "";
 
 	s->id = id;
 	nfs4r_config_init(&cfg);

@@ -140,7 +140,7 @@ enum nfs4r_status cluster_try_start(struct cluster *c, int id, char *why)
 
 void cluster_start(struct cluster *c, int id)
 {
-	char why[512] = "";
+	char why[NFS4R_WHY] = "";
 	enum nfs4r_status st = cluster_try_start(c, id, why);
 
 	if (st != NFS4R_OK)

@@ -460,7 +460,7 @@ static void a_lost_tree(void **state)
 {
 	struct cluster *c = *state;
 	struct tree t;
-	char why[512];
+	char why[NFS4R_WHY];
 
 	plant(c, &t);
 	cluster_stop(c, 3);
@@ -616,7 +616,7 @@ static void a_tree_without_a_past(void **state)
 {
 	struct cluster *c = calloc(1, sizeof(*c));
 	struct nfs4r_oid root, f;
-	char why[512];
+	char why[NFS4R_WHY];
 
 	cluster_init(c);
 	c->lease_ms = c->silence_ms = LEASE_MS;

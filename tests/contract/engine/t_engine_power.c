@@ -177,7 +177,7 @@ static void a_start_that_fails_settles_nothing(void **state)
 	struct cluster *c = *state;
 	struct site *s = &c->site[3];
 	struct tree t;
-	char why[512];
+	char why[NFS4R_WHY];
 
 	plant(c, &t);
 	change(&c->site[1], &t);

@@ -486,7 +486,7 @@ static void with_a_fixed_view_everything_is_as_before(void **state)
 static void a_configuration_that_cannot_work_is_refused(void **state)
 {
 	struct cluster c;
-	char why[512];
+	char why[NFS4R_WHY];
 
 	cluster_init(&c);
 	c.lease_ms = 100;

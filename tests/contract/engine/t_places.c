@@ -58,7 +58,7 @@ static int end(void **state)
 
 static void fits(void)
 {
-	char why[512] = "";
+	char why[NFS4R_WHY] = "";
 
 	if (nfs4r_places_check(&cfg, why, sizeof(why)) != NFS4R_OK)
 		fail_msg("refused: %s", why);
@@ -67,7 +67,7 @@ static void fits(void)
 /* The line names @key, says @what, and what to write. */
 static void refused(const char *key, const char *what)
 {
-	char why[512] = "";
+	char why[NFS4R_WHY] = "";
 
 	assert_int_equal(nfs4r_places_check(&cfg, why, sizeof(why)), NFS4R_BADCONFIG);
 	if (strncmp(why, key, strlen(key)) != 0 || !strstr(why, what) || (!strstr(why, "write ") && !strstr(why, "mount it")))
@@ -275,7 +275,7 @@ static enum nfs4r_status try_start(struct cluster *c, char *why)
 static void test_a_copy_is_marked(void **state)
 {
 	struct cluster *c = calloc(1, sizeof(*c));
-	char why[512] = "";
+	char why[NFS4R_WHY] = "";
 
 	cluster_init(c);
 	mark(c->site[2].data, "x");
@@ -297,7 +297,7 @@ static void test_a_copy_is_marked(void **state)
 static void test_a_new_store_does_not_take_the_copy_of_another(void **state)
 {
 	struct cluster *c = calloc(1, sizeof(*c));
-	char why[512] = "";
+	char why[NFS4R_WHY] = "";
 
 	cluster_init(c);
 	mark(c->site[1].data, "00000000-0000-0000-0000-000000000001 server 2");
@@ -317,7 +317,7 @@ static void test_a_new_store_does_not_take_the_copy_of_another(void **state)
 static void test_a_copy_is_one_servers_alone(void **state)
 {
 	struct cluster *c = calloc(1, sizeof(*c));
-	char why[512] = "";
+	char why[NFS4R_WHY] = "";
 	int fd;
 
 	cluster_init(c);

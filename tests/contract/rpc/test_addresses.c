@@ -182,7 +182,7 @@ static void fails(struct world *w, const char *said)
 {
 	struct nfs4r_rpc_events ev = { 0 };
 	struct nfs4r_rpc *rpc;
-	char why[1024] = "";
+	char why[NFS4R_WHY] = "";
 
 	assert_int_equal(nfs4r_rpc_start(&w->s[0].cfg, &ev, &rpc, why), NFS4R_BADCONFIG);
 	assert_non_null(strstr(why, said));

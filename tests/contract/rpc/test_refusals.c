@@ -24,8 +24,10 @@ static void refused_both_sides(struct world *w, const char *cause, const char *h
 
 		world_wait(s, strstr(w_s->log, cause) && strstr(w_s->log, here) && strstr(w_s->log, there));
 		world_wait(s, world_state_has(w_s, (nfs4r_server_id)(2 - i), "refused: "));
-		if (!world_state_has(s, (nfs4r_server_id)(2 - i), cause))
-			fail_msg("no '%s' in the state", cause);
+		/* The whole sentence, both values and the remedy behind them. */
+		if (!world_state_has(s, (nfs4r_server_id)(2 - i), cause) || !world_state_has(s, (nfs4r_server_id)(2 - i), here) ||
+		    !world_state_has(s, (nfs4r_server_id)(2 - i), there))
+			fail_msg("not all of '%s', '%s' and '%s' in the state", cause, here, there);
 	}
 	/* 20, 40, 80, 160 ...: some attempts in this time, and one line. */
 	end = world_now_ns() + 400000000;
@@ -310,7 +312,7 @@ static void start_fails(struct world *w, uint32_t i, const char *text)
 {
 	struct nfs4r_rpc_events ev = { 0 };
 	struct nfs4r_rpc *rpc;
-	char why[256] = "";
+	char why[NFS4R_WHY] = "";
 
 	assert_int_equal(nfs4r_rpc_start(&w->s[i].cfg, &ev, &rpc, why), NFS4R_BADCONFIG);
 	assert_null(rpc);
@@ -322,7 +324,7 @@ static void start_fails(struct world *w, uint32_t i, const char *text)
 static void test_held_until_it_begins(void **state)
 {
 	struct world *w = two();
-	char why[256] = "";
+	char why[NFS4R_WHY] = "";
 	uint64_t end;
 	int fd;
 

@@ -28,7 +28,7 @@ static void list_of(const struct world *w, nfs4r_servers set, uint64_t view, str
 static void tell(struct world *w, uint32_t i, nfs4r_servers set, nfs4r_servers gone, uint64_t view)
 {
 	struct nfs4r_rpc_servers next;
-	char why[256] = "";
+	char why[NFS4R_WHY] = "";
 
 	list_of(w, set, view, &next);
 	next.gone = gone;
@@ -215,7 +215,7 @@ static void test_bad_list(void **state)
 {
 	struct nfs4r_rpc_servers next;
 	struct world *w = world_of(2);
-	char why[256] = "";
+	char why[NFS4R_WHY] = "";
 
 	world_start_all(w);
 	world_wait_all_up(w);

@@ -162,7 +162,7 @@ void world_start(struct world *w, uint32_t i)
 {
 	struct world_server *s = &w->s[i];
 	struct nfs4r_rpc_events ev = { s, on_up, on_down, on_message, on_log };
-	char why[256] = "";
+	char why[NFS4R_WHY] = "";
 
 	if (nfs4r_rpc_start(&s->cfg, &ev, &s->rpc, why) != NFS4R_OK)
 		fail_msg("server %u: %s", i + 1, why);

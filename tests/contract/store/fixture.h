@@ -21,7 +21,7 @@ struct fx {
 	struct nfs4r_store_config cfg;
 	struct nfs4r_store *s;
 	struct nfs4r_store_info info;
-	char why[512];
+	char why[NFS4R_WHY];
 	struct nfs4r_oid root;
 	nfs4r_lsn next[NFS4R_SERVERS_MAX + 1];
 	uint64_t seq[NFS4R_SERVERS_MAX + 1]; /* mint sequence of other servers */

@@ -22,7 +22,7 @@ struct one {
 static int make(void **state)
 {
 	struct one *t = calloc(1, sizeof(*t));
-	char why[512];
+	char why[NFS4R_WHY];
 
 	snprintf(folder, sizeof(folder), "/tmp/nfs4r-say.XXXXXX");
 	assert_non_null(mkdtemp(folder));
@@ -53,7 +53,7 @@ static int unmake(void **state)
 
 static json_t *ask(struct one *t, const char *cmd)
 {
-	char why[512] = "";
+	char why[NFS4R_WHY] = "";
 	struct ctl_conn *c = ctl_connect(t->f[0]->eng.cfg.control_socket, why);
 	json_t *a = c && ctl_ask(c, cmd, NULL, 10, why) ? ctl_next(c, why) : NULL;
 

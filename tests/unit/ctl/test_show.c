@@ -179,7 +179,9 @@ static json_t *healthy(void)
 	return json_loads("{\"volume\":\"home\",\"server\":1,\"state\":\"serving\",\"view\":{\"kind\":\"active\",\"lease_ms\":2000,\"voters\":[1,2],"
 			  "\"servers\":[{\"server\":1,\"state\":\"member\"},{\"server\":2,\"state\":\"member\"},{\"server\":3,\"state\":\"learner\"}]},"
 			  "\"peers\":[{\"server\":2,\"up\":true,\"state\":\"up\",\"rtt_ms\":40.0,\"has_of_our_log\":{\"lag_seconds\":0.5}}],"
-			  "\"durability\":{\"loss_window\":{\"age_ms\":500}},\"retention\":{\"warning\":null}}",
+			  "\"durability\":{\"loss_window\":{\"age_ms\":500}},\"retention\":{\"warning\":null},"
+			  "\"space\":{\"refused\":null,\"servers\":[{\"server\":2,\"tree\":{\"free\":100,\"total\":1000},\"inodes\":{\"free\":0,\"total\":0},"
+			  "\"store\":{\"free\":900,\"total\":1000}}]}}",
 			  0, NULL);
 }
 
@@ -192,6 +194,7 @@ static void each_cause_is_named_and_ends_with_one(void **state)
 		{ "view.servers.1.state", "\"stopped in order\"", "voter_away", "server 2 is away (stopped in order)" },
 		{ "view.servers.1.state", "\"member\"", NULL, NULL },
 		{ "view.servers.2.state", "\"learner, silent\"", NULL, NULL }, /* nobody counts on it */
+		{ "view.servers.2.cannot_apply", "\"no space\"", "cannot_apply", "server 3 cannot apply an update: no space" },
 		{ "peers.0.up", "false", "no_connection", "no connection with server 2 (up)" },
 		{ "peers.0.has_of_our_log.lag_seconds", "31", "lag", "server 2 lacks updates of this server since 31 s" },
 		{ "peers.0.has_of_our_log.lag_seconds", "29.9", NULL, NULL },
@@ -202,6 +205,10 @@ static void each_cause_is_named_and_ends_with_one(void **state)
 		{ "peers.0.clock_ahead_ms", "1000", "clock", "the clock of server 2 and this server's differ by 1 s" },
 		{ "peers.0.clock_ahead_ms", "-999", NULL, NULL },
 		{ "peers.0.clock_ahead_ms", "null", NULL, NULL },
+		{ "space.refused", "\"server 2 has 1 GiB\"", "full", "updates that need room are refused: server 2 has 1 GiB" },
+		{ "space.servers.0.tree.free", "99", "low_space", "server 2 has 9.9 % of the file system of the exported directory free" },
+		{ "space.servers.0.inodes", "{\"free\":1,\"total\":1000}", "low_inodes", "server 2 has 0.1 % of the inodes of the exported directory free" },
+		{ "space.servers.0.store.free", "0", "low_store", "server 2 has 0.0 % of the file system of Store free" },
 		{ "retention.warning", "\"server 3 has been away\"", "retention", "server 3 has been away" },
 		{ "import.running", "true", "import", "an existing tree is being imported" },
 		{ "state", "\"importing\"", "import", "an existing tree is being imported" },

@@ -26,7 +26,7 @@ struct trio {
 static int make(void **state)
 {
 	struct trio *t = calloc(1, sizeof(*t));
-	char why[512], *big = malloc(2500001);
+	char why[NFS4R_WHY], *big = malloc(2500001);
 
 	memset(big, 'b', 2500000);
 	big[2500000] = '\0';
@@ -65,7 +65,7 @@ static int unmake(void **state)
 
 static struct ctl_conn *open_conn(struct trio *t)
 {
-	char why[512];
+	char why[NFS4R_WHY];
 	struct ctl_conn *c = ctl_connect(t->f[0]->eng.cfg.control_socket, why);
 
 	if (!c)
@@ -76,7 +76,7 @@ static struct ctl_conn *open_conn(struct trio *t)
 
 static json_t *ask(struct trio *t, const char *cmd)
 {
-	char why[512] = "";
+	char why[NFS4R_WHY] = "";
 	struct ctl_conn *c = open_conn(t);
 
 	assert_true(ctl_ask(c, cmd, NULL, 10, why));
@@ -94,7 +94,7 @@ struct lines {
 
 static json_t *verify(struct trio *t, const char *path, struct lines *l)
 {
-	char why[512] = "";
+	char why[NFS4R_WHY] = "";
 	struct ctl_conn *c = open_conn(t);
 	json_t *a, *d;
 
@@ -124,7 +124,7 @@ static void the_socket_is_for_its_owner_only_and_goes_with_the_server(void **sta
 {
 	struct trio *t = *state;
 	struct stat st;
-	char why[512];
+	char why[NFS4R_WHY];
 
 	assert_int_equal(stat(t->f[0]->eng.cfg.control_socket, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0600);
@@ -137,7 +137,7 @@ static void the_socket_is_for_its_owner_only_and_goes_with_the_server(void **sta
 static void a_socket_in_use_is_refused_a_stale_one_replaced(void **state)
 {
 	struct trio *t = *state;
-	char why[512];
+	char why[NFS4R_WHY];
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	struct nfs4r_engine *two = &t->f[1]->eng;
 	struct ctl *c;
@@ -161,7 +161,7 @@ static void a_socket_in_use_is_refused_a_stale_one_replaced(void **state)
 static void what_is_no_socket_is_not_touched(void **state)
 {
 	struct trio *t = *state;
-	char why[512];
+	char why[NFS4R_WHY];
 	struct nfs4r_engine *two = &t->f[1]->eng;
 
 	snprintf(two->cfg.control_socket, sizeof(two->cfg.control_socket), "%s/file", folder);
@@ -174,7 +174,7 @@ static void what_is_no_socket_is_not_touched(void **state)
 static void bad_paths_get_clear_errors(void **state)
 {
 	struct trio *t = *state;
-	char why[512];
+	char why[NFS4R_WHY];
 	struct nfs4r_engine *two = &t->f[1]->eng;
 
 	memset(two->cfg.control_socket, 'x', sizeof(two->cfg.control_socket));
@@ -348,7 +348,7 @@ static void a_server_that_cannot_be_asked_is_named(void **state)
 /* A peer that never answers keeps a verify going until its patience ends. */
 static struct ctl_conn *start_endless(struct trio *t)
 {
-	char why[512];
+	char why[NFS4R_WHY];
 	struct ctl_conn *c = open_conn(t);
 
 	pthread_mutex_lock(&t->f[0]->lock);
@@ -363,7 +363,7 @@ static void stopping_the_server_ends_a_verify(void **state)
 {
 	struct trio *t = *state;
 	struct ctl_conn *c = start_endless(t);
-	char why[512];
+	char why[NFS4R_WHY];
 
 	ctl_destroy(t->ctl); /* would hang, or the sanitizer would shout */
 	t->ctl = ctl_create(&t->f[0]->eng, why);

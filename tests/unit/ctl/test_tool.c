@@ -26,7 +26,7 @@ static char out[65536]; /* what the last run printed, both streams */
 
 static int make(void **state)
 {
-	char why[512];
+	char why[NFS4R_WHY];
 
 	snprintf(folder, sizeof(folder), "/tmp/nfs4r-tool.XXXXXX");
 	assert_non_null(mkdtemp(folder));
