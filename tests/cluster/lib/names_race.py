@@ -2,7 +2,8 @@
 
 	names_race.py DIR SITE SECONDS       prints {"tries": {kind: {what it said: how often}}, "wrong": [lines]} as JSON
 
-The directory is there all the time, so nobody may hear that something is not there, or stale. Of each kind: a name that every site tries to make, and removes
+The directory is there all the time, so nobody may hear that something is not there. A stat alone may be told that what it found has gone since (ESTALE): the client asks for the name and then for
+its attributes, and tries that twice. Of each kind: a name that every site tries to make, and removes
 when it has made it (mkdir, symlink, mkfifo, mknod, link, an exclusive create); a file that every site opens with O_CREAT and removes; and a name that is always
 there, because every site moves a new file over it, and opens it.
 """
@@ -72,7 +73,7 @@ class Race:
             os.rename(own('new'), 'always')
         self.tried('rename over', (), once)
         self.tried('open of what is always there', (), lambda: os.close(os.open('always', os.O_RDONLY)))
-        self.tried('stat of what is always there', (), os.stat, 'always')
+        self.tried('stat of what is always there', (errno.ESTALE,), os.stat, 'always')
 
     def run(self, step, kind, seconds):
         end = time.monotonic() + seconds
