@@ -8,6 +8,11 @@
  */
 #include "repl.h"
 
+static bool is_openable(object_file_type_t type)
+{
+	return type == REGULAR_FILE || type == DIRECTORY;
+}
+
 /* Of what FSAL_VFS finds by directory and name: a handle that was kept over a rename leads nowhere. */
 static fsal_status_t getattrs_by_name(struct repl_export *exp, struct repl_obj *obj, struct fsal_attrlist *out)
 {
@@ -220,8 +225,8 @@ static fsal_status_t setattr(struct setattr_call *call, struct nfs4r_op *op)
 	op->type = NFS4R_OP_SETATTR;
 	op->obj = call->obj->oid;
 	repl_caller(op);
-	/* Sockets and devices have no states; lops find them by name. */
-	rs = repl_update(call->exp, op, repl_needs_place(call->obj->handle.type) ? NULL : setattr_exec, call);
+	/* The others have no states, and lops can do more with them than the sub-FSAL's setattr2. */
+	rs = repl_update(call->exp, op, is_openable(call->obj->handle.type) ? setattr_exec : NULL, call);
 	lost = repl_obj_lost(call->exp, call->obj, rs);
 	if (rs != NFS4R_OK)
 		repl_attr_cache_drop(call->exp->attr_cache, &call->obj->oid); /* one of several may have been set */

@@ -150,7 +150,7 @@ static int64_t to_ns(struct timespec t)
 	return ns;
 }
 
-static struct timespec from_ns(int64_t ns)
+struct timespec repl_timespec(int64_t ns)
 {
 	struct timespec t = { .tv_sec = ns / NS_PER_S, .tv_nsec = ns % NS_PER_S };
 
@@ -244,9 +244,9 @@ static void copy_to_fsal(struct fsal_attrlist *out, const struct nfs4r_attrs *in
 	out->filesize = in->size;
 	out->spaceused = in->space;
 	out->numlinks = in->nlink;
-	out->atime = from_ns(in->atime);
-	out->mtime = from_ns(in->mtime);
-	out->ctime = from_ns(in->ctime);
+	out->atime = repl_timespec(in->atime);
+	out->mtime = repl_timespec(in->mtime);
+	out->ctime = repl_timespec(in->ctime);
 	out->rawdev.major = in->rdev_major;
 	out->rawdev.minor = in->rdev_minor;
 	out->change = in->version;
@@ -300,9 +300,9 @@ void repl_attrs_overlay(struct repl_export *exp, const struct nfs4r_oid *oid, co
 		out->change = in->version;
 	/* The root of a new volume has no times of the volume's before its first update. */
 	if ((in->mask & NFS4R_ATTR_CTIME) && in->ctime != 0)
-		out->ctime = from_ns(in->ctime);
+		out->ctime = repl_timespec(in->ctime);
 	if (in->mask & NFS4R_ATTR_MTIME)
-		out->mtime = from_ns(in->mtime);
+		out->mtime = repl_timespec(in->mtime);
 	if (in->mask & NFS4R_ATTR_NLINK)
 		out->numlinks = in->nlink;
 	put_identity(exp, oid, out);

@@ -160,7 +160,7 @@ fsal_status_t repl_sub_open(struct repl_export *exp, const struct nfs4r_lhandle 
 {
 	fsal_status_t st = sub_create_handle(exp, h, out);
 
-	if (FSAL_IS_ERROR(st))
+	if (FSAL_IS_ERROR(st) || repl_raw_can(*out))
 		return st;
 	if (!repl_needs_place((*out)->type))
 		return st;

@@ -5,7 +5,8 @@
  * Making an object is the delicate one. For a client (cred given) it is made as that user and gets what
  * the file system gives it: its group may come from the directory, its mode from a default ACL. What came
  * out is reported, and is what the other servers must make of it, exactly: there (cred NULL) everything is
- * set once more afterwards if it differs, so that no default of the local directory shows through.
+ * set once more afterwards if it differs, so that no default of the local directory shows through. So are the times of a symbolic
+ * link that a client makes: FSAL_VFS does not set them.
  */
 #include "repl.h"
 
@@ -88,7 +89,9 @@ static fsal_status_t make(struct fsal_obj_handle *dir, const char *name, uint32_
 	}
 }
 
-static const uint32_t exact_mask = NFS4R_ATTR_MODE | NFS4R_ATTR_UID | NFS4R_ATTR_GID | NFS4R_ATTR_ATIME | NFS4R_ATTR_MTIME;
+#define TIMES (NFS4R_ATTR_ATIME | NFS4R_ATTR_MTIME)
+
+static const uint32_t exact_mask = NFS4R_ATTR_MODE | NFS4R_ATTR_UID | NFS4R_ATTR_GID | TIMES;
 
 static bool differs(const struct nfs4r_attrs *want, const struct nfs4r_attrs *have)
 {
@@ -99,16 +102,18 @@ static bool differs(const struct nfs4r_attrs *want, const struct nfs4r_attrs *ha
 	       ((m & NFS4R_ATTR_MTIME) && want->mtime != have->mtime);
 }
 
-/* After a replica's make: nothing of the local directory may show. */
-static enum nfs4r_status make_exact(struct fsal_obj_handle *sub, const struct nfs4r_attrs *want, struct nfs4r_attrs *post)
+/* After a replica's make (@cred NULL): nothing of the local directory may show. */
+static enum nfs4r_status make_exact(struct fsal_obj_handle *sub, const struct nfs4r_attrs *want, const struct nfs4r_cred *cred,
+				    struct nfs4r_attrs *post)
 {
 	struct nfs4r_attrs set = *want;
 	enum nfs4r_status st;
 
+	if (cred != NULL)
+		set.mask &= sub->type == SYMBOLIC_LINK ? TIMES : 0;
+	set.mask &= exact_mask;
 	if (sub->type == SYMBOLIC_LINK)
-		set.mask &= NFS4R_ATTR_UID | NFS4R_ATTR_GID; /* the rest of a symlink cannot be set */
-	else
-		set.mask &= exact_mask;
+		set.mask &= ~NFS4R_ATTR_MODE; /* it cannot be set */
 	if (!differs(&set, post))
 		return NFS4R_OK;
 	st = repl_sub_setattr(sub, &set, NULL);
@@ -149,8 +154,8 @@ enum nfs4r_status repl_lops_create(void *ctx, const struct nfs4r_lhandle *dir, c
 	fsal_release_attrs(&came_out);
 	if (v.status == NFS4R_OK) {
 		v.status = repl_sub_handle_bytes(made, out) ? NFS4R_OK : NFS4R_TOOBIG;
-		if (v.status == NFS4R_OK && cred == NULL)
-			v.status = make_exact(made, attrs, post);
+		if (v.status == NFS4R_OK)
+			v.status = make_exact(made, attrs, cred, post);
 		if (v.status != NFS4R_OK)
 			unmake(v.sub, made, name);
 		else
@@ -288,6 +293,10 @@ enum nfs4r_status repl_lops_readdir(void *ctx, const struct nfs4r_lhandle *dir,
 
 	if (repl_visit_enter(&v, ctx, dir, NULL) != NFS4R_OK)
 		return v.status;
+	if (repl_raw_can(v.sub)) { /* without a look at every object */
+		v.status = repl_status(repl_raw_readdir(v.sub, fn, arg));
+		eof = true;
+	}
 	while (v.status == NFS4R_OK && !eof && !w.stopped) {
 		v.status = repl_status(v.sub->obj_ops->readdir(v.sub, whence, &w, walk_name, 0, &eof));
 		at = w.cookie;

@@ -38,12 +38,20 @@ void repl_visit_leave(struct repl_visit *v)
 	repl_context_leave(&v->ctx);
 }
 
+/* FSAL_VFS opens the object, or finds it by name, or does not set times: what is no file and no directory is better named by its handle alone. */
+static bool by_handle(const struct fsal_obj_handle *sub)
+{
+	return sub->type != REGULAR_FILE && sub->type != DIRECTORY && repl_raw_can(sub);
+}
+
 enum nfs4r_status repl_sub_getattr(struct fsal_obj_handle *sub, struct nfs4r_attrs *out)
 {
 	attrmask_t wanted = ATTRS_POSIX, has = op_ctx->fsal_export->exp_ops.fs_supported_attrs(op_ctx->fsal_export);
 	struct fsal_attrlist attrs;
 	fsal_status_t st;
 
+	if (by_handle(sub) && sub->type != FIFO_FILE) /* a FIFO has an ACL, which FSAL_VFS translates */
+		return repl_status(repl_raw_getattr(sub, out));
 	if (sub->type != SYMBOLIC_LINK)
 		wanted |= ATTR_ACL;
 	fsal_prepare_attrs(&attrs, wanted & has);
@@ -81,6 +89,8 @@ enum nfs4r_status repl_sub_setattr(struct fsal_obj_handle *sub, const struct nfs
 	struct fsal_attrlist in;
 	fsal_status_t st;
 
+	if (by_handle(sub) && !(attrs->mask & NFS4R_ATTR_SIZE) && (sub->type != FIFO_FILE || !(attrs->mask & NFS4R_ATTR_ACL)))
+		return repl_status(repl_raw_setattr(sub, attrs));
 	repl_attrs_to_request(&in, attrs);
 	st = sub->obj_ops->setattr2(sub, true, NULL, &in);
 	fsal_release_attrs(&in);
@@ -157,6 +167,41 @@ static bool lops_ready(void *ctx)
 	return repl_wait_ready(ctx);
 }
 
+/* ---- for an import ---- */
+
+static bool lops_acl_is_xattr(void *ctx)
+{
+	const struct repl_export *exp = ctx;
+
+	return strcmp(exp->export.sub_export->fsal->name, "VFS") == 0;
+}
+
+static enum nfs4r_status lops_is_mount(void *ctx, const struct nfs4r_lhandle *dir, const char *name, bool *yes)
+{
+	struct repl_visit v;
+
+	*yes = false;
+	if (repl_visit_enter(&v, ctx, dir, NULL) != NFS4R_OK)
+		return v.status;
+	if (repl_raw_can(v.sub))
+		v.status = repl_status(repl_raw_is_mount(v.sub, name, yes));
+	repl_visit_leave(&v);
+	return v.status;
+}
+
+static enum nfs4r_status lops_make_mutable(void *ctx, const struct nfs4r_lhandle *obj, uint32_t *had)
+{
+	struct repl_visit v;
+
+	*had = 0;
+	if (repl_visit_enter(&v, ctx, obj, NULL) != NFS4R_OK)
+		return v.status;
+	if (repl_raw_can(v.sub))
+		v.status = repl_status(repl_raw_make_mutable(v.sub, had));
+	repl_visit_leave(&v);
+	return v.status;
+}
+
 const struct nfs4r_lops repl_lops = {
 	.root = repl_lops_root,
 	.lookup = repl_lops_lookup,
@@ -180,5 +225,8 @@ const struct nfs4r_lops repl_lops = {
 	.seek = repl_lops_seek,
 	.dir_fd = repl_lops_dir_fd,
 	.ready = lops_ready,
+	.acl_is_xattr = lops_acl_is_xattr,
+	.is_mount = lops_is_mount,
+	.make_mutable = lops_make_mutable,
 	.changed = repl_lops_changed,
 };

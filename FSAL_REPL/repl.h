@@ -278,6 +278,7 @@ void repl_caller(struct nfs4r_op *op);
 void repl_attrs_from_request(struct nfs4r_attrs *out, const struct fsal_attrlist *in);
 /* The same back, for the sub-FSAL. The ACL, if any, is a reference that fsal_release_attrs() gives back. */
 void repl_attrs_to_request(struct fsal_attrlist *out, const struct nfs4r_attrs *in);
+struct timespec repl_timespec(int64_t ns);
 /* Attributes that the sub-FSAL reported. */
 void repl_attrs_from_sub(struct nfs4r_attrs *out, const struct fsal_attrlist *in);
 /* Attributes for Ganesha: everything of @in, fileid and fsid are the volume's. */
@@ -396,7 +397,7 @@ void repl_close_over(const struct state_t *state);
 void repl_read_nothing_ahead(void); /* the operation under way makes an object of ours the current one */
 bool repl_read_nothing(void); /* the READ under way asks for 0 bytes, and for one in place of that */
 
-/* ---- extended attributes (xattrs.c; the sub-FSAL's side: sub_xattrs.c) ---- */
+/* ---- extended attributes (xattrs.c; the sub-FSAL's side: sub_xattrs.c, names with their prefix) ---- */
 
 fsal_status_t repl_getxattrs(struct fsal_obj_handle *h, xattrkey4 *name, xattrvalue4 *value);
 fsal_status_t repl_setxattrs(struct fsal_obj_handle *h, setxattr_option4 option, xattrkey4 *name, xattrvalue4 *value);
@@ -407,6 +408,24 @@ fsal_status_t repl_sub_getxattr(struct fsal_obj_handle *sub, const char *name, v
 fsal_status_t repl_sub_setxattr(struct fsal_obj_handle *sub, const char *name, const void *val, uint32_t len, uint32_t flags);
 fsal_status_t repl_sub_removexattr(struct fsal_obj_handle *sub, const char *name);
 fsal_status_t repl_sub_listxattr(struct fsal_obj_handle *sub, char *names, uint32_t *len);
+
+/*
+ * ---- objects of FSAL_VFS by the kernel's handles (sub_raw.c) ----
+ * In a context of the sub layer; as root. They block on the local disk. -ENOTSUP, ERR_FSAL_NOTSUPP: not for this sub-FSAL, or not on the
+ * exported file system (repl_raw_can() says so beforehand).
+ */
+bool repl_raw_can(const struct fsal_obj_handle *sub);
+int repl_raw_open(struct fsal_obj_handle *sub); /* O_PATH, the caller's to close; else -errno */
+fsal_status_t repl_raw_getattr(struct fsal_obj_handle *sub, struct nfs4r_attrs *out);
+/* MODE (not of a symbolic link), UID, GID, ATIME and MTIME by mask. */
+fsal_status_t repl_raw_setattr(struct fsal_obj_handle *sub, const struct nfs4r_attrs *a);
+fsal_status_t repl_raw_getxattr(struct fsal_obj_handle *sub, const char *name, void *val, uint32_t *len);
+fsal_status_t repl_raw_setxattr(struct fsal_obj_handle *sub, const char *name, const void *val, uint32_t len, uint32_t flags);
+fsal_status_t repl_raw_removexattr(struct fsal_obj_handle *sub, const char *name);
+fsal_status_t repl_raw_listxattr(struct fsal_obj_handle *sub, char *names, uint32_t *len); /* all, also the file system's own */
+fsal_status_t repl_raw_readdir(struct fsal_obj_handle *sub, bool (*fn)(void *arg, const char *name), void *arg);
+fsal_status_t repl_raw_is_mount(struct fsal_obj_handle *dir, const char *name, bool *yes);
+fsal_status_t repl_raw_make_mutable(struct fsal_obj_handle *sub, uint32_t *had); /* NFS4R_WAS_* */
 
 /* ---- local object operations over the sub-FSAL (lops_*.c) ---- */
 

@@ -1,22 +1,14 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Extended attributes at the sub-FSAL. Some sub-FSALs have NFSv4.2's four methods; FSAL_VFS of Ganesha
- * 6.5 has only the older ones, which take the file system's names. We take the former where they are.
- * Names here are without the user. prefix.
- *
- * A peculiarity of FSAL_VFS: it stores an empty value as one NUL byte. It does so on every server alike.
+ * Extended attributes at the sub-FSAL, by their full names. FSAL_VFS of Ganesha 6.5 has methods for files and directories only,
+ * which open them, and store an empty value as one NUL byte; of its objects they are set and read with the kernel's own calls
+ * (sub_raw.c). Another sub-FSAL that has NFSv4.2's four methods holds those of user., whose names it takes without the prefix.
  */
 #include "repl.h"
 
-#define USER_PREFIX "user."
-#define USER_PREFIX_LEN (sizeof(USER_PREFIX) - 1)
-#define NAMES_BATCH 32
-#define NAME_BYTES_MAX 65536
+#include "base/xattr.h"
 
-static void full_name(char out[NFS4R_XATTR_NAME_MAX + USER_PREFIX_LEN + 1], const char *name)
-{
-	snprintf(out, NFS4R_XATTR_NAME_MAX + USER_PREFIX_LEN + 1, USER_PREFIX "%s", name);
-}
+#define NAME_BYTES_MAX 65536
 
 static fsal_status_t xattr_status(fsal_status_t st)
 {
@@ -45,55 +37,55 @@ static bool has_v42(struct fsal_obj_handle *sub)
 	return sub->obj_ops->getxattrs != default_ops.getxattrs;
 }
 
+/* The name as the sub-FSAL's methods take it; false: they cannot have it. */
+static bool v42_key(struct fsal_obj_handle *sub, const char *name, xattrkey4 *key)
+{
+	if (!has_v42(sub) || strncmp(name, NFS4R_XATTR_USER, NFS4R_XATTR_USER_LEN) != 0)
+		return false;
+	key->utf8string_val = (char *)name + NFS4R_XATTR_USER_LEN;
+	key->utf8string_len = strlen(key->utf8string_val);
+	return true;
+}
+
 fsal_status_t repl_sub_getxattr(struct fsal_obj_handle *sub, const char *name, void *val, uint32_t *len)
 {
-	xattrkey4 key = { .utf8string_len = strlen(name), .utf8string_val = (char *)name };
 	xattrvalue4 value = { .utf8string_len = *len, .utf8string_val = val };
-	char full[NFS4R_XATTR_NAME_MAX + USER_PREFIX_LEN + 1];
+	xattrkey4 key;
 	fsal_status_t st;
-	size_t size = 0;
 
-	if (has_v42(sub)) {
-		st = sub->obj_ops->getxattrs(sub, &key, &value);
-		*len = value.utf8string_len;
-		return xattr_status(st);
-	}
-	full_name(full, name);
-	st = sub->obj_ops->getextattr_value_by_name(sub, full, val, *len, &size);
-	*len = size;
+	if (repl_raw_can(sub))
+		return xattr_status(repl_raw_getxattr(sub, name, val, len));
+	if (!v42_key(sub, name, &key))
+		return fsalstat(ERR_FSAL_NOXATTR, ENODATA);
+	st = sub->obj_ops->getxattrs(sub, &key, &value);
+	*len = value.utf8string_len;
 	return xattr_status(st);
 }
 
 fsal_status_t repl_sub_setxattr(struct fsal_obj_handle *sub, const char *name, const void *val, uint32_t len, uint32_t flags)
 {
-	xattrkey4 key = { .utf8string_len = strlen(name), .utf8string_val = (char *)name };
 	xattrvalue4 value = { .utf8string_len = len, .utf8string_val = (char *)val };
 	setxattr_option4 option = flags == NFS4R_XATTR_CREATE  ? SETXATTR4_CREATE :
 				  flags == NFS4R_XATTR_REPLACE ? SETXATTR4_REPLACE :
 								 SETXATTR4_EITHER;
-	char full[NFS4R_XATTR_NAME_MAX + USER_PREFIX_LEN + 1];
-	fsal_status_t st;
+	xattrkey4 key;
 
-	if (has_v42(sub))
-		return xattr_status(sub->obj_ops->setxattrs(sub, option, &key, &value));
-	full_name(full, name);
-	st = fsalstat(ERR_FSAL_NOXATTR, ENODATA);
-	if (flags != NFS4R_XATTR_CREATE)
-		st = xattr_status(sub->obj_ops->setextattr_value(sub, full, (void *)val, len, false));
-	if (flags != NFS4R_XATTR_REPLACE && (flags == NFS4R_XATTR_CREATE || st.major == ERR_FSAL_NOXATTR))
-		st = xattr_status(sub->obj_ops->setextattr_value(sub, full, (void *)val, len, true));
-	return st;
+	if (repl_raw_can(sub))
+		return xattr_status(repl_raw_setxattr(sub, name, val, len, flags));
+	if (!v42_key(sub, name, &key))
+		return fsalstat(ERR_FSAL_NOTSUPP, ENOTSUP);
+	return xattr_status(sub->obj_ops->setxattrs(sub, option, &key, &value));
 }
 
 fsal_status_t repl_sub_removexattr(struct fsal_obj_handle *sub, const char *name)
 {
-	xattrkey4 key = { .utf8string_len = strlen(name), .utf8string_val = (char *)name };
-	char full[NFS4R_XATTR_NAME_MAX + USER_PREFIX_LEN + 1];
+	xattrkey4 key;
 
-	if (has_v42(sub))
-		return xattr_status(sub->obj_ops->removexattrs(sub, &key));
-	full_name(full, name);
-	return xattr_status(sub->obj_ops->remove_extattr_by_name(sub, full));
+	if (repl_raw_can(sub))
+		return xattr_status(repl_raw_removexattr(sub, name));
+	if (!v42_key(sub, name, &key))
+		return fsalstat(ERR_FSAL_NOXATTR, ENODATA);
+	return xattr_status(sub->obj_ops->removexattrs(sub, &key));
 }
 
 /* A list of names that grows in the caller's buffer. */
@@ -105,10 +97,12 @@ struct names {
 
 static void add_name(struct names *n, const char *name, size_t len)
 {
-	if (n->full || n->used + len + 1 > n->size) {
+	if (n->full || n->used + NFS4R_XATTR_USER_LEN + len + 1 > n->size) {
 		n->full = true;
 		return;
 	}
+	memcpy(n->at + n->used, NFS4R_XATTR_USER, NFS4R_XATTR_USER_LEN);
+	n->used += NFS4R_XATTR_USER_LEN;
 	memcpy(n->at + n->used, name, len);
 	n->at[n->used + len] = '\0';
 	n->used += len + 1;
@@ -136,33 +130,21 @@ static fsal_status_t list_v42(struct fsal_obj_handle *sub, struct names *n)
 	return st;
 }
 
-static fsal_status_t list_old(struct fsal_obj_handle *sub, struct names *n)
-{
-	fsal_xattrent_t *tab = gsh_calloc(NAMES_BATCH, sizeof(*tab));
-	unsigned int cookie = 0, got = 0, i;
-	int eof = false;
-	fsal_status_t st;
-
-	do {
-		st = sub->obj_ops->list_ext_attrs(sub, cookie, tab, NAMES_BATCH, &got, &eof);
-		if (FSAL_IS_ERROR(st))
-			break;
-		for (i = 0; i < got; i++) /* besides ours there are names that FSAL_VFS makes up, and the system's */
-			if (strncmp(tab[i].xattr_name, USER_PREFIX, USER_PREFIX_LEN) == 0)
-				add_name(n, tab[i].xattr_name + USER_PREFIX_LEN, strlen(tab[i].xattr_name) - USER_PREFIX_LEN);
-		if (got > 0)
-			cookie = tab[got - 1].xattr_cookie;
-	} while (!eof && got > 0 && !n->full);
-	gsh_free(tab);
-	return st;
-}
-
 fsal_status_t repl_sub_listxattr(struct fsal_obj_handle *sub, char *names, uint32_t *len)
 {
 	struct names n = { .at = names, .size = *len };
 	fsal_status_t st;
 
-	st = has_v42(sub) ? list_v42(sub, &n) : list_old(sub, &n);
+	if (repl_raw_can(sub)) {
+		st = repl_raw_listxattr(sub, names, len);
+		*len = FSAL_IS_ERROR(st) ? 0 : nfs4r_xattr_list_carried(names, *len);
+		return xattr_status(st);
+	}
+	if (!has_v42(sub)) {
+		*len = 0;
+		return fsalstat(ERR_FSAL_NOTSUPP, ENOTSUP);
+	}
+	st = list_v42(sub, &n);
 	*len = n.used;
 	if (!FSAL_IS_ERROR(st) && n.full)
 		st = fsalstat(ERR_FSAL_XATTR2BIG, ERANGE);

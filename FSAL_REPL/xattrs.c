@@ -13,7 +13,7 @@
  */
 #include "repl.h"
 
-#define USER_PREFIX "user."
+#include "base/xattr.h"
 
 static bool can_have_any(const struct fsal_obj_handle *h)
 {
@@ -53,13 +53,17 @@ static fsal_status_t check_change(struct fsal_obj_handle *h)
 	return FSAL_IS_ERROR(st) ? st : h->obj_ops->test_access(h, FSAL_WRITE_ACCESS, NULL, NULL, false);
 }
 
+/* With the prefix: whatever a client asks for, it is one of user. */
 static fsal_status_t set_name(char out[NFS4R_XATTR_NAME_MAX + 1], const xattrkey4 *name)
 {
-	if (name->utf8string_len == 0 || name->utf8string_len > NFS4R_XATTR_NAME_MAX - strlen(USER_PREFIX))
+	char *at = out + NFS4R_XATTR_USER_LEN;
+
+	if (name->utf8string_len == 0 || name->utf8string_len > NFS4R_XATTR_NAME_MAX - NFS4R_XATTR_USER_LEN)
 		return fsalstat(ERR_FSAL_NAMETOOLONG, ERANGE);
-	memcpy(out, name->utf8string_val, name->utf8string_len);
-	out[name->utf8string_len] = '\0';
-	return fsalstat(strlen(out) == name->utf8string_len ? ERR_FSAL_NO_ERROR : ERR_FSAL_INVAL, 0);
+	memcpy(out, NFS4R_XATTR_USER, NFS4R_XATTR_USER_LEN);
+	memcpy(at, name->utf8string_val, name->utf8string_len);
+	at[name->utf8string_len] = '\0';
+	return fsalstat(strlen(at) == name->utf8string_len ? ERR_FSAL_NO_ERROR : ERR_FSAL_INVAL, 0);
 }
 
 /* rd->data from the local file of an orphan. */
@@ -171,19 +175,16 @@ fsal_status_t repl_removexattrs(struct fsal_obj_handle *h, xattrkey4 *name)
 	return change(h, NFS4R_OP_REMOVEXATTR, name, NULL, 0);
 }
 
-/* Ganesha's helper wants the names as listxattr(2) gives them, with their prefix. */
-static char *with_prefix(const struct nfs4r_buf *names, size_t *len)
+/* Those that clients may see, with their prefix: Ganesha's helper wants them as listxattr(2) gives them. */
+static char *users_own(const struct nfs4r_buf *names, size_t *len)
 {
-	uint32_t at = 0, count = 0, i;
-	char *out, *p;
+	char *out = gsh_malloc((names != NULL ? names->len : 0) + 1), *p = out;
+	uint32_t at, n;
 
-	for (i = 0; names != NULL && i < names->len; i++)
-		count += names->data[i] == '\0';
-	p = out = gsh_malloc(count * strlen(USER_PREFIX) + (names != NULL ? names->len : 0) + 1);
-	while (count-- > 0) {
-		p = stpcpy(p, USER_PREFIX);
-		p = stpcpy(p, (const char *)names->data + at) + 1;
-		at += strlen((const char *)names->data + at) + 1;
+	for (at = 0; names != NULL && at < names->len; at += n + 1) {
+		n = strnlen((const char *)names->data + at, names->len - at);
+		if (at + n < names->len && strncmp((const char *)names->data + at, NFS4R_XATTR_USER, NFS4R_XATTR_USER_LEN) == 0)
+			p = stpcpy(p, (const char *)names->data + at) + 1;
 	}
 	*len = p - out;
 	return out;
@@ -202,7 +203,7 @@ fsal_status_t repl_listxattrs(struct fsal_obj_handle *h, count4 max, nfs_cookie4
 								   fsal_listxattr_helper("", 0, max, cookie, eof, names);
 	st = read_any(obj, &rd);
 	if (!FSAL_IS_ERROR(st)) {
-		flat = with_prefix(rd.data, &len);
+		flat = users_own(rd.data, &len);
 		st = fsal_listxattr_helper(flat, len, max, cookie, eof, names);
 		gsh_free(flat);
 	}

@@ -45,7 +45,7 @@ static const struct rule {
 	{ "low_inodes", "space.servers", "inodes", LOW, "server %n has %v of the inodes of the exported directory free" },
 	{ "low_store", "space.servers", "store", LOW, "server %n has %v of the file system of Store free" },
 	{ "retention", NULL, "retention.warning", TEXT, "%v" },
-	{ "import", NULL, "import.running", NONZERO, "an existing tree is being imported" },
+	{ "import", NULL, "import.warning", TEXT, "%v" },
 };
 
 /* The member @path of @o: "a.b" is b of a. */

@@ -366,6 +366,13 @@ static void show_peers(const json_t *peers, FILE *out)
 	show_refusals(peers, out);
 }
 
+/* An import of which something is to be said: while it goes on, and when it left something out. */
+static void show_import(const json_t *i, FILE *out)
+{
+	if (get_text(i, "warning")[0])
+		line(out, "WARNING", get_text(i, "warning"));
+}
+
 void show_status(const json_t *a, FILE *out)
 {
 	const json_t *peers = json_object_get(a, "peers");
@@ -383,6 +390,7 @@ void show_status(const json_t *a, FILE *out)
 		state = NULL;
 	line(out, "state", state ? state : get_text(a, "state"));
 	free(state);
+	show_import(json_object_get(a, "import"), out);
 	show_view(a, out);
 	show_log(a, out);
 	show_durability(json_object_get(a, "durability"), out);

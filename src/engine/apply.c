@@ -46,7 +46,7 @@ static enum nfs4r_status exact_attrs(struct nfs4r_engine *eng, const struct nfs4
 
 	set.mask &= NFS4R_ATTR_MODE | NFS4R_ATTR_UID | NFS4R_ATTR_GID | NFS4R_ATTR_SIZE | NFS4R_ATTR_ATIME | NFS4R_ATTR_MTIME | NFS4R_ATTR_ACL;
 	if (a->type == NFS4R_TYPE_SYMLINK)
-		set.mask &= (uint32_t)(NFS4R_ATTR_UID | NFS4R_ATTR_GID);
+		set.mask &= (uint32_t)(NFS4R_ATTR_UID | NFS4R_ATTR_GID | NFS4R_ATTR_ATIME | NFS4R_ATTR_MTIME);
 	return set.mask ? eng->ops->setattr(eng->ctx, h, &set, NULL, NULL) : NFS4R_OK;
 }
 
@@ -88,6 +88,8 @@ static enum nfs4r_status apply_create(struct nfs4r_engine *eng, struct nfs4r_ent
 	nfs4r_buf_put(post.acl);
 	if (st == NFS4R_EXIST)
 		st = apply_made_before(eng, p, &dirh, n->name.s, &made);
+	if (st == NFS4R_OK && e->op == NFS4R_OP_ADOPT) /* its ACL comes in entries of its own, if it has one */
+		st = xattr_drop_inherited(eng, &made);
 	if (st == NFS4R_OK) {
 		e->handle_len = made.len;
 		memcpy(e->handle, made.b, made.len);
@@ -214,7 +216,7 @@ static enum nfs4r_status apply_content(struct nfs4r_engine *eng, struct nfs4r_en
 		}
 		if (!e->payload)
 			return NFS4R_OK;
-		return eng->ops->setxattr(eng->ctx, &h, p->xname, e->payload->data, e->payload->len, NFS4R_XATTR_EITHER, NULL);
+		return xattr_take(eng, &h, p->xname, e->payload->data, e->payload->len);
 	case NFS4R_EFF_ALLOC:
 		st = eng->ops->allocate(eng->ctx, &h, p->off, p->len, p->punch, NULL);
 		break;

@@ -59,7 +59,10 @@ struct ctl_facts { /* what status says; copied under eng->lock */
 	struct nfs4r_rpc_servers list;
 	uint64_t lease_left_ms; /* 0: none */
 	nfs4r_lsn end;
-	char halted[NFS4R_WHY], import_state[NFS4R_WHY], starting[NFS4R_WHY];
+	char halted[NFS4R_WHY], starting[NFS4R_WHY];
+	enum import_phase import_phase;
+	enum nfs4r_status import_st;
+	uint64_t import_objects, import_bytes, import_noted[IMPORT_NOTES];
 	bool ready;
 	uint64_t loss_entries, loss_bytes, loss_age_ms; /* own updates that no majority holds */
 	struct {

@@ -88,15 +88,66 @@ void ctl_collect(struct nfs4r_engine *eng, struct ctl_facts *f)
 	f->end = nfs4r_core_own_end(eng->core);
 	memcpy(f->halted, eng->halted, sizeof(f->halted));
 	memcpy(f->starting, eng->starting, sizeof(f->starting));
-	memcpy(f->import_state, eng->import_state, sizeof(f->import_state));
+	f->import_phase = eng->import.phase;
+	f->import_st = eng->import.st;
+	f->import_objects = eng->import.objects;
+	f->import_bytes = eng->import.bytes;
+	memcpy(f->import_noted, eng->import.noted, sizeof(f->import_noted));
 	f->ready = eng->ready;
 	ctl_seals_collect(eng, f);
 	pthread_mutex_unlock(&eng->lock);
 }
 
+/* ---- an import ---- */
+
+static json_t *noted(const struct nfs4r_engine *eng, const struct ctl_facts *f, enum import_note kind)
+{
+	char path[1100];
+
+	import_notes_path(eng, kind, path);
+	return json_pack("{s:o, s:o}", "objects", num(f->import_noted[kind]), "list", f->import_noted[kind] ? text(path) : json_null());
+}
+
+/* What an administrator has to know while it is not whole, and as long as there is a list that nobody has taken away. */
+static bool import_warning(const struct nfs4r_engine *eng, const struct ctl_facts *f, char *out, size_t len)
+{
+	unsigned long long skipped = f->import_noted[IMPORT_SKIPPED], changed = f->import_noted[IMPORT_CHANGED];
+
+	if (f->import_phase == IMPORT_STOPPED)
+		snprintf(out, len, "the import stopped (%s): the volume has a part of the tree only. Mend that, then restart this server", nfs4r_status_str(f->import_st));
+	else if (f->import_phase == IMPORT_RUNNING)
+		snprintf(out, len, "the import is under way: the volume has a part of the tree only");
+	else if (skipped || changed)
+		snprintf(out, len, "%llu objects were skipped by the import, and %llu are not as they were: see import-skipped.txt and import-changed.txt in %.700s; "
+			 "remove these files when you have seen to it, and restart this server", skipped, changed, eng->cfg.store_dir);
+	else
+		return false;
+	return true;
+}
+
+static json_t *import_json(const struct nfs4r_engine *eng, const struct ctl_facts *f)
+{
+	static const char *const phases[] = { [IMPORT_NONE] = "none", [IMPORT_RUNNING] = "running", [IMPORT_STOPPED] = "stopped", [IMPORT_COMPLETE] = "complete" };
+	char warning[1000];
+
+	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "phase", phases[f->import_phase], "objects", num(f->import_objects), "bytes", num(f->import_bytes),
+			 "skipped", noted(eng, f, IMPORT_SKIPPED), "changed", noted(eng, f, IMPORT_CHANGED), "warning",
+			 import_warning(eng, f, warning, sizeof(warning)) ? text(warning) : json_null());
+}
+
+static void import_why(json_t *out, const struct ctl_facts *f)
+{
+	char why[200];
+
+	snprintf(why, sizeof(why), "%s%s%s: %llu objects, %llu bytes so far, %llu skipped", f->import_phase == IMPORT_STOPPED ? "stopped (" : "under way",
+		 f->import_phase == IMPORT_STOPPED ? nfs4r_status_str(f->import_st) : "", f->import_phase == IMPORT_STOPPED ? ")" : "",
+		 (unsigned long long)f->import_objects, (unsigned long long)f->import_bytes, (unsigned long long)f->import_noted[IMPORT_SKIPPED]);
+	json_object_set_new(out, "why", text(why));
+}
+
 static void set_state(const struct nfs4r_engine *eng, json_t *out, const struct ctl_facts *f)
 {
-	bool importing = strncmp(f->import_state, "importing", 9) == 0;
+	bool importing = f->import_phase == IMPORT_RUNNING || f->import_phase == IMPORT_STOPPED;
 	char view_why[NFS4R_WHY];
 	const char *view = ctl_view_state(eng, f, view_why, sizeof(view_why));
 	bool recovers = !f->ready && !ctl_is_forgetful(f);
@@ -114,8 +165,8 @@ static void set_state(const struct nfs4r_engine *eng, json_t *out, const struct 
 		json_object_set_new(out, "why", text(f->starting));
 	else if (!recovers && view)
 		json_object_set_new(out, "why", text(view_why));
-	else if (f->import_state[0])
-		json_object_set_new(out, "why", text(f->import_state));
+	else if (!recovers && importing)
+		import_why(out, f);
 	else if (f->view.trouble)
 		json_object_set_new(out, "why", json_sprintf("updates at all sites wait for this server, and no view can do without it: it cannot apply update %llu of server %u: %s; %s",
 							     (unsigned long long)f->view.trouble_lsn, f->view.trouble_log, nfs4r_status_str(f->view.trouble), apply_remedy(f->view.trouble)));
@@ -186,6 +237,7 @@ json_t *ctl_report_status(struct nfs4r_engine *eng, const struct ctl_lag *lag)
 	json_object_set_new(out, "protocol", num(NFS4R_PROTOCOL_VERSION));
 	json_object_set_new(out, "disk_format", num(NFS4R_DISK_FORMAT));
 	set_state(eng, out, &f);
+	json_object_set_new(out, "import", import_json(eng, &f));
 	json_object_set_new(out, "durability", ctl_seals_json(eng, &f));
 	json_object_set_new(out, "retention", ctl_retention_json(eng));
 	json_object_set_new(out, "space", ctl_space_json(eng));

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/room.h"
+#include "base/xattr.h"
 #include "engine/doubt_int.h"
 
 /* ---- ranges -------------------------------------------------------------------- */
@@ -82,7 +83,7 @@ static bool should_be(const struct plan *pl, const char *name)
 	for (uint32_t i = 0; i < pl->nxattrs; i++)
 		if (strcmp(pl->xattrs[i], name) == 0)
 			return !pl->gone[i];
-	return !pl->made;
+	return !pl->made || nfs4r_xattr_is_label(name) || strncmp(name, "system.", 7) == 0; /* what a new object has by itself: a label, an ACL */
 }
 
 static enum nfs4r_status remove_gone(const struct plan *pl, struct nfs4r_engine *eng, const struct nfs4r_lhandle *h)

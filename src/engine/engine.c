@@ -390,6 +390,10 @@ static enum nfs4r_status start_transport(struct nfs4r_engine *eng, struct nfs4r_
 static enum nfs4r_status go_online(struct nfs4r_engine *eng, char *why)
 {
 	struct nfs4r_rpc *rpc = NULL;
+
+	import_notes_load(eng);
+	if (eng->cfg.import || import_any_open(eng)) /* before anybody asks for the state */
+		eng->import.phase = IMPORT_RUNNING;
 	enum nfs4r_status st = start_transport(eng, &rpc, why);
 
 	if (st != NFS4R_OK)
@@ -410,10 +414,14 @@ static enum nfs4r_status go_online(struct nfs4r_engine *eng, char *why)
 			return NFS4R_BADCONFIG;
 	}
 	pthread_mutex_lock(&eng->lock);
-	bool imports = eng->cfg.import || import_any_open(eng);
+	bool imports = eng->import.phase == IMPORT_RUNNING;
 	pthread_mutex_unlock(&eng->lock);
 	if (imports)
 		eng->import_running = pthread_create(&eng->import_tid, NULL, import_thread, eng) == 0;
+	if (imports && !eng->import_running) {
+		snprintf(why, 512, "threads cannot be started; check the process limits");
+		return NFS4R_NOMEM;
+	}
 	return NFS4R_OK;
 }
 

@@ -29,6 +29,7 @@
  *   recover.c     undecided entries after a crash
  *   import.c      taking an existing tree in
  *   import_open.c what that has begun with and not ended
+ *   import_notes.c what it could not take, or not as it was
  *   pool.c        threads that work off a queue
  *   ctl.c, verify.c  control socket for nfs4rctl
  *
@@ -439,8 +440,22 @@ enum nfs4r_status recover_root(struct nfs4r_engine *eng, const struct nfs4r_stor
 /* The store is new and the tree is not, and nobody said what is to be done with it: a line that does. */
 bool recover_is_strange(const struct nfs4r_engine *eng, char *why, size_t len);
 
+/* ---- xattrs.c; block on the local disk ---- */
+enum nfs4r_status xattr_take(struct nfs4r_engine *eng, const struct nfs4r_lhandle *h, const char *name, const void *val, uint32_t len); /* of another copy */
+enum nfs4r_status xattr_drop(struct nfs4r_engine *eng, const struct nfs4r_lhandle *h, const char *name); /* the other copy has none of this name */
+enum nfs4r_status xattr_drop_inherited(struct nfs4r_engine *eng, const struct nfs4r_lhandle *h); /* from a default ACL */
+
 /* ---- import.c ---- */
+enum import_phase { IMPORT_NONE = 0, IMPORT_RUNNING, IMPORT_STOPPED, IMPORT_COMPLETE };
 void *import_thread(void *eng);
+
+/* ---- import_notes.c; any thread, without eng->lock. They block on the Store's disk ---- */
+enum import_note { IMPORT_SKIPPED = 0, IMPORT_CHANGED, IMPORT_NOTES };
+void import_notes_path(const struct nfs4r_engine *eng, enum import_note kind, char out[1100]);
+void import_notes_load(struct nfs4r_engine *eng); /* before threads run: what earlier starts noted */
+void import_notes_begin(struct nfs4r_engine *eng); /* this start meets again what was skipped */
+void import_notes_add(struct nfs4r_engine *eng, enum import_note kind, const char *path, const char *why);
+char *import_notes_escape(const char *path); /* the caller's to free; NULL: no memory */
 
 /* ---- import_open.c; eng->lock held, or before threads run, unless it says otherwise ---- */
 struct import_times {
@@ -525,7 +540,13 @@ struct nfs4r_engine {
 	char halted[NFS4R_WHY];      /* under lock; why it does not serve */
 	_Atomic bool hold_there; /* the hidden directory may be there: hold.c */
 	_Atomic bool mute;     /* halted: nothing may leave that depends on what could not be written */
-	char import_state[NFS4R_WHY];/* under lock */
+	struct { /* of an import: import.c; under lock */
+		enum import_phase phase;
+		enum nfs4r_status st; /* why it stopped */
+		uint64_t objects, bytes; /* of this start */
+		uint64_t noted[IMPORT_NOTES], logged[IMPORT_NOTES]; /* by kind: import_notes.c */
+	} import;
+	_Atomic uint32_t labels_refused;
 	struct {
 		struct import_open *v;
 		uint32_t n;

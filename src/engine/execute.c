@@ -182,7 +182,7 @@ static void take_post(struct nfs4r_part *p, const struct nfs4r_attrs *post)
 		p->attrs.gid = post->gid;
 }
 
-static void fill_created(struct nfs4r_entry *e, struct nfs4r_part *p, struct nfs4r_op *op, const struct nfs4r_exec *x)
+static void fill_created(struct nfs4r_engine *eng, struct nfs4r_entry *e, struct nfs4r_part *p, struct nfs4r_op *op, const struct nfs4r_exec *x)
 {
 	take_post(p, &op->post);
 	p->attrs.mask |= op->post.mask & OWNER_BITS;
@@ -195,7 +195,7 @@ static void fill_created(struct nfs4r_entry *e, struct nfs4r_part *p, struct nfs
 		p->attrs.rdev_major = op->post.rdev_major;
 		p->attrs.rdev_minor = op->post.rdev_minor;
 		p->attrs.mask |= NFS4R_ATTR_RDEV;
-		if (op->post.acl && !p->attrs.acl) {
+		if (op->post.acl && !p->attrs.acl && !(eng->ops->acl_is_xattr && eng->ops->acl_is_xattr(eng->ctx))) {
 			p->attrs.acl = nfs4r_buf_get(op->post.acl);
 			p->attrs.mask |= NFS4R_ATTR_ACL;
 		}
@@ -204,12 +204,12 @@ static void fill_created(struct nfs4r_entry *e, struct nfs4r_part *p, struct nfs
 	memcpy(e->handle, x->made.b, x->made.len);
 }
 
-static void fill(struct nfs4r_entry *e, struct nfs4r_op *op, const struct nfs4r_exec *x)
+static void fill(struct nfs4r_engine *eng, struct nfs4r_entry *e, struct nfs4r_op *op, const struct nfs4r_exec *x)
 {
 	struct nfs4r_part *p = &e->parts[0];
 
 	if (p->effect == NFS4R_EFF_CREATE) {
-		fill_created(e, p, op, x);
+		fill_created(eng, e, p, op, x);
 	} else if (p->effect == NFS4R_EFF_ATTRS) {
 		/* A change of owner or size may have cleared set-id bits. */
 		if (p->attrs.mask & (OWNER_BITS | NFS4R_ATTR_SIZE | NFS4R_ATTR_ACL) && op->post.mask & NFS4R_ATTR_MODE)
@@ -281,7 +281,7 @@ enum nfs4r_status entry_execute(struct nfs4r_engine *eng, struct opctx *o)
 	else
 		st = run_lops(eng, o->op, o->remote && !o->kept, o->entry, &x);
 	if (st == NFS4R_OK)
-		fill(o->entry, o->op, &x);
+		fill(eng, o->entry, o->op, &x);
 	else if (o->op->type == NFS4R_OP_WRITE && is_disk_error(st))
 		keep_bytes(o);
 	else if (size != UINT64_MAX)

@@ -14,26 +14,34 @@
  * what an entry says of it is what it is when the entry is executed. Until then the bytes of such an object are nowhere but here. After a crash of the machine
  * they are in no doubt, therefore (doubt_settle.c), and what has no row yet is no stray (repair_tree.c).
  *
+ * What cannot be taken is skipped, or taken without the part that cannot be, and the administrator hears of it (import_notes.c). Only what ends the work of this server ends the
+ * import. A file that something other than a client changes meanwhile is sent again, and one that is gone leaves the volume.
+ *
  * Invariant: a server whose store was lost or restored (log 8.6) imports nothing. Its tree is an old copy of the volume, which the others have.
  */
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-#include "base/room.h"
 #include "engine/engine_int.h"
 
 #define CHUNK (1u << 20) /* bytes of a file per entry */
+#define TRIES 100	 /* for what may be something else whenever it is looked at */
+#define CHANGES_MAX 5	 /* of a file, by others than the volume's clients, while it is sent */
 
-struct names {
-	char (*name)[NFS4R_NAME_MAX + 1];
-	size_t n, cap;
+struct names { /* one after the other, each NUL terminated */
+	char *v;
+	size_t len, cap;
 };
 
 struct import {
 	struct nfs4r_engine *eng;
 	uint64_t objects, bytes, gone, last_line_ms;
 	nfs4r_lsn last; /* own entry */
+	char *path;	/* of what the walk is at, from the volume's root on; "" at the root */
+	size_t path_len, path_cap;
+	bool stopped;	/* and that was said */
 };
 
 static enum nfs4r_status import_dir(struct import *im, const struct nfs4r_oid *dir, uint32_t depth);
@@ -44,14 +52,87 @@ static bool is_gone(enum nfs4r_status st)
 	return st == NFS4R_STALE || st == NFS4R_ORPHAN || st == NFS4R_NOENT || st == NFS4R_EXIST;
 }
 
+/* It is this server that cannot go on, and not the object that cannot be taken. */
+static bool stops(enum nfs4r_status st)
+{
+	return st == NFS4R_SHUTDOWN || st == NFS4R_NOMEM || st == NFS4R_NOSPC || st == NFS4R_DQUOT || st == NFS4R_ROFS || st == NFS4R_DELAY ||
+	       st == NFS4R_CORRUPT;
+}
+
+static bool add_bytes(char **v, size_t *len, size_t *cap, const char *bytes, size_t n)
+{
+	if (*len + n > *cap) {
+		size_t most = 2 * (*len + n);
+		char *more = realloc(*v, most);
+
+		if (!more)
+			return false;
+		*v = more;
+		*cap = most;
+	}
+	memcpy(*v + *len, bytes, n);
+	*len += n;
+	return true;
+}
+
 static bool collect(void *arg, const char *name)
 {
 	struct names *l = arg;
 
-	if (!NFS4R_ROOM(l->name, l->n, l->cap))
-		return false;
-	snprintf(l->name[l->n++], sizeof(l->name[0]), "%s", name);
-	return true;
+	return add_bytes(&l->v, &l->len, &l->cap, name, strlen(name) + 1);
+}
+
+/* ---- the path, for what has to be said of an object ---- */
+
+/* Returns what path_back() wants; SIZE_MAX: no memory. */
+static size_t path_enter(struct import *im, const char *name)
+{
+	size_t was = im->path_len;
+
+	if (!add_bytes(&im->path, &im->path_len, &im->path_cap, "/", 1) || !add_bytes(&im->path, &im->path_len, &im->path_cap, name, strlen(name) + 1)) {
+		im->path_len = was;
+		return SIZE_MAX;
+	}
+	im->path_len--; /* without the NUL */
+	return was;
+}
+
+static void path_back(struct import *im, size_t was)
+{
+	im->path_len = was;
+	if (im->path)
+		im->path[was] = '\0';
+}
+
+static void note(struct import *im, enum import_note kind, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+static void note(struct import *im, enum import_note kind, const char *fmt, ...)
+{
+	char why[400];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(why, sizeof(why), fmt, ap);
+	va_end(ap);
+	import_notes_add(im->eng, kind, im->path_len ? im->path : "/", why);
+}
+
+/* OK, unless the whole import has to stop. What clients have taken away meanwhile is counted by the caller. */
+static enum nfs4r_status skip(struct import *im, enum nfs4r_status st, const char *what)
+{
+	if (st == NFS4R_OK || stops(st) || is_gone(st))
+		return st;
+	note(im, IMPORT_SKIPPED, "%s: %s", what, nfs4r_status_str(st));
+	return NFS4R_OK;
+}
+
+/* The object is in the volume, and one thing of it is not. */
+static enum nfs4r_status lacks(struct import *im, enum nfs4r_status st, const char *what)
+{
+	if (st == NFS4R_OK || stops(st) || is_gone(st))
+		return st;
+	note(im, IMPORT_CHANGED, "%s: %s", what, nfs4r_status_str(st));
+	return NFS4R_OK;
 }
 
 static enum nfs4r_status nothing_to_do(void *arg, struct nfs4r_op *op, struct nfs4r_exec *x)
@@ -81,12 +162,14 @@ static void progress(struct import *im)
 	uint64_t now = now_ms();
 
 	pthread_mutex_lock(&eng->lock);
-	snprintf(eng->import_state, sizeof(eng->import_state), "importing: %llu objects, %llu bytes so far", (unsigned long long)im->objects,
-		 (unsigned long long)im->bytes);
+	eng->import.objects = im->objects;
+	eng->import.bytes = im->bytes;
+	uint64_t skipped = eng->import.noted[IMPORT_SKIPPED];
 	pthread_mutex_unlock(&eng->lock);
 	if (now >= im->last_line_ms + 5000) {
 		im->last_line_ms = now;
-		engine_log(eng, NFS4R_LOG_INFO, "volume %s: %s", eng->cfg.volume_name, eng->import_state);
+		engine_log(eng, NFS4R_LOG_INFO, "volume %s: importing: %llu objects, %llu bytes so far, %llu skipped", eng->cfg.volume_name,
+			   (unsigned long long)im->objects, (unsigned long long)im->bytes, (unsigned long long)skipped);
 	}
 }
 
@@ -181,8 +264,9 @@ static enum nfs4r_status import_xattr(struct import *im, const struct nfs4r_oid 
 {
 	struct nfs4r_engine *eng = im->eng;
 	enum nfs4r_status st = NFS4R_MISMATCH;
+	char what[NFS4R_XATTR_NAME_MAX + 60];
 
-	while (st == NFS4R_MISMATCH) {
+	for (int i = 0; i < TRIES && st == NFS4R_MISMATCH; i++) {
 		struct nfs4r_op op = { .type = NFS4R_OP_SETXATTR, .obj = *oid };
 		uint32_t len = NFS4R_XATTR_VALUE_MAX;
 
@@ -195,7 +279,8 @@ static enum nfs4r_status import_xattr(struct import *im, const struct nfs4r_oid 
 		}
 		nfs4r_op_fini(&op);
 	}
-	return st == NFS4R_NOXATTR ? NFS4R_OK : st;
+	snprintf(what, sizeof(what), "its extended attribute %s is missing", name);
+	return st == NFS4R_NOXATTR ? NFS4R_OK : lacks(im, st, what);
 }
 
 static enum nfs4r_status import_xattrs(struct import *im, const struct nfs4r_oid *oid, const struct nfs4r_lhandle *h)
@@ -207,7 +292,7 @@ static enum nfs4r_status import_xattrs(struct import *im, const struct nfs4r_oid
 
 	if (st != NFS4R_OK) {
 		free(names);
-		return st == NFS4R_NOTSUPP || st == NFS4R_NOXATTR ? NFS4R_OK : st;
+		return st == NFS4R_NOTSUPP || st == NFS4R_NOXATTR ? NFS4R_OK : lacks(im, st, "its extended attributes are missing");
 	}
 	for (const char *n = names; st == NFS4R_OK && n < names + len; n += strlen(n) + 1)
 		st = import_xattr(im, oid, h, n);
@@ -247,6 +332,99 @@ static enum nfs4r_status import_times(struct import *im, const struct nfs4r_oid 
 	return st == NFS4R_MISMATCH ? NFS4R_OK : st;
 }
 
+/* ---- what changes meanwhile, and is no client's doing ---- */
+
+static enum nfs4r_status same_attrs(void *arg, struct nfs4r_op *op, struct nfs4r_exec *x)
+{
+	struct nfs4r_engine *eng = arg;
+	struct nfs4r_attrs *now = &op->post, *want = &op->attrs;
+	enum nfs4r_status st = eng->ops->getattr(eng->ctx, &x->obj, now);
+
+	if (st == NFS4R_OK && (now->mode != want->mode || now->uid != want->uid || now->gid != want->gid || (want->mask & NFS4R_ATTR_SIZE && now->size != want->size)))
+		st = NFS4R_MISMATCH;
+	return st;
+}
+
+static uint32_t mode_of(uint32_t type)
+{
+	return type == NFS4R_TYPE_SYMLINK ? 0 : NFS4R_ATTR_MODE;
+}
+
+static bool acl_is_xattr(const struct nfs4r_engine *eng)
+{
+	return eng->ops->acl_is_xattr && eng->ops->acl_is_xattr(eng->ctx);
+}
+
+/* Size, mode, owner and ACL as they are; *a is what they are. */
+static enum nfs4r_status send_attrs(struct import *im, const struct nfs4r_oid *oid, const struct nfs4r_lhandle *h, struct nfs4r_attrs *a)
+{
+	struct nfs4r_engine *eng = im->eng;
+	enum nfs4r_status st = NFS4R_MISMATCH;
+
+	for (int i = 0; i < TRIES && st == NFS4R_MISMATCH; i++) {
+		struct nfs4r_op op = { .type = NFS4R_OP_SETATTR, .obj = *oid };
+
+		st = eng->ops->getattr(eng->ctx, h, &op.attrs);
+		*a = op.attrs;
+		a->acl = NULL;
+		op.attrs.mask = mode_of(a->type) | NFS4R_ATTR_UID | NFS4R_ATTR_GID | (a->type == NFS4R_TYPE_FILE ? NFS4R_ATTR_SIZE : 0u) |
+				(op.attrs.acl && !acl_is_xattr(eng) ? NFS4R_ATTR_ACL : 0u);
+		if (st == NFS4R_OK)
+			st = run(im, &op, same_attrs, eng);
+		nfs4r_op_fini(&op);
+	}
+	return st;
+}
+
+/* Did the file change since @a, by something else than an entry? Entries of clients say what they do themselves. */
+static bool has_changed(struct import *im, const struct nfs4r_oid *oid, const struct nfs4r_lhandle *h, const struct nfs4r_attrs *a)
+{
+	struct nfs4r_engine *eng = im->eng;
+	struct nfs4r_attrs now = { 0 };
+	struct nfs4r_row row;
+	enum nfs4r_status st = eng->ops->getattr(eng->ctx, h, &now);
+
+	nfs4r_buf_put(now.acl);
+	if (st != NFS4R_OK || (now.size == a->size && now.mtime == a->mtime))
+		return false;
+	return nfs4r_store_row(eng->store, oid, &row) == NFS4R_KNOWN && row.last_log == eng->cfg.rpc.self && row.last_lsn == im->last;
+}
+
+static enum nfs4r_status import_file(struct import *im, const struct nfs4r_oid *oid, const struct nfs4r_lhandle *h, struct nfs4r_attrs *a)
+{
+	enum nfs4r_status st = import_bytes(im, oid, h, a->size, false);
+	int changes = 0;
+
+	while (st == NFS4R_OK && has_changed(im, oid, h, a) && changes++ < CHANGES_MAX) {
+		st = send_attrs(im, oid, h, a);
+		if (st == NFS4R_OK)
+			st = import_bytes(im, oid, h, a->size, true);
+	}
+	return changes > CHANGES_MAX || st == NFS4R_MISMATCH ? lacks(im, NFS4R_MISMATCH, "it changed all the time, and not through NFS, so the copies may have other bytes") :
+							       lacks(im, st, "its bytes are missing");
+}
+
+/* A client may have made something else of that name. */
+static enum nfs4r_status is_really_gone(void *arg, struct nfs4r_op *op, struct nfs4r_exec *x)
+{
+	struct nfs4r_engine *eng = arg;
+	struct nfs4r_lhandle h;
+	enum nfs4r_status st = eng->ops->lookup(eng->ctx, &x->dir, op->name.s, &h);
+
+	return st == NFS4R_NOENT ? NFS4R_OK : st == NFS4R_OK ? NFS4R_MISMATCH : st;
+}
+
+/* The volume knows @oid by this name, and its file may have gone from the directory without the volume. Then nobody can have it. */
+static void forget_vanished(struct import *im, const struct nfs4r_oid *dir, const char *name, const struct nfs4r_oid *oid)
+{
+	struct nfs4r_op op = { .type = NFS4R_OP_REMOVE, .dir = *dir };
+	struct nfs4r_dirent ent;
+
+	if (nfs4r_name_set(&op.name, name, strlen(name)) && nfs4r_store_lookup(im->eng->store, dir, &op.name, &ent) && nfs4r_oid_eq(&ent.oid, oid))
+		(void)run(im, &op, is_really_gone, im->eng);
+	nfs4r_op_fini(&op);
+}
+
 /* Own entries become applied in the core's steps. eng->lock held. */
 static bool is_whole(struct import *im)
 {
@@ -273,20 +451,31 @@ static enum nfs4r_status end_object(struct import *im, const struct nfs4r_oid *o
 	return st;
 }
 
-static enum nfs4r_status import_content(struct import *im, const struct nfs4r_oid *oid, const struct nfs4r_lhandle *h, const struct nfs4r_attrs *a,
-					uint32_t depth)
+static enum nfs4r_status import_content(struct import *im, const struct nfs4r_oid *oid, const struct nfs4r_lhandle *h, struct nfs4r_attrs *a, uint32_t depth)
 {
 	enum nfs4r_status st = NFS4R_OK;
 
 	if (a->type == NFS4R_TYPE_DIR)
 		st = import_dir(im, oid, depth + 1);
 	else if (a->type == NFS4R_TYPE_FILE)
-		st = import_bytes(im, oid, h, a->size, false);
-	if (st == NFS4R_OK && a->type <= NFS4R_TYPE_DIR)
+		st = import_file(im, oid, h, a);
+	if (st == NFS4R_OK)
 		st = import_xattrs(im, oid, h);
-	if (st == NFS4R_OK && (a->type == NFS4R_TYPE_DIR || a->size) && a->type != NFS4R_TYPE_SYMLINK)
-		st = import_times(im, oid, &(struct import_times){ a->mtime, a->atime });
+	if (st == NFS4R_OK && (a->type == NFS4R_TYPE_DIR || (a->type == NFS4R_TYPE_FILE && a->size)))
+		st = lacks(im, import_times(im, oid, &(struct import_times){ a->mtime, a->atime }), "its times may be others");
+	return st;
+}
+
+/* What was begun with is ended, also if it is gone by now. */
+static enum nfs4r_status import_all_of(struct import *im, const struct nfs4r_oid *dir, const char *name, const struct nfs4r_oid *oid, struct nfs4r_attrs *a,
+				       uint32_t depth)
+{
+	struct nfs4r_lhandle h;
+
+	nfs4r_handle(im->eng, oid, &h);
+	enum nfs4r_status st = h.len ? import_content(im, oid, &h, a, depth) : NFS4R_STALE;
 	if (is_gone(st)) {
+		forget_vanished(im, dir, name, oid);
 		im->gone++;
 		st = NFS4R_OK;
 	}
@@ -294,37 +483,6 @@ static enum nfs4r_status import_content(struct import *im, const struct nfs4r_oi
 }
 
 /* ---- what an earlier start has begun with ---- */
-
-static enum nfs4r_status same_attrs(void *arg, struct nfs4r_op *op, struct nfs4r_exec *x)
-{
-	struct nfs4r_engine *eng = arg;
-	struct nfs4r_attrs *now = &op->post, *want = &op->attrs;
-	enum nfs4r_status st = eng->ops->getattr(eng->ctx, &x->obj, now);
-
-	if (st == NFS4R_OK && (now->mode != want->mode || now->uid != want->uid || now->gid != want->gid || (want->mask & NFS4R_ATTR_SIZE && now->size != want->size)))
-		st = NFS4R_MISMATCH;
-	return st;
-}
-
-/* Size, mode, owner and ACL as they are; *a is what they are. */
-static enum nfs4r_status send_attrs(struct import *im, const struct nfs4r_oid *oid, const struct nfs4r_lhandle *h, struct nfs4r_attrs *a)
-{
-	struct nfs4r_engine *eng = im->eng;
-	enum nfs4r_status st = NFS4R_MISMATCH;
-
-	while (st == NFS4R_MISMATCH) {
-		struct nfs4r_op op = { .type = NFS4R_OP_SETATTR, .obj = *oid };
-
-		st = eng->ops->getattr(eng->ctx, h, &op.attrs);
-		*a = op.attrs;
-		a->acl = NULL;
-		op.attrs.mask = NFS4R_ATTR_MODE | NFS4R_ATTR_UID | NFS4R_ATTR_GID | (a->type == NFS4R_TYPE_FILE ? NFS4R_ATTR_SIZE : 0u) | (op.attrs.acl ? NFS4R_ATTR_ACL : 0u);
-		if (st == NFS4R_OK)
-			st = run(im, &op, same_attrs, eng);
-		nfs4r_op_fini(&op);
-	}
-	return st;
-}
 
 static enum nfs4r_status take_control(struct import *im, const struct nfs4r_oid *oid, uint32_t depth)
 {
@@ -344,15 +502,25 @@ static enum nfs4r_status send_again(struct import *im, const struct nfs4r_oid *o
 	nfs4r_handle(im->eng, oid, &h);
 	if (st == NFS4R_OK && !h.len)
 		return NFS4R_STALE;
-	if (st == NFS4R_OK && nfs4r_oid_eq(oid, &im->eng->root))
-		return import_times(im, oid, t);
 	if (st == NFS4R_OK)
-		st = send_attrs(im, oid, &h, &a);
+		st = lacks(im, send_attrs(im, oid, &h, &a), "its owner and mode may be others");
 	if (st == NFS4R_OK && a.type == NFS4R_TYPE_FILE)
-		st = import_bytes(im, oid, &h, a.size, true);
+		st = lacks(im, import_bytes(im, oid, &h, a.size, true), "its bytes are missing");
 	if (st == NFS4R_OK)
 		st = import_xattrs(im, oid, &h);
-	return st == NFS4R_OK ? import_times(im, oid, t) : st;
+	return st == NFS4R_OK ? lacks(im, import_times(im, oid, t), "its times may be others") : st;
+}
+
+/* An object that clients may have moved: nobody asks where it is now. */
+static size_t path_of_number(struct import *im, const struct nfs4r_oid *oid)
+{
+	char text[NFS4R_OID_STRLEN], name[NFS4R_OID_STRLEN + 20];
+
+	if (nfs4r_oid_eq(oid, &im->eng->root))
+		return im->path_len;
+	snprintf(name, sizeof(name), "(object %s)", nfs4r_oid_str(oid, text));
+	size_t was = path_enter(im, name);
+	return was == SIZE_MAX ? im->path_len : was;
 }
 
 /* @last: everything below the directories is known. Else of them only the times, which a crash may have moved here, before what comes into them moves those of the row. */
@@ -365,17 +533,17 @@ static enum nfs4r_status finish_open(struct import *im, bool last)
 	for (uint32_t i = 0; st == NFS4R_OK && i < n; i++) {
 		struct import_times t = { 0 };
 		struct nfs4r_row row;
+		size_t was = path_of_number(im, &list[i]);
 		bool known = nfs4r_store_row(im->eng->store, &list[i], &row) == NFS4R_KNOWN;
 		bool later = known && row.type == NFS4R_TYPE_DIR && !last;
 
-		if (!import_is_open(im->eng, &list[i], &t))
-			continue;
-		if (known)
+		if (import_is_open(im->eng, &list[i], &t) && known)
 			st = later ? import_times(im, &list[i], &t) : send_again(im, &list[i], &t);
 		if (is_gone(st))
 			st = NFS4R_OK;
 		if (st == NFS4R_OK && !later)
 			st = end_object(im, &list[i]);
+		path_back(im, was);
 	}
 	free(list);
 	return st;
@@ -399,11 +567,30 @@ static enum nfs4r_status walk_moved(struct import *im)
 		if (nfs4r_oid_eq(&list[i], &im->eng->root) || import_is_walked(im->eng, &list[i]) ||
 		    nfs4r_store_row(im->eng->store, &list[i], &row) != NFS4R_KNOWN || row.type != NFS4R_TYPE_DIR)
 			continue;
+		size_t was = path_of_number(im, &list[i]);
+
 		st = import_dir(im, &list[i], 1);
+		path_back(im, was);
 		if (is_gone(st))
 			st = NFS4R_OK;
 	}
 	free(list);
+	return st;
+}
+
+/*
+ * An update that this server may not execute in its own tree would be one that no server can rely on, and no client can take such a flag away. So it goes, and the
+ * administrator is told.
+ */
+static enum nfs4r_status be_mutable(struct import *im, const struct nfs4r_lhandle *h)
+{
+	uint32_t had = 0;
+	enum nfs4r_status st = im->eng->ops->make_mutable ? im->eng->ops->make_mutable(im->eng->ctx, h, &had) : NFS4R_OK;
+
+	if (st == NFS4R_OK && had)
+		note(im, IMPORT_CHANGED, "it was %s%s%s (chattr), which a volume cannot hold: the flag was taken away here",
+		     had & NFS4R_WAS_IMMUTABLE ? "immutable" : "", had == (NFS4R_WAS_IMMUTABLE | NFS4R_WAS_APPEND_ONLY) ? " and " : "",
+		     had & NFS4R_WAS_APPEND_ONLY ? "append-only" : "");
 	return st;
 }
 
@@ -419,6 +606,8 @@ static enum nfs4r_status begin_root(struct import *im)
 	nfs4r_handle(eng, &eng->root, &h);
 	enum nfs4r_status st = eng->ops->getattr(eng->ctx, &h, &a);
 	nfs4r_buf_put(a.acl);
+	if (st == NFS4R_OK)
+		st = be_mutable(im, &h);
 	if (st != NFS4R_OK)
 		return st;
 	pthread_mutex_lock(&eng->lock);
@@ -447,49 +636,109 @@ static enum nfs4r_status same_name(void *arg, struct nfs4r_op *op, struct nfs4r_
 	return st;
 }
 
+/* Said once, of the innermost object. */
+static void import_stops(struct import *im, enum nfs4r_status st)
+{
+	struct nfs4r_engine *eng = im->eng;
+	char *path = im->stopped ? NULL : import_notes_escape(im->path);
+
+	if (path)
+		engine_log(eng, NFS4R_LOG_ERROR, "volume %s: the import stops at %s: %s", eng->cfg.volume_name, path, nfs4r_status_str(st));
+	im->stopped = true;
+	free(path);
+}
+
+/* Another name of a file that was taken in before. */
+static enum nfs4r_status import_link(struct import *im, struct nfs4r_op *op, const struct nfs4r_oid *known, uint32_t type)
+{
+	if (type == NFS4R_TYPE_DIR)
+		return NFS4R_NOENT; /* it has just been moved away */
+	op->type = NFS4R_OP_LINK;
+	op->obj = *known;
+	return skip(im, run(im, op, same_name, im->eng), "another name of an object that is in the volume cannot be added");
+}
+
+/* A new object; *a: what it is, and then what it was when the volume took it. */
+static enum nfs4r_status import_new(struct import *im, struct nfs4r_op *op, const struct nfs4r_lhandle *h, struct nfs4r_attrs *a)
+{
+	enum nfs4r_status st = begin_root(im);
+
+	if (st == NFS4R_OK)
+		st = be_mutable(im, h);
+	if (st == NFS4R_PERM || st == NFS4R_ACCES) {
+		note(im, IMPORT_SKIPPED, "it is immutable, append-only or sealed by fs-verity, and that cannot be taken away: %s", nfs4r_status_str(st));
+		return NFS4R_INVAL;
+	}
+	op->attrs.mask = NFS4R_ATTR_TYPE | NFS4R_ATTR_MTIME | NFS4R_ATTR_ATIME;
+	op->attrs.type = a->type;
+	op->attrs.mtime = a->mtime;
+	op->attrs.atime = a->atime;
+	if (st == NFS4R_OK && a->type == NFS4R_TYPE_SYMLINK)
+		st = link_text(im, h, op);
+	if (st == NFS4R_OK)
+		st = run(im, op, NULL, NULL);
+	if (st != NFS4R_OK) {
+		enum nfs4r_status said = skip(im, st, "it cannot be added");
+
+		return said == NFS4R_OK ? NFS4R_INVAL : said;
+	}
+	*a = op->post;
+	a->acl = NULL;
+	im->objects++;
+	progress(im);
+	return NFS4R_OK;
+}
+
+/* What has this name in the directory, if it can be had at all; INVAL: it was skipped. */
+static enum nfs4r_status look(struct import *im, const struct nfs4r_lhandle *dirh, const char *name, struct nfs4r_lhandle *h, struct nfs4r_attrs *a)
+{
+	struct nfs4r_engine *eng = im->eng;
+	bool mount = false;
+	enum nfs4r_status st = eng->ops->is_mount ? eng->ops->is_mount(eng->ctx, dirh, name, &mount) : NFS4R_OK;
+
+	if (st == NFS4R_OK && mount) {
+		note(im, IMPORT_SKIPPED, "something is mounted there, or it is another file system: a volume is one file system, and nothing of it is taken");
+		return NFS4R_INVAL;
+	}
+	if (st == NFS4R_OK)
+		st = eng->ops->lookup(eng->ctx, dirh, name, h);
+	if (st == NFS4R_OK)
+		st = eng->ops->getattr(eng->ctx, h, a);
+	nfs4r_buf_put(a->acl);
+	a->acl = NULL;
+	if (st == NFS4R_OK && a->type == 0)
+		st = NFS4R_BADTYPE;
+	enum nfs4r_status said = skip(im, st, "it cannot be looked at");
+	return st != NFS4R_OK && said == NFS4R_OK ? NFS4R_INVAL : said;
+}
+
 static enum nfs4r_status import_name(struct import *im, const struct nfs4r_oid *dir, const struct nfs4r_lhandle *dirh, const char *name, uint32_t depth)
 {
 	struct nfs4r_engine *eng = im->eng;
 	struct nfs4r_op op = { .type = NFS4R_OP_ADOPT, .dir = *dir };
 	struct nfs4r_attrs a = { 0 };
 	struct nfs4r_lhandle h;
-	struct nfs4r_oid known;
+	struct nfs4r_oid known, oid;
 	struct nfs4r_dirent ent;
 
 	if (!nfs4r_name_set(&op.name, name, strlen(name)))
-		return NFS4R_INVAL;
-	enum nfs4r_status st = eng->ops->lookup(eng->ctx, dirh, name, &h);
-	if (st == NFS4R_OK)
-		st = eng->ops->getattr(eng->ctx, &h, &a);
+		return skip(im, NFS4R_NAMETOOLONG, "its name");
+	enum nfs4r_status st = look(im, dirh, name, &h, &a);
 	if (st != NFS4R_OK)
-		return st;
-	nfs4r_buf_put(a.acl);
-	a.acl = NULL;
+		return st == NFS4R_INVAL ? NFS4R_OK : st;
 	if (nfs4r_store_lookup(eng->store, dir, &op.name, &ent)) /* an earlier start came this far, or a client made it */
 		return ent.type == NFS4R_TYPE_DIR ? import_dir(im, &ent.oid, depth + 1) : NFS4R_OK;
-	if (nfs4r_by_handle(eng, &h, &known)) {
-		if (a.type == NFS4R_TYPE_DIR)
-			return NFS4R_NOENT; /* it has just been moved away */
-		op.type = NFS4R_OP_LINK; /* another name of a file taken in before */
-		op.obj = known;
-		st = run(im, &op, same_name, eng);
-		nfs4r_op_fini(&op);
-		return st;
+	if (a.type == NFS4R_TYPE_DIR && depth + 1 >= NFS4R_DEPTH_MAX) {
+		note(im, IMPORT_SKIPPED, "a volume has at most %u directories one in the other: nothing of it is taken", NFS4R_DEPTH_MAX);
+		return NFS4R_OK;
 	}
-	st = begin_root(im);
-	op.attrs.mask = NFS4R_ATTR_TYPE | NFS4R_ATTR_MTIME | NFS4R_ATTR_ATIME;
-	op.attrs.type = a.type;
-	op.attrs.mtime = a.mtime;
-	op.attrs.atime = a.atime;
-	if (st == NFS4R_OK && a.type == NFS4R_TYPE_SYMLINK)
-		st = link_text(im, &h, &op);
-	if (st == NFS4R_OK)
-		st = run(im, &op, NULL, NULL);
-	struct nfs4r_oid oid = op.result;
+	bool again = nfs4r_by_handle(eng, &h, &known);
+	st = again ? import_link(im, &op, &known, a.type) : import_new(im, &op, &h, &a);
+	oid = op.result;
 	nfs4r_op_fini(&op);
-	im->objects += st == NFS4R_OK;
-	progress(im);
-	return st == NFS4R_OK ? import_content(im, &oid, &h, &a, depth) : st;
+	if (again || st != NFS4R_OK)
+		return st == NFS4R_INVAL ? NFS4R_OK : st;
+	return import_all_of(im, dir, name, &oid, &a, depth);
 }
 
 static enum nfs4r_status import_dir(struct import *im, const struct nfs4r_oid *dir, uint32_t depth)
@@ -499,25 +748,28 @@ static enum nfs4r_status import_dir(struct import *im, const struct nfs4r_oid *d
 	enum nfs4r_status st;
 
 	if (depth > NFS4R_DEPTH_MAX)
-		return NFS4R_NAMETOOLONG;
+		return skip(im, NFS4R_NAMETOOLONG, "it is too deep");
 	nfs4r_handle(im->eng, dir, &dirh);
 	if (!dirh.len)
 		return NFS4R_STALE;
 	import_walked(im->eng, dir);
-	st = im->eng->ops->readdir(im->eng->ctx, &dirh, collect, &l);
-	for (size_t i = 0; i < l.n && st == NFS4R_OK; i++) {
-		if (depth == 0 && (strcmp(l.name[i], "lost+found") == 0 || hold_is_name(l.name[i])))
+	st = skip(im, im->eng->ops->readdir(im->eng->ctx, &dirh, collect, &l), "names in it cannot be read");
+	for (const char *name = l.v; name && name < l.v + l.len && st == NFS4R_OK; name += strlen(name) + 1) {
+		if (depth == 0 && (strcmp(name, "lost+found") == 0 || hold_is_name(name)))
 			continue;
-		st = import_name(im, dir, &dirh, l.name[i], depth);
+		size_t was = path_enter(im, name);
+
+		st = was == SIZE_MAX ? NFS4R_NOMEM : import_name(im, dir, &dirh, name, depth);
 		if (is_gone(st)) {
 			im->gone++;
 			st = NFS4R_OK;
 		}
 		if (st != NFS4R_OK && st != NFS4R_SHUTDOWN)
-			engine_log(im->eng, NFS4R_LOG_ERROR, "volume %s: import stops at '%s' in object %llu: %s", im->eng->cfg.volume_name, l.name[i],
-				   (unsigned long long)nfs4r_oid_seq(dir), nfs4r_status_str(st));
+			import_stops(im, st);
+		if (was != SIZE_MAX)
+			path_back(im, was);
 	}
-	free(l.name);
+	free(l.v);
 	return st;
 }
 
@@ -542,13 +794,49 @@ static bool may_begin(struct nfs4r_engine *eng)
 	return !forgot && !eng->stopping;
 }
 
+static void set_phase(struct nfs4r_engine *eng, enum import_phase phase, enum nfs4r_status st)
+{
+	pthread_mutex_lock(&eng->lock);
+	eng->import.phase = phase;
+	eng->import.st = st;
+	pthread_mutex_unlock(&eng->lock);
+}
+
+static void say_end(struct import *im, enum nfs4r_status st)
+{
+	struct nfs4r_engine *eng = im->eng;
+	uint64_t skipped, changed;
+
+	pthread_mutex_lock(&eng->lock);
+	skipped = eng->import.noted[IMPORT_SKIPPED];
+	changed = eng->import.noted[IMPORT_CHANGED];
+	pthread_mutex_unlock(&eng->lock);
+	if (im->gone)
+		engine_log(eng, NFS4R_LOG_INFO, "volume %s: clients deleted, renamed or made %llu of the names before the import was done with them", eng->cfg.volume_name,
+			   (unsigned long long)im->gone);
+	if (st != NFS4R_OK && st != NFS4R_SHUTDOWN)
+		engine_log(eng, NFS4R_LOG_ERROR, "volume %s: the import stopped after %llu objects (%s): the volume has a part of the tree only. Mend that, then restart this server to continue",
+			   eng->cfg.volume_name, (unsigned long long)im->objects, nfs4r_status_str(st));
+	else
+		engine_log(eng, NFS4R_LOG_INFO, "volume %s: import %s: %llu objects, %llu bytes", eng->cfg.volume_name,
+			   st == NFS4R_OK ? "is complete" : "stops with this server, and goes on after its next start", (unsigned long long)im->objects,
+			   (unsigned long long)im->bytes);
+	if (st == NFS4R_OK && (skipped || changed))
+		engine_log(eng, NFS4R_LOG_WARN, "volume %s: import: %llu objects were skipped and %llu are not as they were: see import-skipped.txt and import-changed.txt in %s",
+			   eng->cfg.volume_name, (unsigned long long)skipped, (unsigned long long)changed, eng->cfg.store_dir);
+}
+
 void *import_thread(void *arg)
 {
 	struct nfs4r_engine *eng = arg;
 	struct import im = { .eng = eng };
 
-	if (!may_begin(eng))
+	if (!may_begin(eng)) {
+		set_phase(eng, IMPORT_NONE, NFS4R_OK);
 		return NULL;
+	}
+	if (eng->cfg.import)
+		import_notes_begin(eng);
 	enum nfs4r_status st = take_control(&im, &eng->root, eng->cfg.import ? NFS4R_DEEP : NFS4R_SHALLOW);
 	if (st == NFS4R_OK)
 		st = finish_open(&im, false);
@@ -558,20 +846,8 @@ void *import_thread(void *arg)
 		st = walk_moved(&im);
 	if (st == NFS4R_OK)
 		st = finish_open(&im, true);
-	if (im.gone)
-		engine_log(eng, NFS4R_LOG_INFO, "volume %s: clients deleted, renamed or made %llu of the names before the import was done with them", eng->cfg.volume_name,
-			   (unsigned long long)im.gone);
-	pthread_mutex_lock(&eng->lock);
-	if (st == NFS4R_OK)
-		eng->import_state[0] = '\0';
-	else
-		snprintf(eng->import_state, sizeof(eng->import_state), "import stopped after %llu objects: %s; restart to continue",
-			 (unsigned long long)im.objects, nfs4r_status_str(st));
-	pthread_mutex_unlock(&eng->lock);
-	if (st == NFS4R_OK || st == NFS4R_SHUTDOWN)
-		engine_log(eng, NFS4R_LOG_INFO, "volume %s: import %s: %llu objects, %llu bytes", eng->cfg.volume_name,
-			   st == NFS4R_OK ? "is complete" : "stops with this server, and goes on after its next start", (unsigned long long)im.objects, (unsigned long long)im.bytes);
-	else
-		engine_log(eng, NFS4R_LOG_ERROR, "volume %s: %s", eng->cfg.volume_name, eng->import_state);
+	set_phase(eng, st == NFS4R_OK ? IMPORT_COMPLETE : IMPORT_STOPPED, st);
+	say_end(&im, st);
+	free(im.path);
 	return NULL;
 }

@@ -17,6 +17,8 @@ struct nfs4r_lhandle {
 	uint8_t b[NFS4R_LOCAL_HANDLE_MAX];
 };
 
+enum nfs4r_was { NFS4R_WAS_IMMUTABLE = 1, NFS4R_WAS_APPEND_ONLY = 2 }; /* bits */
+
 struct nfs4r_lops {
 	enum nfs4r_status (*root)(void *ctx, struct nfs4r_lhandle *out);
 	enum nfs4r_status (*lookup)(void *ctx, const struct nfs4r_lhandle *dir, const char *name, struct nfs4r_lhandle *out);
@@ -35,15 +37,15 @@ struct nfs4r_lops {
 	enum nfs4r_status (*write)(void *ctx, const struct nfs4r_lhandle *obj, uint64_t off, const void *bytes, uint32_t len, bool stable, const struct nfs4r_cred *cred);
 	/* *len in: wanted; out: got. *eof: the end was reached. */
 	enum nfs4r_status (*read)(void *ctx, const struct nfs4r_lhandle *obj, uint64_t off, void *bytes, uint32_t *len, bool *eof);
-	/* MODE UID GID SIZE ATIME MTIME ACL by mask. *post (may be NULL) as in create. */
+	/* MODE UID GID SIZE ATIME MTIME ACL by mask; of a symbolic link all but MODE, SIZE and ACL. *post (may be NULL) as in create. */
 	enum nfs4r_status (*setattr)(void *ctx, const struct nfs4r_lhandle *obj, const struct nfs4r_attrs *attrs, const struct nfs4r_cred *cred, struct nfs4r_attrs *post);
 	/* @punch: make a hole (size stays); else allocate (size may grow). */
 	enum nfs4r_status (*allocate)(void *ctx, const struct nfs4r_lhandle *obj, uint64_t off, uint64_t len, bool punch, const struct nfs4r_cred *cred);
-	/* Names as clients see them (the user. prefix is the sub-FSAL's business). */
+	/* Extended attributes of objects of every type, by full names: user.x, security.y (base/xattr.h). */
 	enum nfs4r_status (*setxattr)(void *ctx, const struct nfs4r_lhandle *obj, const char *name, const void *val, uint32_t len, uint32_t flags, const struct nfs4r_cred *cred);
 	enum nfs4r_status (*removexattr)(void *ctx, const struct nfs4r_lhandle *obj, const char *name, const struct nfs4r_cred *cred);
 	enum nfs4r_status (*getxattr)(void *ctx, const struct nfs4r_lhandle *obj, const char *name, void *val, uint32_t *len);
-	/* Names one after the other, each NUL terminated. */
+	/* Names one after the other, each NUL terminated: those that a volume has (nfs4r_xattr_is_carried()). */
 	enum nfs4r_status (*listxattr)(void *ctx, const struct nfs4r_lhandle *obj, char *names, uint32_t *len);
 	/* All attributes the local file system has: TYPE MODE UID GID SIZE SPACE ATIME MTIME NLINK RDEV (ACL: one reference). */
 	enum nfs4r_status (*getattr)(void *ctx, const struct nfs4r_lhandle *obj, struct nfs4r_attrs *out);
@@ -60,6 +62,12 @@ struct nfs4r_lops {
 	 * On a thread of the engine. May be NULL: it has.
 	 */
 	bool (*ready)(void *ctx);
+	/* Is the ACL among the extended attributes, too? Then a copy takes it from there, for there it is exact. NULL: no. */
+	bool (*acl_is_xattr)(void *ctx);
+	/* Is @name of @dir where another file system, or a directory of this one, is mounted? NULL: nothing is. */
+	enum nfs4r_status (*is_mount)(void *ctx, const struct nfs4r_lhandle *dir, const char *name, bool *yes);
+	/* Takes inode flags away because of which nobody may change the object. *had: NFS4R_WAS_*. NULL: there are none. */
+	enum nfs4r_status (*make_mutable)(void *ctx, const struct nfs4r_lhandle *obj, uint32_t *had);
 	/* The object changed under an update that came from a peer: drop what is cached about it. May be NULL. */
 	void (*changed)(void *ctx, const struct nfs4r_oid *oid, bool is_dir);
 };

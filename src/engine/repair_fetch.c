@@ -21,6 +21,7 @@
 #define PAUSE_MS 50
 #define MOVED_MAX 100
 #define CHUNK (1u << 20)
+#define BLOCK 4096u /* of a file system: a part of one cannot be a hole */
 
 static void pause_ms(long ms)
 {
@@ -234,16 +235,40 @@ static enum nfs4r_status local_object(struct repair *r, const struct nfs4r_oid *
 	return st == NFS4R_OK ? hold_make(eng, oid, &a, text, &f->h) : st;
 }
 
-/* Bytes that are equal are not written: holes stay holes, and disks rest. */
+/* Of @n bytes, how many from @at on belong to blocks that are all equal, or all not. The blocks are those of the file, which begins at @off. */
+static uint32_t run_of(uint64_t off, const uint8_t *a, const uint8_t *b, uint32_t at, uint32_t n, bool *equal)
+{
+	uint32_t end = at;
+
+	for (uint32_t len; end < n; end += len) {
+		len = BLOCK - (uint32_t)((off + end) % BLOCK);
+		len = len < n - end ? len : n - end;
+		bool same = memcmp(a + end, b + end, len) == 0;
+
+		if (end == at)
+			*equal = same;
+		else if (same != *equal)
+			break;
+	}
+	return end - at;
+}
+
+/* Blocks that are equal are not written: holes stay holes, and disks rest. */
 static enum nfs4r_status take_bytes(struct repair *r, const struct fetched *f, uint64_t off, const uint8_t *b, uint32_t n, uint8_t *here)
 {
 	struct nfs4r_engine *eng = r->eng;
+	enum nfs4r_status st = NFS4R_OK;
 	uint32_t len = n;
-	bool eof;
+	bool eof, equal = true;
 
-	if (eng->ops->read(eng->ctx, &f->h, off, here, &len, &eof) == NFS4R_OK && len == n && memcmp(here, b, len) == 0)
-		return NFS4R_OK;
-	return eng->ops->write(eng->ctx, &f->h, off, b, n, false, NULL);
+	if (eng->ops->read(eng->ctx, &f->h, off, here, &len, &eof) != NFS4R_OK || len != n)
+		return eng->ops->write(eng->ctx, &f->h, off, b, n, false, NULL);
+	for (uint32_t at = 0, run; at < n && st == NFS4R_OK; at += run) {
+		run = run_of(off, b, here, at, n, &equal);
+		if (!equal)
+			st = eng->ops->write(eng->ctx, &f->h, off + at, b + at, run, false, NULL);
+	}
+	return st;
 }
 
 /* How many bytes from @off on, at most @n, are all to be kept, or all not. */
@@ -381,7 +406,7 @@ static enum nfs4r_status take_xattr(struct repair *r, const struct nfs4r_oid *oi
 	memcpy(rd.name, name, strlen(name) + 1);
 	st = ask(r, &rd);
 	if (st == NFS4R_OK && rd.data)
-		st = r->eng->ops->setxattr(r->eng->ctx, &f->h, name, rd.data->data, rd.data->len, NFS4R_XATTR_EITHER, NULL);
+		st = xattr_take(r->eng, &f->h, name, rd.data->data, rd.data->len);
 	else if (st == NFS4R_NOXATTR)
 		st = NFS4R_OK; /* went away: the version will tell */
 	nfs4r_read_fini(&rd);
@@ -397,7 +422,7 @@ static enum nfs4r_status drop_xattrs(struct repair *r, const struct fetched *f, 
 
 	for (const char *n = here; st == NFS4R_OK && n < here + len; n += strlen(n) + 1)
 		if (!listed(keep, keep_len, n) && !is_kept(r, n))
-			st = eng->ops->removexattr(eng->ctx, &f->h, n, NULL);
+			st = xattr_drop(eng, &f->h, n);
 	free(here);
 	return st == NFS4R_NOTSUPP || st == NFS4R_NOXATTR ? NFS4R_OK : st;
 }
@@ -424,17 +449,40 @@ static enum nfs4r_status fetch_xattrs(struct repair *r, const struct nfs4r_oid *
 	return st;
 }
 
-/* Times last: the steps before move them. */
-static enum nfs4r_status take_attrs(struct repair *r, const struct fetched *f)
+/* What @f says, by @mask. An owner that is the same is not set: to set it takes set-id bits and file capabilities away. */
+static enum nfs4r_status take_attrs(struct repair *r, const struct fetched *f, uint32_t mask)
 {
-	struct nfs4r_attrs a = f->head.attrs;
+	const struct nfs4r_lops *ops = r->eng->ops;
+	struct nfs4r_attrs a = f->head.attrs, now = { 0 };
+	enum nfs4r_status st = NFS4R_OK;
 
-	a.mask &= NFS4R_ATTR_MODE | NFS4R_ATTR_UID | NFS4R_ATTR_GID | NFS4R_ATTR_ATIME | NFS4R_ATTR_MTIME | NFS4R_ATTR_ACL;
-	if (a.mask & NFS4R_ATTR_ACL && !a.acl)
+	a.mask &= mask;
+	if (!a.acl || f->head.row.type == NFS4R_TYPE_SYMLINK || (ops->acl_is_xattr && ops->acl_is_xattr(r->eng->ctx)))
 		a.mask &= ~(uint32_t)NFS4R_ATTR_ACL;
 	if (f->head.row.type == NFS4R_TYPE_SYMLINK)
-		a.mask &= NFS4R_ATTR_UID | NFS4R_ATTR_GID;
-	return a.mask ? r->eng->ops->setattr(r->eng->ctx, &f->h, &a, NULL, NULL) : NFS4R_OK;
+		a.mask &= ~(uint32_t)NFS4R_ATTR_MODE;
+	if (a.mask & (NFS4R_ATTR_UID | NFS4R_ATTR_GID)) {
+		st = ops->getattr(r->eng->ctx, &f->h, &now);
+		nfs4r_buf_put(now.acl);
+	}
+	if (st == NFS4R_OK && now.mask & NFS4R_ATTR_UID && now.uid == a.uid)
+		a.mask &= ~(uint32_t)NFS4R_ATTR_UID;
+	if (st == NFS4R_OK && now.mask & NFS4R_ATTR_GID && now.gid == a.gid)
+		a.mask &= ~(uint32_t)NFS4R_ATTR_GID;
+	return st == NFS4R_OK && a.mask ? ops->setattr(r->eng->ctx, &f->h, &a, NULL, NULL) : st;
+}
+
+#define OWNER (NFS4R_ATTR_MODE | NFS4R_ATTR_UID | NFS4R_ATTR_GID | NFS4R_ATTR_ACL)
+#define TIMES (NFS4R_ATTR_ATIME | NFS4R_ATTR_MTIME)
+
+/* A change of the owner takes file capabilities away, as a write does: so it comes before the extended attributes. Times come last, for all else moves them. */
+static enum nfs4r_status take_rest(struct repair *r, const struct nfs4r_oid *oid, struct fetched *f)
+{
+	enum nfs4r_status st = take_attrs(r, f, OWNER);
+
+	if (st == NFS4R_OK && !f->kept)
+		st = fetch_xattrs(r, oid, f);
+	return st == NFS4R_OK ? take_attrs(r, f, TIMES) : st;
 }
 
 static enum nfs4r_status fetch_content(struct repair *r, const struct nfs4r_oid *oid, struct fetched *f)
@@ -446,9 +494,7 @@ static enum nfs4r_status fetch_content(struct repair *r, const struct nfs4r_oid 
 		st = fetch_bytes(r, oid, f);
 	if (st == NFS4R_OK && type == NFS4R_TYPE_DIR)
 		st = fetch_names(r, oid, f);
-	if (st == NFS4R_OK && (type == NFS4R_TYPE_FILE || type == NFS4R_TYPE_DIR) && !f->kept)
-		st = fetch_xattrs(r, oid, f);
-	return st == NFS4R_OK ? take_attrs(r, f) : st;
+	return st == NFS4R_OK ? take_rest(r, oid, f) : st;
 }
 
 static enum nfs4r_status install(struct repair *r, const struct nfs4r_oid *oid, const struct fetched *f)
@@ -611,10 +657,8 @@ enum nfs4r_status repair_refresh(struct repair *r, const struct nfs4r_oid *oid, 
 		st = local_object(r, oid, &f);
 		if (st == NFS4R_OK && type == NFS4R_TYPE_FILE)
 			st = fetch_bytes(r, oid, &f);
-		if (st == NFS4R_OK && (type == NFS4R_TYPE_FILE || type == NFS4R_TYPE_DIR))
-			st = fetch_xattrs(r, oid, &f);
 		if (st == NFS4R_OK)
-			st = take_attrs(r, &f);
+			st = take_rest(r, oid, &f);
 		if (st == NFS4R_OK)
 			st = unmoved(r, oid, &f, done);
 	}

@@ -3,7 +3,7 @@
  * Checksum of one object of this server's copy, for `nfs4rctl verify`, and serving it to peers.
  *
  * What goes into the SHA-256 is what clients see and what must be equal everywhere: type, mode (not of a symbolic link),
- * owner, mtime, number of links (not of a directory), device, ACL, link text, extended attributes in the order of their names, then
+ * owner, mtime, number of links (not of a directory), device, ACL, link text, extended attributes in the order of their names (but for labels), then
  * the bytes of a file or the names, OIDs, types and cookies of a directory. Every item is preceded by its length; numbers are
  * 8 bytes, big endian. Not in it: the version, which is compared by itself so that "older there" and "different
  * there" can be told apart; the size of a directory, its space, atime, which are each server's own.
@@ -16,9 +16,10 @@
  */
 #include <stdlib.h>
 
+#include "base/xattr.h"
 #include "engine/ctl_int.h"
 
-#define FORMAT "nfs4r-verify-1"
+#define FORMAT "nfs4r-verify-2"
 
 static void put_num(struct verify_sum *s, uint64_t v)
 {
@@ -82,7 +83,7 @@ static size_t split(char *names, uint32_t len, const char **out, size_t max)
 	size_t n = 0;
 
 	for (char *p = names; p < names + len && n < max; p += strlen(p) + 1)
-		if (*p)
+		if (*p && !nfs4r_xattr_is_label(p))
 			out[n++] = p;
 	return n;
 }
@@ -127,8 +128,6 @@ static enum nfs4r_status put_xattrs(struct nfs4r_engine *eng, struct verify_sum 
 	struct xattr_space *x;
 	enum nfs4r_status st;
 
-	if (s->row.type != NFS4R_TYPE_FILE && s->row.type != NFS4R_TYPE_DIR)
-		return NFS4R_OK;
 	x = malloc(sizeof(*x));
 	if (!x)
 		return NFS4R_NOMEM;
@@ -177,7 +176,7 @@ void verify_sum_begin(struct nfs4r_engine *eng, struct verify_sum *s, const stru
 		s->side.bytes = s->row.type == NFS4R_TYPE_FILE ? a.size : s->row.type == NFS4R_TYPE_DIR ? s->row.nentries : 0;
 		if (s->row.type == NFS4R_TYPE_SYMLINK)
 			st = put_linktext(eng, s);
-		else
+		if (st == NFS4R_OK)
 			st = put_xattrs(eng, s);
 	}
 	nfs4r_buf_put(a.acl);

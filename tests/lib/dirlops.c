@@ -2,6 +2,8 @@
 /* See dirlops.h. */
 #include "lib/dirlops.h"
 
+#include "base/xattr.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -9,11 +11,14 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
+
+#include <linux/fs.h>
 
 struct obj {
 	struct obj *next;
@@ -181,6 +186,13 @@ static struct timespec ts_of(int64_t ns, bool set)
 	return set ? (struct timespec){ ns / 1000000000, ns % 1000000000 } : (struct timespec){ 0, UTIME_OMIT };
 }
 
+static bool is_link(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISLNK(st.st_mode);
+}
+
 static enum nfs4r_status d_setattr(void *ctx, const struct nfs4r_lhandle *h, const struct nfs4r_attrs *a, const struct nfs4r_cred *cred,
 				   struct nfs4r_attrs *post)
 {
@@ -195,7 +207,7 @@ static enum nfs4r_status d_setattr(void *ctx, const struct nfs4r_lhandle *h, con
 	if (a->mask & (NFS4R_ATTR_UID | NFS4R_ATTR_GID) &&
 	    fchownat(fd, "", a->mask & NFS4R_ATTR_UID ? a->uid : (uid_t)-1, a->mask & NFS4R_ATTR_GID ? a->gid : (gid_t)-1, AT_EMPTY_PATH) != 0)
 		return err();
-	if (a->mask & NFS4R_ATTR_MODE && chmod(p, a->mode) != 0)
+	if (a->mask & NFS4R_ATTR_MODE && !is_link(fd) && chmod(p, a->mode) != 0)
 		return err();
 	if (a->mask & (NFS4R_ATTR_ATIME | NFS4R_ATTR_MTIME)) {
 		struct timespec t[2] = { ts_of(a->atime, a->mask & NFS4R_ATTR_ATIME), ts_of(a->mtime, a->mask & NFS4R_ATTR_MTIME) };
@@ -238,8 +250,6 @@ static enum nfs4r_status d_create(void *ctx, const struct nfs4r_lhandle *dir, co
 	enum nfs4r_status st = d_lookup(ctx, dir, name, out);
 	if (st != NFS4R_OK)
 		return st;
-	if (a->type == NFS4R_TYPE_SYMLINK)
-		return d_getattr(ctx, out, post);
 	if (!(set.mask & NFS4R_ATTR_MODE))
 		set.mode = a->type == NFS4R_TYPE_DIR ? 0755 : 0644;
 	set.mask |= NFS4R_ATTR_MODE;
@@ -334,34 +344,28 @@ static enum nfs4r_status d_allocate(void *ctx, const struct nfs4r_lhandle *h, ui
 	return st;
 }
 
-static const char *user(const char *name, char buf[300])
-{
-	snprintf(buf, 300, "user.%s", name);
-	return buf;
-}
-
 static enum nfs4r_status d_setxattr(void *ctx, const struct nfs4r_lhandle *h, const char *name, const void *val, uint32_t len, uint32_t flags, const struct nfs4r_cred *cred)
 {
-	char p[64], n[300];
+	char p[64];
 	int fd = fd_of(ctx, h);
 	int fl = flags == NFS4R_XATTR_CREATE ? XATTR_CREATE : flags == NFS4R_XATTR_REPLACE ? XATTR_REPLACE : 0;
 
-	return fd < 0 || setxattr(proc(fd, p), user(name, n), val, len, fl) != 0 ? err() : NFS4R_OK;
+	return fd < 0 || setxattr(proc(fd, p), name, val, len, fl) != 0 ? err() : NFS4R_OK;
 }
 
 static enum nfs4r_status d_removexattr(void *ctx, const struct nfs4r_lhandle *h, const char *name, const struct nfs4r_cred *cred)
 {
-	char p[64], n[300];
+	char p[64];
 	int fd = fd_of(ctx, h);
 
-	return fd < 0 || removexattr(proc(fd, p), user(name, n)) != 0 ? err() : NFS4R_OK;
+	return fd < 0 || removexattr(proc(fd, p), name) != 0 ? err() : NFS4R_OK;
 }
 
 static enum nfs4r_status d_getxattr(void *ctx, const struct nfs4r_lhandle *h, const char *name, void *val, uint32_t *len)
 {
-	char p[64], n[300];
+	char p[64];
 	int fd = fd_of(ctx, h);
-	ssize_t got = fd < 0 ? -1 : getxattr(proc(fd, p), user(name, n), val, *len);
+	ssize_t got = fd < 0 ? -1 : getxattr(proc(fd, p), name, val, *len);
 
 	if (got < 0)
 		return err();
@@ -371,23 +375,13 @@ static enum nfs4r_status d_getxattr(void *ctx, const struct nfs4r_lhandle *h, co
 
 static enum nfs4r_status d_listxattr(void *ctx, const struct nfs4r_lhandle *h, char *names, uint32_t *len)
 {
-	char p[64], all[65536];
+	char p[64];
 	int fd = fd_of(ctx, h);
-	ssize_t got = fd < 0 ? -1 : listxattr(proc(fd, p), all, sizeof(all));
-	uint32_t out = 0;
+	ssize_t got = fd < 0 ? -1 : listxattr(proc(fd, p), names, *len);
 
 	if (got < 0)
 		return err();
-	for (ssize_t i = 0; i < got; i += (ssize_t)strlen(all + i) + 1) {
-		if (strncmp(all + i, "user.", 5) != 0)
-			continue;
-		size_t n = strlen(all + i + 5) + 1;
-		if (out + n > *len)
-			return NFS4R_XATTR2BIG;
-		memcpy(names + out, all + i + 5, n);
-		out += (uint32_t)n;
-	}
-	*len = out;
+	*len = nfs4r_xattr_list_carried(names, (uint32_t)got);
 	return NFS4R_OK;
 }
 
@@ -449,6 +443,47 @@ static enum nfs4r_status d_seek(void *ctx, const struct nfs4r_lhandle *h, uint64
 	return st;
 }
 
+/* ---- for an import ---- */
+
+static bool d_acl_is_xattr(void *ctx)
+{
+	return true;
+}
+
+static enum nfs4r_status d_is_mount(void *ctx, const struct nfs4r_lhandle *dir, const char *name, bool *yes)
+{
+	int dfd = fd_of(ctx, dir);
+	struct stat in, at;
+
+	if (dfd < 0 || fstat(dfd, &in) != 0 || fstatat(dfd, name, &at, AT_SYMLINK_NOFOLLOW) != 0)
+		return err();
+	*yes = at.st_dev != in.st_dev;
+	return NFS4R_OK;
+}
+
+static enum nfs4r_status d_make_mutable(void *ctx, const struct nfs4r_lhandle *h, uint32_t *had)
+{
+	enum nfs4r_status st = NFS4R_OK;
+	int fd = fd_of(ctx, h), flags = 0;
+	struct stat is;
+
+	*had = 0;
+	if (fd < 0 || fstat(fd, &is) != 0)
+		return err();
+	if (!S_ISREG(is.st_mode) && !S_ISDIR(is.st_mode))
+		return NFS4R_OK;
+	fd = dirlops_fd(ctx, h, O_RDONLY | O_NONBLOCK);
+	if (fd < 0)
+		return err();
+	if (ioctl(fd, FS_IOC_GETFLAGS, &flags) == 0 && flags & (FS_IMMUTABLE_FL | FS_APPEND_FL)) {
+		*had = (flags & FS_IMMUTABLE_FL ? NFS4R_WAS_IMMUTABLE : 0u) | (flags & FS_APPEND_FL ? NFS4R_WAS_APPEND_ONLY : 0u);
+		flags &= ~(FS_IMMUTABLE_FL | FS_APPEND_FL);
+		st = ioctl(fd, FS_IOC_SETFLAGS, &flags) == 0 ? NFS4R_OK : err();
+	}
+	close(fd);
+	return st;
+}
+
 /* ---- watched ---- */
 
 static enum nfs4r_status watched(struct dirlops *d, const char *call, const struct nfs4r_lhandle *h, enum nfs4r_status st)
@@ -483,6 +518,7 @@ static const struct nfs4r_lops table = {
 	.root = d_root, .lookup = d_lookup, .create = d_create, .link = d_link, .remove = d_remove, .rename = d_rename,
 	.write = d_write, .read = d_read, .setattr = d_setattr, .allocate = d_allocate, .setxattr = d_setxattr,
 	.removexattr = d_removexattr, .getxattr = d_getxattr, .listxattr = d_listxattr, .getattr = w_getattr,
+	.acl_is_xattr = d_acl_is_xattr, .is_mount = d_is_mount, .make_mutable = d_make_mutable,
 	.readlink = w_readlink, .readdir = w_readdir, .commit = d_commit, .sync_all = d_sync_all, .seek = d_seek,
 };
 

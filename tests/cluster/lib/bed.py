@@ -242,6 +242,9 @@ class Bed:
         return subprocess.run(['nsenter', '-t', self.pid1(), '-a', '--', *map(str, argv)], capture_output=True, text=True,
                               timeout=timeout, stdin=subprocess.DEVNULL)
 
+    def start_in_bed(self, *argv):
+        return subprocess.Popen(['nsenter', '-t', self.pid1(), '-a', '--', *map(str, argv)], stdin=subprocess.DEVNULL)
+
     def must_in_bed(self, *argv):
         r = self.inside(*argv)
         expect(r.returncode == 0, f'{argv}: status {r.returncode}\n{r.stdout}{r.stderr}')

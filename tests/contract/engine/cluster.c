@@ -571,8 +571,11 @@ enum nfs4r_status site_setattr(struct site *s, const struct nfs4r_oid *oid, cons
 
 enum nfs4r_status site_setxattr(struct site *s, const struct nfs4r_oid *oid, const char *name, const char *value)
 {
-	struct nfs4r_op op = { .type = value ? NFS4R_OP_SETXATTR : NFS4R_OP_REMOVEXATTR, .obj = *oid, .text = strdup(name) };
+	struct nfs4r_op op = { .type = value ? NFS4R_OP_SETXATTR : NFS4R_OP_REMOVEXATTR, .obj = *oid };
+	char full[NFS4R_XATTR_NAME_MAX + 1];
 
+	snprintf(full, sizeof(full), "user.%s", name);
+	op.text = strdup(full);
 	if (value) {
 		op.data = nfs4r_buf_new((uint32_t)strlen(value));
 		memcpy(op.data->data, value, strlen(value));

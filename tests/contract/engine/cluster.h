@@ -77,7 +77,7 @@ enum nfs4r_status site_getattr(struct site *s, const struct nfs4r_oid *oid, stru
 enum nfs4r_status site_remove(struct site *s, const struct nfs4r_oid *dir, const char *name);
 enum nfs4r_status site_rename(struct site *s, const struct nfs4r_oid *dir, const char *name, const struct nfs4r_oid *dir2, const char *name2);
 enum nfs4r_status site_link(struct site *s, const struct nfs4r_oid *obj, const struct nfs4r_oid *dir, const char *name);
-enum nfs4r_status site_setxattr(struct site *s, const struct nfs4r_oid *oid, const char *name, const char *value); /* NULL: removes it */
+enum nfs4r_status site_setxattr(struct site *s, const struct nfs4r_oid *oid, const char *name, const char *value); /* of user.; NULL: removes it */
 enum nfs4r_status site_allocate(struct site *s, const struct nfs4r_oid *oid, uint64_t off, uint64_t len);
 enum nfs4r_status site_punch(struct site *s, const struct nfs4r_oid *oid, uint64_t off, uint64_t len);
 enum nfs4r_status site_setattr(struct site *s, const struct nfs4r_oid *oid, const struct nfs4r_attrs *a);

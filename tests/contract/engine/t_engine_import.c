@@ -458,6 +458,185 @@ static void a_hole_that_came_back(void **state)
 	expect_shell("middle\n", "tail -c +40000001 %s/f | head -c 7", c->site[2].data);
 }
 
+/* ---- what is odd ---- */
+
+/* Every kind of object, with what it has besides bytes. The root's own attributes count, too. */
+static void plant_odd(struct site *s)
+{
+	must_shell("cd %s && mkdir d d/deeper && echo f >d/f && mkfifo d/p && mknod d/c c 1 3 && mknod d/b b 7 9 && ln -s nowhere d/l && ln d/l d/deeper/l2 && ln d/c d/deeper/c2 && "
+		   "echo cap >d/cap && : >'d/new\nline' && printf x >\"d/$(printf '\\377\\n\\\\')\" && "
+		   "for o in d/p d/c d/b d/l; do chown -h 12:13 $o; setfattr -h -n trusted.odd -v odd $o; touch -h -d '2001-02-03 04:05:06.123456789' $o; done", s->data);
+	must_shell("cd %s && chmod 4711 d/f && setfattr -n security.capability -v 0x0100000200040000000000000000000000000000 d/cap && setfattr -n user.e -v '' d/f && "
+		   "setfacl -m u:77:rx,m::rwx d/f && setfacl -d -m u:77:rwx d/deeper && touch -d '2002-02-03 04:05:06.789' d/f d/cap d/deeper d && chmod 2751 . && setfattr -n user.root -v r .", s->data);
+}
+
+/* With what only root sees, and of links themselves; the root's own mode, too. */
+static void list_all(struct cluster *c, const char *dir, const char *out)
+{
+	must_shell("cd %s && { stat -c '%%a %%u %%g' .; find . -mindepth 1 -printf '%%p %%y %%m %%U %%G %%T@ %%l\n' | sort; find . -mindepth 1 ! -type d -printf '%%p %%n %%s\n' | sort; "
+		   "find . -type b -o -type c | sort | xargs stat -c '%%n %%t %%T'; find . -type f -print0 | sort -z | xargs -0 sha1sum; "
+		   "find . -print0 | sort -z | xargs -0 getfattr -h -d -m '^(user|trusted|security|system[.]posix)' -e hex; } >%s/%s", dir, c->dir, out);
+}
+
+static void expect_all_as_before(struct cluster *c)
+{
+	for (int i = 1; i <= SITES; i++) {
+		list_all(c, c->site[i].data, "after");
+		must_shell("cd %s && diff before after >&2", c->dir);
+	}
+}
+
+/* The root's times are what comes last of all. */
+static void wait_last(struct cluster *c)
+{
+	struct nfs4r_oid root = site_root(&c->site[1]);
+
+	for (int i = 2; i <= SITES; i++) {
+		for (int n = 0; n < 2000 && version(&c->site[i], &root) != version(&c->site[1], &root); n++)
+			pause_ms(10);
+		assert_int_equal(version(&c->site[i], &root), version(&c->site[1], &root));
+	}
+}
+
+static void import_all(struct cluster *c)
+{
+	c->site[1].import = true;
+	for (int i = 1; i <= SITES; i++)
+		cluster_start(c, i);
+	site_says(&c->site[1], "import is complete", 60);
+	wait_last(c);
+	cluster_settle_of(c, NFS4R_BIT(2) | NFS4R_BIT(3)); /* what is skipped is at the first one only */
+}
+
+/* Log 4.9. And then a server with new disks gets it all from another one (8.3). */
+static void everything_that_linux_has(void **state)
+{
+	struct cluster *c = *state;
+
+	c->lease_ms = 1000;
+	plant_odd(&c->site[1]);
+	list_all(c, c->site[1].data, "before");
+	import_all(c);
+	expect_all_as_before(c);
+	cluster_stop(c, 3);
+	must_shell("rm -rf %s %s && mkdir %s %s", c->site[3].data, c->site[3].store, c->site[3].data, c->site[3].store);
+	cluster_start(c, 3);
+	site_says(&c->site[3], "this copy was repaired", 60);
+	cluster_settle(c);
+	expect_all_as_before(c);
+}
+
+static struct {
+	struct nfs4r_lops in;
+	char grows[200];
+	int grown;
+} odd;
+
+static enum nfs4r_status odd_lookup(void *ctx, const struct nfs4r_lhandle *dir, const char *name, struct nfs4r_lhandle *out)
+{
+	return strcmp(name, "broken") == 0 ? NFS4R_IO : odd.in.lookup(ctx, dir, name, out);
+}
+
+static enum nfs4r_status odd_is_mount(void *ctx, const struct nfs4r_lhandle *dir, const char *name, bool *yes)
+{
+	*yes = strcmp(name, "mounted") == 0;
+	return NFS4R_OK;
+}
+
+static enum nfs4r_status odd_make_mutable(void *ctx, const struct nfs4r_lhandle *obj, uint32_t *had)
+{
+	struct nfs4r_attrs a = { 0 };
+
+	*had = odd.in.getattr(ctx, obj, &a) == NFS4R_OK && a.mode == 0604 ? NFS4R_WAS_IMMUTABLE : 0;
+	return a.mode == 0602 ? NFS4R_PERM : NFS4R_OK;
+}
+
+/* An attribute that the file system does not give: the rest of the object comes. */
+static enum nfs4r_status odd_getxattr(void *ctx, const struct nfs4r_lhandle *obj, const char *name, void *val, uint32_t *len)
+{
+	return strcmp(name, "user.broken") == 0 ? NFS4R_IO : odd.in.getxattr(ctx, obj, name, val, len);
+}
+
+/* Somebody writes into the directory, without the volume, as soon as the size was looked at. */
+static enum nfs4r_status odd_seek(void *ctx, const struct nfs4r_lhandle *obj, uint64_t off, bool hole, uint64_t *result, bool *eof)
+{
+	struct nfs4r_attrs a = { 0 };
+
+	if (odd.in.getattr(ctx, obj, &a) == NFS4R_OK && a.mode == 0601 && odd.grown++ < 2)
+		must_shell("echo more >>%s", odd.grows);
+	return odd.in.seek(ctx, obj, off, hole, result, eof);
+}
+
+static void with_odd_lops(void (*fn)(struct cluster *c), struct cluster *c)
+{
+	struct nfs4r_lops *table = (struct nfs4r_lops *)(uintptr_t)power_table();
+
+	odd.in = *table;
+	odd.grown = 0;
+	table->lookup = odd_lookup;
+	table->is_mount = odd_is_mount;
+	table->make_mutable = odd_make_mutable;
+	table->getxattr = odd_getxattr;
+	table->seek = odd_seek;
+	fn(c);
+	for (int i = 1; i <= SITES; i++)
+		cluster_stop(c, i);
+	*table = odd.in;
+}
+
+static void expect_notes(struct site *s, enum import_note kind, const char *file, const char *want)
+{
+	pthread_mutex_lock(&s->eng->lock);
+	uint64_t n = s->eng->import.noted[kind];
+	pthread_mutex_unlock(&s->eng->lock);
+	expect_shell(want, "cut -f1 %s/%s | sort | tr '\n' ' '; grep -c . %s/%s | tr -d '\n'", s->store, file, s->store, file);
+	assert_int_equal(n, want[strlen(want) - 1] - '0');
+}
+
+static void skips(struct cluster *c)
+{
+	struct site *s = &c->site[1];
+
+	must_shell("cd %s && mkdir a a/mounted z && echo in >a/mounted/in && echo b >a/broken && echo x >\"a/$(printf 'new\\nline')\" && mv \"a/$(printf 'new\\nline')\" z/ && "
+		   "echo sealed >z/sealed && chmod 602 z/sealed && echo i >z/immutable && chmod 604 z/immutable && echo attr >z/attr && setfattr -n user.broken -v v z/attr && "
+		   "setfattr -n user.good -v v z/attr && echo begun >z/grows && chmod 601 z/grows", s->data);
+	snprintf(odd.grows, sizeof(odd.grows), "%s/z/grows", s->data);
+	import_all(c);
+	expect_notes(s, IMPORT_SKIPPED, "import-skipped.txt", "/a/broken /a/mounted /z/sealed 3");
+	expect_notes(s, IMPORT_CHANGED, "import-changed.txt", "/z/attr /z/immutable 2");
+	site_says(s, "/a/mounted is not taken into the volume", 1);
+	for (int i = 1; i <= SITES; i++) {
+		expect_shell("begun more more ", "tr '\n' ' ' <%s/z/grows", c->site[i].data);
+		must_shell("cd %s/z && test -e immutable && test -e \"$(printf 'new\\nline')\" && getfattr -n user.good attr >/dev/null 2>&1", c->site[i].data);
+		if (i != 1)
+			must_shell("cd %s && test ! -e a/mounted && test ! -e a/broken && test ! -e z/sealed && ! getfattr -n user.broken z/attr >/dev/null 2>&1", c->site[i].data);
+	}
+	cluster_stop(c, 1); /* once more: it is met again, and listed once */
+	cluster_start(c, 1);
+	site_says(s, "0 objects, 0 bytes", 60);
+	expect_notes(s, IMPORT_SKIPPED, "import-skipped.txt", "/a/broken /a/mounted /z/sealed 3");
+	expect_notes(s, IMPORT_CHANGED, "import-changed.txt", "/z/attr /z/immutable 2");
+}
+
+/* Log 4.9: each is said, listed and counted, and all the rest comes. */
+static void odd_objects_are_skipped_and_said(void **state)
+{
+	with_odd_lops(skips, *state);
+}
+
+/* A path is one line, whatever is in it. */
+static void paths_are_escaped(void **state)
+{
+	static const char *const pairs[][2] = { { "/a b", "/a b" }, { "/new\nline\t\\", "/new\\012line\\011\\134" }, { "/\xc3\xa4\xff\xc3", "/\xc3\xa4\\377\\303" }, { "/\xf0\x9d\x84\x9e", "/\xf0\x9d\x84\x9e" } };
+
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+		char *got = import_notes_escape(pairs[i][0]);
+
+		assert_string_equal(got, pairs[i][1]);
+		free(got);
+	}
+}
+
 /* ---- its operations ---- */
 
 static void set_mute(struct site *s, bool mute)
@@ -494,7 +673,7 @@ static void its_operations_are_not_parked(void **state)
 		cluster_start(c, i);
 	r.eng = c->site[1].eng;
 	r.op.obj = site_root(&c->site[1]);
-	r.op.text = strdup("k");
+	r.op.text = strdup("user.k");
 	r.op.data = nfs4r_buf_copy("v", 1);
 	assert_int_equal(site_lookup(&c->site[1], &r.op.obj, "nothing", &found), NFS4R_NOENT);
 	set_mute(&c->site[3], true); /* its ack is awaited */
@@ -505,7 +684,7 @@ static void its_operations_are_not_parked(void **state)
 	pthread_join(t, NULL);
 	assert_false(early);
 	assert_int_equal(r.op.status, NFS4R_OK);
-	assert_string_equal(r.op.text, "k");
+	assert_string_equal(r.op.text, "user.k");
 	assert_int_equal(r.op.data->len, 1);
 	nfs4r_op_fini(&r.op);
 }
@@ -525,6 +704,9 @@ int main(void)
 		T(names_that_change_meanwhile),
 		T(a_directory_that_moves_is_not_missed),
 		T(holes_stay_holes),
+		T(everything_that_linux_has),
+		T(odd_objects_are_skipped_and_said),
+		cmocka_unit_test(paths_are_escaped),
 		T(a_hole_that_came_back),
 		T(its_operations_are_not_parked),
 	};

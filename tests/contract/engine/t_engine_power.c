@@ -500,12 +500,13 @@ static void set_mode(struct site *s, const struct nfs4r_oid *f, uint32_t mode)
 static void expect_xattr(struct site *s, const struct nfs4r_oid *f, const char *name, const char *want)
 {
 	struct nfs4r_lhandle h;
-	char got[64] = "";
+	char got[64] = "", full[300];
 	uint32_t len = sizeof(got) - 1;
 	enum nfs4r_status st;
 
 	nfs4r_handle(s->eng, f, &h);
-	st = s->eng->ops->getxattr(s->eng->ctx, &h, name, got, &len);
+	snprintf(full, sizeof(full), "user.%s", name);
+	st = s->eng->ops->getxattr(s->eng->ctx, &h, full, got, &len);
 	assert_int_equal(st, want ? NFS4R_OK : NFS4R_NOXATTR);
 	assert_string_equal(got, want ? want : "");
 }

@@ -210,7 +210,7 @@ static void each_cause_is_named_and_ends_with_one(void **state)
 		{ "space.servers.0.inodes", "{\"free\":1,\"total\":1000}", "low_inodes", "server 2 has 0.1 % of the inodes of the exported directory free" },
 		{ "space.servers.0.store.free", "0", "low_store", "server 2 has 0.0 % of the file system of Store free" },
 		{ "retention.warning", "\"server 3 has been away\"", "retention", "server 3 has been away" },
-		{ "import.running", "true", "import", "an existing tree is being imported" },
+		{ "import.warning", "\"12 objects were skipped by the import\"", "import", "12 objects were skipped by the import" },
 		{ "state", "\"importing\"", "import", "an existing tree is being imported" },
 	};
 

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * What an import (import.c) could not take, or not as it was: a line in the log, a line in a file of the Store directory, and numbers for `nfs4rctl status`.
+ *
+ *   import-skipped.txt  objects that are not in the volume. It is written anew by every start that imports, for such a start meets them again.
+ *   import-changed.txt  objects that are in it, but not as they were. It grows, for the next start finds nothing odd about them any more.
+ *
+ * A line is the path, a tab, and the reason. In the path a control character, a backslash and a byte that is no UTF-8 are written as \ooo, so that
+ * every path is one line. Lines that are there at a start count, with or without `Import = true`: an administrator who has seen to them takes the file away.
+ *
+ * Failure modes: a file that cannot be written (a full disk) costs its lines, which the log has, too; the numbers stay right until the next start.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "engine/engine_int.h"
+
+#define LOGGED_MAX 1000 /* lines of one start and kind; the rest is in the file only */
+
+static const char *const names[] = { [IMPORT_SKIPPED] = "import-skipped.txt", [IMPORT_CHANGED] = "import-changed.txt" };
+
+void import_notes_path(const struct nfs4r_engine *eng, enum import_note kind, char out[1100])
+{
+	snprintf(out, 1100, "%s/%s", eng->cfg.store_dir, names[kind]);
+}
+
+static uint64_t count_lines(const char *path)
+{
+	FILE *f = fopen(path, "re");
+	uint64_t n = 0;
+
+	for (int c; f && (c = getc_unlocked(f)) != EOF;)
+		n += c == '\n';
+	if (f)
+		fclose(f);
+	return n;
+}
+
+void import_notes_load(struct nfs4r_engine *eng)
+{
+	char path[1100];
+
+	for (int kind = IMPORT_SKIPPED; kind <= IMPORT_CHANGED; kind++) {
+		import_notes_path(eng, kind, path);
+		eng->import.noted[kind] = count_lines(path);
+	}
+}
+
+void import_notes_begin(struct nfs4r_engine *eng)
+{
+	char path[1100];
+
+	import_notes_path(eng, IMPORT_SKIPPED, path);
+	if (unlink(path) != 0 && errno != ENOENT)
+		engine_log(eng, NFS4R_LOG_WARN, "volume %s: %s of an earlier start cannot be removed (%s); lines of this one come behind it", eng->cfg.volume_name,
+			   path, strerror(errno));
+	pthread_mutex_lock(&eng->lock);
+	eng->import.noted[IMPORT_SKIPPED] = 0;
+	pthread_mutex_unlock(&eng->lock);
+}
+
+/* Bytes of the UTF-8 character that begins at @s; 0: none does. */
+static size_t utf8_len(const uint8_t *s)
+{
+	size_t n = s[0] < 0x80 ? 1 : s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : s[0] >= 0xe0 && s[0] < 0xf0 ? 3 : s[0] >= 0xf0 && s[0] < 0xf5 ? 4 : 0;
+
+	for (size_t i = 1; i < n; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	return n;
+}
+
+char *import_notes_escape(const char *path)
+{
+	const uint8_t *s = (const uint8_t *)path;
+	char *out = malloc(4 * strlen(path) + 1), *p = out;
+
+	while (out && *s) {
+		size_t n = utf8_len(s);
+
+		if (n > 1 || (n == 1 && *s >= ' ' && *s != 0x7f && *s != '\\')) {
+			memcpy(p, s, n);
+			p += n;
+			s += n;
+		} else {
+			p += sprintf(p, "\\%03o", *s++);
+		}
+	}
+	if (out)
+		*p = '\0';
+	return out;
+}
+
+static bool add_line(const char *file, const char *path, const char *why)
+{
+	FILE *f = fopen(file, "ae");
+	bool ok = f && fprintf(f, "%s\t%s\n", path, why) > 0;
+
+	return f && fclose(f) == 0 && ok;
+}
+
+void import_notes_add(struct nfs4r_engine *eng, enum import_note kind, const char *path, const char *why)
+{
+	static const char *const says[] = { [IMPORT_SKIPPED] = "is not taken into the volume", [IMPORT_CHANGED] = "is taken into the volume, but not as it was" };
+	char *text = import_notes_escape(path), file[1100];
+	uint64_t n;
+
+	import_notes_path(eng, kind, file);
+	pthread_mutex_lock(&eng->lock);
+	n = ++eng->import.noted[kind];
+	eng->import.logged[kind]++;
+	bool log = eng->import.logged[kind] <= LOGGED_MAX, last = eng->import.logged[kind] == LOGGED_MAX;
+	pthread_mutex_unlock(&eng->lock);
+	if (log)
+		engine_log(eng, NFS4R_LOG_WARN, "volume %s: import: %s %s: %s", eng->cfg.volume_name, text ? text : path, says[kind], why);
+	if (last)
+		engine_log(eng, NFS4R_LOG_WARN, "volume %s: import: more such objects are listed in %s only", eng->cfg.volume_name, file);
+	if (!add_line(file, text ? text : path, why) && (n == 1 || last))
+		engine_log(eng, NFS4R_LOG_ERROR, "volume %s: %s cannot be written (%s); what the import skips or changes is in the log only", eng->cfg.volume_name,
+			   file, strerror(errno));
+	free(text);
+}
