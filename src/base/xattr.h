@@ -14,7 +14,8 @@
 
 /*
  * Does a volume have this attribute? All of user., trusted. and security., and POSIX ACLs (system.posix_acl_access and
- * system.posix_acl_default). Not security.evm, a seal over one machine's inode, nor what is a file system's own business.
+ * system.posix_acl_default). Not security.evm, a seal over one machine's inode, nor a server's own mark of its copy
+ * (trusted.nfs4r.), nor what is a file system's own business.
  */
 bool nfs4r_xattr_is_carried(const char *name);
 /*

@@ -24,19 +24,32 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/room.h"
 #include "engine/engine_int.h"
 
 #define CHUNK (1u << 20) /* bytes of a file per entry */
 #define TRIES 100	 /* for what may be something else whenever it is looked at */
 #define CHANGES_MAX 5	 /* of a file, by others than the volume's clients, while it is sent */
+#define FRESH_NS (86400 * INT64_C(1000000000)) /* a file that was changed so lately may be changed again before the import ends */
+#define FRESH_MAX 1000000
 
 struct names { /* one after the other, each NUL terminated */
 	char *v;
 	size_t len, cap;
 };
 
+struct fresh { /* a file that is in the volume, as it was then */
+	struct nfs4r_oid oid;
+	nfs4r_lsn last;
+	uint64_t size;
+	int64_t mtime;
+	char *path;
+};
+
 struct import {
 	struct nfs4r_engine *eng;
+	struct fresh *fresh; /* looked at once more at the end */
+	size_t nfresh, fresh_cap;
 	uint64_t objects, bytes, gone, last_line_ms;
 	nfs4r_lsn last; /* own entry */
 	char *path;	/* of what the walk is at, from the volume's root on; "" at the root */
@@ -280,6 +293,10 @@ static enum nfs4r_status import_xattr(struct import *im, const struct nfs4r_oid 
 		nfs4r_op_fini(&op);
 	}
 	snprintf(what, sizeof(what), "its extended attribute %s is missing", name);
+	if (st == NFS4R_NOSPC) { /* of the room for attributes at some server; if it is the disk that is full, the next bytes will say so */
+		note(im, IMPORT_CHANGED, "%s: there is no room for it at every server", what);
+		return NFS4R_OK;
+	}
 	return st == NFS4R_NOXATTR ? NFS4R_OK : lacks(im, st, what);
 }
 
@@ -376,8 +393,8 @@ static enum nfs4r_status send_attrs(struct import *im, const struct nfs4r_oid *o
 	return st;
 }
 
-/* Did the file change since @a, by something else than an entry? Entries of clients say what they do themselves. */
-static bool has_changed(struct import *im, const struct nfs4r_oid *oid, const struct nfs4r_lhandle *h, const struct nfs4r_attrs *a)
+/* Did the file change since @a, by something else than an entry after @last, its last one then? Entries of clients say what they do themselves. */
+static bool has_changed(struct import *im, const struct nfs4r_oid *oid, const struct nfs4r_lhandle *h, const struct nfs4r_attrs *a, nfs4r_lsn last)
 {
 	struct nfs4r_engine *eng = im->eng;
 	struct nfs4r_attrs now = { 0 };
@@ -387,21 +404,74 @@ static bool has_changed(struct import *im, const struct nfs4r_oid *oid, const st
 	nfs4r_buf_put(now.acl);
 	if (st != NFS4R_OK || (now.size == a->size && now.mtime == a->mtime))
 		return false;
-	return nfs4r_store_row(eng->store, oid, &row) == NFS4R_KNOWN && row.last_log == eng->cfg.rpc.self && row.last_lsn == im->last;
+	return nfs4r_store_row(eng->store, oid, &row) == NFS4R_KNOWN && row.last_log == eng->cfg.rpc.self && row.last_lsn == last;
+}
+
+/* Until it rests, or too often; then the copies may have other bytes. */
+static enum nfs4r_status send_changed(struct import *im, const struct nfs4r_oid *oid, const struct nfs4r_lhandle *h, struct nfs4r_attrs *a, nfs4r_lsn last)
+{
+	enum nfs4r_status st = NFS4R_OK;
+	int changes = 0;
+
+	while (st == NFS4R_OK && has_changed(im, oid, h, a, last) && changes++ < CHANGES_MAX) {
+		st = send_attrs(im, oid, h, a);
+		if (st == NFS4R_OK)
+			st = import_bytes(im, oid, h, a->size, true);
+		last = im->last;
+	}
+	if (changes && (st == NFS4R_OK || st == NFS4R_MISMATCH))
+		note(im, IMPORT_CHANGED, "something other than NFS wrote to it during the import%s", changes > CHANGES_MAX || st == NFS4R_MISMATCH ?
+		     ", all the time: the copies may have other bytes" : ", and it was sent again. Whatever that is has to go through NFS from now on");
+	return st == NFS4R_MISMATCH ? NFS4R_OK : st;
+}
+
+/* No memory: it is not looked at again. */
+static void remember_fresh(struct import *im, const struct nfs4r_oid *oid, const struct nfs4r_attrs *a)
+{
+	if (a->mtime < now_real_ns() - FRESH_NS || im->nfresh >= FRESH_MAX || !NFS4R_ROOM(im->fresh, im->nfresh, im->fresh_cap))
+		return;
+	im->fresh[im->nfresh++] = (struct fresh){ *oid, im->last, a->size, a->mtime, strdup(im->path) };
+}
+
+static enum nfs4r_status look_again(struct import *im, struct fresh *f)
+{
+	struct nfs4r_attrs a = { .size = f->size, .mtime = f->mtime };
+	struct nfs4r_lhandle h;
+
+	nfs4r_handle(im->eng, &f->oid, &h);
+	if (!h.len || !has_changed(im, &f->oid, &h, &a, f->last))
+		return NFS4R_OK;
+	size_t was = path_enter(im, f->path ? f->path + 1 : "");
+	enum nfs4r_status st = send_changed(im, &f->oid, &h, &a, f->last);
+
+	if (st == NFS4R_OK)
+		st = import_times(im, &f->oid, &(struct import_times){ a.mtime, a.atime });
+	st = lacks(im, st, "it was changed during the import, and the copies may have other bytes");
+	if (was != SIZE_MAX)
+		path_back(im, was);
+	return is_gone(st) ? NFS4R_OK : st;
+}
+
+static enum nfs4r_status look_at_fresh(struct import *im)
+{
+	enum nfs4r_status st = NFS4R_OK;
+
+	for (size_t i = 0; i < im->nfresh; i++) {
+		if (st == NFS4R_OK)
+			st = look_again(im, &im->fresh[i]);
+		free(im->fresh[i].path);
+	}
+	free(im->fresh);
+	return st;
 }
 
 static enum nfs4r_status import_file(struct import *im, const struct nfs4r_oid *oid, const struct nfs4r_lhandle *h, struct nfs4r_attrs *a)
 {
 	enum nfs4r_status st = import_bytes(im, oid, h, a->size, false);
-	int changes = 0;
 
-	while (st == NFS4R_OK && has_changed(im, oid, h, a) && changes++ < CHANGES_MAX) {
-		st = send_attrs(im, oid, h, a);
-		if (st == NFS4R_OK)
-			st = import_bytes(im, oid, h, a->size, true);
-	}
-	return changes > CHANGES_MAX || st == NFS4R_MISMATCH ? lacks(im, NFS4R_MISMATCH, "it changed all the time, and not through NFS, so the copies may have other bytes") :
-							       lacks(im, st, "its bytes are missing");
+	if (st == NFS4R_OK)
+		st = send_changed(im, oid, h, a, im->last);
+	return lacks(im, st, "its bytes are missing");
 }
 
 /* A client may have made something else of that name. */
@@ -463,6 +533,8 @@ static enum nfs4r_status import_content(struct import *im, const struct nfs4r_oi
 		st = import_xattrs(im, oid, h);
 	if (st == NFS4R_OK && (a->type == NFS4R_TYPE_DIR || (a->type == NFS4R_TYPE_FILE && a->size)))
 		st = lacks(im, import_times(im, oid, &(struct import_times){ a->mtime, a->atime }), "its times may be others");
+	if (st == NFS4R_OK && a->type == NFS4R_TYPE_FILE)
+		remember_fresh(im, oid, a);
 	return st;
 }
 
@@ -846,6 +918,9 @@ void *import_thread(void *arg)
 		st = walk_moved(&im);
 	if (st == NFS4R_OK)
 		st = finish_open(&im, true);
+	enum nfs4r_status again = look_at_fresh(&im);
+	if (st == NFS4R_OK)
+		st = again;
 	set_phase(eng, st == NFS4R_OK ? IMPORT_COMPLETE : IMPORT_STOPPED, st);
 	say_end(&im, st);
 	free(im.path);

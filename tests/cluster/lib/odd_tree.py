@@ -3,7 +3,7 @@
     odd_tree.py make DIR NAMES     about so many small objects besides the odd ones
     odd_tree.py make DIR NAMES nfs what a client of NFS can make of that: no attributes but user.*, no ACLs of POSIX, no flags
     odd_tree.py list DIR           a JSON line for each object: what has to be equal at all copies
-    odd_tree.py grow FILE SECONDS  appends to it all the time
+    odd_tree.py grow FILE STOP     appends to it all the time, until there is a file STOP
 """
 import errno
 import hashlib
@@ -242,7 +242,7 @@ def text(path):
 
 def xattrs(path, mode):
     try:
-        return {n: os.getxattr(path, n).hex() for n in sorted(os.listxattr(path)) if not n.startswith('system.nfs4_')}
+        return {n: os.getxattr(path, n).hex() for n in sorted(os.listxattr(path)) if not n.startswith(('system.nfs4_', 'trusted.nfs4r.'))}
     except PermissionError:
         if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
             raise
@@ -295,11 +295,10 @@ def listing(top):
     os.close(fd)
 
 
-def grow(path, seconds):
-    end = time.monotonic() + seconds
+def grow(path, stop):
     with open(path, 'ab', buffering=0) as f:
         n = 0
-        while time.monotonic() < end:
+        while not os.path.exists(stop):
             f.write(b'line %d\n' % n)
             n += 1
             time.sleep(0.02)
@@ -310,7 +309,7 @@ def main():
     if sys.argv[1] == 'make':
         make(sys.argv[2], int(sys.argv[3]), sys.argv[4:] == ['nfs'])
     elif sys.argv[1] == 'grow':
-        grow(sys.argv[2], float(sys.argv[3]))
+        grow(sys.argv[2], sys.argv[3])
     else:
         for o in listing(sys.argv[2]):
             print(json.dumps(o))
