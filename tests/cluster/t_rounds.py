@@ -21,7 +21,10 @@ import trees
 from t_views import is_back, others, stop_process, wait_back
 
 MOUNT = '4.2,actimeo=0,lookupcache=none'
-OPTIONS = ('--rtt', '40ms', '--lease', '15', '--grace', '8', '--images', '96M', '--vers', MOUNT, '--set', 'Promote_After=0')
+# Unlike file systems: site 2 has XFS, site 3 an ext4 of small blocks with few inodes.
+XFS, FEW_INODES = 2, 3
+OPTIONS = ('--rtt', '40ms', '--lease', '15', '--grace', '8', '--images', '96M', '--disk', f'{XFS}=320M', '--fs', f'{XFS}=xfs',
+           '--fs', f'{FEW_INODES}=ext4:-b 1024 -N 6000', '--vers', MOUNT, '--set', 'Promote_After=0')
 EACH = int(os.environ.get('EACH', 2))   # troubles in a round
 SECONDS = 3 + 3 * EACH      # of load in a round
 
@@ -64,19 +67,51 @@ def client_killed(r, site):
     r.b.must('client', site, 'start')
 
 
+def ballast(r, site, what):
+    return f'{r.b.server_dir(site)}/{what}/.nfs4r-ballast'
+
+
+def fill(r, site, what):
+    """Every byte of the file system, to the last."""
+    path = ballast(r, site, what)
+    r.b.inside('sh', '-c', f'cat /dev/zero >{path}; sync {path}')
+
+
+def room_again(r, site, what):
+    r.b.must_in_bed('rm', '-r', ballast(r, site, what))
+
+
 def full_disk(r, site, what='data'):
     """Not one byte is left under the exported tree, or under the store."""
-    b, path = r.b, f'{r.b.server_dir(site)}/{what}/.ballast'
-    b.inside('sh', '-c', f'cat /dev/zero >{path}; sync {path}')
-    r.last(site, r.rnd.choice([2, 6]))
-    b.inside('rm', path)
-    r.filled.add(site)
-    time.sleep(1.2)             # it may be about to give up
-    r.restart_halted()
+    fill(r, site, what)
+    r.last(None, r.rnd.choice([2, 6]))
+    room_again(r, site, what)
 
 
 def full_store(r, site):
     full_disk(r, site, 'store')
+
+
+def all_full(r, _):
+    """Not one byte is left under any exported tree."""
+    bed.everywhere(lambda s: fill(r, s, 'data'), r.b.sites)
+    r.last(None, r.rnd.choice([2, 6]))
+    bed.everywhere(lambda s: room_again(r, s, 'data'), r.b.sites)
+
+
+def no_inodes(r, _):
+    """Not one inode is left where there are few of them."""
+    path = ballast(r, FEW_INODES, 'data')
+    r.b.inside('sh', '-c', f'mkdir {path}; cd {path} && seq -f f%g 10000 | xargs touch 2>/dev/null')
+    r.last(None, r.rnd.choice([2, 6]))
+    room_again(r, FEW_INODES, 'data')
+
+
+def too_large(r, site):
+    """A file and an attribute that not every site's file system can hold: refused, or held by all."""
+    path = f'/nfs{r.path}/large{len(r.said)}'
+    r.b.sh(site, f"""touch {path} && {{ truncate -s 5T {path}; setfattr -n user.a -v $(head -c 3000 /dev/zero | tr '\\0' x) {path};
+                     ln {path} {path}.2; }} 2>/dev/null; true""", timeout=60)
 
 
 # name: (function, whose clients may hear of a repetition of their own: nobody's, the site's, all; what they may hear besides)
@@ -89,6 +124,9 @@ TROUBLES = {
     'client killed': (client_killed, 'site', ()),
     'full disk': (full_disk, 'all', ('ENOSPC',)),
     'full store': (full_store, 'all', ('ENOSPC',)),
+    'all full': (all_full, 'all', ('ENOSPC',)),
+    'no inodes': (no_inodes, 'all', ('ENOSPC',)),
+    'too large': (too_large, 'none', ()),
 }
 
 
@@ -99,7 +137,7 @@ class Round:
 
     def __init__(self, b, name, seed, troubles, times):
         self.b, self.rnd, self.troubles, self.times = b, random.Random(seed), troubles, times
-        self.path, self.seed, self.said, self.filled = f'/rounds/{name}', seed, [], set()
+        self.path, self.seed, self.said = f'/rounds/{name}', seed, []
 
     def last(self, site, seconds):
         """Lets a trouble last; when it is long enough for it, the others must remove the site's server meanwhile."""
@@ -110,22 +148,14 @@ class Round:
                 self.times['removal'].append(removed)
             time.sleep(0.1)
 
-    def restart_halted(self):
-        """A server whose disk was full has given up, at once or later."""
-        for site in self.filled:
-            if self.b.ask(site, 'status')['state'] == 'halted':
-                self.b.kill(site, 'stop')
-                self.b.must('server', site, 'start')
-
     def wait_back(self):
-        self.restart_halted()
         wait_back(self.b, 60)
 
     def trouble(self, name, site):
         function = TROUBLES[name][0]
         function(self, site)
         start = time.monotonic()
-        self.said.append(f'{name} {site}' if name != 'all killed' else name)
+        self.said.append(name if name.startswith(('all ', 'no ')) else f'{name} {site}')
         if self.rnd.random() < 0.7:
             self.wait_back()
             self.times['return'].append(time.monotonic() - start)
@@ -148,7 +178,6 @@ class Round:
             time.sleep(self.rnd.uniform(0.5, 2))
             for name, site in self.troubles:
                 self.trouble(name, site)
-            self.restart_halted()
             judged = work.judge(gone, tolerated, least=0)
             promises.end(gone, tolerated)
         finally:
