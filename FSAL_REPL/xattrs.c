@@ -9,11 +9,17 @@
  * the list is empty, a read finds no attribute, and a change is refused with EPERM; programs that copy whole trees rely on
  * all three. The attributes of a directory with the sticky bit are changed by its owner and by root alone.
  *
+ * A value above ON_WIRE_MAX bytes can be in a tree that was imported. Ganesha would send no answer at all, and the client would
+ * ask for ever; so it is told that the value is too large. (NFS4ERR_XATTR2BIG would be the word, but Ganesha takes that for a buffer that is
+ * too short, and tries again.) To set such a value fails in Ganesha before this module is called.
+ *
  * Those of an orphan are its local file's, for its holders (control sheet 3.7).
  */
 #include "repl.h"
 
 #include "base/xattr.h"
+
+#define ON_WIRE_MAX 8192 /* bytes of a value: more is what Ganesha 6.5 does not encode, nor decode (XDR_STRING_MAXLEN) */
 
 static bool can_have_any(const struct fsal_obj_handle *h)
 {
@@ -106,7 +112,9 @@ fsal_status_t repl_getxattrs(struct fsal_obj_handle *h, xattrkey4 *name, xattrva
 	st = read_any(obj, &rd);
 	if (!FSAL_IS_ERROR(st)) {
 		len = rd.data != NULL ? rd.data->len : 0;
-		if (value->utf8string_len != 0 && value->utf8string_len < len) /* 0 asks for the length */
+		if (len > ON_WIRE_MAX)
+			st = fsalstat(ERR_FSAL_FBIG, EFBIG);
+		else if (value->utf8string_len != 0 && value->utf8string_len < len) /* 0 asks for the length */
 			st = fsalstat(ERR_FSAL_XATTR2BIG, ERANGE);
 		else if (value->utf8string_len != 0 && len != 0)
 			memcpy(value->utf8string_val, rd.data->data, len);
