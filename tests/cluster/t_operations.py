@@ -119,6 +119,15 @@ def ends_of_files(b):
             bed.expect(said == [[True, '']] * 2, f'{when}, an empty file at site {site}: {said}')
 
 
+def many_clients(b, clients=40, files=10):
+    """Of one server, each with files of its own open at once. For 5,000 files: 200 clients, 25 files."""
+    b.sh(2, 'mkdir -p /nfs/raw/many')
+    said = raw(b, 2, 'raw_many.py', '/data/raw/many', clients, files)
+    bed.expect(said['open'] == clients * files and not said['wrong'], f'{said}')
+    b.sh(3, 'rmdir /nfs/raw/many')
+    return f'{said["open"]} files, {said["seconds"]}'
+
+
 def names_that_come_and_go(b, seconds=6):
     """Made and removed at all sites at once, in a directory that is there: nobody hears that something is not."""
     d = '/nfs/shared/come_and_go'
@@ -228,6 +237,7 @@ def main():
         if not bed.STOCK:       # which lets them cut, has no extended attributes, and one site
             report.check('opens for reading that cut', opens_that_read, b)
             report.check('ends of files', ends_of_files, b)
+            report.check('many clients with many open files', many_clients, b)
             for maker in (1, 3):
                 report.check(f'removed while open, made at site {maker}', removed_while_open, b, report, maker)
             report.check('closes beside a reader', closes_beside_a_reader, b)
