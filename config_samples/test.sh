@@ -24,13 +24,14 @@ FAILED=0
 # serve CONF: run the daemon until it is up or has ended, leave its log in $TMP/log, 0 in ALIVE when it still lives, else its exit status in STATUS.
 serve() {
 	local pid
-	rm -rf "$TMP/data" "$TMP/store" "$TMP/rec" "$TMP/log"
+	[ -n "${KEEP:-}" ] || rm -rf "$TMP/data" "$TMP/store" "$TMP/rec"
+	rm -f "$TMP/log"
 	mkdir -p "$TMP/data" "$TMP/rec"
 	sed -e "s#/var/lib/nfs4r/data#$TMP/store#; s#/srv/data#$TMP/data#; s#/run/nfs4r#$TMP#" \
 		-e "s#Protocols = 4;#& Plugins_Dir = \"$TMP/plugins\"; allow_set_io_flusher_fail = true;#" \
 		-e "s#RecoveryBackend = fs;#& RecoveryRoot = \"$TMP/rec\";#" "$1" >"$TMP/conf"
 	LD_LIBRARY_PATH=$PREFIX/lib ASAN_OPTIONS=detect_leaks=0 \
-		"$PREFIX/bin/ganesha.nfsd" -F -f "$TMP/conf" -L "$TMP/log" -p "$TMP/pid" >"$TMP/out" 2>&1 &
+		"$PREFIX/bin/ganesha.nfsd" -F -x -f "$TMP/conf" -L "$TMP/log" -p "$TMP/pid" >"$TMP/out" 2>&1 &
 	pid=$!
 	for _ in $(seq 300); do
 		grep -qs "NFS SERVER INITIALIZED" "$TMP/log" && break
@@ -74,6 +75,15 @@ bad() {
 	[ "$ALIVE" != 0 ] && [ "$STATUS" = 1 ] && [ "$(grep -c 'REPL: .*is refused' "$TMP/log")" = 1 ] &&
 		grep "is refused" "$TMP/log" | grep -q -- "$3"
 	verdict $? "refused: $1"
+}
+
+# ends NAME 'SED' 'PATTERN': the sample, spoilt by SED outside REPL { }, ends the daemon (-x, as packaging/nfs4r@.service has it) before it has started, with PATTERN in the log.
+ends() {
+	sed "$2" "$HERE/repl.conf" >"$TMP/spoilt"
+	cmp -s "$TMP/spoilt" "$HERE/repl.conf" && echo "# the sample has nothing that '$2' changes"
+	serve "$TMP/spoilt"
+	[ "$ALIVE" != 0 ] && [ "$STATUS" != 0 ] && ! grep -q "NFS SERVER INITIALIZED" "$TMP/log" && grep -q -- "$3" "$TMP/log"
+	verdict $? "ends: $1"
 }
 
 good "$HERE/repl.conf"
@@ -138,4 +148,27 @@ bad "Path on /proc" 's#Path = "[^"]*"#Path = "/proc/sys"#' 'Path = .*lasting fil
 bad "Path of the whole machine" 's#Path = "[^"]*"#Path = "/"#' 'a directory of its own'
 bad "nothing below" '/^		FSAL {/,/^		}/d' 'FSAL'
 bad "a second REPL export" '$a EXPORT { Export_Id = 78; Filesystem_Id = 78.1; Path = "/srv/data"; Pseudo = "/two"; Access_Type = RW; SecType = sys; Attr_Expiration_Time = 0; Trust_Readdir_Negative_Cache = false; FSAL { Name = REPL; FSAL { Name = VFS; } } }' 'a REPL export already'
+
+# Another process has a port: PORT of ADDRESS is listened on while the next case runs.
+taken() {
+	/usr/bin/python3 -c 'import socket, sys, time; s = socket.create_server((sys.argv[1], int(sys.argv[2]))); print(flush=True); time.sleep(100)' "$1" "$2" >"$TMP/taken" &
+	TAKER=$!
+	until [ -s "$TMP/taken" ]; do sleep 0.05; done
+}
+taken 127.0.0.1 2049
+bad "NFS_Port is taken" 's/Protocols = 4;/& /' 'NFS_Port = 2049 is in use'
+kill "$TAKER"
+bad "Bind_addr of another machine" 's/Protocols = 4;/& Bind_addr = 198.51.100.9;/' 'Bind_addr is no address of this machine'
+
+mkdir "$TMP/real"
+ln -s real "$TMP/linked"
+bad "Path is a link" "s#Path = \"[^\"]*\"#Path = \"$TMP/linked\"#" "is a symbolic link.*write the directory that it leads to, Path = \"$TMP/real\""
+sed 's#Pseudo = "/data"#Pseudo = "/"#' "$HERE/repl.conf" >"$TMP/root.conf"
+good "$TMP/root.conf"
+
+ends "no braces" '/^REPL {/d' 'rror'
+ends "a value of another type" 's/Export_Id = 77/Export_Id = "none"/' 'Expected a number'
+ends "Pseudo that is no path" 's#Pseudo = "/data"#Pseudo = "data"#' 'Pseudo path must be'
+ends "a key of EXPORT misspelt" 's/Access_Type = RW/Acess_Type = RW/' 'Acess_Type'
+ends "VFS in place of REPL" '/^		FSAL {/,/^		}/d; s/Name = REPL;/Name = VFS;/' '(REPL)'
 exit $FAILED

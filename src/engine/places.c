@@ -420,6 +420,14 @@ static enum nfs4r_status check_others(const struct place *p, char *why, size_t l
 	return NFS4R_OK;
 }
 
+/* The file system below opens the exported directory itself, and not what a link there leads to. */
+static bool is_link(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+}
+
 static bool is_root(const struct place *p)
 {
 	struct stat root;
@@ -433,6 +441,13 @@ static enum nfs4r_status check(const struct place *p, char *why, size_t len)
 
 	if (p[EXPORTED].fd < 0 || !p[EXPORTED].there) {
 		snprintf(why, len, "Path = \"%.200s\" cannot be opened as a directory", p[EXPORTED].path);
+		return NFS4R_BADCONFIG;
+	}
+	if (is_link(p[EXPORTED].path)) {
+		char to[PATH_MAX];
+
+		snprintf(why, len, "Path = \"%.150s\" is a symbolic link, which is not followed there: write the directory that it leads to, Path = \"%.250s\"", p[EXPORTED].path,
+			 realpath(p[EXPORTED].path, to) ? to : "?");
 		return NFS4R_BADCONFIG;
 	}
 	if (is_root(&p[EXPORTED])) {

@@ -113,10 +113,15 @@ static void test_store_in_the_exported_directory_by_a_link(void **state)
 	set(cfg.store_dir, at("state/link/store"));
 	refused("Store", "lies in the exported directory");
 	set(cfg.store_dir, at("data/sub/store"));
-	set(cfg.export_dir, at("other"));
+	must_shell("ln -s %s %s.link", top, top);
+	snprintf(cfg.export_dir, sizeof(cfg.export_dir), "%s.link/data", top); /* a link on the way there */
 	refused("Store", "lies in the exported directory");
 	set(cfg.store_dir, at("state/store"));
-	fits(); /* a link to the exported directory is no mistake */
+	fits();
+	must_shell("rm %s.link", top);
+	set(cfg.export_dir, at("other"));
+	refused("Path", "is a symbolic link");
+	refused("Path", at("data"));
 }
 
 static void test_exported_directory_in_the_store(void **state)
