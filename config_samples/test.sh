@@ -170,5 +170,17 @@ ends "no braces" '/^REPL {/d' 'rror'
 ends "a value of another type" 's/Export_Id = 77/Export_Id = "none"/' 'Expected a number'
 ends "Pseudo that is no path" 's#Pseudo = "/data"#Pseudo = "data"#' 'Pseudo path must be'
 ends "a key of EXPORT misspelt" 's/Access_Type = RW/Acess_Type = RW/' 'Acess_Type'
-ends "VFS in place of REPL" '/^		FSAL {/,/^		}/d; s/Name = REPL;/Name = VFS;/' '(REPL)'
+good "$HERE/repl.conf"
+KEEP=1 # a copy that was served by REPL
+VFS='/^		FSAL {/,/^		}/d; s/Name = REPL;/Name = VFS;/; /^REPL {/,/^}/d'
+ends "a copy exported by VFS" "$VFS" 'is refused: Path = .* is the copy of a replicated volume (.* server 1).* write FSAL { Name = REPL;'
+mkdir -p "$TMP/data/sub"
+ends "... below its root" "$VFS; s#Path = \"/srv/data\"#Path = \"/srv/data/sub\"#" 'is refused: Path = .* is the copy of a replicated volume'
+ln -s data/sub "$TMP/link"
+ends "... by a link" "$VFS; s#Path = \"[^\"]*\"#Path = \"$TMP/link\"#" 'is refused: Path = .* is the copy of a replicated volume'
+setfattr -x trusted.nfs4r.volume "$TMP/data"
+sed "$VFS" "$HERE/repl.conf" >"$TMP/vfs.conf"
+good "$TMP/vfs.conf" # none any more
+unset KEEP
+ends "VFS in place of REPL" '/^		FSAL {/,/^		}/d; s/Name = REPL;/Name = VFS;/' 'no volume is exported by it: write FSAL'
 exit $FAILED

@@ -6,8 +6,8 @@
 # The Debian source archive of trixie serves the upstream tarballs; a private apt configuration reads
 # them from the machine's own mirror, so that neither the system's apt nor a git host is involved.
 # Results: .deps/src/ganesha (source tree), .deps/build-VARIANT (build tree: FSAL_REPL needs its
-# config.h), .deps/ganesha-VARIANT (what goes to $PREFIX of a server, packaging/). Programs run from the last one, tests of other trees
-# among them: it is replaced when the new one is complete.
+# config.h), .deps/ganesha-VARIANT (what goes to $PREFIX of a server, packaging/). Programs run from the last one and are compiled against the
+# one before, those of other trees among them: both are replaced when the new one is complete.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
@@ -73,7 +73,7 @@ fetch() {
 		die "no sources; put $GANESHA_TAR and $NTIRPC_TAR into $CACHE, or set NFS4R_DEB_MIRROR"
 }
 
-# Patches apply in the order of patches/series; none is needed to work.
+# Patches apply in the order of patches/series; none is needed to work, and docs/decisions/0029 says what each is for.
 patches() { [ ! -f "$ROOT/patches/series" ] || sed -e 's/#.*//' -e '/^[[:space:]]*$/d' "$ROOT/patches/series"; }
 
 source_key() {
@@ -119,20 +119,21 @@ configure() {
 	[ "$variant" != asan ] || set -- -DALLOCATOR=libc -DSANITIZE_ADDRESS=ON
 	for o in $on; do set -- "$@" "-D$o=ON"; done
 	for o in $off; do set -- "$@" "-D$o=OFF"; done
-	cmake -G Ninja -S "$SRC/src" -B "$DEPS/build-$variant" -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+	cmake -G Ninja -S "$SRC/src" -B "$DEPS/building-$variant" -DCMAKE_BUILD_TYPE=RelWithDebInfo \
 		-DCMAKE_INSTALL_PREFIX=$PREFIX -DSYSCONFDIR=/etc -DSYSSTATEDIR=/var \
 		-DCMAKE_INSTALL_RPATH='$ORIGIN/../lib:$ORIGIN/..' "$@"
 }
 
 build() {
 	local variant=$1 new=$DEPS/new-$1
-	rm -rf "$DEPS/build-$variant" "$new"
+	rm -rf "$DEPS/building-$variant" "$new"
 	# Leak reports of build-time helpers would fail the build.
 	export ASAN_OPTIONS=detect_leaks=0
 	configure "$variant" &&
-		cmake --build "$DEPS/build-$variant" &&
-		DESTDIR=$new cmake --install "$DEPS/build-$variant" &&
+		cmake --build "$DEPS/building-$variant" &&
+		DESTDIR=$new cmake --install "$DEPS/building-$variant" &&
 		replace "$new$PREFIX" "$DEPS/ganesha-$variant" &&
+		replace "$DEPS/building-$variant" "$DEPS/build-$variant" &&
 		rm -rf "$new"
 }
 
