@@ -300,6 +300,7 @@ static void commit(struct nfs4r_core *c, struct pend *p)
 		joined_row(c, e);
 	reply_of_entry(c, e);
 	taint_commit(c, e, p->made);
+	moot_commit(c, p);
 	c->tree.commit(c->tree.ctx, e, o || p->intent || p->made, c->puts, c->nputs);
 	c->wrote_ms = c->now;
 	anc_after_commit(c, &ch);
@@ -416,6 +417,8 @@ static void try_apply(struct nfs4r_core *c, struct pend *p)
 			return;
 		}
 	}
+	memset(p->by, 0, sizeof(p->by));
+	mask &= ~moot_parts(c, p, mask);
 	p->mask = mask;
 	if (!mask) {
 		commit(c, p);
@@ -427,6 +430,7 @@ static void try_apply(struct nfs4r_core *c, struct pend *p)
 	a->apply_mask = mask;
 	a->log = p->entry->log;
 	a->tries = p->tries;
+	a->aside = p->aside;
 }
 
 void apply_run(struct nfs4r_core *c)

@@ -283,6 +283,7 @@ struct nfs4r_action {
 	struct nfs4r_entry *entry;
 	uint32_t apply_mask;
 	uint32_t tries;		/* APPLY: how often it has failed already */
+	bool aside;		/* APPLY: make the new object, or put the one that is moved, in the hidden directory; a later entry removes it or moves it */
 	uint32_t nlocks;
 	struct {
 		struct nfs4r_oid oid;
@@ -491,7 +492,7 @@ struct nfs4r_core_stats {
 	uint64_t yield_regrets;
 	uint64_t turns;	   /* claims that ended while they were used, since it was another server's turn (7.5) */
 	uint64_t conflicts, aborts, revokes_sent, revokes_got, forwards_sent, forwards_served, not_primary, entries_executed,
-		entries_applied, entries_void, releases, bad_messages, delays;
+		entries_applied, entries_passed, entries_void, releases, bad_messages, delays;
 	uint64_t deep_asked, deep_refused; /* elections that asked deep where shallow would do; those of them that were lost */
 	uint64_t promotions, promotions_lost; /* deep control asked for because of elections below (7.4); not granted */
 	uint64_t raises, raises_lost, drops; /* deep+ asked for (7.8), not granted, ended (7.9) */

@@ -302,6 +302,8 @@ struct pend { /* entry between received/started and committed */
 	bool made;   /* own, by taint.c: nothing to be executed */
 	uint64_t failed_ms, again_ms; /* trouble.c: since when it cannot be applied, 0: nothing is known of that; not tried before */
 	uint32_t cause, tries;	      /* why; how often it failed */
+	bool aside;		      /* moot.c: what it makes, or moves, is to be put aside */
+	const struct nfs4r_entry *by[NFS4R_PARTS_MAX]; /* parts that are passed over, and what undoes them */
 	uint32_t mask;
 	struct pref pref[NFS4R_PARTS_MAX];
 	struct pend *prev, *next;   /* of the log, ascending */
@@ -519,14 +521,16 @@ struct taint {
 	nfs4r_lsn low[NFS4R_SERVERS_MAX + 1];	/* `stable` of each log is below this; 0: not by this object */
 	nfs4r_servers worse; /* INEXACT: those whose copies are inexact, too, and give way to this one */
 	bool left;	     /* the source of the last repair has it inexact, too */
+	bool passed;	     /* moot.c: an entry was passed over; not in the row */
 	UT_hash_handle hh;
 };
 
-struct trouble { /* trouble.c; all but `nfailed` is in the row 'Z' */
+struct trouble { /* trouble.c; all but the counts is in the row 'Z' */
 	uint32_t cause; /* enum nfs4r_status; 0: none */
 	nfs4r_server_id log; /* the entry that could not be applied for half a lease */
 	nfs4r_lsn lsn;
 	uint32_t nfailed; /* entries, pending, that could not be applied when they were tried last */
+	uint32_t npassed; /* objects that are not exact because an entry was passed over */
 };
 
 struct mend { /* taint.c: repair of what is inexact */
@@ -935,6 +939,7 @@ void taint_crossed(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn seal);
 void taint_run(struct nfs4r_core *c);
 void taint_list(struct nfs4r_core *c, struct nfs4r_action *a);
 void taint_left(struct nfs4r_core *c, const struct nfs4r_left *l);
+void taint_passed(struct nfs4r_core *c, const struct nfs4r_entry *e, uint32_t part, const struct nfs4r_entry *by);
 void taint_begun(struct nfs4r_core *c, const struct nfs4r_entry *e, uint32_t mask);
 void taint_newer(struct nfs4r_core *c, const struct nfs4r_left *l);
 bool taint_repaired(struct nfs4r_core *c, const struct nfs4r_left *v, uint32_t n, const nfs4r_lsn *positions);
@@ -1085,6 +1090,9 @@ void trouble_forget(struct nfs4r_core *c, struct pend *p);
 bool trouble_waits(const struct nfs4r_core *c, const struct pend *p); /* it failed, and is not to be tried yet */
 void trouble_timers(struct nfs4r_core *c);
 void trouble_settle(struct nfs4r_core *c);
+/* moot.c: what fails and is undone later */
+uint32_t moot_parts(struct nfs4r_core *c, struct pend *p, uint32_t mask); /* those of @mask that are passed over; sets p->aside, p->by */
+void moot_commit(struct nfs4r_core *c, struct pend *p);
 nfs4r_servers trouble_members(const struct nfs4r_core *c, nfs4r_servers gone);
 bool trouble_may_grant(const struct nfs4r_core *c, nfs4r_server_id s);
 

@@ -190,7 +190,8 @@
 	X(F_SPACE_IGNORED, "log 4.12", "an update is executed although it does not fit at another server")	\
 	X(F_SPACE_UNDER_WAY, "log 4.12", "own entries under way take no room")	\
 	X(F_SPACE_WHOLE, "log 4.12", "a primary uses all the room that a member has")	\
-	X(F_LIMITS_OWN, "log 4.12", "what another server's file system cannot hold is executed")
+	X(F_LIMITS_OWN, "log 4.12", "what another server's file system cannot hold is executed")	\
+	X(F_PASSED_IS_EXACT, "log 4.13", "a copy is exact though an entry was passed over")
 
 enum nfs4r_fault {
 	NFS4R_FAULT_NONE = 0,

@@ -41,6 +41,10 @@ void taint_set_state(struct nfs4r_core *c, struct taint *t, enum taint_state sta
 	bool was = t->state == TAINT_INEXACT, is = state == TAINT_INEXACT;
 
 	t->state = state;
+	if (t->passed && state != TAINT_OPEN) {
+		t->passed = false;
+		c->trouble.npassed--;
+	}
 	c->ninexact += is;
 	c->ninexact -= was;
 	if (was != is)
@@ -191,6 +195,26 @@ void taint_newer(struct nfs4r_core *c, const struct nfs4r_left *l)
 		t = taint_add(c, &l->oid);
 	taint_until(c, t, l->log, l->lsn, f.version);
 	save(c, t, false);
+}
+
+/* In its commit: a part of @e that was not executed, since @by undoes it (log 4.13). */
+void taint_passed(struct nfs4r_core *c, const struct nfs4r_entry *e, uint32_t part, const struct nfs4r_entry *by)
+{
+	const struct nfs4r_part *p = &e->parts[part];
+	struct taint *t = taint_find(c, &p->oid);
+	struct nfs4r_put put;
+
+	if (!views_on(c) || FAULT(F_PASSED_IS_EXACT))
+		return;
+	if (!t)
+		t = taint_add(c, &p->oid);
+	taint_until(c, t, by->log, by->lsn, p->before);
+	c->trouble.npassed += t->state == TAINT_OPEN && !t->passed;
+	t->passed |= t->state == TAINT_OPEN;
+	if (!t->low[e->log])
+		t->low[e->log] = e->lsn;
+	row_taint(t, &put, false);
+	commit_put(c, &put);
 }
 
 /* An entry that failed is given back: a part of it may be here, and it may never come again (log 4.11). */

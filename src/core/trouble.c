@@ -132,7 +132,7 @@ static bool is_over(const struct nfs4r_core *c)
 {
 	const struct logst *l = &c->logs[c->trouble.log];
 
-	if (c->trouble.nfailed)
+	if (c->trouble.nfailed || c->trouble.npassed)
 		return false;
 	return l->applied >= c->trouble.lsn || NFS4R_GEN(l->applied) != NFS4R_GEN(c->trouble.lsn) || never_was(c);
 }
@@ -142,7 +142,7 @@ void trouble_settle(struct nfs4r_core *c)
 {
 	if (!trouble_is(c) || c->repair.state || !is_over(c))
 		return;
-	c->trouble = (struct trouble){ 0 };
+	c->trouble.cause = 0;
 	save(c);
 	say(c);
 	timer_at(c, c->now); /* what waited for it is looked at in the next step */

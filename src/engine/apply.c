@@ -135,7 +135,8 @@ static enum nfs4r_status keep_replaced(struct nfs4r_engine *eng, const struct nf
 
 static enum nfs4r_status apply_rename(struct nfs4r_engine *eng, struct nfs4r_entry *e, struct nfs4r_part *p)
 {
-	struct nfs4r_lhandle from, to, h;
+	struct nfs4r_lhandle from, to, h, hold;
+	char held[NFS4R_OID_STRLEN];
 	struct nfs4r_oid dir, dir2;
 	struct nfs4r_name_change *old = name_taken(e, &dir), *new = name_given(e, &p->oid, &dir2);
 
@@ -147,6 +148,11 @@ static enum nfs4r_status apply_rename(struct nfs4r_engine *eng, struct nfs4r_ent
 	enum nfs4r_status st = keep_replaced(eng, e, &to, new->name.s);
 	if (st != NFS4R_OK)
 		return st;
+	if (hold_has(eng, &p->oid, &h, &hold, held)) {
+		st = eng->ops->rename(eng->ctx, &h, &hold, held, &to, new->name.s, NULL);
+		hold_tidy(eng);
+		return st;
+	}
 	st = eng->ops->rename(eng->ctx, &h, &from, old->name.s, &to, new->name.s, NULL);
 	if (st == NFS4R_NOENT && same_object_there(eng, &to, new->name.s, &h))
 		return NFS4R_OK;
@@ -156,7 +162,8 @@ static enum nfs4r_status apply_rename(struct nfs4r_engine *eng, struct nfs4r_ent
 /* LINKS of a link or remove; of a rename's replaced target nothing is left to do. */
 static enum nfs4r_status apply_links(struct nfs4r_engine *eng, struct nfs4r_entry *e, struct nfs4r_part *p)
 {
-	struct nfs4r_lhandle dirh, h;
+	struct nfs4r_lhandle dirh, h, hold;
+	char held[NFS4R_OID_STRLEN];
 	struct nfs4r_oid dir;
 
 	for (uint32_t i = 0; i < e->nparts; i++)
@@ -182,6 +189,13 @@ static enum nfs4r_status apply_links(struct nfs4r_engine *eng, struct nfs4r_entr
 	enum nfs4r_status st = keep_last(eng, &dirh, n->name.s, p);
 	if (st != NFS4R_OK)
 		return st;
+	if (hold_has(eng, &p->oid, &h, &hold, held)) { /* it never had that name here; what has it now is something else */
+		st = p->nlink ? NFS4R_OK : hold_drop(eng, &p->oid);
+		hold_tidy(eng);
+		return st;
+	}
+	if (eng->asides && !same_object_there(eng, &dirh, n->name.s, &h))
+		return NFS4R_OK;
 	st = eng->ops->remove(eng->ctx, &dirh, n->name.s, &h, NULL);
 	return st == NFS4R_NOENT ? NFS4R_OK : st;
 }
@@ -257,12 +271,12 @@ static enum nfs4r_status apply_part(struct nfs4r_engine *eng, struct nfs4r_entry
 	}
 }
 
-enum nfs4r_status apply_entry(struct nfs4r_engine *eng, struct nfs4r_entry *e, uint32_t mask)
+enum nfs4r_status apply_entry(struct nfs4r_engine *eng, struct nfs4r_entry *e, uint32_t mask, bool aside)
 {
-	bool partial = hold_is_partial(e, mask);
-	enum nfs4r_status st = partial ? hold_apply(eng, e, mask) : NFS4R_OK;
+	bool partial = !aside && hold_is_partial(e, mask);
+	enum nfs4r_status st = aside ? hold_aside(eng, e, mask) : partial ? hold_apply(eng, e, mask) : NFS4R_OK;
 
-	for (uint32_t i = 0; i < e->nparts && !partial && st == NFS4R_OK; i++)
+	for (uint32_t i = 0; i < e->nparts && !partial && !aside && st == NFS4R_OK; i++)
 		st = mask & 1u << i ? apply_part(eng, e, &e->parts[i]) : NFS4R_OK;
 	if (st != NFS4R_OK)
 		return st;
@@ -352,7 +366,7 @@ static enum nfs4r_status attempt(struct nfs4r_engine *eng, struct apply_job *job
 {
 	enum nfs4r_status st = begin(eng, job);
 
-	return st == NFS4R_OK ? apply_entry(eng, job->entry, job->mask) : st;
+	return st == NFS4R_OK ? apply_entry(eng, job->entry, job->mask, job->aside) : st;
 }
 
 static void tell(struct nfs4r_engine *eng, struct nfs4r_entry *e, enum nfs4r_status st)

@@ -207,8 +207,9 @@ struct apply_job {
 	enum nfs4r_status marked; /* MARK of the entry (log 4.4), made when it was queued */
 	nfs4r_journal_pos sync_first;
 	uint32_t tries; /* that have failed already */
+	bool aside; /* a new object, or one that is moved, goes to the hidden directory: a later entry removes it or moves it on */
 };
-enum nfs4r_status apply_entry(struct nfs4r_engine *eng, struct nfs4r_entry *e, uint32_t mask);
+enum nfs4r_status apply_entry(struct nfs4r_engine *eng, struct nfs4r_entry *e, uint32_t mask, bool aside);
 /* What has the name is taken for what @p made before a crash: of its type, without bytes, and no other object. EXIST: it is something else. */
 enum nfs4r_status apply_made_before(struct nfs4r_engine *eng, const struct nfs4r_part *p, const struct nfs4r_lhandle *dirh, const char *name,
 				    struct nfs4r_lhandle *made);
@@ -237,6 +238,10 @@ void held_done(struct nfs4r_engine *eng, uint64_t id); /* eng->lock held */
 /* ---- hold.c ---- */
 #define HOLD_NAME ".nfs4r-hold"
 bool hold_is_name(const char *name); /* of the hidden directory, in the exported one */
+/* Where an object lies that waits in the hidden directory: @name there, and *dirh. False: it does not. */
+bool hold_has(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, const struct nfs4r_lhandle *h, struct nfs4r_lhandle *dirh, char name[NFS4R_OID_STRLEN]);
+/* Log 4.13: the entry is applied without its names. What it makes, or moves, waits in the hidden directory. */
+enum nfs4r_status hold_aside(struct nfs4r_engine *eng, struct nfs4r_entry *e, uint32_t mask);
 bool hold_is_partial(const struct nfs4r_entry *e, uint32_t mask); /* names, and not all parts apply: hold_apply() */
 enum nfs4r_status hold_apply(struct nfs4r_engine *eng, struct nfs4r_entry *e, uint32_t mask);
 /* Steps of a repair; all find their work done when they are made again. */
@@ -563,6 +568,7 @@ struct nfs4r_engine {
 		uint64_t fetch_ms; /* since when objects are fetched; 0 = not yet */
 		uint64_t taken;	   /* counts the positions that were taken from others */
 	} repair;
+	_Atomic bool asides; /* some object was put aside since the start: a name may not be what the store says (log 4.13) */
 	_Atomic uint64_t apply_said_ms; /* when the log last said that an update cannot be applied (apply.c) */
 	_Atomic unsigned strays; /* names of strays that are taken, as far as is known (hold.c) */
 

@@ -387,6 +387,54 @@ static enum nfs4r_status drop_dead(struct nfs4r_engine *eng, const struct nfs4r_
 	return st;
 }
 
+bool hold_has(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, const struct nfs4r_lhandle *h, struct nfs4r_lhandle *dirh, char name[NFS4R_OID_STRLEN])
+{
+	struct nfs4r_lhandle found;
+
+	nfs4r_oid_str(oid, name);
+	return eng->hold_there && open_dir(eng, false, dirh) == NFS4R_OK && eng->ops->lookup(eng->ctx, dirh, name, &found) == NFS4R_OK && handle_eq(&found, h);
+}
+
+/* The name that the entry takes from @oid, and where. */
+static const struct nfs4r_name_change *name_lost(const struct nfs4r_entry *e, const struct nfs4r_part *p, const struct nfs4r_part **dir)
+{
+	for (uint32_t i = 0; i < e->nparts; i++)
+		for (uint32_t j = 0; e->parts[i].effect == NFS4R_EFF_NAMES && j < e->parts[i].nnames; j++)
+			if (nfs4r_oid_is_zero(&e->parts[i].names[j].oid) && nfs4r_oid_eq(&e->parts[i].oid, &p->parent_from)) {
+				*dir = &e->parts[i];
+				return &e->parts[i].names[j];
+			}
+	return NULL;
+}
+
+/* What is moved is taken from its old name, if it is there. */
+static enum nfs4r_status park_moved(struct nfs4r_engine *eng, const struct nfs4r_entry *e, const struct nfs4r_part *p)
+{
+	const struct nfs4r_part *dir = NULL;
+	const struct nfs4r_name_change *n = name_lost(e, p, &dir);
+	struct nfs4r_lhandle dirh, h, found;
+
+	nfs4r_handle(eng, &p->oid, &h);
+	if (!n || !h.len)
+		return NFS4R_STALE;
+	nfs4r_handle(eng, &dir->oid, &dirh);
+	if (eng->ops->lookup(eng->ctx, &dirh, n->name.s, &found) != NFS4R_OK || !handle_eq(&found, &h))
+		return NFS4R_OK;
+	return hold_park(eng, &dirh, n->name.s, &h, &p->oid);
+}
+
+enum nfs4r_status hold_aside(struct nfs4r_engine *eng, struct nfs4r_entry *e, uint32_t mask)
+{
+	enum nfs4r_status st;
+
+	eng->asides = true;
+	st = make_created(eng, e, mask);
+	for (uint32_t i = 0; i < e->nparts && st == NFS4R_OK; i++)
+		if (mask & 1u << i && e->parts[i].effect == NFS4R_EFF_PARENT)
+			st = park_moved(eng, e, &e->parts[i]);
+	return st;
+}
+
 enum nfs4r_status hold_apply(struct nfs4r_engine *eng, struct nfs4r_entry *e, uint32_t mask)
 {
 	enum nfs4r_status st = make_created(eng, e, mask);

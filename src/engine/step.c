@@ -101,7 +101,7 @@ static void perform_apply(struct nfs4r_engine *eng, const struct nfs4r_action *a
 
 	if (!job)
 		abort();
-	*job = (struct apply_job){ .entry = a->entry, .mask = a->apply_mask, .tries = a->tries };
+	*job = (struct apply_job){ .entry = a->entry, .mask = a->apply_mask, .tries = a->tries, .aside = a->aside };
 	if (job->mask)
 		job->marked = nfs4r_store_mark(eng->store, a->entry, &job->sync_first);
 	pool_run(eng->appliers, apply_task, job);

@@ -39,6 +39,8 @@ struct dirlops {
 	void *user;
 	dirlops_watch_fn watch;
 	void *watch_arg;
+	char fail_call[16], fail_name[300]; /* dirlops_fail_call(); under lock */
+	enum nfs4r_status fail_st;
 };
 
 static enum nfs4r_status err(void)
@@ -123,6 +125,26 @@ static enum nfs4r_status remember(struct dirlops *d, int fd, struct nfs4r_lhandl
 	return NFS4R_OK;
 }
 
+static bool fails(struct dirlops *d, const char *call, const char *name, enum nfs4r_status *st)
+{
+	bool yes;
+
+	pthread_mutex_lock(&d->lock);
+	yes = d->fail_st != NFS4R_OK && strcmp(call, d->fail_call) == 0 && (!name || !d->fail_name[0] || strcmp(name, d->fail_name) == 0);
+	*st = d->fail_st;
+	pthread_mutex_unlock(&d->lock);
+	return yes;
+}
+
+void dirlops_fail_call(struct dirlops *d, const char *call, const char *name, enum nfs4r_status st)
+{
+	pthread_mutex_lock(&d->lock);
+	snprintf(d->fail_call, sizeof(d->fail_call), "%s", call);
+	snprintf(d->fail_name, sizeof(d->fail_name), "%s", name ? name : "");
+	d->fail_st = st;
+	pthread_mutex_unlock(&d->lock);
+}
+
 static const char *proc(int fd, char buf[64])
 {
 	snprintf(buf, 64, "/proc/self/fd/%d", fd);
@@ -196,9 +218,12 @@ static bool is_link(int fd)
 static enum nfs4r_status d_setattr(void *ctx, const struct nfs4r_lhandle *h, const struct nfs4r_attrs *a, const struct nfs4r_cred *cred,
 				   struct nfs4r_attrs *post)
 {
+	enum nfs4r_status fault;
 	char p[64];
 	int fd = fd_of(ctx, h);
 
+	if (fails(ctx, "setattr", NULL, &fault))
+		return fault;
 	if (fd < 0)
 		return err();
 	proc(fd, p);
@@ -242,9 +267,12 @@ static int make(int dfd, const char *name, const struct nfs4r_attrs *a, const ch
 static enum nfs4r_status d_create(void *ctx, const struct nfs4r_lhandle *dir, const char *name, const struct nfs4r_attrs *a, const char *linktext,
 				  const struct nfs4r_cred *cred, struct nfs4r_lhandle *out, struct nfs4r_attrs *post)
 {
+	enum nfs4r_status fault;
 	struct nfs4r_attrs set = *a;
 	int dfd = fd_of(ctx, dir);
 
+	if (fails(ctx, "create", name, &fault))
+		return fault;
 	if (dfd < 0 || make(dfd, name, a, linktext) != 0)
 		return err();
 	enum nfs4r_status st = d_lookup(ctx, dir, name, out);
@@ -258,15 +286,21 @@ static enum nfs4r_status d_create(void *ctx, const struct nfs4r_lhandle *dir, co
 
 static enum nfs4r_status d_link(void *ctx, const struct nfs4r_lhandle *obj, const struct nfs4r_lhandle *dir, const char *name, const struct nfs4r_cred *cred)
 {
+	enum nfs4r_status fault;
 	int fd = fd_of(ctx, obj), dfd = fd_of(ctx, dir);
 
+	if (fails(ctx, "link", name, &fault))
+		return fault;
 	return fd < 0 || dfd < 0 || linkat(fd, "", dfd, name, AT_EMPTY_PATH) != 0 ? err() : NFS4R_OK;
 }
 
 static enum nfs4r_status d_remove(void *ctx, const struct nfs4r_lhandle *dir, const char *name, const struct nfs4r_lhandle *obj, const struct nfs4r_cred *cred)
 {
+	enum nfs4r_status fault;
 	int dfd = fd_of(ctx, dir);
 
+	if (fails(ctx, "remove", name, &fault))
+		return fault;
 	if (dfd < 0)
 		return err();
 	if (unlinkat(dfd, name, 0) == 0)
@@ -279,8 +313,11 @@ static enum nfs4r_status d_remove(void *ctx, const struct nfs4r_lhandle *dir, co
 static enum nfs4r_status d_rename(void *ctx, const struct nfs4r_lhandle *obj, const struct nfs4r_lhandle *dir, const char *name,
 				  const struct nfs4r_lhandle *dir2, const char *name2, const struct nfs4r_cred *cred)
 {
+	enum nfs4r_status fault;
 	int a = fd_of(ctx, dir), b = fd_of(ctx, dir2);
 
+	if (fails(ctx, "rename", name2, &fault))
+		return fault;
 	return a < 0 || b < 0 || renameat(a, name, b, name2) != 0 ? err() : NFS4R_OK;
 }
 
@@ -293,9 +330,12 @@ void dirlops_slow_writes(int ms)
 
 static enum nfs4r_status d_write(void *ctx, const struct nfs4r_lhandle *h, uint64_t off, const void *bytes, uint32_t len, bool stable, const struct nfs4r_cred *cred)
 {
+	enum nfs4r_status fault;
 	struct dirlops *d = ctx;
 	int fd;
 
+	if (fails(ctx, "write", NULL, &fault))
+		return fault;
 	if (slow_ms)
 		nanosleep(&(struct timespec){ slow_ms / 1000, slow_ms % 1000 * 1000000L }, NULL);
 	fd = dirlops_fd(d, h, O_WRONLY);
@@ -335,8 +375,11 @@ static enum nfs4r_status d_read(void *ctx, const struct nfs4r_lhandle *h, uint64
 
 static enum nfs4r_status d_allocate(void *ctx, const struct nfs4r_lhandle *h, uint64_t off, uint64_t len, bool punch, const struct nfs4r_cred *cred)
 {
+	enum nfs4r_status fault;
 	int fd = dirlops_fd(ctx, h, O_WRONLY);
 
+	if (fails(ctx, "allocate", NULL, &fault))
+		return fault;
 	if (fd < 0)
 		return err();
 	enum nfs4r_status st = fallocate(fd, punch ? FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE : 0, (off_t)off, (off_t)len) == 0 ? NFS4R_OK : err();
@@ -346,18 +389,24 @@ static enum nfs4r_status d_allocate(void *ctx, const struct nfs4r_lhandle *h, ui
 
 static enum nfs4r_status d_setxattr(void *ctx, const struct nfs4r_lhandle *h, const char *name, const void *val, uint32_t len, uint32_t flags, const struct nfs4r_cred *cred)
 {
+	enum nfs4r_status fault;
 	char p[64];
 	int fd = fd_of(ctx, h);
 	int fl = flags == NFS4R_XATTR_CREATE ? XATTR_CREATE : flags == NFS4R_XATTR_REPLACE ? XATTR_REPLACE : 0;
 
+	if (fails(ctx, "setxattr", name, &fault))
+		return fault;
 	return fd < 0 || setxattr(proc(fd, p), name, val, len, fl) != 0 ? err() : NFS4R_OK;
 }
 
 static enum nfs4r_status d_removexattr(void *ctx, const struct nfs4r_lhandle *h, const char *name, const struct nfs4r_cred *cred)
 {
+	enum nfs4r_status fault;
 	char p[64];
 	int fd = fd_of(ctx, h);
 
+	if (fails(ctx, "removexattr", name, &fault))
+		return fault;
 	return fd < 0 || removexattr(proc(fd, p), name) != 0 ? err() : NFS4R_OK;
 }
 

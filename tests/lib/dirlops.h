@@ -2,7 +2,7 @@
 /*
  * Local object operations over a plain directory, for tests of the engine without Ganesha.
  * A handle is an inode number; every object met is held by an O_PATH descriptor, so inode numbers are not reused.
- * Credentials are ignored. Faults: dirlops_fail_writes(), dirlops_fail_sync().
+ * Credentials are ignored. Faults: dirlops_fail_writes(), dirlops_fail_sync(), dirlops_fail_call().
  */
 #ifndef NFS4R_TESTS_DIRLOPS_H
 #define NFS4R_TESTS_DIRLOPS_H
@@ -16,6 +16,11 @@ void dirlops_close(struct dirlops *d);
 const struct nfs4r_lops *dirlops_table(void);
 /* Next @count writes write their first @part bytes and answer @st. */
 void dirlops_fail_writes(struct dirlops *d, enum nfs4r_status st, uint32_t part, int count);
+/*
+ * From now on every @call (create, link, remove, rename, write, setattr, allocate, setxattr, removexattr) changes nothing and answers @st; of those with a name only what concerns @name, unless that
+ * is NULL. NFS4R_OK: no more. Any thread.
+ */
+void dirlops_fail_call(struct dirlops *d, const char *call, const char *name, enum nfs4r_status st);
 /* The next sync of all answers @err, and not again, like the kernel. Any thread. */
 void dirlops_fail_sync(struct dirlops *d, int err);
 /* Every write, of all directories, takes so long; 0 = as long as it takes. */

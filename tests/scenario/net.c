@@ -181,6 +181,7 @@ static void take_job(struct server *sv, const struct nfs4r_action *a)
 	j->op = a->op;
 	j->entry = a->type == NFS4R_ACT_APPLY ? a->entry : NULL;
 	j->apply = a->type == NFS4R_ACT_APPLY;
+	j->aside = a->aside;
 	j->nlocks = a->nlocks;
 	for (uint32_t i = 0; i < a->nlocks; i++) {
 		j->locks[i] = a->locks[i].oid;
@@ -456,6 +457,13 @@ static void do_repair(struct net *n, nfs4r_server_id s, bool ok)
 	free(left);
 }
 
+static bool cannot_apply(const struct server *sv, const struct job *j)
+{
+	const struct nfs4r_part *p = nfs4r_oid_is_zero(&sv->cannot) ? NULL : nfs4r_entry_part(j->entry, &sv->cannot);
+
+	return p && !j->aside && p->effect != NFS4R_EFF_LINKS && (!sv->cannot_make || p->effect == NFS4R_EFF_CREATE);
+}
+
 static bool one_job(struct net *n, nfs4r_server_id s, struct job *j)
 {
 	struct server *sv = &n->s[s];
@@ -466,7 +474,8 @@ static bool one_job(struct net *n, nfs4r_server_id s, struct job *j)
 			return false;
 		ev.type = NFS4R_EV_APPLIED;
 		ev.entry = j->entry;
-		if (!nfs4r_oid_is_zero(&sv->cannot) && nfs4r_entry_part(j->entry, &sv->cannot)) {
+		sv->asides += j->aside;
+		if (cannot_apply(sv, j)) {
 			ev.ok = false;
 			ev.status = NFS4R_PERM;
 			sv->failed++;

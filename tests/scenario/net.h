@@ -32,7 +32,7 @@ struct client { /* one operation of a test */
 struct job { /* operation or entry in execution at a server */
 	struct nfs4r_op *op;
 	struct nfs4r_entry *entry;
-	bool apply, held, waiting;
+	bool apply, aside, held, waiting;
 	const struct nfs4r_action *dummy;
 	uint32_t nlocks;
 	struct nfs4r_oid locks[NFS4R_PARTS_MAX];
@@ -50,7 +50,9 @@ struct server {
 	uint32_t servers_said; /* ACT_SERVERS */
 	uint32_t fault, stuck, halted, recovered, checkpoints, hurried, applies, sealed, repairs, holds;
 	uint64_t held; /* the last HOLD that ended */
-	struct nfs4r_oid cannot; /* entries of this object cannot be applied here; zero: all can */
+	struct nfs4r_oid cannot; /* entries that make this object, move it or change its content cannot be applied here; zero: all can */
+	bool cannot_make; /* only those that make it */
+	uint32_t asides; /* APPLY said so */
 	uint32_t failed; /* how often one could not */
 	nfs4r_lsn recovered_end; /* of the own log when RECOVERED was heard */
 	bool hold_repair; /* REPAIR is not carried out */

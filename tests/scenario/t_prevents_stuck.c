@@ -62,10 +62,48 @@ static bool what_failed_may_have_left_something(struct net *n)
 	return n->s[Q].repairs == 1 && serves(n, Q);
 }
 
+/*
+ * S passes over an entry, since the file is removed later by an entry that nobody else gets. Before S has that, too, it crashes, P dies, and P's log ends before the removal.
+ * Now S has the file without what it passed over.
+ */
+static bool what_was_passed_over_is_missing(struct net *n)
+{
+	struct nfs4r_oid d, f;
+	struct nfs4r_left left;
+
+	ends_begin(n, TREE, NFS4R_DURABILITY_COMMIT);
+	net_run(n, 4 * LEASE);
+	d = at(n, "d");
+	f = n->s[S].cannot = at(n, "d/f");
+	chmod_(n, P, "d/f");
+	if (!until_removed(n, P, S, 4 * LEASE) || !until_removed(n, S, S, LEASE))
+		return false;
+	net_run(n, LEASE);
+	net_drop(n, P, Q, NFS4R_MSG_ENTRIES);
+	net_drop(n, S, Q, NFS4R_MSG_ENTRIES);
+	op_name(n, P, NFS4R_OP_REMOVE, &d, "f");
+	net_run(n, RTT(n));
+	n->s[S].hold_apply = true;
+	net_run(n, LEASE + LEASE / 2);
+	if (!stats(n, S).entries_passed || !net_jobs(n, S))
+		return false;
+	net_crash(n, P);
+	net_crash(n, S);
+	n->s[S].hold_apply = false;
+	n->s[S].cannot = (struct nfs4r_oid){ { 0 } };
+	net_pass(n);
+	net_restart(n, S, true);
+	if (!until_sealed(n, S, P, 20 * LEASE))
+		return false;
+	net_run(n, 4 * LEASE);
+	return serves(n, S) && n->s[S].repairs > 0 && nfs4r_core_exactness(n->s[S].core, &f, &left) == NFS4R_EXACT;
+}
+
 static const struct prevents list[] = {
 	{ "log 6.12: nobody waits for a server that cannot apply an entry", F_STUCK_STAYS, nobody_waits_for_who_cannot },
 	{ "log 6.12: a server that cannot apply an entry is not added", F_STUCK_RETURNS, who_cannot_is_not_added },
 	{ "log 4.11: what failed and is given back may have left something", F_BEGUN_IS_EXACT, what_failed_may_have_left_something },
+	{ "log 4.13: what was passed over is missing until the later entry is here", F_PASSED_IS_EXACT, what_was_passed_over_is_missing },
 };
 
 int main(void)

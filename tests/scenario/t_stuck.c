@@ -242,6 +242,65 @@ static void with_a_fixed_view_all_wait(void **state)
 	net_free(n);
 }
 
+static void do_remove(struct net *n, nfs4r_server_id s, const char *dir, const char *name)
+{
+	struct nfs4r_oid d = at(n, dir);
+
+	assert_int_equal(finish(n, op_name(n, s, NFS4R_OP_REMOVE, &d, name)), NFS4R_OK);
+}
+
+/* It cannot be applied there to this day, and need not be: the file is gone (log 4.13). */
+static void what_is_removed_later_is_passed_over(void **state)
+{
+	struct net *n = net_without_s();
+
+	do_remove(n, P, "d", "f");
+	assert_true(until_back(n));
+	assert_true(stats(n, S).entries_passed > 0);
+	assert_int_equal(view_of(n, S).trouble, NFS4R_OK);
+	do_create(n, S, "d", "f");
+	expect_equal(n, P, S);
+	net_free(n);
+}
+
+/* S was down when the file was removed, and comes to the entry first. */
+static void after_a_restart_too(void **state)
+{
+	struct net *n = net_without_s();
+
+	net_crash(n, S);
+	do_remove(n, P, "d", "f");
+	do_create(n, P, "d", "other");
+	net_restart(n, S, true);
+	assert_true(until_back(n));
+	expect_equal(n, P, S);
+	net_free(n);
+}
+
+/* A file that S cannot make, until it is removed: made aside, so that entries in between find it. */
+static void what_cannot_be_made_is_put_aside(void **state)
+{
+	struct net *n = net_of_views(3);
+	struct client *c;
+
+	n->s[S].hold_apply = true;
+	c = create(n, P, "d", "new");
+	net_run(n, 5 * RTT(n));
+	cannot_apply(n, S, "d/new");
+	net_let_apply(n, S);
+	assert_true(until_removed(n, P, S, SOON));
+	assert_int_equal(finish(n, c), NFS4R_OK);
+	n->s[S].cannot_make = true;
+	do_chmod(n, P, "d/new");
+	net_run(n, 4 * LEASE);
+	assert_int_equal(n->s[S].asides, 0);
+	do_remove(n, P, "d", "new");
+	assert_true(until_back(n));
+	assert_true(n->s[S].asides > 0);
+	expect_equal(n, P, S);
+	net_free(n);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -255,6 +314,9 @@ int main(void)
 		cmocka_unit_test(two_of_three),
 		cmocka_unit_test(all_of_three),
 		cmocka_unit_test(with_a_fixed_view_all_wait),
+		cmocka_unit_test(what_is_removed_later_is_passed_over),
+		cmocka_unit_test(after_a_restart_too),
+		cmocka_unit_test(what_cannot_be_made_is_put_aside),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

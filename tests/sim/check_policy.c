@@ -36,6 +36,7 @@ void policy_count(struct server *v)
 	t->yielded += st.yielded;
 	t->yield_regrets += st.yield_regrets;
 	t->turns += st.turns;
+	t->passed += st.entries_passed;
 }
 
 void policy_print(const struct totals *t)

@@ -204,7 +204,8 @@ static void applied(struct sim *s, void *arg, uint64_t generation, uint64_t id)
 		at = &(*at)->next;
 	*at = a->next;
 	ev.entry = a->e;
-	if (trouble_stuck(v, a->e, a->mask)) {
+	s->totals.asides += a->aside;
+	if (!a->aside && trouble_stuck(v, a->e, a->mask)) {
 		ev.ok = false;
 		ev.status = NFS4R_NOSPC;
 		s->totals.failed++;
@@ -230,7 +231,7 @@ static void check_mask(struct server *v, const struct nfs4r_entry *e, uint32_t m
 	}
 }
 
-void exec_apply(struct server *v, struct nfs4r_entry *e, uint32_t mask)
+void exec_apply(struct server *v, struct nfs4r_entry *e, uint32_t mask, bool aside)
 {
 	struct sim *s = v->sim;
 	struct applying *a = calloc(1, sizeof(*a));
@@ -257,6 +258,7 @@ void exec_apply(struct server *v, struct nfs4r_entry *e, uint32_t mask)
 					 (unsigned long long)e->lsn, oid_name(s, &e->parts[i].oid));
 	a->e = e;
 	a->mask = mask;
+	a->aside = aside;
 	a->next = v->applying;
 	v->applying = a;
 	if (v->storage && mask)

@@ -323,7 +323,7 @@ static void carry_out(struct server *v, const struct nfs4r_action *a, struct nfs
 		done(v, a->op);
 		break;
 	case NFS4R_ACT_APPLY:
-		exec_apply(v, a->entry, a->apply_mask);
+		exec_apply(v, a->entry, a->apply_mask, a->aside);
 		break;
 	case NFS4R_ACT_CONTROL:
 		TRACE(s, v, "control %s S%u %s depth %u", a->added ? "+" : "-", a->owner, oid_name(s, &a->oid),

@@ -272,7 +272,7 @@ struct delayed { /* a durable action that waits for the journal */
 struct applying {
 	struct nfs4r_entry *e;
 	uint32_t mask;
-	bool begun;
+	bool begun, aside;
 	struct applying *next;
 };
 
@@ -359,6 +359,7 @@ struct server {
 	bool leaving;	   /* is to be stopped in order, and has not let go of everything */
 	uint64_t stuck_until; /* it cannot apply entries of objects whose number modulo stuck_of is stuck_rest */
 	uint32_t stuck_of, stuck_rest;
+	bool stuck_content; /* only those that make an object, move it or change its content: a later one may make them moot (log 4.13) */
 	nfs4r_lsn beyond[SERVERS_MAX + 1]; /* of this start: up to here it keeps more than the plan says */
 	/* lose.c */
 	bool disk_lost; /* and it does not serve again since */
@@ -396,7 +397,7 @@ struct totals {
 	uint64_t elections, elections_waited, deep_asked, deep_refused, promotions, promotions_lost, raises, raises_lost, drops, narrowed, yielded, yield_regrets, turns; /* of the cores */
 	uint64_t with_views, stops, troubles, views, removals, returns, leases_lost, joins, ok_without; /* ok_without: updates while one was outside */
 	uint64_t seals, sealed_away, crossings, repairs, repairs_all, repairs_failed, repairs_anew, commits, commits_ok, holds, give_ups, promised, leaves, left;
-	uint64_t stuck, failed, disks_lost, disks_put_back, newest_put_back, disks_back;
+	uint64_t stuck, failed, passed, asides, disks_lost, disks_put_back, newest_put_back, disks_back;
 	uint64_t deaths_to_come; /* a copy was made anew without what its source had deleted, and it had not made yet */
 	uint64_t dropped; /* entries beyond the bound, that somebody outside does not have */
 	uint64_t added, taken_out, new_disks;
@@ -534,7 +535,7 @@ void commit_drop_all(struct server *v);
 void exec_locks(struct server *v, struct nfs4r_op *op, const struct nfs4r_action *a);
 void exec_unlock(struct server *v, struct simop *so);
 void exec_started(struct server *v, struct nfs4r_op *op, struct nfs4r_entry *e);
-void exec_apply(struct server *v, struct nfs4r_entry *e, uint32_t mask);
+void exec_apply(struct server *v, struct nfs4r_entry *e, uint32_t mask, bool aside);
 struct simop *simop_new(struct server *v, struct nfs4r_op *op, struct client *c);
 void simop_free(struct simop *so);
 

@@ -276,7 +276,8 @@ bool trouble_stuck(const struct server *v, const struct nfs4r_entry *e, uint32_t
 	struct sim *s = v->sim;
 
 	for (uint32_t i = 0; i < e->nparts && s->now < v->stuck_until && !s->healed; i++)
-		if (mask & 1u << i && obj_of(s, &e->parts[i].oid) % v->stuck_of == v->stuck_rest)
+		if (mask & 1u << i && obj_of(s, &e->parts[i].oid) % v->stuck_of == v->stuck_rest &&
+		    (!v->stuck_content || (e->parts[i].effect != NFS4R_EFF_LINKS && e->parts[i].effect != NFS4R_EFF_NAMES)))
 			return true;
 	return false;
 }
@@ -287,6 +288,7 @@ static void stick(struct sim *s, struct server *v, uint64_t us)
 	v->stuck_of = (uint32_t)rng_range(&s->rng, 1, 6);
 	v->stuck_rest = (uint32_t)rng_below(&s->rng, v->stuck_of);
 	v->stuck_until = s->now + us;
+	v->stuck_content = rng_chance(&s->rng, 600);
 	s->totals.stuck++;
 	TRACE(s, v, "cannot apply entries of every object of %u for %llu ms", v->stuck_of, (unsigned long long)(us / 1000));
 	if (rng_chance(&s->rng, 300))

@@ -124,8 +124,8 @@ static void name(struct nfs4r_part *p, const char *s, const struct nfs4r_oid *oi
 
 static void apply(struct site *s, struct nfs4r_entry *e, uint32_t mask)
 {
-	assert_int_equal(apply_entry(s->eng, e, mask), NFS4R_OK);
-	assert_int_equal(apply_entry(s->eng, e, mask), NFS4R_OK); /* once more after a crash */
+	assert_int_equal(apply_entry(s->eng, e, mask, false), NFS4R_OK);
+	assert_int_equal(apply_entry(s->eng, e, mask, false), NFS4R_OK); /* once more after a crash */
 }
 
 /* The hidden directory does not count: neither while it is there nor when it has gone. */
@@ -309,9 +309,9 @@ static void a_file_that_was_given_its_name_is_made_once(void **state)
 	p->attrs.type = NFS4R_TYPE_FILE;
 	p->attrs.mode = 0600;
 	name(part(e, &a, NFS4R_EFF_NAMES), "x", &f);
-	assert_int_equal(apply_entry(s->eng, e, 1), NFS4R_OK);
+	assert_int_equal(apply_entry(s->eng, e, 1, false), NFS4R_OK);
 	e->handle_len = 0;
-	assert_int_equal(apply_entry(s->eng, e, 1), NFS4R_OK);
+	assert_int_equal(apply_entry(s->eng, e, 1, false), NFS4R_OK);
 	expect_shell("a\na/x\n", "find %s -mindepth 1 -printf '%%P\\n' | sort", s->data);
 	nfs4r_entry_put(e);
 }
