@@ -283,7 +283,7 @@ static void say_trouble(struct nfs4r_engine *eng, const struct nfs4r_core_view *
 		enum nfs4r_status is = v->peer[s].known ? v->peer[s].trouble : NFS4R_OK;
 
 		if (is && !eng->seen.trouble[s])
-			engine_log(eng, NFS4R_LOG_WARN, "volume %s: server %u says that it cannot apply an update: %s; %s there. It is left out of the active view until then, if that can do "
+			engine_log(eng, NFS4R_LOG_WARN, "volume %s: server %u says that it cannot apply an update: %s. To be done there: %s. It is left out of the active view until then, if that can do "
 				   "without it", eng->cfg.volume_name, s, nfs4r_status_str(is), apply_remedy(is));
 		eng->seen.trouble[s] = is;
 	}

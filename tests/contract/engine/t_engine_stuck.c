@@ -216,7 +216,7 @@ static void an_attribute_that_does_not_fit_and_goes(void **state)
 	struct nfs4r_oid root = site_root(&c->site[1]), f = make_file(&c->site[1], &root, "f", "bytes");
 
 	cluster_settle(c);
-	dirlops_fail_call(c->site[3].ops, "setxattr", "big", NFS4R_XATTR2BIG);
+	dirlops_fail_call(c->site[3].ops, "setxattr", "user.big", NFS4R_XATTR2BIG);
 	assert_int_equal(site_setxattr(&c->site[1], &f, "big", "as if it were big"), NFS4R_OK);
 	assert_int_equal(site_setxattr(&c->site[1], &f, "other", "small"), NFS4R_OK);
 	wait_removed(c, NFS4R_XATTR2BIG);

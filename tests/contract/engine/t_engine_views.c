@@ -136,7 +136,7 @@ static void a_full_disk_takes_a_server_out(void **state)
 	assert_int_equal(site_write(&c->site[2], &f, 0, "two alone!", 10), NFS4R_OK);
 	assert_int_equal(site_close(&c->site[2], &f), NFS4R_OK);
 	site_says(&c->site[3], "of server 1 cannot be applied here: no space left on device; free space on the exported file system. This server lets go", 10);
-	site_says(&c->site[1], "server 3 says that it cannot apply an update: no space left on device; free space on the exported file system there", 10);
+	site_says(&c->site[1], "server 3 says that it cannot apply an update: no space left on device. To be done there: free space on the exported file system", 10);
 	site_says(&c->site[1], "server 3 was removed from the active view: it cannot apply an update (no space left on device)", 20);
 	expect_content(&c->site[1], &f, "two alone!");
 	assert_int_equal(ask(&c->site[3], NFS4R_RD_GETATTR, &f, &(bool){ false }), NFS4R_DELAY);
