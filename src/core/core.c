@@ -605,7 +605,10 @@ const struct nfs4r_update *nfs4r_core_step(struct nfs4r_core *c, const struct nf
 		told_note(c, &ev->oid, ev->peer, ev->version);
 		break;
 	case NFS4R_EV_SETTLED:
-		c->cfg.doubts = false;
+		c->cfg.doubts = c->trouble.told = false;
+		break;
+	case NFS4R_EV_TROUBLE:
+		trouble_told(c, ev->status);
 		break;
 	case NFS4R_EV_LEFT:
 		for (uint32_t i = 0; i < ev->nleft; i++)

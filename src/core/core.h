@@ -173,6 +173,7 @@ enum nfs4r_event_type {
 	NFS4R_EV_LEFT = 20,	/* left[], during a REPAIR without `oids`: before anything of these objects, which are inexact at the source, changes here */
 	NFS4R_EV_NEWER = 24,	/* left[], oid, log and lsn: before anything of these objects changes here, whose content is taken from a copy that is newer by this entry (log 4.6) */
 	NFS4R_EV_SETTLED = 16,	/* nothing of this copy is in doubt any more (config: doubts) */
+	NFS4R_EV_TROUBLE = 30,	/* status: what is in doubt cannot be written here for that reason, so no entry is applied: this server withdraws (log 6.12) until SETTLED */
 	/* Servers (log 9.1, 9.3): kept in memory until done or refused. Ask nfs4r_core_may_...() first, in the same breath */
 	NFS4R_EV_ADD_SERVER = 17,    /* peer, nall, all: it becomes one of the volume. `all`: addresses of all servers, it included, ascending id;
 				      * those of the others matter only if the view has none yet */
@@ -203,7 +204,7 @@ struct nfs4r_event {
 	uint32_t nall;
 	const struct nfs4r_address *all; /* of ADD_SERVER: copied within the step */
 	bool ok;
-	enum nfs4r_status status; /* APPLIED, not ok */
+	enum nfs4r_status status; /* APPLIED, not ok; TROUBLE */
 	bool changed;		/* OP_EXECUTED of a WRITE, not ok: bytes may have changed all the same. The entry stays and means what is there now */
 	struct nfs4r_oid oid;
 	uint64_t hold;		/* HOLD: the caller's number */

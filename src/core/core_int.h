@@ -525,11 +525,12 @@ struct taint {
 	UT_hash_handle hh;
 };
 
-struct trouble { /* trouble.c; all but the counts is in the row 'Z' */
+struct trouble { /* trouble.c; the first three are in the row 'Z' */
 	uint32_t cause; /* enum nfs4r_status; 0: none */
 	nfs4r_server_id log; /* the entry that could not be applied for half a lease */
 	nfs4r_lsn lsn;
 	uint32_t nfailed; /* entries, pending, that could not be applied when they were tried last */
+	bool told;	  /* not from an entry: what is in doubt cannot be written */
 	uint32_t npassed; /* objects that are not exact because an entry was passed over */
 };
 
@@ -1088,6 +1089,7 @@ bool trouble_withdraws(const struct nfs4r_core *c); /* it asks to be removed, an
 void trouble_failed(struct nfs4r_core *c, struct pend *p, enum nfs4r_status st);
 void trouble_forget(struct nfs4r_core *c, struct pend *p);
 bool trouble_waits(const struct nfs4r_core *c, const struct pend *p); /* it failed, and is not to be tried yet */
+void trouble_told(struct nfs4r_core *c, enum nfs4r_status st); /* by the engine, of what is in doubt */
 void trouble_timers(struct nfs4r_core *c);
 void trouble_settle(struct nfs4r_core *c);
 /* moot.c: what fails and is undone later */

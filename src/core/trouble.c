@@ -51,13 +51,22 @@ static void save(struct nfs4r_core *c)
 	act_put(c, &p);
 }
 
-static void begin(struct nfs4r_core *c, const struct pend *p)
+static void begin(struct nfs4r_core *c, uint32_t cause, nfs4r_server_id log, nfs4r_lsn lsn)
 {
-	c->trouble.cause = p->cause;
-	c->trouble.log = p->entry->log;
-	c->trouble.lsn = p->entry->lsn;
+	if (trouble_is(c) || !views_on(c))
+		return;
+	c->trouble.cause = cause;
+	c->trouble.log = log;
+	c->trouble.lsn = lsn;
 	save(c);
 	say(c);
+}
+
+/* Nothing is applied before that is settled, and all may wait for it: at once. */
+void trouble_told(struct nfs4r_core *c, enum nfs4r_status st)
+{
+	c->trouble.told = true;
+	begin(c, st ? st : NFS4R_IO, c->self, c->logs[c->self].applied);
 }
 
 /* ---- the entry --------------------------------------------------------------------------- */
@@ -98,11 +107,9 @@ static void look_at(struct nfs4r_core *c, struct pend *p)
 		pend_wake(c, p);
 	else if (p->state == PEND_QUEUED)
 		timer_at(c, p->again_ms);
-	if (trouble_is(c) || !views_on(c))
-		return;
 	if (c->now >= late)
-		begin(c, p);
-	else
+		begin(c, p->cause, p->entry->log, p->entry->lsn);
+	else if (!trouble_is(c))
 		timer_at(c, late);
 }
 
@@ -132,7 +139,7 @@ static bool is_over(const struct nfs4r_core *c)
 {
 	const struct logst *l = &c->logs[c->trouble.log];
 
-	if (c->trouble.nfailed || c->trouble.npassed)
+	if (c->trouble.nfailed || c->trouble.npassed || c->trouble.told)
 		return false;
 	return l->applied >= c->trouble.lsn || NFS4R_GEN(l->applied) != NFS4R_GEN(c->trouble.lsn) || never_was(c);
 }

@@ -148,7 +148,7 @@ static void import_why(json_t *out, const struct ctl_facts *f)
 static void set_state(const struct nfs4r_engine *eng, json_t *out, const struct ctl_facts *f)
 {
 	bool importing = f->import_phase == IMPORT_RUNNING || f->import_phase == IMPORT_STOPPED;
-	char view_why[NFS4R_WHY];
+	char view_why[NFS4R_WHY], what[60];
 	const char *view = ctl_view_state(eng, f, view_why, sizeof(view_why));
 	bool recovers = !f->ready && !ctl_is_forgetful(f);
 
@@ -168,8 +168,9 @@ static void set_state(const struct nfs4r_engine *eng, json_t *out, const struct 
 	else if (!recovers && importing)
 		import_why(out, f);
 	else if (f->view.trouble)
-		json_object_set_new(out, "why", json_sprintf("updates at all sites wait for this server, and no view can do without it: it cannot apply update %llu of server %u: %s; %s",
-							     (unsigned long long)f->view.trouble_lsn, f->view.trouble_log, nfs4r_status_str(f->view.trouble), apply_remedy(f->view.trouble)));
+		json_object_set_new(out, "why", json_sprintf("updates at all sites wait for this server, and no view can do without it: it cannot apply %s: %s; %s",
+							     apply_stuck_on(&f->view, eng->cfg.rpc.self, what, sizeof(what)), nfs4r_status_str(f->view.trouble),
+							     apply_remedy(f->view.trouble)));
 }
 
 static json_t *own_log(struct nfs4r_engine *eng, const struct ctl_facts *f)

@@ -78,8 +78,8 @@ const char *ctl_view_state(const struct nfs4r_engine *eng, const struct ctl_fact
 	if (f->view.member && !f->view.joining && f->lease_left_ms)
 		return NULL;
 	if (f->view.trouble) {
-		snprintf(why, len, "it cannot apply update %llu of server %u: %s; %s. It is outside the active view until then, serves nothing, and returns by itself",
-			 (unsigned long long)f->view.trouble_lsn, f->view.trouble_log, nfs4r_status_str(f->view.trouble), apply_remedy(f->view.trouble));
+		snprintf(why, len, "it cannot apply %s: %s; %s. It is outside the active view until then, serves nothing, and returns by itself",
+			 apply_stuck_on(&f->view, eng->cfg.rpc.self, members, sizeof(members)), nfs4r_status_str(f->view.trouble), apply_remedy(f->view.trouble));
 		return "stuck";
 	}
 	if (f->view.repairing) {

@@ -31,6 +31,7 @@ struct doubt {
 	struct touches history; /* all that the logs have about objects in doubt, also from before the checkpoint */
 	struct nfs4r_oid *settled; /* ascending; no longer in doubt */
 	size_t nsettled;
+	_Atomic uint64_t said_ms; /* that something cannot be written; 0: never */
 	struct repair repair; /* its objs: each object in doubt once */
 };
 

@@ -38,10 +38,18 @@ static void ask_peer(struct doubt *d, nfs4r_server_id s, const struct nfs4r_oid 
 
 enum outcome { SETTLED = 1, LATER, FAILED };
 
-static enum outcome failed_or_later(enum nfs4r_status st, bool done)
+/* Another server's answer, or none; all else is said by the local file system. */
+static bool is_said_elsewhere(enum nfs4r_status st)
 {
-	if (st == NFS4R_NOSPC || st == NFS4R_IO || st == NFS4R_NOMEM)
+	return st == NFS4R_OK || st == NFS4R_DELAY || st == NFS4R_STALE || st == NFS4R_UNKNOWN || st == NFS4R_NOT_PRIMARY || st == NFS4R_SHUTDOWN || st == NFS4R_MALFORMED;
+}
+
+static enum outcome failed_or_later(struct repair *r, enum nfs4r_status st, bool done)
+{
+	if (!is_said_elsewhere(st)) {
+		r->here = st;
 		return FAILED;
+	}
 	return st == NFS4R_OK && done ? SETTLED : LATER;
 }
 
@@ -117,7 +125,7 @@ static enum outcome take_all_from(struct doubt *d, struct repair *r, nfs4r_serve
 	r->sized = keep_what_is_sound(d, r, o);
 	enum nfs4r_status st = repair_refresh(r, &o->oid, version, &size, &done);
 	r->sized = false;
-	return failed_or_later(st, done);
+	return failed_or_later(r, st, done);
 }
 
 /* Its copy is older than the one here: what entries did after it is taken from the own copy. It may have bytes of these entries already (log 3.6). */
@@ -141,7 +149,7 @@ static enum outcome take_older_from(struct doubt *d, struct repair *r, nfs4r_ser
 	}
 	r->nkeep_xattrs = 0;
 	plan_fini(&pl);
-	return failed_or_later(st, done);
+	return failed_or_later(r, st, done);
 }
 
 /* Its own bytes and attributes are right, but for those of which the entries know nothing: of a WRITE whose entry is lost there can be bytes on the disk, and nobody could tell the others of them. */
@@ -297,6 +305,22 @@ struct round { /* one look at every object that is left */
 	_Atomic nfs4r_servers awaited;
 };
 
+/* As long as it is not settled nothing is applied here, and the others would wait for that (log 6.12). */
+static void say_failed(struct doubt *d, enum nfs4r_status st)
+{
+	struct nfs4r_event ev = { .type = NFS4R_EV_TROUBLE, .status = st ? st : NFS4R_IO };
+	struct nfs4r_engine *eng = d->repair.eng;
+	uint64_t now = now_ms(), said = d->said_ms;
+
+	if ((said && now < said + SAY_EVERY_MS) || !atomic_compare_exchange_strong(&d->said_ms, &said, now))
+		return;
+	engine_log(eng, NFS4R_LOG_ERROR, "volume %s: an object in doubt after a crash cannot be written: %s; %s. It is tried again all the time", eng->cfg.volume_name, nfs4r_status_str(ev.status),
+		   apply_remedy(ev.status));
+	pthread_mutex_lock(&eng->lock);
+	engine_step(eng, &ev);
+	pthread_mutex_unlock(&eng->lock);
+}
+
 static void *work(void *arg)
 {
 	struct round *w = arg;
@@ -310,8 +334,7 @@ static void *work(void *arg)
 		enum outcome o = w->done[i] ? LATER : settle(d, &r, obj, &awaited);
 
 		if (o == FAILED)
-			engine_log(eng, NFS4R_LOG_ERROR, "volume %s: an object in doubt after a crash cannot be written: free space on the exported file "
-				   "system, check its disk; it is tried again", eng->cfg.volume_name);
+			say_failed(d, r.here);
 		if (o != SETTLED)
 			continue;
 		w->done[i] = true;

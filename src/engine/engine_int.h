@@ -201,6 +201,8 @@ void apply_task(struct nfs4r_engine *eng, void *arg);
 void apply_drop(struct nfs4r_engine *eng, void *arg); /* a task that never runs */
 /* remedy.c: what an administrator can do about an update that fails with @st here */
 const char *apply_remedy(enum nfs4r_status st);
+/* What it is that cannot be applied: v->trouble is set. Returns @buf. */
+const char *apply_stuck_on(const struct nfs4r_core_view *v, nfs4r_server_id self, char *buf, size_t len);
 struct apply_job {
 	struct nfs4r_entry *entry;
 	uint32_t mask;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* What an administrator can do about an update of another server that cannot be applied here (log 4.11). For the log and for status, so the same words in both. */
+#include <stdio.h>
+
 #include "engine/engine_int.h"
 
 const char *apply_remedy(enum nfs4r_status st)
@@ -27,4 +29,13 @@ const char *apply_remedy(enum nfs4r_status st)
 	default:
 		return "check the exported file system and its disk";
 	}
+}
+
+const char *apply_stuck_on(const struct nfs4r_core_view *v, nfs4r_server_id self, char *buf, size_t len)
+{
+	if (v->trouble_log == self)
+		snprintf(buf, len, "what a crash put in doubt");
+	else
+		snprintf(buf, len, "update %llu of server %u", (unsigned long long)v->trouble_lsn, v->trouble_log);
+	return buf;
 }

@@ -39,6 +39,7 @@ struct repair {
 	bool sized;	 /* the size is that of the source, also when bytes are kept */
 	char **keep_xattrs; /* nor these extended attributes */
 	uint32_t nkeep_xattrs;
+	enum nfs4r_status here; /* doubt.c: the last error of the local file system */
 	char saved[1200]; /* where conflicts were saved; empty: nothing was undone */
 	char why[NFS4R_WHY];	  /* what went wrong, for the log */
 };

@@ -259,14 +259,15 @@ static void say_forgetful(struct nfs4r_engine *eng, const struct nfs4r_core_view
 /* Log 6.12: this server cannot apply an update of another one. */
 static void say_own_trouble(struct nfs4r_engine *eng, const struct nfs4r_core_view *v)
 {
+	char what[60];
 	bool spared = __builtin_popcountll(v->adopted.members & v->adopted.voters & ~NFS4R_BIT(eng->cfg.rpc.self)) > __builtin_popcountll(v->adopted.voters) / 2;
 
 	if (!v->trouble)
 		say(eng, "%s", v->member ? "the update that could not be applied here is dealt with" :
 					   "the update that could not be applied here is dealt with: this server catches up and becomes a member again");
 	else
-		engine_log(eng, NFS4R_LOG_ERROR, "volume %s: update %llu of server %u cannot be applied here: %s; %s. %s", eng->cfg.volume_name,
-			   (unsigned long long)v->trouble_lsn, v->trouble_log, nfs4r_status_str(v->trouble), apply_remedy(v->trouble), !v->member ?
+		engine_log(eng, NFS4R_LOG_ERROR, "volume %s: %s cannot be applied here: %s; %s. %s", eng->cfg.volume_name,
+			   apply_stuck_on(v, eng->cfg.rpc.self, what, sizeof(what)), nfs4r_status_str(v->trouble), apply_remedy(v->trouble), !v->member ?
 			   "This server stays outside the active view until then, and returns by itself" : spared ?
 			   "This server lets go of what it controls and withdraws from the active view, so that the others do not wait for it. It returns by itself, without a restart" :
 			   "No view can do without this server, so updates at all sites wait for it");

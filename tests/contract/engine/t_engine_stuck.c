@@ -294,6 +294,35 @@ static void a_restart_before_it_is_moot(void **state)
 	expect_back(c);
 }
 
+/* Before anything in doubt is written. */
+static void fail_from_the_start(struct site *s, const char *text)
+{
+	if (strstr(text, "that changed shortly before are in doubt"))
+		dirlops_fail_call(s->ops, "write", NULL, NFS4R_FBIG);
+}
+
+/* It ends before it is in trouble. At the next start what it had begun is in doubt, which has to be written before anything is applied; and it cannot. */
+static void a_restart_before_it_is_in_trouble(void **state)
+{
+	struct cluster *c = *state;
+	struct nfs4r_oid root = site_root(&c->site[1]), f = make_file(&c->site[1], &root, "f", "small"), d;
+
+	cluster_settle(c);
+	dirlops_fail_call(c->site[3].ops, "write", NULL, NFS4R_FBIG);
+	assert_int_equal(site_write(&c->site[1], &f, 1000000, "many bytes", 10), NFS4R_OK);
+	site_says(&c->site[3], "cannot apply update", 20);
+	cluster_stop(c, 3);
+	c->site[3].heard = fail_from_the_start;
+	cluster_start(c, 3);
+	site_says(&c->site[3], "an object in doubt after a crash cannot be written: file too large", 20);
+	assert_int_equal(site_make(&c->site[1], NFS4R_OP_MKDIR, &root, "d", &d), NFS4R_OK);
+	wait_removed(c, NFS4R_FBIG);
+	assert_int_equal(site_close(&c->site[1], &f), NFS4R_OK);
+	c->site[3].heard = NULL;
+	dirlops_fail_call(c->site[3].ops, "", NULL, NFS4R_OK);
+	expect_back(c);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, cluster_teardown)
 
 int main(void)
@@ -307,6 +336,7 @@ int main(void)
 		T(a_name_that_cannot_be_and_is_changed),
 		T(a_move_that_cannot_be_and_goes_on),
 		T(a_restart_before_it_is_moot),
+		T(a_restart_before_it_is_in_trouble),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
