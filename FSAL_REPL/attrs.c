@@ -43,6 +43,10 @@ static fsal_status_t getattrs_sub(struct repl_export *exp, struct repl_obj *obj,
 	more &= sub->type == SYMBOLIC_LINK ? ATTRS_POSIX : ATTRS_POSIX | ATTR_ACL;
 	fsal_prepare_attrs(&all, (out->request_mask & ~ATTR_RDATTR_ERR) | more);
 	REPL_SUBCALL(exp, st = sub->obj_ops->getattrs(sub, &all));
+	if (FSAL_IS_ERROR(st))
+		st = repl_gone_here(exp, &obj->oid, st);
+	else if (row != NULL && row->nlink > 0 && FSAL_TEST_MASK(all.valid_mask, ATTR_NUMLINKS) && all.numlinks == 0) /* only an open file keeps it alive */
+		st = repl_gone_here(exp, &obj->oid, fsalstat(ERR_FSAL_STALE, ESTALE)).major == ERR_FSAL_DELAY ? fsalstat(ERR_FSAL_DELAY, EAGAIN) : st;
 	hides = hides || repl_may_hide(exp, &obj->oid);
 	if (!FSAL_IS_ERROR(st)) {
 		if (hides)
@@ -64,6 +68,8 @@ fsal_status_t repl_getattrs_local(struct repl_export *exp, struct repl_obj *obj,
 
 	if (known == NFS4R_DEAD && __atomic_load_n(&obj->opens, __ATOMIC_RELAXED) == 0)
 		return fsalstat(ERR_FSAL_STALE, ESTALE);
+	if (known == NFS4R_KNOWN && repl_comes_back(exp, &obj->oid))
+		return fsalstat(ERR_FSAL_DELAY, EAGAIN);
 	if (repl_needs_place(obj->handle.type))
 		return getattrs_by_name(exp, obj, out);
 	if (known != NFS4R_KNOWN || !repl_attr_cache_get(exp->attr_cache, &obj->oid, row.version, out))
@@ -188,6 +194,7 @@ static enum nfs4r_status setattr_exec(void *arg, struct nfs4r_op *op, struct nfs
 	enum nfs4r_status st;
 
 	repl_context_enter(&c, call->exp, &call->exp->export, &op->cred);
+	repl_state_moved(call->exp, call->obj, call->state);
 	sub = repl_obj_sub(call->exp, call->obj, &call->st);
 	if (sub != NULL) {
 		op_ctx->fsal_export = layer;
@@ -232,7 +239,7 @@ static fsal_status_t setattr(struct setattr_call *call, struct nfs4r_op *op)
 		repl_attr_cache_drop(call->exp->attr_cache, &call->obj->oid); /* one of several may have been set */
 	if (lost == REPL_ORPHAN)
 		return setattr_orphan(call, op);
-	if (rs != NFS4R_OK && FSAL_IS_ERROR(call->st))
+	if (rs != NFS4R_OK && rs != NFS4R_DELAY && FSAL_IS_ERROR(call->st))
 		return call->st;
 	return repl_obj_status(lost, rs);
 }

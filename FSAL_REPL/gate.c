@@ -247,6 +247,28 @@ bool repl_is_gone(struct repl_export *exp, const struct nfs4r_oid *oid)
 	return gone;
 }
 
+bool repl_is_gone_here(struct repl_export *exp, const struct nfs4r_oid *oid)
+{
+	bool gone;
+
+	if (!gate_enter(exp))
+		return true;
+	gone = nfs4r_is_gone_here(exp->eng, oid);
+	gate_leave(exp);
+	return gone;
+}
+
+bool repl_comes_back(struct repl_export *exp, const struct nfs4r_oid *oid)
+{
+	bool yes;
+
+	if (!gate_enter(exp))
+		return false;
+	yes = nfs4r_comes_back(exp->eng, oid);
+	gate_leave(exp);
+	return yes;
+}
+
 void repl_local_handle(struct repl_export *exp, const struct nfs4r_oid *oid, struct nfs4r_lhandle *out)
 {
 	out->len = 0;

@@ -19,6 +19,7 @@ struct repl_obj *repl_obj_new(struct repl_export *exp, const struct nfs4r_oid *o
 
 	obj->oid = *oid;
 	obj->sub = sub;
+	obj->moved = __atomic_load_n(&exp->moved, __ATOMIC_ACQUIRE);
 	obj->wrote = type == REGULAR_FILE; /* perhaps, before a restart: the engine knows what CLOSE has to wait for */
 	fsal_obj_handle_init(&obj->handle, &exp->export, type, true);
 	obj->handle.obj_ops = &repl_module.obj_ops;
@@ -44,6 +45,10 @@ void repl_obj_release(struct fsal_obj_handle *h)
 		else
 			sub_release(obj->sub);
 	}
+	if (obj->old != NULL && ours)
+		REPL_SUBCALL(repl_cur_export(), repl_old_subs_release(obj));
+	else
+		repl_old_subs_release(obj);
 	fsal_obj_handle_fini(&obj->handle, true);
 	gsh_free(obj);
 }
@@ -179,15 +184,17 @@ struct fsal_obj_handle *repl_obj_sub(struct repl_export *exp, struct repl_obj *o
 
 	*st = fsalstat(ERR_FSAL_NO_ERROR, 0);
 	if (sub != NULL)
-		return sub;
+		return repl_obj_moved(exp, obj, sub, st);
 	repl_local_handle(exp, &obj->oid, &h);
 	if (h.len == 0) {
 		*st = repl_is_gone(exp, &obj->oid) ? fsalstat(ERR_FSAL_STALE, ESTALE) : fsalstat(ERR_FSAL_DELAY, EAGAIN);
 		return NULL;
 	}
 	REPL_SUBCALL(exp, *st = repl_sub_open(exp, &h, &mine));
-	if (FSAL_IS_ERROR(*st))
+	if (FSAL_IS_ERROR(*st)) {
+		*st = repl_gone_here(exp, &obj->oid, *st);
 		return NULL;
+	}
 	if (__atomic_compare_exchange_n(&obj->sub, &sub, mine, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 		return mine;
 	REPL_SUBCALL(exp, sub_release(mine));

@@ -201,6 +201,7 @@ static fsal_status_t write_here(struct io *io, bool stable)
 	size_t len = wanted(arg);
 	fsal_status_t st;
 
+	repl_state_moved(io->exp, io->obj, arg->state);
 	sub = repl_obj_sub(io->exp, io->obj, &st);
 	if (sub != NULL)
 		REPL_SUBCALL(io->exp, st = repl_sub_write(sub, io->bypass, arg->state, arg->offset, arg->iov,
@@ -254,7 +255,7 @@ static void write_done(void *arg, struct nfs4r_op *op)
 
 	if (lost == REPL_ORPHAN)
 		st = write_orphan(io);
-	else if (op->status != NFS4R_OK && FSAL_IS_ERROR(io->st))
+	else if (op->status != NFS4R_OK && op->status != NFS4R_DELAY && FSAL_IS_ERROR(io->st))
 		st = io->st;
 	if (!FSAL_IS_ERROR(st)) {
 		io->arg->io_amount = wanted(io->arg);
@@ -377,6 +378,7 @@ static void read_here(struct io *io)
 	struct fsal_obj_handle *sub;
 	fsal_status_t st;
 
+	repl_state_moved(exp, io->obj, io->arg->state);
 	sub = repl_obj_is_stale(exp, io->obj) ? NULL : repl_obj_sub(exp, io->obj, &st);
 	if (sub != NULL) {
 		want_next_byte(io);
@@ -491,6 +493,7 @@ fsal_status_t repl_seek2(struct fsal_obj_handle *h, struct state_t *state, struc
 	rs = repl_read(exp, &rd, &local);
 	lost = local ? REPL_PLAIN : repl_obj_lost(exp, obj, rs);
 	if (local || lost == REPL_ORPHAN) {
+		repl_state_moved(exp, obj, state);
 		sub = repl_obj_sub(exp, obj, &st);
 		if (sub != NULL)
 			REPL_SUBCALL(exp, st = sub->obj_ops->seek2(sub, state, info));
@@ -529,6 +532,7 @@ static fsal_status_t fallocate_here(struct fallocate_call *call, struct nfs4r_op
 	struct fsal_obj_handle *sub;
 	fsal_status_t st;
 
+	repl_state_moved(call->exp, call->obj, call->state);
 	sub = repl_obj_sub(call->exp, call->obj, &st);
 	if (sub != NULL)
 		REPL_SUBCALL(call->exp, st = sub->obj_ops->fallocate(sub, call->state, op->offset, op->length,
@@ -556,7 +560,7 @@ static fsal_status_t fallocate_update(struct fallocate_call *call, struct nfs4r_
 		return fallocate_here(call, op);
 	if (rs == NFS4R_OK)
 		__atomic_store_n(&call->obj->wrote, 1, __ATOMIC_RELEASE);
-	else if (FSAL_IS_ERROR(call->st))
+	else if (rs != NFS4R_DELAY && FSAL_IS_ERROR(call->st))
 		return call->st;
 	return repl_obj_status(lost, rs);
 }

@@ -229,4 +229,5 @@ const struct nfs4r_lops repl_lops = {
 	.is_mount = lops_is_mount,
 	.make_mutable = lops_make_mutable,
 	.changed = repl_lops_changed,
+	.moved = repl_lops_moved,
 };

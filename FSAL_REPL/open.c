@@ -23,7 +23,7 @@
 static void remember(struct repl_export *exp, struct repl_obj *obj, struct state_t *state, fsal_openflags_t flags,
 		     bool pending)
 {
-	struct repl_open_state now = { .flags = flags & ~FSAL_O_TRUNC, .pending = pending }, old = { 0 };
+	struct repl_open_state now = { .flags = flags & ~FSAL_O_TRUNC, .pending = pending, .sub = __atomic_load_n(&obj->sub, __ATOMIC_ACQUIRE) }, old = { 0 };
 	bool writes = flags & FSAL_O_WRITE, wrote;
 
 	if (state == NULL)
@@ -128,6 +128,8 @@ static fsal_status_t sub_open(struct repl_export *exp, struct repl_obj *obj, str
 	fsal_prepare_attrs(&empty, 0);
 	REPL_SUBCALL(exp, st = sub->obj_ops->open2(sub, state, flags & ~FSAL_O_TRUNC, FSAL_NO_CREATE, NULL, &empty, NULL,
 						   &none, NULL, &perm_check, NULL, NULL));
+	if (FSAL_IS_ERROR(st))
+		st = repl_gone_here(exp, &obj->oid, st);
 	return st;
 }
 
@@ -355,7 +357,7 @@ static fsal_status_t create_by_name(struct create_call *call, struct nfs4r_op *o
 		return open_made(call, op, out, attrs_out);
 	undo_made(call);
 	if (rs != NFS4R_EXIST)
-		return FSAL_IS_ERROR(call->st) ? call->st : repl_fsal_status(rs);
+		return rs != NFS4R_DELAY && FSAL_IS_ERROR(call->st) ? call->st : repl_fsal_status(rs);
 	if (mode == FSAL_GUARDED || nfs4r_oid_is_zero(&op->result))
 		return fsalstat(ERR_FSAL_EXIST, EEXIST);
 	st = found_type(call->exp, op, &type);
@@ -544,6 +546,7 @@ static fsal_status_t reopen(struct repl_export *exp, struct repl_obj *obj, struc
 	fsal_status_t st;
 	bool pending;
 
+	repl_state_moved(exp, obj, state);
 	repl_state_get(state, &was);
 	st = sub_reopen(exp, obj, state, &was, flags, &pending);
 	if (!FSAL_IS_ERROR(st) && flags & FSAL_O_TRUNC)
@@ -583,11 +586,14 @@ fsal_status_t repl_close2(struct fsal_obj_handle *h, struct state_t *state)
 {
 	struct repl_export *exp = repl_cur_export();
 	struct repl_obj *obj = repl_obj(h);
-	struct fsal_obj_handle *sub = __atomic_load_n(&obj->sub, __ATOMIC_ACQUIRE);
 	struct repl_open_state open = { 0 };
-	bool known = repl_state_forget(state, &open);
+	struct fsal_obj_handle *sub;
 	fsal_status_t st = fsalstat(ERR_FSAL_NO_ERROR, 0);
+	bool known;
 
+	repl_state_moved(exp, obj, state);
+	known = repl_state_forget(state, &open);
+	sub = __atomic_load_n(&obj->sub, __ATOMIC_ACQUIRE);
 	if (open.flags & FSAL_O_WRITE)
 		complete_writes(exp, obj);
 	if (sub != NULL && !open.pending)
@@ -615,6 +621,7 @@ fsal_status_t repl_lock_op2(struct fsal_obj_handle *h, struct state_t *state, vo
 	struct fsal_obj_handle *sub;
 	fsal_status_t st;
 
+	repl_state_moved(exp, obj, state);
 	sub = repl_obj_sub(exp, obj, &st);
 	if (sub != NULL) {
 		REPL_SUBCALL(exp, st = sub->obj_ops->lock_op2(sub, state, owner, op, request, conflict));

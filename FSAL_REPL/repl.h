@@ -64,6 +64,7 @@ struct repl_export {
 	pthread_mutex_t written_lock;
 	struct repl_written *written; /* under written_lock; verifier.c */
 	pthread_mutex_t arrive_lock;
+	uint32_t moved;		/* atomic: counts local handles that were replaced (moved.c) */
 	pthread_cond_t arrive;	/* an object changed by a peer's update: it may have appeared here */
 };
 
@@ -173,6 +174,8 @@ bool repl_may_hide(struct repl_export *exp, const struct nfs4r_oid *oid);
 uint32_t repl_links_seen(struct repl_export *exp, uint32_t numlinks);
 /* Deleted, for good: STALE. A row that is DEAD alone may mean that this server is behind the others, and then the answer is DELAY. */
 bool repl_is_gone(struct repl_export *exp, const struct nfs4r_oid *oid);
+bool repl_is_gone_here(struct repl_export *exp, const struct nfs4r_oid *oid);
+bool repl_comes_back(struct repl_export *exp, const struct nfs4r_oid *oid);
 void repl_local_handle(struct repl_export *exp, const struct nfs4r_oid *oid, struct nfs4r_lhandle *out);
 bool repl_by_handle(struct repl_export *exp, const struct nfs4r_lhandle *h, struct nfs4r_oid *oid);
 void repl_opened(struct repl_export *exp, const struct nfs4r_oid *oid);
@@ -206,6 +209,8 @@ struct repl_obj {
 	struct fsal_obj_handle handle;
 	struct nfs4r_oid oid;
 	struct fsal_obj_handle *sub; /* atomic; NULL until needed, or not here yet */
+	struct repl_old_sub *old;    /* atomic; handles of what was removed behind NFS, until the end (moved.c) */
+	uint32_t moved;		     /* atomic: repl_export.moved when @sub was looked at last */
 	uint32_t opens;		     /* atomic: share states of this server */
 	uint32_t wrote;		     /* atomic flag: written since the last CLOSE */
 };
@@ -220,6 +225,16 @@ struct repl_obj *repl_obj_new(struct repl_export *exp, const struct nfs4r_oid *o
 			      struct fsal_obj_handle *sub);
 /* The sub-FSAL's handle of @obj, made when needed; NULL with *st when the object is not here. */
 struct fsal_obj_handle *repl_obj_sub(struct repl_export *exp, struct repl_obj *obj, fsal_status_t *st);
+/*
+ * An object whose file somebody removed behind NFS has another one (moved.c). The first: @sub is that of @obj, or was replaced in it. The second: before a client's open state is used, it is
+ * taken from the old one. Both in a context of our layer.
+ */
+struct fsal_obj_handle *repl_obj_moved(struct repl_export *exp, struct repl_obj *obj, struct fsal_obj_handle *sub, fsal_status_t *st);
+void repl_state_moved(struct repl_export *exp, struct repl_obj *obj, struct state_t *state);
+void repl_old_subs_release(struct repl_obj *obj); /* with the object; in a context of the sub layer, or of none */
+void repl_lops_moved(void *ctx, const struct nfs4r_oid *oid);
+/* The sub-FSAL answered @st for @obj: if somebody removed it behind NFS, DELAY until it is back. */
+fsal_status_t repl_gone_here(struct repl_export *exp, const struct nfs4r_oid *oid, fsal_status_t st);
 /* Is it gone from the volume, and nobody here has it open? */
 bool repl_obj_is_stale(struct repl_export *exp, struct repl_obj *obj);
 /*
@@ -372,7 +387,8 @@ fsal_status_t repl_fallocate(struct fsal_obj_handle *h, struct state_t *state, u
 /* Open states of this server (state_table.c). */
 struct repl_open_state {
 	fsal_openflags_t flags;
-	bool pending; /* opened while the object was not here; the sub-FSAL has not seen it */
+	bool pending; /* opened while the object was not here, or before it got another file; the sub-FSAL has not seen it */
+	const void *sub; /* the sub-FSAL's handle that it is open with */
 };
 
 /* Remember a state (or its new flags); true if it was known, then *old is what it was. */

@@ -22,6 +22,7 @@ void repl_lops_changed(void *ctx, const struct nfs4r_oid *oid, bool is_dir)
 	struct nfs4r_oid copy = *oid;
 	struct gsh_buffdesc key = { .addr = &copy, .len = sizeof(copy) };
 
+	repl_attr_cache_drop(exp->attr_cache, oid);
 	if (repl_wait_ready(exp) && !up->up_cancel)
 		up->invalidate(up, &key, is_dir ? DIR_FLAGS : FILE_FLAGS);
 	pthread_cond_broadcast(&exp->arrive);

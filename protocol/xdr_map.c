@@ -162,7 +162,8 @@ static bool c_verify(struct nfs4r_codec *c, struct nfs4r_msg *m)
 {
 	return c_u64(c, &m->verify.id) && c_oid(c, &m->verify.oid) &&
 	       c_status(c, &m->verify.status) && c_u64(c, &m->verify.version) &&
-	       c_fixed(c, m->verify.sum, sizeof(m->verify.sum)) && c_u64(c, &m->verify.bytes);
+	       c_fixed(c, m->verify.sum, sizeof(m->verify.sum)) && c_u64(c, &m->verify.bytes) &&
+	       c_u32(c, &m->verify.odd) && c_buf(c, &m->verify.names, NFS4R_ODD_NAMES_MAX);
 }
 
 static bool c_memory(struct nfs4r_codec *c, struct nfs4r_msg *m)

@@ -18,6 +18,7 @@
 #define NFS4R_PARENTS_MAX 64	       /* parents of one multi-link file that are looked at */
 #define NFS4R_BATCH_MAX 1024	       /* pids or entries in one message */
 #define NFS4R_CLOSING_MAX 512	       /* claims in one CLOSING */
+#define NFS4R_ODD_NAMES_MAX 65536 /* bytes of names in one answer to VERIFY */
 #define NFS4R_READDIR_MAX 512	       /* names in one forwarded listing */
 #define NFS4R_SEALS_MAX 16	       /* ends of logs that a view remembers; who is behind a forgotten one gets its copy anew */
 #define NFS4R_WHY 2048	       /* bytes of a text that says what is wrong and what to do, with a path and a name in it: none is cut */

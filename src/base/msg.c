@@ -101,6 +101,11 @@ void nfs4r_msg_fini(struct nfs4r_msg *m)
 	case NFS4R_MSG_ENTRIES:
 		entries_fini(m);
 		break;
+	case NFS4R_MSG_VERIFY:
+	case NFS4R_MSG_VERIFY_ANSWER:
+		nfs4r_buf_put(m->verify.names);
+		m->verify.names = NULL;
+		break;
 	case NFS4R_MSG_JOINROWS:
 		free(m->joinrows.rows);
 		m->joinrows.rows = NULL;

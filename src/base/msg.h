@@ -297,6 +297,8 @@ struct nfs4r_msg {
 			nfs4r_version version;
 			uint8_t sum[32]; /* SHA-256 over type, attributes, names or bytes, xattrs */
 			uint64_t bytes;
+			uint32_t odd; /* names of a directory that are on the disk and not in the volume, or the reverse */
+			struct nfs4r_buf *names; /* some of them (nfs4r.x); NULL: none */
 		} verify; /* and VERIFY_ANSWER */
 		struct {
 			nfs4r_lsn applied; /* of the receiver's log, before the room was measured: what came later may or may not be counted */

@@ -73,6 +73,7 @@ bool show_stats(const json_t *a, FILE *out);
 struct show_verify {
 	FILE *out, *bar; /* bar NULL: no progress */
 	bool bar_drawn;
+	int printed; /* lines of what a repair did */
 	int status; /* exit status; valid when over */
 	bool over;
 };

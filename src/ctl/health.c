@@ -45,6 +45,8 @@ static const struct rule {
 	{ "low_inodes", "space.servers", "inodes", LOW, "server %n has %v of the inodes of the exported directory free" },
 	{ "low_store", "space.servers", "store", LOW, "server %n has %v of the file system of Store free" },
 	{ "retention", NULL, "retention.warning", TEXT, "%v" },
+	{ "behind", NULL, "behind.under_way", NONZERO, "%v objects were changed in the exported directory itself and are not yet as the volume has them" },
+	{ "strays", NULL, "behind.strays", NONZERO, "%v foreign files or directories lie in .nfs4r-hold of the exported directory: look at them, remove them" },
 	{ "import", NULL, "import.warning", TEXT, "%v" },
 };
 

@@ -26,6 +26,7 @@ static const char usage_text[] =
 	"  status         state of the server, its log, and how far its peers are behind\n"
 	"  controls       which server controls what at the moment, and which operations wait\n"
 	"  verify [PATH]  compare the copies of all servers below PATH of the volume (default /)\n"
+	"  repair [PATH]  make the copy of this server below PATH equal to the others', while clients work\n"
 	"  stats          counters and latencies since the start\n"
 	"  health         one line: does the server serve, and is anything wrong? For monitoring systems\n"
 	"  give-up N      server N, which is outside the view, is waited for no longer: what only it has is undone when it returns\n"
@@ -48,6 +49,10 @@ static const char usage_text[] =
 	"Of health:\n"
 	"      --max-lag SECONDS   so long may updates be missing at other servers, default 30\n"
 	"\n"
+	"Of repair:\n"
+	"      --dry-run      only say what would be repaired\n"
+	"      --from N       where copies differ, that of server N is right; default: that of more than half, else of the server that wrote last\n"
+	"\n"
 	"Of give-up and server remove:\n"
 	"      --yes          do not ask\n"
 	"Of server add, server remove and reconfigure:\n"
@@ -58,19 +63,20 @@ static const char usage_text[] =
 	"      --the-others-are-off-for-good   they never run again with the stores that they have\n"
 	"      --wait SECONDS   wait so long for those that were heard a moment ago; default Silence + Lease, 0 with --no-wait\n"
 	"\n"
-	"Exit status: 0 fine (verify: all equal), 1 verify found differences, 2 could not ask (a server).\n"
+	"Exit status: 0 fine (verify, repair: all equal), 1 verify found differences, or repair left some, 2 could not ask (a server).\n"
 	"Of health: 0 it serves, 1 it serves and something is wrong, 2 it does not serve, 3 that cannot be found out.\n";
 
 struct options {
 	const char *socket;
-	bool json, filtered, yes, lag_set;
+	bool json, filtered, yes, lag_set, dry_run;
+	unsigned from; /* repair */
 	double max_lag_s;
 	struct show_filter filter;
 	struct server_args server;
 	const char *cmd, *path;
 };
 
-enum { OPT_DEEP = 256, OPT_OWN, OPT_OWNER, OPT_WAITING, OPT_YES, OPT_NO_WAIT, OPT_GIVE_UP, OPT_OFF_FOR_GOOD, OPT_WAIT, OPT_MAX_LAG };
+enum { OPT_DEEP = 256, OPT_OWN, OPT_OWNER, OPT_WAITING, OPT_YES, OPT_NO_WAIT, OPT_GIVE_UP, OPT_OFF_FOR_GOOD, OPT_WAIT, OPT_MAX_LAG, OPT_DRY_RUN, OPT_FROM };
 
 int ctl_complain(const char *text)
 {
@@ -145,6 +151,8 @@ static int check_servers(struct options *o, int n, char **args)
 
 	o->server.json = o->json;
 	o->server.yes = o->yes;
+	if (o->from || o->dry_run)
+		wrong = "--from and --dry-run belong to the command repair";
 	if (o->lag_set)
 		wrong = "--max-lag belongs to the command health";
 	if (!wrong)
@@ -160,10 +168,10 @@ static int check_words(const struct options *o, int left, char **args)
 	static const struct {
 		const char *name;
 		int words;
-	} commands[] = { { "status", 1 }, { "controls", 1 }, { "verify", 2 }, { "stats", 1 }, { "give-up", 2 }, { "health", 1 } };
+	} commands[] = { { "status", 1 }, { "controls", 1 }, { "verify", 2 }, { "repair", 2 }, { "stats", 1 }, { "give-up", 2 }, { "health", 1 } };
 
 	if (!*o->cmd)
-		return ctl_complain("a command is missing: status, health, controls, verify, stats, give-up, server or reconfigure; see nfs4rctl --help");
+		return ctl_complain("a command is missing: status, health, controls, verify, repair, stats, give-up, server or reconfigure; see nfs4rctl --help");
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
 		if (strcmp(o->cmd, commands[i].name))
 			continue;
@@ -185,6 +193,8 @@ static int check(const struct options *o, int left, char **args)
 		return ctl_complain("give-up wants the number of a server, 1 to 15");
 	if (o->server.no_wait || o->server.give_up || o->server.off_for_good || o->server.wait)
 		return ctl_complain("--no-wait, --wait, --give-up and --the-others-are-off-for-good belong to the commands server and reconfigure");
+	if ((o->from || o->dry_run) && strcmp(o->cmd, "repair"))
+		return ctl_complain("--from and --dry-run belong to the command repair");
 	if (o->lag_set && strcmp(o->cmd, "health"))
 		return ctl_complain("--max-lag belongs to the command health");
 	if (o->yes && !give_up)
@@ -216,6 +226,8 @@ static const struct option long_options[] = { { "socket", required_argument, NUL
 					      { "the-others-are-off-for-good", no_argument, NULL, OPT_OFF_FOR_GOOD },
 					      { "wait", required_argument, NULL, OPT_WAIT },
 					      { "max-lag", required_argument, NULL, OPT_MAX_LAG },
+					      { "dry-run", no_argument, NULL, OPT_DRY_RUN },
+					      { "from", required_argument, NULL, OPT_FROM },
 					      { "help", no_argument, NULL, 'h' },
 					      { "version", no_argument, NULL, 'V' },
 					      { 0 } };
@@ -252,6 +264,12 @@ static int set_option(struct options *o, int c, const char *text)
 		return set_wait(&o->server, optarg) ? -1 : ctl_complain("--wait wants seconds, 0 to 3600");
 	case OPT_MAX_LAG:
 		return set_max_lag(o, optarg) ? -1 : ctl_complain("--max-lag wants seconds, 0 to 31536000");
+	case OPT_DRY_RUN:
+		o->dry_run = true;
+		return -1;
+	case OPT_FROM:
+		o->from = server_number(optarg);
+		return o->from ? -1 : ctl_complain("--from wants the number of a server, 1 to 15");
 	case ':':
 		return ctl_complain_of("%s wants a value; see nfs4rctl --help", text);
 	case '?':
@@ -347,6 +365,21 @@ static int not_asked(const struct options *o, const char *why)
 	return tell_health(health_unknown(errno == ENOENT || errno == ECONNREFUSED ? HEALTH_DOWN : HEALTH_UNKNOWN, why), o);
 }
 
+static bool ask_verify(struct ctl_conn *c, const struct options *o, char *why)
+{
+	const char *path = o->path ? o->path : "/";
+	json_t *req;
+
+	if (strcmp(o->cmd, "verify") == 0)
+		return ctl_ask(c, "verify", path, VERIFY_PATIENCE_S, why);
+	snprintf(why, CTL_WHY, "%.200s is not UTF-8; name the folder above it instead", path);
+	req = json_pack("{s:s, s:s, s:b}", "cmd", "repair", "path", path, "dry_run", o->dry_run);
+	if (req && o->from)
+		json_object_set_new(req, "from", json_integer(o->from));
+	return req && ctl_send(c, req, VERIFY_PATIENCE_S);
+}
+
+/* And repair. */
 static int run_verify(struct ctl_conn *c, const struct options *o)
 {
 	struct show_verify v = { .out = stdout, .bar = isatty(STDERR_FILENO) ? stderr : NULL };
@@ -356,7 +389,7 @@ static int run_verify(struct ctl_conn *c, const struct options *o)
 		v.out = fopen("/dev/null", "w");
 		v.bar = NULL;
 	}
-	if (!v.out || !ctl_ask(c, "verify", o->path ? o->path : "/", VERIFY_PATIENCE_S, why))
+	if (!v.out || !ask_verify(c, o, why))
 		return ctl_complain(v.out ? why : "/dev/null cannot be opened");
 	while (!v.over) {
 		json_t *line = ctl_next(c, why);
@@ -478,7 +511,7 @@ int main(int argc, char **argv)
 	else if (strcmp(o.cmd, "health") == 0)
 		rc = run_health(c, &o);
 	else
-		rc = strcmp(o.cmd, "verify") == 0 ? run_verify(c, &o) : strcmp(o.cmd, "give-up") == 0 ? run_give_up(c, &o) : run_simple(c, &o);
+		rc = strcmp(o.cmd, "verify") == 0 || strcmp(o.cmd, "repair") == 0 ? run_verify(c, &o) : strcmp(o.cmd, "give-up") == 0 ? run_give_up(c, &o) : run_simple(c, &o);
 	ctl_close(c);
 	if (fflush(stdout) != 0 || ferror(stdout))
 		return ctl_complain("the output cannot be written");

@@ -270,6 +270,22 @@ static void show_space(const json_t *sp, FILE *out)
 	}
 }
 
+/* Only when somebody has changed something behind NFS. */
+static void show_behind(const json_t *b, FILE *out)
+{
+	char text[400], taken[FORMAT_LEN], failed[FORMAT_LEN], aside[FORMAT_LEN], strays[FORMAT_LEN];
+
+	if (get_num(b, "taken") || get_num(b, "failed") || get_num(b, "moved_aside") || get_num(b, "under_way")) {
+		snprintf(text, sizeof(text), "changed in the exported directory itself: %s objects taken from other servers, %s not yet; %s foreign names moved aside (see the log; nfs4rctl repair)",
+			 format_count(taken, get_num(b, "taken")), format_count(failed, get_num(b, "under_way")), format_count(aside, get_num(b, "moved_aside")));
+		line(out, "behind", text);
+	}
+	if (get_num(b, "strays")) {
+		snprintf(text, sizeof(text), "%s in .nfs4r-hold of the exported directory: look at them, then remove them", format_count(strays, get_num(b, "strays")));
+		line(out, "strays", text);
+	}
+}
+
 static void show_log(const json_t *a, FILE *out)
 {
 	const json_t *log = json_object_get(a, "log");
@@ -395,6 +411,7 @@ void show_status(const json_t *a, FILE *out)
 	show_log(a, out);
 	show_durability(json_object_get(a, "durability"), out);
 	show_retention(json_object_get(a, "retention"), out);
+	show_behind(json_object_get(a, "behind"), out);
 	show_stores(a, out);
 	show_space(json_object_get(a, "space"), out);
 	show_clocks(peers, out);

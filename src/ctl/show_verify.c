@@ -7,6 +7,7 @@
 #include "ctl/ctl.h"
 
 #define BAR 20
+#define PRINTED_MAX 1000 /* lines of what a repair did */
 
 static void wipe(struct show_verify *v)
 {
@@ -64,6 +65,48 @@ static void print_difference(struct show_verify *v, const json_t *d)
 	free(path);
 }
 
+/* A name that leads elsewhere on the disk of a server. */
+static void print_name(struct show_verify *v, const json_t *n)
+{
+	const char *dir = get_text(n, "directory");
+	char *safe_dir = format_safe(strcmp(dir, "/") ? dir : ""), *name = format_safe(get_text(n, "name"));
+
+	fprintf(v->out, "%s/%s  server %" PRIu64 ": %s\n", safe_dir ? safe_dir : "", name ? name : "", get_num(n, "server"), get_text(n, "what"));
+	free(safe_dir);
+	free(name);
+}
+
+static void print_mend(struct show_verify *v, const json_t *m, const char *done)
+{
+	char *path = format_safe(get_text(m, "path")), *why = format_safe(get_text(m, "why"));
+
+	if (v->printed++ == PRINTED_MAX)
+		fprintf(v->out, "(more than %d; the whole list is in the file that is named below)\n", PRINTED_MAX);
+	if (v->printed <= PRINTED_MAX)
+		fprintf(v->out, "%s  %s: %s%s", path ? path : "", done, get_text(m, "what"), why ? why : "");
+	if (v->printed <= PRINTED_MAX && get_num(m, "from"))
+		fprintf(v->out, ", taken from server %" PRIu64, get_num(m, "from"));
+	if (v->printed <= PRINTED_MAX)
+		fprintf(v->out, "\n");
+	free(path);
+	free(why);
+}
+
+static void print_repaired(struct show_verify *v, const json_t *r)
+{
+	char a[FORMAT_LEN], b[FORMAT_LEN];
+
+	if (!json_object_get(r, "repaired"))
+		return;
+	fprintf(v->out, "%s: %s object%s", json_is_true(json_object_get(r, "dry_run")) ? "to be repaired here" : "repaired here", format_count(a, get_num(r, "repaired")),
+		get_num(r, "repaired") == 1 ? "" : "s");
+	if (get_num(r, "left"))
+		fprintf(v->out, "; %s could not be", format_count(b, get_num(r, "left")));
+	if (*get_text(r, "list"))
+		fprintf(v->out, "; all of them are listed in %s", get_text(r, "list"));
+	fprintf(v->out, "\n");
+}
+
 static void print_result(struct show_verify *v, const json_t *r)
 {
 	char a[FORMAT_LEN], b[FORMAT_LEN], c[FORMAT_LEN], d[FORMAT_LEN];
@@ -76,15 +119,19 @@ static void print_result(struct show_verify *v, const json_t *r)
 		fprintf(v->out, "%s difference%s", format_count(d, differences), differences == 1 ? "" : "s");
 	else
 		fprintf(v->out, "equal on %s", partly ? "the servers that could be asked" : "all servers");
+	if (get_num(r, "names"))
+		fprintf(v->out, ", %s name%s on the disk that the volume does not have, or the reverse", format_count(d, get_num(r, "names")), get_num(r, "names") == 1 ? "" : "s");
 	if (changing)
 		fprintf(v->out, ", %s of them because the object never rested; ask again later", format_count(d, changing));
 	fprintf(v->out, "%s\n", json_is_true(json_object_get(r, "cut_short")) ? "; too many, the rest was not compared" : "");
+	print_repaired(v, r);
 }
 
 void show_verify_line(struct show_verify *v, const json_t *line)
 {
 	const json_t *p = json_object_get(line, "progress"), *d = json_object_get(line, "difference"), *u = json_object_get(line, "unreachable"),
-		     *r = json_object_get(line, "result");
+		     *r = json_object_get(line, "result"), *n = json_object_get(line, "name"), *m = json_object_get(line, "repair"),
+		     *l = json_object_get(line, "left");
 
 	if (p) {
 		draw(v, p);
@@ -93,6 +140,12 @@ void show_verify_line(struct show_verify *v, const json_t *line)
 	wipe(v);
 	if (d)
 		print_difference(v, d);
+	if (n)
+		print_name(v, n);
+	if (m)
+		print_mend(v, m, "repaired");
+	if (l)
+		print_mend(v, l, "NOT repaired");
 	if (u)
 		fprintf(v->out, "server %" PRIu64 " cannot be asked: %s\n", get_num(u, "server"), get_text(u, "why"));
 	if (r) {

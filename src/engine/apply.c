@@ -10,11 +10,14 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "engine/engine_int.h"
 
 #define SAY_EVERY_TRIES 60
 #define SAY_EVERY_MS 5000
+#define SHORT_MS 20 /* between two tries while an object that was removed behind NFS comes back */
+#define RETURN_MS 1000 /* so long for that with a fixed view; else half a lease, after which the entry has failed */
 
 static bool handle_eq(const struct nfs4r_lhandle *a, const struct nfs4r_lhandle *b)
 {
@@ -50,6 +53,32 @@ static enum nfs4r_status exact_attrs(struct nfs4r_engine *eng, const struct nfs4
 	return set.mask ? eng->ops->setattr(eng->ctx, h, &set, NULL, NULL) : NFS4R_OK;
 }
 
+static bool any_name(void *arg, const char *name)
+{
+	*(bool *)arg = true;
+	return false;
+}
+
+/* What was made before a crash is as it was made: the entries that fill it come only when this one is committed. */
+static bool is_blank(struct nfs4r_engine *eng, const struct nfs4r_part *p, const struct nfs4r_lhandle *h, uint64_t size)
+{
+	char text[NFS4R_PATH_MAX];
+	uint32_t len = sizeof(text);
+	bool filled = false, eof;
+	uint64_t data;
+
+	switch (p->attrs.type) {
+	case NFS4R_TYPE_FILE: /* an import gives it its size, and holes */
+		return !size || (p->attrs.mask & NFS4R_ATTR_SIZE && eng->ops->seek(eng->ctx, h, 0, false, &data, &eof) == NFS4R_NXIO);
+	case NFS4R_TYPE_DIR:
+		return eng->ops->readdir(eng->ctx, h, any_name, &filled) == NFS4R_OK && !filled;
+	case NFS4R_TYPE_SYMLINK:
+		return eng->ops->readlink(eng->ctx, h, text, &len) == NFS4R_OK && p->linktext && len == strlen(p->linktext) && memcmp(text, p->linktext, len) == 0;
+	default:
+		return true;
+	}
+}
+
 /* A stranger's object is left alone. */
 enum nfs4r_status apply_made_before(struct nfs4r_engine *eng, const struct nfs4r_part *p, const struct nfs4r_lhandle *dirh, const char *name,
 				    struct nfs4r_lhandle *made)
@@ -63,7 +92,7 @@ enum nfs4r_status apply_made_before(struct nfs4r_engine *eng, const struct nfs4r
 	if (st == NFS4R_OK)
 		st = eng->ops->getattr(eng->ctx, made, &post);
 	nfs4r_buf_put(post.acl);
-	if (st == NFS4R_OK && (post.type != p->attrs.type || (post.type == NFS4R_TYPE_FILE && post.size != 0 && !(p->attrs.mask & NFS4R_ATTR_SIZE))))
+	if (st == NFS4R_OK && (post.type != p->attrs.type || !is_blank(eng, p, made, post.size)))
 		return NFS4R_EXIST;
 	if (st == NFS4R_OK && post.type == NFS4R_TYPE_FILE && post.size) /* an import does not write where it has holes */
 		st = exact_attrs(eng, made, &(struct nfs4r_attrs){ .mask = NFS4R_ATTR_SIZE });
@@ -88,6 +117,10 @@ static enum nfs4r_status apply_create(struct nfs4r_engine *eng, struct nfs4r_ent
 	nfs4r_buf_put(post.acl);
 	if (st == NFS4R_EXIST)
 		st = apply_made_before(eng, p, &dirh, n->name.s, &made);
+	if (st == NFS4R_EXIST && way_clear(eng, &dirh, n->name.s, NULL) == NFS4R_OK) {
+		st = eng->ops->create(eng->ctx, &dirh, n->name.s, &p->attrs, p->linktext, NULL, &made, &post);
+		nfs4r_buf_put(post.acl);
+	}
 	if (st == NFS4R_OK && e->op == NFS4R_OP_ADOPT) /* its ACL comes in entries of its own, if it has one */
 		st = xattr_drop_inherited(eng, &made);
 	if (st == NFS4R_OK) {
@@ -133,6 +166,20 @@ static enum nfs4r_status keep_replaced(struct nfs4r_engine *eng, const struct nf
 	return st;
 }
 
+/* The new name means what the store says of it so far, or the object already; what else has it on the disk would be overwritten. */
+static enum nfs4r_status clear_target(struct nfs4r_engine *eng, const struct nfs4r_oid *dir, const struct nfs4r_lhandle *dirh, const struct nfs4r_name_change *n,
+				      const struct nfs4r_lhandle *h)
+{
+	struct nfs4r_lhandle old = { .len = 0 };
+	struct nfs4r_dirent ent;
+
+	if (!dirh->len || way_leads_to(eng, dirh, n->name.s, h))
+		return NFS4R_OK;
+	if (nfs4r_store_lookup(eng->store, dir, &n->name, &ent))
+		nfs4r_handle(eng, &ent.oid, &old);
+	return way_clear(eng, dirh, n->name.s, &old);
+}
+
 static enum nfs4r_status apply_rename(struct nfs4r_engine *eng, struct nfs4r_entry *e, struct nfs4r_part *p)
 {
 	struct nfs4r_lhandle from, to, h, hold;
@@ -146,6 +193,8 @@ static enum nfs4r_status apply_rename(struct nfs4r_engine *eng, struct nfs4r_ent
 	nfs4r_handle(eng, &dir2, &to);
 	nfs4r_handle(eng, &p->oid, &h);
 	enum nfs4r_status st = keep_replaced(eng, e, &to, new->name.s);
+	if (st == NFS4R_OK)
+		st = clear_target(eng, &dir2, &to, new, &h);
 	if (st != NFS4R_OK)
 		return st;
 	if (hold_has(eng, &p->oid, &h, &hold, held)) {
@@ -180,6 +229,8 @@ static enum nfs4r_status apply_links(struct nfs4r_engine *eng, struct nfs4r_entr
 			return placed;
 		}
 		enum nfs4r_status st = eng->ops->link(eng->ctx, &h, &dirh, n->name.s, NULL);
+		if (st == NFS4R_EXIST && !same_object_there(eng, &dirh, n->name.s, &h) && way_clear(eng, &dirh, n->name.s, &h) == NFS4R_OK)
+			st = eng->ops->link(eng->ctx, &h, &dirh, n->name.s, NULL);
 		return st == NFS4R_EXIST && same_object_there(eng, &dirh, n->name.s, &h) ? NFS4R_OK : st;
 	}
 	n = name_taken(e, &dir);
@@ -194,7 +245,7 @@ static enum nfs4r_status apply_links(struct nfs4r_engine *eng, struct nfs4r_entr
 		hold_tidy(eng);
 		return st;
 	}
-	if (eng->asides && !same_object_there(eng, &dirh, n->name.s, &h))
+	if (h.len && !same_object_there(eng, &dirh, n->name.s, &h)) /* it is gone; what has its name is not the volume's */
 		return NFS4R_OK;
 	st = eng->ops->remove(eng->ctx, &dirh, n->name.s, &h, NULL);
 	return st == NFS4R_NOENT ? NFS4R_OK : st;
@@ -276,8 +327,11 @@ enum nfs4r_status apply_entry(struct nfs4r_engine *eng, struct nfs4r_entry *e, u
 	bool partial = !aside && hold_is_partial(e, mask);
 	enum nfs4r_status st = aside ? hold_aside(eng, e, mask) : partial ? hold_apply(eng, e, mask) : NFS4R_OK;
 
-	for (uint32_t i = 0; i < e->nparts && !partial && !aside && st == NFS4R_OK; i++)
+	for (uint32_t i = 0; i < e->nparts && !partial && !aside && st == NFS4R_OK; i++) {
 		st = mask & 1u << i ? apply_part(eng, e, &e->parts[i]) : NFS4R_OK;
+		if ((st == NFS4R_NOTEMPTY || st == NFS4R_EXIST) && way_make(eng, e, st))
+			st = apply_part(eng, e, &e->parts[i]);
+	}
 	if (st != NFS4R_OK)
 		return st;
 	for (uint32_t i = 0; i < e->nparts; i++) { /* after the names: they move a directory's time */
@@ -341,17 +395,20 @@ static enum nfs4r_status begin(struct nfs4r_engine *eng, struct apply_job *job)
 	return st == NFS4R_OK ? engine_sync_kept(eng, job->entry) : st;
 }
 
-/* Of all objects of an entry with names (hold.c). The core does not keep entries of two logs apart where one of them leaves an object alone. */
+/*
+ * Of all objects of the entry. Those with names: the core does not keep entries of two logs apart where one of them leaves an object alone (hold.c). The others: an object that comes
+ * back from another server is not changed meanwhile (behind.c).
+ */
 static void want_locks(const struct apply_job *job, struct held_locks *locks)
 {
 	const struct nfs4r_entry *e = job->entry;
-	bool names = false;
 
 	*locks = (struct held_locks){ .n = 0 };
-	for (uint32_t i = 0; i < e->nparts; i++)
-		names |= e->parts[i].effect == NFS4R_EFF_NAMES;
-	for (uint32_t i = 0; i < e->nparts && names && job->mask; i++)
-		locks->want[locks->n++] = (struct lock_want){ .oid = e->parts[i].oid, .whole = true };
+	for (uint32_t i = 0; i < e->nparts && job->mask; i++) {
+		const struct nfs4r_part *p = &e->parts[i];
+
+		locks->want[locks->n++] = (struct lock_want){ .oid = p->oid, .whole = p->effect != NFS4R_EFF_WRITE, .off = p->off, .len = p->len };
+	}
 }
 
 void apply_drop(struct nfs4r_engine *eng, void *arg)
@@ -362,11 +419,26 @@ void apply_drop(struct nfs4r_engine *eng, void *arg)
 	free(job);
 }
 
+/* DELAY: somebody removed what it needs behind NFS, and that comes back. */
 static enum nfs4r_status attempt(struct nfs4r_engine *eng, struct apply_job *job)
 {
 	enum nfs4r_status st = begin(eng, job);
 
-	return st == NFS4R_OK ? apply_entry(eng, job->entry, job->mask, job->aside) : st;
+	if (st != NFS4R_OK)
+		return st;
+	if (behind_blocks(eng, job->entry))
+		return NFS4R_DELAY;
+	return behind_failed(eng, job->entry, NULL, apply_entry(eng, job->entry, job->mask, job->aside));
+}
+
+/* Without the locks, which are for local changes only. */
+static enum nfs4r_status attempt_again(struct nfs4r_engine *eng, struct apply_job *job, struct held_locks *locks)
+{
+	locks_drop(eng->locks, locks);
+	nanosleep(&(struct timespec){ .tv_nsec = SHORT_MS * 1000000L }, NULL);
+	behind_wait(eng, job->entry);
+	locks_take(eng->locks, locks);
+	return attempt(eng, job);
 }
 
 static void tell(struct nfs4r_engine *eng, struct nfs4r_entry *e, enum nfs4r_status st)
@@ -388,6 +460,7 @@ void apply_task(struct nfs4r_engine *eng, void *arg)
 	struct apply_job *job = arg;
 	struct nfs4r_entry *e = job->entry;
 	enum nfs4r_status st = NFS4R_OK;
+	uint64_t until = now_ms() + (eng->cfg.lease_ms ? eng->cfg.lease_ms / 2 : RETURN_MS);
 	struct held_locks locks;
 
 	doubt_wait(eng);
@@ -400,6 +473,8 @@ void apply_task(struct nfs4r_engine *eng, void *arg)
 		locks_take(eng->locks, &locks);
 	if (job->mask)
 		st = attempt(eng, job);
+	while (st == NFS4R_DELAY && !eng->stopping && !eng->mute && now_ms() < until)
+		st = attempt_again(eng, job, &locks);
 	if (st != NFS4R_OK)
 		log_failure(eng, job, st);
 	tell(eng, e, st);

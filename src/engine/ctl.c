@@ -204,7 +204,28 @@ static bool do_verify(struct client *cl, json_t *req)
 
 	if (path && !json_is_string(path))
 		return emit_error(cl, "\"path\" must be a string");
-	verify_run(cl->ctl->eng, path ? json_string_value(path) : "/", &sink);
+	verify_run(cl->ctl->eng, path ? json_string_value(path) : "/", NULL, &sink);
+	return !cancelled(cl);
+}
+
+static bool do_repair(struct client *cl, json_t *req)
+{
+	struct verify_sink sink = { .arg = cl, .emit = emit, .cancelled = cancelled };
+	json_t *path = json_object_get(req, "path"), *from = json_object_get(req, "from");
+	struct nfs4r_engine *eng = cl->ctl->eng;
+	json_int_t server = json_integer_value(from);
+	struct verify_repair repair = { .from = (nfs4r_server_id)server, .dry_run = json_is_true(json_object_get(req, "dry_run")) };
+	char why[200];
+
+	if (path && !json_is_string(path))
+		return emit_error(cl, "\"path\" must be a string");
+	if (from && (server < 1 || server > NFS4R_SERVERS_MAX || !(eng->servers & NFS4R_BIT(server)) || server == eng->cfg.rpc.self)) {
+		snprintf(why, sizeof(why), "%lld is no other server of this volume; --from names the server whose copy is right", (long long)server);
+		return emit_error(cl, why);
+	}
+	if (servers_alone(eng))
+		return emit_error(cl, "this server is the only one of the volume: there is no copy to repair it from");
+	verify_run(eng, path ? json_string_value(path) : "/", &repair, &sink);
 	return !cancelled(cl);
 }
 
@@ -220,7 +241,7 @@ static bool handle(struct client *cl, const char *line, size_t len)
 		snprintf(text, sizeof(text), "not JSON: %.200s", err.text);
 		go_on = emit_error(cl, text);
 	} else if (!cmd) {
-		go_on = emit_error(cl, "a request is an object with \"cmd\": status, controls, verify, stats, servers, add-server, remove-server, reconfigure or give-up");
+		go_on = emit_error(cl, "a request is an object with \"cmd\": status, controls, verify, repair, stats, servers, add-server, remove-server, reconfigure or give-up");
 	} else if (strcmp(cmd, "give-up") == 0) {
 		go_on = emit(cl, ctl_give_up(cl->ctl->eng, json_integer_value(json_object_get(req, "server")), json_is_true(json_object_get(req, "yes"))));
 	} else if (strcmp(cmd, "status") == 0) {
@@ -239,8 +260,10 @@ static bool handle(struct client *cl, const char *line, size_t len)
 		go_on = emit(cl, ctl_report_stats(cl->ctl->eng));
 	} else if (strcmp(cmd, "verify") == 0) {
 		go_on = do_verify(cl, req);
+	} else if (strcmp(cmd, "repair") == 0) {
+		go_on = do_repair(cl, req);
 	} else {
-		go_on = emit_error(cl, "this server knows the commands status, controls, verify, stats, servers, add-server, remove-server, reconfigure and give-up");
+		go_on = emit_error(cl, "this server knows the commands status, controls, verify, repair, stats, servers, add-server, remove-server, reconfigure and give-up");
 	}
 	json_decref(req);
 	return go_on;

@@ -11,8 +11,10 @@
  *   ctl_stats.c    counters and latencies as JSON
  *   ctl_lag.c      how old is what a peer has not applied. Pure
  *   verify.c       asking side of `verify`: the walk, the peers, the comparison
+ *   verify_fix.c   what a repair does with what differs
  *   verify_walk.c  the tree below a directory, one object at a time
  *   verify_sum.c   checksum of one object; serving side
+ *   verify_disk.c  names of a directory on the disk and in the store
  *   verify_side.c  what is said about two copies of an object. Pure
  *
  * What goes over the socket: docs/decisions/0006-control-socket.md.
@@ -22,6 +24,7 @@
 
 #include <jansson.h>
 #include <nettle/sha2.h>
+#include <stdio.h>
 
 #include "engine/engine_int.h"
 
@@ -125,8 +128,12 @@ struct verify_side { /* what one server has of an object */
 	nfs4r_version version;
 	uint64_t bytes; /* size of a file, number of names of a directory */
 	uint8_t sum[SHA256_DIGEST_SIZE];
+	uint32_t odd; /* names of a directory that lead elsewhere on the disk than in the volume; what clients see is not changed by them */
+	struct nfs4r_buf *names; /* some of them, as in nfs4r.x; one reference, or NULL */
 };
 
+/* Also one that goes on with the next name of side->names; NULL: no more. *what: in words. */
+const char *verify_odd_next(const struct verify_side *side, uint32_t *at, const char **what);
 /* Two sides that cannot be read are not equal. */
 bool verify_differs(const struct verify_side *here, const struct verify_side *there);
 /* "version", "version only" (same sum), "content", "missing there", ...; static. For sides that differ. */
@@ -138,7 +145,7 @@ json_t *verify_side_json(const struct verify_side *side);
 
 #define VERIFY_PIECE (1u << 20) /* bytes of a file read at once */
 
-enum verify_phase { VERIFY_BYTES = 1, VERIFY_NAMES, VERIFY_OVER };
+enum verify_phase { VERIFY_BYTES = 1, VERIFY_NAMES, VERIFY_DISK, VERIFY_OVER };
 
 struct verify_sum { /* checksum of one object of this server's copy, being made piece by piece */
 	struct nfs4r_oid oid;
@@ -150,10 +157,18 @@ struct verify_sum { /* checksum of one object of this server's copy, being made 
 	struct verify_side side; /* result, when phase is OVER */
 };
 
+/* ---- verify_disk.c ---- */
+
+/* The name @d of the directory @dir of the store: does it lead to its object on the disk? If not, that is noted. */
+void verify_disk_name(struct nfs4r_engine *eng, const struct nfs4r_oid *dir, const struct nfs4r_lhandle *dirh, const struct nfs4r_dirent *d, struct verify_side *side);
+/* All names on the disk that the store does not have are noted. */
+enum nfs4r_status verify_disk_rest(struct nfs4r_engine *eng, const struct nfs4r_oid *dir, const struct nfs4r_lhandle *dirh, struct verify_side *side);
+
 /* Row, attributes, link text, extended attributes. Blocks on the local disk. After it, phase is OVER when nothing more is to be read. */
 void verify_sum_begin(struct nfs4r_engine *eng, struct verify_sum *s, const struct nfs4r_oid *oid);
-/* One piece of at most VERIFY_PIECE bytes or NFS4R_READDIR_MAX names. */
+/* One piece of at most VERIFY_PIECE bytes or NFS4R_READDIR_MAX names; of the names on the disk all. */
 void verify_sum_step(struct nfs4r_engine *eng, struct verify_sum *s);
+void verify_sum_end(struct verify_sum *s); /* gives back what it holds */
 
 /* ---- verify_walk.c ---- */
 
@@ -172,6 +187,41 @@ struct verify_walk *verify_walk_new(struct nfs4r_engine *eng, const char *path, 
 bool verify_walk_next(struct verify_walk *w, struct verify_found *out, enum nfs4r_status *st);
 void verify_walk_free(struct verify_walk *w);
 
+/* ---- verify_fix.c: what a repair does with what differs ---- */
+
+struct fix_job {
+	struct nfs4r_oid oid;
+	nfs4r_servers from;   /* whose copies are right */
+	bool content, names;  /* the object is gone or wrong here; names of it lead elsewhere on the disk */
+	bool gone;
+	nfs4r_server_id took; /* out: from whom; 0: only names were wrong */
+	char why[300];	      /* out: why it could not be mended; empty: it was */
+	void *owner;
+	struct fix_job *next;
+};
+
+/*
+ * What is wrong at @self, by the sides of all servers that could be asked (NULL: not asked)? False: nothing that could be mended here; *why, if that is because nobody can tell whose copy is right.
+ * @from 0: any. Pure.
+ */
+bool fix_plan(const struct verify_side *const sides[NFS4R_SERVERS_MAX + 1], nfs4r_server_id self, nfs4r_server_id newest, nfs4r_server_id from, struct fix_job *job,
+	      const char **why);
+const char *fix_what(const struct fix_job *job); /* in words */
+
+struct fixer; /* some threads that mend */
+struct fixer *fixer_new(struct nfs4r_engine *eng); /* NULL: no memory or no thread */
+void fixer_put(struct fixer *f, struct fix_job *job); /* NULL: it fails at once */
+struct fix_job *fixer_take(struct fixer *f); /* one that is done, or NULL. Never blocks */
+void fixer_free(struct fixer *f); /* jobs under way end first */
+
+struct fix_list { /* everything that was done, in a file under the Conflicts directory */
+	char path[1200]; /* empty: there is none yet */
+	FILE *out;
+	bool failed;
+};
+void fix_list_add(struct fix_list *l, struct nfs4r_engine *eng, const char *what, const char *path, const char *why);
+void fix_list_end(struct fix_list *l);
+
 /* ---- verify.c ---- */
 
 struct verify_sink {
@@ -181,7 +231,12 @@ struct verify_sink {
 	bool (*cancelled)(void *arg);
 };
 
-/* The whole comparison, on the caller's thread; the last line is {"result": ...} or {"error": ...}. */
-void verify_run(struct nfs4r_engine *eng, const char *path, const struct verify_sink *sink);
+struct verify_repair { /* make this copy equal, too */
+	nfs4r_server_id from; /* the server whose copy is right; 0: the majority's, else that of the server which made the newest version */
+	bool dry_run;	      /* only say what would be done */
+};
+
+/* The whole comparison, on the caller's thread; the last line is {"result": ...} or {"error": ...}. @repair NULL: nothing is changed. */
+void verify_run(struct nfs4r_engine *eng, const char *path, const struct verify_repair *repair, const struct verify_sink *sink);
 
 #endif

@@ -217,6 +217,16 @@ json_t *ctl_report_journal(struct nfs4r_engine *eng)
 			 num(s.lmdb_bytes));
 }
 
+/* What somebody changed behind NFS. */
+static json_t *behind_json(struct nfs4r_engine *eng)
+{
+	struct behind_counts n;
+
+	behind_count(eng, &n);
+	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "taken", num(n.taken), "failed", num(n.failed), "moved_aside", num(n.aside), "under_way", num(n.waiting),
+			 "strays", num(n.strays));
+}
+
 json_t *ctl_report_status(struct nfs4r_engine *eng, const struct ctl_lag *lag)
 {
 	struct ctl_facts f;
@@ -242,6 +252,7 @@ json_t *ctl_report_status(struct nfs4r_engine *eng, const struct ctl_lag *lag)
 	json_object_set_new(out, "durability", ctl_seals_json(eng, &f));
 	json_object_set_new(out, "retention", ctl_retention_json(eng));
 	json_object_set_new(out, "space", ctl_space_json(eng));
+	json_object_set_new(out, "behind", behind_json(eng));
 	json_object_set_new(out, "controls",
 			    json_pack("{s:o, s:o}", "own", num(f.core.controls_own), "foreign", num(f.core.controls_foreign)));
 	return out;

@@ -17,6 +17,7 @@
 #include "engine/places.h"
 
 #define LISTEN_WAIT_MS 15000 /* a machine that starts gets its addresses, and its name service, in some seconds */
+#define MENDERS 8 /* threads: an object that comes back costs some round trips */
 #define JOURNAL_AHEAD (1u << 20) /* of zeros behind the journal's end: some thousand small updates, and all the disk that an idle volume loses */
 
 /* ---- tree port of the core; eng->lock held ---- */
@@ -288,13 +289,15 @@ static enum nfs4r_status make_helpers(struct nfs4r_engine *eng)
 	eng->touched = touched_create();
 	eng->set_ids = set_ids_create();
 	eng->promises = promises_create();
+	eng->behind = behind_create();
 	eng->executors = pool_create(eng, "nfs4r-exec", eng->cfg.executors, NULL);
 	eng->appliers = pool_create(eng, "nfs4r-apply", eng->cfg.appliers, apply_drop);
 	eng->repairs = pool_create(eng, "nfs4r-repair", 1, NULL);
+	eng->menders = pool_create(eng, "nfs4r-mend", MENDERS, behind_drop);
 	eng->durable = durable_create(eng);
 	eng->distributor = distributor_create(eng);
 	eng->spacer = space_create(eng);
-	return eng->locks && eng->fastpath && eng->reads && eng->touched && eng->set_ids && eng->promises && eng->executors && eng->appliers && eng->repairs && eng->durable && eng->distributor && eng->spacer ?
+	return eng->locks && eng->fastpath && eng->reads && eng->touched && eng->set_ids && eng->promises && eng->behind && eng->executors && eng->appliers && eng->repairs && eng->menders && eng->durable && eng->distributor && eng->spacer ?
 		       NFS4R_OK :
 		       NFS4R_NOMEM;
 }
@@ -442,6 +445,7 @@ static void begin_work(struct nfs4r_engine *eng)
 	pool_begin(eng->repairs); /* settles what is in doubt, for which the others wait */
 	pool_begin(eng->executors);
 	pool_begin(eng->appliers);
+	pool_begin(eng->menders);
 	distributor_begin(eng->distributor);
 }
 
@@ -517,7 +521,9 @@ static void stop_threads(struct nfs4r_engine *eng)
 	ctl_destroy(eng->ctl);
 	doubt_wake(eng);
 	reads_expire(eng, UINT64_MAX); /* a repair that waits for an answer */
+	behind_wake(eng);
 	pool_stop(eng->repairs);
+	pool_stop(eng->menders);
 	if (eng->timer_running)
 		pthread_join(eng->timer_thread, NULL);
 	space_stop(eng->spacer);
@@ -570,12 +576,13 @@ void nfs4r_engine_stop(struct nfs4r_engine *eng)
 	if (!eng)
 		return;
 	engine_leave(eng);
-	if (eng->reads && eng->executors && eng->appliers && eng->repairs && eng->durable && eng->distributor)
+	if (eng->reads && eng->executors && eng->appliers && eng->repairs && eng->menders && eng->behind && eng->durable && eng->distributor)
 		stop_threads(eng);
 	rpc = eng->rpc;
 	if (rpc)
 		nfs4r_rpc_stop(rpc); /* the pools are gone, so nobody sends any more */
 	pool_destroy(eng->repairs);
+	pool_destroy(eng->menders);
 	pool_destroy(eng->appliers);
 	durable_destroy(eng->durable);
 	pool_destroy(eng->executors);
@@ -589,6 +596,7 @@ void nfs4r_engine_stop(struct nfs4r_engine *eng)
 	nfs4r_core_destroy(eng->core);
 	distributor_destroy(eng->distributor);
 	space_destroy(eng->spacer);
+	behind_destroy(eng->behind);
 	promises_destroy(eng->promises);
 	set_ids_destroy(eng->set_ids);
 	touched_destroy(eng->touched);

@@ -176,6 +176,13 @@ void nfs4r_handle(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, struct 
 bool nfs4r_by_handle(struct nfs4r_engine *eng, const struct nfs4r_lhandle *h, struct nfs4r_oid *oid);
 
 /*
+ * The local file system says that the object, which is known here, is not there: somebody changed the exported directory itself. True: answer DELAY, it comes back from another server
+ * (docs/decisions/0027-changes-behind-nfs.md). May block on the local disk. The second: is that under way?
+ */
+bool nfs4r_is_gone_here(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
+bool nfs4r_comes_back(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
+
+/*
  * COMMIT (log sheet 5.4): begin, sync the file locally, then nfs4r_commit() with what begin said: the log is durable up to what was there when it began. Meanwhile a thread
  * of the engine syncs the journal, and the others, if they are waited for, what they have. With 0, also without a begin, all is done then.
  */

@@ -10,6 +10,9 @@
  *   apply.c       local execution of peers' entries
  *   hold.c        objects without a place in the tree, and entries of which not all parts apply
  *   repair*.c     making this copy equal to another server's
+ *   way.c         names that somebody changed behind NFS, where an update wants to be
+ *   behind.c      objects that are gone behind NFS come back from another server
+ *   path.c        the path of an object, for people
  *   held.c        waiting until a majority holds an update
  *   distribute.c  entries to peers, payload memory, reading bytes back
  *   reads.c       where reads go, asking peers
@@ -53,6 +56,7 @@ struct distributor;
 struct touched;
 struct set_ids;
 struct promises;
+struct behind;
 struct reads;
 struct ctl;
 struct parked;
@@ -69,6 +73,10 @@ void pool_returns(struct pool *p);
 void pool_stop(struct pool *p);			      /* runs what is queued, if it has begun, and joins; later tasks are kept and never run */
 void pool_destroy(struct pool *p);
 size_t pool_queued(struct pool *p);
+
+/* ---- path.c ---- */
+/* "/a/b" by the store's names, or "(1.2.3)" when it has no path that fits into @len bytes. Any thread; looks at all names of the directories on the way. */
+void engine_path_of(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, char *out, size_t len);
 
 /* ---- locks.c ---- */
 struct lock_want {
@@ -253,7 +261,7 @@ enum nfs4r_status hold_make(struct nfs4r_engine *eng, const struct nfs4r_oid *oi
 enum nfs4r_status hold_drop(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
 enum nfs4r_status hold_park(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, const struct nfs4r_lhandle *h,
 			    const struct nfs4r_oid *oid);
-/* Park what @name means, unless it is @want (may be NULL). EXIST: it is not the volume's, and @want needs the place. */
+/* Park what @name means, unless it is @want (may be NULL). What is not the volume's stays, unless @want needs the place: then it becomes a stray. */
 enum nfs4r_status hold_clear(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, const struct nfs4r_lhandle *want);
 /* What has the name, and is no object of the volume, moves to the hidden directory, for people. */
 enum nfs4r_status hold_stray(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name);
@@ -265,6 +273,47 @@ bool hold_is_in(struct nfs4r_engine *eng, const struct nfs4r_oid *dir, const str
 bool hold_is_orphan(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, struct nfs4r_oid *oid);
 void hold_tidy(struct nfs4r_engine *eng); /* away with it if it is empty */
 void hold_look(struct nfs4r_engine *eng); /* at the start: is it there? */
+
+/* ---- way.c; any thread that may block on the local disk, under the update locks of the directories ---- */
+bool way_leads_to(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, const struct nfs4r_lhandle *h);
+/* What has the name on the disk moves aside, unless it is @may (NULL, or len 0: nothing may). OK: the name is free, or leads to @may. */
+enum nfs4r_status way_clear(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, const struct nfs4r_lhandle *may);
+/* An own update is about to be executed. NOENT: a name that it takes away leads to something else on the disk, or to nothing. */
+enum nfs4r_status way_before(struct nfs4r_engine *eng, const struct nfs4r_op *op, const struct nfs4r_exec *x);
+/* The update of @e failed with @st, EXIST or NOTEMPTY. True: what was in its way has moved, try it again. */
+bool way_make(struct nfs4r_engine *eng, const struct nfs4r_entry *e, enum nfs4r_status st);
+
+/* ---- behind.c; any thread, no lock held ---- */
+struct behind *behind_create(void);
+void behind_destroy(struct behind *b);
+void behind_wake(struct nfs4r_engine *eng); /* the engine stops */
+void behind_drop(struct nfs4r_engine *eng, void *arg); /* a task that never runs */
+enum behind_about { BEHIND_NOT, BEHIND_OPEN /* it is being brought back: nothing may be executed, applied, read */, BEHIND_LATER /* its content is newer than its row: not to be read */ };
+enum behind_about behind_about(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
+/* The local file system said that @oid, which the store knows, is not there. True: it comes back from another server; until then the answer is DELAY. May block on the local disk. */
+bool behind_notice(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
+/* The same of all objects of an update that failed with @st, which ends as what is returned. @op NULL: of another server's update, which is tried again after DELAY. */
+enum nfs4r_status behind_failed(struct nfs4r_engine *eng, const struct nfs4r_entry *e, const struct nfs4r_op *op, enum nfs4r_status st);
+bool behind_blocks(struct nfs4r_engine *eng, const struct nfs4r_entry *e); /* is one of its objects BEHIND_OPEN? */
+void behind_wait(struct nfs4r_engine *eng, const struct nfs4r_entry *e); /* until that is over, a second at most */
+void behind_misplaced(struct nfs4r_engine *eng, const struct nfs4r_oid *oid); /* it waits in the hidden directory for its own name. Never blocks */
+struct behind_want { /* of a mend that is asked for */
+	nfs4r_servers from; /* take it from one of these; 0: from any that has it */
+	bool content;	    /* it is there, and its content or attributes are wrong */
+	nfs4r_server_id took; /* out: from whom */
+	char why[300];	    /* out: what went wrong */
+};
+/* Make the object as the volume has it: there, with its content, attributes and names. Blocks on other servers: only for a thread of its own. */
+enum nfs4r_status behind_mend(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, struct behind_want *w);
+/* Names of a directory on the disk become those of the store; *missing: names whose object is not on the disk. Blocks on the local disk. */
+enum nfs4r_status behind_names(struct nfs4r_engine *eng, const struct nfs4r_oid *dir, uint64_t *moved);
+struct behind_counts {
+	uint64_t taken, failed; /* objects, since the start */
+	uint64_t aside;		/* foreign names that were moved to the hidden directory, since the start */
+	uint64_t waiting;	/* objects now */
+	uint64_t strays;	/* in the hidden directory now */
+};
+void behind_count(struct nfs4r_engine *eng, struct behind_counts *out); /* blocks on the local disk */
 
 /* ---- reads.c ---- */
 struct reads *reads_create(struct nfs4r_engine *eng);
@@ -505,7 +554,7 @@ struct nfs4r_engine {
 
 	struct nfs4r_store *store;
 	struct nfs4r_rpc *_Atomic rpc;
-	struct pool *executors, *appliers, *repairs;
+	struct pool *executors, *appliers, *repairs, *menders;
 	struct locks *locks;
 	struct fastpath *fastpath;
 	struct durable *durable;
@@ -515,6 +564,7 @@ struct nfs4r_engine {
 	struct set_ids *set_ids;
 	struct promises *promises;
 	struct spacer *spacer;
+	struct behind *behind;
 	struct ctl *ctl;
 	struct opctx *parked, *active, *remotes; /* remotes: forwarded ones from EXECUTE to EXECUTED or RETRY */
 	pthread_cond_t idle_cond; /* stop: somebody has left an operation */
@@ -572,6 +622,7 @@ struct nfs4r_engine {
 	} repair;
 	_Atomic bool asides; /* some object was put aside since the start: a name may not be what the store says (log 4.13) */
 	_Atomic uint64_t apply_said_ms; /* when the log last said that an update cannot be applied (apply.c) */
+	_Atomic uint64_t strays_moved; /* since the start */
 	_Atomic unsigned strays; /* names of strays that are taken, as far as is known (hold.c) */
 
 	struct doubt *doubt; /* set before threads run; NULL: the last run ended without a crash of the machine */

@@ -259,11 +259,33 @@ enum nfs4r_status engine_sync_file(struct nfs4r_engine *eng, const struct nfs4r_
 	return h.len ? eng->ops->commit(eng->ctx, &h) : NFS4R_STALE;
 }
 
+static enum nfs4r_status run(struct nfs4r_engine *eng, struct opctx *o, struct nfs4r_exec *x)
+{
+	return o->exec ? o->exec(o->arg, o->op, x) : run_lops(eng, o->op, o->remote && !o->kept, o->entry, x);
+}
+
+/* What somebody changed behind NFS, where the update wants to be, gives way. An object that it needs and that is gone comes back first. */
+static enum nfs4r_status run_anyway(struct nfs4r_engine *eng, struct opctx *o, struct nfs4r_exec *x)
+{
+	enum nfs4r_status st = NFS4R_OK;
+
+	if (o->op->type == NFS4R_OP_ADOPT || o->op->here_only) /* an import knows what it looks at */
+		return run(eng, o, x);
+	st = way_before(eng, o->op, x);
+	if (st == NFS4R_OK)
+		st = run(eng, o, x);
+	if ((st == NFS4R_EXIST || st == NFS4R_NOTEMPTY) && way_make(eng, o->entry, st))
+		st = run(eng, o, x);
+	return behind_failed(eng, o->entry, o->op, st);
+}
+
 enum nfs4r_status entry_execute(struct nfs4r_engine *eng, struct opctx *o)
 {
 	struct nfs4r_exec x;
 	enum nfs4r_status st;
 
+	if (behind_blocks(eng, o->entry))
+		return NFS4R_DELAY;
 	resolve(eng, o->op, o->entry, &x);
 	o->set_ids = set_ids_go(eng, o->op, &x.obj, &o->mode_left);
 	if (o->set_ids)
@@ -276,10 +298,7 @@ enum nfs4r_status entry_execute(struct nfs4r_engine *eng, struct opctx *o)
 	set_ids_forget(eng->set_ids, o->entry);
 	uint64_t size = o->op->type == NFS4R_OP_ALLOCATE ? size_of(eng, &x.obj) : UINT64_MAX;
 
-	if (o->exec)
-		st = o->exec(o->arg, o->op, &x);
-	else
-		st = run_lops(eng, o->op, o->remote && !o->kept, o->entry, &x);
+	st = run_anyway(eng, o, &x);
 	if (st == NFS4R_OK)
 		fill(eng, o->entry, o->op, &x);
 	else if (o->op->type == NFS4R_OP_WRITE && is_disk_error(st))

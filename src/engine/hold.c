@@ -11,7 +11,8 @@
  * A directory that is newer than the entry may be changed by the next entry, of another log, or by an update of this server at the same time. What the store says of it is what
  * the local file system has only while nobody does that; so whoever changes names has the locks of all objects of the entry until it is committed (apply.c).
  *
- * Failure modes: every step finds its work done when it is made again. What is not the volume's own is left where it is, and stands in the way.
+ * Failure modes: every step finds its work done when it is made again. What is not the volume's own is left where it is, unless it stands in the way: then it moves
+ * here, too, as a stray.
  *
  * Invariants: clients never see the directory, because they see names of the store only, and the exported directory's link count without it;
  * it is there only while it is needed. eng->hold_there is set whenever it may be there, and whoever takes it away looks again.
@@ -202,9 +203,9 @@ enum nfs4r_status hold_park(struct nfs4r_engine *eng, const struct nfs4r_lhandle
 
 enum nfs4r_status hold_stray(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name)
 {
+	char to[32], where[400] = "";
 	struct nfs4r_lhandle h, dir, there;
 	struct nfs4r_oid oid;
-	char to[32];
 	enum nfs4r_status st = eng->ops->lookup(eng->ctx, dirh, name, &h);
 
 	if (st != NFS4R_OK || nfs4r_by_handle(eng, &h, &oid))
@@ -217,9 +218,13 @@ enum nfs4r_status hold_stray(struct nfs4r_engine *eng, const struct nfs4r_lhandl
 	}
 	if (st != NFS4R_OK)
 		return st;
-	engine_log(eng, NFS4R_LOG_WARN, "volume %s: '%.200s' is in the exported directory and not in the volume: moved to %s/%s",
-		   eng->cfg.volume_name, name, HOLD_NAME, to);
-	return eng->ops->rename(eng->ctx, &h, dirh, name, &dir, to, NULL);
+	if (nfs4r_by_handle(eng, dirh, &oid))
+		engine_path_of(eng, &oid, where, sizeof(where));
+	engine_log(eng, NFS4R_LOG_WARN, "volume %s: '%.300s%s%.200s' is in the exported directory and not in the volume: moved to %s/%s",
+		   eng->cfg.volume_name, strcmp(where, "/") ? where : "", where[0] ? "/" : "", name, HOLD_NAME, to);
+	st = eng->ops->rename(eng->ctx, &h, dirh, name, &dir, to, NULL);
+	eng->strays_moved += st == NFS4R_OK;
+	return st;
 }
 
 enum nfs4r_status hold_clear(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, const struct nfs4r_lhandle *want)
@@ -233,7 +238,7 @@ enum nfs4r_status hold_clear(struct nfs4r_engine *eng, const struct nfs4r_lhandl
 	if (st != NFS4R_OK)
 		return st;
 	if (!nfs4r_by_handle(eng, &found, &oid))
-		return want && want->len ? NFS4R_EXIST : NFS4R_OK;
+		return want && want->len ? hold_stray(eng, dirh, name) : NFS4R_OK;
 	return hold_park(eng, dirh, name, &found, &oid);
 }
 

@@ -54,6 +54,8 @@ static enum nfs4r_status copy_at_rest(struct nfs4r_engine *eng, struct nfs4r_rea
 {
 	bool moves;
 
+	if (behind_about(eng, &rd->oid) != BEHIND_NOT)
+		return NFS4R_DELAY;
 	pthread_mutex_lock(&eng->lock);
 	moves = (rd->type == NFS4R_RD_GETATTR || rd->type == NFS4R_RD_LISTXATTR) && nfs4r_core_moves(eng->core, &rd->oid);
 	pthread_mutex_unlock(&eng->lock);
@@ -292,6 +294,12 @@ void reads_serve(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_ms
 
 /* ---- reading the local copy ---- */
 
+/* What the local file system says of an object that somebody removed behind NFS. */
+static bool is_lost(enum nfs4r_status st)
+{
+	return st == NFS4R_STALE || st == NFS4R_NOENT;
+}
+
 static enum nfs4r_status here_attrs(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, struct nfs4r_attrs *out)
 {
 	struct nfs4r_lhandle h;
@@ -301,6 +309,12 @@ static enum nfs4r_status here_attrs(struct nfs4r_engine *eng, const struct nfs4r
 	if (!h.len || nfs4r_store_row(eng->store, oid, &row) != NFS4R_KNOWN)
 		return NFS4R_STALE;
 	enum nfs4r_status st = eng->ops->getattr(eng->ctx, &h, out);
+	bool nameless = st == NFS4R_OK && out->mask & NFS4R_ATTR_NLINK && !out->nlink && row.nlink;
+	if ((nameless || is_lost(st)) && behind_notice(eng, oid)) {
+		nfs4r_buf_put(out->acl);
+		out->acl = NULL;
+		return NFS4R_DELAY;
+	}
 	if (st == NFS4R_OK && nfs4r_may_hide(eng, oid))
 		out->nlink = nfs4r_links_seen(eng, out->nlink);
 	if (st == NFS4R_OK)
@@ -388,7 +402,7 @@ static enum nfs4r_status here_data(struct nfs4r_engine *eng, struct nfs4r_read *
 	}
 	if (st != NFS4R_OK) {
 		nfs4r_buf_put(b);
-		return st;
+		return is_lost(st) && behind_notice(eng, &rd->oid) ? NFS4R_DELAY : st;
 	}
 	b->len = len;
 	rd->data = b;

@@ -18,6 +18,9 @@ const char *apply_remedy(enum nfs4r_status st)
 	case NFS4R_PERM:
 	case NFS4R_ACCES:
 		return "the exported file system forbids it: look for the flags immutable and append-only (lsattr), and take them away (chattr -ia)";
+	case NFS4R_STALE:
+	case NFS4R_NOENT:
+		return "somebody removed it from the exported directory, and no other server gives it now: see to it that another server is connected and serves, then nfs4rctl repair";
 	case NFS4R_ROFS:
 		return "mount the exported file system for writing";
 	case NFS4R_FBIG:

@@ -31,7 +31,7 @@ static void pause_ms(long ms)
 /* One question, until it is answered. With `all` the source may not have come so far as this copy was: UNKNOWN is an answer then. */
 static enum nfs4r_status ask(struct repair *r, struct nfs4r_read *rd)
 {
-	uint64_t until = now_ms() + PATIENCE_MS;
+	uint64_t until = now_ms() + (r->patience_ms ? r->patience_ms : PATIENCE_MS);
 	enum nfs4r_status st;
 
 	for (;;) {
@@ -646,7 +646,7 @@ static void note_newer(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, co
 
 enum nfs4r_status repair_refresh(struct repair *r, const struct nfs4r_oid *oid, nfs4r_version at_least, uint64_t *size, bool *done)
 {
-	struct fetched f = { .head = { .type = NFS4R_RD_GETATTR, .oid = *oid } };
+	struct fetched f = { .head = { .type = NFS4R_RD_GETATTR, .oid = *oid }, .gone = r->gone };
 	enum nfs4r_status st = ask(r, &f.head);
 	uint32_t type = f.head.row.type;
 
@@ -661,6 +661,8 @@ enum nfs4r_status repair_refresh(struct repair *r, const struct nfs4r_oid *oid, 
 			st = take_rest(r, oid, &f);
 		if (st == NFS4R_OK)
 			st = unmoved(r, oid, &f, done);
+		r->took_handle = f.h;
+		r->took_version = f.head.row.version;
 	}
 	nfs4r_read_fini(&f.head);
 	return st;

@@ -40,6 +40,10 @@ struct repair {
 	char **keep_xattrs; /* nor these extended attributes */
 	uint32_t nkeep_xattrs;
 	enum nfs4r_status here; /* doubt.c: the last error of the local file system */
+	uint32_t patience_ms; /* with one question to the source; 0: the usual */
+	bool gone;	 /* behind.c: the object of repair_refresh() is not here, whatever its handle leads to by now: it is made in the hidden directory */
+	struct nfs4r_lhandle took_handle; /* out: of repair_refresh(), the local handle of that object */
+	nfs4r_version took_version; /* ... and the version that its content is of */
 	char saved[1200]; /* where conflicts were saved; empty: nothing was undone */
 	char why[NFS4R_WHY];	  /* what went wrong, for the log */
 };

@@ -63,58 +63,6 @@ enum nfs4r_status repair_collect(struct repair *r)
 	return NFS4R_OK;
 }
 
-/* ---- where things are ---- */
-
-static bool name_of(struct nfs4r_engine *eng, const struct nfs4r_oid *dir, const struct nfs4r_oid *oid, char out[NFS4R_NAME_MAX + 1])
-{
-	struct nfs4r_dirent *d = calloc(64, sizeof(*d));
-	uint64_t after = 0;
-	bool found = false;
-
-	for (uint32_t n = 64; d && n == 64 && !found;) {
-		n = nfs4r_store_readdir(eng->store, dir, after, d, 64);
-		for (uint32_t i = 0; i < n && !found; i++) {
-			after = d[i].cookie;
-			found = nfs4r_oid_eq(&d[i].oid, oid);
-			if (found)
-				snprintf(out, NFS4R_NAME_MAX + 1, "%s", d[i].name.s);
-		}
-	}
-	free(d);
-	return found;
-}
-
-/* "/a/b", or "(1.2.3)" when it has no path that fits. */
-static void path_of(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, char *out, size_t len)
-{
-	char name[NFS4R_NAME_MAX + 1], text[NFS4R_OID_STRLEN];
-	struct nfs4r_oid at = *oid;
-	size_t begin = len - 1;
-	struct nfs4r_row row;
-
-	out[begin] = '\0';
-	for (int depth = 0; depth < NFS4R_DEPTH_MAX && !nfs4r_oid_eq(&at, &eng->root); depth++) {
-		size_t n;
-
-		if (nfs4r_store_row(eng->store, &at, &row) != NFS4R_KNOWN || !row.nparents || !name_of(eng, &row.parent, &at, name))
-			break;
-		n = strlen(name);
-		if (n + 1 > begin)
-			break;
-		begin -= n + 1;
-		out[begin] = '/';
-		memcpy(out + begin + 1, name, n);
-		at = row.parent;
-	}
-	if (nfs4r_oid_eq(&at, &eng->root)) {
-		if (!out[begin])
-			out[--begin] = '/';
-		memmove(out, out + begin, len - begin);
-	} else {
-		snprintf(out, len, "(%s)", nfs4r_oid_str(oid, text));
-	}
-}
-
 /* ---- the directory ---- */
 
 struct save {
@@ -229,7 +177,7 @@ static void say_detail(struct save *s, const struct nfs4r_entry *e)
 		else if (p->effect == NFS4R_EFF_XATTR)
 			fprintf(s->list, ", attribute %s", p->xname);
 		for (uint32_t j = 0; p->effect == NFS4R_EFF_NAMES && j < p->nnames; j++) {
-			path_of(eng, &p->oid, path, sizeof(path));
+			engine_path_of(eng, &p->oid, path, sizeof(path));
 			fprintf(s->list, ", %s %s%s%s", nfs4r_oid_is_zero(&p->names[j].oid) ? "away from" : "now at", path,
 				strcmp(path, "/") ? "/" : "", p->names[j].name.s);
 		}
@@ -245,7 +193,7 @@ static void say_entry(struct save *s, const struct nfs4r_entry *e)
 	if (!e->nparts)
 		return; /* it did nothing */
 	strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S", gmtime_r(&at, &tm));
-	path_of(s->r->eng, &e->parts[0].oid, path, sizeof(path));
+	engine_path_of(s->r->eng, &e->parts[0].oid, path, sizeof(path));
 	fprintf(s->list, "%s  server %u  %-10s %s", date, e->log, nfs4r_op_name(e->op), path);
 	say_detail(s, e);
 	fputc('\n', s->list);
@@ -301,7 +249,7 @@ static int open_copy(struct save *s, const struct nfs4r_oid *oid, char *path, si
 	if (!make_dir(s, path))
 		return -1;
 	base = strlen(path);
-	path_of(s->r->eng, oid, in_volume, sizeof(in_volume));
+	engine_path_of(s->r->eng, oid, in_volume, sizeof(in_volume));
 	if (in_volume[0] == '/' && (size_t)snprintf(path + base, len - base, "%s", in_volume) < len - base && make_parents(path, base))
 		fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd >= 0)

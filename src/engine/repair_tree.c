@@ -9,7 +9,7 @@
  *
  * What a later entry created or moved has no object, or no free one, yet: hold.c puts it where it belongs when that entry comes.
  *
- * Failure modes: something that is not the volume's stands in the way of a name: the repair fails and names it.
+ * Failure modes: something that is not the volume's stands in the way of a name: it moves to the hidden directory as a stray.
  */
 #include <stdlib.h>
 
@@ -69,8 +69,7 @@ static enum nfs4r_status clear_dir(struct repair *r, const struct repair_obj *o,
 		if (st == NFS4R_OK)
 			st = hold_clear(eng, dirh, l.name[i], want);
 		if (st != NFS4R_OK)
-			repair_fails(r, st, "the name %.100s in a directory: %s", l.name[i],
-				     st == NFS4R_EXIST ? "something that is not the volume's has it; move it away" : nfs4r_status_str(st));
+			repair_fails(r, st, "the name %.100s in a directory: %s", l.name[i], nfs4r_status_str(st));
 	}
 	free(l.name);
 	return st;

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Asking side of `nfs4rctl verify`: the tree below a path is walked here, every object's checksum is made here and asked from
+ * Asking side of `nfs4rctl verify` and `repair`: the tree below a path is walked here, every object's checksum is made here and asked from
  * every peer, many objects at a time so that a long link is kept busy, and compared.
  *
  * An item is one object on its way: ACTIVE while sums are made, PARKED for a second when they differed. Updates under way
  * make copies differ for a moment without anything being wrong (the version moves when an update commits, its bytes
  * a little before; a peer has it a round trip later), so only a difference that is still there after several tries
  * counts, and more tries are given while the object is controlled by another server or a peer is known to have entries of it
- * still to apply. What another server alone has is found as a difference of the directory that it is in.
+ * still to apply; but for BUSY_MS altogether, so that a run ends when something never comes. What another server alone has is found as a difference of the directory that it is in.
+ *
+ * A repair is such a run, too. What is found wrong here goes to the threads of verify_fix.c, and is compared once more when they have mended it.
  *
  * A peer that is not connected, or goes away and does not return in PEER_WAIT_MS, is named as unreachable and the others
  * are compared without it. Answers come on the transport's thread and are matched by id (slot and attempt), so that a late one
@@ -25,6 +27,9 @@
 #define RETRY_MS 1000
 #define TRIES 5
 #define TRIES_BUSY 30		    /* while control or a lag explains the difference */
+#define BUSY_MS 30000		    /* ... and so long from the first such difference on */
+#define TRIES_REPAIR 2
+#define MENDS_MAX 3		    /* of one object */
 #define PEER_WAIT_MS 10000
 #define ANSWER_MS 60000		    /* a peer has so long, plus 1 s for each SLOW_BYTES of the file */
 #define SLOW_BYTES (4u << 20)
@@ -49,8 +54,9 @@ struct item {
 	struct verify_found found;
 	struct verify_sum sum;
 	struct answer answer[NFS4R_SERVERS_MAX + 1];
-	uint32_t tries;
+	uint32_t tries, mends;
 	uint64_t retry_at_ms;
+	struct fix_job job;
 };
 
 struct peer_state {
@@ -63,6 +69,11 @@ struct run {
 	struct run *next; /* of all engines */
 	struct nfs4r_engine *eng;
 	const struct verify_sink *sink;
+	const struct verify_repair *repair; /* NULL: only compare */
+	struct fixer *fixer;
+	uint32_t nfixing;
+	uint64_t repaired, left;
+	struct fix_list list;
 	pthread_cond_t cond;
 	const char *path;
 	struct verify_walk *walk;
@@ -72,7 +83,8 @@ struct run {
 	uint32_t nactive, nparked;
 	uint64_t weight;
 	struct peer_state peer[NFS4R_SERVERS_MAX + 1];
-	uint64_t total, objects, bytes, differences, changing, retries, vanished;
+	uint64_t total, objects, bytes, differences, changing, retries, vanished, odd;
+	uint64_t busy_until_ms;
 	uint64_t started_ms, progress_ms, peers_ms;
 	struct item slots[SLOTS];
 };
@@ -100,6 +112,9 @@ void verify_answer(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_
 			a->side.version = m->verify.version;
 			a->side.bytes = m->verify.bytes;
 			memcpy(a->side.sum, m->verify.sum, sizeof(a->side.sum));
+			a->side.odd = m->verify.odd;
+			a->side.names = m->verify.names;
+			m->verify.names = NULL;
 			pthread_cond_signal(&r->cond);
 		}
 	}
@@ -146,6 +161,18 @@ static void tell_difference(struct run *r, const struct item *it, nfs4r_server_i
 	tell(r, json_pack("{s:{s:o, s:s, s:i, s:s, s:o, s:o}}", "difference", "path", text(it->found.path), "oid",
 			  nfs4r_oid_str(&it->found.oid, oid), "server", peer, "what", verify_what(here, there), "here",
 			  verify_side_json(here), "there", verify_side_json(there)));
+}
+
+static void tell_odd(struct run *r, const struct item *it, nfs4r_server_id server, const struct verify_side *side)
+{
+	const char *name, *what;
+	char oid[NFS4R_OID_STRLEN];
+	uint32_t at = 0;
+
+	r->odd += side->odd;
+	while ((name = verify_odd_next(side, &at, &what)))
+		tell(r, json_pack("{s:{s:o, s:o, s:s, s:i, s:s}}", "name", "directory", text(it->found.path), "name", text(name), "oid",
+				  nfs4r_oid_str(&it->found.oid, oid), "server", server, "what", what));
 }
 
 /* ---- peers ---- */
@@ -246,12 +273,20 @@ static uint64_t weight_of(const struct item *it)
 	return it->sum.side.bytes < VERIFY_PIECE ? it->sum.side.bytes : VERIFY_PIECE;
 }
 
+static void forget_sums(struct item *it)
+{
+	for (nfs4r_server_id id = 1; id <= NFS4R_SERVERS_MAX; id++)
+		nfs4r_buf_put(it->answer[id].side.names);
+	memset(it->answer, 0, sizeof(it->answer));
+	verify_sum_end(&it->sum);
+}
+
 /* Begin a try of @it: own sum, questions. */
 static void activate(struct run *r, struct item *it)
 {
 	pthread_mutex_lock(&runs_lock);
 	it->id = ++attempts * SLOTS + it->slot;
-	memset(it->answer, 0, sizeof(it->answer));
+	forget_sums(it);
 	pthread_mutex_unlock(&runs_lock);
 	verify_sum_begin(r->eng, &it->sum, &it->found.oid);
 	it->next = r->active;
@@ -265,6 +300,7 @@ static void release(struct run *r, struct item *it)
 {
 	pthread_mutex_lock(&runs_lock);
 	it->id = 0;
+	forget_sums(it);
 	pthread_mutex_unlock(&runs_lock);
 	free(it->found.path);
 	it->found.path = NULL;
@@ -307,7 +343,7 @@ static bool take_new(struct run *r)
 		return false;
 	}
 	r->free = it->next;
-	it->tries = 0;
+	it->tries = it->mends = 0;
 	activate(r, it);
 	return true;
 }
@@ -325,6 +361,8 @@ static bool is_explained(struct run *r, const struct item *it)
 	const struct nfs4r_row *row = &it->sum.row;
 	bool lag = false;
 
+	if (r->busy_until_ms && now_ms() >= r->busy_until_ms)
+		return false;
 	if (!fastpath_local(r->eng->fastpath, &it->found.oid, it->found.type == NFS4R_TYPE_DIR))
 		return true;
 	if (it->sum.side.status != NFS4R_OK || row->last_log != r->eng->cfg.rpc.self)
@@ -351,6 +389,11 @@ static bool has_vanished(struct run *r, const struct item *it)
 
 static void report(struct run *r, const struct item *it)
 {
+	if (it->sum.side.odd)
+		tell_odd(r, it, r->eng->cfg.rpc.self, &it->sum.side);
+	for (nfs4r_server_id id = 1; id <= NFS4R_SERVERS_MAX; id++)
+		if (counts(r, id) && it->answer[id].side.odd)
+			tell_odd(r, it, id, &it->answer[id].side);
 	for (nfs4r_server_id id = 1; id <= NFS4R_SERVERS_MAX; id++) {
 		if (!counts(r, id) || !differs_from(it, id))
 			continue;
@@ -361,13 +404,96 @@ static void report(struct run *r, const struct item *it)
 	}
 }
 
+/* ---- mending ---- */
+
+static void tell_left(struct run *r, const struct item *it, const char *why)
+{
+	r->left++;
+	fix_list_add(&r->list, r->eng, "left", it->found.path, why);
+	tell(r, json_pack("{s:{s:o, s:o}}", "left", "path", text(it->found.path), "why", text(why)));
+}
+
+/* True: it is with the fixer, or nothing more is to be done with it. */
+static bool begin_mend(struct run *r, struct item *it)
+{
+	const struct verify_side *sides[NFS4R_SERVERS_MAX + 1] = { NULL };
+	const char *why = NULL;
+
+	if (!r->repair)
+		return false;
+	sides[r->eng->cfg.rpc.self] = &it->sum.side;
+	for (nfs4r_server_id id = 1; id <= NFS4R_SERVERS_MAX; id++)
+		if (counts(r, id))
+			sides[id] = &it->answer[id].side;
+	if (!fix_plan(sides, r->eng->cfg.rpc.self, it->sum.row.last_log, r->repair->from, &it->job, &why)) {
+		if (why)
+			tell_left(r, it, why);
+		return false;
+	}
+	if (it->mends == MENDS_MAX || it->job.why[0]) {
+		tell_left(r, it, it->job.why[0] ? it->job.why : "it was mended, and differs again");
+		return false;
+	}
+	if (r->repair->dry_run) {
+		r->repaired++;
+		tell(r, json_pack("{s:{s:o, s:s}}", "repair", "path", text(it->found.path), "what", fix_what(&it->job)));
+		return false;
+	}
+	if (!r->fixer) {
+		tell_left(r, it, "out of memory, or of threads");
+		return false;
+	}
+	it->mends++;
+	it->job.oid = it->found.oid;
+	it->job.owner = it;
+	r->nfixing++;
+	fixer_put(r->fixer, &it->job);
+	return true;
+}
+
+/* What the fixer has done is compared again. */
+static bool take_fixed(struct run *r)
+{
+	struct fix_job *job = r->fixer && r->nactive < ACTIVE_MAX ? fixer_take(r->fixer) : NULL;
+	struct item *it;
+
+	if (!job)
+		return false;
+	it = job->owner;
+	r->nfixing--;
+	if (!job->why[0]) {
+		r->repaired += it->mends == 1;
+		if (it->mends == 1) {
+			fix_list_add(&r->list, r->eng, fix_what(job), it->found.path, "");
+			tell(r, json_pack("{s:{s:o, s:s, s:i}}", "repair", "path", text(it->found.path), "what", fix_what(job), "from", job->took));
+		}
+		it->tries = 0;
+	}
+	activate(r, it);
+	return true;
+}
+
+/* ---- the end of a try ---- */
+
+static bool is_over(struct run *r, const struct item *it)
+{
+	if (it->tries >= TRIES_BUSY)
+		return true;
+	if (is_explained(r, it)) {
+		if (!r->busy_until_ms)
+			r->busy_until_ms = now_ms() + BUSY_MS;
+		return false;
+	}
+	return it->tries >= (r->repair ? TRIES_REPAIR : TRIES);
+}
+
 /* All answers of this try are here. */
 static void settle(struct run *r, struct item *it)
 {
-	bool differ = false;
+	bool differ = it->sum.side.odd != 0;
 
 	for (nfs4r_server_id id = 1; id <= NFS4R_SERVERS_MAX; id++)
-		if (counts(r, id) && differs_from(it, id))
+		if (counts(r, id) && (differs_from(it, id) || it->answer[id].side.odd))
 			differ = true;
 	if (differ && has_vanished(r, it)) {
 		r->vanished++;
@@ -377,10 +503,12 @@ static void settle(struct run *r, struct item *it)
 	}
 	if (differ) {
 		it->tries++;
-		if (it->tries < TRIES || (it->tries < TRIES_BUSY && is_explained(r, it))) {
+		if (!is_over(r, it)) {
 			park(r, it);
 			return;
 		}
+		if (begin_mend(r, it))
+			return;
 		report(r, it);
 	}
 	r->objects++;
@@ -461,10 +589,10 @@ static void count(struct run *r)
 
 static void compare(struct run *r)
 {
-	while (!must_end(r) && (!r->walked || r->active || r->parked)) {
+	while (!must_end(r) && (!r->walked || r->active || r->parked || r->nfixing)) {
 		bool moved = false;
 
-		for (int i = 0; i < 64 && (take_parked(r) || take_new(r)); i++)
+		for (int i = 0; i < 64 && (take_fixed(r) || take_parked(r) || take_new(r)); i++)
 			moved = true;
 		if (work_active(r))
 			moved = true;
@@ -487,18 +615,22 @@ static void tell_result(struct run *r)
 
 	if (r->st != NFS4R_OK || r->sink->cancelled(r->sink->arg)) {
 		json_decref(unreachable);
-		tell(r, json_pack("{s:s}", "error", r->st != NFS4R_OK ? nfs4r_status_str(r->st) : "verify was ended: the server stops"));
+		tell(r, json_pack("{s:s}", "error", r->st != NFS4R_OK ? nfs4r_status_str(r->st) : "it was ended: the server stops"));
 		return;
 	}
 	for (nfs4r_server_id id = 1; id <= NFS4R_SERVERS_MAX; id++)
 		if (r->peer[id].unreachable)
 			json_array_append_new(unreachable, num(id));
-	int status = r->differences ? 1 : json_array_size(unreachable) ? 2 : 0;
+	int status = r->differences || r->odd || r->left || (r->repair && r->repair->dry_run && r->repaired) ? 1 : json_array_size(unreachable) ? 2 : 0;
 
-	tell(r, json_pack("{s:{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:f, s:i}}", "result", "path", text(r->path), "objects",
-			  num(r->objects), "bytes", num(r->bytes), "differences", num(r->differences), "changing",
-			  num(r->changing), "removed_meanwhile", num(r->vanished), "retries", num(r->retries), "cut_short", cut,
-			  "unreachable", unreachable, "seconds", (double)(now_ms() - r->started_ms) / 1000, "status", status));
+	json_t *out = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:f, s:i}", "path", text(r->path), "objects",
+				num(r->objects), "bytes", num(r->bytes), "differences", num(r->differences), "names", num(r->odd), "changing",
+				num(r->changing), "removed_meanwhile", num(r->vanished), "retries", num(r->retries), "cut_short", cut,
+				"unreachable", unreachable, "seconds", (double)(now_ms() - r->started_ms) / 1000, "status", status);
+	if (r->repair)
+		json_object_update_new(out, json_pack("{s:o, s:o, s:b, s:o}", "repaired", num(r->repaired), "left", num(r->left), "dry_run", r->repair->dry_run, "list",
+						      r->list.path[0] ? text(r->list.path) : json_null()));
+	tell(r, json_pack("{s:o}", "result", out));
 }
 
 /* One run per engine at a time. */
@@ -529,8 +661,10 @@ static void delist(struct run *r)
 			break;
 		}
 	pthread_mutex_unlock(&runs_lock);
-	for (uint32_t i = 0; i < SLOTS; i++)
+	for (uint32_t i = 0; i < SLOTS; i++) {
+		forget_sums(&r->slots[i]);
 		free(r->slots[i].found.path);
+	}
 }
 
 /* false: there was nothing to compare, and that is said. */
@@ -548,7 +682,10 @@ static bool run_enlisted(struct run *r, char *why)
 	if (r->walk) {
 		r->started_ms = now_ms();
 		look_at_peers(r, true);
+		if (r->repair && !r->repair->dry_run)
+			r->fixer = fixer_new(r->eng);
 		compare(r);
+		fixer_free(r->fixer);
 		if (!r->gone)
 			tell_progress(r, "compare");
 	} else if (r->st == NFS4R_OK) {
@@ -558,7 +695,7 @@ static bool run_enlisted(struct run *r, char *why)
 	return true;
 }
 
-void verify_run(struct nfs4r_engine *eng, const char *path, const struct verify_sink *sink)
+void verify_run(struct nfs4r_engine *eng, const char *path, const struct verify_repair *repair, const struct verify_sink *sink)
 {
 	struct run *r = calloc(1, sizeof(*r));
 	char why[NFS4R_WHY] = "";
@@ -568,6 +705,7 @@ void verify_run(struct nfs4r_engine *eng, const char *path, const struct verify_
 		return;
 	}
 	r->eng = eng;
+	r->repair = repair;
 	r->sink = sink;
 	r->path = path;
 	r->parked_tail = &r->parked;
@@ -584,8 +722,9 @@ void verify_run(struct nfs4r_engine *eng, const char *path, const struct verify_
 		if (compared && !r->gone)
 			tell_result(r);
 	} else {
-		tell(r, json_pack("{s:s}", "error", "a verify is running already; wait for it or end it"));
+		tell(r, json_pack("{s:s}", "error", "a verify or repair is running already; wait for it or end it"));
 	}
+	fix_list_end(&r->list);
 	pthread_cond_destroy(&r->cond);
 	free(r);
 }

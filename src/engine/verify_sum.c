@@ -8,6 +8,8 @@
  * 8 bytes, big endian. Not in it: the version, which is compared by itself so that "older there" and "different
  * there" can be told apart; the size of a directory, its space, atime, which are each server's own.
  *
+ * Beside the sum goes which names of a directory lead elsewhere on the disk than in the store (verify_disk.c).
+ *
  * Nothing is locked, so what was read may be half of an update: then the version has moved at the end (DELAY), or will
  * move when that update commits. Whoever compares asks again before it believes in a difference.
  *
@@ -222,6 +224,7 @@ static void step_names(struct nfs4r_engine *eng, struct verify_sum *s)
 		put_bytes(s, ents[i].oid.b, sizeof(ents[i].oid.b));
 		put_num(s, ents[i].type);
 		put_num(s, ents[i].cookie);
+		verify_disk_name(eng, &s->oid, &s->h, &ents[i], &s->side);
 		s->next = ents[i].cookie;
 	}
 	free(ents);
@@ -229,6 +232,21 @@ static void step_names(struct nfs4r_engine *eng, struct verify_sum *s)
 		return;
 	if (nfs4r_store_failed(eng->store))
 		end(s, NFS4R_IO);
+	else
+		s->phase = VERIFY_DISK;
+}
+
+/* Names on the disk come a little before those of the store, and go before them: while something moves, nothing is said of them. */
+static void step_disk(struct nfs4r_engine *eng, struct verify_sum *s)
+{
+	enum nfs4r_status st = verify_disk_rest(eng, &s->oid, &s->h, &s->side);
+	bool moves;
+
+	pthread_mutex_lock(&eng->lock);
+	moves = nfs4r_core_moves(eng->core, &s->oid);
+	pthread_mutex_unlock(&eng->lock);
+	if (st != NFS4R_OK || (moves && s->side.odd))
+		end(s, st == NFS4R_OK ? NFS4R_DELAY : st);
 	else
 		finish(eng, s);
 }
@@ -239,6 +257,14 @@ void verify_sum_step(struct nfs4r_engine *eng, struct verify_sum *s)
 		step_bytes(eng, s);
 	else if (s->phase == VERIFY_NAMES)
 		step_names(eng, s);
+	else if (s->phase == VERIFY_DISK)
+		step_disk(eng, s);
+}
+
+void verify_sum_end(struct verify_sum *s)
+{
+	nfs4r_buf_put(s->side.names);
+	s->side.names = NULL;
 }
 
 /* ---- serving peers; on the executors ---- */
@@ -259,6 +285,8 @@ static void serve_end(struct nfs4r_engine *eng, struct serve *s)
 	m->verify.version = s->sum.side.version;
 	m->verify.bytes = s->sum.side.bytes;
 	memcpy(m->verify.sum, s->sum.side.sum, sizeof(m->verify.sum));
+	m->verify.odd = s->sum.side.odd;
+	m->verify.names = s->sum.side.names;
 	if (!eng->stopping)
 		engine_send(eng, s->from, m); /* if it cannot go, the asker asks again */
 	nfs4r_msg_fini(m);

@@ -35,6 +35,9 @@ uint64_t cluster_verify(struct cluster *c, int id, char text[VERIFY_TEXT])
 
 		if (d)
 			snprintf(text + at, VERIFY_TEXT - at, "%s %d %s;", get_text(d, "path"), (int)get_num(d, "server"), get_text(d, "what"));
+		if ((d = json_object_get(a, "name")))
+			snprintf(text + at, VERIFY_TEXT - at, "%s/%s %d %s;", strcmp(get_text(d, "directory"), "/") ? get_text(d, "directory") : "", get_text(d, "name"),
+				 (int)get_num(d, "server"), get_text(d, "what"));
 		if (json_object_get(a, "error"))
 			fail_msg("%s", get_text(a, "error"));
 		if (json_object_get(a, "result"))

@@ -429,8 +429,8 @@ static void what_a_crash_left_aside_goes(void **state)
 	expect_shell("", "rm -r %s/.nfs4r-hold", s->data);
 }
 
-/* What is not the volume's is never touched, and said to be in the way. */
-static void strangers_stay(void **state)
+/* What is not the volume's stays where it is until something of the volume needs the place, and is kept then. */
+static void strangers_make_way(void **state)
 {
 	struct cluster *c = *state;
 	struct site *s = &c->site[3];
@@ -442,9 +442,10 @@ static void strangers_stay(void **state)
 	nfs4r_handle(s->eng, &a, &dirh);
 	nfs4r_handle(s->eng, &f, &h);
 	assert_int_equal(hold_clear(s->eng, &dirh, "stranger", NULL), NFS4R_OK);
-	assert_int_equal(hold_clear(s->eng, &dirh, "stranger", &h), NFS4R_EXIST);
 	expect_shell("mine\n", "cat %s/a/stranger", s->data);
-	expect_shell("", "rm %s/a/stranger", s->data);
+	assert_int_equal(hold_clear(s->eng, &dirh, "stranger", &h), NFS4R_OK);
+	site_says(s, "'/a/stranger' is in the exported directory and not in the volume: moved to .nfs4r-hold/stray.1", 1);
+	expect_shell("f\nmine\n", "ls %s/a; cat %s/.nfs4r-hold/stray.1", s->data, s->data);
 }
 
 #define T(name) cmocka_unit_test_setup_teardown(name, cluster_setup, cluster_teardown)
@@ -460,7 +461,7 @@ int main(void)
 		T(names_are_changed_one_after_the_other),
 		T(a_repair_that_is_broken_off_leaves_nothing),
 		T(what_a_crash_left_aside_goes),
-		T(strangers_stay),
+		T(strangers_make_way),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

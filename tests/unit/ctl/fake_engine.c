@@ -196,8 +196,34 @@ static enum nfs4r_status l_getxattr(void *ctx, const struct nfs4r_lhandle *h, co
 	return NFS4R_OK;
 }
 
+static enum nfs4r_status l_lookup(void *ctx, const struct nfs4r_lhandle *dir, const char *name, struct nfs4r_lhandle *out)
+{
+	struct fake *f = ctx;
+	enum nfs4r_status st = NFS4R_NOENT;
+
+	pthread_mutex_lock(&f->lock);
+	struct fake_object *d = by_handle(f, dir);
+	for (uint32_t i = 0; i < f->n && st != NFS4R_OK; i++)
+		if (nfs4r_oid_eq(&f->obj[i].parent, &d->oid) && strcmp(f->obj[i].name, name) == 0 && !f->obj[i].unnamed) {
+			out->len = sizeof(f->obj[i].oid);
+			memcpy(out->b, &f->obj[i].oid, sizeof(f->obj[i].oid));
+			st = NFS4R_OK;
+		}
+	pthread_mutex_unlock(&f->lock);
+	return st;
+}
+
+static enum nfs4r_status l_readdir(void *ctx, const struct nfs4r_lhandle *dir, bool (*fn)(void *arg, const char *name), void *arg)
+{
+	struct fake *f = ctx;
+
+	if (f->foreign[0] && nfs4r_oid_eq(&by_handle(f, dir)->oid, &f->eng.root))
+		fn(arg, f->foreign);
+	return NFS4R_OK;
+}
+
 static const struct nfs4r_lops lops = {
-	.getattr = l_getattr, .read = l_read, .readlink = l_readlink, .listxattr = l_listxattr, .getxattr = l_getxattr
+	.lookup = l_lookup, .readdir = l_readdir, .getattr = l_getattr, .read = l_read, .readlink = l_readlink, .listxattr = l_listxattr, .getxattr = l_getxattr
 };
 
 /* ---- core ---- */
@@ -388,6 +414,64 @@ void engine_step(struct nfs4r_engine *eng, struct nfs4r_event *ev)
 	default:
 		assert(false);
 	}
+}
+
+bool hold_is_name(const char *name)
+{
+	return false;
+}
+
+bool hold_is_in(struct nfs4r_engine *eng, const struct nfs4r_oid *dir, const struct nfs4r_oid *oid)
+{
+	return true;
+}
+
+bool import_is_open(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, struct import_times *t)
+{
+	return false;
+}
+
+bool nfs4r_core_moves(const struct nfs4r_core *c, const struct nfs4r_oid *oid)
+{
+	return false;
+}
+
+bool servers_alone(const struct nfs4r_engine *eng)
+{
+	return false;
+}
+
+void behind_count(struct nfs4r_engine *eng, struct behind_counts *out)
+{
+	*out = of(eng->store)->behind;
+}
+
+/* The copy of @oid becomes that of one of @w->from. */
+enum nfs4r_status behind_mend(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, struct behind_want *w)
+{
+	struct fake *f = of(eng->store), *src;
+
+	w->took = (nfs4r_server_id)__builtin_ctzll(w->from);
+	src = servers[w->took];
+	pthread_mutex_lock(&f->lock);
+	struct fake_object *mine = find(f, oid), *theirs = find(src, oid);
+	free(mine->bytes);
+	mine->bytes = strdup(theirs->bytes);
+	mine->len = theirs->len;
+	mine->mode = theirs->mode;
+	mine->lost = false;
+	f->mended++;
+	pthread_mutex_unlock(&f->lock);
+	return NFS4R_OK;
+}
+
+enum nfs4r_status behind_names(struct nfs4r_engine *eng, const struct nfs4r_oid *dir, uint64_t *moved)
+{
+	struct fake *f = of(eng->store);
+
+	*moved = 1;
+	f->foreign[0] = '\0';
+	return NFS4R_OK;
 }
 
 void engine_log(struct nfs4r_engine *eng, enum nfs4r_log_level level, const char *fmt, ...)

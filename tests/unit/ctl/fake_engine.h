@@ -21,6 +21,7 @@ struct fake_object {
 	bool gone; /* not in the store */
 	bool dead; /* ... and known to be deleted */
 	bool lost; /* file is gone */
+	bool unnamed; /* its name is gone from the disk */
 };
 
 struct fake {
@@ -48,6 +49,9 @@ struct fake {
 	struct nfs4r_waiting_info waiting[4];
 	struct nfs4r_core_stats stats; /* but the number of controls and operations */
 	struct nfs4r_core_room room;
+	char foreign[64]; /* a name in the root directory's that only the disk has; empty: none */
+	uint32_t mended;
+	struct behind_counts behind;
 	uint32_t reads, reads_changing; /* the next so many getattr move the version: an update under way */
 };
 

@@ -470,6 +470,8 @@ static void make_verify_answer(void *p)
 	for (uint8_t i = 0; i < 32; i++)
 		m->verify.sum[i] = (uint8_t)(0xff - i);
 	m->verify.bytes = 1 << 20;
+	m->verify.odd = 3;
+	m->verify.names = nfs4r_buf_copy("+new\0-gone", 11);
 }
 
 static void make_heartbeat(void *p)

@@ -98,6 +98,11 @@ static bool joinrows_equal(const struct nfs4r_msg *x, const struct nfs4r_msg *y)
 	return memcmp(&a, &b, sizeof(a)) == 0;
 }
 
+static bool verify_equal(struct nfs4r_msg a, struct nfs4r_msg b)
+{
+	return buf_equal(&a.verify.names, &b.verify.names) && memcmp(&a, &b, sizeof(a)) == 0;
+}
+
 bool msg_equal(const struct nfs4r_msg *a, const struct nfs4r_msg *b)
 {
 	if (a->type != b->type)
@@ -118,6 +123,9 @@ bool msg_equal(const struct nfs4r_msg *a, const struct nfs4r_msg *b)
 				return false;
 		}
 		return true;
+	case NFS4R_MSG_VERIFY:
+	case NFS4R_MSG_VERIFY_ANSWER:
+		return verify_equal(*a, *b);
 	case NFS4R_MSG_JOINROWS:
 		return joinrows_equal(a, b);
 	default:
