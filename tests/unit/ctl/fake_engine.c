@@ -530,6 +530,8 @@ enum nfs4r_status nfs4r_rpc_send(struct nfs4r_rpc *rpc, nfs4r_server_id to, enum
 		return NFS4R_OK;
 	struct nfs4r_msg *copy = malloc(sizeof(*copy));
 	*copy = *msg;
+	if (msg->type == NFS4R_MSG_VERIFY_ANSWER)
+		nfs4r_buf_get(copy->verify.names);
 	if (msg->type == NFS4R_MSG_VERIFY)
 		verify_serve(&servers[to]->eng, f->eng.cfg.rpc.self, copy);
 	else

@@ -66,6 +66,62 @@ static void words_of_a_difference(void **state)
 	assert_true(verify_differs(&a, &b));
 }
 
+/* Servers 1 to 3; a sum each, 0: its file is gone. */
+static bool plan(const uint8_t sum[4], nfs4r_server_id newest, nfs4r_server_id from, struct fix_job *job, const char **why)
+{
+	const struct verify_side *sides[NFS4R_SERVERS_MAX + 1] = { NULL };
+	static struct verify_side s[4];
+
+	*why = NULL;
+	for (int i = 1; i <= 3; i++) {
+		s[i] = (struct verify_side){ .version = 5, .status = sum[i] ? NFS4R_OK : NFS4R_STALE, .sum = { sum[i] } };
+		sides[i] = sum[i] == 255 ? NULL : &s[i];
+	}
+	return fix_plan(sides, 1, newest, from, job, why);
+}
+
+static void whose_copy_is_right(void **state)
+{
+	static const uint8_t equal[] = { 0, 7, 7, 7 }, wrong[] = { 0, 9, 7, 7 }, elsewhere[] = { 0, 7, 9, 7 }, gone[] = { 0, 0, 7, 7 }, all[] = { 0, 1, 2, 3 }, two[] = { 0, 1, 2, 255 },
+			     lost[] = { 0, 0, 7, 255 };
+	struct fix_job job;
+	const char *why;
+
+	assert_false(plan(equal, 1, 0, &job, &why));
+	assert_true(plan(wrong, 1, 0, &job, &why)); /* the majority, whoever wrote last */
+	assert_int_equal(job.from, NFS4R_BIT(2) | NFS4R_BIT(3));
+	assert_true(job.content && !job.gone);
+	assert_false(plan(elsewhere, 2, 0, &job, &why)); /* repaired there */
+	assert_null(why);
+	assert_true(plan(gone, 1, 0, &job, &why) && job.gone);
+	assert_true(plan(all, 3, 0, &job, &why)); /* no majority: who wrote last */
+	assert_int_equal(job.from, NFS4R_BIT(3));
+	assert_false(plan(all, 1, 0, &job, &why));
+	assert_true(plan(all, 1, 2, &job, &why)); /* the administrator knows better */
+	assert_int_equal(job.from, NFS4R_BIT(2));
+	assert_true(plan(wrong, 2, 2, &job, &why));
+	assert_false(plan(two, 1, 0, &job, &why));
+	assert_true(plan(two, 2, 0, &job, &why));
+	assert_true(plan(lost, 1, 0, &job, &why)); /* the only one that is whole */
+	assert_int_equal(job.from, NFS4R_BIT(2));
+	assert_false(plan(two, 1, 3, &job, &why)); /* not asked */
+	assert_non_null(why);
+}
+
+static void odd_names_of_any_server(void **state)
+{
+	struct verify_side s = { .names = nfs4r_buf_copy("+new\0-gone\0!other\0?", 19) };
+	const char *what;
+	uint32_t at = 0;
+
+	assert_string_equal(verify_odd_next(&s, &at, &what), "new");
+	assert_string_equal(what, "on the disk, and not in the volume");
+	assert_string_equal(verify_odd_next(&s, &at, &what), "gone");
+	assert_string_equal(verify_odd_next(&s, &at, &what), "other");
+	assert_null(verify_odd_next(&s, &at, &what)); /* cut off */
+	nfs4r_buf_put(s.names);
+}
+
 static void text_of_any_bytes(void **state)
 {
 	static const char *const cases[][2] = {
@@ -223,6 +279,8 @@ int main(void)
 		cmocka_unit_test(lag_is_the_age_of_the_oldest_unapplied_entry),
 		cmocka_unit_test(lag_ring_stays_bounded_and_close),
 		cmocka_unit_test(words_of_a_difference),
+		cmocka_unit_test(whose_copy_is_right),
+		cmocka_unit_test(odd_names_of_any_server),
 		cmocka_unit_test(text_of_any_bytes),
 		cmocka_unit_test(formats),
 		cmocka_unit_test(nothing_reaches_a_terminal_as_a_control_character),

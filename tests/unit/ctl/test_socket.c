@@ -255,6 +255,39 @@ static void equal_copies_are_equal(void **state)
 	json_decref(a);
 }
 
+/* Names on the disk alone are told, with the server, and make the status 1. A repair mends what is wrong at the server that is asked. */
+static void a_repair_mends_and_looks_again(void **state)
+{
+	struct trio *t = *state;
+	char why[512] = "", text[600] = "";
+	struct lines l;
+	json_t *a = NULL, *r;
+
+	snprintf(t->f[1]->foreign, sizeof(t->f[1]->foreign), "foreign");
+	t->f[0]->obj[5].mode = 0600;
+	a = verify(t, "/", &l);
+	r = json_object_get(a, "result");
+	assert_int_equal(get_num(r, "status"), 1);
+	assert_int_equal(get_num(r, "names"), 1);
+	json_decref(a);
+	struct ctl_conn *c = open_conn(t);
+	assert_true(ctl_send(c, json_pack("{s:s}", "cmd", "repair"), 30));
+	while ((a = ctl_next(c, why)) && !(r = json_object_get(a, "result"))) {
+		if (json_object_get(a, "repair"))
+			snprintf(text, sizeof(text), "%s from %d", get_text(json_object_get(a, "repair"), "what"), (int)get_num(json_object_get(a, "repair"), "from"));
+		json_decref(a);
+	}
+	assert_non_null(a);
+	assert_string_equal(text, "content or attributes from 2");
+	assert_int_equal(get_num(r, "repaired"), 1);
+	assert_int_equal(get_num(r, "differences"), 0);
+	assert_int_equal(get_num(r, "names"), 1); /* at server 2: to be repaired there */
+	assert_int_equal(get_num(r, "status"), 1);
+	json_decref(a);
+	ctl_close(c);
+	assert_int_equal(t->f[0]->obj[5].mode, t->f[1]->obj[5].mode);
+}
+
 static void many_objects_are_under_way_at_once(void **state)
 {
 	struct trio *t = *state;
@@ -420,6 +453,7 @@ int main(void)
 		T(malformed_requests_are_answered_with_an_error),
 		T(a_request_has_a_limit),
 		T(equal_copies_are_equal),
+		T(a_repair_mends_and_looks_again),
 		T(many_objects_are_under_way_at_once),
 		T(paths_that_are_not_there_get_an_error),
 		T(every_kind_of_difference_is_found),
