@@ -11,7 +11,7 @@
 
 struct ctl_conn *cluster_ctl(struct cluster *c, int id)
 {
-	char path[108], why[512] = "";
+	char path[108], why[CTL_WHY] = "";
 
 	snprintf(path, sizeof(path), "%s/ctl%d", c->dir, id);
 	struct ctl_conn *k = ctl_connect(path, why);

@@ -211,7 +211,7 @@ static void an_existing_tree_is_taken_in(void **state)
 {
 	struct cluster *c = calloc(1, sizeof(*c));
 	struct nfs4r_oid root, dir;
-	char cmd[512], why[512];
+	char cmd[512], why[NFS4R_WHY];
 
 	cluster_init(c);
 	snprintf(cmd, sizeof(cmd),
