@@ -19,11 +19,6 @@
 #define SHORT_MS 20 /* between two tries while an object that was removed behind NFS comes back */
 #define RETURN_MS 1000 /* so long for that with a fixed view; else half a lease, after which the entry has failed */
 
-static bool handle_eq(const struct nfs4r_lhandle *a, const struct nfs4r_lhandle *b)
-{
-	return a->len && a->len == b->len && memcmp(a->b, b->b, a->len) == 0;
-}
-
 /* The name change of @e that gives @oid a name, and its directory. */
 static struct nfs4r_name_change *name_given(struct nfs4r_entry *e, const struct nfs4r_oid *oid, struct nfs4r_oid *dir)
 {
@@ -130,13 +125,6 @@ static enum nfs4r_status apply_create(struct nfs4r_engine *eng, struct nfs4r_ent
 	return st;
 }
 
-static bool same_object_there(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, const struct nfs4r_lhandle *h)
-{
-	struct nfs4r_lhandle found;
-
-	return eng->ops->lookup(eng->ctx, dirh, name, &found) == NFS4R_OK && handle_eq(&found, h);
-}
-
 /*
  * A name of @p's object goes, and others stay. After a repair the directories of those may be newer, and the names have gone there already: then this is the
  * last place that it has here, and entries that are still to come need it (log sheet 3.4).
@@ -151,7 +139,7 @@ static enum nfs4r_status keep_last(struct nfs4r_engine *eng, const struct nfs4r_
 	nfs4r_handle(eng, &p->oid, &h);
 	enum nfs4r_status st = h.len ? eng->ops->getattr(eng->ctx, &h, &a) : NFS4R_NOENT;
 	nfs4r_buf_put(a.acl);
-	if (st != NFS4R_OK || a.nlink > 1 || !same_object_there(eng, dirh, name, &h))
+	if (st != NFS4R_OK || a.nlink > 1 || !way_leads_to(eng, dirh, name, &h))
 		return NFS4R_OK;
 	return hold_park(eng, dirh, name, &h, &p->oid);
 }
@@ -203,7 +191,7 @@ static enum nfs4r_status apply_rename(struct nfs4r_engine *eng, struct nfs4r_ent
 		return st;
 	}
 	st = eng->ops->rename(eng->ctx, &h, &from, old->name.s, &to, new->name.s, NULL);
-	if (st == NFS4R_NOENT && same_object_there(eng, &to, new->name.s, &h))
+	if (st == NFS4R_NOENT && way_leads_to(eng, &to, new->name.s, &h))
 		return NFS4R_OK;
 	return st;
 }
@@ -229,9 +217,9 @@ static enum nfs4r_status apply_links(struct nfs4r_engine *eng, struct nfs4r_entr
 			return placed;
 		}
 		enum nfs4r_status st = eng->ops->link(eng->ctx, &h, &dirh, n->name.s, NULL);
-		if (st == NFS4R_EXIST && !same_object_there(eng, &dirh, n->name.s, &h) && way_clear(eng, &dirh, n->name.s, &h) == NFS4R_OK)
+		if (st == NFS4R_EXIST && !way_leads_to(eng, &dirh, n->name.s, &h) && way_clear(eng, &dirh, n->name.s, &h) == NFS4R_OK)
 			st = eng->ops->link(eng->ctx, &h, &dirh, n->name.s, NULL);
-		return st == NFS4R_EXIST && same_object_there(eng, &dirh, n->name.s, &h) ? NFS4R_OK : st;
+		return st == NFS4R_EXIST && way_leads_to(eng, &dirh, n->name.s, &h) ? NFS4R_OK : st;
 	}
 	n = name_taken(e, &dir);
 	if (!n)
@@ -245,7 +233,7 @@ static enum nfs4r_status apply_links(struct nfs4r_engine *eng, struct nfs4r_entr
 		hold_tidy(eng);
 		return st;
 	}
-	if (h.len && !same_object_there(eng, &dirh, n->name.s, &h)) /* it is gone; what has its name is not the volume's */
+	if (h.len && !way_leads_to(eng, &dirh, n->name.s, &h)) /* it is gone; what has its name is not the volume's */
 		return NFS4R_OK;
 	st = eng->ops->remove(eng->ctx, &dirh, n->name.s, &h, NULL);
 	return st == NFS4R_NOENT ? NFS4R_OK : st;

@@ -22,7 +22,6 @@
 
 #include <uthash.h>
 
-#include "base/room.h"
 #include "engine/repair_int.h"
 
 #define OBJECTS_MAX 65536   /* open at a time; beyond, clients hear DELAY and nothing is begun */
@@ -361,45 +360,25 @@ static enum nfs4r_status place(struct nfs4r_engine *eng, const struct nfs4r_oid 
 	return st;
 }
 
-struct list {
-	char (*name)[NFS4R_NAME_MAX + 1];
-	size_t n, cap;
-	bool failed;
-};
-
-static bool take_name(void *arg, const char *name)
-{
-	struct list *l = arg;
-
-	l->failed = !NFS4R_ROOM(l->name, l->n, l->cap);
-	if (l->failed)
-		return false;
-	strncpy(l->name[l->n], name, NFS4R_NAME_MAX);
-	l->name[l->n++][NFS4R_NAME_MAX] = '\0';
-	return true;
-}
-
 /* Names on the disk that the store does not have. Its lock is held. */
 static enum nfs4r_status clear_foreign(struct nfs4r_engine *eng, const struct nfs4r_oid *dir, const struct nfs4r_lhandle *dirh, uint64_t *moved)
 {
 	bool root = nfs4r_oid_eq(dir, &eng->root);
-	struct list l = { 0 };
-	enum nfs4r_status st = eng->ops->readdir(eng->ctx, dirh, take_name, &l);
+	struct disk_names l;
+	enum nfs4r_status st = disk_names_read(eng, dirh, &l);
 
-	if (l.failed)
-		st = NFS4R_NOMEM;
-	for (size_t i = 0; i < l.n && st == NFS4R_OK; i++) {
+	for (const char *s = disk_names_next(&l, NULL); s && st == NFS4R_OK; s = disk_names_next(&l, s)) {
 		struct nfs4r_dirent ent;
 		struct nfs4r_name name;
 
-		if (root && (hold_is_name(l.name[i]) || strcmp(l.name[i], "lost+found") == 0))
+		if (root && (hold_is_name(s) || strcmp(s, "lost+found") == 0))
 			continue;
-		if (nfs4r_name_set(&name, l.name[i], strlen(l.name[i])) && nfs4r_store_lookup(eng->store, dir, &name, &ent))
+		if (nfs4r_name_set(&name, s, strlen(s)) && nfs4r_store_lookup(eng->store, dir, &name, &ent))
 			continue;
-		st = way_clear(eng, dirh, l.name[i], NULL);
+		st = way_clear(eng, dirh, s, NULL);
 		*moved += st == NFS4R_OK;
 	}
-	free(l.name);
+	disk_names_free(&l);
 	return st;
 }
 

@@ -529,6 +529,17 @@ bool import_is_walked(struct nfs4r_engine *eng, const struct nfs4r_oid *oid); /*
 uint32_t import_list_open(struct nfs4r_engine *eng, struct nfs4r_oid **list); /* the caller's to free; UINT32_MAX: no memory. Takes the lock */
 void import_free(struct nfs4r_engine *eng);
 
+/* ---- disk_names.c ---- */
+struct disk_names { /* one after the other, each NUL terminated */
+	char *v;
+	size_t len, cap;
+	bool failed;
+};
+/* All names of the local directory, but "." and "..". Whatever is returned, disk_names_free() is called. NOMEM, or what the local file system says */
+enum nfs4r_status disk_names_read(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, struct disk_names *l);
+const char *disk_names_next(const struct disk_names *l, const char *name); /* NULL: the first one; returns NULL after the last one */
+void disk_names_free(struct disk_names *l);
+
 /* ---- ctl.c, verify.c ---- */
 struct ctl *ctl_create(struct nfs4r_engine *eng, char *why);
 void ctl_destroy(struct ctl *c);

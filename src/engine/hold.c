@@ -21,11 +21,6 @@
 
 #include "engine/engine_int.h"
 
-static bool handle_eq(const struct nfs4r_lhandle *a, const struct nfs4r_lhandle *b)
-{
-	return a->len && a->len == b->len && memcmp(a->b, b->b, a->len) == 0;
-}
-
 /* ---- the directory ---- */
 
 bool hold_is_name(const char *name)
@@ -185,7 +180,7 @@ enum nfs4r_status hold_park(struct nfs4r_engine *eng, const struct nfs4r_lhandle
 			    const struct nfs4r_oid *oid)
 {
 	char to[NFS4R_OID_STRLEN];
-	struct nfs4r_lhandle dir, there;
+	struct nfs4r_lhandle dir;
 	uint32_t nlink;
 	bool directory = is_dir(eng, h, &nlink);
 	enum nfs4r_status st;
@@ -196,7 +191,7 @@ enum nfs4r_status hold_park(struct nfs4r_engine *eng, const struct nfs4r_lhandle
 	if (st != NFS4R_OK)
 		return st;
 	nfs4r_oid_str(oid, to);
-	if (eng->ops->lookup(eng->ctx, &dir, to, &there) == NFS4R_OK && handle_eq(&there, h))
+	if (way_leads_to(eng, &dir, to, h))
 		return eng->ops->remove(eng->ctx, dirh, name, h, NULL);
 	return eng->ops->rename(eng->ctx, h, dirh, name, &dir, to, NULL);
 }
@@ -233,7 +228,7 @@ enum nfs4r_status hold_clear(struct nfs4r_engine *eng, const struct nfs4r_lhandl
 	struct nfs4r_oid oid;
 	enum nfs4r_status st = eng->ops->lookup(eng->ctx, dirh, name, &found);
 
-	if (st == NFS4R_NOENT || (st == NFS4R_OK && want && handle_eq(&found, want)))
+	if (st == NFS4R_NOENT || (st == NFS4R_OK && want && nfs4r_lhandle_eq(&found, want)))
 		return NFS4R_OK;
 	if (st != NFS4R_OK)
 		return st;
@@ -246,13 +241,13 @@ enum nfs4r_status hold_place(struct nfs4r_engine *eng, const struct nfs4r_lhandl
 			     const struct nfs4r_lhandle *h)
 {
 	char from[NFS4R_OID_STRLEN];
-	struct nfs4r_lhandle found, dir;
+	struct nfs4r_lhandle dir;
 	uint32_t nlink;
 
-	if (!h->len || (eng->ops->lookup(eng->ctx, dirh, name, &found) == NFS4R_OK && handle_eq(&found, h)))
+	if (!h->len || way_leads_to(eng, dirh, name, h))
 		return NFS4R_OK;
 	nfs4r_oid_str(oid, from);
-	if (open_dir(eng, false, &dir) == NFS4R_OK && eng->ops->lookup(eng->ctx, &dir, from, &found) == NFS4R_OK && handle_eq(&found, h))
+	if (open_dir(eng, false, &dir) == NFS4R_OK && way_leads_to(eng, &dir, from, h))
 		return eng->ops->rename(eng->ctx, h, &dir, from, dirh, name, NULL);
 	if (is_dir(eng, h, &nlink))
 		return NFS4R_OK; /* it is where a later entry found it; the one that moves it here is still to come */
@@ -394,10 +389,8 @@ static enum nfs4r_status drop_dead(struct nfs4r_engine *eng, const struct nfs4r_
 
 bool hold_has(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, const struct nfs4r_lhandle *h, struct nfs4r_lhandle *dirh, char name[NFS4R_OID_STRLEN])
 {
-	struct nfs4r_lhandle found;
-
 	nfs4r_oid_str(oid, name);
-	return eng->hold_there && open_dir(eng, false, dirh) == NFS4R_OK && eng->ops->lookup(eng->ctx, dirh, name, &found) == NFS4R_OK && handle_eq(&found, h);
+	return eng->hold_there && open_dir(eng, false, dirh) == NFS4R_OK && way_leads_to(eng, dirh, name, h);
 }
 
 /* The name that the entry takes from @oid, and where. */
@@ -417,13 +410,13 @@ static enum nfs4r_status park_moved(struct nfs4r_engine *eng, const struct nfs4r
 {
 	const struct nfs4r_part *dir = NULL;
 	const struct nfs4r_name_change *n = name_lost(e, p, &dir);
-	struct nfs4r_lhandle dirh, h, found;
+	struct nfs4r_lhandle dirh, h;
 
 	nfs4r_handle(eng, &p->oid, &h);
 	if (!n || !h.len)
 		return NFS4R_STALE;
 	nfs4r_handle(eng, &dir->oid, &dirh);
-	if (eng->ops->lookup(eng->ctx, &dirh, n->name.s, &found) != NFS4R_OK || !handle_eq(&found, &h))
+	if (!way_leads_to(eng, &dirh, n->name.s, &h))
 		return NFS4R_OK;
 	return hold_park(eng, &dirh, n->name.s, &h, &p->oid);
 }

@@ -33,11 +33,6 @@
 #define FRESH_NS (86400 * INT64_C(1000000000)) /* a file that was changed so lately may be changed again before the import ends */
 #define FRESH_MAX 1000000
 
-struct names { /* one after the other, each NUL terminated */
-	char *v;
-	size_t len, cap;
-};
-
 struct fresh { /* a file that is in the volume, as it was then */
 	struct nfs4r_oid oid;
 	nfs4r_lsn last;
@@ -72,37 +67,30 @@ static bool stops(enum nfs4r_status st)
 	       st == NFS4R_CORRUPT;
 }
 
-static bool add_bytes(char **v, size_t *len, size_t *cap, const char *bytes, size_t n)
+/* ---- the path, for what has to be said of an object ---- */
+
+static bool add_to_path(struct import *im, const char *bytes, size_t n)
 {
-	if (*len + n > *cap) {
-		size_t most = 2 * (*len + n);
-		char *more = realloc(*v, most);
+	if (im->path_len + n > im->path_cap) {
+		size_t cap = 2 * (im->path_len + n);
+		char *more = realloc(im->path, cap);
 
 		if (!more)
 			return false;
-		*v = more;
-		*cap = most;
+		im->path = more;
+		im->path_cap = cap;
 	}
-	memcpy(*v + *len, bytes, n);
-	*len += n;
+	memcpy(im->path + im->path_len, bytes, n);
+	im->path_len += n;
 	return true;
 }
-
-static bool collect(void *arg, const char *name)
-{
-	struct names *l = arg;
-
-	return add_bytes(&l->v, &l->len, &l->cap, name, strlen(name) + 1);
-}
-
-/* ---- the path, for what has to be said of an object ---- */
 
 /* Returns what path_back() wants; SIZE_MAX: no memory. */
 static size_t path_enter(struct import *im, const char *name)
 {
 	size_t was = im->path_len;
 
-	if (!add_bytes(&im->path, &im->path_len, &im->path_cap, "/", 1) || !add_bytes(&im->path, &im->path_len, &im->path_cap, name, strlen(name) + 1)) {
+	if (!add_to_path(im, "/", 1) || !add_to_path(im, name, strlen(name) + 1)) {
 		im->path_len = was;
 		return SIZE_MAX;
 	}
@@ -815,7 +803,7 @@ static enum nfs4r_status import_name(struct import *im, const struct nfs4r_oid *
 
 static enum nfs4r_status import_dir(struct import *im, const struct nfs4r_oid *dir, uint32_t depth)
 {
-	struct names l = { 0 };
+	struct disk_names l;
 	struct nfs4r_lhandle dirh;
 	enum nfs4r_status st;
 
@@ -825,8 +813,8 @@ static enum nfs4r_status import_dir(struct import *im, const struct nfs4r_oid *d
 	if (!dirh.len)
 		return NFS4R_STALE;
 	import_walked(im->eng, dir);
-	st = skip(im, im->eng->ops->readdir(im->eng->ctx, &dirh, collect, &l), "names in it cannot be read");
-	for (const char *name = l.v; name && name < l.v + l.len && st == NFS4R_OK; name += strlen(name) + 1) {
+	st = skip(im, disk_names_read(im->eng, &dirh, &l), "names in it cannot be read");
+	for (const char *name = disk_names_next(&l, NULL); name && st == NFS4R_OK; name = disk_names_next(&l, name)) {
 		if (depth == 0 && (strcmp(name, "lost+found") == 0 || hold_is_name(name)))
 			continue;
 		size_t was = path_enter(im, name);
@@ -841,7 +829,7 @@ static enum nfs4r_status import_dir(struct import *im, const struct nfs4r_oid *d
 		if (was != SIZE_MAX)
 			path_back(im, was);
 	}
-	free(l.v);
+	disk_names_free(&l);
 	return st;
 }
 

@@ -10,12 +10,20 @@
 #ifndef NFS4R_ENGINE_LOPS_H
 #define NFS4R_ENGINE_LOPS_H
 
+#include <string.h>
+
 #include "base/op.h"
 
 struct nfs4r_lhandle {
 	uint8_t len; /* 0 = none */
 	uint8_t b[NFS4R_LOCAL_HANDLE_MAX];
 };
+
+/* Both lead to the same object; false if one leads nowhere. */
+static inline bool nfs4r_lhandle_eq(const struct nfs4r_lhandle *a, const struct nfs4r_lhandle *b)
+{
+	return a->len && a->len == b->len && memcmp(a->b, b->b, a->len) == 0;
+}
 
 enum nfs4r_was { NFS4R_WAS_IMMUTABLE = 1, NFS4R_WAS_APPEND_ONLY = 2 }; /* bits */
 

@@ -13,28 +13,9 @@
  */
 #include <stdlib.h>
 
-#include "base/room.h"
 #include "engine/repair_int.h"
 
 #define LISTED 256
-
-struct names {
-	char (*name)[NFS4R_NAME_MAX + 1];
-	size_t n, cap;
-	bool failed;
-};
-
-static bool take_name(void *arg, const char *name)
-{
-	struct names *l = arg;
-
-	l->failed = !NFS4R_ROOM(l->name, l->n, l->cap);
-	if (l->failed)
-		return false;
-	strncpy(l->name[l->n], name, NFS4R_NAME_MAX);
-	l->name[l->n++][NFS4R_NAME_MAX] = '\0';
-	return true;
-}
 
 /* What the name should lead to; NULL: nothing, or nothing that is here. */
 static const struct nfs4r_lhandle *wanted(struct repair *r, const struct repair_obj *o, const char *s, struct nfs4r_lhandle *h)
@@ -53,25 +34,23 @@ static enum nfs4r_status clear_dir(struct repair *r, const struct repair_obj *o,
 {
 	struct nfs4r_engine *eng = r->eng;
 	bool root = nfs4r_oid_eq(&o->oid, &eng->root);
-	struct names l = { 0 };
-	enum nfs4r_status st = eng->ops->readdir(eng->ctx, dirh, take_name, &l);
+	struct disk_names l;
+	enum nfs4r_status st = disk_names_read(eng, dirh, &l);
 
-	if (l.failed)
-		st = NFS4R_NOMEM;
-	for (size_t i = 0; i < l.n && st == NFS4R_OK; i++) {
+	for (const char *name = disk_names_next(&l, NULL); name && st == NFS4R_OK; name = disk_names_next(&l, name)) {
 		const struct nfs4r_lhandle *want;
 		struct nfs4r_lhandle h;
 
-		if (root && (hold_is_name(l.name[i]) || strcmp(l.name[i], "lost+found") == 0))
+		if (root && (hold_is_name(name) || strcmp(name, "lost+found") == 0))
 			continue;
-		want = wanted(r, o, l.name[i], &h);
-		st = r->strays && (want || !r->importing) ? hold_stray(eng, dirh, l.name[i]) : NFS4R_OK;
+		want = wanted(r, o, name, &h);
+		st = r->strays && (want || !r->importing) ? hold_stray(eng, dirh, name) : NFS4R_OK;
 		if (st == NFS4R_OK)
-			st = hold_clear(eng, dirh, l.name[i], want);
+			st = hold_clear(eng, dirh, name, want);
 		if (st != NFS4R_OK)
-			repair_fails(r, st, "the name %.100s in a directory: %s", l.name[i], nfs4r_status_str(st));
+			repair_fails(r, st, "the name %.100s in a directory: %s", name, nfs4r_status_str(st));
 	}
-	free(l.name);
+	disk_names_free(&l);
 	return st;
 }
 
@@ -163,17 +142,15 @@ static enum nfs4r_status drop_orphans(struct repair *r)
 	struct nfs4r_engine *eng = r->eng;
 	struct nfs4r_lhandle dirh;
 	struct nfs4r_oid oid;
-	struct names l = { 0 };
+	struct disk_names l = { .len = 0 };
 	enum nfs4r_status st = hold_find(eng, NULL, &dirh);
 
 	if (st == NFS4R_OK)
-		st = eng->ops->readdir(eng->ctx, &dirh, take_name, &l);
-	if (l.failed)
-		st = NFS4R_NOMEM;
-	for (size_t i = 0; i < l.n && st == NFS4R_OK; i++)
-		if (hold_is_orphan(eng, &dirh, l.name[i], &oid)) /* of a store that was lost: it may be what nobody else has */
-			st = r->strays ? hold_stray(eng, &dirh, l.name[i]) : hold_drop(eng, &oid);
-	free(l.name);
+		st = disk_names_read(eng, &dirh, &l);
+	for (const char *name = disk_names_next(&l, NULL); name && st == NFS4R_OK; name = disk_names_next(&l, name))
+		if (hold_is_orphan(eng, &dirh, name, &oid)) /* of a store that was lost: it may be what nobody else has */
+			st = r->strays ? hold_stray(eng, &dirh, name) : hold_drop(eng, &oid);
+	disk_names_free(&l);
 	if (st == NFS4R_NOENT)
 		return NFS4R_OK;
 	return st == NFS4R_OK ? st : repair_fails(r, st, "the hidden directory cannot be emptied: %s", nfs4r_status_str(st));

@@ -13,19 +13,13 @@
  */
 #include <stdlib.h>
 
-#include "base/room.h"
 #include "engine/engine_int.h"
-
-static bool handle_eq(const struct nfs4r_lhandle *a, const struct nfs4r_lhandle *b)
-{
-	return a->len && a->len == b->len && memcmp(a->b, b->b, a->len) == 0;
-}
 
 bool way_leads_to(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, const struct nfs4r_lhandle *h)
 {
 	struct nfs4r_lhandle found;
 
-	return eng->ops->lookup(eng->ctx, dirh, name, &found) == NFS4R_OK && handle_eq(&found, h);
+	return eng->ops->lookup(eng->ctx, dirh, name, &found) == NFS4R_OK && nfs4r_lhandle_eq(&found, h);
 }
 
 static void say_parked(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, const struct nfs4r_oid *oid)
@@ -46,7 +40,7 @@ enum nfs4r_status way_clear(struct nfs4r_engine *eng, const struct nfs4r_lhandle
 	struct nfs4r_oid oid;
 	enum nfs4r_status st = eng->ops->lookup(eng->ctx, dirh, name, &found);
 
-	if (st != NFS4R_OK || (may && handle_eq(&found, may)))
+	if (st != NFS4R_OK || (may && nfs4r_lhandle_eq(&found, may)))
 		return st == NFS4R_NOENT ? NFS4R_OK : st;
 	if (!nfs4r_by_handle(eng, &found, &oid))
 		return hold_stray(eng, dirh, name);
@@ -57,33 +51,16 @@ enum nfs4r_status way_clear(struct nfs4r_engine *eng, const struct nfs4r_lhandle
 	return st;
 }
 
-struct names {
-	char (*name)[NFS4R_NAME_MAX + 1];
-	size_t n, cap;
-	bool failed;
-};
-
-static bool take_name(void *arg, const char *name)
-{
-	struct names *l = arg;
-
-	l->failed = !NFS4R_ROOM(l->name, l->n, l->cap);
-	if (l->failed)
-		return false;
-	strncpy(l->name[l->n], name, NFS4R_NAME_MAX);
-	l->name[l->n++][NFS4R_NAME_MAX] = '\0';
-	return true;
-}
-
 static bool way_empty(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh)
 {
-	struct names l = { 0 };
-	enum nfs4r_status st = dirh->len ? eng->ops->readdir(eng->ctx, dirh, take_name, &l) : NFS4R_STALE;
+	struct disk_names l = { .len = 0 };
+	enum nfs4r_status st = dirh->len ? disk_names_read(eng, dirh, &l) : NFS4R_STALE;
+	bool any = l.len;
 
-	for (size_t i = 0; st == NFS4R_OK && i < l.n; i++)
-		st = way_clear(eng, dirh, l.name[i], NULL);
-	free(l.name);
-	return st == NFS4R_OK && !l.failed && l.n;
+	for (const char *name = disk_names_next(&l, NULL); name && st == NFS4R_OK; name = disk_names_next(&l, name))
+		st = way_clear(eng, dirh, name, NULL);
+	disk_names_free(&l);
+	return st == NFS4R_OK && any;
 }
 
 /* ---- an own update that is about to be executed ---- */
