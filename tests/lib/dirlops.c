@@ -32,7 +32,7 @@ struct dirlops {
 	pthread_mutex_t lock;
 	struct obj *bucket[BUCKETS];
 	int root;
-	enum nfs4r_status write_fault;
+	enum nfs4r_status write_fault; /* dirlops_fail_writes(); under lock */
 	uint32_t write_part;
 	int write_faults;
 	_Atomic int sync_fault; /* errno */
@@ -123,6 +123,21 @@ static enum nfs4r_status remember(struct dirlops *d, int fd, struct nfs4r_lhandl
 	}
 	pthread_mutex_unlock(&d->lock);
 	return NFS4R_OK;
+}
+
+/* One write less that fails. */
+static bool write_fails(struct dirlops *d, enum nfs4r_status *st, uint32_t *part)
+{
+	bool yes;
+
+	pthread_mutex_lock(&d->lock);
+	yes = d->write_faults > 0;
+	if (yes)
+		d->write_faults--;
+	*st = d->write_fault;
+	*part = d->write_part;
+	pthread_mutex_unlock(&d->lock);
+	return yes;
 }
 
 static bool fails(struct dirlops *d, const char *call, const char *name, enum nfs4r_status *st)
@@ -332,6 +347,7 @@ static enum nfs4r_status d_write(void *ctx, const struct nfs4r_lhandle *h, uint6
 {
 	enum nfs4r_status fault;
 	struct dirlops *d = ctx;
+	uint32_t most;
 	int fd;
 
 	if (fails(ctx, "write", NULL, &fault))
@@ -341,12 +357,11 @@ static enum nfs4r_status d_write(void *ctx, const struct nfs4r_lhandle *h, uint6
 	fd = dirlops_fd(d, h, O_WRONLY);
 	if (fd < 0)
 		return err();
-	if (d->write_faults > 0) {
-		d->write_faults--;
-		ssize_t part = pwrite(fd, bytes, d->write_part, (off_t)off);
+	if (write_fails(d, &fault, &most)) {
+		ssize_t part = pwrite(fd, bytes, most, (off_t)off);
 
 		close(fd);
-		return part < 0 ? err() : d->write_fault;
+		return part < 0 ? err() : fault;
 	}
 	ssize_t n = pwrite(fd, bytes, len, (off_t)off);
 	enum nfs4r_status st = n == (ssize_t)len ? NFS4R_OK : n < 0 ? err() : NFS4R_NOSPC;
@@ -578,9 +593,11 @@ const struct nfs4r_lops *dirlops_table(void)
 
 void dirlops_fail_writes(struct dirlops *d, enum nfs4r_status st, uint32_t part, int count)
 {
+	pthread_mutex_lock(&d->lock);
 	d->write_fault = st;
 	d->write_part = part;
 	d->write_faults = count;
+	pthread_mutex_unlock(&d->lock);
 }
 
 void dirlops_fail_sync(struct dirlops *d, int err)

@@ -285,7 +285,9 @@ static void a_repair_mends_and_looks_again(void **state)
 	assert_int_equal(get_num(r, "status"), 1);
 	json_decref(a);
 	ctl_close(c);
+	pthread_mutex_lock(&t->f[0]->lock);
 	assert_int_equal(t->f[0]->obj[5].mode, t->f[1]->obj[5].mode);
+	pthread_mutex_unlock(&t->f[0]->lock);
 }
 
 static void many_objects_are_under_way_at_once(void **state)
