@@ -239,7 +239,7 @@ static fsal_status_t setattr(struct setattr_call *call, struct nfs4r_op *op)
 		repl_attr_cache_drop(call->exp->attr_cache, &call->obj->oid); /* one of several may have been set */
 	if (lost == REPL_ORPHAN)
 		return setattr_orphan(call, op);
-	if (rs != NFS4R_OK && rs != NFS4R_DELAY && FSAL_IS_ERROR(call->st))
+	if (repl_own_words(rs, call->st))
 		return call->st;
 	return repl_obj_status(lost, rs);
 }

@@ -77,6 +77,11 @@ enum nfs4r_status repl_status(fsal_status_t st)
 	return NFS4R_IO;
 }
 
+bool repl_own_words(enum nfs4r_status st, fsal_status_t own)
+{
+	return st != NFS4R_OK && FSAL_IS_ERROR(own) && (st != NFS4R_DELAY || repl_status(own) == NFS4R_DELAY);
+}
+
 static const struct {
 	uint32_t type;
 	object_file_type_t fsal;

@@ -255,7 +255,7 @@ static void write_done(void *arg, struct nfs4r_op *op)
 
 	if (lost == REPL_ORPHAN)
 		st = write_orphan(io);
-	else if (op->status != NFS4R_OK && op->status != NFS4R_DELAY && FSAL_IS_ERROR(io->st))
+	else if (repl_own_words(op->status, io->st))
 		st = io->st;
 	if (!FSAL_IS_ERROR(st)) {
 		io->arg->io_amount = wanted(io->arg);
@@ -560,7 +560,7 @@ static fsal_status_t fallocate_update(struct fallocate_call *call, struct nfs4r_
 		return fallocate_here(call, op);
 	if (rs == NFS4R_OK)
 		__atomic_store_n(&call->obj->wrote, 1, __ATOMIC_RELEASE);
-	else if (rs != NFS4R_DELAY && FSAL_IS_ERROR(call->st))
+	else if (repl_own_words(rs, call->st))
 		return call->st;
 	return repl_obj_status(lost, rs);
 }

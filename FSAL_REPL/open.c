@@ -357,7 +357,7 @@ static fsal_status_t create_by_name(struct create_call *call, struct nfs4r_op *o
 		return open_made(call, op, out, attrs_out);
 	undo_made(call);
 	if (rs != NFS4R_EXIST)
-		return rs != NFS4R_DELAY && FSAL_IS_ERROR(call->st) ? call->st : repl_fsal_status(rs);
+		return repl_own_words(rs, call->st) ? call->st : repl_fsal_status(rs);
 	if (mode == FSAL_GUARDED || nfs4r_oid_is_zero(&op->result))
 		return fsalstat(ERR_FSAL_EXIST, EEXIST);
 	st = found_type(call->exp, op, &type);

@@ -283,6 +283,9 @@ fsal_status_t repl_host_to_key(struct fsal_export *e, struct gsh_buffdesc *desc)
 
 fsal_status_t repl_fsal_status(enum nfs4r_status st);
 enum nfs4r_status repl_status(fsal_status_t st);
+/* Does @own, what the sub-FSAL said, tell the client more than @st, which became of it? It has words of its own (SHARE_DENIED) for what is DELAY to the
+ * engine. A DELAY that became of anything else is the engine's: the object comes back (log 4.14). */
+bool repl_own_words(enum nfs4r_status st, fsal_status_t own);
 object_file_type_t repl_fsal_type(uint32_t type); /* NO_FILE_TYPE when not known */
 uint32_t repl_type(object_file_type_t type);	  /* 0 when not known */
 /* Caller of the operation under way; supplementary groups beyond the limit are dropped. */
