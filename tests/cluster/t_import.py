@@ -13,7 +13,6 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'lib'))
 import bed
-import trees
 from t_views import wait_back, wait_removed
 
 NAMES = int(os.environ.get('NAMES', 2000))
@@ -203,6 +202,14 @@ def through_client(b):
     return f'{len(seen)} objects'
 
 
+def all_but_the_mount(b):
+    """The file system that is mounted in the tree is the only thing that the volume does not have."""
+    r = b.ctl(1, 'verify', '/', timeout=120)
+    named = [l.strip() for l in r.stdout.splitlines() if 'not in the volume' in l]
+    bed.expect(r.returncode == 1 and len(named) == 1 and named[0].startswith('/large/mounted '), f'nfs4rctl verify: status {r.returncode}\n{r.stdout[-2000:]}{r.stderr[-2000:]}')
+    bed.expect('equal on all servers' in r.stdout, r.stdout[-2000:])
+
+
 def main():
     report = bed.Report('import')
     with bed.Bed.own(*OPTIONS) as b:
@@ -212,7 +219,7 @@ def main():
             report.check('equal at all sites', all_equal, b)
             report.check('the file that grew', grown_equal, b)
             report.check('equal by rsync', rsync_equal, b)
-            report.check('nfs4rctl verify', trees.verify, b)
+            report.check('nfs4rctl verify', all_but_the_mount, b)
         if good and NAMES < 10000:
             report.check('the lists stay until they are seen to', seen_again, b)
             report.check('through a client', through_client, b)
