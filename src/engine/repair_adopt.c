@@ -15,8 +15,8 @@
  * Failure modes: what cannot be looked up is not taken; the object is then made in the hidden directory, and what has its name is a stray
  * (repair_tree.c). The source goes away: the repair fails and is tried again.
  *
- * Invariant: one local object is taken for one object of the volume: each handle here has one owner in the store, each name is looked at once, of several objects whose names lead to one file here only one
- * gets it, nothing is taken that the store knows already, and what waits in the hidden directory belongs to the object whose name it has there.
+ * Invariant: one local object is taken for one object of the volume. Each local handle has one owner in the store, and each name is looked at once. If the names of several objects lead to one
+ * local file, one of these objects gets it. Nothing is taken that the store knows already. A file in the hidden directory belongs to the object whose OID is its name there.
  */
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Extended attributes of another copy, into this one. Two things are not as with other content: a label that a kernel gives to new objects by itself
- * (nfs4r_xattr_is_label()) is taken where it can be, for the machine next door may have another security module, or none; and an object that is made in a
- * directory with a default ACL has an ACL from there, though the object that it is a copy of may have none.
+ * Extended attributes of another copy, into this one. Two things differ from other content. A label that a kernel gives to new objects by itself
+ * (nfs4r_xattr_is_label()) is taken where that is possible, since the other machine may have another security module, or none. An object that is made
+ * in a directory with a default ACL gets an ACL from there, even if the object that is copied has none.
  */
 #include "base/xattr.h"
 #include "engine/engine_int.h"
