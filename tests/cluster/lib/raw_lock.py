@@ -11,7 +11,7 @@ import struct
 import sys
 import time
 
-from raw_open import CONFIRM, DELAY, GRACE, OPEN, OPEN_CONFIRM, Client, Owner
+from raw_open import DELAY, GRACE, Client, Owner
 from raw_readdir import opaque, walk
 
 LOCK, LOCKT, LOCKU, READ_LT, WRITE_LT = 12, 13, 14, 1, 2
@@ -20,19 +20,7 @@ RANGE = struct.pack('>QQ', 0, 100)
 
 class Opener(Owner):
     def make(self):
-        attrs = struct.pack('>III', 2, 0, 1 << 1) + opaque(struct.pack('>I', 0o644))     # mode
-        op = struct.pack('>IIIIQ', OPEN, self.next(), 3, 0, self.client.id) + opaque(self.name.encode())
-        op += struct.pack('>II', 1, 0) + attrs + struct.pack('>I', 0) + opaque(self.client.file.encode())
-        status, r = self.client.run(walk(self.client.directory) + [op], OPEN)
-        if status:
-            return status
-        self.stateid = r.take(16)
-        r.take(20)                              # change_info4
-        if r.u32() & CONFIRM:
-            op = struct.pack('>I', OPEN_CONFIRM) + self.stateid + struct.pack('>I', self.next())
-            status, r = self.client.run(walk(self.client.path) + [op], OPEN_CONFIRM)
-            self.stateid = r.take(16) if status == 0 else None
-        return status
+        return self.create(3, 0, struct.pack('>III', 2, 0, 1 << 1) + opaque(struct.pack('>I', 0o644)))     # mode
 
 
 class Locker:

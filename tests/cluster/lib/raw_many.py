@@ -14,8 +14,8 @@ import sys
 import threading
 import time
 
-from raw_open import CLOSE, CONFIRM, DELAY, GRACE, OPEN, OPEN_CONFIRM, SETCLIENTID, SETCLIENTID_CONFIRM
-from raw_readdir import Malformed, compound, opaque, receive, results_of, walk
+from raw_open import CLOSE, CONFIRM, DELAY, GRACE, OPEN, OPEN_CONFIRM, answer_of, set_client_id
+from raw_readdir import Malformed, compound, opaque, receive, walk
 
 READ, REMOVE, WRITE = 25, 28, 38
 ATTEMPTS = 300                                  # with 0.1 s between: longer than a grace period
@@ -27,15 +27,7 @@ class Many:
     def __init__(self, address, directory, number):
         self.socket = socket.create_connection((address, 2049), 30)
         self.dir, self.number, self.seqid, self.files, self.longest, self.wrong = directory, number, 0, {}, 0, []
-        op = struct.pack('>I', SETCLIENTID) + os.urandom(8) + opaque(b'raw_many %d %d' % (os.getpid(), number))
-        op += struct.pack('>I', 0x40000000) + opaque(b'tcp') + opaque(b'0.0.0.0.0.0') + struct.pack('>I', 0)
-        status, r = self.run([op], SETCLIENTID)
-        if status:
-            raise Malformed(f'SETCLIENTID: {status}')
-        self.id, = struct.unpack('>Q', r.take(8))
-        status, _ = self.run([struct.pack('>IQ', SETCLIENTID_CONFIRM, self.id) + r.take(8)], SETCLIENTID_CONFIRM)
-        if status:
-            raise Malformed(f'SETCLIENTID_CONFIRM: {status}')
+        self.id = set_client_id(self.run, b'raw_many %d %d' % (os.getpid(), number))
 
     def ask(self, request):
         self.socket.sendall(struct.pack('>I', 1 << 31 | len(request)) + request)
@@ -48,12 +40,7 @@ class Many:
 
     def run(self, ops, last):
         """(status, Reader at what the last operation answered)"""
-        r, results = results_of(self.ask(compound(ops)))
-        for _ in range(results):
-            op, status = r.u32(), r.u32()
-            if op == last or status:
-                return status, r
-        raise Malformed(f'no result of operation {last}')
+        return answer_of(self.ask(compound(ops)), last)
 
     def timed(self, what, make_ops, last):
         """As run(), again while the server says DELAY or GRACE."""

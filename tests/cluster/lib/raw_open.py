@@ -21,12 +21,31 @@ CONFIRM = 2
 
 def run(address, uid, ops, last):
     """(status, Reader at what the last operation answered). All before have no result but OK."""
-    r, results = results_of(ask(address, compound(ops, uid)))
+    return answer_of(ask(address, compound(ops, uid)), last)
+
+
+def answer_of(data, last):
+    """The same, of an answer's bytes."""
+    r, results = results_of(data)
     for _ in range(results):
         op, status = r.u32(), r.u32()
         if op == last or status:
             return status, r
     raise Malformed(f'no result of operation {last}')
+
+
+def set_client_id(run_ops, name):
+    """A new client of that name (bytes), confirmed: its number. run_ops: (operations, the last one) -> (status, Reader)"""
+    op = struct.pack('>I', SETCLIENTID) + os.urandom(8) + opaque(name)
+    op += struct.pack('>I', 0x40000000) + opaque(b'tcp') + opaque(b'0.0.0.0.0.0') + struct.pack('>I', 0)
+    status, r = run_ops([op], SETCLIENTID)
+    if status:
+        raise Malformed(f'SETCLIENTID: {status}')
+    number, = struct.unpack('>Q', r.take(8))
+    status, _ = run_ops([struct.pack('>IQ', SETCLIENTID_CONFIRM, number) + r.take(8)], SETCLIENTID_CONFIRM)
+    if status:
+        raise Malformed(f'SETCLIENTID_CONFIRM: {status}')
+    return number
 
 
 class Owner:
@@ -38,7 +57,10 @@ class Owner:
         return self.seqid - 1
 
     def open(self, access, deny, cut):
-        attrs = struct.pack('>II', 1, SIZE) + opaque(bytes(8)) if cut else struct.pack('>II', 0, 0)
+        return self.create(access, deny, struct.pack('>II', 1, SIZE) + opaque(bytes(8)) if cut else struct.pack('>II', 0, 0))
+
+    def create(self, access, deny, attrs):
+        """An OPEN that makes the file if it is not there. attrs: encoded, of a file that is made; a size counts for any"""
         op = struct.pack('>IIIIQ', OPEN, self.next(), access, deny, self.client.id) + opaque(self.name.encode())
         op += struct.pack('>II', 1, 0) + attrs + struct.pack('>I', 0) + opaque(self.client.file.encode())
         status, r = self.client.run(walk(self.client.directory) + [op], OPEN)
@@ -61,15 +83,7 @@ class Client:
     def __init__(self, address, path, uid):
         self.address, self.path, self.uid = address, path, uid
         self.directory, self.file = os.path.split(path)
-        op = struct.pack('>I', SETCLIENTID) + os.urandom(8) + opaque(b'raw_open %d' % os.getpid())
-        op += struct.pack('>I', 0x40000000) + opaque(b'tcp') + opaque(b'0.0.0.0.0.0') + struct.pack('>I', 0)
-        status, r = self.run([op], SETCLIENTID)
-        if status:
-            raise Malformed(f'SETCLIENTID: {status}')
-        self.id, = struct.unpack('>Q', r.take(8))
-        status, _ = self.run([struct.pack('>IQ', SETCLIENTID_CONFIRM, self.id) + r.take(8)], SETCLIENTID_CONFIRM)
-        if status:
-            raise Malformed(f'SETCLIENTID_CONFIRM: {status}')
+        self.id = set_client_id(self.run, b'raw_open %d' % os.getpid())
 
     def run(self, ops, last):
         return run(self.address, self.uid, ops, last)
