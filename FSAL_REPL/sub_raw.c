@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * What FSAL_VFS of Ganesha 6.5 cannot do with an object that it names by a handle: the times of a symbolic link, the attributes of a
- * socket or device, extended attributes of anything but files and directories and outside of user., a listing without a look at
- * each object, mount points, inode flags. Copies of a volume have to be exact in all of that.
+ * What FSAL_VFS of Ganesha 6.5 cannot do with an object that it names by a handle, and what copies of a volume have to be exact in. It leaves
+ * out the times of a symbolic link and the attributes of a socket or device. Of extended attributes it has those of files and directories,
+ * in user. alone. It lists no directory without a look at each object, and it knows nothing of mount points and inode flags.
  *
  * The bytes of a handle of FSAL_VFS contain the kernel's file handle. It is opened with O_PATH, which opens nothing and
  * disturbs nothing: a device is not touched, a FIFO has no reader. The system calls then go through /proc/self/fd.
