@@ -113,7 +113,7 @@ fsal_status_t repl_readlink(struct fsal_obj_handle *h, struct gsh_buffdesc *out,
 		return st;
 	}
 	st = repl_fsal_status(rs);
-	if (rs == NFS4R_OK) { /* Ganesha wants the NUL counted */
+	if (rs == NFS4R_OK && rd.data != NULL) { /* Ganesha wants the NUL counted */
 		out->len = rd.data->len + 1;
 		out->addr = gsh_malloc(out->len);
 		memcpy(out->addr, rd.data->data, rd.data->len);

@@ -50,13 +50,16 @@ struct nfs4r_buf *nfs4r_codec_encode(nfs4r_codec_fn fn, const void *obj, enum nf
 	return buf;
 }
 
-enum nfs4r_status nfs4r_codec_decode(nfs4r_codec_fn fn, const void *bytes, size_t len, void *obj)
+enum nfs4r_status nfs4r_codec_decode(nfs4r_codec_fn fn, const void *bytes, size_t len, void *obj, const char **why)
 {
 	struct nfs4r_codec c = { .pass = NFS4R_PASS_DECODE, .st = NFS4R_OK };
 	struct nfs4r_buf *aligned = NULL;
 
-	if (len > NFS4R_MESSAGE_MAX)
+	*why = nfs4r_status_str(NFS4R_MALFORMED);
+	if (len > NFS4R_MESSAGE_MAX) {
+		*why = nfs4r_status_str(NFS4R_TOOBIG);
 		return NFS4R_TOOBIG;
+	}
 	if (len % 4)
 		return NFS4R_MALFORMED;
 	/* xdrmem reads whole words. */
@@ -70,6 +73,7 @@ enum nfs4r_status nfs4r_codec_decode(nfs4r_codec_fn fn, const void *bytes, size_
 	if (fn(&c, obj) && c_left(&c) != 0)
 		c.st = NFS4R_MALFORMED;
 	nfs4r_buf_put(aligned);
+	*why = c.why ? c.why : nfs4r_status_str(c.st);
 	return c.st;
 }
 

@@ -14,13 +14,14 @@
 #include <rpc/xdr.h>
 #include <rpc/xdr_inline.h>
 
-#include "base/msg.h"
+#include "base/shape.h"
 
 enum nfs4r_pass { NFS4R_PASS_SIZE = 1, NFS4R_PASS_ENCODE = 2, NFS4R_PASS_DECODE = 3 };
 
 struct nfs4r_codec {
 	enum nfs4r_pass pass;
 	enum nfs4r_status st; /* why it failed */
+	const char *why;      /* DECODE: in words, when its shape is wrong; else NULL */
 	size_t size;	      /* SIZE: bytes so far */
 	XDR x;		      /* ENCODE, DECODE */
 };
@@ -29,8 +30,8 @@ typedef bool (*nfs4r_codec_fn)(struct nfs4r_codec *c, void *obj);
 
 /* Both passes of an encoding: a buffer of exactly the right size, or NULL and *st. */
 struct nfs4r_buf *nfs4r_codec_encode(nfs4r_codec_fn fn, const void *obj, enum nfs4r_status *st);
-/* A decoding; bytes behind the end are malformed. @obj is the caller's to free on failure. */
-enum nfs4r_status nfs4r_codec_decode(nfs4r_codec_fn fn, const void *bytes, size_t len, void *obj);
+/* A decoding; bytes behind the end are malformed. @obj is the caller's to free on failure; *why is then a static text. */
+enum nfs4r_status nfs4r_codec_decode(nfs4r_codec_fn fn, const void *bytes, size_t len, void *obj, const char **why);
 
 static inline bool c_fail(struct nfs4r_codec *c, enum nfs4r_status st)
 {
@@ -47,6 +48,15 @@ static inline bool c_decoding(const struct nfs4r_codec *c)
 static inline bool c_check(struct nfs4r_codec *c, bool ok)
 {
 	return ok || !c_decoding(c) || c_fail(c, NFS4R_MALFORMED);
+}
+
+/* DECODE: @why is NULL, or what is wrong with a shape (base/shape.h). */
+static inline bool c_shape(struct nfs4r_codec *c, const char *why)
+{
+	if (!why)
+		return true;
+	c->why = why;
+	return c_fail(c, NFS4R_MALFORMED);
 }
 
 static inline bool c_u32(struct nfs4r_codec *c, uint32_t *v)

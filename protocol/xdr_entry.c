@@ -4,9 +4,9 @@
  * handle for the journal (nfs4r_entry and nfs4r_journal_entry of nfs4r.x).
  *
  * Each part carries only what its effect means (entry.h names the members); other members
- * of the part are zero after decoding. An entry whose log, LSN or operation is none cannot
- * be decoded; INSTALL parts are refused until something issues them, because a server that
- * skipped one would silently differ.
+ * of the part are zero after decoding. An entry that has not the shape of its operation (base/shape.h)
+ * cannot be decoded, whether it comes from a peer or from the journal; INSTALL parts are refused until
+ * something issues them, because a server that skipped one would silently differ.
  *
  * Failure: a half decoded entry is put by nfs4r_entry_decode or by the message that holds it.
  */
@@ -148,7 +148,8 @@ bool c_entry(struct nfs4r_codec *c, struct nfs4r_entry **e, bool with_payload)
 		if (!*e)
 			return c_fail(c, NFS4R_NOMEM);
 	}
-	return c_entry_head(c, *e) && (with_payload ? c_payload(c, *e) : c_local_handle(c, *e));
+	return c_entry_head(c, *e) && (with_payload ? c_payload(c, *e) : c_local_handle(c, *e)) &&
+	       (!c_decoding(c) || c_shape(c, nfs4r_shape_of_entry(*e)));
 }
 
 static bool c_entry_message(struct nfs4r_codec *c, void *obj)
@@ -169,13 +170,13 @@ struct nfs4r_buf *nfs4r_entry_encode(const struct nfs4r_entry *e, bool with_payl
 }
 
 enum nfs4r_status nfs4r_entry_decode(const void *bytes, size_t len, bool with_payload,
-				     struct nfs4r_entry **out)
+				     struct nfs4r_entry **out, const char **why)
 {
 	struct nfs4r_entry *e = NULL;
 	enum nfs4r_status st;
 
 	*out = NULL;
-	st = nfs4r_codec_decode(with_payload ? c_entry_message : c_entry_journal, bytes, len, &e);
+	st = nfs4r_codec_decode(with_payload ? c_entry_message : c_entry_journal, bytes, len, &e, why);
 	if (st == NFS4R_OK)
 		*out = e;
 	else

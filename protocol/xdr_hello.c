@@ -139,9 +139,10 @@ enum nfs4r_status nfs4r_transport_msg_decode(const void *bytes, size_t len, uint
 {
 	struct transport_obj o = { .protocol = protocol, .m = out };
 	enum nfs4r_status st;
+	const char *why;
 
 	memset(out, 0, sizeof(*out));
-	st = nfs4r_codec_decode(c_transport, bytes, len, &o);
+	st = nfs4r_codec_decode(c_transport, bytes, len, &o, &why);
 	if (st != NFS4R_OK)
 		nfs4r_transport_msg_fini(out);
 	return st;

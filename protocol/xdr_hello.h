@@ -36,7 +36,7 @@ enum nfs4r_refusal { /* why a connection was not taken; wire values */
 	NFS4R_REFUSED_SERVERS = 7,   /* the sets of configured servers differ, before any view says who they are */
 	NFS4R_REFUSED_IDENTITY = 8,  /* id unknown, own, not that of the address, or not the one called */
 	NFS4R_REFUSED_DUPLICATE = 9, /* a newer start of that id is connected */
-	NFS4R_REFUSED_MALFORMED = 10,
+	NFS4R_REFUSED_MALFORMED = 10, /* a moment ago it sent a message that cannot be decoded */
 	NFS4R_REFUSED_VIEWS = 11, /* lease, silence or clock drift differ */
 	NFS4R_REFUSED_DURABILITY = 12,
 	NFS4R_REFUSED_KEYS = 13, /* another key of the configuration differs, or is the same and must not be */

@@ -163,7 +163,9 @@ static bool c_verify(struct nfs4r_codec *c, struct nfs4r_msg *m)
 	return c_u64(c, &m->verify.id) && c_oid(c, &m->verify.oid) &&
 	       c_status(c, &m->verify.status) && c_u64(c, &m->verify.version) &&
 	       c_fixed(c, m->verify.sum, sizeof(m->verify.sum)) && c_u64(c, &m->verify.bytes) &&
-	       c_u32(c, &m->verify.odd) && c_buf(c, &m->verify.names, NFS4R_ODD_NAMES_MAX);
+	       c_u32(c, &m->verify.odd) && c_buf(c, &m->verify.names, NFS4R_ODD_NAMES_MAX) &&
+	       c_check(c, m->type == NFS4R_MSG_VERIFY_ANSWER || !m->verify.names) &&
+	       (!c_decoding(c) || c_shape(c, nfs4r_shape_of_odd_names(m->verify.names)));
 }
 
 static bool c_memory(struct nfs4r_codec *c, struct nfs4r_msg *m)
@@ -360,12 +362,12 @@ struct nfs4r_buf *nfs4r_msg_encode(const struct nfs4r_msg *msg)
 	return nfs4r_codec_encode(c_msg, msg, &st);
 }
 
-enum nfs4r_status nfs4r_msg_decode(const void *bytes, size_t len, struct nfs4r_msg *out)
+enum nfs4r_status nfs4r_msg_decode(const void *bytes, size_t len, struct nfs4r_msg *out, const char **why)
 {
 	enum nfs4r_status st;
 
 	memset(out, 0, sizeof(*out));
-	st = nfs4r_codec_decode(c_msg, bytes, len, out);
+	st = nfs4r_codec_decode(c_msg, bytes, len, out, why);
 	if (st != NFS4R_OK) {
 		nfs4r_msg_fini(out);
 		memset(out, 0, sizeof(*out));

@@ -12,14 +12,17 @@
 
 /* Encoded into a new buffer (one reference); NULL when out of memory or above NFS4R_MESSAGE_MAX. */
 struct nfs4r_buf *nfs4r_msg_encode(const struct nfs4r_msg *msg);
-/* NFS4R_OK, NFS4R_MALFORMED, NFS4R_TOOBIG, NFS4R_NOMEM. Trailing bytes are malformed. */
-enum nfs4r_status nfs4r_msg_decode(const void *bytes, size_t len, struct nfs4r_msg *out);
+/*
+ * NFS4R_OK, NFS4R_MALFORMED (also an entry, an operation or an answer whose shape is wrong: base/shape.h), NFS4R_TOOBIG, NFS4R_NOMEM. Trailing bytes are malformed.
+ * *why: on failure what is wrong, a static text. Any thread; needs nothing but the bytes.
+ */
+enum nfs4r_status nfs4r_msg_decode(const void *bytes, size_t len, struct nfs4r_msg *out, const char **why);
 
 /*
  * One entry. @with_payload: the bytes travel too (messages); without: the journal's form, in which
  * the local handle of a created object is kept instead.
  */
 struct nfs4r_buf *nfs4r_entry_encode(const struct nfs4r_entry *e, bool with_payload);
-enum nfs4r_status nfs4r_entry_decode(const void *bytes, size_t len, bool with_payload, struct nfs4r_entry **out);
+enum nfs4r_status nfs4r_entry_decode(const void *bytes, size_t len, bool with_payload, struct nfs4r_entry **out, const char **why);
 
 #endif

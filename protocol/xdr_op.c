@@ -3,9 +3,8 @@
  * Forwarded operations and reads as bytes. A request carries the request part of its struct,
  * an answer the identity (operation id, read id), the type and the result part.
  *
- * What an operation needs is checked here, so that nobody behind has to ask whether a name
- * or a text is there: directory operations have their names, SYMLINK its target, xattr
- * operations their name, CLAIM its depth. CLOSE never travels.
+ * What an operation or an answer needs is checked here (base/shape.h), so that nobody behind has to ask
+ * whether a name, a text or the bytes are there. CLOSE, ADOPT and CLAIM never travel.
  */
 #include "xdr_codec.h"
 
@@ -15,10 +14,8 @@
 static bool c_op_text(struct nfs4r_codec *c, struct nfs4r_op *op)
 {
 	bool xattr = op->type == NFS4R_OP_SETXATTR || op->type == NFS4R_OP_REMOVEXATTR;
-	bool needed = xattr || op->type == NFS4R_OP_SYMLINK;
 
-	return c_text(c, &op->text, xattr ? NFS4R_XATTR_NAME_MAX : NFS4R_PATH_MAX) &&
-	       c_check(c, needed == (op->text != NULL));
+	return c_text(c, &op->text, xattr ? NFS4R_XATTR_NAME_MAX : NFS4R_PATH_MAX);
 }
 
 static bool c_cred(struct nfs4r_codec *c, struct nfs4r_cred *cred)
@@ -35,8 +32,7 @@ static bool c_cred(struct nfs4r_codec *c, struct nfs4r_cred *cred)
 
 static bool c_op_type(struct nfs4r_codec *c, struct nfs4r_op *op)
 {
-	return c_range(c, &op->type, NFS4R_OP_CREATE, NFS4R_OP_CLAIM) &&
-	       c_check(c, op->type != NFS4R_OP_CLOSE);
+	return c_range(c, &op->type, NFS4R_OP_CREATE, NFS4R_OP_REMOVEXATTR);
 }
 
 bool c_op_request(struct nfs4r_codec *c, struct nfs4r_op *op)
@@ -56,8 +52,7 @@ bool c_op_request(struct nfs4r_codec *c, struct nfs4r_op *op)
 		return false;
 	return c_range(c, &op->xflags, NFS4R_XATTR_EITHER, NFS4R_XATTR_REPLACE) &&
 	       c_bool(c, &op->stable) && c_bool(c, &op->under_open) &&
-	       c_range(c, &op->depth, op->type == NFS4R_OP_CLAIM ? NFS4R_SHALLOW : 0,
-		       NFS4R_DEEP_PLUS);
+	       (!c_decoding(c) || c_shape(c, nfs4r_shape_of_request(op)));
 }
 
 bool c_op_answer(struct nfs4r_codec *c, struct nfs4r_op *op)
@@ -66,7 +61,8 @@ bool c_op_answer(struct nfs4r_codec *c, struct nfs4r_op *op)
 	       c_oid(c, &op->result) && c_range(c, &op->result_type, 0, NFS4R_TYPE_BLK) &&
 	       c_attrs(c, &op->post) && c_u64(c, &op->dir_before) && c_u64(c, &op->dir_after) &&
 	       c_u64(c, &op->dir2_before) && c_u64(c, &op->dir2_after) && c_u64(c, &op->lsn) &&
-	       c_server(c, &op->primary, true) && c_u64(c, &op->verifier);
+	       c_server(c, &op->primary, true) && c_u64(c, &op->verifier) &&
+	       (!c_decoding(c) || c_shape(c, nfs4r_shape_of_result(op)));
 }
 
 static bool c_read_name(struct nfs4r_codec *c, struct nfs4r_read *r)
@@ -155,5 +151,5 @@ bool c_read_answer(struct nfs4r_codec *c, struct nfs4r_read *r)
 	       c_status(c, &r->status) && c_oid(c, &r->result) && c_attrs(c, &r->attrs) &&
 	       c_opt_buf(c, &r->data, NFS4R_IO_MAX) && c_bool(c, &r->eof) &&
 	       c_u64(c, &r->result_offset) && c_u64(c, &r->verifier) && c_dirents(c, r) &&
-	       c_row(c, &r->row);
+	       c_row(c, &r->row) && (!c_decoding(c) || c_shape(c, nfs4r_shape_of_answer(r)));
 }

@@ -125,7 +125,9 @@ static enum nfs4r_status adopt(struct nfs4r_engine *eng, struct nfs4r_op *op, st
 {
 	enum nfs4r_status st = eng->ops->lookup(eng->ctx, &x->dir, op->name.s, &x->made);
 
-	return st != NFS4R_OK ? st : eng->ops->getattr(eng->ctx, &x->made, &op->post);
+	if (st == NFS4R_OK)
+		st = eng->ops->getattr(eng->ctx, &x->made, &op->post);
+	return st == NFS4R_OK && op->post.type != op->attrs.type ? NFS4R_NOENT : st; /* another object has the name by now */
 }
 
 /* @sync: nobody does it later. */

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/shape.h"
 #include "engine/engine_int.h"
 
 #define CLOSE_AGAIN_MS 50
@@ -511,6 +512,10 @@ static enum nfs4r_status update_close(struct nfs4r_engine *eng, struct nfs4r_op 
 
 enum nfs4r_status nfs4r_update(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_exec_fn exec, void *arg)
 {
+	enum nfs4r_status st = nfs4r_op_fits(op);
+
+	if (st != NFS4R_OK) /* no other server would take its entry */
+		return op->status = st;
 	return op->type == NFS4R_OP_CLOSE ? update_close(eng, op) : update(eng, op, exec, arg, PARK_AFTER_MS);
 }
 
@@ -545,6 +550,11 @@ void nfs4r_update_async(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_exe
 {
 	struct opctx *o = NULL;
 
+	op->status = nfs4r_op_fits(op);
+	if (op->status != NFS4R_OK) {
+		done(arg, op);
+		return;
+	}
 	pthread_mutex_lock(&eng->lock);
 	__atomic_add_fetch(&eng->stat_updates, 1, __ATOMIC_RELAXED); /* read without the lock */
 	if (eng->ready && !eng->stopping)

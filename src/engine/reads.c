@@ -10,9 +10,11 @@
  * A question that is under way when its owner announces or ends the control that it was asked for (7.10) is answered from the copy here, and what comes for it later is not looked at.
  * Nothing is answered without a lease (view.c): all that a client reads passes where(). What others ask of this server: reads_serve.c.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
 
+#include "base/shape.h"
 #include "engine/engine_int.h"
 
 struct ask { /* one read under way to a peer */
@@ -405,10 +407,27 @@ static void note_told(struct nfs4r_engine *eng, nfs4r_server_id from, const stru
 	pthread_mutex_unlock(&eng->lock);
 }
 
+/* It is no answer: the question is asked again, elsewhere or when that server is back. */
+static void blame(struct nfs4r_engine *eng, struct ask *a, nfs4r_server_id from, const char *why)
+{
+	char text[NFS4R_WHY];
+
+	snprintf(text, sizeof(text), "sent an answer to a read (type %u) that is none: %s", a->rd->type, why);
+	pool_run(eng->executors, ask_again, a);
+	nfs4r_rpc_blame(eng->rpc, from, text);
+}
+
 void reads_answer(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_msg *m)
 {
 	struct ask *a = take(eng->reads, m->read->id, from);
+	const char *why = a ? nfs4r_shape_of_answer_to(a->rd, m->read) : NULL;
 
+	if (why) {
+		blame(eng, a, from, why);
+		nfs4r_msg_fini(m);
+		free(m);
+		return;
+	}
 	if (a && !a->only)
 		note_told(eng, from, a->rd, m->read);
 	if (a && m->read->status == NFS4R_NOT_PRIMARY && !a->only) {

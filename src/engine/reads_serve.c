@@ -20,6 +20,13 @@ void reads_forget_answer(struct nfs4r_read *rd)
 	rd->eof = false;
 }
 
+/* A failure has neither bytes nor names. */
+static void reads_forget_bytes(struct nfs4r_read *rd)
+{
+	nfs4r_read_fini(rd);
+	rd->attrs = (struct nfs4r_attrs){ .mask = 0 };
+}
+
 /* A store that cannot be read says "not here" of everything, and who repairs a copy from this one would take that for a deletion. */
 enum nfs4r_status reads_not_here(struct nfs4r_engine *eng, enum nfs4r_known known)
 {
@@ -37,6 +44,8 @@ struct serve {
 
 static void answer(struct nfs4r_engine *eng, struct serve *s, enum nfs4r_status st)
 {
+	if (st != NFS4R_OK) /* nothing half-read goes along */
+		reads_forget_bytes(s->m->read);
 	s->m->read->status = st;
 	s->m->type = NFS4R_MSG_READ_ANSWER;
 	engine_send(eng, s->from, s->m);
@@ -219,7 +228,11 @@ static bool copy_will_do(struct nfs4r_engine *eng, nfs4r_server_id asker, struct
 	words[0] = row.version;
 	words[1] = a.size;
 	rd->data = say_pieces(words, 2 + n);
-	return true;
+	if (rd->data)
+		return true;
+	rd->verifier = rd->result_offset = 0;
+	rd->eof = false;
+	return false;
 }
 
 static bool says_version(const struct nfs4r_read *rd, enum nfs4r_status st)

@@ -450,6 +450,20 @@ static void asked(struct rpc_conn *c, struct rpc_peer *p)
 	p->call_at_ms = 0;
 }
 
+/* Sooner it would only send the same again. */
+static bool is_shunned(struct rpc_conn *c, struct rpc_peer *p)
+{
+	char text[CAUSE_TEXT];
+
+	if (uv_now(&c->rpc->loop) >= p->shun_until_ms)
+		return false;
+	snprintf(text, sizeof(text),
+		 "server %u sent a message that server %u cannot decode, and is not let in before %" PRIu64 " ms; install the same release on both, and look into the log of server %u",
+		 p->ep.id, c->rpc->cfg.self, p->shun_until_ms - uv_now(&c->rpc->loop), c->rpc->cfg.self);
+	rpc_refuse(c, p->ep.id, NFS4R_REFUSED_MALFORMED, text);
+	return true;
+}
+
 void rpc_hello_received(struct rpc_conn *c, const struct nfs4r_hello *h)
 {
 	char text[CAUSE_TEXT];
@@ -480,7 +494,7 @@ void rpc_hello_received(struct rpc_conn *c, const struct nfs4r_hello *h)
 		return;
 	}
 	if (!c->caller) {
-		if (!session_joins(c, p, h))
+		if (is_shunned(c, p) || !session_joins(c, p, h))
 			return;
 		c->peer = p;
 		c->lane = h->lane;

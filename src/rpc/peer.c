@@ -238,17 +238,51 @@ void rpc_peer_keepalive(struct rpc_conn *c, bool answer, uint64_t clock_ns, int6
 	pthread_mutex_unlock(&p->lock);
 }
 
+/* What it sent it will mostly send again: neither called nor let in for a while, longer each time. */
+static void peer_shun(struct rpc_peer *p)
+{
+	uint64_t now = uv_now(&p->rpc->loop), max = RPC_SHUN_MAX_MS;
+
+	if (!p->shun_ms || now - p->up_since_ms > max)
+		p->shun_ms = p->rpc->cfg.shun_ms;
+	else if (now >= p->shun_until_ms)
+		p->shun_ms = 2 * p->shun_ms < max ? 2 * p->shun_ms : max;
+	p->shun_until_ms = now + p->shun_ms;
+}
+
+/* Not only this connection, as rpc_conn_fail() has it: another one of the lane would bring the same. */
+static void peer_broke(struct rpc_conn *c, const void *bytes, size_t len, const char *why)
+{
+	uint32_t type = nfs4r_transport_msg_type(bytes, len);
+	char text[NFS4R_WHY];
+
+	snprintf(text, sizeof(text), "sent a message of type %u (%s), %zu bytes, that cannot be decoded: %s", type, nfs4r_msg_name(type), len, why);
+	peer_shun(c->peer);
+	rpc_peer_down(c->peer, false, text);
+}
+
+void nfs4r_rpc_blame(struct nfs4r_rpc *rpc, nfs4r_server_id peer, const char *why)
+{
+	struct rpc_peer *p = rpc ? rpc_peer_of(rpc, peer) : NULL;
+
+	if (!p || !p->up)
+		return;
+	peer_shun(p);
+	rpc_peer_down(p, false, why);
+}
+
 struct nfs4r_msg *rpc_peer_decode(struct rpc_conn *c, const void *bytes, size_t len)
 {
 	struct nfs4r_msg *m = malloc(sizeof(*m));
-	enum nfs4r_status st = m ? nfs4r_msg_decode(bytes, len, m) : NFS4R_NOMEM;
+	const char *why = nfs4r_status_str(NFS4R_NOMEM);
+	enum nfs4r_status st = m ? nfs4r_msg_decode(bytes, len, m, &why) : NFS4R_NOMEM;
 
 	if (st != NFS4R_OK) {
 		free(m);
-		rpc_conn_fail(c, "sent a message of type %u (%s), %zu bytes, that cannot be decoded: %s",
-			      nfs4r_transport_msg_type(bytes, len),
-			      nfs4r_msg_name(nfs4r_transport_msg_type(bytes, len)), len,
-			      nfs4r_status_str(st));
+		if (st == NFS4R_NOMEM)
+			rpc_conn_fail(c, "no memory");
+		else
+			peer_broke(c, bytes, len, why);
 		return NULL;
 	}
 	return m;
@@ -429,7 +463,7 @@ void rpc_peer_tick(struct rpc_peer *p, uint64_t now)
 		p->ask_at_ms = now + RPC_ASK_MS;
 		peer_ask(p);
 	}
-	if (p->caller && now >= p->call_at_ms && p->addrs.n > 0) {
+	if (p->caller && now >= p->call_at_ms && now >= p->shun_until_ms && p->addrs.n > 0) {
 		p->session = ++p->rpc->session;
 		rpc_peer_call(p, NFS4R_LANE_CONTROL);
 	}

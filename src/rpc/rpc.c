@@ -43,6 +43,7 @@ void nfs4r_rpc_config_init(struct nfs4r_rpc_config *cfg)
 	memset(cfg, 0, sizeof(*cfg));
 	cfg->security = NFS4R_SECURITY_NONE;
 	cfg->connect_retry_ms = 250;
+	cfg->shun_ms = 1000;
 	cfg->silence_ms = 10000;
 	cfg->connections = 4;
 	cfg->queue_bytes_max = QUEUE_BYTES_DEFAULT;
@@ -327,6 +328,8 @@ enum nfs4r_status nfs4r_rpc_start(const struct nfs4r_rpc_config *cfg,
 		rpc->cfg.connections = defaults.connections;
 	if (rpc->cfg.connect_retry_ms == 0)
 		rpc->cfg.connect_retry_ms = defaults.connect_retry_ms;
+	if (rpc->cfg.shun_ms == 0)
+		rpc->cfg.shun_ms = defaults.shun_ms;
 	if (rpc->cfg.silence_ms == 0)
 		rpc->cfg.silence_ms = defaults.silence_ms;
 	if (rpc->cfg.queue_bytes_max == 0)

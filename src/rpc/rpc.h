@@ -18,7 +18,7 @@
 #include "base/hello_key.h"
 #include "base/msg.h"
 
-#define NFS4R_PROTOCOL_VERSION 7
+#define NFS4R_PROTOCOL_VERSION 8
 #define NFS4R_CONNECTIONS_MAX 16 /* of lane BULK */
 
 enum nfs4r_lane {
@@ -60,6 +60,7 @@ struct nfs4r_rpc_config {
 	nfs4r_servers gone;	  /* taken out of the volume: what they are told when they call */
 	bool held;		     /* start takes the address and port, and no more: nfs4r_rpc_begin() does the rest */
 	uint32_t connect_retry_ms;   /* default 250 */
+	uint32_t shun_ms;	     /* a peer that sent what cannot be decoded is not connected with for so long, at the next times for twice as long, at most a minute; default 1000 */
 	uint32_t listen_wait_ms;     /* so long start waits for its own name, address or port, when they are not there yet; default 0 */
 	uint32_t silence_ms;	     /* nothing received for so long (keep-alives are sent): connection is dropped; default 10000 */
 	char congestion[16];	     /* of TCP, where the kernel has it; "" = the system's; default bbr */
@@ -126,6 +127,12 @@ enum nfs4r_status nfs4r_rpc_send(struct nfs4r_rpc *rpc, nfs4r_server_id to, enum
  * Only in an event, on the transport's thread. Does not block.
  */
 uint64_t nfs4r_rpc_pending(struct nfs4r_rpc *rpc, nfs4r_server_id to, enum nfs4r_lane lane);
+
+/*
+ * What @peer sent is nothing that a server of the volume sends: the connections end, `down` says @why, and it is neither called nor let in for cfg.shun_ms, longer each time.
+ * Only in an event, on the transport's thread. Does not block. NULL, or a peer that is not up: nothing happens.
+ */
+void nfs4r_rpc_blame(struct nfs4r_rpc *rpc, nfs4r_server_id peer, const char *why);
 
 struct nfs4r_rpc_peer_stats {
 	bool up;

@@ -32,6 +32,7 @@
 #define RPC_STALL_MS 300 /* without an acknowledgement, and three round trips: a connection of several that stands still */
 #define RPC_TURN_BYTES (4u << 20) /* written for one lane before the others have their turn */
 #define RPC_BACKOFF_MAX_MS 5000
+#define RPC_SHUN_MAX_MS 60000
 #define RPC_BACKLOG 64
 #define RPC_LINGER_MS 1000	  /* time for a REFUSED to be read before the connection closes */
 #define RPC_RESOLVE_MS 5000
@@ -160,6 +161,7 @@ struct rpc_peer {
 	uint64_t session; /* of the connections; see nfs4r.x */
 	uint64_t inc;	  /* of the peer, from the HELLO of the first lane */
 	uint64_t call_at_ms, backoff_ms, up_since_ms, ask_at_ms;
+	uint64_t shun_ms, shun_until_ms; /* it sent what cannot be decoded: no connection until then; 0: it did not */
 	uint64_t leave_at_ms; /* taken out: then it goes; 0 = it stays */
 	bool asking;	      /* a question is under way */
 	atomic_bool known;    /* it is a server of the volume */

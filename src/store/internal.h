@@ -492,6 +492,7 @@ struct nfs4r_store {
 	pthread_mutex_t change;
 	struct nfs4r_wbuf wbuf;
 	nfs4r_journal_pos synced_noted; /* last SYNCED record */
+	const char *unreadable; /* at open: what is wrong with the record that was read last; NULL: nothing, or the status says it */
 	struct nfs4r_meta meta; /* now: identity, incarnation; positions are filled in at a freeze */
 	nfs4r_lsn last[NLOGS]; /* last entry committed: of the own log what was executed here, of others what came in this run */
 	nfs4r_lsn back; /* last entry committed of the own log that came back from others (log 4.7) */
@@ -669,9 +670,9 @@ enum nfs4r_status nfs4r_ident_random(uint64_t *out);
 
 /* The entry of the COMMIT or INTENT record at @pos, or NULL; one reference. Any thread. */
 struct nfs4r_entry *nfs4r_entry_at(struct nfs4r_store *s, nfs4r_journal_pos pos);
-/* The parts of a COMMIT's body: rows of the core (free() them) and the entry. OK, MALFORMED, NOMEM. */
+/* The parts of a COMMIT's body: rows of the core (free() them) and the entry. OK; MALFORMED, NOMEM: *why, a static text, says what is wrong. */
 enum nfs4r_status nfs4r_rd_commit(const struct nfs4r_rec_view *r, struct nfs4r_put **puts, uint32_t *nputs,
-				  struct nfs4r_entry **e);
+				  struct nfs4r_entry **e, const char **why);
 enum nfs4r_status nfs4r_rd_puts(struct nfs4r_rd *r, struct nfs4r_put **puts, uint32_t *n);
 /* COMMITs before @pos with an LSN beyond @last of their log count for nothing: they lay behind a hole, own ones in a tail that was lost. */
 struct nfs4r_cut {

@@ -220,16 +220,17 @@ enum nfs4r_status nfs4r_rd_puts(struct nfs4r_rd *r, struct nfs4r_put **out, uint
 	return NFS4R_OK;
 }
 
-static enum nfs4r_status rd_entry(struct nfs4r_rd *r, struct nfs4r_entry **e)
+static enum nfs4r_status rd_entry(struct nfs4r_rd *r, struct nfs4r_entry **e, const char **why)
 {
 	uint32_t len = rd_u32(r);
 	const uint8_t *p = rd_bytes(r, len);
 
-	return p && !r->left ? nfs4r_entry_decode(p, len, false, e) : NFS4R_MALFORMED;
+	*why = nfs4r_status_str(NFS4R_MALFORMED);
+	return p && !r->left ? nfs4r_entry_decode(p, len, false, e, why) : NFS4R_MALFORMED;
 }
 
 enum nfs4r_status nfs4r_rd_commit(const struct nfs4r_rec_view *rec, struct nfs4r_put **puts,
-				  uint32_t *nputs, struct nfs4r_entry **e)
+				  uint32_t *nputs, struct nfs4r_entry **e, const char **why)
 {
 	struct nfs4r_rd r = { rec->body, rec->len, false };
 	enum nfs4r_status st = NFS4R_OK;
@@ -237,11 +238,12 @@ enum nfs4r_status nfs4r_rd_commit(const struct nfs4r_rec_view *rec, struct nfs4r
 	*puts = NULL;
 	*nputs = 0;
 	*e = NULL;
+	*why = nfs4r_status_str(NFS4R_MALFORMED);
 	rd_bytes(&r, COMMIT_HEAD);
 	if (rec->type == REC_COMMIT)
 		st = nfs4r_rd_puts(&r, puts, nputs);
 	if (st == NFS4R_OK)
-		st = rd_entry(&r, e);
+		st = rd_entry(&r, e, why);
 	if (st != NFS4R_OK) {
 		free(*puts);
 		*puts = NULL;
@@ -254,11 +256,12 @@ struct nfs4r_entry *nfs4r_entry_at(struct nfs4r_store *s, nfs4r_journal_pos pos)
 	struct nfs4r_entry *e = NULL;
 	struct nfs4r_rec_view rec;
 	struct nfs4r_put *puts;
+	const char *why;
 	uint32_t nputs;
 	uint8_t *buf = nfs4r_jnl_read(&s->jnl, pos, &rec);
 
 	if (buf && (rec.type == REC_COMMIT || rec.type == REC_INTENT) &&
-	    nfs4r_rd_commit(&rec, &puts, &nputs, &e) == NFS4R_OK)
+	    nfs4r_rd_commit(&rec, &puts, &nputs, &e, &why) == NFS4R_OK)
 		free(puts);
 	free(buf);
 	return e;

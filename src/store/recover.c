@@ -174,12 +174,13 @@ static enum nfs4r_status walk_segment(struct nfs4r_scan *sc, uint32_t i, const u
 			return bad_record(sc, i, p, len, at);
 		}
 		note_idle(sc, &rec);
+		sc->s->unreadable = NULL;
 		st = nfs4r_replay(sc, &rec);
 		if (st != NFS4R_OK) {
 			nfs4r_seg_name(sc->starts[i], name);
 			return nfs4r_refuse(sc->why, st == NFS4R_NOMEM ? st : NFS4R_CORRUPT,
 					    "%s/%s: the record at offset %zu (type %u) cannot be replayed: %s; let this server make its copy anew from the others",
-					    sc->s->dir, name, at, rec.type, nfs4r_status_str(st));
+					    sc->s->dir, name, at, rec.type, st == NFS4R_MALFORMED && sc->s->unreadable ? sc->s->unreadable : nfs4r_status_str(st));
 		}
 		at += total;
 	}

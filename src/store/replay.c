@@ -96,7 +96,7 @@ enum nfs4r_status nfs4r_replay_commit(struct nfs4r_store *s, const struct nfs4r_
 	struct nfs4r_entry *e;
 	struct nfs4r_put *puts;
 	uint32_t nputs;
-	enum nfs4r_status st = nfs4r_rd_commit(rec, &puts, &nputs, &e);
+	enum nfs4r_status st = nfs4r_rd_commit(rec, &puts, &nputs, &e, &s->unreadable);
 
 	if (st != NFS4R_OK)
 		return st;
@@ -165,7 +165,7 @@ static enum nfs4r_status note_dropped(struct nfs4r_store *s, const struct nfs4r_
 	struct nfs4r_entry *e;
 	struct nfs4r_put *puts;
 	uint32_t nputs;
-	enum nfs4r_status st = nfs4r_rd_commit(rec, &puts, &nputs, &e);
+	enum nfs4r_status st = nfs4r_rd_commit(rec, &puts, &nputs, &e, &s->unreadable);
 
 	if (st != NFS4R_OK)
 		return st;

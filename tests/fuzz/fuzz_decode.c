@@ -13,6 +13,8 @@
 
 #include "unit/proto/vectors.h"
 #include "xdr_map.h"
+
+static const char *why; /* what the decoder said last */
 #include "rpc/rpc.h"
 
 #define FUZZ_MAX 4096
@@ -101,13 +103,13 @@ static int try_decode(const struct vector *v, const uint8_t *b, size_t len, stru
 
 	switch (v->kind) {
 	case VECTOR_MSG:
-		if (nfs4r_msg_decode(b, len, m) != NFS4R_OK)
+		if (nfs4r_msg_decode(b, len, m, &why) != NFS4R_OK)
 			return 0;
 		check_same(nfs4r_msg_encode(m), b, len);
 		nfs4r_msg_fini(m);
 		return 1;
 	case VECTOR_JOURNAL:
-		if (nfs4r_entry_decode(b, len, false, &e) != NFS4R_OK)
+		if (nfs4r_entry_decode(b, len, false, &e, &why) != NFS4R_OK)
 			return 0;
 		check_same(nfs4r_entry_encode(e, false), b, len);
 		nfs4r_entry_put(e);

@@ -14,6 +14,7 @@
  * asked its peers for the tail of its log: those that come back are true again, the others are
  * lost, and their versions never were.
  */
+#include "base/shape.h"
 #include "sim.h"
 
 #define ULL(x) ((unsigned long long)(x))
@@ -363,6 +364,8 @@ void check_commit(struct server *v, const struct nfs4r_entry *e, bool own)
 	struct sim *s = v->sim;
 	struct ent *t = ent_find(s, e->log, e->lsn);
 
+	if (nfs4r_shape_of_entry(e))
+		sim_fail(s, "S%u commits %u:%llu (%s), which no decoder takes: %s", v->id, e->log, ULL(e->lsn), nfs4r_op_name(e->op), nfs4r_shape_of_entry(e));
 	if ((!t || t->state == ENT_LOST) && own && e->taint_log) {
 		check_taken(v, e);
 		t = ent_find(s, e->log, e->lsn);

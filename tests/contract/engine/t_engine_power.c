@@ -448,6 +448,7 @@ static void what_is_kept_is_synced_before_an_update_is_done_again(void **state)
 	e->log = 1;
 	e->lsn = nfs4r_core_own_end(s->eng->core) + 1;
 	e->op = NFS4R_OP_WRITE;
+	e->has_payload = true;
 	e->nparts = 1;
 	e->parts[0] = (struct nfs4r_part){ .oid = t.over, .before = row.version, .after = row.version + 1, .effect = NFS4R_EFF_WRITE, .off = 5, .len = 4 };
 	assert_int_equal(nfs4r_store_intent(s->eng->store, e, &sync_first), NFS4R_OK);

@@ -94,6 +94,87 @@ static void test_garbage_before_hello(void **state)
 	free(w);
 }
 
+/* Server 2 calls again and is told why it is refused. */
+static void expect_shunned(struct world *w)
+{
+	struct nfs4r_transport_msg_body m = { 0 };
+	struct nfs4r_hello h;
+	int fd = raw_connect(w->s[1].cfg.servers[1].host, &w->s[0].cfg.servers[0]);
+
+	assert_true(fd >= 0);
+	fake_hello(&h, &w->s[1], &w->s[0]);
+	h.session = 2;
+	fake_tell_hello(fd, &h);
+	while (fake_hear(fd, &m) && m.type != NFS4R_MSG_REFUSED)
+		;
+	assert_int_equal(m.type, NFS4R_MSG_REFUSED);
+	assert_int_equal(m.refused.cause, NFS4R_REFUSED_MALFORMED);
+	assert_non_null(strstr(m.refused.text, "cannot decode"));
+	close(fd);
+}
+
+static void poison(struct nfs4r_entry *e, bool symlink)
+{
+	e->log = 2;
+	e->lsn = 1;
+	e->op = symlink ? NFS4R_OP_SYMLINK : NFS4R_OP_CREATE;
+	e->nparts = symlink ? 2 : 1;
+	e->parts[0].effect = NFS4R_EFF_CREATE;
+	e->parts[0].after = 1;
+	e->parts[0].attrs.mask = NFS4R_ATTR_TYPE;
+	e->parts[0].attrs.type = symlink ? NFS4R_TYPE_SYMLINK : NFS4R_TYPE_FILE;
+	nfs4r_oid_make(&e->parts[0].oid, 2, 1, 1);
+	if (!symlink)
+		return;
+	nfs4r_oid_make(&e->parts[0].parent, 1, 1, 1);
+	e->parts[1] = (struct nfs4r_part){ .oid = e->parts[0].parent, .before = 1, .after = 2, .effect = NFS4R_EFF_NAMES };
+	nfs4r_part_names(&e->parts[1], 1);
+	nfs4r_name_set(&e->parts[1].names[0].name, "link", 4);
+	e->parts[1].names[0].oid = e->parts[0].oid;
+	e->parts[1].names[0].type = NFS4R_TYPE_SYMLINK;
+	e->parts[1].names[0].cookie = 3;
+}
+
+/* An object without a name, a link without a text: nothing that could be applied, ever. All connections go, and for a while nobody is let in. */
+static void test_poison(void **state)
+{
+	static const char *const why[] = { "its parts are not those of its operation", "a symbolic link without a text" };
+
+	for (int symlink = 0; symlink < 2; symlink++) {
+		struct world *w = malloc(sizeof(*w));
+		struct nfs4r_msg *m = calloc(1, sizeof(*m));
+		struct fake f;
+
+		world_init(w, 2);
+		w->s[0].cfg.shun_ms = 60000;
+		world_start(w, 0);
+		m->type = NFS4R_MSG_ENTRIES;
+		m->entries.log = 2;
+		m->entries.end = 1;
+		m->entries.n = 1;
+		m->entries.entries = malloc(sizeof(*m->entries.entries));
+		m->entries.entries[0] = nfs4r_entry_new();
+		poison(m->entries.entries[0], symlink);
+		fake_call(&f, &w->s[1], &w->s[0], 1);
+		struct nfs4r_buf *b = nfs4r_msg_encode(m);
+		uint32_t mark = htonl(b->len | 0x80000000);
+
+		fake_tell_number(f.fd[NFS4R_LANE_BULK], 1);
+		fake_write(f.fd[NFS4R_LANE_BULK], &mark, 4);
+		fake_write(f.fd[NFS4R_LANE_BULK], b->data, b->len);
+		world_wait(&w->s[0], w_s->downs[2] == 1);
+		assert_int_equal(world_get(&w->s[0], w_s->messages), 0);
+		assert_int_equal(world_logged(&w->s[0], why[symlink]), 1);
+		fake_close(&f);
+		expect_shunned(w);
+		nfs4r_buf_put(b);
+		nfs4r_msg_fini(m);
+		free(m);
+		world_fini(w);
+		free(w);
+	}
+}
+
 /* RFC 5531: a record may come in several fragments, cut anywhere. */
 static void test_fragments(void **state)
 {
@@ -103,10 +184,7 @@ static void test_fragments(void **state)
 	struct nfs4r_buf *b;
 	struct fake f;
 
-	e->log = 2;
-	e->lsn = 1;
-	e->op = NFS4R_OP_WRITE;
-	e->has_payload = true;
+	world_write(e, 2, 1, 300000);
 	e->payload = nfs4r_buf_new(300000);
 	memset(e->payload->data, 3, 300000);
 	m->type = NFS4R_MSG_ENTRIES;
@@ -478,6 +556,7 @@ int main(void)
 		cmocka_unit_test(test_garbage),
 		cmocka_unit_test(test_oversized),
 		cmocka_unit_test(test_garbage_before_hello),
+		cmocka_unit_test(test_poison),
 		cmocka_unit_test(test_fragments),
 		cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_too_much_ahead),

@@ -34,10 +34,7 @@ static enum nfs4r_status send_entry(struct world_server *s, nfs4r_server_id to, 
 	struct nfs4r_entry *e = nfs4r_entry_new();
 	enum nfs4r_status st;
 
-	e->log = 1;
-	e->lsn = number;
-	e->op = NFS4R_OP_WRITE;
-	e->has_payload = true;
+	world_write(e, 1, number, payload);
 	e->payload = nfs4r_buf_new(payload);
 	memset(e->payload->data, (int)number, payload);
 	m->type = NFS4R_MSG_ENTRIES;

@@ -270,3 +270,16 @@ bool raw_closed(int fd, int timeout_ms)
 	}
 	return false;
 }
+
+void world_write(struct nfs4r_entry *e, nfs4r_server_id log, nfs4r_lsn lsn, uint64_t len)
+{
+	e->log = log;
+	e->lsn = lsn;
+	e->op = NFS4R_OP_WRITE;
+	e->nparts = 1;
+	e->has_payload = true;
+	e->parts[0].effect = NFS4R_EFF_WRITE;
+	e->parts[0].after = 1;
+	e->parts[0].len = len;
+	nfs4r_oid_make(&e->parts[0].oid, log, 1, 1);
+}

@@ -81,4 +81,7 @@ int raw_listen(const struct nfs4r_endpoint *at);
 /* True when the other side closes; what it sends before is thrown away. */
 bool raw_closed(int fd, int timeout_ms);
 
+/* A WRITE of @len bytes, which the caller may add, into a zeroed entry. */
+void world_write(struct nfs4r_entry *e, nfs4r_server_id log, nfs4r_lsn lsn, uint64_t len);
+
 #endif

@@ -181,6 +181,8 @@ struct nfs4r_part *e_part(struct fx *f, struct nfs4r_entry *e, const struct nfs4
 	p->before = version_of(f, oid);
 	p->after = p->before + 1;
 	p->ctime = (int64_t)++f->clock;
+	if (effect == NFS4R_EFF_ATTRS)
+		e->op = NFS4R_OP_SETATTR;
 	return p;
 }
 
@@ -221,6 +223,10 @@ struct nfs4r_entry *e_create(struct fx *f, nfs4r_server_id log, const struct nfs
 		nfs4r_store_mint(f->s, made);
 	else
 		nfs4r_oid_make(made, log, 1, ++f->seq[log]);
+	e->op = type == NFS4R_TYPE_FILE	   ? NFS4R_OP_CREATE :
+		type == NFS4R_TYPE_DIR	   ? NFS4R_OP_MKDIR :
+		type == NFS4R_TYPE_SYMLINK ? NFS4R_OP_SYMLINK :
+					     NFS4R_OP_MKNOD;
 	e->result = *made;
 	p = e_part(f, e, made, NFS4R_EFF_CREATE);
 	p->attrs.mask = NFS4R_ATTR_TYPE | NFS4R_ATTR_MODE;
@@ -248,6 +254,7 @@ struct nfs4r_entry *e_link(struct fx *f, nfs4r_server_id log, const struct nfs4r
 	struct nfs4r_part *p = e_part(f, e, dir, NFS4R_EFF_NAMES);
 	struct nfs4r_row row;
 
+	e->op = NFS4R_OP_LINK;
 	assert_int_equal(nfs4r_store_row(f->s, obj, &row), NFS4R_KNOWN);
 	assert_true(nfs4r_part_names(p, 1));
 	e_name(p, 0, name, obj, row.type, cookie_for(f, dir, name));
@@ -277,6 +284,7 @@ struct nfs4r_entry *e_remove(struct fx *f, nfs4r_server_id log, const struct nfs
 	struct nfs4r_part *p = e_part(f, e, dir, NFS4R_EFF_NAMES);
 	struct nfs4r_dirent d;
 
+	e->op = NFS4R_OP_REMOVE;
 	find(f, dir, name, &d);
 	assert_true(nfs4r_part_names(p, 1));
 	e_name(p, 0, name, NULL, d.type, d.cookie);
@@ -294,6 +302,7 @@ struct nfs4r_entry *e_rename(struct fx *f, nfs4r_server_id log, const struct nfs
 	struct nfs4r_name n2;
 	bool replaced;
 
+	e->op = NFS4R_OP_RENAME;
 	find(f, dir, name, &d);
 	assert_true(nfs4r_name_set(&n2, name2, strlen(name2)));
 	replaced = nfs4r_store_lookup(f->s, dir2, &n2, &old);
@@ -317,6 +326,7 @@ struct nfs4r_entry *e_write(struct fx *f, nfs4r_server_id log, const struct nfs4
 	struct nfs4r_entry *e = e_new(f, log);
 	struct nfs4r_part *p = e_part(f, e, obj, NFS4R_EFF_WRITE);
 
+	e->op = NFS4R_OP_WRITE;
 	p->mtime = p->ctime;
 	p->off = f->clock;
 	p->len = 100;

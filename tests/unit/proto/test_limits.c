@@ -13,6 +13,8 @@
 #include "unit/proto/vectors.h"
 #include "xdr_map.h"
 
+static const char *why; /* what the decoder said last */
+
 static struct nfs4r_buf *vector_bytes(const char *name)
 {
 	for (unsigned i = 0; i < vector_count; i++) {
@@ -33,7 +35,7 @@ static enum nfs4r_status with_word(const char *name, size_t at, uint32_t word)
 
 	assert_true(at + 4 <= b->len);
 	memcpy(b->data + at, &be, 4);
-	st = nfs4r_msg_decode(b->data, b->len, m);
+	st = nfs4r_msg_decode(b->data, b->len, m, &why);
 	if (st == NFS4R_OK)
 		nfs4r_msg_fini(m);
 	free(m);
@@ -53,7 +55,7 @@ static void test_counts(void **state)
 	assert_int_equal(with_word("entries", 16, NFS4R_BATCH_MAX + 1), NFS4R_TOOBIG);
 	assert_int_equal(with_word("entries", 16, NFS4R_BATCH_MAX), NFS4R_MALFORMED);
 	assert_int_equal(with_word("positions", 44, NFS4R_SERVERS_MAX + 1), NFS4R_TOOBIG);
-	/* accept: seals at 40, addresses at 84; promise: seals of the view at 60, its addresses at 80, applied at 88; read_answer_row: parents at 120 */
+	/* accept: seals at 40, addresses at 84; promise: seals of the view at 60, its addresses at 80, applied at 88; read_answer_row: parents at 220 */
 	assert_int_equal(with_word("accept", 40, NFS4R_SEALS_MAX + 1), NFS4R_TOOBIG);
 	assert_int_equal(with_word("accept", 40, NFS4R_SEALS_MAX), NFS4R_MALFORMED);
 	assert_int_equal(with_word("promise", 60, NFS4R_SEALS_MAX + 1), NFS4R_TOOBIG);
@@ -62,9 +64,9 @@ static void test_counts(void **state)
 	assert_int_equal(with_word("accept", 96, NFS4R_ADDRESS_MAX + 1), NFS4R_TOOBIG);
 	assert_int_equal(with_word("promise", 80, NFS4R_SERVERS_MAX + 1), NFS4R_TOOBIG);
 	assert_int_equal(with_word("promise", 88, NFS4R_SERVERS_MAX + 2), NFS4R_TOOBIG);
-	assert_int_equal(with_word("read_answer_row", 120, NFS4R_PARENTS_MAX + 1), NFS4R_TOOBIG);
-	assert_int_equal(with_word("read_answer_row", 120, NFS4R_PARENTS_MAX), NFS4R_MALFORMED);
-	assert_int_equal(with_word("read_answer_oids", 92, NFS4R_READDIR_MAX + 1), NFS4R_TOOBIG);
+	assert_int_equal(with_word("read_answer_row", 220, NFS4R_PARENTS_MAX + 1), NFS4R_TOOBIG);
+	assert_int_equal(with_word("read_answer_row", 220, NFS4R_PARENTS_MAX), NFS4R_MALFORMED);
+	assert_int_equal(with_word("read_answer_oids", 428, NFS4R_READDIR_MAX + 1), NFS4R_TOOBIG);
 	/* joinrows: type, view 8, offset at 12, total 16, next_seq 8, applied at 28, rows at 64 */
 	assert_int_equal(with_word("joinrows", 28, NFS4R_SERVERS_MAX + 2), NFS4R_TOOBIG);
 	assert_int_equal(with_word("joinrows", 64, NFS4R_JOINROWS_MAX + 1), NFS4R_TOOBIG);
@@ -98,12 +100,12 @@ static void test_enums(void **state)
 	assert_int_equal(with_word("heartbeat", 44, 2), NFS4R_MALFORMED);
 	assert_int_equal(with_word("heartbeat", 108, 2), NFS4R_MALFORMED);
 	assert_int_equal(with_word("promise", 84, 2), NFS4R_MALFORMED);
-	/* row: there at 68, version 72, type 80, multi 84, nlink 88, times 92, last entry at 108 */
-	assert_int_equal(with_word("read_answer_row", 68, 2), NFS4R_MALFORMED);
-	assert_int_equal(with_word("read_answer_row", 80, 0), NFS4R_MALFORMED);
-	assert_int_equal(with_word("read_answer_row", 80, 8), NFS4R_MALFORMED);
-	assert_int_equal(with_word("read_answer_row", 84, 2), NFS4R_MALFORMED);
-	assert_int_equal(with_word("read_answer_row", 108, 16), NFS4R_MALFORMED);
+	/* row: there at 168, version 172, type 180, multi 184, nlink 188, times 192, last entry at 208 */
+	assert_int_equal(with_word("read_answer_row", 168, 2), NFS4R_MALFORMED);
+	assert_int_equal(with_word("read_answer_row", 180, 0), NFS4R_MALFORMED);
+	assert_int_equal(with_word("read_answer_row", 180, 8), NFS4R_MALFORMED);
+	assert_int_equal(with_word("read_answer_row", 184, 2), NFS4R_MALFORMED);
+	assert_int_equal(with_word("read_answer_row", 208, 16), NFS4R_MALFORMED);
 	assert_int_equal(with_word("verify", 28, 3), NFS4R_MALFORMED); /* status */
 	assert_int_equal(with_word("heartbeat", 36, 2), NFS4R_MALFORMED);
 	assert_int_equal(with_word("heartbeat", 40, 2), NFS4R_MALFORMED);
@@ -222,7 +224,7 @@ static void test_most_join_rows(void **state)
 	}
 	b = nfs4r_msg_encode(m);
 	assert_non_null(b);
-	assert_int_equal(nfs4r_msg_decode(b->data, b->len, d), NFS4R_OK);
+	assert_int_equal(nfs4r_msg_decode(b->data, b->len, d, &why), NFS4R_OK);
 	assert_true(msg_equal(m, d));
 	nfs4r_msg_fini(d);
 	assert_null(d->joinrows.rows);
@@ -250,17 +252,12 @@ static void test_payload_limit(void **state)
 	struct nfs4r_entry *e = nfs4r_entry_new(), *d;
 	struct nfs4r_buf *b;
 
-	e->log = 1;
-	e->lsn = 1;
-	e->op = NFS4R_OP_WRITE;
-	e->nparts = 1;
-	e->parts[0].effect = NFS4R_EFF_WRITE;
-	e->has_payload = true;
+	vector_write(e, 1, 1, NFS4R_IO_MAX);
 	e->payload = nfs4r_buf_new(NFS4R_IO_MAX);
 	memset(e->payload->data, 7, NFS4R_IO_MAX);
 	b = nfs4r_entry_encode(e, true);
 	assert_non_null(b);
-	assert_int_equal(nfs4r_entry_decode(b->data, b->len, true, &d), NFS4R_OK);
+	assert_int_equal(nfs4r_entry_decode(b->data, b->len, true, &d, &why), NFS4R_OK);
 	assert_true(entry_equal(e, d, false));
 	nfs4r_entry_put(d);
 	nfs4r_buf_put(b);
@@ -269,7 +266,7 @@ static void test_payload_limit(void **state)
 	assert_null(nfs4r_entry_encode(e, true));
 	b = nfs4r_entry_encode(e, false);
 	assert_non_null(b);
-	assert_int_equal(nfs4r_entry_decode(b->data, b->len, true, &d), NFS4R_OK);
+	assert_int_equal(nfs4r_entry_decode(b->data, b->len, true, &d, &why), NFS4R_OK);
 	assert_null(d->payload); /* an empty handle and no payload are the same bytes */
 	nfs4r_entry_put(d);
 	nfs4r_buf_put(b);
@@ -287,15 +284,12 @@ static void test_message_limit(void **state)
 	for (uint32_t i = 0; i < 3; i++) {
 		struct nfs4r_entry *e = nfs4r_entry_new();
 
-		e->log = 1;
-		e->lsn = 1 + i;
-		e->op = NFS4R_OP_WRITE;
-		e->has_payload = true;
+		vector_write(e, 1, 1 + i, 3 << 20);
 		e->payload = nfs4r_buf_new(3 << 20);
 		m->entries.entries[i] = e;
 	}
 	assert_null(nfs4r_msg_encode(m));
-	assert_int_equal(nfs4r_msg_decode(m, NFS4R_MESSAGE_MAX + 4, d), NFS4R_TOOBIG);
+	assert_int_equal(nfs4r_msg_decode(m, NFS4R_MESSAGE_MAX + 4, d, &why), NFS4R_TOOBIG);
 	nfs4r_msg_fini(m);
 	free(m);
 	free(d);
@@ -312,15 +306,13 @@ static void test_entries_are_one_log_without_gaps(void **state)
 	m->entries.entries = calloc(2, sizeof(*m->entries.entries));
 	for (uint32_t i = 0; i < 2; i++) {
 		m->entries.entries[i] = nfs4r_entry_new();
-		m->entries.entries[i]->log = 2;
-		m->entries.entries[i]->lsn = 10 + i;
-		m->entries.entries[i]->op = NFS4R_OP_WRITE;
+		vector_write(m->entries.entries[i], 2, 10 + i, 1);
 	}
 	for (int broken = 0; broken < 3; broken++) {
 		m->entries.entries[1]->lsn = broken == 1 ? 12 : 11;
 		m->entries.entries[1]->log = broken == 2 ? 3 : 2;
 		b = nfs4r_msg_encode(m);
-		assert_int_equal(nfs4r_msg_decode(b->data, b->len, d),
+		assert_int_equal(nfs4r_msg_decode(b->data, b->len, d, &why),
 				 broken ? NFS4R_MALFORMED : NFS4R_OK);
 		nfs4r_msg_fini(d);
 		nfs4r_buf_put(b);

@@ -10,6 +10,9 @@
 #include "unit/proto/vectors.h"
 #include "xdr_map.h"
 
+/* What an entry may say of an object. */
+#define ENTRY_ATTRS 0x193f
+
 static struct nfs4r_oid oid(uint16_t creator, uint64_t inc, uint64_t seq)
 {
 	struct nfs4r_oid o;
@@ -170,7 +173,6 @@ static void make_forward_rename(void *p)
 	op->dir2 = oid(7, 8, 9);
 	nfs4r_name_set(&op->name, "from here", 9);
 	nfs4r_name_set(&op->name2, "\xc3\xa4", 2);
-	set_attrs(&op->attrs);
 	op->cred.uid = 501;
 	op->cred.gid = 502;
 	op->cred.ngroups = 2;
@@ -202,12 +204,14 @@ static void make_forward_setxattr(void *p)
 	op->xflags = NFS4R_XATTR_REPLACE;
 }
 
-static void make_forward_claim(void *p)
+static void make_forward_create(void *p)
 {
-	struct nfs4r_op *op = make_op(p, NFS4R_MSG_FORWARD, NFS4R_OP_CLAIM);
+	struct nfs4r_op *op = make_op(p, NFS4R_MSG_FORWARD, NFS4R_OP_CREATE);
 
-	op->obj = oid(1, 2, 3);
-	op->depth = NFS4R_DEEP_PLUS;
+	op->dir = oid(1, 2, 3);
+	nfs4r_name_set(&op->name, "new", 3);
+	set_attrs(&op->attrs);
+	op->attrs.mask = ENTRY_ATTRS | NFS4R_ATTR_ATIME_NOW | NFS4R_ATTR_MTIME_NOW;
 }
 
 static void make_forward_answer(void *p)
@@ -253,7 +257,7 @@ static void make_read_answer_data(void *p)
 
 	r->result = oid(3, 3, 3);
 	set_attrs(&r->attrs);
-	r->data = bytes(10, 0x30);
+	r->data = bytes(24, 0x30);
 	r->eof = true;
 	r->result_offset = 31;
 	r->verifier = 32;
@@ -263,12 +267,12 @@ static void make_read_answer_dirents(void *p)
 {
 	struct nfs4r_read *r = make_rd(p, NFS4R_MSG_READ_ANSWER, NFS4R_RD_READDIR);
 
-	r->status = NFS4R_NOT_PRIMARY;
+	r->eof = true;
 	r->ndirents = 2;
 	r->dirents = calloc(2, sizeof(*r->dirents));
 	for (uint32_t i = 0; i < 2; i++) {
 		nfs4r_name_set(&r->dirents[i].name, i ? "b" : "long name", i ? 1 : 9);
-		r->dirents[i].oid = oid(4, 4, i);
+		r->dirents[i].oid = oid(4, 4, 1 + i);
 		r->dirents[i].type = NFS4R_TYPE_FILE + i;
 		r->dirents[i].cookie = 100 + i;
 	}
@@ -285,7 +289,8 @@ static void make_read_answer_oids(void *p)
 {
 	struct nfs4r_read *r = make_rd(p, NFS4R_MSG_READ_ANSWER, NFS4R_RD_OIDS);
 
-	r->data = bytes(24, 0x40);
+	r->eof = true;
+	r->data = bytes(NFS4R_SERVERS_MAX * 24, 0x40);
 	r->ndirents = 2;
 	r->dirents = calloc(2, sizeof(*r->dirents));
 	for (uint32_t i = 0; i < 2; i++) {
@@ -299,6 +304,7 @@ static void make_read_answer_row(void *p)
 {
 	struct nfs4r_read *r = make_rd(p, NFS4R_MSG_READ_ANSWER, NFS4R_RD_GETATTR);
 
+	set_attrs(&r->attrs);
 	r->row.version = 0x10000000002;
 	r->row.type = NFS4R_TYPE_FILE;
 	r->row.multi = true;
@@ -354,31 +360,36 @@ static void entry_head(struct nfs4r_entry *e, nfs4r_lsn lsn, uint32_t op, uint32
 	}
 }
 
+static void one_name(struct nfs4r_part *p, uint32_t i, const char *name, const struct nfs4r_oid *to)
+{
+	struct nfs4r_name_change *nc = &p->names[i];
+
+	nfs4r_name_set(&nc->name, name, strlen(name));
+	nc->type = NFS4R_TYPE_SYMLINK;
+	nc->cookie = 12 + i;
+	if (to)
+		nc->oid = *to;
+}
+
 /* A symbolic link is made: CREATE and NAMES. */
 static void entry_symlink(struct nfs4r_entry *e, nfs4r_lsn lsn)
 {
-	struct nfs4r_name_change *nc;
-
 	entry_head(e, lsn, NFS4R_OP_SYMLINK, 2);
 	e->result = oid(2, 6, 60);
 	set_pid(&e->joined.pid, 2, 4711);
 	e->joined.control.oid = oid(2, 6, 60);
-	e->joined.control.depth = NFS4R_DEEP;
+	e->joined.control.depth = NFS4R_SHALLOW;
 	e->joined.kind = NFS4R_CREATED;
 	e->parts[0].effect = NFS4R_EFF_CREATE;
+	e->parts[0].before = 0;
 	set_attrs(&e->parts[0].attrs);
+	e->parts[0].attrs.mask = ENTRY_ATTRS;
 	e->parts[0].attrs.type = NFS4R_TYPE_SYMLINK;
-	e->parts[0].parent = oid(0, 1, 1);
+	e->parts[0].parent = oid(2, 6, 61);
 	e->parts[0].linktext = strdup("../target");
 	e->parts[1].effect = NFS4R_EFF_NAMES;
-	nfs4r_part_names(&e->parts[1], 2);
-	nc = e->parts[1].names;
-	nfs4r_name_set(&nc[0].name, "link", 4);
-	nc[0].oid = oid(2, 6, 60);
-	nc[0].type = NFS4R_TYPE_SYMLINK;
-	nc[0].cookie = 12;
-	nfs4r_name_set(&nc[1].name, "gone", 4);
-	nc[1].cookie = 13;
+	nfs4r_part_names(&e->parts[1], 1);
+	one_name(&e->parts[1], 0, "link", &e->parts[0].oid);
 }
 
 static void entry_write(struct nfs4r_entry *e, nfs4r_lsn lsn)
@@ -390,51 +401,110 @@ static void entry_write(struct nfs4r_entry *e, nfs4r_lsn lsn)
 	e->has_payload = true;
 	e->taint_log = 4;
 	e->taint_lsn = 99;
+}
+
+void vector_write(struct nfs4r_entry *e, nfs4r_server_id log, nfs4r_lsn lsn, uint64_t len)
+{
+	entry_head(e, lsn, NFS4R_OP_WRITE, 1);
+	e->log = log;
+	e->parts[0].effect = NFS4R_EFF_WRITE;
+	e->parts[0].len = len;
+	e->has_payload = true;
+}
+
+/* Over another name, in another directory. */
+static void entry_rename(struct nfs4r_entry *e, nfs4r_lsn lsn)
+{
+	entry_head(e, lsn, NFS4R_OP_RENAME, 4);
+	set_pid(&e->joined.pid, 2, 4712);
+	e->joined.control.oid = oid(2, 6, 62);
+	e->joined.control.depth = NFS4R_DEEP;
+	e->joined.kind = NFS4R_MOVED;
+	e->parts[0].effect = e->parts[1].effect = NFS4R_EFF_NAMES;
+	nfs4r_part_names(&e->parts[0], 1);
+	nfs4r_part_names(&e->parts[1], 1);
+	one_name(&e->parts[0], 0, "gone", NULL);
+	one_name(&e->parts[1], 0, "new", &e->parts[2].oid);
+	e->parts[2].effect = NFS4R_EFF_PARENT;
+	e->parts[2].parent = oid(2, 6, 61);
+	e->parts[2].parent_from = oid(2, 6, 60);
+	e->parts[3].effect = NFS4R_EFF_LINKS;
+	e->parts[3].nlink = 4;
+	e->parts[3].multi = true;
+	e->parts[3].parent = oid(2, 6, 61);
 	e->after[1] = 17;
 	e->after[3] = 19;
 }
 
-/* Effects that no single operation has together; all that were not shown yet. */
-static void entry_mixed(struct nfs4r_entry *e, nfs4r_lsn lsn)
+static void entry_rename_within(struct nfs4r_entry *e, nfs4r_lsn lsn)
 {
-	entry_head(e, lsn, NFS4R_OP_RENAME, 4);
-	e->parts[0].effect = NFS4R_EFF_LINKS;
-	e->parts[0].nlink = 5;
-	e->parts[0].multi = true;
-	e->parts[0].parent_gained = true;
-	e->parts[0].parent = oid(5, 5, 5);
+	entry_head(e, lsn, NFS4R_OP_RENAME, 2);
+	e->parts[0].effect = NFS4R_EFF_NAMES;
+	nfs4r_part_names(&e->parts[0], 2);
+	one_name(&e->parts[0], 0, "gone", NULL);
+	one_name(&e->parts[0], 1, "new", &e->parts[1].oid);
 	e->parts[1].effect = NFS4R_EFF_PARENT;
-	e->parts[1].parent = oid(5, 5, 6);
-	e->parts[1].parent_from = oid(5, 5, 7);
-	e->parts[2].effect = NFS4R_EFF_ALLOC;
-	e->parts[2].off = 1;
-	e->parts[2].len = 2;
-	e->parts[2].punch = true;
-	e->parts[3].effect = NFS4R_EFF_ATTRS;
-	set_attrs(&e->parts[3].attrs);
+	e->parts[1].parent = e->parts[1].parent_from = oid(2, 6, 60);
+}
+
+static void entry_link(struct nfs4r_entry *e, nfs4r_lsn lsn)
+{
+	entry_head(e, lsn, NFS4R_OP_LINK, 2);
+	e->parts[0].effect = NFS4R_EFF_NAMES;
+	nfs4r_part_names(&e->parts[0], 1);
+	one_name(&e->parts[0], 0, "second", &e->parts[1].oid);
+	e->parts[1].effect = NFS4R_EFF_LINKS;
+	e->parts[1].nlink = 5;
+	e->parts[1].multi = true;
+	e->parts[1].parent_gained = true;
+	e->parts[1].parent = oid(2, 6, 60);
+}
+
+static void entry_hole(struct nfs4r_entry *e, nfs4r_lsn lsn)
+{
+	entry_head(e, lsn, NFS4R_OP_DEALLOCATE, 1);
+	e->parts[0].effect = NFS4R_EFF_ALLOC;
+	e->parts[0].off = 1;
+	e->parts[0].len = 2;
+	e->parts[0].punch = true;
+}
+
+static void entry_attrs(struct nfs4r_entry *e, nfs4r_lsn lsn)
+{
+	entry_head(e, lsn, NFS4R_OP_SETATTR, 1);
+	e->parts[0].effect = NFS4R_EFF_ATTRS;
+	set_attrs(&e->parts[0].attrs);
+	e->parts[0].attrs.mask = ENTRY_ATTRS;
 }
 
 static void entry_xattr(struct nfs4r_entry *e, nfs4r_lsn lsn)
 {
-	entry_head(e, lsn, NFS4R_OP_SETXATTR, 2);
+	entry_head(e, lsn, NFS4R_OP_REMOVEXATTR, 1);
 	e->parts[0].effect = NFS4R_EFF_XATTR;
 	e->parts[0].xname = strdup("user.x");
 	e->parts[0].xremove = true;
-	e->parts[1].effect = NFS4R_EFF_NONE;
+}
+
+static void entry_void(struct nfs4r_entry *e, nfs4r_lsn lsn)
+{
+	entry_head(e, lsn, NFS4R_OP_REMOVE, 2);
+	memset(&e->request, 0, sizeof(e->request));
+	e->parts[0].effect = e->parts[1].effect = NFS4R_EFF_NONE;
 }
 
 static void make_entries(void *p)
 {
-	static void (*const make[])(struct nfs4r_entry *, nfs4r_lsn) = { entry_symlink, entry_write,
-									 entry_mixed, entry_xattr };
+	static void (*const make[])(struct nfs4r_entry *, nfs4r_lsn) = { entry_symlink, entry_write, entry_rename, entry_rename_within, entry_link,
+									 entry_hole,	entry_attrs, entry_xattr,  entry_void };
+	const uint32_t n = sizeof(make) / sizeof(make[0]);
 	struct nfs4r_msg *m = p;
 
 	m->type = NFS4R_MSG_ENTRIES;
 	m->entries.log = 2;
 	m->entries.end = 1000;
-	m->entries.n = 4;
-	m->entries.entries = calloc(4, sizeof(*m->entries.entries));
-	for (uint32_t i = 0; i < 4; i++) {
+	m->entries.n = n;
+	m->entries.entries = calloc(n, sizeof(*m->entries.entries));
+	for (uint32_t i = 0; i < n; i++) {
 		m->entries.entries[i] = nfs4r_entry_new();
 		make[i](m->entries.entries[i], 500 + i);
 	}
@@ -797,7 +867,7 @@ const struct vector vectors[] = {
 	{ "forward_rename", VECTOR_MSG, make_forward_rename },
 	{ "forward_write", VECTOR_MSG, make_forward_write },
 	{ "forward_setxattr", VECTOR_MSG, make_forward_setxattr },
-	{ "forward_claim", VECTOR_MSG, make_forward_claim },
+	{ "forward_create", VECTOR_MSG, make_forward_create },
 	{ "forward_answer", VECTOR_MSG, make_forward_answer },
 	{ "read_lookup", VECTOR_MSG, make_read_lookup },
 	{ "read_answer_data", VECTOR_MSG, make_read_answer_data },

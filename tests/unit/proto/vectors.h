@@ -22,6 +22,8 @@ extern const unsigned vector_count;
 
 /* Bytes of the vector, made anew; one reference. */
 struct nfs4r_buf *vector_encode(const struct vector *v);
+/* A WRITE of @len bytes without them into a zeroed entry. */
+void vector_write(struct nfs4r_entry *e, nfs4r_server_id log, nfs4r_lsn lsn, uint64_t len);
 /* Deep comparison. */
 bool msg_equal(const struct nfs4r_msg *a, const struct nfs4r_msg *b);
 bool entry_equal(const struct nfs4r_entry *a, const struct nfs4r_entry *b, bool with_handle);
