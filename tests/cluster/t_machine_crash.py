@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Machines that lose power under load: what was not synced is gone from their disks, of exported tree and store alike. Afterwards all
-are members, what clients were told is durable is there, no closed version was seen and gone, and the copies are equal.
+are members, what clients were told is durable is there, files that stayed open hold every byte that their programs wrote, no closed version was seen
+and gone, and the copies are equal.
 
     t_machine_crash.py               a round with one machine and one with all
     ROUNDS=20 SEED=n t_machine_crash.py     by turns; ONLY=one|all: one kind
@@ -48,7 +49,8 @@ class Round:
 
     def run(self):
         b, rnd, top = self.b, self.rnd, f'/nfs{self.path}'
-        b.sh(1, f'mkdir -p {top}/promises/site1 {top}/promises/site2 {top}/promises/site3')
+        b.sh(1, f'mkdir -p {top}/open {top}/promises/site1 {top}/promises/site2 {top}/promises/site3')
+        open_files = past.OpenFiles(b, f'{top}/open', self.seed, SECONDS)
         work = past.History(b, f'{top}/history', self.seed, SECONDS, killed=b.sites)
         promises = past.Promises(b, f'{top}/promises', self.seed, SECONDS, work.clocks)
         try:
@@ -63,7 +65,9 @@ class Round:
             bed.expect(not self.bad, '\n'.join(self.bad))   # the clients wait for ever, too
             self.judge('no errors', promises.end, tolerated=TOLERATED)
             self.judge('close-to-open', work.judge, tolerated=TOLERATED)
+            self.judge('open files', open_files.judge)
         finally:
+            open_files.kill()
             work.kill()
             promises.kill()
         self.judge('no control is left', b.no_controls, 30)

@@ -3,7 +3,7 @@
 	fsx.py FILE SECONDS SEED        prints {"operations": .., "syncs": .., "sha256": of the file in the end}; fails at the first byte that is wrong
 
 Writes, truncations, holes, allocations, reads from the page cache and past it, fsync, and closing and opening again. The server may lose
-power meanwhile: a client sends what was not committed again, so nothing that the program did may be missing.
+power meanwhile, once the file itself is durable: a client sends what was not committed again, so nothing that the program did may be missing.
 """
 import ctypes
 import hashlib
@@ -22,6 +22,7 @@ class File:
     def __init__(self, path, seed):
         self.path, self.random, self.model, self.syncs, self.log = path, random.Random(seed), bytearray(), 0, []
         self.fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o644)
+        os.fsync(self.fd)
 
     def span(self, end):
         at = self.random.randrange(end)
@@ -93,7 +94,7 @@ class File:
 
 
 def main(path, seconds, seed):
-    f, operations, end = File(path, int(seed)), 0, time.monotonic() + float(seconds)
+    f, operations, end = File(path, seed), 0, time.monotonic() + float(seconds)
     while time.monotonic() < end:
         f.step()
         operations += 1

@@ -1,5 +1,5 @@
-"""What clients did and saw while servers had trouble, and the judgement: close-to-open (history.py), and that nothing promised is lost
-(promises.py)."""
+"""What clients did and saw while servers had trouble, and the judgement: close-to-open (history.py), that nothing promised is lost
+(promises.py), and that an open file holds what its program wrote (fsx.py)."""
 import json
 import os
 import subprocess
@@ -100,6 +100,35 @@ class Promises:
             bad += [f'site {s}, read at site {s % len(self.b.sites) + 1}: {x}' for x in promises.judge(lines, seen[s], machine)]
         bed.expect(not bad, f'{len(bad)} promises broken\n' + '\n'.join(bad[:25]))
         return f'{sum(l.get("at") == "synced" for lines in self.said.values() for l in lines)} synced'
+
+    def kill(self):
+        for p in self.running.values():
+            p.kill()
+
+
+class OpenFiles:
+    """fsx.py at all sites, each on a file of its own that stays open: whatever happens to servers, each read is right, and so is the file in the end."""
+
+    def __init__(self, b, directory, seed, seconds):
+        self.b, self.directory, self.seconds = b, directory, seconds
+        self.running = {s: b.start_py(s, 'fsx.py', f'{directory}/site{s}', str(seconds), f'{seed}.{s}', timeout=seconds + 150) for s in b.sites}
+
+    def judge(self):
+        """At each other site too the file is what its program left."""
+        said, bad, syncs = {}, [], 0
+        for s, p in self.running.items():
+            out, _ = p.communicate(timeout=self.seconds + 180)
+            if p.returncode:
+                bad.append(f'site {s}, status {p.returncode}: {out[-1500:]}')
+            else:
+                said[s] = json.loads(out.splitlines()[-1])
+                syncs += said[s]['syncs']
+        for s, left in said.items():
+            for at in self.b.sites:
+                seen = self.b.sh(at, f'sha256sum {self.directory}/site{s}').split()[0]
+                bad += [f'the file of site {s}, read at site {at}: {seen} in place of {left["sha256"]}'] if seen != left['sha256'] else []
+        bed.expect(not bad, '\n'.join(bad))
+        return f'{sum(left["operations"] for left in said.values())} operations, {syncs} syncs'
 
     def kill(self):
         for p in self.running.values():
