@@ -114,8 +114,9 @@ class Worker:
     def append(self):
         """Lines to a file that stays open, synced now and then: what a database's log does."""
         if self.held is None:
-            self.held, self.lines = os.open(self.new('log'), os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND), 0
-            self.held_name = f'log{self.n}'
+            self.held_name = self.new('log')
+            self.say(self.held_name, '', 'begin')
+            self.held, self.lines = os.open(self.held_name, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND), 0
         content = [f'{self.held_name} '.ljust(39, '.') + '\n', self.lines + 1]
         self.say(self.held_name, content, 'begin')
         os.write(self.held, content[0].encode())
@@ -201,6 +202,8 @@ def judge_name(name, chain, seen, firm):
     if have in allowed:
         return None
     later = chain[floor + 1:]
+    if name.startswith('log') and have == '':
+        return f'{name}: nothing of {show(chain[floor][0])} is there'
     if name.startswith('log') and have and not isinstance(have, str) and later:
         low = chain[floor][0][1] if chain[floor][0] else 0
         if have[0] == later[-1][0][0] and low <= have[1] <= later[-1][0][1]:
