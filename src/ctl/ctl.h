@@ -46,8 +46,6 @@ json_t *ctl_next(struct ctl_conn *c, char *why);
 const char *format_count(char buf[FORMAT_LEN], uint64_t n);	  /* 12,345 */
 const char *format_bytes(char buf[FORMAT_LEN], double bytes);	  /* 45.3 MiB */
 const char *format_seconds(char buf[FORMAT_LEN], double seconds); /* 850 ms, 12 s, 3 min 4 s, 5 h 6 min, 7 d 8 h */
-/* Text for a terminal: control characters become \xHH. Heap; NULL when out of memory. */
-char *format_safe(const char *s);
 
 struct table; /* columns as wide as their widest cell; text is made safe; the last column is not padded */
 struct table *table_new(unsigned columns);

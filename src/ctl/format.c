@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/room.h"
+#include "base/text.h"
 #include "ctl/ctl.h"
 
 const char *format_count(char buf[FORMAT_LEN], uint64_t n)
@@ -54,27 +55,6 @@ const char *format_seconds(char buf[FORMAT_LEN], double seconds)
 	return buf;
 }
 
-char *format_safe(const char *s)
-{
-	char *out = malloc(strlen(s) * 4 + 1), *to = out;
-
-	if (!out)
-		return NULL;
-	for (; *s; s++) {
-		unsigned char c = (unsigned char)*s, d = (unsigned char)s[1];
-
-		if (c < 0x20 || c == 0x7f)
-			to += sprintf(to, "\\x%02x", c);
-		else if (c == 0xc2 && d >= 0x80 && d < 0xa0) { /* the other control characters, in UTF-8 */
-			to += sprintf(to, "\\x%02x", d);
-			s++;
-		} else
-			*to++ = (char)c;
-	}
-	*to = '\0';
-	return out;
-}
-
 /* ---- tables ---- */
 
 struct table {
@@ -98,7 +78,7 @@ void table_cell(struct table *t, const char *text)
 		return;
 	if (!NFS4R_ROOM(t->cells, t->n, t->cap))
 		return;
-	t->cells[t->n++] = format_safe(text);
+	t->cells[t->n++] = nfs4r_text_line_new(text);
 }
 
 static size_t width(const char *s)

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "ctl/ctl.h"
 
 enum test {
@@ -217,7 +218,7 @@ json_t *health_unknown(int rc, const char *why)
 
 static void put_safe(FILE *out, const char *text)
 {
-	char *safe = format_safe(text);
+	char *safe = nfs4r_text_line_new(text);
 
 	fputs(safe ? safe : "", out);
 	free(safe);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "ctl/ctl.h"
 #include "nfs4r_build.h"
 
@@ -80,7 +81,7 @@ enum { OPT_DEEP = 256, OPT_OWN, OPT_OWNER, OPT_WAITING, OPT_YES, OPT_NO_WAIT, OP
 
 int ctl_complain(const char *text)
 {
-	char *safe = format_safe(text);
+	char *safe = nfs4r_text_line_new(text);
 
 	fprintf(stderr, "nfs4rctl: %s\n", safe ? safe : text);
 	free(safe);

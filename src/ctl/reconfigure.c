@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/text.h"
 #include "ctl/ctl.h"
 
 #define FLAG "--the-others-are-off-for-good"
@@ -75,7 +76,7 @@ static bool wait_on(const struct server_args *args, struct patience *p, const js
 	uint64_t wait_ms = args->wait ? args->wait_s * UINT64_C(1000) : args->no_wait ? 0 : get_num(a, "wait_ms");
 
 	if (!p->begun && wait_ms && !args->json) {
-		char *safe = format_safe(get_text(a, "error"));
+		char *safe = nfs4r_text_line_new(get_text(a, "error"));
 
 		printf("waits: %s. Who was just stopped counts as heard for a moment: it is asked for again for %" PRIu64 " s.\n", safe ? safe : "somebody is heard",
 		       (wait_ms + 999) / 1000);

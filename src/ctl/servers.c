@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/text.h"
 #include "ctl/ctl.h"
 
 /* One request and its answer; NULL: complained. Takes the reference. */
@@ -84,7 +85,7 @@ static void say_waits(struct waiting *w, const json_t *list)
 	if (w->args->json || strcmp(text, w->said) == 0)
 		return;
 	snprintf(w->said, sizeof(w->said), "%s", text);
-	safe = format_safe(text);
+	safe = nfs4r_text_line_new(text);
 	printf("waits: %s\n", safe ? safe : text);
 	free(safe);
 	fflush(stdout);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "ctl/ctl.h"
 
 uint64_t get_num(const json_t *o, const char *key)
@@ -30,7 +31,7 @@ const char *get_text(const json_t *o, const char *key)
 
 static void line(FILE *out, const char *label, const char *text)
 {
-	char *safe = format_safe(text);
+	char *safe = nfs4r_text_line_new(text);
 
 	fprintf(out, "%-9s %s\n", label, safe ? safe : "");
 	free(safe);
@@ -345,7 +346,7 @@ static void show_refusals(const json_t *peers, FILE *out)
 	size_t i;
 
 	json_array_foreach((json_t *)peers, i, p) {
-		char *safe = strncmp(get_text(p, "state"), REFUSED, strlen(REFUSED)) ? NULL : format_safe(get_text(p, "state") + strlen(REFUSED));
+		char *safe = strncmp(get_text(p, "state"), REFUSED, strlen(REFUSED)) ? NULL : nfs4r_text_line_new(get_text(p, "state") + strlen(REFUSED));
 
 		if (safe)
 			fprintf(out, "server %" PRIu64 " refused: %s\n", get_num(p, "server"), safe);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "ctl/ctl.h"
 
 static const char *address(const json_t *row, char *buf, size_t len)
@@ -17,7 +18,7 @@ static const char *address(const json_t *row, char *buf, size_t len)
 static void show_words(const json_t *a, FILE *out)
 {
 	const json_t *words = json_object_get(a, "reconfigure");
-	char *safe = format_safe(get_text(a, "waits"));
+	char *safe = nfs4r_text_line_new(get_text(a, "waits"));
 	json_t *word, *s;
 	size_t i, k;
 
@@ -39,7 +40,7 @@ static void show_asked(const json_t *a, const char *key, const char *text, FILE 
 
 	if (!get_num(a, key))
 		return;
-	safe = format_safe(waits);
+	safe = nfs4r_text_line_new(waits);
 	fprintf(out, "server %" PRIu64 " %s: %s\n", get_num(a, key), text, safe ? safe : waits);
 	free(safe);
 }

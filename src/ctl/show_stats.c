@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "ctl/ctl.h"
 
 #define BAR 40
@@ -36,7 +37,7 @@ static bool in_a_group(const char *key)
 
 static void counter(FILE *out, const char *key, const json_t *v)
 {
-	char *label = format_safe(key), n[FORMAT_LEN];
+	char *label = nfs4r_text_line_new(key), n[FORMAT_LEN];
 
 	for (char *p = label; p && *p; p++)
 		if (*p == '_')

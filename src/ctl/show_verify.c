@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "ctl/ctl.h"
 
 #define BAR 20
@@ -55,7 +56,7 @@ static void print_side(FILE *out, const char *where, const json_t *side)
 
 static void print_difference(struct show_verify *v, const json_t *d)
 {
-	char *path = format_safe(get_text(d, "path"));
+	char *path = nfs4r_text_line_new(get_text(d, "path"));
 
 	fprintf(v->out, "%s  [%s]  server %" PRIu64 ": %s (", path ? path : "", get_text(d, "oid"), get_num(d, "server"), get_text(d, "what"));
 	print_side(v->out, "here", json_object_get(d, "here"));
@@ -69,7 +70,7 @@ static void print_difference(struct show_verify *v, const json_t *d)
 static void print_name(struct show_verify *v, const json_t *n)
 {
 	const char *dir = get_text(n, "directory");
-	char *safe_dir = format_safe(strcmp(dir, "/") ? dir : ""), *name = format_safe(get_text(n, "name"));
+	char *safe_dir = nfs4r_text_line_new(strcmp(dir, "/") ? dir : ""), *name = nfs4r_text_line_new(get_text(n, "name"));
 
 	fprintf(v->out, "%s/%s  server %" PRIu64 ": %s\n", safe_dir ? safe_dir : "", name ? name : "", get_num(n, "server"), get_text(n, "what"));
 	free(safe_dir);
@@ -78,7 +79,7 @@ static void print_name(struct show_verify *v, const json_t *n)
 
 static void print_mend(struct show_verify *v, const json_t *m, const char *done)
 {
-	char *path = format_safe(get_text(m, "path")), *why = format_safe(get_text(m, "why"));
+	char *path = nfs4r_text_line_new(get_text(m, "path")), *why = nfs4r_text_line_new(get_text(m, "why"));
 
 	if (v->printed++ == PRINTED_MAX)
 		fprintf(v->out, "(more than %d; the whole list is in the file that is named below)\n", PRINTED_MAX);

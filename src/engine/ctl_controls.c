@@ -18,7 +18,7 @@
 
 static json_t *text(const char *s)
 {
-	return ctl_json_text(s, strlen(s));
+	return ctl_json_text(s);
 }
 
 static json_t *num(uint64_t v)
@@ -249,7 +249,7 @@ static json_t *waiting_row(struct pathfinder *pf, const struct nfs4r_waiting_inf
 {
 	return json_pack("{s:s, s:o, s:o, s:o, s:s, s:s, s:o, s:o, s:o, s:b, s:o}", "op", nfs4r_op_name(i->op), "oid",
 			 oid_text(&i->obj), "path", path_text(pf, &i->obj), "name",
-			 i->name.len ? ctl_json_text(i->name.s, i->name.len) : json_null(), "wait", wait_key(i->wait), "state",
+			 i->name.len ? ctl_json_text(i->name.s) : json_null(), "wait", wait_key(i->wait), "state",
 			 wait_text(i->wait), "on", ctl_server_list(i->on), "waited_ms", num(i->waited_ms), "attempts",
 			 num(i->attempts), "remote", i->remote, "from", server_or_null(i->remote ? i->from : 0));
 }

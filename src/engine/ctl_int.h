@@ -111,8 +111,8 @@ json_t *ctl_report_controls(struct nfs4r_engine *eng);
 json_t *ctl_report_stats(struct nfs4r_engine *eng);
 json_t *ctl_report_journal(struct nfs4r_engine *eng);
 json_t *ctl_retention_json(struct nfs4r_engine *eng); /* what is kept for servers that are away (retention.c) */
-/* A JSON string of any bytes: what is not UTF-8 becomes \xHH. NULL when out of memory. */
-json_t *ctl_json_text(const char *s, size_t len);
+/* A JSON string of a name, or of a line with names in it, as base/text.h writes them. NULL when out of memory. */
+json_t *ctl_json_text(const char *s);
 
 /*
  * The latency in ms that @percent (1..100) of those counted do not exceed, as far as buckets can tell: exact below 2 ms, elsewhere

@@ -6,56 +6,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/text.h"
 #include "engine/ctl_int.h"
 
 /* ---- text ---- */
 
-/* Bytes of the UTF-8 sequence at @p, 0 if it is none. */
-static size_t utf8_len(const uint8_t *p, size_t left)
+json_t *ctl_json_text(const char *s)
 {
-	size_t n = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 0;
+	char *line = nfs4r_text_line_new(s);
+	json_t *out = line ? json_string(line) : NULL;
 
-	if (n > left)
-		return 0;
-	for (size_t i = 1; i < n; i++)
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-	if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) || (p[0] == 0xf0 && p[1] < 0x90) ||
-	    (p[0] == 0xf4 && p[1] > 0x8f))
-		return 0; /* longer than needed, half of a pair, beyond the last character */
-	return n;
-}
-
-json_t *ctl_json_text(const char *s, size_t len)
-{
-	json_t *plain = json_stringn(s, len), *out;
-	char *buf;
-	size_t n = 0;
-
-	if (plain)
-		return plain;
-	buf = malloc(len * 4 + 1);
-	if (!buf)
-		return NULL;
-	for (size_t i = 0; i < len;) {
-		size_t u = utf8_len((const uint8_t *)s + i, len - i);
-
-		if (u) {
-			memcpy(buf + n, s + i, u);
-			n += u;
-			i += u;
-		} else {
-			n += (size_t)snprintf(buf + n, 5, "\\x%02x", (uint8_t)s[i++]);
-		}
-	}
-	out = json_stringn(buf, n);
-	free(buf);
+	free(line);
 	return out;
 }
 
 static json_t *text(const char *s)
 {
-	return ctl_json_text(s, strlen(s));
+	return ctl_json_text(s);
 }
 
 static json_t *num(uint64_t v)

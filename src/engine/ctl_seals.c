@@ -98,6 +98,6 @@ json_t *ctl_give_up(struct nfs4r_engine *eng, json_int_t server, bool sure)
 	}
 	pthread_mutex_unlock(&eng->lock);
 	if (st != NFS4R_OK)
-		return json_pack("{s:o}", "error", ctl_json_text(why, strlen(why)));
+		return json_pack("{s:o}", "error", ctl_json_text(why));
 	return json_pack("{s:i, s:o, s:b}", "server", s, "lost_entries", num(lost), "given_up", sure);
 }

@@ -36,7 +36,7 @@ static json_t *ids(nfs4r_servers set)
 
 static json_t *refuse(const char *why)
 {
-	return json_pack("{s:o}", "error", ctl_json_text(why, strlen(why)));
+	return json_pack("{s:o}", "error", ctl_json_text(why));
 }
 
 /* ---- the list ---- */
@@ -48,7 +48,7 @@ static json_t *server_row(const struct nfs4r_engine *eng, const struct ctl_facts
 	const char *state = self ? ctl_view_state(eng, f, why, sizeof(why)) : f->view.fixed ? "member" : ctl_view_other(eng, f, e->id);
 	uint64_t behind = self ? ctl_own_lag(f) : ctl_entries(f->peer[e->id].applied, f->end);
 
-	return json_pack("{s:i, s:o, s:i, s:b, s:b, s:b, s:s, s:o}", "server", e->id, "host", ctl_json_text(e->host, strlen(e->host)), "port", e->port,
+	return json_pack("{s:i, s:o, s:i, s:b, s:b, s:b, s:s, s:o}", "server", e->id, "host", ctl_json_text(e->host), "port", e->port,
 			 "asked", self, "voter", voter, "member", (f->view.adopted.members & NFS4R_BIT(e->id)) != 0, "state",
 			 state ? state : "member", "behind_entries", num(behind));
 }

@@ -91,5 +91,5 @@ json_t *ctl_report_stats(struct nfs4r_engine *eng)
 	pthread_mutex_unlock(&eng->lock);
 	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:i}", "core", core_counters(&c), "engine", engine_counters(eng), "store",
 			 ctl_report_journal(eng), "retention", ctl_retention_json(eng), "latencies", latencies(&c), "volume",
-			 ctl_json_text(eng->cfg.volume_name, strlen(eng->cfg.volume_name)), "server", eng->cfg.rpc.self);
+			 ctl_json_text(eng->cfg.volume_name), "server", eng->cfg.rpc.self);
 }

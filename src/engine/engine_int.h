@@ -511,7 +511,6 @@ void import_notes_path(const struct nfs4r_engine *eng, enum import_note kind, ch
 void import_notes_load(struct nfs4r_engine *eng); /* before threads run: what earlier starts noted */
 void import_notes_begin(struct nfs4r_engine *eng); /* this start meets again what was skipped */
 void import_notes_add(struct nfs4r_engine *eng, enum import_note kind, const char *path, const char *why);
-char *import_notes_escape(const char *path); /* the caller's to free; NULL: no memory */
 
 /* ---- import_open.c; eng->lock held, or before threads run, unless it says otherwise ---- */
 struct import_times {

@@ -25,6 +25,7 @@
 #include <time.h>
 
 #include "base/room.h"
+#include "base/text.h"
 #include "engine/engine_int.h"
 
 #define CHUNK (1u << 20) /* bytes of a file per entry */
@@ -700,7 +701,7 @@ static enum nfs4r_status same_name(void *arg, struct nfs4r_op *op, struct nfs4r_
 static void import_stops(struct import *im, enum nfs4r_status st)
 {
 	struct nfs4r_engine *eng = im->eng;
-	char *path = im->stopped ? NULL : import_notes_escape(im->path);
+	char *path = im->stopped ? NULL : nfs4r_text_name_new(im->path);
 
 	if (path)
 		engine_log(eng, NFS4R_LOG_ERROR, "volume %s: the import stops at %s: %s", eng->cfg.volume_name, path, nfs4r_status_str(st));

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "engine/engine_int.h"
 
 #define LOGGED_MAX 1000 /* lines of one start and kind; the rest is in the file only */
@@ -62,38 +63,6 @@ void import_notes_begin(struct nfs4r_engine *eng)
 	pthread_mutex_unlock(&eng->lock);
 }
 
-/* Bytes of the UTF-8 character that begins at @s; 0: none does. */
-static size_t utf8_len(const uint8_t *s)
-{
-	size_t n = s[0] < 0x80 ? 1 : s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : s[0] >= 0xe0 && s[0] < 0xf0 ? 3 : s[0] >= 0xf0 && s[0] < 0xf5 ? 4 : 0;
-
-	for (size_t i = 1; i < n; i++)
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	return n;
-}
-
-char *import_notes_escape(const char *path)
-{
-	const uint8_t *s = (const uint8_t *)path;
-	char *out = malloc(4 * strlen(path) + 1), *p = out;
-
-	while (out && *s) {
-		size_t n = utf8_len(s);
-
-		if (n > 1 || (n == 1 && *s >= ' ' && *s != 0x7f && *s != '\\')) {
-			memcpy(p, s, n);
-			p += n;
-			s += n;
-		} else {
-			p += sprintf(p, "\\%03o", *s++);
-		}
-	}
-	if (out)
-		*p = '\0';
-	return out;
-}
-
 static bool add_line(const char *file, const char *path, const char *why)
 {
 	FILE *f = fopen(file, "ae");
@@ -105,7 +74,7 @@ static bool add_line(const char *file, const char *path, const char *why)
 void import_notes_add(struct nfs4r_engine *eng, enum import_note kind, const char *path, const char *why)
 {
 	static const char *const says[] = { [IMPORT_SKIPPED] = "is not taken into the volume", [IMPORT_CHANGED] = "is taken into the volume, but not as it was" };
-	char *text = import_notes_escape(path), file[1100];
+	char *text = nfs4r_text_name_new(path), file[1100];
 	uint64_t n;
 
 	import_notes_path(eng, kind, file);

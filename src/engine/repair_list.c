@@ -2,8 +2,9 @@
 /*
  * What a repair undoes: the objects that entries beyond seals touched, and what is kept of them for people (log sheet 8.3).
  *
- * conflicts/<server>-<date>-<n>/ gets LIST.txt, one line for each undone update, and files/, a copy of each regular file that one of them
- * touched, under its path as it is known here, else under its OID. It is written beside, synced, and then gets its name; so a directory
+ * conflicts/<server>-<date>-<n>/ gets LIST.txt, one line for each undone update, files/, a copy of each regular file that one of them
+ * touched, under its path as it is known here, and by-oid/, under their OIDs, those that have no path or whose path cannot be made here. No name that
+ * a client chose meets a name of ours so. It is written beside, synced, and then gets its name; so a directory
  * with such a name is whole. Its first line names the undone entries: after a crash in the middle of a repair the same entries are not
  * saved again, for by then the files may already be those of the source.
  *
@@ -19,7 +20,9 @@
 #include <dirent.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "engine/ctl_int.h"
+#include "engine/places.h"
 #include "engine/repair_int.h"
 
 #define CHUNK (1u << 20)
@@ -147,6 +150,10 @@ static bool choose_dir(struct save *s)
 	struct tm tm;
 	char date[32];
 
+	if (places_private("Conflicts", cfg->conflicts_dir, s->why, sizeof(s->why)) != NFS4R_OK) {
+		s->failed = true;
+		return false;
+	}
 	if (!make_dir(s, cfg->conflicts_dir))
 		return false;
 	strftime(date, sizeof(date), "%Y%m%d-%H%M%S", gmtime_r(&now, &tm));
@@ -162,10 +169,18 @@ static bool choose_dir(struct save *s)
 
 /* ---- LIST.txt ---- */
 
+/* @inside: what follows is a name in it. */
+static void say_path(struct save *s, const struct nfs4r_oid *oid, bool inside)
+{
+	char path[4200], line[NFS4R_TEXT_TIMES * sizeof(path)];
+
+	engine_path_of(s->r->eng, oid, path, sizeof(path));
+	fprintf(s->list, "%s%s", nfs4r_text_name(line, sizeof(line), path), inside && strcmp(path, "/") ? "/" : "");
+}
+
 static void say_detail(struct save *s, const struct nfs4r_entry *e)
 {
-	struct nfs4r_engine *eng = s->r->eng;
-	char path[4200];
+	char name[NFS4R_TEXT_TIMES * NFS4R_XATTR_NAME_MAX + 1];
 
 	for (uint32_t i = 0; i < e->nparts; i++) {
 		const struct nfs4r_part *p = &e->parts[i];
@@ -175,11 +190,11 @@ static void say_detail(struct save *s, const struct nfs4r_entry *e)
 		else if (p->effect == NFS4R_EFF_ATTRS && p->attrs.mask & NFS4R_ATTR_SIZE)
 			fprintf(s->list, ", size %llu", (unsigned long long)p->attrs.size);
 		else if (p->effect == NFS4R_EFF_XATTR)
-			fprintf(s->list, ", attribute %s", p->xname);
+			fprintf(s->list, ", attribute %s", nfs4r_text_name(name, sizeof(name), p->xname));
 		for (uint32_t j = 0; p->effect == NFS4R_EFF_NAMES && j < p->nnames; j++) {
-			engine_path_of(eng, &p->oid, path, sizeof(path));
-			fprintf(s->list, ", %s %s%s%s", nfs4r_oid_is_zero(&p->names[j].oid) ? "away from" : "now at", path,
-				strcmp(path, "/") ? "/" : "", p->names[j].name.s);
+			fputs(nfs4r_oid_is_zero(&p->names[j].oid) ? ", away from " : ", now at ", s->list);
+			say_path(s, &p->oid, true);
+			fputs(nfs4r_text_name(name, sizeof(name), p->names[j].name.s), s->list);
 		}
 	}
 }
@@ -187,14 +202,14 @@ static void say_detail(struct save *s, const struct nfs4r_entry *e)
 static void say_entry(struct save *s, const struct nfs4r_entry *e)
 {
 	time_t at = e->nparts ? (time_t)(e->parts[0].ctime / 1000000000) : 0;
-	char date[32], path[4200];
+	char date[32];
 	struct tm tm;
 
 	if (!e->nparts)
 		return; /* it did nothing */
 	strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S", gmtime_r(&at, &tm));
-	engine_path_of(s->r->eng, &e->parts[0].oid, path, sizeof(path));
-	fprintf(s->list, "%s  server %u  %-10s %s", date, e->log, nfs4r_op_name(e->op), path);
+	fprintf(s->list, "%s  server %u  %-10s ", date, e->log, nfs4r_op_name(e->op));
+	say_path(s, &e->parts[0].oid, false);
 	say_detail(s, e);
 	fputc('\n', s->list);
 }
@@ -211,7 +226,7 @@ static bool write_list(struct save *s, const char *line)
 	}
 	fprintf(s->list, "%s\n"
 		"They had reached no other server when its log was ended, and the others have gone on without them. Times are UTC; paths are those of\n"
-		"this server before the repair. Copies of the files that these updates touched lie below files/, as they were then.\n\n", line);
+		"this server before the repair. Copies of the files that these updates touched lie below files/ (without a path: by-oid/), as they were then.\n\n", line);
 	for (uint32_t i = 0; i < s->r->nseals; i++) {
 		struct nfs4r_entry *e;
 
@@ -238,7 +253,7 @@ static bool make_parents(char *path, size_t from)
 	return true;
 }
 
-/* Below files/, by path; by OID where that is not possible. */
+/* Below files/, by path; below by-oid/ where that is not possible. */
 static int open_copy(struct save *s, const struct nfs4r_oid *oid, char *path, size_t len)
 {
 	char in_volume[4200], text[NFS4R_OID_STRLEN];
@@ -254,7 +269,10 @@ static int open_copy(struct save *s, const struct nfs4r_oid *oid, char *path, si
 		fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd >= 0)
 		return fd;
-	snprintf(path + base, len - base, "/by-oid-%s", nfs4r_oid_str(oid, text));
+	snprintf(path, len, "%s/by-oid", s->tmp);
+	if (!make_dir(s, path))
+		return -1;
+	snprintf(path, len, "%s/by-oid/%s", s->tmp, nfs4r_oid_str(oid, text));
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
 		save_failed(s, path);

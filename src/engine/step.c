@@ -9,20 +9,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/text.h"
 #include "engine/engine_int.h"
 
 #define PUTS_AT_ONCE 32
 
 void engine_log(struct nfs4r_engine *eng, enum nfs4r_log_level level, const char *fmt, ...)
 {
-	char text[NFS4R_WHY + 512];
+	char text[NFS4R_WHY + 512], line[NFS4R_TEXT_TIMES * sizeof(text)];
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	if (eng->log)
-		eng->log(eng->log_ctx, level, text);
+	if (eng->log) /* names are in it */
+		eng->log(eng->log_ctx, level, nfs4r_text_line(line, sizeof(line), text));
 }
 
 void engine_halt(struct nfs4r_engine *eng, const char *why)

@@ -132,7 +132,7 @@ static json_t *num(uint64_t v)
 
 static json_t *text(const char *s)
 {
-	return ctl_json_text(s, strlen(s));
+	return ctl_json_text(s);
 }
 
 static void tell(struct run *r, json_t *line)

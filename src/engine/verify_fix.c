@@ -10,7 +10,9 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/text.h"
 #include "engine/ctl_int.h"
+#include "engine/places.h"
 
 #define THREADS 8 /* an object costs some round trips */
 
@@ -222,28 +224,33 @@ void fixer_free(struct fixer *f)
 static void open_list(struct fix_list *l, struct nfs4r_engine *eng)
 {
 	time_t now = time(NULL);
-	char date[32] = "";
+	char date[32] = "", why[NFS4R_WHY];
 	struct tm tm;
 
 	if (gmtime_r(&now, &tm))
 		strftime(date, sizeof(date), "%Y%m%d-%H%M%S", &tm);
 	(void)mkdir(eng->cfg.conflicts_dir, 0700);
 	snprintf(l->path, sizeof(l->path), "%.1000s/repair-%s.txt", eng->cfg.conflicts_dir, date);
-	l->out = fopen(l->path, "ae");
-	if (l->out)
-		return;
-	engine_log(eng, NFS4R_LOG_WARN, "volume %s: the list of what a repair does cannot be written to %.300s: %s; free space there, or correct Conflicts", eng->cfg.volume_name,
-		   l->path, strerror(errno));
+	if (places_private("Conflicts", eng->cfg.conflicts_dir, why, sizeof(why)) == NFS4R_OK) {
+		l->out = fopen(l->path, "ae");
+		if (l->out)
+			return;
+		snprintf(why, sizeof(why), "%s; free space there, or correct Conflicts", strerror(errno));
+	}
+	engine_log(eng, NFS4R_LOG_WARN, "volume %s: the list of what a repair does cannot be written to %.300s: %.1000s", eng->cfg.volume_name, l->path, why);
 	l->failed = true;
 	l->path[0] = '\0';
 }
 
 void fix_list_add(struct fix_list *l, struct nfs4r_engine *eng, const char *what, const char *path, const char *why)
 {
+	char *name = nfs4r_text_name_new(path);
+
 	if (!l->out && !l->failed)
 		open_list(l, eng);
 	if (l->out)
-		fprintf(l->out, "%s\t%s%s%s\n", what, path, why[0] ? "\t" : "", why);
+		fprintf(l->out, "%s\t%s%s%s\n", what, name ? name : "?", why[0] ? "\t" : "", why);
+	free(name);
 }
 
 void fix_list_end(struct fix_list *l)

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "base/text.h"
 #include "engine/engine_int.h"
 #include "machine.h"
 #include "steps.h"
@@ -630,7 +631,7 @@ static void paths_are_escaped(void **state)
 	static const char *const pairs[][2] = { { "/a b", "/a b" }, { "/new\nline\t\\", "/new\\012line\\011\\134" }, { "/\xc3\xa4\xff\xc3", "/\xc3\xa4\\377\\303" }, { "/\xf0\x9d\x84\x9e", "/\xf0\x9d\x84\x9e" } };
 
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
-		char *got = import_notes_escape(pairs[i][0]);
+		char *got = nfs4r_text_name_new(pairs[i][0]);
 
 		assert_string_equal(got, pairs[i][1]);
 		free(got);

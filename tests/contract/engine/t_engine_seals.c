@@ -161,6 +161,7 @@ static void only_three_has(struct cluster *c, struct tree *t)
 
 	write_text(s, &t->over, "ONLY THREE HAS THIS, and it is longer");
 	make_file(s, &t->dir, "new", "a file that nobody else saw");
+	make_file(s, &t->dir, "forged\n2026-01-01 00:00:00  server 1  remove  all", "its name would be another line of the list");
 	assert_int_equal(site_rename(s, &t->dir, "moved", &t->sub, "moved-in"), NFS4R_OK);
 	assert_int_equal(site_remove(s, &t->dir, "gone"), NFS4R_OK);
 	make(s, NFS4R_OP_MKDIR, &t->dir, "newdir");
@@ -224,6 +225,8 @@ static void expect_saved(struct cluster *c)
 	assert_non_null(strstr(out, "away from /dir/gone"));
 	assert_non_null(strstr(out, "now at /dir/sub-renamed"));
 	assert_non_null(strstr(out, "now at /dir/new"));
+	assert_non_null(strstr(out, "now at /dir/forged\\0122026-01-01 00:00:00  server 1  remove  all"));
+	assert_null(strstr(out, "\n2026-01-01"));
 }
 
 static void a_server_that_was_given_up_comes_back(void **state)
@@ -460,7 +463,7 @@ static void what_is_undone_waits_for_room(void **state)
 	wait_sealed(&c->site[2], 3);
 	snprintf(conflicts, sizeof(conflicts), "%s/conflicts", c->site[3].store);
 	assert_int_equal(mkdir(conflicts, 0700), 0);
-	assert_int_equal(mount("none", conflicts, "tmpfs", 0, "size=64k"), 0);
+	assert_int_equal(mount("none", conflicts, "tmpfs", 0, "size=64k,mode=0700"), 0);
 	expect_shell("", "cat /dev/zero >%s/filler 2>/dev/null", conflicts);
 	cluster_start(c, 3);
 	site_says(&c->site[3], "what is undone cannot be saved", 30);

@@ -93,6 +93,36 @@ static void test_apart_is_right(void **state)
 	fits();
 }
 
+/* What others could write or replace is not taken for the server's own. */
+static void test_directories_of_others_are_refused(void **state)
+{
+	static const char *const modes[] = { "0770", "0707", "1777" };
+
+	must_shell("mkdir -m 0755 %s/state/store", top);
+	fits(); /* of others who may read it: Ganesha's own files are so, too */
+	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+		must_shell("chmod %s %s/state/store", modes[i], top);
+		refused("Store", "may be written by others than its owner");
+	}
+	must_shell("chmod 0700 %s/state/store; mkdir -m 0777 %s/state/store/conflicts", top, top);
+	refused("Conflicts", "(mode 0777): chmod 0700 it");
+	must_shell("rmdir %s/state/store/conflicts; mkdir %s/elsewhere; ln -s %s/elsewhere %s/state/store/conflicts", top, top, top, top);
+	refused("Conflicts", "is a symbolic link");
+	refused("Conflicts", at("elsewhere"));
+	set(cfg.conflicts_dir, at("elsewhere")); /* as the line says */
+	fits();
+	must_shell("ln -s %s/state/store %s/link", top, top);
+	set(cfg.store_dir, at("link"));
+	refused("Store", "is a symbolic link");
+	set(cfg.store_dir, at("state/store"));
+	if (geteuid() != 0)
+		return;
+	must_shell("chown 65534 %s/state/store", top);
+	refused("Store", "belongs to user 65534, and this server runs as user 0: chown it");
+	must_shell("chown 0 %s/state/store; chown 65534 %s/elsewhere", top, top);
+	refused("Conflicts", "belongs to user 65534");
+}
+
 static void test_store_in_the_exported_directory(void **state)
 {
 	set(cfg.store_dir, at("data/store")); /* not made yet */
@@ -340,6 +370,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_apart_is_right, begin, end),
+		cmocka_unit_test_setup_teardown(test_directories_of_others_are_refused, begin, end),
 		cmocka_unit_test_setup_teardown(test_store_in_the_exported_directory, begin, end),
 		cmocka_unit_test_setup_teardown(test_store_in_the_exported_directory_by_a_link, begin, end),
 		cmocka_unit_test_setup_teardown(test_exported_directory_in_the_store, begin, end),

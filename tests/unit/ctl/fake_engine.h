@@ -7,6 +7,7 @@
 #define TESTS_FAKE_ENGINE_H
 
 #include "engine/ctl_int.h"
+#include "engine/places.h"
 
 #define FAKE_OBJECTS 2048
 #define FAKE_SERVERS 3

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 #include <stdlib.h>
 
+#include "base/text.h"
 #include "ctl/ctl.h"
 #include "engine/ctl_int.h"
 
@@ -127,16 +128,17 @@ static void text_of_any_bytes(void **state)
 	static const char *const cases[][2] = {
 		{ "plain", "plain" },
 		{ "gr\xc3\xbc\xc3\x9f", "gr\xc3\xbc\xc3\x9f" },
-		{ "a\xff" "b", "a\\xffb" },
-		{ "\xc3", "\\xc3" },
-		{ "\xc0\x80", "\\xc0\\x80" },
-		{ "\xed\xa0\x80", "\\xed\\xa0\\x80" },
-		{ "\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80" },
-		{ "\xf0\x9f\x98\x80\xfe", "\xf0\x9f\x98\x80\\xfe" },
+		{ "new\nline", "new\\012line" },
+		{ "a\xff" "b", "a\\377b" },
+		{ "\xc3", "\\303" },
+		{ "\xc0\x80", "\\300\\200" },
+		{ "\xed\xa0\x80", "\\355\\240\\200" },
+		{ "\xf4\x90\x80\x80", "\\364\\220\\200\\200" },
+		{ "\xf0\x9f\x98\x80\xfe", "\xf0\x9f\x98\x80\\376" },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		json_t *j = ctl_json_text(cases[i][0], strlen(cases[i][0]));
+		json_t *j = ctl_json_text(cases[i][0]);
 
 		assert_string_equal(json_string_value(j), cases[i][1]);
 		json_decref(j);
@@ -165,9 +167,9 @@ static void formats(void **state)
 
 static void nothing_reaches_a_terminal_as_a_control_character(void **state)
 {
-	char *s = format_safe("a\x1b[2J\nb\xc2\x9b" "c\xc3\xbc");
+	char *s = nfs4r_text_line_new("a\x1b[2J\nb\xc2\x9b" "c\xc3\xbc");
 
-	assert_string_equal(s, "a\\x1b[2J\\x0ab\\x9bc\xc3\xbc");
+	assert_string_equal(s, "a\\033[2J\\012b\\302\\233c\xc3\xbc");
 	free(s);
 }
 

@@ -375,7 +375,7 @@ static void operations_tell_what_they_wait_for(void **state)
 	w = json_array_get(json_object_get(a, "waiting"), 0);
 	assert_string_equal(get_text(w, "op"), "create");
 	assert_string_equal(get_text(w, "path"), "/etc");
-	assert_string_equal(get_text(w, "name"), "new\\xff");
+	assert_string_equal(get_text(w, "name"), "new\\377");
 	assert_int_equal(json_integer_value(json_array_get(json_object_get(w, "on"), 1)), 3);
 	assert_string_equal(type_of(w, "from"), "null");
 	w = json_array_get(json_object_get(a, "waiting"), 3);

@@ -258,7 +258,7 @@ static void health_is_safe_for_a_terminal(void **state)
 
 	show_health(h, out);
 	fclose(out);
-	assert_string_equal(text, "CRITICAL: nobody\\x0alistens\n");
+	assert_string_equal(text, "CRITICAL: nobody\\012listens\n");
 	free(text);
 	json_decref(h);
 }

@@ -211,9 +211,9 @@ static void may_change(nfs4r_servers set)
 static void the_servers_are_a_short_table(void **state)
 {
 	assert_int_equal(run("server list"), 0);
-	has("SERVER  ADDRESS        COUNTS  BEHIND  STATE");
-	has("1*      10.0.0.1:2050  yes");
-	has("2       10.0.0.2:2050  yes     7       member");
+	has("SERVER  ADDRESS       COUNTS  BEHIND  STATE");
+	has("1*      10.0.0.1:294  yes");
+	has("2       10.0.0.2:294  yes     7       member");
 	assert_int_equal(run("--json server list"), 0);
 	has("\"asked\":true");
 	has("\"adding\":null");
@@ -225,7 +225,7 @@ static void a_server_is_added_and_taken_out(void **state)
 	may_change(NFS4R_BIT(4));
 	assert_int_equal(run("server add 4 127.0.0.4"), 0); /* port of the one that is asked */
 	has("waits: server 4: ");
-	has("4       127.0.0.4:2050  yes");
+	has("4       127.0.0.4:294  yes");
 	assert_int_equal(run("server remove 4"), 0);
 	hasnt("127.0.0.4");
 	assert_int_equal(run("--no-wait server add 4 [::1]:99"), 0);
@@ -247,7 +247,7 @@ static void a_refusal_is_the_servers_sentence(void **state)
 	assert_int_equal(run("server add 4 a..b"), 2);
 	has("a..b cannot be resolved here");
 	assert_int_equal(run("server add 4 10.0.0.2"), 2);
-	has("10.0.0.2:2050 is the address of server 2; give the new server its own");
+	has("10.0.0.2:294 is the address of server 2; give the new server its own");
 	assert_int_equal(run("server add 4 'a b'"), 2);
 	has("without blanks");
 	pthread_mutex_lock(&f[0]->eng.lock);
@@ -610,7 +610,7 @@ static void a_server_that_lies_is_explained(void **state)
 		{ "", "status", "without a complete answer", 2 },
 		{ "HTTP/1.1 200 OK\r\n\r\n", "status", "not an NFSv4.r server", 2 },
 		{ "[1]\n", "stats", "not an NFSv4.r server", 2 },
-		{ "{\"error\":\"out of \\u001bmemory\"}\n", "controls", "nfs4rctl: out of \\x1bmemory", 2 },
+		{ "{\"error\":\"out of \\u001bmemory\"}\n", "controls", "nfs4rctl: out of \\033memory", 2 },
 		{ "{\"progress\":{}}\n", "verify", "without a complete answer", 2 },
 		{ "{\"result\":{\"status\":99}}\n", "verify", "equal", 2 },
 		{ "{\"error\":\"no\"}\n", "--json verify", "{\"error\":\"no\"}", 2 },
