@@ -24,7 +24,7 @@ struct raw_server {
 struct raw {
 	uint32_t server_id;
 	char *volume, *uuid, *store, *control_socket, *congestion, *conflicts;
-	uint32_t security, directory_reads, durability, give_up, retention_time;
+	uint32_t security, peer_ports, directory_reads, durability, give_up, retention_time;
 	uint64_t retention_bytes, free_min;
 	bool import, deep, stale_reads;
 	uint32_t op_wait, close_wait, stop_wait, restart_pause, idle, repeat, checkpoint, executors, appliers, connections;
@@ -42,6 +42,10 @@ static struct config_item_list securities[] = {
 	CONFIG_LIST_EOL
 };
 
+enum { PORTS_PRIVILEGED = 1, PORTS_ANY = 2 };
+
+static struct config_item_list ports[] = { CONFIG_LIST_TOK("privileged", PORTS_PRIVILEGED), CONFIG_LIST_TOK("any", PORTS_ANY), CONFIG_LIST_EOL };
+
 static struct config_item_list directory_reads[] = { CONFIG_LIST_TOK("strict", NFS4R_DIRECTORY_READS_STRICT),
 						     CONFIG_LIST_TOK("local", NFS4R_DIRECTORY_READS_LOCAL),
 						     CONFIG_LIST_EOL };
@@ -54,7 +58,7 @@ static struct config_item_list durabilities[] = { CONFIG_LIST_TOK("local", NFS4R
 static struct config_item server_params[] = {
 	CONF_ITEM_UI32("Id", 0, UINT32_MAX, 0, raw_server, id),
 	CONF_ITEM_STR("Address", 1, 255, NULL, raw_server, address),
-	CONF_ITEM_UI32("Port", 0, UINT32_MAX, 20490, raw_server, port),
+	CONF_ITEM_UI32("Port", 0, UINT32_MAX, NFS4R_PORT_DEFAULT, raw_server, port),
 	CONFIG_EOL
 };
 
@@ -86,6 +90,7 @@ static struct config_item repl_params[] = {
 	CONF_ITEM_STR("Volume_UUID", 36, 36, NULL, raw, uuid),
 	CONF_ITEM_STR("Store", 1, 1023, NULL, raw, store),
 	CONF_ITEM_TOKEN("Peer_Security", SECURITY_MISSING, securities, raw, security),
+	CONF_ITEM_TOKEN("Peer_Ports", PORTS_PRIVILEGED, ports, raw, peer_ports),
 	CONF_ITEM_STR("Control_Socket", 1, 107, NULL, raw, control_socket),
 	CONF_ITEM_TOKEN("Directory_Reads", NFS4R_DIRECTORY_READS_STRICT, directory_reads, raw, directory_reads),
 	CONF_ITEM_BOOL("Import", false, raw, import),
@@ -254,6 +259,7 @@ static bool convert(struct nfs4r_config *cfg, struct raw *raw, char *why, size_t
 		return false;
 	}
 	cfg->rpc.security = raw->security;
+	cfg->rpc.any_port = raw->peer_ports == PORTS_ANY;
 	if (raw->uuid != NULL && uuid_parse(raw->uuid, cfg->rpc.volume) != 0) {
 		snprintf(why, why_len, "REPL: Volume_UUID = %s is not a UUID; write what uuidgen prints, the same on every server",
 			 raw->uuid);

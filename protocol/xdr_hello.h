@@ -34,12 +34,16 @@ enum nfs4r_refusal { /* why a connection was not taken; wire values */
 	NFS4R_REFUSED_DISK_FORMAT = 5,
 	NFS4R_REFUSED_SECURITY = 6,
 	NFS4R_REFUSED_SERVERS = 7,   /* the sets of configured servers differ, before any view says who they are */
-	NFS4R_REFUSED_IDENTITY = 8,  /* id unknown, own, not that of the address, or not the one called */
+	NFS4R_REFUSED_IDENTITY = 8,  /* id own, or not the one called */
 	NFS4R_REFUSED_DUPLICATE = 9, /* a newer start of that id is connected */
 	NFS4R_REFUSED_MALFORMED = 10, /* a moment ago it sent a message that cannot be decoded */
 	NFS4R_REFUSED_VIEWS = 11, /* lease, silence or clock drift differ */
 	NFS4R_REFUSED_DURABILITY = 12,
 	NFS4R_REFUSED_KEYS = 13, /* another key of the configuration differs, or is the same and must not be */
+	NFS4R_REFUSED_PORT = 14, /* from a port that every user gets */
+	NFS4R_REFUSED_GONE = 15, /* taken out of the volume */
+	NFS4R_REFUSED_UNKNOWN = 16, /* no server of the volume */
+	NFS4R_REFUSED_ADDRESS = 17, /* that server is at another address */
 };
 
 #define NFS4R_HELLO_VERSION_MAX 63

@@ -70,6 +70,11 @@ static enum nfs4r_status check_servers(const struct nfs4r_rpc_config *rpc, char 
 			snprintf(why, len, "REPL: Server %u needs an Address and a Port from 1 to 65535", e->id);
 			return NFS4R_BADCONFIG;
 		}
+		if (!rpc->any_port && e->port >= NFS4R_PORTS_PRIVILEGED) {
+			snprintf(why, len, "REPL: Server %u has Port = %u, which every user of its machine gets, and with it the place of a server: write Port = %u, or another one below "
+				 "%u; with Peer_Ports = any it is allowed, and unsafe", e->id, e->port, NFS4R_PORT_DEFAULT, NFS4R_PORTS_PRIVILEGED);
+			return NFS4R_BADCONFIG;
+		}
 	}
 	if (!find(rpc, rpc->self)) {
 		snprintf(why, len, "REPL: Server_Id = %u has no Server block; add it, or correct Server_Id", rpc->self);

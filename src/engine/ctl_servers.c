@@ -155,7 +155,7 @@ static enum nfs4r_status named(nfs4r_server_id s, enum nfs4r_status st, const ch
 
 /* ---- one more ---- */
 
-static enum nfs4r_status look_address(const char *host, json_int_t port, char *why)
+static enum nfs4r_status look_address(const struct nfs4r_engine *eng, const char *host, json_int_t port, char *why)
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *found = NULL;
 	size_t len = host ? strlen(host) : 0;
@@ -167,6 +167,8 @@ static enum nfs4r_status look_address(const char *host, json_int_t port, char *w
 			return bad(why, "an address is a host name or a number, without blanks");
 	if (port < 1 || port > 65535)
 		return bad(why, "a port is a number from 1 to 65535");
+	if (!eng->cfg.rpc.any_port && port >= NFS4R_PORTS_PRIVILEGED)
+		return bad(why, "a server listens on a port below 1024, which only root gets: 294, or what its own Server block says (Peer_Ports)");
 	int err = getaddrinfo(host, NULL, &hints, &found);
 	if (err) {
 		snprintf(why, WHY, "%s cannot be resolved here (%s): name an address that every server of the volume can reach", host, gai_strerror(err));
@@ -217,7 +219,7 @@ json_t *ctl_add_server(struct nfs4r_engine *eng, const json_t *req)
 	enum nfs4r_status st = look(eng, s, why);
 
 	if (st == NFS4R_OK)
-		st = look_address(host, port, why);
+		st = look_address(eng, host, port, why);
 	if (st != NFS4R_OK)
 		return refuse(why);
 	pthread_mutex_lock(&eng->lock);

@@ -30,7 +30,9 @@ static bool addr_equal(const struct sockaddr_storage *a, const struct sockaddr_s
 	if (a->ss_family == AF_INET)
 		return ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
 		       ((const struct sockaddr_in *)b)->sin_addr.s_addr;
-	return memcmp(&((const struct sockaddr_in6 *)a)->sin6_addr,
+	/* fe80::1 is another machine on another network. */
+	return ((const struct sockaddr_in6 *)a)->sin6_scope_id == ((const struct sockaddr_in6 *)b)->sin6_scope_id &&
+	       memcmp(&((const struct sockaddr_in6 *)a)->sin6_addr,
 		      &((const struct sockaddr_in6 *)b)->sin6_addr, sizeof(struct in6_addr)) == 0;
 }
 
@@ -107,6 +109,6 @@ void rpc_addr_text(const struct sockaddr_storage *addr, char *out, size_t size)
 			NI_NUMERICHOST | NI_NUMERICSERV) != 0)
 		snprintf(out, size, "?");
 	else
-		snprintf(out, size, addr->ss_family == AF_INET6 ? "[%.45s]:%.5s" : "%.45s:%.5s",
+		snprintf(out, size, addr->ss_family == AF_INET6 ? "[%.55s]:%.5s" : "%.45s:%.5s",
 			 host, port);
 }

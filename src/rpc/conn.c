@@ -43,7 +43,6 @@ struct rpc_conn *rpc_conn_new(struct nfs4r_rpc *rpc)
 	if (c->next)
 		c->next->prev = c;
 	rpc->conns = c;
-	rpc->nconns++;
 	return c;
 }
 
@@ -58,7 +57,6 @@ static void conn_closed(uv_handle_t *h)
 		rpc->conns = c->next;
 	if (c->next)
 		c->next->prev = c->prev;
-	rpc->nconns--;
 	rpc->nstrangers -= c->stranger;
 	if (c->security && rpc->security->close)
 		rpc->security->close(c->security);

@@ -4,8 +4,10 @@
  *
  * The caller sends HELLO first; the called one checks it, answers with its own, and the
  * caller checks that too. Both check the same list, so that a wrong configuration shows on
- * whichever side an operator looks: the refusing side sends REFUSED with a text that names
- * both values and what to do, and both log it (once a minute) and keep it as the peer's state.
+ * whichever side an operator looks: the refusing side sends REFUSED (refusal.c), and both log why
+ * (once a minute) and keep it as the peer's state.
+ *
+ * The volume is the first thing that is looked at: before it is named nothing else is (refusal.c).
  *
  * A session number of the caller ties the lanes of one attempt together: lanes of different
  * attempts, or of different starts of a peer, never make one connection.
@@ -21,6 +23,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "rpc/rpc_internal.h"
 
 #define CAUSE_TEXT NFS4R_REFUSED_TEXT_MAX
@@ -69,14 +72,6 @@ void rpc_hello_send(struct rpc_conn *c, nfs4r_server_id to, uint64_t session)
 	h->nkeys = cfg->nkeys;
 	memcpy(h->keys, cfg->keys, sizeof(h->keys));
 	rpc_conn_tell(c, &m);
-}
-
-/* It came from outside, and goes into the log. */
-static void plain_text(char *text)
-{
-	for (; *text; text++)
-		if ((unsigned char)*text < ' ' || *text == 0x7f)
-			*text = '?';
 }
 
 /* The security layer is content: from here on records are wrapped, the first is HELLO. */
@@ -136,51 +131,6 @@ void rpc_token_received(struct rpc_conn *c, const struct nfs4r_buf *token)
 		rpc_conn_fail(c, "sent a token after the handshake");
 	else
 		hello_step(c, token ? token->data : NULL, token ? token->len : 0);
-}
-
-void rpc_refuse(struct rpc_conn *c, nfs4r_server_id who, enum nfs4r_refusal cause, const char *text)
-{
-	struct nfs4r_transport_msg_body m = { .type = NFS4R_MSG_REFUSED };
-	struct nfs4r_rpc *rpc = c->rpc;
-	struct rpc_peer *p = c->peer;
-
-	rpc_log_limited(rpc, NFS4R_LOG_WARN, rpc_log_key(RPC_LOG_REFUSED + cause, who, &c->addr),
-			"refused server %u (%s): %s", who, c->from, text);
-	m.refused.cause = cause;
-	snprintf(m.refused.text, sizeof(m.refused.text), "%s", text);
-	rpc_conn_tell(c, &m);
-	rpc_conn_linger(c);
-	if (p) { /* we called: try again, but not soon */
-		rpc_peer_down(p, true, text);
-	} else if (rpc_peer_of(rpc, who) && rpc_addrs_have(&rpc->peers[who].addrs, &c->addr)) {
-		rpc_peer_state(&rpc->peers[who], text);
-	}
-}
-
-void rpc_refused(struct rpc_conn *c, uint32_t cause, const char *text)
-{
-	struct rpc_peer *p = c->peer;
-
-	if (!p) {
-		rpc_conn_fail(c, "sent a refusal before it said who it is: %s", text);
-		return;
-	}
-	rpc_log_limited(c->rpc, NFS4R_LOG_WARN, rpc_log_key(RPC_LOG_REFUSED_US + cause, p->ep.id, NULL),
-			"server %u (%s:%u) refused this server: %s", p->ep.id, p->ep.host, p->ep.port, text);
-	if (c->asks) {
-		rpc_peer_state(p, text);
-		rpc_conn_close(c);
-		return;
-	}
-	rpc_peer_down(p, true, text);
-}
-
-static void uuid_text(const uint8_t u[16], char out[40])
-{
-	char *p = out;
-
-	for (int i = 0; i < 16; i++)
-		p += sprintf(p, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", u[i]);
 }
 
 /* "1:7001 2:7002" */
@@ -280,25 +230,28 @@ static uint32_t keys_mismatch(const struct nfs4r_rpc_config *cfg, const struct n
 		else
 			snprintf(text, CAUSE_TEXT, "%s differs: server %u has \"%s\", server %u has \"%s\"; write the same on all servers", here->key,
 				 cfg->self, here->value, h->server, value);
-		plain_text(text);
 		return NFS4R_REFUSED_KEYS;
 	}
 	return 0;
+}
+
+static uint32_t volume_mismatch(const struct nfs4r_rpc_config *cfg, const struct nfs4r_hello *h, char *text)
+{
+	char here[40], there[40];
+
+	if (memcmp(cfg->volume, h->volume, 16) == 0)
+		return 0;
+	rpc_uuid_text(cfg->volume, here);
+	rpc_uuid_text(h->volume, there);
+	snprintf(text, CAUSE_TEXT, "volume differs: server %u has %s, server %u has %s; correct the server list, or use a store of the same volume", cfg->self, here, h->server,
+		 there);
+	return NFS4R_REFUSED_VOLUME;
 }
 
 /* What must be equal in both configurations. 0 or a refusal with its text. */
 static uint32_t config_mismatch(const struct nfs4r_rpc_config *cfg, const struct nfs4r_hello *h,
 				char *text)
 {
-	char here[40], there[40];
-
-	if (memcmp(cfg->volume, h->volume, 16) != 0) {
-		uuid_text(cfg->volume, here);
-		uuid_text(h->volume, there);
-		snprintf(text, CAUSE_TEXT, "volume differs: server %u has %s, server %u has %s; correct the server list, or use a store of the same volume",
-			 cfg->self, here, h->server, there);
-		return NFS4R_REFUSED_VOLUME;
-	}
 	if (cfg->export_id != h->export_id) {
 		snprintf(text, CAUSE_TEXT, "export id differs: server %u has %u, server %u has %u; set the same Export_Id",
 			 cfg->self, cfg->export_id, h->server, h->export_id);
@@ -333,21 +286,22 @@ static uint32_t config_mismatch(const struct nfs4r_rpc_config *cfg, const struct
 }
 
 /* It is none of the servers, or none any more: what to do about it. */
-static void unknown_text(const struct rpc_conn *c, const struct nfs4r_hello *h, char *text)
+static uint32_t unknown_text(const struct rpc_conn *c, const struct nfs4r_hello *h, char *text)
 {
 	const struct nfs4r_rpc_config *cfg = &c->rpc->cfg;
 
-	if (cfg->gone & NFS4R_BIT(h->server))
-		snprintf(text, CAUSE_TEXT,
-			 "server %u was taken out of this volume; to bring it back start it with an empty store and say nfs4rctl server add %u ADDRESS at a member",
-			 h->server, h->server);
-	else if (cfg->view)
-		snprintf(text, CAUSE_TEXT, "server %u is no server of this volume: nfs4rctl server add %u ADDRESS at a member", h->server, h->server);
+	if (h->server && h->server <= NFS4R_SERVERS_MAX && cfg->gone & NFS4R_BIT(h->server)) {
+		snprintf(text, CAUSE_TEXT, RPC_GONE_TEXT, h->server, h->server);
+		return NFS4R_REFUSED_GONE;
+	}
+	if (cfg->view)
+		snprintf(text, CAUSE_TEXT, RPC_UNKNOWN_TEXT, h->server, h->server);
 	else
 		snprintf(text, CAUSE_TEXT,
 			 "unknown id: server %u (%s) is not in the server list of server %u; at the first start give all the same list, to add it to a volume "
 			 "that works say nfs4rctl server add %u ADDRESS at a member",
 			 h->server, c->from, cfg->self, h->server);
+	return NFS4R_REFUSED_UNKNOWN;
 }
 
 /* Is it who it says it is, and does it mean us? */
@@ -361,17 +315,18 @@ static uint32_t identity_mismatch(struct rpc_conn *c, const struct nfs4r_hello *
 		snprintf(text, CAUSE_TEXT, "duplicate id: %s says that it is server %u, as this one (%s) is; give each server an id of its own",
 			 c->from, self, rpc->self.host);
 	else if (!p || p->leave_at_ms)
-		unknown_text(c, h, text);
+		return unknown_text(c, h, text);
 	else if (h->to != self)
 		snprintf(text, CAUSE_TEXT, "wrong id: server %u calls server %u, but this is server %u; correct the server list",
 			 h->server, h->to, self);
 	else if (c->caller && h->server != c->peer->ep.id)
 		snprintf(text, CAUSE_TEXT, "wrong id: server %u answers where server %u should be (%s); correct the server list",
 			 h->server, c->peer->ep.id, c->from);
-	else if (!c->caller && !rpc_addrs_have(&p->addrs, &c->addr))
+	else if (!c->caller && !rpc_addrs_have(&p->addrs, &c->addr)) {
 		snprintf(text, CAUSE_TEXT, "wrong address: server %u calls from %s, but should be at %s; correct the server list",
 			 h->server, c->from, p->ep.host);
-	else if (!c->caller && p->caller && !h->asks)
+		return NFS4R_REFUSED_ADDRESS;
+	} else if (!c->caller && p->caller && !h->asks)
 		snprintf(text, CAUSE_TEXT, "wrong direction: server %u called server %u, which has the higher id and calls itself; stop whatever runs at %s",
 			 h->server, self, c->from);
 	else
@@ -426,7 +381,6 @@ static void protocol_text(const struct rpc_conn *c, const struct nfs4r_hello *h,
 
 	snprintf(text, CAUSE_TEXT, "protocol version differs: server %u has %u (NFSv4.r %s), server %u has %u (NFSv4.r %s); install the same release on both", cfg->self,
 		 NFS4R_PROTOCOL_VERSION, cfg->version[0] ? cfg->version : "of unknown version", h->server, h->protocol, h->version[0] ? h->version : "of an older version");
-	plain_text(text);
 }
 
 /* Also of one that is refused: who asks why wants to know it. */
@@ -437,8 +391,7 @@ static void remember_version(struct rpc_conn *c, const struct nfs4r_hello *h)
 	if (!p || !(c->caller || rpc_addrs_have(&p->addrs, &c->addr)))
 		return;
 	pthread_mutex_lock(&p->lock);
-	memcpy(p->version, h->version, sizeof(p->version));
-	plain_text(p->version);
+	nfs4r_text_line(p->version, sizeof(p->version), h->version);
 	pthread_mutex_unlock(&p->lock);
 }
 
@@ -472,11 +425,12 @@ void rpc_hello_received(struct rpc_conn *c, const struct nfs4r_hello *h)
 
 	if (stranger_closed(c, h))
 		return;
+	c->named = h->protocol == NFS4R_PROTOCOL_VERSION && memcmp(c->rpc->cfg.volume, h->volume, 16) == 0;
 	remember_version(c, h);
 	if (h->protocol != NFS4R_PROTOCOL_VERSION) {
 		cause = NFS4R_REFUSED_PROTOCOL;
 		protocol_text(c, h, text);
-	} else if ((cause = identity_mismatch(c, h, text)) == 0) {
+	} else if ((cause = volume_mismatch(&c->rpc->cfg, h, text)) == 0 && (cause = identity_mismatch(c, h, text)) == 0) {
 		cause = config_mismatch(&c->rpc->cfg, h, text);
 	}
 	if (cause != 0) {

@@ -3,19 +3,24 @@
  * Log lines. What can repeat without end (a refused peer that tries again, a stranger that
  * knocks) is said once a minute per cause and peer or address; the next line says how many
  * were left out. The table of what was said is small: when it is full the oldest goes, which
- * only lets a line through early. Transport's thread, or start before there is one.
+ * lets a line through early; so the lines of one cause are bounded besides, for one who has many addresses. Transport's thread, or start before there is one.
  */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "rpc/rpc_internal.h"
+
+#define LOG_CAUSE_SHIFT 40
 
 static void log_out(struct nfs4r_rpc *rpc, enum nfs4r_log_level level, const char *text)
 {
+	char line[NFS4R_TEXT_TIMES * (NFS4R_WHY + 512)];
+
 	if (rpc->ev.log)
-		rpc->ev.log(rpc->ev.ctx, level, text);
+		rpc->ev.log(rpc->ev.ctx, level, nfs4r_text_line(line, sizeof(line), text));
 }
 
 void rpc_log(struct nfs4r_rpc *rpc, enum nfs4r_log_level level, const char *fmt, ...)
@@ -27,6 +32,26 @@ void rpc_log(struct nfs4r_rpc *rpc, enum nfs4r_log_level level, const char *fmt,
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	log_out(rpc, level, text);
+}
+
+/* Lines of one cause are bounded, whatever the number of addresses. NULL: this one would be too many. */
+static struct rpc_log_bucket *log_bucket(struct nfs4r_rpc *rpc, uint32_t cause, uint64_t now)
+{
+	struct rpc_log_bucket *b = rpc->log_buckets;
+
+	while (b < &rpc->log_buckets[RPC_LOG_CAUSES - 1] && b->cause && b->cause != cause)
+		b++; /* causes are fewer; else the last ones share */
+	b->cause = cause;
+	if (!b->lines || now - b->begun_ms >= RPC_LOG_INTERVAL_MS) {
+		b->begun_ms = now;
+		b->lines = 0;
+	}
+	if (b->lines < RPC_LOG_BURST) {
+		b->lines++;
+		return b;
+	}
+	b->suppressed++;
+	return NULL;
 }
 
 static struct rpc_log_slot *log_slot(struct nfs4r_rpc *rpc, uint64_t key)
@@ -50,7 +75,8 @@ void rpc_log_limited(struct nfs4r_rpc *rpc, enum nfs4r_log_level level, uint64_t
 		     const char *fmt, ...)
 {
 	struct rpc_log_slot *s = log_slot(rpc, key);
-	uint64_t now = uv_now(&rpc->loop);
+	uint64_t now = uv_now(&rpc->loop), more;
+	struct rpc_log_bucket *b;
 	char text[NFS4R_WHY + 512];
 	size_t len;
 	va_list ap;
@@ -59,15 +85,20 @@ void rpc_log_limited(struct nfs4r_rpc *rpc, enum nfs4r_log_level level, uint64_t
 		s->suppressed++;
 		return;
 	}
+	s->at_ms = now ? now : 1;
+	b = log_bucket(rpc, (uint32_t)(key >> LOG_CAUSE_SHIFT), now);
+	if (!b) {
+		s->suppressed = 0; /* the bucket counts it */
+		return;
+	}
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	len = strlen(text);
-	if (s->suppressed > 0)
-		snprintf(text + len, sizeof(text) - len, " (%" PRIu64 " times more since the last such line)",
-			 s->suppressed);
-	s->at_ms = now ? now : 1;
-	s->suppressed = 0;
+	more = s->suppressed + b->suppressed;
+	if (more > 0)
+		snprintf(text + len, sizeof(text) - len, " (%" PRIu64 " times more since the last such line)", more);
+	s->suppressed = b->suppressed = 0;
 	log_out(rpc, level, text);
 }
 
@@ -84,5 +115,6 @@ uint64_t rpc_log_key(uint32_t cause, nfs4r_server_id peer, const struct sockaddr
 	}
 	for (const char *p = text; *p; p++)
 		h = (h ^ (uint8_t)*p) * 0x100000001b3;
-	return ((uint64_t)cause << 40 | (uint64_t)peer << 32) ^ (addr ? h : 0);
+	h = addr ? (h ^ h >> 32) & UINT32_MAX : 0;
+	return (uint64_t)cause << LOG_CAUSE_SHIFT | (uint64_t)(peer & 0xff) << 32 | h;
 }

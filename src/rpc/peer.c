@@ -155,8 +155,8 @@ static void peer_called(uv_connect_t *req, int status)
 		rpc_hello_start(c);
 }
 
-/* The connection that @c stands for is asked for. */
-static void conn_call(struct rpc_conn *c, struct rpc_peer *p)
+/* The connection that @c stands for is asked for. 0, or an error of libuv. */
+static int conn_call(struct rpc_conn *c, struct rpc_peer *p)
 {
 	struct nfs4r_rpc *rpc = p->rpc;
 	struct sockaddr_storage source;
@@ -170,33 +170,56 @@ static void conn_call(struct rpc_conn *c, struct rpc_peer *p)
 	rpc_addr_text(&c->addr, c->from, sizeof(c->from));
 	/* From our own address, because the other side asks where the call comes from. */
 	from = rpc_addrs_source(&rpc->self_addrs, c->addr.ss_family, &source);
-	if (from)
+	if (rpc_ports_matter(rpc))
+		err = rpc_port_bind(rpc, &c->tcp, c->addr.ss_family, from);
+	else if (from)
 		err = uv_tcp_bind(&c->tcp, from, 0);
 	rpc_tune(rpc, (uv_handle_t *)&c->tcp);
 	c->connect_req.data = c;
 	if (!err)
 		err = uv_tcp_connect(&c->connect_req, &c->tcp, (const struct sockaddr *)&c->addr, peer_called);
-	if (err)
-		rpc_conn_fail(c, "cannot call from %s: %s", rpc->self.host, uv_strerror(err));
+	return err;
+}
+
+static void cannot_call(struct rpc_conn *c, int err)
+{
+	bool ports = rpc_ports_matter(c->rpc);
+
+	rpc_conn_fail(c, "cannot call from %s: %s%s", c->rpc->self.host, uv_strerror(err),
+		      ports && err == UV_EACCES ? "; a port below 1024 needs root or CAP_NET_BIND_SERVICE" : ports && err == UV_EADDRINUSE ? "; no port below 1024 is free" : "");
+}
+
+/* Once for each port that a connection of before may still have. */
+static int call_once(struct rpc_peer *p, uint32_t slot, bool last)
+{
+	struct rpc_conn *c = rpc_conn_new(p->rpc);
+	int err;
+
+	if (!c) {
+		rpc_peer_down(p, false, "no memory for a connection");
+		return UV_ENOMEM;
+	}
+	c->lane = slot < NFS4R_LANE_BULK ? slot : NFS4R_LANE_BULK;
+	c->index = slot - c->lane;
+	p->conns[slot] = c;
+	err = conn_call(c, p);
+	if (err == UV_EADDRNOTAVAIL && !last)
+		rpc_conn_close(c);
+	else if (err)
+		cannot_call(c, err);
+	return err;
 }
 
 void rpc_peer_call(struct rpc_peer *p, uint32_t slot)
 {
-	struct rpc_conn *c;
+	int tries = rpc_ports_matter(p->rpc) ? RPC_PORT_TRIES : 1;
 
 	if (p->addrs.n == 0) {
 		rpc_peer_down(p, false, "its host name is not resolved yet");
 		return;
 	}
-	c = rpc_conn_new(p->rpc);
-	if (!c) {
-		rpc_peer_down(p, false, "no memory for a connection");
-		return;
-	}
-	c->lane = slot < NFS4R_LANE_BULK ? slot : NFS4R_LANE_BULK;
-	c->index = slot - c->lane;
-	p->conns[slot] = c;
-	conn_call(c, p);
+	while (tries-- > 0 && call_once(p, slot, tries == 0) == UV_EADDRNOTAVAIL)
+		;
 }
 
 /* It should call and does not: perhaps it does not take this one for a server. */
@@ -207,7 +230,9 @@ static void peer_ask(struct rpc_peer *p)
 	if (!c)
 		return;
 	c->asks = p->asking = true;
-	conn_call(c, p);
+	int err = conn_call(c, p);
+	if (err)
+		cannot_call(c, err); /* it is asked again */
 }
 
 void rpc_peer_forget(struct rpc_peer *p)

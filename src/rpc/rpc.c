@@ -80,55 +80,6 @@ void nfs4r_rpc_compare(struct nfs4r_rpc_config *cfg, const char *key, const char
 
 /* ---- the loop's thread ---- */
 
-static bool is_stranger(struct nfs4r_rpc *rpc, const struct rpc_conn *c)
-{
-	for (nfs4r_server_id id = 1; id <= NFS4R_SERVERS_MAX; id++) {
-		if (rpc->peers[id].known && rpc_addrs_have(&rpc->peers[id].addrs, &c->addr))
-			return false;
-	}
-	return true;
-}
-
-void rpc_accepted(uv_stream_t *listener, int status)
-{
-	struct nfs4r_rpc *rpc = listener->data;
-	struct rpc_conn *c;
-	int len = sizeof(c->addr);
-
-	if (status < 0)
-		return;
-	c = rpc_conn_new(rpc);
-	if (!c) {
-		rpc->accept_missed = true; /* libuv waits for uv_accept: the tick tries again */
-		return;
-	}
-	c->state = RPC_CONN_HELLO;
-	if (uv_accept(listener, (uv_stream_t *)&c->tcp) != 0 ||
-	    uv_tcp_getpeername(&c->tcp, (struct sockaddr *)&c->addr, &len) != 0) {
-		rpc_conn_close(c);
-		return;
-	}
-	rpc_addr_text(&c->addr, c->from, sizeof(c->from));
-	if (rpc->nconns > RPC_CONNS_MAX) {
-		rpc_log_limited(rpc, NFS4R_LOG_WARN, rpc_log_key(RPC_LOG_FULL, 0, NULL),
-				"connection from %s closed: %u are open", c->from, rpc->nconns);
-		rpc_conn_close(c);
-		return;
-	}
-	c->stranger = is_stranger(rpc, c);
-	rpc->nstrangers += c->stranger;
-	if (rpc->nstrangers > RPC_STRANGERS_MAX) {
-		rpc_log_limited(rpc, NFS4R_LOG_WARN, rpc_log_key(RPC_LOG_STRANGER, 0, &c->addr),
-				"connection from %s closed: it is the address of no server of the volume, and %u such are open", c->from,
-				rpc->nstrangers);
-		rpc_conn_close(c);
-		return;
-	}
-	rpc_conn_start(c);
-	if (!rpc_conn_dead(c))
-		rpc_hello_start(c);
-}
-
 static void rpc_tick(uv_timer_t *t)
 {
 	struct nfs4r_rpc *rpc = t->data;
@@ -212,7 +163,7 @@ static void *rpc_thread(void *arg)
 
 static enum nfs4r_status config_check(const struct nfs4r_rpc_config *cfg, char *why)
 {
-	enum nfs4r_status st = rpc_servers_check(cfg->servers, cfg->nservers, why);
+	enum nfs4r_status st = rpc_servers_check(cfg->servers, cfg->nservers, cfg->security == NFS4R_SECURITY_NONE && !cfg->any_port, why);
 	bool self = false;
 
 	if (st != NFS4R_OK)
@@ -294,9 +245,12 @@ static enum nfs4r_status loop_start(struct nfs4r_rpc *rpc, char *why)
 	if (uv_async_init(&rpc->loop, &rpc->wake, rpc_woken) != 0)
 		return rpc_bad_config(why, "no file descriptors left for the transport's event loop");
 	rpc->wake.data = rpc;
-	st = rpc_listen(rpc, why);
+	st = rpc_ports_check(rpc, why);
+	if (st == NFS4R_OK)
+		st = rpc_listen(rpc, why);
 	if (st != NFS4R_OK)
 		return st;
+	rpc_ports_warn(rpc);
 	uv_timer_init(&rpc->loop, &rpc->tick);
 	rpc->tick.data = rpc;
 	uv_timer_start(&rpc->tick, rpc_tick, 0, tick);
@@ -336,6 +290,7 @@ enum nfs4r_status nfs4r_rpc_start(const struct nfs4r_rpc_config *cfg,
 		rpc->cfg.queue_bytes_max = defaults.queue_bytes_max;
 	if (!rpc->cfg.day_ns)
 		rpc->cfg.day_ns = defaults.day_ns;
+	rpc->port_next = (uint32_t)uv_hrtime();
 	rpc->ev = *ev;
 	rpc->security = nfs4r_security_find(cfg->security);
 	rpc_servers_init(rpc);

@@ -20,6 +20,8 @@
 
 #define NFS4R_PROTOCOL_VERSION 8
 #define NFS4R_CONNECTIONS_MAX 16 /* of lane BULK */
+#define NFS4R_PORTS_PRIVILEGED 1024 /* below it ports are root's */
+#define NFS4R_PORT_DEFAULT 294 /* a server listens on: assigned to nobody (docs/decisions/0033-strangers.md) */
 
 enum nfs4r_lane {
 	NFS4R_LANE_CONTROL = 0, /* elections, acks, releases, positions: never behind bulk data */
@@ -48,6 +50,7 @@ struct nfs4r_rpc_config {
 	uint64_t fsid_major, fsid_minor; /* must be equal on all servers */
 	uint32_t disk_format;	  /* told, compared, refused when unequal */
 	enum nfs4r_security security;
+	bool any_port;		  /* security none: servers may listen on, and call from, any port, as any local user can. Default: only ports below 1024, which needs root or CAP_NET_BIND_SERVICE */
 	struct {
 		uint32_t lease_ms, silence_ms, drift_permille;
 	} views;		  /* of the active view: leases are only safe when all servers go by the same; unequal: refused */

@@ -5,7 +5,8 @@
  *  - those below it: any thread that holds the lock. No callback runs under a lock.
  *
  * Files: rpc.c the interface and the thread; servers.c who the servers are; peer.c a peer's ups and downs; conn.c bytes of one
- * connection; bulk.c the connections of lane BULK; record.c record marking; hello.c who is let in; queue.c what waits to be sent;
+ * connection; bulk.c the connections of lane BULK; record.c record marking; accept.c who is heard; hello.c who is let in;
+ * refusal.c what is said to who is not; port.c ports of root; queue.c what waits to be sent;
  * addr.c addresses; tune.c socket options; warm.c padding; log.c log lines that do not flood.
  */
 #ifndef NFS4R_RPC_INTERNAL_H
@@ -21,7 +22,8 @@
 
 #define RPC_ADDRS_MAX 8		  /* addresses of one host name */
 #define RPC_SLOTS (NFS4R_LANE_BULK + NFS4R_CONNECTIONS_MAX) /* connections with a peer; BULK, the last lane, has the rest */
-#define RPC_CONNS_MAX 512	  /* connections at a time, those not yet let in included */
+#define RPC_UNHEARD_MAX 32	  /* connections that came in from one address and have not said who they are */
+#define RPC_UNHEARD_ALL_MAX 512	  /* from all */
 #define RPC_READ_BYTES 65536	  /* receive buffer of a connection */
 #define RPC_STRANGER_RECORD_MAX 65536 /* longest record before HELLO was accepted */
 #define RPC_FRAGMENTS_MAX 4096	  /* of one record */
@@ -33,13 +35,16 @@
 #define RPC_TURN_BYTES (4u << 20) /* written for one lane before the others have their turn */
 #define RPC_BACKOFF_MAX_MS 5000
 #define RPC_SHUN_MAX_MS 60000
-#define RPC_BACKLOG 64
+#define RPC_BACKLOG 1024
 #define RPC_LINGER_MS 1000	  /* time for a REFUSED to be read before the connection closes */
 #define RPC_RESOLVE_MS 5000
 #define RPC_STRANGERS_MAX 16	  /* connections from addresses of no server: they hear why they are refused */
 #define RPC_LEAVE_MS 2000	  /* one that was taken out hears what was sent to it */
 #define RPC_ASK_MS 5000		  /* one that does not call is asked whether it knows this server */
+#define RPC_PORT_TRIES 16	  /* ports from which one call is made, while connections that ended still have them */
 #define RPC_LOG_SLOTS 64
+#define RPC_LOG_CAUSES 32
+#define RPC_LOG_BURST 32	  /* lines of one cause in a minute, of whatever peers and addresses */
 #define RPC_LOG_INTERVAL_MS 60000
 
 struct rpc_addrs {
@@ -91,6 +96,9 @@ struct rpc_conn {
 	bool caller; /* we opened it */
 	bool held;   /* ready, but not read from until all lanes are */
 	bool asks;   /* the question of a server that is not called (hello.c): no part of its peer's connections */
+	bool came;     /* it was not opened here */
+	bool low_right; /* from a port that every user gets, where that matters (port.c) */
+	bool named;    /* the other side has named the volume by its UUID */
 	bool stranger; /* from an address of no server: it is heard, and refused */
 	enum nfs4r_lane lane;
 	uint32_t index; /* among those of lane BULK; else 0 */
@@ -182,6 +190,12 @@ struct rpc_log_slot {
 	uint64_t key, at_ms, suppressed;
 };
 
+/* Lines of one cause. */
+struct rpc_log_bucket {
+	uint32_t cause, lines; /* since begun_ms */
+	uint64_t begun_ms, suppressed;
+};
+
 struct nfs4r_rpc {
 	struct nfs4r_rpc_config cfg;
 	struct nfs4r_rpc_events ev;
@@ -199,10 +213,12 @@ struct nfs4r_rpc {
 	uv_tcp_t listeners[RPC_ADDRS_MAX];
 	uint32_t nlisteners;
 	struct rpc_conn *conns;
-	uint32_t nconns, nstrangers;
+	uint32_t nstrangers;
 	bool accept_missed;
 	uint64_t ping_ms, handshake_ms, ticked_ms;
 	struct rpc_log_slot log_slots[RPC_LOG_SLOTS];
+	struct rpc_log_bucket log_buckets[RPC_LOG_CAUSES];
+	uint32_t port_next; /* port.c */
 	atomic_bool stopping;
 	bool running;		/* the thread */
 	pthread_t thread;
@@ -237,9 +253,17 @@ static inline uint64_t rpc_node_bytes(const struct rpc_node *n)
 	return (uint64_t)n->buf->len + sizeof(n->mark);
 }
 
+/* port.c; with security `none` */
+bool rpc_ports_matter(const struct nfs4r_rpc *rpc); /* calls come from ports below 1024 only */
+bool rpc_port_privileged(const struct sockaddr_storage *addr);
+/* @tcp gets a socket with the next such port of the address @from (NULL: of any). 0, or an error of libuv: EACCES without the right, EADDRINUSE: none is free. */
+int rpc_port_bind(struct nfs4r_rpc *rpc, uv_tcp_t *tcp, int family, const struct sockaddr *from);
+enum nfs4r_status rpc_ports_check(const struct nfs4r_rpc *rpc, char *why); /* NFS4R_BADCONFIG: they mean nothing on this machine; @why (NFS4R_WHY bytes) */
+void rpc_ports_warn(struct nfs4r_rpc *rpc);
+
 /* listen.c; before the thread is there. BADCONFIG: @why. Blocks for cfg.listen_wait_ms where something is not there yet. */
 enum nfs4r_status rpc_listen(struct nfs4r_rpc *rpc, char *why);
-void rpc_accepted(uv_stream_t *listener, int status); /* rpc.c */
+void rpc_accepted(uv_stream_t *listener, int status); /* accept.c */
 
 /* tune.c; before the connection is asked for or listened to, as far as the socket is there, and once it stands */
 void rpc_tune(struct nfs4r_rpc *rpc, const uv_handle_t *h);
@@ -301,8 +325,14 @@ void rpc_hello_start(struct rpc_conn *c); /* after rpc_conn_start: tokens, if an
 void rpc_token_received(struct rpc_conn *c, const struct nfs4r_buf *token);
 void rpc_hello_send(struct rpc_conn *c, nfs4r_server_id to, uint64_t session);
 void rpc_hello_received(struct rpc_conn *c, const struct nfs4r_hello *h);
+
+/* refusal.c */
+#define RPC_GONE_TEXT "server %u was taken out of this volume; to bring it back start it with an empty store and say nfs4rctl server add %u ADDRESS at a member"
+#define RPC_UNKNOWN_TEXT "server %u is no server of this volume: nfs4rctl server add %u ADDRESS at a member"
+void rpc_uuid_text(const uint8_t u[16], char out[40]);
+/* @who: who it says it is; 0: it did not say. */
 void rpc_refuse(struct rpc_conn *c, nfs4r_server_id who, enum nfs4r_refusal cause, const char *text);
-void rpc_refused(struct rpc_conn *c, uint32_t cause, const char *text);
+void rpc_refused(struct rpc_conn *c, uint32_t cause, const char *told); /* @told is empty where nothing may be told */
 
 /* peer.c */
 /* A peer of the volume, or NULL. Transport's thread. */
@@ -316,7 +346,8 @@ void rpc_servers_apply(struct nfs4r_rpc *rpc); /* what set_servers left */
 void rpc_servers_fini(struct nfs4r_rpc *rpc);
 /* NFS4R_OK, or NFS4R_BADCONFIG and @why (NFS4R_WHY bytes). */
 __attribute__((format(printf, 2, 3))) enum nfs4r_status rpc_bad_config(char *why, const char *fmt, ...); /* BADCONFIG; @why: NFS4R_WHY bytes */
-enum nfs4r_status rpc_servers_check(const struct nfs4r_endpoint *list, uint32_t n, char *why);
+/* @privileged: ports below 1024 only. */
+enum nfs4r_status rpc_servers_check(const struct nfs4r_endpoint *list, uint32_t n, bool privileged, char *why);
 
 /* peer.c */
 void rpc_peer_forget(struct rpc_peer *p); /* it is no server any more */

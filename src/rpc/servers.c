@@ -29,7 +29,7 @@ enum nfs4r_status rpc_bad_config(char *why, const char *fmt, ...)
 	return NFS4R_BADCONFIG;
 }
 
-enum nfs4r_status rpc_servers_check(const struct nfs4r_endpoint *list, uint32_t n, char *why)
+enum nfs4r_status rpc_servers_check(const struct nfs4r_endpoint *list, uint32_t n, bool privileged, char *why)
 {
 	if (n == 0 || n > NFS4R_SERVERS_MAX)
 		return rpc_bad_config(why, "%u servers are configured, 1 to %u are possible", n, NFS4R_SERVERS_MAX);
@@ -39,6 +39,9 @@ enum nfs4r_status rpc_servers_check(const struct nfs4r_endpoint *list, uint32_t 
 		if (a->id == 0 || a->id > NFS4R_SERVERS_MAX || a->port == 0 || a->host[0] == '\0' ||
 		    !memchr(a->host, '\0', sizeof(a->host)))
 			return rpc_bad_config(why, "server %u needs an id from 1 to %u, a host and a port", a->id, NFS4R_SERVERS_MAX);
+		if (privileged && a->port >= NFS4R_PORTS_PRIVILEGED)
+			return rpc_bad_config(why, "server %u listens on port %u, which every user of its machine gets: write Port = %u, or another one below %u", a->id, a->port,
+					      NFS4R_PORT_DEFAULT, NFS4R_PORTS_PRIVILEGED);
 		for (uint32_t j = 0; j < i; j++) {
 			const struct nfs4r_endpoint *b = &list[j];
 
@@ -155,7 +158,7 @@ void rpc_servers_apply(struct nfs4r_rpc *rpc)
 
 enum nfs4r_status nfs4r_rpc_set_servers(struct nfs4r_rpc *rpc, const struct nfs4r_rpc_servers *next, char *why)
 {
-	enum nfs4r_status st = rpc_servers_check(next->list, next->n, why);
+	enum nfs4r_status st = rpc_servers_check(next->list, next->n, rpc_ports_matter(rpc), why);
 	struct nfs4r_rpc_servers *copy;
 
 	if (st != NFS4R_OK)

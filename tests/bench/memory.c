@@ -189,6 +189,7 @@ static void start(struct site *s, int id, uint16_t port)
 	cfg.idle_ms = cfg.deep_idle_ms = 200;
 	cfg.rpc.self = (nfs4r_server_id)id;
 	memset(cfg.rpc.volume, 0x5a, sizeof(cfg.rpc.volume));
+	cfg.rpc.any_port = true;
 	cfg.rpc.export_id = 77;
 	cfg.rpc.security = NFS4R_SECURITY_NONE;
 	for (int i = 1; i <= SITES; i++) {

@@ -88,7 +88,7 @@ conf_repl() {
 	END
 	for j in $(seq "$SITES"); do
 		[ "$j" = "$i" ] || ! is_late "$j" || continue
-		echo "	Server { Id = $j; Address = \"10.0.$j.1\"; Port = 20490; }"
+		echo "	Server { Id = $j; Address = \"10.0.$j.1\"; Port = 294; }"
 	done
 	echo "}"
 	conf_export "$d" "    Attr_Expiration_Time = 0;

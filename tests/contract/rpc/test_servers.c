@@ -81,7 +81,7 @@ static void test_one_more(void **state)
 	world_start_all(w);
 	world_wait(&w->s[0], w_s->up[2] && w_s->up[3]);
 	for (uint32_t i = 0; i < 3; i++)
-		world_wait(&w->s[3], world_state_has(w_s, (nfs4r_server_id)(i + 1), "unknown id"));
+		world_wait(&w->s[3], world_state_has(w_s, (nfs4r_server_id)(i + 1), "no server of this volume"));
 	assert_non_null(strstr(w->s[3].log, "nfs4rctl server add 4 ADDRESS at a member"));
 	for (uint32_t i = 0; i < 3; i++)
 		tell(w, i, SET(1, 2, 3, 4), 0, 65);
@@ -101,8 +101,8 @@ static void test_one_more_that_is_called(void **state)
 	world_start(w, 2);
 	world_wait(&w->s[1], w_s->up[3]);
 	world_start(w, 0);
-	world_wait(&w->s[0], world_state_has(w_s, 2, "unknown id")); /* it is never called: it asks */
-	world_wait(&w->s[0], world_state_has(w_s, 3, "unknown id"));
+	world_wait(&w->s[0], world_state_has(w_s, 2, "no server of this volume")); /* it is never called: it asks */
+	world_wait(&w->s[0], world_state_has(w_s, 3, "no server of this volume"));
 	tell(w, 1, SET(1, 2, 3), 0, 65);
 	tell(w, 2, SET(1, 2, 3), 0, 65);
 	world_wait_all_up(w);

@@ -140,6 +140,7 @@ void world_init(struct world *w, uint32_t n)
 		pthread_mutex_init(&s->lock, NULL);
 		pthread_cond_init(&s->changed, NULL);
 		nfs4r_rpc_config_init(&s->cfg);
+		s->cfg.any_port = true; /* tests beside each other, on ports of their own; test_stranger.c has the others */
 		s->cfg.self = (nfs4r_server_id)(i + 1);
 		s->cfg.inc = 100 + i;
 		snprintf(s->cfg.version, sizeof(s->cfg.version), "0.1+build%u", i + 1);

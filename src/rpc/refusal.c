@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * What the two sides say when one refuses the other.
+ *
+ * The one that refuses knows both values. They go into its own log and, as the peer's state, to nfs4rctl. Over the wire goes the number of the cause, and the
+ * whole text only to a caller at a server's address that has named the volume by its UUID: everybody else would learn from it, one refusal after the
+ * other, all that a HELLO needs.
+ *
+ * The one that is refused has that text, or a text of its own for the number: what differs, what its own value is, and whose log says the rest.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "rpc/rpc_internal.h"
+
+static bool may_be_told(const struct rpc_conn *c)
+{
+	return c->named && !c->stranger;
+}
+
+void rpc_refuse(struct rpc_conn *c, nfs4r_server_id who, enum nfs4r_refusal cause, const char *text)
+{
+	struct nfs4r_transport_msg_body m = { .type = NFS4R_MSG_REFUSED };
+	struct nfs4r_rpc *rpc = c->rpc;
+	struct rpc_peer *p = c->peer;
+
+	if (who)
+		rpc_log_limited(rpc, NFS4R_LOG_WARN, rpc_log_key(RPC_LOG_REFUSED + cause, who, &c->addr), "refused server %u (%s): %s", who, c->from, text);
+	else
+		rpc_log_limited(rpc, NFS4R_LOG_WARN, rpc_log_key(RPC_LOG_REFUSED + cause, 0, &c->addr), "refused a call from %s: %s", c->from, text);
+	m.refused.cause = cause;
+	if (may_be_told(c))
+		snprintf(m.refused.text, sizeof(m.refused.text), "%s", text);
+	rpc_conn_tell(c, &m);
+	rpc_conn_linger(c);
+	if (p) { /* we called: try again, but not soon */
+		rpc_peer_down(p, true, text);
+	} else if (rpc_peer_of(rpc, who) && rpc_addrs_have(&rpc->peers[who].addrs, &c->addr)) {
+		rpc_peer_state(&rpc->peers[who], text);
+	}
+}
+
+void rpc_uuid_text(const uint8_t u[16], char out[40])
+{
+	char *p = out;
+
+	for (int i = 0; i < 16; i++)
+		p += sprintf(p, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", u[i]);
+}
+
+/* Of causes about which no more can be said here. */
+static const char *plain_cause(uint32_t cause)
+{
+	static const char *const texts[] = {
+		[NFS4R_REFUSED_EXPORT] = "export id differs; set the same Export_Id on all servers",
+		[NFS4R_REFUSED_FSID] = "fsid differs; set the same Filesystem_Id on all servers",
+		[NFS4R_REFUSED_DISK_FORMAT] = "disk format differs; install the same release on both",
+		[NFS4R_REFUSED_SECURITY] = "security differs, or its handshake failed; configure the same Peer_Security on all servers",
+		[NFS4R_REFUSED_SERVERS] = "servers differ; give all the same server list",
+		[NFS4R_REFUSED_MALFORMED] = "it does not understand this server; install the same release on both",
+		[NFS4R_REFUSED_VIEWS] = "views differ; write the same Lease, Silence and Clock_Drift on all servers",
+		[NFS4R_REFUSED_DURABILITY] = "durability differs; write the same Durability on all servers",
+		[NFS4R_REFUSED_KEYS] = "a key of the configuration differs, or is the same and must not be",
+		[NFS4R_REFUSED_PORT] = "this server called from a port above 1023; write Peer_Ports = privileged here, and let nothing between the two change ports (NAT)",
+	};
+
+	return cause < sizeof(texts) / sizeof(texts[0]) && texts[cause] ? texts[cause] : "for a cause that this release does not know; install the same release on both";
+}
+
+static void cause_text(const struct rpc_conn *c, uint32_t cause, char *out, size_t size)
+{
+	const struct nfs4r_rpc_config *cfg = &c->rpc->cfg;
+	char uuid[40];
+
+	rpc_uuid_text(cfg->volume, uuid);
+	switch (cause) {
+	case NFS4R_REFUSED_PROTOCOL:
+		snprintf(out, size, "protocol version differs: server %u has %u (NFSv4.r %s); install the same release on both", cfg->self, NFS4R_PROTOCOL_VERSION,
+			 cfg->version[0] ? cfg->version : "of unknown version");
+		break;
+	case NFS4R_REFUSED_VOLUME:
+		snprintf(out, size, "volume differs: server %u has %s; correct Volume_UUID or the server list, or use a store of the same volume", cfg->self, uuid);
+		break;
+	case NFS4R_REFUSED_IDENTITY:
+		snprintf(out, size, "wrong id: it is server %u itself, or is not server %u; correct the server list", cfg->self, c->peer->ep.id);
+		break;
+	case NFS4R_REFUSED_ADDRESS:
+		snprintf(out, size, "wrong address: it has another one for server %u than the one that this server calls from; correct the server list", cfg->self);
+		break;
+	case NFS4R_REFUSED_DUPLICATE:
+		snprintf(out, size, "duplicate id: a newer start of server %u is connected there; stop one of the two, or give it an id of its own", cfg->self);
+		break;
+	case NFS4R_REFUSED_GONE:
+		snprintf(out, size, RPC_GONE_TEXT, cfg->self, cfg->self);
+		break;
+	case NFS4R_REFUSED_UNKNOWN:
+		snprintf(out, size, RPC_UNKNOWN_TEXT, cfg->self, cfg->self);
+		break;
+	default:
+		snprintf(out, size, "%s", plain_cause(cause));
+	}
+}
+
+void rpc_refused(struct rpc_conn *c, uint32_t cause, const char *told)
+{
+	struct rpc_peer *p = c->peer;
+	char text[NFS4R_TEXT_TIMES * NFS4R_REFUSED_TEXT_MAX + 1];
+	size_t len;
+
+	if (!p) {
+		rpc_conn_fail(c, "sent a refusal before it said who it is");
+		return;
+	}
+	if (told[0]) {
+		nfs4r_text_line(text, sizeof(text), told);
+	} else {
+		cause_text(c, cause, text, sizeof(text));
+		len = strlen(text);
+		snprintf(text + len, sizeof(text) - len, " (the log of server %u at %s says more)", p->ep.id, p->ep.host);
+	}
+	rpc_log_limited(c->rpc, NFS4R_LOG_WARN, rpc_log_key(RPC_LOG_REFUSED_US + cause, p->ep.id, NULL),
+			"server %u (%s:%u) refused this server: %s", p->ep.id, p->ep.host, p->ep.port, text);
+	if (c->asks) {
+		rpc_peer_state(p, text);
+		rpc_conn_close(c);
+		return;
+	}
+	rpc_peer_down(p, true, text);
+}
