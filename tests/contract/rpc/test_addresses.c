@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include "contract/rpc/world.h"
+#include "rpc/rpc_internal.h"
 
 #define NAME "both.test"
 #define FIRST "127.0.0.4" /* its ports are free (world_init), and of no server */
@@ -200,6 +201,38 @@ static void test_what_never_comes_is_refused(void **state)
 	assert_int_equal(questions, 1);
 }
 
+/* ---- equal or not ---- */
+
+static struct sockaddr_storage address6(const char *text, uint32_t scope, uint16_t port)
+{
+	struct sockaddr_in6 a = { .sin6_family = AF_INET6, .sin6_port = htons(port), .sin6_scope_id = scope };
+	struct sockaddr_storage out = { 0 };
+
+	assert_int_equal(inet_pton(AF_INET6, text, &a.sin6_addr), 1);
+	memcpy(&out, &a, sizeof(a));
+	return out;
+}
+
+/* A link-local address is one of a network: the same on another network is another machine. The port never counts. */
+static void test_addresses_that_are_equal(void **state)
+{
+	struct rpc_addrs list = { .n = 2, .a = { address6("fe80::1", 2, 294), address6("2001:db8::1", 0, 294) } };
+	struct sockaddr_storage other = address6("fe80::1", 3, 294), none = address6("fe80::1", 0, 294), same = address6("fe80::1", 2, 700);
+	struct sockaddr_storage global = address6("2001:db8::1", 0, 700), mapped = address6("::ffff:192.0.2.1", 0, 700);
+	struct rpc_addrs plain;
+	char why[NFS4R_WHY], text[64];
+
+	assert_true(rpc_addrs_have(&list, &same));
+	assert_true(rpc_addrs_have(&list, &global));
+	assert_false(rpc_addrs_have(&list, &other));
+	assert_false(rpc_addrs_have(&list, &none));
+	assert_false(rpc_addrs_have(&list, &mapped));
+	assert_int_equal(rpc_addrs_resolve("192.0.2.1", 294, true, &plain, why), NFS4R_OK);
+	assert_true(rpc_addrs_have(&plain, &mapped));
+	rpc_addr_text(&other, text, sizeof(text));
+	assert_non_null(strstr(text, "[fe80::1%"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -210,6 +243,7 @@ int main(void)
 		cmocka_unit_test(test_an_own_name_that_is_known_later_is_waited_for),
 		cmocka_unit_test(test_a_port_that_is_free_later_is_waited_for),
 		cmocka_unit_test(test_what_never_comes_is_refused),
+		cmocka_unit_test(test_addresses_that_are_equal),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
