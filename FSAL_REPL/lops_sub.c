@@ -225,6 +225,7 @@ const struct nfs4r_lops repl_lops = {
 	.seek = repl_lops_seek,
 	.dir_fd = repl_lops_dir_fd,
 	.ready = lops_ready,
+	.may = repl_lops_may,
 	.acl_is_xattr = lops_acl_is_xattr,
 	.is_mount = lops_is_mount,
 	.make_mutable = lops_make_mutable,

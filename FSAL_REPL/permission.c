@@ -4,8 +4,8 @@
  * round trip, before each of them.
  *
  * What the caller may was decided when the file was opened, by the attributes that the owner gave. So if the copy here lets the caller read, or write, that will do; if it does not, the owner
- * is asked, as for everything else. A chmod elsewhere that takes the permission away counts for a file that is open here when the copy has it, and for one that is opened at once. A local
- * file system goes on to let the holder read. A WRITE goes to the owner with the caller's credentials, and its file system has the last word.
+ * is asked, as for everything else. A chmod elsewhere that takes the permission away counts for a READ of a file that is open here when the copy has it, and for one that is opened at once. A local
+ * file system goes on to let the holder read. A WRITE goes to the owner with the caller's credentials, and is checked there (control 6.10): FSAL_VFS writes as root.
  *
  * Only for a request that consists of nothing but such READs or WRITEs, with the stateid of an open: in any other the attributes are for the client's eyes. Behind a WRITE Linux asks
  * for attributes; those are told from Ganesha's own question by the version among them.

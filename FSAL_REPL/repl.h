@@ -488,6 +488,7 @@ enum nfs4r_status repl_lops_write(void *ctx, const struct nfs4r_lhandle *obj, ui
 enum nfs4r_status repl_lops_read(void *ctx, const struct nfs4r_lhandle *obj, uint64_t off, void *bytes, uint32_t *len, bool *eof);
 enum nfs4r_status repl_lops_allocate(void *ctx, const struct nfs4r_lhandle *obj, uint64_t off, uint64_t len, bool punch,
 				     const struct nfs4r_cred *cred);
+enum nfs4r_status repl_lops_may(void *ctx, const struct nfs4r_lhandle *obj, struct nfs4r_op *op);
 enum nfs4r_status repl_lops_commit(void *ctx, const struct nfs4r_lhandle *obj);
 enum nfs4r_status repl_lops_seek(void *ctx, const struct nfs4r_lhandle *obj, uint64_t off, bool hole, uint64_t *result, bool *eof);
 int repl_lops_sync_all(void *ctx);

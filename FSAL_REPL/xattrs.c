@@ -3,7 +3,7 @@
  * Extended attributes of NFSv4.2 (RFC 8276): the user. name space, its prefix not on the wire. Reading is
  * a read of the engine, setting and removing are updates. Ganesha leaves the permission check to the
  * FSAL, and FSAL_VFS works as root, so it is made here, as Linux makes it for user. attributes: read permission to see a value,
- * write permission to change one, none to see the names.
+ * write permission to change one, none to see the names. A change is checked again where it is executed (lops_may.c).
  *
  * On Linux only regular files and directories can have user. attributes. Of a FIFO, a socket, a device or a symbolic link
  * the list is empty, a read finds no attribute, and a change is refused with EPERM; programs that copy whole trees rely on

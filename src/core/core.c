@@ -550,7 +550,7 @@ const struct nfs4r_update *nfs4r_core_step(struct nfs4r_core *c, const struct nf
 		on_op(c, ev->op);
 		break;
 	case NFS4R_EV_OP_LOCKED:
-		exec_locked(c, ev->op->core);
+		exec_locked(c, ev->op->core, ev->status);
 		break;
 	case NFS4R_EV_OP_EXECUTED:
 		if (ev->op)

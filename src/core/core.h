@@ -154,7 +154,8 @@ enum nfs4r_event_type {
 				 * a new peer_inc forgets what the peer had reported */
 	NFS4R_EV_PEER_DOWN = 4,
 	NFS4R_EV_OP = 5,	/* op: a new operation of a local client. The op stays the caller's, but must live until DONE */
-	NFS4R_EV_OP_LOCKED = 6,	/* op: the caller holds the update locks of the objects named by EXECUTE: resolve again, take versions */
+	NFS4R_EV_OP_LOCKED = 6,	/* op, status: the caller holds the update locks of the objects named by EXECUTE: resolve again, take versions.
+				 * status not OK: the caller of the update may not do that (control 6.10); it ends with this status, unless coverage or names have moved */
 	NFS4R_EV_OP_EXECUTED = 7, /* op, ok, entry: local execution is over, entry filled in (attrs, times, cookies, handle).
 				 * ok = false: it failed with op->status, nothing changed (void).
 				 * op = NULL: an entry given to restore_intent(), decided by evidence after a crash (log sheet 4.5) */
@@ -204,7 +205,7 @@ struct nfs4r_event {
 	uint32_t nall;
 	const struct nfs4r_address *all; /* of ADD_SERVER: copied within the step */
 	bool ok;
-	enum nfs4r_status status; /* APPLIED, not ok; TROUBLE */
+	enum nfs4r_status status; /* APPLIED, not ok; TROUBLE; OP_LOCKED */
 	bool changed;		/* OP_EXECUTED of a WRITE, not ok: bytes may have changed all the same. The entry stays and means what is there now */
 	struct nfs4r_oid oid;
 	uint64_t hold;		/* HOLD: the caller's number */

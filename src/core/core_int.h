@@ -1199,7 +1199,7 @@ void space_fini(struct nfs4r_core *c);
 
 /* exec.c: EXECUTE to answer */
 void exec_lock(struct nfs4r_core *c, struct opx *o, const struct needs *nd);
-void exec_locked(struct nfs4r_core *c, struct opx *o);
+void exec_locked(struct nfs4r_core *c, struct opx *o, enum nfs4r_status may);
 void exec_executed(struct nfs4r_core *c, struct opx *o, const struct nfs4r_event *ev);
 void exec_committed(struct nfs4r_core *c, struct opx *o);
 void exec_answers(struct nfs4r_core *c);

@@ -182,7 +182,14 @@ static void note_written(struct nfs4r_core *c, const struct nfs4r_entry *e)
 		}
 }
 
-void exec_locked(struct nfs4r_core *c, struct opx *o)
+/* Control 6.10: nothing is in the log of it. */
+static void refuse(struct nfs4r_core *c, struct opx *o, enum nfs4r_status st)
+{
+	act(c, NFS4R_ACT_RETRY)->op = o->op;
+	op_finish(c, o, st);
+}
+
+void exec_locked(struct nfs4r_core *c, struct opx *o, enum nfs4r_status may)
 {
 	struct nfs4r_action *a;
 	struct nfs4r_entry *e;
@@ -197,6 +204,10 @@ void exec_locked(struct nfs4r_core *c, struct opx *o)
 	if (c->halted || is_ended(c, c->self) || c->repair.state || ((!needs_same(&nd, &o->needs) || !pins_cover(c, o, &nd)) && !FAULT(F_NO_RESOLVE_AGAIN)) ||
 	    space_may(c, o->op) != NFS4R_OK) { /* log 4.12: others were faster */
 		retry(c, o);
+		return;
+	}
+	if (may != NFS4R_OK && !FAULT(F_REFUSED_EXECUTES)) {
+		refuse(c, o, may);
 		return;
 	}
 	e = entry_make(c, o, &nd);

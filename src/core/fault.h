@@ -191,7 +191,8 @@
 	X(F_SPACE_UNDER_WAY, "log 4.12", "own entries under way take no room")	\
 	X(F_SPACE_WHOLE, "log 4.12", "a primary uses all the room that a member has")	\
 	X(F_LIMITS_OWN, "log 4.12", "what another server's file system cannot hold is executed")	\
-	X(F_PASSED_IS_EXACT, "log 4.13", "a copy is exact though an entry was passed over")
+	X(F_PASSED_IS_EXACT, "log 4.13", "a copy is exact though an entry was passed over")	\
+	X(F_REFUSED_EXECUTES, "control 6.10", "what the primary has refused is executed")
 
 enum nfs4r_fault {
 	NFS4R_FAULT_NONE = 0,

@@ -20,6 +20,7 @@
  *   reads_serve.c what peers ask of this server
  *  touched.c     which update touched which part of a file last
  *   set_ids.c     set-id bits of files that others than root write
+ *   permission.c  may the caller do that
  *   copy.c        this copy as it is, for a server that repairs its own
  *   servers.c     who the servers of the volume are
  *   view.c        the lease, and what is said about the active view
@@ -126,6 +127,7 @@ struct opctx { /* one operation in the engine; op->engine points here */
 	bool changed;		 /* the execution failed after bytes had been written */
 	bool set_ids;		 /* it was not executed because of set-id bits; this mode is the file's without them */
 	uint32_t mode_left;
+	bool unasked;		 /* whether its caller may do that could not be told before INTENT: permission.c */
 };
 /* Deliveries from the core, eng->lock held. */
 void op_deliver_execute(struct nfs4r_engine *eng, const struct nfs4r_action *a);
@@ -379,6 +381,15 @@ bool set_ids_go(struct nfs4r_engine *eng, const struct nfs4r_op *op, const struc
 void set_ids_take(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, uint32_t left);
 /* MISMATCH: @op is such an update, and would do something else. Under its locks. */
 enum nfs4r_status set_ids_alone(struct nfs4r_engine *eng, const struct nfs4r_op *op, const struct nfs4r_lhandle *h);
+
+/* The file has no set-id bits and belongs to this user, as far as is remembered. */
+bool set_ids_is_owner(struct set_ids *s, const struct nfs4r_oid *oid, uint32_t uid);
+
+/* ---- permission.c; under the locks of the operation, no other; may block on the disk ---- */
+/* ACCES or PERM: its caller may not do that. Set-id bits that he may not set are taken out of what he asks for. Before OP_LOCKED. */
+enum nfs4r_status permission_first(struct nfs4r_engine *eng, struct opctx *o);
+/* When it is executed: OK unless it could not be told before. */
+enum nfs4r_status permission_now(struct nfs4r_engine *eng, const struct opctx *o);
 
 /* ---- copy.c ---- */
 /* Answer a READ with `copy`. STALE: dead; UNKNOWN: not here yet; DELAY: it changes just now. */

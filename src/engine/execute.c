@@ -275,6 +275,8 @@ static enum nfs4r_status run_anyway(struct nfs4r_engine *eng, struct opctx *o, s
 		return run(eng, o, x);
 	st = way_before(eng, o->op, x);
 	if (st == NFS4R_OK)
+		st = permission_now(eng, o);
+	if (st == NFS4R_OK)
 		st = run(eng, o, x);
 	if ((st == NFS4R_EXIST || st == NFS4R_NOTEMPTY) && way_make(eng, o->entry, st))
 		st = run(eng, o, x);

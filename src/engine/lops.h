@@ -63,6 +63,12 @@ struct nfs4r_lops {
 	enum nfs4r_status (*commit)(void *ctx, const struct nfs4r_lhandle *obj); /* fsync */
 	int (*sync_all)(void *ctx); /* syncfs; 0 or errno value. Used as the checkpoint's sync_files */
 	enum nfs4r_status (*seek)(void *ctx, const struct nfs4r_lhandle *obj, uint64_t off, bool hole, uint64_t *result, bool *eof);
+	/*
+	 * May op->cred do @op, which changes @obj (LINK: the directory)? Asked under the update locks, before anything is in the journal, for what the calls above do not check
+	 * themselves: SETATTR, WRITE, ALLOCATE, DEALLOCATE, SETXATTR, REMOVEXATTR, LINK; never for uid 0. ACCES or PERM: no. Anything else but OK: it cannot be told. Set-id bits that
+	 * the caller may not set are taken out of op->attrs.mode. NULL: everybody may do all.
+	 */
+	enum nfs4r_status (*may)(void *ctx, const struct nfs4r_lhandle *obj, struct nfs4r_op *op);
 	/* An open descriptor of the exported directory, which stays the callee's: for the room and the limits of its file system. May be NULL: they are not known. */
 	int (*dir_fd)(void *ctx);
 	/*

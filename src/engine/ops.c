@@ -216,9 +216,11 @@ static void run_once(struct nfs4r_engine *eng, struct opctx *o)
 	for (uint32_t i = 0; i < o->locks.n; i++)
 		o->locks.want[i].whole |= o->kept;
 	locks_take(eng->locks, &o->locks);
+	struct nfs4r_event locked = { .type = NFS4R_EV_OP_LOCKED, .op = o->op, .status = permission_first(eng, o) };
+
 	pthread_mutex_lock(&eng->lock);
 	o->entry = NULL;
-	event_op(eng, NFS4R_EV_OP_LOCKED, o, true);
+	engine_step(eng, &locked);
 	if (!o->entry) {
 		pthread_mutex_unlock(&eng->lock);
 		locks_drop(eng->locks, &o->locks);

@@ -20,7 +20,10 @@
 
 struct set_ids {
 	pthread_mutex_t lock;
-	struct nfs4r_oid plain[PLAIN_MAX]; /* files without such bits; each has one place */
+	struct {
+		struct nfs4r_oid oid;
+		uint32_t owner;
+	} plain[PLAIN_MAX]; /* files without such bits; each has one place */
 };
 
 struct set_ids *set_ids_create(void)
@@ -40,23 +43,32 @@ void set_ids_destroy(struct set_ids *s)
 	free(s);
 }
 
-static struct nfs4r_oid *place(struct set_ids *s, const struct nfs4r_oid *oid)
+static uint32_t place(const struct nfs4r_oid *oid)
 {
-	return &s->plain[nfs4r_oid_hash(oid) % PLAIN_MAX];
+	return (uint32_t)(nfs4r_oid_hash(oid) % PLAIN_MAX);
 }
 
 static bool is_plain(struct set_ids *s, const struct nfs4r_oid *oid)
 {
 	pthread_mutex_lock(&s->lock);
-	bool plain = nfs4r_oid_eq(place(s, oid), oid);
+	bool plain = nfs4r_oid_eq(&s->plain[place(oid)].oid, oid);
 	pthread_mutex_unlock(&s->lock);
 	return plain;
 }
 
-static void remember(struct set_ids *s, const struct nfs4r_oid *oid)
+bool set_ids_is_owner(struct set_ids *s, const struct nfs4r_oid *oid, uint32_t uid)
 {
 	pthread_mutex_lock(&s->lock);
-	*place(s, oid) = *oid;
+	bool yes = nfs4r_oid_eq(&s->plain[place(oid)].oid, oid) && s->plain[place(oid)].owner == uid;
+	pthread_mutex_unlock(&s->lock);
+	return yes;
+}
+
+static void remember(struct set_ids *s, const struct nfs4r_oid *oid, uint32_t owner)
+{
+	pthread_mutex_lock(&s->lock);
+	s->plain[place(oid)].oid = *oid;
+	s->plain[place(oid)].owner = owner;
 	pthread_mutex_unlock(&s->lock);
 }
 
@@ -68,8 +80,8 @@ void set_ids_forget(struct set_ids *s, const struct nfs4r_entry *e)
 		if (e->parts[i].effect != NFS4R_EFF_ATTRS)
 			continue;
 		pthread_mutex_lock(&s->lock);
-		if (nfs4r_oid_eq(place(s, &e->parts[i].oid), &e->parts[i].oid))
-			*place(s, &e->parts[i].oid) = none;
+		if (nfs4r_oid_eq(&s->plain[place(&e->parts[i].oid)].oid, &e->parts[i].oid))
+			s->plain[place(&e->parts[i].oid)].oid = none;
 		pthread_mutex_unlock(&s->lock);
 	}
 }
@@ -109,7 +121,7 @@ bool set_ids_go(struct nfs4r_engine *eng, const struct nfs4r_op *op, const struc
 	if (now.type != NFS4R_TYPE_FILE)
 		return false;
 	if (!(now.mode & SET_IDS))
-		remember(eng->set_ids, &op->obj);
+		remember(eng->set_ids, &op->obj, now.uid);
 	*left = left_of(now.mode, now.gid, &op->cred);
 	return *left != now.mode;
 }

@@ -507,6 +507,46 @@ static enum nfs4r_status d_seek(void *ctx, const struct nfs4r_lhandle *h, uint64
 	return st;
 }
 
+/* ---- permission, by the mode alone ---- */
+
+static bool has_group(const struct nfs4r_cred *cred, uint32_t gid)
+{
+	for (uint32_t i = 0; i < cred->ngroups; i++)
+		if (cred->groups[i] == gid)
+			return true;
+	return cred->gid == gid;
+}
+
+static bool has_bits(const struct nfs4r_attrs *a, const struct nfs4r_cred *cred, uint32_t bits)
+{
+	uint32_t mode = a->uid == cred->uid ? a->mode >> 6 : has_group(cred, a->gid) ? a->mode >> 3 : a->mode;
+
+	return (mode & bits) == bits;
+}
+
+static enum nfs4r_status d_may(void *ctx, const struct nfs4r_lhandle *h, struct nfs4r_op *op)
+{
+	struct nfs4r_attrs a;
+	enum nfs4r_status st = d_getattr(ctx, h, &a);
+	bool owner = a.uid == op->cred.uid;
+
+	if (st != NFS4R_OK)
+		return st;
+	switch (op->type) {
+	case NFS4R_OP_SETATTR:
+		if (op->attrs.mask & NFS4R_ATTR_MODE && !has_group(&op->cred, a.gid))
+			op->attrs.mode &= ~02000u;
+		return owner && !(op->attrs.mask & NFS4R_ATTR_UID && op->attrs.uid != a.uid) ? NFS4R_OK : NFS4R_PERM;
+	case NFS4R_OP_SETXATTR:
+	case NFS4R_OP_REMOVEXATTR:
+		return has_bits(&a, &op->cred, 2) ? NFS4R_OK : NFS4R_ACCES;
+	case NFS4R_OP_LINK:
+		return has_bits(&a, &op->cred, 3) ? NFS4R_OK : NFS4R_ACCES;
+	default:
+		return owner || has_bits(&a, &op->cred, 2) ? NFS4R_OK : NFS4R_ACCES;
+	}
+}
+
 /* ---- for an import ---- */
 
 static bool d_acl_is_xattr(void *ctx)
@@ -582,7 +622,7 @@ static const struct nfs4r_lops table = {
 	.root = d_root, .lookup = d_lookup, .create = d_create, .link = d_link, .remove = d_remove, .rename = d_rename,
 	.write = d_write, .read = d_read, .setattr = d_setattr, .allocate = d_allocate, .setxattr = d_setxattr,
 	.removexattr = d_removexattr, .getxattr = d_getxattr, .listxattr = d_listxattr, .getattr = w_getattr,
-	.acl_is_xattr = d_acl_is_xattr, .is_mount = d_is_mount, .make_mutable = d_make_mutable,
+	.may = d_may, .acl_is_xattr = d_acl_is_xattr, .is_mount = d_is_mount, .make_mutable = d_make_mutable,
 	.readlink = w_readlink, .readdir = w_readdir, .commit = d_commit, .sync_all = d_sync_all, .seek = d_seek,
 };
 

@@ -489,6 +489,7 @@ static bool one_job(struct net *n, nfs4r_server_id s, struct job *j)
 			return false;
 		j->state = 1;
 		ev.type = NFS4R_EV_OP_LOCKED;
+		ev.status = n->refuse ? NFS4R_PERM : NFS4R_OK;
 		step(n, s, &ev); /* j may be gone: RETRY */
 		return true;
 	}

@@ -87,6 +87,7 @@ struct net {
 	uint64_t starts; /* of all servers; the random number of an incarnation */
 	nfs4r_servers late; /* bytes for these are read back when they are sent: entries carry the taint that the sender's core gives them */
 	uint32_t exec_fail; /* the next so many local executions fail */
+	bool refuse; /* no caller may do what it asks for */
 	bool trace;
 	struct nfs4r_core_config cfg; /* times for all */
 };

@@ -379,6 +379,25 @@ static bool closing_deep_claim_waits_for_a_move(struct net *n)
 	return c->op.status == NFS4R_OK;
 }
 
+/* Of a local caller and of a forwarded one. */
+static bool what_is_refused_is_not_executed(struct net *n)
+{
+	struct nfs4r_oid d = mkdir_in(n, &n->root, "d"), f = file_in(n, &d, "f");
+	bool kept = true;
+
+	claim_all(n, P, &f, NFS4R_SHALLOW);
+	n->refuse = true;
+	for (nfs4r_server_id s = P; s <= Q; s++) {
+		struct client *c = op_setattr(n, s, &f, 04755);
+
+		kept &= finish(n, c) == NFS4R_PERM && !c->executed && c->op.lsn == 0;
+	}
+	n->refuse = false;
+	kept &= finish(n, op_setattr(n, Q, &f, 0600)) == NFS4R_OK; /* nothing is left of it */
+	net_quiet(n);
+	return kept;
+}
+
 static bool directory_operation_waits(struct net *n)
 {
 	struct nfs4r_oid d = mkdir_in(n, &n->root, "d");
@@ -886,6 +905,7 @@ static const struct prevents list[] = {
 	{ "control 6.3: only owners answer", F_SERVE_ALWAYS, only_owners_answer },
 	{ "control 6.9: nothing gets older at a server", F_TOLD_FORGOTTEN, nothing_gets_older_at_a_server },
 	{ "control 6.9: what was told outlives a restart", F_TOLD_RESTART, what_was_told_outlives_a_restart },
+	{ "control 6.10: what is refused is not executed", F_REFUSED_EXECUTES, what_is_refused_is_not_executed },
 	{ "control 7.1: closing that somebody waits for stays", F_REVOKE_CANCELLED, revoked_closing_is_not_taken_back },
 	{ "control 7.1: ... and what is below it, too", F_REVOKE_CANCELLED, closing_below_what_is_waited_for_stays },
 	{ "control 7.2: release waits for all", F_RELEASE_AT_ONCE, release_waits_for_all },

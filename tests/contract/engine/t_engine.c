@@ -354,8 +354,8 @@ static void expect_mode(struct cluster *c, const char *name, const char *mode)
 static void a_users_write_takes_set_ids_away(void **state)
 {
 	static const uint32_t types[] = { NFS4R_OP_WRITE, NFS4R_OP_ALLOCATE, NFS4R_OP_DEALLOCATE };
-	struct nfs4r_attrs program = { .mask = NFS4R_ATTR_MODE, .mode = 06775 };
-	struct nfs4r_attrs grouped = { .mask = NFS4R_ATTR_MODE | NFS4R_ATTR_GID, .mode = 06664, .gid = 7 };
+	struct nfs4r_attrs program = { .mask = NFS4R_ATTR_MODE, .mode = 06777 };
+	struct nfs4r_attrs grouped = { .mask = NFS4R_ATTR_MODE | NFS4R_ATTR_GID, .mode = 06666, .gid = 7 };
 	struct cluster *c = *state;
 	struct nfs4r_oid root = site_root(&c->site[1]), f;
 
@@ -365,16 +365,16 @@ static void a_users_write_takes_set_ids_away(void **state)
 		for (int j = 0; j < 3; j++) {
 			assert_int_equal(site_setattr(&c->site[1], &f, &program), NFS4R_OK);
 			update_as(&c->site[i], &f, types[j], 0, 0);
-			expect_mode(c, "f", "6775");
+			expect_mode(c, "f", "6777");
 			update_as(&c->site[i], &f, types[j], 1000, 1000);
-			expect_mode(c, "f", "775");
+			expect_mode(c, "f", "777");
 			update_as(&c->site[i], &f, types[j], 1000, 1000);
 		}
 	assert_int_equal(site_setattr(&c->site[1], &f, &grouped), NFS4R_OK);
 	update_as(&c->site[1], &f, NFS4R_OP_WRITE, 1000, 7);
-	expect_mode(c, "f", "2664"); /* no program, and the group's own */
+	expect_mode(c, "f", "2666"); /* no program, and the group's own */
 	update_as(&c->site[1], &f, NFS4R_OP_WRITE, 1000, 8);
-	expect_mode(c, "f", "664");
+	expect_mode(c, "f", "666");
 	nfs4r_closed(c->site[1].eng, &f);
 }
 
