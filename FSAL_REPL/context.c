@@ -51,7 +51,7 @@ void repl_context_enter(struct repl_context *c, struct repl_export *exp, struct 
 	c->ctx.creds.caller_gid = cred->gid;
 	c->ctx.creds.caller_glen = cred->ngroups;
 	/* Read only, and outlived by the operation that carries it. */
-	c->ctx.creds.caller_garray = cred->ngroups ? (gid_t *)cred->groups : NULL;
+	c->ctx.creds.caller_garray = (gid_t *)nfs4r_cred_groups(cred);
 }
 
 void repl_context_leave(struct repl_context *c)

@@ -112,16 +112,39 @@ uint32_t repl_type(object_file_type_t type)
 	return 0;
 }
 
+/* Once a minute, whoever they are. */
+static void say_too_many(const struct user_cred *c)
+{
+	static time_t next;
+	time_t now = time(NULL), due = __atomic_load_n(&next, __ATOMIC_RELAXED);
+
+	if (now < due || !__atomic_compare_exchange_n(&next, &due, now + 60, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		return;
+	LogWarn(COMPONENT_FSAL, "user %u is in %u supplementary groups: all updates of users with more than %d are refused (EACCES); take the user out of some", c->caller_uid,
+		c->caller_glen, NFS4R_GROUPS_MAX);
+}
+
 void repl_cred(struct nfs4r_cred *out)
 {
 	const struct user_cred *c = &op_ctx->creds;
-	uint32_t i;
+	uint32_t *groups;
 
 	out->uid = c->caller_uid;
 	out->gid = c->caller_gid;
-	out->ngroups = MIN(c->caller_glen, NFS4R_GROUPS_MAX);
-	for (i = 0; i < out->ngroups; i++)
-		out->groups[i] = c->caller_garray[i];
+	out->ngroups = c->caller_glen;
+	out->groups = NULL;
+	if (c->caller_glen == 0)
+		return;
+	if (c->caller_glen > NFS4R_GROUPS_MAX) {
+		say_too_many(c);
+		return;
+	}
+	groups = nfs4r_cred_set_groups(out, c->caller_glen);
+	if (groups == NULL) {
+		out->ngroups = UINT32_MAX; /* fewer groups may be more rights */
+		return;
+	}
+	memcpy(groups, c->caller_garray, c->caller_glen * sizeof(*groups));
 }
 
 /* NFSv4.1 names its clients; before, only some operations do, but the address always stands for one. */

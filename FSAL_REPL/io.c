@@ -66,6 +66,12 @@ static struct io *io_new(struct fsal_obj_handle *h, bool bypass, fsal_async_cb d
 	return io;
 }
 
+static void io_free(struct io *io)
+{
+	nfs4r_buf_put(io->cred.groups);
+	gsh_free(io);
+}
+
 /* Is this the worker that made the call, still inside it? Then its own context serves. */
 static bool at_home(struct io *io, struct repl_context *c)
 {
@@ -84,7 +90,7 @@ static void answer(struct io *io, fsal_status_t st)
 	io->done(&io->obj->handle, st, io->arg, io->caller);
 	if (!home)
 		repl_context_leave(&c);
-	gsh_free(io);
+	io_free(io);
 }
 
 /* ---- the sub-FSAL, synchronously ---- */
@@ -295,6 +301,7 @@ void repl_write2(struct fsal_obj_handle *h, bool bypass, fsal_async_cb done, str
 	io->op.type = NFS4R_OP_WRITE;
 	io->op.obj = io->obj->oid;
 	io->op.cred = io->cred;
+	nfs4r_buf_get(io->op.cred.groups);
 	io->op.offset = arg->offset;
 	io->op.length = wanted(arg);
 	io->op.stable = arg->fsal_stable;
@@ -367,7 +374,7 @@ static void sub_read_done(struct fsal_obj_handle *sub, fsal_status_t st, void *a
 	op_ctx->fsal_export = &io->exp->export;
 	io->done(&io->obj->handle, st, io->arg, io->caller);
 	op_ctx->fsal_export = layer;
-	gsh_free(io);
+	io_free(io);
 }
 
 static void read_here(struct io *io)
@@ -387,7 +394,7 @@ static void read_here(struct io *io)
 		if (repl_obj_is_stale(exp, io->obj))
 			st = fsalstat(ERR_FSAL_STALE, ESTALE);
 		io->done(&io->obj->handle, st, io->arg, io->caller);
-		gsh_free(io);
+		io_free(io);
 	}
 	if (!home)
 		repl_context_leave(&c);

@@ -20,11 +20,21 @@ static bool c_op_text(struct nfs4r_codec *c, struct nfs4r_op *op)
 
 static bool c_cred(struct nfs4r_codec *c, struct nfs4r_cred *cred)
 {
-	if (!c_u32(c, &cred->uid) || !c_u32(c, &cred->gid) ||
-	    !c_count(c, &cred->ngroups, NFS4R_GROUPS_MAX, 4))
+	uint32_t n = cred->ngroups, *groups = NULL;
+
+	if (!c_u32(c, &cred->uid) || !c_u32(c, &cred->gid) || !c_count(c, &n, NFS4R_GROUPS_MAX, 4))
 		return false;
-	for (uint32_t i = 0; i < cred->ngroups; i++) {
-		if (!c_u32(c, &cred->groups[i]))
+	if (n == 0)
+		return true;
+	if (c_decoding(c)) {
+		groups = nfs4r_cred_set_groups(cred, n);
+		if (!groups)
+			return c_fail(c, NFS4R_NOMEM);
+	} else if (cred->groups) {
+		groups = (uint32_t *)(void *)cred->groups->data;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		if (!c_check(c, groups != NULL) || !c_u32(c, &groups[i]))
 			return false;
 	}
 	return true;

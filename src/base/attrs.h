@@ -52,9 +52,16 @@ struct nfs4r_attrs {
 
 struct nfs4r_cred {
 	uint32_t uid, gid;
-	uint32_t ngroups; /* <= NFS4R_GROUPS_MAX */
-	uint32_t groups[NFS4R_GROUPS_MAX];
+	uint32_t ngroups; /* above NFS4R_GROUPS_MAX: nothing is done for this caller, and no groups are here */
+	struct nfs4r_buf *groups; /* ngroups numbers of 4 bytes; one reference; NULL if there are none */
 };
+
+/* The supplementary groups, cred->ngroups of them. They live as long as @cred has its reference. */
+const uint32_t *nfs4r_cred_groups(const struct nfs4r_cred *cred);
+/* A buffer for @n groups into @cred, which has none, for the caller to fill in. NULL: no memory; ngroups is then as if there were none. */
+uint32_t *nfs4r_cred_set_groups(struct nfs4r_cred *cred, uint32_t n);
+/* Is it the caller's own group or one of the supplementary ones? */
+bool nfs4r_cred_has_group(const struct nfs4r_cred *cred, uint32_t gid);
 
 struct nfs4r_name {
 	uint16_t len; /* 1..NFS4R_NAME_MAX */

@@ -9,7 +9,7 @@
 #define NFS4R_XATTR_VALUE_MAX 65536
 #define NFS4R_ACL_MAX 65536	       /* bytes of an encoded ACL */
 #define NFS4R_LOCAL_HANDLE_MAX 64      /* bytes of a sub-FSAL handle */
-#define NFS4R_GROUPS_MAX 32	       /* supplementary groups carried with a credential */
+#define NFS4R_GROUPS_MAX 1024	       /* supplementary groups carried with a credential; who is in more is refused */
 #define NFS4R_IO_MAX (4u << 20)	       /* bytes of one READ or WRITE payload between servers */
 #define NFS4R_MESSAGE_MAX (8u << 20)   /* bytes of one peer message, all included */
 #define NFS4R_CLAIM_CONTROLS_MAX 8     /* controls acquired together under one pid */

@@ -53,6 +53,8 @@ void nfs4r_op_fini(struct nfs4r_op *op)
 	op->data = NULL;
 	free(op->text);
 	op->text = NULL;
+	nfs4r_buf_put(op->cred.groups);
+	op->cred.groups = NULL;
 	nfs4r_buf_put(op->attrs.acl);
 	op->attrs.acl = NULL;
 	nfs4r_buf_put(op->post.acl);

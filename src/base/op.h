@@ -66,7 +66,7 @@ struct nfs4r_op {
 	void *engine; /* private to the engine */
 };
 
-/* Frees what the op owns (data, text, acl of attrs and post), not the op itself. */
+/* Frees what the op owns (data, text, groups of cred, acl of attrs and post), not the op itself. */
 void nfs4r_op_fini(struct nfs4r_op *op);
 const char *nfs4r_op_name(uint32_t type);
 static inline bool nfs4r_op_is_dirop(uint32_t type)

@@ -339,6 +339,7 @@ static struct opctx *begin(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_
 	op->data = NULL;
 	op->text = NULL;
 	op->attrs.acl = NULL;
+	op->cred.groups = NULL;
 	return o;
 }
 
@@ -404,6 +405,7 @@ bool op_answer_when_durable(struct nfs4r_engine *eng, nfs4r_server_id to, struct
 	op->data = NULL; /* it goes with the copy; the core drops the rest */
 	op->text = NULL;
 	op->attrs.acl = op->post.acl = NULL;
+	op->cred.groups = NULL;
 	pool_run(eng->executors, late_answer_task, a);
 	return true;
 }
@@ -449,11 +451,19 @@ static bool give_up(struct nfs4r_engine *eng, struct opctx *o, struct nfs4r_op *
 	return true;
 }
 
+/* A caller in more groups than FORWARD carries: refused at every server alike, or who controls the object would decide what he may (control 6.10). */
+static bool has_too_many_groups(const struct nfs4r_op *op)
+{
+	return op->cred.ngroups > NFS4R_GROUPS_MAX;
+}
+
 static enum nfs4r_status update(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_exec_fn exec, void *arg, uint64_t wait_ms)
 {
 	uint64_t begun_ms = now_ms();
 	bool busy, longer = false;
 
+	if (has_too_many_groups(op) && op->type != NFS4R_OP_CLOSE)
+		return op->status = NFS4R_ACCES;
 	pthread_mutex_lock(&eng->lock);
 	__atomic_add_fetch(&eng->stat_updates, 1, __ATOMIC_RELAXED); /* read without the lock */
 	struct opctx *o = op_adopt_parked(eng, op, &busy);
@@ -559,13 +569,13 @@ void nfs4r_update_async(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_exe
 	}
 	pthread_mutex_lock(&eng->lock);
 	__atomic_add_fetch(&eng->stat_updates, 1, __ATOMIC_RELAXED); /* read without the lock */
-	if (eng->ready && !eng->stopping)
+	if (eng->ready && !eng->stopping && !has_too_many_groups(op))
 		o = begin(eng, op, exec, done, arg);
 	if (o)
 		o->sync_bytes = sync;
 	if (!o) {
 		pthread_mutex_unlock(&eng->lock);
-		op->status = NFS4R_DELAY;
+		op->status = has_too_many_groups(op) ? NFS4R_ACCES : NFS4R_DELAY;
 		done(arg, op);
 		return;
 	}

@@ -93,18 +93,10 @@ void set_ids_forget_all(struct set_ids *s)
 	pthread_mutex_unlock(&s->lock);
 }
 
-static bool in_group(const struct nfs4r_cred *cred, uint32_t gid)
-{
-	for (uint32_t i = 0; i < cred->ngroups; i++)
-		if (cred->groups[i] == gid)
-			return true;
-	return cred->gid == gid;
-}
-
 /* What file systems do, in all versions of the kernel. */
 static uint32_t left_of(uint32_t mode, uint32_t gid, const struct nfs4r_cred *cred)
 {
-	bool keeps_group = !(mode & 0010) && in_group(cred, gid);
+	bool keeps_group = !(mode & 0010) && nfs4r_cred_has_group(cred, gid);
 
 	return mode & ~(uint32_t)(keeps_group ? 04000 : SET_IDS);
 }

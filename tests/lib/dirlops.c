@@ -509,17 +509,9 @@ static enum nfs4r_status d_seek(void *ctx, const struct nfs4r_lhandle *h, uint64
 
 /* ---- permission, by the mode alone ---- */
 
-static bool has_group(const struct nfs4r_cred *cred, uint32_t gid)
-{
-	for (uint32_t i = 0; i < cred->ngroups; i++)
-		if (cred->groups[i] == gid)
-			return true;
-	return cred->gid == gid;
-}
-
 static bool has_bits(const struct nfs4r_attrs *a, const struct nfs4r_cred *cred, uint32_t bits)
 {
-	uint32_t mode = a->uid == cred->uid ? a->mode >> 6 : has_group(cred, a->gid) ? a->mode >> 3 : a->mode;
+	uint32_t mode = a->uid == cred->uid ? a->mode >> 6 : nfs4r_cred_has_group(cred, a->gid) ? a->mode >> 3 : a->mode;
 
 	return (mode & bits) == bits;
 }
@@ -534,7 +526,7 @@ static enum nfs4r_status d_may(void *ctx, const struct nfs4r_lhandle *h, struct 
 		return st;
 	switch (op->type) {
 	case NFS4R_OP_SETATTR:
-		if (op->attrs.mask & NFS4R_ATTR_MODE && !has_group(&op->cred, a.gid))
+		if (op->attrs.mask & NFS4R_ATTR_MODE && !nfs4r_cred_has_group(&op->cred, a.gid))
 			op->attrs.mode &= ~02000u;
 		return owner && !(op->attrs.mask & NFS4R_ATTR_UID && op->attrs.uid != a.uid) ? NFS4R_OK : NFS4R_PERM;
 	case NFS4R_OP_SETXATTR:

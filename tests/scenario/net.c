@@ -23,6 +23,7 @@ static struct nfs4r_op *copy_op(const struct nfs4r_op *op)
 
 	*c = *op;
 	c->data = nfs4r_buf_get(op->data);
+	nfs4r_buf_get(c->cred.groups);
 	c->attrs.acl = nfs4r_buf_get(op->attrs.acl);
 	c->post.acl = nfs4r_buf_get(op->post.acl);
 	c->text = op->text ? strdup(op->text) : NULL;

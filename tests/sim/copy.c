@@ -51,6 +51,7 @@ struct nfs4r_op *op_copy(const struct nfs4r_op *op)
 	c->core = c->engine = NULL;
 	if (op->data)
 		c->data = nfs4r_buf_copy(op->data->data, op->data->len);
+	nfs4r_buf_get(c->cred.groups);
 	c->text = copy_text(op->text);
 	copy_attrs(&c->attrs);
 	copy_attrs(&c->post);

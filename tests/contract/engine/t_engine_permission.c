@@ -230,6 +230,40 @@ static void a_group_bit_of_strangers_is_not_set(void **state)
 	cluster_settle(c);
 }
 
+/* By the last of @n groups only. */
+static enum nfs4r_status write_of_groups(struct site *s, uint32_t n, const struct nfs4r_oid *f)
+{
+	struct nfs4r_op op = { .type = NFS4R_OP_WRITE, .obj = *f, .length = 3, .data = nfs4r_buf_copy("new", 3) };
+
+	if (n > NFS4R_GROUPS_MAX) {
+		op.cred.ngroups = n;
+		return do_as(s, BOB, BOB, &op);
+	}
+	uint32_t *groups = nfs4r_cred_set_groups(&op.cred, n);
+	for (uint32_t i = 0; i < n; i++)
+		groups[i] = 5000 + n - 1 - i;
+	return do_as(s, BOB, BOB, &op);
+}
+
+/* All supplementary groups count, whoever executes; who is in more than can be sent is refused everywhere, and not by chance. */
+static void all_groups_travel(void **state)
+{
+	static const uint32_t counts[] = { 1, 16, 33, 40, NFS4R_GROUPS_MAX };
+	struct nfs4r_attrs a = { .mask = NFS4R_ATTR_GID | NFS4R_ATTR_MODE, .gid = 5000, .mode = 0660 };
+	struct cluster *c = *state;
+	struct nfs4r_oid f = file_of(c, "f", ALICE, 0660);
+
+	assert_int_equal(site_setattr(&c->site[1], &f, &a), NFS4R_OK);
+	for (int i = 1; i <= 2; i++) {
+		for (unsigned j = 0; j < sizeof(counts) / sizeof(counts[0]); j++)
+			assert_int_equal(write_of_groups(&c->site[i], counts[j], &f), NFS4R_OK);
+		assert_int_equal(write_of_groups(&c->site[i], NFS4R_GROUPS_MAX + 1, &f), NFS4R_ACCES);
+		assert_int_equal(write_as(&c->site[i], BOB, BOB, &f), NFS4R_ACCES);
+	}
+	nfs4r_closed(c->site[1].eng, &f);
+	cluster_settle(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -237,6 +271,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(an_owner_writes_on_and_others_by_the_mode, cluster_setup, cluster_teardown),
 		cmocka_unit_test_setup_teardown(chown_and_chmod_race_at_the_primary, cluster_setup, cluster_teardown),
 		cmocka_unit_test_setup_teardown(a_refusal_is_not_in_the_log, cluster_setup, cluster_teardown),
+		cmocka_unit_test_setup_teardown(all_groups_travel, cluster_setup, cluster_teardown),
 		cmocka_unit_test_setup_teardown(a_group_bit_of_strangers_is_not_set, cluster_setup, cluster_teardown),
 	};
 

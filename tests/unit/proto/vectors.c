@@ -175,9 +175,10 @@ static void make_forward_rename(void *p)
 	nfs4r_name_set(&op->name2, "\xc3\xa4", 2);
 	op->cred.uid = 501;
 	op->cred.gid = 502;
-	op->cred.ngroups = 2;
-	op->cred.groups[0] = 503;
-	op->cred.groups[1] = 504;
+	uint32_t *groups = nfs4r_cred_set_groups(&op->cred, 2);
+
+	groups[0] = 503;
+	groups[1] = 504;
 	op->offset = 77;
 	op->length = 78;
 }

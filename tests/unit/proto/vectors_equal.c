@@ -66,7 +66,7 @@ static bool op_equal(const struct nfs4r_op *x, const struct nfs4r_op *y)
 	memcpy(&a, x, sizeof(a));
 	memcpy(&b, y, sizeof(b));
 	return buf_equal(&a.data, &b.data) && text_equal(&a.text, &b.text) &&
-	       buf_equal(&a.attrs.acl, &b.attrs.acl) && buf_equal(&a.post.acl, &b.post.acl) &&
+	       buf_equal(&a.cred.groups, &b.cred.groups) && buf_equal(&a.attrs.acl, &b.attrs.acl) && buf_equal(&a.post.acl, &b.post.acl) &&
 	       memcmp(&a, &b, sizeof(a)) == 0;
 }
 
