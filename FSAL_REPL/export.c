@@ -199,7 +199,7 @@ static void engine_log(void *ctx, enum nfs4r_log_level level, const char *text)
 /* The [same] keys of config_samples/repl.conf that are Ganesha's. Its own default of Server_Owner is the host's name. */
 static void compare_keys(struct nfs4r_rpc_config *rpc)
 {
-	char host[MAXNAMLEN + 1] = "";
+	char host[MAXNAMLEN + 1] = "", policy[4096];
 	const char *owner = nfs_param.nfsv4_param.server_owner;
 
 	if (owner == NULL && gethostname(host, sizeof(host) - 1) == 0)
@@ -208,6 +208,8 @@ static void compare_keys(struct nfs4r_rpc_config *rpc)
 	nfs4r_rpc_compare(rpc, "Server_Scope", nfs_param.nfsv4_param.server_scope, false);
 	nfs4r_rpc_compare(rpc, "Server_Owner", owner, true);
 	nfs4r_rpc_compare(rpc, "Pseudo", CTX_PSEUDOPATH(op_ctx), false);
+	repl_export_policy(op_ctx->ctx_export, policy, sizeof(policy));
+	nfs4r_rpc_tell(rpc, "Export policy", policy);
 }
 
 /* Of which directories the volume is made: where they lie is looked at before anything is opened in them. */

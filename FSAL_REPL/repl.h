@@ -288,7 +288,7 @@ enum nfs4r_status repl_status(fsal_status_t st);
 bool repl_own_words(enum nfs4r_status st, fsal_status_t own);
 object_file_type_t repl_fsal_type(uint32_t type); /* NO_FILE_TYPE when not known */
 uint32_t repl_type(object_file_type_t type);	  /* 0 when not known */
-/* Caller of the operation under way; supplementary groups beyond the limit are dropped. */
+/* Caller of the operation under way, with a reference to his groups. In too many of them, or no memory: ngroups is above NFS4R_GROUPS_MAX, and the engine refuses. */
 void repl_cred(struct nfs4r_cred *out);
 /* The same into an operation, and which client it is: so that its retry after DELAY is recognised. */
 void repl_caller(struct nfs4r_op *op);
@@ -498,6 +498,9 @@ int repl_lops_dir_fd(void *ctx);
 fsal_status_t repl_sub_write(struct fsal_obj_handle *sub, bool bypass, struct state_t *state, uint64_t off,
 			     const struct iovec *iov, int iovcnt, size_t *len, bool *stable);
 fsal_status_t repl_sub_read(struct fsal_obj_handle *sub, uint64_t off, void *bytes, size_t *len, bool *eof);
+
+/* Who may do what through this export, as text: equal texts, equal rights. What does not fit is in a checksum at its end. (policy.c) */
+void repl_export_policy(struct gsh_export *export, char *out, size_t len);
 
 /* ---- upcalls (upcalls.c) ---- */
 

@@ -98,7 +98,7 @@ agree() {
 	[ "$(sed -n "s/^[^#]*\b$1 = \([^;]*\);.*/\1/p" "$HERE/repl.conf" "$HERE"/three-sites/*.conf "$TMP/README.conf" | sort | uniq -c | sed 's/ *\([0-9]*\) .*/\1/')" = 5 ]
 	verdict $? "the samples agree: $1"
 }
-for key in Squash Path Pseudo Store Control_Socket Lease_Lifetime Grace_Period Expired_Client_Threshold Active_krb5 Dir_Chunk Delegations SecType; do agree $key; done
+for key in Squash Path Pseudo Store Control_Socket Lease_Lifetime Grace_Period Expired_Client_Threshold Active_krb5 Root_Kerberos_Principal Dir_Chunk Delegations SecType; do agree $key; done
 
 bad "no Server_Id" '/Server_Id/d' 'Server_Id'
 bad "Server_Id out of range" 's/Server_Id = 1/Server_Id = 99/' 'Server_Id'

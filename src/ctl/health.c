@@ -39,6 +39,7 @@ static const struct rule {
 	{ "no_connection", "peers", "up", DOWN, "no connection with server %n (%s)" },
 	{ "lag", "peers", "has_of_our_log.lag_seconds", LATE_S, "server %n lacks updates of this server since %v" },
 	{ "loss_window", NULL, "durability.loss_window.age_ms", LATE_MS, "too few servers have the last updates of this server, since %v" },
+	{ "policy_differs", "peers", "differs", TEXT, "%v" },
 	{ "slow_link", "peers", "rtt_ms", SLOW, "the round trip to server %n takes %v: Lease must be above ten of them" },
 	{ "clock", "peers", "clock_ahead_ms", CLOCK, "the clock of server %n and this server's differ by %v" },
 	{ "full", NULL, "space.refused", TEXT, "updates that need room are refused: %v" },

@@ -354,6 +354,21 @@ static void show_refusals(const json_t *peers, FILE *out)
 	}
 }
 
+/* What of its configuration may differ and should not. */
+static void show_differences(const json_t *peers, FILE *out)
+{
+	json_t *p;
+	size_t i;
+
+	json_array_foreach((json_t *)peers, i, p) {
+		char *safe = *get_text(p, "differs") ? format_safe(get_text(p, "differs")) : NULL;
+
+		if (safe)
+			fprintf(out, "%s\n", safe);
+		free(safe);
+	}
+}
+
 static void show_peers(const json_t *peers, FILE *out)
 {
 	static const char *const head[] = { "PEER", "STATE", "RTT", "IS BEHIND US BY", "WE ARE BEHIND BY", "VERSION" };
@@ -380,6 +395,7 @@ static void show_peers(const json_t *peers, FILE *out)
 		table_cell(t, *get_text(p, "version") ? get_text(p, "version") : "-");
 	}
 	table_print(t, out);
+	show_differences(peers, out);
 	show_refusals(peers, out);
 }
 

@@ -165,7 +165,7 @@ static json_t *peer_row(struct nfs4r_engine *eng, const struct nfs4r_endpoint *e
 	json_t *ours = json_pack("{s:o, s:o, s:o, s:o, s:o, s:f}", "received", num(p->received), "applied", num(p->applied),
 				 "stable", num(p->stable), "lag_entries", num(behind), "lag_bytes", num(p->unreceived_bytes),
 				 "lag_seconds", (double)behind_ms / 1000);
-	return json_pack("{s:i, s:o, s:i, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "server", e->id, "host", text(e->host), "port",
+	return json_pack("{s:i, s:o, s:o, s:i, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "server", e->id, "differs", text(rs.differs), "host", text(e->host), "port",
 			 e->port, "version", rs.version[0] ? text(rs.version) : json_null(), "up", rs.up, "state", text(rs.state), "rtt_ms",
 			 rs.rtt_ms >= 0 ? json_real(rs.rtt_ms) : json_null(), "clock_ahead_ms",
 			 rs.clock_known ? json_real(rs.clock_ahead_ms) : json_null(), "has_of_our_log", ours, "we_have_of_its_log", theirs,

@@ -121,6 +121,17 @@ bool fs_limits(int dirfd, struct nfs4r_limits *l)
 	return true;
 }
 
+bool fs_is_live(int fd, bool *suid, bool *dev)
+{
+	struct statvfs v;
+
+	if (fstatvfs(fd, &v) != 0)
+		return false;
+	*suid = !(v.f_flag & ST_NOSUID);
+	*dev = !(v.f_flag & ST_NODEV);
+	return *suid || *dev;
+}
+
 static long quota_ctl(int fd, unsigned cmd, unsigned type, void *out)
 {
 	return syscall(SYS_quotactl_fd, fd, QCMD(cmd, type), 0, out);

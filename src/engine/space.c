@@ -132,6 +132,18 @@ static void say_quotas(struct spacer *s)
 			   "Turn them off (quotaoff), or set the same ones at every server", s->eng->cfg.volume_name);
 }
 
+/* Clients make set-id programs and device nodes, and every server has them in a real tree, where its own users could use them (0037). */
+static void say_live(struct spacer *s)
+{
+	bool suid, dev;
+
+	if (s->tree_fd >= 0 && fs_is_live(s->tree_fd, &suid, &dev))
+		engine_log(s->eng, NFS4R_LOG_WARN,
+			   "volume %s: the file system of the exported directory is mounted without %s: set-id programs and device nodes that clients make work for the users of this machine, too. "
+			   "Mount it with nosuid,nodev, in a directory of mode 0700",
+			   s->eng->cfg.volume_name, suid && dev ? "nosuid and nodev" : suid ? "nosuid" : "nodev");
+}
+
 /* ---- the thread ---- */
 
 static uint64_t pause_ms(const struct nfs4r_core_room *room)
@@ -192,6 +204,7 @@ void space_begin(struct spacer *s)
 	if (!fs_limits(s->tree_fd, &s->limits) && room.of[s->eng->cfg.rpc.self].limits_known)
 		s->limits = room.of[s->eng->cfg.rpc.self].limits;
 	say_quotas(s);
+	say_live(s);
 	measure(s);
 }
 

@@ -222,7 +222,7 @@ static uint32_t keys_mismatch(const struct nfs4r_rpc_config *cfg, const struct n
 		const char *value = there ? there->value : "";
 		bool equal = strcmp(here->value, value) == 0;
 
-		if (equal != here->differs)
+		if (here->told || equal != here->differs)
 			continue;
 		if (equal)
 			snprintf(text, CAUSE_TEXT, "%s is the same: servers %u and %u have \"%s\"; write another one on each server", here->key, cfg->self,
@@ -395,6 +395,32 @@ static void remember_version(struct rpc_conn *c, const struct nfs4r_hello *h)
 	pthread_mutex_unlock(&p->lock);
 }
 
+/* What of its configuration is only told (nfs4r_rpc_tell()). One line when that changes, of any of its connections. */
+static void compare_told(struct rpc_conn *c, struct rpc_peer *p, const struct nfs4r_hello *h)
+{
+	const struct nfs4r_rpc_config *cfg = &c->rpc->cfg;
+	char text[NFS4R_WHY] = "";
+	size_t len = 0;
+
+	for (uint32_t i = 0; i < cfg->nkeys; i++) {
+		const struct nfs4r_hello_key *here = &cfg->keys[i], *there = find_key(h, here->key);
+
+		if (!here->told || !there || strcmp(here->value, there->value) == 0 || len >= sizeof(text))
+			continue;
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s differs: server %u has \"%s\", server %u has \"%s\"", len ? "; " : "", here->key, cfg->self,
+					here->value, h->server, there->value);
+	}
+	plain_text(text);
+	pthread_mutex_lock(&p->lock);
+	bool changed = strcmp(p->differs, text) != 0;
+	memcpy(p->differs, text, sizeof(text));
+	pthread_mutex_unlock(&p->lock);
+	if (changed && text[0])
+		rpc_log(c->rpc, NFS4R_LOG_WARN, "%s; write the same on all servers: what the most lenient one allows is allowed in all of the volume", text);
+	else if (changed)
+		rpc_log(c->rpc, NFS4R_LOG_INFO, "server %u has the same export policy again", h->server);
+}
+
 /* A server that we call, or should, knows us: now is the time to call it. */
 static void asked(struct rpc_conn *c, struct rpc_peer *p)
 {
@@ -438,6 +464,7 @@ void rpc_hello_received(struct rpc_conn *c, const struct nfs4r_hello *h)
 		return;
 	}
 	p = rpc_peer_of(c->rpc, h->server);
+	compare_told(c, p, h);
 	if (h->asks || c->asks) {
 		asked(c, p);
 		return;

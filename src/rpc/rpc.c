@@ -78,6 +78,12 @@ void nfs4r_rpc_compare(struct nfs4r_rpc_config *cfg, const char *key, const char
 	k->differs = differs;
 }
 
+void nfs4r_rpc_tell(struct nfs4r_rpc_config *cfg, const char *key, const char *value)
+{
+	nfs4r_rpc_compare(cfg, key, value, false);
+	cfg->keys[cfg->nkeys - 1].told = true;
+}
+
 /* ---- the loop's thread ---- */
 
 static void rpc_tick(uv_timer_t *t)
@@ -418,6 +424,7 @@ bool nfs4r_rpc_get_stats(struct nfs4r_rpc *rpc, nfs4r_server_id peer,
 	out->up = p->up;
 	memcpy(out->state, p->state, sizeof(out->state));
 	memcpy(out->version, p->version, sizeof(out->version));
+	memcpy(out->differs, p->differs, sizeof(out->differs));
 	out->inc = p->up_inc;
 	out->connects = p->connects;
 	out->rtt_ms = p->rtt_ms;

@@ -92,6 +92,8 @@ void nfs4r_rpc_config_init(struct nfs4r_rpc_config *cfg);
  * too long is shortened so that it still differs from others. At most NFS4R_HELLO_KEYS_MAX keys: more are a mistake of the caller.
  */
 void nfs4r_rpc_compare(struct nfs4r_rpc_config *cfg, const char *key, const char *value, bool differs);
+/* As nfs4r_rpc_compare(), but a server with another value is told from the others (WARN, `differs` of its stats), not refused. */
+void nfs4r_rpc_tell(struct nfs4r_rpc_config *cfg, const char *key, const char *value);
 /* Listens and starts connecting. On error nothing runs, and @why (at least NFS4R_WHY bytes) names what to do. */
 enum nfs4r_status nfs4r_rpc_start(const struct nfs4r_rpc_config *cfg, const struct nfs4r_rpc_events *ev, struct nfs4r_rpc **out, char *why);
 
@@ -141,6 +143,7 @@ struct nfs4r_rpc_peer_stats {
 	bool up;
 	char state[NFS4R_WHY];		/* "up", "connecting", or why it was refused */
 	char version[64];	/* of its program, as it said last; "" before it was heard */
+	char differs[NFS4R_WHY]; /* what of its configuration differs and should not, with both values; "" = nothing */
 	uint64_t inc;
 	uint64_t bytes_sent, bytes_received, messages_sent, messages_received, queued_bytes, connects;
 	uint64_t resent; /* messages of lane BULK that went over another connection, too, because theirs broke or hardly moved */

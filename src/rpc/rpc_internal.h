@@ -179,6 +179,7 @@ struct rpc_peer {
 	bool up;
 	char state[NFS4R_WHY];
 	char version[64];
+	char differs[NFS4R_WHY]; /* as in its stats; under lock */
 	uint64_t up_inc, connects;
 	double rtt_ms;
 	bool clock_known;

@@ -171,6 +171,35 @@ static void test_long_values_of_a_key(void **state)
 	free(w);
 }
 
+/* What is only told refuses nobody: both work, and both say it. */
+static void test_a_policy_that_differs_is_told(void **state)
+{
+	struct nfs4r_rpc_peer_stats st;
+	struct world *w = two();
+
+	for (int i = 0; i < 2; i++)
+		nfs4r_rpc_tell(&w->s[i].cfg, "Export policy", i ? "Squash = Root_Squash" : "Squash = No_Root_Squash");
+	world_start_all(w);
+	world_wait_all_up(w);
+	for (int i = 0; i < 2; i++) {
+		assert_true(nfs4r_rpc_get_stats(w->s[i].rpc, i ? 1 : 2, &st));
+		assert_non_null(strstr(st.differs, "Export policy differs"));
+		assert_non_null(strstr(st.differs, i ? "server 2 has \"Squash = Root_Squash\", server 1 has \"Squash = No_Root_Squash\"" :
+						       "server 1 has \"Squash = No_Root_Squash\", server 2 has \"Squash = Root_Squash\""));
+	}
+	world_fini(w);
+	free(w);
+	w = two();
+	for (int i = 0; i < 2; i++)
+		nfs4r_rpc_tell(&w->s[i].cfg, "Export policy", "Squash = Root_Squash");
+	world_start_all(w);
+	world_wait_all_up(w);
+	assert_true(nfs4r_rpc_get_stats(w->s[0].rpc, 2, &st));
+	assert_string_equal(st.differs, "");
+	world_fini(w);
+	free(w);
+}
+
 static void test_wrong_server_set(void **state)
 {
 	struct world *w = two();
@@ -458,7 +487,7 @@ int main(void)
 		cmocka_unit_test(test_another_value_of_a_key),
 		cmocka_unit_test(test_the_same_value_where_each_has_its_own),
 		cmocka_unit_test(test_a_key_that_only_one_has),
-		cmocka_unit_test(test_long_values_of_a_key),
+		cmocka_unit_test(test_a_policy_that_differs_is_told), cmocka_unit_test(test_long_values_of_a_key),
 		cmocka_unit_test(test_wrong_server_set),
 		cmocka_unit_test(test_wrong_views),
 		cmocka_unit_test(test_wrong_durability),
