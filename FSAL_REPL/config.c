@@ -24,7 +24,7 @@ struct raw_server {
 struct raw {
 	uint32_t server_id;
 	char *volume, *uuid, *store, *control_socket, *congestion, *conflicts;
-	uint32_t security, peer_ports, directory_reads, durability, give_up, retention_time;
+	uint32_t security, peer_ports, directory_reads, durability, quotas, give_up, retention_time;
 	uint64_t retention_bytes, free_min;
 	bool import, deep, stale_reads;
 	uint32_t op_wait, close_wait, stop_wait, restart_pause, idle, repeat, checkpoint, executors, appliers, connections;
@@ -54,6 +54,10 @@ static struct config_item_list durabilities[] = { CONFIG_LIST_TOK("local", NFS4R
 						  CONFIG_LIST_TOK("commit", NFS4R_DURABILITY_COMMIT),
 						  CONFIG_LIST_TOK("majority", NFS4R_DURABILITY_MAJORITY),
 						  CONFIG_LIST_EOL };
+
+enum { QUOTAS_REFUSE = 1, QUOTAS_IGNORE };
+
+static struct config_item_list quotas[] = { CONFIG_LIST_TOK("refuse", QUOTAS_REFUSE), CONFIG_LIST_TOK("ignore", QUOTAS_IGNORE), CONFIG_LIST_EOL };
 
 static struct config_item server_params[] = {
 	CONF_ITEM_UI32("Id", 0, UINT32_MAX, 0, raw_server, id),
@@ -117,6 +121,7 @@ static struct config_item repl_params[] = {
 	CONF_ITEM_STR("Conflicts", 1, 1023, NULL, raw, conflicts),
 	CONF_ITEM_UI64("Retention_Bytes", 0, UINT64_MAX, 0, raw, retention_bytes),
 	CONF_ITEM_UI64("Free_Min", 0, UINT64_MAX, 0, raw, free_min),
+	CONF_ITEM_TOKEN("Quotas", QUOTAS_REFUSE, quotas, raw, quotas),
 	CONF_ITEM_UI32("Retention_Time", 0, UINT32_MAX, 2592000, raw, retention_time),
 	CONF_ITEM_UI32("Repeat", 0, UINT32_MAX, 400, raw, repeat),
 	CONF_ITEM_UI32("Checkpoint_Interval", 0, UINT32_MAX, 5000, raw, checkpoint),
@@ -290,6 +295,7 @@ static bool convert(struct nfs4r_config *cfg, struct raw *raw, char *why, size_t
 	copy_text(cfg->conflicts_dir, sizeof(cfg->conflicts_dir), raw->conflicts);
 	cfg->retention_bytes = raw->retention_bytes;
 	cfg->free_min = raw->free_min;
+	cfg->quotas_ignored = raw->quotas == QUOTAS_IGNORE;
 	cfg->retention_s = raw->retention_time;
 	cfg->repeat_ms = raw->repeat;
 	cfg->checkpoint_ms = raw->checkpoint;

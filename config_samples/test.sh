@@ -128,6 +128,7 @@ bad "Give_Up_After too short" 's/Give_Up_After = 0/Give_Up_After = 5/' 'Give_Up_
 bad "Give_Up_After where nobody waits" 's/Give_Up_After = 0/Give_Up_After = 600/; s/Durability = local/Durability = commit/' 'Give_Up_After'
 bad "Retention_Bytes too few" 's/Retention_Bytes = 0/Retention_Bytes = 1000000/' 'Retention_Bytes'
 bad "Free_Min too few" 's/Free_Min = 0/Free_Min = 5/' 'Free_Min'
+bad "Quotas misspelt" 's/Quotas = refuse/Quotas = obey/' 'Quotas\|obey'
 bad "Retention_Time too short" 's/Retention_Time = 2592000/Retention_Time = 60/' 'Retention_Time'
 bad "Conflicts not absolute" 's/# Conflicts = "/Conflicts = "x/' 'Conflicts'
 bad "no Server block" '/Server {/,/}/d' 'Server'

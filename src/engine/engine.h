@@ -57,6 +57,7 @@ struct nfs4r_config {
 	uint64_t retention_bytes; /* of the journal, kept for servers that are away; 0 = a tenth of the store's file system (default) */
 	uint64_t retention_s;	  /* and for so long; 0 = any time; default 30 days */
 	uint64_t free_min;	  /* bytes of each of its file systems that a server keeps back (log 4.12); 0 = 2 %, at least 1 GiB, at most a twentieth (default) */
+	bool quotas_ignored;	  /* quotas of the exported file system are no reason not to start (log 4.16); default false */
 	uint64_t segment_bytes;	  /* of the journal's files; 0 = 64 MiB, less in tests */
 	uint32_t restart_pause_ms; /* longest wait, before it joins, of a server that ended soon after its last starts; 0 = none; default 60000 */
 	const char *boot_id;	  /* as in struct nfs4r_store_config; NULL, but for tests */

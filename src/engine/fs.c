@@ -8,14 +8,11 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/dqblk_xfs.h>
-#include <linux/quota.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/syscall.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -25,10 +22,6 @@
 #define XATTR_NAME "user.nfs4r.probe"
 #define XATTR_SECOND "user.nfs4r.second"
 #define LINK_MAX_UNKNOWN 127 /* what the C library says of a file system that it does not know */
-
-#ifndef SYS_quotactl_fd
-#define SYS_quotactl_fd 443
-#endif
 
 bool fs_room(int fd, struct fs_room *out)
 {
@@ -130,16 +123,4 @@ bool fs_is_live(int fd, bool *suid, bool *dev)
 	*suid = !(v.f_flag & ST_NOSUID);
 	*dev = !(v.f_flag & ST_NODEV);
 	return *suid || *dev;
-}
-
-static long quota_ctl(int fd, unsigned cmd, unsigned type, void *out)
-{
-	return syscall(SYS_quotactl_fd, fd, QCMD(cmd, type), 0, out);
-}
-
-bool fs_has_quotas(int fd)
-{
-	struct fs_quota_stat state = { 0 }; /* other file systems than XFS answer it, too */
-
-	return quota_ctl(fd, Q_XGETQSTAT, USRQUOTA, &state) == 0 && state.qs_flags & (FS_QUOTA_UDQ_ENFD | FS_QUOTA_GDQ_ENFD | FS_QUOTA_PDQ_ENFD);
 }

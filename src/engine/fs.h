@@ -18,7 +18,5 @@ bool fs_room(int fd, struct fs_room *out);
 bool fs_limits(int dirfd, struct nfs4r_limits *l);
 /* Do programs and device nodes in it mean something on this machine (no nosuid, no nodev)? False: neither, or it cannot be told. */
 bool fs_is_live(int fd, bool *suid, bool *dev);
-/* Are user, group or project quotas enforced there? False also where the kernel does not say. */
-bool fs_has_quotas(int fd);
 
 #endif

@@ -29,6 +29,7 @@
 
 #include "engine/engine_int.h"
 #include "engine/places.h"
+#include "engine/quota.h"
 
 #define PATH_BYTES 4096
 #define MARK_BYTES 128
@@ -344,6 +345,21 @@ static enum nfs4r_status check_fs(const struct place *e, char *why, size_t len)
 	return NFS4R_OK;
 }
 
+/* Each server's quotas are its own (log 4.16). */
+static enum nfs4r_status check_quotas(const struct place *e, char *why, size_t len)
+{
+	struct quota_facts f;
+	char what[80];
+
+	quota_look(e->fd, &f);
+	if (!quota_kinds(&f))
+		return NFS4R_OK;
+	quota_name(quota_kinds(&f), what, sizeof(what));
+	snprintf(why, len, "Path = \"%.200s\" is on a file system with %s: this server would refuse what the others have applied, and leave the volume each time. Turn "
+		 "them off (%s); or write Quotas = ignore in the block REPL", e->path, what, quota_remedy(&f));
+	return NFS4R_BADCONFIG;
+}
+
 /* ---- the check ---- */
 
 enum { EXPORTED, STORE, CONFLICTS, SOCKET, RECOVERY, PLACES };
@@ -470,7 +486,7 @@ static enum nfs4r_status check_private(const struct place *p, char *why, size_t 
 	return places_private("Conflicts", conflicts, why, len);
 }
 
-static enum nfs4r_status check(const struct place *p, char *why, size_t len)
+static enum nfs4r_status check(const struct place *p, bool quotas_ignored, char *why, size_t len)
 {
 	enum nfs4r_status st;
 
@@ -494,7 +510,9 @@ static enum nfs4r_status check(const struct place *p, char *why, size_t len)
 		st = check_others(p, why, len);
 	if (st == NFS4R_OK)
 		st = check_private(p, why, len);
-	return st == NFS4R_OK ? check_fs(&p[EXPORTED], why, len) : st;
+	if (st == NFS4R_OK)
+		st = check_fs(&p[EXPORTED], why, len);
+	return st == NFS4R_OK && !quotas_ignored ? check_quotas(&p[EXPORTED], why, len) : st;
 }
 
 /* The directory in which the socket is made. */
@@ -527,7 +545,7 @@ enum nfs4r_status nfs4r_places_check(const struct nfs4r_config *cfg, char *why, 
 	place_open(&p[SOCKET], "Control_Socket", socket);
 	p[SOCKET].path = cfg->control_socket;
 	place_open(&p[RECOVERY], "RecoveryRoot", cfg->recovery_dir);
-	st = check(p, why, why_len);
+	st = check(p, cfg->quotas_ignored, why, why_len);
 	for (int i = 0; i < PLACES; i++)
 		place_close(&p[i]);
 	free(p);

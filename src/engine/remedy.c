@@ -7,8 +7,9 @@
 const char *apply_remedy(enum nfs4r_status st)
 {
 	switch (st) {
-	case NFS4R_NOSPC:
 	case NFS4R_DQUOT:
+		return "make its quota on the exported file system larger, or turn quotas off there";
+	case NFS4R_NOSPC:
 		return "free space on the exported file system";
 	case NFS4R_EXIST:
 	case NFS4R_NOTEMPTY:

@@ -18,6 +18,7 @@
 
 #include "engine/engine_int.h"
 #include "engine/fs.h"
+#include "engine/quota.h"
 
 #define MEASURE_MS 500
 #define MEASURE_LOW_MS 100
@@ -25,6 +26,7 @@
 #define RESERVE_MIN (UINT64_C(1) << 30)
 #define RESERVE_INODES 1024
 #define XATTR_LIST_MAX 65536
+#define QUOTA_ROUNDS 20 /* measurements between two looks at quotas */
 #define SPARE_SHARE 64
 #define SPARE_MIN (UINT64_C(512) << 10)
 #define SPARE_MAX (UINT64_C(64) << 20)
@@ -37,7 +39,8 @@ struct spacer {
 	bool running, stop; /* stop: under lock */
 	int tree_fd, store_fd;
 	struct nfs4r_limits limits;
-	bool refusing; /* the thread's */
+	bool refusing;	 /* the thread's */
+	uint32_t quotas; /* QUOTA_*: what was said last; the thread's */
 };
 
 static void get_room(struct nfs4r_engine *eng, struct nfs4r_core_room *out)
@@ -123,13 +126,24 @@ static void say(struct spacer *s, const struct nfs4r_core_room *room)
 	s->refusing = refuses;
 }
 
-/* Quotas are each server's own: what one refuses another has applied. */
+/* At the start, with Quotas = ignore; and whenever somebody turns them on or off. */
 static void say_quotas(struct spacer *s)
 {
-	if (s->tree_fd >= 0 && fs_has_quotas(s->tree_fd))
-		engine_log(s->eng, NFS4R_LOG_WARN,
-			   "volume %s: quotas are enforced on the file system of the exported directory: a server whose quota is smaller than the others' leaves the view when it is reached. "
-			   "Turn them off (quotaoff), or set the same ones at every server", s->eng->cfg.volume_name);
+	struct nfs4r_engine *eng = s->eng;
+	struct quota_facts f;
+	uint32_t kinds;
+	char what[80];
+
+	quota_look(s->tree_fd, &f);
+	kinds = quota_kinds(&f);
+	quota_name(kinds, what, sizeof(what));
+	if (kinds && kinds != s->quotas)
+		engine_log(eng, NFS4R_LOG_WARN,
+			   "volume %s: %s are enforced on the file system of the exported directory: an update of another server that they refuse takes this server out of the "
+			   "view until there is room. Turn them off: %s", eng->cfg.volume_name, what, quota_remedy(&f));
+	else if (!kinds && s->quotas)
+		engine_log(eng, NFS4R_LOG_INFO, "volume %s: no quotas are enforced on the file system of the exported directory any more", eng->cfg.volume_name);
+	s->quotas = kinds;
 }
 
 /* Clients make set-id programs and device nodes, and every server has them in a real tree, where its own users could use them (0037). */
@@ -172,12 +186,15 @@ static void *space_thread(void *arg)
 	struct spacer *s = arg;
 	struct nfs4r_core_room room;
 
-	do {
+	for (uint32_t round = 1;; round++) {
 		measure(s);
 		get_room(s->eng, &room);
 		say(s, &room);
-	} while (rest(s, pause_ms(&room)));
-	return NULL;
+		if (s->tree_fd >= 0 && round % QUOTA_ROUNDS == 0)
+			say_quotas(s);
+		if (!rest(s, pause_ms(&room)))
+			return NULL;
+	}
 }
 
 struct spacer *space_create(struct nfs4r_engine *eng)

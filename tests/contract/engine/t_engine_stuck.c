@@ -174,6 +174,107 @@ static void whatever_the_call_and_the_error(void **state)
 	assert_int_equal(passed(bad), 0);
 }
 
+/* ---- quotas (log 4.16) ---- */
+
+static void quota_at_all(struct cluster *c, const char *call, enum nfs4r_status st)
+{
+	for (int i = 1; i <= SITES; i++)
+		dirlops_fail_call(c->site[i].ops, call, NULL, st);
+}
+
+static enum nfs4r_status try_update(struct site *s, const char *call, struct objects *o)
+{
+	struct nfs4r_attrs a = { .mask = NFS4R_ATTR_UID, .uid = 1234 };
+	struct nfs4r_oid made;
+
+	if (strcmp(call, "create") == 0)
+		return site_make(s, NFS4R_OP_MKDIR, &o->dir, "new", &made);
+	if (strcmp(call, "write") == 0)
+		return site_write(s, &o->f, 0, "other bytes than before", 23);
+	if (strcmp(call, "setattr") == 0)
+		return site_setattr(s, &o->f, &a);
+	if (strcmp(call, "setxattr") == 0)
+		return site_setxattr(s, &o->f, "note", "a value");
+	if (strcmp(call, "allocate") == 0)
+		return site_allocate(s, &o->f, 0, 100000);
+	if (strcmp(call, "link") == 0)
+		return site_link(s, &o->g, &o->dir, "second");
+	return site_rename(s, &o->dir, "g", &o->root, "moved");
+}
+
+static void list_tree(struct site *s, char *out, size_t len)
+{
+	shell(out, len, "cd %s && find . -mindepth 1 -printf '%%p %%m %%u %%n %%s\n' | sort && getfattr -d dir/f && cat dir/f", s->data);
+}
+
+/* The primary's own quota: its client hears that at once, whichever server it asked, and nothing has changed at any site. */
+static void what_the_primary_s_quota_refuses_is_not_done(void **state)
+{
+	static const char *const calls[] = { "create", "write", "setattr", "setxattr", "allocate", "link", "rename" };
+	struct cluster *c = *state;
+	struct objects o = { .root = site_root(&c->site[1]) };
+	char before[2000], after[2000];
+
+	o.dir = make(&c->site[1], NFS4R_OP_MKDIR, &o.root, "dir");
+	o.f = make_file(&c->site[1], &o.dir, "f", "bytes of f");
+	o.g = make_file(&c->site[1], &o.dir, "g", "bytes of g");
+	cluster_settle(c);
+	list_tree(&c->site[1], before, sizeof(before));
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		quota_at_all(c, calls[i], NFS4R_DQUOT);
+		assert_int_equal(try_update(&c->site[1], calls[i], &o), NFS4R_DQUOT);
+		assert_int_equal(try_update(&c->site[2], calls[i], &o), NFS4R_DQUOT);
+		quota_at_all(c, "", NFS4R_OK);
+	}
+	assert_int_equal(site_close(&c->site[1], &o.f), NFS4R_OK);
+	cluster_settle(c);
+	for (int i = 1; i <= SITES; i++) {
+		struct nfs4r_core_view v;
+
+		list_tree(&c->site[i], after, sizeof(after));
+		assert_string_equal(after, before);
+		get_view(&c->site[i], &v);
+		assert_int_equal(v.trouble, NFS4R_OK);
+	}
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		assert_int_equal(try_update(&c->site[2], calls[i], &o), NFS4R_OK);
+	assert_int_equal(site_close(&c->site[2], &o.f), NFS4R_OK);
+	cluster_settle(c);
+}
+
+/* It has room for a part of a WRITE: the client hears of the quota, and all copies have that part. */
+static void a_part_of_a_write_within_the_quota(void **state)
+{
+	struct cluster *c = *state;
+	struct nfs4r_oid root = site_root(&c->site[1]), f = make_file(&c->site[1], &root, "f", "before");
+
+	dirlops_fail_writes(c->site[1].ops, NFS4R_DQUOT, 4, 1);
+	assert_int_equal(site_write(&c->site[1], &f, 3, "0123456789", 10), NFS4R_DQUOT);
+	assert_int_equal(site_close(&c->site[1], &f), NFS4R_OK);
+	for (int i = 1; i <= SITES; i++)
+		expect_content(&c->site[i], &f, "bef0123");
+	cluster_settle(c);
+}
+
+/* Another server's quota (Quotas = ignore): it leaves, says what to do, and is back when its quota is larger. */
+static void a_quota_takes_a_server_out_until_there_is_room(void **state)
+{
+	struct cluster *c = *state;
+	struct nfs4r_oid root = site_root(&c->site[1]), f = make_file(&c->site[1], &root, "f", "bytes of f");
+
+	cluster_settle(c);
+	dirlops_fail_call(c->site[3].ops, "write", NULL, NFS4R_DQUOT);
+	write_text(&c->site[1], &f, "more than that");
+	assert_int_equal(site_close(&c->site[1], &f), NFS4R_OK);
+	wait_removed(c, NFS4R_DQUOT);
+	site_says(&c->site[3], "cannot be applied here: disk quota exceeded; make its quota on the exported file system larger, or turn quotas off there", 10);
+	write_text(&c->site[2], &f, "and more of it");
+	assert_int_equal(site_close(&c->site[2], &f), NFS4R_OK);
+	dirlops_fail_call(c->site[3].ops, "", NULL, NFS4R_OK);
+	expect_back(c);
+	expect_content(&c->site[3], &f, "and more of it");
+}
+
 /* ---- moot ---- */
 
 /* The file is too large for it, in many updates, and is removed; it never could. */
@@ -329,6 +430,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(whatever_the_call_and_the_error),
+		T(what_the_primary_s_quota_refuses_is_not_done),
+		T(a_part_of_a_write_within_the_quota),
+		T(a_quota_takes_a_server_out_until_there_is_room),
 		T(a_file_that_is_too_large_and_goes),
 		T(a_file_that_is_too_large_and_is_cut),
 		T(an_attribute_that_does_not_fit_and_goes),
