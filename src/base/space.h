@@ -33,6 +33,8 @@ struct nfs4r_space {
 /* What the file system of the exported directory can hold. A number of 0 says that the limit is not known, and then it limits nothing. */
 struct nfs4r_limits {
 	uint64_t file_max;  /* bytes of the largest file */
+	int64_t time_min;   /* first and last time stamp, in seconds since 1970; not above 0 and not below 0. Both 0: not known */
+	int64_t time_max;
 	uint32_t xattr_max; /* bytes of the largest value of an extended attribute */
 	uint32_t name_max;  /* bytes of the longest name */
 	uint32_t link_max;  /* names of one file */

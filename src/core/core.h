@@ -432,7 +432,7 @@ struct nfs4r_core_room {
 	} of[NFS4R_SERVERS_MAX + 1];
 	struct nfs4r_core_least bytes, inodes, store;
 	struct nfs4r_limits limits; /* the smallest of all servers of the volume */
-	nfs4r_server_id file_by, xattr_by, name_by, link_by; /* whose those are; 0: not known */
+	nfs4r_server_id file_by, xattr_by, name_by, link_by, time_by; /* whose those are; 0: not known */
 };
 void nfs4r_core_get_room(const struct nfs4r_core *c, struct nfs4r_core_room *out);
 

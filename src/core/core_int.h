@@ -1189,6 +1189,7 @@ void ops_timers(struct nfs4r_core *c);
 void ops_refuse_waiting(struct nfs4r_core *c);
 
 /* space.c: room, and limits of file systems (log 4.12) */
+void space_fit_times(const struct nfs4r_core *c, struct nfs4r_op *op); /* as every server's file system can keep them */
 enum nfs4r_status space_may(struct nfs4r_core *c, const struct nfs4r_op *op); /* OK, DELAY: not now, or what the client hears */
 void space_spend(struct nfs4r_core *c, const struct nfs4r_op *op, nfs4r_lsn lsn); /* it is executed as this entry */
 void space_measured(struct nfs4r_core *c, const struct nfs4r_event *ev);

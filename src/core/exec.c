@@ -198,6 +198,7 @@ void exec_locked(struct nfs4r_core *c, struct opx *o, enum nfs4r_status may)
 	assert(o->state == OP_LOCKING);
 	if (o->exec_durable && o->exec_step > c->durable_step)
 		c->durable_step = o->exec_step; /* the caller kept it back until everything before was on disk */
+	space_fit_times(c, o->op);
 	needs_of(c, o->op, &nd);
 	if (FAULT(F_NO_RESOLVE_AGAIN))
 		nd = o->needs;

@@ -144,6 +144,8 @@ void row_limits(nfs4r_server_id s, const struct nfs4r_limits *l, struct nfs4r_pu
 	w_u(&k, l->name_max, 4);
 	w_u(&k, l->link_max, 4);
 	w_u(&k, l->has, 4);
+	w_u(&k, (uint64_t)l->time_min, 8);
+	w_u(&k, (uint64_t)l->time_max, 8);
 	p->val_len = (uint16_t)(k.p - p->val);
 }
 
@@ -154,8 +156,12 @@ static bool restore_limits(struct told_space *t, struct cursor *val)
 	t->limits.name_max = (uint32_t)r_u(val, 4);
 	t->limits.link_max = (uint32_t)r_u(val, 4);
 	t->limits.has = (uint32_t)r_u(val, 4);
+	if (val->r < val->end) { /* from before times were among the limits: not known */
+		t->limits.time_min = (int64_t)r_u(val, 8);
+		t->limits.time_max = (int64_t)r_u(val, 8);
+	}
 	t->limits_known = true;
-	return !val->bad;
+	return !val->bad && t->limits.time_min <= 0 && t->limits.time_max >= 0;
 }
 
 void row_seq(uint64_t reserved, struct nfs4r_put *p)

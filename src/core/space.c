@@ -328,6 +328,20 @@ static void smaller32(uint32_t *least, nfs4r_server_id *by, uint32_t v, nfs4r_se
 	*least = (uint32_t)l;
 }
 
+static void narrower(struct nfs4r_core_room *out, const struct nfs4r_limits *l, nfs4r_server_id s)
+{
+	bool known = out->time_by;
+
+	if (!l->time_min && !l->time_max)
+		return;
+	if (!known || l->time_max < out->limits.time_max) {
+		out->limits.time_max = l->time_max;
+		out->time_by = s;
+	}
+	if (!known || l->time_min > out->limits.time_min)
+		out->limits.time_min = l->time_min;
+}
+
 static void take_limits(const struct nfs4r_core *c, struct nfs4r_core_room *out)
 {
 	out->limits.has = NFS4R_HAS_ALL;
@@ -340,6 +354,7 @@ static void take_limits(const struct nfs4r_core *c, struct nfs4r_core_room *out)
 		smaller32(&out->limits.xattr_max, &out->xattr_by, l->xattr_max, s);
 		smaller32(&out->limits.name_max, &out->name_by, l->name_max, s);
 		smaller32(&out->limits.link_max, &out->link_by, l->link_max, s);
+		narrower(out, l, s);
 		out->limits.has &= l->has;
 	}
 }
@@ -354,6 +369,32 @@ enum nfs4r_status space_may(struct nfs4r_core *c, const struct nfs4r_op *op)
 	take_limits(c, &all);
 	st = FAULT(F_LIMITS_OWN) ? NFS4R_OK : within(c, op, &all.limits);
 	return st != NFS4R_OK ? st : room_for(c, op);
+}
+
+/* ---- times ---------------------------------------------------------------------------- */
+
+#define NS_PER_S INT64_C(1000000000)
+
+static int64_t fit(int64_t ns, const struct nfs4r_limits *l)
+{
+	int64_t s = ns / NS_PER_S - (ns % NS_PER_S < 0);
+
+	if (s <= l->time_min) /* like the kernel, whole seconds at both ends. No overflow: the limit is between 0 and a time of 64 bits of ns */
+		return l->time_min * NS_PER_S;
+	return s >= l->time_max ? l->time_max * NS_PER_S : ns;
+}
+
+void space_fit_times(const struct nfs4r_core *c, struct nfs4r_op *op)
+{
+	struct nfs4r_core_room all = { 0 };
+
+	if (!(op->attrs.mask & (NFS4R_ATTR_ATIME | NFS4R_ATTR_MTIME)) || op->here_only || FAULT(F_LIMITS_OWN))
+		return;
+	take_limits(c, &all);
+	if (!all.time_by)
+		return;
+	op->attrs.atime = fit(op->attrs.atime, &all.limits);
+	op->attrs.mtime = fit(op->attrs.mtime, &all.limits);
 }
 
 /* ---- telling and hearing ------------------------------------------------------------------ */

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/text.h"
 #include "ctl/ctl.h"
@@ -235,6 +236,24 @@ static int append_limit(char *text, size_t len, const json_t *limit, const char 
 	return snprintf(text, len, "%s%s %s (server %" PRIu64 ")", first ? "at most " : ", ", n, what, get_num(limit, "server"));
 }
 
+static int year_of(const json_t *when)
+{
+	time_t t = (time_t)json_integer_value(when);
+	struct tm tm;
+
+	return gmtime_r(&t, &tm) ? tm.tm_year + 1900 : 0;
+}
+
+/* Those of every file system end some day: only an end that files may come to see is worth a word. */
+static int append_times(char *text, size_t len, const json_t *times, bool first)
+{
+	int last = year_of(json_object_get(times, "last"));
+
+	if (!json_is_object(times) || !last || last > 2200)
+		return 0;
+	return snprintf(text, len, "%stimes from %d to %d (server %" PRIu64 ")", first ? "" : ", ", year_of(json_object_get(times, "first")), last, get_num(times, "server"));
+}
+
 static void show_limits(const json_t *l, FILE *out)
 {
 	char text[400] = "";
@@ -245,6 +264,7 @@ static void show_limits(const json_t *l, FILE *out)
 	n += append_limit(text + n, len - (size_t)n, json_object_get(l, "attribute_bytes"), json_is_true(json_object_get(l, "attributes_share")) ? "in all attributes of an object" : "in an attribute", true, n == 0);
 	n += append_limit(text + n, len - (size_t)n, json_object_get(l, "name_bytes"), "bytes in a name", false, n == 0);
 	n += append_limit(text + n, len - (size_t)n, json_object_get(l, "links"), "links", false, n == 0);
+	n += append_times(text + n, len - (size_t)n, json_object_get(l, "times"), n == 0);
 	if (json_is_false(json_object_get(l, "attributes")))
 		n += snprintf(text + n, len - (size_t)n, "; no extended attributes");
 	if (json_is_false(json_object_get(l, "acls")))

@@ -493,8 +493,8 @@ void space_begin(struct spacer *s); /* the core has started, nobody hears this s
 bool space_run(struct spacer *s);
 void space_stop(struct spacer *s); /* it is NULL or was not run: nothing */
 void space_destroy(struct spacer *s);
-/* Have all attributes of @obj room at every server when @op, a SETXATTR, is executed? NOSPC: no. Any other error is the local file system's. No lock held. */
-enum nfs4r_status space_for_attribute(struct nfs4r_engine *eng, const struct nfs4r_op *op, const struct nfs4r_lhandle *obj);
+/* Have all attributes of @obj room at every server when @op is executed, if it sets one, or an ACL? @obj is empty when @op makes it. NOSPC: no. Any other error is the local file system's. No lock held. */
+enum nfs4r_status space_for_attributes(struct nfs4r_engine *eng, const struct nfs4r_op *op, const struct nfs4r_lhandle *obj);
 /* Is most that needs room refused now, and why: whose room, and how much. */
 bool space_refuses(const struct nfs4r_core_room *room, char *text, size_t len);
 

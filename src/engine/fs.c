@@ -75,6 +75,20 @@ static uint64_t size_max(void)
 	return getrlimit(RLIMIT_FSIZE, &r) == 0 && r.rlim_cur != RLIM_INFINITY && r.rlim_cur < INT64_MAX ? r.rlim_cur : INT64_MAX;
 }
 
+#define FAR_S (INT64_C(1) << 60)
+
+/* The kernel takes the nearest time that the file system can keep. */
+static void try_times(int fd, struct nfs4r_limits *l)
+{
+	struct timespec far[2] = { { .tv_sec = -FAR_S }, { .tv_sec = FAR_S } };
+	struct stat st;
+
+	if (futimens(fd, far) != 0 || fstat(fd, &st) != 0 || st.st_atim.tv_sec > 0 || st.st_mtim.tv_sec < 0)
+		return;
+	l->time_min = st.st_atim.tv_sec;
+	l->time_max = st.st_mtim.tv_sec;
+}
+
 static void try_file(int fd, struct nfs4r_limits *l)
 {
 	bool value = may_have_value(fd, 1);
@@ -90,6 +104,7 @@ static void try_file(int fd, struct nfs4r_limits *l)
 	(void)fremovexattr(fd, XATTR_NAME);
 	(void)fremovexattr(fd, XATTR_SECOND);
 	l->file_max = largest(may_be_long, fd, size_max());
+	try_times(fd, l);
 }
 
 bool fs_limits(int dirfd, struct nfs4r_limits *l)

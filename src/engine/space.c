@@ -268,16 +268,46 @@ void nfs4r_volume_room(struct nfs4r_engine *eng, struct nfs4r_volume_room *out)
 /* What a file system that puts all attributes of an object into one block needs besides name and value. */
 #define ATTRIBUTE_BYTES 20
 
-enum nfs4r_status space_for_attribute(struct nfs4r_engine *eng, const struct nfs4r_op *op, const struct nfs4r_lhandle *obj)
+#define ATTRIBUTE_ACL "system.posix_acl_"
+
+/* Does the operation write this attribute anew? */
+static bool replaces(const struct nfs4r_op *op, const char *name)
+{
+	if (op->type == NFS4R_OP_SETXATTR)
+		return strcmp(name, op->text) == 0;
+	return strncmp(name, ATTRIBUTE_ACL, strlen(ATTRIBUTE_ACL)) == 0;
+}
+
+/* What it writes. An ACL of NFSv4 has more bytes than what POSIX ACLs are made of it. */
+static uint64_t attribute_len(const struct nfs4r_op *op)
+{
+	if (op->type == NFS4R_OP_SETXATTR)
+		return op->data ? op->data->len : 0;
+	return op->attrs.mask & NFS4R_ATTR_ACL && op->attrs.acl ? op->attrs.acl->len : 0;
+}
+
+/* A directory in it gets what is inherited twice: for itself, and to hand on. */
+static bool may_be_inherited(const struct nfs4r_op *op)
+{
+	return op->type != NFS4R_OP_SETXATTR || strncmp(op->text, ATTRIBUTE_ACL, strlen(ATTRIBUTE_ACL)) == 0;
+}
+
+enum nfs4r_status space_for_attributes(struct nfs4r_engine *eng, const struct nfs4r_op *op, const struct nfs4r_lhandle *obj)
 {
 	struct nfs4r_volume_room room;
-	uint64_t sum = op->data ? op->data->len : 0;
+	uint64_t sum = attribute_len(op);
 	enum nfs4r_status st;
 	uint32_t len = XATTR_LIST_MAX;
 	char *names, *value;
 
+	if (!sum && op->type != NFS4R_OP_SETXATTR)
+		return NFS4R_OK;
 	nfs4r_volume_room(eng, &room);
 	if (room.limits.has & NFS4R_HAS_ROOM_EACH || !room.limits.xattr_max)
+		return NFS4R_OK;
+	if (may_be_inherited(op) && 2 * sum > room.limits.xattr_max)
+		return NFS4R_NOSPC;
+	if (!obj->len) /* it is new */
 		return NFS4R_OK;
 	names = malloc(XATTR_LIST_MAX);
 	value = malloc(NFS4R_XATTR_VALUE_MAX);
@@ -285,7 +315,7 @@ enum nfs4r_status space_for_attribute(struct nfs4r_engine *eng, const struct nfs
 	for (char *n = names; st == NFS4R_OK && n < names + len; n += strlen(n) + 1) {
 		uint32_t got = NFS4R_XATTR_VALUE_MAX;
 
-		if (strcmp(n, op->text) != 0 && eng->ops->getxattr(eng->ctx, obj, n, value, &got) == NFS4R_OK)
+		if (!replaces(op, n) && eng->ops->getxattr(eng->ctx, obj, n, value, &got) == NFS4R_OK)
 			sum += got + strlen(n) + ATTRIBUTE_BYTES;
 	}
 	free(names);

@@ -13,7 +13,7 @@ import bed
 import trees
 
 OPTIONS = ('--rtt', '40ms', '--mem', '384M', '--images', '64M', '--disk', '1=32M', '--disk', '2=32M', '--disk', '3=32M',
-           '--fs', '1=ext4:-b 4096', '--fs', '2=ext4:-b 1024 -N 600', '--fs', '3=ext4:-b 4096')
+           '--fs', '1=ext4:-b 4096', '--fs', '2=ext4:-b 1024 -N 600 -I 128', '--fs', '3=ext4:-b 4096')
 XATTR = "/usr/bin/python3 -c 'import os; os.setxattr(\"/nfs/odd\", \"user.odd\", b\"v\" * {})'"
 REMOVAL = 5                 # seconds
 
@@ -56,7 +56,11 @@ def another_file_system_is_smaller(b):
     refused(b, 3, XATTR.format(3000), 'Argument list too long')
     b.sh(3, XATTR.format(30))
     refused(b, 1, "/usr/bin/python3 -c 'import os; [os.setxattr(\"/nfs/odd\", f\"user.n{i}\", b\"v\" * 200) for i in range(8)]'")
+    b.sh(1, 'touch -a -d @5000000000 /nfs/odd; touch -m -d @-5000000000 /nfs/odd')  # site 2 has inodes of 128 bytes: 1901 to 2038
+    times = [b.sh(s, 'stat -c "%X %Y" /nfs/odd').strip() for s in b.sites]
+    bed.expect(times == ['2147483647 -2147483648'] * 3, f'{times}')
     limits = b.ask(1, 'status')['space']['limits']
+    bed.expect(limits['times'] == {'first': -2147483648, 'last': 2147483647, 'server': 2}, f'{limits["times"]}')
     bed.expect(limits['file_bytes']['server'] == 2 and limits['attribute_bytes']['server'] == 2, f'{limits}')
     all_serve(b, '/nfs/limits')
     return f'{limits["file_bytes"]["max"]} bytes in a file, {limits["attribute_bytes"]["max"]} in an attribute'

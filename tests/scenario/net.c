@@ -1014,6 +1014,17 @@ struct client *op_size(struct net *n, nfs4r_server_id s, const struct nfs4r_oid 
 	return go(n, c);
 }
 
+struct client *op_times(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, int64_t atime, int64_t mtime)
+{
+	struct client *c = client(n, s, NFS4R_OP_SETATTR);
+
+	c->op.obj = *f;
+	c->op.attrs.mask = NFS4R_ATTR_ATIME | NFS4R_ATTR_MTIME;
+	c->op.attrs.atime = atime;
+	c->op.attrs.mtime = mtime;
+	return go(n, c);
+}
+
 struct client *op_xattr(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, const char *name, const void *value, uint32_t len)
 {
 	struct client *c = client(n, s, NFS4R_OP_SETXATTR);

@@ -139,6 +139,7 @@ struct client *op_rename(struct net *n, nfs4r_server_id s, const struct nfs4r_oi
 struct client *op_write(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, const char *text, bool under_open);
 struct client *op_setattr(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, uint32_t mode);
 struct client *op_size(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, uint64_t size);
+struct client *op_times(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, int64_t atime, int64_t mtime); /* ns since 1970 */
 struct client *op_xattr(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, const char *name, const void *value, uint32_t len);
 struct client *op_close(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f);
 struct client *op_here(struct net *n, nfs4r_server_id s, const struct nfs4r_op *op); /* a copy of it, with here_only */

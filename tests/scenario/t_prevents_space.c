@@ -82,11 +82,25 @@ static bool what_another_cannot_hold_is_not_executed(struct net *n)
 	return !c->executed;
 }
 
+static bool times_are_those_that_all_can_keep(struct net *n)
+{
+	struct nfs4r_limits l = { .time_min = INT32_MIN, .time_max = INT32_MAX, .has = NFS4R_HAS_ALL };
+	struct client *c;
+	struct nfs4r_oid f;
+
+	begin(n, UINT64_C(1) << 29, &l);
+	f = at(n, "d/f");
+	c = op_times(n, P, &f, INT64_MAX, 0);
+	net_run(n, 4 * n->delay);
+	return c->op.attrs.atime < INT64_MAX;
+}
+
 static const struct prevents list[] = {
 	{ "log 4.12: what does not fit is not executed", F_SPACE_IGNORED, what_does_not_fit_is_not_executed },
 	{ "log 4.12: what is under way has its room", F_SPACE_UNDER_WAY, what_is_under_way_has_its_room },
 	{ "log 4.12: no primary takes all", F_SPACE_WHOLE, no_primary_takes_all },
 	{ "log 4.12: what another cannot hold is not executed", F_LIMITS_OWN, what_another_cannot_hold_is_not_executed },
+	{ "log 4.12: times are those that all can keep", F_LIMITS_OWN, times_are_those_that_all_can_keep },
 };
 
 int main(void)

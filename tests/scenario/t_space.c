@@ -265,10 +265,44 @@ static void what_another_file_system_cannot_hold_is_refused(void **state)
 	net_free(n);
 }
 
+#define NS_PER_S INT64_C(1000000000)
+
+/* The times that @s would give its file are kept as every server can keep them. */
+static void keeps(struct net *n, int64_t atime, int64_t mtime, int64_t as_atime, int64_t as_mtime)
+{
+	struct nfs4r_oid f = at(n, "d/f");
+	struct client *c = op_times(n, P, &f, atime, mtime);
+
+	assert_int_equal(finish(n, c), NFS4R_OK);
+	assert_int_equal(c->op.attrs.atime, as_atime);
+	assert_int_equal(c->op.attrs.mtime, as_mtime);
+}
+
+/* Q can keep times until 2038, and S none before 1901: the nearest ones are taken, as a file system does (POSIX, utimensat). */
+static void times_are_as_every_server_can_keep_them(void **state)
+{
+	struct nfs4r_limits q = { .time_min = INT64_MIN, .time_max = INT32_MAX, .has = NFS4R_HAS_ALL }, s = { .time_min = INT32_MIN, .time_max = INT64_MAX, .has = NFS4R_HAS_ALL };
+	struct nfs4r_core_room room;
+	struct net *n = three();
+
+	keeps(n, INT64_MIN, INT64_MAX, INT64_MIN, INT64_MAX); /* nobody has said anything */
+	net_space(n, P, MUCH, MANY, &net_no_limits);
+	net_space(n, Q, MUCH, MANY, &q);
+	net_space(n, S, MUCH, MANY, &s);
+	net_run(n, 3 * n->delay);
+	keeps(n, 0, 1234567890123456789, 0, 1234567890123456789);
+	keeps(n, INT64_MIN, INT64_MAX, INT32_MIN * NS_PER_S, INT32_MAX * NS_PER_S);
+	keeps(n, INT32_MIN * NS_PER_S + 5, INT32_MAX * NS_PER_S + 5, INT32_MIN * NS_PER_S, INT32_MAX * NS_PER_S); /* whole seconds at the ends */
+	keeps(n, INT32_MIN * NS_PER_S + NS_PER_S, -1, INT32_MIN * NS_PER_S + NS_PER_S, -1);
+	nfs4r_core_get_room(n->s[P].core, &room);
+	assert_int_equal(room.time_by, Q);
+	net_free(n);
+}
+
 /* It is down, and the others start anew: when it is back it can hold no more than before. */
 static void limits_of_who_is_away_count(void **state)
 {
-	struct nfs4r_limits l = { .file_max = 1000000, .has = NFS4R_HAS_ALL };
+	struct nfs4r_limits l = { .file_max = 1000000, .time_min = INT32_MIN, .time_max = INT32_MAX, .has = NFS4R_HAS_ALL };
 	struct nfs4r_oid f;
 	struct net *n = three();
 
@@ -281,6 +315,7 @@ static void limits_of_who_is_away_count(void **state)
 	net_space(n, P, MUCH, MANY, &net_no_limits);
 	f = at(n, "d/f");
 	assert_int_equal(finish(n, op_size(n, P, &f, 1000001)), NFS4R_FBIG);
+	keeps(n, 0, INT64_MAX, 0, INT32_MAX * NS_PER_S);
 	net_free(n);
 }
 
@@ -298,6 +333,7 @@ int main(void)
 		cmocka_unit_test(room_that_is_being_freed_is_waited_for),
 		cmocka_unit_test(who_is_no_member_takes_no_room),
 		cmocka_unit_test(what_another_file_system_cannot_hold_is_refused),
+		cmocka_unit_test(times_are_as_every_server_can_keep_them),
 		cmocka_unit_test(limits_of_who_is_away_count),
 	};
 

@@ -276,6 +276,48 @@ static void part_of_a_write_reaches_every_site(void **state)
 	cluster_settle(c);
 }
 
+static enum nfs4r_status set_acl(struct site *s, const struct nfs4r_oid *o, uint32_t len)
+{
+	struct nfs4r_attrs a = { .mask = NFS4R_ATTR_ACL, .acl = nfs4r_buf_new(len) };
+
+	memset(a.acl->data, 'a', len);
+	a.acl->len = len;
+	return site_setattr(s, o, &a);
+}
+
+/* As if its file system were measured: dirlops has none that could be. */
+static void one_block_for_attributes(struct site *s)
+{
+	struct nfs4r_limits l = { .xattr_max = 4000, .has = NFS4R_HAS_ALL & ~NFS4R_HAS_ROOM_EACH };
+	struct nfs4r_space space = { .shared = true };
+	struct nfs4r_event ev = { .type = NFS4R_EV_SPACE, .space = &space, .limits = &l };
+
+	pthread_mutex_lock(&s->eng->lock);
+	engine_step(s->eng, &ev);
+	pthread_mutex_unlock(&s->eng->lock);
+}
+
+/* ext4 has one block for the ACL and all attributes of an object: what does not fit is refused, though each alone would. */
+static void an_acl_and_the_attributes_share_their_room(void **state)
+{
+	struct cluster *c = *state;
+	struct nfs4r_oid root = site_root(&c->site[1]), f;
+	char value[3001] = "";
+
+	for (int i = 1; i <= SITES; i++)
+		one_block_for_attributes(&c->site[i]);
+	memset(value, 'v', 3000);
+	assert_int_equal(site_make(&c->site[1], NFS4R_OP_CREATE, &root, "f", &f), NFS4R_OK);
+	assert_int_equal(set_acl(&c->site[1], &f, 1500), NFS4R_OK);
+	assert_int_equal(set_acl(&c->site[1], &f, 2500), NFS4R_NOSPC); /* a directory would hand it on, and keep it */
+	assert_int_equal(site_setxattr(&c->site[2], &f, "big", value), NFS4R_OK);
+	assert_int_equal(set_acl(&c->site[1], &f, 1500), NFS4R_NOSPC);
+	assert_int_equal(set_acl(&c->site[2], &f, 1500), NFS4R_NOSPC);
+	assert_int_equal(set_acl(&c->site[1], &f, 300), NFS4R_OK);
+	assert_int_equal(site_close(&c->site[1], &f), NFS4R_OK);
+	cluster_settle(c);
+}
+
 static struct {
 	struct site *site;
 	struct nfs4r_oid file;
@@ -559,6 +601,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_stable_write_hears_that_its_file_is_not_synced, cluster_setup, cluster_teardown),
 		cmocka_unit_test_setup_teardown(a_write_has_the_verifier_from_before, cluster_setup, cluster_teardown),
 		cmocka_unit_test_setup_teardown(part_of_a_write_reaches_every_site, cluster_setup, cluster_teardown),
+		cmocka_unit_test_setup_teardown(an_acl_and_the_attributes_share_their_room, cluster_setup, cluster_teardown),
 		cmocka_unit_test_setup_teardown(a_failed_allocation_takes_nobodys_bytes, cluster_setup, cluster_teardown),
 		cmocka_unit_test_setup_teardown(a_users_write_takes_set_ids_away, cluster_setup, cluster_teardown),
 		cmocka_unit_test_setup_teardown(a_durable_message_keeps_no_pointer, cluster_setup, cluster_teardown),

@@ -607,6 +607,8 @@ static void make_space(void *p)
 	set_room(&m->space.space.store, 0x0000000987654321);
 	m->space.space.shared = true;
 	m->space.limits.file_max = 0x00000fffffffffff;
+	m->space.limits.time_min = -0x80000000LL;
+	m->space.limits.time_max = 0x000000037fffffff;
 	m->space.limits.xattr_max = 4000;
 	m->space.limits.name_max = 255;
 	m->space.limits.link_max = 65000;
