@@ -49,6 +49,7 @@ static const struct rule {
 	{ "retention", NULL, "retention.warning", TEXT, "%v" },
 	{ "behind", NULL, "behind.under_way", NONZERO, "%v objects were changed in the exported directory itself and are not yet as the volume has them" },
 	{ "strays", NULL, "behind.strays", NONZERO, "%v foreign files or directories lie in .nfs4r-hold of the exported directory: look at them, remove them" },
+	{ "conflicts", NULL, "conflicts.saved", NONZERO, "updates were undone and saved %v times under Conflicts: look at them, remove them" },
 	{ "import", NULL, "import.warning", TEXT, "%v" },
 };
 

@@ -307,6 +307,16 @@ static void show_behind(const json_t *b, FILE *out)
 	}
 }
 
+static void show_conflicts(const json_t *c, FILE *out)
+{
+	char text[1200], n[FORMAT_LEN];
+
+	if (!get_num(c, "saved"))
+		return;
+	snprintf(text, sizeof(text), "%s in %.1000s: updates that were undone and saved; look at them, then remove them", format_count(n, get_num(c, "saved")), get_text(c, "directory"));
+	line(out, "conflicts", text);
+}
+
 static void show_log(const json_t *a, FILE *out)
 {
 	const json_t *log = json_object_get(a, "log");
@@ -449,6 +459,7 @@ void show_status(const json_t *a, FILE *out)
 	show_durability(json_object_get(a, "durability"), out);
 	show_retention(json_object_get(a, "retention"), out);
 	show_behind(json_object_get(a, "behind"), out);
+	show_conflicts(json_object_get(a, "conflicts"), out);
 	show_stores(a, out);
 	show_space(json_object_get(a, "space"), out);
 	show_clocks(peers, out);

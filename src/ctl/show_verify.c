@@ -125,6 +125,8 @@ static void print_result(struct show_verify *v, const json_t *r)
 	if (changing)
 		fprintf(v->out, ", %s of them because the object never rested; ask again later", format_count(d, changing));
 	fprintf(v->out, "%s\n", json_is_true(json_object_get(r, "cut_short")) ? "; too many, the rest was not compared" : "");
+	if (json_is_true(json_object_get(r, "importing")))
+		fprintf(v->out, "an import is running at this server: the volume has a part of the tree only, and nothing else was compared\n");
 	print_repaired(v, r);
 }
 

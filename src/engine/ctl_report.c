@@ -220,6 +220,7 @@ json_t *ctl_report_status(struct nfs4r_engine *eng, const struct ctl_lag *lag)
 	json_object_set_new(out, "retention", ctl_retention_json(eng));
 	json_object_set_new(out, "space", ctl_space_json(eng));
 	json_object_set_new(out, "behind", behind_json(eng));
+	json_object_set_new(out, "conflicts", json_pack("{s:o, s:o}", "saved", num(repair_saved(eng)), "directory", text(eng->cfg.conflicts_dir)));
 	json_object_set_new(out, "controls",
 			    json_pack("{s:o, s:o}", "own", num(f.core.controls_own), "foreign", num(f.core.controls_foreign)));
 	return out;

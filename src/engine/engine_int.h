@@ -512,6 +512,9 @@ enum nfs4r_status xattr_take(struct nfs4r_engine *eng, const struct nfs4r_lhandl
 enum nfs4r_status xattr_drop(struct nfs4r_engine *eng, const struct nfs4r_lhandle *h, const char *name); /* the other copy has none of this name */
 enum nfs4r_status xattr_drop_inherited(struct nfs4r_engine *eng, const struct nfs4r_lhandle *h); /* from a default ACL */
 
+/* ---- repair_list.c ---- */
+uint64_t repair_saved(const struct nfs4r_engine *eng); /* folders of undone updates under Conflicts that nobody has taken away. Any thread; blocks on the disk */
+
 /* ---- import.c ---- */
 enum import_phase { IMPORT_NONE = 0, IMPORT_RUNNING, IMPORT_STOPPED, IMPORT_COMPLETE };
 void *import_thread(void *eng);

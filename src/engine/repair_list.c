@@ -113,6 +113,23 @@ static bool begins_with(const char *path, const char *line)
 	return same && strcmp(got, line) == 0;
 }
 
+uint64_t repair_saved(const struct nfs4r_engine *eng)
+{
+	DIR *dir = opendir(eng->cfg.conflicts_dir);
+	struct dirent *e;
+	uint64_t n = 0;
+
+	while (dir && (e = readdir(dir))) {
+		char list[300];
+
+		snprintf(list, sizeof(list), "%s/LIST.txt", e->d_name);
+		n += e->d_name[0] != '.' && faccessat(dirfd(dir), list, F_OK, 0) == 0;
+	}
+	if (dir)
+		closedir(dir);
+	return n;
+}
+
 /* Saved before a crash; the name goes to @out. */
 static bool saved_before(const struct repair *r, const char *line, char *out, size_t len)
 {

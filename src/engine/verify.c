@@ -627,6 +627,10 @@ static void tell_result(struct run *r)
 				num(r->objects), "bytes", num(r->bytes), "differences", num(r->differences), "names", num(r->odd), "changing",
 				num(r->changing), "removed_meanwhile", num(r->vanished), "retries", num(r->retries), "cut_short", cut,
 				"unreachable", unreachable, "seconds", (double)(now_ms() - r->started_ms) / 1000, "status", status);
+	pthread_mutex_lock(&r->eng->lock);
+	bool importing = r->eng->import.phase == IMPORT_RUNNING;
+	pthread_mutex_unlock(&r->eng->lock);
+	json_object_set_new(out, "importing", json_boolean(importing));
 	if (r->repair)
 		json_object_update_new(out, json_pack("{s:o, s:o, s:b, s:o}", "repaired", num(r->repaired), "left", num(r->left), "dry_run", r->repair->dry_run, "list",
 						      r->list.path[0] ? text(r->list.path) : json_null()));

@@ -215,6 +215,8 @@ static void expect_saved(struct cluster *c)
 
 	shell(out, sizeof(out), "cd %s/conflicts && ls -a | grep -c 3-20", c->site[3].store);
 	assert_string_equal(out, "1\n");
+	assert_int_equal(repair_saved(c->site[3].eng), 1); /* as status and health say */
+	assert_int_equal(repair_saved(c->site[1].eng), 0);
 	shell(out, sizeof(out), "cat %s/conflicts/3-*/files/dir/over", c->site[3].store);
 	assert_string_equal(out, "ONLY THREE HAS THIS, and it is longer");
 	shell(out, sizeof(out), "cat %s/conflicts/3-*/files/dir/new", c->site[3].store);

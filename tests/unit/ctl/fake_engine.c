@@ -446,6 +446,11 @@ void behind_count(struct nfs4r_engine *eng, struct behind_counts *out)
 	*out = of(eng->store)->behind;
 }
 
+uint64_t repair_saved(const struct nfs4r_engine *eng)
+{
+	return of(eng->store)->saved;
+}
+
 /* The copy of @oid becomes that of one of @w->from. */
 enum nfs4r_status behind_mend(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, struct behind_want *w)
 {

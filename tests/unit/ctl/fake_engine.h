@@ -53,6 +53,7 @@ struct fake {
 	char foreign[64]; /* a name in the root directory's that only the disk has; empty: none */
 	uint32_t mended;
 	struct behind_counts behind;
+	uint64_t saved; /* folders of undone updates */
 	uint32_t reads, reads_changing; /* the next so many getattr move the version: an update under way */
 };
 

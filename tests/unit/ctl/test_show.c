@@ -212,6 +212,9 @@ static void each_cause_is_named_and_ends_with_one(void **state)
 		{ "space.servers.0.store.free", "0", "low_store", "server 2 has 0.0 % of the file system of Store free" },
 		{ "retention.warning", "\"server 3 has been away\"", "retention", "server 3 has been away" },
 		{ "import.warning", "\"12 objects were skipped by the import\"", "import", "12 objects were skipped by the import" },
+		{ "behind.strays", "2", "strays", "2 foreign files or directories lie in .nfs4r-hold of the exported directory: look at them, remove them" },
+		{ "conflicts.saved", "1", "conflicts", "updates were undone and saved 1 times under Conflicts: look at them, remove them" },
+		{ "conflicts.saved", "0", NULL, NULL },
 		{ "state", "\"importing\"", "import", "an existing tree is being imported" },
 	};
 

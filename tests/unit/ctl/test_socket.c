@@ -238,6 +238,21 @@ static void a_request_has_a_limit(void **state)
 
 /* ---- verify ---- */
 
+/* What it compares is a part of the tree, and it says so. */
+static void a_verify_says_that_an_import_is_running(void **state)
+{
+	struct trio *t = *state;
+	struct lines l;
+	json_t *a;
+
+	for (int running = 0; running <= 1; running++) {
+		t->f[0]->eng.import.phase = running ? IMPORT_RUNNING : IMPORT_COMPLETE;
+		a = verify(t, "/", &l);
+		assert_int_equal(json_is_true(json_object_get(json_object_get(a, "result"), "importing")), running);
+		json_decref(a);
+	}
+}
+
 static void equal_copies_are_equal(void **state)
 {
 	struct trio *t = *state;
@@ -454,6 +469,7 @@ int main(void)
 		T(bad_paths_get_clear_errors),
 		T(malformed_requests_are_answered_with_an_error),
 		T(a_request_has_a_limit),
+		T(a_verify_says_that_an_import_is_running),
 		T(equal_copies_are_equal),
 		T(a_repair_mends_and_looks_again),
 		T(many_objects_are_under_way_at_once),
