@@ -168,7 +168,7 @@ bool repl_compound_is_handle_of(const nfs_argop4 *op, const struct nfs4r_oid *oi
 	const nfs_fh4 *fh = &op->nfs_argop4_u.opputfh.object;
 	const struct file_handle_v4 *h = (const struct file_handle_v4 *)fh->nfs_fh4_val;
 
-	return op->argop == NFS4_OP_PUTFH && fh->nfs_fh4_len == offsetof(struct file_handle_v4, fsopaque) + sizeof(*oid) &&
+	return op->argop == NFS4_OP_PUTFH && fh->nfs_fh4_len == offsetof(struct file_handle_v4, fsopaque) + REPL_WIRE_HANDLE &&
 	       memcmp(h->fsopaque, oid, sizeof(*oid)) == 0;
 }
 

@@ -214,6 +214,28 @@ enum nfs4r_known repl_row(struct repl_export *exp, const struct nfs4r_oid *oid, 
 	return known;
 }
 
+enum nfs4r_status repl_handle_check(struct repl_export *exp, const struct nfs4r_oid *oid, uint8_t check[NFS4R_HANDLE_CHECK])
+{
+	enum nfs4r_status st;
+
+	if (!gate_enter(exp))
+		return NFS4R_DELAY;
+	st = nfs4r_handle_check(exp->eng, oid, check);
+	gate_leave(exp);
+	return st;
+}
+
+enum nfs4r_status repl_handle_verify(struct repl_export *exp, const struct nfs4r_oid *oid, const uint8_t check[NFS4R_HANDLE_CHECK])
+{
+	enum nfs4r_status st;
+
+	if (!gate_enter(exp))
+		return NFS4R_DELAY;
+	st = nfs4r_handle_verify(exp->eng, oid, check);
+	gate_leave(exp);
+	return st;
+}
+
 bool repl_may_hide(struct repl_export *exp, const struct nfs4r_oid *oid)
 {
 	bool yes = false;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Object handles. Wire, host and key form are one and the same: the 16 bytes of the OID, on every server.
+ * Object handles. Host and key form are the 16 bytes of the OID, on every server. What clients have (wire form) are these and a keyed check of
+ * them: one that is not right is a handle that nobody gave out, and is refused before anything is looked up or waited for
+ * (docs/decisions/0036-handles-are-checked.md). MDCACHE keeps wire forms of parents and takes them for host forms, so those are taken, too.
  *
  * A repl_obj knows its OID, its type and (once somebody needed it) the sub-FSAL's handle. The latter may
  * be missing for good reasons: the object was made at another server and its entry has not been applied
@@ -233,10 +235,12 @@ static fsal_status_t handle_to_wire(const struct fsal_obj_handle *h, fsal_digest
 {
 	const struct repl_obj *obj = container_of(h, const struct repl_obj, handle);
 
-	if (desc->len < sizeof(obj->oid))
+	if (desc->len < REPL_WIRE_HANDLE)
 		return fsalstat(ERR_FSAL_TOOSMALL, 0);
+	if (repl_handle_check(repl_cur_export(), &obj->oid, (uint8_t *)desc->addr + sizeof(obj->oid)) != NFS4R_OK)
+		return fsalstat(ERR_FSAL_DELAY, EAGAIN);
 	memcpy(desc->addr, &obj->oid, sizeof(obj->oid));
-	desc->len = sizeof(obj->oid);
+	desc->len = REPL_WIRE_HANDLE;
 	return fsalstat(ERR_FSAL_NO_ERROR, 0);
 }
 
@@ -251,17 +255,42 @@ static bool handle_cmp(struct fsal_obj_handle *a, struct fsal_obj_handle *b)
 	return a == b || (a->fsal == b->fsal && nfs4r_oid_eq(&repl_obj(a)->oid, &repl_obj(b)->oid));
 }
 
+/* To the OID alone, if the check is right. */
+static fsal_status_t from_wire(struct repl_export *exp, struct gsh_buffdesc *desc)
+{
+	struct nfs4r_oid oid;
+
+	if (desc->len != REPL_WIRE_HANDLE)
+		return fsalstat(ERR_FSAL_BADHANDLE, 0);
+	memcpy(&oid, desc->addr, sizeof(oid));
+	switch (repl_handle_verify(exp, &oid, (const uint8_t *)desc->addr + sizeof(oid))) {
+	case NFS4R_OK:
+		desc->len = sizeof(oid);
+		return fsalstat(ERR_FSAL_NO_ERROR, 0);
+	case NFS4R_DELAY:
+		return fsalstat(ERR_FSAL_DELAY, EAGAIN);
+	default:
+		return fsalstat(ERR_FSAL_BADHANDLE, 0);
+	}
+}
+
 fsal_status_t repl_host_to_key(struct fsal_export *e, struct gsh_buffdesc *desc)
 {
-	return fsalstat(desc->len == sizeof(struct nfs4r_oid) ? ERR_FSAL_NO_ERROR : ERR_FSAL_BADHANDLE, 0);
+	if (desc->len == sizeof(struct nfs4r_oid))
+		return fsalstat(ERR_FSAL_NO_ERROR, 0);
+	return from_wire(repl_export(e), desc);
 }
 
 fsal_status_t repl_wire_to_host(struct fsal_export *e, fsal_digesttype_t type, struct gsh_buffdesc *desc, int flags)
 {
+	fsal_status_t st = from_wire(repl_export(e), desc);
+
+	if (FSAL_IS_ERROR(st))
+		return st;
 	if (repl_close_ahead())
 		return fsalstat(ERR_FSAL_DELAY, 0);
 	repl_read_nothing_ahead();
-	return repl_host_to_key(e, desc);
+	return st;
 }
 
 /* ---- handles out of nothing ---- */
@@ -303,12 +332,13 @@ fsal_status_t repl_create_handle(struct fsal_export *e, struct gsh_buffdesc *des
 				 struct fsal_attrlist *attrs_out)
 {
 	struct repl_export *exp = repl_export(e);
+	fsal_status_t st = repl_host_to_key(e, desc);
 	struct nfs4r_oid oid;
 	struct nfs4r_row row;
 
 	*out = NULL;
-	if (desc->len != sizeof(oid))
-		return fsalstat(ERR_FSAL_BADHANDLE, 0);
+	if (FSAL_IS_ERROR(st))
+		return st;
 	memcpy(&oid, desc->addr, sizeof(oid));
 	switch (repl_row(exp, &oid, &row)) {
 	case NFS4R_KNOWN:

@@ -47,6 +47,8 @@ void repl_config_load(config_file_t parsed, struct config_error_type *err);
 
 /* ---- export (export.c, export_ops.c) ---- */
 
+#define REPL_WIRE_HANDLE (sizeof(struct nfs4r_oid) + NFS4R_HANDLE_CHECK) /* bytes of an object's handle as clients have it */
+
 struct repl_export {
 	struct fsal_export export;
 	struct gsh_export *gsh;
@@ -170,6 +172,8 @@ enum nfs4r_known repl_row(struct repl_export *exp, const struct nfs4r_oid *oid, 
 bool repl_is_read_elsewhere(struct repl_export *exp, const struct nfs4r_oid *oid);
 /* All 0, not known, while the engine is stopping. */
 void repl_volume_room(struct repl_export *exp, struct nfs4r_volume_room *out);
+enum nfs4r_status repl_handle_check(struct repl_export *exp, const struct nfs4r_oid *oid, uint8_t check[NFS4R_HANDLE_CHECK]);
+enum nfs4r_status repl_handle_verify(struct repl_export *exp, const struct nfs4r_oid *oid, const uint8_t check[NFS4R_HANDLE_CHECK]);
 bool repl_may_hide(struct repl_export *exp, const struct nfs4r_oid *oid);
 uint32_t repl_links_seen(struct repl_export *exp, uint32_t numlinks);
 /* Deleted, for good: STALE. A row that is DEAD alone may mean that this server is behind the others, and then the answer is DELAY. */

@@ -249,7 +249,7 @@ static bool c_view(struct nfs4r_codec *c, struct nfs4r_view *v)
 		if (!c_server(c, &v->seals[i].log, false) || !c_u64(c, &v->seals[i].lsn))
 			return false;
 	}
-	return c_servers_of(c, v);
+	return c_servers_of(c, v) && c_fixed(c, v->secret, sizeof(v->secret));
 }
 
 static bool c_promise(struct nfs4r_codec *c, struct nfs4r_msg *m)

@@ -69,6 +69,8 @@ struct nfs4r_address { /* where a server listens for the others */
 	char address[NFS4R_ADDRESS_MAX + 1]; /* a name or a number, NUL terminated */
 };
 
+#define NFS4R_SECRET 16 /* bytes of the key under which handles are checked: src/base/siphash.h */
+
 /* members are voters, voters are servers */
 struct nfs4r_view { /* log 6.1 */
 	uint64_t num;  /* NFS4R_RECONF_SHIFT bits: k * NFS4R_VIEW_STEP + id of the server that proposed it; above: how often the volume was reconfigured
@@ -83,6 +85,7 @@ struct nfs4r_view { /* log 6.1 */
 	nfs4r_servers voters;  /* whose majority decides */
 	uint32_t nbook;	       /* 0: the addresses are as configured; else those of all servers */
 	struct nfs4r_address book[NFS4R_SERVERS_MAX]; /* ascending id */
+	uint8_t secret[NFS4R_SECRET]; /* of the volume (log 6.13), the same in all views that have one; all 0: none yet. For nobody's eyes but the servers' */
 };
 
 #define NFS4R_VIEW_STEP 64 /* above every server id */

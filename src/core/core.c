@@ -485,6 +485,7 @@ static void on_peer_up(struct nfs4r_core *c, nfs4r_server_id s, uint64_t inc)
 	log_send_positions(c, s);
 	space_peer_up(c, s);
 	view_beat_to(c, s);
+	secret_peer_up(c, s);
 	election_peer_up(c, s);
 	release_peer_up(c, s);
 	forward_peer_up(c, s, fresh);

@@ -94,6 +94,8 @@ struct nfs4r_core_config {
 	struct nfs4r_oid root;
 	uint64_t inc;		 /* this start's incarnation: counter, and a random number, since a store restored from a backup counts up again (log 2.1) */
 	uint64_t inc_random;
+	uint8_t secret[NFS4R_SECRET]; /* random: becomes the volume's if that has none yet and this server makes the view that gives it one (log 6.13);
+				  * all 0: the volume needs none, and this server makes none */
 	uint64_t journal_end;	 /* where the own journal ended when this start found it, or any before it since a core was started with it. Who was told
 				  * that more is on stable storage heard that of a disk which is not this one any more (log 8.6) */
 	bool tail_intact;	 /* every record this server ever appended is there (process crash or clean stop).

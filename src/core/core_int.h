@@ -443,6 +443,7 @@ struct view { /* view.c; the first lines are in the row 'V' */
 	bool plain;	      /* next the highest accepted view as it is: it has other voters, and all of them may be needed for it */
 	uint64_t settled_at;  /* a HEARTBEAT that says so, or not, is due: one that waits for the disk */
 	bool settled_said;
+	nfs4r_servers bare;   /* fixed: who has said that it has no secret */
 	uint32_t nadopted, naccepted; /* start: addresses in the books of these two, as row 'V' says */
 	struct book_rows books[BOOKS_KEPT];
 };
@@ -756,6 +757,16 @@ void update_begin(struct nfs4r_core *c);
 void stuck(struct nfs4r_core *c, const char *text);
 void halt(struct nfs4r_core *c, const char *text);
 void servers_text(nfs4r_servers set, char *buf, size_t len); /* "1, 3" */
+
+/* secret.c */
+bool secret_is(const struct nfs4r_view *v);	    /* it has one */
+bool secret_settled(const struct nfs4r_core *c);    /* handles may be given out */
+bool secret_wanted(const struct nfs4r_core *c);	    /* a view is wanted for it */
+void secret_into(const struct nfs4r_core *c, struct nfs4r_view *v); /* of a view that is being made */
+void secret_of_promise(struct nfs4r_view *base, const struct nfs4r_view *accepted);
+void secret_started(struct nfs4r_core *c);
+void secret_peer_up(struct nfs4r_core *c, nfs4r_server_id s);
+void secret_on_view(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_view *v); /* with a fixed view */
 
 /* heap.c */
 void heap_in(struct minheap *h, struct heap_item *it, uint64_t key); /* nothing if it is in already */

@@ -83,6 +83,7 @@ static void decide(struct nfs4r_core *c)
 	if (p->base.num != p->on)
 		p->in = p->out = 0;
 	*v = p->base;
+	secret_into(c, v);
 	v->num = p->num;
 	v->base = p->base.num;
 	v->members = (p->base.members & ~p->remove) | p->add;
@@ -160,6 +161,7 @@ void propose_on_promise(struct nfs4r_core *c, nfs4r_server_id from, const struct
 		p->complete |= NFS4R_BIT(from);
 	if (m->promise.accepted.num > p->base.num && !FAULT(F_OWN_BASE))
 		p->base = m->promise.accepted;
+	secret_of_promise(&p->base, &m->promise.accepted);
 	if (p->reconf) {
 		memcpy(p->has[from], m->promise.applied, sizeof(p->has[from]));
 		reconf_decide(c);
@@ -374,7 +376,7 @@ void propose_consider(struct nfs4r_core *c)
 	nfs4r_servers gone, live, add, seal;
 	nfs4r_server_id in, out;
 	uint32_t rank = 0;
-	bool stuck_vote;
+	bool stuck_vote, bare;
 
 	if (reconf_said(c)) { /* nothing else is proposed (9.3) */
 		reconf_consider(c);
@@ -404,8 +406,9 @@ void propose_consider(struct nfs4r_core *c)
 		gone = add = seal = in = out = 0;
 		stuck_vote = true;
 	}
+	bare = secret_wanted(c);
 	live = w->adopted.members & ~gone;
-	if (!gone && !add && !seal && !in && !out && !stuck_vote) {
+	if (!gone && !add && !seal && !in && !out && !stuck_vote && !bare) {
 		w->wanted_ms = 0;
 		return;
 	}

@@ -325,6 +325,7 @@ static void make_view(struct nfs4r_core *c, struct proposal *p, nfs4r_server_id 
 	struct nfs4r_view *v = &p->view;
 
 	*v = p->base;
+	secret_into(c, v);
 	v->num = p->num;
 	v->base = p->base.num;
 	if (NFS4R_RECONF(p->base.num) == c->view.reconf_epoch)

@@ -8,7 +8,7 @@
  *   'S'                     sequence numbers below this may have been used
  *   'R' origin inc seq      result of an executed forwarded request (log 5.6)
  *   'A' origin              incarnation and answered_below of an origin
- *   'V'                     what is promised, accepted and adopted (log 6), whether this member has all rows, where logs end (log 7);
+ *   'V'                     what is promised, accepted and adopted (log 6), whether this member has all rows, where logs end (log 7), the volume's secret (6.13);
  *                           without that last part it is of a version that ended none
  *   'C'                     how far the copy may be that a repair left (log 8.3)
  *   'M'                     what this store remembers, and its starts (log 8.6); none: an empty store
@@ -239,6 +239,18 @@ static uint32_t r_who(struct cursor *k, struct nfs4r_view *v)
 	return (uint32_t)r_u(k, 1);
 }
 
+static void w_secret(struct cursor *k, const struct nfs4r_view *v)
+{
+	memcpy(k->p, v->secret, sizeof(v->secret));
+	k->p += sizeof(v->secret);
+}
+
+static void r_secret(struct cursor *k, struct nfs4r_view *v)
+{
+	for (size_t i = 0; i < sizeof(v->secret); i++)
+		v->secret[i] = (uint8_t)r_u(k, 1);
+}
+
 void row_view(const struct view *w, struct nfs4r_put *p)
 {
 	struct cursor k;
@@ -258,6 +270,8 @@ void row_view(const struct view *w, struct nfs4r_put *p)
 	w_who(&k, &w->accepted);
 	w_u(&k, w->reconf_epoch, 8);
 	w_u(&k, w->reconf_set, 8);
+	w_secret(&k, &w->adopted);
+	w_secret(&k, &w->accepted);
 	assert(k.p - p->val <= (int)sizeof(p->val));
 	p->val_len = (uint16_t)(k.p - p->val);
 }
@@ -374,6 +388,10 @@ static bool restore_view(struct nfs4r_core *c, struct cursor *k)
 	if (!k->bad && k->r < k->end) {
 		w->reconf_epoch = r_u(k, 8);
 		w->reconf_set = r_u(k, 8);
+	}
+	if (!k->bad && k->r < k->end) {
+		r_secret(k, &w->adopted);
+		r_secret(k, &w->accepted);
 	}
 	c->known |= seal_logs(&w->adopted) | seal_logs(&w->accepted);
 	return !k->bad && w->accepted.num >= w->adopted.num && w->promised >= w->accepted.num && who_is_sane(&w->adopted) && who_is_sane(&w->accepted);

@@ -122,7 +122,7 @@ static uint64_t lease_end(const struct nfs4r_core *c)
 	uint64_t best[NFS4R_SERVERS_MAX + 1], t;
 	uint32_t n = 0, i;
 
-	if (c->view.left && !FAULT(F_LEFT_KEEPS_LEASE))
+	if ((c->view.left && !FAULT(F_LEFT_KEEPS_LEASE)) || !secret_settled(c))
 		return 0;
 	if (!need)
 		return UINT64_MAX; /* it is the only one */
@@ -138,12 +138,16 @@ static uint64_t lease_end(const struct nfs4r_core *c)
 
 bool lease_valid(const struct nfs4r_core *c)
 {
-	return !views_on(c) || FAULT(F_LEASE_IGNORED) || (c->view.ready && c->now < c->view.lease_until);
+	if (!views_on(c))
+		return secret_settled(c);
+	return FAULT(F_LEASE_IGNORED) || (c->view.ready && c->now < c->view.lease_until);
 }
 
 uint64_t nfs4r_core_lease_until(const struct nfs4r_core *c)
 {
-	if (!views_on(c) || FAULT(F_LEASE_IGNORED))
+	if (!views_on(c))
+		return secret_settled(c) ? UINT64_MAX : 0;
+	if (FAULT(F_LEASE_IGNORED))
 		return UINT64_MAX;
 	return c->view.ready ? c->view.lease_until : 0;
 }
@@ -367,8 +371,8 @@ void view_adopt(struct nfs4r_core *c, const struct nfs4r_view *v)
 	w->settled_said = false;
 	w->settled_at = 0;
 	member_adopted(c, &old);
-	if (old.voters != v->voters && !FAULT(F_LEASE_OLD_VOTERS))
-		w->lease_until = lease_end(c); /* a majority of these */
+	if ((old.voters != v->voters && !FAULT(F_LEASE_OLD_VOTERS)) || (secret_is(v) && !secret_is(&old)))
+		w->lease_until = lease_end(c); /* a majority of these; or there is a secret now */
 	if (!is_member(c, c->self) || (anew & NFS4R_BIT(c->self)))
 		w->complete = false;
 	reconf_adopted(c);
@@ -642,6 +646,7 @@ void view_started(struct nfs4r_core *c)
 		set_ready(c);
 	}
 	join_started(c);
+	secret_started(c);
 	view_timers(c);
 }
 
@@ -668,8 +673,11 @@ static bool sane(struct nfs4r_core *c, const struct nfs4r_view *v)
 
 void view_on_msg(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
 {
-	if (!views_on(c))
+	if (!views_on(c)) {
+		if (m->type == NFS4R_MSG_VIEW)
+			secret_on_view(c, from, &m->view);
 		return;
+	}
 	switch (m->type) {
 	case NFS4R_MSG_HEARTBEAT:
 		on_heartbeat(c, from, m);

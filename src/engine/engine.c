@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "engine/engine_int.h"
@@ -255,6 +256,8 @@ static enum nfs4r_status make_core(struct nfs4r_engine *eng, const struct nfs4r_
 	c.root = eng->root;
 	c.inc = info->inc;
 	c.inc_random = info->inc_random;
+	if (getrandom(c.secret, sizeof(c.secret), 0) != sizeof(c.secret))
+		return NFS4R_IO;
 	c.journal_end = info->end;
 	c.tail_intact = info->tail_intact || info->created;
 	c.doubts = !c.tail_intact; /* doubt.c */

@@ -184,6 +184,14 @@ bool nfs4r_is_gone_here(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
 bool nfs4r_comes_back(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
 
 /*
+ * The last bytes of a client's handle: a keyed check of the OID, so that only who was given a handle can name the object (log 6.13). The root's is 0 at all
+ * times. NFS4R_OK; NFS4R_DELAY: the volume has no secret yet; NFS4R_INVAL of the second: it is not the right one. Neither blocks.
+ */
+#define NFS4R_HANDLE_CHECK 8 /* bytes */
+enum nfs4r_status nfs4r_handle_check(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, uint8_t check[NFS4R_HANDLE_CHECK]);
+enum nfs4r_status nfs4r_handle_verify(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, const uint8_t check[NFS4R_HANDLE_CHECK]);
+
+/*
  * COMMIT (log sheet 5.4): begin, sync the file locally, then nfs4r_commit() with what begin said: the log is durable up to what was there when it began. Meanwhile a thread
  * of the engine syncs the journal, and the others, if they are waited for, what they have. With 0, also without a begin, all is done then.
  */

@@ -559,6 +559,8 @@ void ctl_destroy(struct ctl *c);
 void verify_serve(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_msg *m);
 void verify_answer(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_msg *m);
 
+#define HANDLE_KEYS 4 /* secrets a server may have had since its start: the last is in use, and a worker may still look at the one before */
+
 struct nfs4r_engine {
 	struct nfs4r_config cfg;
 	const struct nfs4r_lops *ops;
@@ -611,6 +613,10 @@ struct nfs4r_engine {
 	_Atomic uint64_t verifier;
 	_Atomic uint64_t lease_until_ms; /* of the core after its last step; view.c */
 	_Atomic uint32_t lease_era;
+	struct { /* handle_key.c; written under lock */
+		_Atomic uint32_t n; /* how many there were; the last is key[n % HANDLE_KEYS] */
+		uint8_t key[HANDLE_KEYS][NFS4R_SECRET];
+	} keys;
 	struct view_seen seen;
 	uint64_t rtt_due_ms, late_due_ms, clock_due_ms; /* timer's thread */
 	double rtt_said_ms[NFS4R_SERVERS_MAX + 1];
@@ -665,6 +671,8 @@ struct nfs4r_engine {
 	uint64_t stat_reads_promised; /* of the remote: whose bytes were here */
 	uint64_t started_at_ms;
 };
+
+void handle_key_follow(struct nfs4r_engine *eng); /* the core may go by another secret; lock held, or before threads run */
 
 void engine_log(struct nfs4r_engine *eng, enum nfs4r_log_level level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -113,7 +113,7 @@ static nfs4r_server_id where(struct nfs4r_engine *eng, const struct nfs4r_read *
 	enum nfs4r_known known = nfs4r_store_row(eng->store, &rd->oid, &row);
 	bool dir = is_dir_read(rd, known == NFS4R_KNOWN && row.type == NFS4R_TYPE_DIR);
 
-	if (!eng->ready || behind_about(eng, &rd->oid) != BEHIND_NOT)
+	if (!eng->ready || !eng->keys.n || behind_about(eng, &rd->oid) != BEHIND_NOT)
 		return 0;
 	nfs4r_server_id to = by_control(eng, rd, excluded, known, dir);
 	if (view_may_answer(eng, era))

@@ -63,7 +63,8 @@ static nfs4r_servers once(const struct nfs4r_engine *eng, const struct nfs4r_vie
 static void take(struct nfs4r_engine *eng, const struct nfs4r_view *v)
 {
 	bool told = v->nbook || v->servers != set_of(eng->cfg.rpc.servers, eng->cfg.rpc.nservers);
-	struct nfs4r_rpc_servers next = { .view = !told ? 0 : v->num ? v->num : FIRST_VIEW, .gone = v->num && told ? once(eng, v) & ~v->servers : 0 };
+	bool changed = v->nbook || v->epoch; /* else who is only written down here never was a server: a first view has but got its secret (log 6.13) */
+	struct nfs4r_rpc_servers next = { .view = !told ? 0 : v->num ? v->num : FIRST_VIEW, .gone = changed && told ? once(eng, v) & ~v->servers : 0 };
 
 	if (v->nbook)
 		list_from_book(&next, v);

@@ -274,6 +274,7 @@ void engine_perform(struct nfs4r_engine *eng, const struct nfs4r_update *u)
 		i++;
 	}
 	fastpath_settled(eng->fastpath);
+	handle_key_follow(eng); /* before anything is answered under a lease that it allows */
 	view_raise(eng);
 	if (u->next_timer_ms < eng->next_timer_ms)
 		pthread_cond_signal(&eng->timer_cond);

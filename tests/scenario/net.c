@@ -781,6 +781,8 @@ static void start(struct net *n, nfs4r_server_id s, bool intact)
 	cfg.servers |= NFS4R_BIT(s); /* a new one has all in its configuration */
 	cfg.inc = ++n->s[s].inc;
 	cfg.inc_random = ++n->starts;
+	if (n->secrets)
+		memcpy(cfg.secret, (uint64_t[]){ s, n->starts }, sizeof(cfg.secret));
 	cfg.journal_end = memtree_written(n->s[s].tree);
 	cfg.tail_intact = intact;
 	memtree_set_inc(n->s[s].tree, cfg.inc);

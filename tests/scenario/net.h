@@ -89,6 +89,7 @@ struct net {
 	uint32_t exec_fail; /* the next so many local executions fail */
 	bool refuse; /* no caller may do what it asks for */
 	bool trace;
+	bool secrets; /* each start of a server has a secret of its own for the volume */
 	struct nfs4r_core_config cfg; /* times for all */
 };
 

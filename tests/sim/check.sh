@@ -20,6 +20,7 @@ first_seed() {
 # Those with real stores: check_store.sh.
 grep -v " store-" "$seeds" | "$sim" --jobs "$jobs" --file /dev/stdin
 "$sim" --jobs "$jobs" --twice --seeds 1 20
+"$sim" --jobs "$jobs" --mode secret --seeds "$(first_seed)" 20
 "$sim" --jobs "$jobs" --mode full --seeds "$(first_seed)" 20
 if [ -n "${NFS4R_SIM_FRESH:-}" ]; then
 	"$sim" --jobs "$jobs" --fresh "$count"

@@ -63,7 +63,8 @@ static struct view_seen *note(struct server *v, const struct nfs4r_view *w)
 	if (seen && (seen->view.base != w->base || seen->view.members != w->members || seen->view.open != w->open ||
 		     seen->view.epoch != w->epoch || seen->view.nseals != w->nseals ||
 		     memcmp(seen->view.seals, w->seals, w->nseals * sizeof(w->seals[0])) || seen->view.servers != w->servers ||
-		     seen->view.voters != w->voters || seen->view.nbook != w->nbook || memcmp(seen->view.book, w->book, w->nbook * sizeof(w->book[0]))))
+		     seen->view.voters != w->voters || seen->view.nbook != w->nbook || memcmp(seen->view.book, w->book, w->nbook * sizeof(w->book[0])) ||
+		     memcmp(seen->view.secret, w->secret, sizeof(w->secret))))
 		sim_fail(s, "S%u has view %llu on %llu with members %llx, it was on %llu with %llx", v->id, ULL(w->num), ULL(w->base),
 			 ULL(w->members), ULL(seen->view.base), ULL(seen->view.members));
 	if (seen)
@@ -183,6 +184,14 @@ const struct nfs4r_view *view_find(struct sim *s, uint64_t num)
 	return seen ? &seen->view : NULL;
 }
 
+/* One that is alone leaves view 0 in its first step (log 6.13). */
+static void note_first(struct server *v)
+{
+	nfs4r_servers all = (NFS4R_BIT(v->sim->plan.base + 1) - 1) & ~(nfs4r_servers)1;
+
+	note(v, &(struct nfs4r_view){ .members = all, .open = all, .servers = all, .voters = all });
+}
+
 /* The actions of the step may build on a view that it adopted, so this comes before them. */
 void check_adopted(struct server *v)
 {
@@ -191,6 +200,8 @@ void check_adopted(struct server *v)
 
 	v->view_servers = w->servers;
 	v->view_voters = w->voters;
+	if (s->plan.secret && !s->nviews && acc->num)
+		note_first(v);
 	if ((acc->num != v->seen_accepted || !s->nviews) && !is_own_view(v, acc)) {
 		struct view_seen *seen = note(v, acc);
 
@@ -202,6 +213,22 @@ void check_adopted(struct server *v)
 		return;
 	adopted(v, w);
 	v->adopts = true;
+}
+
+/* Log 6.13: who serves has the volume's secret, and that is the same at all servers and all the time. */
+static void check_secret(struct server *v, const struct nfs4r_view *w)
+{
+	static const uint8_t none[NFS4R_SECRET];
+	struct sim *s = v->sim;
+
+	if (!s->plan.secret)
+		return;
+	if (memcmp(w->secret, none, sizeof(none)) == 0)
+		sim_fail(s, "S%u serves by view %llu, which has no secret", v->id, ULL(w->num));
+	if (memcmp(s->secret, none, sizeof(none)) == 0)
+		memcpy(s->secret, w->secret, sizeof(s->secret));
+	if (memcmp(s->secret, w->secret, sizeof(s->secret)) != 0)
+		sim_fail(s, "S%u serves by view %llu, whose secret is not that of the volume", v->id, ULL(w->num));
 }
 
 void check_view(struct server *v)
@@ -218,8 +245,10 @@ void check_view(struct server *v)
 	v->adopts = false;
 	v->view_known = true;
 	check_lease(v);
-	if (lease)
+	if (lease) {
 		check_serves(v);
+		check_secret(v, &w.adopted);
+	}
 	if (w.joining || (w.member && __builtin_popcountll(w.adopted.members) == 1)) /* that one has all rows there are */
 		v->joined_in = w.adopted.num;
 	if (w.member && !w.joining && w.adopted.num > v->removed_by && v->joined_in < v->removed_by)

@@ -303,6 +303,16 @@ static void tune_full_disks(struct plan *p, struct rng *r)
 	p->think_us = 2 * MS + rng_below(r, 10 * MS);
 }
 
+/* Views, and whatever may happen to those who know the secret. */
+static void tune_secret(struct plan *p, struct rng *r)
+{
+	static void (*const kinds[])(struct plan *, struct rng *) = { tune_views,	  tune_views_power, tune_views_amnesia,	   tune_seals_amnesia, tune_members,
+								      tune_members_power, tune_reconfigure, tune_reconfigure_power, tune_views_restart };
+
+	kinds[rng_below(r, sizeof(kinds) / sizeof(kinds[0]))](p, r);
+	p->secret = true;
+}
+
 const struct mode modes[] = {
 	{ "random", NULL, NULL, tune_random, "everything at random" },
 	{ "calm", NULL, NULL, tune_calm, "everything at random, no faults" },
@@ -500,6 +510,7 @@ const struct mode named_modes[] = {
 	  "A*: burst D build 40; wait 100; burst D churn 10\nB*: burst D build 30; wait 200; burst E churn 10\nC*: burst E build 40; wait 50; burst x churn 10\n"
 	  "A*: burst x churn 20; read f; wait 100\nB*: burst E churn 20; list D; wait 300\n",
 	  tune_full_disks, "small disks at several servers, and all of them write (log 4.12)" },
+	{ "secret", NULL, NULL, tune_secret, "views, members, lost disks: all who serve have the same secret (log 6.13)" },
 };
 const uint32_t nnamed_modes = sizeof(named_modes) / sizeof(named_modes[0]);
 

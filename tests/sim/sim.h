@@ -45,6 +45,7 @@ struct plan { /* drawn from the seed and the mode; printed with a failure */
 	const struct mode *mode;
 	uint32_t servers, clients; /* clients of each server */
 	uint32_t base;		   /* so many of the servers are in the first view; the others are no part of the volume then */
+	bool secret;		   /* the volume has a secret, and each start of a server one of its own for it (log 6.13) */
 	uint64_t work_us;	   /* clients start operations and faults happen for so long */
 	uint32_t fault;		   /* of the faulty core */
 	/* network, per mille and us */
@@ -434,6 +435,7 @@ struct sim {
 	uint64_t mute[SERVERS_MAX + 1][SERVERS_MAX + 1];     /* [from][to]: nothing arrives until then */
 	uint32_t nviews, views_cap;
 	struct view_seen *views;
+	uint8_t secret[NFS4R_SECRET]; /* of the volume; all 0: nobody has served yet */
 	uint64_t top_view; /* newest adopted */
 	uint32_t nseals, seals_cap;
 	struct seal_seen *seals; /* check_seals.c: of all adopted views, in order */

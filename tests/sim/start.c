@@ -274,6 +274,8 @@ static void make_core(struct server *v)
 	cfg.root = s->objs[0].oid;
 	cfg.inc = v->inc;
 	cfg.inc_random = v->inc_random;
+	if (s->plan.secret)
+		memcpy(cfg.secret, (uint64_t[]){ v->inc_random, hash_mix(v->inc_random, v->id) }, sizeof(cfg.secret));
 	cfg.journal_end = v->storage ? store_found(v) : v->journal.n;
 	cfg.tail_intact = !v->tail_lost;
 	cfg.fault = s->plan.fault;

@@ -657,6 +657,8 @@ static void set_book(struct nfs4r_view *v)
 	v->book[0] = (struct nfs4r_address){ 1, 20490, "192.0.2.1" };
 	v->book[1] = (struct nfs4r_address){ 2, 65535, "new.example" };
 	v->book[2] = (struct nfs4r_address){ 15, 1, "2001:db8::15" };
+	for (uint8_t i = 0; i < sizeof(v->secret); i++)
+		v->secret[i] = (uint8_t)(0xa0 + i);
 }
 
 static void make_promise(void *p)

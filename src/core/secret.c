@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The secret of the volume (log 6.13): the key under which the handles that clients get are checked. It is made once, and all servers have the same.
+ *
+ * Happy path: view 0 has none. As soon as a majority remembers (8.6), the first member proposes the view as it is, with the random number that its own
+ * caller gave it; every later view inherits that one, so it comes to whoever adopts a view: a new server, or one that lost its store. No server
+ * has a lease before it goes by a view with a secret, so no handle is given out before.
+ *
+ * With a fixed view nobody votes. Servers tell each other theirs, or that they have none, in a VIEW whenever they are connected, and the configured
+ * server with the lowest id makes one when all others have said that they have none. Nobody else makes one.
+ *
+ * Failure modes: the proposer dies: somebody else proposes, and finds the secret among the promises if it may have been adopted. Fixed: a server is
+ * away at the very first start: all wait for it, and the log says so.
+ *
+ * Invariants: a secret is on stable storage before anybody hears of it; a view with a secret is never followed by one with another.
+ */
+#include <stdio.h>
+
+#include "core/core_int.h"
+
+static const uint8_t none[NFS4R_SECRET];
+
+bool secret_is(const struct nfs4r_view *v)
+{
+	return memcmp(v->secret, none, sizeof(none)) != 0;
+}
+
+static bool is_used(const struct nfs4r_core *c)
+{
+	return memcmp(c->cfg.secret, none, sizeof(none)) != 0;
+}
+
+bool secret_settled(const struct nfs4r_core *c)
+{
+	return !is_used(c) || secret_is(&c->view.adopted) || FAULT(F_SECRET_UNSETTLED);
+}
+
+/* ---- by views ---- */
+
+/* The view that is adopted has none, and enough remember to give it one. Before that a proposal would be in the way of the next. */
+bool secret_wanted(const struct nfs4r_core *c)
+{
+	nfs4r_servers set = NFS4R_BIT(c->self);
+
+	if (!is_used(c) || secret_is(&c->view.adopted))
+		return false;
+	EACH_PEER(c, s)
+		if (memory_counts(c, s))
+			set |= NFS4R_BIT(s);
+	return views_enough(c, set);
+}
+
+void secret_into(const struct nfs4r_core *c, struct nfs4r_view *v)
+{
+	if (is_used(c) && (!secret_is(v) || FAULT(F_SECRET_ANEW)))
+		memcpy(v->secret, c->cfg.secret, sizeof(v->secret));
+}
+
+/* A volume whose view was fixed has one in view 0, and not everybody may have heard it. */
+void secret_of_promise(struct nfs4r_view *base, const struct nfs4r_view *accepted)
+{
+	if (base->num == accepted->num && !secret_is(base))
+		memcpy(base->secret, accepted->secret, sizeof(base->secret));
+}
+
+/* ---- with a fixed view ---- */
+
+static void take(struct nfs4r_core *c, const uint8_t secret[NFS4R_SECRET])
+{
+	memcpy(c->view.adopted.secret, secret, NFS4R_SECRET);
+	memcpy(c->view.accepted.secret, secret, NFS4R_SECRET);
+	view_save(c);
+	c->dirty |= DIRTY_OPS | DIRTY_REPLY | DIRTY_RELEASE;
+	EACH_PEER(c, s)
+		view_send(c, s);
+}
+
+/* Only this one makes it, and it has none: then nobody has, if nobody says so. */
+static bool makes_it(const struct nfs4r_core *c)
+{
+	return !views_on(c) && is_used(c) && !secret_is(&c->view.adopted) && (c->cfg.servers & -c->cfg.servers) == NFS4R_BIT(c->self);
+}
+
+static void consider(struct nfs4r_core *c)
+{
+	nfs4r_servers missing = c->cfg.servers & ~c->view.bare & ~NFS4R_BIT(c->self);
+	char text[NFS4R_CORE_TEXT], list[NFS4R_LIST_TEXT];
+
+	if (!makes_it(c))
+		return;
+	if (!missing || FAULT(F_SECRET_UNHEARD)) {
+		take(c, c->cfg.secret);
+		return;
+	}
+	servers_text(missing, list, sizeof(list));
+	snprintf(text, sizeof(text), "the volume has no key for handles yet, and this server makes one when all others have said that they have none: all waits; not heard: %s", list);
+	stuck(c, text);
+}
+
+void secret_started(struct nfs4r_core *c)
+{
+	consider(c);
+}
+
+void secret_peer_up(struct nfs4r_core *c, nfs4r_server_id s)
+{
+	if (!views_on(c) && is_used(c))
+		view_send(c, s);
+}
+
+void secret_on_view(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_view *v)
+{
+	if (views_on(c) || !is_used(c) || !(c->cfg.servers & NFS4R_BIT(from)))
+		return;
+	if (!secret_is(v))
+		c->view.bare |= NFS4R_BIT(from);
+	else if (!secret_is(&c->view.adopted))
+		take(c, v->secret);
+	consider(c);
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The secret of a volume (log 6.13): all servers that serve have the same, whoever comes, goes, or loses its disk; and a fixed view has one, too.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "scenario/ends.h"
+
+#include <cmocka.h>
+
+#define TREE "d/ d/f d/g e/ e/f"
+
+static const uint8_t none[NFS4R_SECRET];
+
+static const uint8_t *secret_of(struct net *n, nfs4r_server_id s)
+{
+	return nfs4r_core_adopted(n->s[s].core)->secret;
+}
+
+static bool has_one(struct net *n, nfs4r_server_id s)
+{
+	return memcmp(secret_of(n, s), none, sizeof(none)) != 0;
+}
+
+static bool all_have(struct net *n, const uint8_t secret[NFS4R_SECRET])
+{
+	for (nfs4r_server_id s = 1; s <= n->n; s++)
+		if (n->s[s].up && memcmp(secret_of(n, s), secret, NFS4R_SECRET) != 0)
+			return false;
+	return true;
+}
+
+/* With views; they had none before, as after the first start. */
+static struct net *net_secret(uint32_t servers)
+{
+	struct net *n = net_new(servers);
+
+	n->secrets = true;
+	ends_begin(n, TREE, NFS4R_DURABILITY_COMMIT);
+	return n;
+}
+
+static void all_get_one(void **state)
+{
+	struct net *n = net_secret(3);
+	uint8_t secret[NFS4R_SECRET];
+
+	assert_true(has_one(n, P));
+	memcpy(secret, secret_of(n, P), sizeof(secret));
+	assert_true(all_have(n, secret));
+	assert_true(until_back(n));
+	for (nfs4r_server_id s = 1; s <= 3; s++) {
+		net_crash(n, s);
+		net_restart(n, s, true);
+	}
+	assert_true(until_back(n));
+	assert_true(all_have(n, secret));
+	net_free(n);
+}
+
+/* Nobody serves before, and one that hears of no view does not either. */
+static void nobody_serves_without(void **state)
+{
+	struct net *n = net_new(3);
+
+	n->secrets = true;
+	net_drop(n, 0, 0, NFS4R_MSG_PREPARE);
+	ends_begin(n, TREE, NFS4R_DURABILITY_COMMIT);
+	net_run(n, 5 * LEASE);
+	for (nfs4r_server_id s = 1; s <= 3; s++) {
+		assert_false(has_one(n, s));
+		assert_false(serves(n, s));
+	}
+	net_pass(n);
+	assert_true(until_back(n));
+	assert_true(has_one(n, P));
+	assert_true(all_have(n, secret_of(n, P)));
+	net_free(n);
+}
+
+static void a_new_disk_gets_it_from_the_others(void **state)
+{
+	struct net *n = net_secret(3);
+	uint8_t secret[NFS4R_SECRET];
+
+	memcpy(secret, secret_of(n, P), sizeof(secret));
+	for (nfs4r_server_id s = 1; s <= 3; s++) {
+		empty_disk(n, s);
+		assert_false(has_one(n, s) && memcmp(secret_of(n, s), secret, sizeof(secret)) != 0);
+		assert_true(until_back(n));
+		assert_true(all_have(n, secret));
+	}
+	net_free(n);
+}
+
+static void a_new_server_gets_it(void **state)
+{
+	struct net *n = net_secret(1);
+	uint8_t secret[NFS4R_SECRET];
+	nfs4r_server_id e;
+
+	assert_true(has_one(n, P));
+	assert_true(serves(n, P));
+	memcpy(secret, secret_of(n, P), sizeof(secret));
+	e = net_new_server(n);
+	assert_true(net_add(n, P, e));
+	assert_true(until_all_are(n, NFS4R_BIT(P) | NFS4R_BIT(e)));
+	assert_true(all_have(n, secret));
+	net_free(n);
+}
+
+/* A server that is alone, and whose disk is lost, has nobody to ask: the volume begins anew. */
+static void who_is_alone_makes_another(void **state)
+{
+	struct net *n = net_secret(1);
+	uint8_t secret[NFS4R_SECRET];
+
+	memcpy(secret, secret_of(n, P), sizeof(secret));
+	net_crash(n, P);
+	net_restart(n, P, true);
+	net_run(n, LEASE);
+	assert_true(all_have(n, secret));
+	empty_disk(n, P);
+	net_run(n, LEASE);
+	assert_true(has_one(n, P));
+	assert_false(all_have(n, secret));
+	net_free(n);
+}
+
+/* ---- with a fixed view ---- */
+
+static struct net *net_fixed(void)
+{
+	struct net *n = net_new(3);
+
+	tree(n, TREE);
+	n->secrets = true;
+	return n;
+}
+
+static void all_get_one_fixed(void **state)
+{
+	struct net *n = net_fixed();
+	uint8_t secret[NFS4R_SECRET];
+
+	net_retune(n);
+	assert_true(has_one(n, P));
+	memcpy(secret, secret_of(n, P), sizeof(secret));
+	assert_true(all_have(n, secret));
+	do_chmod(n, S, "d/f");
+	for (nfs4r_server_id s = 1; s <= 3; s++) {
+		empty_disk(n, s);
+		net_run(n, 100);
+		assert_true(all_have(n, secret));
+	}
+	net_free(n);
+}
+
+static void who_makes_it_waits_for_all_fixed(void **state)
+{
+	struct net *n = net_fixed();
+
+	net_drop(n, S, P, NFS4R_MSG_VIEW);
+	net_retune(n);
+	net_run(n, 5000);
+	for (nfs4r_server_id s = 1; s <= 3; s++) {
+		assert_false(has_one(n, s));
+		assert_false(serves(n, s));
+	}
+	assert_true(n->s[P].stuck > 0);
+	net_pass(n);
+	net_crash(n, S);
+	net_restart(n, S, true);
+	net_run(n, 100);
+	assert_true(has_one(n, P));
+	assert_true(all_have(n, secret_of(n, P)));
+	do_chmod(n, S, "d/f");
+	net_free(n);
+}
+
+/* A volume with a fixed view gets another kind of view: the secret stays. */
+static void it_survives_a_change_of_the_kind_of_view(void **state)
+{
+	struct net *n = net_fixed();
+	uint8_t secret[NFS4R_SECRET];
+
+	net_retune(n);
+	memcpy(secret, secret_of(n, P), sizeof(secret));
+	n->cfg.lease_ms = LEASE;
+	n->cfg.silence_ms = SILENCE;
+	net_retune(n);
+	assert_true(until_back(n));
+	assert_true(all_have(n, secret));
+	net_free(n);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(all_get_one),
+		cmocka_unit_test(nobody_serves_without),
+		cmocka_unit_test(a_new_disk_gets_it_from_the_others),
+		cmocka_unit_test(a_new_server_gets_it),
+		cmocka_unit_test(who_is_alone_makes_another),
+		cmocka_unit_test(all_get_one_fixed),
+		cmocka_unit_test(who_makes_it_waits_for_all_fixed),
+		cmocka_unit_test(it_survives_a_change_of_the_kind_of_view),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
