@@ -74,7 +74,7 @@ bool repl_ahead_ask(struct repl_ahead *a, struct nfs4r_engine *eng, nfs4r_server
 	if (rd->type != NFS4R_RD_GETATTR)
 		return false;
 	to = nfs4r_read_server(eng, &rd->oid);
-	if (to == self || to == 0)
+	if (to == self || to == 0 || !nfs4r_may_wait(eng, &rd->oid))
 		return false;
 	memset(a, 0, sizeof(*a));
 	if (next_names(a, &rd->oid) == 0)

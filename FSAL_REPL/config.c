@@ -11,6 +11,7 @@
  */
 #include "repl.h"
 #include "config_parsing.h"
+#include "gsh_config.h"
 #include "nfs4r_build.h"
 
 #include <uuid/uuid.h>
@@ -27,7 +28,7 @@ struct raw {
 	uint32_t security, peer_ports, directory_reads, durability, quotas, give_up, retention_time;
 	uint64_t retention_bytes, free_min;
 	bool import, deep, stale_reads;
-	uint32_t op_wait, close_wait, stop_wait, restart_pause, idle, repeat, checkpoint, executors, appliers, connections;
+	uint32_t op_wait, waiting_max, close_wait, stop_wait, restart_pause, idle, repeat, checkpoint, executors, appliers, connections;
 	uint32_t deep_idle, read_idle, revoke_wait, revoke_turn, promote_after, deep_plus_after, contested, share_reads;
 	uint32_t lease, silence, drift;
 	uint64_t payload, window, warm;
@@ -99,6 +100,7 @@ static struct config_item repl_params[] = {
 	CONF_ITEM_TOKEN("Directory_Reads", NFS4R_DIRECTORY_READS_STRICT, directory_reads, raw, directory_reads),
 	CONF_ITEM_BOOL("Import", false, raw, import),
 	CONF_ITEM_UI32("Op_Wait", 0, UINT32_MAX, 1000, raw, op_wait),
+	CONF_ITEM_UI32("Waiting_Max", 0, UINT32_MAX, 0, raw, waiting_max),
 	CONF_ITEM_UI32("Close_Wait", 0, UINT32_MAX, 30000, raw, close_wait),
 	CONF_ITEM_UI32("Stop_Wait", 0, UINT32_MAX, 30000, raw, stop_wait),
 	CONF_ITEM_UI32("Restart_Pause", 0, UINT32_MAX, 60000, raw, restart_pause),
@@ -177,6 +179,7 @@ static const struct {
 } ranges[] = {
 	{ "Server_Id", offsetof(struct raw, server_id), false, 1, NFS4R_SERVERS_MAX },
 	{ "Op_Wait", offsetof(struct raw, op_wait), false, 100, 60000 },
+	{ "Waiting_Max", offsetof(struct raw, waiting_max), false, 0, 100000 },
 	{ "Close_Wait", offsetof(struct raw, close_wait), false, 1000, 600000 },
 	{ "Stop_Wait", offsetof(struct raw, stop_wait), false, 0, 600000 },
 	{ "Restart_Pause", offsetof(struct raw, restart_pause), false, 0, 600000 },
@@ -273,6 +276,7 @@ static bool convert(struct nfs4r_config *cfg, struct raw *raw, char *why, size_t
 	cfg->directory_reads = raw->directory_reads;
 	cfg->import = raw->import;
 	cfg->op_wait_ms = raw->op_wait;
+	cfg->waiting_max = raw->waiting_max != 0 ? raw->waiting_max : nfs_param.core_param.rpc.ioq_thrd_max * 3 / 4;
 	cfg->close_wait_ms = raw->close_wait;
 	cfg->stop_wait_ms = raw->stop_wait;
 	cfg->restart_pause_ms = raw->restart_pause;

@@ -203,6 +203,33 @@ bool repl_is_read_elsewhere(struct repl_export *exp, const struct nfs4r_oid *oid
 	return to != 0;
 }
 
+bool repl_may_wait(struct repl_export *exp, const struct nfs4r_oid *oid)
+{
+	bool yes;
+
+	if (!gate_enter(exp))
+		return false;
+	yes = nfs4r_may_wait(exp->eng, oid);
+	gate_leave(exp);
+	return yes;
+}
+
+void repl_wait_begin(struct repl_export *exp)
+{
+	if (!gate_enter(exp))
+		return;
+	nfs4r_wait_begin(exp->eng);
+	gate_leave(exp);
+}
+
+void repl_wait_end(struct repl_export *exp)
+{
+	if (!gate_enter(exp))
+		return;
+	nfs4r_wait_end(exp->eng);
+	gate_leave(exp);
+}
+
 enum nfs4r_known repl_row(struct repl_export *exp, const struct nfs4r_oid *oid, struct nfs4r_row *row)
 {
 	enum nfs4r_known known;

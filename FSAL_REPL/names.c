@@ -156,19 +156,29 @@ static void attrs_arrived(void *arg, struct nfs4r_read *rd, bool local)
 static void ask_attrs(struct listing *l, struct listed *entries, const struct nfs4r_dirent *names, uint32_t n)
 {
 	uint32_t i;
+	bool waits;
 
 	l->under_way = n + 1;
 	for (i = 0; i < n; i++) {
 		entries[i] = (struct listed){ .listing = l };
 		entries[i].rd.type = NFS4R_RD_GETATTR;
 		entries[i].rd.oid = names[i].oid;
+		if (!repl_may_wait(l->exp, &names[i].oid) && repl_is_read_elsewhere(l->exp, &names[i].oid)) {
+			entries[i].rd.status = NFS4R_DELAY;
+			attrs_arrived(&entries[i], &entries[i].rd, false);
+			continue;
+		}
 		repl_read_async(l->exp, &entries[i].rd, attrs_arrived, &entries[i]);
 	}
 	PTHREAD_MUTEX_lock(&l->lock);
-	l->under_way--;
+	waits = --l->under_way > 0;
+	if (waits)
+		repl_wait_begin(l->exp);
 	while (l->under_way > 0)
 		pthread_cond_wait(&l->all_done, &l->lock);
 	PTHREAD_MUTEX_unlock(&l->lock);
+	if (waits)
+		repl_wait_end(l->exp);
 }
 
 static fsal_status_t entry_attrs(struct listing *l, struct listed *e, struct repl_obj *obj, struct fsal_attrlist *attrs)

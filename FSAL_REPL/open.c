@@ -91,7 +91,7 @@ static void wait_arrival(struct repl_export *exp, const struct nfs4r_oid *oid)
 
 	for (waited_ms = 0; waited_ms < exp->op_wait_ms; waited_ms += 5) {
 		repl_local_handle(exp, oid, &h);
-		if (h.len > 0)
+		if (h.len > 0 || !repl_may_wait(exp, oid))
 			return;
 		clock_gettime(CLOCK_MONOTONIC, &until);
 		until.tv_nsec += 5000000;

@@ -169,6 +169,9 @@ void repl_read_async(struct repl_export *exp, struct nfs4r_read *rd, nfs4r_read_
 enum nfs4r_status repl_read_any(struct repl_export *exp, struct nfs4r_read *rd);
 enum nfs4r_known repl_row(struct repl_export *exp, const struct nfs4r_oid *oid, struct nfs4r_row *row);
 /* Would a GETATTR of it be asked at another server now? */
+bool repl_may_wait(struct repl_export *exp, const struct nfs4r_oid *oid); /* of what is asked elsewhere; around the wait itself: */
+void repl_wait_begin(struct repl_export *exp);
+void repl_wait_end(struct repl_export *exp);
 bool repl_is_read_elsewhere(struct repl_export *exp, const struct nfs4r_oid *oid);
 /* All 0, not known, while the engine is stopping. */
 void repl_volume_room(struct repl_export *exp, struct nfs4r_volume_room *out);

@@ -10,6 +10,7 @@ void nfs4r_config_init(struct nfs4r_config *cfg)
 	nfs4r_rpc_config_init(&cfg->rpc);
 	cfg->directory_reads = NFS4R_DIRECTORY_READS_STRICT;
 	cfg->op_wait_ms = 1000;
+	cfg->waiting_max = 150;
 	cfg->close_wait_ms = 30000;
 	cfg->stop_wait_ms = 30000;
 	cfg->idle_ms = 1000;

@@ -89,6 +89,7 @@ static void on_up(void *ctx, nfs4r_server_id peer, uint64_t inc)
 	struct nfs4r_engine *eng = ctx;
 	struct nfs4r_event ev = { .type = NFS4R_EV_PEER_UP, .peer = peer, .peer_inc = inc };
 
+	waiting_peer(eng, peer, true);
 	pthread_mutex_lock(&eng->lock);
 	eng->peer_inc[peer] = inc;
 	engine_update_verifier(eng);
@@ -103,6 +104,7 @@ static void on_down(void *ctx, nfs4r_server_id peer, const char *why)
 	struct nfs4r_engine *eng = ctx;
 	struct nfs4r_event ev = { .type = NFS4R_EV_PEER_DOWN, .peer = peer };
 
+	waiting_peer(eng, peer, false);
 	pthread_mutex_lock(&eng->lock);
 	distributor_reset(eng->distributor, peer);
 	engine_step(eng, &ev);
@@ -435,6 +437,7 @@ static void init_locks(struct nfs4r_engine *eng)
 {
 	pthread_mutex_init(&eng->lock, NULL);
 	pthread_mutex_init(&eng->checkpoint_lock, NULL);
+	pthread_mutex_init(&eng->waiting.lock, NULL);
 	pthread_cond_init(&eng->idle_cond, NULL);
 	pthread_cond_init(&eng->timer_cond, NULL);
 	pthread_cond_init(&eng->step_cond, NULL);

@@ -26,6 +26,7 @@ struct nfs4r_config {
 	enum nfs4r_directory_reads directory_reads;
 	bool import;		  /* take what is in the exported directory into the volume at the first start */
 	uint32_t op_wait_ms;	  /* longest wait of an operation before NFS4ERR_DELAY; default 1000 */
+	uint32_t waiting_max;	  /* so many threads of the caller may wait for other servers at a time, the rest hears DELAY at once (waiting.c); 0 = any number; default 150 */
 	uint32_t close_wait_ms;	  /* longest wait of a CLOSE for the others' acks; default 30000 */
 	uint32_t stop_wait_ms;	  /* longest wait of a stop until everybody knows that this server controls nothing any more (control 7.12); 0 = none; default 30000 */
 	uint32_t idle_ms;	  /* unused control ends; default 1000 */
@@ -144,6 +145,13 @@ void nfs4r_volume_room(struct nfs4r_engine *eng, struct nfs4r_volume_room *out);
 enum nfs4r_status nfs4r_read(struct nfs4r_engine *eng, struct nfs4r_read *rd, bool *local);
 /* Which server a GETATTR of @oid would be asked at now: this one, a peer, or 0 = nobody can tell. Never blocks. */
 nfs4r_server_id nfs4r_read_server(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
+/*
+ * May a thread of the caller wait for what it asks others about @oid? Not when too many wait (waiting_max), or when no answer is to be expected. One that waits for
+ * what it asked by nfs4r_read_async() says so with the pair below; nfs4r_read() and nfs4r_update() do that themselves.
+ */
+bool nfs4r_may_wait(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
+void nfs4r_wait_begin(struct nfs4r_engine *eng);
+void nfs4r_wait_end(struct nfs4r_engine *eng);
 /* Without blocking; @done exactly once, maybe before this returns. */
 typedef void (*nfs4r_read_done_fn)(void *arg, struct nfs4r_read *rd, bool local);
 void nfs4r_read_async(struct nfs4r_engine *eng, struct nfs4r_read *rd, nfs4r_read_done_fn done, void *arg);

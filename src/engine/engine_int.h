@@ -113,6 +113,7 @@ struct opctx { /* one operation in the engine; op->engine points here */
 	bool remote;
 	bool driving;		 /* a thread is in drive() and will see a change of state */
 	bool sync;		 /* that thread sleeps on cond until the end */
+	bool waits;		 /* and is counted among those that wait (waiting.c) */
 	bool parked;
 	bool queued;		 /* drive_task() has it, or is about to */
 	bool sent_or_executed;	 /* from here on DELAY would be a lie */
@@ -559,6 +560,8 @@ void ctl_destroy(struct ctl *c);
 void verify_serve(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_msg *m);
 void verify_answer(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_msg *m);
 
+#define VAIN 256 /* objects that somebody waited for in vain, of the last second */
+
 #define HANDLE_KEYS 4 /* secrets a server may have had since its start: the last is in use, and a worker may still look at the one before */
 
 struct nfs4r_engine {
@@ -613,6 +616,16 @@ struct nfs4r_engine {
 	_Atomic uint64_t verifier;
 	_Atomic uint64_t lease_until_ms; /* of the core after its last step; view.c */
 	_Atomic uint32_t lease_era;
+	struct { /* waiting.c */
+		_Atomic uint32_t all, unanswered; /* threads */
+		_Atomic uint64_t refused; /* since the start */
+		_Atomic nfs4r_servers up, mute; /* who is connected; who let a question run into its time, and answered none since */
+		pthread_mutex_t lock;
+		struct vain {
+			struct nfs4r_oid oid;
+			uint64_t until_ms;
+		} vain[VAIN]; /* under lock */
+	} waiting;
 	struct { /* handle_key.c; written under lock */
 		_Atomic uint32_t n; /* how many there were; the last is key[n % HANDLE_KEYS] */
 		uint8_t key[HANDLE_KEYS][NFS4R_SECRET];
@@ -671,6 +684,20 @@ struct nfs4r_engine {
 	uint64_t stat_reads_promised; /* of the remote: whose bytes were here */
 	uint64_t started_at_ms;
 };
+
+/* waiting.c: the caller's threads that wait for other servers. No lock needed */
+enum waiting_kind {
+	WAITING_ANSWERED = 1, /* for who can be expected to answer */
+	WAITING_UNANSWERED = 2
+};
+enum waiting_kind waiting_kind(const struct nfs4r_engine *eng, nfs4r_server_id to); /* @to: as nfs4r_read_server() says */
+bool waiting_full(const struct nfs4r_engine *eng);
+bool waiting_begin(struct nfs4r_engine *eng, enum waiting_kind kind, const struct nfs4r_oid *oid); /* false: DELAY; else waiting_end() follows */
+void waiting_must(struct nfs4r_engine *eng); /* one that cannot be refused any more; waiting_end(WAITING_ANSWERED) follows */
+void waiting_end(struct nfs4r_engine *eng, enum waiting_kind kind);
+void waiting_vain(struct nfs4r_engine *eng, nfs4r_server_id asked, const struct nfs4r_oid *oid); /* the time of one that asked @asked, or nobody (0), is over */
+void waiting_heard(struct nfs4r_engine *eng, nfs4r_server_id from); /* an answer */
+void waiting_peer(struct nfs4r_engine *eng, nfs4r_server_id peer, bool up);
 
 void handle_key_follow(struct nfs4r_engine *eng); /* the core may go by another secret; lock held, or before threads run */
 

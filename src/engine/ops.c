@@ -298,8 +298,14 @@ static void drive(struct nfs4r_engine *eng, struct opctx *o, uint64_t deadline_m
 			pthread_mutex_unlock(&eng->lock);
 			run_once(eng, o);
 			pthread_mutex_lock(&eng->lock);
-		} else if (o->state == OP_DONE || !o->sync || ops_over(eng) || !wait_until(eng, o, deadline_ms)) {
+		} else if (o->state == OP_DONE || !o->sync || ops_over(eng)) {
 			break;
+		} else {
+			if (!o->waits)
+				waiting_must(eng);
+			o->waits = true;
+			if (!wait_until(eng, o, deadline_ms))
+				break;
 		}
 	}
 	o->driving = false;
@@ -457,6 +463,14 @@ static bool has_too_many_groups(const struct nfs4r_op *op)
 	return op->cred.ngroups > NFS4R_GROUPS_MAX;
 }
 
+/* Before it sleeps no more for this operation. */
+static void waits_no_more(struct nfs4r_engine *eng, struct opctx *o)
+{
+	if (o->waits)
+		waiting_end(eng, WAITING_ANSWERED);
+	o->waits = false;
+}
+
 static enum nfs4r_status update(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_exec_fn exec, void *arg, uint64_t wait_ms)
 {
 	uint64_t begun_ms = now_ms();
@@ -489,12 +503,14 @@ static enum nfs4r_status update(struct nfs4r_engine *eng, struct nfs4r_op *op, n
 		}
 		if (!waits_longer(eng, o, begun_ms, &longer) && give_up(eng, o, op)) {
 			eng->nlonger -= longer;
+			waits_no_more(eng, o);
 			op_deactivate(eng, o);
 			pthread_mutex_unlock(&eng->lock);
 			return NFS4R_DELAY;
 		}
 	}
 	eng->nlonger -= longer;
+	waits_no_more(eng, o);
 	op_deactivate(eng, o);
 	pthread_mutex_unlock(&eng->lock);
 	make_durable(eng, o);
@@ -522,13 +538,34 @@ static enum nfs4r_status update_close(struct nfs4r_engine *eng, struct nfs4r_op 
 	}
 }
 
+/* Of one whose owner is not likely to answer few wait. What is parked is there to be asked for. */
+static enum nfs4r_status update_bounded(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_exec_fn exec, void *arg)
+{
+	const struct nfs4r_oid oid = nfs4r_oid_is_zero(&op->dir) ? op->obj : op->dir;
+	nfs4r_server_id to = nfs4r_read_server(eng, &oid);
+	uint64_t begun_ms = now_ms();
+	enum nfs4r_status st;
+
+	if (waiting_full(eng))
+		return op->status = NFS4R_DELAY;
+	if (waiting_kind(eng, to) == WAITING_ANSWERED)
+		return update(eng, op, exec, arg, PARK_AFTER_MS);
+	if (!waiting_begin(eng, WAITING_UNANSWERED, &oid))
+		return op->status = NFS4R_DELAY;
+	st = update(eng, op, exec, arg, PARK_AFTER_MS);
+	waiting_end(eng, WAITING_UNANSWERED);
+	if (st == NFS4R_DELAY && now_ms() >= begun_ms + eng->cfg.op_wait_ms)
+		waiting_vain(eng, 0, &oid);
+	return st;
+}
+
 enum nfs4r_status nfs4r_update(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_exec_fn exec, void *arg)
 {
 	enum nfs4r_status st = nfs4r_op_fits(op);
 
 	if (st != NFS4R_OK) /* no other server would take its entry */
 		return op->status = st;
-	return op->type == NFS4R_OP_CLOSE ? update_close(eng, op) : update(eng, op, exec, arg, PARK_AFTER_MS);
+	return op->type == NFS4R_OP_CLOSE ? update_close(eng, op) : update_bounded(eng, op, exec, arg);
 }
 
 static void complete_async(struct nfs4r_engine *eng, struct opctx *o)

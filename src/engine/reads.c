@@ -284,20 +284,45 @@ static void wake(void *arg, struct nfs4r_read *rd, bool local)
 	pthread_mutex_unlock(&w->lock);
 }
 
+/*
+ * An object that this server made, or one that is none any more, and that is not known here although all of its log is: a server that may answer has crossed its end,
+ * or has it to the last entry. It was undone, or its handle is of an older life of the volume.
+ */
+static bool is_nowhere(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
+{
+	nfs4r_server_id creator = nfs4r_oid_creator(oid);
+	uint32_t era = view_era(eng);
+
+	if (creator != eng->cfg.rpc.self && (eng->servers & NFS4R_BIT(creator)))
+		return false;
+	return eng->ready && view_may_answer(eng, era) && nfs4r_store_row(eng->store, oid, NULL) == NFS4R_NOT_YET && view_may_answer(eng, era);
+}
+
 enum nfs4r_status nfs4r_read(struct nfs4r_engine *eng, struct nfs4r_read *rd, bool *local)
 {
 	struct waiter w = { .lock = PTHREAD_MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER };
+	nfs4r_server_id to = where(eng, rd, 0);
+	enum waiting_kind kind = waiting_kind(eng, to);
+	uint64_t begun_ms = now_ms();
 
-	if (where(eng, rd, 0) == eng->cfg.rpc.self) { /* the usual case */
+	if (to == eng->cfg.rpc.self) { /* the usual case */
 		__atomic_add_fetch(&eng->stat_reads_local, 1, __ATOMIC_RELAXED);
 		*local = true;
 		return NFS4R_OK;
 	}
+	*local = false;
+	if (to == 0 && is_nowhere(eng, &rd->oid))
+		return rd->status = NFS4R_STALE;
+	if (!waiting_begin(eng, kind, &rd->oid))
+		return rd->status = NFS4R_DELAY;
 	nfs4r_read_async(eng, rd, wake, &w);
 	pthread_mutex_lock(&w.lock);
 	while (!w.over)
 		pthread_cond_wait(&w.cond, &w.lock);
 	pthread_mutex_unlock(&w.lock);
+	waiting_end(eng, kind);
+	if (!w.local && rd->status == NFS4R_DELAY && now_ms() >= begun_ms + eng->cfg.op_wait_ms)
+		waiting_vain(eng, to, &rd->oid);
 	*local = w.local;
 	return w.local ? NFS4R_OK : rd->status;
 }
@@ -428,6 +453,7 @@ void reads_answer(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_m
 		free(m);
 		return;
 	}
+	waiting_heard(eng, from);
 	if (a && !a->only)
 		note_told(eng, from, a->rd, m->read);
 	if (a && m->read->status == NFS4R_NOT_PRIMARY && !a->only) {
