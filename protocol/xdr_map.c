@@ -188,6 +188,7 @@ static bool c_heartbeat(struct nfs4r_codec *c, struct nfs4r_msg *m)
 	       c_u64(c, &m->heartbeat.your_inc) && c_u64(c, &m->heartbeat.your_random) &&
 	       c_u64(c, &m->heartbeat.your_position) && c_servers(c, &m->heartbeat.claims) &&
 	       c_bool(c, &m->heartbeat.settled) && c_u64(c, &m->heartbeat.reconf_epoch) && c_servers(c, &m->heartbeat.reconf_set) &&
+	       c_u64(c, &m->heartbeat.view_digest) && c_u64(c, &m->heartbeat.accepted) && c_u64(c, &m->heartbeat.accepted_digest) &&
 	       c_bool(c, &m->heartbeat.left) && c_u32(c, &m->heartbeat.trouble);
 }
 
@@ -267,7 +268,7 @@ static bool c_whole_view(struct nfs4r_codec *c, struct nfs4r_msg *m)
 
 static bool c_accepted(struct nfs4r_codec *c, struct nfs4r_msg *m)
 {
-	return c_u64(c, &m->accepted.num);
+	return c_u64(c, &m->accepted.num) && c_u64(c, &m->accepted.digest);
 }
 
 static bool c_join(struct nfs4r_codec *c, struct nfs4r_msg *m)

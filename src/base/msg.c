@@ -42,6 +42,31 @@ const char *nfs4r_op_name(uint32_t type)
 	return name_of(op_names, sizeof(op_names) / sizeof(op_names[0]), type);
 }
 
+static uint64_t mix(uint64_t h, uint64_t x)
+{
+	h = (h ^ x) * 0x9e3779b97f4a7c15ULL;
+	h ^= h >> 32;
+	h *= 0xd6e8feb86659fd93ULL;
+	return h ^ h >> 29;
+}
+
+uint64_t nfs4r_view_digest(const struct nfs4r_view *v)
+{
+	uint64_t h = mix(mix(mix(mix(0, v->num), v->base), v->members), v->open);
+
+	h = mix(mix(mix(mix(h, v->epoch), v->servers), v->voters), v->nseals);
+	for (uint32_t i = 0; i < v->nseals; i++)
+		h = mix(mix(h, v->seals[i].log), v->seals[i].lsn);
+	h = mix(h, v->nbook);
+	for (uint32_t i = 0; i < v->nbook; i++) {
+		h = mix(mix(h, v->book[i].id), v->book[i].port);
+		for (const char *a = v->book[i].address; *a; a++)
+			h = mix(h, (unsigned char)*a);
+		h = mix(h, 0);
+	}
+	return h;
+}
+
 const char *nfs4r_msg_name(uint32_t type)
 {
 	return name_of(msg_names, sizeof(msg_names) / sizeof(msg_names[0]), type);

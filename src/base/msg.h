@@ -88,6 +88,9 @@ struct nfs4r_view { /* log 6.1 */
 	uint8_t secret[NFS4R_SECRET]; /* of the volume (log 6.13), the same in all views that have one; all 0: none yet. For nobody's eyes but the servers' */
 };
 
+/* Of all that the view says, so that two views of one number can be told apart. No defence against somebody who looks for two views with one digest. */
+uint64_t nfs4r_view_digest(const struct nfs4r_view *v);
+
 #define NFS4R_VIEW_STEP 64 /* above every server id */
 #define NFS4R_RECONF_SHIFT 40
 #define NFS4R_RECONF(num) ((num) >> NFS4R_RECONF_SHIFT) /* how often the volume was reconfigured before the view with that number */
@@ -255,6 +258,8 @@ struct nfs4r_msg {
 			bool settled;		/* this view is on the sender's disk, it has all rows, and what counts on a majority counts on one of this view's (log 9.1) */
 			uint64_t reconf_epoch;	/* an administrator's word (log 9.3): from this NFS4R_RECONF() on these are all; 0: none */
 			nfs4r_servers reconf_set;
+			uint64_t view_digest;	/* nfs4r_view_digest() of the adopted view */
+			uint64_t accepted, accepted_digest; /* the highest view that the sender accepted (log 6.14) */
 			bool left;		/* this start of the sender has no lease any more, whatever is granted (log 6.11) */
 			uint32_t trouble;	/* enum nfs4r_status: why the sender cannot apply an entry, and asks to be removed (log 6.12); 0: it can */
 		} heartbeat;
@@ -277,6 +282,7 @@ struct nfs4r_msg {
 		struct nfs4r_view view; /* ACCEPT, VIEW */
 		struct {
 			uint64_t num;
+			uint64_t digest; /* nfs4r_view_digest() of that view */
 		} accepted;
 		struct {
 			uint64_t view; /* number; both sides have adopted it */

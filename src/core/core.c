@@ -369,8 +369,6 @@ static void stranger(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_ms
 		view_send(c, from);
 	else if (heartbeat && m->heartbeat.view > c->view.adopted.num)
 		view_beat_to(c, from);
-	else if (m->type == NFS4R_MSG_VIEW)
-		view_on_msg(c, from, m);
 	else if (!heartbeat)
 		c->st.bad_messages++;
 	ignore(c, m);
@@ -597,7 +595,7 @@ const struct nfs4r_update *nfs4r_core_step(struct nfs4r_core *c, const struct nf
 		held_ask(c, ev->hold, &ev->oid);
 		break;
 	case NFS4R_EV_ACCEPTED:
-		propose_on_accepted(c, c->self, ev->num);
+		propose_accepted_here(c, ev->num);
 		break;
 	case NFS4R_EV_SYNCED:
 		on_synced(c, ev->num);

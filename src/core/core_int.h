@@ -360,6 +360,8 @@ struct peer {
 	uint64_t reconf_epoch, reconf_ms; /* reconfigure.c: the word that it said last, 0: none; since when */
 	nfs4r_servers reconf_set;
 	uint64_t view, promised;	/* as it said */
+	uint64_t view_digest, accepted, accepted_digest; /* as it said (6.14) */
+	uint64_t complained_ms;		/* when the log last said that it sent what it may not; 0: never */
 	uint64_t settled;		/* newest view that it said to be on its disk, and to have settled in (9.1) */
 	nfs4r_servers hears;
 	uint64_t lease_until;		/* ours to it: not before this a view without it */
@@ -419,6 +421,12 @@ struct change { /* member.c: what an administrator asked for; in memory until it
 	char waits[NFS4R_CORE_TEXT];
 };
 
+struct believe { /* believe.c */
+	struct nfs4r_view told[NFS4R_SERVERS_MAX + 1]; /* the last view that each peer said to be adopted; num 0: none */
+	uint64_t told_ms[NFS4R_SERVERS_MAX + 1];       /* since when it says one that is not adopted here */
+	uint64_t works_ms; /* when a majority was last heard that goes by the view adopted here */
+};
+
 struct view { /* view.c; the first lines are in the row 'V' */
 	struct nfs4r_view adopted, accepted;
 	uint64_t reconf_epoch; /* reconfigure.c: an administrator's word; 0: none */
@@ -431,7 +439,7 @@ struct view { /* view.c; the first lines are in the row 'V' */
 	uint64_t lease_until, started_ms, beat_at;
 	bool left;	      /* the lease is given back, for good (6.11) */
 	uint64_t left_ms;     /* since when */
-	struct vote vote;
+	struct vote vote, pledge; /* the PREPARE that waits; the one that was promised last in this start, num 0: none */
 	nfs4r_servers exact; /* of those being sealed: what is applied was promised; nothing begins */
 	uint64_t reconf_ms;  /* since when this start has that word */
 	struct accepting accepting;
@@ -634,6 +642,7 @@ struct nfs4r_core {
 	uint64_t timer, heartbeat_at;
 
 	struct view view;
+	struct believe believe;
 	struct change change;
 	struct memory memory;
 	struct join join;
@@ -755,6 +764,8 @@ void act_put(struct nfs4r_core *c, const struct nfs4r_put *p);
 void commit_put(struct nfs4r_core *c, const struct nfs4r_put *p);
 void update_begin(struct nfs4r_core *c);
 void stuck(struct nfs4r_core *c, const char *text);
+/* What server @from sent is not taken; for the log, "server 2 <text>", once in a while for each server. */
+void complain(struct nfs4r_core *c, nfs4r_server_id from, const char *text);
 void halt(struct nfs4r_core *c, const char *text);
 void servers_text(nfs4r_servers set, char *buf, size_t len); /* "1, 3" */
 
@@ -853,6 +864,14 @@ void view_adopt(struct nfs4r_core *c, const struct nfs4r_view *v);
 void view_on_prepare(struct nfs4r_core *c, nfs4r_server_id from, const struct vote *v);
 void view_on_accept(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_view *v);
 
+/* believe.c: which view that somebody tells is adopted (log 6.14) */
+bool believe_is_far(const struct nfs4r_core *c, uint64_t num); /* farther ahead than any honest proposer comes */
+void believe_on_view(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_view *v);
+void believe_on_accepted(struct nfs4r_core *c, nfs4r_server_id from, uint64_t num, uint64_t digest);
+void believe_run(struct nfs4r_core *c);
+void believe_forget(struct nfs4r_core *c, nfs4r_server_id s);
+void believe_started(struct nfs4r_core *c);
+
 /* memory.c: what this server's store remembers, and the others' (log 8.6) */
 bool memory_known(const struct nfs4r_core *c);
 bool memory_counts(const struct nfs4r_core *c, nfs4r_server_id s);
@@ -879,7 +898,8 @@ void peer_forget(struct nfs4r_core *c, nfs4r_server_id s); /* what an older star
 
 /* propose.c: who asks for which view */
 void propose_on_promise(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
-void propose_on_accepted(struct nfs4r_core *c, nfs4r_server_id from, uint64_t num);
+void propose_on_accepted(struct nfs4r_core *c, nfs4r_server_id from, uint64_t num, uint64_t digest);
+void propose_accepted_here(struct nfs4r_core *c, uint64_t num); /* and that is on the disk */
 void propose_timers(struct nfs4r_core *c);
 void propose_consider(struct nfs4r_core *c);
 void propose_begin(struct nfs4r_core *c, const struct proposal *p);

@@ -195,7 +195,9 @@
 	X(F_REFUSED_EXECUTES, "control 6.10", "what the primary has refused is executed")	\
 	X(F_SECRET_ANEW, "log 6.13", "who makes a view gives the volume another secret")	\
 	X(F_SECRET_UNSETTLED, "log 6.13", "a server serves without the volume's secret")	\
-	X(F_SECRET_UNHEARD, "log 6.13", "with a fixed view a secret is made before all have said that they have none")
+	X(F_SECRET_UNHEARD, "log 6.13", "with a fixed view a secret is made before all have said that they have none")	\
+	X(F_VIEW_BELIEVED, "log 6.14", "a view is adopted on one server's word")	\
+	X(F_ACCEPT_UNPROMISED, "log 6.13", "a view is accepted that was not promised")
 
 enum nfs4r_fault {
 	NFS4R_FAULT_NONE = 0,

@@ -278,6 +278,7 @@ static void peer_is_new(struct nfs4r_core *c, nfs4r_server_id s)
 	struct peer *p = &c->peers[s];
 
 	peer_forget(c, s);
+	believe_forget(c, s);
 	p->beats = p->judged = p->complete = p->joining = p->caught_up = false;
 	p->view = p->promised = p->settled = p->granted_t = p->lease_until = p->reconf_epoch = p->reconf_set = 0;
 	p->hears = p->claims = 0;

@@ -138,8 +138,25 @@ static uint64_t clocks_apart_ms(const struct nfs4r_core *c)
 /* Of a configuration that this server knows nothing of it hears by a view, or not at all (9.3). */
 static void saw(struct nfs4r_core *c, uint64_t num)
 {
-	if (num > c->view.seen && (reconf_said(c) || NFS4R_RECONF(num) <= NFS4R_RECONF(c->view.accepted.num)))
+	if (num > c->view.seen && !believe_is_far(c, num) && (reconf_said(c) || NFS4R_RECONF(num) <= NFS4R_RECONF(c->view.accepted.num)))
 		c->view.seen = num;
+}
+
+/* It has promised late, and accepts nothing that it has not promised (6.14). */
+static void ask_again(struct nfs4r_core *c, nfs4r_server_id from, bool refused)
+{
+	struct proposal *p = &c->view.proposal;
+	struct nfs4r_msg *a;
+
+	if (refused || (p->accepted & NFS4R_BIT(from)))
+		return;
+	if (from == c->self) {
+		view_on_accept(c, from, &p->view);
+		return;
+	}
+	a = msg_new(c, NFS4R_MSG_ACCEPT);
+	a->view = p->view;
+	send_to(c, from, a, true);
 }
 
 void propose_on_promise(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
@@ -150,8 +167,12 @@ void propose_on_promise(struct nfs4r_core *c, nfs4r_server_id from, const struct
 	if (!is_vote(c, from))
 		return;
 	saw(c, m->promise.promised);
-	if (!p->num || p->num != m->promise.num || p->accepting)
+	if (!p->num || p->num != m->promise.num)
 		return;
+	if (p->accepting) {
+		ask_again(c, from, m->promise.refused);
+		return;
+	}
 	if (m->promise.refused) {
 		propose_later(c);
 		return;
@@ -193,12 +214,17 @@ static bool enough_accepted(const struct nfs4r_core *c, const struct proposal *p
 	return is_vote_quorum(c, p->accepted, p->base.voters) && (is_vote_quorum(c, p->accepted, p->view.voters) || FAULT(F_VOTERS_UNASKED));
 }
 
-void propose_on_accepted(struct nfs4r_core *c, nfs4r_server_id from, uint64_t num)
+void propose_accepted_here(struct nfs4r_core *c, uint64_t num)
+{
+	propose_on_accepted(c, c->self, num, nfs4r_view_digest(&c->view.proposal.view));
+}
+
+void propose_on_accepted(struct nfs4r_core *c, nfs4r_server_id from, uint64_t num, uint64_t digest)
 {
 	struct proposal *p = &c->view.proposal;
 	struct nfs4r_view v = p->view;
 
-	if (!p->num || p->num != num || !p->accepting || !is_vote(c, from))
+	if (!p->num || p->num != num || !p->accepting || digest != nfs4r_view_digest(&v) || !is_vote(c, from))
 		return;
 	p->accepted |= NFS4R_BIT(from);
 	if (!enough_accepted(c, p))

@@ -106,6 +106,17 @@ void stuck(struct nfs4r_core *c, const char *text)
 	snprintf(act(c, NFS4R_ACT_STUCK)->text, sizeof(c->acts->text), "%s", text);
 }
 
+void complain(struct nfs4r_core *c, nfs4r_server_id from, const char *text)
+{
+	struct peer *p = &c->peers[from];
+
+	c->st.bad_messages++;
+	if (p->complained_ms && c->now < p->complained_ms + STUCK_EVERY_MS)
+		return;
+	p->complained_ms = c->now ? c->now : 1;
+	snprintf(act(c, NFS4R_ACT_STUCK)->text, sizeof(c->acts->text), "server %u %s", from, text);
+}
+
 void servers_text(nfs4r_servers set, char *buf, size_t len)
 {
 	size_t n = 0;

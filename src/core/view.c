@@ -224,6 +224,9 @@ static void beat_to(struct nfs4r_core *c, nfs4r_server_id s, bool durable)
 	m->heartbeat.reconf_set = c->view.reconf_set;
 	m->heartbeat.left = c->view.left;
 	m->heartbeat.trouble = c->trouble.cause;
+	m->heartbeat.view_digest = nfs4r_view_digest(&c->view.adopted);
+	m->heartbeat.accepted = c->view.accepted.num;
+	m->heartbeat.accepted_digest = nfs4r_view_digest(&c->view.accepted);
 	memory_say(c, s, m);
 	send_to(c, s, m, durable || !c->memory.saved || reconf_said(c)); /* it has no lease then that waits for a disk */
 }
@@ -281,7 +284,10 @@ static void on_heartbeat(struct nfs4r_core *c, nfs4r_server_id from, const struc
 	p->beats = p->met = true;
 	p->heard_ms = c->now;
 	p->view = m->heartbeat.view;
-	p->promised = m->heartbeat.promised;
+	p->promised = believe_is_far(c, m->heartbeat.promised) ? 0 : m->heartbeat.promised;
+	p->view_digest = m->heartbeat.view_digest;
+	p->accepted = m->heartbeat.accepted;
+	p->accepted_digest = m->heartbeat.accepted_digest;
 	p->hears = m->heartbeat.hears;
 	p->caught_up = m->heartbeat.caught_up;
 	p->repairing = m->heartbeat.repairing;
@@ -466,6 +472,7 @@ static void try_vote(struct nfs4r_core *c)
 		return; /* what the own log has is promised, too (9.3) */
 	w->vote.from = 0;
 	w->promised = w->vote.num;
+	w->pledge = w->vote;
 	w->exact |= w->vote.seal;
 	view_save(c);
 	answer_prepare(c, to, w->promised, false);
@@ -509,10 +516,23 @@ void view_on_prepare(struct nfs4r_core *c, nfs4r_server_id from, const struct vo
 	try_vote(c);
 }
 
+/* To all: they count for themselves (6.14). */
+static void say_accepted(struct nfs4r_core *c, const struct nfs4r_view *v)
+{
+	uint64_t digest = nfs4r_view_digest(v);
+
+	EACH_PEER(c, s) {
+		struct nfs4r_msg *m = msg_new(c, NFS4R_MSG_ACCEPTED);
+
+		m->accepted.num = v->num;
+		m->accepted.digest = digest;
+		send_to(c, s, m, true);
+	}
+}
+
 /* Log 6.5: everything up to the seals is here. A proposer's own vote counts when it is on disk, like any other's. */
 static void accept(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_view *v)
 {
-	struct nfs4r_msg *m;
 	struct nfs4r_action *a;
 
 	if (reconf_anew(c, v))
@@ -524,11 +544,8 @@ static void accept(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4
 		a = act(c, NFS4R_ACT_ACCEPTED);
 		a->num = v->num;
 		a->durable = !FAULT(F_OWN_VOTE_UNSAVED);
-		return;
 	}
-	m = msg_new(c, NFS4R_MSG_ACCEPTED);
-	m->accepted.num = v->num;
-	send_to(c, from, m, true);
+	say_accepted(c, v);
 }
 
 static void try_accept(struct nfs4r_core *c)
@@ -548,6 +565,20 @@ static void try_accept(struct nfs4r_core *c)
 	accept(c, a.from, &a.view);
 }
 
+/* Nobody goes, and no log ends, that the promise was not asked for. What this server has promised before its start it does not know. */
+static bool is_promised(const struct nfs4r_core *c, const struct nfs4r_view *v)
+{
+	const struct nfs4r_view *was = &c->view.accepted;
+	const struct vote *p = &c->view.pledge;
+
+	if (v->num == was->num)
+		return nfs4r_view_digest(v) == nfs4r_view_digest(was);
+	if (p->num != v->num || v->base != was->num || NFS4R_RECONF(v->num) > NFS4R_RECONF(was->num))
+		return true;
+	return !((was->members & ~v->members) & ~p->remove) && !((was->voters & ~v->voters) & ~p->remove) && !((was->servers & ~v->servers) & ~p->remove) &&
+	       !((was->open & ~v->open) & ~p->seal);
+}
+
 void view_on_accept(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_view *v)
 {
 	struct view *w = &c->view;
@@ -555,6 +586,12 @@ void view_on_accept(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs
 
 	if (v->num < w->promised || v->num <= w->adopted.num || (!memory_votes(c) && !FAULT(F_FORGOT_VOTES)) || reconf_refuses(c, v->num, v->servers))
 		return;
+	if (v->num > w->promised && !FAULT(F_ACCEPT_UNPROMISED))
+		return; /* its proposer sends it again with the promise */
+	if (!is_promised(c, v) && !FAULT(F_ACCEPT_UNPROMISED)) {
+		complain(c, from, "asks for a view that is not what its PREPARE said, or not the one that it asked for before: it is not accepted (log 6.14)");
+		return;
+	}
 	if (w->vote.from && w->vote.num <= v->num)
 		w->vote.from = 0;
 	w->promised = v->num;
@@ -621,6 +658,7 @@ void view_timers(struct nfs4r_core *c)
 		beat(c, say_settled(c));
 	}
 	timer_at(c, w->beat_at > c->now ? w->beat_at : c->now + c->cfg.lease_ms);
+	believe_run(c);
 	try_vote(c);
 	propose_timers(c);
 }
@@ -633,6 +671,7 @@ void view_started(struct nfs4r_core *c)
 	if (c->view.adopted.nbook)
 		act(c, NFS4R_ACT_SERVERS);
 	c->view.started_ms = c->now;
+	believe_started(c);
 	EACH_PEER(c, s)
 		c->peers[s].heard_ms = c->peers[s].unready_ms = c->now;
 	EACH_PEER(c, s)
@@ -671,6 +710,15 @@ static bool sane(struct nfs4r_core *c, const struct nfs4r_view *v)
 	return ok;
 }
 
+/* Log 6.14: a number bears the id of its proposer, and is not so high that there would soon be none left. */
+static bool is_number_of(struct nfs4r_core *c, nfs4r_server_id from, uint64_t num)
+{
+	if (num % NFS4R_VIEW_STEP == from && !believe_is_far(c, num))
+		return true;
+	complain(c, from, "proposes a view under a number that is another server's, or too high: no promise is given (log 6.14)");
+	return false;
+}
+
 void view_on_msg(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
 {
 	if (!views_on(c)) {
@@ -681,27 +729,30 @@ void view_on_msg(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_
 	switch (m->type) {
 	case NFS4R_MSG_HEARTBEAT:
 		on_heartbeat(c, from, m);
+		believe_run(c);
 		try_vote(c); /* it may have waited for a lease that is given back */
 		break;
 	case NFS4R_MSG_GRANT:
 		on_grant(c, from, m->grant.clock_ms);
 		break;
 	case NFS4R_MSG_PREPARE:
-		view_on_prepare(c, from, &(struct vote){ from, m->prepare.num, m->prepare.remove, m->prepare.add, m->prepare.seal });
+		if (is_number_of(c, from, m->prepare.num))
+			view_on_prepare(c, from, &(struct vote){ from, m->prepare.num, m->prepare.remove, m->prepare.add, m->prepare.seal });
 		break;
 	case NFS4R_MSG_PROMISE:
 		propose_on_promise(c, from, m);
 		break;
 	case NFS4R_MSG_ACCEPT:
-		if (sane(c, &m->view))
+		if (sane(c, &m->view) && is_number_of(c, from, m->view.num))
 			view_on_accept(c, from, &m->view);
 		break;
 	case NFS4R_MSG_ACCEPTED:
-		propose_on_accepted(c, from, m->accepted.num);
+		propose_on_accepted(c, from, m->accepted.num, m->accepted.digest);
+		believe_on_accepted(c, from, m->accepted.num, m->accepted.digest);
 		break;
 	case NFS4R_MSG_VIEW:
 		if (sane(c, &m->view))
-			view_adopt(c, &m->view);
+			believe_on_view(c, from, &m->view);
 		break;
 	}
 	propose_consider(c);

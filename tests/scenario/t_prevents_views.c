@@ -263,7 +263,56 @@ static bool an_old_grant_is_no_lease(struct net *n)
 	return n->now < late.grant.clock_ms + LEASE && !serves(n, P);
 }
 
+/* What Q says, and nobody else: a view without S, with a number in Q's name that is @rounds above the one that all go by. */
+static struct nfs4r_msg without_s(struct net *n, uint32_t type, uint64_t rounds)
+{
+	struct nfs4r_msg m = { .type = type };
+	struct nfs4r_core_view v;
+
+	nfs4r_core_get_view(n->s[Q].core, &v);
+	m.view = v.adopted;
+	m.view.base = v.adopted.num;
+	m.view.num = (v.adopted.num / NFS4R_VIEW_STEP + rounds) * NFS4R_VIEW_STEP + Q;
+	m.view.members = m.view.open = m.view.servers = m.view.voters = NFS4R_BIT(P) | NFS4R_BIT(Q);
+	return m;
+}
+
+/* Q says so in one message to each; with @starts S has just started, and is in no view's lease yet. */
+static bool all_stay(struct net *n, uint32_t type, uint64_t rounds, bool starts)
+{
+	struct nfs4r_msg lie;
+
+	views(n);
+	lie = without_s(n, type, rounds);
+	if (starts) {
+		net_crash(n, S);
+		net_restart(n, S, true);
+	}
+	net_msg(n, Q, S, &lie);
+	net_msg(n, Q, P, &lie);
+	net_run(n, 8 * LEASE);
+	return (members(n, P) & members(n, Q) & members(n, S) & NFS4R_BIT(S)) && serves(n, P) && serves(n, Q) && serves(n, S);
+}
+
+static bool one_server_adopts_for_nobody(struct net *n)
+{
+	return all_stay(n, NFS4R_MSG_VIEW, 1u << 30, false);
+}
+
+static bool nor_for_one_that_starts(struct net *n)
+{
+	return all_stay(n, NFS4R_MSG_VIEW, 1, true);
+}
+
+static bool nothing_is_accepted_unpromised(struct net *n)
+{
+	return all_stay(n, NFS4R_MSG_ACCEPT, 1, false);
+}
+
 static const struct prevents list[] = {
+	{ "log 6.14: nobody adopts on one server's word", F_VIEW_BELIEVED, one_server_adopts_for_nobody },
+	{ "log 6.14: nor does one that just started", F_VIEW_BELIEVED, nor_for_one_that_starts },
+	{ "log 6.14: what was not promised is not accepted", F_ACCEPT_UNPROMISED, nothing_is_accepted_unpromised },
 	{ "log 6.11: a lease that is given back is over", F_LEFT_KEEPS_LEASE, who_gave_its_lease_back_has_none },
 	{ "log 6.11: a new start has a new lease", F_LEFT_OF_OLD_START, a_new_start_has_a_new_lease },
 	{ "log 6.11: what an old start was granted is no lease", F_GRANT_OF_OLD_START, an_old_grant_is_no_lease },

@@ -360,6 +360,60 @@ static void what_all_have_acked_may_be_won(void **state)
 	net_free(n);
 }
 
+static void one_message(struct net *n, nfs4r_server_id from, struct nfs4r_msg *m)
+{
+	for (nfs4r_server_id s = 1; s <= n->n; s++)
+		if (s != from)
+			net_msg(n, from, s, m);
+	net_run(n, 4 * LEASE);
+}
+
+/* A number is the proposer's own, and leaves others room above it: else nobody could ever propose again. Q sends one message of each kind that bears one. */
+static void a_number_out_of_reach_is_refused(void **state)
+{
+	static const uint64_t nums[] = { (1ull << NFS4R_RECONF_SHIFT) - NFS4R_VIEW_STEP + Q, 50 * NFS4R_VIEW_STEP + P };
+	struct net *n = net_views(TREE);
+
+	for (uint32_t i = 0; i < 2; i++) {
+		struct nfs4r_msg prepare = { .type = NFS4R_MSG_PREPARE, .prepare.num = nums[i], .prepare.remove = NFS4R_BIT(S) };
+		struct nfs4r_msg promise = { .type = NFS4R_MSG_PROMISE, .promise.num = nums[i], .promise.promised = nums[0], .promise.refused = true };
+		struct nfs4r_msg beat = { .type = NFS4R_MSG_HEARTBEAT, .heartbeat.promised = nums[0], .heartbeat.memory = NFS4R_MEMORY_KNOWN };
+
+		promise.promise.accepted = view_of(n, Q).accepted;
+		beat.heartbeat.inc = n->s[Q].inc;
+		one_message(n, Q, &prepare);
+		one_message(n, Q, &promise);
+		one_message(n, Q, &beat);
+	}
+	for (nfs4r_server_id s = 1; s <= n->n; s++)
+		assert_true(view_of(n, s).promised < 50 * NFS4R_VIEW_STEP);
+	net_crash(n, S);
+	net_run(n, 4 * LEASE);
+	assert_int_equal(view_of(n, P).adopted.members, NFS4R_BIT(P) | NFS4R_BIT(Q));
+	net_restart(n, S, true);
+	must_come_back(n);
+	net_free(n);
+}
+
+/* S was away while the others made views, and hears from one of them alone: it believes that one when it has heard nobody else for a silence. */
+static void who_hears_only_one_believes_it_later(void **state)
+{
+	struct net *n = net_views(TREE);
+
+	net_crash(n, S);
+	net_run(n, 4 * LEASE);
+	net_drop(n, Q, S, 0);
+	net_drop(n, S, Q, 0);
+	net_restart(n, S, true);
+	net_run(n, SILENCE / 2);
+	assert_true(view_of(n, S).adopted.num < view_of(n, P).adopted.num);
+	net_run(n, SILENCE);
+	assert_true(view_of(n, S).adopted.num >= view_of(n, P).adopted.num);
+	net_pass(n);
+	must_come_back(n);
+	net_free(n);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -377,6 +431,8 @@ int main(void)
 		cmocka_unit_test(a_proposal_does_not_outlive_its_view),
 		cmocka_unit_test(what_the_dead_one_only_asked_for_is_lost),
 		cmocka_unit_test(what_all_have_acked_may_be_won),
+		cmocka_unit_test(a_number_out_of_reach_is_refused),
+		cmocka_unit_test(who_hears_only_one_believes_it_later),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

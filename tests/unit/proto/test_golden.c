@@ -192,7 +192,7 @@ static void test_no_member_was_added_unnoticed(void **state)
 	assert_int_equal(sizeof(m->positions), 760);
 	assert_int_equal(sizeof(m->entries), 32);
 	assert_int_equal(sizeof(m->verify), 96);
-	assert_int_equal(sizeof(m->heartbeat), 128);
+	assert_int_equal(sizeof(m->heartbeat), 152);
 	assert_int_equal(sizeof(m->prepare), 32);
 	assert_int_equal(sizeof(struct nfs4r_view), 1832);
 	assert_int_equal(sizeof(m->promise), 1992);

@@ -566,6 +566,9 @@ static void make_heartbeat(void *p)
 	m->heartbeat.settled = true;
 	m->heartbeat.reconf_epoch = 2;
 	m->heartbeat.reconf_set = NFS4R_BIT(1) | NFS4R_BIT(3);
+	m->heartbeat.view_digest = 0x0f1e2d3c4b5a6978;
+	m->heartbeat.accepted = 194;
+	m->heartbeat.accepted_digest = 0x8796a5b4c3d2e1f0;
 	m->heartbeat.left = true;
 	m->heartbeat.trouble = NFS4R_NOSPC;
 }
@@ -691,6 +694,7 @@ static void make_accepted(void *p)
 
 	m->type = NFS4R_MSG_ACCEPTED;
 	m->accepted.num = 0x0102030405060708;
+	m->accepted.digest = 0x1020304050607080;
 }
 
 /* The first view. */

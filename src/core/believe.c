@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * When a view that somebody tells is adopted (log 6.14). Its proposer has counted acceptances; everybody else would have only its word for that.
+ *
+ * Happy path: ACCEPTED goes to all, and HEARTBEAT repeats what its sender has accepted and adopted, each with a digest. VIEW comes. When a majority of
+ * the voters of the view that is adopted here has said on its own connections that it accepted or adopted just that one, this server included, it is adopted.
+ *
+ * Failure modes: the voters that are known here were taken out meanwhile, or lost in a majority (log 9.3): nobody can vouch. If for a silence no majority
+ * went by the view that is adopted here, and this server so could not do anything by it, it takes the word of the one that it hears. A server
+ * that remembers nothing takes anybody's. What nobody vouches for while a majority works is refused, and the log says whose word it was.
+ *
+ * Invariants: nothing is adopted without VIEW from somebody who has adopted it, so of servers that tell the truth no more is believed than their proposer
+ * counted. Each peer's word is kept by itself: one cannot hide what another said.
+ */
+#include <stdio.h>
+
+#include "core/core_int.h"
+
+#define FAR_ROUNDS (1ull << 24) /* a proposer that tries again every second for half a year */
+#define LOW(num) ((num) & ((1ull << NFS4R_RECONF_SHIFT) - 1))
+
+bool believe_is_far(const struct nfs4r_core *c, uint64_t num)
+{
+	uint64_t top = view_highest(c) > c->view.seen ? view_highest(c) : c->view.seen;
+
+	if (c->view.adopted.num > top)
+		top = c->view.adopted.num;
+	if (NFS4R_RECONF(num) > NFS4R_RECONF(top))
+		return LOW(num) > FAR_ROUNDS * NFS4R_VIEW_STEP;
+	return num > top && num - top > FAR_ROUNDS * NFS4R_VIEW_STEP;
+}
+
+static bool is_view(const struct nfs4r_view *v, uint64_t num, uint64_t digest)
+{
+	return v->num == num && nfs4r_view_digest(v) == digest;
+}
+
+/* Has @s said that it accepted or adopted that view? */
+static bool vouches(const struct nfs4r_core *c, nfs4r_server_id s, uint64_t num, uint64_t digest)
+{
+	const struct peer *p = &c->peers[s];
+
+	if (s == c->self)
+		return is_view(&c->view.accepted, num, digest);
+	return (p->view == num && p->view_digest == digest) || (p->accepted == num && p->accepted_digest == digest) || is_view(&c->believe.told[s], num, digest);
+}
+
+static nfs4r_servers vouchers(const struct nfs4r_core *c, const struct nfs4r_view *v)
+{
+	uint64_t digest = nfs4r_view_digest(v);
+	nfs4r_servers set = 0;
+
+	EACH_SERVER(c, s)
+		if (vouches(c, s, v->num, digest))
+			set |= NFS4R_BIT(s);
+	return set;
+}
+
+/* Of a view that an administrator's word asked for all are to vouch whom it names: the other voters are lost. */
+static bool is_vouched(const struct nfs4r_core *c, const struct nfs4r_view *v)
+{
+	nfs4r_servers set = vouchers(c, v);
+
+	if (reconf_said(c) && NFS4R_RECONF(v->num) == c->view.reconf_epoch && v->servers == c->view.reconf_set)
+		return !(v->servers & ~set);
+	return views_enough(c, set);
+}
+
+/* Can anything be done by the view that is adopted here? */
+static void look(struct nfs4r_core *c)
+{
+	uint64_t digest = nfs4r_view_digest(&c->view.adopted);
+	nfs4r_servers set = memory_known(c) ? NFS4R_BIT(c->self) : 0;
+
+	EACH_PEER(c, s)
+		if (memory_counts(c, s) && view_hears(c, s) && c->peers[s].view == c->view.adopted.num && c->peers[s].view_digest == digest)
+			set |= NFS4R_BIT(s);
+	if (views_enough(c, set))
+		c->believe.works_ms = c->now;
+}
+
+static bool may_believe(struct nfs4r_core *c, const struct nfs4r_view *v)
+{
+	uint64_t t = c->believe.works_ms + c->cfg.silence_ms;
+
+	if (FAULT(F_VIEW_BELIEVED) || is_vouched(c, v))
+		return true;
+	if (believe_is_far(c, v->num))
+		return false;
+	if (!memory_known(c) || c->now >= t)
+		return true;
+	timer_at(c, t);
+	return false;
+}
+
+static void doubt(struct nfs4r_core *c, nfs4r_server_id s, const struct nfs4r_view *v)
+{
+	char text[NFS4R_CORE_TEXT];
+
+	if (c->now < c->believe.told_ms[s] + c->cfg.silence_ms) {
+		timer_at(c, c->believe.told_ms[s] + c->cfg.silence_ms);
+		return;
+	}
+	snprintf(text, sizeof(text), "says that view %llu is adopted, and no majority of the voters has said that it accepted it: it is not taken (log 6.14)",
+		 (unsigned long long)v->num);
+	complain(c, s, text);
+}
+
+void believe_run(struct nfs4r_core *c)
+{
+	struct nfs4r_view v = { 0 };
+
+	look(c);
+	EACH_PEER(c, s) {
+		const struct nfs4r_view *w = &c->believe.told[s];
+
+		if (w->num <= c->view.adopted.num)
+			continue;
+		if (!may_believe(c, w))
+			doubt(c, s, w);
+		else if (w->num > v.num)
+			v = *w;
+	}
+	if (!v.num)
+		return;
+	view_adopt(c, &v);
+	c->believe.works_ms = c->now;
+}
+
+void believe_on_view(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_view *v)
+{
+	struct believe *b = &c->believe;
+
+	if (v->num <= c->view.adopted.num)
+		return;
+	if (b->told[from].num <= c->view.adopted.num || b->told[from].num > v->num)
+		b->told_ms[from] = c->now;
+	b->told[from] = *v;
+	believe_run(c);
+}
+
+void believe_on_accepted(struct nfs4r_core *c, nfs4r_server_id from, uint64_t num, uint64_t digest)
+{
+	c->peers[from].accepted = num;
+	c->peers[from].accepted_digest = digest;
+	believe_run(c);
+}
+
+/* What it said is over: it is another server now, or none. */
+void believe_forget(struct nfs4r_core *c, nfs4r_server_id s)
+{
+	struct peer *p = &c->peers[s];
+
+	p->accepted = p->accepted_digest = p->view_digest = 0;
+	c->believe.told[s].num = 0;
+}
+
+void believe_started(struct nfs4r_core *c)
+{
+	c->believe.works_ms = c->now;
+}
