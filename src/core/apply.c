@@ -578,6 +578,13 @@ static bool receive(struct nfs4r_core *c, struct nfs4r_entry *e)
 	return true;
 }
 
+void apply_drop_entries(struct nfs4r_msg *m)
+{
+	for (uint32_t i = 0; i < m->entries.n; i++)
+		nfs4r_entry_put(m->entries.entries[i]);
+	m->entries.n = 0;
+}
+
 void apply_on_entries(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_msg *m)
 {
 	nfs4r_server_id log = m->entries.log;

@@ -79,13 +79,19 @@ static void look(struct nfs4r_core *c)
 		c->believe.works_ms = c->now;
 }
 
-static bool may_believe(struct nfs4r_core *c, const struct nfs4r_view *v)
+/* It goes by that view, as its HEARTBEATs say, too. */
+static bool goes_by(const struct nfs4r_core *c, nfs4r_server_id s, const struct nfs4r_view *v)
+{
+	return view_hears(c, s) && is_view(v, c->peers[s].view, c->peers[s].view_digest);
+}
+
+static bool may_believe(struct nfs4r_core *c, nfs4r_server_id s, const struct nfs4r_view *v)
 {
 	uint64_t t = c->believe.works_ms + c->cfg.silence_ms;
 
 	if (FAULT(F_VIEW_BELIEVED) || is_vouched(c, v))
 		return true;
-	if (believe_is_far(c, v->num))
+	if (believe_is_far(c, v->num) || !goes_by(c, s, v))
 		return false;
 	if (!memory_known(c) || c->now >= t)
 		return true;
@@ -116,7 +122,7 @@ void believe_run(struct nfs4r_core *c)
 
 		if (w->num <= c->view.adopted.num)
 			continue;
-		if (!may_believe(c, w))
+		if (!may_believe(c, s, w))
 			doubt(c, s, w);
 		else if (w->num > v.num)
 			v = *w;

@@ -354,6 +354,10 @@ static bool is_counted(const struct nfs4r_core *c, nfs4r_server_id from, uint32_
 
 static void ignore(struct nfs4r_core *c, struct nfs4r_msg *m)
 {
+	if (m->type == NFS4R_MSG_ENTRIES) {
+		apply_drop_entries(m);
+		return;
+	}
 	if (m->type != NFS4R_MSG_FORWARD || !m->op)
 		return;
 	act(c, NFS4R_ACT_DROP)->op = m->op;
@@ -376,12 +380,20 @@ static void stranger(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_ms
 
 static void on_msg(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_msg *m)
 {
+	const char *why;
+
 	if (from == 0 || from > NFS4R_SERVERS_MAX || from == c->self) {
 		c->st.bad_messages++;
 		return;
 	}
 	if (!(servers_of(c) & NFS4R_BIT(from))) {
 		stranger(c, from, m);
+		return;
+	}
+	why = door_refuses(c, from, m);
+	if (why) {
+		complain(c, from, why);
+		ignore(c, m);
 		return;
 	}
 	if (from_member_only(m->type) && !(is_member(c, from) && is_member(c, c->self) && is_counted(c, from, m->type))) {

@@ -329,6 +329,10 @@ struct logst {
 	struct pend *pend;
 };
 
+struct pulled { /* what a server was last asked for of a log; until 0: nothing */
+	nfs4r_lsn from, until;
+};
+
 struct start { /* of a store (log 2.1): its counter below the generation of the server's log, and a random number */
 	uint64_t inc, random;
 	uint64_t pos; /* in its journal: an own one's begin; the highest that a peer told in its own */
@@ -708,6 +712,7 @@ struct nfs4r_core {
 	struct origin origins[NFS4R_SERVERS_MAX + 1];
 	/* log.c, apply.c */
 	struct logst logs[NFS4R_SERVERS_MAX + 1];
+	struct pulled pulled[NFS4R_SERVERS_MAX + 1][NFS4R_SERVERS_MAX + 1]; /* [log][server] */
 	struct peer peers[NFS4R_SERVERS_MAX + 1];
 	struct objq *objq;
 	struct pend *ready;
@@ -863,6 +868,9 @@ void view_send(struct nfs4r_core *c, nfs4r_server_id to);
 void view_adopt(struct nfs4r_core *c, const struct nfs4r_view *v);
 void view_on_prepare(struct nfs4r_core *c, nfs4r_server_id from, const struct vote *v);
 void view_on_accept(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_view *v);
+
+/* door.c: why a message of @from is not taken (log 4.17); NULL: it is */
+const char *door_refuses(const struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
 
 /* believe.c: which view that somebody tells is adopted (log 6.14) */
 bool believe_is_far(const struct nfs4r_core *c, uint64_t num); /* farther ahead than any honest proposer comes */
@@ -1299,6 +1307,7 @@ nfs4r_servers retention_slow(struct nfs4r_core *c);
 bool retention_is_late(const struct nfs4r_core *c); /* some log cannot be gone on with from entries */
 
 /* apply.c: received entries, order, commit */
+void apply_drop_entries(struct nfs4r_msg *m); /* its references */
 void apply_on_entries(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_msg *m);
 void apply_done(struct nfs4r_core *c, const struct nfs4r_event *ev);
 void apply_run(struct nfs4r_core *c);

@@ -199,6 +199,17 @@ static nfs4r_server_id supplier(const struct nfs4r_core *c, nfs4r_server_id log,
 	return last ? next_supplier(c, have, last) : best;
 }
 
+/* As far as is known now that there is anything: more of it is another PULL's (4.17). */
+static void note_pulled(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_server_id to)
+{
+	struct pulled *p = &c->pulled[log][to];
+
+	p->from = c->logs[log].pull_from;
+	p->until = c->logs[log].end > c->peers[to].received[log] ? c->logs[log].end : c->peers[to].received[log];
+	if (p->until > p->from + PULL_ENTRIES - 1)
+		p->until = p->from + PULL_ENTRIES - 1;
+}
+
 /* At most one PULL for one position in a quarter of the repetition time. */
 void log_pull(struct nfs4r_core *c, nfs4r_server_id log)
 {
@@ -210,6 +221,7 @@ void log_pull(struct nfs4r_core *c, nfs4r_server_id log)
 		return;
 	l->pull_from = l->received + 1;
 	l->pull_to = to;
+	note_pulled(c, log, to);
 	l->pull_at = c->now + c->cfg.repeat_ms / 4;
 	m = msg_new(c, NFS4R_MSG_PULL);
 	m->pull.log = log;
@@ -390,8 +402,7 @@ static void take_position(struct nfs4r_core *c, nfs4r_server_id from, const stru
 	if (ended && !more_is_known && !is_ended(c, c->self))
 		return; /* the view that says so will come; until then it would count as "applied by all" */
 	if (log == c->self && !more_is_known && !ended && (q->received > max || q->applied > max || q->stable > max)) {
-		stuck(c, "a peer has more of our log than we do");
-		c->st.bad_messages++;
+		complain(c, from, "says that it has more of this server's log than there is: not believed (log 4.17)");
 		return;
 	}
 	if (log == c->self && q->applied > p->applied[log]) {

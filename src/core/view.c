@@ -573,6 +573,8 @@ static bool is_promised(const struct nfs4r_core *c, const struct nfs4r_view *v)
 
 	if (v->num == was->num)
 		return nfs4r_view_digest(v) == nfs4r_view_digest(was);
+	if (v->base == c->view.adopted.num)
+		was = &c->view.adopted;
 	if (p->num != v->num || v->base != was->num || NFS4R_RECONF(v->num) > NFS4R_RECONF(was->num))
 		return true;
 	return !((was->members & ~v->members) & ~p->remove) && !((was->voters & ~v->voters) & ~p->remove) && !((was->servers & ~v->servers) & ~p->remove) &&

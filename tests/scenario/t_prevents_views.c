@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "scenario/prevents.h"
@@ -309,7 +310,38 @@ static bool nothing_is_accepted_unpromised(struct net *n)
 	return all_stay(n, NFS4R_MSG_ACCEPT, 1, false);
 }
 
+/* Q sends P an entry of S's log that S never made. It may be applied, and so would be, in S's name. */
+static bool nobody_speaks_for_another_log(struct net *n)
+{
+	struct nfs4r_msg m = { .type = NFS4R_MSG_ENTRIES };
+	struct nfs4r_entry *e, *array[1];
+
+	views(n);
+	n->s[P].no_checkpoint = n->s[Q].no_checkpoint = n->s[S].no_checkpoint = true;
+	if (finish(n, chmod_(n, S, "d/f")) != NFS4R_OK)
+		return false;
+	net_run(n, LEASE);
+	m.entries.log = S;
+	m.entries.end = memtree_applied(n->s[S].tree, S) + 1;
+	m.entries.n = 1;
+	array[0] = e = nfs4r_entry_new();
+	*e = *memtree_entry(n->s[S].tree, S, m.entries.end - 1);
+	e->refs = 1;
+	if (e->payload)
+		nfs4r_buf_get(e->payload);
+	e->lsn = m.entries.end;
+	e->joined.pid.server = 0;
+	e->parts[0].before = e->parts[0].after;
+	e->parts[0].after++;
+	m.entries.entries = calloc(1, sizeof(*m.entries.entries));
+	m.entries.entries[0] = array[0];
+	net_msg(n, Q, P, &m);
+	net_run(n, LEASE);
+	return memtree_applied(n->s[P].tree, S) == memtree_applied(n->s[S].tree, S) && serves(n, S);
+}
+
 static const struct prevents list[] = {
+	{ "log 4.17: nobody speaks for another server's log", F_ENTRIES_OF_ANYBODY, nobody_speaks_for_another_log },
 	{ "log 6.14: nobody adopts on one server's word", F_VIEW_BELIEVED, one_server_adopts_for_nobody },
 	{ "log 6.14: nor does one that just started", F_VIEW_BELIEVED, nor_for_one_that_starts },
 	{ "log 6.14: what was not promised is not accepted", F_ACCEPT_UNPROMISED, nothing_is_accepted_unpromised },

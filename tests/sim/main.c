@@ -177,6 +177,7 @@ static void print_totals(const struct totals *t, uint64_t seeds)
 		members_print(t);
 	if (t->reconfigured)
 		reconf_print(t);
+	liar_print(t);
 	if (t->seals)
 		seals_print(t);
 	if (t->store_starts)

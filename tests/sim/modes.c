@@ -244,6 +244,12 @@ static void tune_views_stuck(struct plan *p, struct rng *r)
 	p->stuck = 300 + (uint32_t)rng_below(r, 600);
 }
 
+static void tune_views_liar(struct plan *p, struct rng *r)
+{
+	tune_views(p, r);
+	p->liar = true;
+}
+
 static void tune_views_one(struct plan *p, struct rng *r)
 {
 	tune_views(p, r);
@@ -506,6 +512,8 @@ const uint32_t nmodes = sizeof(modes) / sizeof(modes[0]);
 
 /* Not drawn by a seed: what older seeds mean depends on how many modes there are. */
 const struct mode named_modes[] = {
+	{ "views-liar", NULL, NULL, tune_views_liar, "one server speaks for others (log 4.17, 6.14)" },
+	{ "seals-liar", NULL, NULL, tune_seals_liar, "the same, and logs end" },
 	{ "full", "D/ D/f D/x/ D/x/g E/ E/h",
 	  "A*: burst D build 40; wait 100; burst D churn 10\nB*: burst D build 30; wait 200; burst E churn 10\nC*: burst E build 40; wait 50; burst x churn 10\n"
 	  "A*: burst x churn 20; read f; wait 100\nB*: burst E churn 20; list D; wait 300\n",

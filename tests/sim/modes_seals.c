@@ -139,6 +139,12 @@ void tune_seals_stuck(struct plan *p, struct rng *r)
 	p->stuck = 300 + (uint32_t)rng_below(r, 600);
 }
 
+void tune_seals_liar(struct plan *p, struct rng *r)
+{
+	seals(p, r, rng_chance(r, 500) ? NFS4R_DURABILITY_COMMIT : 0);
+	p->liar = true;
+}
+
 /* Bytes are read back when they are sent, from files that are written again and again by owners who go away. */
 void tune_seals_late(struct plan *p, struct rng *r)
 {

@@ -134,7 +134,7 @@ static void arrive(struct sim *s, void *arg, uint64_t a, uint64_t b)
 
 	if (link->up && link->epoch == l->epoch && v->up)
 		server_peer(v, l->from, l->epoch);
-	if (v->up && ((link->up && link->epoch == l->epoch) || (l->landed && v->peer_epoch[l->from] == l->epoch))) {
+	if (v->up && !liar_takes_back(s, l->from, l->to, l->msg) && ((link->up && link->epoch == l->epoch) || (l->landed && v->peer_epoch[l->from] == l->epoch))) {
 		s->totals.messages++;
 		v->heard[l->from] = s->now;
 		if (s->trace) {
@@ -170,7 +170,7 @@ static uint64_t travel_time(struct sim *s, nfs4r_server_id from, nfs4r_server_id
 	return s->healed ? t : t + rng_below(&s->rng, s->slow[from][to][bulk] + 1);
 }
 
-static void post(struct server *v, nfs4r_server_id to, struct nfs4r_msg *m, bool bulk)
+void net_post(struct server *v, nfs4r_server_id to, struct nfs4r_msg *m, bool bulk)
 {
 	struct sim *s = v->sim;
 	const struct link *link = link_of(s, v->id, to);
@@ -210,10 +210,12 @@ void net_send(struct server *v, nfs4r_server_id to, const struct nfs4r_msg *m)
 	if (s->plan.lease_ms)
 		check_view_sent(v, m);
 	check_stable_told(v, m);
+	if (m->type == NFS4R_MSG_PULL)
+		s->asked[v->id][to] |= 1u << m->pull.log;
 	c = msg_copy(m);
 	if (m->type == NFS4R_MSG_FORWARD_ANSWER)
 		c->op->verifier = v->inc;
-	post(v, to, c, m->type >= NFS4R_MSG_FORWARD && m->type <= NFS4R_MSG_READ_ANSWER);
+	net_post(v, to, c, m->type >= NFS4R_MSG_FORWARD && m->type <= NFS4R_MSG_READ_ANSWER);
 	trouble_sent(v, m->type);
 	if (m->type == NFS4R_MSG_HEARTBEAT && m->heartbeat.caught_up)
 		trouble_caught_up(v);
@@ -262,5 +264,5 @@ void net_send_entries(struct server *v, nfs4r_server_id to, nfs4r_server_id log,
 
 void net_post_entries(struct server *v, nfs4r_server_id to, struct nfs4r_msg *m)
 {
-	post(v, to, m, true);
+	net_post(v, to, m, true);
 }

@@ -96,6 +96,7 @@ struct plan { /* drawn from the seed and the mode; printed with a failure */
 	bool members;		/* an administrator adds servers and takes them out, once in members_us */
 	uint64_t members_us;
 	bool reconfigure;	/* a majority is lost for good, and an administrator says who goes on (reconfigure.c) */
+	bool liar;		/* one server speaks for others (liar.c) */
 	uint64_t away_us;	/* one server is cut off soon after the start for so long; 0 = none */
 	uint32_t keep;		/* entries of all logs together that a server keeps for those who are away; 0 = any number */
 	/* a real store; segment_bytes 0: none */
@@ -397,7 +398,7 @@ struct totals {
 		machine_crashes, lost, cuts, messages, not_primary, checks;
 	uint64_t elections, elections_waited, deep_asked, deep_refused, promotions, promotions_lost, raises, raises_lost, drops, narrowed, yielded, yield_regrets, turns; /* of the cores */
 	uint64_t with_views, stops, troubles, views, removals, returns, leases_lost, joins, ok_without; /* ok_without: updates while one was outside */
-	uint64_t seals, sealed_away, crossings, repairs, repairs_all, repairs_failed, repairs_anew, commits, commits_ok, holds, give_ups, promised, leaves, left;
+	uint64_t seals, sealed_away, crossings, repairs, repairs_all, repairs_failed, repairs_anew, commits, commits_ok, holds, give_ups, promised, leaves, left, lies;
 	uint64_t stuck, failed, passed, asides, disks_lost, disks_put_back, newest_put_back, disks_back;
 	uint64_t deaths_to_come; /* a copy was made anew without what its source had deleted, and it had not made yet */
 	uint64_t dropped; /* entries beyond the bound, that somebody outside does not have */
@@ -422,7 +423,8 @@ struct seal_seen {
 
 struct sim {
 	struct plan plan;
-	struct rng rng;
+	uint32_t asked[SERVERS_MAX + 1][SERVERS_MAX + 1]; /* [who][whom]: for entries of these logs */
+	struct rng rng, lies; /* chance; that of a server that lies */
 	uint64_t now, hash, order;
 	bool trace, healed, over;
 	bool unknown; /* what is true is not known any more: the run ends */
@@ -552,6 +554,7 @@ void net_join(struct sim *s, nfs4r_server_id a, nfs4r_server_id b);
 void net_try(struct sim *s, nfs4r_server_id a, nfs4r_server_id b); /* connect, unless cut or dead */
 bool net_linked(struct sim *s, nfs4r_server_id a, nfs4r_server_id b);
 void net_post_entries(struct server *v, nfs4r_server_id to, struct nfs4r_msg *m); /* takes @m */
+void net_post(struct server *v, nfs4r_server_id to, struct nfs4r_msg *m, bool bulk); /* the same, of any type */
 /* taint.c: bytes that are read back when they are sent (log sheet 3.6, 7.5) */
 void as_it_is(struct server *v, uint32_t obj, struct row *out); /* with what is being executed or applied half done; row_fini() it */
 bool late_read(struct server *v, struct nfs4r_entry *e, struct nfs4r_seal *await); /* false: not now. @await: first this has to be committed and synced */
@@ -622,6 +625,11 @@ void members_print(const struct totals *t);
 /* ---- reconfigure.c ------------------------------------------------------------------------------------ */
 
 void reconfigure_begin(struct sim *s);
+
+/* liar.c */
+void liar_begin(struct sim *s);
+bool liar_takes_back(struct sim *s, nfs4r_server_id from, nfs4r_server_id to, const struct nfs4r_msg *m);
+void liar_print(const struct totals *t);
 bool reconf_first(const struct nfs4r_view *w); /* the first view of an epoch */
 void reconf_check(struct server *v, const struct nfs4r_view *base, const struct nfs4r_view *w);
 void reconf_seen(struct server *v, const struct nfs4r_view *w);
@@ -713,6 +721,7 @@ void tune_members_power(struct plan *p, struct rng *r);
 void tune_seals_late(struct plan *p, struct rng *r);
 void tune_seals_leave(struct plan *p, struct rng *r);
 void tune_seals_stuck(struct plan *p, struct rng *r);
+void tune_seals_liar(struct plan *p, struct rng *r);
 void tune_reconfigure(struct plan *p, struct rng *r);
 void tune_reconfigure_power(struct plan *p, struct rng *r);
 extern const uint32_t nmodes;
