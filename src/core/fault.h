@@ -197,7 +197,7 @@
 	X(F_SECRET_UNSETTLED, "log 6.13", "a server serves without the volume's secret")	\
 	X(F_SECRET_UNHEARD, "log 6.13", "with a fixed view a secret is made before all have said that they have none")	\
 	X(F_VIEW_BELIEVED, "log 6.14", "a view is adopted on one server's word")	\
-	X(F_ACCEPT_UNPROMISED, "log 6.13", "a view is accepted that was not promised")	\
+	X(F_ACCEPT_UNPROMISED, "log 6.14", "a view is accepted that was not promised")	\
 	X(F_ENTRIES_OF_ANYBODY, "log 4.17", "entries of a log are taken from anybody")
 
 enum nfs4r_fault {
