@@ -78,6 +78,8 @@ fsal_status_t repl_getattrs_local(struct repl_export *exp, struct repl_obj *obj,
 		return st;
 	if (known == NFS4R_NOT_YET)
 		known = repl_row(exp, &obj->oid, &row);
+	if (known != NFS4R_KNOWN && repl_is_closed(exp)) /* nobody can tell now what the volume says of it */
+		return fsalstat(ERR_FSAL_DELAY, EAGAIN);
 	/* The row from before: a version newer than the attributes would make a client keep them for good. */
 	if (known == NFS4R_KNOWN)
 		nfs4r_row_overlay(&row, &over);

@@ -178,24 +178,6 @@ static void release_sub_export(struct repl_export *exp)
 	fsal_put(fsal);
 }
 
-static void engine_log(void *ctx, enum nfs4r_log_level level, const char *text)
-{
-	switch (level) {
-	case NFS4R_LOG_ERROR:
-		REPL_LOG(Crit, "%s", text);
-		break;
-	case NFS4R_LOG_WARN:
-		REPL_LOG(Warn, "%s", text);
-		break;
-	case NFS4R_LOG_INFO:
-		REPL_LOG(Event, "%s", text);
-		break;
-	default:
-		REPL_LOG(Debug, "%s", text);
-		break;
-	}
-}
-
 /* The [same] keys of config_samples/repl.conf that are Ganesha's. Its own default of Server_Owner is the host's name. */
 static void compare_keys(struct nfs4r_rpc_config *rpc)
 {
@@ -236,11 +218,11 @@ static fsal_status_t start_engine(struct repl_export *exp)
 	cfg->rpc.fsid_major = exp->fsid.major;
 	cfg->rpc.fsid_minor = exp->fsid.minor;
 	compare_keys(&cfg->rpc);
-	if (nfs4r_engine_start(cfg, &repl_lops, exp, engine_log, NULL, &exp->eng, why) != NFS4R_OK)
+	if (repl_restart_first(exp, why) != NFS4R_OK)
 		return refuse(why);
 	REPL_LOG(Event, "NFSv4.r %s, protocol " NFS4R_BUILD_PROTOCOL ", serves export %d", cfg->rpc.version, exp->gsh->export_id);
 	nfs4r_root(exp->eng, &exp->root);
-	exp->stopped = false;
+	repl_gate_open(exp, exp->eng);
 	return fsalstat(ERR_FSAL_NO_ERROR, 0);
 }
 
@@ -251,6 +233,7 @@ static void export_free(struct repl_export *exp)
 	repl_attr_cache_free(exp->attr_cache);
 	repl_verifier_fini(exp);
 	repl_upcalls_fini(exp);
+	repl_restart_fini(exp);
 	PTHREAD_COND_destroy(&exp->arrive);
 	PTHREAD_MUTEX_destroy(&exp->arrive_lock);
 	PTHREAD_RWLOCK_destroy(&exp->gate);
@@ -274,6 +257,7 @@ static struct repl_export *export_new(struct fsal_module *fsal, const struct fsa
 	PTHREAD_COND_init(&exp->arrive, NULL);
 	exp->attr_cache = repl_attr_cache_new();
 	repl_upcalls_init(exp, up_ops);
+	repl_restart_init(exp);
 	fsal_export_init(&exp->export);
 	repl_export_ops_init(&exp->export.exp_ops);
 	exp->export.up_ops = up_ops;
@@ -319,6 +303,7 @@ release_sub:
 	release_sub_export(exp);
 	op_ctx->fsal_export = NULL;
 free:
+	repl_restart_end(exp);
 	free_export_ops(&exp->export);
 	export_free(exp);
 	return st;

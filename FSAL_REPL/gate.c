@@ -2,7 +2,7 @@
 /*
  * The gate in front of the engine. Stopping takes it for writing once, which waits for the calls that
  * are inside; whoever comes later is turned away: operations with DELAY, questions with "not known".
- * Without it an export that is removed while clients use it would free the engine under them.
+ * Without it an export that is removed while clients use it would free the engine under them. It is opened again when another engine has taken the place of one that halted (restart.c).
  *
  * The lock prefers readers (the default of the C library), so a call out of a callback of the engine
  * may pass the gate again while a stop is waiting.
@@ -23,16 +23,41 @@ static void gate_leave(struct repl_export *exp)
 	PTHREAD_RWLOCK_unlock(&exp->gate);
 }
 
-void repl_export_stop(struct repl_export *exp)
+struct nfs4r_engine *repl_gate_close(struct repl_export *exp)
 {
 	struct nfs4r_engine *eng;
 
 	PTHREAD_RWLOCK_wrlock(&exp->gate);
 	exp->stopped = true;
-	__atomic_store_n(&exp->ended, true, __ATOMIC_RELEASE);
 	eng = exp->eng;
 	exp->eng = NULL;
 	PTHREAD_RWLOCK_unlock(&exp->gate);
+	return eng;
+}
+
+bool repl_is_closed(struct repl_export *exp)
+{
+	if (!gate_enter(exp))
+		return true;
+	gate_leave(exp);
+	return false;
+}
+
+void repl_gate_open(struct repl_export *exp, struct nfs4r_engine *eng)
+{
+	PTHREAD_RWLOCK_wrlock(&exp->gate);
+	exp->eng = eng;
+	exp->stopped = false;
+	PTHREAD_RWLOCK_unlock(&exp->gate);
+}
+
+void repl_export_stop(struct repl_export *exp)
+{
+	struct nfs4r_engine *eng;
+
+	__atomic_store_n(&exp->ended, true, __ATOMIC_RELEASE);
+	repl_restart_end(exp);
+	eng = repl_gate_close(exp);
 	if (eng != NULL)
 		nfs4r_engine_stop(eng); /* its threads may be in our callbacks: no lock held */
 }

@@ -230,5 +230,6 @@ const struct nfs4r_lops repl_lops = {
 	.is_mount = lops_is_mount,
 	.make_mutable = lops_make_mutable,
 	.changed = repl_lops_changed,
+	.again = repl_lops_again,
 	.moved = repl_lops_moved,
 };

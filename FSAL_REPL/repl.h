@@ -55,6 +55,12 @@ struct repl_export {
 	struct nfs4r_engine *eng;
 	pthread_rwlock_t gate;	/* read: a call into the engine; write: stopping it. gate.c */
 	bool stopped;
+	struct {		/* of the engine, in this process: restart.c */
+		pthread_mutex_t lock;
+		pthread_cond_t cond;
+		pthread_t thread;
+		bool running, wanted, ends; /* wanted, ends: under lock */
+	} restart;
 	bool ended, never;	/* stopped for good; before the daemon was up (context.c); atomic */
 	fsal_fsid_t fsid;
 	struct nfs4r_oid root;
@@ -86,6 +92,20 @@ fsal_status_t repl_create_export(struct fsal_module *fsal, void *node, struct co
 fsal_status_t repl_update_export(struct fsal_module *fsal, void *node, struct config_error_type *err,
 				 struct fsal_export *original, struct fsal_module *super);
 void repl_export_stop(struct repl_export *exp);
+
+/* ---- the engine's first start, and others (restart.c) ---- */
+
+void repl_engine_log(void *ctx, enum nfs4r_log_level level, const char *text);
+/* Into exp->eng. While the daemon starts a full Store is waited for. */
+enum nfs4r_status repl_restart_first(struct repl_export *exp, char *why);
+void repl_lops_again(void *ctx);
+void repl_restart_init(struct repl_export *exp);
+void repl_restart_end(struct repl_export *exp); /* none is under way after it, nor will be; blocks while the engine starts */
+void repl_restart_fini(struct repl_export *exp);
+/* gate.c: the calls that are inside have ended, and who comes later is turned away. The engine is the caller's; NULL: there is none */
+struct nfs4r_engine *repl_gate_close(struct repl_export *exp);
+bool repl_is_closed(struct repl_export *exp);
+void repl_gate_open(struct repl_export *exp, struct nfs4r_engine *eng);
 void repl_export_ops_init(struct export_ops *ops);
 
 /* ---- contexts (context.c) ---- */

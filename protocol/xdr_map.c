@@ -326,6 +326,11 @@ static bool c_space(struct nfs4r_codec *c, struct nfs4r_msg *m)
 	       c_check(c, (l->has & ~NFS4R_HAS_ALL) == 0 && l->time_min <= 0 && l->time_max >= 0);
 }
 
+static bool c_halted(struct nfs4r_codec *c, struct nfs4r_msg *m)
+{
+	return c_u32(c, &m->halted.status) && c_bool(c, &m->halted.files);
+}
+
 static bool c_msg(struct nfs4r_codec *c, void *obj)
 {
 	static bool (*const arms[])(struct nfs4r_codec *, struct nfs4r_msg *) = {
@@ -342,13 +347,13 @@ static bool c_msg(struct nfs4r_codec *c, void *obj)
 		[NFS4R_MSG_ACCEPTED] = c_accepted,	 [NFS4R_MSG_VIEW] = c_whole_view,
 		[NFS4R_MSG_JOIN] = c_join,		 [NFS4R_MSG_JOINROWS] = c_joinrows,
 		[NFS4R_MSG_JOINED] = c_joined,		 [NFS4R_MSG_CLOSING] = c_closing,
-		[NFS4R_MSG_SPACE] = c_space,
+		[NFS4R_MSG_SPACE] = c_space,		 [NFS4R_MSG_HALTED] = c_halted,
 	};
 	struct nfs4r_msg *m = obj;
 
 	if (!c_u32(c, &m->type))
 		return false;
-	if (m->type < NFS4R_MSG_PROPOSE || m->type > NFS4R_MSG_SPACE) {
+	if (m->type < NFS4R_MSG_PROPOSE || m->type > NFS4R_MSG_HALTED) {
 		if (c_decoding(c))
 			m->type = 0; /* nothing for fini to free */
 		return c_fail(c, NFS4R_MALFORMED);

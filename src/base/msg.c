@@ -30,6 +30,7 @@ static const char *const msg_names[] = {
 	[NFS4R_MSG_VIEW] = "VIEW",	   [NFS4R_MSG_JOIN] = "JOIN",
 	[NFS4R_MSG_JOINROWS] = "JOINROWS", [NFS4R_MSG_JOINED] = "JOINED",
 	[NFS4R_MSG_CLOSING] = "CLOSING",   [NFS4R_MSG_SPACE] = "SPACE",
+	[NFS4R_MSG_HALTED] = "HALTED",
 };
 
 static const char *name_of(const char *const *names, size_t n, uint32_t i)

@@ -40,6 +40,7 @@ enum nfs4r_msg_type { /* wire values */
 	NFS4R_MSG_JOINED = 25,	 /* a new member to the others: I have all rows, and all logs as far as you had them */
 	NFS4R_MSG_CLOSING = 26, /* the sender makes no more updates under these controls of files; copies that have its log up to there may be read (control 7.10) */
 	NFS4R_MSG_SPACE = 27,	/* what the sender has room for, and what its file system can hold (log 4.12) */
+	NFS4R_MSG_HALTED = 28,	/* the sender's disk takes nothing any more: it says nothing else in this start (log 4.15) */
 };
 
 struct nfs4r_prio { /* larger wins: attempts first, then server id (control sheet 4.2) */
@@ -314,6 +315,10 @@ struct nfs4r_msg {
 			struct nfs4r_space space;
 			struct nfs4r_limits limits;
 		} space;
+		struct {
+			uint32_t status; /* enum nfs4r_status: why */
+			bool files;	 /* of the file system of the exported directory; else of Store */
+		} halted;
 	};
 };
 

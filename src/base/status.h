@@ -7,6 +7,8 @@
 #ifndef NFS4R_BASE_STATUS_H
 #define NFS4R_BASE_STATUS_H
 
+#include <stdbool.h>
+
 enum nfs4r_status {
 	NFS4R_OK = 0,
 	/* what a client may see */
@@ -50,6 +52,11 @@ enum nfs4r_status {
 
 /* English text for a status; never NULL, static. */
 const char *nfs4r_status_str(enum nfs4r_status st);
+/* There is no room: it may be made. */
+static inline bool nfs4r_status_is_full(enum nfs4r_status st)
+{
+	return st == NFS4R_NOSPC || st == NFS4R_DQUOT;
+}
 /* errno value -> status; anything unknown becomes NFS4R_IO. */
 enum nfs4r_status nfs4r_status_from_errno(int err);
 /* status -> errno value, for tools and file-system glue. */

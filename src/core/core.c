@@ -446,6 +446,7 @@ static void on_msg(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_msg 
 	case NFS4R_MSG_ACCEPT:
 	case NFS4R_MSG_ACCEPTED:
 	case NFS4R_MSG_VIEW:
+	case NFS4R_MSG_HALTED:
 		view_on_msg(c, from, m);
 		break;
 	case NFS4R_MSG_JOIN:
@@ -513,6 +514,7 @@ static void on_peer_down(struct nfs4r_core *c, nfs4r_server_id s)
 		p->down_at = c->now;
 	p->up = false;
 	p->down = true;
+	trouble_unheard(p);
 	early_forget(c, NFS4R_BIT(s));
 }
 

@@ -385,7 +385,8 @@ struct nfs4r_core_view { /* for people */
 		uint64_t view;	    /* it adopted */
 		bool caught_up, joining;
 		bool left;   /* it was stopped in order, or is about to end, and has given its lease back (log 6.11) */
-		enum nfs4r_status trouble; /* as it said last: why it cannot apply an entry; OK: it can */
+		enum nfs4r_status trouble; /* as it said last: why it cannot apply an entry, or has halted; OK: neither */
+		bool halted, halted_files; /* it has (log 4.15); because of the file system of its exported directory */
 		bool unsure; /* it came back, and this server does not have its list yet: it may control less than is known here */
 		enum nfs4r_memory memory; /* as it said last */
 		uint64_t position;	  /* of its journal: the highest that is remembered of its newest start (log 8.6) */

@@ -371,7 +371,8 @@ struct peer {
 	uint64_t lease_until;		/* ours to it: not before this a view without it */
 	struct start granted;		/* which of its starts that was for */
 	bool left;			/* its newest start has given its lease back (6.11) */
-	uint32_t trouble;		/* as it said: why it cannot apply an entry (6.12); 0: it can */
+	uint32_t trouble;		/* as it said: why it cannot apply an entry (6.12), or has halted (4.15); 0: neither */
+	bool halted, halted_files;	/* it has; for what its exported directory's file system did */
 	uint64_t granted_t;		/* its to us: our clock in the newest heartbeat that it granted */
 	/* memory.c */
 	bool judged;			/* its word about this server was heard since the start */
@@ -1131,6 +1132,8 @@ bool trouble_waits(const struct nfs4r_core *c, const struct pend *p); /* it fail
 void trouble_told(struct nfs4r_core *c, enum nfs4r_status st); /* by the engine, of what is in doubt */
 void trouble_timers(struct nfs4r_core *c);
 void trouble_settle(struct nfs4r_core *c);
+void trouble_on_halted(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m); /* log 4.15 */
+void trouble_unheard(struct peer *p); /* its connection is gone, and with it the one that would say more */
 /* moot.c: what fails and is undone later */
 uint32_t moot_parts(struct nfs4r_core *c, struct pend *p, uint32_t mask); /* those of @mask that are passed over; sets p->aside, p->by */
 void moot_commit(struct nfs4r_core *c, struct pend *p);

@@ -166,6 +166,8 @@ void nfs4r_core_get_view(const struct nfs4r_core *c, struct nfs4r_core_view *out
 		out->peer[s].joining = c->peers[s].joining;
 		out->peer[s].left = c->peers[s].left;
 		out->peer[s].trouble = (enum nfs4r_status)c->peers[s].trouble;
+		out->peer[s].halted = c->peers[s].halted;
+		out->peer[s].halted_files = c->peers[s].halted_files;
 		out->peer[s].unsure = unsure & NFS4R_BIT(s);
 		out->peer[s].memory = c->peers[s].memory;
 		out->peer[s].position = c->peers[s].knows.pos;

@@ -155,6 +155,27 @@ void trouble_settle(struct nfs4r_core *c)
 	timer_at(c, c->now); /* what waited for it is looked at in the next step */
 }
 
+/* ---- servers that have halted (log 4.15) ------------------------------------------------------ */
+
+/* What it said before stands, its lease included; it will say nothing more, so it is not waited for until it counts as silent. */
+void trouble_on_halted(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
+{
+	struct peer *p = &c->peers[from];
+
+	if (FAULT(F_HALTED_UNHEARD))
+		return;
+	p->trouble = m->halted.status ? m->halted.status : NFS4R_IO;
+	p->halted = true;
+	p->halted_files = m->halted.files;
+}
+
+void trouble_unheard(struct peer *p)
+{
+	if (p->halted)
+		p->trouble = 0;
+	p->halted = false;
+}
+
 /* ---- other servers that are in trouble -------------------------------------------------------- */
 
 /* Members in trouble that a view can do without, as many as there may be beside @gone; those with the lowest ids first, so that all who propose agree. */

@@ -292,6 +292,7 @@ static void on_heartbeat(struct nfs4r_core *c, nfs4r_server_id from, const struc
 	p->caught_up = m->heartbeat.caught_up;
 	p->repairing = m->heartbeat.repairing;
 	p->trouble = m->heartbeat.trouble;
+	p->halted = false;
 	if (m->heartbeat.settled && p->settled < p->view)
 		p->settled = p->view;
 	if (!m->heartbeat.joining || !p->joining)
@@ -733,6 +734,9 @@ void view_on_msg(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_
 		on_heartbeat(c, from, m);
 		believe_run(c);
 		try_vote(c); /* it may have waited for a lease that is given back */
+		break;
+	case NFS4R_MSG_HALTED:
+		trouble_on_halted(c, from, m);
 		break;
 	case NFS4R_MSG_GRANT:
 		on_grant(c, from, m->grant.clock_ms);

@@ -35,6 +35,7 @@ static const struct rule {
 	const char *text; /* %n: `server` of the element; %v: the value */
 } rules[] = {
 	{ "voter_away", "view.servers", "state", AWAY, "server %n is away (%v)" },
+	{ "halted", "view.servers", "halted", TEXT, "server %n: %v" },
 	{ "cannot_apply", "view.servers", "cannot_apply", TEXT, "server %n cannot apply an update: %v" },
 	{ "no_connection", "peers", "up", DOWN, "no connection with server %n (%s)" },
 	{ "lag", "peers", "has_of_our_log.lag_seconds", LATE_S, "server %n lacks updates of this server since %v" },

@@ -89,6 +89,8 @@ static void show_others(const json_t *servers, uint64_t self, FILE *out)
 		n = snprintf(text, sizeof(text), "server %" PRIu64 ": %.40s", get_num(s, "server"), state);
 		if (*get_text(s, "cannot_apply"))
 			n += snprintf(text + n, sizeof(text) - (size_t)n, " (it cannot apply an update: %.1000s)", get_text(s, "cannot_apply"));
+		if (*get_text(s, "halted"))
+			n += snprintf(text + n, sizeof(text) - (size_t)n, " (%.1000s)", get_text(s, "halted"));
 		if (ms < 0)
 			n += snprintf(text + n, sizeof(text) - (size_t)n, ", not heard since this server's start");
 		else

@@ -10,7 +10,7 @@
  * What is stable is told as soon as files and journal are synced (log 4.3): LMDB costs two flushes more, and nobody waits for it.
  *
  * Without room for LMDB under the Store directory it is tried again at once, and the journal goes on. When the exported directory cannot be
- * synced the server halts at once, whatever the reason: the kernel has lost what was written there (src/store/files.c).
+ * synced the server halts at once, whatever the reason: the kernel has lost what was written there (src/store/files.c). For want of room that ends by itself (halt.c).
  */
 
 #include "engine/engine_int.h"
@@ -62,14 +62,6 @@ static void say_what_owners_have(struct nfs4r_engine *eng, struct telling *t)
 	nfs4r_store_owners_have(eng->store, have);
 }
 
-void checkpoint_halt(struct nfs4r_engine *eng)
-{
-	if (nfs4r_store_files_failed(eng->store))
-		engine_halt(eng, "the exported directory could not be synced and may lack what was written lately; check its disk and the room for it, and restart");
-	else
-		engine_halt(eng, "a checkpoint failed with an I/O error; check the disk under the Store directory, and restart");
-}
-
 enum nfs4r_status checkpoint_now(struct nfs4r_engine *eng)
 {
 	if (doubt_is_open(eng))
@@ -79,13 +71,13 @@ enum nfs4r_status checkpoint_now(struct nfs4r_engine *eng)
 	say_what_owners_have(eng, &t);
 	enum nfs4r_status st = nfs4r_store_checkpoint_telling(eng->store, sync_files, tell_stable, &t, NULL);
 
-	if (st == NFS4R_NOSPC || st == NFS4R_DELAY)
+	if (nfs4r_status_is_full(st) || st == NFS4R_DELAY)
 		return st;
 	pthread_mutex_lock(&eng->lock);
 	if (st == NFS4R_OK)
 		retention_look_at_bound(eng);
 	else
-		checkpoint_halt(eng);
+		engine_store_failed(eng, "a checkpoint failed", st);
 	pthread_mutex_unlock(&eng->lock);
 	return st;
 }
@@ -178,7 +170,7 @@ void *checkpoint_thread(void *arg)
 
 		if (st == NFS4R_DELAY) /* an update takes long */
 			checkpoint_wake(eng, false);
-		if (st == NFS4R_NOSPC) {
+		if (nfs4r_status_is_full(st)) {
 			checkpoint_wake(eng, false);
 			no_space(eng, &complained);
 		}

@@ -119,6 +119,8 @@ const char *ctl_view_other(const struct nfs4r_engine *eng, const struct ctl_fact
 		return "forgotten";
 	if (!silent && f->view.peer[s].memory == NFS4R_MEMORY_NEW)
 		return "new";
+	if (f->view.peer[s].halted)
+		return "halted";
 	if (!silent && f->view.peer[s].trouble)
 		return "stuck";
 	if (f->view.adopted.members & NFS4R_BIT(s))
@@ -129,12 +131,15 @@ const char *ctl_view_other(const struct nfs4r_engine *eng, const struct ctl_fact
 static json_t *other(const struct nfs4r_engine *eng, const struct ctl_facts *f, nfs4r_server_id s)
 {
 	const struct nfs4r_core_peer *p = &f->peer[s];
+	char why[300];
 
 	json_t *out = json_pack("{s:i, s:b, s:s, s:o, s:o, s:o, s:o}", "server", s, "member", (f->view.adopted.members & NFS4R_BIT(s)) != 0, "state",
 			 ctl_view_other(eng, f, s), "silent_ms", f->view.peer[s].known ? num(f->view.peer[s].silent_ms) : json_null(), "view",
 			 f->view.peer[s].known ? num(f->view.peer[s].view) : json_null(), "behind_entries", num(ctl_entries(p->applied, f->end)),
 			 "behind_bytes", num(p->unreceived_bytes));
-	if (out && f->view.peer[s].known && f->view.peer[s].trouble)
+	if (out && f->view.peer[s].halted)
+		json_object_set_new(out, "halted", json_string(halt_of_peer(f->view.peer[s].trouble, f->view.peer[s].halted_files, why, sizeof(why))));
+	else if (out && f->view.peer[s].known && f->view.peer[s].trouble)
 		json_object_set_new(out, "cannot_apply", json_string(nfs4r_status_str(f->view.peer[s].trouble)));
 	return out;
 }

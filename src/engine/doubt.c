@@ -142,6 +142,8 @@ static enum nfs4r_status make_again(struct doubt *d, const struct nfs4r_oid *oid
 	if (st == NFS4R_OK)
 		st = nfs4r_store_set_handle(eng->store, oid, h.b, h.len);
 	pthread_mutex_unlock(&eng->lock);
+	if (st == NFS4R_OK && eng->ops->moved) /* a server that starts anew in its process (log 4.15) has clients that know the old one */
+		eng->ops->moved(eng->ctx, oid);
 	return st;
 }
 
@@ -155,9 +157,10 @@ static enum nfs4r_status make_missing(struct doubt *d)
 		struct nfs4r_lhandle h;
 
 		nfs4r_handle(eng, &d->repair.objs[i].oid, &h);
-		d->repair.objs[i].made = !h.len || eng->ops->getattr(eng->ctx, &h, &a) != NFS4R_OK;
-		if (d->repair.objs[i].made)
+		if (!h.len || eng->ops->getattr(eng->ctx, &h, &a) != NFS4R_OK) {
+			d->repair.objs[i].made = true;
 			st = make_again(d, &d->repair.objs[i].oid);
+		}
 		nfs4r_buf_put(a.acl);
 	}
 	return st;
@@ -268,11 +271,14 @@ static enum nfs4r_status write_all_again(struct doubt *d)
 
 static enum nfs4r_status restore_objects(struct doubt *d)
 {
-	enum nfs4r_status st = collect(d) ? NFS4R_OK : NFS4R_NOMEM;
+	enum nfs4r_status st = NFS4R_OK;
 
-	d->settled = calloc(d->repair.n + 1, sizeof(*d->settled));
-	if (st == NFS4R_OK && !d->settled)
-		st = NFS4R_NOMEM;
+	if (!d->settled) { /* the first time */
+		d->since.n = d->repair.n = 0;
+		st = collect(d) ? NFS4R_OK : NFS4R_NOMEM;
+		d->settled = st == NFS4R_OK ? calloc(d->repair.n + 1, sizeof(*d->settled)) : NULL;
+		st = d->settled ? NFS4R_OK : NFS4R_NOMEM;
+	}
 	if (st == NFS4R_OK)
 		st = make_missing(d);
 	if (st == NFS4R_OK)
@@ -287,28 +293,22 @@ static enum nfs4r_status restore_objects(struct doubt *d)
 }
 
 /* The local file system may not be used for everything before the server as a whole has started, so this is done here. */
-bool doubt_restore(struct doubt *d)
+enum nfs4r_status doubt_restore(struct doubt *d)
 {
 	struct nfs4r_engine *eng = d->repair.eng;
-	enum nfs4r_status st = restore_objects(d);
-	char why[NFS4R_WHY + 200];
+	enum nfs4r_status st;
 
-	if (st != NFS4R_OK) {
-		snprintf(why, sizeof(why), "after a crash of the machine the exported directory cannot be made equal to the store: %s%s%s; see docs/failures.md",
-			 nfs4r_status_str(st), d->repair.why[0] ? ": " : "", d->repair.why);
-		pthread_mutex_lock(&eng->lock);
-		if (!eng->stopping)
-			engine_halt(eng, why);
-		pthread_mutex_unlock(&eng->lock);
-		return false;
-	}
+	d->repair.why[0] = '\0';
+	st = restore_objects(d);
+	if (st != NFS4R_OK)
+		return st;
 	pthread_mutex_lock(&d->lock);
 	d->unknown = false;
 	pthread_mutex_unlock(&d->lock);
 	engine_log(eng, NFS4R_LOG_INFO, "volume %s: %s; %u objects that changed shortly before are in doubt", eng->cfg.volume_name,
 		   d->unsynced ? "the exported directory had not been synced" :
 		   d->machine ? "the machine had crashed" : "the server ended amid updates of others", d->repair.n);
-	return true;
+	return NFS4R_OK;
 }
 
 /* ---- for others ------------------------------------------------------------ */

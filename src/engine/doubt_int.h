@@ -85,8 +85,8 @@ enum nfs4r_status plan_carry_out(const struct plan *p, struct nfs4r_engine *eng,
 
 /* Attributes of entries that made versions above @newer_than: their values are in the journal. */
 enum nfs4r_status doubt_set_attrs(struct doubt *d, const struct touches *t, const struct nfs4r_oid *oid, nfs4r_version newer_than);
-/* Objects and names are there again, d->repair.objs are those in doubt; false: it cannot be, and the engine has halted. */
-bool doubt_restore(struct doubt *d);
+/* Objects and names are there again, d->repair.objs are those in doubt. Or not, for that reason (d->repair.why may say more): it may be tried again, and goes on where it failed. */
+enum nfs4r_status doubt_restore(struct doubt *d);
 void doubt_mark_settled(struct doubt *d, const struct nfs4r_oid *oid);
 
 #endif

@@ -267,20 +267,55 @@ static void say_waiting(struct doubt *d, nfs4r_servers awaited, uint32_t left, u
 	*said_ms = now_ms();
 }
 
+/* @what cannot be written. As long as it is not settled nothing is applied here, and the others would wait for that (log 6.12). */
+static void say_failed(struct doubt *d, enum nfs4r_status st, const char *what, const char *remedy)
+{
+	struct nfs4r_event ev = { .type = NFS4R_EV_TROUBLE, .status = st ? st : NFS4R_IO };
+	struct nfs4r_engine *eng = d->repair.eng;
+	uint64_t now = now_ms(), said = d->said_ms;
+
+	if ((said && now < said + SAY_EVERY_MS) || !atomic_compare_exchange_strong(&d->said_ms, &said, now))
+		return;
+	engine_log(eng, NFS4R_LOG_ERROR, "volume %s: %s cannot be written: %s; %s. It is tried again all the time", eng->cfg.volume_name, what, nfs4r_status_str(ev.status), remedy);
+	pthread_mutex_lock(&eng->lock);
+	engine_step(eng, &ev);
+	pthread_mutex_unlock(&eng->lock);
+}
+
+static void rest_ms(long ms)
+{
+	nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000L }, NULL);
+}
+
+/* Without room for LMDB the marks stay, and with them the doubt. */
+static enum nfs4r_status checkpoint_of_doubt(struct doubt *d)
+{
+	struct nfs4r_engine *eng = d->repair.eng;
+	enum nfs4r_status st;
+
+	for (;;) { /* DELAY: after a crash of the process own updates go on meanwhile, and may take long */
+		st = nfs4r_store_checkpoint(eng->store, eng->ops->sync_all, eng->ctx, NULL);
+		if ((st != NFS4R_DELAY && !nfs4r_status_is_full(st)) || eng->stopping || eng->mute)
+			return st;
+		if (st == NFS4R_DELAY || nfs4r_store_give_spare(eng->store))
+			continue;
+		say_failed(d, st, "the database, after a crash,", "free space on the file system of Store");
+		rest_ms(PAUSE_MS);
+	}
+}
+
 static void finish(struct doubt *d)
 {
 	struct nfs4r_event ev = { .type = NFS4R_EV_SETTLED };
 	struct nfs4r_engine *eng = d->repair.eng;
 	enum nfs4r_status st;
 
-	do /* DELAY: after a crash of the process own updates go on meanwhile, and may take long */
-		st = nfs4r_store_checkpoint(eng->store, eng->ops->sync_all, eng->ctx, NULL);
-	while (st == NFS4R_DELAY && !eng->stopping);
-	if (st == NFS4R_DELAY)
-		return;
+	st = checkpoint_of_doubt(d);
+	if (st == NFS4R_DELAY || nfs4r_status_is_full(st))
+		return; /* it stops */
 	if (st != NFS4R_OK) {
 		pthread_mutex_lock(&eng->lock);
-		engine_halt(eng, "the checkpoint after a crash failed; check the disks, free space, and restart");
+		engine_store_failed(eng, "the checkpoint after a crash failed", st);
 		pthread_mutex_unlock(&eng->lock);
 		return;
 	}
@@ -305,22 +340,6 @@ struct round { /* one look at every object that is left */
 	_Atomic nfs4r_servers awaited;
 };
 
-/* As long as it is not settled nothing is applied here, and the others would wait for that (log 6.12). */
-static void say_failed(struct doubt *d, enum nfs4r_status st)
-{
-	struct nfs4r_event ev = { .type = NFS4R_EV_TROUBLE, .status = st ? st : NFS4R_IO };
-	struct nfs4r_engine *eng = d->repair.eng;
-	uint64_t now = now_ms(), said = d->said_ms;
-
-	if ((said && now < said + SAY_EVERY_MS) || !atomic_compare_exchange_strong(&d->said_ms, &said, now))
-		return;
-	engine_log(eng, NFS4R_LOG_ERROR, "volume %s: an object in doubt after a crash cannot be written: %s; %s. It is tried again all the time", eng->cfg.volume_name, nfs4r_status_str(ev.status),
-		   apply_remedy(ev.status));
-	pthread_mutex_lock(&eng->lock);
-	engine_step(eng, &ev);
-	pthread_mutex_unlock(&eng->lock);
-}
-
 static void *work(void *arg)
 {
 	struct round *w = arg;
@@ -334,7 +353,7 @@ static void *work(void *arg)
 		enum outcome o = w->done[i] ? LATER : settle(d, &r, obj, &awaited);
 
 		if (o == FAILED)
-			say_failed(d, r.here);
+			say_failed(d, r.here, "an object in doubt after a crash", apply_remedy(r.here ? r.here : NFS4R_IO));
 		if (o != SETTLED)
 			continue;
 		w->done[i] = true;
@@ -353,12 +372,35 @@ static void each_once(struct round *w)
 	repair_crew(work, w, w->left);
 }
 
+/* Tried again until it works: an object that is in the way can be moved, a full disk can get room, a flag can be taken away. */
+static bool restored(struct doubt *d)
+{
+	struct nfs4r_engine *eng = d->repair.eng;
+	enum nfs4r_status st;
+	char what[sizeof(d->repair.why) + 100];
+
+	for (;;) {
+		st = eng->stopping ? NFS4R_SHUTDOWN : doubt_restore(d);
+		if (st == NFS4R_OK || eng->stopping || eng->mute)
+			return st == NFS4R_OK;
+		if (nfs4r_store_broken(eng->store)) {
+			pthread_mutex_lock(&eng->lock);
+			engine_store_failed(eng, "the journal cannot be written", st);
+			pthread_mutex_unlock(&eng->lock);
+			return false;
+		}
+		snprintf(what, sizeof(what), "what a crash put in doubt in the exported directory%s%s%s", d->repair.why[0] ? " (" : "", d->repair.why, d->repair.why[0] ? ")" : "");
+		say_failed(d, st, what, apply_remedy(st));
+		rest_ms(PAUSE_MS);
+	}
+}
+
 static void doubt_task(struct nfs4r_engine *eng, void *arg)
 {
 	struct round w = { .d = arg };
 	uint64_t said_ms = now_ms() - SAY_EVERY_MS / 2;
 
-	if (eng->stopping || !doubt_restore(w.d))
+	if (!restored(w.d))
 		return;
 	w.left = w.d->repair.n;
 	w.done = calloc(w.left + 1, sizeof(*w.done));
@@ -366,7 +408,7 @@ static void doubt_task(struct nfs4r_engine *eng, void *arg)
 		each_once(&w);
 		say_waiting(w.d, w.awaited, w.left, &said_ms);
 		if (w.left)
-			nanosleep(&(struct timespec){ .tv_nsec = PAUSE_MS * 1000000L }, NULL);
+			rest_ms(PAUSE_MS);
 	}
 	if (w.done && !eng->stopping)
 		finish(w.d);

@@ -68,7 +68,7 @@ static void *run(void *arg)
 		enum nfs4r_status st = nfs4r_store_sync(eng->store, max);
 		if (st != NFS4R_OK) {
 			pthread_mutex_lock(&eng->lock);
-			engine_halt(eng, "the journal cannot be synced; check the disk under the Store directory, and restart");
+			engine_store_failed(eng, "the journal cannot be synced", st);
 			pthread_mutex_unlock(&eng->lock);
 		}
 		while (list) {

@@ -223,8 +223,10 @@ static void *timer_thread(void *arg)
 		if (now >= eng->next_timer_ms) /* also when halted: waiting operations must end */
 			engine_step(eng, &ev);
 		ops_expire_parked(eng, now);
-		if (eng->mute)
+		if (eng->mute) {
 			ops_park_halted(eng);
+			halt_say_again(eng, now);
+		}
 		bool look = until_look(eng, now, looked_ms) == 0;
 		if (look) {
 			looked_ms = now;

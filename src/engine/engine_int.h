@@ -3,6 +3,7 @@
  * Inside of the engine. One file owns each part of the state:
  *
  *   step.c        the core and its lock; carries out updates
+ *   halt.c        a server that cannot go on as it is, and what ends that
  *   ops.c         operations: waiting, locking, executing
  *   ops_parked.c  those that were begun and whose client has been told to ask again
  *   locks.c       update locks (log sheet 3.3)
@@ -176,9 +177,22 @@ struct timespec after_us(uint64_t us); /* from now on, of CLOCK_MONOTONIC: until
 /* One step; eng->lock held by the caller. */
 void engine_step(struct nfs4r_engine *eng, struct nfs4r_event *ev);
 void engine_perform(struct nfs4r_engine *eng, const struct nfs4r_update *u);
-void engine_halt(struct nfs4r_engine *eng, const char *why);
-void engine_journal_failed(struct nfs4r_engine *eng, enum nfs4r_status st); /* halts; eng->lock held */
 void engine_send(struct nfs4r_engine *eng, nfs4r_server_id to, const struct nfs4r_msg *msg);
+
+/* ---- halt.c ---- */
+enum halt { /* what ends it */
+	HALT_FOR_GOOD = 1, /* a person, and a restart */
+	HALT_STORE,	   /* room under Store */
+	HALT_FILES,	   /* room on the file system of the exported directory */
+	HALT_MEMORY,	   /* nothing: it is tried again */
+};
+void engine_halt(struct nfs4r_engine *eng, const char *why); /* for good. eng->lock held */
+/* The store did not take what the core counts on: halts, and how depends on why. @what: "the journal cannot be written". eng->lock held */
+void engine_store_failed(struct nfs4r_engine *eng, const char *what, enum nfs4r_status st);
+void engine_journal_failed(struct nfs4r_engine *eng, enum nfs4r_status st); /* eng->lock held */
+void halt_say_again(struct nfs4r_engine *eng, uint64_t now); /* to the others, from time to time. eng->lock held */
+enum halt halt_waits(struct nfs4r_engine *eng); /* it halted for what may come: 0, HALT_STORE or HALT_FILES. No lock held */
+void halt_ends(struct nfs4r_engine *eng);	/* it has come. No lock held */
 
 /* ---- durable.c ---- */
 struct durable *durable_create(struct nfs4r_engine *eng);
@@ -212,6 +226,8 @@ void apply_task(struct nfs4r_engine *eng, void *arg);
 void apply_drop(struct nfs4r_engine *eng, void *arg); /* a task that never runs */
 /* remedy.c: what an administrator can do about an update that fails with @st here */
 const char *apply_remedy(enum nfs4r_status st);
+/* What is said of another server that has halted, with what is to be done there. Returns @buf. */
+const char *halt_of_peer(enum nfs4r_status st, bool files, char *buf, size_t len);
 /* What it is that cannot be applied: v->trouble is set. Returns @buf. */
 const char *apply_stuck_on(const struct nfs4r_core_view *v, nfs4r_server_id self, char *buf, size_t len);
 struct apply_job {
@@ -474,7 +490,6 @@ void checkpoint_wake(struct nfs4r_engine *eng, bool hurry); /* hurry: without a 
 /* Somebody wants control: what is closing should be released soon. Any thread. */
 void checkpoint_urge(struct nfs4r_engine *eng);
 enum nfs4r_status checkpoint_now(struct nfs4r_engine *eng);
-void checkpoint_halt(struct nfs4r_engine *eng); /* one failed for good. eng->lock held */
 
 /* ---- retention.c: what is kept for servers that are away ---- */
 struct retention_facts {
@@ -494,6 +509,7 @@ void space_begin(struct spacer *s); /* the core has started, nobody hears this s
 bool space_run(struct spacer *s);
 void space_stop(struct spacer *s); /* it is NULL or was not run: nothing */
 void space_destroy(struct spacer *s);
+uint64_t space_wanted(const struct spacer *s); /* bytes free under Store, before a server that halted because it was full comes back */
 /* Have all attributes of @obj room at every server when @op is executed, if it sets one, or an ACL? @obj is empty when @op makes it. NOSPC: no. Any other error is the local file system's. No lock held. */
 enum nfs4r_status space_for_attributes(struct nfs4r_engine *eng, const struct nfs4r_op *op, const struct nfs4r_lhandle *obj);
 /* Is most that needs room refused now, and why: whose room, and how much. */
@@ -638,6 +654,10 @@ struct nfs4r_engine {
 	_Atomic bool ready;    /* recovered and not halted */
 	_Atomic bool stopping;
 	char halted[NFS4R_WHY];      /* under lock; why it does not serve */
+	enum halt halt;		     /* the same; 0: it has not halted */
+	enum nfs4r_status halt_st;   /* the same */
+	uint64_t halt_said_ms;	     /* the same; to the others, last */
+	bool again;		     /* the same; lops.again was called */
 	_Atomic bool hold_there; /* the hidden directory may be there: hold.c */
 	_Atomic bool mute;     /* halted: nothing may leave that depends on what could not be written */
 	struct { /* of an import: import.c; under lock */

@@ -18,6 +18,7 @@
 
 #include "engine/fs.h"
 
+#define TAKES (1u << 20)
 #define XATTR_VALUE_MAX 65536u
 #define XATTR_NAME "user.nfs4r.probe"
 #define XATTR_SECOND "user.nfs4r.second"
@@ -37,6 +38,22 @@ bool fs_room(int fd, struct fs_room *out)
 	out->inodes.total = v.f_files;
 	out->inodes.free = v.f_files ? v.f_favail : 0;
 	return true;
+}
+
+bool fs_takes(int dirfd)
+{
+	static const uint64_t some[8192] = { 1 };
+	int fd = openat(dirfd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	struct fs_room room;
+	bool took = fd >= 0;
+
+	if (fd < 0)
+		return (errno == EOPNOTSUPP || errno == EISDIR) && fs_room(dirfd, &room) && room.bytes.free >= TAKES;
+	for (size_t n = 0; took && n < TAKES; n += sizeof(some))
+		took = write(fd, some, sizeof(some)) == (ssize_t)sizeof(some);
+	took = took && fdatasync(fd) == 0;
+	close(fd);
+	return took;
 }
 
 /* The largest @v up to @max that @may takes; 0: none. Whatever is below one that it takes, it takes, too. */

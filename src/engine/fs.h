@@ -18,5 +18,7 @@ bool fs_room(int fd, struct fs_room *out);
 bool fs_limits(int dirfd, struct nfs4r_limits *l);
 /* Do programs and device nodes in it mean something on this machine (no nosuid, no nodev)? False: neither, or it cannot be told. */
 bool fs_is_live(int fd, bool *suid, bool *dev);
+/* A megabyte could be written and synced just now. False also if the file system has no files without a name and is full. */
+bool fs_takes(int dirfd);
 
 #endif

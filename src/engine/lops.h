@@ -76,6 +76,11 @@ struct nfs4r_lops {
 	 * On a thread of the engine. May be NULL: it has.
 	 */
 	bool (*ready)(void *ctx);
+	/*
+	 * The server has halted, and what it halted for is over: who started it is to stop it, and to start another one in its place (log 4.15). Called once, on a thread of the
+	 * engine, which must not wait for that. May be NULL: a person restarts it.
+	 */
+	void (*again)(void *ctx);
 	/* Is the ACL among the extended attributes, too? Then a copy takes it from there, for there it is exact. NULL: no. */
 	bool (*acl_is_xattr)(void *ctx);
 	/* Is @name of @dir where another file system, or a directory of this one, is mounted? NULL: nothing is. */

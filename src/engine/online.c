@@ -11,7 +11,7 @@
  * before it joins, longer each time.
  *
  * Failure modes: a count that cannot be read or written is 0, for a server must not stay away because of it. When the port cannot be listened on any
- * more the server halts. A stop ends each wait.
+ * more that is tried again until it can. A stop ends each wait.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,6 +25,7 @@
 
 #define FREE_STARTS 3	     /* in a row, before it waits */
 #define FIRST_PAUSE_MS 5000
+#define LISTEN_AGAIN_MS 5000
 #define SETTLED_MS 30000     /* a run of so long counts for nothing */
 
 uint32_t online_pause_ms(uint32_t starts, uint32_t most_ms)
@@ -112,21 +113,32 @@ static bool paused(struct nfs4r_engine *eng, uint32_t starts)
 	return waited(eng, pause);
 }
 
+/* False: it is stopped before it can. */
+static bool joined(struct nfs4r_engine *eng)
+{
+	char why[NFS4R_WHY] = "";
+
+	for (bool first = true; nfs4r_rpc_begin(eng->rpc, why) != NFS4R_OK; first = false) {
+		say_starting(eng, why);
+		if (first)
+			engine_log(eng, NFS4R_LOG_ERROR, "volume %s: %s. It is tried again every %d s", eng->cfg.volume_name, why, LISTEN_AGAIN_MS / 1000);
+		if (!waited(eng, LISTEN_AGAIN_MS))
+			return false;
+	}
+	return true;
+}
+
 static void *online_thread(void *arg)
 {
 	struct nfs4r_engine *eng = arg;
 	uint32_t starts = online_starts(eng);
-	char why[NFS4R_WHY] = "";
 
 	if ((eng->ops->ready && !eng->ops->ready(eng->ctx)) || !paused(eng, starts))
 		return NULL;
 	if (eng->cfg.restart_pause_ms)
 		count_starts(eng, starts + 1);
-	if (nfs4r_rpc_begin(eng->rpc, why) != NFS4R_OK) {
-		pthread_mutex_lock(&eng->lock);
-		engine_halt(eng, why);
-		pthread_mutex_unlock(&eng->lock);
-	}
+	if (!joined(eng))
+		return NULL;
 	say_starting(eng, "");
 	if (eng->cfg.restart_pause_ms)
 		count_starts(eng, waited(eng, SETTLED_MS) ? 0 : starts);

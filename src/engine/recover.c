@@ -375,9 +375,11 @@ static void decide_intents(struct nfs4r_engine *eng, void *arg)
 	doubt_wait(eng);
 	if (eng->stopping)
 		return;
-	if (nfs4r_store_recovered(eng->store) != NFS4R_OK) { /* nobody has more of the log */
+	enum nfs4r_status st = nfs4r_store_recovered(eng->store); /* nobody has more of the log */
+
+	if (st != NFS4R_OK) {
 		pthread_mutex_lock(&eng->lock);
-		engine_halt(eng, "the journal cannot be written; check the disk under the Store directory, and restart");
+		engine_journal_failed(eng, st);
 		pthread_mutex_unlock(&eng->lock);
 	}
 }

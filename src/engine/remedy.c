@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* What an administrator can do about an update of another server that cannot be applied here (log 4.11). For the log and for status, so the same words in both. */
+/* What an administrator can do about an update of another server that cannot be applied here (log 4.11), or about a server that has halted (4.15). For the log and for status, so the same words in both. */
 #include <stdio.h>
 
 #include "engine/engine_int.h"
@@ -41,5 +41,18 @@ const char *apply_stuck_on(const struct nfs4r_core_view *v, nfs4r_server_id self
 		snprintf(buf, len, "what a crash put in doubt");
 	else
 		snprintf(buf, len, "update %llu of server %u", (unsigned long long)v->trouble_lsn, v->trouble_log);
+	return buf;
+}
+
+const char *halt_of_peer(enum nfs4r_status st, bool files, char *buf, size_t len)
+{
+	if (st == NFS4R_CORRUPT)
+		snprintf(buf, len, "it has halted: its log and nfs4rctl status there say why, and what is to be done");
+	else if (!nfs4r_status_is_full(st))
+		snprintf(buf, len, "it has halted (%s): its log and nfs4rctl status there say what is to be done", nfs4r_status_str(st));
+	else if (files)
+		snprintf(buf, len, "it has halted: its exported directory could not be synced (%s). Free space on that file system; it comes back by itself", nfs4r_status_str(st));
+	else
+		snprintf(buf, len, "it has halted: its journal cannot be written (%s). Free space on the file system of its Store; it comes back by itself", nfs4r_status_str(st));
 	return buf;
 }

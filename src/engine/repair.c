@@ -165,7 +165,7 @@ static enum nfs4r_status finish(struct repair *r)
 		st = nfs4r_store_checkpoint(eng->store, eng->ops->sync_all, eng->ctx, NULL);
 	if (st == NFS4R_IO) { /* nor will another attempt: the bytes that it would find equal may be on no disk */
 		pthread_mutex_lock(&eng->lock);
-		checkpoint_halt(eng);
+		engine_store_failed(eng, "a checkpoint failed", st);
 		pthread_mutex_unlock(&eng->lock);
 	}
 	if (st == NFS4R_OK)

@@ -27,6 +27,7 @@
 #define RESERVE_INODES 1024
 #define XATTR_LIST_MAX 65536
 #define QUOTA_ROUNDS 20 /* measurements between two looks at quotas */
+#define LOOK_MS 1000 /* after a halt */
 #define SPARE_SHARE 64
 #define SPARE_MIN (UINT64_C(512) << 10)
 #define SPARE_MAX (UINT64_C(64) << 20)
@@ -39,8 +40,9 @@ struct spacer {
 	bool running, stop; /* stop: under lock */
 	int tree_fd, store_fd;
 	struct nfs4r_limits limits;
-	bool refusing;	 /* the thread's */
+	bool refusing;   /* the thread's */
 	uint32_t quotas; /* QUOTA_*: what was said last; the thread's */
+	uint64_t wanted; /* as it was at the start: for what is said to people */
 };
 
 static void get_room(struct nfs4r_engine *eng, struct nfs4r_core_room *out)
@@ -63,11 +65,17 @@ static uint64_t reserve(uint64_t configured, uint64_t total, uint64_t least)
 	return r < total / 20 ? r : total / 20;
 }
 
-static void keep_spare(struct nfs4r_engine *eng, const struct nfs4r_room *store)
+static uint64_t spare_of(const struct nfs4r_room *store)
 {
 	uint64_t want = store->total / SPARE_SHARE;
 
-	want = want < SPARE_MIN ? SPARE_MIN : want > SPARE_MAX ? SPARE_MAX : want;
+	return want < SPARE_MIN ? SPARE_MIN : want > SPARE_MAX ? SPARE_MAX : want;
+}
+
+static void keep_spare(struct nfs4r_engine *eng, const struct nfs4r_room *store)
+{
+	uint64_t want = spare_of(store);
+
 	if (!nfs4r_store_spare(eng->store) && store->free > store->reserve + 2 * want)
 		(void)nfs4r_store_keep_spare(eng->store, want);
 }
@@ -158,6 +166,54 @@ static void say_live(struct spacer *s)
 			   s->eng->cfg.volume_name, suid && dev ? "nosuid and nodev" : suid ? "nosuid" : "nodev");
 }
 
+/* ---- after a halt for want of room (log 4.15) ---- */
+
+static bool store_room(const struct spacer *s, struct nfs4r_room *store)
+{
+	struct fs_room r;
+
+	if (!fs_room(s->store_fd, &r))
+		return false;
+	*store = r.bytes;
+	store->reserve = reserve(s->eng->cfg.free_min, r.bytes.total, RESERVE_MIN);
+	return true;
+}
+
+/* Above the reserve, or its return would have all sites refused; and for what is set aside. */
+static uint64_t wanted(const struct nfs4r_room *store)
+{
+	return store->reserve + 2 * spare_of(store);
+}
+
+uint64_t space_wanted(const struct spacer *s)
+{
+	return s->wanted;
+}
+
+/* What the file system says does not count alone: a quota or a thin pool says no only when it is tried. */
+static bool suffices(const struct spacer *s, enum halt kind)
+{
+	struct nfs4r_room store;
+
+	if (kind == HALT_MEMORY)
+		return true;
+	if (!store_room(s, &store) || store.free <= wanted(&store) || !fs_takes(s->store_fd))
+		return false;
+	return kind != HALT_FILES || s->tree_fd < 0 || fs_takes(s->tree_fd);
+}
+
+static void look_after_halt(struct spacer *s, uint64_t *looked_ms)
+{
+	enum halt kind = halt_waits(s->eng);
+	uint64_t now = now_ms();
+
+	if (!kind || now < *looked_ms + LOOK_MS)
+		return;
+	*looked_ms = now;
+	if (suffices(s, kind))
+		halt_ends(s->eng);
+}
+
 /* ---- the thread ---- */
 
 static uint64_t pause_ms(const struct nfs4r_core_room *room)
@@ -185,6 +241,7 @@ static void *space_thread(void *arg)
 {
 	struct spacer *s = arg;
 	struct nfs4r_core_room room;
+	uint64_t looked_ms = 0;
 
 	for (uint32_t round = 1;; round++) {
 		measure(s);
@@ -192,6 +249,7 @@ static void *space_thread(void *arg)
 		say(s, &room);
 		if (s->tree_fd >= 0 && round % QUOTA_ROUNDS == 0)
 			say_quotas(s);
+		look_after_halt(s, &looked_ms);
 		if (!rest(s, pause_ms(&room)))
 			return NULL;
 	}
@@ -200,6 +258,7 @@ static void *space_thread(void *arg)
 struct spacer *space_create(struct nfs4r_engine *eng)
 {
 	struct spacer *s = calloc(1, sizeof(*s));
+	struct nfs4r_room store;
 
 	if (!s)
 		return NULL;
@@ -208,6 +267,8 @@ struct spacer *space_create(struct nfs4r_engine *eng)
 	pthread_cond_init(&s->cond, NULL);
 	s->tree_fd = eng->ops->dir_fd ? eng->ops->dir_fd(eng->ctx) : -1;
 	s->store_fd = open(eng->cfg.store_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (store_room(s, &store))
+		s->wanted = wanted(&store);
 	return s;
 }
 

@@ -26,24 +26,6 @@ void engine_log(struct nfs4r_engine *eng, enum nfs4r_log_level level, const char
 		eng->log(eng->log_ctx, level, nfs4r_text_line(line, sizeof(line), text));
 }
 
-void engine_halt(struct nfs4r_engine *eng, const char *why)
-{
-	eng->ready = false;
-	eng->mute = true;
-	if (eng->halted[0])
-		return;
-	snprintf(eng->halted, sizeof(eng->halted), "%s", why);
-	engine_log(eng, NFS4R_LOG_ERROR, "volume %s: this server stops serving: %s", eng->cfg.volume_name, why);
-}
-
-void engine_journal_failed(struct nfs4r_engine *eng, enum nfs4r_status st)
-{
-	char why[NFS4R_WHY];
-
-	snprintf(why, sizeof(why), "the journal cannot be written (%s); free space under the Store directory and restart", nfs4r_status_str(st));
-	engine_halt(eng, why);
-}
-
 static enum nfs4r_lane lane_of(uint32_t type)
 {
 	switch (type) {
@@ -92,7 +74,7 @@ static void perform_send(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 		if (nfs4r_store_sync(eng->store, nfs4r_store_position(eng->store)) == NFS4R_OK)
 			engine_send(eng, a->to, a->msg);
 		else
-			engine_halt(eng, "the journal cannot be synced; check the disk under the Store directory, and restart");
+			engine_store_failed(eng, "the journal cannot be synced", NFS4R_IO);
 	}
 }
 
@@ -126,8 +108,10 @@ static uint32_t perform_puts(struct nfs4r_engine *eng, const struct nfs4r_action
 
 static void perform_recovered(struct nfs4r_engine *eng)
 {
-	if (nfs4r_store_recovered(eng->store) != NFS4R_OK)
-		engine_halt(eng, "the journal cannot be written; check the disk under the Store directory, and restart");
+	enum nfs4r_status st = nfs4r_store_recovered(eng->store);
+
+	if (st != NFS4R_OK)
+		engine_journal_failed(eng, st);
 	if (!eng->halted[0])
 		eng->ready = true;
 }
@@ -135,13 +119,12 @@ static void perform_recovered(struct nfs4r_engine *eng)
 /* A log ends here as it does everywhere. Its stable position follows with the next checkpoint. */
 static void perform_sealed(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
-	char why[NFS4R_WHY];
 	enum nfs4r_status st = nfs4r_store_seal(eng->store, a->log, a->until);
+	char what[80];
 
 	if (st != NFS4R_OK) {
-		snprintf(why, sizeof(why), "the end of the log of server %u cannot be written (%s); check the disk under the Store directory", a->log,
-			 nfs4r_status_str(st));
-		engine_halt(eng, why);
+		snprintf(what, sizeof(what), "the end of the log of server %u cannot be written", a->log);
+		engine_store_failed(eng, what, st);
 		return;
 	}
 	if (a->log == eng->cfg.rpc.self)

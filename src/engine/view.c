@@ -114,7 +114,7 @@ static void say_self(struct nfs4r_engine *eng, const struct nfs4r_core_view *v, 
 
 static void say_other(struct nfs4r_engine *eng, const struct nfs4r_core_view *v, nfs4r_server_id s, const char *members)
 {
-	char silent[60];
+	char silent[60], why[300];
 
 	if (!(v->adopted.servers & NFS4R_BIT(s)))
 		return; /* servers.c says more */
@@ -128,6 +128,10 @@ static void say_other(struct nfs4r_engine *eng, const struct nfs4r_core_view *v,
 	}
 	if (v->peer[s].left) {
 		say(eng, "server %u was removed from the active view: it is being stopped in order; members now %s. Nothing waits for it", s, members);
+		return;
+	}
+	if (v->peer[s].halted) {
+		say(eng, "server %u was removed from the active view: %s; members now %s", s, halt_of_peer(v->peer[s].trouble, v->peer[s].halted_files, why, sizeof(why)), members);
 		return;
 	}
 	if (v->peer[s].trouble && v->peer[s].silent_ms < eng->cfg.silence_ms) {
@@ -276,6 +280,7 @@ static void say_own_trouble(struct nfs4r_engine *eng, const struct nfs4r_core_vi
 static void say_trouble(struct nfs4r_engine *eng, const struct nfs4r_core_view *v)
 {
 	nfs4r_server_id self = eng->cfg.rpc.self;
+	char why[300];
 
 	if (v->trouble != eng->seen.trouble[self])
 		say_own_trouble(eng, v);
@@ -283,7 +288,10 @@ static void say_trouble(struct nfs4r_engine *eng, const struct nfs4r_core_view *
 	EACH_OF(v->adopted.servers & ~NFS4R_BIT(self), s) {
 		enum nfs4r_status is = v->peer[s].known ? v->peer[s].trouble : NFS4R_OK;
 
-		if (is && !eng->seen.trouble[s])
+		if (is && !eng->seen.trouble[s] && v->peer[s].halted)
+			engine_log(eng, NFS4R_LOG_WARN, "volume %s: server %u says: %s. It is left out of the active view until then, if that can do without it", eng->cfg.volume_name, s,
+				   halt_of_peer(is, v->peer[s].halted_files, why, sizeof(why)));
+		else if (is && !eng->seen.trouble[s])
 			engine_log(eng, NFS4R_LOG_WARN, "volume %s: server %u says that it cannot apply an update: %s. To be done there: %s. It is left out of the active view until then, if that can do "
 				   "without it", eng->cfg.volume_name, s, nfs4r_status_str(is), apply_remedy(is));
 		eng->seen.trouble[s] = is;
@@ -292,7 +300,7 @@ static void say_trouble(struct nfs4r_engine *eng, const struct nfs4r_core_view *
 
 static bool may_have_changed(uint32_t type, uint32_t msg_type)
 {
-	return type == NFS4R_EV_TICK || (type == NFS4R_EV_MSG && msg_type >= NFS4R_MSG_HEARTBEAT && msg_type <= NFS4R_MSG_JOINED);
+	return type == NFS4R_EV_TICK || (type == NFS4R_EV_MSG && ((msg_type >= NFS4R_MSG_HEARTBEAT && msg_type <= NFS4R_MSG_JOINED) || msg_type == NFS4R_MSG_HALTED));
 }
 
 void view_watch(struct nfs4r_engine *eng, uint32_t type, uint32_t msg_type)

@@ -235,7 +235,7 @@ enum nfs4r_status nfs4r_rpc_begin(struct nfs4r_rpc *rpc, char *why)
 	/* One that has no descriptor, or could not be bound, is of an address that this machine does not have. */
 	for (uint32_t i = 0; i < rpc->nlisteners; i++)
 		if (uv_is_active((uv_handle_t *)&rpc->listeners[i]) && listen(listener_fd(rpc, i), RPC_BACKLOG) != 0)
-			return rpc_bad_config(why, "cannot listen on port %u any more: %s; stop what has it now, and restart", rpc->self.port, strerror(errno));
+			return rpc_bad_config(why, "cannot listen on port %u any more: %s; stop what has it now", rpc->self.port, strerror(errno));
 	return thread_start(rpc, why);
 }
 

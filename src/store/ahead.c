@@ -111,7 +111,7 @@ void nfs4r_jnl_lay_out(struct nfs4r_journal *j, uint64_t ahead)
 	} else {
 		lay_pieces(j, last.start, ahead);
 		if (fdatasync(fd))
-			atomic_store(&j->failed, true);
+			nfs4r_jnl_fail(j, nfs4r_status_from_errno(errno));
 	}
 	close(fd);
 }

@@ -8,7 +8,7 @@
  *
  * In the same life of the machine a start would read what was lost from memory and find it right. A note in the store's directory says so until LMDB's position has moved: what
  * lies behind that is in doubt as after a crash of the machine, and whoever opens the store writes the files again that it concerns. Where the note cannot be written only the
- * machine's next life is safe.
+ * machine's next life is safe; it is tried again when the store is left.
  */
 #include <fcntl.h>
 #include <unistd.h>
@@ -45,8 +45,11 @@ enum nfs4r_status nfs4r_store_sync_files(struct nfs4r_store *s, int (*sync_files
 {
 	if (atomic_load(&s->files_failed))
 		return NFS4R_IO;
-	if (!sync_files || !sync_files(arg))
+	int err = sync_files ? sync_files(arg) : 0;
+
+	if (!err)
 		return NFS4R_OK;
+	atomic_store(&s->files_st, (int)nfs4r_status_from_errno(err));
 	atomic_store(&s->files_failed, true);
 	write_note(s);
 	return NFS4R_IO;
@@ -55,4 +58,19 @@ enum nfs4r_status nfs4r_store_sync_files(struct nfs4r_store *s, int (*sync_files
 bool nfs4r_store_files_failed(const struct nfs4r_store *s)
 {
 	return atomic_load(&s->files_failed);
+}
+
+void nfs4r_files_note_again(const struct nfs4r_store *s)
+{
+	if (atomic_load(&s->files_failed))
+		write_note(s);
+}
+
+enum nfs4r_status nfs4r_store_broken(const struct nfs4r_store *s)
+{
+	if (atomic_load(&s->files_failed))
+		return (enum nfs4r_status)atomic_load(&s->files_st);
+	if (!atomic_load(&s->jnl.failed))
+		return NFS4R_OK;
+	return atomic_load(&s->jnl.failed_st) ? (enum nfs4r_status)atomic_load(&s->jnl.failed_st) : NFS4R_IO;
 }

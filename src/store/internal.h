@@ -270,6 +270,8 @@ struct nfs4r_journal {
 	_Atomic nfs4r_journal_pos tail;
 	_Atomic nfs4r_journal_pos synced;
 	_Atomic bool failed; /* final: what is on disk can no longer be told */
+	_Atomic int failed_st; /* enum nfs4r_status: of the sync because of which; 0: no sync failed */
+	bool noted; /* a sync failed in a run before, and this is the first since that reads the journal */
 	pthread_mutex_t sync_lock;
 	pthread_cond_t sync_done;
 	bool syncing;
@@ -361,6 +363,11 @@ void nfs4r_jnl_fini(struct nfs4r_journal *j);
 /* All records of @w, or none. *@pos: where the first one lies. */
 enum nfs4r_status nfs4r_jnl_append(struct nfs4r_journal *j, struct nfs4r_wbuf *w,
 				   nfs4r_journal_pos *pos);
+/* A sync failed with @st: nothing of this run can be told any more, and the next start hears of it. */
+void nfs4r_jnl_fail(struct nfs4r_journal *j, enum nfs4r_status st);
+void nfs4r_jnl_note_again(const struct nfs4r_journal *j); /* that it hears of it, if there was no room for that then */
+bool nfs4r_jnl_is_noted(const struct nfs4r_journal *j);
+void nfs4r_jnl_good(struct nfs4r_journal *j); /* what was read of it is on the disk now */
 /* Zeros behind the last file's end, synced, if less than half of @ahead are left. Any thread; blocks on the disk. */
 void nfs4r_jnl_lay_out(struct nfs4r_journal *j, uint64_t ahead);
 bool nfs4r_jnl_wants_room(struct nfs4r_journal *j, uint64_t ahead); /* lay_lock held */
@@ -531,6 +538,7 @@ struct nfs4r_store {
 	enum nfs4r_status ckpt_status;
 	nfs4r_lsn ckpt_stable[NLOGS];
 	_Atomic bool files_failed; /* final: what the exported files have on the disk can no longer be told */
+	_Atomic int files_st; /* enum nfs4r_status: why not */
 	bool files_noted; /* so it was in a run before, and LMDB's position has not moved since */
 	_Atomic uint64_t checkpoints, last_checkpoint_ms;
 
@@ -624,6 +632,7 @@ void nfs4r_flights_drop(struct nfs4r_store *s, nfs4r_server_id log, nfs4r_lsn un
 
 /* files.c: that the files could not be synced is noted on the disk; LMDB is behind that now. */
 bool nfs4r_files_noted(const struct nfs4r_store *s);
+void nfs4r_files_note_again(const struct nfs4r_store *s); /* there may be room for it now */
 void nfs4r_files_good(struct nfs4r_store *s);
 
 /* What was begun is in the journal once more, behind what LMDB will hold. Under change. */

@@ -11,6 +11,10 @@
  * dropped the pages), what is on disk can no longer be told: `failed` is set for good and every later
  * change and sync answers IO.
  *
+ * After a failed sync the page cache lies: pages that are on no disk count as clean. A start in the same life of the machine would read them, and its own sync would bring
+ * none of them. A note in the store's directory says so. With it a start takes the tail for lost, as after a crash of the machine, and writes again what it reads (recover.c).
+ * If the note finds no room it is tried again when the store is left; until then only the machine's next life is safe.
+ *
  * Behind the tail there may be zeros (ahead.c), so that an append changes neither the size nor the extents of the file, and its sync
  * nothing but its bytes.
  *
@@ -18,6 +22,7 @@
  * next sync(), whoever asks.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -96,18 +101,64 @@ static enum nfs4r_status writable(struct nfs4r_journal *j, size_t len, struct nf
 	return NFS4R_OK;
 }
 
+/* ---- a sync that failed ---- */
+
+static const char note[] = "sync-failed";
+
+/* It need not be synced: in the machine's next life the tail is lost without it. */
+static void write_note(const struct nfs4r_journal *j)
+{
+	int fd = openat(j->dirfd, note, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	if (fd >= 0)
+		close(fd);
+}
+
+void nfs4r_jnl_fail(struct nfs4r_journal *j, enum nfs4r_status st)
+{
+	int none = 0;
+
+	atomic_compare_exchange_strong(&j->failed_st, &none, (int)st);
+	write_note(j);
+	atomic_store(&j->failed, true);
+}
+
+void nfs4r_jnl_note_again(const struct nfs4r_journal *j)
+{
+	if (atomic_load(&j->failed_st))
+		write_note(j);
+}
+
+bool nfs4r_jnl_is_noted(const struct nfs4r_journal *j)
+{
+	int fd = openat(j->dirfd, note, O_RDONLY | O_CLOEXEC);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+void nfs4r_jnl_good(struct nfs4r_journal *j)
+{
+	if (j->noted && !unlinkat(j->dirfd, note, 0))
+		j->noted = false;
+}
+
+/* ---- appending ---- */
+
 /* Nothing of what failed remains, of the zeros behind it neither. A sync of records may run meanwhile, and has to hear by itself what the disk lost. */
 static enum nfs4r_status cut_off(struct nfs4r_journal *j, const struct nfs4r_segment *last, enum nfs4r_status st)
 {
 	int fd = nfs4r_seg_open_again(j, last->start);
 	bool cut = fd >= 0 && !ftruncate(fd, last->size) && !fdatasync(fd);
+	enum nfs4r_status why = cut ? NFS4R_OK : nfs4r_status_from_errno(errno);
 
 	if (fd >= 0)
 		close(fd);
 	j->laid = last->size;
 	if (cut)
 		return st;
-	atomic_store(&j->failed, true);
+	nfs4r_jnl_fail(j, why);
 	return NFS4R_IO;
 }
 
@@ -147,7 +198,7 @@ enum nfs4r_status nfs4r_jnl_append(struct nfs4r_journal *j, struct nfs4r_wbuf *w
 		return NFS4R_NOSPC;
 	pthread_mutex_lock(&j->lay_lock);
 	st = append(j, w, pos);
-	if (st == NFS4R_NOSPC && nfs4r_spare_give(j))
+	if (nfs4r_status_is_full(st) && nfs4r_spare_give(j))
 		st = append(j, w, pos);
 	if (j->laying && nfs4r_jnl_wants_room(j, j->ahead_bytes))
 		pthread_cond_signal(&j->lay_cond);
@@ -178,8 +229,11 @@ static int sync_range(struct nfs4r_journal *j, nfs4r_journal_pos from, nfs4r_jou
 		if (!seg)
 			continue;
 		rc = fd < 0 ? -1 : fdatasync(fd);
+		int err = errno;
+
 		if (fd >= 0)
 			close(fd);
+		errno = err;
 	}
 	if (!rc && newest >= j->unnamed && !FAULT(F_STORE_NO_NAMES)) {
 		rc = fsync(j->dirfd);
@@ -199,7 +253,7 @@ enum nfs4r_status nfs4r_jnl_sync(struct nfs4r_journal *j, nfs4r_journal_pos pos)
 	pthread_mutex_lock(&j->sync_lock);
 	while (pos > atomic_load(&j->synced) && !atomic_load(&j->failed)) {
 		nfs4r_journal_pos from = atomic_load(&j->synced), to = atomic_load(&j->tail);
-		int rc;
+		enum nfs4r_status why;
 
 		if (j->syncing) {
 			pthread_cond_wait(&j->sync_done, &j->sync_lock);
@@ -207,12 +261,12 @@ enum nfs4r_status nfs4r_jnl_sync(struct nfs4r_journal *j, nfs4r_journal_pos pos)
 		}
 		j->syncing = true;
 		pthread_mutex_unlock(&j->sync_lock);
-		rc = sync_range(j, from, to);
+		why = sync_range(j, from, to) ? nfs4r_status_from_errno(errno) : NFS4R_OK;
 		pthread_mutex_lock(&j->sync_lock);
 		j->syncing = false;
 		atomic_fetch_add(&j->syncs, 1); /* first: who finds it synced, without the lock, finds it counted */
-		if (rc)
-			atomic_store(&j->failed, true);
+		if (why != NFS4R_OK)
+			nfs4r_jnl_fail(j, why);
 		else
 			atomic_store(&j->synced, FAULT(F_STORE_SYNC_LATE) ? atomic_load(&j->tail) : to);
 		pthread_cond_broadcast(&j->sync_done);

@@ -20,6 +20,9 @@
  * run's beginning says where the cut is, for every later walk, and that the tail is lost, until RECOVERED says otherwise.
  * What LMDB holds of another log behind a hole stays: its owner cannot lose it (checkpoint.c).
  *
+ * After a sync that failed (journal.c) memory may have what the disk lacks, and calls it clean. Such a start is judged as one after a crash of the machine. What it reads beyond LMDB's position it
+ * writes once more, as it is, so that the sync of its own beginning brings it to the disk.
+ *
  * Invariant: nothing on disk changes before everything was read and found in order.
  */
 #include <errno.h>
@@ -35,7 +38,7 @@
 
 static bool same_boot(const struct nfs4r_scan *sc)
 {
-	return !strcmp(sc->last_boot, sc->boot_id);
+	return !strcmp(sc->last_boot, sc->boot_id) && !sc->s->jnl.noted;
 }
 
 /* Does a record in @p tell that the bytes at @bad must be on disk? @any: every record does. */
@@ -160,6 +163,29 @@ static void note_idle(struct nfs4r_scan *sc, const struct nfs4r_rec_view *rec)
 		sc->idle = rec->pos;
 }
 
+/* The bytes that were read, not those that are read now: between the two memory may have given them up. */
+static bool write_again(const struct nfs4r_scan *sc, uint32_t i, const uint8_t *p, size_t len)
+{
+	const struct nfs4r_journal *j = &sc->s->jnl;
+	size_t at = sc->s->meta.pos > sc->starts[i] ? sc->s->meta.pos - sc->starts[i] : 0;
+
+	while (j->noted && at < len) {
+		ssize_t n = pwrite(j->segs[j->nsegs - 1].fd, p + at, len - at, (off_t)at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		at += (size_t)n;
+	}
+	return true;
+}
+
+static enum nfs4r_status cannot_write_again(const struct nfs4r_scan *sc)
+{
+	return nfs4r_refuse(sc->why, nfs4r_status_from_errno(errno), "the journal in %s cannot be written again after a sync that failed: %s", sc->s->dir, strerror(errno));
+}
+
 static enum nfs4r_status walk_segment(struct nfs4r_scan *sc, uint32_t i, const uint8_t *p, size_t len)
 {
 	struct nfs4r_rec_view rec;
@@ -171,7 +197,10 @@ static enum nfs4r_status walk_segment(struct nfs4r_scan *sc, uint32_t i, const u
 		if (!nfs4r_rec_parse(p + at, len - at, sc->starts[i] + at, &rec, &total)) {
 			if (only_zeros(p + at, len - at))
 				break;
-			return bad_record(sc, i, p, len, at);
+			st = bad_record(sc, i, p, len, at);
+			if (st == NFS4R_OK && !write_again(sc, i, p, at))
+				st = cannot_write_again(sc);
+			return st;
 		}
 		note_idle(sc, &rec);
 		sc->s->unreadable = NULL;
@@ -184,6 +213,8 @@ static enum nfs4r_status walk_segment(struct nfs4r_scan *sc, uint32_t i, const u
 		}
 		at += total;
 	}
+	if (!write_again(sc, i, p, at))
+		return cannot_write_again(sc);
 	sc->s->jnl.segs[sc->s->jnl.nsegs - 1].size = at;
 	sc->s->jnl.laid = len;
 	sc->end = sc->starts[i] + at;
@@ -314,7 +345,7 @@ static enum nfs4r_status scan_until_settled(struct nfs4r_scan *sc)
 		sc->keep = 0;
 		st = scan_all(sc);
 		if (st == NFS4R_OK && !sc->again) {
-			if ((sc->s->files_noted || (!sc->closed && !same_boot(sc))) && sc->inc.counter)
+			if ((sc->s->files_noted || sc->s->jnl.noted || (!sc->closed && !same_boot(sc))) && sc->inc.counter)
 				sc->lost = true;
 			st = new_cut(sc);
 		}
@@ -446,6 +477,7 @@ static enum nfs4r_status recover_journal(struct nfs4r_scan *sc, struct nfs4r_sto
 	enum nfs4r_status st;
 
 	info->files_failed = s->files_noted = nfs4r_files_noted(s);
+	s->jnl.noted = nfs4r_jnl_is_noted(&s->jnl);
 	st = scan_until_settled(sc);
 	if (st == NFS4R_OK)
 		st = check_logs(sc);

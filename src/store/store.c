@@ -82,6 +82,7 @@ static enum nfs4r_status begin_run(struct nfs4r_store *s, const char *boot_id,
 	if (st != NFS4R_OK)
 		return nfs4r_refuse(why, st, "cannot write to the journal in %s: %s", s->dir,
 				    nfs4r_status_str(st));
+	nfs4r_jnl_good(&s->jnl);
 	s->meta.inc = s->incs[s->nincs++] = (struct nfs4r_inc){ counter, random };
 	memcpy(s->meta.boot_id, boot_id, BOOT_ID_LEN);
 	info->inc = counter;
@@ -223,6 +224,8 @@ void nfs4r_store_leave(struct nfs4r_store *s)
 		return;
 	nfs4r_jnl_ahead_stop(&s->jnl);
 	nfs4r_jnl_sync(&s->jnl, atomic_load(&s->jnl.tail));
+	nfs4r_files_note_again(s);
+	nfs4r_jnl_note_again(&s->jnl);
 	destroy(s);
 }
 
@@ -241,6 +244,7 @@ void nfs4r_store_close(struct nfs4r_store *s)
 	if (nfs4r_jnl_append(&s->jnl, w, &pos) == NFS4R_OK)
 		nfs4r_jnl_sync(&s->jnl, atomic_load(&s->jnl.tail));
 	pthread_mutex_unlock(&s->change);
+	nfs4r_jnl_note_again(&s->jnl);
 	destroy(s);
 }
 

@@ -218,6 +218,11 @@ enum nfs4r_status nfs4r_store_checkpoint(struct nfs4r_store *s, int (*sync_files
  */
 enum nfs4r_status nfs4r_store_sync_files(struct nfs4r_store *s, int (*sync_files)(void *arg), void *arg);
 bool nfs4r_store_files_failed(const struct nfs4r_store *s); /* that has happened. Any thread */
+/*
+ * Why nothing goes on before the store is opened anew. OK: it does. NOSPC, DQUOT: a sync found no room for what had been accepted (a thin pool, a quota, a file system that finds room late); when
+ * there is some the next open is sound. IO, ...: the disk. Of the exported files if nfs4r_store_files_failed(). Any thread.
+ */
+enum nfs4r_status nfs4r_store_broken(const struct nfs4r_store *s);
 
 /* ---- reads (any thread) ---- */
 /* NFS4R_KNOWN and *row, NFS4R_NOT_YET, or NFS4R_DEAD (log sheet 2.2: MINT of the creator has passed it, by contiguous positions). row may be NULL. */

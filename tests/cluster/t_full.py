@@ -2,7 +2,7 @@
 """
 A volume without room, with programs at three sites (log 4.12). Site 2's file system is smaller than the others': blocks of 1 KiB, few inodes.
 
-In each case clients hear "no space" (or "file too large"), files can be removed at every site within 5 s, and no server stops.
+In each case clients hear "no space" (or "file too large"), files can be removed at every site within 5 s, and no server stops. Last, a server that has no room left for its journal halts, and is back by itself.
 """
 import os
 import sys
@@ -16,6 +16,18 @@ OPTIONS = ('--rtt', '40ms', '--mem', '384M', '--images', '64M', '--disk', '1=32M
            '--fs', '1=ext4:-b 4096', '--fs', '2=ext4:-b 1024 -N 600 -I 128', '--fs', '3=ext4:-b 4096')
 XATTR = "/usr/bin/python3 -c 'import os; os.setxattr(\"/nfs/odd\", \"user.odd\", b\"v\" * {})'"
 REMOVAL = 5                 # seconds
+LINKS = 2500                # names of one file, at each site: removed they are more journal than is laid out
+# A name that is gone already was taken away by the update that found no room for its end.
+NAMES = """/usr/bin/python3 -c '
+import os
+os.chdir("/nfs/none/d{0}")
+for n in ("l%d" % i for i in range({1})):
+    try:
+        {2}
+    except FileNotFoundError:
+        pass
+'"""
+PAUSE_MAX = 15              # seconds: a lease, a silence, and what a busy machine needs
 
 
 def refused(b, site, script, error='No space left on device', timeout=60):
@@ -121,6 +133,68 @@ def filled_by_others(b, site, what):
     all_serve(b, '/nfs/one')
 
 
+def status_of(b, asked, server):
+    """What one server's status says of another."""
+    return [row for row in b.ask(asked, 'status')['view']['servers'] if row['server'] == server][0]
+
+
+def state_of(b, site):
+    """Without an answer while it starts anew."""
+    try:
+        return b.ask(site, 'status')['state']
+    except bed.Failed:
+        return 'no answer'
+
+
+def store_without_any_room(b, site):
+    """
+    Something else fills Store of one server and keeps it full, `spare` included, while programs at all sites remove names, which is all that is not refused then. The others go on, and it is
+    back by itself when that is gone.
+    """
+    store, ballast = f'{b.server_dir(site)}/store', f'{b.server_dir(site)}/store/.ballast'
+    others = [s for s in b.sites if s != site]
+    pid, mark = b.must('server', site, 'pid').strip(), {s: len(b.log(s)) for s in b.sites}
+    b.sh(1, 'mkdir -p /nfs/none && for s in 1 2 3; do mkdir /nfs/none/d$s && echo $s >/nfs/none/d$s/first; done')
+    bed.everywhere(lambda s: b.sh(s, NAMES.format(s, LINKS, 'os.link("first", n)'), timeout=300), b.sites)
+    full = b.start_in_bed('sh', '-c', f'while [ ! -e {store}/.enough ]; do cat /dev/zero >>{ballast} 2>/dev/null; sleep 0.1; done')
+    bed.eventually(20, lambda: all(b.ask(s, 'status')['space']['refused'] for s in b.sites), 'nobody says that updates are refused')
+    begin = time.monotonic()
+    removers = [b.start_sh(s, NAMES.format(s, LINKS, 'os.unlink(n)')) for s in b.sites]
+    try:
+        bed.eventually(120, lambda: b.ask(site, 'status')['state'] == 'halted', lambda: f'it does not halt: {b.ask(site, "status")["state"]}', 0.2)
+        halted = time.monotonic()
+        said = b.ask(site, 'status')['why']
+        bed.expect('no space left on device' in said and 'comes back by itself' in said, said)
+        for s in others:
+            bed.eventually(15, lambda: not status_of(b, s, site)['member'], lambda: f'site {s} says of it: {status_of(b, s, site)}', 0.2)
+            row = status_of(b, s, site)
+            bed.expect(row['state'] == 'halted' and 'Free space on the file system of its Store' in row['halted'], f'{row}')
+        out = time.monotonic() - halted
+        bed.expect(out < PAUSE_MAX, f'the others waited {out:.1f} s')
+        for s in others:
+            start = time.monotonic()
+            b.sh(s, f'until echo on >/nfs/none/on{s}; do sleep 0.2; done 2>/dev/null', timeout=60)
+            bed.expect(time.monotonic() - start < PAUSE_MAX, f'site {s} does not go on')
+    finally:
+        b.must_in_bed('sh', '-c', f'touch {store}/.enough; sleep 1; rm -f {ballast} {store}/.enough')
+        full.communicate(timeout=30)
+    room = time.monotonic()
+    b.says(site, mark[site], 'what this server halted for is over')
+    bed.eventually(60, lambda: state_of(b, site) == 'serving', lambda: f'it is not back: {state_of(b, site)}', 0.2)
+    back = time.monotonic() - room
+    for r in removers:
+        said = r.communicate(timeout=200)[0]
+        bed.expect(r.returncode == 0, said)
+    bed.expect(b.must('server', site, 'pid').strip() == pid, 'its process is another one')
+    b.no_controls(30)
+    for s in b.sites:
+        bed.expect(b.sh(s, 'cat /nfs/none/on*').split() == ['on'] * len(others), f'site {s} lacks what was made meanwhile')
+        bed.expect(b.sh(s, 'ls /nfs/none/d*').split().count('first') == 3 and 'l1' not in b.sh(s, 'ls /nfs/none/d*').split(), f'site {s}: another tree')
+    all_serve(b, '/nfs/none')
+    trees.disks_equal(b)
+    return f'halted after {halted - begin:.1f} s, out {out:.1f} s later, back {back:.1f} s after there was room'
+
+
 def main():
     report = bed.Report('full')
     with bed.Bed.own(*OPTIONS) as b:
@@ -132,6 +206,7 @@ def main():
         report.check('a disk that something else fills', filled_by_others, b, 2, 'data')
         report.check('Store is full', filled_by_others, b, 3, 'store')
         report.check('no server stopped', lambda: bed.expect(not any('stops serving' in b.log(s)[marks[s]:] for s in b.sites), 'one did'))
+        report.check('Store has no room at all', store_without_any_room, b, 3)
         report.check('equal trees', trees.clients_equal, b)
         report.check('nfs4rctl verify', trees.verify, b)
     return report.status()

@@ -99,11 +99,30 @@ static bool what_was_passed_over_is_missing(struct net *n)
 	return serves(n, S) && n->s[S].repairs > 0 && nfs4r_core_exactness(n->s[S].core, &f, &left) == NFS4R_EXACT;
 }
 
+/* S has halted, said so, and says nothing more. Its lease is what the others have to wait for, and not the silence, which may be long. */
+static bool nobody_waits_for_the_silence_of_who_halted(struct net *n)
+{
+	struct nfs4r_msg m = { .type = NFS4R_MSG_HALTED, .halted = { NFS4R_NOSPC, false } };
+
+	ends_begin(n, TREE, NFS4R_DURABILITY_LOCAL);
+	n->cfg.silence_ms = 10 * SILENCE;
+	net_retune(n);
+	net_run(n, 6 * LEASE);
+	net_msg(n, S, P, &m);
+	net_msg(n, S, Q, &m);
+	net_run(n, RTT(n));
+	net_drop(n, S, 0, 0);
+	if (!until_removed(n, P, S, 3 * LEASE) || !view_of(n, P).peer[S].halted || view_of(n, P).peer[S].trouble != NFS4R_NOSPC)
+		return false;
+	return keep_trying_chmod(n, Q, "d/f", 4 * LEASE) == NFS4R_OK;
+}
+
 static const struct prevents list[] = {
 	{ "log 6.12: nobody waits for a server that cannot apply an entry", F_STUCK_STAYS, nobody_waits_for_who_cannot },
 	{ "log 6.12: a server that cannot apply an entry is not added", F_STUCK_RETURNS, who_cannot_is_not_added },
 	{ "log 4.11: what failed and is given back may have left something", F_BEGUN_IS_EXACT, what_failed_may_have_left_something },
 	{ "log 4.13: what was passed over is missing until the later entry is here", F_PASSED_IS_EXACT, what_was_passed_over_is_missing },
+	{ "log 4.15: nobody waits for the silence of a server that has halted", F_HALTED_UNHEARD, nobody_waits_for_the_silence_of_who_halted },
 };
 
 int main(void)

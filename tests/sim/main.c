@@ -371,7 +371,7 @@ static const uint32_t elsewhere[] = { F_NO_VERSION_WAIT, F_FLOOR_TOO_HIGH,  F_AS
 				      F_NARROWS_TWICE, F_SOURCE_ANEW, F_YIELD_WRITTEN, F_ANNOUNCED_UNSAVED,
 				      F_LEFT_OF_OLD_START, F_GRANT_OF_OLD_START, F_STUCK_STAYS, F_STUCK_RETURNS,
 				      F_BEGUN_IS_EXACT, F_SPACE_WHOLE, F_LIMITS_OWN,
-				      F_PASSED_IS_EXACT };
+				      F_PASSED_IS_EXACT, F_HALTED_UNHEARD };
 
 static bool is_elsewhere(uint32_t fault)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* What open() refuses, in words, leaving everything as it was; and disks that are full. */
+#include <errno.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <lmdb.h>
@@ -486,15 +487,77 @@ static void test_interrupted_creation_is_taken_up(void **state)
 /* ---- full disks ----------------------------------------------------------------------- */
 
 static off_t last_synced; /* length of the file that was synced last */
+static int sync_fails; /* errno value; 0: it works */
+static bool counts;
+static off_t written; /* meanwhile */
 
 /* In place of the C library's. */
 int fdatasync(int fd)
 {
 	struct stat sb;
 
+	if (sync_fails) {
+		errno = sync_fails;
+		return -1;
+	}
 	if (!fstat(fd, &sb))
 		last_synced = sb.st_size;
 	return (int)syscall(SYS_fdatasync, fd);
+}
+
+ssize_t pwrite(int fd, const void *b, size_t n, off_t at)
+{
+	if (counts)
+		written += (off_t)n;
+	return syscall(SYS_pwrite64, fd, b, n, at);
+}
+
+/* Log 4.8: memory has what the disk perhaps lacks, and calls it clean. So the next start, in the same life of the machine, takes the tail for lost and writes again what it reads. */
+static void test_after_a_sync_that_failed_the_journal_is_written_again(void **state)
+{
+	struct nfs4r_oid oid;
+	char path[512];
+	char *was, *is;
+	off_t usual, lies; /* in memory only, as far as anybody can tell */
+
+	fx_open_ok(&f);
+	commit(&f, e_create(&f, 1, &f.root, "x", NFS4R_TYPE_FILE, &oid));
+	fx_crash(&f);
+	written = 0;
+	counts = true;
+	fx_open_ok(&f);
+	counts = false;
+	usual = written;
+	commit(&f, e_create(&f, 2, &f.root, "y", NFS4R_TYPE_FILE, &oid));
+	sync_fails = ENOSPC;
+	assert_int_equal(nfs4r_store_sync(f.s, nfs4r_store_position(f.s)), NFS4R_IO);
+	sync_fails = 0;
+	assert_int_equal(nfs4r_store_broken(f.s), NFS4R_NOSPC);
+	assert_int_equal(nfs4r_store_sync(f.s, nfs4r_store_position(f.s)), NFS4R_IO);
+	path_of(path, "sync-failed");
+	assert_int_equal(access(path, F_OK), 0);
+	was = dump_store(&f);
+	lies = (off_t)(nfs4r_store_position(f.s) - f.s->lmdb.pos);
+	fx_crash(&f);
+	written = 0;
+	counts = true;
+	fx_open_ok(&f);
+	counts = false;
+	assert_true(lies > 500 && written >= usual + lies);
+	assert_false(f.info.tail_intact);
+	assert_int_not_equal(access(path, F_OK), 0);
+	is = dump_store(&f);
+	assert_string_equal(is, was);
+	fx_crash(&f);
+	fx_open_ok(&f);
+	assert_false(f.info.tail_intact); /* until it is back */
+	assert_int_equal(nfs4r_store_recovered(f.s), NFS4R_OK);
+	fx_crash(&f);
+	fx_open_ok(&f);
+	assert_true(f.info.tail_intact);
+	assert_int_equal(nfs4r_store_broken(f.s), NFS4R_OK);
+	free(was);
+	free(is);
 }
 
 /* A write that stops half way: what was written of it is taken back, and does not return with a loss of power, when another file may go on from here. */
@@ -685,6 +748,7 @@ int main(void)
 		T(test_lmdb_newer_than_the_journal),
 		T(test_not_a_directory),
 		T(test_interrupted_creation_is_taken_up),
+		T(test_after_a_sync_that_failed_the_journal_is_written_again),
 		T(test_short_write_is_cut_off),
 		T(test_what_is_set_aside_takes_the_last_records),
 		T(test_full_file_system),

@@ -87,7 +87,7 @@ static void nonsense_from_peers_is_dropped(void **state)
 
 		for (size_t k = 0; k < 600; k++)
 			p[k] = (uint8_t)(rnd(&s) & (i % 3 ? 3 : 255));
-		m->type = (uint32_t)(rnd(&s) % (NFS4R_MSG_SPACE + 2));
+		m->type = (uint32_t)(rnd(&s) % (NFS4R_MSG_HALTED + 2));
 		if (m->type == NFS4R_MSG_VERIFY || m->type == NFS4R_MSG_VERIFY_ANSWER) /* and so would its names */
 			m->verify.names = NULL;
 		if (m->type == NFS4R_MSG_JOINROWS) /* its rows would be anywhere */
@@ -136,7 +136,7 @@ static void nonsense_from_peers_is_dropped(void **state)
 				nfs4r_op_fini(u->actions[k].op);
 				free(u->actions[k].op);
 			}
-		if (m->type == NFS4R_MSG_READ || m->type == NFS4R_MSG_READ_ANSWER || m->type == 0 || m->type > NFS4R_MSG_SPACE)
+		if (m->type == NFS4R_MSG_READ || m->type == NFS4R_MSG_READ_ANSWER || m->type == 0 || m->type > NFS4R_MSG_HALTED)
 			m->type = NFS4R_MSG_ACK;
 		nfs4r_msg_fini(m);
 		free(m);

@@ -623,6 +623,15 @@ static void make_space_unknown(void *p)
 	((struct nfs4r_msg *)p)->type = NFS4R_MSG_SPACE;
 }
 
+static void make_halted(void *p)
+{
+	struct nfs4r_msg *m = p;
+
+	m->type = NFS4R_MSG_HALTED;
+	m->halted.status = NFS4R_NOSPC;
+	m->halted.files = true;
+}
+
 static void make_prepare(void *p)
 {
 	struct nfs4r_msg *m = p;
@@ -903,6 +912,7 @@ const struct vector vectors[] = {
 	{ "joined", VECTOR_MSG, make_joined },
 	{ "space", VECTOR_MSG, make_space },
 	{ "space_unknown", VECTOR_MSG, make_space_unknown },
+	{ "halted", VECTOR_MSG, make_halted },
 	{ "journal_symlink", VECTOR_JOURNAL, make_journal_symlink },
 	{ "journal_write", VECTOR_JOURNAL, make_journal_write },
 	{ "hello", VECTOR_TRANSPORT, make_hello },
