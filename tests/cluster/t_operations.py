@@ -105,7 +105,7 @@ def raw_open(b, path, uid, *opens):
 def ends_of_files(b):
     """A READ that ends at the end of the file says so, of 0 bytes, too: whichever server has the file, and at any other one."""
     reads = {'0,10': [True, '0123456789'], '4,6': [True, '456789'], '0,9': [False, '012345678'], '0,11': [True, '0123456789'], '10,4': [True, ''], '12,4': [True, ''],
-             '0,0': [False, ''], '9,0': [False, ''], '10,0': [True, ''], '12,0': [True, '']}
+             '0,0': [False, ''], '9,0': [False, ''], '10,0': [True, ''], '12,0': [True, ''], '9,0,back': [False, ''], '10,0,back': [True, ''], '0,10,back': [True, '0123456789']}
     b.sh(1, 'mkdir -p /nfs/raw && : >/nfs/raw/empty')
     for when in ('controlled by site 1', 'uncontrolled'):
         b.sh(1, 'printf 0123456789 >/nfs/raw/ten')

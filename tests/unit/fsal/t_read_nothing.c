@@ -90,6 +90,32 @@ static void test_another_file_is_left_alone(void **unused)
 	}
 }
 
+/* One that was put aside is the current one again. */
+static void test_a_file_that_comes_back_is_the_same(void **unused)
+{
+	static const nfs_opnum4 list[] = { NFS4_OP_PUTFH, NFS4_OP_SAVEFH, NFS4_OP_PUTROOTFH, NFS4_OP_READ, NFS4_OP_RESTOREFH, NFS4_OP_READ };
+
+	request_is(list, 6);
+	repl_read_nothing_ahead();
+	assert_int_equal(count_of(3), 0);
+	assert_int_equal(count_of(5), 1);
+	assert_false(is_for_nothing(3));
+	assert_true(is_for_nothing(5));
+}
+
+static void test_another_that_comes_back_is_left_alone(void **unused)
+{
+	static const nfs_opnum4 list[] = { NFS4_OP_PUTFH, NFS4_OP_SAVEFH, NFS4_OP_PUTROOTFH, NFS4_OP_SAVEFH, NFS4_OP_RESTOREFH, NFS4_OP_READ };
+
+	request_is(list, 6);
+	repl_read_nothing_ahead();
+	assert_int_equal(count_of(5), 0);
+	request_is(list, 6); /* as seen by the second file, if that is ours as well */
+	done = 2;
+	repl_read_nothing_ahead();
+	assert_int_equal(count_of(5), 1);
+}
+
 static void test_a_read_before_is_left_alone(void **unused)
 {
 	static const nfs_opnum4 list[] = { NFS4_OP_READ, NFS4_OP_LOOKUP, NFS4_OP_READ };
@@ -130,6 +156,8 @@ int main(void)
 		cmocka_unit_test(test_a_read_of_nothing_asks_for_one_byte),
 		cmocka_unit_test(test_a_read_of_one_byte_is_one),
 		cmocka_unit_test(test_another_file_is_left_alone),
+		cmocka_unit_test(test_a_file_that_comes_back_is_the_same),
+		cmocka_unit_test(test_another_that_comes_back_is_left_alone),
 		cmocka_unit_test(test_a_read_before_is_left_alone),
 		cmocka_unit_test(test_a_long_request_has_a_limit),
 		cmocka_unit_test(test_other_protocols_have_none),
