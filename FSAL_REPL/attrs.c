@@ -252,11 +252,9 @@ fsal_status_t repl_setattr2(struct fsal_obj_handle *h, bool bypass, struct state
 	struct nfs4r_op *op = gsh_calloc(1, sizeof(*op));
 	fsal_status_t st;
 
-	repl_attrs_from_request(&op->attrs, in);
+	st = repl_attrs_from_request(&op->attrs, in);
 	op->attrs.mask &= ~NFS4R_ATTR_RDEV;
-	if (op->attrs.mask == 0)
-		st = fsalstat(ERR_FSAL_NO_ERROR, 0);
-	else
+	if (!FSAL_IS_ERROR(st) && op->attrs.mask != 0)
 		st = setattr(&call, op);
 	nfs4r_op_fini(op);
 	gsh_free(op);

@@ -221,9 +221,11 @@ static void copy_common(struct nfs4r_attrs *out, const struct fsal_attrlist *in)
 	}
 }
 
-void repl_attrs_from_request(struct nfs4r_attrs *out, const struct fsal_attrlist *in)
+fsal_status_t repl_attrs_from_request(struct nfs4r_attrs *out, const struct fsal_attrlist *in)
 {
 	copy_common(out, in);
+	if (FSAL_TEST_MASK(in->valid_mask, ATTR_ACL) && in->acl != NULL && out->acl == NULL)
+		return repl_acl_fits(in->acl) ? fsalstat(ERR_FSAL_DELAY, ENOMEM) : fsalstat(ERR_FSAL_FBIG, EFBIG);
 	if (FSAL_TEST_MASK(in->valid_mask, ATTR_ATIME_SERVER)) {
 		out->mask &= ~NFS4R_ATTR_ATIME;
 		out->mask |= NFS4R_ATTR_ATIME_NOW;
@@ -232,6 +234,7 @@ void repl_attrs_from_request(struct nfs4r_attrs *out, const struct fsal_attrlist
 		out->mask &= ~NFS4R_ATTR_MTIME;
 		out->mask |= NFS4R_ATTR_MTIME_NOW;
 	}
+	return fsalstat(ERR_FSAL_NO_ERROR, 0);
 }
 
 void repl_attrs_from_sub(struct nfs4r_attrs *out, const struct fsal_attrlist *in)

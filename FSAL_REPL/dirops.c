@@ -63,7 +63,9 @@ static fsal_status_t make(const struct make *m, struct fsal_obj_handle *dir, con
 	if (FSAL_IS_ERROR(st))
 		goto out;
 	op->dir = repl_obj(dir)->oid;
-	repl_attrs_from_request(&op->attrs, in);
+	st = repl_attrs_from_request(&op->attrs, in);
+	if (FSAL_IS_ERROR(st))
+		goto out;
 	op->attrs.type = m->type;
 	op->attrs.mask |= NFS4R_ATTR_TYPE;
 	if (m->type != NFS4R_TYPE_CHR && m->type != NFS4R_TYPE_BLK)

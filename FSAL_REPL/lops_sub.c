@@ -176,6 +176,11 @@ static bool lops_acl_is_xattr(void *ctx)
 	return strcmp(exp->export.sub_export->fsal->name, "VFS") == 0;
 }
 
+static enum nfs4r_status lops_acl_bytes(void *ctx, const struct nfs4r_buf *acl, uint32_t *own, uint32_t *inherited)
+{
+	return repl_acl_bytes(acl, own, inherited) ? NFS4R_OK : NFS4R_NOMEM;
+}
+
 static enum nfs4r_status lops_is_mount(void *ctx, const struct nfs4r_lhandle *dir, const char *name, bool *yes)
 {
 	struct repl_visit v;
@@ -227,6 +232,7 @@ const struct nfs4r_lops repl_lops = {
 	.ready = lops_ready,
 	.may = repl_lops_may,
 	.acl_is_xattr = lops_acl_is_xattr,
+	.acl_bytes = lops_acl_bytes,
 	.is_mount = lops_is_mount,
 	.make_mutable = lops_make_mutable,
 	.changed = repl_lops_changed,

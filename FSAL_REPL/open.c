@@ -313,21 +313,23 @@ static fsal_status_t open_made(struct create_call *call, struct nfs4r_op *op, st
 	return st;
 }
 
-static void create_attrs(struct nfs4r_attrs *out, const struct fsal_attrlist *in, enum fsal_create_mode mode,
-			 fsal_verifier_t verifier)
+static fsal_status_t create_attrs(struct nfs4r_attrs *out, const struct fsal_attrlist *in, enum fsal_create_mode mode,
+				  fsal_verifier_t verifier)
 {
-	repl_attrs_from_request(out, in);
+	fsal_status_t st = repl_attrs_from_request(out, in);
+
 	out->type = NFS4R_TYPE_FILE;
 	out->mode = in->mode & 07777;
 	out->mask |= NFS4R_ATTR_TYPE | NFS4R_ATTR_MODE;
 	out->mask &= ~NFS4R_ATTR_RDEV;
 	if (mode < FSAL_EXCLUSIVE)
-		return;
+		return st;
 	verifier_times(verifier, &out->atime, &out->mtime);
 	out->atime *= 1000000000;
 	out->mtime *= 1000000000;
 	out->mask |= NFS4R_ATTR_ATIME | NFS4R_ATTR_MTIME;
 	out->mask &= ~(NFS4R_ATTR_ATIME_NOW | NFS4R_ATTR_MTIME_NOW);
+	return st;
 }
 
 static fsal_status_t found_type(struct repl_export *exp, struct nfs4r_op *op, object_file_type_t *type)
@@ -403,11 +405,11 @@ static fsal_status_t open_or_create(struct repl_export *exp, struct fsal_obj_han
 	op->type = NFS4R_OP_CREATE;
 	op->dir = call.dir->oid;
 	repl_caller(op);
-	create_attrs(&op->attrs, in, mode, verifier);
-	if (nfs4r_name_set(&op->name, name, strlen(name)))
-		st = create_by_name(&call, op, mode, verifier, out, attrs_out, perm_check);
-	else
+	st = create_attrs(&op->attrs, in, mode, verifier);
+	if (!nfs4r_name_set(&op->name, name, strlen(name)))
 		st = fsalstat(ERR_FSAL_INVAL, EINVAL);
+	if (!FSAL_IS_ERROR(st))
+		st = create_by_name(&call, op, mode, verifier, out, attrs_out, perm_check);
 	if (!FSAL_IS_ERROR(st) && !*perm_check)
 		repl_change_info(op->dir_before, op->dir_after, pre, post);
 	nfs4r_op_fini(op);

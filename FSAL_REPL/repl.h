@@ -319,8 +319,8 @@ uint32_t repl_type(object_file_type_t type);	  /* 0 when not known */
 void repl_cred(struct nfs4r_cred *out);
 /* The same into an operation, and which client it is: so that its retry after DELAY is recognised. */
 void repl_caller(struct nfs4r_op *op);
-/* What a client wants set. */
-void repl_attrs_from_request(struct nfs4r_attrs *out, const struct fsal_attrlist *in);
+/* What a client wants set. An ACL that cannot travel is FBIG, or DELAY without memory; then *out has none. */
+fsal_status_t repl_attrs_from_request(struct nfs4r_attrs *out, const struct fsal_attrlist *in);
 /* The same back, for the sub-FSAL. The ACL, if any, is a reference that fsal_release_attrs() gives back. */
 void repl_attrs_to_request(struct fsal_attrlist *out, const struct nfs4r_attrs *in);
 struct timespec repl_timespec(int64_t ns);
@@ -333,6 +333,9 @@ void repl_attrs_to_fsal(struct repl_export *exp, const struct nfs4r_oid *oid, co
 void repl_attrs_overlay(struct repl_export *exp, const struct nfs4r_oid *oid, const struct nfs4r_attrs *in,
 			struct fsal_attrlist *out);
 
+bool repl_acl_fits(const fsal_acl_t *acl);
+/* Bytes of the POSIX ACLs that FSAL_VFS makes of an encoded one, at most: of the object, and what a directory has its children inherit (0: none). False: no memory. */
+bool repl_acl_bytes(const struct nfs4r_buf *buf, uint32_t *own, uint32_t *inherited);
 /* One reference or NULL. */
 struct nfs4r_buf *repl_acl_encode(const fsal_acl_t *acl);
 fsal_acl_t *repl_acl_decode(const struct nfs4r_buf *buf);

@@ -7,7 +7,7 @@
 #define NFS4R_PATH_MAX 4096	       /* bytes of a symbolic link's text */
 #define NFS4R_XATTR_NAME_MAX 255
 #define NFS4R_XATTR_VALUE_MAX 65536
-#define NFS4R_ACL_MAX 65536	       /* bytes of an encoded ACL */
+#define NFS4R_ACL_MAX (512u << 10)     /* bytes of an encoded ACL: of a directory with two POSIX ACLs of XFS (5,461 entries, each of which allows and denies) 436,888 */
 #define NFS4R_LOCAL_HANDLE_MAX 64      /* bytes of a sub-FSAL handle */
 #define NFS4R_GROUPS_MAX 1024	       /* supplementary groups carried with a credential; who is in more is refused */
 #define NFS4R_IO_MAX (4u << 20)	       /* bytes of one READ or WRITE payload between servers */

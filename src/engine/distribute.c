@@ -55,9 +55,14 @@ struct distributor {
 
 /* ---- recent entries; d->lock held ---- */
 
+/* Bytes of any number: a message has a limit, and so has what is kept. */
 static uint64_t payload_of(const struct nfs4r_entry *e)
 {
-	return e->payload ? e->payload->len : 0;
+	uint64_t n = e->payload ? e->payload->len : 0;
+
+	for (uint32_t i = 0; i < e->nparts; i++)
+		n += e->parts[i].attrs.acl ? e->parts[i].attrs.acl->len : 0;
+	return n;
 }
 
 static void forget_first(struct distributor *d)

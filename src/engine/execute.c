@@ -294,9 +294,11 @@ enum nfs4r_status entry_execute(struct nfs4r_engine *eng, struct opctx *o)
 	o->set_ids = set_ids_go(eng, o->op, &x.obj, &o->mode_left);
 	if (o->set_ids)
 		return NFS4R_DELAY;
-	st = space_for_attributes(eng, o->op, &x.obj);
-	if (st != NFS4R_OK)
-		return st;
+	if (o->op->type == NFS4R_OP_SETXATTR || o->op->attrs.acl) {
+		st = space_for_attributes(eng, o->op, &x.obj);
+		if (st != NFS4R_OK)
+			return st;
+	}
 	set_ids_forget(eng->set_ids, o->entry);
 	uint64_t size = o->op->type == NFS4R_OP_ALLOCATE ? size_of(eng, &x.obj) : UINT64_MAX;
 

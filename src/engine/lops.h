@@ -83,6 +83,8 @@ struct nfs4r_lops {
 	void (*again)(void *ctx);
 	/* Is the ACL among the extended attributes, too? Then a copy takes it from there, for there it is exact. NULL: no. */
 	bool (*acl_is_xattr)(void *ctx);
+	/* Bytes of extended attributes that an object takes for this ACL at most, and a directory besides, for what its children inherit (0: it inherits nothing). NULL: not known. */
+	enum nfs4r_status (*acl_bytes)(void *ctx, const struct nfs4r_buf *acl, uint32_t *own, uint32_t *inherited);
 	/* Is @name of @dir where another file system, or a directory of this one, is mounted? NULL: nothing is. */
 	enum nfs4r_status (*is_mount)(void *ctx, const struct nfs4r_lhandle *dir, const char *name, bool *yes);
 	/* Takes inode flags away because of which nobody may change the object. *had: NFS4R_WAS_*. NULL: there are none. */

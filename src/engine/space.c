@@ -329,58 +329,73 @@ void nfs4r_volume_room(struct nfs4r_engine *eng, struct nfs4r_volume_room *out)
 /* What a file system that puts all attributes of an object into one block needs besides name and value. */
 #define ATTRIBUTE_BYTES 20
 
-#define ATTRIBUTE_ACL "system.posix_acl_"
+/* What @op adds: of a value, or of an ACL in the object and, of a directory, for its children. */
+static enum nfs4r_status bytes_added(struct nfs4r_engine *eng, const struct nfs4r_op *op, bool is_dir, uint32_t part[2])
+{
+	part[0] = op->data ? op->data->len : 0;
+	part[1] = 0;
+	if (op->type == NFS4R_OP_SETXATTR || !op->attrs.acl)
+		return NFS4R_OK;
+	if (!eng->ops->acl_bytes) {
+		part[0] = op->attrs.acl->len;
+		part[1] = is_dir ? part[0] : 0;
+		return NFS4R_OK;
+	}
+	enum nfs4r_status st = eng->ops->acl_bytes(eng->ctx, op->attrs.acl, &part[0], &part[1]);
+	if (!is_dir)
+		part[1] = 0;
+	return st;
+}
 
-/* Does the operation write this attribute anew? */
-static bool replaces(const struct nfs4r_op *op, const char *name)
+static bool is_replaced(const struct nfs4r_op *op, const char *name, bool inherits)
 {
 	if (op->type == NFS4R_OP_SETXATTR)
 		return strcmp(name, op->text) == 0;
-	return strncmp(name, ATTRIBUTE_ACL, strlen(ATTRIBUTE_ACL)) == 0;
+	return strcmp(name, "system.posix_acl_access") == 0 || (inherits && strcmp(name, "system.posix_acl_default") == 0);
 }
 
-/* What it writes. An ACL of NFSv4 has more bytes than what POSIX ACLs are made of it. */
-static uint64_t attribute_len(const struct nfs4r_op *op)
+/* Names and values that @obj keeps beside what @op sets. */
+static enum nfs4r_status bytes_kept(struct nfs4r_engine *eng, const struct nfs4r_op *op, const struct nfs4r_lhandle *obj, bool inherits, uint64_t *sum)
 {
-	if (op->type == NFS4R_OP_SETXATTR)
-		return op->data ? op->data->len : 0;
-	return op->attrs.mask & NFS4R_ATTR_ACL && op->attrs.acl ? op->attrs.acl->len : 0;
+	uint32_t len = XATTR_LIST_MAX;
+	char *names = malloc(XATTR_LIST_MAX), *value = malloc(NFS4R_XATTR_VALUE_MAX);
+	enum nfs4r_status st = names && value ? eng->ops->listxattr(eng->ctx, obj, names, &len) : NFS4R_NOMEM;
+
+	for (char *n = names; st == NFS4R_OK && n < names + len; n += strlen(n) + 1) {
+		uint32_t got = NFS4R_XATTR_VALUE_MAX;
+
+		if (!is_replaced(op, n, inherits) && eng->ops->getxattr(eng->ctx, obj, n, value, &got) == NFS4R_OK)
+			*sum += got + strlen(n) + ATTRIBUTE_BYTES;
+	}
+	free(names);
+	free(value);
+	return st;
 }
 
-/* A directory in it gets what is inherited twice: for itself, and to hand on. */
-static bool may_be_inherited(const struct nfs4r_op *op)
+static bool is_directory(struct nfs4r_engine *eng, const struct nfs4r_op *op)
 {
-	return op->type != NFS4R_OP_SETXATTR || strncmp(op->text, ATTRIBUTE_ACL, strlen(ATTRIBUTE_ACL)) == 0;
+	struct nfs4r_row row;
+
+	if (nfs4r_op_is_dirop(op->type))
+		return op->type == NFS4R_OP_MKDIR;
+	return nfs4r_store_row(eng->store, &op->obj, &row) == NFS4R_KNOWN && row.type == NFS4R_TYPE_DIR;
 }
 
 enum nfs4r_status space_for_attributes(struct nfs4r_engine *eng, const struct nfs4r_op *op, const struct nfs4r_lhandle *obj)
 {
 	struct nfs4r_volume_room room;
-	uint64_t sum = attribute_len(op);
-	enum nfs4r_status st;
-	uint32_t len = XATTR_LIST_MAX;
-	char *names, *value;
+	uint32_t part[2];
+	uint64_t sum;
+	enum nfs4r_status st = bytes_added(eng, op, is_directory(eng, op), part);
 
-	if (!sum && op->type != NFS4R_OP_SETXATTR)
-		return NFS4R_OK;
 	nfs4r_volume_room(eng, &room);
-	if (room.limits.has & NFS4R_HAS_ROOM_EACH || !room.limits.xattr_max)
-		return NFS4R_OK;
-	if (may_be_inherited(op) && 2 * sum > room.limits.xattr_max)
-		return NFS4R_NOSPC;
-	if (!obj->len) /* it is new */
-		return NFS4R_OK;
-	names = malloc(XATTR_LIST_MAX);
-	value = malloc(NFS4R_XATTR_VALUE_MAX);
-	st = names && value ? eng->ops->listxattr(eng->ctx, obj, names, &len) : NFS4R_NOMEM;
-	for (char *n = names; st == NFS4R_OK && n < names + len; n += strlen(n) + 1) {
-		uint32_t got = NFS4R_XATTR_VALUE_MAX;
-
-		if (!replaces(op, n) && eng->ops->getxattr(eng->ctx, obj, n, value, &got) == NFS4R_OK)
-			sum += got + strlen(n) + ATTRIBUTE_BYTES;
-	}
-	free(names);
-	free(value);
+	if (st != NFS4R_OK || !room.limits.xattr_max)
+		return st;
+	if (room.limits.has & NFS4R_HAS_ROOM_EACH)
+		return part[0] <= room.limits.xattr_max && part[1] <= room.limits.xattr_max ? NFS4R_OK : NFS4R_NOSPC;
+	sum = part[0] + (part[1] ? part[1] + ATTRIBUTE_BYTES : 0);
+	if (obj->len)
+		st = bytes_kept(eng, op, obj, part[1] != 0, &sum);
 	if (st != NFS4R_OK)
 		return st;
 	return sum <= room.limits.xattr_max ? NFS4R_OK : NFS4R_NOSPC;

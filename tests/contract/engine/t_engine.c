@@ -301,15 +301,17 @@ static void one_block_for_attributes(struct site *s)
 static void an_acl_and_the_attributes_share_their_room(void **state)
 {
 	struct cluster *c = *state;
-	struct nfs4r_oid root = site_root(&c->site[1]), f;
+	struct nfs4r_oid root = site_root(&c->site[1]), f, d;
 	char value[3001] = "";
 
 	for (int i = 1; i <= SITES; i++)
 		one_block_for_attributes(&c->site[i]);
 	memset(value, 'v', 3000);
 	assert_int_equal(site_make(&c->site[1], NFS4R_OP_CREATE, &root, "f", &f), NFS4R_OK);
-	assert_int_equal(set_acl(&c->site[1], &f, 1500), NFS4R_OK);
-	assert_int_equal(set_acl(&c->site[1], &f, 2500), NFS4R_NOSPC); /* a directory would hand it on, and keep it */
+	assert_int_equal(site_make(&c->site[1], NFS4R_OP_MKDIR, &root, "d", &d), NFS4R_OK);
+	assert_int_equal(set_acl(&c->site[1], &d, 1500), NFS4R_OK);
+	assert_int_equal(set_acl(&c->site[1], &d, 2500), NFS4R_NOSPC); /* it hands it on, and keeps it */
+	assert_int_equal(set_acl(&c->site[1], &f, 2500), NFS4R_OK);
 	assert_int_equal(site_setxattr(&c->site[2], &f, "big", value), NFS4R_OK);
 	assert_int_equal(set_acl(&c->site[1], &f, 1500), NFS4R_NOSPC);
 	assert_int_equal(set_acl(&c->site[2], &f, 1500), NFS4R_NOSPC);
@@ -393,6 +395,29 @@ static void expect_mode(struct cluster *c, const char *name, const char *mode)
 }
 
 /* Set-id bits go when a user writes, here or by way of another server, in every copy (log 3.13). */
+/* Each fits into a message, and all that a server missed do not. */
+static void many_large_acls_reach_who_was_away(void **state)
+{
+	struct cluster *c = *state;
+	struct nfs4r_oid root = site_root(&c->site[1]), f;
+	static uint8_t acl[NFS4R_ACL_MAX];
+
+	assert_int_equal(site_make(&c->site[1], NFS4R_OP_CREATE, &root, "f", &f), NFS4R_OK);
+	cluster_settle(c);
+	cluster_stop(c, 3);
+	for (uint32_t i = 0; i < NFS4R_MESSAGE_MAX / NFS4R_ACL_MAX + 2; i++) {
+		struct nfs4r_op op = { .type = NFS4R_OP_SETATTR, .obj = f, .attrs = { .mask = NFS4R_ATTR_MODE | NFS4R_ATTR_ACL, .mode = 0600 + i } };
+
+		op.attrs.acl = nfs4r_buf_copy(acl, sizeof(acl));
+		while (nfs4r_update(c->site[1].eng, &op, NULL, NULL) == NFS4R_DELAY)
+			pause_ms(10);
+		assert_int_equal(op.status, NFS4R_OK);
+		nfs4r_op_fini(&op);
+	}
+	cluster_start(c, 3);
+	expect_mode(c, "f", "621");
+}
+
 static void a_users_write_takes_set_ids_away(void **state)
 {
 	static const uint32_t types[] = { NFS4R_OP_WRITE, NFS4R_OP_ALLOCATE, NFS4R_OP_DEALLOCATE };
@@ -603,6 +628,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(part_of_a_write_reaches_every_site, cluster_setup, cluster_teardown),
 		cmocka_unit_test_setup_teardown(an_acl_and_the_attributes_share_their_room, cluster_setup, cluster_teardown),
 		cmocka_unit_test_setup_teardown(a_failed_allocation_takes_nobodys_bytes, cluster_setup, cluster_teardown),
+		cmocka_unit_test_setup_teardown(many_large_acls_reach_who_was_away, cluster_setup, cluster_teardown),
 		cmocka_unit_test_setup_teardown(a_users_write_takes_set_ids_away, cluster_setup, cluster_teardown),
 		cmocka_unit_test_setup_teardown(a_durable_message_keeps_no_pointer, cluster_setup, cluster_teardown),
 		cmocka_unit_test(an_existing_tree_is_taken_in),
