@@ -9,9 +9,9 @@
  * the list is empty, a read finds no attribute, and a change is refused with EPERM; programs that copy whole trees rely on
  * all three. The attributes of a directory with the sticky bit are changed by its owner and by root alone.
  *
- * A value above ON_WIRE_MAX bytes can be in a tree that was imported. Ganesha would send no answer at all, and the client would
- * ask for ever; so it is told that the value is too large. (NFS4ERR_XATTR2BIG would be the word, but Ganesha takes that for a buffer that is
- * too short, and tries again.) To set such a value fails in Ganesha before this module is called.
+ * A value above ON_WIRE_MAX bytes is one that Ganesha cannot encode: it would send no answer at all, and the client would ask for ever; so it is told that the value
+ * is too large. With patches/0002 that is more than Linux lets a value have. Without it 8 KiB are on the way already in trees that were imported (and XATTR2BIG
+ * would not do for an answer: that Ganesha takes it for a buffer that is too short, and tries again).
  *
  * Those of an orphan are its local file's, for its holders (control sheet 3.7).
  */
@@ -19,7 +19,11 @@
 
 #include "base/xattr.h"
 
-#define ON_WIRE_MAX 8192 /* bytes of a value: more is what Ganesha 6.5 does not encode, nor decode (XDR_STRING_MAXLEN) */
+#ifdef XDR_XATTR_MAXLEN
+#define ON_WIRE_MAX XDR_XATTR_MAXLEN /* patches/0002 */
+#else
+#define ON_WIRE_MAX XDR_STRING_MAXLEN
+#endif
 
 static bool can_have_any(const struct fsal_obj_handle *h)
 {
