@@ -145,6 +145,18 @@ static void iov_advance(struct iovec **iov, int *count, size_t n)
 	}
 }
 
+/* Keep its first @len bytes: FSAL_VFS writes all that is in a vector, and Ganesha gives all that a client sent, however little of it is to be written. */
+static void iov_limit(struct iovec *iov, int *count, size_t len)
+{
+	int n = 0;
+
+	while (n < *count && len > 0) {
+		iov[n].iov_len = MIN(iov[n].iov_len, len);
+		len -= iov[n++].iov_len;
+	}
+	*count = n;
+}
+
 fsal_status_t repl_sub_write(struct fsal_obj_handle *sub, bool bypass, struct state_t *state, uint64_t off,
 			     const struct iovec *vec, int count, size_t *len, bool *stable)
 {
@@ -154,6 +166,7 @@ fsal_status_t repl_sub_write(struct fsal_obj_handle *sub, bool bypass, struct st
 	fsal_status_t st;
 
 	memcpy(copy, vec, count * sizeof(*copy));
+	iov_limit(copy, &count, *len);
 	do {
 		memset(&arg, 0, sizeof(arg));
 		arg.state = state;

@@ -72,7 +72,7 @@ def another_file_system_is_smaller(b):
     times = [b.sh(s, 'stat -c "%X %Y" /nfs/odd').strip() for s in b.sites]
     bed.expect(times == ['2147483647 -2147483648'] * 3, f'{times}')
     refused(b, 1, f'/usr/bin/python3 {bed.LIB}/big_attrs.py acl /nfs/odd 300 && false', '28')
-    b.sh(1, f'test $(/usr/bin/python3 {bed.LIB}/big_attrs.py acl /nfs/odd 20) = 0')
+    b.sh(1, f'test $(/usr/bin/python3 {bed.LIB}/big_attrs.py acl /nfs/odd_too 20) = 0')
     limits = b.ask(1, 'status')['space']['limits']
     bed.expect(limits['times'] == {'first': -2147483648, 'last': 2147483647, 'server': 2}, f'{limits["times"]}')
     bed.expect(limits['file_bytes']['server'] == 2 and limits['attribute_bytes']['server'] == 2, f'{limits}')
