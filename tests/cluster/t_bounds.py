@@ -59,15 +59,29 @@ def values(b):
     bed.expect(one == 7, f'one that is too large for Linux: {one}')
 
 
+class Writer:
+    """A program at that site that has the file open and writes to it, so that its server controls it."""
+    def __init__(self, b, site, path):
+        self.b, self.site, self.path, self.over = b, site, path, os.path.join(b.run, 'over')
+
+    def __enter__(self):
+        if os.path.exists(self.over):
+            os.unlink(self.over)
+        self.b.sh(self.site, f'echo x >{self.path}')
+        self.program = self.b.start_sh(self.site, f'exec 3>>{self.path}; until [ -e {self.over} ]; do echo x >&3; sync {self.path}; sleep 0.1; done')
+        bed.eventually(20, lambda: int(self.b.sh(self.site, f'stat -c %s {self.path}')) > 10, 'nothing is written')
+
+    def __exit__(self, *_):
+        open(self.over, 'w').close()
+        self.program.communicate(timeout=100)
+
+
 def forwarded(b):
     """While another site controls the file."""
-    b.sh(1, f'echo x >{DIR}/held')
-    holder = b.start_sh(1, f'exec 3>>{DIR}/held; for i in $(seq 100); do echo x >&3; sync {DIR}/held; sleep 0.1; done')
-    bed.eventually(20, lambda: int(b.sh(2, f'stat -c %s {DIR}/held')) > 10, 'nothing is written')
-    before = b.counters()
-    said = [attrs(b, 2, 'one', f'{DIR}/held', n) for n in (8192, 65536)]
-    after = b.counters()
-    holder.communicate(timeout=60)
+    with Writer(b, 1, f'{DIR}/held'):
+        before = b.counters()
+        said = [attrs(b, 2, 'one', f'{DIR}/held', n) for n in (8192, 65536)]
+        after = b.counters()
     bed.expect(said == [0, 0], f'{said}')
     bed.expect(after['forwards_sent'] >= before['forwards_sent'] + 2, 'nothing was forwarded')
     sizes = b.sh(3, f'getfattr -d -e hex {DIR}/held | wc -c')
@@ -126,14 +140,12 @@ def downgrade_without_permission(b):
 
 
 def downgrade_while_silent(b):
-    b.sh(2, 'echo x >/nfs/raw/silent')
-    writer = b.start_sh(2, 'exec 3>>/nfs/raw/silent; for i in $(seq 150); do echo x >&3; sync /nfs/raw/silent; sleep 0.1; done; true')
     pid = int(b.must('server', 2, 'pid'))
-    try:
-        said = downgrade(b, '/data/raw/silent', 0, lambda: os.kill(pid, signal.SIGSTOP))
-    finally:
-        os.kill(pid, signal.SIGCONT)
-        writer.communicate(timeout=100)
+    with Writer(b, 2, '/nfs/raw/silent'):
+        try:
+            said = downgrade(b, '/data/raw/silent', 0, lambda: os.kill(pid, signal.SIGSTOP))
+        finally:
+            os.kill(pid, signal.SIGCONT)
     bed.expect(said == {'first': 0}, f'{said}')
     wait_back(b, 60)
 
