@@ -393,7 +393,7 @@ static void show_differences(const json_t *peers, FILE *out)
 	size_t i;
 
 	json_array_foreach((json_t *)peers, i, p) {
-		char *safe = *get_text(p, "differs") ? format_safe(get_text(p, "differs")) : NULL;
+		char *safe = *get_text(p, "differs") ? nfs4r_text_line_new(get_text(p, "differs")) : NULL;
 
 		if (safe)
 			fprintf(out, "%s\n", safe);

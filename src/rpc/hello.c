@@ -399,18 +399,18 @@ static void remember_version(struct rpc_conn *c, const struct nfs4r_hello *h)
 static void compare_told(struct rpc_conn *c, struct rpc_peer *p, const struct nfs4r_hello *h)
 {
 	const struct nfs4r_rpc_config *cfg = &c->rpc->cfg;
-	char text[NFS4R_WHY] = "";
+	char raw[NFS4R_WHY] = "", text[NFS4R_WHY];
 	size_t len = 0;
 
 	for (uint32_t i = 0; i < cfg->nkeys; i++) {
 		const struct nfs4r_hello_key *here = &cfg->keys[i], *there = find_key(h, here->key);
 
-		if (!here->told || !there || strcmp(here->value, there->value) == 0 || len >= sizeof(text))
+		if (!here->told || !there || strcmp(here->value, there->value) == 0 || len >= sizeof(raw))
 			continue;
-		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s differs: server %u has \"%s\", server %u has \"%s\"", len ? "; " : "", here->key, cfg->self,
+		len += (size_t)snprintf(raw + len, sizeof(raw) - len, "%s%s differs: server %u has \"%s\", server %u has \"%s\"", len ? "; " : "", here->key, cfg->self,
 					here->value, h->server, there->value);
 	}
-	plain_text(text);
+	nfs4r_text_line(text, sizeof(text), raw);
 	pthread_mutex_lock(&p->lock);
 	bool changed = strcmp(p->differs, text) != 0;
 	memcpy(p->differs, text, sizeof(text));
