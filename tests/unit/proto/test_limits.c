@@ -67,8 +67,8 @@ static void test_counts(void **state)
 	assert_int_equal(with_word("read_answer_row", 220, NFS4R_PARENTS_MAX + 1), NFS4R_TOOBIG);
 	assert_int_equal(with_word("read_answer_row", 220, NFS4R_PARENTS_MAX), NFS4R_MALFORMED);
 	assert_int_equal(with_word("read_answer_oids", 428, NFS4R_READDIR_MAX + 1), NFS4R_TOOBIG);
-	assert_int_equal(with_word("forward_rename", 224, NFS4R_GROUPS_MAX + 1), NFS4R_TOOBIG); /* groups of the caller */
-	assert_int_equal(with_word("forward_rename", 224, NFS4R_GROUPS_MAX), NFS4R_MALFORMED);
+	assert_int_equal(with_word("forward_rename", 124, NFS4R_GROUPS_MAX + 1), NFS4R_TOOBIG); /* groups of the caller */
+	assert_int_equal(with_word("forward_rename", 124, NFS4R_GROUPS_MAX), NFS4R_MALFORMED);
 	/* joinrows: type, view 8, offset at 12, total 16, next_seq 8, applied at 28, rows at 64 */
 	assert_int_equal(with_word("joinrows", 28, NFS4R_SERVERS_MAX + 2), NFS4R_TOOBIG);
 	assert_int_equal(with_word("joinrows", 64, NFS4R_JOINROWS_MAX + 1), NFS4R_TOOBIG);
