@@ -834,11 +834,17 @@ static void test_results(void **state)
 /* What a client of this server asks for hears an error before it becomes an entry that nobody takes. */
 static void test_own_operations(void **state)
 {
-	struct nfs4r_op op = { .type = NFS4R_OP_WRITE, .offset = INT64_MAX, .length = 0 };
+	struct nfs4r_op op = { .type = NFS4R_OP_WRITE, .offset = INT64_MAX, .length = 0, .data = nfs4r_buf_new(0) };
 
 	assert_int_equal(nfs4r_op_fits(&op), NFS4R_OK);
-	op.length = 1;
+	nfs4r_buf_put(op.data);
+	op.data = nfs4r_buf_new(1);
 	assert_int_equal(nfs4r_op_fits(&op), NFS4R_FBIG);
+	nfs4r_buf_put(op.data);
+	op = (struct nfs4r_op){ .type = NFS4R_OP_WRITE };
+	assert_int_equal(nfs4r_op_fits(&op), NFS4R_INVAL); /* forwarded, it would end the connection */
+	op.type = NFS4R_OP_SETXATTR;
+	assert_int_equal(nfs4r_op_fits(&op), NFS4R_INVAL);
 	op = (struct nfs4r_op){ .type = NFS4R_OP_ALLOCATE };
 	assert_int_equal(nfs4r_op_fits(&op), NFS4R_INVAL);
 	op.length = UINT64_MAX;
