@@ -1,7 +1,7 @@
 # Thin: every target is one script or one preset of CMakePresets.json.
 
 .DEFAULT_GOAL := build
-.PHONY: help deps deps-asan build debug asan tsan check demo package sim bench bench-against bench-failures bench-ngb bench-ngb-full clean distclean
+.PHONY: help deps deps-asan build debug asan tsan check demo package sim fuzz bench bench-against bench-failures bench-ngb bench-ngb-full clean distclean
 PRESETS := release debug asan tsan
 
 help: ## this list
@@ -31,6 +31,9 @@ package: ## a Debian package for the servers (build/nfs4r_VERSION_ARCH.deb)
 sim: ## a long run of the simulator, with other seeds each time
 	@scripts/build.sh release
 	@NFS4R_SIM_LONG=1 NFS4R_SIM_FRESH=1 ctest --test-dir build/release -L sim --output-on-failure
+
+fuzz: ## coverage-guided fuzzing of all targets, a minute each (ARGS='--minutes 30 store')
+	@scripts/fuzz.sh $(ARGS)
 
 bench: ## benchmarks against stock Ganesha, half an hour (ARGS='--quick --rtt 20 trees')
 	@scripts/bench.sh $(ARGS)

@@ -30,10 +30,16 @@ if(NFS4R_SANITIZE STREQUAL "address")
   set(sanitize -fsanitize=address,undefined -fno-sanitize-recover=all)
 elseif(NFS4R_SANITIZE STREQUAL "thread")
   set(sanitize -fsanitize=thread)
+elseif(NFS4R_SANITIZE STREQUAL "fuzzer")
+  set(sanitize -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all)
 elseif(NFS4R_SANITIZE)
-  message(FATAL_ERROR "NFS4R_SANITIZE is empty, address or thread, not '${NFS4R_SANITIZE}'")
+  message(FATAL_ERROR "NFS4R_SANITIZE is empty, address, thread or fuzzer, not '${NFS4R_SANITIZE}'")
 endif()
-if(NFS4R_SANITIZE)
+if(NFS4R_SANITIZE STREQUAL "fuzzer")
+  # clang; the warnings that count are gcc's, in the other builds.
+  add_compile_options(${sanitize} -fno-omit-frame-pointer -Wno-error -Wno-unknown-warning-option)
+  add_link_options(${sanitize})
+elseif(NFS4R_SANITIZE)
   # With the sanitizers' code in between, gcc's flow analysis warns of what cannot happen; the release
   # build keeps these warnings.
   add_compile_options(${sanitize} -fno-omit-frame-pointer -Wno-restrict -Wno-maybe-uninitialized

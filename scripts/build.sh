@@ -7,7 +7,7 @@ variants() { case " $* " in *" asan "*) echo release asan ;; *) echo release ;; 
 
 main() {
 	local preset
-	[ $# -gt 0 ] || die "usage: build.sh release|debug|asan|tsan..."
+	[ $# -gt 0 ] || die "usage: build.sh release|debug|asan|tsan|fuzz..."
 	# shellcheck disable=SC2046
 	"$ROOT/scripts/deps.sh" $(variants "$@")
 	cd "$ROOT"

@@ -7,6 +7,7 @@
 #   release build   tests with the label release
 #   cluster         tests/cluster/run: those that wait, and the others
 #   searches        beside these: tests with the label sim, once more as the long run (NFS4R_SIM_LONG=1), and the models
+#   fuzz            beside these, too: each target of tests/fuzz, its kept corpus and then a minute, two at a time
 #   cluster-asan    some cluster tests once more with sanitized servers
 #
 # A stage that breaks without naming a failed test (a build, a missing package) counts as one failure.
@@ -58,7 +59,7 @@ ctest_stage() {
 	count_ctest "$name"
 }
 
-# A cluster test prints 'ok NAME' and 'not ok NAME' lines.
+# A cluster test prints 'ok NAME' and 'not ok NAME' lines, and so does scripts/fuzz.sh.
 cluster_stage() {
 	local name=$1 ok bad
 	shift
@@ -72,8 +73,8 @@ cluster_stage() {
 CLUSTER=(timeout --kill-after=30 2100 "$ROOT/tests/cluster/run")
 
 SEARCHES='^(sim|model)'
-BESIDE=
-trap '[ -z "$BESIDE" ] || kill -- "-$BESIDE"' EXIT
+BESIDE= FUZZ=
+trap '[ -z "$BESIDE" ] || kill -- "-$BESIDE"; [ -z "$FUZZ" ] || kill -- "-$FUZZ"' EXIT
 trap 'exit 1' INT TERM
 
 # Searches judge no time: at the lowest priority they take what the cluster tests leave of the processors.
@@ -81,6 +82,22 @@ begin_searches() {
 	NFS4R_SIM_LONG=1 setsid nice -n 19 "${CTEST[@]}" "$ROOT/build/release" -L '^(sim|release)$' -R "$SEARCHES" \
 		>"$OUT/searches" 2>&1 </dev/null &
 	BESIDE=$!
+}
+
+# Before the cluster tests: nothing is left to build then.
+begin_fuzz() {
+	build_stage build-fuzz "$ROOT/scripts/build.sh" fuzz || return
+	setsid nice -n 19 "$ROOT/scripts/fuzz.sh" --seconds 60 >"$OUT/fuzzing" 2>&1 </dev/null &
+	FUZZ=$!
+}
+
+end_fuzz() {
+	local rc
+	[ -n "$FUZZ" ] || return
+	wait "$FUZZ"
+	rc=$?
+	FUZZ=
+	cluster_stage fuzz said "$OUT/fuzzing" "$rc"
 }
 
 # said FILE STATUS: what a program that has ended wrote.
@@ -110,10 +127,12 @@ main() {
 	case $built in *" tsan "*) ctest_stage test-tsan tsan -L '^tsan$' ;; esac
 	case $built in *" release "*)
 		ctest_stage test-release release -L '^(sim|release)$' -E "$SEARCHES"
+		begin_fuzz
 		begin_searches
 		cluster_stage cluster-waiting "${CLUSTER[@]}" waiting
 		cluster_stage cluster "${CLUSTER[@]}" others
 		end_searches
+		end_fuzz
 		TB_BUILD=asan cluster_stage cluster-asan "${CLUSTER[@]}" operations
 		;;
 	esac

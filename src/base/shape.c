@@ -402,6 +402,15 @@ const char *nfs4r_shape_of_result(const struct nfs4r_op *op)
 	return op->lsn && !op->primary ? "an entry of no log" : NULL;
 }
 
+const char *nfs4r_shape_of_result_to(const struct nfs4r_op *asked, const struct nfs4r_op *answer)
+{
+	if (answer->type != asked->type)
+		return "the answer to another operation";
+	if (answer->status == NFS4R_OK && asked->type == NFS4R_OP_MKNOD && answer->result_type != asked->attrs.type)
+		return "an object of another type than was to be made";
+	return NULL;
+}
+
 /* ---- reads ----------------------------------------------------------------------------------------- */
 
 static const char *dirents_shape(const struct nfs4r_read *r, bool named)

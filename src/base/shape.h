@@ -19,6 +19,8 @@ const char *nfs4r_shape_of_entry(const struct nfs4r_entry *e);
 const char *nfs4r_shape_of_request(const struct nfs4r_op *op);
 /* The answer to one. */
 const char *nfs4r_shape_of_result(const struct nfs4r_op *op);
+/* And as the answer to this operation: of its type, and what was made is what was to be made. */
+const char *nfs4r_shape_of_result_to(const struct nfs4r_op *asked, const struct nfs4r_op *answer);
 /* The answer to a READ, by itself. */
 const char *nfs4r_shape_of_answer(const struct nfs4r_read *answer);
 /* And as the answer to this question: of its type, no more bytes or names than were asked for, and names that come after the cookie. */

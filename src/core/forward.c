@@ -16,6 +16,7 @@
  * Invariants: every operation that came by FORWARD ends with exactly one DROP, after its answer
  * if there is one. answered_below is the oldest identity still waiting here.
  */
+#include "base/shape.h"
 #include "core/core_int.h"
 
 uint64_t answered_below(const struct nfs4r_core *c)
@@ -137,6 +138,10 @@ void forward_on_answer(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_
 	o = find(c, &a->id);
 	if (!o || o->remote || o->state != OP_FORWARDED || o->to != from)
 		return;
+	if (nfs4r_shape_of_result_to(o->op, a)) {
+		c->st.bad_messages++;
+		return;
+	}
 	hist_add(&c->st.forward, c->now - o->forwarded_ms);
 	if (a->status == NFS4R_NOT_PRIMARY) { /* decide again, without this owner (6.3, 6.6) */
 		identity_drop(c, o);

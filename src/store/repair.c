@@ -292,7 +292,7 @@ static void write_install(struct nfs4r_wbuf *w, const struct change *c)
 static bool read_names(struct nfs4r_rd *r, struct change *c)
 {
 	c->nnames = rd_u32(r);
-	if (r->bad || c->nnames > REC_MAX / 27)
+	if (r->bad || c->nnames > r->left / 28) /* bytes of the shortest */
 		return false;
 	c->names = calloc(c->nnames + 1, sizeof(*c->names));
 	for (uint32_t i = 0; c->names && i < c->nnames; i++) {
@@ -372,7 +372,7 @@ static enum nfs4r_status install_diff(struct nfs4r_store *s, const struct nfs4r_
 	bool last = false;
 
 	while (st == NFS4R_OK && !last) {
-		struct change c = { .oid = in->oid, .names = d->n + at, .nnames = names_of_record(d, at) };
+		struct change c = { .oid = in->oid, .names = d->n ? d->n + at : NULL, .nnames = names_of_record(d, at) };
 		struct nfs4r_wbuf *w = nfs4r_change_begin(s);
 
 		at += c.nnames;

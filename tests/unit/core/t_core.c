@@ -194,6 +194,38 @@ static void cancel_leaves_what_was_forwarded(void **state)
 	net_free(n);
 }
 
+static bool ends_with(struct net *n, struct client *c, uint32_t type)
+{
+	struct nfs4r_op answer = { .type = type, .id = c->op.id, .status = NFS4R_OK };
+	struct nfs4r_msg m = { .type = NFS4R_MSG_FORWARD_ANSWER, .op = &answer };
+	struct nfs4r_event ev = { .type = NFS4R_EV_MSG, .peer = 1, .msg = &m, .now_ms = n->now };
+	const struct nfs4r_update *u = nfs4r_core_step(n->s[2].core, &ev);
+	bool done = false;
+
+	for (uint32_t i = 0; i < u->n; i++)
+		done |= u->actions[i].type == NFS4R_ACT_DONE && u->actions[i].op == &c->op;
+	return done;
+}
+
+/* Log 3.14: it says nothing of what became of this one, and the primary is asked again. */
+static void answer_to_another_operation_is_none(void **state)
+{
+	struct net *n = net_new(3);
+	struct nfs4r_oid f = make(n, 1, &n->root, "f", NFS4R_OP_CREATE);
+	struct client *c;
+
+	assert_int_equal(finish(n, op_write(n, 1, &f, "x", false)), NFS4R_OK);
+	net_drop(n, 1, 2, NFS4R_MSG_FORWARD_ANSWER);
+	c = op_write(n, 2, &f, "y", false);
+	net_run(n, 100);
+	for (uint32_t type = NFS4R_OP_CREATE; type <= NFS4R_OP_REMOVEXATTR; type++)
+		assert_true(type == NFS4R_OP_WRITE || !ends_with(n, c, type));
+	net_pass(n);
+	assert_int_equal(finish(n, c), NFS4R_OK);
+	assert_int_equal(c->op.primary, 1);
+	net_free(n);
+}
+
 /* Control 4.6: no majority in time: DELAY, and nothing stays behind. */
 static void no_majority_is_delay(void **state)
 {
@@ -415,7 +447,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(configuration_is_checked), cmocka_unit_test(corrupt_rows_are_refused),
 		cmocka_unit_test(nonsense_from_peers_is_dropped), cmocka_unit_test(cancel_ends_a_waiting_operation),
-		cmocka_unit_test(cancel_leaves_what_was_forwarded),
+		cmocka_unit_test(cancel_leaves_what_was_forwarded), cmocka_unit_test(answer_to_another_operation_is_none),
 		cmocka_unit_test(no_majority_is_delay), cmocka_unit_test(void_updates),
 		cmocka_unit_test(parallel_writes), cmocka_unit_test(crash_of_each_server),
 		cmocka_unit_test(tail_is_pulled), cmocka_unit_test(same_input_same_output),

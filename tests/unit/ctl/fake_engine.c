@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static struct fake *servers[FAKE_SERVERS + 1];
+static struct fake *servers[NFS4R_SERVERS_MAX + 1];
 
 /* ---- objects ---- */
 
@@ -357,6 +357,10 @@ static enum nfs4r_status may_change(const struct fake *f, nfs4r_servers set, cha
 
 enum nfs4r_status nfs4r_core_may_add(const struct nfs4r_core *c, nfs4r_server_id s, char *why, size_t why_len)
 {
+	if (of(c)->eng.servers & NFS4R_BIT(s)) {
+		snprintf(why, why_len, "it is a server of this volume already");
+		return NFS4R_INVAL;
+	}
 	return may_change(of(c), NFS4R_BIT(s), why, why_len);
 }
 

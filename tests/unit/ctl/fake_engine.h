@@ -30,9 +30,9 @@ struct fake {
 	pthread_mutex_t lock;
 	struct fake_object obj[FAKE_OBJECTS];
 	uint32_t n;
-	bool up[FAKE_SERVERS + 1];   /* peers as this server sees them */
-	bool mute[FAKE_SERVERS + 1]; /* peer answers nothing */
-	struct nfs4r_core_peer peer[FAKE_SERVERS + 1];
+	bool up[NFS4R_SERVERS_MAX + 1];   /* peers as this server sees them */
+	bool mute[NFS4R_SERVERS_MAX + 1]; /* peer answers nothing */
+	struct nfs4r_core_peer peer[NFS4R_SERVERS_MAX + 1];
 	nfs4r_lsn own_end;
 	nfs4r_server_id may_give_up;	     /* that one may */
 	_Atomic nfs4r_server_id given_up;    /* that one was */

@@ -766,6 +766,20 @@ static void good_op(struct nfs4r_op *op, uint32_t type)
 		op->text = strdup("user.text");
 }
 
+static void test_results_of_requests(void **state)
+{
+	struct nfs4r_op asked = { .type = NFS4R_OP_MKNOD, .attrs = { .type = NFS4R_TYPE_FIFO } };
+	struct nfs4r_op answer = { .type = NFS4R_OP_MKNOD, .status = NFS4R_OK, .result = oid(1), .result_type = NFS4R_TYPE_FIFO };
+
+	assert_null(nfs4r_shape_of_result_to(&asked, &answer));
+	answer.result_type = NFS4R_TYPE_SOCKET;
+	assert_non_null(nfs4r_shape_of_result_to(&asked, &answer));
+	answer.status = NFS4R_NOSPC;
+	assert_null(nfs4r_shape_of_result_to(&asked, &answer));
+	answer.type = NFS4R_OP_MKDIR;
+	assert_non_null(nfs4r_shape_of_result_to(&asked, &answer));
+}
+
 static void test_requests(void **state)
 {
 	struct nfs4r_op op;
@@ -881,7 +895,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_parts),	 cmocka_unit_test(test_members),	   cmocka_unit_test(test_payload),
 		cmocka_unit_test(test_handle),	 cmocka_unit_test(test_answers),	   cmocka_unit_test(test_bytes_of_answers),
-		cmocka_unit_test(test_requests), cmocka_unit_test(test_answers_to_questions), cmocka_unit_test(test_results),
+		cmocka_unit_test(test_requests), cmocka_unit_test(test_results_of_requests), cmocka_unit_test(test_answers_to_questions), cmocka_unit_test(test_results),
 		cmocka_unit_test(test_odd_names), cmocka_unit_test(test_own_operations),
 	};
 
