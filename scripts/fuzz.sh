@@ -47,19 +47,20 @@ one() {
 	[ "$found" = none ] && say "ok fuzz_$name" || { say "not ok fuzz_$name"; return 1; }
 }
 
-# keep NAME: libFuzzer's own choice, the small ones of it.
+# keep NAME: those that reach most, of old and new ones that are small.
 keep() {
-	local name=$1 from=$WORK/$1.merged file
-	rm -rf "$from"
-	mkdir -p "$from"
+	local name=$1 new=$WORK/$1.merged control=$WORK/$1.control file
+	rm -rf "$new" "$control"
+	mkdir -p "$new"
 	# shellcheck disable=SC2086
-	"$BIN/fuzz_$name" $LIMITS -max_len=$KEPT_BYTES -merge=1 -use_counters=0 "$from" "$CORPUS/$name" "$SEEDS/$name" "$WORK/$name" >"$WORK/$name.merge" 2>&1 ||
-		die "merging the corpus of $name failed: $WORK/$name.merge"
-	find "$CORPUS/$name" -type f -regextype egrep -regex '.*/[0-9a-f]{12}' -delete
-	# shellcheck disable=SC2012 # their names are checksums
-	ls -S "$from" | head -n $KEPT_MAX | while read -r file; do
-		cp "$from/$file" "$CORPUS/$name/${file:0:12}"
+	"$BIN/fuzz_$name" $LIMITS -max_len=$KEPT_BYTES -set_cover_merge=1 -merge_control_file="$control" "$new" "$CORPUS/$name" "$WORK/$name" \
+		>"$WORK/$name.merge" 2>&1 || die "merging the corpus of $name failed: $WORK/$name.merge"
+	find "$new" -type f -delete
+	"$ROOT/tests/fuzz/choose.py" "$control" $KEPT_MAX | while read -r file; do
+		head -c $KEPT_BYTES "$file" >"$new/$(head -c $KEPT_BYTES "$file" | sha1sum | cut -c 1-12)"
 	done
+	find "$CORPUS/$name" -type f -regextype egrep -regex '.*/[0-9a-f]{12}' -delete
+	cp "$new"/* "$CORPUS/$name/"
 	say "$name: $(find "$CORPUS/$name" -type f | wc -l) inputs are kept, $(du -sb "$CORPUS/$name" | cut -f 1) bytes"
 }
 

@@ -321,6 +321,8 @@ enum nfs4r_status nfs4r_db_read_meta(struct nfs4r_db *db, struct nfs4r_meta *m, 
 			rc = MDB_CORRUPTED;
 		else if (m->format == NFS4R_DISK_FORMAT)
 			decode_meta(val.mv_data, m);
+		if (m->inc.counter >> MINT_GEN_SHIFT)
+			rc = MDB_CORRUPTED;
 	}
 	if (!rc) {
 		int lost = mdb_get(txn, db->meta, &tail, &none);

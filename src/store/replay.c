@@ -261,7 +261,7 @@ static enum nfs4r_status see_open(struct nfs4r_scan *sc, const struct nfs4r_rec_
 	sc->inc.counter = rd_u64(&r);
 	sc->inc.random = rd_u64(&r);
 	boot = rd_bytes(&r, BOOT_ID_LEN);
-	if (r.bad)
+	if (r.bad || sc->inc.counter >> MINT_GEN_SHIFT) /* the next one's OIDs would be those of another generation */
 		return NFS4R_MALFORMED;
 	memcpy(sc->last_boot, boot, BOOT_ID_LEN);
 	sc->last_boot[BOOT_ID_LEN - 1] = 0;

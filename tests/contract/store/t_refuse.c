@@ -148,7 +148,7 @@ static void test_bad_config(void **state)
 	assert_refused(NFS4R_BADCONFIG, "server id 16", "1 to 15");
 }
 
-static void set_lmdb_format(uint32_t format)
+static void set_lmdb_meta(size_t off, const void *bytes, size_t len)
 {
 	char name[] = "store";
 	MDB_val key = { 5, name }, val;
@@ -166,10 +166,8 @@ static void set_lmdb_format(uint32_t format)
 	assert_int_equal(mdb_dbi_open(txn, "meta", 0, &dbi), 0);
 	assert_int_equal(mdb_get(txn, dbi, &key, &val), 0);
 	memcpy(copy, val.mv_data, val.mv_size);
-	copy[0] = format >> 24;
-	copy[1] = format >> 16;
-	copy[2] = format >> 8;
-	copy[3] = format;
+	assert_true(off + len <= val.mv_size);
+	memcpy(copy + off, bytes, len);
 	val.mv_data = copy;
 	assert_int_equal(mdb_put(txn, dbi, &key, &val, 0), 0);
 	assert_int_equal(mdb_txn_commit(txn), 0);
@@ -229,7 +227,7 @@ static void test_the_database_cannot_be_read(void **state)
 
 static void test_other_format(void **state)
 {
-	set_lmdb_format(7);
+	set_lmdb_meta(0, "\0\0\0\7", 4);
 	assert_refused(NFS4R_MISMATCH, "disk format 7", "format 1");
 }
 
@@ -266,6 +264,40 @@ static void test_other_format_of_the_journal(void **state)
 	last_segment(name);
 	write_at(name, 8, "\0\0\0\5", 4);
 	assert_refused(NFS4R_MISMATCH, "disk format 5", name);
+}
+
+/* As whole as those before it. */
+static void append_record(enum nfs4r_rec type, const uint8_t *body, size_t len)
+{
+	struct nfs4r_wbuf w = { 0 };
+	char name[64], path[512];
+	struct stat sb;
+
+	last_segment(name);
+	path_of(path, name);
+	assert_int_equal(stat(path, &sb), 0);
+	nfs4r_rec_begin(&w, type);
+	nfs4r_rec_bytes(&w, body, len);
+	nfs4r_rec_end(&w);
+	nfs4r_rec_seal(&w, strtoull(name + 8, NULL, 16) + sb.st_size);
+	write_at(name, sb.st_size, (const char *)w.p, w.len);
+	free(w.p);
+}
+
+/* In OIDs the generation of the log stands above the counter of starts: one that does not fit would make OIDs of another generation. */
+static void test_a_counter_of_starts_that_does_not_fit(void **state)
+{
+	uint8_t open[16 + BOOT_ID_LEN] = { 0, 0, 0, 1 };
+
+	strcpy((char *)open + 16, "boot-1");
+	append_record(REC_OPEN, open, sizeof(open));
+	assert_refused(NFS4R_CORRUPT, "(type 1) cannot be replayed", "make its copy anew");
+}
+
+static void test_a_counter_of_starts_in_lmdb_that_does_not_fit(void **state)
+{
+	set_lmdb_meta(30 + NLOGS * 32, "\0\0\0\1\0\0\0\0", 8);
+	assert_refused(NFS4R_CORRUPT, "lmdb/data.mdb is damaged", "");
 }
 
 static void test_other_volume_in_the_journal(void **state)
@@ -736,6 +768,8 @@ int main(void)
 		T(test_the_database_cannot_be_read),
 		T(test_other_format),
 		T(test_other_format_of_the_journal),
+		T(test_a_counter_of_starts_that_does_not_fit),
+		T(test_a_counter_of_starts_in_lmdb_that_does_not_fit),
 		T(test_other_volume_in_the_journal),
 		T(test_lmdb_missing),
 		T(test_lmdb_of_nothing),
