@@ -144,13 +144,10 @@ static void executed(struct sim *s, void *arg, uint64_t generation, uint64_t id)
 	e = so->intent;
 	so->intent = NULL;
 	so->executing = false;
+	op->status = NFS4R_OK;
 	if (!s->healed && rng_chance(&s->rng, s->plan.exec_fails)) {
 		ev.ok = false;
 		op->status = NFS4R_NOSPC;
-	} else {
-		op->status = NFS4R_OK;
-		if (!v->storage)
-			fill_entry(v, e);
 	}
 	ev.entry = e;
 	exec_unlock(v, so); /* what waits gets its locks in a later event, after the commit */
@@ -178,8 +175,7 @@ void exec_started(struct server *v, struct nfs4r_op *op, struct nfs4r_entry *e)
 					 a->e->log, oid_name(s, &a->e->parts[i].oid));
 	so->intent = e;
 	so->begun = false;
-	if (v->storage) /* before the INTENT, as the engine does */
-		fill_entry(v, e);
+	fill_entry(v, e); /* before the INTENT, as the engine does: a start that decides it has nothing else */
 	if (!disk_intent(v, e, &sync_first))
 		return;
 	check_started(v, op, e);
