@@ -65,6 +65,8 @@ uint64_t nfs4r_view_digest(const struct nfs4r_view *v)
 			h = mix(h, (unsigned char)*a);
 		h = mix(h, 0);
 	}
+	for (uint32_t i = 0; i < sizeof(v->secret); i++)
+		h = mix(h, v->secret[i]);
 	return h;
 }
 

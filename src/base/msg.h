@@ -89,7 +89,8 @@ struct nfs4r_view { /* log 6.1 */
 	uint8_t secret[NFS4R_SECRET]; /* of the volume (log 6.13), the same in all views that have one; all 0: none yet. For nobody's eyes but the servers' */
 };
 
-/* Of all that the view says, so that two views of one number can be told apart. No defence against somebody who looks for two views with one digest. */
+/* Of all that the view says, the secret included, so that two views of one number can be told apart. No defence against somebody who looks for two views with one
+ * digest, and for nobody's eyes but the servers': it says something about the secret. */
 uint64_t nfs4r_view_digest(const struct nfs4r_view *v);
 
 #define NFS4R_VIEW_STEP 64 /* above every server id */

@@ -93,7 +93,11 @@ static bool may_believe(struct nfs4r_core *c, nfs4r_server_id s, const struct nf
 		return true;
 	if (believe_is_far(c, v->num) || !goes_by(c, s, v))
 		return false;
-	if (!memory_known(c) || c->now >= t)
+	if (!memory_known(c))
+		return true;
+	if (secret_is_another(c, v))
+		return false;
+	if (c->now >= t)
 		return true;
 	timer_at(c, t);
 	return false;

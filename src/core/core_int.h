@@ -780,6 +780,7 @@ bool secret_is(const struct nfs4r_view *v);	    /* it has one */
 bool secret_settled(const struct nfs4r_core *c);    /* handles may be given out */
 bool secret_wanted(const struct nfs4r_core *c);	    /* a view is wanted for it */
 void secret_into(const struct nfs4r_core *c, struct nfs4r_view *v); /* of a view that is being made */
+bool secret_is_another(const struct nfs4r_core *c, const struct nfs4r_view *v); /* than that of the view adopted here, and so it is no view that follows it */
 void secret_of_promise(struct nfs4r_view *base, const struct nfs4r_view *accepted);
 void secret_started(struct nfs4r_core *c);
 void secret_peer_up(struct nfs4r_core *c, nfs4r_server_id s);

@@ -177,6 +177,10 @@ void propose_on_promise(struct nfs4r_core *c, nfs4r_server_id from, const struct
 		propose_later(c);
 		return;
 	}
+	if (m->promise.accepted.num > p->base.num && secret_is_another(c, &m->promise.accepted)) {
+		complain(c, from, "says that it accepted a view with another secret than the volume's: its promise does not count (log 6.13)");
+		return;
+	}
 	p->promises |= NFS4R_BIT(from);
 	if (m->promise.complete)
 		p->complete |= NFS4R_BIT(from);

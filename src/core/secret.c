@@ -12,7 +12,8 @@
  * Failure modes: the proposer dies: somebody else proposes, and finds the secret among the promises if it may have been adopted. Fixed: a server is
  * away at the very first start: all wait for it, and the log says so.
  *
- * Invariants: a secret is on stable storage before anybody hears of it; a view with a secret is never followed by one with another.
+ * Invariants: a secret is on stable storage before anybody hears of it; a view with a secret is never followed by one with another, and whoever asks for
+ * such a view, or says that it has accepted one, is refused.
  */
 #include <stdio.h>
 
@@ -54,6 +55,14 @@ void secret_into(const struct nfs4r_core *c, struct nfs4r_view *v)
 {
 	if (is_used(c) && (!secret_is(v) || FAULT(F_SECRET_ANEW)))
 		memcpy(v->secret, c->cfg.secret, sizeof(v->secret));
+}
+
+/* View 0 is not what others voted for: a volume whose view was fixed may have none in it at one server, and one at another. */
+bool secret_is_another(const struct nfs4r_core *c, const struct nfs4r_view *v)
+{
+	const struct nfs4r_view *w = &c->view.adopted;
+
+	return w->num && secret_is(w) && memcmp(v->secret, w->secret, sizeof(w->secret)) != 0 && !FAULT(F_SECRET_ANEW);
 }
 
 /* A volume whose view was fixed has one in view 0, and not everybody may have heard it. */
@@ -116,5 +125,7 @@ void secret_on_view(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs
 		c->view.bare |= NFS4R_BIT(from);
 	else if (!secret_is(&c->view.adopted))
 		take(c, v->secret);
+	else if (memcmp(v->secret, c->view.adopted.secret, sizeof(v->secret)) != 0)
+		complain(c, from, "has another key for clients' handles than this server, and neither takes the other's; the one that is wrong has to start with an empty store (log 6.13)");
 	consider(c);
 }

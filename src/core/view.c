@@ -591,6 +591,10 @@ void view_on_accept(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs
 		return;
 	if (v->num > w->promised && !FAULT(F_ACCEPT_UNPROMISED))
 		return; /* its proposer sends it again with the promise */
+	if (secret_is_another(c, v)) {
+		complain(c, from, "asks for a view with another secret than the volume's: it is not accepted (log 6.13)");
+		return;
+	}
 	if (!is_promised(c, v) && !FAULT(F_ACCEPT_UNPROMISED)) {
 		complain(c, from, "asks for a view that is not what its PREPARE said, or not the one that it asked for before: it is not accepted (log 6.14)");
 		return;

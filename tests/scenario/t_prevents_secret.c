@@ -54,6 +54,32 @@ static bool handles_outlive_views(struct net *n)
 	return serves(n, Q) && memcmp(secret, none, sizeof(none)) != 0 && memcmp(secret, secret_of(n, Q), sizeof(secret)) == 0;
 }
 
+/* Q asks for a view as it should, but for the secret, and says that it is adopted. */
+static bool nobody_gives_the_volume_another(struct net *n)
+{
+	struct nfs4r_msg prepare = { .type = NFS4R_MSG_PREPARE }, view = { .type = NFS4R_MSG_ACCEPT };
+	uint8_t secret[NFS4R_SECRET];
+
+	views(n);
+	memcpy(secret, secret_of(n, P), sizeof(secret));
+	view.view = *nfs4r_core_adopted(n->s[Q].core);
+	view.view.base = view.view.num;
+	view.view.num = prepare.prepare.num = (view.view.base / NFS4R_VIEW_STEP + 1) * NFS4R_VIEW_STEP + Q;
+	view.view.secret[0] ^= 1;
+	for (nfs4r_server_id s = P; s <= S; s += S - P) {
+		net_msg(n, Q, s, &prepare);
+		net_msg(n, Q, s, &view);
+		view.type = NFS4R_MSG_VIEW;
+		net_msg(n, Q, s, &view);
+		view.type = NFS4R_MSG_ACCEPT;
+	}
+	net_run(n, 8 * LEASE);
+	for (nfs4r_server_id s = P; s <= S; s++)
+		if (memcmp(secret, secret_of(n, s), sizeof(secret)) != 0 || !serves(n, s))
+			return false;
+	return true;
+}
+
 static bool no_handle_without_a_secret(struct net *n)
 {
 	net_drop(n, 0, 0, NFS4R_MSG_PREPARE);
@@ -82,6 +108,7 @@ static bool who_has_one_is_asked_first(struct net *n)
 
 static const struct prevents list[] = {
 	{ "log 6.13: a view inherits the secret", F_SECRET_ANEW, handles_outlive_views },
+	{ "log 6.13: nobody accepts a view with another secret", F_SECRET_ANEW, nobody_gives_the_volume_another },
 	{ "log 6.13: without a secret nothing is answered", F_SECRET_UNSETTLED, no_handle_without_a_secret },
 	{ "log 6.13: with a fixed view all are asked first", F_SECRET_UNHEARD, who_has_one_is_asked_first },
 };

@@ -132,6 +132,96 @@ static void who_is_alone_makes_another(void **state)
 	net_free(n);
 }
 
+/* What @liar says of the view that it goes by, with another secret in it. */
+static struct nfs4r_msg other_secret(struct net *n, nfs4r_server_id liar, uint32_t type)
+{
+	struct nfs4r_msg m = { .type = type, .view = *nfs4r_core_adopted(n->s[liar].core) };
+
+	m.view.secret[0] ^= 1;
+	return m;
+}
+
+/* S has not heard that the first view with a secret is adopted. P's word for that view is none for what Q makes of it (log 6.14). */
+static void a_view_with_another_secret_is_another_view(void **state)
+{
+	struct net *n = net_new(3);
+	struct nfs4r_msg lie;
+
+	n->secrets = true;
+	net_drop(n, 0, 0, NFS4R_MSG_PREPARE);
+	ends_begin(n, TREE, NFS4R_DURABILITY_COMMIT);
+	net_pass(n);
+	net_drop(n, 0, S, NFS4R_MSG_VIEW);
+	for (uint64_t ms = 0; ms < 10 * LEASE && !has_one(n, Q); ms++)
+		net_run(n, 1);
+	assert_true(has_one(n, Q));
+	assert_false(has_one(n, S));
+	lie = other_secret(n, Q, NFS4R_MSG_VIEW);
+	net_pass(n);
+	net_msg(n, Q, S, &lie);
+	net_run(n, n->delay);
+	assert_false(has_one(n, S));
+	assert_true(until_back(n));
+	assert_true(all_have(n, secret_of(n, P)));
+	net_free(n);
+}
+
+/* The fifth is gone, and P asks for a view without it. S promises, and then says that it has accepted one with another secret: P goes on with the others. */
+static void a_promise_of_another_secret_does_not_count(void **state)
+{
+	struct net *n = net_secret(5);
+	struct nfs4r_msg lie = { .type = NFS4R_MSG_PROMISE };
+	uint8_t secret[NFS4R_SECRET];
+
+	assert_true(until_back(n));
+	memcpy(secret, secret_of(n, P), sizeof(secret));
+	net_hold(n, Q, P, NFS4R_MSG_PROMISE);
+	net_hold(n, 4, P, NFS4R_MSG_PROMISE);
+	net_crash(n, 5);
+	for (uint64_t ms = 0; ms < 5 * LEASE && !(n->held && n->held->next); ms++)
+		net_run(n, 1);
+	assert_non_null(n->held);
+	net_run(n, 2 * n->delay);
+	lie.promise.num = n->held->msg->promise.num;
+	lie.promise.accepted = other_secret(n, S, 0).view;
+	lie.promise.accepted.num += NFS4R_VIEW_STEP;
+	lie.promise.complete = true;
+	net_msg(n, S, P, &lie);
+	net_run(n, n->delay);
+	net_pass(n);
+	assert_true(until_removed(n, P, 5, 6 * n->delay));
+	assert_true(all_have(n, secret));
+	net_free(n);
+}
+
+/* S hears nobody but Q for long, so it takes Q's word for a new view (log 6.14), and not for another secret. */
+static void nobody_alone_gives_it_another(void **state)
+{
+	struct net *n = net_secret(3);
+	struct nfs4r_msg lie, beat = { .type = NFS4R_MSG_HEARTBEAT, .heartbeat.memory = NFS4R_MEMORY_KNOWN };
+	uint8_t secret[NFS4R_SECRET];
+
+	assert_true(until_back(n));
+	memcpy(secret, secret_of(n, P), sizeof(secret));
+	lie = other_secret(n, Q, NFS4R_MSG_VIEW);
+	lie.view.base = lie.view.num;
+	lie.view.num += NFS4R_VIEW_STEP;
+	beat.heartbeat.view = lie.view.num;
+	beat.heartbeat.view_digest = nfs4r_view_digest(&lie.view);
+	beat.heartbeat.inc = n->s[Q].inc;
+	for (uint32_t i = 0; i < 16; i++) {
+		net_msg(n, Q, S, &beat);
+		net_msg(n, Q, S, &lie);
+		net_drop(n, 0, S, 0);
+		net_run(n, LEASE / 4);
+		net_pass(n);
+	}
+	assert_memory_equal(secret_of(n, S), secret, sizeof(secret));
+	assert_true(until_back(n));
+	assert_true(all_have(n, secret));
+	net_free(n);
+}
+
 /* ---- with a fixed view ---- */
 
 static struct net *net_fixed(void)
@@ -183,6 +273,26 @@ static void who_makes_it_waits_for_all_fixed(void **state)
 	net_free(n);
 }
 
+/* Nobody votes, so there is no majority to ask: who has one keeps it, and the log says that the two differ. */
+static void who_has_one_keeps_it_fixed(void **state)
+{
+	struct net *n = net_fixed();
+	uint8_t secret[NFS4R_SECRET];
+	struct nfs4r_msg lie;
+
+	net_retune(n);
+	memcpy(secret, secret_of(n, P), sizeof(secret));
+	lie = other_secret(n, Q, NFS4R_MSG_VIEW);
+	assert_int_equal(n->s[S].stuck, 0);
+	net_msg(n, Q, P, &lie);
+	net_msg(n, Q, S, &lie);
+	net_run(n, 100);
+	assert_true(all_have(n, secret));
+	assert_int_equal(n->s[S].stuck, 1);
+	do_chmod(n, S, "d/f");
+	net_free(n);
+}
+
 /* A volume with a fixed view gets another kind of view: the secret stays. */
 static void it_survives_a_change_of_the_kind_of_view(void **state)
 {
@@ -207,8 +317,12 @@ int main(void)
 		cmocka_unit_test(a_new_disk_gets_it_from_the_others),
 		cmocka_unit_test(a_new_server_gets_it),
 		cmocka_unit_test(who_is_alone_makes_another),
+		cmocka_unit_test(a_view_with_another_secret_is_another_view),
+		cmocka_unit_test(nobody_alone_gives_it_another),
+		cmocka_unit_test(a_promise_of_another_secret_does_not_count),
 		cmocka_unit_test(all_get_one_fixed),
 		cmocka_unit_test(who_makes_it_waits_for_all_fixed),
+		cmocka_unit_test(who_has_one_keeps_it_fixed),
 		cmocka_unit_test(it_survives_a_change_of_the_kind_of_view),
 	};
 

@@ -301,6 +301,59 @@ static void what_cannot_be_made_is_put_aside(void **state)
 	net_free(n);
 }
 
+static nfs4r_servers halted_at(struct net *n, nfs4r_server_id s)
+{
+	nfs4r_servers set = 0;
+
+	for (nfs4r_server_id t = 1; t <= n->n; t++)
+		set |= view_of(n, s).peer[t].halted ? NFS4R_BIT(t) : 0;
+	return set;
+}
+
+/* HALTED names nobody: it goes for the server whose connection it comes on (log 4.15, 4.17). One that is none of the volume's is not heard. */
+static void who_halts_is_who_says_so(void **state)
+{
+	struct net *n = net_of_views(3);
+	struct nfs4r_msg m = { .type = NFS4R_MSG_HALTED, .halted = { NFS4R_NOSPC, false } };
+	nfs4r_server_id e = net_new_server(n);
+
+	net_msg(n, e, P, &m);
+	net_run(n, n->delay);
+	assert_int_equal(halted_at(n, P), 0);
+	net_msg(n, Q, P, &m);
+	net_msg(n, Q, S, &m);
+	net_drop(n, Q, 0, 0);
+	assert_true(until_removed(n, P, Q, SOON));
+	assert_int_equal(halted_at(n, P), NFS4R_BIT(Q));
+	assert_int_equal(halted_at(n, S), NFS4R_BIT(Q));
+	assert_int_equal(view_of(n, S).adopted.members, NFS4R_BIT(P) | NFS4R_BIT(S));
+	assert_true(serves(n, P) && serves(n, S));
+	net_pass(n);
+	assert_true(until_all_are(n, NFS4R_BIT(P) | NFS4R_BIT(Q) | NFS4R_BIT(S)));
+	assert_int_equal(halted_at(n, P), 0);
+	net_free(n);
+}
+
+/* The first member, which makes the volume's secret, cannot write at its first start: the others do without it, and so have one (log 6.13). */
+static void who_makes_the_secret_halts(void **state)
+{
+	struct net *n = net_new(3);
+	struct nfs4r_msg m = { .type = NFS4R_MSG_HALTED, .halted = { NFS4R_NOSPC, false } };
+
+	n->secrets = true;
+	net_drop(n, 0, 0, NFS4R_MSG_PREPARE);
+	ends_begin(n, "d/ d/f e/ e/g", NFS4R_DURABILITY_LOCAL);
+	net_pass(n);
+	net_msg(n, P, Q, &m);
+	net_msg(n, P, S, &m);
+	net_drop(n, P, 0, 0);
+	assert_true(until_removed(n, Q, P, SOON));
+	net_run(n, LEASE);
+	assert_true(serves(n, Q) && serves(n, S));
+	assert_memory_equal(nfs4r_core_adopted(n->s[Q].core)->secret, nfs4r_core_adopted(n->s[S].core)->secret, NFS4R_SECRET);
+	net_free(n);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -317,6 +370,8 @@ int main(void)
 		cmocka_unit_test(what_is_removed_later_is_passed_over),
 		cmocka_unit_test(after_a_restart_too),
 		cmocka_unit_test(what_cannot_be_made_is_put_aside),
+		cmocka_unit_test(who_halts_is_who_says_so),
+		cmocka_unit_test(who_makes_the_secret_halts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
