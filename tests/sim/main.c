@@ -325,6 +325,9 @@ static const struct {
 	{ F_TOLD_FORGOTTEN, "overtake" },	{ F_TOLD_RESTART, "in_restart" },
 	{ F_LEFT_UNCONFIRMED, "views-leave" },	{ F_LEFT_KEEPS_LEASE, "views-leave" },
 	{ F_SPACE_IGNORED, "full" },		{ F_SPACE_UNDER_WAY, "full" },
+	{ F_SECRET_ANEW, "secret" },		{ F_SECRET_UNSETTLED, "secret" },
+	{ F_VIEW_BELIEVED, "views-liar" },	{ F_ACCEPT_UNPROMISED, "views-liar" },
+	{ F_ENTRIES_OF_ANYBODY, "views-liar" },
 };
 
 /*
@@ -352,7 +355,9 @@ static const struct {
  * given up; the others cost somebody his turn, or round trips, and nothing else. The last wants a restart in the round trip
  * and a half from an announcement to the release, and then an update that one server lacks, and has only that claim to ask by. Two want a message of an old connection that comes when a new
  * one stands, and there are none here (net.c). Of the next three two cost time and nothing else, and an execution here leaves nothing behind when it fails (t_prevents_stuck.c).
- * The next two are about room and limits (t_prevents_space.c); the reserve of a disk covers the first of them here. What the last one passes over is in the tree here all the same.
+ * The next two are about room and limits (t_prevents_space.c); the reserve of a disk covers the first of them here. What the next one passes over is in the tree here all the same.
+ * Of the last three, a server that halts ends here in the same moment and says nothing, everybody may do everything, and a volume with a fixed view has no secret
+ * (t_prevents_stuck.c, t_prevents.c, t_prevents_secret.c).
  */
 static const uint32_t elsewhere[] = { F_NO_VERSION_WAIT, F_FLOOR_TOO_HIGH,  F_ASK_DROPS_MULTI, F_SIDE_COUNTS,
 				      F_NARROW_AT_ONCE,	 F_DIRS_KEEP_PLUS, F_SERVE_PROPOSING, F_LAST_UNSETTLED,
@@ -371,7 +376,7 @@ static const uint32_t elsewhere[] = { F_NO_VERSION_WAIT, F_FLOOR_TOO_HIGH,  F_AS
 				      F_NARROWS_TWICE, F_SOURCE_ANEW, F_YIELD_WRITTEN, F_ANNOUNCED_UNSAVED,
 				      F_LEFT_OF_OLD_START, F_GRANT_OF_OLD_START, F_STUCK_STAYS, F_STUCK_RETURNS,
 				      F_BEGUN_IS_EXACT, F_SPACE_WHOLE, F_LIMITS_OWN,
-				      F_PASSED_IS_EXACT, F_HALTED_UNHEARD };
+				      F_PASSED_IS_EXACT, F_HALTED_UNHEARD, F_REFUSED_EXECUTES, F_SECRET_UNHEARD };
 
 static bool is_elsewhere(uint32_t fault)
 {
