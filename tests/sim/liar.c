@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * A server that lies (log sheet 4.17, 6.14): besides what it does as any other, it sends messages that are well formed and speak for somebody else: views that
- * nobody adopted, numbers of others, entries of others' logs, proposals, acks and answers in others' names. All other checks stay: none of the
+ * nobody adopted, the one that it goes by with another secret, numbers of others, entries of others' logs, proposals, acks and answers in others' names. All other checks stay: none of the
  * messages may have any effect on the others. It says nothing false of itself, since that is believed; and it answers no PREPARE with a view that never was.
  */
 #include "sim.h"
@@ -38,6 +38,16 @@ static void false_view(struct server *v, struct nfs4r_view *w)
 		w->voters &= ~out;
 		w->open &= ~out;
 	}
+}
+
+/* The view that it goes by, with another secret. */
+static void false_secret(struct server *v, struct nfs4r_view *w)
+{
+	struct nfs4r_core_view is;
+
+	nfs4r_core_get_view(v->core, &is);
+	*w = is.adopted;
+	w->secret[rng_below(&v->sim->lies, sizeof(w->secret))] ^= 1;
 }
 
 static void false_prepare(struct server *v, struct nfs4r_msg *m)
@@ -125,6 +135,10 @@ static bool make_lie(struct server *v, nfs4r_server_id to, struct nfs4r_msg *m)
 	switch (m->type) {
 	case NFS4R_MSG_VIEW:
 	case NFS4R_MSG_ACCEPT:
+		if (rng_chance(&v->sim->lies, 300)) {
+			false_secret(v, &m->view);
+			return true;
+		}
 		false_view(v, &m->view);
 		m->view.num += 1000 * NFS4R_VIEW_STEP; /* none that somebody proposes: to accept and to propose is its right */
 		return true;

@@ -247,7 +247,7 @@ static void tune_views_stuck(struct plan *p, struct rng *r)
 static void tune_views_liar(struct plan *p, struct rng *r)
 {
 	tune_views(p, r);
-	p->liar = true;
+	p->liar = p->secret = true;
 }
 
 static void tune_views_one(struct plan *p, struct rng *r)

@@ -142,7 +142,7 @@ void tune_seals_stuck(struct plan *p, struct rng *r)
 void tune_seals_liar(struct plan *p, struct rng *r)
 {
 	seals(p, r, rng_chance(r, 500) ? NFS4R_DURABILITY_COMMIT : 0);
-	p->liar = true;
+	p->liar = p->secret = true;
 }
 
 /* Bytes are read back when they are sent, from files that are written again and again by owners who go away. */
