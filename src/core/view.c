@@ -360,8 +360,8 @@ void view_adopt(struct nfs4r_core *c, const struct nfs4r_view *v)
 	if (v->num <= w->adopted.num)
 		return;
 	w->adopted = *v;
-	if (w->accepted.num < v->num)
-		w->accepted = *v;
+	if (w->accepted.num <= v->num)
+		w->accepted = *v; /* also if its proposer has told this server something else under that number */
 	if (w->promised < v->num)
 		w->promised = v->num;
 	if (w->frozen_num <= v->num)

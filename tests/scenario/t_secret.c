@@ -194,6 +194,33 @@ static void a_promise_of_another_secret_does_not_count(void **state)
 	net_free(n);
 }
 
+/* P asks S for something else than Q under one number, which is P's own. What P and Q have adopted is what S says that it has accepted. */
+static void an_adopted_view_is_what_was_accepted(void **state)
+{
+	struct net *n = net_new(3);
+	struct nfs4r_msg lie;
+
+	n->secrets = true;
+	net_drop(n, 0, 0, NFS4R_MSG_PREPARE);
+	ends_begin(n, TREE, NFS4R_DURABILITY_COMMIT);
+	net_pass(n);
+	net_drop(n, P, S, NFS4R_MSG_ACCEPT);
+	net_drop(n, 0, S, NFS4R_MSG_VIEW);
+	for (uint64_t ms = 0; ms < 10 * LEASE && !has_one(n, P); ms++)
+		net_run(n, 1);
+	lie = other_secret(n, P, NFS4R_MSG_ACCEPT);
+	net_pass(n);
+	net_msg(n, P, S, &lie);
+	net_run(n, n->delay);
+	assert_true(nfs4r_view_digest(nfs4r_core_accepted(n->s[S].core)) == nfs4r_view_digest(&lie.view));
+	for (uint64_t ms = 0; ms < LEASE && !has_one(n, S); ms++)
+		net_run(n, 1);
+	assert_true(all_have(n, secret_of(n, P)));
+	assert_true(nfs4r_view_digest(nfs4r_core_accepted(n->s[S].core)) == nfs4r_view_digest(nfs4r_core_adopted(n->s[S].core)));
+	assert_true(until_back(n));
+	net_free(n);
+}
+
 /* S hears nobody but Q for long, so it takes Q's word for a new view (log 6.14), and not for another secret. */
 static void nobody_alone_gives_it_another(void **state)
 {
@@ -318,6 +345,7 @@ int main(void)
 		cmocka_unit_test(a_new_server_gets_it),
 		cmocka_unit_test(who_is_alone_makes_another),
 		cmocka_unit_test(a_view_with_another_secret_is_another_view),
+		cmocka_unit_test(an_adopted_view_is_what_was_accepted),
 		cmocka_unit_test(nobody_alone_gives_it_another),
 		cmocka_unit_test(a_promise_of_another_secret_does_not_count),
 		cmocka_unit_test(all_get_one_fixed),

@@ -135,7 +135,7 @@ static bool make_lie(struct server *v, nfs4r_server_id to, struct nfs4r_msg *m)
 	switch (m->type) {
 	case NFS4R_MSG_VIEW:
 	case NFS4R_MSG_ACCEPT:
-		if (rng_chance(&v->sim->lies, 300)) {
+		if (m->type == NFS4R_MSG_VIEW && rng_chance(&v->sim->lies, 500)) {
 			false_secret(v, &m->view);
 			return true;
 		}
