@@ -320,10 +320,12 @@ static bool c_space(struct nfs4r_codec *c, struct nfs4r_msg *m)
 {
 	struct nfs4r_space *s = &m->space.space;
 	struct nfs4r_limits *l = &m->space.limits;
+	struct nfs4r_remarks *r = &m->space.remarks;
 
 	return c_u64(c, &m->space.applied) && c_room(c, &s->tree) && c_room(c, &s->inodes) && c_room(c, &s->store) && c_bool(c, &s->shared) &&
-	       c_u64(c, &l->file_max) && c_i64(c, &l->time_min) && c_i64(c, &l->time_max) && c_u32(c, &l->xattr_max) && c_u32(c, &l->name_max) && c_u32(c, &l->link_max) && c_u32(c, &l->has) &&
-	       c_check(c, (l->has & ~NFS4R_HAS_ALL) == 0 && l->time_min <= 0 && l->time_max >= 0);
+	       c_u64(c, &l->file_max) && c_i64(c, &l->time_min) && c_i64(c, &l->time_max) && c_u64(c, &l->text_max) && c_u32(c, &l->xattr_max) && c_u32(c, &l->name_max) && c_u32(c, &l->link_max) && c_u32(c, &l->has) &&
+	       c_check(c, (l->has & ~NFS4R_HAS_ALL) == 0 && l->time_min <= 0 && l->time_max >= 0) && c_u32(c, &r->is) && c_u64(c, &r->imported) && c_u64(c, &r->strays) &&
+	       c_u64(c, &r->conflicts) && c_check(c, r->is < NFS4R_IS_ALL);
 }
 
 static bool c_halted(struct nfs4r_codec *c, struct nfs4r_msg *m)

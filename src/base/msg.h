@@ -315,6 +315,7 @@ struct nfs4r_msg {
 			nfs4r_lsn applied; /* of the receiver's log, before the room was measured: what came later may or may not be counted */
 			struct nfs4r_space space;
 			struct nfs4r_limits limits;
+			struct nfs4r_remarks remarks;
 		} space;
 		struct {
 			uint32_t status; /* enum nfs4r_status: why */

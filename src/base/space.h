@@ -35,10 +35,24 @@ struct nfs4r_limits {
 	uint64_t file_max;  /* bytes of the largest file */
 	int64_t time_min;   /* first and last time stamp, in seconds since 1970; not above 0 and not below 0. Both 0: not known */
 	int64_t time_max;
+	uint64_t text_max;  /* bytes of the longest text of a symbolic link */
 	uint32_t xattr_max; /* bytes of the largest value of an extended attribute */
 	uint32_t name_max;  /* bytes of the longest name */
 	uint32_t link_max;  /* names of one file */
 	uint32_t has;	    /* NFS4R_HAS_* */
+};
+
+/* Bits of nfs4r_remarks.is. */
+#define NFS4R_IS_IMPORTING 1u	    /* an existing tree is being taken in */
+#define NFS4R_IS_IMPORT_STOPPED 2u /* the import ended before it had all */
+#define NFS4R_IS_ALL 3u
+
+/* What a server says of itself for the people who ask another one. Nothing is decided by it. */
+struct nfs4r_remarks {
+	uint32_t is;	    /* NFS4R_IS_*; at most one of the two */
+	uint64_t imported;  /* objects that the import has taken in so far */
+	uint64_t strays;    /* foreign names that made way, and lie in the hidden directory (log 4.14) */
+	uint64_t conflicts; /* saved lists of updates that were undone (log 8.4) */
 };
 
 #endif

@@ -189,7 +189,7 @@ enum nfs4r_event_type {
 	NFS4R_EV_SYNCED = 23,	/* num: answer to the action SYNC */
 	NFS4R_EV_TOLD = 25,	/* peer, oid, version: an owner said in READ_ANSWER that it has the object in this version. Before a client gets that answer, and
 				 * needed only when the own copy is older (control 6.9). version 0: it said NOT_PRIMARY */
-	NFS4R_EV_SPACE = 27,	/* space, limits, stable[]: the room that this server has (log 4.12), measured after it had applied every log up to stable[],
+	NFS4R_EV_SPACE = 27,	/* space, limits, remarks, stable[]: the room that this server has (log 4.12), measured after it had applied every log up to stable[],
 				 * the own one included; now and then, the first time soon after the start. Without it nothing is refused here */
 	NFS4R_EV_BEYOND = 21,	/* stable[]: entries up to here are kept beyond the bound (log 3.12). They go (TRUNCATE) when all members have them */
 };
@@ -215,6 +215,7 @@ struct nfs4r_event {
 	nfs4r_version version;	/* TOLD */
 	const struct nfs4r_space *space;   /* SPACE */
 	const struct nfs4r_limits *limits; /* SPACE */
+	const struct nfs4r_remarks *remarks; /* SPACE; NULL: none */
 	nfs4r_lsn stable[NFS4R_SERVERS_MAX + 1]; /* STABLE; REPAIRED after `all`; BEYOND; SPACE */
 	uint32_t nleft;		/* REPAIRED: what the source has inexact, too (log 7.5). After a REPAIR with `oids` it was left as it is, as was what is */
 	const struct nfs4r_left *left; /* `later`, else taken all the same; LEFT, NEWER */
@@ -431,11 +432,12 @@ struct nfs4r_core_room {
 		bool known, limits_known, member;
 		struct nfs4r_space space;
 		struct nfs4r_limits limits;
+		struct nfs4r_remarks remarks; /* what it said last; of this server: what was measured last */
 		uint64_t under_way; /* bytes that own entries may take there which its measurement does not have */
 	} of[NFS4R_SERVERS_MAX + 1];
 	struct nfs4r_core_least bytes, inodes, store;
 	struct nfs4r_limits limits; /* the smallest of all servers of the volume */
-	nfs4r_server_id file_by, xattr_by, name_by, link_by, time_by; /* whose those are; 0: not known */
+	nfs4r_server_id file_by, xattr_by, name_by, link_by, time_by, text_by; /* whose those are; 0: not known */
 };
 void nfs4r_core_get_room(const struct nfs4r_core *c, struct nfs4r_core_room *out);
 

@@ -606,6 +606,7 @@ struct told_space { /* what a server said last; this one's own is what it measur
 	bool known, limits_known;
 	struct nfs4r_space space;
 	struct nfs4r_limits limits;
+	struct nfs4r_remarks remarks;
 	nfs4r_lsn at; /* own entries up to here are in it */
 };
 

@@ -146,6 +146,7 @@ void row_limits(nfs4r_server_id s, const struct nfs4r_limits *l, struct nfs4r_pu
 	w_u(&k, l->has, 4);
 	w_u(&k, (uint64_t)l->time_min, 8);
 	w_u(&k, (uint64_t)l->time_max, 8);
+	w_u(&k, l->text_max, 8);
 	p->val_len = (uint16_t)(k.p - p->val);
 }
 
@@ -160,6 +161,8 @@ static bool restore_limits(struct told_space *t, struct cursor *val)
 		t->limits.time_min = (int64_t)r_u(val, 8);
 		t->limits.time_max = (int64_t)r_u(val, 8);
 	}
+	if (val->r < val->end) /* nor the text of a symbolic link */
+		t->limits.text_max = r_u(val, 8);
 	t->limits_known = true;
 	return !val->bad && t->limits.time_min <= 0 && t->limits.time_max >= 0;
 }

@@ -299,6 +299,8 @@ static enum nfs4r_status within(struct nfs4r_core *c, const struct nfs4r_op *op,
 		return NFS4R_NAMETOOLONG;
 	if (name && !(l->has & NFS4R_HAS_BYTES) && !is_utf8(name->s))
 		return NFS4R_INVAL;
+	if (op->type == NFS4R_OP_SYMLINK && l->text_max && op->text && strlen(op->text) > l->text_max)
+		return NFS4R_NAMETOOLONG;
 	if (l->file_max && size_after(op) > l->file_max)
 		return NFS4R_FBIG;
 	if (acl && !(l->has & NFS4R_HAS_ACLS))
@@ -351,6 +353,7 @@ static void take_limits(const struct nfs4r_core *c, struct nfs4r_core_room *out)
 		if (!c->space.of[s].limits_known)
 			continue;
 		smaller(&out->limits.file_max, &out->file_by, l->file_max, s);
+		smaller(&out->limits.text_max, &out->text_by, l->text_max, s);
 		smaller32(&out->limits.xattr_max, &out->xattr_by, l->xattr_max, s);
 		smaller32(&out->limits.name_max, &out->name_by, l->name_max, s);
 		smaller32(&out->limits.link_max, &out->link_by, l->link_max, s);
@@ -410,6 +413,7 @@ static void tell(struct nfs4r_core *c, nfs4r_server_id to)
 	m->space.applied = s->measured_at[to];
 	m->space.space = s->of[c->self].space;
 	m->space.limits = s->of[c->self].limits;
+	m->space.remarks = s->of[c->self].remarks;
 	send_to(c, to, m, false);
 }
 
@@ -447,6 +451,7 @@ void space_measured(struct nfs4r_core *c, const struct nfs4r_event *ev)
 {
 	memcpy(c->space.measured_at, ev->stable, sizeof(ev->stable));
 	keep_limits(c, c->self, ev->limits);
+	c->space.of[c->self].remarks = ev->remarks ? *ev->remarks : (struct nfs4r_remarks){ 0 };
 	take(c, c->self, ev->space, ev->stable[c->self]);
 	EACH_PEER(c, s)
 		tell(c, s);
@@ -455,6 +460,7 @@ void space_measured(struct nfs4r_core *c, const struct nfs4r_event *ev)
 void space_on_msg(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
 {
 	keep_limits(c, from, &m->space.limits);
+	c->space.of[from].remarks = m->space.remarks;
 	take(c, from, &m->space.space, m->space.applied);
 }
 
@@ -500,6 +506,7 @@ void nfs4r_core_get_room(const struct nfs4r_core *c, struct nfs4r_core_room *out
 		out->of[s].limits_known = t->limits_known;
 		out->of[s].space = t->space;
 		out->of[s].limits = t->limits;
+		out->of[s].remarks = t->remarks;
 		out->of[s].under_way = end.bytes - had.bytes;
 		if (!t->known || !is_member(c, s))
 			continue;

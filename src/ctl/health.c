@@ -52,6 +52,9 @@ static const struct rule {
 	{ "strays", NULL, "behind.strays", NONZERO, "%v foreign files or directories lie in .nfs4r-hold of the exported directory: look at them, remove them" },
 	{ "conflicts", NULL, "conflicts.saved", NONZERO, "updates were undone and saved %v times under Conflicts: look at them, remove them" },
 	{ "import", NULL, "import.warning", TEXT, "%v" },
+	{ "strays", "peers", "strays", NONZERO, "%v foreign files or directories lie in .nfs4r-hold of the exported directory of server %n: look at them there, remove them" },
+	{ "conflicts", "peers", "conflicts", NONZERO, "updates were undone and saved %v times under Conflicts of server %n: look at them there, remove them" },
+	{ "import", "peers", "import.phase", TEXT, "the import of an existing tree at server %n is %v: the volume has a part of the tree only" },
 };
 
 /* The member @path of @o: "a.b" is b of a. */

@@ -258,7 +258,7 @@ static int append_times(char *text, size_t len, const json_t *times, bool first)
 
 static void show_limits(const json_t *l, FILE *out)
 {
-	char text[400] = "";
+	char text[500] = "";
 	size_t len = sizeof(text);
 	int n = 0;
 
@@ -266,6 +266,7 @@ static void show_limits(const json_t *l, FILE *out)
 	n += append_limit(text + n, len - (size_t)n, json_object_get(l, "attribute_bytes"), json_is_true(json_object_get(l, "attributes_share")) ? "in all attributes of an object" : "in an attribute", true, n == 0);
 	n += append_limit(text + n, len - (size_t)n, json_object_get(l, "name_bytes"), "bytes in a name", false, n == 0);
 	n += append_limit(text + n, len - (size_t)n, json_object_get(l, "links"), "links", false, n == 0);
+	n += append_limit(text + n, len - (size_t)n, json_object_get(l, "link_text_bytes"), "bytes in a symbolic link", false, n == 0);
 	n += append_times(text + n, len - (size_t)n, json_object_get(l, "times"), n == 0);
 	if (json_is_false(json_object_get(l, "attributes")))
 		n += snprintf(text + n, len - (size_t)n, "; no extended attributes");
@@ -307,6 +308,18 @@ static void show_behind(const json_t *b, FILE *out)
 		snprintf(text, sizeof(text), "%s in .nfs4r-hold of the exported directory: look at them, then remove them", format_count(strays, get_num(b, "strays")));
 		line(out, "strays", text);
 	}
+}
+
+/* Only when there were too many. */
+static void show_waiting(const json_t *w, FILE *out)
+{
+	char text[300], refused[FORMAT_LEN], now[FORMAT_LEN], max[FORMAT_LEN];
+
+	if (!get_num(w, "refused"))
+		return;
+	snprintf(text, sizeof(text), "%s threads of at most %s (Waiting_Max) wait for other servers; %s operations were told to come again, since too many waited",
+		 format_count(now, get_num(w, "threads")), format_count(max, get_num(w, "max")), format_count(refused, get_num(w, "refused")));
+	line(out, "waiting", text);
 }
 
 static void show_conflicts(const json_t *c, FILE *out)
@@ -438,6 +451,34 @@ static void show_import(const json_t *i, FILE *out)
 		line(out, "WARNING", get_text(i, "warning"));
 }
 
+/* What other servers say of themselves. */
+static void show_remarks(const json_t *peers, FILE *out)
+{
+	char text[300], n[FORMAT_LEN];
+	json_t *p;
+	size_t i;
+
+	json_array_foreach((json_t *)peers, i, p) {
+		const json_t *import = json_object_get(p, "import");
+		uint64_t s = get_num(p, "server");
+
+		if (*get_text(import, "phase")) {
+			snprintf(text, sizeof(text), "the import of an existing tree at server %" PRIu64 " is %.20s, after %s objects: the volume has a part of the tree only", s,
+				 get_text(import, "phase"), format_count(n, get_num(import, "objects")));
+			line(out, "WARNING", text);
+		}
+		if (get_num(p, "strays")) {
+			snprintf(text, sizeof(text), "%s in .nfs4r-hold of the exported directory of server %" PRIu64 ": look at them there, then remove them", format_count(n, get_num(p, "strays")), s);
+			line(out, "strays", text);
+		}
+		if (get_num(p, "conflicts")) {
+			snprintf(text, sizeof(text), "%s under Conflicts of server %" PRIu64 ": updates that were undone and saved; look at them there, then remove them",
+				 format_count(n, get_num(p, "conflicts")), s);
+			line(out, "conflicts", text);
+		}
+	}
+}
+
 void show_status(const json_t *a, FILE *out)
 {
 	const json_t *peers = json_object_get(a, "peers");
@@ -462,9 +503,11 @@ void show_status(const json_t *a, FILE *out)
 	show_retention(json_object_get(a, "retention"), out);
 	show_behind(json_object_get(a, "behind"), out);
 	show_conflicts(json_object_get(a, "conflicts"), out);
+	show_waiting(json_object_get(a, "waiting"), out);
 	show_stores(a, out);
 	show_space(json_object_get(a, "space"), out);
 	show_clocks(peers, out);
+	show_remarks(peers, out);
 	if (json_array_size(peers)) {
 		fprintf(out, "\n");
 		show_peers(peers, out);

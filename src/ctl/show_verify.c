@@ -113,6 +113,8 @@ static void print_result(struct show_verify *v, const json_t *r)
 	char a[FORMAT_LEN], b[FORMAT_LEN], c[FORMAT_LEN], d[FORMAT_LEN];
 	uint64_t differences = get_num(r, "differences"), changing = get_num(r, "changing");
 	bool partly = json_array_size(json_object_get(r, "unreachable"));
+	json_t *id;
+	size_t i;
 
 	fprintf(v->out, "%s object%s, %s compared in %s: ", format_count(a, get_num(r, "objects")), get_num(r, "objects") == 1 ? "" : "s",
 		format_bytes(b, (double)get_num(r, "bytes")), format_seconds(c, get_real(r, "seconds")));
@@ -127,6 +129,8 @@ static void print_result(struct show_verify *v, const json_t *r)
 	fprintf(v->out, "%s\n", json_is_true(json_object_get(r, "cut_short")) ? "; too many, the rest was not compared" : "");
 	if (json_is_true(json_object_get(r, "importing")))
 		fprintf(v->out, "an import is running at this server: the volume has a part of the tree only, and nothing else was compared\n");
+	json_array_foreach(json_object_get(r, "importing_elsewhere"), i, id)
+		fprintf(v->out, "an import is running at server %lld: the volume has a part of the tree only, and nothing else was compared\n", (long long)json_integer_value(id));
 	print_repaired(v, r);
 }
 

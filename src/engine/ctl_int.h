@@ -66,6 +66,7 @@ struct ctl_facts { /* what status says; copied under eng->lock */
 	enum import_phase import_phase;
 	enum nfs4r_status import_st;
 	uint64_t import_objects, import_bytes, import_noted[IMPORT_NOTES];
+	struct nfs4r_remarks remarks[NFS4R_SERVERS_MAX + 1]; /* of other servers, as they said last */
 	bool ready;
 	uint64_t loss_entries, loss_bytes, loss_age_ms; /* own updates that no majority holds */
 	struct {
@@ -76,6 +77,7 @@ struct ctl_facts { /* what status says; copied under eng->lock */
 	} repair;
 };
 
+void ctl_make_folder(const char *path); /* the last folder of @path, which may be missing; no error: whoever makes a file there tells */
 json_t *ctl_space_json(struct nfs4r_engine *eng); /* takes the lock */
 json_t *ctl_view_json(const struct nfs4r_engine *eng, const struct ctl_facts *f);
 /* Its store is new, or an old one, and it promises nothing. */

@@ -43,12 +43,17 @@ static uint64_t lease_left(struct nfs4r_engine *eng)
 
 void ctl_collect(struct nfs4r_engine *eng, struct ctl_facts *f)
 {
+	struct nfs4r_core_room room;
+
 	memset(f, 0, sizeof(*f));
 	pthread_mutex_lock(&eng->lock);
 	nfs4r_core_get_stats(eng->core, &f->core);
 	for (nfs4r_server_id id = 1; id <= NFS4R_SERVERS_MAX; id++)
 		f->known[id] = id != eng->cfg.rpc.self && nfs4r_core_get_peer(eng->core, id, &f->peer[id]);
 	nfs4r_core_get_view(eng->core, &f->view);
+	nfs4r_core_get_room(eng->core, &room);
+	for (nfs4r_server_id id = 1; id <= NFS4R_SERVERS_MAX; id++)
+		f->remarks[id] = room.of[id].remarks;
 	f->servers = eng->servers;
 	f->list = eng->list;
 	f->lease_left_ms = lease_left(eng);
@@ -151,6 +156,20 @@ static json_t *own_log(struct nfs4r_engine *eng, const struct ctl_facts *f)
 	return json_pack("{s:o, s:o, s:o}", "first", num(first), "last", num(f->end), "stable_at_all_peers", num(stable));
 }
 
+static json_t *peer_import(const struct nfs4r_remarks *r)
+{
+	if (!r->is)
+		return json_null();
+	return json_pack("{s:s, s:o}", "phase", r->is & NFS4R_IS_IMPORTING ? "running" : "stopped", "objects", num(r->imported));
+}
+
+/* What it said last of itself; while it is away nobody knows. */
+static void add_remarks(json_t *row, bool up, const struct nfs4r_remarks *r)
+{
+	if (row && up)
+		json_object_update_new(row, json_pack("{s:o, s:o, s:o}", "import", peer_import(r), "strays", num(r->strays), "conflicts", num(r->conflicts)));
+}
+
 static json_t *peer_row(struct nfs4r_engine *eng, const struct nfs4r_endpoint *e, const struct ctl_facts *f, const struct ctl_lag *lag)
 {
 	const struct nfs4r_core_peer *p = &f->peer[e->id];
@@ -165,12 +184,14 @@ static json_t *peer_row(struct nfs4r_engine *eng, const struct nfs4r_endpoint *e
 	json_t *ours = json_pack("{s:o, s:o, s:o, s:o, s:o, s:f}", "received", num(p->received), "applied", num(p->applied),
 				 "stable", num(p->stable), "lag_entries", num(behind), "lag_bytes", num(p->unreceived_bytes),
 				 "lag_seconds", (double)behind_ms / 1000);
-	return json_pack("{s:i, s:o, s:o, s:i, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "server", e->id, "differs", text(rs.differs), "host", text(e->host), "port",
+	json_t *row = json_pack("{s:i, s:o, s:o, s:i, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "server", e->id, "differs", text(rs.differs), "host", text(e->host), "port",
 			 e->port, "version", rs.version[0] ? text(rs.version) : json_null(), "up", rs.up, "state", text(rs.state), "rtt_ms",
 			 rs.rtt_ms >= 0 ? json_real(rs.rtt_ms) : json_null(), "clock_ahead_ms",
 			 rs.clock_known ? json_real(rs.clock_ahead_ms) : json_null(), "has_of_our_log", ours, "we_have_of_its_log", theirs,
 			 "bytes_sent", num(rs.bytes_sent), "bytes_received", num(rs.bytes_received), "queued_bytes",
 			 num(rs.queued_bytes), "connects", num(rs.connects), "resent_messages", num(rs.resent));
+	add_remarks(row, rs.up, &f->remarks[e->id]);
+	return row;
 }
 
 json_t *ctl_report_journal(struct nfs4r_engine *eng)
@@ -220,6 +241,7 @@ json_t *ctl_report_status(struct nfs4r_engine *eng, const struct ctl_lag *lag)
 	json_object_set_new(out, "retention", ctl_retention_json(eng));
 	json_object_set_new(out, "space", ctl_space_json(eng));
 	json_object_set_new(out, "behind", behind_json(eng));
+	json_object_set_new(out, "waiting", json_pack("{s:o, s:o, s:o}", "threads", num(eng->waiting.all), "max", num(eng->cfg.waiting_max), "refused", num(eng->waiting.refused)));
 	json_object_set_new(out, "conflicts", json_pack("{s:o, s:o}", "saved", num(repair_saved(eng)), "directory", text(eng->cfg.conflicts_dir)));
 	json_object_set_new(out, "controls",
 			    json_pack("{s:o, s:o}", "own", num(f.core.controls_own), "foreign", num(f.core.controls_foreign)));

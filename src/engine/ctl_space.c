@@ -79,9 +79,9 @@ static json_t *limits_json(const struct nfs4r_core_room *room)
 {
 	const struct nfs4r_limits *l = &room->limits;
 
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:b, s:b, s:b, s:b}", "times", times_json(room), "file_bytes", limit_json(l->file_max, room->file_by), "attribute_bytes",
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:b, s:b, s:b}", "times", times_json(room), "file_bytes", limit_json(l->file_max, room->file_by), "attribute_bytes",
 			 limit_json(l->xattr_max, room->xattr_by), "name_bytes", limit_json(l->name_max, room->name_by), "links",
-			 limit_json(l->link_max, room->link_by), "attributes", (l->has & NFS4R_HAS_XATTRS) != 0, "acls", (l->has & NFS4R_HAS_ACLS) != 0,
+			 limit_json(l->link_max, room->link_by), "link_text_bytes", limit_json(l->text_max, room->text_by), "attributes", (l->has & NFS4R_HAS_XATTRS) != 0, "acls", (l->has & NFS4R_HAS_ACLS) != 0,
 			 "any_names", (l->has & NFS4R_HAS_BYTES) != 0, "attributes_share", !(l->has & NFS4R_HAS_ROOM_EACH));
 }
 

@@ -365,8 +365,7 @@ static enum nfs4r_status begin(struct nfs4r_engine *eng, const struct nfs4r_stor
 		engine_step(eng, &ev);
 	}
 	pthread_mutex_unlock(&eng->lock);
-	space_begin(eng->spacer);
-	return NFS4R_OK;
+	return space_begin(eng->spacer, why);
 }
 
 /* What is [same] in config_samples/repl.conf and has no place of its own in HELLO. */

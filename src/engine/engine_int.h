@@ -266,6 +266,8 @@ void held_done(struct nfs4r_engine *eng, uint64_t id); /* eng->lock held */
 
 /* ---- hold.c ---- */
 #define HOLD_NAME ".nfs4r-hold"
+#define HOLD_NAME_MAX 32
+void hold_name(struct nfs4r_engine *eng, char out[HOLD_NAME_MAX]); /* one that the volume does not use itself */
 bool hold_is_name(const char *name); /* of the hidden directory, in the exported one */
 /* Where an object lies that waits in the hidden directory: @name there, and *dirh. False: it does not. */
 bool hold_has(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, const struct nfs4r_lhandle *h, struct nfs4r_lhandle *dirh, char name[NFS4R_OID_STRLEN]);
@@ -505,7 +507,8 @@ bool retention_warning(const struct nfs4r_engine *eng, const struct retention_fa
 /* ---- space.c: room and limits (log 4.12) ---- */
 struct spacer;
 struct spacer *space_create(struct nfs4r_engine *eng);
-void space_begin(struct spacer *s); /* the core has started, nobody hears this server yet; no lock held */
+/* The core has started, nobody hears this server yet; no lock held. BADCONFIG, with the reason: the file system of the exported directory takes different names for one. */
+enum nfs4r_status space_begin(struct spacer *s, char *why);
 bool space_run(struct spacer *s);
 void space_stop(struct spacer *s); /* it is NULL or was not run: nothing */
 void space_destroy(struct spacer *s);

@@ -146,6 +146,64 @@ bool fs_limits(int dirfd, struct nfs4r_limits *l)
 	return true;
 }
 
+/* ---- what only names show ---- */
+
+#define PROBE "nfs4r.probe"
+#define PROBE_CASE "NFS4R.PROBE"
+#define PROBE_LETTER "nfs4r.\xc3\xa9"	    /* e with an acute accent: one code point, */
+#define PROBE_COMBINED "nfs4r.e\xcc\x81" /* or two */
+#define TEXT_MAX 4095u			    /* the kernel takes no longer ones */
+#define LEAST_TEXT 255u			    /* POSIX; fewer are what a full file system has room for in the inode */
+
+static bool may_have_text(int fd, uint64_t len)
+{
+	char text[TEXT_MAX + 1];
+
+	memset(text, 't', len);
+	text[len] = '\0';
+	if (symlinkat(text, fd, PROBE) != 0)
+		return false;
+	(void)unlinkat(fd, PROBE, 0);
+	return true;
+}
+
+/* Is what is made as @a found as @b? */
+static bool is_one_name(int fd, const char *a, const char *b)
+{
+	int made = openat(fd, a, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+	bool one = made >= 0 && faccessat(fd, b, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+
+	if (made < 0)
+		return false;
+	close(made);
+	(void)unlinkat(fd, a, 0);
+	return one;
+}
+
+void fs_try_names(int dirfd, const char *scratch, struct fs_names *out)
+{
+	struct stat was;
+	bool know = fstat(dirfd, &was) == 0, made = mkdirat(dirfd, scratch, 0700) == 0;
+	int fd = openat(dirfd, scratch, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	memset(out, 0, sizeof(*out));
+	if (fd < 0)
+		return;
+	(void)unlinkat(fd, PROBE, 0);
+	(void)unlinkat(fd, PROBE_LETTER, 0);
+	if (may_have_text(fd, 1)) /* there is room for one: a longer one that fails is too long, or there is none for its block */
+		out->text_max = may_have_text(fd, TEXT_MAX) ? TEXT_MAX : largest(may_have_text, fd, TEXT_MAX);
+	if (out->text_max < LEAST_TEXT)
+		out->text_max = 0;
+	out->folds = is_one_name(fd, PROBE, PROBE_CASE) || is_one_name(fd, PROBE_LETTER, PROBE_COMBINED);
+	close(fd);
+	if (!made)
+		return;
+	(void)unlinkat(dirfd, scratch, AT_REMOVEDIR); /* not if somebody uses it meanwhile */
+	if (know)
+		(void)futimens(dirfd, (struct timespec[2]){ was.st_atim, was.st_mtim });
+}
+
 bool fs_is_live(int fd, bool *suid, bool *dev)
 {
 	struct statvfs v;

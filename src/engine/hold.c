@@ -28,25 +28,24 @@ bool hold_is_name(const char *name)
 	return strncmp(name, HOLD_NAME, strlen(HOLD_NAME)) == 0;
 }
 
-/* A name that the volume does not use itself. */
-static void dir_name(struct nfs4r_engine *eng, char out[32])
+void hold_name(struct nfs4r_engine *eng, char out[HOLD_NAME_MAX])
 {
 	struct nfs4r_name name;
 	struct nfs4r_dirent ent;
 
-	snprintf(out, 32, "%s", HOLD_NAME);
+	snprintf(out, HOLD_NAME_MAX, "%s", HOLD_NAME);
 	for (unsigned i = 1; nfs4r_name_set(&name, out, strlen(out)) && nfs4r_store_lookup(eng->store, &eng->root, &name, &ent); i++)
-		snprintf(out, 32, "%s.%u", HOLD_NAME, i);
+		snprintf(out, HOLD_NAME_MAX, "%s.%u", HOLD_NAME, i);
 }
 
 static enum nfs4r_status open_dir(struct nfs4r_engine *eng, bool make, struct nfs4r_lhandle *out)
 {
 	struct nfs4r_attrs a = { .mask = NFS4R_ATTR_TYPE | NFS4R_ATTR_MODE, .type = NFS4R_TYPE_DIR, .mode = 0700 }, post = { 0 };
 	struct nfs4r_lhandle root;
-	char name[32];
+	char name[HOLD_NAME_MAX];
 
 	nfs4r_handle(eng, &eng->root, &root);
-	dir_name(eng, name);
+	hold_name(eng, name);
 	enum nfs4r_status st = eng->ops->lookup(eng->ctx, &root, name, out);
 	if (st != NFS4R_NOENT || !make)
 		return st;
@@ -72,10 +71,10 @@ void hold_look(struct nfs4r_engine *eng)
 void hold_tidy(struct nfs4r_engine *eng)
 {
 	struct nfs4r_lhandle root, dir;
-	char name[32];
+	char name[HOLD_NAME_MAX];
 
 	nfs4r_handle(eng, &eng->root, &root);
-	dir_name(eng, name);
+	hold_name(eng, name);
 	if (eng->ops->lookup(eng->ctx, &root, name, &dir) == NFS4R_OK)
 		(void)eng->ops->remove(eng->ctx, &root, name, &dir, NULL); /* not while something is in it */
 	hold_look(eng);

@@ -28,6 +28,7 @@
 #define XATTR_LIST_MAX 65536
 #define QUOTA_ROUNDS 20 /* measurements between two looks at quotas */
 #define LOOK_MS 1000 /* after a halt */
+#define REMARK_MS 2000 /* between two looks at directories whose names are counted */
 #define SPARE_SHARE 64
 #define SPARE_MIN (UINT64_C(512) << 10)
 #define SPARE_MAX (UINT64_C(64) << 20)
@@ -42,6 +43,8 @@ struct spacer {
 	struct nfs4r_limits limits;
 	bool refusing;   /* the thread's */
 	uint32_t quotas; /* QUOTA_*: what was said last; the thread's */
+	struct nfs4r_remarks remarks; /* the thread's, but for the first measurement */
+	uint64_t remarked_ms;
 	uint64_t wanted; /* as it was at the start: for what is said to people */
 };
 
@@ -101,11 +104,35 @@ static bool measure_all(struct spacer *s, struct nfs4r_space *out)
 	return true;
 }
 
+/* ---- what is said of this server to the people who ask another one ---- */
+
+static uint32_t import_is(enum import_phase phase)
+{
+	return phase == IMPORT_RUNNING ? NFS4R_IS_IMPORTING : phase == IMPORT_STOPPED ? NFS4R_IS_IMPORT_STOPPED : 0;
+}
+
+static void remark(struct spacer *s)
+{
+	struct behind_counts n;
+	uint64_t now = now_ms();
+
+	pthread_mutex_lock(&s->eng->lock);
+	s->remarks.is = import_is(s->eng->import.phase);
+	s->remarks.imported = s->eng->import.objects;
+	pthread_mutex_unlock(&s->eng->lock);
+	if (s->remarked_ms && now < s->remarked_ms + REMARK_MS)
+		return;
+	s->remarked_ms = now;
+	behind_count(s->eng, &n);
+	s->remarks.strays = n.strays;
+	s->remarks.conflicts = repair_saved(s->eng);
+}
+
 static void measure(struct spacer *s)
 {
 	struct nfs4r_engine *eng = s->eng;
 	struct nfs4r_space space;
-	struct nfs4r_event ev = { .type = NFS4R_EV_SPACE, .space = &space, .limits = &s->limits };
+	struct nfs4r_event ev = { .type = NFS4R_EV_SPACE, .space = &space, .limits = &s->limits, .remarks = &s->remarks };
 
 	pthread_mutex_lock(&eng->lock);
 	for (nfs4r_server_id l = 1; l <= NFS4R_SERVERS_MAX; l++)
@@ -113,6 +140,7 @@ static void measure(struct spacer *s)
 	pthread_mutex_unlock(&eng->lock);
 	if (!measure_all(s, &space))
 		return;
+	remark(s);
 	pthread_mutex_lock(&eng->lock);
 	engine_step(eng, &ev);
 	pthread_mutex_unlock(&eng->lock);
@@ -272,18 +300,40 @@ struct spacer *space_create(struct nfs4r_engine *eng)
 	return s;
 }
 
-void space_begin(struct spacer *s)
+/* In the hidden directory, which clients do not see. */
+static void try_names(struct spacer *s, struct fs_names *names)
+{
+	char scratch[HOLD_NAME_MAX];
+
+	hold_name(s->eng, scratch);
+	s->eng->hold_there = true;
+	fs_try_names(s->tree_fd, scratch, names);
+	hold_look(s->eng);
+}
+
+enum nfs4r_status space_begin(struct spacer *s, char *why)
 {
 	struct nfs4r_core_room room;
+	const struct nfs4r_limits *before;
+	struct fs_names names;
 
 	if (s->tree_fd < 0)
-		return;
+		return NFS4R_OK;
 	get_room(s->eng, &room);
-	if (!fs_limits(s->tree_fd, &s->limits) && room.of[s->eng->cfg.rpc.self].limits_known)
-		s->limits = room.of[s->eng->cfg.rpc.self].limits;
+	before = room.of[s->eng->cfg.rpc.self].limits_known ? &room.of[s->eng->cfg.rpc.self].limits : NULL;
+	if (!fs_limits(s->tree_fd, &s->limits) && before)
+		s->limits = *before;
+	try_names(s, &names);
+	if (names.folds) {
+		snprintf(why, NFS4R_WHY, "the file system of the exported directory takes different names for one (upper and lower case, or two ways to write a letter): files that clients "
+			 "tell apart would be one here. Export a directory without that property (ext4: chattr -F on an empty directory)");
+		return NFS4R_BADCONFIG;
+	}
+	s->limits.text_max = names.text_max ? names.text_max : before ? before->text_max : 0;
 	say_quotas(s);
 	say_live(s);
 	measure(s);
+	return NFS4R_OK;
 }
 
 bool space_run(struct spacer *s)

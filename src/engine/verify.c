@@ -608,6 +608,23 @@ static void compare(struct run *r)
 	}
 }
 
+/* What is still to be taken in nobody has but the server that imports. */
+static void add_imports(struct run *r, json_t *out)
+{
+	struct nfs4r_core_room room;
+	nfs4r_servers who = 0;
+
+	pthread_mutex_lock(&r->eng->lock);
+	bool importing = r->eng->import.phase == IMPORT_RUNNING;
+	nfs4r_core_get_room(r->eng->core, &room);
+	pthread_mutex_unlock(&r->eng->lock);
+	EACH_OF(r->eng->servers & ~NFS4R_BIT(r->eng->cfg.rpc.self), s)
+		if (room.of[s].remarks.is & NFS4R_IS_IMPORTING && !r->peer[s].unreachable)
+			who |= NFS4R_BIT(s);
+	json_object_set_new(out, "importing", json_boolean(importing));
+	json_object_set_new(out, "importing_elsewhere", ctl_server_list(who));
+}
+
 static void tell_result(struct run *r)
 {
 	json_t *unreachable = json_array();
@@ -627,10 +644,7 @@ static void tell_result(struct run *r)
 				num(r->objects), "bytes", num(r->bytes), "differences", num(r->differences), "names", num(r->odd), "changing",
 				num(r->changing), "removed_meanwhile", num(r->vanished), "retries", num(r->retries), "cut_short", cut,
 				"unreachable", unreachable, "seconds", (double)(now_ms() - r->started_ms) / 1000, "status", status);
-	pthread_mutex_lock(&r->eng->lock);
-	bool importing = r->eng->import.phase == IMPORT_RUNNING;
-	pthread_mutex_unlock(&r->eng->lock);
-	json_object_set_new(out, "importing", json_boolean(importing));
+	add_imports(r, out);
 	if (r->repair)
 		json_object_update_new(out, json_pack("{s:o, s:o, s:b, s:o}", "repaired", num(r->repaired), "left", num(r->left), "dry_run", r->repair->dry_run, "list",
 						      r->list.path[0] ? text(r->list.path) : json_null()));

@@ -41,6 +41,11 @@ def heals(b):
     bed.expect("was removed or replaced behind NFS: it was taken from server" in b.log(SITE), b.log(SITE)[-3000:])
 
 
+def strays_of(b, site):
+    """What the status of another site says of SITE."""
+    return [p.get('strays') for p in b.ask(site, 'status')['peers'] if p['server'] == SITE][0]
+
+
 def makes_way(b):
     disk(b, 'mkdir work/made; echo mine >work/made/mine; echo mine >work/file')
     b.sh(1, f'mkdir {DIR}/work/made && echo of site 1 >{DIR}/work/file', timeout=30)
@@ -48,6 +53,7 @@ def makes_way(b):
     bed.eventually(20, lambda: disk(b, 'cat work/file; ls work/made') == 'of site 1\nby2\n', lambda: disk(b, 'ls -lR work') + b.log(SITE)[-3000:])
     status = json.loads(b.ctl(SITE, '--json', 'status').stdout)['behind']
     bed.expect(status['moved_aside'] >= 2 and status['strays'] >= 2, f'{status}')
+    bed.eventually(20, lambda: all(strays_of(b, s) == status['strays'] for s in (1, 3)), lambda: f'sites 1 and 3 say of site {SITE}: {strays_of(b, 1)}, {strays_of(b, 3)}')
     return f"{status['taken']} objects came back, {status['moved_aside']} names moved aside"
 
 

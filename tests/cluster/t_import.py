@@ -68,9 +68,15 @@ def set_import(b, value):
         f.write(re.sub(r'REPL \{', f'REPL {{\n\tImport = {value};', text, count=1))
 
 
+def peers_of(b, site):
+    """What it says of the others; nothing while it starts."""
+    r = b.ctl(site, '--json', 'status')
+    return json.loads(r.stdout)['peers'] if r.returncode == 0 else []
+
+
 def import_it(b):
     """A file grows, not through NFS, while it is imported."""
-    states = set()
+    states, elsewhere = set(), set()
     start = time.monotonic()
     grower = b.start_in_bed('python3', TOOL, 'grow', os.path.join(b.server_dir(1), 'data/grows'), os.path.join(b.server_dir(1), 'stop'))
     for s in b.sites:
@@ -82,10 +88,12 @@ def import_it(b):
         if a.get('import', {}).get('objects', 0) > 500:
             in_server(b, 1, ': >stop')
         states.add((a.get('state'), a.get('import', {}).get('phase')))
+        elsewhere.update(json.dumps(p.get('import')) for p in peers_of(b, 2) if p['server'] == 1)
         return a.get('import', {}).get('phase') in ('complete', 'stopped')
     bed.eventually(60 + NAMES / 50, complete, lambda: b.log(1)[-3000:], 0.05)
     took = time.monotonic() - start
     grower.wait()
+    bed.expect(any('running' in said for said in elsewhere), f'server 2 never says that server 1 imports: {elsewhere}')
     bed.expect(('importing', 'running') in states, f'it never was in state importing: {states}')
     bed.expect(not any(state == 'serving' and phase != 'complete' for state, phase in states), f'it served a part of the tree: {states}')
     a = b.ask(1, 'status')

@@ -351,9 +351,9 @@ void net_beyond(struct net *n, nfs4r_server_id s, uint32_t keep)
 
 const struct nfs4r_limits net_no_limits = { .has = NFS4R_HAS_ALL };
 
-static void measured(struct net *n, nfs4r_server_id s, const struct nfs4r_space *space, const struct nfs4r_limits *limits)
+static void measured(struct net *n, nfs4r_server_id s, const struct nfs4r_space *space, const struct nfs4r_limits *limits, const struct nfs4r_remarks *remarks)
 {
-	struct nfs4r_event ev = { .type = NFS4R_EV_SPACE, .space = space, .limits = limits };
+	struct nfs4r_event ev = { .type = NFS4R_EV_SPACE, .space = space, .limits = limits, .remarks = remarks };
 
 	for (nfs4r_server_id i = 1; i <= n->n; i++)
 		ev.stable[i] = nfs4r_core_applied(n->s[s].core, i);
@@ -368,14 +368,21 @@ void net_space(struct net *n, nfs4r_server_id s, uint64_t bytes, uint64_t inodes
 {
 	struct nfs4r_space space = { .tree = { DISK, bytes + KEPT_BACK, KEPT_BACK }, .inodes = { 1000, inodes + 4, 4 }, .store = { DISK, DISK / 2, KEPT_BACK } };
 
-	measured(n, s, &space, limits);
+	measured(n, s, &space, limits, NULL);
 }
 
 void net_store_space(struct net *n, nfs4r_server_id s, uint64_t bytes)
 {
 	struct nfs4r_space space = { .tree = { DISK, DISK / 2, KEPT_BACK }, .inodes = { 1000, 900, 4 }, .store = { DISK, bytes, KEPT_BACK } };
 
-	measured(n, s, &space, &net_no_limits);
+	measured(n, s, &space, &net_no_limits, NULL);
+}
+
+void net_remarks(struct net *n, nfs4r_server_id s, const struct nfs4r_remarks *remarks)
+{
+	struct nfs4r_space space = { .tree = { DISK, DISK / 2, KEPT_BACK }, .inodes = { 1000, 900, 4 }, .store = { DISK, DISK / 2, KEPT_BACK } };
+
+	measured(n, s, &space, &net_no_limits, remarks);
 }
 
 static bool same_version(struct server *a, struct server *b, const struct nfs4r_oid *oid)
@@ -960,6 +967,16 @@ struct client *op_name(struct net *n, nfs4r_server_id s, uint32_t type, const st
 
 	c->op.dir = *dir;
 	nfs4r_name_set(&c->op.name, name, strlen(name));
+	return go(n, c);
+}
+
+struct client *op_symlink(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *dir, const char *name, const char *text)
+{
+	struct client *c = client(n, s, NFS4R_OP_SYMLINK);
+
+	c->op.dir = *dir;
+	nfs4r_name_set(&c->op.name, name, strlen(name));
+	c->op.text = strdup(text);
 	return go(n, c);
 }
 

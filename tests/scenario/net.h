@@ -127,6 +127,7 @@ void net_space(struct net *n, nfs4r_server_id s, uint64_t bytes, uint64_t inodes
 /* The same with a journal's disk that has so much, of which 64 KiB are kept back. */
 void net_store_space(struct net *n, nfs4r_server_id s, uint64_t bytes);
 extern const struct nfs4r_limits net_no_limits;
+void net_remarks(struct net *n, nfs4r_server_id s, const struct nfs4r_remarks *remarks); /* it measures plenty of room, and says that of itself */
 void net_writers(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, bool open); /* OPENED, CLOSED */
 void net_told(struct net *n, nfs4r_server_id s, nfs4r_server_id by, const struct nfs4r_oid *oid, nfs4r_version version); /* what a READ_ANSWER says */
 void net_finish_apply(struct net *n, nfs4r_server_id s, nfs4r_lsn lsn); /* one of those held */
@@ -135,6 +136,7 @@ uint32_t net_jobs(struct net *n, nfs4r_server_id s);
 
 /* Operations. They return a client whose `done` turns true. */
 struct client *op_name(struct net *n, nfs4r_server_id s, uint32_t type, const struct nfs4r_oid *dir, const char *name);
+struct client *op_symlink(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *dir, const char *name, const char *text);
 struct client *op_link(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *obj, const struct nfs4r_oid *dir, const char *name);
 struct client *op_rename(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *d, const char *a, const struct nfs4r_oid *d2, const char *b);
 struct client *op_write(struct net *n, nfs4r_server_id s, const struct nfs4r_oid *f, const char *text, bool under_open);

@@ -82,6 +82,19 @@ static bool what_another_cannot_hold_is_not_executed(struct net *n)
 	return !c->executed;
 }
 
+static bool a_link_that_another_cannot_hold_is_not_executed(struct net *n)
+{
+	struct nfs4r_limits l = { .text_max = 4, .has = NFS4R_HAS_ALL };
+	struct nfs4r_oid d;
+	struct client *c;
+
+	begin(n, UINT64_C(1) << 29, &l);
+	d = at(n, "d");
+	c = op_symlink(n, P, &d, "link", "12345");
+	net_run(n, 4 * n->delay);
+	return !c->executed;
+}
+
 static bool times_are_those_that_all_can_keep(struct net *n)
 {
 	struct nfs4r_limits l = { .time_min = INT32_MIN, .time_max = INT32_MAX, .has = NFS4R_HAS_ALL };
@@ -100,6 +113,7 @@ static const struct prevents list[] = {
 	{ "log 4.12: what is under way has its room", F_SPACE_UNDER_WAY, what_is_under_way_has_its_room },
 	{ "log 4.12: no primary takes all", F_SPACE_WHOLE, no_primary_takes_all },
 	{ "log 4.12: what another cannot hold is not executed", F_LIMITS_OWN, what_another_cannot_hold_is_not_executed },
+	{ "log 4.12: a link that another cannot hold is not executed", F_LIMITS_OWN, a_link_that_another_cannot_hold_is_not_executed },
 	{ "log 4.12: times are those that all can keep", F_LIMITS_OWN, times_are_those_that_all_can_keep },
 };
 

@@ -234,6 +234,15 @@ static enum nfs4r_status xattr_(struct net *n, nfs4r_server_id s, const char *pa
 	return finish(n, op_xattr(n, s, &f, "a", value, len));
 }
 
+static enum nfs4r_status symlink_(struct net *n, nfs4r_server_id s, const char *dir, const char *name, uint32_t len)
+{
+	struct nfs4r_oid d = at(n, dir);
+	char text[200] = "";
+
+	memset(text, 't', len);
+	return finish(n, op_symlink(n, s, &d, name, text));
+}
+
 static void limits_of(struct net *n, nfs4r_server_id s, const struct nfs4r_limits *l)
 {
 	for (nfs4r_server_id i = P; i <= n->n; i++)
@@ -243,7 +252,7 @@ static void limits_of(struct net *n, nfs4r_server_id s, const struct nfs4r_limit
 
 static void what_another_file_system_cannot_hold_is_refused(void **state)
 {
-	struct nfs4r_limits l = { .file_max = 1000000, .xattr_max = 4000, .name_max = 20, .link_max = 2, .has = NFS4R_HAS_XATTRS };
+	struct nfs4r_limits l = { .file_max = 1000000, .xattr_max = 4000, .name_max = 20, .link_max = 2, .text_max = 100, .has = NFS4R_HAS_XATTRS };
 	struct nfs4r_oid f, d;
 	struct net *n = three();
 
@@ -259,6 +268,8 @@ static void what_another_file_system_cannot_hold_is_refused(void **state)
 	assert_int_equal(name_op(n, Q, NFS4R_OP_CREATE, "d", "gr\xc3\xbc\xc3\x9f"), NFS4R_OK);
 	assert_int_equal(finish(n, op_link(n, P, &f, &d, "second")), NFS4R_OK);
 	assert_int_equal(finish(n, op_link(n, P, &f, &d, "third")), NFS4R_MLINK);
+	assert_int_equal(symlink_(n, P, "d", "long", 101), NFS4R_NAMETOOLONG);
+	assert_int_equal(symlink_(n, Q, "d", "long", 100), NFS4R_OK);
 	l.has = NFS4R_HAS_BYTES;
 	limits_of(n, S, &l);
 	assert_int_equal(xattr_(n, P, "d/g", 10), NFS4R_NOTSUPP);
@@ -302,7 +313,7 @@ static void times_are_as_every_server_can_keep_them(void **state)
 /* It is down, and the others start anew: when it is back it can hold no more than before. */
 static void limits_of_who_is_away_count(void **state)
 {
-	struct nfs4r_limits l = { .file_max = 1000000, .time_min = INT32_MIN, .time_max = INT32_MAX, .has = NFS4R_HAS_ALL };
+	struct nfs4r_limits l = { .file_max = 1000000, .time_min = INT32_MIN, .time_max = INT32_MAX, .text_max = 100, .has = NFS4R_HAS_ALL };
 	struct nfs4r_oid f;
 	struct net *n = three();
 
@@ -315,7 +326,31 @@ static void limits_of_who_is_away_count(void **state)
 	net_space(n, P, MUCH, MANY, &net_no_limits);
 	f = at(n, "d/f");
 	assert_int_equal(finish(n, op_size(n, P, &f, 1000001)), NFS4R_FBIG);
+	assert_int_equal(symlink_(n, P, "d", "long", 101), NFS4R_NAMETOOLONG);
 	keeps(n, 0, INT64_MAX, 0, INT32_MAX * NS_PER_S);
+	net_free(n);
+}
+
+/* ---- remarks ---- */
+
+static void what_a_server_says_of_itself_is_known_everywhere(void **state)
+{
+	struct nfs4r_remarks r = { .is = NFS4R_IS_IMPORTING, .imported = 12, .strays = 3, .conflicts = 1 };
+	struct nfs4r_core_room room;
+	struct net *n = three();
+
+	net_remarks(n, S, &r);
+	net_run(n, 3 * n->delay);
+	for (nfs4r_server_id s = P; s <= S; s++) {
+		nfs4r_core_get_room(n->s[s].core, &room);
+		assert_memory_equal(&room.of[S].remarks, &r, sizeof(r));
+		assert_int_equal(room.of[P].remarks.is, 0);
+	}
+	r = (struct nfs4r_remarks){ 0 };
+	net_remarks(n, S, &r); /* the import has ended */
+	net_run(n, 3 * n->delay);
+	nfs4r_core_get_room(n->s[P].core, &room);
+	assert_int_equal(room.of[S].remarks.is, 0);
 	net_free(n);
 }
 
@@ -335,6 +370,7 @@ int main(void)
 		cmocka_unit_test(what_another_file_system_cannot_hold_is_refused),
 		cmocka_unit_test(times_are_as_every_server_can_keep_them),
 		cmocka_unit_test(limits_of_who_is_away_count),
+		cmocka_unit_test(what_a_server_says_of_itself_is_known_everywhere),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -216,6 +216,10 @@ static void each_cause_is_named_and_ends_with_one(void **state)
 		{ "conflicts.saved", "1", "conflicts", "updates were undone and saved 1 times under Conflicts: look at them, remove them" },
 		{ "conflicts.saved", "0", NULL, NULL },
 		{ "state", "\"importing\"", "import", "an existing tree is being imported" },
+		{ "peers.0.import", "{\"phase\":\"running\",\"objects\":7}", "import", "the import of an existing tree at server 2 is running: the volume has a part of the tree only" },
+		{ "peers.0.import", "null", NULL, NULL },
+		{ "peers.0.strays", "3", "strays", "3 foreign files or directories lie in .nfs4r-hold of the exported directory of server 2: look at them there, remove them" },
+		{ "peers.0.conflicts", "1", "conflicts", "updates were undone and saved 1 times under Conflicts of server 2: look at them there, remove them" },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

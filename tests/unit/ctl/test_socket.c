@@ -253,6 +253,58 @@ static void a_verify_says_that_an_import_is_running(void **state)
 	}
 }
 
+static void a_verify_says_that_another_server_imports(void **state)
+{
+	struct trio *t = *state;
+	struct nfs4r_remarks r = { .is = NFS4R_IS_IMPORTING, .imported = 5 };
+	json_t *a, *who;
+	struct lines l;
+
+	t->f[0]->room.of[2].remarks = r;
+	a = verify(t, "/", &l);
+	who = json_object_get(json_object_get(a, "result"), "importing_elsewhere");
+	assert_int_equal(json_array_size(who), 1);
+	assert_int_equal(json_integer_value(json_array_get(who, 0)), 2);
+	json_decref(a);
+}
+
+static const json_t *peer_of(const json_t *status, uint64_t server)
+{
+	json_t *p;
+	size_t i;
+
+	json_array_foreach(json_object_get(status, "peers"), i, p)
+		if (get_num(p, "server") == server)
+			return p;
+	fail_msg("no server %llu", (unsigned long long)server);
+	return NULL;
+}
+
+/* While it is away nobody knows. */
+static void status_says_what_another_server_says_of_itself(void **state)
+{
+	struct trio *t = *state;
+	struct nfs4r_remarks r = { .is = NFS4R_IS_IMPORT_STOPPED, .imported = 5, .strays = 3, .conflicts = 1 };
+	const json_t *p;
+	json_t *a;
+
+	t->f[0]->room.of[2].remarks = r;
+	a = ask(t, "status");
+	p = peer_of(a, 2);
+	assert_string_equal(get_text(json_object_get(p, "import"), "phase"), "stopped");
+	assert_int_equal(get_num(json_object_get(p, "import"), "objects"), 5);
+	assert_int_equal(get_num(p, "strays"), 3);
+	assert_int_equal(get_num(p, "conflicts"), 1);
+	assert_true(json_is_null(json_object_get(peer_of(a, 3), "import")));
+	json_decref(a);
+	pthread_mutex_lock(&t->f[0]->lock);
+	t->f[0]->up[2] = false;
+	pthread_mutex_unlock(&t->f[0]->lock);
+	a = ask(t, "status");
+	assert_null(json_object_get(peer_of(a, 2), "strays"));
+	json_decref(a);
+}
+
 static void equal_copies_are_equal(void **state)
 {
 	struct trio *t = *state;
@@ -470,6 +522,8 @@ int main(void)
 		T(malformed_requests_are_answered_with_an_error),
 		T(a_request_has_a_limit),
 		T(a_verify_says_that_an_import_is_running),
+		T(a_verify_says_that_another_server_imports),
+		T(status_says_what_another_server_says_of_itself),
 		T(equal_copies_are_equal),
 		T(a_repair_mends_and_looks_again),
 		T(many_objects_are_under_way_at_once),

@@ -612,10 +612,12 @@ static void make_space(void *p)
 	m->space.limits.file_max = 0x00000fffffffffff;
 	m->space.limits.time_min = -0x80000000LL;
 	m->space.limits.time_max = 0x000000037fffffff;
+	m->space.limits.text_max = 1023;
 	m->space.limits.xattr_max = 4000;
 	m->space.limits.name_max = 255;
 	m->space.limits.link_max = 65000;
 	m->space.limits.has = NFS4R_HAS_XATTRS | NFS4R_HAS_BYTES;
+	m->space.remarks = (struct nfs4r_remarks){ .is = NFS4R_IS_IMPORTING, .imported = 0x123456, .strays = 3, .conflicts = 2 };
 }
 
 static void make_space_unknown(void *p)
