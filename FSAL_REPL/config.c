@@ -226,6 +226,18 @@ static bool check_ranges(const struct raw *raw, char *why, size_t why_len)
 	return true;
 }
 
+/* All of Ganesha's workers would wait for other servers, and none be left for what needs no other server. */
+static bool check_waiting(const struct raw *raw, char *why, size_t why_len)
+{
+	uint32_t workers = nfs_param.core_param.rpc.ioq_thrd_max;
+
+	if (raw->waiting_max < workers)
+		return true;
+	snprintf(why, why_len, "REPL: Waiting_Max = %u is not below RPC_Ioq_ThrdMax = %u of NFS_CORE_PARAM; write less, or 0 for three quarters of that",
+		 raw->waiting_max, workers);
+	return false;
+}
+
 static bool copy_servers(struct nfs4r_rpc_config *rpc, struct raw *raw, char *why, size_t why_len)
 {
 	struct glist_head *g;
@@ -254,7 +266,7 @@ static bool copy_servers(struct nfs4r_rpc_config *rpc, struct raw *raw, char *wh
 static bool convert(struct nfs4r_config *cfg, struct raw *raw, char *why, size_t why_len)
 {
 	nfs4r_config_init(cfg);
-	if (!check_ranges(raw, why, why_len))
+	if (!check_ranges(raw, why, why_len) || !check_waiting(raw, why, why_len))
 		return false;
 	cfg->rpc.self = raw->server_id;
 	copy_text(cfg->rpc.version, sizeof(cfg->rpc.version), NFS4R_BUILD_VERSION);

@@ -73,13 +73,14 @@ static json_t *core_counters(const struct nfs4r_core_stats *c)
 
 static json_t *engine_counters(struct nfs4r_engine *eng)
 {
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "reads_local",
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "reads_local",
 			 num(__atomic_load_n(&eng->stat_reads_local, __ATOMIC_RELAXED)), "reads_remote",
 			 num(__atomic_load_n(&eng->stat_reads_remote, __ATOMIC_RELAXED)), "reads_promised",
 			 num(__atomic_load_n(&eng->stat_reads_promised, __ATOMIC_RELAXED)), "updates",
 			 num(__atomic_load_n(&eng->stat_updates, __ATOMIC_RELAXED)), "executors_queued",
 			 num(pool_queued(eng->executors)), "appliers_queued", num(pool_queued(eng->appliers)), "payload_bytes",
-			 num(distributor_payload_bytes(eng->distributor)));
+			 num(distributor_payload_bytes(eng->distributor)), "waiting_threads", num(eng->waiting.all), "waiting_max", num(eng->cfg.waiting_max),
+			 "waiting_refused", num(eng->waiting.refused));
 }
 
 json_t *ctl_report_stats(struct nfs4r_engine *eng)

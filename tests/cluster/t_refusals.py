@@ -474,6 +474,7 @@ def configurations(report):
                 ('no Volume_UUID', r'^\s*Volume_UUID = .*$', '', 'Volume_UUID is missing'),
                 ('unknown key', r'^\s*Volume = ', '\tVolumee = "x";\n\tVolume = ', 'Volumee'),
                 ('Server_Id of no server', r'^\s*Server_Id = 3', '\tServer_Id = 9', 'Server_Id = 9'),
+                ('more threads may wait than there are', r'^\s*Volume = ', '\tWaiting_Max = 100000;\n\tVolume = ', r'Waiting_Max = 100000 is not below RPC_Ioq_ThrdMax = \d+'),
                 ('a store that is not absolute', r'^\s*Store = .*$', '\tStore = "relative";', 'Store')):
             report.check(key, refused_at_start, b, old, new, pattern)
         for key, old, new, pattern in (
