@@ -6,6 +6,7 @@
  * Meanwhile clients hear DELAY, as before while the engine was halted. Their sessions, open files and locks are Ganesha's and stay.
  *
  * When the daemon itself starts and Store is full it waits, too: the thread that makes the export looks again every LOOK_S, and a SIGTERM ends the daemon.
+ * Whoever waits says why in a file beside the control socket, for nfs4rctl.
  *
  * Failure modes: the start fails: it is tried again every LOOK_S, and the log says why, once for each reason. A stop of the export ends the waiting.
  */
@@ -66,12 +67,17 @@ enum nfs4r_status repl_restart_first(struct repl_export *exp, char *why)
 	bool waits = nfs_init_wait_timeout(0) != 0;
 	char said[NFS4R_WHY] = "";
 	enum nfs4r_status st;
+	int fd = -1;
 
 	while (nfs4r_status_is_full(st = start(exp, &exp->eng, why)) && waits) {
 		say(why, said);
-		if (is_told_to_end())
+		nfs4r_start_waits(&repl_module.cfg, &fd, why);
+		if (is_told_to_end()) {
+			nfs4r_start_goes_on(&repl_module.cfg, &fd);
 			_exit(EXIT_SUCCESS);
+		}
 	}
+	nfs4r_start_goes_on(&repl_module.cfg, &fd);
 	return st;
 }
 
@@ -97,15 +103,20 @@ static void change(struct repl_export *exp)
 {
 	struct nfs4r_engine *eng = repl_gate_close(exp);
 	char why[NFS4R_WHY] = "", said[NFS4R_WHY] = "";
+	int fd = -1;
 
 	if (eng == NULL)
 		return;
 	nfs4r_engine_stop(eng); /* its threads may be in our callbacks: no lock held */
 	while (start(exp, &eng, why) != NFS4R_OK) {
 		say(why, said);
-		if (!rest(exp))
+		nfs4r_start_waits(&repl_module.cfg, &fd, why);
+		if (!rest(exp)) {
+			nfs4r_start_goes_on(&repl_module.cfg, &fd);
 			return;
+		}
 	}
+	nfs4r_start_goes_on(&repl_module.cfg, &fd);
 	repl_gate_open(exp, eng);
 }
 

@@ -8,6 +8,7 @@
 #include <glob.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
@@ -65,13 +66,49 @@ static long runs_here(const char *folder, char *file, size_t len)
 	return pid;
 }
 
-/* There is no socket, or nobody listens on it. @what: which one, and how that is. */
-static bool nobody(const char *folder, const char *what, char *why)
+/* The daemon of the socket @path waits before it starts, and says why (src/engine/waits.c). False: it does not; what is there is from one that was killed. */
+static bool waits(const char *path, char *text, size_t len)
 {
-	char file[256];
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	bool held = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+	ssize_t n = held ? read(fd, text, len - 1) : 0;
+
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	return true;
+}
+
+/* As waits(), of the socket @path, or with NULL of any in @folder. */
+static bool somebody_waits(const char *folder, const char *path, char *text, size_t len)
+{
+	char pattern[256];
+	glob_t g = { 0 };
+	bool found = false;
+
+	if (path) {
+		snprintf(pattern, sizeof(pattern), "%.240s.waits", path);
+		return waits(pattern, text, len);
+	}
+	snprintf(pattern, sizeof(pattern), "%.240s/*.waits", folder);
+	(void)glob(pattern, 0, NULL, &g);
+	for (size_t i = 0; i < g.gl_pathc && !found; i++)
+		found = waits(g.gl_pathv[i], text, len);
+	globfree(&g);
+	return found;
+}
+
+/* There is no socket, or nobody listens on it. @path: it, or NULL; @what: which one, and how that is. */
+static bool nobody(const char *folder, const char *path, const char *what, char *why)
+{
+	char file[256], text[WHY - 400];
 	long pid = runs_here(folder, file, sizeof(file));
 
-	if (pid)
+	if (somebody_waits(folder, path, text, sizeof(text)))
+		snprintf(why, WHY, "%.250s: the server waits before it starts, and goes on by itself: %s", what, text);
+	else if (pid)
 		snprintf(why, WHY,
 			 "%.250s, but a server runs (process %ld of %s). It is still starting, or serves another volume, or its REPL block has no Control_Socket, or another one: its log "
 			 "says so (journalctl -u 'nfs4r@*')", what, pid, file);
@@ -98,7 +135,7 @@ bool ctl_find_socket(const char *env, const char *folder, char *path, size_t pat
 		ok = true;
 	} else if (g.gl_pathc == 0) {
 		snprintf(pattern, sizeof(pattern), "there is no socket in %s", folder);
-		nobody(folder, pattern, why);
+		nobody(folder, NULL, pattern, why);
 	} else {
 		several(&g, why);
 	}
@@ -119,7 +156,7 @@ static void explain(const char *path, char *why)
 		*slash = '\0';
 	snprintf(what, sizeof(what), "%s %s", path, err == ENOENT ? "is not there" : "is left from a server that has ended");
 	if (err == ENOENT || err == ECONNREFUSED)
-		nobody(slash ? folder : ".", what, why);
+		nobody(slash ? folder : ".", path, what, why);
 	else if (err == EACCES || err == EPERM)
 		snprintf(why, WHY, "%s: only root and the user that runs the server may ask", path);
 	else

@@ -92,7 +92,7 @@ static bool remove_stale(const struct sockaddr_un *addr, char *why)
 }
 
 /* The last folder of the path is made when missing: /run is empty after every boot. */
-static void make_folder(const char *path)
+void ctl_make_folder(const char *path)
 {
 	char dir[108];
 	char *slash;
@@ -115,7 +115,7 @@ static bool bind_to(struct ctl *c, const char *path, char *why)
 	if (strnlen(path, sizeof(addr.sun_path)) >= sizeof(addr.sun_path))
 		return fail(why, "Control_Socket is too long: the system allows %zu bytes; choose a shorter path", sizeof(addr.sun_path) - 1);
 	memcpy(addr.sun_path, path, strlen(path) + 1);
-	make_folder(path);
+	ctl_make_folder(path);
 	int rc = bind(c->fd, (struct sockaddr *)&addr, sizeof(addr));
 	if (rc != 0 && errno == EADDRINUSE) {
 		if (!remove_stale(&addr, why))

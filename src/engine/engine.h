@@ -76,6 +76,14 @@ enum nfs4r_status nfs4r_config_check(const struct nfs4r_config *cfg, char *why, 
  */
 enum nfs4r_status nfs4r_places_check(const struct nfs4r_config *cfg, char *why, size_t why_len);
 
+/*
+ * The process waits before it starts an engine with @cfg (log 4.15): who asks at the control socket that is not there is told @why. *fd is -1 at first, and the caller's to
+ * keep; goes_on() ends it. Any thread, one at a time; blocks on the disk. Nothing fails: without the file beside the socket the log alone has the reason.
+ */
+void nfs4r_start_waits(const struct nfs4r_config *cfg, int *fd, const char *why);
+void nfs4r_start_goes_on(const struct nfs4r_config *cfg, int *fd);
+#define NFS4R_WAITS ".waits" /* after the path of the socket: locked (flock) while somebody waits; text, one line */
+
 struct nfs4r_engine;
 
 /*

@@ -73,7 +73,11 @@ def another_file_system_is_smaller(b):
     bed.expect(times == ['2147483647 -2147483648'] * 3, f'{times}')
     refused(b, 1, f'/usr/bin/python3 {bed.LIB}/big_attrs.py acl /nfs/odd 300 && false', '28')
     b.sh(1, f'test $(/usr/bin/python3 {bed.LIB}/big_attrs.py acl /nfs/odd_too 20) = 0')
+    for s in b.sites:  # a block of 1 KiB, its NUL included
+        refused(b, s, 'ln -s $(printf %02000d 0) /nfs/link', 'File name too long')
+    b.sh(1, 'ln -s $(printf %01023d 0) /nfs/link')
     limits = b.ask(1, 'status')['space']['limits']
+    bed.expect(limits['link_text_bytes'] == {'max': 1023, 'server': 2}, f'{limits}')
     bed.expect(limits['times'] == {'first': -2147483648, 'last': 2147483647, 'server': 2}, f'{limits["times"]}')
     bed.expect(limits['file_bytes']['server'] == 2 and limits['attribute_bytes']['server'] == 2, f'{limits}')
     all_serve(b, '/nfs/limits')

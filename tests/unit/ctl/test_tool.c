@@ -496,6 +496,35 @@ static pid_t daemon_beside(const char *dir)
 	return pid;
 }
 
+/* A start that waits for room (log 4.15): another open file of this process counts as another process's lock. */
+static void a_daemon_that_waits_says_why(const char *path, const char *args)
+{
+	struct nfs4r_config cfg = { 0 };
+	char health[300], left[300];
+	int fd = -1, kept;
+
+	snprintf(cfg.control_socket, sizeof(cfg.control_socket), "%s", path);
+	snprintf(health, sizeof(health), "--socket %s health", path);
+	nfs4r_start_waits(&cfg, &fd, "something else, and longer than what comes next");
+	nfs4r_start_waits(&cfg, &fd, "the disk under Store is full");
+	assert_int_equal(run(args), 2);
+	has("the server waits before it starts, and goes on by itself: the disk under Store is full\n");
+	assert_int_equal(run(health), 2);
+	has("CRITICAL: ");
+	has("the disk under Store is full\n");
+	nfs4r_start_goes_on(&cfg, &fd);
+	assert_int_equal(fd, -1);
+	assert_int_equal(run(args), 2);
+	hasnt("waits before it starts");
+	snprintf(left, sizeof(left), "%s" NFS4R_WAITS, path); /* as after a SIGKILL */
+	kept = open(left, O_WRONLY | O_CREAT | O_EXCL, 0600);
+	assert_int_equal(write(kept, "long ago", 8), 8);
+	assert_int_equal(run(args), 2);
+	hasnt("long ago");
+	close(kept);
+	assert_int_equal(unlink(left), 0);
+}
+
 static void a_daemon_that_runs_is_not_to_be_started(void **state)
 {
 	char dir[] = "/tmp/nfs4r-run.XXXXXX", args[300], path[200], why[CTL_WHY];
@@ -509,6 +538,7 @@ static void a_daemon_that_runs_is_not_to_be_started(void **state)
 	snprintf(args, sizeof(args), "--socket %s status", addr.sun_path);
 	assert_int_equal(run(args), 2);
 	has("is left from a server that has ended: no server seems to run here; start it");
+	a_daemon_that_waits_says_why(addr.sun_path, args);
 	pid = daemon_beside(dir);
 	assert_int_equal(run(args), 2);
 	has("but a server runs (process ");
