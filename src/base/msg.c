@@ -145,3 +145,63 @@ void nfs4r_msg_fini(struct nfs4r_msg *m)
 		break;
 	}
 }
+
+size_t nfs4r_msg_bytes(uint32_t type)
+{
+	switch (type) {
+	case NFS4R_MSG_FORWARD:
+	case NFS4R_MSG_FORWARD_ANSWER:
+	case NFS4R_MSG_READ:
+	case NFS4R_MSG_READ_ANSWER:
+	case NFS4R_MSG_ENTRIES:
+	case NFS4R_MSG_VERIFY:
+	case NFS4R_MSG_VERIFY_ANSWER:
+		return offsetof(struct nfs4r_msg, verify) + sizeof(((struct nfs4r_msg *)0)->verify);
+	default:
+		return sizeof(struct nfs4r_msg);
+	}
+}
+
+static uint64_t buf_memory(const struct nfs4r_buf *b)
+{
+	return b ? sizeof(*b) + b->len : 0;
+}
+
+static uint64_t entry_memory(const struct nfs4r_entry *e)
+{
+	uint64_t bytes = sizeof(*e) + buf_memory(e->payload);
+
+	for (uint32_t i = 0; i < e->nparts; i++) {
+		const struct nfs4r_part *p = &e->parts[i];
+
+		bytes += p->nnames * sizeof(*p->names) + buf_memory(p->attrs.acl);
+		bytes += p->linktext ? strlen(p->linktext) + 1 : 0;
+		bytes += p->xname ? strlen(p->xname) + 1 : 0;
+	}
+	return bytes;
+}
+
+uint64_t nfs4r_msg_memory(const struct nfs4r_msg *m)
+{
+	uint64_t bytes = nfs4r_msg_bytes(m->type);
+
+	switch (m->type) {
+	case NFS4R_MSG_FORWARD:
+	case NFS4R_MSG_FORWARD_ANSWER:
+		return bytes + (m->op ? sizeof(*m->op) + buf_memory(m->op->data) + buf_memory(m->op->attrs.acl) + (m->op->text ? strlen(m->op->text) + 1 : 0) : 0);
+	case NFS4R_MSG_READ:
+	case NFS4R_MSG_READ_ANSWER:
+		return bytes + (m->read ? sizeof(*m->read) + buf_memory(m->read->data) + m->read->ndirents * sizeof(*m->read->dirents) : 0);
+	case NFS4R_MSG_ENTRIES:
+		for (uint32_t i = 0; i < m->entries.n; i++)
+			bytes += sizeof(m->entries.entries[i]) + entry_memory(m->entries.entries[i]);
+		return bytes;
+	case NFS4R_MSG_VERIFY:
+	case NFS4R_MSG_VERIFY_ANSWER:
+		return bytes + buf_memory(m->verify.names);
+	case NFS4R_MSG_JOINROWS:
+		return bytes + m->joinrows.n * sizeof(*m->joinrows.rows);
+	default:
+		return bytes;
+	}
+}

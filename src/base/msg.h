@@ -327,6 +327,10 @@ struct nfs4r_msg {
 /* Frees what the message owns, not the struct. */
 void nfs4r_msg_fini(struct nfs4r_msg *m);
 void nfs4r_read_fini(struct nfs4r_read *r);
+/* Bytes of memory that it takes with what it owns; what several messages share is counted by each. */
+uint64_t nfs4r_msg_memory(const struct nfs4r_msg *m);
+/* Bytes of struct nfs4r_msg that one of this type needs: questions, answers and entries point to the rest. */
+size_t nfs4r_msg_bytes(uint32_t type);
 const char *nfs4r_msg_name(uint32_t type);
 
 #endif

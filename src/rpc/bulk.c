@@ -13,7 +13,7 @@
  * nothing until what it had is gone. The last one that breaks takes the peer down, and everything kept with it.
  *
  * Invariants: the kept ones are those between what the peer took and what was given, all of them, ascending; all that waits at the receiver is
- * beyond the first that is missing, and less than a queue's limit; a message is delivered once.
+ * beyond the first that is missing, and takes less memory than a queue's limit; a message is delivered once.
  */
 #include <inttypes.h>
 #include <linux/sockios.h>
@@ -30,7 +30,7 @@ struct rpc_early {
 	struct rpc_early *next;
 	uint64_t number;
 	struct nfs4r_msg *msg;
-	uint64_t bytes;
+	uint64_t wire, bytes; /* as they came; of memory */
 };
 
 static struct rpc_conn *bulk_conn(const struct rpc_peer *p, uint32_t i)
@@ -371,7 +371,7 @@ static void bulk_early(struct rpc_conn *c, uint64_t number, struct nfs4r_msg *m,
 			rpc_conn_fail(c, "no memory");
 		return;
 	}
-	*e = (struct rpc_early){ *at, number, m, len + sizeof(*e) + sizeof(*m) };
+	*e = (struct rpc_early){ *at, number, m, len, sizeof(*e) + nfs4r_msg_memory(m) };
 	*at = e;
 	b->early_bytes += e->bytes;
 	if (b->early_bytes > c->rpc->cfg.queue_bytes_max + NFS4R_MESSAGE_MAX)
@@ -411,7 +411,7 @@ void rpc_bulk_received(struct rpc_conn *c, const void *bytes, size_t len)
 	while ((e = b->early) != NULL && e->number == b->taken + 1) {
 		b->early = e->next;
 		b->early_bytes -= e->bytes;
-		bulk_deliver(p, e->msg, e->bytes);
+		bulk_deliver(p, e->msg, e->wire);
 		free(e);
 	}
 	if (b->untold_bytes >= RPC_SHARE_BYTES)

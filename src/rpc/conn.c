@@ -118,6 +118,15 @@ static void conn_alloc(uv_handle_t *h, size_t suggested, uv_buf_t *buf)
 	rpc_record_space(h->data, buf);
 }
 
+/* Nothing more of it is read while the peer has too much under way here. */
+static void conn_stop_if_full(struct rpc_conn *c)
+{
+	if (rpc_conn_dead(c) || c->held || !rpc_conn_is_full(c))
+		return;
+	c->stopped = true;
+	uv_read_stop((uv_stream_t *)&c->tcp);
+}
+
 static void conn_read(uv_stream_t *s, ssize_t n, const uv_buf_t *buf)
 {
 	struct rpc_conn *c = s->data;
@@ -141,6 +150,7 @@ static void conn_read(uv_stream_t *s, ssize_t n, const uv_buf_t *buf)
 					  memory_order_relaxed);
 	rpc_record_read(c, (size_t)n);
 	rpc_record_parse(c);
+	conn_stop_if_full(c);
 }
 
 void rpc_conn_start(struct rpc_conn *c)
@@ -168,6 +178,24 @@ void rpc_conn_resume(struct rpc_conn *c)
 	rpc_record_parse(c);
 	if (rpc_conn_dead(c) || c->held)
 		return;
+	if (rpc_conn_is_full(c)) {
+		c->stopped = true;
+		return;
+	}
+	int err = uv_read_start((uv_stream_t *)&c->tcp, conn_alloc, conn_read);
+	if (err && err != UV_EALREADY)
+		rpc_conn_fail(c, "cannot be read from: %s", uv_strerror(err));
+}
+
+void rpc_conn_go_on(struct rpc_conn *c)
+{
+	if (!c->stopped || rpc_conn_is_full(c) || rpc_conn_dead(c))
+		return;
+	rpc_record_parse(c); /* it may fill up again */
+	if (rpc_conn_dead(c) || rpc_conn_is_full(c))
+		return;
+	c->stopped = false;
+	c->received_ms = uv_now(&c->rpc->loop);
 	int err = uv_read_start((uv_stream_t *)&c->tcp, conn_alloc, conn_read);
 	if (err && err != UV_EALREADY)
 		rpc_conn_fail(c, "cannot be read from: %s", uv_strerror(err));

@@ -118,6 +118,8 @@ void rpc_peer_lane_ready(struct rpc_conn *c)
 	c->state = RPC_CONN_READY;
 	if (c->lane == NFS4R_LANE_BULK && p->rpc->cfg.connections > 1)
 		rpc_tune_shared((uv_handle_t *)&c->tcp);
+	else if (c->lane == NFS4R_LANE_REQUEST)
+		rpc_tune_held((uv_handle_t *)&c->tcp);
 	if (p->up) {
 		rpc_bulk_flush(p);
 		if (is_ready(c))
@@ -275,6 +277,15 @@ static void peer_shun(struct rpc_peer *p)
 	p->shun_until_ms = now + p->shun_ms;
 }
 
+void nfs4r_rpc_hold(struct nfs4r_rpc *rpc, nfs4r_server_id peer, bool hold)
+{
+	if (!rpc || peer < 1 || peer > NFS4R_SERVERS_MAX)
+		return;
+	atomic_store(&rpc->peers[peer].full, hold);
+	if (!hold)
+		uv_async_send(&rpc->wake);
+}
+
 /* Not only this connection, as rpc_conn_fail() has it: another one of the lane would bring the same. */
 static void peer_broke(struct rpc_conn *c, const void *bytes, size_t len, const char *why)
 {
@@ -310,7 +321,9 @@ struct nfs4r_msg *rpc_peer_decode(struct rpc_conn *c, const void *bytes, size_t 
 			peer_broke(c, bytes, len, why);
 		return NULL;
 	}
-	return m;
+	struct nfs4r_msg *small = realloc(m, nfs4r_msg_bytes(m->type)); /* thousands may wait */
+
+	return small ? small : m;
 }
 
 void rpc_peer_message(struct rpc_peer *p, struct nfs4r_msg *m)
@@ -453,6 +466,8 @@ void rpc_conn_tick(struct rpc_conn *c, uint64_t now)
 		rpc_conn_fail(c, "no answer for %" PRIu64 " ms while connecting", now - c->created_ms);
 		break;
 	case RPC_CONN_READY:
+		if (c->stopped) /* it is not asked, and so it may be silent */
+			c->received_ms = now;
 		if (c->held ? now - c->created_ms > 2 * rpc->handshake_ms :
 			      now - c->received_ms > rpc->cfg.silence_ms)
 			rpc_conn_fail(c, c->held ? "its other lanes did not come for %" PRIu64 " ms" :

@@ -30,6 +30,7 @@ struct rpc_node *rpc_node_new(struct nfs4r_buf *buf)
 	}
 	n->next = NULL;
 	n->plain = false;
+	n->answer = 0;
 	n->number = n->end = 0;
 	n->by = NULL;
 	rpc_node_set(n, buf);
@@ -41,6 +42,8 @@ void rpc_nodes_free(struct rpc_node *list)
 	while (list) {
 		struct rpc_node *next = list->next;
 
+		if (list->answer)
+			atomic_fetch_sub(list->answers, list->answer);
 		nfs4r_buf_put(list->buf);
 		free(list);
 		list = next;

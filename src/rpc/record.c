@@ -129,7 +129,7 @@ void rpc_record_parse(struct rpc_conn *c)
 	if (c->parsing)
 		return;
 	c->parsing = true;
-	while (!rpc_conn_dead(c) && !c->held) {
+	while (!rpc_conn_dead(c) && !c->held && !rpc_conn_is_full(c)) {
 		if (c->fragment_left > 0 || c->fragment_last) {
 			if (!record_fragment(c, &pos))
 				break;

@@ -151,6 +151,8 @@ static void rpc_woken(uv_async_t *a)
 
 			if (c && c->state == RPC_CONN_READY)
 				rpc_conn_flush(c);
+			if (c && c->state == RPC_CONN_READY)
+				rpc_conn_go_on(c);
 		}
 		rpc_bulk_flush(&rpc->peers[id]);
 	}
@@ -364,6 +366,20 @@ static bool send_queue(struct rpc_queue *q, struct rpc_node *n, bool positions)
 	return true;
 }
 
+static void count_answer(struct rpc_peer *p, struct rpc_node *n)
+{
+	n->answers = &p->answers;
+	n->answer = n->buf->len;
+	atomic_fetch_add(n->answers, n->answer);
+}
+
+uint64_t nfs4r_rpc_answers(struct nfs4r_rpc *rpc, nfs4r_server_id to)
+{
+	struct rpc_peer *p = peer_at(rpc, to);
+
+	return p ? atomic_load_explicit(&p->answers, memory_order_relaxed) : 0;
+}
+
 enum nfs4r_status nfs4r_rpc_send(struct nfs4r_rpc *rpc, nfs4r_server_id to, enum nfs4r_lane lane,
 				 const struct nfs4r_msg *msg)
 {
@@ -382,6 +398,8 @@ enum nfs4r_status nfs4r_rpc_send(struct nfs4r_rpc *rpc, nfs4r_server_id to, enum
 	n = rpc_node_new(nfs4r_msg_encode(msg));
 	if (!n)
 		return NFS4R_TOOBIG;
+	if (msg->type == NFS4R_MSG_READ_ANSWER)
+		count_answer(p, n);
 	pthread_mutex_lock(&p->lock);
 	st = send_check(rpc, p, lane, rpc_node_bytes(n));
 	if (st == NFS4R_OK)

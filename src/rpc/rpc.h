@@ -133,6 +133,16 @@ enum nfs4r_status nfs4r_rpc_send(struct nfs4r_rpc *rpc, nfs4r_server_id to, enum
  */
 uint64_t nfs4r_rpc_pending(struct nfs4r_rpc *rpc, nfs4r_server_id to, enum nfs4r_lane lane);
 
+/* Bytes of answers to @to's reads (READ_ANSWER) that were given to nfs4r_rpc_send(), and of which the kernel has not taken them all. Any thread. Does not block. NULL: 0. */
+uint64_t nfs4r_rpc_answers(struct nfs4r_rpc *rpc, nfs4r_server_id to);
+
+/*
+ * While @hold is true nothing of @peer's lane REQUEST is read. What the peer sends there then waits in the two kernels, and in its own memory. The lane counts as alive meanwhile,
+ * however long that takes. One message may still be delivered after the call, none if it comes on the transport's thread. Holds for later connections of the peer, too, until
+ * @hold is false. Any thread. Does not block. NULL, or an id out of range: nothing happens.
+ */
+void nfs4r_rpc_hold(struct nfs4r_rpc *rpc, nfs4r_server_id peer, bool hold);
+
 /*
  * What @peer sent is nothing that a server of the volume sends: the connections end, `down` says @why, and it is neither called nor let in for cfg.shun_ms, longer each time.
  * Only in an event, on the transport's thread. Does not block. NULL, or a peer that is not up: nothing happens.

@@ -60,6 +60,8 @@ struct rpc_node {
 	struct nfs4r_buf *buf;
 	uint32_t mark;
 	bool plain; /* not for the security layer: it is the layer's own */
+	uint32_t answer; /* bytes that are counted in *answers until it is freed; 0: none */
+	atomic_ulong *answers;
 	/* bulk.c; of one that was given to a connection: */
 	uint64_t number;
 	struct rpc_conn *by; /* NULL: has to be sent again */
@@ -95,6 +97,7 @@ struct rpc_conn {
 	enum rpc_conn_state state;
 	bool caller; /* we opened it */
 	bool held;   /* ready, but not read from until all lanes are */
+	bool stopped; /* not read from while the peer has too much under way here */
 	bool asks;   /* the question of a server that is not called (hello.c): no part of its peer's connections */
 	bool came;     /* it was not opened here */
 	bool low_right; /* from a port that every user gets, where that matters (port.c) */
@@ -173,6 +176,8 @@ struct rpc_peer {
 	uint64_t leave_at_ms; /* taken out: then it goes; 0 = it stays */
 	bool asking;	      /* a question is under way */
 	atomic_bool known;    /* it is a server of the volume */
+	atomic_bool full;     /* of its requests no more are read */
+	atomic_ulong answers; /* bytes of answers to its reads that wait here */
 	atomic_ulong bytes_sent, bytes_received, messages_sent, messages_received, resent;
 
 	pthread_mutex_t lock;
@@ -271,6 +276,8 @@ void rpc_tune(struct nfs4r_rpc *rpc, const uv_handle_t *h);
 
 /* One of several connections that carry a lane together: the kernel takes little beyond what it sends at once. */
 void rpc_tune_shared(const uv_handle_t *h);
+/* The other side may take nothing for long (nfs4r_rpc_hold): TCP does not end the connection for that. */
+void rpc_tune_held(const uv_handle_t *h);
 
 /* conn.c */
 struct rpc_conn *rpc_conn_new(struct nfs4r_rpc *rpc); /* NULL: out of memory */
@@ -285,12 +292,19 @@ void rpc_conn_flush(struct rpc_conn *c);
 /* Write c->writing, with no write pending. False: one is now, or the connection failed. */
 bool rpc_conn_write(struct rpc_conn *c, uint64_t *total);
 void rpc_conn_resume(struct rpc_conn *c); /* end of held */
+void rpc_conn_go_on(struct rpc_conn *c);  /* end of stopped, if it may go on */
 /* SIOCOUTQ: bytes that the other kernel has not acknowledged; SIOCOUTQNSD: those of them that were not sent. 0 also if it cannot be told. */
 uint64_t rpc_conn_in_kernel(const struct rpc_conn *c, unsigned long what);
 void rpc_conn_linger(struct rpc_conn *c); /* send what is queued, then close */
 static inline bool rpc_conn_dead(const struct rpc_conn *c)
 {
 	return c->state == RPC_CONN_CLOSED || c->state == RPC_CONN_LINGER;
+}
+
+/* Nothing more is to be taken from it now. */
+static inline bool rpc_conn_is_full(const struct rpc_conn *c)
+{
+	return c->lane == NFS4R_LANE_REQUEST && c->state == RPC_CONN_READY && atomic_load_explicit(&c->peer->full, memory_order_relaxed);
 }
 
 static inline uint32_t rpc_conn_slot(const struct rpc_conn *c)

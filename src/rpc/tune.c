@@ -50,3 +50,12 @@ void rpc_tune_shared(const uv_handle_t *h)
 	if (uv_fileno(h, &fd) == 0)
 		(void)setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &bytes, sizeof(bytes));
 }
+
+void rpc_tune_held(const uv_handle_t *h)
+{
+	unsigned never = 0;
+	uv_os_fd_t fd;
+
+	if (uv_fileno(h, &fd) == 0)
+		(void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &never, sizeof(never));
+}

@@ -267,7 +267,7 @@ static void test_too_much_ahead(void **state)
 	w->s[0].cfg.queue_bytes_max = 1;
 	world_start(w, 0);
 	fake_call(&f, &w->s[1], &w->s[0], 1);
-	for (uint64_t i = 2; i <= 2 + NFS4R_MESSAGE_MAX / sizeof(struct nfs4r_msg); i++)
+	for (uint64_t i = 2; i <= 2 + NFS4R_MESSAGE_MAX / nfs4r_msg_bytes(NFS4R_MSG_ENTRIES); i++)
 		tell_entries(&f, i, i);
 	world_wait(&w->s[0], w_s->downs[2] == 1);
 	assert_int_equal(world_logged(&w->s[0], "too much beyond"), 1);

@@ -330,6 +330,67 @@ static void test_clocks_are_compared(void **state)
 	free(w);
 }
 
+/* An answer of that many bytes to a read. */
+static struct nfs4r_msg *read_answer(uint32_t bytes)
+{
+	struct nfs4r_msg *m = calloc(1, sizeof(*m));
+
+	m->type = NFS4R_MSG_READ_ANSWER;
+	m->read = calloc(1, sizeof(*m->read));
+	m->read->type = NFS4R_RD_READ;
+	m->read->status = NFS4R_OK;
+	m->read->length = bytes;
+	nfs4r_oid_root(&m->read->oid, (const uint8_t *)"a test's volume");
+	m->read->data = nfs4r_buf_new(bytes);
+	memset(m->read->data->data, 'a', bytes);
+	return m;
+}
+
+/*
+ * A server that takes no more requests is neither silent nor gone, however full the lane is. What was sent comes afterwards, and the other lanes go on. The answers that wait
+ * for it are counted until the kernel has them.
+ */
+static void test_a_held_lane_waits(void **state)
+{
+	struct world *w = malloc(sizeof(*w));
+	struct nfs4r_msg *m = read_answer(1u << 20);
+	uint64_t end;
+
+	world_init(w, 2);
+	for (int i = 0; i < 2; i++) {
+		w->s[i].cfg.silence_ms = 900; /* keep-alives come more rarely than the kernel probes */
+		w->s[i].cfg.buffer_bytes = 1u << 20;
+	}
+	world_start_all(w);
+	world_wait_all_up(w);
+	nfs4r_rpc_hold(w->s[1].rpc, 1, true);
+	for (int i = 0; i < 32; i++) /* more than the kernels take */
+		assert_int_equal(nfs4r_rpc_send(w->s[0].rpc, 2, NFS4R_LANE_REQUEST, m), NFS4R_OK);
+	send_pull(&w->s[0], 2, 1);
+	assert_in_range(nfs4r_rpc_answers(w->s[0].rpc, 2), 8u << 20, 33u << 20);
+	assert_int_equal(send_entry(&w->s[0], 2, 1, 100), NFS4R_OK);
+	world_wait(&w->s[1], w_s->last_entry == 1);
+	end = world_now_ns() + 4000000000;
+	world_wait(&w->s[1], world_now_ns() > end);
+	assert_in_range(world_get(&w->s[1], w_s->messages), 1, 2);
+	assert_in_range(nfs4r_rpc_answers(w->s[0].rpc, 2), 8u << 20, 33u << 20);
+	nfs4r_rpc_hold(w->s[1].rpc, 1, false);
+	world_wait(&w->s[1], w_s->last_pull == 1 && w_s->messages == 34);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(world_get(&w->s[i], w_s->downs[2 - i]), 0);
+	world_wait(&w->s[0], nfs4r_rpc_answers(w_s->rpc, 2) == 0);
+
+	nfs4r_rpc_hold(w->s[1].rpc, 1, true);
+	for (int i = 0; i < 32; i++)
+		assert_int_equal(nfs4r_rpc_send(w->s[0].rpc, 2, NFS4R_LANE_REQUEST, m), NFS4R_OK);
+	world_stop(w, 1); /* what nobody takes any more counts no more */
+	world_wait(&w->s[0], w_s->downs[2] == 1 && nfs4r_rpc_answers(w_s->rpc, 2) == 0);
+	nfs4r_msg_fini(m);
+	free(m);
+	world_fini(w);
+	free(w);
+}
+
 /* An event that takes longer than the silence allowed is not the peer's silence. */
 static void test_own_stall_is_not_silence(void **state)
 {
@@ -695,6 +756,7 @@ int main(void)
 		cmocka_unit_test(test_clocks_are_compared),
 		cmocka_unit_test(test_own_stall_is_not_silence),
 		cmocka_unit_test(test_connections_are_tuned),
+		cmocka_unit_test(test_a_held_lane_waits),
 		cmocka_unit_test(test_unknown_congestion_control_is_passed_over),
 		cmocka_unit_test(test_new_connections_get_padding),
 		cmocka_unit_test(test_padding_only_where_it_is_of_use),
