@@ -64,6 +64,7 @@ struct nfs4r_op {
 
 	void *core;   /* private to the core while it has the operation */
 	void *engine; /* private to the engine */
+	uint64_t asked; /* private to the engine that it was forwarded to: bytes that it counts for the origin */
 };
 
 /* Frees what the op owns (data, text, groups of cred, acl of attrs and post), not the op itself. */

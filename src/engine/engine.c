@@ -110,6 +110,7 @@ static void on_down(void *ctx, nfs4r_server_id peer, const char *why)
 	engine_step(eng, &ev);
 	pthread_mutex_unlock(&eng->lock);
 	reads_peer_down(eng, peer);
+	asked_peer_down(eng, peer);
 	if (eng->servers & NFS4R_BIT(peer))
 		engine_log(eng, NFS4R_LOG_WARN, "volume %s: server %u is not connected (%s); updates wait for it%s", eng->cfg.volume_name, peer, why,
 		   eng->cfg.lease_ms ? " until it is back or removed from the active view" : ", reads go on");
@@ -148,6 +149,9 @@ static void on_message(void *ctx, nfs4r_server_id from, struct nfs4r_msg *msg)
 	case NFS4R_MSG_VERIFY_ANSWER:
 		verify_answer(eng, from, msg);
 		return;
+	case NFS4R_MSG_FORWARD:
+		asked_forward(eng, from, msg);
+		break;
 	case NFS4R_MSG_PROPOSE:
 	case NFS4R_MSG_REVOKE:
 		checkpoint_urge(eng);
@@ -163,6 +167,8 @@ static void on_message(void *ctx, nfs4r_server_id from, struct nfs4r_msg *msg)
 	if (!eng->halted[0] && !is_too_early(eng, from, msg))
 		engine_step(eng, &ev);
 	pthread_mutex_unlock(&eng->lock);
+	if (msg->type == NFS4R_MSG_FORWARD) /* the core did not take it */
+		asked_forward_over(eng, msg->op);
 	nfs4r_msg_fini(msg);
 	free(msg);
 }
@@ -300,11 +306,12 @@ static enum nfs4r_status make_helpers(struct nfs4r_engine *eng)
 	eng->executors = pool_create(eng, "nfs4r-exec", eng->cfg.executors, NULL);
 	eng->appliers = pool_create(eng, "nfs4r-apply", eng->cfg.appliers, apply_drop);
 	eng->repairs = pool_create(eng, "nfs4r-repair", 1, NULL);
+	eng->verifiers = pool_create(eng, "nfs4r-verify", 1, NULL);
 	eng->menders = pool_create(eng, "nfs4r-mend", MENDERS, behind_drop);
 	eng->durable = durable_create(eng);
 	eng->distributor = distributor_create(eng);
 	eng->spacer = space_create(eng);
-	return eng->locks && eng->fastpath && eng->reads && eng->touched && eng->set_ids && eng->promises && eng->behind && eng->executors && eng->appliers && eng->repairs && eng->menders && eng->durable && eng->distributor && eng->spacer ?
+	return eng->locks && eng->fastpath && eng->reads && eng->touched && eng->set_ids && eng->promises && eng->behind && eng->executors && eng->appliers && eng->repairs && eng->verifiers && eng->menders && eng->durable && eng->distributor && eng->spacer ?
 		       NFS4R_OK :
 		       NFS4R_NOMEM;
 }
@@ -437,6 +444,7 @@ static enum nfs4r_status go_online(struct nfs4r_engine *eng, char *why)
 static void init_locks(struct nfs4r_engine *eng)
 {
 	pthread_mutex_init(&eng->lock, NULL);
+	asked_init(eng);
 	pthread_mutex_init(&eng->checkpoint_lock, NULL);
 	pthread_mutex_init(&eng->waiting.lock, NULL);
 	pthread_cond_init(&eng->idle_cond, NULL);
@@ -451,6 +459,7 @@ static void begin_work(struct nfs4r_engine *eng)
 {
 	pool_begin(eng->repairs); /* settles what is in doubt, for which the others wait */
 	pool_begin(eng->executors);
+	pool_begin(eng->verifiers);
 	pool_begin(eng->appliers);
 	pool_begin(eng->menders);
 	distributor_begin(eng->distributor);
@@ -545,6 +554,7 @@ static void stop_threads(struct nfs4r_engine *eng)
 	ops_end_all(eng);
 	held_expire(eng, UINT64_MAX);
 	reads_expire(eng, UINT64_MAX);
+	pool_stop(eng->verifiers);
 	pool_stop(eng->executors);
 	reads_expire(eng, UINT64_MAX);
 }
@@ -583,7 +593,7 @@ void nfs4r_engine_stop(struct nfs4r_engine *eng)
 	if (!eng)
 		return;
 	engine_leave(eng);
-	if (eng->reads && eng->executors && eng->appliers && eng->repairs && eng->menders && eng->behind && eng->durable && eng->distributor)
+	if (eng->reads && eng->executors && eng->appliers && eng->repairs && eng->verifiers && eng->menders && eng->behind && eng->durable && eng->distributor)
 		stop_threads(eng);
 	rpc = eng->rpc;
 	if (rpc)
@@ -592,6 +602,10 @@ void nfs4r_engine_stop(struct nfs4r_engine *eng)
 	pool_destroy(eng->menders);
 	pool_destroy(eng->appliers);
 	durable_destroy(eng->durable);
+	if (eng->verifiers) /* what waits is counted as asked for */
+		for (nfs4r_server_id id = 1; id <= NFS4R_SERVERS_MAX; id++)
+			verify_forget(eng, id);
+	pool_destroy(eng->verifiers);
 	pool_destroy(eng->executors);
 	if (eng->store && sync_last(eng))
 		nfs4r_store_close(eng->store);
@@ -617,6 +631,7 @@ void nfs4r_engine_stop(struct nfs4r_engine *eng)
 	pthread_cond_destroy(&eng->idle_cond);
 	pthread_mutex_destroy(&eng->checkpoint_lock);
 	pthread_mutex_destroy(&eng->lock);
+	asked_fini(eng);
 	if (eng->export_fd >= 0)
 		close(eng->export_fd);
 	free(eng);

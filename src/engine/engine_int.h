@@ -70,6 +70,9 @@ typedef void (*task_fn)(struct nfs4r_engine *eng, void *arg);
 struct pool *pool_create(struct nfs4r_engine *eng, const char *name, unsigned threads, task_fn drop);
 void pool_begin(struct pool *p);
 void pool_run(struct pool *p, task_fn fn, void *arg); /* any thread; FIFO; never blocks */
+/* The same for server @of. When that one is gone before it has begun, or the pool ends, @drop (not NULL) is called in its place. */
+void pool_run_for(struct pool *p, nfs4r_server_id of, task_fn fn, task_fn drop, void *arg);
+void pool_forget(struct pool *p, nfs4r_server_id of); /* drops what waits for it, on this thread */
 /* The caller is a thread of @p at the end of its task: the next task that it queues there is one that it will take itself. */
 void pool_returns(struct pool *p);
 void pool_stop(struct pool *p);			      /* runs what is queued, if it has begun, and joins; later tasks are kept and never run */
@@ -372,6 +375,24 @@ bool promise_kept(struct nfs4r_engine *eng, struct nfs4r_read *rd, struct read_p
 bool promise_may_be_kept(struct nfs4r_engine *eng, struct read_promise *pr);
 void promise_broken(struct nfs4r_engine *eng, struct read_promise *pr);
 
+/* ---- asked.c: what another server asks for, from its question to the answer ---- */
+#define ASKED_MAX 1024u		    /* questions of one server: beyond, no more of its requests are read */
+#define ASKED_BYTES_MAX (64u << 20) /* bytes of memory that they take, the same */
+#define ANSWERS_BYTES_MAX (8u << 20) /* bytes of answers that wait for the transport: beyond, a READ hears DELAY */
+void asked_init(struct nfs4r_engine *eng);
+void asked_fini(struct nfs4r_engine *eng);
+/* A question of @from that takes @bytes has come. On the transport's thread. */
+void asked_take(struct nfs4r_engine *eng, nfs4r_server_id from, uint64_t bytes);
+/* It is answered, or nobody wants the answer. Once for each, with the same @bytes; any thread. */
+void asked_drop(struct nfs4r_engine *eng, nfs4r_server_id from, uint64_t bytes);
+/* The same for a forwarded operation: before the core hears of it, and when it is dropped. @op may be NULL, or not counted. */
+void asked_forward(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_msg *m);
+void asked_forward_over(struct nfs4r_engine *eng, struct nfs4r_op *op);
+/* So many bytes of answers wait that no large one may be made. Any thread. */
+bool asked_is_slow(struct nfs4r_engine *eng, nfs4r_server_id from);
+/* Reads and sums that wait for it are dropped, and the sum under way ends soon. On the transport's thread. */
+void asked_peer_down(struct nfs4r_engine *eng, nfs4r_server_id peer);
+
 /* ---- reads_serve.c ---- */
 void reads_serve(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_msg *m);
 bool reads_wait(const struct reads *r); /* is there any? Any thread */
@@ -577,6 +598,7 @@ void disk_names_free(struct disk_names *l);
 struct ctl *ctl_create(struct nfs4r_engine *eng, char *why);
 void ctl_destroy(struct ctl *c);
 void verify_serve(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_msg *m);
+void verify_forget(struct nfs4r_engine *eng, nfs4r_server_id peer); /* it is gone: what waits for it is not summed */
 void verify_answer(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_msg *m);
 
 #define VAIN 256 /* objects that somebody waited for in vain, of the last second */
@@ -602,7 +624,7 @@ struct nfs4r_engine {
 
 	struct nfs4r_store *store;
 	struct nfs4r_rpc *_Atomic rpc;
-	struct pool *executors, *appliers, *repairs, *menders;
+	struct pool *executors, *appliers, *repairs, *menders, *verifiers;
 	struct locks *locks;
 	struct fastpath *fastpath;
 	struct durable *durable;
@@ -631,6 +653,15 @@ struct nfs4r_engine {
 	struct nfs4r_lhandle root_handle;
 	char found[NFS4R_NAME_MAX + 1]; /* in the exported directory before the store took it into use; empty: nothing, or long ago */
 	uint64_t inc, inc_random;
+	struct asked { /* asked.c */
+		pthread_mutex_t lock;
+		uint32_t n;
+		uint64_t bytes;
+		bool held;
+		struct verify_serve *verifies, **verifies_tail; /* that wait; the one that runs is none of them */
+		bool verifying;
+	} asked[NFS4R_SERVERS_MAX + 1]; /* by server */
+	_Atomic uint32_t asked_era[NFS4R_SERVERS_MAX + 1]; /* how often the connection with it was lost */
 	uint64_t peer_inc[NFS4R_SERVERS_MAX + 1]; /* under lock; part of the verifier */
 	_Atomic uint64_t verifier;
 	_Atomic uint64_t lease_until_ms; /* of the core after its last step; view.c */

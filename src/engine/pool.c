@@ -16,8 +16,9 @@
 
 struct task {
 	struct task *next;
-	task_fn fn;
+	task_fn fn, drop; /* drop: in place of fn, when @of is gone; NULL: fn runs all the same */
 	void *arg;
+	nfs4r_server_id of;
 };
 
 struct pool {
@@ -107,6 +108,39 @@ void pool_returns(struct pool *p)
 
 void pool_run(struct pool *p, task_fn fn, void *arg)
 {
+	pool_run_for(p, 0, fn, NULL, arg);
+}
+
+void pool_forget(struct pool *p, nfs4r_server_id of)
+{
+	struct task *gone = NULL, **at;
+
+	pthread_mutex_lock(&p->lock);
+	for (at = &p->head; *at;) {
+		struct task *t = *at;
+
+		if (t->of != of || !t->drop) {
+			at = &t->next;
+			continue;
+		}
+		*at = t->next;
+		t->next = gone;
+		gone = t;
+		p->queued--;
+	}
+	p->tail = at;
+	pthread_mutex_unlock(&p->lock);
+	while (gone) {
+		struct task *t = gone;
+
+		gone = t->next;
+		t->drop(p->eng, t->arg);
+		free(t);
+	}
+}
+
+void pool_run_for(struct pool *p, nfs4r_server_id of, task_fn fn, task_fn drop, void *arg)
+{
 	struct task *t = malloc(sizeof(*t));
 	bool call = returning != p;
 
@@ -115,7 +149,7 @@ void pool_run(struct pool *p, task_fn fn, void *arg)
 
 	if (!t)
 		abort(); /* a lost task would be a lost answer; the process restarts and replays its journal */
-	*t = (struct task){ .fn = fn, .arg = arg };
+	*t = (struct task){ .fn = fn, .drop = drop, .arg = arg, .of = of };
 	pthread_mutex_lock(&p->lock);
 	*p->tail = t;
 	p->tail = &t->next;
@@ -157,7 +191,9 @@ void pool_destroy(struct pool *p)
 		struct task *t = p->head;
 
 		p->head = t->next;
-		if (p->drop)
+		if (t->drop)
+			t->drop(p->eng, t->arg);
+		else if (p->drop)
 			p->drop(p->eng, t->arg);
 		free(t);
 	}

@@ -39,8 +39,19 @@ enum nfs4r_status reads_not_here(struct nfs4r_engine *eng, enum nfs4r_known know
 
 struct serve {
 	nfs4r_server_id from;
+	uint64_t bytes; /* of memory, as counted when it came */
 	struct nfs4r_msg *m;
 };
+
+static void drop(struct nfs4r_engine *eng, void *arg)
+{
+	struct serve *s = arg;
+
+	asked_drop(eng, s->from, s->bytes);
+	nfs4r_msg_fini(s->m);
+	free(s->m);
+	free(s);
+}
 
 static void answer(struct nfs4r_engine *eng, struct serve *s, enum nfs4r_status st)
 {
@@ -49,9 +60,7 @@ static void answer(struct nfs4r_engine *eng, struct serve *s, enum nfs4r_status 
 	s->m->read->status = st;
 	s->m->type = NFS4R_MSG_READ_ANSWER;
 	engine_send(eng, s->from, s->m);
-	nfs4r_msg_fini(s->m);
-	free(s->m);
-	free(s);
+	drop(eng, s);
 }
 
 /*
@@ -263,11 +272,30 @@ static void say_version(struct nfs4r_engine *eng, struct nfs4r_read *rd, enum nf
 		rd->result_offset = row.version;
 }
 
+/* Its answer may be much longer than the question. */
+static bool is_large(uint32_t type)
+{
+	switch (type) {
+	case NFS4R_RD_READ:
+	case NFS4R_RD_READDIR:
+	case NFS4R_RD_OIDS:
+	case NFS4R_RD_GETXATTR:
+	case NFS4R_RD_LISTXATTR:
+		return true;
+	default:
+		return false;
+	}
+}
+
 static void serve_task(struct nfs4r_engine *eng, void *arg)
 {
 	struct serve *s = arg;
 	struct nfs4r_read *rd = s->m->read;
 
+	if (is_large(rd->type) && asked_is_slow(eng, s->from)) {
+		answer(eng, s, NFS4R_DELAY);
+		return;
+	}
 	if (rd->copy) {
 		serve_copy(eng, s);
 		return;
@@ -301,8 +329,9 @@ void reads_serve(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_ms
 
 	if (!s)
 		abort();
-	*s = (struct serve){ .from = from, .m = m };
-	pool_run(eng->executors, serve_task, s);
+	*s = (struct serve){ .from = from, .bytes = nfs4r_msg_memory(m), .m = m };
+	asked_take(eng, from, s->bytes);
+	pool_run_for(eng->executors, from, serve_task, drop, s);
 }
 
 /* ---- reading the local copy ---- */

@@ -193,6 +193,7 @@ static void perform_one(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 		perform_recovered(eng);
 		break;
 	case NFS4R_ACT_DROP:
+		asked_forward_over(eng, a->op);
 		nfs4r_op_fini(a->op);
 		free(a->op);
 		break;

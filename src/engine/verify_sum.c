@@ -13,15 +13,16 @@
  * Nothing is locked, so what was read may be half of an update: then the version has moved at the end (DELAY), or will
  * move when that update commits. Whoever compares asks again before it believes in a difference.
  *
- * A large file is summed in pieces, and between two pieces the task goes back to the end of the executors' queue, so that
- * what peers forward for their clients never waits for a whole file.
+ * A large file is summed in pieces. Holes are skipped, and pieces of zeros count for nothing, so a sparse file takes as long as its data, and a copy that stores the zeros has the
+ * same sum. What other servers ask for is summed in a thread of its own, one object for each of them at a time, so that what peers forward for their clients never waits for it. It ends
+ * between two pieces when its asker is gone.
  */
 #include <stdlib.h>
 
 #include "base/xattr.h"
 #include "engine/ctl_int.h"
 
-#define FORMAT "nfs4r-verify-2"
+#define FORMAT "nfs4r-verify-3"
 
 static void put_num(struct verify_sum *s, uint64_t v)
 {
@@ -192,21 +193,62 @@ void verify_sum_begin(struct nfs4r_engine *eng, struct verify_sum *s, const stru
 		finish(eng, s);
 }
 
+/* To the piece in which the next data are, if the file system knows. True: there are none. */
+static bool skip_hole(struct nfs4r_engine *eng, struct verify_sum *s)
+{
+	uint64_t data = s->next;
+	bool eof = false;
+	enum nfs4r_status st = eng->ops->seek(eng->ctx, &s->h, s->next, false, &data, &eof);
+
+	if (st == NFS4R_OK && !eof && data > s->next)
+		s->next = data - data % VERIFY_PIECE;
+	return st == NFS4R_NXIO || (st == NFS4R_OK && eof);
+}
+
+/* A whole piece, or up to the end of the file. */
+static enum nfs4r_status read_piece(struct nfs4r_engine *eng, const struct verify_sum *s, uint8_t *buf, uint32_t *have)
+{
+	enum nfs4r_status st = NFS4R_OK;
+	bool eof = false;
+
+	for (*have = 0; st == NFS4R_OK && !eof && *have < VERIFY_PIECE;) {
+		uint32_t len = VERIFY_PIECE - *have;
+
+		st = eng->ops->read(eng->ctx, &s->h, s->next + *have, buf + *have, &len, &eof);
+		if (st == NFS4R_OK)
+			*have += len;
+		eof = eof || len == 0;
+	}
+	return st;
+}
+
+static bool is_zero(const uint8_t *p, uint32_t len)
+{
+	return len == 0 || (p[0] == 0 && memcmp(p, p + 1, len - 1) == 0);
+}
+
+/* Pieces of zeros count for nothing: they may be a hole in one copy, and stored in another. The size is in the sum already. */
 static void step_bytes(struct nfs4r_engine *eng, struct verify_sum *s)
 {
-	uint32_t len = VERIFY_PIECE;
-	bool eof = false;
-	uint8_t *buf = malloc(VERIFY_PIECE);
-	enum nfs4r_status st = buf ? eng->ops->read(eng->ctx, &s->h, s->next, buf, &len, &eof) : NFS4R_NOMEM;
+	uint8_t *buf = NULL;
+	uint32_t len = 0;
 
-	if (st == NFS4R_OK) {
-		sha256_update(&s->sha, len, buf);
-		s->next += len;
+	if (skip_hole(eng, s)) {
+		finish(eng, s);
+		return;
+	}
+	buf = malloc(VERIFY_PIECE);
+	enum nfs4r_status st = buf ? read_piece(eng, s, buf, &len) : NFS4R_NOMEM;
+
+	if (st == NFS4R_OK && !is_zero(buf, len)) {
+		put_num(s, s->next);
+		put_bytes(s, buf, len);
 	}
 	free(buf);
+	s->next += len;
 	if (st != NFS4R_OK)
 		end(s, st);
-	else if (eof || len == 0 || s->next >= s->side.bytes)
+	else if (len < VERIFY_PIECE || s->next >= s->side.bytes)
 		finish(eng, s);
 }
 
@@ -267,16 +309,52 @@ void verify_sum_end(struct verify_sum *s)
 	s->side.names = NULL;
 }
 
-/* ---- serving peers; on the executors ---- */
+/* ---- serving peers: a thread of its own, one object for each peer at a time ---- */
 
-struct serve {
+struct verify_serve {
+	struct verify_serve *next;
 	nfs4r_server_id from;
+	uint32_t era; /* of the connection that it came by */
+	uint64_t bytes; /* of memory, as counted when it came */
 	struct nfs4r_msg *m;
 	bool begun;
 	struct verify_sum sum;
 };
 
-static void serve_end(struct nfs4r_engine *eng, struct serve *s)
+static void serve_task(struct nfs4r_engine *eng, void *arg);
+
+static void serve_free(struct nfs4r_engine *eng, struct verify_serve *s)
+{
+	verify_sum_end(&s->sum);
+	asked_drop(eng, s->from, s->bytes);
+	nfs4r_msg_fini(s->m);
+	free(s->m);
+	free(s);
+}
+
+/* The pool ends. */
+static void serve_drop(struct nfs4r_engine *eng, void *arg)
+{
+	serve_free(eng, arg);
+}
+
+/* One of that peer's is over: the next of them. */
+static void serve_next(struct nfs4r_engine *eng, nfs4r_server_id from)
+{
+	struct asked *a = &eng->asked[from];
+	struct verify_serve *s;
+
+	pthread_mutex_lock(&a->lock);
+	s = a->verifies;
+	if (s)
+		a->verifies = s->next;
+	a->verifying = s != NULL;
+	pthread_mutex_unlock(&a->lock);
+	if (s)
+		pool_run_for(eng->verifiers, from, serve_task, serve_drop, s);
+}
+
+static void serve_end(struct nfs4r_engine *eng, struct verify_serve *s)
 {
 	struct nfs4r_msg *m = s->m;
 
@@ -287,33 +365,53 @@ static void serve_end(struct nfs4r_engine *eng, struct serve *s)
 	memcpy(m->verify.sum, s->sum.side.sum, sizeof(m->verify.sum));
 	m->verify.odd = s->sum.side.odd;
 	m->verify.names = s->sum.side.names;
-	if (!eng->stopping)
-		engine_send(eng, s->from, m); /* if it cannot go, the asker asks again */
-	nfs4r_msg_fini(m);
-	free(m);
-	free(s);
+	s->sum.side.names = NULL;
+	engine_send(eng, s->from, m); /* if it cannot go, the asker asks again */
 }
 
 static void serve_task(struct nfs4r_engine *eng, void *arg)
 {
-	struct serve *s = arg;
+	struct verify_serve *s = arg;
+	nfs4r_server_id from = s->from;
+	bool gone = eng->stopping || s->era != eng->asked_era[from];
 
-	if (eng->stopping) {
-		s->sum.phase = VERIFY_OVER;
-	} else if (!s->begun) {
+	if (!gone && !s->begun) {
 		s->begun = true;
 		verify_sum_begin(eng, &s->sum, &s->m->verify.oid);
 	}
-	verify_sum_step(eng, &s->sum);
-	if (s->sum.phase == VERIFY_OVER)
+	if (!gone)
+		verify_sum_step(eng, &s->sum);
+	if (!gone && s->sum.phase != VERIFY_OVER) {
+		pool_run_for(eng->verifiers, from, serve_task, serve_drop, s);
+		return;
+	}
+	if (!gone)
 		serve_end(eng, s);
-	else
-		pool_run(eng->executors, serve_task, s);
+	serve_free(eng, s);
+	serve_next(eng, from);
+}
+
+void verify_forget(struct nfs4r_engine *eng, nfs4r_server_id peer)
+{
+	struct asked *a = &eng->asked[peer];
+	struct verify_serve *s;
+
+	pthread_mutex_lock(&a->lock);
+	s = a->verifies;
+	a->verifies = NULL;
+	pthread_mutex_unlock(&a->lock);
+	while (s) {
+		struct verify_serve *next = s->next;
+
+		serve_free(eng, s);
+		s = next;
+	}
 }
 
 void verify_serve(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_msg *m)
 {
-	struct serve *s = calloc(1, sizeof(*s));
+	struct asked *a = &eng->asked[from];
+	struct verify_serve *s = calloc(1, sizeof(*s));
 
 	if (!s) { /* the asker asks again */
 		nfs4r_msg_fini(m);
@@ -322,5 +420,19 @@ void verify_serve(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_m
 	}
 	s->from = from;
 	s->m = m;
-	pool_run(eng->executors, serve_task, s);
+	s->era = eng->asked_era[from];
+	s->bytes = sizeof(*s) + nfs4r_msg_memory(m);
+	asked_take(eng, from, s->bytes);
+	pthread_mutex_lock(&a->lock);
+	bool waits = a->verifying;
+	if (!a->verifies)
+		a->verifies_tail = &a->verifies;
+	if (waits) {
+		*a->verifies_tail = s;
+		a->verifies_tail = &s->next;
+	}
+	a->verifying = true;
+	pthread_mutex_unlock(&a->lock);
+	if (!waits)
+		pool_run_for(eng->verifiers, from, serve_task, serve_drop, s);
 }

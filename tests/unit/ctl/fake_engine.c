@@ -222,8 +222,23 @@ static enum nfs4r_status l_readdir(void *ctx, const struct nfs4r_lhandle *dir, b
 	return NFS4R_OK;
 }
 
+/* All bytes are stored. */
+static enum nfs4r_status l_seek(void *ctx, const struct nfs4r_lhandle *h, uint64_t off, bool hole, uint64_t *result, bool *eof)
+{
+	struct fake *f = ctx;
+
+	pthread_mutex_lock(&f->lock);
+	uint64_t end = by_handle(f, h)->len;
+	pthread_mutex_unlock(&f->lock);
+	if (off >= end)
+		return NFS4R_NXIO;
+	*result = hole ? end : off;
+	*eof = *result == end;
+	return NFS4R_OK;
+}
+
 static const struct nfs4r_lops lops = {
-	.lookup = l_lookup, .readdir = l_readdir, .getattr = l_getattr, .read = l_read, .readlink = l_readlink, .listxattr = l_listxattr, .getxattr = l_getxattr
+	.lookup = l_lookup, .readdir = l_readdir, .getattr = l_getattr, .read = l_read, .readlink = l_readlink, .listxattr = l_listxattr, .getxattr = l_getxattr, .seek = l_seek
 };
 
 /* ---- core ---- */
@@ -548,6 +563,15 @@ enum nfs4r_status nfs4r_rpc_send(struct nfs4r_rpc *rpc, nfs4r_server_id to, enum
 	return NFS4R_OK;
 }
 
+void nfs4r_rpc_hold(struct nfs4r_rpc *rpc, nfs4r_server_id peer, bool hold)
+{
+}
+
+uint64_t nfs4r_rpc_answers(struct nfs4r_rpc *rpc, nfs4r_server_id to)
+{
+	return 0;
+}
+
 void engine_send(struct nfs4r_engine *eng, nfs4r_server_id to, const struct nfs4r_msg *msg)
 {
 	(void)nfs4r_rpc_send(eng->rpc, to, NFS4R_LANE_REQUEST, msg);
@@ -595,9 +619,11 @@ struct fake *fake_new(nfs4r_server_id self, const char *folder)
 	f->view.adopted.members = f->view.adopted.voters = f->view.adopted.servers = eng->servers;
 	eng->ready = true;
 	eng->started_at_ms = now_ms();
-	eng->executors = pool_create(eng, "exec", 4, NULL);
+	asked_init(eng);
+	eng->executors = pool_create(eng, "exec", 1, NULL);
+	eng->verifiers = pool_create(eng, "verify", 1, NULL);
 	eng->appliers = pool_create(eng, "apply", 1, NULL);
-	pool_begin(eng->executors);
+	pool_begin(eng->verifiers);
 	pool_begin(eng->appliers);
 	fake_add(f, 0, "", NFS4R_TYPE_DIR, "");
 	servers[self] = f;
@@ -607,6 +633,9 @@ struct fake *fake_new(nfs4r_server_id self, const char *folder)
 void fake_stop(struct fake *f)
 {
 	f->eng.stopping = true;
+	for (nfs4r_server_id id = 1; id <= FAKE_SERVERS; id++)
+		verify_forget(&f->eng, id);
+	pool_destroy(f->eng.verifiers);
 	pool_destroy(f->eng.executors);
 	pool_destroy(f->eng.appliers);
 }
@@ -617,6 +646,7 @@ void fake_free(struct fake *f)
 		free(f->obj[i].bytes);
 	pthread_mutex_destroy(&f->lock);
 	pthread_mutex_destroy(&f->eng.lock);
+	asked_fini(&f->eng);
 	free(f);
 }
 

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* See runaway.h. */
+#include "runaway.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "engine/engine_int.h"
+
+#define SELF 3
+#define PIECE (256u << 10)
+
+enum what { CONNECT = 1, ASK, LEAVE };
+
+struct order {
+	enum what what;
+	bool deaf, sums, reads;
+	uint32_t n;
+	struct nfs4r_oid oid;
+	struct nfs4r_rpc_config cfg;
+};
+
+struct runaway {
+	int fd;
+	pid_t pid;
+	struct order order;
+};
+
+/* ---- in its own process, where nothing is asserted: what fails ends it, and the test hears of that ---- */
+
+static struct nfs4r_rpc *rpc;
+static atomic_bool up;
+
+static void on_up(void *ctx, nfs4r_server_id peer, uint64_t inc)
+{
+	if (peer == 1)
+		up = true;
+}
+
+static void on_message(void *ctx, nfs4r_server_id from, struct nfs4r_msg *m)
+{
+	nfs4r_msg_fini(m);
+	free(m);
+}
+
+static void on_log(void *ctx, enum nfs4r_log_level level, const char *text)
+{
+	if (getenv("NFS4R_TEST_LOG") || level <= NFS4R_LOG_ERROR)
+		fprintf(stderr, "[runaway] %s\n", text);
+}
+
+static bool do_connect(const struct order *o)
+{
+	struct nfs4r_rpc_events ev = { .up = on_up, .message = on_message, .log = on_log };
+	char why[NFS4R_WHY] = "";
+
+	up = false;
+	if (nfs4r_rpc_start(&o->cfg, &ev, &rpc, why) != NFS4R_OK) {
+		fprintf(stderr, "the runaway does not start: %s\n", why);
+		return false;
+	}
+	for (int i = 0; i < 2000 && !up; i++)
+		pause_ms(10);
+	if (o->deaf)
+		nfs4r_rpc_hold(rpc, 1, true);
+	return up;
+}
+
+static void do_send(const struct nfs4r_msg *m)
+{
+	while (up && nfs4r_rpc_send(rpc, 1, NFS4R_LANE_REQUEST, m) == NFS4R_DELAY)
+		pause_ms(1);
+}
+
+static void do_ask(const struct order *o)
+{
+	struct nfs4r_msg sum = { .type = NFS4R_MSG_VERIFY };
+	struct nfs4r_read piece = { .type = NFS4R_RD_READ, .oid = o->oid, .length = PIECE };
+	struct nfs4r_msg read = { .type = NFS4R_MSG_READ, .read = &piece };
+
+	for (uint32_t i = 1; i <= o->n; i++) {
+		sum.verify.id = piece.id = i;
+		sum.verify.oid = o->oid;
+		if (o->sums)
+			do_send(&sum);
+		if (o->reads)
+			do_send(&read);
+	}
+}
+
+static void serve(int fd)
+{
+	static struct order o;
+
+	while (recv(fd, &o, sizeof(o), MSG_WAITALL) == sizeof(o)) {
+		if (o.what == CONNECT && !do_connect(&o))
+			return;
+		if (o.what == ASK)
+			do_ask(&o);
+		if (o.what == LEAVE)
+			nfs4r_rpc_stop(rpc);
+		if (write(fd, "", 1) != 1)
+			return;
+	}
+}
+
+/* ---- in the test ---- */
+
+struct runaway *runaway_begin(void)
+{
+	struct runaway *r = calloc(1, sizeof(*r));
+	int fd[2];
+
+	if (!r || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd) != 0)
+		abort();
+	r->pid = fork();
+	if (r->pid < 0)
+		abort();
+	if (r->pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		close(fd[0]);
+		serve(fd[1]);
+		_exit(0);
+	}
+	close(fd[1]);
+	r->fd = fd[0];
+	return r;
+}
+
+void runaway_end(struct runaway *r)
+{
+	close(r->fd);
+	waitpid(r->pid, NULL, 0);
+	free(r);
+}
+
+static void tell(struct runaway *r, enum what what)
+{
+	char done;
+
+	r->order.what = what;
+	assert_int_equal(send(r->fd, &r->order, sizeof(r->order), MSG_NOSIGNAL), sizeof(r->order));
+	assert_int_equal(read(r->fd, &done, 1), 1);
+}
+
+/* Server 3's place, as the engine would take it. */
+static void config(struct nfs4r_rpc_config *cfg, const struct nfs4r_engine *eng)
+{
+	*cfg = eng->cfg.rpc;
+	cfg->self = SELF;
+	cfg->inc = (uint64_t)getpid() << 32 | (uint64_t)now_ms();
+	cfg->disk_format = NFS4R_DISK_FORMAT;
+	cfg->views.lease_ms = eng->cfg.lease_ms;
+	cfg->views.silence_ms = eng->cfg.silence_ms;
+	cfg->views.drift_permille = eng->cfg.drift_permille;
+	cfg->durability = eng->cfg.durability;
+	nfs4r_rpc_compare(cfg, "Volume", eng->cfg.volume_name, false);
+	nfs4r_rpc_compare(cfg, "Directory_Reads", "strict", false);
+}
+
+static void wait_up(struct cluster *c, bool want)
+{
+	struct nfs4r_rpc_peer_stats s = { .up = !want };
+
+	for (int i = 0; i < 1000 && s.up != want; i++) {
+		assert_true(nfs4r_rpc_get_stats(c->site[1].eng->rpc, SELF, &s));
+		pause_ms(10);
+	}
+	assert_int_equal(s.up, want);
+}
+
+void runaway_connect(struct runaway *r, struct cluster *c, bool deaf)
+{
+	config(&r->order.cfg, c->site[1].eng);
+	r->order.deaf = deaf;
+	tell(r, CONNECT);
+	wait_up(c, true);
+}
+
+void runaway_ask(struct runaway *r, const struct nfs4r_oid *oid, uint32_t n, bool sums, bool reads)
+{
+	r->order.oid = *oid;
+	r->order.n = n;
+	r->order.sums = sums;
+	r->order.reads = reads;
+	tell(r, ASK);
+}
+
+void runaway_leave(struct runaway *r, struct cluster *c)
+{
+	tell(r, LEAVE);
+	wait_up(c, false);
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * A server that asks without end takes neither the memory nor the time of those that it asks (control sheet 6.11), and nothing is left of its questions when it is gone.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "engine/engine_int.h"
+#include "runaway.h"
+#include "steps.h"
+
+#define MIB (1u << 20)
+#define FILE_MIB 64
+#define QUESTIONS 40000
+#define MEMORY_MAX (20ull * 1000 * 1000)
+#define CORE_MS_MAX 1000
+#define ANSWER_MS_MAX 1000 /* for what others ask meanwhile; it takes 1 to 40 */
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define MEASURED 0 /* the tool's own memory and time are much more */
+#else
+#define MEASURED 1
+#endif
+
+static struct runaway *runaway;
+static struct nfs4r_oid file;
+static char block[MIB];
+
+/* Anonymous memory of this process, bytes. */
+static uint64_t memory(void)
+{
+	FILE *f = fopen("/proc/self/status", "r");
+	unsigned long kib = 0;
+	char line[200];
+
+	assert_non_null(f);
+	while (!kib && fgets(line, sizeof(line), f))
+		sscanf(line, "RssAnon: %lu", &kib);
+	fclose(f);
+	assert_int_not_equal(kib, 0);
+	return (uint64_t)kib << 10;
+}
+
+static uint64_t core_ms(void)
+{
+	struct rusage u;
+
+	getrusage(RUSAGE_SELF, &u);
+	return (uint64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000 + (uint64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1000;
+}
+
+/* Servers 1 and 2 serve without server 3, and server 1 controls a file of 64 MiB. */
+static int begin(void **state)
+{
+	struct cluster *c = cluster_new();
+	struct nfs4r_oid root;
+
+	c->idle_ms = 600000; /* the writer keeps control */
+	cluster_begin(c, state);
+	root = site_root(&c->site[1]);
+	file = make(&c->site[1], NFS4R_OP_CREATE, &root, "big");
+	nfs4r_opened(c->site[1].eng, &file);
+	for (unsigned i = 0; i < FILE_MIB; i++) {
+		memset(block, (int)('a' + i % 20), MIB);
+		assert_int_equal(site_write(&c->site[1], &file, (uint64_t)i * MIB, block, MIB), NFS4R_OK);
+	}
+	cluster_settle(c);
+	cluster_stop(c, 3);
+	make(&c->site[1], NFS4R_OP_CREATE, &root, "without 3");
+	make(&c->site[2], NFS4R_OP_CREATE, &root, "nor here");
+	return 0;
+}
+
+struct measured {
+	uint64_t memory;	  /* at most */
+	uint64_t slowest_ms, n;	  /* of what server 2 asked server 1 for, and changed */
+};
+
+/* Server 2 goes on for so long: attributes of the file that server 1 controls, its bytes, and a write that is forwarded. */
+static void go_on(struct cluster *c, uint64_t ms, struct measured *m)
+{
+	uint64_t end = now_ms() + ms;
+
+	while (now_ms() < end) {
+		uint64_t begun = now_ms(), took, mem;
+		struct nfs4r_attrs a;
+		uint32_t len = 100;
+
+		assert_int_equal(site_getattr(&c->site[2], &file, &a), NFS4R_OK);
+		assert_int_equal(site_read(&c->site[2], &file, 5 * MIB, block, &len), NFS4R_OK);
+		assert_int_equal(site_write(&c->site[2], &file, 0, "x", 1), NFS4R_OK);
+		took = now_ms() - begun;
+		mem = memory();
+		m->n++;
+		m->slowest_ms = took > m->slowest_ms ? took : m->slowest_ms;
+		m->memory = mem > m->memory ? mem : m->memory;
+		pause_ms(5); /* what each write leaves in memory for a while is not what is measured */
+	}
+}
+
+/* What is left when the connection is lost. */
+static void leave(struct cluster *c)
+{
+	runaway_leave(runaway, c);
+	pause_ms(100); /* what was under way */
+
+	uint64_t before = core_ms();
+
+	pause_ms(4000);
+	uint64_t took = core_ms() - before;
+
+	print_message("%lu ms of core time in the 4 s after it was gone\n", took);
+	if (MEASURED)
+		assert_in_range(took, 0, CORE_MS_MAX);
+}
+
+static void run(struct cluster *c, bool deaf, bool sums, bool reads)
+{
+	struct measured m = { 0 };
+	uint64_t before;
+
+	go_on(c, 1000, &m);
+	before = memory();
+	m = (struct measured){ .memory = before };
+	runaway_connect(runaway, c, deaf);
+	runaway_ask(runaway, &file, QUESTIONS / (sums + reads), sums, reads);
+	go_on(c, 3000, &m);
+	print_message("%lu KiB more memory; server 2 came %lu times, and waited %lu ms at most\n", (m.memory - before) >> 10, m.n, m.slowest_ms);
+	leave(c);
+	if (MEASURED) {
+		assert_in_range(m.memory - before, 0, MEMORY_MAX);
+		assert_in_range(m.slowest_ms, 0, ANSWER_MS_MAX);
+	}
+	assert_in_range(m.n, 3, UINT64_MAX);
+}
+
+static void sums_without_end(void **state)
+{
+	run(*state, false, true, false);
+}
+
+static void sums_and_reads_without_end(void **state)
+{
+	run(*state, false, true, true);
+}
+
+static void reads_whose_answers_nobody_takes(void **state)
+{
+	run(*state, true, false, true);
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, begin, cluster_teardown)
+	const struct CMUnitTest tests[] = {
+		T(sums_without_end),
+		T(sums_and_reads_without_end),
+		T(reads_whose_answers_nobody_takes),
+	};
+
+	runaway = runaway_begin();
+	int failed = cmocka_run_group_tests(tests, NULL, NULL);
+	runaway_end(runaway);
+	return failed;
+}
