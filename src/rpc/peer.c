@@ -307,6 +307,12 @@ void nfs4r_rpc_blame(struct nfs4r_rpc *rpc, nfs4r_server_id peer, const char *wh
 	rpc_peer_down(p, false, why);
 }
 
+/* On another lane they would pass by nfs4r_rpc_hold(). */
+static bool is_request(uint32_t type)
+{
+	return type == NFS4R_MSG_FORWARD || type == NFS4R_MSG_READ || type == NFS4R_MSG_VERIFY;
+}
+
 struct nfs4r_msg *rpc_peer_decode(struct rpc_conn *c, const void *bytes, size_t len)
 {
 	struct nfs4r_msg *m = malloc(sizeof(*m));
@@ -319,6 +325,12 @@ struct nfs4r_msg *rpc_peer_decode(struct rpc_conn *c, const void *bytes, size_t 
 			rpc_conn_fail(c, "no memory");
 		else
 			peer_broke(c, bytes, len, why);
+		return NULL;
+	}
+	if (c->lane != NFS4R_LANE_REQUEST && is_request(m->type)) {
+		nfs4r_msg_fini(m);
+		free(m);
+		peer_broke(c, bytes, len, "it belongs to lane REQUEST");
 		return NULL;
 	}
 	struct nfs4r_msg *small = realloc(m, nfs4r_msg_bytes(m->type)); /* thousands may wait */

@@ -331,6 +331,73 @@ static void damage_behind_the_servers_back_is_found(void **state)
 	assert_non_null(strstr(text, "/one/f7 2 content;"));
 }
 
+#define TIB (1ull << 40)
+
+static void damage(int id, const char *name, uint64_t off, int byte, uint32_t len)
+{
+	char path[300], bytes[4096];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", c.site[id].data, name);
+	f = fopen(path, "r+");
+	assert_non_null(f);
+	memset(bytes, byte, sizeof(bytes));
+	assert_int_equal(fseeko(f, (off_t)off, SEEK_SET), 0);
+	for (uint32_t done = 0; done < len; done += sizeof(bytes))
+		assert_int_equal(fwrite(bytes, len - done < sizeof(bytes) ? len - done : sizeof(bytes), 1, f), 1);
+	assert_int_equal(fclose(f), 0);
+}
+
+/* In five seconds, though nobody could read a tebibyte in that time. */
+static uint64_t verify_soon(int id, char text[VERIFY_TEXT])
+{
+	struct timespec begun, ended;
+
+	clock_gettime(CLOCK_MONOTONIC, &begun);
+	uint64_t status = cluster_verify(&c, id, text);
+	clock_gettime(CLOCK_MONOTONIC, &ended);
+	double took = (double)(ended.tv_sec - begun.tv_sec) + (double)(ended.tv_nsec - begun.tv_nsec) / 1e9;
+	print_message("verify of 1 TiB at %d: %.3f s\n", id, took);
+	assert_true(took < 5);
+	return status;
+}
+
+/* Holes take no time, stored zeros in one copy are no difference, and a byte in a hole or in another place is one. */
+static void a_sparse_file_takes_as_long_as_its_data(void **state)
+{
+	struct nfs4r_attrs a = { .mask = NFS4R_ATTR_SIZE, .size = TIB };
+	struct site *s = &c.site[1];
+	struct nfs4r_oid root = site_root(s), f;
+	char text[VERIFY_TEXT];
+
+	assert_int_equal(site_make(s, NFS4R_OP_CREATE, &root, "sparse", &f), NFS4R_OK);
+	assert_int_equal(site_setattr(s, &f, &a), NFS4R_OK);
+	assert_int_equal(site_write(s, &f, 0, "begins", 6), NFS4R_OK);
+	assert_int_equal(site_write(s, &f, TIB / 2 - 3, "across", 6), NFS4R_OK);
+	assert_int_equal(site_write(s, &f, TIB - 4, "ends", 4), NFS4R_OK);
+	assert_int_equal(site_close(s, &f), NFS4R_OK);
+	assert_int_equal(verify_soon(1, text), 0);
+
+	damage(2, "sparse", TIB / 4, 0, 5 << 20);
+	damage(2, "sparse", TIB / 2 + 4096, 0, 3 << 20);
+	damage(3, "sparse", TIB - 2 * (1u << 20) - 1, 0, 1 << 20);
+	assert_int_equal(verify_soon(1, text), 0);
+	assert_int_equal(verify_soon(2, text), 0);
+
+	damage(3, "sparse", 3 * (TIB / 4), 'x', 1);
+	assert_int_equal(cluster_verify(&c, 1, text), 1);
+	assert_string_equal(text, "/sparse 3 content;");
+	damage(3, "sparse", 3 * (TIB / 4), 0, 1);
+	assert_int_equal(verify_soon(1, text), 0);
+
+	damage(3, "sparse", 0, 0, 6); /* the same bytes, a piece further on */
+	damage(3, "sparse", 1u << 20, 'b', 1);
+	damage(2, "sparse", 0, 0, 6);
+	damage(2, "sparse", 2u << 20, 'b', 1);
+	assert_int_equal(cluster_verify(&c, 3, text), 1);
+	assert_non_null(strstr(text, "/sparse 2 content;"));
+}
+
 static void a_server_that_is_away_is_named(void **state)
 {
 	char text[4096];
@@ -365,6 +432,7 @@ int main(void)
 		T(copies_are_equal_as_seen_from_every_server),
 		T(updates_under_way_are_no_differences),
 		T(damage_behind_the_servers_back_is_found),
+		T(a_sparse_file_takes_as_long_as_its_data),
 		T(a_server_that_is_away_is_named),
 	};
 

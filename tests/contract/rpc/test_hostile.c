@@ -303,6 +303,37 @@ static void test_numbers_in_the_wrong_place(void **state)
 	}
 }
 
+/* Questions come on the lane that can be held. */
+static void test_questions_in_the_wrong_place(void **state)
+{
+	static const enum nfs4r_lane lanes[] = { NFS4R_LANE_CONTROL, NFS4R_LANE_BULK };
+	struct nfs4r_msg *m = calloc(1, sizeof(*m));
+	struct nfs4r_buf *b;
+	uint32_t mark;
+
+	m->type = NFS4R_MSG_VERIFY;
+	b = nfs4r_msg_encode(m);
+	mark = htonl(b->len | 0x80000000);
+	for (uint32_t i = 0; i < 2; i++) {
+		struct world *w = one_of_two();
+		struct fake f;
+
+		fake_call(&f, &w->s[1], &w->s[0], 1);
+		if (lanes[i] == NFS4R_LANE_BULK)
+			fake_tell_number(f.fd[lanes[i]], 1);
+		fake_write(f.fd[lanes[i]], &mark, 4);
+		fake_write(f.fd[lanes[i]], b->data, b->len);
+		world_wait(&w->s[0], w_s->downs[2] == 1);
+		assert_int_equal(world_logged(&w->s[0], "it belongs to lane REQUEST"), 1);
+		assert_int_equal(world_get(&w->s[0], w_s->messages), 0);
+		fake_close(&f);
+		world_fini(w);
+		free(w);
+	}
+	nfs4r_buf_put(b);
+	free(m);
+}
+
 /* Padding means nothing, on lane BULK, anywhere but between a number and its message. */
 static void test_padding(void **state)
 {
@@ -561,6 +592,7 @@ int main(void)
 		cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_too_much_ahead),
 		cmocka_unit_test(test_numbers_in_the_wrong_place),
+		cmocka_unit_test(test_questions_in_the_wrong_place),
 		cmocka_unit_test(test_padding),
 		cmocka_unit_test(test_fragments_too_long_together),
 		cmocka_unit_test(test_silence),

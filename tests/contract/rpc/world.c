@@ -108,7 +108,7 @@ static void on_message(void *ctx, nfs4r_server_id from, struct nfs4r_msg *m)
 	pthread_cond_broadcast(&s->changed);
 	pthread_mutex_unlock(&s->lock);
 	if (answer) {
-		nfs4r_rpc_send(s->rpc, from, NFS4R_LANE_CONTROL, answer);
+		nfs4r_rpc_send(s->rpc, from, NFS4R_LANE_REQUEST, answer);
 		free(answer);
 	}
 	nfs4r_msg_fini(m);
