@@ -6,6 +6,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
+#include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -155,6 +157,71 @@ static void reads_whose_answers_nobody_takes(void **state)
 	run(*state, true, false, true);
 }
 
+/* ---- forwarded operations ---- */
+
+static void asked(struct site *s, nfs4r_server_id of, uint32_t *n, uint64_t *bytes)
+{
+	struct asked *a = &s->eng->asked[of];
+
+	pthread_mutex_lock(&a->lock);
+	*n = a->n;
+	*bytes = a->bytes;
+	pthread_mutex_unlock(&a->lock);
+}
+
+static void wait_asked(struct site *s, nfs4r_server_id of, uint32_t want, uint64_t *bytes)
+{
+	uint32_t n = want + 1;
+
+	for (int i = 0; i < 500 && n != want; i++) {
+		asked(s, of, &n, bytes);
+		pause_ms(10);
+	}
+	assert_int_equal(n, want);
+}
+
+static void *write_there(void *arg)
+{
+	struct cluster *c = arg;
+
+	return (void *)(intptr_t)site_write(&c->site[2], &file, 0, block, MIB);
+}
+
+static void wait_for_lock(struct nfs4r_engine *eng, void *lock)
+{
+	pthread_mutex_lock(lock);
+	pthread_mutex_unlock(lock);
+}
+
+/* One counts, with its bytes, from when it comes until its answer has gone; and so do those that are refused or repeated. */
+static void forwarded_operations_count_until_their_answers(void **state)
+{
+	static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+	struct cluster *c = *state;
+	pthread_t thread;
+	uint64_t bytes;
+	void *st;
+
+	wait_asked(&c->site[1], 2, 0, &bytes);
+	assert_int_equal(bytes, 0);
+	pthread_mutex_lock(&gate);
+	for (uint32_t i = 0; i < c->executors; i++)
+		pool_run(c->site[1].eng->executors, wait_for_lock, &gate);
+	assert_int_equal(pthread_create(&thread, NULL, write_there, c), 0);
+	wait_asked(&c->site[1], 2, 1, &bytes);
+	pthread_mutex_unlock(&gate);
+	assert_in_range(bytes, MIB, MIB + 10000);
+	pthread_join(thread, &st);
+	assert_int_equal((intptr_t)st, NFS4R_OK);
+	for (int i = 0; i < 50; i++)
+		assert_int_equal(site_write(&c->site[2], &file, 0, "x", 1), NFS4R_OK);
+	for (nfs4r_server_id of = 1; of <= 3; of++)
+		for (int at = 1; at <= 2; at++) {
+			wait_asked(&c->site[at], of, 0, &bytes);
+			assert_int_equal(bytes, 0);
+		}
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, begin, cluster_teardown)
@@ -162,6 +229,7 @@ int main(void)
 		T(sums_without_end),
 		T(sums_and_reads_without_end),
 		T(reads_whose_answers_nobody_takes),
+		T(forwarded_operations_count_until_their_answers),
 	};
 
 	runaway = runaway_begin();
