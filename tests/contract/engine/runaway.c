@@ -24,7 +24,7 @@ enum what { CONNECT = 1, ASK, LEAVE };
 
 struct order {
 	enum what what;
-	bool deaf, sums, reads;
+	bool reads;
 	uint32_t n;
 	struct nfs4r_oid oid;
 	struct nfs4r_rpc_config cfg;
@@ -71,8 +71,6 @@ static bool do_connect(const struct order *o)
 	}
 	for (int i = 0; i < 2000 && !up; i++)
 		pause_ms(10);
-	if (o->deaf)
-		nfs4r_rpc_hold(rpc, 1, true);
 	return up;
 }
 
@@ -91,8 +89,7 @@ static void do_ask(const struct order *o)
 	for (uint32_t i = 1; i <= o->n; i++) {
 		sum.verify.id = piece.id = i;
 		sum.verify.oid = o->oid;
-		if (o->sums)
-			do_send(&sum);
+		do_send(&sum);
 		if (o->reads)
 			do_send(&read);
 	}
@@ -179,19 +176,17 @@ static void wait_up(struct cluster *c, bool want)
 	assert_int_equal(s.up, want);
 }
 
-void runaway_connect(struct runaway *r, struct cluster *c, bool deaf)
+void runaway_connect(struct runaway *r, struct cluster *c)
 {
 	config(&r->order.cfg, c->site[1].eng);
-	r->order.deaf = deaf;
 	tell(r, CONNECT);
 	wait_up(c, true);
 }
 
-void runaway_ask(struct runaway *r, const struct nfs4r_oid *oid, uint32_t n, bool sums, bool reads)
+void runaway_ask(struct runaway *r, const struct nfs4r_oid *oid, uint32_t n, bool reads)
 {
 	r->order.oid = *oid;
 	r->order.n = n;
-	r->order.sums = sums;
 	r->order.reads = reads;
 	tell(r, ASK);
 }

@@ -13,10 +13,10 @@ struct runaway;
 /* Before any thread is made. */
 struct runaway *runaway_begin(void);
 void runaway_end(struct runaway *r);
-/* Connects with server 1 of @c as server 3, which does not run. Returns when server 1 said so. @deaf: it reads no answers. */
-void runaway_connect(struct runaway *r, struct cluster *c, bool deaf);
-/* Asks for @n sums of @oid (@sums), and for @n pieces of 256 KiB of it (@reads), in turn. Returns when all are given to its transport. */
-void runaway_ask(struct runaway *r, const struct nfs4r_oid *oid, uint32_t n, bool sums, bool reads);
+/* Connects with server 1 of @c as server 3, which does not run. Returns when server 1 said so. */
+void runaway_connect(struct runaway *r, struct cluster *c);
+/* Asks for @n sums of @oid, and with @reads for @n pieces of 256 KiB of it, in turn. Returns when all are given to its transport. */
+void runaway_ask(struct runaway *r, const struct nfs4r_oid *oid, uint32_t n, bool reads);
 /* It is gone. Returns when server 1 said so. */
 void runaway_leave(struct runaway *r, struct cluster *c);
 
