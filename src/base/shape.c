@@ -349,7 +349,7 @@ enum nfs4r_status nfs4r_op_fits(const struct nfs4r_op *op)
 		return NFS4R_FBIG;
 	if (op->type == NFS4R_OP_WRITE && len > NFS4R_IO_MAX)
 		return NFS4R_FBIG;
-	if (!op->data && (op->type == NFS4R_OP_WRITE || op->type == NFS4R_OP_SETXATTR))
+	if (!op->data && !op->here_only && (op->type == NFS4R_OP_WRITE || op->type == NFS4R_OP_SETXATTR))
 		return NFS4R_INVAL;
 	if ((space && len == 0) || !is_device(&op->attrs) || (op->type == NFS4R_OP_SYMLINK && (!op->text || !*op->text)))
 		return NFS4R_INVAL;

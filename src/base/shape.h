@@ -30,7 +30,8 @@ const char *nfs4r_shape_of_odd_names(const struct nfs4r_buf *names);
 
 /*
  * Can an operation of a client of this server become an entry? NFS4R_OK; NFS4R_FBIG: bytes or a size beyond 2^63 - 1; NFS4R_INVAL: a device number that Linux does
- * not have (major 0..4095, minor 0..1048575), no bytes to allocate, an empty link text, a WRITE or SETXATTR without its buffer (of no bytes is right);
+ * not have (major 0..4095, minor 0..1048575), no bytes to allocate, an empty link text, a WRITE or SETXATTR without its buffer (of no bytes is right; an
+ * import takes in what the file has, and needs none);
  * NFS4R_BADTYPE: an object that the operation does not make.
  */
 enum nfs4r_status nfs4r_op_fits(const struct nfs4r_op *op);

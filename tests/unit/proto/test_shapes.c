@@ -857,6 +857,9 @@ static void test_own_operations(void **state)
 	nfs4r_buf_put(op.data);
 	op = (struct nfs4r_op){ .type = NFS4R_OP_WRITE };
 	assert_int_equal(nfs4r_op_fits(&op), NFS4R_INVAL); /* forwarded, it would end the connection */
+	op.here_only = true;
+	assert_int_equal(nfs4r_op_fits(&op), NFS4R_OK); /* of an import */
+	op.here_only = false;
 	op.type = NFS4R_OP_SETXATTR;
 	assert_int_equal(nfs4r_op_fits(&op), NFS4R_INVAL);
 	op = (struct nfs4r_op){ .type = NFS4R_OP_ALLOCATE };
