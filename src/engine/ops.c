@@ -346,6 +346,10 @@ static struct opctx *begin(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_
 	op->text = NULL;
 	op->attrs.acl = NULL;
 	op->cred.groups = NULL;
+	if (!(o->own.attrs.mask & NFS4R_ATTR_ACL)) { /* an entry has none that it does not set (log 3.14): no server could read it */
+		nfs4r_buf_put(o->own.attrs.acl);
+		o->own.attrs.acl = NULL;
+	}
 	return o;
 }
 

@@ -126,7 +126,7 @@ static void transport_free(struct nfs4r_rpc *rpc)
 {
 	uv_walk(&rpc->loop, close_handle, rpc);
 	uv_run(&rpc->loop, UV_RUN_DEFAULT);
-	FUZZ_CHECK(rpc->nconns == 0 && rpc->nstrangers == 0);
+	FUZZ_CHECK(!rpc->conns && rpc->nstrangers == 0);
 	FUZZ_CHECK(uv_loop_close(&rpc->loop) == 0);
 	rpc_servers_fini(rpc);
 	rpc_warm_fini(rpc);
