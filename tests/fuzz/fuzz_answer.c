@@ -118,6 +118,25 @@ void never_called(void)
 	FUZZ_CHECK(!"nothing of the local file system is asked");
 }
 
+/* All is asked elsewhere, and nobody else waits. */
+bool repl_may_wait(struct repl_export *exp, const struct nfs4r_oid *oid)
+{
+	return true;
+}
+
+bool repl_is_read_elsewhere(struct repl_export *exp, const struct nfs4r_oid *oid)
+{
+	return true;
+}
+
+void repl_wait_begin(struct repl_export *exp)
+{
+}
+
+void repl_wait_end(struct repl_export *exp)
+{
+}
+
 enum repl_lost repl_obj_lost(struct repl_export *exp, struct repl_obj *obj, enum nfs4r_status st)
 {
 	return REPL_PLAIN;

@@ -10,6 +10,7 @@
 #include "ctl_words.h"
 
 struct repl_module repl_module;
+nfs_parameter_t nfs_param = { .core_param.rpc.ioq_thrd_max = 200 }; /* Ganesha's default */
 
 void never_called(void);
 void never_called(void)
