@@ -2,7 +2,7 @@
 """
 Quotas of real file systems (log 4.16), in a guest of User-mode Linux, whose kernel has them. quota_guest.py PROBE.
 
-Each case is a file system with its mount options, what `quota_probe` has to say of it, and whether a server starts there. Exit 77: no User-mode Linux here, or not root.
+Each case is a file system with its mount options, what `quota_probe` has to say of it, and whether a server starts there. It needs root and User-mode Linux (scripts/deps.sh).
 """
 import os
 import shutil
@@ -105,8 +105,8 @@ def boot(top, probe, cases):
 
 def main():
     if os.geteuid() or not shutil.which('linux') or not os.path.isdir('/usr/lib/uml/modules'):
-        print('skipped: needs root and User-mode Linux')
-        return 77
+        print('not ok it needs root and User-mode Linux: scripts/deps.sh installs that')
+        return 1
     probe = os.path.abspath(sys.argv[1])
     with tempfile.TemporaryDirectory(prefix='nfs4r-quota-') as top:
         lines = sum((boot(top, probe, range(len(CASES))[n:n + DISKS]) for n in range(0, len(CASES), DISKS)), [])
