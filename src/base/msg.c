@@ -146,6 +146,8 @@ void nfs4r_msg_fini(struct nfs4r_msg *m)
 	}
 }
 
+_Static_assert(sizeof(((struct nfs4r_msg *)0)->entries) <= sizeof(((struct nfs4r_msg *)0)->verify), "the longest of those below");
+
 size_t nfs4r_msg_bytes(uint32_t type)
 {
 	switch (type) {
@@ -188,7 +190,7 @@ uint64_t nfs4r_msg_memory(const struct nfs4r_msg *m)
 	switch (m->type) {
 	case NFS4R_MSG_FORWARD:
 	case NFS4R_MSG_FORWARD_ANSWER:
-		return bytes + (m->op ? sizeof(*m->op) + buf_memory(m->op->data) + buf_memory(m->op->attrs.acl) + (m->op->text ? strlen(m->op->text) + 1 : 0) : 0);
+		return bytes + (m->op ? sizeof(*m->op) + buf_memory(m->op->data) + buf_memory(m->op->attrs.acl) + buf_memory(m->op->cred.groups) + (m->op->text ? strlen(m->op->text) + 1 : 0) : 0);
 	case NFS4R_MSG_READ:
 	case NFS4R_MSG_READ_ANSWER:
 		return bytes + (m->read ? sizeof(*m->read) + buf_memory(m->read->data) + m->read->ndirents * sizeof(*m->read->dirents) : 0);

@@ -345,6 +345,8 @@ enum nfs4r_status nfs4r_op_fits(const struct nfs4r_op *op)
 	bool space = op->type == NFS4R_OP_ALLOCATE || op->type == NFS4R_OP_DEALLOCATE;
 	uint64_t len = op->data ? op->data->len : op->length;
 
+	if (op->cred.ngroups > NFS4R_GROUPS_MAX && op->type != NFS4R_OP_CLOSE)
+		return NFS4R_ACCES; /* at every server alike, or who controls the object would decide what he may (control 6.10) */
 	if (((space || op->type == NFS4R_OP_WRITE) && !is_extent(op->offset, len)) || !is_size(&op->attrs))
 		return NFS4R_FBIG;
 	if (op->type == NFS4R_OP_WRITE && len > NFS4R_IO_MAX)

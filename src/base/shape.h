@@ -29,10 +29,13 @@ const char *nfs4r_shape_of_answer_to(const struct nfs4r_read *asked, const struc
 const char *nfs4r_shape_of_odd_names(const struct nfs4r_buf *names);
 
 /*
- * Can an operation of a client of this server become an entry? NFS4R_OK; NFS4R_FBIG: bytes or a size beyond 2^63 - 1; NFS4R_INVAL: a device number that Linux does
- * not have (major 0..4095, minor 0..1048575), no bytes to allocate, an empty link text, a WRITE or SETXATTR without its buffer (of no bytes is right; an
- * import takes in what the file has, and needs none);
+ * Can an operation of a client of this server become an entry?
+ * NFS4R_OK: yes.
+ * NFS4R_FBIG: bytes or a size beyond 2^63 - 1, or more bytes than a WRITE has.
+ * NFS4R_INVAL: a device number that Linux does not have (major 0..4095, minor 0..1048575); no bytes to allocate; an empty link text; a WRITE or SETXATTR without its
+ * buffer. A buffer of no bytes is one. An import takes in what the file has, and needs none.
  * NFS4R_BADTYPE: an object that the operation does not make.
+ * NFS4R_ACCES: the caller is in more than NFS4R_GROUPS_MAX groups.
  */
 enum nfs4r_status nfs4r_op_fits(const struct nfs4r_op *op);
 

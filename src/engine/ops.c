@@ -461,12 +461,6 @@ static bool give_up(struct nfs4r_engine *eng, struct opctx *o, struct nfs4r_op *
 	return true;
 }
 
-/* A caller in more groups than FORWARD carries: refused at every server alike, or who controls the object would decide what he may (control 6.10). */
-static bool has_too_many_groups(const struct nfs4r_op *op)
-{
-	return op->cred.ngroups > NFS4R_GROUPS_MAX;
-}
-
 /* Before it sleeps no more for this operation. */
 static void waits_no_more(struct nfs4r_engine *eng, struct opctx *o)
 {
@@ -480,8 +474,6 @@ static enum nfs4r_status update(struct nfs4r_engine *eng, struct nfs4r_op *op, n
 	uint64_t begun_ms = now_ms();
 	bool busy, longer = false;
 
-	if (has_too_many_groups(op) && op->type != NFS4R_OP_CLOSE)
-		return op->status = NFS4R_ACCES;
 	pthread_mutex_lock(&eng->lock);
 	__atomic_add_fetch(&eng->stat_updates, 1, __ATOMIC_RELAXED); /* read without the lock */
 	struct opctx *o = op_adopt_parked(eng, op, &busy);
@@ -610,13 +602,13 @@ void nfs4r_update_async(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_exe
 	}
 	pthread_mutex_lock(&eng->lock);
 	__atomic_add_fetch(&eng->stat_updates, 1, __ATOMIC_RELAXED); /* read without the lock */
-	if (eng->ready && !eng->stopping && !has_too_many_groups(op))
+	if (eng->ready && !eng->stopping)
 		o = begin(eng, op, exec, done, arg);
 	if (o)
 		o->sync_bytes = sync;
 	if (!o) {
 		pthread_mutex_unlock(&eng->lock);
-		op->status = has_too_many_groups(op) ? NFS4R_ACCES : NFS4R_DELAY;
+		op->status = NFS4R_DELAY;
 		done(arg, op);
 		return;
 	}

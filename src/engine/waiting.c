@@ -19,7 +19,7 @@ static bool take(_Atomic uint32_t *n, uint32_t max)
 	uint32_t now = *n;
 
 	while (now < max)
-		if (__atomic_compare_exchange_n((uint32_t *)n, &now, now + 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		if (atomic_compare_exchange_weak(n, &now, now + 1))
 			return true;
 	return false;
 }
@@ -89,7 +89,7 @@ void waiting_vain(struct nfs4r_engine *eng, nfs4r_server_id asked, const struct 
 	struct vain *v = vain_of(eng, oid);
 
 	if (asked && asked != eng->cfg.rpc.self)
-		__atomic_fetch_or((nfs4r_servers *)&eng->waiting.mute, NFS4R_BIT(asked), __ATOMIC_RELAXED);
+		atomic_fetch_or(&eng->waiting.mute, NFS4R_BIT(asked));
 	pthread_mutex_lock(&eng->waiting.lock);
 	v->oid = *oid;
 	v->until_ms = now_ms() + REMEMBER_MS;
@@ -99,15 +99,15 @@ void waiting_vain(struct nfs4r_engine *eng, nfs4r_server_id asked, const struct 
 void waiting_heard(struct nfs4r_engine *eng, nfs4r_server_id from)
 {
 	if (eng->waiting.mute & NFS4R_BIT(from))
-		__atomic_fetch_and((nfs4r_servers *)&eng->waiting.mute, ~NFS4R_BIT(from), __ATOMIC_RELAXED);
+		atomic_fetch_and(&eng->waiting.mute, ~NFS4R_BIT(from));
 }
 
 void waiting_peer(struct nfs4r_engine *eng, nfs4r_server_id peer, bool up)
 {
 	if (up)
-		__atomic_fetch_or((nfs4r_servers *)&eng->waiting.up, NFS4R_BIT(peer), __ATOMIC_RELAXED);
+		atomic_fetch_or(&eng->waiting.up, NFS4R_BIT(peer));
 	else
-		__atomic_fetch_and((nfs4r_servers *)&eng->waiting.up, ~NFS4R_BIT(peer), __ATOMIC_RELAXED);
+		atomic_fetch_and(&eng->waiting.up, ~NFS4R_BIT(peer));
 	waiting_heard(eng, peer);
 }
 

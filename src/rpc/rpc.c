@@ -125,7 +125,7 @@ static void handle_close(uv_handle_t *h, void *arg)
 		uv_close(h, NULL);
 }
 
-static void rpc_close_all(struct nfs4r_rpc *rpc)
+void rpc_close_all(struct nfs4r_rpc *rpc)
 {
 	for (nfs4r_server_id id = 1; id <= NFS4R_SERVERS_MAX; id++) {
 		if (rpc->peers[id].resolving)

@@ -283,6 +283,7 @@ void rpc_tune_held(const uv_handle_t *h);
 struct rpc_conn *rpc_conn_new(struct nfs4r_rpc *rpc); /* NULL: out of memory */
 void rpc_conn_start(struct rpc_conn *c);	      /* connected: socket options, reading */
 void rpc_conn_close(struct rpc_conn *c);
+void rpc_close_all(struct nfs4r_rpc *rpc); /* connections and all other handles of the loop */
 /* It broke: the peer goes down if it belongs to one. */
 __attribute__((format(printf, 2, 3))) void rpc_conn_fail(struct rpc_conn *c, const char *fmt, ...);
 void rpc_conn_tell(struct rpc_conn *c, const struct nfs4r_transport_msg_body *m);

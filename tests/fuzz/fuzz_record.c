@@ -108,23 +108,9 @@ static struct nfs4r_rpc *transport_new(void)
 	return rpc;
 }
 
-static void close_handle(uv_handle_t *h, void *arg)
-{
-	struct nfs4r_rpc *rpc = arg;
-
-	for (struct rpc_conn *c = rpc->conns; c; c = c->next) {
-		if (h == (uv_handle_t *)&c->tcp) {
-			rpc_conn_close(c);
-			return;
-		}
-	}
-	if (!uv_is_closing(h))
-		uv_close(h, NULL);
-}
-
 static void transport_free(struct nfs4r_rpc *rpc)
 {
-	uv_walk(&rpc->loop, close_handle, rpc);
+	rpc_close_all(rpc);
 	uv_run(&rpc->loop, UV_RUN_DEFAULT);
 	FUZZ_CHECK(!rpc->conns && rpc->nstrangers == 0);
 	FUZZ_CHECK(uv_loop_close(&rpc->loop) == 0);

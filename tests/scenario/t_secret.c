@@ -141,16 +141,24 @@ static struct nfs4r_msg other_secret(struct net *n, nfs4r_server_id liar, uint32
 	return m;
 }
 
-/* S has not heard that the first view with a secret is adopted. P's word for that view is none for what Q makes of it (log 6.14). */
-static void a_view_with_another_secret_is_another_view(void **state)
+/* Three servers with a tree, in view 0: no view with a secret has been asked for. */
+static struct net *net_view_0(void)
 {
 	struct net *n = net_new(3);
-	struct nfs4r_msg lie;
 
 	n->secrets = true;
 	net_drop(n, 0, 0, NFS4R_MSG_PREPARE);
 	ends_begin(n, TREE, NFS4R_DURABILITY_COMMIT);
 	net_pass(n);
+	return n;
+}
+
+/* S has not heard that the first view with a secret is adopted. P's word for that view is none for what Q makes of it (log 6.14). */
+static void a_view_with_another_secret_is_another_view(void **state)
+{
+	struct net *n = net_view_0();
+	struct nfs4r_msg lie;
+
 	net_drop(n, 0, S, NFS4R_MSG_VIEW);
 	for (uint64_t ms = 0; ms < 10 * LEASE && !has_one(n, Q); ms++)
 		net_run(n, 1);
@@ -197,13 +205,9 @@ static void a_promise_of_another_secret_does_not_count(void **state)
 /* P asks S for something else than Q under one number, which is P's own. What P and Q have adopted is what S says that it has accepted. */
 static void an_adopted_view_is_what_was_accepted(void **state)
 {
-	struct net *n = net_new(3);
+	struct net *n = net_view_0();
 	struct nfs4r_msg lie;
 
-	n->secrets = true;
-	net_drop(n, 0, 0, NFS4R_MSG_PREPARE);
-	ends_begin(n, TREE, NFS4R_DURABILITY_COMMIT);
-	net_pass(n);
 	net_drop(n, P, S, NFS4R_MSG_ACCEPT);
 	net_drop(n, 0, S, NFS4R_MSG_VIEW);
 	for (uint64_t ms = 0; ms < 10 * LEASE && !has_one(n, P); ms++)

@@ -555,24 +555,26 @@ static void test_handle(void **state)
 
 /* ---- answers ------------------------------------------------------------------------------------- */
 
-static const char *answer_refused(struct nfs4r_read *r)
+/* Why @m is refused when it comes; NULL: it is taken. */
+static const char *msg_refused(const struct nfs4r_msg *m)
 {
-	struct nfs4r_msg *m = calloc(1, sizeof(*m)), *d = calloc(1, sizeof(*d));
+	struct nfs4r_buf *b = nfs4r_msg_encode(m);
+	struct nfs4r_msg *d = calloc(1, sizeof(*d));
 	const char *why = NULL;
-	struct nfs4r_buf *b;
 
-	m->type = NFS4R_MSG_READ_ANSWER;
-	m->read = r;
-	b = nfs4r_msg_encode(m);
 	assert_non_null(b);
 	if (nfs4r_msg_decode(b->data, b->len, d, &why) == NFS4R_OK) {
 		nfs4r_msg_fini(d);
 		why = NULL;
 	}
 	nfs4r_buf_put(b);
-	free(m);
 	free(d);
 	return why;
+}
+
+static const char *answer_refused(struct nfs4r_read *r)
+{
+	return msg_refused(&(struct nfs4r_msg){ .type = NFS4R_MSG_READ_ANSWER, .read = r });
 }
 
 static void set_data(struct nfs4r_read *r, const void *p, uint32_t len)
@@ -733,22 +735,7 @@ static void test_answers_to_questions(void **state)
 
 static const char *op_refused(struct nfs4r_op *op, uint32_t msg_type)
 {
-	struct nfs4r_msg *m = calloc(1, sizeof(*m)), *d = calloc(1, sizeof(*d));
-	const char *why = NULL;
-	struct nfs4r_buf *b;
-
-	m->type = msg_type;
-	m->op = op;
-	b = nfs4r_msg_encode(m);
-	assert_non_null(b);
-	if (nfs4r_msg_decode(b->data, b->len, d, &why) == NFS4R_OK) {
-		nfs4r_msg_fini(d);
-		why = NULL;
-	}
-	nfs4r_buf_put(b);
-	free(m);
-	free(d);
-	return why;
+	return msg_refused(&(struct nfs4r_msg){ .type = msg_type, .op = op });
 }
 
 static void good_op(struct nfs4r_op *op, uint32_t type)
