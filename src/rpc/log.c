@@ -2,8 +2,11 @@
 /*
  * Log lines. What can repeat without end (a refused peer that tries again, a stranger that
  * knocks) is said once a minute per cause and peer or address; the next line says how many
- * were left out. The table of what was said is small: when it is full the oldest goes, which
- * lets a line through early; so the lines of one cause are bounded besides, for one who has many addresses. Transport's thread, or start before there is one.
+ * were left out. For a server of the volume each text of a refusal is a cause of its own, its
+ * numbers aside: who corrects one mistake hears of the next at once. The table of what was said
+ * is small: when it is full the oldest goes, which lets a line through early; so the lines of
+ * one cause are bounded besides, for one who has many addresses.
+ * Transport's thread, or start before there is one.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -102,6 +105,21 @@ void rpc_log_limited(struct nfs4r_rpc *rpc, enum nfs4r_log_level level, uint64_t
 	log_out(rpc, level, text);
 }
 
+static uint64_t mix(uint64_t h, char c)
+{
+	return (h ^ (uint8_t)c) * 0x100000001b3;
+}
+
+uint64_t rpc_log_key_of_text(uint64_t key, const char *text)
+{
+	uint64_t h = 0xcbf29ce484222325;
+
+	for (; *text; text++)
+		if (*text < '0' || *text > '9') /* they change from one time to the next */
+			h = mix(h, *text);
+	return key ^ ((h ^ h >> 32) & UINT32_MAX);
+}
+
 uint64_t rpc_log_key(uint32_t cause, nfs4r_server_id peer, const struct sockaddr_storage *addr)
 {
 	uint64_t h = 0xcbf29ce484222325;
@@ -114,7 +132,7 @@ uint64_t rpc_log_key(uint32_t cause, nfs4r_server_id peer, const struct sockaddr
 			*strrchr(text, ':') = '\0';
 	}
 	for (const char *p = text; *p; p++)
-		h = (h ^ (uint8_t)*p) * 0x100000001b3;
+		h = mix(h, *p);
 	h = addr ? (h ^ h >> 32) & UINT32_MAX : 0;
 	return (uint64_t)cause << LOG_CAUSE_SHIFT | (uint64_t)(peer & 0xff) << 32 | h;
 }

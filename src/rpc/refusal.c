@@ -24,11 +24,14 @@ void rpc_refuse(struct rpc_conn *c, nfs4r_server_id who, enum nfs4r_refusal caus
 	struct nfs4r_transport_msg_body m = { .type = NFS4R_MSG_REFUSED };
 	struct nfs4r_rpc *rpc = c->rpc;
 	struct rpc_peer *p = c->peer;
+	uint64_t key = rpc_log_key(RPC_LOG_REFUSED + cause, who, &c->addr);
 
+	if (may_be_told(c)) /* somebody who corrects one mistake hears of the next at once */
+		key = rpc_log_key_of_text(key, text);
 	if (who)
-		rpc_log_limited(rpc, NFS4R_LOG_WARN, rpc_log_key(RPC_LOG_REFUSED + cause, who, &c->addr), "refused server %u (%s): %s", who, c->from, text);
+		rpc_log_limited(rpc, NFS4R_LOG_WARN, key, "refused server %u (%s): %s", who, c->from, text);
 	else
-		rpc_log_limited(rpc, NFS4R_LOG_WARN, rpc_log_key(RPC_LOG_REFUSED + cause, 0, &c->addr), "refused a call from %s: %s", c->from, text);
+		rpc_log_limited(rpc, NFS4R_LOG_WARN, key, "refused a call from %s: %s", c->from, text);
 	m.refused.cause = cause;
 	if (may_be_told(c))
 		snprintf(m.refused.text, sizeof(m.refused.text), "%s", text);
@@ -119,7 +122,7 @@ void rpc_refused(struct rpc_conn *c, uint32_t cause, const char *told)
 		len = strlen(text);
 		snprintf(text + len, sizeof(text) - len, " (the log of server %u at %s says more)", p->ep.id, p->ep.host);
 	}
-	rpc_log_limited(c->rpc, NFS4R_LOG_WARN, rpc_log_key(RPC_LOG_REFUSED_US + cause, p->ep.id, NULL),
+	rpc_log_limited(c->rpc, NFS4R_LOG_WARN, rpc_log_key_of_text(rpc_log_key(RPC_LOG_REFUSED_US + cause, p->ep.id, NULL), text),
 			"server %u (%s:%u) refused this server: %s", p->ep.id, p->ep.host, p->ep.port, text);
 	if (c->asks) {
 		rpc_peer_state(p, text);

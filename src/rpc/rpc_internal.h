@@ -245,6 +245,7 @@ __attribute__((format(printf, 3, 4))) void rpc_log(struct nfs4r_rpc *rpc, enum n
 __attribute__((format(printf, 4, 5))) void rpc_log_limited(struct nfs4r_rpc *rpc, enum nfs4r_log_level level, uint64_t key, const char *fmt, ...);
 enum rpc_log_cause { RPC_LOG_CONNECT = 101, RPC_LOG_STRANGER = 102, RPC_LOG_HANDSHAKE = 103, RPC_LOG_REFUSED_US = 200 /* + refusal */, RPC_LOG_REFUSED = 300, RPC_LOG_RESOLVE = 104, RPC_LOG_DOWN = 105, RPC_LOG_FULL = 106, RPC_LOG_CONGESTION = 107, RPC_LOG_BULK = 108 };
 uint64_t rpc_log_key(uint32_t cause, nfs4r_server_id peer, const struct sockaddr_storage *addr);
+uint64_t rpc_log_key_of_text(uint64_t key, const char *text); /* of this text alone, but for its digits */
 
 /* queue.c; the holder's lock, if it has one, is the caller's business */
 struct rpc_node *rpc_node_new(struct nfs4r_buf *buf); /* takes the reference; NULL: it was put */

@@ -140,6 +140,40 @@ static void test_the_same_value_where_each_has_its_own(void **state)
 	refused_both_sides(w, "Server_Owner is the same", "have \"paris\"", "write another one on each server");
 }
 
+/* Does one line of @log say both? */
+static bool has_line(const char *log, const char *who, const char *what)
+{
+	size_t len;
+
+	for (; *log; log += len + (log[len] == '\n')) {
+		len = strcspn(log, "\n");
+		if (memmem(log, len, who, strlen(who)) && memmem(log, len, what, strlen(what)))
+			return true;
+	}
+	return false;
+}
+
+/* Somebody corrects a key, and makes a mistake in another one: the log has that at once, not when a minute is over. */
+static void test_the_next_mistake_is_said(void **state)
+{
+	struct world *w = two();
+
+	for (int i = 0; i < 2; i++) {
+		nfs4r_rpc_compare(&w->s[i].cfg, "Server_Owner", i ? "oslo" : "paris", true);
+		nfs4r_rpc_compare(&w->s[i].cfg, "Pseudo", i ? "/date" : "/data", false);
+	}
+	world_start_all(w);
+	world_wait(&w->s[0], has_line(w_s->log, "refused server 2 ", "Pseudo differs"));
+	world_stop(w, 1);
+	w->s[1].cfg.nkeys = 0;
+	nfs4r_rpc_compare(&w->s[1].cfg, "Server_Owner", "paris", true);
+	nfs4r_rpc_compare(&w->s[1].cfg, "Pseudo", "/data", false);
+	world_start(w, 1);
+	world_wait(&w->s[0], has_line(w_s->log, "refused server 2 ", "Server_Owner is the same"));
+	world_fini(w);
+	free(w);
+}
+
 static void test_a_key_that_only_one_has(void **state)
 {
 	struct world *w = two();
@@ -486,6 +520,7 @@ int main(void)
 		cmocka_unit_test(test_wrong_disk_format),
 		cmocka_unit_test(test_another_value_of_a_key),
 		cmocka_unit_test(test_the_same_value_where_each_has_its_own),
+		cmocka_unit_test(test_the_next_mistake_is_said),
 		cmocka_unit_test(test_a_key_that_only_one_has),
 		cmocka_unit_test(test_a_policy_that_differs_is_told), cmocka_unit_test(test_long_values_of_a_key),
 		cmocka_unit_test(test_wrong_server_set),
