@@ -217,7 +217,8 @@ static void test_fragments(void **state)
 	free(w);
 }
 
-static void tell_entries(struct fake *f, uint64_t number, uint64_t end)
+/* @n entries of few bytes on the wire, up to @end. */
+static void tell_many(struct fake *f, uint64_t number, uint64_t end, uint32_t n)
 {
 	struct nfs4r_msg *m = calloc(1, sizeof(*m));
 	struct nfs4r_buf *b;
@@ -226,6 +227,13 @@ static void tell_entries(struct fake *f, uint64_t number, uint64_t end)
 	m->type = NFS4R_MSG_ENTRIES;
 	m->entries.log = 2;
 	m->entries.end = end;
+	m->entries.n = n;
+	m->entries.entries = calloc(n + 1, sizeof(*m->entries.entries));
+	for (uint32_t i = 0; i < n; i++) {
+		m->entries.entries[i] = nfs4r_entry_new();
+		world_write(m->entries.entries[i], 2, end - n + 1 + i, 0);
+		m->entries.entries[i]->payload = nfs4r_buf_new(0);
+	}
 	b = nfs4r_msg_encode(m);
 	mark = htonl(b->len | 0x80000000);
 	if (number)
@@ -233,7 +241,13 @@ static void tell_entries(struct fake *f, uint64_t number, uint64_t end)
 	fake_write(f->fd[NFS4R_LANE_BULK], &mark, 4);
 	fake_write(f->fd[NFS4R_LANE_BULK], b->data, b->len);
 	nfs4r_buf_put(b);
+	nfs4r_msg_fini(m);
 	free(m);
+}
+
+static void tell_entries(struct fake *f, uint64_t number, uint64_t end)
+{
+	tell_many(f, number, end, 0);
 }
 
 /* Messages of lane BULK count in the order of their numbers, each once, however they come; one without a number ends it. */
@@ -257,9 +271,10 @@ static void test_numbers(void **state)
 	free(w);
 }
 
-/* The memory for what comes before one that is missing is bounded. */
+/* The memory for what comes before one that is missing is bounded, and that is more than its bytes on the wire. */
 static void test_too_much_ahead(void **state)
 {
+	enum { EACH = 64, ENTRY_BYTES = sizeof(struct nfs4r_entry) };
 	struct world *w = malloc(sizeof(*w));
 	struct fake f;
 
@@ -267,8 +282,8 @@ static void test_too_much_ahead(void **state)
 	w->s[0].cfg.queue_bytes_max = 1;
 	world_start(w, 0);
 	fake_call(&f, &w->s[1], &w->s[0], 1);
-	for (uint64_t i = 2; i <= 2 + NFS4R_MESSAGE_MAX / nfs4r_msg_bytes(NFS4R_MSG_ENTRIES); i++)
-		tell_entries(&f, i, i);
+	for (uint64_t i = 2; i <= 2 + NFS4R_MESSAGE_MAX / (EACH * ENTRY_BYTES); i++)
+		tell_many(&f, i, i * EACH, EACH);
 	world_wait(&w->s[0], w_s->downs[2] == 1);
 	assert_int_equal(world_logged(&w->s[0], "too much beyond"), 1);
 	assert_int_equal(world_get(&w->s[0], w_s->messages), 0);
