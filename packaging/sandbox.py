@@ -34,7 +34,8 @@ def keys(unit):
         for line in f:
             m = re.match(r'([A-Z]\w+)=(.*)', line)
             if m:
-                found.setdefault(m[1], []).extend(m[2].split())
+                without = '~' if m[2].startswith('~') else ''       # it counts for the whole line
+                found.setdefault(m[1], []).extend(without + word.lstrip('~') for word in m[2].split())
     return found
 
 
@@ -44,10 +45,12 @@ def numbers():
 
 
 def calls(names):
-    """System calls by name; @groups are systemd's own."""
+    """System calls by name; @groups are systemd's own, and what begins with ~ is taken away."""
     out = set()
     for name in names:
-        if name.startswith('@'):
+        if name.startswith('~'):
+            out -= calls((name[1:],))
+        elif name.startswith('@'):
             text = subprocess.run(('systemd-analyze', '--no-pager', 'syscall-filter', name), check=True, capture_output=True, text=True).stdout
             out |= calls(line.strip() for line in text.splitlines()[1:] if line.strip() and line.strip()[0] not in '#')
         else:

@@ -124,9 +124,17 @@ def not_a_mount(d):
         raise RuntimeError('something was mounted')
 
 
+def not_its_own_priority(d):
+    try:
+        os.nice(1)
+    except PermissionError:
+        return
+    raise RuntimeError('the priority can be changed')
+
+
 def main():
     bad = 0
-    for test in (device, set_ids, attributes, flags, handles, as_a_user, locks, buffers, low_port, quotas, all_on_disk, boot, not_a_root, not_a_mount):
+    for test in (device, set_ids, attributes, flags, handles, as_a_user, locks, buffers, low_port, quotas, all_on_disk, boot, not_a_root, not_a_mount, not_its_own_priority):
         try:
             test(sys.argv[1])
             print('can', test.__name__)
