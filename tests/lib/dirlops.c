@@ -37,7 +37,7 @@ struct dirlops {
 	int write_faults;
 	_Atomic int sync_fault; /* errno */
 	void *user;
-	dirlops_watch_fn watch;
+	dirlops_watch_fn watch; /* dirlops_watch(); under lock, called without it */
 	void *watch_arg;
 	char fail_call[16], fail_name[300]; /* dirlops_fail_call(); under lock */
 	enum nfs4r_status fail_st;
@@ -584,8 +584,15 @@ static enum nfs4r_status d_make_mutable(void *ctx, const struct nfs4r_lhandle *h
 
 static enum nfs4r_status watched(struct dirlops *d, const char *call, const struct nfs4r_lhandle *h, enum nfs4r_status st)
 {
-	if (d->watch)
-		d->watch(d->watch_arg, call, h);
+	dirlops_watch_fn watch;
+	void *arg;
+
+	pthread_mutex_lock(&d->lock);
+	watch = d->watch;
+	arg = d->watch_arg;
+	pthread_mutex_unlock(&d->lock);
+	if (watch)
+		watch(arg, call, h);
 	return st;
 }
 
@@ -606,8 +613,10 @@ static enum nfs4r_status w_readdir(void *ctx, const struct nfs4r_lhandle *h, boo
 
 void dirlops_watch(struct dirlops *d, dirlops_watch_fn fn, void *arg)
 {
+	pthread_mutex_lock(&d->lock);
 	d->watch_arg = arg;
 	d->watch = fn;
+	pthread_mutex_unlock(&d->lock);
 }
 
 static const struct nfs4r_lops table = {

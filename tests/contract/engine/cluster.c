@@ -20,6 +20,7 @@ static const uint8_t volume[16] = "a test's volume";
 
 static void log_line(void *ctx, enum nfs4r_log_level level, const char *text)
 {
+	void (*heard)(struct site *s, const char *text);
 	struct site *s = ctx;
 	size_t at;
 
@@ -28,9 +29,17 @@ static void log_line(void *ctx, enum nfs4r_log_level level, const char *text)
 	pthread_mutex_lock(&s->lock);
 	at = strlen(s->logged);
 	snprintf(s->logged + at, sizeof(s->logged) - at, "%s\n", text);
+	heard = s->heard;
 	pthread_mutex_unlock(&s->lock);
-	if (s->heard)
-		s->heard(s, text);
+	if (heard)
+		heard(s, text);
+}
+
+void site_heard(struct site *s, void (*heard)(struct site *s, const char *text))
+{
+	pthread_mutex_lock(&s->lock);
+	s->heard = heard;
+	pthread_mutex_unlock(&s->lock);
 }
 
 void cluster_init(struct cluster *c)

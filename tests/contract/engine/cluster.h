@@ -41,7 +41,7 @@ struct cluster {
 		char logged[65536]; /* under lock: what it said since cluster_init() */
 		bool (*ready)(void *ops); /* NULL, or the ready of struct nfs4r_lops */
 		struct nfs4r_lops table;  /* in use when there is one */
-		void (*heard)(struct site *s, const char *text); /* NULL, or called with each line, on the thread that says it */
+		void (*heard)(struct site *s, const char *text); /* under lock; NULL, or called without it for each line, on the thread that says it */
 	} site[SITES_MAX + 1]; /* 1.. */
 };
 
@@ -60,6 +60,7 @@ int cluster_teardown(void **state);
 /* Status of a start that is expected to fail; text in why. */
 enum nfs4r_status cluster_try_start(struct cluster *c, int id, char *why);
 /* Wait until the server has said it; fails the test after @seconds. */
+void site_heard(struct site *s, void (*heard)(struct site *s, const char *text)); /* sets it, also while the server runs */
 void site_says(struct site *s, const char *text, int seconds);
 /* Wait until every server has applied everything and no difference is left; fails the test after a while. */
 void cluster_settle(struct cluster *c);

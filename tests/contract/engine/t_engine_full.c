@@ -261,9 +261,9 @@ static void what_cannot_be_restored_is_tried_again(void **state)
 	assert_int_equal(site_setattr(&c->site[1], &f, &mode), NFS4R_OK);
 	site_says(&c->site[3], "check the disk under it, and restart", 20);
 	cluster_stop(c, 3);
-	c->site[3].heard = fail_restoring;
+	site_heard(&c->site[3], fail_restoring);
 	cluster_start(c, 3);
-	c->site[3].heard = NULL;
+	site_heard(&c->site[3], NULL);
 	site_says(&c->site[3], "what a crash put in doubt in the exported directory cannot be written: operation not permitted", 20);
 	do {
 		pause_ms(10);

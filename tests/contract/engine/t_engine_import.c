@@ -274,7 +274,7 @@ static void begin_watched(struct cluster *c, void (*heard)(struct site *s, const
 
 	meddler = (struct meddler){ .s = s };
 	s->import = true;
-	s->heard = heard;
+	site_heard(s, heard);
 	cluster_start(c, 1);
 	dirlops_watch(s->ops, watch, &meddler);
 	cluster_start(c, 2);
@@ -287,7 +287,7 @@ static void expect_complete(struct cluster *c)
 	struct site *s = &c->site[1];
 
 	site_says(s, "import is complete", 20);
-	s->heard = NULL;
+	site_heard(s, NULL);
 	dirlops_watch(s->ops, NULL, NULL);
 	assert_int_equal(meddler.failed, 0);
 	pthread_mutex_lock(&s->eng->lock);

@@ -413,13 +413,13 @@ static void a_restart_before_it_is_in_trouble(void **state)
 	assert_int_equal(site_write(&c->site[1], &f, 1000000, "many bytes", 10), NFS4R_OK);
 	site_says(&c->site[3], "cannot apply update", 20);
 	cluster_stop(c, 3);
-	c->site[3].heard = fail_from_the_start;
+	site_heard(&c->site[3], fail_from_the_start);
 	cluster_start(c, 3);
 	site_says(&c->site[3], "an object in doubt after a crash cannot be written: file too large", 20);
 	assert_int_equal(site_make(&c->site[1], NFS4R_OP_MKDIR, &root, "d", &d), NFS4R_OK);
 	wait_removed(c, NFS4R_FBIG);
 	assert_int_equal(site_close(&c->site[1], &f), NFS4R_OK);
-	c->site[3].heard = NULL;
+	site_heard(&c->site[3], NULL);
 	dirlops_fail_call(c->site[3].ops, "", NULL, NFS4R_OK);
 	expect_back(c);
 }
