@@ -16,7 +16,7 @@ PKG_BUILD="gcc libc6-dev make cmake ninja-build pkg-config bison flex patch rpcs
 PKG_FETCH="ca-certificates dpkg-dev debian-archive-keyring"
 PKG_BED="user-mode-linux nfs-common iproute2 ethtool socat kmod iputils-ping procps
 	python3 libnfs-utils bc attr acl iperf3 tcpdump util-linux e2fsprogs xfsprogs btrfs-progs
-	git tcc python3-matplotlib systemd debootstrap lintian"
+	git rsync tcc python3-matplotlib systemd debootstrap lintian"
 
 packages() {
 	local need
