@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Objects that have another local file since what they had was removed in the exported directory itself (src/engine/behind.c).
+ * Objects that have another local file since what they had was removed in the exported directory itself (src/engine/resync/self_heal.c).
  *
  * The engine says so (repl_lops_moved), and a counter goes up. A handle of ours looks at its sub-FSAL's handle when the counter has moved: if the store knows another one, that takes its
  * place, and the old one is kept until the object is released, since other threads may be inside it. A client's open state still has its descriptor open on the old

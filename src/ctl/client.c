@@ -66,7 +66,7 @@ static long runs_here(const char *folder, char *file, size_t len)
 	return pid;
 }
 
-/* The daemon of the socket @path waits before it starts, and says why (src/engine/waits.c). False: it does not; what is there is from one that was killed. */
+/* The daemon of the socket @path waits before it starts, and says why (src/engine/start/start_wait.c). False: it does not; what is there is from one that was killed. */
 static bool waits(const char *path, char *text, size_t len)
 {
 	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);

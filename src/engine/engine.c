@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "engine/engine_int.h"
-#include "engine/online.h"
-#include "engine/places.h"
+#include "engine/start/online.h"
+#include "engine/start/places.h"
 
 #define LISTEN_WAIT_MS 15000 /* a machine that starts gets its addresses, and its name service, in some seconds */
 #define MENDERS 8 /* threads: an object that comes back costs some round trips */
@@ -270,7 +270,7 @@ static enum nfs4r_status make_core(struct nfs4r_engine *eng, const struct nfs4r_
 		return NFS4R_IO;
 	c.journal_end = info->end;
 	c.tail_intact = info->tail_intact || info->created;
-	c.doubts = !c.tail_intact; /* doubt.c */
+	c.doubts = !c.tail_intact; /* crash_check.c */
 	c.repeat_ms = eng->cfg.repeat_ms;
 	c.op_wait_ms = eng->cfg.op_wait_ms;
 	c.idle_ms = eng->cfg.idle_ms;

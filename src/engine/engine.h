@@ -26,7 +26,7 @@ struct nfs4r_config {
 	enum nfs4r_directory_reads directory_reads;
 	bool import;		  /* take what is in the exported directory into the volume at the first start */
 	uint32_t op_wait_ms;	  /* longest wait of an operation before NFS4ERR_DELAY; default 1000 */
-	uint32_t waiting_max;	  /* so many threads of the caller may wait for other servers at a time, the rest hears DELAY at once (waiting.c); 0 = any number; default 150 */
+	uint32_t waiting_max;	  /* so many threads of the caller may wait for other servers at a time, the rest hears DELAY at once (wait_limit.c); 0 = any number; default 150 */
 	uint32_t close_wait_ms;	  /* longest wait of a CLOSE for the others' acks; default 30000 */
 	uint32_t stop_wait_ms;	  /* longest wait of a stop until everybody knows that this server controls nothing any more (control 7.12); 0 = none; default 30000 */
 	uint32_t idle_ms;	  /* unused control ends; default 1000 */
@@ -182,7 +182,7 @@ enum nfs4r_known nfs4r_row(struct nfs4r_engine *eng, const struct nfs4r_oid *oid
  */
 void nfs4r_row_overlay(const struct nfs4r_row *row, struct nfs4r_attrs *attrs);
 /*
- * Is it the exported directory while another one that clients do not see may lie in it (hold.c)? Then nfs4r_links_seen() says what its link count is
+ * Is it the exported directory while another one that clients do not see may lie in it (staging_dir.c)? Then nfs4r_links_seen() says what its link count is
  * without that one: @nlink, or one less; one of 2 or less counts no directories. Ask before and after the local file system is, and keep nothing of what it
  * said if it was so once. The latter asks the local file system.
  */

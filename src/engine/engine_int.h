@@ -1,42 +1,50 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Inside of the engine. One file owns each part of the state:
+ * Inside of the engine. Each room is a folder, and calls only rooms below it. One file owns each part of the state:
  *
- *   step.c        the core and its lock; carries out updates
- *   halt.c        a server that cannot go on as it is, and what ends that
- *   ops.c         operations: waiting, locking, executing
- *   ops_parked.c  those that were begun and whose client has been told to ask again
- *   locks.c       update locks (log sheet 3.3)
- *   execute.c     local execution of an operation, filling in its log entry
- *   apply.c       local execution of peers' entries
- *   hold.c        objects without a place in the tree, and entries of which not all parts apply
- *   repair*.c     making this copy equal to another server's
- *   way.c         names that somebody changed behind NFS, where an update wants to be
- *   behind.c      objects that are gone behind NFS come back from another server
- *   path.c        the path of an object, for people
- *   held.c        waiting until a majority holds an update
- *   distribute.c  entries to peers, payload memory, reading bytes back
- *   reads.c       where reads go, asking peers
- *   reads_promised.c bytes that an owner need not send
- *   reads_serve.c what peers ask of this server
- *  touched.c     which update touched which part of a file last
- *   set_ids.c     set-id bits of files that others than root write
- *   permission.c  may the caller do that
- *   copy.c        this copy as it is, for a server that repairs its own
- *   servers.c     who the servers of the volume are
- *   view.c        the lease, and what is said about the active view
- *   fastpath.c    lock-free filter in front of the control table
- *   durable.c     actions that wait for the journal
- *   checkpoint.c  checkpoints
- *   space.c       the room of this server
- *   fs.c          room and limits of a file system
- *   retention.c   what is kept for servers that are away
- *   recover.c     undecided entries after a crash
- *   import.c      taking an existing tree in
- *   import_open.c what that has begun with and not ended
- *   import_notes.c what it could not take, or not as it was
- *   pool.c        threads that work off a queue
- *   ctl.c, verify.c  control socket for nfs4rctl
+ *  the door          engine.c      life of the engine, the core's tree port, the transport's events, the timer
+ *                    config.c      is the configuration one that can work?
+ *                    shutdown.c    before a stop: letting go of control and of the lease
+ *  admin/            ctl*.c        the control socket for nfs4rctl
+ *                    verify*.c     comparing copies, and mending what differs
+ *  start/            places.c      where the directories of a server lie
+ *                    recover.c     undecided entries after a crash
+ *                    online.c      when a server begins to take part
+ *                    import.c      taking an existing tree in; import_notes.c: what of it was not taken, or not as it was
+ *                    start_wait.c  why a daemon waits before it starts
+ *  membership/       server_list.c who the servers of the volume are
+ *                    view_report.c the lease, and what is said about the active view
+ *                    retention.c   what is kept for servers that are away
+ *  resync/           transfer.c    making this copy equal to another server's: conflicts.c, adopt_tree.c, fetch.c, names.c are its steps
+ *                    crash_*.c     what a crash of the machine put in doubt
+ *                    self_heal.c   objects that are gone behind NFS come back from another server
+ *  read/             router.c      where reads go, asking peers
+ *                    not_modified.c bytes that an owner need not send
+ *                    server.c      what peers ask of this server; serve_copy.c: this copy as it is, for a server that repairs its own
+ *  update/           ops.c         operations: waiting, locking, executing
+ *                    parked.c      those that were begun and whose client has been told to ask again
+ *                    permission.c  may the caller do that
+ *                    execute.c     local execution of an operation, filling in its log entry
+ *                    commit_wait.c waiting until a majority holds an update
+ *  replicate/        sender.c      entries to peers, payload memory, reading bytes back
+ *                    applier.c     local execution of peers' entries
+ *                    staging_dir.c objects without a place in the tree, and entries of which not all parts apply
+ *                    foreign_names.c names that somebody changed behind NFS, where an update wants to be
+ *  runtime/          core_driver.c the core and its lock; carries out updates
+ *                    group_commit.c actions that wait for the journal
+ *                    checkpoint.c  checkpoints
+ *                    halt.c        a server that cannot go on as it is, and what ends that
+ *                    control_filter.c lock-free filter in front of the control table
+ *                    update_locks.c update locks (log sheet 3.3)
+ *                    byte_versions.c which update touched which part of a file last
+ *                    suid.c        set-id bits of files that others than root write
+ *                    import_open.c what an import has begun with and not ended
+ *                    peer_requests.c what other servers ask for, counted; wait_limit.c: threads that wait for other servers
+ *                    handle_key.c  the check in clients' handles
+ *                    space.c       the room of this server; fs.c, quota.c: room and limits of a file system
+ *                    pool.c        threads that work off a queue
+ *                    path.c, remedy.c  words for people
+ *                    disk_names.c, xattrs.c, clock.c
  *
  * Lock order: update locks > eng->lock (the core) > locks inside store, rpc, pools, tables. Nothing calls
  * lops, sync() or a caller's callback while it holds eng->lock.
@@ -83,7 +91,7 @@ size_t pool_queued(struct pool *p);
 /* "/a/b" by the store's names, or "(1.2.3)" when it has no path that fits into @len bytes. Any thread; looks at all names of the directories on the way. */
 void engine_path_of(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, char *out, size_t len);
 
-/* ---- locks.c ---- */
+/* ---- update_locks.c ---- */
 struct lock_want {
 	struct nfs4r_oid oid;
 	bool whole;
@@ -117,7 +125,7 @@ struct opctx { /* one operation in the engine; op->engine points here */
 	bool remote;
 	bool driving;		 /* a thread is in drive() and will see a change of state */
 	bool sync;		 /* that thread sleeps on cond until the end */
-	bool waits;		 /* and is counted among those that wait (waiting.c) */
+	bool waits;		 /* and is counted among those that wait (wait_limit.c) */
 	bool parked;
 	bool queued;		 /* drive_task() has it, or is about to */
 	bool sent_or_executed;	 /* from here on DELAY would be a lie */
@@ -151,7 +159,7 @@ void ops_wake(struct nfs4r_engine *eng); /* halted, or about to stop: threads th
 void ops_end_all(struct nfs4r_engine *eng); /* stop: every client's operation ends as DELAY. No lock held; the core is frozen */
 void ops_fini(struct nfs4r_engine *eng); /* before the core is destroyed; nobody executes any more */
 
-/* ---- ops_parked.c; eng->lock held ---- */
+/* ---- parked.c; eng->lock held ---- */
 /* False: it cannot be, and waits on. True: it is no longer the caller's, whose client hears DELAY. */
 bool op_park(struct nfs4r_engine *eng, struct opctx *o);
 /* The parked one of which @op is the retry; NULL: none. @busy: there is one, but an executor has it; the client has to ask once more, for to begin another would execute it twice. */
@@ -176,7 +184,7 @@ int64_t now_real_ns(void); /* since 1970, of the clock of the day */
 uint64_t now_ms(void);     /* since the machine's start, also while it slept */
 struct timespec after_us(uint64_t us); /* from now on, of CLOCK_MONOTONIC: until when to wait */
 
-/* ---- step.c ---- */
+/* ---- core_driver.c ---- */
 /* One step; eng->lock held by the caller. */
 void engine_step(struct nfs4r_engine *eng, struct nfs4r_event *ev);
 void engine_perform(struct nfs4r_engine *eng, const struct nfs4r_update *u);
@@ -197,7 +205,7 @@ void halt_say_again(struct nfs4r_engine *eng, uint64_t now); /* to the others, f
 enum halt halt_waits(struct nfs4r_engine *eng); /* it halted for what may come: 0, HALT_STORE or HALT_FILES. No lock held */
 void halt_ends(struct nfs4r_engine *eng);	/* it has come. No lock held */
 
-/* ---- durable.c ---- */
+/* ---- group_commit.c ---- */
 struct durable *durable_create(struct nfs4r_engine *eng);
 void durable_stop(struct durable *d);
 void durable_destroy(struct durable *d);
@@ -206,7 +214,7 @@ void durable_execute(struct durable *d, struct opctx *o);
 void durable_begin_sync(struct durable *d); /* whoever needs it still has to sync, or to wait for this one, by himself */
 void durable_event(struct durable *d, uint32_t event, uint64_t num); /* the core hears it */
 
-/* ---- distribute.c ---- */
+/* ---- sender.c ---- */
 struct distributor *distributor_create(struct nfs4r_engine *eng);
 void distributor_serve(struct distributor *d, nfs4r_servers peers); /* to these, too, from now on. Any thread */
 void distributor_begin(struct distributor *d); /* nothing is sent before: it may have to be read from the local files */
@@ -224,7 +232,7 @@ void distributor_positions(struct distributor *d, nfs4r_server_id to, const stru
 void distributor_reset(struct distributor *d, nfs4r_server_id peer); /* connection gone: forget what is queued */
 uint64_t distributor_payload_bytes(struct distributor *d);
 
-/* ---- apply.c ---- */
+/* ---- applier.c ---- */
 void apply_task(struct nfs4r_engine *eng, void *arg);
 void apply_drop(struct nfs4r_engine *eng, void *arg); /* a task that never runs */
 /* remedy.c: what an administrator can do about an update that fails with @st here */
@@ -246,10 +254,10 @@ enum nfs4r_status apply_entry(struct nfs4r_engine *eng, struct nfs4r_entry *e, u
 enum nfs4r_status apply_made_before(struct nfs4r_engine *eng, const struct nfs4r_part *p, const struct nfs4r_lhandle *dirh, const char *name,
 				    struct nfs4r_lhandle *made);
 
-/* ---- repair.c ---- */
+/* ---- transfer.c ---- */
 void repair_start(struct nfs4r_engine *eng, const struct nfs4r_action *a); /* takes the place of one that runs. eng->lock held */
 
-/* ---- doubt.c: after a crash of the machine ---- */
+/* ---- crash_check.c: after a crash of the machine ---- */
 enum nfs4r_status doubt_begin(struct nfs4r_engine *eng, const struct nfs4r_store_info *info); /* from now on all is in doubt */
 void doubt_queue(struct nfs4r_engine *eng); /* settle it before anything is repaired */
 bool doubt_is_open(struct nfs4r_engine *eng);
@@ -259,7 +267,7 @@ void doubt_wait(struct nfs4r_engine *eng); /* until nothing is in doubt, or the 
 void doubt_wake(struct nfs4r_engine *eng);
 void doubt_free(struct nfs4r_engine *eng);
 
-/* ---- held.c ---- */
+/* ---- commit_wait.c ---- */
 bool held_is_asked(const struct nfs4r_engine *eng); /* does a COMMIT wait for a majority? */
 /* As nfs4r_commit(), but the thread goes; @done on an executor (or here on error), soon after op_wait_ms at the latest. */
 typedef void (*held_fn)(struct nfs4r_engine *eng, void *arg, enum nfs4r_status st);
@@ -267,7 +275,7 @@ void held_commit_async(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, he
 void held_expire(struct nfs4r_engine *eng, uint64_t now);
 void held_done(struct nfs4r_engine *eng, uint64_t id); /* eng->lock held */
 
-/* ---- hold.c ---- */
+/* ---- staging_dir.c ---- */
 #define HOLD_NAME ".nfs4r-hold"
 #define HOLD_NAME_MAX 32
 void hold_name(struct nfs4r_engine *eng, char out[HOLD_NAME_MAX]); /* one that the volume does not use itself */
@@ -298,7 +306,7 @@ bool hold_is_orphan(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, 
 void hold_tidy(struct nfs4r_engine *eng); /* away with it if it is empty */
 void hold_look(struct nfs4r_engine *eng); /* at the start: is it there? */
 
-/* ---- way.c; any thread that may block on the local disk, under the update locks of the directories ---- */
+/* ---- foreign_names.c; any thread that may block on the local disk, under the update locks of the directories ---- */
 bool way_leads_to(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, const struct nfs4r_lhandle *h);
 /* What has the name on the disk moves aside, unless it is @may (NULL, or len 0: nothing may). OK: the name is free, or leads to @may. */
 enum nfs4r_status way_clear(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, const struct nfs4r_lhandle *may);
@@ -307,7 +315,7 @@ enum nfs4r_status way_before(struct nfs4r_engine *eng, const struct nfs4r_op *op
 /* The update of @e failed with @st, EXIST or NOTEMPTY. True: what was in its way has moved, try it again. */
 bool way_make(struct nfs4r_engine *eng, const struct nfs4r_entry *e, enum nfs4r_status st);
 
-/* ---- behind.c; any thread, no lock held ---- */
+/* ---- self_heal.c; any thread, no lock held ---- */
 struct behind *behind_create(void);
 void behind_destroy(struct behind *b);
 void behind_wake(struct nfs4r_engine *eng); /* the engine stops */
@@ -339,7 +347,7 @@ struct behind_counts {
 };
 void behind_count(struct nfs4r_engine *eng, struct behind_counts *out); /* blocks on the local disk */
 
-/* ---- reads.c ---- */
+/* ---- router.c ---- */
 struct reads *reads_create(struct nfs4r_engine *eng);
 void reads_destroy(struct reads *r);
 void reads_answer(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_msg *m);
@@ -353,7 +361,7 @@ void reads_forget_answer(struct nfs4r_read *rd); /* what it has of an earlier on
 nfs4r_version reads_version_said(const struct nfs4r_read *asked, const struct nfs4r_read *answer); /* of the object asked for, of a peer; 0: none, or with the attributes */
 enum nfs4r_status reads_not_here(struct nfs4r_engine *eng, enum nfs4r_known known);
 
-/* ---- reads_promised.c ---- */
+/* ---- not_modified.c ---- */
 struct read_promise { /* an owner's word on a READ: the bytes are those of the copy here, once that has @version */
 	nfs4r_version version; /* 0: none */
 	nfs4r_server_id by;
@@ -375,7 +383,7 @@ bool promise_kept(struct nfs4r_engine *eng, struct nfs4r_read *rd, struct read_p
 bool promise_may_be_kept(struct nfs4r_engine *eng, struct read_promise *pr);
 void promise_broken(struct nfs4r_engine *eng, struct read_promise *pr);
 
-/* ---- asked.c: what another server asks for, from its question to the answer ---- */
+/* ---- peer_requests.c: what another server asks for, from its question to the answer ---- */
 #define ASKED_MAX 1024u		    /* questions of one server: beyond, no more of its requests are read */
 #define ASKED_BYTES_MAX (64u << 20) /* bytes of memory that they take, the same */
 #define ANSWERS_BYTES_MAX (8u << 20) /* bytes of answers that wait for the transport: beyond, a READ hears DELAY */
@@ -393,11 +401,11 @@ bool asked_is_slow(struct nfs4r_engine *eng, nfs4r_server_id from);
 /* Reads and sums that wait for it are dropped, and the sum under way ends soon. On the transport's thread. */
 void asked_peer_down(struct nfs4r_engine *eng, nfs4r_server_id peer);
 
-/* ---- reads_serve.c ---- */
+/* ---- server.c ---- */
 void reads_serve(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_msg *m);
 bool reads_wait(const struct reads *r); /* is there any? Any thread */
 
-/* ---- touched.c; any thread ---- */
+/* ---- byte_versions.c; any thread ---- */
 struct touched *touched_create(void);
 void touched_destroy(struct touched *w);
 void touched_begin(struct touched *w, const struct nfs4r_entry *e);  /* an own entry that has its versions, before there is a newer one; eng->lock held */
@@ -410,7 +418,7 @@ bool touched_last(struct touched *w, const struct nfs4r_oid *oid, uint64_t off, 
 /* The pieces of the file from the one that has byte @off on, for nfs4r.x's words after the first two: bytes of a piece, and their versions. Returns how many words, @most at most. */
 uint32_t touched_pieces(struct touched *w, const struct nfs4r_oid *oid, uint64_t off, uint64_t *words, uint32_t most);
 
-/* ---- set_ids.c; any thread ---- */
+/* ---- suid.c; any thread ---- */
 struct set_ids *set_ids_create(void);
 void set_ids_destroy(struct set_ids *s);
 void set_ids_forget(struct set_ids *s, const struct nfs4r_entry *e); /* executed under its locks, or another server's that was applied */
@@ -431,17 +439,17 @@ enum nfs4r_status permission_first(struct nfs4r_engine *eng, struct opctx *o);
 /* When it is executed: OK unless it could not be told before. */
 enum nfs4r_status permission_now(struct nfs4r_engine *eng, const struct opctx *o);
 
-/* ---- copy.c ---- */
+/* ---- serve_copy.c ---- */
 /* Answer a READ with `copy`. STALE: dead; UNKNOWN: not here yet; DELAY: it changes just now. */
 enum nfs4r_status copy_here(struct nfs4r_engine *eng, struct nfs4r_read *rd);
 /* `data` of an answer to OIDS. */
 void copy_positions_put(const struct nfs4r_store_positions *p, uint8_t *out);
 bool copy_positions_get(struct nfs4r_store_positions *p, const struct nfs4r_buf *b);
 
-/* ---- leave.c ---- */
+/* ---- shutdown.c ---- */
 void engine_leave(struct nfs4r_engine *eng); /* before a stop */
 
-/* ---- view.c ---- */
+/* ---- view_report.c ---- */
 /* Around the carrying out of an update: the lease falls before what depends on it changes, and rises after. eng->lock held. */
 void view_lower(struct nfs4r_engine *eng);
 void view_raise(struct nfs4r_engine *eng);
@@ -468,7 +476,7 @@ enum nfs4r_memory view_memory(struct nfs4r_engine *eng);
 /* "1, 2, 3"; "none". Returns @buf. */
 const char *view_list(nfs4r_servers set, char *buf, size_t len);
 
-/* ---- servers.c; eng->lock held, or before threads run ---- */
+/* ---- server_list.c; eng->lock held, or before threads run ---- */
 /* The core's rows are restored. Returns the servers of the view, or with @logs here, that no Server block has while those alone say who the servers are. */
 nfs4r_servers servers_begin(struct nfs4r_engine *eng, nfs4r_servers logs);
 void servers_start(struct nfs4r_engine *eng); /* say how they differ from the configuration */
@@ -494,7 +502,7 @@ struct view_seen { /* what was said last; under eng->lock */
 	uint64_t unended_ms[NFS4R_SERVERS_MAX + 1]; /* a forgetful one waits for the end of its log; 0 = not, UINT64_MAX = said */
 };
 
-/* ---- fastpath.c ---- */
+/* ---- control_filter.c ---- */
 struct fastpath *fastpath_create(nfs4r_server_id self);
 void fastpath_destroy(struct fastpath *f);
 void fastpath_change(struct fastpath *f, const struct nfs4r_oid *oid, nfs4r_server_id owner, uint32_t depth, bool added);
@@ -553,7 +561,7 @@ enum nfs4r_status xattr_take(struct nfs4r_engine *eng, const struct nfs4r_lhandl
 enum nfs4r_status xattr_drop(struct nfs4r_engine *eng, const struct nfs4r_lhandle *h, const char *name); /* the other copy has none of this name */
 enum nfs4r_status xattr_drop_inherited(struct nfs4r_engine *eng, const struct nfs4r_lhandle *h); /* from a default ACL */
 
-/* ---- repair_list.c ---- */
+/* ---- conflicts.c ---- */
 uint64_t repair_saved(const struct nfs4r_engine *eng); /* folders of undone updates under Conflicts that nobody has taken away. Any thread; blocks on the disk */
 
 /* ---- import.c ---- */
@@ -641,7 +649,7 @@ struct nfs4r_engine {
 	bool frozen;		  /* stop: the core makes no more steps */
 	uint32_t nparked, nlonger; /* parked; workers that wait longer than usual (ops.c) */
 
-	_Atomic nfs4r_servers servers; /* of the volume, this one included unless it was taken out: servers.c */
+	_Atomic nfs4r_servers servers; /* of the volume, this one included unless it was taken out: server_list.c */
 	struct nfs4r_rpc_servers list; /* the same with their addresses; under lock */
 	struct nfs4r_oid root;
 	/* online.c */
@@ -653,7 +661,7 @@ struct nfs4r_engine {
 	struct nfs4r_lhandle root_handle;
 	char found[NFS4R_NAME_MAX + 1]; /* in the exported directory before the store took it into use; empty: nothing, or long ago */
 	uint64_t inc, inc_random;
-	struct asked { /* asked.c */
+	struct asked { /* peer_requests.c */
 		pthread_mutex_t lock;
 		uint32_t n;
 		uint64_t bytes;
@@ -664,9 +672,9 @@ struct nfs4r_engine {
 	_Atomic uint32_t asked_era[NFS4R_SERVERS_MAX + 1]; /* how often the connection with it was lost */
 	uint64_t peer_inc[NFS4R_SERVERS_MAX + 1]; /* under lock; part of the verifier */
 	_Atomic uint64_t verifier;
-	_Atomic uint64_t lease_until_ms; /* of the core after its last step; view.c */
+	_Atomic uint64_t lease_until_ms; /* of the core after its last step; view_report.c */
 	_Atomic uint32_t lease_era;
-	struct { /* waiting.c */
+	struct { /* wait_limit.c */
 		_Atomic uint32_t all, unanswered; /* threads */
 		_Atomic uint64_t refused; /* since the start */
 		_Atomic nfs4r_servers up, mute; /* who is connected; who let a question run into its time, and answered none since */
@@ -692,7 +700,7 @@ struct nfs4r_engine {
 	enum nfs4r_status halt_st;   /* the same */
 	uint64_t halt_said_ms;	     /* the same; to the others, last */
 	bool again;		     /* the same; lops.again was called */
-	_Atomic bool hold_there; /* the hidden directory may be there: hold.c */
+	_Atomic bool hold_there; /* the hidden directory may be there: staging_dir.c */
 	_Atomic bool mute;     /* halted: nothing may leave that depends on what could not be written */
 	struct { /* of an import: import.c; under lock */
 		enum import_phase phase;
@@ -718,9 +726,9 @@ struct nfs4r_engine {
 		uint64_t taken;	   /* counts the positions that were taken from others */
 	} repair;
 	_Atomic bool asides; /* some object was put aside since the start: a name may not be what the store says (log 4.13) */
-	_Atomic uint64_t apply_said_ms; /* when the log last said that an update cannot be applied (apply.c) */
+	_Atomic uint64_t apply_said_ms; /* when the log last said that an update cannot be applied (applier.c) */
 	_Atomic uint64_t strays_moved; /* since the start */
-	_Atomic unsigned strays; /* names of strays that are taken, as far as is known (hold.c) */
+	_Atomic unsigned strays; /* names of strays that are taken, as far as is known (staging_dir.c) */
 
 	struct doubt *doubt; /* set before threads run; NULL: the last run ended without a crash of the machine */
 
@@ -739,7 +747,7 @@ struct nfs4r_engine {
 	uint64_t started_at_ms;
 };
 
-/* waiting.c: the caller's threads that wait for other servers. No lock needed */
+/* wait_limit.c: the caller's threads that wait for other servers. No lock needed */
 enum waiting_kind {
 	WAITING_ANSWERED = 1, /* for who can be expected to answer */
 	WAITING_UNANSWERED = 2

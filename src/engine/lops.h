@@ -91,7 +91,7 @@ struct nfs4r_lops {
 	enum nfs4r_status (*make_mutable)(void *ctx, const struct nfs4r_lhandle *obj, uint32_t *had);
 	/* The object changed under an update that came from a peer: drop what is cached about it. May be NULL. */
 	void (*changed)(void *ctx, const struct nfs4r_oid *oid, bool is_dir);
-	/* The object has another local handle from now on, since what the old one led to was removed behind NFS (behind.c). May be NULL. */
+	/* The object has another local handle from now on, since what the old one led to was removed behind NFS (self_heal.c). May be NULL. */
 	void (*moved)(void *ctx, const struct nfs4r_oid *oid);
 };
 

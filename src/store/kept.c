@@ -5,7 +5,7 @@
  * Happy path: a BYTES record goes before the COMMIT of the entry that wrote them, in one append. So one sync of the journal makes the WRITE durable, and the file need not be synced: after
  * a crash of the machine, what the records since LMDB's position say is written into the files once more. A checkpoint syncs the files before LMDB's position moves beyond a record.
  *
- * Of one object only a row's `bytes_from` onwards counts: a change of its bytes that is not kept ends that, for it comes after a sync of the file (engine/ops.c), and what is
+ * Of one object only a row's `bytes_from` onwards counts: a change of its bytes that is not kept ends that, for it comes after a sync of the file (engine/update/ops.c), and what is
  * kept from before would undo it.
  *
  * Failure modes: a BYTES record whose COMMIT is torn off, or lies behind a hole, counts for nothing: it is noted with its COMMIT only.

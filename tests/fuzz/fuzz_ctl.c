@@ -13,7 +13,7 @@
 
 static ssize_t socket_send(int fd, const void *bytes, size_t len, int flags);
 #define send socket_send
-#include "engine/ctl.c"
+#include "engine/admin/ctl.c"
 #undef send
 #include "ctl/client.c"
 

@@ -240,7 +240,7 @@ static void check_amid(struct server *v)
 	g->namid = 0; /* it is settled before anything else is applied */
 }
 
-/* Objects whose files may be of another time than the journal are in doubt (log sheet 4.6), as src/engine/doubt.c finds them. */
+/* Objects whose files may be of another time than the journal are in doubt (log sheet 4.6), as src/engine/resync/crash_check.c finds them. */
 static void check_doubt(struct server *v)
 {
 	struct storage *g = v->storage;

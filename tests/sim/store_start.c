@@ -2,7 +2,7 @@
 /*
  * Ends and starts of a server with a real store. The store is opened as soon as the server is down, so that what was lost is known at once: the
  * list of records is cut to what the journal still has, which has to be all of it after a crash of the process or an orderly end, and all that was synced
- * after a loss of power. At the start the core gets back what the store has, as the engine does it (src/engine/recover.c).
+ * after a loss of power. At the start the core gets back what the store has, as the engine does it (src/engine/start/recover.c).
  */
 #include "storage.h"
 

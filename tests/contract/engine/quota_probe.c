@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "engine/engine.h"
-#include "engine/fs.h"
-#include "engine/quota.h"
+#include "engine/runtime/fs.h"
+#include "engine/runtime/quota.h"
 
 int main(int argc, char **argv)
 {

@@ -14,8 +14,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "engine/doubt_int.h"
-#include "engine/fs.h"
+#include "engine/resync/crash_int.h"
+#include "engine/runtime/fs.h"
 #include "store/internal.h"
 #include "steps.h"
 

@@ -662,7 +662,7 @@ static void *update(void *arg)
 	return NULL;
 }
 
-/* Nobody would recognise a retry, and their execution needs what they came with: they wait for as long as it takes (ops_parked.c). */
+/* Nobody would recognise a retry, and their execution needs what they came with: they wait for as long as it takes (parked.c). */
 static void its_operations_are_not_parked(void **state)
 {
 	struct cluster *c = *state;

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "ask.h"
-#include "engine/doubt_int.h"
+#include "engine/resync/crash_int.h"
 #include "engine/engine_int.h"
 #include "machine.h"
 #include "steps.h"
@@ -133,7 +133,7 @@ static void change(struct site *s, const struct tree *t)
 
 /*
  * The journal says that a server has it all, and its directory is as it was at the last checkpoint: each version is right, so nothing else than the settling
- * (doubt.c) can find that the content is not.
+ * (crash_check.c) can find that the content is not.
  */
 static void what_the_directory_forgot_comes_back(void **state)
 {

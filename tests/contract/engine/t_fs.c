@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "engine/fs.h"
+#include "engine/runtime/fs.h"
 
 #define SCRATCH ".scratch"
 

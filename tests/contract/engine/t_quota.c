@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "engine/quota.h"
+#include "engine/runtime/quota.h"
 
 /* Of the mount 36 in @line. */
 static uint32_t kinds_of(const char *line, uint32_t enforced, bool whole_project)

@@ -6,8 +6,8 @@
 #ifndef TESTS_FAKE_ENGINE_H
 #define TESTS_FAKE_ENGINE_H
 
-#include "engine/ctl_int.h"
-#include "engine/places.h"
+#include "engine/admin/ctl_int.h"
+#include "engine/start/places.h"
 
 #define FAKE_OBJECTS 2048
 #define FAKE_SERVERS 3

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * What `nfs4rctl status` shows, as JSON, and how any bytes become JSON text. The facts are copied while eng->lock is
+ * held, everything that costs time (names, text) happens after.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/text.h"
+#include "engine/admin/ctl_int.h"
+
+/* ---- text ---- */
+
+json_t *ctl_json_text(const char *s)
+{
+	char *line = nfs4r_text_line_new(s);
+	json_t *out = line ? json_string(line) : NULL;
+
+	free(line);
+	return out;
+}
+
+static json_t *text(const char *s)
+{
+	return ctl_json_text(s);
+}
+
+static json_t *num(uint64_t v)
+{
+	return json_integer((json_int_t)v);
+}
+
+/* ---- status ---- */
+
+static uint64_t lease_left(struct nfs4r_engine *eng)
+{
+	uint64_t until = eng->lease_until_ms, now = now_ms();
+
+	if (until == UINT64_MAX) /* one server alone: its own majority */
+		return eng->cfg.lease_ms;
+	return until > now ? until - now : 0;
+}
+
+void ctl_collect(struct nfs4r_engine *eng, struct ctl_facts *f)
+{
+	struct nfs4r_core_room room;
+
+	memset(f, 0, sizeof(*f));
+	pthread_mutex_lock(&eng->lock);
+	nfs4r_core_get_stats(eng->core, &f->core);
+	for (nfs4r_server_id id = 1; id <= NFS4R_SERVERS_MAX; id++)
+		f->known[id] = id != eng->cfg.rpc.self && nfs4r_core_get_peer(eng->core, id, &f->peer[id]);
+	nfs4r_core_get_view(eng->core, &f->view);
+	nfs4r_core_get_room(eng->core, &room);
+	for (nfs4r_server_id id = 1; id <= NFS4R_SERVERS_MAX; id++)
+		f->remarks[id] = room.of[id].remarks;
+	f->servers = eng->servers;
+	f->list = eng->list;
+	f->lease_left_ms = lease_left(eng);
+	f->end = nfs4r_core_own_end(eng->core);
+	memcpy(f->halted, eng->halted, sizeof(f->halted));
+	memcpy(f->starting, eng->starting, sizeof(f->starting));
+	f->import_phase = eng->import.phase;
+	f->import_st = eng->import.st;
+	f->import_objects = eng->import.objects;
+	f->import_bytes = eng->import.bytes;
+	memcpy(f->import_noted, eng->import.noted, sizeof(f->import_noted));
+	f->ready = eng->ready;
+	ctl_seals_collect(eng, f);
+	pthread_mutex_unlock(&eng->lock);
+}
+
+/* ---- an import ---- */
+
+static json_t *noted(const struct nfs4r_engine *eng, const struct ctl_facts *f, enum import_note kind)
+{
+	char path[1100];
+
+	import_notes_path(eng, kind, path);
+	return json_pack("{s:o, s:o}", "objects", num(f->import_noted[kind]), "list", f->import_noted[kind] ? text(path) : json_null());
+}
+
+/* What an administrator has to know while it is not whole, and as long as there is a list that nobody has taken away. */
+static bool import_warning(const struct nfs4r_engine *eng, const struct ctl_facts *f, char *out, size_t len)
+{
+	unsigned long long skipped = f->import_noted[IMPORT_SKIPPED], changed = f->import_noted[IMPORT_CHANGED];
+
+	if (f->import_phase == IMPORT_STOPPED)
+		snprintf(out, len, "the import stopped (%s): the volume has a part of the tree only. Mend that, then restart this server", nfs4r_status_str(f->import_st));
+	else if (f->import_phase == IMPORT_RUNNING)
+		snprintf(out, len, "the import is under way: the volume has a part of the tree only");
+	else if (skipped || changed)
+		snprintf(out, len, "%llu objects were skipped by the import, and %llu are not as they were: see import-skipped.txt and import-changed.txt in %.700s; "
+			 "remove these files when you have seen to it, and restart this server", skipped, changed, eng->cfg.store_dir);
+	else
+		return false;
+	return true;
+}
+
+static json_t *import_json(const struct nfs4r_engine *eng, const struct ctl_facts *f)
+{
+	static const char *const phases[] = { [IMPORT_NONE] = "none", [IMPORT_RUNNING] = "running", [IMPORT_STOPPED] = "stopped", [IMPORT_COMPLETE] = "complete" };
+	char warning[1000];
+
+	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "phase", phases[f->import_phase], "objects", num(f->import_objects), "bytes", num(f->import_bytes),
+			 "skipped", noted(eng, f, IMPORT_SKIPPED), "changed", noted(eng, f, IMPORT_CHANGED), "warning",
+			 import_warning(eng, f, warning, sizeof(warning)) ? text(warning) : json_null());
+}
+
+static void import_why(json_t *out, const struct ctl_facts *f)
+{
+	char why[200];
+
+	snprintf(why, sizeof(why), "%s%s%s: %llu objects, %llu bytes so far, %llu skipped", f->import_phase == IMPORT_STOPPED ? "stopped (" : "under way",
+		 f->import_phase == IMPORT_STOPPED ? nfs4r_status_str(f->import_st) : "", f->import_phase == IMPORT_STOPPED ? ")" : "",
+		 (unsigned long long)f->import_objects, (unsigned long long)f->import_bytes, (unsigned long long)f->import_noted[IMPORT_SKIPPED]);
+	json_object_set_new(out, "why", text(why));
+}
+
+static void set_state(const struct nfs4r_engine *eng, json_t *out, const struct ctl_facts *f)
+{
+	bool importing = f->import_phase == IMPORT_RUNNING || f->import_phase == IMPORT_STOPPED;
+	char view_why[NFS4R_WHY], what[60];
+	const char *view = ctl_view_state(eng, f, view_why, sizeof(view_why));
+	bool recovers = !f->ready && !ctl_is_forgetful(f);
+
+	json_object_set_new(out, "state",
+			    json_string(f->halted[0] ? "halted" :
+					f->starting[0] ? "starting" :
+					recovers     ? "recovering" :
+					view	     ? view :
+					importing    ? "importing" :
+						       "serving"));
+	if (f->halted[0])
+		json_object_set_new(out, "why", text(f->halted));
+	else if (f->starting[0])
+		json_object_set_new(out, "why", text(f->starting));
+	else if (!recovers && view)
+		json_object_set_new(out, "why", text(view_why));
+	else if (!recovers && importing)
+		import_why(out, f);
+	else if (f->view.trouble)
+		json_object_set_new(out, "why", json_sprintf("updates at all sites wait for this server, and no view can do without it: it cannot apply %s: %s; %s",
+							     apply_stuck_on(&f->view, eng->cfg.rpc.self, what, sizeof(what)), nfs4r_status_str(f->view.trouble),
+							     apply_remedy(f->view.trouble)));
+}
+
+static json_t *own_log(struct nfs4r_engine *eng, const struct ctl_facts *f)
+{
+	nfs4r_lsn first = 0, last = 0, stable = f->end;
+
+	nfs4r_store_log_range(eng->store, eng->cfg.rpc.self, &first, &last);
+	EACH_OF(f->servers, id)
+		if (f->known[id] && f->peer[id].stable < stable)
+			stable = f->peer[id].stable;
+	return json_pack("{s:o, s:o, s:o}", "first", num(first), "last", num(f->end), "stable_at_all_peers", num(stable));
+}
+
+static json_t *peer_import(const struct nfs4r_remarks *r)
+{
+	if (!r->is)
+		return json_null();
+	return json_pack("{s:s, s:o}", "phase", r->is & NFS4R_IS_IMPORTING ? "running" : "stopped", "objects", num(r->imported));
+}
+
+/* What it said last of itself; while it is away nobody knows. */
+static void add_remarks(json_t *row, bool up, const struct nfs4r_remarks *r)
+{
+	if (row && up)
+		json_object_update_new(row, json_pack("{s:o, s:o, s:o}", "import", peer_import(r), "strays", num(r->strays), "conflicts", num(r->conflicts)));
+}
+
+static json_t *peer_row(struct nfs4r_engine *eng, const struct nfs4r_endpoint *e, const struct ctl_facts *f, const struct ctl_lag *lag)
+{
+	const struct nfs4r_core_peer *p = &f->peer[e->id];
+	struct nfs4r_rpc_peer_stats rs = { .rtt_ms = -1 };
+	uint64_t behind = ctl_entries(p->applied, f->end);
+	uint64_t behind_ms = behind ? ctl_lag_ms(lag, now_ms(), p->applied) : 0;
+
+	if (!nfs4r_rpc_get_stats(eng->rpc, e->id, &rs))
+		snprintf(rs.state, sizeof(rs.state), "not known to the transport");
+	json_t *theirs = json_pack("{s:o, s:o, s:o, s:o, s:o}", "end", num(p->peer_end), "received", num(p->our_received), "applied",
+				   num(p->our_applied), "stable", num(p->our_stable), "behind_entries", num(ctl_entries(p->our_applied, p->peer_end)));
+	json_t *ours = json_pack("{s:o, s:o, s:o, s:o, s:o, s:f}", "received", num(p->received), "applied", num(p->applied),
+				 "stable", num(p->stable), "lag_entries", num(behind), "lag_bytes", num(p->unreceived_bytes),
+				 "lag_seconds", (double)behind_ms / 1000);
+	json_t *row = json_pack("{s:i, s:o, s:o, s:i, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "server", e->id, "differs", text(rs.differs), "host", text(e->host), "port",
+			 e->port, "version", rs.version[0] ? text(rs.version) : json_null(), "up", rs.up, "state", text(rs.state), "rtt_ms",
+			 rs.rtt_ms >= 0 ? json_real(rs.rtt_ms) : json_null(), "clock_ahead_ms",
+			 rs.clock_known ? json_real(rs.clock_ahead_ms) : json_null(), "has_of_our_log", ours, "we_have_of_its_log", theirs,
+			 "bytes_sent", num(rs.bytes_sent), "bytes_received", num(rs.bytes_received), "queued_bytes",
+			 num(rs.queued_bytes), "connects", num(rs.connects), "resent_messages", num(rs.resent));
+	add_remarks(row, rs.up, &f->remarks[e->id]);
+	return row;
+}
+
+json_t *ctl_report_journal(struct nfs4r_engine *eng)
+{
+	struct nfs4r_store_stats s;
+
+	nfs4r_store_get_stats(eng->store, &s);
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "bytes", num(s.journal_bytes), "segments", num(s.segments),
+			 "appends", num(s.appends), "syncs", num(s.syncs), "checkpoints", num(s.checkpoints),
+			 "last_checkpoint_ms", num(s.last_checkpoint_ms), "rows_dirty", num(s.rows_dirty), "lmdb_bytes",
+			 num(s.lmdb_bytes));
+}
+
+/* What somebody changed behind NFS. */
+static json_t *behind_json(struct nfs4r_engine *eng)
+{
+	struct behind_counts n;
+
+	behind_count(eng, &n);
+	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "taken", num(n.taken), "failed", num(n.failed), "moved_aside", num(n.aside), "under_way", num(n.waiting),
+			 "strays", num(n.strays));
+}
+
+json_t *ctl_report_status(struct nfs4r_engine *eng, const struct ctl_lag *lag)
+{
+	struct ctl_facts f;
+	json_t *peers = json_array();
+	json_t *out;
+
+	ctl_collect(eng, &f);
+	for (uint32_t i = 0; i < f.list.n; i++)
+		if (f.list.list[i].id != eng->cfg.rpc.self)
+			json_array_append_new(peers, peer_row(eng, &f.list.list[i], &f, lag));
+	out = json_pack("{s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "volume", text(eng->cfg.volume_name), "server",
+			eng->cfg.rpc.self, "incarnation", num(eng->inc), "uptime_seconds",
+			num((now_ms() - eng->started_at_ms) / 1000), "view", ctl_view_json(eng, &f), "log", own_log(eng, &f), "peers", peers,
+			"journal", ctl_report_journal(eng), "payload_bytes", num(distributor_payload_bytes(eng->distributor)),
+			"payload_bytes_max", num(eng->cfg.payload_bytes_max));
+	if (!out)
+		return NULL;
+	json_object_set_new(out, "version", text(eng->cfg.rpc.version));
+	json_object_set_new(out, "protocol", num(NFS4R_PROTOCOL_VERSION));
+	json_object_set_new(out, "disk_format", num(NFS4R_DISK_FORMAT));
+	set_state(eng, out, &f);
+	json_object_set_new(out, "import", import_json(eng, &f));
+	json_object_set_new(out, "durability", ctl_seals_json(eng, &f));
+	json_object_set_new(out, "retention", ctl_retention_json(eng));
+	json_object_set_new(out, "space", ctl_space_json(eng));
+	json_object_set_new(out, "behind", behind_json(eng));
+	json_object_set_new(out, "waiting", json_pack("{s:o, s:o, s:o}", "threads", num(eng->waiting.all), "max", num(eng->cfg.waiting_max), "refused", num(eng->waiting.refused)));
+	json_object_set_new(out, "conflicts", json_pack("{s:o, s:o}", "saved", num(repair_saved(eng)), "directory", text(eng->cfg.conflicts_dir)));
+	json_object_set_new(out, "controls",
+			    json_pack("{s:o, s:o}", "own", num(f.core.controls_own), "foreign", num(f.core.controls_foreign)));
+	return out;
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * What `nfs4rctl` says and does about ends of logs: what would be lost with this server now, which servers were given up, how far a repair of
+ * this copy has come; and giving a server up (log sheet 9.2).
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "engine/admin/ctl_int.h"
+
+static json_t *num(uint64_t v)
+{
+	return json_integer((json_int_t)v);
+}
+
+json_t *ctl_server_list(nfs4r_servers set)
+{
+	json_t *list = json_array();
+
+	EACH_OF(set, s)
+		json_array_append_new(list, num(s));
+	return list;
+}
+
+uint64_t ctl_entries(nfs4r_lsn from, nfs4r_lsn until)
+{
+	const nfs4r_lsn number = ((nfs4r_lsn)1 << NFS4R_GEN_SHIFT) - 1;
+
+	if (until <= from)
+		return 0;
+	return NFS4R_GEN(from) == NFS4R_GEN(until) ? until - from : until & number; /* what an ended generation still had is not known */
+}
+
+void ctl_seals_collect(struct nfs4r_engine *eng, struct ctl_facts *f)
+{
+	nfs4r_core_loss_window(eng->core, &f->loss_entries, &f->loss_bytes, &f->loss_age_ms);
+	f->repair.running = eng->repair.running;
+	f->repair.from = eng->repair.from;
+	f->repair.phase = eng->repair.phase;
+	f->repair.done = eng->repair.done;
+	f->repair.all = eng->repair.all;
+	f->repair.bytes = eng->repair.bytes;
+	f->repair.since_ms = eng->repair.since_ms;
+	f->repair.fetch_ms = eng->repair.fetch_ms;
+}
+
+static json_t *repair(const struct ctl_facts *f)
+{
+	double s = (double)(now_ms() - f->repair.since_ms) / 1000, fetching, eta = -1;
+
+	if (!f->repair.running)
+		return f->view.repairing ? json_pack("{s:s}", "phase", "waiting") : json_null();
+	fetching = f->repair.fetch_ms ? (double)(now_ms() - f->repair.fetch_ms + 1) / 1000 : s + 0.001;
+	if (f->repair.done && f->repair.all >= f->repair.done)
+		eta = fetching * (double)(f->repair.all - f->repair.done) / (double)f->repair.done;
+	return json_pack("{s:s, s:i, s:o, s:o, s:o, s:f, s:f, s:f, s:o}", "phase", f->repair.phase, "from", f->repair.from, "objects", num(f->repair.done),
+			 "objects_all", num(f->repair.all), "bytes", num(f->repair.bytes), "bytes_per_second", (double)f->repair.bytes / fetching,
+			 "objects_per_second", (double)f->repair.done / fetching, "seconds", s, "seconds_left",
+			 eta < 0 ? json_null() : json_real(eta));
+}
+
+static json_t *seals(const struct nfs4r_view *v)
+{
+	json_t *out = json_array();
+
+	for (uint32_t i = 0; i < v->nseals; i++)
+		json_array_append_new(out, json_pack("{s:i, s:o, s:o}", "server", v->seals[i].log, "generation", num(NFS4R_GEN(v->seals[i].lsn)), "entry",
+						     num(v->seals[i].lsn & (((nfs4r_lsn)1 << NFS4R_GEN_SHIFT) - 1))));
+	return out;
+}
+
+json_t *ctl_seals_json(const struct nfs4r_engine *eng, const struct ctl_facts *f)
+{
+	static const char *const durability[] = { "", "local", "commit", "majority" };
+	nfs4r_servers sealed = f->servers & ~f->view.adopted.open;
+
+	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o}, s:o}", "durability", durability[eng->cfg.durability], "epoch",
+			 num(f->view.adopted.epoch), "given_up", ctl_server_list(f->view.given_up), "sealed", ctl_server_list(sealed), "seals", seals(&f->view.adopted),
+			 "loss_window", "entries", num(f->loss_entries), "bytes", num(f->loss_bytes), "age_ms", num(f->loss_age_ms), "repair",
+			 repair(f));
+}
+
+json_t *ctl_give_up(struct nfs4r_engine *eng, json_int_t server, bool sure)
+{
+	nfs4r_server_id s = server > 0 && server <= NFS4R_SERVERS_MAX ? (nfs4r_server_id)server : 0;
+	struct nfs4r_event ev = { .type = NFS4R_EV_GIVE_UP, .peer = s };
+	char why[NFS4R_WHY] = "a server is named by its number, 1 to 15";
+	enum nfs4r_status st = NFS4R_INVAL;
+	uint64_t lost = 0;
+
+	pthread_mutex_lock(&eng->lock);
+	if (s && ctl_is_server(eng, s, why, sizeof(why)))
+		st = nfs4r_core_may_give_up(eng->core, s, &lost, why, sizeof(why));
+	if (st == NFS4R_OK && sure) {
+		engine_log(eng, NFS4R_LOG_WARN, "volume %s: an administrator gives up server %u; %llu updates that only it has are undone when it returns",
+			   eng->cfg.volume_name, s, (unsigned long long)lost);
+		engine_step(eng, &ev);
+	}
+	pthread_mutex_unlock(&eng->lock);
+	if (st != NFS4R_OK)
+		return json_pack("{s:o}", "error", ctl_json_text(why));
+	return json_pack("{s:i, s:o, s:b}", "server", s, "lost_entries", num(lost), "given_up", sure);
+}

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * What `nfs4rctl server` and `nfs4rctl reconfigure` say and do (log 9.1, 9.3): the servers of the volume and how far they are, one more, one
+ * less, and going on with the survivors when a majority is lost for good.
+ *
+ * Happy path: a request is looked at here (numbers, addresses) and by the core (may it be now), which then keeps it in memory until it is done.
+ * The answer comes at once; who asked looks at `servers` until it says so.
+ *
+ * Who was stopped for good counts as heard for a while. The refusal says so (`heard`, `wait_ms`), and who asks does it again.
+ *
+ * Failure: every refusal is one sentence that says what to do. A host name is looked up on the client's own thread, so a slow name
+ * service holds up nobody else.
+ */
+#include <netdb.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "engine/admin/ctl_int.h"
+
+#define WHY NFS4R_WHY
+
+static json_t *num(uint64_t v)
+{
+	return json_integer((json_int_t)v);
+}
+
+static json_t *ids(nfs4r_servers set)
+{
+	json_t *out = json_array();
+
+	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)
+		if (set & NFS4R_BIT(s))
+			json_array_append_new(out, num(s));
+	return out;
+}
+
+static json_t *refuse(const char *why)
+{
+	return json_pack("{s:o}", "error", ctl_json_text(why));
+}
+
+/* ---- the list ---- */
+
+static json_t *server_row(const struct nfs4r_engine *eng, const struct ctl_facts *f, const struct nfs4r_endpoint *e)
+{
+	bool self = e->id == eng->cfg.rpc.self, voter = f->view.adopted.voters & NFS4R_BIT(e->id);
+	char why[NFS4R_WHY];
+	const char *state = self ? ctl_view_state(eng, f, why, sizeof(why)) : f->view.fixed ? "member" : ctl_view_other(eng, f, e->id);
+	uint64_t behind = self ? ctl_own_lag(f) : ctl_entries(f->peer[e->id].applied, f->end);
+
+	return json_pack("{s:i, s:o, s:i, s:b, s:b, s:b, s:s, s:o}", "server", e->id, "host", ctl_json_text(e->host), "port", e->port,
+			 "asked", self, "voter", voter, "member", (f->view.adopted.members & NFS4R_BIT(e->id)) != 0, "state",
+			 state ? state : "member", "behind_entries", num(behind));
+}
+
+/* Who was told to go on with whom, as far as this server heard; null: nobody. */
+static json_t *words(const struct nfs4r_engine *eng, const struct ctl_facts *f)
+{
+	json_t *said = json_array();
+
+	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++) {
+		bool self = s == eng->cfg.rpc.self;
+		uint64_t epoch = self ? f->view.reconf_epoch : f->view.peer[s].reconf_epoch;
+
+		if (epoch > NFS4R_RECONF(f->view.adopted.num))
+			json_array_append_new(said, json_pack("{s:i, s:o, s:o}", "server", s, "epoch", num(epoch), "servers",
+							      ids(self ? f->view.reconf_set : f->view.peer[s].reconf_set)));
+	}
+	if (json_array_size(said))
+		return said;
+	json_decref(said);
+	return json_null();
+}
+
+json_t *ctl_servers(struct nfs4r_engine *eng)
+{
+	json_t *rows = json_array();
+	struct ctl_facts f;
+
+	ctl_collect(eng, &f);
+	for (uint32_t i = 0; i < f.list.n; i++)
+		json_array_append_new(rows, server_row(eng, &f, &f.list.list[i]));
+	return json_pack("{s:i, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:s}", "server", eng->cfg.rpc.self, "view", num(f.view.adopted.num), "reconfigured",
+			 num(NFS4R_RECONF(f.view.adopted.num)), "reconfigure", words(eng, &f), "servers", rows, "taken_out", f.view.taken_out, "adding",
+			 f.view.adding ? num(f.view.adding) : json_null(), "removing", f.view.removing ? num(f.view.removing) : json_null(), "waits",
+			 f.view.waits);
+}
+
+/* ---- what all of them look at first ---- */
+
+/* 0: no server has this number. */
+static nfs4r_server_id server_of(const json_t *v)
+{
+	json_int_t n = json_integer_value(v);
+
+	return n > 0 && n <= NFS4R_SERVERS_MAX ? (nfs4r_server_id)n : 0;
+}
+
+static enum nfs4r_status bad(char *why, const char *text)
+{
+	snprintf(why, WHY, "%s", text);
+	return NFS4R_INVAL;
+}
+
+static enum nfs4r_status look(const struct nfs4r_engine *eng, nfs4r_server_id s, char *why)
+{
+	if (!s)
+		return bad(why, "a server is named by its number, 1 to 15");
+	if (eng->cfg.lease_ms == 0)
+		return bad(why, "with Lease = 0 the servers of a volume never change: write Lease = 2000 on every server, and restart them");
+	return NFS4R_OK;
+}
+
+bool ctl_is_server(const struct nfs4r_engine *eng, nfs4r_server_id s, char *why, size_t len)
+{
+	char all[64];
+
+	if (eng->servers & NFS4R_BIT(s))
+		return true;
+	snprintf(why, len, "server %u is none of this volume's servers: they are %s", s, view_list(eng->servers, all, sizeof(all)));
+	return false;
+}
+
+/* The addresses that this server goes by, as a view keeps them. INVAL: one is too long. eng->lock held */
+static enum nfs4r_status addresses(const struct nfs4r_engine *eng, struct nfs4r_address *out, uint32_t *n, char *why)
+{
+	*n = 0;
+	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++) {
+		for (uint32_t i = 0; i < eng->list.n; i++) {
+			const struct nfs4r_endpoint *e = &eng->list.list[i];
+
+			if (e->id != s)
+				continue;
+			if (strlen(e->host) > NFS4R_ADDRESS_MAX) {
+				snprintf(why, WHY, "the Address of server %u has more than %u bytes; write a shorter one in its Server block everywhere", s,
+					 NFS4R_ADDRESS_MAX);
+				return NFS4R_INVAL;
+			}
+			memset(&out[*n], 0, sizeof(out[*n]));
+			out[*n].id = s;
+			out[*n].port = e->port;
+			memcpy(out[(*n)++].address, e->host, strlen(e->host));
+		}
+	}
+	return NFS4R_OK;
+}
+
+/* What the core says of a server does not name it. */
+static enum nfs4r_status named(nfs4r_server_id s, enum nfs4r_status st, const char *text, char *why)
+{
+	if (st != NFS4R_OK)
+		snprintf(why, WHY, "server %u: %s", s, text);
+	return st;
+}
+
+/* ---- one more ---- */
+
+static enum nfs4r_status look_address(const struct nfs4r_engine *eng, const char *host, json_int_t port, char *why)
+{
+	struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *found = NULL;
+	size_t len = host ? strlen(host) : 0;
+
+	if (len == 0 || len > NFS4R_ADDRESS_MAX)
+		return bad(why, "an address is a host name or a number, of 1 to 95 bytes");
+	for (const char *p = host; *p; p++)
+		if (*p <= ' ' || *p > '~')
+			return bad(why, "an address is a host name or a number, without blanks");
+	if (port < 1 || port > 65535)
+		return bad(why, "a port is a number from 1 to 65535");
+	if (!eng->cfg.rpc.any_port && port >= NFS4R_PORTS_PRIVILEGED)
+		return bad(why, "a server listens on a port below 1024, which only root gets: 294, or what its own Server block says (Peer_Ports)");
+	int err = getaddrinfo(host, NULL, &hints, &found);
+	if (err) {
+		snprintf(why, WHY, "%s cannot be resolved here (%s): name an address that every server of the volume can reach", host, gai_strerror(err));
+		return NFS4R_INVAL;
+	}
+	freeaddrinfo(found);
+	return NFS4R_OK;
+}
+
+/* Nobody else is there. eng->lock held */
+static enum nfs4r_status look_taken(const struct nfs4r_engine *eng, nfs4r_server_id s, const char *host, json_int_t port, char *why)
+{
+	for (uint32_t i = 0; i < eng->list.n; i++) {
+		const struct nfs4r_endpoint *e = &eng->list.list[i];
+
+		if (e->id != s && e->port == port && strcmp(e->host, host) == 0) {
+			snprintf(why, WHY, "%s:%u is the address of server %u; give the new server its own", host, e->port, e->id);
+			return NFS4R_INVAL;
+		}
+	}
+	if (eng->list.n >= NFS4R_SERVERS_MAX && !(eng->servers & NFS4R_BIT(s)))
+		return bad(why, "a volume has 15 servers at most: take one out first, nfs4rctl server remove N");
+	return NFS4R_OK;
+}
+
+/* @all in ascending order with the new one at its place. */
+static void insert(struct nfs4r_address *all, uint32_t *n, nfs4r_server_id s, const char *host, uint16_t port)
+{
+	uint32_t at = *n;
+
+	for (; at > 0 && all[at - 1].id > s; at--)
+		all[at] = all[at - 1];
+	memset(&all[at], 0, sizeof(all[at]));
+	all[at].id = s;
+	all[at].port = port;
+	memcpy(all[at].address, host, strlen(host));
+	(*n)++;
+}
+
+json_t *ctl_add_server(struct nfs4r_engine *eng, const json_t *req)
+{
+	nfs4r_server_id s = server_of(json_object_get(req, "server"));
+	const char *host = json_string_value(json_object_get(req, "host"));
+	json_int_t port = json_integer_value(json_object_get(req, "port"));
+	struct nfs4r_event ev = { .type = NFS4R_EV_ADD_SERVER, .peer = s };
+	struct nfs4r_address all[NFS4R_SERVERS_MAX + 1];
+	char why[WHY] = "", text[WHY - 20] = "";
+	enum nfs4r_status st = look(eng, s, why);
+
+	if (st == NFS4R_OK)
+		st = look_address(eng, host, port, why);
+	if (st != NFS4R_OK)
+		return refuse(why);
+	pthread_mutex_lock(&eng->lock);
+	st = look_taken(eng, s, host, port, why);
+	if (st == NFS4R_OK)
+		st = named(s, nfs4r_core_may_add(eng->core, s, text, sizeof(text)), text, why);
+	if (st == NFS4R_OK)
+		st = addresses(eng, all, &ev.nall, why);
+	if (st == NFS4R_OK) {
+		engine_log(eng, NFS4R_LOG_INFO, "volume %s: an administrator adds server %u at %s:%u", eng->cfg.volume_name, s, host, (unsigned)port);
+		insert(all, &ev.nall, s, host, (uint16_t)port);
+		ev.all = all;
+		engine_step(eng, &ev);
+	}
+	pthread_mutex_unlock(&eng->lock);
+	return st == NFS4R_OK ? json_pack("{s:i, s:s, s:i}", "server", s, "host", host, "port", (int)port) : refuse(why);
+}
+
+/* ---- one less ---- */
+
+json_t *ctl_remove_server(struct nfs4r_engine *eng, const json_t *req)
+{
+	nfs4r_server_id s = server_of(json_object_get(req, "server"));
+	bool sure = json_is_true(json_object_get(req, "yes"));
+	struct nfs4r_event ev = { .type = NFS4R_EV_REMOVE_SERVER, .peer = s, .give_up = json_is_true(json_object_get(req, "give_up")) };
+	char why[WHY] = "", text[WHY - 20] = "";
+	uint64_t lost = 0;
+	enum nfs4r_status st = look(eng, s, why);
+
+	if (st != NFS4R_OK)
+		return refuse(why);
+	pthread_mutex_lock(&eng->lock);
+	st = !ctl_is_server(eng, s, why, sizeof(why)) ? NFS4R_INVAL : named(s, nfs4r_core_may_remove(eng->core, s, ev.give_up, &lost, text, sizeof(text)), text, why);
+	if (st == NFS4R_OK && sure) {
+		engine_log(eng, NFS4R_LOG_WARN, "volume %s: an administrator takes server %u out of the volume; updates that nobody else is known to have: %llu",
+			   eng->cfg.volume_name, s, (unsigned long long)lost);
+		engine_step(eng, &ev);
+	}
+	pthread_mutex_unlock(&eng->lock);
+	return st == NFS4R_OK ? json_pack("{s:i, s:o, s:b}", "server", s, "lost_entries", num(lost), "removing", sure) : refuse(why);
+}
+
+/* ---- going on with the survivors ---- */
+
+static bool set_of(const json_t *list, nfs4r_servers *set)
+{
+	*set = 0;
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		nfs4r_server_id s = server_of(json_array_get(list, i));
+
+		if (!s)
+			return false;
+		*set |= NFS4R_BIT(s);
+	}
+	return json_is_array(list);
+}
+
+/* What the others had announced and this server does not have. */
+static json_t *lost_of(const struct ctl_facts *f, nfs4r_servers off)
+{
+	json_t *out = json_array();
+
+	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)
+		if ((off & NFS4R_BIT(s)) && f->known[s])
+			json_array_append_new(out, json_pack("{s:i, s:o}", "server", s, "missing_here", num(ctl_entries(f->peer[s].our_applied, f->peer[s].peer_end))));
+	return out;
+}
+
+/* Of those that are said to be off: who was heard lately. 0 also if that is not why @set is refused. */
+static nfs4r_servers still_heard(const struct nfs4r_engine *eng, const struct ctl_facts *f, nfs4r_servers set)
+{
+	nfs4r_servers heard = 0;
+
+	if (!(set & NFS4R_BIT(eng->cfg.rpc.self)) || set & ~f->view.adopted.voters || f->view.lease_left_ms || f->view.memory != NFS4R_MEMORY_KNOWN)
+		return 0;
+	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)
+		if ((f->servers & ~set & NFS4R_BIT(s)) && f->view.peer[s].known && f->view.peer[s].silent_ms < eng->cfg.silence_ms)
+			heard |= NFS4R_BIT(s);
+	return heard;
+}
+
+static json_t *refuse_set(const struct nfs4r_engine *eng, const struct ctl_facts *f, nfs4r_servers set, const char *why)
+{
+	nfs4r_servers heard = still_heard(eng, f, set);
+	json_t *a = refuse(why);
+
+	if (heard) {
+		json_object_set_new(a, "heard", ids(heard));
+		json_object_set_new(a, "wait_ms", num(eng->cfg.silence_ms + eng->cfg.lease_ms));
+	}
+	return a;
+}
+
+json_t *ctl_reconfigure(struct nfs4r_engine *eng, const json_t *req)
+{
+	bool sure = json_is_true(json_object_get(req, "yes"));
+	struct nfs4r_event ev = { .type = NFS4R_EV_RECONFIGURE };
+	char why[WHY] = "reconfigure wants the numbers of all servers that are left, 1 to 15", left[64];
+	enum nfs4r_status st;
+	struct ctl_facts f;
+
+	if (!set_of(json_object_get(req, "servers"), &ev.set) || look(eng, eng->cfg.rpc.self, why) != NFS4R_OK)
+		return refuse(why);
+	ctl_collect(eng, &f);
+	pthread_mutex_lock(&eng->lock);
+	st = nfs4r_core_may_reconfigure(eng->core, ev.set, why, sizeof(why));
+	if (st == NFS4R_OK && sure) {
+		engine_log(eng, NFS4R_LOG_WARN, "volume %s: an administrator %s %s", eng->cfg.volume_name,
+			   ev.set ? "vouches that all servers are off for good but" : "takes back that others are off for good; servers named:",
+			   view_list(ev.set, left, sizeof(left)));
+		engine_step(eng, &ev);
+	}
+	pthread_mutex_unlock(&eng->lock);
+	return st == NFS4R_OK ? json_pack("{s:o, s:o, s:o, s:b}", "servers", ids(ev.set), "off", ids(f.servers & ~ev.set), "lost",
+					  lost_of(&f, f.servers & ~ev.set), "reconfiguring", sure) :
+				refuse_set(eng, &f, ev.set, why);
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * What `nfs4rctl stats` shows, as JSON: counters and latencies since the start. Latencies are kept in buckets that double
+ * in width; percentiles are estimated from them, and the buckets are in the answer for whoever wants to know better.
+ */
+#include "engine/admin/ctl_int.h"
+
+static json_t *num(uint64_t v)
+{
+	return json_integer((json_int_t)v);
+}
+
+/* ---- latencies ---- */
+
+double ctl_percentile(const struct nfs4r_core_hist *h, unsigned percent)
+{
+	uint64_t rank = (h->n * percent + 99) / 100, before = 0;
+
+	if (!rank)
+		return 0;
+	for (uint32_t i = 0; i < NFS4R_CORE_BUCKETS; i++) {
+		uint64_t lo = i ? UINT64_C(1) << (i - 1) : 0, hi = i ? 2 * lo - 1 : 0; /* whole ms in bucket i */
+
+		if (before + h->bucket[i] < rank) {
+			before += h->bucket[i];
+			continue;
+		}
+		if (i == NFS4R_CORE_BUCKETS - 1 || hi > h->max_ms)
+			hi = h->max_ms;
+		return (double)lo + (double)(hi - lo) * (double)(rank - before) / (double)h->bucket[i];
+	}
+	return 0;
+}
+
+static json_t *latency(const struct nfs4r_core_hist *h)
+{
+	json_t *buckets = json_array();
+
+	for (uint32_t i = 0; i < NFS4R_CORE_BUCKETS; i++)
+		json_array_append_new(buckets, json_pack("{s:o, s:o}", "below_ms",
+							 i + 1 < NFS4R_CORE_BUCKETS ? num(UINT64_C(1) << i) : json_null(), "n",
+							 num(h->bucket[i])));
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "n", num(h->n), "mean_ms",
+			 h->n ? json_real((double)h->sum_ms / (double)h->n) : json_null(), "p50_ms",
+			 h->n ? json_real(ctl_percentile(h, 50)) : json_null(), "p90_ms",
+			 h->n ? json_real(ctl_percentile(h, 90)) : json_null(), "p99_ms",
+			 h->n ? json_real(ctl_percentile(h, 99)) : json_null(), "max_ms", h->n ? num(h->max_ms) : json_null(),
+			 "buckets", buckets);
+}
+
+static json_t *latencies(const struct nfs4r_core_stats *c)
+{
+	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "won", latency(&c->won), "settled", latency(&c->settled), "forward",
+			 latency(&c->forward), "reply", latency(&c->reply), "release", latency(&c->release));
+}
+
+/* ---- counters ---- */
+
+static json_t *core_counters(const struct nfs4r_core_stats *c)
+{
+	json_t *out = json_object();
+
+#define STAT(name) json_object_set_new(out, #name, num(c->name))
+	STAT(elections), STAT(proposals_early), STAT(conflicts), STAT(aborts), STAT(revokes_sent), STAT(revokes_got), STAT(forwards_sent);
+	STAT(forwards_served), STAT(not_primary), STAT(entries_executed), STAT(entries_applied), STAT(entries_void);
+	STAT(releases), STAT(reopened), STAT(yielded), STAT(yield_regrets), STAT(turns), STAT(bad_messages), STAT(delays), STAT(claims), STAT(controls_own), STAT(controls_foreign);
+	STAT(ops_waiting), STAT(ops_executing), STAT(replies_kept), STAT(pending_entries);
+	STAT(elections_waited), STAT(deep_asked), STAT(deep_refused), STAT(promotions), STAT(promotions_lost);
+	STAT(raises), STAT(raises_lost), STAT(drops), STAT(narrowed), STAT(reads_served);
+#undef STAT
+	return out;
+}
+
+static json_t *engine_counters(struct nfs4r_engine *eng)
+{
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "reads_local",
+			 num(__atomic_load_n(&eng->stat_reads_local, __ATOMIC_RELAXED)), "reads_remote",
+			 num(__atomic_load_n(&eng->stat_reads_remote, __ATOMIC_RELAXED)), "reads_promised",
+			 num(__atomic_load_n(&eng->stat_reads_promised, __ATOMIC_RELAXED)), "updates",
+			 num(__atomic_load_n(&eng->stat_updates, __ATOMIC_RELAXED)), "executors_queued",
+			 num(pool_queued(eng->executors)), "appliers_queued", num(pool_queued(eng->appliers)), "payload_bytes",
+			 num(distributor_payload_bytes(eng->distributor)), "waiting_threads", num(eng->waiting.all), "waiting_max", num(eng->cfg.waiting_max),
+			 "waiting_refused", num(eng->waiting.refused));
+}
+
+json_t *ctl_report_stats(struct nfs4r_engine *eng)
+{
+	struct nfs4r_core_stats c;
+
+	pthread_mutex_lock(&eng->lock);
+	nfs4r_core_get_stats(eng->core, &c);
+	pthread_mutex_unlock(&eng->lock);
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:i}", "core", core_counters(&c), "engine", engine_counters(eng), "store",
+			 ctl_report_journal(eng), "retention", ctl_retention_json(eng), "latencies", latencies(&c), "volume",
+			 ctl_json_text(eng->cfg.volume_name), "server", eng->cfg.rpc.self);
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * What `nfs4rctl status` says of the active view, as JSON: who is a member, who is silent for how long, who is on the way back and how
+ * far it has to go, and what of its lease this server has left. How far another one is behind is known for this server's log
+ * only; how far this one is behind, for every log.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "engine/admin/ctl_int.h"
+
+static json_t *num(uint64_t v)
+{
+	return json_integer((json_int_t)v);
+}
+
+uint64_t ctl_own_lag(const struct ctl_facts *f)
+{
+	uint64_t n = 0;
+
+	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)
+		if (f->known[s] && f->peer[s].peer_end > f->peer[s].our_applied)
+			n += ctl_entries(f->peer[s].our_applied, f->peer[s].peer_end);
+	return n;
+}
+
+/* Its store is empty or from the past, or may be (log 8.6). */
+static const char *memory_state(const struct nfs4r_engine *eng, const struct ctl_facts *f, char *why, size_t len)
+{
+	nfs4r_servers self = NFS4R_BIT(eng->cfg.rpc.self);
+	char unheard[64];
+
+	if (f->view.memory == NFS4R_MEMORY_NEW) {
+		snprintf(why, len, "first start of its store: it waits to hear server %s, which may know of an earlier one", view_list(f->view.unheard, unheard, sizeof(unheard)));
+		return "new";
+	}
+	if (f->view.repairing && f->repair.running) {
+		snprintf(why, len, "its store was new, or an old one; it takes everything from server %u: %llu of %llu objects", f->repair.from,
+			 (unsigned long long)f->repair.done, (unsigned long long)f->repair.all);
+		return "repairing";
+	}
+	if (f->view.member)
+		snprintf(why, len, "its store is new, or an old one; it waits until the others have removed it, and then takes everything from them");
+	else if (f->view.adopted.open & self)
+		snprintf(why, len, "its store is new, or an old one; it waits for the end of its log: nothing to do if it had no controls, else `nfs4rctl give-up %u` at a member",
+			 eng->cfg.rpc.self);
+	else
+		snprintf(why, len, "its store is new, or an old one; it is about to take everything from the others, or to be added by them");
+	return "forgotten";
+}
+
+const char *ctl_view_state(const struct nfs4r_engine *eng, const struct ctl_facts *f, char *why, size_t len)
+{
+	char members[64], entries[40] = "";
+	uint64_t lag = ctl_own_lag(f);
+
+	if (f->view.fixed)
+		return NULL;
+	if (f->view.taken_out) {
+		servers_come_back(eng, why, len);
+		return "taken out";
+	}
+	if (f->view.learner && !f->view.repairing) {
+		snprintf(why, len, "it was added to the volume and takes everything from the others; nobody counts on it before it has it");
+		return "learner";
+	}
+	if (ctl_is_forgetful(f))
+		return memory_state(eng, f, why, len);
+	if (f->view.reconf_epoch) {
+		snprintf(why, len, "it was told to go on with server %s alone, and serves nothing before that is done. %s",
+			 view_list(f->view.reconf_set, members, sizeof(members)), f->view.waits);
+		return "told to go on";
+	}
+	if (f->view.left) {
+		snprintf(why, len, "it is being stopped: it has let go of all that it controlled and given its lease back");
+		return "stopping";
+	}
+	if (f->view.member && !f->view.joining && f->lease_left_ms)
+		return NULL;
+	if (f->view.trouble) {
+		snprintf(why, len, "it cannot apply %s: %s; %s. It is outside the active view until then, serves nothing, and returns by itself",
+			 apply_stuck_on(&f->view, eng->cfg.rpc.self, members, sizeof(members)), nfs4r_status_str(f->view.trouble), apply_remedy(f->view.trouble));
+		return "stuck";
+	}
+	if (f->view.repairing) {
+		snprintf(why, len, "it has updates that were given up, or cannot go on from its logs, and takes a copy from another server: %llu of %llu objects",
+			 (unsigned long long)f->repair.done, (unsigned long long)f->repair.all);
+		return "repairing";
+	}
+	if (lag)
+		snprintf(entries, sizeof(entries), ", %llu entries to go", (unsigned long long)lag);
+	view_list(f->view.adopted.members, members, sizeof(members));
+	if (!f->view.member) {
+		snprintf(why, len, "not a member of the active view (members %s)%s; it returns by itself", members, entries);
+		return "outside";
+	}
+	if (f->view.joining) {
+		snprintf(why, len, "it is a member again and learns what the others control%s", entries);
+		return "joining";
+	}
+	snprintf(why, len, "it has no lease: fewer than a majority of the servers answer it");
+	return "waiting";
+}
+
+bool ctl_is_forgetful(const struct ctl_facts *f)
+{
+	return !f->view.fixed && (f->view.memory == NFS4R_MEMORY_NEW || f->view.memory == NFS4R_MEMORY_FORGOT);
+}
+
+const char *ctl_view_other(const struct nfs4r_engine *eng, const struct ctl_facts *f, nfs4r_server_id s)
+{
+	bool silent = !f->view.peer[s].known || f->view.peer[s].silent_ms >= eng->cfg.silence_ms;
+
+	if (f->view.peer[s].left)
+		return "stopped in order";
+	if (!(f->view.adopted.voters & NFS4R_BIT(s)))
+		return silent ? "learner, silent" : f->view.peer[s].caught_up ? "learner, caught up" : "learner";
+	if (!silent && f->view.peer[s].memory == NFS4R_MEMORY_FORGOT)
+		return "forgotten";
+	if (!silent && f->view.peer[s].memory == NFS4R_MEMORY_NEW)
+		return "new";
+	if (f->view.peer[s].halted)
+		return "halted";
+	if (!silent && f->view.peer[s].trouble)
+		return "stuck";
+	if (f->view.adopted.members & NFS4R_BIT(s))
+		return silent ? "silent" : f->view.peer[s].joining ? "joining" : "member";
+	return silent ? "removed" : f->view.peer[s].caught_up ? "caught up" : "catching up";
+}
+
+static json_t *other(const struct nfs4r_engine *eng, const struct ctl_facts *f, nfs4r_server_id s)
+{
+	const struct nfs4r_core_peer *p = &f->peer[s];
+	char why[300];
+
+	json_t *out = json_pack("{s:i, s:b, s:s, s:o, s:o, s:o, s:o}", "server", s, "member", (f->view.adopted.members & NFS4R_BIT(s)) != 0, "state",
+			 ctl_view_other(eng, f, s), "silent_ms", f->view.peer[s].known ? num(f->view.peer[s].silent_ms) : json_null(), "view",
+			 f->view.peer[s].known ? num(f->view.peer[s].view) : json_null(), "behind_entries", num(ctl_entries(p->applied, f->end)),
+			 "behind_bytes", num(p->unreceived_bytes));
+	if (out && f->view.peer[s].halted)
+		json_object_set_new(out, "halted", json_string(halt_of_peer(f->view.peer[s].trouble, f->view.peer[s].halted_files, why, sizeof(why))));
+	else if (out && f->view.peer[s].known && f->view.peer[s].trouble)
+		json_object_set_new(out, "cannot_apply", json_string(nfs4r_status_str(f->view.peer[s].trouble)));
+	return out;
+}
+
+static json_t *self(const struct nfs4r_engine *eng, const struct ctl_facts *f)
+{
+	char why[NFS4R_WHY];
+	const char *state = ctl_view_state(eng, f, why, sizeof(why));
+
+	return json_pack("{s:i, s:b, s:s, s:i, s:o, s:o, s:n}", "server", eng->cfg.rpc.self, "member", f->view.member, "state", state ? state : "member",
+			 "silent_ms", 0, "view", num(f->view.adopted.num), "behind_entries", num(ctl_own_lag(f)), "behind_bytes");
+}
+
+static json_t *servers(const struct nfs4r_engine *eng, const struct ctl_facts *f)
+{
+	json_t *out = json_array();
+
+	EACH_OF(f->servers, s)
+		json_array_append_new(out, s == eng->cfg.rpc.self ? self(eng, f) : other(eng, f, s));
+	return out;
+}
+
+json_t *ctl_view_json(const struct nfs4r_engine *eng, const struct ctl_facts *f)
+{
+	json_t *out;
+
+	if (f->view.fixed)
+		return json_pack("{s:s, s:i, s:o}", "kind", "fixed", "number", 1, "members", ctl_server_list(f->view.adopted.members));
+	out = json_pack("{s:s, s:o, s:o, s:b, s:b}", "kind", "active", "number", num(f->view.adopted.num), "members", ctl_server_list(f->view.adopted.members),
+			"member", f->view.member, "joining", f->view.joining);
+	if (!out)
+		return NULL;
+	json_object_set_new(out, "voters", ctl_server_list(f->view.adopted.voters));
+	json_object_set_new(out, "lease_left_ms", f->lease_left_ms ? num(f->lease_left_ms) : json_null());
+	json_object_set_new(out, "lease_ms", num(eng->cfg.lease_ms));
+	json_object_set_new(out, "silence_ms", num(eng->cfg.silence_ms));
+	json_object_set_new(out, "stale_reads", json_boolean(eng->cfg.stale_reads));
+	json_object_set_new(out, "accepted", num(f->view.accepted.num));
+	json_object_set_new(out, "promised", num(f->view.promised));
+	json_object_set_new(out, "servers", servers(eng, f));
+	return out;
+}

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The active view as the engine sees it: may this server answer from its own copy (its lease, log 6.7), and what an
+ * administrator is told when the view changes.
+ *
+ * The core says after each step until when the lease lasts; readers look at a copy of that without a lock. It is 0 while
+ * this server is outside the view or does not have all controls of the others yet, and then the control table may miss some.
+ * So each time it turns 0, or stops being 0, begins a new era. A reader notes the era, looks at the table, looks at the lease and
+ * the clock, and believes what it saw only if the era is still the same: at that moment the lease held, and the table
+ * was complete from the note on. A pause after that is harmless, since the copy only moves forward and the answer
+ * was right when the lease was looked at, which is after the request had come.
+ *
+ * Log lines are written from within the engine's lock: they are rare, and one for each change.
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include "engine/engine_int.h"
+
+#define RTT_EVERY_MS 5000
+#define LATE_EVERY_MS 10000
+#define CLOCK_EVERY_MS 1000
+#define CLOCK_OFF_MS 1000 /* from here on it is said; what NTP leaves is far less */
+
+/* ---- the lease ---- */
+
+static void begin_era(struct nfs4r_engine *eng, uint64_t until)
+{
+	if ((until == 0) != (eng->lease_until_ms == 0))
+		eng->lease_era++;
+}
+
+void view_lower(struct nfs4r_engine *eng)
+{
+	uint64_t until = nfs4r_core_lease_until(eng->core);
+
+	if (until >= eng->lease_until_ms)
+		return;
+	begin_era(eng, until);
+	eng->lease_until_ms = until;
+}
+
+void view_raise(struct nfs4r_engine *eng)
+{
+	uint64_t until = nfs4r_core_lease_until(eng->core);
+
+	begin_era(eng, until);
+	eng->lease_until_ms = until;
+}
+
+bool view_has_lease(struct nfs4r_engine *eng)
+{
+	uint64_t until = eng->lease_until_ms;
+
+	return until == UINT64_MAX || (until && now_ms() < until);
+}
+
+uint32_t view_era(struct nfs4r_engine *eng)
+{
+	return eng->lease_era;
+}
+
+bool view_may_answer(struct nfs4r_engine *eng, uint32_t era)
+{
+	return view_has_lease(eng) && eng->lease_era == era;
+}
+
+void view_epoch(struct nfs4r_engine *eng)
+{
+	uint32_t epoch = nfs4r_core_adopted(eng->core)->epoch;
+
+	if (eng->cfg.lease_ms == 0 || epoch == eng->epoch)
+		return;
+	eng->epoch = epoch;
+	engine_update_verifier(eng);
+}
+
+/* ---- what is said about changes; eng->lock held ---- */
+
+#define say(eng, fmt, ...) engine_log(eng, NFS4R_LOG_INFO, "volume %s: " fmt, (eng)->cfg.volume_name, __VA_ARGS__)
+
+const char *view_list(nfs4r_servers set, char *buf, size_t len)
+{
+	size_t n = 0;
+
+	snprintf(buf, len, "none");
+	EACH_OF(set, s)
+		if (n < len)
+			n += (size_t)snprintf(buf + n, len - n, "%s%u", n ? ", " : "", s);
+	return buf;
+}
+
+static double since_s(uint64_t ms)
+{
+	return ms ? (double)(now_ms() - ms) / 1000 : 0;
+}
+
+/* This server is in or out by the view that it has adopted now. */
+static void say_self(struct nfs4r_engine *eng, const struct nfs4r_core_view *v, const char *members)
+{
+	if (v->taken_out || v->left)
+		return; /* server_list.c, or shutdown.c, says more */
+	if (!v->member) {
+		eng->seen.away_ms = now_ms();
+		say(eng, "this server is outside the active view (members %s): it serves nothing, its clients wait, until it has caught up and is a member again",
+		    members);
+	} else if (!(eng->seen.voters & NFS4R_BIT(eng->cfg.rpc.self))) {
+		say(eng, "this server has caught up: it is a member of the active view now, and counts (members %s); it serves when it has learnt what the others control",
+		    members);
+	} else {
+		say(eng, "this server is a member of the active view again (members %s); it serves when it has learnt what the others control", members);
+	}
+}
+
+static void say_other(struct nfs4r_engine *eng, const struct nfs4r_core_view *v, nfs4r_server_id s, const char *members)
+{
+	char silent[60], why[300];
+
+	if (!(v->adopted.servers & NFS4R_BIT(s)))
+		return; /* server_list.c says more */
+	if (v->adopted.members & ~eng->seen.voters & NFS4R_BIT(s)) {
+		say(eng, "server %u has caught up: it is a member of the active view now, and counts; members now %s", s, members);
+		return;
+	}
+	if (v->adopted.members & NFS4R_BIT(s)) {
+		say(eng, "server %u is back in the active view; members now %s", s, members);
+		return;
+	}
+	if (v->peer[s].left) {
+		say(eng, "server %u was removed from the active view: it is being stopped in order; members now %s. Nothing waits for it", s, members);
+		return;
+	}
+	if (v->peer[s].halted) {
+		say(eng, "server %u was removed from the active view: %s; members now %s", s, halt_of_peer(v->peer[s].trouble, v->peer[s].halted_files, why, sizeof(why)), members);
+		return;
+	}
+	if (v->peer[s].trouble && v->peer[s].silent_ms < eng->cfg.silence_ms) {
+		say(eng, "server %u was removed from the active view: it cannot apply an update (%s), its log and status say which; members now %s. Nothing waits for it but what it "
+		    "controlled and could not let go of", s, nfs4r_status_str(v->peer[s].trouble), members);
+		return;
+	}
+	if (v->removing == s)
+		snprintf(silent, sizeof(silent), "it is being taken out of the volume");
+	else if (!v->peer[s].known)
+		snprintf(silent, sizeof(silent), "not heard since this server's start");
+	else if (v->peer[s].silent_ms >= eng->cfg.silence_ms)
+		snprintf(silent, sizeof(silent), "not heard for %.1f s", (double)v->peer[s].silent_ms / 1000);
+	else
+		snprintf(silent, sizeof(silent), "it was silent for too long, or is to be taken out");
+	say(eng, "server %u was removed from the active view: %s; members now %s. What it controls waits for its return", s, silent, members);
+}
+
+static void say_members(struct nfs4r_engine *eng, const struct nfs4r_core_view *v)
+{
+	nfs4r_servers changed = eng->seen.members ^ v->adopted.members;
+	nfs4r_server_id self = eng->cfg.rpc.self;
+	char members[64];
+
+	view_list(v->adopted.members, members, sizeof(members));
+	if (changed & NFS4R_BIT(self))
+		say_self(eng, v, members);
+	EACH_OF(changed & ~NFS4R_BIT(self), s)
+		say_other(eng, v, s, members);
+}
+
+static void say_serving(struct nfs4r_engine *eng, const struct nfs4r_core_view *v)
+{
+	bool joining = v->member && v->joining;
+
+	if (eng->seen.joining && !joining && v->member)
+		say(eng, "this server serves again; it was outside the active view, or starting, for %.1f s", since_s(eng->seen.away_ms));
+	eng->seen.joining = joining;
+}
+
+/* A lease that ran out while nobody said that this server is outside: it hears too few, or stood still. */
+static void say_lease(struct nfs4r_engine *eng, const struct nfs4r_core_view *v)
+{
+	bool has = view_has_lease(eng), waits = v->member && !v->joining && !v->left && eng->ready;
+
+	if (has || !waits) {
+		if (has && eng->seen.lease_said)
+			say(eng, "this server has its lease again, after %.1f s; its clients go on", since_s(eng->seen.lease_lost_ms));
+		eng->seen.lease_lost_ms = has ? 0 : eng->seen.lease_lost_ms;
+		eng->seen.lease_said = false;
+		eng->seen.had_lease |= has;
+		return;
+	}
+	if (!eng->seen.lease_lost_ms)
+		eng->seen.lease_lost_ms = now_ms();
+	/* After a start the first grants need a moment, and longer if the others are not there yet. */
+	if (eng->seen.lease_said || (!eng->seen.had_lease && since_s(eng->seen.lease_lost_ms) * 1000 < 2 * eng->cfg.lease_ms))
+		return;
+	eng->seen.lease_said = true;
+	say(eng, "this server has no lease: fewer than a majority of the servers answer it. %s", eng->cfg.stale_reads ?
+		"Its clients read its own copy (Stale_Reads), everything else waits" : "Its clients wait");
+}
+
+enum nfs4r_memory view_memory(struct nfs4r_engine *eng)
+{
+	struct nfs4r_core_view v;
+
+	nfs4r_core_get_view(eng->core, &v);
+	return v.fixed || servers_alone(eng) ? NFS4R_MEMORY_KNOWN : v.memory; /* else there is nobody to say more */
+}
+
+/* What this server's own store is worth (log 8.6). */
+static void say_memory(struct nfs4r_engine *eng, const struct nfs4r_core_view *v)
+{
+	enum nfs4r_memory was = eng->seen.memory;
+	char why[NFS4R_WHY];
+
+	eng->seen.memory = v->memory;
+	if (v->memory == was)
+		return;
+	if (v->memory == NFS4R_MEMORY_FORGOT) {
+		eng->seen.forgot = true;
+	}
+	if (v->memory == NFS4R_MEMORY_FORGOT && !v->learner && !v->taken_out) {
+		engine_log(eng, NFS4R_LOG_WARN, "volume %s: the others know more of this server than its store in %s does: the store is new, or was restored from an older copy. "
+			   "It promises and serves nothing; when they have removed it and ended its log it takes everything from them", eng->cfg.volume_name,
+			   eng->cfg.store_dir);
+	}
+	if (was == NFS4R_MEMORY_FORGOT && v->memory == NFS4R_MEMORY_KNOWN && !eng->seen.newcomer)
+		say(eng, "this server was added again with the copy that it took from the others: it is as before its store was lost (start %llu)",
+		    (unsigned long long)eng->inc);
+	if (was != NFS4R_MEMORY_FORGOT && v->memory == NFS4R_MEMORY_KNOWN && recover_is_strange(eng, why, sizeof(why))) {
+		engine_log(eng, NFS4R_LOG_ERROR, "volume %s: %s", eng->cfg.volume_name, why);
+		engine_halt(eng, "its store is new and the exported directory is not empty: Import = true on exactly one server, an empty directory on the others");
+	}
+}
+
+/* A server that forgot, this one or another, is outside, and its log does not end: the others know of controls of it. */
+static void say_unended(struct nfs4r_engine *eng, const struct nfs4r_core_view *v, nfs4r_server_id s, bool forgot)
+{
+	uint64_t *since = &eng->seen.unended_ms[s], now = now_ms();
+
+	if (!forgot || v->adopted.members & NFS4R_BIT(s) || !(v->adopted.open & v->adopted.servers & NFS4R_BIT(s))) {
+		*since = 0;
+		return;
+	}
+	if (!*since)
+		*since = now;
+	if (*since == UINT64_MAX || now < *since + 2 * eng->cfg.lease_ms + eng->cfg.silence_ms)
+		return;
+	*since = UINT64_MAX;
+	engine_log(eng, NFS4R_LOG_WARN, "volume %s: %s %u lost its store, or has an old one, and had controls that may cover updates which nobody else has: it waits until it is "
+		   "given up, `nfs4rctl give-up %u` at a member", eng->cfg.volume_name, s == eng->cfg.rpc.self ? "this server," : "server", s, s);
+}
+
+static void say_forgetful(struct nfs4r_engine *eng, const struct nfs4r_core_view *v)
+{
+	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++) {
+		bool self = s == eng->cfg.rpc.self;
+		bool forgot = self ? v->memory == NFS4R_MEMORY_FORGOT : v->peer[s].known && v->peer[s].memory == NFS4R_MEMORY_FORGOT;
+
+		if (forgot && !self && v->adopted.voters & ~eng->seen.forgetful & NFS4R_BIT(s))
+			say(eng, "server %u has a new store, or an old one: it is removed, and takes everything from the others", s);
+		eng->seen.forgetful = forgot && !self ? eng->seen.forgetful | NFS4R_BIT(s) : eng->seen.forgetful & ~NFS4R_BIT(s);
+		say_unended(eng, v, s, forgot);
+	}
+}
+
+/* Log 6.12: this server cannot apply an update of another one. */
+static void say_own_trouble(struct nfs4r_engine *eng, const struct nfs4r_core_view *v)
+{
+	char what[60];
+	bool spared = __builtin_popcountll(v->adopted.members & v->adopted.voters & ~NFS4R_BIT(eng->cfg.rpc.self)) > __builtin_popcountll(v->adopted.voters) / 2;
+
+	if (!v->trouble)
+		say(eng, "%s", v->member ? "the update that could not be applied here is dealt with" :
+					   "the update that could not be applied here is dealt with: this server catches up and becomes a member again");
+	else
+		engine_log(eng, NFS4R_LOG_ERROR, "volume %s: %s cannot be applied here: %s; %s. %s", eng->cfg.volume_name,
+			   apply_stuck_on(v, eng->cfg.rpc.self, what, sizeof(what)), nfs4r_status_str(v->trouble), apply_remedy(v->trouble), !v->member ?
+			   "This server stays outside the active view until then, and returns by itself" : spared ?
+			   "This server lets go of what it controls and withdraws from the active view, so that the others do not wait for it. It returns by itself, without a restart" :
+			   "No view can do without this server, so updates at all sites wait for it");
+}
+
+static void say_trouble(struct nfs4r_engine *eng, const struct nfs4r_core_view *v)
+{
+	nfs4r_server_id self = eng->cfg.rpc.self;
+	char why[300];
+
+	if (v->trouble != eng->seen.trouble[self])
+		say_own_trouble(eng, v);
+	eng->seen.trouble[self] = v->trouble;
+	EACH_OF(v->adopted.servers & ~NFS4R_BIT(self), s) {
+		enum nfs4r_status is = v->peer[s].known ? v->peer[s].trouble : NFS4R_OK;
+
+		if (is && !eng->seen.trouble[s] && v->peer[s].halted)
+			engine_log(eng, NFS4R_LOG_WARN, "volume %s: server %u says: %s. It is left out of the active view until then, if that can do without it", eng->cfg.volume_name, s,
+				   halt_of_peer(is, v->peer[s].halted_files, why, sizeof(why)));
+		else if (is && !eng->seen.trouble[s])
+			engine_log(eng, NFS4R_LOG_WARN, "volume %s: server %u says that it cannot apply an update: %s. To be done there: %s. It is left out of the active view until then, if that can do "
+				   "without it", eng->cfg.volume_name, s, nfs4r_status_str(is), apply_remedy(is));
+		eng->seen.trouble[s] = is;
+	}
+}
+
+static bool may_have_changed(uint32_t type, uint32_t msg_type)
+{
+	return type == NFS4R_EV_TICK || (type == NFS4R_EV_MSG && ((msg_type >= NFS4R_MSG_HEARTBEAT && msg_type <= NFS4R_MSG_JOINED) || msg_type == NFS4R_MSG_HALTED));
+}
+
+void view_watch(struct nfs4r_engine *eng, uint32_t type, uint32_t msg_type)
+{
+	struct nfs4r_core_view v;
+
+	if (eng->cfg.lease_ms == 0 || (!may_have_changed(type, msg_type) && eng->seen.era == eng->lease_era))
+		return;
+	eng->seen.era = eng->lease_era;
+	nfs4r_core_get_view(eng->core, &v);
+	say_trouble(eng, &v);
+	if (v.adopted.num != eng->seen.num || v.adopted.members != eng->seen.members)
+		say_members(eng, &v);
+	eng->seen.num = v.adopted.num;
+	eng->seen.members = v.adopted.members;
+	eng->seen.voters = v.adopted.voters;
+	eng->seen.newcomer |= v.learner;
+	say_memory(eng, &v);
+	say_forgetful(eng, &v);
+	say_serving(eng, &v);
+	say_lease(eng, &v);
+}
+
+void view_start(struct nfs4r_engine *eng)
+{
+	struct nfs4r_core_view v;
+	char members[64];
+
+	eng->seen.away_ms = now_ms();
+	nfs4r_core_get_view(eng->core, &v);
+	eng->seen.num = v.adopted.num;
+	eng->seen.members = v.adopted.members;
+	eng->seen.voters = v.adopted.voters;
+	if (eng->cfg.lease_ms == 0 || servers_alone(eng) || v.taken_out)
+		return;
+	say_memory(eng, &v);
+	say(eng, "members of the active view: %s%s", view_list(v.adopted.members, members, sizeof(members)),
+	    v.member ? "" : "; this server is outside it and serves nothing until it has caught up");
+	if (__builtin_popcount(v.adopted.voters) == 2)
+		engine_log(eng, NFS4R_LOG_WARN,
+			   "volume %s: with two servers nothing is served while one of them is away, for one alone is no majority; use three, or Lease = 0, which "
+			   "leaves reading possible", eng->cfg.volume_name);
+}
+
+/* ---- times that do not fit; the timer's thread, no lock held ---- */
+
+void view_check_rtt(struct nfs4r_engine *eng, uint64_t now)
+{
+	struct nfs4r_rpc_peer_stats rs;
+
+	if (eng->cfg.lease_ms == 0 || now < eng->rtt_due_ms)
+		return;
+	eng->rtt_due_ms = now + RTT_EVERY_MS;
+	EACH_OF(eng->servers & ~NFS4R_BIT(eng->cfg.rpc.self), s) {
+		double least = eng->cfg.lease_ms < eng->cfg.silence_ms ? eng->cfg.lease_ms : eng->cfg.silence_ms;
+
+		if (!nfs4r_rpc_get_stats(eng->rpc, s, &rs) || !rs.up || 10 * rs.rtt_ms <= least)
+			continue;
+		if (rs.rtt_ms <= 2 * eng->rtt_said_ms[s])
+			continue; /* said before, and not much worse since */
+		eng->rtt_said_ms[s] = rs.rtt_ms;
+		engine_log(eng, NFS4R_LOG_WARN,
+			   "volume %s: the round trip to server %u takes %.0f ms: Lease = %u and Silence = %u are short for it, and servers will be removed that are "
+			   "only slow; write at least %.0f for both, on every server", eng->cfg.volume_name, s, rs.rtt_ms, eng->cfg.lease_ms, eng->cfg.silence_ms,
+			   10 * rs.rtt_ms);
+	}
+}
+
+/* Its clock is @ahead_ms ahead of this server's. Said once, and again when it is off by something quite different. */
+static void check_clock(struct nfs4r_engine *eng, nfs4r_server_id s, double ahead_ms)
+{
+	double *said = &eng->clock_said_ms[s];
+
+	if (fabs(ahead_ms) < CLOCK_OFF_MS) {
+		if (*said != 0)
+			engine_log(eng, NFS4R_LOG_INFO, "volume %s: the clock of server %u agrees with this server's again", eng->cfg.volume_name, s);
+		*said = 0;
+		return;
+	}
+	if (*said != 0 && fabs(ahead_ms - *said) < CLOCK_OFF_MS)
+		return;
+	*said = ahead_ms;
+	engine_log(eng, NFS4R_LOG_WARN,
+		   "volume %s: the clock of server %u is %.1f s %s this server's: files get their times from the server that executes an update, so make, rsync and backups "
+		   "may take new files for old ones; set the clock that is wrong, and let NTP run on every server",
+		   eng->cfg.volume_name, s, fabs(ahead_ms) / 1000, ahead_ms > 0 ? "ahead of" : "behind");
+}
+
+void view_check_clocks(struct nfs4r_engine *eng, uint64_t now)
+{
+	struct nfs4r_rpc_peer_stats rs;
+
+	if (now < eng->clock_due_ms)
+		return;
+	eng->clock_due_ms = now + CLOCK_EVERY_MS;
+	EACH_OF(eng->servers & ~NFS4R_BIT(eng->cfg.rpc.self), s)
+		if (nfs4r_rpc_get_stats(eng->rpc, s, &rs) && rs.up && rs.clock_known)
+			check_clock(eng, s, rs.clock_ahead_ms);
+}
+
+void view_check_late(struct nfs4r_engine *eng, uint64_t late_ms, uint64_t now)
+{
+	if (eng->cfg.lease_ms == 0 || late_ms < eng->cfg.lease_ms / 2 || now < eng->late_due_ms)
+		return;
+	eng->late_due_ms = now + LATE_EVERY_MS;
+	engine_log(eng, NFS4R_LOG_WARN,
+		   "volume %s: this server did nothing for %.1f s: it was stopped, or its processors or the disk under %s are overloaded. Its lease is %u ms; without "
+		   "one its clients wait, and the others remove it", eng->cfg.volume_name, (double)late_ms / 1000, eng->cfg.store_dir, eng->cfg.lease_ms);
+}

@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The room of this server, for the core, which compares it with what the others told (log 4.12).
+ *
+ * A thread of its own measures, since a disk that hangs may hold it up: twice in a second, and more often while some member has little room.
+ * How far each log was applied is noted before, so that what is in the measurement is never counted as under way too late. Limits are found
+ * once, before the server is heard by others.
+ *
+ * Failure modes: the file system is full at the start, so that nothing can be tried with: the limits found by an earlier start count. A
+ * measurement that fails is left out, and the one before it counts on.
+ *
+ * Set aside for removals (src/store/spare.c): a 64th of the file system of Store, 512 KiB to 64 MiB, while that has more than its reserve.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "engine/engine_int.h"
+#include "engine/runtime/fs.h"
+#include "engine/runtime/quota.h"
+
+#define MEASURE_MS 500
+#define MEASURE_LOW_MS 100
+#define LOW_BYTES (UINT64_C(256) << 20) /* smallest room of all members: measured more often */
+#define RESERVE_MIN (UINT64_C(1) << 30)
+#define RESERVE_INODES 1024
+#define XATTR_LIST_MAX 65536
+#define QUOTA_ROUNDS 20 /* measurements between two looks at quotas */
+#define LOOK_MS 1000 /* after a halt */
+#define REMARK_MS 2000 /* between two looks at directories whose names are counted */
+#define SPARE_SHARE 64
+#define SPARE_MIN (UINT64_C(512) << 10)
+#define SPARE_MAX (UINT64_C(64) << 20)
+
+struct spacer {
+	struct nfs4r_engine *eng;
+	pthread_mutex_t lock;
+	pthread_cond_t cond;
+	pthread_t thread;
+	bool running, stop; /* stop: under lock */
+	int tree_fd, store_fd;
+	struct nfs4r_limits limits;
+	bool refusing;   /* the thread's */
+	uint32_t quotas; /* QUOTA_*: what was said last; the thread's */
+	struct nfs4r_remarks remarks; /* the thread's, but for the first measurement */
+	uint64_t remarked_ms;
+	uint64_t wanted; /* as it was at the start: for what is said to people */
+};
+
+static void get_room(struct nfs4r_engine *eng, struct nfs4r_core_room *out)
+{
+	pthread_mutex_lock(&eng->lock);
+	nfs4r_core_get_room(eng->core, out);
+	pthread_mutex_unlock(&eng->lock);
+}
+
+/* ---- measuring; no lock held ---- */
+
+static uint64_t reserve(uint64_t configured, uint64_t total, uint64_t least)
+{
+	uint64_t r = total / 50;
+
+	if (configured)
+		return configured < total / 2 ? configured : total / 2;
+	if (r < least)
+		r = least;
+	return r < total / 20 ? r : total / 20;
+}
+
+static uint64_t spare_of(const struct nfs4r_room *store)
+{
+	uint64_t want = store->total / SPARE_SHARE;
+
+	return want < SPARE_MIN ? SPARE_MIN : want > SPARE_MAX ? SPARE_MAX : want;
+}
+
+static void keep_spare(struct nfs4r_engine *eng, const struct nfs4r_room *store)
+{
+	uint64_t want = spare_of(store);
+
+	if (!nfs4r_store_spare(eng->store) && store->free > store->reserve + 2 * want)
+		(void)nfs4r_store_keep_spare(eng->store, want);
+}
+
+static bool measure_all(struct spacer *s, struct nfs4r_space *out)
+{
+	const struct nfs4r_config *cfg = &s->eng->cfg;
+	struct fs_room tree, store;
+
+	if (s->tree_fd < 0 || !fs_room(s->tree_fd, &tree) || !fs_room(s->store_fd, &store))
+		return false;
+	out->tree = tree.bytes;
+	out->tree.reserve = reserve(cfg->free_min, tree.bytes.total, RESERVE_MIN);
+	out->inodes = tree.inodes;
+	out->inodes.reserve = reserve(0, tree.inodes.total, RESERVE_INODES);
+	out->store = store.bytes;
+	out->store.reserve = reserve(cfg->free_min, store.bytes.total, RESERVE_MIN);
+	out->shared = tree.dev == store.dev;
+	keep_spare(s->eng, &out->store);
+	out->store.free += nfs4r_store_spare(s->eng->store);
+	if (out->store.free > out->store.total)
+		out->store.free = out->store.total;
+	return true;
+}
+
+/* ---- what is said of this server to the people who ask another one ---- */
+
+static uint32_t import_is(enum import_phase phase)
+{
+	return phase == IMPORT_RUNNING ? NFS4R_IS_IMPORTING : phase == IMPORT_STOPPED ? NFS4R_IS_IMPORT_STOPPED : 0;
+}
+
+static void remark(struct spacer *s)
+{
+	struct behind_counts n;
+	uint64_t now = now_ms();
+
+	pthread_mutex_lock(&s->eng->lock);
+	s->remarks.is = import_is(s->eng->import.phase);
+	s->remarks.imported = s->eng->import.objects;
+	pthread_mutex_unlock(&s->eng->lock);
+	if (s->remarked_ms && now < s->remarked_ms + REMARK_MS)
+		return;
+	s->remarked_ms = now;
+	behind_count(s->eng, &n);
+	s->remarks.strays = n.strays;
+	s->remarks.conflicts = repair_saved(s->eng);
+}
+
+static void measure(struct spacer *s)
+{
+	struct nfs4r_engine *eng = s->eng;
+	struct nfs4r_space space;
+	struct nfs4r_event ev = { .type = NFS4R_EV_SPACE, .space = &space, .limits = &s->limits, .remarks = &s->remarks };
+
+	pthread_mutex_lock(&eng->lock);
+	for (nfs4r_server_id l = 1; l <= NFS4R_SERVERS_MAX; l++)
+		ev.stable[l] = nfs4r_core_applied(eng->core, l);
+	pthread_mutex_unlock(&eng->lock);
+	if (!measure_all(s, &space))
+		return;
+	remark(s);
+	pthread_mutex_lock(&eng->lock);
+	engine_step(eng, &ev);
+	pthread_mutex_unlock(&eng->lock);
+}
+
+/* ---- saying it ---- */
+
+static void say(struct spacer *s, const struct nfs4r_core_room *room)
+{
+	struct nfs4r_engine *eng = s->eng;
+	char text[300];
+	bool refuses = space_refuses(room, text, sizeof(text));
+
+	if (refuses && !s->refusing)
+		engine_log(eng, NFS4R_LOG_WARN, "volume %s: updates that need room are refused with \"no space\" at all sites: %s; remove files, or give that file system room",
+			   eng->cfg.volume_name, text);
+	else if (!refuses && s->refusing)
+		engine_log(eng, NFS4R_LOG_INFO, "volume %s: there is room again at every server: updates are no longer refused for lack of it", eng->cfg.volume_name);
+	s->refusing = refuses;
+}
+
+/* At the start, with Quotas = ignore; and whenever somebody turns them on or off. */
+static void say_quotas(struct spacer *s)
+{
+	struct nfs4r_engine *eng = s->eng;
+	struct quota_facts f;
+	uint32_t kinds;
+	char what[80];
+
+	quota_look(s->tree_fd, &f);
+	kinds = quota_kinds(&f);
+	quota_name(kinds, what, sizeof(what));
+	if (kinds && kinds != s->quotas)
+		engine_log(eng, NFS4R_LOG_WARN,
+			   "volume %s: %s are enforced on the file system of the exported directory: an update of another server that they refuse takes this server out of the "
+			   "view until there is room. Turn them off: %s", eng->cfg.volume_name, what, quota_remedy(&f));
+	else if (!kinds && s->quotas)
+		engine_log(eng, NFS4R_LOG_INFO, "volume %s: no quotas are enforced on the file system of the exported directory any more", eng->cfg.volume_name);
+	s->quotas = kinds;
+}
+
+/* Clients make set-id programs and device nodes, and every server has them in a real tree, where its own users could use them (0037). */
+static void say_live(struct spacer *s)
+{
+	bool suid, dev;
+
+	if (s->tree_fd >= 0 && fs_is_live(s->tree_fd, &suid, &dev))
+		engine_log(s->eng, NFS4R_LOG_WARN,
+			   "volume %s: the file system of the exported directory is mounted without %s: set-id programs and device nodes that clients make work for the users of this machine, too. "
+			   "Mount it with nosuid,nodev, in a directory of mode 0700",
+			   s->eng->cfg.volume_name, suid && dev ? "nosuid and nodev" : suid ? "nosuid" : "nodev");
+}
+
+/* ---- after a halt for want of room (log 4.15) ---- */
+
+static bool store_room(const struct spacer *s, struct nfs4r_room *store)
+{
+	struct fs_room r;
+
+	if (!fs_room(s->store_fd, &r))
+		return false;
+	*store = r.bytes;
+	store->reserve = reserve(s->eng->cfg.free_min, r.bytes.total, RESERVE_MIN);
+	return true;
+}
+
+/* Above the reserve, or its return would have all sites refused; and for what is set aside. */
+static uint64_t wanted(const struct nfs4r_room *store)
+{
+	return store->reserve + 2 * spare_of(store);
+}
+
+uint64_t space_wanted(const struct spacer *s)
+{
+	return s->wanted;
+}
+
+/* What the file system says does not count alone: a quota or a thin pool says no only when it is tried. */
+static bool suffices(const struct spacer *s, enum halt kind)
+{
+	struct nfs4r_room store;
+
+	if (kind == HALT_MEMORY)
+		return true;
+	if (!store_room(s, &store) || store.free <= wanted(&store) || !fs_takes(s->store_fd))
+		return false;
+	return kind != HALT_FILES || s->tree_fd < 0 || fs_takes(s->tree_fd);
+}
+
+static void look_after_halt(struct spacer *s, uint64_t *looked_ms)
+{
+	enum halt kind = halt_waits(s->eng);
+	uint64_t now = now_ms();
+
+	if (!kind || now < *looked_ms + LOOK_MS)
+		return;
+	*looked_ms = now;
+	if (suffices(s, kind))
+		halt_ends(s->eng);
+}
+
+/* ---- the thread ---- */
+
+static uint64_t pause_ms(const struct nfs4r_core_room *room)
+{
+	bool low = (room->bytes.server && room->bytes.room < LOW_BYTES) || (room->store.server && room->store.room < LOW_BYTES);
+
+	return low ? MEASURE_LOW_MS : MEASURE_MS;
+}
+
+/* False: it is to end. */
+static bool rest(struct spacer *s, uint64_t ms)
+{
+	struct timespec ts = after_us(ms * 1000);
+	int rc = 0;
+
+	pthread_mutex_lock(&s->lock);
+	while (!s->stop && rc == 0)
+		rc = pthread_cond_clockwait(&s->cond, &s->lock, CLOCK_MONOTONIC, &ts);
+	bool stop = s->stop;
+	pthread_mutex_unlock(&s->lock);
+	return !stop;
+}
+
+static void *space_thread(void *arg)
+{
+	struct spacer *s = arg;
+	struct nfs4r_core_room room;
+	uint64_t looked_ms = 0;
+
+	for (uint32_t round = 1;; round++) {
+		measure(s);
+		get_room(s->eng, &room);
+		say(s, &room);
+		if (s->tree_fd >= 0 && round % QUOTA_ROUNDS == 0)
+			say_quotas(s);
+		look_after_halt(s, &looked_ms);
+		if (!rest(s, pause_ms(&room)))
+			return NULL;
+	}
+}
+
+struct spacer *space_create(struct nfs4r_engine *eng)
+{
+	struct spacer *s = calloc(1, sizeof(*s));
+	struct nfs4r_room store;
+
+	if (!s)
+		return NULL;
+	s->eng = eng;
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_cond_init(&s->cond, NULL);
+	s->tree_fd = eng->ops->dir_fd ? eng->ops->dir_fd(eng->ctx) : -1;
+	s->store_fd = open(eng->cfg.store_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (store_room(s, &store))
+		s->wanted = wanted(&store);
+	return s;
+}
+
+/* In the hidden directory, which clients do not see. */
+static void try_names(struct spacer *s, struct fs_names *names)
+{
+	char scratch[HOLD_NAME_MAX];
+
+	hold_name(s->eng, scratch);
+	s->eng->hold_there = true;
+	fs_try_names(s->tree_fd, scratch, names);
+	hold_look(s->eng);
+}
+
+enum nfs4r_status space_begin(struct spacer *s, char *why)
+{
+	struct nfs4r_core_room room;
+	const struct nfs4r_limits *before;
+	struct fs_names names;
+
+	if (s->tree_fd < 0)
+		return NFS4R_OK;
+	get_room(s->eng, &room);
+	before = room.of[s->eng->cfg.rpc.self].limits_known ? &room.of[s->eng->cfg.rpc.self].limits : NULL;
+	if (!fs_limits(s->tree_fd, &s->limits) && before)
+		s->limits = *before;
+	try_names(s, &names);
+	if (names.folds) {
+		snprintf(why, NFS4R_WHY, "the file system of the exported directory takes different names for one (upper and lower case, or two ways to write a letter): files that clients "
+			 "tell apart would be one here. Export a directory without that property (ext4: chattr -F on an empty directory)");
+		return NFS4R_BADCONFIG;
+	}
+	s->limits.text_max = names.text_max ? names.text_max : before ? before->text_max : 0;
+	say_quotas(s);
+	say_live(s);
+	measure(s);
+	return NFS4R_OK;
+}
+
+bool space_run(struct spacer *s)
+{
+	s->running = pthread_create(&s->thread, NULL, space_thread, s) == 0;
+	return s->running;
+}
+
+void space_stop(struct spacer *s)
+{
+	if (!s || !s->running)
+		return;
+	pthread_mutex_lock(&s->lock);
+	s->stop = true;
+	pthread_cond_signal(&s->cond);
+	pthread_mutex_unlock(&s->lock);
+	pthread_join(s->thread, NULL);
+	s->running = false;
+}
+
+void space_destroy(struct spacer *s)
+{
+	if (!s)
+		return;
+	if (s->store_fd >= 0)
+		close(s->store_fd);
+	pthread_mutex_destroy(&s->lock);
+	pthread_cond_destroy(&s->cond);
+	free(s);
+}
+
+/* ---- questions ---- */
+
+void nfs4r_volume_room(struct nfs4r_engine *eng, struct nfs4r_volume_room *out)
+{
+	struct nfs4r_core_room room;
+
+	get_room(eng, &room);
+	*out = (struct nfs4r_volume_room){ .bytes_known = room.bytes.server, .inodes_known = room.inodes.server, .bytes = room.bytes.room,
+					   .inodes = room.inodes.room, .limits = room.limits };
+}
+
+/* What a file system that puts all attributes of an object into one block needs besides name and value. */
+#define ATTRIBUTE_BYTES 20
+
+/* What @op adds: of a value, or of an ACL in the object and, of a directory, for its children. */
+static enum nfs4r_status bytes_added(struct nfs4r_engine *eng, const struct nfs4r_op *op, bool is_dir, uint32_t part[2])
+{
+	part[0] = op->data ? op->data->len : 0;
+	part[1] = 0;
+	if (op->type == NFS4R_OP_SETXATTR || !op->attrs.acl)
+		return NFS4R_OK;
+	if (!eng->ops->acl_bytes) {
+		part[0] = op->attrs.acl->len;
+		part[1] = is_dir ? part[0] : 0;
+		return NFS4R_OK;
+	}
+	enum nfs4r_status st = eng->ops->acl_bytes(eng->ctx, op->attrs.acl, &part[0], &part[1]);
+	if (!is_dir)
+		part[1] = 0;
+	return st;
+}
+
+static bool is_replaced(const struct nfs4r_op *op, const char *name, bool inherits)
+{
+	if (op->type == NFS4R_OP_SETXATTR)
+		return strcmp(name, op->text) == 0;
+	return strcmp(name, "system.posix_acl_access") == 0 || (inherits && strcmp(name, "system.posix_acl_default") == 0);
+}
+
+/* Names and values that @obj keeps beside what @op sets. */
+static enum nfs4r_status bytes_kept(struct nfs4r_engine *eng, const struct nfs4r_op *op, const struct nfs4r_lhandle *obj, bool inherits, uint64_t *sum)
+{
+	uint32_t len = XATTR_LIST_MAX;
+	char *names = malloc(XATTR_LIST_MAX), *value = malloc(NFS4R_XATTR_VALUE_MAX);
+	enum nfs4r_status st = names && value ? eng->ops->listxattr(eng->ctx, obj, names, &len) : NFS4R_NOMEM;
+
+	for (char *n = names; st == NFS4R_OK && n < names + len; n += strlen(n) + 1) {
+		uint32_t got = NFS4R_XATTR_VALUE_MAX;
+
+		if (!is_replaced(op, n, inherits) && eng->ops->getxattr(eng->ctx, obj, n, value, &got) == NFS4R_OK)
+			*sum += got + strlen(n) + ATTRIBUTE_BYTES;
+	}
+	free(names);
+	free(value);
+	return st;
+}
+
+static bool is_directory(struct nfs4r_engine *eng, const struct nfs4r_op *op)
+{
+	struct nfs4r_row row;
+
+	if (nfs4r_op_is_dirop(op->type))
+		return op->type == NFS4R_OP_MKDIR;
+	return nfs4r_store_row(eng->store, &op->obj, &row) == NFS4R_KNOWN && row.type == NFS4R_TYPE_DIR;
+}
+
+enum nfs4r_status space_for_attributes(struct nfs4r_engine *eng, const struct nfs4r_op *op, const struct nfs4r_lhandle *obj)
+{
+	struct nfs4r_volume_room room;
+	uint32_t part[2];
+	uint64_t sum;
+	enum nfs4r_status st = bytes_added(eng, op, is_directory(eng, op), part);
+
+	nfs4r_volume_room(eng, &room);
+	if (st != NFS4R_OK || !room.limits.xattr_max)
+		return st;
+	if (room.limits.has & NFS4R_HAS_ROOM_EACH)
+		return part[0] <= room.limits.xattr_max && part[1] <= room.limits.xattr_max ? NFS4R_OK : NFS4R_NOSPC;
+	sum = part[0] + (part[1] ? part[1] + ATTRIBUTE_BYTES : 0);
+	if (obj->len)
+		st = bytes_kept(eng, op, obj, part[1] != 0, &sum);
+	if (st != NFS4R_OK)
+		return st;
+	return sum <= room.limits.xattr_max ? NFS4R_OK : NFS4R_NOSPC;
+}

@@ -1,0 +1,653 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Operations. A client's thread (or, for one that had to wait and may not block, an executor) drives an
+ * operation through: core says EXECUTE -> take update locks -> core resolves and numbers it (STARTED, or
+ * RETRY when the names moved) -> INTENT in the journal -> local execution -> EXECUTED -> the core says
+ * DONE when the reply conditions hold.
+ *
+ * An operation that was executed or sent and cannot be answered in time is parked (parked.c). Before a name is taken away Ganesha looks it up, so
+ * the retry of a REMOVE or RENAME that was executed ends there, with NOENT, and never comes here: its worker waits longer.
+ */
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/shape.h"
+#include "engine/engine_int.h"
+
+#define CLOSE_AGAIN_MS 50
+#define KEEP_BYTES_MAX 16384	/* of a stable WRITE in the journal; beyond it, writing them twice costs more than a second sync */
+#define PARK_AFTER_MS 8000	/* how long a worker waits for an operation that is under way */
+#define NAME_PARK_AFTER_MS 50000 /* the same, when the operation takes a name away; less than a client's patience with one request (60 s) */
+#define NAME_WAITERS_MAX 64	/* so many workers for longer than PARK_AFTER_MS; Ganesha has a few hundred */
+
+static void drive_task(struct nfs4r_engine *eng, void *arg);
+
+/* ---- deliveries from the core; eng->lock held ---- */
+
+static void queue(struct nfs4r_engine *eng, struct opctx *o)
+{
+	o->queued = true;
+	pool_run(eng->executors, drive_task, o);
+}
+
+/* By who drives it, or by the thread that waits for it and looks again before it leaves. */
+static bool is_watched(const struct opctx *o)
+{
+	return o->driving || (o->sync && !o->parked);
+}
+
+void op_ready(struct nfs4r_engine *eng, struct opctx *o)
+{
+	o->state = OP_EXECUTE;
+	if (is_watched(o))
+		pthread_cond_signal(&o->cond);
+	else if (o->remote)
+		pool_run(eng->executors, op_run_remote, o);
+	else
+		queue(eng, o);
+}
+
+static struct opctx *opctx_new(struct nfs4r_op *forwarded)
+{
+	struct opctx *o = calloc(1, sizeof(*o));
+
+	if (!o)
+		return NULL;
+	o->op = forwarded ? forwarded : &o->own;
+	o->remote = forwarded != NULL;
+	o->state = OP_WAITING;
+	pthread_cond_init(&o->cond, NULL);
+	return o;
+}
+
+/* @list: eng->active or eng->remotes */
+static void enlist(struct opctx **list, struct opctx *o)
+{
+	o->active_next = *list;
+	o->active_prev = list;
+	if (*list)
+		(*list)->active_prev = &o->active_next;
+	*list = o;
+}
+
+static void delist(struct opctx *o)
+{
+	*o->active_prev = o->active_next;
+	if (o->active_next)
+		o->active_next->active_prev = o->active_prev;
+	o->active_prev = NULL;
+}
+
+void ops_wake(struct nfs4r_engine *eng)
+{
+	for (struct opctx *o = eng->active; o; o = o->active_next)
+		pthread_cond_signal(&o->cond);
+	pthread_cond_broadcast(&eng->step_cond);
+}
+
+bool ops_over(const struct nfs4r_engine *eng)
+{
+	return eng->stopping || eng->mute;
+}
+
+void op_deactivate(struct nfs4r_engine *eng, struct opctx *o)
+{
+	if (!o->active_prev)
+		return;
+	delist(o);
+	if (eng->frozen)
+		pthread_cond_signal(&eng->idle_cond);
+}
+
+void op_free(struct opctx *o)
+{
+	pthread_cond_destroy(&o->cond);
+	free(o);
+}
+
+struct opctx *op_take_remote(struct nfs4r_engine *eng, struct nfs4r_op *op)
+{
+	struct opctx *o = opctx_new(op);
+
+	if (!o)
+		abort();
+	op->engine = o;
+	enlist(&eng->remotes, o);
+	return o;
+}
+
+void op_deliver_execute(struct nfs4r_engine *eng, const struct nfs4r_action *a)
+{
+	struct opctx *o = a->remote ? op_take_remote(eng, a->op) : a->op->engine;
+
+	o->sent_or_executed = true; /* it may no longer be cancelled */
+	o->wanted.n = a->nlocks;
+	for (uint32_t i = 0; i < a->nlocks; i++)
+		o->wanted.want[i] = (struct lock_want){ a->locks[i].oid, a->locks[i].whole, a->locks[i].off, a->locks[i].len };
+	if (a->durable)
+		durable_execute(eng->durable, o);
+	else
+		op_ready(eng, o);
+}
+
+void op_deliver_retry(struct nfs4r_engine *eng, const struct nfs4r_action *a)
+{
+	struct opctx *o = a->op->engine;
+
+	if (o && o->remote) {
+		a->op->engine = NULL; /* the next EXECUTE gets a new context */
+		o->given_back = true;
+	}
+}
+
+void op_deliver_started(struct nfs4r_engine *eng, const struct nfs4r_action *a)
+{
+	((struct opctx *)a->op->engine)->entry = a->entry;
+}
+
+void op_deliver_done(struct nfs4r_engine *eng, struct nfs4r_op *op)
+{
+	struct opctx *o = op->engine;
+
+	o->state = OP_DONE;
+	if (is_watched(o))
+		pthread_cond_signal(&o->cond);
+	else if (!o->parked)
+		queue(eng, o);
+}
+
+/* ---- running ---- */
+
+static void event_op(struct nfs4r_engine *eng, uint32_t type, struct opctx *o, bool ok)
+{
+	struct nfs4r_event ev = { .type = type, .op = o->op, .entry = o->entry, .ok = ok, .changed = o->changed };
+
+	engine_step(eng, &ev);
+}
+
+/* If there is no room the server halts before the lock is dropped: what needs less might fit then, and lie behind an LSN of which the journal has nothing, and that nobody fills. */
+static enum nfs4r_status begin_entry(struct nfs4r_engine *eng, struct nfs4r_entry *e, nfs4r_journal_pos *sync_first)
+{
+	enum nfs4r_status st = import_begin_by(eng, e);
+
+	if (st == NFS4R_OK)
+		st = nfs4r_store_intent(eng->store, e, sync_first);
+	if (st != NFS4R_OK)
+		engine_journal_failed(eng, st);
+	return st;
+}
+
+static enum nfs4r_status sync_marks(struct nfs4r_engine *eng, nfs4r_journal_pos pos)
+{
+	enum nfs4r_status st = pos ? nfs4r_store_sync(eng->store, pos) : NFS4R_OK;
+
+	if (st == NFS4R_OK)
+		return st;
+	pthread_mutex_lock(&eng->lock);
+	engine_journal_failed(eng, st);
+	pthread_mutex_unlock(&eng->lock);
+	return st;
+}
+
+/* Log 4.10: the journal keeps the bytes, so that the file need not be synced. With commit and majority the file is synced by the checkpoint that is waited for. */
+static bool is_kept(const struct nfs4r_engine *eng, const struct nfs4r_op *op)
+{
+	return op->type == NFS4R_OP_WRITE && op->stable && op->data && op->data->len && op->data->len <= KEEP_BYTES_MAX &&
+	       eng->cfg.durability == NFS4R_DURABILITY_LOCAL;
+}
+
+enum nfs4r_status engine_sync_kept(struct nfs4r_engine *eng, const struct nfs4r_entry *e)
+{
+	enum nfs4r_status st = NFS4R_OK;
+
+	for (uint32_t i = 0; i < e->nparts && st == NFS4R_OK; i++)
+		if (nfs4r_part_changes_bytes(&e->parts[i]) && nfs4r_store_keeps_bytes(eng->store, &e->parts[i].oid))
+			st = engine_sync_file(eng, &e->parts[i].oid);
+	return st == NFS4R_STALE ? NFS4R_OK : st;
+}
+
+/* From EXECUTE to EXECUTED or RETRY. No lock held on entry and exit. */
+static void run_once(struct nfs4r_engine *eng, struct opctx *o)
+{
+	nfs4r_journal_pos sync_first = 0;
+
+	o->locks = o->wanted;
+	o->kept = is_kept(eng, o->op);
+	for (uint32_t i = 0; i < o->locks.n; i++)
+		o->locks.want[i].whole |= o->kept;
+	locks_take(eng->locks, &o->locks);
+	struct nfs4r_event locked = { .type = NFS4R_EV_OP_LOCKED, .op = o->op, .status = permission_first(eng, o) };
+
+	pthread_mutex_lock(&eng->lock);
+	o->entry = NULL;
+	engine_step(eng, &locked);
+	if (!o->entry) {
+		pthread_mutex_unlock(&eng->lock);
+		locks_drop(eng->locks, &o->locks);
+		return;
+	}
+	struct nfs4r_entry *e = o->entry;
+
+	touched_begin(eng->touched, e);
+	entry_prepare(eng, e);
+	enum nfs4r_status st = begin_entry(eng, e, &sync_first);
+	pthread_mutex_unlock(&eng->lock);
+
+	if (st == NFS4R_OK)
+		st = sync_marks(eng, sync_first);
+	o->changed = o->set_ids = false;
+	if (st != NFS4R_OK) /* nothing was executed. The exported file system may have all the room in the world, so this is no answer for a client: it asks again */
+		st = NFS4R_DELAY;
+	else if (!o->kept)
+		st = engine_sync_kept(eng, e);
+	if (st == NFS4R_OK)
+		st = entry_execute(eng, o);
+	o->op->status = st;
+	if (o->kept && st == NFS4R_OK)
+		e->bytes_at = 1;
+	else if (o->kept) /* part of it may be in the file: it may not be written over again */
+		(void)engine_sync_kept(eng, e);
+	o->kept = e->bytes_at;
+	struct nfs4r_oid oid = o->op->obj; /* a forwarded one may be gone then */
+	bool set_ids = o->set_ids;
+	uint32_t mode_left = o->mode_left;
+
+	pthread_mutex_lock(&eng->lock);
+	o->given_back = !eng->frozen; /* else the core does not hear it */
+	event_op(eng, NFS4R_EV_OP_EXECUTED, o, st == NFS4R_OK);
+	pthread_mutex_unlock(&eng->lock);
+	locks_drop(eng->locks, &o->locks);
+	nfs4r_entry_put(e);
+	if (set_ids)
+		set_ids_take(eng, &oid, mode_left);
+}
+
+/* A forwarded operation belongs to the core; it is ours, and has a context, from EXECUTE to EXECUTED or RETRY. */
+void op_run_remote(struct nfs4r_engine *eng, void *arg)
+{
+	struct opctx *o = arg;
+
+	run_once(eng, o);
+	pthread_mutex_lock(&eng->lock);
+	bool over = o->given_back;
+	if (over)
+		delist(o);
+	pthread_mutex_unlock(&eng->lock);
+	if (over) /* else ops_fini() has it, for nobody executes anything any more */
+		op_free(o);
+}
+
+static bool wait_until(struct nfs4r_engine *eng, struct opctx *o, uint64_t deadline_ms)
+{
+	uint64_t now = now_ms();
+
+	if (now >= deadline_ms)
+		return false;
+	struct timespec ts = after_us((deadline_ms - now) * 1000);
+	pthread_cond_clockwait(&o->cond, &eng->lock, CLOCK_MONOTONIC, &ts);
+	return true;
+}
+
+/* Drive until DONE, or (asynchronous) until it has to wait, or (synchronous) until the deadline. eng->lock held. */
+static void drive(struct nfs4r_engine *eng, struct opctx *o, uint64_t deadline_ms)
+{
+	o->driving = true;
+	for (;;) {
+		if (o->state == OP_EXECUTE) {
+			o->state = OP_WAITING;
+			pthread_mutex_unlock(&eng->lock);
+			run_once(eng, o);
+			pthread_mutex_lock(&eng->lock);
+		} else if (o->state == OP_DONE || !o->sync || ops_over(eng)) {
+			break;
+		} else {
+			if (!o->waits)
+				waiting_must(eng);
+			o->waits = true;
+			if (!wait_until(eng, o, deadline_ms))
+				break;
+		}
+	}
+	o->driving = false;
+	if (eng->frozen)
+		pthread_cond_signal(&eng->idle_cond);
+}
+
+void ops_fini(struct nfs4r_engine *eng)
+{
+	ops_drop_parked(eng);
+	while (eng->remotes) {
+		struct opctx *o = eng->remotes;
+
+		delist(o);
+		nfs4r_op_fini(o->op);
+		free(o->op);
+		op_free(o);
+	}
+}
+
+/* ---- the calls ---- */
+
+static struct opctx *begin(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_exec_fn exec, nfs4r_done_fn done, void *arg)
+{
+	struct opctx *o = opctx_new(NULL);
+
+	if (!o)
+		return NULL;
+	o->own = *op; /* buffers move in; finish() moves them back */
+	o->own.core = NULL;
+	o->own.engine = o;
+	o->exec = exec;
+	o->done = done;
+	o->arg = arg;
+	o->caller = op;
+	o->verifier = eng->verifier;
+	op->data = NULL;
+	op->text = NULL;
+	op->attrs.acl = NULL;
+	op->cred.groups = NULL;
+	if (!(o->own.attrs.mask & NFS4R_ATTR_ACL)) { /* an entry has none that it does not set (log 3.14): no server could read it */
+		nfs4r_buf_put(o->own.attrs.acl);
+		o->own.attrs.acl = NULL;
+	}
+	return o;
+}
+
+/*
+ * A stable WRITE of an own client was executed without a sync. Its bytes must be on the disk, and so must the entries that say so, and that made the
+ * file (log sheet 5.1): both at the same time, unless the journal has the bytes, too (4.10). With commit and majority they are, here and elsewhere, when the core says that it is done.
+ */
+static void make_durable(struct nfs4r_engine *eng, struct opctx *o)
+{
+	struct nfs4r_op *op = o->op;
+	enum nfs4r_status st;
+	uint64_t begun;
+
+	if (op->type != NFS4R_OP_WRITE || !op->stable || op->status != NFS4R_OK || op->primary != eng->cfg.rpc.self)
+		return;
+	if (eng->cfg.durability != NFS4R_DURABILITY_LOCAL)
+		return;
+	if (o->kept) {
+		if (nfs4r_commit(eng, &op->obj, 0) != NFS4R_OK)
+			op->status = NFS4R_DELAY;
+		return;
+	}
+	begun = nfs4r_commit_begin(eng, &op->obj);
+	st = o->sync_bytes ? o->sync_bytes(o->arg, op) : engine_sync_file(eng, &op->obj);
+	if (st != NFS4R_OK && st != NFS4R_STALE) /* of one that is gone meanwhile nothing has to stay */
+		op->status = st;
+	else if (nfs4r_commit(eng, &op->obj, begun) != NFS4R_OK)
+		op->status = NFS4R_DELAY; /* it is executed; the client asks again */
+}
+
+struct late_answer {
+	nfs4r_server_id to;
+	struct nfs4r_op op;
+};
+
+static void late_answer_task(struct nfs4r_engine *eng, void *arg)
+{
+	struct late_answer *a = arg;
+	struct nfs4r_msg m = { .type = NFS4R_MSG_FORWARD_ANSWER, .op = &a->op };
+	enum nfs4r_status st = nfs4r_store_sync_whole(eng->store);
+
+	if (st == NFS4R_DELAY && !ops_over(eng)) { /* a hole: own updates before it are still under way */
+		pool_run(eng->executors, late_answer_task, a);
+		return;
+	}
+	if (st == NFS4R_OK)
+		engine_send(eng, a->to, &m);
+	nfs4r_op_fini(&a->op);
+	free(a);
+}
+
+/* For the protocol the answer is just longer on its way. */
+bool op_answer_when_durable(struct nfs4r_engine *eng, nfs4r_server_id to, struct nfs4r_op *op)
+{
+	struct late_answer *a;
+
+	if (op->type != NFS4R_OP_WRITE || !op->stable || op->status != NFS4R_OK)
+		return false;
+	a = malloc(sizeof(*a));
+	if (!a)
+		abort();
+	*a = (struct late_answer){ .to = to, .op = *op };
+	op->data = NULL; /* it goes with the copy; the core drops the rest */
+	op->text = NULL;
+	op->attrs.acl = op->post.acl = NULL;
+	op->cred.groups = NULL;
+	pool_run(eng->executors, late_answer_task, a);
+	return true;
+}
+
+static enum nfs4r_status finish(struct opctx *o, struct nfs4r_op *op)
+{
+	nfs4r_op_fini(op);
+	*op = o->own;
+	op->verifier = o->verifier;
+	op->core = op->engine = NULL;
+	op_free(o);
+	return op->status;
+}
+
+/* A worker has waited for PARK_AFTER_MS. @longer: it is one of those that wait on. */
+static bool waits_longer(struct nfs4r_engine *eng, const struct opctx *o, uint64_t begun_ms, bool *longer)
+{
+	bool takes_name = o->op->type == NFS4R_OP_REMOVE || o->op->type == NFS4R_OP_RENAME;
+
+	if (!o->sent_or_executed || !takes_name || ops_over(eng) || now_ms() >= begun_ms + NAME_PARK_AFTER_MS)
+		return false;
+	if (!*longer && eng->nlonger == NAME_WAITERS_MAX)
+		return false;
+	eng->nlonger += !*longer;
+	*longer = true;
+	return true;
+}
+
+/*
+ * A worker gives up on an operation: before anything happened it is cancelled, after that it is parked or waited for. Once all is over nothing is waited for: the
+ * core may believe that it has sent what it has not.
+ */
+static bool give_up(struct nfs4r_engine *eng, struct opctx *o, struct nfs4r_op *op)
+{
+	if (!o->sent_or_executed || o->op->type == NFS4R_OP_CLOSE) {
+		event_op(eng, NFS4R_EV_OP_CANCEL, o, false);
+		if (o->state == OP_DONE || !ops_over(eng))
+			return false;
+	}
+	if (!op_park(eng, o))
+		return false;
+	op->status = NFS4R_DELAY;
+	return true;
+}
+
+/* Before it sleeps no more for this operation. */
+static void waits_no_more(struct nfs4r_engine *eng, struct opctx *o)
+{
+	if (o->waits)
+		waiting_end(eng, WAITING_ANSWERED);
+	o->waits = false;
+}
+
+static enum nfs4r_status update(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_exec_fn exec, void *arg, uint64_t wait_ms)
+{
+	uint64_t begun_ms = now_ms();
+	bool busy, longer = false;
+
+	pthread_mutex_lock(&eng->lock);
+	__atomic_add_fetch(&eng->stat_updates, 1, __ATOMIC_RELAXED); /* read without the lock */
+	struct opctx *o = op_adopt_parked(eng, op, &busy);
+	bool adopted = o != NULL;
+	if (!o) {
+		if (busy || !eng->ready || eng->stopping || !(o = begin(eng, op, exec, NULL, arg))) {
+			pthread_mutex_unlock(&eng->lock);
+			return op->status = NFS4R_DELAY;
+		}
+	}
+	enlist(&eng->active, o);
+	o->sync = true;
+	o->driving = true;
+	if (!adopted)
+		event_op(eng, NFS4R_EV_OP, o, true);
+	for (;;) {
+		drive(eng, o, now_ms() + wait_ms);
+		if (o->state == OP_DONE)
+			break;
+		if (eng->frozen) {
+			o->op->status = NFS4R_DELAY;
+			break;
+		}
+		if (!waits_longer(eng, o, begun_ms, &longer) && give_up(eng, o, op)) {
+			eng->nlonger -= longer;
+			waits_no_more(eng, o);
+			op_deactivate(eng, o);
+			pthread_mutex_unlock(&eng->lock);
+			return NFS4R_DELAY;
+		}
+	}
+	eng->nlonger -= longer;
+	waits_no_more(eng, o);
+	op_deactivate(eng, o);
+	pthread_mutex_unlock(&eng->lock);
+	make_durable(eng, o);
+	return finish(o, op);
+}
+
+/*
+ * A client is never told to try a CLOSE again (close2's result is ignored), so we do it here: a server without a lease, or outside
+ * the view, answers DELAY soon, and is mostly back before the client may believe that others see what it wrote.
+ */
+static enum nfs4r_status update_close(struct nfs4r_engine *eng, struct nfs4r_op *op)
+{
+	uint64_t now = now_ms(), until = now + eng->cfg.close_wait_ms;
+	enum nfs4r_status st;
+
+	for (;;) {
+		st = update(eng, op, NULL, NULL, until - now);
+		if (st != NFS4R_DELAY || ops_over(eng))
+			return st;
+		nanosleep(&(struct timespec){ .tv_nsec = CLOSE_AGAIN_MS * 1000000L }, NULL);
+		now = now_ms();
+		if (now >= until)
+			return st;
+		op->status = NFS4R_OK;
+	}
+}
+
+/* Of one whose owner is not likely to answer few wait. What is parked is there to be asked for. */
+static enum nfs4r_status update_bounded(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_exec_fn exec, void *arg)
+{
+	const struct nfs4r_oid oid = nfs4r_oid_is_zero(&op->dir) ? op->obj : op->dir;
+	nfs4r_server_id to = nfs4r_read_server(eng, &oid);
+	uint64_t begun_ms = now_ms();
+	enum nfs4r_status st;
+
+	if (waiting_full(eng))
+		return op->status = NFS4R_DELAY;
+	if (waiting_kind(eng, to) == WAITING_ANSWERED)
+		return update(eng, op, exec, arg, PARK_AFTER_MS);
+	if (!waiting_begin(eng, WAITING_UNANSWERED, &oid))
+		return op->status = NFS4R_DELAY;
+	st = update(eng, op, exec, arg, PARK_AFTER_MS);
+	waiting_end(eng, WAITING_UNANSWERED);
+	if (st == NFS4R_DELAY && now_ms() >= begun_ms + eng->cfg.op_wait_ms)
+		waiting_vain(eng, 0, &oid);
+	return st;
+}
+
+enum nfs4r_status nfs4r_update(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_exec_fn exec, void *arg)
+{
+	enum nfs4r_status st = nfs4r_op_fits(op);
+
+	if (st != NFS4R_OK) /* no other server would take its entry */
+		return op->status = st;
+	return op->type == NFS4R_OP_CLOSE ? update_close(eng, op) : update_bounded(eng, op, exec, arg);
+}
+
+static void complete_async(struct nfs4r_engine *eng, struct opctx *o)
+{
+	struct nfs4r_op *op = o->caller;
+	nfs4r_done_fn done = o->done;
+	void *arg = o->arg;
+
+	make_durable(eng, o);
+	finish(o, op);
+	done(arg, op);
+}
+
+static void drive_task(struct nfs4r_engine *eng, void *arg)
+{
+	struct opctx *o = arg;
+
+	pthread_mutex_lock(&eng->lock);
+	o->queued = false; /* driving from here */
+	drive(eng, o, 0);
+	bool over = o->state == OP_DONE && !o->parked;
+	if (over)
+		op_deactivate(eng, o);
+	pthread_mutex_unlock(&eng->lock);
+	if (over)
+		complete_async(eng, o);
+}
+
+void nfs4r_update_async(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_exec_fn exec, nfs4r_sync_fn sync, nfs4r_done_fn done,
+			void *arg)
+{
+	struct opctx *o = NULL;
+
+	op->status = nfs4r_op_fits(op);
+	if (op->status != NFS4R_OK) {
+		done(arg, op);
+		return;
+	}
+	pthread_mutex_lock(&eng->lock);
+	__atomic_add_fetch(&eng->stat_updates, 1, __ATOMIC_RELAXED); /* read without the lock */
+	if (eng->ready && !eng->stopping)
+		o = begin(eng, op, exec, done, arg);
+	if (o)
+		o->sync_bytes = sync;
+	if (!o) {
+		pthread_mutex_unlock(&eng->lock);
+		op->status = NFS4R_DELAY;
+		done(arg, op);
+		return;
+	}
+	enlist(&eng->active, o);
+	o->driving = true;
+	event_op(eng, NFS4R_EV_OP, o, true);
+	drive(eng, o, 0);
+	bool over = o->state == OP_DONE;
+	if (over)
+		op_deactivate(eng, o);
+	pthread_mutex_unlock(&eng->lock);
+	if (over)
+		complete_async(eng, o);
+}
+
+/* An executor that has an operation, or is about to, ends it or leaves it to this one: the executors still run. */
+void ops_end_all(struct nfs4r_engine *eng)
+{
+	struct opctx *async = NULL;
+
+	pthread_mutex_lock(&eng->lock);
+	while (eng->active) {
+		struct opctx *o = eng->active;
+
+		if (!o->sync && !o->driving && !o->queued) {
+			op_deactivate(eng, o);
+			o->next = async;
+			async = o;
+			continue;
+		}
+		ops_wake(eng);
+		pthread_cond_wait(&eng->idle_cond, &eng->lock);
+	}
+	pthread_mutex_unlock(&eng->lock);
+	while (async) {
+		struct opctx *o = async;
+
+		async = o->next;
+		o->op->status = NFS4R_DELAY;
+		complete_async(eng, o);
+	}
+}
