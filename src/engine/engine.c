@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Life of the engine, the core's tree port, and the questions about objects.
+ * Life of the engine, and the core's tree port.
  *
  * Start: store (lock, journal, incarnation) -> core (rows, positions) -> helpers -> the exported directory -> started() -> transport, held
  * -> timers -> what is in doubt -> undecided entries -> when nothing can fail any more, the transport begins (online.c). Stop runs it backwards; what is still under way ends as DELAY for its client and
@@ -184,13 +184,6 @@ static void on_log(void *ctx, enum nfs4r_log_level level, const char *text)
 
 #define TIMER_MS 100 /* granularity of expiries outside the core */
 #define AGAIN_MS 20  /* at least, between two looks for somebody who can be asked: steps come by thousands */
-
-void engine_look_soon(struct nfs4r_engine *eng)
-{
-	if (!eng->look_soon)
-		pthread_cond_signal(&eng->timer_cond);
-	eng->look_soon = true;
-}
 
 /* How long until the next one: after a step, and else at each turn of the timer, for what changes without one (a lane that has room again). eng->lock held. */
 static uint64_t until_look(const struct nfs4r_engine *eng, uint64_t now, uint64_t looked_ms)
@@ -635,76 +628,4 @@ void nfs4r_engine_stop(struct nfs4r_engine *eng)
 	if (eng->export_fd >= 0)
 		close(eng->export_fd);
 	free(eng);
-}
-
-/* ---- questions about objects ---- */
-
-void nfs4r_opened(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
-{
-	struct nfs4r_event ev = { .type = NFS4R_EV_OPENED, .oid = *oid };
-
-	pthread_mutex_lock(&eng->lock);
-	engine_step(eng, &ev);
-	pthread_mutex_unlock(&eng->lock);
-}
-
-void nfs4r_closed(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
-{
-	struct nfs4r_event ev = { .type = NFS4R_EV_CLOSED, .oid = *oid };
-
-	pthread_mutex_lock(&eng->lock);
-	engine_step(eng, &ev);
-	pthread_mutex_unlock(&eng->lock);
-}
-
-enum nfs4r_known nfs4r_row(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, struct nfs4r_row *row)
-{
-	return nfs4r_store_row(eng->store, oid, row);
-}
-
-void nfs4r_row_overlay(const struct nfs4r_row *row, struct nfs4r_attrs *attrs)
-{
-	attrs->version = row->version;
-	attrs->ctime = row->ctime;
-	attrs->mask |= NFS4R_ATTR_VERSION | NFS4R_ATTR_CTIME;
-	if (nfs4r_row_has_mtime(row)) {
-		attrs->mtime = row->mtime;
-		attrs->mask |= NFS4R_ATTR_MTIME;
-	}
-	if (row->type == NFS4R_TYPE_DIR) {
-		/* Local file systems disagree about the size of a directory, and with their own past. */
-		attrs->size = 4096 * (1 + row->nentries / 64);
-		attrs->space = attrs->size;
-		attrs->mask |= NFS4R_ATTR_SIZE | NFS4R_ATTR_SPACE;
-	} else {
-		attrs->nlink = row->nlink;
-		attrs->mask |= NFS4R_ATTR_NLINK;
-	}
-}
-
-void nfs4r_handle(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, struct nfs4r_lhandle *out)
-{
-	out->len = (uint8_t)nfs4r_store_handle(eng->store, oid, out->b);
-	if (!out->len && nfs4r_oid_eq(oid, &eng->root)) /* there, but not yet taken into use (recover_root) */
-		*out = eng->root_handle;
-}
-
-bool nfs4r_by_handle(struct nfs4r_engine *eng, const struct nfs4r_lhandle *h, struct nfs4r_oid *oid)
-{
-	return nfs4r_store_by_handle(eng->store, h->b, h->len, oid);
-}
-
-uint64_t nfs4r_verifier(struct nfs4r_engine *eng)
-{
-	return eng->verifier;
-}
-
-void nfs4r_root(struct nfs4r_engine *eng, struct nfs4r_oid *out)
-{
-	*out = eng->root;
-}
-
-nfs4r_server_id nfs4r_self(struct nfs4r_engine *eng)
-{
-	return eng->cfg.rpc.self;
 }

@@ -31,6 +31,7 @@
  *                    staging_dir.c objects without a place in the tree, and entries of which not all parts apply
  *                    foreign_names.c names that somebody changed behind NFS, where an update wants to be
  *  runtime/          core_driver.c the core and its lock; carries out updates
+ *                    objects.c     questions about objects; servers.c: about the servers of the volume
  *                    group_commit.c actions that wait for the journal
  *                    checkpoint.c  checkpoints
  *                    halt.c        a server that cannot go on as it is, and what ends that
@@ -173,11 +174,19 @@ void ops_drop_parked(struct nfs4r_engine *eng); /* the end */
 void entry_prepare(struct nfs4r_engine *eng, struct nfs4r_entry *e);
 /* Run it: by the caller's function or by lops. Fills the entry's values after. No lock but the update locks. */
 enum nfs4r_status entry_execute(struct nfs4r_engine *eng, struct opctx *o);
+
+/* ---- objects.c, beside what engine.h has of it ---- */
 /* The file's bytes, to this disk. STALE: it is not here, or gone; the caller says what that means. */
 enum nfs4r_status engine_sync_file(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
 /* Before the bytes change of what the journal keeps bytes of, and the journal is not to keep what changes them (log 4.10). */
 enum nfs4r_status engine_sync_kept(struct nfs4r_engine *eng, const struct nfs4r_entry *e);
 bool is_disk_error(enum nfs4r_status st); /* full or broken */
+
+/* ---- servers.c ---- */
+/* "1, 2, 3"; "none". Returns @buf. */
+const char *view_list(nfs4r_servers set, char *buf, size_t len);
+nfs4r_servers servers_left(struct nfs4r_engine *eng); /* that may still have something: after an administrator's word, said to all whom it names, only those (log 9.3). Takes eng->lock */
+bool servers_alone(const struct nfs4r_engine *eng); /* the volume has this server only. Any thread */
 
 /* ---- clock.c ---- */
 int64_t now_real_ns(void); /* since 1970, of the clock of the day */
@@ -473,8 +482,6 @@ void view_check_late(struct nfs4r_engine *eng, uint64_t late_ms, uint64_t now);
 void view_check_clocks(struct nfs4r_engine *eng, uint64_t now);
 /* What the own store is worth (log 8.6); KNOWN if nobody is asked. eng->lock held, or before threads run. */
 enum nfs4r_memory view_memory(struct nfs4r_engine *eng);
-/* "1, 2, 3"; "none". Returns @buf. */
-const char *view_list(nfs4r_servers set, char *buf, size_t len);
 
 /* ---- server_list.c; eng->lock held, or before threads run ---- */
 /* The core's rows are restored. Returns the servers of the view, or with @logs here, that no Server block has while those alone say who the servers are. */
@@ -483,8 +490,6 @@ void servers_start(struct nfs4r_engine *eng); /* say how they differ from the co
 void servers_go_online(struct nfs4r_engine *eng, struct nfs4r_rpc_config *cfg); /* fills in who the transport's peers are */
 void servers_tell(struct nfs4r_engine *eng);	/* the transport, which runs */
 void servers_adopted(struct nfs4r_engine *eng); /* ACT_SERVERS */
-nfs4r_servers servers_left(struct nfs4r_engine *eng); /* that may still have something: after an administrator's word, said to all whom it names, only those (log 9.3). Takes eng->lock */
-bool servers_alone(const struct nfs4r_engine *eng); /* the volume has this server only. Any thread */
 /* What a server that was taken out has to be told. Returns @buf. */
 const char *servers_come_back(const struct nfs4r_engine *eng, char *buf, size_t len);
 

@@ -196,21 +196,3 @@ void servers_adopted(struct nfs4r_engine *eng)
 		say_went(eng, s);
 	servers_tell(eng);
 }
-
-nfs4r_servers servers_left(struct nfs4r_engine *eng)
-{
-	struct nfs4r_core_view v;
-
-	pthread_mutex_lock(&eng->lock);
-	nfs4r_core_get_view(eng->core, &v);
-	pthread_mutex_unlock(&eng->lock);
-	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)
-		if ((v.reconf_set & NFS4R_BIT(s)) && s != eng->cfg.rpc.self && (v.peer[s].reconf_epoch != v.reconf_epoch || v.peer[s].reconf_set != v.reconf_set))
-			return v.adopted.servers; /* it was told, and not all of them were: that may be a mistake */
-	return v.reconf_epoch ? v.reconf_set : v.adopted.servers;
-}
-
-bool servers_alone(const struct nfs4r_engine *eng)
-{
-	return eng->servers == NFS4R_BIT(eng->cfg.rpc.self);
-}

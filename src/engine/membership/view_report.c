@@ -79,17 +79,6 @@ void view_epoch(struct nfs4r_engine *eng)
 
 #define say(eng, fmt, ...) engine_log(eng, NFS4R_LOG_INFO, "volume %s: " fmt, (eng)->cfg.volume_name, __VA_ARGS__)
 
-const char *view_list(nfs4r_servers set, char *buf, size_t len)
-{
-	size_t n = 0;
-
-	snprintf(buf, len, "none");
-	EACH_OF(set, s)
-		if (n < len)
-			n += (size_t)snprintf(buf + n, len - n, "%s%u", n ? ", " : "", s);
-	return buf;
-}
-
 static double since_s(uint64_t ms)
 {
 	return ms ? (double)(now_ms() - ms) / 1000 : 0;

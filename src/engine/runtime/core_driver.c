@@ -301,3 +301,10 @@ void engine_update_verifier(struct nfs4r_engine *eng)
 		h = (h ^ eng->peer_inc[i]) * 0x100000001b3ULL;
 	eng->verifier = h ? h : 1;
 }
+
+void engine_look_soon(struct nfs4r_engine *eng)
+{
+	if (!eng->look_soon)
+		pthread_cond_signal(&eng->timer_cond);
+	eng->look_soon = true;
+}

@@ -222,11 +222,6 @@ static void fill(struct nfs4r_engine *eng, struct nfs4r_entry *e, struct nfs4r_o
 
 /* ---- what an execution that failed leaves behind ---- */
 
-bool is_disk_error(enum nfs4r_status st)
-{
-	return st == NFS4R_NOSPC || st == NFS4R_DQUOT || st == NFS4R_IO || st == NFS4R_ROFS;
-}
-
 /* The disk took some of the bytes, or all but for the sync. The others get what is in the file now, read back as it is sent. */
 static void keep_bytes(struct opctx *o)
 {
@@ -251,14 +246,6 @@ static void set_size(struct nfs4r_engine *eng, const struct nfs4r_lhandle *h, ui
 
 	if (size_of(eng, h) != size)
 		(void)eng->ops->setattr(eng->ctx, h, &a, NULL, NULL);
-}
-
-enum nfs4r_status engine_sync_file(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
-{
-	struct nfs4r_lhandle h;
-
-	nfs4r_handle(eng, oid, &h);
-	return h.len ? eng->ops->commit(eng->ctx, &h) : NFS4R_STALE;
 }
 
 static enum nfs4r_status run(struct nfs4r_engine *eng, struct opctx *o, struct nfs4r_exec *x)

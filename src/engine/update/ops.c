@@ -196,16 +196,6 @@ static bool is_kept(const struct nfs4r_engine *eng, const struct nfs4r_op *op)
 	       eng->cfg.durability == NFS4R_DURABILITY_LOCAL;
 }
 
-enum nfs4r_status engine_sync_kept(struct nfs4r_engine *eng, const struct nfs4r_entry *e)
-{
-	enum nfs4r_status st = NFS4R_OK;
-
-	for (uint32_t i = 0; i < e->nparts && st == NFS4R_OK; i++)
-		if (nfs4r_part_changes_bytes(&e->parts[i]) && nfs4r_store_keeps_bytes(eng->store, &e->parts[i].oid))
-			st = engine_sync_file(eng, &e->parts[i].oid);
-	return st == NFS4R_STALE ? NFS4R_OK : st;
-}
-
 /* From EXECUTE to EXECUTED or RETRY. No lock held on entry and exit. */
 static void run_once(struct nfs4r_engine *eng, struct opctx *o)
 {
