@@ -474,6 +474,7 @@ enum nfs4r_status nfs4r_engine_start(const struct nfs4r_config *cfg, const struc
 	}
 	eng->cfg = *cfg;
 	eng->ops = ops;
+	eng->actions = &engine_actions;
 	eng->ctx = ctx;
 	eng->log = log;
 	eng->log_ctx = log_ctx;

@@ -3,6 +3,7 @@
  * Inside of the engine. Each room is a folder, and calls only rooms below it. One file owns each part of the state:
  *
  *  the door          engine.c      life of the engine, the core's tree port, the transport's events, the timer
+ *                    actions.c     which room carries out which action of the core
  *                    config.c      is the configuration one that can work?
  *                    shutdown.c    before a stop: letting go of control and of the lease
  *  admin/            ctl*.c        the control socket for nfs4rctl
@@ -147,7 +148,8 @@ struct opctx { /* one operation in the engine; op->engine points here */
 void op_deliver_execute(struct nfs4r_engine *eng, const struct nfs4r_action *a);
 void op_deliver_started(struct nfs4r_engine *eng, const struct nfs4r_action *a);
 void op_deliver_retry(struct nfs4r_engine *eng, const struct nfs4r_action *a);
-void op_deliver_done(struct nfs4r_engine *eng, struct nfs4r_op *op);
+void op_deliver_done(struct nfs4r_engine *eng, const struct nfs4r_action *a);
+void op_sent(struct opctx *o); /* to another server, by FORWARD */
 struct opctx *op_take_remote(struct nfs4r_engine *eng, struct nfs4r_op *op); /* EXECUTE of a forwarded one: it is ours until EXECUTED or RETRY */
 void op_ready(struct nfs4r_engine *eng, struct opctx *o); /* state became EXECUTE: wake or queue */
 void op_run_remote(struct nfs4r_engine *eng, void *arg);
@@ -198,6 +200,16 @@ struct timespec after_us(uint64_t us); /* from now on, of CLOCK_MONOTONIC: until
 void engine_step(struct nfs4r_engine *eng, struct nfs4r_event *ev);
 void engine_perform(struct nfs4r_engine *eng, const struct nfs4r_update *u);
 void engine_send(struct nfs4r_engine *eng, nfs4r_server_id to, const struct nfs4r_msg *msg);
+void engine_send_durable(struct nfs4r_engine *eng, nfs4r_server_id to, const struct nfs4r_msg *msg); /* when the journal is on the disk. eng->lock held */
+
+/* ---- actions.c ---- */
+#define ENGINE_ACTIONS 24 /* above the last NFS4R_ACT_ */
+typedef void (*action_fn)(struct nfs4r_engine *eng, const struct nfs4r_action *a); /* eng->lock held */
+struct engine_actions { /* by NFS4R_ACT_ */
+	action_fn on[ENGINE_ACTIONS];	 /* none: the build is inconsistent, and the server halts */
+	action_fn muted[ENGINE_ACTIONS]; /* of a server that has halted; none: it is left out */
+};
+extern const struct engine_actions engine_actions;
 
 /* ---- halt.c ---- */
 enum halt { /* what ends it */
@@ -242,7 +254,7 @@ void distributor_reset(struct distributor *d, nfs4r_server_id peer); /* connecti
 uint64_t distributor_payload_bytes(struct distributor *d);
 
 /* ---- applier.c ---- */
-void apply_task(struct nfs4r_engine *eng, void *arg);
+void apply_begin(struct nfs4r_engine *eng, const struct nfs4r_action *a); /* ACT_APPLY. eng->lock held */
 void apply_drop(struct nfs4r_engine *eng, void *arg); /* a task that never runs */
 /* remedy.c: what an administrator can do about an update that fails with @st here */
 const char *apply_remedy(enum nfs4r_status st);
@@ -634,6 +646,7 @@ struct nfs4r_engine {
 	nfs4r_servers reads_here; /* what is asked of these may be read here by now; a task of the executors looks */
 	uint64_t next_timer_ms;
 	struct nfs4r_core *core;
+	const struct engine_actions *actions;
 
 	struct nfs4r_store *store;
 	struct nfs4r_rpc *_Atomic rpc;

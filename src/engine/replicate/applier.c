@@ -443,7 +443,7 @@ static void tell(struct nfs4r_engine *eng, struct nfs4r_entry *e, enum nfs4r_sta
 	pthread_mutex_unlock(&eng->lock);
 }
 
-void apply_task(struct nfs4r_engine *eng, void *arg)
+static void apply_task(struct nfs4r_engine *eng, void *arg)
 {
 	struct apply_job *job = arg;
 	struct nfs4r_entry *e = job->entry;
@@ -472,4 +472,16 @@ void apply_task(struct nfs4r_engine *eng, void *arg)
 		if (job->mask & 1u << i)
 			eng->ops->changed(eng->ctx, &e->parts[i].oid, e->parts[i].effect == NFS4R_EFF_NAMES);
 	apply_drop(eng, job);
+}
+
+void apply_begin(struct nfs4r_engine *eng, const struct nfs4r_action *a)
+{
+	struct apply_job *job = malloc(sizeof(*job));
+
+	if (!job)
+		abort();
+	*job = (struct apply_job){ .entry = a->entry, .mask = a->apply_mask, .tries = a->tries, .aside = a->aside };
+	if (job->mask)
+		job->marked = nfs4r_store_mark(eng->store, a->entry, &job->sync_first);
+	pool_run(eng->appliers, apply_task, job);
 }

@@ -116,6 +116,11 @@ struct opctx *op_take_remote(struct nfs4r_engine *eng, struct nfs4r_op *op)
 	return o;
 }
 
+void op_sent(struct opctx *o)
+{
+	o->sent_or_executed = true;
+}
+
 void op_deliver_execute(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
 	struct opctx *o = a->remote ? op_take_remote(eng, a->op) : a->op->engine;
@@ -145,9 +150,9 @@ void op_deliver_started(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 	((struct opctx *)a->op->engine)->entry = a->entry;
 }
 
-void op_deliver_done(struct nfs4r_engine *eng, struct nfs4r_op *op)
+void op_deliver_done(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
-	struct opctx *o = op->engine;
+	struct opctx *o = a->op->engine;
 
 	o->state = OP_DONE;
 	if (is_watched(o))
