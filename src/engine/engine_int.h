@@ -14,7 +14,7 @@
  *                    import.c      taking an existing tree in; import_notes.c: what of it was not taken, or not as it was
  *                    start_wait.c  why a daemon waits before it starts
  *  membership/       server_list.c who the servers of the volume are
- *                    view_report.c the lease, and what is said about the active view
+ *                    view_report.c what is said about the active view
  *                    retention.c   what is kept for servers that are away
  *  resync/           transfer.c    making this copy equal to another server's: conflicts.c, adopt_tree.c, fetch.c, names.c are its steps
  *                    crash_*.c     what a crash of the machine put in doubt
@@ -36,6 +36,7 @@
  *                    group_commit.c actions that wait for the journal
  *                    checkpoint.c  checkpoints
  *                    halt.c        a server that cannot go on as it is, and what ends that
+ *                    lease.c       may this server answer from its own copy; read_route.c: at which server a read is answered
  *                    control_filter.c lock-free filter in front of the control table
  *                    update_locks.c update locks (log sheet 3.3)
  *                    byte_versions.c which update touched which part of a file last
@@ -470,13 +471,10 @@ bool copy_positions_get(struct nfs4r_store_positions *p, const struct nfs4r_buf 
 /* ---- shutdown.c ---- */
 void engine_leave(struct nfs4r_engine *eng); /* before a stop */
 
-/* ---- view_report.c ---- */
+/* ---- lease.c ---- */
 /* Around the carrying out of an update: the lease falls before what depends on it changes, and rises after. eng->lock held. */
 void view_lower(struct nfs4r_engine *eng);
 void view_raise(struct nfs4r_engine *eng);
-/* After a step: write a line if the view or the lease changed. @type of the event, and of its message. eng->lock held. */
-void view_watch(struct nfs4r_engine *eng, uint32_t type, uint32_t msg_type);
-void view_start(struct nfs4r_engine *eng); /* after started(); eng->lock held */
 /* Does the lease hold now? Any thread. */
 bool view_has_lease(struct nfs4r_engine *eng);
 /*
@@ -487,13 +485,22 @@ uint32_t view_era(struct nfs4r_engine *eng);
 bool view_may_answer(struct nfs4r_engine *eng, uint32_t era);
 /* The loss epoch of the adopted view goes into eng->epoch and the verifier. eng->lock held. */
 void view_epoch(struct nfs4r_engine *eng);
+/* What the own store is worth (log 8.6); KNOWN if nobody is asked. eng->lock held, or before threads run. */
+enum nfs4r_memory view_memory(struct nfs4r_engine *eng);
+
+/* ---- read_route.c ---- */
+/* This server, a peer, or 0: nobody can tell now. @excluded: said that they do not control it. Takes eng->lock */
+nfs4r_server_id route_read(struct nfs4r_engine *eng, const struct nfs4r_read *rd, nfs4r_servers excluded);
+
+/* ---- view_report.c ---- */
+/* After a step: write a line if the view or the lease changed. @type of the event, and of its message. eng->lock held. */
+void view_watch(struct nfs4r_engine *eng, uint32_t type, uint32_t msg_type);
+void view_start(struct nfs4r_engine *eng); /* after started(); eng->lock held */
 /* Complain about round trips that the configured times do not fit, and about having stood still. Timer's thread, no lock held. */
 void view_check_rtt(struct nfs4r_engine *eng, uint64_t now);
 void view_check_late(struct nfs4r_engine *eng, uint64_t late_ms, uint64_t now);
 /* Complain about clocks of the day that differ, and say when they do no more. Timer's thread, no lock held. */
 void view_check_clocks(struct nfs4r_engine *eng, uint64_t now);
-/* What the own store is worth (log 8.6); KNOWN if nobody is asked. eng->lock held, or before threads run. */
-enum nfs4r_memory view_memory(struct nfs4r_engine *eng);
 
 /* ---- server_list.c; eng->lock held, or before threads run ---- */
 /* The core's rows are restored. Returns the servers of the view, or with @logs here, that no Server block has while those alone say who the servers are. */
@@ -690,7 +697,7 @@ struct nfs4r_engine {
 	_Atomic uint32_t asked_era[NFS4R_SERVERS_MAX + 1]; /* how often the connection with it was lost */
 	uint64_t peer_inc[NFS4R_SERVERS_MAX + 1]; /* under lock; part of the verifier */
 	_Atomic uint64_t verifier;
-	_Atomic uint64_t lease_until_ms; /* of the core after its last step; view_report.c */
+	_Atomic uint64_t lease_until_ms; /* of the core after its last step; lease.c */
 	_Atomic uint32_t lease_era;
 	struct { /* wait_limit.c */
 		_Atomic uint32_t all, unanswered; /* threads */

@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * The active view as the engine sees it: may this server answer from its own copy (its lease, log 6.7), and what an
- * administrator is told when the view changes.
- *
- * The core says after each step until when the lease lasts; readers look at a copy of that without a lock. It is 0 while
- * this server is outside the view or does not have all controls of the others yet, and then the control table may miss some.
- * So each time it turns 0, or stops being 0, begins a new era. A reader notes the era, looks at the table, looks at the lease and
- * the clock, and believes what it saw only if the era is still the same: at that moment the lease held, and the table
- * was complete from the note on. A pause after that is harmless, since the copy only moves forward and the answer
- * was right when the lease was looked at, which is after the request had come.
+ * What an administrator is told when the active view changes: who came and went, whether this server serves, and what keeps it or another one from that.
  *
  * Log lines are written from within the engine's lock: they are rare, and one for each change.
  */
@@ -21,59 +13,6 @@
 #define LATE_EVERY_MS 10000
 #define CLOCK_EVERY_MS 1000
 #define CLOCK_OFF_MS 1000 /* from here on it is said; what NTP leaves is far less */
-
-/* ---- the lease ---- */
-
-static void begin_era(struct nfs4r_engine *eng, uint64_t until)
-{
-	if ((until == 0) != (eng->lease_until_ms == 0))
-		eng->lease_era++;
-}
-
-void view_lower(struct nfs4r_engine *eng)
-{
-	uint64_t until = nfs4r_core_lease_until(eng->core);
-
-	if (until >= eng->lease_until_ms)
-		return;
-	begin_era(eng, until);
-	eng->lease_until_ms = until;
-}
-
-void view_raise(struct nfs4r_engine *eng)
-{
-	uint64_t until = nfs4r_core_lease_until(eng->core);
-
-	begin_era(eng, until);
-	eng->lease_until_ms = until;
-}
-
-bool view_has_lease(struct nfs4r_engine *eng)
-{
-	uint64_t until = eng->lease_until_ms;
-
-	return until == UINT64_MAX || (until && now_ms() < until);
-}
-
-uint32_t view_era(struct nfs4r_engine *eng)
-{
-	return eng->lease_era;
-}
-
-bool view_may_answer(struct nfs4r_engine *eng, uint32_t era)
-{
-	return view_has_lease(eng) && eng->lease_era == era;
-}
-
-void view_epoch(struct nfs4r_engine *eng)
-{
-	uint32_t epoch = nfs4r_core_adopted(eng->core)->epoch;
-
-	if (eng->cfg.lease_ms == 0 || epoch == eng->epoch)
-		return;
-	eng->epoch = epoch;
-	engine_update_verifier(eng);
-}
 
 /* ---- what is said about changes; eng->lock held ---- */
 
@@ -182,14 +121,6 @@ static void say_lease(struct nfs4r_engine *eng, const struct nfs4r_core_view *v)
 	eng->seen.lease_said = true;
 	say(eng, "this server has no lease: fewer than a majority of the servers answer it. %s", eng->cfg.stale_reads ?
 		"Its clients read its own copy (Stale_Reads), everything else waits" : "Its clients wait");
-}
-
-enum nfs4r_memory view_memory(struct nfs4r_engine *eng)
-{
-	struct nfs4r_core_view v;
-
-	nfs4r_core_get_view(eng->core, &v);
-	return v.fixed || servers_alone(eng) ? NFS4R_MEMORY_KNOWN : v.memory; /* else there is nobody to say more */
 }
 
 /* What this server's own store is worth (log 8.6). */

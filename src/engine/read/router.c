@@ -8,7 +8,7 @@
  * does one whose connection is lost. Who takes over mostly does so within op_wait_ms, and then the client need not come back; its own waiting doubles each time.
  * After op_wait_ms a question ends as DELAY.
  * A question that is under way when its owner announces or ends the control that it was asked for (7.10) is answered from the copy here, and what comes for it later is not looked at.
- * Nothing is answered without a lease (view_report.c): all that a client reads passes where(). What others ask of this server: server.c.
+ * Nothing is answered without a lease (lease.c): all that a client reads passes route_read(). What others ask of this server: server.c.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,67 +65,6 @@ void reads_destroy(struct reads *r)
 	pthread_cond_destroy(&r->cond);
 	pthread_mutex_destroy(&r->lock);
 	free(r);
-}
-
-static bool is_dir_read(const struct nfs4r_read *rd, bool is_dir)
-{
-	switch (rd->type) {
-	case NFS4R_RD_LOOKUP:
-	case NFS4R_RD_READDIR:
-	case NFS4R_RD_LOOKUPP:
-		return true;
-	case NFS4R_RD_READ:
-	case NFS4R_RD_COMMIT:
-	case NFS4R_RD_SEEK:
-	case NFS4R_RD_READLINK:
-		return false;
-	default:
-		return is_dir;
-	}
-}
-
-/* By the control table, as far as it is complete. */
-static nfs4r_server_id by_control(struct nfs4r_engine *eng, const struct nfs4r_read *rd, nfs4r_servers excluded, enum nfs4r_known known, bool dir)
-{
-	if (known == NFS4R_NOT_YET) {
-		nfs4r_server_id creator = nfs4r_oid_creator(&rd->oid);
-
-		return creator == eng->cfg.rpc.self || excluded & NFS4R_BIT(creator) ? 0 : creator;
-	}
-	if (dir && eng->cfg.directory_reads == NFS4R_DIRECTORY_READS_LOCAL)
-		return eng->cfg.rpc.self;
-	if (known == NFS4R_DEAD || fastpath_local(eng->fastpath, &rd->oid, dir))
-		return eng->cfg.rpc.self;
-	pthread_mutex_lock(&eng->lock);
-	nfs4r_server_id to = nfs4r_core_route_read(eng->core, &rd->oid, dir, excluded);
-	pthread_mutex_unlock(&eng->lock);
-	return to;
-}
-
-/*
- * self, a peer, or 0 = nobody can tell now. Without a lease this server may be the only one that does not know of a newer version, or of
- * who has it (log 6.7): then it asks nobody and answers nothing, unless the administrator prefers an old answer to none.
- */
-static nfs4r_server_id where(struct nfs4r_engine *eng, const struct nfs4r_read *rd, nfs4r_servers excluded)
-{
-	uint32_t era = view_era(eng);
-	struct nfs4r_row row;
-	enum nfs4r_known known = nfs4r_store_row(eng->store, &rd->oid, &row);
-	bool dir = is_dir_read(rd, known == NFS4R_KNOWN && row.type == NFS4R_TYPE_DIR);
-
-	if (!eng->ready || !eng->keys.n || behind_about(eng, &rd->oid) != BEHIND_NOT)
-		return 0;
-	nfs4r_server_id to = by_control(eng, rd, excluded, known, dir);
-	if (view_may_answer(eng, era))
-		return to;
-	return eng->cfg.stale_reads && known == NFS4R_KNOWN && rd->type != NFS4R_RD_COMMIT ? eng->cfg.rpc.self : 0;
-}
-
-nfs4r_server_id nfs4r_read_server(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
-{
-	struct nfs4r_read rd = { .type = NFS4R_RD_GETATTR, .oid = *oid };
-
-	return where(eng, &rd, 0);
 }
 
 static struct ask **slot(struct reads *r, uint64_t id)
@@ -198,7 +137,7 @@ static bool ask(struct nfs4r_engine *eng, struct ask *a)
 {
 	struct reads *r = eng->reads;
 	uint64_t steps = eng->steps;
-	nfs4r_server_id to = a->only ? a->only : where(eng, a->rd, a->excluded);
+	nfs4r_server_id to = a->only ? a->only : route_read(eng, a->rd, a->excluded);
 	struct nfs4r_msg *m;
 
 	a->local = to == eng->cfg.rpc.self;
@@ -247,7 +186,7 @@ void nfs4r_read_async(struct nfs4r_engine *eng, struct nfs4r_read *rd, nfs4r_rea
 {
 	struct ask *a;
 
-	if (where(eng, rd, 0) == eng->cfg.rpc.self) { /* the usual case costs no memory */
+	if (route_read(eng, rd, 0) == eng->cfg.rpc.self) { /* the usual case costs no memory */
 		__atomic_add_fetch(&eng->stat_reads_local, 1, __ATOMIC_RELAXED);
 		done(arg, rd, true);
 		return;
@@ -301,7 +240,7 @@ static bool is_nowhere(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 enum nfs4r_status nfs4r_read(struct nfs4r_engine *eng, struct nfs4r_read *rd, bool *local)
 {
 	struct waiter w = { .lock = PTHREAD_MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER };
-	nfs4r_server_id to = where(eng, rd, 0);
+	nfs4r_server_id to = route_read(eng, rd, 0);
 	enum waiting_kind kind = waiting_kind(eng, to);
 	uint64_t begun_ms = now_ms();
 
@@ -553,7 +492,7 @@ void reads_again(struct nfs4r_engine *eng)
 
 #define LOOK_MAX 64 /* questions looked at for one change */
 
-/* Those that were asked of @owners, not more than LOOK_MAX of them: what where() needs to know, and to whom. */
+/* Those that were asked of @owners, not more than LOOK_MAX of them: what route_read() needs to know, and to whom. */
 static uint32_t asked_of(struct reads *r, nfs4r_servers owners, struct nfs4r_read *rd, nfs4r_servers *excluded, nfs4r_server_id *asked)
 {
 	uint32_t n = 0;
@@ -586,7 +525,7 @@ static void look_here(struct nfs4r_engine *eng, void *arg)
 	uint32_t n = asked_of(eng->reads, owners, rd, excluded, asked);
 
 	for (uint32_t i = 0; i < n; i++)
-		if (where(eng, &rd[i], excluded[i]) == eng->cfg.rpc.self && (a = take(eng->reads, rd[i].id, asked[i])))
+		if (route_read(eng, &rd[i], excluded[i]) == eng->cfg.rpc.self && (a = take(eng->reads, rd[i].id, asked[i])))
 			ask_again(eng, a);
 }
 

@@ -3,7 +3,7 @@
  * What others ask of this server (control sheet section 6), and reading the local copy for them. Where this server asks: router.c.
  *
  * As the owner: the check that an acting claim covers the object is made after the question arrived, then the local copy is read. Nothing is answered without a
- * lease (view_report.c): all that a peer reads passes serve_task().
+ * lease (lease.c): all that a peer reads passes serve_task().
  *
  * A server that repairs its copy (log 8.3) asks one server for its copy, whoever is primary, with `copy`: a member that is ready and does not repair
  * its own answers, with the object's row as it was before it looked.
