@@ -295,7 +295,7 @@ static enum nfs4r_status make_helpers(struct nfs4r_engine *eng)
 	eng->touched = touched_create();
 	eng->set_ids = set_ids_create();
 	eng->promises = promises_create();
-	eng->behind = behind_create();
+	eng->behind = behind_create(behind_task);
 	eng->executors = pool_create(eng, "nfs4r-exec", eng->cfg.executors, NULL);
 	eng->appliers = pool_create(eng, "nfs4r-apply", eng->cfg.appliers, apply_drop);
 	eng->repairs = pool_create(eng, "nfs4r-repair", 1, NULL);

@@ -41,6 +41,7 @@
  *                    update_locks.c update locks (log sheet 3.3)
  *                    byte_versions.c which update touched which part of a file last
  *                    suid.c        set-id bits of files that others than root write
+ *                    in_doubt.c    what a crash put in doubt; missing.c: what is gone behind NFS
  *                    import_open.c what an import has begun with and not ended
  *                    peer_requests.c what other servers ask for, counted; wait_limit.c: threads that wait for other servers
  *                    handle_key.c  the check in clients' handles
@@ -282,11 +283,6 @@ void repair_start(struct nfs4r_engine *eng, const struct nfs4r_action *a); /* ta
 /* ---- crash_check.c: after a crash of the machine ---- */
 enum nfs4r_status doubt_begin(struct nfs4r_engine *eng, const struct nfs4r_store_info *info); /* from now on all is in doubt */
 void doubt_queue(struct nfs4r_engine *eng); /* settle it before anything is repaired */
-bool doubt_is_open(struct nfs4r_engine *eng);
-enum doubt_about { DOUBT_NONE, DOUBT_OPEN, DOUBT_UNKNOWN /* it is not known yet which objects are in doubt */ };
-enum doubt_about doubt_about(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
-void doubt_wait(struct nfs4r_engine *eng); /* until nothing is in doubt, or the engine stops */
-void doubt_wake(struct nfs4r_engine *eng);
 void doubt_free(struct nfs4r_engine *eng);
 
 /* ---- commit_wait.c ---- */
@@ -338,19 +334,7 @@ enum nfs4r_status way_before(struct nfs4r_engine *eng, const struct nfs4r_op *op
 bool way_make(struct nfs4r_engine *eng, const struct nfs4r_entry *e, enum nfs4r_status st);
 
 /* ---- self_heal.c; any thread, no lock held ---- */
-struct behind *behind_create(void);
-void behind_destroy(struct behind *b);
-void behind_wake(struct nfs4r_engine *eng); /* the engine stops */
-void behind_drop(struct nfs4r_engine *eng, void *arg); /* a task that never runs */
-enum behind_about { BEHIND_NOT, BEHIND_OPEN /* it is being brought back: nothing may be executed, applied, read */, BEHIND_LATER /* its content is newer than its row: not to be read */ };
-enum behind_about behind_about(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
-/* The local file system said that @oid, which the store knows, is not there. True: it comes back from another server; until then the answer is DELAY. May block on the local disk. */
-bool behind_notice(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
-/* The same of all objects of an update that failed with @st, which ends as what is returned. @op NULL: of another server's update, which is tried again after DELAY. */
-enum nfs4r_status behind_failed(struct nfs4r_engine *eng, const struct nfs4r_entry *e, const struct nfs4r_op *op, enum nfs4r_status st);
-bool behind_blocks(struct nfs4r_engine *eng, const struct nfs4r_entry *e); /* is one of its objects BEHIND_OPEN? */
-void behind_wait(struct nfs4r_engine *eng, const struct nfs4r_entry *e); /* until that is over, a second at most */
-void behind_misplaced(struct nfs4r_engine *eng, const struct nfs4r_oid *oid); /* it waits in the hidden directory for its own name. Never blocks */
+void behind_task(struct nfs4r_engine *eng, void *arg); /* of missing.c */
 struct behind_want { /* of a mend that is asked for */
 	nfs4r_servers from; /* take it from one of these; 0: from any that has it */
 	bool content;	    /* it is there, and its content or attributes are wrong */
@@ -470,6 +454,51 @@ bool copy_positions_get(struct nfs4r_store_positions *p, const struct nfs4r_buf 
 
 /* ---- shutdown.c ---- */
 void engine_leave(struct nfs4r_engine *eng); /* before a stop */
+
+/* ---- in_doubt.c ---- */
+struct in_doubt {
+	pthread_mutex_t lock;
+	pthread_cond_t cond;
+	bool open;
+	bool unknown; /* which objects: all of them may be */
+	struct nfs4r_oid *list; /* ascending */
+	size_t n;
+	bool *settled; /* of each: no longer in doubt */
+};
+bool in_doubt_begin(struct nfs4r_engine *eng); /* from now on all is in doubt. False: no memory */
+bool in_doubt_list(struct nfs4r_engine *eng, struct nfs4r_oid *list, size_t n); /* these only, as soon as that is known; @list, on the heap, is no longer the caller's. False: no memory */
+void in_doubt_known(struct nfs4r_engine *eng);
+void in_doubt_settled(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
+void in_doubt_over(struct nfs4r_engine *eng);
+void in_doubt_free(struct nfs4r_engine *eng);
+bool doubt_is_open(struct nfs4r_engine *eng);
+enum doubt_about { DOUBT_NONE, DOUBT_OPEN, DOUBT_UNKNOWN /* it is not known yet which objects are in doubt */ };
+enum doubt_about doubt_about(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
+void doubt_wait(struct nfs4r_engine *eng); /* until nothing is in doubt, or the engine stops */
+void doubt_wake(struct nfs4r_engine *eng);
+
+/* ---- missing.c; any thread, no lock held ---- */
+struct behind *behind_create(task_fn mend); /* what mends an object: runs on the menders, and frees its argument, an OID */
+void behind_destroy(struct behind *b);
+void behind_wake(struct nfs4r_engine *eng); /* the engine stops */
+void behind_drop(struct nfs4r_engine *eng, void *arg); /* a task that never runs */
+enum behind_about { BEHIND_NOT, BEHIND_OPEN /* it is being brought back: nothing may be executed, applied, read */, BEHIND_LATER /* its content is newer than its row: not to be read */ };
+enum behind_about behind_about(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
+/* The local file system said that @oid, which the store knows, is not there. True: it comes back from another server; until then the answer is DELAY. May block on the local disk. */
+bool behind_notice(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
+/* The same of all objects of an update that failed with @st, which ends as what is returned. @op NULL: of another server's update, which is tried again after DELAY. */
+enum nfs4r_status behind_failed(struct nfs4r_engine *eng, const struct nfs4r_entry *e, const struct nfs4r_op *op, enum nfs4r_status st);
+bool behind_blocks(struct nfs4r_engine *eng, const struct nfs4r_entry *e); /* is one of its objects BEHIND_OPEN? */
+void behind_wait(struct nfs4r_engine *eng, const struct nfs4r_entry *e); /* until that is over, a second at most */
+void behind_misplaced(struct nfs4r_engine *eng, const struct nfs4r_oid *oid); /* it waits in the hidden directory for its own name. Never blocks */
+/* For who mends. */
+bool missing_is(struct nfs4r_engine *eng, const struct nfs4r_oid *oid); /* the local file system does not have it */
+bool missing_may_mend(struct nfs4r_engine *eng, const struct nfs4r_oid *oid); /* can it come from anywhere? */
+bool missing_claim_queued(struct nfs4r_engine *eng, const struct nfs4r_oid *oid); /* a task takes what was queued. False: another thread was quicker */
+enum nfs4r_status missing_claim(struct nfs4r_engine *eng, const struct nfs4r_oid *oid); /* the same at once, or after another thread: then it is looked at once more */
+void missing_end(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, enum nfs4r_status st, bool newer, nfs4r_server_id took); /* of what was claimed. @newer: its content, than its row */
+void missing_say(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, const char *text);
+void missing_count(struct nfs4r_engine *eng, uint64_t *taken, uint64_t *failed, uint64_t *waiting);
 
 /* ---- lease.c ---- */
 /* Around the carrying out of an update: the lease falls before what depends on it changes, and rises after. eng->lock held. */
@@ -755,7 +784,9 @@ struct nfs4r_engine {
 	_Atomic uint64_t strays_moved; /* since the start */
 	_Atomic unsigned strays; /* names of strays that are taken, as far as is known (staging_dir.c) */
 
-	struct doubt *doubt; /* set before threads run; NULL: the last run ended without a crash of the machine */
+	/* Both are set before threads run; NULL: the last run ended without a crash of the machine */
+	struct doubt *doubt;
+	struct in_doubt *in_doubt;
 
 	pthread_t timer_thread, checkpoint_tid, import_tid;
 	bool timer_running, checkpoint_running, import_running;

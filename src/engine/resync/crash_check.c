@@ -200,10 +200,11 @@ enum nfs4r_status doubt_begin(struct nfs4r_engine *eng, const struct nfs4r_store
 	d = calloc(1, sizeof(*d));
 	if (!d)
 		return NFS4R_NOMEM;
-	pthread_mutex_init(&d->lock, NULL);
+	if (!in_doubt_begin(eng)) {
+		free(d);
+		return NFS4R_NOMEM;
+	}
 	pthread_mutex_init(&d->history_lock, NULL);
-	pthread_cond_init(&d->cond, NULL);
-	d->open = d->unknown = true;
 	d->machine = !info->tail_intact;
 	d->unsynced = info->files_failed;
 	d->repair.eng = eng;
@@ -269,15 +270,27 @@ static enum nfs4r_status write_all_again(struct doubt *d)
 	return st;
 }
 
+/* For those who ask about one of them. */
+static bool list_objects(struct doubt *d)
+{
+	const struct touches *t = &d->since;
+	struct nfs4r_oid *list = calloc(t->n + 1, sizeof(*list));
+	size_t n = 0;
+
+	for (size_t i = 0; list && i < t->n; i++)
+		if (!n || !nfs4r_oid_eq(&list[n - 1], &t->v[i].oid))
+			list[n++] = t->v[i].oid;
+	return list && in_doubt_list(d->repair.eng, list, n);
+}
+
 static enum nfs4r_status restore_objects(struct doubt *d)
 {
 	enum nfs4r_status st = NFS4R_OK;
 
-	if (!d->settled) { /* the first time */
+	if (!d->collected) { /* the first time */
 		d->since.n = d->repair.n = 0;
-		st = collect(d) ? NFS4R_OK : NFS4R_NOMEM;
-		d->settled = st == NFS4R_OK ? calloc(d->repair.n + 1, sizeof(*d->settled)) : NULL;
-		st = d->settled ? NFS4R_OK : NFS4R_NOMEM;
+		d->collected = collect(d) && list_objects(d);
+		st = d->collected ? NFS4R_OK : NFS4R_NOMEM;
 	}
 	if (st == NFS4R_OK)
 		st = make_missing(d);
@@ -302,76 +315,11 @@ enum nfs4r_status doubt_restore(struct doubt *d)
 	st = restore_objects(d);
 	if (st != NFS4R_OK)
 		return st;
-	pthread_mutex_lock(&d->lock);
-	d->unknown = false;
-	pthread_mutex_unlock(&d->lock);
+	in_doubt_known(eng);
 	engine_log(eng, NFS4R_LOG_INFO, "volume %s: %s; %u objects that changed shortly before are in doubt", eng->cfg.volume_name,
 		   d->unsynced ? "the exported directory had not been synced" :
 		   d->machine ? "the machine had crashed" : "the server ended amid updates of others", d->repair.n);
 	return NFS4R_OK;
-}
-
-/* ---- for others ------------------------------------------------------------ */
-
-bool doubt_is_open(struct nfs4r_engine *eng)
-{
-	struct doubt *d = eng->doubt;
-	bool open = false;
-
-	if (d) {
-		pthread_mutex_lock(&d->lock);
-		open = d->open;
-		pthread_mutex_unlock(&d->lock);
-	}
-	return open;
-}
-
-void doubt_wait(struct nfs4r_engine *eng)
-{
-	struct doubt *d = eng->doubt;
-
-	if (!d)
-		return;
-	pthread_mutex_lock(&d->lock);
-	while (d->open && !eng->stopping)
-		pthread_cond_wait(&d->cond, &d->lock);
-	pthread_mutex_unlock(&d->lock);
-}
-
-void doubt_wake(struct nfs4r_engine *eng)
-{
-	struct doubt *d = eng->doubt;
-
-	if (!d)
-		return;
-	pthread_mutex_lock(&d->lock);
-	pthread_cond_broadcast(&d->cond);
-	pthread_mutex_unlock(&d->lock);
-}
-
-static int cmp_oid(const void *a, const void *b)
-{
-	return nfs4r_oid_cmp(a, b);
-}
-
-enum doubt_about doubt_about(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
-{
-	struct doubt *d = eng->doubt;
-	size_t at;
-	bool yes;
-
-	if (!d)
-		return DOUBT_NONE;
-	pthread_mutex_lock(&d->lock);
-	if (d->unknown) {
-		pthread_mutex_unlock(&d->lock);
-		return DOUBT_UNKNOWN;
-	}
-	at = touches_first(&d->since, oid);
-	yes = d->open && at < d->since.n && nfs4r_oid_eq(&d->since.v[at].oid, oid) &&
-	      !bsearch(oid, d->settled, d->nsettled, sizeof(*d->settled), cmp_oid);
-	pthread_mutex_unlock(&d->lock);
-	return yes ? DOUBT_OPEN : DOUBT_NONE;
 }
 
 void doubt_free(struct nfs4r_engine *eng)
@@ -380,24 +328,11 @@ void doubt_free(struct nfs4r_engine *eng)
 
 	if (!d)
 		return;
-	pthread_cond_destroy(&d->cond);
+	in_doubt_free(eng);
 	pthread_mutex_destroy(&d->history_lock);
-	pthread_mutex_destroy(&d->lock);
 	free(d->repair.objs);
-	free(d->settled);
 	free(d->since.v);
 	free(d->history.v);
 	free(d);
 	eng->doubt = NULL;
-}
-
-void doubt_mark_settled(struct doubt *d, const struct nfs4r_oid *oid)
-{
-	size_t i;
-
-	pthread_mutex_lock(&d->lock);
-	for (i = d->nsettled++; i > 0 && nfs4r_oid_cmp(&d->settled[i - 1], oid) > 0; i--)
-		d->settled[i] = d->settled[i - 1];
-	d->settled[i] = *oid;
-	pthread_mutex_unlock(&d->lock);
 }

@@ -18,10 +18,6 @@ struct touches { /* once sorted: ascending OID, then version */
 };
 
 struct doubt {
-	pthread_mutex_t lock;
-	pthread_cond_t cond;
-	bool open;
-	bool unknown; /* which objects: all of them may be */
 	bool machine; /* it crashed; else only updates behind a hole count for nothing (log 4.7), and of those that were being applied a part may be there (4.5) */
 	bool unsynced; /* or is taken for crashed: the files could not be synced (log 4.8), and memory may have what the disk lacks */
 	nfs4r_lsn stable[NFS4R_SERVERS_MAX + 1]; /* of the last checkpoint */
@@ -29,8 +25,7 @@ struct doubt {
 	pthread_mutex_t history_lock;
 	bool history_read;
 	struct touches history; /* all that the logs have about objects in doubt, also from before the checkpoint */
-	struct nfs4r_oid *settled; /* ascending; no longer in doubt */
-	size_t nsettled;
+	bool collected; /* since, and the objects of the repair */
 	_Atomic uint64_t said_ms; /* that something cannot be written; 0: never */
 	struct repair repair; /* its objs: each object in doubt once */
 };
@@ -87,6 +82,5 @@ enum nfs4r_status plan_carry_out(const struct plan *p, struct nfs4r_engine *eng,
 enum nfs4r_status doubt_set_attrs(struct doubt *d, const struct touches *t, const struct nfs4r_oid *oid, nfs4r_version newer_than);
 /* Objects and names are there again, d->repair.objs are those in doubt. Or not, for that reason (d->repair.why may say more): it may be tried again, and goes on where it failed. */
 enum nfs4r_status doubt_restore(struct doubt *d);
-void doubt_mark_settled(struct doubt *d, const struct nfs4r_oid *oid);
 
 #endif

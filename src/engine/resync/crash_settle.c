@@ -321,10 +321,7 @@ static void finish(struct doubt *d)
 	}
 	for (uint32_t i = 0; eng->ops->changed && i < d->repair.n; i++)
 		eng->ops->changed(eng->ctx, &d->repair.objs[i].oid, true);
-	pthread_mutex_lock(&d->lock);
-	d->open = false;
-	pthread_cond_broadcast(&d->cond);
-	pthread_mutex_unlock(&d->lock);
+	in_doubt_over(eng);
 	pthread_mutex_lock(&eng->lock);
 	engine_step(eng, &ev);
 	if (servers_alone(eng) && !eng->halted[0])
@@ -358,7 +355,7 @@ static void *work(void *arg)
 			continue;
 		w->done[i] = true;
 		w->left--;
-		doubt_mark_settled(d, &obj->oid);
+		in_doubt_settled(eng, &obj->oid);
 	}
 	w->awaited |= awaited;
 	free(r.keep);

@@ -3,7 +3,7 @@
  * Objects that somebody changed in the exported directory itself, behind NFS, become again what the volume has (docs/decisions/0027-changes-behind-nfs.md).
  *
  * Happy path of one object, on a thread of its own:
- *   1. A read, an update or another server's update meets a local handle that leads nowhere (behind_notice), or `nfs4rctl repair` finds a difference (behind_mend).
+ *   1. A read, an update or another server's update meets a local handle that leads nowhere (missing.c), or `nfs4rctl repair` finds a difference (behind_mend).
  *   2. The object is open: nothing of it is executed, applied or read here, and no other server takes it from here. Clients hear DELAY.
  *   3. Its directories are there, or come back first.
  *   4. fetch.c takes content and attributes from another server, which has this version or a newer one, and has it in no doubt. What is missing is made in the hidden directory.
@@ -20,243 +20,12 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include <uthash.h>
-
 #include "engine/resync/transfer_int.h"
 
-#define OBJECTS_MAX 65536   /* open at a time; beyond, clients hear DELAY and nothing is begun */
 #define PATIENCE_MS 3000    /* with one question to one server */
 #define ROUNDS 4	    /* of all servers, before it is given up for now */
 #define PAUSE_MS 250
-#define AGAIN_MS 5000	    /* after a failure, what other servers' updates need is not waited for */
-#define SAID_MAX 20	    /* lines of the log in SAID_MS */
-#define SAID_MS 60000
-#define WAIT_MS 1000
 #define LISTED 256
-#define SWEEP_EVERY 1024
-
-enum state {
-	WAITING = 1, /* for a thread */
-	WORKING,
-	MISPLACED, /* waits for a thread that gives it its name; it is there, and used meanwhile */
-	PLACING,
-	LATER, /* its content is newer than its row */
-	FAILED
-};
-
-struct object {
-	struct nfs4r_oid oid;
-	enum state state;
-	uint64_t failed_ms;
-	UT_hash_handle hh;
-};
-
-struct behind {
-	pthread_mutex_t lock;
-	pthread_cond_t cond; /* an object has changed its state */
-	struct object *objects; /* under lock */
-	_Atomic uint32_t n;
-	uint64_t said_ms, unsaid; /* under lock */
-	uint32_t said;
-	_Atomic uint64_t taken, failed;
-};
-
-struct behind *behind_create(void)
-{
-	struct behind *b = calloc(1, sizeof(*b));
-
-	if (!b)
-		return NULL;
-	pthread_mutex_init(&b->lock, NULL);
-	pthread_cond_init(&b->cond, NULL);
-	return b;
-}
-
-void behind_destroy(struct behind *b)
-{
-	struct object *o, *next;
-
-	if (!b)
-		return;
-	HASH_ITER(hh, b->objects, o, next) {
-		HASH_DEL(b->objects, o);
-		free(o);
-	}
-	pthread_cond_destroy(&b->cond);
-	pthread_mutex_destroy(&b->lock);
-	free(b);
-}
-
-void behind_wake(struct nfs4r_engine *eng)
-{
-	pthread_mutex_lock(&eng->behind->lock);
-	pthread_cond_broadcast(&eng->behind->cond);
-	pthread_mutex_unlock(&eng->behind->lock);
-}
-
-/* ---- the table; b->lock held ---- */
-
-static struct object *find(struct behind *b, const struct nfs4r_oid *oid)
-{
-	struct object *o;
-
-	HASH_FIND(hh, b->objects, oid, sizeof(*oid), o);
-	return o;
-}
-
-static void drop(struct behind *b, struct object *o)
-{
-	HASH_DEL(b->objects, o);
-	b->n--;
-	free(o);
-}
-
-/* Objects that could not be had, and were deleted since. */
-static void sweep(struct nfs4r_engine *eng)
-{
-	struct object *o, *next;
-
-	HASH_ITER(hh, eng->behind->objects, o, next)
-		if (o->state == FAILED && nfs4r_store_row(eng->store, &o->oid, NULL) != NFS4R_KNOWN)
-			drop(eng->behind, o);
-}
-
-/* NULL: there is no room. */
-static struct object *add(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, enum state state)
-{
-	struct behind *b = eng->behind;
-	struct object *o;
-
-	if (b->n % SWEEP_EVERY == SWEEP_EVERY - 1)
-		sweep(eng);
-	o = b->n < OBJECTS_MAX ? calloc(1, sizeof(*o)) : NULL;
-	if (!o)
-		return NULL;
-	o->oid = *oid;
-	o->state = state;
-	HASH_ADD(hh, b->objects, oid, sizeof(o->oid), o);
-	b->n++;
-	return o;
-}
-
-static void set_state(struct behind *b, struct object *o, enum state state)
-{
-	o->state = state;
-	o->failed_ms = state == FAILED ? now_ms() : 0;
-	pthread_cond_broadcast(&b->cond);
-}
-
-static bool is_exact(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
-{
-	struct nfs4r_left left;
-
-	pthread_mutex_lock(&eng->lock);
-	enum nfs4r_exactness x = nfs4r_core_exactness(eng->core, oid, &left);
-	pthread_mutex_unlock(&eng->lock);
-	return x != NFS4R_EXACT_LATER;
-}
-
-static enum state state_of(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
-{
-	struct behind *b = eng->behind;
-	struct object *o;
-	enum state s = 0;
-
-	if (!b->n)
-		return 0;
-	pthread_mutex_lock(&b->lock);
-	o = find(b, oid);
-	s = o ? o->state : 0;
-	pthread_mutex_unlock(&b->lock);
-	if (s != LATER || !is_exact(eng, oid))
-		return s;
-	pthread_mutex_lock(&b->lock);
-	o = find(b, oid);
-	if (o && o->state == LATER)
-		drop(b, o);
-	pthread_mutex_unlock(&b->lock);
-	return 0;
-}
-
-enum behind_about behind_about(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
-{
-	switch (state_of(eng, oid)) {
-	case WAITING:
-	case WORKING:
-		return BEHIND_OPEN;
-	case LATER:
-		return BEHIND_LATER;
-	default:
-		return BEHIND_NOT;
-	}
-}
-
-/* ---- what is said ---- */
-
-static bool may_say(struct behind *b, uint64_t *unsaid)
-{
-	uint64_t now = now_ms();
-	bool yes;
-
-	pthread_mutex_lock(&b->lock);
-	*unsaid = 0;
-	if (now >= b->said_ms + SAID_MS) {
-		b->said_ms = now;
-		b->said = 0;
-		*unsaid = b->unsaid;
-		b->unsaid = 0;
-	}
-	yes = b->said < SAID_MAX;
-	b->said += yes;
-	b->unsaid += !yes;
-	pthread_mutex_unlock(&b->lock);
-	return yes;
-}
-
-static void say(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, const char *text)
-{
-	char path[400];
-	uint64_t unsaid;
-
-	if (!may_say(eng->behind, &unsaid))
-		return;
-	if (unsaid)
-		engine_log(eng, NFS4R_LOG_WARN, "volume %s: so it was with %llu more objects; nfs4rctl status counts them", eng->cfg.volume_name, (unsigned long long)unsaid);
-	engine_path_of(eng, oid, path, sizeof(path));
-	engine_log(eng, NFS4R_LOG_WARN, "volume %s: '%.390s' %s", eng->cfg.volume_name, path, text);
-}
-
-/* ---- is it there ---- */
-
-static bool is_missing(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
-{
-	struct nfs4r_attrs a = { 0 };
-	struct nfs4r_lhandle h;
-	struct nfs4r_row row;
-
-	if (nfs4r_store_row(eng->store, oid, &row) != NFS4R_KNOWN)
-		return false;
-	nfs4r_handle(eng, oid, &h);
-	enum nfs4r_status st = h.len ? eng->ops->getattr(eng->ctx, &h, &a) : NFS4R_STALE;
-	nfs4r_buf_put(a.acl);
-	if (st != NFS4R_OK)
-		return st == NFS4R_STALE || st == NFS4R_NOENT;
-	/* Without a name only an open file keeps it alive. */
-	return a.type != row.type || (a.mask & NFS4R_ATTR_NLINK && !a.nlink);
-}
-
-/* Can it come from anywhere? */
-static bool may_mend(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
-{
-	bool may;
-
-	if (nfs4r_oid_eq(oid, &eng->root) || servers_alone(eng) || doubt_is_open(eng) || import_is_open(eng, oid, NULL))
-		return false;
-	pthread_mutex_lock(&eng->lock);
-	may = eng->ready && !eng->stopping && !eng->repair.running;
-	pthread_mutex_unlock(&eng->lock);
-	return may;
-}
 
 /* ---- names ---- */
 
@@ -309,7 +78,7 @@ static enum nfs4r_status place_name(struct nfs4r_engine *eng, const struct nfs4r
 	enum nfs4r_status st;
 
 	nfs4r_handle(eng, &d->oid, &h);
-	if (!h.len || !hold_is_in(eng, dir, &d->oid) || way_leads_to(eng, dirh, d->name.s, &h) || is_missing(eng, &d->oid))
+	if (!h.len || !hold_is_in(eng, dir, &d->oid) || way_leads_to(eng, dirh, d->name.s, &h) || missing_is(eng, &d->oid))
 		return NFS4R_OK;
 	st = way_clear(eng, dirh, d->name.s, &h);
 	if (st == NFS4R_OK)
@@ -489,7 +258,7 @@ static enum nfs4r_status mend_parents(struct nfs4r_engine *eng, const struct nfs
 	for (uint32_t i = 0; i < n && i < NFS4R_PARENTS_MAX && st == NFS4R_OK; i++) {
 		struct behind_want up = { .from = w->from };
 
-		if (!is_missing(eng, &parents[i]))
+		if (!missing_is(eng, &parents[i]))
 			continue;
 		st = behind_mend(eng, &parents[i], &up);
 		memcpy(w->why, up.why, sizeof(w->why));
@@ -510,7 +279,7 @@ static enum nfs4r_status mend(struct nfs4r_engine *eng, const struct nfs4r_oid *
 	barrier(eng, oid);
 	if (nfs4r_store_row(eng->store, oid, &row) != NFS4R_KNOWN)
 		return NFS4R_OK; /* deleted meanwhile */
-	gone = is_missing(eng, oid) || (w->content && row.type != NFS4R_TYPE_FILE && row.type != NFS4R_TYPE_DIR); /* those cannot be written */
+	gone = missing_is(eng, oid) || (w->content && row.type != NFS4R_TYPE_FILE && row.type != NFS4R_TYPE_DIR); /* those cannot be written */
 	if (gone || w->content)
 		st = fetch(eng, &row, gone, w, newer);
 	if (st == NFS4R_OK)
@@ -524,66 +293,6 @@ static enum nfs4r_status mend(struct nfs4r_engine *eng, const struct nfs4r_oid *
 	return st;
 }
 
-static void end(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, enum nfs4r_status st, bool newer)
-{
-	struct behind *b = eng->behind;
-	struct object *o;
-
-	pthread_mutex_lock(&b->lock);
-	o = find(b, oid);
-	if (o && st == NFS4R_OK && newer)
-		set_state(b, o, LATER);
-	else if (o && st != NFS4R_OK)
-		set_state(b, o, FAILED);
-	else if (o)
-		drop(b, o);
-	pthread_cond_broadcast(&b->cond);
-	pthread_mutex_unlock(&b->lock);
-	pthread_mutex_lock(&eng->lock);
-	engine_look_soon(eng); /* reads wait for it */
-	pthread_mutex_unlock(&eng->lock);
-}
-
-/* A task takes what was queued. False: another thread was quicker. */
-static bool claim_queued(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
-{
-	bool missing = is_missing(eng, oid), ours = false;
-	struct behind *b = eng->behind;
-	struct object *o;
-
-	pthread_mutex_lock(&b->lock);
-	o = find(b, oid);
-	if (o && (o->state == WAITING || o->state == MISPLACED)) {
-		set_state(b, o, o->state == MISPLACED && !missing ? PLACING : WORKING);
-		ours = true;
-	}
-	pthread_mutex_unlock(&b->lock);
-	return ours;
-}
-
-/* The same at once, or after another thread: then it is looked at once more. */
-static enum nfs4r_status claim(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
-{
-	enum nfs4r_status st = NFS4R_OK;
-	struct behind *b = eng->behind;
-	struct object *o;
-
-	pthread_mutex_lock(&b->lock);
-	while ((o = find(b, oid)) && (o->state == WORKING || o->state == PLACING) && !eng->stopping) {
-		struct timespec ts = after_us(WAIT_MS * 1000);
-
-		pthread_cond_clockwait(&b->cond, &b->lock, CLOCK_MONOTONIC, &ts);
-	}
-	if (eng->stopping)
-		st = NFS4R_SHUTDOWN;
-	else if (o)
-		set_state(b, o, WORKING);
-	else if (!add(eng, oid, WORKING))
-		st = NFS4R_NOMEM;
-	pthread_mutex_unlock(&b->lock);
-	return st;
-}
-
 enum nfs4r_status behind_mend(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, struct behind_want *w)
 {
 	enum nfs4r_status st;
@@ -591,23 +300,21 @@ enum nfs4r_status behind_mend(struct nfs4r_engine *eng, const struct nfs4r_oid *
 
 	w->why[0] = '\0';
 	w->took = 0;
-	if (!may_mend(eng, oid)) {
+	if (!missing_may_mend(eng, oid)) {
 		snprintf(w->why, sizeof(w->why), "this server does not serve now, or there is no other one");
 		return NFS4R_DELAY;
 	}
-	st = claim(eng, oid);
+	st = missing_claim(eng, oid);
 	if (st != NFS4R_OK)
 		return st;
 	st = mend(eng, oid, w, &newer);
-	end(eng, oid, st, newer);
-	eng->behind->taken += st == NFS4R_OK && w->took;
-	eng->behind->failed += st != NFS4R_OK;
+	missing_end(eng, oid, st, newer, w->took);
 	return st;
 }
 
 /* ---- noticed ---- */
 
-static void mend_task(struct nfs4r_engine *eng, void *arg)
+void behind_task(struct nfs4r_engine *eng, void *arg)
 {
 	struct behind_want w = { .from = 0 };
 	struct nfs4r_oid *oid = arg;
@@ -615,152 +322,17 @@ static void mend_task(struct nfs4r_engine *eng, void *arg)
 	char text[480];
 	bool newer;
 
-	if (!eng->stopping && claim_queued(eng, oid)) {
+	if (!eng->stopping && missing_claim_queued(eng, oid)) {
 		st = mend(eng, oid, &w, &newer);
-		end(eng, oid, st, newer);
-		eng->behind->taken += st == NFS4R_OK && w.took;
-		eng->behind->failed += st != NFS4R_OK;
+		missing_end(eng, oid, st, newer, w.took);
 		if (st != NFS4R_OK && !eng->stopping)
 			snprintf(text, sizeof(text), "was removed or replaced behind NFS, and cannot be taken from another server: %s; it is tried again when it is used", w.why);
 		else
 			snprintf(text, sizeof(text), "was removed or replaced behind NFS: it was taken from server %u", w.took);
 		if (!eng->stopping && (st != NFS4R_OK || w.took))
-			say(eng, oid, text);
+			missing_say(eng, oid, text);
 	}
 	free(oid);
-}
-
-void behind_drop(struct nfs4r_engine *eng, void *arg)
-{
-	free(arg);
-}
-
-static bool queue(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
-{
-	struct nfs4r_oid *copy = malloc(sizeof(*copy));
-
-	if (!copy)
-		return false;
-	*copy = *oid;
-	pool_run(eng->menders, mend_task, copy);
-	return true;
-}
-
-/* In the table, and queued if it was not. @since: how long ago it failed last, UINT64_MAX: it did not. */
-static void enqueue(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, enum state state, uint64_t *since)
-{
-	struct behind *b = eng->behind;
-	struct object *o;
-	bool begin = false;
-
-	*since = UINT64_MAX;
-	pthread_mutex_lock(&b->lock);
-	o = find(b, oid);
-	if (o && o->state == FAILED) {
-		*since = now_ms() - o->failed_ms;
-		begin = *since >= PAUSE_MS;
-		if (begin)
-			set_state(b, o, state);
-	} else if (o && o->state == LATER) {
-		set_state(b, o, state); /* once more */
-		begin = true;
-	} else if (!o) {
-		o = add(eng, oid, state);
-		begin = o != NULL;
-	}
-	if (begin && !queue(eng, oid))
-		drop(b, o);
-	pthread_mutex_unlock(&b->lock);
-}
-
-bool behind_notice(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
-{
-	uint64_t since;
-
-	if (behind_about(eng, oid) == BEHIND_OPEN)
-		return true;
-	if (!may_mend(eng, oid) || !is_missing(eng, oid))
-		return false;
-	enqueue(eng, oid, WAITING, &since);
-	return true;
-}
-
-bool nfs4r_is_gone_here(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
-{
-	return behind_notice(eng, oid);
-}
-
-bool nfs4r_comes_back(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
-{
-	return behind_about(eng, oid) != BEHIND_NOT;
-}
-
-void behind_misplaced(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
-{
-	uint64_t since;
-
-	enqueue(eng, oid, MISPLACED, &since);
-}
-
-/* ---- updates ---- */
-
-bool behind_blocks(struct nfs4r_engine *eng, const struct nfs4r_entry *e)
-{
-	for (uint32_t i = 0; eng->behind->n && i < e->nparts; i++)
-		if (behind_about(eng, &e->parts[i].oid) == BEHIND_OPEN)
-			return true;
-	return false;
-}
-
-void behind_wait(struct nfs4r_engine *eng, const struct nfs4r_entry *e)
-{
-	uint64_t until = now_ms() + WAIT_MS;
-
-	while (behind_blocks(eng, e) && !eng->stopping && now_ms() < until) {
-		struct timespec ts = after_us(20000);
-
-		pthread_mutex_lock(&eng->behind->lock);
-		pthread_cond_clockwait(&eng->behind->cond, &eng->behind->lock, CLOCK_MONOTONIC, &ts);
-		pthread_mutex_unlock(&eng->behind->lock);
-	}
-}
-
-/* A name that the update takes away does not lead to its object, which is there: that gets its names back. True: soon; *hopeless: it was tried a moment ago. */
-static bool gets_names(struct nfs4r_engine *eng, const struct nfs4r_entry *e, bool *hopeless)
-{
-	bool any = false;
-
-	for (uint32_t i = 0; i < e->nparts; i++) {
-		uint64_t since;
-
-		if ((e->parts[i].effect != NFS4R_EFF_LINKS && e->parts[i].effect != NFS4R_EFF_PARENT) || !may_mend(eng, &e->parts[i].oid))
-			continue;
-		enqueue(eng, &e->parts[i].oid, MISPLACED, &since);
-		*hopeless |= since < AGAIN_MS;
-		any = true;
-	}
-	return any;
-}
-
-enum nfs4r_status behind_failed(struct nfs4r_engine *eng, const struct nfs4r_entry *e, const struct nfs4r_op *op, enum nfs4r_status st)
-{
-	bool missing = false, hopeless = false;
-
-	if (st != NFS4R_STALE && st != NFS4R_NOENT)
-		return st;
-	for (uint32_t i = 0; i < e->nparts; i++) {
-		const struct nfs4r_oid *oid = &e->parts[i].oid;
-		uint64_t since = UINT64_MAX;
-
-		if (e->parts[i].effect == NFS4R_EFF_CREATE || !may_mend(eng, oid) || !is_missing(eng, oid))
-			continue;
-		enqueue(eng, oid, WAITING, &since);
-		missing = true;
-		hopeless |= since < AGAIN_MS;
-	}
-	if (!missing && (st != NFS4R_NOENT || !gets_names(eng, e, &hopeless)))
-		return st;
-	return hopeless && !op ? st : NFS4R_DELAY; /* who applies it says that it cannot */
 }
 
 /* ---- for status ---- */
@@ -775,7 +347,9 @@ void behind_count(struct nfs4r_engine *eng, struct behind_counts *out)
 {
 	struct nfs4r_lhandle dirh;
 
-	*out = (struct behind_counts){ .taken = eng->behind->taken, .failed = eng->behind->failed, .aside = eng->strays_moved, .waiting = eng->behind->n };
+	missing_count(eng, &out->taken, &out->failed, &out->waiting);
+	out->aside = eng->strays_moved;
+	out->strays = 0;
 	if (eng->hold_there && eng->working && hold_find(eng, NULL, &dirh) == NFS4R_OK)
 		(void)eng->ops->readdir(eng->ctx, &dirh, count_stray, &out->strays);
 }

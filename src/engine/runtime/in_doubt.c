@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Which objects are in doubt since a crash (log 4.6): nothing of them is applied, served or given to anybody. resync/crash_check.c finds out, settles it, and says so here.
+ */
+#include <stdlib.h>
+
+#include "engine/engine_int.h"
+
+bool in_doubt_begin(struct nfs4r_engine *eng)
+{
+	struct in_doubt *d = calloc(1, sizeof(*d));
+
+	if (!d)
+		return false;
+	pthread_mutex_init(&d->lock, NULL);
+	pthread_cond_init(&d->cond, NULL);
+	d->open = d->unknown = true;
+	eng->in_doubt = d;
+	return true;
+}
+
+void in_doubt_free(struct nfs4r_engine *eng)
+{
+	struct in_doubt *d = eng->in_doubt;
+
+	if (!d)
+		return;
+	pthread_cond_destroy(&d->cond);
+	pthread_mutex_destroy(&d->lock);
+	free(d->list);
+	free(d->settled);
+	free(d);
+	eng->in_doubt = NULL;
+}
+
+bool in_doubt_list(struct nfs4r_engine *eng, struct nfs4r_oid *list, size_t n)
+{
+	struct in_doubt *d = eng->in_doubt;
+	bool *settled = calloc(n + 1, sizeof(*settled));
+
+	if (!settled) {
+		free(list);
+		return false;
+	}
+	pthread_mutex_lock(&d->lock);
+	d->list = list;
+	d->n = n;
+	d->settled = settled;
+	pthread_mutex_unlock(&d->lock);
+	return true;
+}
+
+void in_doubt_known(struct nfs4r_engine *eng)
+{
+	pthread_mutex_lock(&eng->in_doubt->lock);
+	eng->in_doubt->unknown = false;
+	pthread_mutex_unlock(&eng->in_doubt->lock);
+}
+
+static int cmp_oid(const void *a, const void *b)
+{
+	return nfs4r_oid_cmp(a, b);
+}
+
+/* NULL: it never was. @d->lock held. */
+static bool *settled_of(struct in_doubt *d, const struct nfs4r_oid *oid)
+{
+	const struct nfs4r_oid *at = d->n ? bsearch(oid, d->list, d->n, sizeof(*d->list), cmp_oid) : NULL;
+
+	return at ? &d->settled[at - d->list] : NULL;
+}
+
+void in_doubt_settled(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
+{
+	struct in_doubt *d = eng->in_doubt;
+	bool *settled;
+
+	pthread_mutex_lock(&d->lock);
+	settled = settled_of(d, oid);
+	if (settled)
+		*settled = true;
+	pthread_mutex_unlock(&d->lock);
+}
+
+void in_doubt_over(struct nfs4r_engine *eng)
+{
+	struct in_doubt *d = eng->in_doubt;
+
+	pthread_mutex_lock(&d->lock);
+	d->open = false;
+	pthread_cond_broadcast(&d->cond);
+	pthread_mutex_unlock(&d->lock);
+}
+
+/* ---- for others ---- */
+
+bool doubt_is_open(struct nfs4r_engine *eng)
+{
+	struct in_doubt *d = eng->in_doubt;
+	bool open = false;
+
+	if (d) {
+		pthread_mutex_lock(&d->lock);
+		open = d->open;
+		pthread_mutex_unlock(&d->lock);
+	}
+	return open;
+}
+
+void doubt_wait(struct nfs4r_engine *eng)
+{
+	struct in_doubt *d = eng->in_doubt;
+
+	if (!d)
+		return;
+	pthread_mutex_lock(&d->lock);
+	while (d->open && !eng->stopping)
+		pthread_cond_wait(&d->cond, &d->lock);
+	pthread_mutex_unlock(&d->lock);
+}
+
+void doubt_wake(struct nfs4r_engine *eng)
+{
+	struct in_doubt *d = eng->in_doubt;
+
+	if (!d)
+		return;
+	pthread_mutex_lock(&d->lock);
+	pthread_cond_broadcast(&d->cond);
+	pthread_mutex_unlock(&d->lock);
+}
+
+enum doubt_about doubt_about(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
+{
+	struct in_doubt *d = eng->in_doubt;
+	enum doubt_about about = DOUBT_NONE;
+	const bool *settled;
+
+	if (!d)
+		return DOUBT_NONE;
+	pthread_mutex_lock(&d->lock);
+	settled = settled_of(d, oid);
+	if (d->unknown)
+		about = DOUBT_UNKNOWN;
+	else if (d->open && settled && !*settled)
+		about = DOUBT_OPEN;
+	pthread_mutex_unlock(&d->lock);
+	return about;
+}
