@@ -111,6 +111,7 @@ static void on_down(void *ctx, nfs4r_server_id peer, const char *why)
 	pthread_mutex_unlock(&eng->lock);
 	reads_peer_down(eng, peer);
 	asked_peer_down(eng, peer);
+	verify_forget(eng, peer);
 	if (eng->servers & NFS4R_BIT(peer))
 		engine_log(eng, NFS4R_LOG_WARN, "volume %s: server %u is not connected (%s); updates wait for it%s", eng->cfg.volume_name, peer, why,
 		   eng->cfg.lease_ms ? " until it is back or removed from the active view" : ", reads go on");
@@ -458,6 +459,8 @@ static void begin_work(struct nfs4r_engine *eng)
 	distributor_begin(eng->distributor);
 }
 
+static const struct engine_notices notices = { .performed = reads_performed, .stepped = view_watch, .checkpointed = retention_look_at_bound };
+
 enum nfs4r_status nfs4r_engine_start(const struct nfs4r_config *cfg, const struct nfs4r_lops *ops, void *ctx, nfs4r_log_fn log, void *log_ctx,
 				     struct nfs4r_engine **out, char *why)
 {
@@ -475,6 +478,7 @@ enum nfs4r_status nfs4r_engine_start(const struct nfs4r_config *cfg, const struc
 	eng->cfg = *cfg;
 	eng->ops = ops;
 	eng->actions = &engine_actions;
+	eng->notices = &notices;
 	eng->ctx = ctx;
 	eng->log = log;
 	eng->log_ctx = log_ctx;

@@ -16,6 +16,7 @@
  *  membership/       server_list.c who the servers of the volume are
  *                    view_report.c what is said about the active view
  *                    retention.c   what is kept for servers that are away
+ *                    space.c       the room of this server, which the others are told of
  *  resync/           transfer.c    making this copy equal to another server's: conflicts.c, adopt_tree.c, fetch.c, names.c are its steps
  *                    crash_*.c     what a crash of the machine put in doubt
  *                    self_heal.c   objects that are gone behind NFS come back from another server
@@ -25,7 +26,7 @@
  *  update/           ops.c         operations: waiting, locking, executing
  *                    parked.c      those that were begun and whose client has been told to ask again
  *                    permission.c  may the caller do that
- *                    execute.c     local execution of an operation, filling in its log entry
+ *                    execute.c     local execution of an operation, filling in its log entry; attribute_room.c: does it fit elsewhere
  *                    commit_wait.c waiting until a majority holds an update
  *  replicate/        sender.c      entries to peers, payload memory, reading bytes back
  *                    applier.c     local execution of peers' entries
@@ -45,7 +46,7 @@
  *                    import_open.c what an import has begun with and not ended
  *                    peer_requests.c what other servers ask for, counted; wait_limit.c: threads that wait for other servers
  *                    handle_key.c  the check in clients' handles
- *                    space.c       the room of this server; fs.c, quota.c: room and limits of a file system
+ *                    volume_room.c what all servers have room for; fs.c, quota.c: room and limits of a file system
  *                    pool.c        threads that work off a queue
  *                    path.c, remedy.c  words for people
  *                    disk_names.c, xattrs.c, clock.c
@@ -153,7 +154,6 @@ void op_deliver_retry(struct nfs4r_engine *eng, const struct nfs4r_action *a);
 void op_deliver_done(struct nfs4r_engine *eng, const struct nfs4r_action *a);
 void op_sent(struct opctx *o); /* to another server, by FORWARD */
 struct opctx *op_take_remote(struct nfs4r_engine *eng, struct nfs4r_op *op); /* EXECUTE of a forwarded one: it is ours until EXECUTED or RETRY */
-void op_ready(struct nfs4r_engine *eng, struct opctx *o); /* state became EXECUTE: wake or queue */
 void op_run_remote(struct nfs4r_engine *eng, void *arg);
 /* A stable WRITE that @to forwarded: true = answered when the journal is on the disk (log 5.4), and what @op owned is gone. eng->lock held */
 bool op_answer_when_durable(struct nfs4r_engine *eng, nfs4r_server_id to, struct nfs4r_op *op);
@@ -178,6 +178,10 @@ void ops_drop_parked(struct nfs4r_engine *eng); /* the end */
 void entry_prepare(struct nfs4r_engine *eng, struct nfs4r_entry *e);
 /* Run it: by the caller's function or by lops. Fills the entry's values after. No lock but the update locks. */
 enum nfs4r_status entry_execute(struct nfs4r_engine *eng, struct opctx *o);
+
+/* ---- attribute_room.c ---- */
+/* Have all attributes of @obj room at every server when @op is executed, if it sets one, or an ACL? @obj is empty when @op makes it. NOSPC: no. Any other error is the local file system's. No lock held. */
+enum nfs4r_status space_for_attributes(struct nfs4r_engine *eng, const struct nfs4r_op *op, const struct nfs4r_lhandle *obj);
 
 /* ---- objects.c, beside what engine.h has of it ---- */
 /* The file's bytes, to this disk. STALE: it is not here, or gone; the caller says what that means. */
@@ -213,6 +217,12 @@ struct engine_actions { /* by NFS4R_ACT_ */
 };
 extern const struct engine_actions engine_actions;
 
+struct engine_notices { /* what the ground tells the rooms above it; engine.c fills it in. All under eng->lock */
+	void (*performed)(struct nfs4r_engine *eng); /* the actions of a step are carried out */
+	void (*stepped)(struct nfs4r_engine *eng, uint32_t type, uint32_t msg_type); /* and all is said of it; @type of the event, and of its message */
+	void (*checkpointed)(struct nfs4r_engine *eng);
+};
+
 /* ---- halt.c ---- */
 enum halt { /* what ends it */
 	HALT_FOR_GOOD = 1, /* a person, and a restart */
@@ -233,7 +243,7 @@ struct durable *durable_create(struct nfs4r_engine *eng);
 void durable_stop(struct durable *d);
 void durable_destroy(struct durable *d);
 void durable_send(struct durable *d, nfs4r_server_id to, const struct nfs4r_msg *msg);
-void durable_execute(struct durable *d, struct opctx *o);
+void durable_call(struct durable *d, task_fn fn, void *arg); /* @fn under eng->lock, unless the server has halted by then */
 void durable_begin_sync(struct durable *d); /* whoever needs it still has to sync, or to wait for this one, by himself */
 void durable_event(struct durable *d, uint32_t event, uint64_t num); /* the core hears it */
 
@@ -361,6 +371,7 @@ void reads_answer(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_m
 enum nfs4r_status reads_copy(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_read *rd);
 void reads_peer_down(struct nfs4r_engine *eng, nfs4r_server_id peer);
 void reads_expire(struct nfs4r_engine *eng, uint64_t now);
+void reads_performed(struct nfs4r_engine *eng); /* a step: they look again soon. eng->lock held */
 void reads_again(struct nfs4r_engine *eng); /* what waits for somebody to ask is decided again */
 void reads_here(struct nfs4r_engine *eng, nfs4r_server_id owner); /* eng->lock held: so is, soon, what @owner has been asked */
 void reads_forget_answer(struct nfs4r_read *rd); /* what it has of an earlier one */
@@ -404,12 +415,11 @@ void asked_forward(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_
 void asked_forward_over(struct nfs4r_engine *eng, struct nfs4r_op *op);
 /* So many bytes of answers wait that no large one may be made. Any thread. */
 bool asked_is_slow(struct nfs4r_engine *eng, nfs4r_server_id from);
-/* Reads and sums that wait for it are dropped, and the sum under way ends soon. On the transport's thread. */
+/* Reads that wait for it are dropped, and the sum under way ends soon; verify_forget() drops the sums that wait. On the transport's thread. */
 void asked_peer_down(struct nfs4r_engine *eng, nfs4r_server_id peer);
 
 /* ---- server.c ---- */
 void reads_serve(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_msg *m);
-bool reads_wait(const struct reads *r); /* is there any? Any thread */
 
 /* ---- byte_versions.c; any thread ---- */
 struct touched *touched_create(void);
@@ -431,8 +441,6 @@ void set_ids_forget(struct set_ids *s, const struct nfs4r_entry *e); /* executed
 void set_ids_forget_all(struct set_ids *s);			      /* the copy is another one */
 /* Would the local file system take set-id bits away in @op? Then *left is the mode without them. Under the locks of @op; may block on the disk. */
 bool set_ids_go(struct nfs4r_engine *eng, const struct nfs4r_op *op, const struct nfs4r_lhandle *h, uint32_t *left);
-/* Begin the update that takes them away. Under no locks, but on any thread. */
-void set_ids_take(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, uint32_t left);
 /* MISMATCH: @op is such an update, and would do something else. Under its locks. */
 enum nfs4r_status set_ids_alone(struct nfs4r_engine *eng, const struct nfs4r_op *op, const struct nfs4r_lhandle *h);
 
@@ -500,6 +508,11 @@ void missing_end(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, enum nfs
 void missing_say(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, const char *text);
 void missing_count(struct nfs4r_engine *eng, uint64_t *taken, uint64_t *failed, uint64_t *waiting);
 
+/* ---- volume_room.c ---- */
+void engine_get_room(struct nfs4r_engine *eng, struct nfs4r_core_room *out); /* takes eng->lock */
+/* Is most that needs room refused now, and why: whose room, and how much. */
+bool space_refuses(const struct nfs4r_core_room *room, char *text, size_t len);
+
 /* ---- lease.c ---- */
 /* Around the carrying out of an update: the lease falls before what depends on it changes, and rises after. eng->lock held. */
 void view_lower(struct nfs4r_engine *eng);
@@ -525,6 +538,8 @@ nfs4r_server_id route_read(struct nfs4r_engine *eng, const struct nfs4r_read *rd
 /* After a step: write a line if the view or the lease changed. @type of the event, and of its message. eng->lock held. */
 void view_watch(struct nfs4r_engine *eng, uint32_t type, uint32_t msg_type);
 void view_start(struct nfs4r_engine *eng); /* after started(); eng->lock held */
+/* The store is new and the tree is not, and nobody said what is to be done with it: a line that does. */
+bool view_is_strange(const struct nfs4r_engine *eng, char *why, size_t len);
 /* Complain about round trips that the configured times do not fit, and about having stood still. Timer's thread, no lock held. */
 void view_check_rtt(struct nfs4r_engine *eng, uint64_t now);
 void view_check_late(struct nfs4r_engine *eng, uint64_t late_ms, uint64_t now);
@@ -586,7 +601,7 @@ void retention_collect(struct nfs4r_engine *eng, struct retention_facts *f);	/* 
 /* What an administrator should know before the bound is passed, and after. False: nothing. */
 bool retention_warning(const struct nfs4r_engine *eng, const struct retention_facts *f, char *text, size_t len);
 
-/* ---- space.c: room and limits (log 4.12) ---- */
+/* ---- space.c: the room of this server (log 4.12) ---- */
 struct spacer;
 struct spacer *space_create(struct nfs4r_engine *eng);
 /* The core has started, nobody hears this server yet; no lock held. BADCONFIG, with the reason: the file system of the exported directory takes different names for one. */
@@ -594,11 +609,9 @@ enum nfs4r_status space_begin(struct spacer *s, char *why);
 bool space_run(struct spacer *s);
 void space_stop(struct spacer *s); /* it is NULL or was not run: nothing */
 void space_destroy(struct spacer *s);
-uint64_t space_wanted(const struct spacer *s); /* bytes free under Store, before a server that halted because it was full comes back */
-/* Have all attributes of @obj room at every server when @op is executed, if it sets one, or an ACL? @obj is empty when @op makes it. NOSPC: no. Any other error is the local file system's. No lock held. */
-enum nfs4r_status space_for_attributes(struct nfs4r_engine *eng, const struct nfs4r_op *op, const struct nfs4r_lhandle *obj);
-/* Is most that needs room refused now, and why: whose room, and how much. */
-bool space_refuses(const struct nfs4r_core_room *room, char *text, size_t len);
+
+/* ---- start_wait.c ---- */
+void start_make_folder(const char *path); /* the last folder of @path, which may be missing; no error: whoever makes a file there tells */
 
 /* ---- recover.c ---- */
 /* Before started(): hand rows, positions, entries to the core. */
@@ -606,8 +619,6 @@ enum nfs4r_status recover_restore(struct nfs4r_engine *eng, const struct nfs4r_s
 /* After started(): decide undecided entries by evidence (log sheet 4.5). */
 void recover_intents(struct nfs4r_engine *eng, const struct nfs4r_store_info *info);
 enum nfs4r_status recover_root(struct nfs4r_engine *eng, const struct nfs4r_store_info *info, char *why);
-/* The store is new and the tree is not, and nobody said what is to be done with it: a line that does. */
-bool recover_is_strange(const struct nfs4r_engine *eng, char *why, size_t len);
 
 /* ---- xattrs.c; block on the local disk ---- */
 enum nfs4r_status xattr_take(struct nfs4r_engine *eng, const struct nfs4r_lhandle *h, const char *name, const void *val, uint32_t len); /* of another copy */
@@ -683,6 +694,7 @@ struct nfs4r_engine {
 	uint64_t next_timer_ms;
 	struct nfs4r_core *core;
 	const struct engine_actions *actions;
+	const struct engine_notices *notices;
 
 	struct nfs4r_store *store;
 	struct nfs4r_rpc *_Atomic rpc;
@@ -754,6 +766,7 @@ struct nfs4r_engine {
 	enum nfs4r_status halt_st;   /* the same */
 	uint64_t halt_said_ms;	     /* the same; to the others, last */
 	bool again;		     /* the same; lops.again was called */
+	uint64_t store_wanted;	     /* bytes free under Store, before a server that halted because it was full comes back */
 	_Atomic bool hold_there; /* the hidden directory may be there: staging_dir.c */
 	_Atomic bool mute;     /* halted: nothing may leave that depends on what could not be written */
 	struct { /* of an import: import.c; under lock */

@@ -91,20 +91,6 @@ static bool remove_stale(const struct sockaddr_un *addr, char *why)
 	return true;
 }
 
-/* The last folder of the path is made when missing: /run is empty after every boot. */
-void ctl_make_folder(const char *path)
-{
-	char dir[108];
-	char *slash;
-
-	snprintf(dir, sizeof(dir), "%s", path);
-	slash = strrchr(dir, '/');
-	if (slash && slash != dir) {
-		*slash = '\0';
-		(void)mkdir(dir, 0755); /* bind() tells if that was not enough */
-	}
-}
-
 static bool bind_to(struct ctl *c, const char *path, char *why)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
@@ -115,7 +101,7 @@ static bool bind_to(struct ctl *c, const char *path, char *why)
 	if (strnlen(path, sizeof(addr.sun_path)) >= sizeof(addr.sun_path))
 		return fail(why, "Control_Socket is too long: the system allows %zu bytes; choose a shorter path", sizeof(addr.sun_path) - 1);
 	memcpy(addr.sun_path, path, strlen(path) + 1);
-	ctl_make_folder(path);
+	start_make_folder(path);
 	int rc = bind(c->fd, (struct sockaddr *)&addr, sizeof(addr));
 	if (rc != 0 && errno == EADDRINUSE) {
 		if (!remove_stale(&addr, why))

@@ -77,7 +77,6 @@ struct ctl_facts { /* what status says; copied under eng->lock */
 	} repair;
 };
 
-void ctl_make_folder(const char *path); /* the last folder of @path, which may be missing; no error: whoever makes a file there tells */
 json_t *ctl_space_json(struct nfs4r_engine *eng); /* takes the lock */
 json_t *ctl_view_json(const struct nfs4r_engine *eng, const struct ctl_facts *f);
 /* Its store is new, or an old one, and it promises nothing. */
@@ -112,7 +111,7 @@ json_t *ctl_report_status(struct nfs4r_engine *eng, const struct ctl_lag *lag);
 json_t *ctl_report_controls(struct nfs4r_engine *eng);
 json_t *ctl_report_stats(struct nfs4r_engine *eng);
 json_t *ctl_report_journal(struct nfs4r_engine *eng);
-json_t *ctl_retention_json(struct nfs4r_engine *eng); /* what is kept for servers that are away (retention.c) */
+json_t *ctl_retention_json(struct nfs4r_engine *eng); /* what is kept for servers that are away (ctl_retention.c) */
 /* A JSON string of a name, or of a line with names in it, as base/text.h writes them. NULL when out of memory. */
 json_t *ctl_json_text(const char *s);
 

@@ -12,7 +12,7 @@
 
 #include "base/text.h"
 #include "engine/admin/ctl_int.h"
-#include "engine/start/places.h"
+#include "engine/runtime/fs.h"
 
 #define THREADS 8 /* an object costs some round trips */
 
@@ -231,7 +231,7 @@ static void open_list(struct fix_list *l, struct nfs4r_engine *eng)
 		strftime(date, sizeof(date), "%Y%m%d-%H%M%S", &tm);
 	(void)mkdir(eng->cfg.conflicts_dir, 0700);
 	snprintf(l->path, sizeof(l->path), "%.1000s/repair-%s.txt", eng->cfg.conflicts_dir, date);
-	if (places_private("Conflicts", eng->cfg.conflicts_dir, why, sizeof(why)) == NFS4R_OK) {
+	if (fs_private("Conflicts", eng->cfg.conflicts_dir, why, sizeof(why)) == NFS4R_OK) {
 		l->out = fopen(l->path, "ae");
 		if (l->out)
 			return;

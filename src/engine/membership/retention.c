@@ -2,7 +2,7 @@
 /*
  * What is kept for servers that are away (log sheet 3.11, 3.12): after each checkpoint the store is asked how much that is, and the core is told which
  * entries lie beyond the bound; what it lets go of is removed by the next checkpoint. And how that is said: in the log when the bound is near, once
- * in an hour, and to nfs4rctl.
+ * in an hour; nfs4rctl asks for it.
  *
  * Without a configured number the bound is a tenth of the file system of the store: a server that is away may not stop those that are there.
  */
@@ -10,7 +10,7 @@
 #include <sys/statvfs.h>
 #include <time.h>
 
-#include "engine/admin/ctl_int.h"
+#include "engine/engine_int.h"
 
 #define SHARE 10 /* of the file system */
 #define WARN_MS 3600000
@@ -93,18 +93,4 @@ void retention_look_at_bound(struct nfs4r_engine *eng)
 		return;
 	eng->retention.warned_ms = now_ms();
 	engine_log(eng, NFS4R_LOG_WARN, "volume %s: %s", eng->cfg.volume_name, text);
-}
-
-json_t *ctl_retention_json(struct nfs4r_engine *eng)
-{
-	struct retention_facts f;
-	char text[300] = "";
-
-	pthread_mutex_lock(&eng->lock);
-	retention_collect(eng, &f);
-	pthread_mutex_unlock(&eng->lock);
-	retention_warning(eng, &f, text, sizeof(text));
-	return json_pack("{s:I, s:I, s:I, s:I, s:o, s:o, s:o}", "bytes", (json_int_t)f.kept.bytes, "bytes_max", (json_int_t)eng->retention.bytes_max, "age_seconds",
-			 (json_int_t)f.kept.age_s, "age_seconds_max", (json_int_t)eng->cfg.retention_s, "kept_for", ctl_server_list(f.kept_for), "too_late", ctl_server_list(f.late),
-			 "warning", text[0] ? json_string(text) : json_null());
 }

@@ -123,6 +123,15 @@ static void say_lease(struct nfs4r_engine *eng, const struct nfs4r_core_view *v)
 		"Its clients read its own copy (Stale_Reads), everything else waits" : "Its clients wait");
 }
 
+bool view_is_strange(const struct nfs4r_engine *eng, char *why, size_t len)
+{
+	if (!eng->found[0] || hold_is_name(eng->found) || eng->cfg.import)
+		return false;
+	snprintf(why, len, "the store in %s is new but the exported directory is not empty (it has '%s'): set Import = true on exactly one server to take "
+		 "its tree in as the volume's first copy, and start the others with an empty directory", eng->cfg.store_dir, eng->found);
+	return true;
+}
+
 /* What this server's own store is worth (log 8.6). */
 static void say_memory(struct nfs4r_engine *eng, const struct nfs4r_core_view *v)
 {
@@ -143,7 +152,7 @@ static void say_memory(struct nfs4r_engine *eng, const struct nfs4r_core_view *v
 	if (was == NFS4R_MEMORY_FORGOT && v->memory == NFS4R_MEMORY_KNOWN && !eng->seen.newcomer)
 		say(eng, "this server was added again with the copy that it took from the others: it is as before its store was lost (start %llu)",
 		    (unsigned long long)eng->inc);
-	if (was != NFS4R_MEMORY_FORGOT && v->memory == NFS4R_MEMORY_KNOWN && recover_is_strange(eng, why, sizeof(why))) {
+	if (was != NFS4R_MEMORY_FORGOT && v->memory == NFS4R_MEMORY_KNOWN && view_is_strange(eng, why, sizeof(why))) {
 		engine_log(eng, NFS4R_LOG_ERROR, "volume %s: %s", eng->cfg.volume_name, why);
 		engine_halt(eng, "its store is new and the exported directory is not empty: Import = true on exactly one server, an empty directory on the others");
 	}

@@ -98,9 +98,10 @@ static void complete(struct nfs4r_engine *eng, void *arg)
 	free(a);
 }
 
-bool reads_wait(const struct reads *r)
+void reads_performed(struct nfs4r_engine *eng)
 {
-	return r->waiting != NULL;
+	if (eng->reads->waiting)
+		engine_look_soon(eng);
 }
 
 /* Nobody could be asked when the core had made @steps. True: it waits for reads_again(), and `a` is no longer ours. */

@@ -21,8 +21,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "engine/admin/ctl_int.h"
-#include "engine/start/places.h"
+#include "engine/runtime/fs.h"
 #include "engine/resync/transfer_int.h"
 
 #define CHUNK (1u << 20)
@@ -167,7 +166,7 @@ static bool choose_dir(struct save *s)
 	struct tm tm;
 	char date[32];
 
-	if (places_private("Conflicts", cfg->conflicts_dir, s->why, sizeof(s->why)) != NFS4R_OK) {
+	if (fs_private("Conflicts", cfg->conflicts_dir, s->why, sizeof(s->why)) != NFS4R_OK) {
 		s->failed = true;
 		return false;
 	}

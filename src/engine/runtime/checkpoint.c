@@ -75,7 +75,7 @@ enum nfs4r_status checkpoint_now(struct nfs4r_engine *eng)
 		return st;
 	pthread_mutex_lock(&eng->lock);
 	if (st == NFS4R_OK)
-		retention_look_at_bound(eng);
+		eng->notices->checkpointed(eng);
 	else
 		engine_store_failed(eng, "a checkpoint failed", st);
 	pthread_mutex_unlock(&eng->lock);

@@ -113,9 +113,8 @@ void engine_perform(struct nfs4r_engine *eng, const struct nfs4r_update *u)
 	eng->next_timer_ms = u->next_timer_ms;
 	if (eng->step_waiters)
 		pthread_cond_broadcast(&eng->step_cond);
-	eng->steps++; /* before it is seen whether somebody waits: router.c */
-	if (reads_wait(eng->reads))
-		engine_look_soon(eng);
+	eng->steps++; /* before it is seen whether somebody waits: router.c, reads_performed() */
+	eng->notices->performed(eng);
 }
 
 void engine_step(struct nfs4r_engine *eng, struct nfs4r_event *ev)
@@ -131,7 +130,7 @@ void engine_step(struct nfs4r_engine *eng, struct nfs4r_event *ev)
 	if (type == NFS4R_EV_TICK || msg_type >= NFS4R_MSG_HEARTBEAT)
 		view_epoch(eng); /* before an answer says that it is of this epoch */
 	engine_perform(eng, u);
-	view_watch(eng, type, msg_type);
+	eng->notices->stepped(eng, type, msg_type);
 }
 
 /* Write verifier (log sheet 5.3): another one when a log was sealed, and when a peer has a new incarnation: what it had of our clients'

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include "base/space.h"
+#include "base/status.h"
 
 struct fs_room {
 	dev_t dev;
@@ -31,5 +32,11 @@ void fs_try_names(int dirfd, const char *scratch, struct fs_names *out);
 bool fs_is_live(int fd, bool *suid, bool *dev);
 /* A megabyte could be written and synced just now. False also if the file system has no files without a name and is full. */
 bool fs_takes(int dirfd);
+
+/*
+ * Whether @path, a directory of the configuration's @key that is there already, belongs to this process's user, can be written by nobody else, and is
+ * itself no symbolic link. NFS4R_OK, also when it is not there; NFS4R_BADCONFIG: @why (@len bytes) says what is wrong and what to do. Any thread.
+ */
+enum nfs4r_status fs_private(const char *key, const char *path, char *why, size_t len);
 
 #endif

@@ -15,7 +15,8 @@ struct item {
 	nfs4r_journal_pos pos;
 	nfs4r_server_id to;
 	bool sync_only;
-	struct opctx *op;     /* EXECUTE */
+	task_fn fn;	      /* to be called under eng->lock */
+	void *arg;
 	uint32_t event;	      /* ACCEPTED, SYNCED: what the core hears, */
 	uint64_t num;	      /* and of which */
 	struct nfs4r_msg msg; /* SEND: flat types only */
@@ -34,13 +35,13 @@ static void perform(struct nfs4r_engine *eng, struct item *it)
 {
 	if (it->sync_only)
 		return;
-	if (!it->op && !it->event) {
+	if (!it->fn && !it->event) {
 		engine_send(eng, it->to, &it->msg);
 		return;
 	}
 	pthread_mutex_lock(&eng->lock);
-	if (it->op)
-		op_ready(eng, it->op);
+	if (it->fn)
+		it->fn(eng, it->arg);
 	else
 		engine_step(eng, &(struct nfs4r_event){ .type = it->event, .num = it->num });
 	pthread_mutex_unlock(&eng->lock);
@@ -172,12 +173,13 @@ void durable_event(struct durable *d, uint32_t event, uint64_t num)
 	push(d, it);
 }
 
-void durable_execute(struct durable *d, struct opctx *o)
+void durable_call(struct durable *d, task_fn fn, void *arg)
 {
 	struct item *it = calloc(1, sizeof(*it));
 
 	if (!it)
 		abort();
-	it->op = o;
+	it->fn = fn;
+	it->arg = arg;
 	push(d, it);
 }

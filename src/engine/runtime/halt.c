@@ -83,7 +83,7 @@ void engine_store_failed(struct nfs4r_engine *eng, const char *what, enum nfs4r_
 		snprintf(why, sizeof(why), "%s (%s): free space on its file system. This server comes back by itself then, and takes what it lacks from the others", what, nfs4r_status_str(st));
 	else if (nfs4r_status_is_full(st))
 		snprintf(why, sizeof(why), "%s (%s): free space on the file system of %.800s. This server comes back by itself when %s are free there", what, nfs4r_status_str(st),
-			 eng->cfg.store_dir, in_mib(space_wanted(eng->spacer), need, sizeof(need)));
+			 eng->cfg.store_dir, in_mib(eng->store_wanted, need, sizeof(need)));
 	else if (st == NFS4R_NOMEM)
 		snprintf(why, sizeof(why), "%s (%s). It starts anew by itself; if that repeats give it more memory", what, nfs4r_status_str(st));
 	else

@@ -12,8 +12,6 @@
  */
 #include "engine/engine_int.h"
 
-#include "engine/admin/ctl_int.h"
-
 void asked_init(struct nfs4r_engine *eng)
 {
 	for (int i = 0; i <= NFS4R_SERVERS_MAX; i++)
@@ -79,5 +77,4 @@ void asked_peer_down(struct nfs4r_engine *eng, nfs4r_server_id peer)
 {
 	eng->asked_era[peer]++;
 	pool_forget(eng->executors, peer);
-	verify_forget(eng, peer);
 }

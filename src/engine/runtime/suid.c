@@ -118,26 +118,6 @@ bool set_ids_go(struct nfs4r_engine *eng, const struct nfs4r_op *op, const struc
 	return *left != now.mode;
 }
 
-static void over(void *arg, struct nfs4r_op *op)
-{
-	nfs4r_op_fini(op);
-	free(op);
-}
-
-void set_ids_take(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, uint32_t left)
-{
-	struct nfs4r_op *op = calloc(1, sizeof(*op));
-
-	if (!op)
-		return;
-	op->type = NFS4R_OP_SETATTR;
-	op->obj = *oid;
-	op->here_only = true; /* who controls the file by then looks himself */
-	op->attrs.mask = NFS4R_ATTR_MODE | NFS4R_ATTR_SET_IDS_GO;
-	op->attrs.mode = left;
-	nfs4r_update_async(eng, op, NULL, NULL, over, NULL);
-}
-
 enum nfs4r_status set_ids_alone(struct nfs4r_engine *eng, const struct nfs4r_op *op, const struct nfs4r_lhandle *h)
 {
 	struct nfs4r_attrs now = { 0 };

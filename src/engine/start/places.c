@@ -29,6 +29,7 @@
 
 #include "engine/engine_int.h"
 #include "engine/start/places.h"
+#include "engine/runtime/fs.h"
 #include "engine/runtime/quota.h"
 
 #define PATH_BYTES 4096
@@ -451,31 +452,10 @@ static bool is_root(const struct place *p)
 	return stat("/", &root) == 0 && same(&p->st, &root);
 }
 
-enum nfs4r_status places_private(const char *key, const char *path, char *why, size_t len)
-{
-	struct stat st;
-	char to[PATH_MAX];
-
-	if (lstat(path, &st) != 0)
-		return NFS4R_OK; /* it is made, 0700, or that fails and says why */
-	if (S_ISLNK(st.st_mode))
-		snprintf(why, len, "%s = \"%.300s\" is a symbolic link, which somebody else may turn: write the directory that it leads to, %s = \"%.300s\"", key, path, key,
-			 realpath(path, to) ? to : "?");
-	else if (st.st_uid != geteuid())
-		snprintf(why, len, "%s = \"%.300s\" belongs to user %u, and this server runs as user %u: chown it, or write another directory", key, path, st.st_uid,
-			 geteuid());
-	else if (st.st_mode & (S_IWGRP | S_IWOTH))
-		snprintf(why, len, "%s = \"%.300s\" may be written by others than its owner (mode %04o): chmod 0700 it, or write another directory", key, path,
-			 st.st_mode & 07777);
-	else
-		return NFS4R_OK;
-	return NFS4R_BADCONFIG;
-}
-
 /* Both hold what clients may not read or change. */
 static enum nfs4r_status check_private(const struct place *p, char *why, size_t len)
 {
-	enum nfs4r_status st = places_private("Store", p[STORE].path, why, len);
+	enum nfs4r_status st = fs_private("Store", p[STORE].path, why, len);
 	char conflicts[PATH_BYTES];
 
 	if (st != NFS4R_OK)
@@ -483,7 +463,7 @@ static enum nfs4r_status check_private(const struct place *p, char *why, size_t 
 	snprintf(conflicts, sizeof(conflicts), "%s", p[CONFLICTS].path);
 	if (!conflicts[0])
 		snprintf(conflicts, sizeof(conflicts), "%.1000s/conflicts", p[STORE].path);
-	return places_private("Conflicts", conflicts, why, len);
+	return fs_private("Conflicts", conflicts, why, len);
 }
 
 static enum nfs4r_status check(const struct place *p, bool quotas_ignored, char *why, size_t len)

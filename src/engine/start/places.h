@@ -25,10 +25,4 @@ enum nfs4r_status places_whose(int fd, const struct nfs4r_config *cfg, char *why
 /* Marks it as this server's. An errno value when that fails: the copy is right without a mark, and is only not protected. Blocks on the disk. */
 int places_mark(int fd, const struct nfs4r_config *cfg);
 
-/*
- * Whether @path, a directory of the configuration's @key that is there already, belongs to this process's user, can be written by nobody else, and is
- * itself no symbolic link. NFS4R_OK, also when it is not there; NFS4R_BADCONFIG: @why (@len bytes) says what is wrong and what to do. Any thread.
- */
-enum nfs4r_status places_private(const char *key, const char *path, char *why, size_t len);
-
 #endif

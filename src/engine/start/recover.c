@@ -175,15 +175,6 @@ static bool content_is_lost(struct nfs4r_engine *eng, const struct nfs4r_store_i
 	return true;
 }
 
-bool recover_is_strange(const struct nfs4r_engine *eng, char *why, size_t len)
-{
-	if (!eng->found[0] || hold_is_name(eng->found) || eng->cfg.import)
-		return false;
-	snprintf(why, len, "the store in %s is new but the exported directory is not empty (it has '%s'): set Import = true on exactly one server to take "
-		 "its tree in as the volume's first copy, and start the others with an empty directory", eng->cfg.store_dir, eng->found);
-	return true;
-}
-
 /*
  * A store that never took the directory into use. Unless it is empty, or to be imported, nobody can say what is in it before the others were asked whether they
  * know of an earlier store (log 8.6): until then, or until it is repaired, it stays so.
@@ -192,7 +183,7 @@ static enum nfs4r_status first_use(struct nfs4r_engine *eng, char *why)
 {
 	if (eng->export_fd >= 0 && !eng->cfg.import && places_whose(eng->export_fd, &eng->cfg, why, NFS4R_WHY) != NFS4R_OK)
 		return NFS4R_MISMATCH;
-	if (!recover_is_strange(eng, why, NFS4R_WHY))
+	if (!view_is_strange(eng, why, NFS4R_WHY))
 		return nfs4r_store_set_handle(eng->store, &eng->root, eng->root_handle.b, eng->root_handle.len);
 	return view_memory(eng) == NFS4R_MEMORY_KNOWN ? NFS4R_NOTEMPTY : NFS4R_OK;
 }

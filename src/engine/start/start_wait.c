@@ -14,11 +14,25 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "engine/admin/ctl_int.h"
+#include "engine/engine_int.h"
 
 static bool path_of(const struct nfs4r_config *cfg, char *out, size_t len)
 {
 	return cfg->control_socket[0] == '/' && (size_t)snprintf(out, len, "%s" NFS4R_WAITS, cfg->control_socket) < len;
+}
+
+/* The last folder of the path is made when missing: /run is empty after every boot. */
+void start_make_folder(const char *path)
+{
+	char dir[108];
+	char *slash;
+
+	snprintf(dir, sizeof(dir), "%s", path);
+	slash = strrchr(dir, '/');
+	if (slash && slash != dir) {
+		*slash = '\0';
+		(void)mkdir(dir, 0755); /* bind() tells if that was not enough */
+	}
 }
 
 void nfs4r_start_waits(const struct nfs4r_config *cfg, int *fd, const char *why)
@@ -29,7 +43,7 @@ void nfs4r_start_waits(const struct nfs4r_config *cfg, int *fd, const char *why)
 	if (!path_of(cfg, path, sizeof(path)))
 		return;
 	if (*fd < 0) {
-		ctl_make_folder(path);
+		start_make_folder(path);
 		*fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	}
 	if (*fd < 0 || flock(*fd, LOCK_EX) != 0 || ftruncate(*fd, 0) != 0)

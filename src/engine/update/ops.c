@@ -36,8 +36,11 @@ static bool is_watched(const struct opctx *o)
 	return o->driving || (o->sync && !o->parked);
 }
 
-void op_ready(struct nfs4r_engine *eng, struct opctx *o)
+/* Its state becomes EXECUTE: wake or queue. */
+static void ready(struct nfs4r_engine *eng, void *arg)
 {
+	struct opctx *o = arg;
+
 	o->state = OP_EXECUTE;
 	if (is_watched(o))
 		pthread_cond_signal(&o->cond);
@@ -130,9 +133,9 @@ void op_deliver_execute(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 	for (uint32_t i = 0; i < a->nlocks; i++)
 		o->wanted.want[i] = (struct lock_want){ a->locks[i].oid, a->locks[i].whole, a->locks[i].off, a->locks[i].len };
 	if (a->durable)
-		durable_execute(eng->durable, o);
+		durable_call(eng->durable, ready, o);
 	else
-		op_ready(eng, o);
+		ready(eng, o);
 }
 
 void op_deliver_retry(struct nfs4r_engine *eng, const struct nfs4r_action *a)
@@ -201,6 +204,27 @@ static bool is_kept(const struct nfs4r_engine *eng, const struct nfs4r_op *op)
 	       eng->cfg.durability == NFS4R_DURABILITY_LOCAL;
 }
 
+static void bits_gone(void *arg, struct nfs4r_op *op)
+{
+	nfs4r_op_fini(op);
+	free(op);
+}
+
+/* Begin the update that takes set-id bits away (suid.c). Under no locks, but on any thread. */
+static void take_set_ids(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, uint32_t left)
+{
+	struct nfs4r_op *op = calloc(1, sizeof(*op));
+
+	if (!op)
+		return;
+	op->type = NFS4R_OP_SETATTR;
+	op->obj = *oid;
+	op->here_only = true; /* who controls the file by then looks himself */
+	op->attrs.mask = NFS4R_ATTR_MODE | NFS4R_ATTR_SET_IDS_GO;
+	op->attrs.mode = left;
+	nfs4r_update_async(eng, op, NULL, NULL, bits_gone, NULL);
+}
+
 /* From EXECUTE to EXECUTED or RETRY. No lock held on entry and exit. */
 static void run_once(struct nfs4r_engine *eng, struct opctx *o)
 {
@@ -254,7 +278,7 @@ static void run_once(struct nfs4r_engine *eng, struct opctx *o)
 	locks_drop(eng->locks, &o->locks);
 	nfs4r_entry_put(e);
 	if (set_ids)
-		set_ids_take(eng, &oid, mode_left);
+		take_set_ids(eng, &oid, mode_left);
 }
 
 /* A forwarded operation belongs to the core; it is ours, and has a context, from EXECUTE to EXECUTED or RETRY. */

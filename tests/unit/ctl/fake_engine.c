@@ -652,7 +652,7 @@ void fake_free(struct fake *f)
 
 /* ---- directories ---- */
 
-enum nfs4r_status places_private(const char *key, const char *path, char *why, size_t len)
+enum nfs4r_status fs_private(const char *key, const char *path, char *why, size_t len)
 {
 	return NFS4R_OK;
 }

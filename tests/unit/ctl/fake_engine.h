@@ -7,7 +7,7 @@
 #define TESTS_FAKE_ENGINE_H
 
 #include "engine/admin/ctl_int.h"
-#include "engine/start/places.h"
+#include "engine/runtime/fs.h"
 
 #define FAKE_OBJECTS 2048
 #define FAKE_SERVERS 3

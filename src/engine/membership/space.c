@@ -25,7 +25,6 @@
 #define LOW_BYTES (UINT64_C(256) << 20) /* smallest room of all members: measured more often */
 #define RESERVE_MIN (UINT64_C(1) << 30)
 #define RESERVE_INODES 1024
-#define XATTR_LIST_MAX 65536
 #define QUOTA_ROUNDS 20 /* measurements between two looks at quotas */
 #define LOOK_MS 1000 /* after a halt */
 #define REMARK_MS 2000 /* between two looks at directories whose names are counted */
@@ -45,15 +44,7 @@ struct spacer {
 	uint32_t quotas; /* QUOTA_*: what was said last; the thread's */
 	struct nfs4r_remarks remarks; /* the thread's, but for the first measurement */
 	uint64_t remarked_ms;
-	uint64_t wanted; /* as it was at the start: for what is said to people */
 };
-
-static void get_room(struct nfs4r_engine *eng, struct nfs4r_core_room *out)
-{
-	pthread_mutex_lock(&eng->lock);
-	nfs4r_core_get_room(eng->core, out);
-	pthread_mutex_unlock(&eng->lock);
-}
 
 /* ---- measuring; no lock held ---- */
 
@@ -213,11 +204,6 @@ static uint64_t wanted(const struct nfs4r_room *store)
 	return store->reserve + 2 * spare_of(store);
 }
 
-uint64_t space_wanted(const struct spacer *s)
-{
-	return s->wanted;
-}
-
 /* What the file system says does not count alone: a quota or a thin pool says no only when it is tried. */
 static bool suffices(const struct spacer *s, enum halt kind)
 {
@@ -273,7 +259,7 @@ static void *space_thread(void *arg)
 
 	for (uint32_t round = 1;; round++) {
 		measure(s);
-		get_room(s->eng, &room);
+		engine_get_room(s->eng, &room);
 		say(s, &room);
 		if (s->tree_fd >= 0 && round % QUOTA_ROUNDS == 0)
 			say_quotas(s);
@@ -296,7 +282,7 @@ struct spacer *space_create(struct nfs4r_engine *eng)
 	s->tree_fd = eng->ops->dir_fd ? eng->ops->dir_fd(eng->ctx) : -1;
 	s->store_fd = open(eng->cfg.store_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (store_room(s, &store))
-		s->wanted = wanted(&store);
+		eng->store_wanted = wanted(&store);
 	return s;
 }
 
@@ -319,7 +305,7 @@ enum nfs4r_status space_begin(struct spacer *s, char *why)
 
 	if (s->tree_fd < 0)
 		return NFS4R_OK;
-	get_room(s->eng, &room);
+	engine_get_room(s->eng, &room);
 	before = room.of[s->eng->cfg.rpc.self].limits_known ? &room.of[s->eng->cfg.rpc.self].limits : NULL;
 	if (!fs_limits(s->tree_fd, &s->limits) && before)
 		s->limits = *before;
@@ -363,90 +349,4 @@ void space_destroy(struct spacer *s)
 	pthread_mutex_destroy(&s->lock);
 	pthread_cond_destroy(&s->cond);
 	free(s);
-}
-
-/* ---- questions ---- */
-
-void nfs4r_volume_room(struct nfs4r_engine *eng, struct nfs4r_volume_room *out)
-{
-	struct nfs4r_core_room room;
-
-	get_room(eng, &room);
-	*out = (struct nfs4r_volume_room){ .bytes_known = room.bytes.server, .inodes_known = room.inodes.server, .bytes = room.bytes.room,
-					   .inodes = room.inodes.room, .limits = room.limits };
-}
-
-/* What a file system that puts all attributes of an object into one block needs besides name and value. */
-#define ATTRIBUTE_BYTES 20
-
-/* What @op adds: of a value, or of an ACL in the object and, of a directory, for its children. */
-static enum nfs4r_status bytes_added(struct nfs4r_engine *eng, const struct nfs4r_op *op, bool is_dir, uint32_t part[2])
-{
-	part[0] = op->data ? op->data->len : 0;
-	part[1] = 0;
-	if (op->type == NFS4R_OP_SETXATTR || !op->attrs.acl)
-		return NFS4R_OK;
-	if (!eng->ops->acl_bytes) {
-		part[0] = op->attrs.acl->len;
-		part[1] = is_dir ? part[0] : 0;
-		return NFS4R_OK;
-	}
-	enum nfs4r_status st = eng->ops->acl_bytes(eng->ctx, op->attrs.acl, &part[0], &part[1]);
-	if (!is_dir)
-		part[1] = 0;
-	return st;
-}
-
-static bool is_replaced(const struct nfs4r_op *op, const char *name, bool inherits)
-{
-	if (op->type == NFS4R_OP_SETXATTR)
-		return strcmp(name, op->text) == 0;
-	return strcmp(name, "system.posix_acl_access") == 0 || (inherits && strcmp(name, "system.posix_acl_default") == 0);
-}
-
-/* Names and values that @obj keeps beside what @op sets. */
-static enum nfs4r_status bytes_kept(struct nfs4r_engine *eng, const struct nfs4r_op *op, const struct nfs4r_lhandle *obj, bool inherits, uint64_t *sum)
-{
-	uint32_t len = XATTR_LIST_MAX;
-	char *names = malloc(XATTR_LIST_MAX), *value = malloc(NFS4R_XATTR_VALUE_MAX);
-	enum nfs4r_status st = names && value ? eng->ops->listxattr(eng->ctx, obj, names, &len) : NFS4R_NOMEM;
-
-	for (char *n = names; st == NFS4R_OK && n < names + len; n += strlen(n) + 1) {
-		uint32_t got = NFS4R_XATTR_VALUE_MAX;
-
-		if (!is_replaced(op, n, inherits) && eng->ops->getxattr(eng->ctx, obj, n, value, &got) == NFS4R_OK)
-			*sum += got + strlen(n) + ATTRIBUTE_BYTES;
-	}
-	free(names);
-	free(value);
-	return st;
-}
-
-static bool is_directory(struct nfs4r_engine *eng, const struct nfs4r_op *op)
-{
-	struct nfs4r_row row;
-
-	if (nfs4r_op_is_dirop(op->type))
-		return op->type == NFS4R_OP_MKDIR;
-	return nfs4r_store_row(eng->store, &op->obj, &row) == NFS4R_KNOWN && row.type == NFS4R_TYPE_DIR;
-}
-
-enum nfs4r_status space_for_attributes(struct nfs4r_engine *eng, const struct nfs4r_op *op, const struct nfs4r_lhandle *obj)
-{
-	struct nfs4r_volume_room room;
-	uint32_t part[2];
-	uint64_t sum;
-	enum nfs4r_status st = bytes_added(eng, op, is_directory(eng, op), part);
-
-	nfs4r_volume_room(eng, &room);
-	if (st != NFS4R_OK || !room.limits.xattr_max)
-		return st;
-	if (room.limits.has & NFS4R_HAS_ROOM_EACH)
-		return part[0] <= room.limits.xattr_max && part[1] <= room.limits.xattr_max ? NFS4R_OK : NFS4R_NOSPC;
-	sum = part[0] + (part[1] ? part[1] + ATTRIBUTE_BYTES : 0);
-	if (obj->len)
-		st = bytes_kept(eng, op, obj, part[1] != 0, &sum);
-	if (st != NFS4R_OK)
-		return st;
-	return sum <= room.limits.xattr_max ? NFS4R_OK : NFS4R_NOSPC;
 }
