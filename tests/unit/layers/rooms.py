@@ -1,0 +1,56 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""No room calls one above it (ARCHITECTURE.md, "The rooms of the engine"), by the symbols of the objects that were built. usage: rooms.py FOLDER NM OBJECT..."""
+import os
+import subprocess
+import sys
+
+ROOMS = {  # folder of src -> its rooms, from the top; what lies in the folder itself is the door, above all of them
+    "engine": ["admin", "start", "membership", "resync", "read", "update", "replicate", "runtime"],
+}
+KEPT = {  # (file that calls, symbol): why that call upward stays. One that is no longer made has to go from here, too.
+}
+LEAST = 300  # calls down, or the test is blind
+
+
+def room_of(path, rooms):
+    """Its place from the top; 0 is the door."""
+    folder = os.path.dirname(path)
+    return rooms.index(folder) + 1 if folder else 0
+
+
+def symbols(nm, objects):
+    """Of each object what it defines, and what it needs, including functions that it only takes the address of."""
+    defined, needed = {}, {}
+    for line in subprocess.run([nm, "-g", "-A", *objects], check=True, capture_output=True, text=True).stdout.splitlines():
+        obj, words = line.split(":", 1)[0], line.split(":", 1)[1].split()
+        path = os.path.normpath(obj.split(".dir/")[1])[: -len(".o")]
+        (needed if words[-2] == "U" else defined).setdefault(path, set()).add(words[-1])
+    return defined, needed
+
+
+def main():
+    folder, nm = sys.argv[1], sys.argv[2]
+    rooms = ROOMS[folder]
+    defined, needs = symbols(nm, sys.argv[3:])
+    home = {name: path for path, names in defined.items() for name in names}
+    bad, down, kept = [], 0, set()
+    for path, needed in sorted(needs.items()):
+        for name in sorted(needed & home.keys()):
+            mine, its = room_of(path, rooms), room_of(home[name], rooms)
+            down += its > mine
+            if its >= mine:
+                continue
+            if (path, name) in KEPT:
+                kept.add((path, name))
+                continue
+            bad.append(f"src/{folder}/{path} calls up: {name} is in src/{folder}/{home[name]}")
+    for path, name in sorted(KEPT.keys() - kept):
+        bad.append(f"rooms.py: {path} no longer calls {name}: take it out of KEPT")
+    if down < LEAST:
+        bad.append(f"only {down} calls down found in {len(needs)} objects: this test is blind")
+    print("\n".join(bad) if bad else f"{len(needs)} objects: {down} calls down, none up but {len(kept)}")
+    return 1 if bad else 0
+
+
+sys.exit(main())
