@@ -14,8 +14,6 @@
 #include <unistd.h>
 
 #include "engine/engine_int.h"
-#include "engine/start/online.h"
-#include "engine/start/places.h"
 
 #define LISTEN_WAIT_MS 15000 /* a machine that starts gets its addresses, and its name service, in some seconds */
 #define MENDERS 8 /* threads: an object that comes back costs some round trips */
@@ -305,7 +303,7 @@ static enum nfs4r_status make_helpers(struct nfs4r_engine *eng)
 	eng->durable = durable_create(eng);
 	eng->distributor = distributor_create(eng);
 	eng->spacer = space_create(eng);
-	return eng->locks && eng->fastpath && eng->reads && eng->touched && eng->set_ids && eng->promises && eng->behind && eng->executors && eng->appliers && eng->repairs && eng->verifiers && eng->menders && eng->durable && eng->distributor && eng->spacer ?
+	return view_create(eng) && eng->locks && eng->fastpath && eng->reads && eng->touched && eng->set_ids && eng->promises && eng->behind && eng->executors && eng->appliers && eng->repairs && eng->verifiers && eng->menders && eng->durable && eng->distributor && eng->spacer ?
 		       NFS4R_OK :
 		       NFS4R_NOMEM;
 }
@@ -632,5 +630,6 @@ void nfs4r_engine_stop(struct nfs4r_engine *eng)
 	asked_fini(eng);
 	if (eng->export_fd >= 0)
 		close(eng->export_fd);
+	free(eng->seen);
 	free(eng);
 }

@@ -10,6 +10,7 @@
 #define NFS4R_ENGINE_ENGINE_H
 
 #include "base/msg.h"
+#include "core/core.h" /* durability, import and other choices */
 #include "engine/lops.h"
 #include "rpc/rpc.h"
 #include "store/store.h"

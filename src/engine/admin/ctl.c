@@ -23,7 +23,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "engine/admin/ctl_int.h"
+#include "engine/admin/admin_int.h"
+#include "engine/start/start.h"
 
 #define SAMPLE_MS 200
 #define IDLE_MS 30000 /* a client that asks nothing for so long is disconnected */

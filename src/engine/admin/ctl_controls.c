@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "engine/admin/ctl_int.h"
+#include "engine/admin/admin_int.h"
 
 #define NAMES_BUDGET 2000000 /* names looked at for one `controls` answer */
 #define BATCH 256

@@ -5,7 +5,7 @@
  * reached beyond what the peer has. Under a long lag the samples get coarser with age and the answer stays
  * good to a few percent. A restart forgets the samples: then the age counts from the start.
  */
-#include "engine/admin/ctl_int.h"
+#include "engine/admin/admin_int.h"
 
 /* Gaps may be as long as a fiftieth of their age: some hundred samples reach back for months. */
 static void thin_out(struct ctl_lag *l)

@@ -7,7 +7,10 @@
 #include <stdlib.h>
 
 #include "base/text.h"
-#include "engine/admin/ctl_int.h"
+#include "engine/admin/admin_int.h"
+#include "engine/replicate/replicate.h"
+#include "engine/resync/resync.h"
+#include "engine/start/start.h"
 
 /* ---- text ---- */
 

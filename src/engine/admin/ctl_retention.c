@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* What is kept for servers that are away (membership/retention.c), as JSON. */
-#include "engine/admin/ctl_int.h"
+#include "engine/admin/admin_int.h"
+#include "engine/membership/membership.h"
 
 json_t *ctl_retention_json(struct nfs4r_engine *eng)
 {

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "engine/admin/ctl_int.h"
+#include "engine/admin/admin_int.h"
 
 static json_t *num(uint64_t v)
 {

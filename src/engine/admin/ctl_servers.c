@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "engine/admin/ctl_int.h"
+#include "engine/admin/admin_int.h"
 
 #define WHY NFS4R_WHY
 

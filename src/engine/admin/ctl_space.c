@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Room and limits of the volume (log 4.12): what `nfs4rctl status` says of them, as JSON. */
-#include "engine/admin/ctl_int.h"
+#include "engine/admin/admin_int.h"
 
 static json_t *room_json(const struct nfs4r_room *r)
 {

@@ -3,7 +3,8 @@
  * What `nfs4rctl stats` shows, as JSON: counters and latencies since the start. Latencies are kept in buckets that double
  * in width; percentiles are estimated from them, and the buckets are in the answer for whoever wants to know better.
  */
-#include "engine/admin/ctl_int.h"
+#include "engine/admin/admin_int.h"
+#include "engine/replicate/replicate.h"
 
 static json_t *num(uint64_t v)
 {

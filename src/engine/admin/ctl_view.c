@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "engine/admin/ctl_int.h"
+#include "engine/admin/admin_int.h"
+#include "engine/membership/membership.h"
 
 static json_t *num(uint64_t v)
 {

@@ -19,7 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "engine/admin/ctl_int.h"
+#include "engine/admin/admin_int.h"
 
 #define SLOTS 4096		    /* items, parked ones included */
 #define ACTIVE_MAX 512		    /* objects asked for at the same time */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Two copies of an object: do they differ, and in which words. Pure. */
-#include "engine/admin/ctl_int.h"
+#include "engine/admin/admin_int.h"
 
 bool verify_differs(const struct verify_side *here, const struct verify_side *there)
 {

@@ -7,7 +7,8 @@
  */
 #include <stdlib.h>
 
-#include "engine/admin/ctl_int.h"
+#include "engine/admin/admin_int.h"
+#include "engine/replicate/replicate.h"
 
 static void note(struct verify_side *side, char kind, const char *name)
 {

@@ -11,7 +11,8 @@
 #include <time.h>
 
 #include "base/text.h"
-#include "engine/admin/ctl_int.h"
+#include "engine/admin/admin_int.h"
+#include "engine/resync/resync.h"
 #include "engine/runtime/fs.h"
 
 #define THREADS 8 /* an object costs some round trips */

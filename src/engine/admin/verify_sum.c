@@ -20,7 +20,7 @@
 #include <stdlib.h>
 
 #include "base/xattr.h"
-#include "engine/admin/ctl_int.h"
+#include "engine/admin/admin_int.h"
 
 #define FORMAT "nfs4r-verify-3"
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "engine/admin/ctl_int.h"
+#include "engine/admin/admin_int.h"
 
 #define BATCH 64 /* names fetched at once, of the innermost directory only */
 

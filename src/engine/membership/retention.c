@@ -10,7 +10,7 @@
 #include <sys/statvfs.h>
 #include <time.h>
 
-#include "engine/engine_int.h"
+#include "engine/membership/membership.h"
 
 #define SHARE 10 /* of the file system */
 #define WARN_MS 3600000

@@ -16,7 +16,8 @@
  */
 #include <stdio.h>
 
-#include "engine/engine_int.h"
+#include "engine/membership/membership.h"
+#include "engine/replicate/replicate.h"
 
 #define FIRST_VIEW 1 /* to the transport, of a volume that began with one server and was not changed since: 0 is the configuration */
 

@@ -16,7 +16,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "engine/engine_int.h"
+#include "engine/membership/membership.h"
+#include "engine/replicate/replicate.h"
+#include "engine/resync/resync.h"
 #include "engine/runtime/fs.h"
 #include "engine/runtime/quota.h"
 

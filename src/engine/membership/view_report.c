@@ -6,13 +6,40 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
-#include "engine/engine_int.h"
+#include "engine/membership/membership.h"
+#include "engine/replicate/replicate.h"
 
 #define RTT_EVERY_MS 5000
 #define LATE_EVERY_MS 10000
 #define CLOCK_EVERY_MS 1000
 #define CLOCK_OFF_MS 1000 /* from here on it is said; what NTP leaves is far less */
+
+struct view_seen { /* what was said last; under eng->lock */
+	enum nfs4r_status trouble[NFS4R_SERVERS_MAX + 1]; /* of each server, this one included: why it cannot apply an update */
+	uint64_t num;
+	nfs4r_servers members, voters;
+	uint32_t era;
+	bool joining, had_lease, lease_said;
+	bool newcomer;			 /* this server was added since its start */
+	uint64_t away_ms, lease_lost_ms; /* since when; 0 = not */
+	enum nfs4r_memory memory;
+	bool forgot;			 /* this server, at any time since its start */
+	nfs4r_servers forgetful;	 /* others, by their own word */
+	uint64_t unended_ms[NFS4R_SERVERS_MAX + 1]; /* a forgetful one waits for the end of its log; 0 = not, UINT64_MAX = said */
+};
+
+bool view_create(struct nfs4r_engine *eng)
+{
+	eng->seen = calloc(1, sizeof(*eng->seen));
+	return eng->seen;
+}
+
+bool view_forgot(const struct nfs4r_engine *eng)
+{
+	return eng->seen->forgot;
+}
 
 /* ---- what is said about changes; eng->lock held ---- */
 
@@ -29,10 +56,10 @@ static void say_self(struct nfs4r_engine *eng, const struct nfs4r_core_view *v, 
 	if (v->taken_out || v->left)
 		return; /* server_list.c, or shutdown.c, says more */
 	if (!v->member) {
-		eng->seen.away_ms = now_ms();
+		eng->seen->away_ms = now_ms();
 		say(eng, "this server is outside the active view (members %s): it serves nothing, its clients wait, until it has caught up and is a member again",
 		    members);
-	} else if (!(eng->seen.voters & NFS4R_BIT(eng->cfg.rpc.self))) {
+	} else if (!(eng->seen->voters & NFS4R_BIT(eng->cfg.rpc.self))) {
 		say(eng, "this server has caught up: it is a member of the active view now, and counts (members %s); it serves when it has learnt what the others control",
 		    members);
 	} else {
@@ -46,7 +73,7 @@ static void say_other(struct nfs4r_engine *eng, const struct nfs4r_core_view *v,
 
 	if (!(v->adopted.servers & NFS4R_BIT(s)))
 		return; /* server_list.c says more */
-	if (v->adopted.members & ~eng->seen.voters & NFS4R_BIT(s)) {
+	if (v->adopted.members & ~eng->seen->voters & NFS4R_BIT(s)) {
 		say(eng, "server %u has caught up: it is a member of the active view now, and counts; members now %s", s, members);
 		return;
 	}
@@ -80,7 +107,7 @@ static void say_other(struct nfs4r_engine *eng, const struct nfs4r_core_view *v,
 
 static void say_members(struct nfs4r_engine *eng, const struct nfs4r_core_view *v)
 {
-	nfs4r_servers changed = eng->seen.members ^ v->adopted.members;
+	nfs4r_servers changed = eng->seen->members ^ v->adopted.members;
 	nfs4r_server_id self = eng->cfg.rpc.self;
 	char members[64];
 
@@ -95,9 +122,9 @@ static void say_serving(struct nfs4r_engine *eng, const struct nfs4r_core_view *
 {
 	bool joining = v->member && v->joining;
 
-	if (eng->seen.joining && !joining && v->member)
-		say(eng, "this server serves again; it was outside the active view, or starting, for %.1f s", since_s(eng->seen.away_ms));
-	eng->seen.joining = joining;
+	if (eng->seen->joining && !joining && v->member)
+		say(eng, "this server serves again; it was outside the active view, or starting, for %.1f s", since_s(eng->seen->away_ms));
+	eng->seen->joining = joining;
 }
 
 /* A lease that ran out while nobody said that this server is outside: it hears too few, or stood still. */
@@ -106,19 +133,19 @@ static void say_lease(struct nfs4r_engine *eng, const struct nfs4r_core_view *v)
 	bool has = view_has_lease(eng), waits = v->member && !v->joining && !v->left && eng->ready;
 
 	if (has || !waits) {
-		if (has && eng->seen.lease_said)
-			say(eng, "this server has its lease again, after %.1f s; its clients go on", since_s(eng->seen.lease_lost_ms));
-		eng->seen.lease_lost_ms = has ? 0 : eng->seen.lease_lost_ms;
-		eng->seen.lease_said = false;
-		eng->seen.had_lease |= has;
+		if (has && eng->seen->lease_said)
+			say(eng, "this server has its lease again, after %.1f s; its clients go on", since_s(eng->seen->lease_lost_ms));
+		eng->seen->lease_lost_ms = has ? 0 : eng->seen->lease_lost_ms;
+		eng->seen->lease_said = false;
+		eng->seen->had_lease |= has;
 		return;
 	}
-	if (!eng->seen.lease_lost_ms)
-		eng->seen.lease_lost_ms = now_ms();
+	if (!eng->seen->lease_lost_ms)
+		eng->seen->lease_lost_ms = now_ms();
 	/* After a start the first grants need a moment, and longer if the others are not there yet. */
-	if (eng->seen.lease_said || (!eng->seen.had_lease && since_s(eng->seen.lease_lost_ms) * 1000 < 2 * eng->cfg.lease_ms))
+	if (eng->seen->lease_said || (!eng->seen->had_lease && since_s(eng->seen->lease_lost_ms) * 1000 < 2 * eng->cfg.lease_ms))
 		return;
-	eng->seen.lease_said = true;
+	eng->seen->lease_said = true;
 	say(eng, "this server has no lease: fewer than a majority of the servers answer it. %s", eng->cfg.stale_reads ?
 		"Its clients read its own copy (Stale_Reads), everything else waits" : "Its clients wait");
 }
@@ -135,21 +162,21 @@ bool view_is_strange(const struct nfs4r_engine *eng, char *why, size_t len)
 /* What this server's own store is worth (log 8.6). */
 static void say_memory(struct nfs4r_engine *eng, const struct nfs4r_core_view *v)
 {
-	enum nfs4r_memory was = eng->seen.memory;
+	enum nfs4r_memory was = eng->seen->memory;
 	char why[NFS4R_WHY];
 
-	eng->seen.memory = v->memory;
+	eng->seen->memory = v->memory;
 	if (v->memory == was)
 		return;
 	if (v->memory == NFS4R_MEMORY_FORGOT) {
-		eng->seen.forgot = true;
+		eng->seen->forgot = true;
 	}
 	if (v->memory == NFS4R_MEMORY_FORGOT && !v->learner && !v->taken_out) {
 		engine_log(eng, NFS4R_LOG_WARN, "volume %s: the others know more of this server than its store in %s does: the store is new, or was restored from an older copy. "
 			   "It promises and serves nothing; when they have removed it and ended its log it takes everything from them", eng->cfg.volume_name,
 			   eng->cfg.store_dir);
 	}
-	if (was == NFS4R_MEMORY_FORGOT && v->memory == NFS4R_MEMORY_KNOWN && !eng->seen.newcomer)
+	if (was == NFS4R_MEMORY_FORGOT && v->memory == NFS4R_MEMORY_KNOWN && !eng->seen->newcomer)
 		say(eng, "this server was added again with the copy that it took from the others: it is as before its store was lost (start %llu)",
 		    (unsigned long long)eng->inc);
 	if (was != NFS4R_MEMORY_FORGOT && v->memory == NFS4R_MEMORY_KNOWN && view_is_strange(eng, why, sizeof(why))) {
@@ -161,7 +188,7 @@ static void say_memory(struct nfs4r_engine *eng, const struct nfs4r_core_view *v
 /* A server that forgot, this one or another, is outside, and its log does not end: the others know of controls of it. */
 static void say_unended(struct nfs4r_engine *eng, const struct nfs4r_core_view *v, nfs4r_server_id s, bool forgot)
 {
-	uint64_t *since = &eng->seen.unended_ms[s], now = now_ms();
+	uint64_t *since = &eng->seen->unended_ms[s], now = now_ms();
 
 	if (!forgot || v->adopted.members & NFS4R_BIT(s) || !(v->adopted.open & v->adopted.servers & NFS4R_BIT(s))) {
 		*since = 0;
@@ -182,9 +209,9 @@ static void say_forgetful(struct nfs4r_engine *eng, const struct nfs4r_core_view
 		bool self = s == eng->cfg.rpc.self;
 		bool forgot = self ? v->memory == NFS4R_MEMORY_FORGOT : v->peer[s].known && v->peer[s].memory == NFS4R_MEMORY_FORGOT;
 
-		if (forgot && !self && v->adopted.voters & ~eng->seen.forgetful & NFS4R_BIT(s))
+		if (forgot && !self && v->adopted.voters & ~eng->seen->forgetful & NFS4R_BIT(s))
 			say(eng, "server %u has a new store, or an old one: it is removed, and takes everything from the others", s);
-		eng->seen.forgetful = forgot && !self ? eng->seen.forgetful | NFS4R_BIT(s) : eng->seen.forgetful & ~NFS4R_BIT(s);
+		eng->seen->forgetful = forgot && !self ? eng->seen->forgetful | NFS4R_BIT(s) : eng->seen->forgetful & ~NFS4R_BIT(s);
 		say_unended(eng, v, s, forgot);
 	}
 }
@@ -211,19 +238,19 @@ static void say_trouble(struct nfs4r_engine *eng, const struct nfs4r_core_view *
 	nfs4r_server_id self = eng->cfg.rpc.self;
 	char why[300];
 
-	if (v->trouble != eng->seen.trouble[self])
+	if (v->trouble != eng->seen->trouble[self])
 		say_own_trouble(eng, v);
-	eng->seen.trouble[self] = v->trouble;
+	eng->seen->trouble[self] = v->trouble;
 	EACH_OF(v->adopted.servers & ~NFS4R_BIT(self), s) {
 		enum nfs4r_status is = v->peer[s].known ? v->peer[s].trouble : NFS4R_OK;
 
-		if (is && !eng->seen.trouble[s] && v->peer[s].halted)
+		if (is && !eng->seen->trouble[s] && v->peer[s].halted)
 			engine_log(eng, NFS4R_LOG_WARN, "volume %s: server %u says: %s. It is left out of the active view until then, if that can do without it", eng->cfg.volume_name, s,
 				   halt_of_peer(is, v->peer[s].halted_files, why, sizeof(why)));
-		else if (is && !eng->seen.trouble[s])
+		else if (is && !eng->seen->trouble[s])
 			engine_log(eng, NFS4R_LOG_WARN, "volume %s: server %u says that it cannot apply an update: %s. To be done there: %s. It is left out of the active view until then, if that can do "
 				   "without it", eng->cfg.volume_name, s, nfs4r_status_str(is), apply_remedy(is));
-		eng->seen.trouble[s] = is;
+		eng->seen->trouble[s] = is;
 	}
 }
 
@@ -236,17 +263,17 @@ void view_watch(struct nfs4r_engine *eng, uint32_t type, uint32_t msg_type)
 {
 	struct nfs4r_core_view v;
 
-	if (eng->cfg.lease_ms == 0 || (!may_have_changed(type, msg_type) && eng->seen.era == eng->lease_era))
+	if (eng->cfg.lease_ms == 0 || (!may_have_changed(type, msg_type) && eng->seen->era == eng->lease_era))
 		return;
-	eng->seen.era = eng->lease_era;
+	eng->seen->era = eng->lease_era;
 	nfs4r_core_get_view(eng->core, &v);
 	say_trouble(eng, &v);
-	if (v.adopted.num != eng->seen.num || v.adopted.members != eng->seen.members)
+	if (v.adopted.num != eng->seen->num || v.adopted.members != eng->seen->members)
 		say_members(eng, &v);
-	eng->seen.num = v.adopted.num;
-	eng->seen.members = v.adopted.members;
-	eng->seen.voters = v.adopted.voters;
-	eng->seen.newcomer |= v.learner;
+	eng->seen->num = v.adopted.num;
+	eng->seen->members = v.adopted.members;
+	eng->seen->voters = v.adopted.voters;
+	eng->seen->newcomer |= v.learner;
 	say_memory(eng, &v);
 	say_forgetful(eng, &v);
 	say_serving(eng, &v);
@@ -258,11 +285,11 @@ void view_start(struct nfs4r_engine *eng)
 	struct nfs4r_core_view v;
 	char members[64];
 
-	eng->seen.away_ms = now_ms();
+	eng->seen->away_ms = now_ms();
 	nfs4r_core_get_view(eng->core, &v);
-	eng->seen.num = v.adopted.num;
-	eng->seen.members = v.adopted.members;
-	eng->seen.voters = v.adopted.voters;
+	eng->seen->num = v.adopted.num;
+	eng->seen->members = v.adopted.members;
+	eng->seen->voters = v.adopted.voters;
 	if (eng->cfg.lease_ms == 0 || servers_alone(eng) || v.taken_out)
 		return;
 	say_memory(eng, &v);

@@ -18,7 +18,7 @@
 #include <endian.h>
 #include <stdlib.h>
 
-#include "engine/engine_int.h"
+#include "engine/read/read_int.h"
 
 #define WAITS 5		   /* op_wait_ms for a promise, as long as more of the owner's log comes; on a slow link a window of it takes half a minute */
 #define IMPATIENT_MS 10000 /* after a promise that was not kept */

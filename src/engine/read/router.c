@@ -15,7 +15,7 @@
 #include <sys/random.h>
 
 #include "base/shape.h"
-#include "engine/engine_int.h"
+#include "engine/read/read_int.h"
 
 struct ask { /* one read under way to a peer */
 	struct ask *next;

@@ -9,7 +9,7 @@
  */
 #include <stdlib.h>
 
-#include "engine/engine_int.h"
+#include "engine/read/read_int.h"
 
 static void put_u64(uint8_t *p, uint64_t v)
 {

@@ -11,7 +11,9 @@
 #include <endian.h>
 #include <stdlib.h>
 
-#include "engine/engine_int.h"
+#include "engine/read/read_int.h"
+#include "engine/replicate/replicate.h"
+#include "engine/update/update.h"
 
 void reads_forget_answer(struct nfs4r_read *rd)
 {

@@ -12,7 +12,16 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "engine/engine_int.h"
+#include "engine/replicate/replicate.h"
+
+struct apply_job {
+	struct nfs4r_entry *entry;
+	uint32_t mask;
+	enum nfs4r_status marked; /* MARK of the entry (log 4.4), made when it was queued */
+	nfs4r_journal_pos sync_first;
+	uint32_t tries; /* that have failed already */
+	bool aside; /* a new object, or one that is moved, goes to the hidden directory: a later entry removes it or moves it on */
+};
 
 #define SAY_EVERY_TRIES 60
 #define SAY_EVERY_MS 5000

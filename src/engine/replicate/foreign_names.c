@@ -13,7 +13,7 @@
  */
 #include <stdlib.h>
 
-#include "engine/engine_int.h"
+#include "engine/replicate/replicate.h"
 
 bool way_leads_to(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, const struct nfs4r_lhandle *h)
 {

@@ -15,7 +15,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "engine/engine_int.h"
+#include "engine/replicate/replicate.h"
 
 #define RECENT 16384		/* own entries kept in memory at most */
 #define BATCH_ENTRIES 256	/* entries of one message */

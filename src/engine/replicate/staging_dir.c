@@ -19,7 +19,7 @@
  */
 #include <stdio.h>
 
-#include "engine/engine_int.h"
+#include "engine/replicate/replicate.h"
 
 /* ---- the directory ---- */
 

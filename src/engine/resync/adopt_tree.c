@@ -21,7 +21,8 @@
 #include <stdlib.h>
 
 #include "base/room.h"
-#include "engine/resync/transfer_int.h"
+#include "engine/replicate/replicate.h"
+#include "engine/resync/resync_int.h"
 
 /* ---- what the store knows ---- */
 

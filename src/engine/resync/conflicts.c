@@ -22,7 +22,7 @@
 
 #include "base/text.h"
 #include "engine/runtime/fs.h"
-#include "engine/resync/transfer_int.h"
+#include "engine/resync/resync_int.h"
 
 #define CHUNK (1u << 20)
 

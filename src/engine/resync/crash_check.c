@@ -26,7 +26,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "engine/resync/crash_int.h"
+#include "engine/replicate/replicate.h"
+#include "engine/resync/resync_int.h"
 
 #define WRITE_BYTES (256u << 10)
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/room.h"
-#include "engine/resync/crash_int.h"
+#include "engine/resync/resync_int.h"
 
 bool touches_add(struct touches *t, const struct touch *touch)
 {

@@ -12,7 +12,7 @@
 
 #include "base/room.h"
 #include "base/xattr.h"
-#include "engine/resync/crash_int.h"
+#include "engine/resync/resync_int.h"
 
 /* ---- ranges -------------------------------------------------------------------- */
 

@@ -9,7 +9,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "engine/resync/crash_int.h"
+#include "engine/read/read.h"
+#include "engine/resync/resync_int.h"
 
 #define PAUSE_MS 200
 #define SAY_EVERY_MS 60000

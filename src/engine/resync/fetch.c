@@ -15,7 +15,9 @@
 #include <time.h>
 
 #include "base/room.h"
-#include "engine/resync/transfer_int.h"
+#include "engine/read/read.h"
+#include "engine/replicate/replicate.h"
+#include "engine/resync/resync_int.h"
 
 #define PATIENCE_MS 30000
 #define PAUSE_MS 50

@@ -13,7 +13,8 @@
  */
 #include <stdlib.h>
 
-#include "engine/resync/transfer_int.h"
+#include "engine/replicate/replicate.h"
+#include "engine/resync/resync_int.h"
 
 #define LISTED 256
 

@@ -20,7 +20,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "engine/resync/transfer_int.h"
+#include "engine/replicate/replicate.h"
+#include "engine/resync/resync_int.h"
 
 #define PATIENCE_MS 3000    /* with one question to one server */
 #define ROUNDS 4	    /* of all servers, before it is given up for now */

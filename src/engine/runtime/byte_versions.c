@@ -16,7 +16,7 @@
  */
 #include <stdlib.h>
 
-#include "engine/engine_int.h"
+#include "engine/runtime/runtime.h"
 
 #define FILES_MAX 64
 #define PIECES_MAX 4096

@@ -13,7 +13,7 @@
  * synced the server halts at once, whatever the reason: the kernel has lost what was written there (src/store/files.c). For want of room that ends by itself (halt.c).
  */
 
-#include "engine/engine_int.h"
+#include "engine/runtime/runtime.h"
 
 #define PAUSE_MS 250
 #define URGENT_PAUSE_MS 50

@@ -4,7 +4,7 @@
  */
 #include <time.h>
 
-#include "engine/engine_int.h"
+#include "engine/runtime/runtime.h"
 
 uint64_t now_ms(void)
 {

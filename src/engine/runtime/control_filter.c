@@ -11,7 +11,7 @@
 #include <urcu-bp.h>
 #include <urcu/rculfhash.h>
 
-#include "engine/engine_int.h"
+#include "engine/runtime/runtime.h"
 
 struct node {
 	struct cds_lfht_node ht;

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
-#include "engine/engine_int.h"
+#include "engine/runtime/runtime.h"
 
 #define PUTS_AT_ONCE 32
 

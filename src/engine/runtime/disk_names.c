@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "engine/engine_int.h"
+#include "engine/runtime/runtime.h"
 
 static bool take(void *arg, const char *name)
 {

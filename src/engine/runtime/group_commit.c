@@ -8,7 +8,7 @@
  */
 #include <stdlib.h>
 
-#include "engine/engine_int.h"
+#include "engine/runtime/runtime.h"
 
 struct item {
 	struct item *next;

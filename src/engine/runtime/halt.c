@@ -18,7 +18,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "engine/engine_int.h"
+#include "engine/runtime/runtime.h"
 
 #define SAY_EVERY_MS 1000
 

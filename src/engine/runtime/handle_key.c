@@ -11,7 +11,7 @@
 #include <nettle/memops.h>
 
 #include "base/siphash.h"
-#include "engine/engine_int.h"
+#include "engine/runtime/runtime.h"
 
 _Static_assert(NFS4R_HANDLE_CHECK == NFS4R_SIPHASH, "a check is what SipHash-2-4 gives");
 _Static_assert(NFS4R_SECRET == NFS4R_SIPHASH_KEY, "a secret is its key");

@@ -10,7 +10,7 @@
 #include <endian.h>
 #include <stdlib.h>
 
-#include "engine/engine_int.h"
+#include "engine/runtime/runtime.h"
 
 #define KIND 'i' /* the core's kinds are capital letters */
 

@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "engine/engine_int.h"
+#include "engine/runtime/runtime.h"
 
 bool in_doubt_begin(struct nfs4r_engine *eng)
 {

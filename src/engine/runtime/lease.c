@@ -9,7 +9,7 @@
  * was complete from the note on. A pause after that is harmless, since the copy only moves forward and the answer
  * was right when the lease was looked at, which is after the request had come.
  */
-#include "engine/engine_int.h"
+#include "engine/runtime/runtime.h"
 
 static void begin_era(struct nfs4r_engine *eng, uint64_t until)
 {

@@ -7,7 +7,7 @@
 
 #include <uthash.h>
 
-#include "engine/engine_int.h"
+#include "engine/runtime/runtime.h"
 
 #define OBJECTS_MAX 65536   /* open at a time; beyond, clients hear DELAY and nothing is begun */
 #define PAUSE_MS 250	    /* after a failure, before it is tried again */

@@ -6,7 +6,7 @@
  * Beside them: a file's bytes go to the local disk, and what clients have open is told to the core.
  */
 #include "base/shape.h"
-#include "engine/engine_int.h"
+#include "engine/runtime/runtime.h"
 
 enum nfs4r_known nfs4r_row(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, struct nfs4r_row *row)
 {

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "engine/engine_int.h"
+#include "engine/runtime/runtime.h"
 
 static bool name_of(struct nfs4r_engine *eng, const struct nfs4r_oid *dir, const struct nfs4r_oid *oid, char out[NFS4R_NAME_MAX + 1])
 {

@@ -10,7 +10,7 @@
  *
  * Invariant: each taken question is dropped once, with the same number of bytes, so a server is never held for good.
  */
-#include "engine/engine_int.h"
+#include "engine/runtime/runtime.h"
 
 void asked_init(struct nfs4r_engine *eng)
 {

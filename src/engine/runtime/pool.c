@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "engine/engine_int.h"
+#include "engine/runtime/runtime.h"
 
 struct task {
 	struct task *next;

@@ -3,7 +3,7 @@
  * At which server a read is answered (control sheet section 6): here, at a peer, or nobody can tell now. Who waits for other servers asks this, too, so it is no
  * business of read/ alone.
  */
-#include "engine/engine_int.h"
+#include "engine/runtime/runtime.h"
 
 static bool is_dir_read(const struct nfs4r_read *rd, bool is_dir)
 {

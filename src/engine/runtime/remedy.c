@@ -2,7 +2,7 @@
 /* What an administrator can do about an update of another server that cannot be applied here (log 4.11), or about a server that has halted (4.15). For the log and for status, so the same words in both. */
 #include <stdio.h>
 
-#include "engine/engine_int.h"
+#include "engine/runtime/runtime.h"
 
 const char *apply_remedy(enum nfs4r_status st)
 {

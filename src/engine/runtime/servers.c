@@ -2,7 +2,7 @@
 /* Questions about the servers of the volume. Who they are is membership/server_list.c's business. */
 #include <stdio.h>
 
-#include "engine/engine_int.h"
+#include "engine/runtime/runtime.h"
 
 const char *view_list(nfs4r_servers set, char *buf, size_t len)
 {

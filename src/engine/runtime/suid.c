@@ -13,7 +13,7 @@
  */
 #include <stdlib.h>
 
-#include "engine/engine_int.h"
+#include "engine/runtime/runtime.h"
 
 #define SET_IDS 06000u
 #define PLAIN_MAX 256

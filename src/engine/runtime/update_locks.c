@@ -9,7 +9,7 @@
  */
 #include <stdlib.h>
 
-#include "engine/engine_int.h"
+#include "engine/runtime/runtime.h"
 
 struct locks {
 	pthread_mutex_t lock;

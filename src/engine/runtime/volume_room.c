@@ -2,7 +2,7 @@
 /* What all servers of the volume have room for, and can hold, as far as the core was told (log 4.12); and the same for people. */
 #include <stdio.h>
 
-#include "engine/engine_int.h"
+#include "engine/runtime/runtime.h"
 
 #define FULL_BYTES 65536 /* less than that of a share: most clients hear "no space" by now */
 #define FULL_STORE 8192

@@ -9,7 +9,7 @@
  * An update that this server may execute itself is counted when it first has to wait, since most never do. It may be executed by then, so it is not
  * refused any more: when all places are taken, updates are refused before they begin.
  */
-#include "engine/engine_int.h"
+#include "engine/runtime/runtime.h"
 
 #define UNANSWERED_MAX 8
 #define REMEMBER_MS 1000

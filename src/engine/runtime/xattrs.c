@@ -5,7 +5,7 @@
  * in a directory with a default ACL gets an ACL from there, even if the object that is copied has none.
  */
 #include "base/xattr.h"
-#include "engine/engine_int.h"
+#include "engine/runtime/runtime.h"
 
 enum nfs4r_status xattr_take(struct nfs4r_engine *eng, const struct nfs4r_lhandle *h, const char *name, const void *val, uint32_t len)
 {

@@ -26,7 +26,10 @@
 
 #include "base/room.h"
 #include "base/text.h"
-#include "engine/engine_int.h"
+#include "engine/membership/membership.h"
+#include "engine/replicate/replicate.h"
+#include "engine/start/start.h"
+#include "engine/update/update.h"
 
 #define CHUNK (1u << 20) /* bytes of a file per entry */
 #define TRIES 100	 /* for what may be something else whenever it is looked at */
@@ -843,7 +846,7 @@ static bool may_begin(struct nfs4r_engine *eng)
 	for (;;) {
 		pthread_mutex_lock(&eng->lock);
 		memory = view_memory(eng);
-		forgot = eng->seen.forgot || memory == NFS4R_MEMORY_FORGOT;
+		forgot = view_forgot(eng) || memory == NFS4R_MEMORY_FORGOT;
 		pthread_mutex_unlock(&eng->lock);
 		if (forgot || eng->stopping || memory != NFS4R_MEMORY_NEW)
 			break;

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "engine/engine_int.h"
+#include "engine/start/start.h"
 
 #define LOGGED_MAX 1000 /* lines of one start and kind; the rest is in the file only */
 

@@ -20,8 +20,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "engine/engine_int.h"
-#include "engine/start/online.h"
+#include "engine/start/start.h"
 
 #define FREE_STARTS 3	     /* in a row, before it waits */
 #define FIRST_PAUSE_MS 5000

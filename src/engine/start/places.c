@@ -27,8 +27,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "engine/engine_int.h"
-#include "engine/start/places.h"
+#include "engine/start/start.h"
 #include "engine/runtime/fs.h"
 #include "engine/runtime/quota.h"
 

@@ -11,8 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "engine/engine_int.h"
-#include "engine/start/places.h"
+#include "engine/membership/membership.h"
+#include "engine/replicate/replicate.h"
+#include "engine/start/start.h"
 
 struct restore {
 	struct nfs4r_engine *eng;

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "engine/engine_int.h"
+#include "engine/start/start.h"
 
 static bool path_of(const struct nfs4r_config *cfg, char *out, size_t len)
 {

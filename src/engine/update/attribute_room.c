@@ -2,7 +2,7 @@
 /* Have the extended attributes and ACLs that an update sets room at every server (log 4.12)? */
 #include <stdlib.h>
 
-#include "engine/engine_int.h"
+#include "engine/update/update_int.h"
 
 #define XATTR_LIST_MAX 65536
 #define ATTRIBUTE_BYTES 20 /* what a file system that puts all attributes of an object into one block needs besides name and value */

@@ -16,7 +16,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "engine/engine_int.h"
+#include "engine/update/update_int.h"
 
 struct held_wait {
 	struct held_wait *next;

@@ -9,7 +9,8 @@
  */
 #include <stdlib.h>
 
-#include "engine/engine_int.h"
+#include "engine/replicate/replicate.h"
+#include "engine/update/update_int.h"
 
 /* ---- before ---- */
 

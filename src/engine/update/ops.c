@@ -12,7 +12,7 @@
 #include <time.h>
 
 #include "base/shape.h"
-#include "engine/engine_int.h"
+#include "engine/update/update_int.h"
 
 #define CLOSE_AGAIN_MS 50
 #define KEEP_BYTES_MAX 16384	/* of a stable WRITE in the journal; beyond it, writing them twice costs more than a second sync */

@@ -8,7 +8,7 @@
  */
 #include <stdlib.h>
 
-#include "engine/engine_int.h"
+#include "engine/update/update_int.h"
 
 #define PARKED_MAX 4096		/* beyond it operations wait without being parked */
 #define PARKED_KEEP_MS 300000	/* an answer that nobody fetched */

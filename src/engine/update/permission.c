@@ -8,7 +8,7 @@
  * An object that is gone behind NFS has no attributes to look at. The execution brings it back, and then the question is asked once more (permission_now()), after INTENT: the entry is void
  * if the answer is no.
  */
-#include "engine/engine_int.h"
+#include "engine/update/update_int.h"
 
 static bool is_write(const struct nfs4r_op *op)
 {

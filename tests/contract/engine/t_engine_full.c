@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "engine/resync/crash_int.h"
+#include "engine/resync/resync_int.h"
 #include "engine/runtime/fs.h"
 #include "store/internal.h"
 #include "steps.h"

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "engine/admin/ctl_int.h"
+#include "engine/admin/admin_int.h"
 #include "machine.h"
 #include "steps.h"
 

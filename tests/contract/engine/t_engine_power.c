@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "ask.h"
-#include "engine/resync/crash_int.h"
+#include "engine/resync/resync_int.h"
 #include "engine/engine_int.h"
 #include "machine.h"
 #include "steps.h"

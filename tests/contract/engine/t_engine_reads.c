@@ -14,6 +14,7 @@
 
 #include "cluster.h"
 #include "engine/engine_int.h"
+#include "engine/read/read_int.h"
 #include "steps.h"
 #include "store/internal.h"
 

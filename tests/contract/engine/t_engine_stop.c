@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "cluster.h"
-#include "engine/resync/crash_int.h"
+#include "engine/resync/resync_int.h"
 #include "engine/engine_int.h"
 #include "steps.h"
 #include "store/internal.h"

@@ -15,7 +15,7 @@
 
 #include "cluster.h"
 #include "engine/engine_int.h"
-#include "engine/start/online.h"
+#include "engine/start/start.h"
 #include "steps.h"
 
 /* ---- the daemon of server 3 ---- */

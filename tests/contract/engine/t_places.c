@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "cluster.h"
-#include "engine/start/places.h"
+#include "engine/start/start.h"
 
 static char top[64];
 static struct nfs4r_config cfg;

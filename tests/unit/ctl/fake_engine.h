@@ -6,7 +6,8 @@
 #ifndef TESTS_FAKE_ENGINE_H
 #define TESTS_FAKE_ENGINE_H
 
-#include "engine/admin/ctl_int.h"
+#include "engine/admin/admin_int.h"
+#include "engine/engine_int.h"
 #include "engine/runtime/fs.h"
 
 #define FAKE_OBJECTS 2048

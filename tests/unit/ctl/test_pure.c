@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "ctl/ctl.h"
-#include "engine/admin/ctl_int.h"
+#include "engine/admin/admin_int.h"
 
 static void lag_is_the_age_of_the_oldest_unapplied_entry(void **state)
 {

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""No room calls one above it (ARCHITECTURE.md, "The rooms of the engine"), by the symbols of the objects that were built. usage: rooms.py FOLDER NM OBJECT..."""
+"""No room calls one above it (ARCHITECTURE.md, "The rooms of the engine"), by the symbols of the objects that were built and by what it includes. usage: rooms.py PROJECT FOLDER NM OBJECT..."""
 import os
+import re
 import subprocess
 import sys
 
@@ -29,12 +30,30 @@ def symbols(nm, objects):
     return defined, needed
 
 
+def check_includes(src, folder, rooms, bad):
+    """A room's header may be included by those above it, its private one (_int.h) by nobody else, and what the door has for itself not at all."""
+    seen = 0
+    for where, _, names in os.walk(os.path.join(src, folder)):
+        for name in sorted(n for n in names if n.endswith((".c", ".h"))):
+            path = os.path.relpath(os.path.join(where, name), os.path.join(src, folder))
+            with open(os.path.join(where, name), encoding="utf-8") as f:
+                text = f.read()
+            for header in re.findall(rf'^#include "{folder}/([^"]+)"', text, re.M):
+                seen += 1
+                mine, its = room_of(path, rooms), room_of(header, rooms)
+                if mine and (its and its < mine or header.endswith("_int.h") and its != mine):
+                    bad.append(f"src/{folder}/{path} includes {folder}/{header}, which is not for it")
+    if seen < len(rooms):
+        bad.append(f"only {seen} includes found: this test is blind")
+
+
 def main():
-    folder, nm = sys.argv[1], sys.argv[2]
-    rooms = ROOMS[folder]
-    defined, needs = symbols(nm, sys.argv[3:])
+    root, folder, nm = sys.argv[1:4]
+    rooms, bad = ROOMS[folder], []
+    check_includes(os.path.join(root, "src"), folder, rooms, bad)
+    defined, needs = symbols(nm, sys.argv[4:])
     home = {name: path for path, names in defined.items() for name in names}
-    bad, down, kept = [], 0, set()
+    down, kept = 0, set()
     for path, needed in sorted(needs.items()):
         for name in sorted(needed & home.keys()):
             mine, its = room_of(path, rooms), room_of(home[name], rooms)

@@ -19,14 +19,14 @@
  *
  * What goes over the socket: docs/decisions/0006-control-socket.md.
  */
-#ifndef NFS4R_ENGINE_CTL_INT_H
-#define NFS4R_ENGINE_CTL_INT_H
+#ifndef NFS4R_ENGINE_ADMIN_INT_H
+#define NFS4R_ENGINE_ADMIN_INT_H
 
 #include <jansson.h>
 #include <nettle/sha2.h>
 #include <stdio.h>
 
-#include "engine/engine_int.h"
+#include "engine/admin/admin.h"
 
 #define CTL_REQUEST_MAX 65536	/* bytes of one request line */
 #define CTL_CONTROLS_MAX 10000	/* rows of one `controls` answer */

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Inside of update/: an operation on its way. */
+#ifndef NFS4R_ENGINE_UPDATE_INT_H
+#define NFS4R_ENGINE_UPDATE_INT_H
+
+#include "engine/update/update.h"
+
+enum op_state { OP_WAITING = 1, OP_EXECUTE, OP_DONE };
+
+struct opctx { /* one operation in the engine; op->engine points here */
+	struct nfs4r_op *op;	 /* &own, or a forwarded one that the core owns */
+	struct nfs4r_op own;
+	struct opctx *next;	 /* list of parked operations */
+	struct opctx *active_next, **active_prev; /* list of all operations of local clients, or of the forwarded ones that are ours */
+	nfs4r_exec_fn exec;
+	nfs4r_sync_fn sync_bytes;
+	nfs4r_done_fn done;	 /* asynchronous or parked */
+	void *arg;
+	struct nfs4r_op *caller; /* where an asynchronous result goes */
+	uint64_t verifier;	 /* when it began (log 5.3) */
+	bool remote;
+	bool driving;		 /* a thread is in drive() and will see a change of state */
+	bool sync;		 /* that thread sleeps on cond until the end */
+	bool waits;		 /* and is counted among those that wait (wait_limit.c) */
+	bool parked;
+	bool queued;		 /* drive_task() has it, or is about to */
+	bool sent_or_executed;	 /* from here on DELAY would be a lie */
+	enum op_state state;
+	pthread_cond_t cond;
+	struct held_locks wanted; /* of the next execution: the core may name them while those of this one are still held */
+	struct held_locks locks;
+	struct nfs4r_entry *entry;
+	uint64_t parked_at_ms;
+	bool given_back;	 /* remote: it is the core's again */
+	bool kept;		 /* a stable WRITE: the journal has its bytes (log 4.10) */
+	bool changed;		 /* the execution failed after bytes had been written */
+	bool set_ids;		 /* it was not executed because of set-id bits; this mode is the file's without them */
+	uint32_t mode_left;
+	bool unasked;		 /* whether its caller may do that could not be told before INTENT: permission.c */
+};
+void op_run_remote(struct nfs4r_engine *eng, void *arg);
+void op_free(struct opctx *o);
+void op_deactivate(struct nfs4r_engine *eng, struct opctx *o); /* out of eng->active, if it is there. eng->lock held */
+
+/* ---- parked.c; eng->lock held ---- */
+/* False: it cannot be, and waits on. True: it is no longer the caller's, whose client hears DELAY. */
+bool op_park(struct nfs4r_engine *eng, struct opctx *o);
+/* The parked one of which @op is the retry; NULL: none. @busy: there is one, but an executor has it; the client has to ask once more, for to begin another would execute it twice. */
+struct opctx *op_adopt_parked(struct nfs4r_engine *eng, const struct nfs4r_op *op, bool *busy);
+void ops_drop_parked(struct nfs4r_engine *eng); /* the end */
+
+/* ---- execute.c ---- */
+/* Times, cookies: what must be known before the INTENT. eng->lock held. */
+void entry_prepare(struct nfs4r_engine *eng, struct nfs4r_entry *e);
+/* Run it: by the caller's function or by lops. Fills the entry's values after. No lock but the update locks. */
+enum nfs4r_status entry_execute(struct nfs4r_engine *eng, struct opctx *o);
+
+/* ---- permission.c; under the locks of the operation, no other; may block on the disk ---- */
+/* ACCES or PERM: its caller may not do that. Set-id bits that he may not set are taken out of what he asks for. Before OP_LOCKED. */
+enum nfs4r_status permission_first(struct nfs4r_engine *eng, struct opctx *o);
+/* When it is executed: OK unless it could not be told before. */
+enum nfs4r_status permission_now(struct nfs4r_engine *eng, const struct opctx *o);
+
+/* ---- attribute_room.c ---- */
+/* Have all attributes of @obj room at every server when @op is executed, if it sets one, or an ACL? @obj is empty when @op makes it. NOSPC: no. Any other error is the local file system's. No lock held. */
+enum nfs4r_status space_for_attributes(struct nfs4r_engine *eng, const struct nfs4r_op *op, const struct nfs4r_lhandle *obj);
+
+#endif
