@@ -15,61 +15,61 @@
 static void send(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
 	if (a->msg->type == NFS4R_MSG_PROPOSE || a->msg->type == NFS4R_MSG_REVOKE)
-		checkpoint_urge(eng);
+		engine_checkpoint_urge(eng);
 	if (a->msg->type == NFS4R_MSG_FORWARD && a->msg->op->engine)
-		op_sent(a->msg->op->engine);
-	if (a->msg->type == NFS4R_MSG_FORWARD_ANSWER && op_answer_when_durable(eng, a->to, a->msg->op))
+		update_op_sent(a->msg->op->engine);
+	if (a->msg->type == NFS4R_MSG_FORWARD_ANSWER && update_op_answer_when_durable(eng, a->to, a->msg->op))
 		return;
 	if (a->durable)
 		engine_send_durable(eng, a->to, a->msg);
 	else if (a->msg->type == NFS4R_MSG_POSITIONS)
-		distributor_positions(eng->distributor, a->to, a->msg);
+		replicate_sender_positions(eng->distributor, a->to, a->msg);
 	else
 		engine_send(eng, a->to, a->msg);
 }
 
 static void send_entries(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
-	distributor_queue(eng->distributor, a->to, a->log, a->from, a->until);
+	replicate_sender_queue(eng->distributor, a->to, a->log, a->from, a->until);
 }
 
 static void accepted(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
-	durable_event(eng->durable, NFS4R_EV_ACCEPTED, a->num);
+	engine_durable_event(eng->durable, NFS4R_EV_ACCEPTED, a->num);
 }
 
 static void synced(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
-	durable_event(eng->durable, NFS4R_EV_SYNCED, a->num);
+	engine_durable_event(eng->durable, NFS4R_EV_SYNCED, a->num);
 }
 
 static void control(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
-	fastpath_change(eng->fastpath, &a->oid, a->owner, a->depth, a->added);
+	engine_filter_change(eng->fastpath, &a->oid, a->owner, a->depth, a->added);
 	if (!a->added && a->owner != eng->cfg.rpc.self)
-		reads_here(eng, a->owner);
+		read_router_here(eng, a->owner);
 }
 
 static void told(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
-	fastpath_change(eng->fastpath, &a->oid, a->owner, NFS4R_SHALLOW, a->added);
+	engine_filter_change(eng->fastpath, &a->oid, a->owner, NFS4R_SHALLOW, a->added);
 }
 
 static void readable_here(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
-	reads_here(eng, a->owner);
+	read_router_here(eng, a->owner);
 }
 
 static void truncate_log(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
 	nfs4r_store_truncate(eng->store, a->log, a->until);
 	if (a->log == eng->cfg.rpc.self)
-		distributor_forget(eng->distributor, a->until);
+		replicate_sender_forget(eng->distributor, a->until);
 }
 
 static void checkpoint(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
-	checkpoint_wake(eng, a->hurry);
+	engine_checkpoint_wake(eng, a->hurry);
 }
 
 static void stuck(struct nfs4r_engine *eng, const struct nfs4r_action *a)
@@ -94,7 +94,7 @@ static void recovered(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 
 static void drop(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
-	asked_forward_over(eng, a->op);
+	engine_asked_forward_over(eng, a->op);
 	nfs4r_op_fini(a->op);
 	free(a->op);
 }
@@ -111,20 +111,20 @@ static void sealed(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 		return;
 	}
 	if (a->log == eng->cfg.rpc.self)
-		distributor_forget(eng->distributor, UINT64_MAX);
+		replicate_sender_forget(eng->distributor, UINT64_MAX);
 	engine_log(eng, NFS4R_LOG_INFO, "volume %s: the log of server %u has ended here with its update %llu; nobody waits for what it controlled",
 		   eng->cfg.volume_name, a->log, (unsigned long long)(a->until & (((nfs4r_lsn)1 << NFS4R_GEN_SHIFT) - 1)));
-	checkpoint_wake(eng, false);
+	engine_checkpoint_wake(eng, false);
 }
 
 static void servers(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
-	servers_adopted(eng);
+	membership_adopted(eng);
 }
 
 static void held(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
-	held_done(eng, a->hold);
+	update_commit_held(eng, a->hold);
 }
 
 /* ---- halted ---- */
@@ -137,24 +137,24 @@ static void put_entry(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 static void done_muted(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
 	a->op->status = NFS4R_DELAY;
-	op_deliver_done(eng, a);
+	update_op_deliver_done(eng, a);
 }
 
 static void execute_muted(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
 	if (a->remote)
-		op_take_remote(eng, a->op); /* until the stop: nobody executes it */
+		update_op_take_remote(eng, a->op); /* until the stop: nobody executes it */
 }
 
 const struct engine_actions engine_actions = {
 	.on = {
 		[NFS4R_ACT_SEND] = send,
 		[NFS4R_ACT_SEND_ENTRIES] = send_entries,
-		[NFS4R_ACT_EXECUTE] = op_deliver_execute,
-		[NFS4R_ACT_STARTED] = op_deliver_started,
-		[NFS4R_ACT_RETRY] = op_deliver_retry,
-		[NFS4R_ACT_DONE] = op_deliver_done,
-		[NFS4R_ACT_APPLY] = apply_begin,
+		[NFS4R_ACT_EXECUTE] = update_op_deliver_execute,
+		[NFS4R_ACT_STARTED] = update_op_deliver_started,
+		[NFS4R_ACT_RETRY] = update_op_deliver_retry,
+		[NFS4R_ACT_DONE] = update_op_deliver_done,
+		[NFS4R_ACT_APPLY] = replicate_apply_begin,
 		[NFS4R_ACT_CONTROL] = control,
 		[NFS4R_ACT_TRUNCATE] = truncate_log,
 		[NFS4R_ACT_CHECKPOINT] = checkpoint,
@@ -163,7 +163,7 @@ const struct engine_actions engine_actions = {
 		[NFS4R_ACT_RECOVERED] = recovered,
 		[NFS4R_ACT_DROP] = drop,
 		[NFS4R_ACT_SEALED] = sealed,
-		[NFS4R_ACT_REPAIR] = repair_start,
+		[NFS4R_ACT_REPAIR] = resync_start,
 		[NFS4R_ACT_HELD] = held,
 		[NFS4R_ACT_SERVERS] = servers,
 		[NFS4R_ACT_ACCEPTED] = accepted,
@@ -174,7 +174,7 @@ const struct engine_actions engine_actions = {
 	.muted = {
 		[NFS4R_ACT_EXECUTE] = execute_muted,
 		[NFS4R_ACT_STARTED] = put_entry,
-		[NFS4R_ACT_RETRY] = op_deliver_retry,
+		[NFS4R_ACT_RETRY] = update_op_deliver_retry,
 		[NFS4R_ACT_DONE] = done_muted,
 		[NFS4R_ACT_APPLY] = put_entry,
 		[NFS4R_ACT_STUCK] = stuck,

@@ -60,13 +60,13 @@ static void tree_commit(void *ctx, struct nfs4r_entry *entry, bool own, const st
 	struct nfs4r_engine *eng = ctx;
 
 	if (entry->joined.pid.server)
-		fastpath_hold(eng->fastpath);
+		engine_filter_hold(eng->fastpath);
 	enum nfs4r_status st = nfs4r_store_commit(eng->store, entry, own, puts, nputs);
 
 	if (st != NFS4R_OK) {
 		engine_journal_failed(eng, st);
 	} else if (own) {
-		distributor_keep(eng->distributor, entry);
+		replicate_sender_keep(eng->distributor, entry);
 	}
 }
 
@@ -87,11 +87,11 @@ static void on_up(void *ctx, nfs4r_server_id peer, uint64_t inc)
 	struct nfs4r_engine *eng = ctx;
 	struct nfs4r_event ev = { .type = NFS4R_EV_PEER_UP, .peer = peer, .peer_inc = inc };
 
-	waiting_peer(eng, peer, true);
+	engine_waiting_peer(eng, peer, true);
 	pthread_mutex_lock(&eng->lock);
 	eng->peer_inc[peer] = inc;
 	engine_update_verifier(eng);
-	distributor_reset(eng->distributor, peer);
+	replicate_sender_reset(eng->distributor, peer);
 	engine_step(eng, &ev);
 	pthread_mutex_unlock(&eng->lock);
 	engine_log(eng, NFS4R_LOG_INFO, "volume %s: server %u is connected", eng->cfg.volume_name, peer);
@@ -102,14 +102,14 @@ static void on_down(void *ctx, nfs4r_server_id peer, const char *why)
 	struct nfs4r_engine *eng = ctx;
 	struct nfs4r_event ev = { .type = NFS4R_EV_PEER_DOWN, .peer = peer };
 
-	waiting_peer(eng, peer, false);
+	engine_waiting_peer(eng, peer, false);
 	pthread_mutex_lock(&eng->lock);
-	distributor_reset(eng->distributor, peer);
+	replicate_sender_reset(eng->distributor, peer);
 	engine_step(eng, &ev);
 	pthread_mutex_unlock(&eng->lock);
-	reads_peer_down(eng, peer);
-	asked_peer_down(eng, peer);
-	verify_forget(eng, peer);
+	read_router_peer_down(eng, peer);
+	engine_asked_peer_down(eng, peer);
+	admin_verify_forget(eng, peer);
 	if (eng->servers & NFS4R_BIT(peer))
 		engine_log(eng, NFS4R_LOG_WARN, "volume %s: server %u is not connected (%s); updates wait for it%s", eng->cfg.volume_name, peer, why,
 		   eng->cfg.lease_ms ? " until it is back or removed from the active view" : ", reads go on");
@@ -122,7 +122,7 @@ static void on_down(void *ctx, nfs4r_server_id peer, const char *why)
  */
 static bool is_too_early(struct nfs4r_engine *eng, nfs4r_server_id from, const struct nfs4r_msg *msg)
 {
-	return msg->type == NFS4R_MSG_PULL && msg->pull.log == eng->cfg.rpc.self && eng->rpc && distributor_on_its_way(eng->distributor, from);
+	return msg->type == NFS4R_MSG_PULL && msg->pull.log == eng->cfg.rpc.self && eng->rpc && replicate_sender_on_its_way(eng->distributor, from);
 }
 
 static void on_message(void *ctx, nfs4r_server_id from, struct nfs4r_msg *msg)
@@ -137,27 +137,27 @@ static void on_message(void *ctx, nfs4r_server_id from, struct nfs4r_msg *msg)
 	}
 	switch (msg->type) {
 	case NFS4R_MSG_READ:
-		reads_serve(eng, from, msg);
+		read_serve(eng, from, msg);
 		return;
 	case NFS4R_MSG_READ_ANSWER:
-		reads_answer(eng, from, msg);
+		read_router_answer(eng, from, msg);
 		return;
 	case NFS4R_MSG_VERIFY:
-		verify_serve(eng, from, msg);
+		admin_verify_serve(eng, from, msg);
 		return;
 	case NFS4R_MSG_VERIFY_ANSWER:
-		verify_answer(eng, from, msg);
+		admin_verify_answer(eng, from, msg);
 		return;
 	case NFS4R_MSG_FORWARD:
-		asked_forward(eng, from, msg);
+		engine_asked_forward(eng, from, msg);
 		break;
 	case NFS4R_MSG_PROPOSE:
 	case NFS4R_MSG_REVOKE:
-		checkpoint_urge(eng);
+		engine_checkpoint_urge(eng);
 		break;
 	case NFS4R_MSG_POSITIONS:
 		if (msg->positions.wanted)
-			checkpoint_urge(eng);
+			engine_checkpoint_urge(eng);
 		break;
 	default:
 		break;
@@ -167,7 +167,7 @@ static void on_message(void *ctx, nfs4r_server_id from, struct nfs4r_msg *msg)
 		engine_step(eng, &ev);
 	pthread_mutex_unlock(&eng->lock);
 	if (msg->type == NFS4R_MSG_FORWARD) /* the core did not take it */
-		asked_forward_over(eng, msg->op);
+		engine_asked_forward_over(eng, msg->op);
 	nfs4r_msg_fini(msg);
 	free(msg);
 }
@@ -195,13 +195,13 @@ static uint64_t until_look(const struct nfs4r_engine *eng, uint64_t now, uint64_
 /* Until the core's next timer, not longer than @most ms. Returns when it should have ended. eng->lock held. */
 static uint64_t rest(struct nfs4r_engine *eng, uint64_t most)
 {
-	uint64_t now = now_ms();
+	uint64_t now = engine_now_ms();
 	uint64_t wait = eng->next_timer_ms <= now ? 0 : eng->next_timer_ms - now;
 
 	if (wait > most)
 		wait = most;
 	if (wait) {
-		struct timespec ts = after_us(wait * 1000);
+		struct timespec ts = engine_after_us(wait * 1000);
 
 		pthread_cond_clockwait(&eng->timer_cond, &eng->lock, CLOCK_MONOTONIC, &ts);
 	}
@@ -212,18 +212,18 @@ static void *timer_thread(void *arg)
 {
 	struct nfs4r_engine *eng = arg;
 	struct nfs4r_event ev = { .type = NFS4R_EV_TICK };
-	uint64_t looked_ms = now_ms();
+	uint64_t looked_ms = engine_now_ms();
 
 	pthread_mutex_lock(&eng->lock);
 	while (!eng->stopping) {
-		uint64_t due = rest(eng, until_look(eng, now_ms(), looked_ms)), now = now_ms();
+		uint64_t due = rest(eng, until_look(eng, engine_now_ms(), looked_ms)), now = engine_now_ms();
 
 		if (now >= eng->next_timer_ms) /* also when halted: waiting operations must end */
 			engine_step(eng, &ev);
-		ops_expire_parked(eng, now);
+		update_ops_expire_parked(eng, now);
 		if (eng->mute) {
-			ops_park_halted(eng);
-			halt_say_again(eng, now);
+			update_ops_park_halted(eng);
+			engine_halt_say_again(eng, now);
 		}
 		bool look = until_look(eng, now, looked_ms) == 0;
 		if (look) {
@@ -231,13 +231,13 @@ static void *timer_thread(void *arg)
 			eng->look_soon = false;
 		}
 		pthread_mutex_unlock(&eng->lock);
-		reads_expire(eng, now);
+		read_router_expire(eng, now);
 		if (look)
-			reads_again(eng);
-		held_expire(eng, now);
-		view_check_late(eng, now > due ? now - due : 0, now);
-		view_check_rtt(eng, now);
-		view_check_clocks(eng, now);
+			read_router_again(eng);
+		update_commit_expire(eng, now);
+		membership_view_check_late(eng, now > due ? now - due : 0, now);
+		membership_view_check_rtt(eng, now);
+		membership_view_check_clocks(eng, now);
 		pthread_mutex_lock(&eng->lock);
 	}
 	pthread_mutex_unlock(&eng->lock);
@@ -288,22 +288,22 @@ static enum nfs4r_status make_core(struct nfs4r_engine *eng, const struct nfs4r_
 
 static enum nfs4r_status make_helpers(struct nfs4r_engine *eng)
 {
-	eng->locks = locks_create();
-	eng->fastpath = fastpath_create(eng->cfg.rpc.self);
-	eng->reads = reads_create(eng);
-	eng->touched = touched_create();
-	eng->set_ids = set_ids_create();
-	eng->promises = promises_create();
-	eng->behind = behind_create(behind_task);
-	eng->executors = pool_create(eng, "nfs4r-exec", eng->cfg.executors, NULL);
-	eng->appliers = pool_create(eng, "nfs4r-apply", eng->cfg.appliers, apply_drop);
-	eng->repairs = pool_create(eng, "nfs4r-repair", 1, NULL);
-	eng->verifiers = pool_create(eng, "nfs4r-verify", 1, NULL);
-	eng->menders = pool_create(eng, "nfs4r-mend", MENDERS, behind_drop);
-	eng->durable = durable_create(eng);
-	eng->distributor = distributor_create(eng);
-	eng->spacer = space_create(eng);
-	return view_create(eng) && eng->locks && eng->fastpath && eng->reads && eng->touched && eng->set_ids && eng->promises && eng->behind && eng->executors && eng->appliers && eng->repairs && eng->verifiers && eng->menders && eng->durable && eng->distributor && eng->spacer ?
+	eng->locks = engine_locks_create();
+	eng->fastpath = engine_filter_create(eng->cfg.rpc.self);
+	eng->reads = read_router_create(eng);
+	eng->touched = engine_touched_create();
+	eng->set_ids = engine_suid_create();
+	eng->promises = read_promises_create();
+	eng->behind = engine_missing_create(resync_heal_task);
+	eng->executors = engine_pool_create(eng, "nfs4r-exec", eng->cfg.executors, NULL);
+	eng->appliers = engine_pool_create(eng, "nfs4r-apply", eng->cfg.appliers, replicate_apply_drop);
+	eng->repairs = engine_pool_create(eng, "nfs4r-repair", 1, NULL);
+	eng->verifiers = engine_pool_create(eng, "nfs4r-verify", 1, NULL);
+	eng->menders = engine_pool_create(eng, "nfs4r-mend", MENDERS, engine_missing_drop);
+	eng->durable = engine_durable_create(eng);
+	eng->distributor = replicate_sender_create(eng);
+	eng->spacer = membership_space_create(eng);
+	return membership_view_create(eng) && eng->locks && eng->fastpath && eng->reads && eng->touched && eng->set_ids && eng->promises && eng->behind && eng->executors && eng->appliers && eng->repairs && eng->verifiers && eng->menders && eng->durable && eng->distributor && eng->spacer ?
 		       NFS4R_OK :
 		       NFS4R_NOMEM;
 }
@@ -321,7 +321,7 @@ static enum nfs4r_status open_store(struct nfs4r_engine *eng, struct nfs4r_store
 	if (st == NFS4R_OK) {
 		eng->inc = info->inc;
 		eng->inc_random = info->inc_random;
-		retention_init(eng);
+		membership_retention_init(eng);
 		engine_update_verifier(eng);
 	}
 	return st;
@@ -334,37 +334,37 @@ static enum nfs4r_status open_export(struct nfs4r_engine *eng, char *why)
 		return NFS4R_OK;
 	eng->export_fd = open(eng->cfg.export_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (eng->export_fd >= 0)
-		return places_lock(eng->export_fd, &eng->cfg, why, NFS4R_WHY);
+		return start_places_lock(eng->export_fd, &eng->cfg, why, NFS4R_WHY);
 	snprintf(why, NFS4R_WHY, "the exported directory %.300s cannot be opened: %s", eng->cfg.export_dir, strerror(errno));
 	return NFS4R_BADCONFIG;
 }
 
 static enum nfs4r_status begin(struct nfs4r_engine *eng, const struct nfs4r_store_info *info, char *why)
 {
-	enum nfs4r_status st = recover_restore(eng, info, why);
+	enum nfs4r_status st = start_recover_restore(eng, info, why);
 
 	if (st == NFS4R_OK)
-		st = recover_root(eng, info, why);
+		st = start_recover_root(eng, info, why);
 	if (st == NFS4R_OK)
-		hold_look(eng);
+		replicate_staging_look(eng);
 	if (st == NFS4R_OK)
-		st = doubt_begin(eng, info);
+		st = resync_crash_begin(eng, info);
 	if (st != NFS4R_OK)
 		return st;
 	pthread_mutex_lock(&eng->lock);
-	distributor_serve(eng->distributor, eng->servers);
+	replicate_sender_serve(eng->distributor, eng->servers);
 	eng->ready = info->tail_intact || info->created; /* else with ACT_RECOVERED, or when nothing is in doubt */
-	view_epoch(eng);
-	engine_perform(eng, nfs4r_core_started(eng->core, now_ms()));
-	servers_start(eng);
-	view_start(eng);
+	engine_epoch_follow(eng);
+	engine_perform(eng, nfs4r_core_started(eng->core, engine_now_ms()));
+	membership_start(eng);
+	membership_view_start(eng);
 	EACH_OF(eng->servers & ~NFS4R_BIT(eng->cfg.rpc.self), s) { /* until the transport says otherwise */
 		struct nfs4r_event ev = { .type = NFS4R_EV_PEER_DOWN, .peer = s };
 
 		engine_step(eng, &ev);
 	}
 	pthread_mutex_unlock(&eng->lock);
-	return space_begin(eng->spacer, why);
+	return membership_space_begin(eng->spacer, why);
 }
 
 /* What is [same] in config_samples/repl.conf and has no place of its own in HELLO. */
@@ -387,7 +387,7 @@ static enum nfs4r_status start_transport(struct nfs4r_engine *eng, struct nfs4r_
 	cfg.durability = eng->cfg.durability;
 	cfg.held = true;
 	compare_keys(eng, &cfg);
-	servers_go_online(eng, &cfg);
+	membership_go_online(eng, &cfg);
 	/* A connection that is silent for longer is of no use to anybody, and after a cut a new one is quicker than TCP's growing timers. */
 	if (eng->cfg.lease_ms && 2 * eng->cfg.silence_ms < cfg.silence_ms)
 		cfg.silence_ms = 2 * eng->cfg.silence_ms;
@@ -399,8 +399,8 @@ static enum nfs4r_status go_online(struct nfs4r_engine *eng, char *why)
 {
 	struct nfs4r_rpc *rpc = NULL;
 
-	import_notes_load(eng);
-	if (eng->cfg.import || import_any_open(eng)) /* before anybody asks for the state */
+	start_import_notes_load(eng);
+	if (eng->cfg.import || engine_import_any_open(eng)) /* before anybody asks for the state */
 		eng->import.phase = IMPORT_RUNNING;
 	enum nfs4r_status st = start_transport(eng, &rpc, why);
 
@@ -408,16 +408,16 @@ static enum nfs4r_status go_online(struct nfs4r_engine *eng, char *why)
 		return st;
 	pthread_mutex_lock(&eng->lock);
 	eng->rpc = rpc;
-	servers_tell(eng); /* a view may have come since it runs */
+	membership_tell(eng); /* a view may have come since it runs */
 	pthread_mutex_unlock(&eng->lock);
 	eng->timer_running = pthread_create(&eng->timer_thread, NULL, timer_thread, eng) == 0;
-	eng->checkpoint_running = pthread_create(&eng->checkpoint_tid, NULL, checkpoint_thread, eng) == 0;
-	if (!space_run(eng->spacer) || !eng->timer_running || !eng->checkpoint_running) {
+	eng->checkpoint_running = pthread_create(&eng->checkpoint_tid, NULL, engine_checkpoint_thread, eng) == 0;
+	if (!membership_space_run(eng->spacer) || !eng->timer_running || !eng->checkpoint_running) {
 		snprintf(why, NFS4R_WHY, "threads cannot be started; check the process limits");
 		return NFS4R_NOMEM;
 	}
 	if (eng->cfg.control_socket[0]) {
-		eng->ctl = ctl_create(eng, why);
+		eng->ctl = admin_ctl_create(eng, why);
 		if (!eng->ctl)
 			return NFS4R_BADCONFIG;
 	}
@@ -425,7 +425,7 @@ static enum nfs4r_status go_online(struct nfs4r_engine *eng, char *why)
 	bool imports = eng->import.phase == IMPORT_RUNNING;
 	pthread_mutex_unlock(&eng->lock);
 	if (imports)
-		eng->import_running = pthread_create(&eng->import_tid, NULL, import_thread, eng) == 0;
+		eng->import_running = pthread_create(&eng->import_tid, NULL, start_import_thread, eng) == 0;
 	if (imports && !eng->import_running) {
 		snprintf(why, 512, "threads cannot be started; check the process limits");
 		return NFS4R_NOMEM;
@@ -436,7 +436,7 @@ static enum nfs4r_status go_online(struct nfs4r_engine *eng, char *why)
 static void init_locks(struct nfs4r_engine *eng)
 {
 	pthread_mutex_init(&eng->lock, NULL);
-	asked_init(eng);
+	engine_asked_init(eng);
 	pthread_mutex_init(&eng->checkpoint_lock, NULL);
 	pthread_mutex_init(&eng->waiting.lock, NULL);
 	pthread_cond_init(&eng->idle_cond, NULL);
@@ -449,15 +449,15 @@ static void init_locks(struct nfs4r_engine *eng)
 /* The local file system may not be used for everything before the server as a whole has started. */
 static void begin_work(struct nfs4r_engine *eng)
 {
-	pool_begin(eng->repairs); /* settles what is in doubt, for which the others wait */
-	pool_begin(eng->executors);
-	pool_begin(eng->verifiers);
-	pool_begin(eng->appliers);
-	pool_begin(eng->menders);
-	distributor_begin(eng->distributor);
+	engine_pool_begin(eng->repairs); /* settles what is in doubt, for which the others wait */
+	engine_pool_begin(eng->executors);
+	engine_pool_begin(eng->verifiers);
+	engine_pool_begin(eng->appliers);
+	engine_pool_begin(eng->menders);
+	replicate_sender_begin(eng->distributor);
 }
 
-static const struct engine_notices notices = { .performed = reads_performed, .stepped = view_watch, .checkpointed = retention_look_at_bound };
+static const struct engine_notices notices = { .performed = read_router_performed, .stepped = membership_view_watch, .checkpointed = membership_retention_look_at_bound };
 
 enum nfs4r_status nfs4r_engine_start(const struct nfs4r_config *cfg, const struct nfs4r_lops *ops, void *ctx, nfs4r_log_fn log, void *log_ctx,
 				     struct nfs4r_engine **out, char *why)
@@ -482,7 +482,7 @@ enum nfs4r_status nfs4r_engine_start(const struct nfs4r_config *cfg, const struc
 	eng->log_ctx = log_ctx;
 	eng->next_timer_ms = UINT64_MAX;
 	eng->export_fd = -1;
-	eng->started_at_ms = now_ms();
+	eng->started_at_ms = engine_now_ms();
 	if (!eng->cfg.conflicts_dir[0])
 		snprintf(eng->cfg.conflicts_dir, sizeof(eng->cfg.conflicts_dir), "%.1000s/conflicts", cfg->store_dir);
 	nfs4r_oid_root(&eng->root, cfg->rpc.volume);
@@ -498,16 +498,16 @@ enum nfs4r_status nfs4r_engine_start(const struct nfs4r_config *cfg, const struc
 	if (st == NFS4R_OK)
 		st = begin(eng, &info, why);
 	if (st == NFS4R_OK) {
-		doubt_queue(eng); /* before others are heard: a repair comes behind it, for its checkpoint forgets what is in doubt */
+		resync_crash_queue(eng); /* before others are heard: a repair comes behind it, for its checkpoint forgets what is in doubt */
 		st = go_online(eng, why);
 	}
 	if (st != NFS4R_OK) {
 		nfs4r_engine_stop(eng);
 		return st;
 	}
-	recover_intents(eng, &info);
+	start_recover_intents(eng, &info);
 	begin_work(eng);
-	st = online_begin(eng, why);
+	st = start_online_begin(eng, why);
 	if (st != NFS4R_OK) {
 		nfs4r_engine_stop(eng);
 		return st;
@@ -522,37 +522,37 @@ static void stop_threads(struct nfs4r_engine *eng)
 	pthread_mutex_lock(&eng->lock);
 	eng->stopping = true;
 	pthread_cond_broadcast(&eng->timer_cond);
-	ops_wake(eng);
+	update_ops_wake(eng);
 	pthread_mutex_unlock(&eng->lock);
-	online_stop(eng);
+	start_online_stop(eng);
 	pthread_mutex_lock(&eng->checkpoint_lock);
 	pthread_cond_broadcast(&eng->checkpoint_cond);
 	pthread_mutex_unlock(&eng->checkpoint_lock);
 	if (eng->import_running)
 		pthread_join(eng->import_tid, NULL);
-	ctl_destroy(eng->ctl);
-	doubt_wake(eng);
-	reads_expire(eng, UINT64_MAX); /* a repair that waits for an answer */
-	behind_wake(eng);
-	pool_stop(eng->repairs);
-	pool_stop(eng->menders);
+	admin_ctl_destroy(eng->ctl);
+	engine_doubt_wake(eng);
+	read_router_expire(eng, UINT64_MAX); /* a repair that waits for an answer */
+	engine_missing_wake(eng);
+	engine_pool_stop(eng->repairs);
+	engine_pool_stop(eng->menders);
 	if (eng->timer_running)
 		pthread_join(eng->timer_thread, NULL);
-	space_stop(eng->spacer);
+	membership_space_stop(eng->spacer);
 	if (eng->checkpoint_running)
 		pthread_join(eng->checkpoint_tid, NULL);
-	distributor_stop(eng->distributor);
-	pool_stop(eng->appliers);
-	durable_stop(eng->durable);
+	replicate_sender_stop(eng->distributor);
+	engine_pool_stop(eng->appliers);
+	engine_durable_stop(eng->durable);
 	pthread_mutex_lock(&eng->lock);
 	eng->frozen = true;
 	pthread_mutex_unlock(&eng->lock);
-	ops_end_all(eng);
-	held_expire(eng, UINT64_MAX);
-	reads_expire(eng, UINT64_MAX);
-	pool_stop(eng->verifiers);
-	pool_stop(eng->executors);
-	reads_expire(eng, UINT64_MAX);
+	update_ops_end_all(eng);
+	update_commit_expire(eng, UINT64_MAX);
+	read_router_expire(eng, UINT64_MAX);
+	engine_pool_stop(eng->verifiers);
+	engine_pool_stop(eng->executors);
+	read_router_expire(eng, UINT64_MAX);
 }
 
 /* What is behind a hole is in no checkpoint, so that the next start can give it up (log 4.7). */
@@ -561,7 +561,7 @@ static bool may_checkpoint_last(struct nfs4r_engine *eng)
 	struct nfs4r_store_positions p;
 	nfs4r_lsn first, last;
 
-	if (eng->halted[0] || doubt_is_open(eng))
+	if (eng->halted[0] || engine_doubt_is_open(eng))
 		return false;
 	nfs4r_store_get_positions(eng->store, &p);
 	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++) {
@@ -594,32 +594,32 @@ void nfs4r_engine_stop(struct nfs4r_engine *eng)
 	rpc = eng->rpc;
 	if (rpc)
 		nfs4r_rpc_stop(rpc); /* the pools are gone, so nobody sends any more */
-	pool_destroy(eng->repairs);
-	pool_destroy(eng->menders);
-	pool_destroy(eng->appliers);
-	durable_destroy(eng->durable);
+	engine_pool_destroy(eng->repairs);
+	engine_pool_destroy(eng->menders);
+	engine_pool_destroy(eng->appliers);
+	engine_durable_destroy(eng->durable);
 	if (eng->verifiers) /* what waits is counted as asked for */
 		for (nfs4r_server_id id = 1; id <= NFS4R_SERVERS_MAX; id++)
-			verify_forget(eng, id);
-	pool_destroy(eng->verifiers);
-	pool_destroy(eng->executors);
+			admin_verify_forget(eng, id);
+	engine_pool_destroy(eng->verifiers);
+	engine_pool_destroy(eng->executors);
 	if (eng->store && sync_last(eng))
 		nfs4r_store_close(eng->store);
 	else
 		nfs4r_store_leave(eng->store);
-	doubt_free(eng);
-	import_free(eng);
-	ops_fini(eng);
+	resync_crash_free(eng);
+	engine_import_free(eng);
+	update_ops_fini(eng);
 	nfs4r_core_destroy(eng->core);
-	distributor_destroy(eng->distributor);
-	space_destroy(eng->spacer);
-	behind_destroy(eng->behind);
-	promises_destroy(eng->promises);
-	set_ids_destroy(eng->set_ids);
-	touched_destroy(eng->touched);
-	reads_destroy(eng->reads);
-	fastpath_destroy(eng->fastpath);
-	locks_destroy(eng->locks);
+	replicate_sender_destroy(eng->distributor);
+	membership_space_destroy(eng->spacer);
+	engine_missing_destroy(eng->behind);
+	read_promises_destroy(eng->promises);
+	engine_suid_destroy(eng->set_ids);
+	engine_touched_destroy(eng->touched);
+	read_router_destroy(eng->reads);
+	engine_filter_destroy(eng->fastpath);
+	engine_locks_destroy(eng->locks);
 	pthread_cond_destroy(&eng->timer_cond);
 	pthread_cond_destroy(&eng->step_cond);
 	pthread_cond_destroy(&eng->online_cond);
@@ -627,7 +627,7 @@ void nfs4r_engine_stop(struct nfs4r_engine *eng)
 	pthread_cond_destroy(&eng->idle_cond);
 	pthread_mutex_destroy(&eng->checkpoint_lock);
 	pthread_mutex_destroy(&eng->lock);
-	asked_fini(eng);
+	engine_asked_fini(eng);
 	if (eng->export_fd >= 0)
 		close(eng->export_fd);
 	free(eng->seen);

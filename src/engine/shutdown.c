@@ -22,12 +22,12 @@ static bool goes_on(enum nfs4r_leave how)
 /* The lock is held. */
 static enum nfs4r_leave wait_until_left(struct nfs4r_engine *eng)
 {
-	uint64_t until = now_ms() + eng->cfg.stop_wait_ms;
+	uint64_t until = engine_now_ms() + eng->cfg.stop_wait_ms;
 	enum nfs4r_leave how;
 
 	eng->step_waiters++;
-	while (goes_on(how = nfs4r_core_leave(eng->core)) && !eng->halted[0] && now_ms() < until) {
-		struct timespec look = after_us(LOOK_US);
+	while (goes_on(how = nfs4r_core_leave(eng->core)) && !eng->halted[0] && engine_now_ms() < until) {
+		struct timespec look = engine_after_us(LOOK_US);
 
 		pthread_cond_clockwait(&eng->step_cond, &eng->lock, CLOCK_MONOTONIC, &look);
 	}
@@ -46,7 +46,7 @@ static void say_kept(struct nfs4r_engine *eng, enum nfs4r_leave how, uint64_t le
 void engine_leave(struct nfs4r_engine *eng)
 {
 	struct nfs4r_event ev = { .type = NFS4R_EV_LEAVE };
-	uint64_t begun = now_ms(), had, left;
+	uint64_t begun = engine_now_ms(), had, left;
 	enum nfs4r_leave how;
 
 	if (!eng->cfg.stop_wait_ms || !eng->working)
@@ -61,7 +61,7 @@ void engine_leave(struct nfs4r_engine *eng)
 	if (how == NFS4R_LEAVE_DONE || how == NFS4R_LEAVE_LEFT) {
 		if (had)
 			engine_log(eng, NFS4R_LOG_INFO, "volume %s: let go of all that it controlled before it stops, in %.2f s", eng->cfg.volume_name,
-				   (double)(now_ms() - begun) / 1000);
+				   (double)(engine_now_ms() - begun) / 1000);
 	} else if (how == NFS4R_LEAVE_WAIT || had || left) {
 		say_kept(eng, how, left);
 	}

@@ -6,10 +6,10 @@
 #include "engine/runtime/runtime.h"
 
 /* ---- ctl.c, verify.c ---- */
-struct ctl *ctl_create(struct nfs4r_engine *eng, char *why);
-void ctl_destroy(struct ctl *c);
-void verify_serve(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_msg *m);
-void verify_forget(struct nfs4r_engine *eng, nfs4r_server_id peer); /* it is gone: what waits for it is not summed */
-void verify_answer(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_msg *m);
+struct ctl *admin_ctl_create(struct nfs4r_engine *eng, char *why);
+void admin_ctl_destroy(struct ctl *c);
+void admin_verify_serve(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_msg *m);
+void admin_verify_forget(struct nfs4r_engine *eng, nfs4r_server_id peer); /* it is gone: what waits for it is not summed */
+void admin_verify_answer(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_msg *m);
 
 #endif

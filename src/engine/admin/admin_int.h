@@ -47,9 +47,9 @@ struct ctl_lag { /* when the end of our log was first seen where; ascending in b
 };
 
 /* Note where the log ends now. Call at least every 250 ms. When the ring is full it is thinned out, the more the older. */
-void ctl_lag_sample(struct ctl_lag *l, uint64_t at_ms, nfs4r_lsn end);
+void admin_lag_sample(struct ctl_lag *l, uint64_t at_ms, nfs4r_lsn end);
 /* Age of the oldest entry after @applied, in ms; 0 if there is none. What is older than the first sample counts from there. */
-uint64_t ctl_lag_ms(const struct ctl_lag *l, uint64_t at_ms, nfs4r_lsn applied);
+uint64_t admin_lag_ms(const struct ctl_lag *l, uint64_t at_ms, nfs4r_lsn applied);
 
 /* ---- ctl_report.c, ctl_view.c, ctl_controls.c, ctl_stats.c ---- */
 
@@ -77,49 +77,49 @@ struct ctl_facts { /* what status says; copied under eng->lock */
 	} repair;
 };
 
-json_t *ctl_space_json(struct nfs4r_engine *eng); /* takes the lock */
-json_t *ctl_view_json(const struct nfs4r_engine *eng, const struct ctl_facts *f);
+json_t *admin_space_json(struct nfs4r_engine *eng); /* takes the lock */
+json_t *admin_view_json(const struct nfs4r_engine *eng, const struct ctl_facts *f);
 /* Its store is new, or an old one, and it promises nothing. */
-bool ctl_is_forgetful(const struct ctl_facts *f);
+bool admin_is_forgetful(const struct ctl_facts *f);
 /* "new", "forgotten", "outside", "joining", "waiting" (for a lease), with the reason; NULL: as far as the view is concerned this server serves. */
-const char *ctl_view_state(const struct nfs4r_engine *eng, const struct ctl_facts *f, char *why, size_t len);
+const char *admin_view_state(const struct nfs4r_engine *eng, const struct ctl_facts *f, char *why, size_t len);
 
 /* How many entries lie between two positions of a log, as far as that can be said across an end of it. Pure. */
-uint64_t ctl_entries(nfs4r_lsn from, nfs4r_lsn until);
-json_t *ctl_server_list(nfs4r_servers set); /* their numbers */
-void ctl_seals_collect(struct nfs4r_engine *eng, struct ctl_facts *f); /* eng->lock held */
-json_t *ctl_seals_json(const struct nfs4r_engine *eng, const struct ctl_facts *f);
+uint64_t admin_entries(nfs4r_lsn from, nfs4r_lsn until);
+json_t *admin_server_list(nfs4r_servers set); /* their numbers */
+void admin_seals_collect(struct nfs4r_engine *eng, struct ctl_facts *f); /* eng->lock held */
+json_t *admin_seals_json(const struct nfs4r_engine *eng, const struct ctl_facts *f);
 /* The answer to `give-up`; only with @sure it is done. */
-json_t *ctl_give_up(struct nfs4r_engine *eng, json_int_t server, bool sure);
+json_t *admin_give_up(struct nfs4r_engine *eng, json_int_t server, bool sure);
 
-void ctl_collect(struct nfs4r_engine *eng, struct ctl_facts *f); /* takes eng->lock for a moment */
-/* "serves" is NULL, as for ctl_view_state(); @s: another server. "member", "silent", "catching up", ... */
-const char *ctl_view_other(const struct nfs4r_engine *eng, const struct ctl_facts *f, nfs4r_server_id s);
+void admin_collect(struct nfs4r_engine *eng, struct ctl_facts *f); /* takes eng->lock for a moment */
+/* "serves" is NULL, as for admin_view_state(); @s: another server. "member", "silent", "catching up", ... */
+const char *admin_view_other(const struct nfs4r_engine *eng, const struct ctl_facts *f, nfs4r_server_id s);
 /* Entries of other servers' logs that were announced and are not applied here. */
-uint64_t ctl_own_lag(const struct ctl_facts *f);
+uint64_t admin_own_lag(const struct ctl_facts *f);
 
 /* ---- ctl_servers.c: answers to requests of these names ---- */
 /* Server @s belongs to the volume. false: @why says so, and who does. eng->lock held */
-bool ctl_is_server(const struct nfs4r_engine *eng, nfs4r_server_id s, char *why, size_t len);
-json_t *ctl_servers(struct nfs4r_engine *eng);
-json_t *ctl_add_server(struct nfs4r_engine *eng, const json_t *req);
-json_t *ctl_remove_server(struct nfs4r_engine *eng, const json_t *req);
-json_t *ctl_reconfigure(struct nfs4r_engine *eng, const json_t *req);
+bool admin_is_server(const struct nfs4r_engine *eng, nfs4r_server_id s, char *why, size_t len);
+json_t *admin_servers(struct nfs4r_engine *eng);
+json_t *admin_add_server(struct nfs4r_engine *eng, const json_t *req);
+json_t *admin_remove_server(struct nfs4r_engine *eng, const json_t *req);
+json_t *admin_reconfigure(struct nfs4r_engine *eng, const json_t *req);
 
 /* Each takes eng->lock for a moment only. NULL when out of memory. */
-json_t *ctl_report_status(struct nfs4r_engine *eng, const struct ctl_lag *lag);
-json_t *ctl_report_controls(struct nfs4r_engine *eng);
-json_t *ctl_report_stats(struct nfs4r_engine *eng);
-json_t *ctl_report_journal(struct nfs4r_engine *eng);
-json_t *ctl_retention_json(struct nfs4r_engine *eng); /* what is kept for servers that are away (ctl_retention.c) */
+json_t *admin_report_status(struct nfs4r_engine *eng, const struct ctl_lag *lag);
+json_t *admin_report_controls(struct nfs4r_engine *eng);
+json_t *admin_report_stats(struct nfs4r_engine *eng);
+json_t *admin_report_journal(struct nfs4r_engine *eng);
+json_t *admin_retention_json(struct nfs4r_engine *eng); /* what is kept for servers that are away (ctl_retention.c) */
 /* A JSON string of a name, or of a line with names in it, as base/text.h writes them. NULL when out of memory. */
-json_t *ctl_json_text(const char *s);
+json_t *admin_json_text(const char *s);
 
 /*
  * The latency in ms that @percent (1..100) of those counted do not exceed, as far as buckets can tell: exact below 2 ms, elsewhere
  * read off a straight line through the bucket; never above the longest. 0 when there are none. Pure.
  */
-double ctl_percentile(const struct nfs4r_core_hist *h, unsigned percent);
+double admin_percentile(const struct nfs4r_core_hist *h, unsigned percent);
 
 /* ---- verify_diff.c ---- */
 
@@ -134,13 +134,13 @@ struct verify_side { /* what one server has of an object */
 };
 
 /* Also one that goes on with the next name of side->names; NULL: no more. *what: in words. */
-const char *verify_odd_next(const struct verify_side *side, uint32_t *at, const char **what);
+const char *admin_verify_odd_next(const struct verify_side *side, uint32_t *at, const char **what);
 /* Two sides that cannot be read are not equal. */
-bool verify_differs(const struct verify_side *here, const struct verify_side *there);
+bool admin_verify_differs(const struct verify_side *here, const struct verify_side *there);
 /* "version", "version only" (same sum), "content", "missing there", ...; static. For sides that differ. */
-const char *verify_what(const struct verify_side *here, const struct verify_side *there);
+const char *admin_verify_what(const struct verify_side *here, const struct verify_side *there);
 /* {"version", "bytes"} or {"problem"}. */
-json_t *verify_side_json(const struct verify_side *side);
+json_t *admin_verify_side_json(const struct verify_side *side);
 
 /* ---- verify_sum.c ---- */
 
@@ -161,15 +161,15 @@ struct verify_sum { /* checksum of one object of this server's copy, being made 
 /* ---- verify_disk.c ---- */
 
 /* The name @d of the directory @dir of the store: does it lead to its object on the disk? If not, that is noted. */
-void verify_disk_name(struct nfs4r_engine *eng, const struct nfs4r_oid *dir, const struct nfs4r_lhandle *dirh, const struct nfs4r_dirent *d, struct verify_side *side);
+void admin_verify_disk_name(struct nfs4r_engine *eng, const struct nfs4r_oid *dir, const struct nfs4r_lhandle *dirh, const struct nfs4r_dirent *d, struct verify_side *side);
 /* All names on the disk that the store does not have are noted. */
-enum nfs4r_status verify_disk_rest(struct nfs4r_engine *eng, const struct nfs4r_oid *dir, const struct nfs4r_lhandle *dirh, struct verify_side *side);
+enum nfs4r_status admin_verify_disk_rest(struct nfs4r_engine *eng, const struct nfs4r_oid *dir, const struct nfs4r_lhandle *dirh, struct verify_side *side);
 
 /* Row, attributes, link text, extended attributes. Blocks on the local disk. After it, phase is OVER when nothing more is to be read. */
-void verify_sum_begin(struct nfs4r_engine *eng, struct verify_sum *s, const struct nfs4r_oid *oid);
+void admin_verify_sum_begin(struct nfs4r_engine *eng, struct verify_sum *s, const struct nfs4r_oid *oid);
 /* One piece of at most VERIFY_PIECE bytes or NFS4R_READDIR_MAX names; of the names on the disk all. */
-void verify_sum_step(struct nfs4r_engine *eng, struct verify_sum *s);
-void verify_sum_end(struct verify_sum *s); /* gives back what it holds */
+void admin_verify_sum_step(struct nfs4r_engine *eng, struct verify_sum *s);
+void admin_verify_sum_end(struct verify_sum *s); /* gives back what it holds */
 
 /* ---- verify_walk.c ---- */
 
@@ -183,10 +183,10 @@ struct verify_found {
 };
 
 /* Resolve @path ("/a/b", names of the volume) and begin there. NULL and a text in @why (>= 200 bytes) if that is not possible. */
-struct verify_walk *verify_walk_new(struct nfs4r_engine *eng, const char *path, char *why);
+struct verify_walk *admin_verify_walk_new(struct nfs4r_engine *eng, const char *path, char *why);
 /* false: the end, or out of memory (then *st = NOMEM, else OK). A directory comes before what is in it. */
-bool verify_walk_next(struct verify_walk *w, struct verify_found *out, enum nfs4r_status *st);
-void verify_walk_free(struct verify_walk *w);
+bool admin_verify_walk_next(struct verify_walk *w, struct verify_found *out, enum nfs4r_status *st);
+void admin_verify_walk_free(struct verify_walk *w);
 
 /* ---- verify_fix.c: what a repair does with what differs ---- */
 
@@ -205,23 +205,23 @@ struct fix_job {
  * What is wrong at @self, by the sides of all servers that could be asked (NULL: not asked)? False: nothing that could be mended here; *why, if that is because nobody can tell whose copy is right.
  * @from 0: any. Pure.
  */
-bool fix_plan(const struct verify_side *const sides[NFS4R_SERVERS_MAX + 1], nfs4r_server_id self, nfs4r_server_id newest, nfs4r_server_id from, struct fix_job *job,
+bool admin_fix_plan(const struct verify_side *const sides[NFS4R_SERVERS_MAX + 1], nfs4r_server_id self, nfs4r_server_id newest, nfs4r_server_id from, struct fix_job *job,
 	      const char **why);
-const char *fix_what(const struct fix_job *job); /* in words */
+const char *admin_fix_what(const struct fix_job *job); /* in words */
 
 struct fixer; /* some threads that mend */
-struct fixer *fixer_new(struct nfs4r_engine *eng); /* NULL: no memory or no thread */
-void fixer_put(struct fixer *f, struct fix_job *job); /* NULL: it fails at once */
-struct fix_job *fixer_take(struct fixer *f); /* one that is done, or NULL. Never blocks */
-void fixer_free(struct fixer *f); /* jobs under way end first */
+struct fixer *admin_fixer_new(struct nfs4r_engine *eng); /* NULL: no memory or no thread */
+void admin_fixer_put(struct fixer *f, struct fix_job *job); /* NULL: it fails at once */
+struct fix_job *admin_fixer_take(struct fixer *f); /* one that is done, or NULL. Never blocks */
+void admin_fixer_free(struct fixer *f); /* jobs under way end first */
 
 struct fix_list { /* everything that was done, in a file under the Conflicts directory */
 	char path[1200]; /* empty: there is none yet */
 	FILE *out;
 	bool failed;
 };
-void fix_list_add(struct fix_list *l, struct nfs4r_engine *eng, const char *what, const char *path, const char *why);
-void fix_list_end(struct fix_list *l);
+void admin_fix_list_add(struct fix_list *l, struct nfs4r_engine *eng, const char *what, const char *path, const char *why);
+void admin_fix_list_end(struct fix_list *l);
 
 /* ---- verify.c ---- */
 
@@ -238,6 +238,6 @@ struct verify_repair { /* make this copy equal, too */
 };
 
 /* The whole comparison, on the caller's thread; the last line is {"result": ...} or {"error": ...}. @repair NULL: nothing is changed. */
-void verify_run(struct nfs4r_engine *eng, const char *path, const struct verify_repair *repair, const struct verify_sink *sink);
+void admin_verify_run(struct nfs4r_engine *eng, const char *path, const struct verify_repair *repair, const struct verify_sink *sink);
 
 #endif

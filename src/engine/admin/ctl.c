@@ -178,7 +178,7 @@ static bool do_status(struct client *cl)
 		pthread_mutex_lock(&cl->ctl->lock);
 		*lag = cl->ctl->lag;
 		pthread_mutex_unlock(&cl->ctl->lock);
-		out = ctl_report_status(cl->ctl->eng, lag);
+		out = admin_report_status(cl->ctl->eng, lag);
 		free(lag);
 	}
 	return emit(cl, out);
@@ -191,7 +191,7 @@ static bool do_verify(struct client *cl, json_t *req)
 
 	if (path && !json_is_string(path))
 		return emit_error(cl, "\"path\" must be a string");
-	verify_run(cl->ctl->eng, path ? json_string_value(path) : "/", NULL, &sink);
+	admin_verify_run(cl->ctl->eng, path ? json_string_value(path) : "/", NULL, &sink);
 	return !cancelled(cl);
 }
 
@@ -210,9 +210,9 @@ static bool do_repair(struct client *cl, json_t *req)
 		snprintf(why, sizeof(why), "%lld is no other server of this volume; --from names the server whose copy is right", (long long)server);
 		return emit_error(cl, why);
 	}
-	if (servers_alone(eng))
+	if (engine_is_alone(eng))
 		return emit_error(cl, "this server is the only one of the volume: there is no copy to repair it from");
-	verify_run(eng, path ? json_string_value(path) : "/", &repair, &sink);
+	admin_verify_run(eng, path ? json_string_value(path) : "/", &repair, &sink);
 	return !cancelled(cl);
 }
 
@@ -230,21 +230,21 @@ static bool handle(struct client *cl, const char *line, size_t len)
 	} else if (!cmd) {
 		go_on = emit_error(cl, "a request is an object with \"cmd\": status, controls, verify, repair, stats, servers, add-server, remove-server, reconfigure or give-up");
 	} else if (strcmp(cmd, "give-up") == 0) {
-		go_on = emit(cl, ctl_give_up(cl->ctl->eng, json_integer_value(json_object_get(req, "server")), json_is_true(json_object_get(req, "yes"))));
+		go_on = emit(cl, admin_give_up(cl->ctl->eng, json_integer_value(json_object_get(req, "server")), json_is_true(json_object_get(req, "yes"))));
 	} else if (strcmp(cmd, "status") == 0) {
 		go_on = do_status(cl);
 	} else if (strcmp(cmd, "controls") == 0) {
-		go_on = emit(cl, ctl_report_controls(cl->ctl->eng));
+		go_on = emit(cl, admin_report_controls(cl->ctl->eng));
 	} else if (strcmp(cmd, "servers") == 0) {
-		go_on = emit(cl, ctl_servers(cl->ctl->eng));
+		go_on = emit(cl, admin_servers(cl->ctl->eng));
 	} else if (strcmp(cmd, "add-server") == 0) {
-		go_on = emit(cl, ctl_add_server(cl->ctl->eng, req));
+		go_on = emit(cl, admin_add_server(cl->ctl->eng, req));
 	} else if (strcmp(cmd, "remove-server") == 0) {
-		go_on = emit(cl, ctl_remove_server(cl->ctl->eng, req));
+		go_on = emit(cl, admin_remove_server(cl->ctl->eng, req));
 	} else if (strcmp(cmd, "reconfigure") == 0) {
-		go_on = emit(cl, ctl_reconfigure(cl->ctl->eng, req));
+		go_on = emit(cl, admin_reconfigure(cl->ctl->eng, req));
 	} else if (strcmp(cmd, "stats") == 0) {
-		go_on = emit(cl, ctl_report_stats(cl->ctl->eng));
+		go_on = emit(cl, admin_report_stats(cl->ctl->eng));
 	} else if (strcmp(cmd, "verify") == 0) {
 		go_on = do_verify(cl, req);
 	} else if (strcmp(cmd, "repair") == 0) {
@@ -382,7 +382,7 @@ static void sample(struct ctl *c)
 	nfs4r_lsn end = nfs4r_core_own_end(c->eng->core);
 	pthread_mutex_unlock(&c->eng->lock);
 	pthread_mutex_lock(&c->lock);
-	ctl_lag_sample(&c->lag, now_ms(), end);
+	admin_lag_sample(&c->lag, engine_now_ms(), end);
 	pthread_mutex_unlock(&c->lock);
 }
 
@@ -394,9 +394,9 @@ static void *socket_thread(void *arg)
 	while (!c->stop) {
 		struct pollfd p[2] = { { .fd = c->fd, .events = POLLIN }, { .fd = c->wake, .events = POLLIN } };
 
-		if (now_ms() >= next) {
+		if (engine_now_ms() >= next) {
 			sample(c);
-			next = now_ms() + SAMPLE_MS;
+			next = engine_now_ms() + SAMPLE_MS;
 		}
 		if (poll(p, 2, SAMPLE_MS) > 0 && p[0].revents & POLLIN)
 			accept_one(c);
@@ -418,7 +418,7 @@ static void free_ctl(struct ctl *c)
 	free(c);
 }
 
-struct ctl *ctl_create(struct nfs4r_engine *eng, char *why)
+struct ctl *admin_ctl_create(struct nfs4r_engine *eng, char *why)
 {
 	struct ctl *c = calloc(1, sizeof(*c));
 
@@ -444,7 +444,7 @@ struct ctl *ctl_create(struct nfs4r_engine *eng, char *why)
 	return NULL;
 }
 
-void ctl_destroy(struct ctl *c)
+void admin_ctl_destroy(struct ctl *c)
 {
 	struct stat st;
 	uint64_t one = 1;

@@ -18,7 +18,7 @@
 
 static json_t *text(const char *s)
 {
-	return ctl_json_text(s);
+	return admin_json_text(s);
 }
 
 static json_t *num(uint64_t v)
@@ -176,7 +176,7 @@ static const char *kind_name(uint32_t kind)
 static void add_own(json_t *row, const struct nfs4r_control_info *i, bool own)
 {
 #define OWN(key, value) json_object_set_new(row, key, own ? (value) : json_null())
-	OWN("acks", ctl_server_list(i->acks));
+	OWN("acks", admin_server_list(i->acks));
 	OWN("ops_waiting", num(i->waiting));
 	OWN("ops_executing", num(i->executing));
 	OWN("ends_in_ms", i->ends_in_ms >= 0 ? json_integer(i->ends_in_ms) : json_null());
@@ -249,8 +249,8 @@ static json_t *waiting_row(struct pathfinder *pf, const struct nfs4r_waiting_inf
 {
 	return json_pack("{s:s, s:o, s:o, s:o, s:s, s:s, s:o, s:o, s:o, s:b, s:o}", "op", nfs4r_op_name(i->op), "oid",
 			 oid_text(&i->obj), "path", path_text(pf, &i->obj), "name",
-			 i->name.len ? ctl_json_text(i->name.s) : json_null(), "wait", wait_key(i->wait), "state",
-			 wait_text(i->wait), "on", ctl_server_list(i->on), "waited_ms", num(i->waited_ms), "attempts",
+			 i->name.len ? admin_json_text(i->name.s) : json_null(), "wait", wait_key(i->wait), "state",
+			 wait_text(i->wait), "on", admin_server_list(i->on), "waited_ms", num(i->waited_ms), "attempts",
 			 num(i->attempts), "remote", i->remote, "from", server_or_null(i->remote ? i->from : 0));
 }
 
@@ -265,12 +265,12 @@ static json_t *answer(struct pathfinder *pf, const struct rows *r)
 		json_array_append_new(controls, control_row(pf, &r->v[i]));
 	for (uint32_t i = 0; i < r->nwaiting; i++)
 		json_array_append_new(waiting, waiting_row(pf, &r->w[i]));
-	return json_pack("{s:i, s:o, s:o, s:b, s:o, s:o, s:b, s:o}", "server", pf->eng->cfg.rpc.self, "servers", ctl_server_list(pf->eng->servers), "total",
+	return json_pack("{s:i, s:o, s:o, s:b, s:o, s:o, s:b, s:o}", "server", pf->eng->cfg.rpc.self, "servers", admin_server_list(pf->eng->servers), "total",
 			 num(r->total), "truncated", r->total > r->n, "controls", controls, "waiting_total", num(operations),
 			 "waiting_truncated", operations > r->nwaiting, "waiting", waiting);
 }
 
-json_t *ctl_report_controls(struct nfs4r_engine *eng)
+json_t *admin_report_controls(struct nfs4r_engine *eng)
 {
 	struct rows *r = calloc(1, sizeof(*r));
 	struct pathfinder *pf = calloc(1, sizeof(*pf));

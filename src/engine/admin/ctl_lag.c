@@ -24,7 +24,7 @@ static void thin_out(struct ctl_lag *l)
 	l->n = to;
 }
 
-void ctl_lag_sample(struct ctl_lag *l, uint64_t at_ms, nfs4r_lsn end)
+void admin_lag_sample(struct ctl_lag *l, uint64_t at_ms, nfs4r_lsn end)
 {
 	if (l->n && l->s[l->n - 1].end >= end)
 		return;
@@ -35,7 +35,7 @@ void ctl_lag_sample(struct ctl_lag *l, uint64_t at_ms, nfs4r_lsn end)
 	l->n++;
 }
 
-uint64_t ctl_lag_ms(const struct ctl_lag *l, uint64_t at_ms, nfs4r_lsn applied)
+uint64_t admin_lag_ms(const struct ctl_lag *l, uint64_t at_ms, nfs4r_lsn applied)
 {
 	uint32_t lo = 0, hi = l->n; /* first sample with end > applied */
 

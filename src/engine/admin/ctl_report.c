@@ -14,7 +14,7 @@
 
 /* ---- text ---- */
 
-json_t *ctl_json_text(const char *s)
+json_t *admin_json_text(const char *s)
 {
 	char *line = nfs4r_text_line_new(s);
 	json_t *out = line ? json_string(line) : NULL;
@@ -25,7 +25,7 @@ json_t *ctl_json_text(const char *s)
 
 static json_t *text(const char *s)
 {
-	return ctl_json_text(s);
+	return admin_json_text(s);
 }
 
 static json_t *num(uint64_t v)
@@ -37,14 +37,14 @@ static json_t *num(uint64_t v)
 
 static uint64_t lease_left(struct nfs4r_engine *eng)
 {
-	uint64_t until = eng->lease_until_ms, now = now_ms();
+	uint64_t until = eng->lease_until_ms, now = engine_now_ms();
 
 	if (until == UINT64_MAX) /* one server alone: its own majority */
 		return eng->cfg.lease_ms;
 	return until > now ? until - now : 0;
 }
 
-void ctl_collect(struct nfs4r_engine *eng, struct ctl_facts *f)
+void admin_collect(struct nfs4r_engine *eng, struct ctl_facts *f)
 {
 	struct nfs4r_core_room room;
 
@@ -69,7 +69,7 @@ void ctl_collect(struct nfs4r_engine *eng, struct ctl_facts *f)
 	f->import_bytes = eng->import.bytes;
 	memcpy(f->import_noted, eng->import.noted, sizeof(f->import_noted));
 	f->ready = eng->ready;
-	ctl_seals_collect(eng, f);
+	admin_seals_collect(eng, f);
 	pthread_mutex_unlock(&eng->lock);
 }
 
@@ -79,7 +79,7 @@ static json_t *noted(const struct nfs4r_engine *eng, const struct ctl_facts *f, 
 {
 	char path[1100];
 
-	import_notes_path(eng, kind, path);
+	start_import_notes_path(eng, kind, path);
 	return json_pack("{s:o, s:o}", "objects", num(f->import_noted[kind]), "list", f->import_noted[kind] ? text(path) : json_null());
 }
 
@@ -124,8 +124,8 @@ static void set_state(const struct nfs4r_engine *eng, json_t *out, const struct 
 {
 	bool importing = f->import_phase == IMPORT_RUNNING || f->import_phase == IMPORT_STOPPED;
 	char view_why[NFS4R_WHY], what[60];
-	const char *view = ctl_view_state(eng, f, view_why, sizeof(view_why));
-	bool recovers = !f->ready && !ctl_is_forgetful(f);
+	const char *view = admin_view_state(eng, f, view_why, sizeof(view_why));
+	bool recovers = !f->ready && !admin_is_forgetful(f);
 
 	json_object_set_new(out, "state",
 			    json_string(f->halted[0] ? "halted" :
@@ -144,8 +144,8 @@ static void set_state(const struct nfs4r_engine *eng, json_t *out, const struct 
 		import_why(out, f);
 	else if (f->view.trouble)
 		json_object_set_new(out, "why", json_sprintf("updates at all sites wait for this server, and no view can do without it: it cannot apply %s: %s; %s",
-							     apply_stuck_on(&f->view, eng->cfg.rpc.self, what, sizeof(what)), nfs4r_status_str(f->view.trouble),
-							     apply_remedy(f->view.trouble)));
+							     engine_stuck_on(&f->view, eng->cfg.rpc.self, what, sizeof(what)), nfs4r_status_str(f->view.trouble),
+							     engine_remedy(f->view.trouble)));
 }
 
 static json_t *own_log(struct nfs4r_engine *eng, const struct ctl_facts *f)
@@ -177,13 +177,13 @@ static json_t *peer_row(struct nfs4r_engine *eng, const struct nfs4r_endpoint *e
 {
 	const struct nfs4r_core_peer *p = &f->peer[e->id];
 	struct nfs4r_rpc_peer_stats rs = { .rtt_ms = -1 };
-	uint64_t behind = ctl_entries(p->applied, f->end);
-	uint64_t behind_ms = behind ? ctl_lag_ms(lag, now_ms(), p->applied) : 0;
+	uint64_t behind = admin_entries(p->applied, f->end);
+	uint64_t behind_ms = behind ? admin_lag_ms(lag, engine_now_ms(), p->applied) : 0;
 
 	if (!nfs4r_rpc_get_stats(eng->rpc, e->id, &rs))
 		snprintf(rs.state, sizeof(rs.state), "not known to the transport");
 	json_t *theirs = json_pack("{s:o, s:o, s:o, s:o, s:o}", "end", num(p->peer_end), "received", num(p->our_received), "applied",
-				   num(p->our_applied), "stable", num(p->our_stable), "behind_entries", num(ctl_entries(p->our_applied, p->peer_end)));
+				   num(p->our_applied), "stable", num(p->our_stable), "behind_entries", num(admin_entries(p->our_applied, p->peer_end)));
 	json_t *ours = json_pack("{s:o, s:o, s:o, s:o, s:o, s:f}", "received", num(p->received), "applied", num(p->applied),
 				 "stable", num(p->stable), "lag_entries", num(behind), "lag_bytes", num(p->unreceived_bytes),
 				 "lag_seconds", (double)behind_ms / 1000);
@@ -197,7 +197,7 @@ static json_t *peer_row(struct nfs4r_engine *eng, const struct nfs4r_endpoint *e
 	return row;
 }
 
-json_t *ctl_report_journal(struct nfs4r_engine *eng)
+json_t *admin_report_journal(struct nfs4r_engine *eng)
 {
 	struct nfs4r_store_stats s;
 
@@ -213,25 +213,25 @@ static json_t *behind_json(struct nfs4r_engine *eng)
 {
 	struct behind_counts n;
 
-	behind_count(eng, &n);
+	resync_heal_count(eng, &n);
 	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "taken", num(n.taken), "failed", num(n.failed), "moved_aside", num(n.aside), "under_way", num(n.waiting),
 			 "strays", num(n.strays));
 }
 
-json_t *ctl_report_status(struct nfs4r_engine *eng, const struct ctl_lag *lag)
+json_t *admin_report_status(struct nfs4r_engine *eng, const struct ctl_lag *lag)
 {
 	struct ctl_facts f;
 	json_t *peers = json_array();
 	json_t *out;
 
-	ctl_collect(eng, &f);
+	admin_collect(eng, &f);
 	for (uint32_t i = 0; i < f.list.n; i++)
 		if (f.list.list[i].id != eng->cfg.rpc.self)
 			json_array_append_new(peers, peer_row(eng, &f.list.list[i], &f, lag));
 	out = json_pack("{s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "volume", text(eng->cfg.volume_name), "server",
 			eng->cfg.rpc.self, "incarnation", num(eng->inc), "uptime_seconds",
-			num((now_ms() - eng->started_at_ms) / 1000), "view", ctl_view_json(eng, &f), "log", own_log(eng, &f), "peers", peers,
-			"journal", ctl_report_journal(eng), "payload_bytes", num(distributor_payload_bytes(eng->distributor)),
+			num((engine_now_ms() - eng->started_at_ms) / 1000), "view", admin_view_json(eng, &f), "log", own_log(eng, &f), "peers", peers,
+			"journal", admin_report_journal(eng), "payload_bytes", num(replicate_sender_payload_bytes(eng->distributor)),
 			"payload_bytes_max", num(eng->cfg.payload_bytes_max));
 	if (!out)
 		return NULL;
@@ -240,12 +240,12 @@ json_t *ctl_report_status(struct nfs4r_engine *eng, const struct ctl_lag *lag)
 	json_object_set_new(out, "disk_format", num(NFS4R_DISK_FORMAT));
 	set_state(eng, out, &f);
 	json_object_set_new(out, "import", import_json(eng, &f));
-	json_object_set_new(out, "durability", ctl_seals_json(eng, &f));
-	json_object_set_new(out, "retention", ctl_retention_json(eng));
-	json_object_set_new(out, "space", ctl_space_json(eng));
+	json_object_set_new(out, "durability", admin_seals_json(eng, &f));
+	json_object_set_new(out, "retention", admin_retention_json(eng));
+	json_object_set_new(out, "space", admin_space_json(eng));
 	json_object_set_new(out, "behind", behind_json(eng));
 	json_object_set_new(out, "waiting", json_pack("{s:o, s:o, s:o}", "threads", num(eng->waiting.all), "max", num(eng->cfg.waiting_max), "refused", num(eng->waiting.refused)));
-	json_object_set_new(out, "conflicts", json_pack("{s:o, s:o}", "saved", num(repair_saved(eng)), "directory", text(eng->cfg.conflicts_dir)));
+	json_object_set_new(out, "conflicts", json_pack("{s:o, s:o}", "saved", num(resync_saved(eng)), "directory", text(eng->cfg.conflicts_dir)));
 	json_object_set_new(out, "controls",
 			    json_pack("{s:o, s:o}", "own", num(f.core.controls_own), "foreign", num(f.core.controls_foreign)));
 	return out;

@@ -3,16 +3,16 @@
 #include "engine/admin/admin_int.h"
 #include "engine/membership/membership.h"
 
-json_t *ctl_retention_json(struct nfs4r_engine *eng)
+json_t *admin_retention_json(struct nfs4r_engine *eng)
 {
 	struct retention_facts f;
 	char text[300] = "";
 
 	pthread_mutex_lock(&eng->lock);
-	retention_collect(eng, &f);
+	membership_retention_collect(eng, &f);
 	pthread_mutex_unlock(&eng->lock);
-	retention_warning(eng, &f, text, sizeof(text));
+	membership_retention_warning(eng, &f, text, sizeof(text));
 	return json_pack("{s:I, s:I, s:I, s:I, s:o, s:o, s:o}", "bytes", (json_int_t)f.kept.bytes, "bytes_max", (json_int_t)eng->retention.bytes_max, "age_seconds",
-			 (json_int_t)f.kept.age_s, "age_seconds_max", (json_int_t)eng->cfg.retention_s, "kept_for", ctl_server_list(f.kept_for), "too_late", ctl_server_list(f.late),
+			 (json_int_t)f.kept.age_s, "age_seconds_max", (json_int_t)eng->cfg.retention_s, "kept_for", admin_server_list(f.kept_for), "too_late", admin_server_list(f.late),
 			 "warning", text[0] ? json_string(text) : json_null());
 }

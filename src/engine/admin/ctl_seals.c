@@ -13,7 +13,7 @@ static json_t *num(uint64_t v)
 	return json_integer((json_int_t)v);
 }
 
-json_t *ctl_server_list(nfs4r_servers set)
+json_t *admin_server_list(nfs4r_servers set)
 {
 	json_t *list = json_array();
 
@@ -22,7 +22,7 @@ json_t *ctl_server_list(nfs4r_servers set)
 	return list;
 }
 
-uint64_t ctl_entries(nfs4r_lsn from, nfs4r_lsn until)
+uint64_t admin_entries(nfs4r_lsn from, nfs4r_lsn until)
 {
 	const nfs4r_lsn number = ((nfs4r_lsn)1 << NFS4R_GEN_SHIFT) - 1;
 
@@ -31,7 +31,7 @@ uint64_t ctl_entries(nfs4r_lsn from, nfs4r_lsn until)
 	return NFS4R_GEN(from) == NFS4R_GEN(until) ? until - from : until & number; /* what an ended generation still had is not known */
 }
 
-void ctl_seals_collect(struct nfs4r_engine *eng, struct ctl_facts *f)
+void admin_seals_collect(struct nfs4r_engine *eng, struct ctl_facts *f)
 {
 	nfs4r_core_loss_window(eng->core, &f->loss_entries, &f->loss_bytes, &f->loss_age_ms);
 	f->repair.running = eng->repair.running;
@@ -46,11 +46,11 @@ void ctl_seals_collect(struct nfs4r_engine *eng, struct ctl_facts *f)
 
 static json_t *repair(const struct ctl_facts *f)
 {
-	double s = (double)(now_ms() - f->repair.since_ms) / 1000, fetching, eta = -1;
+	double s = (double)(engine_now_ms() - f->repair.since_ms) / 1000, fetching, eta = -1;
 
 	if (!f->repair.running)
 		return f->view.repairing ? json_pack("{s:s}", "phase", "waiting") : json_null();
-	fetching = f->repair.fetch_ms ? (double)(now_ms() - f->repair.fetch_ms + 1) / 1000 : s + 0.001;
+	fetching = f->repair.fetch_ms ? (double)(engine_now_ms() - f->repair.fetch_ms + 1) / 1000 : s + 0.001;
 	if (f->repair.done && f->repair.all >= f->repair.done)
 		eta = fetching * (double)(f->repair.all - f->repair.done) / (double)f->repair.done;
 	return json_pack("{s:s, s:i, s:o, s:o, s:o, s:f, s:f, s:f, s:o}", "phase", f->repair.phase, "from", f->repair.from, "objects", num(f->repair.done),
@@ -69,18 +69,18 @@ static json_t *seals(const struct nfs4r_view *v)
 	return out;
 }
 
-json_t *ctl_seals_json(const struct nfs4r_engine *eng, const struct ctl_facts *f)
+json_t *admin_seals_json(const struct nfs4r_engine *eng, const struct ctl_facts *f)
 {
 	static const char *const durability[] = { "", "local", "commit", "majority" };
 	nfs4r_servers sealed = f->servers & ~f->view.adopted.open;
 
 	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o}, s:o}", "durability", durability[eng->cfg.durability], "epoch",
-			 num(f->view.adopted.epoch), "given_up", ctl_server_list(f->view.given_up), "sealed", ctl_server_list(sealed), "seals", seals(&f->view.adopted),
+			 num(f->view.adopted.epoch), "given_up", admin_server_list(f->view.given_up), "sealed", admin_server_list(sealed), "seals", seals(&f->view.adopted),
 			 "loss_window", "entries", num(f->loss_entries), "bytes", num(f->loss_bytes), "age_ms", num(f->loss_age_ms), "repair",
 			 repair(f));
 }
 
-json_t *ctl_give_up(struct nfs4r_engine *eng, json_int_t server, bool sure)
+json_t *admin_give_up(struct nfs4r_engine *eng, json_int_t server, bool sure)
 {
 	nfs4r_server_id s = server > 0 && server <= NFS4R_SERVERS_MAX ? (nfs4r_server_id)server : 0;
 	struct nfs4r_event ev = { .type = NFS4R_EV_GIVE_UP, .peer = s };
@@ -89,7 +89,7 @@ json_t *ctl_give_up(struct nfs4r_engine *eng, json_int_t server, bool sure)
 	uint64_t lost = 0;
 
 	pthread_mutex_lock(&eng->lock);
-	if (s && ctl_is_server(eng, s, why, sizeof(why)))
+	if (s && admin_is_server(eng, s, why, sizeof(why)))
 		st = nfs4r_core_may_give_up(eng->core, s, &lost, why, sizeof(why));
 	if (st == NFS4R_OK && sure) {
 		engine_log(eng, NFS4R_LOG_WARN, "volume %s: an administrator gives up server %u; %llu updates that only it has are undone when it returns",
@@ -98,6 +98,6 @@ json_t *ctl_give_up(struct nfs4r_engine *eng, json_int_t server, bool sure)
 	}
 	pthread_mutex_unlock(&eng->lock);
 	if (st != NFS4R_OK)
-		return json_pack("{s:o}", "error", ctl_json_text(why));
+		return json_pack("{s:o}", "error", admin_json_text(why));
 	return json_pack("{s:i, s:o, s:b}", "server", s, "lost_entries", num(lost), "given_up", sure);
 }

@@ -36,7 +36,7 @@ static json_t *ids(nfs4r_servers set)
 
 static json_t *refuse(const char *why)
 {
-	return json_pack("{s:o}", "error", ctl_json_text(why));
+	return json_pack("{s:o}", "error", admin_json_text(why));
 }
 
 /* ---- the list ---- */
@@ -45,10 +45,10 @@ static json_t *server_row(const struct nfs4r_engine *eng, const struct ctl_facts
 {
 	bool self = e->id == eng->cfg.rpc.self, voter = f->view.adopted.voters & NFS4R_BIT(e->id);
 	char why[NFS4R_WHY];
-	const char *state = self ? ctl_view_state(eng, f, why, sizeof(why)) : f->view.fixed ? "member" : ctl_view_other(eng, f, e->id);
-	uint64_t behind = self ? ctl_own_lag(f) : ctl_entries(f->peer[e->id].applied, f->end);
+	const char *state = self ? admin_view_state(eng, f, why, sizeof(why)) : f->view.fixed ? "member" : admin_view_other(eng, f, e->id);
+	uint64_t behind = self ? admin_own_lag(f) : admin_entries(f->peer[e->id].applied, f->end);
 
-	return json_pack("{s:i, s:o, s:i, s:b, s:b, s:b, s:s, s:o}", "server", e->id, "host", ctl_json_text(e->host), "port", e->port,
+	return json_pack("{s:i, s:o, s:i, s:b, s:b, s:b, s:s, s:o}", "server", e->id, "host", admin_json_text(e->host), "port", e->port,
 			 "asked", self, "voter", voter, "member", (f->view.adopted.members & NFS4R_BIT(e->id)) != 0, "state",
 			 state ? state : "member", "behind_entries", num(behind));
 }
@@ -72,12 +72,12 @@ static json_t *words(const struct nfs4r_engine *eng, const struct ctl_facts *f)
 	return json_null();
 }
 
-json_t *ctl_servers(struct nfs4r_engine *eng)
+json_t *admin_servers(struct nfs4r_engine *eng)
 {
 	json_t *rows = json_array();
 	struct ctl_facts f;
 
-	ctl_collect(eng, &f);
+	admin_collect(eng, &f);
 	for (uint32_t i = 0; i < f.list.n; i++)
 		json_array_append_new(rows, server_row(eng, &f, &f.list.list[i]));
 	return json_pack("{s:i, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:s}", "server", eng->cfg.rpc.self, "view", num(f.view.adopted.num), "reconfigured",
@@ -111,13 +111,13 @@ static enum nfs4r_status look(const struct nfs4r_engine *eng, nfs4r_server_id s,
 	return NFS4R_OK;
 }
 
-bool ctl_is_server(const struct nfs4r_engine *eng, nfs4r_server_id s, char *why, size_t len)
+bool admin_is_server(const struct nfs4r_engine *eng, nfs4r_server_id s, char *why, size_t len)
 {
 	char all[64];
 
 	if (eng->servers & NFS4R_BIT(s))
 		return true;
-	snprintf(why, len, "server %u is none of this volume's servers: they are %s", s, view_list(eng->servers, all, sizeof(all)));
+	snprintf(why, len, "server %u is none of this volume's servers: they are %s", s, engine_server_list(eng->servers, all, sizeof(all)));
 	return false;
 }
 
@@ -208,7 +208,7 @@ static void insert(struct nfs4r_address *all, uint32_t *n, nfs4r_server_id s, co
 	(*n)++;
 }
 
-json_t *ctl_add_server(struct nfs4r_engine *eng, const json_t *req)
+json_t *admin_add_server(struct nfs4r_engine *eng, const json_t *req)
 {
 	nfs4r_server_id s = server_of(json_object_get(req, "server"));
 	const char *host = json_string_value(json_object_get(req, "host"));
@@ -240,7 +240,7 @@ json_t *ctl_add_server(struct nfs4r_engine *eng, const json_t *req)
 
 /* ---- one less ---- */
 
-json_t *ctl_remove_server(struct nfs4r_engine *eng, const json_t *req)
+json_t *admin_remove_server(struct nfs4r_engine *eng, const json_t *req)
 {
 	nfs4r_server_id s = server_of(json_object_get(req, "server"));
 	bool sure = json_is_true(json_object_get(req, "yes"));
@@ -252,7 +252,7 @@ json_t *ctl_remove_server(struct nfs4r_engine *eng, const json_t *req)
 	if (st != NFS4R_OK)
 		return refuse(why);
 	pthread_mutex_lock(&eng->lock);
-	st = !ctl_is_server(eng, s, why, sizeof(why)) ? NFS4R_INVAL : named(s, nfs4r_core_may_remove(eng->core, s, ev.give_up, &lost, text, sizeof(text)), text, why);
+	st = !admin_is_server(eng, s, why, sizeof(why)) ? NFS4R_INVAL : named(s, nfs4r_core_may_remove(eng->core, s, ev.give_up, &lost, text, sizeof(text)), text, why);
 	if (st == NFS4R_OK && sure) {
 		engine_log(eng, NFS4R_LOG_WARN, "volume %s: an administrator takes server %u out of the volume; updates that nobody else is known to have: %llu",
 			   eng->cfg.volume_name, s, (unsigned long long)lost);
@@ -284,7 +284,7 @@ static json_t *lost_of(const struct ctl_facts *f, nfs4r_servers off)
 
 	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)
 		if ((off & NFS4R_BIT(s)) && f->known[s])
-			json_array_append_new(out, json_pack("{s:i, s:o}", "server", s, "missing_here", num(ctl_entries(f->peer[s].our_applied, f->peer[s].peer_end))));
+			json_array_append_new(out, json_pack("{s:i, s:o}", "server", s, "missing_here", num(admin_entries(f->peer[s].our_applied, f->peer[s].peer_end))));
 	return out;
 }
 
@@ -313,7 +313,7 @@ static json_t *refuse_set(const struct nfs4r_engine *eng, const struct ctl_facts
 	return a;
 }
 
-json_t *ctl_reconfigure(struct nfs4r_engine *eng, const json_t *req)
+json_t *admin_reconfigure(struct nfs4r_engine *eng, const json_t *req)
 {
 	bool sure = json_is_true(json_object_get(req, "yes"));
 	struct nfs4r_event ev = { .type = NFS4R_EV_RECONFIGURE };
@@ -323,13 +323,13 @@ json_t *ctl_reconfigure(struct nfs4r_engine *eng, const json_t *req)
 
 	if (!set_of(json_object_get(req, "servers"), &ev.set) || look(eng, eng->cfg.rpc.self, why) != NFS4R_OK)
 		return refuse(why);
-	ctl_collect(eng, &f);
+	admin_collect(eng, &f);
 	pthread_mutex_lock(&eng->lock);
 	st = nfs4r_core_may_reconfigure(eng->core, ev.set, why, sizeof(why));
 	if (st == NFS4R_OK && sure) {
 		engine_log(eng, NFS4R_LOG_WARN, "volume %s: an administrator %s %s", eng->cfg.volume_name,
 			   ev.set ? "vouches that all servers are off for good but" : "takes back that others are off for good; servers named:",
-			   view_list(ev.set, left, sizeof(left)));
+			   engine_server_list(ev.set, left, sizeof(left)));
 		engine_step(eng, &ev);
 	}
 	pthread_mutex_unlock(&eng->lock);

@@ -40,7 +40,7 @@ static json_t *limits_json(const struct nfs4r_core_room *room)
 			 "any_names", (l->has & NFS4R_HAS_BYTES) != 0, "attributes_share", !(l->has & NFS4R_HAS_ROOM_EACH));
 }
 
-json_t *ctl_space_json(struct nfs4r_engine *eng)
+json_t *admin_space_json(struct nfs4r_engine *eng)
 {
 	struct nfs4r_core_room room;
 	char text[300];
@@ -48,6 +48,6 @@ json_t *ctl_space_json(struct nfs4r_engine *eng)
 	pthread_mutex_lock(&eng->lock);
 	nfs4r_core_get_room(eng->core, &room);
 	pthread_mutex_unlock(&eng->lock);
-	bool refuses = space_refuses(&room, text, sizeof(text));
+	bool refuses = engine_room_refuses(&room, text, sizeof(text));
 	return json_pack("{s:o, s:o, s:o}", "refused", refuses ? json_string(text) : json_null(), "servers", servers_json(&room), "limits", limits_json(&room));
 }

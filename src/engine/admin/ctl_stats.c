@@ -13,7 +13,7 @@ static json_t *num(uint64_t v)
 
 /* ---- latencies ---- */
 
-double ctl_percentile(const struct nfs4r_core_hist *h, unsigned percent)
+double admin_percentile(const struct nfs4r_core_hist *h, unsigned percent)
 {
 	uint64_t rank = (h->n * percent + 99) / 100, before = 0;
 
@@ -43,9 +43,9 @@ static json_t *latency(const struct nfs4r_core_hist *h)
 							 num(h->bucket[i])));
 	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "n", num(h->n), "mean_ms",
 			 h->n ? json_real((double)h->sum_ms / (double)h->n) : json_null(), "p50_ms",
-			 h->n ? json_real(ctl_percentile(h, 50)) : json_null(), "p90_ms",
-			 h->n ? json_real(ctl_percentile(h, 90)) : json_null(), "p99_ms",
-			 h->n ? json_real(ctl_percentile(h, 99)) : json_null(), "max_ms", h->n ? num(h->max_ms) : json_null(),
+			 h->n ? json_real(admin_percentile(h, 50)) : json_null(), "p90_ms",
+			 h->n ? json_real(admin_percentile(h, 90)) : json_null(), "p99_ms",
+			 h->n ? json_real(admin_percentile(h, 99)) : json_null(), "max_ms", h->n ? num(h->max_ms) : json_null(),
 			 "buckets", buckets);
 }
 
@@ -79,12 +79,12 @@ static json_t *engine_counters(struct nfs4r_engine *eng)
 			 num(__atomic_load_n(&eng->stat_reads_remote, __ATOMIC_RELAXED)), "reads_promised",
 			 num(__atomic_load_n(&eng->stat_reads_promised, __ATOMIC_RELAXED)), "updates",
 			 num(__atomic_load_n(&eng->stat_updates, __ATOMIC_RELAXED)), "executors_queued",
-			 num(pool_queued(eng->executors)), "appliers_queued", num(pool_queued(eng->appliers)), "payload_bytes",
-			 num(distributor_payload_bytes(eng->distributor)), "waiting_threads", num(eng->waiting.all), "waiting_max", num(eng->cfg.waiting_max),
+			 num(engine_pool_queued(eng->executors)), "appliers_queued", num(engine_pool_queued(eng->appliers)), "payload_bytes",
+			 num(replicate_sender_payload_bytes(eng->distributor)), "waiting_threads", num(eng->waiting.all), "waiting_max", num(eng->cfg.waiting_max),
 			 "waiting_refused", num(eng->waiting.refused));
 }
 
-json_t *ctl_report_stats(struct nfs4r_engine *eng)
+json_t *admin_report_stats(struct nfs4r_engine *eng)
 {
 	struct nfs4r_core_stats c;
 
@@ -92,6 +92,6 @@ json_t *ctl_report_stats(struct nfs4r_engine *eng)
 	nfs4r_core_get_stats(eng->core, &c);
 	pthread_mutex_unlock(&eng->lock);
 	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:i}", "core", core_counters(&c), "engine", engine_counters(eng), "store",
-			 ctl_report_journal(eng), "retention", ctl_retention_json(eng), "latencies", latencies(&c), "volume",
-			 ctl_json_text(eng->cfg.volume_name), "server", eng->cfg.rpc.self);
+			 admin_report_journal(eng), "retention", admin_retention_json(eng), "latencies", latencies(&c), "volume",
+			 admin_json_text(eng->cfg.volume_name), "server", eng->cfg.rpc.self);
 }

@@ -15,13 +15,13 @@ static json_t *num(uint64_t v)
 	return json_integer((json_int_t)v);
 }
 
-uint64_t ctl_own_lag(const struct ctl_facts *f)
+uint64_t admin_own_lag(const struct ctl_facts *f)
 {
 	uint64_t n = 0;
 
 	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)
 		if (f->known[s] && f->peer[s].peer_end > f->peer[s].our_applied)
-			n += ctl_entries(f->peer[s].our_applied, f->peer[s].peer_end);
+			n += admin_entries(f->peer[s].our_applied, f->peer[s].peer_end);
 	return n;
 }
 
@@ -32,7 +32,7 @@ static const char *memory_state(const struct nfs4r_engine *eng, const struct ctl
 	char unheard[64];
 
 	if (f->view.memory == NFS4R_MEMORY_NEW) {
-		snprintf(why, len, "first start of its store: it waits to hear server %s, which may know of an earlier one", view_list(f->view.unheard, unheard, sizeof(unheard)));
+		snprintf(why, len, "first start of its store: it waits to hear server %s, which may know of an earlier one", engine_server_list(f->view.unheard, unheard, sizeof(unheard)));
 		return "new";
 	}
 	if (f->view.repairing && f->repair.running) {
@@ -50,26 +50,26 @@ static const char *memory_state(const struct nfs4r_engine *eng, const struct ctl
 	return "forgotten";
 }
 
-const char *ctl_view_state(const struct nfs4r_engine *eng, const struct ctl_facts *f, char *why, size_t len)
+const char *admin_view_state(const struct nfs4r_engine *eng, const struct ctl_facts *f, char *why, size_t len)
 {
 	char members[64], entries[40] = "";
-	uint64_t lag = ctl_own_lag(f);
+	uint64_t lag = admin_own_lag(f);
 
 	if (f->view.fixed)
 		return NULL;
 	if (f->view.taken_out) {
-		servers_come_back(eng, why, len);
+		membership_come_back(eng, why, len);
 		return "taken out";
 	}
 	if (f->view.learner && !f->view.repairing) {
 		snprintf(why, len, "it was added to the volume and takes everything from the others; nobody counts on it before it has it");
 		return "learner";
 	}
-	if (ctl_is_forgetful(f))
+	if (admin_is_forgetful(f))
 		return memory_state(eng, f, why, len);
 	if (f->view.reconf_epoch) {
 		snprintf(why, len, "it was told to go on with server %s alone, and serves nothing before that is done. %s",
-			 view_list(f->view.reconf_set, members, sizeof(members)), f->view.waits);
+			 engine_server_list(f->view.reconf_set, members, sizeof(members)), f->view.waits);
 		return "told to go on";
 	}
 	if (f->view.left) {
@@ -80,7 +80,7 @@ const char *ctl_view_state(const struct nfs4r_engine *eng, const struct ctl_fact
 		return NULL;
 	if (f->view.trouble) {
 		snprintf(why, len, "it cannot apply %s: %s; %s. It is outside the active view until then, serves nothing, and returns by itself",
-			 apply_stuck_on(&f->view, eng->cfg.rpc.self, members, sizeof(members)), nfs4r_status_str(f->view.trouble), apply_remedy(f->view.trouble));
+			 engine_stuck_on(&f->view, eng->cfg.rpc.self, members, sizeof(members)), nfs4r_status_str(f->view.trouble), engine_remedy(f->view.trouble));
 		return "stuck";
 	}
 	if (f->view.repairing) {
@@ -90,7 +90,7 @@ const char *ctl_view_state(const struct nfs4r_engine *eng, const struct ctl_fact
 	}
 	if (lag)
 		snprintf(entries, sizeof(entries), ", %llu entries to go", (unsigned long long)lag);
-	view_list(f->view.adopted.members, members, sizeof(members));
+	engine_server_list(f->view.adopted.members, members, sizeof(members));
 	if (!f->view.member) {
 		snprintf(why, len, "not a member of the active view (members %s)%s; it returns by itself", members, entries);
 		return "outside";
@@ -103,12 +103,12 @@ const char *ctl_view_state(const struct nfs4r_engine *eng, const struct ctl_fact
 	return "waiting";
 }
 
-bool ctl_is_forgetful(const struct ctl_facts *f)
+bool admin_is_forgetful(const struct ctl_facts *f)
 {
 	return !f->view.fixed && (f->view.memory == NFS4R_MEMORY_NEW || f->view.memory == NFS4R_MEMORY_FORGOT);
 }
 
-const char *ctl_view_other(const struct nfs4r_engine *eng, const struct ctl_facts *f, nfs4r_server_id s)
+const char *admin_view_other(const struct nfs4r_engine *eng, const struct ctl_facts *f, nfs4r_server_id s)
 {
 	bool silent = !f->view.peer[s].known || f->view.peer[s].silent_ms >= eng->cfg.silence_ms;
 
@@ -135,11 +135,11 @@ static json_t *other(const struct nfs4r_engine *eng, const struct ctl_facts *f, 
 	char why[300];
 
 	json_t *out = json_pack("{s:i, s:b, s:s, s:o, s:o, s:o, s:o}", "server", s, "member", (f->view.adopted.members & NFS4R_BIT(s)) != 0, "state",
-			 ctl_view_other(eng, f, s), "silent_ms", f->view.peer[s].known ? num(f->view.peer[s].silent_ms) : json_null(), "view",
-			 f->view.peer[s].known ? num(f->view.peer[s].view) : json_null(), "behind_entries", num(ctl_entries(p->applied, f->end)),
+			 admin_view_other(eng, f, s), "silent_ms", f->view.peer[s].known ? num(f->view.peer[s].silent_ms) : json_null(), "view",
+			 f->view.peer[s].known ? num(f->view.peer[s].view) : json_null(), "behind_entries", num(admin_entries(p->applied, f->end)),
 			 "behind_bytes", num(p->unreceived_bytes));
 	if (out && f->view.peer[s].halted)
-		json_object_set_new(out, "halted", json_string(halt_of_peer(f->view.peer[s].trouble, f->view.peer[s].halted_files, why, sizeof(why))));
+		json_object_set_new(out, "halted", json_string(engine_halt_of_peer(f->view.peer[s].trouble, f->view.peer[s].halted_files, why, sizeof(why))));
 	else if (out && f->view.peer[s].known && f->view.peer[s].trouble)
 		json_object_set_new(out, "cannot_apply", json_string(nfs4r_status_str(f->view.peer[s].trouble)));
 	return out;
@@ -148,10 +148,10 @@ static json_t *other(const struct nfs4r_engine *eng, const struct ctl_facts *f, 
 static json_t *self(const struct nfs4r_engine *eng, const struct ctl_facts *f)
 {
 	char why[NFS4R_WHY];
-	const char *state = ctl_view_state(eng, f, why, sizeof(why));
+	const char *state = admin_view_state(eng, f, why, sizeof(why));
 
 	return json_pack("{s:i, s:b, s:s, s:i, s:o, s:o, s:n}", "server", eng->cfg.rpc.self, "member", f->view.member, "state", state ? state : "member",
-			 "silent_ms", 0, "view", num(f->view.adopted.num), "behind_entries", num(ctl_own_lag(f)), "behind_bytes");
+			 "silent_ms", 0, "view", num(f->view.adopted.num), "behind_entries", num(admin_own_lag(f)), "behind_bytes");
 }
 
 static json_t *servers(const struct nfs4r_engine *eng, const struct ctl_facts *f)
@@ -163,17 +163,17 @@ static json_t *servers(const struct nfs4r_engine *eng, const struct ctl_facts *f
 	return out;
 }
 
-json_t *ctl_view_json(const struct nfs4r_engine *eng, const struct ctl_facts *f)
+json_t *admin_view_json(const struct nfs4r_engine *eng, const struct ctl_facts *f)
 {
 	json_t *out;
 
 	if (f->view.fixed)
-		return json_pack("{s:s, s:i, s:o}", "kind", "fixed", "number", 1, "members", ctl_server_list(f->view.adopted.members));
-	out = json_pack("{s:s, s:o, s:o, s:b, s:b}", "kind", "active", "number", num(f->view.adopted.num), "members", ctl_server_list(f->view.adopted.members),
+		return json_pack("{s:s, s:i, s:o}", "kind", "fixed", "number", 1, "members", admin_server_list(f->view.adopted.members));
+	out = json_pack("{s:s, s:o, s:o, s:b, s:b}", "kind", "active", "number", num(f->view.adopted.num), "members", admin_server_list(f->view.adopted.members),
 			"member", f->view.member, "joining", f->view.joining);
 	if (!out)
 		return NULL;
-	json_object_set_new(out, "voters", ctl_server_list(f->view.adopted.voters));
+	json_object_set_new(out, "voters", admin_server_list(f->view.adopted.voters));
 	json_object_set_new(out, "lease_left_ms", f->lease_left_ms ? num(f->lease_left_ms) : json_null());
 	json_object_set_new(out, "lease_ms", num(eng->cfg.lease_ms));
 	json_object_set_new(out, "silence_ms", num(eng->cfg.silence_ms));

@@ -95,7 +95,7 @@ static uint64_t attempts; /* under runs_lock; upper part of every id */
 
 /* ---- answers; the transport's thread ---- */
 
-void verify_answer(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_msg *m)
+void admin_verify_answer(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_msg *m)
 {
 	struct run *r;
 
@@ -132,7 +132,7 @@ static json_t *num(uint64_t v)
 
 static json_t *text(const char *s)
 {
-	return ctl_json_text(s);
+	return admin_json_text(s);
 }
 
 static void tell(struct run *r, json_t *line)
@@ -143,9 +143,9 @@ static void tell(struct run *r, json_t *line)
 
 static void tell_progress(struct run *r, const char *phase)
 {
-	double s = (double)(now_ms() - r->started_ms) / 1000, rate = s > 0 ? (double)r->objects / s : 0;
+	double s = (double)(engine_now_ms() - r->started_ms) / 1000, rate = s > 0 ? (double)r->objects / s : 0;
 
-	r->progress_ms = now_ms();
+	r->progress_ms = engine_now_ms();
 	tell(r, json_pack("{s:{s:s, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:f, s:o}}", "progress", "phase", phase, "objects",
 			  num(r->objects), "total", num(r->total), "bytes", num(r->bytes), "differences", num(r->differences),
 			  "retrying", num(r->nparked), "seconds", s, "objects_per_second", rate, "bytes_per_second",
@@ -159,8 +159,8 @@ static void tell_difference(struct run *r, const struct item *it, nfs4r_server_i
 	char oid[NFS4R_OID_STRLEN];
 
 	tell(r, json_pack("{s:{s:o, s:s, s:i, s:s, s:o, s:o}}", "difference", "path", text(it->found.path), "oid",
-			  nfs4r_oid_str(&it->found.oid, oid), "server", peer, "what", verify_what(here, there), "here",
-			  verify_side_json(here), "there", verify_side_json(there)));
+			  nfs4r_oid_str(&it->found.oid, oid), "server", peer, "what", admin_verify_what(here, there), "here",
+			  admin_verify_side_json(here), "there", admin_verify_side_json(there)));
 }
 
 static void tell_odd(struct run *r, const struct item *it, nfs4r_server_id server, const struct verify_side *side)
@@ -170,7 +170,7 @@ static void tell_odd(struct run *r, const struct item *it, nfs4r_server_id serve
 	uint32_t at = 0;
 
 	r->odd += side->odd;
-	while ((name = verify_odd_next(side, &at, &what)))
+	while ((name = admin_verify_odd_next(side, &at, &what)))
 		tell(r, json_pack("{s:{s:o, s:o, s:s, s:i, s:s}}", "name", "directory", text(it->found.path), "name", text(name), "oid",
 				  nfs4r_oid_str(&it->found.oid, oid), "server", server, "what", what));
 }
@@ -197,7 +197,7 @@ static nfs4r_servers to_compare(struct nfs4r_engine *eng)
 static void look_at_peers(struct run *r, bool first)
 {
 	nfs4r_servers compared = to_compare(r->eng);
-	uint64_t now = now_ms();
+	uint64_t now = engine_now_ms();
 
 	r->peers_ms = now;
 	for (nfs4r_server_id id = 1; id <= NFS4R_SERVERS_MAX; id++) {
@@ -251,7 +251,7 @@ static bool ask(struct run *r, struct item *it, nfs4r_server_id id, uint64_t now
 
 static void ask_all(struct run *r, struct item *it)
 {
-	uint64_t now = now_ms();
+	uint64_t now = engine_now_ms();
 
 	for (nfs4r_server_id id = 1; id <= NFS4R_SERVERS_MAX; id++) {
 		if (!counts(r, id))
@@ -278,7 +278,7 @@ static void forget_sums(struct item *it)
 	for (nfs4r_server_id id = 1; id <= NFS4R_SERVERS_MAX; id++)
 		nfs4r_buf_put(it->answer[id].side.names);
 	memset(it->answer, 0, sizeof(it->answer));
-	verify_sum_end(&it->sum);
+	admin_verify_sum_end(&it->sum);
 }
 
 /* Begin a try of @it: own sum, questions. */
@@ -288,7 +288,7 @@ static void activate(struct run *r, struct item *it)
 	it->id = ++attempts * SLOTS + it->slot;
 	forget_sums(it);
 	pthread_mutex_unlock(&runs_lock);
-	verify_sum_begin(r->eng, &it->sum, &it->found.oid);
+	admin_verify_sum_begin(r->eng, &it->sum, &it->found.oid);
 	it->next = r->active;
 	r->active = it;
 	r->nactive++;
@@ -310,7 +310,7 @@ static void release(struct run *r, struct item *it)
 
 static void park(struct run *r, struct item *it)
 {
-	it->retry_at_ms = now_ms() + RETRY_MS;
+	it->retry_at_ms = engine_now_ms() + RETRY_MS;
 	it->next = NULL;
 	*r->parked_tail = it;
 	r->parked_tail = &it->next;
@@ -322,7 +322,7 @@ static bool take_parked(struct run *r)
 {
 	struct item *it = r->parked;
 
-	if (!it || it->retry_at_ms > now_ms() || r->nactive >= ACTIVE_MAX)
+	if (!it || it->retry_at_ms > engine_now_ms() || r->nactive >= ACTIVE_MAX)
 		return false;
 	r->parked = it->next;
 	if (!r->parked)
@@ -338,7 +338,7 @@ static bool take_new(struct run *r)
 
 	if (r->walked || !it || r->nactive >= ACTIVE_MAX || r->weight >= WEIGHT_MAX)
 		return false;
-	if (!verify_walk_next(r->walk, &it->found, &r->st)) {
+	if (!admin_verify_walk_next(r->walk, &it->found, &r->st)) {
 		r->walked = true;
 		return false;
 	}
@@ -352,7 +352,7 @@ static bool take_new(struct run *r)
 
 static bool differs_from(const struct item *it, nfs4r_server_id peer)
 {
-	return verify_differs(&it->sum.side, &it->answer[peer].side);
+	return admin_verify_differs(&it->sum.side, &it->answer[peer].side);
 }
 
 /* Does something known explain that a peer differs right now? */
@@ -361,9 +361,9 @@ static bool is_explained(struct run *r, const struct item *it)
 	const struct nfs4r_row *row = &it->sum.row;
 	bool lag = false;
 
-	if (r->busy_until_ms && now_ms() >= r->busy_until_ms)
+	if (r->busy_until_ms && engine_now_ms() >= r->busy_until_ms)
 		return false;
-	if (!fastpath_local(r->eng->fastpath, &it->found.oid, it->found.type == NFS4R_TYPE_DIR))
+	if (!engine_filter_local(r->eng->fastpath, &it->found.oid, it->found.type == NFS4R_TYPE_DIR))
 		return true;
 	if (it->sum.side.status != NFS4R_OK || row->last_log != r->eng->cfg.rpc.self)
 		return false;
@@ -409,7 +409,7 @@ static void report(struct run *r, const struct item *it)
 static void tell_left(struct run *r, const struct item *it, const char *why)
 {
 	r->left++;
-	fix_list_add(&r->list, r->eng, "left", it->found.path, why);
+	admin_fix_list_add(&r->list, r->eng, "left", it->found.path, why);
 	tell(r, json_pack("{s:{s:o, s:o}}", "left", "path", text(it->found.path), "why", text(why)));
 }
 
@@ -425,7 +425,7 @@ static bool begin_mend(struct run *r, struct item *it)
 	for (nfs4r_server_id id = 1; id <= NFS4R_SERVERS_MAX; id++)
 		if (counts(r, id))
 			sides[id] = &it->answer[id].side;
-	if (!fix_plan(sides, r->eng->cfg.rpc.self, it->sum.row.last_log, r->repair->from, &it->job, &why)) {
+	if (!admin_fix_plan(sides, r->eng->cfg.rpc.self, it->sum.row.last_log, r->repair->from, &it->job, &why)) {
 		if (why)
 			tell_left(r, it, why);
 		return false;
@@ -436,7 +436,7 @@ static bool begin_mend(struct run *r, struct item *it)
 	}
 	if (r->repair->dry_run) {
 		r->repaired++;
-		tell(r, json_pack("{s:{s:o, s:s}}", "repair", "path", text(it->found.path), "what", fix_what(&it->job)));
+		tell(r, json_pack("{s:{s:o, s:s}}", "repair", "path", text(it->found.path), "what", admin_fix_what(&it->job)));
 		return false;
 	}
 	if (!r->fixer) {
@@ -447,14 +447,14 @@ static bool begin_mend(struct run *r, struct item *it)
 	it->job.oid = it->found.oid;
 	it->job.owner = it;
 	r->nfixing++;
-	fixer_put(r->fixer, &it->job);
+	admin_fixer_put(r->fixer, &it->job);
 	return true;
 }
 
 /* What the fixer has done is compared again. */
 static bool take_fixed(struct run *r)
 {
-	struct fix_job *job = r->fixer && r->nactive < ACTIVE_MAX ? fixer_take(r->fixer) : NULL;
+	struct fix_job *job = r->fixer && r->nactive < ACTIVE_MAX ? admin_fixer_take(r->fixer) : NULL;
 	struct item *it;
 
 	if (!job)
@@ -464,8 +464,8 @@ static bool take_fixed(struct run *r)
 	if (!job->why[0]) {
 		r->repaired += it->mends == 1;
 		if (it->mends == 1) {
-			fix_list_add(&r->list, r->eng, fix_what(job), it->found.path, "");
-			tell(r, json_pack("{s:{s:o, s:s, s:i}}", "repair", "path", text(it->found.path), "what", fix_what(job), "from", job->took));
+			admin_fix_list_add(&r->list, r->eng, admin_fix_what(job), it->found.path, "");
+			tell(r, json_pack("{s:{s:o, s:s, s:i}}", "repair", "path", text(it->found.path), "what", admin_fix_what(job), "from", job->took));
 		}
 		it->tries = 0;
 	}
@@ -481,7 +481,7 @@ static bool is_over(struct run *r, const struct item *it)
 		return true;
 	if (is_explained(r, it)) {
 		if (!r->busy_until_ms)
-			r->busy_until_ms = now_ms() + BUSY_MS;
+			r->busy_until_ms = engine_now_ms() + BUSY_MS;
 		return false;
 	}
 	return it->tries >= (r->repair ? TRIES_REPAIR : TRIES);
@@ -539,7 +539,7 @@ static bool work_active(struct run *r)
 		struct item *it = *p;
 
 		if (!summed && it->sum.phase != VERIFY_OVER) {
-			verify_sum_step(r->eng, &it->sum);
+			admin_verify_sum_step(r->eng, &it->sum);
 			summed = moved = true;
 		}
 		if (is_complete(r, it)) {
@@ -559,7 +559,7 @@ static bool work_active(struct run *r)
 
 static void rest(struct run *r)
 {
-	struct timespec ts = after_us(20000);
+	struct timespec ts = engine_after_us(20000);
 
 	pthread_mutex_lock(&runs_lock);
 	pthread_cond_clockwait(&r->cond, &runs_lock, CLOCK_MONOTONIC, &ts);
@@ -576,10 +576,10 @@ static void count(struct run *r)
 {
 	struct verify_found f;
 
-	while (verify_walk_next(r->walk, &f, &r->st)) {
+	while (admin_verify_walk_next(r->walk, &f, &r->st)) {
 		free(f.path);
 		r->total++;
-		if (r->total % 4096 == 0 && now_ms() >= r->progress_ms + PROGRESS_MS) {
+		if (r->total % 4096 == 0 && engine_now_ms() >= r->progress_ms + PROGRESS_MS) {
 			tell_progress(r, "count");
 			if (must_end(r))
 				return;
@@ -596,12 +596,12 @@ static void compare(struct run *r)
 			moved = true;
 		if (work_active(r))
 			moved = true;
-		if (now_ms() >= r->peers_ms + 250) {
+		if (engine_now_ms() >= r->peers_ms + 250) {
 			look_at_peers(r, false);
 			for (struct item *it = r->active; it; it = it->next)
 				ask_all(r, it);
 		}
-		if (now_ms() >= r->progress_ms + PROGRESS_MS)
+		if (engine_now_ms() >= r->progress_ms + PROGRESS_MS)
 			tell_progress(r, "compare");
 		if (!moved)
 			rest(r);
@@ -622,7 +622,7 @@ static void add_imports(struct run *r, json_t *out)
 		if (room.of[s].remarks.is & NFS4R_IS_IMPORTING && !r->peer[s].unreachable)
 			who |= NFS4R_BIT(s);
 	json_object_set_new(out, "importing", json_boolean(importing));
-	json_object_set_new(out, "importing_elsewhere", ctl_server_list(who));
+	json_object_set_new(out, "importing_elsewhere", admin_server_list(who));
 }
 
 static void tell_result(struct run *r)
@@ -643,7 +643,7 @@ static void tell_result(struct run *r)
 	json_t *out = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:f, s:i}", "path", text(r->path), "objects",
 				num(r->objects), "bytes", num(r->bytes), "differences", num(r->differences), "names", num(r->odd), "changing",
 				num(r->changing), "removed_meanwhile", num(r->vanished), "retries", num(r->retries), "cut_short", cut,
-				"unreachable", unreachable, "seconds", (double)(now_ms() - r->started_ms) / 1000, "status", status);
+				"unreachable", unreachable, "seconds", (double)(engine_now_ms() - r->started_ms) / 1000, "status", status);
 	add_imports(r, out);
 	if (r->repair)
 		json_object_update_new(out, json_pack("{s:o, s:o, s:b, s:o}", "repaired", num(r->repaired), "left", num(r->left), "dry_run", r->repair->dry_run, "list",
@@ -662,7 +662,7 @@ static bool enlist(struct run *r)
 			alone = false;
 	if (alone) {
 		if (!attempts) /* late answers to an earlier process mean nothing */
-			attempts = (uint64_t)now_real_ns() >> 20 & 0xffffffff;
+			attempts = (uint64_t)engine_now_real_ns() >> 20 & 0xffffffff;
 		r->next = runs;
 		runs = r;
 	}
@@ -688,32 +688,32 @@ static void delist(struct run *r)
 /* false: there was nothing to compare, and that is said. */
 static bool run_enlisted(struct run *r, char *why)
 {
-	r->walk = verify_walk_new(r->eng, r->path, why);
+	r->walk = admin_verify_walk_new(r->eng, r->path, why);
 	if (!r->walk) {
 		tell(r, json_pack("{s:o}", "error", text(why)));
 		return false;
 	}
-	r->started_ms = r->progress_ms = now_ms();
+	r->started_ms = r->progress_ms = engine_now_ms();
 	count(r);
-	verify_walk_free(r->walk);
-	r->walk = r->st == NFS4R_OK ? verify_walk_new(r->eng, r->path, why) : NULL;
+	admin_verify_walk_free(r->walk);
+	r->walk = r->st == NFS4R_OK ? admin_verify_walk_new(r->eng, r->path, why) : NULL;
 	if (r->walk) {
-		r->started_ms = now_ms();
+		r->started_ms = engine_now_ms();
 		look_at_peers(r, true);
 		if (r->repair && !r->repair->dry_run)
-			r->fixer = fixer_new(r->eng);
+			r->fixer = admin_fixer_new(r->eng);
 		compare(r);
-		fixer_free(r->fixer);
+		admin_fixer_free(r->fixer);
 		if (!r->gone)
 			tell_progress(r, "compare");
 	} else if (r->st == NFS4R_OK) {
 		r->st = NFS4R_NOENT;
 	}
-	verify_walk_free(r->walk);
+	admin_verify_walk_free(r->walk);
 	return true;
 }
 
-void verify_run(struct nfs4r_engine *eng, const char *path, const struct verify_repair *repair, const struct verify_sink *sink)
+void admin_verify_run(struct nfs4r_engine *eng, const char *path, const struct verify_repair *repair, const struct verify_sink *sink)
 {
 	struct run *r = calloc(1, sizeof(*r));
 	char why[NFS4R_WHY] = "";
@@ -742,7 +742,7 @@ void verify_run(struct nfs4r_engine *eng, const char *path, const struct verify_
 	} else {
 		tell(r, json_pack("{s:s}", "error", "a verify or repair is running already; wait for it or end it"));
 	}
-	fix_list_end(&r->list);
+	admin_fix_list_end(&r->list);
 	pthread_cond_destroy(&r->cond);
 	free(r);
 }

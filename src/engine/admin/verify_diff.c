@@ -2,7 +2,7 @@
 /* Two copies of an object: do they differ, and in which words. Pure. */
 #include "engine/admin/admin_int.h"
 
-bool verify_differs(const struct verify_side *here, const struct verify_side *there)
+bool admin_verify_differs(const struct verify_side *here, const struct verify_side *there)
 {
 	return here->status != NFS4R_OK || there->status != NFS4R_OK || here->version != there->version ||
 	       memcmp(here->sum, there->sum, sizeof(here->sum)) != 0;
@@ -13,7 +13,7 @@ static bool is_missing(const struct verify_side *s)
 	return s->status == NFS4R_UNKNOWN || s->status == NFS4R_ORPHAN || s->status == NFS4R_STALE;
 }
 
-const char *verify_what(const struct verify_side *here, const struct verify_side *there)
+const char *admin_verify_what(const struct verify_side *here, const struct verify_side *there)
 {
 	if (here->status == NFS4R_DELAY || there->status == NFS4R_DELAY)
 		return "changing";
@@ -46,7 +46,7 @@ static const char *problem(enum nfs4r_status st)
 	}
 }
 
-json_t *verify_side_json(const struct verify_side *side)
+json_t *admin_verify_side_json(const struct verify_side *side)
 {
 	if (side->status != NFS4R_OK)
 		return json_pack("{s:s}", "problem", problem(side->status));

@@ -29,7 +29,7 @@ static void note(struct verify_side *side, char kind, const char *name)
 	side->names = b;
 }
 
-const char *verify_odd_next(const struct verify_side *side, uint32_t *at, const char **what)
+const char *admin_verify_odd_next(const struct verify_side *side, uint32_t *at, const char **what)
 {
 	const char *all = side->names ? (const char *)side->names->data : "";
 	uint32_t len = side->names ? side->names->len : 0, end;
@@ -43,12 +43,12 @@ const char *verify_odd_next(const struct verify_side *side, uint32_t *at, const 
 	return name;
 }
 
-void verify_disk_name(struct nfs4r_engine *eng, const struct nfs4r_oid *dir, const struct nfs4r_lhandle *dirh, const struct nfs4r_dirent *d, struct verify_side *side)
+void admin_verify_disk_name(struct nfs4r_engine *eng, const struct nfs4r_oid *dir, const struct nfs4r_lhandle *dirh, const struct nfs4r_dirent *d, struct verify_side *side)
 {
 	struct nfs4r_lhandle h, found;
 
 	nfs4r_handle(eng, &d->oid, &h);
-	if (!h.len || !hold_is_in(eng, dir, &d->oid))
+	if (!h.len || !replicate_staging_is_in(eng, dir, &d->oid))
 		return; /* not here yet */
 	enum nfs4r_status st = eng->ops->lookup(eng->ctx, dirh, d->name.s, &found);
 	if (st == NFS4R_NOENT)
@@ -70,18 +70,18 @@ static bool look_at(void *arg, const char *s)
 	struct nfs4r_dirent ent;
 	struct nfs4r_name name;
 
-	if (r->root && (hold_is_name(s) || strcmp(s, "lost+found") == 0))
+	if (r->root && (replicate_staging_is_name(s) || strcmp(s, "lost+found") == 0))
 		return true;
 	if (!nfs4r_name_set(&name, s, strlen(s)) || !nfs4r_store_lookup(r->eng->store, r->dir, &name, &ent))
 		note(r->side, '+', s);
 	return true;
 }
 
-enum nfs4r_status verify_disk_rest(struct nfs4r_engine *eng, const struct nfs4r_oid *dir, const struct nfs4r_lhandle *dirh, struct verify_side *side)
+enum nfs4r_status admin_verify_disk_rest(struct nfs4r_engine *eng, const struct nfs4r_oid *dir, const struct nfs4r_lhandle *dirh, struct verify_side *side)
 {
 	struct rest r = { .eng = eng, .dir = dir, .side = side, .root = nfs4r_oid_eq(dir, &eng->root) };
 
-	if (import_is_open(eng, dir, NULL))
+	if (engine_import_is_open(eng, dir, NULL))
 		return NFS4R_OK;
 	return eng->ops->readdir(eng->ctx, dirh, look_at, &r);
 }

@@ -68,7 +68,7 @@ static nfs4r_servers whole(const struct verify_side *const sides[])
 	return set;
 }
 
-bool fix_plan(const struct verify_side *const sides[NFS4R_SERVERS_MAX + 1], nfs4r_server_id self, nfs4r_server_id newest, nfs4r_server_id from, struct fix_job *job,
+bool admin_fix_plan(const struct verify_side *const sides[NFS4R_SERVERS_MAX + 1], nfs4r_server_id self, nfs4r_server_id newest, nfs4r_server_id from, struct fix_job *job,
 	      const char **why)
 {
 	const struct verify_side *here = sides[self];
@@ -99,7 +99,7 @@ bool fix_plan(const struct verify_side *const sides[NFS4R_SERVERS_MAX + 1], nfs4
 	return true;
 }
 
-const char *fix_what(const struct fix_job *job)
+const char *admin_fix_what(const struct fix_job *job)
 {
 	return job->gone ? "was gone" : job->content ? "content or attributes" : "names";
 }
@@ -123,14 +123,14 @@ static void mend(struct nfs4r_engine *eng, struct fix_job *job)
 	enum nfs4r_status st = NFS4R_OK;
 
 	if (job->content)
-		st = behind_mend(eng, &job->oid, &w);
+		st = resync_heal(eng, &job->oid, &w);
 	job->took = w.took;
 	if (st != NFS4R_OK) {
 		snprintf(job->why, sizeof(job->why), "%.290s", w.why[0] ? w.why : nfs4r_status_str(st));
 		return;
 	}
 	if (job->names)
-		st = behind_names(eng, &job->oid, &moved);
+		st = resync_heal_names(eng, &job->oid, &moved);
 	if (st != NFS4R_OK)
 		snprintf(job->why, sizeof(job->why), "its names: %s", nfs4r_status_str(st));
 }
@@ -165,7 +165,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-struct fixer *fixer_new(struct nfs4r_engine *eng)
+struct fixer *admin_fixer_new(struct nfs4r_engine *eng)
 {
 	struct fixer *f = calloc(1, sizeof(*f));
 
@@ -179,11 +179,11 @@ struct fixer *fixer_new(struct nfs4r_engine *eng)
 		f->n++;
 	if (f->n)
 		return f;
-	fixer_free(f);
+	admin_fixer_free(f);
 	return NULL;
 }
 
-void fixer_put(struct fixer *f, struct fix_job *job)
+void admin_fixer_put(struct fixer *f, struct fix_job *job)
 {
 	job->next = NULL;
 	pthread_mutex_lock(&f->lock);
@@ -193,7 +193,7 @@ void fixer_put(struct fixer *f, struct fix_job *job)
 	pthread_mutex_unlock(&f->lock);
 }
 
-struct fix_job *fixer_take(struct fixer *f)
+struct fix_job *admin_fixer_take(struct fixer *f)
 {
 	struct fix_job *job;
 
@@ -205,7 +205,7 @@ struct fix_job *fixer_take(struct fixer *f)
 	return job;
 }
 
-void fixer_free(struct fixer *f)
+void admin_fixer_free(struct fixer *f)
 {
 	if (!f)
 		return;
@@ -232,7 +232,7 @@ static void open_list(struct fix_list *l, struct nfs4r_engine *eng)
 		strftime(date, sizeof(date), "%Y%m%d-%H%M%S", &tm);
 	(void)mkdir(eng->cfg.conflicts_dir, 0700);
 	snprintf(l->path, sizeof(l->path), "%.1000s/repair-%s.txt", eng->cfg.conflicts_dir, date);
-	if (fs_private("Conflicts", eng->cfg.conflicts_dir, why, sizeof(why)) == NFS4R_OK) {
+	if (engine_fs_private("Conflicts", eng->cfg.conflicts_dir, why, sizeof(why)) == NFS4R_OK) {
 		l->out = fopen(l->path, "ae");
 		if (l->out)
 			return;
@@ -243,7 +243,7 @@ static void open_list(struct fix_list *l, struct nfs4r_engine *eng)
 	l->path[0] = '\0';
 }
 
-void fix_list_add(struct fix_list *l, struct nfs4r_engine *eng, const char *what, const char *path, const char *why)
+void admin_fix_list_add(struct fix_list *l, struct nfs4r_engine *eng, const char *what, const char *path, const char *why)
 {
 	char *name = nfs4r_text_name_new(path);
 
@@ -254,7 +254,7 @@ void fix_list_add(struct fix_list *l, struct nfs4r_engine *eng, const char *what
 	free(name);
 }
 
-void fix_list_end(struct fix_list *l)
+void admin_fix_list_end(struct fix_list *l)
 {
 	if (l->out)
 		fclose(l->out);

@@ -152,7 +152,7 @@ static void finish(struct nfs4r_engine *eng, struct verify_sum *s)
 		end(s, NFS4R_OK);
 }
 
-void verify_sum_begin(struct nfs4r_engine *eng, struct verify_sum *s, const struct nfs4r_oid *oid)
+void admin_verify_sum_begin(struct nfs4r_engine *eng, struct verify_sum *s, const struct nfs4r_oid *oid)
 {
 	struct nfs4r_attrs a = { 0 };
 	enum nfs4r_status st;
@@ -266,7 +266,7 @@ static void step_names(struct nfs4r_engine *eng, struct verify_sum *s)
 		put_bytes(s, ents[i].oid.b, sizeof(ents[i].oid.b));
 		put_num(s, ents[i].type);
 		put_num(s, ents[i].cookie);
-		verify_disk_name(eng, &s->oid, &s->h, &ents[i], &s->side);
+		admin_verify_disk_name(eng, &s->oid, &s->h, &ents[i], &s->side);
 		s->next = ents[i].cookie;
 	}
 	free(ents);
@@ -281,7 +281,7 @@ static void step_names(struct nfs4r_engine *eng, struct verify_sum *s)
 /* Names on the disk come a little before those of the store, and go before them: while something moves, nothing is said of them. */
 static void step_disk(struct nfs4r_engine *eng, struct verify_sum *s)
 {
-	enum nfs4r_status st = verify_disk_rest(eng, &s->oid, &s->h, &s->side);
+	enum nfs4r_status st = admin_verify_disk_rest(eng, &s->oid, &s->h, &s->side);
 	bool moves;
 
 	pthread_mutex_lock(&eng->lock);
@@ -293,7 +293,7 @@ static void step_disk(struct nfs4r_engine *eng, struct verify_sum *s)
 		finish(eng, s);
 }
 
-void verify_sum_step(struct nfs4r_engine *eng, struct verify_sum *s)
+void admin_verify_sum_step(struct nfs4r_engine *eng, struct verify_sum *s)
 {
 	if (s->phase == VERIFY_BYTES)
 		step_bytes(eng, s);
@@ -303,7 +303,7 @@ void verify_sum_step(struct nfs4r_engine *eng, struct verify_sum *s)
 		step_disk(eng, s);
 }
 
-void verify_sum_end(struct verify_sum *s)
+void admin_verify_sum_end(struct verify_sum *s)
 {
 	nfs4r_buf_put(s->side.names);
 	s->side.names = NULL;
@@ -325,8 +325,8 @@ static void serve_task(struct nfs4r_engine *eng, void *arg);
 
 static void serve_free(struct nfs4r_engine *eng, struct verify_serve *s)
 {
-	verify_sum_end(&s->sum);
-	asked_drop(eng, s->from, s->bytes);
+	admin_verify_sum_end(&s->sum);
+	engine_asked_drop(eng, s->from, s->bytes);
 	nfs4r_msg_fini(s->m);
 	free(s->m);
 	free(s);
@@ -351,7 +351,7 @@ static void serve_next(struct nfs4r_engine *eng, nfs4r_server_id from)
 	a->verifying = s != NULL;
 	pthread_mutex_unlock(&a->lock);
 	if (s)
-		pool_run_for(eng->verifiers, from, serve_task, serve_drop, s);
+		engine_pool_run_for(eng->verifiers, from, serve_task, serve_drop, s);
 }
 
 static void serve_end(struct nfs4r_engine *eng, struct verify_serve *s)
@@ -377,12 +377,12 @@ static void serve_task(struct nfs4r_engine *eng, void *arg)
 
 	if (!gone && !s->begun) {
 		s->begun = true;
-		verify_sum_begin(eng, &s->sum, &s->m->verify.oid);
+		admin_verify_sum_begin(eng, &s->sum, &s->m->verify.oid);
 	}
 	if (!gone)
-		verify_sum_step(eng, &s->sum);
+		admin_verify_sum_step(eng, &s->sum);
 	if (!gone && s->sum.phase != VERIFY_OVER) {
-		pool_run_for(eng->verifiers, from, serve_task, serve_drop, s);
+		engine_pool_run_for(eng->verifiers, from, serve_task, serve_drop, s);
 		return;
 	}
 	if (!gone)
@@ -391,7 +391,7 @@ static void serve_task(struct nfs4r_engine *eng, void *arg)
 	serve_next(eng, from);
 }
 
-void verify_forget(struct nfs4r_engine *eng, nfs4r_server_id peer)
+void admin_verify_forget(struct nfs4r_engine *eng, nfs4r_server_id peer)
 {
 	struct asked *a = &eng->asked[peer];
 	struct verify_serve *s;
@@ -408,7 +408,7 @@ void verify_forget(struct nfs4r_engine *eng, nfs4r_server_id peer)
 	}
 }
 
-void verify_serve(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_msg *m)
+void admin_verify_serve(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_msg *m)
 {
 	struct asked *a = &eng->asked[from];
 	struct verify_serve *s = calloc(1, sizeof(*s));
@@ -422,7 +422,7 @@ void verify_serve(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_m
 	s->m = m;
 	s->era = eng->asked_era[from];
 	s->bytes = sizeof(*s) + nfs4r_msg_memory(m);
-	asked_take(eng, from, s->bytes);
+	engine_asked_take(eng, from, s->bytes);
 	pthread_mutex_lock(&a->lock);
 	bool waits = a->verifying;
 	if (!a->verifies)
@@ -434,5 +434,5 @@ void verify_serve(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_m
 	a->verifying = true;
 	pthread_mutex_unlock(&a->lock);
 	if (!waits)
-		pool_run_for(eng->verifiers, from, serve_task, serve_drop, s);
+		engine_pool_run_for(eng->verifiers, from, serve_task, serve_drop, s);
 }

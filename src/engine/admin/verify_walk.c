@@ -66,7 +66,7 @@ static bool resolve(struct verify_walk *w, const char *path, char *why)
 	return !bad;
 }
 
-struct verify_walk *verify_walk_new(struct nfs4r_engine *eng, const char *path, char *why)
+struct verify_walk *admin_verify_walk_new(struct nfs4r_engine *eng, const char *path, char *why)
 {
 	struct verify_walk *w;
 
@@ -107,7 +107,7 @@ static bool give(struct verify_walk *w, const struct verify_found *f, struct ver
 	return out->path != NULL;
 }
 
-bool verify_walk_next(struct verify_walk *w, struct verify_found *out, enum nfs4r_status *st)
+bool admin_verify_walk_next(struct verify_walk *w, struct verify_found *out, enum nfs4r_status *st)
 {
 	*st = NFS4R_OK;
 	if (!w->begun) {
@@ -137,7 +137,7 @@ bool verify_walk_next(struct verify_walk *w, struct verify_found *out, enum nfs4
 	return false;
 }
 
-void verify_walk_free(struct verify_walk *w)
+void admin_verify_walk_free(struct verify_walk *w)
 {
 	free(w);
 }

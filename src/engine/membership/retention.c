@@ -17,7 +17,7 @@
 #define NEAR(part, all) ((part) >= (all) / 10 * 9)
 #define DAY 86400
 
-void retention_init(struct nfs4r_engine *eng)
+void membership_retention_init(struct nfs4r_engine *eng)
 {
 	struct statvfs fs;
 
@@ -47,19 +47,19 @@ static const char *when(char buf[32], uint64_t left_s)
 	return buf;
 }
 
-bool retention_warning(const struct nfs4r_engine *eng, const struct retention_facts *f, char *text, size_t len)
+bool membership_retention_warning(const struct nfs4r_engine *eng, const struct retention_facts *f, char *text, size_t len)
 {
 	uint64_t age_max = eng->cfg.retention_s, age = f->kept.age_s;
 	char who[64], since[32], left[32];
 
 	if (f->late) {
 		snprintf(text, len, "server %s has been away for longer than Retention_Bytes or Retention_Time allow: it will copy everything when it is back",
-			 view_list(f->late, who, sizeof(who)));
+			 engine_server_list(f->late, who, sizeof(who)));
 		return true;
 	}
 	if (!f->kept_for)
 		return false;
-	view_list(f->kept_for, who, sizeof(who));
+	engine_server_list(f->kept_for, who, sizeof(who));
 	if (age_max && NEAR(age, age_max)) {
 		snprintf(text, len, "server %s has been away for %s: %s it will have to copy everything", who, how_long(since, age),
 			 when(left, age < age_max ? age_max - age : 0));
@@ -73,24 +73,24 @@ bool retention_warning(const struct nfs4r_engine *eng, const struct retention_fa
 	return false;
 }
 
-void retention_collect(struct nfs4r_engine *eng, struct retention_facts *f)
+void membership_retention_collect(struct nfs4r_engine *eng, struct retention_facts *f)
 {
 	nfs4r_store_kept(eng->store, eng->retention.bytes_max, eng->cfg.retention_s, (uint64_t)time(NULL), &f->kept);
 	nfs4r_core_kept_for(eng->core, &f->kept_for, &f->late);
 }
 
 /* After a checkpoint; eng->lock held. */
-void retention_look_at_bound(struct nfs4r_engine *eng)
+void membership_retention_look_at_bound(struct nfs4r_engine *eng)
 {
 	struct nfs4r_event ev = { .type = NFS4R_EV_BEYOND };
 	struct retention_facts f;
 	char text[300];
 
-	retention_collect(eng, &f);
+	membership_retention_collect(eng, &f);
 	memcpy(ev.stable, f.kept.beyond, sizeof(ev.stable));
 	engine_step(eng, &ev);
-	if (!retention_warning(eng, &f, text, sizeof(text)) || (eng->retention.warned_ms && now_ms() < eng->retention.warned_ms + WARN_MS))
+	if (!membership_retention_warning(eng, &f, text, sizeof(text)) || (eng->retention.warned_ms && engine_now_ms() < eng->retention.warned_ms + WARN_MS))
 		return;
-	eng->retention.warned_ms = now_ms();
+	eng->retention.warned_ms = engine_now_ms();
 	engine_log(eng, NFS4R_LOG_WARN, "volume %s: %s", eng->cfg.volume_name, text);
 }

@@ -86,7 +86,7 @@ static void for_transport(const struct nfs4r_engine *eng, struct nfs4r_rpc_serve
 		out->list[out->n++] = *self;
 }
 
-nfs4r_servers servers_begin(struct nfs4r_engine *eng, nfs4r_servers logs)
+nfs4r_servers membership_begin(struct nfs4r_engine *eng, nfs4r_servers logs)
 {
 	nfs4r_servers written = set_of(eng->cfg.rpc.servers, eng->cfg.rpc.nservers);
 	struct nfs4r_core_view v;
@@ -96,7 +96,7 @@ nfs4r_servers servers_begin(struct nfs4r_engine *eng, nfs4r_servers logs)
 	return v.has_book ? 0 : (v.adopted.servers & ~written) | (logs & ~once(eng, &v.adopted));
 }
 
-void servers_go_online(struct nfs4r_engine *eng, struct nfs4r_rpc_config *cfg)
+void membership_go_online(struct nfs4r_engine *eng, struct nfs4r_rpc_config *cfg)
 {
 	const struct nfs4r_endpoint *self = find(eng->cfg.rpc.servers, eng->cfg.rpc.nservers, eng->cfg.rpc.self);
 	struct nfs4r_rpc_servers list;
@@ -115,7 +115,7 @@ void servers_go_online(struct nfs4r_engine *eng, struct nfs4r_rpc_config *cfg)
 
 #define say(eng, fmt, ...) engine_log(eng, NFS4R_LOG_INFO, "volume %s: " fmt, (eng)->cfg.volume_name, __VA_ARGS__)
 
-const char *servers_come_back(const struct nfs4r_engine *eng, char *buf, size_t len)
+const char *membership_come_back(const struct nfs4r_engine *eng, char *buf, size_t len)
 {
 	snprintf(buf, len, "this server was taken out of the volume and serves nothing any more. Stop it; to bring it back, move the Store directory and what the exported "
 		 "one contains away, start it, and say `nfs4rctl server add %u ADDRESS` at a member", eng->cfg.rpc.self);
@@ -138,7 +138,7 @@ static void say_went(struct nfs4r_engine *eng, nfs4r_server_id s)
 	char text[400];
 
 	if (s == eng->cfg.rpc.self)
-		engine_log(eng, NFS4R_LOG_WARN, "volume %s: %s", eng->cfg.volume_name, servers_come_back(eng, text, sizeof(text)));
+		engine_log(eng, NFS4R_LOG_WARN, "volume %s: %s", eng->cfg.volume_name, membership_come_back(eng, text, sizeof(text)));
 	else
 		say(eng, "server %u was taken out of the volume: nobody waits for it any more, and it is refused when it calls", s);
 }
@@ -159,7 +159,7 @@ static void say_difference(struct nfs4r_engine *eng, nfs4r_server_id s)
 		   s == eng->cfg.rpc.self && is ? "; this server listens where its own says, and the others call it at the first" : "");
 }
 
-void servers_start(struct nfs4r_engine *eng)
+void membership_start(struct nfs4r_engine *eng)
 {
 	char text[400];
 
@@ -168,12 +168,12 @@ void servers_start(struct nfs4r_engine *eng)
 	EACH_OF(eng->servers | set_of(eng->cfg.rpc.servers, eng->cfg.rpc.nservers), s)
 		say_difference(eng, s);
 	if (!(eng->servers & NFS4R_BIT(eng->cfg.rpc.self)))
-		engine_log(eng, NFS4R_LOG_WARN, "volume %s: %s", eng->cfg.volume_name, servers_come_back(eng, text, sizeof(text)));
+		engine_log(eng, NFS4R_LOG_WARN, "volume %s: %s", eng->cfg.volume_name, membership_come_back(eng, text, sizeof(text)));
 }
 
 /* ---- they change ---- */
 
-void servers_tell(struct nfs4r_engine *eng)
+void membership_tell(struct nfs4r_engine *eng)
 {
 	struct nfs4r_rpc_servers list;
 	char why[NFS4R_WHY] = "";
@@ -183,17 +183,17 @@ void servers_tell(struct nfs4r_engine *eng)
 		engine_log(eng, NFS4R_LOG_ERROR, "volume %s: the connections stay with the servers as they were: %s; restart this server", eng->cfg.volume_name, why);
 }
 
-void servers_adopted(struct nfs4r_engine *eng)
+void membership_adopted(struct nfs4r_engine *eng)
 {
 	nfs4r_servers before = eng->servers;
 	struct nfs4r_core_view v;
 
 	nfs4r_core_get_view(eng->core, &v);
 	take(eng, &v.adopted);
-	distributor_serve(eng->distributor, eng->servers);
+	replicate_sender_serve(eng->distributor, eng->servers);
 	EACH_OF(eng->servers & ~before, s)
 		say_came(eng, find(eng->list.list, eng->list.n, s));
 	EACH_OF(before & ~eng->servers, s)
 		say_went(eng, s);
-	servers_tell(eng);
+	membership_tell(eng);
 }

@@ -81,7 +81,7 @@ static bool measure_all(struct spacer *s, struct nfs4r_space *out)
 	const struct nfs4r_config *cfg = &s->eng->cfg;
 	struct fs_room tree, store;
 
-	if (s->tree_fd < 0 || !fs_room(s->tree_fd, &tree) || !fs_room(s->store_fd, &store))
+	if (s->tree_fd < 0 || !engine_fs_room(s->tree_fd, &tree) || !engine_fs_room(s->store_fd, &store))
 		return false;
 	out->tree = tree.bytes;
 	out->tree.reserve = reserve(cfg->free_min, tree.bytes.total, RESERVE_MIN);
@@ -107,7 +107,7 @@ static uint32_t import_is(enum import_phase phase)
 static void remark(struct spacer *s)
 {
 	struct behind_counts n;
-	uint64_t now = now_ms();
+	uint64_t now = engine_now_ms();
 
 	pthread_mutex_lock(&s->eng->lock);
 	s->remarks.is = import_is(s->eng->import.phase);
@@ -116,9 +116,9 @@ static void remark(struct spacer *s)
 	if (s->remarked_ms && now < s->remarked_ms + REMARK_MS)
 		return;
 	s->remarked_ms = now;
-	behind_count(s->eng, &n);
+	resync_heal_count(s->eng, &n);
 	s->remarks.strays = n.strays;
-	s->remarks.conflicts = repair_saved(s->eng);
+	s->remarks.conflicts = resync_saved(s->eng);
 }
 
 static void measure(struct spacer *s)
@@ -145,7 +145,7 @@ static void say(struct spacer *s, const struct nfs4r_core_room *room)
 {
 	struct nfs4r_engine *eng = s->eng;
 	char text[300];
-	bool refuses = space_refuses(room, text, sizeof(text));
+	bool refuses = engine_room_refuses(room, text, sizeof(text));
 
 	if (refuses && !s->refusing)
 		engine_log(eng, NFS4R_LOG_WARN, "volume %s: updates that need room are refused with \"no space\" at all sites: %s; remove files, or give that file system room",
@@ -163,13 +163,13 @@ static void say_quotas(struct spacer *s)
 	uint32_t kinds;
 	char what[80];
 
-	quota_look(s->tree_fd, &f);
-	kinds = quota_kinds(&f);
-	quota_name(kinds, what, sizeof(what));
+	engine_quota_look(s->tree_fd, &f);
+	kinds = engine_quota_kinds(&f);
+	engine_quota_name(kinds, what, sizeof(what));
 	if (kinds && kinds != s->quotas)
 		engine_log(eng, NFS4R_LOG_WARN,
 			   "volume %s: %s are enforced on the file system of the exported directory: an update of another server that they refuse takes this server out of the "
-			   "view until there is room. Turn them off: %s", eng->cfg.volume_name, what, quota_remedy(&f));
+			   "view until there is room. Turn them off: %s", eng->cfg.volume_name, what, engine_quota_remedy(&f));
 	else if (!kinds && s->quotas)
 		engine_log(eng, NFS4R_LOG_INFO, "volume %s: no quotas are enforced on the file system of the exported directory any more", eng->cfg.volume_name);
 	s->quotas = kinds;
@@ -180,7 +180,7 @@ static void say_live(struct spacer *s)
 {
 	bool suid, dev;
 
-	if (s->tree_fd >= 0 && fs_is_live(s->tree_fd, &suid, &dev))
+	if (s->tree_fd >= 0 && engine_fs_is_live(s->tree_fd, &suid, &dev))
 		engine_log(s->eng, NFS4R_LOG_WARN,
 			   "volume %s: the file system of the exported directory is mounted without %s: set-id programs and device nodes that clients make work for the users of this machine, too. "
 			   "Mount it with nosuid,nodev, in a directory of mode 0700",
@@ -193,7 +193,7 @@ static bool store_room(const struct spacer *s, struct nfs4r_room *store)
 {
 	struct fs_room r;
 
-	if (!fs_room(s->store_fd, &r))
+	if (!engine_fs_room(s->store_fd, &r))
 		return false;
 	*store = r.bytes;
 	store->reserve = reserve(s->eng->cfg.free_min, r.bytes.total, RESERVE_MIN);
@@ -213,21 +213,21 @@ static bool suffices(const struct spacer *s, enum halt kind)
 
 	if (kind == HALT_MEMORY)
 		return true;
-	if (!store_room(s, &store) || store.free <= wanted(&store) || !fs_takes(s->store_fd))
+	if (!store_room(s, &store) || store.free <= wanted(&store) || !engine_fs_takes(s->store_fd))
 		return false;
-	return kind != HALT_FILES || s->tree_fd < 0 || fs_takes(s->tree_fd);
+	return kind != HALT_FILES || s->tree_fd < 0 || engine_fs_takes(s->tree_fd);
 }
 
 static void look_after_halt(struct spacer *s, uint64_t *looked_ms)
 {
-	enum halt kind = halt_waits(s->eng);
-	uint64_t now = now_ms();
+	enum halt kind = engine_halt_waits(s->eng);
+	uint64_t now = engine_now_ms();
 
 	if (!kind || now < *looked_ms + LOOK_MS)
 		return;
 	*looked_ms = now;
 	if (suffices(s, kind))
-		halt_ends(s->eng);
+		engine_halt_ends(s->eng);
 }
 
 /* ---- the thread ---- */
@@ -242,7 +242,7 @@ static uint64_t pause_ms(const struct nfs4r_core_room *room)
 /* False: it is to end. */
 static bool rest(struct spacer *s, uint64_t ms)
 {
-	struct timespec ts = after_us(ms * 1000);
+	struct timespec ts = engine_after_us(ms * 1000);
 	int rc = 0;
 
 	pthread_mutex_lock(&s->lock);
@@ -271,7 +271,7 @@ static void *space_thread(void *arg)
 	}
 }
 
-struct spacer *space_create(struct nfs4r_engine *eng)
+struct spacer *membership_space_create(struct nfs4r_engine *eng)
 {
 	struct spacer *s = calloc(1, sizeof(*s));
 	struct nfs4r_room store;
@@ -293,13 +293,13 @@ static void try_names(struct spacer *s, struct fs_names *names)
 {
 	char scratch[HOLD_NAME_MAX];
 
-	hold_name(s->eng, scratch);
+	replicate_staging_name(s->eng, scratch);
 	s->eng->hold_there = true;
-	fs_try_names(s->tree_fd, scratch, names);
-	hold_look(s->eng);
+	engine_fs_try_names(s->tree_fd, scratch, names);
+	replicate_staging_look(s->eng);
 }
 
-enum nfs4r_status space_begin(struct spacer *s, char *why)
+enum nfs4r_status membership_space_begin(struct spacer *s, char *why)
 {
 	struct nfs4r_core_room room;
 	const struct nfs4r_limits *before;
@@ -309,7 +309,7 @@ enum nfs4r_status space_begin(struct spacer *s, char *why)
 		return NFS4R_OK;
 	engine_get_room(s->eng, &room);
 	before = room.of[s->eng->cfg.rpc.self].limits_known ? &room.of[s->eng->cfg.rpc.self].limits : NULL;
-	if (!fs_limits(s->tree_fd, &s->limits) && before)
+	if (!engine_fs_limits(s->tree_fd, &s->limits) && before)
 		s->limits = *before;
 	try_names(s, &names);
 	if (names.folds) {
@@ -324,13 +324,13 @@ enum nfs4r_status space_begin(struct spacer *s, char *why)
 	return NFS4R_OK;
 }
 
-bool space_run(struct spacer *s)
+bool membership_space_run(struct spacer *s)
 {
 	s->running = pthread_create(&s->thread, NULL, space_thread, s) == 0;
 	return s->running;
 }
 
-void space_stop(struct spacer *s)
+void membership_space_stop(struct spacer *s)
 {
 	if (!s || !s->running)
 		return;
@@ -342,7 +342,7 @@ void space_stop(struct spacer *s)
 	s->running = false;
 }
 
-void space_destroy(struct spacer *s)
+void membership_space_destroy(struct spacer *s)
 {
 	if (!s)
 		return;

@@ -30,13 +30,13 @@ struct view_seen { /* what was said last; under eng->lock */
 	uint64_t unended_ms[NFS4R_SERVERS_MAX + 1]; /* a forgetful one waits for the end of its log; 0 = not, UINT64_MAX = said */
 };
 
-bool view_create(struct nfs4r_engine *eng)
+bool membership_view_create(struct nfs4r_engine *eng)
 {
 	eng->seen = calloc(1, sizeof(*eng->seen));
 	return eng->seen;
 }
 
-bool view_forgot(const struct nfs4r_engine *eng)
+bool membership_view_forgot(const struct nfs4r_engine *eng)
 {
 	return eng->seen->forgot;
 }
@@ -47,7 +47,7 @@ bool view_forgot(const struct nfs4r_engine *eng)
 
 static double since_s(uint64_t ms)
 {
-	return ms ? (double)(now_ms() - ms) / 1000 : 0;
+	return ms ? (double)(engine_now_ms() - ms) / 1000 : 0;
 }
 
 /* This server is in or out by the view that it has adopted now. */
@@ -56,7 +56,7 @@ static void say_self(struct nfs4r_engine *eng, const struct nfs4r_core_view *v, 
 	if (v->taken_out || v->left)
 		return; /* server_list.c, or shutdown.c, says more */
 	if (!v->member) {
-		eng->seen->away_ms = now_ms();
+		eng->seen->away_ms = engine_now_ms();
 		say(eng, "this server is outside the active view (members %s): it serves nothing, its clients wait, until it has caught up and is a member again",
 		    members);
 	} else if (!(eng->seen->voters & NFS4R_BIT(eng->cfg.rpc.self))) {
@@ -86,7 +86,7 @@ static void say_other(struct nfs4r_engine *eng, const struct nfs4r_core_view *v,
 		return;
 	}
 	if (v->peer[s].halted) {
-		say(eng, "server %u was removed from the active view: %s; members now %s", s, halt_of_peer(v->peer[s].trouble, v->peer[s].halted_files, why, sizeof(why)), members);
+		say(eng, "server %u was removed from the active view: %s; members now %s", s, engine_halt_of_peer(v->peer[s].trouble, v->peer[s].halted_files, why, sizeof(why)), members);
 		return;
 	}
 	if (v->peer[s].trouble && v->peer[s].silent_ms < eng->cfg.silence_ms) {
@@ -111,7 +111,7 @@ static void say_members(struct nfs4r_engine *eng, const struct nfs4r_core_view *
 	nfs4r_server_id self = eng->cfg.rpc.self;
 	char members[64];
 
-	view_list(v->adopted.members, members, sizeof(members));
+	engine_server_list(v->adopted.members, members, sizeof(members));
 	if (changed & NFS4R_BIT(self))
 		say_self(eng, v, members);
 	EACH_OF(changed & ~NFS4R_BIT(self), s)
@@ -130,7 +130,7 @@ static void say_serving(struct nfs4r_engine *eng, const struct nfs4r_core_view *
 /* A lease that ran out while nobody said that this server is outside: it hears too few, or stood still. */
 static void say_lease(struct nfs4r_engine *eng, const struct nfs4r_core_view *v)
 {
-	bool has = view_has_lease(eng), waits = v->member && !v->joining && !v->left && eng->ready;
+	bool has = engine_has_lease(eng), waits = v->member && !v->joining && !v->left && eng->ready;
 
 	if (has || !waits) {
 		if (has && eng->seen->lease_said)
@@ -141,7 +141,7 @@ static void say_lease(struct nfs4r_engine *eng, const struct nfs4r_core_view *v)
 		return;
 	}
 	if (!eng->seen->lease_lost_ms)
-		eng->seen->lease_lost_ms = now_ms();
+		eng->seen->lease_lost_ms = engine_now_ms();
 	/* After a start the first grants need a moment, and longer if the others are not there yet. */
 	if (eng->seen->lease_said || (!eng->seen->had_lease && since_s(eng->seen->lease_lost_ms) * 1000 < 2 * eng->cfg.lease_ms))
 		return;
@@ -150,9 +150,9 @@ static void say_lease(struct nfs4r_engine *eng, const struct nfs4r_core_view *v)
 		"Its clients read its own copy (Stale_Reads), everything else waits" : "Its clients wait");
 }
 
-bool view_is_strange(const struct nfs4r_engine *eng, char *why, size_t len)
+bool membership_view_is_strange(const struct nfs4r_engine *eng, char *why, size_t len)
 {
-	if (!eng->found[0] || hold_is_name(eng->found) || eng->cfg.import)
+	if (!eng->found[0] || replicate_staging_is_name(eng->found) || eng->cfg.import)
 		return false;
 	snprintf(why, len, "the store in %s is new but the exported directory is not empty (it has '%s'): set Import = true on exactly one server to take "
 		 "its tree in as the volume's first copy, and start the others with an empty directory", eng->cfg.store_dir, eng->found);
@@ -179,7 +179,7 @@ static void say_memory(struct nfs4r_engine *eng, const struct nfs4r_core_view *v
 	if (was == NFS4R_MEMORY_FORGOT && v->memory == NFS4R_MEMORY_KNOWN && !eng->seen->newcomer)
 		say(eng, "this server was added again with the copy that it took from the others: it is as before its store was lost (start %llu)",
 		    (unsigned long long)eng->inc);
-	if (was != NFS4R_MEMORY_FORGOT && v->memory == NFS4R_MEMORY_KNOWN && view_is_strange(eng, why, sizeof(why))) {
+	if (was != NFS4R_MEMORY_FORGOT && v->memory == NFS4R_MEMORY_KNOWN && membership_view_is_strange(eng, why, sizeof(why))) {
 		engine_log(eng, NFS4R_LOG_ERROR, "volume %s: %s", eng->cfg.volume_name, why);
 		engine_halt(eng, "its store is new and the exported directory is not empty: Import = true on exactly one server, an empty directory on the others");
 	}
@@ -188,7 +188,7 @@ static void say_memory(struct nfs4r_engine *eng, const struct nfs4r_core_view *v
 /* A server that forgot, this one or another, is outside, and its log does not end: the others know of controls of it. */
 static void say_unended(struct nfs4r_engine *eng, const struct nfs4r_core_view *v, nfs4r_server_id s, bool forgot)
 {
-	uint64_t *since = &eng->seen->unended_ms[s], now = now_ms();
+	uint64_t *since = &eng->seen->unended_ms[s], now = engine_now_ms();
 
 	if (!forgot || v->adopted.members & NFS4R_BIT(s) || !(v->adopted.open & v->adopted.servers & NFS4R_BIT(s))) {
 		*since = 0;
@@ -227,7 +227,7 @@ static void say_own_trouble(struct nfs4r_engine *eng, const struct nfs4r_core_vi
 					   "the update that could not be applied here is dealt with: this server catches up and becomes a member again");
 	else
 		engine_log(eng, NFS4R_LOG_ERROR, "volume %s: %s cannot be applied here: %s; %s. %s", eng->cfg.volume_name,
-			   apply_stuck_on(v, eng->cfg.rpc.self, what, sizeof(what)), nfs4r_status_str(v->trouble), apply_remedy(v->trouble), !v->member ?
+			   engine_stuck_on(v, eng->cfg.rpc.self, what, sizeof(what)), nfs4r_status_str(v->trouble), engine_remedy(v->trouble), !v->member ?
 			   "This server stays outside the active view until then, and returns by itself" : spared ?
 			   "This server lets go of what it controls and withdraws from the active view, so that the others do not wait for it. It returns by itself, without a restart" :
 			   "No view can do without this server, so updates at all sites wait for it");
@@ -246,10 +246,10 @@ static void say_trouble(struct nfs4r_engine *eng, const struct nfs4r_core_view *
 
 		if (is && !eng->seen->trouble[s] && v->peer[s].halted)
 			engine_log(eng, NFS4R_LOG_WARN, "volume %s: server %u says: %s. It is left out of the active view until then, if that can do without it", eng->cfg.volume_name, s,
-				   halt_of_peer(is, v->peer[s].halted_files, why, sizeof(why)));
+				   engine_halt_of_peer(is, v->peer[s].halted_files, why, sizeof(why)));
 		else if (is && !eng->seen->trouble[s])
 			engine_log(eng, NFS4R_LOG_WARN, "volume %s: server %u says that it cannot apply an update: %s. To be done there: %s. It is left out of the active view until then, if that can do "
-				   "without it", eng->cfg.volume_name, s, nfs4r_status_str(is), apply_remedy(is));
+				   "without it", eng->cfg.volume_name, s, nfs4r_status_str(is), engine_remedy(is));
 		eng->seen->trouble[s] = is;
 	}
 }
@@ -259,7 +259,7 @@ static bool may_have_changed(uint32_t type, uint32_t msg_type)
 	return type == NFS4R_EV_TICK || (type == NFS4R_EV_MSG && ((msg_type >= NFS4R_MSG_HEARTBEAT && msg_type <= NFS4R_MSG_JOINED) || msg_type == NFS4R_MSG_HALTED));
 }
 
-void view_watch(struct nfs4r_engine *eng, uint32_t type, uint32_t msg_type)
+void membership_view_watch(struct nfs4r_engine *eng, uint32_t type, uint32_t msg_type)
 {
 	struct nfs4r_core_view v;
 
@@ -280,20 +280,20 @@ void view_watch(struct nfs4r_engine *eng, uint32_t type, uint32_t msg_type)
 	say_lease(eng, &v);
 }
 
-void view_start(struct nfs4r_engine *eng)
+void membership_view_start(struct nfs4r_engine *eng)
 {
 	struct nfs4r_core_view v;
 	char members[64];
 
-	eng->seen->away_ms = now_ms();
+	eng->seen->away_ms = engine_now_ms();
 	nfs4r_core_get_view(eng->core, &v);
 	eng->seen->num = v.adopted.num;
 	eng->seen->members = v.adopted.members;
 	eng->seen->voters = v.adopted.voters;
-	if (eng->cfg.lease_ms == 0 || servers_alone(eng) || v.taken_out)
+	if (eng->cfg.lease_ms == 0 || engine_is_alone(eng) || v.taken_out)
 		return;
 	say_memory(eng, &v);
-	say(eng, "members of the active view: %s%s", view_list(v.adopted.members, members, sizeof(members)),
+	say(eng, "members of the active view: %s%s", engine_server_list(v.adopted.members, members, sizeof(members)),
 	    v.member ? "" : "; this server is outside it and serves nothing until it has caught up");
 	if (__builtin_popcount(v.adopted.voters) == 2)
 		engine_log(eng, NFS4R_LOG_WARN,
@@ -303,7 +303,7 @@ void view_start(struct nfs4r_engine *eng)
 
 /* ---- times that do not fit; the timer's thread, no lock held ---- */
 
-void view_check_rtt(struct nfs4r_engine *eng, uint64_t now)
+void membership_view_check_rtt(struct nfs4r_engine *eng, uint64_t now)
 {
 	struct nfs4r_rpc_peer_stats rs;
 
@@ -345,7 +345,7 @@ static void check_clock(struct nfs4r_engine *eng, nfs4r_server_id s, double ahea
 		   eng->cfg.volume_name, s, fabs(ahead_ms) / 1000, ahead_ms > 0 ? "ahead of" : "behind");
 }
 
-void view_check_clocks(struct nfs4r_engine *eng, uint64_t now)
+void membership_view_check_clocks(struct nfs4r_engine *eng, uint64_t now)
 {
 	struct nfs4r_rpc_peer_stats rs;
 
@@ -357,7 +357,7 @@ void view_check_clocks(struct nfs4r_engine *eng, uint64_t now)
 			check_clock(eng, s, rs.clock_ahead_ms);
 }
 
-void view_check_late(struct nfs4r_engine *eng, uint64_t late_ms, uint64_t now)
+void membership_view_check_late(struct nfs4r_engine *eng, uint64_t late_ms, uint64_t now)
 {
 	if (eng->cfg.lease_ms == 0 || late_ms < eng->cfg.lease_ms / 2 || now < eng->late_due_ms)
 		return;

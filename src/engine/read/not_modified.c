@@ -41,7 +41,7 @@ struct promises {
 	_Atomic uint64_t impatient_ms[NFS4R_SERVERS_MAX + 1]; /* index = server id: until then it is asked for bytes */
 };
 
-struct promises *promises_create(void)
+struct promises *read_promises_create(void)
 {
 	struct promises *p = calloc(1, sizeof(*p));
 
@@ -50,7 +50,7 @@ struct promises *promises_create(void)
 	return p;
 }
 
-void promises_destroy(struct promises *p)
+void read_promises_destroy(struct promises *p)
 {
 	if (!p)
 		return;
@@ -69,7 +69,7 @@ static bool is_sound(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 	struct nfs4r_left left;
 	bool sound;
 
-	if (doubt_about(eng, oid) != DOUBT_NONE)
+	if (engine_doubt_about(eng, oid) != DOUBT_NONE)
 		return false;
 	pthread_mutex_lock(&eng->lock);
 	nfs4r_core_get_view(eng->core, &v);
@@ -170,12 +170,12 @@ static void keep_map(struct promises *p, const struct map *m)
 
 static void wait_for(struct nfs4r_engine *eng, struct read_promise *pr)
 {
-	pr->moved_ms = now_ms();
+	pr->moved_ms = engine_now_ms();
 	pr->until_ms = pr->moved_ms + WAITS * (uint64_t)eng->cfg.op_wait_ms;
 	pr->applied = 0;
 }
 
-bool promise_known(struct nfs4r_engine *eng, const struct nfs4r_read *rd, nfs4r_server_id owner, struct read_promise *pr)
+bool read_promise_known(struct nfs4r_engine *eng, const struct nfs4r_read *rd, nfs4r_server_id owner, struct read_promise *pr)
 {
 	struct promises *p = eng->promises;
 	nfs4r_version final = 0;
@@ -205,18 +205,18 @@ bool promise_known(struct nfs4r_engine *eng, const struct nfs4r_read *rd, nfs4r_
 	return true;
 }
 
-nfs4r_version promise_asked(struct nfs4r_engine *eng, const struct nfs4r_read *rd, nfs4r_server_id owner, struct read_promise *pr, bool bytes)
+nfs4r_version read_promise_asked(struct nfs4r_engine *eng, const struct nfs4r_read *rd, nfs4r_server_id owner, struct read_promise *pr, bool bytes)
 {
 	pr->version = 0;
 	if (rd->type != NFS4R_RD_READ)
 		return rd->cookie;
-	if (bytes || now_ms() < eng->promises->impatient_ms[owner] || !is_sound(eng, &rd->oid))
+	if (bytes || engine_now_ms() < eng->promises->impatient_ms[owner] || !is_sound(eng, &rd->oid))
 		return 0;
 	pr->closed = closed_at(eng, &rd->oid, owner);
 	return version_here(eng, &rd->oid);
 }
 
-bool promise_taken(struct nfs4r_engine *eng, nfs4r_server_id from, const struct nfs4r_read *asked, const struct nfs4r_read *answer, struct read_promise *pr)
+bool read_promise_taken(struct nfs4r_engine *eng, nfs4r_server_id from, const struct nfs4r_read *asked, const struct nfs4r_read *answer, struct read_promise *pr)
 {
 	if (asked->type != NFS4R_RD_READ || !asked->cookie || answer->status != NFS4R_OK || !answer->verifier || !answer->result_offset ||
 	    answer->result_offset > NFS4R_IO_MAX)
@@ -234,7 +234,7 @@ bool promise_taken(struct nfs4r_engine *eng, nfs4r_server_id from, const struct 
 	return true;
 }
 
-bool promise_kept(struct nfs4r_engine *eng, struct nfs4r_read *rd, struct read_promise *pr)
+bool read_promise_kept(struct nfs4r_engine *eng, struct nfs4r_read *rd, struct read_promise *pr)
 {
 	if (version_here(eng, &rd->oid) < pr->version || !is_sound(eng, &rd->oid))
 		return false;
@@ -249,9 +249,9 @@ bool promise_kept(struct nfs4r_engine *eng, struct nfs4r_read *rd, struct read_p
 	return true;
 }
 
-bool promise_may_be_kept(struct nfs4r_engine *eng, struct read_promise *pr)
+bool read_promise_may_be_kept(struct nfs4r_engine *eng, struct read_promise *pr)
 {
-	uint64_t now = now_ms();
+	uint64_t now = engine_now_ms();
 
 	pthread_mutex_lock(&eng->lock);
 	nfs4r_lsn applied = nfs4r_core_applied(eng->core, pr->by);
@@ -263,9 +263,9 @@ bool promise_may_be_kept(struct nfs4r_engine *eng, struct read_promise *pr)
 	return now < pr->until_ms && now < pr->moved_ms + eng->cfg.op_wait_ms;
 }
 
-void promise_broken(struct nfs4r_engine *eng, struct read_promise *pr)
+void read_promise_broken(struct nfs4r_engine *eng, struct read_promise *pr)
 {
 	if (pr->until_ms)
-		eng->promises->impatient_ms[pr->by] = now_ms() + IMPATIENT_MS;
+		eng->promises->impatient_ms[pr->by] = engine_now_ms() + IMPATIENT_MS;
 	pr->version = 0;
 }

@@ -8,7 +8,7 @@
  * does one whose connection is lost. Who takes over mostly does so within op_wait_ms, and then the client need not come back; its own waiting doubles each time.
  * After op_wait_ms a question ends as DELAY.
  * A question that is under way when its owner announces or ends the control that it was asked for (7.10) is answered from the copy here, and what comes for it later is not looked at.
- * Nothing is answered without a lease (lease.c): all that a client reads passes route_read(). What others ask of this server: server.c.
+ * Nothing is answered without a lease (lease.c): all that a client reads passes engine_route_read(). What others ask of this server: server.c.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +37,7 @@ struct ask { /* one read under way to a peer */
 struct reads {
 	pthread_mutex_t lock;
 	pthread_cond_t cond; /* copy_bytes became less */
-	uint64_t copy_bytes; /* asked for by reads_copy() and not here yet */
+	uint64_t copy_bytes; /* asked for by read_copy() and not here yet */
 	bool closed;	     /* the engine stops: nothing is asked any more, for nobody would end it */
 	struct ask *_Atomic waiting; /* for somebody to ask */
 	_Atomic uint32_t asked; /* under way to peers */
@@ -45,7 +45,7 @@ struct reads {
 	struct ask *bucket[BUCKETS];
 };
 
-struct reads *reads_create(struct nfs4r_engine *eng)
+struct reads *read_router_create(struct nfs4r_engine *eng)
 {
 	struct reads *r = calloc(1, sizeof(*r));
 
@@ -58,7 +58,7 @@ struct reads *reads_create(struct nfs4r_engine *eng)
 	return r;
 }
 
-void reads_destroy(struct reads *r)
+void read_router_destroy(struct reads *r)
 {
 	if (!r)
 		return;
@@ -98,13 +98,13 @@ static void complete(struct nfs4r_engine *eng, void *arg)
 	free(a);
 }
 
-void reads_performed(struct nfs4r_engine *eng)
+void read_router_performed(struct nfs4r_engine *eng)
 {
 	if (eng->reads->waiting)
 		engine_look_soon(eng);
 }
 
-/* Nobody could be asked when the core had made @steps. True: it waits for reads_again(), and `a` is no longer ours. */
+/* Nobody could be asked when the core had made @steps. True: it waits for read_router_again(), and `a` is no longer ours. */
 static bool wait_for_owner(struct nfs4r_engine *eng, struct ask *a, uint64_t steps)
 {
 	struct reads *r = eng->reads;
@@ -113,7 +113,7 @@ static bool wait_for_owner(struct nfs4r_engine *eng, struct ask *a, uint64_t ste
 	a->end = NFS4R_DELAY;
 	a->excluded = 0;
 	pthread_mutex_lock(&r->lock);
-	waits = !a->only && !r->closed && eng->ready && now_ms() < a->deadline_ms;
+	waits = !a->only && !r->closed && eng->ready && engine_now_ms() < a->deadline_ms;
 	if (waits) {
 		a->next = r->waiting;
 		r->waiting = a;
@@ -138,7 +138,7 @@ static bool ask(struct nfs4r_engine *eng, struct ask *a)
 {
 	struct reads *r = eng->reads;
 	uint64_t steps = eng->steps;
-	nfs4r_server_id to = a->only ? a->only : route_read(eng, a->rd, a->excluded);
+	nfs4r_server_id to = a->only ? a->only : engine_route_read(eng, a->rd, a->excluded);
 	struct nfs4r_msg *m;
 
 	a->local = to == eng->cfg.rpc.self;
@@ -147,14 +147,14 @@ static bool ask(struct nfs4r_engine *eng, struct ask *a)
 		return false;
 	if (to == 0)
 		return wait_for_owner(eng, a, steps);
-	if (a->promise.version ? a->promise.by == to : !a->bytes && !a->only && promise_known(eng, a->rd, to, &a->promise)) {
-		if (promise_kept(eng, a->rd, &a->promise))
+	if (a->promise.version ? a->promise.by == to : !a->bytes && !a->only && read_promise_known(eng, a->rd, to, &a->promise)) {
+		if (read_promise_kept(eng, a->rd, &a->promise))
 			return false;
-		if (promise_may_be_kept(eng, &a->promise))
+		if (read_promise_may_be_kept(eng, &a->promise))
 			return wait_for_promise(eng, a, steps);
-		promise_broken(eng, &a->promise);
+		read_promise_broken(eng, &a->promise);
 		a->bytes = true;
-		a->deadline_ms = now_ms() + eng->cfg.op_wait_ms;
+		a->deadline_ms = engine_now_ms() + eng->cfg.op_wait_ms;
 	}
 	m = calloc(1, sizeof(*m));
 	if (!m) {
@@ -164,7 +164,7 @@ static bool ask(struct nfs4r_engine *eng, struct ask *a)
 	m->type = NFS4R_MSG_READ;
 	m->read = a->rd;
 	if (!a->only)
-		a->rd->cookie = promise_asked(eng, a->rd, to, &a->promise, a->bytes);
+		a->rd->cookie = read_promise_asked(eng, a->rd, to, &a->promise, a->bytes);
 	pthread_mutex_lock(&r->lock);
 	a->asked = to;
 	a->rd->id = ++r->next_id;
@@ -187,7 +187,7 @@ void nfs4r_read_async(struct nfs4r_engine *eng, struct nfs4r_read *rd, nfs4r_rea
 {
 	struct ask *a;
 
-	if (route_read(eng, rd, 0) == eng->cfg.rpc.self) { /* the usual case costs no memory */
+	if (engine_route_read(eng, rd, 0) == eng->cfg.rpc.self) { /* the usual case costs no memory */
 		__atomic_add_fetch(&eng->stat_reads_local, 1, __ATOMIC_RELAXED);
 		done(arg, rd, true);
 		return;
@@ -202,7 +202,7 @@ void nfs4r_read_async(struct nfs4r_engine *eng, struct nfs4r_read *rd, nfs4r_rea
 	a->rd = rd;
 	a->done = done;
 	a->arg = arg;
-	a->deadline_ms = now_ms() + eng->cfg.op_wait_ms;
+	a->deadline_ms = engine_now_ms() + eng->cfg.op_wait_ms;
 	if (!ask(eng, a))
 		complete(eng, a);
 }
@@ -231,19 +231,19 @@ static void wake(void *arg, struct nfs4r_read *rd, bool local)
 static bool is_nowhere(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 {
 	nfs4r_server_id creator = nfs4r_oid_creator(oid);
-	uint32_t era = view_era(eng);
+	uint32_t era = engine_lease_era(eng);
 
 	if (creator != eng->cfg.rpc.self && (eng->servers & NFS4R_BIT(creator)))
 		return false;
-	return eng->ready && view_may_answer(eng, era) && nfs4r_store_row(eng->store, oid, NULL) == NFS4R_NOT_YET && view_may_answer(eng, era);
+	return eng->ready && engine_may_answer(eng, era) && nfs4r_store_row(eng->store, oid, NULL) == NFS4R_NOT_YET && engine_may_answer(eng, era);
 }
 
 enum nfs4r_status nfs4r_read(struct nfs4r_engine *eng, struct nfs4r_read *rd, bool *local)
 {
 	struct waiter w = { .lock = PTHREAD_MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER };
-	nfs4r_server_id to = route_read(eng, rd, 0);
-	enum waiting_kind kind = waiting_kind(eng, to);
-	uint64_t begun_ms = now_ms();
+	nfs4r_server_id to = engine_route_read(eng, rd, 0);
+	enum waiting_kind kind = engine_waiting_kind(eng, to);
+	uint64_t begun_ms = engine_now_ms();
 
 	if (to == eng->cfg.rpc.self) { /* the usual case */
 		__atomic_add_fetch(&eng->stat_reads_local, 1, __ATOMIC_RELAXED);
@@ -253,16 +253,16 @@ enum nfs4r_status nfs4r_read(struct nfs4r_engine *eng, struct nfs4r_read *rd, bo
 	*local = false;
 	if (to == 0 && is_nowhere(eng, &rd->oid))
 		return rd->status = NFS4R_STALE;
-	if (!waiting_begin(eng, kind, &rd->oid))
+	if (!engine_waiting_begin(eng, kind, &rd->oid))
 		return rd->status = NFS4R_DELAY;
 	nfs4r_read_async(eng, rd, wake, &w);
 	pthread_mutex_lock(&w.lock);
 	while (!w.over)
 		pthread_cond_wait(&w.cond, &w.lock);
 	pthread_mutex_unlock(&w.lock);
-	waiting_end(eng, kind);
-	if (!w.local && rd->status == NFS4R_DELAY && now_ms() >= begun_ms + eng->cfg.op_wait_ms)
-		waiting_vain(eng, to, &rd->oid);
+	engine_waiting_end(eng, kind);
+	if (!w.local && rd->status == NFS4R_DELAY && engine_now_ms() >= begun_ms + eng->cfg.op_wait_ms)
+		engine_waiting_vain(eng, to, &rd->oid);
 	*local = w.local;
 	return w.local ? NFS4R_OK : rd->status;
 }
@@ -287,7 +287,7 @@ static void copy_bytes_drop(struct reads *r, uint64_t n)
 	pthread_mutex_unlock(&r->lock);
 }
 
-enum nfs4r_status reads_copy(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_read *rd)
+enum nfs4r_status read_copy(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_read *rd)
 {
 	struct waiter w = { .lock = PTHREAD_MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER };
 	struct ask *a = calloc(1, sizeof(*a));
@@ -297,7 +297,7 @@ enum nfs4r_status reads_copy(struct nfs4r_engine *eng, nfs4r_server_id from, str
 		return NFS4R_NOMEM;
 	rd->copy = true;
 	copy_bytes_take(eng->reads, bytes);
-	*a = (struct ask){ .rd = rd, .done = wake, .arg = &w, .only = from, .deadline_ms = now_ms() + COPY_WAIT_MS };
+	*a = (struct ask){ .rd = rd, .done = wake, .arg = &w, .only = from, .deadline_ms = engine_now_ms() + COPY_WAIT_MS };
 	if (!ask(eng, a))
 		complete(eng, a);
 	pthread_mutex_lock(&w.lock);
@@ -312,7 +312,7 @@ enum nfs4r_status reads_copy(struct nfs4r_engine *eng, nfs4r_server_id from, str
 
 static void copy_answer(struct nfs4r_read *to, struct nfs4r_read *from)
 {
-	reads_forget_answer(to);
+	read_router_forget_answer(to);
 	to->status = from->status;
 	to->result = from->result;
 	to->attrs = from->attrs;
@@ -346,7 +346,7 @@ static bool is_older_here(struct nfs4r_engine *eng, const struct nfs4r_oid *oid,
 static uint32_t news(struct nfs4r_engine *eng, nfs4r_server_id from, const struct nfs4r_read *asked, const struct nfs4r_read *answer, struct nfs4r_event *ev)
 {
 	nfs4r_version attrs = answer->status == NFS4R_OK && answer->attrs.mask & NFS4R_ATTR_VERSION ? answer->attrs.version : 0;
-	nfs4r_version version = asked->type == NFS4R_RD_GETATTR ? attrs : reads_version_said(asked, answer);
+	nfs4r_version version = asked->type == NFS4R_RD_GETATTR ? attrs : read_router_version_said(asked, answer);
 	uint32_t n = 0;
 
 	if (answer->status == NFS4R_NOT_PRIMARY || is_older_here(eng, &asked->oid, version))
@@ -378,11 +378,11 @@ static void blame(struct nfs4r_engine *eng, struct ask *a, nfs4r_server_id from,
 	char text[NFS4R_WHY];
 
 	snprintf(text, sizeof(text), "sent an answer to a read (type %u) that is none: %s", a->rd->type, why);
-	pool_run(eng->executors, ask_again, a);
+	engine_pool_run(eng->executors, ask_again, a);
 	nfs4r_rpc_blame(eng->rpc, from, text);
 }
 
-void reads_answer(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_msg *m)
+void read_router_answer(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_msg *m)
 {
 	struct ask *a = take(eng->reads, m->read->id, from);
 	const char *why = a ? nfs4r_shape_of_answer_to(a->rd, m->read) : NULL;
@@ -393,14 +393,14 @@ void reads_answer(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_m
 		free(m);
 		return;
 	}
-	waiting_heard(eng, from);
+	engine_waiting_heard(eng, from);
 	if (a && !a->only)
 		note_told(eng, from, a->rd, m->read);
 	if (a && m->read->status == NFS4R_NOT_PRIMARY && !a->only) {
 		a->excluded |= NFS4R_BIT(from);
-		pool_run(eng->executors, ask_again, a);
-	} else if (a && !a->only && promise_taken(eng, from, a->rd, m->read, &a->promise)) {
-		pool_run(eng->executors, ask_again, a);
+		engine_pool_run(eng->executors, ask_again, a);
+	} else if (a && !a->only && read_promise_taken(eng, from, a->rd, m->read, &a->promise)) {
+		engine_pool_run(eng->executors, ask_again, a);
 	} else if (a) {
 		copy_answer(a->rd, m->read);
 		a->rd->server = from;
@@ -409,7 +409,7 @@ void reads_answer(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_m
 		if (a->done == wake)
 			complete(eng, a);
 		else
-			pool_run(eng->executors, complete, a);
+			engine_pool_run(eng->executors, complete, a);
 	}
 	nfs4r_msg_fini(m);
 	free(m);
@@ -446,11 +446,11 @@ static void run_all(struct nfs4r_engine *eng, struct ask *list, void (*fn)(struc
 
 		list = a->next;
 		a->end = NFS4R_DELAY;
-		pool_run(eng->executors, fn, a);
+		engine_pool_run(eng->executors, fn, a);
 	}
 }
 
-void reads_peer_down(struct nfs4r_engine *eng, nfs4r_server_id peer)
+void read_router_peer_down(struct nfs4r_engine *eng, nfs4r_server_id peer)
 {
 	struct ask *lost;
 
@@ -460,7 +460,7 @@ void reads_peer_down(struct nfs4r_engine *eng, nfs4r_server_id peer)
 	run_all(eng, lost, ask_again); /* mostly it waits then: the same owner, who cannot be reached */
 }
 
-void reads_expire(struct nfs4r_engine *eng, uint64_t now)
+void read_router_expire(struct nfs4r_engine *eng, uint64_t now)
 {
 	struct reads *r = eng->reads;
 	struct ask *late, *waiting = NULL;
@@ -477,7 +477,7 @@ void reads_expire(struct nfs4r_engine *eng, uint64_t now)
 	run_all(eng, waiting, complete);
 }
 
-void reads_again(struct nfs4r_engine *eng)
+void read_router_again(struct nfs4r_engine *eng)
 {
 	struct reads *r = eng->reads;
 	struct ask *waiting;
@@ -493,7 +493,7 @@ void reads_again(struct nfs4r_engine *eng)
 
 #define LOOK_MAX 64 /* questions looked at for one change */
 
-/* Those that were asked of @owners, not more than LOOK_MAX of them: what route_read() needs to know, and to whom. */
+/* Those that were asked of @owners, not more than LOOK_MAX of them: what engine_route_read() needs to know, and to whom. */
 static uint32_t asked_of(struct reads *r, nfs4r_servers owners, struct nfs4r_read *rd, nfs4r_servers *excluded, nfs4r_server_id *asked)
 {
 	uint32_t n = 0;
@@ -526,15 +526,15 @@ static void look_here(struct nfs4r_engine *eng, void *arg)
 	uint32_t n = asked_of(eng->reads, owners, rd, excluded, asked);
 
 	for (uint32_t i = 0; i < n; i++)
-		if (route_read(eng, &rd[i], excluded[i]) == eng->cfg.rpc.self && (a = take(eng->reads, rd[i].id, asked[i])))
+		if (engine_route_read(eng, &rd[i], excluded[i]) == eng->cfg.rpc.self && (a = take(eng->reads, rd[i].id, asked[i])))
 			ask_again(eng, a);
 }
 
-void reads_here(struct nfs4r_engine *eng, nfs4r_server_id owner)
+void read_router_here(struct nfs4r_engine *eng, nfs4r_server_id owner)
 {
 	if (!eng->reads->asked)
 		return;
 	if (!eng->reads_here)
-		pool_run(eng->executors, look_here, NULL);
+		engine_pool_run(eng->executors, look_here, NULL);
 	eng->reads_here |= NFS4R_BIT(owner);
 }

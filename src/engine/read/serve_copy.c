@@ -26,7 +26,7 @@ static uint64_t get_u64(const uint8_t *p)
 	return v;
 }
 
-void copy_positions_put(const struct nfs4r_store_positions *p, uint8_t *out)
+void read_copy_positions_put(const struct nfs4r_store_positions *p, uint8_t *out)
 {
 	for (int i = 1; i <= NFS4R_SERVERS_MAX; i++, out += 24) {
 		put_u64(out, p->applied[i]);
@@ -35,7 +35,7 @@ void copy_positions_put(const struct nfs4r_store_positions *p, uint8_t *out)
 	}
 }
 
-bool copy_positions_get(struct nfs4r_store_positions *p, const struct nfs4r_buf *b)
+bool read_copy_positions_get(struct nfs4r_store_positions *p, const struct nfs4r_buf *b)
 {
 	const uint8_t *in = b ? b->data : NULL;
 
@@ -64,7 +64,7 @@ static enum nfs4r_status copy_oids(struct nfs4r_engine *eng, struct nfs4r_read *
 		free(list);
 		return NFS4R_NOMEM;
 	}
-	copy_positions_put(&p, rd->data->data);
+	read_copy_positions_put(&p, rd->data->data);
 	n = nfs4r_store_each_oid(eng->store, &rd->oid, list, NFS4R_READDIR_MAX);
 	rd->eof = n == 0;
 	for (uint32_t i = 0; i < n; i++) {
@@ -82,7 +82,7 @@ static enum nfs4r_status copy_oids(struct nfs4r_engine *eng, struct nfs4r_read *
 }
 
 /* STALE means dead for good, so an object that goes away just now is DELAY. */
-enum nfs4r_status copy_here(struct nfs4r_engine *eng, struct nfs4r_read *rd)
+enum nfs4r_status read_copy_here(struct nfs4r_engine *eng, struct nfs4r_read *rd)
 {
 	struct nfs4r_copy_row row;
 	enum nfs4r_known known;
@@ -94,7 +94,7 @@ enum nfs4r_status copy_here(struct nfs4r_engine *eng, struct nfs4r_read *rd)
 	}
 	known = nfs4r_store_copy_row(eng->store, &rd->oid, &row);
 	if (known != NFS4R_KNOWN)
-		return reads_not_here(eng, known);
+		return read_router_not_here(eng, known);
 	st = rd->type == NFS4R_RD_COMMIT ? NFS4R_INVAL : nfs4r_read_here(eng, rd);
 	if (rd->type == NFS4R_RD_GETATTR || rd->type == NFS4R_RD_READDIR)
 		rd->row = row;

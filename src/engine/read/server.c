@@ -15,7 +15,7 @@
 #include "engine/replicate/replicate.h"
 #include "engine/update/update.h"
 
-void reads_forget_answer(struct nfs4r_read *rd)
+void read_router_forget_answer(struct nfs4r_read *rd)
 {
 	nfs4r_read_fini(rd);
 	rd->status = NFS4R_OK;
@@ -30,7 +30,7 @@ static void reads_forget_bytes(struct nfs4r_read *rd)
 }
 
 /* A store that cannot be read says "not here" of everything, and who repairs a copy from this one would take that for a deletion. */
-enum nfs4r_status reads_not_here(struct nfs4r_engine *eng, enum nfs4r_known known)
+enum nfs4r_status read_router_not_here(struct nfs4r_engine *eng, enum nfs4r_known known)
 {
 	if (known == NFS4R_DEAD)
 		return NFS4R_STALE;
@@ -49,7 +49,7 @@ static void drop(struct nfs4r_engine *eng, void *arg)
 {
 	struct serve *s = arg;
 
-	asked_drop(eng, s->from, s->bytes);
+	engine_asked_drop(eng, s->from, s->bytes);
 	nfs4r_msg_fini(s->m);
 	free(s->m);
 	free(s);
@@ -74,12 +74,12 @@ static enum nfs4r_status copy_at_rest(struct nfs4r_engine *eng, struct nfs4r_rea
 {
 	bool moves;
 
-	if (behind_about(eng, &rd->oid) != BEHIND_NOT)
+	if (engine_missing_about(eng, &rd->oid) != BEHIND_NOT)
 		return NFS4R_DELAY;
 	pthread_mutex_lock(&eng->lock);
 	moves = (rd->type == NFS4R_RD_GETATTR || rd->type == NFS4R_RD_LISTXATTR) && nfs4r_core_moves(eng->core, &rd->oid);
 	pthread_mutex_unlock(&eng->lock);
-	return moves ? NFS4R_DELAY : copy_here(eng, rd);
+	return moves ? NFS4R_DELAY : read_copy_here(eng, rd);
 }
 
 /* What the asker takes of this version is not lost by a crash here: neither an own entry nor one before it. (What its copy is short of comes from here then.) */
@@ -95,7 +95,7 @@ static bool is_for_good(struct nfs4r_engine *eng, const struct nfs4r_read *rd)
 static void serve_copy_any(struct nfs4r_engine *eng, struct serve *s)
 {
 	struct nfs4r_read *rd = s->m->read;
-	enum doubt_about about = doubt_about(eng, &rd->oid);
+	enum doubt_about about = engine_doubt_about(eng, &rd->oid);
 	bool doubts = about != DOUBT_NONE, sound;
 	struct nfs4r_core_view v;
 	enum nfs4r_status st = NFS4R_DELAY;
@@ -166,7 +166,7 @@ static void serve_commit(struct nfs4r_engine *eng, struct serve *s)
 	enum nfs4r_status st = engine_sync_file(eng, &s->m->read->oid); /* a client hears STALE, too */
 
 	if (st == NFS4R_OK)
-		held_commit_async(eng, &s->m->read->oid, commit_done, s);
+		update_commit_async(eng, &s->m->read->oid, commit_done, s);
 	else
 		answer(eng, s, st);
 }
@@ -213,17 +213,17 @@ static bool copy_will_do(struct nfs4r_engine *eng, nfs4r_server_id asker, struct
 	nfs4r_version version;
 	nfs4r_lsn lsn;
 	uint64_t words[2 + PIECES_SAID];
-	uint32_t n = touched_pieces(eng->touched, &rd->oid, rd->offset, words + 2, PIECES_SAID);
+	uint32_t n = engine_touched_pieces(eng->touched, &rd->oid, rd->offset, words + 2, PIECES_SAID);
 
 	if (!n)
 		words[2 + n++] = 0;
-	if (!rd->cookie || rd->length < WORTH_IT || import_is_open(eng, &rd->oid, NULL) || nfs4r_store_row(eng->store, &rd->oid, &row) != NFS4R_KNOWN)
+	if (!rd->cookie || rd->length < WORTH_IT || engine_import_is_open(eng, &rd->oid, NULL) || nfs4r_store_row(eng->store, &rd->oid, &row) != NFS4R_KNOWN)
 		return false;
-	if (!touched_last(eng->touched, &rd->oid, rd->offset, rd->length, &version, &lsn)) {
+	if (!engine_touched_last(eng->touched, &rd->oid, rd->offset, rd->length, &version, &lsn)) {
 		version = row.version;
 		lsn = row.last_log == eng->cfg.rpc.self ? row.last_lsn : 0;
 	}
-	if (version > rd->cookie && (!lsn || !distributor_was_queued(eng->distributor, asker, lsn)))
+	if (version > rd->cookie && (!lsn || !replicate_sender_was_queued(eng->distributor, asker, lsn)))
 		return false;
 	nfs4r_handle(eng, &rd->oid, &h);
 	if (!h.len || eng->ops->getattr(eng->ctx, &h, &a) != NFS4R_OK)
@@ -260,7 +260,7 @@ static bool says_version(const struct nfs4r_read *rd, enum nfs4r_status st)
 	}
 }
 
-nfs4r_version reads_version_said(const struct nfs4r_read *asked, const struct nfs4r_read *answer)
+nfs4r_version read_router_version_said(const struct nfs4r_read *asked, const struct nfs4r_read *answer)
 {
 	return says_version(asked, answer->status) ? answer->result_offset : 0;
 }
@@ -294,7 +294,7 @@ static void serve_task(struct nfs4r_engine *eng, void *arg)
 	struct serve *s = arg;
 	struct nfs4r_read *rd = s->m->read;
 
-	if (is_large(rd->type) && asked_is_slow(eng, s->from)) {
+	if (is_large(rd->type) && engine_asked_is_slow(eng, s->from)) {
 		answer(eng, s, NFS4R_DELAY);
 		return;
 	}
@@ -304,12 +304,12 @@ static void serve_task(struct nfs4r_engine *eng, void *arg)
 	}
 	pthread_mutex_lock(&eng->lock);
 	/* Not ready, or without a lease, is not NOT_PRIMARY: the asker would read its own old copy (6.3). */
-	enum nfs4r_status st = eng->ready && view_has_lease(eng) ? nfs4r_core_may_serve(eng->core, &rd->oid) : NFS4R_DELAY;
+	enum nfs4r_status st = eng->ready && engine_has_lease(eng) ? nfs4r_core_may_serve(eng->core, &rd->oid) : NFS4R_DELAY;
 
 	if (st == NFS4R_OK && nfs4r_core_served(eng->core, &rd->oid))
 		engine_step(eng, &(struct nfs4r_event){ .type = NFS4R_EV_TICK });
 	pthread_mutex_unlock(&eng->lock);
-	if (st == NFS4R_OK && rd->type == NFS4R_RD_COMMIT && held_is_asked(eng)) {
+	if (st == NFS4R_OK && rd->type == NFS4R_RD_COMMIT && update_commit_is_asked(eng)) {
 		serve_commit(eng, s);
 		return;
 	}
@@ -325,15 +325,15 @@ static void serve_task(struct nfs4r_engine *eng, void *arg)
 	answer(eng, s, st);
 }
 
-void reads_serve(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_msg *m)
+void read_serve(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_msg *m)
 {
 	struct serve *s = malloc(sizeof(*s));
 
 	if (!s)
 		abort();
 	*s = (struct serve){ .from = from, .bytes = nfs4r_msg_memory(m), .m = m };
-	asked_take(eng, from, s->bytes);
-	pool_run_for(eng->executors, from, serve_task, drop, s);
+	engine_asked_take(eng, from, s->bytes);
+	engine_pool_run_for(eng->executors, from, serve_task, drop, s);
 }
 
 /* ---- reading the local copy ---- */
@@ -354,7 +354,7 @@ static enum nfs4r_status here_attrs(struct nfs4r_engine *eng, const struct nfs4r
 		return NFS4R_STALE;
 	enum nfs4r_status st = eng->ops->getattr(eng->ctx, &h, out);
 	bool nameless = st == NFS4R_OK && out->mask & NFS4R_ATTR_NLINK && !out->nlink && row.nlink;
-	if ((nameless || is_lost(st)) && behind_notice(eng, oid)) {
+	if ((nameless || is_lost(st)) && engine_missing_notice(eng, oid)) {
 		nfs4r_buf_put(out->acl);
 		out->acl = NULL;
 		return NFS4R_DELAY;
@@ -375,7 +375,7 @@ enum nfs4r_status nfs4r_lookup_here(struct nfs4r_engine *eng, const struct nfs4r
 	enum nfs4r_known known = nfs4r_store_row(eng->store, dir, &row);
 
 	if (known != NFS4R_KNOWN)
-		return reads_not_here(eng, known);
+		return read_router_not_here(eng, known);
 	if (row.type != NFS4R_TYPE_DIR)
 		return NFS4R_NOTDIR;
 	if (!nfs4r_name_set(&name, s, strlen(s)))
@@ -446,7 +446,7 @@ static enum nfs4r_status here_data(struct nfs4r_engine *eng, struct nfs4r_read *
 	}
 	if (st != NFS4R_OK) {
 		nfs4r_buf_put(b);
-		return is_lost(st) && behind_notice(eng, &rd->oid) ? NFS4R_DELAY : st;
+		return is_lost(st) && engine_missing_notice(eng, &rd->oid) ? NFS4R_DELAY : st;
 	}
 	b->len = len;
 	rd->data = b;
@@ -470,9 +470,9 @@ enum nfs4r_status nfs4r_read_here(struct nfs4r_engine *eng, struct nfs4r_read *r
 	struct nfs4r_row row;
 	enum nfs4r_known known = nfs4r_store_row(eng->store, &rd->oid, &row);
 
-	reads_forget_answer(rd);
+	read_router_forget_answer(rd);
 	if (known != NFS4R_KNOWN)
-		return reads_not_here(eng, known);
+		return read_router_not_here(eng, known);
 	nfs4r_handle(eng, &rd->oid, &h);
 	if (!h.len)
 		return NFS4R_STALE;

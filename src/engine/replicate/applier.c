@@ -84,7 +84,7 @@ static bool is_blank(struct nfs4r_engine *eng, const struct nfs4r_part *p, const
 }
 
 /* A stranger's object is left alone. */
-enum nfs4r_status apply_made_before(struct nfs4r_engine *eng, const struct nfs4r_part *p, const struct nfs4r_lhandle *dirh, const char *name,
+enum nfs4r_status replicate_made_before(struct nfs4r_engine *eng, const struct nfs4r_part *p, const struct nfs4r_lhandle *dirh, const char *name,
 				    struct nfs4r_lhandle *made)
 {
 	struct nfs4r_attrs post = { 0 };
@@ -120,13 +120,13 @@ static enum nfs4r_status apply_create(struct nfs4r_engine *eng, struct nfs4r_ent
 	enum nfs4r_status st = eng->ops->create(eng->ctx, &dirh, n->name.s, &p->attrs, p->linktext, NULL, &made, &post);
 	nfs4r_buf_put(post.acl);
 	if (st == NFS4R_EXIST)
-		st = apply_made_before(eng, p, &dirh, n->name.s, &made);
-	if (st == NFS4R_EXIST && way_clear(eng, &dirh, n->name.s, NULL) == NFS4R_OK) {
+		st = replicate_made_before(eng, p, &dirh, n->name.s, &made);
+	if (st == NFS4R_EXIST && replicate_way_clear(eng, &dirh, n->name.s, NULL) == NFS4R_OK) {
 		st = eng->ops->create(eng->ctx, &dirh, n->name.s, &p->attrs, p->linktext, NULL, &made, &post);
 		nfs4r_buf_put(post.acl);
 	}
 	if (st == NFS4R_OK && e->op == NFS4R_OP_ADOPT) /* its ACL comes in entries of its own, if it has one */
-		st = xattr_drop_inherited(eng, &made);
+		st = engine_xattr_drop_inherited(eng, &made);
 	if (st == NFS4R_OK) {
 		e->handle_len = made.len;
 		memcpy(e->handle, made.b, made.len);
@@ -148,9 +148,9 @@ static enum nfs4r_status keep_last(struct nfs4r_engine *eng, const struct nfs4r_
 	nfs4r_handle(eng, &p->oid, &h);
 	enum nfs4r_status st = h.len ? eng->ops->getattr(eng->ctx, &h, &a) : NFS4R_NOENT;
 	nfs4r_buf_put(a.acl);
-	if (st != NFS4R_OK || a.nlink > 1 || !way_leads_to(eng, dirh, name, &h))
+	if (st != NFS4R_OK || a.nlink > 1 || !replicate_way_leads_to(eng, dirh, name, &h))
 		return NFS4R_OK;
-	return hold_park(eng, dirh, name, &h, &p->oid);
+	return replicate_staging_park(eng, dirh, name, &h, &p->oid);
 }
 
 /* What is replaced is in no directory of the entry any more. */
@@ -170,11 +170,11 @@ static enum nfs4r_status clear_target(struct nfs4r_engine *eng, const struct nfs
 	struct nfs4r_lhandle old = { .len = 0 };
 	struct nfs4r_dirent ent;
 
-	if (!dirh->len || way_leads_to(eng, dirh, n->name.s, h))
+	if (!dirh->len || replicate_way_leads_to(eng, dirh, n->name.s, h))
 		return NFS4R_OK;
 	if (nfs4r_store_lookup(eng->store, dir, &n->name, &ent))
 		nfs4r_handle(eng, &ent.oid, &old);
-	return way_clear(eng, dirh, n->name.s, &old);
+	return replicate_way_clear(eng, dirh, n->name.s, &old);
 }
 
 static enum nfs4r_status apply_rename(struct nfs4r_engine *eng, struct nfs4r_entry *e, struct nfs4r_part *p)
@@ -194,13 +194,13 @@ static enum nfs4r_status apply_rename(struct nfs4r_engine *eng, struct nfs4r_ent
 		st = clear_target(eng, &dir2, &to, new, &h);
 	if (st != NFS4R_OK)
 		return st;
-	if (hold_has(eng, &p->oid, &h, &hold, held)) {
+	if (replicate_staging_has(eng, &p->oid, &h, &hold, held)) {
 		st = eng->ops->rename(eng->ctx, &h, &hold, held, &to, new->name.s, NULL);
-		hold_tidy(eng);
+		replicate_staging_tidy(eng);
 		return st;
 	}
 	st = eng->ops->rename(eng->ctx, &h, &from, old->name.s, &to, new->name.s, NULL);
-	if (st == NFS4R_NOENT && way_leads_to(eng, &to, new->name.s, &h))
+	if (st == NFS4R_NOENT && replicate_way_leads_to(eng, &to, new->name.s, &h))
 		return NFS4R_OK;
 	return st;
 }
@@ -220,15 +220,15 @@ static enum nfs4r_status apply_links(struct nfs4r_engine *eng, struct nfs4r_entr
 	if (n) {
 		nfs4r_handle(eng, &dir, &dirh);
 		if (eng->hold_there) { /* out of it, if it is there: no later entry would say so */
-			enum nfs4r_status placed = hold_place(eng, &dirh, n->name.s, &p->oid, &h);
+			enum nfs4r_status placed = replicate_staging_place(eng, &dirh, n->name.s, &p->oid, &h);
 
-			hold_tidy(eng);
+			replicate_staging_tidy(eng);
 			return placed;
 		}
 		enum nfs4r_status st = eng->ops->link(eng->ctx, &h, &dirh, n->name.s, NULL);
-		if (st == NFS4R_EXIST && !way_leads_to(eng, &dirh, n->name.s, &h) && way_clear(eng, &dirh, n->name.s, &h) == NFS4R_OK)
+		if (st == NFS4R_EXIST && !replicate_way_leads_to(eng, &dirh, n->name.s, &h) && replicate_way_clear(eng, &dirh, n->name.s, &h) == NFS4R_OK)
 			st = eng->ops->link(eng->ctx, &h, &dirh, n->name.s, NULL);
-		return st == NFS4R_EXIST && way_leads_to(eng, &dirh, n->name.s, &h) ? NFS4R_OK : st;
+		return st == NFS4R_EXIST && replicate_way_leads_to(eng, &dirh, n->name.s, &h) ? NFS4R_OK : st;
 	}
 	n = name_taken(e, &dir);
 	if (!n)
@@ -237,12 +237,12 @@ static enum nfs4r_status apply_links(struct nfs4r_engine *eng, struct nfs4r_entr
 	enum nfs4r_status st = keep_last(eng, &dirh, n->name.s, p);
 	if (st != NFS4R_OK)
 		return st;
-	if (hold_has(eng, &p->oid, &h, &hold, held)) { /* it never had that name here; what has it now is something else */
-		st = p->nlink ? NFS4R_OK : hold_drop(eng, &p->oid);
-		hold_tidy(eng);
+	if (replicate_staging_has(eng, &p->oid, &h, &hold, held)) { /* it never had that name here; what has it now is something else */
+		st = p->nlink ? NFS4R_OK : replicate_staging_drop(eng, &p->oid);
+		replicate_staging_tidy(eng);
 		return st;
 	}
-	if (h.len && !way_leads_to(eng, &dirh, n->name.s, &h)) /* it is gone; what has its name is not the volume's */
+	if (h.len && !replicate_way_leads_to(eng, &dirh, n->name.s, &h)) /* it is gone; what has its name is not the volume's */
 		return NFS4R_OK;
 	st = eng->ops->remove(eng->ctx, &dirh, n->name.s, &h, NULL);
 	return st == NFS4R_NOENT ? NFS4R_OK : st;
@@ -278,7 +278,7 @@ static enum nfs4r_status apply_content(struct nfs4r_engine *eng, struct nfs4r_en
 		}
 		if (!e->payload)
 			return NFS4R_OK;
-		return xattr_take(eng, &h, p->xname, e->payload->data, e->payload->len);
+		return engine_xattr_take(eng, &h, p->xname, e->payload->data, e->payload->len);
 	case NFS4R_EFF_ALLOC:
 		st = eng->ops->allocate(eng->ctx, &h, p->off, p->len, p->punch, NULL);
 		break;
@@ -294,7 +294,7 @@ static enum nfs4r_status import_came_back(struct nfs4r_engine *eng, const struct
 	enum nfs4r_status st;
 
 	pthread_mutex_lock(&eng->lock);
-	st = import_begin_by(eng, e);
+	st = engine_import_begin_by(eng, e);
 	pthread_mutex_unlock(&eng->lock);
 	return st;
 }
@@ -319,14 +319,14 @@ static enum nfs4r_status apply_part(struct nfs4r_engine *eng, struct nfs4r_entry
 	}
 }
 
-enum nfs4r_status apply_entry(struct nfs4r_engine *eng, struct nfs4r_entry *e, uint32_t mask, bool aside)
+enum nfs4r_status replicate_apply_entry(struct nfs4r_engine *eng, struct nfs4r_entry *e, uint32_t mask, bool aside)
 {
-	bool partial = !aside && hold_is_partial(e, mask);
-	enum nfs4r_status st = aside ? hold_aside(eng, e, mask) : partial ? hold_apply(eng, e, mask) : NFS4R_OK;
+	bool partial = !aside && replicate_staging_is_partial(e, mask);
+	enum nfs4r_status st = aside ? replicate_staging_aside(eng, e, mask) : partial ? replicate_staging_apply(eng, e, mask) : NFS4R_OK;
 
 	for (uint32_t i = 0; i < e->nparts && !partial && !aside && st == NFS4R_OK; i++) {
 		st = mask & 1u << i ? apply_part(eng, e, &e->parts[i]) : NFS4R_OK;
-		if ((st == NFS4R_NOTEMPTY || st == NFS4R_EXIST) && way_make(eng, e, st))
+		if ((st == NFS4R_NOTEMPTY || st == NFS4R_EXIST) && replicate_way_make(eng, e, st))
 			st = apply_part(eng, e, &e->parts[i]);
 	}
 	if (st != NFS4R_OK)
@@ -360,13 +360,13 @@ static void log_failure(struct nfs4r_engine *eng, const struct apply_job *job, e
 	const struct nfs4r_entry *e = job->entry;
 	const char *name = name_of(e);
 	char oid[NFS4R_OID_STRLEN];
-	uint64_t now = now_ms(), said = eng->apply_said_ms;
+	uint64_t now = engine_now_ms(), said = eng->apply_said_ms;
 
 	if (job->tries % SAY_EVERY_TRIES || (said && now < said + SAY_EVERY_MS) || !atomic_compare_exchange_strong(&eng->apply_said_ms, &said, now))
 		return;
 	engine_log(eng, NFS4R_LOG_ERROR, "volume %s: cannot apply update %llu of server %u (%s%s%.100s%s, object %s): %s; %s. It is tried again every second; %s", eng->cfg.volume_name,
 		   (unsigned long long)e->lsn, e->log, nfs4r_op_name(e->op), *name ? " of '" : "", name, *name ? "'" : "", nfs4r_oid_str(&e->parts[0].oid, oid),
-		   nfs4r_status_str(st), apply_remedy(st),
+		   nfs4r_status_str(st), engine_remedy(st),
 		   eng->cfg.lease_ms ? "if that does not help soon the others go on without this server, and it returns by itself when the update is applied" :
 				       "with Lease = 0 updates at all sites wait for this server");
 }
@@ -408,7 +408,7 @@ static void want_locks(const struct apply_job *job, struct held_locks *locks)
 	}
 }
 
-void apply_drop(struct nfs4r_engine *eng, void *arg)
+void replicate_apply_drop(struct nfs4r_engine *eng, void *arg)
 {
 	struct apply_job *job = arg;
 
@@ -423,18 +423,18 @@ static enum nfs4r_status attempt(struct nfs4r_engine *eng, struct apply_job *job
 
 	if (st != NFS4R_OK)
 		return st;
-	if (behind_blocks(eng, job->entry))
+	if (engine_missing_blocks(eng, job->entry))
 		return NFS4R_DELAY;
-	return behind_failed(eng, job->entry, NULL, apply_entry(eng, job->entry, job->mask, job->aside));
+	return engine_missing_failed(eng, job->entry, NULL, replicate_apply_entry(eng, job->entry, job->mask, job->aside));
 }
 
 /* Without the locks, which are for local changes only. */
 static enum nfs4r_status attempt_again(struct nfs4r_engine *eng, struct apply_job *job, struct held_locks *locks)
 {
-	locks_drop(eng->locks, locks);
+	engine_locks_drop(eng->locks, locks);
 	nanosleep(&(struct timespec){ .tv_nsec = SHORT_MS * 1000000L }, NULL);
-	behind_wait(eng, job->entry);
-	locks_take(eng->locks, locks);
+	engine_missing_wait(eng, job->entry);
+	engine_locks_take(eng->locks, locks);
 	return attempt(eng, job);
 }
 
@@ -443,11 +443,11 @@ static void tell(struct nfs4r_engine *eng, struct nfs4r_entry *e, enum nfs4r_sta
 	struct nfs4r_event ev = { .type = NFS4R_EV_APPLIED, .entry = e, .ok = st == NFS4R_OK, .status = st };
 
 	if (st == NFS4R_OK) {
-		touched_forget(eng->touched, e);
-		set_ids_forget(eng->set_ids, e);
+		engine_touched_forget(eng->touched, e);
+		engine_suid_forget(eng->set_ids, e);
 	}
 	pthread_mutex_lock(&eng->lock);
-	pool_returns(eng->appliers);
+	engine_pool_returns(eng->appliers);
 	engine_step(eng, &ev);
 	pthread_mutex_unlock(&eng->lock);
 }
@@ -457,33 +457,33 @@ static void apply_task(struct nfs4r_engine *eng, void *arg)
 	struct apply_job *job = arg;
 	struct nfs4r_entry *e = job->entry;
 	enum nfs4r_status st = NFS4R_OK;
-	uint64_t until = now_ms() + (eng->cfg.lease_ms ? eng->cfg.lease_ms / 2 : RETURN_MS);
+	uint64_t until = engine_now_ms() + (eng->cfg.lease_ms ? eng->cfg.lease_ms / 2 : RETURN_MS);
 	struct held_locks locks;
 
-	doubt_wait(eng);
+	engine_doubt_wait(eng);
 	if (job->mask && eng->stopping) {
-		apply_drop(eng, job);
+		replicate_apply_drop(eng, job);
 		return;
 	}
 	want_locks(job, &locks);
 	if (locks.n)
-		locks_take(eng->locks, &locks);
+		engine_locks_take(eng->locks, &locks);
 	if (job->mask)
 		st = attempt(eng, job);
-	while (st == NFS4R_DELAY && !eng->stopping && !eng->mute && now_ms() < until)
+	while (st == NFS4R_DELAY && !eng->stopping && !eng->mute && engine_now_ms() < until)
 		st = attempt_again(eng, job, &locks);
 	if (st != NFS4R_OK)
 		log_failure(eng, job, st);
 	tell(eng, e, st);
 	if (locks.n)
-		locks_drop(eng->locks, &locks);
+		engine_locks_drop(eng->locks, &locks);
 	for (uint32_t i = 0; eng->ops->changed && i < e->nparts; i++)
 		if (job->mask & 1u << i)
 			eng->ops->changed(eng->ctx, &e->parts[i].oid, e->parts[i].effect == NFS4R_EFF_NAMES);
-	apply_drop(eng, job);
+	replicate_apply_drop(eng, job);
 }
 
-void apply_begin(struct nfs4r_engine *eng, const struct nfs4r_action *a)
+void replicate_apply_begin(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
 	struct apply_job *job = malloc(sizeof(*job));
 
@@ -492,5 +492,5 @@ void apply_begin(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 	*job = (struct apply_job){ .entry = a->entry, .mask = a->apply_mask, .tries = a->tries, .aside = a->aside };
 	if (job->mask)
 		job->marked = nfs4r_store_mark(eng->store, a->entry, &job->sync_first);
-	pool_run(eng->appliers, apply_task, job);
+	engine_pool_run(eng->appliers, apply_task, job);
 }

@@ -15,7 +15,7 @@
 
 #include "engine/replicate/replicate.h"
 
-bool way_leads_to(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, const struct nfs4r_lhandle *h)
+bool replicate_way_leads_to(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, const struct nfs4r_lhandle *h)
 {
 	struct nfs4r_lhandle found;
 
@@ -34,7 +34,7 @@ static void say_parked(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dir
 		   eng->cfg.volume_name, name, dir, path);
 }
 
-enum nfs4r_status way_clear(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, const struct nfs4r_lhandle *may)
+enum nfs4r_status replicate_way_clear(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, const struct nfs4r_lhandle *may)
 {
 	struct nfs4r_lhandle found;
 	struct nfs4r_oid oid;
@@ -43,23 +43,23 @@ enum nfs4r_status way_clear(struct nfs4r_engine *eng, const struct nfs4r_lhandle
 	if (st != NFS4R_OK || (may && nfs4r_lhandle_eq(&found, may)))
 		return st == NFS4R_NOENT ? NFS4R_OK : st;
 	if (!nfs4r_by_handle(eng, &found, &oid))
-		return hold_stray(eng, dirh, name);
+		return replicate_staging_stray(eng, dirh, name);
 	say_parked(eng, dirh, name, &oid);
-	st = hold_park(eng, dirh, name, &found, &oid);
+	st = replicate_staging_park(eng, dirh, name, &found, &oid);
 	if (st == NFS4R_OK)
-		behind_misplaced(eng, &oid);
+		engine_missing_misplaced(eng, &oid);
 	return st;
 }
 
 static bool way_empty(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh)
 {
 	struct disk_names l = { .len = 0 };
-	enum nfs4r_status st = dirh->len ? disk_names_read(eng, dirh, &l) : NFS4R_STALE;
+	enum nfs4r_status st = dirh->len ? engine_disk_names_read(eng, dirh, &l) : NFS4R_STALE;
 	bool any = l.len;
 
-	for (const char *name = disk_names_next(&l, NULL); name && st == NFS4R_OK; name = disk_names_next(&l, name))
-		st = way_clear(eng, dirh, name, NULL);
-	disk_names_free(&l);
+	for (const char *name = engine_disk_names_next(&l, NULL); name && st == NFS4R_OK; name = engine_disk_names_next(&l, name))
+		st = replicate_way_clear(eng, dirh, name, NULL);
+	engine_disk_names_free(&l);
 	return st == NFS4R_OK && any;
 }
 
@@ -70,25 +70,25 @@ static enum nfs4r_status way_from(struct nfs4r_engine *eng, const struct nfs4r_l
 {
 	enum nfs4r_status st;
 
-	if (!dirh->len || !child->len || way_leads_to(eng, dirh, name, child))
+	if (!dirh->len || !child->len || replicate_way_leads_to(eng, dirh, name, child))
 		return NFS4R_OK;
-	st = way_clear(eng, dirh, name, child);
+	st = replicate_way_clear(eng, dirh, name, child);
 	return st == NFS4R_OK ? NFS4R_NOENT : st;
 }
 
-enum nfs4r_status way_before(struct nfs4r_engine *eng, const struct nfs4r_op *op, const struct nfs4r_exec *x)
+enum nfs4r_status replicate_way_before(struct nfs4r_engine *eng, const struct nfs4r_op *op, const struct nfs4r_exec *x)
 {
 	enum nfs4r_status st;
 
 	if (op->type != NFS4R_OP_REMOVE && op->type != NFS4R_OP_RENAME)
 		return NFS4R_OK;
 	/* What an import has still to take in is no stranger. */
-	if (import_is_open(eng, &op->dir, NULL) || (op->type == NFS4R_OP_RENAME && import_is_open(eng, &op->dir2, NULL)))
+	if (engine_import_is_open(eng, &op->dir, NULL) || (op->type == NFS4R_OP_RENAME && engine_import_is_open(eng, &op->dir2, NULL)))
 		return NFS4R_OK;
 	st = way_from(eng, &x->dir, op->name.s, &x->child);
-	if (st != NFS4R_OK || op->type == NFS4R_OP_REMOVE || !x->dir2.len || way_leads_to(eng, &x->dir2, op->name2.s, &x->child))
+	if (st != NFS4R_OK || op->type == NFS4R_OP_REMOVE || !x->dir2.len || replicate_way_leads_to(eng, &x->dir2, op->name2.s, &x->child))
 		return st;
-	return way_clear(eng, &x->dir2, op->name2.s, &x->target);
+	return replicate_way_clear(eng, &x->dir2, op->name2.s, &x->target);
 }
 
 /* ---- an update that could not be executed or applied ---- */
@@ -105,7 +105,7 @@ static bool make_empty(struct nfs4r_engine *eng, const struct nfs4r_entry *e)
 		if (e->parts[i].effect != NFS4R_EFF_LINKS || nfs4r_store_row(eng->store, &e->parts[i].oid, &row) != NFS4R_KNOWN)
 			continue;
 		nfs4r_handle(eng, &e->parts[i].oid, &dirh);
-		if (row.type == NFS4R_TYPE_DIR && !row.nentries && !import_is_open(eng, &e->parts[i].oid, NULL))
+		if (row.type == NFS4R_TYPE_DIR && !row.nentries && !engine_import_is_open(eng, &e->parts[i].oid, NULL))
 			moved |= way_empty(eng, &dirh);
 	}
 	return moved;
@@ -119,7 +119,7 @@ static bool renames(const struct nfs4r_entry *e)
 	return false;
 }
 
-bool way_make(struct nfs4r_engine *eng, const struct nfs4r_entry *e, enum nfs4r_status st)
+bool replicate_way_make(struct nfs4r_engine *eng, const struct nfs4r_entry *e, enum nfs4r_status st)
 {
 	bool moved = false;
 
@@ -129,12 +129,12 @@ bool way_make(struct nfs4r_engine *eng, const struct nfs4r_entry *e, enum nfs4r_
 		const struct nfs4r_part *p = &e->parts[i];
 		struct nfs4r_lhandle dirh;
 
-		if (p->effect != NFS4R_EFF_NAMES || import_is_open(eng, &p->oid, NULL))
+		if (p->effect != NFS4R_EFF_NAMES || engine_import_is_open(eng, &p->oid, NULL))
 			continue;
 		nfs4r_handle(eng, &p->oid, &dirh);
 		for (uint32_t j = 0; dirh.len && j < p->nnames; j++)
 			if (!nfs4r_oid_is_zero(&p->names[j].oid))
-				moved |= way_clear(eng, &dirh, p->names[j].name.s, NULL) == NFS4R_OK;
+				moved |= replicate_way_clear(eng, &dirh, p->names[j].name.s, NULL) == NFS4R_OK;
 	}
 	return moved;
 }

@@ -6,69 +6,69 @@
 #include "engine/runtime/runtime.h"
 
 /* ---- sender.c ---- */
-struct distributor *distributor_create(struct nfs4r_engine *eng);
-void distributor_serve(struct distributor *d, nfs4r_servers peers); /* to these, too, from now on. Any thread */
-void distributor_begin(struct distributor *d); /* nothing is sent before: it may have to be read from the local files */
-void distributor_stop(struct distributor *d);
-void distributor_destroy(struct distributor *d);
-void distributor_keep(struct distributor *d, struct nfs4r_entry *e); /* newest own entry, while it may be sent soon */
-void distributor_forget(struct distributor *d, nfs4r_lsn until);	     /* everybody has the own log up to here */
-void distributor_queue(struct distributor *d, nfs4r_server_id to, nfs4r_server_id log, nfs4r_lsn from, nfs4r_lsn until);
+struct distributor *replicate_sender_create(struct nfs4r_engine *eng);
+void replicate_sender_serve(struct distributor *d, nfs4r_servers peers); /* to these, too, from now on. Any thread */
+void replicate_sender_begin(struct distributor *d); /* nothing is sent before: it may have to be read from the local files */
+void replicate_sender_stop(struct distributor *d);
+void replicate_sender_destroy(struct distributor *d);
+void replicate_sender_keep(struct distributor *d, struct nfs4r_entry *e); /* newest own entry, while it may be sent soon */
+void replicate_sender_forget(struct distributor *d, nfs4r_lsn until);	     /* everybody has the own log up to here */
+void replicate_sender_queue(struct distributor *d, nfs4r_server_id to, nfs4r_server_id log, nfs4r_lsn from, nfs4r_lsn until);
 /* Entries for @to are queued here, or on the wire. Transport's thread only. */
-bool distributor_on_its_way(struct distributor *d, nfs4r_server_id to);
+bool replicate_sender_on_its_way(struct distributor *d, nfs4r_server_id to);
 /* Is entry @lsn of the own log among those that were queued for @to over this connection? Any thread. */
-bool distributor_was_queued(struct distributor *d, nfs4r_server_id to, nfs4r_lsn lsn);
+bool replicate_sender_was_queued(struct distributor *d, nfs4r_server_id to, nfs4r_lsn lsn);
 /* The newest positions for @to, with what goes there next. @msg is copied. */
-void distributor_positions(struct distributor *d, nfs4r_server_id to, const struct nfs4r_msg *msg);
-void distributor_reset(struct distributor *d, nfs4r_server_id peer); /* connection gone: forget what is queued */
-uint64_t distributor_payload_bytes(struct distributor *d);
+void replicate_sender_positions(struct distributor *d, nfs4r_server_id to, const struct nfs4r_msg *msg);
+void replicate_sender_reset(struct distributor *d, nfs4r_server_id peer); /* connection gone: forget what is queued */
+uint64_t replicate_sender_payload_bytes(struct distributor *d);
 
 /* ---- applier.c ---- */
-void apply_begin(struct nfs4r_engine *eng, const struct nfs4r_action *a); /* ACT_APPLY. eng->lock held */
-void apply_drop(struct nfs4r_engine *eng, void *arg); /* a task that never runs */
-enum nfs4r_status apply_entry(struct nfs4r_engine *eng, struct nfs4r_entry *e, uint32_t mask, bool aside);
+void replicate_apply_begin(struct nfs4r_engine *eng, const struct nfs4r_action *a); /* ACT_APPLY. eng->lock held */
+void replicate_apply_drop(struct nfs4r_engine *eng, void *arg); /* a task that never runs */
+enum nfs4r_status replicate_apply_entry(struct nfs4r_engine *eng, struct nfs4r_entry *e, uint32_t mask, bool aside);
 /* What has the name is taken for what @p made before a crash: of its type, without bytes, and no other object. EXIST: it is something else. */
-enum nfs4r_status apply_made_before(struct nfs4r_engine *eng, const struct nfs4r_part *p, const struct nfs4r_lhandle *dirh, const char *name,
+enum nfs4r_status replicate_made_before(struct nfs4r_engine *eng, const struct nfs4r_part *p, const struct nfs4r_lhandle *dirh, const char *name,
 				    struct nfs4r_lhandle *made);
 
 /* ---- staging_dir.c ---- */
 #define HOLD_NAME ".nfs4r-hold"
 #define HOLD_NAME_MAX 32
-void hold_name(struct nfs4r_engine *eng, char out[HOLD_NAME_MAX]); /* one that the volume does not use itself */
-bool hold_is_name(const char *name); /* of the hidden directory, in the exported one */
+void replicate_staging_name(struct nfs4r_engine *eng, char out[HOLD_NAME_MAX]); /* one that the volume does not use itself */
+bool replicate_staging_is_name(const char *name); /* of the hidden directory, in the exported one */
 /* Where an object lies that waits in the hidden directory: @name there, and *dirh. False: it does not. */
-bool hold_has(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, const struct nfs4r_lhandle *h, struct nfs4r_lhandle *dirh, char name[NFS4R_OID_STRLEN]);
+bool replicate_staging_has(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, const struct nfs4r_lhandle *h, struct nfs4r_lhandle *dirh, char name[NFS4R_OID_STRLEN]);
 /* Log 4.13: the entry is applied without its names. What it makes, or moves, waits in the hidden directory. */
-enum nfs4r_status hold_aside(struct nfs4r_engine *eng, struct nfs4r_entry *e, uint32_t mask);
-bool hold_is_partial(const struct nfs4r_entry *e, uint32_t mask); /* names, and not all parts apply: hold_apply() */
-enum nfs4r_status hold_apply(struct nfs4r_engine *eng, struct nfs4r_entry *e, uint32_t mask);
+enum nfs4r_status replicate_staging_aside(struct nfs4r_engine *eng, struct nfs4r_entry *e, uint32_t mask);
+bool replicate_staging_is_partial(const struct nfs4r_entry *e, uint32_t mask); /* names, and not all parts apply: replicate_staging_apply() */
+enum nfs4r_status replicate_staging_apply(struct nfs4r_engine *eng, struct nfs4r_entry *e, uint32_t mask);
 /* Steps of a repair; all find their work done when they are made again. */
-enum nfs4r_status hold_find(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, struct nfs4r_lhandle *out); /* @oid NULL: the directory itself */
-enum nfs4r_status hold_make(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, const struct nfs4r_attrs *attrs, const char *linktext,
+enum nfs4r_status replicate_staging_find(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, struct nfs4r_lhandle *out); /* @oid NULL: the directory itself */
+enum nfs4r_status replicate_staging_make(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, const struct nfs4r_attrs *attrs, const char *linktext,
 			    struct nfs4r_lhandle *out);
-enum nfs4r_status hold_drop(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
-enum nfs4r_status hold_park(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, const struct nfs4r_lhandle *h,
+enum nfs4r_status replicate_staging_drop(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
+enum nfs4r_status replicate_staging_park(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, const struct nfs4r_lhandle *h,
 			    const struct nfs4r_oid *oid);
 /* Park what @name means, unless it is @want (may be NULL). What is not the volume's stays, unless @want needs the place: then it becomes a stray. */
-enum nfs4r_status hold_clear(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, const struct nfs4r_lhandle *want);
+enum nfs4r_status replicate_staging_clear(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, const struct nfs4r_lhandle *want);
 /* What has the name, and is no object of the volume, moves to the hidden directory, for people. */
-enum nfs4r_status hold_stray(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name);
+enum nfs4r_status replicate_staging_stray(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name);
 /* Give the object the name, which is free. A directory that is not in the hidden one stays where it is. */
-enum nfs4r_status hold_place(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, const struct nfs4r_oid *oid,
+enum nfs4r_status replicate_staging_place(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, const struct nfs4r_oid *oid,
 			     const struct nfs4r_lhandle *h);
-bool hold_is_in(struct nfs4r_engine *eng, const struct nfs4r_oid *dir, const struct nfs4r_oid *oid); /* has it a name in @dir? */
+bool replicate_staging_is_in(struct nfs4r_engine *eng, const struct nfs4r_oid *dir, const struct nfs4r_oid *oid); /* has it a name in @dir? */
 /* Is what has the name in the hidden directory, @dirh, what a repair that was broken off made for the object, and the store never heard of? */
-bool hold_is_orphan(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, struct nfs4r_oid *oid);
-void hold_tidy(struct nfs4r_engine *eng); /* away with it if it is empty */
-void hold_look(struct nfs4r_engine *eng); /* at the start: is it there? */
+bool replicate_staging_is_orphan(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, struct nfs4r_oid *oid);
+void replicate_staging_tidy(struct nfs4r_engine *eng); /* away with it if it is empty */
+void replicate_staging_look(struct nfs4r_engine *eng); /* at the start: is it there? */
 
 /* ---- foreign_names.c; any thread that may block on the local disk, under the update locks of the directories ---- */
-bool way_leads_to(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, const struct nfs4r_lhandle *h);
+bool replicate_way_leads_to(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, const struct nfs4r_lhandle *h);
 /* What has the name on the disk moves aside, unless it is @may (NULL, or len 0: nothing may). OK: the name is free, or leads to @may. */
-enum nfs4r_status way_clear(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, const struct nfs4r_lhandle *may);
+enum nfs4r_status replicate_way_clear(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, const struct nfs4r_lhandle *may);
 /* An own update is about to be executed. NOENT: a name that it takes away leads to something else on the disk, or to nothing. */
-enum nfs4r_status way_before(struct nfs4r_engine *eng, const struct nfs4r_op *op, const struct nfs4r_exec *x);
+enum nfs4r_status replicate_way_before(struct nfs4r_engine *eng, const struct nfs4r_op *op, const struct nfs4r_exec *x);
 /* The update of @e failed with @st, EXIST or NOTEMPTY. True: what was in its way has moved, try it again. */
-bool way_make(struct nfs4r_engine *eng, const struct nfs4r_entry *e, enum nfs4r_status st);
+bool replicate_way_make(struct nfs4r_engine *eng, const struct nfs4r_entry *e, enum nfs4r_status st);
 
 #endif

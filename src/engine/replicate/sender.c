@@ -77,7 +77,7 @@ static void forget_first(struct distributor *d)
 	d->first++;
 }
 
-void distributor_keep(struct distributor *d, struct nfs4r_entry *e)
+void replicate_sender_keep(struct distributor *d, struct nfs4r_entry *e)
 {
 	if (e->has_payload && !e->payload)
 		return; /* its bytes are in the file only */
@@ -102,7 +102,7 @@ void distributor_keep(struct distributor *d, struct nfs4r_entry *e)
 	pthread_mutex_unlock(&d->lock);
 }
 
-void distributor_forget(struct distributor *d, nfs4r_lsn until)
+void replicate_sender_forget(struct distributor *d, nfs4r_lsn until)
 {
 	pthread_mutex_lock(&d->lock);
 	while (d->first <= d->last && d->first <= until)
@@ -121,7 +121,7 @@ static struct nfs4r_entry *recent_get(struct distributor *d, nfs4r_lsn lsn)
 	return e;
 }
 
-uint64_t distributor_payload_bytes(struct distributor *d)
+uint64_t replicate_sender_payload_bytes(struct distributor *d)
 {
 	pthread_mutex_lock(&d->lock);
 	uint64_t n = d->payload_bytes;
@@ -169,7 +169,7 @@ static bool is_here(struct nfs4r_engine *eng, const struct awaited *w, bool *any
 /* False: not now, the peer asks again. */
 static bool await_taints(struct nfs4r_engine *eng, const struct awaited *w)
 {
-	struct timespec until = after_us(TAINT_WAIT_MS * 1000l);
+	struct timespec until = engine_after_us(TAINT_WAIT_MS * 1000l);
 	bool any, here;
 	int rc = 0;
 
@@ -312,7 +312,7 @@ static void send_gathered(struct distributor *d, struct peer_sender *p)
 /* d->lock held on entry and exit. */
 static void rest(struct distributor *d, struct peer_sender *p)
 {
-	struct timespec until = after_us(GAP_US);
+	struct timespec until = engine_after_us(GAP_US);
 
 	while (!p->urgent && !d->stop && pthread_cond_clockwait(&p->cond, &d->lock, CLOCK_MONOTONIC, &until) != ETIMEDOUT)
 		;
@@ -331,7 +331,7 @@ static void *sender(void *arg)
 		}
 		p->idle = false;
 		pthread_mutex_unlock(&d->lock);
-		doubt_wait(d->eng); /* bytes in doubt are given to nobody (log 4.6) */
+		engine_doubt_wait(d->eng); /* bytes in doubt are given to nobody (log 4.6) */
 		pthread_mutex_lock(&d->lock);
 		if (d->stop)
 			break;
@@ -353,7 +353,7 @@ static void call_and_unlock(struct distributor *d, struct peer_sender *p)
 		pthread_cond_signal(&p->cond);
 }
 
-void distributor_queue(struct distributor *d, nfs4r_server_id to, nfs4r_server_id log, nfs4r_lsn from, nfs4r_lsn until)
+void replicate_sender_queue(struct distributor *d, nfs4r_server_id to, nfs4r_server_id log, nfs4r_lsn from, nfs4r_lsn until)
 {
 	struct peer_sender *p = &d->peers[to];
 
@@ -377,7 +377,7 @@ void distributor_queue(struct distributor *d, nfs4r_server_id to, nfs4r_server_i
 	call_and_unlock(d, p);
 }
 
-bool distributor_was_queued(struct distributor *d, nfs4r_server_id to, nfs4r_lsn lsn)
+bool replicate_sender_was_queued(struct distributor *d, nfs4r_server_id to, nfs4r_lsn lsn)
 {
 	pthread_mutex_lock(&d->lock);
 	bool was = lsn <= d->peers[to].queued;
@@ -385,7 +385,7 @@ bool distributor_was_queued(struct distributor *d, nfs4r_server_id to, nfs4r_lsn
 	return was;
 }
 
-bool distributor_on_its_way(struct distributor *d, nfs4r_server_id to)
+bool replicate_sender_on_its_way(struct distributor *d, nfs4r_server_id to)
 {
 	struct peer_sender *p = &d->peers[to];
 
@@ -405,7 +405,7 @@ static bool more_is_stable(struct peer_sender *p, const struct nfs4r_msg *msg)
 	return p->stable != was;
 }
 
-void distributor_positions(struct distributor *d, nfs4r_server_id to, const struct nfs4r_msg *msg)
+void replicate_sender_positions(struct distributor *d, nfs4r_server_id to, const struct nfs4r_msg *msg)
 {
 	struct peer_sender *p = &d->peers[to];
 
@@ -436,7 +436,7 @@ static void drop_queue(struct peer_sender *p)
 	p->positions = NULL;
 }
 
-void distributor_reset(struct distributor *d, nfs4r_server_id peer)
+void replicate_sender_reset(struct distributor *d, nfs4r_server_id peer)
 {
 	struct peer_sender *p = &d->peers[peer];
 
@@ -447,7 +447,7 @@ void distributor_reset(struct distributor *d, nfs4r_server_id peer)
 	pthread_mutex_unlock(&d->lock);
 }
 
-struct distributor *distributor_create(struct nfs4r_engine *eng)
+struct distributor *replicate_sender_create(struct nfs4r_engine *eng)
 {
 	struct distributor *d = calloc(1, sizeof(*d));
 
@@ -464,7 +464,7 @@ struct distributor *distributor_create(struct nfs4r_engine *eng)
 	return d;
 }
 
-void distributor_serve(struct distributor *d, nfs4r_servers peers)
+void replicate_sender_serve(struct distributor *d, nfs4r_servers peers)
 {
 	pthread_mutex_lock(&d->lock);
 	for (nfs4r_server_id id = 1; id <= NFS4R_SERVERS_MAX; id++) {
@@ -487,7 +487,7 @@ static void call_all(struct distributor *d)
 			pthread_cond_signal(&d->peers[i].cond);
 }
 
-void distributor_begin(struct distributor *d)
+void replicate_sender_begin(struct distributor *d)
 {
 	pthread_mutex_lock(&d->lock);
 	d->begun = true;
@@ -495,7 +495,7 @@ void distributor_begin(struct distributor *d)
 	pthread_mutex_unlock(&d->lock);
 }
 
-void distributor_stop(struct distributor *d)
+void replicate_sender_stop(struct distributor *d)
 {
 	pthread_mutex_lock(&d->lock);
 	d->stop = true;
@@ -506,7 +506,7 @@ void distributor_stop(struct distributor *d)
 			pthread_join(d->peers[i].thread, NULL);
 }
 
-void distributor_destroy(struct distributor *d)
+void replicate_sender_destroy(struct distributor *d)
 {
 	if (!d)
 		return;

@@ -23,12 +23,12 @@
 
 /* ---- the directory ---- */
 
-bool hold_is_name(const char *name)
+bool replicate_staging_is_name(const char *name)
 {
 	return strncmp(name, HOLD_NAME, strlen(HOLD_NAME)) == 0;
 }
 
-void hold_name(struct nfs4r_engine *eng, char out[HOLD_NAME_MAX])
+void replicate_staging_name(struct nfs4r_engine *eng, char out[HOLD_NAME_MAX])
 {
 	struct nfs4r_name name;
 	struct nfs4r_dirent ent;
@@ -45,7 +45,7 @@ static enum nfs4r_status open_dir(struct nfs4r_engine *eng, bool make, struct nf
 	char name[HOLD_NAME_MAX];
 
 	nfs4r_handle(eng, &eng->root, &root);
-	hold_name(eng, name);
+	replicate_staging_name(eng, name);
 	enum nfs4r_status st = eng->ops->lookup(eng->ctx, &root, name, out);
 	if (st != NFS4R_NOENT || !make)
 		return st;
@@ -56,7 +56,7 @@ static enum nfs4r_status open_dir(struct nfs4r_engine *eng, bool make, struct nf
 	return st == NFS4R_EXIST ? eng->ops->lookup(eng->ctx, &root, name, out) : st;
 }
 
-void hold_look(struct nfs4r_engine *eng)
+void replicate_staging_look(struct nfs4r_engine *eng)
 {
 	struct nfs4r_lhandle dir;
 
@@ -68,16 +68,16 @@ void hold_look(struct nfs4r_engine *eng)
 		eng->hold_there = true;
 }
 
-void hold_tidy(struct nfs4r_engine *eng)
+void replicate_staging_tidy(struct nfs4r_engine *eng)
 {
 	struct nfs4r_lhandle root, dir;
 	char name[HOLD_NAME_MAX];
 
 	nfs4r_handle(eng, &eng->root, &root);
-	hold_name(eng, name);
+	replicate_staging_name(eng, name);
 	if (eng->ops->lookup(eng->ctx, &root, name, &dir) == NFS4R_OK)
 		(void)eng->ops->remove(eng->ctx, &root, name, &dir, NULL); /* not while something is in it */
-	hold_look(eng);
+	replicate_staging_look(eng);
 }
 
 bool nfs4r_may_hide(const struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
@@ -106,7 +106,7 @@ static bool is_dir(struct nfs4r_engine *eng, const struct nfs4r_lhandle *h, uint
 	return yes;
 }
 
-enum nfs4r_status hold_find(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, struct nfs4r_lhandle *out)
+enum nfs4r_status replicate_staging_find(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, struct nfs4r_lhandle *out)
 {
 	char name[NFS4R_OID_STRLEN];
 	struct nfs4r_lhandle dir;
@@ -120,7 +120,7 @@ enum nfs4r_status hold_find(struct nfs4r_engine *eng, const struct nfs4r_oid *oi
 	return st;
 }
 
-enum nfs4r_status hold_make(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, const struct nfs4r_attrs *attrs, const char *linktext,
+enum nfs4r_status replicate_staging_make(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, const struct nfs4r_attrs *attrs, const char *linktext,
 			    struct nfs4r_lhandle *out)
 {
 	char name[NFS4R_OID_STRLEN];
@@ -138,7 +138,7 @@ enum nfs4r_status hold_make(struct nfs4r_engine *eng, const struct nfs4r_oid *oi
 	return st == NFS4R_EXIST ? eng->ops->lookup(eng->ctx, &dir, name, out) : st;
 }
 
-enum nfs4r_status hold_drop(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
+enum nfs4r_status replicate_staging_drop(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 {
 	char name[NFS4R_OID_STRLEN];
 	struct nfs4r_lhandle dir, h;
@@ -151,7 +151,7 @@ enum nfs4r_status hold_drop(struct nfs4r_engine *eng, const struct nfs4r_oid *oi
 	return st == NFS4R_NOENT ? NFS4R_OK : st;
 }
 
-/* The OID that hold_make() and hold_park() call it by. */
+/* The OID that replicate_staging_make() and replicate_staging_park() call it by. */
 static bool held_oid(const char *name, struct nfs4r_oid *oid)
 {
 	unsigned long long inc, seq;
@@ -164,7 +164,7 @@ static bool held_oid(const char *name, struct nfs4r_oid *oid)
 	return strcmp(nfs4r_oid_str(oid, same), name) == 0;
 }
 
-bool hold_is_orphan(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, struct nfs4r_oid *oid)
+bool replicate_staging_is_orphan(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, struct nfs4r_oid *oid)
 {
 	struct nfs4r_lhandle found, h;
 	struct nfs4r_oid owner;
@@ -175,7 +175,7 @@ bool hold_is_orphan(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, 
 	return h.len || nfs4r_store_row(eng->store, oid, NULL) != NFS4R_KNOWN;
 }
 
-enum nfs4r_status hold_park(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, const struct nfs4r_lhandle *h,
+enum nfs4r_status replicate_staging_park(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, const struct nfs4r_lhandle *h,
 			    const struct nfs4r_oid *oid)
 {
 	char to[NFS4R_OID_STRLEN];
@@ -190,12 +190,12 @@ enum nfs4r_status hold_park(struct nfs4r_engine *eng, const struct nfs4r_lhandle
 	if (st != NFS4R_OK)
 		return st;
 	nfs4r_oid_str(oid, to);
-	if (way_leads_to(eng, &dir, to, h))
+	if (replicate_way_leads_to(eng, &dir, to, h))
 		return eng->ops->remove(eng->ctx, dirh, name, h, NULL);
 	return eng->ops->rename(eng->ctx, h, dirh, name, &dir, to, NULL);
 }
 
-enum nfs4r_status hold_stray(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name)
+enum nfs4r_status replicate_staging_stray(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name)
 {
 	char to[32], where[400] = "";
 	struct nfs4r_lhandle h, dir, there;
@@ -221,7 +221,7 @@ enum nfs4r_status hold_stray(struct nfs4r_engine *eng, const struct nfs4r_lhandl
 	return st;
 }
 
-enum nfs4r_status hold_clear(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, const struct nfs4r_lhandle *want)
+enum nfs4r_status replicate_staging_clear(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, const struct nfs4r_lhandle *want)
 {
 	struct nfs4r_lhandle found;
 	struct nfs4r_oid oid;
@@ -232,21 +232,21 @@ enum nfs4r_status hold_clear(struct nfs4r_engine *eng, const struct nfs4r_lhandl
 	if (st != NFS4R_OK)
 		return st;
 	if (!nfs4r_by_handle(eng, &found, &oid))
-		return want && want->len ? hold_stray(eng, dirh, name) : NFS4R_OK;
-	return hold_park(eng, dirh, name, &found, &oid);
+		return want && want->len ? replicate_staging_stray(eng, dirh, name) : NFS4R_OK;
+	return replicate_staging_park(eng, dirh, name, &found, &oid);
 }
 
-enum nfs4r_status hold_place(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, const struct nfs4r_oid *oid,
+enum nfs4r_status replicate_staging_place(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, const struct nfs4r_oid *oid,
 			     const struct nfs4r_lhandle *h)
 {
 	char from[NFS4R_OID_STRLEN];
 	struct nfs4r_lhandle dir;
 	uint32_t nlink;
 
-	if (!h->len || way_leads_to(eng, dirh, name, h))
+	if (!h->len || replicate_way_leads_to(eng, dirh, name, h))
 		return NFS4R_OK;
 	nfs4r_oid_str(oid, from);
-	if (open_dir(eng, false, &dir) == NFS4R_OK && way_leads_to(eng, &dir, from, h))
+	if (open_dir(eng, false, &dir) == NFS4R_OK && replicate_way_leads_to(eng, &dir, from, h))
 		return eng->ops->rename(eng->ctx, h, &dir, from, dirh, name, NULL);
 	if (is_dir(eng, h, &nlink))
 		return NFS4R_OK; /* it is where a later entry found it; the one that moves it here is still to come */
@@ -257,7 +257,7 @@ enum nfs4r_status hold_place(struct nfs4r_engine *eng, const struct nfs4r_lhandl
  * Is the object in that directory by its own row? If not, one of the two is newer: the entry that gives it the name comes still, and will; or the one that took
  * it there comes, and the file may be dead by then, with nobody who knows what its last place here was.
  */
-bool hold_is_in(struct nfs4r_engine *eng, const struct nfs4r_oid *dir, const struct nfs4r_oid *oid)
+bool replicate_staging_is_in(struct nfs4r_engine *eng, const struct nfs4r_oid *dir, const struct nfs4r_oid *oid)
 {
 	struct nfs4r_oid parents[NFS4R_PARENTS_MAX];
 	uint32_t n = nfs4r_store_parents(eng->store, oid, parents, NFS4R_PARENTS_MAX);
@@ -270,7 +270,7 @@ bool hold_is_in(struct nfs4r_engine *eng, const struct nfs4r_oid *dir, const str
 
 /* ---- entries of which not all parts apply ---- */
 
-bool hold_is_partial(const struct nfs4r_entry *e, uint32_t mask)
+bool replicate_staging_is_partial(const struct nfs4r_entry *e, uint32_t mask)
 {
 	bool names = false, all = true;
 
@@ -316,7 +316,7 @@ static bool find_made(struct nfs4r_engine *eng, const struct nfs4r_entry *e, uin
 		nfs4r_handle(eng, &p->oid, &dirh);
 		for (uint32_t j = 0; p->effect == NFS4R_EFF_NAMES && dirh.len && j < p->nnames; j++) {
 			desired(eng, e, i, j, mask & 1u << i, &oid, &none);
-			if (nfs4r_oid_eq(&oid, &made->oid) && apply_made_before(eng, made, &dirh, p->names[j].name.s, h) == NFS4R_OK)
+			if (nfs4r_oid_eq(&oid, &made->oid) && replicate_made_before(eng, made, &dirh, p->names[j].name.s, h) == NFS4R_OK)
 				return true;
 		}
 	}
@@ -333,7 +333,7 @@ static enum nfs4r_status make_created(struct nfs4r_engine *eng, struct nfs4r_ent
 		if (p->effect != NFS4R_EFF_CREATE || !(mask & 1u << i))
 			continue;
 		nfs4r_handle(eng, &p->oid, &h);
-		enum nfs4r_status st = h.len || find_made(eng, e, mask, p, &h) ? NFS4R_OK : hold_make(eng, &p->oid, &p->attrs, p->linktext, &h);
+		enum nfs4r_status st = h.len || find_made(eng, e, mask, p, &h) ? NFS4R_OK : replicate_staging_make(eng, &p->oid, &p->attrs, p->linktext, &h);
 		if (st != NFS4R_OK)
 			return st;
 		e->handle_len = h.len;
@@ -366,9 +366,9 @@ static enum nfs4r_status each_name(struct nfs4r_engine *eng, const struct nfs4r_
 			enum nfs4r_status st = NFS4R_OK;
 
 			if (!place)
-				st = hold_clear(eng, &dirh, p->names[j].name.s, &h);
-			else if (is_changed(e, mask, &oid) || hold_is_in(eng, &p->oid, &oid))
-				st = hold_place(eng, &dirh, p->names[j].name.s, &oid, &h);
+				st = replicate_staging_clear(eng, &dirh, p->names[j].name.s, &h);
+			else if (is_changed(e, mask, &oid) || replicate_staging_is_in(eng, &p->oid, &oid))
+				st = replicate_staging_place(eng, &dirh, p->names[j].name.s, &oid, &h);
 			if (st != NFS4R_OK)
 				return st;
 		}
@@ -382,14 +382,14 @@ static enum nfs4r_status drop_dead(struct nfs4r_engine *eng, const struct nfs4r_
 
 	for (uint32_t i = 0; i < e->nparts && st == NFS4R_OK; i++)
 		if (e->parts[i].effect == NFS4R_EFF_LINKS && !e->parts[i].nlink && mask & 1u << i)
-			st = hold_drop(eng, &e->parts[i].oid);
+			st = replicate_staging_drop(eng, &e->parts[i].oid);
 	return st;
 }
 
-bool hold_has(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, const struct nfs4r_lhandle *h, struct nfs4r_lhandle *dirh, char name[NFS4R_OID_STRLEN])
+bool replicate_staging_has(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, const struct nfs4r_lhandle *h, struct nfs4r_lhandle *dirh, char name[NFS4R_OID_STRLEN])
 {
 	nfs4r_oid_str(oid, name);
-	return eng->hold_there && open_dir(eng, false, dirh) == NFS4R_OK && way_leads_to(eng, dirh, name, h);
+	return eng->hold_there && open_dir(eng, false, dirh) == NFS4R_OK && replicate_way_leads_to(eng, dirh, name, h);
 }
 
 /* The name that the entry takes from @oid, and where. */
@@ -415,12 +415,12 @@ static enum nfs4r_status park_moved(struct nfs4r_engine *eng, const struct nfs4r
 	if (!n || !h.len)
 		return NFS4R_STALE;
 	nfs4r_handle(eng, &dir->oid, &dirh);
-	if (!way_leads_to(eng, &dirh, n->name.s, &h))
+	if (!replicate_way_leads_to(eng, &dirh, n->name.s, &h))
 		return NFS4R_OK;
-	return hold_park(eng, &dirh, n->name.s, &h, &p->oid);
+	return replicate_staging_park(eng, &dirh, n->name.s, &h, &p->oid);
 }
 
-enum nfs4r_status hold_aside(struct nfs4r_engine *eng, struct nfs4r_entry *e, uint32_t mask)
+enum nfs4r_status replicate_staging_aside(struct nfs4r_engine *eng, struct nfs4r_entry *e, uint32_t mask)
 {
 	enum nfs4r_status st;
 
@@ -432,7 +432,7 @@ enum nfs4r_status hold_aside(struct nfs4r_engine *eng, struct nfs4r_entry *e, ui
 	return st;
 }
 
-enum nfs4r_status hold_apply(struct nfs4r_engine *eng, struct nfs4r_entry *e, uint32_t mask)
+enum nfs4r_status replicate_staging_apply(struct nfs4r_engine *eng, struct nfs4r_entry *e, uint32_t mask)
 {
 	enum nfs4r_status st = make_created(eng, e, mask);
 
@@ -442,6 +442,6 @@ enum nfs4r_status hold_apply(struct nfs4r_engine *eng, struct nfs4r_entry *e, ui
 		st = each_name(eng, e, mask, true);
 	if (st == NFS4R_OK)
 		st = drop_dead(eng, e, mask);
-	hold_tidy(eng);
+	replicate_staging_tidy(eng);
 	return st;
 }

@@ -55,7 +55,7 @@ static void *try_handles(void *arg)
 	struct known *k = arg;
 	struct repair *r = k->r;
 
-	for (uint32_t i; !repair_over(r) && (i = k->next++) < r->n;)
+	for (uint32_t i; !resync_over(r) && (i = k->next++) < r->n;)
 		r->objs[i].gone = !leads_to(r->eng, &r->objs[i].oid);
 	return NULL;
 }
@@ -64,7 +64,7 @@ static void *try_handles(void *arg)
 static void not_of(struct repair *r, const struct nfs4r_lhandle *h, const struct nfs4r_oid *oid)
 {
 	struct nfs4r_oid known;
-	struct repair_obj *o = nfs4r_by_handle(r->eng, h, &known) && !(oid && nfs4r_oid_eq(&known, oid)) ? repair_find(r, &known, r->n) : NULL;
+	struct repair_obj *o = nfs4r_by_handle(r->eng, h, &known) && !(oid && nfs4r_oid_eq(&known, oid)) ? resync_find(r, &known, r->n) : NULL;
 
 	if (o)
 		o->gone = true;
@@ -75,11 +75,11 @@ static void look_at_hidden(struct repair *r)
 {
 	struct nfs4r_lhandle h;
 
-	if (hold_find(r->eng, NULL, &h) != NFS4R_OK)
+	if (replicate_staging_find(r->eng, NULL, &h) != NFS4R_OK)
 		return;
 	not_of(r, &h, NULL);
 	for (uint32_t i = 0; i < r->n; i++)
-		if (hold_find(r->eng, &r->objs[i].oid, &h) == NFS4R_OK)
+		if (replicate_staging_find(r->eng, &r->objs[i].oid, &h) == NFS4R_OK)
 			not_of(r, &h, &r->objs[i].oid);
 }
 
@@ -87,7 +87,7 @@ static void see_what_is_gone(struct repair *r)
 {
 	struct known k = { .r = r };
 
-	repair_crew(try_handles, &k, r->n);
+	resync_crew(try_handles, &k, r->n);
 	look_at_hidden(r);
 }
 
@@ -152,7 +152,7 @@ static bool note_linked(struct adopt *w, struct repair_obj *o)
 /* False: no memory. */
 static bool take(struct adopt *w, const struct nfs4r_dirent *d, const struct nfs4r_lhandle *h, bool linked)
 {
-	struct repair_obj *o = repair_find(w->r, &d->oid, w->r->n);
+	struct repair_obj *o = resync_find(w->r, &d->oid, w->r->n);
 	bool ok = true;
 
 	pthread_mutex_lock(&w->lock);
@@ -200,7 +200,7 @@ static enum nfs4r_status adopt_names(struct adopt *w, struct repair *r, const st
 {
 	struct nfs4r_dirent *names = NULL;
 	uint32_t n = 0;
-	enum nfs4r_status st = repair_names(r, &p->oid, &names, &n);
+	enum nfs4r_status st = resync_names(r, &p->oid, &names, &n);
 
 	for (uint32_t i = 0; i < n && st == NFS4R_OK; i++) {
 		struct nfs4r_lhandle h;
@@ -219,7 +219,7 @@ static void *adopt_some(void *arg)
 	struct repair own = *w->r;
 
 	for (uint32_t i; w->st == NFS4R_OK && (i = w->next++) < w->here.n;) {
-		enum nfs4r_status st = repair_over(&own) ? NFS4R_SHUTDOWN : adopt_names(w, &own, &w->here.v[i]);
+		enum nfs4r_status st = resync_over(&own) ? NFS4R_SHUTDOWN : adopt_names(w, &own, &w->here.v[i]);
 		int none = NFS4R_OK;
 
 		if (st != NFS4R_OK && atomic_compare_exchange_strong(&w->st, &none, (int)st))
@@ -228,7 +228,7 @@ static void *adopt_some(void *arg)
 	return NULL;
 }
 
-enum nfs4r_status repair_adopt(struct repair *r)
+enum nfs4r_status resync_adopt(struct repair *r)
 {
 	struct adopt w = { .r = r, .st = NFS4R_OK };
 
@@ -240,7 +240,7 @@ enum nfs4r_status repair_adopt(struct repair *r)
 		struct level done = w.here;
 
 		w.next = 0;
-		repair_crew(adopt_some, &w, w.here.n);
+		resync_crew(adopt_some, &w, w.here.n);
 		w.here = w.below;
 		w.below = (struct level){ .v = NULL };
 		free(done.v);

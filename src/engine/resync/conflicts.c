@@ -40,12 +40,12 @@ static struct nfs4r_entry *undone_after(const struct repair *r, uint32_t i, nfs4
 static enum nfs4r_status collect_entry(struct repair *r, const struct nfs4r_entry *e)
 {
 	for (uint32_t i = 0; i < e->nparts; i++)
-		if (!repair_add(r, &e->parts[i].oid, true))
+		if (!resync_add(r, &e->parts[i].oid, true))
 			return NFS4R_NOMEM;
 	return NFS4R_OK;
 }
 
-enum nfs4r_status repair_collect(struct repair *r)
+enum nfs4r_status resync_collect(struct repair *r)
 {
 	for (uint32_t i = 0; i < r->nseals; i++) {
 		struct nfs4r_entry *e;
@@ -58,7 +58,7 @@ enum nfs4r_status repair_collect(struct repair *r)
 			lsn = e->lsn;
 			if (collect_entry(r, e) != NFS4R_OK) {
 				nfs4r_entry_put(e);
-				return repair_fails(r, NFS4R_NOMEM, "out of memory");
+				return resync_fails(r, NFS4R_NOMEM, "out of memory");
 			}
 		}
 	}
@@ -112,7 +112,7 @@ static bool begins_with(const char *path, const char *line)
 	return same && strcmp(got, line) == 0;
 }
 
-uint64_t repair_saved(const struct nfs4r_engine *eng)
+uint64_t resync_saved(const struct nfs4r_engine *eng)
 {
 	DIR *dir = opendir(eng->cfg.conflicts_dir);
 	struct dirent *e;
@@ -166,7 +166,7 @@ static bool choose_dir(struct save *s)
 	struct tm tm;
 	char date[32];
 
-	if (fs_private("Conflicts", cfg->conflicts_dir, s->why, sizeof(s->why)) != NFS4R_OK) {
+	if (engine_fs_private("Conflicts", cfg->conflicts_dir, s->why, sizeof(s->why)) != NFS4R_OK) {
 		s->failed = true;
 		return false;
 	}
@@ -386,7 +386,7 @@ static void remove_tree(const char *path)
 	rmdir(path);
 }
 
-enum nfs4r_status repair_save(struct repair *r)
+enum nfs4r_status resync_save(struct repair *r)
 {
 	struct save s = { .r = r };
 	char line[1100];
@@ -397,9 +397,9 @@ enum nfs4r_status repair_save(struct repair *r)
 	if (saved_before(r, line, r->saved, sizeof(r->saved)))
 		return NFS4R_OK;
 	if (choose_dir(&s) && write_list(&s, line))
-		for (uint32_t i = 0; i < r->n && !s.failed && !repair_over(r); i++)
+		for (uint32_t i = 0; i < r->n && !s.failed && !resync_over(r); i++)
 			write_file(&s, &r->objs[i].oid);
-	if (s.tmp[0] && !repair_over(r) && !s.failed && settle(&s)) {
+	if (s.tmp[0] && !resync_over(r) && !s.failed && settle(&s)) {
 		snprintf(r->saved, sizeof(r->saved), "%s", s.dir);
 		return NFS4R_OK;
 	}
@@ -407,5 +407,5 @@ enum nfs4r_status repair_save(struct repair *r)
 		fclose(s.list);
 	if (s.tmp[0])
 		remove_tree(s.tmp);
-	return repair_fails(r, NFS4R_IO, "what is undone cannot be saved (%s); free space under the Conflicts directory, or correct it", s.why);
+	return resync_fails(r, NFS4R_IO, "what is undone cannot be saved (%s); free space under the Conflicts directory, or correct it", s.why);
 }

@@ -5,7 +5,7 @@
  * the objects of others' entries behind a hole, which the store has given up (log 4.7), and of entries that were being applied, which may never come again (log 4.5).
  *
  * Happy path:
- *   1. doubt_restore(), before anything is applied: objects of the store that are not on the disk are made again, empty; the names of
+ *   1. resync_crash_restore(), before anything is applied: objects of the store that are not on the disk are made again, empty; the names of
  *      the directories in doubt become those of the store; bytes that the journal keeps (log 4.10) are written. What lies there without a row (it was made, and its record lost; or it was
  *      deleted, and that came back) is moved to the hidden directory, under "stray."; nobody was told that it is durable.
  *   2. doubt_task(), on the same thread (the repair's), when there are other servers: bytes, attributes and extended attributes of each object in doubt (of a file
@@ -40,7 +40,7 @@ static bool touched_marks(struct doubt *d, struct nfs4r_engine *eng)
 	bool ok = n != UINT32_MAX;
 
 	for (uint32_t i = 0; ok && i < n; i++)
-		ok = touches_add(&d->since, &(struct touch){ .oid = list[i] });
+		ok = resync_touches_add(&d->since, &(struct touch){ .oid = list[i] });
 	free(list);
 	return ok;
 }
@@ -61,7 +61,7 @@ static bool touched_names(struct doubt *d, struct nfs4r_engine *eng, const struc
 			nfs4r_handle(eng, &ent[i].oid, &h);
 			if (!dirh.len || eng->ops->lookup(eng->ctx, &dirh, ent[i].name.s, &found) != NFS4R_OK || found.len != h.len ||
 			    memcmp(found.b, h.b, h.len) != 0)
-				ok = touches_add(&d->since, &(struct touch){ .oid = ent[i].oid });
+				ok = resync_touches_add(&d->since, &(struct touch){ .oid = ent[i].oid });
 		}
 	}
 	free(ent);
@@ -75,7 +75,7 @@ static bool touched_dropped(struct doubt *d, struct nfs4r_engine *eng)
 	bool ok = true;
 
 	for (uint32_t i = 0; i < n && ok; i++)
-		ok = touches_add(&d->since, &(struct touch){ .oid = list[i].oid });
+		ok = resync_touches_add(&d->since, &(struct touch){ .oid = list[i].oid });
 	return ok;
 }
 
@@ -88,7 +88,7 @@ static bool collect(struct doubt *d)
 	bool ok = touched_dropped(d, eng) && (!d->machine || touched_marks(d, eng));
 
 	for (nfs4r_server_id s = 1; ok && d->machine && s <= NFS4R_SERVERS_MAX; s++)
-		ok = touches_of_log(t, eng, s, d->stable[s], UINT64_MAX, NULL);
+		ok = resync_touches_of_log(t, eng, s, d->stable[s], UINT64_MAX, NULL);
 	n = t->n;
 	for (size_t i = 0; ok && i < n; i++) {
 		struct nfs4r_oid oid = t->v[i].oid;
@@ -98,10 +98,10 @@ static bool collect(struct doubt *d)
 	}
 	if (!ok)
 		return false;
-	touches_sort(t);
+	resync_touches_sort(t);
 	for (size_t i = 0; i < t->n; i++)
 		if ((!i || !nfs4r_oid_eq(&t->v[i - 1].oid, &t->v[i].oid)) && nfs4r_store_row(eng->store, &t->v[i].oid, NULL) == NFS4R_KNOWN &&
-		    !repair_add(&d->repair, &t->v[i].oid, false))
+		    !resync_add(&d->repair, &t->v[i].oid, false))
 			return false;
 	return true;
 }
@@ -113,7 +113,7 @@ static struct nfs4r_entry *creation(struct doubt *d, const struct nfs4r_oid *oid
 {
 	struct nfs4r_entry *e;
 
-	for (size_t i = touches_first(&d->since, oid); (e = touches_next_entry(d, &d->since, oid, &i, part)); nfs4r_entry_put(e))
+	for (size_t i = resync_touches_first(&d->since, oid); (e = resync_touches_next_entry(d, &d->since, oid, &i, part)); nfs4r_entry_put(e))
 		if ((*part)->effect == NFS4R_EFF_CREATE)
 			return e;
 	return NULL;
@@ -136,7 +136,7 @@ static enum nfs4r_status make_again(struct doubt *d, const struct nfs4r_oid *oid
 		a = p->attrs;
 	a.mask |= NFS4R_ATTR_TYPE;
 	a.type = row.type;
-	st = hold_make(eng, oid, &a, e && p->linktext ? p->linktext : row.type == NFS4R_TYPE_SYMLINK ? "?" : "", &h);
+	st = replicate_staging_make(eng, oid, &a, e && p->linktext ? p->linktext : row.type == NFS4R_TYPE_SYMLINK ? "?" : "", &h);
 	if (e)
 		nfs4r_entry_put(e);
 	pthread_mutex_lock(&eng->lock);
@@ -172,7 +172,7 @@ static bool sets_attrs(const struct nfs4r_part *p)
 	return p->effect == NFS4R_EFF_ATTRS || (p->effect == NFS4R_EFF_CREATE && (p->attrs.type == NFS4R_TYPE_FILE || p->attrs.type == NFS4R_TYPE_DIR));
 }
 
-enum nfs4r_status doubt_set_attrs(struct doubt *d, const struct touches *t, const struct nfs4r_oid *oid, nfs4r_version newer_than)
+enum nfs4r_status resync_crash_set_attrs(struct doubt *d, const struct touches *t, const struct nfs4r_oid *oid, nfs4r_version newer_than)
 {
 	struct nfs4r_engine *eng = d->repair.eng;
 	enum nfs4r_status st = NFS4R_OK;
@@ -181,7 +181,7 @@ enum nfs4r_status doubt_set_attrs(struct doubt *d, const struct touches *t, cons
 	struct nfs4r_part *p;
 
 	nfs4r_handle(eng, oid, &h);
-	for (size_t i = touches_first(t, oid); st == NFS4R_OK && h.len && (e = touches_next_entry(d, t, oid, &i, &p)); nfs4r_entry_put(e))
+	for (size_t i = resync_touches_first(t, oid); st == NFS4R_OK && h.len && (e = resync_touches_next_entry(d, t, oid, &i, &p)); nfs4r_entry_put(e))
 		if (sets_attrs(p) && p->after > newer_than) {
 			struct nfs4r_attrs a = p->attrs;
 
@@ -191,7 +191,7 @@ enum nfs4r_status doubt_set_attrs(struct doubt *d, const struct touches *t, cons
 	return st;
 }
 
-enum nfs4r_status doubt_begin(struct nfs4r_engine *eng, const struct nfs4r_store_info *info)
+enum nfs4r_status resync_crash_begin(struct nfs4r_engine *eng, const struct nfs4r_store_info *info)
 {
 	const struct nfs4r_extent *dropped;
 	struct doubt *d;
@@ -201,7 +201,7 @@ enum nfs4r_status doubt_begin(struct nfs4r_engine *eng, const struct nfs4r_store
 	d = calloc(1, sizeof(*d));
 	if (!d)
 		return NFS4R_NOMEM;
-	if (!in_doubt_begin(eng)) {
+	if (!engine_doubt_begin(eng)) {
 		free(d);
 		return NFS4R_NOMEM;
 	}
@@ -210,7 +210,7 @@ enum nfs4r_status doubt_begin(struct nfs4r_engine *eng, const struct nfs4r_store
 	d->unsynced = info->files_failed;
 	d->repair.eng = eng;
 	d->repair.doubt = d->repair.strays = true;
-	d->repair.importing = import_any_open(eng);
+	d->repair.importing = engine_import_any_open(eng);
 	eng->doubt = d;
 	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)
 		d->stable[s] = info->logs[s].stable;
@@ -281,7 +281,7 @@ static bool list_objects(struct doubt *d)
 	for (size_t i = 0; list && i < t->n; i++)
 		if (!n || !nfs4r_oid_eq(&list[n - 1], &t->v[i].oid))
 			list[n++] = t->v[i].oid;
-	return list && in_doubt_list(d->repair.eng, list, n);
+	return list && engine_doubt_list(d->repair.eng, list, n);
 }
 
 static enum nfs4r_status restore_objects(struct doubt *d)
@@ -296,18 +296,18 @@ static enum nfs4r_status restore_objects(struct doubt *d)
 	if (st == NFS4R_OK)
 		st = make_missing(d);
 	if (st == NFS4R_OK)
-		st = repair_tree(&d->repair);
+		st = resync_tree(&d->repair);
 	if (st == NFS4R_OK && d->unsynced)
 		st = write_all_again(d);
 	if (st == NFS4R_OK && d->machine)
 		st = nfs4r_store_each_kept(d->repair.eng->store, write_kept, d->repair.eng);
 	for (uint32_t i = 0; st == NFS4R_OK && i < d->repair.n; i++)
-		st = doubt_set_attrs(d, &d->since, &d->repair.objs[i].oid, 0);
+		st = resync_crash_set_attrs(d, &d->since, &d->repair.objs[i].oid, 0);
 	return st;
 }
 
 /* The local file system may not be used for everything before the server as a whole has started, so this is done here. */
-enum nfs4r_status doubt_restore(struct doubt *d)
+enum nfs4r_status resync_crash_restore(struct doubt *d)
 {
 	struct nfs4r_engine *eng = d->repair.eng;
 	enum nfs4r_status st;
@@ -316,20 +316,20 @@ enum nfs4r_status doubt_restore(struct doubt *d)
 	st = restore_objects(d);
 	if (st != NFS4R_OK)
 		return st;
-	in_doubt_known(eng);
+	engine_doubt_known(eng);
 	engine_log(eng, NFS4R_LOG_INFO, "volume %s: %s; %u objects that changed shortly before are in doubt", eng->cfg.volume_name,
 		   d->unsynced ? "the exported directory had not been synced" :
 		   d->machine ? "the machine had crashed" : "the server ended amid updates of others", d->repair.n);
 	return NFS4R_OK;
 }
 
-void doubt_free(struct nfs4r_engine *eng)
+void resync_crash_free(struct nfs4r_engine *eng)
 {
 	struct doubt *d = eng->doubt;
 
 	if (!d)
 		return;
-	in_doubt_free(eng);
+	engine_doubt_free(eng);
 	pthread_mutex_destroy(&d->history_lock);
 	free(d->repair.objs);
 	free(d->since.v);

@@ -10,7 +10,7 @@
 #include "base/room.h"
 #include "engine/resync/resync_int.h"
 
-bool touches_add(struct touches *t, const struct touch *touch)
+bool resync_touches_add(struct touches *t, const struct touch *touch)
 {
 	if (!NFS4R_ROOM(t->v, t->n, t->cap))
 		return false;
@@ -28,13 +28,13 @@ static int by_version(const void *a, const void *b)
 	return x->after < y->after ? -1 : x->after > y->after;
 }
 
-void touches_sort(struct touches *t)
+void resync_touches_sort(struct touches *t)
 {
 	if (t->n)
 		qsort(t->v, t->n, sizeof(*t->v), by_version);
 }
 
-size_t touches_first(const struct touches *t, const struct nfs4r_oid *oid)
+size_t resync_touches_first(const struct touches *t, const struct nfs4r_oid *oid)
 {
 	size_t lo = 0, hi = t->n;
 
@@ -49,7 +49,7 @@ size_t touches_first(const struct touches *t, const struct nfs4r_oid *oid)
 	return lo;
 }
 
-bool touches_of_log(struct touches *t, struct nfs4r_engine *eng, nfs4r_server_id log, nfs4r_lsn from, nfs4r_lsn until, struct repair *only)
+bool resync_touches_of_log(struct touches *t, struct nfs4r_engine *eng, nfs4r_server_id log, nfs4r_lsn from, nfs4r_lsn until, struct repair *only)
 {
 	struct nfs4r_entry *e;
 	bool ok = true;
@@ -59,8 +59,8 @@ bool touches_of_log(struct touches *t, struct nfs4r_engine *eng, nfs4r_server_id
 		for (uint32_t i = 0; e && ok && i < e->nparts; i++) {
 			const struct nfs4r_part *p = &e->parts[i];
 
-			if (!only || repair_find(only, &p->oid, only->n))
-				ok = touches_add(t, &(struct touch){ p->oid, p->before, p->after, log, lsn });
+			if (!only || resync_find(only, &p->oid, only->n))
+				ok = resync_touches_add(t, &(struct touch){ p->oid, p->before, p->after, log, lsn });
 		}
 		if (e)
 			nfs4r_entry_put(e);
@@ -68,7 +68,7 @@ bool touches_of_log(struct touches *t, struct nfs4r_engine *eng, nfs4r_server_id
 	return ok;
 }
 
-struct nfs4r_entry *touches_next_entry(const struct doubt *d, const struct touches *t, const struct nfs4r_oid *oid, size_t *i, struct nfs4r_part **part)
+struct nfs4r_entry *resync_touches_next_entry(const struct doubt *d, const struct touches *t, const struct nfs4r_oid *oid, size_t *i, struct nfs4r_part **part)
 {
 	for (; *i < t->n && nfs4r_oid_eq(&t->v[*i].oid, oid); ++*i) {
 		const struct touch *at = &t->v[*i];
@@ -85,11 +85,11 @@ struct nfs4r_entry *touches_next_entry(const struct doubt *d, const struct touch
 	return NULL;
 }
 
-bool touches_lead(const struct touches *t, const struct nfs4r_oid *oid, nfs4r_version from, nfs4r_version to)
+bool resync_touches_lead(const struct touches *t, const struct nfs4r_oid *oid, nfs4r_version from, nfs4r_version to)
 {
 	nfs4r_version at = from;
 
-	for (size_t i = touches_first(t, oid); i < t->n && nfs4r_oid_eq(&t->v[i].oid, oid) && at != to; i++)
+	for (size_t i = resync_touches_first(t, oid); i < t->n && nfs4r_oid_eq(&t->v[i].oid, oid) && at != to; i++)
 		if (t->v[i].lsn && t->v[i].after > from) {
 			if (t->v[i].before != at)
 				return false;
@@ -98,9 +98,9 @@ bool touches_lead(const struct touches *t, const struct nfs4r_oid *oid, nfs4r_ve
 	return at == to;
 }
 
-nfs4r_version touches_begin(const struct touches *t, const struct nfs4r_oid *oid, nfs4r_version to)
+nfs4r_version resync_touches_begin(const struct touches *t, const struct nfs4r_oid *oid, nfs4r_version to)
 {
-	size_t first = touches_first(t, oid), i = first;
+	size_t first = resync_touches_first(t, oid), i = first;
 	nfs4r_version at = to;
 
 	while (i < t->n && nfs4r_oid_eq(&t->v[i].oid, oid))
@@ -111,7 +111,7 @@ nfs4r_version touches_begin(const struct touches *t, const struct nfs4r_oid *oid
 	return at;
 }
 
-const struct touches *doubt_history(struct doubt *d)
+const struct touches *resync_crash_history(struct doubt *d)
 {
 	struct touches *t = &d->history;
 
@@ -121,8 +121,8 @@ const struct touches *doubt_history(struct doubt *d)
 
 		t->n = 0;
 		for (nfs4r_server_id s = 1; ok && s <= NFS4R_SERVERS_MAX; s++)
-			ok = touches_of_log(t, d->repair.eng, s, 0, UINT64_MAX, &d->repair);
-		touches_sort(t);
+			ok = resync_touches_of_log(t, d->repair.eng, s, 0, UINT64_MAX, &d->repair);
+		resync_touches_sort(t);
 		d->history_read = ok;
 	}
 	t = d->history_read ? t : NULL;

@@ -141,21 +141,21 @@ static int by_offset(const void *a, const void *b)
 	return x->off < y->off ? -1 : x->off > y->off;
 }
 
-bool plan_make(struct plan *pl, const struct doubt *d, const struct touches *t, const struct nfs4r_oid *oid, nfs4r_version from, nfs4r_version to)
+bool resync_plan_make(struct plan *pl, const struct doubt *d, const struct touches *t, const struct nfs4r_oid *oid, nfs4r_version from, nfs4r_version to)
 {
 	struct nfs4r_entry *e;
 	struct nfs4r_part *p;
 	bool ok = true;
 
 	*pl = (struct plan){ .limit = UINT64_MAX };
-	for (size_t i = touches_first(t, oid); ok && (e = touches_next_entry(d, t, oid, &i, &p)); nfs4r_entry_put(e))
+	for (size_t i = resync_touches_first(t, oid); ok && (e = resync_touches_next_entry(d, t, oid, &i, &p)); nfs4r_entry_put(e))
 		ok = p->after <= from || p->after > to || follow(pl, e, p);
 	if (pl->own.n)
 		qsort(pl->own.v, pl->own.n, sizeof(*pl->own.v), by_offset);
 	return ok;
 }
 
-void plan_fini(struct plan *pl)
+void resync_plan_fini(struct plan *pl)
 {
 	free(pl->own.v);
 	free(pl->none.v);
@@ -166,7 +166,7 @@ void plan_fini(struct plan *pl)
 	free(pl->gone);
 }
 
-void plan_was_long(struct plan *pl, uint64_t size)
+void resync_plan_was_long(struct plan *pl, uint64_t size)
 {
 	if (pl->limit > size)
 		pl->limit = size;
@@ -182,15 +182,15 @@ static bool keep_all(const struct ranges *v, struct repair *r)
 	bool ok = true;
 
 	for (uint32_t i = 0; i < v->n && ok; i++)
-		ok = repair_keep(r, v->v[i].off, v->v[i].len);
+		ok = resync_keep(r, v->v[i].off, v->v[i].len);
 	return ok;
 }
 
-bool plan_keep(const struct plan *pl, struct repair *r)
+bool resync_plan_keep(const struct plan *pl, struct repair *r)
 {
 	r->keep_xattrs = pl->xattrs;
 	r->nkeep_xattrs = pl->nxattrs;
-	return keep_all(&pl->own, r) && keep_all(&pl->none, r) && (pl->limit == UINT64_MAX || repair_keep(r, pl->limit, UINT64_MAX - pl->limit));
+	return keep_all(&pl->own, r) && keep_all(&pl->none, r) && (pl->limit == UINT64_MAX || resync_keep(r, pl->limit, UINT64_MAX - pl->limit));
 }
 
 /* ---- carried out -------------------------------------------------------------------- */
@@ -264,7 +264,7 @@ static enum nfs4r_status set_length(const struct plan *pl, struct nfs4r_engine *
 	return st == NFS4R_OK ? clear_all(pl, eng, h, size.size) : st;
 }
 
-enum nfs4r_status plan_carry_out(const struct plan *pl, struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
+enum nfs4r_status resync_plan_carry_out(const struct plan *pl, struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 {
 	struct nfs4r_attrs now = { 0 };
 	struct nfs4r_lhandle h;

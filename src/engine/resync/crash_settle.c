@@ -2,7 +2,7 @@
 /*
  * Bytes that a crash of the machine put in doubt (log sheet 4.6): where each object in doubt takes its content from. crash_check.c tells the whole of it.
  *
- * Several threads (repair_crew) ask for one object each, since an object costs some round trips. What cannot be settled yet is looked at again.
+ * Several threads (resync_crew) ask for one object each, since an object costs some round trips. What cannot be settled yet is looked at again.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ struct opinion { /* of a server about an object */
 static void ask_peer(struct doubt *d, nfs4r_server_id s, const struct nfs4r_oid *oid, struct opinion *out)
 {
 	struct nfs4r_read rd = { .type = NFS4R_RD_GETATTR, .oid = *oid, .cookie = NFS4R_COPY_ANY };
-	enum nfs4r_status st = reads_copy(d->repair.eng, s, &rd);
+	enum nfs4r_status st = read_copy(d->repair.eng, s, &rd);
 
 	*out = (struct opinion){ .told = st == NFS4R_OK || st == NFS4R_STALE || st == NFS4R_UNKNOWN, .dead = st == NFS4R_STALE };
 	if (st == NFS4R_OK) {
@@ -71,11 +71,11 @@ static bool keep_rest(struct repair *r, uint32_t n)
 	for (uint32_t i = 0; ok && i < n; i++) {
 		struct repair_range k = r->keep[i];
 
-		ok = k.off <= at || repair_keep(r, at, k.off - at);
+		ok = k.off <= at || resync_keep(r, at, k.off - at);
 		if (k.off + k.len > at)
 			at = k.off + k.len;
 	}
-	ok = ok && repair_keep(r, at, UINT64_MAX - at);
+	ok = ok && resync_keep(r, at, UINT64_MAX - at);
 	if (ok)
 		memmove(r->keep, r->keep + n, (r->nkeep - n) * sizeof(*r->keep));
 	r->nkeep = ok ? r->nkeep - n : 0;
@@ -110,7 +110,7 @@ static bool keep_what_is_sound(struct doubt *d, struct repair *r, const struct r
 
 	r->nkeep = 0;
 	for (uint32_t i = dropped_first(list, n, &o->oid); bytes && i < n && nfs4r_oid_eq(&list[i].oid, &o->oid); i++)
-		bytes = list[i].len != NFS4R_WHOLE && list[i].off + list[i].len >= list[i].off && repair_keep(r, list[i].off, list[i].len);
+		bytes = list[i].len != NFS4R_WHOLE && list[i].off + list[i].len >= list[i].off && resync_keep(r, list[i].off, list[i].len);
 	if (bytes && r->nkeep)
 		return keep_rest(r, r->nkeep);
 	r->nkeep = 0;
@@ -124,7 +124,7 @@ static enum outcome take_all_from(struct doubt *d, struct repair *r, nfs4r_serve
 
 	r->from = s;
 	r->sized = keep_what_is_sound(d, r, o);
-	enum nfs4r_status st = repair_refresh(r, &o->oid, version, &size, &done);
+	enum nfs4r_status st = resync_refresh(r, &o->oid, version, &size, &done);
 	r->sized = false;
 	return failed_or_later(r, st, done);
 }
@@ -140,28 +140,28 @@ static enum outcome take_older_from(struct doubt *d, struct repair *r, nfs4r_ser
 
 	r->from = s;
 	r->nkeep = 0;
-	if (plan_make(&pl, d, t, oid, version, mine->version) && plan_keep(&pl, r))
-		st = repair_refresh(r, oid, version, &size, &done);
+	if (resync_plan_make(&pl, d, t, oid, version, mine->version) && resync_plan_keep(&pl, r))
+		st = resync_refresh(r, oid, version, &size, &done);
 	if (st == NFS4R_OK && done)
-		st = doubt_set_attrs(d, t, oid, version);
+		st = resync_crash_set_attrs(d, t, oid, version);
 	if (st == NFS4R_OK && done) {
-		plan_was_long(&pl, size);
-		st = plan_carry_out(&pl, d->repair.eng, oid);
+		resync_plan_was_long(&pl, size);
+		st = resync_plan_carry_out(&pl, d->repair.eng, oid);
 	}
 	r->nkeep_xattrs = 0;
-	plan_fini(&pl);
+	resync_plan_fini(&pl);
 	return failed_or_later(r, st, done);
 }
 
 /* Its own bytes and attributes are right, but for those of which the entries know nothing: of a WRITE whose entry is lost there can be bytes on the disk, and nobody could tell the others of them. */
 static enum outcome take_own(struct doubt *d, const struct touches *t, const struct nfs4r_row *mine)
 {
-	nfs4r_version begin = touches_begin(t, &mine->oid, mine->version);
+	nfs4r_version begin = resync_touches_begin(t, &mine->oid, mine->version);
 	struct plan pl;
-	bool ok = plan_make(&pl, d, t, &mine->oid, begin, mine->version) && doubt_set_attrs(d, t, &mine->oid, begin) == NFS4R_OK &&
-		  plan_carry_out(&pl, d->repair.eng, &mine->oid) == NFS4R_OK;
+	bool ok = resync_plan_make(&pl, d, t, &mine->oid, begin, mine->version) && resync_crash_set_attrs(d, t, &mine->oid, begin) == NFS4R_OK &&
+		  resync_plan_carry_out(&pl, d->repair.eng, &mine->oid) == NFS4R_OK;
 
-	plan_fini(&pl);
+	resync_plan_fini(&pl);
 	return ok ? SETTLED : FAILED;
 }
 
@@ -188,11 +188,11 @@ static nfs4r_server_id winner(nfs4r_server_id self, const struct opinion *o)
 /* Nobody has it as new as it is here, and without doubt. @base: who has an older one without; 0: nobody. @some: others have none. */
 static enum outcome go_on(struct doubt *d, struct repair *r, const struct nfs4r_row *row, nfs4r_server_id base, nfs4r_version version, bool some)
 {
-	const struct touches *t = base || some ? doubt_history(d) : &d->since;
+	const struct touches *t = base || some ? resync_crash_history(d) : &d->since;
 
 	if (!t)
 		return FAILED;
-	if (base && touches_lead(t, &row->oid, version, row->version))
+	if (base && resync_touches_lead(t, &row->oid, version, row->version))
 		return take_older_from(d, r, base, t, row, version);
 	return take_own(d, t, row); /* if the entries in between are gone, who has the older one takes all (log 8.5) */
 }
@@ -236,10 +236,10 @@ static enum outcome settle(struct doubt *d, struct repair *r, const struct repai
 	struct answers a = { .source = 0 };
 	struct nfs4r_row row;
 
-	if (nfs4r_store_row(eng->store, oid, &row) != NFS4R_KNOWN || import_is_open(eng, oid, NULL))
+	if (nfs4r_store_row(eng->store, oid, &row) != NFS4R_KNOWN || engine_import_is_open(eng, oid, NULL))
 		return SETTLED; /* of what is being imported nobody else has all; they get the whole of it again */
 	a.o[self] = (struct opinion){ .version = row.version, .log = row.last_log, .unsettled = true };
-	ask_all(d, &row, servers_left(eng) & ~NFS4R_BIT(self), &a);
+	ask_all(d, &row, engine_servers_left(eng) & ~NFS4R_BIT(self), &a);
 	if (a.source)
 		return take_all_from(d, r, a.source, obj, row.version);
 	if (a.dead)
@@ -258,14 +258,14 @@ static void say_waiting(struct doubt *d, nfs4r_servers awaited, uint32_t left, u
 	char who[100] = "";
 	size_t n = 0;
 
-	if (!left || now_ms() < *said_ms + SAY_EVERY_MS)
+	if (!left || engine_now_ms() < *said_ms + SAY_EVERY_MS)
 		return;
 	EACH_OF(awaited, s)
 		if (n < sizeof(who) - 8)
 			n += (size_t)snprintf(who + n, sizeof(who) - n, " %u", s);
 	engine_log(d->repair.eng, NFS4R_LOG_WARN, "volume %s: after the crash of the %s %u objects are in doubt; waiting for %s%s, which may have them",
 		   d->repair.eng->cfg.volume_name, d->machine ? "machine" : "process", left, n ? "server" : "the other servers", who);
-	*said_ms = now_ms();
+	*said_ms = engine_now_ms();
 }
 
 /* @what cannot be written. As long as it is not settled nothing is applied here, and the others would wait for that (log 6.12). */
@@ -273,7 +273,7 @@ static void say_failed(struct doubt *d, enum nfs4r_status st, const char *what, 
 {
 	struct nfs4r_event ev = { .type = NFS4R_EV_TROUBLE, .status = st ? st : NFS4R_IO };
 	struct nfs4r_engine *eng = d->repair.eng;
-	uint64_t now = now_ms(), said = d->said_ms;
+	uint64_t now = engine_now_ms(), said = d->said_ms;
 
 	if ((said && now < said + SAY_EVERY_MS) || !atomic_compare_exchange_strong(&d->said_ms, &said, now))
 		return;
@@ -322,10 +322,10 @@ static void finish(struct doubt *d)
 	}
 	for (uint32_t i = 0; eng->ops->changed && i < d->repair.n; i++)
 		eng->ops->changed(eng->ctx, &d->repair.objs[i].oid, true);
-	in_doubt_over(eng);
+	engine_doubt_over(eng);
 	pthread_mutex_lock(&eng->lock);
 	engine_step(eng, &ev);
-	if (servers_alone(eng) && !eng->halted[0])
+	if (engine_is_alone(eng) && !eng->halted[0])
 		eng->ready = true;
 	pthread_mutex_unlock(&eng->lock);
 	engine_log(eng, NFS4R_LOG_INFO, "volume %s: nothing is in doubt any more", eng->cfg.volume_name);
@@ -351,12 +351,12 @@ static void *work(void *arg)
 		enum outcome o = w->done[i] ? LATER : settle(d, &r, obj, &awaited);
 
 		if (o == FAILED)
-			say_failed(d, r.here, "an object in doubt after a crash", apply_remedy(r.here ? r.here : NFS4R_IO));
+			say_failed(d, r.here, "an object in doubt after a crash", engine_remedy(r.here ? r.here : NFS4R_IO));
 		if (o != SETTLED)
 			continue;
 		w->done[i] = true;
 		w->left--;
-		in_doubt_settled(eng, &obj->oid);
+		engine_doubt_settled(eng, &obj->oid);
 	}
 	w->awaited |= awaited;
 	free(r.keep);
@@ -367,7 +367,7 @@ static void each_once(struct round *w)
 {
 	w->next = 0;
 	w->awaited = 0;
-	repair_crew(work, w, w->left);
+	resync_crew(work, w, w->left);
 }
 
 /* Tried again until it works: an object that is in the way can be moved, a full disk can get room, a flag can be taken away. */
@@ -378,7 +378,7 @@ static bool restored(struct doubt *d)
 	char what[sizeof(d->repair.why) + 100];
 
 	for (;;) {
-		st = eng->stopping ? NFS4R_SHUTDOWN : doubt_restore(d);
+		st = eng->stopping ? NFS4R_SHUTDOWN : resync_crash_restore(d);
 		if (st == NFS4R_OK || eng->stopping || eng->mute)
 			return st == NFS4R_OK;
 		if (nfs4r_store_broken(eng->store)) {
@@ -388,7 +388,7 @@ static bool restored(struct doubt *d)
 			return false;
 		}
 		snprintf(what, sizeof(what), "what a crash put in doubt in the exported directory%s%s%s", d->repair.why[0] ? " (" : "", d->repair.why, d->repair.why[0] ? ")" : "");
-		say_failed(d, st, what, apply_remedy(st));
+		say_failed(d, st, what, engine_remedy(st));
 		rest_ms(PAUSE_MS);
 	}
 }
@@ -396,13 +396,13 @@ static bool restored(struct doubt *d)
 static void doubt_task(struct nfs4r_engine *eng, void *arg)
 {
 	struct round w = { .d = arg };
-	uint64_t said_ms = now_ms() - SAY_EVERY_MS / 2;
+	uint64_t said_ms = engine_now_ms() - SAY_EVERY_MS / 2;
 
 	if (!restored(w.d))
 		return;
 	w.left = w.d->repair.n;
 	w.done = calloc(w.left + 1, sizeof(*w.done));
-	while (w.done && w.left && !eng->stopping && servers_left(eng) != NFS4R_BIT(eng->cfg.rpc.self)) {
+	while (w.done && w.left && !eng->stopping && engine_servers_left(eng) != NFS4R_BIT(eng->cfg.rpc.self)) {
 		each_once(&w);
 		say_waiting(w.d, w.awaited, w.left, &said_ms);
 		if (w.left)
@@ -413,8 +413,8 @@ static void doubt_task(struct nfs4r_engine *eng, void *arg)
 	free(w.done);
 }
 
-void doubt_queue(struct nfs4r_engine *eng)
+void resync_crash_queue(struct nfs4r_engine *eng)
 {
 	if (eng->doubt)
-		pool_run(eng->repairs, doubt_task, eng->doubt);
+		engine_pool_run(eng->repairs, doubt_task, eng->doubt);
 }

@@ -33,26 +33,26 @@ static void pause_ms(long ms)
 /* One question, until it is answered. With `all` the source may not have come so far as this copy was: UNKNOWN is an answer then. */
 static enum nfs4r_status ask(struct repair *r, struct nfs4r_read *rd)
 {
-	uint64_t until = now_ms() + (r->patience_ms ? r->patience_ms : PATIENCE_MS);
+	uint64_t until = engine_now_ms() + (r->patience_ms ? r->patience_ms : PATIENCE_MS);
 	enum nfs4r_status st;
 
 	for (;;) {
-		if (repair_over(r))
+		if (resync_over(r))
 			return NFS4R_SHUTDOWN;
 		if (r->doubt)
 			rd->cookie = NFS4R_COPY_ANY;
-		st = reads_copy(r->eng, r->from, rd);
+		st = read_copy(r->eng, r->from, rd);
 		if (st != NFS4R_DELAY && st != NFS4R_NOT_PRIMARY && (st != NFS4R_UNKNOWN || r->all))
 			return st;
-		if (now_ms() >= until)
-			return repair_fails(r, NFS4R_DELAY, "server %u does not answer", r->from);
+		if (engine_now_ms() >= until)
+			return resync_fails(r, NFS4R_DELAY, "server %u does not answer", r->from);
 		pause_ms(PAUSE_MS);
 	}
 }
 
 /* ---- which objects differ ---- */
 
-struct repair_obj *repair_find(struct repair *r, const struct nfs4r_oid *oid, uint32_t n)
+struct repair_obj *resync_find(struct repair *r, const struct nfs4r_oid *oid, uint32_t n)
 {
 	uint32_t lo = 0, hi = n;
 
@@ -91,7 +91,7 @@ static bool local_next(struct repair *r, struct listing *l)
 static enum nfs4r_status only_here(struct repair *r, struct listing *l, const struct nfs4r_oid *until)
 {
 	while (local_next(r, l) && (!until || nfs4r_oid_cmp(&l->at[l->i], until) < 0))
-		if (!repair_add(r, &l->at[l->i++], false))
+		if (!resync_add(r, &l->at[l->i++], false))
 			return NFS4R_NOMEM;
 	if (until && local_next(r, l) && nfs4r_oid_eq(&l->at[l->i], until))
 		l->i++;
@@ -120,15 +120,15 @@ static enum nfs4r_status compare_page(struct repair *r, struct nfs4r_read *rd, s
 		st = only_here(r, l, &d->oid);
 		nfs4r_handle(r->eng, &d->oid, &h);
 		if (!r->strays && h.len && nfs4r_store_row(r->eng->store, &d->oid, &row) == NFS4R_KNOWN && row.version == d->cookie &&
-		    !repair_find(r, &d->oid, undone) && is_exact(r->eng, &d->oid))
+		    !resync_find(r, &d->oid, undone) && is_exact(r->eng, &d->oid))
 			continue; /* equal version: equal content, unless store and tree are of different pasts */
-		if (st == NFS4R_OK && !repair_add(r, &d->oid, false))
+		if (st == NFS4R_OK && !resync_add(r, &d->oid, false))
 			st = NFS4R_NOMEM;
 	}
 	return st;
 }
 
-enum nfs4r_status repair_compare(struct repair *r)
+enum nfs4r_status resync_compare(struct repair *r)
 {
 	struct listing *l = calloc(1, sizeof(*l));
 	struct nfs4r_oid after = { { 0 } };
@@ -140,8 +140,8 @@ enum nfs4r_status repair_compare(struct repair *r)
 		struct nfs4r_read rd = { .type = NFS4R_RD_OIDS, .oid = after };
 
 		st = ask(r, &rd);
-		if (st == NFS4R_OK && first && !copy_positions_get(&r->positions, rd.data))
-			st = repair_fails(r, NFS4R_MALFORMED, "server %u does not tell its positions", r->from);
+		if (st == NFS4R_OK && first && !read_copy_positions_get(&r->positions, rd.data))
+			st = resync_fails(r, NFS4R_MALFORMED, "server %u does not tell its positions", r->from);
 		if (st == NFS4R_OK)
 			st = compare_page(r, &rd, l, undone);
 		eof = rd.eof;
@@ -234,7 +234,7 @@ static enum nfs4r_status local_object(struct repair *r, const struct nfs4r_oid *
 	a.acl = NULL;
 	a.type = f->head.row.type;
 	a.mask = NFS4R_ATTR_TYPE | (f->head.attrs.mask & (NFS4R_ATTR_MODE | NFS4R_ATTR_UID | NFS4R_ATTR_GID | NFS4R_ATTR_RDEV));
-	return st == NFS4R_OK ? hold_make(eng, oid, &a, text, &f->h) : st;
+	return st == NFS4R_OK ? replicate_staging_make(eng, oid, &a, text, &f->h) : st;
 }
 
 /* Of @n bytes, how many from @at on belong to blocks that are all equal, or all not. The blocks are those of the file, which begins at @off. */
@@ -303,7 +303,7 @@ static enum nfs4r_status take_chunk(struct repair *r, const struct fetched *f, u
 	return st;
 }
 
-bool repair_keep(struct repair *r, uint64_t off, uint64_t len)
+bool resync_keep(struct repair *r, uint64_t off, uint64_t len)
 {
 	if (!NFS4R_ROOM(r->keep, r->nkeep, r->keep_cap))
 		return false;
@@ -336,7 +336,7 @@ static enum nfs4r_status fetch_bytes(struct repair *r, const struct nfs4r_oid *o
 		if (!got || got > rd.length)
 			break; /* it became shorter: the version will tell */
 		off += got;
-		repair_progress(r, 0, got);
+		resync_progress(r, 0, got);
 	}
 	free(here);
 	return st;
@@ -372,7 +372,7 @@ static enum nfs4r_status fetch_names(struct repair *r, const struct nfs4r_oid *o
 	return st;
 }
 
-enum nfs4r_status repair_names(struct repair *r, const struct nfs4r_oid *oid, struct nfs4r_dirent **names, uint32_t *n)
+enum nfs4r_status resync_names(struct repair *r, const struct nfs4r_oid *oid, struct nfs4r_dirent **names, uint32_t *n)
 {
 	struct fetched f = { .names = NULL };
 	enum nfs4r_status st = fetch_names(r, oid, &f);
@@ -408,7 +408,7 @@ static enum nfs4r_status take_xattr(struct repair *r, const struct nfs4r_oid *oi
 	memcpy(rd.name, name, strlen(name) + 1);
 	st = ask(r, &rd);
 	if (st == NFS4R_OK && rd.data)
-		st = xattr_take(r->eng, &f->h, name, rd.data->data, rd.data->len);
+		st = engine_xattr_take(r->eng, &f->h, name, rd.data->data, rd.data->len);
 	else if (st == NFS4R_NOXATTR)
 		st = NFS4R_OK; /* went away: the version will tell */
 	nfs4r_read_fini(&rd);
@@ -424,7 +424,7 @@ static enum nfs4r_status drop_xattrs(struct repair *r, const struct fetched *f, 
 
 	for (const char *n = here; st == NFS4R_OK && n < here + len; n += strlen(n) + 1)
 		if (!listed(keep, keep_len, n) && !is_kept(r, n))
-			st = xattr_drop(eng, &f->h, n);
+			st = engine_xattr_drop(eng, &f->h, n);
 	free(here);
 	return st == NFS4R_NOTSUPP || st == NFS4R_NOXATTR ? NFS4R_OK : st;
 }
@@ -561,7 +561,7 @@ static enum nfs4r_status will_take(struct repair *r, struct repair_obj *o, struc
 	bool here = !r->strays && f->head.row.type == NFS4R_TYPE_FILE && is_here(eng, &h, NFS4R_TYPE_FILE);
 
 	pthread_mutex_lock(&eng->lock);
-	bool over = repair_over(r);
+	bool over = resync_over(r);
 	f->kept = o->left.kept = here && nfs4r_core_keeps(eng->core, &o->oid, o->left.exact);
 	if (!over)
 		engine_step(eng, &ev);
@@ -608,7 +608,7 @@ static enum nfs4r_status try_object(struct repair *r, struct repair_obj *o, stru
 	return st;
 }
 
-enum nfs4r_status repair_object(struct repair *r, struct repair_obj *o)
+enum nfs4r_status resync_object(struct repair *r, struct repair_obj *o)
 {
 	struct fetched f = { .names = NULL };
 	char text[NFS4R_OID_STRLEN];
@@ -622,12 +622,12 @@ enum nfs4r_status repair_object(struct repair *r, struct repair_obj *o)
 		nfs4r_read_fini(&f.head);
 	}
 	if (nfs4r_store_row(r->eng->store, &o->oid, NULL) != NFS4R_KNOWN)
-		(void)hold_drop(r->eng, &o->oid); /* what was made and not installed */
+		(void)replicate_staging_drop(r->eng, &o->oid); /* what was made and not installed */
 	free(f.names);
 	if (st == NFS4R_OK && !done)
-		return repair_fails(r, NFS4R_DELAY, "object %s changes all the time", nfs4r_oid_str(&o->oid, text));
+		return resync_fails(r, NFS4R_DELAY, "object %s changes all the time", nfs4r_oid_str(&o->oid, text));
 	if (st != NFS4R_OK && !r->why[0])
-		repair_fails(r, st, "object %s: %s%s", nfs4r_oid_str(&o->oid, text), nfs4r_status_str(st),
+		resync_fails(r, st, "object %s: %s%s", nfs4r_oid_str(&o->oid, text), nfs4r_status_str(st),
 			     st == NFS4R_NOSPC ? "; free space on the exported file system" : "");
 	return st;
 }
@@ -646,7 +646,7 @@ static void note_newer(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, co
 	pthread_mutex_unlock(&eng->lock);
 }
 
-enum nfs4r_status repair_refresh(struct repair *r, const struct nfs4r_oid *oid, nfs4r_version at_least, uint64_t *size, bool *done)
+enum nfs4r_status resync_refresh(struct repair *r, const struct nfs4r_oid *oid, nfs4r_version at_least, uint64_t *size, bool *done)
 {
 	struct fetched f = { .head = { .type = NFS4R_RD_GETATTR, .oid = *oid }, .gone = r->gone };
 	enum nfs4r_status st = ask(r, &f.head);

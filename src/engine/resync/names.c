@@ -36,22 +36,22 @@ static enum nfs4r_status clear_dir(struct repair *r, const struct repair_obj *o,
 	struct nfs4r_engine *eng = r->eng;
 	bool root = nfs4r_oid_eq(&o->oid, &eng->root);
 	struct disk_names l;
-	enum nfs4r_status st = disk_names_read(eng, dirh, &l);
+	enum nfs4r_status st = engine_disk_names_read(eng, dirh, &l);
 
-	for (const char *name = disk_names_next(&l, NULL); name && st == NFS4R_OK; name = disk_names_next(&l, name)) {
+	for (const char *name = engine_disk_names_next(&l, NULL); name && st == NFS4R_OK; name = engine_disk_names_next(&l, name)) {
 		const struct nfs4r_lhandle *want;
 		struct nfs4r_lhandle h;
 
-		if (root && (hold_is_name(name) || strcmp(name, "lost+found") == 0))
+		if (root && (replicate_staging_is_name(name) || strcmp(name, "lost+found") == 0))
 			continue;
 		want = wanted(r, o, name, &h);
-		st = r->strays && (want || !r->importing) ? hold_stray(eng, dirh, name) : NFS4R_OK;
+		st = r->strays && (want || !r->importing) ? replicate_staging_stray(eng, dirh, name) : NFS4R_OK;
 		if (st == NFS4R_OK)
-			st = hold_clear(eng, dirh, name, want);
+			st = replicate_staging_clear(eng, dirh, name, want);
 		if (st != NFS4R_OK)
-			repair_fails(r, st, "the name %.100s in a directory: %s", name, nfs4r_status_str(st));
+			resync_fails(r, st, "the name %.100s in a directory: %s", name, nfs4r_status_str(st));
 	}
-	disk_names_free(&l);
+	engine_disk_names_free(&l);
 	return st;
 }
 
@@ -69,11 +69,11 @@ static enum nfs4r_status fill_dir(struct repair *r, const struct repair_obj *o, 
 
 			after = d[i].cookie;
 			nfs4r_handle(r->eng, &d[i].oid, &h);
-			if (!hold_is_in(r->eng, &o->oid, &d[i].oid))
+			if (!replicate_staging_is_in(r->eng, &o->oid, &d[i].oid))
 				continue;
-			st = hold_place(r->eng, dirh, d[i].name.s, &d[i].oid, &h);
+			st = replicate_staging_place(r->eng, dirh, d[i].name.s, &d[i].oid, &h);
 			if (st != NFS4R_OK)
-				repair_fails(r, st, "the name %.100s in a directory: %s", d[i].name.s, nfs4r_status_str(st));
+				resync_fails(r, st, "the name %.100s in a directory: %s", d[i].name.s, nfs4r_status_str(st));
 		}
 	}
 	free(d);
@@ -102,7 +102,7 @@ static enum nfs4r_status each_dir(struct repair *r, enum step step)
 		struct nfs4r_lhandle h;
 		struct nfs4r_row row;
 
-		if (repair_over(r))
+		if (resync_over(r))
 			return NFS4R_SHUTDOWN;
 		nfs4r_handle(r->eng, &o->oid, &h);
 		if (!h.len || nfs4r_store_row(r->eng->store, &o->oid, &row) != NFS4R_KNOWN || row.type != NFS4R_TYPE_DIR)
@@ -126,13 +126,13 @@ static enum nfs4r_status remove_dead(struct repair *r, bool gone)
 
 		if (!o->dead || o->gone != gone)
 			continue;
-		st = hold_drop(r->eng, &o->oid);
+		st = replicate_staging_drop(r->eng, &o->oid);
 		pthread_mutex_lock(&r->eng->lock);
 		if (st == NFS4R_OK)
 			st = nfs4r_store_forget(r->eng->store, &o->oid);
 		pthread_mutex_unlock(&r->eng->lock);
 		if (st != NFS4R_OK)
-			repair_fails(r, st, "object %s, which is gone elsewhere, cannot be removed: %s", nfs4r_oid_str(&o->oid, text),
+			resync_fails(r, st, "object %s, which is gone elsewhere, cannot be removed: %s", nfs4r_oid_str(&o->oid, text),
 				     nfs4r_status_str(st));
 	}
 	return st;
@@ -144,20 +144,20 @@ static enum nfs4r_status drop_orphans(struct repair *r)
 	struct nfs4r_lhandle dirh;
 	struct nfs4r_oid oid;
 	struct disk_names l = { .len = 0 };
-	enum nfs4r_status st = hold_find(eng, NULL, &dirh);
+	enum nfs4r_status st = replicate_staging_find(eng, NULL, &dirh);
 
 	if (st == NFS4R_OK)
-		st = disk_names_read(eng, &dirh, &l);
-	for (const char *name = disk_names_next(&l, NULL); name && st == NFS4R_OK; name = disk_names_next(&l, name))
-		if (hold_is_orphan(eng, &dirh, name, &oid)) /* of a store that was lost: it may be what nobody else has */
-			st = r->strays ? hold_stray(eng, &dirh, name) : hold_drop(eng, &oid);
-	disk_names_free(&l);
+		st = engine_disk_names_read(eng, &dirh, &l);
+	for (const char *name = engine_disk_names_next(&l, NULL); name && st == NFS4R_OK; name = engine_disk_names_next(&l, name))
+		if (replicate_staging_is_orphan(eng, &dirh, name, &oid)) /* of a store that was lost: it may be what nobody else has */
+			st = r->strays ? replicate_staging_stray(eng, &dirh, name) : replicate_staging_drop(eng, &oid);
+	engine_disk_names_free(&l);
 	if (st == NFS4R_NOENT)
 		return NFS4R_OK;
-	return st == NFS4R_OK ? st : repair_fails(r, st, "the hidden directory cannot be emptied: %s", nfs4r_status_str(st));
+	return st == NFS4R_OK ? st : resync_fails(r, st, "the hidden directory cannot be emptied: %s", nfs4r_status_str(st));
 }
 
-enum nfs4r_status repair_tree(struct repair *r)
+enum nfs4r_status resync_tree(struct repair *r)
 {
 	enum nfs4r_status st = remove_dead(r, true); /* first: what their handles lead to is not theirs */
 
@@ -171,6 +171,6 @@ enum nfs4r_status repair_tree(struct repair *r)
 		st = drop_orphans(r);
 	if (st == NFS4R_OK)
 		st = each_dir(r, TIMES);
-	hold_tidy(r->eng);
+	replicate_staging_tidy(r->eng);
 	return st;
 }

@@ -2,7 +2,7 @@
 /*
  * Inside of resync/: a repair (log sheet 8.3, 8.5; transfer.c tells the whole of it), and what a crash of the machine put in doubt (crash_check.c).
  *
- * All of a repair runs on its one thread, but for what is fetched: each thread of repair_crew() has a struct repair of its own for that, with the same objects.
+ * All of a repair runs on its one thread, but for what is fetched: each thread of resync_crew() has a struct repair of its own for that, with the same objects.
  */
 #ifndef NFS4R_ENGINE_RESYNC_INT_H
 #define NFS4R_ENGINE_RESYNC_INT_H
@@ -43,54 +43,54 @@ struct repair {
 	uint32_t nkeep_xattrs;
 	enum nfs4r_status here; /* crash_check.c: the last error of the local file system */
 	uint32_t patience_ms; /* with one question to the source; 0: the usual */
-	bool gone;	 /* self_heal.c: the object of repair_refresh() is not here, whatever its handle leads to by now: it is made in the hidden directory */
-	struct nfs4r_lhandle took_handle; /* out: of repair_refresh(), the local handle of that object */
+	bool gone;	 /* self_heal.c: the object of resync_refresh() is not here, whatever its handle leads to by now: it is made in the hidden directory */
+	struct nfs4r_lhandle took_handle; /* out: of resync_refresh(), the local handle of that object */
 	nfs4r_version took_version; /* ... and the version that its content is of */
 	char saved[1200]; /* where conflicts were saved; empty: nothing was undone */
 	char why[NFS4R_WHY];	  /* what went wrong, for the log */
 };
 
 /* Stop: the engine ends or another repair has begun. */
-bool repair_over(const struct repair *r);
+bool resync_over(const struct repair *r);
 /* Set r->why and give back @st. */
-enum nfs4r_status repair_fails(struct repair *r, enum nfs4r_status st, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-struct repair_obj *repair_add(struct repair *r, const struct nfs4r_oid *oid, bool undone); /* NULL: no memory */
+enum nfs4r_status resync_fails(struct repair *r, enum nfs4r_status st, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+struct repair_obj *resync_add(struct repair *r, const struct nfs4r_oid *oid, bool undone); /* NULL: no memory */
 
 #define REPAIR_CREW 64 /* an object costs three or four round trips, so much of the time is waiting */
 /* @work(@arg) on this thread and others, at most @most and REPAIR_CREW altogether; back when all are. */
-void repair_crew(void *(*work)(void *), void *arg, uint32_t most);
-void repair_progress(struct repair *r, uint64_t objects, uint64_t bytes); /* added to what is done */
+void resync_crew(void *(*work)(void *), void *arg, uint32_t most);
+void resync_progress(struct repair *r, uint64_t objects, uint64_t bytes); /* added to what is done */
 
 /* ---- conflicts.c: what is undone ---- */
 /* Objects of all entries beyond the seals -> objs; r->everything if some entries are no longer here. */
-enum nfs4r_status repair_collect(struct repair *r);
+enum nfs4r_status resync_collect(struct repair *r);
 /* The list of what is undone and the files as they are, under the conflicts directory and on the disk; once for each set of entries. */
-enum nfs4r_status repair_save(struct repair *r);
+enum nfs4r_status resync_save(struct repair *r);
 
 /* ---- fetch.c: what the source has ---- */
 /* Every object that is not equal at the source -> objs; positions. */
-enum nfs4r_status repair_compare(struct repair *r);
+enum nfs4r_status resync_compare(struct repair *r);
 /* Make the object's content equal and install its row and names; or dead. A new one lies in the hidden directory. */
-enum nfs4r_status repair_object(struct repair *r, struct repair_obj *o);
+enum nfs4r_status resync_object(struct repair *r, struct repair_obj *o);
 
 /* The object among the first @n of objs, which are sorted; NULL: it is not. */
-struct repair_obj *repair_find(struct repair *r, const struct nfs4r_oid *oid, uint32_t n);
+struct repair_obj *resync_find(struct repair *r, const struct nfs4r_oid *oid, uint32_t n);
 /* The names of a directory at the source, any version of it. *names is the caller's to free, whatever the status. */
-enum nfs4r_status repair_names(struct repair *r, const struct nfs4r_oid *oid, struct nfs4r_dirent **names, uint32_t *n);
+enum nfs4r_status resync_names(struct repair *r, const struct nfs4r_oid *oid, struct nfs4r_dirent **names, uint32_t *n);
 
 /* Do not fetch these bytes of the next object. False: no memory. */
-bool repair_keep(struct repair *r, uint64_t off, uint64_t len);
+bool resync_keep(struct repair *r, uint64_t off, uint64_t len);
 /*
  * Content and attributes of an object, but not its row and names, from r->from, if that has it with version @at_least and in no doubt; *done says whether. *size: of the file
  * there. If bytes are kept, the length here stays as it is.
  */
-enum nfs4r_status repair_refresh(struct repair *r, const struct nfs4r_oid *oid, nfs4r_version at_least, uint64_t *size, bool *done);
+enum nfs4r_status resync_refresh(struct repair *r, const struct nfs4r_oid *oid, nfs4r_version at_least, uint64_t *size, bool *done);
 
 /* ---- adopt_tree.c: what is there, of what the store knows and beside it ---- */
-enum nfs4r_status repair_adopt(struct repair *r);
+enum nfs4r_status resync_adopt(struct repair *r);
 
 /* ---- names.c: the names ---- */
-enum nfs4r_status repair_tree(struct repair *r);
+enum nfs4r_status resync_tree(struct repair *r);
 
 /* ---- what a crash put in doubt ---- */
 struct touch { /* an entry with a part for the object, or a mark (lsn 0) */
@@ -119,23 +119,23 @@ struct doubt {
 };
 
 /* ---- crash_entries.c: what the logs say ---- */
-bool touches_add(struct touches *t, const struct touch *touch); /* false: no memory */
-void touches_sort(struct touches *t);
+bool resync_touches_add(struct touches *t, const struct touch *touch); /* false: no memory */
+void resync_touches_sort(struct touches *t);
 /* Place of the first touch of an object, or of the next object if it has none. */
-size_t touches_first(const struct touches *t, const struct nfs4r_oid *oid);
+size_t resync_touches_first(const struct touches *t, const struct nfs4r_oid *oid);
 /* Every part of the entries of @log after @from, up to @until; of the objects of @only (NULL: all), which are sorted. False: no memory. */
-bool touches_of_log(struct touches *t, struct nfs4r_engine *eng, nfs4r_server_id log, nfs4r_lsn from, nfs4r_lsn until, struct repair *only);
+bool resync_touches_of_log(struct touches *t, struct nfs4r_engine *eng, nfs4r_server_id log, nfs4r_lsn from, nfs4r_lsn until, struct repair *only);
 /*
- * The entries that touched an object, by ascending version, one by one: begin with *i = touches_first(). NULL: no more. One reference to the caller, and *part is that of
+ * The entries that touched an object, by ascending version, one by one: begin with *i = resync_touches_first(). NULL: no more. One reference to the caller, and *part is that of
  * the object.
  */
-struct nfs4r_entry *touches_next_entry(const struct doubt *d, const struct touches *t, const struct nfs4r_oid *oid, size_t *i, struct nfs4r_part **part);
+struct nfs4r_entry *resync_touches_next_entry(const struct doubt *d, const struct touches *t, const struct nfs4r_oid *oid, size_t *i, struct nfs4r_part **part);
 /* Do entries lead from version @from, without a gap, to @to? */
-bool touches_lead(const struct touches *t, const struct nfs4r_oid *oid, nfs4r_version from, nfs4r_version to);
+bool resync_touches_lead(const struct touches *t, const struct nfs4r_oid *oid, nfs4r_version from, nfs4r_version to);
 /* The lowest version from where they do. 0: the object was made by the first of them. */
-nfs4r_version touches_begin(const struct touches *t, const struct nfs4r_oid *oid, nfs4r_version to);
+nfs4r_version resync_touches_begin(const struct touches *t, const struct nfs4r_oid *oid, nfs4r_version to);
 /* d->history; it is read when somebody asks. NULL: no memory. */
-const struct touches *doubt_history(struct doubt *d);
+const struct touches *resync_crash_history(struct doubt *d);
 
 /* ---- crash_plan.c: what entries say about the bytes of a file ---- */
 struct ranges {
@@ -156,19 +156,19 @@ struct plan {
 	uint64_t size, most; /* the file is at least that long; @set: at most that; else: @most is the end of what was written */
 };
 
-/* By entries with versions above @from, up to @to. False: no memory. plan_fini() in any case. */
-bool plan_make(struct plan *p, const struct doubt *d, const struct touches *t, const struct nfs4r_oid *oid, nfs4r_version from, nfs4r_version to);
-void plan_fini(struct plan *p);
+/* By entries with versions above @from, up to @to. False: no memory. resync_plan_fini() in any case. */
+bool resync_plan_make(struct plan *p, const struct doubt *d, const struct touches *t, const struct nfs4r_oid *oid, nfs4r_version from, nfs4r_version to);
+void resync_plan_fini(struct plan *p);
 /* The file was so long before these entries. */
-void plan_was_long(struct plan *p, uint64_t size);
+void resync_plan_was_long(struct plan *p, uint64_t size);
 /* What is not as it was before these entries is kept from being fetched, as long as there is the plan. */
-bool plan_keep(const struct plan *p, struct repair *r);
+bool resync_plan_keep(const struct plan *p, struct repair *r);
 /* Length, and nothing where nothing is; extended attributes that were removed. */
-enum nfs4r_status plan_carry_out(const struct plan *p, struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
+enum nfs4r_status resync_plan_carry_out(const struct plan *p, struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
 
 /* Attributes of entries that made versions above @newer_than: their values are in the journal. */
-enum nfs4r_status doubt_set_attrs(struct doubt *d, const struct touches *t, const struct nfs4r_oid *oid, nfs4r_version newer_than);
+enum nfs4r_status resync_crash_set_attrs(struct doubt *d, const struct touches *t, const struct nfs4r_oid *oid, nfs4r_version newer_than);
 /* Objects and names are there again, d->repair.objs are those in doubt. Or not, for that reason (d->repair.why may say more): it may be tried again, and goes on where it failed. */
-enum nfs4r_status doubt_restore(struct doubt *d);
+enum nfs4r_status resync_crash_restore(struct doubt *d);
 
 #endif

@@ -3,7 +3,7 @@
  * Objects that somebody changed in the exported directory itself, behind NFS, become again what the volume has (docs/decisions/0027-changes-behind-nfs.md).
  *
  * Happy path of one object, on a thread of its own:
- *   1. A read, an update or another server's update meets a local handle that leads nowhere (missing.c), or `nfs4rctl repair` finds a difference (behind_mend).
+ *   1. A read, an update or another server's update meets a local handle that leads nowhere (missing.c), or `nfs4rctl repair` finds a difference (resync_heal).
  *   2. The object is open: nothing of it is executed, applied or read here, and no other server takes it from here. Clients hear DELAY.
  *   3. Its directories are there, or come back first.
  *   4. fetch.c takes content and attributes from another server, which has this version or a newer one, and has it in no doubt. What is missing is made in the hidden directory.
@@ -52,7 +52,7 @@ static bool is_searched(void *arg, const char *name)
 {
 	struct search *s = arg;
 
-	s->found = way_leads_to(s->eng, s->dirh, name, s->h);
+	s->found = replicate_way_leads_to(s->eng, s->dirh, name, s->h);
 	if (s->found)
 		snprintf(s->name, sizeof(s->name), "%s", name);
 	return !s->found;
@@ -79,12 +79,12 @@ static enum nfs4r_status place_name(struct nfs4r_engine *eng, const struct nfs4r
 	enum nfs4r_status st;
 
 	nfs4r_handle(eng, &d->oid, &h);
-	if (!h.len || !hold_is_in(eng, dir, &d->oid) || way_leads_to(eng, dirh, d->name.s, &h) || missing_is(eng, &d->oid))
+	if (!h.len || !replicate_staging_is_in(eng, dir, &d->oid) || replicate_way_leads_to(eng, dirh, d->name.s, &h) || engine_missing_is(eng, &d->oid))
 		return NFS4R_OK;
-	st = way_clear(eng, dirh, d->name.s, &h);
+	st = replicate_way_clear(eng, dirh, d->name.s, &h);
 	if (st == NFS4R_OK)
-		st = hold_place(eng, dirh, d->name.s, &d->oid, &h);
-	if (st == NFS4R_OK && d->type == NFS4R_TYPE_DIR && !way_leads_to(eng, dirh, d->name.s, &h))
+		st = replicate_staging_place(eng, dirh, d->name.s, &d->oid, &h);
+	if (st == NFS4R_OK && d->type == NFS4R_TYPE_DIR && !replicate_way_leads_to(eng, dirh, d->name.s, &h))
 		st = fetch_dir(eng, &h, dirh, d->name.s);
 	*moved += st == NFS4R_OK;
 	return st;
@@ -122,11 +122,11 @@ static enum nfs4r_status place(struct nfs4r_engine *eng, const struct nfs4r_oid 
 		struct held_locks locks = { .n = 2, .want = { { .oid = parents[i], .whole = true }, { .oid = *oid, .whole = true } } };
 		uint64_t moved = 0;
 
-		locks_take(eng->locks, &locks);
+		engine_locks_take(eng->locks, &locks);
 		st = place_in(eng, &parents[i], oid, &moved);
-		locks_drop(eng->locks, &locks);
+		engine_locks_drop(eng->locks, &locks);
 	}
-	hold_tidy(eng);
+	replicate_staging_tidy(eng);
 	return st;
 }
 
@@ -135,39 +135,39 @@ static enum nfs4r_status clear_foreign(struct nfs4r_engine *eng, const struct nf
 {
 	bool root = nfs4r_oid_eq(dir, &eng->root);
 	struct disk_names l;
-	enum nfs4r_status st = disk_names_read(eng, dirh, &l);
+	enum nfs4r_status st = engine_disk_names_read(eng, dirh, &l);
 
-	for (const char *s = disk_names_next(&l, NULL); s && st == NFS4R_OK; s = disk_names_next(&l, s)) {
+	for (const char *s = engine_disk_names_next(&l, NULL); s && st == NFS4R_OK; s = engine_disk_names_next(&l, s)) {
 		struct nfs4r_dirent ent;
 		struct nfs4r_name name;
 
-		if (root && (hold_is_name(s) || strcmp(s, "lost+found") == 0))
+		if (root && (replicate_staging_is_name(s) || strcmp(s, "lost+found") == 0))
 			continue;
 		if (nfs4r_name_set(&name, s, strlen(s)) && nfs4r_store_lookup(eng->store, dir, &name, &ent))
 			continue;
-		st = way_clear(eng, dirh, s, NULL);
+		st = replicate_way_clear(eng, dirh, s, NULL);
 		*moved += st == NFS4R_OK;
 	}
-	disk_names_free(&l);
+	engine_disk_names_free(&l);
 	return st;
 }
 
-enum nfs4r_status behind_names(struct nfs4r_engine *eng, const struct nfs4r_oid *dir, uint64_t *moved)
+enum nfs4r_status resync_heal_names(struct nfs4r_engine *eng, const struct nfs4r_oid *dir, uint64_t *moved)
 {
 	struct held_locks locks = { .n = 1, .want = { { .oid = *dir, .whole = true } } };
 	struct nfs4r_lhandle dirh;
 	enum nfs4r_status st;
 
 	*moved = 0;
-	locks_take(eng->locks, &locks);
+	engine_locks_take(eng->locks, &locks);
 	nfs4r_handle(eng, dir, &dirh);
 	st = dirh.len ? clear_foreign(eng, dir, &dirh, moved) : NFS4R_STALE;
 	if (st == NFS4R_OK)
 		st = place_in(eng, dir, NULL, moved);
 	if (st == NFS4R_OK && *moved)
 		st = restore_mtime(eng, dir, &dirh);
-	locks_drop(eng->locks, &locks);
-	hold_tidy(eng);
+	engine_locks_drop(eng->locks, &locks);
+	replicate_staging_tidy(eng);
 	return st;
 }
 
@@ -202,7 +202,7 @@ static enum nfs4r_status take_handle(struct nfs4r_engine *eng, const struct nfs4
 static enum nfs4r_status fetch_from(struct nfs4r_engine *eng, struct repair *r, const struct nfs4r_row *row, bool *done)
 {
 	uint64_t size;
-	enum nfs4r_status st = repair_refresh(r, &row->oid, row->version, &size, done);
+	enum nfs4r_status st = resync_refresh(r, &row->oid, row->version, &size, done);
 
 	if (st != NFS4R_OK || !*done)
 		return st;
@@ -220,7 +220,7 @@ static enum nfs4r_status fetch(struct nfs4r_engine *eng, const struct nfs4r_row 
 
 	snprintf(w->why, sizeof(w->why), "no other server can be reached");
 	for (int round = 0; round < ROUNDS && !done && !eng->stopping; round++) {
-		nfs4r_servers set = reachable(eng, w->from ? w->from : servers_left(eng)), first = set & NFS4R_BIT(row->last_log);
+		nfs4r_servers set = reachable(eng, w->from ? w->from : engine_servers_left(eng)), first = set & NFS4R_BIT(row->last_log);
 
 		if (round)
 			nanosleep(&(struct timespec){ .tv_nsec = PAUSE_MS * 1000000L }, NULL);
@@ -232,7 +232,7 @@ static enum nfs4r_status fetch(struct nfs4r_engine *eng, const struct nfs4r_row 
 			if (!done)
 				snprintf(w->why, sizeof(w->why), "server %u: %.250s", r.from, st == NFS4R_OK ? "its copy is older, or changes just now" : r.why[0] ? r.why : nfs4r_status_str(st));
 		}
-		if (is_disk_error(st))
+		if (engine_is_disk_error(st))
 			break;
 	}
 	free(r.keep);
@@ -246,8 +246,8 @@ static void barrier(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 {
 	struct held_locks locks = { .n = 1, .want = { { .oid = *oid, .whole = true } } };
 
-	locks_take(eng->locks, &locks);
-	locks_drop(eng->locks, &locks);
+	engine_locks_take(eng->locks, &locks);
+	engine_locks_drop(eng->locks, &locks);
 }
 
 static enum nfs4r_status mend_parents(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, struct behind_want *w)
@@ -259,9 +259,9 @@ static enum nfs4r_status mend_parents(struct nfs4r_engine *eng, const struct nfs
 	for (uint32_t i = 0; i < n && i < NFS4R_PARENTS_MAX && st == NFS4R_OK; i++) {
 		struct behind_want up = { .from = w->from };
 
-		if (!missing_is(eng, &parents[i]))
+		if (!engine_missing_is(eng, &parents[i]))
 			continue;
-		st = behind_mend(eng, &parents[i], &up);
+		st = resync_heal(eng, &parents[i], &up);
 		memcpy(w->why, up.why, sizeof(w->why));
 	}
 	return st;
@@ -280,42 +280,42 @@ static enum nfs4r_status mend(struct nfs4r_engine *eng, const struct nfs4r_oid *
 	barrier(eng, oid);
 	if (nfs4r_store_row(eng->store, oid, &row) != NFS4R_KNOWN)
 		return NFS4R_OK; /* deleted meanwhile */
-	gone = missing_is(eng, oid) || (w->content && row.type != NFS4R_TYPE_FILE && row.type != NFS4R_TYPE_DIR); /* those cannot be written */
+	gone = engine_missing_is(eng, oid) || (w->content && row.type != NFS4R_TYPE_FILE && row.type != NFS4R_TYPE_DIR); /* those cannot be written */
 	if (gone || w->content)
 		st = fetch(eng, &row, gone, w, newer);
 	if (st == NFS4R_OK)
 		st = place(eng, oid);
 	if (st != NFS4R_OK && !w->why[0])
 		snprintf(w->why, sizeof(w->why), "%s", nfs4r_status_str(st));
-	touched_forget_all(eng->touched);
-	set_ids_forget_all(eng->set_ids);
+	engine_touched_forget_all(eng->touched);
+	engine_suid_forget_all(eng->set_ids);
 	if (eng->ops->changed)
 		eng->ops->changed(eng->ctx, oid, row.type == NFS4R_TYPE_DIR);
 	return st;
 }
 
-enum nfs4r_status behind_mend(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, struct behind_want *w)
+enum nfs4r_status resync_heal(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, struct behind_want *w)
 {
 	enum nfs4r_status st;
 	bool newer;
 
 	w->why[0] = '\0';
 	w->took = 0;
-	if (!missing_may_mend(eng, oid)) {
+	if (!engine_missing_may_mend(eng, oid)) {
 		snprintf(w->why, sizeof(w->why), "this server does not serve now, or there is no other one");
 		return NFS4R_DELAY;
 	}
-	st = missing_claim(eng, oid);
+	st = engine_missing_claim(eng, oid);
 	if (st != NFS4R_OK)
 		return st;
 	st = mend(eng, oid, w, &newer);
-	missing_end(eng, oid, st, newer, w->took);
+	engine_missing_end(eng, oid, st, newer, w->took);
 	return st;
 }
 
 /* ---- noticed ---- */
 
-void behind_task(struct nfs4r_engine *eng, void *arg)
+void resync_heal_task(struct nfs4r_engine *eng, void *arg)
 {
 	struct behind_want w = { .from = 0 };
 	struct nfs4r_oid *oid = arg;
@@ -323,15 +323,15 @@ void behind_task(struct nfs4r_engine *eng, void *arg)
 	char text[480];
 	bool newer;
 
-	if (!eng->stopping && missing_claim_queued(eng, oid)) {
+	if (!eng->stopping && engine_missing_claim_queued(eng, oid)) {
 		st = mend(eng, oid, &w, &newer);
-		missing_end(eng, oid, st, newer, w.took);
+		engine_missing_end(eng, oid, st, newer, w.took);
 		if (st != NFS4R_OK && !eng->stopping)
 			snprintf(text, sizeof(text), "was removed or replaced behind NFS, and cannot be taken from another server: %s; it is tried again when it is used", w.why);
 		else
 			snprintf(text, sizeof(text), "was removed or replaced behind NFS: it was taken from server %u", w.took);
 		if (!eng->stopping && (st != NFS4R_OK || w.took))
-			missing_say(eng, oid, text);
+			engine_missing_say(eng, oid, text);
 	}
 	free(oid);
 }
@@ -344,13 +344,13 @@ static bool count_stray(void *arg, const char *name)
 	return true;
 }
 
-void behind_count(struct nfs4r_engine *eng, struct behind_counts *out)
+void resync_heal_count(struct nfs4r_engine *eng, struct behind_counts *out)
 {
 	struct nfs4r_lhandle dirh;
 
-	missing_count(eng, &out->taken, &out->failed, &out->waiting);
+	engine_missing_count(eng, &out->taken, &out->failed, &out->waiting);
 	out->aside = eng->strays_moved;
 	out->strays = 0;
-	if (eng->hold_there && eng->working && hold_find(eng, NULL, &dirh) == NFS4R_OK)
+	if (eng->hold_there && eng->working && replicate_staging_find(eng, NULL, &dirh) == NFS4R_OK)
 		(void)eng->ops->readdir(eng->ctx, &dirh, count_stray, &out->strays);
 }

@@ -25,12 +25,12 @@
 #include "engine/replicate/replicate.h"
 #include "engine/resync/resync_int.h"
 
-bool repair_over(const struct repair *r)
+bool resync_over(const struct repair *r)
 {
 	return r->eng->stopping || (!r->doubt && r->generation != r->eng->repair.generation);
 }
 
-enum nfs4r_status repair_fails(struct repair *r, enum nfs4r_status st, const char *fmt, ...)
+enum nfs4r_status resync_fails(struct repair *r, enum nfs4r_status st, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -40,7 +40,7 @@ enum nfs4r_status repair_fails(struct repair *r, enum nfs4r_status st, const cha
 	return st;
 }
 
-struct repair_obj *repair_add(struct repair *r, const struct nfs4r_oid *oid, bool undone)
+struct repair_obj *resync_add(struct repair *r, const struct nfs4r_oid *oid, bool undone)
 {
 	if (!NFS4R_ROOM(r->objs, r->n, r->cap))
 		return NULL;
@@ -71,7 +71,7 @@ static void sort(struct repair *r)
 
 /* ---- progress, for status ---- */
 
-void repair_progress(struct repair *r, uint64_t objects, uint64_t bytes)
+void resync_progress(struct repair *r, uint64_t objects, uint64_t bytes)
 {
 	struct nfs4r_engine *eng = r->eng;
 
@@ -88,14 +88,14 @@ static void set_progress(struct repair *r, const char *phase)
 	pthread_mutex_lock(&eng->lock);
 	eng->repair.phase = phase;
 	if (!eng->repair.fetch_ms)
-		eng->repair.fetch_ms = now_ms();
+		eng->repair.fetch_ms = engine_now_ms();
 	eng->repair.all = r->n;
 	pthread_mutex_unlock(&eng->lock);
 }
 
 /* ---- many objects at a time ---- */
 
-void repair_crew(void *(*work)(void *), void *arg, uint32_t most)
+void resync_crew(void *(*work)(void *), void *arg, uint32_t most)
 {
 	pthread_t t[REPAIR_CREW];
 	uint32_t n = 0, max = most < REPAIR_CREW ? most : REPAIR_CREW;
@@ -120,11 +120,11 @@ static void *fetch_some(void *arg)
 	struct repair own = *f->r;
 
 	for (uint32_t i; f->st == NFS4R_OK && (i = f->next++) < own.n;) {
-		enum nfs4r_status st = repair_over(&own) ? NFS4R_SHUTDOWN : repair_object(&own, &own.objs[i]);
+		enum nfs4r_status st = resync_over(&own) ? NFS4R_SHUTDOWN : resync_object(&own, &own.objs[i]);
 		int none = NFS4R_OK;
 
 		if (st == NFS4R_OK)
-			repair_progress(&own, 1, 0);
+			resync_progress(&own, 1, 0);
 		else if (atomic_compare_exchange_strong(&f->st, &none, (int)st))
 			memcpy(f->why, own.why, sizeof(own.why));
 	}
@@ -135,7 +135,7 @@ static enum nfs4r_status fetch_all(struct repair *r)
 {
 	struct fetch f = { .r = r, .st = NFS4R_OK };
 
-	repair_crew(fetch_some, &f, r->n);
+	resync_crew(fetch_some, &f, r->n);
 	memcpy(r->why, f.why, sizeof(r->why));
 	return (enum nfs4r_status)f.st;
 }
@@ -158,7 +158,7 @@ static enum nfs4r_status finish(struct repair *r)
 	if (r->all) {
 		pthread_mutex_lock(&eng->lock);
 		st = nfs4r_store_set_positions(eng->store, &r->positions);
-		distributor_forget(eng->distributor, UINT64_MAX);
+		replicate_sender_forget(eng->distributor, UINT64_MAX);
 		eng->repair.taken++;
 		pthread_mutex_unlock(&eng->lock);
 	}
@@ -171,31 +171,31 @@ static enum nfs4r_status finish(struct repair *r)
 	}
 	if (st == NFS4R_OK)
 		tell_changed(r);
-	return st == NFS4R_OK ? st : repair_fails(r, st, "the store cannot be written: %s", nfs4r_status_str(st));
+	return st == NFS4R_OK ? st : resync_fails(r, st, "the store cannot be written: %s", nfs4r_status_str(st));
 }
 
 static enum nfs4r_status run(struct repair *r)
 {
-	enum nfs4r_status st = r->list ? NFS4R_OK : repair_collect(r);
+	enum nfs4r_status st = r->list ? NFS4R_OK : resync_collect(r);
 
 	if (st == NFS4R_OK)
 		sort(r);
 	if (st == NFS4R_OK && !r->list)
-		st = repair_save(r);
+		st = resync_save(r);
 	if (st == NFS4R_OK && r->everything)
-		st = repair_compare(r);
+		st = resync_compare(r);
 	if (st != NFS4R_OK)
 		return st;
 	sort(r);
 	if (r->strays)
-		st = repair_adopt(r);
+		st = resync_adopt(r);
 	set_progress(r, "objects");
 	if (st == NFS4R_OK)
 		st = fetch_all(r);
 	if (st != NFS4R_OK)
 		return st;
 	set_progress(r, "names");
-	st = repair_tree(r);
+	st = resync_tree(r);
 	return st == NFS4R_OK ? finish(r) : st;
 }
 
@@ -208,7 +208,7 @@ static void say_end(struct repair *r, enum nfs4r_status st)
 			   r->why[0] ? r->why : nfs4r_status_str(st));
 	else
 		engine_log(eng, NFS4R_LOG_INFO, "volume %s: this copy was repaired from server %u: %u objects, %llu bytes in %.1f s%s%s", eng->cfg.volume_name, r->from, r->n,
-			   (unsigned long long)eng->repair.bytes, (double)(now_ms() - eng->repair.since_ms) / 1000, r->saved[0] ? "; what was undone is in " : "", r->saved);
+			   (unsigned long long)eng->repair.bytes, (double)(engine_now_ms() - eng->repair.since_ms) / 1000, r->saved[0] ? "; what was undone is in " : "", r->saved);
 }
 
 /* What the source has inexact, too, or in another version; free(ev->left) is the caller's. False: no memory. */
@@ -227,19 +227,19 @@ static void repair_task(struct nfs4r_engine *eng, void *arg)
 {
 	struct nfs4r_event ev = { .type = NFS4R_EV_REPAIRED };
 	struct repair *r = arg;
-	enum nfs4r_status st = repair_over(r) ? NFS4R_SHUTDOWN : run(r);
+	enum nfs4r_status st = resync_over(r) ? NFS4R_SHUTDOWN : run(r);
 
 	pthread_mutex_lock(&eng->lock);
-	if (!repair_over(r)) {
+	if (!resync_over(r)) {
 		say_end(r, st);
 		ev.ok = st == NFS4R_OK && tell_left(r, &ev);
 		memcpy(ev.stable, r->positions.applied, sizeof(ev.stable));
 		eng->repair.running = false;
-		touched_forget_all(eng->touched);
-		set_ids_forget_all(eng->set_ids);
+		engine_touched_forget_all(eng->touched);
+		engine_suid_forget_all(eng->set_ids);
 		engine_step(eng, &ev);
 		if (ev.ok)
-			checkpoint_wake(eng, false);
+			engine_checkpoint_wake(eng, false);
 	}
 	pthread_mutex_unlock(&eng->lock);
 	for (uint32_t i = 0; i < r->n; i++)
@@ -249,10 +249,10 @@ static void repair_task(struct nfs4r_engine *eng, void *arg)
 	free(r);
 }
 
-void repair_start(struct nfs4r_engine *eng, const struct nfs4r_action *a)
+void resync_start(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
 	struct repair *r = calloc(1, sizeof(*r));
-	bool forgot = view_memory(eng) == NFS4R_MEMORY_FORGOT;
+	bool forgot = engine_memory(eng) == NFS4R_MEMORY_FORGOT;
 
 	if (!r)
 		abort();
@@ -263,7 +263,7 @@ void repair_start(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 	r->strays = a->all && forgot; /* else nobody but people can have put it there */
 	r->list = a->noids != 0;
 	for (uint32_t i = 0; i < a->noids; i++)
-		if (!repair_add(r, &a->oids[i], false))
+		if (!resync_add(r, &a->oids[i], false))
 			abort();
 	r->nseals = a->nseals;
 	memcpy(r->seals, a->seals, sizeof(r->seals));
@@ -271,9 +271,9 @@ void repair_start(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 	eng->repair.running = true;
 	eng->repair.phase = "list";
 	eng->repair.done = eng->repair.all = eng->repair.bytes = eng->repair.fetch_ms = 0;
-	eng->repair.since_ms = now_ms();
+	eng->repair.since_ms = engine_now_ms();
 	engine_log(eng, NFS4R_LOG_INFO, "volume %s: this copy %s; it is repaired from server %u", eng->cfg.volume_name,
 		   a->noids ? "has files with bytes of updates that were given up" : a->all && forgot ? "is empty, or from the past" :
 		   a->all ? "cannot be brought up to date from the logs" : "has updates that were given up", a->to);
-	pool_run(eng->repairs, repair_task, r);
+	engine_pool_run(eng->repairs, repair_task, r);
 }

@@ -43,7 +43,7 @@ struct touched {
 	struct file file[FILES_MAX];
 };
 
-struct touched *touched_create(void)
+struct touched *engine_touched_create(void)
 {
 	struct touched *w = calloc(1, sizeof(*w));
 
@@ -52,11 +52,11 @@ struct touched *touched_create(void)
 	return w;
 }
 
-void touched_destroy(struct touched *w)
+void engine_touched_destroy(struct touched *w)
 {
 	if (!w)
 		return;
-	touched_forget_all(w);
+	engine_touched_forget_all(w);
 	pthread_mutex_destroy(&w->lock);
 	free(w);
 }
@@ -154,7 +154,7 @@ static void note_part(struct touched *w, const struct nfs4r_part *p, nfs4r_lsn l
 		touch(f, p->attrs.size, UINT64_MAX, &by);
 }
 
-void touched_begin(struct touched *w, const struct nfs4r_entry *e)
+void engine_touched_begin(struct touched *w, const struct nfs4r_entry *e)
 {
 	const struct nfs4r_part *p = &e->parts[0];
 
@@ -166,7 +166,7 @@ void touched_begin(struct touched *w, const struct nfs4r_entry *e)
 	pthread_mutex_unlock(&w->lock);
 }
 
-void touched_note(struct touched *w, const struct nfs4r_entry *e)
+void engine_touched_note(struct touched *w, const struct nfs4r_entry *e)
 {
 	pthread_mutex_lock(&w->lock);
 	for (uint32_t i = 0; i < e->nparts; i++)
@@ -174,7 +174,7 @@ void touched_note(struct touched *w, const struct nfs4r_entry *e)
 	pthread_mutex_unlock(&w->lock);
 }
 
-void touched_forget(struct touched *w, const struct nfs4r_entry *e)
+void engine_touched_forget(struct touched *w, const struct nfs4r_entry *e)
 {
 	if (!w->n)
 		return;
@@ -188,7 +188,7 @@ void touched_forget(struct touched *w, const struct nfs4r_entry *e)
 	pthread_mutex_unlock(&w->lock);
 }
 
-void touched_forget_all(struct touched *w)
+void engine_touched_forget_all(struct touched *w)
 {
 	pthread_mutex_lock(&w->lock);
 	while (w->n)
@@ -196,7 +196,7 @@ void touched_forget_all(struct touched *w)
 	pthread_mutex_unlock(&w->lock);
 }
 
-bool touched_last(struct touched *w, const struct nfs4r_oid *oid, uint64_t off, uint64_t len, nfs4r_version *version, nfs4r_lsn *lsn)
+bool engine_touched_last(struct touched *w, const struct nfs4r_oid *oid, uint64_t off, uint64_t len, nfs4r_version *version, nfs4r_lsn *lsn)
 {
 	struct touch newest = { 0 };
 
@@ -217,7 +217,7 @@ bool touched_last(struct touched *w, const struct nfs4r_oid *oid, uint64_t off, 
 	return f != NULL;
 }
 
-uint32_t touched_pieces(struct touched *w, const struct nfs4r_oid *oid, uint64_t off, uint64_t *words, uint32_t most)
+uint32_t engine_touched_pieces(struct touched *w, const struct nfs4r_oid *oid, uint64_t off, uint64_t *words, uint32_t most)
 {
 	uint32_t n = 0;
 

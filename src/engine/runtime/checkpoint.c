@@ -30,7 +30,7 @@ static int sync_files(void *arg)
 {
 	const struct telling *t = arg;
 
-	durable_begin_sync(t->eng->durable);
+	engine_durable_begin_sync(t->eng->durable);
 	return t->eng->ops->sync_all(t->eng->ctx);
 }
 
@@ -62,9 +62,9 @@ static void say_what_owners_have(struct nfs4r_engine *eng, struct telling *t)
 	nfs4r_store_owners_have(eng->store, have);
 }
 
-enum nfs4r_status checkpoint_now(struct nfs4r_engine *eng)
+enum nfs4r_status engine_checkpoint_now(struct nfs4r_engine *eng)
 {
-	if (doubt_is_open(eng))
+	if (engine_doubt_is_open(eng))
 		return NFS4R_DELAY; /* it would forget the marks */
 	struct telling t = { .eng = eng };
 
@@ -82,7 +82,7 @@ enum nfs4r_status checkpoint_now(struct nfs4r_engine *eng)
 	return st;
 }
 
-void checkpoint_wake(struct nfs4r_engine *eng, bool hurry)
+void engine_checkpoint_wake(struct nfs4r_engine *eng, bool hurry)
 {
 	pthread_mutex_lock(&eng->checkpoint_lock);
 	eng->checkpoint_wanted = true;
@@ -91,9 +91,9 @@ void checkpoint_wake(struct nfs4r_engine *eng, bool hurry)
 	pthread_mutex_unlock(&eng->checkpoint_lock);
 }
 
-void checkpoint_urge(struct nfs4r_engine *eng)
+void engine_checkpoint_urge(struct nfs4r_engine *eng)
 {
-	uint64_t now = now_ms();
+	uint64_t now = engine_now_ms();
 	bool was = eng->urgent_until_ms > now;
 
 	eng->urgent_until_ms = now + URGENT_FOR_MS;
@@ -106,17 +106,17 @@ void checkpoint_urge(struct nfs4r_engine *eng)
 
 static void rest(struct nfs4r_engine *eng)
 {
-	uint64_t began = now_ms(), now;
+	uint64_t began = engine_now_ms(), now;
 	struct timespec ts;
 
 	pthread_mutex_lock(&eng->checkpoint_lock);
 	while (!eng->stopping && !eng->checkpoint_hurried) {
-		now = now_ms();
+		now = engine_now_ms();
 		uint64_t until = began + (eng->urgent_until_ms > now ? URGENT_PAUSE_MS : PAUSE_MS);
 
 		if (now >= until)
 			break;
-		ts = after_us((until - now) * 1000);
+		ts = engine_after_us((until - now) * 1000);
 		pthread_cond_clockwait(&eng->checkpoint_cond, &eng->checkpoint_lock, CLOCK_MONOTONIC, &ts);
 	}
 	pthread_mutex_unlock(&eng->checkpoint_lock);
@@ -124,12 +124,12 @@ static void rest(struct nfs4r_engine *eng)
 
 static void wait_for_work(struct nfs4r_engine *eng)
 {
-	uint64_t due = now_ms() + eng->cfg.checkpoint_ms;
+	uint64_t due = engine_now_ms() + eng->cfg.checkpoint_ms;
 
 	pthread_mutex_lock(&eng->checkpoint_lock);
-	while (!eng->checkpoint_wanted && !eng->stopping && now_ms() < due) {
+	while (!eng->checkpoint_wanted && !eng->stopping && engine_now_ms() < due) {
 		struct nfs4r_store_stats stats;
-		struct timespec ts = after_us(1000000);
+		struct timespec ts = engine_after_us(1000000);
 
 		pthread_cond_clockwait(&eng->checkpoint_cond, &eng->checkpoint_lock, CLOCK_MONOTONIC, &ts);
 		nfs4r_store_get_stats(eng->store, &stats);
@@ -146,7 +146,7 @@ static void wait_for_work(struct nfs4r_engine *eng)
  */
 static void no_space(struct nfs4r_engine *eng, uint64_t *complained)
 {
-	uint64_t now = now_ms();
+	uint64_t now = engine_now_ms();
 
 	if (nfs4r_store_give_spare(eng->store)) /* it may do for the next one, which frees what lies in the journal */
 		return;
@@ -157,7 +157,7 @@ static void no_space(struct nfs4r_engine *eng, uint64_t *complained)
 		   eng->cfg.volume_name, eng->cfg.store_dir);
 }
 
-void *checkpoint_thread(void *arg)
+void *engine_checkpoint_thread(void *arg)
 {
 	struct nfs4r_engine *eng = arg;
 	uint64_t complained = 0;
@@ -166,12 +166,12 @@ void *checkpoint_thread(void *arg)
 		wait_for_work(eng);
 		if (eng->stopping)
 			break;
-		enum nfs4r_status st = checkpoint_now(eng);
+		enum nfs4r_status st = engine_checkpoint_now(eng);
 
 		if (st == NFS4R_DELAY) /* an update takes long */
-			checkpoint_wake(eng, false);
+			engine_checkpoint_wake(eng, false);
 		if (nfs4r_status_is_full(st)) {
-			checkpoint_wake(eng, false);
+			engine_checkpoint_wake(eng, false);
 			no_space(eng, &complained);
 		}
 		rest(eng);

@@ -6,7 +6,7 @@
 
 #include "engine/runtime/runtime.h"
 
-uint64_t now_ms(void)
+uint64_t engine_now_ms(void)
 {
 	struct timespec ts;
 
@@ -14,7 +14,7 @@ uint64_t now_ms(void)
 	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
-struct timespec after_us(uint64_t us)
+struct timespec engine_after_us(uint64_t us)
 {
 	struct timespec ts;
 
@@ -25,7 +25,7 @@ struct timespec after_us(uint64_t us)
 	return ts;
 }
 
-int64_t now_real_ns(void)
+int64_t engine_now_real_ns(void)
 {
 	struct timespec ts;
 

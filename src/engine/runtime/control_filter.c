@@ -37,7 +37,7 @@ static void free_node(struct rcu_head *head)
 	free(caa_container_of(head, struct node, rcu));
 }
 
-struct fastpath *fastpath_create(nfs4r_server_id self)
+struct fastpath *engine_filter_create(nfs4r_server_id self)
 {
 	struct fastpath *f = calloc(1, sizeof(*f));
 
@@ -52,7 +52,7 @@ struct fastpath *fastpath_create(nfs4r_server_id self)
 	return f;
 }
 
-void fastpath_destroy(struct fastpath *f)
+void engine_filter_destroy(struct fastpath *f)
 {
 	struct cds_lfht_iter it;
 	struct node *n;
@@ -88,7 +88,7 @@ static void count_depth(struct fastpath *f, uint32_t depth, int by)
 		f->foreign_deep_plus += (uint32_t)by;
 }
 
-void fastpath_change(struct fastpath *f, const struct nfs4r_oid *oid, nfs4r_server_id owner, uint32_t depth, bool added)
+void engine_filter_change(struct fastpath *f, const struct nfs4r_oid *oid, nfs4r_server_id owner, uint32_t depth, bool added)
 {
 	if (owner == f->self)
 		return;
@@ -116,18 +116,18 @@ void fastpath_change(struct fastpath *f, const struct nfs4r_oid *oid, nfs4r_serv
 	rcu_read_unlock();
 }
 
-void fastpath_hold(struct fastpath *f)
+void engine_filter_hold(struct fastpath *f)
 {
 	f->held = true;
 }
 
-void fastpath_settled(struct fastpath *f)
+void engine_filter_settled(struct fastpath *f)
 {
 	if (f->held)
 		f->held = false;
 }
 
-bool fastpath_local(struct fastpath *f, const struct nfs4r_oid *oid, bool is_dir)
+bool engine_filter_local(struct fastpath *f, const struct nfs4r_oid *oid, bool is_dir)
 {
 	if (f->held)
 		return false;

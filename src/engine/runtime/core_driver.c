@@ -59,7 +59,7 @@ static bool is_flat(uint32_t type)
 void engine_send_durable(struct nfs4r_engine *eng, nfs4r_server_id to, const struct nfs4r_msg *msg)
 {
 	if (is_flat(msg->type))
-		durable_send(eng->durable, to, msg);
+		engine_durable_send(eng->durable, to, msg);
 	else if (nfs4r_store_sync(eng->store, nfs4r_store_position(eng->store)) == NFS4R_OK)
 		engine_send(eng, to, msg);
 	else
@@ -94,7 +94,7 @@ static void perform_one(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 
 void engine_perform(struct nfs4r_engine *eng, const struct nfs4r_update *u)
 {
-	view_lower(eng);
+	engine_lease_lower(eng);
 	for (uint32_t i = 0; i < u->n;) {
 		const struct nfs4r_action *a = &u->actions[i];
 
@@ -105,15 +105,15 @@ void engine_perform(struct nfs4r_engine *eng, const struct nfs4r_update *u)
 		perform_one(eng, a);
 		i++;
 	}
-	fastpath_settled(eng->fastpath);
-	handle_key_follow(eng); /* before anything is answered under a lease that it allows */
-	view_raise(eng);
+	engine_filter_settled(eng->fastpath);
+	engine_handle_key_follow(eng); /* before anything is answered under a lease that it allows */
+	engine_lease_raise(eng);
 	if (u->next_timer_ms < eng->next_timer_ms)
 		pthread_cond_signal(&eng->timer_cond);
 	eng->next_timer_ms = u->next_timer_ms;
 	if (eng->step_waiters)
 		pthread_cond_broadcast(&eng->step_cond);
-	eng->steps++; /* before it is seen whether somebody waits: router.c, reads_performed() */
+	eng->steps++; /* before it is seen whether somebody waits: router.c, read_router_performed() */
 	eng->notices->performed(eng);
 }
 
@@ -123,12 +123,12 @@ void engine_step(struct nfs4r_engine *eng, struct nfs4r_event *ev)
 
 	if (eng->frozen)
 		return;
-	ev->now_ms = now_ms();
+	ev->now_ms = engine_now_ms();
 
 	const struct nfs4r_update *u = nfs4r_core_step(eng->core, ev);
 
 	if (type == NFS4R_EV_TICK || msg_type >= NFS4R_MSG_HEARTBEAT)
-		view_epoch(eng); /* before an answer says that it is of this epoch */
+		engine_epoch_follow(eng); /* before an answer says that it is of this epoch */
 	engine_perform(eng, u);
 	eng->notices->stepped(eng, type, msg_type);
 }

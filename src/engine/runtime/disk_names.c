@@ -27,7 +27,7 @@ static bool take(void *arg, const char *name)
 	return true;
 }
 
-enum nfs4r_status disk_names_read(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, struct disk_names *l)
+enum nfs4r_status engine_disk_names_read(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, struct disk_names *l)
 {
 	enum nfs4r_status st;
 
@@ -36,14 +36,14 @@ enum nfs4r_status disk_names_read(struct nfs4r_engine *eng, const struct nfs4r_l
 	return l->failed ? NFS4R_NOMEM : st;
 }
 
-const char *disk_names_next(const struct disk_names *l, const char *name)
+const char *engine_disk_names_next(const struct disk_names *l, const char *name)
 {
 	const char *next = name ? name + strlen(name) + 1 : l->v;
 
 	return l->len && next < l->v + l->len ? next : NULL;
 }
 
-void disk_names_free(struct disk_names *l)
+void engine_disk_names_free(struct disk_names *l)
 {
 	free(l->v);
 }

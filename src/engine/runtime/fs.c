@@ -26,7 +26,7 @@
 #define XATTR_SECOND "user.nfs4r.second"
 #define LINK_MAX_UNKNOWN 127 /* what the C library says of a file system that it does not know */
 
-bool fs_room(int fd, struct fs_room *out)
+bool engine_fs_room(int fd, struct fs_room *out)
 {
 	struct statvfs v;
 	struct stat st;
@@ -42,7 +42,7 @@ bool fs_room(int fd, struct fs_room *out)
 	return true;
 }
 
-bool fs_takes(int dirfd)
+bool engine_fs_takes(int dirfd)
 {
 	static const uint64_t some[8192] = { 1 };
 	int fd = openat(dirfd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -50,7 +50,7 @@ bool fs_takes(int dirfd)
 	bool took = fd >= 0;
 
 	if (fd < 0)
-		return (errno == EOPNOTSUPP || errno == EISDIR) && fs_room(dirfd, &room) && room.bytes.free >= TAKES;
+		return (errno == EOPNOTSUPP || errno == EISDIR) && engine_fs_room(dirfd, &room) && room.bytes.free >= TAKES;
 	for (size_t n = 0; took && n < TAKES; n += sizeof(some))
 		took = write(fd, some, sizeof(some)) == (ssize_t)sizeof(some);
 	took = took && fdatasync(fd) == 0;
@@ -126,7 +126,7 @@ static void try_file(int fd, struct nfs4r_limits *l)
 	try_times(fd, l);
 }
 
-bool fs_limits(int dirfd, struct nfs4r_limits *l)
+bool engine_fs_limits(int dirfd, struct nfs4r_limits *l)
 {
 	int fd = openat(dirfd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	struct statvfs v;
@@ -182,7 +182,7 @@ static bool is_one_name(int fd, const char *a, const char *b)
 	return one;
 }
 
-void fs_try_names(int dirfd, const char *scratch, struct fs_names *out)
+void engine_fs_try_names(int dirfd, const char *scratch, struct fs_names *out)
 {
 	struct stat was;
 	bool know = fstat(dirfd, &was) == 0, made = mkdirat(dirfd, scratch, 0700) == 0;
@@ -206,7 +206,7 @@ void fs_try_names(int dirfd, const char *scratch, struct fs_names *out)
 		(void)futimens(dirfd, (struct timespec[2]){ was.st_atim, was.st_mtim });
 }
 
-bool fs_is_live(int fd, bool *suid, bool *dev)
+bool engine_fs_is_live(int fd, bool *suid, bool *dev)
 {
 	struct statvfs v;
 
@@ -217,7 +217,7 @@ bool fs_is_live(int fd, bool *suid, bool *dev)
 	return *suid || *dev;
 }
 
-enum nfs4r_status fs_private(const char *key, const char *path, char *why, size_t len)
+enum nfs4r_status engine_fs_private(const char *key, const char *path, char *why, size_t len)
 {
 	struct stat st;
 	char to[PATH_MAX];

@@ -86,7 +86,7 @@ static void *run(void *arg)
 	return NULL;
 }
 
-struct durable *durable_create(struct nfs4r_engine *eng)
+struct durable *engine_durable_create(struct nfs4r_engine *eng)
 {
 	struct durable *d = calloc(1, sizeof(*d));
 
@@ -104,7 +104,7 @@ struct durable *durable_create(struct nfs4r_engine *eng)
 	return d;
 }
 
-void durable_stop(struct durable *d)
+void engine_durable_stop(struct durable *d)
 {
 	if (!d || d->stop)
 		return;
@@ -115,11 +115,11 @@ void durable_stop(struct durable *d)
 	pthread_join(d->thread, NULL);
 }
 
-void durable_destroy(struct durable *d)
+void engine_durable_destroy(struct durable *d)
 {
 	if (!d)
 		return;
-	durable_stop(d);
+	engine_durable_stop(d);
 	while (d->head) {
 		struct item *it = d->head;
 
@@ -141,7 +141,7 @@ static void push(struct durable *d, struct item *it)
 	pthread_mutex_unlock(&d->lock);
 }
 
-void durable_send(struct durable *d, nfs4r_server_id to, const struct nfs4r_msg *msg)
+void engine_durable_send(struct durable *d, nfs4r_server_id to, const struct nfs4r_msg *msg)
 {
 	struct item *it = calloc(1, sizeof(*it));
 
@@ -152,7 +152,7 @@ void durable_send(struct durable *d, nfs4r_server_id to, const struct nfs4r_msg 
 	push(d, it);
 }
 
-void durable_begin_sync(struct durable *d)
+void engine_durable_begin_sync(struct durable *d)
 {
 	struct item *it = calloc(1, sizeof(*it));
 
@@ -162,7 +162,7 @@ void durable_begin_sync(struct durable *d)
 	push(d, it);
 }
 
-void durable_event(struct durable *d, uint32_t event, uint64_t num)
+void engine_durable_event(struct durable *d, uint32_t event, uint64_t num)
 {
 	struct item *it = calloc(1, sizeof(*it));
 
@@ -173,7 +173,7 @@ void durable_event(struct durable *d, uint32_t event, uint64_t num)
 	push(d, it);
 }
 
-void durable_call(struct durable *d, task_fn fn, void *arg)
+void engine_durable_call(struct durable *d, task_fn fn, void *arg)
 {
 	struct item *it = calloc(1, sizeof(*it));
 

@@ -37,7 +37,7 @@ static void say_halted(struct nfs4r_engine *eng, uint64_t now)
 			(void)nfs4r_rpc_send(eng->rpc, s, NFS4R_LANE_CONTROL, &m);
 }
 
-void halt_say_again(struct nfs4r_engine *eng, uint64_t now)
+void engine_halt_say_again(struct nfs4r_engine *eng, uint64_t now)
 {
 	if (eng->halt && now >= eng->halt_said_ms + SAY_EVERY_MS)
 		say_halted(eng, now);
@@ -55,7 +55,7 @@ static void halt(struct nfs4r_engine *eng, enum halt kind, enum nfs4r_status st,
 	eng->halt = kind;
 	eng->halt_st = st;
 	engine_log(eng, NFS4R_LOG_ERROR, "volume %s: this server stops serving: %s", eng->cfg.volume_name, why);
-	say_halted(eng, now_ms());
+	say_halted(eng, engine_now_ms());
 }
 
 void engine_halt(struct nfs4r_engine *eng, const char *why)
@@ -98,7 +98,7 @@ void engine_journal_failed(struct nfs4r_engine *eng, enum nfs4r_status st)
 
 /* ---- the end of it; the thread that measures room, no lock held ---- */
 
-enum halt halt_waits(struct nfs4r_engine *eng)
+enum halt engine_halt_waits(struct nfs4r_engine *eng)
 {
 	enum halt kind;
 
@@ -108,7 +108,7 @@ enum halt halt_waits(struct nfs4r_engine *eng)
 	return kind;
 }
 
-void halt_ends(struct nfs4r_engine *eng)
+void engine_halt_ends(struct nfs4r_engine *eng)
 {
 	pthread_mutex_lock(&eng->lock);
 	bool first = !eng->again && !eng->stopping;

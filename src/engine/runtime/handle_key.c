@@ -18,7 +18,7 @@ _Static_assert(NFS4R_SECRET == NFS4R_SIPHASH_KEY, "a secret is its key");
 
 static const uint8_t none[NFS4R_SECRET];
 
-void handle_key_follow(struct nfs4r_engine *eng)
+void engine_handle_key_follow(struct nfs4r_engine *eng)
 {
 	const uint8_t *now = nfs4r_core_adopted(eng->core)->secret;
 	uint32_t n = eng->keys.n;

@@ -67,12 +67,12 @@ static struct nfs4r_put row_of(const struct nfs4r_oid *oid, const struct import_
 	return p;
 }
 
-bool import_is_row(const uint8_t *key, uint16_t key_len)
+bool engine_import_is_row(const uint8_t *key, uint16_t key_len)
 {
 	return key_len && key[0] == KIND;
 }
 
-enum nfs4r_status import_restore(struct nfs4r_engine *eng, const uint8_t *key, uint16_t key_len, const uint8_t *val, uint16_t val_len)
+enum nfs4r_status engine_import_restore(struct nfs4r_engine *eng, const uint8_t *key, uint16_t key_len, const uint8_t *val, uint16_t val_len)
 {
 	struct nfs4r_oid oid;
 
@@ -82,7 +82,7 @@ enum nfs4r_status import_restore(struct nfs4r_engine *eng, const uint8_t *key, u
 	return add(eng, &oid, &(struct import_times){ get_i64(val), get_i64(val + 8) }) ? NFS4R_OK : NFS4R_NOMEM;
 }
 
-enum nfs4r_status import_begin(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, const struct import_times *t)
+enum nfs4r_status engine_import_begin(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, const struct import_times *t)
 {
 	struct nfs4r_put p = row_of(oid, t);
 
@@ -93,16 +93,16 @@ enum nfs4r_status import_begin(struct nfs4r_engine *eng, const struct nfs4r_oid 
 	return nfs4r_store_put(eng->store, &p, 1);
 }
 
-enum nfs4r_status import_begin_by(struct nfs4r_engine *eng, const struct nfs4r_entry *e)
+enum nfs4r_status engine_import_begin_by(struct nfs4r_engine *eng, const struct nfs4r_entry *e)
 {
 	const struct nfs4r_part *p = &e->parts[0];
 
 	if (e->op != NFS4R_OP_ADOPT || e->log != eng->cfg.rpc.self || !e->nparts || (p->attrs.type != NFS4R_TYPE_FILE && p->attrs.type != NFS4R_TYPE_DIR))
 		return NFS4R_OK;
-	return import_begin(eng, &p->oid, &(struct import_times){ p->attrs.mtime, p->attrs.atime });
+	return engine_import_begin(eng, &p->oid, &(struct import_times){ p->attrs.mtime, p->attrs.atime });
 }
 
-enum nfs4r_status import_end(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
+enum nfs4r_status engine_import_end(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 {
 	struct nfs4r_put p = row_of(oid, NULL);
 	struct import_open *o = find(eng, oid);
@@ -113,7 +113,7 @@ enum nfs4r_status import_end(struct nfs4r_engine *eng, const struct nfs4r_oid *o
 	return nfs4r_store_put(eng->store, &p, 1);
 }
 
-bool import_is_open(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, struct import_times *t)
+bool engine_import_is_open(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, struct import_times *t)
 {
 	struct import_open *o;
 
@@ -125,7 +125,7 @@ bool import_is_open(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, struc
 	return o != NULL;
 }
 
-void import_walked(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
+void engine_import_walked(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 {
 	struct import_open *o;
 
@@ -136,7 +136,7 @@ void import_walked(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 	pthread_mutex_unlock(&eng->lock);
 }
 
-bool import_is_walked(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
+bool engine_import_is_walked(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 {
 	struct import_open *o;
 	bool walked;
@@ -148,12 +148,12 @@ bool import_is_walked(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 	return walked;
 }
 
-bool import_any_open(const struct nfs4r_engine *eng)
+bool engine_import_any_open(const struct nfs4r_engine *eng)
 {
 	return eng->imports.n != 0;
 }
 
-uint32_t import_list_open(struct nfs4r_engine *eng, struct nfs4r_oid **list)
+uint32_t engine_import_list_open(struct nfs4r_engine *eng, struct nfs4r_oid **list)
 {
 	uint32_t n;
 
@@ -166,7 +166,7 @@ uint32_t import_list_open(struct nfs4r_engine *eng, struct nfs4r_oid **list)
 	return *list ? n : UINT32_MAX;
 }
 
-void import_free(struct nfs4r_engine *eng)
+void engine_import_free(struct nfs4r_engine *eng)
 {
 	free(eng->imports.v);
 }

@@ -6,7 +6,7 @@
 
 #include "engine/runtime/runtime.h"
 
-bool in_doubt_begin(struct nfs4r_engine *eng)
+bool engine_doubt_begin(struct nfs4r_engine *eng)
 {
 	struct in_doubt *d = calloc(1, sizeof(*d));
 
@@ -19,7 +19,7 @@ bool in_doubt_begin(struct nfs4r_engine *eng)
 	return true;
 }
 
-void in_doubt_free(struct nfs4r_engine *eng)
+void engine_doubt_free(struct nfs4r_engine *eng)
 {
 	struct in_doubt *d = eng->in_doubt;
 
@@ -33,7 +33,7 @@ void in_doubt_free(struct nfs4r_engine *eng)
 	eng->in_doubt = NULL;
 }
 
-bool in_doubt_list(struct nfs4r_engine *eng, struct nfs4r_oid *list, size_t n)
+bool engine_doubt_list(struct nfs4r_engine *eng, struct nfs4r_oid *list, size_t n)
 {
 	struct in_doubt *d = eng->in_doubt;
 	bool *settled = calloc(n + 1, sizeof(*settled));
@@ -50,7 +50,7 @@ bool in_doubt_list(struct nfs4r_engine *eng, struct nfs4r_oid *list, size_t n)
 	return true;
 }
 
-void in_doubt_known(struct nfs4r_engine *eng)
+void engine_doubt_known(struct nfs4r_engine *eng)
 {
 	pthread_mutex_lock(&eng->in_doubt->lock);
 	eng->in_doubt->unknown = false;
@@ -70,7 +70,7 @@ static bool *settled_of(struct in_doubt *d, const struct nfs4r_oid *oid)
 	return at ? &d->settled[at - d->list] : NULL;
 }
 
-void in_doubt_settled(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
+void engine_doubt_settled(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 {
 	struct in_doubt *d = eng->in_doubt;
 	bool *settled;
@@ -82,7 +82,7 @@ void in_doubt_settled(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 	pthread_mutex_unlock(&d->lock);
 }
 
-void in_doubt_over(struct nfs4r_engine *eng)
+void engine_doubt_over(struct nfs4r_engine *eng)
 {
 	struct in_doubt *d = eng->in_doubt;
 
@@ -94,7 +94,7 @@ void in_doubt_over(struct nfs4r_engine *eng)
 
 /* ---- for others ---- */
 
-bool doubt_is_open(struct nfs4r_engine *eng)
+bool engine_doubt_is_open(struct nfs4r_engine *eng)
 {
 	struct in_doubt *d = eng->in_doubt;
 	bool open = false;
@@ -107,7 +107,7 @@ bool doubt_is_open(struct nfs4r_engine *eng)
 	return open;
 }
 
-void doubt_wait(struct nfs4r_engine *eng)
+void engine_doubt_wait(struct nfs4r_engine *eng)
 {
 	struct in_doubt *d = eng->in_doubt;
 
@@ -119,7 +119,7 @@ void doubt_wait(struct nfs4r_engine *eng)
 	pthread_mutex_unlock(&d->lock);
 }
 
-void doubt_wake(struct nfs4r_engine *eng)
+void engine_doubt_wake(struct nfs4r_engine *eng)
 {
 	struct in_doubt *d = eng->in_doubt;
 
@@ -130,7 +130,7 @@ void doubt_wake(struct nfs4r_engine *eng)
 	pthread_mutex_unlock(&d->lock);
 }
 
-enum doubt_about doubt_about(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
+enum doubt_about engine_doubt_about(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 {
 	struct in_doubt *d = eng->in_doubt;
 	enum doubt_about about = DOUBT_NONE;

@@ -17,7 +17,7 @@ static void begin_era(struct nfs4r_engine *eng, uint64_t until)
 		eng->lease_era++;
 }
 
-void view_lower(struct nfs4r_engine *eng)
+void engine_lease_lower(struct nfs4r_engine *eng)
 {
 	uint64_t until = nfs4r_core_lease_until(eng->core);
 
@@ -27,7 +27,7 @@ void view_lower(struct nfs4r_engine *eng)
 	eng->lease_until_ms = until;
 }
 
-void view_raise(struct nfs4r_engine *eng)
+void engine_lease_raise(struct nfs4r_engine *eng)
 {
 	uint64_t until = nfs4r_core_lease_until(eng->core);
 
@@ -35,24 +35,24 @@ void view_raise(struct nfs4r_engine *eng)
 	eng->lease_until_ms = until;
 }
 
-bool view_has_lease(struct nfs4r_engine *eng)
+bool engine_has_lease(struct nfs4r_engine *eng)
 {
 	uint64_t until = eng->lease_until_ms;
 
-	return until == UINT64_MAX || (until && now_ms() < until);
+	return until == UINT64_MAX || (until && engine_now_ms() < until);
 }
 
-uint32_t view_era(struct nfs4r_engine *eng)
+uint32_t engine_lease_era(struct nfs4r_engine *eng)
 {
 	return eng->lease_era;
 }
 
-bool view_may_answer(struct nfs4r_engine *eng, uint32_t era)
+bool engine_may_answer(struct nfs4r_engine *eng, uint32_t era)
 {
-	return view_has_lease(eng) && eng->lease_era == era;
+	return engine_has_lease(eng) && eng->lease_era == era;
 }
 
-void view_epoch(struct nfs4r_engine *eng)
+void engine_epoch_follow(struct nfs4r_engine *eng)
 {
 	uint32_t epoch = nfs4r_core_adopted(eng->core)->epoch;
 
@@ -62,10 +62,10 @@ void view_epoch(struct nfs4r_engine *eng)
 	engine_update_verifier(eng);
 }
 
-enum nfs4r_memory view_memory(struct nfs4r_engine *eng)
+enum nfs4r_memory engine_memory(struct nfs4r_engine *eng)
 {
 	struct nfs4r_core_view v;
 
 	nfs4r_core_get_view(eng->core, &v);
-	return v.fixed || servers_alone(eng) ? NFS4R_MEMORY_KNOWN : v.memory; /* else there is nobody to say more */
+	return v.fixed || engine_is_alone(eng) ? NFS4R_MEMORY_KNOWN : v.memory; /* else there is nobody to say more */
 }

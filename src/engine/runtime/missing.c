@@ -44,7 +44,7 @@ struct behind {
 	_Atomic uint64_t taken, failed;
 };
 
-struct behind *behind_create(task_fn mend)
+struct behind *engine_missing_create(task_fn mend)
 {
 	struct behind *b = calloc(1, sizeof(*b));
 
@@ -56,7 +56,7 @@ struct behind *behind_create(task_fn mend)
 	return b;
 }
 
-void behind_destroy(struct behind *b)
+void engine_missing_destroy(struct behind *b)
 {
 	struct object *o, *next;
 
@@ -71,7 +71,7 @@ void behind_destroy(struct behind *b)
 	free(b);
 }
 
-void behind_wake(struct nfs4r_engine *eng)
+void engine_missing_wake(struct nfs4r_engine *eng)
 {
 	pthread_mutex_lock(&eng->behind->lock);
 	pthread_cond_broadcast(&eng->behind->cond);
@@ -126,7 +126,7 @@ static struct object *add(struct nfs4r_engine *eng, const struct nfs4r_oid *oid,
 static void set_state(struct behind *b, struct object *o, enum state state)
 {
 	o->state = state;
-	o->failed_ms = state == FAILED ? now_ms() : 0;
+	o->failed_ms = state == FAILED ? engine_now_ms() : 0;
 	pthread_cond_broadcast(&b->cond);
 }
 
@@ -162,7 +162,7 @@ static enum state state_of(struct nfs4r_engine *eng, const struct nfs4r_oid *oid
 	return 0;
 }
 
-enum behind_about behind_about(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
+enum behind_about engine_missing_about(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 {
 	switch (state_of(eng, oid)) {
 	case WAITING:
@@ -179,7 +179,7 @@ enum behind_about behind_about(struct nfs4r_engine *eng, const struct nfs4r_oid 
 
 static bool may_say(struct behind *b, uint64_t *unsaid)
 {
-	uint64_t now = now_ms();
+	uint64_t now = engine_now_ms();
 	bool yes;
 
 	pthread_mutex_lock(&b->lock);
@@ -197,7 +197,7 @@ static bool may_say(struct behind *b, uint64_t *unsaid)
 	return yes;
 }
 
-void missing_say(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, const char *text)
+void engine_missing_say(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, const char *text)
 {
 	char path[400];
 	uint64_t unsaid;
@@ -212,7 +212,7 @@ void missing_say(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, const ch
 
 /* ---- is it there ---- */
 
-bool missing_is(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
+bool engine_missing_is(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 {
 	struct nfs4r_attrs a = { 0 };
 	struct nfs4r_lhandle h;
@@ -230,11 +230,11 @@ bool missing_is(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 }
 
 /* Can it come from anywhere? */
-bool missing_may_mend(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
+bool engine_missing_may_mend(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 {
 	bool may;
 
-	if (nfs4r_oid_eq(oid, &eng->root) || servers_alone(eng) || doubt_is_open(eng) || import_is_open(eng, oid, NULL))
+	if (nfs4r_oid_eq(oid, &eng->root) || engine_is_alone(eng) || engine_doubt_is_open(eng) || engine_import_is_open(eng, oid, NULL))
 		return false;
 	pthread_mutex_lock(&eng->lock);
 	may = eng->ready && !eng->stopping && !eng->repair.running;
@@ -245,9 +245,9 @@ bool missing_may_mend(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 /* ---- who mends it ---- */
 
 /* A task takes what was queued. False: another thread was quicker. */
-bool missing_claim_queued(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
+bool engine_missing_claim_queued(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 {
-	bool missing = missing_is(eng, oid), ours = false;
+	bool missing = engine_missing_is(eng, oid), ours = false;
 	struct behind *b = eng->behind;
 	struct object *o;
 
@@ -262,7 +262,7 @@ bool missing_claim_queued(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 }
 
 /* The same at once, or after another thread: then it is looked at once more. */
-enum nfs4r_status missing_claim(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
+enum nfs4r_status engine_missing_claim(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 {
 	enum nfs4r_status st = NFS4R_OK;
 	struct behind *b = eng->behind;
@@ -270,7 +270,7 @@ enum nfs4r_status missing_claim(struct nfs4r_engine *eng, const struct nfs4r_oid
 
 	pthread_mutex_lock(&b->lock);
 	while ((o = find(b, oid)) && (o->state == WORKING || o->state == PLACING) && !eng->stopping) {
-		struct timespec ts = after_us(WAIT_MS * 1000);
+		struct timespec ts = engine_after_us(WAIT_MS * 1000);
 
 		pthread_cond_clockwait(&b->cond, &b->lock, CLOCK_MONOTONIC, &ts);
 	}
@@ -284,7 +284,7 @@ enum nfs4r_status missing_claim(struct nfs4r_engine *eng, const struct nfs4r_oid
 	return st;
 }
 
-void missing_end(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, enum nfs4r_status st, bool newer, nfs4r_server_id took)
+void engine_missing_end(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, enum nfs4r_status st, bool newer, nfs4r_server_id took)
 {
 	struct behind *b = eng->behind;
 	struct object *o;
@@ -306,7 +306,7 @@ void missing_end(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, enum nfs
 	pthread_mutex_unlock(&eng->lock);
 }
 
-void behind_drop(struct nfs4r_engine *eng, void *arg)
+void engine_missing_drop(struct nfs4r_engine *eng, void *arg)
 {
 	free(arg);
 }
@@ -318,7 +318,7 @@ static bool queue(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 	if (!copy)
 		return false;
 	*copy = *oid;
-	pool_run(eng->menders, eng->behind->mend, copy);
+	engine_pool_run(eng->menders, eng->behind->mend, copy);
 	return true;
 }
 
@@ -333,7 +333,7 @@ static void enqueue(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, enum 
 	pthread_mutex_lock(&b->lock);
 	o = find(b, oid);
 	if (o && o->state == FAILED) {
-		*since = now_ms() - o->failed_ms;
+		*since = engine_now_ms() - o->failed_ms;
 		begin = *since >= PAUSE_MS;
 		if (begin)
 			set_state(b, o, state);
@@ -351,13 +351,13 @@ static void enqueue(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, enum 
 
 /* ---- noticed ---- */
 
-bool behind_notice(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
+bool engine_missing_notice(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 {
 	uint64_t since;
 
-	if (behind_about(eng, oid) == BEHIND_OPEN)
+	if (engine_missing_about(eng, oid) == BEHIND_OPEN)
 		return true;
-	if (!missing_may_mend(eng, oid) || !missing_is(eng, oid))
+	if (!engine_missing_may_mend(eng, oid) || !engine_missing_is(eng, oid))
 		return false;
 	enqueue(eng, oid, WAITING, &since);
 	return true;
@@ -365,15 +365,15 @@ bool behind_notice(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 
 bool nfs4r_is_gone_here(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 {
-	return behind_notice(eng, oid);
+	return engine_missing_notice(eng, oid);
 }
 
 bool nfs4r_comes_back(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 {
-	return behind_about(eng, oid) != BEHIND_NOT;
+	return engine_missing_about(eng, oid) != BEHIND_NOT;
 }
 
-void behind_misplaced(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
+void engine_missing_misplaced(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 {
 	uint64_t since;
 
@@ -382,20 +382,20 @@ void behind_misplaced(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 
 /* ---- updates ---- */
 
-bool behind_blocks(struct nfs4r_engine *eng, const struct nfs4r_entry *e)
+bool engine_missing_blocks(struct nfs4r_engine *eng, const struct nfs4r_entry *e)
 {
 	for (uint32_t i = 0; eng->behind->n && i < e->nparts; i++)
-		if (behind_about(eng, &e->parts[i].oid) == BEHIND_OPEN)
+		if (engine_missing_about(eng, &e->parts[i].oid) == BEHIND_OPEN)
 			return true;
 	return false;
 }
 
-void behind_wait(struct nfs4r_engine *eng, const struct nfs4r_entry *e)
+void engine_missing_wait(struct nfs4r_engine *eng, const struct nfs4r_entry *e)
 {
-	uint64_t until = now_ms() + WAIT_MS;
+	uint64_t until = engine_now_ms() + WAIT_MS;
 
-	while (behind_blocks(eng, e) && !eng->stopping && now_ms() < until) {
-		struct timespec ts = after_us(20000);
+	while (engine_missing_blocks(eng, e) && !eng->stopping && engine_now_ms() < until) {
+		struct timespec ts = engine_after_us(20000);
 
 		pthread_mutex_lock(&eng->behind->lock);
 		pthread_cond_clockwait(&eng->behind->cond, &eng->behind->lock, CLOCK_MONOTONIC, &ts);
@@ -411,7 +411,7 @@ static bool gets_names(struct nfs4r_engine *eng, const struct nfs4r_entry *e, bo
 	for (uint32_t i = 0; i < e->nparts; i++) {
 		uint64_t since;
 
-		if ((e->parts[i].effect != NFS4R_EFF_LINKS && e->parts[i].effect != NFS4R_EFF_PARENT) || !missing_may_mend(eng, &e->parts[i].oid))
+		if ((e->parts[i].effect != NFS4R_EFF_LINKS && e->parts[i].effect != NFS4R_EFF_PARENT) || !engine_missing_may_mend(eng, &e->parts[i].oid))
 			continue;
 		enqueue(eng, &e->parts[i].oid, MISPLACED, &since);
 		*hopeless |= since < AGAIN_MS;
@@ -420,7 +420,7 @@ static bool gets_names(struct nfs4r_engine *eng, const struct nfs4r_entry *e, bo
 	return any;
 }
 
-enum nfs4r_status behind_failed(struct nfs4r_engine *eng, const struct nfs4r_entry *e, const struct nfs4r_op *op, enum nfs4r_status st)
+enum nfs4r_status engine_missing_failed(struct nfs4r_engine *eng, const struct nfs4r_entry *e, const struct nfs4r_op *op, enum nfs4r_status st)
 {
 	bool missing = false, hopeless = false;
 
@@ -430,7 +430,7 @@ enum nfs4r_status behind_failed(struct nfs4r_engine *eng, const struct nfs4r_ent
 		const struct nfs4r_oid *oid = &e->parts[i].oid;
 		uint64_t since = UINT64_MAX;
 
-		if (e->parts[i].effect == NFS4R_EFF_CREATE || !missing_may_mend(eng, oid) || !missing_is(eng, oid))
+		if (e->parts[i].effect == NFS4R_EFF_CREATE || !engine_missing_may_mend(eng, oid) || !engine_missing_is(eng, oid))
 			continue;
 		enqueue(eng, oid, WAITING, &since);
 		missing = true;
@@ -443,7 +443,7 @@ enum nfs4r_status behind_failed(struct nfs4r_engine *eng, const struct nfs4r_ent
 
 /* ---- for status ---- */
 
-void missing_count(struct nfs4r_engine *eng, uint64_t *taken, uint64_t *failed, uint64_t *waiting)
+void engine_missing_count(struct nfs4r_engine *eng, uint64_t *taken, uint64_t *failed, uint64_t *waiting)
 {
 	*taken = eng->behind->taken;
 	*failed = eng->behind->failed;

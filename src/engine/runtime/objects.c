@@ -36,7 +36,7 @@ void nfs4r_row_overlay(const struct nfs4r_row *row, struct nfs4r_attrs *attrs)
 void nfs4r_handle(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, struct nfs4r_lhandle *out)
 {
 	out->len = (uint8_t)nfs4r_store_handle(eng->store, oid, out->b);
-	if (!out->len && nfs4r_oid_eq(oid, &eng->root)) /* there, but not yet taken into use (recover_root) */
+	if (!out->len && nfs4r_oid_eq(oid, &eng->root)) /* there, but not yet taken into use (start_recover_root) */
 		*out = eng->root_handle;
 }
 
@@ -62,7 +62,7 @@ nfs4r_server_id nfs4r_self(struct nfs4r_engine *eng)
 
 /* ---- to the local disk ---- */
 
-bool is_disk_error(enum nfs4r_status st)
+bool engine_is_disk_error(enum nfs4r_status st)
 {
 	return st == NFS4R_NOSPC || st == NFS4R_DQUOT || st == NFS4R_IO || st == NFS4R_ROFS;
 }

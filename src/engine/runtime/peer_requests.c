@@ -12,19 +12,19 @@
  */
 #include "engine/runtime/runtime.h"
 
-void asked_init(struct nfs4r_engine *eng)
+void engine_asked_init(struct nfs4r_engine *eng)
 {
 	for (int i = 0; i <= NFS4R_SERVERS_MAX; i++)
 		pthread_mutex_init(&eng->asked[i].lock, NULL);
 }
 
-void asked_fini(struct nfs4r_engine *eng)
+void engine_asked_fini(struct nfs4r_engine *eng)
 {
 	for (int i = 0; i <= NFS4R_SERVERS_MAX; i++)
 		pthread_mutex_destroy(&eng->asked[i].lock);
 }
 
-void asked_take(struct nfs4r_engine *eng, nfs4r_server_id from, uint64_t bytes)
+void engine_asked_take(struct nfs4r_engine *eng, nfs4r_server_id from, uint64_t bytes)
 {
 	struct asked *a = &eng->asked[from];
 
@@ -38,7 +38,7 @@ void asked_take(struct nfs4r_engine *eng, nfs4r_server_id from, uint64_t bytes)
 	pthread_mutex_unlock(&a->lock);
 }
 
-void asked_drop(struct nfs4r_engine *eng, nfs4r_server_id from, uint64_t bytes)
+void engine_asked_drop(struct nfs4r_engine *eng, nfs4r_server_id from, uint64_t bytes)
 {
 	struct asked *a = &eng->asked[from];
 
@@ -52,29 +52,29 @@ void asked_drop(struct nfs4r_engine *eng, nfs4r_server_id from, uint64_t bytes)
 	pthread_mutex_unlock(&a->lock);
 }
 
-void asked_forward(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_msg *m)
+void engine_asked_forward(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_msg *m)
 {
 	if (!m->op || m->op->id.origin != from) /* the core drops it at once */
 		return;
 	m->op->asked = nfs4r_msg_memory(m);
-	asked_take(eng, from, m->op->asked);
+	engine_asked_take(eng, from, m->op->asked);
 }
 
-void asked_forward_over(struct nfs4r_engine *eng, struct nfs4r_op *op)
+void engine_asked_forward_over(struct nfs4r_engine *eng, struct nfs4r_op *op)
 {
 	if (!op || !op->asked)
 		return;
-	asked_drop(eng, op->id.origin, op->asked);
+	engine_asked_drop(eng, op->id.origin, op->asked);
 	op->asked = 0;
 }
 
-bool asked_is_slow(struct nfs4r_engine *eng, nfs4r_server_id from)
+bool engine_asked_is_slow(struct nfs4r_engine *eng, nfs4r_server_id from)
 {
 	return nfs4r_rpc_answers(eng->rpc, from) > ANSWERS_BYTES_MAX;
 }
 
-void asked_peer_down(struct nfs4r_engine *eng, nfs4r_server_id peer)
+void engine_asked_peer_down(struct nfs4r_engine *eng, nfs4r_server_id peer)
 {
 	eng->asked_era[peer]++;
-	pool_forget(eng->executors, peer);
+	engine_pool_forget(eng->executors, peer);
 }

@@ -66,7 +66,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-struct pool *pool_create(struct nfs4r_engine *eng, const char *name, unsigned threads, task_fn drop)
+struct pool *engine_pool_create(struct nfs4r_engine *eng, const char *name, unsigned threads, task_fn drop)
 {
 	struct pool *p = calloc(1, sizeof(*p) + threads * sizeof(p->threads[0]));
 
@@ -81,7 +81,7 @@ struct pool *pool_create(struct nfs4r_engine *eng, const char *name, unsigned th
 		char label[24];
 
 		if (pthread_create(&p->threads[i], NULL, work, p) != 0) {
-			pool_destroy(p);
+			engine_pool_destroy(p);
 			return NULL;
 		}
 		p->nthreads++;
@@ -92,7 +92,7 @@ struct pool *pool_create(struct nfs4r_engine *eng, const char *name, unsigned th
 	return p;
 }
 
-void pool_begin(struct pool *p)
+void engine_pool_begin(struct pool *p)
 {
 	pthread_mutex_lock(&p->lock);
 	p->begun = true;
@@ -101,17 +101,17 @@ void pool_begin(struct pool *p)
 	pthread_mutex_unlock(&p->lock);
 }
 
-void pool_returns(struct pool *p)
+void engine_pool_returns(struct pool *p)
 {
 	returning = p;
 }
 
-void pool_run(struct pool *p, task_fn fn, void *arg)
+void engine_pool_run(struct pool *p, task_fn fn, void *arg)
 {
-	pool_run_for(p, 0, fn, NULL, arg);
+	engine_pool_run_for(p, 0, fn, NULL, arg);
 }
 
-void pool_forget(struct pool *p, nfs4r_server_id of)
+void engine_pool_forget(struct pool *p, nfs4r_server_id of)
 {
 	struct task *gone = NULL, **at;
 
@@ -139,7 +139,7 @@ void pool_forget(struct pool *p, nfs4r_server_id of)
 	}
 }
 
-void pool_run_for(struct pool *p, nfs4r_server_id of, task_fn fn, task_fn drop, void *arg)
+void engine_pool_run_for(struct pool *p, nfs4r_server_id of, task_fn fn, task_fn drop, void *arg)
 {
 	struct task *t = malloc(sizeof(*t));
 	bool call = returning != p;
@@ -161,7 +161,7 @@ void pool_run_for(struct pool *p, nfs4r_server_id of, task_fn fn, task_fn drop, 
 		pthread_cond_signal(&p->cond);
 }
 
-size_t pool_queued(struct pool *p)
+size_t engine_pool_queued(struct pool *p)
 {
 	pthread_mutex_lock(&p->lock);
 	size_t n = p->queued;
@@ -169,7 +169,7 @@ size_t pool_queued(struct pool *p)
 	return n;
 }
 
-void pool_stop(struct pool *p)
+void engine_pool_stop(struct pool *p)
 {
 	if (!p)
 		return;
@@ -182,11 +182,11 @@ void pool_stop(struct pool *p)
 	p->nthreads = 0;
 }
 
-void pool_destroy(struct pool *p)
+void engine_pool_destroy(struct pool *p)
 {
 	if (!p)
 		return;
-	pool_stop(p);
+	engine_pool_stop(p);
 	while (p->head) { /* it never began, or this came after the stop; nobody waits for it */
 		struct task *t = p->head;
 

@@ -42,7 +42,7 @@ static void take_options(struct quota_facts *f, const char *options)
 		snprintf(f->options + len, sizeof(f->options) - len, "%s%s", len ? "," : "", options);
 }
 
-bool quota_mount(char *line, uint64_t id, struct quota_facts *f)
+bool engine_quota_mount(char *line, uint64_t id, struct quota_facts *f)
 {
 	char *save = NULL, *word = strtok_r(line, " \n", &save);
 
@@ -81,7 +81,7 @@ static uint32_t kind_of_option(const char *word, size_t len)
 	return 0;
 }
 
-uint32_t quota_kinds(const struct quota_facts *f)
+uint32_t engine_quota_kinds(const struct quota_facts *f)
 {
 	uint32_t kinds = f->enforced;
 
@@ -94,7 +94,7 @@ uint32_t quota_kinds(const struct quota_facts *f)
 	return f->whole_project ? kinds & ~QUOTA_PROJECT : kinds;
 }
 
-void quota_name(uint32_t kinds, char *text, size_t len)
+void engine_quota_name(uint32_t kinds, char *text, size_t len)
 {
 	static const char *const names[] = { "user", "group", "project", "qgroup" };
 	size_t at = 0;
@@ -108,7 +108,7 @@ void quota_name(uint32_t kinds, char *text, size_t len)
 	(void)snprintf(text + at, at < len ? len - at : 0, " quotas");
 }
 
-const char *quota_remedy(const struct quota_facts *f)
+const char *engine_quota_remedy(const struct quota_facts *f)
 {
 	if (strcmp(f->type, "xfs") == 0)
 		return "mount it without uquota, gquota and pquota";
@@ -129,7 +129,7 @@ static void look_at_mount(int fd, struct quota_facts *f)
 	if (statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &st) != 0 || !(st.stx_mask & STATX_MNT_ID))
 		return;
 	file = fopen("/proc/self/mountinfo", "re");
-	while (file && getline(&line, &size, file) > 0 && !quota_mount(line, st.stx_mnt_id, f))
+	while (file && getline(&line, &size, file) > 0 && !engine_quota_mount(line, st.stx_mnt_id, f))
 		;
 	free(line);
 	if (file)
@@ -202,7 +202,7 @@ static void look_at_qgroups(int fd, struct quota_facts *f)
 		closedir(dir);
 }
 
-void quota_look(int fd, struct quota_facts *f)
+void engine_quota_look(int fd, struct quota_facts *f)
 {
 	int open_fd = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 

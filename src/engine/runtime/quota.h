@@ -24,20 +24,20 @@ struct quota_facts {
 };
 
 /* Finds out about the directory @fd (O_PATH will do). What cannot be told is left empty. Blocks on the disk. */
-void quota_look(int fd, struct quota_facts *f);
+void engine_quota_look(int fd, struct quota_facts *f);
 
 /* The kinds of quotas that other servers cannot know: QUOTA_*, 0 = none. Also what mount options are there for, though it is not on yet. Pure. */
-uint32_t quota_kinds(const struct quota_facts *f);
+uint32_t engine_quota_kinds(const struct quota_facts *f);
 
 /* "user and group quotas". Pure. */
-void quota_name(uint32_t kinds, char *text, size_t len);
+void engine_quota_name(uint32_t kinds, char *text, size_t len);
 
 /* What an administrator does to have none. Pure; static text. */
-const char *quota_remedy(const struct quota_facts *f);
+const char *engine_quota_remedy(const struct quota_facts *f);
 
 /*
  * From the line @line of mountinfo, which is changed: type and options, if the line is that of the mount @id. False: it is not. Pure; see proc(5).
  */
-bool quota_mount(char *line, uint64_t id, struct quota_facts *f);
+bool engine_quota_mount(char *line, uint64_t id, struct quota_facts *f);
 
 #endif

@@ -32,7 +32,7 @@ static nfs4r_server_id by_control(struct nfs4r_engine *eng, const struct nfs4r_r
 	}
 	if (dir && eng->cfg.directory_reads == NFS4R_DIRECTORY_READS_LOCAL)
 		return eng->cfg.rpc.self;
-	if (known == NFS4R_DEAD || fastpath_local(eng->fastpath, &rd->oid, dir))
+	if (known == NFS4R_DEAD || engine_filter_local(eng->fastpath, &rd->oid, dir))
 		return eng->cfg.rpc.self;
 	pthread_mutex_lock(&eng->lock);
 	nfs4r_server_id to = nfs4r_core_route_read(eng->core, &rd->oid, dir, excluded);
@@ -44,17 +44,17 @@ static nfs4r_server_id by_control(struct nfs4r_engine *eng, const struct nfs4r_r
  * self, a peer, or 0 = nobody can tell now. Without a lease this server may be the only one that does not know of a newer version, or of
  * who has it (log 6.7): then it asks nobody and answers nothing, unless the administrator prefers an old answer to none.
  */
-nfs4r_server_id route_read(struct nfs4r_engine *eng, const struct nfs4r_read *rd, nfs4r_servers excluded)
+nfs4r_server_id engine_route_read(struct nfs4r_engine *eng, const struct nfs4r_read *rd, nfs4r_servers excluded)
 {
-	uint32_t era = view_era(eng);
+	uint32_t era = engine_lease_era(eng);
 	struct nfs4r_row row;
 	enum nfs4r_known known = nfs4r_store_row(eng->store, &rd->oid, &row);
 	bool dir = is_dir_read(rd, known == NFS4R_KNOWN && row.type == NFS4R_TYPE_DIR);
 
-	if (!eng->ready || !eng->keys.n || behind_about(eng, &rd->oid) != BEHIND_NOT)
+	if (!eng->ready || !eng->keys.n || engine_missing_about(eng, &rd->oid) != BEHIND_NOT)
 		return 0;
 	nfs4r_server_id to = by_control(eng, rd, excluded, known, dir);
-	if (view_may_answer(eng, era))
+	if (engine_may_answer(eng, era))
 		return to;
 	return eng->cfg.stale_reads && known == NFS4R_KNOWN && rd->type != NFS4R_RD_COMMIT ? eng->cfg.rpc.self : 0;
 }
@@ -63,5 +63,5 @@ nfs4r_server_id nfs4r_read_server(struct nfs4r_engine *eng, const struct nfs4r_o
 {
 	struct nfs4r_read rd = { .type = NFS4R_RD_GETATTR, .oid = *oid };
 
-	return route_read(eng, &rd, 0);
+	return engine_route_read(eng, &rd, 0);
 }

@@ -4,7 +4,7 @@
 
 #include "engine/runtime/runtime.h"
 
-const char *apply_remedy(enum nfs4r_status st)
+const char *engine_remedy(enum nfs4r_status st)
 {
 	switch (st) {
 	case NFS4R_DQUOT:
@@ -35,7 +35,7 @@ const char *apply_remedy(enum nfs4r_status st)
 	}
 }
 
-const char *apply_stuck_on(const struct nfs4r_core_view *v, nfs4r_server_id self, char *buf, size_t len)
+const char *engine_stuck_on(const struct nfs4r_core_view *v, nfs4r_server_id self, char *buf, size_t len)
 {
 	if (v->trouble_log == self)
 		snprintf(buf, len, "what a crash put in doubt");
@@ -44,7 +44,7 @@ const char *apply_stuck_on(const struct nfs4r_core_view *v, nfs4r_server_id self
 	return buf;
 }
 
-const char *halt_of_peer(enum nfs4r_status st, bool files, char *buf, size_t len)
+const char *engine_halt_of_peer(enum nfs4r_status st, bool files, char *buf, size_t len)
 {
 	if (st == NFS4R_CORRUPT)
 		snprintf(buf, len, "it has halted: its log and nfs4rctl status there say why, and what is to be done");

@@ -34,23 +34,23 @@ struct doubt;
 
 /* ---- pool.c ---- */
 typedef void (*task_fn)(struct nfs4r_engine *eng, void *arg);
-/* Its threads do nothing before pool_begin(). @drop, or NULL: frees the argument of a task that never runs. */
-struct pool *pool_create(struct nfs4r_engine *eng, const char *name, unsigned threads, task_fn drop);
-void pool_begin(struct pool *p);
-void pool_run(struct pool *p, task_fn fn, void *arg); /* any thread; FIFO; never blocks */
+/* Its threads do nothing before engine_pool_begin(). @drop, or NULL: frees the argument of a task that never runs. */
+struct pool *engine_pool_create(struct nfs4r_engine *eng, const char *name, unsigned threads, task_fn drop);
+void engine_pool_begin(struct pool *p);
+void engine_pool_run(struct pool *p, task_fn fn, void *arg); /* any thread; FIFO; never blocks */
 /* The same for server @of. When that one is gone before it has begun, or the pool ends, @drop (not NULL) is called in its place. */
-void pool_run_for(struct pool *p, nfs4r_server_id of, task_fn fn, task_fn drop, void *arg);
-void pool_forget(struct pool *p, nfs4r_server_id of); /* drops what waits for it, on this thread */
+void engine_pool_run_for(struct pool *p, nfs4r_server_id of, task_fn fn, task_fn drop, void *arg);
+void engine_pool_forget(struct pool *p, nfs4r_server_id of); /* drops what waits for it, on this thread */
 /* The caller is a thread of @p at the end of its task: the next task that it queues there is one that it will take itself. */
-void pool_returns(struct pool *p);
-void pool_stop(struct pool *p);			      /* runs what is queued, if it has begun, and joins; later tasks are kept and never run */
-void pool_destroy(struct pool *p);
-size_t pool_queued(struct pool *p);
+void engine_pool_returns(struct pool *p);
+void engine_pool_stop(struct pool *p);			      /* runs what is queued, if it has begun, and joins; later tasks are kept and never run */
+void engine_pool_destroy(struct pool *p);
+size_t engine_pool_queued(struct pool *p);
 
 /* ---- clock.c ---- */
-int64_t now_real_ns(void); /* since 1970, of the clock of the day */
-uint64_t now_ms(void);     /* since the machine's start, also while it slept */
-struct timespec after_us(uint64_t us); /* from now on, of CLOCK_MONOTONIC: until when to wait */
+int64_t engine_now_real_ns(void); /* since 1970, of the clock of the day */
+uint64_t engine_now_ms(void);     /* since the machine's start, also while it slept */
+struct timespec engine_after_us(uint64_t us); /* from now on, of CLOCK_MONOTONIC: until when to wait */
 
 /* ---- path.c ---- */
 /* "/a/b" by the store's names, or "(1.2.3)" when it has no path that fits into @len bytes. Any thread; looks at all names of the directories on the way. */
@@ -58,11 +58,11 @@ void engine_path_of(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, char 
 
 /* ---- remedy.c ---- */
 /* What an administrator can do about an update that fails with @st here */
-const char *apply_remedy(enum nfs4r_status st);
+const char *engine_remedy(enum nfs4r_status st);
 /* What is said of another server that has halted, with what is to be done there. Returns @buf. */
-const char *halt_of_peer(enum nfs4r_status st, bool files, char *buf, size_t len);
+const char *engine_halt_of_peer(enum nfs4r_status st, bool files, char *buf, size_t len);
 /* What it is that cannot be applied: v->trouble is set. Returns @buf. */
-const char *apply_stuck_on(const struct nfs4r_core_view *v, nfs4r_server_id self, char *buf, size_t len);
+const char *engine_stuck_on(const struct nfs4r_core_view *v, nfs4r_server_id self, char *buf, size_t len);
 
 /* ---- update_locks.c ---- */
 struct lock_want {
@@ -75,24 +75,24 @@ struct held_locks {
 	uint32_t n;
 	struct lock_want want[NFS4R_PARTS_MAX];
 };
-struct locks *locks_create(void);
-void locks_destroy(struct locks *l);
+struct locks *engine_locks_create(void);
+void engine_locks_destroy(struct locks *l);
 /* All or nothing, so no order is needed against deadlock; waits only for local executions. */
-void locks_take(struct locks *l, struct held_locks *h);
-void locks_drop(struct locks *l, struct held_locks *h);
+void engine_locks_take(struct locks *l, struct held_locks *h);
+void engine_locks_drop(struct locks *l, struct held_locks *h);
 
 /* ---- objects.c, beside what engine.h has of it ---- */
 /* The file's bytes, to this disk. STALE: it is not here, or gone; the caller says what that means. */
 enum nfs4r_status engine_sync_file(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
 /* Before the bytes change of what the journal keeps bytes of, and the journal is not to keep what changes them (log 4.10). */
 enum nfs4r_status engine_sync_kept(struct nfs4r_engine *eng, const struct nfs4r_entry *e);
-bool is_disk_error(enum nfs4r_status st); /* full or broken */
+bool engine_is_disk_error(enum nfs4r_status st); /* full or broken */
 
 /* ---- servers.c ---- */
 /* "1, 2, 3"; "none". Returns @buf. */
-const char *view_list(nfs4r_servers set, char *buf, size_t len);
-nfs4r_servers servers_left(struct nfs4r_engine *eng); /* that may still have something: after an administrator's word, said to all whom it names, only those (log 9.3). Takes eng->lock */
-bool servers_alone(const struct nfs4r_engine *eng); /* the volume has this server only. Any thread */
+const char *engine_server_list(nfs4r_servers set, char *buf, size_t len);
+nfs4r_servers engine_servers_left(struct nfs4r_engine *eng); /* that may still have something: after an administrator's word, said to all whom it names, only those (log 9.3). Takes eng->lock */
+bool engine_is_alone(const struct nfs4r_engine *eng); /* the volume has this server only. Any thread */
 
 /* ---- core_driver.c ---- */
 /* One step; eng->lock held by the caller. */
@@ -112,85 +112,85 @@ void engine_halt(struct nfs4r_engine *eng, const char *why); /* for good. eng->l
 /* The store did not take what the core counts on: halts, and how depends on why. @what: "the journal cannot be written". eng->lock held */
 void engine_store_failed(struct nfs4r_engine *eng, const char *what, enum nfs4r_status st);
 void engine_journal_failed(struct nfs4r_engine *eng, enum nfs4r_status st); /* eng->lock held */
-void halt_say_again(struct nfs4r_engine *eng, uint64_t now); /* to the others, from time to time. eng->lock held */
-enum halt halt_waits(struct nfs4r_engine *eng); /* it halted for what may come: 0, HALT_STORE or HALT_FILES. No lock held */
-void halt_ends(struct nfs4r_engine *eng);	/* it has come. No lock held */
+void engine_halt_say_again(struct nfs4r_engine *eng, uint64_t now); /* to the others, from time to time. eng->lock held */
+enum halt engine_halt_waits(struct nfs4r_engine *eng); /* it halted for what may come: 0, HALT_STORE or HALT_FILES. No lock held */
+void engine_halt_ends(struct nfs4r_engine *eng);	/* it has come. No lock held */
 
 /* ---- group_commit.c ---- */
-struct durable *durable_create(struct nfs4r_engine *eng);
-void durable_stop(struct durable *d);
-void durable_destroy(struct durable *d);
-void durable_send(struct durable *d, nfs4r_server_id to, const struct nfs4r_msg *msg);
-void durable_call(struct durable *d, task_fn fn, void *arg); /* @fn under eng->lock, unless the server has halted by then */
-void durable_begin_sync(struct durable *d); /* whoever needs it still has to sync, or to wait for this one, by himself */
-void durable_event(struct durable *d, uint32_t event, uint64_t num); /* the core hears it */
+struct durable *engine_durable_create(struct nfs4r_engine *eng);
+void engine_durable_stop(struct durable *d);
+void engine_durable_destroy(struct durable *d);
+void engine_durable_send(struct durable *d, nfs4r_server_id to, const struct nfs4r_msg *msg);
+void engine_durable_call(struct durable *d, task_fn fn, void *arg); /* @fn under eng->lock, unless the server has halted by then */
+void engine_durable_begin_sync(struct durable *d); /* whoever needs it still has to sync, or to wait for this one, by himself */
+void engine_durable_event(struct durable *d, uint32_t event, uint64_t num); /* the core hears it */
 
 /* ---- checkpoint.c ---- */
-void *checkpoint_thread(void *eng);
-void checkpoint_wake(struct nfs4r_engine *eng, bool hurry); /* hurry: without a pause after the one before */
+void *engine_checkpoint_thread(void *eng);
+void engine_checkpoint_wake(struct nfs4r_engine *eng, bool hurry); /* hurry: without a pause after the one before */
 /* Somebody wants control: what is closing should be released soon. Any thread. */
-void checkpoint_urge(struct nfs4r_engine *eng);
-enum nfs4r_status checkpoint_now(struct nfs4r_engine *eng);
+void engine_checkpoint_urge(struct nfs4r_engine *eng);
+enum nfs4r_status engine_checkpoint_now(struct nfs4r_engine *eng);
 
 /* ---- lease.c ---- */
 /* Around the carrying out of an update: the lease falls before what depends on it changes, and rises after. eng->lock held. */
-void view_lower(struct nfs4r_engine *eng);
-void view_raise(struct nfs4r_engine *eng);
+void engine_lease_lower(struct nfs4r_engine *eng);
+void engine_lease_raise(struct nfs4r_engine *eng);
 /* Does the lease hold now? Any thread. */
-bool view_has_lease(struct nfs4r_engine *eng);
+bool engine_has_lease(struct nfs4r_engine *eng);
 /*
  * To answer from the own copy without the lock: note the era before looking at the control table; may_answer() afterwards says
  * whether the lease holds and the table was complete meanwhile. Any thread.
  */
-uint32_t view_era(struct nfs4r_engine *eng);
-bool view_may_answer(struct nfs4r_engine *eng, uint32_t era);
+uint32_t engine_lease_era(struct nfs4r_engine *eng);
+bool engine_may_answer(struct nfs4r_engine *eng, uint32_t era);
 /* The loss epoch of the adopted view goes into eng->epoch and the verifier. eng->lock held. */
-void view_epoch(struct nfs4r_engine *eng);
+void engine_epoch_follow(struct nfs4r_engine *eng);
 /* What the own store is worth (log 8.6); KNOWN if nobody is asked. eng->lock held, or before threads run. */
-enum nfs4r_memory view_memory(struct nfs4r_engine *eng);
+enum nfs4r_memory engine_memory(struct nfs4r_engine *eng);
 
 /* ---- read_route.c ---- */
 /* This server, a peer, or 0: nobody can tell now. @excluded: said that they do not control it. Takes eng->lock */
-nfs4r_server_id route_read(struct nfs4r_engine *eng, const struct nfs4r_read *rd, nfs4r_servers excluded);
+nfs4r_server_id engine_route_read(struct nfs4r_engine *eng, const struct nfs4r_read *rd, nfs4r_servers excluded);
 
 /* ---- control_filter.c ---- */
-struct fastpath *fastpath_create(nfs4r_server_id self);
-void fastpath_destroy(struct fastpath *f);
-void fastpath_change(struct fastpath *f, const struct nfs4r_oid *oid, nfs4r_server_id owner, uint32_t depth, bool added);
+struct fastpath *engine_filter_create(nfs4r_server_id self);
+void engine_filter_destroy(struct fastpath *f);
+void engine_filter_change(struct fastpath *f, const struct nfs4r_oid *oid, nfs4r_server_id owner, uint32_t depth, bool added);
 /*
  * Between hold (before the tree shows an object that comes with a claim) and settled (its control is in the table) nothing is
  * surely local. Else a reader could find the new object and miss its control. eng->lock held.
  */
-void fastpath_hold(struct fastpath *f);
-void fastpath_settled(struct fastpath *f);
+void engine_filter_hold(struct fastpath *f);
+void engine_filter_settled(struct fastpath *f);
 /* true: surely no other server controls it, serve locally. false: ask the core. Lock-free. To be asked after the object's row was seen. */
-bool fastpath_local(struct fastpath *f, const struct nfs4r_oid *oid, bool is_dir);
+bool engine_filter_local(struct fastpath *f, const struct nfs4r_oid *oid, bool is_dir);
 
 /* ---- byte_versions.c; any thread ---- */
-struct touched *touched_create(void);
-void touched_destroy(struct touched *w);
-void touched_begin(struct touched *w, const struct nfs4r_entry *e);  /* an own entry that has its versions, before there is a newer one; eng->lock held */
-void touched_note(struct touched *w, const struct nfs4r_entry *e);   /* an own entry that was executed; before its answer */
-void touched_forget(struct touched *w, const struct nfs4r_entry *e); /* another server's that was applied */
-void touched_forget_all(struct touched *w);			      /* the copy is another one */
+struct touched *engine_touched_create(void);
+void engine_touched_destroy(struct touched *w);
+void engine_touched_begin(struct touched *w, const struct nfs4r_entry *e);  /* an own entry that has its versions, before there is a newer one; eng->lock held */
+void engine_touched_note(struct touched *w, const struct nfs4r_entry *e);   /* an own entry that was executed; before its answer */
+void engine_touched_forget(struct touched *w, const struct nfs4r_entry *e); /* another server's that was applied */
+void engine_touched_forget_all(struct touched *w);			      /* the copy is another one */
 /* The newest update of those bytes of the file: its version, and an entry of the own log with which it has come. False: it is not known, and the file's row says enough. */
-bool touched_last(struct touched *w, const struct nfs4r_oid *oid, uint64_t off, uint64_t len, nfs4r_version *version, nfs4r_lsn *lsn);
+bool engine_touched_last(struct touched *w, const struct nfs4r_oid *oid, uint64_t off, uint64_t len, nfs4r_version *version, nfs4r_lsn *lsn);
 
 /* The pieces of the file from the one that has byte @off on, for nfs4r.x's words after the first two: bytes of a piece, and their versions. Returns how many words, @most at most. */
-uint32_t touched_pieces(struct touched *w, const struct nfs4r_oid *oid, uint64_t off, uint64_t *words, uint32_t most);
+uint32_t engine_touched_pieces(struct touched *w, const struct nfs4r_oid *oid, uint64_t off, uint64_t *words, uint32_t most);
 
 /* ---- suid.c; any thread ---- */
-struct set_ids *set_ids_create(void);
-void set_ids_destroy(struct set_ids *s);
-void set_ids_forget(struct set_ids *s, const struct nfs4r_entry *e); /* executed under its locks, or another server's that was applied */
-void set_ids_forget_all(struct set_ids *s);			      /* the copy is another one */
+struct set_ids *engine_suid_create(void);
+void engine_suid_destroy(struct set_ids *s);
+void engine_suid_forget(struct set_ids *s, const struct nfs4r_entry *e); /* executed under its locks, or another server's that was applied */
+void engine_suid_forget_all(struct set_ids *s);			      /* the copy is another one */
 /* Would the local file system take set-id bits away in @op? Then *left is the mode without them. Under the locks of @op; may block on the disk. */
-bool set_ids_go(struct nfs4r_engine *eng, const struct nfs4r_op *op, const struct nfs4r_lhandle *h, uint32_t *left);
+bool engine_suid_go(struct nfs4r_engine *eng, const struct nfs4r_op *op, const struct nfs4r_lhandle *h, uint32_t *left);
 /* MISMATCH: @op is such an update, and would do something else. Under its locks. */
-enum nfs4r_status set_ids_alone(struct nfs4r_engine *eng, const struct nfs4r_op *op, const struct nfs4r_lhandle *h);
+enum nfs4r_status engine_suid_alone(struct nfs4r_engine *eng, const struct nfs4r_op *op, const struct nfs4r_lhandle *h);
 
 /* The file has no set-id bits and belongs to this user, as far as is remembered. */
-bool set_ids_is_owner(struct set_ids *s, const struct nfs4r_oid *oid, uint32_t uid);
+bool engine_suid_is_owner(struct set_ids *s, const struct nfs4r_oid *oid, uint32_t uid);
 
 /* ---- in_doubt.c ---- */
 struct in_doubt {
@@ -202,79 +202,79 @@ struct in_doubt {
 	size_t n;
 	bool *settled; /* of each: no longer in doubt */
 };
-bool in_doubt_begin(struct nfs4r_engine *eng); /* from now on all is in doubt. False: no memory */
-bool in_doubt_list(struct nfs4r_engine *eng, struct nfs4r_oid *list, size_t n); /* these only, as soon as that is known; @list, on the heap, is no longer the caller's. False: no memory */
-void in_doubt_known(struct nfs4r_engine *eng);
-void in_doubt_settled(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
-void in_doubt_over(struct nfs4r_engine *eng);
-void in_doubt_free(struct nfs4r_engine *eng);
-bool doubt_is_open(struct nfs4r_engine *eng);
+bool engine_doubt_begin(struct nfs4r_engine *eng); /* from now on all is in doubt. False: no memory */
+bool engine_doubt_list(struct nfs4r_engine *eng, struct nfs4r_oid *list, size_t n); /* these only, as soon as that is known; @list, on the heap, is no longer the caller's. False: no memory */
+void engine_doubt_known(struct nfs4r_engine *eng);
+void engine_doubt_settled(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
+void engine_doubt_over(struct nfs4r_engine *eng);
+void engine_doubt_free(struct nfs4r_engine *eng);
+bool engine_doubt_is_open(struct nfs4r_engine *eng);
 enum doubt_about { DOUBT_NONE, DOUBT_OPEN, DOUBT_UNKNOWN /* it is not known yet which objects are in doubt */ };
-enum doubt_about doubt_about(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
-void doubt_wait(struct nfs4r_engine *eng); /* until nothing is in doubt, or the engine stops */
-void doubt_wake(struct nfs4r_engine *eng);
+enum doubt_about engine_doubt_about(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
+void engine_doubt_wait(struct nfs4r_engine *eng); /* until nothing is in doubt, or the engine stops */
+void engine_doubt_wake(struct nfs4r_engine *eng);
 
 /* ---- missing.c; any thread, no lock held ---- */
-struct behind *behind_create(task_fn mend); /* what mends an object: runs on the menders, and frees its argument, an OID */
-void behind_destroy(struct behind *b);
-void behind_wake(struct nfs4r_engine *eng); /* the engine stops */
-void behind_drop(struct nfs4r_engine *eng, void *arg); /* a task that never runs */
+struct behind *engine_missing_create(task_fn mend); /* what mends an object: runs on the menders, and frees its argument, an OID */
+void engine_missing_destroy(struct behind *b);
+void engine_missing_wake(struct nfs4r_engine *eng); /* the engine stops */
+void engine_missing_drop(struct nfs4r_engine *eng, void *arg); /* a task that never runs */
 enum behind_about { BEHIND_NOT, BEHIND_OPEN /* it is being brought back: nothing may be executed, applied, read */, BEHIND_LATER /* its content is newer than its row: not to be read */ };
-enum behind_about behind_about(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
+enum behind_about engine_missing_about(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
 /* The local file system said that @oid, which the store knows, is not there. True: it comes back from another server; until then the answer is DELAY. May block on the local disk. */
-bool behind_notice(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
+bool engine_missing_notice(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
 /* The same of all objects of an update that failed with @st, which ends as what is returned. @op NULL: of another server's update, which is tried again after DELAY. */
-enum nfs4r_status behind_failed(struct nfs4r_engine *eng, const struct nfs4r_entry *e, const struct nfs4r_op *op, enum nfs4r_status st);
-bool behind_blocks(struct nfs4r_engine *eng, const struct nfs4r_entry *e); /* is one of its objects BEHIND_OPEN? */
-void behind_wait(struct nfs4r_engine *eng, const struct nfs4r_entry *e); /* until that is over, a second at most */
-void behind_misplaced(struct nfs4r_engine *eng, const struct nfs4r_oid *oid); /* it waits in the hidden directory for its own name. Never blocks */
+enum nfs4r_status engine_missing_failed(struct nfs4r_engine *eng, const struct nfs4r_entry *e, const struct nfs4r_op *op, enum nfs4r_status st);
+bool engine_missing_blocks(struct nfs4r_engine *eng, const struct nfs4r_entry *e); /* is one of its objects BEHIND_OPEN? */
+void engine_missing_wait(struct nfs4r_engine *eng, const struct nfs4r_entry *e); /* until that is over, a second at most */
+void engine_missing_misplaced(struct nfs4r_engine *eng, const struct nfs4r_oid *oid); /* it waits in the hidden directory for its own name. Never blocks */
 /* For who mends. */
-bool missing_is(struct nfs4r_engine *eng, const struct nfs4r_oid *oid); /* the local file system does not have it */
-bool missing_may_mend(struct nfs4r_engine *eng, const struct nfs4r_oid *oid); /* can it come from anywhere? */
-bool missing_claim_queued(struct nfs4r_engine *eng, const struct nfs4r_oid *oid); /* a task takes what was queued. False: another thread was quicker */
-enum nfs4r_status missing_claim(struct nfs4r_engine *eng, const struct nfs4r_oid *oid); /* the same at once, or after another thread: then it is looked at once more */
-void missing_end(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, enum nfs4r_status st, bool newer, nfs4r_server_id took); /* of what was claimed. @newer: its content, than its row */
-void missing_say(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, const char *text);
-void missing_count(struct nfs4r_engine *eng, uint64_t *taken, uint64_t *failed, uint64_t *waiting);
+bool engine_missing_is(struct nfs4r_engine *eng, const struct nfs4r_oid *oid); /* the local file system does not have it */
+bool engine_missing_may_mend(struct nfs4r_engine *eng, const struct nfs4r_oid *oid); /* can it come from anywhere? */
+bool engine_missing_claim_queued(struct nfs4r_engine *eng, const struct nfs4r_oid *oid); /* a task takes what was queued. False: another thread was quicker */
+enum nfs4r_status engine_missing_claim(struct nfs4r_engine *eng, const struct nfs4r_oid *oid); /* the same at once, or after another thread: then it is looked at once more */
+void engine_missing_end(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, enum nfs4r_status st, bool newer, nfs4r_server_id took); /* of what was claimed. @newer: its content, than its row */
+void engine_missing_say(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, const char *text);
+void engine_missing_count(struct nfs4r_engine *eng, uint64_t *taken, uint64_t *failed, uint64_t *waiting);
 
 /* ---- import_open.c; eng->lock held, or before threads run, unless it says otherwise ---- */
 struct import_times {
 	int64_t mtime, atime; /* as the object came */
 };
-bool import_is_row(const uint8_t *key, uint16_t key_len); /* one of these, and none of the core's */
-enum nfs4r_status import_restore(struct nfs4r_engine *eng, const uint8_t *key, uint16_t key_len, const uint8_t *val, uint16_t val_len);
-enum nfs4r_status import_begin(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, const struct import_times *t);
-enum nfs4r_status import_begin_by(struct nfs4r_engine *eng, const struct nfs4r_entry *e); /* with what it takes in, if it is an own ADOPT */
-enum nfs4r_status import_end(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
-bool import_any_open(const struct nfs4r_engine *eng);
-bool import_is_open(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, struct import_times *t); /* @t may be NULL. Takes the lock */
-void import_walked(struct nfs4r_engine *eng, const struct nfs4r_oid *oid); /* this start looks at all names of the directory. Takes the lock */
-bool import_is_walked(struct nfs4r_engine *eng, const struct nfs4r_oid *oid); /* it did, or the directory is not open. Takes the lock */
-uint32_t import_list_open(struct nfs4r_engine *eng, struct nfs4r_oid **list); /* the caller's to free; UINT32_MAX: no memory. Takes the lock */
-void import_free(struct nfs4r_engine *eng);
+bool engine_import_is_row(const uint8_t *key, uint16_t key_len); /* one of these, and none of the core's */
+enum nfs4r_status engine_import_restore(struct nfs4r_engine *eng, const uint8_t *key, uint16_t key_len, const uint8_t *val, uint16_t val_len);
+enum nfs4r_status engine_import_begin(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, const struct import_times *t);
+enum nfs4r_status engine_import_begin_by(struct nfs4r_engine *eng, const struct nfs4r_entry *e); /* with what it takes in, if it is an own ADOPT */
+enum nfs4r_status engine_import_end(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
+bool engine_import_any_open(const struct nfs4r_engine *eng);
+bool engine_import_is_open(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, struct import_times *t); /* @t may be NULL. Takes the lock */
+void engine_import_walked(struct nfs4r_engine *eng, const struct nfs4r_oid *oid); /* this start looks at all names of the directory. Takes the lock */
+bool engine_import_is_walked(struct nfs4r_engine *eng, const struct nfs4r_oid *oid); /* it did, or the directory is not open. Takes the lock */
+uint32_t engine_import_list_open(struct nfs4r_engine *eng, struct nfs4r_oid **list); /* the caller's to free; UINT32_MAX: no memory. Takes the lock */
+void engine_import_free(struct nfs4r_engine *eng);
 
 /* ---- peer_requests.c: what another server asks for, from its question to the answer ---- */
 #define ASKED_MAX 1024u		    /* questions of one server: beyond, no more of its requests are read */
 #define ASKED_BYTES_MAX (64u << 20) /* bytes of memory that they take, the same */
 #define ANSWERS_BYTES_MAX (8u << 20) /* bytes of answers that wait for the transport: beyond, a READ hears DELAY */
-void asked_init(struct nfs4r_engine *eng);
-void asked_fini(struct nfs4r_engine *eng);
+void engine_asked_init(struct nfs4r_engine *eng);
+void engine_asked_fini(struct nfs4r_engine *eng);
 /* A question of @from that takes @bytes has come. On the transport's thread. */
-void asked_take(struct nfs4r_engine *eng, nfs4r_server_id from, uint64_t bytes);
+void engine_asked_take(struct nfs4r_engine *eng, nfs4r_server_id from, uint64_t bytes);
 /* It is answered, or nobody wants the answer. Once for each, with the same @bytes; any thread. */
-void asked_drop(struct nfs4r_engine *eng, nfs4r_server_id from, uint64_t bytes);
+void engine_asked_drop(struct nfs4r_engine *eng, nfs4r_server_id from, uint64_t bytes);
 /* The same for a forwarded operation: before the core hears of it, and when it is dropped. @op may be NULL, or not counted. */
-void asked_forward(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_msg *m);
-void asked_forward_over(struct nfs4r_engine *eng, struct nfs4r_op *op);
+void engine_asked_forward(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_msg *m);
+void engine_asked_forward_over(struct nfs4r_engine *eng, struct nfs4r_op *op);
 /* So many bytes of answers wait that no large one may be made. Any thread. */
-bool asked_is_slow(struct nfs4r_engine *eng, nfs4r_server_id from);
-/* Reads that wait for it are dropped, and the sum under way ends soon; verify_forget() drops the sums that wait. On the transport's thread. */
-void asked_peer_down(struct nfs4r_engine *eng, nfs4r_server_id peer);
+bool engine_asked_is_slow(struct nfs4r_engine *eng, nfs4r_server_id from);
+/* Reads that wait for it are dropped, and the sum under way ends soon; admin_verify_forget() drops the sums that wait. On the transport's thread. */
+void engine_asked_peer_down(struct nfs4r_engine *eng, nfs4r_server_id peer);
 
 /* ---- volume_room.c ---- */
 void engine_get_room(struct nfs4r_engine *eng, struct nfs4r_core_room *out); /* takes eng->lock */
 /* Is most that needs room refused now, and why: whose room, and how much. */
-bool space_refuses(const struct nfs4r_core_room *room, char *text, size_t len);
+bool engine_room_refuses(const struct nfs4r_core_room *room, char *text, size_t len);
 
 /* ---- disk_names.c ---- */
 struct disk_names { /* one after the other, each NUL terminated */
@@ -282,15 +282,15 @@ struct disk_names { /* one after the other, each NUL terminated */
 	size_t len, cap;
 	bool failed;
 };
-/* All names of the local directory, but "." and "..". Whatever is returned, disk_names_free() is called. NOMEM, or what the local file system says */
-enum nfs4r_status disk_names_read(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, struct disk_names *l);
-const char *disk_names_next(const struct disk_names *l, const char *name); /* NULL: the first one; returns NULL after the last one */
-void disk_names_free(struct disk_names *l);
+/* All names of the local directory, but "." and "..". Whatever is returned, engine_disk_names_free() is called. NOMEM, or what the local file system says */
+enum nfs4r_status engine_disk_names_read(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, struct disk_names *l);
+const char *engine_disk_names_next(const struct disk_names *l, const char *name); /* NULL: the first one; returns NULL after the last one */
+void engine_disk_names_free(struct disk_names *l);
 
 /* ---- xattrs.c; block on the local disk ---- */
-enum nfs4r_status xattr_take(struct nfs4r_engine *eng, const struct nfs4r_lhandle *h, const char *name, const void *val, uint32_t len); /* of another copy */
-enum nfs4r_status xattr_drop(struct nfs4r_engine *eng, const struct nfs4r_lhandle *h, const char *name); /* the other copy has none of this name */
-enum nfs4r_status xattr_drop_inherited(struct nfs4r_engine *eng, const struct nfs4r_lhandle *h); /* from a default ACL */
+enum nfs4r_status engine_xattr_take(struct nfs4r_engine *eng, const struct nfs4r_lhandle *h, const char *name, const void *val, uint32_t len); /* of another copy */
+enum nfs4r_status engine_xattr_drop(struct nfs4r_engine *eng, const struct nfs4r_lhandle *h, const char *name); /* the other copy has none of this name */
+enum nfs4r_status engine_xattr_drop_inherited(struct nfs4r_engine *eng, const struct nfs4r_lhandle *h); /* from a default ACL */
 
 /* ---- what the door hands to the ground ---- */
 #define ENGINE_ACTIONS 24 /* above the last NFS4R_ACT_ */
@@ -458,22 +458,22 @@ enum waiting_kind {
 	WAITING_ANSWERED = 1, /* for who can be expected to answer */
 	WAITING_UNANSWERED = 2
 };
-enum waiting_kind waiting_kind(const struct nfs4r_engine *eng, nfs4r_server_id to); /* @to: as nfs4r_read_server() says */
-bool waiting_full(const struct nfs4r_engine *eng);
-bool waiting_begin(struct nfs4r_engine *eng, enum waiting_kind kind, const struct nfs4r_oid *oid); /* false: DELAY; else waiting_end() follows */
-void waiting_must(struct nfs4r_engine *eng); /* one that cannot be refused any more; waiting_end(WAITING_ANSWERED) follows */
-void waiting_end(struct nfs4r_engine *eng, enum waiting_kind kind);
-void waiting_vain(struct nfs4r_engine *eng, nfs4r_server_id asked, const struct nfs4r_oid *oid); /* the time of one that asked @asked, or nobody (0), is over */
-void waiting_heard(struct nfs4r_engine *eng, nfs4r_server_id from); /* an answer */
-void waiting_peer(struct nfs4r_engine *eng, nfs4r_server_id peer, bool up);
+enum waiting_kind engine_waiting_kind(const struct nfs4r_engine *eng, nfs4r_server_id to); /* @to: as nfs4r_read_server() says */
+bool engine_waiting_full(const struct nfs4r_engine *eng);
+bool engine_waiting_begin(struct nfs4r_engine *eng, enum waiting_kind kind, const struct nfs4r_oid *oid); /* false: DELAY; else engine_waiting_end() follows */
+void engine_waiting_must(struct nfs4r_engine *eng); /* one that cannot be refused any more; engine_waiting_end(WAITING_ANSWERED) follows */
+void engine_waiting_end(struct nfs4r_engine *eng, enum waiting_kind kind);
+void engine_waiting_vain(struct nfs4r_engine *eng, nfs4r_server_id asked, const struct nfs4r_oid *oid); /* the time of one that asked @asked, or nobody (0), is over */
+void engine_waiting_heard(struct nfs4r_engine *eng, nfs4r_server_id from); /* an answer */
+void engine_waiting_peer(struct nfs4r_engine *eng, nfs4r_server_id peer, bool up);
 
 /* ---- handle_key.c ---- */
-void handle_key_follow(struct nfs4r_engine *eng); /* the core may go by another secret; lock held, or before threads run */
+void engine_handle_key_follow(struct nfs4r_engine *eng); /* the core may go by another secret; lock held, or before threads run */
 
 /* ---- core_driver.c ---- */
 void engine_log(struct nfs4r_engine *eng, enum nfs4r_log_level level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-void engine_look_soon(struct nfs4r_engine *eng); /* reads_again(), soon; eng->lock held */
+void engine_look_soon(struct nfs4r_engine *eng); /* read_router_again(), soon; eng->lock held */
 void engine_update_verifier(struct nfs4r_engine *eng); /* lock held */
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "engine/runtime/runtime.h"
 
-const char *view_list(nfs4r_servers set, char *buf, size_t len)
+const char *engine_server_list(nfs4r_servers set, char *buf, size_t len)
 {
 	size_t n = 0;
 
@@ -15,7 +15,7 @@ const char *view_list(nfs4r_servers set, char *buf, size_t len)
 	return buf;
 }
 
-nfs4r_servers servers_left(struct nfs4r_engine *eng)
+nfs4r_servers engine_servers_left(struct nfs4r_engine *eng)
 {
 	struct nfs4r_core_view v;
 
@@ -28,7 +28,7 @@ nfs4r_servers servers_left(struct nfs4r_engine *eng)
 	return v.reconf_epoch ? v.reconf_set : v.adopted.servers;
 }
 
-bool servers_alone(const struct nfs4r_engine *eng)
+bool engine_is_alone(const struct nfs4r_engine *eng)
 {
 	return eng->servers == NFS4R_BIT(eng->cfg.rpc.self);
 }

@@ -26,7 +26,7 @@ struct set_ids {
 	} plain[PLAIN_MAX]; /* files without such bits; each has one place */
 };
 
-struct set_ids *set_ids_create(void)
+struct set_ids *engine_suid_create(void)
 {
 	struct set_ids *s = calloc(1, sizeof(*s));
 
@@ -35,7 +35,7 @@ struct set_ids *set_ids_create(void)
 	return s;
 }
 
-void set_ids_destroy(struct set_ids *s)
+void engine_suid_destroy(struct set_ids *s)
 {
 	if (!s)
 		return;
@@ -56,7 +56,7 @@ static bool is_plain(struct set_ids *s, const struct nfs4r_oid *oid)
 	return plain;
 }
 
-bool set_ids_is_owner(struct set_ids *s, const struct nfs4r_oid *oid, uint32_t uid)
+bool engine_suid_is_owner(struct set_ids *s, const struct nfs4r_oid *oid, uint32_t uid)
 {
 	pthread_mutex_lock(&s->lock);
 	bool yes = nfs4r_oid_eq(&s->plain[place(oid)].oid, oid) && s->plain[place(oid)].owner == uid;
@@ -72,7 +72,7 @@ static void remember(struct set_ids *s, const struct nfs4r_oid *oid, uint32_t ow
 	pthread_mutex_unlock(&s->lock);
 }
 
-void set_ids_forget(struct set_ids *s, const struct nfs4r_entry *e)
+void engine_suid_forget(struct set_ids *s, const struct nfs4r_entry *e)
 {
 	static const struct nfs4r_oid none;
 
@@ -86,7 +86,7 @@ void set_ids_forget(struct set_ids *s, const struct nfs4r_entry *e)
 	}
 }
 
-void set_ids_forget_all(struct set_ids *s)
+void engine_suid_forget_all(struct set_ids *s)
 {
 	pthread_mutex_lock(&s->lock);
 	memset(s->plain, 0, sizeof(s->plain));
@@ -101,7 +101,7 @@ static uint32_t left_of(uint32_t mode, uint32_t gid, const struct nfs4r_cred *cr
 	return mode & ~(uint32_t)(keeps_group ? 04000 : SET_IDS);
 }
 
-bool set_ids_go(struct nfs4r_engine *eng, const struct nfs4r_op *op, const struct nfs4r_lhandle *h, uint32_t *left)
+bool engine_suid_go(struct nfs4r_engine *eng, const struct nfs4r_op *op, const struct nfs4r_lhandle *h, uint32_t *left)
 {
 	struct nfs4r_attrs now = { 0 };
 
@@ -118,7 +118,7 @@ bool set_ids_go(struct nfs4r_engine *eng, const struct nfs4r_op *op, const struc
 	return *left != now.mode;
 }
 
-enum nfs4r_status set_ids_alone(struct nfs4r_engine *eng, const struct nfs4r_op *op, const struct nfs4r_lhandle *h)
+enum nfs4r_status engine_suid_alone(struct nfs4r_engine *eng, const struct nfs4r_op *op, const struct nfs4r_lhandle *h)
 {
 	struct nfs4r_attrs now = { 0 };
 

@@ -17,7 +17,7 @@ struct locks {
 	struct held_locks *held;
 };
 
-struct locks *locks_create(void)
+struct locks *engine_locks_create(void)
 {
 	struct locks *l = calloc(1, sizeof(*l));
 
@@ -28,7 +28,7 @@ struct locks *locks_create(void)
 	return l;
 }
 
-void locks_destroy(struct locks *l)
+void engine_locks_destroy(struct locks *l)
 {
 	if (!l)
 		return;
@@ -54,7 +54,7 @@ static bool conflicts(const struct locks *l, const struct held_locks *h)
 	return false;
 }
 
-void locks_take(struct locks *l, struct held_locks *h)
+void engine_locks_take(struct locks *l, struct held_locks *h)
 {
 	pthread_mutex_lock(&l->lock);
 	while (conflicts(l, h))
@@ -64,7 +64,7 @@ void locks_take(struct locks *l, struct held_locks *h)
 	pthread_mutex_unlock(&l->lock);
 }
 
-void locks_drop(struct locks *l, struct held_locks *h)
+void engine_locks_drop(struct locks *l, struct held_locks *h)
 {
 	pthread_mutex_lock(&l->lock);
 	for (struct held_locks **p = &l->held; *p; p = &(*p)->next)

@@ -46,7 +46,7 @@ static void text_of_room(char *text, size_t len, nfs4r_server_id who, const stru
 	snprintf(text, len, "server %u has %s free of %s on the file system of %s, and %s of that are kept back (Free_Min)", who, left, all, where, kept);
 }
 
-bool space_refuses(const struct nfs4r_core_room *room, char *text, size_t len)
+bool engine_room_refuses(const struct nfs4r_core_room *room, char *text, size_t len)
 {
 	const struct nfs4r_core_least *b = &room->bytes, *i = &room->inodes, *st = &room->store;
 

@@ -35,24 +35,24 @@ static bool was_in_vain(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 	bool is;
 
 	pthread_mutex_lock(&eng->waiting.lock);
-	is = now_ms() < v->until_ms && nfs4r_oid_eq(&v->oid, oid);
+	is = engine_now_ms() < v->until_ms && nfs4r_oid_eq(&v->oid, oid);
 	pthread_mutex_unlock(&eng->waiting.lock);
 	return is;
 }
 
-enum waiting_kind waiting_kind(const struct nfs4r_engine *eng, nfs4r_server_id to)
+enum waiting_kind engine_waiting_kind(const struct nfs4r_engine *eng, nfs4r_server_id to)
 {
 	if (to == eng->cfg.rpc.self)
 		return WAITING_ANSWERED;
 	return to && (eng->waiting.up & NFS4R_BIT(to)) && !(eng->waiting.mute & NFS4R_BIT(to)) ? WAITING_ANSWERED : WAITING_UNANSWERED;
 }
 
-bool waiting_full(const struct nfs4r_engine *eng)
+bool engine_waiting_full(const struct nfs4r_engine *eng)
 {
 	return eng->cfg.waiting_max && eng->waiting.all >= eng->cfg.waiting_max;
 }
 
-bool waiting_begin(struct nfs4r_engine *eng, enum waiting_kind kind, const struct nfs4r_oid *oid)
+bool engine_waiting_begin(struct nfs4r_engine *eng, enum waiting_kind kind, const struct nfs4r_oid *oid)
 {
 	bool rare = kind == WAITING_UNANSWERED;
 
@@ -72,19 +72,19 @@ bool waiting_begin(struct nfs4r_engine *eng, enum waiting_kind kind, const struc
 	return false;
 }
 
-void waiting_must(struct nfs4r_engine *eng)
+void engine_waiting_must(struct nfs4r_engine *eng)
 {
 	eng->waiting.all++;
 }
 
-void waiting_end(struct nfs4r_engine *eng, enum waiting_kind kind)
+void engine_waiting_end(struct nfs4r_engine *eng, enum waiting_kind kind)
 {
 	eng->waiting.all--;
 	if (kind == WAITING_UNANSWERED && eng->cfg.waiting_max)
 		eng->waiting.unanswered--;
 }
 
-void waiting_vain(struct nfs4r_engine *eng, nfs4r_server_id asked, const struct nfs4r_oid *oid)
+void engine_waiting_vain(struct nfs4r_engine *eng, nfs4r_server_id asked, const struct nfs4r_oid *oid)
 {
 	struct vain *v = vain_of(eng, oid);
 
@@ -92,38 +92,38 @@ void waiting_vain(struct nfs4r_engine *eng, nfs4r_server_id asked, const struct 
 		atomic_fetch_or(&eng->waiting.mute, NFS4R_BIT(asked));
 	pthread_mutex_lock(&eng->waiting.lock);
 	v->oid = *oid;
-	v->until_ms = now_ms() + REMEMBER_MS;
+	v->until_ms = engine_now_ms() + REMEMBER_MS;
 	pthread_mutex_unlock(&eng->waiting.lock);
 }
 
-void waiting_heard(struct nfs4r_engine *eng, nfs4r_server_id from)
+void engine_waiting_heard(struct nfs4r_engine *eng, nfs4r_server_id from)
 {
 	if (eng->waiting.mute & NFS4R_BIT(from))
 		atomic_fetch_and(&eng->waiting.mute, ~NFS4R_BIT(from));
 }
 
-void waiting_peer(struct nfs4r_engine *eng, nfs4r_server_id peer, bool up)
+void engine_waiting_peer(struct nfs4r_engine *eng, nfs4r_server_id peer, bool up)
 {
 	if (up)
 		atomic_fetch_or(&eng->waiting.up, NFS4R_BIT(peer));
 	else
 		atomic_fetch_and(&eng->waiting.up, ~NFS4R_BIT(peer));
-	waiting_heard(eng, peer);
+	engine_waiting_heard(eng, peer);
 }
 
 /* ---- for the caller's own waits ---- */
 
 bool nfs4r_may_wait(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 {
-	return !eng->cfg.waiting_max || (!waiting_full(eng) && waiting_kind(eng, nfs4r_read_server(eng, oid)) == WAITING_ANSWERED);
+	return !eng->cfg.waiting_max || (!engine_waiting_full(eng) && engine_waiting_kind(eng, nfs4r_read_server(eng, oid)) == WAITING_ANSWERED);
 }
 
 void nfs4r_wait_begin(struct nfs4r_engine *eng)
 {
-	waiting_must(eng);
+	engine_waiting_must(eng);
 }
 
 void nfs4r_wait_end(struct nfs4r_engine *eng)
 {
-	waiting_end(eng, WAITING_ANSWERED);
+	engine_waiting_end(eng, WAITING_ANSWERED);
 }

@@ -7,11 +7,11 @@
 #include "base/xattr.h"
 #include "engine/runtime/runtime.h"
 
-enum nfs4r_status xattr_take(struct nfs4r_engine *eng, const struct nfs4r_lhandle *h, const char *name, const void *val, uint32_t len)
+enum nfs4r_status engine_xattr_take(struct nfs4r_engine *eng, const struct nfs4r_lhandle *h, const char *name, const void *val, uint32_t len)
 {
 	enum nfs4r_status st = eng->ops->setxattr(eng->ctx, h, name, val, len, NFS4R_XATTR_EITHER, NULL);
 
-	if (st == NFS4R_OK || !nfs4r_xattr_is_label(name) || is_disk_error(st) || st == NFS4R_STALE || st == NFS4R_NOENT)
+	if (st == NFS4R_OK || !nfs4r_xattr_is_label(name) || engine_is_disk_error(st) || st == NFS4R_STALE || st == NFS4R_NOENT)
 		return st;
 	if (!eng->labels_refused++)
 		engine_log(eng, NFS4R_LOG_WARN, "volume %s: this machine does not take the label %s of another server's file (%s): its files have no such labels, or its own ones",
@@ -19,14 +19,14 @@ enum nfs4r_status xattr_take(struct nfs4r_engine *eng, const struct nfs4r_lhandl
 	return NFS4R_OK;
 }
 
-enum nfs4r_status xattr_drop(struct nfs4r_engine *eng, const struct nfs4r_lhandle *h, const char *name)
+enum nfs4r_status engine_xattr_drop(struct nfs4r_engine *eng, const struct nfs4r_lhandle *h, const char *name)
 {
 	enum nfs4r_status st = nfs4r_xattr_is_label(name) ? NFS4R_OK : eng->ops->removexattr(eng->ctx, h, name, NULL);
 
 	return st == NFS4R_NOXATTR ? NFS4R_OK : st;
 }
 
-enum nfs4r_status xattr_drop_inherited(struct nfs4r_engine *eng, const struct nfs4r_lhandle *h)
+enum nfs4r_status engine_xattr_drop_inherited(struct nfs4r_engine *eng, const struct nfs4r_lhandle *h)
 {
 	enum nfs4r_status st = NFS4R_OK;
 	char names[4096];
@@ -36,6 +36,6 @@ enum nfs4r_status xattr_drop_inherited(struct nfs4r_engine *eng, const struct nf
 		return NFS4R_OK; /* more names than those of a new object: it was there before */
 	for (const char *n = names; st == NFS4R_OK && n < names + len; n += strlen(n) + 1)
 		if (strncmp(n, "system.", 7) == 0)
-			st = xattr_drop(eng, h, n);
+			st = engine_xattr_drop(eng, h, n);
 	return st;
 }

@@ -119,7 +119,7 @@ static void note(struct import *im, enum import_note kind, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(why, sizeof(why), fmt, ap);
 	va_end(ap);
-	import_notes_add(im->eng, kind, im->path_len ? im->path : "/", why);
+	start_import_notes_add(im->eng, kind, im->path_len ? im->path : "/", why);
 }
 
 /* OK, unless the whole import has to stop. What clients have taken away meanwhile is counted by the caller. */
@@ -154,7 +154,7 @@ static enum nfs4r_status run(struct import *im, struct nfs4r_op *op, nfs4r_exec_
 	enum nfs4r_status st;
 
 	op->here_only = true;
-	while ((st = nfs4r_update(im->eng, op, exec, arg)) == NFS4R_DELAY && !ops_over(im->eng))
+	while ((st = nfs4r_update(im->eng, op, exec, arg)) == NFS4R_DELAY && !update_ops_over(im->eng))
 		nanosleep(&(struct timespec){ .tv_nsec = 100000000 }, NULL);
 	if (op->lsn && op->primary == im->eng->cfg.rpc.self)
 		im->last = op->lsn;
@@ -164,7 +164,7 @@ static enum nfs4r_status run(struct import *im, struct nfs4r_op *op, nfs4r_exec_
 static void progress(struct import *im)
 {
 	struct nfs4r_engine *eng = im->eng;
-	uint64_t now = now_ms();
+	uint64_t now = engine_now_ms();
 
 	pthread_mutex_lock(&eng->lock);
 	eng->import.objects = im->objects;
@@ -420,7 +420,7 @@ static enum nfs4r_status send_changed(struct import *im, const struct nfs4r_oid 
 /* No memory: it is not looked at again. */
 static void remember_fresh(struct import *im, const struct nfs4r_oid *oid, const struct nfs4r_attrs *a)
 {
-	if (a->mtime < now_real_ns() - FRESH_NS || im->nfresh >= FRESH_MAX || !NFS4R_ROOM(im->fresh, im->nfresh, im->fresh_cap))
+	if (a->mtime < engine_now_real_ns() - FRESH_NS || im->nfresh >= FRESH_MAX || !NFS4R_ROOM(im->fresh, im->nfresh, im->fresh_cap))
 		return;
 	im->fresh[im->nfresh++] = (struct fresh){ *oid, im->last, a->size, a->mtime, strdup(im->path) };
 }
@@ -508,7 +508,7 @@ static enum nfs4r_status end_object(struct import *im, const struct nfs4r_oid *o
 		pthread_cond_wait(&eng->step_cond, &eng->lock);
 	eng->step_waiters--;
 	if (is_whole(im))
-		st = import_end(eng, oid);
+		st = engine_import_end(eng, oid);
 	pthread_mutex_unlock(&eng->lock);
 	return st;
 }
@@ -591,7 +591,7 @@ static size_t path_of_number(struct import *im, const struct nfs4r_oid *oid)
 static enum nfs4r_status finish_open(struct import *im, bool last)
 {
 	struct nfs4r_oid *list;
-	uint32_t n = import_list_open(im->eng, &list);
+	uint32_t n = engine_import_list_open(im->eng, &list);
 	enum nfs4r_status st = n == UINT32_MAX ? NFS4R_NOMEM : NFS4R_OK;
 
 	for (uint32_t i = 0; st == NFS4R_OK && i < n; i++) {
@@ -601,7 +601,7 @@ static enum nfs4r_status finish_open(struct import *im, bool last)
 		bool known = nfs4r_store_row(im->eng->store, &list[i], &row) == NFS4R_KNOWN;
 		bool later = known && row.type == NFS4R_TYPE_DIR && !last;
 
-		if (import_is_open(im->eng, &list[i], &t) && known)
+		if (engine_import_is_open(im->eng, &list[i], &t) && known)
 			st = later ? import_times(im, &list[i], &t) : send_again(im, &list[i], &t);
 		if (is_gone(st))
 			st = NFS4R_OK;
@@ -622,13 +622,13 @@ static enum nfs4r_status finish_open(struct import *im, bool last)
 static enum nfs4r_status walk_moved(struct import *im)
 {
 	struct nfs4r_oid *list;
-	uint32_t n = import_list_open(im->eng, &list);
+	uint32_t n = engine_import_list_open(im->eng, &list);
 	enum nfs4r_status st = n == UINT32_MAX ? NFS4R_NOMEM : NFS4R_OK;
 
 	for (uint32_t i = 0; st == NFS4R_OK && i < n; i++) {
 		struct nfs4r_row row;
 
-		if (nfs4r_oid_eq(&list[i], &im->eng->root) || import_is_walked(im->eng, &list[i]) ||
+		if (nfs4r_oid_eq(&list[i], &im->eng->root) || engine_import_is_walked(im->eng, &list[i]) ||
 		    nfs4r_store_row(im->eng->store, &list[i], &row) != NFS4R_KNOWN || row.type != NFS4R_TYPE_DIR)
 			continue;
 		size_t was = path_of_number(im, &list[i]);
@@ -675,7 +675,7 @@ static enum nfs4r_status begin_root(struct import *im)
 	if (st != NFS4R_OK)
 		return st;
 	pthread_mutex_lock(&eng->lock);
-	st = import_begin(eng, &eng->root, &(struct import_times){ a.mtime, a.atime });
+	st = engine_import_begin(eng, &eng->root, &(struct import_times){ a.mtime, a.atime });
 	pthread_mutex_unlock(&eng->lock);
 	return st;
 }
@@ -816,10 +816,10 @@ static enum nfs4r_status import_dir(struct import *im, const struct nfs4r_oid *d
 	nfs4r_handle(im->eng, dir, &dirh);
 	if (!dirh.len)
 		return NFS4R_STALE;
-	import_walked(im->eng, dir);
-	st = skip(im, disk_names_read(im->eng, &dirh, &l), "names in it cannot be read");
-	for (const char *name = disk_names_next(&l, NULL); name && st == NFS4R_OK; name = disk_names_next(&l, name)) {
-		if (depth == 0 && (strcmp(name, "lost+found") == 0 || hold_is_name(name)))
+	engine_import_walked(im->eng, dir);
+	st = skip(im, engine_disk_names_read(im->eng, &dirh, &l), "names in it cannot be read");
+	for (const char *name = engine_disk_names_next(&l, NULL); name && st == NFS4R_OK; name = engine_disk_names_next(&l, name)) {
+		if (depth == 0 && (strcmp(name, "lost+found") == 0 || replicate_staging_is_name(name)))
 			continue;
 		size_t was = path_enter(im, name);
 
@@ -833,7 +833,7 @@ static enum nfs4r_status import_dir(struct import *im, const struct nfs4r_oid *d
 		if (was != SIZE_MAX)
 			path_back(im, was);
 	}
-	disk_names_free(&l);
+	engine_disk_names_free(&l);
 	return st;
 }
 
@@ -845,8 +845,8 @@ static bool may_begin(struct nfs4r_engine *eng)
 
 	for (;;) {
 		pthread_mutex_lock(&eng->lock);
-		memory = view_memory(eng);
-		forgot = view_forgot(eng) || memory == NFS4R_MEMORY_FORGOT;
+		memory = engine_memory(eng);
+		forgot = membership_view_forgot(eng) || memory == NFS4R_MEMORY_FORGOT;
 		pthread_mutex_unlock(&eng->lock);
 		if (forgot || eng->stopping || memory != NFS4R_MEMORY_NEW)
 			break;
@@ -890,7 +890,7 @@ static void say_end(struct import *im, enum nfs4r_status st)
 			   eng->cfg.volume_name, (unsigned long long)skipped, (unsigned long long)changed, eng->cfg.store_dir);
 }
 
-void *import_thread(void *arg)
+void *start_import_thread(void *arg)
 {
 	struct nfs4r_engine *eng = arg;
 	struct import im = { .eng = eng };
@@ -900,7 +900,7 @@ void *import_thread(void *arg)
 		return NULL;
 	}
 	if (eng->cfg.import)
-		import_notes_begin(eng);
+		start_import_notes_begin(eng);
 	enum nfs4r_status st = take_control(&im, &eng->root, eng->cfg.import ? NFS4R_DEEP : NFS4R_SHALLOW);
 	if (st == NFS4R_OK)
 		st = finish_open(&im, false);

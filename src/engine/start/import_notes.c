@@ -23,7 +23,7 @@
 
 static const char *const names[] = { [IMPORT_SKIPPED] = "import-skipped.txt", [IMPORT_CHANGED] = "import-changed.txt" };
 
-void import_notes_path(const struct nfs4r_engine *eng, enum import_note kind, char out[1100])
+void start_import_notes_path(const struct nfs4r_engine *eng, enum import_note kind, char out[1100])
 {
 	snprintf(out, 1100, "%s/%s", eng->cfg.store_dir, names[kind]);
 }
@@ -40,21 +40,21 @@ static uint64_t count_lines(const char *path)
 	return n;
 }
 
-void import_notes_load(struct nfs4r_engine *eng)
+void start_import_notes_load(struct nfs4r_engine *eng)
 {
 	char path[1100];
 
 	for (int kind = IMPORT_SKIPPED; kind <= IMPORT_CHANGED; kind++) {
-		import_notes_path(eng, kind, path);
+		start_import_notes_path(eng, kind, path);
 		eng->import.noted[kind] = count_lines(path);
 	}
 }
 
-void import_notes_begin(struct nfs4r_engine *eng)
+void start_import_notes_begin(struct nfs4r_engine *eng)
 {
 	char path[1100];
 
-	import_notes_path(eng, IMPORT_SKIPPED, path);
+	start_import_notes_path(eng, IMPORT_SKIPPED, path);
 	if (unlink(path) != 0 && errno != ENOENT)
 		engine_log(eng, NFS4R_LOG_WARN, "volume %s: %s of an earlier start cannot be removed (%s); lines of this one come behind it", eng->cfg.volume_name,
 			   path, strerror(errno));
@@ -71,13 +71,13 @@ static bool add_line(const char *file, const char *path, const char *why)
 	return f && fclose(f) == 0 && ok;
 }
 
-void import_notes_add(struct nfs4r_engine *eng, enum import_note kind, const char *path, const char *why)
+void start_import_notes_add(struct nfs4r_engine *eng, enum import_note kind, const char *path, const char *why)
 {
 	static const char *const says[] = { [IMPORT_SKIPPED] = "is not taken into the volume", [IMPORT_CHANGED] = "is taken into the volume, but not as it was" };
 	char *text = nfs4r_text_name_new(path), file[1100];
 	uint64_t n;
 
-	import_notes_path(eng, kind, file);
+	start_import_notes_path(eng, kind, file);
 	pthread_mutex_lock(&eng->lock);
 	n = ++eng->import.noted[kind];
 	eng->import.logged[kind]++;

@@ -27,7 +27,7 @@
 #define LISTEN_AGAIN_MS 5000
 #define SETTLED_MS 30000     /* a run of so long counts for nothing */
 
-uint32_t online_pause_ms(uint32_t starts, uint32_t most_ms)
+uint32_t start_online_pause_ms(uint32_t starts, uint32_t most_ms)
 {
 	uint64_t pause = FIRST_PAUSE_MS;
 
@@ -43,7 +43,7 @@ static void file_of(const struct nfs4r_engine *eng, char out[1100])
 	snprintf(out, 1100, "%s/starts", eng->cfg.store_dir);
 }
 
-uint32_t online_starts(const struct nfs4r_engine *eng)
+uint32_t start_online_starts(const struct nfs4r_engine *eng)
 {
 	char name[1100], text[16] = "";
 	int fd;
@@ -80,7 +80,7 @@ static void count_starts(const struct nfs4r_engine *eng, uint32_t starts)
 /* Until @ms are over or the server is stopped, which is false. */
 static bool waited(struct nfs4r_engine *eng, uint32_t ms)
 {
-	struct timespec until = after_us((uint64_t)ms * 1000);
+	struct timespec until = engine_after_us((uint64_t)ms * 1000);
 
 	pthread_mutex_lock(&eng->lock);
 	while (!eng->stopping && pthread_cond_clockwait(&eng->online_cond, &eng->lock, CLOCK_MONOTONIC, &until) != ETIMEDOUT)
@@ -100,7 +100,7 @@ static void say_starting(struct nfs4r_engine *eng, const char *text)
 /* Nobody is disturbed by a server that is alone. */
 static bool paused(struct nfs4r_engine *eng, uint32_t starts)
 {
-	uint32_t pause = servers_alone(eng) ? 0 : online_pause_ms(starts, eng->cfg.restart_pause_ms);
+	uint32_t pause = engine_is_alone(eng) ? 0 : start_online_pause_ms(starts, eng->cfg.restart_pause_ms);
 	char text[160];
 
 	if (!pause)
@@ -130,7 +130,7 @@ static bool joined(struct nfs4r_engine *eng)
 static void *online_thread(void *arg)
 {
 	struct nfs4r_engine *eng = arg;
-	uint32_t starts = online_starts(eng);
+	uint32_t starts = start_online_starts(eng);
 
 	if ((eng->ops->ready && !eng->ops->ready(eng->ctx)) || !paused(eng, starts))
 		return NULL;
@@ -144,7 +144,7 @@ static void *online_thread(void *arg)
 	return NULL;
 }
 
-enum nfs4r_status online_begin(struct nfs4r_engine *eng, char *why)
+enum nfs4r_status start_online_begin(struct nfs4r_engine *eng, char *why)
 {
 	if (!eng->ops->ready && !eng->cfg.restart_pause_ms)
 		return nfs4r_rpc_begin(eng->rpc, why);
@@ -156,7 +156,7 @@ enum nfs4r_status online_begin(struct nfs4r_engine *eng, char *why)
 	return NFS4R_NOMEM;
 }
 
-void online_stop(struct nfs4r_engine *eng)
+void start_online_stop(struct nfs4r_engine *eng)
 {
 	if (!eng->online_running)
 		return;

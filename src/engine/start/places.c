@@ -259,7 +259,7 @@ static bool is_used(void *arg, int fd, const struct stat *st, int level)
 	return (level >= a->marks && read_mark(fd, a->mark)) || (level >= a->stores && is_store(fd));
 }
 
-enum nfs4r_status places_lock(int fd, const struct nfs4r_config *cfg, char *why, size_t len)
+enum nfs4r_status start_places_lock(int fd, const struct nfs4r_config *cfg, char *why, size_t len)
 {
 	if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
 		return NFS4R_OK;
@@ -268,7 +268,7 @@ enum nfs4r_status places_lock(int fd, const struct nfs4r_config *cfg, char *why,
 	return NFS4R_LOCKED;
 }
 
-enum nfs4r_status places_whose(int fd, const struct nfs4r_config *cfg, char *why, size_t len)
+enum nfs4r_status start_places_whose(int fd, const struct nfs4r_config *cfg, char *why, size_t len)
 {
 	char own[MARK_BYTES], mark[MARK_BYTES];
 
@@ -281,7 +281,7 @@ enum nfs4r_status places_whose(int fd, const struct nfs4r_config *cfg, char *why
 	return NFS4R_MISMATCH;
 }
 
-int places_mark(int fd, const struct nfs4r_config *cfg)
+int start_places_mark(int fd, const struct nfs4r_config *cfg)
 {
 	char own[MARK_BYTES], mark[MARK_BYTES];
 
@@ -351,12 +351,12 @@ static enum nfs4r_status check_quotas(const struct place *e, char *why, size_t l
 	struct quota_facts f;
 	char what[80];
 
-	quota_look(e->fd, &f);
-	if (!quota_kinds(&f))
+	engine_quota_look(e->fd, &f);
+	if (!engine_quota_kinds(&f))
 		return NFS4R_OK;
-	quota_name(quota_kinds(&f), what, sizeof(what));
+	engine_quota_name(engine_quota_kinds(&f), what, sizeof(what));
 	snprintf(why, len, "Path = \"%.200s\" is on a file system with %s: this server would refuse what the others have applied, and leave the volume each time. Turn "
-		 "them off (%s); or write Quotas = ignore in the block REPL", e->path, what, quota_remedy(&f));
+		 "them off (%s); or write Quotas = ignore in the block REPL", e->path, what, engine_quota_remedy(&f));
 	return NFS4R_BADCONFIG;
 }
 
@@ -404,7 +404,7 @@ static enum nfs4r_status check_own(const struct place *p, char *why, size_t len)
 
 #define NEVER INT_MAX
 
-/* Levels above @p[i] from which another's copy or store is a mistake. The marks of the exported directory itself: places_whose(). */
+/* Levels above @p[i] from which another's copy or store is a mistake. The marks of the exported directory itself: start_places_whose(). */
 static struct above levels_of(const struct place *p, int i)
 {
 	switch (i) {
@@ -454,7 +454,7 @@ static bool is_root(const struct place *p)
 /* Both hold what clients may not read or change. */
 static enum nfs4r_status check_private(const struct place *p, char *why, size_t len)
 {
-	enum nfs4r_status st = fs_private("Store", p[STORE].path, why, len);
+	enum nfs4r_status st = engine_fs_private("Store", p[STORE].path, why, len);
 	char conflicts[PATH_BYTES];
 
 	if (st != NFS4R_OK)
@@ -462,7 +462,7 @@ static enum nfs4r_status check_private(const struct place *p, char *why, size_t 
 	snprintf(conflicts, sizeof(conflicts), "%s", p[CONFLICTS].path);
 	if (!conflicts[0])
 		snprintf(conflicts, sizeof(conflicts), "%.1000s/conflicts", p[STORE].path);
-	return fs_private("Conflicts", conflicts, why, len);
+	return engine_fs_private("Conflicts", conflicts, why, len);
 }
 
 static enum nfs4r_status check(const struct place *p, bool quotas_ignored, char *why, size_t len)

@@ -25,7 +25,7 @@ static void restore_row(void *arg, const uint8_t *key, uint16_t key_len, const u
 	struct restore *r = arg;
 
 	if (r->st == NFS4R_OK)
-		r->st = import_is_row(key, key_len) ? import_restore(r->eng, key, key_len, val, val_len) :
+		r->st = engine_import_is_row(key, key_len) ? engine_import_restore(r->eng, key, key_len, val, val_len) :
 						      nfs4r_core_restore_row(r->eng->core, key, key_len, val, val_len);
 }
 
@@ -101,15 +101,15 @@ static enum nfs4r_status take_servers(struct nfs4r_engine *eng, const struct nfs
 	for (nfs4r_server_id id = 1; id <= NFS4R_SERVERS_MAX; id++)
 		if (is_stored(info, id))
 			logs |= NFS4R_BIT(id);
-	set = servers_begin(eng, logs);
+	set = membership_begin(eng, logs);
 	if (!set)
 		return NFS4R_OK;
 	snprintf(why, NFS4R_WHY, "the store in %s knows server %s, which has no Server block: if that Server block was removed, write it again; a server is taken out with "
-		 "`nfs4rctl server remove`", eng->cfg.store_dir, view_list(set, list, sizeof(list)));
+		 "`nfs4rctl server remove`", eng->cfg.store_dir, engine_server_list(set, list, sizeof(list)));
 	return NFS4R_INVAL;
 }
 
-enum nfs4r_status recover_restore(struct nfs4r_engine *eng, const struct nfs4r_store_info *info, char *why)
+enum nfs4r_status start_recover_restore(struct nfs4r_engine *eng, const struct nfs4r_store_info *info, char *why)
 {
 	struct restore r = { .eng = eng, .st = NFS4R_OK };
 
@@ -149,12 +149,12 @@ static bool see_name(void *arg, const char *name)
 	if (strcmp(name, "lost+found") == 0)
 		return true;
 	snprintf(found, NFS4R_NAME_MAX + 1, "%s", name);
-	return hold_is_name(name); /* another one says more */
+	return replicate_staging_is_name(name); /* another one says more */
 }
 
 static const char *remedy(const struct nfs4r_engine *eng)
 {
-	return eng->cfg.lease_ms && !servers_alone(eng) ? "move the store away, too: this server then takes everything from the others" : "see docs/failures.md";
+	return eng->cfg.lease_ms && !engine_is_alone(eng) ? "move the store away, too: this server then takes everything from the others" : "see docs/failures.md";
 }
 
 /* The store knows of objects, and nothing at all is there. Updates that were under way may have taken the last ones away. */
@@ -164,7 +164,7 @@ static bool content_is_lost(struct nfs4r_engine *eng, const struct nfs4r_store_i
 	struct nfs4r_oid *list, none = { { 0 } };
 	bool some;
 
-	if (found[0] || !info->tail_intact || view_memory(eng) == NFS4R_MEMORY_FORGOT) /* that one is made anew */
+	if (found[0] || !info->tail_intact || engine_memory(eng) == NFS4R_MEMORY_FORGOT) /* that one is made anew */
 		return false;
 	list = calloc(may_be_gone + 1, sizeof(*list));
 	some = list && nfs4r_store_each_oid(eng->store, &none, list, may_be_gone + 1) > may_be_gone;
@@ -182,11 +182,11 @@ static bool content_is_lost(struct nfs4r_engine *eng, const struct nfs4r_store_i
  */
 static enum nfs4r_status first_use(struct nfs4r_engine *eng, char *why)
 {
-	if (eng->export_fd >= 0 && !eng->cfg.import && places_whose(eng->export_fd, &eng->cfg, why, NFS4R_WHY) != NFS4R_OK)
+	if (eng->export_fd >= 0 && !eng->cfg.import && start_places_whose(eng->export_fd, &eng->cfg, why, NFS4R_WHY) != NFS4R_OK)
 		return NFS4R_MISMATCH;
-	if (!view_is_strange(eng, why, NFS4R_WHY))
+	if (!membership_view_is_strange(eng, why, NFS4R_WHY))
 		return nfs4r_store_set_handle(eng->store, &eng->root, eng->root_handle.b, eng->root_handle.len);
-	return view_memory(eng) == NFS4R_MEMORY_KNOWN ? NFS4R_NOTEMPTY : NFS4R_OK;
+	return engine_memory(eng) == NFS4R_MEMORY_KNOWN ? NFS4R_NOTEMPTY : NFS4R_OK;
 }
 
 /* Nobody else is to export it from now on. */
@@ -196,7 +196,7 @@ static void mark_root(struct nfs4r_engine *eng)
 	int err = 0;
 
 	if (eng->export_fd >= 0 && nfs4r_store_handle(eng->store, &eng->root, known.b))
-		err = places_mark(eng->export_fd, &eng->cfg);
+		err = start_places_mark(eng->export_fd, &eng->cfg);
 	if (err)
 		engine_log(eng, NFS4R_LOG_WARN, "volume %s: the exported directory cannot be marked as this server's copy (%s): nothing keeps another export, without REPL, "
 			   "from serving it; run the server as root with CAP_SYS_ADMIN, on a file system with trusted extended attributes", eng->cfg.volume_name, strerror(err));
@@ -235,7 +235,7 @@ static enum nfs4r_status take_root(struct nfs4r_engine *eng, const struct nfs4r_
 	return st;
 }
 
-enum nfs4r_status recover_root(struct nfs4r_engine *eng, const struct nfs4r_store_info *info, char *why)
+enum nfs4r_status start_recover_root(struct nfs4r_engine *eng, const struct nfs4r_store_info *info, char *why)
 {
 	enum nfs4r_status st = take_root(eng, info, why);
 
@@ -341,10 +341,10 @@ static bool was_executed(struct nfs4r_engine *eng, struct nfs4r_entry *e)
 	p = find_part(e, NFS4R_EFF_LINKS);
 	if (p)
 		return linked_shows(eng, e, p);
-	if (e->nparts && e->parts[0].effect == NFS4R_EFF_ALLOC && e->parts[0].punch && import_is_open(eng, &e->parts[0].oid, NULL))
+	if (e->nparts && e->parts[0].effect == NFS4R_EFF_ALLOC && e->parts[0].punch && engine_import_is_open(eng, &e->parts[0].oid, NULL))
 		return false; /* it may have been found to be no hole any more (import.c); all of the file is sent again anyway */
 	/* Values are absolute: set them again. Bytes of a write: what is on the disk is the content of this version, nobody has another. */
-	return engine_sync_kept(eng, e) == NFS4R_OK && apply_entry(eng, e, ~0u, false) == NFS4R_OK;
+	return engine_sync_kept(eng, e) == NFS4R_OK && replicate_apply_entry(eng, e, ~0u, false) == NFS4R_OK;
 }
 
 static void decide_intents(struct nfs4r_engine *eng, void *arg)
@@ -362,9 +362,9 @@ static void decide_intents(struct nfs4r_engine *eng, void *arg)
 		pthread_mutex_unlock(&eng->lock);
 		nfs4r_entry_put(e);
 	}
-	if (!servers_alone(eng) || eng->stopping)
+	if (!engine_is_alone(eng) || eng->stopping)
 		return;
-	doubt_wait(eng);
+	engine_doubt_wait(eng);
 	if (eng->stopping)
 		return;
 	enum nfs4r_status st = nfs4r_store_recovered(eng->store); /* nobody has more of the log */
@@ -376,8 +376,8 @@ static void decide_intents(struct nfs4r_engine *eng, void *arg)
 	}
 }
 
-void recover_intents(struct nfs4r_engine *eng, const struct nfs4r_store_info *info)
+void start_recover_intents(struct nfs4r_engine *eng, const struct nfs4r_store_info *info)
 {
-	if ((info->nintents && info->tail_intact) || servers_alone(eng))
-		pool_run(eng->executors, decide_intents, NULL);
+	if ((info->nintents && info->tail_intact) || engine_is_alone(eng))
+		engine_pool_run(eng->executors, decide_intents, NULL);
 }

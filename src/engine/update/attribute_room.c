@@ -59,7 +59,7 @@ static bool is_directory(struct nfs4r_engine *eng, const struct nfs4r_op *op)
 	return nfs4r_store_row(eng->store, &op->obj, &row) == NFS4R_KNOWN && row.type == NFS4R_TYPE_DIR;
 }
 
-enum nfs4r_status space_for_attributes(struct nfs4r_engine *eng, const struct nfs4r_op *op, const struct nfs4r_lhandle *obj)
+enum nfs4r_status update_room_for_attributes(struct nfs4r_engine *eng, const struct nfs4r_op *op, const struct nfs4r_lhandle *obj)
 {
 	struct nfs4r_volume_room room;
 	uint32_t part[2];

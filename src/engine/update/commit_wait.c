@@ -66,18 +66,18 @@ static void answer_some(struct nfs4r_engine *eng, uint64_t now)
 			continue;
 		}
 		*at = w->next;
-		pool_run(eng->executors, answer_task, w);
+		engine_pool_run(eng->executors, answer_task, w);
 	}
 }
 
-void held_expire(struct nfs4r_engine *eng, uint64_t now)
+void update_commit_expire(struct nfs4r_engine *eng, uint64_t now)
 {
 	pthread_mutex_lock(&eng->lock);
 	answer_some(eng, now);
 	pthread_mutex_unlock(&eng->lock);
 }
 
-void held_commit_async(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, held_fn done, void *arg)
+void update_commit_async(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, held_fn done, void *arg)
 {
 	struct held_wait *w = calloc(1, sizeof(*w));
 	uint32_t epoch = eng->epoch;
@@ -88,7 +88,7 @@ void held_commit_async(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, he
 		done(eng, arg, st);
 		return;
 	}
-	*w = (struct held_wait){ .done = done, .arg = arg, .epoch = epoch, .deadline_ms = now_ms() + eng->cfg.op_wait_ms };
+	*w = (struct held_wait){ .done = done, .arg = arg, .epoch = epoch, .deadline_ms = engine_now_ms() + eng->cfg.op_wait_ms };
 	pthread_mutex_lock(&eng->lock);
 	if (eng->frozen) { /* stop: nobody looks any more */
 		pthread_mutex_unlock(&eng->lock);
@@ -103,7 +103,7 @@ void held_commit_async(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, he
 
 /* ---- a thread that waits ---- */
 
-void held_done(struct nfs4r_engine *eng, uint64_t id)
+void update_commit_held(struct nfs4r_engine *eng, uint64_t id)
 {
 	for (struct held_wait *w = eng->holds; w; w = w->next) {
 		if (w->id != id)
@@ -127,7 +127,7 @@ static void unlink_wait(struct nfs4r_engine *eng, struct held_wait *w)
 /* eng->lock held. */
 static void wait_for(struct nfs4r_engine *eng, struct held_wait *w)
 {
-	struct timespec until = after_us((uint64_t)eng->cfg.op_wait_ms * 1000);
+	struct timespec until = engine_after_us((uint64_t)eng->cfg.op_wait_ms * 1000);
 
 	while (!w->held && !eng->stopping && pthread_cond_clockwait(&w->cond, &eng->lock, CLOCK_MONOTONIC, &until) != ETIMEDOUT)
 		;
@@ -151,23 +151,23 @@ static enum nfs4r_status wait_held(struct nfs4r_engine *eng, struct held_wait *w
 	return synced != NFS4R_OK || w->held ? synced : NFS4R_DELAY;
 }
 
-bool held_is_asked(const struct nfs4r_engine *eng)
+bool update_commit_is_asked(const struct nfs4r_engine *eng)
 {
-	return eng->cfg.durability != NFS4R_DURABILITY_LOCAL && !servers_alone(eng);
+	return eng->cfg.durability != NFS4R_DURABILITY_LOCAL && !engine_is_alone(eng);
 }
 
 uint64_t nfs4r_commit_begin(struct nfs4r_engine *eng, const struct nfs4r_oid *oid)
 {
 	nfs4r_journal_pos pos;
 
-	if (held_is_asked(eng)) { /* of the others, while this server syncs; nobody waits for this HELD */
+	if (update_commit_is_asked(eng)) { /* of the others, while this server syncs; nobody waits for this HELD */
 		pthread_mutex_lock(&eng->lock);
 		hold(eng, NULL, oid);
 		pthread_mutex_unlock(&eng->lock);
 	}
 	if (nfs4r_store_whole(eng->store, &pos) != NFS4R_OK)
 		return 0;
-	durable_begin_sync(eng->durable);
+	engine_durable_begin_sync(eng->durable);
 	return pos;
 }
 
@@ -175,7 +175,7 @@ enum nfs4r_status nfs4r_commit(struct nfs4r_engine *eng, const struct nfs4r_oid 
 {
 	struct held_wait w = { .cond = PTHREAD_COND_INITIALIZER };
 	uint32_t epoch = eng->epoch;
-	bool asked = held_is_asked(eng);
+	bool asked = update_commit_is_asked(eng);
 
 	if (asked)
 		ask(eng, &w, oid);

@@ -82,9 +82,9 @@ static void prepare_part(struct nfs4r_engine *eng, struct nfs4r_part *p, int64_t
 	}
 }
 
-void entry_prepare(struct nfs4r_engine *eng, struct nfs4r_entry *e)
+void update_entry_prepare(struct nfs4r_engine *eng, struct nfs4r_entry *e)
 {
-	int64_t now = now_real_ns();
+	int64_t now = engine_now_real_ns();
 
 	for (uint32_t i = 0; i < e->nparts; i++)
 		prepare_part(eng, &e->parts[i], now);
@@ -153,7 +153,7 @@ static enum nfs4r_status run_lops(struct nfs4r_engine *eng, struct nfs4r_op *op,
 	case NFS4R_OP_RENAME:
 		return l->rename(eng->ctx, &x->child, &x->dir, op->name.s, &x->dir2, op->name2.s, &op->cred);
 	case NFS4R_OP_SETATTR:
-		st = set_ids_alone(eng, op, &x->obj);
+		st = engine_suid_alone(eng, op, &x->obj);
 		return st == NFS4R_OK ? l->setattr(eng->ctx, &x->obj, &p->attrs, &op->cred, &op->post) : st;
 	case NFS4R_OP_WRITE:
 		if (!op->data)
@@ -261,43 +261,43 @@ static enum nfs4r_status run_anyway(struct nfs4r_engine *eng, struct opctx *o, s
 
 	if (o->op->type == NFS4R_OP_ADOPT || o->op->here_only) /* an import knows what it looks at */
 		return run(eng, o, x);
-	st = way_before(eng, o->op, x);
+	st = replicate_way_before(eng, o->op, x);
 	if (st == NFS4R_OK)
-		st = permission_now(eng, o);
+		st = update_permission_now(eng, o);
 	if (st == NFS4R_OK)
 		st = run(eng, o, x);
-	if ((st == NFS4R_EXIST || st == NFS4R_NOTEMPTY) && way_make(eng, o->entry, st))
+	if ((st == NFS4R_EXIST || st == NFS4R_NOTEMPTY) && replicate_way_make(eng, o->entry, st))
 		st = run(eng, o, x);
-	return behind_failed(eng, o->entry, o->op, st);
+	return engine_missing_failed(eng, o->entry, o->op, st);
 }
 
-enum nfs4r_status entry_execute(struct nfs4r_engine *eng, struct opctx *o)
+enum nfs4r_status update_entry_execute(struct nfs4r_engine *eng, struct opctx *o)
 {
 	struct nfs4r_exec x;
 	enum nfs4r_status st;
 
-	if (behind_blocks(eng, o->entry))
+	if (engine_missing_blocks(eng, o->entry))
 		return NFS4R_DELAY;
 	resolve(eng, o->op, o->entry, &x);
-	o->set_ids = set_ids_go(eng, o->op, &x.obj, &o->mode_left);
+	o->set_ids = engine_suid_go(eng, o->op, &x.obj, &o->mode_left);
 	if (o->set_ids)
 		return NFS4R_DELAY;
 	if (o->op->type == NFS4R_OP_SETXATTR || o->op->attrs.acl) {
-		st = space_for_attributes(eng, o->op, &x.obj);
+		st = update_room_for_attributes(eng, o->op, &x.obj);
 		if (st != NFS4R_OK)
 			return st;
 	}
-	set_ids_forget(eng->set_ids, o->entry);
+	engine_suid_forget(eng->set_ids, o->entry);
 	uint64_t size = o->op->type == NFS4R_OP_ALLOCATE ? size_of(eng, &x.obj) : UINT64_MAX;
 
 	st = run_anyway(eng, o, &x);
 	if (st == NFS4R_OK)
 		fill(eng, o->entry, o->op, &x);
-	else if (o->op->type == NFS4R_OP_WRITE && is_disk_error(st))
+	else if (o->op->type == NFS4R_OP_WRITE && engine_is_disk_error(st))
 		keep_bytes(o);
 	else if (size != UINT64_MAX)
 		set_size(eng, &x.obj, size);
 	if (st == NFS4R_OK || o->changed)
-		touched_note(eng->touched, o->entry);
+		engine_touched_note(eng->touched, o->entry);
 	return st;
 }

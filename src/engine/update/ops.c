@@ -27,7 +27,7 @@ static void drive_task(struct nfs4r_engine *eng, void *arg);
 static void queue(struct nfs4r_engine *eng, struct opctx *o)
 {
 	o->queued = true;
-	pool_run(eng->executors, drive_task, o);
+	engine_pool_run(eng->executors, drive_task, o);
 }
 
 /* By who drives it, or by the thread that waits for it and looks again before it leaves. */
@@ -45,7 +45,7 @@ static void ready(struct nfs4r_engine *eng, void *arg)
 	if (is_watched(o))
 		pthread_cond_signal(&o->cond);
 	else if (o->remote)
-		pool_run(eng->executors, op_run_remote, o);
+		engine_pool_run(eng->executors, update_op_run_remote, o);
 	else
 		queue(eng, o);
 }
@@ -81,19 +81,19 @@ static void delist(struct opctx *o)
 	o->active_prev = NULL;
 }
 
-void ops_wake(struct nfs4r_engine *eng)
+void update_ops_wake(struct nfs4r_engine *eng)
 {
 	for (struct opctx *o = eng->active; o; o = o->active_next)
 		pthread_cond_signal(&o->cond);
 	pthread_cond_broadcast(&eng->step_cond);
 }
 
-bool ops_over(const struct nfs4r_engine *eng)
+bool update_ops_over(const struct nfs4r_engine *eng)
 {
 	return eng->stopping || eng->mute;
 }
 
-void op_deactivate(struct nfs4r_engine *eng, struct opctx *o)
+void update_op_deactivate(struct nfs4r_engine *eng, struct opctx *o)
 {
 	if (!o->active_prev)
 		return;
@@ -102,13 +102,13 @@ void op_deactivate(struct nfs4r_engine *eng, struct opctx *o)
 		pthread_cond_signal(&eng->idle_cond);
 }
 
-void op_free(struct opctx *o)
+void update_op_free(struct opctx *o)
 {
 	pthread_cond_destroy(&o->cond);
 	free(o);
 }
 
-struct opctx *op_take_remote(struct nfs4r_engine *eng, struct nfs4r_op *op)
+struct opctx *update_op_take_remote(struct nfs4r_engine *eng, struct nfs4r_op *op)
 {
 	struct opctx *o = opctx_new(op);
 
@@ -119,26 +119,26 @@ struct opctx *op_take_remote(struct nfs4r_engine *eng, struct nfs4r_op *op)
 	return o;
 }
 
-void op_sent(struct opctx *o)
+void update_op_sent(struct opctx *o)
 {
 	o->sent_or_executed = true;
 }
 
-void op_deliver_execute(struct nfs4r_engine *eng, const struct nfs4r_action *a)
+void update_op_deliver_execute(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
-	struct opctx *o = a->remote ? op_take_remote(eng, a->op) : a->op->engine;
+	struct opctx *o = a->remote ? update_op_take_remote(eng, a->op) : a->op->engine;
 
 	o->sent_or_executed = true; /* it may no longer be cancelled */
 	o->wanted.n = a->nlocks;
 	for (uint32_t i = 0; i < a->nlocks; i++)
 		o->wanted.want[i] = (struct lock_want){ a->locks[i].oid, a->locks[i].whole, a->locks[i].off, a->locks[i].len };
 	if (a->durable)
-		durable_call(eng->durable, ready, o);
+		engine_durable_call(eng->durable, ready, o);
 	else
 		ready(eng, o);
 }
 
-void op_deliver_retry(struct nfs4r_engine *eng, const struct nfs4r_action *a)
+void update_op_deliver_retry(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
 	struct opctx *o = a->op->engine;
 
@@ -148,12 +148,12 @@ void op_deliver_retry(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 	}
 }
 
-void op_deliver_started(struct nfs4r_engine *eng, const struct nfs4r_action *a)
+void update_op_deliver_started(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
 	((struct opctx *)a->op->engine)->entry = a->entry;
 }
 
-void op_deliver_done(struct nfs4r_engine *eng, const struct nfs4r_action *a)
+void update_op_deliver_done(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
 	struct opctx *o = a->op->engine;
 
@@ -176,7 +176,7 @@ static void event_op(struct nfs4r_engine *eng, uint32_t type, struct opctx *o, b
 /* If there is no room the server halts before the lock is dropped: what needs less might fit then, and lie behind an LSN of which the journal has nothing, and that nobody fills. */
 static enum nfs4r_status begin_entry(struct nfs4r_engine *eng, struct nfs4r_entry *e, nfs4r_journal_pos *sync_first)
 {
-	enum nfs4r_status st = import_begin_by(eng, e);
+	enum nfs4r_status st = engine_import_begin_by(eng, e);
 
 	if (st == NFS4R_OK)
 		st = nfs4r_store_intent(eng->store, e, sync_first);
@@ -234,21 +234,21 @@ static void run_once(struct nfs4r_engine *eng, struct opctx *o)
 	o->kept = is_kept(eng, o->op);
 	for (uint32_t i = 0; i < o->locks.n; i++)
 		o->locks.want[i].whole |= o->kept;
-	locks_take(eng->locks, &o->locks);
-	struct nfs4r_event locked = { .type = NFS4R_EV_OP_LOCKED, .op = o->op, .status = permission_first(eng, o) };
+	engine_locks_take(eng->locks, &o->locks);
+	struct nfs4r_event locked = { .type = NFS4R_EV_OP_LOCKED, .op = o->op, .status = update_permission_first(eng, o) };
 
 	pthread_mutex_lock(&eng->lock);
 	o->entry = NULL;
 	engine_step(eng, &locked);
 	if (!o->entry) {
 		pthread_mutex_unlock(&eng->lock);
-		locks_drop(eng->locks, &o->locks);
+		engine_locks_drop(eng->locks, &o->locks);
 		return;
 	}
 	struct nfs4r_entry *e = o->entry;
 
-	touched_begin(eng->touched, e);
-	entry_prepare(eng, e);
+	engine_touched_begin(eng->touched, e);
+	update_entry_prepare(eng, e);
 	enum nfs4r_status st = begin_entry(eng, e, &sync_first);
 	pthread_mutex_unlock(&eng->lock);
 
@@ -260,7 +260,7 @@ static void run_once(struct nfs4r_engine *eng, struct opctx *o)
 	else if (!o->kept)
 		st = engine_sync_kept(eng, e);
 	if (st == NFS4R_OK)
-		st = entry_execute(eng, o);
+		st = update_entry_execute(eng, o);
 	o->op->status = st;
 	if (o->kept && st == NFS4R_OK)
 		e->bytes_at = 1;
@@ -275,14 +275,14 @@ static void run_once(struct nfs4r_engine *eng, struct opctx *o)
 	o->given_back = !eng->frozen; /* else the core does not hear it */
 	event_op(eng, NFS4R_EV_OP_EXECUTED, o, st == NFS4R_OK);
 	pthread_mutex_unlock(&eng->lock);
-	locks_drop(eng->locks, &o->locks);
+	engine_locks_drop(eng->locks, &o->locks);
 	nfs4r_entry_put(e);
 	if (set_ids)
 		take_set_ids(eng, &oid, mode_left);
 }
 
 /* A forwarded operation belongs to the core; it is ours, and has a context, from EXECUTE to EXECUTED or RETRY. */
-void op_run_remote(struct nfs4r_engine *eng, void *arg)
+void update_op_run_remote(struct nfs4r_engine *eng, void *arg)
 {
 	struct opctx *o = arg;
 
@@ -292,17 +292,17 @@ void op_run_remote(struct nfs4r_engine *eng, void *arg)
 	if (over)
 		delist(o);
 	pthread_mutex_unlock(&eng->lock);
-	if (over) /* else ops_fini() has it, for nobody executes anything any more */
-		op_free(o);
+	if (over) /* else update_ops_fini() has it, for nobody executes anything any more */
+		update_op_free(o);
 }
 
 static bool wait_until(struct nfs4r_engine *eng, struct opctx *o, uint64_t deadline_ms)
 {
-	uint64_t now = now_ms();
+	uint64_t now = engine_now_ms();
 
 	if (now >= deadline_ms)
 		return false;
-	struct timespec ts = after_us((deadline_ms - now) * 1000);
+	struct timespec ts = engine_after_us((deadline_ms - now) * 1000);
 	pthread_cond_clockwait(&o->cond, &eng->lock, CLOCK_MONOTONIC, &ts);
 	return true;
 }
@@ -317,11 +317,11 @@ static void drive(struct nfs4r_engine *eng, struct opctx *o, uint64_t deadline_m
 			pthread_mutex_unlock(&eng->lock);
 			run_once(eng, o);
 			pthread_mutex_lock(&eng->lock);
-		} else if (o->state == OP_DONE || !o->sync || ops_over(eng)) {
+		} else if (o->state == OP_DONE || !o->sync || update_ops_over(eng)) {
 			break;
 		} else {
 			if (!o->waits)
-				waiting_must(eng);
+				engine_waiting_must(eng);
 			o->waits = true;
 			if (!wait_until(eng, o, deadline_ms))
 				break;
@@ -332,16 +332,16 @@ static void drive(struct nfs4r_engine *eng, struct opctx *o, uint64_t deadline_m
 		pthread_cond_signal(&eng->idle_cond);
 }
 
-void ops_fini(struct nfs4r_engine *eng)
+void update_ops_fini(struct nfs4r_engine *eng)
 {
-	ops_drop_parked(eng);
+	update_ops_drop_parked(eng);
 	while (eng->remotes) {
 		struct opctx *o = eng->remotes;
 
 		delist(o);
 		nfs4r_op_fini(o->op);
 		free(o->op);
-		op_free(o);
+		update_op_free(o);
 	}
 }
 
@@ -410,8 +410,8 @@ static void late_answer_task(struct nfs4r_engine *eng, void *arg)
 	struct nfs4r_msg m = { .type = NFS4R_MSG_FORWARD_ANSWER, .op = &a->op };
 	enum nfs4r_status st = nfs4r_store_sync_whole(eng->store);
 
-	if (st == NFS4R_DELAY && !ops_over(eng)) { /* a hole: own updates before it are still under way */
-		pool_run(eng->executors, late_answer_task, a);
+	if (st == NFS4R_DELAY && !update_ops_over(eng)) { /* a hole: own updates before it are still under way */
+		engine_pool_run(eng->executors, late_answer_task, a);
 		return;
 	}
 	if (st == NFS4R_OK)
@@ -421,7 +421,7 @@ static void late_answer_task(struct nfs4r_engine *eng, void *arg)
 }
 
 /* For the protocol the answer is just longer on its way. */
-bool op_answer_when_durable(struct nfs4r_engine *eng, nfs4r_server_id to, struct nfs4r_op *op)
+bool update_op_answer_when_durable(struct nfs4r_engine *eng, nfs4r_server_id to, struct nfs4r_op *op)
 {
 	struct late_answer *a;
 
@@ -435,7 +435,7 @@ bool op_answer_when_durable(struct nfs4r_engine *eng, nfs4r_server_id to, struct
 	op->text = NULL;
 	op->attrs.acl = op->post.acl = NULL;
 	op->cred.groups = NULL;
-	pool_run(eng->executors, late_answer_task, a);
+	engine_pool_run(eng->executors, late_answer_task, a);
 	return true;
 }
 
@@ -445,7 +445,7 @@ static enum nfs4r_status finish(struct opctx *o, struct nfs4r_op *op)
 	*op = o->own;
 	op->verifier = o->verifier;
 	op->core = op->engine = NULL;
-	op_free(o);
+	update_op_free(o);
 	return op->status;
 }
 
@@ -454,7 +454,7 @@ static bool waits_longer(struct nfs4r_engine *eng, const struct opctx *o, uint64
 {
 	bool takes_name = o->op->type == NFS4R_OP_REMOVE || o->op->type == NFS4R_OP_RENAME;
 
-	if (!o->sent_or_executed || !takes_name || ops_over(eng) || now_ms() >= begun_ms + NAME_PARK_AFTER_MS)
+	if (!o->sent_or_executed || !takes_name || update_ops_over(eng) || engine_now_ms() >= begun_ms + NAME_PARK_AFTER_MS)
 		return false;
 	if (!*longer && eng->nlonger == NAME_WAITERS_MAX)
 		return false;
@@ -471,10 +471,10 @@ static bool give_up(struct nfs4r_engine *eng, struct opctx *o, struct nfs4r_op *
 {
 	if (!o->sent_or_executed || o->op->type == NFS4R_OP_CLOSE) {
 		event_op(eng, NFS4R_EV_OP_CANCEL, o, false);
-		if (o->state == OP_DONE || !ops_over(eng))
+		if (o->state == OP_DONE || !update_ops_over(eng))
 			return false;
 	}
-	if (!op_park(eng, o))
+	if (!update_op_park(eng, o))
 		return false;
 	op->status = NFS4R_DELAY;
 	return true;
@@ -484,18 +484,18 @@ static bool give_up(struct nfs4r_engine *eng, struct opctx *o, struct nfs4r_op *
 static void waits_no_more(struct nfs4r_engine *eng, struct opctx *o)
 {
 	if (o->waits)
-		waiting_end(eng, WAITING_ANSWERED);
+		engine_waiting_end(eng, WAITING_ANSWERED);
 	o->waits = false;
 }
 
 static enum nfs4r_status update(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_exec_fn exec, void *arg, uint64_t wait_ms)
 {
-	uint64_t begun_ms = now_ms();
+	uint64_t begun_ms = engine_now_ms();
 	bool busy, longer = false;
 
 	pthread_mutex_lock(&eng->lock);
 	__atomic_add_fetch(&eng->stat_updates, 1, __ATOMIC_RELAXED); /* read without the lock */
-	struct opctx *o = op_adopt_parked(eng, op, &busy);
+	struct opctx *o = update_op_adopt_parked(eng, op, &busy);
 	bool adopted = o != NULL;
 	if (!o) {
 		if (busy || !eng->ready || eng->stopping || !(o = begin(eng, op, exec, NULL, arg))) {
@@ -509,7 +509,7 @@ static enum nfs4r_status update(struct nfs4r_engine *eng, struct nfs4r_op *op, n
 	if (!adopted)
 		event_op(eng, NFS4R_EV_OP, o, true);
 	for (;;) {
-		drive(eng, o, now_ms() + wait_ms);
+		drive(eng, o, engine_now_ms() + wait_ms);
 		if (o->state == OP_DONE)
 			break;
 		if (eng->frozen) {
@@ -519,14 +519,14 @@ static enum nfs4r_status update(struct nfs4r_engine *eng, struct nfs4r_op *op, n
 		if (!waits_longer(eng, o, begun_ms, &longer) && give_up(eng, o, op)) {
 			eng->nlonger -= longer;
 			waits_no_more(eng, o);
-			op_deactivate(eng, o);
+			update_op_deactivate(eng, o);
 			pthread_mutex_unlock(&eng->lock);
 			return NFS4R_DELAY;
 		}
 	}
 	eng->nlonger -= longer;
 	waits_no_more(eng, o);
-	op_deactivate(eng, o);
+	update_op_deactivate(eng, o);
 	pthread_mutex_unlock(&eng->lock);
 	make_durable(eng, o);
 	return finish(o, op);
@@ -538,15 +538,15 @@ static enum nfs4r_status update(struct nfs4r_engine *eng, struct nfs4r_op *op, n
  */
 static enum nfs4r_status update_close(struct nfs4r_engine *eng, struct nfs4r_op *op)
 {
-	uint64_t now = now_ms(), until = now + eng->cfg.close_wait_ms;
+	uint64_t now = engine_now_ms(), until = now + eng->cfg.close_wait_ms;
 	enum nfs4r_status st;
 
 	for (;;) {
 		st = update(eng, op, NULL, NULL, until - now);
-		if (st != NFS4R_DELAY || ops_over(eng))
+		if (st != NFS4R_DELAY || update_ops_over(eng))
 			return st;
 		nanosleep(&(struct timespec){ .tv_nsec = CLOSE_AGAIN_MS * 1000000L }, NULL);
-		now = now_ms();
+		now = engine_now_ms();
 		if (now >= until)
 			return st;
 		op->status = NFS4R_OK;
@@ -558,19 +558,19 @@ static enum nfs4r_status update_bounded(struct nfs4r_engine *eng, struct nfs4r_o
 {
 	const struct nfs4r_oid oid = nfs4r_oid_is_zero(&op->dir) ? op->obj : op->dir;
 	nfs4r_server_id to = nfs4r_read_server(eng, &oid);
-	uint64_t begun_ms = now_ms();
+	uint64_t begun_ms = engine_now_ms();
 	enum nfs4r_status st;
 
-	if (waiting_full(eng))
+	if (engine_waiting_full(eng))
 		return op->status = NFS4R_DELAY;
-	if (waiting_kind(eng, to) == WAITING_ANSWERED)
+	if (engine_waiting_kind(eng, to) == WAITING_ANSWERED)
 		return update(eng, op, exec, arg, PARK_AFTER_MS);
-	if (!waiting_begin(eng, WAITING_UNANSWERED, &oid))
+	if (!engine_waiting_begin(eng, WAITING_UNANSWERED, &oid))
 		return op->status = NFS4R_DELAY;
 	st = update(eng, op, exec, arg, PARK_AFTER_MS);
-	waiting_end(eng, WAITING_UNANSWERED);
-	if (st == NFS4R_DELAY && now_ms() >= begun_ms + eng->cfg.op_wait_ms)
-		waiting_vain(eng, 0, &oid);
+	engine_waiting_end(eng, WAITING_UNANSWERED);
+	if (st == NFS4R_DELAY && engine_now_ms() >= begun_ms + eng->cfg.op_wait_ms)
+		engine_waiting_vain(eng, 0, &oid);
 	return st;
 }
 
@@ -603,7 +603,7 @@ static void drive_task(struct nfs4r_engine *eng, void *arg)
 	drive(eng, o, 0);
 	bool over = o->state == OP_DONE && !o->parked;
 	if (over)
-		op_deactivate(eng, o);
+		update_op_deactivate(eng, o);
 	pthread_mutex_unlock(&eng->lock);
 	if (over)
 		complete_async(eng, o);
@@ -637,14 +637,14 @@ void nfs4r_update_async(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_exe
 	drive(eng, o, 0);
 	bool over = o->state == OP_DONE;
 	if (over)
-		op_deactivate(eng, o);
+		update_op_deactivate(eng, o);
 	pthread_mutex_unlock(&eng->lock);
 	if (over)
 		complete_async(eng, o);
 }
 
 /* An executor that has an operation, or is about to, ends it or leaves it to this one: the executors still run. */
-void ops_end_all(struct nfs4r_engine *eng)
+void update_ops_end_all(struct nfs4r_engine *eng)
 {
 	struct opctx *async = NULL;
 
@@ -653,12 +653,12 @@ void ops_end_all(struct nfs4r_engine *eng)
 		struct opctx *o = eng->active;
 
 		if (!o->sync && !o->driving && !o->queued) {
-			op_deactivate(eng, o);
+			update_op_deactivate(eng, o);
 			o->next = async;
 			async = o;
 			continue;
 		}
-		ops_wake(eng);
+		update_ops_wake(eng);
 		pthread_cond_wait(&eng->idle_cond, &eng->lock);
 	}
 	pthread_mutex_unlock(&eng->lock);

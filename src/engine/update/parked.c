@@ -45,7 +45,7 @@ static bool same_request(const struct nfs4r_op *a, const struct nfs4r_op *b)
 	       same_text(a->text, b->text) && same_bytes(a->data, b->data);
 }
 
-struct opctx *op_adopt_parked(struct nfs4r_engine *eng, const struct nfs4r_op *op, bool *busy)
+struct opctx *update_op_adopt_parked(struct nfs4r_engine *eng, const struct nfs4r_op *op, bool *busy)
 {
 	*busy = false;
 	for (struct opctx **p = &eng->parked; *p; p = &(*p)->next) {
@@ -70,33 +70,33 @@ static enum nfs4r_status too_late(void *arg, struct nfs4r_op *op, struct nfs4r_e
 	return NFS4R_DELAY;
 }
 
-bool op_park(struct nfs4r_engine *eng, struct opctx *o)
+bool update_op_park(struct nfs4r_engine *eng, struct opctx *o)
 {
-	if ((o->own.here_only || (nfs4r_op_is_dirop(o->op->type) && o->own.client == 0)) && !ops_over(eng))
+	if ((o->own.here_only || (nfs4r_op_is_dirop(o->op->type) && o->own.client == 0)) && !update_ops_over(eng))
 		return false; /* the retry could not be recognised, or only its caller can execute it: wait on */
-	if (eng->nparked >= PARKED_MAX && !ops_over(eng))
+	if (eng->nparked >= PARKED_MAX && !update_ops_over(eng))
 		return false;
 	o->parked = true;
-	o->exec = ops_over(eng) ? too_late : NULL; /* the caller's context is gone: if it is still to be executed, lops do it */
-	o->parked_at_ms = now_ms();
+	o->exec = update_ops_over(eng) ? too_late : NULL; /* the caller's context is gone: if it is still to be executed, lops do it */
+	o->parked_at_ms = engine_now_ms();
 	o->next = eng->parked;
 	eng->parked = o;
 	eng->nparked++;
 	return true;
 }
 
-void ops_drop_parked(struct nfs4r_engine *eng)
+void update_ops_drop_parked(struct nfs4r_engine *eng)
 {
 	while (eng->parked) {
 		struct opctx *o = eng->parked;
 
 		eng->parked = o->next;
 		nfs4r_op_fini(&o->own);
-		op_free(o);
+		update_op_free(o);
 	}
 }
 
-void ops_expire_parked(struct nfs4r_engine *eng, uint64_t now)
+void update_ops_expire_parked(struct nfs4r_engine *eng, uint64_t now)
 {
 	struct opctx **p = &eng->parked;
 
@@ -110,7 +110,7 @@ void ops_expire_parked(struct nfs4r_engine *eng, uint64_t now)
 		*p = o->next;
 		eng->nparked--;
 		nfs4r_op_fini(&o->own);
-		op_free(o);
+		update_op_free(o);
 	}
 }
 
@@ -130,20 +130,20 @@ static void leave_task(struct nfs4r_engine *eng, void *arg)
 }
 
 /* Nobody says any more what they wait for, and Ganesha does not end, nor call the stop, before its requests are answered. */
-void ops_park_halted(struct nfs4r_engine *eng)
+void update_ops_park_halted(struct nfs4r_engine *eng)
 {
-	ops_wake(eng);
+	update_ops_wake(eng);
 	for (struct opctx *o = eng->active, *next; o; o = next) {
 		struct left *l;
 
 		next = o->active_next;
-		if (o->sync || o->driving || o->queued || !op_park(eng, o))
+		if (o->sync || o->driving || o->queued || !update_op_park(eng, o))
 			continue;
-		op_deactivate(eng, o);
+		update_op_deactivate(eng, o);
 		l = malloc(sizeof(*l));
 		if (!l)
 			abort();
 		*l = (struct left){ o->caller, o->done, o->arg };
-		pool_run(eng->executors, leave_task, l);
+		engine_pool_run(eng->executors, leave_task, l);
 	}
 }

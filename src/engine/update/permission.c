@@ -5,7 +5,7 @@
  *
  * Happy path: a write of the file's owner, who was seen to be that (suid.c). Anybody else's costs a look at the attributes.
  *
- * An object that is gone behind NFS has no attributes to look at. The execution brings it back, and then the question is asked once more (permission_now()), after INTENT: the entry is void
+ * An object that is gone behind NFS has no attributes to look at. The execution brings it back, and then the question is asked once more (update_permission_now()), after INTENT: the entry is void
  * if the answer is no.
  */
 #include "engine/update/update_int.h"
@@ -24,7 +24,7 @@ static enum nfs4r_status ask(struct nfs4r_engine *eng, struct nfs4r_op *op)
 {
 	struct nfs4r_lhandle h;
 
-	if (!eng->ops->may || !op->cred.uid || !is_asked(op) || (is_write(op) && set_ids_is_owner(eng->set_ids, &op->obj, op->cred.uid)))
+	if (!eng->ops->may || !op->cred.uid || !is_asked(op) || (is_write(op) && engine_suid_is_owner(eng->set_ids, &op->obj, op->cred.uid)))
 		return NFS4R_OK;
 	nfs4r_handle(eng, op->type == NFS4R_OP_LINK ? &op->dir : &op->obj, &h);
 	return h.len ? eng->ops->may(eng->ctx, &h, op) : NFS4R_STALE;
@@ -35,7 +35,7 @@ static bool is_no(enum nfs4r_status st)
 	return st == NFS4R_ACCES || st == NFS4R_PERM;
 }
 
-enum nfs4r_status permission_first(struct nfs4r_engine *eng, struct opctx *o)
+enum nfs4r_status update_permission_first(struct nfs4r_engine *eng, struct opctx *o)
 {
 	enum nfs4r_status st = ask(eng, o->op);
 
@@ -43,7 +43,7 @@ enum nfs4r_status permission_first(struct nfs4r_engine *eng, struct opctx *o)
 	return is_no(st) ? st : NFS4R_OK;
 }
 
-enum nfs4r_status permission_now(struct nfs4r_engine *eng, const struct opctx *o)
+enum nfs4r_status update_permission_now(struct nfs4r_engine *eng, const struct opctx *o)
 {
 	return o->unasked ? ask(eng, o->op) : NFS4R_OK;
 }

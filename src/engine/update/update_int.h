@@ -38,31 +38,31 @@ struct opctx { /* one operation in the engine; op->engine points here */
 	uint32_t mode_left;
 	bool unasked;		 /* whether its caller may do that could not be told before INTENT: permission.c */
 };
-void op_run_remote(struct nfs4r_engine *eng, void *arg);
-void op_free(struct opctx *o);
-void op_deactivate(struct nfs4r_engine *eng, struct opctx *o); /* out of eng->active, if it is there. eng->lock held */
+void update_op_run_remote(struct nfs4r_engine *eng, void *arg);
+void update_op_free(struct opctx *o);
+void update_op_deactivate(struct nfs4r_engine *eng, struct opctx *o); /* out of eng->active, if it is there. eng->lock held */
 
 /* ---- parked.c; eng->lock held ---- */
 /* False: it cannot be, and waits on. True: it is no longer the caller's, whose client hears DELAY. */
-bool op_park(struct nfs4r_engine *eng, struct opctx *o);
+bool update_op_park(struct nfs4r_engine *eng, struct opctx *o);
 /* The parked one of which @op is the retry; NULL: none. @busy: there is one, but an executor has it; the client has to ask once more, for to begin another would execute it twice. */
-struct opctx *op_adopt_parked(struct nfs4r_engine *eng, const struct nfs4r_op *op, bool *busy);
-void ops_drop_parked(struct nfs4r_engine *eng); /* the end */
+struct opctx *update_op_adopt_parked(struct nfs4r_engine *eng, const struct nfs4r_op *op, bool *busy);
+void update_ops_drop_parked(struct nfs4r_engine *eng); /* the end */
 
 /* ---- execute.c ---- */
 /* Times, cookies: what must be known before the INTENT. eng->lock held. */
-void entry_prepare(struct nfs4r_engine *eng, struct nfs4r_entry *e);
+void update_entry_prepare(struct nfs4r_engine *eng, struct nfs4r_entry *e);
 /* Run it: by the caller's function or by lops. Fills the entry's values after. No lock but the update locks. */
-enum nfs4r_status entry_execute(struct nfs4r_engine *eng, struct opctx *o);
+enum nfs4r_status update_entry_execute(struct nfs4r_engine *eng, struct opctx *o);
 
 /* ---- permission.c; under the locks of the operation, no other; may block on the disk ---- */
 /* ACCES or PERM: its caller may not do that. Set-id bits that he may not set are taken out of what he asks for. Before OP_LOCKED. */
-enum nfs4r_status permission_first(struct nfs4r_engine *eng, struct opctx *o);
+enum nfs4r_status update_permission_first(struct nfs4r_engine *eng, struct opctx *o);
 /* When it is executed: OK unless it could not be told before. */
-enum nfs4r_status permission_now(struct nfs4r_engine *eng, const struct opctx *o);
+enum nfs4r_status update_permission_now(struct nfs4r_engine *eng, const struct opctx *o);
 
 /* ---- attribute_room.c ---- */
 /* Have all attributes of @obj room at every server when @op is executed, if it sets one, or an ACL? @obj is empty when @op makes it. NOSPC: no. Any other error is the local file system's. No lock held. */
-enum nfs4r_status space_for_attributes(struct nfs4r_engine *eng, const struct nfs4r_op *op, const struct nfs4r_lhandle *obj);
+enum nfs4r_status update_room_for_attributes(struct nfs4r_engine *eng, const struct nfs4r_op *op, const struct nfs4r_lhandle *obj);
 
 #endif

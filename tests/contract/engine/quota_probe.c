@@ -16,13 +16,13 @@ int main(int argc, char **argv)
 	struct quota_facts f;
 	struct fs_room room;
 
-	if (fd < 0 || !fs_room(fd, &room)) {
+	if (fd < 0 || !engine_fs_room(fd, &room)) {
 		perror("quota_probe DIR");
 		return 2;
 	}
-	quota_look(fd, &f);
-	quota_name(quota_kinds(&f), what, sizeof(what));
-	printf("%s%s, type %s, %llu KiB\n", quota_kinds(&f) ? "" : "no", what, f.type, (unsigned long long)room.bytes.total >> 10);
+	engine_quota_look(fd, &f);
+	engine_quota_name(engine_quota_kinds(&f), what, sizeof(what));
+	printf("%s%s, type %s, %llu KiB\n", engine_quota_kinds(&f) ? "" : "no", what, f.type, (unsigned long long)room.bytes.total >> 10);
 	nfs4r_config_init(&cfg);
 	cfg.rpc.self = 1;
 	snprintf(cfg.export_dir, sizeof(cfg.export_dir), "%s", argv[1]);

@@ -88,7 +88,7 @@ static bool all_serve(struct cluster *c)
 	for (int i = 1; i <= c->first; i++) {
 		struct nfs4r_core_view v;
 
-		if (!c->site[i].eng || !view_has_lease(c->site[i].eng))
+		if (!c->site[i].eng || !engine_has_lease(c->site[i].eng))
 			return false;
 		get_view(&c->site[i], &v);
 		if (!v.member || v.joining || v.repairing)
@@ -119,7 +119,7 @@ void wait_sealed(struct site *s, nfs4r_server_id who)
 
 void wait_queued(struct nfs4r_engine *eng, size_t n)
 {
-	for (int i = 0; i < 2000 && pool_queued(eng->executors) != n; i++)
+	for (int i = 0; i < 2000 && engine_pool_queued(eng->executors) != n; i++)
 		pause_ms(5);
-	assert_int_equal(pool_queued(eng->executors), n);
+	assert_int_equal(engine_pool_queued(eng->executors), n);
 }

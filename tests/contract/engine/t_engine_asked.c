@@ -87,17 +87,17 @@ struct measured {
 /* Server 2 goes on for so long: attributes of the file that server 1 controls, its bytes, and a write that is forwarded. */
 static void go_on(struct cluster *c, uint64_t ms, struct measured *m)
 {
-	uint64_t end = now_ms() + ms;
+	uint64_t end = engine_now_ms() + ms;
 
-	while (now_ms() < end) {
-		uint64_t begun = now_ms(), took, mem;
+	while (engine_now_ms() < end) {
+		uint64_t begun = engine_now_ms(), took, mem;
 		struct nfs4r_attrs a;
 		uint32_t len = 100;
 
 		assert_int_equal(site_getattr(&c->site[2], &file, &a), NFS4R_OK);
 		assert_int_equal(site_read(&c->site[2], &file, 5 * MIB, block, &len), NFS4R_OK);
 		assert_int_equal(site_write(&c->site[2], &file, 0, "x", 1), NFS4R_OK);
-		took = now_ms() - begun;
+		took = engine_now_ms() - begun;
 		mem = memory();
 		m->n++;
 		m->slowest_ms = took > m->slowest_ms ? took : m->slowest_ms;
@@ -201,7 +201,7 @@ static void forwarded_operations_count_until_their_answers(void **state)
 	assert_int_equal(bytes, 0);
 	pthread_mutex_lock(&gate);
 	for (uint32_t i = 0; i < c->executors; i++)
-		pool_run(c->site[1].eng->executors, wait_for_lock, &gate);
+		engine_pool_run(c->site[1].eng->executors, wait_for_lock, &gate);
 	assert_int_equal(pthread_create(&thread, NULL, write_there, c), 0);
 	wait_asked(&c->site[1], 2, 1, &bytes);
 	pthread_mutex_unlock(&gate);

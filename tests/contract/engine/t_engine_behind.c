@@ -57,7 +57,7 @@ static void wait_shell(struct site *s, const struct nfs4r_oid *oid, const char *
 
 static void counts(struct site *s, struct behind_counts *n)
 {
-	behind_count(s->eng, n);
+	resync_heal_count(s->eng, n);
 }
 
 struct repaired {

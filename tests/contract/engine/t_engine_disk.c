@@ -226,7 +226,7 @@ static void an_empty_disk_with_controls(void **state)
 	cluster_start(c, 3);
 	site_says(&c->site[3], "nfs4rctl give-up 3", 20);
 	site_says(&c->site[1], "nfs4rctl give-up 3", 20);
-	assert_false(view_has_lease(c->site[3].eng));
+	assert_false(engine_has_lease(c->site[3].eng));
 	pthread_mutex_lock(&c->site[1].eng->lock);
 	engine_step(c->site[1].eng, &ev);
 	pthread_mutex_unlock(&c->site[1].eng->lock);

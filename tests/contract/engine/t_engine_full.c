@@ -24,9 +24,9 @@ static _Atomic unsigned asked; /* to start it anew */
 static _Atomic int sync_fails; /* errno value of the next sync of server 3's journal */
 
 /* In place of fs.c's: what the disk says when it is tried. */
-bool __wrap_fs_takes(int dirfd);
+bool __wrap_engine_fs_takes(int dirfd);
 
-bool __wrap_fs_takes(int dirfd)
+bool __wrap_engine_fs_takes(int dirfd)
 {
 	(void)dirfd;
 	return has_room;

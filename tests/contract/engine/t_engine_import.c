@@ -88,7 +88,7 @@ static void begin(struct cluster *c, struct block *b, const struct place *at, ui
 	number(&b->oid, file);
 	b->locks.n = 1;
 	b->locks.want[0] = (struct lock_want){ b->oid, false, at->off, at->len };
-	locks_take(b->eng->locks, &b->locks);
+	engine_locks_take(b->eng->locks, &b->locks);
 	cluster_start(c, 2);
 	cluster_start(c, 3);
 }
@@ -116,7 +116,7 @@ static void *let_go(void *arg)
 
 	while (!b->eng->stopping)
 		pause_ms(1);
-	locks_drop(b->eng->locks, &b->locks);
+	engine_locks_drop(b->eng->locks, &b->locks);
 	return NULL;
 }
 
@@ -291,7 +291,7 @@ static void expect_complete(struct cluster *c)
 	dirlops_watch(s->ops, NULL, NULL);
 	assert_int_equal(meddler.failed, 0);
 	pthread_mutex_lock(&s->eng->lock);
-	assert_false(import_any_open(s->eng));
+	assert_false(engine_import_any_open(s->eng));
 	pthread_mutex_unlock(&s->eng->lock);
 	cluster_settle(c);
 }

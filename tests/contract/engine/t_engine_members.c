@@ -98,7 +98,7 @@ static json_t *add(struct cluster *c, int at, int id)
 	char host[32];
 
 	snprintf(host, sizeof(host), "127.0.0.%d", id);
-	json_t *req = json_pack("{s:i, s:s, s:i}", "server", id, "host", host, "port", c->port), *a = ctl_add_server(c->site[at].eng, req);
+	json_t *req = json_pack("{s:i, s:s, s:i}", "server", id, "host", host, "port", c->port), *a = admin_add_server(c->site[at].eng, req);
 
 	json_decref(req);
 	return a;
@@ -106,7 +106,7 @@ static json_t *add(struct cluster *c, int at, int id)
 
 static json_t *take_out(struct cluster *c, int at, int id, bool give_up)
 {
-	json_t *req = json_pack("{s:i, s:b, s:b}", "server", id, "give_up", give_up, "yes", true), *a = ctl_remove_server(c->site[at].eng, req);
+	json_t *req = json_pack("{s:i, s:b, s:b}", "server", id, "give_up", give_up, "yes", true), *a = admin_remove_server(c->site[at].eng, req);
 
 	json_decref(req);
 	return a;
@@ -116,7 +116,7 @@ static bool serves(struct site *s)
 {
 	struct nfs4r_core_view v;
 
-	if (!view_has_lease(s->eng))
+	if (!engine_has_lease(s->eng))
 		return false;
 	get_view(s, &v);
 	return v.member && !v.joining && !v.repairing;
@@ -292,7 +292,7 @@ static json_t *reconfigure(struct cluster *c, int at, nfs4r_servers set, bool ye
 		if (set & NFS4R_BIT(id))
 			json_array_append_new(list, json_integer(id));
 	req = json_pack("{s:o, s:b}", "servers", list, "yes", yes);
-	a = ctl_reconfigure(c->site[at].eng, req);
+	a = admin_reconfigure(c->site[at].eng, req);
 	json_decref(req);
 	return a;
 }
@@ -368,10 +368,10 @@ static void who_was_just_stopped_counts_as_heard(void **state)
 	lose_lease(&c->site[3]);
 	a = reconfigure(c, 3, NFS4R_BIT(3), true);
 	assert_int_equal(json_integer_value(json_array_get(json_object_get(a, "heard"), json_array_size(json_object_get(a, "heard")) - 1)), 2);
-	uint64_t wait_ms = (uint64_t)json_integer_value(json_object_get(a, "wait_ms")), until = now_ms() + wait_ms;
+	uint64_t wait_ms = (uint64_t)json_integer_value(json_object_get(a, "wait_ms")), until = engine_now_ms() + wait_ms;
 	assert_int_equal(wait_ms, SILENCE_MS + LEASE_MS);
 	refused(a, "can be heard: stop it, or name it, too");
-	while ((a = reconfigure(c, 3, NFS4R_BIT(3), true)) && json_object_get(a, "heard") && now_ms() < until) {
+	while ((a = reconfigure(c, 3, NFS4R_BIT(3), true)) && json_object_get(a, "heard") && engine_now_ms() < until) {
 		json_decref(a);
 		pause_ms(20);
 	}

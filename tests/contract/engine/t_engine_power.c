@@ -43,7 +43,7 @@ static int setup_still(void **state)
 
 static void checkpoint(struct site *s)
 {
-	assert_int_equal(checkpoint_now(s->eng), NFS4R_OK);
+	assert_int_equal(engine_checkpoint_now(s->eng), NFS4R_OK);
 }
 
 static void sync_journal(struct site *s)
@@ -1030,7 +1030,7 @@ static void what_is_given_to_one_in_doubt_is_for_good(void **state)
 	write_text(p, &f, "AS IT IS");
 	pos = nfs4r_store_position(p->eng->store);
 	assert_true(nfs4r_store_synced(p->eng->store) < pos);
-	assert_int_equal(reads_copy(c->site[2].eng, 1, &rd), NFS4R_OK);
+	assert_int_equal(read_copy(c->site[2].eng, 1, &rd), NFS4R_OK);
 	assert_false(rd.eof);
 	assert_true(nfs4r_store_synced(p->eng->store) >= pos);
 	nfs4r_read_fini(&rd);
@@ -1052,12 +1052,12 @@ static void what_is_in_doubt_is_said_when_it_is_known(void **state)
 	pthread_mutex_lock(&eng->in_doubt->lock);
 	eng->in_doubt->unknown = true;
 	pthread_mutex_unlock(&eng->in_doubt->lock);
-	assert_int_equal(reads_copy(c->site[2].eng, 3, &rd), NFS4R_DELAY);
+	assert_int_equal(read_copy(c->site[2].eng, 3, &rd), NFS4R_DELAY);
 	pthread_mutex_lock(&eng->in_doubt->lock);
 	eng->in_doubt->unknown = false;
 	pthread_mutex_unlock(&eng->in_doubt->lock);
 	expect_equal(c);
-	assert_int_equal(reads_copy(c->site[2].eng, 3, &rd), NFS4R_OK);
+	assert_int_equal(read_copy(c->site[2].eng, 3, &rd), NFS4R_OK);
 	assert_false(rd.eof);
 	nfs4r_read_fini(&rd);
 }

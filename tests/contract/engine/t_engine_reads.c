@@ -124,7 +124,7 @@ static void stand_still(struct pool *p, uint32_t threads, pthread_mutex_t *still
 {
 	pthread_mutex_lock(still);
 	for (uint32_t i = 0; i < threads; i++)
-		pool_run(p, wait_for_lock, still);
+		engine_pool_run(p, wait_for_lock, still);
 }
 
 /* What does not come while one waits is asked for, and the owner is not waited for again soon. */
@@ -502,7 +502,7 @@ static enum nfs4r_status here(struct site *s, uint32_t type, const struct nfs4r_
 	struct nfs4r_read rd = { .type = type, .oid = *oid };
 
 	strcpy(rd.name, name);
-	enum nfs4r_status st = copy ? copy_here(s->eng, &rd) : nfs4r_read_here(s->eng, &rd);
+	enum nfs4r_status st = copy ? read_copy_here(s->eng, &rd) : nfs4r_read_here(s->eng, &rd);
 	nfs4r_read_fini(&rd);
 	return st;
 }

@@ -43,7 +43,7 @@ static void repair_begin(struct site *s, nfs4r_server_id from)
 	struct nfs4r_action a = { .type = NFS4R_ACT_REPAIR, .to = from, .all = true };
 
 	pthread_mutex_lock(&s->eng->lock);
-	repair_start(s->eng, &a);
+	resync_start(s->eng, &a);
 	pthread_mutex_unlock(&s->eng->lock);
 }
 
@@ -124,8 +124,8 @@ static void name(struct nfs4r_part *p, const char *s, const struct nfs4r_oid *oi
 
 static void apply(struct site *s, struct nfs4r_entry *e, uint32_t mask)
 {
-	assert_int_equal(apply_entry(s->eng, e, mask, false), NFS4R_OK);
-	assert_int_equal(apply_entry(s->eng, e, mask, false), NFS4R_OK); /* once more after a crash */
+	assert_int_equal(replicate_apply_entry(s->eng, e, mask, false), NFS4R_OK);
+	assert_int_equal(replicate_apply_entry(s->eng, e, mask, false), NFS4R_OK); /* once more after a crash */
 }
 
 /* The hidden directory does not count: neither while it is there nor when it has gone. */
@@ -184,7 +184,7 @@ static void entries_apply_in_part(void **state)
 	expect_shell("", "ls %s/b", s->data);
 	expect_shell(".\n..\na\nb\n", "ls -a %s", s->data);
 	expect_links(s, 4);
-	hold_tidy(s->eng);
+	replicate_staging_tidy(s->eng);
 	assert_false(nfs4r_may_hide(s->eng, &root));
 	expect_links(s, 4);
 	nfs4r_entry_put(e);
@@ -309,9 +309,9 @@ static void a_file_that_was_given_its_name_is_made_once(void **state)
 	p->attrs.type = NFS4R_TYPE_FILE;
 	p->attrs.mode = 0600;
 	name(part(e, &a, NFS4R_EFF_NAMES), "x", &f);
-	assert_int_equal(apply_entry(s->eng, e, 1, false), NFS4R_OK);
+	assert_int_equal(replicate_apply_entry(s->eng, e, 1, false), NFS4R_OK);
 	e->handle_len = 0;
-	assert_int_equal(apply_entry(s->eng, e, 1, false), NFS4R_OK);
+	assert_int_equal(replicate_apply_entry(s->eng, e, 1, false), NFS4R_OK);
 	expect_shell("a\na/x\n", "find %s -mindepth 1 -printf '%%P\\n' | sort", s->data);
 	nfs4r_entry_put(e);
 }
@@ -330,21 +330,21 @@ static void names_are_changed_one_after_the_other(void **state)
 	struct held_locks own = { .n = 1, .want = { { .oid = a, .whole = true } } };
 
 	cluster_settle(c);
-	locks_take(s->eng->locks, &own);
+	engine_locks_take(s->eng->locks, &own);
 	g = make_file(&c->site[1], &a, "g", "g"); /* all parts apply */
 	pause_ms(300);
 	assert_false(is_here(s, &g));
-	locks_drop(s->eng->locks, &own);
+	engine_locks_drop(s->eng->locks, &own);
 	cluster_settle(c);
 
 	struct nfs4r_row row;
 	assert_int_equal(nfs4r_store_row(s->eng->store, &a, &row), NFS4R_KNOWN);
 	install_names(s, &a, &root, row.version + 1000, "g", &g);
-	locks_take(s->eng->locks, &own);
+	engine_locks_take(s->eng->locks, &own);
 	assert_int_equal(site_remove(&c->site[1], &a, "f"), NFS4R_OK); /* the directory is newer here */
 	pause_ms(300);
 	assert_true(is_here(s, &f));
-	locks_drop(s->eng->locks, &own);
+	engine_locks_drop(s->eng->locks, &own);
 	for (int i = 0; i < 500 && is_here(s, &f); i++)
 		pause_ms(10);
 	assert_false(is_here(s, &f));
@@ -441,9 +441,9 @@ static void strangers_make_way(void **state)
 	expect_shell("", "echo mine >%s/a/stranger", s->data);
 	nfs4r_handle(s->eng, &a, &dirh);
 	nfs4r_handle(s->eng, &f, &h);
-	assert_int_equal(hold_clear(s->eng, &dirh, "stranger", NULL), NFS4R_OK);
+	assert_int_equal(replicate_staging_clear(s->eng, &dirh, "stranger", NULL), NFS4R_OK);
 	expect_shell("mine\n", "cat %s/a/stranger", s->data);
-	assert_int_equal(hold_clear(s->eng, &dirh, "stranger", &h), NFS4R_OK);
+	assert_int_equal(replicate_staging_clear(s->eng, &dirh, "stranger", &h), NFS4R_OK);
 	site_says(s, "'/a/stranger' is in the exported directory and not in the volume: moved to .nfs4r-hold/stray.1", 1);
 	expect_shell("f\nmine\n", "ls %s/a; cat %s/.nfs4r-hold/stray.1", s->data, s->data);
 }

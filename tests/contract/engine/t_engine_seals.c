@@ -25,11 +25,11 @@
 
 #define LEASE_MS 3000
 
-/* The linker puts it before recover_intents(), which the start calls when the transport runs. */
+/* The linker puts it before start_recover_intents(), which the start calls when the transport runs. */
 static struct site *starts_slowly;
 
-void __real_recover_intents(struct nfs4r_engine *eng, const struct nfs4r_store_info *info);
-void __wrap_recover_intents(struct nfs4r_engine *eng, const struct nfs4r_store_info *info);
+void __real_start_recover_intents(struct nfs4r_engine *eng, const struct nfs4r_store_info *info);
+void __wrap_start_recover_intents(struct nfs4r_engine *eng, const struct nfs4r_store_info *info);
 
 static size_t said_at(struct site *s, const char *text)
 {
@@ -39,11 +39,11 @@ static size_t said_at(struct site *s, const char *text)
 	return at ? (size_t)(at - s->logged) : SIZE_MAX;
 }
 
-void __wrap_recover_intents(struct nfs4r_engine *eng, const struct nfs4r_store_info *info)
+void __wrap_start_recover_intents(struct nfs4r_engine *eng, const struct nfs4r_store_info *info)
 {
 	for (int ms = 0; starts_slowly && ms < 10000 && said_at(starts_slowly, "this copy was repaired from server") == SIZE_MAX; ms += 10)
 		pause_ms(10);
-	__real_recover_intents(eng, info);
+	__real_start_recover_intents(eng, info);
 }
 
 static uint64_t ms_now(void)
@@ -215,8 +215,8 @@ static void expect_saved(struct cluster *c)
 
 	shell(out, sizeof(out), "cd %s/conflicts && ls -a | grep -c 3-20", c->site[3].store);
 	assert_string_equal(out, "1\n");
-	assert_int_equal(repair_saved(c->site[3].eng), 1); /* as status and health say */
-	assert_int_equal(repair_saved(c->site[1].eng), 0);
+	assert_int_equal(resync_saved(c->site[3].eng), 1); /* as status and health say */
+	assert_int_equal(resync_saved(c->site[1].eng), 0);
 	shell(out, sizeof(out), "cat %s/conflicts/3-*/files/dir/over", c->site[3].store);
 	assert_string_equal(out, "ONLY THREE HAS THIS, and it is longer");
 	shell(out, sizeof(out), "cat %s/conflicts/3-*/files/dir/new", c->site[3].store);
@@ -641,14 +641,14 @@ static void a_copy_is_given_when_it_is_at_rest(void **state)
 	void *st;
 
 	cluster_settle(c);
-	assert_int_equal(reads_copy(c->site[2].eng, 1, &rd), NFS4R_OK);
+	assert_int_equal(read_copy(c->site[2].eng, 1, &rd), NFS4R_OK);
 	was = rd.row.version;
 	nfs4r_read_fini(&rd);
 	dirlops_slow_writes(700);
 	assert_int_equal(pthread_create(&t, NULL, write_slowly, &w), 0);
 	for (uint64_t until = ms_now() + 500; ms_now() < until && !waited;) {
 		rd = (struct nfs4r_read){ .type = NFS4R_RD_GETATTR, .oid = f };
-		waited += reads_copy(c->site[2].eng, 1, &rd) == NFS4R_DELAY;
+		waited += read_copy(c->site[2].eng, 1, &rd) == NFS4R_DELAY;
 		nfs4r_read_fini(&rd);
 	}
 	dirlops_slow_writes(0);
@@ -656,7 +656,7 @@ static void a_copy_is_given_when_it_is_at_rest(void **state)
 	assert_int_equal((intptr_t)st, NFS4R_OK);
 	assert_true(waited);
 	rd = (struct nfs4r_read){ .type = NFS4R_RD_GETATTR, .oid = f };
-	assert_int_equal(reads_copy(c->site[2].eng, 1, &rd), NFS4R_OK);
+	assert_int_equal(read_copy(c->site[2].eng, 1, &rd), NFS4R_OK);
 	assert_true(rd.row.version > was);
 	nfs4r_read_fini(&rd);
 }

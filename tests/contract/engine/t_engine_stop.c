@@ -235,7 +235,7 @@ static void what_waits_for_an_executor_ends_once(void **state)
 	set_mute(&c->site[3], true); /* its ack is awaited */
 	struct request *mine = begin_create(a, "mine", NULL);
 	wait_made(b, "mine");
-	pool_run(a->eng->executors, pass_task, NULL);
+	engine_pool_run(a->eng->executors, pass_task, NULL);
 	wait_entered();
 	assert_int_equal(mine->ended, 0);
 	set_mute(&c->site[3], false);
@@ -330,7 +330,7 @@ static void what_a_thread_waits_for_ends_with_a_stop(void **state)
 	set_mute(&c->site[3], true);
 	assert_int_equal(pthread_create(&t, NULL, update_here, s->eng), 0);
 	wait_made(&c->site[2], "made");
-	pool_run(s->eng->repairs, pass_task, NULL); /* the stop comes no further than to it */
+	engine_pool_run(s->eng->repairs, pass_task, NULL); /* the stop comes no further than to it */
 	wait_entered();
 	assert_int_equal(pthread_create(&stops, NULL, stop, s), 0);
 	assert_int_equal((uintptr_t)join(t), NFS4R_DELAY);
@@ -415,7 +415,7 @@ static void a_late_answer_is_not_that_to_another_question(void **state)
 
 	cluster_settle(c);
 	restart(asker, &f, owner);
-	pool_run(owner->eng->executors, pass_task, NULL);
+	engine_pool_run(owner->eng->executors, pass_task, NULL);
 	wait_entered();
 	ask(asker, &old);
 	wait_queued(owner->eng, 1);
@@ -643,7 +643,7 @@ static void a_file_system_that_lost_pages_halts(void **state, int answer)
 	struct cluster *c = *state;
 	struct site *s = fail_once(c, answer, false);
 
-	checkpoint_wake(s->eng, true);
+	engine_checkpoint_wake(s->eng, true);
 	site_says(s, "this server stops serving", 10);
 	expect_doubt(c, s, "another boot");
 	site_says(s, "the exported directory could not be synced", 1);
@@ -692,7 +692,7 @@ static void what_is_in_memory_only_is_written_again(void **state)
 	cluster_settle(c);
 	nfs4r_handle(s->eng, &f, &again.of);
 	once.answer = EIO;
-	checkpoint_wake(s->eng, true);
+	engine_checkpoint_wake(s->eng, true);
 	site_says(s, "the exported directory could not be synced", 10);
 	assert_true(is_noted(s));
 	again.s = s;

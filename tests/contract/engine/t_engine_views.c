@@ -86,9 +86,9 @@ static enum nfs4r_status ask(struct site *s, uint32_t type, const struct nfs4r_o
 static void wait_without_lease(struct site *s)
 {
 	s->eng->cfg.op_wait_ms = 100;
-	for (int i = 0; i < 1000 && view_has_lease(s->eng); i++)
+	for (int i = 0; i < 1000 && engine_has_lease(s->eng); i++)
 		pause_ms(10);
-	assert_false(view_has_lease(s->eng));
+	assert_false(engine_has_lease(s->eng));
 }
 
 static struct nfs4r_oid root_file(struct site *s, const char *name, const char *text)
@@ -453,19 +453,19 @@ static void an_answer_belongs_to_one_era(void **state)
 	bool local;
 
 	assert_int_equal(ask(&c->site[1], NFS4R_RD_READ, &f, &local), NFS4R_OK);
-	uint32_t era = view_era(eng);
-	assert_true(view_may_answer(eng, era));
+	uint32_t era = engine_lease_era(eng);
+	assert_true(engine_may_answer(eng, era));
 	cluster_stop(c, 2);
 	cluster_stop(c, 3);
 	wait_without_lease(&c->site[1]);
-	assert_int_equal(view_era(eng), era); /* it is a member as far as it knows */
-	assert_false(view_may_answer(eng, era));
+	assert_int_equal(engine_lease_era(eng), era); /* it is a member as far as it knows */
+	assert_false(engine_may_answer(eng, era));
 	pthread_mutex_lock(&eng->lock);
 	eng->lease_until_ms = 0; /* as after the adoption of a view without it */
-	view_raise(eng);
+	engine_lease_raise(eng);
 	pthread_mutex_unlock(&eng->lock);
-	assert_false(view_may_answer(eng, era));
-	assert_int_not_equal(view_era(eng), era);
+	assert_false(engine_may_answer(eng, era));
+	assert_int_not_equal(engine_lease_era(eng), era);
 }
 
 static void with_a_fixed_view_everything_is_as_before(void **state)
@@ -503,7 +503,7 @@ static _Atomic int64_t wrong_by_s;
 
 static int64_t wrong_day_ns(void)
 {
-	return now_real_ns() + wrong_by_s * 1000000000;
+	return engine_now_real_ns() + wrong_by_s * 1000000000;
 }
 
 static int setup_wrong_clock(void **state)

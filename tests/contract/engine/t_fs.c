@@ -49,7 +49,7 @@ static void it_is_what_the_file_system_takes(void **state)
 {
 	struct fs_names n;
 
-	fs_try_names(fd, SCRATCH, &n);
+	engine_fs_try_names(fd, SCRATCH, &n);
 	assert_in_range(n.text_max, 255, 4095);
 	assert_int_equal(link_of(n.text_max), 0);
 	assert_int_equal(link_of(n.text_max + 1), ENAMETOOLONG);
@@ -63,7 +63,7 @@ static void the_directory_is_as_before(void **state)
 	struct stat st;
 
 	assert_int_equal(futimens(fd, old), 0);
-	fs_try_names(fd, SCRATCH, &n);
+	engine_fs_try_names(fd, SCRATCH, &n);
 	assert_int_equal(fstat(fd, &st), 0);
 	assert_int_equal(st.st_mtim.tv_sec, 2000);
 	assert_int_equal(st.st_mtim.tv_nsec, 7);
@@ -78,7 +78,7 @@ static void what_was_there_stays(void **state)
 	assert_int_equal(mkdirat(fd, SCRATCH, 0700), 0);
 	assert_int_equal(mkdirat(fd, SCRATCH "/waits", 0700), 0);
 	assert_int_equal(symlinkat("x", fd, SCRATCH "/nfs4r.probe"), 0);
-	fs_try_names(fd, SCRATCH, &n);
+	engine_fs_try_names(fd, SCRATCH, &n);
 	assert_int_not_equal(n.text_max, 0);
 	assert_int_equal(unlinkat(fd, SCRATCH "/waits", AT_REMOVEDIR), 0);
 	assert_int_equal(unlinkat(fd, SCRATCH, AT_REMOVEDIR), 0);

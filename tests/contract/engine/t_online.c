@@ -140,17 +140,17 @@ static void who_ends_soon_again_and_again_waits(void **state)
 	c->restart_pause_ms = 1500;
 	write_starts(s, "3\n"); /* it died three times */
 	cluster_start(c, 3);
-	begun = now_ms();
+	begun = engine_now_ms();
 	site_says(s, "its last 3 runs ended within 30 s each; it waits 1 s before it joins", 5);
 	pause_ms(700);
 	assert_int_equal(view_of(c), num);
 	assert_false(said(s, "server 1 is connected"));
 	wait_all_serve(c);
-	assert_true(now_ms() - begun >= 1500);
-	assert_int_equal(online_starts(s->eng), 4); /* should it die now */
+	assert_true(engine_now_ms() - begun >= 1500);
+	assert_int_equal(start_online_starts(s->eng), 4); /* should it die now */
 	cluster_stop(c, 3);			    /* in order: it counts for nothing */
 	cluster_start(c, 3);
-	assert_int_equal(online_starts(s->eng), 3);
+	assert_int_equal(start_online_starts(s->eng), 3);
 }
 
 static void a_stop_ends_the_pause(void **state)
@@ -163,9 +163,9 @@ static void a_stop_ends_the_pause(void **state)
 	write_starts(&c->site[3], "4000000000");
 	cluster_start(c, 3);
 	site_says(&c->site[3], "it waits 60 s", 5);
-	begun = now_ms();
+	begun = engine_now_ms();
 	cluster_stop(c, 3);
-	assert_true(now_ms() - begun < 10000);
+	assert_true(engine_now_ms() - begun < 10000);
 }
 
 static void few_starts_or_none_known_wait_for_nothing(void **state)
@@ -186,15 +186,15 @@ static void few_starts_or_none_known_wait_for_nothing(void **state)
 
 static void pauses_grow_and_have_a_bound(void **state)
 {
-	assert_int_equal(online_pause_ms(0, 60000), 0);
-	assert_int_equal(online_pause_ms(2, 60000), 0);
-	assert_int_equal(online_pause_ms(3, 60000), 5000);
-	assert_int_equal(online_pause_ms(4, 60000), 10000);
-	assert_int_equal(online_pause_ms(6, 60000), 40000);
-	assert_int_equal(online_pause_ms(7, 60000), 60000);
-	assert_int_equal(online_pause_ms(UINT32_MAX, 600000), 600000);
-	assert_int_equal(online_pause_ms(3, 100), 100);
-	assert_int_equal(online_pause_ms(9, 0), 0);
+	assert_int_equal(start_online_pause_ms(0, 60000), 0);
+	assert_int_equal(start_online_pause_ms(2, 60000), 0);
+	assert_int_equal(start_online_pause_ms(3, 60000), 5000);
+	assert_int_equal(start_online_pause_ms(4, 60000), 10000);
+	assert_int_equal(start_online_pause_ms(6, 60000), 40000);
+	assert_int_equal(start_online_pause_ms(7, 60000), 60000);
+	assert_int_equal(start_online_pause_ms(UINT32_MAX, 600000), 600000);
+	assert_int_equal(start_online_pause_ms(3, 100), 100);
+	assert_int_equal(start_online_pause_ms(9, 0), 0);
 }
 
 int main(void)

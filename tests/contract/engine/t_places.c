@@ -268,7 +268,7 @@ static void test_in_the_copy_of_another_volume(void **state)
 	set(cfg.control_socket, "");
 	set(cfg.export_dir, at("home/a"));
 	refused("Path", other);
-	set(cfg.export_dir, at("home")); /* places_whose() has more to say */
+	set(cfg.export_dir, at("home")); /* start_places_whose() has more to say */
 	fits();
 }
 
@@ -357,7 +357,7 @@ static void test_a_copy_is_one_servers_alone(void **state)
 
 	cluster_init(c);
 	fd = open(c->site[1].data, O_RDONLY | O_DIRECTORY);
-	assert_int_equal(places_lock(fd, &cfg, why, sizeof(why)), NFS4R_OK);
+	assert_int_equal(start_places_lock(fd, &cfg, why, sizeof(why)), NFS4R_OK);
 	assert_int_equal(try_start(c, why), NFS4R_LOCKED);
 	assert_non_null(strstr(why, "in use by another server of this machine"));
 	close(fd);

@@ -18,9 +18,9 @@ static uint32_t kinds_of(const char *line, uint32_t enforced, bool whole_project
 	char copy[512];
 
 	snprintf(copy, sizeof(copy), "%s", line);
-	if (!quota_mount(copy, 36, &f))
+	if (!engine_quota_mount(copy, 36, &f))
 		return UINT32_MAX;
-	return quota_kinds(&f);
+	return engine_quota_kinds(&f);
 }
 
 static void mount_options_are_believed(void **state)
@@ -57,7 +57,7 @@ static void expect_name(uint32_t kinds, const char *name)
 {
 	char text[80];
 
-	quota_name(kinds, text, sizeof(text));
+	engine_quota_name(kinds, text, sizeof(text));
 	assert_string_equal(text, name);
 }
 

@@ -23,7 +23,7 @@ static struct nfs4r_engine *waiting(uint32_t max)
 	pthread_mutex_init(&eng->waiting.lock, NULL);
 	eng->cfg.rpc.self = SELF;
 	eng->cfg.waiting_max = max;
-	waiting_peer(eng, PEER, true);
+	engine_waiting_peer(eng, PEER, true);
 	return eng;
 }
 
@@ -42,7 +42,7 @@ static uint32_t begin(struct nfs4r_engine *eng, enum waiting_kind kind, uint32_t
 	for (uint32_t i = 0; i < n; i++) {
 		struct nfs4r_oid oid = object(i + 1);
 
-		got += waiting_begin(eng, kind, &oid);
+		got += engine_waiting_begin(eng, kind, &oid);
 	}
 	return got;
 }
@@ -53,9 +53,9 @@ static void few_wait_for_what_is_not_answered(void **state)
 
 	assert_int_equal(begin(eng, WAITING_UNANSWERED, 100), FEW);
 	assert_int_equal(begin(eng, WAITING_ANSWERED, 100), MOST - FEW); /* the others are not hurt */
-	assert_true(waiting_full(eng));
-	waiting_end(eng, WAITING_UNANSWERED);
-	assert_false(waiting_full(eng));
+	assert_true(engine_waiting_full(eng));
+	engine_waiting_end(eng, WAITING_UNANSWERED);
+	assert_false(engine_waiting_full(eng));
 	assert_int_equal(begin(eng, WAITING_UNANSWERED, 100), 1);
 	free(eng);
 }
@@ -67,7 +67,7 @@ static void a_share_waits_for_who_answers(void **state)
 	assert_int_equal(begin(eng, WAITING_ANSWERED, 100), MOST);
 	assert_int_equal(begin(eng, WAITING_UNANSWERED, 1), 0);
 	for (int i = 0; i < MOST; i++)
-		waiting_end(eng, WAITING_ANSWERED);
+		engine_waiting_end(eng, WAITING_ANSWERED);
 	assert_int_equal(begin(eng, WAITING_UNANSWERED, FEW), FEW); /* who was refused has left nothing behind */
 	free(eng);
 }
@@ -77,12 +77,12 @@ static void what_was_waited_for_in_vain_is_not_waited_for_again(void **state)
 	struct nfs4r_engine *eng = waiting(MOST);
 	struct nfs4r_oid a = object(1), b = object(2);
 
-	waiting_vain(eng, 0, &a);
-	assert_false(waiting_begin(eng, WAITING_UNANSWERED, &a));
-	assert_true(waiting_begin(eng, WAITING_UNANSWERED, &b));
-	assert_true(waiting_begin(eng, WAITING_ANSWERED, &a)); /* somebody may say it now */
-	eng->waiting.vain[nfs4r_oid_hash(&a) % VAIN].until_ms = now_ms(); /* a second later */
-	assert_true(waiting_begin(eng, WAITING_UNANSWERED, &a));
+	engine_waiting_vain(eng, 0, &a);
+	assert_false(engine_waiting_begin(eng, WAITING_UNANSWERED, &a));
+	assert_true(engine_waiting_begin(eng, WAITING_UNANSWERED, &b));
+	assert_true(engine_waiting_begin(eng, WAITING_ANSWERED, &a)); /* somebody may say it now */
+	eng->waiting.vain[nfs4r_oid_hash(&a) % VAIN].until_ms = engine_now_ms(); /* a second later */
+	assert_true(engine_waiting_begin(eng, WAITING_UNANSWERED, &a));
 	free(eng);
 }
 
@@ -91,17 +91,17 @@ static void who_does_not_answer_is_not_counted_on(void **state)
 	struct nfs4r_engine *eng = waiting(MOST);
 	struct nfs4r_oid a = object(1);
 
-	assert_int_equal(waiting_kind(eng, SELF), WAITING_ANSWERED);
-	assert_int_equal(waiting_kind(eng, PEER), WAITING_ANSWERED);
-	assert_int_equal(waiting_kind(eng, 0), WAITING_UNANSWERED);
-	waiting_vain(eng, PEER, &a); /* cut off, and nobody knows it yet */
-	assert_int_equal(waiting_kind(eng, PEER), WAITING_UNANSWERED);
-	waiting_heard(eng, PEER);
-	assert_int_equal(waiting_kind(eng, PEER), WAITING_ANSWERED);
-	waiting_peer(eng, PEER, false);
-	assert_int_equal(waiting_kind(eng, PEER), WAITING_UNANSWERED);
-	waiting_vain(eng, SELF, &a);
-	assert_int_equal(waiting_kind(eng, SELF), WAITING_ANSWERED);
+	assert_int_equal(engine_waiting_kind(eng, SELF), WAITING_ANSWERED);
+	assert_int_equal(engine_waiting_kind(eng, PEER), WAITING_ANSWERED);
+	assert_int_equal(engine_waiting_kind(eng, 0), WAITING_UNANSWERED);
+	engine_waiting_vain(eng, PEER, &a); /* cut off, and nobody knows it yet */
+	assert_int_equal(engine_waiting_kind(eng, PEER), WAITING_UNANSWERED);
+	engine_waiting_heard(eng, PEER);
+	assert_int_equal(engine_waiting_kind(eng, PEER), WAITING_ANSWERED);
+	engine_waiting_peer(eng, PEER, false);
+	assert_int_equal(engine_waiting_kind(eng, PEER), WAITING_UNANSWERED);
+	engine_waiting_vain(eng, SELF, &a);
+	assert_int_equal(engine_waiting_kind(eng, SELF), WAITING_ANSWERED);
 	free(eng);
 }
 
@@ -110,9 +110,9 @@ static void without_a_bound_all_wait(void **state)
 	struct nfs4r_engine *eng = waiting(0);
 	struct nfs4r_oid a = object(1);
 
-	waiting_vain(eng, 0, &a);
+	engine_waiting_vain(eng, 0, &a);
 	assert_int_equal(begin(eng, WAITING_UNANSWERED, 1000), 1000);
-	assert_false(waiting_full(eng));
+	assert_false(engine_waiting_full(eng));
 	free(eng);
 }
 

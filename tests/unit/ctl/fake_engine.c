@@ -435,17 +435,17 @@ void engine_step(struct nfs4r_engine *eng, struct nfs4r_event *ev)
 	}
 }
 
-bool hold_is_name(const char *name)
+bool replicate_staging_is_name(const char *name)
 {
 	return false;
 }
 
-bool hold_is_in(struct nfs4r_engine *eng, const struct nfs4r_oid *dir, const struct nfs4r_oid *oid)
+bool replicate_staging_is_in(struct nfs4r_engine *eng, const struct nfs4r_oid *dir, const struct nfs4r_oid *oid)
 {
 	return true;
 }
 
-bool import_is_open(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, struct import_times *t)
+bool engine_import_is_open(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, struct import_times *t)
 {
 	return false;
 }
@@ -455,23 +455,23 @@ bool nfs4r_core_moves(const struct nfs4r_core *c, const struct nfs4r_oid *oid)
 	return false;
 }
 
-bool servers_alone(const struct nfs4r_engine *eng)
+bool engine_is_alone(const struct nfs4r_engine *eng)
 {
 	return false;
 }
 
-void behind_count(struct nfs4r_engine *eng, struct behind_counts *out)
+void resync_heal_count(struct nfs4r_engine *eng, struct behind_counts *out)
 {
 	*out = of(eng->store)->behind;
 }
 
-uint64_t repair_saved(const struct nfs4r_engine *eng)
+uint64_t resync_saved(const struct nfs4r_engine *eng)
 {
 	return of(eng->store)->saved;
 }
 
 /* The copy of @oid becomes that of one of @w->from. */
-enum nfs4r_status behind_mend(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, struct behind_want *w)
+enum nfs4r_status resync_heal(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, struct behind_want *w)
 {
 	struct fake *f = of(eng->store), *src;
 
@@ -489,7 +489,7 @@ enum nfs4r_status behind_mend(struct nfs4r_engine *eng, const struct nfs4r_oid *
 	return NFS4R_OK;
 }
 
-enum nfs4r_status behind_names(struct nfs4r_engine *eng, const struct nfs4r_oid *dir, uint64_t *moved)
+enum nfs4r_status resync_heal_names(struct nfs4r_engine *eng, const struct nfs4r_oid *dir, uint64_t *moved)
 {
 	struct fake *f = of(eng->store);
 
@@ -502,24 +502,24 @@ void engine_log(struct nfs4r_engine *eng, enum nfs4r_log_level level, const char
 {
 }
 
-const char *servers_come_back(const struct nfs4r_engine *eng, char *buf, size_t len)
+const char *membership_come_back(const struct nfs4r_engine *eng, char *buf, size_t len)
 {
 	snprintf(buf, len, "server %u was taken out", eng->cfg.rpc.self);
 	return buf;
 }
 
-const char *view_list(nfs4r_servers set, char *buf, size_t len)
+const char *engine_server_list(nfs4r_servers set, char *buf, size_t len)
 {
 	snprintf(buf, len, "0x%x", (unsigned)set);
 	return buf;
 }
 
-bool fastpath_local(struct fastpath *fp, const struct nfs4r_oid *oid, bool is_dir)
+bool engine_filter_local(struct fastpath *fp, const struct nfs4r_oid *oid, bool is_dir)
 {
 	return true;
 }
 
-uint64_t distributor_payload_bytes(struct distributor *d)
+uint64_t replicate_sender_payload_bytes(struct distributor *d)
 {
 	return 1 << 20;
 }
@@ -557,9 +557,9 @@ enum nfs4r_status nfs4r_rpc_send(struct nfs4r_rpc *rpc, nfs4r_server_id to, enum
 	if (msg->type == NFS4R_MSG_VERIFY_ANSWER)
 		nfs4r_buf_get(copy->verify.names);
 	if (msg->type == NFS4R_MSG_VERIFY)
-		verify_serve(&servers[to]->eng, f->eng.cfg.rpc.self, copy);
+		admin_verify_serve(&servers[to]->eng, f->eng.cfg.rpc.self, copy);
 	else
-		verify_answer(&servers[to]->eng, f->eng.cfg.rpc.self, copy);
+		admin_verify_answer(&servers[to]->eng, f->eng.cfg.rpc.self, copy);
 	return NFS4R_OK;
 }
 
@@ -618,13 +618,13 @@ struct fake *fake_new(nfs4r_server_id self, const char *folder)
 	f->view.fixed = f->view.member = true;
 	f->view.adopted.members = f->view.adopted.voters = f->view.adopted.servers = eng->servers;
 	eng->ready = true;
-	eng->started_at_ms = now_ms();
-	asked_init(eng);
-	eng->executors = pool_create(eng, "exec", 1, NULL);
-	eng->verifiers = pool_create(eng, "verify", 1, NULL);
-	eng->appliers = pool_create(eng, "apply", 1, NULL);
-	pool_begin(eng->verifiers);
-	pool_begin(eng->appliers);
+	eng->started_at_ms = engine_now_ms();
+	engine_asked_init(eng);
+	eng->executors = engine_pool_create(eng, "exec", 1, NULL);
+	eng->verifiers = engine_pool_create(eng, "verify", 1, NULL);
+	eng->appliers = engine_pool_create(eng, "apply", 1, NULL);
+	engine_pool_begin(eng->verifiers);
+	engine_pool_begin(eng->appliers);
 	fake_add(f, 0, "", NFS4R_TYPE_DIR, "");
 	servers[self] = f;
 	return f;
@@ -634,10 +634,10 @@ void fake_stop(struct fake *f)
 {
 	f->eng.stopping = true;
 	for (nfs4r_server_id id = 1; id <= FAKE_SERVERS; id++)
-		verify_forget(&f->eng, id);
-	pool_destroy(f->eng.verifiers);
-	pool_destroy(f->eng.executors);
-	pool_destroy(f->eng.appliers);
+		admin_verify_forget(&f->eng, id);
+	engine_pool_destroy(f->eng.verifiers);
+	engine_pool_destroy(f->eng.executors);
+	engine_pool_destroy(f->eng.appliers);
 }
 
 void fake_free(struct fake *f)
@@ -646,13 +646,13 @@ void fake_free(struct fake *f)
 		free(f->obj[i].bytes);
 	pthread_mutex_destroy(&f->lock);
 	pthread_mutex_destroy(&f->eng.lock);
-	asked_fini(&f->eng);
+	engine_asked_fini(&f->eng);
 	free(f);
 }
 
 /* ---- directories ---- */
 
-enum nfs4r_status fs_private(const char *key, const char *path, char *why, size_t len)
+enum nfs4r_status engine_fs_private(const char *key, const char *path, char *why, size_t len)
 {
 	return NFS4R_OK;
 }

@@ -14,17 +14,17 @@ static void lag_is_the_age_of_the_oldest_unapplied_entry(void **state)
 {
 	struct ctl_lag l = { 0 };
 
-	assert_int_equal(ctl_lag_ms(&l, 1000, 0), 0);
-	ctl_lag_sample(&l, 1000, 10);
-	ctl_lag_sample(&l, 2000, 10); /* nothing new: 10 is as old as before */
-	ctl_lag_sample(&l, 3000, 20);
-	ctl_lag_sample(&l, 4000, 30);
-	assert_int_equal(ctl_lag_ms(&l, 5000, 30), 0);
-	assert_int_equal(ctl_lag_ms(&l, 5000, 20), 1000);
-	assert_int_equal(ctl_lag_ms(&l, 5000, 15), 2000);
-	assert_int_equal(ctl_lag_ms(&l, 5000, 10), 2000);
-	assert_int_equal(ctl_lag_ms(&l, 5000, 0), 4000);
-	assert_int_equal(ctl_lag_ms(&l, 500, 0), 0); /* never negative */
+	assert_int_equal(admin_lag_ms(&l, 1000, 0), 0);
+	admin_lag_sample(&l, 1000, 10);
+	admin_lag_sample(&l, 2000, 10); /* nothing new: 10 is as old as before */
+	admin_lag_sample(&l, 3000, 20);
+	admin_lag_sample(&l, 4000, 30);
+	assert_int_equal(admin_lag_ms(&l, 5000, 30), 0);
+	assert_int_equal(admin_lag_ms(&l, 5000, 20), 1000);
+	assert_int_equal(admin_lag_ms(&l, 5000, 15), 2000);
+	assert_int_equal(admin_lag_ms(&l, 5000, 10), 2000);
+	assert_int_equal(admin_lag_ms(&l, 5000, 0), 4000);
+	assert_int_equal(admin_lag_ms(&l, 500, 0), 0); /* never negative */
 }
 
 static void lag_ring_stays_bounded_and_close(void **state)
@@ -33,10 +33,10 @@ static void lag_ring_stays_bounded_and_close(void **state)
 	uint64_t n = 100000; /* 5.5 hours under load */
 
 	for (uint64_t i = 1; i <= n; i++)
-		ctl_lag_sample(l, i * 200, i);
+		admin_lag_sample(l, i * 200, i);
 	assert_true(l->n <= CTL_LAG_SAMPLES);
 	for (uint64_t applied = 0; applied < n; applied += 997) {
-		uint64_t real = (n - applied - 1) * 200, got = ctl_lag_ms(l, n * 200, applied);
+		uint64_t real = (n - applied - 1) * 200, got = admin_lag_ms(l, n * 200, applied);
 
 		assert_true(got <= real);
 		assert_true(real - got <= real / 25 + 400);
@@ -48,23 +48,23 @@ static void words_of_a_difference(void **state)
 {
 	struct verify_side a = { .version = 5 }, b = { .version = 5 };
 
-	assert_false(verify_differs(&a, &b));
+	assert_false(admin_verify_differs(&a, &b));
 	b.sum[31] = 1;
-	assert_true(verify_differs(&a, &b));
-	assert_string_equal(verify_what(&a, &b), "content");
+	assert_true(admin_verify_differs(&a, &b));
+	assert_string_equal(admin_verify_what(&a, &b), "content");
 	b.version = 4;
-	assert_string_equal(verify_what(&a, &b), "version");
+	assert_string_equal(admin_verify_what(&a, &b), "version");
 	b.sum[31] = 0;
-	assert_string_equal(verify_what(&a, &b), "version only");
+	assert_string_equal(admin_verify_what(&a, &b), "version only");
 	b.status = NFS4R_UNKNOWN;
-	assert_string_equal(verify_what(&a, &b), "missing there");
-	assert_string_equal(verify_what(&b, &a), "missing here");
+	assert_string_equal(admin_verify_what(&a, &b), "missing there");
+	assert_string_equal(admin_verify_what(&b, &a), "missing here");
 	b.status = NFS4R_IO;
-	assert_string_equal(verify_what(&a, &b), "unreadable there");
+	assert_string_equal(admin_verify_what(&a, &b), "unreadable there");
 	b.status = NFS4R_DELAY;
-	assert_string_equal(verify_what(&a, &b), "changing");
+	assert_string_equal(admin_verify_what(&a, &b), "changing");
 	a.status = b.status = NFS4R_IO; /* two that cannot be read are not equal */
-	assert_true(verify_differs(&a, &b));
+	assert_true(admin_verify_differs(&a, &b));
 }
 
 /* Servers 1 to 3; a sum each, 0: its file is gone. */
@@ -78,7 +78,7 @@ static bool plan(const uint8_t sum[4], nfs4r_server_id newest, nfs4r_server_id f
 		s[i] = (struct verify_side){ .version = 5, .status = sum[i] ? NFS4R_OK : NFS4R_STALE, .sum = { sum[i] } };
 		sides[i] = sum[i] == 255 ? NULL : &s[i];
 	}
-	return fix_plan(sides, 1, newest, from, job, why);
+	return admin_fix_plan(sides, 1, newest, from, job, why);
 }
 
 static void whose_copy_is_right(void **state)
@@ -115,11 +115,11 @@ static void odd_names_of_any_server(void **state)
 	const char *what;
 	uint32_t at = 0;
 
-	assert_string_equal(verify_odd_next(&s, &at, &what), "new");
+	assert_string_equal(admin_verify_odd_next(&s, &at, &what), "new");
 	assert_string_equal(what, "on the disk, and not in the volume");
-	assert_string_equal(verify_odd_next(&s, &at, &what), "gone");
-	assert_string_equal(verify_odd_next(&s, &at, &what), "other");
-	assert_null(verify_odd_next(&s, &at, &what)); /* cut off */
+	assert_string_equal(admin_verify_odd_next(&s, &at, &what), "gone");
+	assert_string_equal(admin_verify_odd_next(&s, &at, &what), "other");
+	assert_null(admin_verify_odd_next(&s, &at, &what)); /* cut off */
 	nfs4r_buf_put(s.names);
 }
 
@@ -138,7 +138,7 @@ static void text_of_any_bytes(void **state)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		json_t *j = ctl_json_text(cases[i][0]);
+		json_t *j = admin_json_text(cases[i][0]);
 
 		assert_string_equal(json_string_value(j), cases[i][1]);
 		json_decref(j);
@@ -235,22 +235,22 @@ static void percentiles_come_from_buckets(void **state)
 {
 	struct nfs4r_core_hist none = { 0 }, one = { 0 }, fast = { 0 }, even = { 0 }, far = { 0 };
 
-	assert_true(ctl_percentile(&none, 50) == 0);
+	assert_true(admin_percentile(&none, 50) == 0);
 	add(&one, 80, 1);
-	assert_true(ctl_percentile(&one, 1) == 80 && ctl_percentile(&one, 99) == 80);
+	assert_true(admin_percentile(&one, 1) == 80 && admin_percentile(&one, 99) == 80);
 
 	add(&fast, 0, 99); /* what had not to wait did not wait half a millisecond */
 	add(&fast, 1, 1);
-	assert_true(ctl_percentile(&fast, 50) == 0 && ctl_percentile(&fast, 99) == 0 && ctl_percentile(&fast, 100) == 1);
+	assert_true(admin_percentile(&fast, 50) == 0 && admin_percentile(&fast, 99) == 0 && admin_percentile(&fast, 100) == 1);
 
 	for (uint64_t ms = 64; ms < 128; ms++)
 		add(&even, ms, 1);
-	assert_true(ctl_percentile(&even, 50) > 94 && ctl_percentile(&even, 50) < 97);
-	assert_true(ctl_percentile(&even, 100) == 127);
+	assert_true(admin_percentile(&even, 50) > 94 && admin_percentile(&even, 50) < 97);
+	assert_true(admin_percentile(&even, 100) == 127);
 
 	add(&far, 20000, 1); /* the last bucket has no upper bound but the longest */
 	add(&far, 90000, 1);
-	assert_true(ctl_percentile(&far, 99) == 90000);
+	assert_true(admin_percentile(&far, 99) == 90000);
 }
 
 static void percentiles_rise_and_end_at_the_longest(void **state)
@@ -266,7 +266,7 @@ static void percentiles_rise_and_end_at_the_longest(void **state)
 			add(&h, (s >> 33) % (1ull << (1 + (s >> 60))), 1 + (s >> 50) % 3);
 		}
 		for (unsigned p = 1; p <= 100; p++) {
-			double v = ctl_percentile(&h, p);
+			double v = admin_percentile(&h, p);
 
 			assert_true(v >= before && v <= (double)h.max_ms);
 			before = v;

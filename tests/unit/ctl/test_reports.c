@@ -31,7 +31,7 @@ static int make(void **state)
 		fake_add(t->f[i], fake_add(t->f[i], 0, "etc", NFS4R_TYPE_DIR, ""), "passwd", NFS4R_TYPE_FILE, "root:x:0:0");
 	}
 	fake_connect(t->f, FAKE_SERVERS);
-	t->ctl = ctl_create(&t->f[0]->eng, why);
+	t->ctl = admin_ctl_create(&t->f[0]->eng, why);
 	if (!t->ctl)
 		print_message("%s\n", why);
 	*state = t;
@@ -42,7 +42,7 @@ static int unmake(void **state)
 {
 	struct one *t = *state;
 
-	ctl_destroy(t->ctl);
+	admin_ctl_destroy(t->ctl);
 	for (unsigned i = 0; i < FAKE_SERVERS; i++)
 		fake_stop(t->f[i]);
 	for (unsigned i = 0; i < FAKE_SERVERS; i++)
@@ -151,7 +151,7 @@ static void status_tells_the_active_view(void **state)
 	f->view.peer[3].known = f->view.peer[3].joining = true;
 	f->eng.cfg.lease_ms = 2000;
 	f->eng.cfg.silence_ms = 3000;
-	f->eng.lease_until_ms = now_ms() + 1500;
+	f->eng.lease_until_ms = engine_now_ms() + 1500;
 	pthread_mutex_unlock(&f->eng.lock);
 	a = ask(t, "status");
 	view = json_object_get(a, "view");
@@ -180,7 +180,7 @@ static void status_tells_the_active_view(void **state)
 	pthread_mutex_lock(&f->eng.lock);
 	f->view.peer[2].left = false;
 	f->view.peer[2].silent_ms = 100;
-	f->eng.lease_until_ms = now_ms() - 1;
+	f->eng.lease_until_ms = engine_now_ms() - 1;
 	pthread_mutex_unlock(&f->eng.lock);
 	a = ask(t, "status");
 	assert_string_equal(get_text(a, "state"), "waiting");

@@ -43,7 +43,7 @@ static int make(void **state)
 	}
 	free(big);
 	fake_connect(t->f, FAKE_SERVERS);
-	t->ctl = ctl_create(&t->f[0]->eng, why);
+	t->ctl = admin_ctl_create(&t->f[0]->eng, why);
 	if (!t->ctl)
 		print_message("%s\n", why);
 	*state = t;
@@ -54,7 +54,7 @@ static int unmake(void **state)
 {
 	struct trio *t = *state;
 
-	ctl_destroy(t->ctl);
+	admin_ctl_destroy(t->ctl);
 	for (unsigned i = 0; i < FAKE_SERVERS; i++)
 		fake_stop(t->f[i]);
 	for (unsigned i = 0; i < FAKE_SERVERS; i++)
@@ -128,9 +128,9 @@ static void the_socket_is_for_its_owner_only_and_goes_with_the_server(void **sta
 
 	assert_int_equal(stat(t->f[0]->eng.cfg.control_socket, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0600);
-	ctl_destroy(t->ctl);
+	admin_ctl_destroy(t->ctl);
 	assert_int_not_equal(stat(t->f[0]->eng.cfg.control_socket, &st), 0);
-	t->ctl = ctl_create(&t->f[0]->eng, why);
+	t->ctl = admin_ctl_create(&t->f[0]->eng, why);
 	assert_non_null(t->ctl);
 }
 
@@ -143,7 +143,7 @@ static void a_socket_in_use_is_refused_a_stale_one_replaced(void **state)
 	struct ctl *c;
 
 	snprintf(two->cfg.control_socket, sizeof(two->cfg.control_socket), "%s", t->f[0]->eng.cfg.control_socket);
-	assert_null(ctl_create(two, why));
+	assert_null(admin_ctl_create(two, why));
 	assert_non_null(strstr(why, "in use"));
 	json_decref(ask(t, "status")); /* the first one still answers */
 
@@ -152,9 +152,9 @@ static void a_socket_in_use_is_refused_a_stale_one_replaced(void **state)
 	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
 	assert_int_equal(bind(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
 	close(fd);
-	c = ctl_create(two, why);
+	c = admin_ctl_create(two, why);
 	assert_non_null(c);
-	ctl_destroy(c);
+	admin_ctl_destroy(c);
 	assert_int_not_equal(access(addr.sun_path, F_OK), 0);
 }
 
@@ -166,7 +166,7 @@ static void what_is_no_socket_is_not_touched(void **state)
 
 	snprintf(two->cfg.control_socket, sizeof(two->cfg.control_socket), "%s/file", folder);
 	fclose(fopen(two->cfg.control_socket, "w"));
-	assert_null(ctl_create(two, why));
+	assert_null(admin_ctl_create(two, why));
 	assert_non_null(strstr(why, "not a socket"));
 	assert_int_equal(unlink(two->cfg.control_socket), 0);
 }
@@ -179,13 +179,13 @@ static void bad_paths_get_clear_errors(void **state)
 
 	memset(two->cfg.control_socket, 'x', sizeof(two->cfg.control_socket));
 	two->cfg.control_socket[0] = '/';
-	assert_null(ctl_create(two, why));
+	assert_null(admin_ctl_create(two, why));
 	assert_non_null(strstr(why, "too long"));
 	strcpy(two->cfg.control_socket, "relative.sock");
-	assert_null(ctl_create(two, why));
+	assert_null(admin_ctl_create(two, why));
 	assert_non_null(strstr(why, "absolute"));
 	strcpy(two->cfg.control_socket, "/nonexistent/two/levels.sock");
-	assert_null(ctl_create(two, why));
+	assert_null(admin_ctl_create(two, why));
 	assert_non_null(strstr(why, "cannot be made"));
 }
 
@@ -418,7 +418,7 @@ static void every_kind_of_difference_is_found(void **state)
 static void an_update_under_way_is_no_difference(void **state)
 {
 	struct trio *t = *state;
-	uint64_t began = now_ms();
+	uint64_t began = engine_now_ms();
 	struct lines l;
 	json_t *a;
 
@@ -427,7 +427,7 @@ static void an_update_under_way_is_no_difference(void **state)
 	setback_s = 20;
 	a = verify(t, "/", &l);
 	setback_s = 0;
-	assert_in_range(now_ms() - began, 1000, 11000);
+	assert_in_range(engine_now_ms() - began, 1000, 11000);
 	assert_int_equal(get_num(json_object_get(a, "result"), "status"), 0);
 	assert_int_equal(get_num(json_object_get(a, "result"), "retries"), 1);
 	json_decref(a);
@@ -469,8 +469,8 @@ static void stopping_the_server_ends_a_verify(void **state)
 	struct ctl_conn *c = start_endless(t);
 	char why[NFS4R_WHY];
 
-	ctl_destroy(t->ctl); /* would hang, or the sanitizer would shout */
-	t->ctl = ctl_create(&t->f[0]->eng, why);
+	admin_ctl_destroy(t->ctl); /* would hang, or the sanitizer would shout */
+	t->ctl = admin_ctl_create(&t->f[0]->eng, why);
 	ctl_close(c);
 }
 
@@ -508,7 +508,7 @@ static void late_and_unasked_answers_mean_nothing(void **state)
 
 		m->type = NFS4R_MSG_VERIFY_ANSWER;
 		m->verify.id = id;
-		verify_answer(&t->f[0]->eng, (nfs4r_server_id)(id % 40), m);
+		admin_verify_answer(&t->f[0]->eng, (nfs4r_server_id)(id % 40), m);
 	}
 	ctl_close(c);
 }

@@ -40,13 +40,13 @@ static int make(void **state)
 	}
 	f[0]->peer[2].applied = 1234560;
 	fake_connect(f, FAKE_SERVERS);
-	ctl = ctl_create(&f[0]->eng, why);
+	ctl = admin_ctl_create(&f[0]->eng, why);
 	return ctl ? 0 : -1;
 }
 
 static int unmake(void **state)
 {
-	ctl_destroy(ctl);
+	admin_ctl_destroy(ctl);
 	for (unsigned i = 0; i < FAKE_SERVERS; i++)
 		fake_stop(f[i]);
 	for (unsigned i = 0; i < FAKE_SERVERS; i++)

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""No room calls one above it (ARCHITECTURE.md, "The rooms of the engine"), by the symbols of the objects that were built and by what it includes. usage: rooms.py PROJECT FOLDER NM OBJECT..."""
+"""No room calls one above it, and names say where they are (ARCHITECTURE.md, "The rooms of the engine"), by the symbols of the objects that were built and by what it includes. usage: rooms.py PROJECT FOLDER NM OBJECT..."""
 import os
 import re
 import subprocess
@@ -53,6 +53,10 @@ def main():
     check_includes(os.path.join(root, "src"), folder, rooms, bad)
     defined, needs = symbols(nm, sys.argv[4:])
     home = {name: path for path, names in defined.items() for name in names}
+    for path, names in sorted(defined.items()):
+        for name in sorted(names):
+            if not name.startswith((os.path.dirname(path) + "_", folder + "_", "nfs4r_", "__")):  # __: the compiler's
+                bad.append(f"src/{folder}/{path} defines {name}: its name begins with neither its room's nor {folder}_")
     down, kept = 0, set()
     for path, needed in sorted(needs.items()):
         for name in sorted(needed & home.keys()):
