@@ -228,7 +228,7 @@ static void keep_bytes(struct opctx *o)
 {
 	nfs4r_buf_put(o->entry->payload);
 	o->entry->payload = NULL;
-	o->changed = true;
+	o->run.changed = true;
 }
 
 static uint64_t size_of(struct nfs4r_engine *eng, const struct nfs4r_lhandle *h)
@@ -251,7 +251,7 @@ static void set_size(struct nfs4r_engine *eng, const struct nfs4r_lhandle *h, ui
 
 static enum nfs4r_status run(struct nfs4r_engine *eng, struct opctx *o, struct nfs4r_exec *x)
 {
-	return o->exec ? o->exec(o->arg, o->op, x) : run_lops(eng, o->op, o->remote && !o->kept, o->entry, x);
+	return o->exec ? o->exec(o->arg, o->op, x) : run_lops(eng, o->op, o->state == OP_REMOTE && !o->run.kept, o->entry, x);
 }
 
 /* What somebody changed behind NFS, where the update wants to be, gives way. An object that it needs and that is gone comes back first. */
@@ -279,8 +279,8 @@ enum nfs4r_status update_entry_execute(struct nfs4r_engine *eng, struct opctx *o
 	if (engine_missing_blocks(eng, o->entry))
 		return NFS4R_DELAY;
 	resolve(eng, o->op, o->entry, &x);
-	o->set_ids = engine_suid_go(eng, o->op, &x.obj, &o->mode_left);
-	if (o->set_ids)
+	o->run.set_ids = engine_suid_go(eng, o->op, &x.obj, &o->run.mode_left);
+	if (o->run.set_ids)
 		return NFS4R_DELAY;
 	if (o->op->type == NFS4R_OP_SETXATTR || o->op->attrs.acl) {
 		st = update_room_for_attributes(eng, o->op, &x.obj);
@@ -297,7 +297,7 @@ enum nfs4r_status update_entry_execute(struct nfs4r_engine *eng, struct opctx *o
 		keep_bytes(o);
 	else if (size != UINT64_MAX)
 		set_size(eng, &x.obj, size);
-	if (st == NFS4R_OK || o->changed)
+	if (st == NFS4R_OK || o->run.changed)
 		engine_touched_note(eng->touched, o->entry);
 	return st;
 }

@@ -8,6 +8,7 @@
  * An operation that was executed or sent and cannot be answered in time is parked (parked.c). Before a name is taken away Ganesha looks it up, so
  * the retry of a REMOVE or RENAME that was executed ends there, with NOENT, and never comes here: its worker waits longer.
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -24,41 +25,74 @@ static void drive_task(struct nfs4r_engine *eng, void *arg);
 
 /* ---- deliveries from the core; eng->lock held ---- */
 
-static void queue(struct nfs4r_engine *eng, struct opctx *o)
+/* From each state to which. */
+static const uint16_t next_of[] = {
+	[OP_DRIVEN] = 1 << OP_COUNTED | 1 << OP_PARKED | 1 << OP_OVER,
+	[OP_COUNTED] = 1 << OP_PARKED | 1 << OP_OVER,
+	[OP_PASSING] = 1 << OP_LEFT | 1 << OP_OVER,
+	[OP_LEFT] = 1 << OP_QUEUED | 1 << OP_PARKED | 1 << OP_OVER,
+	[OP_QUEUED] = 1 << OP_PASSING,
+	[OP_PARKED] = 1 << OP_DRIVEN | 1 << OP_PARKED_QUEUED | 1 << OP_OVER,
+	[OP_PARKED_QUEUED] = 1 << OP_PARKED_PASSING,
+	[OP_PARKED_PASSING] = 1 << OP_PARKED,
+	[OP_OVER] = 0,
+	[OP_REMOTE] = 1 << OP_RETURNED,
+	[OP_RETURNED] = 0,
+};
+
+void update_op_move(struct nfs4r_engine *eng, struct opctx *o, enum op_state to)
 {
-	o->queued = true;
-	engine_pool_run(eng->executors, drive_task, o);
+	assert(next_of[o->state] & 1 << to);
+	if (to == OP_COUNTED)
+		engine_waiting_must(eng);
+	if (o->state == OP_COUNTED)
+		engine_waiting_end(eng, WAITING_ANSWERED);
+	o->state = to;
 }
 
-/* By who drives it, or by the thread that waits for it and looks again before it leaves. */
-static bool is_watched(const struct opctx *o)
+/* The core has said something. Whoever has it is woken, or sees it before he leaves; what nobody has goes to an executor, if there is something to do. */
+static void look(struct nfs4r_engine *eng, struct opctx *o)
 {
-	return o->driving || (o->sync && !o->parked);
+	switch (o->state) {
+	case OP_DRIVEN:
+	case OP_COUNTED:
+		pthread_cond_signal(&o->cond);
+		break;
+	case OP_LEFT:
+		update_op_move(eng, o, OP_QUEUED);
+		engine_pool_run(eng->executors, drive_task, o);
+		break;
+	case OP_PARKED:
+		if (o->due != OP_EXECUTE)
+			break;
+		update_op_move(eng, o, OP_PARKED_QUEUED);
+		engine_pool_run(eng->executors, drive_task, o);
+		break;
+	case OP_REMOTE:
+		engine_pool_run(eng->executors, update_op_run_remote, o);
+		break;
+	default:
+		break;
+	}
 }
 
-/* Its state becomes EXECUTE: wake or queue. */
 static void ready(struct nfs4r_engine *eng, void *arg)
 {
 	struct opctx *o = arg;
 
-	o->state = OP_EXECUTE;
-	if (is_watched(o))
-		pthread_cond_signal(&o->cond);
-	else if (o->remote)
-		engine_pool_run(eng->executors, update_op_run_remote, o);
-	else
-		queue(eng, o);
+	o->due = OP_EXECUTE;
+	look(eng, o);
 }
 
-static struct opctx *opctx_new(struct nfs4r_op *forwarded)
+static struct opctx *opctx_new(struct nfs4r_op *forwarded, enum op_state state)
 {
 	struct opctx *o = calloc(1, sizeof(*o));
 
 	if (!o)
 		return NULL;
 	o->op = forwarded ? forwarded : &o->own;
-	o->remote = forwarded != NULL;
-	o->state = OP_WAITING;
+	o->state = state;
+	o->due = OP_WAIT;
 	pthread_cond_init(&o->cond, NULL);
 	return o;
 }
@@ -110,7 +144,7 @@ void update_op_free(struct opctx *o)
 
 struct opctx *update_op_take_remote(struct nfs4r_engine *eng, struct nfs4r_op *op)
 {
-	struct opctx *o = opctx_new(op);
+	struct opctx *o = opctx_new(op, OP_REMOTE);
 
 	if (!o)
 		abort();
@@ -121,14 +155,14 @@ struct opctx *update_op_take_remote(struct nfs4r_engine *eng, struct nfs4r_op *o
 
 void update_op_sent(struct opctx *o)
 {
-	o->sent_or_executed = true;
+	o->irrevocable = true;
 }
 
 void update_op_deliver_execute(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
 	struct opctx *o = a->remote ? update_op_take_remote(eng, a->op) : a->op->engine;
 
-	o->sent_or_executed = true; /* it may no longer be cancelled */
+	o->irrevocable = true; /* it may no longer be cancelled */
 	o->wanted.n = a->nlocks;
 	for (uint32_t i = 0; i < a->nlocks; i++)
 		o->wanted.want[i] = (struct lock_want){ a->locks[i].oid, a->locks[i].whole, a->locks[i].off, a->locks[i].len };
@@ -142,10 +176,11 @@ void update_op_deliver_retry(struct nfs4r_engine *eng, const struct nfs4r_action
 {
 	struct opctx *o = a->op->engine;
 
-	if (o && o->remote) {
-		a->op->engine = NULL; /* the next EXECUTE gets a new context */
-		o->given_back = true;
-	}
+	if (!o || (o->state != OP_REMOTE && o->state != OP_RETURNED))
+		return;
+	a->op->engine = NULL; /* the next EXECUTE gets a new context */
+	if (o->state == OP_REMOTE)
+		update_op_move(eng, o, OP_RETURNED);
 }
 
 void update_op_deliver_started(struct nfs4r_engine *eng, const struct nfs4r_action *a)
@@ -157,18 +192,15 @@ void update_op_deliver_done(struct nfs4r_engine *eng, const struct nfs4r_action 
 {
 	struct opctx *o = a->op->engine;
 
-	o->state = OP_DONE;
-	if (is_watched(o))
-		pthread_cond_signal(&o->cond);
-	else if (!o->parked)
-		queue(eng, o);
+	o->due = OP_DONE;
+	look(eng, o);
 }
 
 /* ---- running ---- */
 
 static void event_op(struct nfs4r_engine *eng, uint32_t type, struct opctx *o, bool ok)
 {
-	struct nfs4r_event ev = { .type = type, .op = o->op, .entry = o->entry, .ok = ok, .changed = o->changed };
+	struct nfs4r_event ev = { .type = type, .op = o->op, .entry = o->entry, .ok = ok, .changed = o->run.changed };
 
 	engine_step(eng, &ev);
 }
@@ -231,9 +263,9 @@ static void run_once(struct nfs4r_engine *eng, struct opctx *o)
 	nfs4r_journal_pos sync_first = 0;
 
 	o->locks = o->wanted;
-	o->kept = is_kept(eng, o->op);
+	o->run.kept = is_kept(eng, o->op);
 	for (uint32_t i = 0; i < o->locks.n; i++)
-		o->locks.want[i].whole |= o->kept;
+		o->locks.want[i].whole |= o->run.kept;
 	engine_locks_take(eng->locks, &o->locks);
 	struct nfs4r_event locked = { .type = NFS4R_EV_OP_LOCKED, .op = o->op, .status = update_permission_first(eng, o) };
 
@@ -254,25 +286,26 @@ static void run_once(struct nfs4r_engine *eng, struct opctx *o)
 
 	if (st == NFS4R_OK)
 		st = sync_marks(eng, sync_first);
-	o->changed = o->set_ids = false;
+	o->run.changed = o->run.set_ids = false;
 	if (st != NFS4R_OK) /* nothing was executed. The exported file system may have all the room in the world, so this is no answer for a client: it asks again */
 		st = NFS4R_DELAY;
-	else if (!o->kept)
+	else if (!o->run.kept)
 		st = engine_sync_kept(eng, e);
 	if (st == NFS4R_OK)
 		st = update_entry_execute(eng, o);
 	o->op->status = st;
-	if (o->kept && st == NFS4R_OK)
+	if (o->run.kept && st == NFS4R_OK)
 		e->bytes_at = 1;
-	else if (o->kept) /* part of it may be in the file: it may not be written over again */
+	else if (o->run.kept) /* part of it may be in the file: it may not be written over again */
 		(void)engine_sync_kept(eng, e);
-	o->kept = e->bytes_at;
+	o->run.kept = e->bytes_at;
 	struct nfs4r_oid oid = o->op->obj; /* a forwarded one may be gone then */
-	bool set_ids = o->set_ids;
-	uint32_t mode_left = o->mode_left;
+	bool set_ids = o->run.set_ids;
+	uint32_t mode_left = o->run.mode_left;
 
 	pthread_mutex_lock(&eng->lock);
-	o->given_back = !eng->frozen; /* else the core does not hear it */
+	if (o->state == OP_REMOTE && !eng->frozen) /* else the core does not hear it */
+		update_op_move(eng, o, OP_RETURNED);
 	event_op(eng, NFS4R_EV_OP_EXECUTED, o, st == NFS4R_OK);
 	pthread_mutex_unlock(&eng->lock);
 	engine_locks_drop(eng->locks, &o->locks);
@@ -288,7 +321,7 @@ void update_op_run_remote(struct nfs4r_engine *eng, void *arg)
 
 	run_once(eng, o);
 	pthread_mutex_lock(&eng->lock);
-	bool over = o->given_back;
+	bool over = o->state == OP_RETURNED;
 	if (over)
 		delist(o);
 	pthread_mutex_unlock(&eng->lock);
@@ -307,27 +340,28 @@ static bool wait_until(struct nfs4r_engine *eng, struct opctx *o, uint64_t deadl
 	return true;
 }
 
-/* Drive until DONE, or (asynchronous) until it has to wait, or (synchronous) until the deadline. eng->lock held. */
+/* Drive until DONE, or until the deadline; what no client's thread has, until it has to wait. eng->lock held. */
 static void drive(struct nfs4r_engine *eng, struct opctx *o, uint64_t deadline_ms)
 {
-	o->driving = true;
 	for (;;) {
-		if (o->state == OP_EXECUTE) {
-			o->state = OP_WAITING;
+		if (o->due == OP_EXECUTE) {
+			o->due = OP_WAIT;
 			pthread_mutex_unlock(&eng->lock);
 			run_once(eng, o);
 			pthread_mutex_lock(&eng->lock);
-		} else if (o->state == OP_DONE || !o->sync || update_ops_over(eng)) {
+		} else if (o->due == OP_DONE || o->state == OP_PASSING || o->state == OP_PARKED_PASSING || update_ops_over(eng)) {
 			break;
 		} else {
-			if (!o->waits)
-				engine_waiting_must(eng);
-			o->waits = true;
+			if (o->state == OP_DRIVEN)
+				update_op_move(eng, o, OP_COUNTED);
 			if (!wait_until(eng, o, deadline_ms))
 				break;
 		}
 	}
-	o->driving = false;
+	if (o->state == OP_PARKED_PASSING)
+		update_op_move(eng, o, OP_PARKED);
+	else if (o->state == OP_PASSING)
+		update_op_move(eng, o, o->due == OP_DONE ? OP_OVER : OP_LEFT);
 	if (eng->frozen)
 		pthread_cond_signal(&eng->idle_cond);
 }
@@ -349,7 +383,7 @@ void update_ops_fini(struct nfs4r_engine *eng)
 
 static struct opctx *begin(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_exec_fn exec, nfs4r_done_fn done, void *arg)
 {
-	struct opctx *o = opctx_new(NULL);
+	struct opctx *o = opctx_new(NULL, done ? OP_PASSING : OP_DRIVEN);
 
 	if (!o)
 		return NULL;
@@ -386,7 +420,7 @@ static void make_durable(struct nfs4r_engine *eng, struct opctx *o)
 		return;
 	if (eng->cfg.durability != NFS4R_DURABILITY_LOCAL)
 		return;
-	if (o->kept) {
+	if (o->run.kept) {
 		if (nfs4r_commit(eng, &op->obj, 0) != NFS4R_OK)
 			op->status = NFS4R_DELAY;
 		return;
@@ -454,7 +488,7 @@ static bool waits_longer(struct nfs4r_engine *eng, const struct opctx *o, uint64
 {
 	bool takes_name = o->op->type == NFS4R_OP_REMOVE || o->op->type == NFS4R_OP_RENAME;
 
-	if (!o->sent_or_executed || !takes_name || update_ops_over(eng) || engine_now_ms() >= begun_ms + NAME_PARK_AFTER_MS)
+	if (!o->irrevocable || !takes_name || update_ops_over(eng) || engine_now_ms() >= begun_ms + NAME_PARK_AFTER_MS)
 		return false;
 	if (!*longer && eng->nlonger == NAME_WAITERS_MAX)
 		return false;
@@ -469,23 +503,15 @@ static bool waits_longer(struct nfs4r_engine *eng, const struct opctx *o, uint64
  */
 static bool give_up(struct nfs4r_engine *eng, struct opctx *o, struct nfs4r_op *op)
 {
-	if (!o->sent_or_executed || o->op->type == NFS4R_OP_CLOSE) {
+	if (!o->irrevocable || o->op->type == NFS4R_OP_CLOSE) {
 		event_op(eng, NFS4R_EV_OP_CANCEL, o, false);
-		if (o->state == OP_DONE || !update_ops_over(eng))
+		if (o->due == OP_DONE || !update_ops_over(eng))
 			return false;
 	}
 	if (!update_op_park(eng, o))
 		return false;
 	op->status = NFS4R_DELAY;
 	return true;
-}
-
-/* Before it sleeps no more for this operation. */
-static void waits_no_more(struct nfs4r_engine *eng, struct opctx *o)
-{
-	if (o->waits)
-		engine_waiting_end(eng, WAITING_ANSWERED);
-	o->waits = false;
 }
 
 static enum nfs4r_status update(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_exec_fn exec, void *arg, uint64_t wait_ms)
@@ -504,13 +530,11 @@ static enum nfs4r_status update(struct nfs4r_engine *eng, struct nfs4r_op *op, n
 		}
 	}
 	enlist(&eng->active, o);
-	o->sync = true;
-	o->driving = true;
 	if (!adopted)
 		event_op(eng, NFS4R_EV_OP, o, true);
 	for (;;) {
 		drive(eng, o, engine_now_ms() + wait_ms);
-		if (o->state == OP_DONE)
+		if (o->due == OP_DONE)
 			break;
 		if (eng->frozen) {
 			o->op->status = NFS4R_DELAY;
@@ -518,14 +542,13 @@ static enum nfs4r_status update(struct nfs4r_engine *eng, struct nfs4r_op *op, n
 		}
 		if (!waits_longer(eng, o, begun_ms, &longer) && give_up(eng, o, op)) {
 			eng->nlonger -= longer;
-			waits_no_more(eng, o);
 			update_op_deactivate(eng, o);
 			pthread_mutex_unlock(&eng->lock);
 			return NFS4R_DELAY;
 		}
 	}
 	eng->nlonger -= longer;
-	waits_no_more(eng, o);
+	update_op_move(eng, o, OP_OVER);
 	update_op_deactivate(eng, o);
 	pthread_mutex_unlock(&eng->lock);
 	make_durable(eng, o);
@@ -599,9 +622,9 @@ static void drive_task(struct nfs4r_engine *eng, void *arg)
 	struct opctx *o = arg;
 
 	pthread_mutex_lock(&eng->lock);
-	o->queued = false; /* driving from here */
+	update_op_move(eng, o, o->state == OP_QUEUED ? OP_PASSING : OP_PARKED_PASSING);
 	drive(eng, o, 0);
-	bool over = o->state == OP_DONE && !o->parked;
+	bool over = o->state == OP_OVER;
 	if (over)
 		update_op_deactivate(eng, o);
 	pthread_mutex_unlock(&eng->lock);
@@ -632,10 +655,9 @@ void nfs4r_update_async(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_exe
 		return;
 	}
 	enlist(&eng->active, o);
-	o->driving = true;
 	event_op(eng, NFS4R_EV_OP, o, true);
 	drive(eng, o, 0);
-	bool over = o->state == OP_DONE;
+	bool over = o->state == OP_OVER;
 	if (over)
 		update_op_deactivate(eng, o);
 	pthread_mutex_unlock(&eng->lock);
@@ -652,7 +674,8 @@ void update_ops_end_all(struct nfs4r_engine *eng)
 	while (eng->active) {
 		struct opctx *o = eng->active;
 
-		if (!o->sync && !o->driving && !o->queued) {
+		if (o->state == OP_LEFT) {
+			update_op_move(eng, o, OP_OVER);
 			update_op_deactivate(eng, o);
 			o->next = async;
 			async = o;

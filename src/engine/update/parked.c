@@ -53,13 +53,13 @@ struct opctx *update_op_adopt_parked(struct nfs4r_engine *eng, const struct nfs4
 
 		if (!same_request(o->op, op))
 			continue;
-		if (o->queued || o->driving) {
+		if (o->state != OP_PARKED) {
 			*busy = true;
 			return NULL;
 		}
 		*p = o->next;
 		eng->nparked--;
-		o->parked = false;
+		update_op_move(eng, o, OP_DRIVEN);
 		return o;
 	}
 	return NULL;
@@ -76,7 +76,7 @@ bool update_op_park(struct nfs4r_engine *eng, struct opctx *o)
 		return false; /* the retry could not be recognised, or only its caller can execute it: wait on */
 	if (eng->nparked >= PARKED_MAX && !update_ops_over(eng))
 		return false;
-	o->parked = true;
+	update_op_move(eng, o, OP_PARKED);
 	o->exec = update_ops_over(eng) ? too_late : NULL; /* the caller's context is gone: if it is still to be executed, lops do it */
 	o->parked_at_ms = engine_now_ms();
 	o->next = eng->parked;
@@ -103,12 +103,13 @@ void update_ops_expire_parked(struct nfs4r_engine *eng, uint64_t now)
 	while (*p) {
 		struct opctx *o = *p;
 
-		if (o->state != OP_DONE || o->driving || o->queued || now < o->parked_at_ms + PARKED_KEEP_MS) {
+		if (o->due != OP_DONE || o->state != OP_PARKED || now < o->parked_at_ms + PARKED_KEEP_MS) {
 			p = &o->next;
 			continue;
 		}
 		*p = o->next;
 		eng->nparked--;
+		update_op_move(eng, o, OP_OVER);
 		nfs4r_op_fini(&o->own);
 		update_op_free(o);
 	}
@@ -137,7 +138,7 @@ void update_ops_park_halted(struct nfs4r_engine *eng)
 		struct left *l;
 
 		next = o->active_next;
-		if (o->sync || o->driving || o->queued || !update_op_park(eng, o))
+		if (o->state != OP_LEFT || !update_op_park(eng, o))
 			continue;
 		update_op_deactivate(eng, o);
 		l = malloc(sizeof(*l));

@@ -39,11 +39,11 @@ enum nfs4r_status update_permission_first(struct nfs4r_engine *eng, struct opctx
 {
 	enum nfs4r_status st = ask(eng, o->op);
 
-	o->unasked = st != NFS4R_OK && !is_no(st);
+	o->run.unasked = st != NFS4R_OK && !is_no(st);
 	return is_no(st) ? st : NFS4R_OK;
 }
 
 enum nfs4r_status update_permission_now(struct nfs4r_engine *eng, const struct opctx *o)
 {
-	return o->unasked ? ask(eng, o->op) : NFS4R_OK;
+	return o->run.unasked ? ask(eng, o->op) : NFS4R_OK;
 }

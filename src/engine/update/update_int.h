@@ -5,7 +5,39 @@
 
 #include "engine/update/update.h"
 
-enum op_state { OP_WAITING = 1, OP_EXECUTE, OP_DONE };
+/*
+ * Who has an operation. update_op_move() is the only way from one state to another, and knows which there are:
+ *
+ *        nfs4r_update()                                nfs4r_update_async()              FORWARD: EXECUTE
+ *              |                                               |                                |
+ *              v                                               v                                v
+ *    +---> DRIVEN --- has to wait ---> COUNTED              PASSING <------- QUEUED           REMOTE
+ *    |      |   |                      |    |               |     |            ^                |
+ *    |      |   +---------- DONE ------|----+---> OVER <----+     | has to     | EXECUTE,       | EXECUTED,
+ *    |      |                          |           ^  ^    DONE   | wait       | DONE           | RETRY
+ *    |      +-- gives up, or halted ---+           |  |           v            |                v
+ *    |                  |                          |  +--stop--- LEFT ---------+            RETURNED
+ *    | the retry        v         expires, or stop |              |
+ *    +--------------- PARKED ----------------------+              |
+ *                      |  ^ ^------------- halted ----------------+
+ *              EXECUTE |  | as far as it goes
+ *                      v  |
+ *        PARKED_QUEUED -> PARKED_PASSING
+ */
+enum op_state {
+	OP_DRIVEN = 1,	   /* by its client's thread, until the end */
+	OP_COUNTED,	   /* the same; it has slept, and is counted among those that wait (wait_limit.c) */
+	OP_PASSING,	   /* asynchronous: by a thread that takes it as far as it goes without waiting */
+	OP_LEFT,	   /* asynchronous: it waits for the core, and no thread has it */
+	OP_QUEUED,	   /* asynchronous: an executor is about to drive it */
+	OP_PARKED,	   /* its client has been told to ask again; no thread has it */
+	OP_PARKED_QUEUED,  /* the same; an executor is about to drive it, */
+	OP_PARKED_PASSING, /* or does */
+	OP_OVER,	   /* whoever has it frees it */
+	OP_REMOTE,	   /* a forwarded one, ours from EXECUTE on */
+	OP_RETURNED,	   /* it is the core's again */
+};
+enum op_due { OP_WAIT = 1, OP_EXECUTE, OP_DONE }; /* what the core says is to be done about it */
 
 struct opctx { /* one operation in the engine; op->engine points here */
 	struct nfs4r_op *op;	 /* &own, or a forwarded one that the core owns */
@@ -18,26 +50,23 @@ struct opctx { /* one operation in the engine; op->engine points here */
 	void *arg;
 	struct nfs4r_op *caller; /* where an asynchronous result goes */
 	uint64_t verifier;	 /* when it began (log 5.3) */
-	bool remote;
-	bool driving;		 /* a thread is in drive() and will see a change of state */
-	bool sync;		 /* that thread sleeps on cond until the end */
-	bool waits;		 /* and is counted among those that wait (wait_limit.c) */
-	bool parked;
-	bool queued;		 /* drive_task() has it, or is about to */
-	bool sent_or_executed;	 /* from here on DELAY would be a lie */
 	enum op_state state;
+	enum op_due due;
+	bool irrevocable;	 /* sent or executed: from here on DELAY would be a lie */
 	pthread_cond_t cond;
 	struct held_locks wanted; /* of the next execution: the core may name them while those of this one are still held */
 	struct held_locks locks;
 	struct nfs4r_entry *entry;
 	uint64_t parked_at_ms;
-	bool given_back;	 /* remote: it is the core's again */
-	bool kept;		 /* a stable WRITE: the journal has its bytes (log 4.10) */
-	bool changed;		 /* the execution failed after bytes had been written */
-	bool set_ids;		 /* it was not executed because of set-id bits; this mode is the file's without them */
-	uint32_t mode_left;
-	bool unasked;		 /* whether its caller may do that could not be told before INTENT: permission.c */
+	struct {		 /* of the execution under way */
+		bool kept;	 /* a stable WRITE: the journal has its bytes (log 4.10) */
+		bool changed;	 /* it failed after bytes had been written */
+		bool set_ids;	 /* it was not done because of set-id bits; this mode is the file's without them */
+		uint32_t mode_left;
+		bool unasked;	 /* whether its caller may do that could not be told before INTENT: permission.c */
+	} run;
 };
+void update_op_move(struct nfs4r_engine *eng, struct opctx *o, enum op_state to); /* eng->lock held */
 void update_op_run_remote(struct nfs4r_engine *eng, void *arg);
 void update_op_free(struct opctx *o);
 void update_op_deactivate(struct nfs4r_engine *eng, struct opctx *o); /* out of eng->active, if it is there. eng->lock held */

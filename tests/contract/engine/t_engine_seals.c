@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "engine/engine_int.h"
+#include "engine/update/update_int.h"
 #include "lib/setback.h"
 #include "machine.h"
 #include "steps.h"
@@ -54,19 +55,25 @@ static uint64_t ms_now(void)
 	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
-static int begin(void **state, uint32_t durability, bool machines, uint32_t checkpoint_ms)
+static int begin_removing(void **state, uint32_t durability, bool machines, uint32_t checkpoint_ms, uint32_t silence_ms)
 {
 	struct cluster *c = cluster_new();
 
 	c->machines = machines;
 	if (checkpoint_ms)
 		c->checkpoint_ms = checkpoint_ms;
-	c->lease_ms = c->silence_ms = LEASE_MS;
+	c->lease_ms = LEASE_MS;
+	c->silence_ms = silence_ms;
 	c->durability = durability;
 	c->idle_ms = 20000; /* controls stay where they are */
 	cluster_begin(c, state);
 	wait_all_serve(c);
 	return 0;
+}
+
+static int begin(void **state, uint32_t durability, bool machines, uint32_t checkpoint_ms)
+{
+	return begin_removing(state, durability, machines, checkpoint_ms, LEASE_MS);
 }
 
 static int setup(void **state)
@@ -88,6 +95,12 @@ static int setup_commit_asked(void **state)
 static int setup_majority(void **state)
 {
 	return begin(state, NFS4R_DURABILITY_MAJORITY, true, 0);
+}
+
+/* A server is removed later than an operation is parked. */
+static int setup_removed_late(void **state)
+{
+	return begin_removing(state, NFS4R_DURABILITY_MAJORITY, false, 0, 12000);
 }
 
 static int setup_machines(void **state)
@@ -661,6 +674,47 @@ static void a_copy_is_given_when_it_is_at_rest(void **state)
 	nfs4r_read_fini(&rd);
 }
 
+static enum nfs4r_status chmod_once(struct site *s, const struct nfs4r_oid *oid, uint32_t mode)
+{
+	struct nfs4r_op op = { .type = NFS4R_OP_SETATTR, .obj = *oid, .client = 7, .attrs = { .mask = NFS4R_ATTR_MODE, .mode = mode } };
+	enum nfs4r_status st = nfs4r_update(s->eng, &op, NULL, NULL);
+
+	nfs4r_op_fini(&op);
+	return st;
+}
+
+/* The operation that is parked there has its result, which nobody fetches. */
+static bool is_parked_and_done(struct nfs4r_engine *eng)
+{
+	bool is;
+
+	pthread_mutex_lock(&eng->lock);
+	is = eng->parked && eng->parked->state == OP_PARKED && eng->parked->due == OP_DONE;
+	pthread_mutex_unlock(&eng->lock);
+	return is;
+}
+
+/* Its owner falls silent, so its client is told to ask again. Then the owner is removed, and an executor drives it here: that is no worker of Ganesha's that waits for others. */
+static void a_parked_operation_is_no_worker_that_waits(void **state)
+{
+	struct cluster *c = *state;
+	struct nfs4r_engine *eng = c->site[1].eng;
+	struct nfs4r_oid root = site_root(&c->site[3]), f = make_file(&c->site[3], &root, "f", "x");
+
+	cluster_settle(c);
+	pthread_mutex_lock(&c->site[3].eng->lock);
+	c->site[3].eng->mute = true;
+	pthread_mutex_unlock(&c->site[3].eng->lock);
+	assert_int_equal(chmod_once(&c->site[1], &f, 0604), NFS4R_DELAY);
+	assert_int_equal(eng->nparked, 1);
+	for (int i = 0; i < 6000 && !is_parked_and_done(eng); i++)
+		pause_ms(10);
+	assert_true(is_parked_and_done(eng));
+	assert_int_equal(eng->waiting.all, 0);
+	assert_int_equal(chmod_once(&c->site[1], &f, 0604), NFS4R_OK); /* its result */
+	assert_int_equal(eng->nparked, 0);
+}
+
 #define T(name, setup) cmocka_unit_test_setup_teardown(name, setup, cluster_teardown)
 
 int main(void)
@@ -680,6 +734,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_is_undone_waits_for_room, setup_mounts, teardown_mounts),
 		T(a_copy_is_given_when_it_is_at_rest, setup),
 		T(bytes_of_lost_writes_are_the_same_everywhere, setup_commit),
+		T(a_parked_operation_is_no_worker_that_waits, setup_removed_late),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

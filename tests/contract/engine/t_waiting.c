@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* How many threads may wait for other servers (decision 0036): a share of all, and few for what is not likely to be answered. */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "engine/engine_int.h"
+#include "engine/update/update_int.h"
 
 #include <cmocka.h>
 
@@ -116,6 +122,40 @@ static void without_a_bound_all_wait(void **state)
 	free(eng);
 }
 
+static void only_who_has_a_worker_is_counted(void **state)
+{
+	static const enum op_state way[] = { OP_COUNTED, OP_PARKED, OP_PARKED_QUEUED, OP_PARKED_PASSING, OP_PARKED, OP_DRIVEN, OP_COUNTED, OP_OVER };
+	static const uint32_t counted[] = { 1, 0, 0, 0, 0, 0, 1, 0 };
+	struct nfs4r_engine *eng = waiting(MOST);
+	struct opctx o = { .state = OP_DRIVEN };
+
+	for (size_t i = 0; i < sizeof(way) / sizeof(way[0]); i++) {
+		update_op_move(eng, &o, way[i]);
+		assert_int_equal(o.state, way[i]);
+		assert_int_equal(eng->waiting.all, counted[i]);
+	}
+	free(eng);
+}
+
+/* An executor that drives a parked operation is no worker of the caller's: were it counted, nobody would end that before the retry comes, which may be never. */
+static void an_operation_that_is_parked_is_never_counted(void **state)
+{
+	struct nfs4r_engine *eng = waiting(MOST);
+	struct opctx o = { .state = OP_PARKED_PASSING };
+	pid_t child = fork();
+	int status;
+
+	if (child == 0) {
+		(void)setrlimit(RLIMIT_CORE, &(struct rlimit){ 0 });
+		fclose(stderr);
+		update_op_move(eng, &o, OP_COUNTED);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+	free(eng);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -124,6 +164,8 @@ int main(void)
 		cmocka_unit_test(what_was_waited_for_in_vain_is_not_waited_for_again),
 		cmocka_unit_test(who_does_not_answer_is_not_counted_on),
 		cmocka_unit_test(without_a_bound_all_wait),
+		cmocka_unit_test(only_who_has_a_worker_is_counted),
+		cmocka_unit_test(an_operation_that_is_parked_is_never_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
