@@ -1,20 +1,30 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Private to src/store. Who writes what:
+ * Private to src/store. Rooms, from the top; none calls one above it (`layers_store`). Who writes what:
  *
- *   segment.c    files of the journal            record.c      bytes of records
- *   journal.c    appending, syncing              log_index.c   where each log entry lies; positions, MINT
- *   kept.c       bytes of files in the journal
- *   ahead.c      zeros behind the journal's end
- *   overlay.c    changes since the checkpoint    apply.c       from an entry to changed rows and names
- *   db.c         LMDB: environment, readers      marks.c       intents, marks, what is in flight
- *   rows.c names.c handles.c   reads, and the codec of their LMDB records
- *   repair.c     ends of logs, objects and positions as another server has them
- *   checkpoint.c overlay -> LMDB                 freeze.c      what is noted for it
- *   aside.c      without what lies behind a hole recover.c     walks the journal at open, finds its end
- *   files.c      whether the exported files are synced
- *   replay.c     one record at open              found.c       LMDB at open, and the first one
- *   ident.c      lock, identity, refusals        store.c       open, close, the rest
+ *   store.c      open, close, the rest
+ *   open/        ident.c         lock, identity, refusals
+ *                recover.c       walks the journal at open, finds its end
+ *                bootstrap.c     LMDB at open, and the first one
+ *   checkpoint/  checkpoint.c    overlay -> LMDB
+ *                snapshot.c      what is noted for it
+ *                partial.c       without what lies behind a hole
+ *                fs_sync.c       whether the exported files are synced
+ *   change/      apply.c         from an entry to changed rows and names
+ *                intents.c       intents, marks, what is in flight; mark_prefetch.c: marks of what is to come
+ *                inline_data.c   bytes of files in the journal
+ *                repair.c        ends of logs, objects and positions as another server has them
+ *                replay.c        one record at open
+ *   index/       overlay.c       changes since the checkpoint
+ *                rows.c names.c handles.c   reads, and the codec of their LMDB records
+ *                log_index.c     where each log entry lies; positions, MINT
+ *                db.c            LMDB: environment, readers
+ *   journal/     journal.c       appending, syncing
+ *                segment.c       its files
+ *                record.c        bytes of records; crc32c.c: their sums
+ *                preallocate.c   zeros behind its end
+ *                retention.c     what is kept for servers that are away
+ *                spare.c         room that is set aside for removals
  *
  * Locks, in the order in which they are taken:
  *   ckpt_lock  only around the decision who runs the checkpoint
@@ -53,7 +63,7 @@ struct nfs4r_parent {
 struct nfs4r_object { /* all that is stored about one oid */
 	struct nfs4r_row row; /* version 0: no row yet, only a handle */
 	uint32_t parent_count; /* names in row.parent */
-	nfs4r_journal_pos bytes_from; /* not in LMDB. All that changed its bytes from here on is kept in the journal; 0: nothing is (kept.c) */
+	nfs4r_journal_pos bytes_from; /* not in LMDB. All that changed its bytes from here on is kept in the journal; 0: nothing is (inline_data.c) */
 	struct nfs4r_parent *more; /* the row.nparents - 1 other parents */
 	uint8_t handle_len;
 	uint8_t handle[NFS4R_LOCAL_HANDLE_MAX];
@@ -120,7 +130,7 @@ struct ov_mark {
 	struct nfs4r_oid oid;
 	nfs4r_version version;
 	nfs4r_journal_pos pos; /* sync to here before the bytes change */
-	bool ahead;	       /* nobody has changed the object yet (marks_ahead.c) */
+	bool ahead;	       /* nobody has changed the object yet (mark_prefetch.c) */
 };
 
 struct ov_chunk {
@@ -452,7 +462,7 @@ struct nfs4r_flight { /* an entry between intent() or mark() and commit() */
 #define FLIGHT_BUCKETS 1024
 
 #define NFS4R_MARKS_AHEAD_MAX 64
-struct nfs4r_marks_ahead { /* marks_ahead.c; under change */
+struct nfs4r_marks_ahead { /* mark_prefetch.c; under change */
 	struct nfs4r_oid dir; /* of the file that was marked last */
 	uint64_t cookie, from; /* of its names: up to there marks were made ahead, and since where the last time */
 	uint32_t size;	      /* how many the last time, if there were as many; 0: none */
@@ -630,7 +640,7 @@ void nfs4r_flights_free(struct nfs4r_store *s);
 /* Those of @log up to @until will never be committed. */
 void nfs4r_flights_drop(struct nfs4r_store *s, nfs4r_server_id log, nfs4r_lsn until);
 
-/* files.c: that the files could not be synced is noted on the disk; LMDB is behind that now. */
+/* fs_sync.c: that the files could not be synced is noted on the disk; LMDB is behind that now. */
 bool nfs4r_files_noted(const struct nfs4r_store *s);
 void nfs4r_files_note_again(const struct nfs4r_store *s); /* there may be room for it now */
 void nfs4r_files_good(struct nfs4r_store *s);

@@ -22,22 +22,6 @@
 uint32_t nfs4r_store_fault;
 #endif
 
-struct nfs4r_wbuf *nfs4r_change_begin(struct nfs4r_store *s)
-{
-	struct nfs4r_wbuf *w = &s->wbuf;
-	nfs4r_journal_pos synced = atomic_load(&s->jnl.synced);
-
-	w->len = 0;
-	w->bad = false;
-	if (synced > s->synced_noted) {
-		nfs4r_rec_begin(w, REC_SYNCED);
-		nfs4r_rec_u64(w, synced);
-		nfs4r_rec_end(w);
-		s->synced_noted = synced; /* lost with a failed append: the next sync brings another */
-	}
-	return w;
-}
-
 /* Beside the own log's: from where on in the journal, and the last entry of each log that counts. */
 static void write_cut(const struct nfs4r_store *s, struct nfs4r_wbuf *w)
 {
@@ -136,16 +120,6 @@ static void destroy(struct nfs4r_store *s)
 	pthread_cond_destroy(&s->whole);
 	free(s->dir);
 	free(s);
-}
-
-void nfs4r_rwlock_init(pthread_rwlock_t *l)
-{
-	pthread_rwlockattr_t attr;
-
-	pthread_rwlockattr_init(&attr);
-	pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
-	pthread_rwlock_init(l, &attr);
-	pthread_rwlockattr_destroy(&attr);
 }
 
 static struct nfs4r_store *create(const struct nfs4r_store_config *cfg)

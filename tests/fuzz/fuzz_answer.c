@@ -40,7 +40,7 @@ static struct nfs4r_msg *next_message(void)
 	return NULL;
 }
 
-/* As reads_answer(). */
+/* As read_router_answer(). */
 static enum nfs4r_status ask(struct nfs4r_read *rd)
 {
 	struct nfs4r_msg *m = next_message();

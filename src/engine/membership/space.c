@@ -9,7 +9,7 @@
  * Failure modes: the file system is full at the start, so that nothing can be tried with: the limits found by an earlier start count. A
  * measurement that fails is left out, and the one before it counts on.
  *
- * Set aside for removals (src/store/spare.c): a 64th of the file system of Store, 512 KiB to 64 MiB, while that has more than its reserve.
+ * Set aside for removals (src/store/journal/spare.c): a 64th of the file system of Store, 512 KiB to 64 MiB, while that has more than its reserve.
  */
 #include <fcntl.h>
 #include <stdio.h>

@@ -10,7 +10,7 @@
  * What is stable is told as soon as files and journal are synced (log 4.3): LMDB costs two flushes more, and nobody waits for it.
  *
  * Without room for LMDB under the Store directory it is tried again at once, and the journal goes on. When the exported directory cannot be
- * synced the server halts at once, whatever the reason: the kernel has lost what was written there (src/store/files.c). For want of room that ends by itself (halt.c).
+ * synced the server halts at once, whatever the reason: the kernel has lost what was written there (src/store/checkpoint/fs_sync.c). For want of room that ends by itself (halt.c).
  */
 
 #include "engine/runtime/runtime.h"

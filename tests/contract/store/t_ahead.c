@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Zeros behind the journal's end (src/store/ahead.c): that appends find them, what a start makes of them and of what lies behind
+ * Zeros behind the journal's end (src/store/journal/preallocate.c): that appends find them, what a start makes of them and of what lies behind
  * them, and disks on which they cannot be laid out.
  */
 #include <errno.h>

@@ -8,10 +8,11 @@ import sys
 
 ROOMS = {  # folder of src -> its rooms, from the top; what lies in the folder itself is the door, above all of them
     "engine": ["admin", "start", "membership", "resync", "read", "update", "replicate", "runtime"],
+    "store": ["open", "checkpoint", "change", "index", "journal"],
 }
 KEPT = {  # (file that calls, symbol): why that call upward stays. One that is no longer made has to go from here, too.
 }
-LEAST = 300  # calls down, or the test is blind
+LEAST = {"engine": 300, "store": 150}  # calls down, or the test is blind
 
 
 def room_of(path, rooms):
@@ -68,9 +69,9 @@ def main():
                 kept.add((path, name))
                 continue
             bad.append(f"src/{folder}/{path} calls up: {name} is in src/{folder}/{home[name]}")
-    for path, name in sorted(KEPT.keys() - kept):
+    for path, name in sorted(k for k in KEPT.keys() - kept if k[0] in needs):
         bad.append(f"rooms.py: {path} no longer calls {name}: take it out of KEPT")
-    if down < LEAST:
+    if down < LEAST[folder]:
         bad.append(f"only {down} calls down found in {len(needs)} objects: this test is blind")
     print("\n".join(bad) if bad else f"{len(needs)} objects: {down} calls down, none up but {len(kept)}")
     return 1 if bad else 0

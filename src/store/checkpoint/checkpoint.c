@@ -7,14 +7,14 @@
  * transaction, forget the frozen overlay, remove segments that nobody needs. Changes go on meanwhile.
  *
  * Failure modes: whatever fails, the frozen overlay stays in front of LMDB and reads do not notice; the
- * next checkpoint writes it first, unless the files could not be synced: then there is none (files.c). A crash before LMDB's commit leaves the old position, after it the new
+ * next checkpoint writes it first, unless the files could not be synced: then there is none (fs_sync.c). A crash before LMDB's commit leaves the old position, after it the new
  * one; in both cases the journal from there on is complete. Removing segments comes last and may be
  * interrupted anywhere, because they go oldest first.
  *
  * Invariants: LMDB = the records before meta.pos, no more and no less. No own entry is in LMDB before the COMMITs of all
  * own entries before it are on stable storage, if only behind meta.pos: what lies behind a hole after a crash of the
  * machine counts for nothing (recover.c), and LMDB cannot take it back. Of other logs, and of own entries that come back from others, nothing is there behind
- * a hole unless the log's owner cannot lose it. When such a hole lasts, everything but LMDB is done, and the frozen overlay stays as after a failure; but what that holds back is bounded: aside.c
+ * a hole unless the log's owner cannot lose it. When such a hole lasts, everything but LMDB is done, and the frozen overlay stays as after a failure; but what that holds back is bounded: partial.c
  * freezes it anew without what lies behind holes.
  *
  * Overlays, from above: the active one, where changes go; what was set aside, if anything; what is frozen. A freeze of everything takes what was set aside with it, as the lower one of two.

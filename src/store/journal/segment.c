@@ -242,3 +242,36 @@ void nfs4r_seg_drop(struct nfs4r_journal *j, uint32_t n)
 	free(gone);
 	fsync(j->dirfd);
 }
+
+/* ---- whose it is: said in each segment, and in the store's identity ---- */
+
+static void uuid_str(const uint8_t u[16], char out[37])
+{
+	snprintf(out, 37, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0],
+		 u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14],
+		 u[15]);
+}
+
+enum nfs4r_status nfs4r_ident_check(const struct nfs4r_store_config *cfg, const char *what,
+				    uint32_t format, const uint8_t volume[16], nfs4r_server_id self,
+				    char *why)
+{
+	char ours[37], theirs[37];
+
+	if (format != NFS4R_DISK_FORMAT)
+		return nfs4r_refuse(why, NFS4R_MISMATCH,
+				    "%s has disk format %u and this program reads format %u: use a program of that version",
+				    what, format, NFS4R_DISK_FORMAT);
+	if (memcmp(volume, cfg->volume, 16)) {
+		uuid_str(volume, theirs);
+		uuid_str(cfg->volume, ours);
+		return nfs4r_refuse(why, NFS4R_MISMATCH,
+				    "%s belongs to volume %s, the configuration says %s: correct the directory or the volume",
+				    what, theirs, ours);
+	}
+	if (self != cfg->self)
+		return nfs4r_refuse(why, NFS4R_MISMATCH,
+				    "%s belongs to server %u, the configuration says server %u: correct the directory or the server id; never copy a store to another server",
+				    what, self, cfg->self);
+	return NFS4R_OK;
+}

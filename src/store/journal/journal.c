@@ -15,7 +15,7 @@
  * none of them. A note in the store's directory says so. With it a start takes the tail for lost, as after a crash of the machine, and writes again what it reads (recover.c).
  * If the note finds no room it is tried again when the store is left; until then only the machine's next life is safe.
  *
- * Behind the tail there may be zeros (ahead.c), so that an append changes neither the size nor the extents of the file, and its sync
+ * Behind the tail there may be zeros (preallocate.c), so that an append changes neither the size nor the extents of the file, and its sync
  * nothing but its bytes.
  *
  * Invariants: tail = end of the last whole record; behind it nothing but zeros; synced <= tail; a segment that is left is synced by the
@@ -332,4 +332,14 @@ nfs4r_journal_pos nfs4r_jnl_record_at(struct nfs4r_journal *j, nfs4r_journal_pos
 		at += SEG_HEADER;
 	pthread_rwlock_unlock(&j->segs_lock);
 	return at;
+}
+
+void nfs4r_rwlock_init(pthread_rwlock_t *l)
+{
+	pthread_rwlockattr_t attr;
+
+	pthread_rwlockattr_init(&attr);
+	pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+	pthread_rwlock_init(l, &attr);
+	pthread_rwlockattr_destroy(&attr);
 }

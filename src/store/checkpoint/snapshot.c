@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * What is noted when a checkpoint freezes (log sheet 4.3): positions, the marks of what is being changed, and what lies beyond the contiguous entries. checkpoint.c freezes
- * everything, aside.c all but what lies behind holes.
+ * everything, partial.c all but what lies behind holes.
  *
  * Failure: out of memory, before anything is changed.
  */

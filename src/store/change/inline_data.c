@@ -10,7 +10,7 @@
  *
  * Failure modes: a BYTES record whose COMMIT is torn off, or lies behind a hole, counts for nothing: it is noted with its COMMIT only.
  *
- * Invariant: nothing lies between a BYTES record and its COMMIT, which is never put off or copied (aside.c), since the entry was executed here.
+ * Invariant: nothing lies between a BYTES record and its COMMIT, which is never put off or copied (partial.c), since the entry was executed here.
  */
 #include <stdlib.h>
 

@@ -10,7 +10,7 @@
  * holds, and nothing after it shows that it had been synced (a SYNCED or OPEN record) or, in the same boot
  * of the kernel, that anything was ever written behind it. Then it is what a crash tore, and it is cut off.
  * A segment without a whole header, or a gap between segments, is judged in the same way.
- * Nothing but zeros up to the end of a file is no record and no damage: the file was laid out further than it was written (ahead.c).
+ * Nothing but zeros up to the end of a file is no record and no damage: the file was laid out further than it was written (preallocate.c).
  * The zeros of the last file stay. A file that is not the last may have kept some, which go; the next one must begin where they do.
  * Otherwise the journal is damaged: CORRUPT, with file and offset, and nothing is touched.
  *

@@ -266,3 +266,19 @@ struct nfs4r_entry *nfs4r_entry_at(struct nfs4r_store *s, nfs4r_journal_pos pos)
 	free(buf);
 	return e;
 }
+
+struct nfs4r_wbuf *nfs4r_change_begin(struct nfs4r_store *s)
+{
+	struct nfs4r_wbuf *w = &s->wbuf;
+	nfs4r_journal_pos synced = atomic_load(&s->jnl.synced);
+
+	w->len = 0;
+	w->bad = false;
+	if (synced > s->synced_noted) {
+		nfs4r_rec_begin(w, REC_SYNCED);
+		nfs4r_rec_u64(w, synced);
+		nfs4r_rec_end(w);
+		s->synced_noted = synced; /* lost with a failed append: the next sync brings another */
+	}
+	return w;
+}
