@@ -2,9 +2,11 @@
 /*
  * The command: runs seeds, in several processes, and says how to see a failure again.
  *
- *   nfs4r-sim [--seed N] [--seeds FROM COUNT] [--fresh COUNT] [--file SEEDS.TXT] [--twice]
+ *   nfs4r-sim [--seed N] [--seeds FROM COUNT] [--fresh COUNT] [--file SEEDS.TXT] [--twice] [--hashes]
  *             [--servers 3|5|1] [--mode NAME] [--steps N] [--trace] [--fault N] [--jobs N]
  *             [--list] [--faults BUDGET [--file FAULT_SEEDS.TXT] [--learn FAULT_SEEDS.TXT]] [--long-cuts] [--store real]
+ *
+ * --hashes prints the trace hash of each run: a change that only moves code leaves all of them as they are.
  *
  * Without any of them SEEDS (environment) or 1000 fresh seeds. A worker process that dies, by an
  * assertion of the core for example, counts as a finding of the seed it was at.
@@ -29,7 +31,7 @@ struct options {
 	uint32_t servers, jobs, fault;
 	const struct mode *mode;
 	uint64_t steps;
-	bool trace, twice, long_cuts, stores;
+	bool trace, twice, hashes, long_cuts, stores;
 	bool all_of_policy; /* everything the policy can do must have happened */
 	const char *file, *learn; /* with faults: what caught them last time, and where to write what does now */
 	uint64_t faults_budget;
@@ -83,6 +85,10 @@ static int run_seed(const struct options *o, uint64_t seed, char *why, size_t le
 		snprintf(why, len, "seed %llu (%s): %.900s", (unsigned long long)seed, plan.mode->name, s->failure);
 	if (hash)
 		*hash = s->hash;
+	if (o->hashes) {
+		printf("%s %llu %u %016llx\n", plan.mode->name, (unsigned long long)seed, plan.servers, (unsigned long long)s->hash);
+		fflush(stdout); /* a worker leaves by _exit() */
+	}
 	if (t)
 		add_totals(t, &s->totals);
 	if (!bad) /* after a failure the core may be in any state */
@@ -519,7 +525,7 @@ static int run_faults(const struct options *given, struct shared *sh)
 
 static int usage(void)
 {
-	printf("nfs4r-sim [--seed N] [--seeds FROM COUNT] [--fresh COUNT] [--file FILE] [--twice]\n"
+	printf("nfs4r-sim [--seed N] [--seeds FROM COUNT] [--fresh COUNT] [--file FILE] [--twice] [--hashes]\n"
 	       "          [--servers 3|5|1] [--mode NAME] [--steps MS] [--trace] [--fault N] [--jobs N] [--list]\n"
 	       "          [--faults BUDGET [--file FILE] [--learn FILE]] [--long-cuts] [--store real]\n");
 	for (uint32_t i = 0; i < nmodes; i++)
@@ -577,6 +583,8 @@ static bool parse(int argc, char **argv, struct options *o)
 			o->long_cuts = true;
 		else if (!strcmp(a, "--twice"))
 			o->twice = true;
+		else if (!strcmp(a, "--hashes"))
+			o->hashes = true;
 		else
 			return false;
 		if (!strcmp(a, "--mode") && !o->mode)
