@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Arrays that double. For who can go on without the memory; the core cannot (grow() in src/core/update.c). */
+/* Arrays that double. For who can go on without the memory; the core cannot (grow() in src/core/state/outbox.c). */
 #ifndef NFS4R_BASE_ROOM_H
 #define NFS4R_BASE_ROOM_H
 

@@ -4,7 +4,7 @@
  *
  * Failure: none. Whoever asks decides; a decoder refuses the message and the connection it came by.
  *
- * Invariants: an entry that passes is applied without a look at whether a part, a name, a text or a parent is there. core/entry_make.c and core/taint.c
+ * Invariants: an entry that passes is applied without a look at whether a part, a name, a text or a parent is there. core/ops/entry_build.c and core/recovery/fuzzy.c
  * make no other entries (tests/sim checks each), and the engine takes no operation of a client that would (nfs4r_op_fits).
  */
 #include "base/shape.h"

@@ -68,7 +68,7 @@ struct minheap {
 	uint32_t n, cap;
 };
 
-/* ---- control table (control.c) ---------------------------------------- */
+/* ---- control table (table.c) ---------------------------------------- */
 
 struct pidkey { /* no padding: hashed as bytes */
 	uint64_t server, seq;
@@ -94,7 +94,7 @@ struct claim {
 	uint32_t kind;
 	bool won;
 	bool in_table; /* its controls count; false for own released ones */
-	bool listed;   /* join.c: in the list that is being put in */
+	bool listed;   /* control_transfer.c: in the list that is being put in */
 	struct nfs4r_prio prio;
 	nfs4r_lsn lsn; /* created, moved: of their entry */
 	bool announced;	   /* no update is complete by it any more, and copies that have its owner's log up to good_at may be read (7.10) */
@@ -131,7 +131,7 @@ struct own { /* what only the owner knows of a claim */
 	bool side;	   /* asked for by the policy: no operation waits for it, it yields to all, and is won only when all acked */
 	bool promotion;	   /* side, for a directory below which elections were paid (7.4) */
 	bool optional;	   /* deep where shallow would have done (4.1) */
-	struct policy *pol; /* policy.c: what is used below a deep claim; NULL until needed */
+	struct policy *pol; /* escalate.c: what is used below a deep claim; NULL until needed */
 	uint64_t won_step;
 	uint64_t used_ms, asked_ms, ask_next, deadline, close_at, sent_ms;
 	uint64_t below_ms; /* last update of a file that it would cover (7.11) */
@@ -142,7 +142,7 @@ struct own { /* what only the owner knows of a claim */
 	uint32_t revokes;			   /* in that time */
 	struct own *ask_prev, *ask_next_own; /* proposing, or not acked by all */
 	struct own *end_prev, *end_next;     /* close_at is set */
-	struct own *say_prev, *say_next;     /* announce.c: closing, to be announced */
+	struct own *say_prev, *say_next;     /* downgrade.c: closing, to be announced */
 	bool to_say, dirs_to_say;
 	struct heap_item open;		     /* its seq may still be proposed, or is released and not confirmed (4.8) */
 	struct own *prev, *next;	     /* one of: idle (won), closing, released */
@@ -299,10 +299,10 @@ struct pend { /* entry between received/started and committed */
 	bool woken;
 	bool settled_born;
 	bool intent; /* own, begun before a crash; the caller says whether it was executed */
-	bool made;   /* own, by taint.c: nothing to be executed */
-	uint64_t failed_ms, again_ms; /* trouble.c: since when it cannot be applied, 0: nothing is known of that; not tried before */
+	bool made;   /* own, by fuzzy.c: nothing to be executed */
+	uint64_t failed_ms, again_ms; /* withdraw.c: since when it cannot be applied, 0: nothing is known of that; not tried before */
 	uint32_t cause, tries;	      /* why; how often it failed */
-	bool aside;		      /* moot.c: what it makes, or moves, is to be put aside */
+	bool aside;		      /* superseded.c: what it makes, or moves, is to be put aside */
 	const struct nfs4r_entry *by[NFS4R_PARTS_MAX]; /* parts that are passed over, and what undoes them */
 	uint32_t mask;
 	struct pref pref[NFS4R_PARTS_MAX];
@@ -361,7 +361,7 @@ struct peer {
 	uint64_t outside_ms;		/* since when it is no member, as far as this start knows; 0: it is one */
 	uint64_t heard_ms, unready_ms;	/* last heartbeat; since when it is a member that is not ready */
 	bool complete;			/* this incarnation said, in a view that both are in, that it has all rows */
-	uint64_t reconf_epoch, reconf_ms; /* reconfigure.c: the word that it said last, 0: none; since when */
+	uint64_t reconf_epoch, reconf_ms; /* force_reconfig.c: the word that it said last, 0: none; since when */
 	nfs4r_servers reconf_set;
 	uint64_t view, promised;	/* as it said */
 	uint64_t view_digest, accepted, accepted_digest; /* as it said (6.14) */
@@ -374,14 +374,14 @@ struct peer {
 	uint32_t trouble;		/* as it said: why it cannot apply an entry (6.12), or has halted (4.15); 0: neither */
 	bool halted, halted_files;	/* it has; for what its exported directory's file system did */
 	uint64_t granted_t;		/* its to us: our clock in the newest heartbeat that it granted */
-	/* memory.c */
+	/* amnesia.c */
 	bool judged;			/* its word about this server was heard since the start */
 	enum nfs4r_memory memory;	/* of this incarnation, as it said last; 0: it said nothing yet */
 	struct start start, knows;	/* as it said; the newest in which it remembered (row 'I') */
 	uint64_t knows_ms, knows_put;	/* when that row was put last, and with which position */
 	uint64_t counted_ms;		/* last heartbeat of a server that remembers, or the view that added it */
 	nfs4r_servers claims;		/* servers outside of which it knows claims */
-	uint64_t joined_below;		/* join.c: its claims with a lower seq that are not in the table are dead */
+	uint64_t joined_below;		/* control_transfer.c: its claims with a lower seq that are not in the table are dead */
 };
 
 struct vote { /* a PREPARE that waits for leases to end; from = 0: none */
@@ -418,7 +418,7 @@ struct book_rows { /* rows 'B': the addresses of the view with that number */
 	struct nfs4r_address v[NFS4R_SERVERS_MAX];
 };
 
-struct change { /* member.c: what an administrator asked for; in memory until it is done or refused */
+struct change { /* reconfig.c: what an administrator asked for; in memory until it is done or refused */
 	nfs4r_server_id add, remove; /* 0: nothing */
 	bool give_up;
 	uint32_t nall;
@@ -426,7 +426,7 @@ struct change { /* member.c: what an administrator asked for; in memory until it
 	char waits[NFS4R_CORE_TEXT];
 };
 
-struct believe { /* believe.c */
+struct believe { /* view_evidence.c */
 	struct nfs4r_view told[NFS4R_SERVERS_MAX + 1]; /* the last view that each peer said to be adopted; num 0: none */
 	uint64_t told_ms[NFS4R_SERVERS_MAX + 1];       /* since when it says one that is not adopted here */
 	uint64_t works_ms; /* when a majority was last heard that goes by the view adopted here */
@@ -434,7 +434,7 @@ struct believe { /* believe.c */
 
 struct view { /* view.c; the first lines are in the row 'V' */
 	struct nfs4r_view adopted, accepted;
-	uint64_t reconf_epoch; /* reconfigure.c: an administrator's word; 0: none */
+	uint64_t reconf_epoch; /* force_reconfig.c: an administrator's word; 0: none */
 	nfs4r_servers reconf_set;
 	uint64_t promised, frozen_num;
 	nfs4r_servers frozen; /* no grants to them before a view with at least frozen_num is adopted */
@@ -461,7 +461,7 @@ struct view { /* view.c; the first lines are in the row 'V' */
 	struct book_rows books[BOOKS_KEPT];
 };
 
-struct joiner { /* join.c: one list of controls, on its way */
+struct joiner { /* control_transfer.c: one list of controls, on its way */
 	bool made;		 /* by this server; else it is another's, or there is none */
 	uint64_t next_seq;	 /* below it every claim of its maker is in the list or dead */
 	nfs4r_lsn applied[NFS4R_SERVERS_MAX + 1];
@@ -487,7 +487,7 @@ enum memory_state { /* values in the row */
 	MEMORY_KNOWN = 5,
 };
 
-struct memory { /* memory.c; state and starts are in the row 'M' */
+struct memory { /* amnesia.c; state and starts are in the row 'M' */
 	enum memory_state state;
 	uint32_t nstarts;
 	uint64_t mine_below;		  /* older ones were of this store, or are forgiven */
@@ -498,10 +498,10 @@ struct memory { /* memory.c; state and starts are in the row 'M' */
 
 enum repair_state { REPAIR_NONE = 0, REPAIR_DRAIN, REPAIR_WAIT, REPAIR_RUNS, REPAIR_ASKS };
 
-struct repair { /* repair.c: this copy is ahead of a seal, or has to be made anew */
+struct repair { /* state_transfer.c: this copy is ahead of a seal, or has to be made anew */
 	enum repair_state state; /* what is under way ends; no source, or not yet again; REPAIR was given; done, how far was the source? */
 	bool all;
-	bool list; /* of objects that are inexact (taint.c) */
+	bool list; /* of objects that are inexact (fuzzy.c) */
 	nfs4r_server_id from, failed;
 	bool anew; /* RUNS: the source has started anew since, and may have lost what it said it had */
 	uint64_t again_ms;
@@ -511,7 +511,7 @@ struct repair { /* repair.c: this copy is ahead of a seal, or has to be made ane
 };
 
 /*
- * repair.c, row 'C': what was copied from another server may hold entries up to here, whatever the own positions are; and the copy
+ * state_transfer.c, row 'C': what was copied from another server may hold entries up to here, whatever the own positions are; and the copy
  * of everything is not done (or not known to be).
  */
 struct reach {
@@ -524,7 +524,7 @@ struct reach {
 
 enum taint_state { TAINT_DONE = 1, TAINT_OPEN, TAINT_INEXACT };
 
-/* taint.c, row 'X': an object whose bytes may be newer than its version. */
+/* fuzzy.c, row 'X': an object whose bytes may be newer than its version. */
 struct taint {
 	struct nfs4r_oid oid;
 	enum taint_state state; /* exact again, not stable yet; until entries come; for ever, by itself */
@@ -535,11 +535,11 @@ struct taint {
 	nfs4r_lsn low[NFS4R_SERVERS_MAX + 1];	/* `stable` of each log is below this; 0: not by this object */
 	nfs4r_servers worse; /* INEXACT: those whose copies are inexact, too, and give way to this one */
 	bool left;	     /* the source of the last repair has it inexact, too */
-	bool passed;	     /* moot.c: an entry was passed over; not in the row */
+	bool passed;	     /* superseded.c: an entry was passed over; not in the row */
 	UT_hash_handle hh;
 };
 
-struct trouble { /* trouble.c; the first three are in the row 'Z' */
+struct trouble { /* withdraw.c; the first three are in the row 'Z' */
 	uint32_t cause; /* enum nfs4r_status; 0: none */
 	nfs4r_server_id log; /* the entry that could not be applied for half a lease */
 	nfs4r_lsn lsn;
@@ -548,14 +548,14 @@ struct trouble { /* trouble.c; the first three are in the row 'Z' */
 	uint32_t npassed; /* objects that are not exact because an entry was passed over */
 };
 
-struct mend { /* taint.c: repair of what is inexact */
+struct mend { /* fuzzy.c: repair of what is inexact */
 	uint64_t view; /* what others said in another one does not count */
 	uint64_t again_ms, asked[NFS4R_SERVERS_MAX + 1];
 	struct nfs4r_oid *oids;
 	uint32_t n, cap;
 };
 
-struct hold { /* held.c: somebody waits until an own entry is held */
+struct hold { /* durability.c: somebody waits until an own entry is held */
 	uint64_t id;
 	nfs4r_lsn lsn;
 	struct hold *prev, *next;
@@ -563,7 +563,7 @@ struct hold { /* held.c: somebody waits until an own entry is held */
 
 #define MARKS 64
 
-struct held { /* held.c */
+struct held { /* durability.c */
 	nfs4r_lsn asked;  /* answers wait for it: others' checkpoints were asked for up to here */
 	nfs4r_lsn wanted; /* and are to be, up to here */
 	struct hold *holds;
@@ -575,7 +575,7 @@ struct held { /* held.c */
 	} marks[MARKS];
 };
 
-struct told { /* told.c: a version that an owner told, and that is not here yet */
+struct told { /* monotonic_reads.c: a version that an owner told, and that is not here yet */
 	struct nfs4r_oid oid;
 	nfs4r_server_id by;
 	uint64_t inc; /* its start; 0: it was told before this one's */
@@ -636,10 +636,10 @@ struct nfs4r_core {
 	uint32_t undecided; /* intents; nothing is executed or served under own control while there are any */
 	uint32_t dirty;
 	bool log_moved; /* own entries were committed: send */
-	nfs4r_servers assumed; /* settle.c: taken to have acked and applied everything, while a question is asked */
+	nfs4r_servers assumed; /* completion.c: taken to have acked and applied everything, while a question is asked */
 	struct nfs4r_core_stats st;
 
-	/* update.c */
+	/* outbox.c */
 	struct nfs4r_action *acts;
 	uint32_t nacts, acts_cap;
 	struct nfs4r_msg **msgs;
@@ -662,7 +662,7 @@ struct nfs4r_core {
 	struct held held;
 	struct space space;
 
-	/* control.c */
+	/* table.c */
 	struct claim *claims;
 	struct ctlobj *objs;
 	uint32_t foreign_deep, foreign_deep_plus, own_deep_plus, nclaims;
@@ -674,10 +674,10 @@ struct nfs4r_core {
 	/* election.c, release.c */
 	struct own *asking, *idle, *idle_deep, *closing, *released; /* idle: won; in order of use; deep ones have a timer of their own */
 	struct own *ending;  /* those of the idle ones that have a close_at */
-	struct own *to_say;  /* announce.c: directories first, then in the order in which they began to close */
+	struct own *to_say;  /* downgrade.c: directories first, then in the order in which they began to close */
 	uint64_t announced_ms; /* when some were last */
 	struct said *said;   /* the same file; in order of arrival */
-	struct early *early; /* early.c: in order of arrival */
+	struct early *early; /* deferred.c: in order of arrival */
 	uint32_t nearly;
 	struct minheap open; /* the first gives the own floor */
 	uint64_t release_at; /* next repetition */
@@ -690,29 +690,29 @@ struct nfs4r_core {
 	struct minheap deads[NFS4R_SERVERS_MAX + 1];
 	uint64_t floor[NFS4R_SERVERS_MAX + 1];
 	struct oidmark *opens;
-	/* holdoff.c */
+	/* backoff.c */
 	struct oidmark *holdoff, *clearing;
-	/* policy.c */
+	/* escalate.c */
 	struct oidmark *contested;
 	struct heat *heat;
-	/* yield.c: until when what yielded would have lasted; what does not yield for a while */
+	/* reader_yield.c: until when what yielded would have lasted; what does not yield for a while */
 	struct oidmark *let_go, *missed, *kept;
 	struct oidmark *writing; /* directories, and how many files in them are open for writing here */
 	struct writer *writers;  /* those files */
 	struct nfs4r_oid touched; /* the file that was updated last, as far as that was noted, and when */
 	uint64_t touched_ms;
-	/* ops.c, exec.c, forward.c */
+	/* admission.c, execute.c, forward.c */
 	struct opx *waiting, *busy, *answering, *outstanding;
 	struct opx *by_id;
 	uint64_t op_seq;
 	uint32_t nops;
 	struct opx *mover; /* the one cross-directory move of a directory that may be under way (3.6) */
 	uint64_t stuck_at;
-	/* reply.c */
+	/* reply_cache.c */
 	struct reply *replies;
 	struct refusal *refusals;
 	struct origin origins[NFS4R_SERVERS_MAX + 1];
-	/* log.c, apply.c */
+	/* replicate.c, apply.c */
 	struct logst logs[NFS4R_SERVERS_MAX + 1];
 	struct pulled pulled[NFS4R_SERVERS_MAX + 1][NFS4R_SERVERS_MAX + 1]; /* [log][server] */
 	struct peer peers[NFS4R_SERVERS_MAX + 1];
@@ -760,7 +760,7 @@ static inline bool not_ready(const struct nfs4r_core *c)
 	return not_recovered(c) || !c->view.ready;
 }
 
-/* update.c: the list of actions, and stable rows */
+/* outbox.c: the list of actions, and stable rows */
 void *xcalloc(size_t n, size_t size); /* never NULL: without memory no promise can be kept, so it aborts */
 void *grow(void *v, uint32_t *cap, uint32_t n, size_t size);
 struct nfs4r_action *act(struct nfs4r_core *c, uint32_t type);
@@ -776,7 +776,7 @@ void complain(struct nfs4r_core *c, nfs4r_server_id from, const char *text);
 void halt(struct nfs4r_core *c, const char *text);
 void servers_text(nfs4r_servers set, char *buf, size_t len); /* "1, 3" */
 
-/* secret.c */
+/* volume_secret.c */
 bool secret_is(const struct nfs4r_view *v);	    /* it has one */
 bool secret_settled(const struct nfs4r_core *c);    /* handles may be given out */
 bool secret_wanted(const struct nfs4r_core *c);	    /* a view is wanted for it */
@@ -809,7 +809,7 @@ void row_address(uint64_t view, const struct nfs4r_address *a, struct nfs4r_put 
 void row_memory(const struct memory *m, struct nfs4r_put *p);
 void row_peer_start(nfs4r_server_id s, const struct start *st, struct nfs4r_put *p);
 
-/* member.c: servers added and taken out (log 9.1) */
+/* reconfig.c: servers added and taken out (log 9.1) */
 bool may_change_voters(const struct nfs4r_core *c);
 bool is_settled(struct nfs4r_core *c);
 void member_consider(struct nfs4r_core *c, nfs4r_servers *gone, nfs4r_servers *add, nfs4r_servers *seal, nfs4r_server_id *in, nfs4r_server_id *out);
@@ -821,7 +821,7 @@ void books_save(struct nfs4r_core *c);
 void books_clean(struct nfs4r_core *c);
 void books_started(struct nfs4r_core *c);
 
-/* reconfigure.c: going on with the survivors (log 9.3) */
+/* force_reconfig.c: going on with the survivors (log 9.3) */
 bool reconf_said(const struct nfs4r_core *c);
 bool reconf_refuses(const struct nfs4r_core *c, uint64_t num, nfs4r_servers set);
 bool reconf_asks(const struct nfs4r_core *c, const struct vote *v);
@@ -872,10 +872,10 @@ void view_adopt(struct nfs4r_core *c, const struct nfs4r_view *v);
 void view_on_prepare(struct nfs4r_core *c, nfs4r_server_id from, const struct vote *v);
 void view_on_accept(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_view *v);
 
-/* door.c: why a message of @from is not taken (log 4.17); NULL: it is */
+/* sender_check.c: why a message of @from is not taken (log 4.17); NULL: it is */
 const char *door_refuses(const struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
 
-/* believe.c: which view that somebody tells is adopted (log 6.14) */
+/* view_evidence.c: which view that somebody tells is adopted (log 6.14) */
 bool believe_is_far(const struct nfs4r_core *c, uint64_t num); /* farther ahead than any honest proposer comes */
 void believe_on_view(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_view *v);
 void believe_on_accepted(struct nfs4r_core *c, nfs4r_server_id from, uint64_t num, uint64_t digest);
@@ -883,7 +883,7 @@ void believe_run(struct nfs4r_core *c);
 void believe_forget(struct nfs4r_core *c, nfs4r_server_id s);
 void believe_started(struct nfs4r_core *c);
 
-/* memory.c: what this server's store remembers, and the others' (log 8.6) */
+/* amnesia.c: what this server's store remembers, and the others' (log 8.6) */
 bool memory_known(const struct nfs4r_core *c);
 bool memory_counts(const struct nfs4r_core *c, nfs4r_server_id s);
 bool memory_votes(const struct nfs4r_core *c);
@@ -907,7 +907,7 @@ void memory_timers(struct nfs4r_core *c);
 /* core.c */
 void peer_forget(struct nfs4r_core *c, nfs4r_server_id s); /* what an older start of it had reported */
 
-/* propose.c: who asks for which view */
+/* view_change.c: who asks for which view */
 void propose_on_promise(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
 void propose_on_accepted(struct nfs4r_core *c, nfs4r_server_id from, uint64_t num, uint64_t digest);
 void propose_accepted_here(struct nfs4r_core *c, uint64_t num); /* and that is on the disk */
@@ -919,7 +919,7 @@ void propose_later(struct nfs4r_core *c);
 void propose_give_up(struct nfs4r_core *c, nfs4r_server_id s);
 uint64_t propose_only_there(const struct nfs4r_core *c, nfs4r_server_id s);
 
-/* seal.c: where logs end */
+/* log_seal.c: where logs end */
 const struct nfs4r_seal *seal_at(const struct nfs4r_view *v, nfs4r_server_id log, nfs4r_lsn pos); /* of the generation of @pos; NULL: it goes on, or it is forgotten */
 nfs4r_servers seal_logs(const struct nfs4r_view *v);
 nfs4r_lsn seal_begin(const struct nfs4r_view *v, nfs4r_server_id log); /* position 0 of the newest generation */
@@ -941,7 +941,7 @@ void seal_cross_all(struct nfs4r_core *c);
 void seal_cross(struct nfs4r_core *c, nfs4r_server_id log);
 nfs4r_version next_version(const struct nfs4r_core *c, nfs4r_version before); /* log 2.3 */
 
-/* repair.c: the sealed server itself, and copies that are ahead (log 8.3) */
+/* state_transfer.c: the sealed server itself, and copies that are ahead (log 8.3) */
 bool is_ahead(const struct nfs4r_core *c, nfs4r_server_id log);
 bool is_repairing(const struct nfs4r_core *c);
 bool self_ended(const struct nfs4r_core *c);
@@ -958,7 +958,7 @@ void repair_check(struct nfs4r_core *c);
 void repair_run(struct nfs4r_core *c);
 void repair_done(struct nfs4r_core *c, const struct nfs4r_event *ev);
 
-/* told.c */
+/* monotonic_reads.c */
 void told_note(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_server_id by, nfs4r_version version);
 void told_moved(struct nfs4r_core *c, const struct nfs4r_oid *oid);
 void told_rebuilt(struct nfs4r_core *c);
@@ -969,7 +969,7 @@ void told_started(struct nfs4r_core *c);
 nfs4r_server_id told_at(const struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_servers excluded);
 nfs4r_version told_version(const struct nfs4r_core *c, const struct nfs4r_oid *oid); /* 0: nothing that is not here */
 
-/* taint.c: bytes newer than their version (log 3.6, 3.9, 7.5) */
+/* fuzzy.c: bytes newer than their version (log 3.6, 3.9, 7.5) */
 struct taint *taint_find(const struct nfs4r_core *c, const struct nfs4r_oid *oid);
 struct taint *taint_add(struct nfs4r_core *c, const struct nfs4r_oid *oid);
 void taint_set_state(struct nfs4r_core *c, struct taint *t, enum taint_state state);
@@ -989,7 +989,7 @@ bool taint_repaired(struct nfs4r_core *c, const struct nfs4r_left *v, uint32_t n
 void taint_mended(struct nfs4r_core *c);
 void taint_fini(struct nfs4r_core *c);
 
-/* held.c: durability beyond one server (log 5.1) */
+/* durability.c: durability beyond one server (log 5.1) */
 bool needs_held(const struct nfs4r_core *c, const struct nfs4r_op *op);
 bool is_held_of(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn lsn);
 bool is_held(const struct nfs4r_core *c, nfs4r_lsn lsn);
@@ -1002,7 +1002,7 @@ bool held_settled(struct nfs4r_core *c);
 void held_note(struct nfs4r_core *c, nfs4r_lsn lsn);
 void held_fini(struct nfs4r_core *c);
 
-/* join.c: a new member takes over the controls */
+/* control_transfer.c: a new member takes over the controls */
 void join_witnesses(struct nfs4r_core *c, nfs4r_servers removed, nfs4r_servers anew);
 void join_new_view(struct nfs4r_core *c);
 void join_again(struct nfs4r_core *c);
@@ -1016,7 +1016,7 @@ void join_released(struct nfs4r_core *c, nfs4r_server_id s, uint64_t seq);
 void join_on_msg(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
 void join_fini(struct nfs4r_core *c);
 
-/* control.c */
+/* table.c */
 struct walk {
 	struct nfs4r_oid oid;
 	uint32_t level; /* 0: the object itself */
@@ -1087,7 +1087,7 @@ void asking_in(struct nfs4r_core *c, struct own *ow);
 void asking_out(struct nfs4r_core *c, struct own *ow);
 void abort_deleted(struct nfs4r_core *c, const struct nfs4r_oid *oid);
 
-/* floor.c */
+/* tombstones.c */
 uint64_t own_floor(const struct nfs4r_core *c);
 void release_raise_floor(struct nfs4r_core *c, nfs4r_server_id s, uint64_t floor);
 bool is_dead_seq(const struct nfs4r_core *c, nfs4r_server_id s, uint64_t seq);
@@ -1118,13 +1118,13 @@ void release_at(struct nfs4r_core *c, struct own *ow, uint64_t t);  /* starts cl
 void release_no_end(struct nfs4r_core *c, struct own *ow);	      /* takes that back */
 void release_unpinned(struct nfs4r_core *c, struct own *ow); /* an operation was done under it: a file without writers, reopened for that, closes again */
 
-/* leave.c: a stop in order (7.12) */
+/* shutdown.c: a stop in order (7.12) */
 void leave_begin(struct nfs4r_core *c);
 bool lets_go(const struct nfs4r_core *c); /* of everything: before a stop, or to be removed */
 void leave_run(struct nfs4r_core *c);
 void leave_settle(struct nfs4r_core *c); /* at the end of a step: when it has let go of everything it gives its lease back */
 
-/* trouble.c: entries that cannot be applied (log 4.11, 6.12) */
+/* withdraw.c: entries that cannot be applied (log 4.11, 6.12) */
 bool can_be_spared(const struct nfs4r_core *c);
 bool trouble_is(const struct nfs4r_core *c);
 bool trouble_withdraws(const struct nfs4r_core *c); /* it asks to be removed, and lets go of everything */
@@ -1136,19 +1136,19 @@ void trouble_timers(struct nfs4r_core *c);
 void trouble_settle(struct nfs4r_core *c);
 void trouble_on_halted(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m); /* log 4.15 */
 void trouble_unheard(struct peer *p); /* its connection is gone, and with it the one that would say more */
-/* moot.c: what fails and is undone later */
+/* superseded.c: what fails and is undone later */
 uint32_t moot_parts(struct nfs4r_core *c, struct pend *p, uint32_t mask); /* those of @mask that are passed over; sets p->aside, p->by */
 void moot_commit(struct nfs4r_core *c, struct pend *p);
 nfs4r_servers trouble_members(const struct nfs4r_core *c, nfs4r_servers gone);
 bool trouble_may_grant(const struct nfs4r_core *c, nfs4r_server_id s);
 
-/* early.c: proposals that came before the entry that makes their object (4.3d) */
+/* deferred.c: proposals that came before the entry that makes their object (4.3d) */
 bool early_keep(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m); /* false: there is no room */
 bool early_next(struct nfs4r_core *c, nfs4r_server_id *from, struct nfs4r_msg *m); /* one whose objects are known now, which is not kept any more */
 void early_timers(struct nfs4r_core *c);
 void early_forget(struct nfs4r_core *c, nfs4r_servers whose);
 
-/* announce.c: closed files, and directories that others read, are read from copies before their control is released (7.10) */
+/* downgrade.c: closed files, and directories that others read, are read from copies before their control is released (7.10) */
 void announce_later(struct nfs4r_core *c, struct own *ow); /* it starts closing */
 void announce_never(struct nfs4r_core *c, struct own *ow); /* it is released */
 void announce_again(struct nfs4r_core *c, struct claim *cl); /* start: it may have been announced before */
@@ -1158,7 +1158,7 @@ void announce_on_closing(struct nfs4r_core *c, nfs4r_server_id from, const struc
 void announce_applied(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn before); /* more of another's log is here than `before` */
 bool is_good_copy(const struct nfs4r_core *c, const struct claim *cl); /* may this server's copy be read as if @cl were released? */
 
-/* holdoff.c: what is not asked for now, because others want it (7.5, 7.6) */
+/* backoff.c: what is not asked for now, because others want it (7.5, 7.6) */
 struct oidmark *mark_find(struct oidmark *table, const struct nfs4r_oid *oid);
 struct oidmark *mark_get(struct oidmark **table, const struct nfs4r_oid *oid);
 void mark_drop(struct oidmark **table, const struct nfs4r_oid *oid);
@@ -1172,10 +1172,10 @@ void holdoff_set(struct nfs4r_core *c, const struct own *ow);
 void holdoff_below(struct nfs4r_core *c, const struct nfs4r_oid *dir);
 void holdoff_timers(struct nfs4r_core *c);
 
-/* observe.c */
+/* introspect.c */
 void hist_add(struct nfs4r_core_hist *h, uint64_t ms);
 
-/* policy.c: when to ask for more control (4.1, 7.4, 7.8) */
+/* escalate.c: when to ask for more control (4.1, 7.4, 7.8) */
 bool policy_may_deep(struct nfs4r_core *c, const struct nfs4r_oid *dir);
 void policy_others(struct nfs4r_core *c, const struct nfs4r_oid *oid);
 void policy_paid(struct nfs4r_core *c, const struct nfs4r_oid *oid);
@@ -1187,7 +1187,7 @@ uint64_t policy_holdoff_ms(const struct nfs4r_core *c);
 struct own *policy_ask(struct nfs4r_core *c, const struct nfs4r_control *v, uint32_t n);
 void policy_fini(struct nfs4r_core *c);
 
-/* narrow.c: when to be content with less (7.1, 7.4, 7.9) */
+/* deescalate.c: when to be content with less (7.1, 7.4, 7.9) */
 void policy_used(struct nfs4r_core *c, const struct opx *o);
 void policy_wants(struct nfs4r_core *c, struct own *ow, const struct nfs4r_oid *wanted);
 void policy_revoked(struct nfs4r_core *c, struct own *ow, const struct nfs4r_oid *wanted, bool below);
@@ -1198,7 +1198,7 @@ bool policy_may_close(struct nfs4r_core *c, struct own *ow, uint64_t *again);
 void policy_run(struct nfs4r_core *c);
 uint64_t policy_reads(const struct own *ow);
 
-/* yield.c: when readers end it (7.11) */
+/* reader_yield.c: when readers end it (7.11) */
 uint32_t yield_ms(const struct nfs4r_core *c, const struct own *ow); /* how long a use below deep control keeps readers from it */
 bool yield_read(struct nfs4r_core *c, const struct nfs4r_oid *oid);
 bool yield_over(struct nfs4r_core *c, struct own *ow);
@@ -1207,19 +1207,19 @@ void yield_touch(struct nfs4r_core *c, const struct nfs4r_oid *file); /* its byt
 void yield_opened(struct nfs4r_core *c, const struct nfs4r_oid *file, bool open); /* by its first writer here; closed by the last */
 void yield_regret(struct nfs4r_core *c, const struct nfs4r_oid *oid);
 
-/* needs.c */
+/* footprint.c */
 void needs_of(struct nfs4r_core *c, struct nfs4r_op *op, struct needs *nd);
 bool needs_same(const struct needs *a, const struct needs *b);
 bool is_file_update(const struct nfs4r_op *op);
 
-/* settle.c: 5.2, 5.3 */
+/* completion.c: 5.2, 5.3 */
 void cond_of(struct nfs4r_core *c, const struct nfs4r_entry *e, struct cond *k);
 bool cond_holds(struct nfs4r_core *c, const struct cond *k);
 bool may_be_answered(struct nfs4r_core *c, const struct opx *o, const struct needs *nd);
 bool file_complete(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_lsn lsn);
 bool claim_acked_by_all(const struct nfs4r_core *c, const struct claim *cl);
 
-/* ops.c: life of an operation up to EXECUTE */
+/* admission.c: life of an operation up to EXECUTE */
 struct opx *op_begin(struct nfs4r_core *c, struct nfs4r_op *op, bool remote, nfs4r_server_id from);
 void op_decide(struct nfs4r_core *c, struct opx *o);
 void op_finish(struct nfs4r_core *c, struct opx *o, enum nfs4r_status st);
@@ -1242,7 +1242,7 @@ void space_peer_up(struct nfs4r_core *c, nfs4r_server_id s);
 void space_restore(struct nfs4r_core *c, nfs4r_lsn lsn, uint64_t payload_bytes);
 void space_fini(struct nfs4r_core *c);
 
-/* exec.c: EXECUTE to answer */
+/* execute.c: EXECUTE to answer */
 void exec_lock(struct nfs4r_core *c, struct opx *o, const struct needs *nd);
 void exec_locked(struct nfs4r_core *c, struct opx *o, enum nfs4r_status may);
 void exec_executed(struct nfs4r_core *c, struct opx *o, const struct nfs4r_event *ev);
@@ -1251,7 +1251,7 @@ void exec_answers(struct nfs4r_core *c);
 void exec_undone(struct nfs4r_core *c);
 void exec_open_files(struct nfs4r_core *c);
 
-/* entry_make.c */
+/* entry_build.c */
 struct nfs4r_entry *entry_make(struct nfs4r_core *c, struct opx *o, const struct needs *nd);
 void entry_void(struct nfs4r_entry *e);
 void entry_unanswered(struct nfs4r_entry *e);
@@ -1267,7 +1267,7 @@ void forward_unknown(struct nfs4r_core *c, nfs4r_servers ended);
 void forward_sealed(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn seal);
 uint64_t answered_below(const struct nfs4r_core *c);
 
-/* reply.c */
+/* reply_cache.c */
 struct reply *reply_find(struct nfs4r_core *c, const struct nfs4r_request_id *id);
 void reply_of_entry(struct nfs4r_core *c, const struct nfs4r_entry *e);
 bool reply_too_old(const struct nfs4r_core *c, const struct nfs4r_request_id *id);
@@ -1279,7 +1279,7 @@ void reply_add(struct nfs4r_core *c, const struct reply *r);
 void reply_key(const struct nfs4r_request_id *id, struct reqkey *k);
 void reply_origin_moved(struct nfs4r_core *c, nfs4r_server_id s, uint64_t inc, uint64_t below, bool in_commit);
 
-/* log.c: own log, distribution, positions */
+/* replicate.c: own log, distribution, positions */
 void log_bytes(struct nfs4r_core *c, nfs4r_lsn lsn, uint64_t bytes);
 uint64_t log_unreceived(const struct nfs4r_core *c, const struct peer *p);
 void log_send(struct nfs4r_core *c);

@@ -116,7 +116,7 @@ static void on_down(void *ctx, nfs4r_server_id peer, const char *why)
 }
 
 /*
- * A peer that has heard nothing new of our log for a heartbeat asks for it (log.c:pull_late); on a slow link that is sooner than a message
+ * A peer that has heard nothing new of our log for a heartbeat asks for it (src/core/log/replicate.c:pull_late); on a slow link that is sooner than a message
  * takes. While entries are on their way to it, all that it can lack is among them or behind them, and sending them once more
  * would make the link slower still. It asks again, and is heard when the lane is empty. eng->lock held.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* A stop in order lets go of everything first (control 7.12, src/core/leave.c), for at most Stop_Wait. Everything still runs meanwhile but what local clients ask. */
+/* A stop in order lets go of everything first (control 7.12, src/core/shutdown.c), for at most Stop_Wait. Everything still runs meanwhile but what local clients ask. */
 #include <inttypes.h>
 
 #include "engine/engine_int.h"

@@ -13,7 +13,7 @@ count=${SEEDS:-$count}
 jobs=$(nproc)
 
 first_seed() {
-	hash=$(cd "$root" && LC_ALL=C ls src/base/*.[ch] src/core/*.[ch] tests/sim/*.[ch] | xargs sha256sum | sha256sum)
+	hash=$(cd "$root" && LC_ALL=C ls src/base/*.[ch] src/core/*.[ch] src/core/*/*.[ch] tests/sim/*.[ch] | xargs sha256sum | sha256sum)
 	printf '%d' "0x$(printf '%.12s' "$hash")"
 }
 

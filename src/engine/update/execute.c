@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * Local execution of an operation at its primary, and what its log entry says about it. Objects, names, versions and requested
- * values are in the entry already (core/entry_make.c).
+ * values are in the entry already (core/ops/entry_build.c).
  *
  * Before: times and cookies are chosen, so that the INTENT in the journal is complete enough to decide
  * it by evidence after a crash. After: the values that only the local file system knows (mode after umask and

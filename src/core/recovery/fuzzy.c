@@ -7,7 +7,7 @@
  * not call the entry stable, and so nobody counts on it. When the entry is there, and stable, all of it is forgotten.
  *
  * Failure modes: the log of that entry is ended before it. Then the copy never becomes exact by itself: it is inexact, and this server, which is
- * not ready while it has such objects, takes each from a member that has it exact (repair.c). If all have it inexact, the one whose copy was exact
+ * not ready while it has such objects, takes each from a member that has it exact (state_transfer.c). If all have it inexact, the one whose copy was exact
  * for the longest, then the one with the lowest id, takes its own for right, and gives the object a new version: an entry that changes nothing
  * and has the taint that cannot be redeemed, so that every other copy, also one that was away, is inexact by it and is made anew.
  *

@@ -5,7 +5,7 @@
  * Happy path: every server sends HEARTBEAT four times in a lease; GRANTs of a majority, itself included, let it answer for
  * lease_ms from the time in the heartbeat. A member that nobody hears is removed: PREPARE, promises of a majority, each given
  * only when no lease of the removed one can stand on it any more, ACCEPT, ACCEPTED of a majority, VIEW. One that is outside
- * catches up with the logs, says so, and is added in the same way; join.c gives it the controls.
+ * catches up with the logs, says so, and is added in the same way; control_transfer.c gives it the controls.
  *
  * Failure modes: the proposer is gone: what was promised keeps its number, somebody proposes the view again unchanged, so that
  * grants go on. Two propose at once: the higher number wins, the other tries again later. A majority is gone: no lease, no new
@@ -14,9 +14,9 @@
  * Invariants: a row 'V' with what is promised, accepted and adopted is on stable storage before anybody hears of it. The base of
  * a view is the highest one accepted by a majority that promised, so that every adopted view descends from the one before. A
  * server that is not a member, or has not all rows, or has not crossed all seals, answers nothing (c->view.ready). What a removed server
- * controls stays its own until it returns, unless its log is sealed (seal.c).
+ * controls stays its own until it returns, unless its log is sealed (log_seal.c).
  *
- * Who proposes what is in propose.c.
+ * Who proposes what is in view_change.c.
  */
 #include "core/core_int.h"
 

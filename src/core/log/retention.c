@@ -2,12 +2,12 @@
 /*
  * How long entries are kept for servers that are away, and what becomes of those that come too late (log 3.11, 3.12, 8.5).
  *
- * Happy path: nobody is away, and what is stable everywhere goes (log.c). While somebody is away everything is kept for it, until what is kept
+ * Happy path: nobody is away, and what is stable everywhere goes (replicate.c). While somebody is away everything is kept for it, until what is kept
  * passes the bound of bytes or age that the configuration sets. The store knows where that is and says so, log by log (RETENTION). What lies
  * beyond the bound then goes as soon as it is stable at all members. A server that comes back finds out that nobody has the entries after its
- * own any more, and makes its copy anew (repair.c).
+ * own any more, and makes its copy anew (state_transfer.c).
  *
- * Failure modes: a member that is slow keeps everybody's entries beyond the bound: it is removed from the view (propose.c), and added again when it
+ * Failure modes: a member that is slow keeps everybody's entries beyond the bound: it is removed from the view (view_change.c), and added again when it
  * is near. The entries are lost with the disk of the only server that had them: for whoever needs them that is the same as being late.
  *
  * Invariants: nothing is dropped that a member has not stable. Members are judged by what they say themselves in the view that this server is

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * Policy of hierarchical control: when to ask for more than an operation needs (control 4.1, 7.4,
- * 7.8; paper 2.2). When to be content with less is in narrow.c. Any moment is safe; what is
+ * 7.8; paper 2.2). When to be content with less is in deescalate.c. Any moment is safe; what is
  * decided here only decides who pays how many round trips.
  *
  * A directory nobody else has anything below is asked for deeply (policy_may_deep). Whoever

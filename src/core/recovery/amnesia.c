@@ -9,7 +9,7 @@
  *
  * Failure modes: somebody remembers a start that this store does not have, or that the journal was longer in one than the next one found it: the disk
  * was replaced, or put back to what it was. The server has FORGOT what it promised. The others count it no more, remove it like one that is silent, and end its log. When a majority of them says that
- * the newest view is one without it, it is OUTSIDE; then it makes its copy anew (repair.c), is REPAIRED, and is added like anybody else: KNOWN.
+ * the newest view is one without it, it is OUTSIDE; then it makes its copy anew (state_transfer.c), is REPAIRED, and is added like anybody else: KNOWN.
  * Nobody else to hear: it waits, and says for whom.
  *
  * Invariants: the state and the own starts are in the row 'M', on stable storage before anybody hears KNOWN; the row 'I' of a peer is put

@@ -10,7 +10,7 @@
  *
  * Failure modes: they were told different sets, one of them is not heard, or one that is said to be off is: nothing happens, the log and `status`
  * say why. A survivor dies on the way: the word is said again without it, and counts instead. Nobody's copy is complete: the one with the most
- * of the longest copies goes on with what it has (repair.c: take_as_it_is()), and the others make theirs anew from it; the log says that something may be lost.
+ * of the longest copies goes on with what it has (state_transfer.c: take_as_it_is()), and the others make theirs anew from it; the log says that something may be lost.
  * Others come back later: they hear of a view with a higher number, in which they are no servers.
  *
  * Invariants: the word is on stable storage before it is said. A view of an epoch is adopted only after all in its set have accepted it, and who has accepted

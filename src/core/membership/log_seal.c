@@ -6,8 +6,8 @@
  * entries before, who accepts fetches what is missing up to the seal. On adopting the view every server that has applied the log up to the
  * seal, and nothing beyond, crosses: its position becomes number 0 of the next generation, and what the server controlled is free.
  *
- * Failure modes: this copy lacks entries before the seal: they are pulled, nothing is served until then. It has entries beyond: repair.c. The
- * seal is forgotten, or two generations ago, or nobody has the entries any more (retention.c): the copy is made anew (repair.c).
+ * Failure modes: this copy lacks entries before the seal: they are pulled, nothing is served until then. It has entries beyond: state_transfer.c. The
+ * seal is forgotten, or two generations ago, or nobody has the entries any more (retention.c): the copy is made anew (state_transfer.c).
  *
  * Invariants: a log is crossed after the row of the view, and once. Between a promise and the view that follows it nothing of a frozen log
  * is applied but up to the seal of a view that is being accepted. Claims of a sealed server leave this server's table when it crosses,

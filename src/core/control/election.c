@@ -6,7 +6,7 @@
  * answers ACK with its applied positions; with a majority and everything the granters had applied
  * (the barrier) the claim is won, saved, and operations execute. Proposing goes on until all acked.
  *
- * One that comes before the entry that makes its object is kept for a moment (early.c).
+ * One that comes before the entry that makes its object is kept for a moment (deferred.c).
  *
  * Failure modes: a NACK or a rival's PROPOSE of higher priority makes a claim without majority
  * yield (abort = release to all); no majority in time does the same; lost messages are repeated.

@@ -15,7 +15,7 @@
  * together.
  *
  * Failure modes: before < version < after means that this copy is corrupt: HALT. Local execution
- * fails: the entry is tried again (trouble.c). Applying never waits for control (control 7.7).
+ * fails: the entry is tried again (withdraw.c). Applying never waits for control (control 7.7).
  */
 #include "core/core_int.h"
 
@@ -468,7 +468,7 @@ void apply_done(struct nfs4r_core *c, const struct nfs4r_event *ev)
 		trouble_failed(c, r->pend, ev->status);
 }
 
-/* ---- ends of logs (seal.c, repair.c) ------------------------------------------------------------ */
+/* ---- ends of logs (log_seal.c, state_transfer.c) ------------------------------------------------------------ */
 
 static void take_back(struct nfs4r_core *c, struct logst *l, struct pend *p)
 {

@@ -5,9 +5,9 @@
  * Happy path: the last writer of a file has closed it, its control is closing, so no new update counts on it. Released it is when everybody has the
  * log on disk up to `last`, a round trip and a half later for those who want to read. So announce_ms after the closing began CLOSING goes to all, with `last` as it is
  * then. Whoever has applied that much of the log reads his own copy, as if the control were released: half a round trip after the close.
- * The same for directories that others have been reading by this control (yield.c), at once: these were unused for a while when it began to close.
+ * The same for directories that others have been reading by this control (reader_yield.c), at once: these were unused for a while when it began to close.
  *
- * The other side of it: readers ask no more because of this control, so it completes no update that is made after the announcement (settle.c). What was made
+ * The other side of it: readers ask no more because of this control, so it completes no update that is made after the announcement (completion.c). What was made
  * before is covered by `last`, which every such update raised (5.1), so that is settled as it was. An update of the file after that asks for a control of its own (3.8), or waits until all have applied it.
  * That is why announcing waits a little: a program that closes a file and then sets its times shall not pay for it. Files that are closed one soon after
  * another (an archive that is unpacked) share a message: a second one waits as long again.
