@@ -75,4 +75,10 @@ static inline bool nfs4r_op_is_dirop(uint32_t type)
 	return (type >= NFS4R_OP_CREATE && type <= NFS4R_OP_RENAME) || type == NFS4R_OP_ADOPT;
 }
 
+/* Of an object that exists: not of names. */
+static inline bool nfs4r_op_is_file_update(uint32_t type)
+{
+	return type >= NFS4R_OP_SETATTR && type <= NFS4R_OP_REMOVEXATTR;
+}
+
 #endif

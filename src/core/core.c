@@ -462,22 +462,6 @@ static void on_msg(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_msg 
 	}
 }
 
-void peer_forget(struct nfs4r_core *c, nfs4r_server_id s)
-{
-	struct peer *p = &c->peers[s];
-
-	p->told = false;
-	p->told_ns = p->learner_ns = p->less_ms = 0;
-	memset(p->received, 0, sizeof(p->received));
-	memset(p->applied, 0, sizeof(p->applied));
-	memset(p->stable, 0, sizeof(p->stable));
-	memset(p->first_told, 0, sizeof(p->first_told));
-	memset(p->base, 0, sizeof(p->base));
-	p->slow_ms = 0;
-	p->memory = 0;
-	p->start = (struct start){ 0 };
-}
-
 /* A new incarnation may have lost what the old one reported. */
 static void on_peer_up(struct nfs4r_core *c, nfs4r_server_id s, uint64_t inc)
 {

@@ -776,9 +776,80 @@ void complain(struct nfs4r_core *c, nfs4r_server_id from, const char *text);
 void halt(struct nfs4r_core *c, const char *text);
 void servers_text(nfs4r_servers set, char *buf, size_t len); /* "1, 3" */
 
-/* volume_secret.c */
+/* standing.c: what this server is, and which servers count */
+bool views_on(const struct nfs4r_core *c);
+bool is_member(const struct nfs4r_core *c, nfs4r_server_id s);
+bool is_learner(const struct nfs4r_core *c, nfs4r_server_id s);
+bool is_taken_out(const struct nfs4r_core *c);
+bool views_enough(const struct nfs4r_core *c, nfs4r_servers set);
+bool lease_valid(const struct nfs4r_core *c);
+bool view_hears(const struct nfs4r_core *c, nfs4r_server_id s);
+bool secret_is_used(const struct nfs4r_core *c);   /* the volume needs one */
 bool secret_is(const struct nfs4r_view *v);	    /* it has one */
 bool secret_settled(const struct nfs4r_core *c);    /* handles may be given out */
+bool trouble_is(const struct nfs4r_core *c);
+bool can_be_spared(const struct nfs4r_core *c);
+bool trouble_withdraws(const struct nfs4r_core *c); /* it asks to be removed, and lets go of everything */
+bool lets_go(const struct nfs4r_core *c); /* of everything: before a stop, or to be removed */
+bool retention_is_late(const struct nfs4r_core *c); /* some log cannot be gone on with from entries */
+nfs4r_servers join_unsure(const struct nfs4r_core *c);
+
+/* log_ends.c: where logs end */
+const struct nfs4r_seal *seal_at(const struct nfs4r_view *v, nfs4r_server_id log, nfs4r_lsn pos); /* of the generation of @pos; NULL: it goes on, or it is forgotten */
+nfs4r_servers seal_logs(const struct nfs4r_view *v);
+nfs4r_lsn seal_begin(const struct nfs4r_view *v, nfs4r_server_id log); /* position 0 of the newest generation */
+bool is_sealed_away(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn lsn); /* an entry that never happened */
+bool is_ended(const struct nfs4r_core *c, nfs4r_server_id log); /* it has a seal that this server has not crossed */
+bool seals_open(const struct nfs4r_core *c);
+nfs4r_lsn gen_end(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn pos);
+nfs4r_lsn seal_limit(const struct nfs4r_core *c, nfs4r_server_id log);
+bool seal_may_begin(const struct nfs4r_core *c, const struct nfs4r_entry *e);
+nfs4r_version next_version(const struct nfs4r_core *c, nfs4r_version before); /* log 2.3 */
+
+/* copy_state.c: how good this copy is */
+bool is_ahead(const struct nfs4r_core *c, nfs4r_server_id log);
+bool reach_lost(const struct nfs4r_core *c, nfs4r_server_id log);
+bool needs_repair(const struct nfs4r_core *c, bool *all); /* @all: of everything */
+bool repair_is_whole(const struct nfs4r_core *c);
+nfs4r_lsn repair_counts(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn pos);
+nfs4r_lsn repair_counts_stable(const struct nfs4r_core *c, nfs4r_server_id log);
+bool is_repairing(const struct nfs4r_core *c);
+bool self_ended(const struct nfs4r_core *c);
+struct taint *taint_find(const struct nfs4r_core *c, const struct nfs4r_oid *oid);
+nfs4r_lsn taint_limit(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn stable);
+bool taint_allows_more(const struct nfs4r_core *c, nfs4r_server_id log);
+
+/* memory.c: whose words count, because of what stores remember (log 8.6) */
+bool memory_known(const struct nfs4r_core *c);
+bool memory_counts(const struct nfs4r_core *c, nfs4r_server_id s);
+bool memory_votes(const struct nfs4r_core *c);
+bool memory_may_send(const struct nfs4r_core *c, nfs4r_server_id s);
+bool memory_judged(const struct nfs4r_core *c);
+bool memory_whole(const struct nfs4r_core *c);
+bool memory_tells_nothing(const struct nfs4r_core *c);
+bool memory_wants_all(const struct nfs4r_core *c);
+enum nfs4r_memory memory_said(const struct nfs4r_core *c);
+nfs4r_servers memory_unheard(const struct nfs4r_core *c);
+nfs4r_servers memory_unclaimed(const struct nfs4r_core *c);
+bool memory_claimed(const struct nfs4r_core *c, nfs4r_server_id s, bool *sure);
+
+/* claims.c: look-ups of claims */
+struct claim *claim_find(const struct nfs4r_core *c, nfs4r_server_id s, uint64_t seq);
+bool is_dead_seq(const struct nfs4r_core *c, nfs4r_server_id s, uint64_t seq);
+bool claim_acked_by_all(const struct nfs4r_core *c, const struct claim *cl);
+
+/* peers.c: what is known of a server */
+void peer_forget(struct nfs4r_core *c, nfs4r_server_id s); /* what an older start of it had reported */
+
+/* stats.c: how long things took */
+void hist_add(struct nfs4r_core_hist *h, uint64_t ms);
+
+/* failed.c: entries that could not be applied (log 4.11) */
+void trouble_failed(struct nfs4r_core *c, struct pend *p, enum nfs4r_status st);
+void trouble_forget(struct nfs4r_core *c, struct pend *p);
+bool trouble_waits(const struct nfs4r_core *c, const struct pend *p); /* it failed, and is not to be tried yet */
+
+/* volume_secret.c */
 bool secret_wanted(const struct nfs4r_core *c);	    /* a view is wanted for it */
 void secret_into(const struct nfs4r_core *c, struct nfs4r_view *v); /* of a view that is being made */
 bool secret_is_another(const struct nfs4r_core *c, const struct nfs4r_view *v); /* than that of the view adopted here, and so it is no view that follows it */
@@ -844,11 +915,6 @@ nfs4r_lsn stable_by_all(const struct nfs4r_core *c, nfs4r_server_id log);
 nfs4r_lsn stable_everywhere(const struct nfs4r_core *c, nfs4r_server_id log); /* members or not */
 
 /* view.c: the active view, leases */
-bool views_on(const struct nfs4r_core *c);
-bool is_member(const struct nfs4r_core *c, nfs4r_server_id s);
-bool is_learner(const struct nfs4r_core *c, nfs4r_server_id s);
-bool is_taken_out(const struct nfs4r_core *c);
-bool lease_valid(const struct nfs4r_core *c);
 void view_init(struct nfs4r_core *c);
 void view_started(struct nfs4r_core *c);
 void view_timers(struct nfs4r_core *c);
@@ -862,8 +928,6 @@ void view_stop(struct nfs4r_core *c);
 void view_run(struct nfs4r_core *c);
 void view_check_ready(struct nfs4r_core *c);
 void view_incomplete(struct nfs4r_core *c);
-bool view_hears(const struct nfs4r_core *c, nfs4r_server_id s);
-bool views_enough(const struct nfs4r_core *c, nfs4r_servers set);
 uint64_t view_highest(const struct nfs4r_core *c);
 uint64_t view_grant_ms(const struct nfs4r_core *c);
 void view_save(struct nfs4r_core *c);
@@ -884,18 +948,6 @@ void believe_forget(struct nfs4r_core *c, nfs4r_server_id s);
 void believe_started(struct nfs4r_core *c);
 
 /* amnesia.c: what this server's store remembers, and the others' (log 8.6) */
-bool memory_known(const struct nfs4r_core *c);
-bool memory_counts(const struct nfs4r_core *c, nfs4r_server_id s);
-bool memory_votes(const struct nfs4r_core *c);
-bool memory_tells_nothing(const struct nfs4r_core *c);
-bool memory_may_send(const struct nfs4r_core *c, nfs4r_server_id s);
-bool memory_judged(const struct nfs4r_core *c);
-bool memory_whole(const struct nfs4r_core *c);
-bool memory_wants_all(const struct nfs4r_core *c);
-enum nfs4r_memory memory_said(const struct nfs4r_core *c);
-nfs4r_servers memory_unheard(const struct nfs4r_core *c);
-nfs4r_servers memory_unclaimed(const struct nfs4r_core *c);
-bool memory_claimed(const struct nfs4r_core *c, nfs4r_server_id s, bool *sure);
 void memory_say(const struct nfs4r_core *c, nfs4r_server_id to, struct nfs4r_msg *m);
 void memory_on_heartbeat(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
 void memory_repaired(struct nfs4r_core *c);
@@ -903,9 +955,6 @@ void memory_adopted(struct nfs4r_core *c);
 void memory_init(struct nfs4r_core *c);
 void memory_started(struct nfs4r_core *c);
 void memory_timers(struct nfs4r_core *c);
-
-/* core.c */
-void peer_forget(struct nfs4r_core *c, nfs4r_server_id s); /* what an older start of it had reported */
 
 /* view_change.c: who asks for which view */
 void propose_on_promise(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
@@ -920,16 +969,7 @@ void propose_give_up(struct nfs4r_core *c, nfs4r_server_id s);
 uint64_t propose_only_there(const struct nfs4r_core *c, nfs4r_server_id s);
 
 /* log_seal.c: where logs end */
-const struct nfs4r_seal *seal_at(const struct nfs4r_view *v, nfs4r_server_id log, nfs4r_lsn pos); /* of the generation of @pos; NULL: it goes on, or it is forgotten */
-nfs4r_servers seal_logs(const struct nfs4r_view *v);
-nfs4r_lsn seal_begin(const struct nfs4r_view *v, nfs4r_server_id log); /* position 0 of the newest generation */
 bool seal_add(struct nfs4r_view *v, nfs4r_server_id log, nfs4r_lsn lsn);
-bool is_sealed_away(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn lsn); /* an entry that never happened */
-bool is_ended(const struct nfs4r_core *c, nfs4r_server_id log); /* it has a seal that this server has not crossed */
-bool seals_open(const struct nfs4r_core *c);
-nfs4r_lsn gen_end(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn pos);
-nfs4r_lsn seal_limit(const struct nfs4r_core *c, nfs4r_server_id log);
-bool seal_may_begin(const struct nfs4r_core *c, const struct nfs4r_entry *e);
 void seal_freeze(struct nfs4r_core *c, nfs4r_servers logs);
 bool seal_quiet(const struct nfs4r_core *c, nfs4r_servers logs);
 bool seal_reached(struct nfs4r_core *c, const struct nfs4r_view *v);
@@ -939,16 +979,8 @@ bool claims_let_go(struct nfs4r_core *c);
 void seal_adopted(struct nfs4r_core *c);
 void seal_cross_all(struct nfs4r_core *c);
 void seal_cross(struct nfs4r_core *c, nfs4r_server_id log);
-nfs4r_version next_version(const struct nfs4r_core *c, nfs4r_version before); /* log 2.3 */
 
 /* state_transfer.c: the sealed server itself, and copies that are ahead (log 8.3) */
-bool is_ahead(const struct nfs4r_core *c, nfs4r_server_id log);
-bool is_repairing(const struct nfs4r_core *c);
-bool self_ended(const struct nfs4r_core *c);
-bool reach_lost(const struct nfs4r_core *c, nfs4r_server_id log);
-bool repair_is_whole(const struct nfs4r_core *c);
-nfs4r_lsn repair_counts(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn pos);
-nfs4r_lsn repair_counts_stable(const struct nfs4r_core *c, nfs4r_server_id log);
 bool repair_is_source(const struct nfs4r_core *c, nfs4r_server_id s);
 void repair_list(struct nfs4r_core *c, nfs4r_server_id from);
 void repair_anew(struct nfs4r_core *c);
@@ -970,12 +1002,12 @@ nfs4r_server_id told_at(const struct nfs4r_core *c, const struct nfs4r_oid *oid,
 nfs4r_version told_version(const struct nfs4r_core *c, const struct nfs4r_oid *oid); /* 0: nothing that is not here */
 
 /* fuzzy.c: bytes newer than their version (log 3.6, 3.9, 7.5) */
-struct taint *taint_find(const struct nfs4r_core *c, const struct nfs4r_oid *oid);
 struct taint *taint_add(struct nfs4r_core *c, const struct nfs4r_oid *oid);
+void taint_save(struct nfs4r_core *c, const struct taint *t, bool del); /* outside of a commit */
+void taint_drop(struct nfs4r_core *c, struct taint *t);
+void taint_waits_for(const struct nfs4r_core *c, const struct taint *t, nfs4r_server_id *log, nfs4r_lsn *lsn);
 void taint_set_state(struct nfs4r_core *c, struct taint *t, enum taint_state state);
 void taint_commit(struct nfs4r_core *c, const struct nfs4r_entry *e, bool made);
-nfs4r_lsn taint_limit(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn stable);
-bool taint_allows_more(const struct nfs4r_core *c, nfs4r_server_id log);
 void taint_stable(struct nfs4r_core *c, const nfs4r_lsn *stable);
 void taint_started(struct nfs4r_core *c);
 void taint_crossed(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn seal);
@@ -1007,7 +1039,6 @@ void join_witnesses(struct nfs4r_core *c, nfs4r_servers removed, nfs4r_servers a
 void join_new_view(struct nfs4r_core *c);
 void join_again(struct nfs4r_core *c);
 void join_heard(struct nfs4r_core *c, nfs4r_server_id from);
-nfs4r_servers join_unsure(const struct nfs4r_core *c);
 void join_peer_fresh(struct nfs4r_core *c, nfs4r_server_id s);
 void join_started(struct nfs4r_core *c);
 void join_timers(struct nfs4r_core *c);
@@ -1027,7 +1058,6 @@ bool is_multi(const struct nfs4r_facts *f);
 void walk_begin(struct walk *w, const struct nfs4r_oid *oid);
 bool walk_up(struct nfs4r_core *c, struct walk *w); /* false at the root, and for a multi file (section 0) */
 struct ctl *controls_of(const struct nfs4r_core *c, const struct nfs4r_oid *oid);
-struct claim *claim_find(const struct nfs4r_core *c, nfs4r_server_id s, uint64_t seq);
 struct claim *claim_add(struct nfs4r_core *c, struct nfs4r_pid pid, uint32_t kind, const struct nfs4r_control *v, uint32_t n);
 void claim_out_of_table(struct nfs4r_core *c, struct claim *cl);
 void claim_free(struct nfs4r_core *c, struct claim *cl);
@@ -1090,7 +1120,6 @@ void abort_deleted(struct nfs4r_core *c, const struct nfs4r_oid *oid);
 /* tombstones.c */
 uint64_t own_floor(const struct nfs4r_core *c);
 void release_raise_floor(struct nfs4r_core *c, nfs4r_server_id s, uint64_t floor);
-bool is_dead_seq(const struct nfs4r_core *c, nfs4r_server_id s, uint64_t seq);
 void dead_add(struct nfs4r_core *c, nfs4r_server_id s, uint64_t seq);
 
 /* release.c */
@@ -1120,17 +1149,10 @@ void release_unpinned(struct nfs4r_core *c, struct own *ow); /* an operation was
 
 /* shutdown.c: a stop in order (7.12) */
 void leave_begin(struct nfs4r_core *c);
-bool lets_go(const struct nfs4r_core *c); /* of everything: before a stop, or to be removed */
 void leave_run(struct nfs4r_core *c);
 void leave_settle(struct nfs4r_core *c); /* at the end of a step: when it has let go of everything it gives its lease back */
 
 /* withdraw.c: entries that cannot be applied (log 4.11, 6.12) */
-bool can_be_spared(const struct nfs4r_core *c);
-bool trouble_is(const struct nfs4r_core *c);
-bool trouble_withdraws(const struct nfs4r_core *c); /* it asks to be removed, and lets go of everything */
-void trouble_failed(struct nfs4r_core *c, struct pend *p, enum nfs4r_status st);
-void trouble_forget(struct nfs4r_core *c, struct pend *p);
-bool trouble_waits(const struct nfs4r_core *c, const struct pend *p); /* it failed, and is not to be tried yet */
 void trouble_told(struct nfs4r_core *c, enum nfs4r_status st); /* by the engine, of what is in doubt */
 void trouble_timers(struct nfs4r_core *c);
 void trouble_settle(struct nfs4r_core *c);
@@ -1165,15 +1187,14 @@ void mark_drop(struct oidmark **table, const struct nfs4r_oid *oid);
 #define MARKS_MAX 4096 /* of a table of times */
 bool mark_lasts(const struct nfs4r_core *c, struct oidmark *table, const struct nfs4r_oid *oid);
 void mark_until(const struct nfs4r_core *c, struct oidmark **table, const struct nfs4r_oid *oid, uint64_t until);
+uint64_t farthest_rtt(const struct nfs4r_core *c); /* in ms, of elections */
+uint64_t policy_holdoff_ms(const struct nfs4r_core *c);
 uint64_t holdoff_until(struct nfs4r_core *c, const struct nfs4r_oid *oid);
 uint64_t holdoff_clearing(struct nfs4r_core *c, const struct nfs4r_oid *oid);
 void holdoff_drop(struct nfs4r_core *c, const struct nfs4r_oid *oid);
 void holdoff_set(struct nfs4r_core *c, const struct own *ow);
 void holdoff_below(struct nfs4r_core *c, const struct nfs4r_oid *dir);
 void holdoff_timers(struct nfs4r_core *c);
-
-/* introspect.c */
-void hist_add(struct nfs4r_core_hist *h, uint64_t ms);
 
 /* escalate.c: when to ask for more control (4.1, 7.4, 7.8) */
 bool policy_may_deep(struct nfs4r_core *c, const struct nfs4r_oid *dir);
@@ -1183,7 +1204,6 @@ void policy_acked(struct nfs4r_core *c, nfs4r_server_id from, const struct own *
 void policy_won(struct nfs4r_core *c, struct own *ow);
 void policy_lost(struct nfs4r_core *c, struct own *ow);
 void policy_contest(struct nfs4r_core *c, const struct claim *cl);
-uint64_t policy_holdoff_ms(const struct nfs4r_core *c);
 struct own *policy_ask(struct nfs4r_core *c, const struct nfs4r_control *v, uint32_t n);
 void policy_fini(struct nfs4r_core *c);
 
@@ -1210,14 +1230,12 @@ void yield_regret(struct nfs4r_core *c, const struct nfs4r_oid *oid);
 /* footprint.c */
 void needs_of(struct nfs4r_core *c, struct nfs4r_op *op, struct needs *nd);
 bool needs_same(const struct needs *a, const struct needs *b);
-bool is_file_update(const struct nfs4r_op *op);
 
 /* completion.c: 5.2, 5.3 */
 void cond_of(struct nfs4r_core *c, const struct nfs4r_entry *e, struct cond *k);
 bool cond_holds(struct nfs4r_core *c, const struct cond *k);
 bool may_be_answered(struct nfs4r_core *c, const struct opx *o, const struct needs *nd);
 bool file_complete(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_lsn lsn);
-bool claim_acked_by_all(const struct nfs4r_core *c, const struct claim *cl);
 
 /* admission.c: life of an operation up to EXECUTE */
 struct opx *op_begin(struct nfs4r_core *c, struct nfs4r_op *op, bool remote, nfs4r_server_id from);
@@ -1309,7 +1327,6 @@ nfs4r_lsn retention_end(const struct nfs4r_core *c, nfs4r_server_id log);
 bool retention_has(const struct nfs4r_core *c, nfs4r_server_id s, nfs4r_server_id log, nfs4r_lsn lsn);
 bool retention_is_slow(const struct nfs4r_core *c, nfs4r_server_id s);
 nfs4r_servers retention_slow(struct nfs4r_core *c);
-bool retention_is_late(const struct nfs4r_core *c); /* some log cannot be gone on with from entries */
 
 /* apply.c: received entries, order, commit */
 void apply_drop_entries(struct nfs4r_msg *m); /* its references */

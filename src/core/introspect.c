@@ -1,23 +1,11 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * What people and tools want to see: counters, latencies, positions, the control table, who waits
- * for what. Between steps; nothing in here changes the core, but for hist_add(), by which the
- * others note how long something took.
+ * for what. Between steps; nothing in here changes the core.
  */
+#include <stdio.h>
+
 #include "core/core_int.h"
-
-/* ---- latencies ----------------------------------------------------------- */
-
-void hist_add(struct nfs4r_core_hist *h, uint64_t ms)
-{
-	uint32_t i = ms ? 64 - (uint32_t)__builtin_clzll(ms) : 0;
-
-	h->n++;
-	h->sum_ms += ms;
-	if (ms > h->max_ms)
-		h->max_ms = ms;
-	h->bucket[i < NFS4R_CORE_BUCKETS ? i : NFS4R_CORE_BUCKETS - 1]++;
-}
 
 /* ---- counters, positions ------------------------------------------------- */
 
@@ -271,4 +259,51 @@ void nfs4r_core_each_waiting(const struct nfs4r_core *c, bool (*fn)(void *arg, c
 		DL_FOREACH(lists[i], o)
 			if (!tell(c, o, fn, arg))
 				return;
+}
+
+void nfs4r_core_get_view(const struct nfs4r_core *c, struct nfs4r_core_view *out)
+{
+	nfs4r_servers unsure = join_unsure(c);
+
+	*out = (struct nfs4r_core_view){ .adopted = c->view.adopted, .accepted = c->view.accepted, .promised = c->view.promised };
+	out->fixed = !views_on(c);
+	out->member = is_member(c, c->self);
+	out->joining = out->member && !c->view.complete;
+	out->repairing = c->repair.state == REPAIR_RUNS && !c->repair.list; /* what is not in the list is as good as ever */
+	out->gives = !out->repairing && ((memory_whole(c) && repair_is_whole(c)) || FAULT(F_GIVES_HALF_COPY)) &&
+		     (out->member || (c->view.accepted.members & NFS4R_BIT(c->self)));
+	out->given_up = c->view.given_up;
+	out->taken_out = is_taken_out(c);
+	out->has_book = c->started ? c->view.adopted.nbook > 0 : c->view.nadopted > 0;
+	out->adding = c->change.add;
+	out->removing = c->change.remove;
+	snprintf(out->waits, sizeof(out->waits), "%s", c->change.waits);
+	out->reconf_epoch = c->view.reconf_epoch;
+	out->reconf_set = c->view.reconf_set;
+	out->learner = !out->taken_out && !(c->view.adopted.voters & NFS4R_BIT(c->self));
+	out->left = c->view.left;
+	out->trouble = (enum nfs4r_status)c->trouble.cause;
+	out->trouble_log = c->trouble.log;
+	out->trouble_lsn = c->trouble.lsn;
+	out->failing = c->trouble.nfailed;
+	out->memory = memory_said(c);
+	out->unheard = memory_unheard(c);
+	if (nfs4r_core_lease_until(c) > c->now && !out->fixed)
+		out->lease_left_ms = c->view.lease_until == UINT64_MAX ? c->cfg.lease_ms : c->view.lease_until - c->now;
+	EACH_PEER(c, s) {
+		out->peer[s].known = c->peers[s].beats;
+		out->peer[s].silent_ms = c->now - c->peers[s].heard_ms;
+		out->peer[s].view = c->peers[s].view;
+		out->peer[s].caught_up = c->peers[s].caught_up;
+		out->peer[s].joining = c->peers[s].joining;
+		out->peer[s].left = c->peers[s].left;
+		out->peer[s].trouble = (enum nfs4r_status)c->peers[s].trouble;
+		out->peer[s].halted = c->peers[s].halted;
+		out->peer[s].halted_files = c->peers[s].halted_files;
+		out->peer[s].unsure = unsure & NFS4R_BIT(s);
+		out->peer[s].memory = c->peers[s].memory;
+		out->peer[s].position = c->peers[s].knows.pos;
+		out->peer[s].reconf_epoch = c->peers[s].reconf_epoch;
+		out->peer[s].reconf_set = c->peers[s].reconf_set;
+	}
 }

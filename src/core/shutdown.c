@@ -17,11 +17,6 @@ void leave_begin(struct nfs4r_core *c)
 	c->dirty |= DIRTY_OPS;
 }
 
-bool lets_go(const struct nfs4r_core *c)
-{
-	return c->leaving || trouble_withdraws(c);
-}
-
 /* What was created meanwhile, was won, or was counted on by an operation that has ended. */
 void leave_run(struct nfs4r_core *c)
 {

@@ -15,7 +15,9 @@
 
 #include "base/entry.h"
 #include "base/status.h"
-#include "core/core.h" /* struct nfs4r_put, struct nfs4r_facts: the tree port's vocabulary */
+#include "base/limits.h"
+#include "base/msg.h"
+#include "base/tree.h"
 
 #define NFS4R_DISK_FORMAT 1
 

@@ -13,6 +13,7 @@
  */
 #include "core/core_int.h"
 
+#define RTT_UNKNOWN_MS 50
 #define CLEARING_MAX 64 /* directories wanted with all below at one time [beyond it: only what is controlled now closes] */
 
 struct oidmark *mark_find(struct oidmark *table, const struct nfs4r_oid *oid)
@@ -152,4 +153,24 @@ void holdoff_timers(struct nfs4r_core *c)
 {
 	expire(c, &c->holdoff);
 	expire(c, &c->clearing);
+}
+
+uint64_t farthest_rtt(const struct nfs4r_core *c)
+{
+	uint64_t max = 0;
+
+	EACH_PEER(c, s)
+		if (c->peers[s].rtt_ms > max)
+			max = c->peers[s].rtt_ms;
+	return max ? max : RTT_UNKNOWN_MS;
+}
+
+/* Control 7.6. */
+uint64_t policy_holdoff_ms(const struct nfs4r_core *c)
+{
+	uint64_t ms = 2 * farthest_rtt(c);
+
+	if (c->cfg.holdoff_ms)
+		return c->cfg.holdoff_ms;
+	return ms < 20 ? 20 : ms > 1000 ? 1000 : ms;
 }

@@ -77,15 +77,6 @@ struct ctl *controls_of(const struct nfs4r_core *c, const struct nfs4r_oid *oid)
 	return o ? o->list : NULL;
 }
 
-struct claim *claim_find(const struct nfs4r_core *c, nfs4r_server_id s, uint64_t seq)
-{
-	struct pidkey k = { s, seq };
-	struct claim *cl;
-
-	HASH_FIND(hh, c->claims, &k, sizeof(k), cl);
-	return cl;
-}
-
 static void count_depths(struct nfs4r_core *c, const struct ctl *k, int delta)
 {
 	bool own = k->claim->key.server == c->self;

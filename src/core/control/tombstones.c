@@ -15,15 +15,6 @@ uint64_t own_floor(const struct nfs4r_core *c)
 	return it && !FAULT(F_FLOOR_TOO_HIGH) ? it->key : c->next_seq;
 }
 
-bool is_dead_seq(const struct nfs4r_core *c, nfs4r_server_id s, uint64_t seq)
-{
-	struct pidkey k = { s, seq };
-	struct dead *d;
-
-	HASH_FIND(hh, c->dead, &k, sizeof(k), d);
-	return d != NULL;
-}
-
 void dead_add(struct nfs4r_core *c, nfs4r_server_id s, uint64_t seq)
 {
 	struct dead *d = xcalloc(1, sizeof(*d));

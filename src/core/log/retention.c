@@ -169,11 +169,6 @@ void retention_look(struct nfs4r_core *c)
 		timer_at(c, c->late_ms > c->now ? c->late_ms : c->now + c->cfg.repeat_ms);
 }
 
-bool retention_is_late(const struct nfs4r_core *c)
-{
-	return c->late && c->now >= c->late_ms;
-}
-
 /* ---- for people ---------------------------------------------------------------------------- */
 
 void nfs4r_core_kept_for(const struct nfs4r_core *c, nfs4r_servers *kept_for, nfs4r_servers *late)

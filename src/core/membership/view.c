@@ -20,33 +20,6 @@
  */
 #include "core/core_int.h"
 
-bool views_on(const struct nfs4r_core *c)
-{
-	return c->cfg.lease_ms;
-}
-
-bool is_member(const struct nfs4r_core *c, nfs4r_server_id s)
-{
-	return c->view.adopted.members & NFS4R_BIT(s);
-}
-
-/* It belongs to the volume, and is no voter yet (9.1). */
-bool is_learner(const struct nfs4r_core *c, nfs4r_server_id s)
-{
-	return c->view.adopted.servers & ~c->view.adopted.voters & NFS4R_BIT(s);
-}
-
-/* It belongs to the volume no more, or not yet. */
-bool is_taken_out(const struct nfs4r_core *c)
-{
-	return !(c->view.adopted.servers & NFS4R_BIT(c->self));
-}
-
-bool views_enough(const struct nfs4r_core *c, nfs4r_servers set)
-{
-	return is_quorum(set, c->view.adopted.voters);
-}
-
 uint64_t view_grant_ms(const struct nfs4r_core *c) /* T_G of 6.7 */
 {
 	uint64_t r = c->cfg.drift_permille;
@@ -136,22 +109,6 @@ static uint64_t lease_end(const struct nfs4r_core *c)
 	return t ? t + c->cfg.lease_ms : 0;
 }
 
-bool lease_valid(const struct nfs4r_core *c)
-{
-	if (!views_on(c))
-		return secret_settled(c);
-	return FAULT(F_LEASE_IGNORED) || (c->view.ready && c->now < c->view.lease_until);
-}
-
-uint64_t nfs4r_core_lease_until(const struct nfs4r_core *c)
-{
-	if (!views_on(c))
-		return secret_settled(c) ? UINT64_MAX : 0;
-	if (FAULT(F_LEASE_IGNORED))
-		return UINT64_MAX;
-	return c->view.ready ? c->view.lease_until : 0;
-}
-
 static void on_grant(struct nfs4r_core *c, nfs4r_server_id from, uint64_t t)
 {
 	bool was = lease_valid(c);
@@ -181,11 +138,6 @@ static bool may_grant(const struct nfs4r_core *c, nfs4r_server_id s)
 }
 
 /* ---- heartbeats ---------------------------------------------------------------------- */
-
-bool view_hears(const struct nfs4r_core *c, nfs4r_server_id s)
-{
-	return s == c->self || (c->peers[s].beats && !c->peers[s].left && c->now < c->peers[s].heard_ms + c->cfg.silence_ms);
-}
 
 /* Near enough to the end of every log to become a member without making the others wait (8.2). Inexact objects do not matter: it may be the one that
  * the members need for them (7.5). */

@@ -19,23 +19,6 @@
 
 #include "core/core_int.h"
 
-static const uint8_t none[NFS4R_SECRET];
-
-bool secret_is(const struct nfs4r_view *v)
-{
-	return memcmp(v->secret, none, sizeof(none)) != 0;
-}
-
-static bool is_used(const struct nfs4r_core *c)
-{
-	return memcmp(c->cfg.secret, none, sizeof(none)) != 0;
-}
-
-bool secret_settled(const struct nfs4r_core *c)
-{
-	return !is_used(c) || secret_is(&c->view.adopted) || FAULT(F_SECRET_UNSETTLED);
-}
-
 /* ---- by views ---- */
 
 /* The view that is adopted has none, and enough remember to give it one. Before that a proposal would be in the way of the next. */
@@ -43,7 +26,7 @@ bool secret_wanted(const struct nfs4r_core *c)
 {
 	nfs4r_servers set = NFS4R_BIT(c->self);
 
-	if (!is_used(c) || secret_is(&c->view.adopted))
+	if (!secret_is_used(c) || secret_is(&c->view.adopted))
 		return false;
 	EACH_PEER(c, s)
 		if (memory_counts(c, s))
@@ -53,7 +36,7 @@ bool secret_wanted(const struct nfs4r_core *c)
 
 void secret_into(const struct nfs4r_core *c, struct nfs4r_view *v)
 {
-	if (is_used(c) && (!secret_is(v) || FAULT(F_SECRET_ANEW)))
+	if (secret_is_used(c) && (!secret_is(v) || FAULT(F_SECRET_ANEW)))
 		memcpy(v->secret, c->cfg.secret, sizeof(v->secret));
 }
 
@@ -87,7 +70,7 @@ static void take(struct nfs4r_core *c, const uint8_t secret[NFS4R_SECRET])
 /* Only this one makes it, and it has none: then nobody has, if nobody says so. */
 static bool makes_it(const struct nfs4r_core *c)
 {
-	return !views_on(c) && is_used(c) && !secret_is(&c->view.adopted) && (c->cfg.servers & -c->cfg.servers) == NFS4R_BIT(c->self);
+	return !views_on(c) && secret_is_used(c) && !secret_is(&c->view.adopted) && (c->cfg.servers & -c->cfg.servers) == NFS4R_BIT(c->self);
 }
 
 static void consider(struct nfs4r_core *c)
@@ -113,13 +96,13 @@ void secret_started(struct nfs4r_core *c)
 
 void secret_peer_up(struct nfs4r_core *c, nfs4r_server_id s)
 {
-	if (!views_on(c) && is_used(c))
+	if (!views_on(c) && secret_is_used(c))
 		view_send(c, s);
 }
 
 void secret_on_view(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_view *v)
 {
-	if (views_on(c) || !is_used(c) || !(c->cfg.servers & NFS4R_BIT(from)))
+	if (views_on(c) || !secret_is_used(c) || !(c->cfg.servers & NFS4R_BIT(from)))
 		return;
 	if (!secret_is(v))
 		c->view.bare |= NFS4R_BIT(from);

@@ -18,24 +18,6 @@
  */
 #include "core/core_int.h"
 
-#define RETRY_MS 1000
-
-bool trouble_is(const struct nfs4r_core *c)
-{
-	return c->trouble.cause != 0;
-}
-
-/* Would there be a view without this server? */
-bool can_be_spared(const struct nfs4r_core *c)
-{
-	return views_on(c) && views_enough(c, c->view.adopted.members & ~NFS4R_BIT(c->self));
-}
-
-bool trouble_withdraws(const struct nfs4r_core *c)
-{
-	return trouble_is(c) && can_be_spared(c);
-}
-
 static void say(struct nfs4r_core *c)
 {
 	c->dirty |= DIRTY_OPS | DIRTY_RELEASE;
@@ -70,34 +52,6 @@ void trouble_told(struct nfs4r_core *c, enum nfs4r_status st)
 }
 
 /* ---- the entry --------------------------------------------------------------------------- */
-
-void trouble_failed(struct nfs4r_core *c, struct pend *p, enum nfs4r_status st)
-{
-	p->cause = st ? st : NFS4R_IO;
-	p->tries++;
-	p->again_ms = c->now + RETRY_MS;
-	timer_at(c, p->again_ms);
-	if (p->failed_ms)
-		return;
-	p->failed_ms = c->now ? c->now : 1;
-	c->trouble.nfailed++;
-	timer_at(c, c->now + c->cfg.lease_ms / 2);
-}
-
-/* It is applied, or is given back. */
-void trouble_forget(struct nfs4r_core *c, struct pend *p)
-{
-	if (!p->failed_ms)
-		return;
-	p->failed_ms = 0;
-	p->tries = 0;
-	c->trouble.nfailed--;
-}
-
-bool trouble_waits(const struct nfs4r_core *c, const struct pend *p)
-{
-	return p->failed_ms && c->now < p->again_ms;
-}
 
 static void look_at(struct nfs4r_core *c, struct pend *p)
 {

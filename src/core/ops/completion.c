@@ -10,11 +10,6 @@
  */
 #include "core/core_int.h"
 
-bool claim_acked_by_all(const struct nfs4r_core *c, const struct claim *cl)
-{
-	return cl->own && cl->kind == NFS4R_PROPOSED && is_all(c, cl->own->acks);
-}
-
 /*
  * Control 4.5: a restart aborts what had not been won by the journal's word, and then others read their copies. (It does not matter while it is only
  * asked whether an answer could come.)

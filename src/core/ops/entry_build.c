@@ -234,7 +234,7 @@ struct nfs4r_entry *entry_make(struct nfs4r_core *c, struct opx *o, const struct
 		make_rename(c, o, nd, e);
 		break;
 	default:
-		if (is_file_update(op))
+		if (nfs4r_op_is_file_update(op->type))
 			make_object(c, o, e);
 		else
 			make_create(c, o, e);

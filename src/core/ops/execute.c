@@ -225,7 +225,7 @@ void exec_locked(struct nfs4r_core *c, struct opx *o, enum nfs4r_status may)
 	a = act(c, NFS4R_ACT_STARTED);
 	a->op = o->op;
 	a->entry = nfs4r_entry_get(e);
-	if (is_file_update(o->op))
+	if (nfs4r_op_is_file_update(o->op->type))
 		ask_explicit(c, &nd.obj);
 }
 

@@ -249,8 +249,3 @@ bool needs_same(const struct needs *a, const struct needs *b)
 	return (!a->has_obj || nfs4r_oid_eq(&a->obj, &b->obj)) &&
 	       (!a->has_target || nfs4r_oid_eq(&a->target, &b->target));
 }
-
-bool is_file_update(const struct nfs4r_op *op)
-{
-	return op->type >= NFS4R_OP_SETATTR && op->type <= NFS4R_OP_REMOVEXATTR;
-}

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Questions between steps: where a read goes, may this server answer one (control section 6), and
- * what people want to see. Nothing in here changes the core.
+ * Questions between steps: where a read goes, and may this server answer one (control section 6). Nothing in here changes the core.
  */
-#include <stdio.h>
-
 #include "core/core_int.h"
 
 struct route { /* best foreign owner seen so far: one that has won first, then the lowest id */
@@ -127,51 +124,4 @@ const struct nfs4r_view *nfs4r_core_adopted(const struct nfs4r_core *c)
 const struct nfs4r_view *nfs4r_core_accepted(const struct nfs4r_core *c)
 {
 	return &c->view.accepted;
-}
-
-void nfs4r_core_get_view(const struct nfs4r_core *c, struct nfs4r_core_view *out)
-{
-	nfs4r_servers unsure = join_unsure(c);
-
-	*out = (struct nfs4r_core_view){ .adopted = c->view.adopted, .accepted = c->view.accepted, .promised = c->view.promised };
-	out->fixed = !views_on(c);
-	out->member = is_member(c, c->self);
-	out->joining = out->member && !c->view.complete;
-	out->repairing = c->repair.state == REPAIR_RUNS && !c->repair.list; /* what is not in the list is as good as ever */
-	out->gives = !out->repairing && ((memory_whole(c) && repair_is_whole(c)) || FAULT(F_GIVES_HALF_COPY)) &&
-		     (out->member || (c->view.accepted.members & NFS4R_BIT(c->self)));
-	out->given_up = c->view.given_up;
-	out->taken_out = is_taken_out(c);
-	out->has_book = c->started ? c->view.adopted.nbook > 0 : c->view.nadopted > 0;
-	out->adding = c->change.add;
-	out->removing = c->change.remove;
-	snprintf(out->waits, sizeof(out->waits), "%s", c->change.waits);
-	out->reconf_epoch = c->view.reconf_epoch;
-	out->reconf_set = c->view.reconf_set;
-	out->learner = !out->taken_out && !(c->view.adopted.voters & NFS4R_BIT(c->self));
-	out->left = c->view.left;
-	out->trouble = (enum nfs4r_status)c->trouble.cause;
-	out->trouble_log = c->trouble.log;
-	out->trouble_lsn = c->trouble.lsn;
-	out->failing = c->trouble.nfailed;
-	out->memory = memory_said(c);
-	out->unheard = memory_unheard(c);
-	if (nfs4r_core_lease_until(c) > c->now && !out->fixed)
-		out->lease_left_ms = c->view.lease_until == UINT64_MAX ? c->cfg.lease_ms : c->view.lease_until - c->now;
-	EACH_PEER(c, s) {
-		out->peer[s].known = c->peers[s].beats;
-		out->peer[s].silent_ms = c->now - c->peers[s].heard_ms;
-		out->peer[s].view = c->peers[s].view;
-		out->peer[s].caught_up = c->peers[s].caught_up;
-		out->peer[s].joining = c->peers[s].joining;
-		out->peer[s].left = c->peers[s].left;
-		out->peer[s].trouble = (enum nfs4r_status)c->peers[s].trouble;
-		out->peer[s].halted = c->peers[s].halted;
-		out->peer[s].halted_files = c->peers[s].halted_files;
-		out->peer[s].unsure = unsure & NFS4R_BIT(s);
-		out->peer[s].memory = c->peers[s].memory;
-		out->peer[s].position = c->peers[s].knows.pos;
-		out->peer[s].reconf_epoch = c->peers[s].reconf_epoch;
-		out->peer[s].reconf_set = c->peers[s].reconf_set;
-	}
 }

@@ -116,7 +116,7 @@ void policy_used(struct nfs4r_core *c, const struct opx *o)
 			continue;
 		if (f.type == NFS4R_TYPE_DIR)
 			dir_used(c, &nd->args[i]);
-		else if (is_file_update(o->op)) {
+		else if (nfs4r_op_is_file_update(o->op->type)) {
 			old_file_used(c, &nd->args[i]);
 			yield_touch(c, &nd->args[i]);
 		}

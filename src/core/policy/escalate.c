@@ -22,7 +22,6 @@
 
 #define HEAT_MAX 4096	   /* directories with heat [cold ones go; else not noted] */
 #define FILES_WINDOW_MS 1000 /* "within a second" of 7.8; more where elections take longer */
-#define RTT_UNKNOWN_MS 50
 
 /* ---- round trips -------------------------------------------------------------- */
 
@@ -36,26 +35,6 @@ void policy_acked(struct nfs4r_core *c, nfs4r_server_id from, const struct own *
 	p->rtt_ms = p->rtt_ms ? (7 * p->rtt_ms + ms + 4) / 8 : ms;
 	if (!p->rtt_ms)
 		p->rtt_ms = 1;
-}
-
-static uint64_t farthest_rtt(const struct nfs4r_core *c)
-{
-	uint64_t max = 0;
-
-	EACH_PEER(c, s)
-		if (c->peers[s].rtt_ms > max)
-			max = c->peers[s].rtt_ms;
-	return max ? max : RTT_UNKNOWN_MS;
-}
-
-/* Control 7.6. */
-uint64_t policy_holdoff_ms(const struct nfs4r_core *c)
-{
-	uint64_t ms = 2 * farthest_rtt(c);
-
-	if (c->cfg.holdoff_ms)
-		return c->cfg.holdoff_ms;
-	return ms < 20 ? 20 : ms > 1000 ? 1000 : ms;
 }
 
 /* ---- contested directories --------------------------------------------------------- */

@@ -169,20 +169,6 @@ void join_heard(struct nfs4r_core *c, nfs4r_server_id from)
 		begin(c, from);
 }
 
-/*
- * Members whose "not primary" says nothing yet: they came back, perhaps released by a view in which this server was not, and
- * the list that would show it has not been put in here.
- */
-nfs4r_servers join_unsure(const struct nfs4r_core *c)
-{
-	nfs4r_servers set = c->join.want | c->join.have;
-
-	EACH_MEMBER(c, s)
-		if (c->peers[s].joining)
-			set |= NFS4R_BIT(s);
-	return set;
-}
-
 static void forget_released(struct nfs4r_core *c)
 {
 	struct dead *d, *tmp;

@@ -9,7 +9,7 @@ ALLOWED = {  # room -> rooms whose headers it may include
     "src/base": {"base"},
     "protocol": {"base", "protocol"},
     "src/core": {"base", "core"},
-    "src/store": {"base", "protocol", "store", "core"},  # core.h: the tree port's vocabulary
+    "src/store": {"base", "protocol", "store"},
     "src/rpc": {"base", "protocol", "rpc"},
     "src/engine": {"base", "protocol", "core", "store", "rpc", "engine"},
     "src/ctl": {"base", "ctl"},

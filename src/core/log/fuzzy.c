@@ -7,7 +7,7 @@
  * not call the entry stable, and so nobody counts on it. When the entry is there, and stable, all of it is forgotten.
  *
  * Failure modes: the log of that entry is ended before it. Then the copy never becomes exact by itself: it is inexact, and this server, which is
- * not ready while it has such objects, takes each from a member that has it exact (state_transfer.c). If all have it inexact, the one whose copy was exact
+ * not ready while it has such objects, takes each from a member that has it exact (recovery/fuzzy_repair.c). If all have it inexact, the one whose copy was exact
  * for the longest, then the one with the lowest id, takes its own for right, and gives the object a new version: an entry that changes nothing
  * and has the taint that cannot be redeemed, so that every other copy, also one that was away, is inexact by it and is made anew.
  *
@@ -18,14 +18,6 @@
  * one that has it exact, or was exact for longer than any that has not.
  */
 #include "core/core_int.h"
-
-struct taint *taint_find(const struct nfs4r_core *c, const struct nfs4r_oid *oid)
-{
-	struct taint *t;
-
-	HASH_FIND(hh, c->taints, oid, sizeof(*oid), t);
-	return t;
-}
 
 struct taint *taint_add(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 {
@@ -59,7 +51,7 @@ static void forget(struct nfs4r_core *c, struct taint *t)
 }
 
 /* Outside of a commit. */
-static void save(struct nfs4r_core *c, const struct taint *t, bool del)
+void taint_save(struct nfs4r_core *c, const struct taint *t, bool del)
 {
 	struct nfs4r_put p;
 
@@ -67,9 +59,9 @@ static void save(struct nfs4r_core *c, const struct taint *t, bool del)
 	act_put(c, &p);
 }
 
-static void drop(struct nfs4r_core *c, struct taint *t)
+void taint_drop(struct nfs4r_core *c, struct taint *t)
 {
-	save(c, t, true);
+	taint_save(c, t, true);
 	forget(c, t);
 }
 
@@ -194,7 +186,7 @@ void taint_newer(struct nfs4r_core *c, const struct nfs4r_left *l)
 	if (!t)
 		t = taint_add(c, &l->oid);
 	taint_until(c, t, l->log, l->lsn, f.version);
-	save(c, t, false);
+	taint_save(c, t, false);
 }
 
 /* In its commit: a part of @e that was not executed, since @by undoes it (log 4.13). */
@@ -234,35 +226,11 @@ void taint_begun(struct nfs4r_core *c, const struct nfs4r_entry *e, uint32_t mas
 		if (t->until[e->log] < e->lsn)
 			t->until[e->log] = e->lsn;
 		taint_set_state(c, t, TAINT_INEXACT);
-		save(c, t, false);
+		taint_save(c, t, false);
 	}
 }
 
 /* ---- stable (3.9) --------------------------------------------------------------------- */
-
-/* @open: by what is not exact; else also by what is, but not on the disk yet. */
-static nfs4r_lsn limit(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn stable, bool open)
-{
-	const struct taint *t, *tmp;
-
-	if (FAULT(F_TAINT_STABLE))
-		return stable;
-	HASH_ITER(hh, c->taints, t, tmp)
-		if (t->low[log] && t->low[log] <= stable && !(open && t->state == TAINT_DONE))
-			stable = t->low[log] - 1;
-	return stable;
-}
-
-nfs4r_lsn taint_limit(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn stable)
-{
-	return limit(c, log, stable, false);
-}
-
-/* Would a checkpoint make more of @log stable? */
-bool taint_allows_more(const struct nfs4r_core *c, nfs4r_server_id log)
-{
-	return limit(c, log, c->logs[log].applied, true) > c->logs[log].stable;
-}
 
 /* What is named and has no part for the object, since its primary lost it, is here when its log has come so far. */
 static void redeem_by_position(struct nfs4r_core *c, struct taint *t)
@@ -279,7 +247,7 @@ static void redeem_by_position(struct nfs4r_core *c, struct taint *t)
 	if (!last)
 		return;
 	check_done(c, t, last, lsn);
-	save(c, t, false);
+	taint_save(c, t, false);
 }
 
 /* A checkpoint covers @stable. */
@@ -291,7 +259,7 @@ void taint_stable(struct nfs4r_core *c, const nfs4r_lsn *stable)
 		if (t->state == TAINT_OPEN)
 			redeem_by_position(c, t);
 		if (t->state == TAINT_DONE && stable[t->done_log] >= t->done_lsn)
-			drop(c, t);
+			taint_drop(c, t);
 	}
 }
 
@@ -337,7 +305,7 @@ bool nfs4r_core_moves(const struct nfs4r_core *c, const struct nfs4r_oid *oid)
 }
 
 /* An entry whose bytes may be here; of an inexact object one that never was, if the end of its log is known here. */
-static void waits_for(const struct nfs4r_core *c, const struct taint *t, nfs4r_server_id *log, nfs4r_lsn *lsn)
+void taint_waits_for(const struct nfs4r_core *c, const struct taint *t, nfs4r_server_id *log, nfs4r_lsn *lsn)
 {
 	bool never = false;
 
@@ -361,7 +329,7 @@ bool nfs4r_core_taint(const struct nfs4r_core *c, struct nfs4r_entry *e, nfs4r_s
 	*await = true;
 	if (t && t->state == TAINT_INEXACT) { /* that one is newer than all, and never comes */
 		*await = false;
-		waits_for(c, t, &log, &lsn);
+		taint_waits_for(c, t, &log, &lsn);
 	}
 	for (nfs4r_server_id s = 1; t && t->state == TAINT_OPEN && s <= NFS4R_SERVERS_MAX; s++)
 		if (t->until[s]) {
@@ -395,114 +363,8 @@ void taint_crossed(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn seal)
 			check_done(c, t, log, seal);
 		}
 		t->low[log] = 0; /* nobody counts any more on who has what of an ended log */
-		save(c, t, false);
+		taint_save(c, t, false);
 	}
-}
-
-/* Of everybody whose log goes on: somebody who is away and not sealed may have taken its own copy for right. */
-static bool is_ours_to_take(const struct nfs4r_core *c, const struct taint *t)
-{
-	return !((c->view.adopted.open | c->view.adopted.members) & ~NFS4R_BIT(c->self) & ~t->worse);
-}
-
-/* This copy is right from now on, under a new version. */
-static void take_own(struct nfs4r_core *c, struct taint *t)
-{
-	struct logst *l = &c->logs[c->self];
-	struct nfs4r_entry *e;
-	struct nfs4r_facts f;
-	struct pend *p;
-
-	if (!is_known(c, &t->oid, &f)) {
-		drop(c, t);
-		return;
-	}
-	e = nfs4r_entry_new();
-	assert(e);
-	e->log = c->self;
-	e->lsn = ++l->received;
-	e->view = c->view.adopted.num;
-	e->op = NFS4R_OP_SETATTR;
-	e->nparts = 1;
-	e->parts[0] = (struct nfs4r_part){ .oid = t->oid, .before = f.version, .after = next_version(c, f.version), .effect = NFS4R_EFF_NONE };
-	waits_for(c, t, &e->taint_log, &e->taint_lsn);
-	l->want = e->lsn; /* who takes it waits for that */
-	log_bytes(c, e->lsn, 0);
-	p = pend_add(c, e, NULL);
-	p->state = PEND_EXECUTED;
-	p->made = true;
-	pend_wake(c, p);
-}
-
-/* Not in the step that says RECOVERED: the caller, who only hears of it behind that step, has not given up yet what is lost, and this takes the next number. */
-static bool may_take(const struct nfs4r_core *c)
-{
-	if (c->recovered_step == c->step && !FAULT(F_TAKES_LOST_NUMBER))
-		return false;
-	return views_enough(c, c->view.adopted.members) && memory_known(c) && is_member(c, c->self) && !not_recovered(c) && !c->reach.open && !(c->view.sealing & NFS4R_BIT(c->self)) && !c->logs[c->self].pend;
-}
-
-/* Members that can be asked, the one that was asked longest ago first. */
-static nfs4r_server_id next_source(const struct nfs4r_core *c)
-{
-	nfs4r_server_id best = 0;
-
-	EACH_PEER(c, s)
-		if (repair_is_source(c, s) && (!best || c->mend.asked[s] < c->mend.asked[best]))
-			best = s;
-	return best;
-}
-
-/* Objects that are inexact: takes them from somebody, or takes its own for right. */
-void taint_run(struct nfs4r_core *c)
-{
-	struct taint *t, *tmp;
-	nfs4r_server_id from;
-
-	if (!c->ninexact || c->halted || c->repair.state || seals_open(c) || c->reach.all)
-		return;
-	if (c->mend.view != c->view.adopted.num) {
-		c->mend.view = c->view.adopted.num;
-		HASH_ITER(hh, c->taints, t, tmp)
-			t->worse = 0;
-	}
-	HASH_ITER(hh, c->taints, t, tmp)
-		if (t->state == TAINT_INEXACT && may_take(c) && is_ours_to_take(c, t))
-			take_own(c, t);
-	timer_at(c, c->mend.again_ms > c->now ? c->mend.again_ms : c->now + c->cfg.repeat_ms);
-	if (c->now < c->mend.again_ms || c->undecided || c->logs[c->self].pend)
-		return;
-	c->mend.again_ms = c->now + c->cfg.repeat_ms / 2 + c->self;
-	timer_at(c, c->mend.again_ms);
-	from = next_source(c);
-	if (from) {
-		c->mend.asked[from] = c->now;
-		repair_list(c, from);
-	} else {
-		stuck(c, "this copy has files with bytes of updates that were given up, and waits for a server to take them from");
-	}
-}
-
-/* What REPAIR is to fetch. */
-void taint_list(struct nfs4r_core *c, struct nfs4r_action *a)
-{
-	struct taint *t, *tmp;
-
-	c->mend.n = 0;
-	HASH_ITER(hh, c->taints, t, tmp) {
-		t->left = false;
-		if (t->state != TAINT_INEXACT)
-			continue;
-		c->mend.oids = grow(c->mend.oids, &c->mend.cap, c->mend.n, sizeof(*c->mend.oids));
-		c->mend.oids[c->mend.n++] = t->oid;
-	}
-	a->noids = c->mend.n;
-	a->oids = c->mend.oids;
-}
-
-static bool is_worse(const struct nfs4r_core *c, const struct taint *t, nfs4r_server_id s, nfs4r_version exact)
-{
-	return exact < t->exact || (exact == t->exact && s > c->self);
 }
 
 /* Everything up to this version is in the bytes here, if nothing later took its place. */
@@ -534,62 +396,7 @@ void taint_left(struct nfs4r_core *c, const struct nfs4r_left *l)
 	t->exact = exact;
 	t->until[l->log] = l->lsn;
 	taint_set_state(c, t, TAINT_INEXACT);
-	save(c, t, false);
-}
-
-/* The source has it inexact, too, or in another version: it was left. */
-static void left(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_left *l)
-{
-	struct taint *t = taint_find(c, &l->oid);
-
-	if (!t)
-		return;
-	t->left = true;
-	t->worse = !l->later && is_worse(c, t, from, l->exact) ? t->worse | NFS4R_BIT(from) : t->worse & ~NFS4R_BIT(from);
-}
-
-/* It was taken all the same. With @positions this copy is as far now, and nobody may count on it for what it got only by that. */
-static void copied(struct nfs4r_core *c, const struct nfs4r_left *l, const nfs4r_lsn *positions)
-{
-	struct taint *t = taint_find(c, &l->oid);
-
-	assert(t); /* taint_left() */
-	t->left = true;
-	if (!l->kept)
-		t->exact = l->exact;
-	for (nfs4r_server_id s = 1; positions && s <= NFS4R_SERVERS_MAX; s++) {
-		nfs4r_lsn stable = repair_counts(c, s, c->logs[s].stable), begin = NFS4R_GEN(positions[s]) << NFS4R_GEN_SHIFT;
-
-		t->low[s] = (stable > begin ? stable : begin) + 1;
-	}
-	save(c, t, false);
-}
-
-/* A repair is over. False: nothing has changed. @positions: those of all logs after it, if it was one of everything. */
-bool taint_repaired(struct nfs4r_core *c, const struct nfs4r_left *v, uint32_t n, const nfs4r_lsn *positions)
-{
-	for (uint32_t i = 0; i < n; i++) {
-		if (c->repair.list)
-			left(c, c->repair.from, &v[i]);
-		else
-			copied(c, &v[i], positions);
-	}
-	return !c->repair.list || n < c->mend.n;
-}
-
-/* What was copied is exact, and this server knows what it may be ahead of. */
-void taint_mended(struct nfs4r_core *c)
-{
-	struct taint *t, *tmp;
-	bool any = false;
-
-	HASH_ITER(hh, c->taints, t, tmp)
-		if (!t->left && (c->repair.all || (c->repair.list && t->state == TAINT_INEXACT))) {
-			drop(c, t);
-			any = true;
-		}
-	if (any)
-		act(c, NFS4R_ACT_CHECKPOINT); /* more is stable now, and others may wait for it */
+	taint_save(c, t, false);
 }
 
 /* ---- what others hear of it ------------------------------------------------------------- */
@@ -603,7 +410,7 @@ enum nfs4r_exactness nfs4r_core_exactness(const struct nfs4r_core *c, const stru
 	if (!t || t->state == TAINT_DONE)
 		return NFS4R_EXACT;
 	out->exact = t->exact;
-	waits_for(c, t, &out->log, &out->lsn);
+	taint_waits_for(c, t, &out->log, &out->lsn);
 	return t->state == TAINT_OPEN ? NFS4R_EXACT_LATER : NFS4R_INEXACT;
 }
 

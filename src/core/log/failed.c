@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * An entry of another server's log that could not be applied (log 4.11): it stays in its place, and is tried again every second.
+ *
+ * membership/withdraw.c decides what this server does when that lasts.
+ */
+#include "core/core_int.h"
+
+#define RETRY_MS 1000
+
+void trouble_failed(struct nfs4r_core *c, struct pend *p, enum nfs4r_status st)
+{
+	p->cause = st ? st : NFS4R_IO;
+	p->tries++;
+	p->again_ms = c->now + RETRY_MS;
+	timer_at(c, p->again_ms);
+	if (p->failed_ms)
+		return;
+	p->failed_ms = c->now ? c->now : 1;
+	c->trouble.nfailed++;
+	timer_at(c, c->now + c->cfg.lease_ms / 2);
+}
+
+/* It is applied, or is given back. */
+void trouble_forget(struct nfs4r_core *c, struct pend *p)
+{
+	if (!p->failed_ms)
+		return;
+	p->failed_ms = 0;
+	p->tries = 0;
+	c->trouble.nfailed--;
+}
+
+bool trouble_waits(const struct nfs4r_core *c, const struct pend *p)
+{
+	return p->failed_ms && c->now < p->again_ms;
+}

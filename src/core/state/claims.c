@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Look-ups of claims, for every room. control/ changes the tables that they read.
+ */
+#include "core/core_int.h"
+
+struct claim *claim_find(const struct nfs4r_core *c, nfs4r_server_id s, uint64_t seq)
+{
+	struct pidkey k = { s, seq };
+	struct claim *cl;
+
+	HASH_FIND(hh, c->claims, &k, sizeof(k), cl);
+	return cl;
+}
+
+bool is_dead_seq(const struct nfs4r_core *c, nfs4r_server_id s, uint64_t seq)
+{
+	struct pidkey k = { s, seq };
+	struct dead *d;
+
+	HASH_FIND(hh, c->dead, &k, sizeof(k), d);
+	return d != NULL;
+}
+
+bool claim_acked_by_all(const struct nfs4r_core *c, const struct claim *cl)
+{
+	return cl->own && cl->kind == NFS4R_PROPOSED && is_all(c, cl->own->acks);
+}
