@@ -54,6 +54,7 @@ struct nfs4r_core *nfs4r_core_create(const struct nfs4r_core_config *cfg, const 
 	c->known = cfg->servers;
 	c->next_seq = 1;
 	c->step = 1;
+	c->membership_port = (struct membership_port){ view_adopted, repair_anew };
 	view_init(c);
 	memory_init(c);
 	for (int s = 0; s <= NFS4R_SERVERS_MAX; s++)
@@ -199,20 +200,28 @@ static void take_early(struct nfs4r_core *c)
 		on_msg(c, from, &m);
 }
 
+static void run_releases(struct nfs4r_core *c)
+{
+	nfs4r_servers asked = release_run(c);
+
+	EACH_OF(asked, s)
+		log_send_positions(c, s);
+}
+
 /* Repeat until nothing moves. Each pass looks only at what a handler marked. */
 static void settle_down(struct nfs4r_core *c)
 {
 	do {
 		uint32_t dirty;
 
-		apply_run(c);
+		commit_run(c);
 		take_early(c);
 		dirty = c->dirty;
 		c->dirty = 0;
 		if (dirty & DIRTY_POLICY)
 			policy_run(c);
 		if (dirty & DIRTY_RELEASE)
-			release_run(c);
+			run_releases(c);
 		if (dirty & DIRTY_OPENS)
 			exec_open_files(c);
 		if (dirty & DIRTY_REPLY)
@@ -229,7 +238,10 @@ static void settle_all(struct nfs4r_core *c)
 {
 	do {
 		settle_down(c);
-		view_run(c);
+		if (!view_run(c))
+			continue;
+		repair_run(c);
+		seal_cross_all(c);
 	} while (c->dirty || c->ready);
 }
 
@@ -324,6 +336,9 @@ const struct nfs4r_update *nfs4r_core_started(struct nfs4r_core *c, uint64_t now
 	c->heartbeat_at = now_ms;
 	log_heartbeat(c);
 	view_started(c);
+	join_started(c);
+	secret_started(c);
+	view_timers(c);
 	return finish(c);
 }
 
@@ -378,6 +393,38 @@ static void stranger(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_ms
 	ignore(c, m);
 }
 
+static void on_heartbeat(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
+{
+	bool was_behind = c->peers[from].view < c->view.adopted.num;
+
+	if (!views_on(c))
+		return;
+	if (view_heard(c, from, m))
+		join_heard(c, from);
+	if (c->peers[from].view < c->view.adopted.num)
+		view_send(c, from);
+	else if (was_behind)
+		release_peer_up(c, from);
+	memory_on_heartbeat(c, from, m);
+	view_answer(c, from, m);
+}
+
+static void on_positions(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
+{
+	if (!log_on_positions(c, from, m))
+		return;
+	repair_told(c, from, m);
+	log_positions_taken(c, from, m);
+}
+
+static void on_release(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
+{
+	const struct nfs4r_msg *a = release_on_release(c, from, m);
+
+	for (uint32_t i = 0; a && i < a->release.nseqs; i++)
+		join_released(c, from, a->release.seqs[i]);
+}
+
 static void on_msg(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_msg *m)
 {
 	const char *why;
@@ -412,7 +459,7 @@ static void on_msg(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_msg 
 		break;
 	case NFS4R_MSG_RELEASE:
 		if (memory_counts(c, from) || FAULT(F_FORGOT_RELEASES)) /* by an older image what it has won since may be one that it only asked for */
-			release_on_release(c, from, m);
+			on_release(c, from, m);
 		break;
 	case NFS4R_MSG_RELEASED:
 		release_on_released(c, from, m);
@@ -431,7 +478,7 @@ static void on_msg(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_msg 
 		forward_on_answer(c, from, m);
 		break;
 	case NFS4R_MSG_POSITIONS:
-		log_on_positions(c, from, m);
+		on_positions(c, from, m);
 		break;
 	case NFS4R_MSG_ENTRIES:
 		apply_on_entries(c, from, m);
@@ -440,6 +487,8 @@ static void on_msg(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_msg 
 		log_on_pull(c, from, m);
 		break;
 	case NFS4R_MSG_HEARTBEAT:
+		on_heartbeat(c, from, m);
+		break;
 	case NFS4R_MSG_GRANT:
 	case NFS4R_MSG_PREPARE:
 	case NFS4R_MSG_PROMISE:

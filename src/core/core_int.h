@@ -623,7 +623,14 @@ struct space {
 	nfs4r_lsn freed; /* the newest own entry that may make room */
 };
 
+struct membership_port { /* what membership tells the rooms above it; filled in by the door */
+	/* A view is adopted, and its row is put. @old: the one before; @removed: members no more; @anew: members that were not in all views since. */
+	void (*view_adopted)(struct nfs4r_core *c, const struct nfs4r_view *old, nfs4r_servers removed, nfs4r_servers anew);
+	void (*copy_is_worthless)(struct nfs4r_core *c); /* log 9.3: only the copy of those that go on counts */
+};
+
 struct nfs4r_core {
+	struct membership_port membership_port;
 	struct nfs4r_core_config cfg;
 	struct nfs4r_tree tree;
 	nfs4r_server_id self;
@@ -793,6 +800,9 @@ bool trouble_withdraws(const struct nfs4r_core *c); /* it asks to be removed, an
 bool lets_go(const struct nfs4r_core *c); /* of everything: before a stop, or to be removed */
 bool retention_is_late(const struct nfs4r_core *c); /* some log cannot be gone on with from entries */
 nfs4r_servers join_unsure(const struct nfs4r_core *c);
+bool reconf_said(const struct nfs4r_core *c);
+void view_set_ready(struct nfs4r_core *c);
+void view_check_ready(struct nfs4r_core *c); /* and what waited for it goes on */
 
 /* log_ends.c: where logs end */
 const struct nfs4r_seal *seal_at(const struct nfs4r_view *v, nfs4r_server_id log, nfs4r_lsn pos); /* of the generation of @pos; NULL: it goes on, or it is forgotten */
@@ -832,6 +842,7 @@ enum nfs4r_memory memory_said(const struct nfs4r_core *c);
 nfs4r_servers memory_unheard(const struct nfs4r_core *c);
 nfs4r_servers memory_unclaimed(const struct nfs4r_core *c);
 bool memory_claimed(const struct nfs4r_core *c, nfs4r_server_id s, bool *sure);
+void memory_say(const struct nfs4r_core *c, nfs4r_server_id to, struct nfs4r_msg *m);
 
 /* claims.c: look-ups of claims */
 struct claim *claim_find(const struct nfs4r_core *c, nfs4r_server_id s, uint64_t seq);
@@ -893,7 +904,6 @@ void books_clean(struct nfs4r_core *c);
 void books_started(struct nfs4r_core *c);
 
 /* force_reconfig.c: going on with the survivors (log 9.3) */
-bool reconf_said(const struct nfs4r_core *c);
 bool reconf_refuses(const struct nfs4r_core *c, uint64_t num, nfs4r_servers set);
 bool reconf_asks(const struct nfs4r_core *c, const struct vote *v);
 bool reconf_may_grant(const struct nfs4r_core *c, nfs4r_server_id s);
@@ -919,19 +929,22 @@ void view_init(struct nfs4r_core *c);
 void view_started(struct nfs4r_core *c);
 void view_timers(struct nfs4r_core *c);
 void view_complete(struct nfs4r_core *c);
+bool view_heard(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);  /* a HEARTBEAT; true: it has joined now */
+void view_answer(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m); /* that HEARTBEAT */
 void view_on_msg(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
 
 void view_beat(struct nfs4r_core *c);
 void view_beat_to(struct nfs4r_core *c, nfs4r_server_id to);
 void view_give_back(struct nfs4r_core *c); /* the lease, for good (6.11) */
 void view_stop(struct nfs4r_core *c);
-void view_run(struct nfs4r_core *c);
-void view_check_ready(struct nfs4r_core *c);
+bool view_run(struct nfs4r_core *c); /* false: there is nothing of all that in this volume */
 void view_incomplete(struct nfs4r_core *c);
 uint64_t view_highest(const struct nfs4r_core *c);
 uint64_t view_grant_ms(const struct nfs4r_core *c);
 void view_save(struct nfs4r_core *c);
 void view_send(struct nfs4r_core *c, nfs4r_server_id to);
+void view_tell_servers(struct nfs4r_core *c, const struct nfs4r_view *old);
+void view_peers_adopted(struct nfs4r_core *c, nfs4r_servers removed, nfs4r_servers anew);
 void view_adopt(struct nfs4r_core *c, const struct nfs4r_view *v);
 void view_on_prepare(struct nfs4r_core *c, nfs4r_server_id from, const struct vote *v);
 void view_on_accept(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_view *v);
@@ -948,7 +961,6 @@ void believe_forget(struct nfs4r_core *c, nfs4r_server_id s);
 void believe_started(struct nfs4r_core *c);
 
 /* amnesia.c: what this server's store remembers, and the others' (log 8.6) */
-void memory_say(const struct nfs4r_core *c, nfs4r_server_id to, struct nfs4r_msg *m);
 void memory_on_heartbeat(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
 void memory_repaired(struct nfs4r_core *c);
 void memory_adopted(struct nfs4r_core *c);
@@ -977,6 +989,7 @@ void claims_sealed(struct nfs4r_core *c, nfs4r_server_id s);
 void claims_undone(struct nfs4r_core *c, nfs4r_server_id s, nfs4r_lsn pos);
 bool claims_let_go(struct nfs4r_core *c);
 void seal_adopted(struct nfs4r_core *c);
+void seal_go_on(struct nfs4r_core *c);
 void seal_cross_all(struct nfs4r_core *c);
 void seal_cross(struct nfs4r_core *c, nfs4r_server_id log);
 
@@ -1096,6 +1109,11 @@ struct anc_change { /* what one entry does to the counts */
 void anc_before_commit(struct nfs4r_core *c, struct nfs4r_entry *e, struct anc_change *ch);
 void anc_after_commit(struct nfs4r_core *c, const struct anc_change *ch);
 
+/* joined.c: what an entry changes of control when it is committed */
+void joined_note_move(struct nfs4r_core *c, const struct nfs4r_entry *e);
+void joined_row(struct nfs4r_core *c, const struct nfs4r_entry *e); /* its claim's row, in the commit */
+void joined_in(struct nfs4r_core *c, const struct nfs4r_entry *e, bool settled_born);
+
 /* election.c */
 struct own *election_propose(struct nfs4r_core *c, const struct nfs4r_control *v, uint32_t n, uint32_t attempts, bool side);
 void claim_abort(struct nfs4r_core *c, struct own *ow);
@@ -1130,12 +1148,12 @@ struct claim *claim_reopen(struct nfs4r_core *c, const struct need *n); /* one t
 void claim_release(struct nfs4r_core *c, struct own *ow);
 void release_all(struct nfs4r_core *c); /* what is won closes, or as soon as 5.5 allows */
 void released_in(struct nfs4r_core *c, struct own *ow);
-void release_run(struct nfs4r_core *c);
+nfs4r_servers release_run(struct nfs4r_core *c); /* whom POSITIONS have to be sent */
 void release_flush(struct nfs4r_core *c);
 void release_timers(struct nfs4r_core *c);
 void release_peer_up(struct nfs4r_core *c, nfs4r_server_id s);
 void releases_new_view(struct nfs4r_core *c);
-void release_on_release(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
+const struct nfs4r_msg *release_on_release(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
 void release_on_released(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
 void release_on_revoke(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
 void release_opened(struct nfs4r_core *c, const struct nfs4r_oid *oid, bool open);
@@ -1301,7 +1319,8 @@ void reply_origin_moved(struct nfs4r_core *c, nfs4r_server_id s, uint64_t inc, u
 void log_bytes(struct nfs4r_core *c, nfs4r_lsn lsn, uint64_t bytes);
 uint64_t log_unreceived(const struct nfs4r_core *c, const struct peer *p);
 void log_send(struct nfs4r_core *c);
-void log_on_positions(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
+void log_positions_taken(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m); /* the same, after that */
+bool log_on_positions(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
 void log_on_pull(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
 void log_pull(struct nfs4r_core *c, nfs4r_server_id log);
 void log_positions_out(struct nfs4r_core *c);
@@ -1328,11 +1347,20 @@ bool retention_has(const struct nfs4r_core *c, nfs4r_server_id s, nfs4r_server_i
 bool retention_is_slow(const struct nfs4r_core *c, nfs4r_server_id s);
 nfs4r_servers retention_slow(struct nfs4r_core *c);
 
-/* apply.c: received entries, order, commit */
+/* view_adopted.c */
+void view_adopted(struct nfs4r_core *c, const struct nfs4r_view *old, nfs4r_servers removed, nfs4r_servers anew);
+
+/* commit.c */
+void commit_run(struct nfs4r_core *c); /* every entry that can be */
+
+/* apply.c: received entries, order */
 void apply_drop_entries(struct nfs4r_msg *m); /* its references */
 void apply_on_entries(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_msg *m);
 void apply_done(struct nfs4r_core *c, const struct nfs4r_event *ev);
-void apply_run(struct nfs4r_core *c);
+struct pend *apply_next(struct nfs4r_core *c); /* to be committed; NULL: none */
+void apply_before_commit(struct nfs4r_core *c, const struct nfs4r_entry *e);
+void apply_committed(struct nfs4r_core *c, struct pend *p);
+void apply_prefix(struct nfs4r_core *c, nfs4r_server_id log); /* moves `applied` */
 struct pend *pend_add(struct nfs4r_core *c, struct nfs4r_entry *e, struct opx *o);
 void pend_wake(struct nfs4r_core *c, struct pend *p);
 void apply_cut(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn from);

@@ -306,10 +306,11 @@ static nfs4r_lsn safe_until(const struct nfs4r_core *c)
 	return stable_by_all(c, c->self); /* 7.2, log 3.10 */
 }
 
-/* Closing claims whose time has come; asks for checkpoints where they wait for `stable`. */
-void release_run(struct nfs4r_core *c)
+/* Closing claims whose time has come. Asks for checkpoints where they wait for `stable`: of the servers that it returns, by POSITIONS. */
+nfs4r_servers release_run(struct nfs4r_core *c)
 {
 	nfs4r_lsn safe = safe_until(c), want;
+	nfs4r_servers set = 0;
 	struct own *ow, *tmp;
 
 	DL_FOREACH_SAFE(c->closing, ow, tmp) {
@@ -331,8 +332,9 @@ void release_run(struct nfs4r_core *c)
 		c->wanted_moved = false;
 		EACH_PEER(c, s)
 			if (c->peers[s].stable[c->self] < want)
-				log_send_positions(c, s);
+				set |= NFS4R_BIT(s);
 	}
+	return set;
 }
 
 static void forget_if_confirmed(struct nfs4r_core *c, struct own *ow)
@@ -583,18 +585,18 @@ void release_timers(struct nfs4r_core *c)
 
 /* ---- RELEASE, RELEASED, REVOKE in ---------------------------------------------------- */
 
-/* Control 4.8: remove, tombstone, floor, answer. An unknown pid: the same. */
-void release_on_release(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
+/* Control 4.8: remove, tombstone, floor, answer. An unknown pid: the same. Returns the answer, which names what is released; NULL: nothing was taken. */
+const struct nfs4r_msg *release_on_release(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
 {
 	struct nfs4r_msg *a;
 	struct nfs4r_put p;
 
 	if (m->release.nseqs > NFS4R_BATCH_MAX || from == c->self) {
 		c->st.bad_messages++;
-		return;
+		return NULL;
 	}
 	if (c->halted || c->repair.state == REPAIR_RUNS) /* the tree changes: the counts would not fit it */
-		return;
+		return NULL;
 	a = msg_new(c, NFS4R_MSG_RELEASED);
 	for (uint32_t i = 0; i < m->release.nseqs; i++) {
 		uint64_t seq = m->release.seqs[i];
@@ -608,7 +610,6 @@ void release_on_release(struct nfs4r_core *c, nfs4r_server_id from, const struct
 			row_dead(from, seq, &p, false);
 			act_put(c, &p);
 		}
-		join_released(c, from, seq);
 		if (cl) {
 			claim_out_of_table(c, cl);
 			row_claim(cl, &p, true);
@@ -619,6 +620,7 @@ void release_on_release(struct nfs4r_core *c, nfs4r_server_id from, const struct
 	}
 	release_raise_floor(c, from, m->release.floor);
 	send_to(c, from, a, true);
+	return a;
 }
 
 void release_on_released(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)

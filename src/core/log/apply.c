@@ -137,69 +137,6 @@ bool last_assigned(const struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4
 
 /* ---- commit -------------------------------------------------------------------------- */
 
-/* `in` and last_move (3.9). The end of the log stands for the entry: others may be under way. */
-static void note_move(struct nfs4r_core *c, const struct nfs4r_entry *e)
-{
-	nfs4r_lsn end = c->logs[c->self].received;
-
-	for (uint32_t i = 0; i < e->nparts; i++) {
-		const struct nfs4r_part *p = &e->parts[i];
-		struct walk w;
-		struct ctl *k;
-
-		if (p->effect != NFS4R_EFF_PARENT || nfs4r_oid_eq(&p->parent, &p->parent_from))
-			continue;
-		c->last_move = end;
-		if (!c->own_deep_plus || FAULT(F_IN_NOT_RAISED))
-			continue;
-		walk_begin(&w, &p->parent);
-		do {
-			for (k = controls_of(c, &w.oid); k; k = k->next)
-				if (k->claim->own && k->depth == NFS4R_DEEP_PLUS && !is_under(c, &p->parent_from, &w.oid))
-					k->claim->own->in = end;
-		} while (walk_up(c, &w));
-	}
-}
-
-static void joined_row(struct nfs4r_core *c, const struct nfs4r_entry *e)
-{
-	struct claim *cl = xcalloc(1, sizeof(*cl) + sizeof(cl->ctl[0]));
-	struct own own = { .state = OWN_WON };
-	struct nfs4r_put p;
-
-	cl->key = (struct pidkey){ e->joined.pid.server, e->joined.pid.seq };
-	cl->kind = e->joined.kind;
-	cl->won = true;
-	cl->lsn = e->lsn;
-	cl->n = 1;
-	cl->ctl[0].oid = e->joined.control.oid;
-	cl->ctl[0].depth = e->joined.control.depth;
-	cl->own = e->joined.pid.server == c->self ? &own : NULL;
-	row_claim(cl, &p, false);
-	commit_put(c, &p);
-	free(cl);
-}
-
-static void joined_in(struct nfs4r_core *c, const struct nfs4r_entry *e, bool settled_born)
-{
-	struct claim *cl = claim_add(c, e->joined.pid, e->joined.kind, &e->joined.control, 1);
-
-	cl->won = true;
-	cl->lsn = e->lsn;
-	cl->prio.server = e->joined.pid.server;
-	if (e->joined.pid.server != c->self)
-		return;
-	own_new(c, cl, OWN_WON);
-	cl->own->settled_born = settled_born;
-	if (c->recovering) /* the end of the own log, pulled back */
-		announce_again(c, cl);
-	claim_idle(c, cl->own);
-	if (holdoff_clearing(c, &e->joined.control.oid))
-		release_at(c, cl->own, c->now);
-	if (e->joined.pid.seq >= c->next_seq) /* the same */
-		c->next_seq = e->joined.pid.seq + 1;
-}
-
 /* Entries that wait for another log: one of them has moved. */
 static void wake_waiting(struct nfs4r_core *c)
 {
@@ -217,7 +154,7 @@ static void wake_waiting(struct nfs4r_core *c)
 }
 
 /* What is not pending is applied: `applied` is the entry before the oldest pending one. */
-static void prefix(struct nfs4r_core *c, nfs4r_server_id log)
+void apply_prefix(struct nfs4r_core *c, nfs4r_server_id log)
 {
 	struct logst *l = &c->logs[log];
 	nfs4r_lsn before = l->applied, highest = 0;
@@ -283,37 +220,19 @@ static void waited(struct nfs4r_core *c, const struct pend *p)
 		pend_wake(c, q);
 }
 
-static void commit(struct nfs4r_core *c, struct pend *p)
+/* What the entry adds to the log's own state, before it is in the tree. */
+void apply_before_commit(struct nfs4r_core *c, const struct nfs4r_entry *e)
 {
-	struct nfs4r_entry *e = p->entry;
-	struct opx *o = p->opx;
-	struct anc_change ch;
-	bool joined = e->joined.pid.server && !claim_find(c, e->joined.pid.server, e->joined.pid.seq);
-
-	c->nputs = 0;
-	anc_before_commit(c, e, &ch);
-	if (e->log == c->self)
-		note_move(c, e);
 	if (e->log == c->self && e->lsn > c->ancestors_changed && changes_ancestors(c, e))
 		c->ancestors_changed = e->lsn;
-	if (joined)
-		joined_row(c, e);
-	reply_of_entry(c, e);
-	taint_commit(c, e, p->made);
-	moot_commit(c, p);
-	c->tree.commit(c->tree.ctx, e, o || p->intent || p->made, c->puts, c->nputs);
-	c->wrote_ms = c->now;
-	anc_after_commit(c, &ch);
-	for (uint32_t i = 0; i < e->nparts; i++)
-		told_moved(c, &e->parts[i].oid);
-	if (c->early)
-		c->dirty |= DIRTY_OBJECTS;
-	if (joined)
-		joined_in(c, e, p->settled_born);
-	for (uint32_t i = 0; i < e->nparts; i++)
-		if (e->parts[i].effect == NFS4R_EFF_LINKS && e->parts[i].nlink == 0)
-			abort_deleted(c, &e->parts[i].oid);
-	c->st.entries_applied += !o && !p->intent && !p->made;
+}
+
+/* It is in the tree. What stood behind it may go on; the contiguous part of its log follows with apply_prefix(). */
+void apply_committed(struct nfs4r_core *c, struct pend *p)
+{
+	struct nfs4r_entry *e = p->entry;
+
+	c->st.entries_applied += !p->opx && !p->intent && !p->made;
 	if (p->intent && !--c->undecided)
 		c->dirty |= DIRTY_OPS | DIRTY_OBJECTS;
 	if (e->lsn > c->logs[e->log].highest)
@@ -324,9 +243,6 @@ static void commit(struct nfs4r_core *c, struct pend *p)
 	trouble_forget(c, p);
 	enqueue_beyond(c, p);
 	waited(c, p);
-	if (o)
-		exec_committed(c, o);
-	prefix(c, e->log);
 }
 
 /* ---- the version test --------------------------------------------------------------------- */
@@ -384,20 +300,20 @@ static void wait_for_others(struct logst *l, const struct pend *p)
 		l->waits = p->entry->lsn;
 }
 
-/* Log 3.4: all parts can be applied or skipped, or the whole entry waits. */
-static void try_apply(struct nfs4r_core *c, struct pend *p)
+/* Log 3.4: all parts can be applied or skipped, or the whole entry waits. True: there is nothing left to apply, it is to be committed. */
+static bool try_apply(struct nfs4r_core *c, struct pend *p)
 {
 	struct logst *l = &c->logs[p->entry->log];
 	struct nfs4r_action *a;
 	uint32_t mask = 0;
 
 	if (trouble_waits(c, p) || (l->waits && p->entry->lsn > l->waits))
-		return;
+		return false;
 	if (changes_ancestors(c, p->entry) && c->logs[p->entry->log].applied + 1 < p->entry->lsn)
-		return; /* prefix() wakes it */
+		return false; /* apply_prefix() wakes it */
 	if (too_early(c, p->entry)) {
 		wait_for_others(l, p);
-		return;
+		return false;
 	}
 	for (uint32_t i = 0; i < p->entry->nparts; i++) {
 		enum verdict v = test(c, &p->entry->parts[i]);
@@ -411,19 +327,17 @@ static void try_apply(struct nfs4r_core *c, struct pend *p)
 			break;
 		case WAIT:
 			wait_for_others(l, p);
-			return;
+			return false;
 		case CORRUPT:
 			halt(c, "the version of an object lies inside an update: this copy is corrupt (log 3.4)");
-			return;
+			return false;
 		}
 	}
 	memset(p->by, 0, sizeof(p->by));
 	mask &= ~moot_parts(c, p, mask);
 	p->mask = mask;
-	if (!mask) {
-		commit(c, p);
-		return;
-	}
+	if (!mask)
+		return true;
 	p->state = PEND_BUSY;
 	a = act(c, NFS4R_ACT_APPLY);
 	a->entry = nfs4r_entry_get(p->entry);
@@ -431,9 +345,11 @@ static void try_apply(struct nfs4r_core *c, struct pend *p)
 	a->log = p->entry->log;
 	a->tries = p->tries;
 	a->aside = p->aside;
+	return false;
 }
 
-void apply_run(struct nfs4r_core *c)
+/* The next entry that can be committed; NULL: none. What has to be applied first is given to the caller (ACT_APPLY) on the way. */
+struct pend *apply_next(struct nfs4r_core *c)
 {
 	struct pend *p;
 
@@ -442,11 +358,10 @@ void apply_run(struct nfs4r_core *c)
 		p->woken = false;
 		if (c->halted || !is_first(c, p))
 			continue;
-		if (p->state == PEND_EXECUTED)
-			commit(c, p);
-		else if (p->state == PEND_QUEUED && seal_may_begin(c, p->entry))
-			try_apply(c, p);
+		if (p->state == PEND_EXECUTED || (p->state == PEND_QUEUED && seal_may_begin(c, p->entry) && try_apply(c, p)))
+			return p;
 	}
+	return NULL;
 }
 
 void apply_done(struct nfs4r_core *c, const struct nfs4r_event *ev)

@@ -443,24 +443,24 @@ static void given_back(const struct nfs4r_core *c, struct peer *p, nfs4r_lsn rec
 		p->sent = received;
 }
 
-void log_on_positions(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
+/* Takes them, if they are sane and of its life as a member. */
+bool log_on_positions(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
 {
 	struct peer *p = &c->peers[from];
-	struct logst *l = &c->logs[from];
 
 	if (m->positions.n > NFS4R_SERVERS_MAX) {
 		c->st.bad_messages++;
-		return;
+		return false;
 	}
 	if (is_learner(c, from) && (!p->learner_ns || m->positions.clock_ns <= p->learner_ns))
-		return; /* it did not know yet that it is one, and takes all anew */
+		return false; /* it did not know yet that it is one, and takes all anew */
 	for (uint32_t i = 0; i < m->positions.n; i++) {
 		const struct nfs4r_log_position *q = &m->positions.pos[i];
 
 		if (q->log == 0 || q->log > NFS4R_SERVERS_MAX ||
 		    q->applied > q->received || q->stable > q->applied) {
 			c->st.bad_messages++;
-			return;
+			return false;
 		}
 	}
 	for (uint32_t i = 0; i < m->positions.n && m->positions.clock_ns > p->told_ns; i++)
@@ -471,7 +471,15 @@ void log_on_positions(struct nfs4r_core *c, nfs4r_server_id from, const struct n
 	p->clock_ns = m->positions.clock_ns;
 	for (uint32_t i = 0; i < m->positions.n; i++)
 		take_position(c, from, &m->positions.pos[i]);
-	repair_told(c, from, m);
+	return true;
+}
+
+/* The rest of what POSITIONS say: where the sender's log ends, what it waits for, what nobody needs any more. */
+void log_positions_taken(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
+{
+	struct peer *p = &c->peers[from];
+	struct logst *l = &c->logs[from];
+
 	if (!p->told) {
 		p->told = true;
 		p->sent = p->received[c->self];

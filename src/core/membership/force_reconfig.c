@@ -25,11 +25,6 @@ static nfs4r_servers word(const struct nfs4r_core *c)
 	return c->view.reconf_set;
 }
 
-bool reconf_said(const struct nfs4r_core *c)
-{
-	return c->view.reconf_epoch != 0;
-}
-
 /* ---- what the word forbids ------------------------------------------------------------------- */
 
 /* A view with that number, of @set if it is the first of its epoch, is promised and accepted by nobody who goes by another word. */

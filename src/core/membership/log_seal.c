@@ -200,7 +200,7 @@ void seal_cross_all(struct nfs4r_core *c)
 	view_check_ready(c);
 }
 
-/* A view was adopted: what lies beyond its seals and has not begun is not taken; what waited for the view, or for a promise, goes on. */
+/* A view was adopted: what lies beyond its seals and has not begun is not taken. */
 void seal_adopted(struct nfs4r_core *c)
 {
 	EACH_LOG(c, s) {
@@ -209,7 +209,11 @@ void seal_adopted(struct nfs4r_core *c)
 		if (e)
 			apply_cut(c, s, e->lsn + 1);
 	}
-	repair_check(c);
+}
+
+/* What waited for the view, or for a promise, goes on. */
+void seal_go_on(struct nfs4r_core *c)
+{
 	EACH_OTHER_LOG(c, s) {
 		const struct nfs4r_seal *e = seal_at(&c->view.adopted, s, c->logs[s].applied);
 

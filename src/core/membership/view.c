@@ -39,29 +39,12 @@ void view_save(struct nfs4r_core *c)
 	books_clean(c);
 }
 
-static void set_ready(struct nfs4r_core *c)
-{
-	c->view.ready = !views_on(c) || (memory_known(c) && (!reconf_said(c) || FAULT(F_RECONF_SERVES)) && is_member(c, c->self) && c->view.complete &&
-					      (!seals_open(c) || FAULT(F_SERVE_UNCROSSED)) && !c->repair.state && repair_is_whole(c) && !c->ninexact);
-}
-
-/* A seal was crossed, or a repair began. */
-void view_check_ready(struct nfs4r_core *c)
-{
-	bool was = c->view.ready;
-
-	set_ready(c);
-	if (!was && c->view.ready)
-		c->dirty |= DIRTY_OPS | DIRTY_REPLY | DIRTY_RELEASE | DIRTY_OBJECTS;
-}
-
-/* This copy may be ahead of its positions, or has lost what it knew: it joins anew. */
+/* This copy may be ahead of its positions, or has lost what it knew: it has to join anew (join_again()). */
 void view_incomplete(struct nfs4r_core *c)
 {
 	c->view.complete = false;
 	view_save(c);
-	set_ready(c);
-	join_again(c);
+	view_set_ready(c);
 }
 
 /* What it says from now on counts for nobody (log 8.6). */
@@ -82,7 +65,7 @@ void view_init(struct nfs4r_core *c)
 	c->view.adopted.servers = c->view.accepted.servers = c->cfg.servers;
 	c->view.adopted.voters = c->view.accepted.voters = c->cfg.servers;
 	c->view.complete = true;
-	set_ready(c);
+	view_set_ready(c);
 }
 
 /* ---- the lease (6.7) --------------------------------------------------------------- */
@@ -227,11 +210,11 @@ static bool has_left(const struct nfs4r_core *c, const struct peer *p, const str
 	return m->heartbeat.inc > p->granted.inc || (m->heartbeat.inc == p->granted.inc && m->heartbeat.inc_random == p->granted.random) || FAULT(F_LEFT_OF_OLD_START);
 }
 
-static void on_heartbeat(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
+/* What it says of itself and of views. True: it has joined, as it says for the first time. */
+bool view_heard(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
 {
 	struct peer *p = &c->peers[from];
-	bool was_behind = p->view < c->view.adopted.num;
-	struct nfs4r_msg *a;
+	bool joined = false;
 
 	p->beats = p->met = true;
 	p->heard_ms = c->now;
@@ -250,16 +233,18 @@ static void on_heartbeat(struct nfs4r_core *c, nfs4r_server_id from, const struc
 	if (!m->heartbeat.joining || !p->joining)
 		p->unready_ms = c->now;
 	if (p->view == c->view.adopted.num) { /* of another view it says nothing about this one */
-		if (p->joining && !m->heartbeat.joining)
-			join_heard(c, from);
+		joined = p->joining && !m->heartbeat.joining;
 		p->joining = m->heartbeat.joining;
 		p->complete = is_member(c, from) && !m->heartbeat.joining;
 	}
-	if (p->view < c->view.adopted.num)
-		view_send(c, from);
-	else if (was_behind)
-		release_peer_up(c, from);
-	memory_on_heartbeat(c, from, m);
+	return joined;
+}
+
+static void grant(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
+{
+	struct peer *p = &c->peers[from];
+	struct nfs4r_msg *a;
+
 	reconf_on_heartbeat(c, from, m);
 	p->left = has_left(c, p, m);
 	if (p->left)
@@ -291,7 +276,7 @@ static nfs4r_servers new_members(const struct view *w, const struct nfs4r_view *
 }
 
 /* Others than before, or elsewhere. */
-static void tell_servers(struct nfs4r_core *c, const struct nfs4r_view *old)
+void view_tell_servers(struct nfs4r_core *c, const struct nfs4r_view *old)
 {
 	const struct nfs4r_view *v = &c->view.adopted;
 
@@ -301,12 +286,32 @@ static void tell_servers(struct nfs4r_core *c, const struct nfs4r_view *old)
 		act(c, NFS4R_ACT_SERVERS);
 }
 
+/* What is noted of each server begins anew with the view. */
+void view_peers_adopted(struct nfs4r_core *c, nfs4r_servers removed, nfs4r_servers anew)
+{
+	EACH_PEER(c, s) {
+		c->peers[s].unready_ms = c->now;
+		if (is_member(c, s))
+			c->peers[s].outside_ms = 0;
+		else if (!c->peers[s].outside_ms)
+			c->peers[s].outside_ms = c->now ? c->now : 1;
+		if (anew & NFS4R_BIT(s)) {
+			c->peers[s].joining = true;
+			if (!FAULT(F_COUNTED_BEFORE))
+				c->peers[s].counted_ms = c->now; /* what it said outside, that it has forgotten, is over with this view (8.6) */
+		}
+		if ((anew | removed) & NFS4R_BIT(s))
+			c->peers[s].complete = false;
+		if ((removed & NFS4R_BIT(s)) && view_hears(c, s))
+			c->peers[s].back_ms = c->now + c->cfg.silence_ms;
+	}
+}
+
 void view_adopt(struct nfs4r_core *c, const struct nfs4r_view *v)
 {
 	struct view *w = &c->view;
 	nfs4r_servers removed = w->adopted.members & ~v->members;
 	nfs4r_servers anew = new_members(w, v);
-	bool sealed = v->epoch != w->adopted.epoch;
 	const struct nfs4r_view old = w->adopted;
 
 	if (v->num <= w->adopted.num)
@@ -336,37 +341,7 @@ void view_adopt(struct nfs4r_core *c, const struct nfs4r_view *v)
 		w->complete = false;
 	reconf_adopted(c);
 	view_save(c);
-	memory_adopted(c);
-	seal_adopted(c);
-	set_ready(c);
-	if (sealed)
-		held_all(c);
-	EACH_PEER(c, s) {
-		c->peers[s].unready_ms = c->now;
-		if (is_member(c, s))
-			c->peers[s].outside_ms = 0;
-		else if (!c->peers[s].outside_ms)
-			c->peers[s].outside_ms = c->now ? c->now : 1;
-		if (anew & NFS4R_BIT(s)) {
-			c->peers[s].joining = true;
-			if (!FAULT(F_COUNTED_BEFORE))
-				c->peers[s].counted_ms = c->now; /* what it said outside, that it has forgotten, is over with this view (8.6) */
-		}
-		if ((anew | removed) & NFS4R_BIT(s))
-			c->peers[s].complete = false;
-		if ((removed & NFS4R_BIT(s)) && view_hears(c, s))
-			c->peers[s].back_ms = c->now + c->cfg.silence_ms;
-	}
-	join_witnesses(c, removed, anew);
-	if (removed | anew)
-		elections_new_view(c, removed, anew);
-	releases_new_view(c);
-	if (!is_member(c, c->self))
-		ops_refuse_waiting(c);
-	join_new_view(c);
-	c->dirty |= DIRTY_OPS | DIRTY_REPLY | DIRTY_RELEASE | DIRTY_OBJECTS | DIRTY_OPENS;
-	beat(c, true);
-	tell_servers(c, &old);
+	c->membership_port.view_adopted(c, &old, removed, anew);
 }
 
 /* ---- voting (6.3, 6.5) ------------------------------------------------------------------- */
@@ -489,7 +464,7 @@ static void accept(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4
 	struct nfs4r_action *a;
 
 	if (reconf_anew(c, v))
-		repair_anew(c);
+		c->membership_port.copy_is_worthless(c);
 	c->view.accepted = *v;
 	c->known |= seal_logs(v);
 	view_save(c);
@@ -574,16 +549,15 @@ void view_on_accept(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs
 }
 
 /* What waits for entries to be applied. Part of each step, and there is nothing of it in a volume that never had a second server. */
-void view_run(struct nfs4r_core *c)
+bool view_run(struct nfs4r_core *c)
 {
 	if (!views_on(c) || (!has_peers(c) && !c->view.adopted.num))
-		return;
+		return false;
 	if (c->view.vote.from && c->view.vote.seal)
 		try_vote(c);
 	try_accept(c);
 	seal_cross_all(c);
-	repair_run(c);
-	seal_cross_all(c);
+	return true;
 }
 
 /*
@@ -624,7 +598,7 @@ void view_timers(struct nfs4r_core *c)
 
 void view_started(struct nfs4r_core *c)
 {
-	set_ready(c);
+	view_set_ready(c);
 	books_started(c);
 	c->held.top = c->logs[c->self].stable;
 	if (c->view.adopted.nbook)
@@ -641,11 +615,8 @@ void view_started(struct nfs4r_core *c)
 	c->view.beat_at = c->now;
 	if (FAULT(F_JOIN_FORGOTTEN)) {
 		c->view.complete = true;
-		set_ready(c);
+		view_set_ready(c);
 	}
-	join_started(c);
-	secret_started(c);
-	view_timers(c);
 }
 
 /* The rows of the others are here. */
@@ -653,7 +624,7 @@ void view_complete(struct nfs4r_core *c)
 {
 	c->view.complete = true;
 	view_save(c);
-	set_ready(c);
+	view_set_ready(c);
 	elections_again(c);
 	c->dirty |= DIRTY_OPS | DIRTY_REPLY | DIRTY_RELEASE;
 	beat(c, true);
@@ -678,6 +649,15 @@ static bool is_number_of(struct nfs4r_core *c, nfs4r_server_id from, uint64_t nu
 	return false;
 }
 
+/* It is granted a lease, if it may have one; what waited for its word goes on. */
+void view_answer(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
+{
+	grant(c, from, m);
+	believe_run(c);
+	try_vote(c); /* it may have waited for a lease that is given back */
+	propose_consider(c);
+}
+
 void view_on_msg(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
 {
 	if (!views_on(c)) {
@@ -686,11 +666,6 @@ void view_on_msg(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_
 		return;
 	}
 	switch (m->type) {
-	case NFS4R_MSG_HEARTBEAT:
-		on_heartbeat(c, from, m);
-		believe_run(c);
-		try_vote(c); /* it may have waited for a lease that is given back */
-		break;
 	case NFS4R_MSG_HALTED:
 		trouble_on_halted(c, from, m);
 		break;

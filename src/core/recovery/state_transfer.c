@@ -266,8 +266,10 @@ void repair_run(struct nfs4r_core *c)
 		return;
 	if (r->state == REPAIR_DRAIN && is_quiet(c)) {
 		apply_drop_all(c);
-		if (!r->list) /* that one is where its positions are, and does nothing before it is there again */
+		if (!r->list) { /* that one is where its positions are, and does nothing before it is there again */
 			view_incomplete(c);
+			join_again(c);
+		}
 		r->state = REPAIR_WAIT;
 	}
 	if (r->state != REPAIR_WAIT)

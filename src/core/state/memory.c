@@ -118,3 +118,22 @@ bool memory_claimed(const struct nfs4r_core *c, nfs4r_server_id s, bool *sure)
 	}
 	return any;
 }
+
+/* KNOWN only to those whose word about this server was heard since the start. */
+void memory_say(const struct nfs4r_core *c, nfs4r_server_id to, struct nfs4r_msg *m)
+{
+	const struct peer *p = &c->peers[to];
+
+	m->heartbeat.memory = memory_said(c);
+	if (m->heartbeat.memory == NFS4R_MEMORY_KNOWN && !p->judged && !FAULT(F_KNOWN_AT_ONCE))
+		m->heartbeat.memory = NFS4R_MEMORY_NEW;
+	m->heartbeat.inc = c->memory.now.inc;
+	m->heartbeat.inc_random = c->memory.now.random;
+	m->heartbeat.position = c->tree.synced(c->tree.ctx);
+	m->heartbeat.your_inc = p->knows.inc;
+	m->heartbeat.your_random = p->knows.random;
+	m->heartbeat.your_position = p->knows.pos;
+	EACH_PEER(c, s)
+		if (!is_member(c, s) && c->nclaims_of[s])
+			m->heartbeat.claims |= NFS4R_BIT(s);
+}

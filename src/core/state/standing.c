@@ -2,7 +2,8 @@
 /*
  * What this server is at the moment, and which servers count: member or learner, lease, heartbeats, an orderly stop, trouble.
  *
- * Every room asks these questions, so they lie below all rooms. They read the state of the core and change nothing.
+ * Every room asks these questions, so they lie below all rooms. They read the state of the core and change nothing, but for `ready`, which
+ * follows from the answers (view_check_ready()).
  */
 #include "core/core_int.h"
 
@@ -109,4 +110,25 @@ nfs4r_servers join_unsure(const struct nfs4r_core *c)
 		if (c->peers[s].joining)
 			set |= NFS4R_BIT(s);
 	return set;
+}
+
+bool reconf_said(const struct nfs4r_core *c)
+{
+	return c->view.reconf_epoch != 0;
+}
+
+void view_set_ready(struct nfs4r_core *c)
+{
+	c->view.ready = !views_on(c) || (memory_known(c) && (!reconf_said(c) || FAULT(F_RECONF_SERVES)) && is_member(c, c->self) && c->view.complete &&
+					      (!seals_open(c) || FAULT(F_SERVE_UNCROSSED)) && !c->repair.state && repair_is_whole(c) && !c->ninexact);
+}
+
+/* A seal was crossed, or a repair began. */
+void view_check_ready(struct nfs4r_core *c)
+{
+	bool was = c->view.ready;
+
+	view_set_ready(c);
+	if (!was && c->view.ready)
+		c->dirty |= DIRTY_OPS | DIRTY_REPLY | DIRTY_RELEASE | DIRTY_OBJECTS;
 }

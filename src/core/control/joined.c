@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * What an entry changes of control when it is committed: claims of new objects come with their entry, and a move between
+ * directories counts for claims with deep+ (control 3.9).
+ */
+#include "core/core_int.h"
+
+/* `in` and last_move (3.9). The end of the log stands for the entry: others may be under way. */
+void joined_note_move(struct nfs4r_core *c, const struct nfs4r_entry *e)
+{
+	nfs4r_lsn end = c->logs[c->self].received;
+
+	for (uint32_t i = 0; i < e->nparts; i++) {
+		const struct nfs4r_part *p = &e->parts[i];
+		struct walk w;
+		struct ctl *k;
+
+		if (p->effect != NFS4R_EFF_PARENT || nfs4r_oid_eq(&p->parent, &p->parent_from))
+			continue;
+		c->last_move = end;
+		if (!c->own_deep_plus || FAULT(F_IN_NOT_RAISED))
+			continue;
+		walk_begin(&w, &p->parent);
+		do {
+			for (k = controls_of(c, &w.oid); k; k = k->next)
+				if (k->claim->own && k->depth == NFS4R_DEEP_PLUS && !is_under(c, &p->parent_from, &w.oid))
+					k->claim->own->in = end;
+		} while (walk_up(c, &w));
+	}
+}
+
+void joined_row(struct nfs4r_core *c, const struct nfs4r_entry *e)
+{
+	struct claim *cl = xcalloc(1, sizeof(*cl) + sizeof(cl->ctl[0]));
+	struct own own = { .state = OWN_WON };
+	struct nfs4r_put p;
+
+	cl->key = (struct pidkey){ e->joined.pid.server, e->joined.pid.seq };
+	cl->kind = e->joined.kind;
+	cl->won = true;
+	cl->lsn = e->lsn;
+	cl->n = 1;
+	cl->ctl[0].oid = e->joined.control.oid;
+	cl->ctl[0].depth = e->joined.control.depth;
+	cl->own = e->joined.pid.server == c->self ? &own : NULL;
+	row_claim(cl, &p, false);
+	commit_put(c, &p);
+	free(cl);
+}
+
+void joined_in(struct nfs4r_core *c, const struct nfs4r_entry *e, bool settled_born)
+{
+	struct claim *cl = claim_add(c, e->joined.pid, e->joined.kind, &e->joined.control, 1);
+
+	cl->won = true;
+	cl->lsn = e->lsn;
+	cl->prio.server = e->joined.pid.server;
+	if (e->joined.pid.server != c->self)
+		return;
+	own_new(c, cl, OWN_WON);
+	cl->own->settled_born = settled_born;
+	if (c->recovering) /* the end of the own log, pulled back */
+		announce_again(c, cl);
+	claim_idle(c, cl->own);
+	if (holdoff_clearing(c, &e->joined.control.oid))
+		release_at(c, cl->own, c->now);
+	if (e->joined.pid.seq >= c->next_seq) /* the same */
+		c->next_seq = e->joined.pid.seq + 1;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * A view is adopted: the membership room has changed what is its own, and here all rooms hear of it, in this order (log 6.6).
+ *
+ * First what this server is by the view: does its store count, which entries are cut off, does its copy have to be repaired, is it ready. Then what others are:
+ * who joins, whose claims are over, which elections begin anew. Then everybody is told.
+ *
+ * Invariant: the row of the view is put before anything else is, so it is on disk with all that follows from it.
+ */
+#include "core/core_int.h"
+
+void view_adopted(struct nfs4r_core *c, const struct nfs4r_view *old, nfs4r_servers removed, nfs4r_servers anew)
+{
+	memory_adopted(c);
+	seal_adopted(c);
+	repair_check(c);
+	seal_go_on(c);
+	view_set_ready(c);
+	if (c->view.adopted.epoch != old->epoch)
+		held_all(c);
+	view_peers_adopted(c, removed, anew);
+	join_witnesses(c, removed, anew);
+	if (removed | anew)
+		elections_new_view(c, removed, anew);
+	releases_new_view(c);
+	if (!is_member(c, c->self))
+		ops_refuse_waiting(c);
+	join_new_view(c);
+	c->dirty |= DIRTY_OPS | DIRTY_REPLY | DIRTY_RELEASE | DIRTY_OBJECTS | DIRTY_OPENS;
+	view_beat(c);
+	view_tell_servers(c, old);
+}
