@@ -54,6 +54,8 @@ struct nfs4r_core *nfs4r_core_create(const struct nfs4r_core_config *cfg, const 
 	c->known = cfg->servers;
 	c->next_seq = 1;
 	c->step = 1;
+	c->policy = &nfs4r_policy;
+	c->control_port = (struct control_port){ ops_claim_gone };
 	c->membership_port = (struct membership_port){ view_adopted, repair_anew };
 	view_init(c);
 	memory_init(c);

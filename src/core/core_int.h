@@ -623,6 +623,32 @@ struct space {
 	nfs4r_lsn freed; /* the newest own entry that may make room */
 };
 
+/*
+ * What control asks the policy, and tells it. Any answer is safe; it only decides who waits, and for how long. policy/table.c fills the table in.
+ */
+struct policy_ops {
+	/* How others' proposals and own ones went. */
+	void (*others)(struct nfs4r_core *c, const struct nfs4r_oid *oid);   /* somebody else asks for it */
+	void (*acked)(struct nfs4r_core *c, nfs4r_server_id from, const struct own *ow);
+	void (*won)(struct nfs4r_core *c, struct own *ow);
+	void (*lost)(struct nfs4r_core *c, struct own *ow);
+	/* Others want what is controlled here. */
+	void (*revoked)(struct nfs4r_core *c, struct own *ow, const struct nfs4r_oid *wanted, bool below);
+	void (*wants)(struct nfs4r_core *c, struct own *ow, const struct nfs4r_oid *wanted); /* the same, when it closes already */
+	const struct nfs4r_oid *(*wanted)(const struct own *ow); /* what of it somebody wants; NULL: all */
+	/* Its time is over. False: it is narrowed first, or goes on; it is looked at again at *again. */
+	bool (*may_close)(struct nfs4r_core *c, struct own *ow, uint64_t *again);
+	/* Readers (control 7.11). */
+	bool (*is_read)(struct nfs4r_core *c, const struct own *ow);
+	bool (*yield_over)(struct nfs4r_core *c, struct own *ow); /* false: it is in use, and has another end */
+	void (*regret)(struct nfs4r_core *c, const struct nfs4r_oid *oid); /* it is needed again soon after it began to close */
+	void (*opened)(struct nfs4r_core *c, const struct nfs4r_oid *file, bool open); /* by its first writer here; closed by the last */
+};
+
+struct control_port { /* what control tells the rooms above it; filled in by the door */
+	void (*claim_gone)(struct nfs4r_core *c, struct claim *cl); /* an own claim is about to be aborted: nothing may count on it any more */
+};
+
 struct membership_port { /* what membership tells the rooms above it; filled in by the door */
 	/* A view is adopted, and its row is put. @old: the one before; @removed: members no more; @anew: members that were not in all views since. */
 	void (*view_adopted)(struct nfs4r_core *c, const struct nfs4r_view *old, nfs4r_servers removed, nfs4r_servers anew);
@@ -630,6 +656,8 @@ struct membership_port { /* what membership tells the rooms above it; filled in 
 };
 
 struct nfs4r_core {
+	const struct policy_ops *policy;
+	struct control_port control_port;
 	struct membership_port membership_port;
 	struct nfs4r_core_config cfg;
 	struct nfs4r_tree tree;
@@ -1213,6 +1241,9 @@ void holdoff_drop(struct nfs4r_core *c, const struct nfs4r_oid *oid);
 void holdoff_set(struct nfs4r_core *c, const struct own *ow);
 void holdoff_below(struct nfs4r_core *c, const struct nfs4r_oid *dir);
 void holdoff_timers(struct nfs4r_core *c);
+
+/* policy/table.c */
+extern const struct policy_ops nfs4r_policy;
 
 /* escalate.c: when to ask for more control (4.1, 7.4, 7.8) */
 bool policy_may_deep(struct nfs4r_core *c, const struct nfs4r_oid *dir);

@@ -114,7 +114,7 @@ static void hold_off(struct nfs4r_core *c, const struct nfs4r_oid *oid, uint64_t
 /* @ow is released because others wanted it, or something in it. */
 void holdoff_set(struct nfs4r_core *c, const struct own *ow)
 {
-	const struct nfs4r_oid *wanted = policy_wanted(ow);
+	const struct nfs4r_oid *wanted = c->policy->wanted(ow);
 	uint64_t until = c->now + (ow->turned ? 2 : 1) * policy_holdoff_ms(c); /* who has the next turn may have nothing under way just now */
 
 	if (wanted)

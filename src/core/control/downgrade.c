@@ -34,7 +34,7 @@ static uint64_t due_ms(const struct nfs4r_core *c, const struct own *ow)
 
 void announce_later(struct nfs4r_core *c, struct own *ow)
 {
-	ow->dirs_to_say = yield_is_read(c, ow);
+	ow->dirs_to_say = c->policy->is_read(c, ow);
 	if (!c->cfg.announce_ms || !(ow->dirs_to_say || is_single(ow->claim)) || ow->claim->announced)
 		return;
 	if (ow->dirs_to_say)

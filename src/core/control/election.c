@@ -24,8 +24,8 @@ bool prio_higher(const struct nfs4r_prio *a, const struct nfs4r_prio *b)
 void claim_abort(struct nfs4r_core *c, struct own *ow)
 {
 	c->st.aborts++;
-	policy_lost(c, ow);
-	ops_claim_gone(c, ow->claim);
+	c->policy->lost(c, ow);
+	c->control_port.claim_gone(c, ow->claim);
 	claim_release(c, ow);
 }
 
@@ -125,7 +125,7 @@ void election_check_win(struct nfs4r_core *c, struct own *ow)
 			claim_save(c, ow->claim);
 		claim_idle(c, ow);
 		hist_add(&c->st.won, c->now - ow->begun_ms);
-		policy_won(c, ow);
+		c->policy->won(c, ow);
 		c->dirty |= DIRTY_OPS | DIRTY_REPLY;
 		if (ow->revoked && !ow->holds)
 			claim_start_closing(c, ow);
@@ -333,7 +333,7 @@ void election_on_propose(struct nfs4r_core *c, nfs4r_server_id from, const struc
 	release_raise_floor(c, from, m->propose.floor);
 	yield_to(c, m); /* c */
 	for (uint32_t i = 0; i < m->propose.ncontrols; i++)
-		policy_others(c, &m->propose.controls[i].oid);
+		c->policy->others(c, &m->propose.controls[i].oid);
 	for (uint32_t i = 0; i < m->propose.ncontrols; i++) /* d */
 		look_for_blockers(c, from, &m->propose.controls[i], m->propose.won, &b);
 	if (b.early && !b.owners && !b.unknown && early_keep(c, from, m))
@@ -377,7 +377,7 @@ void election_on_ack(struct nfs4r_core *c, nfs4r_server_id from, const struct nf
 		if (m->ack.applied[s] > c->logs[s].end)
 			c->logs[s].end = m->ack.applied[s];
 	if (!(ow->acks & NFS4R_BIT(from)))
-		policy_acked(c, from, ow);
+		c->policy->acked(c, from, ow);
 	ow->acks |= NFS4R_BIT(from);
 	ow->nacked &= ~NFS4R_BIT(from);
 	c->dirty |= DIRTY_REPLY;

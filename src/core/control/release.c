@@ -27,14 +27,14 @@ void release_opened(struct nfs4r_core *c, const struct nfs4r_oid *oid, bool open
 
 	if (open) {
 		if (!mark_get(&c->opens, oid)->value++)
-			yield_opened(c, oid, true);
+			c->policy->opened(c, oid, true);
 		return;
 	}
 	o = mark_find(c->opens, oid);
 	if (!o || --o->value)
 		return;
 	mark_drop(&c->opens, oid);
-	yield_opened(c, oid, false);
+	c->policy->opened(c, oid, false);
 	for (k = controls_of(c, oid); k; k = next) { /* 7.1: the last writer closed */
 		next = k->next;
 		if (k->claim->own && k->claim->own->state == OWN_WON && k->claim->n == 1 && k->depth == NFS4R_SHALLOW)
@@ -192,7 +192,7 @@ struct claim *claim_reopen(struct nfs4r_core *c, const struct need *n)
 			ow->closing = ow->revoked = false;
 			claim_idle(c, ow);
 			ow->reopened = true;
-			yield_regret(c, &n->oid);
+			c->policy->regret(c, &n->oid);
 			c->st.reopened++;
 			c->dirty |= DIRTY_OPS;
 			return k->claim;
@@ -523,9 +523,9 @@ static void time_over(struct nfs4r_core *c, struct own *ow)
 		release_at(c, ow, ow->used_ms + c->cfg.revoke_ms);
 		return;
 	}
-	if (ow->yields && !yield_over(c, ow))
+	if (ow->yields && !c->policy->yield_over(c, ow))
 		return;
-	if (!policy_may_close(c, ow, &again)) {
+	if (!c->policy->may_close(c, ow, &again)) {
 		release_at(c, ow, again);
 		return;
 	}
@@ -658,7 +658,7 @@ static void revoke(struct nfs4r_core *c, struct own *ow, const struct nfs4r_msg 
 		wanted(c, ow);
 		if (ow->deep && !ow->forced) { /* what this server does below goes on raising `last` */
 			ow->forced = true;
-			policy_wants(c, ow, &m->revoke.oid);
+			c->policy->wants(c, ow, &m->revoke.oid);
 		}
 	}
 	if (ow->state != OWN_WON || ow->closing)
@@ -666,7 +666,7 @@ static void revoke(struct nfs4r_core *c, struct own *ow, const struct nfs4r_msg 
 	if (!ow->forced || again)
 		ow->revoked_by = *prio;
 	note_revoke(c, ow);
-	policy_revoked(c, ow, &m->revoke.oid, below);
+	c->policy->revoked(c, ow, &m->revoke.oid, below);
 	ow->forced = true;
 	ow->yields = false; /* its use does not take this end back */
 	if (!c->cfg.revoke_ms || again || below || !(ow->deep || ow->holds || ow->pins || prio->attempts == 0))

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The policy as control sees it. */
+#include "core/core_int.h"
+
+const struct policy_ops nfs4r_policy = {
+	.others = policy_others,
+	.acked = policy_acked,
+	.won = policy_won,
+	.lost = policy_lost,
+	.revoked = policy_revoked,
+	.wants = policy_wants,
+	.wanted = policy_wanted,
+	.may_close = policy_may_close,
+	.is_read = yield_is_read,
+	.yield_over = yield_over,
+	.regret = yield_regret,
+	.opened = yield_opened,
+};
