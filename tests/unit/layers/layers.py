@@ -1,8 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""Who may include whom (ARCHITECTURE.md, "The rooms"), and by which clock they wait. usage: layers.py PROJECT GANESHA_SRC"""
+"""Who may include whom and call whom (ARCHITECTURE.md, "The rooms"), and by which clock they wait.
+usage: layers.py PROJECT GANESHA_SRC NM OBJECT...      objects: those of the core"""
 import os
 import re
+import subprocess
 import sys
 
 ALLOWED = {  # room -> rooms whose headers it may include
@@ -15,6 +17,8 @@ ALLOWED = {  # room -> rooms whose headers it may include
     "src/ctl": {"base", "ctl"},
     "FSAL_REPL": {"base", "engine", "FSAL_REPL"},
 }
+# The rooms of the core, from the ground to the door: each calls only those before it.
+CORE_ROOMS = ["state", "control", "policy", "log", "ops", "membership", "recovery", "door"]
 # What the state machine must not even name.
 CORE_FORBIDDEN = re.compile(r"<(pthread|time|sys/.*|unistd|fcntl|stdio_ext|threads|signal|poll|netdb|net/.*|arpa/.*)\.h>")
 # Who waits until a time of a clock that is set back by an hour waits for an hour. The calls with "timed" go by that clock, or by one that was chosen
@@ -42,10 +46,41 @@ def room_of(header, room, root):
     return room.split("/")[-1]
 
 
+def core_room(place):
+    """The room of an object file, or of a source file, by its path."""
+    inside = re.split(r"(?:nfs4r_core\.dir|src/core)/", os.path.normpath(place))[-1]
+    return inside.split("/")[0] if "/" in inside else "door"
+
+
+def symbols(nm, objects):
+    """(object, type, name) of all external symbols, defined and undefined."""
+    for line in subprocess.run([nm, "-g", "-A", *objects], check=True, capture_output=True, text=True).stdout.splitlines():
+        m = re.match(r"(.*\.o):\s*[0-9a-f]*\s+([A-Za-z]) (\w+)$", line)
+        if m:
+            yield m.groups()
+
+
+def check_core_calls(nm, objects, bad):
+    """The core's rooms call strictly downwards, as the linker sees it."""
+    all_of = list(symbols(nm, objects))
+    home = {name: core_room(obj) for obj, kind, name in all_of if kind != "U"}
+    calls = [(core_room(obj), home[name], obj, name) for obj, kind, name in all_of if kind == "U" and name in home]
+    for room in sorted({r for r in home.values()} - set(CORE_ROOMS)):
+        bad.append(f"src/core/{room} is no room of the core (CORE_ROOMS)")
+    if bad:
+        return
+    for here, there, obj, name in calls:
+        if CORE_ROOMS.index(there) > CORE_ROOMS.index(here):
+            bad.append(f"{os.path.basename(obj)[:-2]}: {here}/ uses {name}, which is in {there}/ above it")
+    if len({r for r in home.values()}) < len(CORE_ROOMS) or len(calls) < 500:
+        bad.append(f"only {len(calls)} uses of symbols among {len(objects)} objects of the core: this test is blind")
+
+
 def main():
-    root, ganesha = sys.argv[1], sys.argv[2]
+    root, ganesha, nm, objects = sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:]
     bad = []
     seen = 0
+    check_core_calls(nm, objects, bad)
     for room, allowed in ALLOWED.items():
         for path in sources(root, room):
             seen += 1
