@@ -8,7 +8,7 @@
  * Invariants: nothing is added to the record after tree.commit(); nothing hears of the entry before. The next entry is chosen when all have heard of this one,
  * since whether it can be applied depends on that.
  */
-#include "core/core_int.h"
+#include "core/door_int.h"
 
 static void commit(struct nfs4r_core *c, struct pend *p)
 {
@@ -17,7 +17,7 @@ static void commit(struct nfs4r_core *c, struct pend *p)
 	struct anc_change ch;
 	bool joined = e->joined.pid.server && !claim_find(c, e->joined.pid.server, e->joined.pid.seq);
 
-	c->nputs = 0;
+	c->out.nputs = 0;
 	anc_before_commit(c, e, &ch);
 	if (e->log == c->self)
 		joined_note_move(c, e);
@@ -27,12 +27,12 @@ static void commit(struct nfs4r_core *c, struct pend *p)
 	reply_of_entry(c, e);
 	taint_commit(c, e, p->made);
 	moot_commit(c, p);
-	c->tree.commit(c->tree.ctx, e, o || p->intent || p->made, c->puts, c->nputs);
+	c->tree.commit(c->tree.ctx, e, o || p->intent || p->made, c->out.puts, c->out.nputs);
 	c->wrote_ms = c->now;
 	anc_after_commit(c, &ch);
 	for (uint32_t i = 0; i < e->nparts; i++)
 		told_moved(c, &e->parts[i].oid);
-	if (c->early)
+	if (c->control.early)
 		c->dirty |= DIRTY_OBJECTS;
 	if (joined)
 		joined_in(c, e, p->settled_born);

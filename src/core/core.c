@@ -3,7 +3,7 @@
  * The door: create, restore, step, and the questions that need no step. See core.h for the
  * contract and core_int.h for what happens inside a step.
  */
-#include "core/core_int.h"
+#include "core/door_int.h"
 
 void nfs4r_core_config_init(struct nfs4r_core_config *cfg)
 {
@@ -52,15 +52,15 @@ struct nfs4r_core *nfs4r_core_create(const struct nfs4r_core_config *cfg, const 
 	c->tree = *tree;
 	c->self = cfg->self;
 	c->known = cfg->servers;
-	c->next_seq = 1;
+	c->control.next_seq = 1;
 	c->step = 1;
-	c->policy = &nfs4r_policy;
+	c->policy_ops = &nfs4r_policy;
 	c->control_port = (struct control_port){ ops_claim_gone };
 	c->membership_port = (struct membership_port){ view_adopted, repair_anew };
 	view_init(c);
 	memory_init(c);
 	for (int s = 0; s <= NFS4R_SERVERS_MAX; s++)
-		c->logs[s].base = 1;
+		c->log.logs[s].base = 1;
 	return c;
 }
 
@@ -91,8 +91,8 @@ static void free_claims(struct nfs4r_core *c)
 {
 	struct claim *cl, *tmp;
 
-	HASH_ITER(hh, c->claims, cl, tmp) {
-		HASH_DEL(c->claims, cl);
+	HASH_ITER(hh, c->control.claims, cl, tmp) {
+		HASH_DEL(c->control.claims, cl);
 		if (cl->own)
 			free(cl->own->pol);
 		free(cl->own);
@@ -104,49 +104,49 @@ void nfs4r_core_destroy(struct nfs4r_core *c)
 {
 	if (!c)
 		return;
-	HASH_CLEAR(hh, c->by_id);
-	free_ops(c->waiting, true);
-	free_ops(c->busy, false);
-	free_ops(c->answering, true);
+	HASH_CLEAR(hh, c->ops.by_id);
+	free_ops(c->ops.waiting, true);
+	free_ops(c->ops.busy, false);
+	free_ops(c->ops.answering, true);
 	for (int s = 1; s <= NFS4R_SERVERS_MAX; s++)
-		while (c->logs[s].pend) {
-			struct pend *p = c->logs[s].pend;
+		while (c->log.logs[s].pend) {
+			struct pend *p = c->log.logs[s].pend;
 
-			DL_DELETE(c->logs[s].pend, p);
+			DL_DELETE(c->log.logs[s].pend, p);
 			pend_free(c, p);
 		}
-	FREE_TABLE(c->objs);
+	FREE_TABLE(c->control.objs);
 	free_claims(c);
-	FREE_TABLE(c->anc);
-	FREE_TABLE(c->dead);
-	FREE_TABLE(c->said);
+	FREE_TABLE(c->control.anc);
+	FREE_TABLE(c->control.dead);
+	FREE_TABLE(c->control.said);
 	early_forget(c, ~(nfs4r_servers)0);
-	FREE_TABLE(c->holdoff);
-	FREE_TABLE(c->contested);
-	FREE_TABLE(c->let_go);
-	FREE_TABLE(c->missed);
-	FREE_TABLE(c->kept);
-	FREE_TABLE(c->writing);
-	FREE_TABLE(c->writers);
-	FREE_TABLE(c->clearing);
-	FREE_TABLE(c->opens);
+	FREE_TABLE(c->control.holdoff);
+	FREE_TABLE(c->policy.contested);
+	FREE_TABLE(c->policy.let_go);
+	FREE_TABLE(c->policy.missed);
+	FREE_TABLE(c->policy.kept);
+	FREE_TABLE(c->policy.writing);
+	FREE_TABLE(c->policy.writers);
+	FREE_TABLE(c->control.clearing);
+	FREE_TABLE(c->control.opens);
 	policy_fini(c);
 	join_fini(c);
 	held_fini(c);
 	space_fini(c);
 	taint_fini(c);
 	refusals_free(c);
-	FREE_TABLE(c->replies);
-	FREE_TABLE(c->written);
-	FREE_TABLE(c->told);
+	FREE_TABLE(c->ops.replies);
+	FREE_TABLE(c->log.written);
+	FREE_TABLE(c->ops.told);
 	update_begin(c);
-	free(c->acts);
-	free(c->msgs);
-	free(c->puts);
-	free(c->cum);
-	free(c->open.v);
+	free(c->out.acts);
+	free(c->out.msgs);
+	free(c->out.puts);
+	free(c->log.cum);
+	free(c->control.open.v);
 	for (int s = 1; s <= NFS4R_SERVERS_MAX; s++)
-		free(c->deads[s].v);
+		free(c->control.deads[s].v);
 	free(c);
 }
 
@@ -158,7 +158,7 @@ enum nfs4r_status nfs4r_core_restore_log(struct nfs4r_core *c, nfs4r_server_id l
 	assert(!c->started);
 	if (log == 0 || log > NFS4R_SERVERS_MAX || stable > applied || base > applied + 1)
 		return NFS4R_CORRUPT;
-	l = &c->logs[log];
+	l = &c->log.logs[log];
 	if (applied || base > 1)
 		c->known |= NFS4R_BIT(log);
 	l->base = base ? base : 1;
@@ -171,16 +171,16 @@ enum nfs4r_status nfs4r_core_restore_log(struct nfs4r_core *c, nfs4r_server_id l
 enum nfs4r_status nfs4r_core_restore_beyond(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn lsn)
 {
 	assert(!c->started);
-	if (log == 0 || log > NFS4R_SERVERS_MAX || lsn <= c->logs[log].applied)
+	if (log == 0 || log > NFS4R_SERVERS_MAX || lsn <= c->log.logs[log].applied)
 		return NFS4R_CORRUPT;
-	c->logs[log].highest = lsn;
+	c->log.logs[log].highest = lsn;
 	return NFS4R_OK;
 }
 
 enum nfs4r_status nfs4r_core_restore_entry(struct nfs4r_core *c, nfs4r_lsn lsn, uint64_t payload_bytes)
 {
 	assert(!c->started);
-	if (lsn == 0 || (c->ncum && lsn < c->cum_base + c->ncum))
+	if (lsn == 0 || (c->log.ncum && lsn < c->log.cum_base + c->log.ncum))
 		return NFS4R_CORRUPT;
 	log_bytes(c, lsn, payload_bytes);
 	space_restore(c, lsn, payload_bytes);
@@ -232,7 +232,7 @@ static void settle_down(struct nfs4r_core *c)
 			join_run(c);
 		if (dirty & (DIRTY_OPS | DIRTY_OBJECTS))
 			ops_run(c, true);
-	} while (c->dirty || c->ready);
+	} while (c->dirty || c->log.ready);
 }
 
 /* The same with what waits for the end of all that: promises, acceptances, seals. */
@@ -244,7 +244,7 @@ static void settle_all(struct nfs4r_core *c)
 			continue;
 		repair_run(c);
 		seal_cross_all(c);
-	} while (c->dirty || c->ready);
+	} while (c->dirty || c->log.ready);
 }
 
 static void ask_sync(struct nfs4r_core *c)
@@ -280,18 +280,18 @@ static const struct nfs4r_update *finish(struct nfs4r_core *c)
 	log_positions_out(c);
 	if (c->sync_wanted > c->sync_asked)
 		ask_sync(c);
-	c->upd.n = c->nacts;
-	c->upd.actions = c->acts;
-	c->upd.next_timer_ms = c->timer;
+	c->out.upd.n = c->out.nacts;
+	c->out.upd.actions = c->out.acts;
+	c->out.upd.next_timer_ms = c->out.timer;
 	c->step++;
-	return &c->upd;
+	return &c->out.upd;
 }
 
 static void timers(struct nfs4r_core *c)
 {
-	if (c->now < c->timer)
+	if (c->now < c->out.timer)
 		return;
-	c->timer = UINT64_MAX;
+	c->out.timer = UINT64_MAX;
 	election_timers(c);
 	early_timers(c);
 	release_timers(c);
@@ -311,11 +311,11 @@ const struct nfs4r_update *nfs4r_core_started(struct nfs4r_core *c, uint64_t now
 	assert(!c->started);
 	update_begin(c);
 	c->now = now_ms;
-	c->timer = UINT64_MAX;
+	c->out.timer = UINT64_MAX;
 	c->recovering = !c->cfg.tail_intact && (has_peers(c) || views_on(c)); /* alone it has recovered at once, and says so */
 	if (!FAULT(F_COUNT_RESTART))
 		anc_rebuild(c);
-	HASH_ITER(hh, c->objs, o, tmp) { /* the fast path learns the table, before 4.9 changes it */
+	HASH_ITER(hh, c->control.objs, o, tmp) { /* the fast path learns the table, before 4.9 changes it */
 		for (k = o->list; k; k = k->next) {
 			struct nfs4r_action *a = act(c, NFS4R_ACT_CONTROL);
 
@@ -326,16 +326,16 @@ const struct nfs4r_update *nfs4r_core_started(struct nfs4r_core *c, uint64_t now
 		}
 	}
 	c->started = true;
-	log_bytes(c, c->logs[c->self].applied, 0);
+	log_bytes(c, c->log.logs[c->self].applied, 0);
 	taint_started(c);
 	restart_claims(c);
 	EACH_PEER(c, s) { /* nobody has said anything yet: what is new is sent, what is missing gets pulled */
 		c->peers[s].told = !c->recovering;
-		c->peers[s].sent = c->logs[c->self].applied;
+		c->peers[s].sent = c->log.logs[c->self].applied;
 	}
 	memory_started(c);
 	told_started(c);
-	c->heartbeat_at = now_ms;
+	c->out.heartbeat_at = now_ms;
 	log_heartbeat(c);
 	view_started(c);
 	join_started(c);
@@ -557,7 +557,7 @@ static void on_op(struct nfs4r_core *c, struct nfs4r_op *op)
 {
 	struct nfs4r_action *a;
 
-	if (c->nops >= OPS_MAX || c->halted) {
+	if (c->ops.nops >= OPS_MAX || c->halted) {
 		op->status = NFS4R_DELAY;
 		a = act(c, NFS4R_ACT_DONE);
 		a->op = op;

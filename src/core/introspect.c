@@ -5,7 +5,7 @@
  */
 #include <stdio.h>
 
-#include "core/core_int.h"
+#include "core/door_int.h"
 
 /* ---- counters, positions ------------------------------------------------- */
 
@@ -24,15 +24,15 @@ void nfs4r_core_get_stats(const struct nfs4r_core *c, struct nfs4r_core_stats *o
 	struct claim *cl, *tmp;
 
 	*out = c->st;
-	out->claims = c->nclaims;
-	HASH_ITER(hh, c->claims, cl, tmp)
+	out->claims = c->control.nclaims;
+	HASH_ITER(hh, c->control.claims, cl, tmp)
 		if (cl->in_table)
 			*(cl->own ? &out->controls_own : &out->controls_foreign) += cl->n;
-	out->ops_waiting = length(c->waiting) + length(c->answering);
-	out->ops_executing = length(c->busy);
-	out->replies_kept = HASH_COUNT(c->replies);
+	out->ops_waiting = length(c->ops.waiting) + length(c->ops.answering);
+	out->ops_executing = length(c->ops.busy);
+	out->replies_kept = HASH_COUNT(c->ops.replies);
 	for (int s = 1; s <= NFS4R_SERVERS_MAX; s++)
-		out->pending_entries += c->logs[s].npend;
+		out->pending_entries += c->log.logs[s].npend;
 }
 
 bool nfs4r_core_get_peer(const struct nfs4r_core *c, nfs4r_server_id id, struct nfs4r_core_peer *out)
@@ -46,9 +46,9 @@ bool nfs4r_core_get_peer(const struct nfs4r_core *c, nfs4r_server_id id, struct 
 	out->received = p->received[c->self];
 	out->applied = p->applied[c->self];
 	out->stable = p->stable[c->self];
-	out->our_received = c->logs[id].received;
-	out->our_applied = c->logs[id].applied;
-	out->our_stable = c->logs[id].stable;
+	out->our_received = c->log.logs[id].received;
+	out->our_applied = c->log.logs[id].applied;
+	out->our_stable = c->log.logs[id].stable;
 	out->peer_end = p->end;
 	out->peer_stable = p->stable[id];
 	out->unreceived_bytes = log_unreceived(c, p);
@@ -58,7 +58,7 @@ bool nfs4r_core_get_peer(const struct nfs4r_core *c, nfs4r_server_id id, struct 
 
 nfs4r_lsn nfs4r_core_own_end(const struct nfs4r_core *c)
 {
-	return c->logs[c->self].received;
+	return c->log.logs[c->self].received;
 }
 
 /* ---- control table ---------------------------------------------------------- */
@@ -82,7 +82,7 @@ static void counts_below(const struct nfs4r_core *c, const struct nfs4r_oid *oid
 {
 	struct anc *a;
 
-	HASH_FIND(hh, c->anc, oid, sizeof(*oid), a);
+	HASH_FIND(hh, c->control.anc, oid, sizeof(*oid), a);
 	if (a)
 		memcpy(below, a->count, sizeof(a->count));
 	else
@@ -122,7 +122,7 @@ void nfs4r_core_each_control(const struct nfs4r_core *c, bool (*fn)(void *arg, c
 	struct nfs4r_control_info info;
 	struct claim *cl, *tmp;
 
-	HASH_ITER(hh, c->claims, cl, tmp) {
+	HASH_ITER(hh, c->control.claims, cl, tmp) {
 		if (!cl->in_table)
 			continue;
 		info_of(c, cl, &info);
@@ -152,7 +152,7 @@ static bool waits_for_election(const struct nfs4r_core *c, const struct opx *o, 
 		any = true;
 		*on |= c->view.adopted.voters & ~ow->acks;
 		EACH_OTHER_LOG(c, s)
-			if (c->logs[s].applied < ow->need[s])
+			if (c->log.logs[s].applied < ow->need[s])
 				*on |= NFS4R_BIT(s);
 	}
 	return any;
@@ -253,7 +253,7 @@ static bool tell(const struct nfs4r_core *c, const struct opx *o, bool (*fn)(voi
 
 void nfs4r_core_each_waiting(const struct nfs4r_core *c, bool (*fn)(void *arg, const struct nfs4r_waiting_info *i), void *arg)
 {
-	const struct opx *lists[] = { c->waiting, c->busy, c->answering }, *o;
+	const struct opx *lists[] = { c->ops.waiting, c->ops.busy, c->ops.answering }, *o;
 
 	for (int i = 0; i < 3; i++)
 		DL_FOREACH(lists[i], o)

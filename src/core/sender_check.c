@@ -10,12 +10,12 @@
  *
  * Invariants: nothing of a refused message has any effect. What a server says of itself is believed; it is trusted with the volume.
  */
-#include "core/core_int.h"
+#include "core/door_int.h"
 
 /* Of another server's log it has been asked for these. */
 static bool was_asked(const struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
 {
-	const struct pulled *p = &c->pulled[m->entries.log][from];
+	const struct pulled *p = &c->log.pulled[m->entries.log][from];
 
 	for (uint32_t i = 0; i < m->entries.n; i++)
 		if (m->entries.entries[i]->lsn > p->until)

@@ -9,7 +9,7 @@
  * Failure modes: without a lease nobody knows who "all" are, and a server that catches up, or whose log has ended, has nothing to give: it stays, and its
  * owner stops it all the same, as a crash would. A member that does not answer is removed after `Silence`, and waited for until then.
  */
-#include "core/core_int.h"
+#include "core/door_int.h"
 
 void leave_begin(struct nfs4r_core *c)
 {
@@ -24,7 +24,7 @@ void leave_run(struct nfs4r_core *c)
 
 	if (!lets_go(c) || c->halted || not_ready(c))
 		return;
-	DL_FOREACH_SAFE2(c->asking, ow, tmp, ask_next_own) {
+	DL_FOREACH_SAFE2(c->control.asking, ow, tmp, ask_next_own) {
 		if (ow->state != OWN_PROPOSING)
 			continue;
 		if (ow->majority)
@@ -46,7 +46,7 @@ static bool is_anybody_down(const struct nfs4r_core *c)
 /* Or is something not known yet of what it let go of? */
 static bool holds_anything(const struct nfs4r_core *c)
 {
-	return c->asking || c->idle || c->idle_deep || c->closing || ((c->released || c->join.owed) && !FAULT(F_LEFT_UNCONFIRMED));
+	return c->control.asking || c->control.idle || c->control.idle_deep || c->control.closing || ((c->control.released || c->join.owed) && !FAULT(F_LEFT_UNCONFIRMED));
 }
 
 void leave_settle(struct nfs4r_core *c)
@@ -67,7 +67,7 @@ enum nfs4r_leave nfs4r_core_leave(const struct nfs4r_core *c)
 		return has_left(c);
 	if (c->halted || not_ready(c) || !is_member(c, c->self) || !lease_valid(c))
 		return NFS4R_LEAVE_CANNOT;
-	if (!holds_anything(c) && !c->busy && !c->answering)
+	if (!holds_anything(c) && !c->ops.busy && !c->ops.answering)
 		return NFS4R_LEAVE_DONE;
 	return !views_on(c) && is_anybody_down(c) ? NFS4R_LEAVE_CANNOT : NFS4R_LEAVE_WAIT;
 }

@@ -7,7 +7,7 @@
  *
  * Invariant: the row of the view is put before anything else is, so it is on disk with all that follows from it.
  */
-#include "core/core_int.h"
+#include "core/door_int.h"
 
 void view_adopted(struct nfs4r_core *c, const struct nfs4r_view *old, nfs4r_servers removed, nfs4r_servers anew)
 {

@@ -14,7 +14,7 @@
  * others. A directory is hung into its parent when it gets its first count, and loses its place
  * with the last one.
  */
-#include "core/core_int.h"
+#include "core/control/control_int.h"
 
 #include <stdio.h>
 
@@ -64,11 +64,11 @@ static void hang_controls(const struct nfs4r_core *c, const struct nfs4r_oid *oi
 /* @oid is counted above: its controls and what is below it get their places, and so do new directories on the path. */
 static void hang(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 {
-	struct anc *a = find(c->anc, oid), *up;
+	struct anc *a = find(c->control.anc, oid), *up;
 	struct walk w;
 
 	walk_begin(&w, oid);
-	while (walk_up(c, &w) && (up = find(c->anc, &w.oid))) {
+	while (walk_up(c, &w) && (up = find(c->control.anc, &w.oid))) {
 		if (w.level == 1)
 			hang_controls(c, oid, up);
 		else if (a->up)
@@ -82,7 +82,7 @@ static void hang(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 /* The opposite, for @oid alone. */
 static void unhang(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 {
-	struct anc *a = find(c->anc, oid);
+	struct anc *a = find(c->control.anc, oid);
 	struct ctl *k;
 
 	for (k = controls_of(c, oid); k; k = k->next)
@@ -122,7 +122,7 @@ static struct anc *next_below(struct anc *a, const struct anc *top, nfs4r_server
 void anc_each_below(const struct nfs4r_core *c, const struct nfs4r_oid *dir, nfs4r_server_id owner,
 		    bool (*fn)(void *arg, struct ctl *k), void *arg)
 {
-	struct anc *top = find(c->anc, dir), *a;
+	struct anc *top = find(c->control.anc, dir), *a;
 	struct ctl *k;
 
 	for (a = top; a; a = next_below(a, top, owner))
@@ -177,7 +177,7 @@ static void add_above(struct nfs4r_core *c, struct anc **table, const struct nfs
 /* Parts of this copy may be newer than others: it is made anew (log 8.3), or begins behind what a start gave up (log 4.7). */
 static bool is_mixed(const struct nfs4r_core *c)
 {
-	return c->reach.open || c->unborn;
+	return c->reach.open || c->control.unborn;
 }
 
 /*
@@ -208,7 +208,7 @@ void anc_control(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_server
 {
 	if (!counts(c, oid))
 		return;
-	add_above(c, &c->anc, oid, owner, delta);
+	add_above(c, &c->control.anc, oid, owner, delta);
 	if (delta > 0)
 		hang(c, oid);
 }
@@ -216,7 +216,7 @@ void anc_control(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_server
 /* Servers with a control strictly below @dir. */
 nfs4r_servers anc_below(const struct nfs4r_core *c, const struct nfs4r_oid *dir)
 {
-	struct anc *a = find(c->anc, dir);
+	struct anc *a = find(c->control.anc, dir);
 	nfs4r_servers set = 0;
 
 	for (int s = 1; a && s <= NFS4R_SERVERS_MAX; s++)
@@ -228,7 +228,7 @@ nfs4r_servers anc_below(const struct nfs4r_core *c, const struct nfs4r_oid *dir)
 /* w of 8.2: controls on @oid and below it. */
 static bool weight(struct nfs4r_core *c, const struct nfs4r_oid *oid, uint32_t w[NFS4R_SERVERS_MAX + 1])
 {
-	struct anc *a = find(c->anc, oid);
+	struct anc *a = find(c->control.anc, oid);
 	bool any = false;
 	struct ctl *k;
 
@@ -246,7 +246,7 @@ static void add_weight(struct nfs4r_core *c, const struct nfs4r_oid *oid, const 
 {
 	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++)
 		if (w[s])
-			add_above(c, &c->anc, oid, s, sign * (int64_t)w[s]);
+			add_above(c, &c->control.anc, oid, s, sign * (int64_t)w[s]);
 }
 
 static void goes_above(struct anc_change *ch, const struct nfs4r_oid *oid, const uint32_t w[NFS4R_SERVERS_MAX + 1])
@@ -324,7 +324,7 @@ static void count_all(struct nfs4r_core *c, struct anc **table)
 	struct ctlobj *o, *tmp;
 	struct ctl *k;
 
-	HASH_ITER(hh, c->objs, o, tmp) {
+	HASH_ITER(hh, c->control.objs, o, tmp) {
 		if (!counts(c, &o->oid))
 			continue;
 		for (k = o->list; k; k = k->next)
@@ -337,7 +337,7 @@ static bool any_unborn(struct nfs4r_core *c)
 	struct ctlobj *o, *tmp;
 	struct nfs4r_facts f;
 
-	HASH_ITER(hh, c->objs, o, tmp)
+	HASH_ITER(hh, c->control.objs, o, tmp)
 		if (!is_known(c, &o->oid, &f) && f.known == NFS4R_NOT_YET)
 			return true;
 	return false;
@@ -355,17 +355,17 @@ void anc_rebuild(struct nfs4r_core *c)
 {
 	struct ctlobj *o, *tmp;
 
-	drop_all(&c->anc);
-	count_all(c, &c->anc);
-	c->unborn = any_unborn(c);
-	HASH_ITER(hh, c->objs, o, tmp)
+	drop_all(&c->control.anc);
+	count_all(c, &c->control.anc);
+	c->control.unborn = any_unborn(c);
+	HASH_ITER(hh, c->control.objs, o, tmp)
 		if (counts(c, &o->oid))
 			hang(c, &o->oid);
 }
 
 uint32_t nfs4r_core_count_below(const struct nfs4r_core *c, const struct nfs4r_oid *dir, nfs4r_server_id owner)
 {
-	struct anc *a = find(c->anc, dir);
+	struct anc *a = find(c->control.anc, dir);
 
 	assert(owner <= NFS4R_SERVERS_MAX);
 	return a ? a->count[owner] : 0;
@@ -377,7 +377,7 @@ static struct anc *place_of(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 	struct walk w;
 
 	walk_begin(&w, oid);
-	return counts(c, oid) && walk_up(c, &w) ? find(c->anc, &w.oid) : NULL;
+	return counts(c, oid) && walk_up(c, &w) ? find(c->control.anc, &w.oid) : NULL;
 }
 
 static bool places_are_right(struct nfs4r_core *c)
@@ -386,10 +386,10 @@ static bool places_are_right(struct nfs4r_core *c)
 	struct anc *a, *tmp;
 	struct ctl *k;
 
-	HASH_ITER(hh, c->anc, a, tmp)
+	HASH_ITER(hh, c->control.anc, a, tmp)
 		if (a->up != place_of(c, &a->oid))
 			return false;
-	HASH_ITER(hh, c->objs, o, otmp)
+	HASH_ITER(hh, c->control.objs, o, otmp)
 		for (k = o->list; k; k = k->next)
 			if (k->in != place_of(c, &o->oid))
 				return false;
@@ -405,14 +405,14 @@ bool nfs4r_core_check(const struct nfs4r_core *cc, char *why, size_t why_len)
 
 	count_all(c, &fresh);
 	HASH_ITER(hh, fresh, a, tmp) {
-		b = find(c->anc, &a->oid);
+		b = find(c->control.anc, &a->oid);
 		if (ok && (!b || memcmp(a->count, b->count, sizeof(a->count)))) {
 			snprintf(why, why_len, "ancestry table differs from a recount at %s", nfs4r_oid_str(&a->oid, name));
 			ok = false;
 		}
 	}
-	if (ok && HASH_COUNT(fresh) != HASH_COUNT(c->anc)) {
-		snprintf(why, why_len, "ancestry table has %u directories, a recount %u", HASH_COUNT(c->anc),
+	if (ok && HASH_COUNT(fresh) != HASH_COUNT(c->control.anc)) {
+		snprintf(why, why_len, "ancestry table has %u directories, a recount %u", HASH_COUNT(c->control.anc),
 			 HASH_COUNT(fresh));
 		ok = false;
 	}

@@ -11,7 +11,7 @@
  *
  * A mark ends with its time, or when another's control of its object has been seen and is gone. Fairness only.
  */
-#include "core/core_int.h"
+#include "core/control/control_int.h"
 
 #define RTT_UNKNOWN_MS 50
 #define CLEARING_MAX 64 /* directories wanted with all below at one time [beyond it: only what is controlled now closes] */
@@ -76,11 +76,11 @@ uint64_t holdoff_clearing(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 	struct oidmark *m;
 	struct walk w;
 
-	if (!c->clearing)
+	if (!c->control.clearing)
 		return 0;
 	walk_begin(&w, oid);
 	do {
-		m = mark_find(c->clearing, &w.oid);
+		m = mark_find(c->control.clearing, &w.oid);
 		if (m && m->value > until)
 			until = m->value;
 	} while (walk_up(c, &w));
@@ -91,30 +91,30 @@ uint64_t holdoff_clearing(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 uint64_t holdoff_until(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 {
 	uint64_t clear = holdoff_clearing(c, oid);
-	struct oidmark *m = mark_find(c->holdoff, oid);
+	struct oidmark *m = mark_find(c->control.holdoff, oid);
 
 	return m && m->value > clear ? m->value : clear;
 }
 
 void holdoff_drop(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 {
-	mark_drop(&c->holdoff, oid);
-	if (!mark_find(c->clearing, oid))
+	mark_drop(&c->control.holdoff, oid);
+	if (!mark_find(c->control.clearing, oid))
 		return;
-	mark_drop(&c->clearing, oid);
+	mark_drop(&c->control.clearing, oid);
 	c->dirty |= DIRTY_OPS | DIRTY_OPENS;
 }
 
 static void hold_off(struct nfs4r_core *c, const struct nfs4r_oid *oid, uint64_t until)
 {
-	if (HASH_COUNT(c->holdoff) < HOLDOFF_MAX)
-		mark_get(&c->holdoff, oid)->value = until;
+	if (HASH_COUNT(c->control.holdoff) < HOLDOFF_MAX)
+		mark_get(&c->control.holdoff, oid)->value = until;
 }
 
 /* @ow is released because others wanted it, or something in it. */
 void holdoff_set(struct nfs4r_core *c, const struct own *ow)
 {
-	const struct nfs4r_oid *wanted = c->policy->wanted(ow);
+	const struct nfs4r_oid *wanted = c->policy_ops->wanted(ow);
 	uint64_t until = c->now + (ow->turned ? 2 : 1) * policy_holdoff_ms(c); /* who has the next turn may have nothing under way just now */
 
 	if (wanted)
@@ -129,8 +129,8 @@ void holdoff_below(struct nfs4r_core *c, const struct nfs4r_oid *dir)
 {
 	uint64_t until = c->now + c->cfg.repeat_ms + policy_holdoff_ms(c);
 
-	if (mark_find(c->clearing, dir) || HASH_COUNT(c->clearing) < CLEARING_MAX)
-		mark_get(&c->clearing, dir)->value = until;
+	if (mark_find(c->control.clearing, dir) || HASH_COUNT(c->control.clearing) < CLEARING_MAX)
+		mark_get(&c->control.clearing, dir)->value = until;
 	timer_at(c, until);
 }
 
@@ -151,8 +151,8 @@ static void expire(struct nfs4r_core *c, struct oidmark **table)
 
 void holdoff_timers(struct nfs4r_core *c)
 {
-	expire(c, &c->holdoff);
-	expire(c, &c->clearing);
+	expire(c, &c->control.holdoff);
+	expire(c, &c->control.clearing);
 }
 
 uint64_t farthest_rtt(const struct nfs4r_core *c)

@@ -11,7 +11,7 @@
  * Failure modes: what is not known in time is refused after all, what is too much at once. A lost or a new connection and a new view
  * forget what is kept, for its sender asks again. What was released meanwhile has its tombstone (4.3b).
  */
-#include "core/core_int.h"
+#include "core/control/control_int.h"
 
 struct early {
 	nfs4r_server_id from;
@@ -22,8 +22,8 @@ struct early {
 
 static void drop(struct nfs4r_core *c, struct early *e)
 {
-	DL_DELETE(c->early, e);
-	c->nearly--;
+	DL_DELETE(c->control.early, e);
+	c->control.nearly--;
 	free(e);
 }
 
@@ -31,7 +31,7 @@ static struct early *find(struct nfs4r_core *c, const struct nfs4r_pid *pid)
 {
 	struct early *e;
 
-	DL_FOREACH(c->early, e)
+	DL_FOREACH(c->control.early, e)
 		if (e->m.propose.pid.server == pid->server && e->m.propose.pid.seq == pid->seq)
 			return e;
 	return NULL;
@@ -41,14 +41,14 @@ bool early_keep(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_m
 {
 	struct early *e = find(c, &m->propose.pid);
 
-	if (!e && c->nearly == EARLY_MAX)
+	if (!e && c->control.nearly == EARLY_MAX)
 		return false;
 	if (!e) {
 		e = xcalloc(1, sizeof(*e));
 		e->from = from;
 		e->until = c->now + c->cfg.repeat_ms / NACK_REPEAT_DIV;
-		DL_APPEND(c->early, e);
-		c->nearly++;
+		DL_APPEND(c->control.early, e);
+		c->control.nearly++;
 		c->st.proposals_early++;
 		timer_at(c, e->until);
 	}
@@ -70,7 +70,7 @@ bool early_next(struct nfs4r_core *c, nfs4r_server_id *from, struct nfs4r_msg *m
 {
 	struct early *e;
 
-	DL_FOREACH(c->early, e)
+	DL_FOREACH(c->control.early, e)
 		if (are_known(c, &e->m)) {
 			*from = e->from;
 			*m = e->m;
@@ -84,7 +84,7 @@ void early_timers(struct nfs4r_core *c)
 {
 	struct early *e, *tmp;
 
-	DL_FOREACH_SAFE(c->early, e, tmp)
+	DL_FOREACH_SAFE(c->control.early, e, tmp)
 		if (c->now >= e->until) {
 			election_refuse_unknown(c, e->from, &e->m.propose.pid);
 			drop(c, e);
@@ -97,7 +97,7 @@ void early_forget(struct nfs4r_core *c, nfs4r_servers whose)
 {
 	struct early *e, *tmp;
 
-	DL_FOREACH_SAFE(c->early, e, tmp)
+	DL_FOREACH_SAFE(c->control.early, e, tmp)
 		if (whose & NFS4R_BIT(e->from))
 			drop(c, e);
 }

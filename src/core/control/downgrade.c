@@ -17,7 +17,7 @@
  * Failure modes: a lost CLOSING costs readers a question to the owner, as before; late or doubled ones say what is still true. A restart
  * does not know which files it announced, so it takes all single controls for announced, also those that come back with the end of its log; of directories it is on disk before anybody hears it.
  */
-#include "core/core_int.h"
+#include "core/control/control_int.h"
 
 /* One control, of something that need not be a directory. */
 static bool is_single(const struct claim *cl)
@@ -27,20 +27,20 @@ static bool is_single(const struct claim *cl)
 
 static uint64_t due_ms(const struct nfs4r_core *c, const struct own *ow)
 {
-	uint64_t from = ow->closing_ms > c->announced_ms ? ow->closing_ms : c->announced_ms;
+	uint64_t from = ow->closing_ms > c->control.announced_ms ? ow->closing_ms : c->control.announced_ms;
 
 	return ow->dirs_to_say ? ow->closing_ms : from + c->cfg.announce_ms;
 }
 
 void announce_later(struct nfs4r_core *c, struct own *ow)
 {
-	ow->dirs_to_say = c->policy->is_read(c, ow);
+	ow->dirs_to_say = c->policy_ops->is_read(c, ow);
 	if (!c->cfg.announce_ms || !(ow->dirs_to_say || is_single(ow->claim)) || ow->claim->announced)
 		return;
 	if (ow->dirs_to_say)
-		DL_PREPEND2(c->to_say, ow, say_prev, say_next);
+		DL_PREPEND2(c->control.to_say, ow, say_prev, say_next);
 	else
-		DL_APPEND2(c->to_say, ow, say_prev, say_next);
+		DL_APPEND2(c->control.to_say, ow, say_prev, say_next);
 	ow->to_say = true;
 	timer_at(c, due_ms(c, ow));
 }
@@ -48,7 +48,7 @@ void announce_later(struct nfs4r_core *c, struct own *ow)
 void announce_never(struct nfs4r_core *c, struct own *ow)
 {
 	if (ow->to_say)
-		DL_DELETE2(c->to_say, ow, say_prev, say_next);
+		DL_DELETE2(c->control.to_say, ow, say_prev, say_next);
 	ow->to_say = false;
 }
 
@@ -67,7 +67,7 @@ static uint32_t take(struct nfs4r_core *c, struct own **due, bool *dirs)
 	struct own *ow, *tmp;
 	uint32_t n = 0;
 
-	DL_FOREACH_SAFE2(c->to_say, ow, tmp, say_next) {
+	DL_FOREACH_SAFE2(c->control.to_say, ow, tmp, say_next) {
 		if (n == NFS4R_CLOSING_MAX || c->now < due_ms(c, ow) || (n && ow->dirs_to_say != *dirs))
 			break;
 		announce_never(c, ow);
@@ -101,7 +101,7 @@ void announce_timers(struct nfs4r_core *c)
 	bool files = false, dirs = false;
 	uint32_t n;
 
-	if (c->to_say && who_is_away(c)) { /* nothing new can be had from all: what is under these controls would stand still */
+	if (c->control.to_say && who_is_away(c)) { /* nothing new can be had from all: what is under these controls would stand still */
 		timer_at(c, c->now + c->cfg.repeat_ms);
 		return;
 	}
@@ -111,9 +111,9 @@ void announce_timers(struct nfs4r_core *c)
 			announce(c, s, due, n, dirs);
 	}
 	if (files)
-		c->announced_ms = c->now;
-	if (c->to_say)
-		timer_at(c, due_ms(c, c->to_say));
+		c->control.announced_ms = c->now;
+	if (c->control.to_say)
+		timer_at(c, due_ms(c, c->control.to_say));
 }
 
 static void reads_here(struct nfs4r_core *c, nfs4r_server_id owner)
@@ -123,14 +123,14 @@ static void reads_here(struct nfs4r_core *c, nfs4r_server_id owner)
 
 void announce_applied(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn before)
 {
-	if (c->started && before < c->logs[log].good_at)
+	if (c->started && before < c->log.logs[log].good_at)
 		reads_here(c, log);
 }
 
 /* @inc: of the owner's start that said it. One that lost the end of its log numbers anew, so an older one's word gives no number to hold this one against. */
 static void good_from(struct nfs4r_core *c, struct claim *cl, nfs4r_lsn last, uint64_t inc)
 {
-	struct logst *l = &c->logs[cl->key.server];
+	struct logst *l = &c->log.logs[cl->key.server];
 
 	cl->announced = true;
 	if (last > cl->good_at || inc != cl->good_inc)
@@ -147,16 +147,16 @@ static void remember(struct nfs4r_core *c, struct pidkey key, nfs4r_lsn last)
 {
 	struct said *w;
 
-	HASH_FIND(hh, c->said, &key, sizeof(key), w);
+	HASH_FIND(hh, c->control.said, &key, sizeof(key), w);
 	if (!w) {
-		if (HASH_COUNT(c->said) == SAID_MAX) {
-			w = c->said;
-			HASH_DEL(c->said, w);
+		if (HASH_COUNT(c->control.said) == SAID_MAX) {
+			w = c->control.said;
+			HASH_DEL(c->control.said, w);
 			free(w);
 		}
 		w = xcalloc(1, sizeof(*w));
 		w->key = key;
-		HASH_ADD(hh, c->said, key, sizeof(w->key), w);
+		HASH_ADD(hh, c->control.said, key, sizeof(w->key), w);
 	}
 	if (last > w->last || w->inc != c->peers[key.server].inc)
 		w->last = last;
@@ -167,11 +167,11 @@ void announce_found(struct nfs4r_core *c, struct claim *cl)
 {
 	struct said *w;
 
-	HASH_FIND(hh, c->said, &cl->key, sizeof(cl->key), w);
+	HASH_FIND(hh, c->control.said, &cl->key, sizeof(cl->key), w);
 	if (!w)
 		return;
 	good_from(c, cl, w->last, w->inc);
-	HASH_DEL(c->said, w);
+	HASH_DEL(c->control.said, w);
 	free(w);
 }
 
@@ -194,5 +194,5 @@ void announce_on_closing(struct nfs4r_core *c, nfs4r_server_id from, const struc
 
 bool is_good_copy(const struct nfs4r_core *c, const struct claim *cl)
 {
-	return cl->announced && !cl->own && (c->logs[cl->key.server].applied >= cl->good_at || FAULT(F_ANNOUNCED_AT_ONCE));
+	return cl->announced && !cl->own && (c->log.logs[cl->key.server].applied >= cl->good_at || FAULT(F_ANNOUNCED_AT_ONCE));
 }

@@ -14,7 +14,7 @@
  * Invariants: this server never withdraws an ack; only the owner's RELEASE removes it. A claim
  * that once had a majority never yields. `won` of another's claim is set only by its owner.
  */
-#include "core/core_int.h"
+#include "core/control/control_int.h"
 
 bool prio_higher(const struct nfs4r_prio *a, const struct nfs4r_prio *b)
 {
@@ -24,24 +24,24 @@ bool prio_higher(const struct nfs4r_prio *a, const struct nfs4r_prio *b)
 void claim_abort(struct nfs4r_core *c, struct own *ow)
 {
 	c->st.aborts++;
-	c->policy->lost(c, ow);
+	c->policy_ops->lost(c, ow);
 	c->control_port.claim_gone(c, ow->claim);
 	claim_release(c, ow);
 }
 
 void asking_in(struct nfs4r_core *c, struct own *ow)
 {
-	DL_APPEND2(c->asking, ow, ask_prev, ask_next_own);
-	heap_in(&c->open, &ow->open, ow->claim->key.seq);
+	DL_APPEND2(c->control.asking, ow, ask_prev, ask_next_own);
+	heap_in(&c->control.open, &ow->open, ow->claim->key.seq);
 }
 
 void asking_out(struct nfs4r_core *c, struct own *ow)
 {
 	if (!ow->ask_prev)
 		return;
-	DL_DELETE2(c->asking, ow, ask_prev, ask_next_own);
+	DL_DELETE2(c->control.asking, ow, ask_prev, ask_next_own);
 	ow->ask_prev = ow->ask_next_own = NULL;
-	heap_out(&c->open, &ow->open);
+	heap_out(&c->control.open, &ow->open);
 }
 
 void election_send(struct nfs4r_core *c, struct own *ow, nfs4r_server_id to)
@@ -88,7 +88,7 @@ struct own *election_propose(struct nfs4r_core *c, const struct nfs4r_control *v
 	cl->prio.server = c->self;
 	ow = own_new(c, cl, OWN_PROPOSING);
 	ow->side = side;
-	ow->in = FAULT(F_IN_STARTS_AT_ZERO) ? 0 : c->last_move; /* 3.9 */
+	ow->in = FAULT(F_IN_STARTS_AT_ZERO) ? 0 : c->control.last_move; /* 3.9 */
 	ow->deadline = c->now + (FAULT(F_SIDE_NO_DEADLINE) && side ? 3600 * 1000 : c->cfg.op_wait_ms);
 	timer_at(c, ow->deadline);
 	if (!FAULT(F_PROPOSE_UNSAVED))
@@ -107,7 +107,7 @@ static bool barrier_passed(const struct nfs4r_core *c, const struct own *ow)
 	if (FAULT(F_NO_BARRIER))
 		return true;
 	EACH_OTHER_LOG(c, s)
-		if (c->logs[s].applied < ow->need[s])
+		if (c->log.logs[s].applied < ow->need[s])
 			return false;
 	return true;
 }
@@ -125,7 +125,7 @@ void election_check_win(struct nfs4r_core *c, struct own *ow)
 			claim_save(c, ow->claim);
 		claim_idle(c, ow);
 		hist_add(&c->st.won, c->now - ow->begun_ms);
-		c->policy->won(c, ow);
+		c->policy_ops->won(c, ow);
 		c->dirty |= DIRTY_OPS | DIRTY_REPLY;
 		if (ow->revoked && !ow->holds)
 			claim_start_closing(c, ow);
@@ -142,7 +142,7 @@ void election_barriers(struct nfs4r_core *c)
 {
 	struct own *ow, *tmp;
 
-	DL_FOREACH_SAFE2(c->asking, ow, tmp, ask_next_own)
+	DL_FOREACH_SAFE2(c->control.asking, ow, tmp, ask_next_own)
 		if (ow->state == OWN_PROPOSING && ow->majority)
 			election_check_win(c, ow);
 }
@@ -244,7 +244,7 @@ static void yield_to(struct nfs4r_core *c, const struct nfs4r_msg *m)
 {
 	struct own *ow, *tmp;
 
-	DL_FOREACH_SAFE2(c->asking, ow, tmp, ask_next_own) {
+	DL_FOREACH_SAFE2(c->control.asking, ow, tmp, ask_next_own) {
 		bool hit = false;
 
 		if (ow->state != OWN_PROPOSING || ow->majority)
@@ -267,9 +267,9 @@ static void ack(struct nfs4r_core *c, nfs4r_server_id to, const struct nfs4r_pid
 
 	m->ack.pid = *pid;
 	EACH_LOG(c, s)
-		m->ack.applied[s] = c->logs[s].applied;
-	if (c->ancestors_changed > m->ack.applied[c->self]) /* what this answer rests on, the winner must see (4.5) */
-		m->ack.applied[c->self] = c->ancestors_changed;
+		m->ack.applied[s] = c->log.logs[s].applied;
+	if (c->control.ancestors_changed > m->ack.applied[c->self]) /* what this answer rests on, the winner must see (4.5) */
+		m->ack.applied[c->self] = c->control.ancestors_changed;
 	send_to(c, to, m, !FAULT(F_ACK_UNSAVED)); /* 4.3e */
 }
 
@@ -328,12 +328,12 @@ void election_on_propose(struct nfs4r_core *c, nfs4r_server_id from, const struc
 		ack(c, from, pid);
 		return;
 	}
-	if (pid->seq < c->floor[from] || pid->seq < c->peers[from].joined_below || is_dead_seq(c, from, pid->seq)) /* b */
+	if (pid->seq < c->control.floor[from] || pid->seq < c->peers[from].joined_below || is_dead_seq(c, from, pid->seq)) /* b */
 		return;
 	release_raise_floor(c, from, m->propose.floor);
 	yield_to(c, m); /* c */
 	for (uint32_t i = 0; i < m->propose.ncontrols; i++)
-		c->policy->others(c, &m->propose.controls[i].oid);
+		c->policy_ops->others(c, &m->propose.controls[i].oid);
 	for (uint32_t i = 0; i < m->propose.ncontrols; i++) /* d */
 		look_for_blockers(c, from, &m->propose.controls[i], m->propose.won, &b);
 	if (b.early && !b.owners && !b.unknown && early_keep(c, from, m))
@@ -342,7 +342,7 @@ void election_on_propose(struct nfs4r_core *c, nfs4r_server_id from, const struc
 		nack(c, from, pid, &b);
 		return;
 	}
-	if (c->nclaims >= CLAIMS_MAX)
+	if (c->control.nclaims >= CLAIMS_MAX)
 		return;
 	cl = claim_add(c, *pid, NFS4R_PROPOSED, m->propose.controls, m->propose.ncontrols); /* e */
 	cl->prio = m->propose.prio;
@@ -374,10 +374,10 @@ void election_on_ack(struct nfs4r_core *c, nfs4r_server_id from, const struct nf
 		if (m->ack.applied[s] > ow->need[s])
 			ow->need[s] = m->ack.applied[s];
 	EACH_OTHER_LOG(c, s) /* what a granter has, somebody can send */
-		if (m->ack.applied[s] > c->logs[s].end)
-			c->logs[s].end = m->ack.applied[s];
+		if (m->ack.applied[s] > c->log.logs[s].end)
+			c->log.logs[s].end = m->ack.applied[s];
 	if (!(ow->acks & NFS4R_BIT(from)))
-		c->policy->acked(c, from, ow);
+		c->policy_ops->acked(c, from, ow);
 	ow->acks |= NFS4R_BIT(from);
 	ow->nacked &= ~NFS4R_BIT(from);
 	c->dirty |= DIRTY_REPLY;
@@ -405,7 +405,7 @@ void election_peer_moved(struct nfs4r_core *c, nfs4r_server_id s)
 {
 	struct own *ow;
 
-	DL_FOREACH2(c->asking, ow, ask_next_own)
+	DL_FOREACH2(c->control.asking, ow, ask_next_own)
 		if (ow->nacked & NFS4R_BIT(s)) {
 			ow->nacked &= ~NFS4R_BIT(s);
 			election_send(c, ow, s);
@@ -416,7 +416,7 @@ void election_peer_up(struct nfs4r_core *c, nfs4r_server_id s)
 {
 	struct own *ow;
 
-	DL_FOREACH2(c->asking, ow, ask_next_own)
+	DL_FOREACH2(c->control.asking, ow, ask_next_own)
 		ask(c, ow, NFS4R_BIT(s));
 }
 
@@ -431,10 +431,10 @@ void elections_new_view(struct nfs4r_core *c, nfs4r_servers removed, nfs4r_serve
 	struct own *ow, *next;
 
 	early_forget(c, ~(nfs4r_servers)0);
-	DL_FOREACH_SAFE2(c->asking, ow, next, ask_next_own)
+	DL_FOREACH_SAFE2(c->control.asking, ow, next, ask_next_own)
 		if (ow->state == OWN_PROPOSING && !FAULT(F_KEEPS_PROPOSALS))
 			claim_abort(c, ow);
-	HASH_ITER(hh, c->claims, cl, tmp) {
+	HASH_ITER(hh, c->control.claims, cl, tmp) {
 		ow = cl->own;
 		if (!ow || ow->state != OWN_WON || cl->kind != NFS4R_PROPOSED)
 			continue;
@@ -462,7 +462,7 @@ bool elections_settled(const struct nfs4r_core *c)
 	int n = __builtin_popcountll(c->view.adopted.voters);
 	const struct own *ow;
 
-	DL_FOREACH2(c->asking, ow, ask_next_own)
+	DL_FOREACH2(c->control.asking, ow, ask_next_own)
 		if (ow->state == OWN_WON && __builtin_popcountll(c->view.adopted.members & ~ow->acks) > (n - 1) / 2)
 			return false;
 	return true;
@@ -472,7 +472,7 @@ void election_timers(struct nfs4r_core *c)
 {
 	struct own *ow, *tmp;
 
-	DL_FOREACH_SAFE2(c->asking, ow, tmp, ask_next_own) {
+	DL_FOREACH_SAFE2(c->control.asking, ow, tmp, ask_next_own) {
 		if (ow->state == OWN_PROPOSING && !ow->majority) {
 			if (c->now >= ow->deadline) { /* 4.6 */
 				claim_abort(c, ow);

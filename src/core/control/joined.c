@@ -3,12 +3,12 @@
  * What an entry changes of control when it is committed: claims of new objects come with their entry, and a move between
  * directories counts for claims with deep+ (control 3.9).
  */
-#include "core/core_int.h"
+#include "core/control/control_int.h"
 
 /* `in` and last_move (3.9). The end of the log stands for the entry: others may be under way. */
 void joined_note_move(struct nfs4r_core *c, const struct nfs4r_entry *e)
 {
-	nfs4r_lsn end = c->logs[c->self].received;
+	nfs4r_lsn end = c->log.logs[c->self].received;
 
 	for (uint32_t i = 0; i < e->nparts; i++) {
 		const struct nfs4r_part *p = &e->parts[i];
@@ -17,8 +17,8 @@ void joined_note_move(struct nfs4r_core *c, const struct nfs4r_entry *e)
 
 		if (p->effect != NFS4R_EFF_PARENT || nfs4r_oid_eq(&p->parent, &p->parent_from))
 			continue;
-		c->last_move = end;
-		if (!c->own_deep_plus || FAULT(F_IN_NOT_RAISED))
+		c->control.last_move = end;
+		if (!c->control.own_deep_plus || FAULT(F_IN_NOT_RAISED))
 			continue;
 		walk_begin(&w, &p->parent);
 		do {
@@ -64,6 +64,6 @@ void joined_in(struct nfs4r_core *c, const struct nfs4r_entry *e, bool settled_b
 	claim_idle(c, cl->own);
 	if (holdoff_clearing(c, &e->joined.control.oid))
 		release_at(c, cl->own, c->now);
-	if (e->joined.pid.seq >= c->next_seq) /* the same */
-		c->next_seq = e->joined.pid.seq + 1;
+	if (e->joined.pid.seq >= c->control.next_seq) /* the same */
+		c->control.next_seq = e->joined.pid.seq + 1;
 }

@@ -16,7 +16,7 @@
  * As a granter: RELEASE removes the controls and leaves a tombstone, so that a PROPOSE that comes
  * after it leaves no ghost (4.3b); the owner's floor says when a tombstone may go.
  */
-#include "core/core_int.h"
+#include "core/control/control_int.h"
 
 static void close_soon(struct nfs4r_core *c, struct own *ow);
 
@@ -26,15 +26,15 @@ void release_opened(struct nfs4r_core *c, const struct nfs4r_oid *oid, bool open
 	struct ctl *k, *next;
 
 	if (open) {
-		if (!mark_get(&c->opens, oid)->value++)
-			c->policy->opened(c, oid, true);
+		if (!mark_get(&c->control.opens, oid)->value++)
+			c->policy_ops->opened(c, oid, true);
 		return;
 	}
-	o = mark_find(c->opens, oid);
+	o = mark_find(c->control.opens, oid);
 	if (!o || --o->value)
 		return;
-	mark_drop(&c->opens, oid);
-	c->policy->opened(c, oid, false);
+	mark_drop(&c->control.opens, oid);
+	c->policy_ops->opened(c, oid, false);
 	for (k = controls_of(c, oid); k; k = next) { /* 7.1: the last writer closed */
 		next = k->next;
 		if (k->claim->own && k->claim->own->state == OWN_WON && k->claim->n == 1 && k->depth == NFS4R_SHALLOW)
@@ -47,13 +47,13 @@ void release_opened(struct nfs4r_core *c, const struct nfs4r_oid *oid, bool open
 /* Won and not closing: in one of these lists, in order of use. */
 static struct own **list_of(struct nfs4r_core *c, const struct own *ow)
 {
-	return ow->deep ? &c->idle_deep : &c->idle;
+	return ow->deep ? &c->control.idle_deep : &c->control.idle;
 }
 
 void release_no_end(struct nfs4r_core *c, struct own *ow)
 {
 	if (ow->close_at) {
-		DL_DELETE2(c->ending, ow, end_prev, end_next);
+		DL_DELETE2(c->control.ending, ow, end_prev, end_next);
 		timer_at(c, idle_end(c, ow));
 	}
 	ow->close_at = 0;
@@ -95,10 +95,10 @@ static void deep_plus_ends(struct nfs4r_core *c, const struct claim *cl)
 /* @ow is closing, and the release is waited for: its checkpoints are more urgent than others. */
 static void wanted(struct nfs4r_core *c, const struct own *ow)
 {
-	if (ow->last <= c->wanted_until)
+	if (ow->last <= c->control.wanted_until)
 		return;
-	c->wanted_until = ow->last;
-	c->wanted_moved = true;
+	c->control.wanted_until = ow->last;
+	c->control.wanted_moved = true;
 	c->dirty |= DIRTY_RELEASE;
 }
 
@@ -109,11 +109,11 @@ void claim_start_closing(struct nfs4r_core *c, struct own *ow)
 
 	assert(ow->state == OWN_WON && !ow->closing && !ow->holds);
 	DL_DELETE(*list, ow);
-	DL_APPEND(c->closing, ow);
+	DL_APPEND(c->control.closing, ow);
 	ow->closing = true;
 	ow->closing_ms = c->now;
 	ow->reopened = false;
-	ow->last = c->logs[c->self].received;
+	ow->last = c->log.logs[c->self].received;
 	if (ow->forced)
 		wanted(c, ow);
 	release_no_end(c, ow);
@@ -164,7 +164,7 @@ void release_unpinned(struct nfs4r_core *c, struct own *ow)
 {
 	const struct ctl *k = &ow->claim->ctl[0];
 
-	if (ow->reopened && k->depth == NFS4R_SHALLOW && is_known_file(c, &k->oid) && !mark_find(c->opens, &k->oid))
+	if (ow->reopened && k->depth == NFS4R_SHALLOW && is_known_file(c, &k->oid) && !mark_find(c->control.opens, &k->oid))
 		release_at(c, ow, c->now + 1);
 	ow->reopened = false;
 }
@@ -178,7 +178,7 @@ struct claim *claim_reopen(struct nfs4r_core *c, const struct need *n)
 	struct walk w;
 	struct ctl *k;
 
-	if (!c->closing)
+	if (!c->control.closing)
 		return NULL;
 	walk_begin(&w, &n->oid);
 	do {
@@ -187,12 +187,12 @@ struct claim *claim_reopen(struct nfs4r_core *c, const struct need *n)
 
 			if (!may_reopen(k, n, w.level) || is_waited_for(c, &n->oid, k->claim))
 				continue;
-			DL_DELETE(c->closing, ow);
+			DL_DELETE(c->control.closing, ow);
 			announce_never(c, ow);
 			ow->closing = ow->revoked = false;
 			claim_idle(c, ow);
 			ow->reopened = true;
-			c->policy->regret(c, &n->oid);
+			c->policy_ops->regret(c, &n->oid);
 			c->st.reopened++;
 			c->dirty |= DIRTY_OPS;
 			return k->claim;
@@ -215,9 +215,9 @@ void release_all(struct nfs4r_core *c)
 {
 	struct own *ow, *tmp;
 
-	DL_FOREACH_SAFE(c->idle, ow, tmp)
+	DL_FOREACH_SAFE(c->control.idle, ow, tmp)
 		close_soon(c, ow);
-	DL_FOREACH_SAFE(c->idle_deep, ow, tmp)
+	DL_FOREACH_SAFE(c->control.idle_deep, ow, tmp)
 		close_soon(c, ow);
 }
 
@@ -269,7 +269,7 @@ static bool drops_back(struct nfs4r_core *c, const struct ctl *k)
 /* Control 5.1: an entry moves `last` of every closing claim that covers one of its objects and is needed for that. */
 void raise_last(struct nfs4r_core *c, const struct nfs4r_entry *e)
 {
-	if (!c->closing || FAULT(F_LAST_NOT_RAISED))
+	if (!c->control.closing || FAULT(F_LAST_NOT_RAISED))
 		return;
 	for (uint32_t i = 0; i < e->nparts; i++) {
 		const struct nfs4r_part *p = &e->parts[i];
@@ -287,8 +287,8 @@ void raise_last(struct nfs4r_core *c, const struct nfs4r_entry *e)
 				k->claim->own->last = e->lsn;
 				if (k->claim->own->forced)
 					wanted(c, k->claim->own);
-				DL_DELETE(c->closing, k->claim->own);
-				DL_APPEND(c->closing, k->claim->own);
+				DL_DELETE(c->control.closing, k->claim->own);
+				DL_APPEND(c->control.closing, k->claim->own);
 			}
 		} while (walk_up(c, &w));
 	}
@@ -313,7 +313,7 @@ nfs4r_servers release_run(struct nfs4r_core *c)
 	nfs4r_servers set = 0;
 	struct own *ow, *tmp;
 
-	DL_FOREACH_SAFE(c->closing, ow, tmp) {
+	DL_FOREACH_SAFE(c->control.closing, ow, tmp) {
 		if ((ow->last > safe && !(FAULT(F_DROP_AT_ONCE) && ow->plus)) || c->recovering)
 			break;
 		if (ow->pins)
@@ -324,12 +324,12 @@ nfs4r_servers release_run(struct nfs4r_core *c)
 			holdoff_set(c, ow);
 		claim_release(c, ow);
 	}
-	want = c->closing ? c->closing->prev->last : 0;
-	if (want > c->logs[c->self].want)
-		c->logs[c->self].want = want;
-	if (want > c->asked_stable || c->wanted_moved) { /* once for each need; heartbeats repeat it */
-		c->asked_stable = want;
-		c->wanted_moved = false;
+	want = c->control.closing ? c->control.closing->prev->last : 0;
+	if (want > c->log.logs[c->self].want)
+		c->log.logs[c->self].want = want;
+	if (want > c->control.asked_stable || c->control.wanted_moved) { /* once for each need; heartbeats repeat it */
+		c->control.asked_stable = want;
+		c->control.wanted_moved = false;
 		EACH_PEER(c, s)
 			if (c->peers[s].stable[c->self] < want)
 				set |= NFS4R_BIT(s);
@@ -345,8 +345,8 @@ static void forget_if_confirmed(struct nfs4r_core *c, struct own *ow)
 		return;
 	row_claim(ow->claim, &p, true);
 	act_put(c, &p);
-	DL_DELETE(c->released, ow);
-	heap_out(&c->open, &ow->open);
+	DL_DELETE(c->control.released, ow);
+	heap_out(&c->control.open, &ow->open);
 	claim_free(c, ow->claim);
 }
 
@@ -354,9 +354,9 @@ static void forget_if_confirmed(struct nfs4r_core *c, struct own *ow)
 void released_in(struct nfs4r_core *c, struct own *ow)
 {
 	ow->release_to = c->view.adopted.members;
-	DL_APPEND(c->released, ow);
+	DL_APPEND(c->control.released, ow);
 	if (ow->claim->kind == NFS4R_PROPOSED)
-		heap_in(&c->open, &ow->open, ow->claim->key.seq);
+		heap_in(&c->control.open, &ow->open, ow->claim->key.seq);
 }
 
 /* Control 4.7, 7.2: out of the own table at once; RELEASE goes out with release_flush(). */
@@ -367,7 +367,7 @@ void claim_release(struct nfs4r_core *c, struct own *ow)
 	assert(!ow->pins && !ow->holds && ow->state != OWN_RELEASED);
 	asking_out(c, ow);
 	if (ow->state == OWN_WON && ow->closing)
-		DL_DELETE(c->closing, ow);
+		DL_DELETE(c->control.closing, ow);
 	else if (ow->state == OWN_WON)
 		DL_DELETE(*list, ow);
 	if (FAULT(F_ABORT_TO_ACKERS) && ow->state == OWN_PROPOSING)
@@ -418,7 +418,7 @@ void releases_new_view(struct nfs4r_core *c)
 {
 	struct own *ow, *tmp;
 
-	DL_FOREACH_SAFE(c->released, ow, tmp)
+	DL_FOREACH_SAFE(c->control.released, ow, tmp)
 		if (ow->sent_ms)
 			forget_if_confirmed(c, ow);
 }
@@ -453,29 +453,29 @@ static void mark_sent(struct nfs4r_core *c, struct own *ow, bool (*pick)(const s
 
 void release_flush(struct nfs4r_core *c)
 {
-	struct own *ow = c->released ? c->released->prev : NULL; /* new ones are at the end */
+	struct own *ow = c->control.released ? c->control.released->prev : NULL; /* new ones are at the end */
 
 	if (!ow || ow->sent_ms)
 		return;
-	while (ow != c->released && !ow->prev->sent_ms)
+	while (ow != c->control.released && !ow->prev->sent_ms)
 		ow = ow->prev;
 	EACH_MEMBER(c, s)
 		send_releases(c, s, ow, pick_new);
 	mark_sent(c, ow, pick_new);
-	if (c->release_at <= c->now)
-		c->release_at = c->now + c->cfg.repeat_ms;
-	timer_at(c, c->release_at);
+	if (c->control.release_at <= c->now)
+		c->control.release_at = c->now + c->cfg.repeat_ms;
+	timer_at(c, c->control.release_at);
 }
 
 void release_peer_up(struct nfs4r_core *c, nfs4r_server_id s)
 {
-	send_releases(c, s, c->released, pick_all);
+	send_releases(c, s, c->control.released, pick_all);
 }
 
 void release_at(struct nfs4r_core *c, struct own *ow, uint64_t t)
 {
 	if (!ow->close_at)
-		DL_APPEND2(c->ending, ow, end_prev, end_next);
+		DL_APPEND2(c->control.ending, ow, end_prev, end_next);
 	ow->close_at = t ? t : 1;
 	ow->yields = false;
 	timer_at(c, ow->close_at);
@@ -523,9 +523,9 @@ static void time_over(struct nfs4r_core *c, struct own *ow)
 		release_at(c, ow, ow->used_ms + c->cfg.revoke_ms);
 		return;
 	}
-	if (ow->yields && !c->policy->yield_over(c, ow))
+	if (ow->yields && !c->policy_ops->yield_over(c, ow))
 		return;
-	if (!c->policy->may_close(c, ow, &again)) {
+	if (!c->policy_ops->may_close(c, ow, &again)) {
 		release_at(c, ow, again);
 		return;
 	}
@@ -558,7 +558,7 @@ static void end_timers(struct nfs4r_core *c)
 {
 	struct own *ow, *tmp;
 
-	DL_FOREACH_SAFE2(c->ending, ow, tmp, end_next) {
+	DL_FOREACH_SAFE2(c->control.ending, ow, tmp, end_next) {
 		if (c->now >= ow->close_at)
 			time_over(c, ow);
 		else
@@ -569,18 +569,18 @@ static void end_timers(struct nfs4r_core *c)
 void release_timers(struct nfs4r_core *c)
 {
 	holdoff_timers(c);
-	idle_timers(c, &c->idle);
-	idle_timers(c, &c->idle_deep);
+	idle_timers(c, &c->control.idle);
+	idle_timers(c, &c->control.idle_deep);
 	end_timers(c);
 	announce_timers(c);
-	if (c->released && c->now >= c->release_at) {
+	if (c->control.released && c->now >= c->control.release_at) {
 		EACH_MEMBER(c, s)
-			send_releases(c, s, c->released, pick_due);
-		mark_sent(c, c->released, pick_due);
-		c->release_at = c->now + c->cfg.repeat_ms;
+			send_releases(c, s, c->control.released, pick_due);
+		mark_sent(c, c->control.released, pick_due);
+		c->control.release_at = c->now + c->cfg.repeat_ms;
 	}
-	if (c->released)
-		timer_at(c, c->release_at);
+	if (c->control.released)
+		timer_at(c, c->control.release_at);
 }
 
 /* ---- RELEASE, RELEASED, REVOKE in ---------------------------------------------------- */
@@ -602,9 +602,9 @@ const struct nfs4r_msg *release_on_release(struct nfs4r_core *c, nfs4r_server_id
 		uint64_t seq = m->release.seqs[i];
 		struct claim *cl = claim_find(c, from, seq);
 
-		if (seq >= c->floor[from] && seq >= m->release.floor && !is_dead_seq(c, from, seq) &&
+		if (seq >= c->control.floor[from] && seq >= m->release.floor && !is_dead_seq(c, from, seq) &&
 		    !FAULT(F_NO_TOMBSTONES)) {
-			if (c->deads[from].n >= DEADS_MAX)
+			if (c->control.deads[from].n >= DEADS_MAX)
 				continue;
 			dead_add(c, from, seq);
 			row_dead(from, seq, &p, false);
@@ -658,7 +658,7 @@ static void revoke(struct nfs4r_core *c, struct own *ow, const struct nfs4r_msg 
 		wanted(c, ow);
 		if (ow->deep && !ow->forced) { /* what this server does below goes on raising `last` */
 			ow->forced = true;
-			c->policy->wants(c, ow, &m->revoke.oid);
+			c->policy_ops->wants(c, ow, &m->revoke.oid);
 		}
 	}
 	if (ow->state != OWN_WON || ow->closing)
@@ -666,7 +666,7 @@ static void revoke(struct nfs4r_core *c, struct own *ow, const struct nfs4r_msg 
 	if (!ow->forced || again)
 		ow->revoked_by = *prio;
 	note_revoke(c, ow);
-	c->policy->revoked(c, ow, &m->revoke.oid, below);
+	c->policy_ops->revoked(c, ow, &m->revoke.oid, below);
 	ow->forced = true;
 	ow->yields = false; /* its use does not take this end back */
 	if (!c->cfg.revoke_ms || again || below || !(ow->deep || ow->holds || ow->pins || prio->attempts == 0))

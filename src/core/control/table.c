@@ -12,7 +12,7 @@
  * table has counted it exactly then; foreign_deep, foreign_deep_plus, own_deep_plus count the
  * controls in the table.
  */
-#include "core/core_int.h"
+#include "core/control/control_int.h"
 
 bool is_known(struct nfs4r_core *c, const struct nfs4r_oid *oid, struct nfs4r_facts *f)
 {
@@ -73,7 +73,7 @@ struct ctl *controls_of(const struct nfs4r_core *c, const struct nfs4r_oid *oid)
 {
 	struct ctlobj *o;
 
-	HASH_FIND(hh, c->objs, oid, sizeof(*oid), o);
+	HASH_FIND(hh, c->control.objs, oid, sizeof(*oid), o);
 	return o ? o->list : NULL;
 }
 
@@ -82,9 +82,9 @@ static void count_depths(struct nfs4r_core *c, const struct ctl *k, int delta)
 	bool own = k->claim->key.server == c->self;
 
 	if (!own && k->depth >= NFS4R_DEEP)
-		c->foreign_deep += delta;
+		c->control.foreign_deep += delta;
 	if (k->depth == NFS4R_DEEP_PLUS)
-		*(own ? &c->own_deep_plus : &c->foreign_deep_plus) += delta;
+		*(own ? &c->control.own_deep_plus : &c->control.foreign_deep_plus) += delta;
 }
 
 static void changed(struct nfs4r_core *c, const struct ctl *k, bool added)
@@ -105,11 +105,11 @@ static void ctl_in(struct nfs4r_core *c, struct ctl *k)
 {
 	struct ctlobj *o;
 
-	HASH_FIND(hh, c->objs, &k->oid, sizeof(k->oid), o);
+	HASH_FIND(hh, c->control.objs, &k->oid, sizeof(k->oid), o);
 	if (!o) {
 		o = xcalloc(1, sizeof(*o));
 		o->oid = k->oid;
-		HASH_ADD(hh, c->objs, oid, sizeof(o->oid), o);
+		HASH_ADD(hh, c->control.objs, oid, sizeof(o->oid), o);
 	}
 	DL_APPEND(o->list, k);
 	count_depths(c, k, 1);
@@ -122,12 +122,12 @@ static void ctl_out(struct nfs4r_core *c, struct ctl *k)
 {
 	struct ctlobj *o;
 
-	HASH_FIND(hh, c->objs, &k->oid, sizeof(k->oid), o);
+	HASH_FIND(hh, c->control.objs, &k->oid, sizeof(k->oid), o);
 	assert(o);
 	anc_forget(k);
 	DL_DELETE(o->list, k);
 	if (!o->list) {
-		HASH_DEL(c->objs, o);
+		HASH_DEL(c->control.objs, o);
 		free(o);
 	}
 	count_depths(c, k, -1);
@@ -148,9 +148,9 @@ struct claim *claim_add(struct nfs4r_core *c, struct nfs4r_pid pid, uint32_t kin
 	cl->kind = kind;
 	cl->n = n;
 	cl->in_table = true;
-	HASH_ADD(hh, c->claims, key, sizeof(cl->key), cl);
-	c->nclaims++;
-	c->nclaims_of[pid.server]++;
+	HASH_ADD(hh, c->control.claims, key, sizeof(cl->key), cl);
+	c->control.nclaims++;
+	c->control.nclaims_of[pid.server]++;
 	for (uint32_t i = 0; i < n; i++) {
 		cl->ctl[i].oid = v[i].oid;
 		cl->ctl[i].depth = v[i].depth;
@@ -173,9 +173,9 @@ void claim_out_of_table(struct nfs4r_core *c, struct claim *cl)
 void claim_free(struct nfs4r_core *c, struct claim *cl)
 {
 	assert(!cl->in_table && (!cl->own || (!cl->own->holds && !cl->own->pins)));
-	HASH_DEL(c->claims, cl);
-	c->nclaims--;
-	c->nclaims_of[cl->key.server]--;
+	HASH_DEL(c->control.claims, cl);
+	c->control.nclaims--;
+	c->control.nclaims_of[cl->key.server]--;
 	if (cl->own)
 		free(cl->own->pol);
 	free(cl->own);
@@ -211,12 +211,12 @@ uint64_t seq_next(struct nfs4r_core *c)
 {
 	struct nfs4r_put p;
 
-	if (c->next_seq >= c->seq_reserved) {
-		c->seq_reserved = c->next_seq + SEQ_BLOCK;
-		row_seq(c->seq_reserved, &p);
+	if (c->control.next_seq >= c->control.seq_reserved) {
+		c->control.seq_reserved = c->control.next_seq + SEQ_BLOCK;
+		row_seq(c->control.seq_reserved, &p);
 		act_put(c, &p);
 	}
-	return c->next_seq++;
+	return c->control.next_seq++;
 }
 
 nfs4r_servers foreign_cover(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_servers *won)
@@ -235,7 +235,7 @@ nfs4r_servers foreign_cover(struct nfs4r_core *c, const struct nfs4r_oid *oid, n
 			if (k->claim->won)
 				*won |= NFS4R_BIT(k->claim->key.server);
 		}
-	} while (c->foreign_deep && walk_up(c, &w));
+	} while (c->control.foreign_deep && walk_up(c, &w));
 	return owners;
 }
 

@@ -17,7 +17,7 @@
  * Failure modes: before < version < after means that this copy is corrupt: HALT. Local execution
  * fails: the entry is tried again (withdraw.c). Applying never waits for control (control 7.7).
  */
-#include "core/core_int.h"
+#include "core/log/log_int.h"
 
 /* ---- queues ------------------------------------------------------------------------- */
 
@@ -26,7 +26,7 @@ void pend_wake(struct nfs4r_core *c, struct pend *p)
 	if (p->woken || p->state == PEND_DONE)
 		return;
 	p->woken = true;
-	DL_APPEND2(c->ready, p, rprev, rnext);
+	DL_APPEND2(c->log.ready, p, rprev, rnext);
 }
 
 static void enqueue(struct nfs4r_core *c, struct pend *p, uint32_t i)
@@ -34,11 +34,11 @@ static void enqueue(struct nfs4r_core *c, struct pend *p, uint32_t i)
 	struct nfs4r_oid *oid = &p->entry->parts[i].oid;
 	struct objq *q;
 
-	HASH_FIND(hh, c->objq, oid, sizeof(*oid), q);
+	HASH_FIND(hh, c->log.objq, oid, sizeof(*oid), q);
 	if (!q) {
 		q = xcalloc(1, sizeof(*q));
 		q->oid = *oid;
-		HASH_ADD(hh, c->objq, oid, sizeof(q->oid), q);
+		HASH_ADD(hh, c->log.objq, oid, sizeof(q->oid), q);
 	}
 	p->pref[i].pend = p;
 	p->pref[i].q = q;
@@ -48,7 +48,7 @@ static void enqueue(struct nfs4r_core *c, struct pend *p, uint32_t i)
 /* Takes over the reference of @e. */
 struct pend *pend_add(struct nfs4r_core *c, struct nfs4r_entry *e, struct opx *o)
 {
-	struct logst *l = &c->logs[e->log];
+	struct logst *l = &c->log.logs[e->log];
 	struct pend *p = xcalloc(1, sizeof(*p));
 
 	p->entry = e;
@@ -82,7 +82,7 @@ static void dequeue(struct nfs4r_core *c, struct pend *p)
 				pend_wake(c, q->fifo[s]->pend);
 			}
 		if (empty) {
-			HASH_DEL(c->objq, q);
+			HASH_DEL(c->log.objq, q);
 			free(q);
 		}
 	}
@@ -106,7 +106,7 @@ void pend_free(struct nfs4r_core *c, struct pend *p)
 {
 	dequeue(c, p);
 	if (p->woken)
-		DL_DELETE2(c->ready, p, rprev, rnext);
+		DL_DELETE2(c->log.ready, p, rprev, rnext);
 	nfs4r_entry_put(p->entry);
 	free(p);
 }
@@ -127,7 +127,7 @@ bool last_assigned(const struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4
 	struct objq *q;
 	struct pref *tail;
 
-	HASH_FIND(hh, c->objq, oid, sizeof(*oid), q);
+	HASH_FIND(hh, c->log.objq, oid, sizeof(*oid), q);
 	if (!q || !q->fifo[c->self])
 		return false;
 	tail = q->fifo[c->self]->prev;
@@ -143,10 +143,10 @@ static void wake_waiting(struct nfs4r_core *c)
 	struct pend *p;
 
 	EACH_LOG(c, s) {
-		if (!c->logs[s].waits)
+		if (!c->log.logs[s].waits)
 			continue;
-		DL_FOREACH(c->logs[s].pend, p)
-			if (p->entry->lsn == c->logs[s].waits) {
+		DL_FOREACH(c->log.logs[s].pend, p)
+			if (p->entry->lsn == c->log.logs[s].waits) {
 				pend_wake(c, p);
 				break;
 			}
@@ -156,7 +156,7 @@ static void wake_waiting(struct nfs4r_core *c)
 /* What is not pending is applied: `applied` is the entry before the oldest pending one. */
 void apply_prefix(struct nfs4r_core *c, nfs4r_server_id log)
 {
-	struct logst *l = &c->logs[log];
+	struct logst *l = &c->log.logs[log];
 	nfs4r_lsn before = l->applied, highest = 0;
 	struct pend *p, *tmp;
 
@@ -210,7 +210,7 @@ static bool changes_ancestors(const struct nfs4r_core *c, const struct nfs4r_ent
 /* What stood behind an entry that waited for another log may go on. */
 static void waited(struct nfs4r_core *c, const struct pend *p)
 {
-	struct logst *l = &c->logs[p->entry->log];
+	struct logst *l = &c->log.logs[p->entry->log];
 	struct pend *q;
 
 	if (l->waits != p->entry->lsn)
@@ -223,8 +223,8 @@ static void waited(struct nfs4r_core *c, const struct pend *p)
 /* What the entry adds to the log's own state, before it is in the tree. */
 void apply_before_commit(struct nfs4r_core *c, const struct nfs4r_entry *e)
 {
-	if (e->log == c->self && e->lsn > c->ancestors_changed && changes_ancestors(c, e))
-		c->ancestors_changed = e->lsn;
+	if (e->log == c->self && e->lsn > c->control.ancestors_changed && changes_ancestors(c, e))
+		c->control.ancestors_changed = e->lsn;
 }
 
 /* It is in the tree. What stood behind it may go on; the contiguous part of its log follows with apply_prefix(). */
@@ -235,8 +235,8 @@ void apply_committed(struct nfs4r_core *c, struct pend *p)
 	c->st.entries_applied += !p->opx && !p->intent && !p->made;
 	if (p->intent && !--c->undecided)
 		c->dirty |= DIRTY_OPS | DIRTY_OBJECTS;
-	if (e->lsn > c->logs[e->log].highest)
-		c->logs[e->log].highest = e->lsn;
+	if (e->lsn > c->log.logs[e->log].highest)
+		c->log.logs[e->log].highest = e->lsn;
 	if (e->log == c->self)
 		held_note(c, e->lsn);
 	p->opx = NULL;
@@ -274,7 +274,7 @@ static enum verdict test(struct nfs4r_core *c, const struct nfs4r_part *p)
 static bool too_early(const struct nfs4r_core *c, const struct nfs4r_entry *e)
 {
 	EACH_OTHER_LOG(c, s)
-		if (c->logs[s].applied < e->after[s] && s != e->log && !FAULT(F_MOVE_BEFORE_OTHERS))
+		if (c->log.logs[s].applied < e->after[s] && s != e->log && !FAULT(F_MOVE_BEFORE_OTHERS))
 			return true;
 	return false;
 }
@@ -303,13 +303,13 @@ static void wait_for_others(struct logst *l, const struct pend *p)
 /* Log 3.4: all parts can be applied or skipped, or the whole entry waits. True: there is nothing left to apply, it is to be committed. */
 static bool try_apply(struct nfs4r_core *c, struct pend *p)
 {
-	struct logst *l = &c->logs[p->entry->log];
+	struct logst *l = &c->log.logs[p->entry->log];
 	struct nfs4r_action *a;
 	uint32_t mask = 0;
 
 	if (trouble_waits(c, p) || (l->waits && p->entry->lsn > l->waits))
 		return false;
-	if (changes_ancestors(c, p->entry) && c->logs[p->entry->log].applied + 1 < p->entry->lsn)
+	if (changes_ancestors(c, p->entry) && c->log.logs[p->entry->log].applied + 1 < p->entry->lsn)
 		return false; /* apply_prefix() wakes it */
 	if (too_early(c, p->entry)) {
 		wait_for_others(l, p);
@@ -353,8 +353,8 @@ struct pend *apply_next(struct nfs4r_core *c)
 {
 	struct pend *p;
 
-	while ((p = c->ready)) {
-		DL_DELETE2(c->ready, p, rprev, rnext);
+	while ((p = c->log.ready)) {
+		DL_DELETE2(c->log.ready, p, rprev, rnext);
 		p->woken = false;
 		if (c->halted || !is_first(c, p))
 			continue;
@@ -370,7 +370,7 @@ void apply_done(struct nfs4r_core *c, const struct nfs4r_event *ev)
 	struct objq *q;
 	struct pref *r;
 
-	HASH_FIND(hh, c->objq, &e->parts[0].oid, sizeof(e->parts[0].oid), q);
+	HASH_FIND(hh, c->log.objq, &e->parts[0].oid, sizeof(e->parts[0].oid), q);
 	assert(q);
 	DL_FOREACH(q->fifo[e->log], r) /* it is the first */
 		if (r->pend->entry == e)
@@ -407,7 +407,7 @@ static void give_back(struct logst *l, nfs4r_lsn until)
 /* Entries from @from on that have not begun go; with 0 those that stand behind all that have. */
 void apply_cut(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn from)
 {
-	struct logst *l = &c->logs[log];
+	struct logst *l = &c->log.logs[log];
 	struct pend *p, *before;
 
 	for (p = l->pend ? l->pend->prev : NULL; p; p = before) {
@@ -425,7 +425,7 @@ void apply_cut(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn from)
 void apply_drop_all(struct nfs4r_core *c)
 {
 	EACH_LOG(c, s) {
-		struct logst *l = &c->logs[s];
+		struct logst *l = &c->log.logs[s];
 
 		while (l->pend)
 			take_back(c, l, l->pend);
@@ -437,7 +437,7 @@ void apply_wake(struct nfs4r_core *c, nfs4r_server_id log)
 {
 	struct pend *p;
 
-	DL_FOREACH(c->logs[log].pend, p)
+	DL_FOREACH(c->log.logs[log].pend, p)
 		if (p->state == PEND_QUEUED)
 			pend_wake(c, p);
 }
@@ -446,7 +446,7 @@ bool apply_is_idle(const struct nfs4r_core *c, nfs4r_server_id log)
 {
 	const struct pend *p;
 
-	DL_FOREACH(c->logs[log].pend, p)
+	DL_FOREACH(c->log.logs[log].pend, p)
 		if (p->state == PEND_BUSY || p->state == PEND_EXECUTED)
 			return false;
 	return true;
@@ -474,7 +474,7 @@ static bool sane(const struct nfs4r_entry *e, nfs4r_server_id log)
 /* True: taken, with the reference. */
 static bool receive(struct nfs4r_core *c, struct nfs4r_entry *e)
 {
-	struct logst *l = &c->logs[e->log];
+	struct logst *l = &c->log.logs[e->log];
 
 	if (e->lsn <= l->received || l->npend >= PENDING_MAX || e->lsn > seal_limit(c, e->log))
 		return false;
@@ -508,8 +508,8 @@ void apply_on_entries(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_m
 		      (log != c->self || c->recovering) && memory_whole(c);
 
 	m->entries.n = 0; /* the references are ours now, the array stays the caller's */
-	if (usable && m->entries.end > c->logs[log].end)
-		c->logs[log].end = m->entries.end;
+	if (usable && m->entries.end > c->log.logs[log].end)
+		c->log.logs[log].end = m->entries.end;
 	for (uint32_t i = 0; i < n; i++) {
 		struct nfs4r_entry *e = m->entries.entries[i];
 

@@ -11,7 +11,7 @@
  *
  * Invariants: held is a prefix of the own log, and only grows within a view.
  */
-#include "core/core_int.h"
+#include "core/log/log_int.h"
 
 static uint32_t voters(const struct nfs4r_core *c)
 {
@@ -21,7 +21,7 @@ static uint32_t voters(const struct nfs4r_core *c)
 /* The @need-th newest of the stable positions in @log, the own one included. */
 static nfs4r_lsn held_by(const struct nfs4r_core *c, nfs4r_server_id log, uint32_t need)
 {
-	nfs4r_lsn best[NFS4R_SERVERS_MAX + 1] = { c->logs[log].stable }, v;
+	nfs4r_lsn best[NFS4R_SERVERS_MAX + 1] = { c->log.logs[log].stable }, v;
 	uint32_t n = 1, i;
 
 	EACH_MEMBER(c, s) {
@@ -32,7 +32,7 @@ static nfs4r_lsn held_by(const struct nfs4r_core *c, nfs4r_server_id log, uint32
 	}
 	if (n < need)
 		return 0;
-	return best[need - 1] < c->logs[log].stable ? best[need - 1] : c->logs[log].stable;
+	return best[need - 1] < c->log.logs[log].stable ? best[need - 1] : c->log.logs[log].stable;
 }
 
 static nfs4r_lsn held_until(const struct nfs4r_core *c, nfs4r_server_id log)
@@ -68,26 +68,26 @@ bool needs_held(const struct nfs4r_core *c, const struct nfs4r_op *op)
 /* An answer waits for @lsn. */
 void held_wait(struct nfs4r_core *c, nfs4r_lsn lsn)
 {
-	if (lsn > c->held.wanted)
-		c->held.wanted = lsn;
+	if (lsn > c->log.held.wanted)
+		c->log.held.wanted = lsn;
 }
 
 /* After the entries are on their way: ask for checkpoints, once for each need; heartbeats repeat it. */
 void held_flush(struct nfs4r_core *c)
 {
-	struct logst *own = &c->logs[c->self];
+	struct logst *own = &c->log.logs[c->self];
 
-	if (c->held.wanted <= c->held.asked)
+	if (c->log.held.wanted <= c->log.held.asked)
 		return;
-	c->held.asked = c->held.wanted;
-	if (own->want < c->held.asked)
-		own->want = c->held.asked;
-	if (own->hurry < c->held.asked)
-		own->hurry = c->held.asked;
-	if (c->wanted_until < c->held.asked)
-		c->wanted_until = c->held.asked;
+	c->log.held.asked = c->log.held.wanted;
+	if (own->want < c->log.held.asked)
+		own->want = c->log.held.asked;
+	if (own->hurry < c->log.held.asked)
+		own->hurry = c->log.held.asked;
+	if (c->control.wanted_until < c->log.held.asked)
+		c->control.wanted_until = c->log.held.asked;
 	EACH_MEMBER(c, s)
-		if (c->peers[s].stable[c->self] < c->held.asked)
+		if (c->peers[s].stable[c->self] < c->log.held.asked)
 			log_send_positions(c, s);
 }
 
@@ -103,8 +103,8 @@ static nfs4r_lsn newest(const struct nfs4r_core *c, const struct nfs4r_oid *oid)
 {
 	struct written *w;
 
-	HASH_FIND(hh, c->written, oid, sizeof(*oid), w);
-	return w ? w->lsn : c->logs[c->self].received;
+	HASH_FIND(hh, c->log.written, oid, sizeof(*oid), w);
+	return w ? w->lsn : c->log.logs[c->self].received;
 }
 
 void held_ask(struct nfs4r_core *c, uint64_t id, const struct nfs4r_oid *oid)
@@ -119,7 +119,7 @@ void held_ask(struct nfs4r_core *c, uint64_t id, const struct nfs4r_oid *oid)
 	h = xcalloc(1, sizeof(*h));
 	h->id = id;
 	h->lsn = lsn;
-	DL_APPEND(c->held.holds, h);
+	DL_APPEND(c->log.held.holds, h);
 	held_wait(c, lsn);
 }
 
@@ -127,10 +127,10 @@ static void end_holds(struct nfs4r_core *c, nfs4r_lsn until)
 {
 	struct hold *h, *tmp;
 
-	DL_FOREACH_SAFE(c->held.holds, h, tmp) {
+	DL_FOREACH_SAFE(c->log.held.holds, h, tmp) {
 		if (h->lsn > until)
 			continue;
-		DL_DELETE(c->held.holds, h);
+		DL_DELETE(c->log.held.holds, h);
 		give(c, h->id);
 		free(h);
 	}
@@ -144,9 +144,9 @@ bool held_settled(struct nfs4r_core *c)
 {
 	if (c->cfg.durability == NFS4R_DURABILITY_LOCAL || FAULT(F_VOTERS_UNHELD))
 		return true;
-	if (held_by(c, c->self, voters(c) - (voters(c) - 1) / 2 - (c->view.adopted.members != c->view.adopted.voters)) >= c->held.top)
+	if (held_by(c, c->self, voters(c) - (voters(c) - 1) / 2 - (c->view.adopted.members != c->view.adopted.voters)) >= c->log.held.top)
 		return true;
-	held_wait(c, c->held.top);
+	held_wait(c, c->log.held.top);
 	return false;
 }
 
@@ -154,9 +154,9 @@ void held_run(struct nfs4r_core *c)
 {
 	nfs4r_lsn held = c->cfg.durability == NFS4R_DURABILITY_LOCAL ? 0 : held_until(c, c->self);
 
-	if (held > c->held.top)
-		c->held.top = held;
-	if (c->held.holds)
+	if (held > c->log.held.top)
+		c->log.held.top = held;
+	if (c->log.held.holds)
 		end_holds(c, held_until(c, c->self));
 }
 
@@ -170,7 +170,7 @@ void held_fini(struct nfs4r_core *c)
 {
 	struct hold *h, *tmp;
 
-	DL_FOREACH_SAFE(c->held.holds, h, tmp)
+	DL_FOREACH_SAFE(c->log.held.holds, h, tmp)
 		free(h);
 }
 
@@ -179,7 +179,7 @@ void held_fini(struct nfs4r_core *c)
 /* When own entries were made, in steps that double when there is no more place. */
 void held_note(struct nfs4r_core *c, nfs4r_lsn lsn)
 {
-	struct held *d = &c->held;
+	struct held *d = &c->log.held;
 
 	if (d->nmarks && (c->now == d->marks[d->nmarks - 1].ms || lsn <= d->marks[d->nmarks - 1].lsn))
 		return;
@@ -194,7 +194,7 @@ void held_note(struct nfs4r_core *c, nfs4r_lsn lsn)
 
 void nfs4r_core_loss_window(const struct nfs4r_core *c, uint64_t *entries, uint64_t *bytes, uint64_t *age_ms)
 {
-	nfs4r_lsn held = held_until(c, c->self), end = c->logs[c->self].applied, begin = NFS4R_GEN(end) << NFS4R_GEN_SHIFT;
+	nfs4r_lsn held = held_until(c, c->self), end = c->log.logs[c->self].applied, begin = NFS4R_GEN(end) << NFS4R_GEN_SHIFT;
 	uint64_t since = c->view.started_ms;
 
 	*entries = *bytes = *age_ms = 0;
@@ -204,7 +204,7 @@ void nfs4r_core_loss_window(const struct nfs4r_core *c, uint64_t *entries, uint6
 		held = begin;
 	*entries = end - held;
 	*bytes = log_bytes_between(c, held, end);
-	for (uint32_t i = 0; i < c->held.nmarks && c->held.marks[i].lsn <= held + 1; i++)
-		since = c->held.marks[i].ms;
+	for (uint32_t i = 0; i < c->log.held.nmarks && c->log.held.marks[i].lsn <= held + 1; i++)
+		since = c->log.held.marks[i].ms;
 	*age_ms = c->now - since;
 }

@@ -4,7 +4,7 @@
  *
  * membership/withdraw.c decides what this server does when that lasts.
  */
-#include "core/core_int.h"
+#include "core/log/log_int.h"
 
 #define RETRY_MS 1000
 

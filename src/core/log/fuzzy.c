@@ -17,14 +17,14 @@
  * object that is not older. What an entry was promised for is exact at a majority, because of `stable`; so among those that vote for a seal is
  * one that has it exact, or was exact for longer than any that has not.
  */
-#include "core/core_int.h"
+#include "core/log/log_int.h"
 
 struct taint *taint_add(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 {
 	struct taint *t = xcalloc(1, sizeof(*t));
 
 	t->oid = *oid;
-	HASH_ADD(hh, c->taints, oid, sizeof(t->oid), t);
+	HASH_ADD(hh, c->log.taints, oid, sizeof(t->oid), t);
 	return t;
 }
 
@@ -37,8 +37,8 @@ void taint_set_state(struct nfs4r_core *c, struct taint *t, enum taint_state sta
 		t->passed = false;
 		c->trouble.npassed--;
 	}
-	c->ninexact += is;
-	c->ninexact -= was;
+	c->log.ninexact += is;
+	c->log.ninexact -= was;
 	if (was != is)
 		view_check_ready(c);
 }
@@ -46,7 +46,7 @@ void taint_set_state(struct nfs4r_core *c, struct taint *t, enum taint_state sta
 static void forget(struct nfs4r_core *c, struct taint *t)
 {
 	taint_set_state(c, t, TAINT_DONE);
-	HASH_DEL(c->taints, t);
+	HASH_DEL(c->log.taints, t);
 	free(t);
 }
 
@@ -69,8 +69,8 @@ void taint_fini(struct nfs4r_core *c)
 {
 	struct taint *t, *tmp;
 
-	HASH_ITER(hh, c->taints, t, tmp) {
-		HASH_DEL(c->taints, t);
+	HASH_ITER(hh, c->log.taints, t, tmp) {
+		HASH_DEL(c->log.taints, t);
 		free(t);
 	}
 	free(c->mend.oids);
@@ -115,7 +115,7 @@ static bool is_tainted(const struct nfs4r_core *c, const struct nfs4r_entry *e, 
 /* It lies beyond the end of its generation, which is over here. */
 static bool never_was(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn lsn)
 {
-	return NFS4R_GEN(lsn) < NFS4R_GEN(c->logs[log].applied);
+	return NFS4R_GEN(lsn) < NFS4R_GEN(c->log.logs[log].applied);
 }
 
 /* It may have bytes of that entry from now on, and has those of version @exact. */
@@ -239,7 +239,7 @@ static void redeem_by_position(struct nfs4r_core *c, struct taint *t)
 	nfs4r_lsn lsn = 0;
 
 	EACH_LOG(c, s)
-		if (t->until[s] && same_gen(t->until[s], c->logs[s].applied) && t->until[s] <= c->logs[s].applied) {
+		if (t->until[s] && same_gen(t->until[s], c->log.logs[s].applied) && t->until[s] <= c->log.logs[s].applied) {
 			last = s;
 			lsn = t->until[s];
 			t->until[s] = 0;
@@ -255,7 +255,7 @@ void taint_stable(struct nfs4r_core *c, const nfs4r_lsn *stable)
 {
 	struct taint *t, *tmp;
 
-	HASH_ITER(hh, c->taints, t, tmp) {
+	HASH_ITER(hh, c->log.taints, t, tmp) {
 		if (t->state == TAINT_OPEN)
 			redeem_by_position(c, t);
 		if (t->state == TAINT_DONE && stable[t->done_log] >= t->done_lsn)
@@ -266,7 +266,7 @@ void taint_stable(struct nfs4r_core *c, const nfs4r_lsn *stable)
 void taint_started(struct nfs4r_core *c)
 {
 	EACH_LOG(c, s)
-		c->logs[s].stable = taint_limit(c, s, c->logs[s].stable);
+		c->log.logs[s].stable = taint_limit(c, s, c->log.logs[s].stable);
 }
 
 /* ---- the sender (3.6) ------------------------------------------------------------------- */
@@ -286,7 +286,7 @@ static void in_flight(const struct nfs4r_core *c, const struct nfs4r_oid *oid, n
 	const struct pref *r;
 	struct objq *q;
 
-	HASH_FIND(hh, c->objq, oid, sizeof(*oid), q);
+	HASH_FIND(hh, c->log.objq, oid, sizeof(*oid), q);
 	EACH_LOG(c, s)
 		for (r = q ? q->fifo[s] : NULL; r && !FAULT(F_TAINT_IN_FLIGHT); r = r->next)
 			if (r->pend->state == PEND_BUSY || r->pend->state == PEND_EXECUTED) {
@@ -351,7 +351,7 @@ void taint_crossed(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn seal)
 {
 	struct taint *t, *tmp;
 
-	HASH_ITER(hh, c->taints, t, tmp) {
+	HASH_ITER(hh, c->log.taints, t, tmp) {
 		bool named = t->state == TAINT_OPEN && t->until[log] && same_gen(t->until[log], seal);
 
 		if (!named && !t->low[log])

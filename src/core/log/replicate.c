@@ -14,7 +14,7 @@
  *
  * Invariants: received >= applied >= stable in every log; nothing is asked for below `base`.
  */
-#include "core/core_int.h"
+#include "core/log/log_int.h"
 
 /* ---- payload sums, for windows -------------------------------------------------- */
 
@@ -23,41 +23,41 @@ void log_bytes(struct nfs4r_core *c, nfs4r_lsn lsn, uint64_t bytes)
 {
 	uint64_t last;
 
-	if (c->ncum && NFS4R_GEN(lsn) != NFS4R_GEN(c->cum_base + c->ncum))
-		c->ncum = 0; /* a new generation: what was before counts as received */
-	if (!c->ncum) {
-		c->cum = grow(c->cum, &c->cum_cap, 0, sizeof(*c->cum));
-		c->cum[c->ncum++] = 0;
-		c->cum_base = lsn ? lsn - 1 : 0;
+	if (c->log.ncum && NFS4R_GEN(lsn) != NFS4R_GEN(c->log.cum_base + c->log.ncum))
+		c->log.ncum = 0; /* a new generation: what was before counts as received */
+	if (!c->log.ncum) {
+		c->log.cum = grow(c->log.cum, &c->log.cum_cap, 0, sizeof(*c->log.cum));
+		c->log.cum[c->log.ncum++] = 0;
+		c->log.cum_base = lsn ? lsn - 1 : 0;
 	}
-	while (c->cum_base + c->ncum <= lsn) {
-		last = c->cum[c->ncum - 1];
-		c->cum = grow(c->cum, &c->cum_cap, c->ncum, sizeof(*c->cum));
-		c->cum[c->ncum] = last + (c->cum_base + c->ncum == lsn ? bytes : 0);
-		c->ncum++;
+	while (c->log.cum_base + c->log.ncum <= lsn) {
+		last = c->log.cum[c->log.ncum - 1];
+		c->log.cum = grow(c->log.cum, &c->log.cum_cap, c->log.ncum, sizeof(*c->log.cum));
+		c->log.cum[c->log.ncum] = last + (c->log.cum_base + c->log.ncum == lsn ? bytes : 0);
+		c->log.ncum++;
 	}
 }
 
 static uint64_t sum_to(const struct nfs4r_core *c, nfs4r_lsn lsn)
 {
-	if (!c->ncum || lsn <= c->cum_base)
-		return c->ncum ? c->cum[0] : 0;
-	if (lsn - c->cum_base >= c->ncum)
-		return c->cum[c->ncum - 1];
-	return c->cum[lsn - c->cum_base];
+	if (!c->log.ncum || lsn <= c->log.cum_base)
+		return c->log.ncum ? c->log.cum[0] : 0;
+	if (lsn - c->log.cum_base >= c->log.ncum)
+		return c->log.cum[c->log.ncum - 1];
+	return c->log.cum[lsn - c->log.cum_base];
 }
 
 static void forget_bytes(struct nfs4r_core *c, nfs4r_lsn until)
 {
-	uint64_t n = until > c->cum_base ? until - c->cum_base : 0;
+	uint64_t n = until > c->log.cum_base ? until - c->log.cum_base : 0;
 
-	if (!c->ncum || n * 2 < c->ncum || n < 64)
+	if (!c->log.ncum || n * 2 < c->log.ncum || n < 64)
 		return;
-	if (n >= c->ncum)
-		n = c->ncum - 1;
-	memmove(c->cum, c->cum + n, (c->ncum - n) * sizeof(*c->cum));
-	c->ncum -= n;
-	c->cum_base += n;
+	if (n >= c->log.ncum)
+		n = c->log.ncum - 1;
+	memmove(c->log.cum, c->log.cum + n, (c->log.ncum - n) * sizeof(*c->log.cum));
+	c->log.ncum -= n;
+	c->log.cum_base += n;
 }
 
 uint64_t log_bytes_between(const struct nfs4r_core *c, nfs4r_lsn from, nfs4r_lsn until)
@@ -68,10 +68,10 @@ uint64_t log_bytes_between(const struct nfs4r_core *c, nfs4r_lsn from, nfs4r_lsn
 /* The own log goes on with a new generation. */
 void log_crossed(struct nfs4r_core *c)
 {
-	c->ncum = 0;
-	log_bytes(c, c->logs[c->self].applied, 0);
-	c->asked_stable = c->wanted_until = 0;
-	c->held.asked = c->held.wanted = 0;
+	c->log.ncum = 0;
+	log_bytes(c, c->log.logs[c->self].applied, 0);
+	c->control.asked_stable = c->control.wanted_until = 0;
+	c->log.held.asked = c->log.held.wanted = 0;
 	EACH_PEER(c, s)
 		c->peers[s].sent = c->peers[s].received[c->self];
 	c->log_moved = true;
@@ -79,7 +79,7 @@ void log_crossed(struct nfs4r_core *c)
 
 uint64_t log_unreceived(const struct nfs4r_core *c, const struct peer *p)
 {
-	return sum_to(c, c->logs[c->self].applied) - sum_to(c, p->received[c->self]);
+	return sum_to(c, c->log.logs[c->self].applied) - sum_to(c, p->received[c->self]);
 }
 
 /* ---- own entries out -------------------------------------------------------------- */
@@ -97,7 +97,7 @@ static void send_entries(struct nfs4r_core *c, nfs4r_server_id to, nfs4r_server_
 static void send_window(struct nfs4r_core *c, nfs4r_server_id to)
 {
 	struct peer *p = &c->peers[to];
-	nfs4r_lsn base = c->logs[c->self].base, got = p->received[c->self], end = gen_end(c, c->self, got), until;
+	nfs4r_lsn base = c->log.logs[c->self].base, got = p->received[c->self], end = gen_end(c, c->self, got), until;
 
 	if (p->down || !p->told || !memory_may_send(c, to) || c->repair.state == REPAIR_RUNS) /* before, a source may need what is here */
 		return;
@@ -138,7 +138,7 @@ void log_on_pull(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_
 		c->st.bad_messages++;
 		return;
 	}
-	l = &c->logs[log];
+	l = &c->log.logs[log];
 	if (first > gen_end(c, log, first) || c->halted || c->repair.state == REPAIR_RUNS)
 		return;
 	if (first < l->base) {
@@ -185,7 +185,7 @@ static nfs4r_server_id supplier(const struct nfs4r_core *c, nfs4r_server_id log,
 	bool ends = seal_limit(c, log) != UINT64_MAX || (views_on(c) && log != c->self && c->peers[log].memory == NFS4R_MEMORY_FORGOT);
 	nfs4r_server_id best = 0;
 	nfs4r_servers have = 0;
-	nfs4r_lsn next = c->logs[log].received + 1;
+	nfs4r_lsn next = c->log.logs[log].received + 1;
 
 	if (log != c->self && !c->peers[log].down && !ends && c->peers[log].base[log] <= next)
 		return log;
@@ -202,10 +202,10 @@ static nfs4r_server_id supplier(const struct nfs4r_core *c, nfs4r_server_id log,
 /* As far as is known now that there is anything: more of it is another PULL's (4.17). */
 static void note_pulled(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_server_id to)
 {
-	struct pulled *p = &c->pulled[log][to];
+	struct pulled *p = &c->log.pulled[log][to];
 
-	p->from = c->logs[log].pull_from;
-	p->until = c->logs[log].end > c->peers[to].received[log] ? c->logs[log].end : c->peers[to].received[log];
+	p->from = c->log.logs[log].pull_from;
+	p->until = c->log.logs[log].end > c->peers[to].received[log] ? c->log.logs[log].end : c->peers[to].received[log];
 	if (p->until > p->from + PULL_ENTRIES - 1)
 		p->until = p->from + PULL_ENTRIES - 1;
 }
@@ -213,7 +213,7 @@ static void note_pulled(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_server_
 /* At most one PULL for one position in a quarter of the repetition time. */
 void log_pull(struct nfs4r_core *c, nfs4r_server_id log)
 {
-	struct logst *l = &c->logs[log];
+	struct logst *l = &c->log.logs[log];
 	nfs4r_server_id to = supplier(c, log, l->pull_from == l->received + 1 ? l->pull_to : 0);
 	struct nfs4r_msg *m;
 
@@ -233,7 +233,7 @@ void log_pull(struct nfs4r_core *c, nfs4r_server_id log)
 static void pull_late(struct nfs4r_core *c)
 {
 	EACH_OTHER_LOG(c, s) {
-		struct logst *l = &c->logs[s];
+		struct logst *l = &c->log.logs[s];
 
 		if (l->end <= l->received)
 			continue;
@@ -247,12 +247,12 @@ static void pull_late(struct nfs4r_core *c)
 
 static void recovered(struct nfs4r_core *c)
 {
-	nfs4r_lsn end = c->logs[c->self].received;
+	nfs4r_lsn end = c->log.logs[c->self].received;
 
 	c->recovering = false;
 	c->recovered_step = c->step;
-	c->last_move = c->written_before = end; /* 4.9, once more for what was pulled */
-	for (struct own *ow = c->closing; ow; ow = ow->next)
+	c->control.last_move = c->log.written_before = end; /* 4.9, once more for what was pulled */
+	for (struct own *ow = c->control.closing; ow; ow = ow->next)
 		ow->last = end; /* 7.1: the end of the log was not known yet when they began to close */
 	act(c, NFS4R_ACT_RECOVERED);
 	c->log_moved = true;
@@ -267,7 +267,7 @@ static bool is_as_far_as_told(const struct nfs4r_core *c)
 {
 	EACH_OTHER_LOG(c, s)
 		EACH_PEER(c, t)
-			if (c->logs[s].applied < c->peers[t].first_told[s] && (!retention_forgot_log(c, t, s) || FAULT(F_FORGOT_AWAITED)))
+			if (c->log.logs[s].applied < c->peers[t].first_told[s] && (!retention_forgot_log(c, t, s) || FAULT(F_FORGOT_AWAITED)))
 				return false;
 	return true;
 }
@@ -280,7 +280,7 @@ static bool is_as_far_as_told(const struct nfs4r_core *c)
  */
 void log_recovery(struct nfs4r_core *c)
 {
-	struct logst *l = &c->logs[c->self];
+	struct logst *l = &c->log.logs[c->self];
 	nfs4r_lsn target = 0;
 
 	if (!c->recovering || c->cfg.doubts)
@@ -319,27 +319,27 @@ void log_recovery(struct nfs4r_core *c)
 void log_send_positions(struct nfs4r_core *c, nfs4r_server_id to)
 {
 	struct nfs4r_msg *m = msg_new(c, NFS4R_MSG_POSITIONS);
-	const struct logst *own = &c->logs[c->self];
+	const struct logst *own = &c->log.logs[c->self];
 
 	m->positions.clock_ns = c->now * 1000000;
 	m->positions.echo_ns = c->peers[to].clock_ns;
 	m->positions.own_end = memory_tells_nothing(c) ? 0 : own->applied;
 	m->positions.all_stable = stable_everywhere(c, c->self);
-	m->positions.want_stable = (c->closing || (c->held.asked && !is_held(c, c->held.asked))) && c->peers[to].stable[c->self] < own->want;
-	m->positions.wanted = m->positions.want_stable && c->peers[to].stable[c->self] < c->wanted_until;
+	m->positions.want_stable = (c->control.closing || (c->log.held.asked && !is_held(c, c->log.held.asked))) && c->peers[to].stable[c->self] < own->want;
+	m->positions.wanted = m->positions.want_stable && c->peers[to].stable[c->self] < c->control.wanted_until;
 	EACH_LOG(c, s) {
 		struct nfs4r_log_position *p = &m->positions.pos[m->positions.n++];
 
 		p->log = s;
 		if (memory_tells_nothing(c))
 			continue;
-		p->received = c->logs[s].received; /* of the own log: given out; what is done of it may be in copies that others take (8.3) */
-		if (p->received < c->logs[s].highest)
-			p->received = c->logs[s].highest; /* done behind a gap, and given back: its number has this meaning here */
-		p->applied = repair_counts(c, s, c->logs[s].applied);
+		p->received = c->log.logs[s].received; /* of the own log: given out; what is done of it may be in copies that others take (8.3) */
+		if (p->received < c->log.logs[s].highest)
+			p->received = c->log.logs[s].highest; /* done behind a gap, and given back: its number has this meaning here */
+		p->applied = repair_counts(c, s, c->log.logs[s].applied);
 		p->stable = repair_counts_stable(c, s);
-		p->received_bytes = c->logs[s].received_bytes;
-		p->base = c->logs[s].base;
+		p->received_bytes = c->log.logs[s].received_bytes;
+		p->base = c->log.logs[s].base;
 	}
 	send_to(c, to, m, false);
 }
@@ -347,18 +347,18 @@ void log_send_positions(struct nfs4r_core *c, nfs4r_server_id to)
 void log_positions_out(struct nfs4r_core *c)
 {
 	EACH_PEER(c, s)
-		if (c->logs[s].moved) {
-			c->logs[s].moved = false;
+		if (c->log.logs[s].moved) {
+			c->log.logs[s].moved = false;
 			log_send_positions(c, s);
 		}
 	EACH_LOG(c, s) {
-		const struct logst *l = &c->logs[s];
+		const struct logst *l = &c->log.logs[s];
 
 		bool hurry = l->stable < l->hurry;
 
-		if (l->stable < l->want && l->applied > l->stable && !(hurry ? c->checkpoint_hurried : c->checkpoint_asked) && taint_allows_more(c, s)) {
-			c->checkpoint_asked = true; /* until the next STABLE */
-			c->checkpoint_hurried |= hurry;
+		if (l->stable < l->want && l->applied > l->stable && !(hurry ? c->control.checkpoint_hurried : c->control.checkpoint_asked) && taint_allows_more(c, s)) {
+			c->control.checkpoint_asked = true; /* until the next STABLE */
+			c->control.checkpoint_hurried |= hurry;
 			act(c, NFS4R_ACT_CHECKPOINT)->hurry = hurry;
 		}
 	}
@@ -366,8 +366,8 @@ void log_positions_out(struct nfs4r_core *c)
 
 void log_heartbeat(struct nfs4r_core *c)
 {
-	if (c->now >= c->heartbeat_at) {
-		c->heartbeat_at = c->now + c->cfg.repeat_ms;
+	if (c->now >= c->out.heartbeat_at) {
+		c->out.heartbeat_at = c->now + c->cfg.repeat_ms;
 		if (!c->halted)
 			EACH_PEER(c, s)
 				log_send_positions(c, s);
@@ -375,7 +375,7 @@ void log_heartbeat(struct nfs4r_core *c)
 		c->log_moved = true;
 		retention_look(c);
 	}
-	timer_at(c, c->heartbeat_at);
+	timer_at(c, c->out.heartbeat_at);
 }
 
 static void raise(nfs4r_lsn *p, nfs4r_lsn v)
@@ -387,14 +387,14 @@ static void raise(nfs4r_lsn *p, nfs4r_lsn v)
 /* Some answer may wait for what others have on disk (log 5.1, 5.6); with `local` none does. */
 static uint32_t dirty_by_stable(const struct nfs4r_core *c)
 {
-	return c->held.asked || c->held.holds || (c->answering && c->cfg.durability != NFS4R_DURABILITY_LOCAL) ? DIRTY_REPLY : 0;
+	return c->log.held.asked || c->log.held.holds || (c->ops.answering && c->cfg.durability != NFS4R_DURABILITY_LOCAL) ? DIRTY_REPLY : 0;
 }
 
 static void take_position(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_log_position *q)
 {
 	struct peer *p = &c->peers[from];
 	nfs4r_server_id log = q->log;
-	nfs4r_lsn max = c->logs[log].received;
+	nfs4r_lsn max = c->log.logs[log].received;
 
 	bool more_is_known = c->recovering || !memory_known(c);
 	bool ended = log == c->self && NFS4R_GEN(q->received) > NFS4R_GEN(max);
@@ -412,7 +412,7 @@ static void take_position(struct nfs4r_core *c, nfs4r_server_id from, const stru
 	if (q->stable > p->stable[log])
 		c->dirty |= (log == c->self ? DIRTY_RELEASE : 0) | dirty_by_stable(c);
 	if (log != c->self && q->applied > p->applied[log]) {
-		raise(&c->logs[log].end, q->applied);
+		raise(&c->log.logs[log].end, q->applied);
 		c->dirty |= DIRTY_REPLY;
 	}
 	raise(&p->received[log], q->received);
@@ -478,7 +478,7 @@ bool log_on_positions(struct nfs4r_core *c, nfs4r_server_id from, const struct n
 void log_positions_taken(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
 {
 	struct peer *p = &c->peers[from];
-	struct logst *l = &c->logs[from];
+	struct logst *l = &c->log.logs[from];
 
 	if (!p->told) {
 		p->told = true;
@@ -510,7 +510,7 @@ void log_on_stable(struct nfs4r_core *c, const nfs4r_lsn *stable)
 {
 	taint_stable(c, stable);
 	EACH_LOG(c, s) {
-		struct logst *l = &c->logs[s];
+		struct logst *l = &c->log.logs[s];
 		nfs4r_lsn v = taint_limit(c, s, stable[s] < l->applied ? stable[s] : l->applied);
 
 		if (v > l->stable) {
@@ -518,7 +518,7 @@ void log_on_stable(struct nfs4r_core *c, const nfs4r_lsn *stable)
 			l->moved |= s != c->self;
 		}
 	}
-	c->checkpoint_asked = c->checkpoint_hurried = false;
+	c->control.checkpoint_asked = c->control.checkpoint_hurried = false;
 	c->dirty |= DIRTY_RELEASE | dirty_by_stable(c);
 	log_truncate(c);
 	retention_drop(c);
@@ -526,7 +526,7 @@ void log_on_stable(struct nfs4r_core *c, const nfs4r_lsn *stable)
 
 void log_drop(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn until)
 {
-	struct logst *l = &c->logs[log];
+	struct logst *l = &c->log.logs[log];
 	struct nfs4r_action *a;
 
 	if (until <= l->truncated)
@@ -552,43 +552,43 @@ nfs4r_lsn written_lsn(const struct nfs4r_core *c, const struct nfs4r_oid *oid)
 {
 	struct written *w;
 
-	HASH_FIND(hh, c->written, oid, sizeof(*oid), w);
+	HASH_FIND(hh, c->log.written, oid, sizeof(*oid), w);
 	if (w)
 		return w->lsn;
-	if (c->nwritten >= WRITTEN_MAX)
-		return c->logs[c->self].received; /* not known: everything */
-	return applied_by_all(c, c->self) < c->written_before ? c->written_before : 0;
+	if (c->log.nwritten >= WRITTEN_MAX)
+		return c->log.logs[c->self].received; /* not known: everything */
+	return applied_by_all(c, c->self) < c->log.written_before ? c->log.written_before : 0;
 }
 
 void written_note(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_lsn lsn)
 {
 	struct written *w;
 
-	HASH_FIND(hh, c->written, oid, sizeof(*oid), w);
+	HASH_FIND(hh, c->log.written, oid, sizeof(*oid), w);
 	if (w) {
-		DL_DELETE(c->written_list, w);
+		DL_DELETE(c->log.written_list, w);
 	} else {
-		if (c->nwritten >= WRITTEN_MAX)
+		if (c->log.nwritten >= WRITTEN_MAX)
 			return;
 		w = xcalloc(1, sizeof(*w));
 		w->oid = *oid;
-		HASH_ADD(hh, c->written, oid, sizeof(w->oid), w);
-		c->nwritten++;
+		HASH_ADD(hh, c->log.written, oid, sizeof(w->oid), w);
+		c->log.nwritten++;
 	}
 	w->lsn = lsn;
-	DL_APPEND(c->written_list, w); /* ascending */
+	DL_APPEND(c->log.written_list, w); /* ascending */
 }
 
 void written_forget(struct nfs4r_core *c)
 {
 	struct written *w, *tmp;
 
-	DL_FOREACH_SAFE(c->written_list, w, tmp) {
-		DL_DELETE(c->written_list, w);
-		HASH_DEL(c->written, w);
+	DL_FOREACH_SAFE(c->log.written_list, w, tmp) {
+		DL_DELETE(c->log.written_list, w);
+		HASH_DEL(c->log.written, w);
 		free(w);
 	}
-	c->nwritten = 0;
+	c->log.nwritten = 0;
 }
 
 void written_gc(struct nfs4r_core *c)
@@ -596,10 +596,10 @@ void written_gc(struct nfs4r_core *c)
 	nfs4r_lsn all = applied_by_all(c, c->self);
 	struct written *w;
 
-	while ((w = c->written_list) && w->lsn <= all) {
-		DL_DELETE(c->written_list, w);
-		HASH_DEL(c->written, w);
-		c->nwritten--;
+	while ((w = c->log.written_list) && w->lsn <= all) {
+		DL_DELETE(c->log.written_list, w);
+		HASH_DEL(c->log.written, w);
+		c->log.nwritten--;
 		free(w);
 	}
 }

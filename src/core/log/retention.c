@@ -18,7 +18,7 @@
  */
 #include <stdio.h>
 
-#include "core/core_int.h"
+#include "core/log/log_int.h"
 
 /* ---- dropping ------------------------------------------------------------------------- */
 
@@ -39,10 +39,10 @@ static bool all_heard(const struct nfs4r_core *c, nfs4r_servers members, bool bu
 /* What is kept of @log beyond the bound, and is needed by nobody but servers outside. */
 static nfs4r_lsn may_go(const struct nfs4r_core *c, nfs4r_server_id log)
 {
-	nfs4r_lsn until = FAULT(F_DROP_UNSTABLE) ? c->logs[log].stable : stable_by_all(c, log);
+	nfs4r_lsn until = FAULT(F_DROP_UNSTABLE) ? c->log.logs[log].stable : stable_by_all(c, log);
 
-	if (until > c->beyond[log])
-		until = c->beyond[log];
+	if (until > c->log.beyond[log])
+		until = c->log.beyond[log];
 	return is_sealed_away(c, log, until) ? seal_at(&c->view.adopted, log, until)->lsn : until;
 }
 
@@ -57,7 +57,7 @@ void retention_drop(struct nfs4r_core *c)
 void retention_beyond(struct nfs4r_core *c, const nfs4r_lsn *beyond)
 {
 	EACH_SERVER(c, s)
-		c->beyond[s] = beyond[s];
+		c->log.beyond[s] = beyond[s];
 	retention_drop(c);
 }
 
@@ -66,7 +66,7 @@ void retention_beyond(struct nfs4r_core *c, const nfs4r_lsn *beyond)
 bool retention_is_slow(const struct nfs4r_core *c, nfs4r_server_id s)
 {
 	EACH_LOG(c, log)
-		if (c->peers[s].stable[log] < c->beyond[log] && c->beyond[log] <= c->logs[log].stable)
+		if (c->peers[s].stable[log] < c->log.beyond[log] && c->log.beyond[log] <= c->log.logs[log].stable)
 			return true;
 	return false;
 }
@@ -118,10 +118,10 @@ bool retention_has(const struct nfs4r_core *c, nfs4r_server_id s, nfs4r_server_i
 /* How far @log is known to go, or can be had: its owner is silent, perhaps for ever, or gives nothing of it. */
 nfs4r_lsn retention_end(const struct nfs4r_core *c, nfs4r_server_id log)
 {
-	nfs4r_lsn end = c->logs[log].applied;
+	nfs4r_lsn end = c->log.logs[log].applied;
 
 	if (view_hears(c, log) && !retention_forgot_log(c, log, log))
-		return c->logs[log].end;
+		return c->log.logs[log].end;
 	EACH_PEER(c, s)
 		if (view_hears(c, s) && !retention_forgot_log(c, s, log) && c->peers[s].applied[log] > end)
 			end = c->peers[s].applied[log];
@@ -131,8 +131,8 @@ nfs4r_lsn retention_end(const struct nfs4r_core *c, nfs4r_server_id log)
 /* Somebody has applied more of @log, and nobody that can be heard can give what comes next here. */
 static bool nobody_has_next(const struct nfs4r_core *c, nfs4r_server_id log)
 {
-	const struct nfs4r_seal *seal = seal_at(&c->view.adopted, log, c->logs[log].applied);
-	nfs4r_lsn next = c->logs[log].received + 1;
+	const struct nfs4r_seal *seal = seal_at(&c->view.adopted, log, c->log.logs[log].applied);
+	nfs4r_lsn next = c->log.logs[log].received + 1;
 	bool more = false;
 
 	if (seal && next > seal->lsn)
@@ -162,11 +162,11 @@ void retention_look(struct nfs4r_core *c)
 		EACH_LOG(c, log)
 			if (nobody_has_next(c, log))
 				late |= NFS4R_BIT(log);
-	if (!c->late)
-		c->late_ms = c->now + c->cfg.repeat_ms;
-	c->late = late;
+	if (!c->log.late)
+		c->log.late_ms = c->now + c->cfg.repeat_ms;
+	c->log.late = late;
 	if (late)
-		timer_at(c, c->late_ms > c->now ? c->late_ms : c->now + c->cfg.repeat_ms);
+		timer_at(c, c->log.late_ms > c->now ? c->log.late_ms : c->now + c->cfg.repeat_ms);
 }
 
 /* ---- for people ---------------------------------------------------------------------------- */
@@ -178,7 +178,7 @@ void nfs4r_core_kept_for(const struct nfs4r_core *c, nfs4r_servers *kept_for, nf
 		return;
 	EACH_PEER(c, s)
 		EACH_LOG(c, log) {
-			const struct logst *l = &c->logs[log];
+			const struct logst *l = &c->log.logs[log];
 			nfs4r_lsn has = c->peers[s].applied[log];
 
 			if (is_member(c, s) || has >= l->applied)

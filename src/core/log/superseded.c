@@ -16,7 +16,7 @@
  */
 #include <string.h>
 
-#include "core/core_int.h"
+#include "core/log/log_int.h"
 
 /* Does @k leave nothing of what @p does to the same object? */
 static bool undoes(const struct nfs4r_part *k, const struct nfs4r_part *p)

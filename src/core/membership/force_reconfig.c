@@ -18,7 +18,7 @@
  */
 #include <stdio.h>
 
-#include "core/core_int.h"
+#include "core/membership/membership_int.h"
 
 static nfs4r_servers word(const struct nfs4r_core *c)
 {
@@ -76,7 +76,7 @@ static void keep(struct nfs4r_core *c, uint64_t epoch, nfs4r_servers set)
 	w->vote.from = w->accepting.from = 0;
 	w->given_up = 0;
 	c->change = (struct change){ 0 };
-	c->stuck_at = 0; /* what it waits for is said at once */
+	c->ops.stuck_at = 0; /* what it waits for is said at once */
 	if (!FAULT(F_RECONF_UNSAVED))
 		view_save(c);
 	view_check_ready(c);
@@ -378,7 +378,7 @@ bool reconf_anew(const struct nfs4r_core *c, const struct nfs4r_view *v)
 	if (FAULT(F_RECONF_KEEPS_COPY))
 		return false;
 	EACH_OF(v->members, one)
-		if (NFS4R_GEN(seal_begin(v, one)) > NFS4R_GEN(c->logs[one].applied) + 1)
+		if (NFS4R_GEN(seal_begin(v, one)) > NFS4R_GEN(c->log.logs[one].applied) + 1)
 			return true;
 	return is_repairing(c);
 }

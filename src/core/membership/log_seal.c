@@ -13,7 +13,7 @@
  * is applied but up to the seal of a view that is being accepted. Claims of a sealed server leave this server's table when it crosses,
  * not before: until then an entry under them may be missing here.
  */
-#include "core/core_int.h"
+#include "core/membership/membership_int.h"
 
 /* At the limit the oldest goes that is not the newest of its log: there are fewer logs than places. */
 bool seal_add(struct nfs4r_view *v, nfs4r_server_id log, nfs4r_lsn lsn)
@@ -56,7 +56,7 @@ bool seal_quiet(const struct nfs4r_core *c, nfs4r_servers logs)
 /* A generation that ends where it begins needs nothing (9.1, 9.3), though it is not entered before the view is adopted. */
 static bool has_all_of(const struct nfs4r_core *c, const struct nfs4r_view *v, nfs4r_server_id log)
 {
-	nfs4r_lsn pos = c->logs[log].applied;
+	nfs4r_lsn pos = c->log.logs[log].applied;
 	const struct nfs4r_seal *e;
 
 	while ((e = seal_at(v, log, pos))) {
@@ -79,7 +79,7 @@ bool seal_reached(struct nfs4r_core *c, const struct nfs4r_view *v)
 		if (!last || has_all_of(c, v, s) || FAULT(F_ACCEPT_WITHOUT_LOG))
 			continue;
 		all = false;
-		if ((s != c->self || c->recovering) && c->logs[s].received < last->lsn)
+		if ((s != c->self || c->recovering) && c->log.logs[s].received < last->lsn)
 			log_pull(c, s);
 		timer_at(c, c->now + c->cfg.repeat_ms / 4 + 1);
 	}
@@ -103,7 +103,7 @@ void claims_sealed(struct nfs4r_core *c, nfs4r_server_id s)
 {
 	struct claim *cl, *tmp;
 
-	HASH_ITER(hh, c->claims, cl, tmp)
+	HASH_ITER(hh, c->control.claims, cl, tmp)
 		if (cl->key.server == s && !cl->own)
 			claim_gone(c, cl);
 }
@@ -113,7 +113,7 @@ void claims_undone(struct nfs4r_core *c, nfs4r_server_id s, nfs4r_lsn pos)
 {
 	struct claim *cl, *tmp;
 
-	HASH_ITER(hh, c->claims, cl, tmp)
+	HASH_ITER(hh, c->control.claims, cl, tmp)
 		if (cl->key.server == s && !cl->own && cl->kind != NFS4R_PROPOSED && cl->lsn > pos)
 			claim_gone(c, cl);
 }
@@ -124,7 +124,7 @@ bool claims_let_go(struct nfs4r_core *c)
 	struct claim *cl, *tmp;
 	bool all = true;
 
-	HASH_ITER(hh, c->claims, cl, tmp) {
+	HASH_ITER(hh, c->control.claims, cl, tmp) {
 		if (!cl->own || cl->own->state == OWN_RELEASED)
 			continue;
 		if (cl->own->pins || (cl->own->holds && cl->own->state == OWN_WON))
@@ -141,7 +141,7 @@ bool claims_let_go(struct nfs4r_core *c)
 
 void seal_cross(struct nfs4r_core *c, nfs4r_server_id log)
 {
-	struct logst *l = &c->logs[log];
+	struct logst *l = &c->log.logs[log];
 	const struct nfs4r_seal *s = seal_at(&c->view.adopted, log, l->applied);
 	struct nfs4r_action *a;
 	nfs4r_lsn seal;
@@ -180,7 +180,7 @@ void seal_cross(struct nfs4r_core *c, nfs4r_server_id log)
 
 static bool may_cross(const struct nfs4r_core *c, nfs4r_server_id log)
 {
-	const struct logst *l = &c->logs[log];
+	const struct logst *l = &c->log.logs[log];
 	const struct nfs4r_seal *s = seal_at(&c->view.adopted, log, l->applied);
 
 	if (!s || l->pend || l->applied < s->lsn || c->repair.state || c->reach.all || reach_lost(c, log)) /* all: half of the copy may be from beyond it */
@@ -204,7 +204,7 @@ void seal_cross_all(struct nfs4r_core *c)
 void seal_adopted(struct nfs4r_core *c)
 {
 	EACH_LOG(c, s) {
-		const struct nfs4r_seal *e = seal_at(&c->view.adopted, s, c->logs[s].applied);
+		const struct nfs4r_seal *e = seal_at(&c->view.adopted, s, c->log.logs[s].applied);
 
 		if (e)
 			apply_cut(c, s, e->lsn + 1);
@@ -215,9 +215,9 @@ void seal_adopted(struct nfs4r_core *c)
 void seal_go_on(struct nfs4r_core *c)
 {
 	EACH_OTHER_LOG(c, s) {
-		const struct nfs4r_seal *e = seal_at(&c->view.adopted, s, c->logs[s].applied);
+		const struct nfs4r_seal *e = seal_at(&c->view.adopted, s, c->log.logs[s].applied);
 
-		if (e && c->logs[s].received < e->lsn)
+		if (e && c->log.logs[s].received < e->lsn)
 			log_pull(c, s);
 		if (e && FAULT(F_SERVE_UNCROSSED))
 			claims_sealed(c, s);

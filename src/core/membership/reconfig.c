@@ -16,7 +16,7 @@
  */
 #include <stdio.h>
 
-#include "core/core_int.h"
+#include "core/membership/membership_int.h"
 
 /* ---- the addresses ------------------------------------------------------------------------- */
 
@@ -172,7 +172,7 @@ static void leave(struct nfs4r_core *c, nfs4r_servers *gone, nfs4r_servers *seal
 		wait_for(c, "too few members would be left: others have to come back first");
 		return;
 	}
-	if (local && !c->change.give_up && c->nclaims_of[x]) {
+	if (local && !c->change.give_up && c->control.nclaims_of[x]) {
 		refuse_removal(c, "it controls something (again); stop it and wait, or give up what only it has");
 		return;
 	}
@@ -360,7 +360,7 @@ enum nfs4r_status nfs4r_core_may_remove(const struct nfs4r_core *c, nfs4r_server
 		text = "it is no server of this volume";
 	if (!text && !are_enough_without(c, s))
 		text = too_few_left;
-	if (!text && local && !give_up && c->nclaims_of[s])
+	if (!text && local && !give_up && c->control.nclaims_of[s])
 		text = "it controls something: stop it and wait until its controls are released, or give up what only it has (--give-up)";
 	if (!text && (give_up || !local))
 		*lost = propose_only_there(c, s);

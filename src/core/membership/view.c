@@ -18,7 +18,7 @@
  *
  * Who proposes what is in view_change.c.
  */
-#include "core/core_int.h"
+#include "core/membership/membership_int.h"
 
 uint64_t view_grant_ms(const struct nfs4r_core *c) /* T_G of 6.7 */
 {
@@ -131,7 +131,7 @@ static bool caught_up(const struct nfs4r_core *c)
 	if ((trouble_is(c) || c->trouble.nfailed) && !FAULT(F_STUCK_RETURNS)) /* it would be removed again (6.12) */
 		return false;
 	EACH_PEER(c, s)
-		if (c->logs[s].applied + CAUGHT_UP_ENTRIES < retention_end(c, s) || (is_member(c, s) && !c->peers[s].told))
+		if (c->log.logs[s].applied + CAUGHT_UP_ENTRIES < retention_end(c, s) || (is_member(c, s) && !c->peers[s].told))
 			return false;
 	return true;
 }
@@ -356,8 +356,8 @@ static void answer_prepare(struct nfs4r_core *c, nfs4r_server_id to, uint64_t nu
 	m->promise.accepted = c->view.accepted;
 	m->promise.complete = !is_repairing(c);
 	EACH_LOG(c, s) {
-		m->promise.applied[s] = repair_counts(c, s, c->logs[s].applied);
-		if ((c->view.sealing & NFS4R_BIT(s)) && c->logs[s].highest > c->logs[s].applied)
+		m->promise.applied[s] = repair_counts(c, s, c->log.logs[s].applied);
+		if ((c->view.sealing & NFS4R_BIT(s)) && c->log.logs[s].highest > c->log.logs[s].applied)
 			m->promise.complete = false; /* it would be ahead of the seal */
 	}
 	if (to == c->self)
@@ -396,7 +396,7 @@ static void try_vote(struct nfs4r_core *c)
 	}
 	if (!seal_quiet(c, w->vote.seal) && !FAULT(F_NO_FREEZE))
 		return; /* view_run() tries again */
-	if (reconf_asks(c, &w->vote) && (c->busy || c->undecided))
+	if (reconf_asks(c, &w->vote) && (c->ops.busy || c->undecided))
 		return; /* what the own log has is promised, too (9.3) */
 	w->vote.from = 0;
 	w->promised = w->vote.num;
@@ -600,7 +600,7 @@ void view_started(struct nfs4r_core *c)
 {
 	view_set_ready(c);
 	books_started(c);
-	c->held.top = c->logs[c->self].stable;
+	c->log.held.top = c->log.logs[c->self].stable;
 	if (c->view.adopted.nbook)
 		act(c, NFS4R_ACT_SERVERS);
 	c->view.started_ms = c->now;

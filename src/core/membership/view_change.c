@@ -15,7 +15,7 @@
  */
 #include <stdio.h>
 
-#include "core/core_int.h"
+#include "core/membership/membership_int.h"
 
 #define UNREADY_SILENCES 5 /* a member that is not ready for so many silences is removed like a silent one */
 
@@ -495,7 +495,7 @@ void propose_give_up(struct nfs4r_core *c, nfs4r_server_id s)
 
 uint64_t propose_only_there(const struct nfs4r_core *c, nfs4r_server_id s)
 {
-	nfs4r_lsn top = c->logs[s].applied, end = c->logs[s].end;
+	nfs4r_lsn top = c->log.logs[s].applied, end = c->log.logs[s].end;
 
 	EACH_PEER(c, t)
 		if (t != s && c->peers[t].applied[s] > top)

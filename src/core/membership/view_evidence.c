@@ -14,7 +14,7 @@
  */
 #include <stdio.h>
 
-#include "core/core_int.h"
+#include "core/membership/membership_int.h"
 
 #define FAR_ROUNDS (1ull << 24) /* a proposer that tries again every second for half a year */
 #define LOW(num) ((num) & ((1ull << NFS4R_RECONF_SHIFT) - 1))

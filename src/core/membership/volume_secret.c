@@ -17,7 +17,7 @@
  */
 #include <stdio.h>
 
-#include "core/core_int.h"
+#include "core/membership/membership_int.h"
 
 /* ---- by views ---- */
 

@@ -16,7 +16,7 @@
  * Invariants: no rule of views is weakened. A promise to remove waits for the end of the lease, whatever a HEARTBEAT says about trouble. An entry that failed may have
  * been executed in part; if it is given back its objects count as inexact (log 7.5).
  */
-#include "core/core_int.h"
+#include "core/membership/membership_int.h"
 
 static void say(struct nfs4r_core *c)
 {
@@ -48,7 +48,7 @@ static void begin(struct nfs4r_core *c, uint32_t cause, nfs4r_server_id log, nfs
 void trouble_told(struct nfs4r_core *c, enum nfs4r_status st)
 {
 	c->trouble.told = true;
-	begin(c, st ? st : NFS4R_IO, c->self, c->logs[c->self].applied);
+	begin(c, st ? st : NFS4R_IO, c->self, c->log.logs[c->self].applied);
 }
 
 /* ---- the entry --------------------------------------------------------------------------- */
@@ -74,7 +74,7 @@ void trouble_timers(struct nfs4r_core *c)
 	if (!c->trouble.nfailed)
 		return;
 	EACH_LOG(c, s)
-		DL_FOREACH(c->logs[s].pend, p)
+		DL_FOREACH(c->log.logs[s].pend, p)
 			if (p->failed_ms)
 				look_at(c, p);
 }
@@ -86,12 +86,12 @@ static bool never_was(const struct nfs4r_core *c)
 {
 	nfs4r_server_id log = c->trouble.log;
 
-	return log == c->self ? !c->recovering : c->peers[log].told && view_hears(c, log) && c->logs[log].end < c->trouble.lsn;
+	return log == c->self ? !c->recovering : c->peers[log].told && view_hears(c, log) && c->log.logs[log].end < c->trouble.lsn;
 }
 
 static bool is_over(const struct nfs4r_core *c)
 {
-	const struct logst *l = &c->logs[c->trouble.log];
+	const struct logst *l = &c->log.logs[c->trouble.log];
 
 	if (c->trouble.nfailed || c->trouble.npassed || c->trouble.told)
 		return false;

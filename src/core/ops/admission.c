@@ -17,7 +17,7 @@
  */
 #include <stdio.h>
 
-#include "core/core_int.h"
+#include "core/ops/ops_int.h"
 
 static struct opx **list_of(struct nfs4r_core *c, enum op_state st)
 {
@@ -25,11 +25,11 @@ static struct opx **list_of(struct nfs4r_core *c, enum op_state st)
 	case OP_WAIT:
 	case OP_FORWARDED:
 	case OP_CATCHUP:
-		return &c->waiting;
+		return &c->ops.waiting;
 	case OP_REPLY:
-		return &c->answering;
+		return &c->ops.answering;
 	default:
-		return &c->busy;
+		return &c->ops.busy;
 	}
 }
 
@@ -60,8 +60,8 @@ struct opx *op_begin(struct nfs4r_core *c, struct nfs4r_op *op, bool remote, nfs
 	op->status = NFS4R_OK;
 	op->lsn = 0;
 	op->primary = 0;
-	DL_APPEND(c->waiting, o);
-	c->nops++;
+	DL_APPEND(c->ops.waiting, o);
+	c->ops.nops++;
 	return o;
 }
 
@@ -149,7 +149,7 @@ void ops_claim_gone(struct nfs4r_core *c, struct claim *cl)
 
 	if (!cl->own->holds)
 		return;
-	DL_FOREACH(c->waiting, o)
+	DL_FOREACH(c->ops.waiting, o)
 		for (uint32_t i = 0; i < o->nholds; i++)
 			if (o->holds[i] == cl) {
 				op_failed_attempt(c, o);
@@ -165,8 +165,8 @@ void op_finish(struct nfs4r_core *c, struct opx *o, enum nfs4r_status st)
 		st = NFS4R_DELAY; /* log 5.3: the verifier is another one, and the client would not know from when on */
 	op_unhold(c, o);
 	op_unpin(c, o);
-	if (c->mover == o) {
-		c->mover = NULL;
+	if (c->ops.mover == o) {
+		c->ops.mover = NULL;
 		c->dirty |= DIRTY_OPS;
 	}
 	o->op->status = st;
@@ -180,11 +180,11 @@ void op_finish(struct nfs4r_core *c, struct opx *o, enum nfs4r_status st)
 		a->op = o->op;
 	}
 	if (o->hashed)
-		HASH_DEL(c->by_id, o);
+		HASH_DEL(c->ops.by_id, o);
 	if (o->out_prev)
-		DL_DELETE2(c->outstanding, o, out_prev, out_next);
+		DL_DELETE2(c->ops.outstanding, o, out_prev, out_next);
 	DL_DELETE(*list_of(c, o->state), o);
-	c->nops--;
+	c->ops.nops--;
 	free(o);
 }
 
@@ -477,7 +477,7 @@ static void covered(struct nfs4r_core *c, struct opx *o, const struct needs *nd)
 		op_finish(c, o, st);
 		return;
 	}
-	if (nd->dirmove && c->mover)
+	if (nd->dirmove && c->ops.mover)
 		return; /* 3.6: two moves under way could each miss the cycle they make together */
 	exec_lock(c, o, nd);
 }
@@ -538,7 +538,7 @@ void ops_refuse_waiting(struct nfs4r_core *c)
 {
 	struct opx *o, *tmp;
 
-	DL_FOREACH_SAFE(c->waiting, o, tmp)
+	DL_FOREACH_SAFE(c->ops.waiting, o, tmp)
 		if (o->state == OP_WAIT)
 			op_finish(c, o, NFS4R_DELAY);
 }
@@ -549,7 +549,7 @@ static void caught_up(struct nfs4r_core *c, struct opx *o)
 {
 	if (is_sealed_away(c, o->op->primary, o->op->lsn))
 		return;
-	if (c->logs[o->op->primary].applied >= o->op->lsn || c->now >= o->deadline)
+	if (c->log.logs[o->op->primary].applied >= o->op->lsn || c->now >= o->deadline)
 		op_finish(c, o, o->op->status);
 }
 
@@ -557,7 +557,7 @@ void ops_run(struct nfs4r_core *c, bool all)
 {
 	struct opx *o, *tmp;
 
-	DL_FOREACH_SAFE(c->waiting, o, tmp) {
+	DL_FOREACH_SAFE(c->ops.waiting, o, tmp) {
 		if (o->state == OP_CATCHUP)
 			caught_up(c, o);
 		else if (o->state == OP_WAIT && all)
@@ -569,7 +569,7 @@ void ops_timers(struct nfs4r_core *c)
 {
 	struct opx *o, *tmp;
 
-	DL_FOREACH_SAFE(c->waiting, o, tmp) {
+	DL_FOREACH_SAFE(c->ops.waiting, o, tmp) {
 		if (o->state == OP_FORWARDED) {
 			forward_repeat(c, o);
 		} else if (c->now >= o->deadline && o->state == OP_CATCHUP) {
@@ -582,7 +582,7 @@ void ops_timers(struct nfs4r_core *c)
 				op_decide(c, o);
 		}
 	}
-	DL_FOREACH(c->answering, o) {
+	DL_FOREACH(c->ops.answering, o) {
 		if (c->now >= o->done_at + c->cfg.reply_wait_ms)
 			stuck(c, "an executed operation waits for acks or positions of a peer (control 5.2, 5.3)");
 		timer_at(c, c->now < o->done_at + c->cfg.reply_wait_ms ? o->done_at + c->cfg.reply_wait_ms :

@@ -8,7 +8,7 @@
  * (5.3b). The tests are made on this server's tree at the moment of the question and made again
  * whenever acks, positions or claims move.
  */
-#include "core/core_int.h"
+#include "core/ops/ops_int.h"
 
 /*
  * Control 4.5: a restart aborts what had not been won by the journal's word, and then others read their copies. (It does not matter while it is only
@@ -125,7 +125,7 @@ static bool deep_plus_completes(struct nfs4r_core *c, const struct nfs4r_oid *oi
 	struct walk w;
 	struct ctl *k;
 
-	if (!c->own_deep_plus && !FAULT(F_PLAIN_DEEP_SETTLES))
+	if (!c->control.own_deep_plus && !FAULT(F_PLAIN_DEEP_SETTLES))
 		return false;
 	if (!is_known(c, oid, &f))
 		return false;
@@ -218,7 +218,7 @@ bool cond_holds(struct nfs4r_core *c, const struct cond *k)
  */
 bool may_be_answered(struct nfs4r_core *c, const struct opx *o, const struct needs *nd)
 {
-	struct cond k = { .log = c->self, .lsn = c->logs[c->self].received + 1 };
+	struct cond k = { .log = c->self, .lsn = c->log.logs[c->self].received + 1 };
 	const struct nfs4r_op *op = o->op;
 	struct nfs4r_facts f;
 	bool ok;

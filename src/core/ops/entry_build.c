@@ -7,7 +7,7 @@
  * file may be under way at once. A void entry keeps its versions, with no effect, for the same
  * reason.
  */
-#include "core/core_int.h"
+#include "core/ops/ops_int.h"
 
 static struct nfs4r_part *part(struct nfs4r_core *c, struct nfs4r_entry *e, const struct nfs4r_oid *oid, uint32_t effect)
 {
@@ -147,7 +147,7 @@ static void make_rename(struct nfs4r_core *c, struct opx *o, const struct needs 
 	if (nd->has_target)
 		links(c, e, &nd->target, &o->op->dir2, false);
 	if (cross && !has_explicit(c, &nd->obj, nd->obj_type) && !FAULT(F_NO_MOVED_CLAIM) &&
-	    !(FAULT(F_MOVED_OUT_BARE) && c->own_deep_plus))
+	    !(FAULT(F_MOVED_OUT_BARE) && c->control.own_deep_plus))
 		join(c, e, &nd->obj, nd->obj_type, NFS4R_MOVED);
 }
 
@@ -210,7 +210,7 @@ struct nfs4r_entry *entry_make(struct nfs4r_core *c, struct opx *o, const struct
 
 	assert(e);
 	e->log = c->self;
-	e->lsn = ++c->logs[c->self].received;
+	e->lsn = ++c->log.logs[c->self].received;
 	e->view = c->view.adopted.num ? c->view.adopted.num : 1;
 	e->op = op->type;
 	if (op->id.origin) {
@@ -241,7 +241,7 @@ struct nfs4r_entry *entry_make(struct nfs4r_core *c, struct opx *o, const struct
 	}
 	if (nd->dirmove)
 		EACH_OTHER_LOG(c, s)
-			e->after[s] = c->logs[s].applied;
+			e->after[s] = c->log.logs[s].applied;
 	change_info(op, e);
 	op->lsn = e->lsn;
 	op->primary = c->self;

@@ -15,7 +15,7 @@
  * covered by the pinned claims under the locks is this server's to change; `last` of a claim that
  * began to close meanwhile is raised to the entry (5.1).
  */
-#include "core/core_int.h"
+#include "core/ops/ops_int.h"
 
 static void pin(struct nfs4r_core *c, struct opx *o, struct claim *cl)
 {
@@ -72,7 +72,7 @@ void exec_lock(struct nfs4r_core *c, struct opx *o, const struct needs *nd)
 	op_unhold(c, o);
 	if (nd->dirmove) {
 		o->mover = true;
-		c->mover = o;
+		c->ops.mover = o;
 	}
 	op_list(c, o, OP_LOCKING);
 	a = act(c, NFS4R_ACT_EXECUTE);
@@ -104,8 +104,8 @@ static void retry(struct nfs4r_core *c, struct opx *o)
 {
 	act(c, NFS4R_ACT_RETRY)->op = o->op;
 	op_unpin(c, o);
-	if (c->mover == o)
-		c->mover = NULL;
+	if (c->ops.mover == o)
+		c->ops.mover = NULL;
 	o->mover = false;
 	op_list(c, o, OP_WAIT);
 	timer_at(c, o->deadline);
@@ -162,7 +162,7 @@ void exec_open_files(struct nfs4r_core *c)
 
 	if (c->recovering) /* the tail of the own log may bring claims with numbers that are free here till then (4.7) */
 		return;
-	HASH_ITER(hh, c->opens, o, tmp) {
+	HASH_ITER(hh, c->control.opens, o, tmp) {
 		nfs4r_lsn lsn = written_lsn(c, &o->oid);
 
 		if (lsn && !file_complete(c, &o->oid, lsn))
@@ -247,8 +247,8 @@ void exec_committed(struct nfs4r_core *c, struct opx *o)
 {
 	o->pend = NULL;
 	op_unpin(c, o);
-	if (c->mover == o) {
-		c->mover = NULL;
+	if (c->ops.mover == o) {
+		c->ops.mover = NULL;
 		c->dirty |= DIRTY_OPS;
 	}
 	if (!o->executed_ok) {
@@ -279,7 +279,7 @@ void exec_undone(struct nfs4r_core *c)
 {
 	struct opx *o, *tmp;
 
-	DL_FOREACH_SAFE(c->answering, o, tmp)
+	DL_FOREACH_SAFE(c->ops.answering, o, tmp)
 		if (o->cond.log == c->self && is_sealed_away(c, c->self, o->cond.lsn) && !FAULT(F_ANSWER_UNDONE))
 			op_finish(c, o, NFS4R_DELAY);
 }
@@ -290,7 +290,7 @@ void exec_answers(struct nfs4r_core *c)
 
 	if (!lease_valid(c)) /* log 5.2 */
 		return;
-	DL_FOREACH_SAFE(c->answering, o, tmp)
+	DL_FOREACH_SAFE(c->ops.answering, o, tmp)
 		if (cond_holds(c, &o->cond) || (o->op->type == NFS4R_OP_CLOSE && FAULT(F_CLOSE_AT_ONCE))) {
 			hist_add(&c->st.reply, c->now - o->done_at);
 			op_finish(c, o, NFS4R_OK);

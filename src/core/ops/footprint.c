@@ -7,7 +7,7 @@
  * An error read from a directory is good when nobody else controls that directory (3.5); `judged`
  * names it. The no-cycle check is only exact under control (3.6), hence after_cover.
  */
-#include "core/core_int.h"
+#include "core/ops/ops_int.h"
 
 static void need(struct needs *nd, const struct nfs4r_oid *oid, uint32_t depth, bool explicit_only)
 {

@@ -17,11 +17,11 @@
  * if there is one. answered_below is the oldest identity still waiting here.
  */
 #include "base/shape.h"
-#include "core/core_int.h"
+#include "core/ops/ops_int.h"
 
 uint64_t answered_below(const struct nfs4r_core *c)
 {
-	return c->outstanding ? c->outstanding->op->id.seq : c->op_seq + 1;
+	return c->ops.outstanding ? c->ops.outstanding->op->id.seq : c->ops.op_seq + 1;
 }
 
 /* ---- origin ---------------------------------------------------------------- */
@@ -31,7 +31,7 @@ static void send_request(struct nfs4r_core *c, struct opx *o)
 	struct nfs4r_msg *m = msg_new(c, NFS4R_MSG_FORWARD);
 
 	o->op->answered_below = answered_below(c);
-	o->op->generation = NFS4R_GEN(c->logs[o->to].applied);
+	o->op->generation = NFS4R_GEN(c->log.logs[o->to].applied);
 	m->op = o->op; /* the caller's; it lives until DONE */
 	o->sent_ms = c->now;
 	timer_at(c, c->now + c->cfg.repeat_ms);
@@ -44,11 +44,11 @@ void forward_send(struct nfs4r_core *c, struct opx *o, nfs4r_server_id to)
 
 	assert(!o->op->here_only);
 	if (!o->hashed) {
-		o->op->id = (struct nfs4r_request_id){ c->self, c->memory.now.inc, ++c->op_seq };
+		o->op->id = (struct nfs4r_request_id){ c->self, c->memory.now.inc, ++c->ops.op_seq };
 		reply_key(&o->op->id, &o->key);
-		HASH_ADD(hh, c->by_id, key, sizeof(o->key), o);
+		HASH_ADD(hh, c->ops.by_id, key, sizeof(o->key), o);
 		o->hashed = true;
-		DL_APPEND2(c->outstanding, o, out_prev, out_next);
+		DL_APPEND2(c->ops.outstanding, o, out_prev, out_next);
 	}
 	o->to = to;
 	op_list(c, o, OP_FORWARDED);
@@ -79,7 +79,7 @@ void forward_peer_up(struct nfs4r_core *c, nfs4r_server_id s, bool fresh)
 {
 	struct opx *o;
 
-	DL_FOREACH(c->waiting, o) {
+	DL_FOREACH(c->ops.waiting, o) {
 		if (fresh && o->state == OP_CATCHUP && o->op->primary == s) {
 			op_list(c, o, OP_FORWARDED);
 			send_request(c, o);
@@ -112,16 +112,16 @@ static struct opx *find(struct nfs4r_core *c, const struct nfs4r_request_id *id)
 	struct opx *o;
 
 	reply_key(id, &k);
-	HASH_FIND(hh, c->by_id, &k, sizeof(k), o);
+	HASH_FIND(hh, c->ops.by_id, &k, sizeof(k), o);
 	return o;
 }
 
 /* It was refused under this identity for good. */
 static void identity_drop(struct nfs4r_core *c, struct opx *o)
 {
-	HASH_DEL(c->by_id, o);
+	HASH_DEL(c->ops.by_id, o);
 	o->hashed = o->blind = false;
-	DL_DELETE2(c->outstanding, o, out_prev, out_next);
+	DL_DELETE2(c->ops.outstanding, o, out_prev, out_next);
 	o->out_prev = o->out_next = NULL;
 	memset(&o->op->id, 0, sizeof(o->op->id));
 }
@@ -159,9 +159,9 @@ void forward_on_answer(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_
 		c->st.bad_messages++;
 		o->op->lsn = 0;
 	}
-	if (o->op->lsn && is_sealed_away(c, o->op->primary, o->op->lsn) && NFS4R_GEN(c->logs[o->op->primary].applied) > NFS4R_GEN(o->op->lsn))
+	if (o->op->lsn && is_sealed_away(c, o->op->primary, o->op->lsn) && NFS4R_GEN(c->log.logs[o->op->primary].applied) > NFS4R_GEN(o->op->lsn))
 		return; /* on its way for long: it was asked anew since */
-	if (o->op->lsn && (c->logs[o->op->primary].applied < o->op->lsn || is_sealed_away(c, o->op->primary, o->op->lsn))) {
+	if (o->op->lsn && (c->log.logs[o->op->primary].applied < o->op->lsn || is_sealed_away(c, o->op->primary, o->op->lsn))) {
 		op_list(c, o, OP_CATCHUP);
 		o->deadline = c->now + c->cfg.op_wait_ms;
 		timer_at(c, o->deadline);
@@ -199,7 +199,7 @@ static bool sane(const struct nfs4r_op *op, nfs4r_server_id from)
 /* Its origin and this server are both past the last seal of the log here, or neither is. */
 static bool same_generation(const struct nfs4r_core *c, const struct nfs4r_op *op)
 {
-	return op->generation == NFS4R_GEN(c->logs[c->self].applied) || FAULT(F_OLD_REQUEST);
+	return op->generation == NFS4R_GEN(c->log.logs[c->self].applied) || FAULT(F_OLD_REQUEST);
 }
 
 static void result_of(struct opx *o, const struct reply *r)
@@ -226,7 +226,7 @@ void forward_sealed(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn seal)
 	struct opx *o, *tmp;
 	struct reply *r;
 
-	DL_FOREACH_SAFE(c->waiting, o, tmp) {
+	DL_FOREACH_SAFE(c->ops.waiting, o, tmp) {
 		bool asked = o->state == OP_FORWARDED && o->to == log;
 		bool answered = o->state == OP_CATCHUP && o->op->primary == log && o->op->lsn;
 
@@ -239,7 +239,7 @@ void forward_sealed(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn seal)
 			op_finish(c, o, NFS4R_DELAY);
 			continue;
 		}
-		if (r && r->cond.lsn <= c->logs[r->cond.log].applied && !is_sealed_away(c, r->cond.log, r->cond.lsn)) {
+		if (r && r->cond.lsn <= c->log.logs[r->cond.log].applied && !is_sealed_away(c, r->cond.log, r->cond.lsn)) {
 			result_of(o, r);
 			o->cond.view = c->view.adopted.num;
 			o->cond.held = needs_held(c, o->op);
@@ -266,7 +266,7 @@ void forward_unknown(struct nfs4r_core *c, nfs4r_servers ended)
 {
 	struct opx *o, *tmp;
 
-	DL_FOREACH_SAFE(c->waiting, o, tmp)
+	DL_FOREACH_SAFE(c->ops.waiting, o, tmp)
 		if ((o->state == OP_FORWARDED && (ended & NFS4R_BIT(o->to))) ||
 		    (o->state == OP_CATCHUP && (ended & NFS4R_BIT(o->op->primary))))
 			op_finish(c, o, NFS4R_DELAY);
@@ -306,7 +306,7 @@ void forward_on_request(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r
 		return;
 	}
 	reply_origin_moved(c, from, op->id.inc, op->answered_below, false);
-	if (c->halted || not_ready(c) || !lease_valid(c) || c->nops >= OPS_MAX || find(c, &op->id) || reply_too_old(c, &op->id) ||
+	if (c->halted || not_ready(c) || !lease_valid(c) || c->ops.nops >= OPS_MAX || find(c, &op->id) || reply_too_old(c, &op->id) ||
 	    !same_generation(c, op)) {
 		drop(c, op);
 		return;
@@ -321,7 +321,7 @@ void forward_on_request(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r
 	r = FAULT(F_NO_DEDUP) ? NULL : reply_find(c, &op->id);
 	o = op_begin(c, op, true, from);
 	reply_key(&op->id, &o->key);
-	HASH_ADD(hh, c->by_id, key, sizeof(o->key), o);
+	HASH_ADD(hh, c->ops.by_id, key, sizeof(o->key), o);
 	o->hashed = true;
 	if (r)
 		answer_again(c, o, r);

@@ -22,7 +22,7 @@
  *
  * Invariants: a note is of a version that the own copy does not have. There are no more than TOLD_MAX; beyond that the oldest goes.
  */
-#include "core/core_int.h"
+#include "core/ops/ops_int.h"
 
 static void say(struct nfs4r_core *c, const struct told *n, bool added)
 {
@@ -49,7 +49,7 @@ static void drop(struct nfs4r_core *c, struct told *n)
 	say(c, n, false);
 	row_told(n, &p, true);
 	act_put(c, &p);
-	HASH_DEL(c->told, n);
+	HASH_DEL(c->ops.told, n);
 	free(n);
 }
 
@@ -57,7 +57,7 @@ static struct told *find(const struct nfs4r_core *c, const struct nfs4r_oid *oid
 {
 	struct told *n;
 
-	HASH_FIND(hh, c->told, oid, sizeof(*oid), n);
+	HASH_FIND(hh, c->ops.told, oid, sizeof(*oid), n);
 	return n;
 }
 
@@ -75,7 +75,7 @@ static struct told *add(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r
 
 	n->oid = *oid;
 	n->by = by;
-	HASH_ADD(hh, c->told, oid, sizeof(n->oid), n);
+	HASH_ADD(hh, c->ops.told, oid, sizeof(n->oid), n);
 	return n;
 }
 
@@ -93,8 +93,8 @@ void told_note(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_server_i
 	}
 	if (n && !again && n->version >= version)
 		return;
-	if (!n && HASH_COUNT(c->told) >= TOLD_MAX)
-		drop(c, c->told); /* the first is the oldest */
+	if (!n && HASH_COUNT(c->ops.told) >= TOLD_MAX)
+		drop(c, c->ops.told); /* the first is the oldest */
 	if (!n) {
 		n = add(c, oid, by);
 		say(c, n, true);
@@ -120,7 +120,7 @@ void nfs4r_core_restore_given_back(struct nfs4r_core *c, nfs4r_server_id log, nf
 	struct told *n = find(c, oid);
 
 	assert(!c->started && log && log <= NFS4R_SERVERS_MAX && log != c->self);
-	if (NFS4R_GEN(lsn) != NFS4R_GEN(c->logs[log].applied) || (n && n->version >= version) || (!n && HASH_COUNT(c->told) >= TOLD_MAX))
+	if (NFS4R_GEN(lsn) != NFS4R_GEN(c->log.logs[log].applied) || (n && n->version >= version) || (!n && HASH_COUNT(c->ops.told) >= TOLD_MAX))
 		return; /* the first: that log has ended since, and this copy has it to its end */
 	if (!n)
 		n = add(c, oid, log);
@@ -133,7 +133,7 @@ void told_started(struct nfs4r_core *c)
 {
 	struct told *n, *tmp;
 
-	HASH_ITER(hh, c->told, n, tmp) {
+	HASH_ITER(hh, c->ops.told, n, tmp) {
 		say(c, n, true);
 		if (is_here(c, &n->oid, n->version) || !(servers_of(c) & NFS4R_BIT(n->by)) || FAULT(F_TOLD_RESTART))
 			drop(c, n);
@@ -147,7 +147,7 @@ void told_started(struct nfs4r_core *c)
 /* Something of @oid was committed here. */
 void told_moved(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 {
-	struct told *n = c->told ? find(c, oid) : NULL;
+	struct told *n = c->ops.told ? find(c, oid) : NULL;
 
 	if (n && is_here(c, oid, n->version))
 		drop(c, n);
@@ -158,7 +158,7 @@ void told_rebuilt(struct nfs4r_core *c)
 {
 	struct told *n, *tmp;
 
-	HASH_ITER(hh, c->told, n, tmp)
+	HASH_ITER(hh, c->ops.told, n, tmp)
 		if (is_here(c, &n->oid, n->version))
 			drop(c, n);
 }
@@ -168,21 +168,21 @@ void told_sealed(struct nfs4r_core *c, nfs4r_server_id by)
 {
 	struct told *n, *tmp;
 
-	HASH_ITER(hh, c->told, n, tmp)
+	HASH_ITER(hh, c->ops.told, n, tmp)
 		if (n->by == by)
 			drop(c, n);
 }
 
 nfs4r_server_id told_at(const struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_servers excluded)
 {
-	const struct told *n = c->told ? find(c, oid) : NULL;
+	const struct told *n = c->ops.told ? find(c, oid) : NULL;
 
 	return n && !(excluded & NFS4R_BIT(n->by)) ? n->by : 0;
 }
 
 nfs4r_version told_version(const struct nfs4r_core *c, const struct nfs4r_oid *oid)
 {
-	const struct told *n = c->told ? find(c, oid) : NULL;
+	const struct told *n = c->ops.told ? find(c, oid) : NULL;
 
 	return n ? n->version : 0;
 }

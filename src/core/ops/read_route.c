@@ -2,7 +2,7 @@
 /*
  * Questions between steps: where a read goes, and may this server answer one (control section 6). Nothing in here changes the core.
  */
-#include "core/core_int.h"
+#include "core/ops/ops_int.h"
 
 struct route { /* best foreign owner seen so far: one that has won first, then the lowest id */
 	nfs4r_server_id owner;
@@ -67,7 +67,7 @@ nfs4r_server_id nfs4r_core_route_read(struct nfs4r_core *c, const struct nfs4r_o
 				better(&r, k->claim);
 		}
 		hidden |= deep && FAULT(F_READ_NEAREST_DEEP);
-	} while ((is_dir ? c->foreign_deep : c->foreign_deep_plus) && walk_up(c, &w));
+	} while ((is_dir ? c->control.foreign_deep : c->control.foreign_deep_plus) && walk_up(c, &w));
 	if (!r.owner)
 		r.owner = told_at(c, oid, excluded);
 	if (r.owner && !is_member(c, r.owner))
@@ -89,7 +89,7 @@ struct nfs4r_closed nfs4r_core_closed_at(struct nfs4r_core *c, const struct nfs4
 				return none;
 			at.lsn = k->claim->good_at > at.lsn ? k->claim->good_at : at.lsn;
 		}
-	} while (c->foreign_deep_plus && walk_up(c, &w));
+	} while (c->control.foreign_deep_plus && walk_up(c, &w));
 	return at;
 }
 
@@ -113,7 +113,7 @@ enum nfs4r_status nfs4r_core_may_serve(struct nfs4r_core *c, const struct nfs4r_
 
 nfs4r_lsn nfs4r_core_applied(const struct nfs4r_core *c, nfs4r_server_id log)
 {
-	return c->logs[log].applied;
+	return c->log.logs[log].applied;
 }
 
 const struct nfs4r_view *nfs4r_core_adopted(const struct nfs4r_core *c)

@@ -12,7 +12,7 @@
  * the error, or after another server executed it. A restart may forget them, since no copy
  * outlives the connection.
  */
-#include "core/core_int.h"
+#include "core/ops/ops_int.h"
 
 void reply_key(const struct nfs4r_request_id *id, struct reqkey *k)
 {
@@ -28,13 +28,13 @@ struct reply *reply_find(struct nfs4r_core *c, const struct nfs4r_request_id *id
 	struct reply *r;
 
 	reply_key(id, &k);
-	HASH_FIND(hh, c->replies, &k, sizeof(k), r);
+	HASH_FIND(hh, c->ops.replies, &k, sizeof(k), r);
 	return r;
 }
 
 bool reply_too_old(const struct nfs4r_core *c, const struct nfs4r_request_id *id)
 {
-	const struct origin *o = &c->origins[id->origin];
+	const struct origin *o = &c->ops.origins[id->origin];
 
 	return id->inc < o->inc || (id->inc == o->inc && id->seq < o->answered_below);
 }
@@ -49,12 +49,12 @@ static void put_row(struct nfs4r_core *c, const struct nfs4r_put *p, bool in_com
 
 static void reply_drop(struct nfs4r_core *c, struct reply *r, bool in_commit)
 {
-	struct origin *o = &c->origins[r->key.origin];
+	struct origin *o = &c->ops.origins[r->key.origin];
 	struct nfs4r_put p;
 
 	row_reply(r, &p, true);
 	put_row(c, &p, in_commit);
-	HASH_DEL(c->replies, r);
+	HASH_DEL(c->ops.replies, r);
 	DL_DELETE(o->replies, r);
 	o->nreplies--;
 	free(r);
@@ -62,20 +62,20 @@ static void reply_drop(struct nfs4r_core *c, struct reply *r, bool in_commit)
 
 void reply_add(struct nfs4r_core *c, const struct reply *from)
 {
-	struct origin *o = &c->origins[from->key.origin];
+	struct origin *o = &c->ops.origins[from->key.origin];
 	struct reply *r = xcalloc(1, sizeof(*r));
 
 	*r = *from;
-	HASH_ADD(hh, c->replies, key, sizeof(r->key), r);
+	HASH_ADD(hh, c->ops.replies, key, sizeof(r->key), r);
 	DL_APPEND(o->replies, r);
 	o->nreplies++;
 }
 
 static void refusal_drop(struct nfs4r_core *c, struct refusal *f)
 {
-	struct origin *o = &c->origins[f->key.origin];
+	struct origin *o = &c->ops.origins[f->key.origin];
 
-	HASH_DEL(c->refusals, f);
+	HASH_DEL(c->ops.refusals, f);
 	DL_DELETE(o->refusals, f);
 	o->nrefusals--;
 	free(f);
@@ -84,7 +84,7 @@ static void refusal_drop(struct nfs4r_core *c, struct refusal *f)
 /* @op is answered and made no entry. */
 void refusal_add(struct nfs4r_core *c, const struct nfs4r_op *op)
 {
-	struct origin *o = &c->origins[op->id.origin];
+	struct origin *o = &c->ops.origins[op->id.origin];
 	struct refusal *f = xcalloc(1, sizeof(*f));
 
 	if (o->nrefusals >= REFUSALS_MAX)
@@ -93,7 +93,7 @@ void refusal_add(struct nfs4r_core *c, const struct nfs4r_op *op)
 	f->status = op->status;
 	f->result = op->result;
 	f->type = op->result_type;
-	HASH_ADD(hh, c->refusals, key, sizeof(f->key), f);
+	HASH_ADD(hh, c->ops.refusals, key, sizeof(f->key), f);
 	DL_APPEND(o->refusals, f);
 	o->nrefusals++;
 }
@@ -105,7 +105,7 @@ bool refusal_find(struct nfs4r_core *c, struct nfs4r_op *op)
 	struct reqkey k;
 
 	reply_key(&op->id, &k);
-	HASH_FIND(hh, c->refusals, &k, sizeof(k), f);
+	HASH_FIND(hh, c->ops.refusals, &k, sizeof(k), f);
 	if (!f)
 		return false;
 	op->status = f->status;
@@ -117,14 +117,14 @@ bool refusal_find(struct nfs4r_core *c, struct nfs4r_op *op)
 void refusals_free(struct nfs4r_core *c)
 {
 	for (int s = 1; s <= NFS4R_SERVERS_MAX; s++)
-		while (c->origins[s].refusals)
-			refusal_drop(c, c->origins[s].refusals);
+		while (c->ops.origins[s].refusals)
+			refusal_drop(c, c->ops.origins[s].refusals);
 }
 
 /* What origin @s said of itself: its incarnation, and that it has the answers below @below. */
 void reply_origin_moved(struct nfs4r_core *c, nfs4r_server_id s, uint64_t inc, uint64_t below, bool in_commit)
 {
-	struct origin *o = &c->origins[s];
+	struct origin *o = &c->ops.origins[s];
 	struct refusal *f, *ftmp;
 	struct reply *r, *tmp;
 	struct nfs4r_put p;
@@ -148,7 +148,7 @@ void replies_undone(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn seal)
 {
 	struct reply *r, *tmp;
 
-	HASH_ITER(hh, c->replies, r, tmp)
+	HASH_ITER(hh, c->ops.replies, r, tmp)
 		if (r->cond.log == log && NFS4R_GEN(r->cond.lsn) == NFS4R_GEN(seal) && r->cond.lsn > seal && !FAULT(F_UNDONE_REPLIES))
 			reply_drop(c, r, false);
 }
@@ -165,8 +165,8 @@ void reply_of_entry(struct nfs4r_core *c, const struct nfs4r_entry *e)
 	reply_origin_moved(c, e->request.origin, e->request.inc, e->answered_below, true);
 	if (reply_too_old(c, &e->request) || reply_find(c, &e->request))
 		return;
-	if (c->origins[e->request.origin].nreplies >= REPLIES_MAX)
-		reply_drop(c, c->origins[e->request.origin].replies, true);
+	if (c->ops.origins[e->request.origin].nreplies >= REPLIES_MAX)
+		reply_drop(c, c->ops.origins[e->request.origin].replies, true);
 	reply_key(&e->request, &r.key);
 	r.result = e->result;
 	for (uint32_t i = 0; i < e->nparts; i++) {

@@ -15,7 +15,7 @@
  * Invariants: what makes room, or needs none, is never refused for lack of it, but for the journal's last part. Nothing was executed or
  * logged when an update is refused here.
  */
-#include "core/core_int.h"
+#include "core/ops/ops_int.h"
 
 #define BLOCK 4096u
 #define OBJECT_BYTES (2 * BLOCK)  /* a name in a directory that has to grow, an inode or a block of attributes */
@@ -100,7 +100,7 @@ static void cost_of(const struct nfs4r_op *op, struct cost *k)
 /* Sums up to the newest entry that is not after @lsn. */
 static struct spent spent_to(const struct nfs4r_core *c, nfs4r_lsn lsn)
 {
-	const struct space *s = &c->space;
+	const struct space *s = &c->ops.space;
 	uint32_t lo = 0, hi = s->nspent;
 
 	while (lo < hi) {
@@ -119,7 +119,7 @@ static struct spent spent_to(const struct nfs4r_core *c, nfs4r_lsn lsn)
 /* Entries that every member's measurement has are not needed any more. */
 static void forget_spent(struct nfs4r_core *c)
 {
-	struct space *s = &c->space;
+	struct space *s = &c->ops.space;
 	nfs4r_lsn least = LSN_MAX;
 	uint32_t n = 0;
 
@@ -137,7 +137,7 @@ static void forget_spent(struct nfs4r_core *c)
 
 static void spend(struct nfs4r_core *c, nfs4r_lsn lsn, const struct cost *k)
 {
-	struct space *s = &c->space;
+	struct space *s = &c->ops.space;
 	struct spent last = s->nspent ? s->spent[s->nspent - 1] : s->before;
 
 	s->spent = grow(s->spent, &s->cap, s->nspent, sizeof(*s->spent));
@@ -148,12 +148,12 @@ void space_spend(struct nfs4r_core *c, const struct nfs4r_op *op, nfs4r_lsn lsn)
 {
 	struct cost k;
 
-	if (!c->space.of[c->self].known)
+	if (!c->ops.space.of[c->self].known)
 		return;
 	cost_of(op, &k);
 	spend(c, lsn, &k);
 	if (k.frees)
-		c->space.freed = lsn;
+		c->ops.space.freed = lsn;
 }
 
 /* ---- does it fit? ------------------------------------------------------------------ */
@@ -202,7 +202,7 @@ static bool journal_has_room(const struct told_space *t)
 
 static enum verdict at_member(const struct nfs4r_core *c, nfs4r_server_id m, const struct cost *k)
 {
-	const struct told_space *t = &c->space.of[m];
+	const struct told_space *t = &c->ops.space.of[m];
 	const struct nfs4r_space *sp = &t->space;
 	struct spent end = spent_to(c, LSN_MAX), had = spent_to(c, t->at);
 	uint64_t bytes = end.bytes - had.bytes, inodes = end.inodes - had.inodes, store = end.store - had.store;
@@ -222,7 +222,7 @@ static enum verdict at_member(const struct nfs4r_core *c, nfs4r_server_id m, con
 /* Its own entries after that measurement may have freed something there. */
 static bool may_have_more(const struct nfs4r_core *c, nfs4r_server_id m)
 {
-	return c->space.freed > c->space.of[m].at;
+	return c->ops.space.freed > c->ops.space.of[m].at;
 }
 
 static enum nfs4r_status room_for(struct nfs4r_core *c, const struct nfs4r_op *op)
@@ -348,9 +348,9 @@ static void take_limits(const struct nfs4r_core *c, struct nfs4r_core_room *out)
 {
 	out->limits.has = NFS4R_HAS_ALL;
 	EACH_OF(servers_of(c), s) {
-		const struct nfs4r_limits *l = &c->space.of[s].limits;
+		const struct nfs4r_limits *l = &c->ops.space.of[s].limits;
 
-		if (!c->space.of[s].limits_known)
+		if (!c->ops.space.of[s].limits_known)
 			continue;
 		smaller(&out->limits.file_max, &out->file_by, l->file_max, s);
 		smaller(&out->limits.text_max, &out->text_by, l->text_max, s);
@@ -367,7 +367,7 @@ enum nfs4r_status space_may(struct nfs4r_core *c, const struct nfs4r_op *op)
 	struct nfs4r_core_room all = { 0 };
 	enum nfs4r_status st;
 
-	if (op->type == NFS4R_OP_CLAIM || op->type == NFS4R_OP_CLOSE || !c->space.of[c->self].known)
+	if (op->type == NFS4R_OP_CLAIM || op->type == NFS4R_OP_CLOSE || !c->ops.space.of[c->self].known)
 		return NFS4R_OK;
 	take_limits(c, &all);
 	st = FAULT(F_LIMITS_OWN) ? NFS4R_OK : within(c, op, &all.limits);
@@ -404,7 +404,7 @@ void space_fit_times(const struct nfs4r_core *c, struct nfs4r_op *op)
 
 static void tell(struct nfs4r_core *c, nfs4r_server_id to)
 {
-	const struct space *s = &c->space;
+	const struct space *s = &c->ops.space;
 	struct nfs4r_msg *m;
 
 	if (!s->of[c->self].known || c->halted)
@@ -425,7 +425,7 @@ void space_peer_up(struct nfs4r_core *c, nfs4r_server_id s)
 /* What a server tells of its limits outlives this start: it may be away after it. */
 static void keep_limits(struct nfs4r_core *c, nfs4r_server_id s, const struct nfs4r_limits *l)
 {
-	struct told_space *t = &c->space.of[s];
+	struct told_space *t = &c->ops.space.of[s];
 	struct nfs4r_put p;
 
 	if (t->limits_known && memcmp(&t->limits, l, sizeof(*l)) == 0)
@@ -438,7 +438,7 @@ static void keep_limits(struct nfs4r_core *c, nfs4r_server_id s, const struct nf
 
 static void take(struct nfs4r_core *c, nfs4r_server_id s, const struct nfs4r_space *sp, nfs4r_lsn at)
 {
-	struct told_space *t = &c->space.of[s];
+	struct told_space *t = &c->ops.space.of[s];
 
 	t->known = true;
 	t->space = *sp;
@@ -449,9 +449,9 @@ static void take(struct nfs4r_core *c, nfs4r_server_id s, const struct nfs4r_spa
 
 void space_measured(struct nfs4r_core *c, const struct nfs4r_event *ev)
 {
-	memcpy(c->space.measured_at, ev->stable, sizeof(ev->stable));
+	memcpy(c->ops.space.measured_at, ev->stable, sizeof(ev->stable));
 	keep_limits(c, c->self, ev->limits);
-	c->space.of[c->self].remarks = ev->remarks ? *ev->remarks : (struct nfs4r_remarks){ 0 };
+	c->ops.space.of[c->self].remarks = ev->remarks ? *ev->remarks : (struct nfs4r_remarks){ 0 };
 	take(c, c->self, ev->space, ev->stable[c->self]);
 	EACH_PEER(c, s)
 		tell(c, s);
@@ -460,7 +460,7 @@ void space_measured(struct nfs4r_core *c, const struct nfs4r_event *ev)
 void space_on_msg(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
 {
 	keep_limits(c, from, &m->space.limits);
-	c->space.of[from].remarks = m->space.remarks;
+	c->ops.space.of[from].remarks = m->space.remarks;
 	take(c, from, &m->space.space, m->space.applied);
 }
 
@@ -474,7 +474,7 @@ void space_restore(struct nfs4r_core *c, nfs4r_lsn lsn, uint64_t payload_bytes)
 
 void space_fini(struct nfs4r_core *c)
 {
-	free(c->space.spent);
+	free(c->ops.space.spent);
 }
 
 /* ---- for people and for df ------------------------------------------------------------------ */
@@ -498,7 +498,7 @@ void nfs4r_core_get_room(const struct nfs4r_core *c, struct nfs4r_core_room *out
 	memset(out, 0, sizeof(*out));
 	take_limits(c, out);
 	EACH_OF(servers_of(c), s) {
-		const struct told_space *t = &c->space.of[s];
+		const struct told_space *t = &c->ops.space.of[s];
 		struct spent had = spent_to(c, t->at);
 
 		out->of[s].known = t->known;

@@ -11,7 +11,7 @@
  * when no old file needs it or its READs outweigh what it saves; where directories are still updated
  * under it, plain deep control is elected first.
  */
-#include "core/core_int.h"
+#include "core/policy/policy_int.h"
 
 #define POSTPONE_MS 20 /* a claim whose replacement is being elected looks again after */
 
@@ -94,7 +94,7 @@ static void old_file_used(struct nfs4r_core *c, const struct nfs4r_oid *file)
 	for (k = controls_of(c, file); k; k = k->next)
 		if (k->claim->own && k->claim->own->state == OWN_WON)
 			return;
-	if (!c->own_deep_plus)
+	if (!c->control.own_deep_plus)
 		return;
 	walk_begin(&w, file);
 	while (walk_up(c, &w))
@@ -221,7 +221,7 @@ static struct own *asked_already(const struct nfs4r_core *c, const struct nfs4r_
 {
 	struct own *o;
 
-	DL_FOREACH2(c->asking, o, ask_next_own) {
+	DL_FOREACH2(c->control.asking, o, ask_next_own) {
 		uint32_t i = 0;
 
 		while (o->state == OWN_PROPOSING && o->side && i < n && is_control_of(o->claim, &v[i].oid, v[i].depth))
@@ -287,7 +287,7 @@ bool policy_giving(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 	struct walk w;
 	struct ctl *k;
 
-	if (!c->closing)
+	if (!c->control.closing)
 		return false;
 	walk_begin(&w, oid);
 	do {
@@ -346,7 +346,7 @@ static bool in_use(struct nfs4r_core *c, const struct own *ow, const struct nfs4
 	uint32_t ms = yield_ms(c, ow);
 	const struct policy *p = ow->pol;
 
-	if (mark_find(c->writing, oid)) /* files in it */
+	if (mark_find(c->policy.writing, oid)) /* files in it */
 		return true;
 	for (uint32_t i = 0; i < USES; i++) {
 		if (!used_within(c, p, i, ms))
@@ -410,7 +410,7 @@ void policy_run(struct nfs4r_core *c)
 {
 	struct own *ow, *tmp;
 
-	DL_FOREACH_SAFE(c->idle_deep, ow, tmp) {
+	DL_FOREACH_SAFE(c->control.idle_deep, ow, tmp) {
 		if (!ow->pol || !ow->pol->pressed || ow->closing)
 			continue;
 		ow->pol->pressed = false;

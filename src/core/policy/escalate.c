@@ -18,7 +18,7 @@
  * heat[directory]: elections paid below it not long ago. Promoting a directory takes its elections
  * out of the heat of those above, so that climbing needs evidence from somewhere else.
  */
-#include "core/core_int.h"
+#include "core/policy/policy_int.h"
 
 #define HEAT_MAX 4096	   /* directories with heat [cold ones go; else not noted] */
 #define FILES_WINDOW_MS 1000 /* "within a second" of 7.8; more where elections take longer */
@@ -41,7 +41,7 @@ void policy_acked(struct nfs4r_core *c, nfs4r_server_id from, const struct own *
 
 static bool contested(const struct nfs4r_core *c, const struct nfs4r_oid *dir)
 {
-	return mark_lasts(c, c->contested, dir);
+	return mark_lasts(c, c->policy.contested, dir);
 }
 
 void policy_contest(struct nfs4r_core *c, const struct claim *cl)
@@ -50,7 +50,7 @@ void policy_contest(struct nfs4r_core *c, const struct claim *cl)
 		return;
 	for (uint32_t i = 0; i < cl->n; i++)
 		if (cl->ctl[i].depth >= NFS4R_DEEP)
-			mark_until(c, &c->contested, &cl->ctl[i].oid, c->now + c->cfg.contested_ms);
+			mark_until(c, &c->policy.contested, &cl->ctl[i].oid, c->now + c->cfg.contested_ms);
 }
 
 /* Control 4.1, optional deep: @dir is needed shallow; may it be asked deep? */
@@ -93,20 +93,20 @@ static struct heat *heat_get(struct nfs4r_core *c, const struct nfs4r_oid *dir)
 {
 	struct heat *h, *tmp, *x;
 
-	HASH_FIND(hh, c->heat, dir, sizeof(*dir), h);
+	HASH_FIND(hh, c->policy.heat, dir, sizeof(*dir), h);
 	if (h)
 		return h;
-	if (HASH_COUNT(c->heat) >= HEAT_MAX)
-		HASH_ITER(hh, c->heat, x, tmp)
+	if (HASH_COUNT(c->policy.heat) >= HEAT_MAX)
+		HASH_ITER(hh, c->policy.heat, x, tmp)
 			if (cold(c, x, DIRS) && cold(c, x, FILES)) {
-				HASH_DEL(c->heat, x);
+				HASH_DEL(c->policy.heat, x);
 				free(x);
 			}
-	if (HASH_COUNT(c->heat) >= HEAT_MAX)
+	if (HASH_COUNT(c->policy.heat) >= HEAT_MAX)
 		return NULL;
 	h = xcalloc(1, sizeof(*h));
 	h->oid = *dir;
-	HASH_ADD(hh, c->heat, oid, sizeof(h->oid), h);
+	HASH_ADD(hh, c->policy.heat, oid, sizeof(h->oid), h);
 	return h;
 }
 
@@ -156,7 +156,7 @@ static void collapse(struct nfs4r_core *c, const struct nfs4r_oid *dir, uint32_t
 
 	walk_begin(&w, dir);
 	do {
-		HASH_FIND(hh, c->heat, &w.oid, sizeof(w.oid), h);
+		HASH_FIND(hh, c->policy.heat, &w.oid, sizeof(w.oid), h);
 		if (!h)
 			continue;
 		h->paid[what] = h->paid[what] >= paid ? h->paid[what] - paid + (w.level != 0) : 0;
@@ -215,11 +215,11 @@ void policy_others(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 	struct heat *h;
 	struct walk w;
 
-	if (!c->heat)
+	if (!c->policy.heat)
 		return;
 	walk_begin(&w, oid);
 	while (walk_up(c, &w)) {
-		HASH_FIND(hh, c->heat, &w.oid, sizeof(w.oid), h);
+		HASH_FIND(hh, c->policy.heat, &w.oid, sizeof(w.oid), h);
 		if (h)
 			h->others_ms = c->now + !c->now;
 	}
@@ -278,8 +278,8 @@ void policy_fini(struct nfs4r_core *c)
 {
 	struct heat *h, *tmp;
 
-	HASH_ITER(hh, c->heat, h, tmp) {
-		HASH_DEL(c->heat, h);
+	HASH_ITER(hh, c->policy.heat, h, tmp) {
+		HASH_DEL(c->policy.heat, h);
 		free(h);
 	}
 }

@@ -10,7 +10,7 @@
  * Who needs what was let go before its own time would have ended pays an election for that: the
  * directory then waits longer, and after the next time it is kept for a while as if nobody read. Any moment is safe: this only decides who pays.
  */
-#include "core/core_int.h"
+#include "core/policy/policy_int.h"
 
 #define KEPT_MS 10000 /* who pauses between updates pays two elections in so long */
 #define MISSED_TIMES 5 /* after the first of them it takes so many times as long */
@@ -38,14 +38,14 @@ static bool is_marked(const struct nfs4r_core *c, struct oidmark *table, const s
 
 static bool is_kept(const struct nfs4r_core *c, const struct claim *cl)
 {
-	return is_marked(c, c->kept, cl);
+	return is_marked(c, c->policy.kept, cl);
 }
 
 uint32_t yield_ms(const struct nfs4r_core *c, const struct own *ow)
 {
 	uint64_t part = policy_holdoff_ms(c) / (2 * ROUND_TRIP_PART), ms = part > c->cfg.read_ms ? part : c->cfg.read_ms;
 
-	ms *= is_marked(c, c->missed, ow->claim) ? MISSED_TIMES : 1;
+	ms *= is_marked(c, c->policy.missed, ow->claim) ? MISSED_TIMES : 1;
 	return c->cfg.read_ms && ms < c->cfg.deep_ms && !is_kept(c, ow->claim) ? (uint32_t)ms : c->cfg.deep_ms;
 }
 
@@ -134,20 +134,20 @@ static void touch(struct nfs4r_core *c, const struct nfs4r_oid *file)
 
 void yield_touch(struct nfs4r_core *c, const struct nfs4r_oid *file)
 {
-	if (!c->cfg.read_ms || (c->now < c->touched_ms + c->cfg.read_ms / 4 && nfs4r_oid_eq(file, &c->touched)))
+	if (!c->cfg.read_ms || (c->now < c->policy.touched_ms + c->cfg.read_ms / 4 && nfs4r_oid_eq(file, &c->policy.touched)))
 		return;
-	c->touched = *file;
-	c->touched_ms = c->now;
+	c->policy.touched = *file;
+	c->policy.touched_ms = c->now;
 	touch(c, file);
 }
 
 static void writer_goes(struct nfs4r_core *c, struct writer *wr)
 {
-	struct oidmark *m = mark_find(c->writing, &wr->dir);
+	struct oidmark *m = mark_find(c->policy.writing, &wr->dir);
 
 	if (!--m->value)
-		mark_drop(&c->writing, &wr->dir);
-	HASH_DEL(c->writers, wr);
+		mark_drop(&c->policy.writing, &wr->dir);
+	HASH_DEL(c->policy.writers, wr);
 	free(wr);
 }
 
@@ -156,7 +156,7 @@ void yield_opened(struct nfs4r_core *c, const struct nfs4r_oid *file, bool open)
 	struct nfs4r_facts f;
 	struct writer *wr;
 
-	HASH_FIND(hh, c->writers, file, sizeof(*file), wr);
+	HASH_FIND(hh, c->policy.writers, file, sizeof(*file), wr);
 	if (!open && wr) {
 		touch(c, file);
 		writer_goes(c, wr);
@@ -166,8 +166,8 @@ void yield_opened(struct nfs4r_core *c, const struct nfs4r_oid *file, bool open)
 	wr = xcalloc(1, sizeof(*wr));
 	wr->file = *file;
 	wr->dir = f.parent;
-	HASH_ADD(hh, c->writers, file, sizeof(wr->file), wr);
-	mark_get(&c->writing, &wr->dir)->value++;
+	HASH_ADD(hh, c->policy.writers, file, sizeof(wr->file), wr);
+	mark_get(&c->policy.writing, &wr->dir)->value++;
 }
 
 /* Is a file open for writing that @ow would cover? With very many directories that have one: yes. */
@@ -178,13 +178,13 @@ static bool is_written(struct nfs4r_core *c, const struct own *ow)
 	for (uint32_t i = 0; i < ow->claim->n; i++) {
 		const struct ctl *k = &ow->claim->ctl[i];
 
-		if (mark_find(c->writing, &k->oid))
+		if (mark_find(c->policy.writing, &k->oid))
 			return true;
 		if (k->depth < NFS4R_DEEP)
 			continue;
-		if (HASH_COUNT(c->writing) > WRITING_MAX)
+		if (HASH_COUNT(c->policy.writing) > WRITING_MAX)
 			return true;
-		HASH_ITER(hh, c->writing, m, tmp)
+		HASH_ITER(hh, c->policy.writing, m, tmp)
 			if (is_under(c, &m->oid, &k->oid))
 				return true;
 	}
@@ -206,7 +206,7 @@ static void let_go(struct nfs4r_core *c, struct own *ow)
 	c->st.yielded++;
 	note_read(c, ow);
 	for (uint32_t i = 0; i < ow->claim->n; i++)
-		mark_until(c, &c->let_go, &ow->claim->ctl[i].oid, idle_end(c, ow));
+		mark_until(c, &c->policy.let_go, &ow->claim->ctl[i].oid, idle_end(c, ow));
 }
 
 /* @ow yields, and its time is over. false: it is in use, and has another end or none. Else the caller closes it. */
@@ -239,14 +239,14 @@ void yield_regret(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 {
 	struct walk w;
 
-	if (!c->let_go || FAULT(F_YIELDS_AGAIN))
+	if (!c->policy.let_go || FAULT(F_YIELDS_AGAIN))
 		return;
 	walk_begin(&w, oid);
 	do {
-		if (mark_lasts(c, c->let_go, &w.oid)) {
+		if (mark_lasts(c, c->policy.let_go, &w.oid)) {
 			c->st.yield_regrets++;
-			mark_until(c, mark_lasts(c, c->missed, &w.oid) ? &c->kept : &c->missed, &w.oid, c->now + KEPT_MS);
+			mark_until(c, mark_lasts(c, c->policy.missed, &w.oid) ? &c->policy.kept : &c->policy.missed, &w.oid, c->now + KEPT_MS);
 		}
-		mark_drop(&c->let_go, &w.oid);
+		mark_drop(&c->policy.let_go, &w.oid);
 	} while (walk_up(c, &w));
 }

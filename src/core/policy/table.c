@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The policy as control sees it. */
-#include "core/core_int.h"
+#include "core/policy/policy_int.h"
 
 const struct policy_ops nfs4r_policy = {
 	.others = policy_others,

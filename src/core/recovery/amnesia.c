@@ -18,7 +18,7 @@
  */
 #include <stdio.h>
 
-#include "core/core_int.h"
+#include "core/recovery/recovery_int.h"
 
 #define POSITION_PUT_MS 1000   /* a peer's position is put at most so often, */
 #define POSITION_LAST_MS 10000 /* and so long after anything else was: a checkpoint or two, for else servers would make each other write for ever */
@@ -46,7 +46,7 @@ static void add_start(struct memory *m, struct start st)
 
 static struct start start_of(const struct nfs4r_core *c, uint64_t counter, uint64_t random)
 {
-	return (struct start){ NFS4R_GEN(c->logs[c->self].applied) << NFS4R_GEN_SHIFT | counter, random, c->cfg.journal_end };
+	return (struct start){ NFS4R_GEN(c->log.logs[c->self].applied) << NFS4R_GEN_SHIFT | counter, random, c->cfg.journal_end };
 }
 
 /*
@@ -184,12 +184,12 @@ void memory_repaired(struct nfs4r_core *c)
 /* The claims of the lost store had numbers of older generations. */
 static void number_anew(struct nfs4r_core *c)
 {
-	uint64_t first = NFS4R_GEN(c->logs[c->self].applied) << NFS4R_GEN_SHIFT | 1;
+	uint64_t first = NFS4R_GEN(c->log.logs[c->self].applied) << NFS4R_GEN_SHIFT | 1;
 	struct nfs4r_put p;
 
-	if (c->next_seq >= first || FAULT(F_SEQ_AGAIN))
+	if (c->control.next_seq >= first || FAULT(F_SEQ_AGAIN))
 		return;
-	c->next_seq = c->seq_reserved = first;
+	c->control.next_seq = c->control.seq_reserved = first;
 	row_seq(first, &p);
 	act_put(c, &p);
 }

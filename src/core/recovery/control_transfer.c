@@ -19,7 +19,7 @@
  * Invariants: rows of owners outside the view are not dropped otherwise: the owner may have entries under them that nobody has (log 6.9).
  * While lists are gathered a RELEASE is noted, since a piece on its way may still hold the claim.
  */
-#include "core/core_int.h"
+#include "core/recovery/recovery_int.h"
 
 #ifdef NFS4R_FAULTS
 #define ROWS_EACH 2 /* lists in tests are short, and have to come in pieces, too */
@@ -45,7 +45,7 @@ static bool listed(const struct nfs4r_core *c, const struct claim *cl)
 		return false;
 	if (!cl->own)
 		return !is_member(c, (nfs4r_server_id)cl->key.server);
-	return cl->own->state == OWN_WON && (cl->kind == NFS4R_PROPOSED || cl->lsn <= c->logs[c->self].applied);
+	return cl->own->state == OWN_WON && (cl->kind == NFS4R_PROPOSED || cl->lsn <= c->log.logs[c->self].applied);
 }
 
 /*
@@ -59,13 +59,13 @@ static void make_list(struct nfs4r_core *c, struct joiner *j)
 	uint32_t cap = 0;
 
 	free(j->rows);
-	*j = (struct joiner){ .made = true, .next_seq = c->next_seq };
-	DL_FOREACH2(c->asking, ow, ask_next_own)
+	*j = (struct joiner){ .made = true, .next_seq = c->control.next_seq };
+	DL_FOREACH2(c->control.asking, ow, ask_next_own)
 		if (ow->state == OWN_PROPOSING && ow->claim->key.seq < j->next_seq)
 			j->next_seq = ow->claim->key.seq;
 	EACH_LOG(c, s)
-		j->applied[s] = c->logs[s].applied;
-	HASH_ITER(hh, c->claims, cl, tmp) {
+		j->applied[s] = c->log.logs[s].applied;
+	HASH_ITER(hh, c->control.claims, cl, tmp) {
 		if (!listed(c, cl))
 			continue;
 		j->rows = grow(j->rows, &cap, j->n, sizeof(*j->rows));
@@ -135,7 +135,7 @@ static void on_joined(struct nfs4r_core *c, nfs4r_server_id from, uint64_t view)
 		return; /* ready or not: who is complete asks nobody again by itself */
 	c->peers[from].joining = false;
 	if (j->made) {
-		DL_FOREACH_SAFE2(c->asking, ow, tmp, ask_next_own) {
+		DL_FOREACH_SAFE2(c->control.asking, ow, tmp, ask_next_own) {
 			if (ow->state == OWN_WON && ow->claim->key.seq < j->next_seq) {
 				ow->acks |= NFS4R_BIT(from);
 				election_check_win(c, ow);
@@ -258,8 +258,8 @@ static void on_rows(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs
 	c->join.want &= ~NFS4R_BIT(from);
 	c->join.have |= NFS4R_BIT(from);
 	EACH_OTHER_LOG(c, s)
-		if (j->applied[s] > c->logs[s].end)
-			c->logs[s].end = j->applied[s];
+		if (j->applied[s] > c->log.logs[s].end)
+			c->log.logs[s].end = j->applied[s];
 	c->dirty |= DIRTY_OBJECTS;
 }
 
@@ -271,7 +271,7 @@ static bool arrived(struct nfs4r_core *c, nfs4r_server_id s)
 	struct nfs4r_facts f;
 
 	EACH_OTHER_LOG(c, t)
-		if (c->logs[t].applied < j->applied[t] && !FAULT(F_JOIN_EARLY))
+		if (c->log.logs[t].applied < j->applied[t] && !FAULT(F_JOIN_EARLY))
 			return false;
 	for (uint32_t i = 0; i < j->n && !FAULT(F_JOIN_EARLY); i++)
 		for (uint32_t k = 0; k < j->rows[i].ncontrols; k++)
@@ -313,7 +313,7 @@ static void drop_unlisted(struct nfs4r_core *c, nfs4r_server_id s)
 	const struct joiner *j = &c->join.from[s];
 	struct claim *cl, *tmp;
 
-	HASH_ITER(hh, c->claims, cl, tmp) {
+	HASH_ITER(hh, c->control.claims, cl, tmp) {
 		bool newer = cl->kind == NFS4R_PROPOSED ? cl->key.seq >= j->next_seq : cl->lsn > j->applied[s];
 
 		if (cl->key.server == s && !cl->own && !cl->listed && !newer)
@@ -354,7 +354,7 @@ static nfs4r_servers witnesses_wanted(const struct nfs4r_core *c)
 	nfs4r_servers set = 0;
 	struct claim *cl, *tmp;
 
-	HASH_ITER(hh, c->claims, cl, tmp)
+	HASH_ITER(hh, c->control.claims, cl, tmp)
 		set |= witnesses_of(c, cl);
 	return set;
 }
@@ -363,7 +363,7 @@ static void drop_lost(struct nfs4r_core *c, nfs4r_server_id s)
 {
 	struct claim *cl, *tmp;
 
-	HASH_ITER(hh, c->claims, cl, tmp)
+	HASH_ITER(hh, c->control.claims, cl, tmp)
 		if (!cl->listed && (witnesses_of(c, cl) & NFS4R_BIT(s)))
 			drop(c, cl);
 }

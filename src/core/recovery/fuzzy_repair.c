@@ -7,7 +7,7 @@
  *
  * Failure modes: nobody can be asked: it asks again later, and says so in the log. A repair of everything (log 8.3) makes them exact as well.
  */
-#include "core/core_int.h"
+#include "core/recovery/recovery_int.h"
 
 /* Of everybody whose log goes on: somebody who is away and not sealed may have taken its own copy for right. */
 static bool is_ours_to_take(const struct nfs4r_core *c, const struct taint *t)
@@ -18,7 +18,7 @@ static bool is_ours_to_take(const struct nfs4r_core *c, const struct taint *t)
 /* This copy is right from now on, under a new version. */
 static void take_own(struct nfs4r_core *c, struct taint *t)
 {
-	struct logst *l = &c->logs[c->self];
+	struct logst *l = &c->log.logs[c->self];
 	struct nfs4r_entry *e;
 	struct nfs4r_facts f;
 	struct pend *p;
@@ -49,7 +49,7 @@ static bool may_take(const struct nfs4r_core *c)
 {
 	if (c->recovered_step == c->step && !FAULT(F_TAKES_LOST_NUMBER))
 		return false;
-	return views_enough(c, c->view.adopted.members) && memory_known(c) && is_member(c, c->self) && !not_recovered(c) && !c->reach.open && !(c->view.sealing & NFS4R_BIT(c->self)) && !c->logs[c->self].pend;
+	return views_enough(c, c->view.adopted.members) && memory_known(c) && is_member(c, c->self) && !not_recovered(c) && !c->reach.open && !(c->view.sealing & NFS4R_BIT(c->self)) && !c->log.logs[c->self].pend;
 }
 
 /* Members that can be asked, the one that was asked longest ago first. */
@@ -69,18 +69,18 @@ void taint_run(struct nfs4r_core *c)
 	struct taint *t, *tmp;
 	nfs4r_server_id from;
 
-	if (!c->ninexact || c->halted || c->repair.state || seals_open(c) || c->reach.all)
+	if (!c->log.ninexact || c->halted || c->repair.state || seals_open(c) || c->reach.all)
 		return;
 	if (c->mend.view != c->view.adopted.num) {
 		c->mend.view = c->view.adopted.num;
-		HASH_ITER(hh, c->taints, t, tmp)
+		HASH_ITER(hh, c->log.taints, t, tmp)
 			t->worse = 0;
 	}
-	HASH_ITER(hh, c->taints, t, tmp)
+	HASH_ITER(hh, c->log.taints, t, tmp)
 		if (t->state == TAINT_INEXACT && may_take(c) && is_ours_to_take(c, t))
 			take_own(c, t);
 	timer_at(c, c->mend.again_ms > c->now ? c->mend.again_ms : c->now + c->cfg.repeat_ms);
-	if (c->now < c->mend.again_ms || c->undecided || c->logs[c->self].pend)
+	if (c->now < c->mend.again_ms || c->undecided || c->log.logs[c->self].pend)
 		return;
 	c->mend.again_ms = c->now + c->cfg.repeat_ms / 2 + c->self;
 	timer_at(c, c->mend.again_ms);
@@ -99,7 +99,7 @@ void taint_list(struct nfs4r_core *c, struct nfs4r_action *a)
 	struct taint *t, *tmp;
 
 	c->mend.n = 0;
-	HASH_ITER(hh, c->taints, t, tmp) {
+	HASH_ITER(hh, c->log.taints, t, tmp) {
 		t->left = false;
 		if (t->state != TAINT_INEXACT)
 			continue;
@@ -136,7 +136,7 @@ static void copied(struct nfs4r_core *c, const struct nfs4r_left *l, const nfs4r
 	if (!l->kept)
 		t->exact = l->exact;
 	for (nfs4r_server_id s = 1; positions && s <= NFS4R_SERVERS_MAX; s++) {
-		nfs4r_lsn stable = repair_counts(c, s, c->logs[s].stable), begin = NFS4R_GEN(positions[s]) << NFS4R_GEN_SHIFT;
+		nfs4r_lsn stable = repair_counts(c, s, c->log.logs[s].stable), begin = NFS4R_GEN(positions[s]) << NFS4R_GEN_SHIFT;
 
 		t->low[s] = (stable > begin ? stable : begin) + 1;
 	}
@@ -161,7 +161,7 @@ void taint_mended(struct nfs4r_core *c)
 	struct taint *t, *tmp;
 	bool any = false;
 
-	HASH_ITER(hh, c->taints, t, tmp)
+	HASH_ITER(hh, c->log.taints, t, tmp)
 		if (!t->left && (c->repair.all || (c->repair.list && t->state == TAINT_INEXACT))) {
 			taint_drop(c, t);
 			any = true;

@@ -8,7 +8,7 @@
  * so that nothing moved before counts as known to others. Controls of others need nothing: an ack
  * is never withdrawn. The ancestry table is counted from the table and the tree.
  */
-#include "core/core_int.h"
+#include "core/recovery/recovery_int.h"
 
 static int by_seq(struct claim *a, struct claim *b)
 {
@@ -23,7 +23,7 @@ static void restart_won(struct nfs4r_core *c, struct own *ow)
 	bool announced;
 
 	ow->majority = true;
-	ow->in = FAULT(F_RESTART_IN_ZERO) ? 0 : c->last_move;
+	ow->in = FAULT(F_RESTART_IN_ZERO) ? 0 : c->control.last_move;
 	if (FAULT(F_RESTART_KEEPS_ACKS))
 		ow->acks = ~(nfs4r_servers)0;
 	cl->won = true;
@@ -45,9 +45,9 @@ void restart_claims(struct nfs4r_core *c)
 	struct claim *cl, *tmp;
 	struct own *ow, *next;
 
-	HASH_SORT(c->claims, by_seq); /* whatever order the rows came in */
-	c->last_move = c->written_before = c->logs[c->self].received;
-	HASH_ITER(hh, c->claims, cl, tmp) {
+	HASH_SORT(c->control.claims, by_seq); /* whatever order the rows came in */
+	c->control.last_move = c->log.written_before = c->log.logs[c->self].received;
+	HASH_ITER(hh, c->control.claims, cl, tmp) {
 		if (!cl->own)
 			continue;
 		if (cl->own->state == OWN_RELEASED) {
@@ -57,7 +57,7 @@ void restart_claims(struct nfs4r_core *c)
 			restart_won(c, cl->own);
 		}
 	}
-	HASH_ITER(hh, c->claims, cl, tmp) {
+	HASH_ITER(hh, c->control.claims, cl, tmp) {
 		bool keep = cl->own && cl->own->state == OWN_WON && !FAULT(F_RESTART_FORGETS_WON);
 
 		if (!cl->own || cl->own->state == OWN_RELEASED || keep)
@@ -66,7 +66,7 @@ void restart_claims(struct nfs4r_core *c)
 			c->st.aborts++;
 		claim_release(c, cl->own);
 	}
-	DL_FOREACH_SAFE2(c->asking, ow, next, ask_next_own)
+	DL_FOREACH_SAFE2(c->control.asking, ow, next, ask_next_own)
 		EACH_PEER(c, s)
 			election_send(c, ow, s);
 }
@@ -79,7 +79,7 @@ void restart_claims(struct nfs4r_core *c)
  */
 enum nfs4r_status nfs4r_core_restore_intent(struct nfs4r_core *c, struct nfs4r_entry *e)
 {
-	struct logst *l = &c->logs[c->self];
+	struct logst *l = &c->log.logs[c->self];
 	struct pend *p;
 
 	assert(!c->started);
@@ -103,7 +103,7 @@ void restart_decided(struct nfs4r_core *c, struct nfs4r_entry *e, bool ok)
 {
 	struct pend *p;
 
-	DL_FOREACH(c->logs[c->self].pend, p)
+	DL_FOREACH(c->log.logs[c->self].pend, p)
 		if (p->intent && p->entry->lsn == e->lsn)
 			break;
 	if (!p)

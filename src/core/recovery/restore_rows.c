@@ -4,7 +4,7 @@
  *
  * A row that cannot be read makes the start fail: NFS4R_CORRUPT. Rows of older versions lack what was added since.
  */
-#include "core/core_int.h"
+#include "core/recovery/recovery_int.h"
 
 #define ANNOUNCED 0x80u /* beside the state of an own claim (control 7.10) */
 
@@ -117,8 +117,8 @@ static bool restore_claim(struct nfs4r_core *c, struct cursor *k, nfs4r_server_i
 	cl->announced = (first & ANNOUNCED) && !FAULT(F_ANNOUNCED_UNSAVED);
 	if (state)
 		own_new(c, cl, state);
-	if (s == c->self && seq >= c->next_seq)
-		c->next_seq = seq + 1;
+	if (s == c->self && seq >= c->control.next_seq)
+		c->control.next_seq = seq + 1;
 	return true;
 }
 
@@ -289,9 +289,9 @@ static bool restore(struct nfs4r_core *c, struct cursor *key, struct cursor *val
 
 	if (kind == 'S') {
 		a = r_u(val, 8);
-		c->seq_reserved = a;
-		if (c->next_seq < a)
-			c->next_seq = a;
+		c->control.seq_reserved = a;
+		if (c->control.next_seq < a)
+			c->control.next_seq = a;
 		return !key->bad && !val->bad;
 	}
 	if (kind == 'V')
@@ -319,7 +319,7 @@ static bool restore(struct nfs4r_core *c, struct cursor *key, struct cursor *val
 			dead_add(c, s, a);
 		return !key->bad;
 	case 'F':
-		c->floor[s] = r_u(val, 8);
+		c->control.floor[s] = r_u(val, 8);
 		return !val->bad;
 	case 'I':
 		c->peers[s].knows.inc = r_u(val, 8);
@@ -329,13 +329,13 @@ static bool restore(struct nfs4r_core *c, struct cursor *key, struct cursor *val
 		c->peers[s].knows_put = c->peers[s].knows.pos;
 		return !val->bad;
 	case 'L':
-		return restore_limits(&c->space.of[s], val);
+		return restore_limits(&c->ops.space.of[s], val);
 	case 'B':
 		a = r_u(key, 8);
 		return !key->bad && restore_address(&c->view, val, s, a);
 	case 'A':
-		c->origins[s].inc = r_u(val, 8);
-		c->origins[s].answered_below = r_u(val, 8);
+		c->ops.origins[s].inc = r_u(val, 8);
+		c->ops.origins[s].answered_below = r_u(val, 8);
 		return !val->bad;
 	case 'R':
 		rk.origin = s;

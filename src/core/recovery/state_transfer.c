@@ -18,7 +18,7 @@
  * copy has, so that no object gets older by the repair but what lies beyond seals. A repaired copy may be ahead of its positions, so
  * it joins anew before it serves.
  */
-#include "core/core_int.h"
+#include "core/recovery/recovery_int.h"
 
 /* ---- the own log has ended -------------------------------------------------------------- */
 
@@ -34,7 +34,7 @@ static void end_self(struct nfs4r_core *c)
 /* The tail of the own log may come afterwards (4.7): it may need what only the repair brings. */
 static bool is_quiet(const struct nfs4r_core *c)
 {
-	if (c->busy || c->undecided)
+	if (c->ops.busy || c->undecided)
 		return false;
 	EACH_LOG(c, s)
 		if (!apply_is_idle(c, s))
@@ -49,12 +49,12 @@ static bool is_quiet(const struct nfs4r_core *c)
  */
 static nfs4r_lsn must_have(const struct nfs4r_core *c, nfs4r_server_id log)
 {
-	nfs4r_lsn begin = seal_begin(&c->view.adopted, log), said = repair_counts(c, log, c->logs[log].applied);
-	const struct nfs4r_seal *s = seal_at(&c->view.accepted, log, c->logs[log].applied);
+	nfs4r_lsn begin = seal_begin(&c->view.adopted, log), said = repair_counts(c, log, c->log.logs[log].applied);
+	const struct nfs4r_seal *s = seal_at(&c->view.accepted, log, c->log.logs[log].applied);
 
 	if (is_ended(c, log))
 		return begin;
-	if (s && said < s->lsn && s->lsn <= c->logs[log].applied)
+	if (s && said < s->lsn && s->lsn <= c->log.logs[log].applied)
 		return s->lsn; /* it was accepted because that is here (6.5) */
 	return said > begin ? said : begin;
 }
@@ -116,11 +116,11 @@ void repair_anew(struct nfs4r_core *c)
 static void take_as_it_is(struct nfs4r_core *c)
 {
 	stuck(c, "this copy is not complete, and nobody has a better one: it is taken as it is");
-	c->late = 0;
+	c->log.late = 0;
 	c->reach = (struct reach){ 0 };
 	save_reach(c);
 	EACH_LOG(c, s) {
-		struct logst *l = &c->logs[s];
+		struct logst *l = &c->log.logs[s];
 
 		if (is_ahead(c, s) && l->applied > seal_at(&c->view.adopted, s, l->applied)->lsn)
 			l->applied = seal_at(&c->view.adopted, s, l->applied)->lsn;
@@ -138,7 +138,7 @@ static void copy_begins(struct nfs4r_core *c)
 	c->reach.all = true;
 	EACH_LOG(c, s)
 		if (!c->reach.anew || memory_tells_nothing(c))
-			c->reach.before[s] = repair_counts(c, s, c->logs[s].applied);
+			c->reach.before[s] = repair_counts(c, s, c->log.logs[s].applied);
 	c->reach.anew = true;
 	save_reach(c);
 }
@@ -159,7 +159,7 @@ static void begin(struct nfs4r_core *c, nfs4r_server_id from)
 		taint_list(c, a);
 	EACH_LOG(c, s)
 		if (is_ahead(c, s) && !c->repair.list)
-			a->seals[a->nseals++] = *seal_at(&c->view.adopted, s, c->logs[s].applied);
+			a->seals[a->nseals++] = *seal_at(&c->view.adopted, s, c->log.logs[s].applied);
 }
 
 /* Before anything is applied that stands on what the seals left: it would meet a version here that never was. */
@@ -169,7 +169,7 @@ void repair_check(struct nfs4r_core *c)
 
 	if (c->repair.state || (!memory_whole(c) && !memory_wants_all(c)))
 		return;
-	if ((!seals_open(c) && !c->late && repair_is_whole(c) && !memory_wants_all(c)) || !needs_repair(c, &all))
+	if ((!seals_open(c) && !c->log.late && repair_is_whole(c) && !memory_wants_all(c)) || !needs_repair(c, &all))
 		return;
 	c->repair.state = REPAIR_DRAIN;
 	view_check_ready(c);
@@ -190,7 +190,7 @@ static void list_ended(struct nfs4r_core *c)
 	c->log_moved = true;
 	EACH_OTHER_LOG(c, s) { /* what was not begun, or was dropped, because of it */
 		apply_wake(c, s);
-		if (c->logs[s].end > c->logs[s].received)
+		if (c->log.logs[s].end > c->log.logs[s].received)
 			log_pull(c, s);
 	}
 	view_check_ready(c);
@@ -228,12 +228,12 @@ static void check_reach(struct nfs4r_core *c)
 	if (!c->reach.open || c->repair.state)
 		return;
 	EACH_LOG(c, s)
-		if (c->logs[s].applied < c->reach.lsn[s])
+		if (c->log.logs[s].applied < c->reach.lsn[s])
 			return;
 	c->reach = (struct reach){ 0 };
 	save_reach(c);
 	EACH_LOG(c, s)
-		c->logs[s].moved = true; /* now it counts */
+		c->log.logs[s].moved = true; /* now it counts */
 	view_check_ready(c);
 }
 
@@ -242,7 +242,7 @@ static void begin_list(struct nfs4r_core *c)
 {
 	bool all;
 
-	if (repair_is_source(c, c->repair.from) && c->ninexact && !seals_open(c) && !needs_repair(c, &all))
+	if (repair_is_source(c, c->repair.from) && c->log.ninexact && !seals_open(c) && !needs_repair(c, &all))
 		begin(c, c->repair.from);
 	else
 		list_ended(c);
@@ -299,8 +299,8 @@ void repair_run(struct nfs4r_core *c)
 /* The old copy had more of @log: what came with that goes with it. Nobody may have those entries any more, and their numbers be given out again. */
 static void goes_back(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn pos)
 {
-	if (c->logs[log].applied > pos)
-		c->logs[log].end = pos; /* what there is of it will be announced */
+	if (c->log.logs[log].applied > pos)
+		c->log.logs[log].end = pos; /* what there is of it will be announced */
 	claims_undone(c, log, pos);
 	replies_undone(c, log, pos);
 }
@@ -308,7 +308,7 @@ static void goes_back(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn pos)
 static void take_positions(struct nfs4r_core *c, const nfs4r_lsn *v)
 {
 	EACH_LOG(c, s) {
-		struct logst *l = &c->logs[s];
+		struct logst *l = &c->log.logs[s];
 
 		goes_back(c, s, v[s]);
 		l->received = l->applied = l->highest = v[s];
@@ -330,7 +330,7 @@ static void take_positions(struct nfs4r_core *c, const nfs4r_lsn *v)
 static void forget_tree(struct nfs4r_core *c)
 {
 	written_forget(c);
-	c->last_move = c->written_before = c->ancestors_changed = c->logs[c->self].received;
+	c->control.last_move = c->log.written_before = c->control.ancestors_changed = c->log.logs[c->self].received;
 	anc_rebuild(c);
 	told_rebuilt(c);
 }
@@ -364,11 +364,11 @@ void repair_done(struct nfs4r_core *c, const struct nfs4r_event *ev)
 			told_sealed(c, s);
 			claims_sealed(c, s);
 		}
-		if (NFS4R_GEN(ev->stable[s]) != NFS4R_GEN(c->logs[s].applied))
+		if (NFS4R_GEN(ev->stable[s]) != NFS4R_GEN(c->log.logs[s].applied))
 			ended_logs |= NFS4R_BIT(s);
 	}
 	if (r->all) {
-		c->late = 0;
+		c->log.late = 0;
 		take_positions(c, ev->stable);
 		forward_unknown(c, ended_logs);
 	}
@@ -392,12 +392,12 @@ static void ended(struct nfs4r_core *c)
 	taint_mended(c); /* after that row: what is taken may be further */
 	EACH_LOG(c, s)
 		if (is_ahead(c, s)) {
-			nfs4r_lsn seal = seal_at(&c->view.adopted, s, c->logs[s].applied)->lsn;
+			nfs4r_lsn seal = seal_at(&c->view.adopted, s, c->log.logs[s].applied)->lsn;
 
 			replies_undone(c, s, seal);
-			if (c->logs[s].applied > seal)
-				c->logs[s].applied = seal;
-			c->logs[s].received = c->logs[s].highest = c->logs[s].applied; /* below the seal there may be a hole: that is pulled */
+			if (c->log.logs[s].applied > seal)
+				c->log.logs[s].applied = seal;
+			c->log.logs[s].received = c->log.logs[s].highest = c->log.logs[s].applied; /* below the seal there may be a hole: that is pulled */
 		}
 	if (r->all)
 		memory_repaired(c);

@@ -2,14 +2,14 @@
 /*
  * Look-ups of claims, for every room. control/ changes the tables that they read.
  */
-#include "core/core_int.h"
+#include "core/state/state_int.h"
 
 struct claim *claim_find(const struct nfs4r_core *c, nfs4r_server_id s, uint64_t seq)
 {
 	struct pidkey k = { s, seq };
 	struct claim *cl;
 
-	HASH_FIND(hh, c->claims, &k, sizeof(k), cl);
+	HASH_FIND(hh, c->control.claims, &k, sizeof(k), cl);
 	return cl;
 }
 
@@ -18,7 +18,7 @@ bool is_dead_seq(const struct nfs4r_core *c, nfs4r_server_id s, uint64_t seq)
 	struct pidkey k = { s, seq };
 	struct dead *d;
 
-	HASH_FIND(hh, c->dead, &k, sizeof(k), d);
+	HASH_FIND(hh, c->control.dead, &k, sizeof(k), d);
 	return d != NULL;
 }
 

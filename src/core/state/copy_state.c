@@ -4,11 +4,11 @@
  *
  * recovery/state_transfer.c and log/fuzzy.c change what these questions read. Nothing in here changes the core.
  */
-#include "core/core_int.h"
+#include "core/state/state_int.h"
 
 bool is_ahead(const struct nfs4r_core *c, nfs4r_server_id log)
 {
-	const struct logst *l = &c->logs[log];
+	const struct logst *l = &c->log.logs[log];
 	const struct nfs4r_seal *s = seal_at(&c->view.adopted, log, l->applied);
 
 	/* what has begun to be applied counts, too */
@@ -18,7 +18,7 @@ bool is_ahead(const struct nfs4r_core *c, nfs4r_server_id log)
 /* The seal is forgotten, or the entries up to it are two generations old: nobody has them. */
 static bool is_out_of_reach(const struct nfs4r_core *c, nfs4r_server_id log)
 {
-	nfs4r_lsn begin = seal_begin(&c->view.adopted, log), applied = c->logs[log].applied;
+	nfs4r_lsn begin = seal_begin(&c->view.adopted, log), applied = c->log.logs[log].applied;
 	const struct nfs4r_seal *s = seal_at(&c->view.adopted, log, applied);
 
 	if (!is_ended(c, log))
@@ -30,10 +30,10 @@ static bool is_out_of_reach(const struct nfs4r_core *c, nfs4r_server_id log)
 bool reach_lost(const struct nfs4r_core *c, nfs4r_server_id log)
 {
 	nfs4r_lsn reach = c->reach.lsn[log];
-	const struct nfs4r_seal *s = seal_at(&c->view.adopted, log, c->logs[log].applied);
+	const struct nfs4r_seal *s = seal_at(&c->view.adopted, log, c->log.logs[log].applied);
 
 	if (!s && c->view.accepting.from)
-		s = seal_at(&c->view.accepting.view, log, c->logs[log].applied);
+		s = seal_at(&c->view.accepting.view, log, c->log.logs[log].applied);
 
 	return c->reach.open && s && reach > s->lsn && NFS4R_GEN(reach) == NFS4R_GEN(s->lsn);
 }
@@ -60,7 +60,7 @@ nfs4r_lsn repair_counts(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_l
 /* The same, of what is stable: not of a generation that is over in this copy, in which no object holds back what it is not exact by (3.9). */
 nfs4r_lsn repair_counts_stable(const struct nfs4r_core *c, nfs4r_server_id log)
 {
-	nfs4r_lsn stable = c->logs[log].stable, said = repair_counts(c, log, stable);
+	nfs4r_lsn stable = c->log.logs[log].stable, said = repair_counts(c, log, stable);
 
 	return NFS4R_GEN(said) < NFS4R_GEN(stable) ? NFS4R_GEN(said) << NFS4R_GEN_SHIFT : said;
 }
@@ -68,7 +68,7 @@ nfs4r_lsn repair_counts_stable(const struct nfs4r_core *c, nfs4r_server_id log)
 /* This copy was made anew with entries beyond the seal, and does not have them: nobody here can say what they touched. */
 static bool is_ahead_blindly(const struct nfs4r_core *c, nfs4r_server_id log)
 {
-	return is_ahead(c, log) && c->logs[log].truncated > seal_at(&c->view.adopted, log, c->logs[log].applied)->lsn;
+	return is_ahead(c, log) && c->log.logs[log].truncated > seal_at(&c->view.adopted, log, c->log.logs[log].applied)->lsn;
 }
 
 bool needs_repair(const struct nfs4r_core *c, bool *all)
@@ -87,7 +87,7 @@ bool is_repairing(const struct nfs4r_core *c)
 {
 	bool all;
 
-	return c->repair.state || !repair_is_whole(c) || !memory_whole(c) || ((seals_open(c) || c->late) && needs_repair(c, &all));
+	return c->repair.state || !repair_is_whole(c) || !memory_whole(c) || ((seals_open(c) || c->log.late) && needs_repair(c, &all));
 }
 
 /* Nothing of the own log is under way any more. */
@@ -95,9 +95,9 @@ bool self_ended(const struct nfs4r_core *c)
 {
 	struct claim *cl, *tmp;
 
-	if (!is_ended(c, c->self) || c->undecided || c->recovering || c->busy)
+	if (!is_ended(c, c->self) || c->undecided || c->recovering || c->ops.busy)
 		return false;
-	HASH_ITER(hh, c->claims, cl, tmp)
+	HASH_ITER(hh, c->control.claims, cl, tmp)
 		if (cl->own && cl->own->state != OWN_RELEASED)
 			return false;
 	return true;
@@ -107,7 +107,7 @@ struct taint *taint_find(const struct nfs4r_core *c, const struct nfs4r_oid *oid
 {
 	struct taint *t;
 
-	HASH_FIND(hh, c->taints, oid, sizeof(*oid), t);
+	HASH_FIND(hh, c->log.taints, oid, sizeof(*oid), t);
 	return t;
 }
 
@@ -118,7 +118,7 @@ static nfs4r_lsn limit(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_ls
 
 	if (FAULT(F_TAINT_STABLE))
 		return stable;
-	HASH_ITER(hh, c->taints, t, tmp)
+	HASH_ITER(hh, c->log.taints, t, tmp)
 		if (t->low[log] && t->low[log] <= stable && !(open && t->state == TAINT_DONE))
 			stable = t->low[log] - 1;
 	return stable;
@@ -132,5 +132,5 @@ nfs4r_lsn taint_limit(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn
 /* Would a checkpoint make more of @log stable? */
 bool taint_allows_more(const struct nfs4r_core *c, nfs4r_server_id log)
 {
-	return limit(c, log, c->logs[log].applied, true) > c->logs[log].stable;
+	return limit(c, log, c->log.logs[log].applied, true) > c->log.logs[log].stable;
 }

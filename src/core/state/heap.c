@@ -3,7 +3,7 @@
  * A heap of items, the smallest key first; each item knows its place, so that it can be taken out from anywhere. In, out:
  * O(log n). For floors (control 4.8): the smallest seq still asked for, and the tombstones below a peer's floor.
  */
-#include "core/core_int.h"
+#include "core/state/state_int.h"
 
 static void put(struct minheap *h, uint32_t at, struct heap_item *it)
 {

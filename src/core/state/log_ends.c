@@ -4,7 +4,7 @@
  *
  * Nothing in here changes the core.
  */
-#include "core/core_int.h"
+#include "core/state/state_int.h"
 
 const struct nfs4r_seal *seal_at(const struct nfs4r_view *v, nfs4r_server_id log, nfs4r_lsn pos)
 {
@@ -43,7 +43,7 @@ bool is_sealed_away(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn l
 
 bool is_ended(const struct nfs4r_core *c, nfs4r_server_id log)
 {
-	return views_on(c) && NFS4R_GEN(c->logs[log].applied) < NFS4R_GEN(seal_begin(&c->view.adopted, log));
+	return views_on(c) && NFS4R_GEN(c->log.logs[log].applied) < NFS4R_GEN(seal_begin(&c->view.adopted, log));
 }
 
 bool seals_open(const struct nfs4r_core *c)
@@ -60,7 +60,7 @@ bool seals_open(const struct nfs4r_core *c)
 nfs4r_lsn gen_end(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn pos)
 {
 	const struct nfs4r_seal *s = views_on(c) ? seal_at(&c->view.adopted, log, pos) : NULL;
-	nfs4r_lsn applied = c->logs[log].applied;
+	nfs4r_lsn applied = c->log.logs[log].applied;
 
 	if (NFS4R_GEN(pos) > NFS4R_GEN(applied))
 		return 0;
@@ -72,7 +72,7 @@ nfs4r_lsn gen_end(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn pos
 /* No entry of @log beyond this is taken: an adopted seal, that of a view which is being accepted, or a promise. */
 nfs4r_lsn seal_limit(const struct nfs4r_core *c, nfs4r_server_id log)
 {
-	const struct logst *l = &c->logs[log];
+	const struct logst *l = &c->log.logs[log];
 	const struct nfs4r_seal *s;
 
 	if (!views_on(c))

@@ -3,7 +3,7 @@
  * What this server's store remembers, and which servers' words count because of what theirs remember (log 8.6). recovery/amnesia.c
  * decides it. Nothing in here changes the core.
  */
-#include "core/core_int.h"
+#include "core/state/state_int.h"
 
 bool memory_known(const struct nfs4r_core *c)
 {
@@ -91,7 +91,7 @@ nfs4r_servers memory_unclaimed(const struct nfs4r_core *c)
 	if (!c->view.ready)
 		return 0;
 	EACH_PEER(c, s)
-		if (c->peers[s].memory != NFS4R_MEMORY_FORGOT || !view_hears(c, s) || (c->nclaims_of[s] && !FAULT(F_SEAL_CLAIMED)))
+		if (c->peers[s].memory != NFS4R_MEMORY_FORGOT || !view_hears(c, s) || (c->control.nclaims_of[s] && !FAULT(F_SEAL_CLAIMED)))
 			set &= ~NFS4R_BIT(s);
 	EACH_MEMBER(c, s) {
 		const struct peer *p = &c->peers[s];
@@ -107,7 +107,7 @@ nfs4r_servers memory_unclaimed(const struct nfs4r_core *c)
 /* Does any member know a claim of @s? @sure: all have been asked. */
 bool memory_claimed(const struct nfs4r_core *c, nfs4r_server_id s, bool *sure)
 {
-	bool any = c->nclaims_of[s];
+	bool any = c->control.nclaims_of[s];
 
 	*sure = c->view.ready;
 	EACH_MEMBER(c, t) {
@@ -134,6 +134,6 @@ void memory_say(const struct nfs4r_core *c, nfs4r_server_id to, struct nfs4r_msg
 	m->heartbeat.your_random = p->knows.random;
 	m->heartbeat.your_position = p->knows.pos;
 	EACH_PEER(c, s)
-		if (!is_member(c, s) && c->nclaims_of[s])
+		if (!is_member(c, s) && c->control.nclaims_of[s])
 			m->heartbeat.claims |= NFS4R_BIT(s);
 }

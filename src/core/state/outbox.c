@@ -8,7 +8,7 @@
  * allowed to run out: a core that lost an action in the middle of a step could no longer keep any
  * promise, so the allocation is asserted, and the tables that peers can fill have limits.
  */
-#include "core/core_int.h"
+#include "core/state/state_int.h"
 
 #include <stdio.h>
 
@@ -36,8 +36,8 @@ struct nfs4r_action *act(struct nfs4r_core *c, uint32_t type)
 {
 	struct nfs4r_action *a;
 
-	c->acts = grow(c->acts, &c->acts_cap, c->nacts, sizeof(*c->acts));
-	a = &c->acts[c->nacts++];
+	c->out.acts = grow(c->out.acts, &c->out.acts_cap, c->out.nacts, sizeof(*c->out.acts));
+	a = &c->out.acts[c->out.nacts++];
 	memset(a, 0, sizeof(*a));
 	a->type = type;
 	return a;
@@ -48,8 +48,8 @@ struct nfs4r_msg *msg_new(struct nfs4r_core *c, uint32_t type)
 	struct nfs4r_msg *m = xcalloc(1, sizeof(*m));
 
 	m->type = type;
-	c->msgs = grow(c->msgs, &c->msgs_cap, c->nmsgs, sizeof(*c->msgs));
-	c->msgs[c->nmsgs++] = m;
+	c->out.msgs = grow(c->out.msgs, &c->out.msgs_cap, c->out.nmsgs, sizeof(*c->out.msgs));
+	c->out.msgs[c->out.nmsgs++] = m;
 	return m;
 }
 
@@ -69,8 +69,8 @@ void send_to(struct nfs4r_core *c, nfs4r_server_id to, struct nfs4r_msg *m, bool
 
 void timer_at(struct nfs4r_core *c, uint64_t t)
 {
-	if (t < c->timer)
-		c->timer = t;
+	if (t < c->out.timer)
+		c->out.timer = t;
 }
 
 void act_put(struct nfs4r_core *c, const struct nfs4r_put *p)
@@ -81,29 +81,29 @@ void act_put(struct nfs4r_core *c, const struct nfs4r_put *p)
 
 void commit_put(struct nfs4r_core *c, const struct nfs4r_put *p)
 {
-	c->puts = grow(c->puts, &c->puts_cap, c->nputs, sizeof(*c->puts));
-	c->puts[c->nputs++] = *p;
+	c->out.puts = grow(c->out.puts, &c->out.puts_cap, c->out.nputs, sizeof(*c->out.puts));
+	c->out.puts[c->out.nputs++] = *p;
 }
 
 void update_begin(struct nfs4r_core *c)
 {
-	for (uint32_t i = 0; i < c->nmsgs; i++)
-		free(c->msgs[i]); /* whatever they point to belongs to somebody else */
-	c->nmsgs = 0;
-	c->nacts = 0;
-	if (c->acts_cap > ACTS_KEPT) { /* one step that released thousands of claims does not take memory for good */
-		free(c->acts);
-		c->acts = NULL;
-		c->acts_cap = 0;
+	for (uint32_t i = 0; i < c->out.nmsgs; i++)
+		free(c->out.msgs[i]); /* whatever they point to belongs to somebody else */
+	c->out.nmsgs = 0;
+	c->out.nacts = 0;
+	if (c->out.acts_cap > ACTS_KEPT) { /* one step that released thousands of claims does not take memory for good */
+		free(c->out.acts);
+		c->out.acts = NULL;
+		c->out.acts_cap = 0;
 	}
 }
 
 void stuck(struct nfs4r_core *c, const char *text)
 {
-	if (c->stuck_at && c->now < c->stuck_at + STUCK_EVERY_MS)
+	if (c->ops.stuck_at && c->now < c->ops.stuck_at + STUCK_EVERY_MS)
 		return;
-	c->stuck_at = c->now ? c->now : 1;
-	snprintf(act(c, NFS4R_ACT_STUCK)->text, sizeof(c->acts->text), "%s", text);
+	c->ops.stuck_at = c->now ? c->now : 1;
+	snprintf(act(c, NFS4R_ACT_STUCK)->text, sizeof(c->out.acts->text), "%s", text);
 }
 
 void complain(struct nfs4r_core *c, nfs4r_server_id from, const char *text)
@@ -114,7 +114,7 @@ void complain(struct nfs4r_core *c, nfs4r_server_id from, const char *text)
 	if (p->complained_ms && c->now < p->complained_ms + STUCK_EVERY_MS)
 		return;
 	p->complained_ms = c->now ? c->now : 1;
-	snprintf(act(c, NFS4R_ACT_STUCK)->text, sizeof(c->acts->text), "server %u %s", from, text);
+	snprintf(act(c, NFS4R_ACT_STUCK)->text, sizeof(c->out.acts->text), "server %u %s", from, text);
 }
 
 void servers_text(nfs4r_servers set, char *buf, size_t len)
@@ -133,5 +133,5 @@ void halt(struct nfs4r_core *c, const char *text)
 		return;
 	c->halted = true;
 	c->dirty |= DIRTY_OPS | DIRTY_OBJECTS;
-	snprintf(act(c, NFS4R_ACT_HALT)->text, sizeof(c->acts->text), "%s", text);
+	snprintf(act(c, NFS4R_ACT_HALT)->text, sizeof(c->out.acts->text), "%s", text);
 }

@@ -2,7 +2,7 @@
 /*
  * What this server knows of another one, when that one starts anew.
  */
-#include "core/core_int.h"
+#include "core/state/state_int.h"
 
 void peer_forget(struct nfs4r_core *c, nfs4r_server_id s)
 {

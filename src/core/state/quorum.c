@@ -2,7 +2,7 @@
 /*
  * Who counts. "Majority" is of the voters of the active view, of which only members give acks; "all" is of its members (view.c).
  */
-#include "core/core_int.h"
+#include "core/state/state_int.h"
 
 static uint32_t count(nfs4r_servers s)
 {
@@ -62,7 +62,7 @@ nfs4r_servers who_is_here(const struct nfs4r_core *c)
 /* How far every member, and this server, has applied @log, as far as this server heard. */
 nfs4r_lsn applied_by_all(const struct nfs4r_core *c, nfs4r_server_id log)
 {
-	nfs4r_lsn min = c->assumed & NFS4R_BIT(c->self) ? UINT64_MAX : c->logs[log].applied;
+	nfs4r_lsn min = c->assumed & NFS4R_BIT(c->self) ? UINT64_MAX : c->log.logs[log].applied;
 
 	EACH_MEMBER(c, s)
 		if (s != log && !(c->assumed & NFS4R_BIT(s)) && c->peers[s].applied[log] < min)
@@ -72,7 +72,7 @@ nfs4r_lsn applied_by_all(const struct nfs4r_core *c, nfs4r_server_id log)
 
 nfs4r_lsn stable_by_all(const struct nfs4r_core *c, nfs4r_server_id log)
 {
-	nfs4r_lsn min = c->logs[log].stable;
+	nfs4r_lsn min = c->log.logs[log].stable;
 
 	EACH_MEMBER(c, s)
 		if (c->peers[s].stable[log] < min)
@@ -86,7 +86,7 @@ nfs4r_lsn stable_by_all(const struct nfs4r_core *c, nfs4r_server_id log)
  */
 nfs4r_lsn stable_everywhere(const struct nfs4r_core *c, nfs4r_server_id log)
 {
-	nfs4r_lsn min = c->logs[log].stable;
+	nfs4r_lsn min = c->log.logs[log].stable;
 
 	EACH_PEER(c, s)
 		if (views_on(c) && !(view_hears(c, s) && memory_counts(c, s)))

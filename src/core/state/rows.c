@@ -20,7 +20,7 @@
  * A claim has at most NFS4R_CLAIM_CONTROLS_MAX controls, so a claim is one row. Positions and
  * entries are the tree's (tree->commit); nothing here repeats them.
  */
-#include "core/core_int.h"
+#include "core/state/state_int.h"
 
 #define ANNOUNCED 0x80u /* beside the state of an own claim (control 7.10); recovery/restore_rows.c reads it */
 

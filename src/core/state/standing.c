@@ -5,7 +5,7 @@
  * Every room asks these questions, so they lie below all rooms. They read the state of the core and change nothing, but for `ready`, which
  * follows from the answers (view_check_ready()).
  */
-#include "core/core_int.h"
+#include "core/state/state_int.h"
 
 static const uint8_t none[NFS4R_SECRET];
 
@@ -95,7 +95,7 @@ bool lets_go(const struct nfs4r_core *c)
 
 bool retention_is_late(const struct nfs4r_core *c)
 {
-	return c->late && c->now >= c->late_ms;
+	return c->log.late && c->now >= c->log.late_ms;
 }
 
 /*
@@ -120,7 +120,7 @@ bool reconf_said(const struct nfs4r_core *c)
 void view_set_ready(struct nfs4r_core *c)
 {
 	c->view.ready = !views_on(c) || (memory_known(c) && (!reconf_said(c) || FAULT(F_RECONF_SERVES)) && is_member(c, c->self) && c->view.complete &&
-					      (!seals_open(c) || FAULT(F_SERVE_UNCROSSED)) && !c->repair.state && repair_is_whole(c) && !c->ninexact);
+					      (!seals_open(c) || FAULT(F_SERVE_UNCROSSED)) && !c->repair.state && repair_is_whole(c) && !c->log.ninexact);
 }
 
 /* A seal was crossed, or a repair began. */

@@ -2,7 +2,7 @@
 /*
  * How long things took, for introspect.c. Every room may note it.
  */
-#include "core/core_int.h"
+#include "core/state/state_int.h"
 
 void hist_add(struct nfs4r_core_hist *h, uint64_t ms)
 {

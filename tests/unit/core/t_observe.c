@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/core_int.h"
+#include "core/state/state.h"
 #include "scenario/net.h"
 
 #include <cmocka.h>

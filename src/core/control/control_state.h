@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The state of control/, which the rooms above it read. */
+#ifndef NFS4R_CORE_CONTROL_CONTROL_STATE_H
+#define NFS4R_CORE_CONTROL_CONTROL_STATE_H
+
+#include "core/state/limits.h"
+
+struct ctl { /* one control */
+	struct nfs4r_oid oid;
+	uint32_t depth;
+	struct claim *claim;
+	struct ctl *prev, *next; /* the others of this object */
+	struct anc *in;		 /* counted: its parent directory in the ancestry table */
+	struct ctl *in_prev, *in_next; /* the others of its owner in that directory */
+};
+
+struct ctlobj { /* explicit controls of one object */
+	struct nfs4r_oid oid;
+	struct ctl *list;
+	UT_hash_handle hh;
+};
+
+struct claim {
+	struct pidkey key;
+	uint32_t kind;
+	bool won;
+	bool in_table; /* its controls count; false for own released ones */
+	bool listed;   /* control_transfer.c: in the list that is being put in */
+	struct nfs4r_prio prio;
+	nfs4r_lsn lsn; /* created, moved: of their entry */
+	bool announced;	   /* no update is complete by it any more, and copies that have its owner's log up to good_at may be read (7.10) */
+	nfs4r_lsn good_at; /* of others; announced */
+	uint64_t good_inc; /* by which start of the owner */
+	struct own *own; /* NULL for the claims of others */
+	UT_hash_handle hh;
+	uint32_t n;
+	struct ctl ctl[];
+};
+
+enum own_state { OWN_PROPOSING = 1, OWN_WON = 2, OWN_RELEASED = 3 };
+
+struct own { /* what only the owner knows of a claim */
+	struct claim *claim;
+	enum own_state state;
+	nfs4r_servers acks, nacked, confirmed;
+	nfs4r_servers release_to; /* members when it was released: later ones hear of it by a list (log 8.4) */
+	nfs4r_lsn need[NFS4R_SERVERS_MAX + 1];
+	bool majority;
+	bool closing;
+	bool revoked;	   /* closes as soon as 5.5 allows */
+	bool forced;	   /* released for others: hold-off (7.6) */
+	bool wanted;	   /* a revoke came while it was closing */
+	bool reopened;	   /* its closing was taken back, and nothing has been done under it since */
+	bool turned;	   /* its owner's turn is over (7.5) */
+	bool yields;	   /* close_at is because of readers: use puts it off (7.11) */
+	bool settled_born; /* moved: what covered the object then was acked by all */
+	uint32_t holds;	   /* operations that count on it and have not executed (5.5) */
+	uint32_t pins;	   /* operations executing under it */
+	nfs4r_lsn last, in;
+	nfs4r_lsn said;	   /* announced with this `last`; 0: before the start */
+	bool deep, plus;   /* one of its controls is deep or deep+; deep+ */
+	bool side;	   /* asked for by the policy: no operation waits for it, it yields to all, and is won only when all acked */
+	bool promotion;	   /* side, for a directory below which elections were paid (7.4) */
+	bool optional;	   /* deep where shallow would have done (4.1) */
+	struct policy *pol; /* escalate.c: what is used below a deep claim; NULL until needed */
+	uint64_t won_step;
+	uint64_t used_ms, asked_ms, ask_next, deadline, close_at, sent_ms;
+	uint64_t below_ms; /* last update of a file that it would cover (7.11) */
+	uint64_t read_ms;  /* when others read by it last; 0: never (7.11) */
+	uint64_t begun_ms, closing_ms; /* for the latency histograms */
+	struct nfs4r_prio revoked_by;
+	uint64_t revokes_from_ms, revokes_last_ms; /* they have been coming all the time since, the last one then (7.5) */
+	uint32_t revokes;			   /* in that time */
+	struct own *ask_prev, *ask_next_own; /* proposing, or not acked by all */
+	struct own *end_prev, *end_next;     /* close_at is set */
+	struct own *say_prev, *say_next;     /* downgrade.c: closing, to be announced */
+	bool to_say, dirs_to_say;
+	struct heap_item open;		     /* its seq may still be proposed, or is released and not confirmed (4.8) */
+	struct own *prev, *next;	     /* one of: idle (won), closing, released */
+};
+
+struct anc { /* ancestry table: controls strictly below a directory, per owner (section 8) */
+	struct nfs4r_oid oid;
+	uint32_t count[NFS4R_SERVERS_MAX + 1];
+	struct ctl *here[NFS4R_SERVERS_MAX + 1]; /* those whose objects are right in it */
+	struct anc *up, *down, *prev, *next;	 /* parent directory; first child; the other children of `up` */
+	UT_hash_handle hh;
+};
+
+struct said { /* CLOSING of a claim that is not here yet */
+	struct pidkey key;
+	nfs4r_lsn last;
+	uint64_t inc; /* of its owner */
+	UT_hash_handle hh;
+};
+
+struct dead {
+	struct pidkey key;
+	struct heap_item order; /* of the same server, by seq */
+	UT_hash_handle hh;
+};
+
+struct oidmark { /* object -> number; hold-off, opens */
+	struct nfs4r_oid oid;
+	uint64_t value;
+	UT_hash_handle hh;
+};
+
+struct need {
+	struct nfs4r_oid oid;
+	uint32_t depth; /* at least; SHALLOW is enough for most */
+	bool explicit_only;
+};
+
+/*
+ * What control asks the policy, and tells it. Any answer is safe; it only decides who waits, and for how long. policy/table.c fills the table in.
+ */
+struct policy_ops {
+	/* How others' proposals and own ones went. */
+	void (*others)(struct nfs4r_core *c, const struct nfs4r_oid *oid);   /* somebody else asks for it */
+	void (*acked)(struct nfs4r_core *c, nfs4r_server_id from, const struct own *ow);
+	void (*won)(struct nfs4r_core *c, struct own *ow);
+	void (*lost)(struct nfs4r_core *c, struct own *ow);
+	/* Others want what is controlled here. */
+	void (*revoked)(struct nfs4r_core *c, struct own *ow, const struct nfs4r_oid *wanted, bool below);
+	void (*wants)(struct nfs4r_core *c, struct own *ow, const struct nfs4r_oid *wanted); /* the same, when it closes already */
+	const struct nfs4r_oid *(*wanted)(const struct own *ow); /* what of it somebody wants; NULL: all */
+	/* Its time is over. False: it is narrowed first, or goes on; it is looked at again at *again. */
+	bool (*may_close)(struct nfs4r_core *c, struct own *ow, uint64_t *again);
+	/* Readers (control 7.11). */
+	bool (*is_read)(struct nfs4r_core *c, const struct own *ow);
+	bool (*yield_over)(struct nfs4r_core *c, struct own *ow); /* false: it is in use, and has another end */
+	void (*regret)(struct nfs4r_core *c, const struct nfs4r_oid *oid); /* it is needed again soon after it began to close */
+	void (*opened)(struct nfs4r_core *c, const struct nfs4r_oid *file, bool open); /* by its first writer here; closed by the last */
+};
+
+struct control_port { /* what control tells the rooms above it; filled in by the door */
+	void (*claim_gone)(struct nfs4r_core *c, struct claim *cl); /* an own claim is about to be aborted: nothing may count on it any more */
+};
+
+struct walk {
+	struct nfs4r_oid oid;
+	uint32_t level; /* 0: the object itself */
+};
+
+struct own_list {
+	struct own **v;
+	uint32_t n, cap;
+};
+
+struct anc_change { /* what one entry does to the counts */
+	bool moves;
+	bool anew; /* it takes something out of a ring: all is counted again */
+	struct nfs4r_oid oid;
+	uint32_t w[NFS4R_SERVERS_MAX + 1];
+};
+
+#define MARKS_MAX 4096 /* of a table of times */
+
+struct control_state { /* c->control */
+	/* table.c */
+	struct claim *claims;
+	struct ctlobj *objs;
+	uint32_t foreign_deep, foreign_deep_plus, own_deep_plus, nclaims;
+	uint32_t nclaims_of[NFS4R_SERVERS_MAX + 1];
+	uint64_t next_seq, seq_reserved;
+	/* ancestry.c */
+	struct anc *anc;
+	bool unborn; /* since the table was counted: there is control of what is not here yet */
+	/* election.c, release.c */
+	struct own *asking, *idle, *idle_deep, *closing, *released; /* idle: won; in order of use; deep ones have a timer of their own */
+	struct own *ending;  /* those of the idle ones that have a close_at */
+	struct own *to_say;  /* downgrade.c: directories first, then in the order in which they began to close */
+	uint64_t announced_ms; /* when some were last */
+	struct said *said;   /* the same file; in order of arrival */
+	struct early *early; /* deferred.c: in order of arrival */
+	uint32_t nearly;
+	struct minheap open; /* the first gives the own floor */
+	uint64_t release_at; /* next repetition */
+	nfs4r_lsn last_move, asked_stable;
+	nfs4r_lsn wanted_until; /* the newest `last` of a closing claim that somebody wants */
+	bool wanted_moved;
+	nfs4r_lsn ancestors_changed; /* newest own entry in the tree that changed ancestors; older ones may not be there yet */
+	bool checkpoint_asked, checkpoint_hurried;
+	struct dead *dead;
+	struct minheap deads[NFS4R_SERVERS_MAX + 1];
+	uint64_t floor[NFS4R_SERVERS_MAX + 1];
+	struct oidmark *opens;
+	/* backoff.c */
+	struct oidmark *holdoff, *clearing;
+};
+
+#endif

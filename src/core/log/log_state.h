@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The state of log/, which the rooms above it read. */
+#ifndef NFS4R_CORE_LOG_LOG_STATE_H
+#define NFS4R_CORE_LOG_LOG_STATE_H
+
+#include "core/state/limits.h"
+
+enum pend_state { PEND_QUEUED = 1, PEND_BUSY, PEND_EXECUTED, PEND_DONE };
+
+struct pref { /* place of an entry in the queue of one object */
+	struct pend *pend;
+	struct objq *q;
+	struct pref *prev, *next;
+};
+
+struct objq { /* entries on their way to one object, a FIFO for each log (log 3.8) */
+	struct nfs4r_oid oid;
+	struct pref *fifo[NFS4R_SERVERS_MAX + 1];
+	struct pref *beyond; /* committed, and not in the contiguous prefix of their log yet */
+	UT_hash_handle hh;
+};
+
+struct pend { /* entry between received/started and committed */
+	struct nfs4r_entry *entry;
+	struct opx *opx; /* own entry being executed; NULL for applied ones */
+	enum pend_state state;
+	bool woken;
+	bool settled_born;
+	bool intent; /* own, begun before a crash; the caller says whether it was executed */
+	bool made;   /* own, by fuzzy.c: nothing to be executed */
+	uint64_t failed_ms, again_ms; /* withdraw.c: since when it cannot be applied, 0: nothing is known of that; not tried before */
+	uint32_t cause, tries;	      /* why; how often it failed */
+	bool aside;		      /* superseded.c: what it makes, or moves, is to be put aside */
+	const struct nfs4r_entry *by[NFS4R_PARTS_MAX]; /* parts that are passed over, and what undoes them */
+	uint32_t mask;
+	struct pref pref[NFS4R_PARTS_MAX];
+	struct pend *prev, *next;   /* of the log, ascending */
+	struct pend *rprev, *rnext; /* to be tried */
+};
+
+struct logst {
+	nfs4r_lsn base; /* first entry still readable */
+	nfs4r_lsn received, applied, stable; /* own log: last given out, contiguous done, stable */
+	nfs4r_lsn highest;   /* newest committed entry; what lies between `applied` and it is not all there */
+	nfs4r_lsn end;	     /* highest anybody spoke of */
+	nfs4r_lsn truncated; /* TRUNCATE given up to here */
+	nfs4r_lsn want;	     /* its owner waits for our `stable` up to here */
+	nfs4r_lsn hurry;     /* and up to here with an answer to somebody (log 5.1) */
+	nfs4r_lsn waits;     /* apply.c: oldest entry that waits for one of another log; 0: none */
+	nfs4r_lsn good_at;   /* the newest that a claim of its owner was announced with (7.10) */
+	uint64_t received_bytes;
+	uint64_t pull_at;    /* next PULL allowed */
+	nfs4r_lsn pull_from;
+	nfs4r_server_id pull_to; /* who was asked; 0: nobody yet */
+	uint32_t npend;
+	bool moved;	     /* tell the owner */
+	struct pend *pend;
+};
+
+struct pulled { /* what a server was last asked for of a log; until 0: nothing */
+	nfs4r_lsn from, until;
+};
+
+enum taint_state { TAINT_DONE = 1, TAINT_OPEN, TAINT_INEXACT };
+
+/* fuzzy.c, row 'X': an object whose bytes may be newer than its version. */
+struct taint {
+	struct nfs4r_oid oid;
+	enum taint_state state; /* exact again, not stable yet; until entries come; for ever, by itself */
+	nfs4r_version exact;	/* it was, at this version */
+	nfs4r_server_id done_log; /* DONE: by this entry */
+	nfs4r_lsn done_lsn;
+	nfs4r_lsn until[NFS4R_SERVERS_MAX + 1]; /* entries that have to come, by log; 0: none */
+	nfs4r_lsn low[NFS4R_SERVERS_MAX + 1];	/* `stable` of each log is below this; 0: not by this object */
+	nfs4r_servers worse; /* INEXACT: those whose copies are inexact, too, and give way to this one */
+	bool left;	     /* the source of the last repair has it inexact, too */
+	bool passed;	     /* superseded.c: an entry was passed over; not in the row */
+	UT_hash_handle hh;
+};
+
+struct hold { /* durability.c: somebody waits until an own entry is held */
+	uint64_t id;
+	nfs4r_lsn lsn;
+	struct hold *prev, *next;
+};
+
+#define MARKS 64
+
+struct held { /* durability.c */
+	nfs4r_lsn asked;  /* answers wait for it: others' checkpoints were asked for up to here */
+	nfs4r_lsn wanted; /* and are to be, up to here */
+	struct hold *holds;
+	nfs4r_lsn top;	  /* what may have been called held so far */
+	uint32_t nmarks;
+	struct {
+		nfs4r_lsn lsn; /* own entries from here on were made at or after */
+		uint64_t ms;
+	} marks[MARKS];
+};
+
+struct written { /* last own entry of a file, until it is applied by all (5.3 at CLOSE) */
+	struct nfs4r_oid oid;
+	nfs4r_lsn lsn;
+	UT_hash_handle hh;
+	struct written *prev, *next;
+};
+
+struct log_state { /* c->log */
+	struct taint *taints;
+	uint32_t ninexact;
+	struct held held;
+	/* replicate.c, apply.c */
+	struct logst logs[NFS4R_SERVERS_MAX + 1];
+	struct pulled pulled[NFS4R_SERVERS_MAX + 1][NFS4R_SERVERS_MAX + 1]; /* [log][server] */
+	struct objq *objq;
+	struct pend *ready;
+	struct written *written, *written_list;
+	uint32_t nwritten;
+	nfs4r_lsn written_before; /* end of the own log at start: up to there any file may have been written */
+	nfs4r_lsn beyond[NFS4R_SERVERS_MAX + 1]; /* retention.c: up to here what is kept is beyond the bound */
+	nfs4r_servers late; /* logs whose next entry nobody has any more, and since when for long enough */
+	uint64_t late_ms;
+	uint64_t *cum; /* cum[i]: payload bytes of own entries cum_base..cum_base+i */
+	nfs4r_lsn cum_base;
+	uint32_t ncum, cum_cap;
+};
+
+#endif
