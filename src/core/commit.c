@@ -2,7 +2,7 @@
 /*
  * An entry becomes part of the tree and of its log, and every room hears of it: in which order stands here, and only here.
  *
- * Happy path: the log says which entry is next (apply_next()). The rows that go with it are gathered (its claim, its reply, what it makes fuzzy), the tree port
+ * Happy path: the log says which entry is next (log_apply_next()). The rows that go with it are gathered (its claim, its reply, what it makes fuzzy), the tree port
  * takes all of it in one record, and control, operations and the log go on from there.
  *
  * Invariants: nothing is added to the record after tree.commit(); nothing hears of the entry before. The next entry is chosen when all have heard of this one,
@@ -15,40 +15,40 @@ static void commit(struct nfs4r_core *c, struct pend *p)
 	struct nfs4r_entry *e = p->entry;
 	struct opx *o = p->opx;
 	struct anc_change ch;
-	bool joined = e->joined.pid.server && !claim_find(c, e->joined.pid.server, e->joined.pid.seq);
+	bool joined = e->joined.pid.server && !state_claim_find(c, e->joined.pid.server, e->joined.pid.seq);
 
 	c->out.nputs = 0;
-	anc_before_commit(c, e, &ch);
+	control_anc_before_commit(c, e, &ch);
 	if (e->log == c->self)
-		joined_note_move(c, e);
-	apply_before_commit(c, e);
+		control_joined_note_move(c, e);
+	log_apply_before_commit(c, e);
 	if (joined)
-		joined_row(c, e);
-	reply_of_entry(c, e);
-	taint_commit(c, e, p->made);
-	moot_commit(c, p);
+		control_joined_row(c, e);
+	ops_reply_of_entry(c, e);
+	log_taint_commit(c, e, p->made);
+	log_moot_commit(c, p);
 	c->tree.commit(c->tree.ctx, e, o || p->intent || p->made, c->out.puts, c->out.nputs);
 	c->wrote_ms = c->now;
-	anc_after_commit(c, &ch);
+	control_anc_after_commit(c, &ch);
 	for (uint32_t i = 0; i < e->nparts; i++)
-		told_moved(c, &e->parts[i].oid);
+		ops_told_moved(c, &e->parts[i].oid);
 	if (c->control.early)
 		c->dirty |= DIRTY_OBJECTS;
 	if (joined)
-		joined_in(c, e, p->settled_born);
+		control_joined_in(c, e, p->settled_born);
 	for (uint32_t i = 0; i < e->nparts; i++)
 		if (e->parts[i].effect == NFS4R_EFF_LINKS && e->parts[i].nlink == 0)
-			abort_deleted(c, &e->parts[i].oid);
-	apply_committed(c, p);
+			control_abort_deleted(c, &e->parts[i].oid);
+	log_apply_committed(c, p);
 	if (o)
-		exec_committed(c, o);
-	apply_prefix(c, e->log);
+		ops_exec_committed(c, o);
+	log_apply_prefix(c, e->log);
 }
 
-void commit_run(struct nfs4r_core *c)
+void core_commit_run(struct nfs4r_core *c)
 {
 	struct pend *p;
 
-	while ((p = apply_next(c)))
+	while ((p = log_apply_next(c)))
 		commit(c, p);
 }

@@ -56,9 +56,9 @@ struct nfs4r_core *nfs4r_core_create(const struct nfs4r_core_config *cfg, const 
 	c->step = 1;
 	c->policy_ops = &nfs4r_policy;
 	c->control_port = (struct control_port){ ops_claim_gone };
-	c->membership_port = (struct membership_port){ view_adopted, repair_anew };
+	c->membership_port = (struct membership_port){ core_view_adopted, recovery_repair_anew };
 	view_init(c);
-	memory_init(c);
+	recovery_memory_init(c);
 	for (int s = 0; s <= NFS4R_SERVERS_MAX; s++)
 		c->log.logs[s].base = 1;
 	return c;
@@ -113,14 +113,14 @@ void nfs4r_core_destroy(struct nfs4r_core *c)
 			struct pend *p = c->log.logs[s].pend;
 
 			DL_DELETE(c->log.logs[s].pend, p);
-			pend_free(c, p);
+			log_pend_free(c, p);
 		}
 	FREE_TABLE(c->control.objs);
 	free_claims(c);
 	FREE_TABLE(c->control.anc);
 	FREE_TABLE(c->control.dead);
 	FREE_TABLE(c->control.said);
-	early_forget(c, ~(nfs4r_servers)0);
+	control_early_forget(c, ~(nfs4r_servers)0);
 	FREE_TABLE(c->control.holdoff);
 	FREE_TABLE(c->policy.contested);
 	FREE_TABLE(c->policy.let_go);
@@ -131,15 +131,15 @@ void nfs4r_core_destroy(struct nfs4r_core *c)
 	FREE_TABLE(c->control.clearing);
 	FREE_TABLE(c->control.opens);
 	policy_fini(c);
-	join_fini(c);
-	held_fini(c);
-	space_fini(c);
-	taint_fini(c);
-	refusals_free(c);
+	recovery_join_fini(c);
+	log_held_fini(c);
+	ops_space_fini(c);
+	log_taint_fini(c);
+	ops_refusals_free(c);
 	FREE_TABLE(c->ops.replies);
 	FREE_TABLE(c->log.written);
 	FREE_TABLE(c->ops.told);
-	update_begin(c);
+	out_begin(c);
 	free(c->out.acts);
 	free(c->out.msgs);
 	free(c->out.puts);
@@ -183,7 +183,7 @@ enum nfs4r_status nfs4r_core_restore_entry(struct nfs4r_core *c, nfs4r_lsn lsn, 
 	if (lsn == 0 || (c->log.ncum && lsn < c->log.cum_base + c->log.ncum))
 		return NFS4R_CORRUPT;
 	log_bytes(c, lsn, payload_bytes);
-	space_restore(c, lsn, payload_bytes);
+	ops_space_restore(c, lsn, payload_bytes);
 	return NFS4R_OK;
 }
 
@@ -198,13 +198,13 @@ static void take_early(struct nfs4r_core *c)
 
 	if (!(c->dirty & DIRTY_OBJECTS))
 		return;
-	while (early_next(c, &from, &m))
+	while (control_early_next(c, &from, &m))
 		on_msg(c, from, &m);
 }
 
 static void run_releases(struct nfs4r_core *c)
 {
-	nfs4r_servers asked = release_run(c);
+	nfs4r_servers asked = control_release_run(c);
 
 	EACH_OF(asked, s)
 		log_send_positions(c, s);
@@ -216,7 +216,7 @@ static void settle_down(struct nfs4r_core *c)
 	do {
 		uint32_t dirty;
 
-		commit_run(c);
+		core_commit_run(c);
 		take_early(c);
 		dirty = c->dirty;
 		c->dirty = 0;
@@ -225,11 +225,11 @@ static void settle_down(struct nfs4r_core *c)
 		if (dirty & DIRTY_RELEASE)
 			run_releases(c);
 		if (dirty & DIRTY_OPENS)
-			exec_open_files(c);
+			ops_exec_open_files(c);
 		if (dirty & DIRTY_REPLY)
-			exec_answers(c);
+			ops_exec_answers(c);
 		if (dirty & DIRTY_OBJECTS)
-			join_run(c);
+			recovery_join_run(c);
 		if (dirty & (DIRTY_OPS | DIRTY_OBJECTS))
 			ops_run(c, true);
 	} while (c->dirty || c->log.ready);
@@ -242,14 +242,14 @@ static void settle_all(struct nfs4r_core *c)
 		settle_down(c);
 		if (!view_run(c))
 			continue;
-		repair_run(c);
-		seal_cross_all(c);
+		recovery_repair_run(c);
+		view_seal_cross_all(c);
 	} while (c->dirty || c->log.ready);
 }
 
 static void ask_sync(struct nfs4r_core *c)
 {
-	struct nfs4r_action *a = act(c, NFS4R_ACT_SYNC);
+	struct nfs4r_action *a = out_act(c, NFS4R_ACT_SYNC);
 
 	a->num = c->sync_asked = c->step;
 	a->durable = true;
@@ -264,19 +264,19 @@ static void on_synced(struct nfs4r_core *c, uint64_t step)
 
 static const struct nfs4r_update *finish(struct nfs4r_core *c)
 {
-	leave_run(c);
+	core_leave_run(c);
 	settle_all(c);
 	if (c->recovering) {
 		log_recovery(c);
 		settle_all(c);
 	}
-	trouble_settle(c);
-	leave_settle(c);
-	held_run(c);
-	release_flush(c);
+	view_trouble_settle(c);
+	core_leave_settle(c);
+	log_held_run(c);
+	control_release_flush(c);
 	if (c->log_moved)
 		log_send(c);
-	held_flush(c);
+	log_held_flush(c);
 	log_positions_out(c);
 	if (c->sync_wanted > c->sync_asked)
 		ask_sync(c);
@@ -292,15 +292,15 @@ static void timers(struct nfs4r_core *c)
 	if (c->now < c->out.timer)
 		return;
 	c->out.timer = UINT64_MAX;
-	election_timers(c);
-	early_timers(c);
-	release_timers(c);
+	control_election_timers(c);
+	control_early_timers(c);
+	control_release_timers(c);
 	ops_timers(c);
 	log_heartbeat(c);
 	view_timers(c);
-	memory_timers(c);
-	join_timers(c);
-	trouble_timers(c);
+	recovery_memory_timers(c);
+	recovery_join_timers(c);
+	view_trouble_timers(c);
 }
 
 const struct nfs4r_update *nfs4r_core_started(struct nfs4r_core *c, uint64_t now_ms)
@@ -309,15 +309,15 @@ const struct nfs4r_update *nfs4r_core_started(struct nfs4r_core *c, uint64_t now
 	struct ctl *k;
 
 	assert(!c->started);
-	update_begin(c);
+	out_begin(c);
 	c->now = now_ms;
 	c->out.timer = UINT64_MAX;
-	c->recovering = !c->cfg.tail_intact && (has_peers(c) || views_on(c)); /* alone it has recovered at once, and says so */
+	c->recovering = !c->cfg.tail_intact && (has_peers(c) || state_views_on(c)); /* alone it has recovered at once, and says so */
 	if (!FAULT(F_COUNT_RESTART))
-		anc_rebuild(c);
+		control_anc_rebuild(c);
 	HASH_ITER(hh, c->control.objs, o, tmp) { /* the fast path learns the table, before 4.9 changes it */
 		for (k = o->list; k; k = k->next) {
-			struct nfs4r_action *a = act(c, NFS4R_ACT_CONTROL);
+			struct nfs4r_action *a = out_act(c, NFS4R_ACT_CONTROL);
 
 			a->oid = k->oid;
 			a->owner = (nfs4r_server_id)k->claim->key.server;
@@ -327,19 +327,19 @@ const struct nfs4r_update *nfs4r_core_started(struct nfs4r_core *c, uint64_t now
 	}
 	c->started = true;
 	log_bytes(c, c->log.logs[c->self].applied, 0);
-	taint_started(c);
-	restart_claims(c);
+	log_taint_started(c);
+	recovery_restart_claims(c);
 	EACH_PEER(c, s) { /* nobody has said anything yet: what is new is sent, what is missing gets pulled */
 		c->peers[s].told = !c->recovering;
 		c->peers[s].sent = c->log.logs[c->self].applied;
 	}
-	memory_started(c);
-	told_started(c);
+	recovery_memory_started(c);
+	ops_told_started(c);
 	c->out.heartbeat_at = now_ms;
 	log_heartbeat(c);
 	view_started(c);
-	join_started(c);
-	secret_started(c);
+	recovery_join_started(c);
+	view_secret_started(c);
 	view_timers(c);
 	return finish(c);
 }
@@ -366,25 +366,25 @@ static bool is_counted(const struct nfs4r_core *c, nfs4r_server_id from, uint32_
 {
 	if (FAULT(F_FORGOT_ACKS) && (type == NFS4R_MSG_PROPOSE || type == NFS4R_MSG_ACK))
 		return true;
-	return type == NFS4R_MSG_ACK ? memory_counts(c, from) : memory_known(c);
+	return type == NFS4R_MSG_ACK ? state_memory_counts(c, from) : state_memory_known(c);
 }
 
 static void ignore(struct nfs4r_core *c, struct nfs4r_msg *m)
 {
 	if (m->type == NFS4R_MSG_ENTRIES) {
-		apply_drop_entries(m);
+		log_apply_drop_entries(m);
 		return;
 	}
 	if (m->type != NFS4R_MSG_FORWARD || !m->op)
 		return;
-	act(c, NFS4R_ACT_DROP)->op = m->op;
+	out_act(c, NFS4R_ACT_DROP)->op = m->op;
 	m->op = NULL;
 }
 
 /* Log 9.1: not of this volume, as far as is known here. One of the two may not know the newest view; of all else nothing is heard. */
 static void stranger(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_msg *m)
 {
-	bool heartbeat = m->type == NFS4R_MSG_HEARTBEAT && views_on(c);
+	bool heartbeat = m->type == NFS4R_MSG_HEARTBEAT && state_views_on(c);
 
 	if (heartbeat && m->heartbeat.view < c->view.adopted.num)
 		view_send(c, from);
@@ -399,15 +399,15 @@ static void on_heartbeat(struct nfs4r_core *c, nfs4r_server_id from, const struc
 {
 	bool was_behind = c->peers[from].view < c->view.adopted.num;
 
-	if (!views_on(c))
+	if (!state_views_on(c))
 		return;
 	if (view_heard(c, from, m))
-		join_heard(c, from);
+		recovery_join_heard(c, from);
 	if (c->peers[from].view < c->view.adopted.num)
 		view_send(c, from);
 	else if (was_behind)
-		release_peer_up(c, from);
-	memory_on_heartbeat(c, from, m);
+		control_release_peer_up(c, from);
+	recovery_memory_on_heartbeat(c, from, m);
 	view_answer(c, from, m);
 }
 
@@ -415,16 +415,16 @@ static void on_positions(struct nfs4r_core *c, nfs4r_server_id from, const struc
 {
 	if (!log_on_positions(c, from, m))
 		return;
-	repair_told(c, from, m);
+	recovery_repair_told(c, from, m);
 	log_positions_taken(c, from, m);
 }
 
 static void on_release(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
 {
-	const struct nfs4r_msg *a = release_on_release(c, from, m);
+	const struct nfs4r_msg *a = control_release_on_release(c, from, m);
 
 	for (uint32_t i = 0; a && i < a->release.nseqs; i++)
-		join_released(c, from, a->release.seqs[i]);
+		recovery_join_released(c, from, a->release.seqs[i]);
 }
 
 static void on_msg(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_msg *m)
@@ -439,51 +439,51 @@ static void on_msg(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_msg 
 		stranger(c, from, m);
 		return;
 	}
-	why = door_refuses(c, from, m);
+	why = core_door_refuses(c, from, m);
 	if (why) {
-		complain(c, from, why);
+		out_complain(c, from, why);
 		ignore(c, m);
 		return;
 	}
-	if (from_member_only(m->type) && !(is_member(c, from) && is_member(c, c->self) && is_counted(c, from, m->type))) {
+	if (from_member_only(m->type) && !(state_is_member(c, from) && state_is_member(c, c->self) && is_counted(c, from, m->type))) {
 		ignore(c, m);
 		return;
 	}
 	switch (m->type) {
 	case NFS4R_MSG_PROPOSE:
-		election_on_propose(c, from, m);
+		control_election_on_propose(c, from, m);
 		break;
 	case NFS4R_MSG_ACK:
-		election_on_ack(c, from, m);
+		control_election_on_ack(c, from, m);
 		break;
 	case NFS4R_MSG_NACK:
-		election_on_nack(c, from, m);
+		control_election_on_nack(c, from, m);
 		break;
 	case NFS4R_MSG_RELEASE:
-		if (memory_counts(c, from) || FAULT(F_FORGOT_RELEASES)) /* by an older image what it has won since may be one that it only asked for */
+		if (state_memory_counts(c, from) || FAULT(F_FORGOT_RELEASES)) /* by an older image what it has won since may be one that it only asked for */
 			on_release(c, from, m);
 		break;
 	case NFS4R_MSG_RELEASED:
-		release_on_released(c, from, m);
+		control_release_on_released(c, from, m);
 		break;
 	case NFS4R_MSG_REVOKE:
-		release_on_revoke(c, from, m);
+		control_release_on_revoke(c, from, m);
 		break;
 	case NFS4R_MSG_CLOSING:
-		if (memory_counts(c, from))
-			announce_on_closing(c, from, m);
+		if (state_memory_counts(c, from))
+			control_announce_on_closing(c, from, m);
 		break;
 	case NFS4R_MSG_FORWARD:
-		forward_on_request(c, from, m);
+		ops_forward_on_request(c, from, m);
 		break;
 	case NFS4R_MSG_FORWARD_ANSWER:
-		forward_on_answer(c, from, m);
+		ops_forward_on_answer(c, from, m);
 		break;
 	case NFS4R_MSG_POSITIONS:
 		on_positions(c, from, m);
 		break;
 	case NFS4R_MSG_ENTRIES:
-		apply_on_entries(c, from, m);
+		log_apply_on_entries(c, from, m);
 		break;
 	case NFS4R_MSG_PULL:
 		log_on_pull(c, from, m);
@@ -503,10 +503,10 @@ static void on_msg(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_msg 
 	case NFS4R_MSG_JOIN:
 	case NFS4R_MSG_JOINROWS:
 	case NFS4R_MSG_JOINED:
-		join_on_msg(c, from, m);
+		recovery_join_on_msg(c, from, m);
 		break;
 	case NFS4R_MSG_SPACE:
-		space_on_msg(c, from, m);
+		ops_space_on_msg(c, from, m);
 		break;
 	default:
 		c->st.bad_messages++;
@@ -521,23 +521,23 @@ static void on_peer_up(struct nfs4r_core *c, nfs4r_server_id s, uint64_t inc)
 
 	p->down = p->met = false;
 	p->up = true;
-	early_forget(c, NFS4R_BIT(s));
+	control_early_forget(c, NFS4R_BIT(s));
 	if (p->inc != inc)
-		peer_forget(c, s);
+		state_peer_forget(c, s);
 	p->inc = inc;
 	p->sent = p->received[c->self];
 	c->log_moved = true;
 	c->dirty |= DIRTY_OPS | DIRTY_OPENS; /* what waited because it was away */
 	log_send_positions(c, s);
-	space_peer_up(c, s);
+	ops_space_peer_up(c, s);
 	view_beat_to(c, s);
-	secret_peer_up(c, s);
-	election_peer_up(c, s);
-	release_peer_up(c, s);
-	forward_peer_up(c, s, fresh);
+	view_secret_peer_up(c, s);
+	control_election_peer_up(c, s);
+	control_release_peer_up(c, s);
+	ops_forward_peer_up(c, s, fresh);
 	if (fresh) {
-		join_peer_fresh(c, s);
-		repair_peer_fresh(c, s);
+		recovery_join_peer_fresh(c, s);
+		recovery_repair_peer_fresh(c, s);
 	}
 }
 
@@ -549,8 +549,8 @@ static void on_peer_down(struct nfs4r_core *c, nfs4r_server_id s)
 		p->down_at = c->now;
 	p->up = false;
 	p->down = true;
-	trouble_unheard(p);
-	early_forget(c, NFS4R_BIT(s));
+	view_trouble_unheard(p);
+	control_early_forget(c, NFS4R_BIT(s));
 }
 
 static void on_op(struct nfs4r_core *c, struct nfs4r_op *op)
@@ -559,26 +559,26 @@ static void on_op(struct nfs4r_core *c, struct nfs4r_op *op)
 
 	if (c->ops.nops >= OPS_MAX || c->halted) {
 		op->status = NFS4R_DELAY;
-		a = act(c, NFS4R_ACT_DONE);
+		a = out_act(c, NFS4R_ACT_DONE);
 		a->op = op;
 		return;
 	}
 	memset(&op->id, 0, sizeof(op->id)); /* given when it is forwarded */
-	op_decide(c, op_begin(c, op, false, 0));
+	ops_decide(c, ops_begin(c, op, false, 0));
 }
 
 static void on_cancel(struct nfs4r_core *c, struct opx *o)
 {
 	if (o && !o->remote && o->state == OP_WAIT)
-		op_finish(c, o, NFS4R_DELAY);
+		ops_finish(c, o, NFS4R_DELAY);
 	else if (o && o->state == OP_CATCHUP)
-		op_finish(c, o, o->op->status);
+		ops_finish(c, o, o->op->status);
 }
 
 const struct nfs4r_update *nfs4r_core_step(struct nfs4r_core *c, const struct nfs4r_event *ev)
 {
 	assert(c->started && ev->now_ms >= c->now);
-	update_begin(c);
+	out_begin(c);
 	c->now = ev->now_ms;
 	switch (ev->type) {
 	case NFS4R_EV_TICK:
@@ -598,76 +598,76 @@ const struct nfs4r_update *nfs4r_core_step(struct nfs4r_core *c, const struct nf
 		on_op(c, ev->op);
 		break;
 	case NFS4R_EV_OP_LOCKED:
-		exec_locked(c, ev->op->core, ev->status);
+		ops_exec_locked(c, ev->op->core, ev->status);
 		break;
 	case NFS4R_EV_OP_EXECUTED:
 		if (ev->op)
-			exec_executed(c, ev->op->core, ev);
+			ops_exec_executed(c, ev->op->core, ev);
 		else
-			restart_decided(c, ev->entry, ev->ok);
+			recovery_restart_decided(c, ev->entry, ev->ok);
 		break;
 	case NFS4R_EV_OP_CANCEL:
 		on_cancel(c, ev->op->core);
 		break;
 	case NFS4R_EV_APPLIED:
-		apply_done(c, ev);
+		log_apply_done(c, ev);
 		break;
 	case NFS4R_EV_STABLE:
 		log_on_stable(c, ev->stable);
 		break;
 	case NFS4R_EV_BEYOND:
-		retention_beyond(c, ev->stable);
+		log_retention_beyond(c, ev->stable);
 		break;
 	case NFS4R_EV_OPENED:
 	case NFS4R_EV_CLOSED:
-		release_opened(c, &ev->oid, ev->type == NFS4R_EV_OPENED);
+		control_release_opened(c, &ev->oid, ev->type == NFS4R_EV_OPENED);
 		break;
 	case NFS4R_EV_SPACE:
-		space_measured(c, ev);
+		ops_space_measured(c, ev);
 		break;
 	case NFS4R_EV_GIVE_UP:
-		propose_give_up(c, ev->peer);
+		view_propose_give_up(c, ev->peer);
 		break;
 	case NFS4R_EV_ADD_SERVER:
-		member_add(c, ev);
+		view_member_add(c, ev);
 		break;
 	case NFS4R_EV_REMOVE_SERVER:
-		member_remove(c, ev);
+		view_member_remove(c, ev);
 		break;
 	case NFS4R_EV_RECONFIGURE:
-		reconf_word(c, ev);
+		view_reconf_word(c, ev);
 		break;
 	case NFS4R_EV_LEAVE:
-		leave_begin(c);
+		core_leave_begin(c);
 		break;
 	case NFS4R_EV_HOLD:
-		held_ask(c, ev->hold, &ev->oid);
+		log_held_ask(c, ev->hold, &ev->oid);
 		break;
 	case NFS4R_EV_ACCEPTED:
-		propose_accepted_here(c, ev->num);
+		view_propose_accepted_here(c, ev->num);
 		break;
 	case NFS4R_EV_SYNCED:
 		on_synced(c, ev->num);
 		break;
 	case NFS4R_EV_TOLD:
-		told_note(c, &ev->oid, ev->peer, ev->version);
+		ops_told_note(c, &ev->oid, ev->peer, ev->version);
 		break;
 	case NFS4R_EV_SETTLED:
 		c->cfg.doubts = c->trouble.told = false;
 		break;
 	case NFS4R_EV_TROUBLE:
-		trouble_told(c, ev->status);
+		view_trouble_told(c, ev->status);
 		break;
 	case NFS4R_EV_LEFT:
 		for (uint32_t i = 0; i < ev->nleft; i++)
-			taint_left(c, &ev->left[i]);
+			log_taint_left(c, &ev->left[i]);
 		break;
 	case NFS4R_EV_NEWER:
 		for (uint32_t i = 0; i < ev->nleft; i++)
-			taint_newer(c, &ev->left[i]);
+			log_taint_newer(c, &ev->left[i]);
 		break;
 	case NFS4R_EV_REPAIRED:
-		repair_done(c, ev);
+		recovery_repair_done(c, ev);
 		break;
 	default:
 		assert(!"unknown event");

@@ -12,17 +12,17 @@
 #include "core/recovery/recovery.h"
 
 /* commit.c */
-void commit_run(struct nfs4r_core *c); /* every entry that can be */
+void core_commit_run(struct nfs4r_core *c); /* every entry that can be */
 
 /* sender_check.c: why a message of @from is not taken (log 4.17); NULL: it is */
-const char *door_refuses(const struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
+const char *core_door_refuses(const struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
 
 /* shutdown.c: a stop in order (7.12) */
-void leave_begin(struct nfs4r_core *c);
-void leave_run(struct nfs4r_core *c);
-void leave_settle(struct nfs4r_core *c); /* at the end of a step: when it has let go of everything it gives its lease back */
+void core_leave_begin(struct nfs4r_core *c);
+void core_leave_run(struct nfs4r_core *c);
+void core_leave_settle(struct nfs4r_core *c); /* at the end of a step: when it has let go of everything it gives its lease back */
 
 /* view_adopted.c */
-void view_adopted(struct nfs4r_core *c, const struct nfs4r_view *old, nfs4r_servers removed, nfs4r_servers anew);
+void core_view_adopted(struct nfs4r_core *c, const struct nfs4r_view *old, nfs4r_servers removed, nfs4r_servers anew);
 
 #endif

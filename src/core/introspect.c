@@ -72,7 +72,7 @@ static int64_t ends_in(const struct nfs4r_core *c, const struct own *ow)
 		return -1;
 	if (ow->revoked) /* only its operations keep it */
 		return 0;
-	end = ow->close_at ? ow->close_at : idle_end(c, ow);
+	end = ow->close_at ? ow->close_at : control_idle_end(c, ow);
 	if (ow->forced && end < ow->used_ms + c->cfg.revoke_ms)
 		end = ow->used_ms + c->cfg.revoke_ms;
 	return end > c->now ? (int64_t)(end - c->now) : 0;
@@ -104,7 +104,7 @@ static void info_of(const struct nfs4r_core *c, const struct claim *cl, struct n
 		return;
 	i->acting = ow->state == OWN_WON;
 	i->closing = ow->closing;
-	i->acked_by_all = cl->kind == NFS4R_PROPOSED && is_all(c, ow->acks);
+	i->acked_by_all = cl->kind == NFS4R_PROPOSED && quorum_is_all(c, ow->acks);
 	i->acks = ow->acks;
 	i->confirmed = ow->confirmed;
 	i->waiting = ow->holds;
@@ -175,20 +175,20 @@ static nfs4r_servers in_the_way(struct nfs4r_core *c, const struct needs *nd)
 	nfs4r_servers set = 0, won;
 
 	for (uint32_t i = 0; i < nd->nargs; i++)
-		set |= foreign_cover(c, &nd->args[i], &won);
+		set |= control_foreign_cover(c, &nd->args[i], &won);
 	for (uint32_t i = 0; i < nd->n; i++) {
-		set |= foreign_cover(c, &nd->v[i].oid, &won);
+		set |= control_foreign_cover(c, &nd->v[i].oid, &won);
 		if (nd->v[i].depth >= NFS4R_DEEP)
-			set |= anc_below(c, &nd->v[i].oid) & ~NFS4R_BIT(c->self);
+			set |= control_anc_below(c, &nd->v[i].oid) & ~NFS4R_BIT(c->self);
 	}
 	return set;
 }
 
-/* An operation that waits for control: the same questions as op_decide() asks. */
+/* An operation that waits for control: the same questions as ops_decide() asks. */
 static void undecided(const struct nfs4r_core *cc, const struct opx *o, struct nfs4r_waiting_info *i)
 {
 	struct nfs4r_core *c = (struct nfs4r_core *)cc; /* the tree port is not const; nothing is changed */
-	nfs4r_server_id away = who_is_away(c);
+	nfs4r_server_id away = quorum_away(c);
 	struct needs nd;
 
 	i->wait = NFS4R_WAIT_OBJECT;
@@ -198,7 +198,7 @@ static void undecided(const struct nfs4r_core *cc, const struct opx *o, struct n
 		i->wait = NFS4R_WAIT_ELECTION;
 		return;
 	}
-	needs_of(c, o->op, &nd);
+	ops_needs_of(c, o->op, &nd);
 	if (nd.early == NFS4R_DELAY)
 		return;
 	i->wait = NFS4R_WAIT_OTHERS;
@@ -263,17 +263,17 @@ void nfs4r_core_each_waiting(const struct nfs4r_core *c, bool (*fn)(void *arg, c
 
 void nfs4r_core_get_view(const struct nfs4r_core *c, struct nfs4r_core_view *out)
 {
-	nfs4r_servers unsure = join_unsure(c);
+	nfs4r_servers unsure = state_join_unsure(c);
 
 	*out = (struct nfs4r_core_view){ .adopted = c->view.adopted, .accepted = c->view.accepted, .promised = c->view.promised };
-	out->fixed = !views_on(c);
-	out->member = is_member(c, c->self);
+	out->fixed = !state_views_on(c);
+	out->member = state_is_member(c, c->self);
 	out->joining = out->member && !c->view.complete;
 	out->repairing = c->repair.state == REPAIR_RUNS && !c->repair.list; /* what is not in the list is as good as ever */
-	out->gives = !out->repairing && ((memory_whole(c) && repair_is_whole(c)) || FAULT(F_GIVES_HALF_COPY)) &&
+	out->gives = !out->repairing && ((state_memory_whole(c) && state_repair_is_whole(c)) || FAULT(F_GIVES_HALF_COPY)) &&
 		     (out->member || (c->view.accepted.members & NFS4R_BIT(c->self)));
 	out->given_up = c->view.given_up;
-	out->taken_out = is_taken_out(c);
+	out->taken_out = state_is_taken_out(c);
 	out->has_book = c->started ? c->view.adopted.nbook > 0 : c->view.nadopted > 0;
 	out->adding = c->change.add;
 	out->removing = c->change.remove;
@@ -286,8 +286,8 @@ void nfs4r_core_get_view(const struct nfs4r_core *c, struct nfs4r_core_view *out
 	out->trouble_log = c->trouble.log;
 	out->trouble_lsn = c->trouble.lsn;
 	out->failing = c->trouble.nfailed;
-	out->memory = memory_said(c);
-	out->unheard = memory_unheard(c);
+	out->memory = state_memory_said(c);
+	out->unheard = state_memory_unheard(c);
 	if (nfs4r_core_lease_until(c) > c->now && !out->fixed)
 		out->lease_left_ms = c->view.lease_until == UINT64_MAX ? c->cfg.lease_ms : c->view.lease_until - c->now;
 	EACH_PEER(c, s) {

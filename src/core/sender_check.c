@@ -34,7 +34,7 @@ static const char *about_entries(const struct nfs4r_core *c, nfs4r_server_id fro
 	return NULL;
 }
 
-const char *door_refuses(const struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
+const char *core_door_refuses(const struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
 {
 	switch (m->type) {
 	case NFS4R_MSG_PROPOSE:

@@ -2,7 +2,7 @@
 /*
  * A stop in order (control 7.12): before its process ends a server lets go of everything, so that nobody has to wait for its return.
  *
- * Happy path: LEAVE. From then on no operation begins here, none is taken from others, and nothing is asked for (who_is_away()); every
+ * Happy path: LEAVE. From then on no operation begins here, none is taken from others, and nothing is asked for (quorum_away()); every
  * claim closes as soon as 5.5 allows, and is released by the rules that there are (7.1, 7.2): when all members have everything stably that was done
  * under it. When all have confirmed, this server gives its lease back (log 6.11), the others make a view without it, and its owner stops it.
  *
@@ -11,18 +11,18 @@
  */
 #include "core/door_int.h"
 
-void leave_begin(struct nfs4r_core *c)
+void core_leave_begin(struct nfs4r_core *c)
 {
 	c->leaving = true;
 	c->dirty |= DIRTY_OPS;
 }
 
 /* What was created meanwhile, was won, or was counted on by an operation that has ended. */
-void leave_run(struct nfs4r_core *c)
+void core_leave_run(struct nfs4r_core *c)
 {
 	struct own *ow, *tmp;
 
-	if (!lets_go(c) || c->halted || not_ready(c))
+	if (!state_lets_go(c) || c->halted || not_ready(c))
 		return;
 	DL_FOREACH_SAFE2(c->control.asking, ow, tmp, ask_next_own) {
 		if (ow->state != OWN_PROPOSING)
@@ -30,9 +30,9 @@ void leave_run(struct nfs4r_core *c)
 		if (ow->majority)
 			ow->revoked = true; /* it will be won, and closes then */
 		else
-			claim_abort(c, ow);
+			control_claim_abort(c, ow);
 	}
-	release_all(c);
+	control_release_all(c);
 }
 
 static bool is_anybody_down(const struct nfs4r_core *c)
@@ -49,25 +49,25 @@ static bool holds_anything(const struct nfs4r_core *c)
 	return c->control.asking || c->control.idle || c->control.idle_deep || c->control.closing || ((c->control.released || c->join.owed) && !FAULT(F_LEFT_UNCONFIRMED));
 }
 
-void leave_settle(struct nfs4r_core *c)
+void core_leave_settle(struct nfs4r_core *c)
 {
-	if (c->leaving && !c->view.left && nfs4r_core_leave(c) == NFS4R_LEAVE_DONE && can_be_spared(c))
+	if (c->leaving && !c->view.left && nfs4r_core_leave(c) == NFS4R_LEAVE_DONE && state_can_be_spared(c))
 		view_give_back(c);
 }
 
 /* Who has left is removed in a moment, or not before it is silent: what it has let go of it has let go of. */
 static enum nfs4r_leave has_left(const struct nfs4r_core *c)
 {
-	return is_member(c, c->self) && c->now < c->view.left_ms + c->cfg.silence_ms ? NFS4R_LEAVE_LEFT : NFS4R_LEAVE_DONE;
+	return state_is_member(c, c->self) && c->now < c->view.left_ms + c->cfg.silence_ms ? NFS4R_LEAVE_LEFT : NFS4R_LEAVE_DONE;
 }
 
 enum nfs4r_leave nfs4r_core_leave(const struct nfs4r_core *c)
 {
 	if (c->view.left)
 		return has_left(c);
-	if (c->halted || not_ready(c) || !is_member(c, c->self) || !lease_valid(c))
+	if (c->halted || not_ready(c) || !state_is_member(c, c->self) || !state_lease_valid(c))
 		return NFS4R_LEAVE_CANNOT;
 	if (!holds_anything(c) && !c->ops.busy && !c->ops.answering)
 		return NFS4R_LEAVE_DONE;
-	return !views_on(c) && is_anybody_down(c) ? NFS4R_LEAVE_CANNOT : NFS4R_LEAVE_WAIT;
+	return !state_views_on(c) && is_anybody_down(c) ? NFS4R_LEAVE_CANNOT : NFS4R_LEAVE_WAIT;
 }

@@ -9,23 +9,23 @@
  */
 #include "core/door_int.h"
 
-void view_adopted(struct nfs4r_core *c, const struct nfs4r_view *old, nfs4r_servers removed, nfs4r_servers anew)
+void core_view_adopted(struct nfs4r_core *c, const struct nfs4r_view *old, nfs4r_servers removed, nfs4r_servers anew)
 {
-	memory_adopted(c);
-	seal_adopted(c);
-	repair_check(c);
-	seal_go_on(c);
-	view_set_ready(c);
+	recovery_memory_adopted(c);
+	view_seal_adopted(c);
+	recovery_repair_check(c);
+	view_seal_go_on(c);
+	state_view_set_ready(c);
 	if (c->view.adopted.epoch != old->epoch)
-		held_all(c);
+		log_held_all(c);
 	view_peers_adopted(c, removed, anew);
-	join_witnesses(c, removed, anew);
+	recovery_join_witnesses(c, removed, anew);
 	if (removed | anew)
-		elections_new_view(c, removed, anew);
-	releases_new_view(c);
-	if (!is_member(c, c->self))
+		control_elections_new_view(c, removed, anew);
+	control_releases_new_view(c);
+	if (!state_is_member(c, c->self))
 		ops_refuse_waiting(c);
-	join_new_view(c);
+	recovery_join_new_view(c);
 	c->dirty |= DIRTY_OPS | DIRTY_REPLY | DIRTY_RELEASE | DIRTY_OBJECTS | DIRTY_OPENS;
 	view_beat(c);
 	view_tell_servers(c, old);

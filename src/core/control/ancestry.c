@@ -28,7 +28,7 @@ static struct anc *find(struct anc *table, const struct nfs4r_oid *dir)
 
 /* ---- the table as a tree --------------------------------------------------------------- */
 
-void anc_forget(struct ctl *k)
+void control_anc_forget(struct ctl *k)
 {
 	if (!k->in)
 		return;
@@ -54,7 +54,7 @@ static void hang_controls(const struct nfs4r_core *c, const struct nfs4r_oid *oi
 {
 	struct ctl *k;
 
-	for (k = controls_of(c, oid); k; k = k->next)
+	for (k = control_of(c, oid); k; k = k->next)
 		if (!k->in) {
 			k->in = up;
 			DL_APPEND2(up->here[k->claim->key.server], k, in_prev, in_next);
@@ -67,8 +67,8 @@ static void hang(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 	struct anc *a = find(c->control.anc, oid), *up;
 	struct walk w;
 
-	walk_begin(&w, oid);
-	while (walk_up(c, &w) && (up = find(c->control.anc, &w.oid))) {
+	control_walk_begin(&w, oid);
+	while (control_walk_up(c, &w) && (up = find(c->control.anc, &w.oid))) {
 		if (w.level == 1)
 			hang_controls(c, oid, up);
 		else if (a->up)
@@ -85,8 +85,8 @@ static void unhang(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 	struct anc *a = find(c->control.anc, oid);
 	struct ctl *k;
 
-	for (k = controls_of(c, oid); k; k = k->next)
-		anc_forget(k);
+	for (k = control_of(c, oid); k; k = k->next)
+		control_anc_forget(k);
 	if (a)
 		cut_off(a);
 }
@@ -98,7 +98,7 @@ static void anc_free(struct anc **table, struct anc *a)
 		cut_off(a->down);
 	for (int s = 1; s <= NFS4R_SERVERS_MAX; s++)
 		while (a->here[s])
-			anc_forget(a->here[s]);
+			control_anc_forget(a->here[s]);
 	cut_off(a);
 	HASH_DEL(*table, a);
 	free(a);
@@ -119,7 +119,7 @@ static struct anc *next_below(struct anc *a, const struct anc *top, nfs4r_server
 	return NULL;
 }
 
-void anc_each_below(const struct nfs4r_core *c, const struct nfs4r_oid *dir, nfs4r_server_id owner,
+void control_anc_each_below(const struct nfs4r_core *c, const struct nfs4r_oid *dir, nfs4r_server_id owner,
 		    bool (*fn)(void *arg, struct ctl *k), void *arg)
 {
 	struct anc *top = find(c->control.anc, dir), *a;
@@ -135,15 +135,15 @@ static bool collect(void *arg, struct ctl *k)
 {
 	struct own_list *l = arg;
 
-	l->v = grow(l->v, &l->cap, l->n, sizeof(*l->v));
+	l->v = out_grow(l->v, &l->cap, l->n, sizeof(*l->v));
 	l->v[l->n++] = k->claim->own;
 	return true;
 }
 
-void anc_own_below(const struct nfs4r_core *c, const struct nfs4r_oid *dir, struct own_list *l)
+void control_anc_own_below(const struct nfs4r_core *c, const struct nfs4r_oid *dir, struct own_list *l)
 {
 	memset(l, 0, sizeof(*l));
-	anc_each_below(c, dir, c->self, collect, l);
+	control_anc_each_below(c, dir, c->self, collect, l);
 }
 
 /* ---- counts ------------------------------------------------------------------------------ */
@@ -153,7 +153,7 @@ static void add(struct anc **table, const struct nfs4r_oid *dir, nfs4r_server_id
 	struct anc *a = find(*table, dir);
 
 	if (!a) {
-		a = xcalloc(1, sizeof(*a));
+		a = out_xcalloc(1, sizeof(*a));
 		a->oid = *dir;
 		HASH_ADD(hh, *table, oid, sizeof(a->oid), a);
 	}
@@ -169,8 +169,8 @@ static void add_above(struct nfs4r_core *c, struct anc **table, const struct nfs
 {
 	struct walk w;
 
-	walk_begin(&w, oid);
-	while (walk_up(c, &w))
+	control_walk_begin(&w, oid);
+	while (control_walk_up(c, &w))
 		add(table, &w.oid, owner, delta);
 }
 
@@ -190,8 +190,8 @@ static bool in_ring(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 
 	if (!is_mixed(c))
 		return false;
-	walk_begin(&w, oid);
-	while (walk_up(c, &w))
+	control_walk_begin(&w, oid);
+	while (control_walk_up(c, &w))
 		;
 	return w.level >= NFS4R_DEPTH_MAX;
 }
@@ -200,11 +200,11 @@ static bool counts(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 {
 	struct nfs4r_facts f;
 
-	return is_known(c, oid, &f) && !is_multi(&f) && !in_ring(c, oid);
+	return control_is_known(c, oid, &f) && !control_is_multi(&f) && !in_ring(c, oid);
 }
 
 /* 8.2: control added or removed. */
-void anc_control(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_server_id owner, int delta)
+void control_anc_control(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_server_id owner, int delta)
 {
 	if (!counts(c, oid))
 		return;
@@ -214,7 +214,7 @@ void anc_control(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_server
 }
 
 /* Servers with a control strictly below @dir. */
-nfs4r_servers anc_below(const struct nfs4r_core *c, const struct nfs4r_oid *dir)
+nfs4r_servers control_anc_below(const struct nfs4r_core *c, const struct nfs4r_oid *dir)
 {
 	struct anc *a = find(c->control.anc, dir);
 	nfs4r_servers set = 0;
@@ -235,7 +235,7 @@ static bool weight(struct nfs4r_core *c, const struct nfs4r_oid *oid, uint32_t w
 	memset(w, 0, (NFS4R_SERVERS_MAX + 1) * sizeof(w[0]));
 	if (a)
 		memcpy(w, a->count, sizeof(a->count));
-	for (k = controls_of(c, oid); k; k = k->next)
+	for (k = control_of(c, oid); k; k = k->next)
 		w[k->claim->key.server]++;
 	for (int s = 1; s <= NFS4R_SERVERS_MAX; s++)
 		any |= w[s] != 0;
@@ -266,13 +266,13 @@ static void born(struct nfs4r_core *c, const struct nfs4r_oid *oid, struct anc_c
 	uint32_t w[NFS4R_SERVERS_MAX + 1];
 	struct nfs4r_facts f;
 
-	if (!is_mixed(c) || is_known(c, oid, &f) || f.known != NFS4R_NOT_YET || !weight(c, oid, w))
+	if (!is_mixed(c) || control_is_known(c, oid, &f) || f.known != NFS4R_NOT_YET || !weight(c, oid, w))
 		return;
 	goes_above(ch, oid, w);
 }
 
 /* Call before tree->commit(): takes out what the entry moves, kills or links a second time. */
-void anc_before_commit(struct nfs4r_core *c, struct nfs4r_entry *e, struct anc_change *ch)
+void control_anc_before_commit(struct nfs4r_core *c, struct nfs4r_entry *e, struct anc_change *ch)
 {
 	memset(ch, 0, sizeof(*ch));
 	for (uint32_t i = 0; i < e->nparts; i++) {
@@ -284,7 +284,7 @@ void anc_before_commit(struct nfs4r_core *c, struct nfs4r_entry *e, struct anc_c
 			born(c, &p->oid, ch);
 		if (p->effect != NFS4R_EFF_PARENT && p->effect != NFS4R_EFF_LINKS)
 			continue;
-		if (!is_known(c, &p->oid, &f) || is_multi(&f) || f.version >= p->after)
+		if (!control_is_known(c, &p->oid, &f) || control_is_multi(&f) || f.version >= p->after)
 			continue;
 		if (in_ring(c, &p->oid)) {
 			ch->anew = true;
@@ -307,10 +307,10 @@ void anc_before_commit(struct nfs4r_core *c, struct nfs4r_entry *e, struct anc_c
 	}
 }
 
-void anc_after_commit(struct nfs4r_core *c, const struct anc_change *ch)
+void control_anc_after_commit(struct nfs4r_core *c, const struct anc_change *ch)
 {
 	if (ch->anew || (ch->moves && in_ring(c, &ch->oid))) {
-		anc_rebuild(c);
+		control_anc_rebuild(c);
 		return;
 	}
 	if (!ch->moves)
@@ -338,7 +338,7 @@ static bool any_unborn(struct nfs4r_core *c)
 	struct nfs4r_facts f;
 
 	HASH_ITER(hh, c->control.objs, o, tmp)
-		if (!is_known(c, &o->oid, &f) && f.known == NFS4R_NOT_YET)
+		if (!control_is_known(c, &o->oid, &f) && f.known == NFS4R_NOT_YET)
 			return true;
 	return false;
 }
@@ -351,7 +351,7 @@ static void drop_all(struct anc **table)
 		anc_free(table, a);
 }
 
-void anc_rebuild(struct nfs4r_core *c)
+void control_anc_rebuild(struct nfs4r_core *c)
 {
 	struct ctlobj *o, *tmp;
 
@@ -376,8 +376,8 @@ static struct anc *place_of(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 {
 	struct walk w;
 
-	walk_begin(&w, oid);
-	return counts(c, oid) && walk_up(c, &w) ? find(c->control.anc, &w.oid) : NULL;
+	control_walk_begin(&w, oid);
+	return counts(c, oid) && control_walk_up(c, &w) ? find(c->control.anc, &w.oid) : NULL;
 }
 
 static bool places_are_right(struct nfs4r_core *c)

@@ -16,7 +16,7 @@
 #define RTT_UNKNOWN_MS 50
 #define CLEARING_MAX 64 /* directories wanted with all below at one time [beyond it: only what is controlled now closes] */
 
-struct oidmark *mark_find(struct oidmark *table, const struct nfs4r_oid *oid)
+struct oidmark *control_mark_find(struct oidmark *table, const struct nfs4r_oid *oid)
 {
 	struct oidmark *o;
 
@@ -24,21 +24,21 @@ struct oidmark *mark_find(struct oidmark *table, const struct nfs4r_oid *oid)
 	return o;
 }
 
-struct oidmark *mark_get(struct oidmark **table, const struct nfs4r_oid *oid)
+struct oidmark *control_mark_get(struct oidmark **table, const struct nfs4r_oid *oid)
 {
-	struct oidmark *o = mark_find(*table, oid);
+	struct oidmark *o = control_mark_find(*table, oid);
 
 	if (!o) {
-		o = xcalloc(1, sizeof(*o));
+		o = out_xcalloc(1, sizeof(*o));
 		o->oid = *oid;
 		HASH_ADD(hh, *table, oid, sizeof(o->oid), o);
 	}
 	return o;
 }
 
-void mark_drop(struct oidmark **table, const struct nfs4r_oid *oid)
+void control_mark_drop(struct oidmark **table, const struct nfs4r_oid *oid)
 {
-	struct oidmark *o = mark_find(*table, oid);
+	struct oidmark *o = control_mark_find(*table, oid);
 
 	if (o) {
 		HASH_DEL(*table, o);
@@ -47,7 +47,7 @@ void mark_drop(struct oidmark **table, const struct nfs4r_oid *oid)
 }
 
 /* @table has times: those that are past go when it is full, and if that does not help this one is not noted. */
-void mark_until(const struct nfs4r_core *c, struct oidmark **table, const struct nfs4r_oid *oid, uint64_t until)
+void control_mark_until(const struct nfs4r_core *c, struct oidmark **table, const struct nfs4r_oid *oid, uint64_t until)
 {
 	struct oidmark *m, *tmp;
 
@@ -57,20 +57,20 @@ void mark_until(const struct nfs4r_core *c, struct oidmark **table, const struct
 				HASH_DEL(*table, m);
 				free(m);
 			}
-	if (HASH_COUNT(*table) < MARKS_MAX || mark_find(*table, oid))
-		mark_get(table, oid)->value = until;
+	if (HASH_COUNT(*table) < MARKS_MAX || control_mark_find(*table, oid))
+		control_mark_get(table, oid)->value = until;
 }
 
 /* Is the time of @oid in @table still to come? */
-bool mark_lasts(const struct nfs4r_core *c, struct oidmark *table, const struct nfs4r_oid *oid)
+bool control_mark_lasts(const struct nfs4r_core *c, struct oidmark *table, const struct nfs4r_oid *oid)
 {
-	const struct oidmark *m = mark_find(table, oid);
+	const struct oidmark *m = control_mark_find(table, oid);
 
 	return m && m->value > c->now;
 }
 
 /* Is @oid below a directory that is to be clear? Until when, or 0. */
-uint64_t holdoff_clearing(struct nfs4r_core *c, const struct nfs4r_oid *oid)
+uint64_t control_holdoff_clearing(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 {
 	uint64_t until = 0;
 	struct oidmark *m;
@@ -78,60 +78,60 @@ uint64_t holdoff_clearing(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 
 	if (!c->control.clearing)
 		return 0;
-	walk_begin(&w, oid);
+	control_walk_begin(&w, oid);
 	do {
-		m = mark_find(c->control.clearing, &w.oid);
+		m = control_mark_find(c->control.clearing, &w.oid);
 		if (m && m->value > until)
 			until = m->value;
-	} while (walk_up(c, &w));
+	} while (control_walk_up(c, &w));
 	return until > c->now ? until : 0;
 }
 
 /* Not to be asked for before this time; in the past: it may be. */
-uint64_t holdoff_until(struct nfs4r_core *c, const struct nfs4r_oid *oid)
+uint64_t control_holdoff_until(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 {
-	uint64_t clear = holdoff_clearing(c, oid);
-	struct oidmark *m = mark_find(c->control.holdoff, oid);
+	uint64_t clear = control_holdoff_clearing(c, oid);
+	struct oidmark *m = control_mark_find(c->control.holdoff, oid);
 
 	return m && m->value > clear ? m->value : clear;
 }
 
-void holdoff_drop(struct nfs4r_core *c, const struct nfs4r_oid *oid)
+void control_holdoff_drop(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 {
-	mark_drop(&c->control.holdoff, oid);
-	if (!mark_find(c->control.clearing, oid))
+	control_mark_drop(&c->control.holdoff, oid);
+	if (!control_mark_find(c->control.clearing, oid))
 		return;
-	mark_drop(&c->control.clearing, oid);
+	control_mark_drop(&c->control.clearing, oid);
 	c->dirty |= DIRTY_OPS | DIRTY_OPENS;
 }
 
 static void hold_off(struct nfs4r_core *c, const struct nfs4r_oid *oid, uint64_t until)
 {
 	if (HASH_COUNT(c->control.holdoff) < HOLDOFF_MAX)
-		mark_get(&c->control.holdoff, oid)->value = until;
+		control_mark_get(&c->control.holdoff, oid)->value = until;
 }
 
 /* @ow is released because others wanted it, or something in it. */
-void holdoff_set(struct nfs4r_core *c, const struct own *ow)
+void control_holdoff_set(struct nfs4r_core *c, const struct own *ow)
 {
 	const struct nfs4r_oid *wanted = c->policy_ops->wanted(ow);
-	uint64_t until = c->now + (ow->turned ? 2 : 1) * policy_holdoff_ms(c); /* who has the next turn may have nothing under way just now */
+	uint64_t until = c->now + (ow->turned ? 2 : 1) * control_holdoff_ms(c); /* who has the next turn may have nothing under way just now */
 
 	if (wanted)
 		hold_off(c, wanted, until);
 	for (uint32_t i = 0; i < ow->claim->n && !wanted; i++)
 		hold_off(c, &ow->claim->ctl[i].oid, until);
-	timer_at(c, until);
+	out_timer_at(c, until);
 }
 
 /* A revoke of @dir and all below. The next one comes after repeat_ms, if it is still wanted. */
-void holdoff_below(struct nfs4r_core *c, const struct nfs4r_oid *dir)
+void control_holdoff_below(struct nfs4r_core *c, const struct nfs4r_oid *dir)
 {
-	uint64_t until = c->now + c->cfg.repeat_ms + policy_holdoff_ms(c);
+	uint64_t until = c->now + c->cfg.repeat_ms + control_holdoff_ms(c);
 
-	if (mark_find(c->control.clearing, dir) || HASH_COUNT(c->control.clearing) < CLEARING_MAX)
-		mark_get(&c->control.clearing, dir)->value = until;
-	timer_at(c, until);
+	if (control_mark_find(c->control.clearing, dir) || HASH_COUNT(c->control.clearing) < CLEARING_MAX)
+		control_mark_get(&c->control.clearing, dir)->value = until;
+	out_timer_at(c, until);
 }
 
 static void expire(struct nfs4r_core *c, struct oidmark **table)
@@ -140,7 +140,7 @@ static void expire(struct nfs4r_core *c, struct oidmark **table)
 
 	HASH_ITER(hh, *table, m, tmp) {
 		if (m->value > c->now) {
-			timer_at(c, m->value);
+			out_timer_at(c, m->value);
 			continue;
 		}
 		HASH_DEL(*table, m);
@@ -149,13 +149,13 @@ static void expire(struct nfs4r_core *c, struct oidmark **table)
 	}
 }
 
-void holdoff_timers(struct nfs4r_core *c)
+void control_holdoff_timers(struct nfs4r_core *c)
 {
 	expire(c, &c->control.holdoff);
 	expire(c, &c->control.clearing);
 }
 
-uint64_t farthest_rtt(const struct nfs4r_core *c)
+uint64_t control_farthest_rtt(const struct nfs4r_core *c)
 {
 	uint64_t max = 0;
 
@@ -166,9 +166,9 @@ uint64_t farthest_rtt(const struct nfs4r_core *c)
 }
 
 /* Control 7.6. */
-uint64_t policy_holdoff_ms(const struct nfs4r_core *c)
+uint64_t control_holdoff_ms(const struct nfs4r_core *c)
 {
-	uint64_t ms = 2 * farthest_rtt(c);
+	uint64_t ms = 2 * control_farthest_rtt(c);
 
 	if (c->cfg.holdoff_ms)
 		return c->cfg.holdoff_ms;

@@ -6,103 +6,103 @@
 #include "core/core_state.h"
 
 /* ancestry.c */
-nfs4r_servers anc_below(const struct nfs4r_core *c, const struct nfs4r_oid *dir);
-void anc_rebuild(struct nfs4r_core *c);
+nfs4r_servers control_anc_below(const struct nfs4r_core *c, const struct nfs4r_oid *dir);
+void control_anc_rebuild(struct nfs4r_core *c);
 /* Own claims with a control strictly below @dir, once for each such control; free(l->v) is the caller's. */
-void anc_own_below(const struct nfs4r_core *c, const struct nfs4r_oid *dir, struct own_list *l);
-void anc_before_commit(struct nfs4r_core *c, struct nfs4r_entry *e, struct anc_change *ch);
-void anc_after_commit(struct nfs4r_core *c, const struct anc_change *ch);
+void control_anc_own_below(const struct nfs4r_core *c, const struct nfs4r_oid *dir, struct own_list *l);
+void control_anc_before_commit(struct nfs4r_core *c, struct nfs4r_entry *e, struct anc_change *ch);
+void control_anc_after_commit(struct nfs4r_core *c, const struct anc_change *ch);
 
 /* backoff.c: what is not asked for now, because others want it (7.5, 7.6) */
-struct oidmark *mark_find(struct oidmark *table, const struct nfs4r_oid *oid);
-struct oidmark *mark_get(struct oidmark **table, const struct nfs4r_oid *oid);
-void mark_drop(struct oidmark **table, const struct nfs4r_oid *oid);
-bool mark_lasts(const struct nfs4r_core *c, struct oidmark *table, const struct nfs4r_oid *oid);
-void mark_until(const struct nfs4r_core *c, struct oidmark **table, const struct nfs4r_oid *oid, uint64_t until);
-uint64_t farthest_rtt(const struct nfs4r_core *c); /* in ms, of elections */
-uint64_t policy_holdoff_ms(const struct nfs4r_core *c);
-uint64_t holdoff_until(struct nfs4r_core *c, const struct nfs4r_oid *oid);
+struct oidmark *control_mark_find(struct oidmark *table, const struct nfs4r_oid *oid);
+struct oidmark *control_mark_get(struct oidmark **table, const struct nfs4r_oid *oid);
+void control_mark_drop(struct oidmark **table, const struct nfs4r_oid *oid);
+bool control_mark_lasts(const struct nfs4r_core *c, struct oidmark *table, const struct nfs4r_oid *oid);
+void control_mark_until(const struct nfs4r_core *c, struct oidmark **table, const struct nfs4r_oid *oid, uint64_t until);
+uint64_t control_farthest_rtt(const struct nfs4r_core *c); /* in ms, of elections */
+uint64_t control_holdoff_ms(const struct nfs4r_core *c);
+uint64_t control_holdoff_until(struct nfs4r_core *c, const struct nfs4r_oid *oid);
 
 /* deferred.c: proposals that came before the entry that makes their object (4.3d) */
-bool early_next(struct nfs4r_core *c, nfs4r_server_id *from, struct nfs4r_msg *m); /* one whose objects are known now, which is not kept any more */
-void early_timers(struct nfs4r_core *c);
-void early_forget(struct nfs4r_core *c, nfs4r_servers whose);
+bool control_early_next(struct nfs4r_core *c, nfs4r_server_id *from, struct nfs4r_msg *m); /* one whose objects are known now, which is not kept any more */
+void control_early_timers(struct nfs4r_core *c);
+void control_early_forget(struct nfs4r_core *c, nfs4r_servers whose);
 
 /* downgrade.c: closed files, and directories that others read, are read from copies before their control is released (7.10) */
-void announce_again(struct nfs4r_core *c, struct claim *cl); /* start: it may have been announced before */
-void announce_on_closing(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
-void announce_applied(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn before); /* more of another's log is here than `before` */
-bool is_good_copy(const struct nfs4r_core *c, const struct claim *cl); /* may this server's copy be read as if @cl were released? */
+void control_announce_again(struct nfs4r_core *c, struct claim *cl); /* start: it may have been announced before */
+void control_announce_on_closing(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
+void control_announce_applied(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn before); /* more of another's log is here than `before` */
+bool control_is_good_copy(const struct nfs4r_core *c, const struct claim *cl); /* may this server's copy be read as if @cl were released? */
 
 /* election.c */
-struct own *election_propose(struct nfs4r_core *c, const struct nfs4r_control *v, uint32_t n, uint32_t attempts, bool side);
-void claim_abort(struct nfs4r_core *c, struct own *ow);
-void election_send(struct nfs4r_core *c, struct own *ow, nfs4r_server_id to);
-void election_check_win(struct nfs4r_core *c, struct own *ow);
-void election_barriers(struct nfs4r_core *c);
-void election_on_propose(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
-void election_on_ack(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
-void election_on_nack(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
-void election_timers(struct nfs4r_core *c);
-void election_peer_moved(struct nfs4r_core *c, nfs4r_server_id s);
-void election_peer_up(struct nfs4r_core *c, nfs4r_server_id s);
-void elections_new_view(struct nfs4r_core *c, nfs4r_servers removed, nfs4r_servers added);
-void elections_again(struct nfs4r_core *c);
-bool elections_settled(const struct nfs4r_core *c);
-void asking_in(struct nfs4r_core *c, struct own *ow);
-void abort_deleted(struct nfs4r_core *c, const struct nfs4r_oid *oid);
+struct own *control_election_propose(struct nfs4r_core *c, const struct nfs4r_control *v, uint32_t n, uint32_t attempts, bool side);
+void control_claim_abort(struct nfs4r_core *c, struct own *ow);
+void control_election_send(struct nfs4r_core *c, struct own *ow, nfs4r_server_id to);
+void control_election_check_win(struct nfs4r_core *c, struct own *ow);
+void control_election_barriers(struct nfs4r_core *c);
+void control_election_on_propose(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
+void control_election_on_ack(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
+void control_election_on_nack(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
+void control_election_timers(struct nfs4r_core *c);
+void control_election_peer_moved(struct nfs4r_core *c, nfs4r_server_id s);
+void control_election_peer_up(struct nfs4r_core *c, nfs4r_server_id s);
+void control_elections_new_view(struct nfs4r_core *c, nfs4r_servers removed, nfs4r_servers added);
+void control_elections_again(struct nfs4r_core *c);
+bool control_elections_settled(const struct nfs4r_core *c);
+void control_asking_in(struct nfs4r_core *c, struct own *ow);
+void control_abort_deleted(struct nfs4r_core *c, const struct nfs4r_oid *oid);
 
 /* joined.c: what an entry changes of control when it is committed */
-void joined_note_move(struct nfs4r_core *c, const struct nfs4r_entry *e);
-void joined_row(struct nfs4r_core *c, const struct nfs4r_entry *e); /* its claim's row, in the commit */
-void joined_in(struct nfs4r_core *c, const struct nfs4r_entry *e, bool settled_born);
+void control_joined_note_move(struct nfs4r_core *c, const struct nfs4r_entry *e);
+void control_joined_row(struct nfs4r_core *c, const struct nfs4r_entry *e); /* its claim's row, in the commit */
+void control_joined_in(struct nfs4r_core *c, const struct nfs4r_entry *e, bool settled_born);
 
 /* release.c */
-void claim_idle(struct nfs4r_core *c, struct own *ow); /* it is won: its timer begins */
-void claim_used(struct nfs4r_core *c, struct own *ow);
-void claim_start_closing(struct nfs4r_core *c, struct own *ow);
-struct claim *claim_reopen(struct nfs4r_core *c, const struct need *n); /* one that covers it now, or NULL */
-void claim_release(struct nfs4r_core *c, struct own *ow);
-void release_all(struct nfs4r_core *c); /* what is won closes, or as soon as 5.5 allows */
-void released_in(struct nfs4r_core *c, struct own *ow);
-nfs4r_servers release_run(struct nfs4r_core *c); /* whom POSITIONS have to be sent */
-void release_flush(struct nfs4r_core *c);
-void release_timers(struct nfs4r_core *c);
-void release_peer_up(struct nfs4r_core *c, nfs4r_server_id s);
-void releases_new_view(struct nfs4r_core *c);
-const struct nfs4r_msg *release_on_release(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
-void release_on_released(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
-void release_on_revoke(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
-void release_opened(struct nfs4r_core *c, const struct nfs4r_oid *oid, bool open);
-void raise_last(struct nfs4r_core *c, const struct nfs4r_entry *e);
-void send_revoke(struct nfs4r_core *c, nfs4r_server_id to, const struct nfs4r_oid *oid, bool below, uint32_t attempts);
-uint64_t idle_end(const struct nfs4r_core *c, const struct own *ow); /* when its timer ends */
-void release_at(struct nfs4r_core *c, struct own *ow, uint64_t t);  /* starts closing at this time, used or not */
-void release_no_end(struct nfs4r_core *c, struct own *ow);	      /* takes that back */
-void release_unpinned(struct nfs4r_core *c, struct own *ow); /* an operation was done under it: a file without writers, reopened for that, closes again */
+void control_claim_idle(struct nfs4r_core *c, struct own *ow); /* it is won: its timer begins */
+void control_claim_used(struct nfs4r_core *c, struct own *ow);
+void control_claim_start_closing(struct nfs4r_core *c, struct own *ow);
+struct claim *control_claim_reopen(struct nfs4r_core *c, const struct need *n); /* one that covers it now, or NULL */
+void control_claim_release(struct nfs4r_core *c, struct own *ow);
+void control_release_all(struct nfs4r_core *c); /* what is won closes, or as soon as 5.5 allows */
+void control_released_in(struct nfs4r_core *c, struct own *ow);
+nfs4r_servers control_release_run(struct nfs4r_core *c); /* whom POSITIONS have to be sent */
+void control_release_flush(struct nfs4r_core *c);
+void control_release_timers(struct nfs4r_core *c);
+void control_release_peer_up(struct nfs4r_core *c, nfs4r_server_id s);
+void control_releases_new_view(struct nfs4r_core *c);
+const struct nfs4r_msg *control_release_on_release(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
+void control_release_on_released(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
+void control_release_on_revoke(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
+void control_release_opened(struct nfs4r_core *c, const struct nfs4r_oid *oid, bool open);
+void control_raise_last(struct nfs4r_core *c, const struct nfs4r_entry *e);
+void control_send_revoke(struct nfs4r_core *c, nfs4r_server_id to, const struct nfs4r_oid *oid, bool below, uint32_t attempts);
+uint64_t control_idle_end(const struct nfs4r_core *c, const struct own *ow); /* when its timer ends */
+void control_release_at(struct nfs4r_core *c, struct own *ow, uint64_t t);  /* starts closing at this time, used or not */
+void control_release_no_end(struct nfs4r_core *c, struct own *ow);	      /* takes that back */
+void control_release_unpinned(struct nfs4r_core *c, struct own *ow); /* an operation was done under it: a file without writers, reopened for that, closes again */
 
 /* table.c */
-bool is_known(struct nfs4r_core *c, const struct nfs4r_oid *oid, struct nfs4r_facts *f);
-bool is_multi(const struct nfs4r_facts *f);
-void walk_begin(struct walk *w, const struct nfs4r_oid *oid);
-bool walk_up(struct nfs4r_core *c, struct walk *w); /* false at the root, and for a multi file (section 0) */
-struct ctl *controls_of(const struct nfs4r_core *c, const struct nfs4r_oid *oid);
-struct claim *claim_add(struct nfs4r_core *c, struct nfs4r_pid pid, uint32_t kind, const struct nfs4r_control *v, uint32_t n);
-void claim_out_of_table(struct nfs4r_core *c, struct claim *cl);
-void claim_free(struct nfs4r_core *c, struct claim *cl);
-void claim_save(struct nfs4r_core *c, const struct claim *cl);
-struct own *own_new(struct nfs4r_core *c, struct claim *cl, enum own_state st);
-uint64_t seq_next(struct nfs4r_core *c);
+bool control_is_known(struct nfs4r_core *c, const struct nfs4r_oid *oid, struct nfs4r_facts *f);
+bool control_is_multi(const struct nfs4r_facts *f);
+void control_walk_begin(struct walk *w, const struct nfs4r_oid *oid);
+bool control_walk_up(struct nfs4r_core *c, struct walk *w); /* false at the root, and for a multi file (section 0) */
+struct ctl *control_of(const struct nfs4r_core *c, const struct nfs4r_oid *oid);
+struct claim *control_claim_add(struct nfs4r_core *c, struct nfs4r_pid pid, uint32_t kind, const struct nfs4r_control *v, uint32_t n);
+void control_claim_out_of_table(struct nfs4r_core *c, struct claim *cl);
+void control_claim_free(struct nfs4r_core *c, struct claim *cl);
+void control_claim_save(struct nfs4r_core *c, const struct claim *cl);
+struct own *control_own_new(struct nfs4r_core *c, struct claim *cl, enum own_state st);
+uint64_t control_seq_next(struct nfs4r_core *c);
 /* Others that cover @oid in the table; *won: those of them that said they have won. */
-nfs4r_servers foreign_cover(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_servers *won);
+nfs4r_servers control_foreign_cover(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_servers *won);
 /* Own claim that covers @n for an update by @o (NULL: any operation); proposing ones if @proposing. */
-struct claim *own_cover(struct nfs4r_core *c, const struct need *n, const struct opx *o, bool proposing);
-bool own_acting_cover(struct nfs4r_core *c, const struct nfs4r_oid *oid);
-bool claim_covers(struct nfs4r_core *c, const struct claim *cl, const struct need *n);
+struct claim *control_own_cover(struct nfs4r_core *c, const struct need *n, const struct opx *o, bool proposing);
+bool control_own_acting_cover(struct nfs4r_core *c, const struct nfs4r_oid *oid);
+bool control_claim_covers(struct nfs4r_core *c, const struct claim *cl, const struct need *n);
 /* Is @oid @dir or below it? */
-bool is_under(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct nfs4r_oid *dir);
+bool control_is_under(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct nfs4r_oid *dir);
 
 /* tombstones.c */
-void dead_add(struct nfs4r_core *c, nfs4r_server_id s, uint64_t seq);
+void control_dead_add(struct nfs4r_core *c, nfs4r_server_id s, uint64_t seq);
 
 #endif

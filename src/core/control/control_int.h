@@ -7,38 +7,38 @@
 #include "core/control/control.h"
 
 /* ancestry.c */
-void anc_control(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_server_id owner, int delta);
-void anc_forget(struct ctl *k);
+void control_anc_control(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_server_id owner, int delta);
+void control_anc_forget(struct ctl *k);
 /* Every control of @owner strictly below @dir, until @fn returns false. @fn must not change the table. */
-void anc_each_below(const struct nfs4r_core *c, const struct nfs4r_oid *dir, nfs4r_server_id owner,
+void control_anc_each_below(const struct nfs4r_core *c, const struct nfs4r_oid *dir, nfs4r_server_id owner,
 		    bool (*fn)(void *arg, struct ctl *k), void *arg);
 
 /* backoff.c: what is not asked for now, because others want it (7.5, 7.6) */
-uint64_t holdoff_clearing(struct nfs4r_core *c, const struct nfs4r_oid *oid);
-void holdoff_drop(struct nfs4r_core *c, const struct nfs4r_oid *oid);
-void holdoff_set(struct nfs4r_core *c, const struct own *ow);
-void holdoff_below(struct nfs4r_core *c, const struct nfs4r_oid *dir);
-void holdoff_timers(struct nfs4r_core *c);
+uint64_t control_holdoff_clearing(struct nfs4r_core *c, const struct nfs4r_oid *oid);
+void control_holdoff_drop(struct nfs4r_core *c, const struct nfs4r_oid *oid);
+void control_holdoff_set(struct nfs4r_core *c, const struct own *ow);
+void control_holdoff_below(struct nfs4r_core *c, const struct nfs4r_oid *dir);
+void control_holdoff_timers(struct nfs4r_core *c);
 
 /* deferred.c: proposals that came before the entry that makes their object (4.3d) */
-bool early_keep(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m); /* false: there is no room */
+bool control_early_keep(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m); /* false: there is no room */
 
 /* downgrade.c: closed files, and directories that others read, are read from copies before their control is released (7.10) */
-void announce_later(struct nfs4r_core *c, struct own *ow); /* it starts closing */
-void announce_never(struct nfs4r_core *c, struct own *ow); /* it is released */
-void announce_timers(struct nfs4r_core *c);
-void announce_found(struct nfs4r_core *c, struct claim *cl); /* another's claim is here */
+void control_announce_later(struct nfs4r_core *c, struct own *ow); /* it starts closing */
+void control_announce_never(struct nfs4r_core *c, struct own *ow); /* it is released */
+void control_announce_timers(struct nfs4r_core *c);
+void control_announce_found(struct nfs4r_core *c, struct claim *cl); /* another's claim is here */
 
 /* election.c */
-bool prio_higher(const struct nfs4r_prio *a, const struct nfs4r_prio *b); /* 4.2 */
-void election_refuse_unknown(struct nfs4r_core *c, nfs4r_server_id to, const struct nfs4r_pid *pid); /* 4.3d */
-void asking_out(struct nfs4r_core *c, struct own *ow);
+bool control_prio_higher(const struct nfs4r_prio *a, const struct nfs4r_prio *b); /* 4.2 */
+void control_election_refuse_unknown(struct nfs4r_core *c, nfs4r_server_id to, const struct nfs4r_pid *pid); /* 4.3d */
+void control_asking_out(struct nfs4r_core *c, struct own *ow);
 
 /* table.c */
-bool is_known_file(struct nfs4r_core *c, const struct nfs4r_oid *oid); /* and no directory */
+bool control_is_known_file(struct nfs4r_core *c, const struct nfs4r_oid *oid); /* and no directory */
 
 /* tombstones.c */
-uint64_t own_floor(const struct nfs4r_core *c);
-void release_raise_floor(struct nfs4r_core *c, nfs4r_server_id s, uint64_t floor);
+uint64_t control_own_floor(const struct nfs4r_core *c);
+void control_release_raise_floor(struct nfs4r_core *c, nfs4r_server_id s, uint64_t floor);
 
 #endif

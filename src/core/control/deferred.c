@@ -37,20 +37,20 @@ static struct early *find(struct nfs4r_core *c, const struct nfs4r_pid *pid)
 	return NULL;
 }
 
-bool early_keep(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
+bool control_early_keep(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
 {
 	struct early *e = find(c, &m->propose.pid);
 
 	if (!e && c->control.nearly == EARLY_MAX)
 		return false;
 	if (!e) {
-		e = xcalloc(1, sizeof(*e));
+		e = out_xcalloc(1, sizeof(*e));
 		e->from = from;
 		e->until = c->now + c->cfg.repeat_ms / NACK_REPEAT_DIV;
 		DL_APPEND(c->control.early, e);
 		c->control.nearly++;
 		c->st.proposals_early++;
-		timer_at(c, e->until);
+		out_timer_at(c, e->until);
 	}
 	e->m = *m; /* a repeated one may say more: that it has a majority */
 	return true;
@@ -61,12 +61,12 @@ static bool are_known(struct nfs4r_core *c, const struct nfs4r_msg *m)
 	struct nfs4r_facts f;
 
 	for (uint32_t i = 0; i < m->propose.ncontrols; i++)
-		if (!is_known(c, &m->propose.controls[i].oid, &f) && f.known == NFS4R_NOT_YET)
+		if (!control_is_known(c, &m->propose.controls[i].oid, &f) && f.known == NFS4R_NOT_YET)
 			return false;
 	return true;
 }
 
-bool early_next(struct nfs4r_core *c, nfs4r_server_id *from, struct nfs4r_msg *m)
+bool control_early_next(struct nfs4r_core *c, nfs4r_server_id *from, struct nfs4r_msg *m)
 {
 	struct early *e;
 
@@ -80,20 +80,20 @@ bool early_next(struct nfs4r_core *c, nfs4r_server_id *from, struct nfs4r_msg *m
 	return false;
 }
 
-void early_timers(struct nfs4r_core *c)
+void control_early_timers(struct nfs4r_core *c)
 {
 	struct early *e, *tmp;
 
 	DL_FOREACH_SAFE(c->control.early, e, tmp)
 		if (c->now >= e->until) {
-			election_refuse_unknown(c, e->from, &e->m.propose.pid);
+			control_election_refuse_unknown(c, e->from, &e->m.propose.pid);
 			drop(c, e);
 		} else {
-			timer_at(c, e->until);
+			out_timer_at(c, e->until);
 		}
 }
 
-void early_forget(struct nfs4r_core *c, nfs4r_servers whose)
+void control_early_forget(struct nfs4r_core *c, nfs4r_servers whose)
 {
 	struct early *e, *tmp;
 

@@ -32,7 +32,7 @@ static uint64_t due_ms(const struct nfs4r_core *c, const struct own *ow)
 	return ow->dirs_to_say ? ow->closing_ms : from + c->cfg.announce_ms;
 }
 
-void announce_later(struct nfs4r_core *c, struct own *ow)
+void control_announce_later(struct nfs4r_core *c, struct own *ow)
 {
 	ow->dirs_to_say = c->policy_ops->is_read(c, ow);
 	if (!c->cfg.announce_ms || !(ow->dirs_to_say || is_single(ow->claim)) || ow->claim->announced)
@@ -42,21 +42,21 @@ void announce_later(struct nfs4r_core *c, struct own *ow)
 	else
 		DL_APPEND2(c->control.to_say, ow, say_prev, say_next);
 	ow->to_say = true;
-	timer_at(c, due_ms(c, ow));
+	out_timer_at(c, due_ms(c, ow));
 }
 
-void announce_never(struct nfs4r_core *c, struct own *ow)
+void control_announce_never(struct nfs4r_core *c, struct own *ow)
 {
 	if (ow->to_say)
 		DL_DELETE2(c->control.to_say, ow, say_prev, say_next);
 	ow->to_say = false;
 }
 
-void announce_again(struct nfs4r_core *c, struct claim *cl)
+void control_announce_again(struct nfs4r_core *c, struct claim *cl)
 {
 	struct nfs4r_facts f;
 
-	if (is_known(c, &cl->ctl[0].oid, &f) && f.type == NFS4R_TYPE_DIR)
+	if (control_is_known(c, &cl->ctl[0].oid, &f) && f.type == NFS4R_TYPE_DIR)
 		return; /* its row says it */
 	cl->announced = c->cfg.announce_ms && is_single(cl) && !FAULT(F_ANNOUNCED_FORGOTTEN);
 }
@@ -70,14 +70,14 @@ static uint32_t take(struct nfs4r_core *c, struct own **due, bool *dirs)
 	DL_FOREACH_SAFE2(c->control.to_say, ow, tmp, say_next) {
 		if (n == NFS4R_CLOSING_MAX || c->now < due_ms(c, ow) || (n && ow->dirs_to_say != *dirs))
 			break;
-		announce_never(c, ow);
-		if (ow->dirs_to_say ? ow->pins > 0 : !is_known_file(c, &ow->claim->ctl[0].oid)) /* pins: what executes now could not be answered by it */
+		control_announce_never(c, ow);
+		if (ow->dirs_to_say ? ow->pins > 0 : !control_is_known_file(c, &ow->claim->ctl[0].oid)) /* pins: what executes now could not be answered by it */
 			continue;
 		ow->claim->announced = true;
 		ow->said = ow->last;
 		*dirs = ow->dirs_to_say;
 		if (*dirs)
-			claim_save(c, ow->claim);
+			control_claim_save(c, ow->claim);
 		due[n++] = ow;
 	}
 	return n;
@@ -85,24 +85,24 @@ static uint32_t take(struct nfs4r_core *c, struct own **due, bool *dirs)
 
 static void announce(struct nfs4r_core *c, nfs4r_server_id to, struct own *const *due, uint32_t n, bool saved)
 {
-	struct nfs4r_msg *m = msg_new(c, NFS4R_MSG_CLOSING);
+	struct nfs4r_msg *m = out_msg(c, NFS4R_MSG_CLOSING);
 
 	m->closing.n = n;
 	for (uint32_t i = 0; i < n; i++) {
 		m->closing.seqs[i] = due[i]->claim->key.seq;
 		m->closing.last[i] = due[i]->last;
 	}
-	send_to(c, to, m, saved);
+	out_send(c, to, m, saved);
 }
 
-void announce_timers(struct nfs4r_core *c)
+void control_announce_timers(struct nfs4r_core *c)
 {
 	struct own *due[NFS4R_CLOSING_MAX];
 	bool files = false, dirs = false;
 	uint32_t n;
 
-	if (c->control.to_say && who_is_away(c)) { /* nothing new can be had from all: what is under these controls would stand still */
-		timer_at(c, c->now + c->cfg.repeat_ms);
+	if (c->control.to_say && quorum_away(c)) { /* nothing new can be had from all: what is under these controls would stand still */
+		out_timer_at(c, c->now + c->cfg.repeat_ms);
 		return;
 	}
 	while ((n = take(c, due, &dirs)) > 0) {
@@ -113,15 +113,15 @@ void announce_timers(struct nfs4r_core *c)
 	if (files)
 		c->control.announced_ms = c->now;
 	if (c->control.to_say)
-		timer_at(c, due_ms(c, c->control.to_say));
+		out_timer_at(c, due_ms(c, c->control.to_say));
 }
 
 static void reads_here(struct nfs4r_core *c, nfs4r_server_id owner)
 {
-	act(c, NFS4R_ACT_READS_HERE)->owner = owner;
+	out_act(c, NFS4R_ACT_READS_HERE)->owner = owner;
 }
 
-void announce_applied(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn before)
+void control_announce_applied(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn before)
 {
 	if (c->started && before < c->log.logs[log].good_at)
 		reads_here(c, log);
@@ -138,7 +138,7 @@ static void good_from(struct nfs4r_core *c, struct claim *cl, nfs4r_lsn last, ui
 	cl->good_inc = inc;
 	if (last > l->good_at)
 		l->good_at = last;
-	if (is_good_copy(c, cl) && c->started)
+	if (control_is_good_copy(c, cl) && c->started)
 		reads_here(c, (nfs4r_server_id)cl->key.server);
 }
 
@@ -154,7 +154,7 @@ static void remember(struct nfs4r_core *c, struct pidkey key, nfs4r_lsn last)
 			HASH_DEL(c->control.said, w);
 			free(w);
 		}
-		w = xcalloc(1, sizeof(*w));
+		w = out_xcalloc(1, sizeof(*w));
 		w->key = key;
 		HASH_ADD(hh, c->control.said, key, sizeof(w->key), w);
 	}
@@ -163,7 +163,7 @@ static void remember(struct nfs4r_core *c, struct pidkey key, nfs4r_lsn last)
 	w->inc = c->peers[key.server].inc;
 }
 
-void announce_found(struct nfs4r_core *c, struct claim *cl)
+void control_announce_found(struct nfs4r_core *c, struct claim *cl)
 {
 	struct said *w;
 
@@ -175,7 +175,7 @@ void announce_found(struct nfs4r_core *c, struct claim *cl)
 	free(w);
 }
 
-void announce_on_closing(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
+void control_announce_on_closing(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
 {
 	if (m->closing.n > NFS4R_CLOSING_MAX) {
 		c->st.bad_messages++;
@@ -183,16 +183,16 @@ void announce_on_closing(struct nfs4r_core *c, nfs4r_server_id from, const struc
 	}
 	for (uint32_t i = 0; i < m->closing.n; i++) {
 		struct pidkey key = { from, m->closing.seqs[i] };
-		struct claim *cl = claim_find(c, from, key.seq);
+		struct claim *cl = state_claim_find(c, from, key.seq);
 
 		if (cl)
 			good_from(c, cl, m->closing.last[i], c->peers[from].inc);
-		else if (!is_dead_seq(c, from, key.seq))
+		else if (!state_is_dead_seq(c, from, key.seq))
 			remember(c, key, m->closing.last[i]);
 	}
 }
 
-bool is_good_copy(const struct nfs4r_core *c, const struct claim *cl)
+bool control_is_good_copy(const struct nfs4r_core *c, const struct claim *cl)
 {
 	return cl->announced && !cl->own && (c->log.logs[cl->key.server].applied >= cl->good_at || FAULT(F_ANNOUNCED_AT_ONCE));
 }

@@ -2,7 +2,7 @@
 /*
  * Election (control section 4): PROPOSE, ACK, NACK, winning.
  *
- * Happy path: election_propose() saves the claim, sends PROPOSE to all; each granter records and
+ * Happy path: control_election_propose() saves the claim, sends PROPOSE to all; each granter records and
  * answers ACK with its applied positions; with a majority and everything the granters had applied
  * (the barrier) the claim is won, saved, and operations execute. Proposing goes on until all acked.
  *
@@ -16,26 +16,26 @@
  */
 #include "core/control/control_int.h"
 
-bool prio_higher(const struct nfs4r_prio *a, const struct nfs4r_prio *b)
+bool control_prio_higher(const struct nfs4r_prio *a, const struct nfs4r_prio *b)
 {
 	return a->attempts != b->attempts ? a->attempts > b->attempts : a->server > b->server;
 }
 
-void claim_abort(struct nfs4r_core *c, struct own *ow)
+void control_claim_abort(struct nfs4r_core *c, struct own *ow)
 {
 	c->st.aborts++;
 	c->policy_ops->lost(c, ow);
 	c->control_port.claim_gone(c, ow->claim);
-	claim_release(c, ow);
+	control_claim_release(c, ow);
 }
 
-void asking_in(struct nfs4r_core *c, struct own *ow)
+void control_asking_in(struct nfs4r_core *c, struct own *ow)
 {
 	DL_APPEND2(c->control.asking, ow, ask_prev, ask_next_own);
 	heap_in(&c->control.open, &ow->open, ow->claim->key.seq);
 }
 
-void asking_out(struct nfs4r_core *c, struct own *ow)
+void control_asking_out(struct nfs4r_core *c, struct own *ow)
 {
 	if (!ow->ask_prev)
 		return;
@@ -44,13 +44,13 @@ void asking_out(struct nfs4r_core *c, struct own *ow)
 	heap_out(&c->control.open, &ow->open);
 }
 
-void election_send(struct nfs4r_core *c, struct own *ow, nfs4r_server_id to)
+void control_election_send(struct nfs4r_core *c, struct own *ow, nfs4r_server_id to)
 {
-	struct nfs4r_msg *m = msg_new(c, NFS4R_MSG_PROPOSE);
+	struct nfs4r_msg *m = out_msg(c, NFS4R_MSG_PROPOSE);
 	const struct claim *cl = ow->claim;
 
 	m->propose.pid = (struct nfs4r_pid){ c->self, cl->key.seq };
-	m->propose.floor = own_floor(c);
+	m->propose.floor = control_own_floor(c);
 	m->propose.prio = cl->prio;
 	m->propose.won = ow->majority;
 	m->propose.ncontrols = cl->n;
@@ -58,7 +58,7 @@ void election_send(struct nfs4r_core *c, struct own *ow, nfs4r_server_id to)
 		m->propose.controls[i].oid = cl->ctl[i].oid;
 		m->propose.controls[i].depth = cl->ctl[i].depth;
 	}
-	send_to(c, to, m, !FAULT(F_PROPOSE_UNSAVED)); /* 4.1: persist first */
+	out_send(c, to, m, !FAULT(F_PROPOSE_UNSAVED)); /* 4.1: persist first */
 }
 
 static void ask(struct nfs4r_core *c, struct own *ow, nfs4r_servers whom)
@@ -67,38 +67,38 @@ static void ask(struct nfs4r_core *c, struct own *ow, nfs4r_servers whom)
 		return;
 	EACH_MEMBER(c, s)
 		if (whom & ~ow->acks & NFS4R_BIT(s))
-			election_send(c, ow, s);
+			control_election_send(c, ow, s);
 }
 
 static void ask_at(struct nfs4r_core *c, struct own *ow, uint64_t t)
 {
 	ow->ask_next = t;
-	timer_at(c, t);
+	out_timer_at(c, t);
 }
 
 /* @side: for the policy. It yields to everybody, and is won only when all have acked. */
-struct own *election_propose(struct nfs4r_core *c, const struct nfs4r_control *v, uint32_t n, uint32_t attempts, bool side)
+struct own *control_election_propose(struct nfs4r_core *c, const struct nfs4r_control *v, uint32_t n, uint32_t attempts, bool side)
 {
 	struct claim *cl;
 	struct own *ow;
 
 	assert(n && n <= NFS4R_CLAIM_CONTROLS_MAX);
-	cl = claim_add(c, (struct nfs4r_pid){ c->self, seq_next(c) }, NFS4R_PROPOSED, v, n);
+	cl = control_claim_add(c, (struct nfs4r_pid){ c->self, control_seq_next(c) }, NFS4R_PROPOSED, v, n);
 	cl->prio.attempts = side ? 0 : attempts < ATTEMPTS_CAP ? attempts + 1 : ATTEMPTS_CAP; /* operations go first */
 	cl->prio.server = c->self;
-	ow = own_new(c, cl, OWN_PROPOSING);
+	ow = control_own_new(c, cl, OWN_PROPOSING);
 	ow->side = side;
 	ow->in = FAULT(F_IN_STARTS_AT_ZERO) ? 0 : c->control.last_move; /* 3.9 */
 	ow->deadline = c->now + (FAULT(F_SIDE_NO_DEADLINE) && side ? 3600 * 1000 : c->cfg.op_wait_ms);
-	timer_at(c, ow->deadline);
+	out_timer_at(c, ow->deadline);
 	if (!FAULT(F_PROPOSE_UNSAVED))
-		claim_save(c, cl);
-	asking_in(c, ow);
+		control_claim_save(c, cl);
+	control_asking_in(c, ow);
 	c->st.elections++;
 	ow->asked_ms = c->now;
 	ask_at(c, ow, c->now + c->cfg.repeat_ms);
 	ask(c, ow, servers_of(c));
-	election_check_win(c, ow);
+	control_election_check_win(c, ow);
 	return ow;
 }
 
@@ -113,38 +113,38 @@ static bool barrier_passed(const struct nfs4r_core *c, const struct own *ow)
 }
 
 /* Control 4.5. */
-void election_check_win(struct nfs4r_core *c, struct own *ow)
+void control_election_check_win(struct nfs4r_core *c, struct own *ow)
 {
-	if (ow->state == OWN_PROPOSING && !ow->majority && (ow->side && !FAULT(F_SIDE_MAJORITY) ? is_all(c, ow->acks) || FAULT(F_SIDE_WINS_ALONE) : is_majority(c, ow->acks)))
+	if (ow->state == OWN_PROPOSING && !ow->majority && (ow->side && !FAULT(F_SIDE_MAJORITY) ? quorum_is_all(c, ow->acks) || FAULT(F_SIDE_WINS_ALONE) : quorum_is_majority(c, ow->acks)))
 		ow->majority = true; /* from here on it never yields */
 	if (ow->state == OWN_PROPOSING && ow->majority && barrier_passed(c, ow)) {
 		ow->state = OWN_WON;
 		ow->claim->won = true;
 		ow->won_step = FAULT(F_WON_UNSAVED) ? 0 : c->step;
 		if (!FAULT(F_WON_UNSAVED))
-			claim_save(c, ow->claim);
-		claim_idle(c, ow);
-		hist_add(&c->st.won, c->now - ow->begun_ms);
+			control_claim_save(c, ow->claim);
+		control_claim_idle(c, ow);
+		state_hist_add(&c->st.won, c->now - ow->begun_ms);
 		c->policy_ops->won(c, ow);
 		c->dirty |= DIRTY_OPS | DIRTY_REPLY;
 		if (ow->revoked && !ow->holds)
-			claim_start_closing(c, ow);
+			control_claim_start_closing(c, ow);
 	}
-	if (ow->state == OWN_WON && ow->ask_prev && is_all(c, ow->acks)) {
-		asking_out(c, ow);
-		hist_add(&c->st.settled, c->now - ow->begun_ms);
+	if (ow->state == OWN_WON && ow->ask_prev && quorum_is_all(c, ow->acks)) {
+		control_asking_out(c, ow);
+		state_hist_add(&c->st.settled, c->now - ow->begun_ms);
 		c->dirty |= DIRTY_REPLY;
 	}
 }
 
 /* Applied positions moved: barriers may have been passed. */
-void election_barriers(struct nfs4r_core *c)
+void control_election_barriers(struct nfs4r_core *c)
 {
 	struct own *ow, *tmp;
 
 	DL_FOREACH_SAFE2(c->control.asking, ow, tmp, ask_next_own)
 		if (ow->state == OWN_PROPOSING && ow->majority)
-			election_check_win(c, ow);
+			control_election_check_win(c, ow);
 }
 
 /* ---- as a granter ------------------------------------------------------- */
@@ -163,7 +163,7 @@ static void blocked_by(struct blockers *b, const struct claim *cl)
 
 	b->owners |= NFS4R_BIT(cl->key.server);
 	b->won |= won;
-	if (prio_higher(&cl->prio, &b->prio))
+	if (control_prio_higher(&cl->prio, &b->prio))
 		b->prio = cl->prio;
 }
 
@@ -191,7 +191,7 @@ static void blocked_below(struct nfs4r_core *c, const struct nfs4r_oid *dir, nfs
 		struct blockers_below bb = { b, BLOCKERS_SEEN };
 
 		if ((owners & NFS4R_BIT(s)) && !b->won)
-			anc_each_below(c, dir, s, blocks_below, &bb);
+			control_anc_each_below(c, dir, s, blocks_below, &bb);
 	}
 }
 
@@ -204,7 +204,7 @@ static void look_for_blockers(struct nfs4r_core *c, nfs4r_server_id from, const 
 	struct walk w;
 	struct ctl *k;
 
-	is_known(c, &want->oid, &f);
+	control_is_known(c, &want->oid, &f);
 	if (f.known == NFS4R_DEAD) {
 		/*
 		 * The barrier shows the proposer the deletion only if it is in this server's contiguous part of
@@ -217,15 +217,15 @@ static void look_for_blockers(struct nfs4r_core *c, nfs4r_server_id from, const 
 		b->early = true;
 		return;
 	}
-	walk_begin(&w, &want->oid);
+	control_walk_begin(&w, &want->oid);
 	do {
-		for (k = controls_of(c, &w.oid); k; k = k->next)
+		for (k = control_of(c, &w.oid); k; k = k->next)
 			if (k->claim->key.server != from && (!w.level || (k->depth >= NFS4R_DEEP && !FAULT(F_GRANT_BELOW_DEEP))))
 				blocked_by(b, k->claim);
-	} while (walk_up(c, &w));
+	} while (control_walk_up(c, &w));
 	if (want->depth < NFS4R_DEEP || FAULT(F_NO_DEEP_BELOW) || (FAULT(F_GRANT_PLUS) && want->depth == NFS4R_DEEP_PLUS))
 		return;
-	below = anc_below(c, &want->oid) & ~NFS4R_BIT(from) & ~(FAULT(F_GRANT_OVER_OWN) ? NFS4R_BIT(c->self) : 0);
+	below = control_anc_below(c, &want->oid) & ~NFS4R_BIT(from) & ~(FAULT(F_GRANT_OVER_OWN) ? NFS4R_BIT(c->self) : 0);
 	if (below)
 		blocked_below(c, &want->oid, below, b);
 }
@@ -234,9 +234,9 @@ static bool conflict(struct nfs4r_core *c, const struct ctl *mine, const struct 
 {
 	if (nfs4r_oid_eq(&mine->oid, &theirs->oid))
 		return true;
-	if (mine->depth >= NFS4R_DEEP && is_under(c, &theirs->oid, &mine->oid))
+	if (mine->depth >= NFS4R_DEEP && control_is_under(c, &theirs->oid, &mine->oid))
 		return true;
-	return theirs->depth >= NFS4R_DEEP && is_under(c, &mine->oid, &theirs->oid);
+	return theirs->depth >= NFS4R_DEEP && control_is_under(c, &mine->oid, &theirs->oid);
 }
 
 /* Control 4.3c: own claims without majority yield to a won or higher one. */
@@ -249,33 +249,33 @@ static void yield_to(struct nfs4r_core *c, const struct nfs4r_msg *m)
 
 		if (ow->state != OWN_PROPOSING || ow->majority)
 			continue;
-		if (!m->propose.won && !ow->side && !prio_higher(&m->propose.prio, &ow->claim->prio))
+		if (!m->propose.won && !ow->side && !control_prio_higher(&m->propose.prio, &ow->claim->prio))
 			continue;
 		for (uint32_t i = 0; i < ow->claim->n && !hit; i++)
 			for (uint32_t j = 0; j < m->propose.ncontrols && !hit; j++)
 				hit = conflict(c, &ow->claim->ctl[i], &m->propose.controls[j]);
 		if (hit) {
 			c->st.conflicts++;
-			claim_abort(c, ow);
+			control_claim_abort(c, ow);
 		}
 	}
 }
 
 static void ack(struct nfs4r_core *c, nfs4r_server_id to, const struct nfs4r_pid *pid)
 {
-	struct nfs4r_msg *m = msg_new(c, NFS4R_MSG_ACK);
+	struct nfs4r_msg *m = out_msg(c, NFS4R_MSG_ACK);
 
 	m->ack.pid = *pid;
 	EACH_LOG(c, s)
 		m->ack.applied[s] = c->log.logs[s].applied;
 	if (c->control.ancestors_changed > m->ack.applied[c->self]) /* what this answer rests on, the winner must see (4.5) */
 		m->ack.applied[c->self] = c->control.ancestors_changed;
-	send_to(c, to, m, !FAULT(F_ACK_UNSAVED)); /* 4.3e */
+	out_send(c, to, m, !FAULT(F_ACK_UNSAVED)); /* 4.3e */
 }
 
 static void nack(struct nfs4r_core *c, nfs4r_server_id to, const struct nfs4r_pid *pid, const struct blockers *b)
 {
-	struct nfs4r_msg *m = msg_new(c, NFS4R_MSG_NACK);
+	struct nfs4r_msg *m = out_msg(c, NFS4R_MSG_NACK);
 
 	m->nack.pid = *pid;
 	m->nack.reason = b->owners ? NFS4R_NACK_BLOCKED : NFS4R_NACK_UNKNOWN;
@@ -283,10 +283,10 @@ static void nack(struct nfs4r_core *c, nfs4r_server_id to, const struct nfs4r_pi
 	m->nack.won = b->won;
 	m->nack.owners = b->owners;
 	c->st.conflicts += b->owners != 0;
-	send_to(c, to, m, false);
+	out_send(c, to, m, false);
 }
 
-void election_refuse_unknown(struct nfs4r_core *c, nfs4r_server_id to, const struct nfs4r_pid *pid)
+void control_election_refuse_unknown(struct nfs4r_core *c, nfs4r_server_id to, const struct nfs4r_pid *pid)
 {
 	nack(c, to, pid, &(struct blockers){ .unknown = true });
 }
@@ -307,7 +307,7 @@ static bool sane(const struct nfs4r_core *c, nfs4r_server_id from, const struct 
 }
 
 /* Control 4.3: one atomic step over the whole set. */
-void election_on_propose(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
+void control_election_on_propose(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
 {
 	const struct nfs4r_pid *pid = &m->propose.pid;
 	struct blockers b = { 0 };
@@ -317,26 +317,26 @@ void election_on_propose(struct nfs4r_core *c, nfs4r_server_id from, const struc
 		c->st.bad_messages++;
 		return;
 	}
-	if (c->halted || (not_ready(c) && (memory_known(c) || !FAULT(F_FORGOT_ACKS))))
+	if (c->halted || (not_ready(c) && (state_memory_known(c) || !FAULT(F_FORGOT_ACKS))))
 		return;
-	cl = claim_find(c, from, pid->seq);
+	cl = state_claim_find(c, from, pid->seq);
 	if (cl) { /* a */
 		if (m->propose.won && !cl->won) {
 			cl->won = true;
-			claim_save(c, cl);
+			control_claim_save(c, cl);
 		}
 		ack(c, from, pid);
 		return;
 	}
-	if (pid->seq < c->control.floor[from] || pid->seq < c->peers[from].joined_below || is_dead_seq(c, from, pid->seq)) /* b */
+	if (pid->seq < c->control.floor[from] || pid->seq < c->peers[from].joined_below || state_is_dead_seq(c, from, pid->seq)) /* b */
 		return;
-	release_raise_floor(c, from, m->propose.floor);
+	control_release_raise_floor(c, from, m->propose.floor);
 	yield_to(c, m); /* c */
 	for (uint32_t i = 0; i < m->propose.ncontrols; i++)
 		c->policy_ops->others(c, &m->propose.controls[i].oid);
 	for (uint32_t i = 0; i < m->propose.ncontrols; i++) /* d */
 		look_for_blockers(c, from, &m->propose.controls[i], m->propose.won, &b);
-	if (b.early && !b.owners && !b.unknown && early_keep(c, from, m))
+	if (b.early && !b.owners && !b.unknown && control_early_keep(c, from, m))
 		return;
 	if ((b.owners && !FAULT(F_GRANT_ALL)) || b.unknown || b.early) {
 		nack(c, from, pid, &b);
@@ -344,11 +344,11 @@ void election_on_propose(struct nfs4r_core *c, nfs4r_server_id from, const struc
 	}
 	if (c->control.nclaims >= CLAIMS_MAX)
 		return;
-	cl = claim_add(c, *pid, NFS4R_PROPOSED, m->propose.controls, m->propose.ncontrols); /* e */
+	cl = control_claim_add(c, *pid, NFS4R_PROPOSED, m->propose.controls, m->propose.ncontrols); /* e */
 	cl->prio = m->propose.prio;
 	cl->won = m->propose.won;
 	if (!FAULT(F_ACK_UNSAVED))
-		claim_save(c, cl);
+		control_claim_save(c, cl);
 	ack(c, from, pid);
 }
 
@@ -356,7 +356,7 @@ void election_on_propose(struct nfs4r_core *c, nfs4r_server_id from, const struc
 
 static struct own *own_asking(struct nfs4r_core *c, const struct nfs4r_pid *pid)
 {
-	struct claim *cl = pid->server == c->self ? claim_find(c, c->self, pid->seq) : NULL;
+	struct claim *cl = pid->server == c->self ? state_claim_find(c, c->self, pid->seq) : NULL;
 
 	if (!cl || cl->kind != NFS4R_PROPOSED || cl->own->state == OWN_RELEASED)
 		return NULL;
@@ -364,7 +364,7 @@ static struct own *own_asking(struct nfs4r_core *c, const struct nfs4r_pid *pid)
 }
 
 /* Control 4.4. */
-void election_on_ack(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
+void control_election_on_ack(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
 {
 	struct own *ow = own_asking(c, &m->ack.pid);
 
@@ -381,10 +381,10 @@ void election_on_ack(struct nfs4r_core *c, nfs4r_server_id from, const struct nf
 	ow->acks |= NFS4R_BIT(from);
 	ow->nacked &= ~NFS4R_BIT(from);
 	c->dirty |= DIRTY_REPLY;
-	election_check_win(c, ow);
+	control_election_check_win(c, ow);
 }
 
-void election_on_nack(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
+void control_election_on_nack(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
 {
 	struct own *ow = own_asking(c, &m->nack.pid);
 
@@ -392,8 +392,8 @@ void election_on_nack(struct nfs4r_core *c, nfs4r_server_id from, const struct n
 		return;
 	ow->nacked |= NFS4R_BIT(from);
 	if (m->nack.reason == NFS4R_NACK_BLOCKED && ow->state == OWN_PROPOSING && !ow->majority &&
-	    (m->nack.won || ow->side || prio_higher(&m->nack.prio, &ow->claim->prio))) {
-		claim_abort(c, ow);
+	    (m->nack.won || ow->side || control_prio_higher(&m->nack.prio, &ow->claim->prio))) {
+		control_claim_abort(c, ow);
 		return;
 	}
 	if (c->now + c->cfg.repeat_ms / NACK_REPEAT_DIV < ow->ask_next)
@@ -401,18 +401,18 @@ void election_on_nack(struct nfs4r_core *c, nfs4r_server_id from, const struct n
 }
 
 /* The peer applied something: what was unknown to it may be known now. */
-void election_peer_moved(struct nfs4r_core *c, nfs4r_server_id s)
+void control_election_peer_moved(struct nfs4r_core *c, nfs4r_server_id s)
 {
 	struct own *ow;
 
 	DL_FOREACH2(c->control.asking, ow, ask_next_own)
 		if (ow->nacked & NFS4R_BIT(s)) {
 			ow->nacked &= ~NFS4R_BIT(s);
-			election_send(c, ow, s);
+			control_election_send(c, ow, s);
 		}
 }
 
-void election_peer_up(struct nfs4r_core *c, nfs4r_server_id s)
+void control_election_peer_up(struct nfs4r_core *c, nfs4r_server_id s)
 {
 	struct own *ow;
 
@@ -424,40 +424,40 @@ void election_peer_up(struct nfs4r_core *c, nfs4r_server_id s)
  * Control 11: acks of servers that left count no more, those that came have acked nothing. What is not won begins anew: what the
  * acks of the removed stood for (4.5) may be nowhere now, and what is below next_seq at a joiner's list is won or dead (log 8.4).
  */
-void elections_new_view(struct nfs4r_core *c, nfs4r_servers removed, nfs4r_servers added)
+void control_elections_new_view(struct nfs4r_core *c, nfs4r_servers removed, nfs4r_servers added)
 {
 	nfs4r_servers out = removed | added;
 	struct claim *cl, *tmp;
 	struct own *ow, *next;
 
-	early_forget(c, ~(nfs4r_servers)0);
+	control_early_forget(c, ~(nfs4r_servers)0);
 	DL_FOREACH_SAFE2(c->control.asking, ow, next, ask_next_own)
 		if (ow->state == OWN_PROPOSING && !FAULT(F_KEEPS_PROPOSALS))
-			claim_abort(c, ow);
+			control_claim_abort(c, ow);
 	HASH_ITER(hh, c->control.claims, cl, tmp) {
 		ow = cl->own;
 		if (!ow || ow->state != OWN_WON || cl->kind != NFS4R_PROPOSED)
 			continue;
 		ow->acks &= ~out | NFS4R_BIT(c->self);
-		if (!ow->ask_prev && !is_all(c, ow->acks)) {
-			asking_in(c, ow);
+		if (!ow->ask_prev && !quorum_is_all(c, ow->acks)) {
+			control_asking_in(c, ow);
 			ow->asked_ms = c->now;
 			ask_at(c, ow, c->now + c->cfg.repeat_ms);
 		}
-		election_check_win(c, ow);
+		control_election_check_win(c, ow);
 	}
 }
 
 /* A member again: nobody has acked anything, as after a restart (4.9). */
-void elections_again(struct nfs4r_core *c)
+void control_elections_again(struct nfs4r_core *c)
 {
-	elections_new_view(c, ~(nfs4r_servers)0, 0);
+	control_elections_new_view(c, ~(nfs4r_servers)0, 0);
 	EACH_MEMBER(c, s)
-		election_peer_up(c, s);
+		control_election_peer_up(c, s);
 }
 
 /* Log 9.1: members that do not know a claim that is won are no majority, and are none when there is one voter less. */
-bool elections_settled(const struct nfs4r_core *c)
+bool control_elections_settled(const struct nfs4r_core *c)
 {
 	int n = __builtin_popcountll(c->view.adopted.voters);
 	const struct own *ow;
@@ -468,17 +468,17 @@ bool elections_settled(const struct nfs4r_core *c)
 	return true;
 }
 
-void election_timers(struct nfs4r_core *c)
+void control_election_timers(struct nfs4r_core *c)
 {
 	struct own *ow, *tmp;
 
 	DL_FOREACH_SAFE2(c->control.asking, ow, tmp, ask_next_own) {
 		if (ow->state == OWN_PROPOSING && !ow->majority) {
 			if (c->now >= ow->deadline) { /* 4.6 */
-				claim_abort(c, ow);
+				control_claim_abort(c, ow);
 				continue;
 			}
-			timer_at(c, ow->deadline);
+			out_timer_at(c, ow->deadline);
 		}
 		if (c->now >= ow->ask_next) {
 			bool all = c->now >= ow->asked_ms + c->cfg.repeat_ms;
@@ -488,21 +488,21 @@ void election_timers(struct nfs4r_core *c)
 				ow->asked_ms = c->now;
 			ow->ask_next = c->now + c->cfg.repeat_ms;
 		}
-		timer_at(c, ow->ask_next);
+		out_timer_at(c, ow->ask_next);
 	}
 }
 
 /* Control 4.10. */
-void abort_deleted(struct nfs4r_core *c, const struct nfs4r_oid *oid)
+void control_abort_deleted(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 {
-	struct ctl *k = controls_of(c, oid);
+	struct ctl *k = control_of(c, oid);
 
 	while (k) {
 		struct claim *cl = k->claim;
 
 		if (cl->own && cl->own->state == OWN_PROPOSING) {
-			claim_abort(c, cl->own);
-			k = controls_of(c, oid);
+			control_claim_abort(c, cl->own);
+			k = control_of(c, oid);
 		} else {
 			k = k->next;
 		}

@@ -6,7 +6,7 @@
 #include "core/control/control_int.h"
 
 /* `in` and last_move (3.9). The end of the log stands for the entry: others may be under way. */
-void joined_note_move(struct nfs4r_core *c, const struct nfs4r_entry *e)
+void control_joined_note_move(struct nfs4r_core *c, const struct nfs4r_entry *e)
 {
 	nfs4r_lsn end = c->log.logs[c->self].received;
 
@@ -20,18 +20,18 @@ void joined_note_move(struct nfs4r_core *c, const struct nfs4r_entry *e)
 		c->control.last_move = end;
 		if (!c->control.own_deep_plus || FAULT(F_IN_NOT_RAISED))
 			continue;
-		walk_begin(&w, &p->parent);
+		control_walk_begin(&w, &p->parent);
 		do {
-			for (k = controls_of(c, &w.oid); k; k = k->next)
-				if (k->claim->own && k->depth == NFS4R_DEEP_PLUS && !is_under(c, &p->parent_from, &w.oid))
+			for (k = control_of(c, &w.oid); k; k = k->next)
+				if (k->claim->own && k->depth == NFS4R_DEEP_PLUS && !control_is_under(c, &p->parent_from, &w.oid))
 					k->claim->own->in = end;
-		} while (walk_up(c, &w));
+		} while (control_walk_up(c, &w));
 	}
 }
 
-void joined_row(struct nfs4r_core *c, const struct nfs4r_entry *e)
+void control_joined_row(struct nfs4r_core *c, const struct nfs4r_entry *e)
 {
-	struct claim *cl = xcalloc(1, sizeof(*cl) + sizeof(cl->ctl[0]));
+	struct claim *cl = out_xcalloc(1, sizeof(*cl) + sizeof(cl->ctl[0]));
 	struct own own = { .state = OWN_WON };
 	struct nfs4r_put p;
 
@@ -44,26 +44,26 @@ void joined_row(struct nfs4r_core *c, const struct nfs4r_entry *e)
 	cl->ctl[0].depth = e->joined.control.depth;
 	cl->own = e->joined.pid.server == c->self ? &own : NULL;
 	row_claim(cl, &p, false);
-	commit_put(c, &p);
+	out_commit_put(c, &p);
 	free(cl);
 }
 
-void joined_in(struct nfs4r_core *c, const struct nfs4r_entry *e, bool settled_born)
+void control_joined_in(struct nfs4r_core *c, const struct nfs4r_entry *e, bool settled_born)
 {
-	struct claim *cl = claim_add(c, e->joined.pid, e->joined.kind, &e->joined.control, 1);
+	struct claim *cl = control_claim_add(c, e->joined.pid, e->joined.kind, &e->joined.control, 1);
 
 	cl->won = true;
 	cl->lsn = e->lsn;
 	cl->prio.server = e->joined.pid.server;
 	if (e->joined.pid.server != c->self)
 		return;
-	own_new(c, cl, OWN_WON);
+	control_own_new(c, cl, OWN_WON);
 	cl->own->settled_born = settled_born;
 	if (c->recovering) /* the end of the own log, pulled back */
-		announce_again(c, cl);
-	claim_idle(c, cl->own);
-	if (holdoff_clearing(c, &e->joined.control.oid))
-		release_at(c, cl->own, c->now);
+		control_announce_again(c, cl);
+	control_claim_idle(c, cl->own);
+	if (control_holdoff_clearing(c, &e->joined.control.oid))
+		control_release_at(c, cl->own, c->now);
 	if (e->joined.pid.seq >= c->control.next_seq) /* the same */
 		c->control.next_seq = e->joined.pid.seq + 1;
 }

@@ -20,22 +20,22 @@
 
 static void close_soon(struct nfs4r_core *c, struct own *ow);
 
-void release_opened(struct nfs4r_core *c, const struct nfs4r_oid *oid, bool open)
+void control_release_opened(struct nfs4r_core *c, const struct nfs4r_oid *oid, bool open)
 {
 	struct oidmark *o;
 	struct ctl *k, *next;
 
 	if (open) {
-		if (!mark_get(&c->control.opens, oid)->value++)
+		if (!control_mark_get(&c->control.opens, oid)->value++)
 			c->policy_ops->opened(c, oid, true);
 		return;
 	}
-	o = mark_find(c->control.opens, oid);
+	o = control_mark_find(c->control.opens, oid);
 	if (!o || --o->value)
 		return;
-	mark_drop(&c->control.opens, oid);
+	control_mark_drop(&c->control.opens, oid);
 	c->policy_ops->opened(c, oid, false);
-	for (k = controls_of(c, oid); k; k = next) { /* 7.1: the last writer closed */
+	for (k = control_of(c, oid); k; k = next) { /* 7.1: the last writer closed */
 		next = k->next;
 		if (k->claim->own && k->claim->own->state == OWN_WON && k->claim->n == 1 && k->depth == NFS4R_SHALLOW)
 			close_soon(c, k->claim->own);
@@ -50,31 +50,31 @@ static struct own **list_of(struct nfs4r_core *c, const struct own *ow)
 	return ow->deep ? &c->control.idle_deep : &c->control.idle;
 }
 
-void release_no_end(struct nfs4r_core *c, struct own *ow)
+void control_release_no_end(struct nfs4r_core *c, struct own *ow)
 {
 	if (ow->close_at) {
 		DL_DELETE2(c->control.ending, ow, end_prev, end_next);
-		timer_at(c, idle_end(c, ow));
+		out_timer_at(c, control_idle_end(c, ow));
 	}
 	ow->close_at = 0;
 	ow->yields = false;
 }
 
-uint64_t idle_end(const struct nfs4r_core *c, const struct own *ow)
+uint64_t control_idle_end(const struct nfs4r_core *c, const struct own *ow)
 {
 	return ow->used_ms + (ow->deep ? c->cfg.deep_ms : c->cfg.idle_ms);
 }
 
-void claim_idle(struct nfs4r_core *c, struct own *ow)
+void control_claim_idle(struct nfs4r_core *c, struct own *ow)
 {
 	struct own **list = list_of(c, ow);
 
 	ow->used_ms = c->now;
 	DL_APPEND(*list, ow);
-	timer_at(c, idle_end(c, ow));
+	out_timer_at(c, control_idle_end(c, ow));
 }
 
-void claim_used(struct nfs4r_core *c, struct own *ow)
+void control_claim_used(struct nfs4r_core *c, struct own *ow)
 {
 	struct own **list = list_of(c, ow);
 
@@ -103,7 +103,7 @@ static void wanted(struct nfs4r_core *c, const struct own *ow)
 }
 
 /* Control 7.1. `closing` is in the order of `last`. */
-void claim_start_closing(struct nfs4r_core *c, struct own *ow)
+void control_claim_start_closing(struct nfs4r_core *c, struct own *ow)
 {
 	struct own **list = list_of(c, ow);
 
@@ -116,9 +116,9 @@ void claim_start_closing(struct nfs4r_core *c, struct own *ow)
 	ow->last = c->log.logs[c->self].received;
 	if (ow->forced)
 		wanted(c, ow);
-	release_no_end(c, ow);
+	control_release_no_end(c, ow);
 	deep_plus_ends(c, ow->claim);
-	announce_later(c, ow);
+	control_announce_later(c, ow);
 	c->dirty |= DIRTY_RELEASE | DIRTY_OPS;
 }
 
@@ -134,7 +134,7 @@ static bool may_reopen(const struct ctl *k, const struct need *n, uint32_t level
 static bool known_by_then(const struct nfs4r_core *c, const struct claim *cl, nfs4r_lsn last)
 {
 	if (cl->kind == NFS4R_PROPOSED)
-		return claim_acked_by_all(c, cl) || FAULT(F_LAST_UNSETTLED);
+		return state_claim_acked_by_all(c, cl) || FAULT(F_LAST_UNSETTLED);
 	return cl->kind == NFS4R_CREATED || cl->lsn <= last;
 }
 
@@ -146,9 +146,9 @@ static bool is_waited_for(struct nfs4r_core *c, const struct nfs4r_oid *oid, con
 
 	if (FAULT(F_REVOKE_CANCELLED))
 		return false;
-	walk_begin(&w, oid);
+	control_walk_begin(&w, oid);
 	do {
-		for (k = controls_of(c, &w.oid); k; k = k->next) {
+		for (k = control_of(c, &w.oid); k; k = k->next) {
 			const struct own *ow = k->claim->own;
 
 			if (!ow || !ow->closing || !(ow->forced || ow->wanted) || (w.level && k->depth < NFS4R_DEEP))
@@ -156,16 +156,16 @@ static bool is_waited_for(struct nfs4r_core *c, const struct nfs4r_oid *oid, con
 			if (k->claim == cl || !w.level || k->depth != NFS4R_DEEP || !known_by_then(c, cl, ow->last))
 				return true;
 		}
-	} while (walk_up(c, &w));
+	} while (control_walk_up(c, &w));
 	return false;
 }
 
-void release_unpinned(struct nfs4r_core *c, struct own *ow)
+void control_release_unpinned(struct nfs4r_core *c, struct own *ow)
 {
 	const struct ctl *k = &ow->claim->ctl[0];
 
-	if (ow->reopened && k->depth == NFS4R_SHALLOW && is_known_file(c, &k->oid) && !mark_find(c->control.opens, &k->oid))
-		release_at(c, ow, c->now + 1);
+	if (ow->reopened && k->depth == NFS4R_SHALLOW && control_is_known_file(c, &k->oid) && !control_mark_find(c->control.opens, &k->oid))
+		control_release_at(c, ow, c->now + 1);
 	ow->reopened = false;
 }
 
@@ -173,31 +173,31 @@ void release_unpinned(struct nfs4r_core *c, struct own *ow)
  * Control 7.1: closing is taken back for an operation of this server if nobody waits for it, nor for a deep one above it, whose `last` the
  * operation might raise (5.1).
  */
-struct claim *claim_reopen(struct nfs4r_core *c, const struct need *n)
+struct claim *control_claim_reopen(struct nfs4r_core *c, const struct need *n)
 {
 	struct walk w;
 	struct ctl *k;
 
 	if (!c->control.closing)
 		return NULL;
-	walk_begin(&w, &n->oid);
+	control_walk_begin(&w, &n->oid);
 	do {
-		for (k = controls_of(c, &w.oid); k; k = k->next) {
+		for (k = control_of(c, &w.oid); k; k = k->next) {
 			struct own *ow = k->claim->own;
 
 			if (!may_reopen(k, n, w.level) || is_waited_for(c, &n->oid, k->claim))
 				continue;
 			DL_DELETE(c->control.closing, ow);
-			announce_never(c, ow);
+			control_announce_never(c, ow);
 			ow->closing = ow->revoked = false;
-			claim_idle(c, ow);
+			control_claim_idle(c, ow);
 			ow->reopened = true;
 			c->policy_ops->regret(c, &n->oid);
 			c->st.reopened++;
 			c->dirty |= DIRTY_OPS;
 			return k->claim;
 		}
-	} while (!n->explicit_only && walk_up(c, &w));
+	} while (!n->explicit_only && control_walk_up(c, &w));
 	return NULL;
 }
 
@@ -208,10 +208,10 @@ static void close_soon(struct nfs4r_core *c, struct own *ow)
 		return;
 	ow->revoked = true;
 	if (!ow->holds && ow->state == OWN_WON)
-		claim_start_closing(c, ow);
+		control_claim_start_closing(c, ow);
 }
 
-void release_all(struct nfs4r_core *c)
+void control_release_all(struct nfs4r_core *c)
 {
 	struct own *ow, *tmp;
 
@@ -233,13 +233,13 @@ static bool goes_on(struct nfs4r_core *c, const struct nfs4r_oid *oid, const str
 	struct walk w;
 	struct ctl *o;
 
-	if (!is_known(c, oid, &f))
+	if (!control_is_known(c, oid, &f))
 		return false;
 	needs_deep = moved && f.type == NFS4R_TYPE_DIR && !FAULT(F_MOVE_HALF_COVERED);
 	any_cover = f.type == NFS4R_TYPE_DIR || (level && k->depth == NFS4R_DEEP);
-	walk_begin(&w, oid);
+	control_walk_begin(&w, oid);
 	do {
-		for (o = controls_of(c, &w.oid); o; o = o->next) {
+		for (o = control_of(c, &w.oid); o; o = o->next) {
 			const struct own *ow = o->claim->own;
 
 			if (o->claim->announced && (f.type == NFS4R_TYPE_DIR || !any_cover) && !FAULT(F_LAST_ANNOUNCED))
@@ -248,7 +248,7 @@ static bool goes_on(struct nfs4r_core *c, const struct nfs4r_oid *oid, const str
 			    ((!w.level && !needs_deep) || o->depth >= NFS4R_DEEP) && known_by_then(c, o->claim, k->claim->own->last))
 				return true;
 		}
-	} while (any_cover && walk_up(c, &w));
+	} while (any_cover && control_walk_up(c, &w));
 	return false;
 }
 
@@ -259,15 +259,15 @@ static bool drops_back(struct nfs4r_core *c, const struct ctl *k)
 
 	if (k->depth != NFS4R_DEEP_PLUS || k->claim->n != 1)
 		return false;
-	for (o = controls_of(c, &k->oid); o; o = o->next)
+	for (o = control_of(c, &k->oid); o; o = o->next)
 		if (o != k && o->claim->own && o->depth >= NFS4R_DEEP && o->claim->own->state == OWN_WON && !o->claim->announced &&
-		    !o->claim->own->closing && (claim_acked_by_all(c, o->claim) || FAULT(F_LAST_UNSETTLED)))
+		    !o->claim->own->closing && (state_claim_acked_by_all(c, o->claim) || FAULT(F_LAST_UNSETTLED)))
 			return true;
 	return false;
 }
 
 /* Control 5.1: an entry moves `last` of every closing claim that covers one of its objects and is needed for that. */
-void raise_last(struct nfs4r_core *c, const struct nfs4r_entry *e)
+void control_raise_last(struct nfs4r_core *c, const struct nfs4r_entry *e)
 {
 	if (!c->control.closing || FAULT(F_LAST_NOT_RAISED))
 		return;
@@ -277,9 +277,9 @@ void raise_last(struct nfs4r_core *c, const struct nfs4r_entry *e)
 		struct walk w;
 		struct ctl *k;
 
-		walk_begin(&w, &p->oid);
+		control_walk_begin(&w, &p->oid);
 		do {
-			for (k = controls_of(c, &w.oid); k; k = k->next) {
+			for (k = control_of(c, &w.oid); k; k = k->next) {
 				if (!k->claim->own || !k->claim->own->closing || (w.level && k->depth < NFS4R_DEEP))
 					continue;
 				if (drops_back(c, k) || goes_on(c, &p->oid, k, w.level, moved))
@@ -290,24 +290,24 @@ void raise_last(struct nfs4r_core *c, const struct nfs4r_entry *e)
 				DL_DELETE(c->control.closing, k->claim->own);
 				DL_APPEND(c->control.closing, k->claim->own);
 			}
-		} while (walk_up(c, &w));
+		} while (control_walk_up(c, &w));
 	}
 }
 
 /* Closing claims whose `last` is up to here may be released. */
 static nfs4r_lsn safe_until(const struct nfs4r_core *c)
 {
-	if (!c->view.ready || (!lease_valid(c) && !FAULT(F_RELEASE_UNLEASED)))
+	if (!c->view.ready || (!state_lease_valid(c) && !FAULT(F_RELEASE_UNLEASED)))
 		return 0; /* who "all" are is not known here */
 	if (FAULT(F_RELEASE_AT_ONCE))
 		return UINT64_MAX;
 	if (FAULT(F_RELEASE_APPLIED))
-		return applied_by_all(c, c->self);
-	return stable_by_all(c, c->self); /* 7.2, log 3.10 */
+		return quorum_applied_by_all(c, c->self);
+	return quorum_stable_by_all(c, c->self); /* 7.2, log 3.10 */
 }
 
 /* Closing claims whose time has come. Asks for checkpoints where they wait for `stable`: of the servers that it returns, by POSITIONS. */
-nfs4r_servers release_run(struct nfs4r_core *c)
+nfs4r_servers control_release_run(struct nfs4r_core *c)
 {
 	nfs4r_lsn safe = safe_until(c), want;
 	nfs4r_servers set = 0;
@@ -319,10 +319,10 @@ nfs4r_servers release_run(struct nfs4r_core *c)
 		if (ow->pins)
 			continue;
 		c->st.releases++;
-		hist_add(&c->st.release, c->now - ow->closing_ms);
+		state_hist_add(&c->st.release, c->now - ow->closing_ms);
 		if (ow->forced)
-			holdoff_set(c, ow);
-		claim_release(c, ow);
+			control_holdoff_set(c, ow);
+		control_claim_release(c, ow);
 	}
 	want = c->control.closing ? c->control.closing->prev->last : 0;
 	if (want > c->log.logs[c->self].want)
@@ -341,17 +341,17 @@ static void forget_if_confirmed(struct nfs4r_core *c, struct own *ow)
 {
 	struct nfs4r_put p;
 
-	if (!is_all(c, ow->confirmed | NFS4R_BIT(c->self) | ~ow->release_to))
+	if (!quorum_is_all(c, ow->confirmed | NFS4R_BIT(c->self) | ~ow->release_to))
 		return;
 	row_claim(ow->claim, &p, true);
-	act_put(c, &p);
+	out_put(c, &p);
 	DL_DELETE(c->control.released, ow);
 	heap_out(&c->control.open, &ow->open);
-	claim_free(c, ow->claim);
+	control_claim_free(c, ow->claim);
 }
 
 /* A created or moved claim was never proposed, so it does not keep the floor down. */
-void released_in(struct nfs4r_core *c, struct own *ow)
+void control_released_in(struct nfs4r_core *c, struct own *ow)
 {
 	ow->release_to = c->view.adopted.members;
 	DL_APPEND(c->control.released, ow);
@@ -359,27 +359,27 @@ void released_in(struct nfs4r_core *c, struct own *ow)
 		heap_in(&c->control.open, &ow->open, ow->claim->key.seq);
 }
 
-/* Control 4.7, 7.2: out of the own table at once; RELEASE goes out with release_flush(). */
-void claim_release(struct nfs4r_core *c, struct own *ow)
+/* Control 4.7, 7.2: out of the own table at once; RELEASE goes out with control_release_flush(). */
+void control_claim_release(struct nfs4r_core *c, struct own *ow)
 {
 	struct own **list = list_of(c, ow);
 
 	assert(!ow->pins && !ow->holds && ow->state != OWN_RELEASED);
-	asking_out(c, ow);
+	control_asking_out(c, ow);
 	if (ow->state == OWN_WON && ow->closing)
 		DL_DELETE(c->control.closing, ow);
 	else if (ow->state == OWN_WON)
 		DL_DELETE(*list, ow);
 	if (FAULT(F_ABORT_TO_ACKERS) && ow->state == OWN_PROPOSING)
 		ow->confirmed = ~ow->acks;
-	release_no_end(c, ow);
-	announce_never(c, ow);
+	control_release_no_end(c, ow);
+	control_announce_never(c, ow);
 	ow->state = OWN_RELEASED;
 	deep_plus_ends(c, ow->claim);
-	claim_out_of_table(c, ow->claim);
-	claim_save(c, ow->claim);
+	control_claim_out_of_table(c, ow->claim);
+	control_claim_save(c, ow->claim);
 	ow->sent_ms = 0;
-	released_in(c, ow);
+	control_released_in(c, ow);
 	c->dirty |= DIRTY_OPS | DIRTY_REPLY;
 }
 
@@ -400,21 +400,21 @@ static void send_releases(struct nfs4r_core *c, nfs4r_server_id to, struct own *
 		if ((ow->confirmed & NFS4R_BIT(to)) || !(ow->release_to & NFS4R_BIT(to)) || !pick(c, ow))
 			continue;
 		if (!m) {
-			m = msg_new(c, NFS4R_MSG_RELEASE);
-			m->release.floor = own_floor(c);
+			m = out_msg(c, NFS4R_MSG_RELEASE);
+			m->release.floor = control_own_floor(c);
 		}
 		m->release.seqs[m->release.nseqs++] = ow->claim->key.seq;
 		if (m->release.nseqs == NFS4R_BATCH_MAX) {
-			send_to(c, to, m, true);
+			out_send(c, to, m, true);
 			m = NULL;
 		}
 	}
 	if (m)
-		send_to(c, to, m, true); /* the released state is on disk before anybody hears of it */
+		out_send(c, to, m, true); /* the released state is on disk before anybody hears of it */
 }
 
 /* "All" changed: who left confirms nothing any more. */
-void releases_new_view(struct nfs4r_core *c)
+void control_releases_new_view(struct nfs4r_core *c)
 {
 	struct own *ow, *tmp;
 
@@ -451,7 +451,7 @@ static void mark_sent(struct nfs4r_core *c, struct own *ow, bool (*pick)(const s
 	}
 }
 
-void release_flush(struct nfs4r_core *c)
+void control_release_flush(struct nfs4r_core *c)
 {
 	struct own *ow = c->control.released ? c->control.released->prev : NULL; /* new ones are at the end */
 
@@ -464,21 +464,21 @@ void release_flush(struct nfs4r_core *c)
 	mark_sent(c, ow, pick_new);
 	if (c->control.release_at <= c->now)
 		c->control.release_at = c->now + c->cfg.repeat_ms;
-	timer_at(c, c->control.release_at);
+	out_timer_at(c, c->control.release_at);
 }
 
-void release_peer_up(struct nfs4r_core *c, nfs4r_server_id s)
+void control_release_peer_up(struct nfs4r_core *c, nfs4r_server_id s)
 {
 	send_releases(c, s, c->control.released, pick_all);
 }
 
-void release_at(struct nfs4r_core *c, struct own *ow, uint64_t t)
+void control_release_at(struct nfs4r_core *c, struct own *ow, uint64_t t)
 {
 	if (!ow->close_at)
 		DL_APPEND2(c->control.ending, ow, end_prev, end_next);
 	ow->close_at = t ? t : 1;
 	ow->yields = false;
-	timer_at(c, ow->close_at);
+	out_timer_at(c, ow->close_at);
 }
 
 /* ---- turns (7.5) ---------------------------------------------------------------- */
@@ -489,7 +489,7 @@ void release_at(struct nfs4r_core *c, struct own *ow, uint64_t t)
 
 static uint64_t round_trips_ms(const struct nfs4r_core *c, uint32_t n)
 {
-	return n * policy_holdoff_ms(c) / 2;
+	return n * control_holdoff_ms(c) / 2;
 }
 
 /* Others ask for @ow. */
@@ -520,17 +520,17 @@ static void time_over(struct nfs4r_core *c, struct own *ow)
 
 	ow->turned = used && turn_is_over(c, ow);
 	if (used && !ow->turned) { /* a revoke shortens the timer, it does not stop it */
-		release_at(c, ow, ow->used_ms + c->cfg.revoke_ms);
+		control_release_at(c, ow, ow->used_ms + c->cfg.revoke_ms);
 		return;
 	}
 	if (ow->yields && !c->policy_ops->yield_over(c, ow))
 		return;
 	if (!c->policy_ops->may_close(c, ow, &again)) {
-		release_at(c, ow, again);
+		control_release_at(c, ow, again);
 		return;
 	}
 	c->st.turns += ow->turned;
-	release_no_end(c, ow);
+	control_release_no_end(c, ow);
 	close_soon(c, ow);
 }
 
@@ -541,13 +541,13 @@ static void idle_timers(struct nfs4r_core *c, struct own **list)
 	DL_FOREACH_SAFE(*list, ow, tmp) {
 		if (ow->close_at)
 			continue; /* that decides, below */
-		if (c->now < idle_end(c, ow)) {
-			timer_at(c, idle_end(c, ow));
+		if (c->now < control_idle_end(c, ow)) {
+			out_timer_at(c, control_idle_end(c, ow));
 			break;
 		}
 		if (ow->holds || ow->pins) {
-			claim_used(c, ow);
-			timer_at(c, idle_end(c, ow));
+			control_claim_used(c, ow);
+			out_timer_at(c, control_idle_end(c, ow));
 		} else {
 			time_over(c, ow);
 		}
@@ -562,17 +562,17 @@ static void end_timers(struct nfs4r_core *c)
 		if (c->now >= ow->close_at)
 			time_over(c, ow);
 		else
-			timer_at(c, ow->close_at);
+			out_timer_at(c, ow->close_at);
 	}
 }
 
-void release_timers(struct nfs4r_core *c)
+void control_release_timers(struct nfs4r_core *c)
 {
-	holdoff_timers(c);
+	control_holdoff_timers(c);
 	idle_timers(c, &c->control.idle);
 	idle_timers(c, &c->control.idle_deep);
 	end_timers(c);
-	announce_timers(c);
+	control_announce_timers(c);
 	if (c->control.released && c->now >= c->control.release_at) {
 		EACH_MEMBER(c, s)
 			send_releases(c, s, c->control.released, pick_due);
@@ -580,13 +580,13 @@ void release_timers(struct nfs4r_core *c)
 		c->control.release_at = c->now + c->cfg.repeat_ms;
 	}
 	if (c->control.released)
-		timer_at(c, c->control.release_at);
+		out_timer_at(c, c->control.release_at);
 }
 
 /* ---- RELEASE, RELEASED, REVOKE in ---------------------------------------------------- */
 
 /* Control 4.8: remove, tombstone, floor, answer. An unknown pid: the same. Returns the answer, which names what is released; NULL: nothing was taken. */
-const struct nfs4r_msg *release_on_release(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
+const struct nfs4r_msg *control_release_on_release(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
 {
 	struct nfs4r_msg *a;
 	struct nfs4r_put p;
@@ -597,40 +597,40 @@ const struct nfs4r_msg *release_on_release(struct nfs4r_core *c, nfs4r_server_id
 	}
 	if (c->halted || c->repair.state == REPAIR_RUNS) /* the tree changes: the counts would not fit it */
 		return NULL;
-	a = msg_new(c, NFS4R_MSG_RELEASED);
+	a = out_msg(c, NFS4R_MSG_RELEASED);
 	for (uint32_t i = 0; i < m->release.nseqs; i++) {
 		uint64_t seq = m->release.seqs[i];
-		struct claim *cl = claim_find(c, from, seq);
+		struct claim *cl = state_claim_find(c, from, seq);
 
-		if (seq >= c->control.floor[from] && seq >= m->release.floor && !is_dead_seq(c, from, seq) &&
+		if (seq >= c->control.floor[from] && seq >= m->release.floor && !state_is_dead_seq(c, from, seq) &&
 		    !FAULT(F_NO_TOMBSTONES)) {
 			if (c->control.deads[from].n >= DEADS_MAX)
 				continue;
-			dead_add(c, from, seq);
+			control_dead_add(c, from, seq);
 			row_dead(from, seq, &p, false);
-			act_put(c, &p);
+			out_put(c, &p);
 		}
 		if (cl) {
-			claim_out_of_table(c, cl);
+			control_claim_out_of_table(c, cl);
 			row_claim(cl, &p, true);
-			act_put(c, &p);
-			claim_free(c, cl);
+			out_put(c, &p);
+			control_claim_free(c, cl);
 		}
 		a->release.seqs[a->release.nseqs++] = seq;
 	}
-	release_raise_floor(c, from, m->release.floor);
-	send_to(c, from, a, true);
+	control_release_raise_floor(c, from, m->release.floor);
+	out_send(c, from, a, true);
 	return a;
 }
 
-void release_on_released(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
+void control_release_on_released(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
 {
 	if (m->release.nseqs > NFS4R_BATCH_MAX) {
 		c->st.bad_messages++;
 		return;
 	}
 	for (uint32_t i = 0; i < m->release.nseqs; i++) {
-		struct claim *cl = claim_find(c, c->self, m->release.seqs[i]);
+		struct claim *cl = state_claim_find(c, c->self, m->release.seqs[i]);
 
 		if (!cl || cl->own->state != OWN_RELEASED)
 			continue;
@@ -648,11 +648,11 @@ void release_on_released(struct nfs4r_core *c, nfs4r_server_id from, const struc
 static void revoke(struct nfs4r_core *c, struct own *ow, const struct nfs4r_msg *m)
 {
 	const struct nfs4r_prio *prio = &m->revoke.prio;
-	bool again = ow->forced && prio_higher(prio, &ow->revoked_by) && prio->attempts;
+	bool again = ow->forced && control_prio_higher(prio, &ow->revoked_by) && prio->attempts;
 	bool below = m->revoke.below;
 
 	if (ow->side && ow->state == OWN_PROPOSING && !ow->majority)
-		claim_abort(c, ow); /* it is in somebody's way */
+		control_claim_abort(c, ow); /* it is in somebody's way */
 	if (ow->state == OWN_WON && ow->closing) {
 		ow->wanted = true;
 		wanted(c, ow);
@@ -672,48 +672,48 @@ static void revoke(struct nfs4r_core *c, struct own *ow, const struct nfs4r_msg 
 	if (!c->cfg.revoke_ms || again || below || !(ow->deep || ow->holds || ow->pins || prio->attempts == 0))
 		close_soon(c, ow);
 	else if (!ow->close_at)
-		release_at(c, ow, c->now + c->cfg.revoke_ms);
+		control_release_at(c, ow, c->now + c->cfg.revoke_ms);
 }
 
 static void revoke_below(struct nfs4r_core *c, const struct nfs4r_msg *m)
 {
 	struct own_list l;
 
-	anc_own_below(c, &m->revoke.oid, &l);
+	control_anc_own_below(c, &m->revoke.oid, &l);
 	for (uint32_t i = 0; i < l.n; i++)
 		revoke(c, l.v[i], m);
 	free(l.v);
 }
 
-void release_on_revoke(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
+void control_release_on_revoke(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
 {
 	const struct nfs4r_oid *oid = &m->revoke.oid;
 	struct ctl *k, *next;
 	struct walk w;
 
 	c->st.revokes_got++;
-	walk_begin(&w, oid);
+	control_walk_begin(&w, oid);
 	do {
-		for (k = controls_of(c, &w.oid); k; k = next) {
+		for (k = control_of(c, &w.oid); k; k = next) {
 			next = k->next;
 			if (k->claim->own && (!w.level || k->depth >= NFS4R_DEEP))
 				revoke(c, k->claim->own, m);
 		}
-	} while (walk_up(c, &w));
+	} while (control_walk_up(c, &w));
 	if (m->revoke.below) {
-		holdoff_below(c, oid);
+		control_holdoff_below(c, oid);
 		revoke_below(c, m);
 	}
 }
 
-void send_revoke(struct nfs4r_core *c, nfs4r_server_id to, const struct nfs4r_oid *oid, bool below, uint32_t attempts)
+void control_send_revoke(struct nfs4r_core *c, nfs4r_server_id to, const struct nfs4r_oid *oid, bool below, uint32_t attempts)
 {
-	struct nfs4r_msg *m = msg_new(c, NFS4R_MSG_REVOKE);
+	struct nfs4r_msg *m = out_msg(c, NFS4R_MSG_REVOKE);
 
 	m->revoke.oid = *oid;
 	m->revoke.below = below;
 	m->revoke.prio.attempts = attempts < ATTEMPTS_CAP ? attempts : ATTEMPTS_CAP;
 	m->revoke.prio.server = c->self;
 	c->st.revokes_sent++;
-	send_to(c, to, m, false);
+	out_send(c, to, m, false);
 }

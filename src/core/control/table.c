@@ -14,38 +14,38 @@
  */
 #include "core/control/control_int.h"
 
-bool is_known(struct nfs4r_core *c, const struct nfs4r_oid *oid, struct nfs4r_facts *f)
+bool control_is_known(struct nfs4r_core *c, const struct nfs4r_oid *oid, struct nfs4r_facts *f)
 {
 	memset(f, 0, sizeof(*f));
 	c->tree.facts(c->tree.ctx, oid, f);
 	return f->known == NFS4R_KNOWN;
 }
 
-bool is_known_file(struct nfs4r_core *c, const struct nfs4r_oid *oid)
+bool control_is_known_file(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 {
 	struct nfs4r_facts f;
 
-	return is_known(c, oid, &f) && f.type != NFS4R_TYPE_DIR;
+	return control_is_known(c, oid, &f) && f.type != NFS4R_TYPE_DIR;
 }
 
-bool is_multi(const struct nfs4r_facts *f)
+bool control_is_multi(const struct nfs4r_facts *f)
 {
 	return f->multi && f->type != NFS4R_TYPE_DIR;
 }
 
-void walk_begin(struct walk *w, const struct nfs4r_oid *oid)
+void control_walk_begin(struct walk *w, const struct nfs4r_oid *oid)
 {
 	w->oid = *oid;
 	w->level = 0;
 }
 
-bool walk_up(struct nfs4r_core *c, struct walk *w)
+bool control_walk_up(struct nfs4r_core *c, struct walk *w)
 {
 	struct nfs4r_facts f;
 
-	if (w->level >= NFS4R_DEPTH_MAX || !is_known(c, &w->oid, &f))
+	if (w->level >= NFS4R_DEPTH_MAX || !control_is_known(c, &w->oid, &f))
 		return false;
-	if (is_multi(&f)) {
+	if (control_is_multi(&f)) {
 		if (!FAULT(F_MULTI_COVERED) || !c->tree.parents(c->tree.ctx, &w->oid, &f.parent, 1))
 			return false;
 		f.nparents = 1;
@@ -57,19 +57,19 @@ bool walk_up(struct nfs4r_core *c, struct walk *w)
 	return true;
 }
 
-bool is_under(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct nfs4r_oid *dir)
+bool control_is_under(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct nfs4r_oid *dir)
 {
 	struct walk w;
 
-	walk_begin(&w, oid);
+	control_walk_begin(&w, oid);
 	do {
 		if (nfs4r_oid_eq(&w.oid, dir))
 			return true;
-	} while (walk_up(c, &w));
+	} while (control_walk_up(c, &w));
 	return false;
 }
 
-struct ctl *controls_of(const struct nfs4r_core *c, const struct nfs4r_oid *oid)
+struct ctl *control_of(const struct nfs4r_core *c, const struct nfs4r_oid *oid)
 {
 	struct ctlobj *o;
 
@@ -94,7 +94,7 @@ static void changed(struct nfs4r_core *c, const struct ctl *k, bool added)
 	c->dirty |= DIRTY_OPS | DIRTY_REPLY;
 	if (!c->started)
 		return;
-	a = act(c, NFS4R_ACT_CONTROL);
+	a = out_act(c, NFS4R_ACT_CONTROL);
 	a->oid = k->oid;
 	a->owner = (nfs4r_server_id)k->claim->key.server;
 	a->depth = k->depth;
@@ -107,14 +107,14 @@ static void ctl_in(struct nfs4r_core *c, struct ctl *k)
 
 	HASH_FIND(hh, c->control.objs, &k->oid, sizeof(k->oid), o);
 	if (!o) {
-		o = xcalloc(1, sizeof(*o));
+		o = out_xcalloc(1, sizeof(*o));
 		o->oid = k->oid;
 		HASH_ADD(hh, c->control.objs, oid, sizeof(o->oid), o);
 	}
 	DL_APPEND(o->list, k);
 	count_depths(c, k, 1);
-	if (c->started && !(FAULT(F_COUNT_JOINED) && k->claim->kind != NFS4R_PROPOSED)) /* else counted by anc_rebuild() */
-		anc_control(c, &k->oid, (nfs4r_server_id)k->claim->key.server, 1);
+	if (c->started && !(FAULT(F_COUNT_JOINED) && k->claim->kind != NFS4R_PROPOSED)) /* else counted by control_anc_rebuild() */
+		control_anc_control(c, &k->oid, (nfs4r_server_id)k->claim->key.server, 1);
 	changed(c, k, true);
 }
 
@@ -124,7 +124,7 @@ static void ctl_out(struct nfs4r_core *c, struct ctl *k)
 
 	HASH_FIND(hh, c->control.objs, &k->oid, sizeof(k->oid), o);
 	assert(o);
-	anc_forget(k);
+	control_anc_forget(k);
 	DL_DELETE(o->list, k);
 	if (!o->list) {
 		HASH_DEL(c->control.objs, o);
@@ -132,17 +132,17 @@ static void ctl_out(struct nfs4r_core *c, struct ctl *k)
 	}
 	count_depths(c, k, -1);
 	if (c->started && !FAULT(F_COUNT_RELEASED))
-		anc_control(c, &k->oid, (nfs4r_server_id)k->claim->key.server, -1);
+		control_anc_control(c, &k->oid, (nfs4r_server_id)k->claim->key.server, -1);
 	changed(c, k, false);
 	if (k->claim->key.server != c->self)
-		holdoff_drop(c, &k->oid);
+		control_holdoff_drop(c, &k->oid);
 }
 
 /* New claim, its controls go into the table. Saving it is the caller's, since it may belong to an entry. */
-struct claim *claim_add(struct nfs4r_core *c, struct nfs4r_pid pid, uint32_t kind, const struct nfs4r_control *v,
+struct claim *control_claim_add(struct nfs4r_core *c, struct nfs4r_pid pid, uint32_t kind, const struct nfs4r_control *v,
 			uint32_t n)
 {
-	struct claim *cl = xcalloc(1, sizeof(*cl) + n * sizeof(cl->ctl[0]));
+	struct claim *cl = out_xcalloc(1, sizeof(*cl) + n * sizeof(cl->ctl[0]));
 
 	cl->key = (struct pidkey){ pid.server, pid.seq };
 	cl->kind = kind;
@@ -157,11 +157,11 @@ struct claim *claim_add(struct nfs4r_core *c, struct nfs4r_pid pid, uint32_t kin
 		cl->ctl[i].claim = cl;
 		ctl_in(c, &cl->ctl[i]);
 	}
-	announce_found(c, cl);
+	control_announce_found(c, cl);
 	return cl;
 }
 
-void claim_out_of_table(struct nfs4r_core *c, struct claim *cl)
+void control_claim_out_of_table(struct nfs4r_core *c, struct claim *cl)
 {
 	if (!cl->in_table)
 		return;
@@ -170,7 +170,7 @@ void claim_out_of_table(struct nfs4r_core *c, struct claim *cl)
 	cl->in_table = false;
 }
 
-void claim_free(struct nfs4r_core *c, struct claim *cl)
+void control_claim_free(struct nfs4r_core *c, struct claim *cl)
 {
 	assert(!cl->in_table && (!cl->own || (!cl->own->holds && !cl->own->pins)));
 	HASH_DEL(c->control.claims, cl);
@@ -182,17 +182,17 @@ void claim_free(struct nfs4r_core *c, struct claim *cl)
 	free(cl);
 }
 
-void claim_save(struct nfs4r_core *c, const struct claim *cl)
+void control_claim_save(struct nfs4r_core *c, const struct claim *cl)
 {
 	struct nfs4r_put p;
 
 	row_claim(cl, &p, false);
-	act_put(c, &p);
+	out_put(c, &p);
 }
 
-struct own *own_new(struct nfs4r_core *c, struct claim *cl, enum own_state st)
+struct own *control_own_new(struct nfs4r_core *c, struct claim *cl, enum own_state st)
 {
-	struct own *ow = xcalloc(1, sizeof(*ow));
+	struct own *ow = out_xcalloc(1, sizeof(*ow));
 
 	ow->claim = cl;
 	ow->state = st;
@@ -207,35 +207,35 @@ struct own *own_new(struct nfs4r_core *c, struct claim *cl, enum own_state st)
 }
 
 /* Control section 1: seq never repeats, also over restarts; blocks are reserved ahead of use. */
-uint64_t seq_next(struct nfs4r_core *c)
+uint64_t control_seq_next(struct nfs4r_core *c)
 {
 	struct nfs4r_put p;
 
 	if (c->control.next_seq >= c->control.seq_reserved) {
 		c->control.seq_reserved = c->control.next_seq + SEQ_BLOCK;
 		row_seq(c->control.seq_reserved, &p);
-		act_put(c, &p);
+		out_put(c, &p);
 	}
 	return c->control.next_seq++;
 }
 
-nfs4r_servers foreign_cover(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_servers *won)
+nfs4r_servers control_foreign_cover(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_servers *won)
 {
 	nfs4r_servers owners = 0;
 	struct walk w;
 	struct ctl *k;
 
 	*won = 0;
-	walk_begin(&w, oid);
+	control_walk_begin(&w, oid);
 	do {
-		for (k = controls_of(c, &w.oid); k; k = k->next) {
+		for (k = control_of(c, &w.oid); k; k = k->next) {
 			if (k->claim->key.server == c->self || (w.level && k->depth < NFS4R_DEEP))
 				continue;
 			owners |= NFS4R_BIT(k->claim->key.server);
 			if (k->claim->won)
 				*won |= NFS4R_BIT(k->claim->key.server);
 		}
-	} while (c->control.foreign_deep && walk_up(c, &w));
+	} while (c->control.foreign_deep && control_walk_up(c, &w));
 	return owners;
 }
 
@@ -260,50 +260,50 @@ static bool usable(const struct claim *cl, const struct opx *o, bool proposing)
 	return (!cl->own->closing && !cl->own->revoked) || op_counts_on(o, cl);
 }
 
-struct claim *own_cover(struct nfs4r_core *c, const struct need *n, const struct opx *o, bool proposing)
+struct claim *control_own_cover(struct nfs4r_core *c, const struct need *n, const struct opx *o, bool proposing)
 {
 	struct walk w;
 	struct ctl *k;
 
-	walk_begin(&w, &n->oid);
+	control_walk_begin(&w, &n->oid);
 	do {
-		for (k = controls_of(c, &w.oid); k; k = k->next) {
+		for (k = control_of(c, &w.oid); k; k = k->next) {
 			if (k->depth < (w.level && n->depth < NFS4R_DEEP ? NFS4R_DEEP : n->depth))
 				continue;
 			if (usable(k->claim, o, proposing))
 				return k->claim;
 		}
-	} while (!n->explicit_only && walk_up(c, &w));
+	} while (!n->explicit_only && control_walk_up(c, &w));
 	return NULL;
 }
 
 /* Does @cl, whatever its state, cover @n on this server's tree? */
-bool claim_covers(struct nfs4r_core *c, const struct claim *cl, const struct need *n)
+bool control_claim_covers(struct nfs4r_core *c, const struct claim *cl, const struct need *n)
 {
 	struct walk w;
 
-	walk_begin(&w, &n->oid);
+	control_walk_begin(&w, &n->oid);
 	do {
 		for (uint32_t i = 0; i < cl->n; i++)
 			if (nfs4r_oid_eq(&cl->ctl[i].oid, &w.oid) &&
 			    cl->ctl[i].depth >= (w.level && n->depth < NFS4R_DEEP ? NFS4R_DEEP : n->depth))
 				return true;
-	} while (!n->explicit_only && walk_up(c, &w));
+	} while (!n->explicit_only && control_walk_up(c, &w));
 	return false;
 }
 
 /* Control 6.3: acting, closing included. */
-bool own_acting_cover(struct nfs4r_core *c, const struct nfs4r_oid *oid)
+bool control_own_acting_cover(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 {
 	struct walk w;
 	struct ctl *k;
 
-	walk_begin(&w, oid);
+	control_walk_begin(&w, oid);
 	do {
-		for (k = controls_of(c, &w.oid); k; k = k->next)
+		for (k = control_of(c, &w.oid); k; k = k->next)
 			if (k->claim->own && (k->claim->own->state == OWN_WON || FAULT(F_SERVE_PROPOSING)) &&
 			    (!w.level || k->depth >= NFS4R_DEEP))
 				return true;
-	} while (walk_up(c, &w));
+	} while (control_walk_up(c, &w));
 	return false;
 }

@@ -8,16 +8,16 @@
 #include "core/control/control_int.h"
 
 /* Control 4.8: smallest seq this server may still propose. */
-uint64_t own_floor(const struct nfs4r_core *c)
+uint64_t control_own_floor(const struct nfs4r_core *c)
 {
 	const struct heap_item *it = heap_first(&c->control.open);
 
 	return it && !FAULT(F_FLOOR_TOO_HIGH) ? it->key : c->control.next_seq;
 }
 
-void dead_add(struct nfs4r_core *c, nfs4r_server_id s, uint64_t seq)
+void control_dead_add(struct nfs4r_core *c, nfs4r_server_id s, uint64_t seq)
 {
-	struct dead *d = xcalloc(1, sizeof(*d));
+	struct dead *d = out_xcalloc(1, sizeof(*d));
 
 	d->key = (struct pidkey){ s, seq };
 	HASH_ADD(hh, c->control.dead, key, sizeof(d->key), d);
@@ -25,7 +25,7 @@ void dead_add(struct nfs4r_core *c, nfs4r_server_id s, uint64_t seq)
 }
 
 /* Control 4.8: below the floor nothing is proposed any more, so tombstones there may go. */
-void release_raise_floor(struct nfs4r_core *c, nfs4r_server_id s, uint64_t floor)
+void control_release_raise_floor(struct nfs4r_core *c, nfs4r_server_id s, uint64_t floor)
 {
 	struct heap_item *it;
 	struct nfs4r_put p;
@@ -34,12 +34,12 @@ void release_raise_floor(struct nfs4r_core *c, nfs4r_server_id s, uint64_t floor
 		return;
 	c->control.floor[s] = floor;
 	row_floor(s, floor, &p);
-	act_put(c, &p);
+	out_put(c, &p);
 	while ((it = heap_first(&c->control.deads[s])) && it->key < floor) {
 		struct dead *d = (struct dead *)((char *)it - offsetof(struct dead, order));
 
 		row_dead(s, d->key.seq, &p, true);
-		act_put(c, &p);
+		out_put(c, &p);
 		heap_out(&c->control.deads[s], it);
 		HASH_DEL(c->control.dead, d);
 		free(d);

@@ -21,7 +21,7 @@
 
 /* ---- queues ------------------------------------------------------------------------- */
 
-void pend_wake(struct nfs4r_core *c, struct pend *p)
+void log_pend_wake(struct nfs4r_core *c, struct pend *p)
 {
 	if (p->woken || p->state == PEND_DONE)
 		return;
@@ -36,7 +36,7 @@ static void enqueue(struct nfs4r_core *c, struct pend *p, uint32_t i)
 
 	HASH_FIND(hh, c->log.objq, oid, sizeof(*oid), q);
 	if (!q) {
-		q = xcalloc(1, sizeof(*q));
+		q = out_xcalloc(1, sizeof(*q));
 		q->oid = *oid;
 		HASH_ADD(hh, c->log.objq, oid, sizeof(q->oid), q);
 	}
@@ -46,10 +46,10 @@ static void enqueue(struct nfs4r_core *c, struct pend *p, uint32_t i)
 }
 
 /* Takes over the reference of @e. */
-struct pend *pend_add(struct nfs4r_core *c, struct nfs4r_entry *e, struct opx *o)
+struct pend *log_pend_add(struct nfs4r_core *c, struct nfs4r_entry *e, struct opx *o)
 {
 	struct logst *l = &c->log.logs[e->log];
-	struct pend *p = xcalloc(1, sizeof(*p));
+	struct pend *p = out_xcalloc(1, sizeof(*p));
 
 	p->entry = e;
 	p->opx = o;
@@ -79,7 +79,7 @@ static void dequeue(struct nfs4r_core *c, struct pend *p)
 		for (int s = 1; s <= NFS4R_SERVERS_MAX; s++)
 			if (q->fifo[s]) {
 				empty = false;
-				pend_wake(c, q->fifo[s]->pend);
+				log_pend_wake(c, q->fifo[s]->pend);
 			}
 		if (empty) {
 			HASH_DEL(c->log.objq, q);
@@ -98,11 +98,11 @@ static void enqueue_beyond(struct nfs4r_core *c, struct pend *p)
 		DL_DELETE(r->q->fifo[p->entry->log], r);
 		DL_APPEND(r->q->beyond, r);
 		if (r->q->fifo[p->entry->log])
-			pend_wake(c, r->q->fifo[p->entry->log]->pend);
+			log_pend_wake(c, r->q->fifo[p->entry->log]->pend);
 	}
 }
 
-void pend_free(struct nfs4r_core *c, struct pend *p)
+void log_pend_free(struct nfs4r_core *c, struct pend *p)
 {
 	dequeue(c, p);
 	if (p->woken)
@@ -122,7 +122,7 @@ static bool is_first(const struct nfs4r_core *c, const struct pend *p)
 }
 
 /* Version given to @oid by the newest own entry under way, if there is one. */
-bool last_assigned(const struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_version *v)
+bool log_last_assigned(const struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_version *v)
 {
 	struct objq *q;
 	struct pref *tail;
@@ -147,14 +147,14 @@ static void wake_waiting(struct nfs4r_core *c)
 			continue;
 		DL_FOREACH(c->log.logs[s].pend, p)
 			if (p->entry->lsn == c->log.logs[s].waits) {
-				pend_wake(c, p);
+				log_pend_wake(c, p);
 				break;
 			}
 	}
 }
 
 /* What is not pending is applied: `applied` is the entry before the oldest pending one. */
-void apply_prefix(struct nfs4r_core *c, nfs4r_server_id log)
+void log_apply_prefix(struct nfs4r_core *c, nfs4r_server_id log)
 {
 	struct logst *l = &c->log.logs[log];
 	nfs4r_lsn before = l->applied, highest = 0;
@@ -168,7 +168,7 @@ void apply_prefix(struct nfs4r_core *c, nfs4r_server_id log)
 		highest = p->entry->lsn;
 		DL_DELETE(l->pend, p);
 		l->npend--;
-		pend_free(c, p);
+		log_pend_free(c, p);
 	}
 	l->applied = l->pend ? l->pend->entry->lsn - 1 : l->received;
 	if (FAULT(F_APPLIED_NOT_PREFIX) && highest > l->applied)
@@ -176,7 +176,7 @@ void apply_prefix(struct nfs4r_core *c, nfs4r_server_id log)
 	if (l->applied == before)
 		return;
 	if (l->pend)
-		pend_wake(c, l->pend); /* it may have waited for all before it */
+		log_pend_wake(c, l->pend); /* it may have waited for all before it */
 	wake_waiting(c);
 	c->dirty |= DIRTY_REPLY;
 	if (log == c->self) {
@@ -185,8 +185,8 @@ void apply_prefix(struct nfs4r_core *c, nfs4r_server_id log)
 	}
 	l->moved = true;
 	c->dirty |= DIRTY_OBJECTS;
-	election_barriers(c);
-	announce_applied(c, log, before);
+	control_election_barriers(c);
+	control_announce_applied(c, log, before);
 }
 
 /*
@@ -217,18 +217,18 @@ static void waited(struct nfs4r_core *c, const struct pend *p)
 		return;
 	l->waits = 0;
 	DL_FOREACH(l->pend, q)
-		pend_wake(c, q);
+		log_pend_wake(c, q);
 }
 
 /* What the entry adds to the log's own state, before it is in the tree. */
-void apply_before_commit(struct nfs4r_core *c, const struct nfs4r_entry *e)
+void log_apply_before_commit(struct nfs4r_core *c, const struct nfs4r_entry *e)
 {
 	if (e->log == c->self && e->lsn > c->control.ancestors_changed && changes_ancestors(c, e))
 		c->control.ancestors_changed = e->lsn;
 }
 
-/* It is in the tree. What stood behind it may go on; the contiguous part of its log follows with apply_prefix(). */
-void apply_committed(struct nfs4r_core *c, struct pend *p)
+/* It is in the tree. What stood behind it may go on; the contiguous part of its log follows with log_apply_prefix(). */
+void log_apply_committed(struct nfs4r_core *c, struct pend *p)
 {
 	struct nfs4r_entry *e = p->entry;
 
@@ -238,9 +238,9 @@ void apply_committed(struct nfs4r_core *c, struct pend *p)
 	if (e->lsn > c->log.logs[e->log].highest)
 		c->log.logs[e->log].highest = e->lsn;
 	if (e->log == c->self)
-		held_note(c, e->lsn);
+		log_held_note(c, e->lsn);
 	p->opx = NULL;
-	trouble_forget(c, p);
+	log_trouble_forget(c, p);
 	enqueue_beyond(c, p);
 	waited(c, p);
 }
@@ -253,7 +253,7 @@ static enum verdict test(struct nfs4r_core *c, const struct nfs4r_part *p)
 {
 	struct nfs4r_facts f;
 
-	is_known(c, &p->oid, &f);
+	control_is_known(c, &p->oid, &f);
 	if (f.known == NFS4R_DEAD)
 		return SKIP;
 	if (f.known == NFS4R_NOT_YET)
@@ -307,10 +307,10 @@ static bool try_apply(struct nfs4r_core *c, struct pend *p)
 	struct nfs4r_action *a;
 	uint32_t mask = 0;
 
-	if (trouble_waits(c, p) || (l->waits && p->entry->lsn > l->waits))
+	if (log_trouble_waits(c, p) || (l->waits && p->entry->lsn > l->waits))
 		return false;
 	if (changes_ancestors(c, p->entry) && c->log.logs[p->entry->log].applied + 1 < p->entry->lsn)
-		return false; /* apply_prefix() wakes it */
+		return false; /* log_apply_prefix() wakes it */
 	if (too_early(c, p->entry)) {
 		wait_for_others(l, p);
 		return false;
@@ -329,17 +329,17 @@ static bool try_apply(struct nfs4r_core *c, struct pend *p)
 			wait_for_others(l, p);
 			return false;
 		case CORRUPT:
-			halt(c, "the version of an object lies inside an update: this copy is corrupt (log 3.4)");
+			out_halt(c, "the version of an object lies inside an update: this copy is corrupt (log 3.4)");
 			return false;
 		}
 	}
 	memset(p->by, 0, sizeof(p->by));
-	mask &= ~moot_parts(c, p, mask);
+	mask &= ~log_moot_parts(c, p, mask);
 	p->mask = mask;
 	if (!mask)
 		return true;
 	p->state = PEND_BUSY;
-	a = act(c, NFS4R_ACT_APPLY);
+	a = out_act(c, NFS4R_ACT_APPLY);
 	a->entry = nfs4r_entry_get(p->entry);
 	a->apply_mask = mask;
 	a->log = p->entry->log;
@@ -349,7 +349,7 @@ static bool try_apply(struct nfs4r_core *c, struct pend *p)
 }
 
 /* The next entry that can be committed; NULL: none. What has to be applied first is given to the caller (ACT_APPLY) on the way. */
-struct pend *apply_next(struct nfs4r_core *c)
+struct pend *log_apply_next(struct nfs4r_core *c)
 {
 	struct pend *p;
 
@@ -358,13 +358,13 @@ struct pend *apply_next(struct nfs4r_core *c)
 		p->woken = false;
 		if (c->halted || !is_first(c, p))
 			continue;
-		if (p->state == PEND_EXECUTED || (p->state == PEND_QUEUED && seal_may_begin(c, p->entry) && try_apply(c, p)))
+		if (p->state == PEND_EXECUTED || (p->state == PEND_QUEUED && state_seal_may_begin(c, p->entry) && try_apply(c, p)))
 			return p;
 	}
 	return NULL;
 }
 
-void apply_done(struct nfs4r_core *c, const struct nfs4r_event *ev)
+void log_apply_done(struct nfs4r_core *c, const struct nfs4r_event *ev)
 {
 	const struct nfs4r_entry *e = ev->entry;
 	struct objq *q;
@@ -378,9 +378,9 @@ void apply_done(struct nfs4r_core *c, const struct nfs4r_event *ev)
 	assert(r && r->pend->state == PEND_BUSY && !r->pend->opx);
 	r->pend->state = ev->ok ? PEND_EXECUTED : PEND_QUEUED;
 	if (ev->ok)
-		pend_wake(c, r->pend);
+		log_pend_wake(c, r->pend);
 	else
-		trouble_failed(c, r->pend, ev->status);
+		log_trouble_failed(c, r->pend, ev->status);
 }
 
 /* ---- ends of logs (log_seal.c, state_transfer.c) ------------------------------------------------------------ */
@@ -388,12 +388,12 @@ void apply_done(struct nfs4r_core *c, const struct nfs4r_event *ev)
 static void take_back(struct nfs4r_core *c, struct logst *l, struct pend *p)
 {
 	if (p->failed_ms) {
-		taint_begun(c, p->entry, p->mask);
-		trouble_forget(c, p);
+		log_taint_begun(c, p->entry, p->mask);
+		log_trouble_forget(c, p);
 	}
 	DL_DELETE(l->pend, p);
 	l->npend--;
-	pend_free(c, p);
+	log_pend_free(c, p);
 }
 
 /* What was received beyond @until has to come again. */
@@ -405,7 +405,7 @@ static void give_back(struct logst *l, nfs4r_lsn until)
 }
 
 /* Entries from @from on that have not begun go; with 0 those that stand behind all that have. */
-void apply_cut(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn from)
+void log_apply_cut(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn from)
 {
 	struct logst *l = &c->log.logs[log];
 	struct pend *p, *before;
@@ -418,11 +418,11 @@ void apply_cut(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn from)
 			take_back(c, l, p);
 	}
 	give_back(l, l->pend ? l->pend->prev->entry->lsn : l->applied);
-	apply_wake(c, log);
+	log_apply_wake(c, log);
 }
 
 /* Everything that is not applied goes; it comes again. Nothing is under way. */
-void apply_drop_all(struct nfs4r_core *c)
+void log_apply_drop_all(struct nfs4r_core *c)
 {
 	EACH_LOG(c, s) {
 		struct logst *l = &c->log.logs[s];
@@ -433,16 +433,16 @@ void apply_drop_all(struct nfs4r_core *c)
 	}
 }
 
-void apply_wake(struct nfs4r_core *c, nfs4r_server_id log)
+void log_apply_wake(struct nfs4r_core *c, nfs4r_server_id log)
 {
 	struct pend *p;
 
 	DL_FOREACH(c->log.logs[log].pend, p)
 		if (p->state == PEND_QUEUED)
-			pend_wake(c, p);
+			log_pend_wake(c, p);
 }
 
-bool apply_is_idle(const struct nfs4r_core *c, nfs4r_server_id log)
+bool log_apply_is_idle(const struct nfs4r_core *c, nfs4r_server_id log)
 {
 	const struct pend *p;
 
@@ -476,7 +476,7 @@ static bool receive(struct nfs4r_core *c, struct nfs4r_entry *e)
 {
 	struct logst *l = &c->log.logs[e->log];
 
-	if (e->lsn <= l->received || l->npend >= PENDING_MAX || e->lsn > seal_limit(c, e->log))
+	if (e->lsn <= l->received || l->npend >= PENDING_MAX || e->lsn > state_seal_limit(c, e->log))
 		return false;
 	if (e->lsn > l->received + 1) {
 		if (NFS4R_GEN(e->lsn) == NFS4R_GEN(l->received)) /* else the older ones are not applied, or not known to end */
@@ -489,23 +489,23 @@ static bool receive(struct nfs4r_core *c, struct nfs4r_entry *e)
 		l->end = e->lsn;
 	if (e->log == c->self)
 		log_bytes(c, e->lsn, nfs4r_entry_bytes(e));
-	pend_wake(c, pend_add(c, e, NULL));
+	log_pend_wake(c, log_pend_add(c, e, NULL));
 	return true;
 }
 
-void apply_drop_entries(struct nfs4r_msg *m)
+void log_apply_drop_entries(struct nfs4r_msg *m)
 {
 	for (uint32_t i = 0; i < m->entries.n; i++)
 		nfs4r_entry_put(m->entries.entries[i]);
 	m->entries.n = 0;
 }
 
-void apply_on_entries(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_msg *m)
+void log_apply_on_entries(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_msg *m)
 {
 	nfs4r_server_id log = m->entries.log;
 	uint32_t n = m->entries.n;
 	bool usable = log && log <= NFS4R_SERVERS_MAX && (c->known & NFS4R_BIT(log)) && !c->halted &&
-		      (log != c->self || c->recovering) && memory_whole(c);
+		      (log != c->self || c->recovering) && state_memory_whole(c);
 
 	m->entries.n = 0; /* the references are ours now, the array stays the caller's */
 	if (usable && m->entries.end > c->log.logs[log].end)

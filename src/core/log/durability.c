@@ -7,7 +7,7 @@
  * makes the others checkpoint at once: positions with `wanted` go out behind the entries.
  *
  * Failure modes: too few members: it waits, and after a while there is no lease either. The view seals something meanwhile: HOLDs end
- * (the caller sees that the epoch changed and says DELAY), and so do writes (op_finish()).
+ * (the caller sees that the epoch changed and says DELAY), and so do writes (ops_finish()).
  *
  * Invariants: held is a prefix of the own log, and only grows within a view.
  */
@@ -25,7 +25,7 @@ static nfs4r_lsn held_by(const struct nfs4r_core *c, nfs4r_server_id log, uint32
 	uint32_t n = 1, i;
 
 	EACH_MEMBER(c, s) {
-		v = memory_counts(c, s) ? c->peers[s].stable[log] : 0;
+		v = state_memory_counts(c, s) ? c->peers[s].stable[log] : 0;
 		for (i = n++; i > 0 && best[i - 1] < v; i--)
 			best[i] = best[i - 1];
 		best[i] = v;
@@ -40,18 +40,18 @@ static nfs4r_lsn held_until(const struct nfs4r_core *c, nfs4r_server_id log)
 	return held_by(c, log, voters(c) / 2 + 1);
 }
 
-bool is_held(const struct nfs4r_core *c, nfs4r_lsn lsn)
+bool log_is_held(const struct nfs4r_core *c, nfs4r_lsn lsn)
 {
 	return held_until(c, c->self) >= lsn;
 }
 
 /* An entry of any log. */
-bool is_held_of(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn lsn)
+bool log_is_held_of(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn lsn)
 {
 	return held_until(c, log) >= lsn;
 }
 
-bool needs_held(const struct nfs4r_core *c, const struct nfs4r_op *op)
+bool log_needs_held(const struct nfs4r_core *c, const struct nfs4r_op *op)
 {
 	if (FAULT(F_NOT_HELD) || op->type == NFS4R_OP_CLOSE || op->type == NFS4R_OP_CLAIM)
 		return false;
@@ -66,14 +66,14 @@ bool needs_held(const struct nfs4r_core *c, const struct nfs4r_op *op)
 }
 
 /* An answer waits for @lsn. */
-void held_wait(struct nfs4r_core *c, nfs4r_lsn lsn)
+void log_held_wait(struct nfs4r_core *c, nfs4r_lsn lsn)
 {
 	if (lsn > c->log.held.wanted)
 		c->log.held.wanted = lsn;
 }
 
 /* After the entries are on their way: ask for checkpoints, once for each need; heartbeats repeat it. */
-void held_flush(struct nfs4r_core *c)
+void log_held_flush(struct nfs4r_core *c)
 {
 	struct logst *own = &c->log.logs[c->self];
 
@@ -95,7 +95,7 @@ void held_flush(struct nfs4r_core *c)
 
 static void give(struct nfs4r_core *c, uint64_t id)
 {
-	act(c, NFS4R_ACT_HELD)->hold = id;
+	out_act(c, NFS4R_ACT_HELD)->hold = id;
 }
 
 /* The newest own entry of @oid, or a newer one. */
@@ -107,20 +107,20 @@ static nfs4r_lsn newest(const struct nfs4r_core *c, const struct nfs4r_oid *oid)
 	return w ? w->lsn : c->log.logs[c->self].received;
 }
 
-void held_ask(struct nfs4r_core *c, uint64_t id, const struct nfs4r_oid *oid)
+void log_held_ask(struct nfs4r_core *c, uint64_t id, const struct nfs4r_oid *oid)
 {
 	nfs4r_lsn lsn = newest(c, oid);
 	struct hold *h;
 
-	if (c->cfg.durability == NFS4R_DURABILITY_LOCAL || is_held(c, lsn) || FAULT(F_NOT_HELD)) {
+	if (c->cfg.durability == NFS4R_DURABILITY_LOCAL || log_is_held(c, lsn) || FAULT(F_NOT_HELD)) {
 		give(c, id);
 		return;
 	}
-	h = xcalloc(1, sizeof(*h));
+	h = out_xcalloc(1, sizeof(*h));
 	h->id = id;
 	h->lsn = lsn;
 	DL_APPEND(c->log.held.holds, h);
-	held_wait(c, lsn);
+	log_held_wait(c, lsn);
 }
 
 static void end_holds(struct nfs4r_core *c, nfs4r_lsn until)
@@ -140,17 +140,17 @@ static void end_holds(struct nfs4r_core *c, nfs4r_lsn until)
  * Log 9.1: those voters that have not all that may have been called held are no majority when there is one voter less; that one is outside before it is taken
  * out, and does not count. What is missing is asked for, as an answer would.
  */
-bool held_settled(struct nfs4r_core *c)
+bool log_held_settled(struct nfs4r_core *c)
 {
 	if (c->cfg.durability == NFS4R_DURABILITY_LOCAL || FAULT(F_VOTERS_UNHELD))
 		return true;
 	if (held_by(c, c->self, voters(c) - (voters(c) - 1) / 2 - (c->view.adopted.members != c->view.adopted.voters)) >= c->log.held.top)
 		return true;
-	held_wait(c, c->log.held.top);
+	log_held_wait(c, c->log.held.top);
 	return false;
 }
 
-void held_run(struct nfs4r_core *c)
+void log_held_run(struct nfs4r_core *c)
 {
 	nfs4r_lsn held = c->cfg.durability == NFS4R_DURABILITY_LOCAL ? 0 : held_until(c, c->self);
 
@@ -161,12 +161,12 @@ void held_run(struct nfs4r_core *c)
 }
 
 /* The epoch is another one. */
-void held_all(struct nfs4r_core *c)
+void log_held_all(struct nfs4r_core *c)
 {
 	end_holds(c, UINT64_MAX);
 }
 
-void held_fini(struct nfs4r_core *c)
+void log_held_fini(struct nfs4r_core *c)
 {
 	struct hold *h, *tmp;
 
@@ -177,7 +177,7 @@ void held_fini(struct nfs4r_core *c)
 /* ---- the loss window ------------------------------------------------------------------------- */
 
 /* When own entries were made, in steps that double when there is no more place. */
-void held_note(struct nfs4r_core *c, nfs4r_lsn lsn)
+void log_held_note(struct nfs4r_core *c, nfs4r_lsn lsn)
 {
 	struct held *d = &c->log.held;
 

@@ -8,21 +8,21 @@
 
 #define RETRY_MS 1000
 
-void trouble_failed(struct nfs4r_core *c, struct pend *p, enum nfs4r_status st)
+void log_trouble_failed(struct nfs4r_core *c, struct pend *p, enum nfs4r_status st)
 {
 	p->cause = st ? st : NFS4R_IO;
 	p->tries++;
 	p->again_ms = c->now + RETRY_MS;
-	timer_at(c, p->again_ms);
+	out_timer_at(c, p->again_ms);
 	if (p->failed_ms)
 		return;
 	p->failed_ms = c->now ? c->now : 1;
 	c->trouble.nfailed++;
-	timer_at(c, c->now + c->cfg.lease_ms / 2);
+	out_timer_at(c, c->now + c->cfg.lease_ms / 2);
 }
 
 /* It is applied, or is given back. */
-void trouble_forget(struct nfs4r_core *c, struct pend *p)
+void log_trouble_forget(struct nfs4r_core *c, struct pend *p)
 {
 	if (!p->failed_ms)
 		return;
@@ -31,7 +31,7 @@ void trouble_forget(struct nfs4r_core *c, struct pend *p)
 	c->trouble.nfailed--;
 }
 
-bool trouble_waits(const struct nfs4r_core *c, const struct pend *p)
+bool log_trouble_waits(const struct nfs4r_core *c, const struct pend *p)
 {
 	return p->failed_ms && c->now < p->again_ms;
 }

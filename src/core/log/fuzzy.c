@@ -19,16 +19,16 @@
  */
 #include "core/log/log_int.h"
 
-struct taint *taint_add(struct nfs4r_core *c, const struct nfs4r_oid *oid)
+struct taint *log_taint_add(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 {
-	struct taint *t = xcalloc(1, sizeof(*t));
+	struct taint *t = out_xcalloc(1, sizeof(*t));
 
 	t->oid = *oid;
 	HASH_ADD(hh, c->log.taints, oid, sizeof(t->oid), t);
 	return t;
 }
 
-void taint_set_state(struct nfs4r_core *c, struct taint *t, enum taint_state state)
+void log_taint_set_state(struct nfs4r_core *c, struct taint *t, enum taint_state state)
 {
 	bool was = t->state == TAINT_INEXACT, is = state == TAINT_INEXACT;
 
@@ -40,32 +40,32 @@ void taint_set_state(struct nfs4r_core *c, struct taint *t, enum taint_state sta
 	c->log.ninexact += is;
 	c->log.ninexact -= was;
 	if (was != is)
-		view_check_ready(c);
+		state_view_check_ready(c);
 }
 
 static void forget(struct nfs4r_core *c, struct taint *t)
 {
-	taint_set_state(c, t, TAINT_DONE);
+	log_taint_set_state(c, t, TAINT_DONE);
 	HASH_DEL(c->log.taints, t);
 	free(t);
 }
 
 /* Outside of a commit. */
-void taint_save(struct nfs4r_core *c, const struct taint *t, bool del)
+void log_taint_save(struct nfs4r_core *c, const struct taint *t, bool del)
 {
 	struct nfs4r_put p;
 
 	row_taint(t, &p, del);
-	act_put(c, &p);
+	out_put(c, &p);
 }
 
-void taint_drop(struct nfs4r_core *c, struct taint *t)
+void log_taint_drop(struct nfs4r_core *c, struct taint *t)
 {
-	taint_save(c, t, true);
+	log_taint_save(c, t, true);
 	forget(c, t);
 }
 
-void taint_fini(struct nfs4r_core *c)
+void log_taint_fini(struct nfs4r_core *c)
 {
 	struct taint *t, *tmp;
 
@@ -98,7 +98,7 @@ static void check_done(struct nfs4r_core *c, struct taint *t, nfs4r_server_id lo
 		return;
 	t->done_log = log;
 	t->done_lsn = lsn;
-	taint_set_state(c, t, TAINT_DONE);
+	log_taint_set_state(c, t, TAINT_DONE);
 }
 
 static bool is_tainted(const struct nfs4r_core *c, const struct nfs4r_entry *e, const struct nfs4r_part *p)
@@ -125,28 +125,28 @@ static void taint_until(struct nfs4r_core *c, struct taint *t, nfs4r_server_id l
 
 	if (t->state != TAINT_OPEN && t->state != TAINT_INEXACT) {
 		t->exact = exact;
-		taint_set_state(c, t, TAINT_OPEN);
+		log_taint_set_state(c, t, TAINT_OPEN);
 	}
 	if (*until < lsn && !(t->state == TAINT_INEXACT && *until && never_was(c, log, *until))) /* that is what others hear of it */
 		*until = lsn;
 	if (never_was(c, log, lsn)) /* and it would be here if it had ever happened */
-		taint_set_state(c, t, TAINT_INEXACT);
+		log_taint_set_state(c, t, TAINT_INEXACT);
 }
 
 static void taint_part(struct nfs4r_core *c, const struct nfs4r_entry *e, const struct nfs4r_part *p)
 {
-	struct taint *t = taint_find(c, &p->oid);
+	struct taint *t = state_taint_find(c, &p->oid);
 	bool tainted = is_tainted(c, e, p), dead = p->effect == NFS4R_EFF_LINKS && !p->nlink;
 	struct nfs4r_put put;
 
 	if (!t && !tainted)
 		return;
 	if (!t)
-		t = taint_add(c, &p->oid);
+		t = log_taint_add(c, &p->oid);
 	if (dead)
 		memset(t->until, 0, sizeof(t->until));
 	if (dead && t->state == TAINT_INEXACT)
-		taint_set_state(c, t, TAINT_OPEN);
+		log_taint_set_state(c, t, TAINT_OPEN);
 	if (t->until[e->log] && same_gen(t->until[e->log], e->lsn) && e->lsn >= t->until[e->log])
 		t->until[e->log] = 0;
 	check_done(c, t, e->log, e->lsn);
@@ -155,78 +155,78 @@ static void taint_part(struct nfs4r_core *c, const struct nfs4r_entry *e, const 
 	if (t->state != TAINT_DONE && !t->low[e->log])
 		t->low[e->log] = e->lsn;
 	row_taint(t, &put, false);
-	commit_put(c, &put);
+	out_commit_put(c, &put);
 }
 
 /* @made: by take_own(), below. */
-void taint_commit(struct nfs4r_core *c, const struct nfs4r_entry *e, bool made)
+void log_taint_commit(struct nfs4r_core *c, const struct nfs4r_entry *e, bool made)
 {
 	struct taint *t;
 	struct nfs4r_put put;
 
-	if (!views_on(c))
+	if (!state_views_on(c))
 		return;
 	for (uint32_t i = 0; i < e->nparts && !made; i++)
 		taint_part(c, e, &e->parts[i]);
-	if (!made || !(t = taint_find(c, &e->parts[0].oid)))
+	if (!made || !(t = state_taint_find(c, &e->parts[0].oid)))
 		return;
 	row_taint(t, &put, true);
-	commit_put(c, &put);
+	out_commit_put(c, &put);
 	forget(c, t);
 }
 
 /* Content in doubt is taken from a newer copy (4.6), whose server has that entry for good. */
-void taint_newer(struct nfs4r_core *c, const struct nfs4r_left *l)
+void log_taint_newer(struct nfs4r_core *c, const struct nfs4r_left *l)
 {
-	struct taint *t = taint_find(c, &l->oid);
+	struct taint *t = state_taint_find(c, &l->oid);
 	struct nfs4r_facts f;
 
-	if (!views_on(c) || !l->log || l->log > NFS4R_SERVERS_MAX || !is_known(c, &l->oid, &f) || FAULT(F_NEWER_FORGOTTEN))
+	if (!state_views_on(c) || !l->log || l->log > NFS4R_SERVERS_MAX || !control_is_known(c, &l->oid, &f) || FAULT(F_NEWER_FORGOTTEN))
 		return;
 	if (!t)
-		t = taint_add(c, &l->oid);
+		t = log_taint_add(c, &l->oid);
 	taint_until(c, t, l->log, l->lsn, f.version);
-	taint_save(c, t, false);
+	log_taint_save(c, t, false);
 }
 
 /* In its commit: a part of @e that was not executed, since @by undoes it (log 4.13). */
-void taint_passed(struct nfs4r_core *c, const struct nfs4r_entry *e, uint32_t part, const struct nfs4r_entry *by)
+void log_taint_passed(struct nfs4r_core *c, const struct nfs4r_entry *e, uint32_t part, const struct nfs4r_entry *by)
 {
 	const struct nfs4r_part *p = &e->parts[part];
-	struct taint *t = taint_find(c, &p->oid);
+	struct taint *t = state_taint_find(c, &p->oid);
 	struct nfs4r_put put;
 
-	if (!views_on(c) || FAULT(F_PASSED_IS_EXACT))
+	if (!state_views_on(c) || FAULT(F_PASSED_IS_EXACT))
 		return;
 	if (!t)
-		t = taint_add(c, &p->oid);
+		t = log_taint_add(c, &p->oid);
 	taint_until(c, t, by->log, by->lsn, p->before);
 	c->trouble.npassed += t->state == TAINT_OPEN && !t->passed;
 	t->passed |= t->state == TAINT_OPEN;
 	if (!t->low[e->log])
 		t->low[e->log] = e->lsn;
 	row_taint(t, &put, false);
-	commit_put(c, &put);
+	out_commit_put(c, &put);
 }
 
 /* An entry that failed is given back: a part of it may be here, and it may never come again (log 4.11). */
-void taint_begun(struct nfs4r_core *c, const struct nfs4r_entry *e, uint32_t mask)
+void log_taint_begun(struct nfs4r_core *c, const struct nfs4r_entry *e, uint32_t mask)
 {
 	struct nfs4r_facts f;
 	struct taint *t;
 
-	for (uint32_t i = 0; views_on(c) && i < e->nparts && !FAULT(F_BEGUN_IS_EXACT); i++) {
-		if (!(mask & 1u << i) || !is_known(c, &e->parts[i].oid, &f))
+	for (uint32_t i = 0; state_views_on(c) && i < e->nparts && !FAULT(F_BEGUN_IS_EXACT); i++) {
+		if (!(mask & 1u << i) || !control_is_known(c, &e->parts[i].oid, &f))
 			continue;
-		t = taint_find(c, &e->parts[i].oid);
+		t = state_taint_find(c, &e->parts[i].oid);
 		if (!t)
-			t = taint_add(c, &e->parts[i].oid);
+			t = log_taint_add(c, &e->parts[i].oid);
 		if (t->state != TAINT_OPEN && t->state != TAINT_INEXACT)
 			t->exact = f.version;
 		if (t->until[e->log] < e->lsn)
 			t->until[e->log] = e->lsn;
-		taint_set_state(c, t, TAINT_INEXACT);
-		taint_save(c, t, false);
+		log_taint_set_state(c, t, TAINT_INEXACT);
+		log_taint_save(c, t, false);
 	}
 }
 
@@ -247,11 +247,11 @@ static void redeem_by_position(struct nfs4r_core *c, struct taint *t)
 	if (!last)
 		return;
 	check_done(c, t, last, lsn);
-	taint_save(c, t, false);
+	log_taint_save(c, t, false);
 }
 
 /* A checkpoint covers @stable. */
-void taint_stable(struct nfs4r_core *c, const nfs4r_lsn *stable)
+void log_taint_stable(struct nfs4r_core *c, const nfs4r_lsn *stable)
 {
 	struct taint *t, *tmp;
 
@@ -259,14 +259,14 @@ void taint_stable(struct nfs4r_core *c, const nfs4r_lsn *stable)
 		if (t->state == TAINT_OPEN)
 			redeem_by_position(c, t);
 		if (t->state == TAINT_DONE && stable[t->done_log] >= t->done_lsn)
-			taint_drop(c, t);
+			log_taint_drop(c, t);
 	}
 }
 
-void taint_started(struct nfs4r_core *c)
+void log_taint_started(struct nfs4r_core *c)
 {
 	EACH_LOG(c, s)
-		c->log.logs[s].stable = taint_limit(c, s, c->log.logs[s].stable);
+		c->log.logs[s].stable = state_taint_limit(c, s, c->log.logs[s].stable);
 }
 
 /* ---- the sender (3.6) ------------------------------------------------------------------- */
@@ -305,7 +305,7 @@ bool nfs4r_core_moves(const struct nfs4r_core *c, const struct nfs4r_oid *oid)
 }
 
 /* An entry whose bytes may be here; of an inexact object one that never was, if the end of its log is known here. */
-void taint_waits_for(const struct nfs4r_core *c, const struct taint *t, nfs4r_server_id *log, nfs4r_lsn *lsn)
+void log_taint_waits_for(const struct nfs4r_core *c, const struct taint *t, nfs4r_server_id *log, nfs4r_lsn *lsn)
 {
 	bool never = false;
 
@@ -319,7 +319,7 @@ void taint_waits_for(const struct nfs4r_core *c, const struct taint *t, nfs4r_se
 
 bool nfs4r_core_taint(const struct nfs4r_core *c, struct nfs4r_entry *e, nfs4r_server_id last_log, nfs4r_lsn last_lsn, bool *await)
 {
-	const struct taint *t = FAULT(F_TAINT_OWN) ? NULL : taint_find(c, &e->parts[0].oid);
+	const struct taint *t = FAULT(F_TAINT_OWN) ? NULL : state_taint_find(c, &e->parts[0].oid);
 	nfs4r_server_id log = last_log;
 	nfs4r_lsn lsn = last_lsn;
 
@@ -329,7 +329,7 @@ bool nfs4r_core_taint(const struct nfs4r_core *c, struct nfs4r_entry *e, nfs4r_s
 	*await = true;
 	if (t && t->state == TAINT_INEXACT) { /* that one is newer than all, and never comes */
 		*await = false;
-		taint_waits_for(c, t, &log, &lsn);
+		log_taint_waits_for(c, t, &log, &lsn);
 	}
 	for (nfs4r_server_id s = 1; t && t->state == TAINT_OPEN && s <= NFS4R_SERVERS_MAX; s++)
 		if (t->until[s]) {
@@ -347,7 +347,7 @@ bool nfs4r_core_taint(const struct nfs4r_core *c, struct nfs4r_entry *e, nfs4r_s
 /* ---- at a seal (7.5) ---------------------------------------------------------------------- */
 
 /* The log is about to be crossed at @seal. */
-void taint_crossed(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn seal)
+void log_taint_crossed(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn seal)
 {
 	struct taint *t, *tmp;
 
@@ -357,20 +357,20 @@ void taint_crossed(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn seal)
 		if (!named && !t->low[log])
 			continue;
 		if (named && t->until[log] > seal && !FAULT(F_TAINT_SEALED)) {
-			taint_set_state(c, t, TAINT_INEXACT);
+			log_taint_set_state(c, t, TAINT_INEXACT);
 		} else if (named) {
 			t->until[log] = 0;
 			check_done(c, t, log, seal);
 		}
 		t->low[log] = 0; /* nobody counts any more on who has what of an ended log */
-		taint_save(c, t, false);
+		log_taint_save(c, t, false);
 	}
 }
 
 /* Everything up to this version is in the bytes here, if nothing later took its place. */
 static nfs4r_version exact_until(const struct nfs4r_core *c, const struct nfs4r_oid *oid)
 {
-	const struct taint *t = taint_find(c, oid);
+	const struct taint *t = state_taint_find(c, oid);
 	struct nfs4r_facts f;
 
 	c->tree.facts(c->tree.ctx, oid, &f);
@@ -386,37 +386,37 @@ bool nfs4r_core_keeps(const struct nfs4r_core *c, const struct nfs4r_oid *oid, n
 }
 
 /* A repair is about to make it what it is at the source, and there it is inexact. A crash on the way leaves no copy that seems to be exact. */
-void taint_left(struct nfs4r_core *c, const struct nfs4r_left *l)
+void log_taint_left(struct nfs4r_core *c, const struct nfs4r_left *l)
 {
 	nfs4r_version exact = exact_until(c, &l->oid);
-	struct taint *t = taint_find(c, &l->oid);
+	struct taint *t = state_taint_find(c, &l->oid);
 
 	if (!t)
-		t = taint_add(c, &l->oid);
+		t = log_taint_add(c, &l->oid);
 	t->exact = exact;
 	t->until[l->log] = l->lsn;
-	taint_set_state(c, t, TAINT_INEXACT);
-	taint_save(c, t, false);
+	log_taint_set_state(c, t, TAINT_INEXACT);
+	log_taint_save(c, t, false);
 }
 
 /* ---- what others hear of it ------------------------------------------------------------- */
 
 enum nfs4r_exactness nfs4r_core_exactness(const struct nfs4r_core *c, const struct nfs4r_oid *oid, struct nfs4r_left *out)
 {
-	const struct taint *t = taint_find(c, oid);
+	const struct taint *t = state_taint_find(c, oid);
 
 	memset(out, 0, sizeof(*out));
 	out->oid = *oid;
 	if (!t || t->state == TAINT_DONE)
 		return NFS4R_EXACT;
 	out->exact = t->exact;
-	taint_waits_for(c, t, &out->log, &out->lsn);
+	log_taint_waits_for(c, t, &out->log, &out->lsn);
 	return t->state == TAINT_OPEN ? NFS4R_EXACT_LATER : NFS4R_INEXACT;
 }
 
 bool nfs4r_core_is_sound_for(const struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_server_id peer)
 {
-	const struct taint *t = taint_find(c, oid);
+	const struct taint *t = state_taint_find(c, oid);
 
 	if (!t || t->state == TAINT_DONE)
 		return true;

@@ -6,45 +6,45 @@
 #include "core/core_state.h"
 
 /* apply.c: received entries, order */
-void apply_drop_entries(struct nfs4r_msg *m); /* its references */
-void apply_on_entries(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_msg *m);
-void apply_done(struct nfs4r_core *c, const struct nfs4r_event *ev);
-struct pend *apply_next(struct nfs4r_core *c); /* to be committed; NULL: none */
-void apply_before_commit(struct nfs4r_core *c, const struct nfs4r_entry *e);
-void apply_committed(struct nfs4r_core *c, struct pend *p);
-void apply_prefix(struct nfs4r_core *c, nfs4r_server_id log); /* moves `applied` */
-struct pend *pend_add(struct nfs4r_core *c, struct nfs4r_entry *e, struct opx *o);
-void pend_wake(struct nfs4r_core *c, struct pend *p);
-void apply_cut(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn from);
-void apply_drop_all(struct nfs4r_core *c);
-void apply_wake(struct nfs4r_core *c, nfs4r_server_id log);
-bool apply_is_idle(const struct nfs4r_core *c, nfs4r_server_id log);
-bool last_assigned(const struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_version *v);
-void pend_free(struct nfs4r_core *c, struct pend *p);
+void log_apply_drop_entries(struct nfs4r_msg *m); /* its references */
+void log_apply_on_entries(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_msg *m);
+void log_apply_done(struct nfs4r_core *c, const struct nfs4r_event *ev);
+struct pend *log_apply_next(struct nfs4r_core *c); /* to be committed; NULL: none */
+void log_apply_before_commit(struct nfs4r_core *c, const struct nfs4r_entry *e);
+void log_apply_committed(struct nfs4r_core *c, struct pend *p);
+void log_apply_prefix(struct nfs4r_core *c, nfs4r_server_id log); /* moves `applied` */
+struct pend *log_pend_add(struct nfs4r_core *c, struct nfs4r_entry *e, struct opx *o);
+void log_pend_wake(struct nfs4r_core *c, struct pend *p);
+void log_apply_cut(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn from);
+void log_apply_drop_all(struct nfs4r_core *c);
+void log_apply_wake(struct nfs4r_core *c, nfs4r_server_id log);
+bool log_apply_is_idle(const struct nfs4r_core *c, nfs4r_server_id log);
+bool log_last_assigned(const struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_version *v);
+void log_pend_free(struct nfs4r_core *c, struct pend *p);
 
 /* durability.c: durability beyond one server (log 5.1) */
-bool needs_held(const struct nfs4r_core *c, const struct nfs4r_op *op);
-bool is_held_of(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn lsn);
-void held_wait(struct nfs4r_core *c, nfs4r_lsn lsn);
-void held_ask(struct nfs4r_core *c, uint64_t id, const struct nfs4r_oid *oid);
-void held_run(struct nfs4r_core *c);
-void held_all(struct nfs4r_core *c);
-void held_flush(struct nfs4r_core *c);
-bool held_settled(struct nfs4r_core *c);
-void held_fini(struct nfs4r_core *c);
+bool log_needs_held(const struct nfs4r_core *c, const struct nfs4r_op *op);
+bool log_is_held_of(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn lsn);
+void log_held_wait(struct nfs4r_core *c, nfs4r_lsn lsn);
+void log_held_ask(struct nfs4r_core *c, uint64_t id, const struct nfs4r_oid *oid);
+void log_held_run(struct nfs4r_core *c);
+void log_held_all(struct nfs4r_core *c);
+void log_held_flush(struct nfs4r_core *c);
+bool log_held_settled(struct nfs4r_core *c);
+void log_held_fini(struct nfs4r_core *c);
 
 /* fuzzy.c: bytes newer than their version (log 3.6, 3.9, 7.5) */
-struct taint *taint_add(struct nfs4r_core *c, const struct nfs4r_oid *oid);
-void taint_save(struct nfs4r_core *c, const struct taint *t, bool del); /* outside of a commit */
-void taint_drop(struct nfs4r_core *c, struct taint *t);
-void taint_waits_for(const struct nfs4r_core *c, const struct taint *t, nfs4r_server_id *log, nfs4r_lsn *lsn);
-void taint_set_state(struct nfs4r_core *c, struct taint *t, enum taint_state state);
-void taint_commit(struct nfs4r_core *c, const struct nfs4r_entry *e, bool made);
-void taint_started(struct nfs4r_core *c);
-void taint_crossed(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn seal);
-void taint_left(struct nfs4r_core *c, const struct nfs4r_left *l);
-void taint_newer(struct nfs4r_core *c, const struct nfs4r_left *l);
-void taint_fini(struct nfs4r_core *c);
+struct taint *log_taint_add(struct nfs4r_core *c, const struct nfs4r_oid *oid);
+void log_taint_save(struct nfs4r_core *c, const struct taint *t, bool del); /* outside of a commit */
+void log_taint_drop(struct nfs4r_core *c, struct taint *t);
+void log_taint_waits_for(const struct nfs4r_core *c, const struct taint *t, nfs4r_server_id *log, nfs4r_lsn *lsn);
+void log_taint_set_state(struct nfs4r_core *c, struct taint *t, enum taint_state state);
+void log_taint_commit(struct nfs4r_core *c, const struct nfs4r_entry *e, bool made);
+void log_taint_started(struct nfs4r_core *c);
+void log_taint_crossed(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn seal);
+void log_taint_left(struct nfs4r_core *c, const struct nfs4r_left *l);
+void log_taint_newer(struct nfs4r_core *c, const struct nfs4r_left *l);
+void log_taint_fini(struct nfs4r_core *c);
 
 /* replicate.c: own log, distribution, positions */
 void log_bytes(struct nfs4r_core *c, nfs4r_lsn lsn, uint64_t bytes);
@@ -60,17 +60,17 @@ void log_on_stable(struct nfs4r_core *c, const nfs4r_lsn *stable);
 void log_recovery(struct nfs4r_core *c);
 void log_crossed(struct nfs4r_core *c);
 void log_send_positions(struct nfs4r_core *c, nfs4r_server_id to);
-nfs4r_lsn written_lsn(const struct nfs4r_core *c, const struct nfs4r_oid *oid);
-void written_note(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_lsn lsn);
-void written_forget(struct nfs4r_core *c);
+nfs4r_lsn log_written_lsn(const struct nfs4r_core *c, const struct nfs4r_oid *oid);
+void log_written_note(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_lsn lsn);
+void log_written_forget(struct nfs4r_core *c);
 
 /* retention.c: what is kept for those who are away */
-void retention_beyond(struct nfs4r_core *c, const nfs4r_lsn *beyond);
-nfs4r_lsn retention_end(const struct nfs4r_core *c, nfs4r_server_id log);
-bool retention_is_slow(const struct nfs4r_core *c, nfs4r_server_id s);
-nfs4r_servers retention_slow(struct nfs4r_core *c);
+void log_retention_beyond(struct nfs4r_core *c, const nfs4r_lsn *beyond);
+nfs4r_lsn log_retention_end(const struct nfs4r_core *c, nfs4r_server_id log);
+bool log_retention_is_slow(const struct nfs4r_core *c, nfs4r_server_id s);
+nfs4r_servers log_retention_slow(struct nfs4r_core *c);
 
 /* superseded.c: what fails and is undone later */
-void moot_commit(struct nfs4r_core *c, struct pend *p);
+void log_moot_commit(struct nfs4r_core *c, struct pend *p);
 
 #endif

@@ -9,32 +9,32 @@
 #include "core/log/log.h"
 
 /* durability.c: durability beyond one server (log 5.1) */
-bool is_held(const struct nfs4r_core *c, nfs4r_lsn lsn);
-void held_note(struct nfs4r_core *c, nfs4r_lsn lsn);
+bool log_is_held(const struct nfs4r_core *c, nfs4r_lsn lsn);
+void log_held_note(struct nfs4r_core *c, nfs4r_lsn lsn);
 
 /* failed.c: entries that could not be applied (log 4.11) */
-void trouble_failed(struct nfs4r_core *c, struct pend *p, enum nfs4r_status st);
-void trouble_forget(struct nfs4r_core *c, struct pend *p);
-bool trouble_waits(const struct nfs4r_core *c, const struct pend *p); /* it failed, and is not to be tried yet */
+void log_trouble_failed(struct nfs4r_core *c, struct pend *p, enum nfs4r_status st);
+void log_trouble_forget(struct nfs4r_core *c, struct pend *p);
+bool log_trouble_waits(const struct nfs4r_core *c, const struct pend *p); /* it failed, and is not to be tried yet */
 
 /* fuzzy.c: bytes newer than their version (log 3.6, 3.9, 7.5) */
-void taint_stable(struct nfs4r_core *c, const nfs4r_lsn *stable);
-void taint_passed(struct nfs4r_core *c, const struct nfs4r_entry *e, uint32_t part, const struct nfs4r_entry *by);
-void taint_begun(struct nfs4r_core *c, const struct nfs4r_entry *e, uint32_t mask);
+void log_taint_stable(struct nfs4r_core *c, const nfs4r_lsn *stable);
+void log_taint_passed(struct nfs4r_core *c, const struct nfs4r_entry *e, uint32_t part, const struct nfs4r_entry *by);
+void log_taint_begun(struct nfs4r_core *c, const struct nfs4r_entry *e, uint32_t mask);
 
 /* replicate.c: own log, distribution, positions */
 void log_drop(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn until); /* entries up to @until, if there are any; TRUNCATE */
 void log_truncate(struct nfs4r_core *c);
 uint64_t log_bytes_between(const struct nfs4r_core *c, nfs4r_lsn from, nfs4r_lsn until);
-void written_gc(struct nfs4r_core *c);
+void log_written_gc(struct nfs4r_core *c);
 
 /* retention.c: what is kept for those who are away */
-void retention_drop(struct nfs4r_core *c);
-void retention_look(struct nfs4r_core *c);
-bool retention_forgot_log(const struct nfs4r_core *c, nfs4r_server_id s, nfs4r_server_id log);
-bool retention_has(const struct nfs4r_core *c, nfs4r_server_id s, nfs4r_server_id log, nfs4r_lsn lsn);
+void log_retention_drop(struct nfs4r_core *c);
+void log_retention_look(struct nfs4r_core *c);
+bool log_retention_forgot_log(const struct nfs4r_core *c, nfs4r_server_id s, nfs4r_server_id log);
+bool log_retention_has(const struct nfs4r_core *c, nfs4r_server_id s, nfs4r_server_id log, nfs4r_lsn lsn);
 
 /* superseded.c: what fails and is undone later */
-uint32_t moot_parts(struct nfs4r_core *c, struct pend *p, uint32_t mask); /* those of @mask that are passed over; sets p->aside, p->by */
+uint32_t log_moot_parts(struct nfs4r_core *c, struct pend *p, uint32_t mask); /* those of @mask that are passed over; sets p->aside, p->by */
 
 #endif

@@ -26,13 +26,13 @@ void log_bytes(struct nfs4r_core *c, nfs4r_lsn lsn, uint64_t bytes)
 	if (c->log.ncum && NFS4R_GEN(lsn) != NFS4R_GEN(c->log.cum_base + c->log.ncum))
 		c->log.ncum = 0; /* a new generation: what was before counts as received */
 	if (!c->log.ncum) {
-		c->log.cum = grow(c->log.cum, &c->log.cum_cap, 0, sizeof(*c->log.cum));
+		c->log.cum = out_grow(c->log.cum, &c->log.cum_cap, 0, sizeof(*c->log.cum));
 		c->log.cum[c->log.ncum++] = 0;
 		c->log.cum_base = lsn ? lsn - 1 : 0;
 	}
 	while (c->log.cum_base + c->log.ncum <= lsn) {
 		last = c->log.cum[c->log.ncum - 1];
-		c->log.cum = grow(c->log.cum, &c->log.cum_cap, c->log.ncum, sizeof(*c->log.cum));
+		c->log.cum = out_grow(c->log.cum, &c->log.cum_cap, c->log.ncum, sizeof(*c->log.cum));
 		c->log.cum[c->log.ncum] = last + (c->log.cum_base + c->log.ncum == lsn ? bytes : 0);
 		c->log.ncum++;
 	}
@@ -86,7 +86,7 @@ uint64_t log_unreceived(const struct nfs4r_core *c, const struct peer *p)
 
 static void send_entries(struct nfs4r_core *c, nfs4r_server_id to, nfs4r_server_id log, nfs4r_lsn from, nfs4r_lsn until)
 {
-	struct nfs4r_action *a = act(c, NFS4R_ACT_SEND_ENTRIES);
+	struct nfs4r_action *a = out_act(c, NFS4R_ACT_SEND_ENTRIES);
 
 	a->to = to;
 	a->log = log;
@@ -97,17 +97,17 @@ static void send_entries(struct nfs4r_core *c, nfs4r_server_id to, nfs4r_server_
 static void send_window(struct nfs4r_core *c, nfs4r_server_id to)
 {
 	struct peer *p = &c->peers[to];
-	nfs4r_lsn base = c->log.logs[c->self].base, got = p->received[c->self], end = gen_end(c, c->self, got), until;
+	nfs4r_lsn base = c->log.logs[c->self].base, got = p->received[c->self], end = state_gen_end(c, c->self, got), until;
 
-	if (p->down || !p->told || !memory_may_send(c, to) || c->repair.state == REPAIR_RUNS) /* before, a source may need what is here */
+	if (p->down || !p->told || !state_memory_may_send(c, to) || c->repair.state == REPAIR_RUNS) /* before, a source may need what is here */
 		return;
 	if (p->sent < got)
 		p->sent = got;
 	if (p->sent >= end)
 		return;
 	if (p->sent + 1 < base) {
-		if (!views_on(c)) /* else it takes what it needs from somebody's copy (8.5) */
-			stuck(c, "a peer needs entries of our log that are truncated");
+		if (!state_views_on(c)) /* else it takes what it needs from somebody's copy (8.5) */
+			out_stuck(c, "a peer needs entries of our log that are truncated");
 		return;
 	}
 	until = end < got + c->cfg.window_entries ? end : got + c->cfg.window_entries;
@@ -139,11 +139,11 @@ void log_on_pull(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_
 		return;
 	}
 	l = &c->log.logs[log];
-	if (first > gen_end(c, log, first) || c->halted || c->repair.state == REPAIR_RUNS)
+	if (first > state_gen_end(c, log, first) || c->halted || c->repair.state == REPAIR_RUNS)
 		return;
 	if (first < l->base) {
-		if (!views_on(c))
-			stuck(c, "a peer asks for entries that are truncated");
+		if (!state_views_on(c))
+			out_stuck(c, "a peer asks for entries that are truncated");
 		return;
 	}
 	if (log == c->self) {
@@ -154,7 +154,7 @@ void log_on_pull(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_
 		c->log_moved = true;
 		return;
 	}
-	until = gen_end(c, log, first);
+	until = state_gen_end(c, log, first);
 	if (until > first + PULL_ENTRIES - 1)
 		until = first + PULL_ENTRIES - 1;
 	send_entries(c, from, log, first, until);
@@ -182,7 +182,7 @@ static nfs4r_server_id next_supplier(const struct nfs4r_core *c, nfs4r_servers h
 static nfs4r_server_id supplier(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_server_id last)
 {
 	/* its owner may be gone without anybody noticing, or not have it any more (log 8.6) */
-	bool ends = seal_limit(c, log) != UINT64_MAX || (views_on(c) && log != c->self && c->peers[log].memory == NFS4R_MEMORY_FORGOT);
+	bool ends = state_seal_limit(c, log) != UINT64_MAX || (state_views_on(c) && log != c->self && c->peers[log].memory == NFS4R_MEMORY_FORGOT);
 	nfs4r_server_id best = 0;
 	nfs4r_servers have = 0;
 	nfs4r_lsn next = c->log.logs[log].received + 1;
@@ -190,7 +190,7 @@ static nfs4r_server_id supplier(const struct nfs4r_core *c, nfs4r_server_id log,
 	if (log != c->self && !c->peers[log].down && !ends && c->peers[log].base[log] <= next)
 		return log;
 	EACH_PEER(c, s) {
-		if (c->peers[s].down || (ends && !view_hears(c, s)) || !retention_has(c, s, log, next))
+		if (c->peers[s].down || (ends && !state_view_hears(c, s)) || !log_retention_has(c, s, log, next))
 			continue;
 		have |= NFS4R_BIT(s);
 		if (!best || c->peers[s].applied[log] > c->peers[best].applied[log])
@@ -217,16 +217,16 @@ void log_pull(struct nfs4r_core *c, nfs4r_server_id log)
 	nfs4r_server_id to = supplier(c, log, l->pull_from == l->received + 1 ? l->pull_to : 0);
 	struct nfs4r_msg *m;
 
-	if (!to || c->halted || c->repair.state || !memory_whole(c) || l->received >= seal_limit(c, log) || (l->pull_from == l->received + 1 && c->now < l->pull_at))
+	if (!to || c->halted || c->repair.state || !state_memory_whole(c) || l->received >= state_seal_limit(c, log) || (l->pull_from == l->received + 1 && c->now < l->pull_at))
 		return;
 	l->pull_from = l->received + 1;
 	l->pull_to = to;
 	note_pulled(c, log, to);
 	l->pull_at = c->now + c->cfg.repeat_ms / 4;
-	m = msg_new(c, NFS4R_MSG_PULL);
+	m = out_msg(c, NFS4R_MSG_PULL);
 	m->pull.log = log;
 	m->pull.from = l->pull_from;
-	send_to(c, to, m, false);
+	out_send(c, to, m, false);
 }
 
 /* Entries that were announced and have not come during a whole heartbeat. */
@@ -254,7 +254,7 @@ static void recovered(struct nfs4r_core *c)
 	c->control.last_move = c->log.written_before = end; /* 4.9, once more for what was pulled */
 	for (struct own *ow = c->control.closing; ow; ow = ow->next)
 		ow->last = end; /* 7.1: the end of the log was not known yet when they began to close */
-	act(c, NFS4R_ACT_RECOVERED);
+	out_act(c, NFS4R_ACT_RECOVERED);
 	c->log_moved = true;
 	c->dirty |= DIRTY_OPS | DIRTY_REPLY | DIRTY_RELEASE | DIRTY_OPENS | DIRTY_OBJECTS; /* the last: the lists of the others may be here */
 }
@@ -267,7 +267,7 @@ static bool is_as_far_as_told(const struct nfs4r_core *c)
 {
 	EACH_OTHER_LOG(c, s)
 		EACH_PEER(c, t)
-			if (c->log.logs[s].applied < c->peers[t].first_told[s] && (!retention_forgot_log(c, t, s) || FAULT(F_FORGOT_AWAITED)))
+			if (c->log.logs[s].applied < c->peers[t].first_told[s] && (!log_retention_forgot_log(c, t, s) || FAULT(F_FORGOT_AWAITED)))
 				return false;
 	return true;
 }
@@ -285,22 +285,22 @@ void log_recovery(struct nfs4r_core *c)
 
 	if (!c->recovering || c->cfg.doubts)
 		return;
-	if (!memory_known(c)) { /* its tail is another store's; made anew, the copy has none */
-		if (memory_whole(c))
+	if (!state_memory_known(c)) { /* its tail is another store's; made anew, the copy has none */
+		if (state_memory_whole(c))
 			recovered(c);
 		return;
 	}
-	if (is_ended(c, c->self)) { /* the tail ends at the seal, whoever is silent, if it is the log that the others know; it joins anew */
-		const struct nfs4r_seal *e = seal_at(&c->view.adopted, c->self, l->applied);
+	if (state_is_ended(c, c->self)) { /* the tail ends at the seal, whoever is silent, if it is the log that the others know; it joins anew */
+		const struct nfs4r_seal *e = state_seal_at(&c->view.adopted, c->self, l->applied);
 
 		if (e && l->applied < e->lsn)
 			log_pull(c, c->self);
-		else if (memory_judged(c))
+		else if (state_memory_judged(c))
 			recovered(c);
 		return;
 	}
 	EACH_PEER(c, s) {
-		if (!c->peers[s].told || !memory_may_send(c, s)) /* it may know more of this store than is in it (8.6) */
+		if (!c->peers[s].told || !state_memory_may_send(c, s)) /* it may know more of this store than is in it (8.6) */
 			return;
 		if (c->peers[s].received[c->self] > target)
 			target = c->peers[s].received[c->self];
@@ -318,30 +318,30 @@ void log_recovery(struct nfs4r_core *c)
 
 void log_send_positions(struct nfs4r_core *c, nfs4r_server_id to)
 {
-	struct nfs4r_msg *m = msg_new(c, NFS4R_MSG_POSITIONS);
+	struct nfs4r_msg *m = out_msg(c, NFS4R_MSG_POSITIONS);
 	const struct logst *own = &c->log.logs[c->self];
 
 	m->positions.clock_ns = c->now * 1000000;
 	m->positions.echo_ns = c->peers[to].clock_ns;
-	m->positions.own_end = memory_tells_nothing(c) ? 0 : own->applied;
-	m->positions.all_stable = stable_everywhere(c, c->self);
-	m->positions.want_stable = (c->control.closing || (c->log.held.asked && !is_held(c, c->log.held.asked))) && c->peers[to].stable[c->self] < own->want;
+	m->positions.own_end = state_memory_tells_nothing(c) ? 0 : own->applied;
+	m->positions.all_stable = quorum_stable_everywhere(c, c->self);
+	m->positions.want_stable = (c->control.closing || (c->log.held.asked && !log_is_held(c, c->log.held.asked))) && c->peers[to].stable[c->self] < own->want;
 	m->positions.wanted = m->positions.want_stable && c->peers[to].stable[c->self] < c->control.wanted_until;
 	EACH_LOG(c, s) {
 		struct nfs4r_log_position *p = &m->positions.pos[m->positions.n++];
 
 		p->log = s;
-		if (memory_tells_nothing(c))
+		if (state_memory_tells_nothing(c))
 			continue;
 		p->received = c->log.logs[s].received; /* of the own log: given out; what is done of it may be in copies that others take (8.3) */
 		if (p->received < c->log.logs[s].highest)
 			p->received = c->log.logs[s].highest; /* done behind a gap, and given back: its number has this meaning here */
-		p->applied = repair_counts(c, s, c->log.logs[s].applied);
-		p->stable = repair_counts_stable(c, s);
+		p->applied = state_repair_counts(c, s, c->log.logs[s].applied);
+		p->stable = state_repair_counts_stable(c, s);
 		p->received_bytes = c->log.logs[s].received_bytes;
 		p->base = c->log.logs[s].base;
 	}
-	send_to(c, to, m, false);
+	out_send(c, to, m, false);
 }
 
 void log_positions_out(struct nfs4r_core *c)
@@ -356,10 +356,10 @@ void log_positions_out(struct nfs4r_core *c)
 
 		bool hurry = l->stable < l->hurry;
 
-		if (l->stable < l->want && l->applied > l->stable && !(hurry ? c->control.checkpoint_hurried : c->control.checkpoint_asked) && taint_allows_more(c, s)) {
+		if (l->stable < l->want && l->applied > l->stable && !(hurry ? c->control.checkpoint_hurried : c->control.checkpoint_asked) && state_taint_allows_more(c, s)) {
 			c->control.checkpoint_asked = true; /* until the next STABLE */
 			c->control.checkpoint_hurried |= hurry;
-			act(c, NFS4R_ACT_CHECKPOINT)->hurry = hurry;
+			out_act(c, NFS4R_ACT_CHECKPOINT)->hurry = hurry;
 		}
 	}
 }
@@ -373,9 +373,9 @@ void log_heartbeat(struct nfs4r_core *c)
 				log_send_positions(c, s);
 		pull_late(c);
 		c->log_moved = true;
-		retention_look(c);
+		log_retention_look(c);
 	}
-	timer_at(c, c->out.heartbeat_at);
+	out_timer_at(c, c->out.heartbeat_at);
 }
 
 static void raise(nfs4r_lsn *p, nfs4r_lsn v)
@@ -396,18 +396,18 @@ static void take_position(struct nfs4r_core *c, nfs4r_server_id from, const stru
 	nfs4r_server_id log = q->log;
 	nfs4r_lsn max = c->log.logs[log].received;
 
-	bool more_is_known = c->recovering || !memory_known(c);
+	bool more_is_known = c->recovering || !state_memory_known(c);
 	bool ended = log == c->self && NFS4R_GEN(q->received) > NFS4R_GEN(max);
 
-	if (ended && !more_is_known && !is_ended(c, c->self))
+	if (ended && !more_is_known && !state_is_ended(c, c->self))
 		return; /* the view that says so will come; until then it would count as "applied by all" */
 	if (log == c->self && !more_is_known && !ended && (q->received > max || q->applied > max || q->stable > max)) {
-		complain(c, from, "says that it has more of this server's log than there is: not believed (log 4.17)");
+		out_complain(c, from, "says that it has more of this server's log than there is: not believed (log 4.17)");
 		return;
 	}
 	if (log == c->self && q->applied > p->applied[log]) {
 		c->dirty |= DIRTY_REPLY;
-		election_peer_moved(c, from);
+		control_election_peer_moved(c, from);
 	}
 	if (q->stable > p->stable[log])
 		c->dirty |= (log == c->self ? DIRTY_RELEASE : 0) | dirty_by_stable(c);
@@ -452,7 +452,7 @@ bool log_on_positions(struct nfs4r_core *c, nfs4r_server_id from, const struct n
 		c->st.bad_messages++;
 		return false;
 	}
-	if (is_learner(c, from) && (!p->learner_ns || m->positions.clock_ns <= p->learner_ns))
+	if (state_is_learner(c, from) && (!p->learner_ns || m->positions.clock_ns <= p->learner_ns))
 		return false; /* it did not know yet that it is one, and takes all anew */
 	for (uint32_t i = 0; i < m->positions.n; i++) {
 		const struct nfs4r_log_position *q = &m->positions.pos[i];
@@ -496,22 +496,22 @@ void log_positions_taken(struct nfs4r_core *c, nfs4r_server_id from, const struc
 	if (m->positions.all_stable > l->truncated) {
 		nfs4r_lsn until = m->positions.all_stable < l->stable ? m->positions.all_stable : l->stable;
 
-		if (is_sealed_away(c, from, until))
-			until = seal_at(&c->view.adopted, from, until)->lsn;
+		if (state_is_sealed_away(c, from, until))
+			until = state_seal_at(&c->view.adopted, from, until)->lsn;
 		log_drop(c, from, until);
 	}
 	c->log_moved = true; /* the window may have opened */
 	log_truncate(c);
-	retention_drop(c);
-	written_gc(c);
+	log_retention_drop(c);
+	log_written_gc(c);
 }
 
 void log_on_stable(struct nfs4r_core *c, const nfs4r_lsn *stable)
 {
-	taint_stable(c, stable);
+	log_taint_stable(c, stable);
 	EACH_LOG(c, s) {
 		struct logst *l = &c->log.logs[s];
-		nfs4r_lsn v = taint_limit(c, s, stable[s] < l->applied ? stable[s] : l->applied);
+		nfs4r_lsn v = state_taint_limit(c, s, stable[s] < l->applied ? stable[s] : l->applied);
 
 		if (v > l->stable) {
 			l->stable = v;
@@ -521,7 +521,7 @@ void log_on_stable(struct nfs4r_core *c, const nfs4r_lsn *stable)
 	c->control.checkpoint_asked = c->control.checkpoint_hurried = false;
 	c->dirty |= DIRTY_RELEASE | dirty_by_stable(c);
 	log_truncate(c);
-	retention_drop(c);
+	log_retention_drop(c);
 }
 
 void log_drop(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn until)
@@ -531,7 +531,7 @@ void log_drop(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn until)
 
 	if (until <= l->truncated)
 		return;
-	a = act(c, NFS4R_ACT_TRUNCATE);
+	a = out_act(c, NFS4R_ACT_TRUNCATE);
 	a->log = log;
 	a->until = l->truncated = until;
 	raise(&l->base, until + 1);
@@ -543,12 +543,12 @@ void log_drop(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn until)
 void log_truncate(struct nfs4r_core *c)
 {
 	if (!c->recovering)
-		log_drop(c, c->self, stable_everywhere(c, c->self));
+		log_drop(c, c->self, quorum_stable_everywhere(c, c->self));
 }
 
 /* ---- what CLOSE waits for ------------------------------------------------------------------ */
 
-nfs4r_lsn written_lsn(const struct nfs4r_core *c, const struct nfs4r_oid *oid)
+nfs4r_lsn log_written_lsn(const struct nfs4r_core *c, const struct nfs4r_oid *oid)
 {
 	struct written *w;
 
@@ -557,10 +557,10 @@ nfs4r_lsn written_lsn(const struct nfs4r_core *c, const struct nfs4r_oid *oid)
 		return w->lsn;
 	if (c->log.nwritten >= WRITTEN_MAX)
 		return c->log.logs[c->self].received; /* not known: everything */
-	return applied_by_all(c, c->self) < c->log.written_before ? c->log.written_before : 0;
+	return quorum_applied_by_all(c, c->self) < c->log.written_before ? c->log.written_before : 0;
 }
 
-void written_note(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_lsn lsn)
+void log_written_note(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_lsn lsn)
 {
 	struct written *w;
 
@@ -570,7 +570,7 @@ void written_note(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_lsn l
 	} else {
 		if (c->log.nwritten >= WRITTEN_MAX)
 			return;
-		w = xcalloc(1, sizeof(*w));
+		w = out_xcalloc(1, sizeof(*w));
 		w->oid = *oid;
 		HASH_ADD(hh, c->log.written, oid, sizeof(w->oid), w);
 		c->log.nwritten++;
@@ -579,7 +579,7 @@ void written_note(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_lsn l
 	DL_APPEND(c->log.written_list, w); /* ascending */
 }
 
-void written_forget(struct nfs4r_core *c)
+void log_written_forget(struct nfs4r_core *c)
 {
 	struct written *w, *tmp;
 
@@ -591,9 +591,9 @@ void written_forget(struct nfs4r_core *c)
 	c->log.nwritten = 0;
 }
 
-void written_gc(struct nfs4r_core *c)
+void log_written_gc(struct nfs4r_core *c)
 {
-	nfs4r_lsn all = applied_by_all(c, c->self);
+	nfs4r_lsn all = quorum_applied_by_all(c, c->self);
 	struct written *w;
 
 	while ((w = c->log.written_list) && w->lsn <= all) {

@@ -28,9 +28,9 @@ static bool all_heard(const struct nfs4r_core *c, nfs4r_servers members, bool bu
 	EACH_PEER(c, s) {
 		const struct peer *p = &c->peers[s];
 
-		if (!(members & NFS4R_BIT(s)) || (but_forgetful && view_hears(c, s) && p->memory == NFS4R_MEMORY_FORGOT))
+		if (!(members & NFS4R_BIT(s)) || (but_forgetful && state_view_hears(c, s) && p->memory == NFS4R_MEMORY_FORGOT))
 			continue;
-		if (!p->told || !view_hears(c, s) || p->memory != NFS4R_MEMORY_KNOWN || p->view != c->view.adopted.num)
+		if (!p->told || !state_view_hears(c, s) || p->memory != NFS4R_MEMORY_KNOWN || p->view != c->view.adopted.num)
 			return false;
 	}
 	return true;
@@ -39,31 +39,31 @@ static bool all_heard(const struct nfs4r_core *c, nfs4r_servers members, bool bu
 /* What is kept of @log beyond the bound, and is needed by nobody but servers outside. */
 static nfs4r_lsn may_go(const struct nfs4r_core *c, nfs4r_server_id log)
 {
-	nfs4r_lsn until = FAULT(F_DROP_UNSTABLE) ? c->log.logs[log].stable : stable_by_all(c, log);
+	nfs4r_lsn until = FAULT(F_DROP_UNSTABLE) ? c->log.logs[log].stable : quorum_stable_by_all(c, log);
 
 	if (until > c->log.beyond[log])
 		until = c->log.beyond[log];
-	return is_sealed_away(c, log, until) ? seal_at(&c->view.adopted, log, until)->lsn : until;
+	return state_is_sealed_away(c, log, until) ? state_seal_at(&c->view.adopted, log, until)->lsn : until;
 }
 
-void retention_drop(struct nfs4r_core *c)
+void log_retention_drop(struct nfs4r_core *c)
 {
-	if (!views_on(c) || c->recovering || c->repair.state || !memory_known(c) || !all_heard(c, c->view.adopted.members, false))
+	if (!state_views_on(c) || c->recovering || c->repair.state || !state_memory_known(c) || !all_heard(c, c->view.adopted.members, false))
 		return;
 	EACH_SERVER(c, s)
 		log_drop(c, s, may_go(c, s));
 }
 
-void retention_beyond(struct nfs4r_core *c, const nfs4r_lsn *beyond)
+void log_retention_beyond(struct nfs4r_core *c, const nfs4r_lsn *beyond)
 {
 	EACH_SERVER(c, s)
 		c->log.beyond[s] = beyond[s];
-	retention_drop(c);
+	log_retention_drop(c);
 }
 
 /* ---- members that are slow ------------------------------------------------------------- */
 
-bool retention_is_slow(const struct nfs4r_core *c, nfs4r_server_id s)
+bool log_retention_is_slow(const struct nfs4r_core *c, nfs4r_server_id s)
 {
 	EACH_LOG(c, log)
 		if (c->peers[s].stable[log] < c->log.beyond[log] && c->log.beyond[log] <= c->log.logs[log].stable)
@@ -72,7 +72,7 @@ bool retention_is_slow(const struct nfs4r_core *c, nfs4r_server_id s)
 }
 
 /* Members for which alone entries are kept beyond the bound; for a while, since they may have come this moment. */
-nfs4r_servers retention_slow(struct nfs4r_core *c)
+nfs4r_servers log_retention_slow(struct nfs4r_core *c)
 {
 	nfs4r_servers set = 0;
 	char text[NFS4R_CORE_TEXT], names[NFS4R_LIST_TEXT];
@@ -82,7 +82,7 @@ nfs4r_servers retention_slow(struct nfs4r_core *c)
 	EACH_MEMBER(c, s) {
 		struct peer *p = &c->peers[s];
 
-		if (!p->told || !retention_is_slow(c, s)) {
+		if (!p->told || !log_retention_is_slow(c, s)) {
 			p->slow_ms = 0;
 			continue;
 		}
@@ -91,12 +91,12 @@ nfs4r_servers retention_slow(struct nfs4r_core *c)
 		if (c->now >= p->slow_ms + c->cfg.silence_ms)
 			set |= NFS4R_BIT(s);
 		else
-			timer_at(c, p->slow_ms + c->cfg.silence_ms);
+			out_timer_at(c, p->slow_ms + c->cfg.silence_ms);
 	}
 	if (set) {
-		servers_text(set, names, sizeof(names));
+		out_servers_text(set, names, sizeof(names));
 		snprintf(text, sizeof(text), "server %s is behind by more than Retention_Bytes or Retention_Time allow: removed until it has caught up", names);
-		stuck(c, text);
+		out_stuck(c, text);
 	}
 	return set;
 }
@@ -104,26 +104,26 @@ nfs4r_servers retention_slow(struct nfs4r_core *c)
 /* ---- servers that come too late ---------------------------------------------------------- */
 
 /* Who forgot gives nothing of its own log (log 8.6), though it says how far its store has it. */
-bool retention_forgot_log(const struct nfs4r_core *c, nfs4r_server_id s, nfs4r_server_id log)
+bool log_retention_forgot_log(const struct nfs4r_core *c, nfs4r_server_id s, nfs4r_server_id log)
 {
 	return s == log && c->peers[s].memory == NFS4R_MEMORY_FORGOT;
 }
 
 /* @s can be asked for the entry @lsn of @log. */
-bool retention_has(const struct nfs4r_core *c, nfs4r_server_id s, nfs4r_server_id log, nfs4r_lsn lsn)
+bool log_retention_has(const struct nfs4r_core *c, nfs4r_server_id s, nfs4r_server_id log, nfs4r_lsn lsn)
 {
-	return !retention_forgot_log(c, s, log) && c->peers[s].base[log] <= lsn && c->peers[s].applied[log] >= lsn;
+	return !log_retention_forgot_log(c, s, log) && c->peers[s].base[log] <= lsn && c->peers[s].applied[log] >= lsn;
 }
 
 /* How far @log is known to go, or can be had: its owner is silent, perhaps for ever, or gives nothing of it. */
-nfs4r_lsn retention_end(const struct nfs4r_core *c, nfs4r_server_id log)
+nfs4r_lsn log_retention_end(const struct nfs4r_core *c, nfs4r_server_id log)
 {
 	nfs4r_lsn end = c->log.logs[log].applied;
 
-	if (view_hears(c, log) && !retention_forgot_log(c, log, log))
+	if (state_view_hears(c, log) && !log_retention_forgot_log(c, log, log))
 		return c->log.logs[log].end;
 	EACH_PEER(c, s)
-		if (view_hears(c, s) && !retention_forgot_log(c, s, log) && c->peers[s].applied[log] > end)
+		if (state_view_hears(c, s) && !log_retention_forgot_log(c, s, log) && c->peers[s].applied[log] > end)
 			end = c->peers[s].applied[log];
 	return end;
 }
@@ -131,16 +131,16 @@ nfs4r_lsn retention_end(const struct nfs4r_core *c, nfs4r_server_id log)
 /* Somebody has applied more of @log, and nobody that can be heard can give what comes next here. */
 static bool nobody_has_next(const struct nfs4r_core *c, nfs4r_server_id log)
 {
-	const struct nfs4r_seal *seal = seal_at(&c->view.adopted, log, c->log.logs[log].applied);
+	const struct nfs4r_seal *seal = state_seal_at(&c->view.adopted, log, c->log.logs[log].applied);
 	nfs4r_lsn next = c->log.logs[log].received + 1;
 	bool more = false;
 
 	if (seal && next > seal->lsn)
 		return false;
 	EACH_PEER(c, s) {
-		if (!c->peers[s].told || !view_hears(c, s) || retention_forgot_log(c, s, log)) /* what nobody else has is lost: its log ends before */
+		if (!c->peers[s].told || !state_view_hears(c, s) || log_retention_forgot_log(c, s, log)) /* what nobody else has is lost: its log ends before */
 			continue;
-		if (retention_has(c, s, log, next))
+		if (log_retention_has(c, s, log, next))
 			return false;
 		more |= c->peers[s].applied[log] >= next;
 	}
@@ -151,14 +151,14 @@ static bool nobody_has_next(const struct nfs4r_core *c, nfs4r_server_id log)
  * Which logs have gone on without this copy. For a while entries may be on their way. Who accepts a view (6.5) asks its members: one that it
  * removes cannot be heard.
  */
-void retention_look(struct nfs4r_core *c)
+void log_retention_look(struct nfs4r_core *c)
 {
 	nfs4r_servers members = c->view.accepting.from ? c->view.accepting.view.members : c->view.adopted.members, late = 0;
 	bool begun = c->repair.state == REPAIR_RUNS || c->repair.state == REPAIR_ASKS;
 
-	if (!views_on(c) || FAULT(F_LATE_WAITS))
+	if (!state_views_on(c) || FAULT(F_LATE_WAITS))
 		return;
-	if (!begun && !c->halted && memory_whole(c) && all_heard(c, members, true))
+	if (!begun && !c->halted && state_memory_whole(c) && all_heard(c, members, true))
 		EACH_LOG(c, log)
 			if (nobody_has_next(c, log))
 				late |= NFS4R_BIT(log);
@@ -166,7 +166,7 @@ void retention_look(struct nfs4r_core *c)
 		c->log.late_ms = c->now + c->cfg.repeat_ms;
 	c->log.late = late;
 	if (late)
-		timer_at(c, c->log.late_ms > c->now ? c->log.late_ms : c->now + c->cfg.repeat_ms);
+		out_timer_at(c, c->log.late_ms > c->now ? c->log.late_ms : c->now + c->cfg.repeat_ms);
 }
 
 /* ---- for people ---------------------------------------------------------------------------- */
@@ -174,14 +174,14 @@ void retention_look(struct nfs4r_core *c)
 void nfs4r_core_kept_for(const struct nfs4r_core *c, nfs4r_servers *kept_for, nfs4r_servers *late)
 {
 	*kept_for = *late = 0;
-	if (!views_on(c))
+	if (!state_views_on(c))
 		return;
 	EACH_PEER(c, s)
 		EACH_LOG(c, log) {
 			const struct logst *l = &c->log.logs[log];
 			nfs4r_lsn has = c->peers[s].applied[log];
 
-			if (is_member(c, s) || has >= l->applied)
+			if (state_is_member(c, s) || has >= l->applied)
 				continue;
 			if (has + 1 < l->base && c->peers[s].beats && c->peers[s].memory == NFS4R_MEMORY_KNOWN)
 				*late |= NFS4R_BIT(s);

@@ -62,7 +62,7 @@ static bool is_content(uint32_t effect)
 /* One after the other of a file that goes: the first was tried, the others need not be. */
 static bool was_passed(const struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct nfs4r_entry *by)
 {
-	const struct taint *t = taint_find(c, oid);
+	const struct taint *t = state_taint_find(c, oid);
 
 	return t && t->passed && t->state == TAINT_OPEN && t->until[by->log] == by->lsn;
 }
@@ -81,7 +81,7 @@ static bool passes_link(const struct nfs4r_core *c, const struct pend *p, uint32
 /* It failed, and this server is in trouble. */
 static bool is_failing(const struct nfs4r_core *c, const struct pend *p)
 {
-	return p->failed_ms && trouble_is(c);
+	return p->failed_ms && state_trouble_is(c);
 }
 
 /* A rename in place of something: that has to go, too. */
@@ -93,7 +93,7 @@ static bool replaces(const struct pend *p, uint32_t mask)
 	return false;
 }
 
-uint32_t moot_parts(struct nfs4r_core *c, struct pend *p, uint32_t mask)
+uint32_t log_moot_parts(struct nfs4r_core *c, struct pend *p, uint32_t mask)
 {
 	const struct nfs4r_entry *by;
 	uint32_t moot = 0;
@@ -119,12 +119,12 @@ uint32_t moot_parts(struct nfs4r_core *c, struct pend *p, uint32_t mask)
 }
 
 /* In its commit: what was passed over is not exact before the entry is here that undoes it. */
-void moot_commit(struct nfs4r_core *c, struct pend *p)
+void log_moot_commit(struct nfs4r_core *c, struct pend *p)
 {
 	for (uint32_t i = 0; i < p->entry->nparts; i++) {
 		if (!p->by[i])
 			continue;
-		taint_passed(c, p->entry, i, p->by[i]);
+		log_taint_passed(c, p->entry, i, p->by[i]);
 		c->st.entries_passed++;
 	}
 }

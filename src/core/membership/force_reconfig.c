@@ -28,7 +28,7 @@ static nfs4r_servers word(const struct nfs4r_core *c)
 /* ---- what the word forbids ------------------------------------------------------------------- */
 
 /* A view with that number, of @set if it is the first of its epoch, is promised and accepted by nobody who goes by another word. */
-bool reconf_refuses(const struct nfs4r_core *c, uint64_t num, nfs4r_servers set)
+bool view_reconf_refuses(const struct nfs4r_core *c, uint64_t num, nfs4r_servers set)
 {
 	uint64_t epoch = NFS4R_RECONF(num), mine = NFS4R_RECONF(c->view.accepted.num), said = c->view.reconf_epoch;
 
@@ -38,14 +38,14 @@ bool reconf_refuses(const struct nfs4r_core *c, uint64_t num, nfs4r_servers set)
 }
 
 /* It is about the set of the word: all of it votes, whoever's log ends. */
-bool reconf_asks(const struct nfs4r_core *c, const struct vote *v)
+bool view_reconf_asks(const struct nfs4r_core *c, const struct vote *v)
 {
-	return reconf_said(c) && NFS4R_RECONF(v->num) == c->view.reconf_epoch && (v->add == word(c) || FAULT(F_RECONF_ANY_SET));
+	return state_reconf_said(c) && NFS4R_RECONF(v->num) == c->view.reconf_epoch && (v->add == word(c) || FAULT(F_RECONF_ANY_SET));
 }
 
-bool reconf_may_grant(const struct nfs4r_core *c, nfs4r_server_id s)
+bool view_reconf_may_grant(const struct nfs4r_core *c, nfs4r_server_id s)
 {
-	return !reconf_said(c) || (word(c) & NFS4R_BIT(s)) || FAULT(F_RECONF_OLD_GRANTS);
+	return !state_reconf_said(c) || (word(c) & NFS4R_BIT(s)) || FAULT(F_RECONF_OLD_GRANTS);
 }
 
 /* ---- the word ---------------------------------------------------------------------------------- */
@@ -79,13 +79,13 @@ static void keep(struct nfs4r_core *c, uint64_t epoch, nfs4r_servers set)
 	c->ops.stuck_at = 0; /* what it waits for is said at once */
 	if (!FAULT(F_RECONF_UNSAVED))
 		view_save(c);
-	view_check_ready(c);
+	state_view_check_ready(c);
 	if (set)
 		ops_refuse_waiting(c);
 	view_beat(c);
 }
 
-void reconf_word(struct nfs4r_core *c, const struct nfs4r_event *ev)
+void view_reconf_word(struct nfs4r_core *c, const struct nfs4r_event *ev)
 {
 	char why[NFS4R_CORE_TEXT];
 
@@ -93,12 +93,12 @@ void reconf_word(struct nfs4r_core *c, const struct nfs4r_event *ev)
 		return;
 	if (!ev->set || is_done(c, ev->set))
 		keep(c, 0, 0);
-	else if (!reconf_said(c) || ev->set != word(c))
+	else if (!state_reconf_said(c) || ev->set != word(c))
 		keep(c, next_epoch(c), ev->set);
-	propose_consider(c);
+	view_propose_consider(c);
 }
 
-void reconf_on_heartbeat(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
+void view_reconf_on_heartbeat(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
 {
 	struct peer *p = &c->peers[from];
 
@@ -106,12 +106,12 @@ void reconf_on_heartbeat(struct nfs4r_core *c, nfs4r_server_id from, const struc
 		p->reconf_ms = c->now;
 	p->reconf_epoch = m->heartbeat.reconf_epoch;
 	p->reconf_set = m->heartbeat.reconf_set;
-	if (reconf_said(c) && p->reconf_set == word(c) && p->reconf_epoch > c->view.reconf_epoch)
+	if (state_reconf_said(c) && p->reconf_set == word(c) && p->reconf_epoch > c->view.reconf_epoch)
 		keep(c, p->reconf_epoch, word(c)); /* it knows of a view that is not known here */
 }
 
 /* A view came of it, or of a later one. */
-void reconf_adopted(struct nfs4r_core *c)
+void view_reconf_adopted(struct nfs4r_core *c)
 {
 	struct view *w = &c->view;
 
@@ -134,7 +134,7 @@ static bool wait_for_one(struct nfs4r_core *c, nfs4r_server_id s, const char *te
 	char buf[NFS4R_CORE_TEXT];
 
 	snprintf(buf, sizeof(buf), "reconfigure: server %u %s", s, text);
-	stuck(c, buf);
+	out_stuck(c, buf);
 	return wait_for(c, buf);
 }
 
@@ -142,16 +142,16 @@ static bool conflict(struct nfs4r_core *c, nfs4r_server_id s)
 {
 	char buf[NFS4R_CORE_TEXT], mine[NFS4R_LIST_TEXT], theirs[NFS4R_LIST_TEXT];
 
-	servers_text(word(c), mine, sizeof(mine));
-	servers_text(c->peers[s].reconf_set, theirs, sizeof(theirs));
+	out_servers_text(word(c), mine, sizeof(mine));
+	out_servers_text(c->peers[s].reconf_set, theirs, sizeof(theirs));
 	snprintf(buf, sizeof(buf), "reconfigure: this server was told \"%s\", server %u \"%s\": nothing happens before it is the same", mine, s, theirs);
-	stuck(c, buf);
+	out_stuck(c, buf);
 	return wait_for(c, buf);
 }
 
 static bool is_alive(const struct nfs4r_core *c, nfs4r_server_id s)
 {
-	return view_hears(c, s) && c->peers[s].memory != NFS4R_MEMORY_FORGOT;
+	return state_view_hears(c, s) && c->peers[s].memory != NFS4R_MEMORY_FORGOT;
 }
 
 /* @s is one of those who go on. */
@@ -159,7 +159,7 @@ static bool agrees(struct nfs4r_core *c, nfs4r_server_id s)
 {
 	const struct peer *p = &c->peers[s];
 
-	if (!view_hears(c, s))
+	if (!state_view_hears(c, s))
 		return wait_for_one(c, s, "cannot be heard");
 	if (p->memory == NFS4R_MEMORY_FORGOT)
 		return wait_for_one(c, s, "does not remember its store: name only the others, and add it again afterwards");
@@ -167,7 +167,7 @@ static bool agrees(struct nfs4r_core *c, nfs4r_server_id s)
 		return wait_for_one(c, s, "has to be told the same");
 	if (p->reconf_set != word(c))
 		return conflict(c, s);
-	if (p->reconf_epoch != c->view.reconf_epoch || !memory_counts(c, s))
+	if (p->reconf_epoch != c->view.reconf_epoch || !state_memory_counts(c, s))
 		return wait_for(c, "reconfigure: the others have to answer");
 	return true;
 }
@@ -214,10 +214,10 @@ static void propose(struct nfs4r_core *c)
 	p.num = (top / NFS4R_VIEW_STEP + 1) * NFS4R_VIEW_STEP + c->self;
 	p.remove = servers_of(c) & ~word(c);
 	p.seal = w->adopted.open | w->accepted.open;
-	propose_begin(c, &p);
+	view_propose_begin(c, &p);
 }
 
-void reconf_consider(struct nfs4r_core *c)
+void view_reconf_consider(struct nfs4r_core *c)
 {
 	struct view *w = &c->view;
 	nfs4r_servers below = NFS4R_BIT(c->self) - 1;
@@ -231,7 +231,7 @@ void reconf_consider(struct nfs4r_core *c)
 	}
 	if (c->now < quiet_until(c)) {
 		wait_for(c, "reconfigure: until it is sure that nobody else is heard");
-		timer_at(c, quiet_until(c));
+		out_timer_at(c, quiet_until(c));
 		return;
 	}
 	wait_for(c, "reconfigure: the others have to answer");
@@ -251,7 +251,7 @@ static uint32_t longest(const struct nfs4r_core *c, const struct proposal *p, nf
 static bool is_beyond(const struct nfs4r_core *c, const struct proposal *p, nfs4r_server_id s)
 {
 	EACH_LOG(c, log) {
-		const struct nfs4r_seal *e = seal_at(&p->base, log, p->has[s][log]);
+		const struct nfs4r_seal *e = state_seal_at(&p->base, log, p->has[s][log]);
 
 		if (e && p->has[s][log] > e->lsn)
 			return true;
@@ -289,20 +289,20 @@ static void lower(struct nfs4r_view *v, nfs4r_server_id log, nfs4r_lsn top)
 		if (v->seals[i].log != log || NFS4R_GEN(v->seals[i].lsn) < NFS4R_GEN(top))
 			v->seals[n++] = v->seals[i];
 	v->nseals = n;
-	seal_add(v, log, top);
+	view_seal_add(v, log, top);
 }
 
 static void end_log(struct nfs4r_view *v, const struct nfs4r_view *base, nfs4r_server_id log, nfs4r_lsn top)
 {
-	nfs4r_lsn begin = seal_begin(base, log);
-	const struct nfs4r_seal *last = begin ? seal_at(base, log, begin - 1) : NULL;
+	nfs4r_lsn begin = state_seal_begin(base, log);
+	const struct nfs4r_seal *last = begin ? state_seal_at(base, log, begin - 1) : NULL;
 
 	if (last && top < last->lsn)
 		lower(v, log, top);
 	else if (base->open & NFS4R_BIT(log)) /* what it has is here, to its longest copy */
-		seal_add(v, log, top > begin ? top : begin);
+		view_seal_add(v, log, top > begin ? top : begin);
 	else if (base->servers & ~v->servers & NFS4R_BIT(log)) /* when it is added again it knows by this that it was taken out */
-		seal_add(v, log, begin);
+		view_seal_add(v, log, begin);
 }
 
 static void keep_book(struct nfs4r_view *v)
@@ -320,7 +320,7 @@ static void make_view(struct nfs4r_core *c, struct proposal *p, nfs4r_server_id 
 	struct nfs4r_view *v = &p->view;
 
 	*v = p->base;
-	secret_into(c, v);
+	view_secret_into(c, v);
 	v->num = p->num;
 	v->base = p->base.num;
 	if (NFS4R_RECONF(p->base.num) == c->view.reconf_epoch)
@@ -329,17 +329,17 @@ static void make_view(struct nfs4r_core *c, struct proposal *p, nfs4r_server_id 
 	v->servers = v->voters = p->voters;
 	v->epoch++;
 	keep_book(v);
-	EACH_OF(seal_logs(&p->base), log) {
+	EACH_OF(state_seal_logs(&p->base), log) {
 		if (!(FAULT(F_RECONF_LOGS_GO_ON) && (p->voters & NFS4R_BIT(log))))
 			end_log(v, &p->base, log, as_it_is ? p->has[one][log] : p->top[log]);
 	}
-	for (int i = 0; as_it_is && i < 2; i++) /* reconf_anew() sees it by this */
-		seal_add(v, one, seal_begin(v, one));
+	for (int i = 0; as_it_is && i < 2; i++) /* view_reconf_anew() sees it by this */
+		view_seal_add(v, one, state_seal_begin(v, one));
 	v->open = FAULT(F_RECONF_LOGS_GO_ON) ? p->base.open & p->voters : v->members;
 }
 
 /* All of them promise, and none is left out: one more entry at another one might be what was answered. */
-void reconf_decide(struct nfs4r_core *c)
+void view_reconf_decide(struct nfs4r_core *c)
 {
 	struct proposal *p = &c->view.proposal;
 	nfs4r_server_id one;
@@ -349,10 +349,10 @@ void reconf_decide(struct nfs4r_core *c)
 		EACH_LOG(c, log)
 			if (p->has[s][log] > p->top[log])
 				p->top[log] = p->has[s][log];
-	if ((p->voters & ~p->promises) && !(FAULT(F_RECONF_SOME) && is_quorum(p->promises, p->voters)))
+	if ((p->voters & ~p->promises) && !(FAULT(F_RECONF_SOME) && quorum_is(p->promises, p->voters)))
 		return;
 	if (NFS4R_RECONF(p->base.num) > c->view.reconf_epoch || !all_agree(c)) {
-		propose_later(c);
+		view_propose_later(c);
 		return;
 	}
 	one = chosen(c, p);
@@ -361,37 +361,37 @@ void reconf_decide(struct nfs4r_core *c)
 		char text[NFS4R_CORE_TEXT];
 
 		snprintf(text, sizeof(text), "reconfigure: no copy is complete; all go on with that of server %u: updates that only another server had may be lost", one);
-		stuck(c, text);
+		out_stuck(c, text);
 	}
 	make_view(c, p, one, !complete);
-	propose_view(c);
+	view_propose_view(c);
 }
 
 /*
  * A server that accepts @v, the first of an epoch, takes all from its member: its own copy is not complete, or the member's is not, and so has what
  * no position says. The latter shows by the member's own log, which ends more than once.
  */
-bool reconf_anew(const struct nfs4r_core *c, const struct nfs4r_view *v)
+bool view_reconf_anew(const struct nfs4r_core *c, const struct nfs4r_view *v)
 {
 	if (NFS4R_RECONF(v->num) <= NFS4R_RECONF(c->view.adopted.num) || (v->members & NFS4R_BIT(c->self)) || __builtin_popcountll(v->members) != 1)
 		return false;
 	if (FAULT(F_RECONF_KEEPS_COPY))
 		return false;
 	EACH_OF(v->members, one)
-		if (NFS4R_GEN(seal_begin(v, one)) > NFS4R_GEN(c->log.logs[one].applied) + 1)
+		if (NFS4R_GEN(state_seal_begin(v, one)) > NFS4R_GEN(c->log.logs[one].applied) + 1)
 			return true;
-	return is_repairing(c);
+	return state_is_repairing(c);
 }
 
 /* ---- the door ------------------------------------------------------------------------------------------------ */
 
 static const char *not_at_all(const struct nfs4r_core *c)
 {
-	if (!views_on(c))
+	if (!state_views_on(c))
 		return "the view is fixed (Lease = 0): there is nothing to reconfigure";
-	if (is_taken_out(c))
+	if (state_is_taken_out(c))
 		return "this server was taken out of the volume: it can only be added anew";
-	if (!memory_known(c) || is_learner(c, c->self))
+	if (!state_memory_known(c) || state_is_learner(c, c->self))
 		return "this server does not remember its store, or is new: name only the others, and add it again afterwards";
 	return NULL;
 }
@@ -399,15 +399,15 @@ static const char *not_at_all(const struct nfs4r_core *c)
 static const char *not_with(const struct nfs4r_core *c, nfs4r_servers set)
 {
 	if (!set)
-		return !reconf_said(c) ? "nothing was said here" :
+		return !state_reconf_said(c) ? "nothing was said here" :
 		       NFS4R_RECONF(view_highest(c)) >= c->view.reconf_epoch ? "it is too late to take it back: the others count on it; say who goes on" : NULL;
 	if (!(set & NFS4R_BIT(c->self)))
 		return "this server is not among them: say it at each of those that go on, and stop the others";
 	if (set & ~c->view.adopted.voters)
 		return "one of them is no voter of this volume: name only voters, and add others afterwards";
-	if (set == c->view.adopted.voters && NFS4R_RECONF(c->view.adopted.num) && !reconf_said(c))
+	if (set == c->view.adopted.voters && NFS4R_RECONF(c->view.adopted.num) && !state_reconf_said(c))
 		return "these are all the servers of the volume already: they come together by themselves";
-	if (lease_valid(c))
+	if (state_lease_valid(c))
 		return "the volume works: take servers out with `nfs4rctl server remove`";
 	return NULL;
 }

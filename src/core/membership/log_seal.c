@@ -16,12 +16,12 @@
 #include "core/membership/membership_int.h"
 
 /* At the limit the oldest goes that is not the newest of its log: there are fewer logs than places. */
-bool seal_add(struct nfs4r_view *v, nfs4r_server_id log, nfs4r_lsn lsn)
+bool view_seal_add(struct nfs4r_view *v, nfs4r_server_id log, nfs4r_lsn lsn)
 {
 	uint32_t i = 0;
 
 	if (v->nseals == NFS4R_SEALS_MAX) {
-		while (i < v->nseals && v->seals[i].log != log && NFS4R_AFTER_SEAL(v->seals[i].lsn) == seal_begin(v, v->seals[i].log))
+		while (i < v->nseals && v->seals[i].log != log && NFS4R_AFTER_SEAL(v->seals[i].lsn) == state_seal_begin(v, v->seals[i].log))
 			i++;
 		if (i == v->nseals)
 			return false;
@@ -35,20 +35,20 @@ bool seal_add(struct nfs4r_view *v, nfs4r_server_id log, nfs4r_lsn lsn)
 /* ---- voting (6.3, 6.5) -------------------------------------------------------------- */
 
 /* Nothing more of these is taken, and what stands at the end and has not begun is not taken either. */
-void seal_freeze(struct nfs4r_core *c, nfs4r_servers logs)
+void view_seal_freeze(struct nfs4r_core *c, nfs4r_servers logs)
 {
 	c->view.sealing |= logs;
 	EACH_OTHER_LOG(c, s)
 		if ((logs & NFS4R_BIT(s)) && !FAULT(F_NO_FREEZE))
-			apply_cut(c, s, 0);
+			log_apply_cut(c, s, 0);
 }
 
-bool seal_quiet(const struct nfs4r_core *c, nfs4r_servers logs)
+bool view_seal_quiet(const struct nfs4r_core *c, nfs4r_servers logs)
 {
 	if (logs && c->repair.state == REPAIR_RUNS && c->repair.all)
 		return false;
 	EACH_OTHER_LOG(c, s)
-		if ((logs & NFS4R_BIT(s)) && !apply_is_idle(c, s))
+		if ((logs & NFS4R_BIT(s)) && !log_apply_is_idle(c, s))
 			return false;
 	return true;
 }
@@ -59,29 +59,29 @@ static bool has_all_of(const struct nfs4r_core *c, const struct nfs4r_view *v, n
 	nfs4r_lsn pos = c->log.logs[log].applied;
 	const struct nfs4r_seal *e;
 
-	while ((e = seal_at(v, log, pos))) {
+	while ((e = state_seal_at(v, log, pos))) {
 		if (pos < e->lsn)
 			return false;
 		pos = NFS4R_AFTER_SEAL(e->lsn);
 	}
-	return NFS4R_GEN(pos) >= NFS4R_GEN(seal_begin(v, log));
+	return NFS4R_GEN(pos) >= NFS4R_GEN(state_seal_begin(v, log));
 }
 
 /* Is everything up to the seals of @v here? Asks for what is not. */
-bool seal_reached(struct nfs4r_core *c, const struct nfs4r_view *v)
+bool view_seal_reached(struct nfs4r_core *c, const struct nfs4r_view *v)
 {
 	bool all = true;
 
 	EACH_LOG(c, s) {
-		nfs4r_lsn begin = seal_begin(v, s);
-		const struct nfs4r_seal *last = begin ? seal_at(v, s, begin - 1) : NULL;
+		nfs4r_lsn begin = state_seal_begin(v, s);
+		const struct nfs4r_seal *last = begin ? state_seal_at(v, s, begin - 1) : NULL;
 
 		if (!last || has_all_of(c, v, s) || FAULT(F_ACCEPT_WITHOUT_LOG))
 			continue;
 		all = false;
 		if ((s != c->self || c->recovering) && c->log.logs[s].received < last->lsn)
 			log_pull(c, s);
-		timer_at(c, c->now + c->cfg.repeat_ms / 4 + 1);
+		out_timer_at(c, c->now + c->cfg.repeat_ms / 4 + 1);
 	}
 	return all;
 }
@@ -92,14 +92,14 @@ static void claim_gone(struct nfs4r_core *c, struct claim *cl)
 {
 	struct nfs4r_put p;
 
-	claim_out_of_table(c, cl);
+	control_claim_out_of_table(c, cl);
 	row_claim(cl, &p, true);
-	act_put(c, &p);
-	claim_free(c, cl);
+	out_put(c, &p);
+	control_claim_free(c, cl);
 }
 
 /* Log 6.6: @s controls nothing any more; this server has its log to the end. */
-void claims_sealed(struct nfs4r_core *c, nfs4r_server_id s)
+void view_claims_sealed(struct nfs4r_core *c, nfs4r_server_id s)
 {
 	struct claim *cl, *tmp;
 
@@ -109,7 +109,7 @@ void claims_sealed(struct nfs4r_core *c, nfs4r_server_id s)
 }
 
 /* Log 8.5: what came with entries of @s after @pos goes: this copy does not have them any more. */
-void claims_undone(struct nfs4r_core *c, nfs4r_server_id s, nfs4r_lsn pos)
+void view_claims_undone(struct nfs4r_core *c, nfs4r_server_id s, nfs4r_lsn pos)
 {
 	struct claim *cl, *tmp;
 
@@ -119,7 +119,7 @@ void claims_undone(struct nfs4r_core *c, nfs4r_server_id s, nfs4r_lsn pos)
 }
 
 /* The own log has ended: all own claims are released, without waiting; true: none is left that something executes under. */
-bool claims_let_go(struct nfs4r_core *c)
+bool view_claims_let_go(struct nfs4r_core *c)
 {
 	struct claim *cl, *tmp;
 	bool all = true;
@@ -130,27 +130,27 @@ bool claims_let_go(struct nfs4r_core *c)
 		if (cl->own->pins || (cl->own->holds && cl->own->state == OWN_WON))
 			all = false;
 		else if (cl->own->state == OWN_PROPOSING)
-			claim_abort(c, cl->own);
+			control_claim_abort(c, cl->own);
 		else
-			claim_release(c, cl->own);
+			control_claim_release(c, cl->own);
 	}
 	return all;
 }
 
 /* ---- crossing (6.6) ------------------------------------------------------------------- */
 
-void seal_cross(struct nfs4r_core *c, nfs4r_server_id log)
+void view_seal_cross(struct nfs4r_core *c, nfs4r_server_id log)
 {
 	struct logst *l = &c->log.logs[log];
-	const struct nfs4r_seal *s = seal_at(&c->view.adopted, log, l->applied);
+	const struct nfs4r_seal *s = state_seal_at(&c->view.adopted, log, l->applied);
 	struct nfs4r_action *a;
 	nfs4r_lsn seal;
 
 	assert(s && !l->pend);
 	seal = s->lsn;
-	taint_crossed(c, log, seal); /* before: it can be done again */
-	told_sealed(c, log); /* before: a crash in between must not leave what nobody would take away any more */
-	a = act(c, NFS4R_ACT_SEALED);
+	log_taint_crossed(c, log, seal); /* before: it can be done again */
+	ops_told_sealed(c, log); /* before: a crash in between must not leave what nobody would take away any more */
+	a = out_act(c, NFS4R_ACT_SEALED);
 	a->log = log;
 	a->until = seal;
 	if (l->base < (NFS4R_GEN(seal) << NFS4R_GEN_SHIFT) + 1)
@@ -166,62 +166,62 @@ void seal_cross(struct nfs4r_core *c, nfs4r_server_id log)
 		l->end = l->applied;
 	l->waits = l->pull_from = 0;
 	l->moved = true;
-	claims_sealed(c, log);
-	forward_sealed(c, log, seal);
+	view_claims_sealed(c, log);
+	ops_forward_sealed(c, log, seal);
 	if (log == c->self)
 		log_crossed(c);
 	else if (l->end > l->received)
 		log_pull(c, log);
 	c->dirty |= DIRTY_OPS | DIRTY_OBJECTS | DIRTY_REPLY | DIRTY_RELEASE;
-	election_barriers(c);
+	control_election_barriers(c);
 	EACH_OTHER_LOG(c, t) /* entries that wait for this log may go on */
-		apply_wake(c, t);
+		log_apply_wake(c, t);
 }
 
 static bool may_cross(const struct nfs4r_core *c, nfs4r_server_id log)
 {
 	const struct logst *l = &c->log.logs[log];
-	const struct nfs4r_seal *s = seal_at(&c->view.adopted, log, l->applied);
+	const struct nfs4r_seal *s = state_seal_at(&c->view.adopted, log, l->applied);
 
-	if (!s || l->pend || l->applied < s->lsn || c->repair.state || c->reach.all || reach_lost(c, log)) /* all: half of the copy may be from beyond it */
+	if (!s || l->pend || l->applied < s->lsn || c->repair.state || c->reach.all || state_reach_lost(c, log)) /* all: half of the copy may be from beyond it */
 		return false;
 	if (l->highest > s->lsn)
 		return FAULT(F_CROSS_AHEAD);
-	return log != c->self || self_ended(c);
+	return log != c->self || state_self_ended(c);
 }
 
-void seal_cross_all(struct nfs4r_core *c)
+void view_seal_cross_all(struct nfs4r_core *c)
 {
-	if (!seals_open(c))
+	if (!state_seals_open(c))
 		return;
 	EACH_LOG(c, s)
 		while (may_cross(c, s))
-			seal_cross(c, s);
-	view_check_ready(c);
+			view_seal_cross(c, s);
+	state_view_check_ready(c);
 }
 
 /* A view was adopted: what lies beyond its seals and has not begun is not taken. */
-void seal_adopted(struct nfs4r_core *c)
+void view_seal_adopted(struct nfs4r_core *c)
 {
 	EACH_LOG(c, s) {
-		const struct nfs4r_seal *e = seal_at(&c->view.adopted, s, c->log.logs[s].applied);
+		const struct nfs4r_seal *e = state_seal_at(&c->view.adopted, s, c->log.logs[s].applied);
 
 		if (e)
-			apply_cut(c, s, e->lsn + 1);
+			log_apply_cut(c, s, e->lsn + 1);
 	}
 }
 
 /* What waited for the view, or for a promise, goes on. */
-void seal_go_on(struct nfs4r_core *c)
+void view_seal_go_on(struct nfs4r_core *c)
 {
 	EACH_OTHER_LOG(c, s) {
-		const struct nfs4r_seal *e = seal_at(&c->view.adopted, s, c->log.logs[s].applied);
+		const struct nfs4r_seal *e = state_seal_at(&c->view.adopted, s, c->log.logs[s].applied);
 
 		if (e && c->log.logs[s].received < e->lsn)
 			log_pull(c, s);
 		if (e && FAULT(F_SERVE_UNCROSSED))
-			claims_sealed(c, s);
-		apply_wake(c, s);
+			view_claims_sealed(c, s);
+		log_apply_wake(c, s);
 	}
-	seal_cross_all(c);
+	view_seal_cross_all(c);
 }

@@ -6,19 +6,19 @@
 #include "core/core_state.h"
 
 /* force_reconfig.c: going on with the survivors (log 9.3) */
-void reconf_word(struct nfs4r_core *c, const struct nfs4r_event *ev);
+void view_reconf_word(struct nfs4r_core *c, const struct nfs4r_event *ev);
 
 /* log_seal.c: where logs end */
-void claims_sealed(struct nfs4r_core *c, nfs4r_server_id s);
-void claims_undone(struct nfs4r_core *c, nfs4r_server_id s, nfs4r_lsn pos);
-bool claims_let_go(struct nfs4r_core *c);
-void seal_adopted(struct nfs4r_core *c);
-void seal_go_on(struct nfs4r_core *c);
-void seal_cross_all(struct nfs4r_core *c);
+void view_claims_sealed(struct nfs4r_core *c, nfs4r_server_id s);
+void view_claims_undone(struct nfs4r_core *c, nfs4r_server_id s, nfs4r_lsn pos);
+bool view_claims_let_go(struct nfs4r_core *c);
+void view_seal_adopted(struct nfs4r_core *c);
+void view_seal_go_on(struct nfs4r_core *c);
+void view_seal_cross_all(struct nfs4r_core *c);
 
 /* reconfig.c: servers added and taken out (log 9.1) */
-void member_add(struct nfs4r_core *c, const struct nfs4r_event *ev);
-void member_remove(struct nfs4r_core *c, const struct nfs4r_event *ev);
+void view_member_add(struct nfs4r_core *c, const struct nfs4r_event *ev);
+void view_member_remove(struct nfs4r_core *c, const struct nfs4r_event *ev);
 
 /* view.c: the active view, leases */
 void view_init(struct nfs4r_core *c);
@@ -40,17 +40,17 @@ void view_tell_servers(struct nfs4r_core *c, const struct nfs4r_view *old);
 void view_peers_adopted(struct nfs4r_core *c, nfs4r_servers removed, nfs4r_servers anew);
 
 /* view_change.c: who asks for which view */
-void propose_accepted_here(struct nfs4r_core *c, uint64_t num); /* and that is on the disk */
-void propose_give_up(struct nfs4r_core *c, nfs4r_server_id s);
+void view_propose_accepted_here(struct nfs4r_core *c, uint64_t num); /* and that is on the disk */
+void view_propose_give_up(struct nfs4r_core *c, nfs4r_server_id s);
 
 /* volume_secret.c */
-void secret_started(struct nfs4r_core *c);
-void secret_peer_up(struct nfs4r_core *c, nfs4r_server_id s);
+void view_secret_started(struct nfs4r_core *c);
+void view_secret_peer_up(struct nfs4r_core *c, nfs4r_server_id s);
 
 /* withdraw.c: entries that cannot be applied (log 4.11, 6.12) */
-void trouble_told(struct nfs4r_core *c, enum nfs4r_status st); /* by the engine, of what is in doubt */
-void trouble_timers(struct nfs4r_core *c);
-void trouble_settle(struct nfs4r_core *c);
-void trouble_unheard(struct peer *p); /* its connection is gone, and with it the one that would say more */
+void view_trouble_told(struct nfs4r_core *c, enum nfs4r_status st); /* by the engine, of what is in doubt */
+void view_trouble_timers(struct nfs4r_core *c);
+void view_trouble_settle(struct nfs4r_core *c);
+void view_trouble_unheard(struct peer *p); /* its connection is gone, and with it the one that would say more */
 
 #endif

@@ -11,31 +11,31 @@
 #include "core/membership/membership.h"
 
 /* force_reconfig.c: going on with the survivors (log 9.3) */
-bool reconf_refuses(const struct nfs4r_core *c, uint64_t num, nfs4r_servers set);
-bool reconf_asks(const struct nfs4r_core *c, const struct vote *v);
-bool reconf_may_grant(const struct nfs4r_core *c, nfs4r_server_id s);
-void reconf_on_heartbeat(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
-void reconf_consider(struct nfs4r_core *c);
-void reconf_decide(struct nfs4r_core *c);
-bool reconf_anew(const struct nfs4r_core *c, const struct nfs4r_view *v);
-void reconf_adopted(struct nfs4r_core *c);
+bool view_reconf_refuses(const struct nfs4r_core *c, uint64_t num, nfs4r_servers set);
+bool view_reconf_asks(const struct nfs4r_core *c, const struct vote *v);
+bool view_reconf_may_grant(const struct nfs4r_core *c, nfs4r_server_id s);
+void view_reconf_on_heartbeat(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
+void view_reconf_consider(struct nfs4r_core *c);
+void view_reconf_decide(struct nfs4r_core *c);
+bool view_reconf_anew(const struct nfs4r_core *c, const struct nfs4r_view *v);
+void view_reconf_adopted(struct nfs4r_core *c);
 
 /* log_seal.c: where logs end */
-bool seal_add(struct nfs4r_view *v, nfs4r_server_id log, nfs4r_lsn lsn);
-void seal_freeze(struct nfs4r_core *c, nfs4r_servers logs);
-bool seal_quiet(const struct nfs4r_core *c, nfs4r_servers logs);
-bool seal_reached(struct nfs4r_core *c, const struct nfs4r_view *v);
-void seal_cross(struct nfs4r_core *c, nfs4r_server_id log);
+bool view_seal_add(struct nfs4r_view *v, nfs4r_server_id log, nfs4r_lsn lsn);
+void view_seal_freeze(struct nfs4r_core *c, nfs4r_servers logs);
+bool view_seal_quiet(const struct nfs4r_core *c, nfs4r_servers logs);
+bool view_seal_reached(struct nfs4r_core *c, const struct nfs4r_view *v);
+void view_seal_cross(struct nfs4r_core *c, nfs4r_server_id log);
 
 /* reconfig.c: servers added and taken out (log 9.1) */
-bool may_change_voters(const struct nfs4r_core *c);
-bool is_settled(struct nfs4r_core *c);
-void member_consider(struct nfs4r_core *c, nfs4r_servers *gone, nfs4r_servers *add, nfs4r_servers *seal, nfs4r_server_id *in, nfs4r_server_id *out);
-void member_view_of(const struct nfs4r_core *c, const struct proposal *p, struct nfs4r_view *v);
-void member_adopted(struct nfs4r_core *c, const struct nfs4r_view *old);
-void books_save(struct nfs4r_core *c);
-void books_clean(struct nfs4r_core *c);
-void books_started(struct nfs4r_core *c);
+bool view_may_change_voters(const struct nfs4r_core *c);
+bool view_is_settled(struct nfs4r_core *c);
+void view_member_consider(struct nfs4r_core *c, nfs4r_servers *gone, nfs4r_servers *add, nfs4r_servers *seal, nfs4r_server_id *in, nfs4r_server_id *out);
+void view_member_view_of(const struct nfs4r_core *c, const struct proposal *p, struct nfs4r_view *v);
+void view_member_adopted(struct nfs4r_core *c, const struct nfs4r_view *old);
+void view_books_save(struct nfs4r_core *c);
+void view_books_clean(struct nfs4r_core *c);
+void view_books_started(struct nfs4r_core *c);
 
 /* view.c: the active view, leases */
 uint64_t view_highest(const struct nfs4r_core *c);
@@ -45,33 +45,33 @@ void view_on_prepare(struct nfs4r_core *c, nfs4r_server_id from, const struct vo
 void view_on_accept(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_view *v);
 
 /* view_change.c: who asks for which view */
-void propose_on_promise(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
-void propose_on_accepted(struct nfs4r_core *c, nfs4r_server_id from, uint64_t num, uint64_t digest);
-void propose_timers(struct nfs4r_core *c);
-void propose_consider(struct nfs4r_core *c);
-void propose_begin(struct nfs4r_core *c, const struct proposal *p);
-void propose_view(struct nfs4r_core *c);
-void propose_later(struct nfs4r_core *c);
-uint64_t propose_only_there(const struct nfs4r_core *c, nfs4r_server_id s);
+void view_propose_on_promise(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
+void view_propose_on_accepted(struct nfs4r_core *c, nfs4r_server_id from, uint64_t num, uint64_t digest);
+void view_propose_timers(struct nfs4r_core *c);
+void view_propose_consider(struct nfs4r_core *c);
+void view_propose_begin(struct nfs4r_core *c, const struct proposal *p);
+void view_propose_view(struct nfs4r_core *c);
+void view_propose_later(struct nfs4r_core *c);
+uint64_t view_propose_only_there(const struct nfs4r_core *c, nfs4r_server_id s);
 
 /* view_evidence.c: which view that somebody tells is adopted (log 6.14) */
-bool believe_is_far(const struct nfs4r_core *c, uint64_t num); /* farther ahead than any honest proposer comes */
-void believe_on_view(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_view *v);
-void believe_on_accepted(struct nfs4r_core *c, nfs4r_server_id from, uint64_t num, uint64_t digest);
-void believe_run(struct nfs4r_core *c);
-void believe_forget(struct nfs4r_core *c, nfs4r_server_id s);
-void believe_started(struct nfs4r_core *c);
+bool view_believe_is_far(const struct nfs4r_core *c, uint64_t num); /* farther ahead than any honest proposer comes */
+void view_believe_on_view(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_view *v);
+void view_believe_on_accepted(struct nfs4r_core *c, nfs4r_server_id from, uint64_t num, uint64_t digest);
+void view_believe_run(struct nfs4r_core *c);
+void view_believe_forget(struct nfs4r_core *c, nfs4r_server_id s);
+void view_believe_started(struct nfs4r_core *c);
 
 /* volume_secret.c */
-bool secret_wanted(const struct nfs4r_core *c);	    /* a view is wanted for it */
-void secret_into(const struct nfs4r_core *c, struct nfs4r_view *v); /* of a view that is being made */
-bool secret_is_another(const struct nfs4r_core *c, const struct nfs4r_view *v); /* than that of the view adopted here, and so it is no view that follows it */
-void secret_of_promise(struct nfs4r_view *base, const struct nfs4r_view *accepted);
-void secret_on_view(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_view *v); /* with a fixed view */
+bool view_secret_wanted(const struct nfs4r_core *c);	    /* a view is wanted for it */
+void view_secret_into(const struct nfs4r_core *c, struct nfs4r_view *v); /* of a view that is being made */
+bool view_secret_is_another(const struct nfs4r_core *c, const struct nfs4r_view *v); /* than that of the view adopted here, and so it is no view that follows it */
+void view_secret_of_promise(struct nfs4r_view *base, const struct nfs4r_view *accepted);
+void view_secret_on_view(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_view *v); /* with a fixed view */
 
 /* withdraw.c: entries that cannot be applied (log 4.11, 6.12) */
-void trouble_on_halted(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m); /* log 4.15 */
-nfs4r_servers trouble_members(const struct nfs4r_core *c, nfs4r_servers gone);
-bool trouble_may_grant(const struct nfs4r_core *c, nfs4r_server_id s);
+void view_trouble_on_halted(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m); /* log 4.15 */
+nfs4r_servers view_trouble_members(const struct nfs4r_core *c, nfs4r_servers gone);
+bool view_trouble_may_grant(const struct nfs4r_core *c, nfs4r_server_id s);
 
 #endif

@@ -43,18 +43,18 @@ static void save_book(struct nfs4r_core *c, const struct nfs4r_view *v)
 		struct nfs4r_put p;
 
 		row_address(b->view, &b->v[i], &p, false);
-		act_put(c, &p);
+		out_put(c, &p);
 	}
 }
 
-void books_save(struct nfs4r_core *c)
+void view_books_save(struct nfs4r_core *c)
 {
 	save_book(c, &c->view.adopted);
 	save_book(c, &c->view.accepted);
 }
 
 /* Those of other views go, when the row 'V' does not name them any more. */
-void books_clean(struct nfs4r_core *c)
+void view_books_clean(struct nfs4r_core *c)
 {
 	for (uint32_t i = 0; i < BOOKS_KEPT; i++) {
 		struct book_rows *b = &c->view.books[i];
@@ -65,7 +65,7 @@ void books_clean(struct nfs4r_core *c)
 			struct nfs4r_put p;
 
 			row_address(b->view, &b->v[k], &p, true);
-			act_put(c, &p);
+			out_put(c, &p);
 		}
 		b->view = 0;
 		b->n = 0;
@@ -93,23 +93,23 @@ static void take_book(struct view *w, struct nfs4r_view *v, uint32_t n)
 }
 
 /* All rows are back. */
-void books_started(struct nfs4r_core *c)
+void view_books_started(struct nfs4r_core *c)
 {
 	take_book(&c->view, &c->view.adopted, c->view.nadopted);
 	take_book(&c->view, &c->view.accepted, c->view.naccepted);
-	books_clean(c);
+	view_books_clean(c);
 }
 
 /* ---- settled --------------------------------------------------------------------------------- */
 
 /* What this server counts on a majority for counts on one of this view's voters. */
-bool is_settled(struct nfs4r_core *c)
+bool view_is_settled(struct nfs4r_core *c)
 {
-	return c->view.ready && (elections_settled(c) || FAULT(F_VOTERS_UNACKED)) && held_settled(c);
+	return c->view.ready && (control_elections_settled(c) || FAULT(F_VOTERS_UNACKED)) && log_held_settled(c);
 }
 
 /* All members have settled in the adopted view. */
-bool may_change_voters(const struct nfs4r_core *c)
+bool view_may_change_voters(const struct nfs4r_core *c)
 {
 	if (FAULT(F_VOTERS_AT_ONCE))
 		return true;
@@ -132,7 +132,7 @@ static void refuse_removal(struct nfs4r_core *c, const char *why)
 
 	snprintf(text, sizeof(text), "server %u is not taken out: %s", c->change.remove, why);
 	c->change.remove = 0;
-	stuck(c, text);
+	out_stuck(c, text);
 }
 
 static const char too_few_left[] = "the others are no majority without it: add another server first";
@@ -141,7 +141,7 @@ static bool are_enough_without(const struct nfs4r_core *c, nfs4r_server_id x)
 {
 	nfs4r_servers voters = c->view.adopted.voters, rest = voters & ~NFS4R_BIT(x);
 
-	return rest == voters || is_quorum(rest, voters);
+	return rest == voters || quorum_is(rest, voters);
 }
 
 /* May @x go from the voters, as far as the others are concerned? */
@@ -153,7 +153,7 @@ static bool may_go(struct nfs4r_core *c, nfs4r_server_id x)
 		wait_for(c, "another server is outside, and what it controls waits for it: it has to come back or to be given up first");
 		return false;
 	}
-	if (!may_change_voters(c)) {
+	if (!view_may_change_voters(c)) {
 		wait_for(c, "all members have to settle in the view");
 		return false;
 	}
@@ -168,7 +168,7 @@ static void leave(struct nfs4r_core *c, nfs4r_servers *gone, nfs4r_servers *seal
 
 	if (!may_go(c, x)) /* else it would come back before it is taken out, again and again */
 		return;
-	if (!views_enough(c, c->view.adopted.members & ~(*gone | NFS4R_BIT(x)))) {
+	if (!state_views_enough(c, c->view.adopted.members & ~(*gone | NFS4R_BIT(x)))) {
 		wait_for(c, "too few members would be left: others have to come back first");
 		return;
 	}
@@ -185,7 +185,7 @@ static void leave(struct nfs4r_core *c, nfs4r_servers *gone, nfs4r_servers *seal
 static void end_log(struct nfs4r_core *c, nfs4r_servers *seal)
 {
 	nfs4r_server_id x = c->change.remove;
-	bool sure, claimed = memory_claimed(c, x, &sure);
+	bool sure, claimed = state_memory_claimed(c, x, &sure);
 
 	if (c->cfg.durability != NFS4R_DURABILITY_LOCAL || c->change.give_up)
 		*seal |= NFS4R_BIT(x);
@@ -202,18 +202,18 @@ static void consider_removal(struct nfs4r_core *c, nfs4r_servers *gone, const nf
 	const struct nfs4r_view *v = &c->view.adopted;
 	nfs4r_server_id x = c->change.remove;
 
-	if (is_member(c, x))
+	if (state_is_member(c, x))
 		leave(c, gone, seal);
 	else if (v->open & NFS4R_BIT(x))
 		end_log(c, seal);
 	else if (*gone || *add || *seal)
 		wait_for(c, "another change of the view comes first");
-	else if (is_learner(c, x) || may_go(c, x))
+	else if (state_is_learner(c, x) || may_go(c, x))
 		*out = x;
 }
 
 /* Log 9.1: what is to be changed besides @gone, @add and @seal, which the view's rules want. */
-void member_consider(struct nfs4r_core *c, nfs4r_servers *gone, nfs4r_servers *add, nfs4r_servers *seal, nfs4r_server_id *in, nfs4r_server_id *out)
+void view_member_consider(struct nfs4r_core *c, nfs4r_servers *gone, nfs4r_servers *add, nfs4r_servers *seal, nfs4r_server_id *in, nfs4r_server_id *out)
 {
 	nfs4r_servers voters = c->view.adopted.voters, learners, first;
 
@@ -227,7 +227,7 @@ void member_consider(struct nfs4r_core *c, nfs4r_servers *gone, nfs4r_servers *a
 	learners = *add & ~voters;
 	first = learners & -learners;
 	*add &= ~learners;
-	if (first && !*add && !*gone && !*seal && !*out && may_change_voters(c) && is_quorum(c->view.adopted.members | first, voters | first))
+	if (first && !*add && !*gone && !*seal && !*out && view_may_change_voters(c) && quorum_is(c->view.adopted.members | first, voters | first))
 		*add = first;
 }
 
@@ -252,7 +252,7 @@ static void drop_from_book(struct nfs4r_view *v, nfs4r_server_id out)
 }
 
 /* @v is the base with the members as they are to be. */
-void member_view_of(const struct nfs4r_core *c, const struct proposal *p, struct nfs4r_view *v)
+void view_member_view_of(const struct nfs4r_core *c, const struct proposal *p, struct nfs4r_view *v)
 {
 	v->voters |= p->add;
 	if (p->in) {
@@ -263,9 +263,9 @@ void member_view_of(const struct nfs4r_core *c, const struct proposal *p, struct
 			put_in(v, address_of(&c->change, s));
 	}
 	if (p->out) {
-		nfs4r_lsn begin = seal_begin(v, p->out);
+		nfs4r_lsn begin = state_seal_begin(v, p->out);
 
-		if (seal_add(v, p->out, begin)) /* its log has ended; when it is added again it knows by this that it was taken out */
+		if (view_seal_add(v, p->out, begin)) /* its log has ended; when it is added again it knows by this that it was taken out */
 			v->epoch++;
 		v->servers &= ~NFS4R_BIT(p->out);
 		v->voters &= ~NFS4R_BIT(p->out);
@@ -277,8 +277,8 @@ static void peer_is_new(struct nfs4r_core *c, nfs4r_server_id s)
 {
 	struct peer *p = &c->peers[s];
 
-	peer_forget(c, s);
-	believe_forget(c, s);
+	state_peer_forget(c, s);
+	view_believe_forget(c, s);
 	p->beats = p->judged = p->complete = p->joining = p->caught_up = false;
 	p->view = p->promised = p->settled = p->granted_t = p->lease_until = p->reconf_epoch = p->reconf_set = 0;
 	p->hears = p->claims = 0;
@@ -295,16 +295,16 @@ static bool is_another(const struct nfs4r_view *v, const struct nfs4r_view *old,
 {
 	if ((v->servers ^ old->servers) & NFS4R_BIT(s))
 		return true;
-	return (learners_of(v) & NFS4R_BIT(s)) && (!(learners_of(old) & NFS4R_BIT(s)) || seal_begin(v, s) != seal_begin(old, s));
+	return (learners_of(v) & NFS4R_BIT(s)) && (!(learners_of(old) & NFS4R_BIT(s)) || state_seal_begin(v, s) != state_seal_begin(old, s));
 }
 
 /* The adopted view came after @old. */
-void member_adopted(struct nfs4r_core *c, const struct nfs4r_view *old)
+void view_member_adopted(struct nfs4r_core *c, const struct nfs4r_view *old)
 {
 	const struct nfs4r_view *v = &c->view.adopted;
 	struct change *ch = &c->change;
 
-	c->known |= seal_logs(v);
+	c->known |= state_seal_logs(v);
 	EACH_OF((v->servers | old->servers) & ~NFS4R_BIT(c->self), s)
 		if (is_another(v, old, s))
 			peer_is_new(c, s);
@@ -315,18 +315,18 @@ void member_adopted(struct nfs4r_core *c, const struct nfs4r_view *old)
 	if (ch->remove && !are_enough_without(c, ch->remove) && !FAULT(F_REMOVAL_STAYS))
 		refuse_removal(c, too_few_left);
 	if (!(v->servers & NFS4R_BIT(c->self)))
-		stuck(c, "this server was taken out of the volume and answers nothing any more: to bring it back give it an empty store and add it");
+		out_stuck(c, "this server was taken out of the volume and answers nothing any more: to bring it back give it an empty store and add it");
 }
 
 /* ---- the door ---------------------------------------------------------------------------------------- */
 
 static const char *not_now(const struct nfs4r_core *c, nfs4r_server_id s)
 {
-	if (!views_on(c))
+	if (!state_views_on(c))
 		return "the view is fixed (Lease = 0): servers are those of the configuration";
 	if (!s || s > NFS4R_SERVERS_MAX)
 		return "a server has a number from 1 to 15";
-	if (!is_member(c, c->self) || !memory_known(c))
+	if (!state_is_member(c, c->self) || !state_memory_known(c))
 		return "this server is outside the view itself: ask one that is a member";
 	if ((c->change.add && c->change.add != s) || (c->change.remove && c->change.remove != s))
 		return "another server is being added or taken out: one at a time";
@@ -344,7 +344,7 @@ enum nfs4r_status nfs4r_core_may_add(const struct nfs4r_core *c, nfs4r_server_id
 	const char *text = not_now(c, s);
 
 	if (!text && (c->view.adopted.servers & NFS4R_BIT(s)))
-		text = is_learner(c, s) ? "it was added already: it becomes a voter and a member when it has caught up" : "it is a server of this volume already";
+		text = state_is_learner(c, s) ? "it was added already: it becomes a voter and a member when it has caught up" : "it is a server of this volume already";
 	return say(text, why, why_len);
 }
 
@@ -363,11 +363,11 @@ enum nfs4r_status nfs4r_core_may_remove(const struct nfs4r_core *c, nfs4r_server
 	if (!text && local && !give_up && c->control.nclaims_of[s])
 		text = "it controls something: stop it and wait until its controls are released, or give up what only it has (--give-up)";
 	if (!text && (give_up || !local))
-		*lost = propose_only_there(c, s);
+		*lost = view_propose_only_there(c, s);
 	return say(text, why, why_len);
 }
 
-void member_add(struct nfs4r_core *c, const struct nfs4r_event *ev)
+void view_member_add(struct nfs4r_core *c, const struct nfs4r_event *ev)
 {
 	struct change *ch = &c->change;
 	nfs4r_servers all = 0;
@@ -381,10 +381,10 @@ void member_add(struct nfs4r_core *c, const struct nfs4r_event *ev)
 	ch->add = ev->peer;
 	ch->nall = ev->nall;
 	memcpy(ch->all, ev->all, ev->nall * sizeof(ev->all[0]));
-	propose_consider(c);
+	view_propose_consider(c);
 }
 
-void member_remove(struct nfs4r_core *c, const struct nfs4r_event *ev)
+void view_member_remove(struct nfs4r_core *c, const struct nfs4r_event *ev)
 {
 	uint64_t lost;
 	char why[NFS4R_CORE_TEXT];
@@ -393,5 +393,5 @@ void member_remove(struct nfs4r_core *c, const struct nfs4r_event *ev)
 		return;
 	c->change.remove = ev->peer;
 	c->change.give_up = ev->give_up;
-	propose_consider(c);
+	view_propose_consider(c);
 }

@@ -34,17 +34,17 @@ void view_save(struct nfs4r_core *c)
 	row_view(&c->view, &p);
 	if (FAULT(F_VIEW_UNSAVED))
 		return;
-	books_save(c); /* before the row that needs them */
-	act_put(c, &p);
-	books_clean(c);
+	view_books_save(c); /* before the row that needs them */
+	out_put(c, &p);
+	view_books_clean(c);
 }
 
-/* This copy may be ahead of its positions, or has lost what it knew: it has to join anew (join_again()). */
+/* This copy may be ahead of its positions, or has lost what it knew: it has to join anew (recovery_join_again()). */
 void view_incomplete(struct nfs4r_core *c)
 {
 	c->view.complete = false;
 	view_save(c);
-	view_set_ready(c);
+	state_view_set_ready(c);
 }
 
 /* What it says from now on counts for nobody (log 8.6). */
@@ -65,7 +65,7 @@ void view_init(struct nfs4r_core *c)
 	c->view.adopted.servers = c->view.accepted.servers = c->cfg.servers;
 	c->view.adopted.voters = c->view.accepted.voters = c->cfg.servers;
 	c->view.complete = true;
-	view_set_ready(c);
+	state_view_set_ready(c);
 }
 
 /* ---- the lease (6.7) --------------------------------------------------------------- */
@@ -78,7 +78,7 @@ static uint64_t lease_end(const struct nfs4r_core *c)
 	uint64_t best[NFS4R_SERVERS_MAX + 1], t;
 	uint32_t n = 0, i;
 
-	if ((c->view.left && !FAULT(F_LEFT_KEEPS_LEASE)) || !secret_settled(c))
+	if ((c->view.left && !FAULT(F_LEFT_KEEPS_LEASE)) || !state_secret_settled(c))
 		return 0;
 	if (!need)
 		return UINT64_MAX; /* it is the only one */
@@ -94,15 +94,15 @@ static uint64_t lease_end(const struct nfs4r_core *c)
 
 static void on_grant(struct nfs4r_core *c, nfs4r_server_id from, uint64_t t)
 {
-	bool was = lease_valid(c);
+	bool was = state_lease_valid(c);
 
-	if ((!memory_counts(c, from) && !FAULT(F_FORGOT_GRANTS)) || t > c->now || t <= c->peers[from].granted_t)
+	if ((!state_memory_counts(c, from) && !FAULT(F_FORGOT_GRANTS)) || t > c->now || t <= c->peers[from].granted_t)
 		return;
 	if (t < c->view.started_ms && !FAULT(F_GRANT_OF_OLD_START)) /* to a start that may have given its lease back (6.11) */
 		return;
 	c->peers[from].granted_t = t;
 	c->view.lease_until = lease_end(c);
-	if (!was && lease_valid(c))
+	if (!was && state_lease_valid(c))
 		c->dirty |= DIRTY_OPS | DIRTY_REPLY | DIRTY_RELEASE;
 }
 
@@ -112,9 +112,9 @@ static void on_grant(struct nfs4r_core *c, nfs4r_server_id from, uint64_t t)
  */
 static bool may_grant(const struct nfs4r_core *c, nfs4r_server_id s)
 {
-	if (c->peers[s].memory != NFS4R_MEMORY_KNOWN || !(memory_known(c) || FAULT(F_FORGOT_GRANTS)) || !reconf_may_grant(c, s))
+	if (c->peers[s].memory != NFS4R_MEMORY_KNOWN || !(state_memory_known(c) || FAULT(F_FORGOT_GRANTS)) || !view_reconf_may_grant(c, s))
 		return false;
-	if (c->peers[s].left || !trouble_may_grant(c, s))
+	if (c->peers[s].left || !view_trouble_may_grant(c, s))
 		return false;
 	return (c->view.accepted.members & NFS4R_BIT(s)) && (!(c->view.frozen & NFS4R_BIT(s)) || FAULT(F_GRANT_REMOVED)) &&
 	       c->peers[s].view >= c->view.accepted.base;
@@ -126,12 +126,12 @@ static bool may_grant(const struct nfs4r_core *c, nfs4r_server_id s)
  * the members need for them (7.5). */
 static bool caught_up(const struct nfs4r_core *c)
 {
-	if (c->recovering || c->undecided || c->halted || c->repair.state || seals_open(c) || !memory_whole(c))
+	if (c->recovering || c->undecided || c->halted || c->repair.state || state_seals_open(c) || !state_memory_whole(c))
 		return false;
-	if ((trouble_is(c) || c->trouble.nfailed) && !FAULT(F_STUCK_RETURNS)) /* it would be removed again (6.12) */
+	if ((state_trouble_is(c) || c->trouble.nfailed) && !FAULT(F_STUCK_RETURNS)) /* it would be removed again (6.12) */
 		return false;
 	EACH_PEER(c, s)
-		if (c->log.logs[s].applied + CAUGHT_UP_ENTRIES < retention_end(c, s) || (is_member(c, s) && !c->peers[s].told))
+		if (c->log.logs[s].applied + CAUGHT_UP_ENTRIES < log_retention_end(c, s) || (state_is_member(c, s) && !c->peers[s].told))
 			return false;
 	return true;
 }
@@ -143,17 +143,17 @@ uint64_t view_highest(const struct nfs4r_core *c)
 
 static void beat_to(struct nfs4r_core *c, nfs4r_server_id s, bool durable)
 {
-	struct nfs4r_msg *m = msg_new(c, NFS4R_MSG_HEARTBEAT);
+	struct nfs4r_msg *m = out_msg(c, NFS4R_MSG_HEARTBEAT);
 
 	m->heartbeat.clock_ms = c->now;
 	m->heartbeat.view = c->view.adopted.num;
 	m->heartbeat.promised = view_highest(c);
 	EACH_SERVER(c, t)
-		if (view_hears(c, t))
+		if (state_view_hears(c, t))
 			m->heartbeat.hears |= NFS4R_BIT(t);
-	m->heartbeat.caught_up = !is_member(c, c->self) && caught_up(c);
-	m->heartbeat.joining = is_member(c, c->self) && not_ready(c);
-	m->heartbeat.repairing = is_repairing(c);
+	m->heartbeat.caught_up = !state_is_member(c, c->self) && caught_up(c);
+	m->heartbeat.joining = state_is_member(c, c->self) && not_ready(c);
+	m->heartbeat.repairing = state_is_repairing(c);
 	m->heartbeat.settled = durable && c->view.settled_said;
 	m->heartbeat.reconf_epoch = c->view.reconf_epoch;
 	m->heartbeat.reconf_set = c->view.reconf_set;
@@ -162,8 +162,8 @@ static void beat_to(struct nfs4r_core *c, nfs4r_server_id s, bool durable)
 	m->heartbeat.view_digest = nfs4r_view_digest(&c->view.adopted);
 	m->heartbeat.accepted = c->view.accepted.num;
 	m->heartbeat.accepted_digest = nfs4r_view_digest(&c->view.accepted);
-	memory_say(c, s, m);
-	send_to(c, s, m, durable || !c->memory.saved || reconf_said(c)); /* it has no lease then that waits for a disk */
+	state_memory_say(c, s, m);
+	out_send(c, s, m, durable || !c->memory.saved || state_reconf_said(c)); /* it has no lease then that waits for a disk */
 }
 
 /* @durable: a view was adopted in this step, and is on disk before anybody hears of it. Else a slow disk delays no lease. */
@@ -181,7 +181,7 @@ void view_beat(struct nfs4r_core *c)
 
 void view_beat_to(struct nfs4r_core *c, nfs4r_server_id to)
 {
-	if (views_on(c) && !c->halted)
+	if (state_views_on(c) && !c->halted)
 		beat_to(c, to, false);
 }
 
@@ -196,10 +196,10 @@ void view_give_back(struct nfs4r_core *c)
 
 void view_send(struct nfs4r_core *c, nfs4r_server_id to)
 {
-	struct nfs4r_msg *m = msg_new(c, NFS4R_MSG_VIEW);
+	struct nfs4r_msg *m = out_msg(c, NFS4R_MSG_VIEW);
 
 	m->view = c->view.adopted;
-	send_to(c, to, m, true);
+	out_send(c, to, m, true);
 }
 
 /* It speaks of all grants to this start and to older ones. Those to a newer one stand. */
@@ -219,7 +219,7 @@ bool view_heard(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_m
 	p->beats = p->met = true;
 	p->heard_ms = c->now;
 	p->view = m->heartbeat.view;
-	p->promised = believe_is_far(c, m->heartbeat.promised) ? 0 : m->heartbeat.promised;
+	p->promised = view_believe_is_far(c, m->heartbeat.promised) ? 0 : m->heartbeat.promised;
 	p->view_digest = m->heartbeat.view_digest;
 	p->accepted = m->heartbeat.accepted;
 	p->accepted_digest = m->heartbeat.accepted_digest;
@@ -235,7 +235,7 @@ bool view_heard(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_m
 	if (p->view == c->view.adopted.num) { /* of another view it says nothing about this one */
 		joined = p->joining && !m->heartbeat.joining;
 		p->joining = m->heartbeat.joining;
-		p->complete = is_member(c, from) && !m->heartbeat.joining;
+		p->complete = state_is_member(c, from) && !m->heartbeat.joining;
 	}
 	return joined;
 }
@@ -245,17 +245,17 @@ static void grant(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r
 	struct peer *p = &c->peers[from];
 	struct nfs4r_msg *a;
 
-	reconf_on_heartbeat(c, from, m);
+	view_reconf_on_heartbeat(c, from, m);
 	p->left = has_left(c, p, m);
 	if (p->left)
 		p->lease_until = 0;
 	if (!may_grant(c, from))
 		return;
-	a = msg_new(c, NFS4R_MSG_GRANT);
+	a = out_msg(c, NFS4R_MSG_GRANT);
 	a->grant.clock_ms = m->heartbeat.clock_ms;
 	p->lease_until = c->now + view_grant_ms(c);
 	p->granted = (struct start){ m->heartbeat.inc, m->heartbeat.inc_random, 0 };
-	send_to(c, from, a, false);
+	out_send(c, from, a, false);
 }
 
 /* ---- adopting (6.6) --------------------------------------------------------------------- */
@@ -283,7 +283,7 @@ void view_tell_servers(struct nfs4r_core *c, const struct nfs4r_view *old)
 	EACH_OF(old->servers & ~v->servers & ~NFS4R_BIT(c->self), s)
 		view_send(c, s); /* it may not hear it from anybody else */
 	if (old->servers != v->servers || old->nbook != v->nbook || memcmp(old->book, v->book, v->nbook * sizeof(v->book[0])))
-		act(c, NFS4R_ACT_SERVERS);
+		out_act(c, NFS4R_ACT_SERVERS);
 }
 
 /* What is noted of each server begins anew with the view. */
@@ -291,7 +291,7 @@ void view_peers_adopted(struct nfs4r_core *c, nfs4r_servers removed, nfs4r_serve
 {
 	EACH_PEER(c, s) {
 		c->peers[s].unready_ms = c->now;
-		if (is_member(c, s))
+		if (state_is_member(c, s))
 			c->peers[s].outside_ms = 0;
 		else if (!c->peers[s].outside_ms)
 			c->peers[s].outside_ms = c->now ? c->now : 1;
@@ -302,7 +302,7 @@ void view_peers_adopted(struct nfs4r_core *c, nfs4r_servers removed, nfs4r_serve
 		}
 		if ((anew | removed) & NFS4R_BIT(s))
 			c->peers[s].complete = false;
-		if ((removed & NFS4R_BIT(s)) && view_hears(c, s))
+		if ((removed & NFS4R_BIT(s)) && state_view_hears(c, s))
 			c->peers[s].back_ms = c->now + c->cfg.silence_ms;
 	}
 }
@@ -334,12 +334,12 @@ void view_adopt(struct nfs4r_core *c, const struct nfs4r_view *v)
 	w->wanted_ms = w->stuck_ms = 0;
 	w->settled_said = false;
 	w->settled_at = 0;
-	member_adopted(c, &old);
-	if ((old.voters != v->voters && !FAULT(F_LEASE_OLD_VOTERS)) || (secret_is(v) && !secret_is(&old)))
+	view_member_adopted(c, &old);
+	if ((old.voters != v->voters && !FAULT(F_LEASE_OLD_VOTERS)) || (state_secret_is(v) && !state_secret_is(&old)))
 		w->lease_until = lease_end(c); /* a majority of these; or there is a secret now */
-	if (!is_member(c, c->self) || (anew & NFS4R_BIT(c->self)))
+	if (!state_is_member(c, c->self) || (anew & NFS4R_BIT(c->self)))
 		w->complete = false;
-	reconf_adopted(c);
+	view_reconf_adopted(c);
 	view_save(c);
 	c->membership_port.view_adopted(c, &old, removed, anew);
 }
@@ -348,22 +348,22 @@ void view_adopt(struct nfs4r_core *c, const struct nfs4r_view *v)
 
 static void answer_prepare(struct nfs4r_core *c, nfs4r_server_id to, uint64_t num, bool refused)
 {
-	struct nfs4r_msg *m = msg_new(c, NFS4R_MSG_PROMISE);
+	struct nfs4r_msg *m = out_msg(c, NFS4R_MSG_PROMISE);
 
 	m->promise.num = num;
 	m->promise.refused = refused;
 	m->promise.promised = view_highest(c);
 	m->promise.accepted = c->view.accepted;
-	m->promise.complete = !is_repairing(c);
+	m->promise.complete = !state_is_repairing(c);
 	EACH_LOG(c, s) {
-		m->promise.applied[s] = repair_counts(c, s, c->log.logs[s].applied);
+		m->promise.applied[s] = state_repair_counts(c, s, c->log.logs[s].applied);
 		if ((c->view.sealing & NFS4R_BIT(s)) && c->log.logs[s].highest > c->log.logs[s].applied)
 			m->promise.complete = false; /* it would be ahead of the seal */
 	}
 	if (to == c->self)
-		propose_on_promise(c, to, m);
+		view_propose_on_promise(c, to, m);
 	else
-		send_to(c, to, m, true);
+		out_send(c, to, m, true);
 }
 
 /* When no lease of the removed can stand on a grant of this server any more, whatever it granted before a restart. */
@@ -391,12 +391,12 @@ static void try_vote(struct nfs4r_core *c)
 		return;
 	t = leases_end(c, w->vote.remove);
 	if (c->now < t) {
-		timer_at(c, t);
+		out_timer_at(c, t);
 		return;
 	}
-	if (!seal_quiet(c, w->vote.seal) && !FAULT(F_NO_FREEZE))
+	if (!view_seal_quiet(c, w->vote.seal) && !FAULT(F_NO_FREEZE))
 		return; /* view_run() tries again */
-	if (reconf_asks(c, &w->vote) && (c->ops.busy || c->undecided))
+	if (view_reconf_asks(c, &w->vote) && (c->ops.busy || c->undecided))
 		return; /* what the own log has is promised, too (9.3) */
 	w->vote.from = 0;
 	w->promised = w->vote.num;
@@ -415,13 +415,13 @@ void view_on_prepare(struct nfs4r_core *c, nfs4r_server_id from, const struct vo
 {
 	struct view *w = &c->view;
 
-	if (((v->remove | v->seal) & NFS4R_BIT(c->self)) && !reconf_asks(c, v) && !FAULT(F_REMOVED_VOTES))
+	if (((v->remove | v->seal) & NFS4R_BIT(c->self)) && !view_reconf_asks(c, v) && !FAULT(F_REMOVED_VOTES))
 		return; /* it would not count */
-	if (reconf_refuses(c, v->num, v->add))
+	if (view_reconf_refuses(c, v->num, v->add))
 		return;
-	if (!((voters_of(c) & NFS4R_BIT(c->self)) || is_learner(c, c->self)) || !(voters_of(c) & NFS4R_BIT(from)))
+	if (!((voters_of(c) & NFS4R_BIT(c->self)) || state_is_learner(c, c->self)) || !(voters_of(c) & NFS4R_BIT(from)))
 		return; /* one that is no voter holds up no grants */
-	if (!memory_votes(c) && !FAULT(F_FORGOT_VOTES))
+	if (!state_memory_votes(c) && !FAULT(F_FORGOT_VOTES))
 		return;
 	if (v->num < w->promised || (w->vote.from && v->num < w->vote.num)) {
 		answer_prepare(c, from, v->num, true);
@@ -438,7 +438,7 @@ void view_on_prepare(struct nfs4r_core *c, nfs4r_server_id from, const struct vo
 	if (v->remove) /* stop granting at once */
 		w->frozen |= v->remove;
 	if (v->seal)
-		seal_freeze(c, v->seal);
+		view_seal_freeze(c, v->seal);
 	if ((v->remove | v->seal) && w->frozen_num < v->num)
 		w->frozen_num = v->num;
 	try_vote(c);
@@ -450,11 +450,11 @@ static void say_accepted(struct nfs4r_core *c, const struct nfs4r_view *v)
 	uint64_t digest = nfs4r_view_digest(v);
 
 	EACH_PEER(c, s) {
-		struct nfs4r_msg *m = msg_new(c, NFS4R_MSG_ACCEPTED);
+		struct nfs4r_msg *m = out_msg(c, NFS4R_MSG_ACCEPTED);
 
 		m->accepted.num = v->num;
 		m->accepted.digest = digest;
-		send_to(c, s, m, true);
+		out_send(c, s, m, true);
 	}
 }
 
@@ -463,13 +463,13 @@ static void accept(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4
 {
 	struct nfs4r_action *a;
 
-	if (reconf_anew(c, v))
+	if (view_reconf_anew(c, v))
 		c->membership_port.copy_is_worthless(c);
 	c->view.accepted = *v;
-	c->known |= seal_logs(v);
+	c->known |= state_seal_logs(v);
 	view_save(c);
 	if (from == c->self) {
-		a = act(c, NFS4R_ACT_ACCEPTED);
+		a = out_act(c, NFS4R_ACT_ACCEPTED);
 		a->num = v->num;
 		a->durable = !FAULT(F_OWN_VOTE_UNSAVED);
 	}
@@ -487,7 +487,7 @@ static void try_accept(struct nfs4r_core *c)
 		c->view.accepting.from = 0;
 		return;
 	}
-	if (!(reconf_anew(c, &a.view) && is_repairing(c)) && !(seal_reached(c, &a.view) && repair_is_whole(c)))
+	if (!(view_reconf_anew(c, &a.view) && state_is_repairing(c)) && !(view_seal_reached(c, &a.view) && state_repair_is_whole(c)))
 		return;
 	c->view.accepting.from = 0;
 	accept(c, a.from, &a.view);
@@ -514,16 +514,16 @@ void view_on_accept(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs
 	struct view *w = &c->view;
 	nfs4r_servers ends = w->adopted.open & ~v->open;
 
-	if (v->num < w->promised || v->num <= w->adopted.num || (!memory_votes(c) && !FAULT(F_FORGOT_VOTES)) || reconf_refuses(c, v->num, v->servers))
+	if (v->num < w->promised || v->num <= w->adopted.num || (!state_memory_votes(c) && !FAULT(F_FORGOT_VOTES)) || view_reconf_refuses(c, v->num, v->servers))
 		return;
 	if (v->num > w->promised && !FAULT(F_ACCEPT_UNPROMISED))
 		return; /* its proposer sends it again with the promise */
-	if (secret_is_another(c, v)) {
-		complain(c, from, "asks for a view with another secret than the volume's: it is not accepted (log 6.13)");
+	if (view_secret_is_another(c, v)) {
+		out_complain(c, from, "asks for a view with another secret than the volume's: it is not accepted (log 6.13)");
 		return;
 	}
 	if (!is_promised(c, v) && !FAULT(F_ACCEPT_UNPROMISED)) {
-		complain(c, from, "asks for a view that is not what its PREPARE said, or not the one that it asked for before: it is not accepted (log 6.14)");
+		out_complain(c, from, "asks for a view that is not what its PREPARE said, or not the one that it asked for before: it is not accepted (log 6.14)");
 		return;
 	}
 	if (w->vote.from && w->vote.num <= v->num)
@@ -538,25 +538,25 @@ void view_on_accept(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs
 		w->sealing &= ends;
 		w->exact &= ends;
 	}
-	seal_freeze(c, ends);
+	view_seal_freeze(c, ends);
 	if (w->frozen_num < v->num)
 		w->frozen_num = v->num;
 	w->accepting = (struct accepting){ from, *v };
 	view_save(c);
 	EACH_OTHER_LOG(c, s)
-		apply_wake(c, s);
+		log_apply_wake(c, s);
 	try_accept(c);
 }
 
 /* What waits for entries to be applied. Part of each step, and there is nothing of it in a volume that never had a second server. */
 bool view_run(struct nfs4r_core *c)
 {
-	if (!views_on(c) || (!has_peers(c) && !c->view.adopted.num))
+	if (!state_views_on(c) || (!has_peers(c) && !c->view.adopted.num))
 		return false;
 	if (c->view.vote.from && c->view.vote.seal)
 		try_vote(c);
 	try_accept(c);
-	seal_cross_all(c);
+	view_seal_cross_all(c);
 	return true;
 }
 
@@ -568,7 +568,7 @@ static bool say_settled(struct nfs4r_core *c)
 {
 	struct view *w = &c->view;
 
-	if (!w->settled_said && is_settled(c)) {
+	if (!w->settled_said && view_is_settled(c)) {
 		w->settled_said = true;
 		w->settled_at = c->now;
 	}
@@ -584,38 +584,38 @@ void view_timers(struct nfs4r_core *c)
 {
 	struct view *w = &c->view;
 
-	if (!views_on(c))
+	if (!state_views_on(c))
 		return;
 	if (c->now >= w->beat_at && !c->halted) { /* one that halted goes silent, and is removed */
 		w->beat_at = c->now + (c->cfg.lease_ms + 3) / 4;
 		beat(c, say_settled(c));
 	}
-	timer_at(c, w->beat_at > c->now ? w->beat_at : c->now + c->cfg.lease_ms);
-	believe_run(c);
+	out_timer_at(c, w->beat_at > c->now ? w->beat_at : c->now + c->cfg.lease_ms);
+	view_believe_run(c);
 	try_vote(c);
-	propose_timers(c);
+	view_propose_timers(c);
 }
 
 void view_started(struct nfs4r_core *c)
 {
-	view_set_ready(c);
-	books_started(c);
+	state_view_set_ready(c);
+	view_books_started(c);
 	c->log.held.top = c->log.logs[c->self].stable;
 	if (c->view.adopted.nbook)
-		act(c, NFS4R_ACT_SERVERS);
+		out_act(c, NFS4R_ACT_SERVERS);
 	c->view.started_ms = c->now;
-	believe_started(c);
+	view_believe_started(c);
 	EACH_PEER(c, s)
 		c->peers[s].heard_ms = c->peers[s].unready_ms = c->now;
 	EACH_PEER(c, s)
-		c->peers[s].outside_ms = is_member(c, s) ? 0 : c->now ? c->now : 1;
+		c->peers[s].outside_ms = state_is_member(c, s) ? 0 : c->now ? c->now : 1;
 	c->view.exact = c->view.sealing;
 	c->view.reconf_ms = c->now;
 	c->view.lease_until = lease_end(c); /* who is alone needs nobody's */
 	c->view.beat_at = c->now;
 	if (FAULT(F_JOIN_FORGOTTEN)) {
 		c->view.complete = true;
-		view_set_ready(c);
+		state_view_set_ready(c);
 	}
 }
 
@@ -624,8 +624,8 @@ void view_complete(struct nfs4r_core *c)
 {
 	c->view.complete = true;
 	view_save(c);
-	view_set_ready(c);
-	elections_again(c);
+	state_view_set_ready(c);
+	control_elections_again(c);
 	c->dirty |= DIRTY_OPS | DIRTY_REPLY | DIRTY_RELEASE;
 	beat(c, true);
 }
@@ -643,9 +643,9 @@ static bool sane(struct nfs4r_core *c, const struct nfs4r_view *v)
 /* Log 6.14: a number bears the id of its proposer, and is not so high that there would soon be none left. */
 static bool is_number_of(struct nfs4r_core *c, nfs4r_server_id from, uint64_t num)
 {
-	if (num % NFS4R_VIEW_STEP == from && !believe_is_far(c, num))
+	if (num % NFS4R_VIEW_STEP == from && !view_believe_is_far(c, num))
 		return true;
-	complain(c, from, "proposes a view under a number that is another server's, or too high: no promise is given (log 6.14)");
+	out_complain(c, from, "proposes a view under a number that is another server's, or too high: no promise is given (log 6.14)");
 	return false;
 }
 
@@ -653,21 +653,21 @@ static bool is_number_of(struct nfs4r_core *c, nfs4r_server_id from, uint64_t nu
 void view_answer(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
 {
 	grant(c, from, m);
-	believe_run(c);
+	view_believe_run(c);
 	try_vote(c); /* it may have waited for a lease that is given back */
-	propose_consider(c);
+	view_propose_consider(c);
 }
 
 void view_on_msg(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
 {
-	if (!views_on(c)) {
+	if (!state_views_on(c)) {
 		if (m->type == NFS4R_MSG_VIEW)
-			secret_on_view(c, from, &m->view);
+			view_secret_on_view(c, from, &m->view);
 		return;
 	}
 	switch (m->type) {
 	case NFS4R_MSG_HALTED:
-		trouble_on_halted(c, from, m);
+		view_trouble_on_halted(c, from, m);
 		break;
 	case NFS4R_MSG_GRANT:
 		on_grant(c, from, m->grant.clock_ms);
@@ -677,20 +677,20 @@ void view_on_msg(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_
 			view_on_prepare(c, from, &(struct vote){ from, m->prepare.num, m->prepare.remove, m->prepare.add, m->prepare.seal });
 		break;
 	case NFS4R_MSG_PROMISE:
-		propose_on_promise(c, from, m);
+		view_propose_on_promise(c, from, m);
 		break;
 	case NFS4R_MSG_ACCEPT:
 		if (sane(c, &m->view) && is_number_of(c, from, m->view.num))
 			view_on_accept(c, from, &m->view);
 		break;
 	case NFS4R_MSG_ACCEPTED:
-		propose_on_accepted(c, from, m->accepted.num, m->accepted.digest);
-		believe_on_accepted(c, from, m->accepted.num, m->accepted.digest);
+		view_propose_on_accepted(c, from, m->accepted.num, m->accepted.digest);
+		view_believe_on_accepted(c, from, m->accepted.num, m->accepted.digest);
 		break;
 	case NFS4R_MSG_VIEW:
 		if (sane(c, &m->view))
-			believe_on_view(c, from, &m->view);
+			view_believe_on_view(c, from, &m->view);
 		break;
 	}
-	propose_consider(c);
+	view_propose_consider(c);
 }

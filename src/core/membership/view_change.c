@@ -19,11 +19,11 @@
 
 #define UNREADY_SILENCES 5 /* a member that is not ready for so many silences is removed like a silent one */
 
-void propose_later(struct nfs4r_core *c)
+void view_propose_later(struct nfs4r_core *c)
 {
 	c->view.proposal.num = 0;
 	c->view.retry_ms = c->now + c->cfg.lease_ms / 4 + c->cfg.lease_ms * c->self / 16; /* rivals come back at different times */
-	timer_at(c, c->view.retry_ms);
+	out_timer_at(c, c->view.retry_ms);
 }
 
 /* ---- the view that comes of it (6.4) -------------------------------------------------------- */
@@ -33,9 +33,9 @@ static void end_logs(struct nfs4r_core *c, const struct proposal *p, struct nfs4
 	nfs4r_servers logs = p->seal & p->base.open & ~v->members;
 
 	EACH_LOG(c, s) {
-		nfs4r_lsn begin = seal_begin(&p->base, s);
+		nfs4r_lsn begin = state_seal_begin(&p->base, s);
 
-		if ((logs & NFS4R_BIT(s)) && !seal_add(v, s, p->top[s] > begin ? p->top[s] : begin))
+		if ((logs & NFS4R_BIT(s)) && !view_seal_add(v, s, p->top[s] > begin ? p->top[s] : begin))
 			logs &= ~NFS4R_BIT(s);
 	}
 	v->epoch += logs != 0;
@@ -52,23 +52,23 @@ static bool may_seal(struct nfs4r_core *c, const struct proposal *p, const struc
 		return false;
 	}
 	if (!(p->complete & p->promises & v->members) && !FAULT(F_SEAL_INCOMPLETE)) {
-		stuck(c, "no server that can be heard has a complete copy: what a server that is away controls waits for one (log 9)");
+		out_stuck(c, "no server that can be heard has a complete copy: what a server that is away controls waits for one (log 9)");
 		return false;
 	}
 	return true;
 }
 
 /* It is made: who accepts it? */
-void propose_view(struct nfs4r_core *c)
+void view_propose_view(struct nfs4r_core *c)
 {
 	struct proposal *p = &c->view.proposal;
 
 	p->accepting = true;
 	EACH_PEER(c, s) {
-		struct nfs4r_msg *a = msg_new(c, NFS4R_MSG_ACCEPT);
+		struct nfs4r_msg *a = out_msg(c, NFS4R_MSG_ACCEPT);
 
 		a->view = p->view;
-		send_to(c, s, a, true);
+		out_send(c, s, a, true);
 	}
 	view_on_accept(c, c->self, &p->view);
 }
@@ -83,25 +83,25 @@ static void decide(struct nfs4r_core *c)
 	if (p->base.num != p->on)
 		p->in = p->out = 0;
 	*v = p->base;
-	secret_into(c, v);
+	view_secret_into(c, v);
 	v->num = p->num;
 	v->base = p->base.num;
 	v->members = (p->base.members & ~p->remove) | p->add;
-	member_view_of(c, p, v);
-	if (p->base.num != p->on && (p->seal || !is_quorum(v->members, v->voters))) {
+	view_member_view_of(c, p, v);
+	if (p->base.num != p->on && (p->seal || !quorum_is(v->members, v->voters))) {
 		v->members = p->base.members; /* nobody may know yet that it was adopted, and what is wanted is of another one: that first */
 		p->seal = 0;
 	}
-	if (!is_quorum(v->members, v->voters)) {
-		propose_later(c);
+	if (!quorum_is(v->members, v->voters)) {
+		view_propose_later(c);
 		return;
 	}
 	if ((p->seal & p->base.open & ~v->members) && !may_seal(c, p, v)) {
-		propose_later(c);
+		view_propose_later(c);
 		return;
 	}
 	end_logs(c, p, v);
-	propose_view(c);
+	view_propose_view(c);
 }
 
 /*
@@ -112,12 +112,12 @@ static bool is_vote_quorum(const struct nfs4r_core *c, nfs4r_servers set, nfs4r_
 {
 	nfs4r_servers learners = c->view.adopted.servers & ~c->view.adopted.voters;
 
-	return is_quorum(__builtin_popcountll(voters) % 2 ? set & ~learners : set, voters);
+	return quorum_is(__builtin_popcountll(voters) % 2 ? set & ~learners : set, voters);
 }
 
 static bool is_vote(const struct nfs4r_core *c, nfs4r_server_id from)
 {
-	return from == c->self || memory_counts(c, from) || (memory_known(c) && is_learner(c, from)) || FAULT(F_FORGOT_VOTES);
+	return from == c->self || state_memory_counts(c, from) || (state_memory_known(c) && state_is_learner(c, from)) || FAULT(F_FORGOT_VOTES);
 }
 
 /*
@@ -138,7 +138,7 @@ static uint64_t clocks_apart_ms(const struct nfs4r_core *c)
 /* Of a configuration that this server knows nothing of it hears by a view, or not at all (9.3). */
 static void saw(struct nfs4r_core *c, uint64_t num)
 {
-	if (num > c->view.seen && !believe_is_far(c, num) && (reconf_said(c) || NFS4R_RECONF(num) <= NFS4R_RECONF(c->view.accepted.num)))
+	if (num > c->view.seen && !view_believe_is_far(c, num) && (state_reconf_said(c) || NFS4R_RECONF(num) <= NFS4R_RECONF(c->view.accepted.num)))
 		c->view.seen = num;
 }
 
@@ -154,12 +154,12 @@ static void ask_again(struct nfs4r_core *c, nfs4r_server_id from, bool refused)
 		view_on_accept(c, from, &p->view);
 		return;
 	}
-	a = msg_new(c, NFS4R_MSG_ACCEPT);
+	a = out_msg(c, NFS4R_MSG_ACCEPT);
 	a->view = p->view;
-	send_to(c, from, a, true);
+	out_send(c, from, a, true);
 }
 
-void propose_on_promise(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
+void view_propose_on_promise(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
 {
 	struct proposal *p = &c->view.proposal;
 	nfs4r_servers voters = ~(p->remove | p->seal);
@@ -174,11 +174,11 @@ void propose_on_promise(struct nfs4r_core *c, nfs4r_server_id from, const struct
 		return;
 	}
 	if (m->promise.refused) {
-		propose_later(c);
+		view_propose_later(c);
 		return;
 	}
-	if (m->promise.accepted.num > p->base.num && secret_is_another(c, &m->promise.accepted)) {
-		complain(c, from, "says that it accepted a view with another secret than the volume's: its promise does not count (log 6.13)");
+	if (m->promise.accepted.num > p->base.num && view_secret_is_another(c, &m->promise.accepted)) {
+		out_complain(c, from, "says that it accepted a view with another secret than the volume's: its promise does not count (log 6.13)");
 		return;
 	}
 	p->promises |= NFS4R_BIT(from);
@@ -186,15 +186,15 @@ void propose_on_promise(struct nfs4r_core *c, nfs4r_server_id from, const struct
 		p->complete |= NFS4R_BIT(from);
 	if (m->promise.accepted.num > p->base.num && !FAULT(F_OWN_BASE))
 		p->base = m->promise.accepted;
-	secret_of_promise(&p->base, &m->promise.accepted);
+	view_secret_of_promise(&p->base, &m->promise.accepted);
 	if (p->reconf) {
 		memcpy(p->has[from], m->promise.applied, sizeof(p->has[from]));
-		reconf_decide(c);
+		view_reconf_decide(c);
 		return;
 	}
 	if (p->base.voters != p->voters && (p->remove | p->seal)) {
 		c->view.plain = true;
-		propose_later(c);
+		view_propose_later(c);
 		return;
 	}
 	EACH_LOG(c, s)
@@ -205,7 +205,7 @@ void propose_on_promise(struct nfs4r_core *c, nfs4r_server_id from, const struct
 	if (p->seal && (p->base.voters & voters & ~p->promises) && (!p->decide_ms || c->now < p->decide_ms)) { /* one of the rest may have more */
 		if (!p->decide_ms)
 			p->decide_ms = c->now + c->cfg.lease_ms / 8 + 1 + clocks_apart_ms(c);
-		timer_at(c, p->decide_ms);
+		out_timer_at(c, p->decide_ms);
 		return;
 	}
 	decide(c);
@@ -214,16 +214,16 @@ void propose_on_promise(struct nfs4r_core *c, nfs4r_server_id from, const struct
 static bool enough_accepted(const struct nfs4r_core *c, const struct proposal *p)
 {
 	if (p->reconf)
-		return !(p->voters & ~p->accepted) || (FAULT(F_RECONF_SOME) && is_quorum(p->accepted, p->voters));
+		return !(p->voters & ~p->accepted) || (FAULT(F_RECONF_SOME) && quorum_is(p->accepted, p->voters));
 	return is_vote_quorum(c, p->accepted, p->base.voters) && (is_vote_quorum(c, p->accepted, p->view.voters) || FAULT(F_VOTERS_UNASKED));
 }
 
-void propose_accepted_here(struct nfs4r_core *c, uint64_t num)
+void view_propose_accepted_here(struct nfs4r_core *c, uint64_t num)
 {
-	propose_on_accepted(c, c->self, num, nfs4r_view_digest(&c->view.proposal.view));
+	view_propose_on_accepted(c, c->self, num, nfs4r_view_digest(&c->view.proposal.view));
 }
 
-void propose_on_accepted(struct nfs4r_core *c, nfs4r_server_id from, uint64_t num, uint64_t digest)
+void view_propose_on_accepted(struct nfs4r_core *c, nfs4r_server_id from, uint64_t num, uint64_t digest)
 {
 	struct proposal *p = &c->view.proposal;
 	struct nfs4r_view v = p->view;
@@ -239,7 +239,7 @@ void propose_on_accepted(struct nfs4r_core *c, nfs4r_server_id from, uint64_t nu
 }
 
 /* Asks for promises. */
-void propose_begin(struct nfs4r_core *c, const struct proposal *p)
+void view_propose_begin(struct nfs4r_core *c, const struct proposal *p)
 {
 	struct view *w = &c->view;
 
@@ -248,18 +248,18 @@ void propose_begin(struct nfs4r_core *c, const struct proposal *p)
 	w->proposal = *p;
 	w->proposal.base = FAULT(F_OWN_BASE) ? w->adopted : w->accepted;
 	w->proposal.until_ms = c->now + 2 * view_grant_ms(c) + c->cfg.silence_ms;
-	timer_at(c, w->proposal.until_ms);
+	out_timer_at(c, w->proposal.until_ms);
 	if (w->frozen_num < p->num)
 		w->frozen_num = p->num; /* used: not again for another change, also after a restart */
 	view_save(c);
 	EACH_PEER(c, s) {
-		struct nfs4r_msg *m = msg_new(c, NFS4R_MSG_PREPARE);
+		struct nfs4r_msg *m = out_msg(c, NFS4R_MSG_PREPARE);
 
 		m->prepare.num = p->num;
 		m->prepare.remove = p->remove;
 		m->prepare.add = p->add;
 		m->prepare.seal = p->seal;
-		send_to(c, s, m, true);
+		out_send(c, s, m, true);
 	}
 	view_on_prepare(c, c->self, &(struct vote){ c->self, p->num, p->remove, p->add, p->seal });
 }
@@ -275,7 +275,7 @@ static void propose(struct nfs4r_core *c, nfs4r_servers remove, nfs4r_servers ad
 	p.num = (top / NFS4R_VIEW_STEP + 1) * NFS4R_VIEW_STEP + c->self;
 	if (out)
 		p.remove |= NFS4R_BIT(out); /* it has no vote */
-	propose_begin(c, &p);
+	view_propose_begin(c, &p);
 }
 
 /* ---- what to ask for (6.8) -------------------------------------------------------------------- */
@@ -289,14 +289,14 @@ static nfs4r_servers silent(struct nfs4r_core *c, bool unready)
 		const struct peer *p = &c->peers[s];
 		uint64_t t = (FAULT(F_FORGOT_STAYS) ? p->heard_ms : p->counted_ms) + c->cfg.silence_ms;
 
-		if (!is_member(c, s))
+		if (!state_is_member(c, s))
 			continue;
 		if (unready && p->joining && p->unready_ms + UNREADY_SILENCES * c->cfg.silence_ms < t)
 			t = p->unready_ms + UNREADY_SILENCES * c->cfg.silence_ms;
 		if (p->left || c->now >= t)
 			set |= NFS4R_BIT(s);
 		else
-			timer_at(c, t);
+			out_timer_at(c, t);
 	}
 	return set;
 }
@@ -308,9 +308,9 @@ static nfs4r_servers returning(const struct nfs4r_core *c, nfs4r_servers live)
 
 	EACH_PEER(c, s) {
 		const struct peer *p = &c->peers[s];
-		bool ok = !is_member(c, s) && view_hears(c, s) && p->caught_up && p->view == c->view.adopted.num && !(live & ~p->hears) && c->now >= p->back_ms;
+		bool ok = !state_is_member(c, s) && state_view_hears(c, s) && p->caught_up && p->view == c->view.adopted.num && !(live & ~p->hears) && c->now >= p->back_ms;
 
-		if (retention_is_slow(c, s) && views_enough(c, live)) /* it would be removed again (3.12) */
+		if (log_retention_is_slow(c, s) && state_views_enough(c, live)) /* it would be removed again (3.12) */
 			ok = false;
 
 		EACH_PEER(c, t)
@@ -330,13 +330,13 @@ static nfs4r_servers given_up(struct nfs4r_core *c)
 	EACH_PEER(c, s) {
 		const struct peer *p = &c->peers[s];
 
-		if (!c->cfg.give_up_ms || is_member(c, s) || !(c->view.adopted.open & NFS4R_BIT(s)) ||
-		    (view_hears(c, s) && p->memory == NFS4R_MEMORY_KNOWN))
+		if (!c->cfg.give_up_ms || state_is_member(c, s) || !(c->view.adopted.open & NFS4R_BIT(s)) ||
+		    (state_view_hears(c, s) && p->memory == NFS4R_MEMORY_KNOWN))
 			continue;
 		if (c->now >= p->outside_ms + c->cfg.give_up_ms)
 			set |= NFS4R_BIT(s);
 		else
-			timer_at(c, p->outside_ms + c->cfg.give_up_ms);
+			out_timer_at(c, p->outside_ms + c->cfg.give_up_ms);
 	}
 	return set;
 }
@@ -347,7 +347,7 @@ static nfs4r_servers to_seal(struct nfs4r_core *c, nfs4r_servers gone, nfs4r_ser
 	nfs4r_servers outside = c->view.adopted.open & ~c->view.adopted.members;
 
 	if (c->cfg.durability == NFS4R_DURABILITY_LOCAL)
-		return (given_up(c) & outside) | memory_unclaimed(c);
+		return (given_up(c) & outside) | state_memory_unclaimed(c);
 	return gone | (outside & ~add);
 }
 
@@ -357,7 +357,7 @@ static bool stuck_promise(struct nfs4r_core *c)
 	uint64_t top = view_highest(c);
 
 	EACH_PEER(c, s)
-		if (view_hears(c, s) && c->peers[s].promised > top && NFS4R_RECONF(c->peers[s].promised) <= NFS4R_RECONF(c->view.accepted.num))
+		if (state_view_hears(c, s) && c->peers[s].promised > top && NFS4R_RECONF(c->peers[s].promised) <= NFS4R_RECONF(c->view.accepted.num))
 			top = c->peers[s].promised;
 	saw(c, top);
 	if (top <= c->view.adopted.num) {
@@ -367,7 +367,7 @@ static bool stuck_promise(struct nfs4r_core *c)
 	if (!c->view.stuck_ms)
 		c->view.stuck_ms = c->now + view_grant_ms(c) + c->cfg.silence_ms / 2;
 	if (c->now < c->view.stuck_ms)
-		timer_at(c, c->view.stuck_ms);
+		out_timer_at(c, c->view.stuck_ms);
 	return c->now >= c->view.stuck_ms;
 }
 
@@ -376,7 +376,7 @@ static nfs4r_servers forgetful(const struct nfs4r_core *c)
 	nfs4r_servers set = 0;
 
 	EACH_PEER(c, s)
-		if (!memory_counts(c, s))
+		if (!state_memory_counts(c, s))
 			set |= NFS4R_BIT(s);
 	return set;
 }
@@ -388,19 +388,19 @@ static void too_few(struct nfs4r_core *c)
 	char text[NFS4R_CORE_TEXT], a[NFS4R_LIST_TEXT], b[NFS4R_LIST_TEXT];
 
 	EACH_PEER(c, s) {
-		if (!view_hears(c, s))
+		if (!state_view_hears(c, s))
 			gone |= NFS4R_BIT(s);
 		else if (c->peers[s].memory != NFS4R_MEMORY_KNOWN)
 			lost |= NFS4R_BIT(s);
 	}
-	servers_text(gone, a, sizeof(a));
-	servers_text(lost, b, sizeof(b));
+	out_servers_text(gone, a, sizeof(a));
+	out_servers_text(lost, b, sizeof(b));
 	snprintf(text, sizeof(text), "fewer than a majority of the configured servers that remember can be heard: all waits%s%s%s%s", gone ? "; silent: " : "", a,
 		 lost ? "; lost their disk: " : "", b);
-	stuck(c, text);
+	out_stuck(c, text);
 }
 
-void propose_consider(struct nfs4r_core *c)
+void view_propose_consider(struct nfs4r_core *c)
 {
 	struct view *w = &c->view;
 	nfs4r_servers gone, live, add, seal;
@@ -408,41 +408,41 @@ void propose_consider(struct nfs4r_core *c)
 	uint32_t rank = 0;
 	bool stuck_vote, bare;
 
-	if (reconf_said(c)) { /* nothing else is proposed (9.3) */
-		reconf_consider(c);
+	if (state_reconf_said(c)) { /* nothing else is proposed (9.3) */
+		view_reconf_consider(c);
 		return;
 	}
-	if (!is_member(c, c->self) || !memory_known(c) || c->halted || w->left || w->proposal.num || c->now < w->retry_ms)
+	if (!state_is_member(c, c->self) || !state_memory_known(c) || c->halted || w->left || w->proposal.num || c->now < w->retry_ms)
 		return;
-	gone = silent(c, true) | retention_slow(c);
-	if (!views_enough(c, w->adopted.members & ~gone))
+	gone = silent(c, true) | log_retention_slow(c);
+	if (!state_views_enough(c, w->adopted.members & ~gone))
 		gone = silent(c, false); /* without those that do not get ready there is no view; perhaps a promise keeps them from it */
-	gone |= trouble_members(c, gone);
-	if (w->missing && views_enough(c, w->adopted.members & ~(gone | w->missing)))
+	gone |= view_trouble_members(c, gone);
+	if (w->missing && state_views_enough(c, w->adopted.members & ~(gone | w->missing)))
 		gone |= w->missing & w->adopted.members & ~NFS4R_BIT(c->self);
 	live = w->adopted.members & ~gone;
 	add = returning(c, live);
 	seal = to_seal(c, gone, add);
-	if (views_enough(c, live | (add & ~seal)))
+	if (state_views_enough(c, live | (add & ~seal)))
 		add &= ~seal;
 	else
 		seal &= ~add; /* given up, but it is back, and without it there is no majority */
 	add &= ~NFS4R_BIT(c->change.remove);
 	stuck_vote = stuck_promise(c);
-	member_consider(c, &gone, &add, &seal, &in, &out);
+	view_member_consider(c, &gone, &add, &seal, &in, &out);
 	if (seal)
 		add &= ~forgetful(c); /* all members of a view that seals promise it, be it for who is taken out */
 	if (w->plain) {
 		gone = add = seal = in = out = 0;
 		stuck_vote = true;
 	}
-	bare = secret_wanted(c);
+	bare = view_secret_wanted(c);
 	live = w->adopted.members & ~gone;
 	if (!gone && !add && !seal && !in && !out && !stuck_vote && !bare) {
 		w->wanted_ms = 0;
 		return;
 	}
-	if (!views_enough(c, live | add)) {
+	if (!state_views_enough(c, live | add)) {
 		too_few(c);
 		if (!stuck_vote)
 			return;
@@ -457,10 +457,10 @@ void propose_consider(struct nfs4r_core *c)
 	if (c->now >= w->wanted_ms)
 		propose(c, gone, add, seal, in, out);
 	else
-		timer_at(c, w->wanted_ms);
+		out_timer_at(c, w->wanted_ms);
 }
 
-void propose_timers(struct nfs4r_core *c)
+void view_propose_timers(struct nfs4r_core *c)
 {
 	struct view *w = &c->view;
 	const struct proposal *p = &w->proposal;
@@ -468,14 +468,14 @@ void propose_timers(struct nfs4r_core *c)
 	if (p->num && !p->accepting && p->decide_ms && c->now >= p->decide_ms)
 		decide(c);
 	else if (p->num && !p->accepting && p->decide_ms)
-		timer_at(c, p->decide_ms);
+		out_timer_at(c, p->decide_ms);
 	if (p->num && c->now >= p->until_ms)
-		propose_later(c);
+		view_propose_later(c);
 	else if (p->num)
-		timer_at(c, p->until_ms);
-	propose_consider(c);
+		out_timer_at(c, p->until_ms);
+	view_propose_consider(c);
 	if (w->retry_ms > c->now)
-		timer_at(c, w->retry_ms);
+		out_timer_at(c, w->retry_ms);
 }
 
 /* ---- giving up (9.2) ---------------------------------------------------------------------------- */
@@ -485,15 +485,15 @@ static bool known(const struct nfs4r_core *c, nfs4r_server_id s)
 	return s && s <= NFS4R_SERVERS_MAX && s != c->self && (c->view.adopted.servers & NFS4R_BIT(s));
 }
 
-void propose_give_up(struct nfs4r_core *c, nfs4r_server_id s)
+void view_propose_give_up(struct nfs4r_core *c, nfs4r_server_id s)
 {
-	if (!views_on(c) || !known(c, s) || is_member(c, s) || !(c->view.adopted.open & NFS4R_BIT(s)))
+	if (!state_views_on(c) || !known(c, s) || state_is_member(c, s) || !(c->view.adopted.open & NFS4R_BIT(s)))
 		return;
 	c->view.given_up |= NFS4R_BIT(s);
-	propose_consider(c);
+	view_propose_consider(c);
 }
 
-uint64_t propose_only_there(const struct nfs4r_core *c, nfs4r_server_id s)
+uint64_t view_propose_only_there(const struct nfs4r_core *c, nfs4r_server_id s)
 {
 	nfs4r_lsn top = c->log.logs[s].applied, end = c->log.logs[s].end;
 
@@ -508,19 +508,19 @@ enum nfs4r_status nfs4r_core_may_give_up(const struct nfs4r_core *c, nfs4r_serve
 	const char *text = NULL;
 
 	*lost = 0;
-	if (!views_on(c))
+	if (!state_views_on(c))
 		text = "the view is fixed (Lease = 0): nobody is ever removed";
 	else if (!known(c, s))
 		text = "no other server of this volume has that number";
-	else if (!is_member(c, c->self))
+	else if (!state_is_member(c, c->self))
 		text = "this server is outside the view itself: ask one that is a member";
-	else if (is_member(c, s))
+	else if (state_is_member(c, s))
 		text = "it is a member of the view: nothing waits for it";
 	else if (!(c->view.adopted.open & NFS4R_BIT(s)))
 		text = "it was given up already";
 	snprintf(why, why_len, "%s", text ? text : "");
 	if (text)
 		return NFS4R_INVAL;
-	*lost = propose_only_there(c, s);
+	*lost = view_propose_only_there(c, s);
 	return NFS4R_OK;
 }

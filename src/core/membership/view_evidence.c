@@ -19,7 +19,7 @@
 #define FAR_ROUNDS (1ull << 24) /* a proposer that tries again every second for half a year */
 #define LOW(num) ((num) & ((1ull << NFS4R_RECONF_SHIFT) - 1))
 
-bool believe_is_far(const struct nfs4r_core *c, uint64_t num)
+bool view_believe_is_far(const struct nfs4r_core *c, uint64_t num)
 {
 	uint64_t top = view_highest(c) > c->view.seen ? view_highest(c) : c->view.seen;
 
@@ -61,28 +61,28 @@ static bool is_vouched(const struct nfs4r_core *c, const struct nfs4r_view *v)
 {
 	nfs4r_servers set = vouchers(c, v);
 
-	if (reconf_said(c) && NFS4R_RECONF(v->num) == c->view.reconf_epoch && v->servers == c->view.reconf_set)
+	if (state_reconf_said(c) && NFS4R_RECONF(v->num) == c->view.reconf_epoch && v->servers == c->view.reconf_set)
 		return !(v->servers & ~set);
-	return views_enough(c, set);
+	return state_views_enough(c, set);
 }
 
 /* Can anything be done by the view that is adopted here? */
 static void look(struct nfs4r_core *c)
 {
 	uint64_t digest = nfs4r_view_digest(&c->view.adopted);
-	nfs4r_servers set = memory_known(c) ? NFS4R_BIT(c->self) : 0;
+	nfs4r_servers set = state_memory_known(c) ? NFS4R_BIT(c->self) : 0;
 
 	EACH_PEER(c, s)
-		if (memory_counts(c, s) && view_hears(c, s) && c->peers[s].view == c->view.adopted.num && c->peers[s].view_digest == digest)
+		if (state_memory_counts(c, s) && state_view_hears(c, s) && c->peers[s].view == c->view.adopted.num && c->peers[s].view_digest == digest)
 			set |= NFS4R_BIT(s);
-	if (views_enough(c, set))
+	if (state_views_enough(c, set))
 		c->believe.works_ms = c->now;
 }
 
 /* It goes by that view, as its HEARTBEATs say, too. */
 static bool goes_by(const struct nfs4r_core *c, nfs4r_server_id s, const struct nfs4r_view *v)
 {
-	return view_hears(c, s) && is_view(v, c->peers[s].view, c->peers[s].view_digest);
+	return state_view_hears(c, s) && is_view(v, c->peers[s].view, c->peers[s].view_digest);
 }
 
 static bool may_believe(struct nfs4r_core *c, nfs4r_server_id s, const struct nfs4r_view *v)
@@ -91,15 +91,15 @@ static bool may_believe(struct nfs4r_core *c, nfs4r_server_id s, const struct nf
 
 	if (FAULT(F_VIEW_BELIEVED) || is_vouched(c, v))
 		return true;
-	if (believe_is_far(c, v->num) || !goes_by(c, s, v))
+	if (view_believe_is_far(c, v->num) || !goes_by(c, s, v))
 		return false;
-	if (!memory_known(c))
+	if (!state_memory_known(c))
 		return true;
-	if (secret_is_another(c, v))
+	if (view_secret_is_another(c, v))
 		return false;
 	if (c->now >= t)
 		return true;
-	timer_at(c, t);
+	out_timer_at(c, t);
 	return false;
 }
 
@@ -108,15 +108,15 @@ static void doubt(struct nfs4r_core *c, nfs4r_server_id s, const struct nfs4r_vi
 	char text[NFS4R_CORE_TEXT];
 
 	if (c->now < c->believe.told_ms[s] + c->cfg.silence_ms) {
-		timer_at(c, c->believe.told_ms[s] + c->cfg.silence_ms);
+		out_timer_at(c, c->believe.told_ms[s] + c->cfg.silence_ms);
 		return;
 	}
 	snprintf(text, sizeof(text), "says that view %llu is adopted, and no majority of the voters has said that it accepted it: it is not taken (log 6.14)",
 		 (unsigned long long)v->num);
-	complain(c, s, text);
+	out_complain(c, s, text);
 }
 
-void believe_run(struct nfs4r_core *c)
+void view_believe_run(struct nfs4r_core *c)
 {
 	struct nfs4r_view v = { 0 };
 
@@ -137,7 +137,7 @@ void believe_run(struct nfs4r_core *c)
 	c->believe.works_ms = c->now;
 }
 
-void believe_on_view(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_view *v)
+void view_believe_on_view(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_view *v)
 {
 	struct believe *b = &c->believe;
 
@@ -146,18 +146,18 @@ void believe_on_view(struct nfs4r_core *c, nfs4r_server_id from, const struct nf
 	if (b->told[from].num <= c->view.adopted.num || b->told[from].num > v->num)
 		b->told_ms[from] = c->now;
 	b->told[from] = *v;
-	believe_run(c);
+	view_believe_run(c);
 }
 
-void believe_on_accepted(struct nfs4r_core *c, nfs4r_server_id from, uint64_t num, uint64_t digest)
+void view_believe_on_accepted(struct nfs4r_core *c, nfs4r_server_id from, uint64_t num, uint64_t digest)
 {
 	c->peers[from].accepted = num;
 	c->peers[from].accepted_digest = digest;
-	believe_run(c);
+	view_believe_run(c);
 }
 
 /* What it said is over: it is another server now, or none. */
-void believe_forget(struct nfs4r_core *c, nfs4r_server_id s)
+void view_believe_forget(struct nfs4r_core *c, nfs4r_server_id s)
 {
 	struct peer *p = &c->peers[s];
 
@@ -165,7 +165,7 @@ void believe_forget(struct nfs4r_core *c, nfs4r_server_id s)
 	c->believe.told[s].num = 0;
 }
 
-void believe_started(struct nfs4r_core *c)
+void view_believe_started(struct nfs4r_core *c)
 {
 	c->believe.works_ms = c->now;
 }

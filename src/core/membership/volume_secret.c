@@ -22,36 +22,36 @@
 /* ---- by views ---- */
 
 /* The view that is adopted has none, and enough remember to give it one. Before that a proposal would be in the way of the next. */
-bool secret_wanted(const struct nfs4r_core *c)
+bool view_secret_wanted(const struct nfs4r_core *c)
 {
 	nfs4r_servers set = NFS4R_BIT(c->self);
 
-	if (!secret_is_used(c) || secret_is(&c->view.adopted))
+	if (!state_secret_is_used(c) || state_secret_is(&c->view.adopted))
 		return false;
 	EACH_PEER(c, s)
-		if (memory_counts(c, s))
+		if (state_memory_counts(c, s))
 			set |= NFS4R_BIT(s);
-	return views_enough(c, set);
+	return state_views_enough(c, set);
 }
 
-void secret_into(const struct nfs4r_core *c, struct nfs4r_view *v)
+void view_secret_into(const struct nfs4r_core *c, struct nfs4r_view *v)
 {
-	if (secret_is_used(c) && (!secret_is(v) || FAULT(F_SECRET_ANEW)))
+	if (state_secret_is_used(c) && (!state_secret_is(v) || FAULT(F_SECRET_ANEW)))
 		memcpy(v->secret, c->cfg.secret, sizeof(v->secret));
 }
 
 /* View 0 is not what others voted for: a volume whose view was fixed may have none in it at one server, and one at another. */
-bool secret_is_another(const struct nfs4r_core *c, const struct nfs4r_view *v)
+bool view_secret_is_another(const struct nfs4r_core *c, const struct nfs4r_view *v)
 {
 	const struct nfs4r_view *w = &c->view.adopted;
 
-	return w->num && secret_is(w) && memcmp(v->secret, w->secret, sizeof(w->secret)) != 0 && !FAULT(F_SECRET_ANEW);
+	return w->num && state_secret_is(w) && memcmp(v->secret, w->secret, sizeof(w->secret)) != 0 && !FAULT(F_SECRET_ANEW);
 }
 
 /* A volume whose view was fixed has one in view 0, and not everybody may have heard it. */
-void secret_of_promise(struct nfs4r_view *base, const struct nfs4r_view *accepted)
+void view_secret_of_promise(struct nfs4r_view *base, const struct nfs4r_view *accepted)
 {
-	if (base->num == accepted->num && !secret_is(base))
+	if (base->num == accepted->num && !state_secret_is(base))
 		memcpy(base->secret, accepted->secret, sizeof(base->secret));
 }
 
@@ -70,7 +70,7 @@ static void take(struct nfs4r_core *c, const uint8_t secret[NFS4R_SECRET])
 /* Only this one makes it, and it has none: then nobody has, if nobody says so. */
 static bool makes_it(const struct nfs4r_core *c)
 {
-	return !views_on(c) && secret_is_used(c) && !secret_is(&c->view.adopted) && (c->cfg.servers & -c->cfg.servers) == NFS4R_BIT(c->self);
+	return !state_views_on(c) && state_secret_is_used(c) && !state_secret_is(&c->view.adopted) && (c->cfg.servers & -c->cfg.servers) == NFS4R_BIT(c->self);
 }
 
 static void consider(struct nfs4r_core *c)
@@ -84,31 +84,31 @@ static void consider(struct nfs4r_core *c)
 		take(c, c->cfg.secret);
 		return;
 	}
-	servers_text(missing, list, sizeof(list));
+	out_servers_text(missing, list, sizeof(list));
 	snprintf(text, sizeof(text), "the volume has no key for handles yet, and this server makes one when all others have said that they have none: all waits; not heard: %s", list);
-	stuck(c, text);
+	out_stuck(c, text);
 }
 
-void secret_started(struct nfs4r_core *c)
+void view_secret_started(struct nfs4r_core *c)
 {
 	consider(c);
 }
 
-void secret_peer_up(struct nfs4r_core *c, nfs4r_server_id s)
+void view_secret_peer_up(struct nfs4r_core *c, nfs4r_server_id s)
 {
-	if (!views_on(c) && secret_is_used(c))
+	if (!state_views_on(c) && state_secret_is_used(c))
 		view_send(c, s);
 }
 
-void secret_on_view(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_view *v)
+void view_secret_on_view(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_view *v)
 {
-	if (views_on(c) || !secret_is_used(c) || !(c->cfg.servers & NFS4R_BIT(from)))
+	if (state_views_on(c) || !state_secret_is_used(c) || !(c->cfg.servers & NFS4R_BIT(from)))
 		return;
-	if (!secret_is(v))
+	if (!state_secret_is(v))
 		c->view.bare |= NFS4R_BIT(from);
-	else if (!secret_is(&c->view.adopted))
+	else if (!state_secret_is(&c->view.adopted))
 		take(c, v->secret);
 	else if (memcmp(v->secret, c->view.adopted.secret, sizeof(v->secret)) != 0)
-		complain(c, from, "has another key for clients' handles than this server, and neither takes the other's; the one that is wrong has to start with an empty store (log 6.13)");
+		out_complain(c, from, "has another key for clients' handles than this server, and neither takes the other's; the one that is wrong has to start with an empty store (log 6.13)");
 	consider(c);
 }

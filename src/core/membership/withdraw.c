@@ -30,12 +30,12 @@ static void save(struct nfs4r_core *c)
 	struct nfs4r_put p;
 
 	row_trouble(&c->trouble, &p);
-	act_put(c, &p);
+	out_put(c, &p);
 }
 
 static void begin(struct nfs4r_core *c, uint32_t cause, nfs4r_server_id log, nfs4r_lsn lsn)
 {
-	if (trouble_is(c) || !views_on(c))
+	if (state_trouble_is(c) || !state_views_on(c))
 		return;
 	c->trouble.cause = cause;
 	c->trouble.log = log;
@@ -45,7 +45,7 @@ static void begin(struct nfs4r_core *c, uint32_t cause, nfs4r_server_id log, nfs
 }
 
 /* Nothing is applied before that is settled, and all may wait for it: at once. */
-void trouble_told(struct nfs4r_core *c, enum nfs4r_status st)
+void view_trouble_told(struct nfs4r_core *c, enum nfs4r_status st)
 {
 	c->trouble.told = true;
 	begin(c, st ? st : NFS4R_IO, c->self, c->log.logs[c->self].applied);
@@ -58,16 +58,16 @@ static void look_at(struct nfs4r_core *c, struct pend *p)
 	uint64_t late = p->failed_ms + c->cfg.lease_ms / 2;
 
 	if (p->state == PEND_QUEUED && c->now >= p->again_ms)
-		pend_wake(c, p);
+		log_pend_wake(c, p);
 	else if (p->state == PEND_QUEUED)
-		timer_at(c, p->again_ms);
+		out_timer_at(c, p->again_ms);
 	if (c->now >= late)
 		begin(c, p->cause, p->entry->log, p->entry->lsn);
-	else if (!trouble_is(c))
-		timer_at(c, late);
+	else if (!state_trouble_is(c))
+		out_timer_at(c, late);
 }
 
-void trouble_timers(struct nfs4r_core *c)
+void view_trouble_timers(struct nfs4r_core *c)
 {
 	struct pend *p;
 
@@ -86,7 +86,7 @@ static bool never_was(const struct nfs4r_core *c)
 {
 	nfs4r_server_id log = c->trouble.log;
 
-	return log == c->self ? !c->recovering : c->peers[log].told && view_hears(c, log) && c->log.logs[log].end < c->trouble.lsn;
+	return log == c->self ? !c->recovering : c->peers[log].told && state_view_hears(c, log) && c->log.logs[log].end < c->trouble.lsn;
 }
 
 static bool is_over(const struct nfs4r_core *c)
@@ -99,20 +99,20 @@ static bool is_over(const struct nfs4r_core *c)
 }
 
 /* At the end of a step. */
-void trouble_settle(struct nfs4r_core *c)
+void view_trouble_settle(struct nfs4r_core *c)
 {
-	if (!trouble_is(c) || c->repair.state || !is_over(c))
+	if (!state_trouble_is(c) || c->repair.state || !is_over(c))
 		return;
 	c->trouble.cause = 0;
 	save(c);
 	say(c);
-	timer_at(c, c->now); /* what waited for it is looked at in the next step */
+	out_timer_at(c, c->now); /* what waited for it is looked at in the next step */
 }
 
 /* ---- servers that have halted (log 4.15) ------------------------------------------------------ */
 
 /* What it said before stands, its lease included; it will say nothing more, so it is not waited for until it counts as silent. */
-void trouble_on_halted(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
+void view_trouble_on_halted(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
 {
 	struct peer *p = &c->peers[from];
 
@@ -123,7 +123,7 @@ void trouble_on_halted(struct nfs4r_core *c, nfs4r_server_id from, const struct 
 	p->halted_files = m->halted.files;
 }
 
-void trouble_unheard(struct peer *p)
+void view_trouble_unheard(struct peer *p)
 {
 	if (p->halted)
 		p->trouble = 0;
@@ -133,18 +133,18 @@ void trouble_unheard(struct peer *p)
 /* ---- other servers that are in trouble -------------------------------------------------------- */
 
 /* Members in trouble that a view can do without, as many as there may be beside @gone; those with the lowest ids first, so that all who propose agree. */
-nfs4r_servers trouble_members(const struct nfs4r_core *c, nfs4r_servers gone)
+nfs4r_servers view_trouble_members(const struct nfs4r_core *c, nfs4r_servers gone)
 {
 	nfs4r_servers set = 0;
 
 	EACH_PEER(c, s)
-		if (is_member(c, s) && c->peers[s].trouble && views_enough(c, c->view.adopted.members & ~(gone | set | NFS4R_BIT(s))) && !FAULT(F_STUCK_STAYS))
+		if (state_is_member(c, s) && c->peers[s].trouble && state_views_enough(c, c->view.adopted.members & ~(gone | set | NFS4R_BIT(s))) && !FAULT(F_STUCK_STAYS))
 			set |= NFS4R_BIT(s);
 	return set & ~gone;
 }
 
 /* It is granted nothing, unless there is no view without it. */
-bool trouble_may_grant(const struct nfs4r_core *c, nfs4r_server_id s)
+bool view_trouble_may_grant(const struct nfs4r_core *c, nfs4r_server_id s)
 {
-	return !c->peers[s].trouble || !views_enough(c, c->view.accepted.members & ~NFS4R_BIT(s));
+	return !c->peers[s].trouble || !state_views_enough(c, c->view.accepted.members & ~NFS4R_BIT(s));
 }

@@ -7,7 +7,7 @@
  * anything needed: propose what is missing and wait for the win. When others are in the way:
  * REVOKE to each, hold nothing, try again.
  *
- * op_decide() looks at everything afresh each time; nothing of an earlier decision is trusted but
+ * ops_decide() looks at everything afresh each time; nothing of an earlier decision is trusted but
  * the claims that the operation holds (so that a revoke cannot take a claim between its win and
  * the first use, 5.5). Whatever fails counts an attempt, which raises the priority of the next
  * proposal, and waits a little; after op_wait_ms the client hears DELAY.
@@ -33,7 +33,7 @@ static struct opx **list_of(struct nfs4r_core *c, enum op_state st)
 	}
 }
 
-void op_list(struct nfs4r_core *c, struct opx *o, enum op_state st)
+void ops_list(struct nfs4r_core *c, struct opx *o, enum op_state st)
 {
 	struct opx **from = list_of(c, o->state), **to = list_of(c, st);
 
@@ -44,9 +44,9 @@ void op_list(struct nfs4r_core *c, struct opx *o, enum op_state st)
 	o->state = st;
 }
 
-struct opx *op_begin(struct nfs4r_core *c, struct nfs4r_op *op, bool remote, nfs4r_server_id from)
+struct opx *ops_begin(struct nfs4r_core *c, struct nfs4r_op *op, bool remote, nfs4r_server_id from)
 {
-	struct opx *o = xcalloc(1, sizeof(*o));
+	struct opx *o = out_xcalloc(1, sizeof(*o));
 
 	o->op = op;
 	o->remote = remote;
@@ -55,7 +55,7 @@ struct opx *op_begin(struct nfs4r_core *c, struct nfs4r_op *op, bool remote, nfs
 	o->since = c->now;
 	o->epoch = c->view.adopted.epoch;
 	o->deadline = c->now + c->cfg.op_wait_ms;
-	timer_at(c, o->deadline);
+	out_timer_at(c, o->deadline);
 	op->core = o;
 	op->status = NFS4R_OK;
 	op->lsn = 0;
@@ -74,10 +74,10 @@ static void unhold_one(struct nfs4r_core *c, struct claim *cl)
 	assert(ow->holds);
 	ow->holds--;
 	if (!ow->holds && ow->revoked && ow->state == OWN_WON && !ow->closing)
-		claim_start_closing(c, ow);
+		control_claim_start_closing(c, ow);
 }
 
-void op_unhold(struct nfs4r_core *c, struct opx *o)
+void ops_unhold(struct nfs4r_core *c, struct opx *o)
 {
 	uint32_t n = o->nholds;
 
@@ -86,20 +86,20 @@ void op_unhold(struct nfs4r_core *c, struct opx *o)
 		unhold_one(c, o->holds[i]);
 }
 
-void op_unpin(struct nfs4r_core *c, struct opx *o)
+void ops_unpin(struct nfs4r_core *c, struct opx *o)
 {
 	for (uint32_t i = 0; i < o->npins; i++) {
 		struct own *ow = o->pins[i]->own;
 
 		assert(ow->pins);
 		if (!ow->deep && !o->remote)
-			claim_used(c, ow);
+			control_claim_used(c, ow);
 		if (--ow->pins)
 			continue;
 		if (ow->closing)
 			c->dirty |= DIRTY_RELEASE;
 		else if (ow->state == OWN_WON)
-			release_unpinned(c, ow);
+			control_release_unpinned(c, ow);
 	}
 	o->npins = 0;
 }
@@ -131,15 +131,15 @@ static void rehold(struct nfs4r_core *c, struct opx *o, struct claim **v, uint32
 /* ---- failure -------------------------------------------------------------------- */
 
 /* A short wait that differs between servers, so that rivals do not meet again at once. */
-void op_failed_attempt(struct nfs4r_core *c, struct opx *o)
+void ops_failed_attempt(struct nfs4r_core *c, struct opx *o)
 {
 	uint32_t n = o->attempts < 8 ? o->attempts : 8;
 
 	if (o->attempts < UINT32_MAX)
 		o->attempts++;
 	o->not_before = c->now + 10 + 10 * n + 3 * c->self;
-	timer_at(c, o->not_before);
-	op_unhold(c, o);
+	out_timer_at(c, o->not_before);
+	ops_unhold(c, o);
 }
 
 /* An own claim is about to be aborted: whoever waited for it has failed. */
@@ -152,19 +152,19 @@ void ops_claim_gone(struct nfs4r_core *c, struct claim *cl)
 	DL_FOREACH(c->ops.waiting, o)
 		for (uint32_t i = 0; i < o->nholds; i++)
 			if (o->holds[i] == cl) {
-				op_failed_attempt(c, o);
+				ops_failed_attempt(c, o);
 				break;
 			}
 }
 
-void op_finish(struct nfs4r_core *c, struct opx *o, enum nfs4r_status st)
+void ops_finish(struct nfs4r_core *c, struct opx *o, enum nfs4r_status st)
 {
 	struct nfs4r_action *a;
 
 	if (st == NFS4R_OK && o->op->type == NFS4R_OP_WRITE && !o->remote && o->epoch != c->view.adopted.epoch && !FAULT(F_WRITE_OVER_SEAL))
 		st = NFS4R_DELAY; /* log 5.3: the verifier is another one, and the client would not know from when on */
-	op_unhold(c, o);
-	op_unpin(c, o);
+	ops_unhold(c, o);
+	ops_unpin(c, o);
 	if (c->ops.mover == o) {
 		c->ops.mover = NULL;
 		c->dirty |= DIRTY_OPS;
@@ -174,9 +174,9 @@ void op_finish(struct nfs4r_core *c, struct opx *o, enum nfs4r_status st)
 	if (st == NFS4R_DELAY)
 		c->st.delays++;
 	if (o->remote) {
-		forward_answer(c, o);
+		ops_forward_answer(c, o);
 	} else {
-		a = act(c, NFS4R_ACT_DONE);
+		a = out_act(c, NFS4R_ACT_DONE);
 		a->op = o->op;
 	}
 	if (o->hashed)
@@ -198,20 +198,20 @@ static void blocked(struct nfs4r_core *c, struct opx *o, const struct needs *nd,
 		return;
 	EACH_PEER(c, s)
 		if (owners & NFS4R_BIT(s))
-			send_revoke(c, s, oid, below, o->attempts);
+			control_send_revoke(c, s, oid, below, o->attempts);
 }
 
 static bool begin_blocked(struct nfs4r_core *c, struct opx *o)
 {
 	bool fresh = !o->blocked_at || c->now >= o->blocked_at + c->cfg.repeat_ms;
 
-	op_unhold(c, o);
+	ops_unhold(c, o);
 	if (fresh) {
 		o->blocked_at = c->now ? c->now : 1;
 		if (o->attempts < UINT32_MAX)
 			o->attempts++;
 	}
-	timer_at(c, o->blocked_at + c->cfg.repeat_ms);
+	out_timer_at(c, o->blocked_at + c->cfg.repeat_ms);
 	return fresh;
 }
 
@@ -224,7 +224,7 @@ static bool route_away(struct nfs4r_core *c, struct opx *o, const struct needs *
 	if (!nd->nargs || o->op->here_only)
 		return false;
 	for (uint32_t i = 0; i < nd->nargs; i++) {
-		own[i] = foreign_cover(c, &nd->args[i], &won);
+		own[i] = control_foreign_cover(c, &nd->args[i], &won);
 		any |= own[i];
 		all &= own[i];
 		all_won &= won;
@@ -233,21 +233,21 @@ static bool route_away(struct nfs4r_core *c, struct opx *o, const struct needs *
 		return false;
 	pick = all & ~o->excluded & c->view.adopted.members; /* what a removed server controls waits for it */
 	if (pick && c->now < o->not_before) {
-		timer_at(c, o->not_before);
+		out_timer_at(c, o->not_before);
 		return true;
 	}
 	if (pick) {
 		if (pick & all_won)
 			pick &= all_won;
-		op_unhold(c, o);
-		forward_send(c, o, (nfs4r_server_id)__builtin_ctzll(pick));
+		ops_unhold(c, o);
+		ops_forward_send(c, o, (nfs4r_server_id)__builtin_ctzll(pick));
 		return true;
 	}
 	fresh = begin_blocked(c, o);
 	for (uint32_t i = 0; i < nd->nargs; i++)
 		blocked(c, o, nd, own[i], &nd->args[i], false, fresh);
 	if (o->excluded) { /* all who might have been primary said no: ask again after a while */
-		op_failed_attempt(c, o);
+		ops_failed_attempt(c, o);
 		o->excluded = 0;
 	}
 	return true;
@@ -260,10 +260,10 @@ static bool others_in_the_way(struct nfs4r_core *c, struct opx *o, const struct 
 	bool fresh;
 
 	for (uint32_t i = 0; i < nd->n; i++) {
-		above[i] = foreign_cover(c, &nd->v[i].oid, &won);
+		above[i] = control_foreign_cover(c, &nd->v[i].oid, &won);
 		below[i] = 0;
-		if (nd->v[i].depth >= NFS4R_DEEP && !own_cover(c, &nd->v[i], o, false))
-			below[i] = anc_below(c, &nd->v[i].oid) & ~NFS4R_BIT(c->self);
+		if (nd->v[i].depth >= NFS4R_DEEP && !control_own_cover(c, &nd->v[i], o, false))
+			below[i] = control_anc_below(c, &nd->v[i].oid) & ~NFS4R_BIT(c->self);
 		any |= above[i] | below[i];
 	}
 	if (!any)
@@ -281,10 +281,10 @@ static bool held_off(struct nfs4r_core *c, const struct needs *nd)
 	for (uint32_t i = 0; i < nd->n; i++) {
 		if (policy_giving(c, &nd->v[i].oid))
 			return true;
-		uint64_t t = holdoff_until(c, &nd->v[i].oid);
+		uint64_t t = control_holdoff_until(c, &nd->v[i].oid);
 
 		if (t > c->now) {
-			timer_at(c, t);
+			out_timer_at(c, t);
 			return true;
 		}
 	}
@@ -293,13 +293,13 @@ static bool held_off(struct nfs4r_core *c, const struct needs *nd)
 
 static bool somebody_away(struct nfs4r_core *c)
 {
-	nfs4r_server_id s = who_is_away(c);
+	nfs4r_server_id s = quorum_away(c);
 	char text[NFS4R_CORE_TEXT];
 
 	if (!s)
 		return false;
 	snprintf(text, sizeof(text), "server %u is down: updates that it has to hear of first wait for it, and clients try again", s);
-	stuck(c, text);
+	out_stuck(c, text);
 	return true;
 }
 
@@ -308,7 +308,7 @@ static bool asked_above(struct nfs4r_core *c, const struct need *n, const struct
 {
 	for (uint32_t i = 0; i < nv && !n->explicit_only; i++)
 		if (v[i].depth >= NFS4R_DEEP && !nfs4r_oid_eq(&v[i].oid, &n->oid) &&
-		    (is_under(c, &n->oid, &v[i].oid) ||
+		    (control_is_under(c, &n->oid, &v[i].oid) ||
 		     (FAULT(F_ASK_DROPS_MULTI) && c->tree.parents(c->tree.ctx, &n->oid, NULL, 0) > 1)))
 			return true;
 	return false;
@@ -343,7 +343,7 @@ static uint32_t ask_deeper(struct nfs4r_core *c, const struct opx *o, const stru
 
 static void elect(struct nfs4r_core *c, struct opx *o, const struct nfs4r_control *v, uint32_t n, bool optional)
 {
-	struct own *ow = election_propose(c, v, n, o->attempts, false);
+	struct own *ow = control_election_propose(c, v, n, o->attempts, false);
 
 	ow->optional = optional;
 	c->st.elections_waited++;
@@ -366,23 +366,23 @@ static void propose_missing(struct nfs4r_core *c, struct opx *o, const struct ne
 	bool optional = false;
 
 	for (uint32_t i = 0; i < nd->n; i++) {
-		cl = own_cover(c, &nd->v[i], o, false);
+		cl = control_own_cover(c, &nd->v[i], o, false);
 		if (!cl && !o->remote)
-			cl = claim_reopen(c, &nd->v[i]);
+			cl = control_claim_reopen(c, &nd->v[i]);
 		if (!cl)
-			cl = own_cover(c, &nd->v[i], o, true);
+			cl = control_own_cover(c, &nd->v[i], o, true);
 		if (cl)
 			keep(hold, &nhold, cl);
 		else
 			v[n++] = (struct nfs4r_control){ nd->v[i].oid, nd->v[i].depth };
 	}
 	if (n && c->now < o->not_before) {
-		timer_at(c, o->not_before);
-		op_unhold(c, o);
+		out_timer_at(c, o->not_before);
+		ops_unhold(c, o);
 		return;
 	}
 	if (n && (held_off(c, nd) || somebody_away(c))) {
-		op_unhold(c, o);
+		ops_unhold(c, o);
 		return;
 	}
 	if (n && o->attempts) {
@@ -400,7 +400,7 @@ static void propose_missing(struct nfs4r_core *c, struct opx *o, const struct ne
 static bool all_covered(struct nfs4r_core *c, const struct opx *o, const struct needs *nd)
 {
 	for (uint32_t i = 0; i < nd->n; i++)
-		if (!own_cover(c, &nd->v[i], o, false))
+		if (!control_own_cover(c, &nd->v[i], o, false))
 			return false;
 	return true;
 }
@@ -411,7 +411,7 @@ static bool args_covered(struct nfs4r_core *c, const struct opx *o, const struct
 	for (uint32_t i = 0; i < nd->nargs; i++) {
 		struct need n = { nd->args[i], NFS4R_SHALLOW, false };
 
-		if (!own_cover(c, &n, o, false))
+		if (!control_own_cover(c, &n, o, false))
 			return false;
 	}
 	return true;
@@ -426,22 +426,22 @@ static bool ends_early(struct nfs4r_core *c, struct opx *o, const struct needs *
 		return false;
 	if (nd->early == NFS4R_DELAY) /* an object that has not come yet (6.5): wait for it */
 		return true;
-	if (nd->early != NFS4R_OK && foreign_cover(c, &nd->judged, &won))
+	if (nd->early != NFS4R_OK && control_foreign_cover(c, &nd->judged, &won))
 		return others_in_the_way(c, o, nd);
 	if (nd->early == NFS4R_EXIST && nd->has_obj) {
 		o->op->result = nd->obj;
 		o->op->result_type = nd->obj_type;
 	}
-	op_finish(c, o, nd->early == NFS4R_STALE && o->remote ? NFS4R_ORPHAN : nd->early);
+	ops_finish(c, o, nd->early == NFS4R_STALE && o->remote ? NFS4R_ORPHAN : nd->early);
 	return true;
 }
 
 static void decide_close(struct nfs4r_core *c, struct opx *o)
 {
-	nfs4r_lsn lsn = written_lsn(c, &o->op->obj);
+	nfs4r_lsn lsn = log_written_lsn(c, &o->op->obj);
 
 	if (!lsn) {
-		op_finish(c, o, NFS4R_OK);
+		ops_finish(c, o, NFS4R_OK);
 		return;
 	}
 	o->cond.log = c->self;
@@ -449,8 +449,8 @@ static void decide_close(struct nfs4r_core *c, struct opx *o)
 	o->cond.nfiles = 1;
 	o->cond.files[0] = o->op->obj;
 	o->done_at = c->now;
-	timer_at(c, c->now + c->cfg.reply_wait_ms);
-	op_list(c, o, OP_REPLY);
+	out_timer_at(c, c->now + c->cfg.reply_wait_ms);
+	ops_list(c, o, OP_REPLY);
 	c->dirty |= DIRTY_REPLY;
 }
 
@@ -459,61 +459,61 @@ static void covered(struct nfs4r_core *c, struct opx *o, const struct needs *nd)
 	enum nfs4r_status st;
 
 	if (o->op->type == NFS4R_OP_CLAIM) {
-		claim_used(c, own_cover(c, &nd->v[0], o, false)->own);
-		op_finish(c, o, NFS4R_OK);
+		control_claim_used(c, control_own_cover(c, &nd->v[0], o, false)->own);
+		ops_finish(c, o, NFS4R_OK);
 		return;
 	}
-	if (!may_be_answered(c, o, nd)) {
-		op_unhold(c, o);
+	if (!ops_may_be_answered(c, o, nd)) {
+		ops_unhold(c, o);
 		somebody_away(c);
 		return;
 	}
-	st = space_may(c, o->op);
+	st = ops_space_may(c, o->op);
 	if (st == NFS4R_DELAY) {
-		op_unhold(c, o);
+		ops_unhold(c, o);
 		return;
 	}
 	if (st != NFS4R_OK) {
-		op_finish(c, o, st);
+		ops_finish(c, o, st);
 		return;
 	}
 	if (nd->dirmove && c->ops.mover)
 		return; /* 3.6: two moves under way could each miss the cycle they make together */
-	exec_lock(c, o, nd);
+	ops_exec_lock(c, o, nd);
 }
 
-void op_decide(struct nfs4r_core *c, struct opx *o)
+void ops_decide(struct nfs4r_core *c, struct opx *o)
 {
 	struct needs nd;
 
 	assert(o->state == OP_WAIT);
 	if (c->halted) {
-		op_finish(c, o, NFS4R_DELAY);
+		ops_finish(c, o, NFS4R_DELAY);
 		return;
 	}
-	if (!is_member(c, c->self) || is_ended(c, c->self)) {
-		op_finish(c, o, NFS4R_DELAY);
+	if (!state_is_member(c, c->self) || state_is_ended(c, c->self)) {
+		ops_finish(c, o, NFS4R_DELAY);
 		return;
 	}
-	if (not_ready(c) || !lease_valid(c))
+	if (not_ready(c) || !state_lease_valid(c))
 		return;
 	if (o->op->type == NFS4R_OP_CLOSE) {
 		decide_close(c, o);
 		return;
 	}
-	if (lets_go(c)) { /* 7.12 */
+	if (state_lets_go(c)) { /* 7.12 */
 		c->st.not_primary += o->remote;
-		op_finish(c, o, o->remote ? NFS4R_NOT_PRIMARY : NFS4R_DELAY);
+		ops_finish(c, o, o->remote ? NFS4R_NOT_PRIMARY : NFS4R_DELAY);
 		return;
 	}
-	needs_of(c, o->op, &nd);
+	ops_needs_of(c, o->op, &nd);
 	if (o->remote && !args_covered(c, o, &nd) && nd.early != NFS4R_STALE) {
 		c->st.not_primary++;
-		op_finish(c, o, NFS4R_NOT_PRIMARY);
+		ops_finish(c, o, NFS4R_NOT_PRIMARY);
 		return;
 	}
 	if (nd.early == NFS4R_STALE) { /* only a known deletion (6.5) */
-		op_finish(c, o, o->remote ? NFS4R_ORPHAN : NFS4R_STALE);
+		ops_finish(c, o, o->remote ? NFS4R_ORPHAN : NFS4R_STALE);
 		return;
 	}
 	if (all_covered(c, o, &nd)) {
@@ -540,17 +540,17 @@ void ops_refuse_waiting(struct nfs4r_core *c)
 
 	DL_FOREACH_SAFE(c->ops.waiting, o, tmp)
 		if (o->state == OP_WAIT)
-			op_finish(c, o, NFS4R_DELAY);
+			ops_finish(c, o, NFS4R_DELAY);
 }
 
 /* Those in OP_CATCHUP: the own copy has the entry now, or not in time. What the view sealed away never happened: it waits to be decided anew
-   (forward_sealed()). */
+   (ops_forward_sealed()). */
 static void caught_up(struct nfs4r_core *c, struct opx *o)
 {
-	if (is_sealed_away(c, o->op->primary, o->op->lsn))
+	if (state_is_sealed_away(c, o->op->primary, o->op->lsn))
 		return;
 	if (c->log.logs[o->op->primary].applied >= o->op->lsn || c->now >= o->deadline)
-		op_finish(c, o, o->op->status);
+		ops_finish(c, o, o->op->status);
 }
 
 void ops_run(struct nfs4r_core *c, bool all)
@@ -561,7 +561,7 @@ void ops_run(struct nfs4r_core *c, bool all)
 		if (o->state == OP_CATCHUP)
 			caught_up(c, o);
 		else if (o->state == OP_WAIT && all)
-			op_decide(c, o);
+			ops_decide(c, o);
 	}
 }
 
@@ -571,21 +571,21 @@ void ops_timers(struct nfs4r_core *c)
 
 	DL_FOREACH_SAFE(c->ops.waiting, o, tmp) {
 		if (o->state == OP_FORWARDED) {
-			forward_repeat(c, o);
+			ops_forward_repeat(c, o);
 		} else if (c->now >= o->deadline && o->state == OP_CATCHUP) {
 			caught_up(c, o);
 		} else if (c->now >= o->deadline) {
-			op_finish(c, o, NFS4R_DELAY);
+			ops_finish(c, o, NFS4R_DELAY);
 		} else {
-			timer_at(c, o->deadline);
+			out_timer_at(c, o->deadline);
 			if (o->state == OP_WAIT)
-				op_decide(c, o);
+				ops_decide(c, o);
 		}
 	}
 	DL_FOREACH(c->ops.answering, o) {
 		if (c->now >= o->done_at + c->cfg.reply_wait_ms)
-			stuck(c, "an executed operation waits for acks or positions of a peer (control 5.2, 5.3)");
-		timer_at(c, c->now < o->done_at + c->cfg.reply_wait_ms ? o->done_at + c->cfg.reply_wait_ms :
+			out_stuck(c, "an executed operation waits for acks or positions of a peer (control 5.2, 5.3)");
+		out_timer_at(c, c->now < o->done_at + c->cfg.reply_wait_ms ? o->done_at + c->cfg.reply_wait_ms :
 									 c->now + STUCK_EVERY_MS);
 	}
 }

@@ -25,7 +25,7 @@ static bool is_saved(struct nfs4r_core *c, const struct own *ow)
 
 static bool applied_everywhere(const struct nfs4r_core *c, nfs4r_lsn lsn)
 {
-	return applied_by_all(c, c->self) >= lsn;
+	return quorum_applied_by_all(c, c->self) >= lsn;
 }
 
 /* "settled" of 5.2. */
@@ -33,7 +33,7 @@ static bool settled(struct nfs4r_core *c, const struct claim *cl)
 {
 	switch (cl->kind) {
 	case NFS4R_PROPOSED:
-		return cl->own->state == OWN_WON && claim_acked_by_all(c, cl) && is_saved(c, cl->own); /* else it may still be aborted (4.10) */
+		return cl->own->state == OWN_WON && state_claim_acked_by_all(c, cl) && is_saved(c, cl->own); /* else it may still be aborted (4.10) */
 	case NFS4R_CREATED:
 		return true; /* who does not have it does not know the object */
 	default:
@@ -57,11 +57,11 @@ static bool path_settled(struct nfs4r_core *c, const struct nfs4r_oid *d, nfs4r_
 	struct walk w;
 	struct ctl *k;
 
-	walk_begin(&w, d);
+	control_walk_begin(&w, d);
 	do {
 		bool any = false, one = false;
 
-		for (k = controls_of(c, &w.oid); k; k = k->next) {
+		for (k = control_of(c, &w.oid); k; k = k->next) {
 			if (!k->claim->own || (w.level && k->depth < NFS4R_DEEP) || only_asked(c, k->claim->own))
 				continue;
 			if (k->claim->announced && lsn > k->claim->own->said && !FAULT(F_ANNOUNCED_SETTLES)) { /* 7.10 */
@@ -77,7 +77,7 @@ static bool path_settled(struct nfs4r_core *c, const struct nfs4r_oid *d, nfs4r_
 		if (any && !one && !FAULT(F_REPLY_OWN_CONTROL))
 			return false;
 		found |= any;
-	} while (walk_up(c, &w));
+	} while (control_walk_up(c, &w));
 	return found && !FAULT(F_REPLY_OWN_CONTROL); /* none left: released, so it was applied by all; the caller has looked at that */
 }
 
@@ -87,9 +87,9 @@ static bool parents_settled(struct nfs4r_core *c, const struct nfs4r_oid *oid, n
 	struct nfs4r_facts f;
 	uint32_t n;
 
-	if (!is_known(c, oid, &f))
+	if (!control_is_known(c, oid, &f))
 		return false;
-	if (!is_multi(&f))
+	if (!control_is_multi(&f))
 		return f.nparents == 1 && path_settled(c, &f.parent, lsn);
 	n = c->tree.parents(c->tree.ctx, oid, parents, NFS4R_PARENTS_MAX);
 	if (n > NFS4R_PARENTS_MAX)
@@ -105,12 +105,12 @@ static bool explicit_completes(struct nfs4r_core *c, const struct nfs4r_oid *oid
 {
 	struct ctl *k;
 
-	for (k = controls_of(c, oid); k; k = k->next) {
+	for (k = control_of(c, oid); k; k = k->next) {
 		const struct claim *cl = k->claim;
 
 		if (!cl->own || cl->own->state != OWN_WON || (cl->announced && !FAULT(F_ANNOUNCED_COMPLETES)))
 			continue;
-		if ((claim_acked_by_all(c, cl) && is_saved(c, cl->own)) ||
+		if ((state_claim_acked_by_all(c, cl) && is_saved(c, cl->own)) ||
 		    (cl->kind == NFS4R_CREATED && (applied_everywhere(c, cl->lsn) || parents_settled(c, oid, cl->lsn))) ||
 		    (cl->kind == NFS4R_MOVED && (FAULT(F_MOVED_SETTLED) || applied_everywhere(c, cl->lsn))))
 			return true;
@@ -127,38 +127,38 @@ static bool deep_plus_completes(struct nfs4r_core *c, const struct nfs4r_oid *oi
 
 	if (!c->control.own_deep_plus && !FAULT(F_PLAIN_DEEP_SETTLES))
 		return false;
-	if (!is_known(c, oid, &f))
+	if (!control_is_known(c, oid, &f))
 		return false;
-	walk_begin(&w, oid);
-	if (is_multi(&f)) {
+	control_walk_begin(&w, oid);
+	if (control_is_multi(&f)) {
 		if (!FAULT(F_5_3B_MULTI) || !c->tree.parents(c->tree.ctx, oid, &w.oid, 1))
 			return false;
 		w.level = 1;
 	}
 	do {
-		for (k = w.level ? controls_of(c, &w.oid) : NULL; k; k = k->next) {
+		for (k = w.level ? control_of(c, &w.oid) : NULL; k; k = k->next) {
 			const struct own *ow = k->claim->own;
 
 			if (k->depth < (FAULT(F_PLAIN_DEEP_SETTLES) ? NFS4R_DEEP : NFS4R_DEEP_PLUS))
 				continue;
 			if (!ow || ow->state != OWN_WON)
 				continue;
-			if ((claim_acked_by_all(c, k->claim) || FAULT(F_5_3B_NOT_ACKED)) &&
+			if ((state_claim_acked_by_all(c, k->claim) || FAULT(F_5_3B_NOT_ACKED)) &&
 			    (applied_everywhere(c, ow->in) || FAULT(F_5_3B_IN)) &&
 			    (!ow->closing || lsn <= ow->last || FAULT(F_5_3B_LAST)) && is_saved(c, ow))
 				return true;
 		}
-	} while (walk_up(c, &w));
+	} while (control_walk_up(c, &w));
 	return false;
 }
 
-bool file_complete(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_lsn lsn)
+bool ops_file_complete(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_lsn lsn)
 {
 	return applied_everywhere(c, lsn) || explicit_completes(c, oid) || deep_plus_completes(c, oid, lsn);
 }
 
 /* What the answer to @e waits for; call before the commit makes the objects of @e dead. */
-void cond_of(struct nfs4r_core *c, const struct nfs4r_entry *e, struct cond *k)
+void ops_cond_of(struct nfs4r_core *c, const struct nfs4r_entry *e, struct cond *k)
 {
 	memset(k, 0, sizeof(*k));
 	k->log = e->log;
@@ -168,9 +168,9 @@ void cond_of(struct nfs4r_core *c, const struct nfs4r_entry *e, struct cond *k)
 		struct nfs4r_facts f;
 		bool dir, multi;
 
-		is_known(c, &p->oid, &f);
+		control_is_known(c, &p->oid, &f);
 		dir = f.type == NFS4R_TYPE_DIR;
-		multi = is_multi(&f) || (p->effect == NFS4R_EFF_LINKS && p->multi && !dir);
+		multi = control_is_multi(&f) || (p->effect == NFS4R_EFF_LINKS && p->multi && !dir);
 		switch (p->effect) {
 		case NFS4R_EFF_NAMES:
 			k->dirs[k->ndirs++] = p->oid;
@@ -192,14 +192,14 @@ void cond_of(struct nfs4r_core *c, const struct nfs4r_entry *e, struct cond *k)
 	}
 }
 
-bool cond_holds(struct nfs4r_core *c, const struct cond *k)
+bool ops_cond_holds(struct nfs4r_core *c, const struct cond *k)
 {
 	EACH_MEMBER(c, s)
 		if (c->peers[s].view < k->view && !FAULT(F_ANSWER_BEFORE_VIEW))
 			return false;
-	if (k->held && !is_held_of(c, k->log, k->lsn))
+	if (k->held && !log_is_held_of(c, k->log, k->lsn))
 		return false;
-	if (applied_by_all(c, k->log) >= k->lsn)
+	if (quorum_applied_by_all(c, k->log) >= k->lsn)
 		return true;
 	if (k->log != c->self)
 		return false;
@@ -207,7 +207,7 @@ bool cond_holds(struct nfs4r_core *c, const struct cond *k)
 		if (!path_settled(c, &k->dirs[i], k->lsn))
 			return false;
 	for (uint32_t i = 0; i < k->nfiles && !FAULT(F_CLOSE_AT_ONCE); i++)
-		if (!file_complete(c, &k->files[i], k->lsn))
+		if (!ops_file_complete(c, &k->files[i], k->lsn))
 			return false;
 	return true;
 }
@@ -216,26 +216,26 @@ bool cond_holds(struct nfs4r_core *c, const struct cond *k)
  * Could the answer to what @o is about to do come while somebody is away, if everybody who is here did his part? Else it is
  * not begun: the client can be told to try again only as long as nothing has happened (docs/decisions/0005-fixed-view.md).
  */
-bool may_be_answered(struct nfs4r_core *c, const struct opx *o, const struct needs *nd)
+bool ops_may_be_answered(struct nfs4r_core *c, const struct opx *o, const struct needs *nd)
 {
 	struct cond k = { .log = c->self, .lsn = c->log.logs[c->self].received + 1 };
 	const struct nfs4r_op *op = o->op;
 	struct nfs4r_facts f;
 	bool ok;
 
-	if (!who_is_away(c) || (op->type == NFS4R_OP_WRITE && op->under_open && !o->remote))
+	if (!quorum_away(c) || (op->type == NFS4R_OP_WRITE && op->under_open && !o->remote))
 		return true; /* the latter only matters at CLOSE */
 	for (uint32_t i = 0; i < nd->nargs; i++)
-		if (is_known(c, &nd->args[i], &f) && f.type == NFS4R_TYPE_DIR)
+		if (control_is_known(c, &nd->args[i], &f) && f.type == NFS4R_TYPE_DIR)
 			k.dirs[k.ndirs++] = nd->args[i];
 		else if (op->type != NFS4R_OP_LINK)
 			k.files[k.nfiles++] = nd->args[i];
-	if ((op->type == NFS4R_OP_REMOVE || op->type == NFS4R_OP_RENAME) && is_known(c, &nd->obj, &f) && is_multi(&f))
+	if ((op->type == NFS4R_OP_REMOVE || op->type == NFS4R_OP_RENAME) && control_is_known(c, &nd->obj, &f) && control_is_multi(&f))
 		k.files[k.nfiles++] = nd->obj;
-	if (nd->has_target && is_known(c, &nd->target, &f) && is_multi(&f))
+	if (nd->has_target && control_is_known(c, &nd->target, &f) && control_is_multi(&f))
 		k.files[k.nfiles++] = nd->target;
-	c->assumed = who_is_here(c);
-	ok = cond_holds(c, &k) && (op->type != NFS4R_OP_LINK || explicit_completes(c, &nd->obj)); /* it will be multi */
+	c->assumed = quorum_here(c);
+	ok = ops_cond_holds(c, &k) && (op->type != NFS4R_OP_LINK || explicit_completes(c, &nd->obj)); /* it will be multi */
 	c->assumed = 0;
 	return ok;
 }

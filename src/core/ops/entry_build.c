@@ -17,11 +17,11 @@ static struct nfs4r_part *part(struct nfs4r_core *c, struct nfs4r_entry *e, cons
 	assert(e->nparts <= NFS4R_PARTS_MAX);
 	p->oid = *oid;
 	p->effect = effect;
-	if (effect != NFS4R_EFF_CREATE && !last_assigned(c, oid, &p->before)) {
-		is_known(c, oid, &f);
+	if (effect != NFS4R_EFF_CREATE && !log_last_assigned(c, oid, &p->before)) {
+		control_is_known(c, oid, &f);
 		p->before = f.version;
 	}
-	p->after = next_version(c, p->before);
+	p->after = state_next_version(c, p->before);
 	return p;
 }
 
@@ -43,7 +43,7 @@ static void set_name(struct nfs4r_name_change *nc, const struct nfs4r_name *name
 static char *copy_text(const char *s)
 {
 	size_t n = s ? strlen(s) + 1 : 1;
-	char *t = xcalloc(1, n);
+	char *t = out_xcalloc(1, n);
 
 	if (s)
 		memcpy(t, s, n);
@@ -58,7 +58,7 @@ static void copy_attrs(struct nfs4r_attrs *to, const struct nfs4r_attrs *from)
 
 static void join(struct nfs4r_core *c, struct nfs4r_entry *e, const struct nfs4r_oid *oid, uint32_t type, uint32_t kind)
 {
-	e->joined.pid = (struct nfs4r_pid){ c->self, seq_next(c) };
+	e->joined.pid = (struct nfs4r_pid){ c->self, control_seq_next(c) };
 	e->joined.control = (struct nfs4r_control){ *oid, type == NFS4R_TYPE_DIR ? NFS4R_DEEP : NFS4R_SHALLOW };
 	e->joined.kind = kind;
 }
@@ -106,7 +106,7 @@ static void links(struct nfs4r_core *c, struct nfs4r_entry *e, const struct nfs4
 	struct nfs4r_part *p = part(c, e, oid, NFS4R_EFF_LINKS);
 	struct nfs4r_facts f;
 
-	is_known(c, oid, &f);
+	control_is_known(c, oid, &f);
 	p->parent = *dir;
 	p->parent_gained = gained;
 	p->multi = f.multi || gained; /* sticky (section 0) */
@@ -121,7 +121,7 @@ static bool has_explicit(struct nfs4r_core *c, const struct nfs4r_oid *oid, uint
 {
 	struct ctl *k;
 
-	for (k = controls_of(c, oid); k; k = k->next)
+	for (k = control_of(c, oid); k; k = k->next)
 		if (k->claim->own && k->claim->own->state == OWN_WON && !k->claim->own->closing &&
 		    (type != NFS4R_TYPE_DIR || k->depth >= NFS4R_DEEP))
 			return true;
@@ -202,7 +202,7 @@ static void change_info(struct nfs4r_op *op, const struct nfs4r_entry *e)
 	}
 }
 
-struct nfs4r_entry *entry_make(struct nfs4r_core *c, struct opx *o, const struct needs *nd)
+struct nfs4r_entry *ops_entry_make(struct nfs4r_core *c, struct opx *o, const struct needs *nd)
 {
 	struct nfs4r_entry *e = nfs4r_entry_new();
 	struct nfs4r_op *op = o->op;
@@ -215,7 +215,7 @@ struct nfs4r_entry *entry_make(struct nfs4r_core *c, struct opx *o, const struct
 	e->op = op->type;
 	if (op->id.origin) {
 		e->request = op->id;
-		e->answered_below = o->remote ? op->answered_below : answered_below(c);
+		e->answered_below = o->remote ? op->answered_below : ops_answered_below(c);
 	}
 	switch (op->type) {
 	case NFS4R_OP_LINK:
@@ -249,7 +249,7 @@ struct nfs4r_entry *entry_make(struct nfs4r_core *c, struct opx *o, const struct
 }
 
 /* The request that this came from may be tried again: the entry is not its answer. */
-void entry_unanswered(struct nfs4r_entry *e)
+void ops_entry_unanswered(struct nfs4r_entry *e)
 {
 	memset(&e->request, 0, sizeof(e->request));
 	memset(&e->result, 0, sizeof(e->result));
@@ -259,7 +259,7 @@ void entry_unanswered(struct nfs4r_entry *e)
  * The update failed and changed nothing: what existed keeps its new version without an effect, an
  * object that was to be created never was, and the request may be tried again (log 4.2, 5.6).
  */
-void entry_void(struct nfs4r_entry *e)
+void ops_entry_void(struct nfs4r_entry *e)
 {
 	uint32_t n = 0;
 
@@ -282,7 +282,7 @@ void entry_void(struct nfs4r_entry *e)
 	nfs4r_buf_put(e->payload);
 	e->payload = NULL;
 	e->has_payload = false;
-	entry_unanswered(e);
+	ops_entry_unanswered(e);
 	memset(&e->joined, 0, sizeof(e->joined));
 	e->handle_len = 0;
 }

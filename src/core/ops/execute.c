@@ -26,7 +26,7 @@ static void pin(struct nfs4r_core *c, struct opx *o, struct claim *cl)
 	o->pins[o->npins++] = cl;
 	cl->own->pins++;
 	if (!cl->own->deep && !o->remote) /* deep: policy_used(); what others forward does not keep it from them */
-		claim_used(c, cl->own);
+		control_claim_used(c, cl->own);
 }
 
 static void add_lock(struct nfs4r_action *a, const struct nfs4r_oid *oid)
@@ -61,21 +61,21 @@ static void name_locks(struct nfs4r_action *a, const struct opx *o, const struct
 	}
 }
 
-void exec_lock(struct nfs4r_core *c, struct opx *o, const struct needs *nd)
+void ops_exec_lock(struct nfs4r_core *c, struct opx *o, const struct needs *nd)
 {
 	struct nfs4r_action *a;
 
 	o->needs = *nd;
 	for (uint32_t i = 0; i < nd->n; i++)
-		pin(c, o, own_cover(c, &nd->v[i], o, false));
+		pin(c, o, control_own_cover(c, &nd->v[i], o, false));
 	policy_used(c, o);
-	op_unhold(c, o);
+	ops_unhold(c, o);
 	if (nd->dirmove) {
 		o->mover = true;
 		c->ops.mover = o;
 	}
-	op_list(c, o, OP_LOCKING);
-	a = act(c, NFS4R_ACT_EXECUTE);
+	ops_list(c, o, OP_LOCKING);
+	a = out_act(c, NFS4R_ACT_EXECUTE);
 	a->op = o->op;
 	a->remote = o->remote;
 	for (uint32_t i = 0; i < o->npins; i++) /* 4.5: the win is on disk before the first update under it */
@@ -84,7 +84,7 @@ void exec_lock(struct nfs4r_core *c, struct opx *o, const struct needs *nd)
 	o->exec_step = c->step;
 	name_locks(a, o, nd);
 	if (FAULT(F_PINS_IGNORED))
-		op_unpin(c, o);
+		ops_unpin(c, o);
 }
 
 static bool pins_cover(struct nfs4r_core *c, const struct opx *o, const struct needs *nd)
@@ -93,7 +93,7 @@ static bool pins_cover(struct nfs4r_core *c, const struct opx *o, const struct n
 		bool ok = false;
 
 		for (uint32_t j = 0; j < o->npins && !ok; j++)
-			ok = claim_covers(c, o->pins[j], &nd->v[i]);
+			ok = control_claim_covers(c, o->pins[j], &nd->v[i]);
 		if (!ok)
 			return false;
 	}
@@ -102,15 +102,15 @@ static bool pins_cover(struct nfs4r_core *c, const struct opx *o, const struct n
 
 static void retry(struct nfs4r_core *c, struct opx *o)
 {
-	act(c, NFS4R_ACT_RETRY)->op = o->op;
-	op_unpin(c, o);
+	out_act(c, NFS4R_ACT_RETRY)->op = o->op;
+	ops_unpin(c, o);
 	if (c->ops.mover == o)
 		c->ops.mover = NULL;
 	o->mover = false;
-	op_list(c, o, OP_WAIT);
-	timer_at(c, o->deadline);
+	ops_list(c, o, OP_WAIT);
+	out_timer_at(c, o->deadline);
 	c->dirty |= DIRTY_OPS;
-	op_decide(c, o);
+	ops_decide(c, o);
 }
 
 /* "or every claim that covered the object when it was moved was acked by all then" (5.2). */
@@ -119,12 +119,12 @@ static bool covering_all_acked(struct nfs4r_core *c, const struct nfs4r_oid *oid
 	struct walk w;
 	struct ctl *k;
 
-	walk_begin(&w, oid);
+	control_walk_begin(&w, oid);
 	do {
-		for (k = controls_of(c, &w.oid); k; k = k->next)
-			if (k->claim->own && (!w.level || k->depth >= NFS4R_DEEP) && !claim_acked_by_all(c, k->claim))
+		for (k = control_of(c, &w.oid); k; k = k->next)
+			if (k->claim->own && (!w.level || k->depth >= NFS4R_DEEP) && !state_claim_acked_by_all(c, k->claim))
 				return false;
-	} while (walk_up(c, &w));
+	} while (control_walk_up(c, &w));
 	return true;
 }
 
@@ -140,32 +140,32 @@ static void ask_explicit(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 	struct walk w;
 	struct ctl *k;
 
-	if (!is_known(c, oid, &f) || f.type == NFS4R_TYPE_DIR)
+	if (!control_is_known(c, oid, &f) || f.type == NFS4R_TYPE_DIR)
 		return;
-	walk_begin(&w, oid);
+	control_walk_begin(&w, oid);
 	do {
-		for (k = controls_of(c, &w.oid); k; k = k->next)
+		for (k = control_of(c, &w.oid); k; k = k->next)
 			if (k->claim->own && !k->claim->own->closing && !k->claim->own->revoked &&
 			    (w.level ? k->depth == NFS4R_DEEP_PLUS : !k->claim->announced))
 				return;
-	} while (walk_up(c, &w));
-	if (!foreign_cover(c, oid, &won) && holdoff_until(c, oid) <= c->now && !who_is_away(c)) {
-		election_propose(c, &want, 1, 0, false);
+	} while (control_walk_up(c, &w));
+	if (!control_foreign_cover(c, oid, &won) && control_holdoff_until(c, oid) <= c->now && !quorum_away(c)) {
+		control_election_propose(c, &want, 1, 0, false);
 		policy_paid(c, oid);
 	}
 }
 
 /* A deep+ is gone or going, or a hold-off is over: files that were written under it and are still open (3.8). */
-void exec_open_files(struct nfs4r_core *c)
+void ops_exec_open_files(struct nfs4r_core *c)
 {
 	struct oidmark *o, *tmp;
 
 	if (c->recovering) /* the tail of the own log may bring claims with numbers that are free here till then (4.7) */
 		return;
 	HASH_ITER(hh, c->control.opens, o, tmp) {
-		nfs4r_lsn lsn = written_lsn(c, &o->oid);
+		nfs4r_lsn lsn = log_written_lsn(c, &o->oid);
 
-		if (lsn && !file_complete(c, &o->oid, lsn))
+		if (lsn && !ops_file_complete(c, &o->oid, lsn))
 			ask_explicit(c, &o->oid);
 	}
 }
@@ -178,18 +178,18 @@ static void note_written(struct nfs4r_core *c, const struct nfs4r_entry *e)
 		case NFS4R_EFF_ATTRS:
 		case NFS4R_EFF_XATTR:
 		case NFS4R_EFF_ALLOC:
-			written_note(c, &e->parts[i].oid, e->lsn);
+			log_written_note(c, &e->parts[i].oid, e->lsn);
 		}
 }
 
 /* Control 6.10: nothing is in the log of it. */
 static void refuse(struct nfs4r_core *c, struct opx *o, enum nfs4r_status st)
 {
-	act(c, NFS4R_ACT_RETRY)->op = o->op;
-	op_finish(c, o, st);
+	out_act(c, NFS4R_ACT_RETRY)->op = o->op;
+	ops_finish(c, o, st);
 }
 
-void exec_locked(struct nfs4r_core *c, struct opx *o, enum nfs4r_status may)
+void ops_exec_locked(struct nfs4r_core *c, struct opx *o, enum nfs4r_status may)
 {
 	struct nfs4r_action *a;
 	struct nfs4r_entry *e;
@@ -198,12 +198,12 @@ void exec_locked(struct nfs4r_core *c, struct opx *o, enum nfs4r_status may)
 	assert(o->state == OP_LOCKING);
 	if (o->exec_durable && o->exec_step > c->durable_step)
 		c->durable_step = o->exec_step; /* the caller kept it back until everything before was on disk */
-	space_fit_times(c, o->op);
-	needs_of(c, o->op, &nd);
+	ops_space_fit_times(c, o->op);
+	ops_needs_of(c, o->op, &nd);
 	if (FAULT(F_NO_RESOLVE_AGAIN))
 		nd = o->needs;
-	if (c->halted || is_ended(c, c->self) || c->repair.state || ((!needs_same(&nd, &o->needs) || !pins_cover(c, o, &nd)) && !FAULT(F_NO_RESOLVE_AGAIN)) ||
-	    space_may(c, o->op) != NFS4R_OK) { /* log 4.12: others were faster */
+	if (c->halted || state_is_ended(c, c->self) || c->repair.state || ((!ops_needs_same(&nd, &o->needs) || !pins_cover(c, o, &nd)) && !FAULT(F_NO_RESOLVE_AGAIN)) ||
+	    ops_space_may(c, o->op) != NFS4R_OK) { /* log 4.12: others were faster */
 		retry(c, o);
 		return;
 	}
@@ -211,42 +211,42 @@ void exec_locked(struct nfs4r_core *c, struct opx *o, enum nfs4r_status may)
 		refuse(c, o, may);
 		return;
 	}
-	e = entry_make(c, o, &nd);
-	cond_of(c, e, &o->cond);
-	o->cond.held = needs_held(c, o->op);
-	raise_last(c, e);
+	e = ops_entry_make(c, o, &nd);
+	ops_cond_of(c, e, &o->cond);
+	o->cond.held = log_needs_held(c, o->op);
+	control_raise_last(c, e);
 	note_written(c, e);
 	log_bytes(c, e->lsn, nfs4r_entry_bytes(e));
-	space_spend(c, o->op, e->lsn);
-	o->pend = pend_add(c, e, o);
+	ops_space_spend(c, o->op, e->lsn);
+	o->pend = log_pend_add(c, e, o);
 	if (e->joined.kind == NFS4R_MOVED)
 		o->pend->settled_born = covering_all_acked(c, &e->joined.control.oid);
-	op_list(c, o, OP_STARTED);
-	a = act(c, NFS4R_ACT_STARTED);
+	ops_list(c, o, OP_STARTED);
+	a = out_act(c, NFS4R_ACT_STARTED);
 	a->op = o->op;
 	a->entry = nfs4r_entry_get(e);
 	if (nfs4r_op_is_file_update(o->op->type))
 		ask_explicit(c, &nd.obj);
 }
 
-void exec_executed(struct nfs4r_core *c, struct opx *o, const struct nfs4r_event *ev)
+void ops_exec_executed(struct nfs4r_core *c, struct opx *o, const struct nfs4r_event *ev)
 {
 	assert(o->state == OP_STARTED && o->pend && ev->entry == o->pend->entry);
 	o->executed_ok = ev->ok;
 	if (!ev->ok && ev->changed)
-		entry_unanswered(ev->entry);
+		ops_entry_unanswered(ev->entry);
 	else if (!ev->ok)
-		entry_void(ev->entry);
+		ops_entry_void(ev->entry);
 	o->pend->state = PEND_EXECUTED;
-	op_list(c, o, OP_EXECUTED);
-	pend_wake(c, o->pend);
+	ops_list(c, o, OP_EXECUTED);
+	log_pend_wake(c, o->pend);
 }
 
 /* The entry is in the tree and in the log. */
-void exec_committed(struct nfs4r_core *c, struct opx *o)
+void ops_exec_committed(struct nfs4r_core *c, struct opx *o)
 {
 	o->pend = NULL;
-	op_unpin(c, o);
+	ops_unpin(c, o);
 	if (c->ops.mover == o) {
 		c->ops.mover = NULL;
 		c->dirty |= DIRTY_OPS;
@@ -254,45 +254,45 @@ void exec_committed(struct nfs4r_core *c, struct opx *o)
 	if (!o->executed_ok) {
 		c->st.entries_void++;
 		o->op->lsn = 0;
-		op_finish(c, o, o->op->status != NFS4R_OK ? o->op->status : NFS4R_IO);
+		ops_finish(c, o, o->op->status != NFS4R_OK ? o->op->status : NFS4R_IO);
 		return;
 	}
 	c->st.entries_executed++;
-	if (is_sealed_away(c, c->self, o->cond.lsn) && !FAULT(F_ANSWER_UNDONE)) { /* it will be undone */
-		op_finish(c, o, NFS4R_DELAY);
+	if (state_is_sealed_away(c, c->self, o->cond.lsn) && !FAULT(F_ANSWER_UNDONE)) { /* it will be undone */
+		ops_finish(c, o, NFS4R_DELAY);
 		return;
 	}
 	if (o->cond.held)
-		held_wait(c, o->cond.lsn);
-	if (lease_valid(c) && ((o->op->type == NFS4R_OP_WRITE && o->op->under_open && !o->remote && !o->cond.held) || cond_holds(c, &o->cond))) {
-		hist_add(&c->st.reply, 0);
-		op_finish(c, o, NFS4R_OK);
+		log_held_wait(c, o->cond.lsn);
+	if (state_lease_valid(c) && ((o->op->type == NFS4R_OP_WRITE && o->op->under_open && !o->remote && !o->cond.held) || ops_cond_holds(c, &o->cond))) {
+		state_hist_add(&c->st.reply, 0);
+		ops_finish(c, o, NFS4R_OK);
 		return;
 	}
 	o->done_at = c->now;
-	timer_at(c, c->now + c->cfg.reply_wait_ms);
-	op_list(c, o, OP_REPLY);
+	out_timer_at(c, c->now + c->cfg.reply_wait_ms);
+	ops_list(c, o, OP_REPLY);
 }
 
 /* The own log has ended: what is executed beyond the seal never happened. */
-void exec_undone(struct nfs4r_core *c)
+void ops_exec_undone(struct nfs4r_core *c)
 {
 	struct opx *o, *tmp;
 
 	DL_FOREACH_SAFE(c->ops.answering, o, tmp)
-		if (o->cond.log == c->self && is_sealed_away(c, c->self, o->cond.lsn) && !FAULT(F_ANSWER_UNDONE))
-			op_finish(c, o, NFS4R_DELAY);
+		if (o->cond.log == c->self && state_is_sealed_away(c, c->self, o->cond.lsn) && !FAULT(F_ANSWER_UNDONE))
+			ops_finish(c, o, NFS4R_DELAY);
 }
 
-void exec_answers(struct nfs4r_core *c)
+void ops_exec_answers(struct nfs4r_core *c)
 {
 	struct opx *o, *tmp;
 
-	if (!lease_valid(c)) /* log 5.2 */
+	if (!state_lease_valid(c)) /* log 5.2 */
 		return;
 	DL_FOREACH_SAFE(c->ops.answering, o, tmp)
-		if (cond_holds(c, &o->cond) || (o->op->type == NFS4R_OP_CLOSE && FAULT(F_CLOSE_AT_ONCE))) {
-			hist_add(&c->st.reply, c->now - o->done_at);
-			op_finish(c, o, NFS4R_OK);
+		if (ops_cond_holds(c, &o->cond) || (o->op->type == NFS4R_OP_CLOSE && FAULT(F_CLOSE_AT_ONCE))) {
+			state_hist_add(&c->st.reply, c->now - o->done_at);
+			ops_finish(c, o, NFS4R_OK);
 		}
 }

@@ -33,7 +33,7 @@ static void early(struct needs *nd, enum nfs4r_status st, const struct nfs4r_oid
 
 static bool usable(struct nfs4r_core *c, struct needs *nd, const struct nfs4r_oid *oid, struct nfs4r_facts *f)
 {
-	if (is_known(c, oid, f))
+	if (control_is_known(c, oid, f))
 		return true;
 	if (nfs4r_oid_is_zero(oid))
 		f->known = NFS4R_DEAD; /* no object has it, and none ever will */
@@ -65,7 +65,7 @@ static void of_create(struct nfs4r_core *c, struct nfs4r_op *op, struct needs *n
 		return;
 	nd->obj = found;
 	nd->has_obj = true;
-	nd->obj_type = is_known(c, &found, &f) ? f.type : 0;
+	nd->obj_type = control_is_known(c, &found, &f) ? f.type : 0;
 	early(nd, NFS4R_EXIST, &op->dir);
 }
 
@@ -95,7 +95,7 @@ static bool child(struct nfs4r_core *c, struct needs *nd, const struct nfs4r_oid
 		early(nd, NFS4R_NOENT, dir);
 		return false;
 	}
-	if (is_known(c, oid, f))
+	if (control_is_known(c, oid, f))
 		return true;
 	early(nd, NFS4R_DELAY, dir); /* a name whose object has not come yet */
 	return false;
@@ -126,7 +126,7 @@ static void of_target(struct nfs4r_core *c, struct nfs4r_op *op, struct needs *n
 		nd->nothing = true;
 		return;
 	}
-	if (!is_known(c, &nd->target, &t)) {
+	if (!control_is_known(c, &nd->target, &t)) {
 		early(nd, NFS4R_DELAY, &op->dir2);
 		return;
 	}
@@ -157,7 +157,7 @@ static void of_rename(struct nfs4r_core *c, struct nfs4r_op *op, struct needs *n
 		need(nd, &nd->obj, NFS4R_DEEP, false); /* 3.2 */
 	else if (!FAULT(F_CHILD_NOT_NEEDED))
 		need(nd, &nd->obj, NFS4R_SHALLOW, false);
-	if (nd->dirmove && is_under(c, &op->dir2, &nd->obj)) {
+	if (nd->dirmove && control_is_under(c, &op->dir2, &nd->obj)) {
 		early(nd, NFS4R_INVAL, &op->dir2);
 		nd->after_cover = true; /* 3.6 */
 		return;
@@ -200,7 +200,7 @@ static void of_claim(struct nfs4r_core *c, struct nfs4r_op *op, struct needs *nd
 	need(nd, &op->obj, f.type == NFS4R_TYPE_DIR ? depth : NFS4R_SHALLOW, false);
 }
 
-void needs_of(struct nfs4r_core *c, struct nfs4r_op *op, struct needs *nd)
+void ops_needs_of(struct nfs4r_core *c, struct nfs4r_op *op, struct needs *nd)
 {
 	memset(nd, 0, sizeof(*nd));
 	switch (op->type) {
@@ -238,7 +238,7 @@ void needs_of(struct nfs4r_core *c, struct nfs4r_op *op, struct needs *nd)
 }
 
 /* Do the names still mean the same objects (3.4)? */
-bool needs_same(const struct needs *a, const struct needs *b)
+bool ops_needs_same(const struct needs *a, const struct needs *b)
 {
 	if (a->early != b->early || a->nothing != b->nothing || a->n != b->n || a->has_obj != b->has_obj ||
 	    a->has_target != b->has_target || a->dirmove != b->dirmove)

@@ -19,7 +19,7 @@
 #include "base/shape.h"
 #include "core/ops/ops_int.h"
 
-uint64_t answered_below(const struct nfs4r_core *c)
+uint64_t ops_answered_below(const struct nfs4r_core *c)
 {
 	return c->ops.outstanding ? c->ops.outstanding->op->id.seq : c->ops.op_seq + 1;
 }
@@ -28,60 +28,60 @@ uint64_t answered_below(const struct nfs4r_core *c)
 
 static void send_request(struct nfs4r_core *c, struct opx *o)
 {
-	struct nfs4r_msg *m = msg_new(c, NFS4R_MSG_FORWARD);
+	struct nfs4r_msg *m = out_msg(c, NFS4R_MSG_FORWARD);
 
-	o->op->answered_below = answered_below(c);
+	o->op->answered_below = ops_answered_below(c);
 	o->op->generation = NFS4R_GEN(c->log.logs[o->to].applied);
 	m->op = o->op; /* the caller's; it lives until DONE */
 	o->sent_ms = c->now;
-	timer_at(c, c->now + c->cfg.repeat_ms);
-	send_to(c, o->to, m, false);
+	out_timer_at(c, c->now + c->cfg.repeat_ms);
+	out_send(c, o->to, m, false);
 }
 
-void forward_send(struct nfs4r_core *c, struct opx *o, nfs4r_server_id to)
+void ops_forward_send(struct nfs4r_core *c, struct opx *o, nfs4r_server_id to)
 {
 	struct needs nd;
 
 	assert(!o->op->here_only);
 	if (!o->hashed) {
 		o->op->id = (struct nfs4r_request_id){ c->self, c->memory.now.inc, ++c->ops.op_seq };
-		reply_key(&o->op->id, &o->key);
+		ops_reply_key(&o->op->id, &o->key);
 		HASH_ADD(hh, c->ops.by_id, key, sizeof(o->key), o);
 		o->hashed = true;
 		DL_APPEND2(c->ops.outstanding, o, out_prev, out_next);
 	}
 	o->to = to;
-	op_list(c, o, OP_FORWARDED);
+	ops_list(c, o, OP_FORWARDED);
 	c->st.forwards_sent++;
 	o->forwarded_ms = c->now;
 	send_request(c, o);
 	if (o->blocked_at && c->now < o->blocked_at + c->cfg.op_wait_ms)
 		return;
 	o->blocked_at = c->now ? c->now : 1;
-	needs_of(c, o->op, &nd);
+	ops_needs_of(c, o->op, &nd);
 	for (uint32_t i = 0; i < nd.nargs; i++)
-		send_revoke(c, to, &nd.args[i], false, o->attempts);
+		control_send_revoke(c, to, &nd.args[i], false, o->attempts);
 }
 
 /* For as long as it takes: perhaps it was executed, and DELAY would be a lie. The caller tells its client what it likes meanwhile. */
-void forward_repeat(struct nfs4r_core *c, struct opx *o)
+void ops_forward_repeat(struct nfs4r_core *c, struct opx *o)
 {
 	if (c->now >= o->sent_ms + c->cfg.repeat_ms)
 		send_request(c, o);
-	timer_at(c, o->sent_ms + c->cfg.repeat_ms);
+	out_timer_at(c, o->sent_ms + c->cfg.repeat_ms);
 }
 
 /*
  * A result whose primary has started anew before the entry came here may be of an entry that died
  * with it: asked again under the same identity, it is found or executed, never both.
  */
-void forward_peer_up(struct nfs4r_core *c, nfs4r_server_id s, bool fresh)
+void ops_forward_peer_up(struct nfs4r_core *c, nfs4r_server_id s, bool fresh)
 {
 	struct opx *o;
 
 	DL_FOREACH(c->ops.waiting, o) {
 		if (fresh && o->state == OP_CATCHUP && o->op->primary == s) {
-			op_list(c, o, OP_FORWARDED);
+			ops_list(c, o, OP_FORWARDED);
 			send_request(c, o);
 		} else if (o->state == OP_FORWARDED && o->to == s) {
 			send_request(c, o);
@@ -111,7 +111,7 @@ static struct opx *find(struct nfs4r_core *c, const struct nfs4r_request_id *id)
 	struct reqkey k;
 	struct opx *o;
 
-	reply_key(id, &k);
+	ops_reply_key(id, &k);
 	HASH_FIND(hh, c->ops.by_id, &k, sizeof(k), o);
 	return o;
 }
@@ -126,7 +126,7 @@ static void identity_drop(struct nfs4r_core *c, struct opx *o)
 	memset(&o->op->id, 0, sizeof(o->op->id));
 }
 
-void forward_on_answer(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_msg *m)
+void ops_forward_on_answer(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_msg *m)
 {
 	const struct nfs4r_op *a = m->op;
 	struct opx *o;
@@ -142,14 +142,14 @@ void forward_on_answer(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_
 		c->st.bad_messages++;
 		return;
 	}
-	hist_add(&c->st.forward, c->now - o->forwarded_ms);
+	state_hist_add(&c->st.forward, c->now - o->forwarded_ms);
 	if (a->status == NFS4R_NOT_PRIMARY) { /* decide again, without this owner (6.3, 6.6) */
 		identity_drop(c, o);
 		o->excluded |= NFS4R_BIT(from);
 		o->deadline = o->since + c->cfg.op_wait_ms;
-		timer_at(c, o->deadline);
-		op_list(c, o, OP_WAIT);
-		op_decide(c, o);
+		out_timer_at(c, o->deadline);
+		ops_list(c, o, OP_WAIT);
+		ops_decide(c, o);
 		return;
 	}
 	take_result(o->op, a);
@@ -159,34 +159,34 @@ void forward_on_answer(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_
 		c->st.bad_messages++;
 		o->op->lsn = 0;
 	}
-	if (o->op->lsn && is_sealed_away(c, o->op->primary, o->op->lsn) && NFS4R_GEN(c->log.logs[o->op->primary].applied) > NFS4R_GEN(o->op->lsn))
+	if (o->op->lsn && state_is_sealed_away(c, o->op->primary, o->op->lsn) && NFS4R_GEN(c->log.logs[o->op->primary].applied) > NFS4R_GEN(o->op->lsn))
 		return; /* on its way for long: it was asked anew since */
-	if (o->op->lsn && (c->log.logs[o->op->primary].applied < o->op->lsn || is_sealed_away(c, o->op->primary, o->op->lsn))) {
-		op_list(c, o, OP_CATCHUP);
+	if (o->op->lsn && (c->log.logs[o->op->primary].applied < o->op->lsn || state_is_sealed_away(c, o->op->primary, o->op->lsn))) {
+		ops_list(c, o, OP_CATCHUP);
 		o->deadline = c->now + c->cfg.op_wait_ms;
-		timer_at(c, o->deadline);
+		out_timer_at(c, o->deadline);
 		return;
 	}
-	op_finish(c, o, o->op->status);
+	ops_finish(c, o, o->op->status);
 }
 
 /* ---- primary -------------------------------------------------------------------- */
 
 static void drop(struct nfs4r_core *c, struct nfs4r_op *op)
 {
-	act(c, NFS4R_ACT_DROP)->op = op;
+	out_act(c, NFS4R_ACT_DROP)->op = op;
 }
 
 /* op->status is set. The caller of step() frees the operation when it has sent or encoded the answer. */
-void forward_answer(struct nfs4r_core *c, struct opx *o)
+void ops_forward_answer(struct nfs4r_core *c, struct opx *o)
 {
-	struct nfs4r_msg *m = msg_new(c, NFS4R_MSG_FORWARD_ANSWER);
+	struct nfs4r_msg *m = out_msg(c, NFS4R_MSG_FORWARD_ANSWER);
 
 	m->op = o->op;
 	if (o->op->status != NFS4R_OK || !o->op->lsn) /* nor is there an entry for a rename that changes nothing */
-		refusal_add(c, o->op);
+		ops_refusal_add(c, o->op);
 	c->st.forwards_served += o->op->status != NFS4R_NOT_PRIMARY;
-	send_to(c, o->from, m, false);
+	out_send(c, o->from, m, false);
 	drop(c, o->op);
 }
 
@@ -221,7 +221,7 @@ static void result_of(struct opx *o, const struct reply *r)
  * The log of the server that was asked has ended (log 5.6). What it executed up to the seal is known here: answered when every member goes by
  * this view. Everything else never happened: decided anew, under the same identity, so that no copy of it is executed beside it.
  */
-void forward_sealed(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn seal)
+void ops_forward_sealed(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn seal)
 {
 	struct opx *o, *tmp;
 	struct reply *r;
@@ -234,26 +234,26 @@ void forward_sealed(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn seal)
 			continue; /* ops_run() answers it: its entry is here */
 		if (!asked && !answered)
 			continue;
-		r = reply_find(c, &o->op->id);
+		r = ops_reply_find(c, &o->op->id);
 		if (!r && o->blind) {
-			op_finish(c, o, NFS4R_DELAY);
+			ops_finish(c, o, NFS4R_DELAY);
 			continue;
 		}
-		if (r && r->cond.lsn <= c->log.logs[r->cond.log].applied && !is_sealed_away(c, r->cond.log, r->cond.lsn)) {
+		if (r && r->cond.lsn <= c->log.logs[r->cond.log].applied && !state_is_sealed_away(c, r->cond.log, r->cond.lsn)) {
 			result_of(o, r);
 			o->cond.view = c->view.adopted.num;
-			o->cond.held = needs_held(c, o->op);
+			o->cond.held = log_needs_held(c, o->op);
 			o->op->status = NFS4R_OK;
 			o->done_at = c->now;
-			op_list(c, o, OP_REPLY);
+			ops_list(c, o, OP_REPLY);
 			continue;
 		}
 		o->op->status = NFS4R_OK;
 		o->op->lsn = 0;
 		o->deadline = c->now + c->cfg.op_wait_ms;
 		o->excluded = 0;
-		op_list(c, o, OP_WAIT);
-		timer_at(c, o->deadline);
+		ops_list(c, o, OP_WAIT);
+		out_timer_at(c, o->deadline);
 	}
 	c->dirty |= DIRTY_OPS | DIRTY_REPLY;
 }
@@ -262,14 +262,14 @@ void forward_sealed(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn seal)
  * Every object was taken anew (log 8.5), the results of what was skipped were not. Who executed a request says again what became of it, unless
  * its log has ended meanwhile (@ended), or does so before it answers: nobody here can say.
  */
-void forward_unknown(struct nfs4r_core *c, nfs4r_servers ended)
+void ops_forward_unknown(struct nfs4r_core *c, nfs4r_servers ended)
 {
 	struct opx *o, *tmp;
 
 	DL_FOREACH_SAFE(c->ops.waiting, o, tmp)
 		if ((o->state == OP_FORWARDED && (ended & NFS4R_BIT(o->to))) ||
 		    (o->state == OP_CATCHUP && (ended & NFS4R_BIT(o->op->primary))))
-			op_finish(c, o, NFS4R_DELAY);
+			ops_finish(c, o, NFS4R_DELAY);
 		else if (o->state == OP_FORWARDED)
 			o->blind = true;
 }
@@ -279,19 +279,19 @@ static void answer_again(struct nfs4r_core *c, struct opx *o, const struct reply
 	struct nfs4r_op *op = o->op;
 
 	result_of(o, r);
-	o->cond.held = needs_held(c, op);
+	o->cond.held = log_needs_held(c, op);
 	if (o->cond.held && o->cond.log == c->self)
-		held_wait(c, o->cond.lsn);
-	if (FAULT(F_DUPLICATE_AT_ONCE) || cond_holds(c, &o->cond)) {
-		op_finish(c, o, NFS4R_OK);
+		log_held_wait(c, o->cond.lsn);
+	if (FAULT(F_DUPLICATE_AT_ONCE) || ops_cond_holds(c, &o->cond)) {
+		ops_finish(c, o, NFS4R_OK);
 		return;
 	}
 	o->done_at = c->now;
-	timer_at(c, c->now + c->cfg.reply_wait_ms);
-	op_list(c, o, OP_REPLY);
+	out_timer_at(c, c->now + c->cfg.reply_wait_ms);
+	ops_list(c, o, OP_REPLY);
 }
 
-void forward_on_request(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_msg *m)
+void ops_forward_on_request(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_msg *m)
 {
 	struct nfs4r_op *op = m->op;
 	struct nfs4r_msg *answer;
@@ -305,26 +305,26 @@ void forward_on_request(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r
 			drop(c, op);
 		return;
 	}
-	reply_origin_moved(c, from, op->id.inc, op->answered_below, false);
-	if (c->halted || not_ready(c) || !lease_valid(c) || c->ops.nops >= OPS_MAX || find(c, &op->id) || reply_too_old(c, &op->id) ||
+	ops_reply_origin_moved(c, from, op->id.inc, op->answered_below, false);
+	if (c->halted || not_ready(c) || !state_lease_valid(c) || c->ops.nops >= OPS_MAX || find(c, &op->id) || ops_reply_too_old(c, &op->id) ||
 	    !same_generation(c, op)) {
 		drop(c, op);
 		return;
 	}
-	if (refusal_find(c, op)) {
-		answer = msg_new(c, NFS4R_MSG_FORWARD_ANSWER);
+	if (ops_refusal_find(c, op)) {
+		answer = out_msg(c, NFS4R_MSG_FORWARD_ANSWER);
 		answer->op = op;
-		send_to(c, from, answer, false);
+		out_send(c, from, answer, false);
 		drop(c, op);
 		return;
 	}
-	r = FAULT(F_NO_DEDUP) ? NULL : reply_find(c, &op->id);
-	o = op_begin(c, op, true, from);
-	reply_key(&op->id, &o->key);
+	r = FAULT(F_NO_DEDUP) ? NULL : ops_reply_find(c, &op->id);
+	o = ops_begin(c, op, true, from);
+	ops_reply_key(&op->id, &o->key);
 	HASH_ADD(hh, c->ops.by_id, key, sizeof(o->key), o);
 	o->hashed = true;
 	if (r)
 		answer_again(c, o, r);
 	else
-		op_decide(c, o);
+		ops_decide(c, o);
 }

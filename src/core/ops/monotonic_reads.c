@@ -26,7 +26,7 @@
 
 static void say(struct nfs4r_core *c, const struct told *n, bool added)
 {
-	struct nfs4r_action *a = act(c, NFS4R_ACT_TOLD);
+	struct nfs4r_action *a = out_act(c, NFS4R_ACT_TOLD);
 
 	a->oid = n->oid;
 	a->owner = n->by;
@@ -38,7 +38,7 @@ static void save(struct nfs4r_core *c, struct told *n)
 	struct nfs4r_put p;
 
 	row_told(n, &p, false);
-	act_put(c, &p);
+	out_put(c, &p);
 	n->unsaved = false;
 }
 
@@ -48,7 +48,7 @@ static void drop(struct nfs4r_core *c, struct told *n)
 
 	say(c, n, false);
 	row_told(n, &p, true);
-	act_put(c, &p);
+	out_put(c, &p);
 	HASH_DEL(c->ops.told, n);
 	free(n);
 }
@@ -65,13 +65,13 @@ static bool is_here(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_ver
 {
 	struct nfs4r_facts f;
 
-	is_known(c, oid, &f);
+	control_is_known(c, oid, &f);
 	return f.known == NFS4R_DEAD || (f.known == NFS4R_KNOWN && f.version >= version);
 }
 
 static struct told *add(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_server_id by)
 {
-	struct told *n = xcalloc(1, sizeof(*n));
+	struct told *n = out_xcalloc(1, sizeof(*n));
 
 	n->oid = *oid;
 	n->by = by;
@@ -80,7 +80,7 @@ static struct told *add(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r
 }
 
 /* @version: 0 if it said NOT_PRIMARY. */
-void told_note(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_server_id by, nfs4r_version version)
+void ops_told_note(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_server_id by, nfs4r_version version)
 {
 	uint64_t inc = c->peers[by].inc;
 	struct told *n = find(c, oid);
@@ -107,7 +107,7 @@ void told_note(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_server_i
 
 /* ---- start ---------------------------------------------------------------------------- */
 
-bool told_restored(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_server_id by, nfs4r_version version)
+bool ops_told_restored(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_server_id by, nfs4r_version version)
 {
 	if (find(c, oid))
 		return false;
@@ -129,7 +129,7 @@ void nfs4r_core_restore_given_back(struct nfs4r_core *c, nfs4r_server_id log, nf
 	n->unsaved = true;
 }
 
-void told_started(struct nfs4r_core *c)
+void ops_told_started(struct nfs4r_core *c)
 {
 	struct told *n, *tmp;
 
@@ -145,7 +145,7 @@ void told_started(struct nfs4r_core *c)
 /* ---- what ends a note ------------------------------------------------------------------- */
 
 /* Something of @oid was committed here. */
-void told_moved(struct nfs4r_core *c, const struct nfs4r_oid *oid)
+void ops_told_moved(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 {
 	struct told *n = c->ops.told ? find(c, oid) : NULL;
 
@@ -154,7 +154,7 @@ void told_moved(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 }
 
 /* The copy is another one. */
-void told_rebuilt(struct nfs4r_core *c)
+void ops_told_rebuilt(struct nfs4r_core *c)
 {
 	struct told *n, *tmp;
 
@@ -164,7 +164,7 @@ void told_rebuilt(struct nfs4r_core *c)
 }
 
 /* Its log has ended: what is not here by then never happened. */
-void told_sealed(struct nfs4r_core *c, nfs4r_server_id by)
+void ops_told_sealed(struct nfs4r_core *c, nfs4r_server_id by)
 {
 	struct told *n, *tmp;
 
@@ -173,14 +173,14 @@ void told_sealed(struct nfs4r_core *c, nfs4r_server_id by)
 			drop(c, n);
 }
 
-nfs4r_server_id told_at(const struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_servers excluded)
+nfs4r_server_id ops_told_at(const struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_servers excluded)
 {
 	const struct told *n = c->ops.told ? find(c, oid) : NULL;
 
 	return n && !(excluded & NFS4R_BIT(n->by)) ? n->by : 0;
 }
 
-nfs4r_version told_version(const struct nfs4r_core *c, const struct nfs4r_oid *oid)
+nfs4r_version ops_told_version(const struct nfs4r_core *c, const struct nfs4r_oid *oid)
 {
 	const struct told *n = c->ops.told ? find(c, oid) : NULL;
 

@@ -38,58 +38,58 @@ nfs4r_server_id nfs4r_core_route_read(struct nfs4r_core *c, const struct nfs4r_o
 	struct ctl *k;
 	bool hidden = false;
 
-	if (c->halted || !lease_valid(c))
+	if (c->halted || !state_lease_valid(c))
 		return 0;
-	is_known(c, oid, &f);
+	control_is_known(c, oid, &f);
 	if (f.known == NFS4R_NOT_YET)
 		return 0;
 	if (f.known == NFS4R_DEAD)
 		return c->self;
-	if (c->recovering || (not_ready(c) && own_acting_cover(c, oid)))
+	if (c->recovering || (not_ready(c) && control_own_acting_cover(c, oid)))
 		return 0;
-	if (excluded & join_unsure(c))
+	if (excluded & state_join_unsure(c))
 		return 0;
 	if (excluded && FAULT(F_NOT_PRIMARY_LOCAL))
 		return c->self;
 	if (f.type == NFS4R_TYPE_DIR && !is_dir) /* Directory_Reads = local */
 		return c->self;
-	walk_begin(&w, oid);
+	control_walk_begin(&w, oid);
 	do {
 		bool deep = false;
 
-		for (k = controls_of(c, &w.oid); k; k = k->next) {
+		for (k = control_of(c, &w.oid); k; k = k->next) {
 			deep |= w.level && k->depth >= NFS4R_DEEP;
 			if (k->claim->key.server == c->self || (excluded & NFS4R_BIT(k->claim->key.server)))
 				continue;
-			if ((is_dir || !w.level) && is_good_copy(c, k->claim))
+			if ((is_dir || !w.level) && control_is_good_copy(c, k->claim))
 				continue;
 			if (redirects(c, k, w.level, is_dir) && !hidden)
 				better(&r, k->claim);
 		}
 		hidden |= deep && FAULT(F_READ_NEAREST_DEEP);
-	} while ((is_dir ? c->control.foreign_deep : c->control.foreign_deep_plus) && walk_up(c, &w));
+	} while ((is_dir ? c->control.foreign_deep : c->control.foreign_deep_plus) && control_walk_up(c, &w));
 	if (!r.owner)
-		r.owner = told_at(c, oid, excluded);
-	if (r.owner && !is_member(c, r.owner))
+		r.owner = ops_told_at(c, oid, excluded);
+	if (r.owner && !state_is_member(c, r.owner))
 		return 0; /* it waits for that server to return */
 	return r.owner ? r.owner : c->self;
 }
 
 struct nfs4r_closed nfs4r_core_closed_at(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_server_id owner)
 {
-	struct nfs4r_closed at = { .inc = c->peers[owner].inc, .told = told_version(c, oid) }, none = { .told = at.told };
+	struct nfs4r_closed at = { .inc = c->peers[owner].inc, .told = ops_told_version(c, oid) }, none = { .told = at.told };
 	struct walk w;
 
-	walk_begin(&w, oid);
+	control_walk_begin(&w, oid);
 	do {
-		for (struct ctl *k = controls_of(c, &w.oid); k; k = k->next) {
+		for (struct ctl *k = control_of(c, &w.oid); k; k = k->next) {
 			if (k->claim->key.server == c->self || !redirects(c, k, w.level, false))
 				continue;
 			if (w.level || !k->claim->announced || k->claim->key.server != owner || k->claim->good_inc != at.inc)
 				return none;
 			at.lsn = k->claim->good_at > at.lsn ? k->claim->good_at : at.lsn;
 		}
-	} while (c->control.foreign_deep_plus && walk_up(c, &w));
+	} while (c->control.foreign_deep_plus && control_walk_up(c, &w));
 	return at;
 }
 
@@ -97,16 +97,16 @@ enum nfs4r_status nfs4r_core_may_serve(struct nfs4r_core *c, const struct nfs4r_
 {
 	struct nfs4r_facts f;
 
-	if (c->halted || !lease_valid(c))
+	if (c->halted || !state_lease_valid(c))
 		return NFS4R_DELAY;
 	if (FAULT(F_SERVE_ALWAYS))
 		return NFS4R_OK;
 	if (c->recovering) /* what it controls may be in the tail that is missing */
 		return NFS4R_DELAY;
-	is_known(c, oid, &f);
+	control_is_known(c, oid, &f);
 	if (f.known == NFS4R_DEAD) /* STALE, which only this server may know yet: the asker's copy may be older than a closed write */
 		return not_ready(c) ? NFS4R_DELAY : NFS4R_OK;
-	if (f.known != NFS4R_KNOWN || !own_acting_cover(c, oid))
+	if (f.known != NFS4R_KNOWN || !control_own_acting_cover(c, oid))
 		return not_ready(c) && f.known == NFS4R_NOT_YET ? NFS4R_DELAY : NFS4R_NOT_PRIMARY;
 	return not_ready(c) ? NFS4R_DELAY : NFS4R_OK;
 }

@@ -14,7 +14,7 @@
  */
 #include "core/ops/ops_int.h"
 
-void reply_key(const struct nfs4r_request_id *id, struct reqkey *k)
+void ops_reply_key(const struct nfs4r_request_id *id, struct reqkey *k)
 {
 	memset(k, 0, sizeof(*k));
 	k->origin = id->origin;
@@ -22,17 +22,17 @@ void reply_key(const struct nfs4r_request_id *id, struct reqkey *k)
 	k->seq = id->seq;
 }
 
-struct reply *reply_find(struct nfs4r_core *c, const struct nfs4r_request_id *id)
+struct reply *ops_reply_find(struct nfs4r_core *c, const struct nfs4r_request_id *id)
 {
 	struct reqkey k;
 	struct reply *r;
 
-	reply_key(id, &k);
+	ops_reply_key(id, &k);
 	HASH_FIND(hh, c->ops.replies, &k, sizeof(k), r);
 	return r;
 }
 
-bool reply_too_old(const struct nfs4r_core *c, const struct nfs4r_request_id *id)
+bool ops_reply_too_old(const struct nfs4r_core *c, const struct nfs4r_request_id *id)
 {
 	const struct origin *o = &c->ops.origins[id->origin];
 
@@ -42,9 +42,9 @@ bool reply_too_old(const struct nfs4r_core *c, const struct nfs4r_request_id *id
 static void put_row(struct nfs4r_core *c, const struct nfs4r_put *p, bool in_commit)
 {
 	if (in_commit)
-		commit_put(c, p);
+		out_commit_put(c, p);
 	else
-		act_put(c, p);
+		out_put(c, p);
 }
 
 static void reply_drop(struct nfs4r_core *c, struct reply *r, bool in_commit)
@@ -60,10 +60,10 @@ static void reply_drop(struct nfs4r_core *c, struct reply *r, bool in_commit)
 	free(r);
 }
 
-void reply_add(struct nfs4r_core *c, const struct reply *from)
+void ops_reply_add(struct nfs4r_core *c, const struct reply *from)
 {
 	struct origin *o = &c->ops.origins[from->key.origin];
-	struct reply *r = xcalloc(1, sizeof(*r));
+	struct reply *r = out_xcalloc(1, sizeof(*r));
 
 	*r = *from;
 	HASH_ADD(hh, c->ops.replies, key, sizeof(r->key), r);
@@ -82,14 +82,14 @@ static void refusal_drop(struct nfs4r_core *c, struct refusal *f)
 }
 
 /* @op is answered and made no entry. */
-void refusal_add(struct nfs4r_core *c, const struct nfs4r_op *op)
+void ops_refusal_add(struct nfs4r_core *c, const struct nfs4r_op *op)
 {
 	struct origin *o = &c->ops.origins[op->id.origin];
-	struct refusal *f = xcalloc(1, sizeof(*f));
+	struct refusal *f = out_xcalloc(1, sizeof(*f));
 
 	if (o->nrefusals >= REFUSALS_MAX)
 		refusal_drop(c, o->refusals);
-	reply_key(&op->id, &f->key);
+	ops_reply_key(&op->id, &f->key);
 	f->status = op->status;
 	f->result = op->result;
 	f->type = op->result_type;
@@ -99,12 +99,12 @@ void refusal_add(struct nfs4r_core *c, const struct nfs4r_op *op)
 }
 
 /* True: refused before; @op has the same answer now. */
-bool refusal_find(struct nfs4r_core *c, struct nfs4r_op *op)
+bool ops_refusal_find(struct nfs4r_core *c, struct nfs4r_op *op)
 {
 	struct refusal *f;
 	struct reqkey k;
 
-	reply_key(&op->id, &k);
+	ops_reply_key(&op->id, &k);
 	HASH_FIND(hh, c->ops.refusals, &k, sizeof(k), f);
 	if (!f)
 		return false;
@@ -114,7 +114,7 @@ bool refusal_find(struct nfs4r_core *c, struct nfs4r_op *op)
 	return true;
 }
 
-void refusals_free(struct nfs4r_core *c)
+void ops_refusals_free(struct nfs4r_core *c)
 {
 	for (int s = 1; s <= NFS4R_SERVERS_MAX; s++)
 		while (c->ops.origins[s].refusals)
@@ -122,7 +122,7 @@ void refusals_free(struct nfs4r_core *c)
 }
 
 /* What origin @s said of itself: its incarnation, and that it has the answers below @below. */
-void reply_origin_moved(struct nfs4r_core *c, nfs4r_server_id s, uint64_t inc, uint64_t below, bool in_commit)
+void ops_reply_origin_moved(struct nfs4r_core *c, nfs4r_server_id s, uint64_t inc, uint64_t below, bool in_commit)
 {
 	struct origin *o = &c->ops.origins[s];
 	struct refusal *f, *ftmp;
@@ -144,7 +144,7 @@ void reply_origin_moved(struct nfs4r_core *c, nfs4r_server_id s, uint64_t inc, u
 }
 
 /* Results of entries of @log beyond its seal: they were undone. */
-void replies_undone(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn seal)
+void ops_replies_undone(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn seal)
 {
 	struct reply *r, *tmp;
 
@@ -154,7 +154,7 @@ void replies_undone(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn seal)
 }
 
 /* The commit of @e is being put together: its result goes along. */
-void reply_of_entry(struct nfs4r_core *c, const struct nfs4r_entry *e)
+void ops_reply_of_entry(struct nfs4r_core *c, const struct nfs4r_entry *e)
 {
 	struct reply r = { 0 };
 	struct nfs4r_put p;
@@ -162,12 +162,12 @@ void reply_of_entry(struct nfs4r_core *c, const struct nfs4r_entry *e)
 
 	if (!e->request.origin || e->request.origin > NFS4R_SERVERS_MAX)
 		return;
-	reply_origin_moved(c, e->request.origin, e->request.inc, e->answered_below, true);
-	if (reply_too_old(c, &e->request) || reply_find(c, &e->request))
+	ops_reply_origin_moved(c, e->request.origin, e->request.inc, e->answered_below, true);
+	if (ops_reply_too_old(c, &e->request) || ops_reply_find(c, &e->request))
 		return;
 	if (c->ops.origins[e->request.origin].nreplies >= REPLIES_MAX)
 		reply_drop(c, c->ops.origins[e->request.origin].replies, true);
-	reply_key(&e->request, &r.key);
+	ops_reply_key(&e->request, &r.key);
 	r.result = e->result;
 	for (uint32_t i = 0; i < e->nparts; i++) {
 		if (e->parts[i].effect == NFS4R_EFF_CREATE)
@@ -181,8 +181,8 @@ void reply_of_entry(struct nfs4r_core *c, const struct nfs4r_entry *e)
 		r.dv[2] = r.dv[0];
 		r.dv[3] = r.dv[1];
 	}
-	cond_of(c, e, &r.cond);
-	reply_add(c, &r);
+	ops_cond_of(c, e, &r.cond);
+	ops_reply_add(c, &r);
 	row_reply(&r, &p, false);
-	commit_put(c, &p);
+	out_commit_put(c, &p);
 }

@@ -140,11 +140,11 @@ static void spend(struct nfs4r_core *c, nfs4r_lsn lsn, const struct cost *k)
 	struct space *s = &c->ops.space;
 	struct spent last = s->nspent ? s->spent[s->nspent - 1] : s->before;
 
-	s->spent = grow(s->spent, &s->cap, s->nspent, sizeof(*s->spent));
+	s->spent = out_grow(s->spent, &s->cap, s->nspent, sizeof(*s->spent));
 	s->spent[s->nspent++] = (struct spent){ lsn, last.bytes + k->bytes, last.inodes + k->inodes, last.store + k->store };
 }
 
-void space_spend(struct nfs4r_core *c, const struct nfs4r_op *op, nfs4r_lsn lsn)
+void ops_space_spend(struct nfs4r_core *c, const struct nfs4r_op *op, nfs4r_lsn lsn)
 {
 	struct cost k;
 
@@ -309,7 +309,7 @@ static enum nfs4r_status within(struct nfs4r_core *c, const struct nfs4r_op *op,
 		return NFS4R_NOTSUPP;
 	if (op->type == NFS4R_OP_SETXATTR && l->xattr_max && data_len(op) > l->xattr_max)
 		return NFS4R_XATTR2BIG;
-	if (op->type == NFS4R_OP_LINK && l->link_max && is_known(c, &op->obj, &f) && f.nlink >= l->link_max)
+	if (op->type == NFS4R_OP_LINK && l->link_max && control_is_known(c, &op->obj, &f) && f.nlink >= l->link_max)
 		return NFS4R_MLINK;
 	return NFS4R_OK;
 }
@@ -362,7 +362,7 @@ static void take_limits(const struct nfs4r_core *c, struct nfs4r_core_room *out)
 	}
 }
 
-enum nfs4r_status space_may(struct nfs4r_core *c, const struct nfs4r_op *op)
+enum nfs4r_status ops_space_may(struct nfs4r_core *c, const struct nfs4r_op *op)
 {
 	struct nfs4r_core_room all = { 0 };
 	enum nfs4r_status st;
@@ -387,7 +387,7 @@ static int64_t fit(int64_t ns, const struct nfs4r_limits *l)
 	return s >= l->time_max ? l->time_max * NS_PER_S : ns;
 }
 
-void space_fit_times(const struct nfs4r_core *c, struct nfs4r_op *op)
+void ops_space_fit_times(const struct nfs4r_core *c, struct nfs4r_op *op)
 {
 	struct nfs4r_core_room all = { 0 };
 
@@ -409,15 +409,15 @@ static void tell(struct nfs4r_core *c, nfs4r_server_id to)
 
 	if (!s->of[c->self].known || c->halted)
 		return;
-	m = msg_new(c, NFS4R_MSG_SPACE);
+	m = out_msg(c, NFS4R_MSG_SPACE);
 	m->space.applied = s->measured_at[to];
 	m->space.space = s->of[c->self].space;
 	m->space.limits = s->of[c->self].limits;
 	m->space.remarks = s->of[c->self].remarks;
-	send_to(c, to, m, false);
+	out_send(c, to, m, false);
 }
 
-void space_peer_up(struct nfs4r_core *c, nfs4r_server_id s)
+void ops_space_peer_up(struct nfs4r_core *c, nfs4r_server_id s)
 {
 	tell(c, s);
 }
@@ -433,7 +433,7 @@ static void keep_limits(struct nfs4r_core *c, nfs4r_server_id s, const struct nf
 	t->limits = *l;
 	t->limits_known = true;
 	row_limits(s, l, &p);
-	act_put(c, &p);
+	out_put(c, &p);
 }
 
 static void take(struct nfs4r_core *c, nfs4r_server_id s, const struct nfs4r_space *sp, nfs4r_lsn at)
@@ -447,7 +447,7 @@ static void take(struct nfs4r_core *c, nfs4r_server_id s, const struct nfs4r_spa
 	c->dirty |= DIRTY_OPS; /* what waits for room */
 }
 
-void space_measured(struct nfs4r_core *c, const struct nfs4r_event *ev)
+void ops_space_measured(struct nfs4r_core *c, const struct nfs4r_event *ev)
 {
 	memcpy(c->ops.space.measured_at, ev->stable, sizeof(ev->stable));
 	keep_limits(c, c->self, ev->limits);
@@ -457,7 +457,7 @@ void space_measured(struct nfs4r_core *c, const struct nfs4r_event *ev)
 		tell(c, s);
 }
 
-void space_on_msg(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
+void ops_space_on_msg(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
 {
 	keep_limits(c, from, &m->space.limits);
 	c->ops.space.of[from].remarks = m->space.remarks;
@@ -465,14 +465,14 @@ void space_on_msg(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r
 }
 
 /* An own entry of an earlier start, which somebody may not have: nobody remembers what it is, so the most is assumed. */
-void space_restore(struct nfs4r_core *c, nfs4r_lsn lsn, uint64_t payload_bytes)
+void ops_space_restore(struct nfs4r_core *c, nfs4r_lsn lsn, uint64_t payload_bytes)
 {
 	struct cost k = { .bytes = bytes_cost(0, payload_bytes) + OBJECT_BYTES, .inodes = 1, .store = 2 * RECORD_BYTES };
 
 	spend(c, lsn, &k);
 }
 
-void space_fini(struct nfs4r_core *c)
+void ops_space_fini(struct nfs4r_core *c)
 {
 	free(c->ops.space.spent);
 }
@@ -502,13 +502,13 @@ void nfs4r_core_get_room(const struct nfs4r_core *c, struct nfs4r_core_room *out
 		struct spent had = spent_to(c, t->at);
 
 		out->of[s].known = t->known;
-		out->of[s].member = is_member(c, s);
+		out->of[s].member = state_is_member(c, s);
 		out->of[s].limits_known = t->limits_known;
 		out->of[s].space = t->space;
 		out->of[s].limits = t->limits;
 		out->of[s].remarks = t->remarks;
 		out->of[s].under_way = end.bytes - had.bytes;
-		if (!t->known || !is_member(c, s))
+		if (!t->known || !state_is_member(c, s))
 			continue;
 		least_room(&out->bytes, c, &t->space.tree, end.bytes - had.bytes, s);
 		least_room(&out->inodes, c, &t->space.inodes, end.inodes - had.inodes, s);

@@ -35,7 +35,7 @@ struct policy { /* what is used below a deep claim */
 static struct policy *pol(struct own *ow)
 {
 	if (!ow->pol)
-		ow->pol = xcalloc(1, sizeof(*ow->pol));
+		ow->pol = out_xcalloc(1, sizeof(*ow->pol));
 	return ow->pol;
 }
 
@@ -72,18 +72,18 @@ static void dir_used(struct nfs4r_core *c, const struct nfs4r_oid *dir)
 	struct walk w;
 	struct ctl *k;
 
-	walk_begin(&w, dir);
+	control_walk_begin(&w, dir);
 	do {
-		for (k = controls_of(c, &w.oid); k; k = k->next) {
+		for (k = control_of(c, &w.oid); k; k = k->next) {
 			struct own *ow = k->claim->own;
 
 			if (!ow || ow->state != OWN_WON || k->depth < NFS4R_DEEP)
 				continue;
 			note_use(c, ow, dir);
 			if ((!ow->plus || FAULT(F_DIRS_KEEP_PLUS)) && (!policy_wanted(ow) || nfs4r_oid_eq(dir, &ow->pol->wanted)))
-				claim_used(c, ow); /* wanted by others: what is used elsewhere is kept otherwise */
+				control_claim_used(c, ow); /* wanted by others: what is used elsewhere is kept otherwise */
 		}
-	} while (walk_up(c, &w));
+	} while (control_walk_up(c, &w));
 }
 
 static void old_file_used(struct nfs4r_core *c, const struct nfs4r_oid *file)
@@ -91,17 +91,17 @@ static void old_file_used(struct nfs4r_core *c, const struct nfs4r_oid *file)
 	struct walk w;
 	struct ctl *k;
 
-	for (k = controls_of(c, file); k; k = k->next)
+	for (k = control_of(c, file); k; k = k->next)
 		if (k->claim->own && k->claim->own->state == OWN_WON)
 			return;
 	if (!c->control.own_deep_plus)
 		return;
-	walk_begin(&w, file);
-	while (walk_up(c, &w))
-		for (k = controls_of(c, &w.oid); k; k = k->next)
+	control_walk_begin(&w, file);
+	while (control_walk_up(c, &w))
+		for (k = control_of(c, &w.oid); k; k = k->next)
 			if (k->claim->own && k->claim->own->state == OWN_WON && k->depth == NFS4R_DEEP_PLUS) {
 				pol(k->claim->own)->saved++;
-				claim_used(c, k->claim->own);
+				control_claim_used(c, k->claim->own);
 			}
 }
 
@@ -112,13 +112,13 @@ void policy_used(struct nfs4r_core *c, const struct opx *o)
 	struct nfs4r_facts f;
 
 	for (uint32_t i = 0; i < nd->nargs && !o->remote; i++) { /* what others forward does not keep it from them */
-		if (!is_known(c, &nd->args[i], &f))
+		if (!control_is_known(c, &nd->args[i], &f))
 			continue;
 		if (f.type == NFS4R_TYPE_DIR)
 			dir_used(c, &nd->args[i]);
 		else if (nfs4r_op_is_file_update(o->op->type)) {
 			old_file_used(c, &nd->args[i]);
-			yield_touch(c, &nd->args[i]);
+			policy_yield_touch(c, &nd->args[i]);
 		}
 	}
 }
@@ -136,16 +136,16 @@ static bool kept_anyway(struct nfs4r_core *c, const struct own *ow, const struct
 	struct walk w;
 	struct ctl *k;
 
-	walk_begin(&w, oid);
+	control_walk_begin(&w, oid);
 	do {
-		for (k = controls_of(c, &w.oid); k; k = k->next) {
+		for (k = control_of(c, &w.oid); k; k = k->next) {
 			const struct own *o = k->claim->own;
 
 			if (o && o != ow && o->state == OWN_WON && !o->closing && !o->revoked && (!o->close_at || o->yields) && !o->plus &&
 			    k->depth >= (w.level ? NFS4R_DEEP : depth))
 				return true;
 		}
-	} while (walk_up(c, &w));
+	} while (control_walk_up(c, &w));
 	return false;
 }
 
@@ -170,19 +170,19 @@ static bool keep_of(struct nfs4r_core *c, const struct own *ow, const struct nfs
 
 	if (nfs4r_oid_eq(use, wanted))
 		return false;
-	if (is_under(c, wanted, use)) {
+	if (control_is_under(c, wanted, use)) {
 		*out = (struct nfs4r_control){ *use, NFS4R_SHALLOW };
 		return true;
 	}
-	walk_begin(&w, use);
+	control_walk_begin(&w, use);
 	do {
-		if (is_under(c, wanted, &w.oid))
+		if (control_is_under(c, wanted, &w.oid))
 			return found;
 		*out = (struct nfs4r_control){ w.oid, NFS4R_DEEP };
 		if (is_control_of(ow->claim, &w.oid, NFS4R_SHALLOW))
 			return true; /* one of several, and not the one that is wanted */
 		found = true;
-	} while (walk_up(c, &w));
+	} while (control_walk_up(c, &w));
 	return false; /* not below the claim any more */
 }
 
@@ -196,7 +196,7 @@ static uint32_t keep_set(struct nfs4r_core *c, struct own *ow, const struct nfs4
 	for (uint32_t i = 0; p && i < USES; i++) {
 		bool dup = false;
 
-		if (!recent(c, p, i) || (below && is_under(c, &p->use[i].dir, wanted)) || !keep_of(c, ow, &p->use[i].dir, wanted, &v[n]) ||
+		if (!recent(c, p, i) || (below && control_is_under(c, &p->use[i].dir, wanted)) || !keep_of(c, ow, &p->use[i].dir, wanted, &v[n]) ||
 		    kept_anyway(c, ow, &v[n].oid, v[n].depth))
 			continue;
 		for (uint32_t j = 0; j < n; j++)
@@ -209,7 +209,7 @@ static uint32_t keep_set(struct nfs4r_core *c, struct own *ow, const struct nfs4
 /* Is a claim that is to replace @ow still being elected? Then it is too early to let go. */
 bool policy_replacing(struct nfs4r_core *c, const struct own *ow)
 {
-	struct claim *cl = ow->pol && ow->pol->replacement ? claim_find(c, c->self, ow->pol->replacement) : NULL;
+	struct claim *cl = ow->pol && ow->pol->replacement ? state_claim_find(c, c->self, ow->pol->replacement) : NULL;
 
 	if (FAULT(F_WAIT_FOR_LOST) && ow->pol && ow->pol->replacement)
 		return true;
@@ -240,7 +240,7 @@ static void narrow(struct nfs4r_core *c, struct own *ow, const struct nfs4r_oid 
 	uint32_t n;
 
 	policy_contest(c, ow->claim);
-	if (policy_replacing(c, ow) || !c->cfg.deep || who_is_away(c))
+	if (policy_replacing(c, ow) || !c->cfg.deep || quorum_away(c))
 		return;
 	n = keep_set(c, ow, wanted, below, v);
 	if (!n)
@@ -257,7 +257,7 @@ static void narrow(struct nfs4r_core *c, struct own *ow, const struct nfs4r_oid 
 void policy_wants(struct nfs4r_core *c, struct own *ow, const struct nfs4r_oid *wanted)
 {
 	for (uint32_t i = 0; i < ow->claim->n; i++)
-		if (is_under(c, wanted, &ow->claim->ctl[i].oid)) {
+		if (control_is_under(c, wanted, &ow->claim->ctl[i].oid)) {
 			pol(ow)->wanted = *wanted;
 			ow->pol->is_wanted = true;
 		}
@@ -289,9 +289,9 @@ bool policy_giving(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 
 	if (!c->control.closing)
 		return false;
-	walk_begin(&w, oid);
+	control_walk_begin(&w, oid);
 	do {
-		for (k = controls_of(c, &w.oid); k; k = k->next) {
+		for (k = control_of(c, &w.oid); k; k = k->next) {
 			const struct own *ow = k->claim->own;
 			const struct nfs4r_oid *wanted;
 
@@ -301,7 +301,7 @@ bool policy_giving(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 			if (wanted ? nfs4r_oid_eq(wanted, oid) : !w.level)
 				return true;
 		}
-	} while (walk_up(c, &w));
+	} while (control_walk_up(c, &w));
 	return false;
 }
 
@@ -318,7 +318,7 @@ static bool drop_back(struct nfs4r_core *c, struct own *ow)
 		return true;
 	for (uint32_t i = 0; ow->pol && i < USES; i++)
 		used |= recent(c, ow->pol, i);
-	if (!used || ow->pol->replacement || kept_anyway(c, ow, &v.oid, NFS4R_DEEP) || who_is_away(c))
+	if (!used || ow->pol->replacement || kept_anyway(c, ow, &v.oid, NFS4R_DEEP) || quorum_away(c))
 		return false;
 	pol(ow)->replacement = policy_ask(c, &v, 1)->claim->key.seq;
 	return true;
@@ -343,16 +343,16 @@ bool policy_may_close(struct nfs4r_core *c, struct own *ow, uint64_t *again)
 /* Does this server update what @oid is part of? Then its READs come here rightly. */
 static bool in_use(struct nfs4r_core *c, const struct own *ow, const struct nfs4r_oid *oid)
 {
-	uint32_t ms = yield_ms(c, ow);
+	uint32_t ms = policy_yield_ms(c, ow);
 	const struct policy *p = ow->pol;
 
-	if (mark_find(c->policy.writing, oid)) /* files in it */
+	if (control_mark_find(c->policy.writing, oid)) /* files in it */
 		return true;
 	for (uint32_t i = 0; i < USES; i++) {
 		if (!used_within(c, p, i, ms))
 			continue;
 		if (nfs4r_oid_eq(&p->use[i].dir, oid) ||
-		    (!is_control_of(ow->claim, &p->use[i].dir, NFS4R_SHALLOW) && is_under(c, oid, &p->use[i].dir)))
+		    (!is_control_of(ow->claim, &p->use[i].dir, NFS4R_SHALLOW) && control_is_under(c, oid, &p->use[i].dir)))
 			return true;
 	}
 	return false;
@@ -375,14 +375,14 @@ static bool wishes(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 	struct walk w;
 	struct ctl *k;
 
-	if (!is_known(c, oid, &f))
+	if (!control_is_known(c, oid, &f))
 		return false;
-	walk_begin(&w, oid);
+	control_walk_begin(&w, oid);
 	do {
-		for (k = controls_of(c, &w.oid); k && !ow; k = k->next)
+		for (k = control_of(c, &w.oid); k && !ow; k = k->next)
 			if (k->claim->own && k->claim->own->state == OWN_WON && (!w.level || k->depth >= NFS4R_DEEP))
 				ow = k->claim->own;
-	} while (!ow && walk_up(c, &w));
+	} while (!ow && control_walk_up(c, &w));
 	if (!ow || !ow->deep)
 		return false;
 	pol(ow)->reads++;
@@ -402,7 +402,7 @@ bool nfs4r_core_served(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 	bool due = wishes(c, oid);
 
 	c->st.reads_served++;
-	return yield_read(c, oid) || due;
+	return policy_yield_read(c, oid) || due;
 }
 
 /* The step after: narrow, or drop back. */
@@ -420,6 +420,6 @@ void policy_run(struct nfs4r_core *c)
 		} else {
 			narrow(c, ow, &ow->pol->wish, false);
 		}
-		release_at(c, ow, c->now);
+		control_release_at(c, ow, c->now);
 	}
 }

@@ -41,7 +41,7 @@ void policy_acked(struct nfs4r_core *c, nfs4r_server_id from, const struct own *
 
 static bool contested(const struct nfs4r_core *c, const struct nfs4r_oid *dir)
 {
-	return mark_lasts(c, c->policy.contested, dir);
+	return control_mark_lasts(c, c->policy.contested, dir);
 }
 
 void policy_contest(struct nfs4r_core *c, const struct claim *cl)
@@ -50,7 +50,7 @@ void policy_contest(struct nfs4r_core *c, const struct claim *cl)
 		return;
 	for (uint32_t i = 0; i < cl->n; i++)
 		if (cl->ctl[i].depth >= NFS4R_DEEP)
-			mark_until(c, &c->policy.contested, &cl->ctl[i].oid, c->now + c->cfg.contested_ms);
+			control_mark_until(c, &c->policy.contested, &cl->ctl[i].oid, c->now + c->cfg.contested_ms);
 }
 
 /* Control 4.1, optional deep: @dir is needed shallow; may it be asked deep? */
@@ -58,8 +58,8 @@ bool policy_may_deep(struct nfs4r_core *c, const struct nfs4r_oid *dir)
 {
 	struct nfs4r_facts f;
 
-	return c->cfg.deep && is_known(c, dir, &f) && f.type == NFS4R_TYPE_DIR && !contested(c, dir) &&
-	       !(anc_below(c, dir) & ~NFS4R_BIT(c->self));
+	return c->cfg.deep && control_is_known(c, dir, &f) && f.type == NFS4R_TYPE_DIR && !contested(c, dir) &&
+	       !(control_anc_below(c, dir) & ~NFS4R_BIT(c->self));
 }
 
 /* ---- heat: promotion, raising ------------------------------------------------------ */
@@ -77,7 +77,7 @@ enum { DIRS = 0, FILES = 1 };
 
 static uint64_t window_ms(const struct nfs4r_core *c, int what)
 {
-	uint64_t slow = 2 * farthest_rtt(c) * c->cfg.deep_plus_count;
+	uint64_t slow = 2 * control_farthest_rtt(c) * c->cfg.deep_plus_count;
 
 	if (what == DIRS)
 		return c->cfg.promote_ms;
@@ -104,7 +104,7 @@ static struct heat *heat_get(struct nfs4r_core *c, const struct nfs4r_oid *dir)
 			}
 	if (HASH_COUNT(c->policy.heat) >= HEAT_MAX)
 		return NULL;
-	h = xcalloc(1, sizeof(*h));
+	h = out_xcalloc(1, sizeof(*h));
 	h->oid = *dir;
 	HASH_ADD(hh, c->policy.heat, oid, sizeof(h->oid), h);
 	return h;
@@ -116,12 +116,12 @@ static bool have(struct nfs4r_core *c, const struct nfs4r_oid *dir, uint32_t dep
 	struct walk w;
 	struct ctl *k;
 
-	walk_begin(&w, dir);
+	control_walk_begin(&w, dir);
 	do {
-		for (k = controls_of(c, &w.oid); k; k = k->next)
+		for (k = control_of(c, &w.oid); k; k = k->next)
 			if (k->claim->own && !k->claim->own->closing && !k->claim->own->revoked && k->depth >= depth)
 				return true;
-	} while (walk_up(c, &w));
+	} while (control_walk_up(c, &w));
 	return false;
 }
 
@@ -130,13 +130,13 @@ static bool may_ask(struct nfs4r_core *c, const struct nfs4r_oid *dir, uint32_t 
 {
 	nfs4r_servers won;
 
-	return policy_may_deep(c, dir) && !have(c, dir, depth) && !foreign_cover(c, dir, &won) &&
-	       holdoff_until(c, dir) <= c->now && !who_is_away(c);
+	return policy_may_deep(c, dir) && !have(c, dir, depth) && !control_foreign_cover(c, dir, &won) &&
+	       control_holdoff_until(c, dir) <= c->now && !quorum_away(c);
 }
 
 struct own *policy_ask(struct nfs4r_core *c, const struct nfs4r_control *v, uint32_t n)
 {
-	return election_propose(c, v, n, 0, true);
+	return control_election_propose(c, v, n, 0, true);
 }
 
 static bool hot(const struct nfs4r_core *c, const struct heat *h, int what)
@@ -154,13 +154,13 @@ static void collapse(struct nfs4r_core *c, const struct nfs4r_oid *dir, uint32_t
 	struct heat *h;
 	struct walk w;
 
-	walk_begin(&w, dir);
+	control_walk_begin(&w, dir);
 	do {
 		HASH_FIND(hh, c->policy.heat, &w.oid, sizeof(w.oid), h);
 		if (!h)
 			continue;
 		h->paid[what] = h->paid[what] >= paid ? h->paid[what] - paid + (w.level != 0) : 0;
-	} while (walk_up(c, &w));
+	} while (control_walk_up(c, &w));
 }
 
 /* An election had to be paid for @oid: warms every directory above it, and asks for the lowest that got hot. */
@@ -172,8 +172,8 @@ static void paid(struct nfs4r_core *c, const struct nfs4r_oid *oid, int what)
 	bool barred = false;
 	struct walk w;
 
-	walk_begin(&w, oid);
-	if (!c->cfg.deep || !walk_up(c, &w) || have(c, &w.oid, depth)) /* what will cover it is already asked for */
+	control_walk_begin(&w, oid);
+	if (!c->cfg.deep || !control_walk_up(c, &w) || have(c, &w.oid, depth)) /* what will cover it is already asked for */
 		return;
 	do {
 		h = heat_get(c, &w.oid);
@@ -190,7 +190,7 @@ static void paid(struct nfs4r_core *c, const struct nfs4r_oid *oid, int what)
 		h->paid[what]++;
 		if (!pick && !barred && hot(c, h, what) && may_ask(c, &w.oid, depth))
 			pick = h;
-	} while (walk_up(c, &w));
+	} while (control_walk_up(c, &w));
 	if (!pick)
 		return;
 	want = (struct nfs4r_control){ pick->oid, depth };
@@ -204,8 +204,8 @@ void policy_paid(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 {
 	struct nfs4r_facts f;
 
-	yield_regret(c, oid);
-	if (is_known(c, oid, &f))
+	policy_yield_regret(c, oid);
+	if (control_is_known(c, oid, &f))
 		paid(c, oid, f.type == NFS4R_TYPE_DIR ? DIRS : FILES);
 }
 
@@ -217,8 +217,8 @@ void policy_others(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 
 	if (!c->policy.heat)
 		return;
-	walk_begin(&w, oid);
-	while (walk_up(c, &w)) {
+	control_walk_begin(&w, oid);
+	while (control_walk_up(c, &w)) {
 		HASH_FIND(hh, c->policy.heat, &w.oid, sizeof(w.oid), h);
 		if (h)
 			h->others_ms = c->now + !c->now;
@@ -232,8 +232,8 @@ static bool all_under(struct nfs4r_core *c, const struct claim *cl, const struct
 	struct nfs4r_facts f;
 
 	for (uint32_t i = 0; i < cl->n; i++)
-		if (!is_known(c, &cl->ctl[i].oid, &f) || f.type != NFS4R_TYPE_DIR || nfs4r_oid_eq(&cl->ctl[i].oid, dir) ||
-		    !is_under(c, &cl->ctl[i].oid, dir))
+		if (!control_is_known(c, &cl->ctl[i].oid, &f) || f.type != NFS4R_TYPE_DIR || nfs4r_oid_eq(&cl->ctl[i].oid, dir) ||
+		    !control_is_under(c, &cl->ctl[i].oid, dir))
 			return false;
 	return true;
 }
@@ -244,13 +244,13 @@ static void close_below(struct nfs4r_core *c, const struct own *promoted)
 	const struct nfs4r_oid *dir = &promoted->claim->ctl[0].oid;
 	struct own_list l;
 
-	anc_own_below(c, dir, &l);
+	control_anc_own_below(c, dir, &l);
 	for (uint32_t i = 0; i < l.n; i++) {
 		struct own *ow = l.v[i];
 
 		if (ow->state == OWN_WON && !ow->closing && ow->claim->kind == NFS4R_PROPOSED && !ow->plus && !ow->holds &&
 		    all_under(c, ow->claim, dir))
-			claim_start_closing(c, ow);
+			control_claim_start_closing(c, ow);
 	}
 	free(l.v);
 }

@@ -17,7 +17,7 @@ void policy_paid(struct nfs4r_core *c, const struct nfs4r_oid *oid);
 void policy_fini(struct nfs4r_core *c);
 
 /* reader_yield.c: when readers end it (7.11) */
-bool yield_over(struct nfs4r_core *c, struct own *ow);
+bool policy_yield_over(struct nfs4r_core *c, struct own *ow);
 
 /* table.c */
 extern const struct policy_ops nfs4r_policy;

@@ -23,11 +23,11 @@ void policy_contest(struct nfs4r_core *c, const struct claim *cl);
 struct own *policy_ask(struct nfs4r_core *c, const struct nfs4r_control *v, uint32_t n);
 
 /* reader_yield.c: when readers end it (7.11) */
-uint32_t yield_ms(const struct nfs4r_core *c, const struct own *ow); /* how long a use below deep control keeps readers from it */
-bool yield_read(struct nfs4r_core *c, const struct nfs4r_oid *oid);
-bool yield_is_read(struct nfs4r_core *c, const struct own *ow); /* by others, lately, and it consists of directories without deep+ */
-void yield_touch(struct nfs4r_core *c, const struct nfs4r_oid *file); /* its bytes or attributes are updated here */
-void yield_opened(struct nfs4r_core *c, const struct nfs4r_oid *file, bool open); /* by its first writer here; closed by the last */
-void yield_regret(struct nfs4r_core *c, const struct nfs4r_oid *oid);
+uint32_t policy_yield_ms(const struct nfs4r_core *c, const struct own *ow); /* how long a use below deep control keeps readers from it */
+bool policy_yield_read(struct nfs4r_core *c, const struct nfs4r_oid *oid);
+bool policy_yield_is_read(struct nfs4r_core *c, const struct own *ow); /* by others, lately, and it consists of directories without deep+ */
+void policy_yield_touch(struct nfs4r_core *c, const struct nfs4r_oid *file); /* its bytes or attributes are updated here */
+void policy_yield_opened(struct nfs4r_core *c, const struct nfs4r_oid *file, bool open); /* by its first writer here; closed by the last */
+void policy_yield_regret(struct nfs4r_core *c, const struct nfs4r_oid *oid);
 
 #endif

@@ -23,7 +23,7 @@ static bool only_directories(struct nfs4r_core *c, const struct claim *cl)
 	struct nfs4r_facts f;
 
 	for (uint32_t i = 0; i < cl->n; i++)
-		if (!is_known(c, &cl->ctl[i].oid, &f) || f.type != NFS4R_TYPE_DIR)
+		if (!control_is_known(c, &cl->ctl[i].oid, &f) || f.type != NFS4R_TYPE_DIR)
 			return false;
 	return true;
 }
@@ -31,7 +31,7 @@ static bool only_directories(struct nfs4r_core *c, const struct claim *cl)
 static bool is_marked(const struct nfs4r_core *c, struct oidmark *table, const struct claim *cl)
 {
 	for (uint32_t i = 0; i < cl->n; i++)
-		if (mark_lasts(c, table, &cl->ctl[i].oid))
+		if (control_mark_lasts(c, table, &cl->ctl[i].oid))
 			return true;
 	return false;
 }
@@ -41,9 +41,9 @@ static bool is_kept(const struct nfs4r_core *c, const struct claim *cl)
 	return is_marked(c, c->policy.kept, cl);
 }
 
-uint32_t yield_ms(const struct nfs4r_core *c, const struct own *ow)
+uint32_t policy_yield_ms(const struct nfs4r_core *c, const struct own *ow)
 {
-	uint64_t part = policy_holdoff_ms(c) / (2 * ROUND_TRIP_PART), ms = part > c->cfg.read_ms ? part : c->cfg.read_ms;
+	uint64_t part = control_holdoff_ms(c) / (2 * ROUND_TRIP_PART), ms = part > c->cfg.read_ms ? part : c->cfg.read_ms;
 
 	ms *= is_marked(c, c->policy.missed, ow->claim) ? MISSED_TIMES : 1;
 	return c->cfg.read_ms && ms < c->cfg.deep_ms && !is_kept(c, ow->claim) ? (uint32_t)ms : c->cfg.deep_ms;
@@ -63,7 +63,7 @@ static uint64_t last_use(const struct nfs4r_core *c, const struct own *ow)
 
 static uint64_t yield_end(const struct nfs4r_core *c, const struct own *ow)
 {
-	return last_use(c, ow) + yield_ms(c, ow);
+	return last_use(c, ow) + policy_yield_ms(c, ow);
 }
 
 static bool was_read(const struct nfs4r_core *c, const struct own *ow)
@@ -71,7 +71,7 @@ static bool was_read(const struct nfs4r_core *c, const struct own *ow)
 	return ow->read_ms && c->now < ow->read_ms + c->cfg.deep_ms;
 }
 
-bool yield_is_read(struct nfs4r_core *c, const struct own *ow)
+bool policy_yield_is_read(struct nfs4r_core *c, const struct own *ow)
 {
 	return was_read(c, ow) && !ow->plus && only_directories(c, ow->claim);
 }
@@ -86,26 +86,26 @@ static bool give_end(struct nfs4r_core *c, struct own *ow, uint32_t step)
 {
 	uint64_t end = yield_end(c, ow);
 
-	if (!may_yield(c, ow) || end >= idle_end(c, ow))
+	if (!may_yield(c, ow) || end >= control_idle_end(c, ow))
 		return false;
-	release_at(c, ow, (end + step - 1) / step * step);
+	control_release_at(c, ow, (end + step - 1) / step * step);
 	ow->yields = true;
 	return true;
 }
 
 /* Another server reads @oid here. true: something ends, perhaps at once. */
-bool yield_read(struct nfs4r_core *c, const struct nfs4r_oid *oid)
+bool policy_yield_read(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 {
 	struct nfs4r_facts f;
 	struct walk w;
 	struct ctl *k;
 	bool ends = false;
 
-	if (!c->cfg.read_ms || !is_known(c, oid, &f) || f.type != NFS4R_TYPE_DIR || who_is_away(c)) /* it could not be released */
+	if (!c->cfg.read_ms || !control_is_known(c, oid, &f) || f.type != NFS4R_TYPE_DIR || quorum_away(c)) /* it could not be released */
 		return false;
-	walk_begin(&w, oid);
+	control_walk_begin(&w, oid);
 	do {
-		for (k = controls_of(c, &w.oid); k; k = k->next) {
+		for (k = control_of(c, &w.oid); k; k = k->next) {
 			struct own *ow = k->claim->own;
 
 			if (!ow || (w.level && k->depth < NFS4R_DEEP))
@@ -114,7 +114,7 @@ bool yield_read(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 			if (!ow->close_at)
 				ends |= give_end(c, ow, 1);
 		}
-	} while (walk_up(c, &w));
+	} while (control_walk_up(c, &w));
 	return ends;
 }
 
@@ -125,14 +125,14 @@ static void touch(struct nfs4r_core *c, const struct nfs4r_oid *file)
 	struct walk w;
 	struct ctl *k;
 
-	walk_begin(&w, file);
-	while (walk_up(c, &w))
-		for (k = controls_of(c, &w.oid); k; k = k->next)
+	control_walk_begin(&w, file);
+	while (control_walk_up(c, &w))
+		for (k = control_of(c, &w.oid); k; k = k->next)
 			if (k->claim->own && (w.level == 1 || k->depth >= NFS4R_DEEP))
 				k->claim->own->below_ms = c->now;
 }
 
-void yield_touch(struct nfs4r_core *c, const struct nfs4r_oid *file)
+void policy_yield_touch(struct nfs4r_core *c, const struct nfs4r_oid *file)
 {
 	if (!c->cfg.read_ms || (c->now < c->policy.touched_ms + c->cfg.read_ms / 4 && nfs4r_oid_eq(file, &c->policy.touched)))
 		return;
@@ -143,15 +143,15 @@ void yield_touch(struct nfs4r_core *c, const struct nfs4r_oid *file)
 
 static void writer_goes(struct nfs4r_core *c, struct writer *wr)
 {
-	struct oidmark *m = mark_find(c->policy.writing, &wr->dir);
+	struct oidmark *m = control_mark_find(c->policy.writing, &wr->dir);
 
 	if (!--m->value)
-		mark_drop(&c->policy.writing, &wr->dir);
+		control_mark_drop(&c->policy.writing, &wr->dir);
 	HASH_DEL(c->policy.writers, wr);
 	free(wr);
 }
 
-void yield_opened(struct nfs4r_core *c, const struct nfs4r_oid *file, bool open)
+void policy_yield_opened(struct nfs4r_core *c, const struct nfs4r_oid *file, bool open)
 {
 	struct nfs4r_facts f;
 	struct writer *wr;
@@ -161,13 +161,13 @@ void yield_opened(struct nfs4r_core *c, const struct nfs4r_oid *file, bool open)
 		touch(c, file);
 		writer_goes(c, wr);
 	}
-	if (!open || wr || !c->cfg.read_ms || !is_known(c, file, &f) || is_multi(&f) || !f.nparents)
+	if (!open || wr || !c->cfg.read_ms || !control_is_known(c, file, &f) || control_is_multi(&f) || !f.nparents)
 		return;
-	wr = xcalloc(1, sizeof(*wr));
+	wr = out_xcalloc(1, sizeof(*wr));
 	wr->file = *file;
 	wr->dir = f.parent;
 	HASH_ADD(hh, c->policy.writers, file, sizeof(wr->file), wr);
-	mark_get(&c->policy.writing, &wr->dir)->value++;
+	control_mark_get(&c->policy.writing, &wr->dir)->value++;
 }
 
 /* Is a file open for writing that @ow would cover? With very many directories that have one: yes. */
@@ -178,14 +178,14 @@ static bool is_written(struct nfs4r_core *c, const struct own *ow)
 	for (uint32_t i = 0; i < ow->claim->n; i++) {
 		const struct ctl *k = &ow->claim->ctl[i];
 
-		if (mark_find(c->policy.writing, &k->oid))
+		if (control_mark_find(c->policy.writing, &k->oid))
 			return true;
 		if (k->depth < NFS4R_DEEP)
 			continue;
 		if (HASH_COUNT(c->policy.writing) > WRITING_MAX)
 			return true;
 		HASH_ITER(hh, c->policy.writing, m, tmp)
-			if (is_under(c, &m->oid, &k->oid))
+			if (control_is_under(c, &m->oid, &k->oid))
 				return true;
 	}
 	return false;
@@ -194,7 +194,7 @@ static bool is_written(struct nfs4r_core *c, const struct own *ow)
 /* Or was it, within the time that it takes to yield? While not all have acked it, what was done under it may wait for that. */
 static bool in_use(struct nfs4r_core *c, struct own *ow)
 {
-	if (is_written(c, ow) || (ow->claim->kind == NFS4R_PROPOSED && !claim_acked_by_all(c, ow->claim)))
+	if (is_written(c, ow) || (ow->claim->kind == NFS4R_PROPOSED && !state_claim_acked_by_all(c, ow->claim)))
 		ow->below_ms = c->now;
 	return ow->holds || ow->pins || (c->now < yield_end(c, ow) && !FAULT(F_YIELD_IN_USE));
 }
@@ -206,28 +206,28 @@ static void let_go(struct nfs4r_core *c, struct own *ow)
 	c->st.yielded++;
 	note_read(c, ow);
 	for (uint32_t i = 0; i < ow->claim->n; i++)
-		mark_until(c, &c->policy.let_go, &ow->claim->ctl[i].oid, idle_end(c, ow));
+		control_mark_until(c, &c->policy.let_go, &ow->claim->ctl[i].oid, control_idle_end(c, ow));
 }
 
 /* @ow yields, and its time is over. false: it is in use, and has another end or none. Else the caller closes it. */
-bool yield_over(struct nfs4r_core *c, struct own *ow)
+bool policy_yield_over(struct nfs4r_core *c, struct own *ow)
 {
 	struct own_list l;
 
 	if (in_use(c, ow)) {
 		if (ow->holds || ow->pins)
-			claim_used(c, ow);
+			control_claim_used(c, ow);
 		if (!was_read(c, ow) || !give_end(c, ow, LOOK_MS))
-			release_no_end(c, ow);
+			control_release_no_end(c, ow);
 		return false;
 	}
 	let_go(c, ow);
 	for (uint32_t i = 0; i < ow->claim->n; i++) {
-		anc_own_below(c, &ow->claim->ctl[i].oid, &l);
+		control_anc_own_below(c, &ow->claim->ctl[i].oid, &l);
 		for (uint32_t j = 0; j < l.n; j++)
 			if (l.v[j] != ow && may_yield(c, l.v[j]) && !in_use(c, l.v[j])) {
 				let_go(c, l.v[j]);
-				claim_start_closing(c, l.v[j]);
+				control_claim_start_closing(c, l.v[j]);
 			}
 		free(l.v);
 	}
@@ -235,18 +235,18 @@ bool yield_over(struct nfs4r_core *c, struct own *ow)
 }
 
 /* @oid is needed again, and had to be elected or opened again. Would it not, but for what yielded? */
-void yield_regret(struct nfs4r_core *c, const struct nfs4r_oid *oid)
+void policy_yield_regret(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 {
 	struct walk w;
 
 	if (!c->policy.let_go || FAULT(F_YIELDS_AGAIN))
 		return;
-	walk_begin(&w, oid);
+	control_walk_begin(&w, oid);
 	do {
-		if (mark_lasts(c, c->policy.let_go, &w.oid)) {
+		if (control_mark_lasts(c, c->policy.let_go, &w.oid)) {
 			c->st.yield_regrets++;
-			mark_until(c, mark_lasts(c, c->policy.missed, &w.oid) ? &c->policy.kept : &c->policy.missed, &w.oid, c->now + KEPT_MS);
+			control_mark_until(c, control_mark_lasts(c, c->policy.missed, &w.oid) ? &c->policy.kept : &c->policy.missed, &w.oid, c->now + KEPT_MS);
 		}
-		mark_drop(&c->policy.let_go, &w.oid);
-	} while (walk_up(c, &w));
+		control_mark_drop(&c->policy.let_go, &w.oid);
+	} while (control_walk_up(c, &w));
 }

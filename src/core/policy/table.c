@@ -11,8 +11,8 @@ const struct policy_ops nfs4r_policy = {
 	.wants = policy_wants,
 	.wanted = policy_wanted,
 	.may_close = policy_may_close,
-	.is_read = yield_is_read,
-	.yield_over = yield_over,
-	.regret = yield_regret,
-	.opened = yield_opened,
+	.is_read = policy_yield_is_read,
+	.yield_over = policy_yield_over,
+	.regret = policy_yield_regret,
+	.opened = policy_yield_opened,
 };

@@ -28,7 +28,7 @@ static void save(struct nfs4r_core *c)
 	struct nfs4r_put p;
 
 	row_memory(&c->memory, &p);
-	act_put(c, &p);
+	out_put(c, &p);
 }
 
 /* ---- the own starts ---------------------------------------------------------------------- */
@@ -98,7 +98,7 @@ static void known(struct nfs4r_core *c)
 	c->memory.saved = false;
 	save(c);
 	count_from_now(c);
-	view_check_ready(c);
+	state_view_check_ready(c);
 	c->dirty |= DIRTY_OBJECTS;
 	view_beat(c);
 }
@@ -108,7 +108,7 @@ static void forgot(struct nfs4r_core *c)
 	c->memory.state = MEMORY_FORGOT;
 	save(c);
 	view_stop(c);
-	join_again(c);
+	recovery_join_again(c);
 	ops_refuse_waiting(c);
 	view_beat(c);
 }
@@ -116,9 +116,9 @@ static void forgot(struct nfs4r_core *c)
 /* Not by a majority: perhaps only the one that is missing heard of a store that was lost. */
 static bool all_heard(const struct nfs4r_core *c)
 {
-	nfs4r_servers unheard = memory_unheard(c);
+	nfs4r_servers unheard = state_memory_unheard(c);
 
-	return !unheard || (FAULT(F_NEW_HEARS_SOME) && views_enough(c, ~unheard));
+	return !unheard || (FAULT(F_NEW_HEARS_SOME) && state_views_enough(c, ~unheard));
 }
 
 /*
@@ -129,7 +129,7 @@ static bool is_outside(const struct nfs4r_core *c)
 {
 	nfs4r_servers set = 0;
 
-	if (is_member(c, c->self) || is_taken_out(c))
+	if (state_is_member(c, c->self) || state_is_taken_out(c))
 		return false;
 	EACH_PEER(c, s) {
 		const struct peer *p = &c->peers[s];
@@ -137,7 +137,7 @@ static bool is_outside(const struct nfs4r_core *c)
 		if (p->memory == NFS4R_MEMORY_KNOWN && p->view == c->view.adopted.num && p->promised <= c->view.adopted.num)
 			set |= NFS4R_BIT(s);
 	}
-	return views_enough(c, set) || FAULT(F_OUTSIDE_AT_ONCE);
+	return state_views_enough(c, set) || FAULT(F_OUTSIDE_AT_ONCE);
 }
 
 /* Somebody goes by a view that is not known here yet: perhaps it is one of which this server is no voter. */
@@ -165,17 +165,17 @@ static void consider(struct nfs4r_core *c)
  */
 static bool is_stale_learner(const struct nfs4r_core *c)
 {
-	if (is_taken_out(c))
+	if (state_is_taken_out(c))
 		return c->memory.state != MEMORY_FORGOT;
-	if (!is_learner(c, c->self) || FAULT(F_LEARNER_KNOWN))
+	if (!state_is_learner(c, c->self) || FAULT(F_LEARNER_KNOWN))
 		return false;
-	return c->memory.state == MEMORY_NEW || c->memory.state == MEMORY_KNOWN || (c->memory.state != MEMORY_FORGOT && is_ended(c, c->self));
+	return c->memory.state == MEMORY_NEW || c->memory.state == MEMORY_KNOWN || (c->memory.state != MEMORY_FORGOT && state_is_ended(c, c->self));
 }
 
 /* All of it is as it was at the source. */
-void memory_repaired(struct nfs4r_core *c)
+void recovery_memory_repaired(struct nfs4r_core *c)
 {
-	if (c->memory.state != MEMORY_OUTSIDE || is_ended(c, c->self)) /* it was taken out and added while it copied */
+	if (c->memory.state != MEMORY_OUTSIDE || state_is_ended(c, c->self)) /* it was taken out and added while it copied */
 		return;
 	c->memory.state = MEMORY_REPAIRED;
 	save(c);
@@ -191,11 +191,11 @@ static void number_anew(struct nfs4r_core *c)
 		return;
 	c->control.next_seq = c->control.seq_reserved = first;
 	row_seq(first, &p);
-	act_put(c, &p);
+	out_put(c, &p);
 }
 
 /* A view was adopted. The others added this server when it was repaired, or it never left and has forgotten what it is counted on for. */
-void memory_adopted(struct nfs4r_core *c)
+void recovery_memory_adopted(struct nfs4r_core *c)
 {
 	struct memory *m = &c->memory;
 
@@ -203,7 +203,7 @@ void memory_adopted(struct nfs4r_core *c)
 		forgot(c);
 		return;
 	}
-	if (!is_member(c, c->self) || m->state == MEMORY_NEW || m->state == MEMORY_FORGOT || m->state == MEMORY_KNOWN)
+	if (!state_is_member(c, c->self) || m->state == MEMORY_NEW || m->state == MEMORY_FORGOT || m->state == MEMORY_KNOWN)
 		return;
 	if (m->state == MEMORY_OUTSIDE) {
 		m->state = MEMORY_FORGOT;
@@ -237,12 +237,12 @@ static void remember(struct nfs4r_core *c, nfs4r_server_id s, const struct start
 		return;
 	p->knows_ms = c->now;
 	p->knows_put = p->knows.pos;
-	row_peer_start(s, &p->knows, &act(c, NFS4R_ACT_PUT)->put);
+	row_peer_start(s, &p->knows, &out_act(c, NFS4R_ACT_PUT)->put);
 	if (!same)
 		c->wrote_ms = c->now;
 }
 
-void memory_on_heartbeat(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
+void recovery_memory_on_heartbeat(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
 {
 	struct peer *p = &c->peers[from];
 	struct start theirs = { m->heartbeat.inc, m->heartbeat.inc_random, m->heartbeat.position };
@@ -252,12 +252,12 @@ void memory_on_heartbeat(struct nfs4r_core *c, nfs4r_server_id from, const struc
 	if (!(c->view.adopted.voters & NFS4R_BIT(from)) && m->heartbeat.memory == NFS4R_MEMORY_KNOWN && m->heartbeat.view < c->view.accepted.num)
 		return; /* of a life before it was added: it takes all anew, and counts by what it says then (9.1) */
 	if (p->start.inc && p->start.random != theirs.random)
-		peer_forget(c, from); /* its counter came to the same number again */
+		state_peer_forget(c, from); /* its counter came to the same number again */
 	p->start = theirs;
 	if (p->memory != m->heartbeat.memory && !FAULT(F_KNOWN_UNNOTICED))
 		c->dirty |= DIRTY_REPLY; /* what it has on its disk counts from now on (log 5.1) */
 	p->memory = m->heartbeat.memory;
-	if (!p->learner_ns && is_learner(c, from) && p->memory == NFS4R_MEMORY_FORGOT && m->heartbeat.view >= c->view.adopted.num)
+	if (!p->learner_ns && state_is_learner(c, from) && p->memory == NFS4R_MEMORY_FORGOT && m->heartbeat.view >= c->view.adopted.num)
 		p->learner_ns = m->heartbeat.clock_ms * 1000000;
 	p->claims = m->heartbeat.claims;
 	p->judged = true;
@@ -277,17 +277,17 @@ void memory_on_heartbeat(struct nfs4r_core *c, nfs4r_server_id from, const struc
 
 /* ---- start ------------------------------------------------------------------------------- */
 
-void memory_init(struct nfs4r_core *c)
+void recovery_memory_init(struct nfs4r_core *c)
 {
 	c->memory.state = MEMORY_NEW;
 }
 
-void memory_started(struct nfs4r_core *c)
+void recovery_memory_started(struct nfs4r_core *c)
 {
 	struct memory *m = &c->memory;
 
 	m->now = start_of(c, c->cfg.inc, c->cfg.inc_random);
-	if (!views_on(c))
+	if (!state_views_on(c))
 		return;
 	add_start(m, m->now);
 	save(c);
@@ -297,26 +297,26 @@ void memory_started(struct nfs4r_core *c)
 		save(c);
 	}
 	if (m->state == MEMORY_REPAIRED || m->state == MEMORY_OUTSIDE)
-		memory_adopted(c);
+		recovery_memory_adopted(c);
 	if (!has_peers(c) && m->state == MEMORY_NEW) {
 		consider(c); /* nobody is to be heard */
 		view_save(c); /* more servers in its configuration make no view: they have to be added (9.1) */
 	}
 }
 
-void memory_timers(struct nfs4r_core *c)
+void recovery_memory_timers(struct nfs4r_core *c)
 {
-	nfs4r_servers unheard = memory_unheard(c);
+	nfs4r_servers unheard = state_memory_unheard(c);
 	uint64_t t = c->view.started_ms + c->cfg.silence_ms;
 	char text[NFS4R_CORE_TEXT], names[NFS4R_LIST_TEXT];
 
 	if (!unheard)
 		return;
 	if (c->now < t) {
-		timer_at(c, t);
+		out_timer_at(c, t);
 		return;
 	}
-	servers_text(unheard, names, sizeof(names));
+	out_servers_text(unheard, names, sizeof(names));
 	snprintf(text, sizeof(text), "first start: waits to hear server %s, which may know an earlier store of this server", names);
-	stuck(c, text);
+	out_stuck(c, text);
 }

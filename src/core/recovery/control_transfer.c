@@ -44,7 +44,7 @@ static bool listed(const struct nfs4r_core *c, const struct claim *cl)
 	if (!cl->in_table)
 		return false;
 	if (!cl->own)
-		return !is_member(c, (nfs4r_server_id)cl->key.server);
+		return !state_is_member(c, (nfs4r_server_id)cl->key.server);
 	return cl->own->state == OWN_WON && (cl->kind == NFS4R_PROPOSED || cl->lsn <= c->log.logs[c->self].applied);
 }
 
@@ -68,7 +68,7 @@ static void make_list(struct nfs4r_core *c, struct joiner *j)
 	HASH_ITER(hh, c->control.claims, cl, tmp) {
 		if (!listed(c, cl))
 			continue;
-		j->rows = grow(j->rows, &cap, j->n, sizeof(*j->rows));
+		j->rows = out_grow(j->rows, &cap, j->n, sizeof(*j->rows));
 		row_of(cl, &j->rows[j->n++]);
 	}
 }
@@ -79,17 +79,17 @@ static void on_join(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs
 	uint32_t at = m->join.offset;
 	struct nfs4r_msg *a;
 
-	if (m->join.view != c->view.adopted.num || !is_member(c, c->self) || !is_member(c, from) || not_recovered(c) || !memory_known(c))
+	if (m->join.view != c->view.adopted.num || !state_is_member(c, c->self) || !state_is_member(c, from) || not_recovered(c) || !state_memory_known(c))
 		return; /* one that joins itself answers: two may come back at once, and the last complete one may have gone */
 	if (c->join.asked && c->peers[from].joining)
 		return; /* it asks again; what is about to be dropped it need not have */
-	if (seals_open(c) && !FAULT(F_LIST_UNCROSSED))
+	if (state_seals_open(c) && !FAULT(F_LIST_UNCROSSED))
 		return; /* it may hold claims of a sealed server, and misses entries under them */
 	if (!at && !j->made)
 		make_list(c, j);
 	if (!j->made || at > j->n)
 		return;
-	a = msg_new(c, NFS4R_MSG_JOINROWS);
+	a = out_msg(c, NFS4R_MSG_JOINROWS);
 	a->joinrows.view = m->join.view;
 	a->joinrows.offset = at;
 	a->joinrows.total = j->n;
@@ -97,7 +97,7 @@ static void on_join(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs
 	memcpy(a->joinrows.applied, j->applied, sizeof(j->applied));
 	a->joinrows.n = j->n - at < ROWS_EACH ? j->n - at : ROWS_EACH;
 	a->joinrows.rows = j->rows + at; /* read before the next step */
-	send_to(c, from, a, true);	 /* what is not in it counts as released */
+	out_send(c, from, a, true);	 /* what is not in it counts as released */
 	if (at + a->joinrows.n == j->n)
 		c->join.owed &= ~NFS4R_BIT(from);
 }
@@ -106,13 +106,13 @@ static void on_join(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs
 
 static void ask(struct nfs4r_core *c, nfs4r_server_id s)
 {
-	struct nfs4r_msg *m = msg_new(c, NFS4R_MSG_JOIN);
+	struct nfs4r_msg *m = out_msg(c, NFS4R_MSG_JOIN);
 
 	m->join.view = c->view.adopted.num;
 	m->join.offset = c->join.from[s].n;
-	send_to(c, s, m, false);
+	out_send(c, s, m, false);
 	c->join.repeat_ms = c->now + c->cfg.repeat_ms;
-	timer_at(c, c->join.repeat_ms);
+	out_timer_at(c, c->join.repeat_ms);
 }
 
 static void begin(struct nfs4r_core *c, nfs4r_server_id s)
@@ -131,26 +131,26 @@ static void on_joined(struct nfs4r_core *c, nfs4r_server_id from, uint64_t view)
 	struct joiner *j = &c->join.to[from];
 	struct own *ow, *tmp;
 
-	if (view != c->view.adopted.num || !is_member(c, from) || !c->view.complete)
+	if (view != c->view.adopted.num || !state_is_member(c, from) || !c->view.complete)
 		return; /* ready or not: who is complete asks nobody again by itself */
 	c->peers[from].joining = false;
 	if (j->made) {
 		DL_FOREACH_SAFE2(c->control.asking, ow, tmp, ask_next_own) {
 			if (ow->state == OWN_WON && ow->claim->key.seq < j->next_seq) {
 				ow->acks |= NFS4R_BIT(from);
-				election_check_win(c, ow);
+				control_election_check_win(c, ow);
 			}
 		}
 	}
 	free(j->rows);
 	*j = (struct joiner){ 0 };
-	election_peer_up(c, from); /* what is newer than the list */
+	control_election_peer_up(c, from); /* what is newer than the list */
 	c->dirty |= DIRTY_REPLY;
 	begin(c, from); /* what it controls itself, by now */
 }
 
 /* A new start of @s: it has not what it was sent, and its own list is another one now. */
-void join_peer_fresh(struct nfs4r_core *c, nfs4r_server_id s)
+void recovery_join_peer_fresh(struct nfs4r_core *c, nfs4r_server_id s)
 {
 	free(c->join.to[s].rows);
 	c->join.to[s] = (struct joiner){ 0 };
@@ -163,9 +163,9 @@ void join_peer_fresh(struct nfs4r_core *c, nfs4r_server_id s)
 }
 
 /* Its heartbeat says that it has joined, and no JOINED came: that was lost, or of an older view. */
-void join_heard(struct nfs4r_core *c, nfs4r_server_id from)
+void recovery_join_heard(struct nfs4r_core *c, nfs4r_server_id from)
 {
-	if (c->view.complete && is_member(c, from))
+	if (c->view.complete && state_is_member(c, from))
 		begin(c, from);
 }
 
@@ -190,13 +190,13 @@ static void clear(struct nfs4r_core *c)
 	forget_released(c);
 }
 
-void join_fini(struct nfs4r_core *c)
+void recovery_join_fini(struct nfs4r_core *c)
 {
 	clear(c);
 }
 
 /* A RELEASE came: a list that is on its way may still hold the claim. */
-void join_released(struct nfs4r_core *c, nfs4r_server_id s, uint64_t seq)
+void recovery_join_released(struct nfs4r_core *c, nfs4r_server_id s, uint64_t seq)
 {
 	struct pidkey k = { s, seq };
 	struct dead *d;
@@ -206,7 +206,7 @@ void join_released(struct nfs4r_core *c, nfs4r_server_id s, uint64_t seq)
 	HASH_FIND(hh, c->join.released, &k, sizeof(k), d);
 	if (d)
 		return;
-	d = xcalloc(1, sizeof(*d));
+	d = out_xcalloc(1, sizeof(*d));
 	d->key = k;
 	HASH_ADD(hh, c->join.released, key, sizeof(d->key), d);
 }
@@ -217,7 +217,7 @@ static bool was_released(const struct nfs4r_core *c, const struct nfs4r_pid *pid
 	struct dead *d;
 
 	HASH_FIND(hh, c->join.released, &k, sizeof(k), d);
-	return d || is_dead_seq(c, pid->server, pid->seq);
+	return d || state_is_dead_seq(c, pid->server, pid->seq);
 }
 
 static bool row_sane(const struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_join_row *r)
@@ -228,7 +228,7 @@ static bool row_sane(const struct nfs4r_core *c, nfs4r_server_id from, const str
 	for (uint32_t i = 0; i < r->ncontrols; i++)
 		if (r->controls[i].depth < NFS4R_SHALLOW || r->controls[i].depth > NFS4R_DEEP_PLUS)
 			return false;
-	return r->pid.server == from || (r->pid.server != c->self && !is_member(c, r->pid.server));
+	return r->pid.server == from || (r->pid.server != c->self && !state_is_member(c, r->pid.server));
 }
 
 static void on_rows(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
@@ -247,7 +247,7 @@ static void on_rows(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs
 			c->st.bad_messages++;
 			return;
 		}
-		j->rows = grow(j->rows, &j->cap, j->n + i, sizeof(*j->rows));
+		j->rows = out_grow(j->rows, &j->cap, j->n + i, sizeof(*j->rows));
 		j->rows[j->n + i] = m->joinrows.rows[i];
 	}
 	j->n += m->joinrows.n;
@@ -275,36 +275,36 @@ static bool arrived(struct nfs4r_core *c, nfs4r_server_id s)
 			return false;
 	for (uint32_t i = 0; i < j->n && !FAULT(F_JOIN_EARLY); i++)
 		for (uint32_t k = 0; k < j->rows[i].ncontrols; k++)
-			if (!is_known(c, &j->rows[i].controls[k].oid, &f) && f.known == NFS4R_NOT_YET)
+			if (!control_is_known(c, &j->rows[i].controls[k].oid, &f) && f.known == NFS4R_NOT_YET)
 				return false;
 	return true;
 }
 
 static void put_in(struct nfs4r_core *c, const struct nfs4r_join_row *r)
 {
-	struct claim *cl = claim_find(c, r->pid.server, r->pid.seq);
-	bool won = !cl || is_member(c, r->pid.server); /* of one outside nobody else knows */
+	struct claim *cl = state_claim_find(c, r->pid.server, r->pid.seq);
+	bool won = !cl || state_is_member(c, r->pid.server); /* of one outside nobody else knows */
 
 	if (!cl && (c->view.complete || was_released(c, &r->pid)))
 		return; /* a complete member knows enough; the list may be older than a RELEASE that it got */
 	if (!cl) {
-		cl = claim_add(c, r->pid, r->kind, r->controls, r->ncontrols);
+		cl = control_claim_add(c, r->pid, r->kind, r->controls, r->ncontrols);
 		cl->lsn = r->lsn;
 		cl->prio = r->prio;
 	}
 	cl->won |= won;
 	cl->listed = true;
-	claim_save(c, cl);
+	control_claim_save(c, cl);
 }
 
 static void drop(struct nfs4r_core *c, struct claim *cl)
 {
 	struct nfs4r_put p;
 
-	claim_out_of_table(c, cl);
+	control_claim_out_of_table(c, cl);
 	row_claim(cl, &p, true);
-	act_put(c, &p);
-	claim_free(c, cl);
+	out_put(c, &p);
+	control_claim_free(c, cl);
 }
 
 /* Claims of @s that are in no list and came with no later entry are gone. */
@@ -333,7 +333,7 @@ static nfs4r_servers witnesses_of(const struct nfs4r_core *c, const struct claim
  * A view was adopted. Who was a complete member together with the removed one, and is a member still, has acked what that one won
  * by the acks of all, and acks nothing of it any more. Whoever came or comes later does not count.
  */
-void join_witnesses(struct nfs4r_core *c, nfs4r_servers removed, nfs4r_servers anew)
+void recovery_join_witnesses(struct nfs4r_core *c, nfs4r_servers removed, nfs4r_servers anew)
 {
 	nfs4r_servers stay = 0;
 
@@ -344,7 +344,7 @@ void join_witnesses(struct nfs4r_core *c, nfs4r_servers removed, nfs4r_servers a
 		if (removed & NFS4R_BIT(p))
 			c->join.witness[p] = stay;
 		c->join.witness[p] &= stay;
-		if (is_member(c, p))
+		if (state_is_member(c, p))
 			c->join.witness[p] = 0;
 	}
 }
@@ -380,7 +380,7 @@ static void install(struct nfs4r_core *c, nfs4r_server_id s)
 	drop_lost(c, s);
 	c->join.asked &= ~NFS4R_BIT(s);
 	for (uint32_t i = 0; i < j->n; i++)
-		if ((cl = claim_find(c, j->rows[i].pid.server, j->rows[i].pid.seq)))
+		if ((cl = state_claim_find(c, j->rows[i].pid.server, j->rows[i].pid.seq)))
 			cl->listed = false;
 	c->peers[s].joined_below = j->next_seq;
 	free(j->rows);
@@ -398,18 +398,18 @@ static void complete(struct nfs4r_core *c)
 	forget_released(c);
 	view_complete(c);
 	EACH_PEER(c, s) {
-		struct nfs4r_msg *m = msg_new(c, NFS4R_MSG_JOINED);
+		struct nfs4r_msg *m = out_msg(c, NFS4R_MSG_JOINED);
 
-		if (!is_member(c, s))
+		if (!state_is_member(c, s))
 			continue;
 		m->joined.view = c->view.adopted.num;
-		send_to(c, s, m, true);
+		out_send(c, s, m, true);
 	}
 }
 
-void join_run(struct nfs4r_core *c)
+void recovery_join_run(struct nfs4r_core *c)
 {
-	if (!views_on(c) || !memory_known(c) || !is_member(c, c->self) || not_recovered(c) || seals_open(c) || c->repair.state)
+	if (!state_views_on(c) || !state_memory_known(c) || !state_is_member(c, c->self) || not_recovered(c) || state_seals_open(c) || c->repair.state)
 		return;
 	if (c->view.complete) {
 		EACH_PEER(c, s)
@@ -422,20 +422,20 @@ void join_run(struct nfs4r_core *c)
 		return;
 	}
 	EACH_PEER(c, s)
-		if (is_member(c, s) && (!(c->join.have & NFS4R_BIT(s)) || !arrived(c, s)))
+		if (state_is_member(c, s) && (!(c->join.have & NFS4R_BIT(s)) || !arrived(c, s)))
 			return;
 	complete(c);
 }
 
 /* A view was adopted, or this is a start: lists of an older view count no more. */
-void join_new_view(struct nfs4r_core *c)
+void recovery_join_new_view(struct nfs4r_core *c)
 {
 	nfs4r_servers asked = c->view.complete ? witnesses_wanted(c) : 0;
 	nfs4r_servers ask_again = c->view.complete ? c->join.want | c->join.have | asked : ~(nfs4r_servers)0;
 
 	clear(c);
 	c->join.owed &= c->view.adopted.members;
-	if (!is_member(c, c->self))
+	if (!state_is_member(c, c->self))
 		return;
 	c->join.asked = asked;
 	EACH_MEMBER(c, s)
@@ -448,24 +448,24 @@ void join_new_view(struct nfs4r_core *c)
  * Once more in the same view, since this copy is repaired. Who made a list for it, and heard no JOINED, sends the same list again; so what was
  * released since it was asked for is remembered.
  */
-void join_again(struct nfs4r_core *c)
+void recovery_join_again(struct nfs4r_core *c)
 {
 	struct dead *released = c->join.released;
 
 	c->join.released = NULL;
-	join_new_view(c);
+	recovery_join_new_view(c);
 	c->join.released = released;
 }
 
 /* What was interrupted by the restart is done again; for a member that is complete that is a check of what others released. */
-void join_started(struct nfs4r_core *c)
+void recovery_join_started(struct nfs4r_core *c)
 {
-	if (views_on(c) && is_member(c, c->self))
+	if (state_views_on(c) && state_is_member(c, c->self))
 		EACH_MEMBER(c, s)
 			begin(c, s);
 }
 
-void join_timers(struct nfs4r_core *c)
+void recovery_join_timers(struct nfs4r_core *c)
 {
 	if (!c->join.want)
 		return;
@@ -473,12 +473,12 @@ void join_timers(struct nfs4r_core *c)
 		EACH_PEER(c, s)
 			if (c->join.want & NFS4R_BIT(s))
 				ask(c, s);
-	timer_at(c, c->join.repeat_ms);
+	out_timer_at(c, c->join.repeat_ms);
 }
 
-void join_on_msg(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
+void recovery_join_on_msg(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
 {
-	if (!views_on(c))
+	if (!state_views_on(c))
 		return;
 	switch (m->type) {
 	case NFS4R_MSG_JOIN:

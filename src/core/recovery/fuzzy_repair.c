@@ -23,8 +23,8 @@ static void take_own(struct nfs4r_core *c, struct taint *t)
 	struct nfs4r_facts f;
 	struct pend *p;
 
-	if (!is_known(c, &t->oid, &f)) {
-		taint_drop(c, t);
+	if (!control_is_known(c, &t->oid, &f)) {
+		log_taint_drop(c, t);
 		return;
 	}
 	e = nfs4r_entry_new();
@@ -34,14 +34,14 @@ static void take_own(struct nfs4r_core *c, struct taint *t)
 	e->view = c->view.adopted.num;
 	e->op = NFS4R_OP_SETATTR;
 	e->nparts = 1;
-	e->parts[0] = (struct nfs4r_part){ .oid = t->oid, .before = f.version, .after = next_version(c, f.version), .effect = NFS4R_EFF_NONE };
-	taint_waits_for(c, t, &e->taint_log, &e->taint_lsn);
+	e->parts[0] = (struct nfs4r_part){ .oid = t->oid, .before = f.version, .after = state_next_version(c, f.version), .effect = NFS4R_EFF_NONE };
+	log_taint_waits_for(c, t, &e->taint_log, &e->taint_lsn);
 	l->want = e->lsn; /* who takes it waits for that */
 	log_bytes(c, e->lsn, 0);
-	p = pend_add(c, e, NULL);
+	p = log_pend_add(c, e, NULL);
 	p->state = PEND_EXECUTED;
 	p->made = true;
-	pend_wake(c, p);
+	log_pend_wake(c, p);
 }
 
 /* Not in the step that says RECOVERED: the caller, who only hears of it behind that step, has not given up yet what is lost, and this takes the next number. */
@@ -49,7 +49,7 @@ static bool may_take(const struct nfs4r_core *c)
 {
 	if (c->recovered_step == c->step && !FAULT(F_TAKES_LOST_NUMBER))
 		return false;
-	return views_enough(c, c->view.adopted.members) && memory_known(c) && is_member(c, c->self) && !not_recovered(c) && !c->reach.open && !(c->view.sealing & NFS4R_BIT(c->self)) && !c->log.logs[c->self].pend;
+	return state_views_enough(c, c->view.adopted.members) && state_memory_known(c) && state_is_member(c, c->self) && !not_recovered(c) && !c->reach.open && !(c->view.sealing & NFS4R_BIT(c->self)) && !c->log.logs[c->self].pend;
 }
 
 /* Members that can be asked, the one that was asked longest ago first. */
@@ -58,18 +58,18 @@ static nfs4r_server_id next_source(const struct nfs4r_core *c)
 	nfs4r_server_id best = 0;
 
 	EACH_PEER(c, s)
-		if (repair_is_source(c, s) && (!best || c->mend.asked[s] < c->mend.asked[best]))
+		if (recovery_repair_is_source(c, s) && (!best || c->mend.asked[s] < c->mend.asked[best]))
 			best = s;
 	return best;
 }
 
 /* Objects that are inexact: takes them from somebody, or takes its own for right. */
-void taint_run(struct nfs4r_core *c)
+void recovery_taint_run(struct nfs4r_core *c)
 {
 	struct taint *t, *tmp;
 	nfs4r_server_id from;
 
-	if (!c->log.ninexact || c->halted || c->repair.state || seals_open(c) || c->reach.all)
+	if (!c->log.ninexact || c->halted || c->repair.state || state_seals_open(c) || c->reach.all)
 		return;
 	if (c->mend.view != c->view.adopted.num) {
 		c->mend.view = c->view.adopted.num;
@@ -79,22 +79,22 @@ void taint_run(struct nfs4r_core *c)
 	HASH_ITER(hh, c->log.taints, t, tmp)
 		if (t->state == TAINT_INEXACT && may_take(c) && is_ours_to_take(c, t))
 			take_own(c, t);
-	timer_at(c, c->mend.again_ms > c->now ? c->mend.again_ms : c->now + c->cfg.repeat_ms);
+	out_timer_at(c, c->mend.again_ms > c->now ? c->mend.again_ms : c->now + c->cfg.repeat_ms);
 	if (c->now < c->mend.again_ms || c->undecided || c->log.logs[c->self].pend)
 		return;
 	c->mend.again_ms = c->now + c->cfg.repeat_ms / 2 + c->self;
-	timer_at(c, c->mend.again_ms);
+	out_timer_at(c, c->mend.again_ms);
 	from = next_source(c);
 	if (from) {
 		c->mend.asked[from] = c->now;
-		repair_list(c, from);
+		recovery_repair_list(c, from);
 	} else {
-		stuck(c, "this copy has files with bytes of updates that were given up, and waits for a server to take them from");
+		out_stuck(c, "this copy has files with bytes of updates that were given up, and waits for a server to take them from");
 	}
 }
 
 /* What REPAIR is to fetch. */
-void taint_list(struct nfs4r_core *c, struct nfs4r_action *a)
+void recovery_taint_list(struct nfs4r_core *c, struct nfs4r_action *a)
 {
 	struct taint *t, *tmp;
 
@@ -103,7 +103,7 @@ void taint_list(struct nfs4r_core *c, struct nfs4r_action *a)
 		t->left = false;
 		if (t->state != TAINT_INEXACT)
 			continue;
-		c->mend.oids = grow(c->mend.oids, &c->mend.cap, c->mend.n, sizeof(*c->mend.oids));
+		c->mend.oids = out_grow(c->mend.oids, &c->mend.cap, c->mend.n, sizeof(*c->mend.oids));
 		c->mend.oids[c->mend.n++] = t->oid;
 	}
 	a->noids = c->mend.n;
@@ -118,7 +118,7 @@ static bool is_worse(const struct nfs4r_core *c, const struct taint *t, nfs4r_se
 /* The source has it inexact, too, or in another version: it was left. */
 static void left(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_left *l)
 {
-	struct taint *t = taint_find(c, &l->oid);
+	struct taint *t = state_taint_find(c, &l->oid);
 
 	if (!t)
 		return;
@@ -129,22 +129,22 @@ static void left(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_
 /* It was taken all the same. With @positions this copy is as far now, and nobody may count on it for what it got only by that. */
 static void copied(struct nfs4r_core *c, const struct nfs4r_left *l, const nfs4r_lsn *positions)
 {
-	struct taint *t = taint_find(c, &l->oid);
+	struct taint *t = state_taint_find(c, &l->oid);
 
-	assert(t); /* taint_left() */
+	assert(t); /* log_taint_left() */
 	t->left = true;
 	if (!l->kept)
 		t->exact = l->exact;
 	for (nfs4r_server_id s = 1; positions && s <= NFS4R_SERVERS_MAX; s++) {
-		nfs4r_lsn stable = repair_counts(c, s, c->log.logs[s].stable), begin = NFS4R_GEN(positions[s]) << NFS4R_GEN_SHIFT;
+		nfs4r_lsn stable = state_repair_counts(c, s, c->log.logs[s].stable), begin = NFS4R_GEN(positions[s]) << NFS4R_GEN_SHIFT;
 
 		t->low[s] = (stable > begin ? stable : begin) + 1;
 	}
-	taint_save(c, t, false);
+	log_taint_save(c, t, false);
 }
 
 /* A repair is over. False: nothing has changed. @positions: those of all logs after it, if it was one of everything. */
-bool taint_repaired(struct nfs4r_core *c, const struct nfs4r_left *v, uint32_t n, const nfs4r_lsn *positions)
+bool recovery_taint_repaired(struct nfs4r_core *c, const struct nfs4r_left *v, uint32_t n, const nfs4r_lsn *positions)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		if (c->repair.list)
@@ -156,16 +156,16 @@ bool taint_repaired(struct nfs4r_core *c, const struct nfs4r_left *v, uint32_t n
 }
 
 /* What was copied is exact, and this server knows what it may be ahead of. */
-void taint_mended(struct nfs4r_core *c)
+void recovery_taint_mended(struct nfs4r_core *c)
 {
 	struct taint *t, *tmp;
 	bool any = false;
 
 	HASH_ITER(hh, c->log.taints, t, tmp)
 		if (!t->left && (c->repair.all || (c->repair.list && t->state == TAINT_INEXACT))) {
-			taint_drop(c, t);
+			log_taint_drop(c, t);
 			any = true;
 		}
 	if (any)
-		act(c, NFS4R_ACT_CHECKPOINT); /* more is stable now, and others may wait for it */
+		out_act(c, NFS4R_ACT_CHECKPOINT); /* more is stable now, and others may wait for it */
 }

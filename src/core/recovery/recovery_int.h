@@ -12,16 +12,16 @@
 #include "core/recovery/recovery.h"
 
 /* amnesia.c: what this server's store remembers, and the others' (log 8.6) */
-void memory_repaired(struct nfs4r_core *c);
+void recovery_memory_repaired(struct nfs4r_core *c);
 
 /* fuzzy_repair.c */
-void taint_run(struct nfs4r_core *c);
-void taint_list(struct nfs4r_core *c, struct nfs4r_action *a);
-bool taint_repaired(struct nfs4r_core *c, const struct nfs4r_left *v, uint32_t n, const nfs4r_lsn *positions);
-void taint_mended(struct nfs4r_core *c);
+void recovery_taint_run(struct nfs4r_core *c);
+void recovery_taint_list(struct nfs4r_core *c, struct nfs4r_action *a);
+bool recovery_taint_repaired(struct nfs4r_core *c, const struct nfs4r_left *v, uint32_t n, const nfs4r_lsn *positions);
+void recovery_taint_mended(struct nfs4r_core *c);
 
 /* state_transfer.c: the sealed server itself, and copies that are ahead (log 8.3) */
-bool repair_is_source(const struct nfs4r_core *c, nfs4r_server_id s);
-void repair_list(struct nfs4r_core *c, nfs4r_server_id from);
+bool recovery_repair_is_source(const struct nfs4r_core *c, nfs4r_server_id s);
+void recovery_repair_list(struct nfs4r_core *c, nfs4r_server_id from);
 
 #endif

@@ -28,19 +28,19 @@ static void restart_won(struct nfs4r_core *c, struct own *ow)
 		ow->acks = ~(nfs4r_servers)0;
 	cl->won = true;
 	announced = cl->announced;
-	announce_again(c, cl);
-	claim_idle(c, ow);
-	if (cl->kind == NFS4R_PROPOSED && !is_all(c, ow->acks)) {
-		asking_in(c, ow);
+	control_announce_again(c, cl);
+	control_claim_idle(c, ow);
+	if (cl->kind == NFS4R_PROPOSED && !quorum_is_all(c, ow->acks)) {
+		control_asking_in(c, ow);
 		ow->asked_ms = c->now;
 		ow->ask_next = c->now + c->cfg.repeat_ms;
-		timer_at(c, ow->ask_next);
+		out_timer_at(c, ow->ask_next);
 	}
 	if (announced)
-		claim_start_closing(c, ow);
+		control_claim_start_closing(c, ow);
 }
 
-void restart_claims(struct nfs4r_core *c)
+void recovery_restart_claims(struct nfs4r_core *c)
 {
 	struct claim *cl, *tmp;
 	struct own *ow, *next;
@@ -51,8 +51,8 @@ void restart_claims(struct nfs4r_core *c)
 		if (!cl->own)
 			continue;
 		if (cl->own->state == OWN_RELEASED) {
-			claim_out_of_table(c, cl);
-			released_in(c, cl->own);
+			control_claim_out_of_table(c, cl);
+			control_released_in(c, cl->own);
 		} else if (cl->own->state == OWN_WON) {
 			restart_won(c, cl->own);
 		}
@@ -64,11 +64,11 @@ void restart_claims(struct nfs4r_core *c)
 			continue;
 		if (cl->own->state == OWN_PROPOSING)
 			c->st.aborts++;
-		claim_release(c, cl->own);
+		control_claim_release(c, cl->own);
 	}
 	DL_FOREACH_SAFE2(c->control.asking, ow, next, ask_next_own)
 		EACH_PEER(c, s)
-			election_send(c, ow, s);
+			control_election_send(c, ow, s);
 }
 
 /* ---- own entries that were begun and not decided (log 4.5) -------------------------------------- */
@@ -91,7 +91,7 @@ enum nfs4r_status nfs4r_core_restore_intent(struct nfs4r_core *c, struct nfs4r_e
 		l->received = l->end = e->lsn;
 		log_bytes(c, e->lsn, nfs4r_entry_bytes(e));
 	}
-	p = pend_add(c, nfs4r_entry_get(e), NULL);
+	p = log_pend_add(c, nfs4r_entry_get(e), NULL);
 	p->state = PEND_BUSY;
 	p->intent = true;
 	c->undecided++;
@@ -99,7 +99,7 @@ enum nfs4r_status nfs4r_core_restore_intent(struct nfs4r_core *c, struct nfs4r_e
 	return NFS4R_OK;
 }
 
-void restart_decided(struct nfs4r_core *c, struct nfs4r_entry *e, bool ok)
+void recovery_restart_decided(struct nfs4r_core *c, struct nfs4r_entry *e, bool ok)
 {
 	struct pend *p;
 
@@ -114,7 +114,7 @@ void restart_decided(struct nfs4r_core *c, struct nfs4r_entry *e, bool ok)
 		p->entry = nfs4r_entry_get(e);
 	}
 	if (!ok)
-		entry_void(p->entry);
+		ops_entry_void(p->entry);
 	p->state = PEND_EXECUTED;
-	pend_wake(c, p);
+	log_pend_wake(c, p);
 }

@@ -102,7 +102,7 @@ static bool restore_claim(struct nfs4r_core *c, struct cursor *k, nfs4r_server_i
 	lsn = r_u(k, 8);
 	n = (uint32_t)r_u(k, 1);
 	if (k->bad || n > NFS4R_CLAIM_CONTROLS_MAX || state > OWN_RELEASED || !state != (s != c->self) ||
-	    kind < NFS4R_PROPOSED || kind > NFS4R_MOVED || claim_find(c, s, seq))
+	    kind < NFS4R_PROPOSED || kind > NFS4R_MOVED || state_claim_find(c, s, seq))
 		return false;
 	for (uint32_t i = 0; i < n; i++) {
 		r_oid(k, &v[i].oid);
@@ -110,13 +110,13 @@ static bool restore_claim(struct nfs4r_core *c, struct cursor *k, nfs4r_server_i
 		if (k->bad || v[i].depth < NFS4R_SHALLOW || v[i].depth > NFS4R_DEEP_PLUS)
 			return false;
 	}
-	cl = claim_add(c, pid, kind, v, n);
+	cl = control_claim_add(c, pid, kind, v, n);
 	cl->won = won;
 	cl->prio = prio;
 	cl->lsn = lsn;
 	cl->announced = (first & ANNOUNCED) && !FAULT(F_ANNOUNCED_UNSAVED);
 	if (state)
-		own_new(c, cl, state);
+		control_own_new(c, cl, state);
 	if (s == c->self && seq >= c->control.next_seq)
 		c->control.next_seq = seq + 1;
 	return true;
@@ -142,7 +142,7 @@ static bool restore_reply(struct nfs4r_core *c, struct cursor *k, const struct r
 		r_oid(k, &r.cond.files[i]);
 	if (k->bad)
 		return false;
-	reply_add(c, &r);
+	ops_reply_add(c, &r);
 	return true;
 }
 
@@ -178,7 +178,7 @@ static bool restore_view(struct nfs4r_core *c, struct cursor *k)
 		r_secret(k, &w->adopted);
 		r_secret(k, &w->accepted);
 	}
-	c->known |= seal_logs(&w->adopted) | seal_logs(&w->accepted);
+	c->known |= state_seal_logs(&w->adopted) | state_seal_logs(&w->accepted);
 	return !k->bad && w->accepted.num >= w->adopted.num && w->promised >= w->accepted.num && who_is_sane(&w->adopted) && who_is_sane(&w->accepted);
 }
 
@@ -218,10 +218,10 @@ static bool restore_taint(struct nfs4r_core *c, struct cursor *key, struct curso
 
 	r_oid(key, &oid);
 	state = r_u(k, 1);
-	if (key->bad || k->bad || state < TAINT_DONE || state > TAINT_INEXACT || taint_find(c, &oid))
+	if (key->bad || k->bad || state < TAINT_DONE || state > TAINT_INEXACT || state_taint_find(c, &oid))
 		return false;
-	t = taint_add(c, &oid);
-	taint_set_state(c, t, (enum taint_state)state);
+	t = log_taint_add(c, &oid);
+	log_taint_set_state(c, t, (enum taint_state)state);
 	t->exact = r_u(k, 8);
 	t->done_log = (nfs4r_server_id)r_u(k, 2);
 	t->done_lsn = r_u(k, 8);
@@ -237,7 +237,7 @@ static bool restore_told(struct nfs4r_core *c, struct cursor *key, struct cursor
 
 	r_oid(key, &oid);
 	by = r_u(k, 2);
-	return !key->bad && by && by <= NFS4R_SERVERS_MAX && by != c->self && told_restored(c, &oid, (nfs4r_server_id)by, r_u(k, 8)) && !k->bad;
+	return !key->bad && by && by <= NFS4R_SERVERS_MAX && by != c->self && ops_told_restored(c, &oid, (nfs4r_server_id)by, r_u(k, 8)) && !k->bad;
 }
 
 static bool restore_reach(struct nfs4r_core *c, struct cursor *val)
@@ -315,8 +315,8 @@ static bool restore(struct nfs4r_core *c, struct cursor *key, struct cursor *val
 		return !key->bad && restore_claim(c, val, s, a);
 	case 'D':
 		a = r_u(key, 8);
-		if (!key->bad && !is_dead_seq(c, s, a))
-			dead_add(c, s, a);
+		if (!key->bad && !state_is_dead_seq(c, s, a))
+			control_dead_add(c, s, a);
 		return !key->bad;
 	case 'F':
 		c->control.floor[s] = r_u(val, 8);

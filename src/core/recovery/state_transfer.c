@@ -24,9 +24,9 @@
 
 static void end_self(struct nfs4r_core *c)
 {
-	exec_undone(c);
+	ops_exec_undone(c);
 	ops_refuse_waiting(c);
-	claims_let_go(c);
+	view_claims_let_go(c);
 }
 
 /* ---- the repair --------------------------------------------------------------------------- */
@@ -37,9 +37,9 @@ static bool is_quiet(const struct nfs4r_core *c)
 	if (c->ops.busy || c->undecided)
 		return false;
 	EACH_LOG(c, s)
-		if (!apply_is_idle(c, s))
+		if (!log_apply_is_idle(c, s))
 			return false;
-	return !is_ended(c, c->self) || c->recovering || self_ended(c);
+	return !state_is_ended(c, c->self) || c->recovering || state_self_ended(c);
 }
 
 /*
@@ -49,10 +49,10 @@ static bool is_quiet(const struct nfs4r_core *c)
  */
 static nfs4r_lsn must_have(const struct nfs4r_core *c, nfs4r_server_id log)
 {
-	nfs4r_lsn begin = seal_begin(&c->view.adopted, log), said = repair_counts(c, log, c->log.logs[log].applied);
-	const struct nfs4r_seal *s = seal_at(&c->view.accepted, log, c->log.logs[log].applied);
+	nfs4r_lsn begin = state_seal_begin(&c->view.adopted, log), said = state_repair_counts(c, log, c->log.logs[log].applied);
+	const struct nfs4r_seal *s = state_seal_at(&c->view.accepted, log, c->log.logs[log].applied);
 
-	if (is_ended(c, log))
+	if (state_is_ended(c, log))
 		return begin;
 	if (s && said < s->lsn && s->lsn <= c->log.logs[log].applied)
 		return s->lsn; /* it was accepted because that is here (6.5) */
@@ -62,14 +62,14 @@ static nfs4r_lsn must_have(const struct nfs4r_core *c, nfs4r_server_id log)
 /* Those that may be taken for right: members; to accept a view (6.5), its members. */
 static bool is_of_view(const struct nfs4r_core *c, nfs4r_server_id s)
 {
-	return c->view.accepting.from ? c->view.accepting.view.members & NFS4R_BIT(s) : is_member(c, s);
+	return c->view.accepting.from ? c->view.accepting.view.members & NFS4R_BIT(s) : state_is_member(c, s);
 }
 
-bool repair_is_source(const struct nfs4r_core *c, nfs4r_server_id s)
+bool recovery_repair_is_source(const struct nfs4r_core *c, nfs4r_server_id s)
 {
 	const struct peer *p = &c->peers[s];
 
-	if (!is_of_view(c, s) || p->down || !p->met || p->repairing || p->memory != NFS4R_MEMORY_KNOWN || p->view != c->view.adopted.num || !view_hears(c, s))
+	if (!is_of_view(c, s) || p->down || !p->met || p->repairing || p->memory != NFS4R_MEMORY_KNOWN || p->view != c->view.adopted.num || !state_view_hears(c, s))
 		return false;
 	EACH_LOG(c, log)
 		if (p->applied[log] < must_have(c, log))
@@ -89,7 +89,7 @@ static nfs4r_server_id source(const struct nfs4r_core *c)
 	nfs4r_server_id best = 0;
 
 	EACH_PEER(c, s)
-		if (repair_is_source(c, s) && (!best || goodness(c, s) > goodness(c, best)))
+		if (recovery_repair_is_source(c, s) && (!best || goodness(c, s) > goodness(c, best)))
 			best = s;
 	return best;
 }
@@ -99,11 +99,11 @@ static void save_reach(struct nfs4r_core *c)
 	struct nfs4r_put p;
 
 	row_reach(&c->reach, &p);
-	act_put(c, &p);
+	out_put(c, &p);
 }
 
 /* Log 9.3: the copy of the one that goes on is the only one that counts. */
-void repair_anew(struct nfs4r_core *c)
+void recovery_repair_anew(struct nfs4r_core *c)
 {
 	c->reach.all = true;
 	save_reach(c);
@@ -115,19 +115,19 @@ void repair_anew(struct nfs4r_core *c)
  */
 static void take_as_it_is(struct nfs4r_core *c)
 {
-	stuck(c, "this copy is not complete, and nobody has a better one: it is taken as it is");
+	out_stuck(c, "this copy is not complete, and nobody has a better one: it is taken as it is");
 	c->log.late = 0;
 	c->reach = (struct reach){ 0 };
 	save_reach(c);
 	EACH_LOG(c, s) {
 		struct logst *l = &c->log.logs[s];
 
-		if (is_ahead(c, s) && l->applied > seal_at(&c->view.adopted, s, l->applied)->lsn)
-			l->applied = seal_at(&c->view.adopted, s, l->applied)->lsn;
+		if (state_is_ahead(c, s) && l->applied > state_seal_at(&c->view.adopted, s, l->applied)->lsn)
+			l->applied = state_seal_at(&c->view.adopted, s, l->applied)->lsn;
 		l->received = l->highest = l->applied;
 	}
 	c->repair = (struct repair){ 0 };
-	seal_cross_all(c);
+	view_seal_cross_all(c);
 	c->dirty |= DIRTY_OPS | DIRTY_OBJECTS | DIRTY_REPLY | DIRTY_RELEASE;
 	c->log_moved = true;
 }
@@ -137,8 +137,8 @@ static void copy_begins(struct nfs4r_core *c)
 {
 	c->reach.all = true;
 	EACH_LOG(c, s)
-		if (!c->reach.anew || memory_tells_nothing(c))
-			c->reach.before[s] = repair_counts(c, s, c->log.logs[s].applied);
+		if (!c->reach.anew || state_memory_tells_nothing(c))
+			c->reach.before[s] = state_repair_counts(c, s, c->log.logs[s].applied);
 	c->reach.anew = true;
 	save_reach(c);
 }
@@ -147,39 +147,39 @@ static void begin(struct nfs4r_core *c, nfs4r_server_id from)
 {
 	struct nfs4r_action *a;
 
-	if (c->repair.all && (!c->reach.all || memory_tells_nothing(c)))
+	if (c->repair.all && (!c->reach.all || state_memory_tells_nothing(c)))
 		copy_begins(c);
 	c->repair.state = REPAIR_RUNS;
 	c->repair.from = from;
 	c->repair.anew = false;
-	a = act(c, NFS4R_ACT_REPAIR);
+	a = out_act(c, NFS4R_ACT_REPAIR);
 	a->to = from;
 	a->all = c->repair.all;
 	if (c->repair.list)
-		taint_list(c, a);
+		recovery_taint_list(c, a);
 	EACH_LOG(c, s)
-		if (is_ahead(c, s) && !c->repair.list)
-			a->seals[a->nseals++] = *seal_at(&c->view.adopted, s, c->log.logs[s].applied);
+		if (state_is_ahead(c, s) && !c->repair.list)
+			a->seals[a->nseals++] = *state_seal_at(&c->view.adopted, s, c->log.logs[s].applied);
 }
 
 /* Before anything is applied that stands on what the seals left: it would meet a version here that never was. */
-void repair_check(struct nfs4r_core *c)
+void recovery_repair_check(struct nfs4r_core *c)
 {
 	bool all;
 
-	if (c->repair.state || (!memory_whole(c) && !memory_wants_all(c)))
+	if (c->repair.state || (!state_memory_whole(c) && !state_memory_wants_all(c)))
 		return;
-	if ((!seals_open(c) && !c->log.late && repair_is_whole(c) && !memory_wants_all(c)) || !needs_repair(c, &all))
+	if ((!state_seals_open(c) && !c->log.late && state_repair_is_whole(c) && !state_memory_wants_all(c)) || !state_needs_repair(c, &all))
 		return;
 	c->repair.state = REPAIR_DRAIN;
-	view_check_ready(c);
+	state_view_check_ready(c);
 }
 
 /* Log 7.5: takes what is inexact here from @from. */
-void repair_list(struct nfs4r_core *c, nfs4r_server_id from)
+void recovery_repair_list(struct nfs4r_core *c, nfs4r_server_id from)
 {
 	c->repair = (struct repair){ .state = REPAIR_DRAIN, .list = true, .from = from };
-	view_check_ready(c);
+	state_view_check_ready(c);
 }
 
 /* Ready as before, but for what is still inexact. */
@@ -189,11 +189,11 @@ static void list_ended(struct nfs4r_core *c)
 	c->dirty |= DIRTY_OPS | DIRTY_OBJECTS | DIRTY_REPLY | DIRTY_RELEASE;
 	c->log_moved = true;
 	EACH_OTHER_LOG(c, s) { /* what was not begun, or was dropped, because of it */
-		apply_wake(c, s);
+		log_apply_wake(c, s);
 		if (c->log.logs[s].end > c->log.logs[s].received)
 			log_pull(c, s);
 	}
-	view_check_ready(c);
+	state_view_check_ready(c);
 }
 
 static void try_later(struct nfs4r_core *c)
@@ -207,7 +207,7 @@ static void try_later(struct nfs4r_core *c)
 	r->state = REPAIR_WAIT;
 	r->failed = r->from;
 	r->again_ms = c->now + c->cfg.repeat_ms;
-	timer_at(c, r->again_ms);
+	out_timer_at(c, r->again_ms);
 }
 
 /* It answers a clock that is later than the last object. */
@@ -219,7 +219,7 @@ static void ask_reach(struct nfs4r_core *c)
 		log_send_positions(c, r->from);
 		r->again_ms = c->now + c->cfg.repeat_ms / 4 + 1;
 	}
-	timer_at(c, r->again_ms);
+	out_timer_at(c, r->again_ms);
 }
 
 /* The own positions are where the copied objects were. */
@@ -234,7 +234,7 @@ static void check_reach(struct nfs4r_core *c)
 	save_reach(c);
 	EACH_LOG(c, s)
 		c->log.logs[s].moved = true; /* now it counts */
-	view_check_ready(c);
+	state_view_check_ready(c);
 }
 
 /* Unless there is more to be repaired meanwhile. */
@@ -242,33 +242,33 @@ static void begin_list(struct nfs4r_core *c)
 {
 	bool all;
 
-	if (repair_is_source(c, c->repair.from) && c->log.ninexact && !seals_open(c) && !needs_repair(c, &all))
+	if (recovery_repair_is_source(c, c->repair.from) && c->log.ninexact && !state_seals_open(c) && !state_needs_repair(c, &all))
 		begin(c, c->repair.from);
 	else
 		list_ended(c);
 }
 
-void repair_run(struct nfs4r_core *c)
+void recovery_repair_run(struct nfs4r_core *c)
 {
 	struct repair *r = &c->repair;
 	nfs4r_server_id from;
 
-	if (is_ended(c, c->self))
+	if (state_is_ended(c, c->self))
 		end_self(c);
 	check_reach(c);
-	repair_check(c);
-	taint_run(c);
-	if (r->state == REPAIR_ASKS && !repair_is_source(c, r->from))
+	recovery_repair_check(c);
+	recovery_taint_run(c);
+	if (r->state == REPAIR_ASKS && !recovery_repair_is_source(c, r->from))
 		try_later(c);
 	if (r->state == REPAIR_ASKS)
 		ask_reach(c);
 	if (!r->state || r->state == REPAIR_ASKS || r->state == REPAIR_RUNS || c->halted)
 		return;
 	if (r->state == REPAIR_DRAIN && is_quiet(c)) {
-		apply_drop_all(c);
+		log_apply_drop_all(c);
 		if (!r->list) { /* that one is where its positions are, and does nothing before it is there again */
 			view_incomplete(c);
-			join_again(c);
+			recovery_join_again(c);
 		}
 		r->state = REPAIR_WAIT;
 	}
@@ -278,8 +278,8 @@ void repair_run(struct nfs4r_core *c)
 		begin_list(c);
 		return;
 	}
-	timer_at(c, r->again_ms > c->now ? r->again_ms : c->now + c->cfg.repeat_ms);
-	if (!needs_repair(c, &r->all)) { /* what was being applied reached the seal */
+	out_timer_at(c, r->again_ms > c->now ? r->again_ms : c->now + c->cfg.repeat_ms);
+	if (!state_needs_repair(c, &r->all)) { /* what was being applied reached the seal */
 		*r = (struct repair){ 0 };
 		return;
 	}
@@ -291,7 +291,7 @@ void repair_run(struct nfs4r_core *c)
 	if (from)
 		begin(c, from);
 	else if (c->now >= r->again_ms)
-		stuck(c, "this copy has updates that were given up, and waits for a server from which it can take what they touched");
+		out_stuck(c, "this copy has updates that were given up, and waits for a server from which it can take what they touched");
 }
 
 /* ---- afterwards ------------------------------------------------------------------------------ */
@@ -301,8 +301,8 @@ static void goes_back(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn pos)
 {
 	if (c->log.logs[log].applied > pos)
 		c->log.logs[log].end = pos; /* what there is of it will be announced */
-	claims_undone(c, log, pos);
-	replies_undone(c, log, pos);
+	view_claims_undone(c, log, pos);
+	ops_replies_undone(c, log, pos);
 }
 
 static void take_positions(struct nfs4r_core *c, const nfs4r_lsn *v)
@@ -312,7 +312,7 @@ static void take_positions(struct nfs4r_core *c, const nfs4r_lsn *v)
 
 		goes_back(c, s, v[s]);
 		l->received = l->applied = l->highest = v[s];
-		l->stable = taint_limit(c, s, v[s]);
+		l->stable = state_taint_limit(c, s, v[s]);
 		l->base = v[s] + 1;
 		l->truncated = v[s];
 		l->pull_from = 0;
@@ -329,40 +329,40 @@ static void take_positions(struct nfs4r_core *c, const nfs4r_lsn *v)
  */
 static void forget_tree(struct nfs4r_core *c)
 {
-	written_forget(c);
+	log_written_forget(c);
 	c->control.last_move = c->log.written_before = c->control.ancestors_changed = c->log.logs[c->self].received;
-	anc_rebuild(c);
-	told_rebuilt(c);
+	control_anc_rebuild(c);
+	ops_told_rebuilt(c);
 }
 
 /* Another start of @s: after a crash of its machine it may have less than it said when the repair began, and have it again before the repair ends. */
-void repair_peer_fresh(struct nfs4r_core *c, nfs4r_server_id s)
+void recovery_repair_peer_fresh(struct nfs4r_core *c, nfs4r_server_id s)
 {
 	if (c->repair.from == s)
 		c->repair.anew = true;
 }
 
-void repair_done(struct nfs4r_core *c, const struct nfs4r_event *ev)
+void recovery_repair_done(struct nfs4r_core *c, const struct nfs4r_event *ev)
 {
 	struct repair *r = &c->repair;
 	nfs4r_servers ended_logs = 0;
 
 	if (r->state != REPAIR_RUNS)
 		return;
-	if (!ev->ok || (r->anew && !FAULT(F_SOURCE_ANEW)) || !taint_repaired(c, ev->left, ev->nleft, r->all ? ev->stable : NULL)) {
+	if (!ev->ok || (r->anew && !FAULT(F_SOURCE_ANEW)) || !recovery_taint_repaired(c, ev->left, ev->nleft, r->all ? ev->stable : NULL)) {
 		try_later(c);
 		return;
 	}
 	forget_tree(c);
 	if (r->list) {
-		taint_mended(c);
+		recovery_taint_mended(c);
 		list_ended(c);
 		return;
 	}
 	EACH_LOG(c, s) {
-		if (r->all && is_ended(c, s)) {
-			told_sealed(c, s);
-			claims_sealed(c, s);
+		if (r->all && state_is_ended(c, s)) {
+			ops_told_sealed(c, s);
+			view_claims_sealed(c, s);
 		}
 		if (NFS4R_GEN(ev->stable[s]) != NFS4R_GEN(c->log.logs[s].applied))
 			ended_logs |= NFS4R_BIT(s);
@@ -370,7 +370,7 @@ void repair_done(struct nfs4r_core *c, const struct nfs4r_event *ev)
 	if (r->all) {
 		c->log.late = 0;
 		take_positions(c, ev->stable);
-		forward_unknown(c, ended_logs);
+		ops_forward_unknown(c, ended_logs);
 	}
 	r->state = REPAIR_ASKS;
 	r->told = false;
@@ -389,20 +389,20 @@ static void ended(struct nfs4r_core *c)
 	c->reach.anew &= c->reach.open;
 	c->reach.all = false;
 	save_reach(c);
-	taint_mended(c); /* after that row: what is taken may be further */
+	recovery_taint_mended(c); /* after that row: what is taken may be further */
 	EACH_LOG(c, s)
-		if (is_ahead(c, s)) {
-			nfs4r_lsn seal = seal_at(&c->view.adopted, s, c->log.logs[s].applied)->lsn;
+		if (state_is_ahead(c, s)) {
+			nfs4r_lsn seal = state_seal_at(&c->view.adopted, s, c->log.logs[s].applied)->lsn;
 
-			replies_undone(c, s, seal);
+			ops_replies_undone(c, s, seal);
 			if (c->log.logs[s].applied > seal)
 				c->log.logs[s].applied = seal;
 			c->log.logs[s].received = c->log.logs[s].highest = c->log.logs[s].applied; /* below the seal there may be a hole: that is pulled */
 		}
 	if (r->all)
-		memory_repaired(c);
+		recovery_memory_repaired(c);
 	*r = (struct repair){ 0 };
-	seal_cross_all(c);
+	view_seal_cross_all(c);
 	c->dirty |= DIRTY_OPS | DIRTY_OBJECTS | DIRTY_REPLY | DIRTY_RELEASE;
 	c->log_moved = true;
 }
@@ -411,7 +411,7 @@ static void ended(struct nfs4r_core *c)
  * Positions of the source that it sent after it gave the last object: what it had received by then is all that its copies can hold. It has to
  * be on its disk, or it may lose it, and nobody would know that this copy has it.
  */
-void repair_told(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
+void recovery_repair_told(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
 {
 	struct repair *r = &c->repair;
 	bool stable = true;

@@ -4,7 +4,7 @@
  */
 #include "core/state/state_int.h"
 
-struct claim *claim_find(const struct nfs4r_core *c, nfs4r_server_id s, uint64_t seq)
+struct claim *state_claim_find(const struct nfs4r_core *c, nfs4r_server_id s, uint64_t seq)
 {
 	struct pidkey k = { s, seq };
 	struct claim *cl;
@@ -13,7 +13,7 @@ struct claim *claim_find(const struct nfs4r_core *c, nfs4r_server_id s, uint64_t
 	return cl;
 }
 
-bool is_dead_seq(const struct nfs4r_core *c, nfs4r_server_id s, uint64_t seq)
+bool state_is_dead_seq(const struct nfs4r_core *c, nfs4r_server_id s, uint64_t seq)
 {
 	struct pidkey k = { s, seq };
 	struct dead *d;
@@ -22,7 +22,7 @@ bool is_dead_seq(const struct nfs4r_core *c, nfs4r_server_id s, uint64_t seq)
 	return d != NULL;
 }
 
-bool claim_acked_by_all(const struct nfs4r_core *c, const struct claim *cl)
+bool state_claim_acked_by_all(const struct nfs4r_core *c, const struct claim *cl)
 {
-	return cl->own && cl->kind == NFS4R_PROPOSED && is_all(c, cl->own->acks);
+	return cl->own && cl->kind == NFS4R_PROPOSED && quorum_is_all(c, cl->own->acks);
 }

@@ -6,40 +6,40 @@
  */
 #include "core/state/state_int.h"
 
-bool is_ahead(const struct nfs4r_core *c, nfs4r_server_id log)
+bool state_is_ahead(const struct nfs4r_core *c, nfs4r_server_id log)
 {
 	const struct logst *l = &c->log.logs[log];
-	const struct nfs4r_seal *s = seal_at(&c->view.adopted, log, l->applied);
+	const struct nfs4r_seal *s = state_seal_at(&c->view.adopted, log, l->applied);
 
 	/* what has begun to be applied counts, too */
-	return is_ended(c, log) && s && (l->highest > s->lsn || l->received > s->lsn) && !FAULT(F_CROSS_AHEAD);
+	return state_is_ended(c, log) && s && (l->highest > s->lsn || l->received > s->lsn) && !FAULT(F_CROSS_AHEAD);
 }
 
 /* The seal is forgotten, or the entries up to it are two generations old: nobody has them. */
 static bool is_out_of_reach(const struct nfs4r_core *c, nfs4r_server_id log)
 {
-	nfs4r_lsn begin = seal_begin(&c->view.adopted, log), applied = c->log.logs[log].applied;
-	const struct nfs4r_seal *s = seal_at(&c->view.adopted, log, applied);
+	nfs4r_lsn begin = state_seal_begin(&c->view.adopted, log), applied = c->log.logs[log].applied;
+	const struct nfs4r_seal *s = state_seal_at(&c->view.adopted, log, applied);
 
-	if (!is_ended(c, log))
+	if (!state_is_ended(c, log))
 		return false;
 	return !s || (applied < s->lsn && NFS4R_GEN(applied) + 1 < NFS4R_GEN(begin));
 }
 
 /* What was copied holds entries of @log beyond its seal, be that one of a view that is being accepted. */
-bool reach_lost(const struct nfs4r_core *c, nfs4r_server_id log)
+bool state_reach_lost(const struct nfs4r_core *c, nfs4r_server_id log)
 {
 	nfs4r_lsn reach = c->reach.lsn[log];
-	const struct nfs4r_seal *s = seal_at(&c->view.adopted, log, c->log.logs[log].applied);
+	const struct nfs4r_seal *s = state_seal_at(&c->view.adopted, log, c->log.logs[log].applied);
 
 	if (!s && c->view.accepting.from)
-		s = seal_at(&c->view.accepting.view, log, c->log.logs[log].applied);
+		s = state_seal_at(&c->view.accepting.view, log, c->log.logs[log].applied);
 
 	return c->reach.open && s && reach > s->lsn && NFS4R_GEN(reach) == NFS4R_GEN(s->lsn);
 }
 
 /* Nothing is in it that its positions do not say. */
-bool repair_is_whole(const struct nfs4r_core *c)
+bool state_repair_is_whole(const struct nfs4r_core *c)
 {
 	return !c->reach.open && !c->reach.all;
 }
@@ -48,19 +48,19 @@ bool repair_is_whole(const struct nfs4r_core *c)
  * What this server says that it has of @log, where it is at @pos: a copy that was made anew counts for nothing before it is whole. Else others
  * count on what only an unfinished copy has, and if its source is lost it can neither be finished nor given up.
  */
-nfs4r_lsn repair_counts(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn pos)
+nfs4r_lsn state_repair_counts(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn pos)
 {
 	if (log == c->self)
 		return pos;
-	if (memory_tells_nothing(c) && !FAULT(F_OLD_COPY_COUNTS))
+	if (state_memory_tells_nothing(c) && !FAULT(F_OLD_COPY_COUNTS))
 		return 0;
 	return c->reach.anew && pos > c->reach.before[log] ? c->reach.before[log] : pos;
 }
 
 /* The same, of what is stable: not of a generation that is over in this copy, in which no object holds back what it is not exact by (3.9). */
-nfs4r_lsn repair_counts_stable(const struct nfs4r_core *c, nfs4r_server_id log)
+nfs4r_lsn state_repair_counts_stable(const struct nfs4r_core *c, nfs4r_server_id log)
 {
-	nfs4r_lsn stable = c->log.logs[log].stable, said = repair_counts(c, log, stable);
+	nfs4r_lsn stable = c->log.logs[log].stable, said = state_repair_counts(c, log, stable);
 
 	return NFS4R_GEN(said) < NFS4R_GEN(stable) ? NFS4R_GEN(said) << NFS4R_GEN_SHIFT : said;
 }
@@ -68,34 +68,34 @@ nfs4r_lsn repair_counts_stable(const struct nfs4r_core *c, nfs4r_server_id log)
 /* This copy was made anew with entries beyond the seal, and does not have them: nobody here can say what they touched. */
 static bool is_ahead_blindly(const struct nfs4r_core *c, nfs4r_server_id log)
 {
-	return is_ahead(c, log) && c->log.logs[log].truncated > seal_at(&c->view.adopted, log, c->log.logs[log].applied)->lsn;
+	return state_is_ahead(c, log) && c->log.logs[log].truncated > state_seal_at(&c->view.adopted, log, c->log.logs[log].applied)->lsn;
 }
 
-bool needs_repair(const struct nfs4r_core *c, bool *all)
+bool state_needs_repair(const struct nfs4r_core *c, bool *all)
 {
 	bool any = false;
 
-	*all = c->reach.all || memory_wants_all(c) || retention_is_late(c);
+	*all = c->reach.all || state_memory_wants_all(c) || state_retention_is_late(c);
 	EACH_LOG(c, s) {
-		*all |= is_out_of_reach(c, s) || reach_lost(c, s) || is_ahead_blindly(c, s);
-		any |= is_ahead(c, s);
+		*all |= is_out_of_reach(c, s) || state_reach_lost(c, s) || is_ahead_blindly(c, s);
+		any |= state_is_ahead(c, s);
 	}
 	return any || *all;
 }
 
-bool is_repairing(const struct nfs4r_core *c)
+bool state_is_repairing(const struct nfs4r_core *c)
 {
 	bool all;
 
-	return c->repair.state || !repair_is_whole(c) || !memory_whole(c) || ((seals_open(c) || c->log.late) && needs_repair(c, &all));
+	return c->repair.state || !state_repair_is_whole(c) || !state_memory_whole(c) || ((state_seals_open(c) || c->log.late) && state_needs_repair(c, &all));
 }
 
 /* Nothing of the own log is under way any more. */
-bool self_ended(const struct nfs4r_core *c)
+bool state_self_ended(const struct nfs4r_core *c)
 {
 	struct claim *cl, *tmp;
 
-	if (!is_ended(c, c->self) || c->undecided || c->recovering || c->ops.busy)
+	if (!state_is_ended(c, c->self) || c->undecided || c->recovering || c->ops.busy)
 		return false;
 	HASH_ITER(hh, c->control.claims, cl, tmp)
 		if (cl->own && cl->own->state != OWN_RELEASED)
@@ -103,7 +103,7 @@ bool self_ended(const struct nfs4r_core *c)
 	return true;
 }
 
-struct taint *taint_find(const struct nfs4r_core *c, const struct nfs4r_oid *oid)
+struct taint *state_taint_find(const struct nfs4r_core *c, const struct nfs4r_oid *oid)
 {
 	struct taint *t;
 
@@ -124,13 +124,13 @@ static nfs4r_lsn limit(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_ls
 	return stable;
 }
 
-nfs4r_lsn taint_limit(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn stable)
+nfs4r_lsn state_taint_limit(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn stable)
 {
 	return limit(c, log, stable, false);
 }
 
 /* Would a checkpoint make more of @log stable? */
-bool taint_allows_more(const struct nfs4r_core *c, nfs4r_server_id log)
+bool state_taint_allows_more(const struct nfs4r_core *c, nfs4r_server_id log)
 {
 	return limit(c, log, c->log.logs[log].applied, true) > c->log.logs[log].stable;
 }

@@ -37,7 +37,7 @@ void heap_in(struct minheap *h, struct heap_item *it, uint64_t key)
 {
 	if (it->at)
 		return;
-	h->v = grow(h->v, &h->cap, h->n, sizeof(*h->v));
+	h->v = out_grow(h->v, &h->cap, h->n, sizeof(*h->v));
 	it->key = key;
 	up(h, h->n++, it);
 }

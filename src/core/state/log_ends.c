@@ -6,7 +6,7 @@
  */
 #include "core/state/state_int.h"
 
-const struct nfs4r_seal *seal_at(const struct nfs4r_view *v, nfs4r_server_id log, nfs4r_lsn pos)
+const struct nfs4r_seal *state_seal_at(const struct nfs4r_view *v, nfs4r_server_id log, nfs4r_lsn pos)
 {
 	for (uint32_t i = 0; i < v->nseals; i++)
 		if (v->seals[i].log == log && NFS4R_GEN(v->seals[i].lsn) == NFS4R_GEN(pos))
@@ -15,7 +15,7 @@ const struct nfs4r_seal *seal_at(const struct nfs4r_view *v, nfs4r_server_id log
 }
 
 /* Whose logs @v speaks of. */
-nfs4r_servers seal_logs(const struct nfs4r_view *v)
+nfs4r_servers state_seal_logs(const struct nfs4r_view *v)
 {
 	nfs4r_servers set = v->servers;
 
@@ -24,7 +24,7 @@ nfs4r_servers seal_logs(const struct nfs4r_view *v)
 	return set;
 }
 
-nfs4r_lsn seal_begin(const struct nfs4r_view *v, nfs4r_server_id log)
+nfs4r_lsn state_seal_begin(const struct nfs4r_view *v, nfs4r_server_id log)
 {
 	nfs4r_lsn begin = 0;
 
@@ -34,32 +34,32 @@ nfs4r_lsn seal_begin(const struct nfs4r_view *v, nfs4r_server_id log)
 	return begin;
 }
 
-bool is_sealed_away(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn lsn)
+bool state_is_sealed_away(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn lsn)
 {
-	const struct nfs4r_seal *s = seal_at(&c->view.adopted, log, lsn);
+	const struct nfs4r_seal *s = state_seal_at(&c->view.adopted, log, lsn);
 
 	return s && lsn > s->lsn;
 }
 
-bool is_ended(const struct nfs4r_core *c, nfs4r_server_id log)
+bool state_is_ended(const struct nfs4r_core *c, nfs4r_server_id log)
 {
-	return views_on(c) && NFS4R_GEN(c->log.logs[log].applied) < NFS4R_GEN(seal_begin(&c->view.adopted, log));
+	return state_views_on(c) && NFS4R_GEN(c->log.logs[log].applied) < NFS4R_GEN(state_seal_begin(&c->view.adopted, log));
 }
 
-bool seals_open(const struct nfs4r_core *c)
+bool state_seals_open(const struct nfs4r_core *c)
 {
-	if (!views_on(c) || !c->view.adopted.nseals)
+	if (!state_views_on(c) || !c->view.adopted.nseals)
 		return false;
 	EACH_LOG(c, s)
-		if (is_ended(c, s))
+		if (state_is_ended(c, s))
 			return true;
 	return false;
 }
 
 /* The last entry of @pos' generation that this server can give to others. */
-nfs4r_lsn gen_end(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn pos)
+nfs4r_lsn state_gen_end(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn pos)
 {
-	const struct nfs4r_seal *s = views_on(c) ? seal_at(&c->view.adopted, log, pos) : NULL;
+	const struct nfs4r_seal *s = state_views_on(c) ? state_seal_at(&c->view.adopted, log, pos) : NULL;
 	nfs4r_lsn applied = c->log.logs[log].applied;
 
 	if (NFS4R_GEN(pos) > NFS4R_GEN(applied))
@@ -70,18 +70,18 @@ nfs4r_lsn gen_end(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn pos
 }
 
 /* No entry of @log beyond this is taken: an adopted seal, that of a view which is being accepted, or a promise. */
-nfs4r_lsn seal_limit(const struct nfs4r_core *c, nfs4r_server_id log)
+nfs4r_lsn state_seal_limit(const struct nfs4r_core *c, nfs4r_server_id log)
 {
 	const struct logst *l = &c->log.logs[log];
 	const struct nfs4r_seal *s;
 
-	if (!views_on(c))
+	if (!state_views_on(c))
 		return UINT64_MAX;
 	if (c->repair.state)
 		return l->received;
-	s = seal_at(&c->view.adopted, log, l->applied);
+	s = state_seal_at(&c->view.adopted, log, l->applied);
 	if (!s && c->view.accepting.from)
-		s = seal_at(&c->view.accepting.view, log, l->applied);
+		s = state_seal_at(&c->view.accepting.view, log, l->applied);
 	if (s)
 		return s->lsn;
 	if ((c->view.sealing & NFS4R_BIT(log)) && !FAULT(F_NO_FREEZE))
@@ -98,25 +98,25 @@ static bool too_new(const struct nfs4r_core *c, const struct nfs4r_entry *e)
 	return false;
 }
 
-bool seal_may_begin(const struct nfs4r_core *c, const struct nfs4r_entry *e)
+bool state_seal_may_begin(const struct nfs4r_core *c, const struct nfs4r_entry *e)
 {
 	const struct nfs4r_seal *s;
 
-	if (!views_on(c))
+	if (!state_views_on(c))
 		return true;
-	if (c->repair.state || (!memory_whole(c) && !FAULT(F_FORGOT_APPLIES)))
+	if (c->repair.state || (!state_memory_whole(c) && !FAULT(F_FORGOT_APPLIES)))
 		return false; /* what was taken before the copy was found to be none: it is made anew, and that drops it */
 	if (too_new(c, e) && !FAULT(F_VIEW_NOT_AWAITED))
 		return false;
-	s = seal_at(&c->view.adopted, e->log, e->lsn);
+	s = state_seal_at(&c->view.adopted, e->log, e->lsn);
 	if (!s && c->view.accepting.from)
-		s = seal_at(&c->view.accepting.view, e->log, e->lsn);
+		s = state_seal_at(&c->view.accepting.view, e->log, e->lsn);
 	if (s)
 		return e->lsn <= s->lsn;
 	return !(c->view.exact & NFS4R_BIT(e->log)) || FAULT(F_NO_FREEZE);
 }
 
-nfs4r_version next_version(const struct nfs4r_core *c, nfs4r_version before)
+nfs4r_version state_next_version(const struct nfs4r_core *c, nfs4r_version before)
 {
 	nfs4r_version first = (nfs4r_version)c->view.adopted.epoch << NFS4R_GEN_SHIFT | 1;
 

@@ -5,34 +5,34 @@
  */
 #include "core/state/state_int.h"
 
-bool memory_known(const struct nfs4r_core *c)
+bool state_memory_known(const struct nfs4r_core *c)
 {
-	return !views_on(c) || c->memory.state == MEMORY_KNOWN;
+	return !state_views_on(c) || c->memory.state == MEMORY_KNOWN;
 }
 
 /* What @s says as one that remembers counts here. */
-bool memory_counts(const struct nfs4r_core *c, nfs4r_server_id s)
+bool state_memory_counts(const struct nfs4r_core *c, nfs4r_server_id s)
 {
-	return !views_on(c) || (memory_known(c) && c->peers[s].memory == NFS4R_MEMORY_KNOWN);
+	return !state_views_on(c) || (state_memory_known(c) && c->peers[s].memory == NFS4R_MEMORY_KNOWN);
 }
 
 /*
  * Log 9.1: a learner may be needed for the view that makes it a voter, or for one that comes after it. What it promised in an older life is from before it
  * was taken out, and it goes by a later view now.
  */
-bool memory_votes(const struct nfs4r_core *c)
+bool state_memory_votes(const struct nfs4r_core *c)
 {
-	return memory_known(c) || (is_learner(c, c->self) && c->memory.state == MEMORY_REPAIRED);
+	return state_memory_known(c) || (state_is_learner(c, c->self) && c->memory.state == MEMORY_REPAIRED);
 }
 
 /* Entries of this copy's own log may go to @s: it is known that it is the log that @s knows. */
-bool memory_may_send(const struct nfs4r_core *c, nfs4r_server_id s)
+bool state_memory_may_send(const struct nfs4r_core *c, nfs4r_server_id s)
 {
-	return !views_on(c) || (memory_known(c) && c->peers[s].judged);
+	return !state_views_on(c) || (state_memory_known(c) && c->peers[s].judged);
 }
 
 /* Somebody said since the start that this store is the one it knows; or that it knows none. */
-bool memory_judged(const struct nfs4r_core *c)
+bool state_memory_judged(const struct nfs4r_core *c)
 {
 	bool alone = true;
 
@@ -45,37 +45,37 @@ bool memory_judged(const struct nfs4r_core *c)
 }
 
 /* The copy is one: new entries may come on top of it. */
-bool memory_whole(const struct nfs4r_core *c)
+bool state_memory_whole(const struct nfs4r_core *c)
 {
-	return memory_known(c) || c->memory.state == MEMORY_REPAIRED;
+	return state_memory_known(c) || c->memory.state == MEMORY_REPAIRED;
 }
 
 /* Log 9.1: a learner says 0 of what its store has from an older life, or from nobody, until its copy is made anew. */
-bool memory_tells_nothing(const struct nfs4r_core *c)
+bool state_memory_tells_nothing(const struct nfs4r_core *c)
 {
-	return is_learner(c, c->self) && !memory_whole(c);
+	return state_is_learner(c, c->self) && !state_memory_whole(c);
 }
 
 /* Log 8.6: the copy is made anew, but not before the own log has ended: else somebody may go on with it. */
-bool memory_wants_all(const struct nfs4r_core *c)
+bool state_memory_wants_all(const struct nfs4r_core *c)
 {
-	if (is_learner(c, c->self))
+	if (state_is_learner(c, c->self))
 		EACH_MEMBER(c, s)
 			if (c->peers[s].view < c->view.adopted.num)
 				return false; /* it may truncate its log still as if this server were none (9.1) */
 	return c->memory.state == MEMORY_OUTSIDE && (!(c->view.adopted.open & NFS4R_BIT(c->self)) || FAULT(F_REPAIR_UNSEALED));
 }
 
-enum nfs4r_memory memory_said(const struct nfs4r_core *c)
+enum nfs4r_memory state_memory_said(const struct nfs4r_core *c)
 {
 	return c->memory.state == MEMORY_KNOWN ? NFS4R_MEMORY_KNOWN : c->memory.state == MEMORY_NEW ? NFS4R_MEMORY_NEW : NFS4R_MEMORY_FORGOT;
 }
 
-nfs4r_servers memory_unheard(const struct nfs4r_core *c)
+nfs4r_servers state_memory_unheard(const struct nfs4r_core *c)
 {
 	nfs4r_servers set = 0;
 
-	if (!views_on(c) || c->memory.state != MEMORY_NEW)
+	if (!state_views_on(c) || c->memory.state != MEMORY_NEW)
 		return 0;
 	EACH_PEER(c, s)
 		if (!c->peers[s].judged)
@@ -84,19 +84,19 @@ nfs4r_servers memory_unheard(const struct nfs4r_core *c)
 }
 
 /* With `local`: who has forgotten, and whose claims no member knows: nothing of its log is missing anywhere (control 7.2). */
-nfs4r_servers memory_unclaimed(const struct nfs4r_core *c)
+nfs4r_servers state_memory_unclaimed(const struct nfs4r_core *c)
 {
 	nfs4r_servers set = c->view.adopted.open & ~c->view.adopted.members;
 
 	if (!c->view.ready)
 		return 0;
 	EACH_PEER(c, s)
-		if (c->peers[s].memory != NFS4R_MEMORY_FORGOT || !view_hears(c, s) || (c->control.nclaims_of[s] && !FAULT(F_SEAL_CLAIMED)))
+		if (c->peers[s].memory != NFS4R_MEMORY_FORGOT || !state_view_hears(c, s) || (c->control.nclaims_of[s] && !FAULT(F_SEAL_CLAIMED)))
 			set &= ~NFS4R_BIT(s);
 	EACH_MEMBER(c, s) {
 		const struct peer *p = &c->peers[s];
 
-		if (!memory_counts(c, s) || !view_hears(c, s) || p->view != c->view.adopted.num || !p->complete)
+		if (!state_memory_counts(c, s) || !state_view_hears(c, s) || p->view != c->view.adopted.num || !p->complete)
 			return 0;
 		if (!FAULT(F_SEAL_CLAIMED))
 			set &= ~p->claims;
@@ -105,7 +105,7 @@ nfs4r_servers memory_unclaimed(const struct nfs4r_core *c)
 }
 
 /* Does any member know a claim of @s? @sure: all have been asked. */
-bool memory_claimed(const struct nfs4r_core *c, nfs4r_server_id s, bool *sure)
+bool state_memory_claimed(const struct nfs4r_core *c, nfs4r_server_id s, bool *sure)
 {
 	bool any = c->control.nclaims_of[s];
 
@@ -113,18 +113,18 @@ bool memory_claimed(const struct nfs4r_core *c, nfs4r_server_id s, bool *sure)
 	EACH_MEMBER(c, t) {
 		const struct peer *p = &c->peers[t];
 
-		*sure &= memory_counts(c, t) && view_hears(c, t) && p->view == c->view.adopted.num && p->complete;
+		*sure &= state_memory_counts(c, t) && state_view_hears(c, t) && p->view == c->view.adopted.num && p->complete;
 		any |= !!(p->claims & NFS4R_BIT(s));
 	}
 	return any;
 }
 
 /* KNOWN only to those whose word about this server was heard since the start. */
-void memory_say(const struct nfs4r_core *c, nfs4r_server_id to, struct nfs4r_msg *m)
+void state_memory_say(const struct nfs4r_core *c, nfs4r_server_id to, struct nfs4r_msg *m)
 {
 	const struct peer *p = &c->peers[to];
 
-	m->heartbeat.memory = memory_said(c);
+	m->heartbeat.memory = state_memory_said(c);
 	if (m->heartbeat.memory == NFS4R_MEMORY_KNOWN && !p->judged && !FAULT(F_KNOWN_AT_ONCE))
 		m->heartbeat.memory = NFS4R_MEMORY_NEW;
 	m->heartbeat.inc = c->memory.now.inc;
@@ -134,6 +134,6 @@ void memory_say(const struct nfs4r_core *c, nfs4r_server_id to, struct nfs4r_msg
 	m->heartbeat.your_random = p->knows.random;
 	m->heartbeat.your_position = p->knows.pos;
 	EACH_PEER(c, s)
-		if (!is_member(c, s) && c->control.nclaims_of[s])
+		if (!state_is_member(c, s) && c->control.nclaims_of[s])
 			m->heartbeat.claims |= NFS4R_BIT(s);
 }

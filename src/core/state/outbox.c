@@ -12,7 +12,7 @@
 
 #include <stdio.h>
 
-void *xcalloc(size_t n, size_t size)
+void *out_xcalloc(size_t n, size_t size)
 {
 	void *p = calloc(n, size);
 
@@ -20,7 +20,7 @@ void *xcalloc(size_t n, size_t size)
 	return p;
 }
 
-void *grow(void *v, uint32_t *cap, uint32_t n, size_t size)
+void *out_grow(void *v, uint32_t *cap, uint32_t n, size_t size)
 {
 	if (n < *cap)
 		return v;
@@ -32,60 +32,60 @@ void *grow(void *v, uint32_t *cap, uint32_t n, size_t size)
 	return v;
 }
 
-struct nfs4r_action *act(struct nfs4r_core *c, uint32_t type)
+struct nfs4r_action *out_act(struct nfs4r_core *c, uint32_t type)
 {
 	struct nfs4r_action *a;
 
-	c->out.acts = grow(c->out.acts, &c->out.acts_cap, c->out.nacts, sizeof(*c->out.acts));
+	c->out.acts = out_grow(c->out.acts, &c->out.acts_cap, c->out.nacts, sizeof(*c->out.acts));
 	a = &c->out.acts[c->out.nacts++];
 	memset(a, 0, sizeof(*a));
 	a->type = type;
 	return a;
 }
 
-struct nfs4r_msg *msg_new(struct nfs4r_core *c, uint32_t type)
+struct nfs4r_msg *out_msg(struct nfs4r_core *c, uint32_t type)
 {
-	struct nfs4r_msg *m = xcalloc(1, sizeof(*m));
+	struct nfs4r_msg *m = out_xcalloc(1, sizeof(*m));
 
 	m->type = type;
-	c->out.msgs = grow(c->out.msgs, &c->out.msgs_cap, c->out.nmsgs, sizeof(*c->out.msgs));
+	c->out.msgs = out_grow(c->out.msgs, &c->out.msgs_cap, c->out.nmsgs, sizeof(*c->out.msgs));
 	c->out.msgs[c->out.nmsgs++] = m;
 	return m;
 }
 
 /* A peer whose connection is known to be down hears everything again at PEER_UP. */
-void send_to(struct nfs4r_core *c, nfs4r_server_id to, struct nfs4r_msg *m, bool durable)
+void out_send(struct nfs4r_core *c, nfs4r_server_id to, struct nfs4r_msg *m, bool durable)
 {
 	struct nfs4r_action *a;
 
 	assert(to && to <= NFS4R_SERVERS_MAX && to != c->self);
 	if (c->peers[to].down)
 		return;
-	a = act(c, NFS4R_ACT_SEND);
+	a = out_act(c, NFS4R_ACT_SEND);
 	a->to = to;
 	a->msg = m;
 	a->durable = durable;
 }
 
-void timer_at(struct nfs4r_core *c, uint64_t t)
+void out_timer_at(struct nfs4r_core *c, uint64_t t)
 {
 	if (t < c->out.timer)
 		c->out.timer = t;
 }
 
-void act_put(struct nfs4r_core *c, const struct nfs4r_put *p)
+void out_put(struct nfs4r_core *c, const struct nfs4r_put *p)
 {
-	act(c, NFS4R_ACT_PUT)->put = *p;
+	out_act(c, NFS4R_ACT_PUT)->put = *p;
 	c->wrote_ms = c->now;
 }
 
-void commit_put(struct nfs4r_core *c, const struct nfs4r_put *p)
+void out_commit_put(struct nfs4r_core *c, const struct nfs4r_put *p)
 {
-	c->out.puts = grow(c->out.puts, &c->out.puts_cap, c->out.nputs, sizeof(*c->out.puts));
+	c->out.puts = out_grow(c->out.puts, &c->out.puts_cap, c->out.nputs, sizeof(*c->out.puts));
 	c->out.puts[c->out.nputs++] = *p;
 }
 
-void update_begin(struct nfs4r_core *c)
+void out_begin(struct nfs4r_core *c)
 {
 	for (uint32_t i = 0; i < c->out.nmsgs; i++)
 		free(c->out.msgs[i]); /* whatever they point to belongs to somebody else */
@@ -98,15 +98,15 @@ void update_begin(struct nfs4r_core *c)
 	}
 }
 
-void stuck(struct nfs4r_core *c, const char *text)
+void out_stuck(struct nfs4r_core *c, const char *text)
 {
 	if (c->ops.stuck_at && c->now < c->ops.stuck_at + STUCK_EVERY_MS)
 		return;
 	c->ops.stuck_at = c->now ? c->now : 1;
-	snprintf(act(c, NFS4R_ACT_STUCK)->text, sizeof(c->out.acts->text), "%s", text);
+	snprintf(out_act(c, NFS4R_ACT_STUCK)->text, sizeof(c->out.acts->text), "%s", text);
 }
 
-void complain(struct nfs4r_core *c, nfs4r_server_id from, const char *text)
+void out_complain(struct nfs4r_core *c, nfs4r_server_id from, const char *text)
 {
 	struct peer *p = &c->peers[from];
 
@@ -114,10 +114,10 @@ void complain(struct nfs4r_core *c, nfs4r_server_id from, const char *text)
 	if (p->complained_ms && c->now < p->complained_ms + STUCK_EVERY_MS)
 		return;
 	p->complained_ms = c->now ? c->now : 1;
-	snprintf(act(c, NFS4R_ACT_STUCK)->text, sizeof(c->out.acts->text), "server %u %s", from, text);
+	snprintf(out_act(c, NFS4R_ACT_STUCK)->text, sizeof(c->out.acts->text), "server %u %s", from, text);
 }
 
-void servers_text(nfs4r_servers set, char *buf, size_t len)
+void out_servers_text(nfs4r_servers set, char *buf, size_t len)
 {
 	size_t n = 0;
 
@@ -127,11 +127,11 @@ void servers_text(nfs4r_servers set, char *buf, size_t len)
 			n += (size_t)snprintf(buf + n, len - n, "%s%u", n ? ", " : "", s);
 }
 
-void halt(struct nfs4r_core *c, const char *text)
+void out_halt(struct nfs4r_core *c, const char *text)
 {
 	if (c->halted)
 		return;
 	c->halted = true;
 	c->dirty |= DIRTY_OPS | DIRTY_OBJECTS;
-	snprintf(act(c, NFS4R_ACT_HALT)->text, sizeof(c->out.acts->text), "%s", text);
+	snprintf(out_act(c, NFS4R_ACT_HALT)->text, sizeof(c->out.acts->text), "%s", text);
 }

@@ -4,7 +4,7 @@
  */
 #include "core/state/state_int.h"
 
-void peer_forget(struct nfs4r_core *c, nfs4r_server_id s)
+void state_peer_forget(struct nfs4r_core *c, nfs4r_server_id s)
 {
 	struct peer *p = &c->peers[s];
 

@@ -9,12 +9,12 @@ static uint32_t count(nfs4r_servers s)
 	return (uint32_t)__builtin_popcountll(s);
 }
 
-bool is_quorum(nfs4r_servers set, nfs4r_servers voters)
+bool quorum_is(nfs4r_servers set, nfs4r_servers voters)
 {
 	return count(set & voters) >= count(voters) / 2 + 1;
 }
 
-bool is_majority(const struct nfs4r_core *c, nfs4r_servers set)
+bool quorum_is_majority(const struct nfs4r_core *c, nfs4r_servers set)
 {
 	nfs4r_servers voters = c->view.adopted.voters;
 	uint32_t need = count(voters) / 2 + 1;
@@ -24,7 +24,7 @@ bool is_majority(const struct nfs4r_core *c, nfs4r_servers set)
 	return count(set & voters) >= need;
 }
 
-bool is_all(const struct nfs4r_core *c, nfs4r_servers set)
+bool quorum_is_all(const struct nfs4r_core *c, nfs4r_servers set)
 {
 	return (c->view.adopted.members & ~(set | c->assumed)) == 0;
 }
@@ -39,9 +39,9 @@ static bool is_away(const struct nfs4r_core *c, nfs4r_server_id s)
  * answered for before it returns, so none is begun (docs/decisions/0005): DELAY while nothing happened is honest. The same goes
  * for this server when its log has ended: it lets everything go until it is back (log 8.3); and when it leaves (control 7.12) or withdraws (log 6.12).
  */
-nfs4r_server_id who_is_away(const struct nfs4r_core *c)
+nfs4r_server_id quorum_away(const struct nfs4r_core *c)
 {
-	if (is_ended(c, c->self) || lets_go(c))
+	if (state_is_ended(c, c->self) || state_lets_go(c))
 		return c->self;
 	EACH_MEMBER(c, s)
 		if (is_away(c, s))
@@ -49,7 +49,7 @@ nfs4r_server_id who_is_away(const struct nfs4r_core *c)
 	return 0;
 }
 
-nfs4r_servers who_is_here(const struct nfs4r_core *c)
+nfs4r_servers quorum_here(const struct nfs4r_core *c)
 {
 	nfs4r_servers set = NFS4R_BIT(c->self);
 
@@ -60,7 +60,7 @@ nfs4r_servers who_is_here(const struct nfs4r_core *c)
 }
 
 /* How far every member, and this server, has applied @log, as far as this server heard. */
-nfs4r_lsn applied_by_all(const struct nfs4r_core *c, nfs4r_server_id log)
+nfs4r_lsn quorum_applied_by_all(const struct nfs4r_core *c, nfs4r_server_id log)
 {
 	nfs4r_lsn min = c->assumed & NFS4R_BIT(c->self) ? UINT64_MAX : c->log.logs[log].applied;
 
@@ -70,7 +70,7 @@ nfs4r_lsn applied_by_all(const struct nfs4r_core *c, nfs4r_server_id log)
 	return min;
 }
 
-nfs4r_lsn stable_by_all(const struct nfs4r_core *c, nfs4r_server_id log)
+nfs4r_lsn quorum_stable_by_all(const struct nfs4r_core *c, nfs4r_server_id log)
 {
 	nfs4r_lsn min = c->log.logs[log].stable;
 
@@ -84,15 +84,15 @@ nfs4r_lsn stable_by_all(const struct nfs4r_core *c, nfs4r_server_id log)
  * Log 3.11: who is outside catches up from the logs. What a copy has beyond a seal it needs until it is repaired. What somebody said who is
  * not heard any more does not count: it may be back with another disk, and have its copy from one that has less (log 8.6).
  */
-nfs4r_lsn stable_everywhere(const struct nfs4r_core *c, nfs4r_server_id log)
+nfs4r_lsn quorum_stable_everywhere(const struct nfs4r_core *c, nfs4r_server_id log)
 {
 	nfs4r_lsn min = c->log.logs[log].stable;
 
 	EACH_PEER(c, s)
-		if (views_on(c) && !(view_hears(c, s) && memory_counts(c, s)))
+		if (state_views_on(c) && !(state_view_hears(c, s) && state_memory_counts(c, s)))
 			return 0;
 	EACH_PEER(c, s)
 		if (c->peers[s].stable[log] < min)
 			min = c->peers[s].stable[log];
-	return is_sealed_away(c, log, min) ? seal_at(&c->view.adopted, log, min)->lsn : min;
+	return state_is_sealed_away(c, log, min) ? state_seal_at(&c->view.adopted, log, min)->lsn : min;
 }

@@ -6,7 +6,7 @@
 #include "core/state/state.h"
 
 /* standing.c: what this server is, and which servers count */
-bool trouble_withdraws(const struct nfs4r_core *c); /* it asks to be removed, and lets go of everything */
-bool retention_is_late(const struct nfs4r_core *c); /* some log cannot be gone on with from entries */
+bool state_trouble_withdraws(const struct nfs4r_core *c); /* it asks to be removed, and lets go of everything */
+bool state_retention_is_late(const struct nfs4r_core *c); /* some log cannot be gone on with from entries */
 
 #endif

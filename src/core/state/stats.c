@@ -4,7 +4,7 @@
  */
 #include "core/state/state_int.h"
 
-void hist_add(struct nfs4r_core_hist *h, uint64_t ms)
+void state_hist_add(struct nfs4r_core_hist *h, uint64_t ms)
 {
 	uint32_t i = ms ? 64 - (uint32_t)__builtin_clzll(ms) : 0;
 

@@ -27,7 +27,7 @@ static void buckets_have_their_edges(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct nfs4r_core_hist h = { 0 };
 
-		hist_add(&h, cases[i].ms);
+		state_hist_add(&h, cases[i].ms);
 		assert_int_equal(h.n, 1);
 		assert_true(h.sum_ms == cases[i].ms && h.max_ms == cases[i].ms);
 		for (uint32_t b = 0; b < NFS4R_CORE_BUCKETS; b++)
@@ -41,7 +41,7 @@ static void sums_and_the_longest(void **state)
 	uint64_t n = 0;
 
 	for (uint64_t ms = 0; ms < 5000; ms++)
-		hist_add(&h, 4999 - ms);
+		state_hist_add(&h, 4999 - ms);
 	assert_int_equal(h.n, 5000);
 	assert_int_equal(h.sum_ms, 5000 * 4999 / 2);
 	assert_int_equal(h.max_ms, 4999);

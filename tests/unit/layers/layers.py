@@ -19,6 +19,9 @@ ALLOWED = {  # room -> rooms whose headers it may include
 }
 # The rooms of the core, from the ground to the door: each calls only those before it.
 CORE_ROOMS = ["state", "control", "policy", "log", "ops", "membership", "recovery", "door"]
+# How the external symbols of each begin, beside nfs4r_, so that a stack trace says where it is.
+CORE_PREFIX = {"state": ("state_", "out_", "row_", "heap_", "quorum_"), "control": ("control_",), "policy": ("policy_",), "log": ("log_",), "ops": ("ops_",),
+               "membership": ("view_",), "recovery": ("recovery_",), "door": ("core_",)}
 # What the state machine must not even name.
 CORE_FORBIDDEN = re.compile(r"<(pthread|time|sys/.*|unistd|fcntl|stdio_ext|threads|signal|poll|netdb|net/.*|arpa/.*)\.h>")
 # Who waits until a time of a clock that is set back by an hour waits for an hour. The calls with "timed" go by that clock, or by one that was chosen
@@ -69,11 +72,25 @@ def check_core_calls(nm, objects, bad):
         bad.append(f"src/core/{room} is no room of the core (CORE_ROOMS)")
     if bad:
         return
+    for name, room in sorted(home.items()):
+        if not name.startswith(("nfs4r_", *CORE_PREFIX[room])):
+            bad.append(f"{name} in src/core/{room}/ does not begin with {' or '.join(CORE_PREFIX[room])}")
     for here, there, obj, name in calls:
         if CORE_ROOMS.index(there) > CORE_ROOMS.index(here):
             bad.append(f"{os.path.basename(obj)[:-2]}: {here}/ uses {name}, which is in {there}/ above it")
     if len({r for r in home.values()}) < len(CORE_ROOMS) or len(calls) < 500:
         bad.append(f"only {len(calls)} uses of symbols among {len(objects)} objects of the core: this test is blind")
+
+
+def check_core_header(where, header, bad):
+    """Only headers of rooms below, and what files of one room share only in that room. core_state.h gathers all."""
+    here, there = core_room(where), core_room(f"src/{header}")
+    if not header.startswith("core/") or where == "src/core/core_state.h":
+        return
+    if CORE_ROOMS.index(there) > CORE_ROOMS.index(here) and os.path.basename(header) not in ("core.h", "fault.h", "core_state.h"):
+        bad.append(f"{where}: {here}/ may not include {header}, which lies above it")
+    if header.endswith("_int.h") and here != there:
+        bad.append(f"{where}: {header} is for the files of {there}/")
 
 
 def main():
@@ -93,6 +110,8 @@ def main():
                     bad.append(f"{where}: includes Ganesha's {header}")
                 elif of and not theirs and of not in allowed:
                     bad.append(f"{where}: {room} may not include {header}")
+                if room == "src/core" and quote == '"':
+                    check_core_header(where, header, bad)
                 if room == "src/core" and CORE_FORBIDDEN.search(f"<{header}>"):
                     bad.append(f"{where}: the core has no I/O, thread or clock, but includes {header}")
             for m in WAIT.finditer(text):
