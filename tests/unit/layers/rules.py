@@ -8,6 +8,7 @@ import sys
 
 SOURCES = ("src", "FSAL_REPL", "tests")
 PAGE = "docs/protocol.md"
+PAGES = "docs/protocol"
 HEADING = re.compile(r"^#{2,4} (Control|Log) (\d+(?:\.\d+)?[a-f]?)\b", re.M)
 NUMBER = r"\d+(?:\.\d+)?[a-f]?"
 # "control 4.5", "log sheet 4.1, 4.5", "control section 8", "log 3.10-3.12", "Control 6.6, 6.7", "control sheet 4 to 6"
@@ -23,6 +24,18 @@ MODE = re.compile(r"\bsim:([\w-]+)")
 def read(root, path):
     with open(os.path.join(root, path), encoding="utf-8", errors="replace") as f:
         return f.read()
+
+
+def protocol(root):
+    """path -> text of the pages that have the rules."""
+    folder = os.path.join(root, PAGES)
+    if not os.path.isdir(folder):
+        return {"docs/protocol.md": read(root, "docs/protocol.md")}
+    return {f"{PAGES}/{name}": read(root, f"{PAGES}/{name}") for name in sorted(os.listdir(folder)) if name.endswith(".md")}
+
+
+def headings(root):
+    return {(what.lower(), n) for text in protocol(root).values() for what, n in HEADING.findall(text)}
 
 
 def files(root):
