@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Views that end logs (docs/protocol.md, log 5.1, 6, 7, 8.3 and 9.2), three servers, for the model checker Spin. README.md says what is
+ * Views that end logs (docs/protocol/, log 5.1, 6, 7, 8.3 and 9.2), three servers, for the model checker Spin. README.md says what is
  * modelled, what is left out and why that is safe, how to run it, and what came out. views.pml has what is folded here: elections, lists,
  * timers of leases.
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Views, leases and joining of three servers (docs/protocol.md, log 6 and 8.4), for the model checker Spin. README.md says
+ * Views, leases and joining of three servers (docs/protocol/, log 6 and 8.4), for the model checker Spin. README.md says
  * what is modelled, what is left out and why that is safe, how to run it, and what came out.
  *
  * One process makes one step of one server at a time; after each step the properties of check() are looked at. There are no

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Voters that change (docs/protocol.md, log 9.1), for the model checker Spin: views that add a server to those whose majority
+ * Voters that change (docs/protocol/, log 9.1), for the model checker Spin: views that add a server to those whose majority
  * decides or take one out, leases, and what two servers that serve may disagree about. README.md says what is modelled, how to
  * run it, and what came out.
  *

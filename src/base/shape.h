@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Shapes: which parts belong to an operation, and what values they may have (protocol.md, log 3.14). The decoders of protocol/ ask here, so nobody behind
+ * Shapes: which parts belong to an operation, and what values they may have (log 3.14). The decoders of protocol/ ask here, so nobody behind
  * them has to ask again whether a part is there. Pure: any thread, no memory, no I/O.
  *
  * Each function returns NULL when the shape is right, else a static English text that says what is wrong, for a log.

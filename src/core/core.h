@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * The protocol state machine of one volume at one server: control, ancestry,
- * election, forwarding, log order, positions (rules: docs/protocol.md; paper:
+ * election, forwarding, log order, positions (rules: docs/protocol/; paper:
  * NFSv4.r sections 2.1 and 2.2).
  *
  * Contract with whoever drives it (the engine, a test, the simulator):

@@ -2,7 +2,7 @@
 /*
  * Who may say what about whom (log 4.17): every message of another server passes here first.
  *
- * Happy path: a server speaks of itself, of its own log and claims, or answers what the receiver asked. The table is in docs/protocol.md.
+ * Happy path: a server speaks of itself, of its own log and claims, or answers what the receiver asked. The table is there.
  *
  * Failure modes: a message in somebody else's name, or with entries that nobody asked its sender for, is dropped, counted, and named in the log. The
  * connection stays: two servers that disagree about one message may need each other for a majority. An answer to a PULL that comes late is no lie: it is

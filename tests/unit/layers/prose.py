@@ -27,7 +27,7 @@ BLOCK = re.compile(r"\s*(?:[*+-]|\d+\.|\([a-z]\))\s+")
 WHERE = re.compile(r"\*\*(?:Where|Shown by)\*\*.*", re.S)  # lists of places, not sentences
 POINTER = re.compile(r"\([^()]*\b(?:control|log|decisions?) \d[^()]*\)")
 END = re.compile(r"[.?!][)\"'*]*(?=\s+[\"'(*`]*[A-Z0-9`])|[.?!:][)\"'*]*\s*$")
-ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|vs|etc|cf)|\d)\.$")
+ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|vs|cf)\.$")
 PATH = re.compile(rf"`((?:{'|'.join(TOPS)})/[\w./-]*\w/?)(?::(\w+))?`")
 DECISION = re.compile(r"\bdecisions? (\d{4})((?:(?:, | and )\d{4})*)")
 
@@ -36,6 +36,7 @@ def blocks(text):
     """(line number, text) of each paragraph, list item and table cell; code, headings and front matter left out."""
     fenced, block, first = False, [], 0
     for number, line in enumerate(text.split("\n") + [""], 1):
+        line = re.sub(r"^> ?", "", line)
         if line.lstrip().startswith("```"):
             fenced, line = not fenced, ""
         alone = fenced or not line.strip() or line.startswith("#") or line.lstrip().startswith("|")

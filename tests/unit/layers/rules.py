@@ -1,13 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""docs/protocol.md and the code agree: each rule that is cited has a heading there, and each file, function,
-fault and simulator mode that the page names exists. usage: rules.py PROJECT"""
+"""docs/protocol/ and the code agree: each rule that is cited has a heading there, and each file, function,
+fault and simulator mode that its pages name exists. usage: rules.py PROJECT"""
 import os
 import re
 import sys
 
 SOURCES = ("src", "FSAL_REPL", "tests")
-PAGE = "docs/protocol.md"
 PAGES = "docs/protocol"
 HEADING = re.compile(r"^#{2,4} (Control|Log) (\d+(?:\.\d+)?[a-f]?)\b", re.M)
 NUMBER = r"\d+(?:\.\d+)?[a-f]?"
@@ -28,10 +27,7 @@ def read(root, path):
 
 def protocol(root):
     """path -> text of the pages that have the rules."""
-    folder = os.path.join(root, PAGES)
-    if not os.path.isdir(folder):
-        return {"docs/protocol.md": read(root, "docs/protocol.md")}
-    return {f"{PAGES}/{name}": read(root, f"{PAGES}/{name}") for name in sorted(os.listdir(folder)) if name.endswith(".md")}
+    return {f"{PAGES}/{name}": read(root, f"{PAGES}/{name}") for name in sorted(os.listdir(os.path.join(root, PAGES))) if name.endswith(".md")}
 
 
 def headings(root):
@@ -68,7 +64,7 @@ def check_citations(root, have, bad):
         for what, n in citations(read(root, path)):
             seen += 1
             if (what, n) not in have:
-                bad.append(f"{path}: cites {what} {n}, which has no heading in {PAGE}")
+                bad.append(f"{path}: cites {what} {n}, which has no heading in {PAGES}")
     return seen
 
 
@@ -76,16 +72,16 @@ def is_defined(text, name):
     return re.search(rf"\b{name}\b\s*\(", text) or re.search(rf"#define {name}\b", text)
 
 
-def check_places(root, page, bad):
+def check_places(root, where, page, bad):
     seen = 0
     for m in FILE_AND_NAME.finditer(page):
         seen += 1
         path, name = m.groups()
         line = page.count("\n", 0, m.start()) + 1
         if not os.path.exists(os.path.join(root, path)):
-            bad.append(f"{PAGE}:{line}: {path} does not exist")
+            bad.append(f"{where}:{line}: {path} does not exist")
         elif name and not is_defined(read(root, path), name):
-            bad.append(f"{PAGE}:{line}: {path} has no {name}")
+            bad.append(f"{where}:{line}: {path} has no {name}")
     return seen
 
 
@@ -101,31 +97,32 @@ def check_faults(root, page, have, bad):
             number += 1
     for name in sorted(set(FAULT.findall(page)) - {"F_NAME"}):
         if name not in numbers_of:
-            bad.append(f"{PAGE}: {name} is in no fault.h")
+            bad.append(f"{PAGES}: {name} is in no fault.h")
     table = {name: (int(i), what, n) for i, name, what, n in FAULT_ROW.findall(page)}
     for name, is_ in numbers_of.items():
         if table.get(name) != is_:
-            bad.append(f"{PAGE}: the list of faults should say | {is_[0]} | `{name}` | {is_[1]} {is_[2]} |")
+            bad.append(f"{PAGES}: the list of faults should say | {is_[0]} | `{name}` | {is_[1]} {is_[2]} |")
         if is_[1:] not in have:
-            bad.append(f"fault.h: {name} cites {is_[1]} {is_[2]}, which has no heading in {PAGE}")
+            bad.append(f"fault.h: {name} cites {is_[1]} {is_[2]}, which has no heading in {PAGES}")
 
 
 def check_modes(root, page, bad):
     modes = set(re.findall(r'^\t\{ "([\w-]+)",', read(root, "tests/sim/modes.c") + read(root, "tests/sim/modes_store.c"), re.M))
     for name in sorted(set(MODE.findall(page)) - {"NAME"} - modes):
-        bad.append(f"{PAGE}: the simulator has no mode {name}")
+        bad.append(f"{PAGES}: the simulator has no mode {name}")
 
 
 def main():
     root = sys.argv[1]
-    page = read(root, PAGE)
+    pages = protocol(root)
+    page = "\n".join(pages.values())
     bad = []
-    headings = [(what.lower(), n) for what, n in HEADING.findall(page)]
-    for h in sorted({h for h in headings if headings.count(h) > 1}):
-        bad.append(f"{PAGE}: two headings {h[0]} {h[1]}")
-    have = set(headings)
+    heads = [(what.lower(), n) for what, n in HEADING.findall(page)]
+    for h in sorted({h for h in heads if heads.count(h) > 1}):
+        bad.append(f"{PAGES}: two headings {h[0]} {h[1]}")
+    have = set(heads)
     cited = check_citations(root, have, bad)
-    places = check_places(root, page, bad)
+    places = sum(check_places(root, where, text, bad) for where, text in pages.items())
     check_faults(root, page, have, bad)
     check_modes(root, page, bad)
     if len(have) < 90 or cited < 100 or places < 150:
