@@ -4,7 +4,7 @@
  *
  * Ganesha asks for the attributes of one object several times while it works off a compound: permission of
  * the directory, the looked-up object, what the client wants to see. Each question about an object that is controlled elsewhere
- * would cost a round trip. Control sheet 6.4 wants the check to be made after the request arrived, and all of a
+ * would cost a round trip. Control 6.4 wants the check to be made after the request arrived, and all of a
  * compound arrived at once; so an answer serves for the rest of it. An update of ours in between ends that. The same for the last two names that were
  * asked for, ahead (ahead.c) or not: an open that makes its file looks the name up twice. What our update made at another server is remembered
  * in the same way (gate.c).

@@ -308,7 +308,7 @@ static fsal_status_t hand_out(struct repl_export *exp, struct repl_obj *obj, con
 	return st;
 }
 
-/* Unknown here is not unknown: ask the server that gave the handle out (control sheet 6.5). */
+/* Unknown here is not unknown: ask the server that gave the handle out (control 6.5). */
 static fsal_status_t create_unknown(struct repl_export *exp, const struct nfs4r_oid *oid, struct fsal_obj_handle **out,
 				    struct fsal_attrlist *attrs_out)
 {

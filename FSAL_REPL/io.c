@@ -6,7 +6,7 @@
  * state and the object alive until the callback, and nothing of the call may be touched after it.
  *
  * A local READ uses the client's open state in the sub-FSAL; a local WRITE does so inside the engine's
- * execution step. Which server serves a READ is decided for each call anew (control sheet 6.4).
+ * execution step. Which server serves a READ is decided for each call anew (control 6.4).
  *
  * An orphan's holders go on with the local file; the engine says ORPHAN or STALE, we write past it.
  */

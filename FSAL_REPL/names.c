@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * Reading the name space. Names, listings and their cookies are the volume's: they come from the engine,
- * which answers from this server's tree or asks the owner of the directory (control sheet 6.1). The
+ * which answers from this server's tree or asks the owner of the directory (control 6.1). The
  * sub-FSAL's own directories are never consulted here.
  *
  * A listing fetches the names in batches and then the attributes of the batch, all questions at once, so

@@ -6,7 +6,7 @@
  *    with the client's state, so that descriptor and reservation are right from the start;
  *  - that it is cut to nothing (O_TRUNC): a SETATTR operation, once the open itself was allowed;
  *  - that this server has it open for writing, and that it was closed: CLOSE waits (bounded) until what was
- *    written here is complete (control sheet 5.3), since that is what close-to-open promises. A client that closes
+ *    written here is complete (control 5.3), since that is what close-to-open promises. A client that closes
  *    a writer while it has the file open for reading, too, sends OPEN_DOWNGRADE instead, which waits in the same way.
  *
  * A file made at another server, maybe on our behalf, may not have arrived here when the answer has. Telling the

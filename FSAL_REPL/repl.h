@@ -266,7 +266,7 @@ fsal_status_t repl_gone_here(struct repl_export *exp, const struct nfs4r_oid *oi
 bool repl_obj_is_stale(struct repl_export *exp, struct repl_obj *obj);
 /*
  * An operation answered @st. If that means that the last name is gone while the object is open here, its holders go
- * on with the local file (control sheet 3.7): REPL_ORPHAN. The primary may know before we have applied the
+ * on with the local file (control 3.7): REPL_ORPHAN. The primary may know before we have applied the
  * removal: REPL_WAIT, the client has to come again. Else REPL_PLAIN: @st is the answer.
  */
 enum repl_lost { REPL_PLAIN, REPL_ORPHAN, REPL_WAIT };

@@ -13,7 +13,7 @@
  * is too large. With patches/0002 that is more than Linux lets a value have. Without it 8 KiB are on the way already in trees that were imported (and XATTR2BIG
  * would not do for an answer: that Ganesha takes it for a buffer that is too short, and tries again).
  *
- * Those of an orphan are its local file's, for its holders (control sheet 3.7).
+ * Those of an orphan are its local file's, for its holders (control 3.7).
  */
 #include "repl.h"
 

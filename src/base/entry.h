@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Log entry: one update of one primary, Zebra's "delta" (log sheet section 3).
+ * Log entry: one update of one primary, Zebra's "delta" (log 3).
  * Values are absolute, never increments, so that applying twice does no harm.
  */
 #ifndef NFS4R_BASE_ENTRY_H
@@ -35,7 +35,7 @@ enum nfs4r_effect {
 	NFS4R_EFF_LINKS = 7,  /* nlink, multi, one parent gained or lost */
 	NFS4R_EFF_PARENT = 8, /* object renamed: parent_from -> parent (may be equal) */
 	NFS4R_EFF_ALLOC = 9,  /* off, len, punch */
-	NFS4R_EFF_INSTALL = 10, /* whole content; log sheet 7.5, not issued yet */
+	NFS4R_EFF_INSTALL = 10, /* whole content; log 7.5, not issued yet */
 };
 
 struct nfs4r_name_change {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Messages between servers (control sheet section 2, log sheet 6.2), decoded.
+ * Messages between servers (control 2, log 6.2), decoded.
  * protocol/nfs4r.x is the same list as bytes. HELLO belongs to the transport
  * (src/rpc) and never reaches the core.
  */
@@ -22,7 +22,7 @@ enum nfs4r_msg_type { /* wire values */
 	NFS4R_MSG_FORWARD_ANSWER = 8,
 	NFS4R_MSG_READ = 9,
 	NFS4R_MSG_READ_ANSWER = 10,
-	NFS4R_MSG_POSITIONS = 11, /* APPLIED of the control sheet, HEARTBEAT's positions of the log sheet */
+	NFS4R_MSG_POSITIONS = 11, /* received, applied and stable of every log (control 2) */
 	NFS4R_MSG_ENTRIES = 12,
 	NFS4R_MSG_PULL = 13,
 	NFS4R_MSG_VERIFY = 14,	      /* engine to engine: checksum of one object, for nfs4rctl verify */
@@ -43,7 +43,7 @@ enum nfs4r_msg_type { /* wire values */
 	NFS4R_MSG_HALTED = 28,	/* the sender's disk takes nothing any more: it says nothing else in this start (log 4.15) */
 };
 
-struct nfs4r_prio { /* larger wins: attempts first, then server id (control sheet 4.2) */
+struct nfs4r_prio { /* larger wins: attempts first, then server id (control 4.2) */
 	uint32_t attempts;
 	nfs4r_server_id server;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Object and server identities (DESIGN section 3; log sheet 2.1, 2.2).
+ * Object and server identities (log 2.1, 2.2).
  *
  * An OID names one object of a volume on every server for ever: creating
  * server, the incarnation that minted it, a rising sequence. The bytes are the
@@ -75,7 +75,7 @@ struct nfs4r_pid {
 	uint64_t seq;
 };
 
-/* Identity of a client operation as its first server saw it (log sheet 5.6). server 0 = none. */
+/* Identity of a client operation as its first server saw it (log 5.6). server 0 = none. */
 struct nfs4r_request_id {
 	nfs4r_server_id origin;
 	uint64_t inc;

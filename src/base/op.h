@@ -25,7 +25,7 @@ enum nfs4r_op_type { /* wire and disk values */
 	NFS4R_OP_DEALLOCATE = 11,
 	NFS4R_OP_SETXATTR = 12,	 /* obj, xname, data, xflags */
 	NFS4R_OP_REMOVEXATTR = 13,
-	NFS4R_OP_CLOSE = 14,	 /* obj: wait until what this server wrote to it is complete (control sheet 5.3). Never forwarded, never logged */
+	NFS4R_OP_CLOSE = 14,	 /* obj: wait until what this server wrote to it is complete (control 5.3). Never forwarded, never logged */
 	NFS4R_OP_ADOPT = 15,	 /* dir, name, attrs with TYPE: take an object that is already there into the volume (import) */
 	NFS4R_OP_CLAIM = 16,	 /* obj, depth: get (and hold) control without changing anything; for import and tools */
 };
@@ -44,7 +44,7 @@ struct nfs4r_op {
 	char *text;		 /* SYMLINK target or xattr name; NUL terminated, owned */
 	uint32_t xflags;
 	bool stable;		 /* WRITE: bytes are on disk before the answer */
-	bool under_open;	 /* WRITE under an open state of this server: completes at CLOSE (5.3), else before the answer */
+	bool under_open;	 /* WRITE under an open state of this server: completes at CLOSE (control 5.3), else before the answer */
 	uint32_t depth;		 /* CLAIM */
 	struct nfs4r_request_id id;
 	uint64_t answered_below;

@@ -315,7 +315,7 @@ const struct nfs4r_update *nfs4r_core_started(struct nfs4r_core *c, uint64_t now
 	c->recovering = !c->cfg.tail_intact && (has_peers(c) || state_views_on(c)); /* alone it has recovered at once, and says so */
 	if (!FAULT(F_COUNT_RESTART))
 		control_anc_rebuild(c);
-	HASH_ITER(hh, c->control.objs, o, tmp) { /* the fast path learns the table, before 4.9 changes it */
+	HASH_ITER(hh, c->control.objs, o, tmp) { /* the fast path learns the table, before control 4.9 changes it */
 		for (k = o->list; k; k = k->next) {
 			struct nfs4r_action *a = out_act(c, NFS4R_ACT_CONTROL);
 

@@ -81,36 +81,36 @@ struct nfs4r_core_config {
 				  * that more is on stable storage heard that of a disk which is not this one any more (log 8.6) */
 	bool tail_intact;	 /* every record this server ever appended is there (process crash or clean stop).
 				  * false (machine crash): updates and reads of own controls wait until all peers
-				  * told their position in our log and the tail is pulled (log sheet 4.7) */
+				  * told their position in our log and the tail is pulled (log 4.7) */
 	bool doubts;		 /* only with tail_intact false: recovery does not end before EV_SETTLED (log 4.6) */
 	/* times, all in ms of the `now_ms` given to step() */
 	uint32_t repeat_ms;	 /* PROPOSE, RELEASE, FORWARD are sent again to whoever has not answered; default 400 */
 	uint32_t op_wait_ms;	 /* longest wait of an operation for control, then DELAY; default 1000 */
-	uint32_t reply_wait_ms;	 /* executed, waiting for 5.2/5.3: a log line (STUCK action) after this; the answer itself is held
+	uint32_t reply_wait_ms;	 /* executed, waiting for control 5.2/5.3: a log line (STUCK action) after this; the answer itself is held
 				  * until the condition holds, since DELAY for an executed non-idempotent operation would be a lie; default 5000 */
-	uint32_t idle_ms;	 /* an unused shallow claim starts closing (7.1); default 1000 */
+	uint32_t idle_ms;	 /* an unused shallow claim starts closing (control 7.1); default 1000 */
 	uint32_t revoke_ms;	 /* a claim stays so long after a revoke that came with a forward, or while pending operations use it, and a
-				  * deep one after one for a single object (7.5); default 0 = at once */
-	uint32_t turn_ms;	 /* so long, and for forty round trips at least, use keeps what others ask for all the time (7.5); 0 = for ever;
+				  * deep one after one for a single object (control 7.5); default 0 = at once */
+	uint32_t turn_ms;	 /* so long, and for forty round trips at least, use keeps what others ask for all the time (control 7.5); 0 = for ever;
 				  * default 0 */
-	uint32_t holdoff_ms;	 /* after a release that was forced (7.6); 0 = two round trips to the farthest server as measured by
+	uint32_t holdoff_ms;	 /* after a release that was forced (control 7.6); 0 = two round trips to the farthest server as measured by
 				  * elections, 20 to 1000 ms; default 0 */
-	uint32_t read_ms;	 /* control of a directory ends so long, or a sixth of a round trip, after its last use if another server reads by it (7.11); 0 = never; default 0 */
-	uint32_t announce_ms;	 /* so long after the control of a file began to close the others hear that copies may be read (7.10): an update
+	uint32_t read_ms;	 /* control of a directory ends so long, or a sixth of a round trip, after its last use if another server reads by it (control 7.11); 0 = never; default 0 */
+	uint32_t announce_ms;	 /* so long after the control of a file began to close the others hear that copies may be read (control 7.10): an update
 				  * that comes later has to wait; 0 = never, the same on all starts of a server; default 0 */
-	/* Policy of hierarchical control (4.1, 7.4, 7.8, 7.9; paper 2.2). When to ask for more or less: any moment is safe. */
+	/* Policy of hierarchical control (control 4.1, 7.4, 7.8, 7.9; paper 2.2). When to ask for more or less: any moment is safe. */
 	bool deep;		 /* ask for deep control where shallow would do; default true. New directories come with deep control either way */
 	uint32_t deep_ms;	 /* deep control ends so long after the last directory update below it, deep+ after the last update of an old file
 				  * below it; default 1000 */
 	uint32_t promote_count;	 /* elections paid in different places below a directory within promote_ms that make this server ask for
-				  * deep control of it (7.4); 0 = never; default 3 */
+				  * deep control of it (control 7.4); 0 = never; default 3 */
 	uint32_t promote_ms;	 /* default 10000 */
 	uint32_t deep_plus_count;/* updates of different old files below a directory within a second that make this server ask for
-				  * deep+ of it (7.8); 0 = never; default 2 */
+				  * deep+ of it (control 7.8); 0 = never; default 2 */
 	uint32_t contested_ms;	 /* after a deep control was refused, or revoked for something below it, no deep control of that directory is
 				  * asked for where shallow would do; default 5000 */
 	uint32_t share_reads;	 /* READs served for others from deep control of what is not being updated here, until it is narrowed or
-				  * dropped (7.4, 7.9); 0 = never; default 8 */
+				  * dropped (control 7.4, 7.9); 0 = never; default 8 */
 	/* Views (log 6). All servers of a volume have the same times. */
 	uint32_t lease_ms;	 /* how long a grant lets a server go on (T_S); 0 = the view is fixed, no leases; default 2000 */
 	uint32_t silence_ms;	 /* a member that is not heard for so long is removed; at least half of lease_ms; default 2000 */
@@ -141,14 +141,14 @@ enum nfs4r_event_type {
 				 * status not OK: the caller of the update may not do that (control 6.10); it ends with this status, unless coverage or names have moved */
 	NFS4R_EV_OP_EXECUTED = 7, /* op, ok, entry: local execution is over, entry filled in (attrs, times, cookies, handle).
 				 * ok = false: it failed with op->status, nothing changed (void).
-				 * op = NULL: an entry given to restore_intent(), decided by evidence after a crash (log sheet 4.5) */
+				 * op = NULL: an entry given to restore_intent(), decided by evidence after a crash (log 4.5) */
 	NFS4R_EV_OP_CANCEL = 8,	/* op: the caller no longer waits; only before EXECUTE was given. DONE(DELAY) follows in this update,
 				 * unless it was forwarded meanwhile: then nothing happens, since it may have been executed */
 	NFS4R_EV_APPLIED = 9,	/* entry: local execution of APPLY is over; the core commits it now. ok = false: it failed with `status`, perhaps
 				 * after a part of it was done. APPLY comes again in a second; after half a lease this server withdraws (log 6.12) */
 	NFS4R_EV_STABLE = 10,	/* stable[]: a checkpoint covers these positions (own log included), index = server id */
 	NFS4R_EV_OPENED = 11,	/* oid: one more open for writing here */
-	NFS4R_EV_CLOSED = 12,	/* oid: one fewer; the last close lets control of the file end (7.1) */
+	NFS4R_EV_CLOSED = 12,	/* oid: one fewer; the last close lets control of the file end (control 7.1) */
 	NFS4R_EV_GIVE_UP = 13,	/* peer: an administrator gives up what only this server, which is outside the view, has (log 9.2): its log is sealed
 				 * at the longest copy. Nothing happens if it is a member or sealed already: ask nfs4r_core_may_give_up() first */
 	NFS4R_EV_LEAVE = 26,	/* this server is going to be stopped: from now on nothing begins here, and it lets go of what it controls (control 7.12).
@@ -320,7 +320,7 @@ enum nfs4r_status nfs4r_core_restore_entry(struct nfs4r_core *c, nfs4r_lsn lsn, 
 /* Before started(): an own entry that was begun (it has its LSN) and not decided, ascending LSN, following the last decided one.
  * After started() the caller decides each, in order, with EV_OP_EXECUTED (op = NULL). */
 enum nfs4r_status nfs4r_core_restore_intent(struct nfs4r_core *c, struct nfs4r_entry *entry);
-/* Recovery is complete: rebuild the ancestry table, apply control sheet 4.9, say what has to be sent. */
+/* Recovery is complete: rebuild the ancestry table, apply control 4.9, say what has to be sent. */
 const struct nfs4r_update *nfs4r_core_started(struct nfs4r_core *c, uint64_t now_ms);
 
 const struct nfs4r_update *nfs4r_core_step(struct nfs4r_core *c, const struct nfs4r_event *ev);
@@ -423,10 +423,10 @@ struct nfs4r_core_room {
 void nfs4r_core_get_room(const struct nfs4r_core *c, struct nfs4r_core_room *out);
 
 /*
- * Where a read of @oid goes (control sheet 6.1, 6.2): self = serve locally, else the owner to ask.
+ * Where a read of @oid goes (control 6.1, 6.2): self = serve locally, else the owner to ask.
  * @is_dir: look-up, listing, attributes of a directory under Directory_Reads = strict.
- * @excluded: owners that answered NOT_PRIMARY for this request (6.3).
- * 0: unknown object, or this server is not ready: DELAY (6.5).
+ * @excluded: owners that answered NOT_PRIMARY for this request (control 6.3).
+ * 0: unknown object, or this server is not ready: DELAY (control 6.5).
  */
 nfs4r_server_id nfs4r_core_route_read(struct nfs4r_core *c, const struct nfs4r_oid *oid, bool is_dir, nfs4r_servers excluded);
 /*
@@ -451,14 +451,14 @@ nfs4r_lsn nfs4r_core_applied(const struct nfs4r_core *c, nfs4r_server_id log);
 struct nfs4r_closed {
 	nfs4r_lsn lsn;	    /* up to which entry of the owner's log the copy has to be; 0: see below */
 	uint64_t inc;	    /* of the owner: after a start without its log's end it gives numbers again */
-	nfs4r_version told; /* the newest that it told of the object and that is not here (6.9); 0: none */
+	nfs4r_version told; /* the newest that it told of the object and that is not here (control 6.9); 0: none */
 };
 /*
- * Why does a read of the file @oid go to @owner? lsn 0: not only since closing claims that this start of it announced (7.10) wait for updates that are not here.
+ * Why does a read of the file @oid go to @owner? lsn 0: not only since closing claims that this start of it announced (control 7.10) wait for updates that are not here.
  */
 struct nfs4r_closed nfs4r_core_closed_at(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_server_id owner);
 
-/* As the owner: may this server answer a READ of @oid (6.3)? NFS4R_OK, NFS4R_NOT_PRIMARY, or NFS4R_DELAY while it cannot know yet
+/* As the owner: may this server answer a READ of @oid (control 6.3)? NFS4R_OK, NFS4R_NOT_PRIMARY, or NFS4R_DELAY while it cannot know yet
  * (tail of the own log missing, own entries undecided): NOT_PRIMARY would send the reader to its own old copy. */
 enum nfs4r_status nfs4r_core_may_serve(struct nfs4r_core *c, const struct nfs4r_oid *oid);
 /* A READ of @oid for another server was allowed by may_serve(): counted for the policy, which acts on it at the next step. true: let that
@@ -472,19 +472,19 @@ struct nfs4r_core_hist {
 };
 
 struct nfs4r_core_stats {
-	uint64_t elections; /* proposals: of operations, of old files (3.8), and of the policy (promotions, narrowing, deep+) */
+	uint64_t elections; /* proposals: of operations, of old files (control 3.8), and of the policy (promotions, narrowing, deep+) */
 	uint64_t elections_waited; /* those that an operation waited for */
 	uint64_t proposals_early; /* came before what they are for was known, and were kept */
-	uint64_t reopened; /* closings that were taken back (7.1) */
-	uint64_t yielded;  /* claims that ended sooner because others read by them, and elections that they would have saved (7.11) */
+	uint64_t reopened; /* closings that were taken back (control 7.1) */
+	uint64_t yielded;  /* claims that ended sooner because others read by them, and elections that they would have saved (control 7.11) */
 	uint64_t yield_regrets;
-	uint64_t turns;	   /* claims that ended while they were used, since it was another server's turn (7.5) */
+	uint64_t turns;	   /* claims that ended while they were used, since it was another server's turn (control 7.5) */
 	uint64_t conflicts, aborts, revokes_sent, revokes_got, forwards_sent, forwards_served, not_primary, entries_executed,
 		entries_applied, entries_passed, entries_void, releases, bad_messages, delays;
 	uint64_t deep_asked, deep_refused; /* elections that asked deep where shallow would do; those of them that were lost */
-	uint64_t promotions, promotions_lost; /* deep control asked for because of elections below (7.4); not granted */
-	uint64_t raises, raises_lost, drops; /* deep+ asked for (7.8), not granted, ended (7.9) */
-	uint64_t narrowed; /* deep controls that were replaced by control of what is used (7.4) */
+	uint64_t promotions, promotions_lost; /* deep control asked for because of elections below (control 7.4); not granted */
+	uint64_t raises, raises_lost, drops; /* deep+ asked for (control 7.8), not granted, ended (control 7.9) */
+	uint64_t narrowed; /* deep controls that were replaced by control of what is used (control 7.4) */
 	uint64_t reads_served; /* READs of others this server was asked for as the owner */
 	uint64_t claims, controls_own, controls_foreign, ops_waiting, ops_executing, replies_kept, pending_entries;
 	struct nfs4r_core_hist won;	/* PROPOSE to win, operations and policy alike */
@@ -527,13 +527,13 @@ struct nfs4r_control_info {
 void nfs4r_core_each_control(const struct nfs4r_core *c, bool (*fn)(void *arg, const struct nfs4r_control_info *i), void *arg);
 
 enum nfs4r_wait { /* what an operation waits for */
-	NFS4R_WAIT_OBJECT = 1,	/* an object that has not arrived, or recovery (6.5) */
+	NFS4R_WAIT_OBJECT = 1,	/* an object that has not arrived, or recovery (control 6.5) */
 	NFS4R_WAIT_ELECTION = 2,/* acks of its own proposals */
 	NFS4R_WAIT_OTHERS = 3,	/* others to let go (revoked), a hold-off, its turn */
 	NFS4R_WAIT_PRIMARY = 4, /* the answer to its FORWARD, from `on` */
 	NFS4R_WAIT_ENTRY = 5,	/* answered by its primary; the entry to be applied here */
 	NFS4R_WAIT_LOCAL = 6,	/* locks, local execution, older entries of the same object */
-	NFS4R_WAIT_REPLY = 7,	/* executed: acks or positions of `on` (5.2, 5.3) */
+	NFS4R_WAIT_REPLY = 7,	/* executed: acks or positions of `on` (control 5.2, 5.3) */
 };
 
 struct nfs4r_waiting_info {

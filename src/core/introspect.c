@@ -138,7 +138,7 @@ void nfs4r_core_each_control(const struct nfs4r_core *c, bool (*fn)(void *arg, c
 
 /* ---- who waits ------------------------------------------------------------------ */
 
-/* Acks that are missing, and logs that are not here as far as those who acked had them (4.5). true: it waits for an election. */
+/* Acks that are missing, and logs that are not here as far as those who acked had them (control 4.5). true: it waits for an election. */
 static bool waits_for_election(const struct nfs4r_core *c, const struct opx *o, nfs4r_servers *on)
 {
 	bool any = false;

@@ -3,7 +3,7 @@
  * A stop in order (control 7.12): before its process ends a server lets go of everything, so that nobody has to wait for its return.
  *
  * Happy path: LEAVE. From then on no operation begins here, none is taken from others, and nothing is asked for (quorum_away()); every
- * claim closes as soon as 5.5 allows, and is released by the rules that there are (7.1, 7.2): when all members have everything stably that was done
+ * claim closes as soon as control 5.5 allows, and is released by the rules that there are (control 7.1, 7.2): when all members have everything stably that was done
  * under it. When all have confirmed, this server gives its lease back (log 6.11), the others make a view without it, and its owner stops it.
  *
  * Failure modes: without a lease nobody knows who "all" are, and a server that catches up, or whose log has ended, has nothing to give: it stays, and its

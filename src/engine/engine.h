@@ -121,7 +121,7 @@ typedef enum nfs4r_status (*nfs4r_sync_fn)(void *arg, struct nfs4r_op *op);
 typedef void (*nfs4r_done_fn)(void *arg, struct nfs4r_op *op);
 
 /*
- * Run an update: get or find control, execute here or at the primary, answer when the rules allow (control sheet 4 to 6).
+ * Run an update: get or find control, execute here or at the primary, answer when the rules allow (control 4 to 6).
  * Blocks: about op_wait_ms for control, longer only once the update has been executed or sent. op->status is returned too.
  * The op (zeroed by the caller, then filled in) stays the caller's; identity is set here.
  */
@@ -209,12 +209,12 @@ enum nfs4r_status nfs4r_handle_check(struct nfs4r_engine *eng, const struct nfs4
 enum nfs4r_status nfs4r_handle_verify(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, const uint8_t check[NFS4R_HANDLE_CHECK]);
 
 /*
- * COMMIT (log sheet 5.4): begin, sync the file locally, then nfs4r_commit() with what begin said: the log is durable up to what was there when it began. Meanwhile a thread
+ * COMMIT (log 5.4): begin, sync the file locally, then nfs4r_commit() with what begin said: the log is durable up to what was there when it began. Meanwhile a thread
  * of the engine syncs the journal, and the others, if they are waited for, what they have. With 0, also without a begin, all is done then.
  */
 uint64_t nfs4r_commit_begin(struct nfs4r_engine *eng, const struct nfs4r_oid *oid);
 enum nfs4r_status nfs4r_commit(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, uint64_t begun);
-/* NFSv4 write verifier of this server (log sheet 5.3): changes whenever unstable data may have died behind it. */
+/* NFSv4 write verifier of this server (log 5.3): changes whenever unstable data may have died behind it. */
 uint64_t nfs4r_verifier(struct nfs4r_engine *eng);
 void nfs4r_root(struct nfs4r_engine *eng, struct nfs4r_oid *out);
 nfs4r_server_id nfs4r_self(struct nfs4r_engine *eng);

@@ -39,7 +39,7 @@
  *                    halt.c        a server that cannot go on as it is, and what ends that
  *                    lease.c       may this server answer from its own copy; read_route.c: at which server a read is answered
  *                    control_filter.c lock-free filter in front of the control table
- *                    update_locks.c update locks (log sheet 3.3)
+ *                    update_locks.c update locks (log 3.3)
  *                    byte_versions.c which update touched which part of a file last
  *                    suid.c        set-id bits of files that others than root write
  *                    in_doubt.c    what a crash put in doubt; missing.c: what is gone behind NFS

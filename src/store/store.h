@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * Stable storage of one volume at one server: a journal in front of LMDB
- * (DESIGN section 7, log sheet section 4, docs/disk-format.md).
+ * (log 4.1 to 4.16, docs/disk-format.md).
  *
  * append() and commit() survive a crash of the process when they return (page cache); sync() survives loss
  * of power. LMDB is a function of the journal and is written in batches by checkpoint(). Reads see
@@ -103,11 +103,11 @@ enum nfs4r_status nfs4r_store_recovered(struct nfs4r_store *s);
 /* ---- changes (serialised by the caller) ---- */
 enum nfs4r_status nfs4r_store_put(struct nfs4r_store *s, const struct nfs4r_put *puts, uint32_t n);
 /*
- * Before local execution of an own entry (log sheet 4.2). Appends MARKs for objects with existing bytes or names
+ * Before local execution of an own entry (log 4.2). Appends MARKs for objects with existing bytes or names
  * that have none since the last checkpoint; then *sync_first is the position to sync() before executing (0 = none).
  */
 enum nfs4r_status nfs4r_store_intent(struct nfs4r_store *s, const struct nfs4r_entry *e, nfs4r_journal_pos *sync_first);
-/* The same for a replica about to apply (4.4): marks only. */
+/* The same for a replica about to apply (log 4.4): marks only. */
 enum nfs4r_status nfs4r_store_mark(struct nfs4r_store *s, const struct nfs4r_entry *e, nfs4r_journal_pos *sync_first);
 /*
  * From now on the local files may have a part of what @e does. In the journal on return, so that a crash of the process does not take it away: unless the entry is committed, the next open
@@ -150,8 +150,8 @@ enum nfs4r_known nfs4r_store_copy_row(struct nfs4r_store *s, const struct nfs4r_
 /* Objects that have a MARK (log 4.2): changed in place since the last checkpoint. *@list is the caller's to free; UINT32_MAX: no memory. */
 uint32_t nfs4r_store_marked(struct nfs4r_store *s, struct nfs4r_oid **list);
 /*
- * Objects that were touched by entries of others which this store had committed behind a hole, and which count for nothing since a start (log sheet 4.7), as long as LMDB does not hold that; and by
- * entries that were begun, and not committed, when the last run ended (4.5). Ascending OID; some are there more than once. Valid until close().
+ * Objects that were touched by entries of others which this store had committed behind a hole, and which count for nothing since a start (log 4.7), as long as LMDB does not hold that; and by
+ * entries that were begun, and not committed, when the last run ended (log 4.5). Ascending OID; some are there more than once. Valid until close().
  */
 struct nfs4r_extent {
 	struct nfs4r_oid oid;
@@ -227,7 +227,7 @@ bool nfs4r_store_files_failed(const struct nfs4r_store *s); /* that has happened
 enum nfs4r_status nfs4r_store_broken(const struct nfs4r_store *s);
 
 /* ---- reads (any thread) ---- */
-/* NFS4R_KNOWN and *row, NFS4R_NOT_YET, or NFS4R_DEAD (log sheet 2.2: MINT of the creator has passed it, by contiguous positions). row may be NULL. */
+/* NFS4R_KNOWN and *row, NFS4R_NOT_YET, or NFS4R_DEAD (log 2.2: MINT of the creator has passed it, by contiguous positions). row may be NULL. */
 enum nfs4r_known nfs4r_store_row(struct nfs4r_store *s, const struct nfs4r_oid *oid, struct nfs4r_row *row);
 /* How many parents; fills at most max. A parent appears once however many names it has there. */
 uint32_t nfs4r_store_parents(struct nfs4r_store *s, const struct nfs4r_oid *oid, struct nfs4r_oid *out, uint32_t max);

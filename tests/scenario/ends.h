@@ -27,7 +27,7 @@ void empty_disk(struct net *n, nfs4r_server_id s); /* it crashes, and starts aga
 bool until_removed(struct net *n, nfs4r_server_id s, nfs4r_server_id gone, uint64_t ms);
 bool until_sealed(struct net *n, nfs4r_server_id s, nfs4r_server_id log, uint64_t ms);
 bool until_back(struct net *n); /* all are members and serve */
-bool are_all(struct net *n, nfs4r_servers set); /* they go by views with exactly these as servers, voters and members, serve, and were told nothing else (9.3) */
+bool are_all(struct net *n, nfs4r_servers set); /* they go by views with exactly these as servers, voters and members, serve, and were told nothing else (log 9.3) */
 bool until_all_are(struct net *n, nfs4r_servers set);
 /* As a client does: again after DELAY, for so long. The last answer. */
 enum nfs4r_status keep_trying_chmod(struct net *n, nfs4r_server_id s, const char *path, uint64_t ms);

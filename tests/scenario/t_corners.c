@@ -475,7 +475,7 @@ static bool what_comes_back_completes_nothing(struct net *n)
 	return !second_close(n, &f) || route(n, S, &f, false) == P;
 }
 
-/* It completes nothing, so an update asks for a control that does (3.8). */
+/* It completes nothing, so an update asks for a control that does (control 3.8). */
 static bool what_was_announced_is_written_after_a_restart(struct net *n)
 {
 	struct nfs4r_oid f = closed_and_said(n, NULL);
@@ -596,7 +596,7 @@ static bool what_was_told_and_lost_is_not_asked_for_for_ever(struct net *n)
 
 /* ---- control 4.3d: proposals that come before the entry that makes their object ---------------------- */
 
-/* P has made f, of which the others have not heard, and whoever wrote it has closed it. Somebody wanted it: that is not taken back (7.1). */
+/* P has made f, of which the others have not heard, and whoever wrote it has closed it. Somebody wanted it: that is not taken back (control 7.1). */
 static struct nfs4r_oid fresh_file(struct net *n)
 {
 	struct nfs4r_msg m = { .type = NFS4R_MSG_REVOKE };
@@ -687,7 +687,7 @@ static bool early_proposals_are_bounded(struct net *n)
 	return n->sent[NFS4R_MSG_NACK] - refused == most + 1 && rows(n, S) == 0;
 }
 
-/* RELEASE comes before the entry: what was kept leaves no control that nobody would release (4.3b). */
+/* RELEASE comes before the entry: what was kept leaves no control that nobody would release (control 4.3b). */
 static bool early_proposal_that_is_aborted(struct net *n)
 {
 	struct nfs4r_msg m = { .type = NFS4R_MSG_RELEASE };
@@ -762,7 +762,7 @@ static bool what_was_taken_back_closes_again(struct net *n)
 	return !controls(n, P, P, &c->op.result) && n->cfg.idle_ms > 4 * n->delay + 20;
 }
 
-/* ... but not what was announced: it would complete nothing (7.10). */
+/* ... but not what was announced: it would complete nothing (control 7.10). */
 static bool announced_closing_stays(struct net *n)
 {
 	uint32_t proposed;

@@ -194,7 +194,7 @@ static void a_new_one_that_never_comes(void **state)
 	assert_true(serves(n, P));
 	assert_int_equal(finish(n, chmod_(n, P, "d/g")), NFS4R_OK);
 	net_crash(n, P);
-	net_restart(n, P, false); /* the new one may have got what this one lost (4.7) */
+	net_restart(n, P, false); /* the new one may have got what this one lost (log 4.7) */
 	net_run(n, 4 * LEASE);
 	assert_int_equal(n->s[P].recovered, 0);
 	assert_true(net_take_out(n, P, e, false));

@@ -144,7 +144,7 @@ static void a_server_is_taken_out(void **state)
 	take_out_a_server(NFS4R_DURABILITY_COMMIT);
 }
 
-/* The member that comes last in the order of those that propose (6.8) is asked: what it does about it is done before who goes is added again. */
+/* The member that comes last in the order of those that propose (log 6.8) is asked: what it does about it is done before who goes is added again. */
 static void the_last_one_is_asked(void **state)
 {
 	struct net *n = net_servers(5, NFS4R_DURABILITY_LOCAL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * The policy of hierarchical control, when it is content with less (control 7.1, 7.4, 7.5, 7.6,
- * 7.9): narrowing, READ pressure, dropping back, revokes, hold-off.
+ * control 7.9): narrowing, READ pressure, dropping back, revokes, hold-off.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * Operations on several objects of which some are below deep control of another server (control 3,
- * 3.3, 6.6, 7.5): renames and links across the border, directories that are controlled themselves,
+ * control 3.3, 6.6, 7.5): renames and links across the border, directories that are controlled themselves,
  * files with a name on either side. Each says who executes, who forwards, who revokes.
  */
 #include <setjmp.h>

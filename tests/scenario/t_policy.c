@@ -262,7 +262,7 @@ static void promotion_delays_no_answer(void **state)
 	net_free(n);
 }
 
-/* One of all does not answer: the promotion is given up like an election without majority (4.6). */
+/* One of all does not answer: the promotion is given up like an election without majority (control 4.6). */
 static void promotion_without_all_ends(void **state)
 {
 	struct net *n = net_policy(THREE);

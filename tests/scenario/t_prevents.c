@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * One scenario for each "Prevents" of the control rules (sections 3 to 8) and of the log rules
- * 3.4, 3.8, 3.10, 5.6: it returns true when what the rule protects is kept. Each runs twice, with
+ * One scenario for each "Prevents" of the rules control 3 to 8, and of
+ * log 3.4, 3.8, 3.10, 5.6: it returns true when what the rule protects is kept. Each runs twice, with
  * the rule (must be kept) and without it (must be broken: the scenario can see it).
  *
  * P = server 1, Q = server 2, S = server 3, as in the rules.

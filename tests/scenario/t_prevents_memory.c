@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * The rules about servers without their memory (log 8.6; 4.7: who waits for them; 5.1: who counts), each with and without (see prevents.h): what an image that was put back says,
+ * The rules about servers without their memory (log 8.6; log 4.7: who waits for them; log 5.1: who counts), each with and without (see prevents.h): what an image that was put back says,
  * who a new store has to hear, when it was removed, and what becomes of its log, and of what it was asked.
  */
 #include <setjmp.h>

@@ -180,7 +180,7 @@ static bool promotion_wants_acks(struct net *n)
 	return !(acting(n, P, &d) && acting(n, Q, &f));
 }
 
-/* ---- 5.1, 5.3, 6.3 ------------------------------------------------------------------------------ */
+/* ---- control 5.1, 5.3, 6.3 ------------------------------------------------------------------------------ */
 
 /* A deep+ closes, the plain deep control of the same directory is not acked by S: what is done now is still the deep+'s. */
 static bool last_waits_for_a_settled_one(struct net *n)
@@ -229,7 +229,7 @@ static bool only_winners_answer(struct net *n)
 	return asking(n, P, "f") && nfs4r_core_may_serve(n->s[P].core, &f) == NFS4R_NOT_PRIMARY;
 }
 
-/* ---- 7.4, 7.9 --------------------------------------------------------------------------------------- */
+/* ---- control 7.4, 7.9 --------------------------------------------------------------------------------------- */
 
 #define SIBLINGS "d/ d/x/ d/y/"
 
@@ -352,7 +352,7 @@ static bool what_is_kept_is_asked_for_once(struct net *n)
 	return stats(n, P).narrowed == 1;
 }
 
-/* ---- 7.5 ---------------------------------------------------------------------------------------------- */
+/* ---- control 7.5 ---------------------------------------------------------------------------------------------- */
 
 /* P makes files in d without a pause. Q does, too: one after the other, with so long between. How long until Q controls d, or 0. */
 static uint64_t turn_comes(struct net *n, uint64_t between, uint64_t longest)
@@ -396,7 +396,7 @@ static bool now_and_then_is_no_turn(struct net *n)
 	return stats(n, P).elections == 1;
 }
 
-/* ---- 7.11 --------------------------------------------------------------------------------------------- */
+/* ---- control 7.11 --------------------------------------------------------------------------------------------- */
 
 /* P updates d again and again, with pauses, and somebody reads it. */
 static uint32_t elections_with_pauses(struct net *n, int updates, uint32_t pause)
@@ -451,7 +451,7 @@ static bool what_is_written_does_not_yield(struct net *n)
 	return depth_of(n, P, "d") != 0;
 }
 
-/* ---- section 7.10 ------------------------------------------------------------------------------------- */
+/* ---- control 7.10 ------------------------------------------------------------------------------------- */
 
 /* A new file of P in d, which P controls deeply. Nothing of it is released while S's disk is slow. */
 static struct nfs4r_oid new_file(struct net *n)
@@ -599,7 +599,7 @@ static bool what_was_announced_keeps_no_last(struct net *n)
 	net_crash(n, P);
 	net_restart(n, P, true);
 	net_run(n, n->cfg.deep_ms + 200); /* the one with d closes again; S's disk is still slow */
-	deaf(n); /* nor does it hear of the one that is asked for because of the write (3.8) */
+	deaf(n); /* nor does it hear of the one that is asked for because of the write (control 3.8) */
 	write_and_close(n, &f);
 	n->s[S].no_checkpoint = false;
 	net_stable(n, S);

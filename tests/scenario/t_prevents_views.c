@@ -102,7 +102,7 @@ static bool a_proposal_begins_anew_in_a_new_view(struct net *n)
 	net_run(n, 4 * RTT(n));
 	chmod_(n, P, "d/f");
 	net_run(n, 4 * RTT(n));
-	done = acting(n, P, &f); /* no: it waits for Q's entry (4.5) */
+	done = acting(n, P, &f); /* no: it waits for Q's entry (control 4.5) */
 	net_crash(n, Q);
 	if (done || !until_removed(n, P, Q, 10 * LEASE))
 		return false;

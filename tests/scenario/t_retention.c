@@ -140,7 +140,7 @@ static void the_tail_of_the_own_log_is_gone(void **state)
 	net_stable(n, Q);
 	net_run(n, 50);
 	disk = memtree_clone(n->s[S].tree);
-	net_drop(n, S, 0, NFS4R_MSG_HEARTBEAT); /* what follows does not get to its disk, so none says that it is there (8.6) */
+	net_drop(n, S, 0, NFS4R_MSG_HEARTBEAT); /* what follows does not get to its disk, so none says that it is there (log 8.6) */
 	for (int i = 0; i < 3; i++)
 		do_chmod(n, S, "d/f");
 	net_stable(n, P);
@@ -333,7 +333,7 @@ static void who_is_late_fills_up_the_view(void **state)
 }
 
 /*
- * The same with nothing to be copied, but to be undone (8.3): S was removed and has updates of its own, P loses its disk, Q starts anew. S waits for
+ * The same with nothing to be copied, but to be undone (log 8.3): S was removed and has updates of its own, P loses its disk, Q starts anew. S waits for
  * a serving member, Q for a second one: Q gives its copy before it serves.
  */
 static void who_has_to_undo_fills_up_the_view(void **state)

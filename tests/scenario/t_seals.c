@@ -268,7 +268,7 @@ static void one_goes_while_another_comes_back(void **state)
 	net_crash(n, P);
 	net_run(n, 2 * LEASE);
 	net_let_repair(n, S, true);
-	assert_int_equal(keep_trying_chmod(n, Q, "d/f", 10 * LEASE), NFS4R_OK); /* under control that it has kept (7.1): no view is needed for that */
+	assert_int_equal(keep_trying_chmod(n, Q, "d/f", 10 * LEASE), NFS4R_OK); /* under control that it has kept (log 7.1): no view is needed for that */
 	net_run(n, 4 * LEASE);
 	assert_int_equal(view_of(n, Q).adopted.members, NFS4R_BIT(Q) | NFS4R_BIT(S));
 	assert_int_equal(keep_trying_chmod(n, S, "d/g", 10 * LEASE), NFS4R_OK);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Bytes that were read back and are newer than their entry (log 3.6): who gets them counts for nothing until the newer entry has come (3.9), and makes
- * the file exact again when that will never come (7.5). S writes a file twice; its first entry goes out late, with bytes of the second, which goes nowhere.
+ * Bytes that were read back and are newer than their entry (log 3.6): who gets them counts for nothing until the newer entry has come (log 3.9), and makes
+ * the file exact again when that will never come (log 7.5). S writes a file twice; its first entry goes out late, with bytes of the second, which goes nowhere.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,11 +3,11 @@
  * What clients are told. An operation that is answered OK has one live entry and carries its
  * result; one that failed has none and never gets one. A completed directory operation, and a
  * file written and closed, is seen by every read that starts later, anywhere, locally or at the
- * owner, error answers included (control sheet 5.2, 5.3, 6).
+ * owner, error answers included (control 5.2, 5.3, 6).
  *
  * What is not promised is not asked for: the bytes of an open file, a file's own attributes after
  * a directory operation (unless it has several names), and anything a machine crash took away
- * (log sheet 5.1, `local`).
+ * (log 5.1, `local`).
  */
 #include "sim.h"
 
@@ -80,7 +80,7 @@ static void complete_entry(struct server *v, const struct nfs4r_op *op, const st
 		bool dirop = nfs4r_op_is_dirop(t->op);
 
 		if (dirop && (t->parts[i].effect == NFS4R_EFF_CREATE || r->state == ROW_DEAD))
-			continue; /* the last name gone: whoever has it open goes on reading (3.7) */
+			continue; /* the last name gone: whoever has it open goes on reading (control 3.7) */
 		if (dirop && t->parts[i].effect != NFS4R_EFF_NAMES && !t->parts[i].multi)
 			continue;
 		if (!dirop && op->under_open && op->primary == v->id)

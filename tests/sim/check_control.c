@@ -167,11 +167,11 @@ static void check_left(struct server *v, uint32_t obj)
 	const struct ent *t;
 	uint32_t n;
 
-	if (!o->nvers || tree_get(&v->tree, obj)->state != ROW_KNOWN || v->disk_lost) /* nobody believes that one (log sheet 8.6) */
+	if (!o->nvers || tree_get(&v->tree, obj)->state != ROW_KNOWN || v->disk_lost) /* nobody believes that one (log 8.6) */
 		return;
 	n = o->vers[o->nvers - 1].ent;
 	t = &s->ents[n];
-	if (t->log != v->id || t->content || t->state != ENT_LIVE || o->left == n || /* what was taken for right needs no control (7.5) */
+	if (t->log != v->id || t->content || t->state != ENT_LIVE || o->left == n || /* what was taken for right needs no control (log 7.5) */
 	    NFS4R_GEN(t->lsn) < s->gen[v->id])
 		return;
 	if (acting_cover(v, obj))

@@ -326,7 +326,7 @@ static void first_commit(struct server *v, struct ent *t, const struct nfs4r_ent
 		sim_fail(s, "S%u executed %u:%llu: %s", v->id, e->log, ULL(e->lsn), why);
 }
 
-/* A copy that nobody has exact is taken for right (log sheet 7.5): that is what the object is from now on. */
+/* A copy that nobody has exact is taken for right (log 7.5): that is what the object is from now on. */
 static void check_taken(struct server *v, const struct nfs4r_entry *e)
 {
 	struct sim *s = v->sim;
@@ -376,7 +376,7 @@ void check_commit(struct server *v, const struct nfs4r_entry *e, bool own)
 		sim_fail(s, "S%u commits %u:%llu, which was lost", v->id, e->log, ULL(e->lsn));
 	if (NFS4R_GEN(v->applied[e->log]) > NFS4R_GEN(e->lsn))
 		sim_fail(s, "S%u commits %u:%s behind the seal of its generation", v->id, e->log, lsn_str(e->lsn));
-	for (uint32_t i = 0; i < e->nparts; i++) /* 3.4: it may stand on what the seal left */
+	for (uint32_t i = 0; i < e->nparts; i++) /* log 3.4: it may stand on what the seal left */
 		if (NFS4R_GEN(e->parts[i].after) > epoch_of(v))
 			sim_fail(s, "S%u commits %u:%s, which was executed after a seal, and has not adopted its view", v->id, e->log,
 				 lsn_str(e->lsn));
@@ -426,7 +426,7 @@ void truth_again(struct sim *s)
 	rebuild_oracle(s);
 }
 
-/* Who is alone after a crash of its machine asks nobody for its tail: what it had begun is decided as after a crash of the process (log sheet 4.5). */
+/* Who is alone after a crash of its machine asks nobody for its tail: what it had begun is decided as after a crash of the process (log 4.5). */
 static void begun_again(struct server *v, struct ent *t)
 {
 	struct sim *s = v->sim;

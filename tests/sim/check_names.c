@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Names mean what was resolved (control sheet 3.4): at the moment an operation starts, under the
+ * Names mean what was resolved (control 3.4): at the moment an operation starts, under the
  * controls that it has, the oracle must agree with every name in its entry; and no rename may make
- * a directory its own ancestor (3.6).
+ * a directory its own ancestor (control 3.6).
  */
 #include "sim.h"
 

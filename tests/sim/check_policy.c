@@ -11,7 +11,7 @@
 #define LATE_MS 100	    /* timers are late by a few ms */
 /*
  * Steps of one server, in a second, for nothing but time and with nothing to do. A timer that runs wild makes 500; a claim whose
- * replacement has all acks and waits for the entries of others (4.5) looks again 50 times, and some may do so at once.
+ * replacement has all acks and waits for the entries of others (control 4.5) looks again 50 times, and some may do so at once.
  */
 #define TICKS_MAX 300
 
@@ -126,7 +126,7 @@ static bool idle_end(void *arg, const struct nfs4r_control_info *i)
 	return true;
 }
 
-/* Nothing is on its way that a claim could have to wait for before it is won (4.5); nobody has to come back first. */
+/* Nothing is on its way that a claim could have to wait for before it is won (control 4.5); nobody has to come back first. */
 static bool all_applied(const struct sim *s)
 {
 	for (uint32_t i = 1; i <= s->plan.servers; i++)

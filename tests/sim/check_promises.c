@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * What an answer promises, by the durability of the run (log sheet 5.1): with `majority` every update, with `commit` stable WRITEs,
+ * What an answer promises, by the durability of the run (log 5.1): with `majority` every update, with `commit` stable WRITEs,
  * renames, links, and WRITEs that were committed are on the disks of a majority of the voters when they are
  * answered, and no seal is ever below them (check_seals.c). COMMIT covers the WRITEs whose verifier it is answered with, and with
  * `local` they are on their primary's disk. WRITE and COMMIT are not answered across a change of the loss epoch.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Seals (log sheet 7, 8.3): a generation of a log has one end, in all adopted views, and it is never moved; each view has the seals of
+ * Seals (log 7, 8.3): a generation of a log has one end, in all adopted views, and it is never moved; each view has the seals of
  * its base; what lies beyond a seal never happened, was promised to nobody as durable, and is in no copy that serves; its versions
  * are never given out again; a copy that was repaired has all that its positions say and nothing else.
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Views and leases (log sheet 6, 8.4): the adopted views are one chain, each was accepted by a majority of the configured
+ * Views and leases (log 6, 8.4): the adopted views are one chain, each was accepted by a majority of the configured
  * servers and has one as its members, and a number means one view. Once a view without a server is adopted anywhere, that
  * server has no lease until it has adopted a view with itself that is newer; and what it answers from its own copy it answers
  * under a lease.

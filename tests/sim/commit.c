@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * COMMIT at the server that controls the file, or where nobody does (log sheet 5.3, 5.4): its journal is on its disk as far as it
+ * COMMIT at the server that controls the file, or where nobody does (log 5.3, 5.4): its journal is on its disk as far as it
  * was when it began, and the core says that the newest entry of the file is held. The way there is that of a read (read.c).
  */
 #include "sim.h"

@@ -6,7 +6,7 @@
  *
  * In reality the file system changes some time before the commit; nobody else may look at the
  * object in between, so the simulator changes its tree in the commit only, and a crash in between
- * decides by the dice whether it had been executed (log sheet 4.5).
+ * decides by the dice whether it had been executed (log 4.5).
  */
 #include "sim.h"
 

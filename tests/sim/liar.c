@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * A server that lies (log sheet 4.17, 6.14): besides what it does as any other, it sends messages that are well formed and speak for somebody else: views that
+ * A server that lies (log 4.17, 6.14): besides what it does as any other, it sends messages that are well formed and speak for somebody else: views that
  * nobody adopted, the one that it goes by with another secret, numbers of others, entries of others' logs, proposals, acks and answers in others' names. All other checks stay: none of the
  * messages may have any effect on the others. It says nothing false of itself, since that is believed; and it answers no PREPARE with a view that never was.
  */

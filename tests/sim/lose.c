@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Disks that are lost, or put back to what they were (log sheet 8.6): the server comes back with an empty store, or with an
+ * Disks that are lost, or put back to what they were (log 8.6): the server comes back with an empty store, or with an
  * image of its store, that is what was on its disk at some moment. An image is put back only when all others have a later start of that server on
  * their disks, or, if the plan has images of the newest start, that its journal was longer in it: else nobody could tell. At most one server is without its memory at a time:
  * the next one may lose its disk when the last one serves again. That one has no entries, so perhaps nobody has them then, and others are made
- * anew, too (log sheet 8.5).
+ * anew, too (log 8.5).
  */
 #include "sim.h"
 

@@ -276,7 +276,7 @@ static int run_file(const struct options *given, struct shared *sh)
 /*
  * Modes in which a rule decides; the others are tried after them. Two rules cannot be noticed from
  * outside while the view is fixed: a predecessor from another log is never missing (log 3.4), since
- * control moves only when everybody has everything stably (3.10); and a floor that is too high (4.8)
+ * control moves only when everybody has everything stably (log 3.10); and a floor that is too high (control 4.8)
  * costs elections, which are tried again, and nothing else, because what it makes a granter forget
  * it makes it ignore as well.
  */

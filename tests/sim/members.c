@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * An administrator who adds servers and takes them out while all the usual goes wrong (log sheet 9.1). The last two servers of the run are no part
+ * An administrator who adds servers and takes them out while all the usual goes wrong (log 9.1). The last two servers of the run are no part
  * of the volume at first, though they run and believe that they are. Who is taken out keeps its store, and comes with it when it is added again;
  * or it lost its disk meanwhile. When all is healed everybody is added, so that the end is as in any run: all are members, and equal.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * Kinds of runs. `random` is the general one. The others put clients where a certain rule of the
- * control sheet decides; most of them found, in a model of the rules or here, what random runs
+ * control rules decides; most of them found, in a model of the rules or here, what random runs
  * are blind to. plan_draw() turns seed and mode into a plan; the draws come from a stream of
  * their own, so that a change of the plan's making does not change what an old plan means.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Reads, as an engine does them (control sheet 6): under a lease (log sheet 6.7) ask the core where, look into the
+ * Reads, as an engine does them (control 6): under a lease (log 6.7) ask the core where, look into the
  * own tree or send READ to the owner, and after NOT_PRIMARY decide again without that owner. An owner asks its
  * core whether it may answer, under a lease, too. What came out goes to the checker together with what was complete
  * when the read began.
@@ -38,7 +38,7 @@ static void finish(struct reader *rd, nfs4r_server_id answered)
 	enum nfs4r_status st = rd->r.status;
 
 	if (rd->r.type == NFS4R_RD_COMMIT && st == NFS4R_OK && rd->epoch != epoch_of(v))
-		st = rd->r.status = NFS4R_DELAY; /* 5.3 */
+		st = rd->r.status = NFS4R_DELAY; /* log 5.3 */
 	if (st == NFS4R_DELAY)
 		v->sim->totals.read_delays++;
 	else if (rd->r.type == NFS4R_RD_COMMIT)
@@ -144,7 +144,7 @@ static void decide(struct reader *rd)
 		commit_begin(v, 0, &rd->r);
 	} else if (to == v->id) {
 		rd->decided_in = v->seen_adopted;
-		/* The checks were made after the request came, the copy only moves forward (6.4); so a stop in between does no harm. */
+		/* The checks were made after the request came, the copy only moves forward (control 6.4); so a stop in between does no harm. */
 		server_at(v, s->now + rng_below(&s->rng, s->plan.exec_us * 2), read_here, v, v->generation, rd->r.id);
 	} else {
 		if (rd->excluded & NFS4R_BIT(to))
@@ -252,7 +252,7 @@ void read_answer(struct server *v, nfs4r_server_id to, const struct nfs4r_read *
 	struct nfs4r_read copy = *r;
 	struct reader *rd;
 
-	/* 5.2 (d): what is held is said under a lease, too */
+	/* log 5.2 (d): what is held is said under a lease, too */
 	if (clock_ms(v) >= nfs4r_core_lease_until(v->core))
 		copy.status = NFS4R_DELAY;
 	if (to) {

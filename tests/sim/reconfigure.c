@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * A majority that is lost for good, and an administrator who says at each survivor who goes on, sometimes something else first (log sheet 9.3). In the middle
+ * A majority that is lost for good, and an administrator who says at each survivor who goes on, sometimes something else first (log 9.3). In the middle
  * of all the usual so many die that the rest are no majority. Some of them come back later, one or two with their old stores (never a majority,
  * which could go on by itself), the others with new disks. When all is healed everybody is added, so that the end is as in any run.
  *

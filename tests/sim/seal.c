@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Logs that end, and the repair of a copy that is ahead of a seal (log sheet 8.3), as an engine does it: object by object, each
+ * Logs that end, and the repair of a copy that is ahead of a seal (log 8.3), as an engine does it: object by object, each
  * as it is at the source when it is asked, which goes on changing; everything journalled, so that a crash in between is
  * followed by the same from the beginning. The source has to stay up, within reach and a member of the same view.
  */
@@ -117,7 +117,7 @@ static bool is_made(const struct server *v, uint32_t obj)
 	return true;
 }
 
-/* What is deleted at the source, and whose entry is still to come, is not dead here: it is made by that entry and taken away by a later one (log sheet 2.2, 8.5). */
+/* What is deleted at the source, and whose entry is still to come, is not dead here: it is made by that entry and taken away by a later one (log 2.2, 8.5). */
 static void install(struct server *v, uint32_t obj, struct row *row)
 {
 	char text[300];

@@ -243,7 +243,7 @@ static void drop_remote(struct server *v, struct nfs4r_op *op)
 	op_free(op);
 }
 
-/* A learner begins with a copy of somebody who has it (log sheet 9.1). */
+/* A learner begins with a copy of somebody who has it (log 9.1). */
 static bool counts_on(const struct server *v, nfs4r_server_id q)
 {
 	return !v->sim->plan.lease_ms || v->view_voters & view_find(v->sim, v->sim->top_view)->voters & NFS4R_BIT(q);

@@ -176,7 +176,7 @@ struct obj {
 	uint32_t ndead, dead_cap;
 	struct version_seen *dead; /* sealed away; never to be given out again */
 	uint32_t last_dead;	   /* counts versions taken back after a machine crash */
-	bool lost;		   /* its creation was: dead by what is known of its creator's mint (log sheet 2.2) */
+	bool lost;		   /* its creation was: dead by what is known of its creator's mint (log 2.2) */
 	struct {
 		nfs4r_version version;
 		uint32_t last_dead; /* was so then */
@@ -246,7 +246,7 @@ struct simop { /* engine part of an operation (op->engine) */
 	struct server *server;
 	struct client *client; /* NULL: came by FORWARD */
 	bool given, executing, remote, done;
-	bool skipped; /* its server took everything from another one meanwhile, and cannot know its result any more (log sheet 5.6) */
+	bool skipped; /* its server took everything from another one meanwhile, and cannot know its result any more (log 5.6) */
 	uint64_t started_us;
 	nfs4r_version close_wants; /* CLOSE: newest own write when it was submitted */
 	nfs4r_version dir_wants[2]; /* of dir and dir2: completed when it was submitted */
@@ -498,7 +498,7 @@ void server_soon(struct server *v, struct nfs4r_event *ev); /* in an event of it
 bool server_carry_out(struct server *v, const struct nfs4r_update *u);
 void server_fini(struct server *v);
 void server_checkpoint(struct server *v);
-void server_safe(struct server *v, const nfs4r_lsn *stable); /* a checkpoint's early word (log sheet 4.3) */
+void server_safe(struct server *v, const nfs4r_lsn *stable); /* a checkpoint's early word (log 4.3) */
 void server_checkpointed(struct server *v);
 void server_synced(struct server *v); /* run what waits for the journal */
 uint32_t open_intents(const struct server *v, struct nfs4r_entry **out, uint32_t max); /* references to those without a decision, ascending */
@@ -523,7 +523,7 @@ void repair_begin(struct server *v, const struct nfs4r_action *a);
 void repair_drop(struct server *v);
 
 /* commit.c: COMMIT */
-struct verifier { /* log sheet 5.3 */
+struct verifier { /* log 5.3 */
 	nfs4r_server_id server;
 	uint64_t inc;
 	uint32_t epoch;
@@ -555,7 +555,7 @@ void net_try(struct sim *s, nfs4r_server_id a, nfs4r_server_id b); /* connect, u
 bool net_linked(struct sim *s, nfs4r_server_id a, nfs4r_server_id b);
 void net_post_entries(struct server *v, nfs4r_server_id to, struct nfs4r_msg *m); /* takes @m */
 void net_post(struct server *v, nfs4r_server_id to, struct nfs4r_msg *m, bool bulk); /* the same, of any type */
-/* taint.c: bytes that are read back when they are sent (log sheet 3.6, 7.5) */
+/* taint.c: bytes that are read back when they are sent (log 3.6, 7.5) */
 void as_it_is(struct server *v, uint32_t obj, struct row *out); /* with what is being executed or applied half done; row_fini() it */
 bool late_read(struct server *v, struct nfs4r_entry *e, struct nfs4r_seal *await); /* false: not now. @await: first this has to be committed and synced */
 void late_send(struct server *v, nfs4r_server_id to, struct nfs4r_msg *m, const struct nfs4r_seal *await);

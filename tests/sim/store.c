@@ -2,7 +2,7 @@
 /*
  * See store.h: each change goes to the shipped store, too, and notes where in its journal it ended. Syncs are tasks (task.c), and so are checkpoints (store_checkpoint.c).
  *
- * A server whose store cannot be written halts, as the engine does (log sheet 4.8): nothing of what it was about to say is said, and
+ * A server whose store cannot be written halts, as the engine does (log 4.8): nothing of what it was about to say is said, and
  * it starts again later. It may do so only if its disk failed, was full, or died.
  */
 #include "storage.h"

@@ -222,7 +222,7 @@ static void check_intents(struct server *v, struct nfs4r_entry **is, uint32_t n)
 		sim_fail(v->sim, "S%u: its store has an intent of %s, which was decided", v->id, lsn_str(is[nwant]->lsn));
 }
 
-/* Of what was being applied when the process ended a part may be in the files, and it may never come again (log sheet 4.5). A crash of the machine has the marks. */
+/* Of what was being applied when the process ended a part may be in the files, and it may never come again (log 4.5). A crash of the machine has the marks. */
 static void check_amid(struct server *v)
 {
 	struct storage *g = v->storage;
@@ -240,7 +240,7 @@ static void check_amid(struct server *v)
 	g->namid = 0; /* it is settled before anything else is applied */
 }
 
-/* Objects whose files may be of another time than the journal are in doubt (log sheet 4.6), as src/engine/resync/crash_check.c finds them. */
+/* Objects whose files may be of another time than the journal are in doubt (log 4.6), as src/engine/resync/crash_check.c finds them. */
 static void check_doubt(struct server *v)
 {
 	struct storage *g = v->storage;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Checkpoints of a real store (log sheet 4.3), as the engine makes them: a task (task.c), in which files and journal are synced, then it is told what is
+ * Checkpoints of a real store (log 4.3), as the engine makes them: a task (task.c), in which files and journal are synced, then it is told what is
  * stable by that, then LMDB is written, and each of the three takes its time. Crashes come in between; what was told has to be there all the same.
  *
  * Files are not modelled, but when they are synced is: nothing may be told to be stable that was applied after the newest sync of them began.
@@ -119,7 +119,7 @@ static void tell_safe(void *arg, const nfs4r_lsn *stable)
 	task_sleep(rng_time(&v->sim->rng, v->sim->plan.sync_us));
 }
 
-/* A checkpoint leaves it while there is a hole in another log (log sheet 4.3), though what was told is stable. */
+/* A checkpoint leaves it while there is a hole in another log (log 4.3), though what was told is stable. */
 static bool is_left_over(const struct server *v)
 {
 	return v->storage->store->frozen.ov;

@@ -133,7 +133,7 @@ static void check_told(struct server *v, uint32_t log)
 		sim_fail(v->sim, "S%u had log %u in LMDB to %s, and has it there to %s", v->id, log, lsn_str(g->saved[log]), lsn_str(lmdb));
 }
 
-/* LMDB may be behind what was told (log sheet 4.3), if the checkpoint was not over; the journal may not. */
+/* LMDB may be behind what was told (log 4.3), if the checkpoint was not over; the journal may not. */
 void store_begin(struct server *v)
 {
 	struct storage *g = v->storage;

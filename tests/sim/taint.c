@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Bytes that are read back when an entry is sent (log sheet 3.6): as the file is then, with what is being executed or applied there half done.
+ * Bytes that are read back when an entry is sent (log 3.6): as the file is then, with what is being executed or applied there half done.
  * What the core says of such copies is held against the truth: a copy that it calls exact has the bytes of its version; no entry is told to be
- * stable whose object has other bytes; and a copy that is taken for right (7.5) has every promised byte, or a later one.
+ * stable whose object has other bytes; and a copy that is taken for right (log 7.5) has every promised byte, or a later one.
  */
 #include "sim.h"
 

@@ -193,7 +193,7 @@ static void eff_write(struct row *r, const struct nfs4r_part *p, const struct nf
 		end = CONTENT_MAX;
 	if (end <= p->off)
 		return;
-	if (short_of && payload && payload->len < end - p->off) /* read back: never longer than its own bytes (log sheet 3.6) */
+	if (short_of && payload && payload->len < end - p->off) /* read back: never longer than its own bytes (log 3.6) */
 		end = p->off + payload->len;
 	if (short_of && !payload)
 		return;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Ancestry table (control section 8): directory -> number of controls of each server strictly
+ * Ancestry table (control 8): directory -> number of controls of each server strictly
  * below it, on this server's tree. One look-up decides whether a deep request is free below.
  *
- * A control counts while it is in the table and its object is alive and not multi (8.1). The
+ * A control counts while it is in the table and its object is alive and not multi (control 8.1). The
  * table follows three kinds of change: a control comes or goes (anc_control), an entry moves or
  * removes an object or gives it a second name (before and after the commit of that entry), and a
  * restart (anc_rebuild; nothing is stored). Servers may differ while their trees differ; the only
@@ -203,7 +203,7 @@ static bool counts(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 	return control_is_known(c, oid, &f) && !control_is_multi(&f) && !in_ring(c, oid);
 }
 
-/* 8.2: control added or removed. */
+/* control 8.2: control added or removed. */
 void control_anc_control(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_server_id owner, int delta)
 {
 	if (!counts(c, oid))
@@ -225,7 +225,7 @@ nfs4r_servers control_anc_below(const struct nfs4r_core *c, const struct nfs4r_o
 	return set;
 }
 
-/* w of 8.2: controls on @oid and below it. */
+/* w of control 8.2: controls on @oid and below it. */
 static bool weight(struct nfs4r_core *c, const struct nfs4r_oid *oid, uint32_t w[NFS4R_SERVERS_MAX + 1])
 {
 	struct anc *a = find(c->control.anc, oid);

@@ -6,10 +6,10 @@
  * would ask again a round trip later, when it has long been known.
  *
  * Happy path: nothing is in the way of a proposal but an object that is not known yet. It is kept, and taken as if it came then when all
- * its objects are known; until then it has no effect but that of 4.3c.
+ * its objects are known; until then it has no effect but that of control 4.3c.
  *
  * Failure modes: what is not known in time is refused after all, what is too much at once. A lost or a new connection and a new view
- * forget what is kept, for its sender asks again. What was released meanwhile has its tombstone (4.3b).
+ * forget what is kept, for its sender asks again. What was released meanwhile has its tombstone (control 4.3b).
  */
 #include "core/control/control_int.h"
 

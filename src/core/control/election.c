@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Election (control section 4): PROPOSE, ACK, NACK, winning.
+ * Election (control 4): PROPOSE, ACK, NACK, winning.
  *
  * Happy path: control_election_propose() saves the claim, sends PROPOSE to all; each granter records and
  * answers ACK with its applied positions; with a majority and everything the granters had applied
@@ -58,7 +58,7 @@ void control_election_send(struct nfs4r_core *c, struct own *ow, nfs4r_server_id
 		m->propose.controls[i].oid = cl->ctl[i].oid;
 		m->propose.controls[i].depth = cl->ctl[i].depth;
 	}
-	out_send(c, to, m, !FAULT(F_PROPOSE_UNSAVED)); /* 4.1: persist first */
+	out_send(c, to, m, !FAULT(F_PROPOSE_UNSAVED)); /* control 4.1: persist first */
 }
 
 static void ask(struct nfs4r_core *c, struct own *ow, nfs4r_servers whom)
@@ -88,7 +88,7 @@ struct own *control_election_propose(struct nfs4r_core *c, const struct nfs4r_co
 	cl->prio.server = c->self;
 	ow = control_own_new(c, cl, OWN_PROPOSING);
 	ow->side = side;
-	ow->in = FAULT(F_IN_STARTS_AT_ZERO) ? 0 : c->control.last_move; /* 3.9 */
+	ow->in = FAULT(F_IN_STARTS_AT_ZERO) ? 0 : c->control.last_move; /* control 3.9 */
 	ow->deadline = c->now + (FAULT(F_SIDE_NO_DEADLINE) && side ? 3600 * 1000 : c->cfg.op_wait_ms);
 	out_timer_at(c, ow->deadline);
 	if (!FAULT(F_PROPOSE_UNSAVED))
@@ -182,7 +182,7 @@ static bool blocks_below(void *arg, struct ctl *k)
 
 /*
  * Which controls below @dir block. The table knows their owners; of each a few are looked at, for the hint that NACK gives
- * of what stands in the way (4.4), however many there are.
+ * of what stands in the way (control 4.4), however many there are.
  */
 static void blocked_below(struct nfs4r_core *c, const struct nfs4r_oid *dir, nfs4r_servers owners, struct blockers *b)
 {
@@ -208,7 +208,7 @@ static void look_for_blockers(struct nfs4r_core *c, nfs4r_server_id from, const 
 	if (f.known == NFS4R_DEAD) {
 		/*
 		 * The barrier shows the proposer the deletion only if it is in this server's contiguous part of
-		 * that log, which it need not be yet (log 3.8). So wait: the proposer hears of it and gives up (4.10).
+		 * that log, which it need not be yet (log 3.8). So wait: the proposer hears of it and gives up (control 4.10).
 		 */
 		b->unknown |= !won;
 		return;
@@ -268,9 +268,9 @@ static void ack(struct nfs4r_core *c, nfs4r_server_id to, const struct nfs4r_pid
 	m->ack.pid = *pid;
 	EACH_LOG(c, s)
 		m->ack.applied[s] = c->log.logs[s].applied;
-	if (c->control.ancestors_changed > m->ack.applied[c->self]) /* what this answer rests on, the winner must see (4.5) */
+	if (c->control.ancestors_changed > m->ack.applied[c->self]) /* what this answer rests on, the winner must see (control 4.5) */
 		m->ack.applied[c->self] = c->control.ancestors_changed;
-	out_send(c, to, m, !FAULT(F_ACK_UNSAVED)); /* 4.3e */
+	out_send(c, to, m, !FAULT(F_ACK_UNSAVED)); /* control 4.3e */
 }
 
 static void nack(struct nfs4r_core *c, nfs4r_server_id to, const struct nfs4r_pid *pid, const struct blockers *b)
@@ -422,7 +422,7 @@ void control_election_peer_up(struct nfs4r_core *c, nfs4r_server_id s)
 
 /*
  * Control 11: acks of servers that left count no more, those that came have acked nothing. What is not won begins anew: what the
- * acks of the removed stood for (4.5) may be nowhere now, and what is below next_seq at a joiner's list is won or dead (log 8.4).
+ * acks of the removed stood for (control 4.5) may be nowhere now, and what is below next_seq at a joiner's list is won or dead (log 8.4).
  */
 void control_elections_new_view(struct nfs4r_core *c, nfs4r_servers removed, nfs4r_servers added)
 {
@@ -448,7 +448,7 @@ void control_elections_new_view(struct nfs4r_core *c, nfs4r_servers removed, nfs
 	}
 }
 
-/* A member again: nobody has acked anything, as after a restart (4.9). */
+/* A member again: nobody has acked anything, as after a restart (control 4.9). */
 void control_elections_again(struct nfs4r_core *c)
 {
 	control_elections_new_view(c, ~(nfs4r_servers)0, 0);
@@ -474,7 +474,7 @@ void control_election_timers(struct nfs4r_core *c)
 
 	DL_FOREACH_SAFE2(c->control.asking, ow, tmp, ask_next_own) {
 		if (ow->state == OWN_PROPOSING && !ow->majority) {
-			if (c->now >= ow->deadline) { /* 4.6 */
+			if (c->now >= ow->deadline) { /* control 4.6 */
 				control_claim_abort(c, ow);
 				continue;
 			}

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * The end of a claim (control section 7): idle or revoked -> closing -> released -> confirmed.
+ * The end of a claim (control 7): idle or revoked -> closing -> released -> confirmed.
  *
  * Happy path: a won claim nobody used for idle_ms starts closing with last = end of the own log;
  * new updates do not count on it any more, reads still do. When nothing executes under it and
  * everybody holds the log *stably* up to `last` (log 3.10), and this server has a lease, so that
  * "everybody" is true, its controls leave the table, the released state is saved, RELEASE goes to
  * all and is repeated until all confirmed; then the claim is forgotten. An abort takes the same
- * road from the release on (4.7).
+ * road from the release on (control 4.7).
  *
  * Failure modes: lost RELEASE or RELEASED: repeated. Peer down: the claim stays released, its
  * row too, until the peer confirms. Nobody checkpoints: ACT_CHECKPOINT here, want_stable there, and
  * `wanted` when somebody waits for the control.
  *
  * As a granter: RELEASE removes the controls and leaves a tombstone, so that a PROPOSE that comes
- * after it leaves no ghost (4.3b); the owner's floor says when a tombstone may go.
+ * after it leaves no ghost (control 4.3b); the owner's floor says when a tombstone may go.
  */
 #include "core/control/control_int.h"
 
@@ -35,7 +35,7 @@ void control_release_opened(struct nfs4r_core *c, const struct nfs4r_oid *oid, b
 		return;
 	control_mark_drop(&c->control.opens, oid);
 	c->policy_ops->opened(c, oid, false);
-	for (k = control_of(c, oid); k; k = next) { /* 7.1: the last writer closed */
+	for (k = control_of(c, oid); k; k = next) { /* control 7.1: the last writer closed */
 		next = k->next;
 		if (k->claim->own && k->claim->own->state == OWN_WON && k->claim->n == 1 && k->depth == NFS4R_SHALLOW)
 			close_soon(c, k->claim->own);
@@ -122,7 +122,7 @@ void control_claim_start_closing(struct nfs4r_core *c, struct own *ow)
 	c->dirty |= DIRTY_RELEASE | DIRTY_OPS;
 }
 
-/* Closing, of a single control, no deep+, and would count for @n if it were not. What was announced completes no update (7.10). */
+/* Closing, of a single control, no deep+, and would count for @n if it were not. What was announced completes no update (control 7.10). */
 static bool may_reopen(const struct ctl *k, const struct need *n, uint32_t level)
 {
 	const struct own *ow = k->claim->own;
@@ -130,7 +130,7 @@ static bool may_reopen(const struct ctl *k, const struct need *n, uint32_t level
 	return ow && ow->state == OWN_WON && ow->closing && k->claim->n == 1 && !ow->plus && !k->claim->announced && k->depth >= (level ? NFS4R_DEEP : n->depth);
 }
 
-/* Will everybody have @cl in its table, or know nothing of what it controls, by the time that a claim closing with @last is released (7.2)? */
+/* Will everybody have @cl in its table, or know nothing of what it controls, by the time that a claim closing with @last is released (control 7.2)? */
 static bool known_by_then(const struct nfs4r_core *c, const struct claim *cl, nfs4r_lsn last)
 {
 	if (cl->kind == NFS4R_PROPOSED)
@@ -171,7 +171,7 @@ void control_release_unpinned(struct nfs4r_core *c, struct own *ow)
 
 /*
  * Control 7.1: closing is taken back for an operation of this server if nobody waits for it, nor for a deep one above it, whose `last` the
- * operation might raise (5.1).
+ * operation might raise (control 5.1).
  */
 struct claim *control_claim_reopen(struct nfs4r_core *c, const struct need *n)
 {
@@ -201,7 +201,7 @@ struct claim *control_claim_reopen(struct nfs4r_core *c, const struct need *n)
 	return NULL;
 }
 
-/* As soon as 5.5 allows: not while an operation it was won for has not executed. */
+/* As soon as control 5.5 allows: not while an operation it was won for has not executed. */
 static void close_soon(struct nfs4r_core *c, struct own *ow)
 {
 	if (ow->closing)
@@ -223,7 +223,7 @@ void control_release_all(struct nfs4r_core *c)
 
 /*
  * Does another own claim go on covering @oid when @k, which is closing, is gone, so that nobody serves or takes @oid
- * meanwhile? Readers look at none that was announced (7.10), and those of a file at explicit controls and deep+ only (6.2): only against a plain deep one above a file is any
+ * meanwhile? Readers look at none that was announced (control 7.10), and those of a file at explicit controls and deep+ only (control 6.2): only against a plain deep one above a file is any
  * cover good enough. @moved, a directory that changes parents: who has not got that yet must find all below it covered, too.
  */
 static bool goes_on(struct nfs4r_core *c, const struct nfs4r_oid *oid, const struct ctl *k, uint32_t level, bool moved)
@@ -252,7 +252,7 @@ static bool goes_on(struct nfs4r_core *c, const struct nfs4r_oid *oid, const str
 	return false;
 }
 
-/* 7.9: a plain deep control of the same directory stands, everybody has it. */
+/* control 7.9: a plain deep control of the same directory stands, everybody has it. */
 static bool drops_back(struct nfs4r_core *c, const struct ctl *k)
 {
 	struct ctl *o;
@@ -303,7 +303,7 @@ static nfs4r_lsn safe_until(const struct nfs4r_core *c)
 		return UINT64_MAX;
 	if (FAULT(F_RELEASE_APPLIED))
 		return quorum_applied_by_all(c, c->self);
-	return quorum_stable_by_all(c, c->self); /* 7.2, log 3.10 */
+	return quorum_stable_by_all(c, c->self); /* control 7.2, log 3.10 */
 }
 
 /* Closing claims whose time has come. Asks for checkpoints where they wait for `stable`: of the servers that it returns, by POSITIONS. */
@@ -481,7 +481,7 @@ void control_release_at(struct nfs4r_core *c, struct own *ow, uint64_t t)
 	out_timer_at(c, ow->close_at);
 }
 
-/* ---- turns (7.5) ---------------------------------------------------------------- */
+/* ---- turns (control 7.5) ---------------------------------------------------------------- */
 
 #define TURN_REVOKES 8
 #define TURN_ROUND_TRIPS 40
@@ -641,7 +641,7 @@ void control_release_on_released(struct nfs4r_core *c, nfs4r_server_id from, con
 
 /*
  * Control 7.5: a deep control that only a single object is wanted of gets a shorter timer first. So does, if
- * configured, a claim in use, and one whose revoke came with a forward (6.6): that operation is served anyway, and
+ * configured, a claim in use, and one whose revoke came with a forward (control 6.6): that operation is served anyway, and
  * letting go at its first would make the next ones of the same site wait for the release. For the same reason such a revoke
  * is none that ends it at once, whoever asked before.
  */

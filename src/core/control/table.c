@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * The control table: every control this server has acked, owns, or learnt from an entry
- * (control section 1), and the questions asked of it: who covers an object (section 0).
+ * (control 1), and the questions asked of it: who covers an object (control 0).
  *
  * A claim is one struct with its controls; each control also hangs in the list of its object, so
  * that "explicit controls of X" is one look-up and "covered" is one look-up per ancestor. Own
  * claims have a struct own beside them; they leave the table when they are released and stay as
- * claims until all have confirmed (4.7).
+ * claims until all have confirmed (control 4.7).
  *
  * Invariants: a control is in its object's list exactly while its claim is in_table; the ancestry
  * table has counted it exactly then; foreign_deep, foreign_deep_plus, own_deep_plus count the
@@ -206,7 +206,7 @@ struct own *control_own_new(struct nfs4r_core *c, struct claim *cl, enum own_sta
 	return ow;
 }
 
-/* Control section 1: seq never repeats, also over restarts; blocks are reserved ahead of use. */
+/* Control 1: seq never repeats, also over restarts; blocks are reserved ahead of use. */
 uint64_t control_seq_next(struct nfs4r_core *c)
 {
 	struct nfs4r_put p;
@@ -252,7 +252,7 @@ static bool op_counts_on(const struct opx *o, const struct claim *cl)
 	return false;
 }
 
-/* Control 0, "acting", and 7.1: a closing claim counts only for those that were under way. */
+/* Control 0, "acting", and control 7.1: a closing claim counts only for those that were under way. */
 static bool usable(const struct claim *cl, const struct opx *o, bool proposing)
 {
 	if (!cl->own || cl->own->state != (proposing ? OWN_PROPOSING : OWN_WON) || (proposing && cl->own->side))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Entries on their way into the tree (log sheet 3.4, 3.8): received ones and own ones.
+ * Entries on their way into the tree (log 3.4, 3.8): received ones and own ones.
  *
  * Every entry stands in a FIFO of its log for each object it touches. An own entry is committed
  * when it is executed and first in all of them. A received one that is first in all of them meets
@@ -192,8 +192,8 @@ void log_apply_prefix(struct nfs4r_core *c, nfs4r_server_id log)
 /*
  * An entry that changes the ancestors of an object (a move to another directory, a second name)
  * changes who this server asks for it. An update below that was completed because everybody still
- * asked (5.2, 5.3b) must not be missing here by then, so such an entry comes after all before it in
- * its log (control section 9: "before S could see it elsewhere it would have applied the update").
+ * asked (control 5.2, 5.3b) must not be missing here by then, so such an entry comes after all before it in
+ * its log (control 9: "before S could see it elsewhere it would have applied the update").
  */
 static bool changes_ancestors(const struct nfs4r_core *c, const struct nfs4r_entry *e)
 {

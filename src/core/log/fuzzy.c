@@ -76,7 +76,7 @@ void log_taint_fini(struct nfs4r_core *c)
 	free(c->mend.oids);
 }
 
-/* ---- the receiver (3.6) -------------------------------------------------------------- */
+/* ---- the receiver (log 3.6) -------------------------------------------------------------- */
 
 static bool is_open(const struct taint *t)
 {
@@ -175,7 +175,7 @@ void log_taint_commit(struct nfs4r_core *c, const struct nfs4r_entry *e, bool ma
 	forget(c, t);
 }
 
-/* Content in doubt is taken from a newer copy (4.6), whose server has that entry for good. */
+/* Content in doubt is taken from a newer copy (log 4.6), whose server has that entry for good. */
 void log_taint_newer(struct nfs4r_core *c, const struct nfs4r_left *l)
 {
 	struct taint *t = state_taint_find(c, &l->oid);
@@ -230,7 +230,7 @@ void log_taint_begun(struct nfs4r_core *c, const struct nfs4r_entry *e, uint32_t
 	}
 }
 
-/* ---- stable (3.9) --------------------------------------------------------------------- */
+/* ---- stable (log 3.9) --------------------------------------------------------------------- */
 
 /* What is named and has no part for the object, since its primary lost it, is here when its log has come so far. */
 static void redeem_by_position(struct nfs4r_core *c, struct taint *t)
@@ -269,7 +269,7 @@ void log_taint_started(struct nfs4r_core *c)
 		c->log.logs[s].stable = state_taint_limit(c, s, c->log.logs[s].stable);
 }
 
-/* ---- the sender (3.6) ------------------------------------------------------------------- */
+/* ---- the sender (log 3.6) ------------------------------------------------------------------- */
 
 static bool newer(nfs4r_server_id *log, nfs4r_lsn *lsn, nfs4r_server_id l, nfs4r_lsn n)
 {
@@ -344,7 +344,7 @@ bool nfs4r_core_taint(const struct nfs4r_core *c, struct nfs4r_entry *e, nfs4r_s
 	return true;
 }
 
-/* ---- at a seal (7.5) ---------------------------------------------------------------------- */
+/* ---- at a seal (log 7.5) ---------------------------------------------------------------------- */
 
 /* The log is about to be crossed at @seal. */
 void log_taint_crossed(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn seal)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * Logs seen from outside: distribution of the own one, positions, pulls, truncation, recovery of
- * the own tail (log sheet 3.5, 3.10-3.12, 4.7).
+ * the own tail (log 3.5, 3.10-3.12, 4.7).
  *
  * Happy path: entries that are committed and contiguous are sent to each peer at once, inside a
  * window of entries and bytes that the peer's `received` opens again. Receivers answer with
@@ -106,7 +106,7 @@ static void send_window(struct nfs4r_core *c, nfs4r_server_id to)
 	if (p->sent >= end)
 		return;
 	if (p->sent + 1 < base) {
-		if (!state_views_on(c)) /* else it takes what it needs from somebody's copy (8.5) */
+		if (!state_views_on(c)) /* else it takes what it needs from somebody's copy (log 8.5) */
 			out_stuck(c, "a peer needs entries of our log that are truncated");
 		return;
 	}
@@ -149,7 +149,7 @@ void log_on_pull(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_
 	if (log == c->self) {
 		if (first - 1 < c->peers[from].sent)
 			c->peers[from].sent = first - 1;
-		if (first - 1 > c->peers[from].received[log] || c->peers[from].applied[log] < first) /* what it had received may be cut (6.3) */
+		if (first - 1 > c->peers[from].received[log] || c->peers[from].applied[log] < first) /* what it had received may be cut (log 6.3) */
 			c->peers[from].received[log] = first - 1;
 		c->log_moved = true;
 		return;
@@ -199,7 +199,7 @@ static nfs4r_server_id supplier(const struct nfs4r_core *c, nfs4r_server_id log,
 	return last ? next_supplier(c, have, last) : best;
 }
 
-/* As far as is known now that there is anything: more of it is another PULL's (4.17). */
+/* As far as is known now that there is anything: more of it is another PULL's (log 4.17). */
 static void note_pulled(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_server_id to)
 {
 	struct pulled *p = &c->log.pulled[log][to];
@@ -251,9 +251,9 @@ static void recovered(struct nfs4r_core *c)
 
 	c->recovering = false;
 	c->recovered_step = c->step;
-	c->control.last_move = c->log.written_before = end; /* 4.9, once more for what was pulled */
+	c->control.last_move = c->log.written_before = end; /* control 4.9, once more for what was pulled */
 	for (struct own *ow = c->control.closing; ow; ow = ow->next)
-		ow->last = end; /* 7.1: the end of the log was not known yet when they began to close */
+		ow->last = end; /* control 7.1: the end of the log was not known yet when they began to close */
 	out_act(c, NFS4R_ACT_RECOVERED);
 	c->log_moved = true;
 	c->dirty |= DIRTY_OPS | DIRTY_REPLY | DIRTY_RELEASE | DIRTY_OPENS | DIRTY_OBJECTS; /* the last: the lists of the others may be here */
@@ -261,7 +261,7 @@ static void recovered(struct nfs4r_core *c)
 
 /*
  * Every other log is here as far as its peers had it when they told. What the store of one who forgot has of its own log is not waited for: it gives
- * nothing of that, and what nobody else has is lost (8.6).
+ * nothing of that, and what nobody else has is lost (log 8.6).
  */
 static bool is_as_far_as_told(const struct nfs4r_core *c)
 {
@@ -273,8 +273,8 @@ static bool is_as_far_as_told(const struct nfs4r_core *c)
 }
 
 /*
- * Log 4.7; and, as for one that joins (8.4): this server had perhaps applied more of the other logs
- * than its disk kept, and somebody counted on that ("applied by all", 5.2), so it serves nothing
+ * Log 4.7; and, as for one that joins (log 8.4): this server had perhaps applied more of the other logs
+ * than its disk kept, and somebody counted on that ("applied by all", control 5.2), so it serves nothing
  * before it has every log to where its peers were when they told. Each incarnation of a peer tells
  * anew: what an older one had announced may be lost for good.
  */
@@ -300,7 +300,7 @@ void log_recovery(struct nfs4r_core *c)
 		return;
 	}
 	EACH_PEER(c, s) {
-		if (!c->peers[s].told || !state_memory_may_send(c, s)) /* it may know more of this store than is in it (8.6) */
+		if (!c->peers[s].told || !state_memory_may_send(c, s)) /* it may know more of this store than is in it (log 8.6) */
 			return;
 		if (c->peers[s].received[c->self] > target)
 			target = c->peers[s].received[c->self];
@@ -310,7 +310,7 @@ void log_recovery(struct nfs4r_core *c)
 			log_pull(c, c->self);
 		return;
 	}
-	if (is_as_far_as_told(c) || c->repair.state) /* after a repair it joins anew (8.4) */
+	if (is_as_far_as_told(c) || c->repair.state) /* after a repair it joins anew (log 8.4) */
 		recovered(c);
 }
 
@@ -333,7 +333,7 @@ void log_send_positions(struct nfs4r_core *c, nfs4r_server_id to)
 		p->log = s;
 		if (state_memory_tells_nothing(c))
 			continue;
-		p->received = c->log.logs[s].received; /* of the own log: given out; what is done of it may be in copies that others take (8.3) */
+		p->received = c->log.logs[s].received; /* of the own log: given out; what is done of it may be in copies that others take (log 8.3) */
 		if (p->received < c->log.logs[s].highest)
 			p->received = c->log.logs[s].highest; /* done behind a gap, and given back: its number has this meaning here */
 		p->applied = state_repair_counts(c, s, c->log.logs[s].applied);
@@ -423,7 +423,7 @@ static void take_position(struct nfs4r_core *c, nfs4r_server_id from, const stru
 
 /*
  * For a while it says less than it had said before: it gave back entries that it had not applied (log 6.3, 8.3), and gets them again; or they are gone,
- * if the machine of this server crashed (4.7). Once may be a message that a PULL overtook.
+ * if the machine of this server crashed (log 4.7). Once may be a message that a PULL overtook.
  */
 static void given_back(const struct nfs4r_core *c, struct peer *p, nfs4r_lsn received)
 {

@@ -148,7 +148,7 @@ static bool nobody_has_next(const struct nfs4r_core *c, nfs4r_server_id log)
 }
 
 /*
- * Which logs have gone on without this copy. For a while entries may be on their way. Who accepts a view (6.5) asks its members: one that it
+ * Which logs have gone on without this copy. For a while entries may be on their way. Who accepts a view (log 6.5) asks its members: one that it
  * removes cannot be heard.
  */
 void log_retention_look(struct nfs4r_core *c)

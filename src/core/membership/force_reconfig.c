@@ -186,7 +186,7 @@ static bool all_agree(struct nfs4r_core *c)
 	return true;
 }
 
-/* They promise when nobody who is left out can have a lease by them any more (6.3). This is longer: those who are not off after all are heard. */
+/* They promise when nobody who is left out can have a lease by them any more (log 6.3). This is longer: those who are not off after all are heard. */
 static uint64_t quiet_until(const struct nfs4r_core *c)
 {
 	uint64_t t = c->view.reconf_ms;

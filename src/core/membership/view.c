@@ -20,7 +20,7 @@
  */
 #include "core/membership/membership_int.h"
 
-uint64_t view_grant_ms(const struct nfs4r_core *c) /* T_G of 6.7 */
+uint64_t view_grant_ms(const struct nfs4r_core *c) /* T_G of log 6.7 */
 {
 	uint64_t r = c->cfg.drift_permille;
 
@@ -68,7 +68,7 @@ void view_init(struct nfs4r_core *c)
 	state_view_set_ready(c);
 }
 
-/* ---- the lease (6.7) --------------------------------------------------------------- */
+/* ---- the lease (log 6.7) --------------------------------------------------------------- */
 
 /* This server itself grants at any time; of its peers, the majority less one with the newest times count. */
 static uint64_t lease_end(const struct nfs4r_core *c)
@@ -98,7 +98,7 @@ static void on_grant(struct nfs4r_core *c, nfs4r_server_id from, uint64_t t)
 
 	if ((!state_memory_counts(c, from) && !FAULT(F_FORGOT_GRANTS)) || t > c->now || t <= c->peers[from].granted_t)
 		return;
-	if (t < c->view.started_ms && !FAULT(F_GRANT_OF_OLD_START)) /* to a start that may have given its lease back (6.11) */
+	if (t < c->view.started_ms && !FAULT(F_GRANT_OF_OLD_START)) /* to a start that may have given its lease back (log 6.11) */
 		return;
 	c->peers[from].granted_t = t;
 	c->view.lease_until = lease_end(c);
@@ -122,13 +122,13 @@ static bool may_grant(const struct nfs4r_core *c, nfs4r_server_id s)
 
 /* ---- heartbeats ---------------------------------------------------------------------- */
 
-/* Near enough to the end of every log to become a member without making the others wait (8.2). Inexact objects do not matter: it may be the one that
- * the members need for them (7.5). */
+/* Near enough to the end of every log to become a member without making the others wait (log 8.4). Inexact objects do not matter: it may be the one that
+ * the members need for them (log 7.5). */
 static bool caught_up(const struct nfs4r_core *c)
 {
 	if (c->recovering || c->undecided || c->halted || c->repair.state || state_seals_open(c) || !state_memory_whole(c))
 		return false;
-	if ((state_trouble_is(c) || c->trouble.nfailed) && !FAULT(F_STUCK_RETURNS)) /* it would be removed again (6.12) */
+	if ((state_trouble_is(c) || c->trouble.nfailed) && !FAULT(F_STUCK_RETURNS)) /* it would be removed again (log 6.12) */
 		return false;
 	EACH_PEER(c, s)
 		if (c->log.logs[s].applied + CAUGHT_UP_ENTRIES < log_retention_end(c, s) || (state_is_member(c, s) && !c->peers[s].told))
@@ -258,7 +258,7 @@ static void grant(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r
 	out_send(c, from, a, false);
 }
 
-/* ---- adopting (6.6) --------------------------------------------------------------------- */
+/* ---- adopting (log 6.6) --------------------------------------------------------------------- */
 
 /*
  * Members of @v that were not in all views since the one adopted here; with views between that this server does not know, all
@@ -344,7 +344,7 @@ void view_adopt(struct nfs4r_core *c, const struct nfs4r_view *v)
 	c->membership_port.view_adopted(c, &old, removed, anew);
 }
 
-/* ---- voting (6.3, 6.5) ------------------------------------------------------------------- */
+/* ---- voting (log 6.3, 6.5) ------------------------------------------------------------------- */
 
 static void answer_prepare(struct nfs4r_core *c, nfs4r_server_id to, uint64_t num, bool refused)
 {
@@ -397,7 +397,7 @@ static void try_vote(struct nfs4r_core *c)
 	if (!view_seal_quiet(c, w->vote.seal) && !FAULT(F_NO_FREEZE))
 		return; /* view_run() tries again */
 	if (view_reconf_asks(c, &w->vote) && (c->ops.busy || c->undecided))
-		return; /* what the own log has is promised, too (9.3) */
+		return; /* what the own log has is promised, too (log 9.3) */
 	w->vote.from = 0;
 	w->promised = w->vote.num;
 	w->pledge = w->vote;
@@ -444,7 +444,7 @@ void view_on_prepare(struct nfs4r_core *c, nfs4r_server_id from, const struct vo
 	try_vote(c);
 }
 
-/* To all: they count for themselves (6.14). */
+/* To all: they count for themselves (log 6.14). */
 static void say_accepted(struct nfs4r_core *c, const struct nfs4r_view *v)
 {
 	uint64_t digest = nfs4r_view_digest(v);

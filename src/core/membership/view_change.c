@@ -26,7 +26,7 @@ void view_propose_later(struct nfs4r_core *c)
 	out_timer_at(c, c->view.retry_ms);
 }
 
-/* ---- the view that comes of it (6.4) -------------------------------------------------------- */
+/* ---- the view that comes of it (log 6.4) -------------------------------------------------------- */
 
 static void end_logs(struct nfs4r_core *c, const struct proposal *p, struct nfs4r_view *v)
 {
@@ -135,14 +135,14 @@ static uint64_t clocks_apart_ms(const struct nfs4r_core *c)
 	return view_grant_ms(c) * 2 * c->cfg.drift_permille / 1000;
 }
 
-/* Of a configuration that this server knows nothing of it hears by a view, or not at all (9.3). */
+/* Of a configuration that this server knows nothing of it hears by a view, or not at all (log 9.3). */
 static void saw(struct nfs4r_core *c, uint64_t num)
 {
 	if (num > c->view.seen && !view_believe_is_far(c, num) && (state_reconf_said(c) || NFS4R_RECONF(num) <= NFS4R_RECONF(c->view.accepted.num)))
 		c->view.seen = num;
 }
 
-/* It has promised late, and accepts nothing that it has not promised (6.14). */
+/* It has promised late, and accepts nothing that it has not promised (log 6.14). */
 static void ask_again(struct nfs4r_core *c, nfs4r_server_id from, bool refused)
 {
 	struct proposal *p = &c->view.proposal;
@@ -278,7 +278,7 @@ static void propose(struct nfs4r_core *c, nfs4r_servers remove, nfs4r_servers ad
 	view_propose_begin(c, &p);
 }
 
-/* ---- what to ask for (6.8) -------------------------------------------------------------------- */
+/* ---- what to ask for (log 6.8) -------------------------------------------------------------------- */
 
 /* Members that have left, or are not heard as servers that remember; @unready: and those that are, but do not get ready. */
 static nfs4r_servers silent(struct nfs4r_core *c, bool unready)
@@ -301,7 +301,7 @@ static nfs4r_servers silent(struct nfs4r_core *c, bool unready)
 	return set;
 }
 
-/* Those outside that are near enough and that everybody hears; else they would be removed again at once (6.8). */
+/* Those outside that are near enough and that everybody hears; else they would be removed again at once (log 6.8). */
 static nfs4r_servers returning(const struct nfs4r_core *c, nfs4r_servers live)
 {
 	nfs4r_servers set = 0;
@@ -310,7 +310,7 @@ static nfs4r_servers returning(const struct nfs4r_core *c, nfs4r_servers live)
 		const struct peer *p = &c->peers[s];
 		bool ok = !state_is_member(c, s) && state_view_hears(c, s) && p->caught_up && p->view == c->view.adopted.num && !(live & ~p->hears) && c->now >= p->back_ms;
 
-		if (log_retention_is_slow(c, s) && state_views_enough(c, live)) /* it would be removed again (3.12) */
+		if (log_retention_is_slow(c, s) && state_views_enough(c, live)) /* it would be removed again (log 3.12) */
 			ok = false;
 
 		EACH_PEER(c, t)
@@ -322,7 +322,7 @@ static nfs4r_servers returning(const struct nfs4r_core *c, nfs4r_servers live)
 	return set;
 }
 
-/* Servers outside that were given up: by word, or because they have been outside for long (9.2). */
+/* Servers outside that were given up: by word, or because they have been outside for long (log 9.2). */
 static nfs4r_servers given_up(struct nfs4r_core *c)
 {
 	nfs4r_servers set = c->view.given_up;
@@ -351,7 +351,7 @@ static nfs4r_servers to_seal(struct nfs4r_core *c, nfs4r_servers gone, nfs4r_ser
 	return gone | (outside & ~add);
 }
 
-/* A number was promised and no view came of it: somebody has to make one, or grants and promises wait for ever (6.6). */
+/* A number was promised and no view came of it: somebody has to make one, or grants and promises wait for ever (log 6.6). */
 static bool stuck_promise(struct nfs4r_core *c)
 {
 	uint64_t top = view_highest(c);
@@ -408,7 +408,7 @@ void view_propose_consider(struct nfs4r_core *c)
 	uint32_t rank = 0;
 	bool stuck_vote, bare;
 
-	if (state_reconf_said(c)) { /* nothing else is proposed (9.3) */
+	if (state_reconf_said(c)) { /* nothing else is proposed (log 9.3) */
 		view_reconf_consider(c);
 		return;
 	}
@@ -450,7 +450,7 @@ void view_propose_consider(struct nfs4r_core *c)
 	}
 	EACH_SERVER(c, s)
 		rank += s < c->self && (live & NFS4R_BIT(s));
-	if (in || out || (!gone && (seal & NFS4R_BIT(c->change.remove)))) /* nobody else asks for it; and who goes is added again when a silence is over (9.1) */
+	if (in || out || (!gone && (seal & NFS4R_BIT(c->change.remove)))) /* nobody else asks for it; and who goes is added again when a silence is over (log 9.1) */
 		rank = 0;
 	if (!w->wanted_ms)
 		w->wanted_ms = c->now + (uint64_t)rank * c->cfg.silence_ms / 2;
@@ -478,7 +478,7 @@ void view_propose_timers(struct nfs4r_core *c)
 		out_timer_at(c, w->retry_ms);
 }
 
-/* ---- giving up (9.2) ---------------------------------------------------------------------------- */
+/* ---- giving up (log 9.2) ---------------------------------------------------------------------------- */
 
 static bool known(const struct nfs4r_core *c, nfs4r_server_id s)
 {

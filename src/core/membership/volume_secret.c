@@ -2,7 +2,7 @@
 /*
  * The secret of the volume (log 6.13): the key under which the handles that clients get are checked. It is made once, and all servers have the same.
  *
- * Happy path: view 0 has none. As soon as a majority remembers (8.6), the first member proposes the view as it is, with the random number that its own
+ * Happy path: view 0 has none. As soon as a majority remembers (log 8.6), the first member proposes the view as it is, with the random number that its own
  * caller gave it; every later view inherits that one, so it comes to whoever adopts a view: a new server, or one that lost its store. No server
  * has a lease before it goes by a view with a secret, so no handle is given out before.
  *

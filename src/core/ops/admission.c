@@ -9,7 +9,7 @@
  *
  * ops_decide() looks at everything afresh each time; nothing of an earlier decision is trusted but
  * the claims that the operation holds (so that a revoke cannot take a claim between its win and
- * the first use, 5.5). Whatever fails counts an attempt, which raises the priority of the next
+ * the first use, control 5.5). Whatever fails counts an attempt, which raises the priority of the next
  * proposal, and waits a little; after op_wait_ms the client hears DELAY.
  *
  * Invariants: an operation is in exactly one of the lists waiting, busy, answering, by its state;
@@ -65,7 +65,7 @@ struct opx *ops_begin(struct nfs4r_core *c, struct nfs4r_op *op, bool remote, nf
 	return o;
 }
 
-/* ---- holds (5.5) and pins (5.1) --------------------------------------------- */
+/* ---- holds (control 5.5) and pins (control 5.1) --------------------------------------------- */
 
 static void unhold_one(struct nfs4r_core *c, struct claim *cl)
 {
@@ -190,7 +190,7 @@ void ops_finish(struct nfs4r_core *c, struct opx *o, enum nfs4r_status st)
 
 /* ---- the decision ------------------------------------------------------------------ */
 
-/* Blocked by others (5.5): holds nothing, asks them to let go, tries again. */
+/* Blocked by others (control 5.5): holds nothing, asks them to let go, tries again. */
 static void blocked(struct nfs4r_core *c, struct opx *o, const struct needs *nd, nfs4r_servers owners,
 		    const struct nfs4r_oid *oid, bool below, bool fresh)
 {
@@ -253,7 +253,7 @@ static bool route_away(struct nfs4r_core *c, struct opx *o, const struct needs *
 	return true;
 }
 
-/* Others hold something needed that is not an argument: child, target, what is below (4.1, 7.5); or anything that what can be done here only needs. */
+/* Others hold something needed that is not an argument: child, target, what is below (control 4.1, 7.5); or anything that what can be done here only needs. */
 static bool others_in_the_way(struct nfs4r_core *c, struct opx *o, const struct needs *nd)
 {
 	nfs4r_servers above[4], below[4], any = 0, won;
@@ -417,14 +417,14 @@ static bool args_covered(struct nfs4r_core *c, const struct opx *o, const struct
 	return true;
 }
 
-/* 3.5: an error read from a directory nobody else controls ends the operation here. */
+/* control 3.5: an error read from a directory nobody else controls ends the operation here. */
 static bool ends_early(struct nfs4r_core *c, struct opx *o, const struct needs *nd)
 {
 	nfs4r_servers won;
 
 	if (nd->early == NFS4R_OK && !nd->nothing)
 		return false;
-	if (nd->early == NFS4R_DELAY) /* an object that has not come yet (6.5): wait for it */
+	if (nd->early == NFS4R_DELAY) /* an object that has not come yet (control 6.5): wait for it */
 		return true;
 	if (nd->early != NFS4R_OK && control_foreign_cover(c, &nd->judged, &won))
 		return others_in_the_way(c, o, nd);
@@ -478,7 +478,7 @@ static void covered(struct nfs4r_core *c, struct opx *o, const struct needs *nd)
 		return;
 	}
 	if (nd->dirmove && c->ops.mover)
-		return; /* 3.6: two moves under way could each miss the cycle they make together */
+		return; /* control 3.6: two moves under way could each miss the cycle they make together */
 	ops_exec_lock(c, o, nd);
 }
 
@@ -501,7 +501,7 @@ void ops_decide(struct nfs4r_core *c, struct opx *o)
 		decide_close(c, o);
 		return;
 	}
-	if (state_lets_go(c)) { /* 7.12 */
+	if (state_lets_go(c)) { /* control 7.12 */
 		c->st.not_primary += o->remote;
 		ops_finish(c, o, o->remote ? NFS4R_NOT_PRIMARY : NFS4R_DELAY);
 		return;
@@ -512,7 +512,7 @@ void ops_decide(struct nfs4r_core *c, struct opx *o)
 		ops_finish(c, o, NFS4R_NOT_PRIMARY);
 		return;
 	}
-	if (nd.early == NFS4R_STALE) { /* only a known deletion (6.5) */
+	if (nd.early == NFS4R_STALE) { /* only a known deletion (control 6.5) */
 		ops_finish(c, o, o->remote ? NFS4R_ORPHAN : NFS4R_STALE);
 		return;
 	}

@@ -5,7 +5,7 @@
  * Either everybody has applied the entry, or everybody who might still serve the old state will
  * ask this server instead: for a directory, every object of its path on which this server owns a
  * control that was not announced as closing has a settled one; for a file, an explicit control everybody acked, or a deep+ above it
- * (5.3b). The tests are made on this server's tree at the moment of the question and made again
+ * (control 5.3b). The tests are made on this server's tree at the moment of the question and made again
  * whenever acks, positions or claims move.
  */
 #include "core/ops/ops_int.h"
@@ -28,12 +28,12 @@ static bool applied_everywhere(const struct nfs4r_core *c, nfs4r_lsn lsn)
 	return quorum_applied_by_all(c, c->self) >= lsn;
 }
 
-/* "settled" of 5.2. */
+/* "settled" of control 5.2. */
 static bool settled(struct nfs4r_core *c, const struct claim *cl)
 {
 	switch (cl->kind) {
 	case NFS4R_PROPOSED:
-		return cl->own->state == OWN_WON && state_claim_acked_by_all(c, cl) && is_saved(c, cl->own); /* else it may still be aborted (4.10) */
+		return cl->own->state == OWN_WON && state_claim_acked_by_all(c, cl) && is_saved(c, cl->own); /* else it may still be aborted (control 4.10) */
 	case NFS4R_CREATED:
 		return true; /* who does not have it does not know the object */
 	default:
@@ -64,7 +64,7 @@ static bool path_settled(struct nfs4r_core *c, const struct nfs4r_oid *d, nfs4r_
 		for (k = control_of(c, &w.oid); k; k = k->next) {
 			if (!k->claim->own || (w.level && k->depth < NFS4R_DEEP) || only_asked(c, k->claim->own))
 				continue;
-			if (k->claim->announced && lsn > k->claim->own->said && !FAULT(F_ANNOUNCED_SETTLES)) { /* 7.10 */
+			if (k->claim->announced && lsn > k->claim->own->said && !FAULT(F_ANNOUNCED_SETTLES)) { /* control 7.10 */
 				if (!settled(c, k->claim) && !FAULT(F_ANNOUNCED_BARE))
 					return false;
 				continue;

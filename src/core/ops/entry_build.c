@@ -116,7 +116,7 @@ static void links(struct nfs4r_core *c, struct nfs4r_entry *e, const struct nfs4
 		p->nlink = f.type == NFS4R_TYPE_DIR || f.nlink == 0 ? 0 : f.nlink - 1;
 }
 
-/* 3.3: does this server own an explicit, acting, not closing control of @oid, deep for a directory? */
+/* control 3.3: does this server own an explicit, acting, not closing control of @oid, deep for a directory? */
 static bool has_explicit(struct nfs4r_core *c, const struct nfs4r_oid *oid, uint32_t type)
 {
 	struct ctl *k;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * From EXECUTE to the answer (control section 5).
+ * From EXECUTE to the answer (control 5).
  *
  * Happy path: EXECUTE with the locks, the claims are pinned; OP_LOCKED: the names are resolved
  * again, the entry gets its LSN and versions; the caller executes; OP_EXECUTED: the entry is
- * committed as soon as older entries of the same object are; the answer goes out when 5.2 or 5.3
+ * committed as soon as older entries of the same object are; the answer goes out when control 5.2 or 5.3
  * holds.
  *
  * Failure modes: under the locks the names mean other objects, or coverage is gone: RETRY and a
- * new decision (3.4). The execution fails: the entry is void, the error is the answer. A write that fails may have
+ * new decision (control 3.4). The execution fails: the entry is void, the error is the answer. A write that fails may have
  * changed bytes before: then its entry stays, for the others to have the same bytes, and the error is the answer.
  *
  * Invariant: a claim with pins is not released, so whatever was covered at EXECUTE and still is
  * covered by the pinned claims under the locks is this server's to change; `last` of a claim that
- * began to close meanwhile is raised to the entry (5.1).
+ * began to close meanwhile is raised to the entry (control 5.1).
  */
 #include "core/ops/ops_int.h"
 
@@ -78,7 +78,7 @@ void ops_exec_lock(struct nfs4r_core *c, struct opx *o, const struct needs *nd)
 	a = out_act(c, NFS4R_ACT_EXECUTE);
 	a->op = o->op;
 	a->remote = o->remote;
-	for (uint32_t i = 0; i < o->npins; i++) /* 4.5: the win is on disk before the first update under it */
+	for (uint32_t i = 0; i < o->npins; i++) /* control 4.5: the win is on disk before the first update under it */
 		a->durable |= o->pins[i]->own->won_step > c->durable_step;
 	o->exec_durable = a->durable;
 	o->exec_step = c->step;
@@ -113,7 +113,7 @@ static void retry(struct nfs4r_core *c, struct opx *o)
 	ops_decide(c, o);
 }
 
-/* "or every claim that covered the object when it was moved was acked by all then" (5.2). */
+/* "or every claim that covered the object when it was moved was acked by all then" (control 5.2). */
 static bool covering_all_acked(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 {
 	struct walk w;
@@ -129,8 +129,8 @@ static bool covering_all_acked(struct nfs4r_core *c, const struct nfs4r_oid *oid
 }
 
 /*
- * Control 3.8: an old file written under deep control, or under what was announced (7.10), gets an explicit one; nothing waits for it but CLOSE,
- * which "applied by all" ends just as well. So it is left out whenever 4.1, 7.6 or a server that is away would make an operation wait.
+ * Control 3.8: an old file written under deep control, or under what was announced (control 7.10), gets an explicit one; nothing waits for it but CLOSE,
+ * which "applied by all" ends just as well. So it is left out whenever control 4.1, 7.6 or a server that is away would make an operation wait.
  */
 static void ask_explicit(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 {
@@ -155,12 +155,12 @@ static void ask_explicit(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 	}
 }
 
-/* A deep+ is gone or going, or a hold-off is over: files that were written under it and are still open (3.8). */
+/* A deep+ is gone or going, or a hold-off is over: files that were written under it and are still open (control 3.8). */
 void ops_exec_open_files(struct nfs4r_core *c)
 {
 	struct oidmark *o, *tmp;
 
-	if (c->recovering) /* the tail of the own log may bring claims with numbers that are free here till then (4.7) */
+	if (c->recovering) /* the tail of the own log may bring claims with numbers that are free here till then (log 4.7) */
 		return;
 	HASH_ITER(hh, c->control.opens, o, tmp) {
 		nfs4r_lsn lsn = log_written_lsn(c, &o->oid);

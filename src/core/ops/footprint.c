@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * What an operation needs (control section 3), and the errors its names already decide.
+ * What an operation needs (control 3), and the errors its names already decide.
  *
  * Pure: reads the tree, changes nothing. It is asked when the operation comes, whenever it is
- * tried again, and a last time under the update locks (3.4); only the last answer is acted on.
- * An error read from a directory is good when nobody else controls that directory (3.5); `judged`
- * names it. The no-cycle check is only exact under control (3.6), hence after_cover.
+ * tried again, and a last time under the update locks (control 3.4); only the last answer is acted on.
+ * An error read from a directory is good when nobody else controls that directory (control 3.5); `judged`
+ * names it. The no-cycle check is only exact under control (control 3.6), hence after_cover.
  */
 #include "core/ops/ops_int.h"
 
@@ -37,7 +37,7 @@ static bool usable(struct nfs4r_core *c, struct needs *nd, const struct nfs4r_oi
 		return true;
 	if (nfs4r_oid_is_zero(oid))
 		f->known = NFS4R_DEAD; /* no object has it, and none ever will */
-	early(nd, f->known == NFS4R_DEAD ? NFS4R_STALE : NFS4R_DELAY, oid); /* 6.5 */
+	early(nd, f->known == NFS4R_DEAD ? NFS4R_STALE : NFS4R_DELAY, oid); /* control 6.5 */
 	return false;
 }
 
@@ -110,7 +110,7 @@ static void of_remove(struct nfs4r_core *c, struct nfs4r_op *op, struct needs *n
 	nd->has_obj = true;
 	nd->obj_type = f.type;
 	if (!FAULT(F_CHILD_NOT_NEEDED))
-		need(nd, &nd->obj, NFS4R_SHALLOW, false); /* 3.1 */
+		need(nd, &nd->obj, NFS4R_SHALLOW, false); /* control 3.1 */
 	if (f.type == NFS4R_TYPE_DIR && f.nentries)
 		early(nd, NFS4R_NOTEMPTY, &nd->obj);
 }
@@ -154,12 +154,12 @@ static void of_rename(struct nfs4r_core *c, struct nfs4r_op *op, struct needs *n
 	nd->obj_type = o.type;
 	nd->dirmove = cross && o.type == NFS4R_TYPE_DIR;
 	if (nd->dirmove && !FAULT(F_MOVE_SHALLOW))
-		need(nd, &nd->obj, NFS4R_DEEP, false); /* 3.2 */
+		need(nd, &nd->obj, NFS4R_DEEP, false); /* control 3.2 */
 	else if (!FAULT(F_CHILD_NOT_NEEDED))
 		need(nd, &nd->obj, NFS4R_SHALLOW, false);
 	if (nd->dirmove && control_is_under(c, &op->dir2, &nd->obj)) {
 		early(nd, NFS4R_INVAL, &op->dir2);
-		nd->after_cover = true; /* 3.6 */
+		nd->after_cover = true; /* control 3.6 */
 		return;
 	}
 	of_target(c, op, nd);
@@ -237,7 +237,7 @@ void ops_needs_of(struct nfs4r_core *c, struct nfs4r_op *op, struct needs *nd)
 	}
 }
 
-/* Do the names still mean the same objects (3.4)? */
+/* Do the names still mean the same objects (control 3.4)? */
 bool ops_needs_same(const struct needs *a, const struct needs *b)
 {
 	if (a->early != b->early || a->nothing != b->nothing || a->n != b->n || a->has_obj != b->has_obj ||

@@ -2,13 +2,13 @@
 /*
  * Forwarding an operation to the primary of its arguments (control 6.4-6.7, log 5.6).
  *
- * As the origin: the operation gets an identity, FORWARD goes out together with a REVOKE (6.6) and
+ * As the origin: the operation gets an identity, FORWARD goes out together with a REVOKE (control 6.6) and
  * is repeated with the same identity to the same server until it answers. A result is given to the
  * client when this server has applied the entry too, so that the client sees its own object;
  * NOT_PRIMARY leads to a new decision, and to a new identity if it is forwarded again.
  *
  * As the primary: an identity has one answer. In progress -> the repeat is dropped; done ->
- * answered from REPLY once 5.2/5.3 holds; refused, also NOT_PRIMARY, or done without an entry -> answered the same way again,
+ * answered from REPLY once control 5.2/5.3 holds; refused, also NOT_PRIMARY, or done without an entry -> answered the same way again,
  * whatever has changed (a late copy must not be executed after the origin went elsewhere or told
  * its client); older than answered_below -> dropped. So is a copy from before a seal of the log here: its origin
  * has decided anew, perhaps elsewhere, and who was made anew meanwhile has none of those results.
@@ -143,7 +143,7 @@ void ops_forward_on_answer(struct nfs4r_core *c, nfs4r_server_id from, struct nf
 		return;
 	}
 	state_hist_add(&c->st.forward, c->now - o->forwarded_ms);
-	if (a->status == NFS4R_NOT_PRIMARY) { /* decide again, without this owner (6.3, 6.6) */
+	if (a->status == NFS4R_NOT_PRIMARY) { /* decide again, without this owner (control 6.3, 6.6) */
 		identity_drop(c, o);
 		o->excluded |= NFS4R_BIT(from);
 		o->deadline = o->since + c->cfg.op_wait_ms;

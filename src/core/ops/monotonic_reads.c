@@ -2,14 +2,14 @@
 /*
  * What a server told its clients does not get older (control 6.9).
  *
- * An owner answers with versions that are not complete yet, and not in the asker's copy (6.8). As long as the asker redirects to that owner nobody sees
+ * An owner answers with versions that are not complete yet, and not in the asker's copy (control 6.8). As long as the asker redirects to that owner nobody sees
  * that. But it may stop before it has the update: a move takes the object from below the deep control that redirected, or the answer was given under a
  * control of which the asker has not heard, since its PROPOSE is still on its way, and RELEASE of the one before it came. Then its copy answers with what was before. A
  * client that has the attributes of the newer version and the bytes of the older one keeps these bytes for the newer ones, also after CLOSE: the change
  * attribute never tells it.
  *
  * So what an owner said to be newer than the own copy is noted, and read at that owner until the copy has it. An owner that is none any more says NOT_PRIMARY
- * only when every copy has what it did (7.2).
+ * only when every copy has what it did (control 7.2).
  *
  * Nor does a restart make anything older. What this copy had of another log behind a hole it gives back then (log 4.7): that is noted like what an owner told.
  *

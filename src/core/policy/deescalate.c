@@ -3,7 +3,7 @@
  * Policy of hierarchical control: when to be content with less (control 7.1, 7.4, 7.5, 7.9).
  *
  * Every deep claim remembers which directories this server updated below it lately. An update below
- * keeps it (the timer of 7.1 begins anew); updates of old files keep a deep+, and nothing but those.
+ * keeps it (the timer of control 7.1 begins anew); updates of old files keep a deep+, and nothing but those.
  *
  * When others want something below a deep claim, it is narrowed: a claim for what is used elsewhere
  * below is elected first, then the deep one closes. READs that others send only because of a deep
@@ -66,7 +66,7 @@ static bool recent(const struct nfs4r_core *c, const struct policy *p, uint32_t 
 	return used_within(c, p, i, c->cfg.deep_ms);
 }
 
-/* A directory update below keeps deep control, not deep+ (7.9). */
+/* A directory update below keeps deep control, not deep+ (control 7.9). */
 static void dir_used(struct nfs4r_core *c, const struct nfs4r_oid *dir)
 {
 	struct walk w;
@@ -280,7 +280,7 @@ const struct nfs4r_oid *policy_wanted(const struct own *ow)
 
 /*
  * Is @oid on its way to others, because they revoked it? Then it is not asked for again: new updates under new claims would
- * put off the release for ever (7.6).
+ * put off the release for ever (control 7.6).
  */
 bool policy_giving(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 {
@@ -307,7 +307,7 @@ bool policy_giving(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 
 /*
  * The timer of a deep+ has ended. If directories below are being updated under it and nothing else of this server covers
- * them, plain deep control comes first (7.9). true: wait for it.
+ * them, plain deep control comes first (control 7.9). true: wait for it.
  */
 static bool drop_back(struct nfs4r_core *c, struct own *ow)
 {
@@ -415,7 +415,7 @@ void policy_run(struct nfs4r_core *c)
 			continue;
 		ow->pol->pressed = false;
 		ow->pol->wishes = 0;
-		if (ow->plus) { /* its time is over; 7.9 as usual */
+		if (ow->plus) { /* its time is over; control 7.9 as usual */
 			policy_contest(c, ow->claim);
 		} else {
 			narrow(c, ow, &ow->pol->wish, false);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * Policy of hierarchical control: when to ask for more than an operation needs (control 4.1, 7.4,
- * 7.8; paper 2.2). When to be content with less is in deescalate.c. Any moment is safe; what is
+ * control 7.8; paper 2.2). When to be content with less is in deescalate.c. Any moment is safe; what is
  * decided here only decides who pays how many round trips.
  *
  * A directory nobody else has anything below is asked for deeply (policy_may_deep). Whoever
@@ -13,7 +13,7 @@
  * for it, where that will do.
  *
  * Claims of the policy are `side` claims: they yield to everybody, and count as won only when all
- * have acked, so that they never make a reply wait (5.2).
+ * have acked, so that they never make a reply wait (control 5.2).
  *
  * heat[directory]: elections paid below it not long ago. Promoting a directory takes its elections
  * out of the heat of those above, so that climbing needs evidence from somewhere else.
@@ -21,7 +21,7 @@
 #include "core/policy/policy_int.h"
 
 #define HEAT_MAX 4096	   /* directories with heat [cold ones go; else not noted] */
-#define FILES_WINDOW_MS 1000 /* "within a second" of 7.8; more where elections take longer */
+#define FILES_WINDOW_MS 1000 /* "within a second" of control 7.8; more where elections take longer */
 
 /* ---- round trips -------------------------------------------------------------- */
 
@@ -199,7 +199,7 @@ static void paid(struct nfs4r_core *c, const struct nfs4r_oid *oid, int what)
 	policy_ask(c, &want, 1)->promotion = what == DIRS;
 }
 
-/* An operation, or an old file that it wrote (3.8), had to ask for control of @oid. */
+/* An operation, or an old file that it wrote (control 3.8), had to ask for control of @oid. */
 void policy_paid(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 {
 	struct nfs4r_facts f;

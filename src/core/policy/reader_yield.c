@@ -49,7 +49,7 @@ uint32_t policy_yield_ms(const struct nfs4r_core *c, const struct own *ow)
 	return c->cfg.read_ms && ms < c->cfg.deep_ms && !is_kept(c, ow->claim) ? (uint32_t)ms : c->cfg.deep_ms;
 }
 
-/* deep+ has rules of its own (7.9), and so has what a revoke or the policy gave an end to. */
+/* deep+ has rules of its own (control 7.9), and so has what a revoke or the policy gave an end to. */
 static bool may_yield(struct nfs4r_core *c, const struct own *ow)
 {
 	return ow->state == OWN_WON && !ow->closing && !ow->revoked && (!ow->close_at || ow->yields) && !ow->plus && only_directories(c, ow->claim) &&

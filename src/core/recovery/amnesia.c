@@ -250,7 +250,7 @@ void recovery_memory_on_heartbeat(struct nfs4r_core *c, nfs4r_server_id from, co
 	bool first = !p->judged && c->memory.state == MEMORY_KNOWN;
 
 	if (!(c->view.adopted.voters & NFS4R_BIT(from)) && m->heartbeat.memory == NFS4R_MEMORY_KNOWN && m->heartbeat.view < c->view.accepted.num)
-		return; /* of a life before it was added: it takes all anew, and counts by what it says then (9.1) */
+		return; /* of a life before it was added: it takes all anew, and counts by what it says then (log 9.1) */
 	if (p->start.inc && p->start.random != theirs.random)
 		state_peer_forget(c, from); /* its counter came to the same number again */
 	p->start = theirs;
@@ -300,7 +300,7 @@ void recovery_memory_started(struct nfs4r_core *c)
 		recovery_memory_adopted(c);
 	if (!has_peers(c) && m->state == MEMORY_NEW) {
 		consider(c); /* nobody is to be heard */
-		view_save(c); /* more servers in its configuration make no view: they have to be added (9.1) */
+		view_save(c); /* more servers in its configuration make no view: they have to be added (log 9.1) */
 	}
 }
 

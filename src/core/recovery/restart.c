@@ -4,7 +4,7 @@
  *
  * Own claims: proposing ones are aborted even if they had a majority, since operations and acks
  * are forgotten; won ones stay acting, count only this server's ack and are proposed again to fill
- * the rest, and close again if they were announced as closing (7.10); released ones are released again. last_move and every `in` are the end of the own log,
+ * the rest, and close again if they were announced as closing (control 7.10); released ones are released again. last_move and every `in` are the end of the own log,
  * so that nothing moved before counts as known to others. Controls of others need nothing: an ack
  * is never withdrawn. The ancestry table is counted from the table and the tree.
  */
@@ -75,7 +75,7 @@ void recovery_restart_claims(struct nfs4r_core *c)
 
 /*
  * Ignored when the journal itself lost its end: peers may have got the entry as done, so theirs is
- * pulled with the tail (4.7), and the caller makes the objects equal to their rows (4.6).
+ * pulled with the tail (log 4.7), and the caller makes the objects equal to their rows (log 4.6).
  */
 enum nfs4r_status nfs4r_core_restore_intent(struct nfs4r_core *c, struct nfs4r_entry *e)
 {

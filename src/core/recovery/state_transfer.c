@@ -4,7 +4,7 @@
  *
  * Happy path of the sealed server: it hears of a view with a seal in its log. What waits is answered DELAY, what is being executed ends
  * as it would and is then answered DELAY if it lies beyond the seal. Its claims are released at once: nobody counts on what they covered. When
- * nothing is under way, REPAIR undoes what lies beyond the seal, the log is crossed, and the server comes back as ever (8.4). A server
+ * nothing is under way, REPAIR undoes what lies beyond the seal, the log is crossed, and the server comes back as ever (log 8.4). A server
  * whose log ends at the seal just crosses. Other servers may be ahead of a seal, too, also of several; it is the same for them.
  *
  * The source may have entries that nobody else has, and its copies have them, too, whatever the own positions say. So after a repair this
@@ -31,7 +31,7 @@ static void end_self(struct nfs4r_core *c)
 
 /* ---- the repair --------------------------------------------------------------------------- */
 
-/* The tail of the own log may come afterwards (4.7): it may need what only the repair brings. */
+/* The tail of the own log may come afterwards (log 4.7): it may need what only the repair brings. */
 static bool is_quiet(const struct nfs4r_core *c)
 {
 	if (c->ops.busy || c->undecided)
@@ -55,11 +55,11 @@ static nfs4r_lsn must_have(const struct nfs4r_core *c, nfs4r_server_id log)
 	if (state_is_ended(c, log))
 		return begin;
 	if (s && said < s->lsn && s->lsn <= c->log.logs[log].applied)
-		return s->lsn; /* it was accepted because that is here (6.5) */
+		return s->lsn; /* it was accepted because that is here (log 6.5) */
 	return said > begin ? said : begin;
 }
 
-/* Those that may be taken for right: members; to accept a view (6.5), its members. */
+/* Those that may be taken for right: members; to accept a view (log 6.5), its members. */
 static bool is_of_view(const struct nfs4r_core *c, nfs4r_server_id s)
 {
 	return c->view.accepting.from ? c->view.accepting.view.members & NFS4R_BIT(s) : state_is_member(c, s);

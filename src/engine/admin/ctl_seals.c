@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * What `nfs4rctl` says and does about ends of logs: what would be lost with this server now, which servers were given up, how far a repair of
- * this copy has come; and giving a server up (log sheet 9.2).
+ * this copy has come; and giving a server up (log 9.2).
  */
 #include <stdio.h>
 #include <string.h>

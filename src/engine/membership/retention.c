@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * What is kept for servers that are away (log sheet 3.11, 3.12): after each checkpoint the store is asked how much that is, and the core is told which
+ * What is kept for servers that are away (log 3.11, 3.12): after each checkpoint the store is asked how much that is, and the core is told which
  * entries lie beyond the bound; what it lets go of is removed by the next checkpoint. And how that is said: in the log when the bound is near, once
  * in an hour; nfs4rctl asks for it.
  *

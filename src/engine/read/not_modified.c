@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Bytes that are not sent because the copy here has them, or is about to get them (control sheet 6.3, 7.10). Where reads go: router.c. What the owner knows: byte_versions.c.
+ * Bytes that are not sent because the copy here has them, or is about to get them (control 6.3, 7.10). Where reads go: router.c. What the owner knows: byte_versions.c.
  *
  * Happy path: a READ goes to another server and says which version the copy here has. The owner answers with a promise: from which version on the bytes asked for are right
  * in any copy. Here they are read as soon as the copy has that version.
  *
  * With the promise comes from which version on each piece of the file is right. While the owner may go on to write the file that says nothing of the next READ. But if its
  * control was known to be closing when the question was sent, and CLOSING said up to where, all updates of the file up to there lie behind the owner's answer, and
- * what comes after them every server hears of by itself (7.10): then a map of the pieces is kept, and the next READ asks nobody. So a large file that was closed is read
+ * what comes after them every server hears of by itself (control 7.10): then a map of the pieces is kept, and the next READ asks nobody. So a large file that was closed is read
  * at the pace at which it comes, and not of one round trip for each block.
  *
  * Failure modes: nothing more comes, or not soon: the bytes are asked for, and for a while no promise of that owner is taken. The file is shorter by now: the bytes are asked for. The
- * map is of an earlier close, or of an earlier start of the owner: the core's answer to how far this one goes differs, and the owner is asked. A client was told a newer version than the map is of (6.9): the same.
+ * map is of an earlier close, or of an earlier start of the owner: the core's answer to how far this one goes differs, and the owner is asked. A client was told a newer version than the map is of (control 6.9): the same.
  *
  * Invariant: nothing is read here on a promise while the copy may be wrong for another reason than its version.
  */

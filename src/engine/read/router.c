@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Where a read goes (control sheet section 6). Nobody else controls the object: the caller serves it locally. Another
+ * Where a read goes (control 6). Nobody else controls the object: the caller serves it locally. Another
  * server does: ask it; NOT_PRIMARY means ask again who does, without that one. An object that is not here yet is asked for at
- * the server that made it (6.5); nothing is ever proposed for it.
+ * the server that made it (control 6.5); nothing is ever proposed for it.
  *
  * A question that nobody can be asked now, since the owner cannot be reached or there is no lease, waits and is decided again when the core has made a step; so
  * does one whose connection is lost. Who takes over mostly does so within op_wait_ms, and then the client need not come back; its own waiting doubles each time.
  * After op_wait_ms a question ends as DELAY.
- * A question that is under way when its owner announces or ends the control that it was asked for (7.10) is answered from the copy here, and what comes for it later is not looked at.
+ * A question that is under way when its owner announces or ends the control that it was asked for (control 7.10) is answered from the copy here, and what comes for it later is not looked at.
  * Nothing is answered without a lease (lease.c): all that a client reads passes engine_route_read(). What others ask of this server: server.c.
  */
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * This server's copy as it is, for one that repairs its own (log sheet 8.3): who may ask is decided in server.c.
+ * This server's copy as it is, for one that repairs its own (log 8.3): who may ask is decided in server.c.
  *
  * The row of an object is taken before the object itself is looked at, and when nothing of it is being executed or applied (server.c). Who asks compares the row's
  * version before and after everything it asked for, and asks again if it moved; so it needs no lock here. The answer to LISTXATTR, which comes last, has the row as it was after: that saves a question.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * What others ask of this server (control sheet section 6), and reading the local copy for them. Where this server asks: router.c.
+ * What others ask of this server (control 6), and reading the local copy for them. Where this server asks: router.c.
  *
  * As the owner: the check that an acting claim covers the object is made after the question arrived, then the local copy is read. Nothing is answered without a
  * lease (lease.c): all that a peer reads passes serve_task().
@@ -202,7 +202,7 @@ static struct nfs4r_buf *say_pieces(const uint64_t *words, uint32_t n)
 
 /*
  * Has the asker these bytes in its copy, or are they about to come (control 6.3)? Then the answer is from which version of the copy on they are right, how many there are, and whether
- * the file ends with them. What is looked at first is what may be too old: an update that is answered meanwhile is not promised (6.4), and the asker sees if it
+ * the file ends with them. What is looked at first is what may be too old: an update that is answered meanwhile is not promised (control 6.4), and the asker sees if it
  * made the file shorter or longer.
  */
 static bool copy_will_do(struct nfs4r_engine *eng, nfs4r_server_id asker, struct nfs4r_read *rd)
@@ -255,7 +255,7 @@ static bool says_version(const struct nfs4r_read *rd, enum nfs4r_status st)
 	case NFS4R_RD_GETXATTR:
 	case NFS4R_RD_LISTXATTR:
 		return st == NFS4R_OK || st == NFS4R_NOENT || st == NFS4R_NOXATTR;
-	default: /* attributes have it; bytes of an open file may be seen to get older (6.8), and to open it its attributes were asked for; the rest never changes */
+	default: /* attributes have it; bytes of an open file may be seen to get older (control 6.8), and to open it its attributes were asked for; the rest never changes */
 		return false;
 	}
 }
@@ -303,7 +303,7 @@ static void serve_task(struct nfs4r_engine *eng, void *arg)
 		return;
 	}
 	pthread_mutex_lock(&eng->lock);
-	/* Not ready, or without a lease, is not NOT_PRIMARY: the asker would read its own old copy (6.3). */
+	/* Not ready, or without a lease, is not NOT_PRIMARY: the asker would read its own old copy (control 6.3). */
 	enum nfs4r_status st = eng->ready && engine_has_lease(eng) ? nfs4r_core_may_serve(eng->core, &rd->oid) : NFS4R_DELAY;
 
 	if (st == NFS4R_OK && nfs4r_core_served(eng->core, &rd->oid))

@@ -136,7 +136,7 @@ static enum nfs4r_status apply_create(struct nfs4r_engine *eng, struct nfs4r_ent
 
 /*
  * A name of @p's object goes, and others stay. After a repair the directories of those may be newer, and the names have gone there already: then this is the
- * last place that it has here, and entries that are still to come need it (log sheet 3.4).
+ * last place that it has here, and entries that are still to come need it (log 3.4).
  */
 static enum nfs4r_status keep_last(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dirh, const char *name, const struct nfs4r_part *p)
 {
@@ -265,7 +265,7 @@ static enum nfs4r_status apply_content(struct nfs4r_engine *eng, struct nfs4r_en
 		return NFS4R_STALE;
 	switch (p->effect) {
 	case NFS4R_EFF_WRITE:
-		/* Bytes that were read back may be fewer, or none when the file is gone: a later entry says why (log sheet 3.6). */
+		/* Bytes that were read back may be fewer, or none when the file is gone: a later entry says why (log 3.6). */
 		if (e->payload && e->payload->len)
 			st = eng->ops->write(eng->ctx, &h, p->off, e->payload->data, e->payload->len, false, NULL);
 		break;

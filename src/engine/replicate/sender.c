@@ -4,7 +4,7 @@
  * fetches them and hands them to the transport, so that reading for a slow peer delays nobody else.
  *
  * The newest own entries are kept in memory with their payload, up to payload_bytes_max and until everybody has them; older ones
- * come from the journal, and their bytes are read back from the file (log sheet 3.6), which costs disk reads
+ * come from the journal, and their bytes are read back from the file (log 3.6), which costs disk reads
  * and no memory. Such an entry says so by its taint: the newest entry of the file when the read ended, also one that is being executed. What a taint
  * names is in the journal for good before the bytes leave: nobody could bring it, if this machine lost it, and those bytes would stay as they are.
  *

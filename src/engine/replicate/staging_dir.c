@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * A hidden directory beside the volume's tree for objects that have no place in it at the moment (log sheet 3.4).
+ * A hidden directory beside the volume's tree for objects that have no place in it at the moment (log 3.4).
  *
  * After a repair (transfer.c) an object may be newer here than the positions of the logs: the entries that made it so are still to come, and only the
  * parts of them apply whose objects are older. Such an entry cannot be executed as it was at its primary: the directory that a file is

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * What lies in the exported directory of a server that lost its store, or has an old one (log sheet 8.6), is for the most part what it has to have, and its disk may not have room
+ * What lies in the exported directory of a server that lost its store, or has an old one (log 8.6), is for the most part what it has to have, and its disk may not have room
  * for a second copy. So before anything is made anew, what has the name and the type that an object has at the source is taken for that object, and its
  * content is then made equal like any other's (fetch.c).
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * What a repair undoes: the objects that entries beyond seals touched, and what is kept of them for people (log sheet 8.3).
+ * What a repair undoes: the objects that entries beyond seals touched, and what is kept of them for people (log 8.3).
  *
  * conflicts/<server>-<date>-<n>/ gets LIST.txt, one line for each undone update, files/, a copy of each regular file that one of them
  * touched, under its path as it is known here, and by-oid/, under their OIDs, those that have no path or whose path cannot be made here. No name that

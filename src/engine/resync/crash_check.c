@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * After a crash of the machine the local file system may have less than the journal says, or more: bytes, names and attributes that changed since the
- * last checkpoint are in doubt (log sheet 4.6). MARKs (log 4.2) and the entries since then tell which objects that can concern, and no others. After a crash of the process these are
+ * last checkpoint are in doubt (log 4.6). MARKs (log 4.2) and the entries since then tell which objects that can concern, and no others. After a crash of the process these are
  * the objects of others' entries behind a hole, which the store has given up (log 4.7), and of entries that were being applied, which may never come again (log 4.5).
  *
  * Happy path:

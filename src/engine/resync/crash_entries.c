@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * What the logs say about objects in doubt (log sheet 4.6): which entries touched them. crash_check.c tells the whole of it.
+ * What the logs say about objects in doubt (log 4.6): which entries touched them. crash_check.c tells the whole of it.
  *
  * Entries since the last checkpoint tell what is in doubt. Where this server has to go on from a copy that is older than its own, or its own copy is the only one, those from before
  * the checkpoint count, too: all that the logs still have of the objects in doubt is read once then. Versions tell whether there is a gap.

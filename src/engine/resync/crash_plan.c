@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * What entries say about the bytes of a file in doubt (log sheet 4.6): every other server that gets these entries makes the file of the bytes that they wrote, and of
+ * What entries say about the bytes of a file in doubt (log 4.6): every other server that gets these entries makes the file of the bytes that they wrote, and of
  * nothing else, so this one does, too. What they wrote is on this server's disk, and nowhere else; the rest is as it was before them, which another server may have.
  * crash_check.c tells the whole of it.
  *

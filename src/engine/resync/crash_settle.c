@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Bytes that a crash of the machine put in doubt (log sheet 4.6): where each object in doubt takes its content from. crash_check.c tells the whole of it.
+ * Bytes that a crash of the machine put in doubt (log 4.6): where each object in doubt takes its content from. crash_check.c tells the whole of it.
  *
  * Several threads (resync_crew) ask for one object each, since an object costs some round trips. What cannot be settled yet is looked at again.
  */

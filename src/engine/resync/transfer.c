@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * A repair makes objects of this copy equal to those of another server's copy (log sheet 8.3, 8.5). The core asks for it when this copy has entries
+ * A repair makes objects of this copy equal to those of another server's copy (log 8.3, 8.5). The core asks for it when this copy has entries
  * beyond the seal of a log, or cannot go on from its positions; nothing is executed, applied or served meanwhile.
  *
  * Happy path, on a thread of its own:

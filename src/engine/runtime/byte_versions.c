@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * By which update were the bytes of a part of a file last changed? (Control sheet 6.3: an owner that is asked for bytes which the asker's copy has, or is about
+ * By which update were the bytes of a part of a file last changed? (Control 6.3: an owner that is asked for bytes which the asker's copy has, or is about
  * to have, says so and does not send them.)
  *
  * Known of files that are written here and larger than one piece, the newest FILES_MAX of them: for each piece the newest version that touched it. Of all others the

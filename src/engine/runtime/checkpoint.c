@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Checkpoints (log sheet 4.3): every checkpoint_ms, when many rows are dirty, and soon after somebody asked because a release
+ * Checkpoints (log 4.3): every checkpoint_ms, when many rows are dirty, and soon after somebody asked because a release
  * waits for `stable`. Requests that come while one runs are served by the next; a pause between two keeps a storm of
  * small releases from turning into a storm of syncs. Each checkpoint costs more than itself: the next change of every
  * directory in use waits for the sync of a new mark (log 4.4). So the pause is short only while somebody wants control:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * What another server asks for and has not been answered (control sheet 6.11): reads (server.c), sums (verify_sum.c), and forwarded operations, which the core has.
+ * What another server asks for and has not been answered (control 6.11): reads (server.c), sums (verify_sum.c), and forwarded operations, which the core has.
  * Each server may have so many questions, and so much memory, under way here. Beyond that no more of its requests are read (nfs4r_rpc_hold), until half of them are answered:
  * what it sends waits in its own memory. No question waits for the asker to read an answer, so two servers that hold each other go on.
  *

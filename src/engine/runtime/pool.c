@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * A few threads that work off a FIFO of tasks. What runs here may block on the local disk and on update
- * locks, never on a peer: what serves peers must not wait for what serves clients (DESIGN section 4).
+ * locks, never on a peer: what serves peers must not wait for what serves clients (ARCHITECTURE.md, "Threads").
  *
  * Waking a thread costs more than most tasks. A thread that is about to end its own task says so, and then the next task
  * that it queues wakes nobody: entries of one directory, each of which lets the next one go, stay on one thread.

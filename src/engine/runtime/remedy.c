@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* What an administrator can do about an update of another server that cannot be applied here (log 4.11), or about a server that has halted (4.15). For the log and for status, so the same words in both. */
+/* What an administrator can do about an update of another server that cannot be applied here (log 4.11), or about a server that has halted (log 4.15). For the log and for status, so the same words in both. */
 #include <stdio.h>
 
 #include "engine/runtime/runtime.h"

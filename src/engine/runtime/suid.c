@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Set-id bits of files that others than root write (log sheet 3.13). The local file system takes them away in such a write, which only happens where the
+ * Set-id bits of files that others than root write (log 3.13). The local file system takes them away in such a write, which only happens where the
  * write is executed, and its entry has no word for it; as root, elsewhere, nothing would be taken. So an update of its own does, and comes first.
  *
  * Happy path: a file that was seen without set-id bits is remembered until its mode may have changed, so of many writes only the first one looks.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Update locks (log sheet 3.3): held from choosing versions until local execution is done, so that the
+ * Update locks (log 3.3): held from choosing versions until local execution is done, so that the
  * order in the log is the order on the disk. Directories are locked whole, files by byte range. Also while a peer's entry
- * changes names here, until it is committed (log sheet 8.5).
+ * changes names here, until it is committed (log 8.5).
  *
  * An operation takes all its locks at once or none, so there is no order to keep and no deadlock. Few are
  * held at any time (one set per executing thread): a list and one condition are enough.

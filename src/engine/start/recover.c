@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * Start with a store that has a past. The core gets back its rows and positions; own entries that were begun and not
- * decided when the process died are decided by what the local tree shows (log sheet 4.5), in log order. What a
- * machine crash lost of the own log comes from the peers: the core asks for it before it serves (4.7), and nothing
+ * decided when the process died are decided by what the local tree shows (log 4.5), in log order. What a
+ * machine crash lost of the own log comes from the peers: the core asks for it before it serves (log 4.7), and nothing
  * is decided here then.
  *
  * Deciding is left to an executor, since the local file system may not be used for everything while the server as a whole still

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * COMMIT under Durability = commit or majority (log sheet 5.1, 5.4): the log is on this server's disk, and on those of a majority.
+ * COMMIT under Durability = commit or majority (log 5.1, 5.4): the log is on this server's disk, and on those of a majority.
  *
  * The core is told what is waited for (EV_HOLD) and says HELD, which may be at once: of a file that nobody controls everything is on all disks. It makes the
  * others checkpoint meanwhile, also while a client's thread syncs the file and the log here: they are asked when a COMMIT begins. The wait is bounded: DELAY then, and the client asks again. A HELD that comes after that finds nobody, which is harmless.

@@ -408,7 +408,7 @@ static struct opctx *begin(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_
 
 /*
  * A stable WRITE of an own client was executed without a sync. Its bytes must be on the disk, and so must the entries that say so, and that made the
- * file (log sheet 5.1): both at the same time, unless the journal has the bytes, too (4.10). With commit and majority they are, here and elsewhere, when the core says that it is done.
+ * file (log 5.1): both at the same time, unless the journal has the bytes, too (log 4.10). With commit and majority they are, here and elsewhere, when the core says that it is done.
  */
 static void make_durable(struct nfs4r_engine *eng, struct opctx *o)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * From an entry to rows, names, handles, parents and versions (log sheet 3.1, 3.4; effects: base/entry.h).
+ * From an entry to rows, names, handles, parents and versions (log 3.1, 3.4; effects: base/entry.h).
  *
  * Happy path: a plan reads the rows and names that the entry touches and works out the new rows; memory is
  * taken; the journal record is written; then the plan goes into the active overlay under the view's lock,

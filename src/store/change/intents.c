@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * INTENT and MARK (log sheet 4.2, 4.4): what is written down before something happens to local files.
+ * INTENT and MARK (log 4.2, 4.4): what is written down before something happens to local files.
  *
  * Happy path: an object with existing bytes or names gets one MARK per checkpoint interval; the first
  * change of it waits for the sync of that mark, later ones find it. Objects made in this interval need
  * none. An entry is "in flight" from here until its commit; a checkpoint carries the marks of objects in
  * flight over, because their bytes may change after the files were synced.
  *
- * What comes from elsewhere is besides *begun* from the moment on when files change (log sheet 4.5). The commit ends that; what never comes to it, since the process dies, is known
+ * What comes from elsewhere is besides *begun* from the moment on when files change (log 4.5). The commit ends that; what never comes to it, since the process dies, is known
  * to the next open with its objects. That is in the journal and in no table, so each checkpoint says it once more behind what LMDB holds then. A crash of the machine has the marks.
  *
  * Failure: nothing was appended or everything; memory is taken before.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * MARKs for files that will be changed next (log sheet 4.2). The first change in place of an old file waits for the sync of its mark: `chmod -R` would wait for one
+ * MARKs for files that will be changed next (log 4.2). The first change in place of an old file waits for the sync of its mark: `chmod -R` would wait for one
  * sync after the other. So when a second file of a directory needs one, others of that directory get theirs with the same record, a few first; when at least half
  * of them were of use the next time, twice as many, else none. In the next directory it goes on with as many.
  *

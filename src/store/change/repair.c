@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Ends of logs, and a copy that is made equal to another server's (log sheet 7, 8.3, 8.5).
+ * Ends of logs, and a copy that is made equal to another server's (log 7, 8.3, 8.5).
  *
  * Happy path: SEAL ends a generation of a log; what lies beyond it is forgotten. INSTALL gives an object the row, and a directory
  * the names, that another server has; the journal holds what differs only. FORGET removes an object. POSITIONS gives this

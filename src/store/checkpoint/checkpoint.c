@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Checkpoint: the overlay goes to LMDB (log sheet 4.3).
+ * Checkpoint: the overlay goes to LMDB (log 4.3).
  *
  * Happy path: freeze (note the journal's end and the positions, put an empty overlay in front), sync the
  * exported files, sync the journal (from here on the positions are stable, and who waits for them is told), write everything frozen and the noted positions in one LMDB

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Whether the exported files are on their disk (log sheet 4.3, 4.8). It is the first step of a checkpoint, and the last of a stop without one.
+ * Whether the exported files are on their disk (log 4.3, 4.8). It is the first step of a checkpoint, and the last of a stop without one.
  *
  * Failure modes: the sync fails. The kernel takes the pages that it could not write for clean and tells that once, so the next sync would answer for bytes that are on no
  * disk. That goes for ENOSPC, too: a write into a full file system fails, so what a sync finds no room for are pages that were accepted (a thin pool, a quota that is not

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * A checkpoint while a hole in a log lasts (log sheet 4.3): what lies behind holes is set aside, and LMDB gets all the rest.
+ * A checkpoint while a hole in a log lasts (log 4.3): what lies behind holes is set aside, and LMDB gets all the rest.
  *
  * What rows were before an entry touched them is nowhere in memory. So the records since LMDB's position are replayed once more, over LMDB, into an
  * overlay of their own, as a start would do that gives up what lies behind holes (log 4.7): an entry that comes before one that is missing is put off until that one

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * What is noted when a checkpoint freezes (log sheet 4.3): positions, the marks of what is being changed, and what lies beyond the contiguous entries. checkpoint.c freezes
+ * What is noted when a checkpoint freezes (log 4.3): positions, the marks of what is being changed, and what lies beyond the contiguous entries. checkpoint.c freezes
  * everything, partial.c all but what lies behind holes.
  *
  * Failure: out of memory, before anything is changed.

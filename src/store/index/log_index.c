@@ -5,7 +5,7 @@
  * Entries may be committed in any order (parallel execution and apply), so an index may have holes beyond
  * `applied`; applied moves over whatever is contiguous. The creator's MINT moves with it and not with the
  * commit: while entry 4 is missing, the object that 4 creates is "not yet here", although 5 created a
- * later one (log sheet 2.2). If that one has no row any more it is dead nevertheless, which the index tells.
+ * later one (log 2.2). If that one has no row any more it is dead nevertheless, which the index tells.
  *
  * When a generation of a log is sealed (base/msg.h), its entries up to the seal stay readable beside those of the next one, until they
  * are truncated or that one is sealed, too. LMDB's meta record then has a `truncated` of the older generation; where that ended is in the

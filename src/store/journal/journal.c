@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Appending to the journal and syncing it (log sheet 4.1).
+ * Appending to the journal and syncing it (log 4.1).
  *
  * Happy path: append() gives the records of one change their positions and writes them with one pwrite()
  * at the tail; they survive a crash of the process from then on. sync() makes everything before a position

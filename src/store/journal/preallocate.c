@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Zeros behind the journal's end (log sheet 4.1: what makes a sync cheap, not what makes it true).
+ * Zeros behind the journal's end (log 4.1: what makes a sync cheap, not what makes it true).
  *
  * Happy path: when less than half of ahead_bytes is left behind the tail of the last file, a thread writes zeros there and syncs them.
  * From then on an append overwrites bytes that are on the disk already: its fdatasync brings the bytes and needs no commit of a new

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * What is on disk -> memory, at open (log sheet 4.1, 4.5, 4.6 as far as they are the store's).
+ * What is on disk -> memory, at open (log 4.1, 4.5, 4.6 as far as they are the store's).
  *
  * Happy path: LMDB says up to which position it holds the journal. All segments that are kept are read:
  * records before that position only fill the log index (and show intents that were never decided), records
@@ -16,7 +16,7 @@
  *
  * Entries behind a hole in their log count for nothing: own ones only after a crash of the machine (the tail is lost), for they were never
  * sent, and their numbers are given out again; those of another server always, since they come again, or it has lost them, too, and gives their numbers out again
- * (log sheet 4.7). The walk is then made once more without them. The record of this
+ * (log 4.7). The walk is then made once more without them. The record of this
  * run's beginning says where the cut is, for every later walk, and that the tail is lost, until RECOVERED says otherwise.
  * What LMDB holds of another log behind a hole stays: its owner cannot lose it (checkpoint.c).
  *

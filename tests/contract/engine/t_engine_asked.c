@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * A server that asks without end takes neither the memory nor the time of those that it asks (control sheet 6.11), and nothing is left of its questions when it is gone.
+ * A server that asks without end takes neither the memory nor the time of those that it asks (control 6.11), and nothing is left of its questions when it is gone.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -509,7 +509,7 @@ static void import_all(struct cluster *c)
 	cluster_settle_of(c, NFS4R_BIT(2) | NFS4R_BIT(3)); /* what is skipped is at the first one only */
 }
 
-/* Log 4.9. And then a server with new disks gets it all from another one (8.3). */
+/* Log 4.9. And then a server with new disks gets it all from another one (log 8.3). */
 static void everything_that_linux_has(void **state)
 {
 	struct cluster *c = *state;

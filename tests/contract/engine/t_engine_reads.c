@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Bytes that an owner is asked for and that the asker's copy has, or is about to have, are not sent twice (control sheet 6.3), and are those that the owner
+ * Bytes that an owner is asked for and that the asker's copy has, or is about to have, are not sent twice (control 6.3), and are those that the owner
  * would have sent. And what is not found in a database that cannot be read is not called absent.
  */
 #include <setjmp.h>

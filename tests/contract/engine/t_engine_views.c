@@ -294,7 +294,7 @@ static void an_owner_without_a_lease_tells_other_servers_to_wait(void **state)
 	for (int i = 0; i < 1000 && !is_asked_for(&c->site[2], &f); i++) /* a WRITE does not wait for all to know who controls the file */
 		pause_ms(10);
 	expect_content(&c->site[2], &f, "changed");
-	for (int i = 0; i < 100 && st != NFS4R_DELAY; i++) { /* at rest its control is announced as closing, and the asker's own copy is as good (7.10) */
+	for (int i = 0; i < 100 && st != NFS4R_DELAY; i++) { /* at rest its control is announced as closing, and the asker's own copy is as good (control 7.10) */
 		assert_int_equal(site_write(s, &f, 0, "changed", 7), NFS4R_OK);
 		for (int k = 0; k < 100 && !is_asked_for(&c->site[2], &f); k++)
 			pause_ms(1);

@@ -10,10 +10,11 @@ SOURCES = ("src", "FSAL_REPL", "tests")
 PAGES = "docs/protocol"
 HEADING = re.compile(r"^#{2,4} (Control|Log) (\d+(?:\.\d+)?[a-f]?)\b", re.M)
 NUMBER = r"\d+(?:\.\d+)?[a-f]?"
-# "control 4.5", "log sheet 4.1, 4.5", "control section 8", "log 3.10-3.12", "Control 6.6, 6.7", "control sheet 4 to 6"
-CITATION = re.compile(
-    rf"\b(control|log)(?: sheet| section| sheet section| rule| rules)* ((?:{NUMBER})(?:(?:, (?:and )?| and | to |-|/)(?:{NUMBER}))*)(?![\w.]*\w)",
-    re.I)
+# "control 4.5", "log 4.1, 4.5", "log 3.10-3.12", "Control 6.6, 6.7", "control 4 to 6"
+CITATION = re.compile(rf"\b(control|log) ((?:{NUMBER})(?:(?:, (?:and )?| and | to |-|/)(?:{NUMBER}))*)(?![\w.]*\w)", re.I)
+# There is one form, so that a search for a rule finds all that speaks of it.
+OTHER_FORM = re.compile(r"\b(?:control|log) (?:sheet|sections?|rules?) \d|\(\d{1,2}\.\d{1,2}[a-f]?(?:[,;/] \d{1,2}\.\d{1,2}[a-f]?)*[);:]", re.I)
+COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
 FILE_AND_NAME = re.compile(r"`((?:src|FSAL_REPL|tests|protocol|docs)/[\w./-]+)(?::([\w]+))?`")
 FAULT = re.compile(r"\bF_[0-9A-Z_]+\b")
 FAULT_ROW = re.compile(r"^\| (\d+) \| `(F_\w+)` \| (control|log) (\S+) \|", re.M)
@@ -61,11 +62,19 @@ def citations(text):
 def check_citations(root, have, bad):
     seen = 0
     for path in files(root):
-        for what, n in citations(read(root, path)):
+        text = read(root, path)
+        for what, n in citations(text):
             seen += 1
             if (what, n) not in have:
                 bad.append(f"{path}: cites {what} {n}, which has no heading in {PAGES}")
+        if path.endswith((".c", ".h")):
+            check_form(path, " ".join(COMMENT.findall(text)), bad)
     return seen
+
+
+def check_form(path, text, bad):
+    for m in OTHER_FORM.finditer(text):
+        bad.append(f"{path}: {m.group()} is cited as \"control N\" or \"log N.M\"")
 
 
 def is_defined(text, name):
@@ -122,6 +131,8 @@ def main():
         bad.append(f"{PAGES}: two headings {h[0]} {h[1]}")
     have = set(heads)
     cited = check_citations(root, have, bad)
+    for where, text in pages.items():
+        check_form(where, text, bad)
     places = sum(check_places(root, where, text, bad) for where, text in pages.items())
     check_faults(root, page, have, bad)
     check_modes(root, page, bad)
