@@ -23,7 +23,7 @@ TOPS = ("src", "FSAL_REPL", "tests", "protocol", "docs", "scripts", "packaging",
 
 CODE = re.compile(r"`[^`]*`")
 LINK = re.compile(r"!?\[([^\]]*)\]\(([^)\s]+)\)")
-BLOCK = re.compile(r"\s*(?:[*+-]|\d+\.|\([a-z]\))\s+")
+BLOCK = re.compile(r"^\s*(?:[*+-]|\d+\.|\([a-z]\))\s+")
 WHERE = re.compile(r"\*\*(?:Where|Shown by)\*\*.*", re.S)  # lists of places, not sentences
 POINTER = re.compile(r"\([^()]*\b(?:control|log|decisions?) \d[^()]*\)")
 END = re.compile(r"[.?!][)\"'*]*(?=\s+[\"'(*`]*[A-Z0-9`])|[.?!:][)\"'*]*\s*$")
@@ -44,7 +44,7 @@ def blocks(text):
             yield first, " ".join(block)
             block = []
         if line.lstrip().startswith("|") and not fenced:
-            yield from ((number, cell.strip()) for cell in re.split(r"(?<!\\)\|", CODE.sub("x", line)))
+            yield from ((number, cell.strip()) for cell in re.split(r"(?<!\\)\|", CODE.sub("X", line)))
         elif not alone:
             first = first if block else number
             block.append(BLOCK.sub("", line, count=1).strip())
@@ -53,7 +53,7 @@ def blocks(text):
 def sentences(text):
     """(line, words, sentence): code counts as one word, a link as its text, pointers to rules not at all."""
     for number, block in blocks(text):
-        block = WHERE.sub("", POINTER.sub("", LINK.sub(r"\1", CODE.sub("x", block))))
+        block = WHERE.sub("", POINTER.sub("", LINK.sub(r"\1", CODE.sub("X", block))))
         start = 0
         for m in END.finditer(block):
             if ABBREVIATION.search(block[start:m.end()]) and m.end() < len(block.rstrip()):
