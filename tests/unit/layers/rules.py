@@ -121,6 +121,18 @@ def check_modes(root, page, bad):
         bad.append(f"{PAGES}: the simulator has no mode {name}")
 
 
+def check_messages(root, pages, bad):
+    """The table of messages at the front has each message of the enum, once, and no other."""
+    text = pages[f"{PAGES}/README.md"]
+    table = text[text.find("## Messages"):text.find("## States of a claim")]
+    said = re.findall(r"^\| ([A-Z_]+) \|", table, re.M)
+    enum = re.findall(r"^\tNFS4R_MSG_(\w+) = \d+,", read(root, "src/base/msg.h"), re.M)
+    for name in sorted(set(said) ^ set(enum)) + sorted({n for n in said if said.count(n) > 1}):
+        bad.append(f"{PAGES}/README.md: the table of messages should have {name} {'once' if name in enum else 'not at all'}")
+    if len(enum) < 25:
+        bad.append(f"only {len(enum)} messages found in src/base/msg.h: this test is blind")
+
+
 def main():
     root = sys.argv[1]
     pages = protocol(root)
@@ -136,6 +148,7 @@ def main():
     places = sum(check_places(root, where, text, bad) for where, text in pages.items())
     check_faults(root, page, have, bad)
     check_modes(root, page, bad)
+    check_messages(root, pages, bad)
     if len(have) < 90 or cited < 100 or places < 150:
         bad.append(f"only {len(have)} rules, {cited} citations, {places} places found: wrong folder, or this test is blind")
     print("\n".join(bad) if bad else f"{len(have)} rules, {cited} citations of them, {places} places in the code: all there")
