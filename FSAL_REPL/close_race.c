@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * OPEN and CLOSE of one file by one client at the same time (docs/decisions/0021).
+ * OPEN and CLOSE of one file by one client at the same time (decision 0021).
  *
  * All processes of a client's user that have a file open share one open state at the server. Each OPEN makes its seqid one higher, and a CLOSE that says an older
  * one is refused (OLD_STATEID), for its sender did not know of the OPEN. Ganesha 6.5 compares the seqid before it takes the lock of the file's states, and OPEN makes it

@@ -36,7 +36,7 @@ static bool is_away(const struct nfs4r_core *c, nfs4r_server_id s)
 
 /*
  * A server of the view that is known to be down for longer than an operation waits, or 0. A claim won now could not be
- * answered for before it returns, so none is begun (docs/decisions/0005): DELAY while nothing happened is honest. The same goes
+ * answered for before it returns, so none is begun (decision 0005): DELAY while nothing happened is honest. The same goes
  * for this server when its log has ended: it lets everything go until it is back (log 8.3); and when it leaves (control 7.12) or withdraws (log 6.12).
  */
 nfs4r_server_id quorum_away(const struct nfs4r_core *c)

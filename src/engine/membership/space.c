@@ -175,7 +175,7 @@ static void say_quotas(struct spacer *s)
 	s->quotas = kinds;
 }
 
-/* Clients make set-id programs and device nodes, and every server has them in a real tree, where its own users could use them (0037). */
+/* Clients make set-id programs and device nodes, and every server has them in a real tree, where its own users could use them (decision 0037). */
 static void say_live(struct spacer *s)
 {
 	bool suid, dev;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Bytes of small stable WRITEs in the journal (log 4.10, docs/decisions/0017).
+ * Bytes of small stable WRITEs in the journal (log 4.10, decision 0017).
  *
  * Happy path: a BYTES record goes before the COMMIT of the entry that wrote them, in one append. So one sync of the journal makes the WRITE durable, and the file need not be synced: after
  * a crash of the machine, what the records since LMDB's position say is written into the files once more. A checkpoint syncs the files before LMDB's position moves beyond a record.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* OPEN and CLOSE of one state at the same time (docs/decisions/0021), in every order that Ganesha lets them come by, by a clock that only this program moves. */
+/* OPEN and CLOSE of one state at the same time (decision 0021), in every order that Ganesha lets them come by, by a clock that only this program moves. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

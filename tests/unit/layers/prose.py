@@ -175,6 +175,8 @@ def check(root):
         check_length(path, text, may.pop(path, None), bad)
         seen += check_links(root, path, text, bad) + check_paths(root, path, text, bad)
         seen += check_citations(root, path, text, have, bad)
+        if path.startswith("docs/decisions/"):
+            rules.check_form(path, text, bad)
     bad += [f"{BOUNDS}: {path} does not exist" for path in may]
     if len(found) < 50 or seen < 500:
         bad.append(f"only {len(found)} pages, {seen} references found: wrong folder, or this test is blind")

@@ -13,7 +13,7 @@ NUMBER = r"\d+(?:\.\d+)?[a-f]?"
 # "control 4.5", "log 4.1, 4.5", "log 3.10-3.12", "Control 6.6, 6.7", "control 4 to 6"
 CITATION = re.compile(rf"\b(control|log) ((?:{NUMBER})(?:(?:, (?:and )?| and | to |-|/)(?:{NUMBER}))*)(?![\w.]*\w)", re.I)
 # There is one form, so that a search for a rule finds all that speaks of it.
-OTHER_FORM = re.compile(r"\b(?:control|log) (?:sheet|sections?|rules?) \d|\(\d{1,2}\.\d{1,2}[a-f]?(?:[,;/] \d{1,2}\.\d{1,2}[a-f]?)*[);:]", re.I)
+OTHER_FORM = re.compile(r"\b(?:control|log) (?:sheet|sections?|rules?) \d|\([2-9]\.[1-9]\d?[a-f]?(?:[,;/] \d\.\d{1,2}[a-f]?)*[);:]", re.I)
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
 FILE_AND_NAME = re.compile(r"`((?:src|FSAL_REPL|tests|protocol|docs)/[\w./-]+)(?::([\w]+))?`")
 FAULT = re.compile(r"\bF_[0-9A-Z_]+\b")
