@@ -17,7 +17,7 @@ void core_commit_run(struct nfs4r_core *c); /* every entry that can be */
 /* sender_check.c: why a message of @from is not taken (log 4.17); NULL: it is */
 const char *core_door_refuses(const struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
 
-/* shutdown.c: a stop in order (7.12) */
+/* shutdown.c: a stop in order (control 7.12) */
 void core_leave_begin(struct nfs4r_core *c);
 void core_leave_run(struct nfs4r_core *c);
 void core_leave_settle(struct nfs4r_core *c); /* at the end of a step: when it has let go of everything it gives its lease back */

@@ -3,7 +3,7 @@
  * What this server does not ask for at the moment, because others asked for it (control 7.5, 7.6).
  *
  * After a release that a revoke forced, the object is left alone for about two round trips, so that
- * whoever wanted it gets it. Where all below a directory is wanted (it is to be moved, 3.2), the
+ * whoever wanted it gets it. Where all below a directory is wanted (it is to be moved, control 3.2), the
  * mover needs a moment in which nobody has anything there: claims below end at different times, those of files
  * that were being created when the revoke came are not even marked by it, and whoever works there would have some
  * of them again before the last is gone. So for as long as such revokes keep coming nothing below is asked

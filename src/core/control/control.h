@@ -13,7 +13,7 @@ void control_anc_own_below(const struct nfs4r_core *c, const struct nfs4r_oid *d
 void control_anc_before_commit(struct nfs4r_core *c, struct nfs4r_entry *e, struct anc_change *ch);
 void control_anc_after_commit(struct nfs4r_core *c, const struct anc_change *ch);
 
-/* backoff.c: what is not asked for now, because others want it (7.5, 7.6) */
+/* backoff.c: what is not asked for now, because others want it (control 7.5, 7.6) */
 struct oidmark *control_mark_find(struct oidmark *table, const struct nfs4r_oid *oid);
 struct oidmark *control_mark_get(struct oidmark **table, const struct nfs4r_oid *oid);
 void control_mark_drop(struct oidmark **table, const struct nfs4r_oid *oid);
@@ -23,12 +23,12 @@ uint64_t control_farthest_rtt(const struct nfs4r_core *c); /* in ms, of election
 uint64_t control_holdoff_ms(const struct nfs4r_core *c);
 uint64_t control_holdoff_until(struct nfs4r_core *c, const struct nfs4r_oid *oid);
 
-/* deferred.c: proposals that came before the entry that makes their object (4.3d) */
+/* deferred.c: proposals that came before the entry that makes their object (control 4.3d) */
 bool control_early_next(struct nfs4r_core *c, nfs4r_server_id *from, struct nfs4r_msg *m); /* one whose objects are known now, which is not kept any more */
 void control_early_timers(struct nfs4r_core *c);
 void control_early_forget(struct nfs4r_core *c, nfs4r_servers whose);
 
-/* downgrade.c: closed files, and directories that others read, are read from copies before their control is released (7.10) */
+/* downgrade.c: closed files, and directories that others read, are read from copies before their control is released (control 7.10) */
 void control_announce_again(struct nfs4r_core *c, struct claim *cl); /* start: it may have been announced before */
 void control_announce_on_closing(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
 void control_announce_applied(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn before); /* more of another's log is here than `before` */

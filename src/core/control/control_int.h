@@ -13,17 +13,17 @@ void control_anc_forget(struct ctl *k);
 void control_anc_each_below(const struct nfs4r_core *c, const struct nfs4r_oid *dir, nfs4r_server_id owner,
 		    bool (*fn)(void *arg, struct ctl *k), void *arg);
 
-/* backoff.c: what is not asked for now, because others want it (7.5, 7.6) */
+/* backoff.c: what is not asked for now, because others want it (control 7.5, 7.6) */
 uint64_t control_holdoff_clearing(struct nfs4r_core *c, const struct nfs4r_oid *oid);
 void control_holdoff_drop(struct nfs4r_core *c, const struct nfs4r_oid *oid);
 void control_holdoff_set(struct nfs4r_core *c, const struct own *ow);
 void control_holdoff_below(struct nfs4r_core *c, const struct nfs4r_oid *dir);
 void control_holdoff_timers(struct nfs4r_core *c);
 
-/* deferred.c: proposals that came before the entry that makes their object (4.3d) */
+/* deferred.c: proposals that came before the entry that makes their object (control 4.3d) */
 bool control_early_keep(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m); /* false: there is no room */
 
-/* downgrade.c: closed files, and directories that others read, are read from copies before their control is released (7.10) */
+/* downgrade.c: closed files, and directories that others read, are read from copies before their control is released (control 7.10) */
 void control_announce_later(struct nfs4r_core *c, struct own *ow); /* it starts closing */
 void control_announce_never(struct nfs4r_core *c, struct own *ow); /* it is released */
 void control_announce_timers(struct nfs4r_core *c);

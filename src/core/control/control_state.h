@@ -28,7 +28,7 @@ struct claim {
 	bool listed;   /* control_transfer.c: in the list that is being put in */
 	struct nfs4r_prio prio;
 	nfs4r_lsn lsn; /* created, moved: of their entry */
-	bool announced;	   /* no update is complete by it any more, and copies that have its owner's log up to good_at may be read (7.10) */
+	bool announced;	   /* no update is complete by it any more, and copies that have its owner's log up to good_at may be read (control 7.10) */
 	nfs4r_lsn good_at; /* of others; announced */
 	uint64_t good_inc; /* by which start of the owner */
 	struct own *own; /* NULL for the claims of others */
@@ -47,35 +47,35 @@ struct own { /* what only the owner knows of a claim */
 	nfs4r_lsn need[NFS4R_SERVERS_MAX + 1];
 	bool majority;
 	bool closing;
-	bool revoked;	   /* closes as soon as 5.5 allows */
-	bool forced;	   /* released for others: hold-off (7.6) */
+	bool revoked;	   /* closes as soon as control 5.5 allows */
+	bool forced;	   /* released for others: hold-off (control 7.6) */
 	bool wanted;	   /* a revoke came while it was closing */
 	bool reopened;	   /* its closing was taken back, and nothing has been done under it since */
-	bool turned;	   /* its owner's turn is over (7.5) */
-	bool yields;	   /* close_at is because of readers: use puts it off (7.11) */
+	bool turned;	   /* its owner's turn is over (control 7.5) */
+	bool yields;	   /* close_at is because of readers: use puts it off (control 7.11) */
 	bool settled_born; /* moved: what covered the object then was acked by all */
-	uint32_t holds;	   /* operations that count on it and have not executed (5.5) */
+	uint32_t holds;	   /* operations that count on it and have not executed (control 5.5) */
 	uint32_t pins;	   /* operations executing under it */
 	nfs4r_lsn last, in;
 	nfs4r_lsn said;	   /* announced with this `last`; 0: before the start */
 	bool deep, plus;   /* one of its controls is deep or deep+; deep+ */
 	bool side;	   /* asked for by the policy: no operation waits for it, it yields to all, and is won only when all acked */
-	bool promotion;	   /* side, for a directory below which elections were paid (7.4) */
-	bool optional;	   /* deep where shallow would have done (4.1) */
+	bool promotion;	   /* side, for a directory below which elections were paid (control 7.4) */
+	bool optional;	   /* deep where shallow would have done (control 4.1) */
 	struct policy *pol; /* escalate.c: what is used below a deep claim; NULL until needed */
 	uint64_t won_step;
 	uint64_t used_ms, asked_ms, ask_next, deadline, close_at, sent_ms;
-	uint64_t below_ms; /* last update of a file that it would cover (7.11) */
-	uint64_t read_ms;  /* when others read by it last; 0: never (7.11) */
+	uint64_t below_ms; /* last update of a file that it would cover (control 7.11) */
+	uint64_t read_ms;  /* when others read by it last; 0: never (control 7.11) */
 	uint64_t begun_ms, closing_ms; /* for the latency histograms */
 	struct nfs4r_prio revoked_by;
-	uint64_t revokes_from_ms, revokes_last_ms; /* they have been coming all the time since, the last one then (7.5) */
+	uint64_t revokes_from_ms, revokes_last_ms; /* they have been coming all the time since, the last one then (control 7.5) */
 	uint32_t revokes;			   /* in that time */
 	struct own *ask_prev, *ask_next_own; /* proposing, or not acked by all */
 	struct own *end_prev, *end_next;     /* close_at is set */
 	struct own *say_prev, *say_next;     /* downgrade.c: closing, to be announced */
 	bool to_say, dirs_to_say;
-	struct heap_item open;		     /* its seq may still be proposed, or is released and not confirmed (4.8) */
+	struct heap_item open;		     /* its seq may still be proposed, or is released and not confirmed (control 4.8) */
 	struct own *prev, *next;	     /* one of: idle (won), closing, released */
 };
 

@@ -5,7 +5,7 @@
  */
 #include "core/control/control_int.h"
 
-/* `in` and last_move (3.9). The end of the log stands for the entry: others may be under way. */
+/* `in` and last_move (control 3.9). The end of the log stands for the entry: others may be under way. */
 void control_joined_note_move(struct nfs4r_core *c, const struct nfs4r_entry *e)
 {
 	nfs4r_lsn end = c->log.logs[c->self].received;

@@ -47,7 +47,7 @@ struct logst {
 	nfs4r_lsn want;	     /* its owner waits for our `stable` up to here */
 	nfs4r_lsn hurry;     /* and up to here with an answer to somebody (log 5.1) */
 	nfs4r_lsn waits;     /* apply.c: oldest entry that waits for one of another log; 0: none */
-	nfs4r_lsn good_at;   /* the newest that a claim of its owner was announced with (7.10) */
+	nfs4r_lsn good_at;   /* the newest that a claim of its owner was announced with (control 7.10) */
 	uint64_t received_bytes;
 	uint64_t pull_at;    /* next PULL allowed */
 	nfs4r_lsn pull_from;
@@ -98,7 +98,7 @@ struct held { /* durability.c */
 	} marks[MARKS];
 };
 
-struct written { /* last own entry of a file, until it is applied by all (5.3 at CLOSE) */
+struct written { /* last own entry of a file, until it is applied by all (control 5.3 at CLOSE) */
 	struct nfs4r_oid oid;
 	nfs4r_lsn lsn;
 	UT_hash_handle hh;

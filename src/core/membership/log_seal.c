@@ -32,7 +32,7 @@ bool view_seal_add(struct nfs4r_view *v, nfs4r_server_id log, nfs4r_lsn lsn)
 	return true;
 }
 
-/* ---- voting (6.3, 6.5) -------------------------------------------------------------- */
+/* ---- voting (log 6.3, 6.5) -------------------------------------------------------------- */
 
 /* Nothing more of these is taken, and what stands at the end and has not begun is not taken either. */
 void view_seal_freeze(struct nfs4r_core *c, nfs4r_servers logs)
@@ -53,7 +53,7 @@ bool view_seal_quiet(const struct nfs4r_core *c, nfs4r_servers logs)
 	return true;
 }
 
-/* A generation that ends where it begins needs nothing (9.1, 9.3), though it is not entered before the view is adopted. */
+/* A generation that ends where it begins needs nothing (log 9.1, 9.3), though it is not entered before the view is adopted. */
 static bool has_all_of(const struct nfs4r_core *c, const struct nfs4r_view *v, nfs4r_server_id log)
 {
 	nfs4r_lsn pos = c->log.logs[log].applied;
@@ -137,7 +137,7 @@ bool view_claims_let_go(struct nfs4r_core *c)
 	return all;
 }
 
-/* ---- crossing (6.6) ------------------------------------------------------------------- */
+/* ---- crossing (log 6.6) ------------------------------------------------------------------- */
 
 void view_seal_cross(struct nfs4r_core *c, nfs4r_server_id log)
 {
@@ -161,7 +161,7 @@ void view_seal_cross(struct nfs4r_core *c, nfs4r_server_id log)
 	if (l->want < l->applied)
 		l->want = l->applied;
 	if (c->cfg.durability != NFS4R_DURABILITY_LOCAL && l->hurry < l->applied)
-		l->hurry = l->applied; /* an answer here or at another member may wait for what the log has (5.6) */
+		l->hurry = l->applied; /* an answer here or at another member may wait for what the log has (log 5.6) */
 	if (l->end < l->applied)
 		l->end = l->applied;
 	l->waits = l->pull_from = 0;

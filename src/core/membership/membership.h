@@ -30,7 +30,7 @@ void view_answer(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_
 void view_on_msg(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
 void view_beat(struct nfs4r_core *c);
 void view_beat_to(struct nfs4r_core *c, nfs4r_server_id to);
-void view_give_back(struct nfs4r_core *c); /* the lease, for good (6.11) */
+void view_give_back(struct nfs4r_core *c); /* the lease, for good (log 6.11) */
 void view_stop(struct nfs4r_core *c);
 bool view_run(struct nfs4r_core *c); /* false: there is nothing of all that in this volume */
 void view_incomplete(struct nfs4r_core *c);

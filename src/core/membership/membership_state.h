@@ -11,7 +11,7 @@ struct vote { /* a PREPARE that waits for leases to end; from = 0: none */
 	nfs4r_servers remove, add, seal;
 };
 
-struct accepting { /* an ACCEPT that waits for logs up to their seals (6.5); from = 0: none */
+struct accepting { /* an ACCEPT that waits for logs up to their seals (log 6.5); from = 0: none */
 	nfs4r_server_id from;
 	struct nfs4r_view view;
 };
@@ -21,11 +21,11 @@ struct proposal { /* of this server; num = 0: none */
 	uint64_t on; /* the view adopted when it was made: what is added was checked against that */
 	nfs4r_servers voters; /* of that view */
 	nfs4r_servers remove, add, seal, promises, complete, accepted;
-	nfs4r_server_id in, out; /* a server that becomes one of the volume, one that is taken out (9.1); 0: none */
+	nfs4r_server_id in, out; /* a server that becomes one of the volume, one that is taken out (log 9.1); 0: none */
 	struct nfs4r_view base, view;
 	nfs4r_lsn top[NFS4R_SERVERS_MAX + 1]; /* highest applied among the promises */
 	bool accepting;
-	bool reconf; /* of the survivors `voters`: all of them promise and accept (9.3) */
+	bool reconf; /* of the survivors `voters`: all of them promise and accept (log 9.3) */
 	nfs4r_lsn has[NFS4R_SERVERS_MAX + 1][NFS4R_SERVERS_MAX + 1]; /* then: applied of each log, by promise */
 	uint64_t decide_ms; /* enough have promised; the rest may until then */
 	uint64_t until_ms;
@@ -63,7 +63,7 @@ struct view { /* view.c; the first lines are in the row 'V' */
 	bool complete;	      /* this member has all rows */
 	bool ready;	      /* a member that is complete; or views are off */
 	uint64_t lease_until, started_ms, beat_at;
-	bool left;	      /* the lease is given back, for good (6.11) */
+	bool left;	      /* the lease is given back, for good (log 6.11) */
 	uint64_t left_ms;     /* since when */
 	struct vote vote, pledge; /* the PREPARE that waits; the one that was promised last in this start, num 0: none */
 	nfs4r_servers exact; /* of those being sealed: what is applied was promised; nothing begins */

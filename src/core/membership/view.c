@@ -298,7 +298,7 @@ void view_peers_adopted(struct nfs4r_core *c, nfs4r_servers removed, nfs4r_serve
 		if (anew & NFS4R_BIT(s)) {
 			c->peers[s].joining = true;
 			if (!FAULT(F_COUNTED_BEFORE))
-				c->peers[s].counted_ms = c->now; /* what it said outside, that it has forgotten, is over with this view (8.6) */
+				c->peers[s].counted_ms = c->now; /* what it said outside, that it has forgotten, is over with this view (log 8.6) */
 		}
 		if ((anew | removed) & NFS4R_BIT(s))
 			c->peers[s].complete = false;

@@ -25,7 +25,7 @@ enum op_state {
 	OP_LOCKING,	 /* EXECUTE given */
 	OP_STARTED,	 /* has its entry */
 	OP_EXECUTED,	 /* executed, an older entry of the same object is not */
-	OP_REPLY,	 /* committed, waits for 5.2, 5.3 */
+	OP_REPLY,	 /* committed, waits for control 5.2, 5.3 */
 };
 
 struct cond { /* what an answer waits for */
@@ -130,7 +130,7 @@ struct ops_state { /* c->ops */
 	struct opx *by_id;
 	uint64_t op_seq;
 	uint32_t nops;
-	struct opx *mover; /* the one cross-directory move of a directory that may be under way (3.6) */
+	struct opx *mover; /* the one cross-directory move of a directory that may be under way (control 3.6) */
 	uint64_t stuck_at;
 	/* reply_cache.c */
 	struct reply *replies;

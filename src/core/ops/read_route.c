@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Questions between steps: where a read goes, and may this server answer one (control section 6). Nothing in here changes the core.
+ * Questions between steps: where a read goes, and may this server answer one (control 6). Nothing in here changes the core.
  */
 #include "core/ops/ops_int.h"
 
@@ -19,7 +19,7 @@ static void better(struct route *r, const struct claim *cl)
 	}
 }
 
-/* 6.1: any cover; 6.2: an explicit control, or a deep+ on any ancestor. */
+/* control 6.1: any cover; control 6.2: an explicit control, or a deep+ on any ancestor. */
 static bool redirects(const struct nfs4r_core *c, const struct ctl *k, uint32_t level, bool is_dir)
 {
 	if (level == 0)

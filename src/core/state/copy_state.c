@@ -57,7 +57,7 @@ nfs4r_lsn state_repair_counts(const struct nfs4r_core *c, nfs4r_server_id log, n
 	return c->reach.anew && pos > c->reach.before[log] ? c->reach.before[log] : pos;
 }
 
-/* The same, of what is stable: not of a generation that is over in this copy, in which no object holds back what it is not exact by (3.9). */
+/* The same, of what is stable: not of a generation that is over in this copy, in which no object holds back what it is not exact by (log 3.9). */
 nfs4r_lsn state_repair_counts_stable(const struct nfs4r_core *c, nfs4r_server_id log)
 {
 	nfs4r_lsn stable = c->log.logs[log].stable, said = state_repair_counts(c, log, stable);

@@ -62,7 +62,7 @@ bool state_memory_wants_all(const struct nfs4r_core *c)
 	if (state_is_learner(c, c->self))
 		EACH_MEMBER(c, s)
 			if (c->peers[s].view < c->view.adopted.num)
-				return false; /* it may truncate its log still as if this server were none (9.1) */
+				return false; /* it may truncate its log still as if this server were none (log 9.1) */
 	return c->memory.state == MEMORY_OUTSIDE && (!(c->view.adopted.open & NFS4R_BIT(c->self)) || FAULT(F_REPAIR_UNSEALED));
 }
 

@@ -8,7 +8,7 @@
  *   'S'                     sequence numbers below this may have been used
  *   'R' origin inc seq      result of an executed forwarded request (log 5.6)
  *   'A' origin              incarnation and answered_below of an origin
- *   'V'                     what is promised, accepted and adopted (log 6), whether this member has all rows, where logs end (log 7), the volume's secret (6.13);
+ *   'V'                     what is promised, accepted and adopted (log 6), whether this member has all rows, where logs end (log 7), the volume's secret (log 6.13);
  *                           without that last part it is of a version that ended none
  *   'C'                     how far the copy may be that a repair left (log 8.3)
  *   'M'                     what this store remembers, and its starts (log 8.6); none: an empty store

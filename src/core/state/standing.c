@@ -19,7 +19,7 @@ bool state_is_member(const struct nfs4r_core *c, nfs4r_server_id s)
 	return c->view.adopted.members & NFS4R_BIT(s);
 }
 
-/* It belongs to the volume, and is no voter yet (9.1). */
+/* It belongs to the volume, and is no voter yet (log 9.1). */
 bool state_is_learner(const struct nfs4r_core *c, nfs4r_server_id s)
 {
 	return c->view.adopted.servers & ~c->view.adopted.voters & NFS4R_BIT(s);

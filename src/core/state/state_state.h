@@ -37,7 +37,7 @@ struct peer {
 	uint64_t inc;
 	nfs4r_lsn sent;	     /* of our log */
 	nfs4r_lsn received[NFS4R_SERVERS_MAX + 1], applied[NFS4R_SERVERS_MAX + 1], stable[NFS4R_SERVERS_MAX + 1];
-	nfs4r_lsn first_told[NFS4R_SERVERS_MAX + 1]; /* applied, when this incarnation told first; 4.7 */
+	nfs4r_lsn first_told[NFS4R_SERVERS_MAX + 1]; /* applied, when this incarnation told first; log 4.7 */
 	nfs4r_lsn base[NFS4R_SERVERS_MAX + 1]; /* the first entry of each log that it can give */
 	uint64_t slow_ms; /* retention.c: since when entries are kept for it beyond the bound; 0: they are not */
 	nfs4r_lsn end;	     /* of its log */
@@ -57,14 +57,14 @@ struct peer {
 	uint64_t reconf_epoch, reconf_ms; /* force_reconfig.c: the word that it said last, 0: none; since when */
 	nfs4r_servers reconf_set;
 	uint64_t view, promised;	/* as it said */
-	uint64_t view_digest, accepted, accepted_digest; /* as it said (6.14) */
+	uint64_t view_digest, accepted, accepted_digest; /* as it said (log 6.14) */
 	uint64_t complained_ms;		/* when the log last said that it sent what it may not; 0: never */
-	uint64_t settled;		/* newest view that it said to be on its disk, and to have settled in (9.1) */
+	uint64_t settled;		/* newest view that it said to be on its disk, and to have settled in (log 9.1) */
 	nfs4r_servers hears;
 	uint64_t lease_until;		/* ours to it: not before this a view without it */
 	struct start granted;		/* which of its starts that was for */
-	bool left;			/* its newest start has given its lease back (6.11) */
-	uint32_t trouble;		/* as it said: why it cannot apply an entry (6.12), or has halted (4.15); 0: neither */
+	bool left;			/* its newest start has given its lease back (log 6.11) */
+	uint32_t trouble;		/* as it said: why it cannot apply an entry (log 6.12), or has halted (log 4.15); 0: neither */
 	bool halted, halted_files;	/* it has; for what its exported directory's file system did */
 	uint64_t granted_t;		/* its to us: our clock in the newest heartbeat that it granted */
 	/* amnesia.c */
@@ -82,7 +82,7 @@ enum dirty { /* what has to be looked at again before the step ends */
 	DIRTY_REPLY = 2,   /* acks or positions moved: answers */
 	DIRTY_RELEASE = 4, /* stable moved, a pin fell: closing claims */
 	DIRTY_OBJECTS = 8, /* an entry was applied: operations that wait for an object */
-	DIRTY_OPENS = 16,  /* a deep+ ended: files written under it (3.8) */
+	DIRTY_OPENS = 16,  /* a deep+ ended: files written under it (control 3.8) */
 	DIRTY_POLICY = 32, /* others read a lot because of a deep control */
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Inside of resync/: a repair (log sheet 8.3, 8.5; transfer.c tells the whole of it), and what a crash of the machine put in doubt (crash_check.c).
+ * Inside of resync/: a repair (log 8.3, 8.5; transfer.c tells the whole of it), and what a crash of the machine put in doubt (crash_check.c).
  *
  * All of a repair runs on its one thread, but for what is fetched: each thread of resync_crew() has a struct repair of its own for that, with the same objects.
  */
@@ -106,7 +106,7 @@ struct touches { /* once sorted: ascending OID, then version */
 };
 
 struct doubt {
-	bool machine; /* it crashed; else only updates behind a hole count for nothing (log 4.7), and of those that were being applied a part may be there (4.5) */
+	bool machine; /* it crashed; else only updates behind a hole count for nothing (log 4.7), and of those that were being applied a part may be there (log 4.5) */
 	bool unsynced; /* or is taken for crashed: the files could not be synced (log 4.8), and memory may have what the disk lacks */
 	nfs4r_lsn stable[NFS4R_SERVERS_MAX + 1]; /* of the last checkpoint */
 	struct touches since; /* the last checkpoint */

@@ -133,7 +133,7 @@ void engine_step(struct nfs4r_engine *eng, struct nfs4r_event *ev)
 	eng->notices->stepped(eng, type, msg_type);
 }
 
-/* Write verifier (log sheet 5.3): another one when a log was sealed, and when a peer has a new incarnation: what it had of our clients'
+/* Write verifier (log 5.3): another one when a log was sealed, and when a peer has a new incarnation: what it had of our clients'
  * unstable data may have died with the old one. */
 void engine_update_verifier(struct nfs4r_engine *eng)
 {

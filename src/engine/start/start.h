@@ -8,7 +8,7 @@
 /* ---- recover.c ---- */
 /* Before started(): hand rows, positions, entries to the core. */
 enum nfs4r_status start_recover_restore(struct nfs4r_engine *eng, const struct nfs4r_store_info *info, char *why);
-/* After started(): decide undecided entries by evidence (log sheet 4.5). */
+/* After started(): decide undecided entries by evidence (log 4.5). */
 void start_recover_intents(struct nfs4r_engine *eng, const struct nfs4r_store_info *info);
 enum nfs4r_status start_recover_root(struct nfs4r_engine *eng, const struct nfs4r_store_info *info, char *why);
 
