@@ -416,9 +416,9 @@ static void compare_told(struct rpc_conn *c, struct rpc_peer *p, const struct nf
 	memcpy(p->differs, text, sizeof(text));
 	pthread_mutex_unlock(&p->lock);
 	if (changed && text[0])
-		rpc_log(c->rpc, NFS4R_LOG_WARN, "%s; write the same on all servers: what the most lenient one allows is allowed in all of the volume", text);
+		rpc_log_often(c->rpc, NFS4R_LOG_WARN, rpc_log_key(RPC_LOG_TOLD, p->ep.id, NULL), NULL, "%s; write the same on all servers: what the most lenient one allows is allowed in all of the volume", text);
 	else if (changed)
-		rpc_log(c->rpc, NFS4R_LOG_INFO, "server %u has the same export policy again", h->server);
+		rpc_log_often(c->rpc, NFS4R_LOG_INFO, rpc_log_key(RPC_LOG_TOLD, p->ep.id, NULL), NULL, "server %u has the same export policy again", h->server);
 }
 
 /* A server that we call, or should, knows us: now is the time to call it. */

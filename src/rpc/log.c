@@ -2,8 +2,9 @@
 /*
  * Log lines. What can repeat without end (a refused peer that tries again, a stranger that
  * knocks) is said once a minute per cause and peer or address; the next line says how many
- * were left out. For a server of the volume each text of a refusal is a cause of its own, its
- * numbers aside: who corrects one mistake hears of the next at once. The table of what was said
+ * were left out. What an operator wants to see each time, such as a server that comes or goes, is said a few times a minute, so that one that comes and goes
+ * without end fills no disk. Of the texts of a refusal a server of the volume sees each once, its numbers aside, and a few of them: who
+ * corrects one mistake hears of the next at once. The table of what was said
  * is small: when it is full the oldest goes, which lets a line through early; so the lines of
  * one cause are bounded besides, for one who has many addresses.
  * Transport's thread, or start before there is one.
@@ -37,24 +38,15 @@ void rpc_log(struct nfs4r_rpc *rpc, enum nfs4r_log_level level, const char *fmt,
 	log_out(rpc, level, text);
 }
 
-/* Lines of one cause are bounded, whatever the number of addresses. NULL: this one would be too many. */
-static struct rpc_log_bucket *log_bucket(struct nfs4r_rpc *rpc, uint32_t cause, uint64_t now)
+/* Lines of one cause are bounded, whatever the number of addresses. */
+static struct nfs4r_said *log_bucket(struct nfs4r_rpc *rpc, uint32_t cause)
 {
 	struct rpc_log_bucket *b = rpc->log_buckets;
 
 	while (b < &rpc->log_buckets[RPC_LOG_CAUSES - 1] && b->cause && b->cause != cause)
 		b++; /* causes are fewer; else the last ones share */
 	b->cause = cause;
-	if (!b->lines || now - b->begun_ms >= RPC_LOG_INTERVAL_MS) {
-		b->begun_ms = now;
-		b->lines = 0;
-	}
-	if (b->lines < RPC_LOG_BURST) {
-		b->lines++;
-		return b;
-	}
-	b->suppressed++;
-	return NULL;
+	return &b->said;
 }
 
 static struct rpc_log_slot *log_slot(struct nfs4r_rpc *rpc, uint64_t key)
@@ -74,50 +66,62 @@ static struct rpc_log_slot *log_slot(struct nfs4r_rpc *rpc, uint64_t key)
 	return oldest;
 }
 
-void rpc_log_limited(struct nfs4r_rpc *rpc, enum nfs4r_log_level level, uint64_t key,
-		     const char *fmt, ...)
+static bool slot_may(struct nfs4r_rpc *rpc, uint64_t key, uint32_t max, uint64_t *more)
 {
+	uint64_t now = uv_now(&rpc->loop), left_out = 0;
 	struct rpc_log_slot *s = log_slot(rpc, key);
-	uint64_t now = uv_now(&rpc->loop), more;
-	struct rpc_log_bucket *b;
-	char text[NFS4R_WHY + 512];
-	size_t len;
-	va_list ap;
 
-	if (s->at_ms != 0 && now - s->at_ms < RPC_LOG_INTERVAL_MS) {
-		s->suppressed++;
-		return;
-	}
 	s->at_ms = now ? now : 1;
-	b = log_bucket(rpc, (uint32_t)(key >> LOG_CAUSE_SHIFT), now);
-	if (!b) {
-		s->suppressed = 0; /* the bucket counts it */
+	if (!nfs4r_said_may(&s->said, now, max, &left_out))
+		return false;
+	*more += left_out;
+	return true;
+}
+
+static uint64_t key_of_text(uint64_t key, const char *text)
+{
+	uint64_t h = nfs4r_said_key(text);
+
+	return key ^ ((h ^ h >> 32) & UINT32_MAX);
+}
+
+/* @each: a text of which one line is enough, or NULL. */
+static void log_counted(struct nfs4r_rpc *rpc, enum nfs4r_log_level level, uint64_t key, uint32_t max, const char *each, const char *fmt, va_list ap)
+{
+	struct nfs4r_said *all = log_bucket(rpc, (uint32_t)(key >> LOG_CAUSE_SHIFT));
+	char text[NFS4R_WHY + 512];
+	uint64_t more = 0;
+	size_t len;
+
+	if ((each && !slot_may(rpc, key_of_text(key, each), 1, &more)) || !slot_may(rpc, key, max, &more))
 		return;
-	}
-	va_start(ap, fmt);
+	all->more += more;
+	if (!nfs4r_said_may(all, uv_now(&rpc->loop), RPC_LOG_BURST, &more))
+		return;
 	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
 	len = strlen(text);
-	more = s->suppressed + b->suppressed;
 	if (more > 0)
 		snprintf(text + len, sizeof(text) - len, " (%" PRIu64 " times more since the last such line)", more);
-	s->suppressed = b->suppressed = 0;
 	log_out(rpc, level, text);
 }
 
-static uint64_t mix(uint64_t h, char c)
+void rpc_log_limited(struct nfs4r_rpc *rpc, enum nfs4r_log_level level, uint64_t key,
+		     const char *fmt, ...)
 {
-	return (h ^ (uint8_t)c) * 0x100000001b3;
+	va_list ap;
+
+	va_start(ap, fmt);
+	log_counted(rpc, level, key, 1, NULL, fmt, ap);
+	va_end(ap);
 }
 
-uint64_t rpc_log_key_of_text(uint64_t key, const char *text)
+void rpc_log_often(struct nfs4r_rpc *rpc, enum nfs4r_log_level level, uint64_t key, const char *each, const char *fmt, ...)
 {
-	uint64_t h = 0xcbf29ce484222325;
+	va_list ap;
 
-	for (; *text; text++)
-		if (*text < '0' || *text > '9') /* they change from one time to the next */
-			h = mix(h, *text);
-	return key ^ ((h ^ h >> 32) & UINT32_MAX);
+	va_start(ap, fmt);
+	log_counted(rpc, level, key, RPC_LOG_OFTEN, each, fmt, ap);
+	va_end(ap);
 }
 
 uint64_t rpc_log_key(uint32_t cause, nfs4r_server_id peer, const struct sockaddr_storage *addr)
@@ -132,7 +136,7 @@ uint64_t rpc_log_key(uint32_t cause, nfs4r_server_id peer, const struct sockaddr
 			*strrchr(text, ':') = '\0';
 	}
 	for (const char *p = text; *p; p++)
-		h = mix(h, *p);
+		h = (h ^ (uint8_t)*p) * 0x100000001b3;
 	h = addr ? (h ^ h >> 32) & UINT32_MAX : 0;
 	return (uint64_t)cause << LOG_CAUSE_SHIFT | (uint64_t)(peer & 0xff) << 32 | h;
 }

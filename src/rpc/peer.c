@@ -69,8 +69,7 @@ void rpc_peer_down(struct rpc_peer *p, bool refused, const char *why)
 	pthread_mutex_unlock(&p->lock);
 	peer_next_call(p, refused || (was_up && uv_now(&rpc->loop) - p->up_since_ms < RPC_BACKOFF_MAX_MS));
 	if (was_up) {
-		rpc_log(rpc, NFS4R_LOG_WARN, "server %u (%s:%u) is down: %s", p->ep.id, p->ep.host,
-			p->ep.port, why);
+		rpc_log_often(rpc, NFS4R_LOG_WARN, rpc_log_key(RPC_LOG_DOWN, p->ep.id, NULL), NULL, "server %u (%s:%u) is down: %s", p->ep.id, p->ep.host, p->ep.port, why);
 		if (rpc->ev.down)
 			rpc->ev.down(rpc->ev.ctx, p->ep.id, why);
 	} else if (!refused) {
@@ -97,8 +96,8 @@ static void peer_up(struct rpc_peer *p)
 	snprintf(p->state, sizeof(p->state), "up");
 	pthread_mutex_unlock(&p->lock);
 	p->up_since_ms = uv_now(&rpc->loop);
-	rpc_log(rpc, NFS4R_LOG_INFO, "server %u (%s:%u) is up, start %" PRIu64 ", NFSv4.r %s, protocol %u", p->ep.id, p->ep.host,
-		p->ep.port, p->inc, p->version, NFS4R_PROTOCOL_VERSION);
+	rpc_log_often(rpc, NFS4R_LOG_INFO, rpc_log_key(RPC_LOG_UP, p->ep.id, NULL), NULL, "server %u (%s:%u) is up, start %" PRIu64 ", NFSv4.r %s, protocol %u", p->ep.id,
+		      p->ep.host, p->ep.port, p->inc, p->version, NFS4R_PROTOCOL_VERSION);
 	if (rpc->ev.up)
 		rpc->ev.up(rpc->ev.ctx, p->ep.id, p->inc);
 	memcpy(conns, p->conns, sizeof(conns));

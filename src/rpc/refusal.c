@@ -27,8 +27,8 @@ void rpc_refuse(struct rpc_conn *c, nfs4r_server_id who, enum nfs4r_refusal caus
 	uint64_t key = rpc_log_key(RPC_LOG_REFUSED + cause, who, &c->addr);
 
 	if (may_be_told(c)) /* somebody who corrects one mistake hears of the next at once */
-		key = rpc_log_key_of_text(key, text);
-	if (who)
+		rpc_log_often(rpc, NFS4R_LOG_WARN, key, text, "refused server %u (%s): %s", who, c->from, text);
+	else if (who)
 		rpc_log_limited(rpc, NFS4R_LOG_WARN, key, "refused server %u (%s): %s", who, c->from, text);
 	else
 		rpc_log_limited(rpc, NFS4R_LOG_WARN, key, "refused a call from %s: %s", c->from, text);
@@ -122,8 +122,8 @@ void rpc_refused(struct rpc_conn *c, uint32_t cause, const char *told)
 		len = strlen(text);
 		snprintf(text + len, sizeof(text) - len, " (the log of server %u at %s says more)", p->ep.id, p->ep.host);
 	}
-	rpc_log_limited(c->rpc, NFS4R_LOG_WARN, rpc_log_key_of_text(rpc_log_key(RPC_LOG_REFUSED_US + cause, p->ep.id, NULL), text),
-			"server %u (%s:%u) refused this server: %s", p->ep.id, p->ep.host, p->ep.port, text);
+	rpc_log_often(c->rpc, NFS4R_LOG_WARN, rpc_log_key(RPC_LOG_REFUSED_US + cause, p->ep.id, NULL), text,
+		      "server %u (%s:%u) refused this server: %s", p->ep.id, p->ep.host, p->ep.port, text);
 	if (c->asks) {
 		rpc_peer_state(p, text);
 		rpc_conn_close(c);

@@ -16,6 +16,7 @@
 #include <stdatomic.h>
 #include <uv.h>
 
+#include "base/said.h"
 #include "rpc/rpc.h"
 #include "rpc/security.h"
 #include "xdr_hello.h"
@@ -45,7 +46,7 @@
 #define RPC_LOG_SLOTS 64
 #define RPC_LOG_CAUSES 32
 #define RPC_LOG_BURST 32	  /* lines of one cause in a minute, of whatever peers and addresses */
-#define RPC_LOG_INTERVAL_MS 60000
+#define RPC_LOG_OFTEN 6		  /* rpc_log_often() */
 
 struct rpc_addrs {
 	uint32_t n;
@@ -177,7 +178,7 @@ struct rpc_peer {
 	bool asking;	      /* a question is under way */
 	atomic_bool known;    /* it is a server of the volume */
 	atomic_bool full;     /* of its requests no more are read */
-	atomic_ulong answers; /* bytes of answers to its reads that wait here */
+	atomic_ulong answers; /* memory of answers to it that wait here */
 	atomic_ulong bytes_sent, bytes_received, messages_sent, messages_received, resent;
 
 	pthread_mutex_t lock;
@@ -193,13 +194,14 @@ struct rpc_peer {
 };
 
 struct rpc_log_slot {
-	uint64_t key, at_ms, suppressed;
+	uint64_t key, at_ms; /* when it was wanted last */
+	struct nfs4r_said said;
 };
 
 /* Lines of one cause. */
 struct rpc_log_bucket {
-	uint32_t cause, lines; /* since begun_ms */
-	uint64_t begun_ms, suppressed;
+	uint32_t cause;
+	struct nfs4r_said said;
 };
 
 struct nfs4r_rpc {
@@ -243,9 +245,10 @@ void rpc_addr_text(const struct sockaddr_storage *addr, char *out, size_t size);
 __attribute__((format(printf, 3, 4))) void rpc_log(struct nfs4r_rpc *rpc, enum nfs4r_log_level level, const char *fmt, ...);
 /* At most one line a minute for one @key. */
 __attribute__((format(printf, 4, 5))) void rpc_log_limited(struct nfs4r_rpc *rpc, enum nfs4r_log_level level, uint64_t key, const char *fmt, ...);
-enum rpc_log_cause { RPC_LOG_CONNECT = 101, RPC_LOG_STRANGER = 102, RPC_LOG_HANDSHAKE = 103, RPC_LOG_REFUSED_US = 200 /* + refusal */, RPC_LOG_REFUSED = 300, RPC_LOG_RESOLVE = 104, RPC_LOG_DOWN = 105, RPC_LOG_FULL = 106, RPC_LOG_CONGESTION = 107, RPC_LOG_BULK = 108 };
+/* At most RPC_LOG_OFTEN, and one with the same @each, its digits aside; NULL: as many. */
+__attribute__((format(printf, 5, 6))) void rpc_log_often(struct nfs4r_rpc *rpc, enum nfs4r_log_level level, uint64_t key, const char *each, const char *fmt, ...);
+enum rpc_log_cause { RPC_LOG_CONNECT = 101, RPC_LOG_STRANGER = 102, RPC_LOG_HANDSHAKE = 103, RPC_LOG_REFUSED_US = 200 /* + refusal */, RPC_LOG_REFUSED = 300, RPC_LOG_RESOLVE = 104, RPC_LOG_DOWN = 105, RPC_LOG_FULL = 106, RPC_LOG_CONGESTION = 107, RPC_LOG_BULK = 108, RPC_LOG_UP = 109, RPC_LOG_TOLD = 110, RPC_LOG_WARM = 111 };
 uint64_t rpc_log_key(uint32_t cause, nfs4r_server_id peer, const struct sockaddr_storage *addr);
-uint64_t rpc_log_key_of_text(uint64_t key, const char *text); /* of this text alone, but for its digits */
 
 /* queue.c; the holder's lock, if it has one, is the caller's business */
 struct rpc_node *rpc_node_new(struct nfs4r_buf *buf); /* takes the reference; NULL: it was put */

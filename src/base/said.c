@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+#include "base/said.h"
+
+bool nfs4r_said_may(struct nfs4r_said *s, uint64_t engine_now_ms, uint32_t max, uint64_t *more)
+{
+	if (!s->lines || engine_now_ms - s->begun_ms >= NFS4R_SAID_INTERVAL_MS) {
+		s->begun_ms = engine_now_ms;
+		s->lines = 0;
+	}
+	if (s->lines >= max) {
+		s->more++;
+		return false;
+	}
+	s->lines++;
+	*more = s->more;
+	s->more = 0;
+	return true;
+}
+
+/* FNV-1a */
+uint64_t nfs4r_said_key(const char *text)
+{
+	uint64_t h = 0xcbf29ce484222325;
+
+	for (; *text; text++)
+		if (*text < '0' || *text > '9')
+			h = (h ^ (uint8_t)*text) * 0x100000001b3;
+	return h;
+}
