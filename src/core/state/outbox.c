@@ -12,6 +12,8 @@
 
 #include <stdio.h>
 
+#include "base/said.h"
+
 void *out_xcalloc(size_t n, size_t size)
 {
 	void *p = calloc(n, size);
@@ -106,15 +108,34 @@ void out_stuck(struct nfs4r_core *c, const char *text)
 	snprintf(out_act(c, NFS4R_ACT_STUCK)->text, sizeof(c->out.acts->text), "%s", text);
 }
 
+static bool is_recent(const struct nfs4r_core *c, const struct complaint *o)
+{
+	return o->said_ms && c->now < o->said_ms + STUCK_EVERY_MS;
+}
+
+/* Each text once in a while, and not too many different ones. */
+static bool may_complain(struct nfs4r_core *c, nfs4r_server_id from, const char *text)
+{
+	struct complaint *list = c->peers[from].complaints, *o = &list[0];
+	uint64_t key = nfs4r_said_key(text);
+
+	for (uint32_t i = 0; i < COMPLAINTS; i++) {
+		if (is_recent(c, &list[i]) && list[i].key == key)
+			return false;
+		if (list[i].said_ms < o->said_ms)
+			o = &list[i];
+	}
+	if (is_recent(c, o))
+		return false;
+	*o = (struct complaint){ key, c->now ? c->now : 1 };
+	return true;
+}
+
 void out_complain(struct nfs4r_core *c, nfs4r_server_id from, const char *text)
 {
-	struct peer *p = &c->peers[from];
-
 	c->st.bad_messages++;
-	if (p->complained_ms && c->now < p->complained_ms + STUCK_EVERY_MS)
-		return;
-	p->complained_ms = c->now ? c->now : 1;
-	snprintf(out_act(c, NFS4R_ACT_STUCK)->text, sizeof(c->out.acts->text), "server %u %s", from, text);
+	if (may_complain(c, from, text))
+		snprintf(out_act(c, NFS4R_ACT_STUCK)->text, sizeof(c->out.acts->text), "server %u %s", from, text);
 }
 
 void out_servers_text(nfs4r_servers set, char *buf, size_t len)

@@ -442,6 +442,40 @@ static void what_was_told_is_bounded(void **state)
 	net_free(n);
 }
 
+/* Lines of the log of server 2 because server 1 sends it such a message, which is refused. */
+static uint32_t lines_about(struct net *n, struct nfs4r_msg *m)
+{
+	struct nfs4r_event ev = { .type = NFS4R_EV_MSG, .engine_now_ms = n->now, .peer = 1, .msg = m };
+	const struct nfs4r_update *u = nfs4r_core_step(n->s[2].core, &ev);
+	uint32_t lines = 0;
+
+	for (uint32_t i = 0; i < u->n; i++)
+		lines += u->actions[i].type == NFS4R_ACT_STUCK && strncmp(u->actions[i].text, "server 1 ", 9) == 0;
+	return lines;
+}
+
+/* One text does not hide another; the same is said once a minute, and of different ones eight. */
+static void each_complaint_is_said_at_once(void **state)
+{
+	static const uint32_t types[] = { NFS4R_MSG_PROPOSE, NFS4R_MSG_ACK, NFS4R_MSG_NACK, NFS4R_MSG_REVOKE, NFS4R_MSG_FORWARD, NFS4R_MSG_FORWARD_ANSWER, NFS4R_MSG_ENTRIES };
+	struct net *n = net_new(3);
+	struct nfs4r_msg *m = calloc(1, sizeof(*m));
+
+	for (int again = 0; again < 2; again++)
+		for (uint32_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+			*m = (struct nfs4r_msg){ .type = types[i] };
+			assert_int_equal(lines_about(n, m), !again);
+		}
+	*m = (struct nfs4r_msg){ .type = NFS4R_MSG_ENTRIES, .entries.log = 3 };
+	assert_int_equal(lines_about(n, m), 1);
+	*m = (struct nfs4r_msg){ .type = NFS4R_MSG_POSITIONS, .positions = { .n = 1, .pos[0] = { .log = 2, .received = 1 << 20 } } };
+	assert_int_equal(lines_about(n, m), 0);
+	n->now += 60000;
+	assert_int_equal(lines_about(n, m), 1);
+	free(m);
+	net_free(n);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -452,7 +486,7 @@ int main(void)
 		cmocka_unit_test(parallel_writes), cmocka_unit_test(crash_of_each_server),
 		cmocka_unit_test(tail_is_pulled), cmocka_unit_test(same_input_same_output),
 		cmocka_unit_test(every_fault_has_a_text), cmocka_unit_test(rows_go_away),
-		cmocka_unit_test(what_was_told_is_bounded),
+		cmocka_unit_test(what_was_told_is_bounded), cmocka_unit_test(each_complaint_is_said_at_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
