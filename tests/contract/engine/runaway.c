@@ -18,16 +18,19 @@
 #include "engine/engine_int.h"
 
 #define SELF 3
-#define PIECE (256u << 10)
 
-enum what { CONNECT = 1, ASK, LEAVE };
+enum what { CONNECT = 1, ASK, HOLD, COUNT, LEAVE };
 
 struct order {
 	enum what what;
-	bool reads;
+	bool sums, reads, hold;
 	uint32_t n;
 	struct nfs4r_oid oid;
 	struct nfs4r_rpc_config cfg;
+};
+
+struct answers {
+	uint32_t bytes, delay;
 };
 
 struct runaway {
@@ -40,6 +43,7 @@ struct runaway {
 
 static struct nfs4r_rpc *rpc;
 static atomic_bool up;
+static _Atomic uint32_t bytes, delay;
 
 static void on_up(void *ctx, nfs4r_server_id peer, uint64_t inc)
 {
@@ -49,6 +53,12 @@ static void on_up(void *ctx, nfs4r_server_id peer, uint64_t inc)
 
 static void on_message(void *ctx, nfs4r_server_id from, struct nfs4r_msg *m)
 {
+	if (m->type == NFS4R_MSG_READ_ANSWER) {
+		if (m->read->status == NFS4R_DELAY)
+			delay++;
+		else if (m->read->status == NFS4R_OK)
+			bytes++;
+	}
 	nfs4r_msg_fini(m);
 	free(m);
 }
@@ -65,6 +75,7 @@ static bool do_connect(const struct order *o)
 	char why[NFS4R_WHY] = "";
 
 	up = false;
+	bytes = delay = 0;
 	if (nfs4r_rpc_start(&o->cfg, &ev, &rpc, why) != NFS4R_OK) {
 		fprintf(stderr, "the runaway does not start: %s\n", why);
 		return false;
@@ -83,13 +94,14 @@ static void do_send(const struct nfs4r_msg *m)
 static void do_ask(const struct order *o)
 {
 	struct nfs4r_msg sum = { .type = NFS4R_MSG_VERIFY };
-	struct nfs4r_read piece = { .type = NFS4R_RD_READ, .oid = o->oid, .length = PIECE };
+	struct nfs4r_read piece = { .type = NFS4R_RD_READ, .oid = o->oid, .length = RUNAWAY_PIECE };
 	struct nfs4r_msg read = { .type = NFS4R_MSG_READ, .read = &piece };
 
 	for (uint32_t i = 1; i <= o->n; i++) {
 		sum.verify.id = piece.id = i;
 		sum.verify.oid = o->oid;
-		do_send(&sum);
+		if (o->sums)
+			do_send(&sum);
 		if (o->reads)
 			do_send(&read);
 	}
@@ -98,15 +110,19 @@ static void do_ask(const struct order *o)
 static void serve(int fd)
 {
 	static struct order o;
+	struct answers a;
 
 	while (recv(fd, &o, sizeof(o), MSG_WAITALL) == sizeof(o)) {
 		if (o.what == CONNECT && !do_connect(&o))
 			return;
 		if (o.what == ASK)
 			do_ask(&o);
+		if (o.what == HOLD)
+			nfs4r_rpc_hold(rpc, 1, o.hold);
 		if (o.what == LEAVE)
 			nfs4r_rpc_stop(rpc);
-		if (write(fd, "", 1) != 1)
+		a = (struct answers){ .bytes = bytes, .delay = delay };
+		if (write(fd, &a, sizeof(a)) != sizeof(a))
 			return;
 	}
 }
@@ -141,13 +157,14 @@ void runaway_end(struct runaway *r)
 	free(r);
 }
 
-static void tell(struct runaway *r, enum what what)
+static struct answers tell(struct runaway *r, enum what what)
 {
-	char done;
+	struct answers a;
 
 	r->order.what = what;
 	assert_int_equal(send(r->fd, &r->order, sizeof(r->order), MSG_NOSIGNAL), sizeof(r->order));
-	assert_int_equal(read(r->fd, &done, 1), 1);
+	assert_int_equal(recv(r->fd, &a, sizeof(a), MSG_WAITALL), sizeof(a));
+	return a;
 }
 
 /* Server 3's place, as the engine would take it. */
@@ -183,12 +200,27 @@ void runaway_connect(struct runaway *r, struct cluster *c)
 	wait_up(c, true);
 }
 
-void runaway_ask(struct runaway *r, const struct nfs4r_oid *oid, uint32_t n, bool reads)
+void runaway_ask(struct runaway *r, const struct nfs4r_oid *oid, uint32_t n, bool sums, bool reads)
 {
 	r->order.oid = *oid;
 	r->order.n = n;
+	r->order.sums = sums;
 	r->order.reads = reads;
 	tell(r, ASK);
+}
+
+void runaway_read_nothing(struct runaway *r, bool nothing)
+{
+	r->order.hold = nothing;
+	tell(r, HOLD);
+}
+
+void runaway_answers(struct runaway *r, uint32_t *with_bytes, uint32_t *with_delay)
+{
+	struct answers a = tell(r, COUNT);
+
+	*with_bytes = a.bytes;
+	*with_delay = a.delay;
 }
 
 void runaway_leave(struct runaway *r, struct cluster *c)

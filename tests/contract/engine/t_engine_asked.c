@@ -131,7 +131,7 @@ static void run(struct cluster *c, bool reads)
 	before = memory();
 	m = (struct measured){ .memory = before };
 	runaway_connect(runaway, c);
-	runaway_ask(runaway, &file, QUESTIONS / (1 + reads), reads);
+	runaway_ask(runaway, &file, QUESTIONS / (1 + reads), true, reads);
 	go_on(c, 3000, &m);
 	print_message("%lu KiB more memory; server 2 came %lu times, and waited %lu ms at most\n", (m.memory - before) >> 10, m.n, m.slowest_ms);
 	leave(c);
@@ -217,6 +217,61 @@ static void forwarded_operations_count_until_their_answers(void **state)
 		}
 }
 
+/* ---- answers that nobody reads ---- */
+
+#define READS 400	/* 100 MiB: more than the kernels take and 8 MiB */
+#define EMPTY_MAX 1000	/* bytes of an answer without the file's, and what the others have beside them */
+
+static uint64_t messages_of(struct nfs4r_engine *eng)
+{
+	struct nfs4r_rpc_peer_stats st;
+
+	assert_true(nfs4r_rpc_get_stats(eng->rpc, 3, &st));
+	return st.messages_received;
+}
+
+static void wait_answered(uint32_t want, uint32_t *bytes)
+{
+	uint32_t delay = 0;
+
+	*bytes = 0;
+	for (int i = 0; i < 1000 && *bytes + delay < want; i++) {
+		pause_ms(10);
+		runaway_answers(runaway, bytes, &delay);
+	}
+	assert_int_equal(*bytes + delay, want);
+}
+
+/*
+ * Control 6.11: while 8 MiB of answers wait for a server that reads none, its questions with large answers hear DELAY at once. So all of them are answered, and none counts
+ * any more, though nothing was read. What the executors were reading when the bound was reached comes on top. When the server reads, it is served again.
+ */
+static void answers_that_are_not_read_are_bounded(void **state)
+{
+	struct cluster *c = *state;
+	struct nfs4r_engine *eng = c->site[1].eng;
+	uint64_t most = ANSWERS_BYTES_MAX + (uint64_t)c->executors * RUNAWAY_PIECE + READS * EMPTY_MAX, before, memory_of_questions;
+	uint32_t bytes, more;
+
+	runaway_connect(runaway, c);
+	runaway_read_nothing(runaway, true);
+	before = messages_of(eng);
+	runaway_ask(runaway, &file, READS, false, true);
+	for (int i = 0; i < 1000 && messages_of(eng) < before + READS; i++)
+		pause_ms(10);
+	wait_asked(&c->site[1], 3, 0, &memory_of_questions);
+	print_message("%lu KiB of answers wait\n", nfs4r_rpc_answers(eng->rpc, 3) >> 10);
+	assert_in_range(nfs4r_rpc_answers(eng->rpc, 3), ANSWERS_BYTES_MAX, most);
+	runaway_read_nothing(runaway, false);
+	wait_answered(READS, &bytes);
+	print_message("%u of %u answers have bytes\n", bytes, READS);
+	assert_in_range(bytes, ANSWERS_BYTES_MAX / RUNAWAY_PIECE, READS - 1);
+	runaway_ask(runaway, &file, 1, false, true);
+	wait_answered(READS + 1, &more);
+	assert_int_equal(more, bytes + 1);
+	runaway_leave(runaway, c);
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, begin, cluster_teardown)
@@ -224,6 +279,7 @@ int main(void)
 		T(sums_without_end),
 		T(sums_and_reads_without_end),
 		T(forwarded_operations_count_until_their_answers),
+		T(answers_that_are_not_read_are_bounded),
 	};
 
 	runaway = runaway_begin();
