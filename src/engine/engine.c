@@ -94,7 +94,7 @@ static void on_up(void *ctx, nfs4r_server_id peer, uint64_t inc)
 	replicate_sender_reset(eng->distributor, peer);
 	engine_step(eng, &ev);
 	pthread_mutex_unlock(&eng->lock);
-	engine_log(eng, NFS4R_LOG_INFO, "volume %s: server %u is connected", eng->cfg.volume_name, peer);
+	engine_log_often(eng, SAYING_UP, peer, NFS4R_LOG_INFO, "volume %s: server %u is connected", eng->cfg.volume_name, peer);
 }
 
 static void on_down(void *ctx, nfs4r_server_id peer, const char *why)
@@ -111,8 +111,8 @@ static void on_down(void *ctx, nfs4r_server_id peer, const char *why)
 	engine_asked_peer_down(eng, peer);
 	admin_verify_forget(eng, peer);
 	if (eng->servers & NFS4R_BIT(peer))
-		engine_log(eng, NFS4R_LOG_WARN, "volume %s: server %u is not connected (%s); updates wait for it%s", eng->cfg.volume_name, peer, why,
-		   eng->cfg.lease_ms ? " until it is back or removed from the active view" : ", reads go on");
+		engine_log_often(eng, SAYING_DOWN, peer, NFS4R_LOG_WARN, "volume %s: server %u is not connected (%s); updates wait for it%s", eng->cfg.volume_name, peer,
+				 why, eng->cfg.lease_ms ? " until it is back or removed from the active view" : ", reads go on");
 }
 
 /*
@@ -439,6 +439,7 @@ static void init_locks(struct nfs4r_engine *eng)
 	engine_asked_init(eng);
 	pthread_mutex_init(&eng->checkpoint_lock, NULL);
 	pthread_mutex_init(&eng->waiting.lock, NULL);
+	pthread_mutex_init(&eng->said.lock, NULL);
 	pthread_cond_init(&eng->idle_cond, NULL);
 	pthread_cond_init(&eng->timer_cond, NULL);
 	pthread_cond_init(&eng->step_cond, NULL);

@@ -148,10 +148,10 @@ static void say(struct spacer *s, const struct nfs4r_core_room *room)
 	bool refuses = engine_room_refuses(room, text, sizeof(text));
 
 	if (refuses && !s->refusing)
-		engine_log(eng, NFS4R_LOG_WARN, "volume %s: updates that need room are refused with \"no space\" at all sites: %s; remove files, or give that file system room",
+		engine_log_often(eng, SAYING_ROOM, 0, NFS4R_LOG_WARN, "volume %s: updates that need room are refused with \"no space\" at all sites: %s; remove files, or give that file system room",
 			   eng->cfg.volume_name, text);
 	else if (!refuses && s->refusing)
-		engine_log(eng, NFS4R_LOG_INFO, "volume %s: there is room again at every server: updates are no longer refused for lack of it", eng->cfg.volume_name);
+		engine_log_often(eng, SAYING_ROOM, 0, NFS4R_LOG_INFO, "volume %s: there is room again at every server: updates are no longer refused for lack of it", eng->cfg.volume_name);
 	s->refusing = refuses;
 }
 

@@ -44,6 +44,7 @@ bool membership_view_forgot(const struct nfs4r_engine *eng)
 /* ---- what is said about changes; eng->lock held ---- */
 
 #define say(eng, fmt, ...) engine_log(eng, NFS4R_LOG_INFO, "volume %s: " fmt, (eng)->cfg.volume_name, __VA_ARGS__)
+#define say_of(eng, what, s, level, fmt, ...) engine_log_often(eng, what, s, level, "volume %s: " fmt, (eng)->cfg.volume_name, __VA_ARGS__)
 
 static double since_s(uint64_t ms)
 {
@@ -67,6 +68,8 @@ static void say_self(struct nfs4r_engine *eng, const struct nfs4r_core_view *v, 
 	}
 }
 
+#define say_member(fmt, ...) say_of(eng, SAYING_MEMBER, s, NFS4R_LOG_INFO, fmt, __VA_ARGS__)
+
 static void say_other(struct nfs4r_engine *eng, const struct nfs4r_core_view *v, nfs4r_server_id s, const char *members)
 {
 	char silent[60], why[300];
@@ -74,23 +77,23 @@ static void say_other(struct nfs4r_engine *eng, const struct nfs4r_core_view *v,
 	if (!(v->adopted.servers & NFS4R_BIT(s)))
 		return; /* server_list.c says more */
 	if (v->adopted.members & ~eng->seen->voters & NFS4R_BIT(s)) {
-		say(eng, "server %u has caught up: it is a member of the active view now, and counts; members now %s", s, members);
+		say_member("server %u has caught up: it is a member of the active view now, and counts; members now %s", s, members);
 		return;
 	}
 	if (v->adopted.members & NFS4R_BIT(s)) {
-		say(eng, "server %u is back in the active view; members now %s", s, members);
+		say_member("server %u is back in the active view; members now %s", s, members);
 		return;
 	}
 	if (v->peer[s].left) {
-		say(eng, "server %u was removed from the active view: it is being stopped in order; members now %s. Nothing waits for it", s, members);
+		say_member("server %u was removed from the active view: it is being stopped in order; members now %s. Nothing waits for it", s, members);
 		return;
 	}
 	if (v->peer[s].halted) {
-		say(eng, "server %u was removed from the active view: %s; members now %s", s, engine_halt_of_peer(v->peer[s].trouble, v->peer[s].halted_files, why, sizeof(why)), members);
+		say_member("server %u was removed from the active view: %s; members now %s", s, engine_halt_of_peer(v->peer[s].trouble, v->peer[s].halted_files, why, sizeof(why)), members);
 		return;
 	}
 	if (v->peer[s].trouble && v->peer[s].silent_ms < eng->cfg.silence_ms) {
-		say(eng, "server %u was removed from the active view: it cannot apply an update (%s), its log and status say which; members now %s. Nothing waits for it but what it "
+		say_member("server %u was removed from the active view: it cannot apply an update (%s), its log and status say which; members now %s. Nothing waits for it but what it "
 		    "controlled and could not let go of", s, nfs4r_status_str(v->peer[s].trouble), members);
 		return;
 	}
@@ -102,7 +105,7 @@ static void say_other(struct nfs4r_engine *eng, const struct nfs4r_core_view *v,
 		snprintf(silent, sizeof(silent), "not heard for %.1f s", (double)v->peer[s].silent_ms / 1000);
 	else
 		snprintf(silent, sizeof(silent), "it was silent for too long, or is to be taken out");
-	say(eng, "server %u was removed from the active view: %s; members now %s. What it controls waits for its return", s, silent, members);
+	say_member("server %u was removed from the active view: %s; members now %s. What it controls waits for its return", s, silent, members);
 }
 
 static void say_members(struct nfs4r_engine *eng, const struct nfs4r_core_view *v)
@@ -199,8 +202,8 @@ static void say_unended(struct nfs4r_engine *eng, const struct nfs4r_core_view *
 	if (*since == UINT64_MAX || now < *since + 2 * eng->cfg.lease_ms + eng->cfg.silence_ms)
 		return;
 	*since = UINT64_MAX;
-	engine_log(eng, NFS4R_LOG_WARN, "volume %s: %s %u lost its store, or has an old one, and had controls that may cover updates which nobody else has: it waits until it is "
-		   "given up, `nfs4rctl give-up %u` at a member", eng->cfg.volume_name, s == eng->cfg.rpc.self ? "this server," : "server", s, s);
+	say_of(eng, SAYING_UNENDED, s, NFS4R_LOG_WARN, "%s %u lost its store, or has an old one, and had controls that may cover updates which nobody else has: it waits until it is "
+	       "given up, `nfs4rctl give-up %u` at a member", s == eng->cfg.rpc.self ? "this server," : "server", s, s);
 }
 
 static void say_forgetful(struct nfs4r_engine *eng, const struct nfs4r_core_view *v)
@@ -210,7 +213,7 @@ static void say_forgetful(struct nfs4r_engine *eng, const struct nfs4r_core_view
 		bool forgot = self ? v->memory == NFS4R_MEMORY_FORGOT : v->peer[s].known && v->peer[s].memory == NFS4R_MEMORY_FORGOT;
 
 		if (forgot && !self && v->adopted.voters & ~eng->seen->forgetful & NFS4R_BIT(s))
-			say(eng, "server %u has a new store, or an old one: it is removed, and takes everything from the others", s);
+			say_of(eng, SAYING_MEMORY, s, NFS4R_LOG_INFO, "server %u has a new store, or an old one: it is removed, and takes everything from the others", s);
 		eng->seen->forgetful = forgot && !self ? eng->seen->forgetful | NFS4R_BIT(s) : eng->seen->forgetful & ~NFS4R_BIT(s);
 		say_unended(eng, v, s, forgot);
 	}
@@ -245,11 +248,11 @@ static void say_trouble(struct nfs4r_engine *eng, const struct nfs4r_core_view *
 		enum nfs4r_status is = v->peer[s].known ? v->peer[s].trouble : NFS4R_OK;
 
 		if (is && !eng->seen->trouble[s] && v->peer[s].halted)
-			engine_log(eng, NFS4R_LOG_WARN, "volume %s: server %u says: %s. It is left out of the active view until then, if that can do without it", eng->cfg.volume_name, s,
-				   engine_halt_of_peer(is, v->peer[s].halted_files, why, sizeof(why)));
+			say_of(eng, SAYING_TROUBLE, s, NFS4R_LOG_WARN, "server %u says: %s. It is left out of the active view until then, if that can do without it", s,
+			       engine_halt_of_peer(is, v->peer[s].halted_files, why, sizeof(why)));
 		else if (is && !eng->seen->trouble[s])
-			engine_log(eng, NFS4R_LOG_WARN, "volume %s: server %u says that it cannot apply an update: %s. To be done there: %s. It is left out of the active view until then, if that can do "
-				   "without it", eng->cfg.volume_name, s, nfs4r_status_str(is), engine_remedy(is));
+			say_of(eng, SAYING_TROUBLE, s, NFS4R_LOG_WARN, "server %u says that it cannot apply an update: %s. To be done there: %s. It is left out of the active view until "
+			       "then, if that can do without it", s, nfs4r_status_str(is), engine_remedy(is));
 		eng->seen->trouble[s] = is;
 	}
 }
@@ -332,17 +335,17 @@ static void check_clock(struct nfs4r_engine *eng, nfs4r_server_id s, double ahea
 
 	if (fabs(ahead_ms) < CLOCK_OFF_MS) {
 		if (*said != 0)
-			engine_log(eng, NFS4R_LOG_INFO, "volume %s: the clock of server %u agrees with this server's again", eng->cfg.volume_name, s);
+			say_of(eng, SAYING_CLOCK, s, NFS4R_LOG_INFO, "the clock of server %u agrees with this server's again", s);
 		*said = 0;
 		return;
 	}
 	if (*said != 0 && fabs(ahead_ms - *said) < CLOCK_OFF_MS)
 		return;
 	*said = ahead_ms;
-	engine_log(eng, NFS4R_LOG_WARN,
-		   "volume %s: the clock of server %u is %.1f s %s this server's: files get their times from the server that executes an update, so make, rsync and backups "
-		   "may take new files for old ones; set the clock that is wrong, and let NTP run on every server",
-		   eng->cfg.volume_name, s, fabs(ahead_ms) / 1000, ahead_ms > 0 ? "ahead of" : "behind");
+	say_of(eng, SAYING_CLOCK, s, NFS4R_LOG_WARN,
+	       "the clock of server %u is %.1f s %s this server's: files get their times from the server that executes an update, so make, rsync and backups "
+	       "may take new files for old ones; set the clock that is wrong, and let NTP run on every server",
+	       s, fabs(ahead_ms) / 1000, ahead_ms > 0 ? "ahead of" : "behind");
 }
 
 void membership_view_check_clocks(struct nfs4r_engine *eng, uint64_t now)

@@ -26,6 +26,26 @@ void engine_log(struct nfs4r_engine *eng, enum nfs4r_log_level level, const char
 		eng->log(eng->log_ctx, level, nfs4r_text_line(line, sizeof(line), text));
 }
 
+void engine_log_often(struct nfs4r_engine *eng, enum saying what, nfs4r_server_id s, enum nfs4r_log_level level, const char *fmt, ...)
+{
+	char text[NFS4R_WHY + 512];
+	uint64_t more = 0;
+	va_list ap;
+
+	pthread_mutex_lock(&eng->said.lock);
+	bool may = nfs4r_said_may(&eng->said.by[what][s], engine_now_ms(), OFTEN_MAX, &more);
+	pthread_mutex_unlock(&eng->said.lock);
+	if (!may)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (more)
+		engine_log(eng, level, "%s (%llu times more since the last such line)", text, (unsigned long long)more);
+	else
+		engine_log(eng, level, "%s", text);
+}
+
 static enum nfs4r_lane lane_of(uint32_t type)
 {
 	switch (type) {

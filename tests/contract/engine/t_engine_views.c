@@ -530,11 +530,52 @@ static void a_clock_that_is_off_is_said(void **state)
 	assert_null(strstr(c->site[1].logged, "the clock of server 3"));
 }
 
+static _Atomic int64_t told;
+
+static int64_t lying_day_ns(void)
+{
+	return engine_now_real_ns() + (told++ % 1000 + 1) * 3600000000000;
+}
+
+static int setup_lying_clock(void **state)
+{
+	struct cluster *c = cluster_new();
+
+	c->site[2].day_ns = lying_day_ns;
+	return cluster_begin(c, state);
+}
+
+static uint32_t lines_about_the_clock(struct site *s)
+{
+	uint32_t lines = 0;
+
+	pthread_mutex_lock(&s->lock);
+	for (const char *p = s->logged; (p = strstr(p, "the clock of server 2 is")); p++)
+		lines++;
+	pthread_mutex_unlock(&s->lock);
+	return lines;
+}
+
+/* A clock that is another one each time that it is told: six lines a minute. A server tells it several times a second, and another one looks at it once in that time. */
+static void a_clock_that_lies_fills_no_log(void **state)
+{
+	struct cluster *c = *state;
+	int64_t then;
+
+	for (int i = 0; lines_about_the_clock(&c->site[1]) < 6 && i < 3000; i++)
+		pause_ms(10);
+	then = told;
+	while (told < then + 60)
+		pause_ms(10);
+	assert_int_equal(lines_about_the_clock(&c->site[1]), 6);
+}
+
 int main(void)
 {
 #define T(name, setup) cmocka_unit_test_setup_teardown(name, setup, cluster_teardown)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_clock_that_is_off_is_said, setup_wrong_clock, cluster_teardown),
+		cmocka_unit_test_setup_teardown(a_clock_that_lies_fills_no_log, setup_lying_clock, cluster_teardown),
 		T(the_others_go_on_and_it_comes_back, setup),
 		T(a_full_disk_takes_a_server_out, setup),
 		T(a_restart_with_a_full_disk, setup),
