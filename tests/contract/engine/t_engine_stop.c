@@ -402,9 +402,23 @@ static void restart(struct site *s, const struct nfs4r_oid *f, struct site *owne
 	fail_msg("server %d does not find its owner again", s->id);
 }
 
+static struct nfs4r_engine *_Atomic slow_commits; /* here an executor waits at the gate with a COMMIT of another server, once */
+
+bool __wrap_held_is_asked(const struct nfs4r_engine *eng);
+bool __real_held_is_asked(const struct nfs4r_engine *eng);
+
+bool __wrap_held_is_asked(const struct nfs4r_engine *eng)
+{
+	if (eng == slow_commits) {
+		slow_commits = NULL;
+		pass();
+	}
+	return __real_held_is_asked(eng);
+}
+
 /*
  * Control 6.3: an owner answers late, and who asked has started anew meanwhile and asks for something else. Both are the first question of a life, and the late
- * answer comes first.
+ * answer comes first. The old question is under way: one that waits for an executor would go with its asker's connection (control 6.11).
  */
 static void a_late_answer_is_not_that_to_another_question(void **state)
 {
@@ -415,15 +429,14 @@ static void a_late_answer_is_not_that_to_another_question(void **state)
 
 	cluster_settle(c);
 	restart(asker, &f, owner);
-	engine_pool_run(owner->eng->executors, pass_task, NULL);
-	wait_entered();
+	slow_commits = owner->eng;
 	ask(asker, &old);
-	wait_queued(owner->eng, 1);
+	wait_entered();
 	restart(asker, &g, owner);
 	assert_int_equal(old.ended, 1);
 	assert_int_not_equal(old.rd.status, NFS4R_OK);
 	ask(asker, &new);
-	wait_queued(owner->eng, 1); /* the old one went with its asker's connection (control 6.11) */
+	wait_queued(owner->eng, 1);
 	open_gate();
 	for (int i = 0; i < 2000 && !new.ended; i++)
 		pause_ms(5);
