@@ -44,8 +44,27 @@ struct repl_module repl_module = {
 	},
 };
 
+/* Defined where the daemon's allocator is jemalloc, which the module links only where the daemon does. */
+extern int mallctl(const char *name, void *oldp, size_t *oldlen, void *newp, size_t newlen) __attribute__((weak));
+
+/*
+ * jemalloc gives unused pages back while the arena that they belong to is used. A daemon has arenas that a burst of clients used and nobody uses afterwards; only
+ * jemalloc's own threads return their pages. Any other allocator, and a jemalloc without such threads, works as it did (docs/decisions/0040-memory-is-given-back.md).
+ * The daemon has forked by now, if it does: the threads would not survive that.
+ */
+static void give_memory_back(void)
+{
+	bool on = true;
+	int error = mallctl == NULL ? ENOSYS : mallctl("background_thread", NULL, NULL, &on, sizeof(on));
+
+	if (error != 0)
+		REPL_LOG(Info, "the memory allocator has no thread that gives unused memory back (%s); after a burst of clients the daemon may stay large",
+			 strerror(error));
+}
+
 static fsal_status_t init_config(struct fsal_module *fsal, config_file_t parsed, struct config_error_type *err)
 {
+	give_memory_back();
 	repl_config_load(parsed, err);
 	return fsalstat(ERR_FSAL_NO_ERROR, 0); /* create_export refuses, with the reason */
 }
