@@ -18,13 +18,12 @@ import json
 import os
 import random
 import select
-import socket
 import struct
 import sys
 import time
 
 from raw_open import answer_of
-from raw_readdir import Malformed, Reader, ask, compound, opaque, receive, results_of, walk
+from raw_readdir import Connection, Malformed, Reader, ask, compound, opaque, results_of, walk
 
 GETATTR, GETFH, PUTFH, READDIR, RDATTR_FILEHANDLE = 9, 10, 22, 26, 1 << 19
 SIZE = 1 << 4
@@ -103,26 +102,6 @@ KINDS = {'made-up': made_up, 'objects': objects}
 
 
 # ---- how it is sent ----
-
-class Connection:
-    def __init__(self, address):
-        self.socket = socket.create_connection((address, 2049), 30)
-        self.under_way = self.calls = 0
-
-    def send(self, request):
-        self.calls += 1                         # the transaction's number: else Ganesha takes the second for a repetition of the first
-        self.socket.sendall(struct.pack('>II', 1 << 31 | len(request), self.calls) + request[4:])
-        self.under_way += 1
-
-    def take(self):
-        data, last = b'', False
-        while not last:
-            mark, = struct.unpack('>I', receive(self.socket, 4))
-            last = bool(mark >> 31)
-            data += receive(self.socket, mark & 0x7fffffff)
-        self.under_way -= 1
-        return data
-
 
 def flood(address, seconds, clients, requests, every=0.02):
     """At most one more call of each connection every so many seconds, so that the attack itself costs the machine little."""

@@ -15,7 +15,7 @@ from raw_open import DELAY, GRACE, Client, Owner
 from raw_readdir import opaque, walk
 
 LOCK, LOCKT, LOCKU, READ_LT, WRITE_LT = 12, 13, 14, 1, 2
-RANGE = struct.pack('>QQ', 0, 100)
+RANGE = 0, 100                                  # offset, length
 
 
 class Opener(Owner):
@@ -31,8 +31,8 @@ class Locker:
     def run(self, op, last):
         return self.client.run(walk(self.client.path) + [op], last)
 
-    def lock(self, kind=WRITE_LT):
-        op = struct.pack('>III', LOCK, kind, 0) + RANGE
+    def lock(self, kind=WRITE_LT, where=RANGE):
+        op = struct.pack('>III', LOCK, kind, 0) + struct.pack('>QQ', *where)
         if self.stateid:
             op += struct.pack('>I', 0) + self.stateid + struct.pack('>I', self.seqid)
         else:
@@ -44,12 +44,12 @@ class Locker:
         return status
 
     def test(self, kind=WRITE_LT):
-        return self.run(struct.pack('>II', LOCKT, kind) + RANGE + self.owner, LOCKT)[0]
+        return self.run(struct.pack('>II', LOCKT, kind) + struct.pack('>QQ', *RANGE) + self.owner, LOCKT)[0]
 
     def unlock(self):
         if not self.stateid:
             return 'it was never locked'
-        status, r = self.run(struct.pack('>III', LOCKU, WRITE_LT, self.seqid) + self.stateid + RANGE, LOCKU)
+        status, r = self.run(struct.pack('>III', LOCKU, WRITE_LT, self.seqid) + self.stateid + struct.pack('>QQ', *RANGE), LOCKU)
         self.seqid += 1
         if status == 0:
             self.stateid = r.take(16)

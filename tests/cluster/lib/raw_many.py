@@ -8,14 +8,13 @@ operation in milliseconds, times of DELAY and GRACE included. `wrong` has what d
 """
 import json
 import os
-import socket
 import struct
 import sys
 import threading
 import time
 
 from raw_open import CLOSE, CONFIRM, DELAY, GRACE, OPEN, OPEN_CONFIRM, answer_of, set_client_id
-from raw_readdir import Malformed, compound, opaque, receive, walk
+from raw_readdir import Connection, Malformed, compound, opaque, walk
 
 READ, REMOVE, WRITE = 25, 28, 38
 ATTEMPTS = 300                                  # with 0.1 s between: longer than a grace period
@@ -25,22 +24,13 @@ TOLD_MAX = 10                                   # in `wrong`
 class Many:
     """One client: one connection, one open-owner."""
     def __init__(self, address, directory, number):
-        self.socket = socket.create_connection((address, 2049), 30)
+        self.connection = Connection(address)
         self.dir, self.number, self.seqid, self.files, self.longest, self.wrong = directory, number, 0, {}, 0, []
         self.id = set_client_id(self.run, b'raw_many %d %d' % (os.getpid(), number))
 
-    def ask(self, request):
-        self.socket.sendall(struct.pack('>I', 1 << 31 | len(request)) + request)
-        data, last = b'', False
-        while not last:
-            mark, = struct.unpack('>I', receive(self.socket, 4))
-            last = bool(mark >> 31)
-            data += receive(self.socket, mark & 0x7fffffff)
-        return data
-
     def run(self, ops, last):
         """(status, Reader at what the last operation answered)"""
-        return answer_of(self.ask(compound(ops)), last)
+        return answer_of(self.connection.ask(compound(ops)), last)
 
     def timed(self, what, make_ops, last):
         """As run(), again while the server says DELAY or GRACE."""

@@ -83,6 +83,10 @@ class Client:
     def __init__(self, address, path, uid):
         self.address, self.path, self.uid = address, path, uid
         self.directory, self.file = os.path.split(path)
+        self.begin()
+
+    def begin(self):
+        """As after a restart of the client: the server drops all that it holds."""
         self.id = set_client_id(self.run, b'raw_open %d' % os.getpid())
 
     def run(self, ops, last):

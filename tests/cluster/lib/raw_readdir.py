@@ -71,16 +71,38 @@ def receive(s, n):
     return data
 
 
-def ask(address, request):
-    """The reply to one call, its fragments put together."""
-    with socket.create_connection((address, 2049), 30) as s:
-        s.sendall(struct.pack('>I', 1 << 31 | len(request)) + request)
+class Connection:
+    """To ADDRESS, or ADDRESS:PORT. Each call has a number of its own: else Ganesha takes the second for a repetition of the first."""
+    def __init__(self, address):
+        host, _, port = address.partition(':')
+        self.socket = socket.create_connection((host, int(port or 2049)), 30)
+        self.under_way = self.calls = 0
+
+    def send(self, request):
+        self.calls += 1
+        self.socket.sendall(struct.pack('>II', 1 << 31 | len(request), self.calls) + request[4:])
+        self.under_way += 1
+
+    def take(self):
+        """An answer, its fragments put together."""
         data, last = b'', False
         while not last:
-            mark, = struct.unpack('>I', receive(s, 4))
+            mark, = struct.unpack('>I', receive(self.socket, 4))
             last = bool(mark >> 31)
-            data += receive(s, mark & 0x7fffffff)
-    return data
+            data += receive(self.socket, mark & 0x7fffffff)
+        self.under_way -= 1
+        return data
+
+    def ask(self, request):
+        self.send(request)
+        return self.take()
+
+
+def ask(address, request):
+    """The reply to one call on a connection of its own."""
+    c = Connection(address)
+    with c.socket:
+        return c.ask(request)
 
 
 def results_of(data):
