@@ -323,6 +323,8 @@ static enum nfs4r_status open_store(struct nfs4r_engine *eng, struct nfs4r_store
 		eng->inc_random = info->inc_random;
 		membership_retention_init(eng);
 		engine_update_verifier(eng);
+	} else if (nfs4r_status_is_full(st)) { /* whoever starts it waits for room (log 4.15) */
+		snprintf(why + strlen(why), NFS4R_WHY - strlen(why), ". Free space on the file system of %.800s", eng->cfg.store_dir);
 	}
 	return st;
 }

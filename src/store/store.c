@@ -32,6 +32,14 @@ static void write_cut(const struct nfs4r_store *s, struct nfs4r_wbuf *w)
 
 /* ---- open ------------------------------------------------------------------ */
 
+/* Why it failed: who waits for a sync hears IO, whatever it was. A start that finds no room waits for it (log 4.15). */
+static enum nfs4r_status reason(const struct nfs4r_store *s, enum nfs4r_status st)
+{
+	enum nfs4r_status broken = nfs4r_store_broken(s);
+
+	return broken != NFS4R_OK ? broken : st;
+}
+
 static enum nfs4r_status begin_run(struct nfs4r_store *s, const char *boot_id,
 				   struct nfs4r_store_info *info, char *why)
 {
@@ -49,8 +57,10 @@ static enum nfs4r_status begin_run(struct nfs4r_store *s, const char *boot_id,
 		return nfs4r_refuse(why, st, "no random numbers from the kernel");
 	/* after a crash of the process the last records may not be on the disk; OPEN says that all before it is (recover.c) */
 	st = nfs4r_jnl_sync(&s->jnl, atomic_load(&s->jnl.tail));
-	if (st != NFS4R_OK)
+	if (st != NFS4R_OK) {
+		st = reason(s, st);
 		return nfs4r_refuse(why, st, "cannot sync the journal in %s: %s", s->dir, nfs4r_status_str(st));
+	}
 	s->synced_noted = atomic_load(&s->jnl.synced);
 	w = nfs4r_change_begin(s);
 	nfs4r_rec_begin(w, REC_OPEN);
@@ -63,9 +73,11 @@ static enum nfs4r_status begin_run(struct nfs4r_store *s, const char *boot_id,
 	st = nfs4r_jnl_append(&s->jnl, w, &pos);
 	if (st == NFS4R_OK)
 		st = nfs4r_jnl_sync(&s->jnl, atomic_load(&s->jnl.tail));
-	if (st != NFS4R_OK)
+	if (st != NFS4R_OK) {
+		st = reason(s, st);
 		return nfs4r_refuse(why, st, "cannot write to the journal in %s: %s", s->dir,
 				    nfs4r_status_str(st));
+	}
 	nfs4r_jnl_good(&s->jnl);
 	s->meta.inc = s->incs[s->nincs++] = (struct nfs4r_inc){ counter, random };
 	memcpy(s->meta.boot_id, boot_id, BOOT_ID_LEN);

@@ -276,6 +276,29 @@ static void what_cannot_be_restored_is_tried_again(void **state)
 	cluster_settle(c);
 }
 
+/* A start that finds no room has changed nothing: who asked for it tries again, and what it is told is what nfs4rctl says meanwhile. */
+static void a_start_without_room_says_what_to_do(void **state)
+{
+	struct cluster *c = *state;
+	struct site *s = &c->site[3];
+	struct nfs4r_oid root = site_root(&c->site[1]);
+	char why[NFS4R_WHY], remedy[200];
+
+	make_file(&c->site[1], &root, "f", "before");
+	cluster_settle(c);
+	cluster_stop(c, 3);
+	snprintf(remedy, sizeof(remedy), ". Free space on the file system of %s", s->store);
+	for (int i = 0; i < 3; i++) {
+		sync_fails = ENOSPC;
+		assert_int_equal(cluster_try_start(c, 3, why), NFS4R_NOSPC);
+		assert_non_null(strstr(why, remedy));
+	}
+	make_file(&c->site[1], &root, "g", "meanwhile");
+	cluster_start(c, 3);
+	wait_all_serve(c);
+	cluster_settle(c);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, cluster_teardown)
 
 int main(void)
@@ -287,6 +310,7 @@ int main(void)
 		T(a_directory_whose_sync_finds_no_room),
 		T(a_broken_disk_waits_for_a_person),
 		T(what_cannot_be_restored_is_tried_again),
+		T(a_start_without_room_says_what_to_do),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
