@@ -27,7 +27,7 @@ struct task {
 	void (*end)(struct server *v, void *arg, int result);
 	void *arg;
 	int result;
-	bool over, woken;
+	bool over, woken, timed;
 	const void *cond; /* that it waits for; NULL: for the disk */
 };
 
@@ -192,6 +192,7 @@ static int wait_in_task(pthread_cond_t *c, pthread_mutex_t *m, bool timed)
 	struct task *t = running;
 
 	t->cond = c;
+	t->timed = timed;
 	t->woken = false;
 	if (timed)
 		server_at(t->v, t->v->sim->now + SECOND, wake, t->v, t->id, t->waits + 1);
@@ -207,6 +208,9 @@ static int wait_outside(pthread_cond_t *c, pthread_mutex_t *m)
 	struct server *v = store_of(c);
 	struct task *t = v ? next_of(v) : NULL;
 
+	for (struct task *o = tasks; !t && o; o = o->next) /* none can go on until somebody's second is over */
+		if (o->v == v && o != running && o->timed)
+			t = o;
 	if (!t)
 		return ETIMEDOUT;
 	pthread_mutex_unlock(m);
