@@ -153,7 +153,7 @@ static void first_adopted(struct server *v, struct view_seen *seen)
 			if (w->members & NFS4R_BIT(q))
 				s->servers[q].outside_since = 0;
 			else if (!s->servers[q].outside_since)
-				s->servers[q].outside_since = s->now;
+				s->servers[q].outside_since = s->now, room_forget(&s->servers[q]);
 	}
 	for (uint32_t q = 1; q <= s->plan.servers; q++) {
 		if (w->members & NFS4R_BIT(q) || s->servers[q].removed_by > w->num)

@@ -145,7 +145,7 @@ static void executed(struct sim *s, void *arg, uint64_t generation, uint64_t id)
 	so->intent = NULL;
 	so->executing = false;
 	op->status = NFS4R_OK;
-	if (!s->healed && rng_chance(&s->rng, s->plan.exec_fails)) {
+	if ((!s->healed && rng_chance(&s->rng, s->plan.exec_fails)) || room_lacks(v, e, UINT32_MAX)) {
 		ev.ok = false;
 		op->status = NFS4R_NOSPC;
 	}
@@ -201,10 +201,11 @@ static void applied(struct sim *s, void *arg, uint64_t generation, uint64_t id)
 	*at = a->next;
 	ev.entry = a->e;
 	s->totals.asides += a->aside;
-	if (!a->aside && trouble_stuck(v, a->e, a->mask)) {
+	if ((!a->aside && trouble_stuck(v, a->e, a->mask)) || room_lacks(v, a->e, a->mask)) {
 		ev.ok = false;
 		ev.status = NFS4R_NOSPC;
 		s->totals.failed++;
+		trouble_unapplied(v, a->e);
 	}
 	free(a);
 	s->totals.applied++;

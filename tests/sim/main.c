@@ -176,7 +176,8 @@ static void print_totals(const struct totals *t, uint64_t seeds)
 #undef N
 	policy_print(t);
 	if (t->no_room)
-		printf("  %llu operations refused for lack of room\n", (unsigned long long)t->no_room);
+		printf("  %llu operations refused for lack of room, %llu disks filled by something else, %llu entries that found no room\n", (unsigned long long)t->no_room,
+		       (unsigned long long)t->filled, (unsigned long long)t->crowded);
 	if (t->with_views)
 		views_print(t);
 	if (t->added)
@@ -330,6 +331,7 @@ static const struct {
 	{ F_ANNOUNCED_FORGOTTEN, "hot" },	{ F_POSITION_IGNORED, "views-image" },
 	{ F_TOLD_FORGOTTEN, "overtake" },	{ F_TOLD_RESTART, "in_restart" },
 	{ F_LEFT_UNCONFIRMED, "views-leave" },	{ F_LEFT_KEEPS_LEASE, "views-leave" },
+	{ F_STUCK_STAYS, "views-full-one" },	{ F_STUCK_RETURNS, "views-full" },
 	{ F_SPACE_IGNORED, "full" },		{ F_SPACE_UNDER_WAY, "full" },
 	{ F_SECRET_ANEW, "secret" },		{ F_SECRET_UNSETTLED, "secret" },
 	{ F_VIEW_BELIEVED, "views-liar" },	{ F_ACCEPT_UNPROMISED, "views-liar" },
@@ -360,7 +362,7 @@ static const struct {
  * Of the next ten, F_SOURCE_ANEW wants the source of a repair to lose with its machine what it had just told of, and to answer again before the repair is
  * given up; the others cost somebody his turn, or round trips, and nothing else. The last wants a restart in the round trip
  * and a half from an announcement to the release, and then an update that one server lacks, and has only that claim to ask by. Two want a message of an old connection that comes when a new
- * one stands, and there are none here (net.c). Of the next three two cost time and nothing else, and an execution here leaves nothing behind when it fails (t_prevents_stuck.c).
+ * one stands, and there are none here (net.c). The next one is about what an execution leaves behind when it fails, and none does here (t_prevents_stuck.c).
  * The next two are about room and limits (t_prevents_space.c); the reserve of a disk covers the first of them here. What the next one passes over is in the tree here all the same.
  * Of the last three, a server that halts ends here in the same moment and says nothing, everybody may do everything, and a volume with a fixed view has no secret
  * (t_prevents_stuck.c, t_prevents.c, t_prevents_secret.c).
@@ -380,7 +382,7 @@ static const uint32_t elsewhere[] = { F_NO_VERSION_WAIT, F_FLOOR_TOO_HIGH,  F_AS
 				      F_REVOKE_CANCELLED, F_YIELDS_AGAIN, F_PROMOTES_OVER_OTHERS,
 				      F_CLIMBS_OVER_CONTESTED, F_YIELD_IN_USE, F_NO_TURNS, F_TURN_NOW_AND_THEN,
 				      F_NARROWS_TWICE, F_SOURCE_ANEW, F_YIELD_WRITTEN, F_ANNOUNCED_UNSAVED,
-				      F_LEFT_OF_OLD_START, F_GRANT_OF_OLD_START, F_STUCK_STAYS, F_STUCK_RETURNS,
+				      F_LEFT_OF_OLD_START, F_GRANT_OF_OLD_START,
 				      F_BEGUN_IS_EXACT, F_SPACE_WHOLE, F_LIMITS_OWN,
 				      F_PASSED_IS_EXACT, F_HALTED_UNHEARD, F_REFUSED_EXECUTES, F_SECRET_UNHEARD };
 

@@ -309,6 +309,34 @@ static void tune_full_disks(struct plan *p, struct rng *r)
 	p->think_us = 2 * MS + rng_below(r, 10 * MS);
 }
 
+/* The same with views: something else fills disks as well, what is on its way finds no room, and its server is taken out until it does. */
+static void tune_views_full(struct plan *p, struct rng *r)
+{
+	tune_views_script(p, r);
+	p->rooms = 24 + (uint32_t)rng_below(r, 60);
+	p->think_us = 2 * MS + rng_below(r, 10 * MS);
+	p->fills = 300 + (uint32_t)rng_below(r, 600);
+}
+
+/* One disk at a time, and nothing else goes wrong: then who has no room for an entry is taken out in time. */
+static void tune_views_full_one(struct plan *p, struct rng *r)
+{
+	tune_views_full(p, r);
+	tune_calm(p, r);
+	p->slow_paths = 0;
+	p->one_trouble = true;
+	p->clients = 0;
+	p->lag_us = 1 * MS + rng_below(r, 10 * MS);
+	p->bulk_lag_us = 2 * p->lag_us;
+}
+
+void tune_seals_full(struct plan *p, struct rng *r)
+{
+	tune_views_full(p, r);
+	p->calm_between = 1;
+	p->seals = true;
+}
+
 /* Views, and whatever may happen to those who know the secret. */
 static void tune_secret(struct plan *p, struct rng *r)
 {
@@ -514,10 +542,10 @@ const uint32_t nmodes = sizeof(modes) / sizeof(modes[0]);
 const struct mode named_modes[] = {
 	{ "views-liar", NULL, NULL, tune_views_liar, "one server speaks for others (log 4.17, 6.14)" },
 	{ "seals-liar", NULL, NULL, tune_seals_liar, "the same, and logs end" },
-	{ "full", "D/ D/f D/x/ D/x/g E/ E/h",
-	  "A*: burst D build 40; wait 100; burst D churn 10\nB*: burst D build 30; wait 200; burst E churn 10\nC*: burst E build 40; wait 50; burst x churn 10\n"
-	  "A*: burst x churn 20; read f; wait 100\nB*: burst E churn 20; list D; wait 300\n",
-	  tune_full_disks, "small disks at several servers, and all of them write (log 4.12)" },
+	{ "full", FULL_TREE, FULL_TEXT, tune_full_disks, "small disks at several servers, and all of them write (log 4.12)" },
+	{ "views-full", FULL_TREE, FULL_TEXT, tune_views_full, "the same with views, and something else fills the disks of several servers at once (log 4.11, 4.12)" },
+	{ "views-full-one", FULL_TREE, FULL_TEXT, tune_views_full_one, "the same, one disk at a time, nothing else: taken out in time" },
+	{ "seals-full", FULL_TREE, FULL_TEXT, tune_seals_full, "the same, and logs end" },
 	{ "secret", NULL, NULL, tune_secret, "views, members, lost disks: all who serve have the same secret (log 6.13)" },
 };
 const uint32_t nnamed_modes = sizeof(named_modes) / sizeof(named_modes[0]);
@@ -635,7 +663,7 @@ static void draw_views(struct plan *p, struct rng *r)
 		return;
 	p->trouble_for_us = removal + 40 * p->lag_us + 20 * p->sync_us + 700 * MS;
 	p->trouble_every_us = 1 * SECOND + 40 * p->lag_us;
-	p->work_us = 2 * (p->trouble_for_us + p->trouble_every_us);
+	p->work_us = 2 * ((p->fills ? 4 : 1) * p->trouble_for_us + p->trouble_every_us);
 }
 
 /*

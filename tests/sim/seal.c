@@ -48,6 +48,7 @@ void server_sealed(struct server *v, nfs4r_server_id log, nfs4r_lsn seal)
 	if (!disk_sealed(v, log, seal))
 		return;
 	seal_cut(v, log, seal);
+	memset(v->failed, 0, sizeof(v->failed)); /* what is not applied is given back */
 	if (log == v->id && v->own_next <= after)
 		v->own_next = after + 1;
 	v->sim->totals.crossings++;
@@ -208,6 +209,11 @@ static void repair_step(struct sim *s, void *arg, uint64_t generation, uint64_t 
 		r->told = true;
 		memcpy(r->positions, s->servers[r->to].applied, sizeof(r->positions));
 	}
+	if (r->fetched && r->row.state == ROW_KNOWN && tree_get(&v->tree, r->all ? r->at : r->objs[r->at])->state != ROW_KNOWN && room_lacks_for(v, 1)) {
+		repair_drop(v);
+		resync_over(v, false);
+		return;
+	}
 	if (r->fetched) {
 		r->fetched = false;
 		install(v, r->all ? r->at : r->objs[r->at], &r->row);
@@ -275,6 +281,7 @@ void repair_begin(struct server *v, const struct nfs4r_action *a)
 	r->n = r->at = r->nleft = 0;
 	r->patience = 30;
 	r->list = a->noids != 0;
+	memset(v->failed, 0, sizeof(v->failed)); /* what is not applied is given back */
 	for (uint32_t i = 0; i < a->noids; i++)
 		add_obj(r, obj_of(s, &a->oids[i]));
 	r->nseals = a->nseals;

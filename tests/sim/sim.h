@@ -82,6 +82,7 @@ struct plan { /* drawn from the seed and the mode; printed with a failure */
 	bool one_trouble; /* one at a time, and nothing else goes wrong: then a removal may not take long */
 	uint32_t leaves; /* per mille of the servers that go down: stopped in order (control 7.12) */
 	uint32_t stuck; /* per mille of the troubles: a server cannot apply entries of some objects for a while (log 4.11) */
+	uint32_t fills; /* per mille of the troubles: something else fills the disks of some servers for a while (log 4.12) */
 	bool join_restarts; /* who comes back restarts while it joins, and does not hear one of the others */
 	bool seals;		/* logs are sealed; what follows is drawn */
 	uint32_t durability;	/* enum nfs4r_durability */
@@ -315,6 +316,10 @@ struct server {
 	struct tree tree;
 	struct journal journal;
 	uint32_t room; /* objects that fit on its disk */
+	uint32_t ballast; /* so much of that is taken by something else, until ballast_until */
+	uint64_t ballast_until;
+	bool room_unsure, room_marked; /* room.c: not everybody knows how much room it has; that may be over when it has applied room_mark */
+	nfs4r_lsn room_mark[SERVERS_MAX + 1];
 	struct storage *storage; /* store.h */
 	struct kept kept[SERVERS_MAX + 1];
 	nfs4r_lsn own_next; /* LSN of the next entry, as the checkers expect it */
@@ -361,6 +366,8 @@ struct server {
 	bool leaving;	   /* is to be stopped in order, and has not let go of everything */
 	uint64_t stuck_until; /* it cannot apply entries of objects whose number modulo stuck_of is stuck_rest */
 	uint32_t stuck_of, stuck_rest;
+	nfs4r_lsn failed[SERVERS_MAX + 1]; /* of each log, of this start: the last entry that could not be applied */
+	uint64_t failed_since[SERVERS_MAX + 1], failed_stops; /* and when that was so first; how often it had stopped by then */
 	bool stuck_content; /* only those that make an object, move it or change its content: a later one may make them moot (log 4.13) */
 	nfs4r_lsn beyond[SERVERS_MAX + 1]; /* of this start: up to here it keeps more than the plan says */
 	/* lose.c */
@@ -406,7 +413,7 @@ struct totals {
 	uint64_t reconfigured, reconf_words, reconf_late, reconf_as_is; /* views; sets said; who came back with its old store; copies taken as they are */
 	uint64_t store_starts, store_checkpoints, store_tells, store_behind, store_torn, store_closes, store_open_dies, store_halts;
 	uint64_t late, inexact, taken; /* entries whose bytes were read back and newer; objects that a seal made inexact; taken for right */
-	uint64_t no_room; /* operations that were refused for lack of room */
+	uint64_t no_room, filled, crowded; /* operations that were refused for lack of room; disks that something else filled; entries that found no room */
 	uint64_t removal_max_us; /* the last: not summed up, but the highest */
 };
 
@@ -600,6 +607,7 @@ enum trouble {
 #define TROUBLE(x) (1u << (x))
 #define ADOPTED_VIEW 255 /* in place of the type of a message: it adopted a view */
 
+void trouble_unapplied(struct server *v, const struct nfs4r_entry *e);
 bool trouble_stuck(const struct server *v, const struct nfs4r_entry *e, uint32_t mask); /* can it not apply that now? */
 void trouble_begin(struct sim *s);
 void trouble_hole(struct server *v); /* an entry of another server is committed before one that precedes it */
@@ -697,6 +705,12 @@ struct mode {
 
 #define TROUBLE_EACH ((TROUBLE(TROUBLES) - 1) & ~TROUBLE(0))
 
+/* All write, more than there is room for (room.c). */
+#define FULL_TREE "D/ D/f D/x/ D/x/g E/ E/h"
+#define FULL_TEXT \
+	"A*: burst D build 40; wait 100; burst D churn 10\nB*: burst D build 30; wait 200; burst E churn 10\nC*: burst E build 40; wait 50; burst x churn 10\n" \
+	"A*: burst x churn 20; read f; wait 100\nB*: burst E churn 20; list D; wait 300\n"
+
 extern const struct mode modes[];
 /* modes_seals.c */
 void draw_seals(struct plan *p);
@@ -721,6 +735,7 @@ void tune_members_power(struct plan *p, struct rng *r);
 void tune_seals_late(struct plan *p, struct rng *r);
 void tune_seals_leave(struct plan *p, struct rng *r);
 void tune_seals_stuck(struct plan *p, struct rng *r);
+void tune_seals_full(struct plan *p, struct rng *r);
 void tune_seals_liar(struct plan *p, struct rng *r);
 void tune_reconfigure(struct plan *p, struct rng *r);
 void tune_reconfigure_power(struct plan *p, struct rng *r);
@@ -740,6 +755,10 @@ void plan_print(const struct plan *p, char *buf, size_t len);
 void room_draw(struct sim *s); /* the first tree is made */
 void room_start(struct server *v);
 void room_check(struct server *v); /* after each step */
+void room_fill(struct server *v, uint64_t us);
+void room_forget(struct server *v); /* from now on not everybody knows how much room it has */
+bool room_lacks(struct server *v, const struct nfs4r_entry *e, uint32_t mask); /* for what it makes. Fails the run if somebody should have known */
+bool room_lacks_for(const struct server *v, uint32_t more);
 void room_answer(struct server *v, const struct nfs4r_op *op);
 
 #include "store.h"

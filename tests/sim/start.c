@@ -333,6 +333,7 @@ void server_start(struct server *v)
 	v->nwrote = v->nasked = 0;
 	v->seen_adopted = v->seen_accepted = 0;
 	memset(v->beyond, 0, sizeof(v->beyond));
+	memset(v->failed, 0, sizeof(v->failed));
 	v->view_known = v->seen_lease = v->seen_joining = v->adopts = v->repair.changed = false;
 	replay(v);
 	lose_image(v);
@@ -358,7 +359,7 @@ void server_start(struct server *v)
 	for (uint32_t i = 0; i < n; i++) {
 		struct nfs4r_event ev = { .type = NFS4R_EV_OP_EXECUTED, .entry = intents[i] };
 
-		ev.ok = rng_chance(&s->rng, 600);
+		ev.ok = rng_chance(&s->rng, 600) && !room_lacks(v, intents[i], UINT32_MAX);
 		if (alive && v->up && !v->tail_lost)
 			server_step(v, &ev);
 		nfs4r_entry_put(intents[i]);

@@ -175,6 +175,8 @@ void trouble_sent(struct server *v, uint32_t type)
 	server_arm_crash(v, 1 + (uint32_t)rng_below(&s->rng, 3), rng_chance(&s->rng, s->plan.machine_crash));
 }
 
+static void check_caught_up(struct server *v);
+
 /* ---- a restart while joining ------------------------------------------------------------- */
 
 /* Outside for long enough. The rest when it comes back. */
@@ -192,6 +194,7 @@ void trouble_caught_up(struct server *v)
 {
 	struct sim *s = v->sim;
 
+	check_caught_up(v);
 	if (!v->join_restart || s->healed)
 		return;
 	v->join_restart = false;
@@ -282,6 +285,54 @@ bool trouble_stuck(const struct server *v, const struct nfs4r_entry *e, uint32_t
 	return false;
 }
 
+/* Its owner still has it, so that it is not lost. */
+static bool still_fails(const struct server *v, uint32_t log)
+{
+	nfs4r_lsn lsn = v->failed[log];
+
+	return lsn && v->applied[log] < lsn && !kept_find(&v->kept[log], lsn) && kept_find(&v->sim->servers[log].kept[log], lsn);
+}
+
+static uint64_t in_time(const struct sim *s)
+{
+	return s->plan.lease_ms * MS / 2 + s->plan.trouble_for_us;
+}
+
+/* Log 6.12: it withdraws after half a lease, and then it is removed as if it were away. */
+static void look_stuck(struct sim *s, void *arg, uint64_t generation, uint64_t log)
+{
+	struct server *v = arg;
+
+	if (s->healed || !v->up || v->generation != generation || s->now >= v->ballast_until || !still_fails(v, (uint32_t)log))
+		return;
+	v->away_since = v->failed_since[log];
+	if (s->now >= v->away_since + in_time(s)) /* else another entry fails by now */
+		check_late(s, v);
+}
+
+void trouble_unapplied(struct server *v, const struct nfs4r_entry *e)
+{
+	struct sim *s = v->sim;
+
+	if (v->failed[e->log] == e->lsn)
+		return;
+	v->failed[e->log] = e->lsn;
+	v->failed_since[e->log] = s->now;
+	v->failed_stops = v->stops;
+	if (s->plan.one_trouble)
+		sim_at(s, s->now + in_time(s), look_stuck, v, v->generation, e->log);
+}
+
+/* Who cannot apply an entry would be removed again (log 6.12). What it says now it may have said before the entry failed: then it waited for a sync, or for the end of a stop. */
+static void check_caught_up(struct server *v)
+{
+	uint64_t late = v->sim->plan.lease_ms * MS + 20 * v->sim->plan.sync_us;
+
+	for (uint32_t log = 1; log <= v->sim->plan.servers; log++)
+		if (still_fails(v, log) && !v->repair.on && v->sim->now > v->failed_since[log] + late && v->stops == v->failed_stops)
+			sim_fail(v->sim, "S%u says that it has caught up, and cannot apply %u:%s", v->id, log, lsn_str(v->failed[log]));
+}
+
 /* Perhaps at another server, too, perhaps at all. */
 static void stick(struct sim *s, struct server *v, uint64_t us)
 {
@@ -293,6 +344,19 @@ static void stick(struct sim *s, struct server *v, uint64_t us)
 	TRACE(s, v, "cannot apply entries of every object of %u for %llu ms", v->stuck_of, (unsigned long long)(us / 1000));
 	if (rng_chance(&s->rng, 300))
 		stick(s, another(s, v), us);
+}
+
+/* At one server, at two, or at all at once. */
+static void fill(struct sim *s, struct server *v, uint64_t us)
+{
+	uint64_t kind = rng_below(&s->rng, 3);
+
+	room_fill(v, us);
+	if (kind == 1)
+		room_fill(another(s, v), how_long(s));
+	for (uint32_t i = 1; i <= s->plan.servers && kind == 2; i++)
+		if (i != v->id)
+			room_fill(&s->servers[i], how_long(s));
 }
 
 /* ---- when ---------------------------------------------------------------------------------- */
@@ -350,7 +414,9 @@ static void strike(struct sim *s, void *arg, uint64_t a, uint64_t b)
 	if (s->healed)
 		return;
 	s->totals.troubles++;
-	if (s->plan.stuck && rng_chance(&s->rng, s->plan.stuck))
+	if (s->plan.fills && rng_chance(&s->rng, s->plan.fills))
+		fill(s, any(s), how_long(s));
+	else if (s->plan.stuck && rng_chance(&s->rng, s->plan.stuck))
 		stick(s, any(s), how_long(s));
 	else if (s->plan.join_restarts)
 		join_restart(s, any(s));
@@ -381,8 +447,12 @@ static void strike_one(struct sim *s, void *arg, uint64_t a, uint64_t b)
 	}
 	s->totals.troubles++;
 	v->away_since = s->now;
-	happen(s, pick(s), v, p->trouble_for_us);
-	sim_at(s, s->now + p->trouble_for_us * 9 / 10, look, v, 0, 0);
+	if (p->fills)
+		room_fill(v, 3 * p->trouble_for_us);
+	else
+		happen(s, pick(s), v, p->trouble_for_us);
+	if (!p->fills) /* else when an entry finds no room */
+		sim_at(s, s->now + p->trouble_for_us * 9 / 10, look, v, 0, 0);
 	sim_at(s, s->now + p->trouble_for_us + p->trouble_every_us, strike_one, NULL, 0, 0);
 }
 
