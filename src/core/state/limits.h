@@ -39,6 +39,7 @@
 #define EARLY_MAX 64		  /* proposals kept [others are refused and come again] */
 #define CAUGHT_UP_ENTRIES 1024	  /* a server outside the view that is no farther behind the end of any log may become a member */
 #define STUCK_EVERY_MS 60000
+#define COMPLAINTS 8 /* about one server, of different texts, in that time */
 #define SAID_MAX 4096		  /* CLOSING of claims that are not here yet [the oldest goes: its reader asks] */
 #define TOLD_MAX 65536		  /* objects that owners told to be newer than the own copy [the oldest note goes: the copy is read] */
 #define STARTS_KEPT 16		  /* of this server, in its memory [a peer's word about an older one is believed] */

@@ -31,6 +31,10 @@ struct start { /* of a store (log 2.1): its counter below the generation of the 
 	uint64_t pos; /* in its journal: an own one's begin; the highest that a peer told in its own */
 };
 
+struct complaint { /* said_ms 0: none */
+	uint64_t key, said_ms; /* nfs4r_said_key() of its text */
+};
+
 struct peer {
 	bool up, down, told; /* told: positions came since start or PEER_UP */
 	uint64_t down_at;    /* when it went down */
@@ -58,7 +62,7 @@ struct peer {
 	nfs4r_servers reconf_set;
 	uint64_t view, promised;	/* as it said */
 	uint64_t view_digest, accepted, accepted_digest; /* as it said (log 6.14) */
-	uint64_t complained_ms;		/* when the log last said that it sent what it may not; 0: never */
+	struct complaint complaints[COMPLAINTS]; /* what the log lately said that it sent and may not */
 	uint64_t settled;		/* newest view that it said to be on its disk, and to have settled in (log 9.1) */
 	nfs4r_servers hears;
 	uint64_t lease_until;		/* ours to it: not before this a view without it */

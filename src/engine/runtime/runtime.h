@@ -12,8 +12,13 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/said.h"
 #include "core/core.h"
 #include "engine/engine.h"
+
+/* Causes of lines that another server can bring about as often as it likes: engine_log_often() */
+enum saying { SAYING_UP, SAYING_DOWN, SAYING_MEMBER, SAYING_MEMORY, SAYING_UNENDED, SAYING_TROUBLE, SAYING_CLOCK, SAYING_ROOM, SAYINGS };
+#define OFTEN_MAX 6
 
 struct pool;
 struct locks;
@@ -392,6 +397,10 @@ struct nfs4r_engine {
 		uint8_t key[HANDLE_KEYS][NFS4R_SECRET];
 	} keys;
 	struct view_seen *seen;
+	struct {
+		pthread_mutex_t lock;
+		struct nfs4r_said by[SAYINGS][NFS4R_SERVERS_MAX + 1]; /* under lock, by cause and server; 0: of no one server */
+	} said; /* engine_log_often() */
 	uint64_t rtt_due_ms, late_due_ms, clock_due_ms; /* timer's thread */
 	double rtt_said_ms[NFS4R_SERVERS_MAX + 1];
 	double clock_said_ms[NFS4R_SERVERS_MAX + 1]; /* how far another server's clock is off; 0: nothing was said */
@@ -473,6 +482,9 @@ void engine_handle_key_follow(struct nfs4r_engine *eng); /* the core may go by a
 /* ---- core_driver.c ---- */
 void engine_log(struct nfs4r_engine *eng, enum nfs4r_log_level level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+/* What server @s (0: any) can bring about as often as it likes: OFTEN_MAX lines a minute for a cause. Any thread. */
+void engine_log_often(struct nfs4r_engine *eng, enum saying what, nfs4r_server_id s, enum nfs4r_log_level level, const char *fmt, ...)
+	__attribute__((format(printf, 5, 6)));
 void engine_look_soon(struct nfs4r_engine *eng); /* read_router_again(), soon; eng->lock held */
 void engine_update_verifier(struct nfs4r_engine *eng); /* lock held */
 

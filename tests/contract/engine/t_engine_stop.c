@@ -404,16 +404,16 @@ static void restart(struct site *s, const struct nfs4r_oid *f, struct site *owne
 
 static struct nfs4r_engine *_Atomic slow_commits; /* here an executor waits at the gate with a COMMIT of another server, once */
 
-bool __wrap_held_is_asked(const struct nfs4r_engine *eng);
-bool __real_held_is_asked(const struct nfs4r_engine *eng);
+bool __wrap_update_commit_is_asked(const struct nfs4r_engine *eng);
+bool __real_update_commit_is_asked(const struct nfs4r_engine *eng);
 
-bool __wrap_held_is_asked(const struct nfs4r_engine *eng)
+bool __wrap_update_commit_is_asked(const struct nfs4r_engine *eng)
 {
 	if (eng == slow_commits) {
 		slow_commits = NULL;
 		pass();
 	}
-	return __real_held_is_asked(eng);
+	return __real_update_commit_is_asked(eng);
 }
 
 /*

@@ -445,7 +445,7 @@ static void what_was_told_is_bounded(void **state)
 /* Lines of the log of server 2 because server 1 sends it such a message, which is refused. */
 static uint32_t lines_about(struct net *n, struct nfs4r_msg *m)
 {
-	struct nfs4r_event ev = { .type = NFS4R_EV_MSG, .engine_now_ms = n->now, .peer = 1, .msg = m };
+	struct nfs4r_event ev = { .type = NFS4R_EV_MSG, .now_ms = n->now, .peer = 1, .msg = m };
 	const struct nfs4r_update *u = nfs4r_core_step(n->s[2].core, &ev);
 	uint32_t lines = 0;
 
