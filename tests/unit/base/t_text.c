@@ -54,7 +54,7 @@ static void a_line_keeps_what_was_escaped_before(void **state)
 static void what_does_not_fit_is_cut_between_characters(void **state)
 {
 	static const char in[] = "a\xc3\xbc\nb";
-	static const char *const cut[] = { "", "a", "a", "a\xc3\xbc", "a\xc3\xbc", "a\xc3\xbc", "a\xc3\xbc", "a\xc3\xbc\\012", "a\xc3\xbc\\012" "b" };
+	static const char *const cut[] = { "", "a", "a", "a\xc3\xbc", "a\xc3\xbc", "a\xc3\xbc", "a\xc3\xbc", "a\xc3\xbc\\012", ("a\xc3\xbc\\012" "b") };
 	char out[16];
 
 	for (size_t size = 1; size <= sizeof(cut) / sizeof(cut[0]); size++) {

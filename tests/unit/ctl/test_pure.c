@@ -195,8 +195,8 @@ static void strange_answers_are_survived(void **state)
 	static const char *const answers[] = {
 		"{}", "{\"peers\":[1,null,{\"server\":\"x\"}],\"view\":3,\"log\":[],\"controls\":7}",
 		"{\"controls\":[1,{\"path\":5}],\"truncated\":true}", "{\"core\":{\"a\":\"b\"},\"engine\":4}",
-		"{\"controls\":[{\"below\":[1],\"acks\":5,\"kind\":\"proposed\"},{\"below\":{\"x\":null},\"acks\":[\"a\"],\"kind\":\"proposed\"}],\"servers\":{},"
-		"\"waiting\":[1,{\"on\":[null,{}],\"name\":7,\"waited_ms\":\"x\"},{\"on\":{},\"name\":\"\",\"remote\":true}]}",
+		("{\"controls\":[{\"below\":[1],\"acks\":5,\"kind\":\"proposed\"},{\"below\":{\"x\":null},\"acks\":[\"a\"],\"kind\":\"proposed\"}],\"servers\":{},"
+		"\"waiting\":[1,{\"on\":[null,{}],\"name\":7,\"waited_ms\":\"x\"},{\"on\":{},\"name\":\"\",\"remote\":true}]}"),
 		"{\"waiting\":{}}",
 		"{\"core\":{},\"latencies\":{\"won\":5,\"settled\":{\"n\":3},\"reply\":{\"n\":-1,\"buckets\":[{\"n\":-1},4,{\"below_ms\":\"x\",\"n\":1}]}}}",
 		"{\"progress\":4}", "{\"difference\":{\"here\":1}}", "{\"unreachable\":[]}", "{\"result\":{\"status\":77,\"unreachable\":3}}",
