@@ -1,11 +1,10 @@
 # Thin: every target is one script or one preset of CMakePresets.json.
 
 .DEFAULT_GOAL := build
-.PHONY: help deps deps-asan build debug asan tsan check demo package sim fuzz bench bench-against bench-failures bench-ngb bench-ngb-full clean distclean
-PRESETS := release debug asan tsan
+.PHONY: help deps deps-asan build debug asan tsan clang quick check demo package sim fuzz bench bench-against bench-failures bench-ngb bench-ngb-full clean distclean
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## /\1: /p' $(MAKEFILE_LIST) | awk -F': ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z -]*\):.*## /\1: /p' $(MAKEFILE_LIST) | awk -F': ' '{ name = $$1; sub(/^[^:]*: /, ""); printf "  make %-22s %s\n", name, $$0 }'
 
 deps: ## Debian packages and the pinned Ganesha; the only step that downloads
 	@scripts/deps.sh release debian
@@ -16,8 +15,11 @@ deps-asan: ## the same Ganesha, built with AddressSanitizer
 build: ## the release build (build/release)
 	@scripts/build.sh release
 
-debug asan tsan:
+debug asan tsan clang: ## other builds (build/NAME)
 	@scripts/build.sh $@
+
+quick: ## a minute before each commit: unit tests, scenarios, rules, layers, linters
+	@scripts/quick.sh
 
 check: ## all tests; the last line counts them
 	@scripts/check.sh

@@ -6,6 +6,7 @@
 #   tsan    also in the tsan build
 #   sim     also in the release build, with NFS4R_SIM_LONG=1 in the environment
 #   release also in the release build
+#   quick   what `make quick` runs: added here to all tests in tests/unit and tests/scenario
 #
 # WAITS: it mostly waits, for silence, leases or time limits. scripts/check.sh lets two of these run beside each other on a processor, or one test of another kind.
 function(nfs4r_add_test)
@@ -24,11 +25,22 @@ function(nfs4r_add_test)
   # cmocka tests see private headers of the module that they test.
   target_include_directories(${T_NAME} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
   add_test(NAME ${T_NAME} COMMAND ${T_NAME} ${T_ARGS})
+  if(CMAKE_CURRENT_SOURCE_DIR MATCHES "^${CMAKE_SOURCE_DIR}/tests/(unit|scenario)(/|$)")
+    list(APPEND T_LABELS quick)
+  endif()
   set_tests_properties(${T_NAME} PROPERTIES TIMEOUT ${T_TIMEOUT} LABELS "${T_LABELS}")
+  nfs4r_needed_by("${T_LABELS}" ${T_NAME})
   if(NOT T_WAITS)
     set_tests_properties(${T_NAME} PROPERTIES PROCESSORS 2)
   endif()
   nfs4r_test_environment(${T_NAME})
+endfunction()
+
+# nfs4r_needed_by(<labels> <target>...): tests with these labels need these targets. Scripts that run tests of one label build its targets only (tests/CMakeLists.txt).
+function(nfs4r_needed_by labels)
+  foreach(label ${labels})
+    set_property(GLOBAL APPEND PROPERTY nfs4r_needed_by_${label} ${ARGN})
+  endforeach()
 endfunction()
 
 # nfs4r_test_environment(<test>): the sanitizers' settings, for tests made with add_test as well.

@@ -69,7 +69,7 @@ unit_is_right() {
 
 # What systemd makes of the unit's protection, as a number. Below that something that a server needs would be missing: docs/decisions/0037.
 EXPOSURE=34
-is_protected() { systemd-analyze security --no-pager --offline=true --threshold=$EXPOSURE "$TMP/nfs4r@data.service"; }
+is_protected() { systemd-analyze security --no-pager --offline=true --threshold="$EXPOSURE" "$TMP/nfs4r@data.service"; }
 
 # All that a server does with its rights, with those of the unit, on the file system of the exported directory.
 allows_what_is_needed() {

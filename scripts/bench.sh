@@ -3,6 +3,6 @@
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
-[ -e "$ROOT/build/release/FSAL_REPL/libfsalrepl.so" ] || "$ROOT/scripts/build.sh" release
+[ -e "$ROOT/build/release/tests/bench/nfs4r-bench-grant" ] || "$ROOT/scripts/build.sh" release
 case " $* " in *" wan-"*) "$ROOT/scripts/peers.sh" ;; esac
 exec "$ROOT/tests/bench/bench.py" "$@"

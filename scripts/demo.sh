@@ -4,8 +4,6 @@
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
-if [ ! -e "$ROOT/build/release/FSAL_REPL/libfsalrepl.so" ] || [ ! -x "$ROOT/build/release/src/ctl/nfs4rctl" ]; then
-	say "building (deps on the first run: a few minutes)"
-fi
-"$ROOT/scripts/build.sh" release # also what changed since the last time
+"$ROOT/scripts/deps.sh" release # on the first run: a few minutes
+counted "building what the demonstration needs" "$ROOT/scripts/build.sh" release:demo
 exec "$ROOT/tests/cluster/demo.py"

@@ -65,7 +65,7 @@ keep() {
 }
 
 main() {
-	local seconds=60 keeps= names=
+	local seconds=60 keeps='' names=''
 	while [ $# -gt 0 ]; do
 		case $1 in
 		--minutes | --seconds)

@@ -24,6 +24,25 @@ logged() {
 	return 1
 }
 
+# counted TEXT CMD...: as logged, for a build: on a terminal the line counts ninja's steps while they run. Output in build/counted.log.
+counted() {
+	local log=$ROOT/build/counted.log text=$1 start=$SECONDS step rc=0
+	shift
+	mkdir -p "${log%/*}"
+	printf '  %-46s' "$text"
+	"$@" </dev/null 2>&1 | tee "$log" | while read -r step; do
+		[[ ! -t 1 || ! $step =~ ^\[([0-9]+/[0-9]+)\] ]] || printf '\r  %-46s%-13s' "$text" "${BASH_REMATCH[1]}"
+	done || rc=1
+	[ ! -t 1 ] || printf '\r  %-46s%-13s\r  %-46s' "$text" '' "$text"
+	if [ "$rc" = 0 ]; then
+		say "$((SECONDS - start)) s"
+		return 0
+	fi
+	say "FAILED (log: ${log#"$ROOT"/})"
+	tail -n 15 "$log" >&2
+	return 1
+}
+
 # missing_packages NAME...: those that are not installed, one a line.
 missing_packages() {
 	local p

@@ -27,7 +27,7 @@ changelog() {
 main() {
 	local out log=$LOGS/package.log v
 	out=$(mkdir -p "${1:-$ROOT/build}" && cd "${1:-$ROOT/build}" && pwd)
-	"$ROOT/scripts/build.sh" release
+	"$ROOT/scripts/build.sh" release:installed
 	v=$(version)
 	mkdir -p "$LOGS"
 	changelog "$v" | gzip -9n >"$ROOT/build/release/packaging/changelog.gz"

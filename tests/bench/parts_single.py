@@ -1,6 +1,5 @@
 """Single streams, elections and forwarding. These have links of their own: site 2 is 20 ms away, site 3 is 120 ms."""
 import os
-import statistics
 import time
 
 import bed

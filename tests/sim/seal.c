@@ -211,7 +211,7 @@ static void repair_step(struct sim *s, void *arg, uint64_t generation, uint64_t 
 	}
 	if (r->fetched && r->row.state == ROW_KNOWN && tree_get(&v->tree, r->all ? r->at : r->objs[r->at])->state != ROW_KNOWN && room_lacks_for(v, 1)) {
 		repair_drop(v);
-		resync_over(v, false);
+		repair_over(v, false);
 		return;
 	}
 	if (r->fetched) {

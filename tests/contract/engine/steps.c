@@ -44,7 +44,7 @@ void expect_content(struct site *s, const struct nfs4r_oid *f, const char *want)
 	assert_memory_equal(got, want, len);
 }
 
-static void run_shell(char *out, size_t len, const char *fmt, va_list ap)
+__attribute__((format(printf, 3, 0))) static void run_shell(char *out, size_t len, const char *fmt, va_list ap)
 {
 	char cmd[800];
 
