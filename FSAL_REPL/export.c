@@ -178,7 +178,7 @@ static void release_sub_export(struct repl_export *exp)
 	fsal_put(fsal);
 }
 
-/* The [same] keys of config_samples/repl.conf that are Ganesha's. Its own default of Server_Owner is the host's name. */
+/* The keys of Ganesha that have to be equal on every server (nfs4r.conf(5)). Its own default of Server_Owner is the host's name. */
 static void compare_keys(struct nfs4r_rpc_config *rpc)
 {
 	char host[MAXNAMLEN + 1] = "", policy[4096];

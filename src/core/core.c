@@ -3,34 +3,26 @@
  * The door: create, restore, step, and the questions that need no step. See core.h for the
  * contract and core_int.h for what happens inside a step.
  */
+#include "base/config_keys.h"
 #include "core/door_int.h"
 
 void nfs4r_core_config_init(struct nfs4r_core_config *cfg)
 {
 	cfg->tail_intact = true;
-	cfg->repeat_ms = 400;
-	cfg->op_wait_ms = 1000;
 	cfg->reply_wait_ms = 5000;
-	cfg->idle_ms = 1000;
-	cfg->revoke_ms = 0;
-	cfg->turn_ms = 0;
 	cfg->holdoff_ms = 0;
-	cfg->announce_ms = 0;
-	cfg->deep = true;
-	cfg->deep_ms = 1000;
-	cfg->promote_count = 3;
 	cfg->promote_ms = 10000;
-	cfg->deep_plus_count = 2;
-	cfg->contested_ms = 5000;
-	cfg->share_reads = 8;
-	cfg->lease_ms = 2000;
-	cfg->silence_ms = 2000;
-	cfg->drift_permille = 10;
-	cfg->durability = NFS4R_DURABILITY_LOCAL;
-	cfg->give_up_ms = 0;
 	cfg->window_entries = 4096;
-	cfg->window_bytes = 32u << 20;
 	cfg->fault = 0;
+#define HOME_CORE(there, value) cfg->there = (value);
+#define HOME_RPC(there, value)
+#define HOME_ENGINE(there, value)
+#define KEY_NUMBER(block, name, field, home, there, def, ...) HOME_##home(there, def)
+#define KEY_SPAN(block, name, field, home, there, def, ...) HOME_##home(there, (def) * UINT64_C(1000))
+#define KEY_BOOL(block, name, field, home, there, def, ...) HOME_##home(there, def)
+#define KEY_TOKEN(block, name, field, home, there, def, ...) HOME_##home(there, def)
+#define KEY_HIDDEN(field, home, there, def) HOME_##home(there, def)
+#include "base/config.def"
 }
 
 struct nfs4r_core *nfs4r_core_create(const struct nfs4r_core_config *cfg, const struct nfs4r_tree *tree)

@@ -69,7 +69,7 @@ enum nfs4r_durability { /* log 5.1; configuration values */
 	NFS4R_DURABILITY_MAJORITY = 3, /* every update is */
 };
 
-struct nfs4r_core_config {
+struct nfs4r_core_config { /* defaults of what has a key: base/config.def */
 	nfs4r_server_id self;
 	nfs4r_servers servers;	 /* all configured, self included; fixed view = all of them */
 	struct nfs4r_oid root;
@@ -84,42 +84,42 @@ struct nfs4r_core_config {
 				  * told their position in our log and the tail is pulled (log 4.7) */
 	bool doubts;		 /* only with tail_intact false: recovery does not end before EV_SETTLED (log 4.6) */
 	/* times, all in ms of the `now_ms` given to step() */
-	uint32_t repeat_ms;	 /* PROPOSE, RELEASE, FORWARD are sent again to whoever has not answered; default 400 */
-	uint32_t op_wait_ms;	 /* longest wait of an operation for control, then DELAY; default 1000 */
+	uint32_t repeat_ms;	 /* PROPOSE, RELEASE, FORWARD are sent again to whoever has not answered */
+	uint32_t op_wait_ms;	 /* longest wait of an operation for control, then DELAY */
 	uint32_t reply_wait_ms;	 /* executed, waiting for control 5.2/5.3: a log line (STUCK action) after this; the answer itself is held
 				  * until the condition holds, since DELAY for an executed non-idempotent operation would be a lie; default 5000 */
-	uint32_t idle_ms;	 /* an unused shallow claim starts closing (control 7.1); default 1000 */
+	uint32_t idle_ms;	 /* an unused shallow claim starts closing (control 7.1) */
 	uint32_t revoke_ms;	 /* a claim stays so long after a revoke that came with a forward, or while pending operations use it, and a
-				  * deep one after one for a single object (control 7.5); default 0 = at once */
-	uint32_t turn_ms;	 /* so long, and for forty round trips at least, use keeps what others ask for all the time (control 7.5); 0 = for ever;
-				  * default 0 */
+				  * deep one after one for a single object (control 7.5); 0 = at once */
+	uint32_t turn_ms;	 /* so long, and for forty round trips at least, use keeps what others ask for all the time (control 7.5);
+				  * 0 = for ever */
 	uint32_t holdoff_ms;	 /* after a release that was forced (control 7.6); 0 = two round trips to the farthest server as measured by
 				  * elections, 20 to 1000 ms; default 0 */
-	uint32_t read_ms;	 /* control of a directory ends so long, or a sixth of a round trip, after its last use if another server reads by it (control 7.11); 0 = never; default 0 */
+	uint32_t read_ms;	 /* control of a directory ends so long, or a sixth of a round trip, after its last use if another server reads by it (control 7.11); 0 = never */
 	uint32_t announce_ms;	 /* so long after the control of a file began to close the others hear that copies may be read (control 7.10): an update
-				  * that comes later has to wait; 0 = never, the same on all starts of a server; default 0 */
+				  * that comes later has to wait; 0 = never, the same on all starts of a server */
 	/* Policy of hierarchical control (control 4.1, 7.4, 7.8, 7.9; paper 2.2). When to ask for more or less: any moment is safe. */
-	bool deep;		 /* ask for deep control where shallow would do; default true. New directories come with deep control either way */
+	bool deep;		 /* ask for deep control where shallow would do. New directories come with deep control either way */
 	uint32_t deep_ms;	 /* deep control ends so long after the last directory update below it, deep+ after the last update of an old file
-				  * below it; default 1000 */
+				  * below it */
 	uint32_t promote_count;	 /* elections paid in different places below a directory within promote_ms that make this server ask for
-				  * deep control of it (control 7.4); 0 = never; default 3 */
+				  * deep control of it (control 7.4); 0 = never */
 	uint32_t promote_ms;	 /* default 10000 */
 	uint32_t deep_plus_count;/* updates of different old files below a directory within a second that make this server ask for
-				  * deep+ of it (control 7.8); 0 = never; default 2 */
+				  * deep+ of it (control 7.8); 0 = never */
 	uint32_t contested_ms;	 /* after a deep control was refused, or revoked for something below it, no deep control of that directory is
-				  * asked for where shallow would do; default 5000 */
+				  * asked for where shallow would do */
 	uint32_t share_reads;	 /* READs served for others from deep control of what is not being updated here, until it is narrowed or
-				  * dropped (control 7.4, 7.9); 0 = never; default 8 */
+				  * dropped (control 7.4, 7.9); 0 = never */
 	/* Views (log 6). All servers of a volume have the same times. */
-	uint32_t lease_ms;	 /* how long a grant lets a server go on (T_S); 0 = the view is fixed, no leases; default 2000 */
-	uint32_t silence_ms;	 /* a member that is not heard for so long is removed; at least half of lease_ms; default 2000 */
-	enum nfs4r_durability durability; /* what an answer promises (log 5.1); the same on all servers; default local */
-	uint64_t give_up_ms;	 /* local: a server that is outside for so long is given up without being asked (log 9.2); 0 = never (default) */
-	uint32_t drift_permille; /* bound on how much faster or slower than real time a server's clock runs; at most 500, default 10 */
+	uint32_t lease_ms;	 /* how long a grant lets a server go on (T_S); 0 = the view is fixed, no leases */
+	uint32_t silence_ms;	 /* a member that is not heard for so long is removed; at least half of lease_ms */
+	enum nfs4r_durability durability; /* what an answer promises (log 5.1); the same on all servers */
+	uint64_t give_up_ms;	 /* local: a server that is outside for so long is given up without being asked (log 9.2); 0 = never */
+	uint32_t drift_permille; /* bound on how much faster or slower than real time a server's clock runs; at most 500 */
 	/* windows for distribution, per peer */
 	uint32_t window_entries; /* sent and not yet received; default 4096 */
-	uint64_t window_bytes;	 /* payload bytes sent and not yet received; default 32 MiB */
+	uint64_t window_bytes;	 /* payload bytes sent and not yet received */
 	uint32_t fault;		 /* only in the faulty test build: number of the rule that is switched off, 0 = none */
 };
 

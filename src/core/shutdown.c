@@ -7,7 +7,7 @@
  * under it. When all have confirmed, this server gives its lease back (log 6.11), the others make a view without it, and its owner stops it.
  *
  * Failure modes: without a lease nobody knows who "all" are, and a server that catches up, or whose log has ended, has nothing to give: it stays, and its
- * owner stops it all the same, as a crash would. A member that does not answer is removed after `Silence`, and waited for until then.
+ * owner stops it all the same, as a crash would. A member that does not answer is removed after `Failure_Timeout`, and waited for until then.
  */
 #include "core/door_int.h"
 

@@ -41,7 +41,7 @@ static const struct rule {
 	{ "lag", "peers", "has_of_our_log.lag_seconds", LATE_S, "server %n lacks updates of this server since %v" },
 	{ "loss_window", NULL, "durability.loss_window.age_ms", LATE_MS, "too few servers have the last updates of this server, since %v" },
 	{ "policy_differs", "peers", "differs", TEXT, "%v" },
-	{ "slow_link", "peers", "rtt_ms", SLOW, "the round trip to server %n takes %v: Lease must be above ten of them" },
+	{ "slow_link", "peers", "rtt_ms", SLOW, "the round trip to server %n takes %v: Max_Round_Trip must be above that, on every server" },
 	{ "clock", "peers", "clock_ahead_ms", CLOCK, "the clock of server %n and this server's differ by %v" },
 	{ "full", NULL, "space.refused", TEXT, "updates that need room are refused: %v" },
 	{ "low_space", "space.servers", "tree", LOW, "server %n has %v of the file system of the exported directory free" },

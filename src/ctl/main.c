@@ -62,7 +62,7 @@ static const char usage_text[] =
 	"      --give-up      updates that only this server has may be lost\n"
 	"Of reconfigure:\n"
 	"      --the-others-are-off-for-good   they never run again with the stores that they have\n"
-	"      --wait SECONDS   wait so long for those that were heard a moment ago; default Silence + Lease, 0 with --no-wait\n"
+	"      --wait SECONDS   wait so long for those that were heard a moment ago; default Failure_Timeout + Lease, 0 with --no-wait\n"
 	"\n"
 	"Exit status: 0 fine (verify, repair: all equal), 1 verify found differences, or repair left some, 2 could not ask (a server).\n"
 	"Of health: 0 it serves, 1 it serves and something is wrong, 2 it does not serve, 3 that cannot be found out.\n";

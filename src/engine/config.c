@@ -1,42 +1,108 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Configuration: defaults and checks. Pure; every complaint names the key and what to write. */
+/*
+ * Configuration: defaults, ranges, what the servers compare, and what belongs together. The keys are those of base/config.def. Pure; every complaint names the key and
+ * what to write.
+ */
+#include <inttypes.h>
 #include <stdio.h>
 
+#include "engine/config.h"
 #include "engine/engine_int.h"
 
 void nfs4r_config_init(struct nfs4r_config *cfg)
 {
 	memset(cfg, 0, sizeof(*cfg));
 	nfs4r_rpc_config_init(&cfg->rpc);
-	cfg->directory_reads = NFS4R_DIRECTORY_READS_STRICT;
-	cfg->op_wait_ms = 1000;
-	cfg->waiting_max = 150;
-	cfg->close_wait_ms = 30000;
-	cfg->stop_wait_ms = 30000;
-	cfg->idle_ms = 1000;
-	cfg->deep_control = true;
-	cfg->deep_idle_ms = 1000;
-	cfg->read_idle_ms = 20;
-	cfg->revoke_ms = 100;
-	cfg->turn_ms = 2000;
-	cfg->announce_ms = 20;
-	cfg->promote_after = 3;
-	cfg->deep_plus_after = 2;
-	cfg->contested_ms = 5000;
-	cfg->share_reads = 8;
-	cfg->repeat_ms = 400;
-	cfg->lease_ms = 2000;
-	cfg->silence_ms = 2000;
-	cfg->drift_permille = 10;
-	cfg->durability = NFS4R_DURABILITY_LOCAL;
-	cfg->checkpoint_ms = 5000;
-	cfg->executors = 8;
-	cfg->appliers = 4;
-	cfg->payload_bytes_max = 64u << 20;
-	cfg->window_bytes = 32u << 20;
-	cfg->retention_s = 30 * 86400;
-	cfg->restart_pause_ms = 60000;
+#define KEY_NUMBER(block, name, field, home, there, def, ...) cfg->field = (def);
+#define KEY_SPAN(block, name, field, home, there, def, ...) cfg->field = (def) * UINT64_C(1000);
+#define KEY_BOOL(block, name, field, home, there, def, ...) cfg->field = (def);
+#define KEY_TOKEN(block, name, field, home, there, def, ...) cfg->field = (def);
+#define KEY_HIDDEN(field, home, there, def) cfg->field = (def);
+#include "base/config.def"
 }
+
+/* ---- ranges ---- */
+
+#define EQUAL_OWN false
+#define EQUAL_UNIQUE false
+#define EQUAL_SAME true
+#define EQUAL_HELLO true
+#define IN_PUBLIC ""
+#define IN_TUNING " (of Tuning)"
+
+static const struct range {
+	const char *name, *block, *zero, *unit;
+	uint64_t def, min, max;
+	bool equal;
+} ranges[NFS4R_KEYS] = {
+#define KEY_NUMBER(block, name, field, home, there, def, min, max, zero, unit, same, text) \
+	[NFS4R_KEY_##name] = { #name, IN_##block, zero, unit, def, min, max, EQUAL_##same },
+#include "base/config.def"
+};
+
+bool nfs4r_config_range(enum nfs4r_key key, uint64_t value, char *why, size_t why_len)
+{
+	const struct range *r = &ranges[key];
+	char zero[128] = "";
+
+	if ((value >= r->min && value <= r->max) || (value == 0 && r->zero))
+		return true;
+	if (r->zero && r->min)
+		snprintf(zero, sizeof(zero), ", or 0 (%s)", r->zero);
+	snprintf(why, why_len, "REPL: %s = %" PRIu64 "%s is %s; write %" PRIu64 " to %" PRIu64 "%s%s%s%s", r->name, value, r->block,
+		 value == 0 && r->def == 0 ? "missing or out of range" : "out of range", r->min, r->max,
+		 r->unit[0] ? " " : "", r->unit, zero, r->equal ? "; the same on every server" : "");
+	return false;
+}
+
+/* A journal whose files have another size is a test's, and so may be what is kept of it. */
+static enum nfs4r_status check_ranges(const struct nfs4r_config *cfg, char *why, size_t len)
+{
+	const bool any_retention = cfg->segment_bytes != 0;
+
+#define CHECK(name, value)                                                                                                            \
+	if (!(any_retention && NFS4R_KEY_##name == NFS4R_KEY_Retention_Bytes) && !nfs4r_config_range(NFS4R_KEY_##name, value, why, len)) \
+		return NFS4R_BADCONFIG;
+#define KEY_NUMBER(block, name, field, ...) CHECK(name, cfg->field)
+#define KEY_SPAN(block, name, field, ...) CHECK(name, cfg->field / 1000)
+#include "base/config.def"
+#undef CHECK
+	return NFS4R_OK;
+}
+
+/* ---- what the servers compare ---- */
+
+struct word {
+	const char *word;
+	uint32_t value;
+};
+
+static const char *word_of(const struct word *w, uint32_t value)
+{
+	while (w->word && w->value != value)
+		w++;
+	return w->word;
+}
+
+void nfs4r_config_compare(const struct nfs4r_config *cfg, struct nfs4r_rpc_config *rpc)
+{
+	char number[24];
+
+#define WORD(word, value) { word, value },
+#define COMPARE_OWN(name, text)
+#define COMPARE_UNIQUE(name, text)
+#define COMPARE_HELLO(name, text)
+#define COMPARE_SAME(name, text) nfs4r_rpc_compare(rpc, #name, text, false);
+#define KEY_NUMBER(block, name, field, home, there, def, min, max, zero, unit, same, text) COMPARE_##same(name, (snprintf(number, sizeof(number), "%" PRIu64, (uint64_t)cfg->field), number))
+#define KEY_BOOL(block, name, field, home, there, def, same, text) COMPARE_##same(name, cfg->field ? "true" : "false")
+#define KEY_TOKEN(block, name, field, home, there, def, same, text) \
+	COMPARE_##same(name, word_of((const struct word[]){ NFS4R_TOKENS_##name(WORD) { NULL, 0 } }, cfg->field))
+#define KEY_TEXT(block, name, field, home, there, def, min, max, same, text) COMPARE_##same(name, cfg->field)
+#include "base/config.def"
+	(void)number; /* until a number is compared */
+}
+
+/* ---- what belongs together ---- */
 
 static const struct nfs4r_endpoint *find(const struct nfs4r_rpc_config *rpc, nfs4r_server_id id)
 {
@@ -84,26 +150,13 @@ static enum nfs4r_status check_servers(const struct nfs4r_rpc_config *rpc, char 
 	return NFS4R_OK;
 }
 
-#define LEASE_MIN_MS 200
-#define LEASE_MAX_MS 60000
-#define SILENCE_MAX_MS 600000
-#define DRIFT_MAX_PERMILLE 200
-#define GIVE_UP_MAX_MS UINT64_C(31536000000)
-
 static enum nfs4r_status check_view(const struct nfs4r_config *cfg, char *why, size_t len)
 {
-	if (cfg->lease_ms == 0)
-		return NFS4R_OK; /* the others mean nothing then */
-	if (cfg->lease_ms < LEASE_MIN_MS || cfg->lease_ms > LEASE_MAX_MS)
-		return bad(why, len, "REPL: Lease must be 200 to 60000 ms, or 0 for a view that never changes; the same on every server");
-	if (cfg->drift_permille < 1 || cfg->drift_permille > DRIFT_MAX_PERMILLE)
-		return bad(why, len, "REPL: Clock_Drift must be 1 to 200 (thousandths); the same on every server");
-	if (cfg->silence_ms < cfg->lease_ms / 2 || cfg->silence_ms > SILENCE_MAX_MS) {
-		snprintf(why, len, "REPL: Silence = %u does not go with Lease = %u: servers speak every quarter of a lease, and one that is late must not be "
-			 "taken for one that is gone; write Silence = %u to %u", cfg->silence_ms, cfg->lease_ms, cfg->lease_ms / 2, SILENCE_MAX_MS);
-		return NFS4R_BADCONFIG;
-	}
-	return NFS4R_OK;
+	if (cfg->lease_ms == 0 || cfg->silence_ms >= cfg->lease_ms / 2)
+		return NFS4R_OK;
+	snprintf(why, len, "REPL: Failure_Timeout = %u does not go with Lease = %u: servers speak every quarter of a lease, and one that is late must not be "
+		 "taken for one that is gone; write Failure_Timeout = %u or more, or Max_Round_Trip in place of both", cfg->silence_ms, cfg->lease_ms, cfg->lease_ms / 2);
+	return NFS4R_BADCONFIG;
 }
 
 static enum nfs4r_status check_durability(const struct nfs4r_config *cfg, char *why, size_t len)
@@ -111,28 +164,13 @@ static enum nfs4r_status check_durability(const struct nfs4r_config *cfg, char *
 	if (cfg->durability < NFS4R_DURABILITY_LOCAL || cfg->durability > NFS4R_DURABILITY_MAJORITY)
 		return bad(why, len, "REPL: Durability must be local, commit or majority; the same on every server");
 	if (cfg->durability != NFS4R_DURABILITY_LOCAL && cfg->lease_ms == 0)
-		return bad(why, len, "REPL: Durability = commit or majority needs a view that can change: write Lease = 2000, or Durability = local");
+		return bad(why, len, "REPL: Durability = commit or majority needs a view that can change: take Lease = 0 out of Tuning, or write Durability = local");
 	if (cfg->give_up_ms && cfg->lease_ms == 0)
-		return bad(why, len, "REPL: Give_Up_After needs a view that can change: write Lease = 2000, or Give_Up_After = 0");
-	if (cfg->give_up_ms && (cfg->give_up_ms < 60000 || cfg->give_up_ms > GIVE_UP_MAX_MS))
-		return bad(why, len, "REPL: Give_Up_After must be 0 or 60 to 31536000 s: what only that server has is lost then");
+		return bad(why, len, "REPL: Give_Up_After needs a view that can change: take Lease = 0 out of Tuning, or write Give_Up_After = 0");
 	if (cfg->give_up_ms && cfg->durability != NFS4R_DURABILITY_LOCAL)
 		return bad(why, len, "REPL: Give_Up_After is for Durability = local; with commit and majority the others never wait for a server that is gone");
 	if (cfg->conflicts_dir[0] && cfg->conflicts_dir[0] != '/')
 		return bad(why, len, "REPL: Conflicts is not absolute; write a directory outside the exported one, or leave it out for Store/conflicts");
-	return NFS4R_OK;
-}
-
-#define RETENTION_TIME_MAX UINT64_C(315360000)
-
-static enum nfs4r_status check_retention(const struct nfs4r_config *cfg, char *why, size_t len)
-{
-	if (cfg->retention_bytes && cfg->retention_bytes < NFS4R_RETENTION_MIN && !cfg->segment_bytes)
-		return bad(why, len, "REPL: Retention_Bytes must be 0 (a tenth of the file system of Store) or at least 268435456: less than four files of the journal frees nothing");
-	if (cfg->retention_s && (cfg->retention_s < 3600 || cfg->retention_s > RETENTION_TIME_MAX))
-		return bad(why, len, "REPL: Retention_Time must be 0 (any time) or 3600 to 315360000 s: a server that is away for longer copies everything when it is back");
-	if (cfg->free_min && cfg->free_min < NFS4R_FREE_MIN_LEAST)
-		return bad(why, len, "REPL: Free_Min must be 0 (2 % of each file system, at least 1 GiB, at most a twentieth) or 1048576 bytes and more: removals need room in the journal");
 	return NFS4R_OK;
 }
 
@@ -151,21 +189,11 @@ enum nfs4r_status nfs4r_config_check(const struct nfs4r_config *cfg, char *why, 
 	if (cfg->rpc.security != NFS4R_SECURITY_NONE)
 		return bad(why, why_len, "REPL: Peer_Security is missing; Kerberos between servers is not there yet, so write Peer_Security = none; and keep the "
 					 "servers' network private: only configured addresses are let in");
-	if (cfg->checkpoint_ms < 100 || cfg->checkpoint_ms > 600000)
-		return bad(why, why_len, "REPL: Checkpoint_Interval must be 100 to 600000 ms");
-	if (cfg->restart_pause_ms > 600000)
-		return bad(why, why_len, "REPL: Restart_Pause must be 0 to 600000 ms");
-	if (cfg->op_wait_ms < 100 || cfg->op_wait_ms > 60000)
-		return bad(why, why_len, "REPL: Op_Wait must be 100 to 60000 ms");
-	if (cfg->executors < 1 || cfg->executors > 256 || cfg->appliers < 1 || cfg->appliers > 256)
-		return bad(why, why_len, "REPL: Executors and Appliers must be 1 to 256");
-	if (cfg->window_bytes < NFS4R_IO_MAX)
-		return bad(why, why_len, "REPL: Window must be at least 4194304 bytes");
-	enum nfs4r_status st = check_view(cfg, why, why_len);
+	enum nfs4r_status st = check_ranges(cfg, why, why_len);
 
 	if (st == NFS4R_OK)
-		st = check_durability(cfg, why, why_len);
+		st = check_view(cfg, why, why_len);
 	if (st == NFS4R_OK)
-		st = check_retention(cfg, why, why_len);
+		st = check_durability(cfg, why, why_len);
 	return st == NFS4R_OK ? check_servers(&cfg->rpc, why, why_len) : st;
 }

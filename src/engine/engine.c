@@ -13,6 +13,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "engine/config.h"
 #include "engine/engine_int.h"
 
 #define LISTEN_WAIT_MS 15000 /* a machine that starts gets its addresses, and its name service, in some seconds */
@@ -263,25 +264,14 @@ static enum nfs4r_status make_core(struct nfs4r_engine *eng, const struct nfs4r_
 	c.journal_end = info->end;
 	c.tail_intact = info->tail_intact || info->created;
 	c.doubts = !c.tail_intact; /* crash_check.c */
-	c.repeat_ms = eng->cfg.repeat_ms;
-	c.op_wait_ms = eng->cfg.op_wait_ms;
-	c.idle_ms = eng->cfg.idle_ms;
-	c.read_ms = eng->cfg.read_idle_ms;
-	c.revoke_ms = eng->cfg.revoke_ms;
-	c.turn_ms = eng->cfg.turn_ms;
-	c.announce_ms = eng->cfg.announce_ms;
-	c.deep = eng->cfg.deep_control;
-	c.deep_ms = eng->cfg.deep_idle_ms;
-	c.promote_count = eng->cfg.promote_after;
-	c.deep_plus_count = eng->cfg.deep_plus_after;
-	c.contested_ms = eng->cfg.contested_ms;
-	c.share_reads = eng->cfg.share_reads;
-	c.lease_ms = eng->cfg.lease_ms;
-	c.silence_ms = eng->cfg.silence_ms;
-	c.drift_permille = eng->cfg.drift_permille;
-	c.durability = eng->cfg.durability;
-	c.give_up_ms = eng->cfg.give_up_ms;
-	c.window_bytes = eng->cfg.window_bytes;
+#define HOME_CORE(there, field) c.there = eng->cfg.field;
+#define HOME_RPC(there, field)
+#define HOME_ENGINE(there, field)
+#define KEY_NUMBER(block, name, field, home, there, ...) HOME_##home(there, field)
+#define KEY_BOOL(block, name, field, home, there, ...) HOME_##home(there, field)
+#define KEY_TOKEN(block, name, field, home, there, ...) HOME_##home(there, field)
+#define KEY_HIDDEN(field, home, there, def) HOME_##home(there, field)
+#include "base/config.def"
 	eng->core = nfs4r_core_create(&c, &tree);
 	return eng->core ? NFS4R_OK : NFS4R_NOMEM;
 }
@@ -369,13 +359,6 @@ static enum nfs4r_status begin(struct nfs4r_engine *eng, const struct nfs4r_stor
 	return membership_space_begin(eng->spacer, why);
 }
 
-/* What is [same] in config_samples/repl.conf and has no place of its own in HELLO. */
-static void compare_keys(struct nfs4r_engine *eng, struct nfs4r_rpc_config *rpc)
-{
-	nfs4r_rpc_compare(rpc, "Volume", eng->cfg.volume_name, false);
-	nfs4r_rpc_compare(rpc, "Directory_Reads", eng->cfg.directory_reads == NFS4R_DIRECTORY_READS_LOCAL ? "local" : "strict", false);
-}
-
 static enum nfs4r_status start_transport(struct nfs4r_engine *eng, struct nfs4r_rpc **rpc, char *why)
 {
 	struct nfs4r_rpc_events rev = { eng, on_up, on_down, on_message, on_log };
@@ -388,7 +371,7 @@ static enum nfs4r_status start_transport(struct nfs4r_engine *eng, struct nfs4r_
 	cfg.views.drift_permille = eng->cfg.drift_permille;
 	cfg.durability = eng->cfg.durability;
 	cfg.held = true;
-	compare_keys(eng, &cfg);
+	nfs4r_config_compare(&eng->cfg, &cfg);
 	membership_go_online(eng, &cfg);
 	/* A connection that is silent for longer is of no use to anybody, and after a cut a new one is quicker than TCP's growing timers. */
 	if (eng->cfg.lease_ms && 2 * eng->cfg.silence_ms < cfg.silence_ms)

@@ -184,7 +184,7 @@ static uint32_t views_mismatch(const struct nfs4r_rpc_config *cfg, const struct 
 	    (!h->lease_ms || (cfg->views.silence_ms == h->silence_ms && cfg->views.drift_permille == h->drift_permille)))
 		return 0;
 	snprintf(text, CAUSE_TEXT,
-		 "views differ: server %u has Lease = %u, Silence = %u, Clock_Drift = %u, server %u has %u, %u, %u; write the same on all servers",
+		 "views differ: server %u has Lease = %u, Failure_Timeout = %u, Clock_Drift = %u, server %u has %u, %u, %u; write the same Max_Round_Trip, and the same in Tuning, on all servers",
 		 cfg->self, cfg->views.lease_ms, cfg->views.silence_ms, cfg->views.drift_permille, h->server, h->lease_ms, h->silence_ms,
 		 h->drift_permille);
 	return NFS4R_REFUSED_VIEWS;

@@ -62,7 +62,7 @@ static const char *plain_cause(uint32_t cause)
 		[NFS4R_REFUSED_SECURITY] = "security differs, or its handshake failed; configure the same Peer_Security on all servers",
 		[NFS4R_REFUSED_SERVERS] = "servers differ; give all the same server list",
 		[NFS4R_REFUSED_MALFORMED] = "it does not understand this server; install the same release on both",
-		[NFS4R_REFUSED_VIEWS] = "views differ; write the same Lease, Silence and Clock_Drift on all servers",
+		[NFS4R_REFUSED_VIEWS] = "views differ; write the same Max_Round_Trip, and the same Lease, Failure_Timeout and Clock_Drift in Tuning, on all servers",
 		[NFS4R_REFUSED_DURABILITY] = "durability differs; write the same Durability on all servers",
 		[NFS4R_REFUSED_KEYS] = "a key of the configuration differs, or is the same and must not be",
 		[NFS4R_REFUSED_PORT] = "this server called from a port above 1023; write Peer_Ports = privileged here, and let nothing between the two change ports (NAT)",

@@ -22,12 +22,11 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include "base/config_keys.h"
 #include "rpc/rpc_internal.h"
 #include "xdr_map.h"
 
 #define QUEUE_BYTES_DEFAULT (256ull << 20)
-#define BUFFER_BYTES_DEFAULT (32ull << 20)
-#define WARM_BYTES_DEFAULT (16ull << 20)
 #define WARM_RTT_US_DEFAULT 5000
 
 static int64_t day_ns(void)
@@ -45,13 +44,21 @@ void nfs4r_rpc_config_init(struct nfs4r_rpc_config *cfg)
 	cfg->connect_retry_ms = 250;
 	cfg->shun_ms = 1000;
 	cfg->silence_ms = 10000;
-	cfg->connections = 4;
 	cfg->queue_bytes_max = QUEUE_BYTES_DEFAULT;
-	snprintf(cfg->congestion, sizeof(cfg->congestion), "bbr");
-	cfg->buffer_bytes = BUFFER_BYTES_DEFAULT;
-	cfg->warm_bytes = WARM_BYTES_DEFAULT;
+	cfg->buffer_bytes = NFS4R_DEFAULT_Window;
 	cfg->warm_rtt_us = WARM_RTT_US_DEFAULT;
 	cfg->day_ns = day_ns;
+#define HOME_RPC(there, value) cfg->there = (value);
+#define HOME_CORE(there, value)
+#define HOME_ENGINE(there, value)
+#define HOME_TEXT_RPC(there, value) snprintf(cfg->there, sizeof(cfg->there), "%s", value);
+#define HOME_TEXT_ENGINE(there, value)
+#define KEY_NUMBER(block, name, field, home, there, def, ...) HOME_##home(there, def)
+#define KEY_TOKEN(block, name, field, home, there, def, ...) HOME_##home(there, def)
+#define KEY_TEXT(block, name, field, home, there, def, ...) HOME_TEXT_##home(there, def)
+#include "base/config.def"
+#undef HOME_TEXT_RPC
+#undef HOME_TEXT_ENGINE
 }
 
 static uint32_t text_sum(const char *text)

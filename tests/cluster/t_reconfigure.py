@@ -38,7 +38,7 @@ def lose_two(b):
 
 
 def go_on(b):
-    """The lease may end before a server that was killed has been silent for Silence: then the command waits for that."""
+    """The lease may end before a server that was killed has been silent for Failure_Timeout: then the command waits for that."""
     begun = time.monotonic()
     r = b.ctl(3, 'reconfigure', '3', FLAG)
     took = time.monotonic() - begun

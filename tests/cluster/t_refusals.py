@@ -472,14 +472,15 @@ def configurations(report):
         report.check('a listing while an owner is out of reach', owner_out_of_reach, b)
         for key, old, new, pattern in (
                 ('no Volume_UUID', r'^\s*Volume_UUID = .*$', '', 'Volume_UUID is missing'),
-                ('unknown key', r'^\s*Volume = ', '\tVolumee = "x";\n\tVolume = ', 'Volumee'),
+                ('unknown key', r'^\s*Volume = ', '\tVolumee = "x";\n\tVolume = ', r'Unknown parameter \(Volumee\): there is no such key; the nearest is Volume, in REPL'),
+                ("a key's old name", r'^\s*Volume = ', '\tSilence = 2000;\n\tVolume = ', 'Silence is called Failure_Timeout now: write that, in Tuning'),
                 ('Server_Id of no server', r'^\s*Server_Id = 3', '\tServer_Id = 9', 'Server_Id = 9'),
-                ('more threads may wait than there are', r'^\s*Volume = ', '\tWaiting_Max = 100000;\n\tVolume = ', r'Waiting_Max = 100000 is not below RPC_Ioq_ThrdMax = \d+'),
+                ('more threads may wait than there are', r'^\s*Restart_Pause = ', '\tWaiting_Max = 100000;\n\tRestart_Pause = ', r'Waiting_Max = 100000 is not below RPC_Ioq_ThrdMax = \d+'),
                 ('a store that is not absolute', r'^\s*Store = .*$', '\tStore = "relative";', 'Store')):
             report.check(key, refused_at_start, b, old, new, pattern)
         for key, old, new, pattern in (
                 ('another Export_Id', 'Export_Id = 77', 'Export_Id = 78', 'Export_Id'),
-                ('another Lease', r'^\s*Volume = ', '\tLease = 3000;\n\tVolume = ', 'views differ'),
+                ('another Max_Round_Trip', r'^\s*Volume = ', '\tMax_Round_Trip = 300;\n\tVolume = ', 'views differ'),
                 ('another Pseudo', r'Pseudo = /data', 'Pseudo = /date', 'Pseudo differs: server . has "/dat.", server . has "/dat."; write the same'),
                 ('the Server_Owner of another server', 'Server_Owner = "s3"', 'Server_Owner = "s1"', 'Server_Owner is the same: servers . and . have "s1"')):
             report.check(key, refused_by_peers, b, old, new, pattern, (1,) if 'Owner' in key else (1, 2))
@@ -499,7 +500,7 @@ def configurations(report):
 
 
 def full_disks(report):
-    with bed.Bed.own(*OPTIONS, '--images', '128M', '--disk', f'{SITE}=40M', '--set', 'Promote_After=0') as b:
+    with bed.Bed.own(*OPTIONS, '--images', '128M', '--disk', f'{SITE}=40M', '--set', 'Escalate_After=0') as b:
         b.sh(1, 'mkdir /nfs/base && echo base >/nfs/base/f')
         report.check('a full disk at the own server', full_at_the_writer, b)
         report.check('a read-only tree', read_only_tree, b)

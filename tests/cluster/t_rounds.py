@@ -24,7 +24,7 @@ MOUNT = '4.2,actimeo=0,lookupcache=none'
 # Unlike file systems: site 2 has XFS, site 3 an ext4 of small blocks with few inodes.
 XFS, FEW_INODES = 2, 3
 OPTIONS = ('--rtt', '40ms', '--lease', '15', '--grace', '8', '--images', '96M', '--disk', f'{XFS}=320M', '--fs', f'{XFS}=xfs',
-           '--fs', f'{FEW_INODES}=ext4:-b 1024 -N 6000', '--vers', MOUNT, '--set', 'Promote_After=0')
+           '--fs', f'{FEW_INODES}=ext4:-b 1024 -N 6000', '--vers', MOUNT, '--set', 'Escalate_After=0')
 EACH = int(os.environ.get('EACH', 2))   # troubles in a round
 SECONDS = 3 + 3 * EACH      # of load in a round
 

@@ -326,11 +326,12 @@ t_crash_leaves_nothing() {
 t_conf_is_parsed() {
 	# shellcheck disable=SC2034
 	local RUN=$TMP/conf SITES=3 MODE=repl LOCAL_STOCK='' LEASE=20 GRACE=25
-	local SETS=$'Peer_Security = krb5\nNew_Key=7\n' SETS_FSAL=$'Durability = commit\n' f=$TMP/conf/g2/ganesha.conf
+	local SETS=$'Peer_Security = krb5\nLease=0\nNew_Key=7\n' SETS_FSAL=$'Durability = commit\n' f=$TMP/conf/g2/ganesha.conf
 	. "$HERE/bed/conf.sh"
 	conf_site 2
 	grep -q '^	Peer_Security = krb5;' "$f" && grep -q '^	New_Key = 7;' "$f" &&
 		grep -q '^	Durability = commit;' "$f" && equal "$(grep -c 'Server { Id' "$f")" 3 &&
+		equal "$(sed -n '/^	Tuning {/,/^	}/p' "$f" | tr -d '\t\n')" 'Tuning {Restart_Pause = 0;Lease = 0;}' && equal "$(grep -c 'Lease = ' "$f")" 1 &&
 		equal "$(grep -c Peer_Security "$f")" 1 && grep -q '^	Server_Id = 2;' "$f"
 }
 

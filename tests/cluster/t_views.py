@@ -374,7 +374,7 @@ def main():
     report, rnd = bed.Report('views'), random.Random(args.seed)
     # No promotions: one that is being asked for at the cut, of a directory high up, would control what the others go on with. That waits,
     # as all that a removed server may control (docs/failures.md).
-    with bed.Bed.own('--rtt', '40ms', *bed.SHORT, '--set', 'Promote_After=0') as b:
+    with bed.Bed.own('--rtt', '40ms', *bed.SHORT, '--set', 'Escalate_After=0') as b:
         b.remount('vers=4.2,actimeo=0,lookupcache=none')
         short(b, report)
         if args.rounds:

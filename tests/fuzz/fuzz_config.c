@@ -47,6 +47,8 @@ static void set(struct raw *raw, const struct config_item *item, const char *val
 		break;
 	case CONFIG_UINT64:
 		*(uint64_t *)at = strtoull(value, NULL, 0);
+		if (item->flags & CONFIG_MARK_SET)
+			raw->written |= item->u.ui64.bit;
 		break;
 	case CONFIG_BOOL:
 		*(bool *)at = value[0] == 't';
@@ -60,22 +62,6 @@ static void set(struct raw *raw, const struct config_item *item, const char *val
 	default:
 		break;
 	}
-}
-
-static void set_default(struct raw *raw, const struct config_item *item)
-{
-	void *at = (char *)raw + item->off;
-
-	if (item->type == CONFIG_UINT32)
-		*(uint32_t *)at = (uint32_t)item->u.ui32.def;
-	else if (item->type == CONFIG_UINT64)
-		*(uint64_t *)at = item->u.ui64.def;
-	else if (item->type == CONFIG_BOOL)
-		*(bool *)at = item->u.b.def;
-	else if (item->type == CONFIG_TOKEN)
-		*(uint32_t *)at = item->u.lst.def;
-	else if (item->type == CONFIG_STRING && item->u.str.def)
-		*(char **)at = strdup(item->u.str.def);
 }
 
 static void add_server(struct raw *raw, const char *value)
@@ -104,9 +90,9 @@ static void line(struct raw *raw, char *text)
 		add_server(raw, value);
 		return;
 	}
-	for (const struct config_item *item = repl_params; item->name; item++)
-		if (strcmp(item->name, text) == 0)
-			set(raw, item, value);
+	for (size_t i = 0; i < ARRAY_SIZE(items); i++)
+		if (strcmp(items[i].item.name, text) == 0)
+			set(raw, &items[i].item, value);
 }
 
 /* ---- what is made of it ---- */
@@ -145,13 +131,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	memcpy(text, data, len);
 	text[len] = '\0';
 	glist_init(&raw.servers);
-	for (const struct config_item *item = repl_params; item->name; item++)
-		set_default(&raw, item);
-	raw.server_id = 1;
-	raw.security = SECURITY_NONE;
-	raw.volume = strdup("home");
-	raw.store = strdup("/store");
-	raw.uuid = strdup("6f0e1c52-0b8f-4f7c-9b0a-1f7f3f1f5a11");
+	for (size_t i = 0; i < ARRAY_SIZE(items); i++)
+		set_default(&raw, &items[i].item);
+	raw.Server_Id = 1;
+	raw.Peer_Security = NFS4R_SECURITY_NONE;
+	raw.Volume = strdup("home");
+	raw.Store = strdup("/store");
+	raw.Volume_UUID = strdup("6f0e1c52-0b8f-4f7c-9b0a-1f7f3f1f5a11");
 	add_server(&raw, "1,2050,127.0.0.1");
 	while ((one = strsep(&at, "\n")) != NULL)
 		line(&raw, one);

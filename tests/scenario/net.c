@@ -815,6 +815,7 @@ struct net *net_new(uint32_t servers)
 	nfs4r_oid_root(&n->root, uuid);
 	nfs4r_core_config_init(&n->cfg);
 	n->cfg.deep = false; /* scenarios of the policy turn it on */
+	n->cfg.revoke_ms = n->cfg.turn_ms = n->cfg.announce_ms = n->cfg.read_ms = 0; /* and those of these turn them on */
 	n->cfg.holdoff_ms = 100;
 	n->cfg.lease_ms = 0; /* scenarios of views turn them on */
 	n->cfg.root = n->root;

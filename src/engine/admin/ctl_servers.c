@@ -107,7 +107,7 @@ static enum nfs4r_status look(const struct nfs4r_engine *eng, nfs4r_server_id s,
 	if (!s)
 		return bad(why, "a server is named by its number, 1 to 15");
 	if (eng->cfg.lease_ms == 0)
-		return bad(why, "with Lease = 0 the servers of a volume never change: write Lease = 2000 on every server, and restart them");
+		return bad(why, "with Lease = 0 the servers of a volume never change: take Lease = 0 out of Tuning on every server, and restart them");
 	return NFS4R_OK;
 }
 

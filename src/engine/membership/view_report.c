@@ -322,9 +322,9 @@ void membership_view_check_rtt(struct nfs4r_engine *eng, uint64_t now)
 			continue; /* said before, and not much worse since */
 		eng->rtt_said_ms[s] = rs.rtt_ms;
 		engine_log(eng, NFS4R_LOG_WARN,
-			   "volume %s: the round trip to server %u takes %.0f ms: Lease = %u and Silence = %u are short for it, and servers will be removed that are "
-			   "only slow; write at least %.0f for both, on every server", eng->cfg.volume_name, s, rs.rtt_ms, eng->cfg.lease_ms, eng->cfg.silence_ms,
-			   10 * rs.rtt_ms);
+			   "volume %s: the round trip to server %u takes %.0f ms: Lease = %u and Failure_Timeout = %u are short for it, and servers will be removed "
+			   "that are only slow; write Max_Round_Trip = %.0f or more, and neither of the two in Tuning, on every server", eng->cfg.volume_name, s, rs.rtt_ms,
+			   eng->cfg.lease_ms, eng->cfg.silence_ms, rs.rtt_ms + 1);
 	}
 }
 

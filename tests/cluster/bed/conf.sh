@@ -21,6 +21,21 @@ conf_items() {
 		END { for (i = 1; i <= m; i++) if (!(order[i] in used)) print "\t" order[i] " = " mine[order[i]] ";" }'
 }
 
+# conf_sets tuning|public: those of SETS that belong into Tuning { }, or the others, by the table of keys.
+conf_sets() {
+	sed -n 's/^KEY_[A-Z0-9]*(TUNING, \([A-Za-z_]*\),.*/\1/p' "$HERE/../../src/base/config.def" |
+		awk -v sets="$SETS" -v want="$1" '
+			{ tuning[$1] }
+			END {
+				if (!NR) { print "no_table_of_keys=1"; exit 1 }
+				n = split(sets, line, "\n")
+				for (i = 1; i <= n; i++) {
+					k = line[i]; sub(/=.*/, "", k); gsub(/[ \t]/, "", k)
+					if ((k in tuning) == (want == "tuning")) print line[i]
+				}
+			}'
+}
+
 # conf_common ADDRESS PORT PLUGINS DIR OWNER SCOPE [LINE of NFS_CORE_PARAM]
 conf_common() {
 	cat <<-END
@@ -77,15 +92,17 @@ conf_repl() {
 	conf_common "10.0.$i.1" 2049 "$RUN/plugins" "$d" "s$i" cell "Getattrs_In_Complete_Read = false;"
 	echo "MDCACHE { Dir_Chunk = 0; Use_Cached_Owner_On_Owner_Override = false; }"
 	echo "REPL {"
-	conf_items "$SETS" <<-END
+	conf_items "$(conf_sets public)" <<-END
 	Server_Id = $i
 	Volume = "data"
 	Volume_UUID = "$VOLUME_UUID"
 	Store = "$d/store"
 	Peer_Security = none
 	Control_Socket = "$d/ctl.sock"
-	Restart_Pause = 0
 	END
+	echo "	Tuning {"
+	conf_items "$(conf_sets tuning)" <<<'Restart_Pause = 0'
+	echo "	}"
 	for j in $(seq "$SITES"); do
 		[ "$j" = "$i" ] || ! is_late "$j" || continue
 		echo "	Server { Id = $j; Address = \"10.0.$j.1\"; Port = 294; }"

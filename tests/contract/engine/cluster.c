@@ -115,7 +115,8 @@ enum nfs4r_status cluster_try_start(struct cluster *c, int id, char *why)
 	cfg.stop_wait_ms = c->stop_wait_ms;
 	cfg.restart_pause_ms = c->restart_pause_ms;
 	cfg.lease_ms = c->lease_ms;
-	cfg.silence_ms = c->silence_ms;
+	if (c->silence_ms) /* 0 with a fixed view, which does not use it */
+		cfg.silence_ms = c->silence_ms;
 	cfg.stale_reads = c->stale_reads;
 	cfg.rpc.self = (nfs4r_server_id)id;
 	cfg.rpc.day_ns = c->site[id].day_ns;

@@ -491,11 +491,11 @@ static void a_configuration_that_cannot_work_is_refused(void **state)
 	cluster_init(&c);
 	c.lease_ms = 100;
 	assert_int_equal(cluster_try_start(&c, 1, why), NFS4R_BADCONFIG);
-	assert_non_null(strstr(why, "Lease must be 200 to 60000"));
+	assert_non_null(strstr(why, "Lease = 100 (of Tuning) is out of range; write 200 to 60000"));
 	c.lease_ms = 4000;
 	c.silence_ms = 1900;
 	assert_int_equal(cluster_try_start(&c, 1, why), NFS4R_BADCONFIG);
-	assert_non_null(strstr(why, "Silence = 2000"));
+	assert_non_null(strstr(why, "Failure_Timeout = 2000"));
 	cluster_fini(&c);
 }
 

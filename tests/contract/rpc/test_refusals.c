@@ -97,7 +97,7 @@ static void test_wrong_views(void **state)
 	w->s[0].cfg.views.lease_ms = w->s[1].cfg.views.lease_ms = 2000;
 	w->s[0].cfg.views.drift_permille = 10;
 	w->s[1].cfg.views.drift_permille = 20;
-	refused_both_sides(w, "views differ", "Lease = 2000, Silence = 0, Clock_Drift = 10", "2000, 0, 20");
+	refused_both_sides(w, "views differ", "Lease = 2000, Failure_Timeout = 0, Clock_Drift = 10", "2000, 0, 20");
 	w = two();
 	w->s[1].cfg.views.lease_ms = 3000;
 	refused_both_sides(w, "views differ", "Lease = 0", "3000, 0, 0");

@@ -200,7 +200,7 @@ static void each_cause_is_named_and_ends_with_one(void **state)
 		{ "peers.0.has_of_our_log.lag_seconds", "29.9", NULL, NULL },
 		{ "durability.loss_window.age_ms", "30001", "loss_window", "too few servers have the last updates of this server, since 30 s" },
 		{ "peers.0.differs", "\"Export policy differs: server 1 has a, server 2 has b\"", "policy_differs", "Export policy differs: server 1 has a, server 2 has b" },
-		{ "peers.0.rtt_ms", "201", "slow_link", "the round trip to server 2 takes 201 ms: Lease must be above ten of them" },
+		{ "peers.0.rtt_ms", "201", "slow_link", "the round trip to server 2 takes 201 ms: Max_Round_Trip must be above that, on every server" },
 		{ "peers.0.rtt_ms", "199", NULL, NULL },
 		{ "peers.0.clock_ahead_ms", "-3600000.5", "clock", "the clock of server 2 and this server's differ by 1 h 0 min" },
 		{ "peers.0.clock_ahead_ms", "1000", "clock", "the clock of server 2 and this server's differ by 1 s" },
