@@ -1,6 +1,7 @@
 # Configuration files of the servers; sourced by `testbed`.
 # Uses RUN SITES MODE LOCAL_STOCK LEASE GRACE LATE, and SETS, SETS_FSAL: lists of KEY=VALUE, one a line.
 
+KEYS=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../../../src/base/config.def
 VOLUME_UUID=6f1c2b1e-8d0a-4a55-9c3e-2f7b10c4d977
 
 # conf_items SETS <base: 'KEY = VALUE' lines: the user's settings replace or follow the base.
@@ -23,7 +24,7 @@ conf_items() {
 
 # conf_sets tuning|public: those of SETS that belong into Tuning { }, or the others, by the table of keys.
 conf_sets() {
-	sed -n 's/^KEY_[A-Z0-9]*(TUNING, \([A-Za-z_]*\),.*/\1/p' "$HERE/../../src/base/config.def" |
+	sed -n 's/^KEY_[A-Z0-9]*(TUNING, \([A-Za-z_]*\),.*/\1/p' "$KEYS" |
 		awk -v sets="$SETS" -v want="$1" '
 			{ tuning[$1] }
 			END {
