@@ -13,7 +13,7 @@ PAGE = "docs/man/nfs4r.conf.5"
 BEGIN = '.\\" The keys: made from src/base/config.def by tests/unit/config/page.py --update\n'
 END = '.\\" End of the keys\n'
 # What an administrator reads or copies today. Decisions and the change log keep the names of their day.
-READ = ("README.md", "ARCHITECTURE.md", "docs/deploy.md", "docs/directory-reads.md", "docs/failures.md", "docs/glossary.md", "docs/protocol.md", "docs/security.md", "docs/tried.md",
+READ = ("README.md", "ARCHITECTURE.md", "docs/deploy.md", "docs/directory-reads.md", "docs/failures.md", "docs/glossary.md", "docs/protocol/README.md", "docs/protocol/control.md", "docs/protocol/log.md", "docs/protocol/views.md", "docs/protocol/recovery.md", "docs/performance.md", "docs/security.md", "docs/tried.md",
         "docs/man/nfs4rctl.8", "tests/cluster/README.md", "tests/bench/README.md", "tests/ngb/README.md", "config_samples/repl.conf")
 SAMPLES = ("config_samples/repl.conf", "config_samples/three-sites/site1.conf", "config_samples/three-sites/site2.conf", "config_samples/three-sites/site3.conf", "README.md")
 
