@@ -187,19 +187,28 @@ def closes_beside_a_reader(b):
     return text
 
 
+OPENS = 8                   # seconds
+
+
 def opens_of(b, count):
-    said = json.loads(b.must_py(1, 'opens.py', '/nfs/opens/f', 8, count, timeout=60))
-    return said['times'], said['longest'], f'opens of each in 8 s: {said["times"]}, the longest {said["longest"]} s'
+    said = json.loads(b.must_py(1, 'opens.py', '/nfs/opens/f', OPENS, count, timeout=60))
+    text = f'opens of each in {OPENS} s: {said["times"]}, kept waiting for {said["waited"]} s, the longest one {said["longest"]} s'
+    bed.expect(said['longest'] < 4, text)
+    return said, text
 
 
 def one_file_of_many_processes(b):
-    """None of them is kept waiting. Behind Ganesha alone one of two gets between a third and a sixtieth of the other's opens, and some of many stand still for five seconds (docs/decisions/0021)."""
+    """
+    None of them is kept waiting. Behind Ganesha alone one of two gets between a third and a sixtieth of the other's opens, for it stands still for five seconds, and so do some of many (docs/decisions/0021).
+
+    How many opens each of two has tells more of the machine than of the server: on a busy one it is one from half to double, without any wait. What the machine has no time for is slow for both, so the
+    time that one of them waits, and the other does not, is the server's doing. With a quarter of the time it would have three quarters of the other's opens.
+    """
     b.remount('vers=4.2,nconnect=8', [1])       # so that the server has their requests at the same time
     b.sh(1, 'mkdir /nfs/opens && printf content >/nfs/opens/f')
-    two, longest, text = opens_of(b, 2)
-    bed.expect(min(two) >= max(two) / 2 and longest < 4, text)
-    _, longest, of_eight = opens_of(b, 8)
-    bed.expect(longest < 4, of_eight)
+    two, text = opens_of(b, 2)
+    bed.expect(max(two['waited']) - min(two['waited']) < OPENS / 4, text)
+    _, of_eight = opens_of(b, 8)
     b.remount('vers=4.2', [1])
     return f'two: {text}; eight: {of_eight}'
 
