@@ -2,9 +2,11 @@
 """
 A volume without room, with programs at three sites (log 4.12). Site 2's file system is smaller than the others': blocks of 1 KiB, few inodes.
 
-In each case clients hear "no space" (or "file too large"), files can be removed at every site within 5 s, and no server stops. Last, a server that has no room left for its journal halts, and is back by itself.
+In each case clients hear "no space" (or "file too large"), files can be removed at every site within 5 s, and no server stops. Last, a server that has no room left for its journal halts, and is back by itself; and
+one that is started like that waits until there is room.
 """
 import os
+import subprocess
 import sys
 import time
 
@@ -20,10 +22,10 @@ LINKS = 2500                # names of one file, at each site: removed they are 
 # A name that is gone already was taken away by the update that found no room for its end.
 NAMES = """/usr/bin/python3 -c '
 import os
-os.chdir("/nfs/none/d{0}")
-for n in ("l%d" % i for i in range({1})):
+os.chdir("{0}/d{1}")
+for n in ("l%d" % i for i in range({2})):
     try:
-        {2}
+        {3}
     except FileNotFoundError:
         pass
 '"""
@@ -152,53 +154,126 @@ def state_of(b, site):
         return 'no answer'
 
 
+class Filled:
+    """
+    Something else fills Store of one server and keeps it full, `spare` included, while programs at all sites remove names, which is all that is not refused then: until the server halts. At the end that is gone.
+    """
+
+    def __init__(self, b, site, path):
+        self.b, self.site, self.path = b, site, path
+        self.store, self.ballast = f'{b.server_dir(site)}/store', f'{b.server_dir(site)}/store/.ballast'
+
+    def __enter__(self):
+        b, site = self.b, self.site
+        dirs = ' '.join(f'{self.path}/d{s}' for s in b.sites)
+        b.sh(1, f'mkdir -p {dirs} && for d in {dirs}; do echo first >$d/first; done')
+        bed.everywhere(lambda s: b.sh(s, NAMES.format(self.path, s, LINKS, 'os.link("first", n)'), timeout=300), b.sites)
+        self.full = b.start_in_bed('sh', '-c', f'while [ ! -e {self.store}/.enough ]; do cat /dev/zero >>{self.ballast} 2>/dev/null; sleep 0.1; done')
+        try:
+            bed.eventually(20, lambda: all(b.ask(s, 'status')['space']['refused'] for s in b.sites), 'nobody says that updates are refused')
+            begin = time.monotonic()
+            self.removers = [b.start_sh(s, NAMES.format(self.path, s, LINKS, 'os.unlink(n)')) for s in b.sites]
+            bed.eventually(120, lambda: b.ask(site, 'status')['state'] == 'halted', lambda: f'it does not halt: {b.ask(site, "status")["state"]}', 0.2)
+            self.took = time.monotonic() - begin
+        except BaseException:
+            self.empty()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self.empty()
+
+    def empty(self):
+        """There is room. May be called again."""
+        self.b.must_in_bed('sh', '-c', f'touch {self.store}/.enough; sleep 1; rm -f {self.ballast} {self.store}/.enough')
+        self.full.communicate(timeout=30)
+
+    def ends_well(self):
+        """It serves: what was done meanwhile is everywhere, and all trees are equal."""
+        b = self.b
+        for r in self.removers:
+            said = r.communicate(timeout=200)[0]
+            bed.expect(r.returncode == 0, said)
+        b.no_controls(30)
+        for s in b.sites:
+            bed.expect(b.sh(s, f'cat {self.path}/on*').split() == ['on'] * (len(b.sites) - 1), f'site {s} lacks what was made meanwhile')
+            names = b.sh(s, f'ls {self.path}/d*').split()
+            bed.expect(names.count('first') == 3 and 'l1' not in names, f'site {s}: another tree')
+        all_serve(b, self.path)
+        trees.disks_equal(b)
+
+
+def others_go_on(b, site, path):
+    """Without that server."""
+    for s in b.sites:
+        if s == site:
+            continue
+        start = time.monotonic()
+        b.sh(s, f'until echo on >{path}/on{s}; do sleep 0.2; done 2>/dev/null', timeout=60)
+        bed.expect(time.monotonic() - start < PAUSE_MAX, f'site {s} does not go on')
+
+
 def store_without_any_room(b, site):
-    """
-    Something else fills Store of one server and keeps it full, `spare` included, while programs at all sites remove names, which is all that is not refused then. The others go on, and it is
-    back by itself when that is gone.
-    """
-    store, ballast = f'{b.server_dir(site)}/store', f'{b.server_dir(site)}/store/.ballast'
-    others = [s for s in b.sites if s != site]
-    pid, mark = b.must('server', site, 'pid').strip(), {s: len(b.log(s)) for s in b.sites}
-    b.sh(1, 'mkdir -p /nfs/none && for s in 1 2 3; do mkdir /nfs/none/d$s && echo $s >/nfs/none/d$s/first; done')
-    bed.everywhere(lambda s: b.sh(s, NAMES.format(s, LINKS, 'os.link("first", n)'), timeout=300), b.sites)
-    full = b.start_in_bed('sh', '-c', f'while [ ! -e {store}/.enough ]; do cat /dev/zero >>{ballast} 2>/dev/null; sleep 0.1; done')
-    bed.eventually(20, lambda: all(b.ask(s, 'status')['space']['refused'] for s in b.sites), 'nobody says that updates are refused')
-    begin = time.monotonic()
-    removers = [b.start_sh(s, NAMES.format(s, LINKS, 'os.unlink(n)')) for s in b.sites]
-    try:
-        bed.eventually(120, lambda: b.ask(site, 'status')['state'] == 'halted', lambda: f'it does not halt: {b.ask(site, "status")["state"]}', 0.2)
+    """The others go on, and it is back by itself when there is room."""
+    pid, mark = b.must('server', site, 'pid').strip(), len(b.log(site))
+    with Filled(b, site, '/nfs/none') as f:
         halted = time.monotonic()
         said = b.ask(site, 'status')['why']
         bed.expect('no space left on device' in said and 'comes back by itself' in said, said)
-        for s in others:
+        for s in [s for s in b.sites if s != site]:
             bed.eventually(15, lambda: not status_of(b, s, site)['member'], lambda: f'site {s} says of it: {status_of(b, s, site)}', 0.2)
             row = status_of(b, s, site)
             bed.expect(row['state'] == 'halted' and 'Free space on the file system of its Store' in row['halted'], f'{row}')
         out = time.monotonic() - halted
         bed.expect(out < PAUSE_MAX, f'the others waited {out:.1f} s')
-        for s in others:
-            start = time.monotonic()
-            b.sh(s, f'until echo on >/nfs/none/on{s}; do sleep 0.2; done 2>/dev/null', timeout=60)
-            bed.expect(time.monotonic() - start < PAUSE_MAX, f'site {s} does not go on')
-    finally:
-        b.must_in_bed('sh', '-c', f'touch {store}/.enough; sleep 1; rm -f {ballast} {store}/.enough')
-        full.communicate(timeout=30)
+        others_go_on(b, site, '/nfs/none')
     room = time.monotonic()
-    b.says(site, mark[site], 'what this server halted for is over')
+    b.says(site, mark, 'what this server halted for is over')
     bed.eventually(60, lambda: state_of(b, site) == 'serving', lambda: f'it is not back: {state_of(b, site)}', 0.2)
     back = time.monotonic() - room
-    for r in removers:
-        said = r.communicate(timeout=200)[0]
-        bed.expect(r.returncode == 0, said)
     bed.expect(b.must('server', site, 'pid').strip() == pid, 'its process is another one')
-    b.no_controls(30)
-    for s in b.sites:
-        bed.expect(b.sh(s, 'cat /nfs/none/on*').split() == ['on'] * len(others), f'site {s} lacks what was made meanwhile')
-        bed.expect(b.sh(s, 'ls /nfs/none/d*').split().count('first') == 3 and 'l1' not in b.sh(s, 'ls /nfs/none/d*').split(), f'site {s}: another tree')
-    all_serve(b, '/nfs/none')
-    trees.disks_equal(b)
-    return f'halted after {halted - begin:.1f} s, out {out:.1f} s later, back {back:.1f} s after there was room'
+    f.ends_well()
+    return f'halted after {f.took:.1f} s, out {out:.1f} s later, back {back:.1f} s after there was room'
+
+
+WAITS = 'the server waits before it starts, and goes on by itself: '
+STARTS = 20                 # each leaves a record in what is left of the last block of a full journal, until there is nothing
+
+
+def start_or_halt(b, site):
+    """Starts a server whose Store is full: what nfs4rctl says while it waits, or nothing when it began and has halted; and the command, which ends when the server listens."""
+    starting = subprocess.Popen(b.command('server', site, 'start'), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, stdin=subprocess.DEVNULL)
+
+    def waits_or_halted():
+        r = b.ctl(site, 'status')
+        return r.stderr + r.stdout if WAITS in r.stderr + r.stdout else r.returncode == 0 and state_of(b, site) == 'halted'
+    said = bed.eventually(60, waits_or_halted, lambda: f'it neither waits nor has halted: {state_of(b, site)}, {b.ctl(site, "status")}')
+    return (said if isinstance(said, str) else None), starting
+
+
+def a_start_without_room(b, site):
+    """A server is started while its Store is full, spare used up: nfs4rctl says why and what to do, the others go on, and it comes up by itself when there is room."""
+    store = f'{b.server_dir(site)}/store'
+    with Filled(b, site, '/nfs/start') as f:
+        for n in range(STARTS):
+            b.kill(site)
+            said, starting = start_or_halt(b, site)
+            if said:
+                break
+            starting.communicate(timeout=60)
+        bed.expect(said, f'{STARTS} starts in a full Store, and none waits')
+        bed.expect('no space left on device' in said and f'Free space on the file system of {store}' in said, said)
+        bed.expect(b.ctl(site, 'health').returncode == 2, 'health does not say that it is critical')
+        others_go_on(b, site, '/nfs/start')
+        r = b.ctl(site, 'status')
+        bed.expect(r.returncode == 2 and WAITS in r.stderr + r.stdout, f'it does not wait any more: {r}')
+    room = time.monotonic()
+    said = starting.communicate(timeout=60)[0]
+    bed.expect(starting.returncode == 0 or 'does not listen' in said, said)     # the command waits for 30 s
+    bed.eventually(60, lambda: state_of(b, site) == 'serving', lambda: f'it is not up: {state_of(b, site)}', 0.2)
+    up = time.monotonic() - room
+    f.ends_well()
+    return f'start {n + 1} waited, up {up:.1f} s after there was room'
 
 
 def main():
@@ -213,6 +288,8 @@ def main():
         report.check('Store is full', filled_by_others, b, 3, 'store')
         report.check('no server stopped', lambda: bed.expect(not any('stops serving' in b.log(s)[marks[s]:] for s in b.sites), 'one did'))
         report.check('Store has no room at all', store_without_any_room, b, 3)
+        report.check('a start with a full Store', a_start_without_room, b, 3)
+        b.remount()     # what it has looked up a client may believe for a minute
         report.check('equal trees', trees.clients_equal, b)
         report.check('nfs4rctl verify', trees.verify, b)
     return report.status()
