@@ -1,9 +1,14 @@
 #!/usr/bin/python3
 """Clients that want to do harm: a site's other clients do not notice. Twenty connections without a mount ask for handles that nobody gave out, and for objects whose owner is dead or cut off; meanwhile another client
 looks names up. What is printed: how long a look-up takes, before and meanwhile, and what the attackers hear. The attacks are in lib/hostile.py.
+
+Then clients that take all they can get (lib/greedy.py), on and off in turns, while one client works at the same site and one at another: both keep 90 % of their speed, by the medians of a look-up and of what a small file costs. When
+the greedy one has gone without a word and its lease is over, the server has given back the memory and the descriptors, and goes on.
 """
 import json
 import os
+import re
+import statistics
 import subprocess
 import sys
 import time
@@ -12,12 +17,21 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'lib
 import bed
 import hostile
 
-OPTIONS = ('--rtt', '20ms', *bed.SHORT)
-SITE, OWNER = 1, 3              # the attacked one, and the one that has control
+OPTIONS = ('--rtt', '20ms', '--local-stock', *bed.SHORT)
+SITE, OTHER, OWNER = 1, 2, 3    # the attacked one, one that is not, and the one that has control
 PUBLIC = '/data/hostile/public'
 CLIENTS, SECONDS = 20, 8
 MEDIAN_MAX = 2                  # ms of a look-up meanwhile, or what it takes on this machine without an attack, and half as much
 OK, BADHANDLE = 0, 10001
+
+# How many files each makes, and how many connections it breaks while answers wait for it.
+GREEDY = {'opens': (10000, 0), 'locks': (1, 0), 'lock-files': (1000, 0), 'silent': (0, 0), 'mid-record': (0, 0), 'unread': (1, 20), 'mid-mark': (0, 0)}
+TURN, TURNS_MIN, TURNS_MAX = 2, 4, 16                       # seconds; pairs of turns, more only where the machine's other work hides what is asked
+SPEED_MIN = 0.9
+GONE = 60                                                   # seconds: the lease (10), what looks for those that are over (each 10), and jemalloc's decay (10)
+WORKERS, WORKER_KIB, FILE_KIB, DESCRIPTORS = 200, 128, 4, 16
+MORE_WORKERS = 1100                                         # than there may be connections, as the samples have it
+
 
 
 def command(site, *args):
@@ -106,6 +120,162 @@ def owner_is_cut_off(b):
     return f'{said["calls"]} calls, {said["status"]}; {unhurt(before, meanwhile)}'
 
 
+# ---- clients that take all they can get ----
+
+class Worker:
+    """A program of lib/greedy.py at a site's network."""
+    def __init__(self, b, site, *args):
+        self.said = []
+        self.process = subprocess.Popen(b.command('ns', site, '--', '/usr/bin/python3', os.path.join(bed.LIB, 'greedy.py'), *args), stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def say(self, line):
+        self.said.append(line)
+        self.process.stdin.write(f'{line}\n')
+        self.process.stdin.flush()
+
+    def hear(self):
+        line = self.process.stdout.readline()
+        bed.expect(line, f'{self.process.args[-3:]} ended: {"" if line else self.process.stderr.read()}')
+        return json.loads(line)
+
+    def tell(self, line):
+        self.say(line)
+        return self.hear()
+
+    def end(self):
+        """Without a word to the server: its standard input ends."""
+        self.process.stdin.close()
+        self.process.wait(30)
+
+
+def usage(b):
+    """Of the attacked server: memory that no file backs, descriptors, threads."""
+    pid = b.must('server', SITE, 'pid').strip()
+    with open(f'/proc/{pid}/status') as f:
+        status = f.read()
+    return {'KiB': int(re.search(r'RssAnon:\s+(\d+)', status)[1]), 'descriptors': len(os.listdir(f'/proc/{pid}/fd')),
+            'threads': int(re.search(r'Threads:\s+(\d+)', status)[1])}
+
+
+def speeds(took):
+    """{(who, what): median with the attack off / on}"""
+    return {k: statistics.median(t['off']) / statistics.median(t['on']) for k, t in took.items()}
+
+
+def in_turns(attack, workers):
+    """Milliseconds of all that the workers did: {(who, what): {'off': [..], 'on': [..]}}. Off and on swap places from pair to pair, so that what grows or shrinks meanwhile counts for both."""
+    took = {}
+    for pair in range(TURNS_MAX):
+        for state in ('on', 'off') if pair % 2 else ('off', 'on'):
+            attack.tell(state)
+            for w in workers.values():
+                w.say(TURN)
+            for who, w in workers.items():
+                for what, ms in w.hear().items():
+                    took.setdefault((who, what), {'off': [], 'on': []})[state] += ms
+        if pair % 2 and pair + 1 >= TURNS_MIN and min(speeds(took).values()) >= SPEED_MIN:
+            break
+    return took
+
+
+def medians(took):
+    return '; '.join(f'{what} {who}: {statistics.median(t["off"]):.2f} ms, with it {statistics.median(t["on"]):.2f}' for (who, what), t in took.items())
+
+
+def slow(took, least):
+    return {k: round(v, 2) for k, v in speeds(took).items() if v < least.get(k[1], SPEED_MIN)}
+
+
+def keeps_speed(b, kind, took):
+    """What stock Ganesha loses by the same is its own: then it is 90 % of what stock keeps."""
+    said = medians(took)
+    if slow(took, {}):
+        stock = f'{address(SITE)}:2050'
+        attack, worker = Worker(b, SITE, kind, stock, '/data/greedy/attack'), Worker(b, SITE, 'works', stock, '/data/greedy/here')
+        try:
+            attack.tell('on')
+            attack.tell('off')
+            beside = in_turns(attack, {'stock': worker})
+        finally:
+            attack.end()
+            worker.end()
+        said += f'; {medians(beside)}'
+        least = {what: SPEED_MIN * min(1, v) for (_, what), v in speeds(beside).items()}
+        bed.expect(not slow(took, least), f'of their speed is left {slow(took, least)}, stock keeps {speeds(beside)}. {said}')
+    return said
+
+
+def gives_back(b, kind, before, times, workers):
+    """
+    What may be left. Of each of Ganesha's workers, which end later: its stack and what jemalloc keeps for it, 40 to 90 KiB in what was seen. Of each file that was made: what is cached of it,
+    3.7 KiB, 3.1 at stock Ganesha (MDCACHE, up to Entries_HWMark files). Descriptors: files that Ganesha keeps open for a while, and connections between servers. Of a connection that is broken while answers wait for it
+    stock Ganesha loses both of its descriptors now and then: one in ten in what was seen, hence a quarter.
+    """
+    files, broken = GREEDY[kind]
+    most, descriptors = workers * WORKER_KIB + files * FILE_KIB, DESCRIPTORS + 2 * broken * times // 4
+
+    def back():
+        now = usage(b)
+        return now if now['KiB'] <= before['KiB'] + most and now['descriptors'] <= before['descriptors'] + descriptors else None
+    return bed.eventually(GONE, back, lambda: f'before {before}, now {usage(b)}; at most {most} KiB and {descriptors} descriptors more', 1)
+
+
+def greedy(b, kind, near, far, workers=WORKERS):
+    before = usage(b)
+    attack = Worker(b, SITE, kind, address(SITE), '/data/greedy/attack')
+    try:
+        attack.tell('on')                       # the files are made
+        attack.tell('off')
+        took = in_turns(attack, {'here': near, 'elsewhere': far})
+        held = attack.tell('on')['held']
+        meanwhile = usage(b)
+    finally:
+        attack.end()
+    after = gives_back(b, kind, before, attack.said.count('on'), workers)
+    for w in (near, far):
+        w.tell(0.5)                             # opens, among others
+    b.sh(SITE, f'echo {kind} >/nfs/greedy/{kind} && cat /nfs/greedy/{kind}')
+    b.servers_alive()
+    return f'{held} held; {keeps_speed(b, kind, took)}; MiB before {before["KiB"] >> 10}, with it {meanwhile["KiB"] >> 10}, after {after["KiB"] >> 10}; ' \
+           f'descriptors {before["descriptors"]}, {meanwhile["descriptors"]}, {after["descriptors"]}'
+
+
+def who_work(b):
+    workers = Worker(b, SITE, 'works', address(SITE), '/data/greedy/here'), Worker(b, OTHER, 'works', address(OTHER), '/data/greedy/elsewhere')
+    for w in workers:
+        w.tell(1)
+    return workers
+
+
+def workers_for_all(b):
+    """Each connection that stops within the first four bytes of a record holds a worker for good, so there have to be more than there may be connections (docs/security.md)."""
+    conf = b.must('server', SITE, 'conf').strip()
+    b.must('server', SITE, 'stop')
+    with open(conf) as f:
+        text = f.read()
+    with open(conf, 'w') as f:
+        f.write(text.replace('NFS_CORE_PARAM {', f'NFS_CORE_PARAM {{ RPC_Ioq_ThrdMax = {MORE_WORKERS};', 1))
+    b.must('server', SITE, 'start')
+    workers = who_work(b)
+    try:
+        return greedy(b, 'mid-mark', *workers, MORE_WORKERS)
+    finally:
+        for w in workers:
+            w.end()
+
+
+def greedy_clients(t, b):
+    b.sh(SITE, 'mkdir -p /nfs/greedy/here /nfs/greedy/elsewhere /nfs/greedy/attack /stock/greedy/here /stock/greedy/attack')
+    workers = who_work(b)
+    for kind in GREEDY:
+        if kind != 'mid-mark':
+            t.check(f'greedy: {kind}', greedy, b, kind, *workers)
+    for w in workers:
+        w.end()
+    t.check('greedy: mid-mark, with more workers than connections', workers_for_all, b)
+
+
 def works_after(b):
     """Nothing of it lasts."""
     def all_works():
@@ -121,6 +291,7 @@ def main():
         if t.check('a bed', begin, b):
             for part in (counted_through, made_up, owner_is_dead, works_after, owner_is_cut_off, works_after):
                 t.check(part.__name__.replace('_', ' '), part, b)
+            greedy_clients(t, b)
     return t.status()
 
 
