@@ -373,10 +373,15 @@ static bool send_queue(struct rpc_queue *q, struct rpc_node *n, bool positions)
 	return true;
 }
 
+static bool is_answer(uint32_t type)
+{
+	return type == NFS4R_MSG_READ_ANSWER || type == NFS4R_MSG_VERIFY_ANSWER || type == NFS4R_MSG_FORWARD_ANSWER;
+}
+
 static void count_answer(struct rpc_peer *p, struct rpc_node *n)
 {
 	n->answers = &p->answers;
-	n->answer = n->buf->len;
+	n->answer = (uint32_t)(n->buf->len + sizeof(*n) + sizeof(*n->buf)); /* thousands of small ones may wait */
 	atomic_fetch_add(n->answers, n->answer);
 }
 
@@ -405,7 +410,7 @@ enum nfs4r_status nfs4r_rpc_send(struct nfs4r_rpc *rpc, nfs4r_server_id to, enum
 	n = rpc_node_new(nfs4r_msg_encode(msg));
 	if (!n)
 		return NFS4R_TOOBIG;
-	if (msg->type == NFS4R_MSG_READ_ANSWER)
+	if (is_answer(msg->type))
 		count_answer(p, n);
 	pthread_mutex_lock(&p->lock);
 	st = send_check(rpc, p, lane, rpc_node_bytes(n));

@@ -133,7 +133,7 @@ enum nfs4r_status nfs4r_rpc_send(struct nfs4r_rpc *rpc, nfs4r_server_id to, enum
  */
 uint64_t nfs4r_rpc_pending(struct nfs4r_rpc *rpc, nfs4r_server_id to, enum nfs4r_lane lane);
 
-/* Bytes of answers to @to's reads (READ_ANSWER) that were given to nfs4r_rpc_send(), and of which the kernel has not taken them all. Any thread. Does not block. NULL: 0. */
+/* Memory of answers (READ_ANSWER, VERIFY_ANSWER, FORWARD_ANSWER) to @to that were given to nfs4r_rpc_send(), and of which the kernel has not taken them all. Any thread. Does not block. NULL: 0. */
 uint64_t nfs4r_rpc_answers(struct nfs4r_rpc *rpc, nfs4r_server_id to);
 
 /*

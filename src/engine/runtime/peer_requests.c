@@ -4,12 +4,17 @@
  * Each server may have so many questions, and so much memory, under way here. Beyond that no more of its requests are read (nfs4r_rpc_hold), until half of them are answered:
  * what it sends waits in its own memory. No question waits for the asker to read an answer, so two servers that hold each other go on.
  *
- * Answers that the asker does not read are bounded in another way: no large one is made while many bytes of them wait.
+ * So many in a tenth of a second are enough, too, however fast they are answered: else one that asks without end would have the processors that this server's own clients need.
+ *
+ * Answers that the asker does not read are bounded in another way: no large one is made while many bytes of them wait. Small ones are; whoever asks for so many more without
+ * reading is faulty, and is disconnected.
  *
  * When the server is gone nobody wants its answers. The reads and sums that wait are dropped at once, and a sum ends between two pieces. Forwarded operations end as always.
  *
  * Invariant: each taken question is dropped once, with the same number of bytes, so a server is never held for good.
  */
+#include <stdio.h>
+
 #include "engine/runtime/runtime.h"
 
 void engine_asked_init(struct nfs4r_engine *eng)
@@ -27,15 +32,41 @@ void engine_asked_fini(struct nfs4r_engine *eng)
 void engine_asked_take(struct nfs4r_engine *eng, nfs4r_server_id from, uint64_t bytes)
 {
 	struct asked *a = &eng->asked[from];
+	uint64_t now = engine_now_ms();
 
 	pthread_mutex_lock(&a->lock);
 	a->n++;
 	a->bytes += bytes;
-	if (!a->held && (a->n >= ASKED_MAX || a->bytes >= ASKED_BYTES_MAX)) {
+	if (now >= a->window_ms + ASKED_WINDOW_MS) {
+		a->window_ms = now;
+		a->taken = 0;
+	}
+	a->taken++;
+	if (!a->held && (a->n >= ASKED_MAX || a->bytes >= ASKED_BYTES_MAX || a->taken >= ASKED_MAX)) {
 		a->held = true;
 		nfs4r_rpc_hold(eng->rpc, from, true);
 	}
 	pthread_mutex_unlock(&a->lock);
+}
+
+/* Under its lock. */
+static void go_on(struct nfs4r_engine *eng, nfs4r_server_id from)
+{
+	struct asked *a = &eng->asked[from];
+
+	if (!a->held || eng->stopping || a->n > ASKED_MAX / 2 || a->bytes > ASKED_BYTES_MAX / 2 || (a->taken >= ASKED_MAX && engine_now_ms() < a->window_ms + ASKED_WINDOW_MS))
+		return;
+	a->held = false;
+	nfs4r_rpc_hold(eng->rpc, from, false);
+}
+
+void asked_expire(struct nfs4r_engine *eng)
+{
+	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++) {
+		pthread_mutex_lock(&eng->asked[s].lock);
+		go_on(eng, s);
+		pthread_mutex_unlock(&eng->asked[s].lock);
+	}
 }
 
 void engine_asked_drop(struct nfs4r_engine *eng, nfs4r_server_id from, uint64_t bytes)
@@ -45,10 +76,7 @@ void engine_asked_drop(struct nfs4r_engine *eng, nfs4r_server_id from, uint64_t 
 	pthread_mutex_lock(&a->lock);
 	a->n--;
 	a->bytes -= bytes;
-	if (a->held && !eng->stopping && a->n <= ASKED_MAX / 2 && a->bytes <= ASKED_BYTES_MAX / 2) {
-		a->held = false;
-		nfs4r_rpc_hold(eng->rpc, from, false);
-	}
+	go_on(eng, from);
 	pthread_mutex_unlock(&a->lock);
 }
 
@@ -71,6 +99,18 @@ void engine_asked_forward_over(struct nfs4r_engine *eng, struct nfs4r_op *op)
 bool engine_asked_is_slow(struct nfs4r_engine *eng, nfs4r_server_id from)
 {
 	return nfs4r_rpc_answers(eng->rpc, from) > ANSWERS_BYTES_MAX;
+}
+
+bool asked_in_vain(struct nfs4r_engine *eng, nfs4r_server_id from, uint32_t type)
+{
+	uint64_t waits = nfs4r_rpc_answers(eng->rpc, from), max = ANSWERS_BYTES_MAX + (uint64_t)eng->cfg.executors * NFS4R_IO_MAX + ANSWERS_SMALL_MAX;
+	char why[NFS4R_WHY];
+
+	if (waits <= max || (type != NFS4R_MSG_READ && type != NFS4R_MSG_VERIFY && type != NFS4R_MSG_FORWARD))
+		return false;
+	snprintf(why, sizeof(why), "asks on and does not read the answers: %llu KiB of them wait", (unsigned long long)(waits >> 10));
+	nfs4r_rpc_blame(eng->rpc, from, why);
+	return true;
 }
 
 void engine_asked_peer_down(struct nfs4r_engine *eng, nfs4r_server_id peer)

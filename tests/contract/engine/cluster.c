@@ -466,7 +466,7 @@ enum nfs4r_status site_lookup(struct site *s, const struct nfs4r_oid *dir, const
 	return st;
 }
 
-enum nfs4r_status site_make(struct site *s, uint32_t type, const struct nfs4r_oid *dir, const char *name, struct nfs4r_oid *out)
+static enum nfs4r_status make_of(struct site *s, uint32_t type, const struct nfs4r_oid *dir, const char *name, const char *text, struct nfs4r_oid *out)
 {
 	struct nfs4r_op op = { .type = type, .dir = *dir };
 
@@ -474,7 +474,7 @@ enum nfs4r_status site_make(struct site *s, uint32_t type, const struct nfs4r_oi
 	op.attrs.mask = NFS4R_ATTR_MODE;
 	op.attrs.mode = type == NFS4R_OP_MKDIR ? 0755 : 0640;
 	if (type == NFS4R_OP_SYMLINK)
-		op.text = strdup("../somewhere");
+		op.text = strdup(text);
 	if (type == NFS4R_OP_MKNOD) {
 		op.attrs.mask |= NFS4R_ATTR_TYPE;
 		op.attrs.type = NFS4R_TYPE_FIFO;
@@ -484,6 +484,16 @@ enum nfs4r_status site_make(struct site *s, uint32_t type, const struct nfs4r_oi
 		*out = op.result;
 	nfs4r_op_fini(&op);
 	return st;
+}
+
+enum nfs4r_status site_make(struct site *s, uint32_t type, const struct nfs4r_oid *dir, const char *name, struct nfs4r_oid *out)
+{
+	return make_of(s, type, dir, name, "../somewhere", out);
+}
+
+enum nfs4r_status site_symlink(struct site *s, const struct nfs4r_oid *dir, const char *name, const char *text, struct nfs4r_oid *out)
+{
+	return make_of(s, NFS4R_OP_SYMLINK, dir, name, text, out);
 }
 
 static enum nfs4r_status write_bytes(struct site *s, const struct nfs4r_oid *oid, uint64_t off, const void *bytes, uint32_t len, bool stable)

@@ -69,6 +69,7 @@ void cluster_settle_of(struct cluster *c, nfs4r_servers set); /* these servers o
 /* Operations by name; DELAY is retried like a client does. On machines that can lose power also while the server does not run. */
 enum nfs4r_status site_lookup(struct site *s, const struct nfs4r_oid *dir, const char *name, struct nfs4r_oid *out);
 enum nfs4r_status site_make(struct site *s, uint32_t type, const struct nfs4r_oid *dir, const char *name, struct nfs4r_oid *out);
+enum nfs4r_status site_symlink(struct site *s, const struct nfs4r_oid *dir, const char *name, const char *text, struct nfs4r_oid *out);
 enum nfs4r_status site_write(struct site *s, const struct nfs4r_oid *oid, uint64_t off, const void *bytes, uint32_t len);
 enum nfs4r_status site_write_stable(struct site *s, const struct nfs4r_oid *oid, uint64_t off, const void *bytes, uint32_t len);
 enum nfs4r_status site_close(struct site *s, const struct nfs4r_oid *oid);

@@ -19,7 +19,7 @@
 
 #define SELF 3
 
-enum what { CONNECT = 1, ASK, HOLD, COUNT, LEAVE };
+enum what { CONNECT = 1, ASK, ASK_TEXTS, HOLD, COUNT, LEAVE };
 
 struct order {
 	enum what what;
@@ -51,6 +51,12 @@ static void on_up(void *ctx, nfs4r_server_id peer, uint64_t inc)
 		up = true;
 }
 
+static void on_down(void *ctx, nfs4r_server_id peer, const char *why)
+{
+	if (peer == 1)
+		up = false;
+}
+
 static void on_message(void *ctx, nfs4r_server_id from, struct nfs4r_msg *m)
 {
 	if (m->type == NFS4R_MSG_READ_ANSWER) {
@@ -71,7 +77,7 @@ static void on_log(void *ctx, enum nfs4r_log_level level, const char *text)
 
 static bool do_connect(const struct order *o)
 {
-	struct nfs4r_rpc_events ev = { .up = on_up, .message = on_message, .log = on_log };
+	struct nfs4r_rpc_events ev = { .up = on_up, .down = on_down, .message = on_message, .log = on_log };
 	char why[NFS4R_WHY] = "";
 
 	up = false;
@@ -107,6 +113,18 @@ static void do_ask(const struct order *o)
 	}
 }
 
+/* Texts of a symbolic link. No answer is as large as a page, and none is small. */
+static void do_ask_texts(const struct order *o)
+{
+	struct nfs4r_read text = { .type = NFS4R_RD_READLINK, .oid = o->oid, .copy = true };
+	struct nfs4r_msg read = { .type = NFS4R_MSG_READ, .read = &text };
+
+	for (uint32_t i = 1; up && i <= o->n; i++) {
+		text.id = i;
+		do_send(&read);
+	}
+}
+
 static void serve(int fd)
 {
 	static struct order o;
@@ -117,6 +135,8 @@ static void serve(int fd)
 			return;
 		if (o.what == ASK)
 			do_ask(&o);
+		if (o.what == ASK_TEXTS)
+			do_ask_texts(&o);
 		if (o.what == HOLD)
 			nfs4r_rpc_hold(rpc, 1, o.hold);
 		if (o.what == LEAVE)
@@ -207,6 +227,13 @@ void runaway_ask(struct runaway *r, const struct nfs4r_oid *oid, uint32_t n, boo
 	r->order.sums = sums;
 	r->order.reads = reads;
 	tell(r, ASK);
+}
+
+void runaway_ask_texts(struct runaway *r, const struct nfs4r_oid *oid, uint32_t n)
+{
+	r->order.oid = *oid;
+	r->order.n = n;
+	tell(r, ASK_TEXTS);
 }
 
 void runaway_read_nothing(struct runaway *r, bool nothing)

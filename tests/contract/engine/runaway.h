@@ -19,6 +19,8 @@ void runaway_connect(struct runaway *r, struct cluster *c);
 
 /* Asks for @n sums of @oid, for @n pieces of RUNAWAY_PIECE bytes of it, or for both in turn. Returns when all are given to its transport. */
 void runaway_ask(struct runaway *r, const struct nfs4r_oid *oid, uint32_t n, bool sums, bool reads);
+/* Asks for the text of @oid, a symbolic link, @n times, or until it is disconnected. */
+void runaway_ask_texts(struct runaway *r, const struct nfs4r_oid *oid, uint32_t n);
 /* From now on it reads no answers, or all that have waited. */
 void runaway_read_nothing(struct runaway *r, bool nothing);
 /* How many of its reads were answered with bytes, and how many with DELAY, since it connected. */

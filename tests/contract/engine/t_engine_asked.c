@@ -152,6 +152,45 @@ static void sums_and_reads_without_end(void **state)
 	run(*state, true);
 }
 
+static bool has_said(struct site *s, const char *text)
+{
+	pthread_mutex_lock(&s->lock);
+	bool said = strstr(s->logged, text);
+	pthread_mutex_unlock(&s->lock);
+	return said;
+}
+
+/* It asks for the text of a link again and again, and does not read the answers: it is disconnected before they take much memory, and server 2 goes on. */
+static void answers_that_nobody_reads(void **state)
+{
+	static const char why[] = "is down: asks on and does not read the answers";
+	const uint64_t most = 8 * MIB + 8 * (4 * MIB) + 16 * MIB + 24 * MIB; /* control 6.11, with 8 executors; and what allocation adds */
+	struct measured m = { 0 };
+	struct cluster *c = *state;
+	struct nfs4r_oid root = site_root(&c->site[1]), link;
+	char text[4001];
+	uint64_t before;
+
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	assert_int_equal(site_symlink(&c->site[1], &root, "link", text, &link), NFS4R_OK);
+	go_on(c, 500, &m);
+	before = memory();
+	m = (struct measured){ .memory = before };
+	runaway_connect(runaway, c);
+	runaway_read_nothing(runaway, true);
+	runaway_ask_texts(runaway, &link, 200000);
+	for (int i = 0; i < 300 && !has_said(&c->site[1], why); i++)
+		go_on(c, 100, &m);
+	print_message("%lu KiB more memory; server 2 came %lu times, and waited %lu ms at most\n", (m.memory - before) >> 10, m.n, m.slowest_ms);
+	site_says(&c->site[1], why, 1);
+	if (MEASURED) {
+		assert_in_range(m.memory - before, 0, most);
+		assert_in_range(m.slowest_ms, 0, ANSWER_MS_MAX);
+	}
+	runaway_leave(runaway, c);
+}
+
 /* ---- forwarded operations ---- */
 
 static void asked(struct site *s, nfs4r_server_id of, uint32_t *n, uint64_t *bytes)
@@ -278,6 +317,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(sums_without_end),
 		T(sums_and_reads_without_end),
+		T(answers_that_nobody_reads),
 		T(forwarded_operations_count_until_their_answers),
 		T(answers_that_are_not_read_are_bounded),
 	};
