@@ -2,6 +2,7 @@
 /* Refcounted buffers. The count is atomic, the bytes are whoever's turn it is. */
 #include "base/buf.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,13 +28,19 @@ struct nfs4r_buf *nfs4r_buf_copy(const void *src, uint32_t len)
 
 struct nfs4r_buf *nfs4r_buf_get(struct nfs4r_buf *b)
 {
-	if (b)
-		__atomic_add_fetch(&b->refs, 1, __ATOMIC_RELAXED);
+	if (b) {
+		uint32_t before = __atomic_fetch_add(&b->refs, 1, __ATOMIC_RELAXED);
+
+		assert(before > 0);
+	}
 	return b;
 }
 
 void nfs4r_buf_put(struct nfs4r_buf *b)
 {
-	if (b && __atomic_sub_fetch(&b->refs, 1, __ATOMIC_ACQ_REL) == 0)
+	uint32_t before = b ? __atomic_fetch_sub(&b->refs, 1, __ATOMIC_ACQ_REL) : 0;
+
+	assert(!b || before > 0);
+	if (before == 1)
 		free(b);
 }

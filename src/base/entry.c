@@ -2,6 +2,7 @@
 /* Log entries and names: memory only. */
 #include "base/entry.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 bool nfs4r_name_set(struct nfs4r_name *n, const char *s, size_t len)
@@ -27,14 +28,20 @@ struct nfs4r_entry *nfs4r_entry_new(void)
 
 struct nfs4r_entry *nfs4r_entry_get(struct nfs4r_entry *e)
 {
-	if (e)
-		__atomic_add_fetch(&e->refs, 1, __ATOMIC_RELAXED);
+	if (e) {
+		uint32_t before = __atomic_fetch_add(&e->refs, 1, __ATOMIC_RELAXED);
+
+		assert(before > 0);
+	}
 	return e;
 }
 
 void nfs4r_entry_put(struct nfs4r_entry *e)
 {
-	if (!e || __atomic_sub_fetch(&e->refs, 1, __ATOMIC_ACQ_REL) != 0)
+	uint32_t before = e ? __atomic_fetch_sub(&e->refs, 1, __ATOMIC_ACQ_REL) : 0;
+
+	assert(!e || before > 0);
+	if (before != 1)
 		return;
 	for (uint32_t i = 0; i < NFS4R_PARTS_MAX; i++) {
 		struct nfs4r_part *p = &e->parts[i];

@@ -276,6 +276,7 @@ static const struct nfs4r_update *finish(struct nfs4r_core *c)
 	c->out.upd.actions = c->out.acts;
 	c->out.upd.next_timer_ms = c->out.timer;
 	c->step++;
+	core_assert_invariants(c);
 	return &c->out.upd;
 }
 
@@ -419,6 +420,7 @@ static void on_release(struct nfs4r_core *c, nfs4r_server_id from, const struct 
 		recovery_join_released(c, from, a->release.seqs[i]);
 }
 
+/* One case for each type. NOLINTNEXTLINE(readability-function-size) */
 static void on_msg(struct nfs4r_core *c, nfs4r_server_id from, struct nfs4r_msg *m)
 {
 	const char *why;
@@ -567,6 +569,7 @@ static void on_cancel(struct nfs4r_core *c, struct opx *o)
 		ops_finish(c, o, o->op->status);
 }
 
+/* One case for each type. NOLINTNEXTLINE(readability-function-size) */
 const struct nfs4r_update *nfs4r_core_step(struct nfs4r_core *c, const struct nfs4r_event *ev)
 {
 	assert(c->started && ev->now_ms >= c->now);

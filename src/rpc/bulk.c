@@ -15,6 +15,7 @@
  * Invariants: the kept ones are those between what the peer took and what was given, all of them, ascending; all that waits at the receiver is
  * beyond the first that is missing, and takes less memory than a queue's limit; a message is delivered once.
  */
+#include <assert.h>
 #include <inttypes.h>
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
@@ -80,6 +81,7 @@ static uint32_t bulk_next(struct rpc_peer *p, struct rpc_conn *c, struct rpc_nod
 	uint64_t bytes = 0, more;
 	uint32_t count = 0, new = 0;
 
+	assert(rpc_is_mine(p->rpc));
 	for (n = b->head; n && b->again > 0 && count < SHARE_NODES && bytes < RPC_SHARE_BYTES; n = n->next) {
 		if (n->by)
 			continue;

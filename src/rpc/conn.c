@@ -13,6 +13,7 @@
  * Invariants: at most one write is pending; a closed connection is freed by libuv's callback
  * only, so that those below it on the stack may still look at its state.
  */
+#include <assert.h>
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <stdarg.h>
@@ -69,6 +70,7 @@ static void conn_closed(uv_handle_t *h)
 
 void rpc_conn_close(struct rpc_conn *c)
 {
+	assert(rpc_is_mine(c->rpc));
 	if (c->state == RPC_CONN_CLOSED)
 		return;
 	c->state = RPC_CONN_CLOSED;
@@ -324,6 +326,7 @@ bool rpc_conn_write(struct rpc_conn *c, uint64_t *total)
 	uint64_t bytes = 0;
 	int done;
 
+	assert(rpc_is_mine(c->rpc));
 	if (!conn_wrap(c, c->writing)) {
 		rpc_conn_fail(c, "a message could not be protected");
 		return false;

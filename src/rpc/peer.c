@@ -15,6 +15,7 @@
  * Invariants: conns[] has only connections of one session and one start of the peer; up
  * implies that all are there, of lane BULK at least one, and were ready.
  */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,6 +90,7 @@ static void peer_up(struct rpc_peer *p)
 	struct nfs4r_rpc *rpc = p->rpc;
 	struct rpc_conn *conns[RPC_SLOTS];
 
+	assert(rpc_is_mine(rpc));
 	pthread_mutex_lock(&p->lock);
 	p->up = true;
 	p->up_inc = p->inc;

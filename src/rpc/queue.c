@@ -7,6 +7,7 @@
  * POSITIONS are cumulative and tolerate any order, so one that still waits takes the newer
  * bytes in its place.
  */
+#include <assert.h>
 #include <arpa/inet.h>
 #include <stdlib.h>
 
@@ -42,8 +43,11 @@ void rpc_nodes_free(struct rpc_node *list)
 	while (list) {
 		struct rpc_node *next = list->next;
 
-		if (list->answer)
-			atomic_fetch_sub(list->answers, list->answer);
+		if (list->answer) {
+			unsigned long before = atomic_fetch_sub(list->answers, list->answer);
+
+			assert(before >= list->answer);
+		}
 		nfs4r_buf_put(list->buf);
 		free(list);
 		list = next;

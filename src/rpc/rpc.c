@@ -23,6 +23,7 @@
 #include <sys/socket.h>
 
 #include "base/config_keys.h"
+#include "base/locked.h"
 #include "rpc/rpc_internal.h"
 #include "xdr_map.h"
 
@@ -170,7 +171,10 @@ static void *rpc_thread(void *arg)
 	struct nfs4r_rpc *rpc = arg;
 
 	pthread_setname_np(pthread_self(), "nfs4r_rpc");
+	rpc->owner = pthread_self();
+	rpc->owned = true;
 	uv_run(&rpc->loop, UV_RUN_DEFAULT);
+	rpc->owned = false;
 	return NULL;
 }
 
@@ -349,6 +353,7 @@ static enum nfs4r_status send_check(struct nfs4r_rpc *rpc, struct rpc_peer *p, e
 {
 	uint64_t queued = p->queues[lane].bytes;
 
+	assert(nfs4r_is_locked(&p->lock));
 	if (!p->up)
 		return NFS4R_UNKNOWN;
 	if (queued > 0 && queued + more > rpc->cfg.queue_bytes_max)

@@ -230,7 +230,15 @@ struct nfs4r_rpc {
 	atomic_bool stopping;
 	bool running;		/* the thread */
 	pthread_t thread;
+	bool owned;		/* by the transport's thread, which has said so itself; before it runs and after it, by who makes and frees it */
+	pthread_t owner;
 };
+
+/* For asserts: this is the transport's thread, or there is none. */
+static inline bool rpc_is_mine(const struct nfs4r_rpc *rpc)
+{
+	return !rpc->owned || pthread_equal(rpc->owner, pthread_self());
+}
 
 /* addr.c */
 /* NFS4R_OK, NFS4R_BADCONFIG: does not resolve. Blocks while a name is looked up. */

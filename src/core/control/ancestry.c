@@ -421,5 +421,5 @@ bool nfs4r_core_check(const struct nfs4r_core *cc, char *why, size_t why_len)
 		ok = false;
 	}
 	drop_all(&fresh);
-	return ok;
+	return ok && core_counts_are_right(c, why, why_len);
 }

@@ -12,9 +12,11 @@
  * every GAP_US: what comes after a pause goes at once, a stream goes in batches. Positions wait in the same place, the newest only. Those that an answer
  * may hang on go at once: that a checkpoint is wanted, and that more of the peer's log is stable here, which a checkpoint says and so is rare.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/locked.h"
 #include "engine/replicate/replicate.h"
 
 #define RECENT 16384		/* own entries kept in memory at most */
@@ -169,7 +171,7 @@ static bool is_here(struct nfs4r_engine *eng, const struct awaited *w, bool *any
 /* False: not now, the peer asks again. */
 static bool await_taints(struct nfs4r_engine *eng, const struct awaited *w)
 {
-	struct timespec until = engine_after_us(TAINT_WAIT_MS * 1000l);
+	struct timespec until = engine_after_us(TAINT_WAIT_MS * 1000L);
 	bool any, here;
 	int rc = 0;
 
@@ -177,6 +179,7 @@ static bool await_taints(struct nfs4r_engine *eng, const struct awaited *w)
 	eng->step_waiters++;
 	while (!(here = is_here(eng, w, &any)) && !eng->stopping && !rc)
 		rc = pthread_cond_clockwait(&eng->step_cond, &eng->lock, CLOCK_MONOTONIC, &until);
+	assert(eng->step_waiters > 0);
 	eng->step_waiters--;
 	pthread_mutex_unlock(&eng->lock);
 	return here && (!any || nfs4r_store_sync(eng->store, nfs4r_store_position(eng->store)) == NFS4R_OK);
@@ -294,6 +297,7 @@ static void send_gathered(struct distributor *d, struct peer_sender *p)
 	struct range *list = p->head;
 	uint64_t generation = p->generation;
 
+	assert(nfs4r_is_locked(&d->lock));
 	p->head = p->last = NULL;
 	p->sending = list;
 	pthread_mutex_unlock(&d->lock);

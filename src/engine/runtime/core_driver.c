@@ -5,10 +5,12 @@
  * except on memory and the page cache. What must wait for the disk goes to group_commit.c, what reads files
  * to sender.c, what changes files to the pools. Which room carries out an action says a table of the door (actions.c).
  */
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/locked.h"
 #include "base/text.h"
 #include "engine/runtime/runtime.h"
 
@@ -102,6 +104,7 @@ static uint32_t perform_puts(struct nfs4r_engine *eng, const struct nfs4r_action
 	return n;
 }
 
+/* One case for each action. NOLINTNEXTLINE(readability-function-size) */
 static void perform_one(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
 	action_fn fn = a->type < ENGINE_ACTIONS ? (eng->mute ? eng->actions->muted : eng->actions->on)[a->type] : NULL;
@@ -141,6 +144,7 @@ void engine_step(struct nfs4r_engine *eng, struct nfs4r_event *ev)
 {
 	uint32_t type = ev->type, msg_type = type == NFS4R_EV_MSG ? ev->msg->type : 0;
 
+	assert(nfs4r_is_locked(&eng->lock));
 	if (eng->frozen)
 		return;
 	ev->now_ms = engine_now_ms();

@@ -15,9 +15,11 @@
  *
  * Invariant: once halted, for good in this run.
  */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/locked.h"
 #include "engine/runtime/runtime.h"
 
 #define SAY_EVERY_MS 1000
@@ -60,6 +62,7 @@ static void halt(struct nfs4r_engine *eng, enum halt kind, enum nfs4r_status st,
 
 void engine_halt(struct nfs4r_engine *eng, const char *why)
 {
+	assert(nfs4r_is_locked(&eng->lock));
 	halt(eng, HALT_FOR_GOOD, NFS4R_CORRUPT, why);
 }
 

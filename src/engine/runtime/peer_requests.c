@@ -13,6 +13,7 @@
  *
  * Invariant: each taken question is dropped once, with the same number of bytes, so a server is never held for good.
  */
+#include <assert.h>
 #include <stdio.h>
 
 #include "engine/runtime/runtime.h"
@@ -74,6 +75,7 @@ void engine_asked_drop(struct nfs4r_engine *eng, nfs4r_server_id from, uint64_t 
 	struct asked *a = &eng->asked[from];
 
 	pthread_mutex_lock(&a->lock);
+	assert(a->n > 0 && a->bytes >= bytes);
 	a->n--;
 	a->bytes -= bytes;
 	go_on(eng, from);

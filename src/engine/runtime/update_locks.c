@@ -7,6 +7,7 @@
  * An operation takes all its locks at once or none, so there is no order to keep and no deadlock. Few are
  * held at any time (one set per executing thread): a list and one condition are enough.
  */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "engine/runtime/runtime.h"
@@ -66,12 +67,14 @@ void engine_locks_take(struct locks *l, struct held_locks *h)
 
 void engine_locks_drop(struct locks *l, struct held_locks *h)
 {
+	struct held_locks **p = &l->held;
+
 	pthread_mutex_lock(&l->lock);
-	for (struct held_locks **p = &l->held; *p; p = &(*p)->next)
-		if (*p == h) {
-			*p = h->next;
-			break;
-		}
+	while (*p != h) {
+		assert(*p); /* who drops has taken */
+		p = &(*p)->next;
+	}
+	*p = h->next;
 	pthread_cond_broadcast(&l->cond);
 	pthread_mutex_unlock(&l->lock);
 }

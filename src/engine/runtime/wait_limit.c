@@ -9,6 +9,7 @@
  * An update that this server may execute itself is counted when it first has to wait, since most never do. It may be executed by then, so it is not
  * refused any more: when all places are taken, updates are refused before they begin.
  */
+#include <assert.h>
 #include "engine/runtime/runtime.h"
 
 #define UNANSWERED_MAX 8
@@ -79,9 +80,11 @@ void engine_waiting_must(struct nfs4r_engine *eng)
 
 void engine_waiting_end(struct nfs4r_engine *eng, enum waiting_kind kind)
 {
-	eng->waiting.all--;
+	uint32_t all = eng->waiting.all--, unanswered = 1;
+
 	if (kind == WAITING_UNANSWERED && eng->cfg.waiting_max)
-		eng->waiting.unanswered--;
+		unanswered = eng->waiting.unanswered--;
+	assert(all > 0 && unanswered > 0);
 }
 
 void engine_waiting_vain(struct nfs4r_engine *eng, nfs4r_server_id asked, const struct nfs4r_oid *oid)

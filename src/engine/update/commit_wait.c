@@ -13,9 +13,11 @@
  *
  * A view that sealed something during the wait makes the answer DELAY, too: what was waited for may have been undone.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/locked.h"
 #include "engine/update/update_int.h"
 
 struct held_wait {
@@ -105,6 +107,7 @@ void update_commit_async(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, 
 
 void update_commit_held(struct nfs4r_engine *eng, uint64_t id)
 {
+	assert(nfs4r_is_locked(&eng->lock));
 	for (struct held_wait *w = eng->holds; w; w = w->next) {
 		if (w->id != id)
 			continue;

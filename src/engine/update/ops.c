@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/locked.h"
 #include "base/shape.h"
 #include "engine/update/update_int.h"
 
@@ -117,6 +118,7 @@ static void delist(struct opctx *o)
 
 void update_ops_wake(struct nfs4r_engine *eng)
 {
+	assert(nfs4r_is_locked(&eng->lock));
 	for (struct opctx *o = eng->active; o; o = o->active_next)
 		pthread_cond_signal(&o->cond);
 	pthread_cond_broadcast(&eng->step_cond);
@@ -129,6 +131,7 @@ bool update_ops_over(const struct nfs4r_engine *eng)
 
 void update_op_deactivate(struct nfs4r_engine *eng, struct opctx *o)
 {
+	assert(nfs4r_is_locked(&eng->lock));
 	if (!o->active_prev)
 		return;
 	delist(o);
@@ -208,8 +211,10 @@ static void event_op(struct nfs4r_engine *eng, uint32_t type, struct opctx *o, b
 /* If there is no room the server halts before the lock is dropped: what needs less might fit then, and lie behind an LSN of which the journal has nothing, and that nobody fills. */
 static enum nfs4r_status begin_entry(struct nfs4r_engine *eng, struct nfs4r_entry *e, nfs4r_journal_pos *sync_first)
 {
-	enum nfs4r_status st = engine_import_begin_by(eng, e);
+	enum nfs4r_status st;
 
+	assert(nfs4r_is_locked(&eng->lock)); /* it is what keeps the INTENTs in the order of their LSNs */
+	st = engine_import_begin_by(eng, e);
 	if (st == NFS4R_OK)
 		st = nfs4r_store_intent(eng->store, e, sync_first);
 	if (st != NFS4R_OK)

@@ -6,6 +6,7 @@
  * A server that halts or stops parks all at once, the asynchronous ones as well: nobody says any more what they wait for, and nobody asks again before it starts anew.
  * eng->lock is held in all of this.
  */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "engine/update/update_int.h"
@@ -58,6 +59,7 @@ struct opctx *update_op_adopt_parked(struct nfs4r_engine *eng, const struct nfs4
 			return NULL;
 		}
 		*p = o->next;
+		assert(eng->nparked > 0);
 		eng->nparked--;
 		update_op_move(eng, o, OP_DRIVEN);
 		return o;
@@ -108,6 +110,7 @@ void update_ops_expire_parked(struct nfs4r_engine *eng, uint64_t now)
 			continue;
 		}
 		*p = o->next;
+		assert(eng->nparked > 0);
 		eng->nparked--;
 		update_op_move(eng, o, OP_OVER);
 		nfs4r_op_fini(&o->own);

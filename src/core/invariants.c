@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * What holds whenever a step has ended. core_assert_invariants() is part of every step, also of a shipped server: it looks at
+ * positions, counters and sets, a few words for each server. Recounts that walk tables are in nfs4r_core_check(), which the
+ * scenarios call after each step and the simulator from time to time; core_counts_are_right() is the part of it that is about operations.
+ *
+ * A core with a rule switched off (the faulty build) is not asked: what notices that is the rule's scenario, or a checker of the simulator.
+ */
+#include <stdio.h>
+
+#include "core/core_int.h"
+
+/* log.c: received >= applied >= stable in every log. */
+static void assert_log(const struct logst *l)
+{
+	assert(l->received >= l->applied && l->applied >= l->stable && l->highest >= l->applied);
+	assert(!l->npend == !l->pend);
+	if (l->pend) /* ascending: the head's prev is the last */
+		assert(l->pend->entry->lsn > l->applied && l->pend->prev->entry->lsn <= l->received && l->pend->prev->entry->lsn >= l->pend->entry->lsn);
+}
+
+/* Log 9.1: members are voters, voters are servers. */
+static void assert_view(const struct nfs4r_view *v)
+{
+	assert(!(v->members & ~v->voters) && !(v->voters & ~v->servers));
+}
+
+void core_assert_invariants(const struct nfs4r_core *c)
+{
+	uint32_t claims = 0;
+
+	if (c->cfg.fault)
+		return;
+	EACH_LOG(c, s)
+		assert_log(&c->logs[s]);
+	assert_view(&c->view.adopted);
+	if (c->view.accepted.num)
+		assert_view(&c->view.accepted);
+	for (uint32_t s = 0; s <= NFS4R_SERVERS_MAX; s++)
+		claims += c->nclaims_of[s];
+	assert(claims == c->nclaims && HASH_COUNT(c->claims) == c->nclaims);
+	assert(!c->nops == (!c->waiting && !c->busy && !c->answering));
+	assert(!c->mover || c->mover->mover);
+	assert(c->durable_step <= c->step && c->sync_asked <= c->step);
+}
+
+static uint32_t uses(const struct opx *list, const struct claim *cl, bool pins)
+{
+	const struct opx *o;
+	uint32_t n = 0;
+
+	DL_FOREACH(list, o)
+		for (uint32_t i = 0; i < (pins ? o->npins : o->nholds); i++)
+			n += (pins ? o->pins[i] : o->holds[i]) == cl;
+	return n;
+}
+
+bool core_counts_are_right(const struct nfs4r_core *c, char *why, size_t why_len)
+{
+	const struct claim *cl, *tmp;
+	const struct opx *lists[] = { c->waiting, c->busy, c->answering };
+
+	HASH_ITER(hh, c->claims, cl, tmp) {
+		uint32_t holds = 0, pins = 0;
+
+		if (!cl->own)
+			continue;
+		for (uint32_t i = 0; i < 3; i++) {
+			holds += uses(lists[i], cl, false);
+			pins += uses(lists[i], cl, true);
+		}
+		if (holds != cl->own->holds || pins != cl->own->pins) {
+			snprintf(why, why_len, "claim %llu has %u holds and %u pins, its operations %u and %u", (unsigned long long)cl->key.seq, cl->own->holds,
+				 cl->own->pins, holds, pins);
+			return false;
+		}
+	}
+	return true;
+}
