@@ -14,6 +14,9 @@
 /* commit.c */
 void core_commit_run(struct nfs4r_core *c); /* every entry that can be */
 
+/* invariants.c */
+void core_assert_invariants(const struct nfs4r_core *c); /* when a step has ended */
+
 /* sender_check.c: why a message of @from is not taken (log 4.17); NULL: it is */
 const char *core_door_refuses(const struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
 

@@ -2,13 +2,13 @@
 /*
  * What holds whenever a step has ended. core_assert_invariants() is part of every step, also of a shipped server: it looks at
  * positions, counters and sets, a few words for each server. Recounts that walk tables are in nfs4r_core_check(), which the
- * scenarios call after each step and the simulator from time to time; core_counts_are_right() is the part of it that is about operations.
+ * scenarios call after each step and the simulator from time to time; counts_are_right() is the part of it that is about operations.
  *
  * A core with a rule switched off (the faulty build) is not asked: what notices that is the rule's scenario, or a checker of the simulator.
  */
 #include <stdio.h>
 
-#include "core/core_int.h"
+#include "core/door_int.h"
 
 /* log.c: received >= applied >= stable in every log. */
 static void assert_log(const struct logst *l)
@@ -32,15 +32,15 @@ void core_assert_invariants(const struct nfs4r_core *c)
 	if (c->cfg.fault)
 		return;
 	EACH_LOG(c, s)
-		assert_log(&c->logs[s]);
+		assert_log(&c->log.logs[s]);
 	assert_view(&c->view.adopted);
 	if (c->view.accepted.num)
 		assert_view(&c->view.accepted);
 	for (uint32_t s = 0; s <= NFS4R_SERVERS_MAX; s++)
-		claims += c->nclaims_of[s];
-	assert(claims == c->nclaims && HASH_COUNT(c->claims) == c->nclaims);
-	assert(!c->nops == (!c->waiting && !c->busy && !c->answering));
-	assert(!c->mover || c->mover->mover);
+		claims += c->control.nclaims_of[s];
+	assert(claims == c->control.nclaims && HASH_COUNT(c->control.claims) == c->control.nclaims);
+	assert(!c->ops.nops == (!c->ops.waiting && !c->ops.busy && !c->ops.answering));
+	assert(!c->ops.mover || c->ops.mover->mover);
 	assert(c->durable_step <= c->step && c->sync_asked <= c->step);
 }
 
@@ -55,12 +55,13 @@ static uint32_t uses(const struct opx *list, const struct claim *cl, bool pins)
 	return n;
 }
 
-bool core_counts_are_right(const struct nfs4r_core *c, char *why, size_t why_len)
+/* Holds and pins of own claims, recounted. */
+static bool counts_are_right(const struct nfs4r_core *c, char *why, size_t why_len)
 {
 	const struct claim *cl, *tmp;
-	const struct opx *lists[] = { c->waiting, c->busy, c->answering };
+	const struct opx *lists[] = { c->ops.waiting, c->ops.busy, c->ops.answering };
 
-	HASH_ITER(hh, c->claims, cl, tmp) {
+	HASH_ITER(hh, c->control.claims, cl, tmp) {
 		uint32_t holds = 0, pins = 0;
 
 		if (!cl->own)
@@ -76,4 +77,9 @@ bool core_counts_are_right(const struct nfs4r_core *c, char *why, size_t why_len
 		}
 	}
 	return true;
+}
+
+bool nfs4r_core_check(const struct nfs4r_core *c, char *why, size_t why_len)
+{
+	return control_anc_check(c, why, why_len) && counts_are_right(c, why, why_len);
 }

@@ -131,7 +131,7 @@ static void on_message(void *ctx, nfs4r_server_id from, struct nfs4r_msg *msg)
 	struct nfs4r_engine *eng = ctx;
 	struct nfs4r_event ev = { .type = NFS4R_EV_MSG, .peer = from, .msg = msg };
 
-	if (eng->stopping || asked_in_vain(eng, from, msg->type)) {
+	if (eng->stopping || engine_asked_in_vain(eng, from, msg->type)) {
 		nfs4r_msg_fini(msg);
 		free(msg);
 		return;
@@ -236,7 +236,7 @@ static void *timer_thread(void *arg)
 		if (look)
 			read_router_again(eng);
 		update_commit_expire(eng, now);
-		asked_expire(eng);
+		engine_asked_expire(eng);
 		membership_view_check_late(eng, now > due ? now - due : 0, now);
 		membership_view_check_rtt(eng, now);
 		membership_view_check_clocks(eng, now);

@@ -41,7 +41,7 @@ struct nfs4r_endpoint {
 	uint16_t port;
 };
 
-struct nfs4r_rpc_config {
+struct nfs4r_rpc_config { /* defaults of what has a key: base/config.def */
 	nfs4r_server_id self;
 	uint64_t inc;		  /* this start's incarnation */
 	char version[64];	  /* of the program, told to the others, for people */
@@ -66,10 +66,10 @@ struct nfs4r_rpc_config {
 	uint32_t shun_ms;	     /* a peer that sent what cannot be decoded is not connected with for so long, at the next times for twice as long, at most a minute; default 1000 */
 	uint32_t listen_wait_ms;     /* so long start waits for its own name, address or port, when they are not there yet; default 0 */
 	uint32_t silence_ms;	     /* nothing received for so long (keep-alives are sent): connection is dropped; default 10000 */
-	char congestion[16];	     /* of TCP, where the kernel has it; "" = the system's; default bbr */
-	uint64_t buffer_bytes;	     /* of each direction of a connection, past the system's limits where that is allowed; 0 = the system's; default 32 MiB */
-	uint32_t connections;	     /* of lane BULK, when we call; what the other side calls with is its own business; default 4 */
-	uint64_t warm_bytes;	     /* of padding, to one peer in a minute, by which new connections of lane BULK learn the rate of their link; 0: none; default 16 MiB */
+	char congestion[16];	     /* of TCP, where the kernel has it; "" = the system's */
+	uint64_t buffer_bytes;	     /* of each direction of a connection, past the system's limits where that is allowed; 0 = the system's; by itself that of the key Window */
+	uint32_t connections;	     /* of lane BULK, when we call; what the other side calls with is its own business */
+	uint64_t warm_bytes;	     /* of padding, to one peer in a minute, by which new connections of lane BULK learn the rate of their link; 0: none */
 	uint32_t warm_rtt_us;	     /* only over round trips of so much, and with BBR; 0 (for tests): always; default 5000 */
 	int64_t (*day_ns)(void);     /* the clock of the day, since 1970, that peers are told; tests set another one; default CLOCK_REALTIME */
 	uint64_t queue_bytes_max;    /* per peer and lane, until the peer has it (BULK), or the kernel (the others); beyond, send() answers NFS4R_DELAY; default 256 MiB */

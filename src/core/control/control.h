@@ -8,6 +8,7 @@
 /* ancestry.c */
 nfs4r_servers control_anc_below(const struct nfs4r_core *c, const struct nfs4r_oid *dir);
 void control_anc_rebuild(struct nfs4r_core *c);
+bool control_anc_check(const struct nfs4r_core *c, char *why, size_t why_len); /* the table against a recount; false: @why says where it differs */
 /* Own claims with a control strictly below @dir, once for each such control; free(l->v) is the caller's. */
 void control_anc_own_below(const struct nfs4r_core *c, const struct nfs4r_oid *dir, struct own_list *l);
 void control_anc_before_commit(struct nfs4r_core *c, struct nfs4r_entry *e, struct anc_change *ch);

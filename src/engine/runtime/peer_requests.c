@@ -61,7 +61,7 @@ static void go_on(struct nfs4r_engine *eng, nfs4r_server_id from)
 	nfs4r_rpc_hold(eng->rpc, from, false);
 }
 
-void asked_expire(struct nfs4r_engine *eng)
+void engine_asked_expire(struct nfs4r_engine *eng)
 {
 	for (nfs4r_server_id s = 1; s <= NFS4R_SERVERS_MAX; s++) {
 		pthread_mutex_lock(&eng->asked[s].lock);
@@ -103,7 +103,7 @@ bool engine_asked_is_slow(struct nfs4r_engine *eng, nfs4r_server_id from)
 	return nfs4r_rpc_answers(eng->rpc, from) > ANSWERS_BYTES_MAX;
 }
 
-bool asked_in_vain(struct nfs4r_engine *eng, nfs4r_server_id from, uint32_t type)
+bool engine_asked_in_vain(struct nfs4r_engine *eng, nfs4r_server_id from, uint32_t type)
 {
 	uint64_t waits = nfs4r_rpc_answers(eng->rpc, from), max = ANSWERS_BYTES_MAX + (uint64_t)eng->cfg.executors * NFS4R_IO_MAX + ANSWERS_SMALL_MAX;
 	char why[NFS4R_WHY];

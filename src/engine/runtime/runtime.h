@@ -261,7 +261,9 @@ void engine_import_free(struct nfs4r_engine *eng);
 /* ---- peer_requests.c: what another server asks for, from its question to the answer ---- */
 #define ASKED_MAX 1024u		    /* questions of one server: beyond, no more of its requests are read */
 #define ASKED_BYTES_MAX (64u << 20) /* bytes of memory that they take, the same */
-#define ANSWERS_BYTES_MAX (8u << 20) /* bytes of answers that wait for the transport: beyond, a READ hears DELAY */
+#define ASKED_WINDOW_MS 100	    /* the same, when so many came in that time */
+#define ANSWERS_SMALL_MAX (16u << 20) /* memory, beyond that and a large one of each executor: who asks on is disconnected */
+#define ANSWERS_BYTES_MAX (8u << 20) /* memory of answers that wait for the transport: beyond, a READ hears DELAY */
 void engine_asked_init(struct nfs4r_engine *eng);
 void engine_asked_fini(struct nfs4r_engine *eng);
 /* A question of @from that takes @bytes has come. On the transport's thread. */
@@ -273,6 +275,10 @@ void engine_asked_forward(struct nfs4r_engine *eng, nfs4r_server_id from, struct
 void engine_asked_forward_over(struct nfs4r_engine *eng, struct nfs4r_op *op);
 /* So many bytes of answers wait that no large one may be made. Any thread. */
 bool engine_asked_is_slow(struct nfs4r_engine *eng, nfs4r_server_id from);
+/* From time to time; takes no lock of the engine. */
+void engine_asked_expire(struct nfs4r_engine *eng);
+/* It has sent a message of @type, and so many answers wait that it cannot be reading them: it is disconnected, and the message is nobody's. On the transport's thread. */
+bool engine_asked_in_vain(struct nfs4r_engine *eng, nfs4r_server_id from, uint32_t type);
 /* Reads that wait for it are dropped, and the sum under way ends soon; admin_verify_forget() drops the sums that wait. On the transport's thread. */
 void engine_asked_peer_down(struct nfs4r_engine *eng, nfs4r_server_id peer);
 
@@ -374,6 +380,8 @@ struct nfs4r_engine {
 		uint32_t n;
 		uint64_t bytes;
 		bool held;
+		uint64_t window_ms; /* when it began */
+		uint32_t taken;	    /* since then */
 		struct verify_serve *verifies, **verifies_tail; /* that wait; the one that runs is none of them */
 		bool verifying;
 	} asked[NFS4R_SERVERS_MAX + 1]; /* by server */
