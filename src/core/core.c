@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * The door: create, restore, step, and the questions that need no step. See core.h for the
- * contract and core_int.h for what happens inside a step.
+ * contract and core_state.h for what happens inside a step.
  */
 #include "base/config_keys.h"
 #include "core/door_int.h"

@@ -149,7 +149,7 @@ class Attack:
 
     def speeds(self, turns):
         """What is kept of the speed of each client, and its milliseconds without and with the attack."""
-        (off, on), kept = ([statistics.median(t[i][w] for t in turns) for w in (0, 1)] for i in (0, 1)), []
+        off, on = ([statistics.median(t[i][w] for t in turns) for w in (0, 1)] for i in (0, 1))
         return [(b / a, b, a) for a, b in zip(on, off)]
 
     def run(self):

@@ -567,6 +567,11 @@ void nfs4r_rpc_hold(struct nfs4r_rpc *rpc, nfs4r_server_id peer, bool hold)
 {
 }
 
+void nfs4r_rpc_blame(struct nfs4r_rpc *rpc, nfs4r_server_id peer, const char *why)
+{
+	abort(); /* no answer waits here */
+}
+
 uint64_t nfs4r_rpc_answers(struct nfs4r_rpc *rpc, nfs4r_server_id to)
 {
 	return 0;
