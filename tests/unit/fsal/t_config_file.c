@@ -35,6 +35,8 @@ static bool load(const char *inside)
 	assert_non_null(parsed);
 	repl_config_load(parsed, &err);
 	config_Free(parsed);
+	if (err.fp) /* else it was read, and closed */
+		fclose(err.fp);
 	free(err.diag_buf);
 	unlink(path);
 	return repl_module.configured;
