@@ -82,7 +82,7 @@ imports() {
 	setfattr -x trusted.nfs4r.volume "$TMP/data"
 	echo "written by a client" >"$TMP/data/first" && mknod "$TMP/data/disk" b 7 200 && cp /bin/true "$TMP/data/program" && chmod 4755 "$TMP/data/program" &&
 		setfattr -n trusted.mine -v 1 "$TMP/data/first" && setfacl -m u:1001:r "$TMP/data/program" && chattr +i "$TMP/data/first" &&
-		sed -i 's/Import = false;/Import = true;/' "$R/etc/nfs4r/data.conf" && launch && imported && ! lsattr "$TMP/data/first" | cut -c1-20 | grep i &&
+		sed -i 's/# Import = false;/Import = true;/' "$R/etc/nfs4r/data.conf" && grep -q '^[[:space:]]*Import = true;' "$R/etc/nfs4r/data.conf" && launch && imported && ! lsattr "$TMP/data/first" | cut -c1-20 | grep i &&
 		[ "$(stat -c %t:%T "$TMP/data/disk") $(stat -c %a "$TMP/data/program")" = "7:c8 4755" ]
 }
 
