@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 #include "base/said.h"
 
-bool nfs4r_said_may(struct nfs4r_said *s, uint64_t engine_now_ms, uint32_t max, uint64_t *more)
+bool nfs4r_said_may(struct nfs4r_said *s, uint64_t now_ms, uint32_t max, uint64_t *more)
 {
-	if (!s->lines || engine_now_ms - s->begun_ms >= NFS4R_SAID_INTERVAL_MS) {
-		s->begun_ms = engine_now_ms;
+	if (!s->lines || now_ms - s->begun_ms >= NFS4R_SAID_INTERVAL_MS) {
+		s->begun_ms = now_ms;
 		s->lines = 0;
 	}
 	if (s->lines >= max) {

@@ -17,8 +17,8 @@ struct nfs4r_said { /* all zero: nothing was said */
 	uint64_t more;	   /* that were left out since the last one that came */
 };
 
-/* May a line come at @engine_now_ms (any clock that does not go back), if @max lines may in an interval? False: it is counted. True: *@more is how many were left out before it. */
-bool nfs4r_said_may(struct nfs4r_said *s, uint64_t engine_now_ms, uint32_t max, uint64_t *more);
+/* May a line come at @now_ms (any clock that does not go back), if @max lines may in an interval? False: it is counted. True: *@more is how many were left out before it. */
+bool nfs4r_said_may(struct nfs4r_said *s, uint64_t now_ms, uint32_t max, uint64_t *more);
 
 /* The same number for texts that differ in decimal digits alone, since numbers change from one time to the next. */
 uint64_t nfs4r_said_key(const char *text);

@@ -188,7 +188,7 @@ const struct mode store_modes[] = {
 	{ "store-seals-lost", NULL, NULL, tune_seals_lost, "real stores: disks are lost or put back; what was promised stays" },
 	{ "store-image", NULL, NULL, tune_image_stores, "real stores: disks are put back to what they were earlier in the same start" },
 	{ "store-seals-die", NULL, NULL, tune_seals_die, "real stores: disks die, are full or broken, while logs are sealed" },
-	{ "store-seals-out_stuck", NULL, NULL, tune_stuck, "real stores: entries that servers cannot apply for a while, and logs end" },
+	{ "store-seals-stuck", NULL, NULL, tune_stuck, "real stores: entries that servers cannot apply for a while, and logs end" },
 	{ "store-seals-full", FULL_TREE, FULL_TEXT, tune_no_room, "real stores: full disks at several servers, and logs end" },
 	{ "store-members", NULL, NULL, tune_members_stores, "real stores: servers are added and taken out, and copies made anew" },
 	{ "store-reconfigure", NULL, NULL, tune_reconfigure_stores, "real stores: an administrator says who goes on, and machines lose power" },

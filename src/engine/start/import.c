@@ -43,6 +43,7 @@ struct fresh { /* a file that is in the volume, as it was then */
 	uint64_t size;
 	int64_t mtime;
 	char *path;
+	bool noted; /* that it was changed meanwhile */
 };
 
 struct import {
@@ -54,6 +55,7 @@ struct import {
 	char *path;	/* of what the walk is at, from the volume's root on; "" at the root */
 	size_t path_len, path_cap;
 	bool stopped;	/* and that was said */
+	bool noted;	/* that the file under way was changed meanwhile: the next line about that counts no other object */
 };
 
 static enum nfs4r_status import_dir(struct import *im, const struct nfs4r_oid *dir, uint32_t depth);
@@ -119,7 +121,7 @@ static void note(struct import *im, enum import_note kind, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(why, sizeof(why), fmt, ap);
 	va_end(ap);
-	start_import_notes_add(im->eng, kind, im->path_len ? im->path : "/", why);
+	start_import_notes_add(im->eng, kind, im->path_len ? im->path : "/", why, false);
 }
 
 /* OK, unless the whole import has to stop. What clients have taken away meanwhile is counted by the caller. */
@@ -411,9 +413,12 @@ static enum nfs4r_status send_changed(struct import *im, const struct nfs4r_oid 
 			st = import_bytes(im, oid, h, a->size, true);
 		last = im->last;
 	}
-	if (changes && (st == NFS4R_OK || st == NFS4R_MISMATCH))
-		note(im, IMPORT_CHANGED, "something other than NFS wrote to it during the import%s", changes > CHANGES_MAX || st == NFS4R_MISMATCH ?
-		     ", all the time: the copies may have other bytes" : ", and it was sent again. Whatever that is has to go through NFS from now on");
+	if (changes && (st == NFS4R_OK || st == NFS4R_MISMATCH)) {
+		start_import_notes_add(im->eng, IMPORT_CHANGED, im->path, changes > CHANGES_MAX || st == NFS4R_MISMATCH ?
+				       "something other than NFS wrote to it during the import, all the time: the copies may have other bytes" :
+				       "something other than NFS wrote to it during the import, and it was sent again. Whatever that is has to go through NFS from now on", im->noted);
+		im->noted = true;
+	}
 	return st == NFS4R_MISMATCH ? NFS4R_OK : st;
 }
 
@@ -422,7 +427,7 @@ static void remember_fresh(struct import *im, const struct nfs4r_oid *oid, const
 {
 	if (a->mtime < engine_now_real_ns() - FRESH_NS || im->nfresh >= FRESH_MAX || !NFS4R_ROOM(im->fresh, im->nfresh, im->fresh_cap))
 		return;
-	im->fresh[im->nfresh++] = (struct fresh){ *oid, im->last, a->size, a->mtime, strdup(im->path) };
+	im->fresh[im->nfresh++] = (struct fresh){ *oid, im->last, a->size, a->mtime, strdup(im->path), im->noted };
 }
 
 static enum nfs4r_status look_again(struct import *im, struct fresh *f)
@@ -434,6 +439,7 @@ static enum nfs4r_status look_again(struct import *im, struct fresh *f)
 	if (!h.len || !has_changed(im, &f->oid, &h, &a, f->last))
 		return NFS4R_OK;
 	size_t was = path_enter(im, f->path ? f->path + 1 : "");
+	im->noted = f->noted;
 	enum nfs4r_status st = send_changed(im, &f->oid, &h, &a, f->last);
 
 	if (st == NFS4R_OK)
@@ -461,6 +467,7 @@ static enum nfs4r_status import_file(struct import *im, const struct nfs4r_oid *
 {
 	enum nfs4r_status st = import_bytes(im, oid, h, a->size, false);
 
+	im->noted = false;
 	if (st == NFS4R_OK)
 		st = send_changed(im, oid, h, a, im->last);
 	return lacks(im, st, "its bytes are missing");

@@ -71,7 +71,7 @@ static bool add_line(const char *file, const char *path, const char *why)
 	return f && fclose(f) == 0 && ok;
 }
 
-void start_import_notes_add(struct nfs4r_engine *eng, enum import_note kind, const char *path, const char *why)
+void start_import_notes_add(struct nfs4r_engine *eng, enum import_note kind, const char *path, const char *why, bool again)
 {
 	static const char *const says[] = { [IMPORT_SKIPPED] = "is not taken into the volume", [IMPORT_CHANGED] = "is taken into the volume, but not as it was" };
 	char *text = nfs4r_text_name_new(path), file[1100];
@@ -79,7 +79,7 @@ void start_import_notes_add(struct nfs4r_engine *eng, enum import_note kind, con
 
 	start_import_notes_path(eng, kind, file);
 	pthread_mutex_lock(&eng->lock);
-	n = ++eng->import.noted[kind];
+	n = eng->import.noted[kind] += !again;
 	eng->import.logged[kind]++;
 	bool log = eng->import.logged[kind] <= LOGGED_MAX, last = eng->import.logged[kind] == LOGGED_MAX;
 	pthread_mutex_unlock(&eng->lock);

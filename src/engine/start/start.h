@@ -57,6 +57,6 @@ void *start_import_thread(void *eng);
 void start_import_notes_path(const struct nfs4r_engine *eng, enum import_note kind, char out[1100]);
 void start_import_notes_load(struct nfs4r_engine *eng); /* before threads run: what earlier starts noted */
 void start_import_notes_begin(struct nfs4r_engine *eng); /* this start meets again what was skipped */
-void start_import_notes_add(struct nfs4r_engine *eng, enum import_note kind, const char *path, const char *why);
+void start_import_notes_add(struct nfs4r_engine *eng, enum import_note kind, const char *path, const char *why, bool again); /* @again: an object that was noted so before, and counts once */
 
 #endif
