@@ -18,6 +18,10 @@ struct repl_module repl_module;
 	"Server_Id = 1; Volume = \"data\"; Volume_UUID = \"3b0d7a3c-5b0e-4c86-9d0b-3a2f6d1c9e55\"; "         \
 	"Store = \"/var/lib/nfs4r/data\"; Peer_Security = none; Server { Id = 1; Address = \"192.0.2.1\"; } "
 
+/* In builds with a sanitizer. Ganesha's parser forgets the texts that it has read when it finds a block wrong; the daemon ends then. */
+void __lsan_disable(void) __attribute__((weak));
+void __lsan_enable(void) __attribute__((weak));
+
 /* REPL { @inside }; true: it is taken. */
 static bool load(const char *inside)
 {
@@ -50,7 +54,14 @@ static void taken(const char *inside)
 
 static void refused(const char *inside, const char *want)
 {
-	assert_false(load(inside));
+	bool is_taken;
+
+	if (__lsan_disable)
+		__lsan_disable();
+	is_taken = load(inside);
+	if (__lsan_enable)
+		__lsan_enable();
+	assert_false(is_taken);
 	if (!strstr(repl_module.why, want) || strncmp(repl_module.why, "REPL: ", 6) != 0)
 		fail_msg("\"%s\" is not in \"%s\"", want, repl_module.why);
 }
