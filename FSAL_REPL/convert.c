@@ -3,6 +3,7 @@
  * Statuses, types, credentials and attributes, between Ganesha's and the engine's. Nothing here can
  * fail or block; what has no counterpart becomes an I/O error (status) or is left out (attributes).
  */
+#include "base/fnv.h"
 #include "repl.h"
 
 #define NS_PER_S INT64_C(1000000000)
@@ -150,13 +151,11 @@ void repl_cred(struct nfs4r_cred *out)
 /* NFSv4.1 names its clients; before, only some operations do, but the address always stands for one. */
 static uint64_t client_id(void)
 {
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
-	const char *c;
+	uint64_t h;
 
 	if (op_ctx->client == NULL)
 		return op_ctx->clientid != NULL ? *op_ctx->clientid : 0;
-	for (c = op_ctx->client->hostaddr_str; *c != '\0'; c++)
-		h = (h ^ (uint8_t)*c) * UINT64_C(0x100000001b3);
+	h = nfs4r_fnv(NFS4R_FNV_BEGIN, op_ctx->client->hostaddr_str, strlen(op_ctx->client->hostaddr_str));
 	if (op_ctx->nfs_minorvers > 0 && op_ctx->clientid != NULL)
 		h ^= *op_ctx->clientid;
 	return h != 0 ? h : 1;

@@ -6,6 +6,7 @@
  *
  * A place is a hint: whoever uses it looks whether the object is still there. One that was forgotten for want of room is as one that was never noted.
  */
+#include "base/fnv.h"
 #include "repl.h"
 
 #define BUCKETS 4096
@@ -22,11 +23,7 @@ static struct place *buckets[BUCKETS];
 
 static struct place **bucket_of(const struct nfs4r_lhandle *h)
 {
-	uint64_t x = UINT64_C(0xcbf29ce484222325);
-
-	for (uint8_t i = 0; i < h->len; i++)
-		x = (x ^ h->b[i]) * UINT64_C(0x100000001b3);
-	return &buckets[(x >> 32) % BUCKETS];
+	return &buckets[(nfs4r_fnv(NFS4R_FNV_BEGIN, h->b, h->len) >> 32) % BUCKETS];
 }
 
 static void free_place(struct place *p)

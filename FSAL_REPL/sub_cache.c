@@ -9,6 +9,7 @@
  *
  * One slot for each hash. A handle is released by whoever lets go of it last, a user or the slot.
  */
+#include "base/fnv.h"
 #include "repl.h"
 
 #define SLOTS 256
@@ -24,11 +25,7 @@ static struct repl_kept *slots[SLOTS];
 
 static struct repl_kept **slot_of(const struct nfs4r_lhandle *h)
 {
-	uint64_t x = UINT64_C(0xcbf29ce484222325);
-
-	for (uint8_t i = 0; i < h->len; i++)
-		x = (x ^ h->b[i]) * UINT64_C(0x100000001b3);
-	return &slots[(x >> 32) % SLOTS];
+	return &slots[(nfs4r_fnv(NFS4R_FNV_BEGIN, h->b, h->len) >> 32) % SLOTS];
 }
 
 static struct repl_kept *find(const struct nfs4r_lhandle *h)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 #include "base/said.h"
 
+#include "base/fnv.h"
+
 bool nfs4r_said_may(struct nfs4r_said *s, uint64_t now_ms, uint32_t max, uint64_t *more)
 {
 	if (!s->lines || now_ms - s->begun_ms >= NFS4R_SAID_INTERVAL_MS) {
@@ -17,13 +19,12 @@ bool nfs4r_said_may(struct nfs4r_said *s, uint64_t now_ms, uint32_t max, uint64_
 	return true;
 }
 
-/* FNV-1a */
 uint64_t nfs4r_said_key(const char *text)
 {
-	uint64_t h = 0xcbf29ce484222325;
+	uint64_t h = NFS4R_FNV_BEGIN;
 
 	for (; *text; text++)
 		if (*text < '0' || *text > '9')
-			h = (h ^ (uint8_t)*text) * 0x100000001b3;
+			h = nfs4r_fnv(h, text, 1);
 	return h;
 }

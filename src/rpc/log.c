@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/fnv.h"
 #include "base/text.h"
 #include "rpc/rpc_internal.h"
 
@@ -126,8 +127,8 @@ void rpc_log_often(struct nfs4r_rpc *rpc, enum nfs4r_log_level level, uint64_t k
 
 uint64_t rpc_log_key(uint32_t cause, nfs4r_server_id peer, const struct sockaddr_storage *addr)
 {
-	uint64_t h = 0xcbf29ce484222325;
 	char text[64] = "";
+	uint64_t h;
 
 	if (addr) {
 		rpc_addr_text(addr, text, sizeof(text));
@@ -135,8 +136,7 @@ uint64_t rpc_log_key(uint32_t cause, nfs4r_server_id peer, const struct sockaddr
 		if (strrchr(text, ':'))
 			*strrchr(text, ':') = '\0';
 	}
-	for (const char *p = text; *p; p++)
-		h = (h ^ (uint8_t)*p) * 0x100000001b3;
+	h = nfs4r_fnv(NFS4R_FNV_BEGIN, text, strlen(text));
 	h = addr ? (h ^ h >> 32) & UINT32_MAX : 0;
 	return (uint64_t)cause << LOG_CAUSE_SHIFT | (uint64_t)(peer & 0xff) << 32 | h;
 }
