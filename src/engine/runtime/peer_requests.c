@@ -105,10 +105,13 @@ bool engine_asked_is_slow(struct nfs4r_engine *eng, nfs4r_server_id from)
 
 bool engine_asked_in_vain(struct nfs4r_engine *eng, nfs4r_server_id from, uint32_t type)
 {
-	uint64_t waits = nfs4r_rpc_answers(eng->rpc, from), max = ANSWERS_BYTES_MAX + (uint64_t)eng->cfg.executors * NFS4R_IO_MAX + ANSWERS_SMALL_MAX;
 	char why[NFS4R_WHY];
+	uint64_t waits;
 
-	if (waits <= max || (type != NFS4R_MSG_READ && type != NFS4R_MSG_VERIFY && type != NFS4R_MSG_FORWARD))
+	if (type != NFS4R_MSG_READ && type != NFS4R_MSG_VERIFY && type != NFS4R_MSG_FORWARD)
+		return false;
+	waits = nfs4r_rpc_answers(eng->rpc, from);
+	if (waits <= ANSWERS_BYTES_MAX + (uint64_t)eng->cfg.executors * NFS4R_IO_MAX + ANSWERS_SMALL_MAX)
 		return false;
 	snprintf(why, sizeof(why), "asks on and does not read the answers: %llu KiB of them wait", (unsigned long long)(waits >> 10));
 	nfs4r_rpc_blame(eng->rpc, from, why);
