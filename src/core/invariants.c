@@ -10,7 +10,7 @@
 
 #include "core/door_int.h"
 
-/* log.c: received >= applied >= stable in every log. */
+/* log/replicate.c: received >= applied >= stable in every log. */
 static void assert_log(const struct logst *l)
 {
 	assert(l->received >= l->applied && l->applied >= l->stable && l->highest >= l->applied);

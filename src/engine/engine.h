@@ -21,7 +21,7 @@ enum nfs4r_directory_reads { NFS4R_DIRECTORY_READS_STRICT = 1, NFS4R_DIRECTORY_R
 struct nfs4r_config {
 	char volume_name[64];
 	char store_dir[1024];
-	char export_dir[1024];	  /* path of the exported directory, for what is done with it by name (places.h); empty: nothing */
+	char export_dir[1024];	  /* path of the exported directory, for what is done with it by name (start/places.c); empty: nothing */
 	char recovery_dir[1024];  /* where Ganesha keeps its clients' names; empty: somewhere else. Compared with the others only */
 	char control_socket[108]; /* Unix socket for nfs4rctl; empty = none */
 	struct nfs4r_rpc_config rpc; /* self, volume UUID, export id, fsid, servers, security */

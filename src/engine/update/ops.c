@@ -622,12 +622,9 @@ static void complete_async(struct nfs4r_engine *eng, struct opctx *o)
 	done(arg, op);
 }
 
-static void drive_task(struct nfs4r_engine *eng, void *arg)
+/* eng->lock held; it is not any more afterwards. */
+static void drive_and_unlock(struct nfs4r_engine *eng, struct opctx *o)
 {
-	struct opctx *o = arg;
-
-	pthread_mutex_lock(&eng->lock);
-	update_op_move(eng, o, o->state == OP_QUEUED ? OP_PASSING : OP_PARKED_PASSING);
 	drive(eng, o, 0);
 	bool over = o->state == OP_OVER;
 	if (over)
@@ -635,6 +632,15 @@ static void drive_task(struct nfs4r_engine *eng, void *arg)
 	pthread_mutex_unlock(&eng->lock);
 	if (over)
 		complete_async(eng, o);
+}
+
+static void drive_task(struct nfs4r_engine *eng, void *arg)
+{
+	struct opctx *o = arg;
+
+	pthread_mutex_lock(&eng->lock);
+	update_op_move(eng, o, o->state == OP_QUEUED ? OP_PASSING : OP_PARKED_PASSING);
+	drive_and_unlock(eng, o);
 }
 
 void nfs4r_update_async(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_exec_fn exec, nfs4r_sync_fn sync, nfs4r_done_fn done,
@@ -661,13 +667,7 @@ void nfs4r_update_async(struct nfs4r_engine *eng, struct nfs4r_op *op, nfs4r_exe
 	}
 	enlist(&eng->active, o);
 	event_op(eng, NFS4R_EV_OP, o, true);
-	drive(eng, o, 0);
-	bool over = o->state == OP_OVER;
-	if (over)
-		update_op_deactivate(eng, o);
-	pthread_mutex_unlock(&eng->lock);
-	if (over)
-		complete_async(eng, o);
+	drive_and_unlock(eng, o);
 }
 
 /* An executor that has an operation, or is about to, ends it or leaves it to this one: the executors still run. */
