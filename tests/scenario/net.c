@@ -575,6 +575,13 @@ void net_let_repair(struct net *n, nfs4r_server_id s, bool ok)
 	work(n, s);
 }
 
+void net_one_repair(struct net *n, nfs4r_server_id s)
+{
+	assert_true(n->s[s].repair && n->s[s].hold_repair);
+	do_repair(n, s, true);
+	work(n, s);
+}
+
 bool net_add(struct net *n, nfs4r_server_id s, nfs4r_server_id id)
 {
 	struct nfs4r_address all[NET_MAX] = { { 0 } };

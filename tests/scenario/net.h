@@ -119,6 +119,7 @@ void net_give_up(struct net *n, nfs4r_server_id s, nfs4r_server_id gone); /* an 
 void net_leave(struct net *n, nfs4r_server_id s); /* it is about to be stopped in order */
 void net_hold_until_held(struct net *n, nfs4r_server_id s, uint64_t id, const struct nfs4r_oid *oid); /* HOLD; `held` becomes id */
 void net_let_repair(struct net *n, nfs4r_server_id s, bool ok);
+void net_one_repair(struct net *n, nfs4r_server_id s); /* the one that is held back; further ones are, too */
 void net_stable(struct net *n, nfs4r_server_id s);
 void net_newer(struct net *n, nfs4r_server_id s, nfs4r_server_id from, const struct nfs4r_oid *oid); /* @s takes the content of a copy that is newer by the last entry of @from */
 void net_beyond(struct net *n, nfs4r_server_id s, uint32_t keep); /* of each log all but the last @keep entries are beyond the bound */

@@ -505,6 +505,45 @@ static bool nothing_is_made_before_recovered_is_heard(struct net *n)
 	return until_back(n) && memtree_applied(n->s[P].tree, P) == end + 1 && all_equal(n);
 }
 
+static nfs4r_version file_version(struct net *n, nfs4r_server_id s)
+{
+	struct nfs4r_oid f = at(n, "d/f");
+	struct nfs4r_facts facts;
+
+	memtree_facts(n->s[s].tree, &f, &facts);
+	return facts.version;
+}
+
+/* P gives a file a new version, and Q, which can take only that of its own, repairs it for longer than P's entry is on its way. */
+static bool between_repairs_entries_have_time_to_come(struct net *n)
+{
+	struct server *q = &n->s[Q];
+
+	late_writes(n, TREE, NFS4R_BIT(P) | NFS4R_BIT(Q), 2);
+	nfs4r_version was = file_version(n, P);
+	net_crash(n, S);
+	net_hold(n, P, Q, NFS4R_MSG_ENTRIES);
+	assert_true(until_sealed(n, Q, S, 8 * LEASE));
+	for (int i = 0; i < 1000 && file_version(n, P) == was; i++)
+		net_run(n, 1);
+	q->hold_repair = true;
+	for (int i = 0; i < 1000 && !q->repair; i++)
+		net_run(n, 1);
+	net_pass(n);
+	for (int i = 0; i < 1000 && !serves(n, Q); i++) {
+		net_run(n, 1);
+		if (!q->repair)
+			continue;
+		net_run(n, 2 * n->cfg.repeat_ms);
+		net_one_repair(n, Q);
+	}
+	if (!serves(n, Q))
+		return false;
+	q->hold_repair = false;
+	net_restart(n, S, true);
+	return file_version(n, Q) == file_version(n, P) && until_back(n) && all_equal(n);
+}
+
 static const struct prevents list[] = {
 	{ "log 2.3: lost versions are not given again", F_NO_EPOCH, lost_versions_are_not_given_again },
 	{ "log 3.4: entries wait for the view", F_VIEW_NOT_AWAITED, entries_wait_for_the_view },
@@ -518,6 +557,7 @@ static const struct prevents list[] = {
 	{ "log 6.5: who accepts has the log", F_ACCEPT_WITHOUT_LOG, who_accepts_has_the_log },
 	{ "log 4.6: content of a newer copy is given up", F_NEWER_FORGOTTEN, content_of_a_newer_copy_is_given_up },
 	{ "log 7.5: nothing is made before RECOVERED is heard", F_TAKES_LOST_NUMBER, nothing_is_made_before_recovered_is_heard },
+	{ "log 7.5: between repairs entries have time to come", F_LIST_AT_ONCE, between_repairs_entries_have_time_to_come },
 	{ "log 8.3: undone results are forgotten", F_UNDONE_REPLIES, results_that_were_undone_are_forgotten },
 	{ "log 8.3: a copy that is ahead is repaired", F_CROSS_AHEAD, a_copy_that_is_ahead_is_repaired },
 	{ "log 8.3: a source that starts anew is asked anew", F_SOURCE_ANEW, who_starts_anew_is_asked_anew },

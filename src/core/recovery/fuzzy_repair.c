@@ -9,6 +9,8 @@
  */
 #include "core/recovery/recovery_int.h"
 
+#define IN_VAIN_MAX 6 /* doublings of the time between two repairs of a list: 32 Retransmit_Intervals */
+
 /* Of everybody whose log goes on: somebody who is away and not sealed may have taken its own copy for right. */
 static bool is_ours_to_take(const struct nfs4r_core *c, const struct taint *t)
 {
@@ -63,6 +65,23 @@ static nfs4r_server_id next_source(const struct nfs4r_core *c)
 	return best;
 }
 
+static void ask_again_after(struct nfs4r_core *c, uint32_t doublings)
+{
+	c->mend.again_ms = c->now + ((uint64_t)c->cfg.repeat_ms / 2 << doublings) + c->self;
+	out_timer_at(c, c->mend.again_ms);
+}
+
+/*
+ * A repair of a list is over. If it changed nothing, entries have to come first, and none is taken while a repair is under way: so the next one waits
+ * longer each time, until they had time to come and to be applied.
+ */
+void recovery_taint_list_ended(struct nfs4r_core *c, bool in_vain)
+{
+	c->mend.in_vain = in_vain ? c->mend.in_vain + 1 : 0;
+	if (in_vain && !FAULT(F_LIST_AT_ONCE))
+		ask_again_after(c, c->mend.in_vain < IN_VAIN_MAX ? c->mend.in_vain : IN_VAIN_MAX);
+}
+
 /* Objects that are inexact: takes them from somebody, or takes its own for right. */
 void recovery_taint_run(struct nfs4r_core *c)
 {
@@ -73,6 +92,7 @@ void recovery_taint_run(struct nfs4r_core *c)
 		return;
 	if (c->mend.view != c->view.adopted.num) {
 		c->mend.view = c->view.adopted.num;
+		c->mend.in_vain = 0;
 		HASH_ITER(hh, c->log.taints, t, tmp)
 			t->worse = 0;
 	}
@@ -82,8 +102,7 @@ void recovery_taint_run(struct nfs4r_core *c)
 	out_timer_at(c, c->mend.again_ms > c->now ? c->mend.again_ms : c->now + c->cfg.repeat_ms);
 	if (c->now < c->mend.again_ms || c->undecided || c->log.logs[c->self].pend)
 		return;
-	c->mend.again_ms = c->now + c->cfg.repeat_ms / 2 + c->self;
-	out_timer_at(c, c->mend.again_ms);
+	ask_again_after(c, 0);
 	from = next_source(c);
 	if (from) {
 		c->mend.asked[from] = c->now;

@@ -69,6 +69,7 @@ struct reach {
 struct mend { /* fuzzy.c: repair of what is inexact */
 	uint64_t view; /* what others said in another one does not count */
 	uint64_t again_ms, asked[NFS4R_SERVERS_MAX + 1];
+	uint32_t in_vain; /* repairs of a list in a row that changed nothing */
 	struct nfs4r_oid *oids;
 	uint32_t n, cap;
 };

@@ -183,8 +183,9 @@ void recovery_repair_list(struct nfs4r_core *c, nfs4r_server_id from)
 }
 
 /* Ready as before, but for what is still inexact. */
-static void list_ended(struct nfs4r_core *c)
+static void list_ended(struct nfs4r_core *c, bool in_vain)
 {
+	recovery_taint_list_ended(c, in_vain);
 	c->repair = (struct repair){ 0 };
 	c->dirty |= DIRTY_OPS | DIRTY_OBJECTS | DIRTY_REPLY | DIRTY_RELEASE;
 	c->log_moved = true;
@@ -201,7 +202,7 @@ static void try_later(struct nfs4r_core *c)
 	struct repair *r = &c->repair;
 
 	if (r->list) { /* another time: meanwhile entries are applied, and others may need that */
-		list_ended(c);
+		list_ended(c, true);
 		return;
 	}
 	r->state = REPAIR_WAIT;
@@ -245,7 +246,7 @@ static void begin_list(struct nfs4r_core *c)
 	if (recovery_repair_is_source(c, c->repair.from) && c->log.ninexact && !state_seals_open(c) && !state_needs_repair(c, &all))
 		begin(c, c->repair.from);
 	else
-		list_ended(c);
+		list_ended(c, true);
 }
 
 void recovery_repair_run(struct nfs4r_core *c)
@@ -356,7 +357,7 @@ void recovery_repair_done(struct nfs4r_core *c, const struct nfs4r_event *ev)
 	forget_tree(c);
 	if (r->list) {
 		recovery_taint_mended(c);
-		list_ended(c);
+		list_ended(c, false);
 		return;
 	}
 	EACH_LOG(c, s) {
