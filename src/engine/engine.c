@@ -596,6 +596,7 @@ void nfs4r_engine_stop(struct nfs4r_engine *eng)
 		nfs4r_store_leave(eng->store);
 	resync_crash_free(eng);
 	engine_import_free(eng);
+	start_import_notes_free(eng);
 	update_ops_fini(eng);
 	nfs4r_core_destroy(eng->core);
 	replicate_sender_destroy(eng->distributor);

@@ -427,7 +427,9 @@ struct nfs4r_engine {
 		enum import_phase phase;
 		enum nfs4r_status st; /* why it stopped */
 		uint64_t objects, bytes; /* of this start */
-		uint64_t noted[IMPORT_NOTES], logged[IMPORT_NOTES]; /* by kind: import_notes.c */
+		uint64_t noted[IMPORT_NOTES]; /* objects, by kind: import_notes.c, and so are the next two */
+		uint64_t logged[IMPORT_NOTES];
+		struct import_noted *paths[IMPORT_NOTES];
 	} import;
 	_Atomic uint32_t labels_refused;
 	struct {

@@ -43,7 +43,6 @@ struct fresh { /* a file that is in the volume, as it was then */
 	uint64_t size;
 	int64_t mtime;
 	char *path;
-	bool noted; /* that it was changed meanwhile */
 };
 
 struct import {
@@ -55,7 +54,6 @@ struct import {
 	char *path;	/* of what the walk is at, from the volume's root on; "" at the root */
 	size_t path_len, path_cap;
 	bool stopped;	/* and that was said */
-	bool noted;	/* that the file under way was changed meanwhile: the next line about that counts no other object */
 };
 
 static enum nfs4r_status import_dir(struct import *im, const struct nfs4r_oid *dir, uint32_t depth);
@@ -121,7 +119,7 @@ static void note(struct import *im, enum import_note kind, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(why, sizeof(why), fmt, ap);
 	va_end(ap);
-	start_import_notes_add(im->eng, kind, im->path_len ? im->path : "/", why, false);
+	start_import_notes_add(im->eng, kind, im->path_len ? im->path : "/", why);
 }
 
 /* OK, unless the whole import has to stop. What clients have taken away meanwhile is counted by the caller. */
@@ -313,10 +311,12 @@ static enum nfs4r_status import_xattrs(struct import *im, const struct nfs4r_oid
 
 /*
  * Entries of the import do not move the time of the object here, unless they are applied again after a crash; who else updates it does. The time of such an update stays.
+ * So does that of a change behind NFS; a void entry says so, and has_changed() finds that change behind it.
  */
 static enum nfs4r_status times_if_unchanged(void *arg, struct nfs4r_op *op, struct nfs4r_exec *x)
 {
-	struct nfs4r_engine *eng = arg;
+	struct import *im = arg;
+	struct nfs4r_engine *eng = im->eng;
 	struct nfs4r_attrs now = { 0 };
 	struct nfs4r_row row;
 	enum nfs4r_status st = eng->ops->getattr(eng->ctx, &x->obj, &now);
@@ -324,9 +324,13 @@ static enum nfs4r_status times_if_unchanged(void *arg, struct nfs4r_op *op, stru
 	nfs4r_buf_put(now.acl);
 	if (st != NFS4R_OK)
 		return st;
-	if (now.mtime != op->attrs.mtime &&
-	    (nfs4r_store_row(eng->store, &op->obj, &row) != NFS4R_KNOWN || row.last_log != eng->cfg.rpc.self || row.mtime != now.mtime))
+	bool by_us = nfs4r_store_row(eng->store, &op->obj, &row) == NFS4R_KNOWN && row.last_log == eng->cfg.rpc.self;
+
+	if (now.mtime != op->attrs.mtime && !(by_us && row.mtime == now.mtime)) {
+		if (by_us && row.last_lsn == im->last)
+			im->last = op->lsn;
 		return NFS4R_MISMATCH;
+	}
 	return eng->ops->setattr(eng->ctx, &x->obj, &op->attrs, &op->cred, &op->post);
 }
 
@@ -338,7 +342,7 @@ static enum nfs4r_status import_times(struct import *im, const struct nfs4r_oid 
 	op.attrs.mask = NFS4R_ATTR_MTIME | NFS4R_ATTR_ATIME;
 	op.attrs.mtime = t->mtime;
 	op.attrs.atime = t->atime;
-	enum nfs4r_status st = run(im, &op, times_if_unchanged, im->eng);
+	enum nfs4r_status st = run(im, &op, times_if_unchanged, im);
 	nfs4r_op_fini(&op);
 	return st == NFS4R_MISMATCH ? NFS4R_OK : st;
 }
@@ -413,12 +417,9 @@ static enum nfs4r_status send_changed(struct import *im, const struct nfs4r_oid 
 			st = import_bytes(im, oid, h, a->size, true);
 		last = im->last;
 	}
-	if (changes && (st == NFS4R_OK || st == NFS4R_MISMATCH)) {
-		start_import_notes_add(im->eng, IMPORT_CHANGED, im->path, changes > CHANGES_MAX || st == NFS4R_MISMATCH ?
-				       "something other than NFS wrote to it during the import, all the time: the copies may have other bytes" :
-				       "something other than NFS wrote to it during the import, and it was sent again. Whatever that is has to go through NFS from now on", im->noted);
-		im->noted = true;
-	}
+	if (changes && (st == NFS4R_OK || st == NFS4R_MISMATCH))
+		note(im, IMPORT_CHANGED, "something other than NFS wrote to it during the import%s", changes > CHANGES_MAX || st == NFS4R_MISMATCH ?
+		     ", all the time: the copies may have other bytes" : ", and it was sent again. Whatever that is has to go through NFS from now on");
 	return st == NFS4R_MISMATCH ? NFS4R_OK : st;
 }
 
@@ -427,7 +428,7 @@ static void remember_fresh(struct import *im, const struct nfs4r_oid *oid, const
 {
 	if (a->mtime < engine_now_real_ns() - FRESH_NS || im->nfresh >= FRESH_MAX || !NFS4R_ROOM(im->fresh, im->nfresh, im->fresh_cap))
 		return;
-	im->fresh[im->nfresh++] = (struct fresh){ *oid, im->last, a->size, a->mtime, strdup(im->path), im->noted };
+	im->fresh[im->nfresh++] = (struct fresh){ *oid, im->last, a->size, a->mtime, strdup(im->path) };
 }
 
 static enum nfs4r_status look_again(struct import *im, struct fresh *f)
@@ -439,7 +440,6 @@ static enum nfs4r_status look_again(struct import *im, struct fresh *f)
 	if (!h.len || !has_changed(im, &f->oid, &h, &a, f->last))
 		return NFS4R_OK;
 	size_t was = path_enter(im, f->path ? f->path + 1 : "");
-	im->noted = f->noted;
 	enum nfs4r_status st = send_changed(im, &f->oid, &h, &a, f->last);
 
 	if (st == NFS4R_OK)
@@ -467,7 +467,6 @@ static enum nfs4r_status import_file(struct import *im, const struct nfs4r_oid *
 {
 	enum nfs4r_status st = import_bytes(im, oid, h, a->size, false);
 
-	im->noted = false;
 	if (st == NFS4R_OK)
 		st = send_changed(im, oid, h, a, im->last);
 	return lacks(im, st, "its bytes are missing");

@@ -56,7 +56,8 @@ void *start_import_thread(void *eng);
 /* ---- import_notes.c; any thread, without eng->lock. They block on the Store's disk ---- */
 void start_import_notes_path(const struct nfs4r_engine *eng, enum import_note kind, char out[1100]);
 void start_import_notes_load(struct nfs4r_engine *eng); /* before threads run: what earlier starts noted */
+void start_import_notes_free(struct nfs4r_engine *eng); /* after them */
 void start_import_notes_begin(struct nfs4r_engine *eng); /* this start meets again what was skipped */
-void start_import_notes_add(struct nfs4r_engine *eng, enum import_note kind, const char *path, const char *why, bool again); /* @again: an object that was noted so before, and counts once */
+void start_import_notes_add(struct nfs4r_engine *eng, enum import_note kind, const char *path, const char *why);
 
 #endif
