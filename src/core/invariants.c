@@ -81,5 +81,9 @@ static bool counts_are_right(const struct nfs4r_core *c, char *why, size_t why_l
 
 bool nfs4r_core_check(const struct nfs4r_core *c, char *why, size_t why_len)
 {
+	if (!c->cfg.fault && !log_taint_all_named(c)) {
+		snprintf(why, why_len, "an object is inexact, and not by any entry");
+		return false;
+	}
 	return control_anc_check(c, why, why_len) && counts_are_right(c, why, why_len);
 }

@@ -62,6 +62,43 @@ static bool what_failed_may_have_left_something(struct net *n)
 	return n->s[Q].repairs == 1 && serves(n, Q);
 }
 
+static bool is_inexact(struct net *n, nfs4r_server_id s)
+{
+	struct nfs4r_oid f = at(n, "d/f");
+	struct nfs4r_left left;
+
+	return nfs4r_core_exactness(n->s[s].core, &f, &left) == NFS4R_INEXACT;
+}
+
+/* S and Q have begun an entry of P in vain when they promise to end P's log. They give it back. No view comes of that: it comes again, and is applied. */
+static bool what_was_given_back_comes_again(struct net *n)
+{
+	nfs4r_lsn last;
+
+	ends_begin(n, TREE, NFS4R_DURABILITY_COMMIT);
+	net_run(n, 4 * LEASE);
+	n->s[S].cannot = n->s[Q].cannot = at(n, "d/f");
+	chmod_(n, P, "d/f");
+	net_run(n, 100);
+	last = nfs4r_core_own_end(n->s[P].core);
+	net_drop(n, 0, 0, NFS4R_MSG_PROMISE);
+	net_drop(n, P, 0, 0);
+	n->s[S].hold_repair = n->s[Q].hold_repair = true; /* of each from the other, in vain */
+	for (int i = 0; i < 800 && !(is_inexact(n, S) && is_inexact(n, Q)); i++)
+		net_run(n, LEASE / 100);
+	assert_true(is_inexact(n, S) && is_inexact(n, Q));
+	n->s[S].cannot = n->s[Q].cannot = (struct nfs4r_oid){ { 0 } };
+	net_pass(n);
+	for (nfs4r_server_id s = 1; s <= 3; s++) {
+		n->s[s].hold_repair = false;
+		if (n->s[s].repair)
+			net_let_repair(n, s, true);
+	}
+	for (int i = 0; i < 2000 && !(memtree_applied(n->s[S].tree, P) == last && memtree_applied(n->s[Q].tree, P) == last); i++)
+		net_run(n, LEASE / 100);
+	return !is_inexact(n, S) && !is_inexact(n, Q) && until_back(n) && all_equal(n);
+}
+
 /*
  * S passes over an entry, since the file is removed later by an entry that nobody else gets. Before S has that, too, it crashes, P dies, and P's log ends before the removal.
  * Now S has the file without what it passed over.
@@ -121,6 +158,7 @@ static const struct prevents list[] = {
 	{ "log 6.12: nobody waits for a server that cannot apply an entry", F_STUCK_STAYS, nobody_waits_for_who_cannot },
 	{ "log 6.12: a server that cannot apply an entry is not added", F_STUCK_RETURNS, who_cannot_is_not_added },
 	{ "log 4.11: what failed and is given back may have left something", F_BEGUN_IS_EXACT, what_failed_may_have_left_something },
+	{ "log 4.11: what was given back and is applied after all is exact", F_GIVEN_BACK_STAYS, what_was_given_back_comes_again },
 	{ "log 4.13: what was passed over is missing until the later entry is here", F_PASSED_IS_EXACT, what_was_passed_over_is_missing },
 	{ "log 4.15: nobody waits for the silence of a server that has halted", F_HALTED_UNHEARD, nobody_waits_for_the_silence_of_who_halted },
 };

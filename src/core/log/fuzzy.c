@@ -13,7 +13,7 @@
  *
  * Invariants: only the bytes of a version that is here are taken, so that nothing of entries comes along that a seal may give up before they are
  * here. A row 'X' is written in the commit of the entry that made an object not exact, and is there until the entry that makes it
- * exact again is stable. Of two entries of an object in one log the later one holds the earlier: a taint in the same log is redeemed by any entry of the
+ * exact again is stable. What is inexact names an entry that it waits for in vain, or waits for again. Of two entries of an object in one log the later one holds the earlier: a taint in the same log is redeemed by any entry of the
  * object that is not older. What an entry was promised for is exact at a majority, because of `stable`; so among those that vote for a seal is
  * one that has it exact, or was exact for longer than any that has not.
  */
@@ -91,10 +91,10 @@ static bool same_gen(nfs4r_lsn a, nfs4r_lsn b)
 	return NFS4R_GEN(a) == NFS4R_GEN(b);
 }
 
-/* Everything that has to come is here. */
+/* Everything that has to come is here; of an inexact object, too: an entry that was given back came again (log 4.11). */
 static void check_done(struct nfs4r_core *c, struct taint *t, nfs4r_server_id log, nfs4r_lsn lsn)
 {
-	if (t->state != TAINT_OPEN || is_open(t))
+	if ((t->state != TAINT_OPEN && (t->state != TAINT_INEXACT || FAULT(F_GIVEN_BACK_STAYS))) || is_open(t))
 		return;
 	t->done_log = log;
 	t->done_lsn = lsn;
@@ -118,17 +118,23 @@ static bool never_was(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn
 	return NFS4R_GEN(lsn) < NFS4R_GEN(c->log.logs[log].applied);
 }
 
-/* It may have bytes of that entry from now on, and has those of version @exact. */
-static void taint_until(struct nfs4r_core *c, struct taint *t, nfs4r_server_id log, nfs4r_lsn lsn, nfs4r_version exact)
+/* What never was stays: that is what others hear of it, and nothing redeems it. */
+static void wait_for(const struct nfs4r_core *c, struct taint *t, nfs4r_server_id log, nfs4r_lsn lsn)
 {
 	nfs4r_lsn *until = &t->until[log];
 
+	if (*until < lsn && !(t->state == TAINT_INEXACT && *until && never_was(c, log, *until)))
+		*until = lsn;
+}
+
+/* It may have bytes of that entry from now on, and has those of version @exact. */
+static void taint_until(struct nfs4r_core *c, struct taint *t, nfs4r_server_id log, nfs4r_lsn lsn, nfs4r_version exact)
+{
 	if (t->state != TAINT_OPEN && t->state != TAINT_INEXACT) {
 		t->exact = exact;
 		log_taint_set_state(c, t, TAINT_OPEN);
 	}
-	if (*until < lsn && !(t->state == TAINT_INEXACT && *until && never_was(c, log, *until))) /* that is what others hear of it */
-		*until = lsn;
+	wait_for(c, t, log, lsn);
 	if (never_was(c, log, lsn)) /* and it would be here if it had ever happened */
 		log_taint_set_state(c, t, TAINT_INEXACT);
 }
@@ -209,7 +215,7 @@ void log_taint_passed(struct nfs4r_core *c, const struct nfs4r_entry *e, uint32_
 	out_commit_put(c, &put);
 }
 
-/* An entry that failed is given back: a part of it may be here, and it may never come again (log 4.11). */
+/* An entry that failed is given back: a part of it may be here. If it comes again, and is applied, what it names is exact; it may never come (log 4.11). */
 void log_taint_begun(struct nfs4r_core *c, const struct nfs4r_entry *e, uint32_t mask)
 {
 	struct nfs4r_facts f;
@@ -223,8 +229,7 @@ void log_taint_begun(struct nfs4r_core *c, const struct nfs4r_entry *e, uint32_t
 			t = log_taint_add(c, &e->parts[i].oid);
 		if (t->state != TAINT_OPEN && t->state != TAINT_INEXACT)
 			t->exact = f.version;
-		if (t->until[e->log] < e->lsn)
-			t->until[e->log] = e->lsn;
+		wait_for(c, t, e->log, e->lsn);
 		log_taint_set_state(c, t, TAINT_INEXACT);
 		log_taint_save(c, t, false);
 	}
@@ -385,7 +390,7 @@ bool nfs4r_core_keeps(const struct nfs4r_core *c, const struct nfs4r_oid *oid, n
 	return exact_until(c, oid) > exact && !FAULT(F_UNDO_EMPTIES);
 }
 
-/* A repair is about to make it what it is at the source, and there it is inexact. A crash on the way leaves no copy that seems to be exact. */
+/* A repair is about to make it what it is at the source, and there it is inexact by the entry that @l names. A crash on the way leaves no copy that seems to be exact. */
 void log_taint_left(struct nfs4r_core *c, const struct nfs4r_left *l)
 {
 	nfs4r_version exact = exact_until(c, &l->oid);
@@ -393,10 +398,22 @@ void log_taint_left(struct nfs4r_core *c, const struct nfs4r_left *l)
 
 	if (!t)
 		t = log_taint_add(c, &l->oid);
+	assert(l->log && l->log <= NFS4R_SERVERS_MAX);
 	t->exact = exact;
 	t->until[l->log] = l->lsn;
 	log_taint_set_state(c, t, TAINT_INEXACT);
 	log_taint_save(c, t, false);
+}
+
+/* All that is inexact says by what: others, and who takes its own copy for right, pass that on. */
+bool log_taint_all_named(const struct nfs4r_core *c)
+{
+	const struct taint *t, *tmp;
+
+	HASH_ITER(hh, c->log.taints, t, tmp)
+		if (t->state == TAINT_INEXACT && !is_open(t))
+			return false;
+	return true;
 }
 
 /* ---- what others hear of it ------------------------------------------------------------- */

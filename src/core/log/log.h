@@ -44,6 +44,7 @@ void log_taint_started(struct nfs4r_core *c);
 void log_taint_crossed(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn seal);
 void log_taint_left(struct nfs4r_core *c, const struct nfs4r_left *l);
 void log_taint_newer(struct nfs4r_core *c, const struct nfs4r_left *l);
+bool log_taint_all_named(const struct nfs4r_core *c);
 void log_taint_fini(struct nfs4r_core *c);
 
 /* replicate.c: own log, distribution, positions */

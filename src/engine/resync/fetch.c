@@ -527,14 +527,13 @@ static enum nfs4r_status unmoved(struct repair *r, const struct nfs4r_oid *oid, 
 	return st == NFS4R_STALE ? NFS4R_OK : st;
 }
 
-/* Log 7.5: what the source says of its copy beside the row (server.c). */
-static void note_exactness(struct repair_obj *o, const struct nfs4r_read *head)
+/* Log 7.5: what the source says of its copy beside the row (server.c). What is inexact is so by an entry of some log. */
+static enum nfs4r_status note_exactness(struct repair_obj *o, const struct nfs4r_read *head)
 {
 	o->inexact = head->eof;
 	o->left = (struct nfs4r_left){ .oid = o->oid, .exact = head->result_offset, .log = nfs4r_oid_creator(&head->result),
 				       .lsn = nfs4r_oid_seq(&head->result) };
-	if (o->left.log > NFS4R_SERVERS_MAX)
-		o->left.log = 0;
+	return o->inexact && (!o->left.log || o->left.log > NFS4R_SERVERS_MAX) ? NFS4R_MALFORMED : NFS4R_OK;
 }
 
 /* Log 7.5: is nothing of it taken now? @version: 0 if there is none at the source. */
@@ -591,7 +590,7 @@ static enum nfs4r_status try_object(struct repair *r, struct repair_obj *o, stru
 	if (st == NFS4R_OK && !f->head.row.version)
 		st = NFS4R_MALFORMED;
 	if (st == NFS4R_OK)
-		note_exactness(o, &f->head);
+		st = note_exactness(o, &f->head);
 	if (st == NFS4R_OK && is_left(r, o, f->head.row.version)) {
 		*done = true;
 		return NFS4R_OK;
