@@ -35,7 +35,6 @@ struct nfs4r_core {
 	uint32_t undecided; /* intents; nothing is executed or served under own control while there are any */
 	uint32_t dirty;
 	bool log_moved; /* own entries were committed: send */
-	nfs4r_servers assumed; /* completion.c: taken to have acked and applied everything, while a question is asked */
 	struct nfs4r_core_stats st;
 	struct view view;
 	struct believe believe;

@@ -12,32 +12,37 @@
 
 /*
  * Control 4.5: a restart aborts what had not been won by the journal's word, and then others read their copies. (It does not matter while it is only
- * asked whether an answer could come.)
+ * asked whether an answer could come: then some servers are @assumed to have done their part.)
  */
-static bool is_saved(struct nfs4r_core *c, const struct own *ow)
+static bool is_saved(struct nfs4r_core *c, const struct own *ow, nfs4r_servers assumed)
 {
-	if (ow->won_step <= c->durable_step || c->assumed || FAULT(F_COMPLETES_UNSAVED))
+	if (ow->won_step <= c->durable_step || assumed || FAULT(F_COMPLETES_UNSAVED))
 		return true;
 	if (ow->won_step > c->sync_wanted)
 		c->sync_wanted = ow->won_step;
 	return false;
 }
 
-static bool applied_everywhere(const struct nfs4r_core *c, nfs4r_lsn lsn)
+static bool acked_everywhere(const struct nfs4r_core *c, const struct claim *cl, nfs4r_servers assumed)
 {
-	return quorum_applied_by_all(c, c->self) >= lsn;
+	return cl->kind == NFS4R_PROPOSED && quorum_is_all(c, cl->own->acks | assumed);
+}
+
+static bool applied_everywhere(const struct nfs4r_core *c, nfs4r_lsn lsn, nfs4r_servers assumed)
+{
+	return quorum_applied_by_all_but(c, c->self, assumed) >= lsn;
 }
 
 /* "settled" of control 5.2. */
-static bool settled(struct nfs4r_core *c, const struct claim *cl)
+static bool settled(struct nfs4r_core *c, const struct claim *cl, nfs4r_servers assumed)
 {
 	switch (cl->kind) {
 	case NFS4R_PROPOSED:
-		return cl->own->state == OWN_WON && state_claim_acked_by_all(c, cl) && is_saved(c, cl->own); /* else it may still be aborted (control 4.10) */
+		return cl->own->state == OWN_WON && acked_everywhere(c, cl, assumed) && is_saved(c, cl->own, assumed); /* else it may still be aborted (control 4.10) */
 	case NFS4R_CREATED:
 		return true; /* who does not have it does not know the object */
 	default:
-		return FAULT(F_MOVED_SETTLED) || cl->own->settled_born || applied_everywhere(c, cl->lsn);
+		return FAULT(F_MOVED_SETTLED) || cl->own->settled_born || applied_everywhere(c, cl->lsn, assumed);
 	}
 }
 
@@ -51,7 +56,7 @@ static bool only_asked(const struct nfs4r_core *c, const struct own *ow)
  * Control 5.2 for directory @d and the entry @lsn: one settled control on each object of the path that has any. One that was announced up to before
  * @lsn is not there for those who have its log so far, and is for those who have not: these must have it, and it is not enough.
  */
-static bool path_settled(struct nfs4r_core *c, const struct nfs4r_oid *d, nfs4r_lsn lsn)
+static bool path_settled(struct nfs4r_core *c, const struct nfs4r_oid *d, nfs4r_lsn lsn, nfs4r_servers assumed)
 {
 	bool found = false;
 	struct walk w;
@@ -65,12 +70,12 @@ static bool path_settled(struct nfs4r_core *c, const struct nfs4r_oid *d, nfs4r_
 			if (!k->claim->own || (w.level && k->depth < NFS4R_DEEP) || only_asked(c, k->claim->own))
 				continue;
 			if (k->claim->announced && lsn > k->claim->own->said && !FAULT(F_ANNOUNCED_SETTLES)) { /* control 7.10 */
-				if (!settled(c, k->claim) && !FAULT(F_ANNOUNCED_BARE))
+				if (!settled(c, k->claim, assumed) && !FAULT(F_ANNOUNCED_BARE))
 					return false;
 				continue;
 			}
 			any = true;
-			one |= settled(c, k->claim);
+			one |= settled(c, k->claim, assumed);
 		}
 		if (one && FAULT(F_REPLY_OWN_CONTROL))
 			return true;
@@ -81,7 +86,7 @@ static bool path_settled(struct nfs4r_core *c, const struct nfs4r_oid *d, nfs4r_
 	return found && !FAULT(F_REPLY_OWN_CONTROL); /* none left: released, so it was applied by all; the caller has looked at that */
 }
 
-static bool parents_settled(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_lsn lsn)
+static bool parents_settled(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_lsn lsn, nfs4r_servers assumed)
 {
 	struct nfs4r_oid parents[NFS4R_PARENTS_MAX];
 	struct nfs4r_facts f;
@@ -90,18 +95,18 @@ static bool parents_settled(struct nfs4r_core *c, const struct nfs4r_oid *oid, n
 	if (!control_is_known(c, oid, &f))
 		return false;
 	if (!control_is_multi(&f))
-		return f.nparents == 1 && path_settled(c, &f.parent, lsn);
+		return f.nparents == 1 && path_settled(c, &f.parent, lsn, assumed);
 	n = c->tree.parents(c->tree.ctx, oid, parents, NFS4R_PARENTS_MAX);
 	if (n > NFS4R_PARENTS_MAX)
 		return false;
 	for (uint32_t i = 0; i < n; i++)
-		if (!path_settled(c, &parents[i], lsn))
+		if (!path_settled(c, &parents[i], lsn, assumed))
 			return false;
 	return n > 0;
 }
 
 /* Control 5.3a. */
-static bool explicit_completes(struct nfs4r_core *c, const struct nfs4r_oid *oid)
+static bool explicit_completes(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_servers assumed)
 {
 	struct ctl *k;
 
@@ -110,16 +115,16 @@ static bool explicit_completes(struct nfs4r_core *c, const struct nfs4r_oid *oid
 
 		if (!cl->own || cl->own->state != OWN_WON || (cl->announced && !FAULT(F_ANNOUNCED_COMPLETES)))
 			continue;
-		if ((state_claim_acked_by_all(c, cl) && is_saved(c, cl->own)) ||
-		    (cl->kind == NFS4R_CREATED && (applied_everywhere(c, cl->lsn) || parents_settled(c, oid, cl->lsn))) ||
-		    (cl->kind == NFS4R_MOVED && (FAULT(F_MOVED_SETTLED) || applied_everywhere(c, cl->lsn))))
+		if ((acked_everywhere(c, cl, assumed) && is_saved(c, cl->own, assumed)) ||
+		    (cl->kind == NFS4R_CREATED && (applied_everywhere(c, cl->lsn, assumed) || parents_settled(c, oid, cl->lsn, assumed))) ||
+		    (cl->kind == NFS4R_MOVED && (FAULT(F_MOVED_SETTLED) || applied_everywhere(c, cl->lsn, assumed))))
 			return true;
 	}
 	return false;
 }
 
 /* Control 5.3b. */
-static bool deep_plus_completes(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_lsn lsn)
+static bool deep_plus_completes(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_lsn lsn, nfs4r_servers assumed)
 {
 	struct nfs4r_facts f;
 	struct walk w;
@@ -143,18 +148,23 @@ static bool deep_plus_completes(struct nfs4r_core *c, const struct nfs4r_oid *oi
 				continue;
 			if (!ow || ow->state != OWN_WON)
 				continue;
-			if ((state_claim_acked_by_all(c, k->claim) || FAULT(F_5_3B_NOT_ACKED)) &&
-			    (applied_everywhere(c, ow->in) || FAULT(F_5_3B_IN)) &&
-			    (!ow->closing || lsn <= ow->last || FAULT(F_5_3B_LAST)) && is_saved(c, ow))
+			if ((acked_everywhere(c, k->claim, assumed) || FAULT(F_5_3B_NOT_ACKED)) &&
+			    (applied_everywhere(c, ow->in, assumed) || FAULT(F_5_3B_IN)) &&
+			    (!ow->closing || lsn <= ow->last || FAULT(F_5_3B_LAST)) && is_saved(c, ow, assumed))
 				return true;
 		}
 	} while (control_walk_up(c, &w));
 	return false;
 }
 
+static bool file_completes(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_lsn lsn, nfs4r_servers assumed)
+{
+	return applied_everywhere(c, lsn, assumed) || explicit_completes(c, oid, assumed) || deep_plus_completes(c, oid, lsn, assumed);
+}
+
 bool ops_file_complete(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_lsn lsn)
 {
-	return applied_everywhere(c, lsn) || explicit_completes(c, oid) || deep_plus_completes(c, oid, lsn);
+	return file_completes(c, oid, lsn, 0);
 }
 
 /* What the answer to @e waits for; call before the commit makes the objects of @e dead. */
@@ -192,24 +202,29 @@ void ops_cond_of(struct nfs4r_core *c, const struct nfs4r_entry *e, struct cond 
 	}
 }
 
-bool ops_cond_holds(struct nfs4r_core *c, const struct cond *k)
+static bool cond_holds(struct nfs4r_core *c, const struct cond *k, nfs4r_servers assumed)
 {
 	EACH_MEMBER(c, s)
 		if (c->peers[s].view < k->view && !FAULT(F_ANSWER_BEFORE_VIEW))
 			return false;
 	if (k->held && !log_is_held_of(c, k->log, k->lsn))
 		return false;
-	if (quorum_applied_by_all(c, k->log) >= k->lsn)
+	if (quorum_applied_by_all_but(c, k->log, assumed) >= k->lsn)
 		return true;
 	if (k->log != c->self)
 		return false;
 	for (uint32_t i = 0; i < k->ndirs && !FAULT(F_REPLY_AT_ONCE); i++)
-		if (!path_settled(c, &k->dirs[i], k->lsn))
+		if (!path_settled(c, &k->dirs[i], k->lsn, assumed))
 			return false;
 	for (uint32_t i = 0; i < k->nfiles && !FAULT(F_CLOSE_AT_ONCE); i++)
-		if (!ops_file_complete(c, &k->files[i], k->lsn))
+		if (!file_completes(c, &k->files[i], k->lsn, assumed))
 			return false;
 	return true;
+}
+
+bool ops_cond_holds(struct nfs4r_core *c, const struct cond *k)
+{
+	return cond_holds(c, k, 0);
 }
 
 /*
@@ -221,7 +236,7 @@ bool ops_may_be_answered(struct nfs4r_core *c, const struct opx *o, const struct
 	struct cond k = { .log = c->self, .lsn = c->log.logs[c->self].received + 1 };
 	const struct nfs4r_op *op = o->op;
 	struct nfs4r_facts f;
-	bool ok;
+	nfs4r_servers here;
 
 	if (!quorum_away(c) || (op->type == NFS4R_OP_WRITE && op->under_open && !o->remote))
 		return true; /* the latter only matters at CLOSE */
@@ -234,8 +249,6 @@ bool ops_may_be_answered(struct nfs4r_core *c, const struct opx *o, const struct
 		k.files[k.nfiles++] = nd->obj;
 	if (nd->has_target && control_is_known(c, &nd->target, &f) && control_is_multi(&f))
 		k.files[k.nfiles++] = nd->target;
-	c->assumed = quorum_here(c);
-	ok = ops_cond_holds(c, &k) && (op->type != NFS4R_OP_LINK || explicit_completes(c, &nd->obj)); /* it will be multi */
-	c->assumed = 0;
-	return ok;
+	here = quorum_here(c);
+	return cond_holds(c, &k, here) && (op->type != NFS4R_OP_LINK || explicit_completes(c, &nd->obj, here)); /* it will be multi */
 }

@@ -26,7 +26,7 @@ bool quorum_is_majority(const struct nfs4r_core *c, nfs4r_servers set)
 
 bool quorum_is_all(const struct nfs4r_core *c, nfs4r_servers set)
 {
-	return (c->view.adopted.members & ~(set | c->assumed)) == 0;
+	return (c->view.adopted.members & ~set) == 0;
 }
 
 static bool is_away(const struct nfs4r_core *c, nfs4r_server_id s)
@@ -59,15 +59,20 @@ nfs4r_servers quorum_here(const struct nfs4r_core *c)
 	return set;
 }
 
-/* How far every member, and this server, has applied @log, as far as this server heard. */
-nfs4r_lsn quorum_applied_by_all(const struct nfs4r_core *c, nfs4r_server_id log)
+/* How far every member, and this server, has applied @log, as far as this server heard; @assumed are taken to have applied all of it. */
+nfs4r_lsn quorum_applied_by_all_but(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_servers assumed)
 {
-	nfs4r_lsn min = c->assumed & NFS4R_BIT(c->self) ? UINT64_MAX : c->log.logs[log].applied;
+	nfs4r_lsn min = assumed & NFS4R_BIT(c->self) ? UINT64_MAX : c->log.logs[log].applied;
 
 	EACH_MEMBER(c, s)
-		if (s != log && !(c->assumed & NFS4R_BIT(s)) && c->peers[s].applied[log] < min)
+		if (s != log && !(assumed & NFS4R_BIT(s)) && c->peers[s].applied[log] < min)
 			min = c->peers[s].applied[log];
 	return min;
+}
+
+nfs4r_lsn quorum_applied_by_all(const struct nfs4r_core *c, nfs4r_server_id log)
+{
+	return quorum_applied_by_all_but(c, log, 0);
 }
 
 nfs4r_lsn quorum_stable_by_all(const struct nfs4r_core *c, nfs4r_server_id log)

@@ -81,6 +81,7 @@ bool quorum_is_all(const struct nfs4r_core *c, nfs4r_servers set);
 nfs4r_server_id quorum_away(const struct nfs4r_core *c);
 nfs4r_servers quorum_here(const struct nfs4r_core *c);
 nfs4r_lsn quorum_applied_by_all(const struct nfs4r_core *c, nfs4r_server_id log);
+nfs4r_lsn quorum_applied_by_all_but(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_servers assumed); /* these are taken to have applied it */
 nfs4r_lsn quorum_stable_by_all(const struct nfs4r_core *c, nfs4r_server_id log);
 nfs4r_lsn quorum_stable_everywhere(const struct nfs4r_core *c, nfs4r_server_id log); /* members or not */
 
