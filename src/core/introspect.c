@@ -68,12 +68,12 @@ static int64_t ends_in(const struct nfs4r_core *c, const struct own *ow)
 {
 	uint64_t end;
 
-	if (ow->state != OWN_WON || ow->closing)
+	if (!own_may_close(ow))
 		return -1;
-	if (ow->revoked) /* only its operations keep it */
+	if (own_is_revoked(ow)) /* only its operations keep it */
 		return 0;
-	end = ow->close_at ? ow->close_at : control_idle_end(c, ow);
-	if (ow->forced && end < ow->used_ms + c->cfg.revoke_ms)
+	end = ow->end != OWN_END_IDLE ? ow->close_at : control_idle_end(c, ow);
+	if (own_is_forced(ow) && end < ow->used_ms + c->cfg.revoke_ms)
 		end = ow->used_ms + c->cfg.revoke_ms;
 	return end > c->now ? (int64_t)(end - c->now) : 0;
 }
@@ -102,18 +102,18 @@ static void info_of(const struct nfs4r_core *c, const struct claim *cl, struct n
 	i->ends_in_ms = -1;
 	if (!ow)
 		return;
-	i->acting = ow->state == OWN_WON;
-	i->closing = ow->closing;
+	i->acting = own_is_acting(ow);
+	i->closing = ow->state == OWN_CLOSING;
 	i->acked_by_all = cl->kind == NFS4R_PROPOSED && quorum_is_all(c, ow->acks);
 	i->acks = ow->acks;
 	i->confirmed = ow->confirmed;
 	i->waiting = ow->holds;
 	i->executing = ow->pins;
 	i->ends_in_ms = ends_in(c, ow);
-	i->closes_at = ow->closing ? ow->last : 0;
-	i->wanted_by = ow->forced ? ow->revoked_by.server : 0;
+	i->closes_at = i->closing ? ow->last : 0;
+	i->wanted_by = own_is_forced(ow) ? ow->revoked_by.server : 0;
 	i->reads_served = policy_reads(ow);
-	i->policy = ow->side;
+	i->policy = own_is_side(ow);
 }
 
 void nfs4r_core_each_control(const struct nfs4r_core *c, bool (*fn)(void *arg, const struct nfs4r_control_info *i),
@@ -147,7 +147,7 @@ static bool waits_for_election(const struct nfs4r_core *c, const struct opx *o, 
 	for (uint32_t i = 0; i < o->nholds; i++) {
 		const struct own *ow = o->holds[i]->own;
 
-		if (ow->state != OWN_PROPOSING)
+		if (!own_is_candidate(ow))
 			continue;
 		any = true;
 		*on |= c->view.adopted.voters & ~ow->acks;

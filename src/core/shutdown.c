@@ -25,12 +25,10 @@ void core_leave_run(struct nfs4r_core *c)
 	if (!state_lets_go(c) || c->halted || not_ready(c))
 		return;
 	DL_FOREACH_SAFE2(c->control.asking, ow, tmp, ask_next_own) {
-		if (ow->state != OWN_PROPOSING)
-			continue;
-		if (ow->majority)
-			ow->revoked = true; /* it will be won, and closes then */
-		else
+		if (ow->state == OWN_PROPOSING)
 			control_claim_abort(c, ow);
+		else if (own_is_candidate(ow))
+			control_claim_close_when_won(ow);
 	}
 	control_release_all(c);
 }

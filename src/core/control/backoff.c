@@ -115,7 +115,7 @@ static void hold_off(struct nfs4r_core *c, const struct nfs4r_oid *oid, uint64_t
 void control_holdoff_set(struct nfs4r_core *c, const struct own *ow)
 {
 	const struct nfs4r_oid *wanted = c->policy_ops->wanted(ow);
-	uint64_t until = c->now + (ow->turned ? 2 : 1) * control_holdoff_ms(c); /* who has the next turn may have nothing under way just now */
+	uint64_t until = c->now + (ow->demand == OWN_TURN_OVER ? 2 : 1) * control_holdoff_ms(c); /* who has the next turn may have nothing under way just now */
 
 	if (wanted)
 		hold_off(c, wanted, until);

@@ -30,13 +30,14 @@ void control_early_timers(struct nfs4r_core *c);
 void control_early_forget(struct nfs4r_core *c, nfs4r_servers whose);
 
 /* downgrade.c: closed files, and directories that others read, are read from copies before their control is released (control 7.10) */
-void control_announce_again(struct nfs4r_core *c, struct claim *cl); /* start: it may have been announced before */
 void control_announce_on_closing(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
 void control_announce_applied(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn before); /* more of another's log is here than `before` */
 bool control_is_good_copy(const struct nfs4r_core *c, const struct claim *cl); /* may this server's copy be read as if @cl were released? */
 
 /* election.c */
-struct own *control_election_propose(struct nfs4r_core *c, const struct nfs4r_control *v, uint32_t n, uint32_t attempts, bool side);
+struct own *control_election_propose(struct nfs4r_core *c, const struct nfs4r_control *v, uint32_t n, uint32_t attempts,
+				    enum own_purpose purpose);
+void control_claim_promotes(struct own *ow);
 void control_claim_abort(struct nfs4r_core *c, struct own *ow);
 void control_election_send(struct nfs4r_core *c, struct own *ow, nfs4r_server_id to);
 void control_election_check_win(struct nfs4r_core *c, struct own *ow);
@@ -50,7 +51,7 @@ void control_election_peer_up(struct nfs4r_core *c, nfs4r_server_id s);
 void control_elections_new_view(struct nfs4r_core *c, nfs4r_servers removed, nfs4r_servers added);
 void control_elections_again(struct nfs4r_core *c);
 bool control_elections_settled(const struct nfs4r_core *c);
-void control_asking_in(struct nfs4r_core *c, struct own *ow);
+void control_claim_restart(struct nfs4r_core *c, struct own *ow); /* a won one, after a restart (control 4.9) */
 void control_abort_deleted(struct nfs4r_core *c, const struct nfs4r_oid *oid);
 
 /* joined.c: what an entry changes of control when it is committed */
@@ -59,9 +60,9 @@ void control_joined_row(struct nfs4r_core *c, const struct nfs4r_entry *e); /* i
 void control_joined_in(struct nfs4r_core *c, const struct nfs4r_entry *e, bool settled_born);
 
 /* release.c */
-void control_claim_idle(struct nfs4r_core *c, struct own *ow); /* it is won: its timer begins */
 void control_claim_used(struct nfs4r_core *c, struct own *ow);
 void control_claim_start_closing(struct nfs4r_core *c, struct own *ow);
+void control_claim_close_when_won(struct own *ow); /* it has a majority, so it cannot be aborted any more */
 struct claim *control_claim_reopen(struct nfs4r_core *c, const struct need *n); /* one that covers it now, or NULL */
 void control_claim_release(struct nfs4r_core *c, struct own *ow);
 void control_release_all(struct nfs4r_core *c); /* what is won closes, or as soon as 5.5 allows */
@@ -79,6 +80,7 @@ void control_raise_last(struct nfs4r_core *c, const struct nfs4r_entry *e);
 void control_send_revoke(struct nfs4r_core *c, nfs4r_server_id to, const struct nfs4r_oid *oid, bool below, uint32_t attempts);
 uint64_t control_idle_end(const struct nfs4r_core *c, const struct own *ow); /* when its timer ends */
 void control_release_at(struct nfs4r_core *c, struct own *ow, uint64_t t);  /* starts closing at this time, used or not */
+void control_release_for_readers(struct nfs4r_core *c, struct own *ow, uint64_t t); /* the same, unless it is used before (control 7.11) */
 void control_release_no_end(struct nfs4r_core *c, struct own *ow);	      /* takes that back */
 void control_release_unpinned(struct nfs4r_core *c, struct own *ow); /* an operation was done under it: a file without writers, reopened for that, closes again */
 

@@ -24,6 +24,7 @@ void control_holdoff_timers(struct nfs4r_core *c);
 bool control_early_keep(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m); /* false: there is no room */
 
 /* downgrade.c: closed files, and directories that others read, are read from copies before their control is released (control 7.10) */
+void control_announce_again(struct nfs4r_core *c, struct claim *cl); /* start: it may have been announced before */
 void control_announce_later(struct nfs4r_core *c, struct own *ow); /* it starts closing */
 void control_announce_never(struct nfs4r_core *c, struct own *ow); /* it is released */
 void control_announce_timers(struct nfs4r_core *c);
@@ -34,7 +35,11 @@ bool control_prio_higher(const struct nfs4r_prio *a, const struct nfs4r_prio *b)
 void control_election_refuse_unknown(struct nfs4r_core *c, nfs4r_server_id to, const struct nfs4r_pid *pid); /* 4.3d */
 void control_asking_out(struct nfs4r_core *c, struct own *ow);
 
+/* release.c */
+void control_claim_idle(struct nfs4r_core *c, struct own *ow); /* it is won: its timer begins */
+
 /* table.c */
+void control_own_move(struct own *ow, enum own_state to);
 bool control_is_known_file(struct nfs4r_core *c, const struct nfs4r_oid *oid); /* and no directory */
 
 /* tombstones.c */

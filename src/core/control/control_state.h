@@ -37,31 +37,95 @@ struct claim {
 	struct ctl ctl[];
 };
 
-enum own_state { OWN_PROPOSING = 1, OWN_WON = 2, OWN_RELEASED = 3 };
+/*
+ * The life of an own claim. control_own_move() is the only way from one state to another, and knows which there are:
+ *
+ *   proposed                                                  with an entry
+ *      |                                                            |
+ *      v                                                            v          done under it
+ *   PROPOSING --- a majority ---> ELECTED --- barrier passed ---> WON <------------------------ REOPENED <---+
+ *      |                           |   |                          | |                             | |        |
+ *      |                      stop |   |           revoked, held  | |              revoked, held  | |        |
+ *      |                           v   |                          v |          done under it      v |        |
+ *      |               ELECTED_REVOKED --- barrier passed ---> REVOKED <------------ REOPENED_REVOKED        |
+ *      |                         |     |                          | |                             | |        |
+ *      |                         |     |                          +-+---------- not held ---------+-+        |
+ *      | aborted         aborted |     | aborted                               |                             |
+ *      v                         v     v                                       v       closing taken back    |
+ *   RELEASED <---------------------------- all have its entries stably --- CLOSING --------------------------+
+ *
+ * When the own log ends (log 8.3), WON, REOPENED and CLOSING are released at once. A restart begins with PROPOSING, WON or RELEASED
+ * (enum own_row). What others have asked for, when it is to end, and what is to be announced are independent of that, and states of their own.
+ */
+enum own_state {
+	OWN_PROPOSING = 1,    /* may still yield to others */
+	OWN_ELECTED,	      /* had a majority, so it yields no more; what those who acked had applied is not here yet (control 4.5) */
+	OWN_ELECTED_REVOKED,  /* the same; closes when it is won and control 5.5 allows */
+	OWN_WON,	      /* takes operations */
+	OWN_REOPENED,	      /* the same; its closing was taken back, and nothing has been done under it since */
+	OWN_REVOKED,	      /* takes no new ones, and closes when those that hold it have executed (control 5.5) */
+	OWN_REOPENED_REVOKED, /* both */
+	OWN_CLOSING,
+	OWN_RELEASED,	      /* until all have confirmed it */
+};
+
+enum own_row { OWN_ROW_PROPOSING = 1, OWN_ROW_WON = 2, OWN_ROW_RELEASED = 3 }; /* on disk; 0: another server's */
+
+/*
+ * What others have asked of it by REVOKE; own_ask() in release.c.
+ *
+ *   UNASKED --- while it closes ---> AWAITED --- a deep one ---> FORCED <-- used within its turn ---  TURN_OVER
+ *      |                                                          ^  |                                    ^
+ *      +------------------- while it is won ----------------------+  +----- asked for all the time -------+
+ */
+enum own_demand {
+	OWN_UNASKED = 1,
+	OWN_AWAITED,   /* its closing is not taken back */
+	OWN_FORCED,    /* its release is for others: hold-off (control 7.6) */
+	OWN_TURN_OVER, /* the same, and its owner's turn is over (control 7.5) */
+};
+
+/*
+ * What makes it close when it is won; own_end() in release.c.
+ *
+ *   IDLE <---> SET         others, or the policy
+ *     ^         ^
+ *     |         | revoked, or postponed
+ *     v         |
+ *   READERS ----+
+ */
+enum own_end {
+	OWN_END_IDLE = 1, /* the timer of what is not used */
+	OWN_END_SET,	  /* the time close_at */
+	OWN_END_READERS,  /* the same, because others read: use puts it off (control 7.11) */
+};
+
+/* CLOSING is to be sent: NOTHING -> FILE or DIRS when it starts closing, and back; own_say() in downgrade.c. */
+enum own_say { OWN_SAY_NOTHING = 1, OWN_SAY_FILE, OWN_SAY_DIRS };
+
+enum own_purpose { /* never changes, but that FOR_POLICY may turn out to be FOR_PROMOTION, control_claim_promotes() */
+	OWN_FOR_OPERATION = 1,
+	OWN_FOR_OPERATION_DEEP, /* deep where shallow would have done (control 4.1) */
+	OWN_FOR_POLICY,		/* a side claim: no operation waits for it, it yields to all, and is won only when all acked */
+	OWN_FOR_PROMOTION,	/* the same, for a directory below which elections were paid (control 7.4) */
+};
 
 struct own { /* what only the owner knows of a claim */
 	struct claim *claim;
 	enum own_state state;
+	enum own_demand demand;
+	enum own_end end;
+	enum own_say say;
+	enum own_purpose purpose;
 	nfs4r_servers acks, nacked, confirmed;
 	nfs4r_servers release_to; /* members when it was released: later ones hear of it by a list (log 8.4) */
 	nfs4r_lsn need[NFS4R_SERVERS_MAX + 1];
-	bool majority;
-	bool closing;
-	bool revoked;	   /* closes as soon as control 5.5 allows */
-	bool forced;	   /* released for others: hold-off (control 7.6) */
-	bool wanted;	   /* a revoke came while it was closing */
-	bool reopened;	   /* its closing was taken back, and nothing has been done under it since */
-	bool turned;	   /* its owner's turn is over (control 7.5) */
-	bool yields;	   /* close_at is because of readers: use puts it off (control 7.11) */
-	bool settled_born; /* moved: what covered the object then was acked by all */
+	bool settled_born; /* moved: what covered the object then was acked by all. A fact about its birth, whatever its state is */
 	uint32_t holds;	   /* operations that count on it and have not executed (control 5.5) */
 	uint32_t pins;	   /* operations executing under it */
 	nfs4r_lsn last, in;
 	nfs4r_lsn said;	   /* announced with this `last`; 0: before the start */
-	bool deep, plus;   /* one of its controls is deep or deep+; deep+ */
-	bool side;	   /* asked for by the policy: no operation waits for it, it yields to all, and is won only when all acked */
-	bool promotion;	   /* side, for a directory below which elections were paid (control 7.4) */
-	bool optional;	   /* deep where shallow would have done (control 4.1) */
+	uint32_t depth;	   /* of the deepest of its controls */
 	struct policy *pol; /* escalate.c: what is used below a deep claim; NULL until needed */
 	uint64_t won_step;
 	uint64_t used_ms, asked_ms, ask_next, deadline, close_at, sent_ms;
@@ -72,12 +136,64 @@ struct own { /* what only the owner knows of a claim */
 	uint64_t revokes_from_ms, revokes_last_ms; /* they have been coming all the time since, the last one then (control 7.5) */
 	uint32_t revokes;			   /* in that time */
 	struct own *ask_prev, *ask_next_own; /* proposing, or not acked by all */
-	struct own *end_prev, *end_next;     /* close_at is set */
+	struct own *end_prev, *end_next;     /* its end is not IDLE: close_at is set */
 	struct own *say_prev, *say_next;     /* downgrade.c: closing, to be announced */
-	bool to_say, dirs_to_say;
 	struct heap_item open;		     /* its seq may still be proposed, or is released and not confirmed (control 4.8) */
 	struct own *prev, *next;	     /* one of: idle (won), closing, released */
 };
+
+#define OWN_IN(ow, states) (1u << (ow)->state & (states))
+#define OWN_CANDIDATES (1u << OWN_PROPOSING | 1u << OWN_ELECTED | 1u << OWN_ELECTED_REVOKED)
+#define OWN_CLOSABLE (1u << OWN_WON | 1u << OWN_REOPENED | 1u << OWN_REVOKED | 1u << OWN_REOPENED_REVOKED)
+
+/* Not won yet. */
+static inline bool own_is_candidate(const struct own *ow)
+{
+	return OWN_IN(ow, OWN_CANDIDATES);
+}
+
+/* Won, and not released. */
+static inline bool own_is_acting(const struct own *ow)
+{
+	return OWN_IN(ow, OWN_CLOSABLE | 1u << OWN_CLOSING);
+}
+
+/* Won, and neither closing nor released. */
+static inline bool own_may_close(const struct own *ow)
+{
+	return OWN_IN(ow, OWN_CLOSABLE);
+}
+
+/* Operations may count on it, now or when it is won. */
+static inline bool own_takes_operations(const struct own *ow)
+{
+	return OWN_IN(ow, 1u << OWN_PROPOSING | 1u << OWN_ELECTED | 1u << OWN_WON | 1u << OWN_REOPENED);
+}
+
+static inline bool own_is_revoked(const struct own *ow)
+{
+	return OWN_IN(ow, 1u << OWN_ELECTED_REVOKED | 1u << OWN_REVOKED | 1u << OWN_REOPENED_REVOKED);
+}
+
+static inline bool own_is_forced(const struct own *ow)
+{
+	return ow->demand >= OWN_FORCED;
+}
+
+static inline bool own_is_side(const struct own *ow)
+{
+	return ow->purpose >= OWN_FOR_POLICY;
+}
+
+static inline bool own_is_deep(const struct own *ow) /* or deep+ */
+{
+	return ow->depth >= NFS4R_DEEP;
+}
+
+static inline bool own_is_deep_plus(const struct own *ow)
+{
+	return ow->depth == NFS4R_DEEP_PLUS;
+}
 
 struct anc { /* ancestry table: controls strictly below a directory, per owner (section 8) */
 	struct nfs4r_oid oid;
@@ -169,7 +285,7 @@ struct control_state { /* c->control */
 	bool unborn; /* since the table was counted: there is control of what is not here yet */
 	/* election.c, release.c */
 	struct own *asking, *idle, *idle_deep, *closing, *released; /* idle: won; in order of use; deep ones have a timer of their own */
-	struct own *ending;  /* those of the idle ones that have a close_at */
+	struct own *ending;  /* those of the idle ones whose end is not IDLE */
 	struct own *to_say;  /* downgrade.c: directories first, then in the order in which they began to close */
 	uint64_t announced_ms; /* when some were last */
 	struct said *said;   /* the same file; in order of arrival */

@@ -29,27 +29,36 @@ static uint64_t due_ms(const struct nfs4r_core *c, const struct own *ow)
 {
 	uint64_t from = ow->closing_ms > c->control.announced_ms ? ow->closing_ms : c->control.announced_ms;
 
-	return ow->dirs_to_say ? ow->closing_ms : from + c->cfg.announce_ms;
+	return ow->say == OWN_SAY_DIRS ? ow->closing_ms : from + c->cfg.announce_ms;
+}
+
+/* In the list of those to be announced, or out of it. */
+static void own_say(struct nfs4r_core *c, struct own *ow, enum own_say to)
+{
+	assert((ow->say == OWN_SAY_NOTHING) != (to == OWN_SAY_NOTHING));
+	if (to == OWN_SAY_NOTHING)
+		DL_DELETE2(c->control.to_say, ow, say_prev, say_next);
+	else if (to == OWN_SAY_DIRS)
+		DL_PREPEND2(c->control.to_say, ow, say_prev, say_next);
+	else
+		DL_APPEND2(c->control.to_say, ow, say_prev, say_next);
+	ow->say = to;
 }
 
 void control_announce_later(struct nfs4r_core *c, struct own *ow)
 {
-	ow->dirs_to_say = c->policy_ops->is_read(c, ow);
-	if (!c->cfg.announce_ms || !(ow->dirs_to_say || is_single(ow->claim)) || ow->claim->announced)
+	bool dirs = c->policy_ops->is_read(c, ow);
+
+	if (!c->cfg.announce_ms || !(dirs || is_single(ow->claim)) || ow->claim->announced)
 		return;
-	if (ow->dirs_to_say)
-		DL_PREPEND2(c->control.to_say, ow, say_prev, say_next);
-	else
-		DL_APPEND2(c->control.to_say, ow, say_prev, say_next);
-	ow->to_say = true;
+	own_say(c, ow, dirs ? OWN_SAY_DIRS : OWN_SAY_FILE);
 	out_timer_at(c, due_ms(c, ow));
 }
 
 void control_announce_never(struct nfs4r_core *c, struct own *ow)
 {
-	if (ow->to_say)
-		DL_DELETE2(c->control.to_say, ow, say_prev, say_next);
-	ow->to_say = false;
+	if (ow->say != OWN_SAY_NOTHING)
+		own_say(c, ow, OWN_SAY_NOTHING);
 }
 
 void control_announce_again(struct nfs4r_core *c, struct claim *cl)
@@ -68,14 +77,16 @@ static uint32_t take(struct nfs4r_core *c, struct own **due, bool *dirs)
 	uint32_t n = 0;
 
 	DL_FOREACH_SAFE2(c->control.to_say, ow, tmp, say_next) {
-		if (n == NFS4R_CLOSING_MAX || c->now < due_ms(c, ow) || (n && ow->dirs_to_say != *dirs))
+		bool is_dirs = ow->say == OWN_SAY_DIRS;
+
+		if (n == NFS4R_CLOSING_MAX || c->now < due_ms(c, ow) || (n && is_dirs != *dirs))
 			break;
 		control_announce_never(c, ow);
-		if (ow->dirs_to_say ? ow->pins > 0 : !control_is_known_file(c, &ow->claim->ctl[0].oid)) /* pins: what executes now could not be answered by it */
+		if (is_dirs ? ow->pins > 0 : !control_is_known_file(c, &ow->claim->ctl[0].oid)) /* pins: what executes now could not be answered by it */
 			continue;
 		ow->claim->announced = true;
 		ow->said = ow->last;
-		*dirs = ow->dirs_to_say;
+		*dirs = is_dirs;
 		if (*dirs)
 			control_claim_save(c, ow->claim);
 		due[n++] = ow;

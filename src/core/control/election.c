@@ -29,7 +29,7 @@ void control_claim_abort(struct nfs4r_core *c, struct own *ow)
 	control_claim_release(c, ow);
 }
 
-void control_asking_in(struct nfs4r_core *c, struct own *ow)
+static void asking_in(struct nfs4r_core *c, struct own *ow)
 {
 	DL_APPEND2(c->control.asking, ow, ask_prev, ask_next_own);
 	heap_in(&c->control.open, &ow->open, ow->claim->key.seq);
@@ -52,7 +52,7 @@ void control_election_send(struct nfs4r_core *c, struct own *ow, nfs4r_server_id
 	m->propose.pid = (struct nfs4r_pid){ c->self, cl->key.seq };
 	m->propose.floor = control_own_floor(c);
 	m->propose.prio = cl->prio;
-	m->propose.won = ow->majority;
+	m->propose.won = ow->state != OWN_PROPOSING;
 	m->propose.ncontrols = cl->n;
 	for (uint32_t i = 0; i < cl->n; i++) {
 		m->propose.controls[i].oid = cl->ctl[i].oid;
@@ -76,9 +76,10 @@ static void ask_at(struct nfs4r_core *c, struct own *ow, uint64_t t)
 	out_timer_at(c, t);
 }
 
-/* @side: for the policy. It yields to everybody, and is won only when all have acked. */
-struct own *control_election_propose(struct nfs4r_core *c, const struct nfs4r_control *v, uint32_t n, uint32_t attempts, bool side)
+struct own *control_election_propose(struct nfs4r_core *c, const struct nfs4r_control *v, uint32_t n, uint32_t attempts,
+				    enum own_purpose purpose)
 {
+	bool side = purpose == OWN_FOR_POLICY;
 	struct claim *cl;
 	struct own *ow;
 
@@ -87,19 +88,25 @@ struct own *control_election_propose(struct nfs4r_core *c, const struct nfs4r_co
 	cl->prio.attempts = side ? 0 : attempts < ATTEMPTS_CAP ? attempts + 1 : ATTEMPTS_CAP; /* operations go first */
 	cl->prio.server = c->self;
 	ow = control_own_new(c, cl, OWN_PROPOSING);
-	ow->side = side;
+	ow->purpose = purpose;
 	ow->in = FAULT(F_IN_STARTS_AT_ZERO) ? 0 : c->control.last_move; /* control 3.9 */
 	ow->deadline = c->now + (FAULT(F_SIDE_NO_DEADLINE) && side ? 3600 * 1000 : c->cfg.op_wait_ms);
 	out_timer_at(c, ow->deadline);
 	if (!FAULT(F_PROPOSE_UNSAVED))
 		control_claim_save(c, cl);
-	control_asking_in(c, ow);
+	asking_in(c, ow);
 	c->st.elections++;
 	ow->asked_ms = c->now;
 	ask_at(c, ow, c->now + c->cfg.repeat_ms);
 	ask(c, ow, servers_of(c));
 	control_election_check_win(c, ow);
 	return ow;
+}
+
+void control_claim_promotes(struct own *ow)
+{
+	assert(ow->purpose == OWN_FOR_POLICY);
+	ow->purpose = OWN_FOR_PROMOTION;
 }
 
 static bool barrier_passed(const struct nfs4r_core *c, const struct own *ow)
@@ -112,13 +119,19 @@ static bool barrier_passed(const struct nfs4r_core *c, const struct own *ow)
 	return true;
 }
 
+/* It has a majority, and is not won. */
+static bool is_elected(const struct own *ow)
+{
+	return own_is_candidate(ow) && ow->state != OWN_PROPOSING;
+}
+
 /* Control 4.5. */
 void control_election_check_win(struct nfs4r_core *c, struct own *ow)
 {
-	if (ow->state == OWN_PROPOSING && !ow->majority && (ow->side && !FAULT(F_SIDE_MAJORITY) ? quorum_is_all(c, ow->acks) || FAULT(F_SIDE_WINS_ALONE) : quorum_is_majority(c, ow->acks)))
-		ow->majority = true; /* from here on it never yields */
-	if (ow->state == OWN_PROPOSING && ow->majority && barrier_passed(c, ow)) {
-		ow->state = OWN_WON;
+	if (ow->state == OWN_PROPOSING && (own_is_side(ow) && !FAULT(F_SIDE_MAJORITY) ? quorum_is_all(c, ow->acks) || FAULT(F_SIDE_WINS_ALONE) : quorum_is_majority(c, ow->acks)))
+		control_own_move(ow, OWN_ELECTED);
+	if (is_elected(ow) && barrier_passed(c, ow)) {
+		control_own_move(ow, ow->state == OWN_ELECTED ? OWN_WON : OWN_REVOKED);
 		ow->claim->won = true;
 		ow->won_step = FAULT(F_WON_UNSAVED) ? 0 : c->step;
 		if (!FAULT(F_WON_UNSAVED))
@@ -127,10 +140,10 @@ void control_election_check_win(struct nfs4r_core *c, struct own *ow)
 		state_hist_add(&c->st.won, c->now - ow->begun_ms);
 		c->policy_ops->won(c, ow);
 		c->dirty |= DIRTY_OPS | DIRTY_REPLY;
-		if (ow->revoked && !ow->holds)
+		if (own_is_revoked(ow) && !ow->holds)
 			control_claim_start_closing(c, ow);
 	}
-	if (ow->state == OWN_WON && ow->ask_prev && quorum_is_all(c, ow->acks)) {
+	if (own_is_acting(ow) && ow->ask_prev && quorum_is_all(c, ow->acks)) {
 		control_asking_out(c, ow);
 		state_hist_add(&c->st.settled, c->now - ow->begun_ms);
 		c->dirty |= DIRTY_REPLY;
@@ -143,7 +156,7 @@ void control_election_barriers(struct nfs4r_core *c)
 	struct own *ow, *tmp;
 
 	DL_FOREACH_SAFE2(c->control.asking, ow, tmp, ask_next_own)
-		if (ow->state == OWN_PROPOSING && ow->majority)
+		if (is_elected(ow))
 			control_election_check_win(c, ow);
 }
 
@@ -159,7 +172,7 @@ struct blockers {
 
 static void blocked_by(struct blockers *b, const struct claim *cl)
 {
-	bool won = cl->own ? cl->own->majority || cl->won : cl->won;
+	bool won = cl->won || (cl->own && cl->own->state != OWN_PROPOSING);
 
 	b->owners |= NFS4R_BIT(cl->key.server);
 	b->won |= won;
@@ -247,9 +260,9 @@ static void yield_to(struct nfs4r_core *c, const struct nfs4r_msg *m)
 	DL_FOREACH_SAFE2(c->control.asking, ow, tmp, ask_next_own) {
 		bool hit = false;
 
-		if (ow->state != OWN_PROPOSING || ow->majority)
+		if (ow->state != OWN_PROPOSING)
 			continue;
-		if (!m->propose.won && !ow->side && !control_prio_higher(&m->propose.prio, &ow->claim->prio))
+		if (!m->propose.won && !own_is_side(ow) && !control_prio_higher(&m->propose.prio, &ow->claim->prio))
 			continue;
 		for (uint32_t i = 0; i < ow->claim->n && !hit; i++)
 			for (uint32_t j = 0; j < m->propose.ncontrols && !hit; j++)
@@ -391,8 +404,8 @@ void control_election_on_nack(struct nfs4r_core *c, nfs4r_server_id from, const 
 	if (!ow || (ow->acks & NFS4R_BIT(from)))
 		return;
 	ow->nacked |= NFS4R_BIT(from);
-	if (m->nack.reason == NFS4R_NACK_BLOCKED && ow->state == OWN_PROPOSING && !ow->majority &&
-	    (m->nack.won || ow->side || control_prio_higher(&m->nack.prio, &ow->claim->prio))) {
+	if (m->nack.reason == NFS4R_NACK_BLOCKED && ow->state == OWN_PROPOSING &&
+	    (m->nack.won || own_is_side(ow) || control_prio_higher(&m->nack.prio, &ow->claim->prio))) {
 		control_claim_abort(c, ow);
 		return;
 	}
@@ -432,20 +445,41 @@ void control_elections_new_view(struct nfs4r_core *c, nfs4r_servers removed, nfs
 
 	control_early_forget(c, ~(nfs4r_servers)0);
 	DL_FOREACH_SAFE2(c->control.asking, ow, next, ask_next_own)
-		if (ow->state == OWN_PROPOSING && !FAULT(F_KEEPS_PROPOSALS))
+		if (own_is_candidate(ow) && !FAULT(F_KEEPS_PROPOSALS))
 			control_claim_abort(c, ow);
 	HASH_ITER(hh, c->control.claims, cl, tmp) {
 		ow = cl->own;
-		if (!ow || ow->state != OWN_WON || cl->kind != NFS4R_PROPOSED)
+		if (!ow || !own_is_acting(ow) || cl->kind != NFS4R_PROPOSED)
 			continue;
 		ow->acks &= ~out | NFS4R_BIT(c->self);
 		if (!ow->ask_prev && !quorum_is_all(c, ow->acks)) {
-			control_asking_in(c, ow);
+			asking_in(c, ow);
 			ow->asked_ms = c->now;
 			ask_at(c, ow, c->now + c->cfg.repeat_ms);
 		}
 		control_election_check_win(c, ow);
 	}
+}
+
+void control_claim_restart(struct nfs4r_core *c, struct own *ow)
+{
+	struct claim *cl = ow->claim;
+	bool announced = cl->announced;
+
+	assert(ow->state == OWN_WON);
+	ow->in = FAULT(F_RESTART_IN_ZERO) ? 0 : c->control.last_move;
+	if (FAULT(F_RESTART_KEEPS_ACKS))
+		ow->acks = ~(nfs4r_servers)0;
+	cl->won = true;
+	control_announce_again(c, cl);
+	control_claim_idle(c, ow);
+	if (cl->kind == NFS4R_PROPOSED && !quorum_is_all(c, ow->acks)) {
+		asking_in(c, ow);
+		ow->asked_ms = c->now;
+		ask_at(c, ow, c->now + c->cfg.repeat_ms);
+	}
+	if (announced)
+		control_claim_start_closing(c, ow);
 }
 
 /* A member again: nobody has acked anything, as after a restart (control 4.9). */
@@ -463,7 +497,7 @@ bool control_elections_settled(const struct nfs4r_core *c)
 	const struct own *ow;
 
 	DL_FOREACH2(c->control.asking, ow, ask_next_own)
-		if (ow->state == OWN_WON && __builtin_popcountll(c->view.adopted.members & ~ow->acks) > (n - 1) / 2)
+		if (own_is_acting(ow) && __builtin_popcountll(c->view.adopted.members & ~ow->acks) > (n - 1) / 2)
 			return false;
 	return true;
 }
@@ -473,7 +507,7 @@ void control_election_timers(struct nfs4r_core *c)
 	struct own *ow, *tmp;
 
 	DL_FOREACH_SAFE2(c->control.asking, ow, tmp, ask_next_own) {
-		if (ow->state == OWN_PROPOSING && !ow->majority) {
+		if (ow->state == OWN_PROPOSING) {
 			if (c->now >= ow->deadline) { /* control 4.6 */
 				control_claim_abort(c, ow);
 				continue;
@@ -500,7 +534,7 @@ void control_abort_deleted(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 	while (k) {
 		struct claim *cl = k->claim;
 
-		if (cl->own && cl->own->state == OWN_PROPOSING) {
+		if (cl->own && own_is_candidate(cl->own)) {
 			control_claim_abort(c, cl->own);
 			k = control_of(c, oid);
 		} else {

@@ -37,7 +37,7 @@ void control_release_opened(struct nfs4r_core *c, const struct nfs4r_oid *oid, b
 	c->policy_ops->opened(c, oid, false);
 	for (k = control_of(c, oid); k; k = next) { /* control 7.1: the last writer closed */
 		next = k->next;
-		if (k->claim->own && k->claim->own->state == OWN_WON && k->claim->n == 1 && k->depth == NFS4R_SHALLOW)
+		if (k->claim->own && own_is_acting(k->claim->own) && k->claim->n == 1 && k->depth == NFS4R_SHALLOW)
 			close_soon(c, k->claim->own);
 	}
 }
@@ -47,22 +47,44 @@ void control_release_opened(struct nfs4r_core *c, const struct nfs4r_oid *oid, b
 /* Won and not closing: in one of these lists, in order of use. */
 static struct own **list_of(struct nfs4r_core *c, const struct own *ow)
 {
-	return ow->deep ? &c->control.idle_deep : &c->control.idle;
+	return own_is_deep(ow) ? &c->control.idle_deep : &c->control.idle;
+}
+
+/* @at: when; IDLE has none. */
+static void own_end(struct nfs4r_core *c, struct own *ow, enum own_end to, uint64_t at)
+{
+	assert(to != OWN_END_READERS || ow->end != OWN_END_SET);
+	if (ow->end == OWN_END_IDLE && to != OWN_END_IDLE)
+		DL_APPEND2(c->control.ending, ow, end_prev, end_next);
+	if (ow->end != OWN_END_IDLE && to == OWN_END_IDLE)
+		DL_DELETE2(c->control.ending, ow, end_prev, end_next);
+	ow->end = to;
+	ow->close_at = to == OWN_END_IDLE ? 0 : at ? at : 1;
 }
 
 void control_release_no_end(struct nfs4r_core *c, struct own *ow)
 {
-	if (ow->close_at) {
-		DL_DELETE2(c->control.ending, ow, end_prev, end_next);
-		out_timer_at(c, control_idle_end(c, ow));
-	}
-	ow->close_at = 0;
-	ow->yields = false;
+	if (ow->end == OWN_END_IDLE)
+		return;
+	own_end(c, ow, OWN_END_IDLE, 0);
+	out_timer_at(c, control_idle_end(c, ow));
+}
+
+void control_release_at(struct nfs4r_core *c, struct own *ow, uint64_t t)
+{
+	own_end(c, ow, OWN_END_SET, t);
+	out_timer_at(c, ow->close_at);
+}
+
+void control_release_for_readers(struct nfs4r_core *c, struct own *ow, uint64_t t)
+{
+	own_end(c, ow, OWN_END_READERS, t);
+	out_timer_at(c, ow->close_at);
 }
 
 uint64_t control_idle_end(const struct nfs4r_core *c, const struct own *ow)
 {
-	return ow->used_ms + (ow->deep ? c->cfg.deep_ms : c->cfg.idle_ms);
+	return ow->used_ms + (own_is_deep(ow) ? c->cfg.deep_ms : c->cfg.idle_ms);
 }
 
 void control_claim_idle(struct nfs4r_core *c, struct own *ow)
@@ -79,7 +101,7 @@ void control_claim_used(struct nfs4r_core *c, struct own *ow)
 	struct own **list = list_of(c, ow);
 
 	ow->used_ms = c->now;
-	if (ow->state != OWN_WON || ow->closing)
+	if (!own_may_close(ow))
 		return;
 	DL_DELETE(*list, ow);
 	DL_APPEND(*list, ow);
@@ -107,14 +129,13 @@ void control_claim_start_closing(struct nfs4r_core *c, struct own *ow)
 {
 	struct own **list = list_of(c, ow);
 
-	assert(ow->state == OWN_WON && !ow->closing && !ow->holds);
+	assert(!ow->holds);
+	control_own_move(ow, OWN_CLOSING);
 	DL_DELETE(*list, ow);
 	DL_APPEND(c->control.closing, ow);
-	ow->closing = true;
 	ow->closing_ms = c->now;
-	ow->reopened = false;
 	ow->last = c->log.logs[c->self].received;
-	if (ow->forced)
+	if (own_is_forced(ow))
 		wanted(c, ow);
 	control_release_no_end(c, ow);
 	deep_plus_ends(c, ow->claim);
@@ -127,7 +148,7 @@ static bool may_reopen(const struct ctl *k, const struct need *n, uint32_t level
 {
 	const struct own *ow = k->claim->own;
 
-	return ow && ow->state == OWN_WON && ow->closing && k->claim->n == 1 && !ow->plus && !k->claim->announced && k->depth >= (level ? NFS4R_DEEP : n->depth);
+	return ow && ow->state == OWN_CLOSING && k->claim->n == 1 && !own_is_deep_plus(ow) && !k->claim->announced && k->depth >= (level ? NFS4R_DEEP : n->depth);
 }
 
 /* Will everybody have @cl in its table, or know nothing of what it controls, by the time that a claim closing with @last is released (control 7.2)? */
@@ -151,7 +172,7 @@ static bool is_waited_for(struct nfs4r_core *c, const struct nfs4r_oid *oid, con
 		for (k = control_of(c, &w.oid); k; k = k->next) {
 			const struct own *ow = k->claim->own;
 
-			if (!ow || !ow->closing || !(ow->forced || ow->wanted) || (w.level && k->depth < NFS4R_DEEP))
+			if (!ow || ow->state != OWN_CLOSING || ow->demand == OWN_UNASKED || (w.level && k->depth < NFS4R_DEEP))
 				continue;
 			if (k->claim == cl || !w.level || k->depth != NFS4R_DEEP || !known_by_then(c, cl, ow->last))
 				return true;
@@ -164,9 +185,11 @@ void control_release_unpinned(struct nfs4r_core *c, struct own *ow)
 {
 	const struct ctl *k = &ow->claim->ctl[0];
 
-	if (ow->reopened && k->depth == NFS4R_SHALLOW && control_is_known_file(c, &k->oid) && !control_mark_find(c->control.opens, &k->oid))
+	if (ow->state != OWN_REOPENED && ow->state != OWN_REOPENED_REVOKED)
+		return;
+	if (k->depth == NFS4R_SHALLOW && control_is_known_file(c, &k->oid) && !control_mark_find(c->control.opens, &k->oid))
 		control_release_at(c, ow, c->now + 1);
-	ow->reopened = false;
+	control_own_move(ow, ow->state == OWN_REOPENED ? OWN_WON : OWN_REVOKED);
 }
 
 /*
@@ -189,9 +212,8 @@ struct claim *control_claim_reopen(struct nfs4r_core *c, const struct need *n)
 				continue;
 			DL_DELETE(c->control.closing, ow);
 			control_announce_never(c, ow);
-			ow->closing = ow->revoked = false;
+			control_own_move(ow, OWN_REOPENED);
 			control_claim_idle(c, ow);
-			ow->reopened = true;
 			c->policy_ops->regret(c, &n->oid);
 			c->st.reopened++;
 			c->dirty |= DIRTY_OPS;
@@ -204,11 +226,18 @@ struct claim *control_claim_reopen(struct nfs4r_core *c, const struct need *n)
 /* As soon as control 5.5 allows: not while an operation it was won for has not executed. */
 static void close_soon(struct nfs4r_core *c, struct own *ow)
 {
-	if (ow->closing)
+	if (ow->state == OWN_CLOSING)
 		return;
-	ow->revoked = true;
-	if (!ow->holds && ow->state == OWN_WON)
+	if (!ow->holds)
 		control_claim_start_closing(c, ow);
+	else if (!own_is_revoked(ow))
+		control_own_move(ow, ow->state == OWN_WON ? OWN_REVOKED : OWN_REOPENED_REVOKED);
+}
+
+void control_claim_close_when_won(struct own *ow)
+{
+	if (ow->state == OWN_ELECTED)
+		control_own_move(ow, OWN_ELECTED_REVOKED);
 }
 
 void control_release_all(struct nfs4r_core *c)
@@ -244,7 +273,7 @@ static bool goes_on(struct nfs4r_core *c, const struct nfs4r_oid *oid, const str
 
 			if (o->claim->announced && (f.type == NFS4R_TYPE_DIR || !any_cover) && !FAULT(F_LAST_ANNOUNCED))
 				continue;
-			if (ow && o->claim != k->claim && ow->state == OWN_WON && !ow->closing &&
+			if (ow && o->claim != k->claim && own_may_close(ow) &&
 			    ((!w.level && !needs_deep) || o->depth >= NFS4R_DEEP) && known_by_then(c, o->claim, k->claim->own->last))
 				return true;
 		}
@@ -260,8 +289,8 @@ static bool drops_back(struct nfs4r_core *c, const struct ctl *k)
 	if (k->depth != NFS4R_DEEP_PLUS || k->claim->n != 1)
 		return false;
 	for (o = control_of(c, &k->oid); o; o = o->next)
-		if (o != k && o->claim->own && o->depth >= NFS4R_DEEP && o->claim->own->state == OWN_WON && !o->claim->announced &&
-		    !o->claim->own->closing && (state_claim_acked_by_all(c, o->claim) || FAULT(F_LAST_UNSETTLED)))
+		if (o != k && o->claim->own && o->depth >= NFS4R_DEEP && own_may_close(o->claim->own) && !o->claim->announced &&
+		    (state_claim_acked_by_all(c, o->claim) || FAULT(F_LAST_UNSETTLED)))
 			return true;
 	return false;
 }
@@ -280,12 +309,12 @@ void control_raise_last(struct nfs4r_core *c, const struct nfs4r_entry *e)
 		control_walk_begin(&w, &p->oid);
 		do {
 			for (k = control_of(c, &w.oid); k; k = k->next) {
-				if (!k->claim->own || !k->claim->own->closing || (w.level && k->depth < NFS4R_DEEP))
+				if (!k->claim->own || k->claim->own->state != OWN_CLOSING || (w.level && k->depth < NFS4R_DEEP))
 					continue;
 				if (drops_back(c, k) || goes_on(c, &p->oid, k, w.level, moved))
 					continue;
 				k->claim->own->last = e->lsn;
-				if (k->claim->own->forced)
+				if (own_is_forced(k->claim->own))
 					wanted(c, k->claim->own);
 				DL_DELETE(c->control.closing, k->claim->own);
 				DL_APPEND(c->control.closing, k->claim->own);
@@ -314,13 +343,13 @@ nfs4r_servers control_release_run(struct nfs4r_core *c)
 	struct own *ow, *tmp;
 
 	DL_FOREACH_SAFE(c->control.closing, ow, tmp) {
-		if ((ow->last > safe && !(FAULT(F_DROP_AT_ONCE) && ow->plus)) || c->recovering)
+		if ((ow->last > safe && !(FAULT(F_DROP_AT_ONCE) && own_is_deep_plus(ow))) || c->recovering)
 			break;
 		if (ow->pins)
 			continue;
 		c->st.releases++;
 		state_hist_add(&c->st.release, c->now - ow->closing_ms);
-		if (ow->forced)
+		if (own_is_forced(ow))
 			control_holdoff_set(c, ow);
 		control_claim_release(c, ow);
 	}
@@ -364,17 +393,17 @@ void control_claim_release(struct nfs4r_core *c, struct own *ow)
 {
 	struct own **list = list_of(c, ow);
 
-	assert(!ow->pins && !ow->holds && ow->state != OWN_RELEASED);
+	assert(!ow->pins && !ow->holds);
 	control_asking_out(c, ow);
-	if (ow->state == OWN_WON && ow->closing)
+	if (ow->state == OWN_CLOSING)
 		DL_DELETE(c->control.closing, ow);
-	else if (ow->state == OWN_WON)
+	else if (own_may_close(ow))
 		DL_DELETE(*list, ow);
-	if (FAULT(F_ABORT_TO_ACKERS) && ow->state == OWN_PROPOSING)
+	if (FAULT(F_ABORT_TO_ACKERS) && own_is_candidate(ow))
 		ow->confirmed = ~ow->acks;
 	control_release_no_end(c, ow);
 	control_announce_never(c, ow);
-	ow->state = OWN_RELEASED;
+	control_own_move(ow, OWN_RELEASED);
 	deep_plus_ends(c, ow->claim);
 	control_claim_out_of_table(c, ow->claim);
 	control_claim_save(c, ow->claim);
@@ -472,15 +501,6 @@ void control_release_peer_up(struct nfs4r_core *c, nfs4r_server_id s)
 	send_releases(c, s, c->control.released, pick_all);
 }
 
-void control_release_at(struct nfs4r_core *c, struct own *ow, uint64_t t)
-{
-	if (!ow->close_at)
-		DL_APPEND2(c->control.ending, ow, end_prev, end_next);
-	ow->close_at = t ? t : 1;
-	ow->yields = false;
-	out_timer_at(c, ow->close_at);
-}
-
 /* ---- turns (control 7.5) ---------------------------------------------------------------- */
 
 #define TURN_REVOKES 8
@@ -490,6 +510,12 @@ void control_release_at(struct nfs4r_core *c, struct own *ow, uint64_t t)
 static uint64_t round_trips_ms(const struct nfs4r_core *c, uint32_t n)
 {
 	return n * control_holdoff_ms(c) / 2;
+}
+
+static void own_ask(struct own *ow, enum own_demand to)
+{
+	assert(to > ow->demand || (to == OWN_FORCED && own_is_forced(ow)));
+	ow->demand = to;
 }
 
 /* Others ask for @ow. */
@@ -515,21 +541,22 @@ static bool turn_is_over(const struct nfs4r_core *c, const struct own *ow)
 /* Its time is over, used or not. */
 static void time_over(struct nfs4r_core *c, struct own *ow)
 {
-	bool used = ow->forced && c->now < ow->used_ms + c->cfg.revoke_ms;
+	bool used = own_is_forced(ow) && c->now < ow->used_ms + c->cfg.revoke_ms, turned = used && turn_is_over(c, ow);
 	uint64_t again;
 
-	ow->turned = used && turn_is_over(c, ow);
-	if (used && !ow->turned) { /* a revoke shortens the timer, it does not stop it */
+	if (own_is_forced(ow) && turned != (ow->demand == OWN_TURN_OVER))
+		own_ask(ow, turned ? OWN_TURN_OVER : OWN_FORCED);
+	if (used && !turned) { /* a revoke shortens the timer, it does not stop it */
 		control_release_at(c, ow, ow->used_ms + c->cfg.revoke_ms);
 		return;
 	}
-	if (ow->yields && !c->policy_ops->yield_over(c, ow))
+	if (ow->end == OWN_END_READERS && !c->policy_ops->yield_over(c, ow))
 		return;
 	if (!c->policy_ops->may_close(c, ow, &again)) {
 		control_release_at(c, ow, again);
 		return;
 	}
-	c->st.turns += ow->turned;
+	c->st.turns += turned;
 	control_release_no_end(c, ow);
 	close_soon(c, ow);
 }
@@ -539,7 +566,7 @@ static void idle_timers(struct nfs4r_core *c, struct own **list)
 	struct own *ow, *tmp;
 
 	DL_FOREACH_SAFE(*list, ow, tmp) {
-		if (ow->close_at)
+		if (ow->end != OWN_END_IDLE)
 			continue; /* that decides, below */
 		if (c->now < control_idle_end(c, ow)) {
 			out_timer_at(c, control_idle_end(c, ow));
@@ -648,30 +675,33 @@ void control_release_on_released(struct nfs4r_core *c, nfs4r_server_id from, con
 static void revoke(struct nfs4r_core *c, struct own *ow, const struct nfs4r_msg *m)
 {
 	const struct nfs4r_prio *prio = &m->revoke.prio;
-	bool again = ow->forced && control_prio_higher(prio, &ow->revoked_by) && prio->attempts;
+	bool again = own_is_forced(ow) && control_prio_higher(prio, &ow->revoked_by) && prio->attempts;
 	bool below = m->revoke.below;
 
-	if (ow->side && ow->state == OWN_PROPOSING && !ow->majority)
+	if (own_is_side(ow) && ow->state == OWN_PROPOSING)
 		control_claim_abort(c, ow); /* it is in somebody's way */
-	if (ow->state == OWN_WON && ow->closing) {
-		ow->wanted = true;
+	if (ow->state == OWN_CLOSING) {
+		if (ow->demand == OWN_UNASKED)
+			own_ask(ow, OWN_AWAITED);
 		wanted(c, ow);
-		if (ow->deep && !ow->forced) { /* what this server does below goes on raising `last` */
-			ow->forced = true;
+		if (own_is_deep(ow) && !own_is_forced(ow)) { /* what this server does below goes on raising `last` */
+			own_ask(ow, OWN_FORCED);
 			c->policy_ops->wants(c, ow, &m->revoke.oid);
 		}
 	}
-	if (ow->state != OWN_WON || ow->closing)
+	if (!own_may_close(ow))
 		return;
-	if (!ow->forced || again)
+	if (!own_is_forced(ow) || again)
 		ow->revoked_by = *prio;
 	note_revoke(c, ow);
 	c->policy_ops->revoked(c, ow, &m->revoke.oid, below);
-	ow->forced = true;
-	ow->yields = false; /* its use does not take this end back */
-	if (!c->cfg.revoke_ms || again || below || !(ow->deep || ow->holds || ow->pins || prio->attempts == 0))
+	if (!own_is_forced(ow))
+		own_ask(ow, OWN_FORCED);
+	if (ow->end == OWN_END_READERS) /* its use does not take this end back */
+		own_end(c, ow, OWN_END_SET, ow->close_at);
+	if (!c->cfg.revoke_ms || again || below || !(own_is_deep(ow) || ow->holds || ow->pins || prio->attempts == 0))
 		close_soon(c, ow);
-	else if (!ow->close_at)
+	else if (ow->end == OWN_END_IDLE)
 		control_release_at(c, ow, c->now + c->cfg.revoke_ms);
 }
 

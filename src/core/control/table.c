@@ -196,14 +196,36 @@ struct own *control_own_new(struct nfs4r_core *c, struct claim *cl, enum own_sta
 
 	ow->claim = cl;
 	ow->state = st;
+	ow->demand = OWN_UNASKED;
+	ow->end = OWN_END_IDLE;
+	ow->say = OWN_SAY_NOTHING;
+	ow->purpose = OWN_FOR_OPERATION;
 	ow->acks = NFS4R_BIT(c->self);
 	ow->used_ms = ow->begun_ms = c->now;
-	for (uint32_t i = 0; i < cl->n; i++) {
-		ow->deep |= cl->ctl[i].depth >= NFS4R_DEEP;
-		ow->plus |= cl->ctl[i].depth == NFS4R_DEEP_PLUS;
-	}
+	for (uint32_t i = 0; i < cl->n; i++)
+		if (cl->ctl[i].depth > ow->depth)
+			ow->depth = cl->ctl[i].depth;
 	cl->own = ow;
 	return ow;
+}
+
+/* What may follow each state (control_state.h has the picture). */
+static const uint32_t next_of[] = {
+	[OWN_PROPOSING] = 1u << OWN_ELECTED | 1u << OWN_RELEASED,
+	[OWN_ELECTED] = 1u << OWN_ELECTED_REVOKED | 1u << OWN_WON | 1u << OWN_RELEASED,
+	[OWN_ELECTED_REVOKED] = 1u << OWN_REVOKED | 1u << OWN_RELEASED,
+	[OWN_WON] = 1u << OWN_REVOKED | 1u << OWN_CLOSING | 1u << OWN_RELEASED,
+	[OWN_REOPENED] = 1u << OWN_WON | 1u << OWN_REOPENED_REVOKED | 1u << OWN_CLOSING | 1u << OWN_RELEASED,
+	[OWN_REVOKED] = 1u << OWN_CLOSING,
+	[OWN_REOPENED_REVOKED] = 1u << OWN_REVOKED | 1u << OWN_CLOSING,
+	[OWN_CLOSING] = 1u << OWN_REOPENED | 1u << OWN_RELEASED,
+	[OWN_RELEASED] = 0,
+};
+
+void control_own_move(struct own *ow, enum own_state to)
+{
+	assert(next_of[ow->state] & 1u << to);
+	ow->state = to;
 }
 
 /* Control 1: seq never repeats, also over restarts; blocks are reserved ahead of use. */
@@ -255,9 +277,9 @@ static bool op_counts_on(const struct opx *o, const struct claim *cl)
 /* Control 0, "acting", and control 7.1: a closing claim counts only for those that were under way. */
 static bool usable(const struct claim *cl, const struct opx *o, bool proposing)
 {
-	if (!cl->own || cl->own->state != (proposing ? OWN_PROPOSING : OWN_WON) || (proposing && cl->own->side))
+	if (!cl->own || !(proposing ? own_is_candidate(cl->own) : own_is_acting(cl->own)) || (proposing && own_is_side(cl->own)))
 		return false;
-	return (!cl->own->closing && !cl->own->revoked) || op_counts_on(o, cl);
+	return own_takes_operations(cl->own) || op_counts_on(o, cl);
 }
 
 struct claim *control_own_cover(struct nfs4r_core *c, const struct need *n, const struct opx *o, bool proposing)
@@ -301,7 +323,7 @@ bool control_own_acting_cover(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 	control_walk_begin(&w, oid);
 	do {
 		for (k = control_of(c, &w.oid); k; k = k->next)
-			if (k->claim->own && (k->claim->own->state == OWN_WON || FAULT(F_SERVE_PROPOSING)) &&
+			if (k->claim->own && (own_is_acting(k->claim->own) || FAULT(F_SERVE_PROPOSING)) &&
 			    (!w.level || k->depth >= NFS4R_DEEP))
 				return true;
 	} while (control_walk_up(c, &w));

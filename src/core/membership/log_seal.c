@@ -127,9 +127,9 @@ bool view_claims_let_go(struct nfs4r_core *c)
 	HASH_ITER(hh, c->control.claims, cl, tmp) {
 		if (!cl->own || cl->own->state == OWN_RELEASED)
 			continue;
-		if (cl->own->pins || (cl->own->holds && cl->own->state == OWN_WON))
+		if (cl->own->pins || (cl->own->holds && own_is_acting(cl->own)))
 			all = false;
-		else if (cl->own->state == OWN_PROPOSING)
+		else if (own_is_candidate(cl->own))
 			control_claim_abort(c, cl->own);
 		else
 			control_claim_release(c, cl->own);

@@ -73,7 +73,7 @@ static void unhold_one(struct nfs4r_core *c, struct claim *cl)
 
 	assert(ow->holds);
 	ow->holds--;
-	if (!ow->holds && ow->revoked && ow->state == OWN_WON && !ow->closing)
+	if (!ow->holds && own_may_close(ow) && own_is_revoked(ow))
 		control_claim_start_closing(c, ow);
 }
 
@@ -92,13 +92,13 @@ void ops_unpin(struct nfs4r_core *c, struct opx *o)
 		struct own *ow = o->pins[i]->own;
 
 		assert(ow->pins);
-		if (!ow->deep && !o->remote)
+		if (!own_is_deep(ow) && !o->remote)
 			control_claim_used(c, ow);
 		if (--ow->pins)
 			continue;
-		if (ow->closing)
+		if (ow->state == OWN_CLOSING)
 			c->dirty |= DIRTY_RELEASE;
-		else if (ow->state == OWN_WON)
+		else if (own_may_close(ow))
 			control_release_unpinned(c, ow);
 	}
 	o->npins = 0;
@@ -343,9 +343,8 @@ static uint32_t ask_deeper(struct nfs4r_core *c, const struct opx *o, const stru
 
 static void elect(struct nfs4r_core *c, struct opx *o, const struct nfs4r_control *v, uint32_t n, bool optional)
 {
-	struct own *ow = control_election_propose(c, v, n, o->attempts, false);
+	struct own *ow = control_election_propose(c, v, n, o->attempts, optional ? OWN_FOR_OPERATION_DEEP : OWN_FOR_OPERATION);
 
-	ow->optional = optional;
 	c->st.elections_waited++;
 	c->st.deep_asked += optional;
 	if (o->nholds < HOLDS_MAX) {

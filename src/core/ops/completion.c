@@ -38,7 +38,7 @@ static bool settled(struct nfs4r_core *c, const struct claim *cl, nfs4r_servers 
 {
 	switch (cl->kind) {
 	case NFS4R_PROPOSED:
-		return cl->own->state == OWN_WON && acked_everywhere(c, cl, assumed) && is_saved(c, cl->own, assumed); /* else it may still be aborted (control 4.10) */
+		return own_is_acting(cl->own) && acked_everywhere(c, cl, assumed) && is_saved(c, cl->own, assumed); /* else it may still be aborted (control 4.10) */
 	case NFS4R_CREATED:
 		return true; /* who does not have it does not know the object */
 	default:
@@ -49,7 +49,7 @@ static bool settled(struct nfs4r_core *c, const struct claim *cl, nfs4r_servers 
 /* Nothing was ever done under it, and nothing will be before all have acked it. */
 static bool only_asked(const struct nfs4r_core *c, const struct own *ow)
 {
-	return ow->side && ow->state == OWN_PROPOSING && !FAULT(F_SIDE_COUNTS);
+	return own_is_side(ow) && own_is_candidate(ow) && !FAULT(F_SIDE_COUNTS);
 }
 
 /*
@@ -113,7 +113,7 @@ static bool explicit_completes(struct nfs4r_core *c, const struct nfs4r_oid *oid
 	for (k = control_of(c, oid); k; k = k->next) {
 		const struct claim *cl = k->claim;
 
-		if (!cl->own || cl->own->state != OWN_WON || (cl->announced && !FAULT(F_ANNOUNCED_COMPLETES)))
+		if (!cl->own || !own_is_acting(cl->own) || (cl->announced && !FAULT(F_ANNOUNCED_COMPLETES)))
 			continue;
 		if ((acked_everywhere(c, cl, assumed) && is_saved(c, cl->own, assumed)) ||
 		    (cl->kind == NFS4R_CREATED && (applied_everywhere(c, cl->lsn, assumed) || parents_settled(c, oid, cl->lsn, assumed))) ||
@@ -146,11 +146,11 @@ static bool deep_plus_completes(struct nfs4r_core *c, const struct nfs4r_oid *oi
 
 			if (k->depth < (FAULT(F_PLAIN_DEEP_SETTLES) ? NFS4R_DEEP : NFS4R_DEEP_PLUS))
 				continue;
-			if (!ow || ow->state != OWN_WON)
+			if (!ow || !own_is_acting(ow))
 				continue;
 			if ((acked_everywhere(c, k->claim, assumed) || FAULT(F_5_3B_NOT_ACKED)) &&
 			    (applied_everywhere(c, ow->in, assumed) || FAULT(F_5_3B_IN)) &&
-			    (!ow->closing || lsn <= ow->last || FAULT(F_5_3B_LAST)) && is_saved(c, ow, assumed))
+			    (ow->state != OWN_CLOSING || lsn <= ow->last || FAULT(F_5_3B_LAST)) && is_saved(c, ow, assumed))
 				return true;
 		}
 	} while (control_walk_up(c, &w));

@@ -122,7 +122,7 @@ static bool has_explicit(struct nfs4r_core *c, const struct nfs4r_oid *oid, uint
 	struct ctl *k;
 
 	for (k = control_of(c, oid); k; k = k->next)
-		if (k->claim->own && k->claim->own->state == OWN_WON && !k->claim->own->closing &&
+		if (k->claim->own && own_may_close(k->claim->own) &&
 		    (type != NFS4R_TYPE_DIR || k->depth >= NFS4R_DEEP))
 			return true;
 	return false;

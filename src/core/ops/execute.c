@@ -25,7 +25,7 @@ static void pin(struct nfs4r_core *c, struct opx *o, struct claim *cl)
 	assert(o->npins < HOLDS_MAX);
 	o->pins[o->npins++] = cl;
 	cl->own->pins++;
-	if (!cl->own->deep && !o->remote) /* deep: policy_used(); what others forward does not keep it from them */
+	if (!own_is_deep(cl->own) && !o->remote) /* deep: policy_used(); what others forward does not keep it from them */
 		control_claim_used(c, cl->own);
 }
 
@@ -145,12 +145,12 @@ static void ask_explicit(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 	control_walk_begin(&w, oid);
 	do {
 		for (k = control_of(c, &w.oid); k; k = k->next)
-			if (k->claim->own && !k->claim->own->closing && !k->claim->own->revoked &&
+			if (k->claim->own && own_takes_operations(k->claim->own) &&
 			    (w.level ? k->depth == NFS4R_DEEP_PLUS : !k->claim->announced))
 				return;
 	} while (control_walk_up(c, &w));
 	if (!control_foreign_cover(c, oid, &won) && control_holdoff_until(c, oid) <= c->now && !quorum_away(c)) {
-		control_election_propose(c, &want, 1, 0, false);
+		control_election_propose(c, &want, 1, 0, OWN_FOR_OPERATION);
 		policy_paid(c, oid);
 	}
 }

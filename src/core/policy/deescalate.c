@@ -77,10 +77,10 @@ static void dir_used(struct nfs4r_core *c, const struct nfs4r_oid *dir)
 		for (k = control_of(c, &w.oid); k; k = k->next) {
 			struct own *ow = k->claim->own;
 
-			if (!ow || ow->state != OWN_WON || k->depth < NFS4R_DEEP)
+			if (!ow || !own_is_acting(ow) || k->depth < NFS4R_DEEP)
 				continue;
 			note_use(c, ow, dir);
-			if ((!ow->plus || FAULT(F_DIRS_KEEP_PLUS)) && (!policy_wanted(ow) || nfs4r_oid_eq(dir, &ow->pol->wanted)))
+			if ((!own_is_deep_plus(ow) || FAULT(F_DIRS_KEEP_PLUS)) && (!policy_wanted(ow) || nfs4r_oid_eq(dir, &ow->pol->wanted)))
 				control_claim_used(c, ow); /* wanted by others: what is used elsewhere is kept otherwise */
 		}
 	} while (control_walk_up(c, &w));
@@ -92,14 +92,14 @@ static void old_file_used(struct nfs4r_core *c, const struct nfs4r_oid *file)
 	struct ctl *k;
 
 	for (k = control_of(c, file); k; k = k->next)
-		if (k->claim->own && k->claim->own->state == OWN_WON)
+		if (k->claim->own && own_is_acting(k->claim->own))
 			return;
 	if (!c->control.own_deep_plus)
 		return;
 	control_walk_begin(&w, file);
 	while (control_walk_up(c, &w))
 		for (k = control_of(c, &w.oid); k; k = k->next)
-			if (k->claim->own && k->claim->own->state == OWN_WON && k->depth == NFS4R_DEEP_PLUS) {
+			if (k->claim->own && own_is_acting(k->claim->own) && k->depth == NFS4R_DEEP_PLUS) {
 				pol(k->claim->own)->saved++;
 				control_claim_used(c, k->claim->own);
 			}
@@ -141,7 +141,7 @@ static bool kept_anyway(struct nfs4r_core *c, const struct own *ow, const struct
 		for (k = control_of(c, &w.oid); k; k = k->next) {
 			const struct own *o = k->claim->own;
 
-			if (o && o != ow && o->state == OWN_WON && !o->closing && !o->revoked && (!o->close_at || o->yields) && !o->plus &&
+			if (o && o != ow && own_is_acting(o) && own_takes_operations(o) && o->end != OWN_END_SET && !own_is_deep_plus(o) &&
 			    k->depth >= (w.level ? NFS4R_DEEP : depth))
 				return true;
 		}
@@ -213,7 +213,7 @@ bool policy_replacing(struct nfs4r_core *c, const struct own *ow)
 
 	if (FAULT(F_WAIT_FOR_LOST) && ow->pol && ow->pol->replacement)
 		return true;
-	return cl && cl->own->state == OWN_PROPOSING && !FAULT(F_NARROW_AT_ONCE);
+	return cl && own_is_candidate(cl->own) && !FAULT(F_NARROW_AT_ONCE);
 }
 
 /* Another claim of this server that is to be narrowed may have asked for all of @v a moment ago. */
@@ -224,7 +224,7 @@ static struct own *asked_already(const struct nfs4r_core *c, const struct nfs4r_
 	DL_FOREACH2(c->control.asking, o, ask_next_own) {
 		uint32_t i = 0;
 
-		while (o->state == OWN_PROPOSING && o->side && i < n && is_control_of(o->claim, &v[i].oid, v[i].depth))
+		while (own_is_candidate(o) && own_is_side(o) && i < n && is_control_of(o->claim, &v[i].oid, v[i].depth))
 			i++;
 		if (i == n)
 			return o;
@@ -266,7 +266,7 @@ void policy_wants(struct nfs4r_core *c, struct own *ow, const struct nfs4r_oid *
 /* A revoke for @wanted marks @ow. */
 void policy_revoked(struct nfs4r_core *c, struct own *ow, const struct nfs4r_oid *wanted, bool below)
 {
-	if (!ow->deep)
+	if (!own_is_deep(ow))
 		return;
 	policy_wants(c, ow, wanted);
 	narrow(c, ow, wanted, below);
@@ -275,7 +275,7 @@ void policy_revoked(struct nfs4r_core *c, struct own *ow, const struct nfs4r_oid
 /* What others wanted of @ow, if it is known more closely than "what it controls". */
 const struct nfs4r_oid *policy_wanted(const struct own *ow)
 {
-	return ow->forced && ow->pol && ow->pol->is_wanted ? &ow->pol->wanted : NULL;
+	return own_is_forced(ow) && ow->pol && ow->pol->is_wanted ? &ow->pol->wanted : NULL;
 }
 
 /*
@@ -295,7 +295,7 @@ bool policy_giving(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 			const struct own *ow = k->claim->own;
 			const struct nfs4r_oid *wanted;
 
-			if (!ow || !ow->closing || !ow->forced)
+			if (!ow || ow->state != OWN_CLOSING || !own_is_forced(ow))
 				continue;
 			wanted = policy_wanted(ow);
 			if (wanted ? nfs4r_oid_eq(wanted, oid) : !w.level)
@@ -330,7 +330,7 @@ bool policy_may_close(struct nfs4r_core *c, struct own *ow, uint64_t *again)
 	*again = c->now + POSTPONE_MS;
 	if (policy_replacing(c, ow))
 		return false;
-	if (ow->plus && ow->claim->n == 1) {
+	if (own_is_deep_plus(ow) && ow->claim->n == 1) {
 		if (drop_back(c, ow))
 			return false;
 		c->st.drops++;
@@ -362,7 +362,7 @@ static bool too_many(const struct nfs4r_core *c, const struct own *ow)
 {
 	const struct policy *p = ow->pol;
 
-	if (ow->plus)
+	if (own_is_deep_plus(ow))
 		return p->wishes >= c->cfg.share_reads + 4 * p->saved;
 	return p->wishes >= c->cfg.share_reads;
 }
@@ -380,13 +380,13 @@ static bool wishes(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 	control_walk_begin(&w, oid);
 	do {
 		for (k = control_of(c, &w.oid); k && !ow; k = k->next)
-			if (k->claim->own && k->claim->own->state == OWN_WON && (!w.level || k->depth >= NFS4R_DEEP))
+			if (k->claim->own && own_is_acting(k->claim->own) && (!w.level || k->depth >= NFS4R_DEEP))
 				ow = k->claim->own;
 	} while (!ow && control_walk_up(c, &w));
-	if (!ow || !ow->deep)
+	if (!ow || !own_is_deep(ow))
 		return false;
 	pol(ow)->reads++;
-	if (!c->cfg.share_reads || ow->closing || ow->pol->pressed || (!ow->plus && in_use(c, ow, oid)))
+	if (!c->cfg.share_reads || ow->state == OWN_CLOSING || ow->pol->pressed || (!own_is_deep_plus(ow) && in_use(c, ow, oid)))
 		return false;
 	ow->pol->wishes++;
 	ow->pol->wish = *oid;
@@ -411,11 +411,11 @@ void policy_run(struct nfs4r_core *c)
 	struct own *ow, *tmp;
 
 	DL_FOREACH_SAFE(c->control.idle_deep, ow, tmp) {
-		if (!ow->pol || !ow->pol->pressed || ow->closing)
+		if (!ow->pol || !ow->pol->pressed || ow->state == OWN_CLOSING)
 			continue;
 		ow->pol->pressed = false;
 		ow->pol->wishes = 0;
-		if (ow->plus) { /* its time is over; control 7.9 as usual */
+		if (own_is_deep_plus(ow)) { /* its time is over; control 7.9 as usual */
 			policy_contest(c, ow->claim);
 		} else {
 			narrow(c, ow, &ow->pol->wish, false);

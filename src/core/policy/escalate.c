@@ -119,7 +119,7 @@ static bool have(struct nfs4r_core *c, const struct nfs4r_oid *dir, uint32_t dep
 	control_walk_begin(&w, dir);
 	do {
 		for (k = control_of(c, &w.oid); k; k = k->next)
-			if (k->claim->own && !k->claim->own->closing && !k->claim->own->revoked && k->depth >= depth)
+			if (k->claim->own && own_takes_operations(k->claim->own) && k->depth >= depth)
 				return true;
 	} while (control_walk_up(c, &w));
 	return false;
@@ -136,7 +136,7 @@ static bool may_ask(struct nfs4r_core *c, const struct nfs4r_oid *dir, uint32_t 
 
 struct own *policy_ask(struct nfs4r_core *c, const struct nfs4r_control *v, uint32_t n)
 {
-	return control_election_propose(c, v, n, 0, true);
+	return control_election_propose(c, v, n, 0, OWN_FOR_POLICY);
 }
 
 static bool hot(const struct nfs4r_core *c, const struct heat *h, int what)
@@ -170,6 +170,7 @@ static void paid(struct nfs4r_core *c, const struct nfs4r_oid *oid, int what)
 	struct nfs4r_control want;
 	struct heat *h, *pick = NULL;
 	bool barred = false;
+	struct own *ow;
 	struct walk w;
 
 	control_walk_begin(&w, oid);
@@ -196,7 +197,9 @@ static void paid(struct nfs4r_core *c, const struct nfs4r_oid *oid, int what)
 	want = (struct nfs4r_control){ pick->oid, depth };
 	collapse(c, &want.oid, pick->paid[what], what);
 	*(what == DIRS ? &c->st.promotions : &c->st.raises) += 1;
-	policy_ask(c, &want, 1)->promotion = what == DIRS;
+	ow = policy_ask(c, &want, 1);
+	if (what == DIRS)
+		control_claim_promotes(ow);
 }
 
 /* An operation, or an old file that it wrote (control 3.8), had to ask for control of @oid. */
@@ -248,7 +251,7 @@ static void close_below(struct nfs4r_core *c, const struct own *promoted)
 	for (uint32_t i = 0; i < l.n; i++) {
 		struct own *ow = l.v[i];
 
-		if (ow->state == OWN_WON && !ow->closing && ow->claim->kind == NFS4R_PROPOSED && !ow->plus && !ow->holds &&
+		if (own_may_close(ow) && ow->claim->kind == NFS4R_PROPOSED && !own_is_deep_plus(ow) && !ow->holds &&
 		    all_under(c, ow->claim, dir))
 			control_claim_start_closing(c, ow);
 	}
@@ -257,20 +260,20 @@ static void close_below(struct nfs4r_core *c, const struct own *promoted)
 
 void policy_won(struct nfs4r_core *c, struct own *ow)
 {
-	if (ow->promotion)
+	if (ow->purpose == OWN_FOR_PROMOTION)
 		close_below(c, ow);
 }
 
 /* The claim yields, was refused, or its time is over: all the same, somebody else is there. */
 void policy_lost(struct nfs4r_core *c, struct own *ow)
 {
-	if (ow->optional)
+	if (ow->purpose == OWN_FOR_OPERATION_DEEP)
 		c->st.deep_refused++;
-	if (ow->side && ow->plus)
+	if (own_is_side(ow) && own_is_deep_plus(ow))
 		c->st.raises_lost++;
-	else if (ow->side)
+	else if (own_is_side(ow))
 		c->st.promotions_lost++;
-	if (ow->optional || ow->side)
+	if (ow->purpose != OWN_FOR_OPERATION)
 		policy_contest(c, ow->claim);
 }
 

@@ -52,7 +52,7 @@ uint32_t policy_yield_ms(const struct nfs4r_core *c, const struct own *ow)
 /* deep+ has rules of its own (control 7.9), and so has what a revoke or the policy gave an end to. */
 static bool may_yield(struct nfs4r_core *c, const struct own *ow)
 {
-	return ow->state == OWN_WON && !ow->closing && !ow->revoked && (!ow->close_at || ow->yields) && !ow->plus && only_directories(c, ow->claim) &&
+	return own_is_acting(ow) && own_takes_operations(ow) && ow->end != OWN_END_SET && !own_is_deep_plus(ow) && only_directories(c, ow->claim) &&
 	       !is_kept(c, ow->claim);
 }
 
@@ -73,7 +73,7 @@ static bool was_read(const struct nfs4r_core *c, const struct own *ow)
 
 bool policy_yield_is_read(struct nfs4r_core *c, const struct own *ow)
 {
-	return was_read(c, ow) && !ow->plus && only_directories(c, ow->claim);
+	return was_read(c, ow) && !own_is_deep_plus(ow) && only_directories(c, ow->claim);
 }
 
 static void note_read(const struct nfs4r_core *c, struct own *ow)
@@ -88,8 +88,7 @@ static bool give_end(struct nfs4r_core *c, struct own *ow, uint32_t step)
 
 	if (!may_yield(c, ow) || end >= control_idle_end(c, ow))
 		return false;
-	control_release_at(c, ow, (end + step - 1) / step * step);
-	ow->yields = true;
+	control_release_for_readers(c, ow, (end + step - 1) / step * step);
 	return true;
 }
 
@@ -111,7 +110,7 @@ bool policy_yield_read(struct nfs4r_core *c, const struct nfs4r_oid *oid)
 			if (!ow || (w.level && k->depth < NFS4R_DEEP))
 				continue;
 			note_read(c, ow);
-			if (!ow->close_at)
+			if (ow->end == OWN_END_IDLE)
 				ends |= give_end(c, ow, 1);
 		}
 	} while (control_walk_up(c, &w));

@@ -45,7 +45,7 @@ static bool listed(const struct nfs4r_core *c, const struct claim *cl)
 		return false;
 	if (!cl->own)
 		return !state_is_member(c, (nfs4r_server_id)cl->key.server);
-	return cl->own->state == OWN_WON && (cl->kind == NFS4R_PROPOSED || cl->lsn <= c->log.logs[c->self].applied);
+	return own_is_acting(cl->own) && (cl->kind == NFS4R_PROPOSED || cl->lsn <= c->log.logs[c->self].applied);
 }
 
 /*
@@ -61,7 +61,7 @@ static void make_list(struct nfs4r_core *c, struct joiner *j)
 	free(j->rows);
 	*j = (struct joiner){ .made = true, .next_seq = c->control.next_seq };
 	DL_FOREACH2(c->control.asking, ow, ask_next_own)
-		if (ow->state == OWN_PROPOSING && ow->claim->key.seq < j->next_seq)
+		if (own_is_candidate(ow) && ow->claim->key.seq < j->next_seq)
 			j->next_seq = ow->claim->key.seq;
 	EACH_LOG(c, s)
 		j->applied[s] = c->log.logs[s].applied;
@@ -136,7 +136,7 @@ static void on_joined(struct nfs4r_core *c, nfs4r_server_id from, uint64_t view)
 	c->peers[from].joining = false;
 	if (j->made) {
 		DL_FOREACH_SAFE2(c->control.asking, ow, tmp, ask_next_own) {
-			if (ow->state == OWN_WON && ow->claim->key.seq < j->next_seq) {
+			if (own_is_acting(ow) && ow->claim->key.seq < j->next_seq) {
 				ow->acks |= NFS4R_BIT(from);
 				control_election_check_win(c, ow);
 			}

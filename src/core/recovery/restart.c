@@ -17,29 +17,6 @@ static int by_seq(struct claim *a, struct claim *b)
 	return a->key.seq < b->key.seq ? -1 : a->key.seq > b->key.seq;
 }
 
-static void restart_won(struct nfs4r_core *c, struct own *ow)
-{
-	struct claim *cl = ow->claim;
-	bool announced;
-
-	ow->majority = true;
-	ow->in = FAULT(F_RESTART_IN_ZERO) ? 0 : c->control.last_move;
-	if (FAULT(F_RESTART_KEEPS_ACKS))
-		ow->acks = ~(nfs4r_servers)0;
-	cl->won = true;
-	announced = cl->announced;
-	control_announce_again(c, cl);
-	control_claim_idle(c, ow);
-	if (cl->kind == NFS4R_PROPOSED && !quorum_is_all(c, ow->acks)) {
-		control_asking_in(c, ow);
-		ow->asked_ms = c->now;
-		ow->ask_next = c->now + c->cfg.repeat_ms;
-		out_timer_at(c, ow->ask_next);
-	}
-	if (announced)
-		control_claim_start_closing(c, ow);
-}
-
 void recovery_restart_claims(struct nfs4r_core *c)
 {
 	struct claim *cl, *tmp;
@@ -54,11 +31,11 @@ void recovery_restart_claims(struct nfs4r_core *c)
 			control_claim_out_of_table(c, cl);
 			control_released_in(c, cl->own);
 		} else if (cl->own->state == OWN_WON) {
-			restart_won(c, cl->own);
+			control_claim_restart(c, cl->own);
 		}
 	}
 	HASH_ITER(hh, c->control.claims, cl, tmp) {
-		bool keep = cl->own && cl->own->state == OWN_WON && !FAULT(F_RESTART_FORGETS_WON);
+		bool keep = cl->own && own_is_acting(cl->own) && !FAULT(F_RESTART_FORGETS_WON);
 
 		if (!cl->own || cl->own->state == OWN_RELEASED || keep)
 			continue;

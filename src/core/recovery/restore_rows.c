@@ -87,6 +87,11 @@ static void r_secret(struct cursor *k, struct nfs4r_view *v)
 		v->secret[i] = (uint8_t)r_u(k, 1);
 }
 
+static enum own_state own_state_of(uint32_t row)
+{
+	return row == OWN_ROW_PROPOSING ? OWN_PROPOSING : row == OWN_ROW_WON ? OWN_WON : OWN_RELEASED;
+}
+
 static bool restore_claim(struct nfs4r_core *c, struct cursor *k, nfs4r_server_id s, uint64_t seq)
 {
 	struct nfs4r_pid pid = { s, seq };
@@ -101,7 +106,7 @@ static bool restore_claim(struct nfs4r_core *c, struct cursor *k, nfs4r_server_i
 	prio.server = (nfs4r_server_id)r_u(k, 2);
 	lsn = r_u(k, 8);
 	n = (uint32_t)r_u(k, 1);
-	if (k->bad || n > NFS4R_CLAIM_CONTROLS_MAX || state > OWN_RELEASED || !state != (s != c->self) ||
+	if (k->bad || n > NFS4R_CLAIM_CONTROLS_MAX || state > OWN_ROW_RELEASED || !state != (s != c->self) ||
 	    kind < NFS4R_PROPOSED || kind > NFS4R_MOVED || state_claim_find(c, s, seq))
 		return false;
 	for (uint32_t i = 0; i < n; i++) {
@@ -116,7 +121,7 @@ static bool restore_claim(struct nfs4r_core *c, struct cursor *k, nfs4r_server_i
 	cl->lsn = lsn;
 	cl->announced = (first & ANNOUNCED) && !FAULT(F_ANNOUNCED_UNSAVED);
 	if (state)
-		control_own_new(c, cl, state);
+		control_own_new(c, cl, own_state_of(state));
 	if (s == c->self && seq >= c->control.next_seq)
 		c->control.next_seq = seq + 1;
 	return true;

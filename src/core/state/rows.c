@@ -67,6 +67,13 @@ static struct cursor key_oid(struct nfs4r_put *p, char kind, const struct nfs4r_
 	return (struct cursor){ .p = p->val };
 }
 
+static uint32_t own_row(const struct own *ow)
+{
+	if (own_is_candidate(ow))
+		return OWN_ROW_PROPOSING;
+	return own_is_acting(ow) ? OWN_ROW_WON : OWN_ROW_RELEASED;
+}
+
 void row_claim(const struct claim *cl, struct nfs4r_put *p, bool del)
 {
 	struct cursor k;
@@ -76,7 +83,7 @@ void row_claim(const struct claim *cl, struct nfs4r_put *p, bool del)
 	if (del)
 		return;
 	k.p = p->val;
-	w_u(&k, cl->own ? (uint32_t)cl->own->state | (cl->announced ? ANNOUNCED : 0) : 0, 1);
+	w_u(&k, cl->own ? own_row(cl->own) | (cl->announced ? ANNOUNCED : 0) : 0, 1);
 	w_u(&k, cl->kind, 1);
 	w_u(&k, cl->won, 1);
 	w_u(&k, cl->prio.attempts, 4);
