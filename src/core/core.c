@@ -133,7 +133,7 @@ void nfs4r_core_destroy(struct nfs4r_core *c)
 	FREE_TABLE(c->ops.told);
 	out_begin(c);
 	free(c->out.acts);
-	free(c->out.msgs);
+	free(c->out.kept);
 	free(c->out.puts);
 	free(c->log.cum);
 	free(c->control.open.v);
@@ -241,10 +241,8 @@ static void settle_all(struct nfs4r_core *c)
 
 static void ask_sync(struct nfs4r_core *c)
 {
-	struct nfs4r_action *a = out_act(c, NFS4R_ACT_SYNC);
-
-	a->num = c->sync_asked = c->step;
-	a->durable = true;
+	c->sync_asked = c->step;
+	out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_SYNC, .durable = true, .sync = { .num = c->step } });
 }
 
 static void on_synced(struct nfs4r_core *c, uint64_t step)
@@ -309,14 +307,8 @@ const struct nfs4r_update *nfs4r_core_started(struct nfs4r_core *c, uint64_t now
 	if (!FAULT(F_COUNT_RESTART))
 		control_anc_rebuild(c);
 	HASH_ITER(hh, c->control.objs, o, tmp) { /* the fast path learns the table, before control 4.9 changes it */
-		for (k = o->list; k; k = k->next) {
-			struct nfs4r_action *a = out_act(c, NFS4R_ACT_CONTROL);
-
-			a->oid = k->oid;
-			a->owner = (nfs4r_server_id)k->claim->key.server;
-			a->depth = k->depth;
-			a->added = true;
-		}
+		for (k = o->list; k; k = k->next)
+			control_ctl_say(c, k, true);
 	}
 	c->started = true;
 	log_bytes(c, c->log.logs[c->self].applied, 0);
@@ -370,7 +362,7 @@ static void ignore(struct nfs4r_core *c, struct nfs4r_msg *m)
 	}
 	if (m->type != NFS4R_MSG_FORWARD || !m->op)
 		return;
-	out_act(c, NFS4R_ACT_DROP)->op = m->op;
+	out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_DROP, .drop = { .op = m->op } });
 	m->op = NULL;
 }
 
@@ -549,12 +541,9 @@ static void on_peer_down(struct nfs4r_core *c, nfs4r_server_id s)
 
 static void on_op(struct nfs4r_core *c, struct nfs4r_op *op)
 {
-	struct nfs4r_action *a;
-
 	if (c->ops.nops >= OPS_MAX || c->halted) {
 		op->status = NFS4R_DELAY;
-		a = out_act(c, NFS4R_ACT_DONE);
-		a->op = op;
+		out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_DONE, .done = { .op = op } });
 		return;
 	}
 	memset(&op->id, 0, sizeof(op->id)); /* given when it is forwarded */

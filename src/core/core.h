@@ -10,9 +10,9 @@
  *     The time is an input of every step and never runs backwards.
  *  2. nfs4r_core_step() takes one event and returns an update: a list of actions,
  *     to be carried out in that order. The update belongs to the core and is
- *     valid until the next call on this core; pointers to operations, entries and
- *     reads in it follow the ownership rules written at each action.
- *  3. PUT and DEL change the core's stable key-value rows. The caller appends them
+ *     valid until the next call on this core; what its actions point to has the
+ *     lifetimes that are written above enum nfs4r_action_type.
+ *  3. PUT changes the core's stable key-value rows. The caller appends it
  *     to its journal at once. An action with `durable` set must not become
  *     visible to anybody before everything put, deleted or committed up to and
  *     including this update is on stable storage; the caller may go on with other
@@ -27,6 +27,8 @@
  */
 #ifndef NFS4R_CORE_CORE_H
 #define NFS4R_CORE_CORE_H
+
+#include <assert.h>
 
 #include "base/limits.h"
 #include "base/msg.h"
@@ -219,76 +221,224 @@ struct nfs4r_left { /* an object that is inexact */
 
 /* ---- actions --------------------------------------------------------- */
 
+/*
+ * An action is a tagged union: its type says which member of the union counts, and each member is described at its struct below. Read a member
+ * by its accessor, nfs4r_act_send(a) for SEND: that asserts the type. Lifetimes:
+ *
+ *  - An action, and all that it points to, is the core's until the next call on the core, but for the following. A caller that carries a durable
+ *    action out later copies it. Only SEND then needs more than the struct: a copy of the message.
+ *  - An operation of a local client is the caller's at all times.
+ *  - An operation of another server is the core's. EXECUTE lends it to the caller until OP_EXECUTED or RETRY, and DROP gives it away for good.
+ *  - STARTED and APPLY give the caller one reference to their entry.
+ *
+ * LSNs are positions in a log. Servers are ids from 1 on.
+ */
 enum nfs4r_action_type {
-	NFS4R_ACT_PUT = 1,	/* put: append to the journal (also deletions). Never `durable` itself */
-	NFS4R_ACT_SEND = 2,	/* to, msg (core's; copy or encode before the next step). Small message, control lane; may be durable.
-				 * FORWARD and FORWARD_ANSWER carry payload and go on the bulk lane */
-	NFS4R_ACT_SEND_ENTRIES = 3, /* to, log, from..until inclusive: entries to send, bytes from memory or read back; bulk lane */
-	NFS4R_ACT_EXECUTE = 4,	/* op, nlocks/locks: lock these objects (in oid order), then EV_OP_LOCKED. `remote`: the op came by
-				 * FORWARD, use an executor of the engine. May be durable. Pins the claims until EXECUTED or RETRY */
-	NFS4R_ACT_STARTED = 5,	/* op, entry: answer to OP_LOCKED: coverage and names hold; entry has lsn, versions, names, joined
-				 * claim, oid of a new object (also in op->result). One reference goes to the caller. Journal INTENT, execute, then EV_OP_EXECUTED */
-	NFS4R_ACT_RETRY = 6,	/* op: answer to OP_LOCKED: something moved; drop the locks. Another EXECUTE or DONE follows, maybe in this update */
-	NFS4R_ACT_DONE = 7,	/* op: finished, op->status and results are set. The core forgets it. Local ops only */
-	NFS4R_ACT_APPLY = 8,	/* entry (one reference to the caller): execute locally (parts whose version matches: apply_mask bit per part),
-				 * then EV_APPLIED. Entries without a common object may come in any number at once */
-	NFS4R_ACT_CONTROL = 9,	/* oid, owner, depth, added: the control table changed; for fast-path indexes */
-	NFS4R_ACT_TRUNCATE = 10,/* log, until: entries up to here will never be asked for again */
-	NFS4R_ACT_CHECKPOINT = 11, /* somebody waits for `stable` (a release): checkpoint soon, not necessarily at once; `hurry`: an answer waits, too */
-	NFS4R_ACT_STUCK = 12,	/* text: something waits too long; for the log. At most one per cause and minute */
-	NFS4R_ACT_HALT = 13,	/* text: this server can no longer vouch for its copy; stop serving */
-	NFS4R_ACT_RECOVERED = 14, /* the tail of the own log is here; serve */
-	NFS4R_ACT_DROP = 15,	/* remote op is finished: the caller frees it (nfs4r_op_fini, free). Exactly one for each op that came by
-				 * FORWARD, after its FORWARD_ANSWER if it has one: encode or copy that one before */
-	NFS4R_ACT_SEALED = 16,	/* log, until: this copy has the log up to its seal at `until`, and no further: journal it. Entries of that generation beyond
-				 * it go; applied is NFS4R_AFTER_SEAL(until), stable becomes that with the next checkpoint (STABLE) */
-	NFS4R_ACT_REPAIR = 17,	/* to, all, nseals, seals: this copy is ahead of these seals (or, with `all`, cannot be trusted at all). Nothing is being
-				 * executed or applied. Save what will be undone under the conflicts directory, make every object that an entry beyond a seal
-				 * touched equal to the copy of server `to` (NFS4R_RD_* with `copy`), then EV_REPAIRED. With `all`: every object, and the
-				 * positions of the logs become those that `to` had when it began: say them in REPAIRED */
-	NFS4R_ACT_HELD = 18,	/* hold: see HOLD */
-	NFS4R_ACT_ACCEPTED = 20, /* num; durable: then EV_ACCEPTED with it. What this server accepted counts for itself only when it is on disk, too */
-	NFS4R_ACT_SYNC = 21,	/* num; durable: then EV_SYNCED with it. An answer waits until a claim that was won is on disk (control 4.5) */
-	NFS4R_ACT_TOLD = 22,	/* oid, owner, added: the object is read at `owner` (nfs4r_core_route_read()), or not any more; for fast-path indexes, like CONTROL */
-	NFS4R_ACT_READS_HERE = 23, /* owner: what is asked of this server may be read here by now (control 7.10): nfs4r_core_route_read() again */
-	NFS4R_ACT_SERVERS = 19,	/* the servers of the adopted view, or their addresses, are others now (nfs4r_core_get_view()). Also in the update of
+	NFS4R_ACT_PUT = 1,
+	NFS4R_ACT_SEND = 2,
+	NFS4R_ACT_SEND_ENTRIES = 3,
+	NFS4R_ACT_EXECUTE = 4,
+	NFS4R_ACT_STARTED = 5,
+	NFS4R_ACT_RETRY = 6,
+	NFS4R_ACT_DONE = 7,
+	NFS4R_ACT_APPLY = 8,
+	NFS4R_ACT_CONTROL = 9,
+	NFS4R_ACT_TRUNCATE = 10,
+	NFS4R_ACT_CHECKPOINT = 11,
+	NFS4R_ACT_STUCK = 12,
+	NFS4R_ACT_HALT = 13,
+	NFS4R_ACT_RECOVERED = 14, /* no member. The tail of the own log is here; serve */
+	NFS4R_ACT_DROP = 15,
+	NFS4R_ACT_SEALED = 16,
+	NFS4R_ACT_REPAIR = 17,
+	NFS4R_ACT_HELD = 18,
+	NFS4R_ACT_SERVERS = 19,	/* no member. The servers of the adopted view, or their addresses, are others now (nfs4r_core_get_view()). Also in the update of
 				 * started(), if that view has addresses. It comes behind the messages of the step that go to who was taken out */
+	NFS4R_ACT_ACCEPTED = 20,
+	NFS4R_ACT_SYNC = 21,
+	NFS4R_ACT_TOLD = 22,
+	NFS4R_ACT_READS_HERE = 23,
 };
 
-struct nfs4r_action {
-	uint32_t type;
-	bool durable;
-	bool remote;
-	bool added;
-	bool hurry;
+/* PUT: append the row, or its deletion, to the journal. Never durable itself. */
+struct nfs4r_act_put {
+	const struct nfs4r_put *put;
+};
+
+/*
+ * SEND, may be durable: a small message for the control lane; copy or encode it before the next step. FORWARD and FORWARD_ANSWER carry payload and go
+ * on the bulk lane. The operation in a FORWARD_ANSWER is there until its DROP.
+ */
+struct nfs4r_act_send {
 	nfs4r_server_id to;
-	nfs4r_server_id log;
+	const struct nfs4r_msg *msg;
+};
+
+/* SEND_ENTRIES: entries from..until, inclusive, of a log, to a server. Their bytes are in memory or are read back. Bulk lane. */
+struct nfs4r_act_send_entries {
+	nfs4r_server_id to, log;
 	nfs4r_lsn from, until;
-	struct nfs4r_msg *msg;
+};
+
+struct nfs4r_act_lock {
+	struct nfs4r_oid oid;
+	bool whole;	 /* false: only bytes off..off+len of a file, other ranges may go on */
+	uint64_t off, len;
+};
+
+/*
+ * EXECUTE, may be durable: lock these objects, which ascend by OID, then EV_OP_LOCKED. Pins the claims until EXECUTED or RETRY.
+ * `remote`: the operation came by FORWARD, use an executor of the engine.
+ */
+struct nfs4r_act_execute {
+	struct nfs4r_op *op;
+	bool remote;
+	uint32_t nlocks;
+	struct nfs4r_act_lock locks[NFS4R_PARTS_MAX];
+};
+
+/*
+ * STARTED: answer to OP_LOCKED: coverage and names hold. The entry has its LSN, versions, names, joined claim, and the OID of a new object, which is in
+ * op->result, too. The caller gets one reference to the entry. Journal INTENT, execute, then EV_OP_EXECUTED.
+ */
+struct nfs4r_act_started {
 	struct nfs4r_op *op;
 	struct nfs4r_entry *entry;
-	uint32_t apply_mask;
-	uint32_t tries;		/* APPLY: how often it has failed already */
-	bool aside;		/* APPLY: make the new object, or put the one that is moved, in the hidden directory; a later entry removes it or moves it */
-	uint32_t nlocks;
-	struct {
-		struct nfs4r_oid oid;
-		bool whole;	 /* false: only bytes off..off+len of a file, other ranges may go on */
-		uint64_t off, len;
-	} locks[NFS4R_PARTS_MAX];
-	struct nfs4r_put put;
+};
+
+/*
+ * RETRY: answer to OP_LOCKED: something moved; drop the locks. Another EXECUTE or DONE follows, maybe in this update.
+ * DONE: a local operation is finished, op->status and results are set. The core forgets it.
+ * DROP: a remote operation is finished: the caller frees it (nfs4r_op_fini, free). Exactly one for each operation that came by FORWARD, after its
+ * FORWARD_ANSWER if it has one: encode or copy that one before.
+ */
+struct nfs4r_act_op {
+	struct nfs4r_op *op;
+};
+
+/* APPLY: execute the entry locally, then EV_APPLIED. The caller gets one reference. Entries without a common object may come in any number at once. */
+struct nfs4r_act_apply {
+	struct nfs4r_entry *entry;
+	uint32_t mask;	/* a bit for each part whose version matches: execute these */
+	uint32_t tries; /* how often it has failed already */
+	bool aside;	/* make the new object, or put the one that is moved, in the hidden directory; a later entry removes it or moves it */
+};
+
+/* CONTROL: the control table changed; for fast-path indexes. */
+struct nfs4r_act_control {
 	struct nfs4r_oid oid;
 	nfs4r_server_id owner;
-	uint32_t depth;
-	uint64_t hold;
-	uint64_t num; /* ACCEPTED, SYNC */
-	bool all;
-	uint32_t nseals;
-	struct nfs4r_seal seals[NFS4R_SERVERS_MAX];
-	uint32_t noids;		 /* REPAIR: just these, nothing was undone; valid until the next REPAIR. What the source says to be inexact there, too */
-	const struct nfs4r_oid *oids; /* (nfs4r_core_exactness()), or has in another version than is here, stays as it is and is `left` in REPAIRED */
-	char text[NFS4R_CORE_TEXT];
+	bool added;	/* false: it is gone */
+	uint32_t depth; /* enum nfs4r_depth */
 };
+
+/* TOLD: the object is read at `owner` (nfs4r_core_route_read()), or not any more; for fast-path indexes, like CONTROL. */
+struct nfs4r_act_told {
+	struct nfs4r_oid oid;
+	nfs4r_server_id owner;
+	bool added;
+};
+
+/* READS_HERE: what is asked of this server may be read here by now (control 7.10): nfs4r_core_route_read() again. */
+struct nfs4r_act_reads_here {
+	nfs4r_server_id owner;
+};
+
+/*
+ * TRUNCATE: entries up to `until` will never be asked for again.
+ * SEALED: this copy has the log up to its seal at `until`, and no further: journal it. Entries of that generation beyond it go; applied is
+ * NFS4R_AFTER_SEAL(until), stable becomes that with the next checkpoint (STABLE).
+ */
+struct nfs4r_act_log {
+	nfs4r_server_id log;
+	nfs4r_lsn until;
+};
+
+/* CHECKPOINT: somebody waits for `stable` (a release): checkpoint soon, not necessarily at once. */
+struct nfs4r_act_checkpoint {
+	bool hurry; /* an answer waits, too */
+};
+
+/*
+ * STUCK: something waits too long; for the log. At most one per cause and minute.
+ * HALT: this server can no longer vouch for its copy; stop serving. The text says why.
+ */
+struct nfs4r_act_text {
+	const char *text; /* less than NFS4R_CORE_TEXT bytes */
+};
+
+/*
+ * REPAIR: this copy is ahead of these seals (or, with `all`, cannot be trusted at all). Nothing is being executed or applied. Save what will be undone
+ * under the conflicts directory, make every object that an entry beyond a seal touched equal to the copy of server `from` (NFS4R_RD_* with `copy`),
+ * then EV_REPAIRED. With `all`: every object, and the positions of the logs become those that `from` had when it began: say them in REPAIRED.
+ */
+struct nfs4r_act_repair {
+	nfs4r_server_id from;
+	bool all;
+	uint32_t nseals, noids;
+	const struct nfs4r_seal *seals;
+	const struct nfs4r_oid *oids; /* not none: just these, nothing was undone. What the source says to be inexact there, too (nfs4r_core_exactness()),
+				       * or has in another version than is here, stays as it is and is `left` in REPAIRED */
+};
+
+/* HELD: the caller's number in EV_HOLD. */
+struct nfs4r_act_held {
+	uint64_t hold;
+};
+
+/*
+ * ACCEPTED, durable: then EV_ACCEPTED with the number. What this server accepted counts for itself only when it is on disk, too.
+ * SYNC, durable: then EV_SYNCED with the number. An answer waits until a claim that was won is on disk (control 4.5).
+ */
+struct nfs4r_act_num {
+	uint64_t num;
+};
+
+/* Type, member and struct of all that have a member. */
+#define NFS4R_ACTIONS_EACH(ACTION)                                 \
+	ACTION(PUT, put, nfs4r_act_put)                            \
+	ACTION(SEND, send, nfs4r_act_send)                         \
+	ACTION(SEND_ENTRIES, send_entries, nfs4r_act_send_entries) \
+	ACTION(EXECUTE, execute, nfs4r_act_execute)                \
+	ACTION(STARTED, started, nfs4r_act_started)                \
+	ACTION(RETRY, retry, nfs4r_act_op)                         \
+	ACTION(DONE, done, nfs4r_act_op)                           \
+	ACTION(APPLY, apply, nfs4r_act_apply)                      \
+	ACTION(CONTROL, control, nfs4r_act_control)                \
+	ACTION(TRUNCATE, truncate, nfs4r_act_log)                  \
+	ACTION(CHECKPOINT, checkpoint, nfs4r_act_checkpoint)       \
+	ACTION(STUCK, stuck, nfs4r_act_text)                       \
+	ACTION(HALT, halt, nfs4r_act_text)                         \
+	ACTION(DROP, drop, nfs4r_act_op)                           \
+	ACTION(SEALED, sealed, nfs4r_act_log)                      \
+	ACTION(REPAIR, repair, nfs4r_act_repair)                   \
+	ACTION(HELD, held, nfs4r_act_held)                         \
+	ACTION(ACCEPTED, accepted, nfs4r_act_num)                  \
+	ACTION(SYNC, sync, nfs4r_act_num)                          \
+	ACTION(TOLD, told, nfs4r_act_told)                         \
+	ACTION(READS_HERE, reads_here, nfs4r_act_reads_here)
+
+struct nfs4r_action {
+	enum nfs4r_action_type type;
+	bool durable; /* see the contract above */
+	union {
+#define ACTION_MEMBER(TYPE, member, kind) struct kind member;
+		NFS4R_ACTIONS_EACH(ACTION_MEMBER)
+#undef ACTION_MEMBER
+	};
+};
+
+/* The largest one is EXECUTE, whose locks are a part of it, so that a durable one can be copied as it is. Three cache lines hold any action. */
+_Static_assert(sizeof(struct nfs4r_action) <= 192, "a large payload of an action is a pointer to memory of the core");
+
+#define ACTION_ACCESSOR(TYPE, member, kind)                                               \
+	static inline const struct kind *nfs4r_act_##member(const struct nfs4r_action *a) \
+	{                                                                                 \
+		assert(a->type == NFS4R_ACT_##TYPE);                                      \
+		return &a->member;                                                        \
+	}
+NFS4R_ACTIONS_EACH(ACTION_ACCESSOR)
+#undef ACTION_ACCESSOR
 
 struct nfs4r_update {
 	uint32_t n;

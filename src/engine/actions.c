@@ -14,72 +14,83 @@
 
 static void send(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
-	if (a->msg->type == NFS4R_MSG_PROPOSE || a->msg->type == NFS4R_MSG_REVOKE)
+	const struct nfs4r_msg *msg = nfs4r_act_send(a)->msg;
+	nfs4r_server_id to = nfs4r_act_send(a)->to;
+
+	if (msg->type == NFS4R_MSG_PROPOSE || msg->type == NFS4R_MSG_REVOKE)
 		engine_checkpoint_urge(eng);
-	if (a->msg->type == NFS4R_MSG_FORWARD && a->msg->op->engine)
-		update_op_sent(a->msg->op->engine);
-	if (a->msg->type == NFS4R_MSG_FORWARD_ANSWER && update_op_answer_when_durable(eng, a->to, a->msg->op))
+	if (msg->type == NFS4R_MSG_FORWARD && msg->op->engine)
+		update_op_sent(msg->op->engine);
+	if (msg->type == NFS4R_MSG_FORWARD_ANSWER && update_op_answer_when_durable(eng, to, msg->op))
 		return;
 	if (a->durable)
-		engine_send_durable(eng, a->to, a->msg);
-	else if (a->msg->type == NFS4R_MSG_POSITIONS)
-		replicate_sender_positions(eng->distributor, a->to, a->msg);
+		engine_send_durable(eng, to, msg);
+	else if (msg->type == NFS4R_MSG_POSITIONS)
+		replicate_sender_positions(eng->distributor, to, msg);
 	else
-		engine_send(eng, a->to, a->msg);
+		engine_send(eng, to, msg);
 }
 
 static void send_entries(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
-	replicate_sender_queue(eng->distributor, a->to, a->log, a->from, a->until);
+	const struct nfs4r_act_send_entries *s = nfs4r_act_send_entries(a);
+
+	replicate_sender_queue(eng->distributor, s->to, s->log, s->from, s->until);
 }
 
 static void accepted(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
-	engine_durable_event(eng->durable, NFS4R_EV_ACCEPTED, a->num);
+	engine_durable_event(eng->durable, NFS4R_EV_ACCEPTED, nfs4r_act_accepted(a)->num);
 }
 
 static void synced(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
-	engine_durable_event(eng->durable, NFS4R_EV_SYNCED, a->num);
+	engine_durable_event(eng->durable, NFS4R_EV_SYNCED, nfs4r_act_sync(a)->num);
 }
 
 static void control(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
-	engine_filter_change(eng->fastpath, &a->oid, a->owner, a->depth, a->added);
-	if (!a->added && a->owner != eng->cfg.rpc.self)
-		read_router_here(eng, a->owner);
+	const struct nfs4r_act_control *k = nfs4r_act_control(a);
+
+	engine_filter_change(eng->fastpath, &k->oid, k->owner, k->depth, k->added);
+	if (!k->added && k->owner != eng->cfg.rpc.self)
+		read_router_here(eng, k->owner);
 }
 
 static void told(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
-	engine_filter_change(eng->fastpath, &a->oid, a->owner, NFS4R_SHALLOW, a->added);
+	const struct nfs4r_act_told *t = nfs4r_act_told(a);
+
+	engine_filter_change(eng->fastpath, &t->oid, t->owner, NFS4R_SHALLOW, t->added);
 }
 
 static void readable_here(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
-	read_router_here(eng, a->owner);
+	read_router_here(eng, nfs4r_act_reads_here(a)->owner);
 }
 
 static void truncate_log(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
-	nfs4r_store_truncate(eng->store, a->log, a->until);
-	if (a->log == eng->cfg.rpc.self)
-		replicate_sender_forget(eng->distributor, a->until);
+	const struct nfs4r_act_log *t = nfs4r_act_truncate(a);
+
+	nfs4r_store_truncate(eng->store, t->log, t->until);
+	if (t->log == eng->cfg.rpc.self)
+		replicate_sender_forget(eng->distributor, t->until);
 }
 
 static void checkpoint(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
-	engine_checkpoint_wake(eng, a->hurry);
+	engine_checkpoint_wake(eng, nfs4r_act_checkpoint(a)->hurry);
 }
 
 static void stuck(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
-	engine_log(eng, NFS4R_LOG_WARN, "volume %s: %s", eng->cfg.volume_name, a->text);
+	engine_log(eng, NFS4R_LOG_WARN, "volume %s: %s", eng->cfg.volume_name, nfs4r_act_stuck(a)->text);
 }
 
 static void halt(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
-	engine_halt(eng, a->text);
+	engine_halt(eng, nfs4r_act_halt(a)->text);
 }
 
 static void recovered(struct nfs4r_engine *eng, const struct nfs4r_action *a)
@@ -94,26 +105,29 @@ static void recovered(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 
 static void drop(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
-	engine_asked_forward_over(eng, a->op);
-	nfs4r_op_fini(a->op);
-	free(a->op);
+	struct nfs4r_op *op = nfs4r_act_drop(a)->op;
+
+	engine_asked_forward_over(eng, op);
+	nfs4r_op_fini(op);
+	free(op);
 }
 
 /* A log ends here as it does everywhere. Its stable position follows with the next checkpoint. */
 static void sealed(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
-	enum nfs4r_status st = nfs4r_store_seal(eng->store, a->log, a->until);
+	const struct nfs4r_act_log *s = nfs4r_act_sealed(a);
+	enum nfs4r_status st = nfs4r_store_seal(eng->store, s->log, s->until);
 	char what[80];
 
 	if (st != NFS4R_OK) {
-		snprintf(what, sizeof(what), "the end of the log of server %u cannot be written", a->log);
+		snprintf(what, sizeof(what), "the end of the log of server %u cannot be written", s->log);
 		engine_store_failed(eng, what, st);
 		return;
 	}
-	if (a->log == eng->cfg.rpc.self)
+	if (s->log == eng->cfg.rpc.self)
 		replicate_sender_forget(eng->distributor, UINT64_MAX);
 	engine_log(eng, NFS4R_LOG_INFO, "volume %s: the log of server %u has ended here with its update %llu; nobody waits for what it controlled",
-		   eng->cfg.volume_name, a->log, (unsigned long long)(a->until & (((nfs4r_lsn)1 << NFS4R_GEN_SHIFT) - 1)));
+		   eng->cfg.volume_name, s->log, (unsigned long long)(s->until & (((nfs4r_lsn)1 << NFS4R_GEN_SHIFT) - 1)));
 	engine_checkpoint_wake(eng, false);
 }
 
@@ -124,26 +138,31 @@ static void servers(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 
 static void held(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
-	update_commit_held(eng, a->hold);
+	update_commit_held(eng, nfs4r_act_held(a)->hold);
 }
 
 /* ---- halted ---- */
 
-static void put_entry(struct nfs4r_engine *eng, const struct nfs4r_action *a)
+static void started_muted(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
-	nfs4r_entry_put(a->entry);
+	nfs4r_entry_put(nfs4r_act_started(a)->entry);
+}
+
+static void apply_muted(struct nfs4r_engine *eng, const struct nfs4r_action *a)
+{
+	nfs4r_entry_put(nfs4r_act_apply(a)->entry);
 }
 
 static void done_muted(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
-	a->op->status = NFS4R_DELAY;
+	nfs4r_act_done(a)->op->status = NFS4R_DELAY;
 	update_op_deliver_done(eng, a);
 }
 
 static void execute_muted(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
-	if (a->remote)
-		update_op_take_remote(eng, a->op); /* until the stop: nobody executes it */
+	if (nfs4r_act_execute(a)->remote)
+		update_op_take_remote(eng, nfs4r_act_execute(a)->op); /* until the stop: nobody executes it */
 }
 
 const struct engine_actions engine_actions = {
@@ -173,10 +192,10 @@ const struct engine_actions engine_actions = {
 	},
 	.muted = {
 		[NFS4R_ACT_EXECUTE] = execute_muted,
-		[NFS4R_ACT_STARTED] = put_entry,
+		[NFS4R_ACT_STARTED] = started_muted,
 		[NFS4R_ACT_RETRY] = update_op_deliver_retry,
 		[NFS4R_ACT_DONE] = done_muted,
-		[NFS4R_ACT_APPLY] = put_entry,
+		[NFS4R_ACT_APPLY] = apply_muted,
 		[NFS4R_ACT_STUCK] = stuck,
 		[NFS4R_ACT_HALT] = halt,
 		[NFS4R_ACT_DROP] = drop,

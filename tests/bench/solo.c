@@ -30,39 +30,47 @@ void solo_config(struct nfs4r_core_config *cfg, const struct nfs4r_oid *root)
 	cfg->idle_ms = cfg->deep_ms = 1u << 30;
 }
 
+static void sent(struct solo *s, nfs4r_server_id to, const struct nfs4r_msg *m)
+{
+	s->sent[m->type]++;
+	if (m->type == NFS4R_MSG_PROPOSE)
+		s->proposed = m->propose.pid;
+	if (m->type == NFS4R_MSG_RELEASE && to == SOLO_PEERS_FROM)
+		for (uint32_t i = 0; i < m->release.nseqs; i++) {
+			MUST(s->nreleased < 4 * NFS4R_BATCH_MAX);
+			s->released[s->nreleased++] = m->release.seqs[i];
+		}
+}
+
 static void take(struct solo *s, const struct nfs4r_action *a)
 {
 	switch (a->type) {
 	case NFS4R_ACT_SEND:
-		s->sent[a->msg->type]++;
-		if (a->msg->type == NFS4R_MSG_PROPOSE)
-			s->proposed = a->msg->propose.pid;
-		if (a->msg->type == NFS4R_MSG_RELEASE && a->to == SOLO_PEERS_FROM)
-			for (uint32_t i = 0; i < a->msg->release.nseqs; i++) {
-				MUST(s->nreleased < 4 * NFS4R_BATCH_MAX);
-				s->released[s->nreleased++] = a->msg->release.seqs[i];
-			}
+		sent(s, nfs4r_act_send(a)->to, nfs4r_act_send(a)->msg);
 		break;
 	case NFS4R_ACT_EXECUTE:
 		s->nexecute++;
-		s->executing = a->op;
+		s->executing = nfs4r_act_execute(a)->op;
 		break;
 	case NFS4R_ACT_STARTED:
-		s->entry = a->entry;
+		s->entry = nfs4r_act_started(a)->entry;
 		break;
 	case NFS4R_ACT_DONE:
 		s->ndone++;
-		s->status = a->op->status;
+		s->status = nfs4r_act_done(a)->op->status;
 		break;
 	case NFS4R_ACT_APPLY:
 		MUST(s->keep_apply);
-		s->keep_apply(s->arg, a->entry);
+		s->keep_apply(s->arg, nfs4r_act_apply(a)->entry);
 		break;
 	case NFS4R_ACT_CHECKPOINT:
 		s->ncheckpoint++;
 		break;
 	case NFS4R_ACT_HALT:
 		MUST(!"halted");
+		break;
+	default:
+		break;
 	}
 }
 

@@ -49,7 +49,7 @@ bool about_to_undo(struct net *n)
 	net_restart(n, S, true);
 	for (int i = 0; i < 4000 && !n->s[S].repair; i++)
 		net_run(n, 1);
-	return n->s[S].repair && n->s[S].repair->to == P;
+	return n->s[S].repair && n->s[S].repair->from == P;
 }
 
 bool both_have(struct net *n, nfs4r_lsn lsn)

@@ -33,7 +33,6 @@ struct job { /* operation or entry in execution at a server */
 	struct nfs4r_op *op;
 	struct nfs4r_entry *entry;
 	bool apply, aside, held, waiting;
-	const struct nfs4r_action *dummy;
 	uint32_t nlocks;
 	struct nfs4r_oid locks[NFS4R_PARTS_MAX];
 	bool whole[NFS4R_PARTS_MAX];
@@ -60,7 +59,7 @@ struct server {
 	bool waits;
 	uint64_t accepted; /* ACCEPTED, not answered yet */
 	uint64_t sync;	   /* SYNC, the same; a slow disk keeps it back */
-	struct nfs4r_action *repair;
+	struct nfs4r_act_repair *repair;
 	struct {
 		nfs4r_server_id log;
 		nfs4r_lsn lsn;
@@ -106,7 +105,7 @@ void net_hold(struct net *n, nfs4r_server_id from, nfs4r_server_id to, uint32_t 
 void net_drop(struct net *n, nfs4r_server_id from, nfs4r_server_id to, uint32_t type);
 void net_pass(struct net *n); /* no rules any more; what was held is delivered now */
 void net_pass_from(struct net *n, nfs4r_server_id from, nfs4r_server_id to, uint32_t type);
-void net_msg(struct net *n, nfs4r_server_id from, nfs4r_server_id to, struct nfs4r_msg *m); /* copied */
+void net_msg(struct net *n, nfs4r_server_id from, nfs4r_server_id to, const struct nfs4r_msg *m); /* copied */
 
 void net_crash(struct net *n, nfs4r_server_id s);
 void net_lose_disk(struct net *n, nfs4r_server_id s, struct memtree *image, uint64_t inc); /* it is down; NULL: the new one is empty; else what was there after start @inc */

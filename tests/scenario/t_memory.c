@@ -356,7 +356,7 @@ static void who_comes_back_is_no_source_before_it_was_heard(void **state)
 	net_restart(n, S, true);
 	for (int i = 0; i < 2000 && !n->s[S].repair; i++)
 		net_run(n, 10);
-	assert_int_equal(n->s[S].repair->to, P);
+	assert_int_equal(n->s[S].repair->from, P);
 	net_crash(n, P);
 	net_let_repair(n, S, false);
 	net_lose_disk(n, P, NULL, 0);

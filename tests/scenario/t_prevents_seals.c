@@ -344,7 +344,7 @@ static bool who_starts_anew_is_asked_anew(struct net *n)
 	net_restart(n, S, true);
 	net_run(n, 2 * LEASE);
 	assert_non_null(n->s[S].repair);
-	from = n->s[S].repair->to;
+	from = n->s[S].repair->from;
 	net_crash(n, from);
 	net_restart(n, from, true);
 	net_run(n, 2 * LEASE);

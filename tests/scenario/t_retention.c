@@ -384,7 +384,7 @@ static void copy_from_s(struct net *n)
 	net_drop(n, S, Q, NFS4R_MSG_ENTRIES);
 	for (int i = 0; i < 2000 && !n->s[P].repair; i++)
 		net_run(n, 10);
-	while (n->s[P].repair && n->s[P].repair->to != S) {
+	while (n->s[P].repair && n->s[P].repair->from != S) {
 		net_let_repair(n, P, false);
 		for (int i = 0; i < 2000 && !n->s[P].repair; i++)
 			net_run(n, 10);

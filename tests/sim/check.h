@@ -54,7 +54,7 @@ const char *views_never(const struct totals *t); /* what of all that did not hap
 void check_seals_inherited(struct server *v, const struct nfs4r_view *base, const struct nfs4r_view *w);
 void check_seals_adopted(struct server *v, const struct nfs4r_view *w); /* the first time that anybody does */
 void check_sealed(struct server *v, nfs4r_server_id log, nfs4r_lsn seal); /* it crosses */
-void check_repair(struct server *v, const struct nfs4r_action *a);
+void check_repair(struct server *v, const struct nfs4r_act_repair *a);
 void check_repaired(struct server *v);
 void check_serves(struct server *v); /* it has a lease */
 nfs4r_lsn seal_within(const struct server *v, nfs4r_server_id log, nfs4r_lsn lsn); /* no further than the seal of its generation, if that is crossed */

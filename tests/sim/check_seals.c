@@ -208,12 +208,12 @@ void check_sealed(struct server *v, nfs4r_server_id log, nfs4r_lsn seal)
 	check_exact(v, "crosses a seal");
 }
 
-void check_repair(struct server *v, const struct nfs4r_action *a)
+void check_repair(struct server *v, const struct nfs4r_act_repair *a)
 {
 	struct sim *s = v->sim;
 
-	if (a->to < 1 || a->to > s->plan.servers || a->to == v->id)
-		sim_fail(s, "S%u repairs its copy from S%u", v->id, a->to);
+	if (a->from < 1 || a->from > s->plan.servers || a->from == v->id)
+		sim_fail(s, "S%u repairs its copy from S%u", v->id, a->from);
 	for (const struct simop *so = v->ops; so; so = so->next)
 		if (so->executing)
 			sim_fail(s, "S%u repairs its copy while it executes %s", v->id, nfs4r_op_name(so->op->type));

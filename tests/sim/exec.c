@@ -91,9 +91,9 @@ static void locked(struct sim *s, void *arg, uint64_t generation, uint64_t id)
 		server_step(v, &ev);
 }
 
-void exec_locks(struct server *v, struct nfs4r_op *op, const struct nfs4r_action *a)
+void exec_locks(struct server *v, const struct nfs4r_act_execute *a)
 {
-	struct simop *so = op->engine ? op->engine : simop_new(v, op, NULL);
+	struct simop *so = a->op->engine ? a->op->engine : simop_new(v, a->op, NULL);
 
 	so->given = true;
 	if (so->locked || so->waiting)
@@ -228,8 +228,10 @@ static void check_mask(struct server *v, const struct nfs4r_entry *e, uint32_t m
 	}
 }
 
-void exec_apply(struct server *v, struct nfs4r_entry *e, uint32_t mask, bool aside)
+void exec_apply(struct server *v, const struct nfs4r_act_apply *p)
 {
+	struct nfs4r_entry *e = p->entry;
+	uint32_t mask = p->mask;
 	struct sim *s = v->sim;
 	struct applying *a = calloc(1, sizeof(*a));
 	uint64_t sync_first = 0;
@@ -255,7 +257,7 @@ void exec_apply(struct server *v, struct nfs4r_entry *e, uint32_t mask, bool asi
 					 (unsigned long long)e->lsn, oid_name(s, &e->parts[i].oid));
 	a->e = e;
 	a->mask = mask;
-	a->aside = aside;
+	a->aside = p->aside;
 	a->next = v->applying;
 	v->applying = a;
 	if (v->storage && mask)

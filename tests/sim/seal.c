@@ -267,7 +267,7 @@ void repair_drop(struct server *v)
 	v->repair.fetched = v->repair.on = false;
 }
 
-void repair_begin(struct server *v, const struct nfs4r_action *a)
+void repair_begin(struct server *v, const struct nfs4r_act_repair *a)
 {
 	struct sim *s = v->sim;
 	struct repair *r = &v->repair;
@@ -276,7 +276,7 @@ void repair_begin(struct server *v, const struct nfs4r_action *a)
 	repair_drop(v);
 	r->on = true;
 	r->all = a->all;
-	r->to = a->to;
+	r->to = a->from;
 	r->number++;
 	r->n = r->at = r->nleft = 0;
 	r->patience = 30;
@@ -285,10 +285,10 @@ void repair_begin(struct server *v, const struct nfs4r_action *a)
 	for (uint32_t i = 0; i < a->noids; i++)
 		add_obj(r, obj_of(s, &a->oids[i]));
 	r->nseals = a->nseals;
-	memcpy(r->seals, a->seals, sizeof(r->seals));
+	memcpy(r->seals, a->seals, a->nseals * sizeof(*a->seals));
 	r->told = false;
-	r->inc = v->peer_inc[a->to];
-	store_note_source(v, &s->servers[a->to]);
+	r->inc = v->peer_inc[a->from];
+	store_note_source(v, &s->servers[a->from]);
 	for (uint32_t i = 0; !r->all && i < r->nseals; i++)
 		add_beyond(v, &r->seals[i]);
 	TRACE(s, v, "begins to repair %u objects%s from S%u", r->n, r->all ? " (all)" : "", r->to);

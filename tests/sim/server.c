@@ -27,11 +27,15 @@ static void delayed_free(struct delayed *d)
 static void undone(const struct nfs4r_action *a)
 {
 	if (a->type == NFS4R_ACT_DROP) {
-		if (a->op->engine)
-			simop_free(a->op->engine);
-		op_free(a->op);
-	} else if (a->type == NFS4R_ACT_STARTED || a->type == NFS4R_ACT_APPLY) {
-		nfs4r_entry_put(a->entry);
+		struct nfs4r_op *op = nfs4r_act_drop(a)->op;
+
+		if (op->engine)
+			simop_free(op->engine);
+		op_free(op);
+	} else if (a->type == NFS4R_ACT_STARTED) {
+		nfs4r_entry_put(nfs4r_act_started(a)->entry);
+	} else if (a->type == NFS4R_ACT_APPLY) {
+		nfs4r_entry_put(nfs4r_act_apply(a)->entry);
 	}
 }
 
@@ -92,7 +96,7 @@ static void delay_action(struct server *v, const struct nfs4r_action *a)
 	d->action = *a;
 	d->need = UINT32_MAX; /* set when the whole update is in the journal */
 	if (a->type == NFS4R_ACT_SEND)
-		d->msg = msg_copy(a->msg);
+		d->msg = msg_copy(nfs4r_act_send(a)->msg);
 	*v->delayed_tail = d;
 	v->delayed_tail = &d->next;
 }
@@ -269,12 +273,22 @@ static void truncate_log(struct server *v, nfs4r_server_id log, nfs4r_lsn until)
 	kept_drop(&v->kept[log], 0, until);
 }
 
-static void trace_send(struct server *v, nfs4r_server_id to, const struct nfs4r_msg *m)
+static void send(struct server *v, nfs4r_server_id to, const struct nfs4r_msg *m)
 {
 	char text[400];
 
-	msg_print(v->sim, m, text, sizeof(text));
-	sim_trace(v->sim, v, "-> S%u %s", to, text);
+	if (v->sim->trace) {
+		msg_print(v->sim, m, text, sizeof(text));
+		sim_trace(v->sim, v, "-> S%u %s", to, text);
+	}
+	net_send(v, to, m);
+}
+
+static void control_changed(struct server *v, const struct nfs4r_act_control *k)
+{
+	TRACE(v->sim, v, "control %s S%u %s depth %u", k->added ? "+" : "-", k->owner, oid_name(v->sim, &k->oid), k->depth);
+	if (!k->added && k->owner == v->id)
+		check_control_gone(v, &k->oid);
 }
 
 static void on_disk(struct server *v, uint32_t type, uint64_t num)
@@ -289,62 +303,59 @@ static void on_disk(struct server *v, uint32_t type, uint64_t num)
 static void carry_out(struct server *v, const struct nfs4r_action *a, struct nfs4r_msg *copied)
 {
 	struct sim *s = v->sim;
-	const struct nfs4r_msg *m = copied ? copied : a->msg;
+	const struct nfs4r_act_send_entries *e;
 
 	switch (a->type) {
 	case NFS4R_ACT_PUT:
-		disk_put(v, &a->put);
+		disk_put(v, nfs4r_act_put(a)->put);
 		break;
 	case NFS4R_ACT_SEND:
-		if (s->trace)
-			trace_send(v, a->to, m);
-		net_send(v, a->to, m);
+		send(v, nfs4r_act_send(a)->to, copied ? copied : nfs4r_act_send(a)->msg);
 		break;
 	case NFS4R_ACT_ACCEPTED:
-		on_disk(v, NFS4R_EV_ACCEPTED, a->num);
+		on_disk(v, NFS4R_EV_ACCEPTED, nfs4r_act_accepted(a)->num);
 		break;
 	case NFS4R_ACT_SYNC:
-		on_disk(v, NFS4R_EV_SYNCED, a->num);
+		on_disk(v, NFS4R_EV_SYNCED, nfs4r_act_sync(a)->num);
 		break;
 	case NFS4R_ACT_SEND_ENTRIES:
-		net_send_entries(v, a->to, a->log, a->from, a->until);
+		e = nfs4r_act_send_entries(a);
+		net_send_entries(v, e->to, e->log, e->from, e->until);
 		break;
 	case NFS4R_ACT_EXECUTE:
 		v->executed_us = s->now;
-		exec_locks(v, a->op, a);
+		exec_locks(v, nfs4r_act_execute(a));
 		break;
 	case NFS4R_ACT_STARTED:
-		exec_started(v, a->op, a->entry);
+		exec_started(v, nfs4r_act_started(a)->op, nfs4r_act_started(a)->entry);
 		break;
 	case NFS4R_ACT_RETRY:
-		exec_unlock(v, a->op->engine);
+		exec_unlock(v, nfs4r_act_retry(a)->op->engine);
 		break;
 	case NFS4R_ACT_DONE:
-		done(v, a->op);
+		done(v, nfs4r_act_done(a)->op);
 		break;
 	case NFS4R_ACT_APPLY:
-		exec_apply(v, a->entry, a->apply_mask, a->aside);
+		exec_apply(v, nfs4r_act_apply(a));
 		break;
 	case NFS4R_ACT_CONTROL:
-		TRACE(s, v, "control %s S%u %s depth %u", a->added ? "+" : "-", a->owner, oid_name(s, &a->oid),
-		      a->depth);
-		if (!a->added && a->owner == v->id)
-			check_control_gone(v, &a->oid);
+		control_changed(v, nfs4r_act_control(a));
 		break;
 	case NFS4R_ACT_TOLD:
-		TRACE(s, v, "%s is %s read at S%u", oid_name(s, &a->oid), a->added ? "newer, and" : "no more", a->owner);
+		TRACE(s, v, "%s is %s read at S%u", oid_name(s, &nfs4r_act_told(a)->oid), nfs4r_act_told(a)->added ? "newer, and" : "no more",
+		      nfs4r_act_told(a)->owner);
 		break;
 	case NFS4R_ACT_TRUNCATE:
-		truncate_log(v, a->log, a->until);
+		truncate_log(v, nfs4r_act_truncate(a)->log, nfs4r_act_truncate(a)->until);
 		break;
 	case NFS4R_ACT_CHECKPOINT:
 		server_at(v, s->now + rng_time(&s->rng, s->plan.sync_us * 4), checkpoint_soon, v, v->generation, 0);
 		break;
 	case NFS4R_ACT_STUCK:
-		TRACE(s, v, "stuck: %s", a->text);
+		TRACE(s, v, "stuck: %s", nfs4r_act_stuck(a)->text);
 		break;
 	case NFS4R_ACT_HALT:
-		sim_fail(s, "S%u halts: %s", v->id, a->text);
+		sim_fail(s, "S%u halts: %s", v->id, nfs4r_act_halt(a)->text);
 	case NFS4R_ACT_RECOVERED:
 		TRACE(s, v, "recovered, own log ends at %llu", (unsigned long long)nfs4r_core_own_end(v->core));
 		if (!disk_recovered(v))
@@ -354,37 +365,70 @@ static void carry_out(struct server *v, const struct nfs4r_action *a, struct nfs
 		check_recovered(v, nfs4r_core_own_end(v->core));
 		break;
 	case NFS4R_ACT_DROP:
-		drop_remote(v, a->op);
+		drop_remote(v, nfs4r_act_drop(a)->op);
 		break;
 	case NFS4R_ACT_SEALED:
-		server_sealed(v, a->log, a->until);
+		server_sealed(v, nfs4r_act_sealed(a)->log, nfs4r_act_sealed(a)->until);
 		break;
 	case NFS4R_ACT_REPAIR:
-		repair_begin(v, a);
+		repair_begin(v, nfs4r_act_repair(a));
 		break;
 	case NFS4R_ACT_SERVERS: /* links are there to all the time */
 	case NFS4R_ACT_READS_HERE: /* a READ under way is answered by its owner, which is as good */
 		break;
 	case NFS4R_ACT_HELD:
-		commit_held(v, a->hold);
+		commit_held(v, nfs4r_act_held(a)->hold);
 		break;
 	default:
 		sim_fail(s, "S%u: unknown action %u", v->id, a->type);
 	}
 }
 
+static uint64_t digest(uint64_t type, nfs4r_server_id to, nfs4r_server_id log, nfs4r_lsn from, nfs4r_lsn until)
+{
+	return hash_mix(hash_mix(type, (uint64_t)to << 32 | log), from << 20 ^ until);
+}
+
+static uint64_t digest_op(uint64_t h, const struct nfs4r_op *op)
+{
+	return hash_mix(h, op->id.seq << 8 ^ op->type);
+}
+
+/* The trace hash depends on it, so what it makes of an action stays as it is. */
 static uint64_t action_digest(const struct nfs4r_action *a)
 {
-	uint64_t h = hash_mix(a->type, (uint64_t)a->to << 32 | a->log);
+	uint64_t h = digest(a->type, 0, 0, 0, 0);
+	const struct nfs4r_act_send_entries *s;
 
-	h = hash_mix(h, a->from << 20 ^ a->until);
-	if (a->type == NFS4R_ACT_SEND)
-		h = hash_mix(h, a->msg->type);
-	if (a->type == NFS4R_ACT_PUT)
-		h = hash_bytes(h, a->put.key, a->put.key_len);
-	if (a->op)
-		h = hash_mix(h, a->op->id.seq << 8 ^ a->op->type);
-	return h;
+	switch (a->type) {
+	case NFS4R_ACT_PUT:
+		return hash_bytes(h, nfs4r_act_put(a)->put->key, nfs4r_act_put(a)->put->key_len);
+	case NFS4R_ACT_SEND:
+		return hash_mix(digest(a->type, nfs4r_act_send(a)->to, 0, 0, 0), nfs4r_act_send(a)->msg->type);
+	case NFS4R_ACT_SEND_ENTRIES:
+		s = nfs4r_act_send_entries(a);
+		return digest(a->type, s->to, s->log, s->from, s->until);
+	case NFS4R_ACT_APPLY:
+		return digest(a->type, 0, nfs4r_act_apply(a)->entry->log, 0, 0);
+	case NFS4R_ACT_TRUNCATE:
+		return digest(a->type, 0, nfs4r_act_truncate(a)->log, 0, nfs4r_act_truncate(a)->until);
+	case NFS4R_ACT_SEALED:
+		return digest(a->type, 0, nfs4r_act_sealed(a)->log, 0, nfs4r_act_sealed(a)->until);
+	case NFS4R_ACT_REPAIR:
+		return digest(a->type, nfs4r_act_repair(a)->from, 0, 0, 0);
+	case NFS4R_ACT_EXECUTE:
+		return digest_op(h, nfs4r_act_execute(a)->op);
+	case NFS4R_ACT_STARTED:
+		return digest_op(h, nfs4r_act_started(a)->op);
+	case NFS4R_ACT_RETRY:
+		return digest_op(h, nfs4r_act_retry(a)->op);
+	case NFS4R_ACT_DONE:
+		return digest_op(h, nfs4r_act_done(a)->op);
+	case NFS4R_ACT_DROP:
+		return digest_op(h, nfs4r_act_drop(a)->op);
+	default:
+		return h;
+	}
 }
 
 static void set_timer(struct server *v, uint64_t next_ms);
@@ -409,8 +453,8 @@ bool server_carry_out(struct server *v, const struct nfs4r_update *u)
 		}
 		sim_note(s, 2 + v->id, action_digest(a), a->durable);
 		changed |= a->type == NFS4R_ACT_PUT || a->type == NFS4R_ACT_CONTROL;
-		if (a->type == NFS4R_ACT_EXECUTE && a->op->engine)
-			((struct simop *)a->op->engine)->given = true;
+		if (a->type == NFS4R_ACT_EXECUTE && nfs4r_act_execute(a)->op->engine)
+			((struct simop *)nfs4r_act_execute(a)->op->engine)->given = true;
 		if (a->durable)
 			delay_action(v, a);
 		else

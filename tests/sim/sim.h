@@ -526,7 +526,7 @@ void clock_go(struct server *v); /* on again; also of one that was not stopped *
 void server_sealed(struct server *v, nfs4r_server_id log, nfs4r_lsn seal);
 void seal_cut(struct server *v, nfs4r_server_id log, nfs4r_lsn seal); /* memory only: what the record means */
 void set_positions(struct server *v, const nfs4r_lsn *applied);	       /* the same */
-void repair_begin(struct server *v, const struct nfs4r_action *a);
+void repair_begin(struct server *v, const struct nfs4r_act_repair *a);
 void repair_drop(struct server *v);
 
 /* commit.c: COMMIT */
@@ -543,10 +543,10 @@ void commit_stable(struct server *v);
 void commit_drop_all(struct server *v);
 
 /* exec.c: local execution of operations and entries */
-void exec_locks(struct server *v, struct nfs4r_op *op, const struct nfs4r_action *a);
+void exec_locks(struct server *v, const struct nfs4r_act_execute *a);
 void exec_unlock(struct server *v, struct simop *so);
 void exec_started(struct server *v, struct nfs4r_op *op, struct nfs4r_entry *e);
-void exec_apply(struct server *v, struct nfs4r_entry *e, uint32_t mask, bool aside);
+void exec_apply(struct server *v, const struct nfs4r_act_apply *p);
 struct simop *simop_new(struct server *v, struct nfs4r_op *op, struct client *c);
 void simop_free(struct simop *so);
 

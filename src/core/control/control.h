@@ -93,6 +93,7 @@ struct ctl *control_of(const struct nfs4r_core *c, const struct nfs4r_oid *oid);
 struct claim *control_claim_add(struct nfs4r_core *c, struct nfs4r_pid pid, uint32_t kind, const struct nfs4r_control *v, uint32_t n);
 void control_claim_out_of_table(struct nfs4r_core *c, struct claim *cl);
 void control_claim_free(struct nfs4r_core *c, struct claim *cl);
+void control_ctl_say(struct nfs4r_core *c, const struct ctl *k, bool added); /* ACT_CONTROL */
 void control_claim_save(struct nfs4r_core *c, const struct claim *cl);
 struct own *control_own_new(struct nfs4r_core *c, struct claim *cl, enum own_state st);
 uint64_t control_seq_next(struct nfs4r_core *c);

@@ -129,7 +129,7 @@ void control_announce_timers(struct nfs4r_core *c)
 
 static void reads_here(struct nfs4r_core *c, nfs4r_server_id owner)
 {
-	out_act(c, NFS4R_ACT_READS_HERE)->owner = owner;
+	out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_READS_HERE, .reads_here = { .owner = owner } });
 }
 
 void control_announce_applied(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn before)

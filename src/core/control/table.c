@@ -87,18 +87,17 @@ static void count_depths(struct nfs4r_core *c, const struct ctl *k, int delta)
 		*(own ? &c->control.own_deep_plus : &c->control.foreign_deep_plus) += delta;
 }
 
+void control_ctl_say(struct nfs4r_core *c, const struct ctl *k, bool added)
+{
+	out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_CONTROL,
+					   .control = { .oid = k->oid, .owner = (nfs4r_server_id)k->claim->key.server, .depth = k->depth, .added = added } });
+}
+
 static void changed(struct nfs4r_core *c, const struct ctl *k, bool added)
 {
-	struct nfs4r_action *a;
-
 	c->dirty |= DIRTY_OPS | DIRTY_REPLY;
-	if (!c->started)
-		return;
-	a = out_act(c, NFS4R_ACT_CONTROL);
-	a->oid = k->oid;
-	a->owner = (nfs4r_server_id)k->claim->key.server;
-	a->depth = k->depth;
-	a->added = added;
+	if (c->started)
+		control_ctl_say(c, k, added);
 }
 
 static void ctl_in(struct nfs4r_core *c, struct ctl *k)

@@ -304,7 +304,6 @@ static void wait_for_others(struct logst *l, const struct pend *p)
 static bool try_apply(struct nfs4r_core *c, struct pend *p)
 {
 	struct logst *l = &c->log.logs[p->entry->log];
-	struct nfs4r_action *a;
 	uint32_t mask = 0;
 
 	if (log_trouble_waits(c, p) || (l->waits && p->entry->lsn > l->waits))
@@ -339,12 +338,8 @@ static bool try_apply(struct nfs4r_core *c, struct pend *p)
 	if (!mask)
 		return true;
 	p->state = PEND_BUSY;
-	a = out_act(c, NFS4R_ACT_APPLY);
-	a->entry = nfs4r_entry_get(p->entry);
-	a->apply_mask = mask;
-	a->log = p->entry->log;
-	a->tries = p->tries;
-	a->aside = p->aside;
+	out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_APPLY,
+					   .apply = { .entry = nfs4r_entry_get(p->entry), .mask = mask, .tries = p->tries, .aside = p->aside } });
 	return false;
 }
 

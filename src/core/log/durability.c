@@ -95,7 +95,7 @@ void log_held_flush(struct nfs4r_core *c)
 
 static void give(struct nfs4r_core *c, uint64_t id)
 {
-	out_act(c, NFS4R_ACT_HELD)->hold = id;
+	out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_HELD, .held = { .hold = id } });
 }
 
 /* The newest own entry of @oid, or a newer one. */

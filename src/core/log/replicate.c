@@ -86,12 +86,7 @@ uint64_t log_unreceived(const struct nfs4r_core *c, const struct peer *p)
 
 static void send_entries(struct nfs4r_core *c, nfs4r_server_id to, nfs4r_server_id log, nfs4r_lsn from, nfs4r_lsn until)
 {
-	struct nfs4r_action *a = out_act(c, NFS4R_ACT_SEND_ENTRIES);
-
-	a->to = to;
-	a->log = log;
-	a->from = from;
-	a->until = until;
+	out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_SEND_ENTRIES, .send_entries = { .to = to, .log = log, .from = from, .until = until } });
 }
 
 static void send_window(struct nfs4r_core *c, nfs4r_server_id to)
@@ -254,7 +249,7 @@ static void recovered(struct nfs4r_core *c)
 	c->control.last_move = c->log.written_before = end; /* control 4.9, once more for what was pulled */
 	for (struct own *ow = c->control.closing; ow; ow = ow->next)
 		ow->last = end; /* control 7.1: the end of the log was not known yet when they began to close */
-	out_act(c, NFS4R_ACT_RECOVERED);
+	out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_RECOVERED });
 	c->log_moved = true;
 	c->dirty |= DIRTY_OPS | DIRTY_REPLY | DIRTY_RELEASE | DIRTY_OPENS | DIRTY_OBJECTS; /* the last: the lists of the others may be here */
 }
@@ -359,7 +354,7 @@ void log_positions_out(struct nfs4r_core *c)
 		if (l->stable < l->want && l->applied > l->stable && !(hurry ? c->control.checkpoint_hurried : c->control.checkpoint_asked) && state_taint_allows_more(c, s)) {
 			c->control.checkpoint_asked = true; /* until the next STABLE */
 			c->control.checkpoint_hurried |= hurry;
-			out_act(c, NFS4R_ACT_CHECKPOINT)->hurry = hurry;
+			out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_CHECKPOINT, .checkpoint = { .hurry = hurry } });
 		}
 	}
 }
@@ -527,13 +522,11 @@ void log_on_stable(struct nfs4r_core *c, const nfs4r_lsn *stable)
 void log_drop(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn until)
 {
 	struct logst *l = &c->log.logs[log];
-	struct nfs4r_action *a;
 
 	if (until <= l->truncated)
 		return;
-	a = out_act(c, NFS4R_ACT_TRUNCATE);
-	a->log = log;
-	a->until = l->truncated = until;
+	out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_TRUNCATE, .truncate = { .log = log, .until = until } });
+	l->truncated = until;
 	raise(&l->base, until + 1);
 	if (log == c->self)
 		forget_bytes(c, until);

@@ -143,16 +143,13 @@ void view_seal_cross(struct nfs4r_core *c, nfs4r_server_id log)
 {
 	struct logst *l = &c->log.logs[log];
 	const struct nfs4r_seal *s = state_seal_at(&c->view.adopted, log, l->applied);
-	struct nfs4r_action *a;
 	nfs4r_lsn seal;
 
 	assert(s && !l->pend);
 	seal = s->lsn;
 	log_taint_crossed(c, log, seal); /* before: it can be done again */
 	ops_told_sealed(c, log); /* before: a crash in between must not leave what nobody would take away any more */
-	a = out_act(c, NFS4R_ACT_SEALED);
-	a->log = log;
-	a->until = seal;
+	out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_SEALED, .sealed = { .log = log, .until = seal } });
 	if (l->base < (NFS4R_GEN(seal) << NFS4R_GEN_SHIFT) + 1)
 		l->base = (NFS4R_GEN(seal) << NFS4R_GEN_SHIFT) + 1; /* one older generation is kept */
 	l->received = l->applied = l->highest = NFS4R_AFTER_SEAL(seal);

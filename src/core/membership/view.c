@@ -283,7 +283,7 @@ void view_tell_servers(struct nfs4r_core *c, const struct nfs4r_view *old)
 	EACH_OF(old->servers & ~v->servers & ~NFS4R_BIT(c->self), s)
 		view_send(c, s); /* it may not hear it from anybody else */
 	if (old->servers != v->servers || old->nbook != v->nbook || memcmp(old->book, v->book, v->nbook * sizeof(v->book[0])))
-		out_act(c, NFS4R_ACT_SERVERS);
+		out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_SERVERS });
 }
 
 /* What is noted of each server begins anew with the view. */
@@ -461,18 +461,13 @@ static void say_accepted(struct nfs4r_core *c, const struct nfs4r_view *v)
 /* Log 6.5: everything up to the seals is here. A proposer's own vote counts when it is on disk, like any other's. */
 static void accept(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_view *v)
 {
-	struct nfs4r_action *a;
-
 	if (view_reconf_anew(c, v))
 		c->membership_port.copy_is_worthless(c);
 	c->view.accepted = *v;
 	c->known |= state_seal_logs(v);
 	view_save(c);
-	if (from == c->self) {
-		a = out_act(c, NFS4R_ACT_ACCEPTED);
-		a->num = v->num;
-		a->durable = !FAULT(F_OWN_VOTE_UNSAVED);
-	}
+	if (from == c->self)
+		out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_ACCEPTED, .durable = !FAULT(F_OWN_VOTE_UNSAVED), .accepted = { .num = v->num } });
 	say_accepted(c, v);
 }
 
@@ -602,7 +597,7 @@ void view_started(struct nfs4r_core *c)
 	view_books_started(c);
 	c->log.held.top = c->log.logs[c->self].stable;
 	if (c->view.adopted.nbook)
-		out_act(c, NFS4R_ACT_SERVERS);
+		out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_SERVERS });
 	c->view.started_ms = c->now;
 	view_believe_started(c);
 	EACH_PEER(c, s)

@@ -159,8 +159,6 @@ void ops_claim_gone(struct nfs4r_core *c, struct claim *cl)
 
 void ops_finish(struct nfs4r_core *c, struct opx *o, enum nfs4r_status st)
 {
-	struct nfs4r_action *a;
-
 	if (st == NFS4R_OK && o->op->type == NFS4R_OP_WRITE && !o->remote && o->epoch != c->view.adopted.epoch && !FAULT(F_WRITE_OVER_SEAL))
 		st = NFS4R_DELAY; /* log 5.3: the verifier is another one, and the client would not know from when on */
 	ops_unhold(c, o);
@@ -173,12 +171,10 @@ void ops_finish(struct nfs4r_core *c, struct opx *o, enum nfs4r_status st)
 	o->op->core = NULL;
 	if (st == NFS4R_DELAY)
 		c->st.delays++;
-	if (o->remote) {
+	if (o->remote)
 		ops_forward_answer(c, o);
-	} else {
-		a = out_act(c, NFS4R_ACT_DONE);
-		a->op = o->op;
-	}
+	else
+		out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_DONE, .done = { .op = o->op } });
 	if (o->hashed)
 		HASH_DEL(c->ops.by_id, o);
 	if (o->out_prev)

@@ -29,7 +29,7 @@ static void pin(struct nfs4r_core *c, struct opx *o, struct claim *cl)
 		control_claim_used(c, cl->own);
 }
 
-static void add_lock(struct nfs4r_action *a, const struct nfs4r_oid *oid)
+static void add_lock(struct nfs4r_act_execute *a, const struct nfs4r_oid *oid)
 {
 	uint32_t i;
 
@@ -44,7 +44,7 @@ static void add_lock(struct nfs4r_action *a, const struct nfs4r_oid *oid)
 	a->locks[i].off = a->locks[i].len = 0;
 }
 
-static void name_locks(struct nfs4r_action *a, const struct opx *o, const struct needs *nd)
+static void name_locks(struct nfs4r_act_execute *a, const struct opx *o, const struct needs *nd)
 {
 	const struct nfs4r_op *op = o->op;
 
@@ -63,7 +63,7 @@ static void name_locks(struct nfs4r_action *a, const struct opx *o, const struct
 
 void ops_exec_lock(struct nfs4r_core *c, struct opx *o, const struct needs *nd)
 {
-	struct nfs4r_action *a;
+	struct nfs4r_action a = { .type = NFS4R_ACT_EXECUTE, .execute = { .op = o->op, .remote = o->remote } };
 
 	o->needs = *nd;
 	for (uint32_t i = 0; i < nd->n; i++)
@@ -75,14 +75,12 @@ void ops_exec_lock(struct nfs4r_core *c, struct opx *o, const struct needs *nd)
 		c->ops.mover = o;
 	}
 	ops_list(c, o, OP_LOCKING);
-	a = out_act(c, NFS4R_ACT_EXECUTE);
-	a->op = o->op;
-	a->remote = o->remote;
 	for (uint32_t i = 0; i < o->npins; i++) /* control 4.5: the win is on disk before the first update under it */
-		a->durable |= o->pins[i]->own->won_step > c->durable_step;
-	o->exec_durable = a->durable;
+		a.durable |= o->pins[i]->own->won_step > c->durable_step;
+	o->exec_durable = a.durable;
 	o->exec_step = c->step;
-	name_locks(a, o, nd);
+	name_locks(&a.execute, o, nd);
+	out_act(c, &a);
 	if (FAULT(F_PINS_IGNORED))
 		ops_unpin(c, o);
 }
@@ -102,7 +100,7 @@ static bool pins_cover(struct nfs4r_core *c, const struct opx *o, const struct n
 
 static void retry(struct nfs4r_core *c, struct opx *o)
 {
-	out_act(c, NFS4R_ACT_RETRY)->op = o->op;
+	out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_RETRY, .retry = { .op = o->op } });
 	ops_unpin(c, o);
 	if (c->ops.mover == o)
 		c->ops.mover = NULL;
@@ -185,13 +183,12 @@ static void note_written(struct nfs4r_core *c, const struct nfs4r_entry *e)
 /* Control 6.10: nothing is in the log of it. */
 static void refuse(struct nfs4r_core *c, struct opx *o, enum nfs4r_status st)
 {
-	out_act(c, NFS4R_ACT_RETRY)->op = o->op;
+	out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_RETRY, .retry = { .op = o->op } });
 	ops_finish(c, o, st);
 }
 
 void ops_exec_locked(struct nfs4r_core *c, struct opx *o, enum nfs4r_status may)
 {
-	struct nfs4r_action *a;
 	struct nfs4r_entry *e;
 	struct needs nd;
 
@@ -222,9 +219,7 @@ void ops_exec_locked(struct nfs4r_core *c, struct opx *o, enum nfs4r_status may)
 	if (e->joined.kind == NFS4R_MOVED)
 		o->pend->settled_born = covering_all_acked(c, &e->joined.control.oid);
 	ops_list(c, o, OP_STARTED);
-	a = out_act(c, NFS4R_ACT_STARTED);
-	a->op = o->op;
-	a->entry = nfs4r_entry_get(e);
+	out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_STARTED, .started = { .op = o->op, .entry = nfs4r_entry_get(e) } });
 	if (nfs4r_op_is_file_update(o->op->type))
 		ask_explicit(c, &nd.obj);
 }

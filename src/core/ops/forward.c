@@ -174,7 +174,7 @@ void ops_forward_on_answer(struct nfs4r_core *c, nfs4r_server_id from, struct nf
 
 static void drop(struct nfs4r_core *c, struct nfs4r_op *op)
 {
-	out_act(c, NFS4R_ACT_DROP)->op = op;
+	out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_DROP, .drop = { .op = op } });
 }
 
 /* op->status is set. The caller of step() frees the operation when it has sent or encoded the answer. */

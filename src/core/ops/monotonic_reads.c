@@ -26,11 +26,7 @@
 
 static void say(struct nfs4r_core *c, const struct told *n, bool added)
 {
-	struct nfs4r_action *a = out_act(c, NFS4R_ACT_TOLD);
-
-	a->oid = n->oid;
-	a->owner = n->by;
-	a->added = added;
+	out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_TOLD, .told = { .oid = n->oid, .owner = n->by, .added = added } });
 }
 
 static void save(struct nfs4r_core *c, struct told *n)

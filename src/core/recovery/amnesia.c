@@ -228,6 +228,7 @@ static void remember(struct nfs4r_core *c, nfs4r_server_id s, const struct start
 {
 	struct peer *p = &c->peers[s];
 	bool same = p->knows.inc == st->inc && p->knows.random == st->random;
+	struct nfs4r_put row;
 
 	if (FAULT(F_STARTS_FORGOTTEN))
 		return;
@@ -237,7 +238,8 @@ static void remember(struct nfs4r_core *c, nfs4r_server_id s, const struct start
 		return;
 	p->knows_ms = c->now;
 	p->knows_put = p->knows.pos;
-	row_peer_start(s, &p->knows, &out_act(c, NFS4R_ACT_PUT)->put);
+	row_peer_start(s, &p->knows, &row);
+	out_row(c, &row);
 	if (!same)
 		c->wrote_ms = c->now;
 }

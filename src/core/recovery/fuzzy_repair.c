@@ -113,7 +113,7 @@ void recovery_taint_run(struct nfs4r_core *c)
 }
 
 /* What REPAIR is to fetch. */
-void recovery_taint_list(struct nfs4r_core *c, struct nfs4r_action *a)
+void recovery_taint_list(struct nfs4r_core *c, struct nfs4r_act_repair *a)
 {
 	struct taint *t, *tmp;
 
@@ -186,5 +186,5 @@ void recovery_taint_mended(struct nfs4r_core *c)
 			any = true;
 		}
 	if (any)
-		out_act(c, NFS4R_ACT_CHECKPOINT); /* more is stable now, and others may wait for it */
+		out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_CHECKPOINT }); /* more is stable now, and others may wait for it */
 }

@@ -16,7 +16,7 @@ void recovery_memory_repaired(struct nfs4r_core *c);
 
 /* fuzzy_repair.c */
 void recovery_taint_run(struct nfs4r_core *c);
-void recovery_taint_list(struct nfs4r_core *c, struct nfs4r_action *a);
+void recovery_taint_list(struct nfs4r_core *c, struct nfs4r_act_repair *a);
 bool recovery_taint_repaired(struct nfs4r_core *c, const struct nfs4r_left *v, uint32_t n, const nfs4r_lsn *positions);
 void recovery_taint_mended(struct nfs4r_core *c);
 void recovery_taint_list_ended(struct nfs4r_core *c, bool in_vain); /* @in_vain: it changed nothing, or was not begun */

@@ -145,21 +145,21 @@ static void copy_begins(struct nfs4r_core *c)
 
 static void begin(struct nfs4r_core *c, nfs4r_server_id from)
 {
-	struct nfs4r_action *a;
+	struct nfs4r_act_repair a = { .from = from, .all = c->repair.all };
+	struct nfs4r_seal *seals = out_keep(c, NFS4R_SERVERS_MAX * sizeof(*seals));
 
 	if (c->repair.all && (!c->reach.all || state_memory_tells_nothing(c)))
 		copy_begins(c);
 	c->repair.state = REPAIR_RUNS;
 	c->repair.from = from;
 	c->repair.anew = false;
-	a = out_act(c, NFS4R_ACT_REPAIR);
-	a->to = from;
-	a->all = c->repair.all;
 	if (c->repair.list)
-		recovery_taint_list(c, a);
+		recovery_taint_list(c, &a);
 	EACH_LOG(c, s)
 		if (state_is_ahead(c, s) && !c->repair.list)
-			a->seals[a->nseals++] = *state_seal_at(&c->view.adopted, s, c->log.logs[s].applied);
+			seals[a.nseals++] = *state_seal_at(&c->view.adopted, s, c->log.logs[s].applied);
+	a.seals = seals;
+	out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_REPAIR, .repair = a });
 }
 
 /* Before anything is applied that stands on what the seals left: it would meet a version here that never was. */

@@ -3,8 +3,8 @@
  * The update under construction: actions in order, the messages they point to, the rows of the
  * commit in progress, and the one timer.
  *
- * Everything in here lives until the next step: messages are allocated one by one (a RELEASE
- * is 8 KB), so that pointers in earlier actions survive the growth of the arrays. Memory is not
+ * Everything in here lives until the next step. What actions point to (messages, rows, texts) is allocated one
+ * by one (a RELEASE is 8 KB), so that the pointers survive the growth of the arrays. Memory is not
  * allowed to run out: a core that lost an action in the middle of a step could no longer keep any
  * promise, so the allocation is asserted, and the tables that peers can fill have limits.
  */
@@ -34,39 +34,45 @@ void *out_grow(void *v, uint32_t *cap, uint32_t n, size_t size)
 	return v;
 }
 
-struct nfs4r_action *out_act(struct nfs4r_core *c, uint32_t type)
+void out_act(struct nfs4r_core *c, const struct nfs4r_action *a)
 {
-	struct nfs4r_action *a;
-
 	c->out.acts = out_grow(c->out.acts, &c->out.acts_cap, c->out.nacts, sizeof(*c->out.acts));
-	a = &c->out.acts[c->out.nacts++];
-	memset(a, 0, sizeof(*a));
-	a->type = type;
-	return a;
+	c->out.acts[c->out.nacts++] = *a;
+}
+
+void *out_keep(struct nfs4r_core *c, size_t size)
+{
+	void *p = out_xcalloc(1, size);
+
+	c->out.kept = out_grow(c->out.kept, &c->out.kept_cap, c->out.nkept, sizeof(*c->out.kept));
+	c->out.kept[c->out.nkept++] = p;
+	return p;
+}
+
+static const char *keep_text(struct nfs4r_core *c, const char *text)
+{
+	size_t len = strlen(text);
+
+	if (len >= NFS4R_CORE_TEXT)
+		len = NFS4R_CORE_TEXT - 1;
+	return memcpy(out_keep(c, len + 1), text, len);
 }
 
 struct nfs4r_msg *out_msg(struct nfs4r_core *c, uint32_t type)
 {
-	struct nfs4r_msg *m = out_xcalloc(1, sizeof(*m));
+	struct nfs4r_msg *m = out_keep(c, sizeof(*m));
 
 	m->type = type;
-	c->out.msgs = out_grow(c->out.msgs, &c->out.msgs_cap, c->out.nmsgs, sizeof(*c->out.msgs));
-	c->out.msgs[c->out.nmsgs++] = m;
 	return m;
 }
 
 /* A peer whose connection is known to be down hears everything again at PEER_UP. */
 void out_send(struct nfs4r_core *c, nfs4r_server_id to, struct nfs4r_msg *m, bool durable)
 {
-	struct nfs4r_action *a;
-
 	assert(to && to <= NFS4R_SERVERS_MAX && to != c->self);
 	if (c->peers[to].down)
 		return;
-	a = out_act(c, NFS4R_ACT_SEND);
-	a->to = to;
-	a->msg = m;
-	a->durable = durable;
+	out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_SEND, .durable = durable, .send = { .to = to, .msg = m } });
 }
 
 void out_timer_at(struct nfs4r_core *c, uint64_t t)
@@ -75,9 +81,14 @@ void out_timer_at(struct nfs4r_core *c, uint64_t t)
 		c->out.timer = t;
 }
 
+void out_row(struct nfs4r_core *c, const struct nfs4r_put *p)
+{
+	out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_PUT, .put = { .put = memcpy(out_keep(c, sizeof(*p)), p, sizeof(*p)) } });
+}
+
 void out_put(struct nfs4r_core *c, const struct nfs4r_put *p)
 {
-	out_act(c, NFS4R_ACT_PUT)->put = *p;
+	out_row(c, p);
 	c->wrote_ms = c->now;
 }
 
@@ -89,9 +100,9 @@ void out_commit_put(struct nfs4r_core *c, const struct nfs4r_put *p)
 
 void out_begin(struct nfs4r_core *c)
 {
-	for (uint32_t i = 0; i < c->out.nmsgs; i++)
-		free(c->out.msgs[i]); /* whatever they point to belongs to somebody else */
-	c->out.nmsgs = 0;
+	for (uint32_t i = 0; i < c->out.nkept; i++)
+		free(c->out.kept[i]); /* whatever a message points to belongs to somebody else */
+	c->out.nkept = 0;
 	c->out.nacts = 0;
 	if (c->out.acts_cap > ACTS_KEPT) { /* one step that released thousands of claims does not take memory for good */
 		free(c->out.acts);
@@ -105,7 +116,7 @@ void out_stuck(struct nfs4r_core *c, const char *text)
 	if (c->ops.stuck_at && c->now < c->ops.stuck_at + STUCK_EVERY_MS)
 		return;
 	c->ops.stuck_at = c->now ? c->now : 1;
-	snprintf(out_act(c, NFS4R_ACT_STUCK)->text, sizeof(c->out.acts->text), "%s", text);
+	out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_STUCK, .stuck = { .text = keep_text(c, text) } });
 }
 
 static bool is_recent(const struct nfs4r_core *c, const struct complaint *o)
@@ -133,9 +144,13 @@ static bool may_complain(struct nfs4r_core *c, nfs4r_server_id from, const char 
 
 void out_complain(struct nfs4r_core *c, nfs4r_server_id from, const char *text)
 {
+	char line[NFS4R_CORE_TEXT];
+
 	c->st.bad_messages++;
-	if (may_complain(c, from, text))
-		snprintf(out_act(c, NFS4R_ACT_STUCK)->text, sizeof(c->out.acts->text), "server %u %s", from, text);
+	if (!may_complain(c, from, text))
+		return;
+	snprintf(line, sizeof(line), "server %u %s", from, text);
+	out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_STUCK, .stuck = { .text = keep_text(c, line) } });
 }
 
 void out_servers_text(nfs4r_servers set, char *buf, size_t len)
@@ -154,5 +169,5 @@ void out_halt(struct nfs4r_core *c, const char *text)
 		return;
 	c->halted = true;
 	c->dirty |= DIRTY_OPS | DIRTY_OBJECTS;
-	snprintf(out_act(c, NFS4R_ACT_HALT)->text, sizeof(c->out.acts->text), "%s", text);
+	out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_HALT, .halt = { .text = keep_text(c, text) } });
 }

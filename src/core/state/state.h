@@ -58,10 +58,12 @@ void state_memory_say(const struct nfs4r_core *c, nfs4r_server_id to, struct nfs
 /* outbox.c: the list of actions, and stable rows */
 void *out_xcalloc(size_t n, size_t size); /* never NULL: without memory no promise can be kept, so it aborts */
 void *out_grow(void *v, uint32_t *cap, uint32_t n, size_t size);
-struct nfs4r_action *out_act(struct nfs4r_core *c, uint32_t type);
+void out_act(struct nfs4r_core *c, const struct nfs4r_action *a); /* appends a copy */
+void *out_keep(struct nfs4r_core *c, size_t size); /* zeroed memory for what an action points to: until the next step */
 struct nfs4r_msg *out_msg(struct nfs4r_core *c, uint32_t type);
 void out_send(struct nfs4r_core *c, nfs4r_server_id to, struct nfs4r_msg *m, bool durable);
 void out_timer_at(struct nfs4r_core *c, uint64_t t);
+void out_row(struct nfs4r_core *c, const struct nfs4r_put *p); /* the PUT; it does not count as something that was written (wrote_ms) */
 void out_put(struct nfs4r_core *c, const struct nfs4r_put *p);
 void out_commit_put(struct nfs4r_core *c, const struct nfs4r_put *p);
 void out_begin(struct nfs4r_core *c);

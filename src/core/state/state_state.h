@@ -94,8 +94,8 @@ struct outbox { /* c->out */
 	/* outbox.c */
 	struct nfs4r_action *acts;
 	uint32_t nacts, acts_cap;
-	struct nfs4r_msg **msgs;
-	uint32_t nmsgs, msgs_cap;
+	void **kept; /* what the actions point to */
+	uint32_t nkept, kept_cap;
 	struct nfs4r_update upd;
 	uint64_t timer, heartbeat_at;
 	struct nfs4r_put *puts; /* of the commit in progress */

@@ -485,12 +485,13 @@ static void apply_task(struct nfs4r_engine *eng, void *arg)
 
 void replicate_apply_begin(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
+	const struct nfs4r_act_apply *p = nfs4r_act_apply(a);
 	struct apply_job *job = malloc(sizeof(*job));
 
 	if (!job)
 		abort();
-	*job = (struct apply_job){ .entry = a->entry, .mask = a->apply_mask, .tries = a->tries, .aside = a->aside };
+	*job = (struct apply_job){ .entry = p->entry, .mask = p->mask, .tries = p->tries, .aside = p->aside };
 	if (job->mask)
-		job->marked = nfs4r_store_mark(eng->store, a->entry, &job->sync_first);
+		job->marked = nfs4r_store_mark(eng->store, p->entry, &job->sync_first);
 	engine_pool_run(eng->appliers, apply_task, job);
 }

@@ -249,8 +249,9 @@ static void repair_task(struct nfs4r_engine *eng, void *arg)
 	free(r);
 }
 
-void resync_start(struct nfs4r_engine *eng, const struct nfs4r_action *a)
+void resync_start(struct nfs4r_engine *eng, const struct nfs4r_action *act)
 {
+	const struct nfs4r_act_repair *a = nfs4r_act_repair(act);
 	struct repair *r = calloc(1, sizeof(*r));
 	bool forgot = engine_memory(eng) == NFS4R_MEMORY_FORGOT;
 
@@ -258,7 +259,7 @@ void resync_start(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 		abort();
 	r->eng = eng;
 	r->generation = ++eng->repair.generation;
-	r->from = a->to;
+	r->from = a->from;
 	r->all = r->everything = a->all;
 	r->strays = a->all && forgot; /* else nobody but people can have put it there */
 	r->list = a->noids != 0;
@@ -266,14 +267,15 @@ void resync_start(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 		if (!resync_add(r, &a->oids[i], false))
 			abort();
 	r->nseals = a->nseals;
-	memcpy(r->seals, a->seals, sizeof(r->seals));
-	eng->repair.from = a->to;
+	for (uint32_t i = 0; i < a->nseals; i++)
+		r->seals[i] = a->seals[i];
+	eng->repair.from = a->from;
 	eng->repair.running = true;
 	eng->repair.phase = "list";
 	eng->repair.done = eng->repair.all = eng->repair.bytes = eng->repair.fetch_ms = 0;
 	eng->repair.since_ms = engine_now_ms();
 	engine_log(eng, NFS4R_LOG_INFO, "volume %s: this copy %s; it is repaired from server %u", eng->cfg.volume_name,
 		   a->noids ? "has files with bytes of updates that were given up" : a->all && forgot ? "is empty, or from the past" :
-		   a->all ? "cannot be brought up to date from the logs" : "has updates that were given up", a->to);
+		   a->all ? "cannot be brought up to date from the logs" : "has updates that were given up", a->from);
 	engine_pool_run(eng->repairs, repair_task, r);
 }

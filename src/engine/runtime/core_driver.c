@@ -95,7 +95,7 @@ static uint32_t perform_puts(struct nfs4r_engine *eng, const struct nfs4r_action
 	uint32_t n = 0;
 
 	for (; n < max && n < PUTS_AT_ONCE && a[n].type == NFS4R_ACT_PUT; n++)
-		puts[n] = a[n].put;
+		puts[n] = *nfs4r_act_put(&a[n])->put;
 	enum nfs4r_status st = nfs4r_store_put(eng->store, puts, n);
 
 	if (st == NFS4R_OK)

@@ -163,12 +163,13 @@ void update_op_sent(struct opctx *o)
 
 void update_op_deliver_execute(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
-	struct opctx *o = a->remote ? update_op_take_remote(eng, a->op) : a->op->engine;
+	const struct nfs4r_act_execute *x = nfs4r_act_execute(a);
+	struct opctx *o = x->remote ? update_op_take_remote(eng, x->op) : x->op->engine;
 
 	o->irrevocable = true; /* it may no longer be cancelled */
-	o->wanted.n = a->nlocks;
-	for (uint32_t i = 0; i < a->nlocks; i++)
-		o->wanted.want[i] = (struct lock_want){ a->locks[i].oid, a->locks[i].whole, a->locks[i].off, a->locks[i].len };
+	o->wanted.n = x->nlocks;
+	for (uint32_t i = 0; i < x->nlocks; i++)
+		o->wanted.want[i] = (struct lock_want){ x->locks[i].oid, x->locks[i].whole, x->locks[i].off, x->locks[i].len };
 	if (a->durable)
 		engine_durable_call(eng->durable, ready, o);
 	else
@@ -177,23 +178,26 @@ void update_op_deliver_execute(struct nfs4r_engine *eng, const struct nfs4r_acti
 
 void update_op_deliver_retry(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
-	struct opctx *o = a->op->engine;
+	struct nfs4r_op *op = nfs4r_act_retry(a)->op;
+	struct opctx *o = op->engine;
 
 	if (!o || (o->state != OP_REMOTE && o->state != OP_RETURNED))
 		return;
-	a->op->engine = NULL; /* the next EXECUTE gets a new context */
+	op->engine = NULL; /* the next EXECUTE gets a new context */
 	if (o->state == OP_REMOTE)
 		update_op_move(eng, o, OP_RETURNED);
 }
 
 void update_op_deliver_started(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
-	((struct opctx *)a->op->engine)->entry = a->entry;
+	const struct nfs4r_act_started *s = nfs4r_act_started(a);
+
+	((struct opctx *)s->op->engine)->entry = s->entry;
 }
 
 void update_op_deliver_done(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 {
-	struct opctx *o = a->op->engine;
+	struct opctx *o = nfs4r_act_done(a)->op->engine;
 
 	o->due = OP_DONE;
 	look(eng, o);

@@ -189,7 +189,7 @@ static void a_durable_message_keeps_no_pointer(void **state)
 	struct nfs4r_oid root = site_root(&c->site[1]), f;
 	struct nfs4r_join_row row = { .pid = { 1, 1 }, .kind = NFS4R_PROPOSED };
 	struct nfs4r_msg m = { .type = NFS4R_MSG_JOINROWS, .joinrows = { .total = 1, .n = 1, .rows = &row } };
-	struct nfs4r_action a = { .type = NFS4R_ACT_SEND, .to = 2, .msg = &m, .durable = true };
+	struct nfs4r_action a = { .type = NFS4R_ACT_SEND, .durable = true, .send = { .to = 2, .msg = &m } };
 	struct nfs4r_rpc_peer_stats before, after;
 
 	assert_int_equal(site_make(&c->site[1], NFS4R_OP_CREATE, &root, "before", &f), NFS4R_OK);

@@ -40,7 +40,7 @@ static void forget(struct site *s, const struct nfs4r_oid *oid)
 
 static void repair_begin(struct site *s, nfs4r_server_id from)
 {
-	struct nfs4r_action a = { .type = NFS4R_ACT_REPAIR, .to = from, .all = true };
+	struct nfs4r_action a = { .type = NFS4R_ACT_REPAIR, .repair = { .from = from, .all = true } };
 
 	pthread_mutex_lock(&s->eng->lock);
 	resync_start(s->eng, &a);

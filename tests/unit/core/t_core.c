@@ -7,6 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "core/fault.h"
 #include "scenario/net.h"
@@ -133,8 +137,8 @@ static void nonsense_from_peers_is_dropped(void **state)
 		u = nfs4r_core_step(n->s[2].core, &ev);
 		for (uint32_t k = 0; k < u->n; k++)
 			if (u->actions[k].type == NFS4R_ACT_DROP) {
-				nfs4r_op_fini(u->actions[k].op);
-				free(u->actions[k].op);
+				nfs4r_op_fini(nfs4r_act_drop(&u->actions[k])->op);
+				free(nfs4r_act_drop(&u->actions[k])->op);
 			}
 		if (m->type == NFS4R_MSG_READ || m->type == NFS4R_MSG_READ_ANSWER || m->type == 0 || m->type > NFS4R_MSG_HALTED)
 			m->type = NFS4R_MSG_ACK;
@@ -162,7 +166,7 @@ static void cancel_ends_a_waiting_operation(void **state)
 	ev.now_ms = n->now;
 	u = nfs4r_core_step(n->s[2].core, &ev);
 	for (uint32_t i = 0; i < u->n; i++)
-		done |= u->actions[i].type == NFS4R_ACT_DONE && u->actions[i].op == &c->op;
+		done |= u->actions[i].type == NFS4R_ACT_DONE && nfs4r_act_done(&u->actions[i])->op == &c->op;
 	assert_true(done);
 	assert_int_equal(c->op.status, NFS4R_DELAY);
 	net_pass(n);
@@ -203,7 +207,7 @@ static bool ends_with(struct net *n, struct client *c, uint32_t type)
 	bool done = false;
 
 	for (uint32_t i = 0; i < u->n; i++)
-		done |= u->actions[i].type == NFS4R_ACT_DONE && u->actions[i].op == &c->op;
+		done |= u->actions[i].type == NFS4R_ACT_DONE && nfs4r_act_done(&u->actions[i])->op == &c->op;
 	return done;
 }
 
@@ -450,7 +454,7 @@ static uint32_t lines_about(struct net *n, struct nfs4r_msg *m)
 	uint32_t lines = 0;
 
 	for (uint32_t i = 0; i < u->n; i++)
-		lines += u->actions[i].type == NFS4R_ACT_STUCK && strncmp(u->actions[i].text, "server 1 ", 9) == 0;
+		lines += u->actions[i].type == NFS4R_ACT_STUCK && strncmp(nfs4r_act_stuck(&u->actions[i])->text, "server 1 ", 9) == 0;
 	return lines;
 }
 
@@ -476,6 +480,38 @@ static void each_complaint_is_said_at_once(void **state)
 	net_free(n);
 }
 
+#define MISREAD(TYPE, member, kind)                                                                                                             \
+	static void misread_##member(void)                                                                                                      \
+	{                                                                                                                                       \
+		(void)nfs4r_act_##member(&(struct nfs4r_action){ .type = NFS4R_ACT_##TYPE == NFS4R_ACT_PUT ? NFS4R_ACT_SEND : NFS4R_ACT_PUT }); \
+	}
+NFS4R_ACTIONS_EACH(MISREAD)
+
+/* Each accessor ends the process, rather than give the member of another action. In a child. */
+static void an_action_is_read_as_what_it_is(void **state)
+{
+#define MISREADER(TYPE, member, kind) misread_##member,
+	static void (*const wrong[])(void) = { NFS4R_ACTIONS_EACH(MISREADER) };
+	const struct nfs4r_put row = { .del = true };
+	const struct nfs4r_action put = { .type = NFS4R_ACT_PUT, .put = { .put = &row } };
+	int status;
+
+	assert_ptr_equal(nfs4r_act_put(&put)->put, &row);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			setrlimit(RLIMIT_CORE, &(struct rlimit){ 0 });
+			signal(SIGABRT, SIG_DFL);
+			(void)!freopen("/dev/null", "w", stderr);
+			wrong[i]();
+			_exit(0);
+		}
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -487,6 +523,7 @@ int main(void)
 		cmocka_unit_test(tail_is_pulled), cmocka_unit_test(same_input_same_output),
 		cmocka_unit_test(every_fault_has_a_text), cmocka_unit_test(rows_go_away),
 		cmocka_unit_test(what_was_told_is_bounded), cmocka_unit_test(each_complaint_is_said_at_once),
+		cmocka_unit_test(an_action_is_read_as_what_it_is),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
