@@ -189,26 +189,18 @@ struct setattr_call {
 static enum nfs4r_status setattr_exec(void *arg, struct nfs4r_op *op, struct nfs4r_exec *x)
 {
 	struct setattr_call *call = arg;
-	struct fsal_export *layer = call->exp->export.sub_export;
 	struct fsal_obj_handle *sub;
-	struct fsal_attrlist in;
 	struct repl_context c;
 	enum nfs4r_status st;
 
 	repl_context_enter(&c, call->exp, &call->exp->export, &op->cred);
 	repl_state_moved(call->exp, call->obj, call->state);
 	sub = repl_obj_sub(call->exp, call->obj, &call->st);
-	if (sub != NULL) {
-		op_ctx->fsal_export = layer;
-		repl_attrs_to_request(&in, &op->attrs);
-		call->st = sub->obj_ops->setattr2(sub, call->bypass, call->state, &in);
-		fsal_release_attrs(&in);
-		st = repl_status(call->st);
-		if (st == NFS4R_OK)
-			st = repl_sub_getattr(sub, &op->post);
-	} else {
-		st = repl_status(call->st);
-	}
+	if (sub != NULL)
+		REPL_SUBCALL(call->exp, call->st = repl_sub_setattr(sub, call->bypass, call->state, &op->attrs, &op->cred));
+	st = repl_status(call->st);
+	if (st == NFS4R_OK)
+		REPL_SUBCALL(call->exp, st = repl_sub_getattr(sub, &op->post));
 	repl_context_leave(&c);
 	return st;
 }
@@ -216,13 +208,9 @@ static enum nfs4r_status setattr_exec(void *arg, struct nfs4r_op *op, struct nfs
 /* An orphan belongs to its holders alone: no control, no log. */
 static fsal_status_t setattr_orphan(struct setattr_call *call, struct nfs4r_op *op)
 {
-	struct fsal_obj_handle *sub = call->obj->sub;
-	struct fsal_attrlist in;
 	fsal_status_t st;
 
-	repl_attrs_to_request(&in, &op->attrs);
-	REPL_SUBCALL(call->exp, st = sub->obj_ops->setattr2(sub, call->bypass, call->state, &in));
-	fsal_release_attrs(&in);
+	REPL_SUBCALL(call->exp, st = repl_sub_setattr(call->obj->sub, call->bypass, call->state, &op->attrs, &op->cred));
 	return st;
 }
 

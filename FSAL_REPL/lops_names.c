@@ -70,23 +70,37 @@ enum nfs4r_status repl_lops_lookup(void *ctx, const struct nfs4r_lhandle *dir, c
 
 /* ---- make ---- */
 
-/* @post: what came out, for the mask in it. */
-static fsal_status_t make(struct fsal_obj_handle *dir, const char *name, uint32_t type, const char *linktext,
-			  struct fsal_attrlist *in, struct fsal_obj_handle **out, struct fsal_attrlist *post)
+static fsal_status_t make(struct fsal_obj_handle *dir, const struct repl_make *m, struct fsal_attrlist *in, struct fsal_obj_handle **out,
+			  struct fsal_attrlist *post)
 {
 	bool perm_check = false;
 
-	switch (type) {
+	switch (m->attrs->type) {
 	case NFS4R_TYPE_FILE:
-		return dir->obj_ops->open2(dir, NULL, FSAL_O_RDWR, FSAL_GUARDED, name, in, NULL, out, post, &perm_check,
-					   NULL, NULL);
+		return dir->obj_ops->open2(dir, m->state, m->flags, FSAL_GUARDED, m->name, in, NULL, out, post, &perm_check, NULL, NULL);
 	case NFS4R_TYPE_DIR:
-		return dir->obj_ops->mkdir(dir, name, in, out, post, NULL, NULL);
+		return dir->obj_ops->mkdir(dir, m->name, in, out, post, NULL, NULL);
 	case NFS4R_TYPE_SYMLINK:
-		return dir->obj_ops->symlink(dir, name, linktext, in, out, post, NULL, NULL);
+		return dir->obj_ops->symlink(dir, m->name, m->linktext, in, out, post, NULL, NULL);
 	default:
-		return dir->obj_ops->mknode(dir, name, repl_fsal_type(type), in, out, post, NULL, NULL);
+		return dir->obj_ops->mknode(dir, m->name, repl_fsal_type(m->attrs->type), in, out, post, NULL, NULL);
 	}
+}
+
+fsal_status_t repl_sub_make(struct fsal_obj_handle *dir, const struct repl_make *m, struct fsal_obj_handle **out, struct nfs4r_attrs *post)
+{
+	struct fsal_attrlist in, came_out;
+	fsal_status_t st;
+
+	repl_attrs_to_request(&in, m->attrs);
+	in.valid_mask |= ATTR_MODE;
+	fsal_prepare_attrs(&came_out, ATTRS_POSIX);
+	st = make(dir, m, &in, out, &came_out);
+	fsal_release_attrs(&in);
+	if (!FSAL_IS_ERROR(st))
+		repl_attrs_from_sub(post, &came_out);
+	fsal_release_attrs(&came_out);
+	return st;
 }
 
 #define TIMES (NFS4R_ATTR_ATIME | NFS4R_ATTR_MTIME)
@@ -116,7 +130,7 @@ static enum nfs4r_status make_exact(struct fsal_obj_handle *sub, const struct nf
 		set.mask &= ~NFS4R_ATTR_MODE; /* it cannot be set */
 	if (!differs(&set, post))
 		return NFS4R_OK;
-	st = repl_sub_setattr(sub, &set, NULL);
+	st = repl_status(repl_sub_setattr(sub, true, NULL, &set, NULL));
 	if (st != NFS4R_OK)
 		return st;
 	nfs4r_buf_put(post->acl);
@@ -138,20 +152,13 @@ enum nfs4r_status repl_lops_create(void *ctx, const struct nfs4r_lhandle *dir, c
 				   const struct nfs4r_attrs *attrs, const char *linktext, const struct nfs4r_cred *cred,
 				   struct nfs4r_lhandle *out, struct nfs4r_attrs *post)
 {
+	const struct repl_make make = { .name = name, .attrs = attrs, .linktext = linktext, .flags = FSAL_O_RDWR };
 	struct fsal_obj_handle *made = NULL;
-	struct fsal_attrlist in, came_out;
 	struct repl_visit v;
 
 	if (repl_visit_enter(&v, ctx, dir, cred) != NFS4R_OK)
 		return v.status;
-	repl_attrs_to_request(&in, attrs);
-	in.valid_mask |= ATTR_MODE;
-	fsal_prepare_attrs(&came_out, ATTRS_POSIX);
-	v.status = repl_status(make(v.sub, name, attrs->type, linktext, &in, &made, &came_out));
-	fsal_release_attrs(&in);
-	if (v.status == NFS4R_OK)
-		repl_attrs_from_sub(post, &came_out);
-	fsal_release_attrs(&came_out);
+	v.status = repl_status(repl_sub_make(v.sub, &make, &made, post));
 	if (v.status == NFS4R_OK) {
 		v.status = repl_sub_handle_bytes(made, out) ? NFS4R_OK : NFS4R_TOOBIG;
 		if (v.status == NFS4R_OK)

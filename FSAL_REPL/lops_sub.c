@@ -83,23 +83,26 @@ static bool loses_set_ids(const struct fsal_obj_handle *sub, const struct nfs4r_
 	       attrs->mask & (NFS4R_ATTR_UID | NFS4R_ATTR_GID);
 }
 
-enum nfs4r_status repl_sub_setattr(struct fsal_obj_handle *sub, const struct nfs4r_attrs *attrs, const struct nfs4r_cred *cred)
+static fsal_status_t set_once(struct fsal_obj_handle *sub, bool bypass, struct state_t *state, const struct nfs4r_attrs *attrs)
 {
-	struct nfs4r_attrs mode = { .mask = NFS4R_ATTR_MODE, .mode = attrs->mode };
 	struct fsal_attrlist in;
 	fsal_status_t st;
 
-	if (by_handle(sub) && !(attrs->mask & NFS4R_ATTR_SIZE) && (sub->type != FIFO_FILE || !(attrs->mask & NFS4R_ATTR_ACL)))
-		return repl_status(repl_raw_setattr(sub, attrs));
 	repl_attrs_to_request(&in, attrs);
-	st = sub->obj_ops->setattr2(sub, true, NULL, &in);
+	st = sub->obj_ops->setattr2(sub, bypass, state, &in);
 	fsal_release_attrs(&in);
-	if (FSAL_IS_ERROR(st) || cred != NULL || !loses_set_ids(sub, attrs))
-		return repl_status(st);
-	repl_attrs_to_request(&in, &mode);
-	st = sub->obj_ops->setattr2(sub, true, NULL, &in);
-	fsal_release_attrs(&in);
-	return repl_status(st);
+	return st;
+}
+
+fsal_status_t repl_sub_setattr(struct fsal_obj_handle *sub, bool bypass, struct state_t *state, const struct nfs4r_attrs *attrs, const struct nfs4r_cred *cred)
+{
+	struct nfs4r_attrs mode = { .mask = NFS4R_ATTR_MODE, .mode = attrs->mode };
+	fsal_status_t st;
+
+	if (by_handle(sub) && !(attrs->mask & NFS4R_ATTR_SIZE) && (sub->type != FIFO_FILE || !(attrs->mask & NFS4R_ATTR_ACL)))
+		return repl_raw_setattr(sub, attrs);
+	st = set_once(sub, bypass, state, attrs);
+	return FSAL_IS_ERROR(st) || cred != NULL || !loses_set_ids(sub, attrs) ? st : set_once(sub, bypass, state, &mode);
 }
 
 static enum nfs4r_status lops_setattr(void *ctx, const struct nfs4r_lhandle *obj, const struct nfs4r_attrs *attrs,
@@ -109,7 +112,7 @@ static enum nfs4r_status lops_setattr(void *ctx, const struct nfs4r_lhandle *obj
 
 	if (repl_visit_enter(&v, ctx, obj, cred) != NFS4R_OK)
 		return v.status;
-	v.status = repl_sub_setattr(v.sub, attrs, cred);
+	v.status = repl_status(repl_sub_setattr(v.sub, true, NULL, attrs, cred));
 	if (v.status == NFS4R_OK && post != NULL)
 		v.status = repl_sub_getattr(v.sub, post);
 	repl_visit_leave(&v);

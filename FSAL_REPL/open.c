@@ -18,6 +18,23 @@
 #include "repl.h"
 #include "sal_data.h"
 
+/* An OPEN as Ganesha calls it, and what comes of it below. */
+struct open_call {
+	struct repl_export *exp;
+	struct repl_obj *at; /* the directory of @name; without a name the file itself */
+	const char *name;
+	struct state_t *state; /* or NULL */
+	fsal_openflags_t flags;
+	enum fsal_create_mode mode;
+	const char *verifier; /* of an exclusive create */
+	struct fsal_attrlist *in; /* of a file that is made */
+	struct repl_obj *obj; /* out: the file of @name; it may be there without being open */
+	struct fsal_attrlist *attrs_out, *pre, *post;
+	bool *perm_check; /* out: Ganesha has to check permissions for the file, since it was not made here */
+	struct fsal_obj_handle *made; /* the sub-FSAL's handle of a file that was made here, open under @state */
+	fsal_status_t st; /* the sub-FSAL's own words of making it */
+};
+
 /* ---- bookkeeping ---- */
 
 static void remember(struct repl_export *exp, struct repl_obj *obj, struct state_t *state, fsal_openflags_t flags,
@@ -38,16 +55,16 @@ static void remember(struct repl_export *exp, struct repl_obj *obj, struct state
 }
 
 /* Half of the verifier in atime, half in mtime; 31 bits each, which every file system can keep. */
-static void verifier_times(fsal_verifier_t verifier, int64_t *atime_s, int64_t *mtime_s)
+static void verifier_times(const char *verifier, int64_t *atime_s, int64_t *mtime_s)
 {
-	uint32_t half[2];
+	uint32_t half[2]; /* of the bytes of a fsal_verifier_t */
 
 	memcpy(half, verifier, sizeof(half));
 	*atime_s = half[0] & INT32_MAX;
 	*mtime_s = half[1] & INT32_MAX;
 }
 
-static fsal_status_t verifier_matches(struct repl_obj *obj, fsal_verifier_t verifier, bool *matches)
+static fsal_status_t verifier_matches(struct repl_obj *obj, const char *verifier, bool *matches)
 {
 	int64_t atime_s, mtime_s;
 	struct fsal_attrlist attrs;
@@ -155,30 +172,38 @@ static fsal_status_t open_truncate(struct repl_export *exp, struct repl_obj *obj
 	return FSAL_IS_ERROR(st) ? st : repl_truncate(exp, obj, false, NULL);
 }
 
-static fsal_status_t open_existing(struct repl_export *exp, struct repl_obj *obj, struct state_t *state,
-				   fsal_openflags_t flags, struct fsal_attrlist *attrs_out)
+/* @obj is open under the call's state now, or pending. An open without its attributes is none. */
+static fsal_status_t opened(const struct open_call *call, struct repl_obj *obj, bool pending)
 {
+	fsal_status_t st;
+
+	remember(call->exp, obj, call->state, call->flags, pending);
+	st = repl_fill_attrs(call->exp, obj, NULL, call->attrs_out);
+	if (FSAL_IS_ERROR(st) && call->state != NULL)
+		repl_close2(&obj->handle, call->state);
+	return st;
+}
+
+static fsal_status_t open_existing(const struct open_call *call, struct repl_obj *obj)
+{
+	struct repl_export *exp = call->exp;
 	fsal_status_t st;
 	bool pending;
 
 	if (repl_obj_is_stale(exp, obj))
 		return fsalstat(ERR_FSAL_STALE, ESTALE);
-	st = sub_open(exp, obj, state, flags, &pending);
+	st = sub_open(exp, obj, call->state, call->flags, &pending);
 	if (FSAL_IS_ERROR(st))
 		return st;
-	if (flags & FSAL_O_TRUNC) {
-		st = open_truncate(exp, obj, pending ? NULL : state, flags);
+	if (call->flags & FSAL_O_TRUNC) {
+		st = open_truncate(exp, obj, pending ? NULL : call->state, call->flags);
 		if (FSAL_IS_ERROR(st)) {
-			sub_close(exp, obj, state);
+			sub_close(exp, obj, call->state);
 			return st;
 		}
 		__atomic_store_n(&obj->wrote, 1, __ATOMIC_RELEASE);
 	}
-	remember(exp, obj, state, flags, pending);
-	st = repl_fill_attrs(exp, obj, NULL, attrs_out);
-	if (FSAL_IS_ERROR(st) && state != NULL)
-		repl_close2(&obj->handle, state);
-	return st;
+	return opened(call, obj, pending);
 }
 
 /* Permissions for opening, checked before anything is cut. */
@@ -193,15 +218,13 @@ static fsal_status_t may_open(struct repl_obj *obj, fsal_openflags_t flags)
 	return obj->handle.obj_ops->test_access(&obj->handle, access, NULL, NULL, false);
 }
 
-/* A name that a create found taken. */
-static fsal_status_t open_found(struct repl_export *exp, struct repl_obj *obj, struct state_t *state,
-				fsal_openflags_t flags, enum fsal_create_mode mode, fsal_verifier_t verifier,
-				struct fsal_attrlist *attrs_out)
+/* A file that was there, maybe found by a create. */
+static fsal_status_t open_found(const struct open_call *call, struct repl_obj *obj)
 {
 	fsal_status_t st = fsalstat(ERR_FSAL_NO_ERROR, 0);
 	bool matches = false;
 
-	switch (mode) {
+	switch (call->mode) {
 	case FSAL_GUARDED:
 	case FSAL_EXCLUSIVE_9P:
 		return fsalstat(ERR_FSAL_EXIST, EEXIST);
@@ -209,7 +232,7 @@ static fsal_status_t open_found(struct repl_export *exp, struct repl_obj *obj, s
 	case FSAL_EXCLUSIVE_41:
 		if (obj->handle.type != REGULAR_FILE)
 			return fsalstat(ERR_FSAL_EXIST, EEXIST);
-		st = verifier_matches(obj, verifier, &matches);
+		st = verifier_matches(obj, call->verifier, &matches);
 		if (!FSAL_IS_ERROR(st) && !matches)
 			st = fsalstat(ERR_FSAL_EXIST, EEXIST);
 		break;
@@ -220,60 +243,33 @@ static fsal_status_t open_found(struct repl_export *exp, struct repl_obj *obj, s
 		return st;
 	if (obj->handle.type != REGULAR_FILE)
 		return fsalstat(obj->handle.type == DIRECTORY ? ERR_FSAL_ISDIR : ERR_FSAL_SYMLINK, 0);
-	if (flags & FSAL_O_TRUNC)
-		st = may_open(obj, flags);
-	return FSAL_IS_ERROR(st) ? st : open_existing(exp, obj, state, flags, attrs_out);
+	if (call->flags & FSAL_O_TRUNC)
+		st = may_open(obj, call->flags);
+	return FSAL_IS_ERROR(st) ? st : open_existing(call, obj);
 }
 
 /* ---- what is made ---- */
 
-struct create_call {
-	struct repl_export *exp;
-	struct repl_obj *dir;
-	struct state_t *state;
-	fsal_openflags_t flags;
-	struct fsal_obj_handle *made; /* the sub-FSAL's handle, open under the state */
-	fsal_status_t st;
-};
-
-static enum nfs4r_status sub_create(struct create_call *call, struct fsal_obj_handle *dir, struct nfs4r_op *op,
-				    struct nfs4r_exec *x)
+/* Executes a CREATE at this server. The client's state goes along, so that descriptor and share reservation are right from the start. */
+static enum nfs4r_status create_exec(void *arg, struct nfs4r_op *op, struct nfs4r_exec *x)
 {
-	struct fsal_attrlist in, post;
-	bool perm_check = false;
+	struct open_call *call = arg;
+	const struct repl_make make = { .name = op->name.s, .attrs = &op->attrs, .state = call->state, .flags = call->flags & ~FSAL_O_TRUNC };
+	struct fsal_obj_handle *dir;
+	struct repl_context c;
 
-	repl_attrs_to_request(&in, &op->attrs);
-	fsal_prepare_attrs(&post, ATTRS_POSIX);
-	call->st = dir->obj_ops->open2(dir, call->state, call->flags & ~FSAL_O_TRUNC, FSAL_GUARDED, op->name.s, &in, NULL,
-				       &call->made, &post, &perm_check, NULL, NULL);
-	fsal_release_attrs(&in);
-	if (!FSAL_IS_ERROR(call->st))
-		repl_attrs_from_sub(&op->post, &post);
-	fsal_release_attrs(&post);
+	repl_context_enter(&c, call->exp, &call->exp->export, &op->cred);
+	dir = repl_obj_sub(call->exp, call->at, &call->st);
+	if (dir != NULL)
+		REPL_SUBCALL(call->exp, call->st = repl_sub_make(dir, &make, &call->made, &op->post));
+	repl_context_leave(&c);
 	if (FSAL_IS_ERROR(call->st))
 		return repl_status(call->st);
 	return repl_sub_handle_bytes(call->made, &x->made) ? NFS4R_OK : NFS4R_TOOBIG;
 }
 
-static enum nfs4r_status create_exec(void *arg, struct nfs4r_op *op, struct nfs4r_exec *x)
-{
-	struct create_call *call = arg;
-	struct fsal_obj_handle *dir;
-	struct repl_context c;
-	enum nfs4r_status st;
-
-	repl_context_enter(&c, call->exp, &call->exp->export, &op->cred);
-	dir = repl_obj_sub(call->exp, call->dir, &call->st);
-	if (dir != NULL)
-		REPL_SUBCALL(call->exp, st = sub_create(call, dir, op, x));
-	else
-		st = repl_status(call->st);
-	repl_context_leave(&c);
-	return st;
-}
-
 /* The operation failed after the file was open here. */
-static void undo_made(struct create_call *call)
+static void undo_made(struct open_call *call)
 {
 	struct fsal_obj_handle *made = call->made;
 
@@ -289,42 +285,32 @@ static void undo_made(struct create_call *call)
  * The object of a CREATE that succeeded, open. Who has removed it meanwhile, came after that: a client that heard STALE would make it once more, and the name that
  * another one has just removed would be back.
  */
-static fsal_status_t open_made(struct create_call *call, struct nfs4r_op *op, struct repl_obj **out,
-			       struct fsal_attrlist *attrs_out)
+static fsal_status_t open_made(struct open_call *call, struct nfs4r_op *op)
 {
-	struct repl_obj *obj;
+	struct repl_obj *obj = call->obj = repl_obj_new(call->exp, &op->result, REGULAR_FILE, call->made);
 	fsal_status_t st = fsalstat(ERR_FSAL_NO_ERROR, 0);
 	bool pending = false;
 
-	obj = repl_obj_new(call->exp, &op->result, REGULAR_FILE, call->made);
 	if (call->made == NULL)
 		st = sub_open(call->exp, obj, call->state, call->flags, &pending);
 	if (st.major == ERR_FSAL_STALE) {
 		st = fsalstat(ERR_FSAL_NO_ERROR, 0);
 		pending = true;
 	}
-	if (!FSAL_IS_ERROR(st)) {
-		remember(call->exp, obj, call->state, call->flags, pending);
-		st = repl_fill_attrs(call->exp, obj, NULL, attrs_out);
-		if (FSAL_IS_ERROR(st) && call->state != NULL)
-			repl_close2(&obj->handle, call->state);
-	}
-	*out = obj;
-	return st;
+	return FSAL_IS_ERROR(st) ? st : opened(call, obj, pending);
 }
 
-static fsal_status_t create_attrs(struct nfs4r_attrs *out, const struct fsal_attrlist *in, enum fsal_create_mode mode,
-				  fsal_verifier_t verifier)
+static fsal_status_t create_attrs(struct nfs4r_attrs *out, const struct open_call *call)
 {
-	fsal_status_t st = repl_attrs_from_request(out, in);
+	fsal_status_t st = repl_attrs_from_request(out, call->in);
 
 	out->type = NFS4R_TYPE_FILE;
-	out->mode = in->mode & 07777;
+	out->mode = call->in->mode & 07777;
 	out->mask |= NFS4R_ATTR_TYPE | NFS4R_ATTR_MODE;
 	out->mask &= ~NFS4R_ATTR_RDEV;
-	if (mode < FSAL_EXCLUSIVE)
+	if (call->mode < FSAL_EXCLUSIVE)
 		return st;
-	verifier_times(verifier, &out->atime, &out->mtime);
+	verifier_times(call->verifier, &out->atime, &out->mtime);
 	out->atime *= 1000000000;
 	out->mtime *= 1000000000;
 	out->mask |= NFS4R_ATTR_ATIME | NFS4R_ATTR_MTIME;
@@ -343,108 +329,98 @@ static fsal_status_t found_type(struct repl_export *exp, struct nfs4r_op *op, ob
 }
 
 /*
- * CREATE in a directory. *perm_check: Ganesha has to check permissions for the file, since we did not make it. What was found in its place may have been removed before it could be
- * opened: it existed all the same, which is the answer to an exclusive create; any other has to come again.
+ * CREATE in a directory. What was found in its place may have been removed before it could be opened: it existed all the same, which is the
+ * answer to an exclusive create; any other has to come again.
  */
-static fsal_status_t create_by_name(struct create_call *call, struct nfs4r_op *op, enum fsal_create_mode mode,
-				    fsal_verifier_t verifier, struct repl_obj **out, struct fsal_attrlist *attrs_out,
-				    bool *perm_check)
+static fsal_status_t create_by_name(struct open_call *call, struct nfs4r_op *op)
 {
 	enum nfs4r_status rs = repl_update(call->exp, op, create_exec, call);
 	object_file_type_t type;
 	fsal_status_t st;
 
-	*perm_check = false;
+	*call->perm_check = false;
 	if (rs == NFS4R_OK)
-		return open_made(call, op, out, attrs_out);
+		return open_made(call, op);
 	undo_made(call);
 	if (rs != NFS4R_EXIST)
 		return repl_own_words(rs, call->st) ? call->st : repl_fsal_status(rs);
-	if (mode == FSAL_GUARDED || nfs4r_oid_is_zero(&op->result))
+	if (call->mode == FSAL_GUARDED || nfs4r_oid_is_zero(&op->result))
 		return fsalstat(ERR_FSAL_EXIST, EEXIST);
 	st = found_type(call->exp, op, &type);
 	if (FSAL_IS_ERROR(st))
 		return st;
-	*perm_check = true;
-	*out = repl_obj_new(call->exp, &op->result, type, NULL);
-	st = open_found(call->exp, *out, call->state, call->flags, mode, verifier, attrs_out);
-	return st.major == ERR_FSAL_STALE && mode >= FSAL_EXCLUSIVE ? fsalstat(ERR_FSAL_EXIST, EEXIST) : st;
+	*call->perm_check = true;
+	call->obj = repl_obj_new(call->exp, &op->result, type, NULL);
+	st = open_found(call, call->obj);
+	return st.major == ERR_FSAL_STALE && call->mode >= FSAL_EXCLUSIVE ? fsalstat(ERR_FSAL_EXIST, EEXIST) : st;
 }
 
-static fsal_status_t open_by_name(struct repl_export *exp, struct fsal_obj_handle *dir, struct state_t *state,
-				  fsal_openflags_t flags, const char *name, struct repl_obj **out,
-				  struct fsal_attrlist *attrs_out)
+static fsal_status_t open_by_name(struct open_call *call)
 {
 	struct fsal_obj_handle *h;
 	fsal_status_t st;
 
-	st = repl_lookup(dir, name, &h, NULL);
+	*call->perm_check = true;
+	st = repl_lookup(&call->at->handle, call->name, &h, NULL);
 	if (FSAL_IS_ERROR(st))
 		return st;
-	*out = repl_obj(h);
-	return open_found(exp, *out, state, flags, FSAL_NO_CREATE, NULL, attrs_out);
+	call->obj = repl_obj(h);
+	return open_found(call, call->obj);
 }
 
-static fsal_status_t open_or_create(struct repl_export *exp, struct fsal_obj_handle *dir, struct state_t *state,
-				    fsal_openflags_t flags, enum fsal_create_mode mode, const char *name,
-				    struct fsal_attrlist *in, fsal_verifier_t verifier, struct repl_obj **out,
-				    struct fsal_attrlist *attrs_out, bool *perm_check, struct fsal_attrlist *pre,
-				    struct fsal_attrlist *post)
+static fsal_status_t create(struct open_call *call)
 {
-	struct create_call call = { .exp = exp, .dir = repl_obj(dir), .state = state, .flags = flags };
-	struct nfs4r_op *op;
+	struct nfs4r_op *op = gsh_calloc(1, sizeof(*op));
 	fsal_status_t st;
 
-	if (strlen(name) > NFS4R_NAME_MAX)
-		return fsalstat(ERR_FSAL_NAMETOOLONG, ENAMETOOLONG);
-	if (mode == FSAL_NO_CREATE) {
-		*perm_check = true;
-		return open_by_name(exp, dir, state, flags, name, out, attrs_out);
-	}
-	op = gsh_calloc(1, sizeof(*op));
 	op->type = NFS4R_OP_CREATE;
-	op->dir = call.dir->oid;
+	op->dir = call->at->oid;
 	repl_caller(op);
-	st = create_attrs(&op->attrs, in, mode, verifier);
-	if (!nfs4r_name_set(&op->name, name, strlen(name)))
+	st = create_attrs(&op->attrs, call);
+	if (!nfs4r_name_set(&op->name, call->name, strlen(call->name)))
 		st = fsalstat(ERR_FSAL_INVAL, EINVAL);
 	if (!FSAL_IS_ERROR(st))
-		st = create_by_name(&call, op, mode, verifier, out, attrs_out, perm_check);
-	if (!FSAL_IS_ERROR(st) && !*perm_check)
-		repl_change_info(op->dir_before, op->dir_after, pre, post);
+		st = create_by_name(call, op);
+	if (!FSAL_IS_ERROR(st) && !*call->perm_check)
+		repl_change_info(op->dir_before, op->dir_after, call->pre, call->post);
 	nfs4r_op_fini(op);
 	gsh_free(op);
 	return st;
 }
 
-static fsal_status_t open_any(struct repl_export *exp, struct fsal_obj_handle *h, struct state_t *state, fsal_openflags_t flags, enum fsal_create_mode mode,
-			      const char *name, struct fsal_attrlist *in, fsal_verifier_t verifier, struct fsal_obj_handle **out,
-			      struct fsal_attrlist *attrs_out, bool *caller_perm_check, struct fsal_attrlist *pre, struct fsal_attrlist *post)
+static fsal_status_t open_named(struct open_call *call, struct fsal_obj_handle **out)
 {
-	struct repl_obj *obj = NULL;
 	fsal_status_t st;
 
-	if (name == NULL) {
-		/* An exclusive create that is tried again comes this way: the verifier decides. */
-		st = open_found(exp, repl_obj(h), state, flags & ~FSAL_O_TRUNC,
-				mode == FSAL_GUARDED || mode == FSAL_EXCLUSIVE_9P ? FSAL_NO_CREATE : mode, verifier, NULL);
-		if (!FSAL_IS_ERROR(st) && (flags & FSAL_O_TRUNC)) {
-			st = open_truncate(exp, repl_obj(h), state, flags);
-			if (FSAL_IS_ERROR(st) && state != NULL)
-				repl_close2(h, state);
-		}
-		if (!FSAL_IS_ERROR(st))
-			st = repl_fill_attrs(exp, repl_obj(h), NULL, attrs_out);
-		*caller_perm_check = !FSAL_IS_ERROR(st);
-		return st;
+	if (strlen(call->name) > NFS4R_NAME_MAX)
+		return fsalstat(ERR_FSAL_NAMETOOLONG, ENAMETOOLONG);
+	st = call->mode == FSAL_NO_CREATE ? open_by_name(call) : create(call);
+	if (!FSAL_IS_ERROR(st))
+		*out = &call->obj->handle;
+	else if (call->obj != NULL)
+		repl_obj_release(&call->obj->handle);
+	return st;
+}
+
+/* An exclusive create that is tried again comes this way: the verifier decides. The file is cut once it is open, and its attributes are read after that. */
+static fsal_status_t open_itself(const struct open_call *call)
+{
+	struct open_call whole = *call;
+	fsal_status_t st;
+
+	whole.flags &= ~FSAL_O_TRUNC;
+	whole.attrs_out = NULL;
+	if (call->mode == FSAL_GUARDED || call->mode == FSAL_EXCLUSIVE_9P)
+		whole.mode = FSAL_NO_CREATE;
+	st = open_found(&whole, call->at);
+	if (!FSAL_IS_ERROR(st) && (call->flags & FSAL_O_TRUNC)) {
+		st = open_truncate(call->exp, call->at, call->state, call->flags);
+		if (FSAL_IS_ERROR(st) && call->state != NULL)
+			repl_close2(&call->at->handle, call->state);
 	}
-	st = open_or_create(exp, h, state, flags, mode, name, in, verifier, &obj, attrs_out, caller_perm_check, pre, post);
-	if (FSAL_IS_ERROR(st)) {
-		if (obj != NULL)
-			repl_obj_release(&obj->handle);
-		return st;
-	}
-	*out = &obj->handle;
+	if (!FSAL_IS_ERROR(st))
+		st = repl_fill_attrs(call->exp, call->at, NULL, call->attrs_out);
+	*call->perm_check = !FSAL_IS_ERROR(st);
 	return st;
 }
 
@@ -453,12 +429,13 @@ fsal_status_t repl_open2(struct fsal_obj_handle *h, struct state_t *state, fsal_
 			 fsal_verifier_t verifier, struct fsal_obj_handle **out, struct fsal_attrlist *attrs_out,
 			 bool *caller_perm_check, struct fsal_attrlist *pre, struct fsal_attrlist *post)
 {
-	struct repl_export *exp = repl_cur_export();
-	fsal_status_t st = open_any(exp, h, state, flags, mode, name, in, verifier, out, attrs_out, caller_perm_check, pre, post);
+	struct open_call call = { .exp = repl_cur_export(), .at = repl_obj(h), .name = name, .state = state, .flags = flags, .mode = mode, .verifier = verifier,
+				  .in = in, .attrs_out = attrs_out, .pre = pre, .post = post, .perm_check = caller_perm_check };
+	fsal_status_t st = name == NULL ? open_itself(&call) : open_named(&call, out);
 
 	if (name == NULL)
-		st = repl_opened_name_status(repl_obj(h), st);
-	else if (st.major == ERR_FSAL_STALE && !repl_is_gone(exp, &repl_obj(h)->oid))
+		st = repl_opened_name_status(call.at, st);
+	else if (st.major == ERR_FSAL_STALE && !repl_is_gone(call.exp, &call.at->oid))
 		st = fsalstat(ERR_FSAL_DELAY, EAGAIN); /* the file, not the directory */
 	if (!FSAL_IS_ERROR(st) && state != NULL)
 		repl_open_begun(state);

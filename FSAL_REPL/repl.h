@@ -495,8 +495,20 @@ enum nfs4r_status repl_visit_enter(struct repl_visit *v, void *ctx, const struct
 void repl_visit_leave(struct repl_visit *v);
 /* Attributes of a sub handle, with its ACL. In a context of the sub layer. */
 enum nfs4r_status repl_sub_getattr(struct fsal_obj_handle *sub, struct nfs4r_attrs *out);
-/* Set what its mask says; @cred NULL: the mode is then exactly that. In a context of the sub layer, as @cred. */
-enum nfs4r_status repl_sub_setattr(struct fsal_obj_handle *sub, const struct nfs4r_attrs *attrs, const struct nfs4r_cred *cred);
+/*
+ * What a client's operation with its open state and the engine's without one do in the same way. In a context of the sub layer, with the credentials that count. @state may be NULL.
+ * Set what the mask says; @cred NULL: the mode is then exactly that.
+ */
+fsal_status_t repl_sub_setattr(struct fsal_obj_handle *sub, bool bypass, struct state_t *state, const struct nfs4r_attrs *attrs, const struct nfs4r_cred *cred);
+/* An object of attrs->type that is not there yet. Its handle is the caller's; a file is open with @flags, under @state. *post: what came of the attributes. */
+struct repl_make {
+	const char *name;
+	const struct nfs4r_attrs *attrs;
+	const char *linktext;
+	struct state_t *state;
+	fsal_openflags_t flags;
+};
+fsal_status_t repl_sub_make(struct fsal_obj_handle *dir, const struct repl_make *m, struct fsal_obj_handle **out, struct nfs4r_attrs *post);
 
 enum nfs4r_status repl_lops_root(void *ctx, struct nfs4r_lhandle *out);
 enum nfs4r_status repl_lops_lookup(void *ctx, const struct nfs4r_lhandle *dir, const char *name, struct nfs4r_lhandle *out);
