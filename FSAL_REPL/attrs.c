@@ -219,9 +219,7 @@ static fsal_status_t setattr(struct setattr_call *call, struct nfs4r_op *op)
 	enum nfs4r_status rs;
 	enum repl_lost lost;
 
-	op->type = NFS4R_OP_SETATTR;
 	op->obj = call->obj->oid;
-	repl_caller(op);
 	/* The others have no states, and lops can do more with them than the sub-FSAL's setattr2. */
 	rs = repl_update(call->exp, op, is_openable(call->obj->handle.type) ? setattr_exec : NULL, call);
 	lost = repl_obj_lost(call->exp, call->obj, rs);
@@ -237,27 +235,25 @@ static fsal_status_t setattr(struct setattr_call *call, struct nfs4r_op *op)
 fsal_status_t repl_setattr2(struct fsal_obj_handle *h, bool bypass, struct state_t *state, struct fsal_attrlist *in)
 {
 	struct setattr_call call = { repl_cur_export(), repl_obj(h), bypass, state, { 0, 0 } };
-	struct nfs4r_op *op = gsh_calloc(1, sizeof(*op));
+	struct nfs4r_op *op = repl_op_new(NFS4R_OP_SETATTR);
 	fsal_status_t st;
 
 	st = repl_attrs_from_request(&op->attrs, in);
 	op->attrs.mask &= ~NFS4R_ATTR_RDEV;
 	if (!FSAL_IS_ERROR(st) && op->attrs.mask != 0)
 		st = setattr(&call, op);
-	nfs4r_op_fini(op);
-	gsh_free(op);
+	repl_op_free(op);
 	return st;
 }
 
 fsal_status_t repl_truncate(struct repl_export *exp, struct repl_obj *obj, bool bypass, struct state_t *state)
 {
 	struct setattr_call call = { exp, obj, bypass, state, { 0, 0 } };
-	struct nfs4r_op *op = gsh_calloc(1, sizeof(*op));
+	struct nfs4r_op *op = repl_op_new(NFS4R_OP_SETATTR);
 	fsal_status_t st;
 
 	op->attrs.mask = NFS4R_ATTR_SIZE | NFS4R_ATTR_MTIME_NOW;
 	st = setattr(&call, op);
-	nfs4r_op_fini(op);
-	gsh_free(op);
+	repl_op_free(op);
 	return st;
 }

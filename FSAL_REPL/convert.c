@@ -161,10 +161,20 @@ static uint64_t client_id(void)
 	return h != 0 ? h : 1;
 }
 
-void repl_caller(struct nfs4r_op *op)
+struct nfs4r_op *repl_op_new(uint32_t type)
 {
+	struct nfs4r_op *op = gsh_calloc(1, sizeof(*op));
+
+	op->type = type;
 	repl_cred(&op->cred);
 	op->client = client_id();
+	return op;
+}
+
+void repl_op_free(struct nfs4r_op *op)
+{
+	nfs4r_op_fini(op);
+	gsh_free(op);
 }
 
 /* What 64 bits of nanoseconds cannot say, before 1677 or after 2262, becomes the first or the last that they can. */

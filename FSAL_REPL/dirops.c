@@ -16,19 +16,13 @@ static fsal_status_t set_name(struct nfs4r_name *out, const char *name)
 	return fsalstat(nfs4r_name_set(out, name, len) ? ERR_FSAL_NO_ERROR : ERR_FSAL_INVAL, 0);
 }
 
-static struct nfs4r_op *op_new(uint32_t type)
+static fsal_status_t update(struct nfs4r_op *op, struct fsal_attrlist *pre, struct fsal_attrlist *post)
 {
-	struct nfs4r_op *op = gsh_calloc(1, sizeof(*op));
+	fsal_status_t st = repl_fsal_status(repl_update(repl_cur_export(), op, NULL, NULL));
 
-	op->type = type;
-	repl_caller(op);
-	return op;
-}
-
-static void op_free(struct nfs4r_op *op)
-{
-	nfs4r_op_fini(op);
-	gsh_free(op);
+	if (!FSAL_IS_ERROR(st))
+		repl_change_info(op->dir_before, op->dir_after, pre, post);
+	return st;
 }
 
 /* Wrap what an operation made. It exists: a failure to read its attributes must not become the answer. */
@@ -56,7 +50,7 @@ static fsal_status_t make(const struct make *m, struct fsal_obj_handle *dir, con
 			  struct fsal_attrlist *post)
 {
 	struct repl_export *exp = repl_cur_export();
-	struct nfs4r_op *op = op_new(m->op);
+	struct nfs4r_op *op = repl_op_new(m->op);
 	fsal_status_t st = set_name(&op->name, name);
 
 	*out = NULL;
@@ -78,15 +72,13 @@ static fsal_status_t make(const struct make *m, struct fsal_obj_handle *dir, con
 			goto out;
 		}
 	}
-	st = repl_fsal_status(repl_update(exp, op, NULL, NULL));
-	if (!FSAL_IS_ERROR(st)) {
-		repl_change_info(op->dir_before, op->dir_after, pre, post);
+	st = update(op, pre, post);
+	if (!FSAL_IS_ERROR(st))
 		st = wrap_made(exp, op, m->type, out, attrs_out);
-	} else if (st.major == ERR_FSAL_EXIST) {
+	else if (st.major == ERR_FSAL_EXIST)
 		repl_compound_remember_taken(exp, &op->dir, name);
-	}
 out:
-	op_free(op);
+	repl_op_free(op);
 	return st;
 }
 
@@ -129,17 +121,15 @@ fsal_status_t repl_symlink(struct fsal_obj_handle *dir, const char *name, const 
 fsal_status_t repl_link(struct fsal_obj_handle *h, struct fsal_obj_handle *dir, const char *name,
 			struct fsal_attrlist *pre, struct fsal_attrlist *post)
 {
-	struct nfs4r_op *op = op_new(NFS4R_OP_LINK);
+	struct nfs4r_op *op = repl_op_new(NFS4R_OP_LINK);
 	fsal_status_t st = set_name(&op->name, name);
 
 	if (!FSAL_IS_ERROR(st)) {
 		op->obj = repl_obj(h)->oid;
 		op->dir = repl_obj(dir)->oid;
-		st = repl_fsal_status(repl_update(repl_cur_export(), op, NULL, NULL));
+		st = update(op, pre, post);
 	}
-	if (!FSAL_IS_ERROR(st))
-		repl_change_info(op->dir_before, op->dir_after, pre, post);
-	op_free(op);
+	repl_op_free(op);
 	return st;
 }
 
@@ -147,7 +137,7 @@ fsal_status_t repl_rename(struct fsal_obj_handle *h, struct fsal_obj_handle *old
 			  struct fsal_obj_handle *newdir, const char *newname, struct fsal_attrlist *oldpre,
 			  struct fsal_attrlist *oldpost, struct fsal_attrlist *newpre, struct fsal_attrlist *newpost)
 {
-	struct nfs4r_op *op = op_new(NFS4R_OP_RENAME);
+	struct nfs4r_op *op = repl_op_new(NFS4R_OP_RENAME);
 	fsal_status_t st = set_name(&op->name, oldname);
 
 	if (!FSAL_IS_ERROR(st))
@@ -155,31 +145,28 @@ fsal_status_t repl_rename(struct fsal_obj_handle *h, struct fsal_obj_handle *old
 	if (!FSAL_IS_ERROR(st)) {
 		op->dir = repl_obj(olddir)->oid;
 		op->dir2 = repl_obj(newdir)->oid;
-		st = repl_fsal_status(repl_update(repl_cur_export(), op, NULL, NULL));
+		st = update(op, oldpre, oldpost);
 	}
 	if (!FSAL_IS_ERROR(st)) {
 		bool same = nfs4r_oid_eq(&op->dir, &op->dir2);
 
-		repl_change_info(op->dir_before, op->dir_after, oldpre, oldpost);
 		repl_change_info(same ? op->dir_before : op->dir2_before, same ? op->dir_after : op->dir2_after, newpre,
 				 newpost);
 	}
-	op_free(op);
+	repl_op_free(op);
 	return st;
 }
 
 fsal_status_t repl_unlink(struct fsal_obj_handle *dir, struct fsal_obj_handle *h, const char *name,
 			  struct fsal_attrlist *pre, struct fsal_attrlist *post)
 {
-	struct nfs4r_op *op = op_new(NFS4R_OP_REMOVE);
+	struct nfs4r_op *op = repl_op_new(NFS4R_OP_REMOVE);
 	fsal_status_t st = set_name(&op->name, name);
 
 	if (!FSAL_IS_ERROR(st)) {
 		op->dir = repl_obj(dir)->oid;
-		st = repl_fsal_status(repl_update(repl_cur_export(), op, NULL, NULL));
+		st = update(op, pre, post);
 	}
-	if (!FSAL_IS_ERROR(st))
-		repl_change_info(op->dir_before, op->dir_after, pre, post);
-	op_free(op);
+	repl_op_free(op);
 	return st;
 }

@@ -23,6 +23,28 @@ static void gate_leave(struct repl_export *exp)
 	PTHREAD_RWLOCK_unlock(&exp->gate);
 }
 
+/* The value of @call_, which may use exp->eng, or @else_ once the engine is stopping. */
+#define THROUGH_GATE(exp, else_, call_)                \
+	({                                             \
+		__typeof__(call_) value_;              \
+		if (gate_enter(exp)) {                 \
+			value_ = (call_);              \
+			gate_leave(exp);               \
+		} else {                               \
+			value_ = (else_);              \
+		}                                      \
+		value_;                                \
+	})
+
+/* The same of a call without a value, which is left out then. */
+#define DO_THROUGH_GATE(exp, call_)                    \
+	do {                                           \
+		if (gate_enter(exp)) {                 \
+			call_;                         \
+			gate_leave(exp);               \
+		}                                      \
+	} while (0)
+
 struct nfs4r_engine *repl_gate_close(struct repl_export *exp)
 {
 	struct nfs4r_engine *eng;
@@ -37,10 +59,7 @@ struct nfs4r_engine *repl_gate_close(struct repl_export *exp)
 
 bool repl_is_closed(struct repl_export *exp)
 {
-	if (!gate_enter(exp))
-		return true;
-	gate_leave(exp);
-	return false;
+	return THROUGH_GATE(exp, true, false);
 }
 
 void repl_gate_open(struct repl_export *exp, struct nfs4r_engine *eng)
@@ -186,25 +205,13 @@ void repl_read_async(struct repl_export *exp, struct nfs4r_read *rd, nfs4r_read_
 
 enum nfs4r_status repl_read_here(struct repl_export *exp, struct nfs4r_read *rd)
 {
-	enum nfs4r_status st;
-
-	if (!gate_enter(exp))
-		return rd->status = NFS4R_DELAY;
-	st = nfs4r_read_here(exp->eng, rd);
-	gate_leave(exp);
-	return st;
+	return THROUGH_GATE(exp, rd->status = NFS4R_DELAY, nfs4r_read_here(exp->eng, rd));
 }
 
 enum nfs4r_status repl_lookup_here(struct repl_export *exp, const struct nfs4r_oid *dir, const char *name,
 				   struct nfs4r_oid *oid, uint32_t *type)
 {
-	enum nfs4r_status st;
-
-	if (!gate_enter(exp))
-		return NFS4R_DELAY;
-	st = nfs4r_lookup_here(exp->eng, dir, name, oid, type);
-	gate_leave(exp);
-	return st;
+	return THROUGH_GATE(exp, NFS4R_DELAY, nfs4r_lookup_here(exp->eng, dir, name, oid, type));
 }
 
 enum nfs4r_status repl_read_any(struct repl_export *exp, struct nfs4r_read *rd)
@@ -230,193 +237,98 @@ bool repl_is_read_elsewhere(struct repl_export *exp, const struct nfs4r_oid *oid
 
 bool repl_may_wait(struct repl_export *exp, const struct nfs4r_oid *oid)
 {
-	bool yes;
-
-	if (!gate_enter(exp))
-		return false;
-	yes = nfs4r_may_wait(exp->eng, oid);
-	gate_leave(exp);
-	return yes;
+	return THROUGH_GATE(exp, false, nfs4r_may_wait(exp->eng, oid));
 }
 
 void repl_wait_begin(struct repl_export *exp)
 {
-	if (!gate_enter(exp))
-		return;
-	nfs4r_wait_begin(exp->eng);
-	gate_leave(exp);
+	DO_THROUGH_GATE(exp, nfs4r_wait_begin(exp->eng));
 }
 
 void repl_wait_end(struct repl_export *exp)
 {
-	if (!gate_enter(exp))
-		return;
-	nfs4r_wait_end(exp->eng);
-	gate_leave(exp);
+	DO_THROUGH_GATE(exp, nfs4r_wait_end(exp->eng));
 }
 
 enum nfs4r_known repl_row(struct repl_export *exp, const struct nfs4r_oid *oid, struct nfs4r_row *row)
 {
-	enum nfs4r_known known;
-
-	if (!gate_enter(exp))
-		return NFS4R_NOT_YET;
-	known = nfs4r_row(exp->eng, oid, row);
-	gate_leave(exp);
-	return known;
+	return THROUGH_GATE(exp, NFS4R_NOT_YET, nfs4r_row(exp->eng, oid, row));
 }
 
 enum nfs4r_status repl_handle_check(struct repl_export *exp, const struct nfs4r_oid *oid, uint8_t check[NFS4R_HANDLE_CHECK])
 {
-	enum nfs4r_status st;
-
-	if (!gate_enter(exp))
-		return NFS4R_DELAY;
-	st = nfs4r_handle_check(exp->eng, oid, check);
-	gate_leave(exp);
-	return st;
+	return THROUGH_GATE(exp, NFS4R_DELAY, nfs4r_handle_check(exp->eng, oid, check));
 }
 
 enum nfs4r_status repl_handle_verify(struct repl_export *exp, const struct nfs4r_oid *oid, const uint8_t check[NFS4R_HANDLE_CHECK])
 {
-	enum nfs4r_status st;
-
-	if (!gate_enter(exp))
-		return NFS4R_DELAY;
-	st = nfs4r_handle_verify(exp->eng, oid, check);
-	gate_leave(exp);
-	return st;
+	return THROUGH_GATE(exp, NFS4R_DELAY, nfs4r_handle_verify(exp->eng, oid, check));
 }
 
 bool repl_may_hide(struct repl_export *exp, const struct nfs4r_oid *oid)
 {
-	bool yes = false;
-
-	if (gate_enter(exp)) {
-		yes = nfs4r_may_hide(exp->eng, oid);
-		gate_leave(exp);
-	}
-	return yes;
+	return THROUGH_GATE(exp, false, nfs4r_may_hide(exp->eng, oid));
 }
 
 uint32_t repl_links_seen(struct repl_export *exp, uint32_t numlinks)
 {
-	if (gate_enter(exp)) {
-		numlinks = nfs4r_links_seen(exp->eng, numlinks);
-		gate_leave(exp);
-	}
-	return numlinks;
+	return THROUGH_GATE(exp, numlinks, nfs4r_links_seen(exp->eng, numlinks));
 }
 
 /* A deletion that only this server knows may be undone (log 8.3): without a lease nobody can tell. */
 bool repl_is_gone(struct repl_export *exp, const struct nfs4r_oid *oid)
 {
-	bool gone = false;
-
-	if (!gate_enter(exp))
-		return false;
-	if (nfs4r_row(exp->eng, oid, NULL) == NFS4R_DEAD)
-		gone = nfs4r_read_server(exp->eng, oid) != 0;
-	gate_leave(exp);
-	return gone;
+	return THROUGH_GATE(exp, false, nfs4r_row(exp->eng, oid, NULL) == NFS4R_DEAD && nfs4r_read_server(exp->eng, oid) != 0);
 }
 
 bool repl_is_gone_here(struct repl_export *exp, const struct nfs4r_oid *oid)
 {
-	bool gone;
-
-	if (!gate_enter(exp))
-		return true;
-	gone = nfs4r_is_gone_here(exp->eng, oid);
-	gate_leave(exp);
-	return gone;
+	return THROUGH_GATE(exp, true, nfs4r_is_gone_here(exp->eng, oid));
 }
 
 bool repl_comes_back(struct repl_export *exp, const struct nfs4r_oid *oid)
 {
-	bool yes;
-
-	if (!gate_enter(exp))
-		return false;
-	yes = nfs4r_comes_back(exp->eng, oid);
-	gate_leave(exp);
-	return yes;
+	return THROUGH_GATE(exp, false, nfs4r_comes_back(exp->eng, oid));
 }
 
 void repl_local_handle(struct repl_export *exp, const struct nfs4r_oid *oid, struct nfs4r_lhandle *out)
 {
 	out->len = 0;
-	if (!gate_enter(exp))
-		return;
-	nfs4r_handle(exp->eng, oid, out);
-	gate_leave(exp);
+	DO_THROUGH_GATE(exp, nfs4r_handle(exp->eng, oid, out));
 }
 
 bool repl_by_handle(struct repl_export *exp, const struct nfs4r_lhandle *h, struct nfs4r_oid *oid)
 {
-	bool known;
-
-	if (!gate_enter(exp))
-		return false;
-	known = nfs4r_by_handle(exp->eng, h, oid);
-	gate_leave(exp);
-	return known;
+	return THROUGH_GATE(exp, false, nfs4r_by_handle(exp->eng, h, oid));
 }
 
 void repl_opened(struct repl_export *exp, const struct nfs4r_oid *oid)
 {
-	if (!gate_enter(exp))
-		return;
-	nfs4r_opened(exp->eng, oid);
-	gate_leave(exp);
+	DO_THROUGH_GATE(exp, nfs4r_opened(exp->eng, oid));
 }
 
 void repl_closed(struct repl_export *exp, const struct nfs4r_oid *oid)
 {
-	if (!gate_enter(exp))
-		return;
-	nfs4r_closed(exp->eng, oid);
-	gate_leave(exp);
+	DO_THROUGH_GATE(exp, nfs4r_closed(exp->eng, oid));
 }
 
 uint64_t repl_commit_begin(struct repl_export *exp, const struct nfs4r_oid *oid)
 {
-	uint64_t begun;
-
-	if (!gate_enter(exp))
-		return 0;
-	begun = nfs4r_commit_begin(exp->eng, oid);
-	gate_leave(exp);
-	return begun;
+	return THROUGH_GATE(exp, 0, nfs4r_commit_begin(exp->eng, oid));
 }
 
 enum nfs4r_status repl_commit_log(struct repl_export *exp, const struct nfs4r_oid *oid, uint64_t begun)
 {
-	enum nfs4r_status st;
-
-	if (!gate_enter(exp))
-		return NFS4R_DELAY;
-	st = nfs4r_commit(exp->eng, oid, begun);
-	gate_leave(exp);
-	return st;
+	return THROUGH_GATE(exp, NFS4R_DELAY, nfs4r_commit(exp->eng, oid, begun));
 }
 
 uint64_t repl_verifier(struct repl_export *exp)
 {
-	uint64_t verifier;
-
-	if (!gate_enter(exp))
-		return 0;
-	verifier = nfs4r_verifier(exp->eng);
-	gate_leave(exp);
-	return verifier;
+	return THROUGH_GATE(exp, 0, nfs4r_verifier(exp->eng));
 }
 
 void repl_volume_room(struct repl_export *exp, struct nfs4r_volume_room *out)
 {
 	memset(out, 0, sizeof(*out));
-	if (!gate_enter(exp))
-		return;
-	nfs4r_volume_room(exp->eng, out);
-	gate_leave(exp);
+	DO_THROUGH_GATE(exp, nfs4r_volume_room(exp->eng, out));
 }

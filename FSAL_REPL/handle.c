@@ -126,7 +126,7 @@ static fsal_status_t sub_look_up(struct repl_export *exp, const struct nfs4r_lha
 	sub_release(dir);
 	if (FSAL_IS_ERROR(st))
 		return st;
-	if (!repl_sub_handle_bytes(found, &fh) || !repl_lhandle_eq(&fh, h)) {
+	if (!repl_sub_handle_bytes(found, &fh) || !nfs4r_lhandle_eq(&fh, h)) {
 		sub_release(found);
 		return fsalstat(ERR_FSAL_STALE, ESTALE);
 	}

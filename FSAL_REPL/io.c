@@ -588,17 +588,14 @@ static fsal_status_t fallocate_update(struct fallocate_call *call, struct nfs4r_
 fsal_status_t repl_fallocate(struct fsal_obj_handle *h, struct state_t *state, uint64_t off, uint64_t len, bool allocate)
 {
 	struct fallocate_call call = { repl_cur_export(), repl_obj(h), state, { 0, 0 } };
-	struct nfs4r_op *op = gsh_calloc(1, sizeof(*op));
+	struct nfs4r_op *op = repl_op_new(allocate ? NFS4R_OP_ALLOCATE : NFS4R_OP_DEALLOCATE);
 	fsal_status_t st;
 
-	op->type = allocate ? NFS4R_OP_ALLOCATE : NFS4R_OP_DEALLOCATE;
 	op->obj = call.obj->oid;
 	op->offset = off;
 	op->length = len;
 	op->under_open = state != NULL;
-	repl_caller(op);
 	st = fallocate_update(&call, op);
-	nfs4r_op_fini(op);
-	gsh_free(op);
+	repl_op_free(op);
 	return st;
 }

@@ -370,12 +370,10 @@ static fsal_status_t open_by_name(struct open_call *call)
 
 static fsal_status_t create(struct open_call *call)
 {
-	struct nfs4r_op *op = gsh_calloc(1, sizeof(*op));
+	struct nfs4r_op *op = repl_op_new(NFS4R_OP_CREATE);
 	fsal_status_t st;
 
-	op->type = NFS4R_OP_CREATE;
 	op->dir = call->at->oid;
-	repl_caller(op);
 	st = create_attrs(&op->attrs, call);
 	if (!nfs4r_name_set(&op->name, call->name, strlen(call->name)))
 		st = fsalstat(ERR_FSAL_INVAL, EINVAL);
@@ -383,8 +381,7 @@ static fsal_status_t create(struct open_call *call)
 		st = create_by_name(call, op);
 	if (!FSAL_IS_ERROR(st) && !*call->perm_check)
 		repl_change_info(op->dir_before, op->dir_after, call->pre, call->post);
-	nfs4r_op_fini(op);
-	gsh_free(op);
+	repl_op_free(op);
 	return st;
 }
 
@@ -472,8 +469,7 @@ static void complete_writes(struct repl_export *exp, struct repl_obj *obj)
 	op->type = NFS4R_OP_CLOSE;
 	op->obj = obj->oid;
 	rs = repl_update(exp, op, NULL, NULL);
-	nfs4r_op_fini(op);
-	gsh_free(op);
+	repl_op_free(op);
 	switch (rs) {
 	case NFS4R_OK:
 	case NFS4R_STALE:

@@ -39,7 +39,7 @@ static void drop(struct place **at, const struct nfs4r_lhandle *h)
 	int n = 0;
 
 	while ((p = *at) != NULL) {
-		if (repl_lhandle_eq(&p->h, h) || ++n >= BUCKET_MAX) {
+		if (nfs4r_lhandle_eq(&p->h, h) || ++n >= BUCKET_MAX) {
 			*at = p->next;
 			free_place(p);
 		} else {
@@ -72,7 +72,7 @@ bool repl_place_find(const struct nfs4r_lhandle *h, struct nfs4r_lhandle *dir, c
 	struct place *p;
 
 	PTHREAD_MUTEX_lock(&lock);
-	for (p = *bucket_of(h); p != NULL && !repl_lhandle_eq(&p->h, h);)
+	for (p = *bucket_of(h); p != NULL && !nfs4r_lhandle_eq(&p->h, h);)
 		p = p->next;
 	if (p != NULL) {
 		*dir = p->dir;

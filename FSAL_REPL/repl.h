@@ -287,10 +287,6 @@ fsal_status_t repl_sub_get(struct repl_export *exp, const struct nfs4r_lhandle *
 			   struct fsal_obj_handle **sub);
 void repl_sub_put(struct repl_kept *k);
 void repl_sub_cache_flush(void); /* before the sub-FSAL's export goes; no visit is under way */
-static inline bool repl_lhandle_eq(const struct nfs4r_lhandle *a, const struct nfs4r_lhandle *b)
-{
-	return a->len == b->len && memcmp(a->b, b->b, a->len) == 0;
-}
 /* Where sockets and devices are in the local tree (places.c); any thread, never blocks. */
 bool repl_needs_place(object_file_type_t type);
 void repl_place_note(const struct nfs4r_lhandle *h, const struct nfs4r_lhandle *dir, const char *name); /* of one that needs it */
@@ -317,8 +313,9 @@ object_file_type_t repl_fsal_type(uint32_t type); /* NO_FILE_TYPE when not known
 uint32_t repl_type(object_file_type_t type);	  /* 0 when not known */
 /* Caller of the operation under way, with a reference to his groups. In too many of them, or no memory: ngroups is above NFS4R_GROUPS_MAX, and the engine refuses. */
 void repl_cred(struct nfs4r_cred *out);
-/* The same into an operation, and which client it is: so that its retry after DELAY is recognised. */
-void repl_caller(struct nfs4r_op *op);
+/* An operation of the caller. It knows which client that is, so that its retry after DELAY is recognised. */
+struct nfs4r_op *repl_op_new(uint32_t type);
+void repl_op_free(struct nfs4r_op *op);
 /* What a client wants set. An ACL that cannot travel is FBIG, or DELAY without memory; then *out has none. */
 fsal_status_t repl_attrs_from_request(struct nfs4r_attrs *out, const struct fsal_attrlist *in);
 /* The same back, for the sub-FSAL. The ACL, if any, is a reference that fsal_release_attrs() gives back. */

@@ -19,29 +19,30 @@ static struct bucket {
 	struct entry *first;
 } table[BUCKETS] = { [0 ... BUCKETS - 1] = { .lock = PTHREAD_MUTEX_INITIALIZER } };
 
-static struct bucket *bucket_of(const struct state_t *state)
+/* Where the entry of @state is, or where it would be: then NULL is there. Locks its bucket until unlock(). */
+static struct entry **find(const struct state_t *state, struct bucket **bucket)
 {
-	return &table[((uintptr_t)state * UINT64_C(0x9e3779b97f4a7c15)) >> 54];
-}
-
-static struct entry **find(struct bucket *b, const struct state_t *state)
-{
+	struct bucket *b = &table[((uintptr_t)state * UINT64_C(0x9e3779b97f4a7c15)) >> 54];
 	struct entry **e = &b->first;
 
+	*bucket = b;
+	pthread_mutex_lock(&b->lock);
 	while (*e != NULL && (*e)->state != state)
 		e = &(*e)->next;
 	return e;
 }
 
+static void unlock(struct bucket *b)
+{
+	pthread_mutex_unlock(&b->lock);
+}
+
 bool repl_state_set(const struct state_t *state, const struct repl_open_state *now, struct repl_open_state *old)
 {
-	struct bucket *b = bucket_of(state);
-	struct entry **e;
-	bool known;
+	struct bucket *b;
+	struct entry **e = find(state, &b);
+	bool known = *e != NULL;
 
-	pthread_mutex_lock(&b->lock);
-	e = find(b, state);
-	known = *e != NULL;
 	if (!known) {
 		*e = gsh_calloc(1, sizeof(**e));
 		(*e)->state = state;
@@ -49,36 +50,30 @@ bool repl_state_set(const struct state_t *state, const struct repl_open_state *n
 		*old = (*e)->open;
 	}
 	(*e)->open = *now;
-	pthread_mutex_unlock(&b->lock);
+	unlock(b);
 	return known;
 }
 
 bool repl_state_get(const struct state_t *state, struct repl_open_state *out)
 {
-	struct bucket *b = bucket_of(state);
-	struct entry **e;
-	bool known;
+	struct bucket *b;
+	struct entry **e = find(state, &b);
+	bool known = *e != NULL;
 
-	pthread_mutex_lock(&b->lock);
-	e = find(b, state);
-	known = *e != NULL;
 	if (known)
 		*out = (*e)->open;
-	pthread_mutex_unlock(&b->lock);
+	unlock(b);
 	return known;
 }
 
 bool repl_state_forget(const struct state_t *state, struct repl_open_state *old)
 {
-	struct bucket *b = bucket_of(state);
-	struct entry **e, *gone;
+	struct bucket *b;
+	struct entry **e = find(state, &b), *gone = *e;
 
-	pthread_mutex_lock(&b->lock);
-	e = find(b, state);
-	gone = *e;
 	if (gone != NULL)
 		*e = gone->next;
-	pthread_mutex_unlock(&b->lock);
+	unlock(b);
 	if (gone == NULL)
 		return false;
 	*old = gone->open;

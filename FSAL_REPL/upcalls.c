@@ -30,33 +30,33 @@ void repl_lops_changed(void *ctx, const struct nfs4r_oid *oid, bool is_dir)
 
 /* ---- from the sub-FSAL ---- */
 
-static struct repl_export *of_vector(const struct fsal_up_vector *vec)
-{
-	return container_of(vec, struct repl_export, sub_up);
-}
+/* A call for an object of the volume, on its way up. */
+struct upcall {
+	const struct fsal_up_vector *up;
+	struct nfs4r_oid oid;
+	struct gsh_buffdesc key;
+};
 
-/* The key of FSAL_VFS is its host handle, and so is what the store keeps. */
-static bool translate(struct repl_export *exp, const struct gsh_buffdesc *sub_key, struct nfs4r_oid *oid)
+/* The key of FSAL_VFS is its host handle, and so is what the store keeps. False: it is no object of the volume. */
+static bool translate(const struct fsal_up_vector *vec, const struct gsh_buffdesc *sub_key, struct upcall *out)
 {
+	struct repl_export *exp = container_of(vec, struct repl_export, sub_up);
 	struct nfs4r_lhandle h = { .len = 0 };
 
 	if (sub_key->len > sizeof(h.b))
 		return false;
 	h.len = sub_key->len;
 	memcpy(h.b, sub_key->addr, sub_key->len);
-	return repl_by_handle(exp, &h, oid);
+	out->up = exp->export.up_ops;
+	out->key = (struct gsh_buffdesc){ .addr = &out->oid, .len = sizeof(out->oid) };
+	return repl_by_handle(exp, &h, &out->oid);
 }
 
 static fsal_status_t up_invalidate(const struct fsal_up_vector *vec, struct gsh_buffdesc *obj, uint32_t flags)
 {
-	struct repl_export *exp = of_vector(vec);
-	const struct fsal_up_vector *up = exp->export.up_ops;
-	struct nfs4r_oid oid;
-	struct gsh_buffdesc key = { .addr = &oid, .len = sizeof(oid) };
+	struct upcall c;
 
-	if (!translate(exp, obj, &oid))
-		return fsalstat(ERR_FSAL_NO_ERROR, 0);
-	return up->invalidate(up, &key, flags & DIR_FLAGS);
+	return translate(vec, obj, &c) ? c.up->invalidate(c.up, &c.key, flags & DIR_FLAGS) : fsalstat(ERR_FSAL_NO_ERROR, 0);
 }
 
 static fsal_status_t up_update(const struct fsal_up_vector *vec, struct gsh_buffdesc *obj, struct fsal_attrlist *attr,
@@ -72,36 +72,25 @@ static fsal_status_t up_invalidate_close(const struct fsal_up_vector *vec, struc
 
 static fsal_status_t up_try_release(const struct fsal_up_vector *vec, struct gsh_buffdesc *obj, uint32_t flags)
 {
-	struct repl_export *exp = of_vector(vec);
-	const struct fsal_up_vector *up = exp->export.up_ops;
-	struct nfs4r_oid oid;
-	struct gsh_buffdesc key = { .addr = &oid, .len = sizeof(oid) };
+	struct upcall c;
 
-	if (!translate(exp, obj, &oid))
-		return fsalstat(ERR_FSAL_NO_ERROR, 0);
-	return up->try_release(up, &key, flags);
+	return translate(vec, obj, &c) ? c.up->try_release(c.up, &c.key, flags) : fsalstat(ERR_FSAL_NO_ERROR, 0);
 }
 
 static state_status_t up_lock_grant(const struct fsal_up_vector *vec, struct gsh_buffdesc *obj, void *owner,
 				    fsal_lock_param_t *lock)
 {
-	struct repl_export *exp = of_vector(vec);
-	const struct fsal_up_vector *up = exp->export.up_ops;
-	struct nfs4r_oid oid;
-	struct gsh_buffdesc key = { .addr = &oid, .len = sizeof(oid) };
+	struct upcall c;
 
-	return translate(exp, obj, &oid) ? up->lock_grant(up, &key, owner, lock) : STATE_NOT_FOUND;
+	return translate(vec, obj, &c) ? c.up->lock_grant(c.up, &c.key, owner, lock) : STATE_NOT_FOUND;
 }
 
 static state_status_t up_lock_avail(const struct fsal_up_vector *vec, struct gsh_buffdesc *obj, void *owner,
 				    fsal_lock_param_t *lock)
 {
-	struct repl_export *exp = of_vector(vec);
-	const struct fsal_up_vector *up = exp->export.up_ops;
-	struct nfs4r_oid oid;
-	struct gsh_buffdesc key = { .addr = &oid, .len = sizeof(oid) };
+	struct upcall c;
 
-	return translate(exp, obj, &oid) ? up->lock_avail(up, &key, owner, lock) : STATE_NOT_FOUND;
+	return translate(vec, obj, &c) ? c.up->lock_avail(c.up, &c.key, owner, lock) : STATE_NOT_FOUND;
 }
 
 static state_status_t up_layoutrecall(const struct fsal_up_vector *vec, struct gsh_buffdesc *obj, layouttype4 type,

@@ -158,17 +158,14 @@ static fsal_status_t change(struct fsal_obj_handle *h, uint32_t type, const xatt
 		st = fsalstat(ERR_FSAL_XATTR2BIG, E2BIG);
 	if (FSAL_IS_ERROR(st))
 		return st;
-	op = gsh_calloc(1, sizeof(*op));
-	op->type = type;
+	op = repl_op_new(type);
 	op->obj = obj->oid;
 	op->xflags = flags;
-	repl_caller(op);
 	op->text = strdup(text); /* the engine frees it */
 	if (value != NULL)
 		op->data = nfs4r_buf_copy(value->utf8string_val, value->utf8string_len);
 	rs = op->text == NULL || (value != NULL && op->data == NULL) ? NFS4R_DELAY : repl_update(exp, op, NULL, NULL);
-	nfs4r_op_fini(op);
-	gsh_free(op);
+	repl_op_free(op);
 	lost = repl_obj_lost(exp, obj, rs);
 	return lost == REPL_ORPHAN ? change_orphan(exp, obj, text, value, flags) : repl_obj_status(lost, rs);
 }
