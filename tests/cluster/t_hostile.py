@@ -24,11 +24,10 @@ CLIENTS, SECONDS = 20, 8
 MEDIAN_MAX = 2                  # ms of a look-up meanwhile, or what it takes on this machine without an attack, and half as much
 OK, BADHANDLE = 0, 10001
 
-# How many files each makes, and how many connections it breaks while answers wait for it.
-GREEDY = {'opens': (10000, 0), 'locks': (1, 0), 'lock-files': (1000, 0), 'silent': (0, 0), 'mid-record': (0, 0), 'unread': (1, 20), 'mid-mark': (0, 0)}
+# How many files each makes.
+GREEDY = {'opens': 10000, 'locks': 1, 'lock-files': 1000, 'silent': 0, 'mid-record': 0, 'unread': 1, 'mid-mark': 0}
 TURN, TURNS_MIN, TURNS_MAX = 2, 4, 16                       # seconds; pairs of turns, more only where the machine's other work hides what is asked
 SPEED_MIN = 0.9
-UNREAD_KIB = 10 << 10                                       # of answers for a connection of 'unread' (lib/greedy.py)
 GONE = 60                                                   # seconds: the lease (10), what looks for those that are over (each 10), and jemalloc's decay (10)
 WORKERS, WORKER_KIB, FILE_KIB, DESCRIPTORS = 200, 128, 4, 16
 MORE_WORKERS = 1100                                         # than there may be connections, as the samples have it
@@ -207,19 +206,17 @@ def keeps_speed(b, kind, took):
     return said
 
 
-def gives_back(b, kind, before, times, workers):
+def gives_back(b, kind, before, workers):
     """
     What may be left. Of each of Ganesha's workers, which end later: its stack and what jemalloc keeps for it, 40 to 90 KiB in what was seen. Of each file that was made: what is cached of it,
-    3.7 KiB, 3.1 at stock Ganesha (MDCACHE, up to Entries_HWMark files). Descriptors: files that Ganesha keeps open for a while, and connections between servers. Of a connection that is broken while answers wait for it
-    stock Ganesha loses both of its descriptors now and then, with the answers: one in ten in what was seen, hence a quarter. For each such connection, and for no other one, its answers may be left.
+    3.7 KiB, 3.1 at stock Ganesha (MDCACHE, up to Entries_HWMark files). Descriptors: files that Ganesha keeps open for a while, and connections between servers. Nothing of a connection, also when it broke
+    while answers waited for it (patches/0006): each that is lost keeps two descriptors, so one in twenty would be seen.
     """
-    files, broken = GREEDY[kind]
-    most, descriptors = workers * WORKER_KIB + files * FILE_KIB, DESCRIPTORS + 2 * broken * times // 4
+    most, descriptors = workers * WORKER_KIB + GREEDY[kind] * FILE_KIB, DESCRIPTORS
 
     def back():
         now = usage(b)
-        lost = max(0, now['descriptors'] - before['descriptors']) // 2 if broken else 0
-        return now if now['KiB'] <= before['KiB'] + most + lost * UNREAD_KIB and now['descriptors'] <= before['descriptors'] + descriptors else None
+        return now if now['KiB'] <= before['KiB'] + most and now['descriptors'] <= before['descriptors'] + descriptors else None
     return bed.eventually(GONE, back, lambda: f'before {before}, now {usage(b)}; at most {most} KiB and {descriptors} descriptors more', 1)
 
 
@@ -234,7 +231,7 @@ def greedy(b, kind, near, far, workers=WORKERS):
         meanwhile = usage(b)
     finally:
         attack.end()
-    after = gives_back(b, kind, before, attack.said.count('on'), workers)
+    after = gives_back(b, kind, before, workers)
     for w in (near, far):
         w.tell(0.5)                             # opens, among others
     b.sh(SITE, f'echo {kind} >/nfs/greedy/{kind} && cat /nfs/greedy/{kind}')
