@@ -6,13 +6,12 @@
  */
 #include "core/log/log_int.h"
 
-#define RETRY_MS 1000
 
 void log_trouble_failed(struct nfs4r_core *c, struct pend *p, enum nfs4r_status st)
 {
 	p->cause = st ? st : NFS4R_IO;
 	p->tries++;
-	p->again_ms = c->now + RETRY_MS;
+	p->again_ms = c->now + APPLY_RETRY_MS;
 	out_timer_at(c, p->again_ms);
 	if (p->failed_ms)
 		return;

@@ -74,7 +74,8 @@ struct view { /* view.c; the first lines are in the row 'V' */
 	nfs4r_servers given_up; /* by an administrator, and not sealed yet */
 	uint64_t retry_ms, wanted_ms, stuck_ms; /* no new proposal before; a change is wanted: propose then; a promise hangs: unstick then */
 	uint64_t seen;	      /* highest number heard of */
-	bool plain;	      /* next the highest accepted view as it is: it has other voters, and all of them may be needed for it */
+	bool plain;	      /* next the highest accepted view as it is: it has other voters, and all of them may be needed for it; or no copy is complete (log 6.4) */
+	uint64_t calm_ms;     /* until then no log is ended: members close the gaps of their copies */
 	uint64_t settled_at;  /* a HEARTBEAT that says so, or not, is due: one that waits for the disk */
 	bool settled_said;
 	nfs4r_servers bare;   /* fixed: who has said that it has no secret */

@@ -307,6 +307,13 @@ void view_peers_adopted(struct nfs4r_core *c, nfs4r_servers removed, nfs4r_serve
 	}
 }
 
+/* Who is in trouble tries every second. */
+static void calm_after_same(struct nfs4r_core *c, const struct nfs4r_view *old, const struct nfs4r_view *v)
+{
+	if (v->members == old->members && v->open == old->open && v->voters == old->voters && v->servers == old->servers && v->epoch == old->epoch)
+		c->view.calm_ms = c->now + c->cfg.lease_ms / 2 + 2 * APPLY_RETRY_MS;
+}
+
 void view_adopt(struct nfs4r_core *c, const struct nfs4r_view *v)
 {
 	struct view *w = &c->view;
@@ -329,6 +336,7 @@ void view_adopt(struct nfs4r_core *c, const struct nfs4r_view *v)
 		w->accepting.from = 0;
 	w->given_up &= v->open & ~v->members;
 	w->missing = 0;
+	calm_after_same(c, &old, v);
 	if (w->proposal.num && w->proposal.num <= v->num)
 		w->proposal.num = 0;
 	w->wanted_ms = w->stuck_ms = 0;

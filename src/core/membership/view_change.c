@@ -8,7 +8,8 @@
  * proposer that ends one waits a little longer for the rest of them.
  *
  * Failure modes: refused, or not enough in time: again a little later, rivals at different times. A member of the view to be does not
- * promise one that seals: it is removed, too. Nobody who promised has a copy that may stand for the log: no view, and the log says so.
+ * promise one that seals: it is removed, too. Nobody who promised has a copy that may stand for the log: the log says so, and the same view is made
+ * once more. It ends the promises, so that members close the gaps of their copies before a log is to end again.
  *
  * Invariants: a number is on stable storage as used before PREPARE leaves. Who is to be removed, or whose log is to end, has no vote. Every
  * member of a view that seals has promised it, so none has more of the log than the seal, and one of them has a complete copy.
@@ -53,6 +54,7 @@ static bool may_seal(struct nfs4r_core *c, const struct proposal *p, const struc
 	}
 	if (!(p->complete & p->promises & v->members) && !FAULT(F_SEAL_INCOMPLETE)) {
 		out_stuck(c, "no server that can be heard has a complete copy: what a server that is away controls waits for one (log 9)");
+		c->view.plain = !FAULT(F_INCOMPLETE_AGAIN);
 		return false;
 	}
 	return true;
@@ -452,6 +454,10 @@ void view_propose_consider(struct nfs4r_core *c)
 		rank += s < c->self && (live & NFS4R_BIT(s));
 	if (in || out || (!gone && (seal & NFS4R_BIT(c->change.remove)))) /* nobody else asks for it; and who goes is added again when a silence is over (log 9.1) */
 		rank = 0;
+	if (seal && c->now < w->calm_ms) {
+		out_timer_at(c, w->calm_ms);
+		return;
+	}
 	if (!w->wanted_ms)
 		w->wanted_ms = c->now + (uint64_t)rank * c->cfg.silence_ms / 2;
 	if (c->now >= w->wanted_ms)

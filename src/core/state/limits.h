@@ -38,6 +38,7 @@
 #define NACK_REPEAT_DIV 8	  /* a nacked PROPOSE is repeated after repeat_ms / this; one that came before its object is kept as long */
 #define EARLY_MAX 64		  /* proposals kept [others are refused and come again] */
 #define CAUGHT_UP_ENTRIES 1024	  /* a server outside the view that is no farther behind the end of any log may become a member */
+#define APPLY_RETRY_MS 1000	  /* an entry that could not be applied is tried again */
 #define STUCK_EVERY_MS 60000
 #define COMPLAINTS 8 /* about one server, of different texts, in that time */
 #define SAID_MAX 4096		  /* CLOSING of claims that are not here yet [the oldest goes: its reader asks] */
