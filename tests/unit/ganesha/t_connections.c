@@ -4,6 +4,8 @@
  *
  * A connection that breaks while answers wait for room in its socket gives back its descriptors; so it had nothing left that held the transport. What breaks when differs from one connection to the next,
  * hence many of them.
+ *
+ * The first bytes of a record, or of what a proxy sends in front of it, hold no worker while the rest does not come.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -155,13 +157,27 @@ static int call_from(int buffer)
 	return fd;
 }
 
+static void say(int fd, const void *bytes, size_t n)
+{
+	assert_int_equal(send(fd, bytes, n, MSG_NOSIGNAL), n);
+}
+
+/* Bytes of it, with its mark. */
+static size_t call_words(uint32_t words[11], uint32_t bytes)
+{
+	const uint32_t call[11] = { LAST_FRAGMENT | 10 * 4, 1, CALL, 2, PROGRAM, 1, bytes, AUTH_NONE, 0, AUTH_NONE, 0 };
+
+	for (int i = 0; i < 11; i++)
+		words[i] = htonl(call[i]);
+	return sizeof(call);
+}
+
 static void ask(int fd, uint32_t bytes)
 {
-	uint32_t words[] = { LAST_FRAGMENT | 10 * 4, 1, CALL, 2, PROGRAM, 1, bytes, AUTH_NONE, 0, AUTH_NONE, 0 };
+	uint32_t words[11];
+	size_t n = call_words(words, bytes);
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		words[i] = htonl(words[i]);
-	assert_int_equal(send(fd, words, sizeof(words), MSG_NOSIGNAL), sizeof(words));
+	say(fd, words, n);
 }
 
 /* Its end is a reset: what it has not read is lost. */
@@ -237,11 +253,100 @@ static void test_a_connection_that_is_reset_is_given_back(void **state)
 	break_many(false);
 }
 
+/* More than there are workers, each with the first bytes of a record or of a proxy's header; one that has more to say is answered, and then they are. */
+static void stop_within(const void *bytes, size_t n, const void *rest, size_t left)
+{
+	int fds[2 * WORKERS], fd;
+
+	for (int i = 0; i < 2 * WORKERS; i++) {
+		fds[i] = call_from(0);
+		say(fds[i], bytes, n);
+	}
+	poll(NULL, 0, 200); /* they have been read */
+	fd = call_from(0);
+	ask(fd, 8);
+	assert_true(is_answered(fd));
+	close(fd);
+	for (int i = 0; i < 2 * WORKERS; i++) {
+		say(fds[i], rest, left);
+		ask(fds[i], 8);
+		assert_true(is_answered(fds[i]));
+		close(fds[i]);
+	}
+}
+
+static void test_two_bytes_hold_no_worker(void **state)
+{
+	uint32_t words[11];
+	size_t n = call_words(words, 8);
+
+	stop_within(words, 2, (char *)words + 2, n - 2);
+}
+
+static const char proxy[] = "\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c\x7f\0\0\1\x7f\0\0\1\0\1\0\2"; /* TCP over IPv4 */
+
+static void test_a_part_of_a_proxys_header_holds_no_worker(void **state)
+{
+	static const size_t parts[] = { 3, 4, 11, 12, 15, 16, 27 };
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		stop_within(proxy, parts[i], proxy + parts[i], sizeof(proxy) - 1 - parts[i]);
+}
+
+static void test_a_call_may_come_byte_by_byte(void **state)
+{
+	uint32_t words[11];
+	size_t n = call_words(words, 8);
+	int fd = call_from(0);
+
+	for (size_t i = 0; i < n; i++) {
+		say(fd, (char *)words + i, 1);
+		poll(NULL, 0, 1);
+	}
+	assert_true(is_answered(fd));
+	close(fd);
+}
+
+/* It asks only whether the service is there. Calls may follow. */
+static void test_a_proxy_looks_at_it(void **state)
+{
+	static const char look[] = "\r\n\r\n\0\r\nQUIT\n\x20\0\0\0";
+	int fd = call_from(0);
+
+	for (int i = 0; i < 3; i++) {
+		say(fd, look, sizeof(look) - 1);
+		poll(NULL, 0, 20);
+	}
+	ask(fd, 8);
+	assert_true(is_answered(fd));
+	close(fd);
+}
+
+/* The first words of a fragment of 218 MB are no proxy's header. Nobody waits for the rest of it, nor for the twelve bytes that would tell. */
+static void test_what_only_begins_like_a_proxy(void **state)
+{
+	static const char bytes[] = "\r\n\r\n\0\r\nQUIT!";
+	int fd = call_from(0), other = call_from(0);
+
+	say(fd, bytes, sizeof(bytes) - 1);
+	poll(NULL, 0, 20);
+	say(fd, bytes, sizeof(bytes) - 1);
+	ask(other, 8);
+	assert_true(is_answered(other));
+	close(other);
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_connection_that_ends_is_given_back),
 		cmocka_unit_test(test_a_connection_that_is_reset_is_given_back),
+		cmocka_unit_test(test_two_bytes_hold_no_worker),
+		cmocka_unit_test(test_a_part_of_a_proxys_header_holds_no_worker),
+		cmocka_unit_test(test_a_call_may_come_byte_by_byte),
+		cmocka_unit_test(test_a_proxy_looks_at_it),
+		cmocka_unit_test(test_what_only_begins_like_a_proxy),
 	};
 
 	return cmocka_run_group_tests(tests, begin, NULL);
