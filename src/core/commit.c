@@ -17,7 +17,7 @@ static void commit(struct nfs4r_core *c, struct pend *p)
 	struct anc_change ch;
 	bool joined = e->joined.pid.server && !state_claim_find(c, e->joined.pid.server, e->joined.pid.seq);
 
-	c->out.nputs = 0;
+	out_commit_begin(c);
 	control_anc_before_commit(c, e, &ch);
 	if (e->log == c->self)
 		control_joined_note_move(c, e);
@@ -28,7 +28,7 @@ static void commit(struct nfs4r_core *c, struct pend *p)
 	log_taint_commit(c, e, p->made);
 	log_moot_commit(c, p);
 	c->tree.commit(c->tree.ctx, e, o || p->intent || p->made, c->out.puts, c->out.nputs);
-	c->wrote_ms = c->now;
+	out_wrote(c);
 	control_anc_after_commit(c, &ch);
 	for (uint32_t i = 0; i < e->nparts; i++)
 		ops_told_moved(c, &e->parts[i].oid);

@@ -145,18 +145,12 @@ void nfs4r_core_destroy(struct nfs4r_core *c)
 enum nfs4r_status nfs4r_core_restore_log(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn base, nfs4r_lsn applied,
 					 nfs4r_lsn stable)
 {
-	struct logst *l;
-
 	assert(!c->started);
 	if (log == 0 || log > NFS4R_SERVERS_MAX || stable > applied || base > applied + 1)
 		return NFS4R_CORRUPT;
-	l = &c->log.logs[log];
 	if (applied || base > 1)
-		c->known |= NFS4R_BIT(log);
-	l->base = base ? base : 1;
-	l->received = l->applied = l->end = l->highest = applied;
-	l->stable = stable;
-	l->truncated = l->base - 1;
+		state_logs_known(c, NFS4R_BIT(log));
+	log_restored(c, log, base ? base : 1, applied, stable);
 	return NFS4R_OK;
 }
 
@@ -165,7 +159,7 @@ enum nfs4r_status nfs4r_core_restore_beyond(struct nfs4r_core *c, nfs4r_server_i
 	assert(!c->started);
 	if (log == 0 || log > NFS4R_SERVERS_MAX || lsn <= c->log.logs[log].applied)
 		return NFS4R_CORRUPT;
-	c->log.logs[log].highest = lsn;
+	log_restored_beyond(c, log, lsn);
 	return NFS4R_OK;
 }
 
@@ -247,8 +241,7 @@ static void ask_sync(struct nfs4r_core *c)
 
 static void on_synced(struct nfs4r_core *c, uint64_t step)
 {
-	if (step > c->durable_step)
-		c->durable_step = step;
+	out_durable(c, step);
 	c->dirty |= DIRTY_REPLY;
 }
 
@@ -270,19 +263,16 @@ static const struct nfs4r_update *finish(struct nfs4r_core *c)
 	log_positions_out(c);
 	if (c->sync_wanted > c->sync_asked)
 		ask_sync(c);
-	c->out.upd.n = c->out.nacts;
-	c->out.upd.actions = c->out.acts;
-	c->out.upd.next_timer_ms = c->out.timer;
 	c->step++;
 	core_assert_invariants(c);
-	return &c->out.upd;
+	return out_end(c);
 }
 
 static void timers(struct nfs4r_core *c)
 {
 	if (c->now < c->out.timer)
 		return;
-	c->out.timer = UINT64_MAX;
+	out_no_timer(c);
 	control_election_timers(c);
 	control_early_timers(c);
 	control_release_timers(c);
@@ -302,8 +292,8 @@ const struct nfs4r_update *nfs4r_core_started(struct nfs4r_core *c, uint64_t now
 	assert(!c->started);
 	out_begin(c);
 	c->now = now_ms;
-	c->out.timer = UINT64_MAX;
-	c->recovering = !c->cfg.tail_intact && (has_peers(c) || state_views_on(c)); /* alone it has recovered at once, and says so */
+	out_no_timer(c);
+	log_recovery_begin(c);
 	if (!FAULT(F_COUNT_RESTART))
 		control_anc_rebuild(c);
 	HASH_ITER(hh, c->control.objs, o, tmp) { /* the fast path learns the table, before control 4.9 changes it */
@@ -314,13 +304,9 @@ const struct nfs4r_update *nfs4r_core_started(struct nfs4r_core *c, uint64_t now
 	log_bytes(c, c->log.logs[c->self].applied, 0);
 	log_taint_started(c);
 	recovery_restart_claims(c);
-	EACH_PEER(c, s) { /* nobody has said anything yet: what is new is sent, what is missing gets pulled */
-		c->peers[s].told = !c->recovering;
-		c->peers[s].sent = c->log.logs[c->self].applied;
-	}
+	log_peers_started(c);
 	recovery_memory_started(c);
 	ops_told_started(c);
-	c->out.heartbeat_at = now_ms;
 	log_heartbeat(c);
 	view_started(c);
 	recovery_join_started(c);
@@ -505,14 +491,14 @@ static void on_peer_up(struct nfs4r_core *c, nfs4r_server_id s, uint64_t inc)
 	struct peer *p = &c->peers[s];
 	bool fresh = p->inc && p->inc != inc;
 
-	p->down = p->met = false;
+	p->down = false;
 	p->up = true;
+	view_peer_up(c, s);
 	control_early_forget(c, NFS4R_BIT(s));
 	if (p->inc != inc)
-		state_peer_forget(c, s);
+		view_peer_forget(c, s);
 	p->inc = inc;
-	p->sent = p->received[c->self];
-	c->log_moved = true;
+	log_peer_up(c, s);
 	c->dirty |= DIRTY_OPS | DIRTY_OPENS; /* what waited because it was away */
 	log_send_positions(c, s);
 	ops_space_peer_up(c, s);
@@ -637,7 +623,8 @@ const struct nfs4r_update *nfs4r_core_step(struct nfs4r_core *c, const struct nf
 		ops_told_note(c, &ev->oid, ev->peer, ev->version);
 		break;
 	case NFS4R_EV_SETTLED:
-		c->cfg.doubts = c->trouble.told = false;
+		c->cfg.doubts = false;
+		view_trouble_settled(c);
 		break;
 	case NFS4R_EV_TROUBLE:
 		view_trouble_told(c, ev->status);

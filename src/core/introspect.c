@@ -285,7 +285,7 @@ void nfs4r_core_get_view(const struct nfs4r_core *c, struct nfs4r_core_view *out
 	out->trouble = (enum nfs4r_status)c->trouble.cause;
 	out->trouble_log = c->trouble.log;
 	out->trouble_lsn = c->trouble.lsn;
-	out->failing = c->trouble.nfailed;
+	out->failing = c->log.nfailed;
 	out->memory = state_memory_said(c);
 	out->unheard = state_memory_unheard(c);
 	if (nfs4r_core_lease_until(c) > c->now && !out->fixed)

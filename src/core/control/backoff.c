@@ -36,6 +36,16 @@ struct oidmark *control_mark_get(struct oidmark **table, const struct nfs4r_oid 
 	return o;
 }
 
+uint64_t control_mark_count(struct oidmark **table, const struct nfs4r_oid *oid, int by)
+{
+	struct oidmark *o = control_mark_get(table, oid);
+	uint64_t n = o->value += (uint64_t)by;
+
+	if (!n)
+		control_mark_drop(table, oid);
+	return n;
+}
+
 void control_mark_drop(struct oidmark **table, const struct nfs4r_oid *oid)
 {
 	struct oidmark *o = control_mark_find(*table, oid);

@@ -25,7 +25,6 @@ struct claim {
 	uint32_t kind;
 	bool won;
 	bool in_table; /* its controls count; false for own released ones */
-	bool listed;   /* control_transfer.c: in the list that is being put in */
 	struct nfs4r_prio prio;
 	nfs4r_lsn lsn; /* created, moved: of their entry */
 	bool announced;	   /* no update is complete by it any more, and copies that have its owner's log up to good_at may be read (control 7.10) */
@@ -33,6 +32,9 @@ struct claim {
 	uint64_t good_inc; /* by which start of the owner */
 	struct own *own; /* NULL for the claims of others */
 	UT_hash_handle hh;
+	/* of recovery/ */
+	bool listed;   /* control_transfer.c: in the list that is being put in */
+	/* of control/ */
 	uint32_t n;
 	struct ctl ctl[];
 };
@@ -126,11 +128,8 @@ struct own { /* what only the owner knows of a claim */
 	nfs4r_lsn last, in;
 	nfs4r_lsn said;	   /* announced with this `last`; 0: before the start */
 	uint32_t depth;	   /* of the deepest of its controls */
-	struct policy *pol; /* escalate.c: what is used below a deep claim; NULL until needed */
 	uint64_t won_step;
 	uint64_t used_ms, asked_ms, ask_next, deadline, close_at, sent_ms;
-	uint64_t below_ms; /* last update of a file that it would cover (control 7.11) */
-	uint64_t read_ms;  /* when others read by it last; 0: never (control 7.11) */
 	uint64_t begun_ms, closing_ms; /* for the latency histograms */
 	struct nfs4r_prio revoked_by;
 	uint64_t revokes_from_ms, revokes_last_ms; /* they have been coming all the time since, the last one then (control 7.5) */
@@ -140,6 +139,10 @@ struct own { /* what only the owner knows of a claim */
 	struct own *say_prev, *say_next;     /* downgrade.c: closing, to be announced */
 	struct heap_item open;		     /* its seq may still be proposed, or is released and not confirmed (control 4.8) */
 	struct own *prev, *next;	     /* one of: idle (won), closing, released */
+	/* of policy/ */
+	struct policy *pol; /* escalate.c: what is used below a deep claim; NULL until needed */
+	uint64_t below_ms; /* last update of a file that it would cover (control 7.11) */
+	uint64_t read_ms;  /* when others read by it last; 0: never (control 7.11) */
 };
 
 #define OWN_IN(ow, states) (1u << (ow)->state & (states))
@@ -297,7 +300,6 @@ struct control_state { /* c->control */
 	nfs4r_lsn wanted_until; /* the newest `last` of a closing claim that somebody wants */
 	bool wanted_moved;
 	nfs4r_lsn ancestors_changed; /* newest own entry in the tree that changed ancestors; older ones may not be there yet */
-	bool checkpoint_asked, checkpoint_hurried;
 	struct dead *dead;
 	struct minheap deads[NFS4R_SERVERS_MAX + 1];
 	uint64_t floor[NFS4R_SERVERS_MAX + 1];

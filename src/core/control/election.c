@@ -387,8 +387,7 @@ void control_election_on_ack(struct nfs4r_core *c, nfs4r_server_id from, const s
 		if (m->ack.applied[s] > ow->need[s])
 			ow->need[s] = m->ack.applied[s];
 	EACH_OTHER_LOG(c, s) /* what a granter has, somebody can send */
-		if (m->ack.applied[s] > c->log.logs[s].end)
-			c->log.logs[s].end = m->ack.applied[s];
+		state_log_heard(c, s, m->ack.applied[s]);
 	if (!(ow->acks & NFS4R_BIT(from)))
 		c->policy_ops->acked(c, from, ow);
 	ow->acks |= NFS4R_BIT(from);
@@ -480,6 +479,17 @@ void control_claim_restart(struct nfs4r_core *c, struct own *ow)
 	}
 	if (announced)
 		control_claim_start_closing(c, ow);
+}
+
+void control_election_joined(struct nfs4r_core *c, nfs4r_server_id from, uint64_t next_seq)
+{
+	struct own *ow, *tmp;
+
+	DL_FOREACH_SAFE2(c->control.asking, ow, tmp, ask_next_own)
+		if (own_is_acting(ow) && ow->claim->key.seq < next_seq) {
+			ow->acks |= NFS4R_BIT(from);
+			control_election_check_win(c, ow);
+		}
 }
 
 /* A member again: nobody has acked anything, as after a restart (control 4.9). */

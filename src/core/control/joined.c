@@ -29,6 +29,22 @@ void control_joined_note_move(struct nfs4r_core *c, const struct nfs4r_entry *e)
 	}
 }
 
+void control_joined_moved_until(struct nfs4r_core *c, nfs4r_lsn end)
+{
+	c->control.last_move = end;
+}
+
+void control_joined_ancestors_until(struct nfs4r_core *c, nfs4r_lsn lsn)
+{
+	if (lsn > c->control.ancestors_changed)
+		c->control.ancestors_changed = lsn;
+}
+
+void control_joined_rebuilt(struct nfs4r_core *c, nfs4r_lsn end)
+{
+	c->control.last_move = c->control.ancestors_changed = end;
+}
+
 void control_joined_row(struct nfs4r_core *c, const struct nfs4r_entry *e)
 {
 	struct claim *cl = out_xcalloc(1, sizeof(*cl) + sizeof(cl->ctl[0]));

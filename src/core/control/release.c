@@ -124,6 +124,17 @@ static void wanted(struct nfs4r_core *c, const struct own *ow)
 	c->dirty |= DIRTY_RELEASE;
 }
 
+void control_release_wanted_until(struct nfs4r_core *c, nfs4r_lsn lsn)
+{
+	if (lsn > c->control.wanted_until)
+		c->control.wanted_until = lsn;
+}
+
+void control_release_crossed(struct nfs4r_core *c)
+{
+	c->control.asked_stable = c->control.wanted_until = 0;
+}
+
 /* Control 7.1. `closing` is in the order of `last`. */
 void control_claim_start_closing(struct nfs4r_core *c, struct own *ow)
 {
@@ -181,7 +192,8 @@ static bool is_waited_for(struct nfs4r_core *c, const struct nfs4r_oid *oid, con
 	return false;
 }
 
-void control_release_unpinned(struct nfs4r_core *c, struct own *ow)
+/* An operation was done under it: a file without writers, reopened for that, closes again. */
+static void unpinned(struct nfs4r_core *c, struct own *ow)
 {
 	const struct ctl *k = &ow->claim->ctl[0];
 
@@ -232,6 +244,35 @@ static void close_soon(struct nfs4r_core *c, struct own *ow)
 		control_claim_start_closing(c, ow);
 	else if (!own_is_revoked(ow))
 		control_own_move(ow, ow->state == OWN_WON ? OWN_REVOKED : OWN_REOPENED_REVOKED);
+}
+
+void control_claim_hold(struct own *ow)
+{
+	ow->holds++;
+}
+
+void control_claim_unhold(struct nfs4r_core *c, struct own *ow)
+{
+	assert(ow->holds);
+	ow->holds--;
+	if (!ow->holds && own_may_close(ow) && own_is_revoked(ow))
+		control_claim_start_closing(c, ow);
+}
+
+void control_claim_pin(struct own *ow)
+{
+	ow->pins++;
+}
+
+void control_claim_unpin(struct nfs4r_core *c, struct own *ow)
+{
+	assert(ow->pins);
+	if (--ow->pins)
+		return;
+	if (ow->state == OWN_CLOSING)
+		c->dirty |= DIRTY_RELEASE;
+	else if (own_may_close(ow))
+		unpinned(c, ow);
 }
 
 void control_claim_close_when_won(struct own *ow)
@@ -354,8 +395,7 @@ nfs4r_servers control_release_run(struct nfs4r_core *c)
 		control_claim_release(c, ow);
 	}
 	want = c->control.closing ? c->control.closing->prev->last : 0;
-	if (want > c->log.logs[c->self].want)
-		c->log.logs[c->self].want = want;
+	state_log_want(c, c->self, want);
 	if (want > c->control.asked_stable || c->control.wanted_moved) { /* once for each need; heartbeats repeat it */
 		c->control.asked_stable = want;
 		c->control.wanted_moved = false;
@@ -364,6 +404,12 @@ nfs4r_servers control_release_run(struct nfs4r_core *c)
 				set |= NFS4R_BIT(s);
 	}
 	return set;
+}
+
+void control_release_recovered(struct nfs4r_core *c, nfs4r_lsn end)
+{
+	for (struct own *ow = c->control.closing; ow; ow = ow->next)
+		ow->last = end;
 }
 
 static void forget_if_confirmed(struct nfs4r_core *c, struct own *ow)

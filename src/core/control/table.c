@@ -160,6 +160,47 @@ struct claim *control_claim_add(struct nfs4r_core *c, struct nfs4r_pid pid, uint
 	return cl;
 }
 
+struct claim *control_claim_learnt(struct nfs4r_core *c, const struct nfs4r_join_row *r)
+{
+	struct claim *cl = control_claim_add(c, r->pid, r->kind, r->controls, r->ncontrols);
+
+	cl->lsn = r->lsn;
+	cl->prio = r->prio;
+	return cl;
+}
+
+void control_claim_learn_won(struct claim *cl)
+{
+	cl->won = true;
+}
+
+void control_claim_restored(struct nfs4r_core *c, const struct claim *row, const struct nfs4r_control *v, enum own_state state)
+{
+	struct claim *cl = control_claim_add(c, (struct nfs4r_pid){ (nfs4r_server_id)row->key.server, row->key.seq }, row->kind, v, row->n);
+
+	cl->won = row->won;
+	cl->prio = row->prio;
+	cl->lsn = row->lsn;
+	cl->announced = row->announced;
+	if (row->key.server != c->self)
+		return;
+	control_own_new(c, cl, state);
+	if (row->key.seq >= c->control.next_seq)
+		c->control.next_seq = row->key.seq + 1;
+}
+
+static int by_seq(struct claim *a, struct claim *b)
+{
+	if (a->key.server != b->key.server)
+		return a->key.server < b->key.server ? -1 : 1;
+	return a->key.seq < b->key.seq ? -1 : a->key.seq > b->key.seq;
+}
+
+void control_claims_sort(struct nfs4r_core *c)
+{
+	HASH_SORT(c->control.claims, by_seq);
+}
+
 void control_claim_out_of_table(struct nfs4r_core *c, struct claim *cl)
 {
 	if (!cl->in_table)
@@ -238,6 +279,22 @@ uint64_t control_seq_next(struct nfs4r_core *c)
 		out_put(c, &p);
 	}
 	return c->control.next_seq++;
+}
+
+void control_seq_restored(struct nfs4r_core *c, uint64_t reserved)
+{
+	c->control.seq_reserved = reserved;
+	if (c->control.next_seq < reserved)
+		c->control.next_seq = reserved;
+}
+
+void control_seq_anew(struct nfs4r_core *c, uint64_t first)
+{
+	struct nfs4r_put p;
+
+	c->control.next_seq = c->control.seq_reserved = first;
+	row_seq(first, &p);
+	out_put(c, &p);
 }
 
 nfs4r_servers control_foreign_cover(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_servers *won)

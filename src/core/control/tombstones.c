@@ -45,3 +45,8 @@ void control_release_raise_floor(struct nfs4r_core *c, nfs4r_server_id s, uint64
 		free(d);
 	}
 }
+
+void control_floor_restored(struct nfs4r_core *c, nfs4r_server_id s, uint64_t floor)
+{
+	c->control.floor[s] = floor;
+}

@@ -61,6 +61,36 @@ struct pend *log_pend_add(struct nfs4r_core *c, struct nfs4r_entry *e, struct op
 	return p;
 }
 
+/* The next number of the own log. */
+nfs4r_lsn log_lsn_next(struct nfs4r_core *c)
+{
+	return ++c->log.logs[c->self].received;
+}
+
+/* An own one: @made, there is nothing to be executed. */
+void log_pend_executed(struct nfs4r_core *c, struct pend *p, bool made)
+{
+	p->state = PEND_EXECUTED;
+	p->made = made;
+	log_pend_wake(c, p);
+}
+
+/* An own one of before a crash: the caller says whether it was executed. */
+void log_pend_undecided(struct nfs4r_core *c, struct pend *p)
+{
+	p->state = PEND_BUSY;
+	p->intent = true;
+	c->undecided++;
+	c->log.logs[c->self].applied = c->log.logs[c->self].pend->entry->lsn - 1;
+}
+
+/* @e: what the caller found, on a copy of its own. */
+void log_pend_replace(struct pend *p, struct nfs4r_entry *e)
+{
+	nfs4r_entry_put(p->entry);
+	p->entry = nfs4r_entry_get(e);
+}
+
 /* Out of the queues; those behind, of any log, may go on. */
 static void dequeue(struct nfs4r_core *c, struct pend *p)
 {
@@ -223,8 +253,8 @@ static void waited(struct nfs4r_core *c, const struct pend *p)
 /* What the entry adds to the log's own state, before it is in the tree. */
 void log_apply_before_commit(struct nfs4r_core *c, const struct nfs4r_entry *e)
 {
-	if (e->log == c->self && e->lsn > c->control.ancestors_changed && changes_ancestors(c, e))
-		c->control.ancestors_changed = e->lsn;
+	if (e->log == c->self && changes_ancestors(c, e))
+		control_joined_ancestors_until(c, e->lsn);
 }
 
 /* It is in the tree. What stood behind it may go on; the contiguous part of its log follows with log_apply_prefix(). */
@@ -480,8 +510,7 @@ static bool receive(struct nfs4r_core *c, struct nfs4r_entry *e)
 	}
 	l->received = e->lsn;
 	l->received_bytes += nfs4r_entry_bytes(e);
-	if (e->lsn > l->end)
-		l->end = e->lsn;
+	state_log_heard(c, e->log, e->lsn);
 	if (e->log == c->self)
 		log_bytes(c, e->lsn, nfs4r_entry_bytes(e));
 	log_pend_wake(c, log_pend_add(c, e, NULL));
@@ -503,8 +532,8 @@ void log_apply_on_entries(struct nfs4r_core *c, nfs4r_server_id from, struct nfs
 		      (log != c->self || c->recovering) && state_memory_whole(c);
 
 	m->entries.n = 0; /* the references are ours now, the array stays the caller's */
-	if (usable && m->entries.end > c->log.logs[log].end)
-		c->log.logs[log].end = m->entries.end;
+	if (usable)
+		state_log_heard(c, log, m->entries.end);
 	for (uint32_t i = 0; i < n; i++) {
 		struct nfs4r_entry *e = m->entries.entries[i];
 

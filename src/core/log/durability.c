@@ -80,12 +80,10 @@ void log_held_flush(struct nfs4r_core *c)
 	if (c->log.held.wanted <= c->log.held.asked)
 		return;
 	c->log.held.asked = c->log.held.wanted;
-	if (own->want < c->log.held.asked)
-		own->want = c->log.held.asked;
+	state_log_want(c, c->self, c->log.held.asked);
 	if (own->hurry < c->log.held.asked)
 		own->hurry = c->log.held.asked;
-	if (c->control.wanted_until < c->log.held.asked)
-		c->control.wanted_until = c->log.held.asked;
+	control_release_wanted_until(c, c->log.held.asked);
 	EACH_MEMBER(c, s)
 		if (c->peers[s].stable[c->self] < c->log.held.asked)
 			log_send_positions(c, s);
@@ -207,4 +205,9 @@ void nfs4r_core_loss_window(const struct nfs4r_core *c, uint64_t *entries, uint6
 	for (uint32_t i = 0; i < c->log.held.nmarks && c->log.held.marks[i].lsn <= held + 1; i++)
 		since = c->log.held.marks[i].ms;
 	*age_ms = c->now - since;
+}
+
+void log_held_started(struct nfs4r_core *c)
+{
+	c->log.held.top = c->log.logs[c->self].stable;
 }

@@ -16,7 +16,7 @@ void log_trouble_failed(struct nfs4r_core *c, struct pend *p, enum nfs4r_status 
 	if (p->failed_ms)
 		return;
 	p->failed_ms = c->now ? c->now : 1;
-	c->trouble.nfailed++;
+	c->log.nfailed++;
 	out_timer_at(c, c->now + c->cfg.lease_ms / 2);
 }
 
@@ -27,7 +27,7 @@ void log_trouble_forget(struct nfs4r_core *c, struct pend *p)
 		return;
 	p->failed_ms = 0;
 	p->tries = 0;
-	c->trouble.nfailed--;
+	c->log.nfailed--;
 }
 
 bool log_trouble_waits(const struct nfs4r_core *c, const struct pend *p)

@@ -35,7 +35,7 @@ void log_taint_set_state(struct nfs4r_core *c, struct taint *t, enum taint_state
 	t->state = state;
 	if (t->passed && state != TAINT_OPEN) {
 		t->passed = false;
-		c->trouble.npassed--;
+		c->log.npassed--;
 	}
 	c->log.ninexact += is;
 	c->log.ninexact -= was;
@@ -207,7 +207,7 @@ void log_taint_passed(struct nfs4r_core *c, const struct nfs4r_entry *e, uint32_
 	if (!t)
 		t = log_taint_add(c, &p->oid);
 	taint_until(c, t, by->log, by->lsn, p->before);
-	c->trouble.npassed += t->state == TAINT_OPEN && !t->passed;
+	c->log.npassed += t->state == TAINT_OPEN && !t->passed;
 	t->passed |= t->state == TAINT_OPEN;
 	if (!t->low[e->log])
 		t->low[e->log] = e->lsn;
@@ -441,4 +441,28 @@ bool nfs4r_core_is_sound_for(const struct nfs4r_core *c, const struct nfs4r_oid 
 		if (t->until[s] > (s == peer ? c->peers[s].applied[s] : 0))
 			return false;
 	return t->state == TAINT_OPEN;
+}
+
+void log_taint_restored(struct nfs4r_core *c, const struct taint *row)
+{
+	struct taint *t = log_taint_add(c, &row->oid);
+
+	log_taint_set_state(c, t, row->state);
+	t->exact = row->exact;
+	t->done_log = row->done_log;
+	t->done_lsn = row->done_lsn;
+	memcpy(t->until, row->until, sizeof(t->until));
+	memcpy(t->low, row->low, sizeof(t->low));
+}
+
+void log_taint_copied(struct nfs4r_core *c, struct taint *t, const struct nfs4r_left *l, const nfs4r_lsn *positions)
+{
+	if (!l->kept)
+		t->exact = l->exact;
+	for (nfs4r_server_id s = 1; positions && s <= NFS4R_SERVERS_MAX; s++) {
+		nfs4r_lsn stable = state_repair_counts(c, s, c->log.logs[s].stable), begin = NFS4R_GEN(positions[s]) << NFS4R_GEN_SHIFT;
+
+		t->low[s] = (stable > begin ? stable : begin) + 1;
+	}
+	log_taint_save(c, t, false);
 }

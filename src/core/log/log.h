@@ -14,6 +14,10 @@ void log_apply_before_commit(struct nfs4r_core *c, const struct nfs4r_entry *e);
 void log_apply_committed(struct nfs4r_core *c, struct pend *p);
 void log_apply_prefix(struct nfs4r_core *c, nfs4r_server_id log); /* moves `applied` */
 struct pend *log_pend_add(struct nfs4r_core *c, struct nfs4r_entry *e, struct opx *o);
+nfs4r_lsn log_lsn_next(struct nfs4r_core *c);
+void log_pend_executed(struct nfs4r_core *c, struct pend *p, bool made);
+void log_pend_undecided(struct nfs4r_core *c, struct pend *p);
+void log_pend_replace(struct pend *p, struct nfs4r_entry *e);
 void log_pend_wake(struct nfs4r_core *c, struct pend *p);
 void log_apply_cut(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn from);
 void log_apply_drop_all(struct nfs4r_core *c);
@@ -31,10 +35,13 @@ void log_held_run(struct nfs4r_core *c);
 void log_held_all(struct nfs4r_core *c);
 void log_held_flush(struct nfs4r_core *c);
 bool log_held_settled(struct nfs4r_core *c);
+void log_held_started(struct nfs4r_core *c);
 void log_held_fini(struct nfs4r_core *c);
 
 /* fuzzy.c: bytes newer than their version (log 3.6, 3.9, 7.5) */
 struct taint *log_taint_add(struct nfs4r_core *c, const struct nfs4r_oid *oid);
+void log_taint_restored(struct nfs4r_core *c, const struct taint *row);
+void log_taint_copied(struct nfs4r_core *c, struct taint *t, const struct nfs4r_left *l, const nfs4r_lsn *positions); /* a repair took it, though it is inexact there */
 void log_taint_save(struct nfs4r_core *c, const struct taint *t, bool del); /* outside of a commit */
 void log_taint_drop(struct nfs4r_core *c, struct taint *t);
 void log_taint_waits_for(const struct nfs4r_core *c, const struct taint *t, nfs4r_server_id *log, nfs4r_lsn *lsn);
@@ -47,7 +54,7 @@ void log_taint_newer(struct nfs4r_core *c, const struct nfs4r_left *l);
 bool log_taint_all_named(const struct nfs4r_core *c);
 void log_taint_fini(struct nfs4r_core *c);
 
-/* replicate.c: own log, distribution, positions */
+/* replicate.c, positions.c: own log, distribution, positions */
 void log_bytes(struct nfs4r_core *c, nfs4r_lsn lsn, uint64_t bytes);
 uint64_t log_unreceived(const struct nfs4r_core *c, const struct peer *p);
 void log_send(struct nfs4r_core *c);
@@ -58,14 +65,28 @@ void log_pull(struct nfs4r_core *c, nfs4r_server_id log);
 void log_positions_out(struct nfs4r_core *c);
 void log_heartbeat(struct nfs4r_core *c);
 void log_on_stable(struct nfs4r_core *c, const nfs4r_lsn *stable);
+void log_recovery_begin(struct nfs4r_core *c);
 void log_recovery(struct nfs4r_core *c);
 void log_crossed(struct nfs4r_core *c);
+void log_restored(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn base, nfs4r_lsn applied, nfs4r_lsn stable);
+void log_restored_beyond(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn highest);
+void log_restored_own(struct nfs4r_core *c, nfs4r_lsn lsn, uint64_t bytes); /* an entry that was begun */
+void log_cross(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn seal); /* the next generation begins */
+void log_back_to(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn seal); /* what is here beyond it does not count; below it there may be a hole */
+void log_copied(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn lsn); /* the objects are where it is at @lsn */
+void log_says(struct nfs4r_core *c, nfs4r_server_id log); /* its owner hears how far it is here */
+void log_goes_on(struct nfs4r_core *c); /* there may be own entries to be sent */
+void log_peers_started(struct nfs4r_core *c);
+void log_peer_up(struct nfs4r_core *c, nfs4r_server_id s);
+void log_peer_forget(struct nfs4r_core *c, nfs4r_server_id s); /* what an older start of it had reported */
+void log_written_before(struct nfs4r_core *c, nfs4r_lsn end); /* up to there any file may have been written */
 void log_send_positions(struct nfs4r_core *c, nfs4r_server_id to);
 nfs4r_lsn log_written_lsn(const struct nfs4r_core *c, const struct nfs4r_oid *oid);
 void log_written_note(struct nfs4r_core *c, const struct nfs4r_oid *oid, nfs4r_lsn lsn);
 void log_written_forget(struct nfs4r_core *c);
 
 /* retention.c: what is kept for those who are away */
+void log_late_none(struct nfs4r_core *c); /* the copy comes from elsewhere */
 void log_retention_beyond(struct nfs4r_core *c, const nfs4r_lsn *beyond);
 nfs4r_lsn log_retention_end(const struct nfs4r_core *c, nfs4r_server_id log);
 bool log_retention_is_slow(const struct nfs4r_core *c, nfs4r_server_id s);

@@ -25,7 +25,6 @@ struct pend { /* entry between received/started and committed */
 	struct opx *opx; /* own entry being executed; NULL for applied ones */
 	enum pend_state state;
 	bool woken;
-	bool settled_born;
 	bool intent; /* own, begun before a crash; the caller says whether it was executed */
 	bool made;   /* own, by fuzzy.c: nothing to be executed */
 	uint64_t failed_ms, again_ms; /* withdraw.c: since when it cannot be applied, 0: nothing is known of that; not tried before */
@@ -36,18 +35,17 @@ struct pend { /* entry between received/started and committed */
 	struct pref pref[NFS4R_PARTS_MAX];
 	struct pend *prev, *next;   /* of the log, ascending */
 	struct pend *rprev, *rnext; /* to be tried */
+	/* of ops/ */
+	bool settled_born; /* of a moved claim that comes with it (struct own) */
 };
 
 struct logst {
 	nfs4r_lsn base; /* first entry still readable */
 	nfs4r_lsn received, applied, stable; /* own log: last given out, contiguous done, stable */
 	nfs4r_lsn highest;   /* newest committed entry; what lies between `applied` and it is not all there */
-	nfs4r_lsn end;	     /* highest anybody spoke of */
 	nfs4r_lsn truncated; /* TRUNCATE given up to here */
-	nfs4r_lsn want;	     /* its owner waits for our `stable` up to here */
 	nfs4r_lsn hurry;     /* and up to here with an answer to somebody (log 5.1) */
 	nfs4r_lsn waits;     /* apply.c: oldest entry that waits for one of another log; 0: none */
-	nfs4r_lsn good_at;   /* the newest that a claim of its owner was announced with (control 7.10) */
 	uint64_t received_bytes;
 	uint64_t pull_at;    /* next PULL allowed */
 	nfs4r_lsn pull_from;
@@ -55,6 +53,11 @@ struct logst {
 	uint32_t npend;
 	bool moved;	     /* tell the owner */
 	struct pend *pend;
+	/* of state/ */
+	nfs4r_lsn end;	     /* highest anybody spoke of */
+	nfs4r_lsn want;	     /* its owner waits for our `stable` up to here */
+	/* of control/ */
+	nfs4r_lsn good_at;   /* the newest that a claim of its owner was announced with (control 7.10) */
 };
 
 struct pulled { /* what a server was last asked for of a log; until 0: nothing */
@@ -72,10 +75,11 @@ struct taint {
 	nfs4r_lsn done_lsn;
 	nfs4r_lsn until[NFS4R_SERVERS_MAX + 1]; /* entries that have to come, by log; 0: none */
 	nfs4r_lsn low[NFS4R_SERVERS_MAX + 1];	/* `stable` of each log is below this; 0: not by this object */
-	nfs4r_servers worse; /* INEXACT: those whose copies are inexact, too, and give way to this one */
-	bool left;	     /* the source of the last repair has it inexact, too */
 	bool passed;	     /* superseded.c: an entry was passed over; not in the row */
 	UT_hash_handle hh;
+	/* of recovery/ */
+	nfs4r_servers worse; /* INEXACT: those whose copies are inexact, too, and give way to this one */
+	bool left;	     /* the source of the last repair has it inexact, too */
 };
 
 struct hold { /* durability.c: somebody waits until an own entry is held */
@@ -108,6 +112,10 @@ struct written { /* last own entry of a file, until it is applied by all (contro
 struct log_state { /* c->log */
 	struct taint *taints;
 	uint32_t ninexact;
+	uint32_t npassed; /* objects that are not exact because an entry was passed over */
+	uint32_t nfailed; /* entries, pending, that could not be applied when they were tried last */
+	uint64_t heartbeat_at;
+	bool checkpoint_asked, checkpoint_hurried;
 	struct held held;
 	/* replicate.c, apply.c */
 	struct logst logs[NFS4R_SERVERS_MAX + 1];

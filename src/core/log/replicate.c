@@ -70,7 +70,7 @@ void log_crossed(struct nfs4r_core *c)
 {
 	c->log.ncum = 0;
 	log_bytes(c, c->log.logs[c->self].applied, 0);
-	c->control.asked_stable = c->control.wanted_until = 0;
+	control_release_crossed(c);
 	c->log.held.asked = c->log.held.wanted = 0;
 	EACH_PEER(c, s)
 		c->peers[s].sent = c->peers[s].received[c->self];
@@ -240,15 +240,20 @@ static void pull_late(struct nfs4r_core *c)
 	}
 }
 
+void log_recovery_begin(struct nfs4r_core *c)
+{
+	c->recovering = !c->cfg.tail_intact && (has_peers(c) || state_views_on(c)); /* alone it has recovered at once, and says so */
+}
+
 static void recovered(struct nfs4r_core *c)
 {
 	nfs4r_lsn end = c->log.logs[c->self].received;
 
 	c->recovering = false;
 	c->recovered_step = c->step;
-	c->control.last_move = c->log.written_before = end; /* control 4.9, once more for what was pulled */
-	for (struct own *ow = c->control.closing; ow; ow = ow->next)
-		ow->last = end; /* control 7.1: the end of the log was not known yet when they began to close */
+	c->log.written_before = end;
+	control_joined_moved_until(c, end); /* control 4.9, once more for what was pulled */
+	control_release_recovered(c, end);
 	out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_RECOVERED });
 	c->log_moved = true;
 	c->dirty |= DIRTY_OPS | DIRTY_REPLY | DIRTY_RELEASE | DIRTY_OPENS | DIRTY_OBJECTS; /* the last: the lists of the others may be here */
@@ -351,18 +356,46 @@ void log_positions_out(struct nfs4r_core *c)
 
 		bool hurry = l->stable < l->hurry;
 
-		if (l->stable < l->want && l->applied > l->stable && !(hurry ? c->control.checkpoint_hurried : c->control.checkpoint_asked) && state_taint_allows_more(c, s)) {
-			c->control.checkpoint_asked = true; /* until the next STABLE */
-			c->control.checkpoint_hurried |= hurry;
+		if (l->stable < l->want && l->applied > l->stable && !(hurry ? c->log.checkpoint_hurried : c->log.checkpoint_asked) && state_taint_allows_more(c, s)) {
+			c->log.checkpoint_asked = true; /* until the next STABLE */
+			c->log.checkpoint_hurried |= hurry;
 			out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_CHECKPOINT, .checkpoint = { .hurry = hurry } });
 		}
 	}
 }
 
+void log_peers_started(struct nfs4r_core *c)
+{
+	EACH_PEER(c, s) { /* nobody has said anything yet: what is new is sent, what is missing gets pulled */
+		c->peers[s].told = !c->recovering;
+		c->peers[s].sent = c->log.logs[c->self].applied;
+	}
+}
+
+void log_peer_up(struct nfs4r_core *c, nfs4r_server_id s)
+{
+	c->peers[s].sent = c->peers[s].received[c->self];
+	c->log_moved = true;
+}
+
+void log_peer_forget(struct nfs4r_core *c, nfs4r_server_id s)
+{
+	struct peer *p = &c->peers[s];
+
+	p->told = false;
+	p->told_ns = p->less_ms = 0;
+	memset(p->received, 0, sizeof(p->received));
+	memset(p->applied, 0, sizeof(p->applied));
+	memset(p->stable, 0, sizeof(p->stable));
+	memset(p->first_told, 0, sizeof(p->first_told));
+	memset(p->base, 0, sizeof(p->base));
+	p->slow_ms = 0;
+}
+
 void log_heartbeat(struct nfs4r_core *c)
 {
-	if (c->now >= c->out.heartbeat_at) {
-		c->out.heartbeat_at = c->now + c->cfg.repeat_ms;
+	if (c->now >= c->log.heartbeat_at) {
+		c->log.heartbeat_at = c->now + c->cfg.repeat_ms;
 		if (!c->halted)
 			EACH_PEER(c, s)
 				log_send_positions(c, s);
@@ -370,7 +403,7 @@ void log_heartbeat(struct nfs4r_core *c)
 		c->log_moved = true;
 		log_retention_look(c);
 	}
-	out_timer_at(c, c->out.heartbeat_at);
+	out_timer_at(c, c->log.heartbeat_at);
 }
 
 static void raise(nfs4r_lsn *p, nfs4r_lsn v)
@@ -407,7 +440,7 @@ static void take_position(struct nfs4r_core *c, nfs4r_server_id from, const stru
 	if (q->stable > p->stable[log])
 		c->dirty |= (log == c->self ? DIRTY_RELEASE : 0) | dirty_by_stable(c);
 	if (log != c->self && q->applied > p->applied[log]) {
-		raise(&c->log.logs[log].end, q->applied);
+		state_log_heard(c, log, q->applied);
 		c->dirty |= DIRTY_REPLY;
 	}
 	raise(&p->received[log], q->received);
@@ -483,9 +516,9 @@ void log_positions_taken(struct nfs4r_core *c, nfs4r_server_id from, const struc
 			raise(&p->first_told[m->positions.pos[i].log], m->positions.pos[i].applied);
 	}
 	raise(&p->end, m->positions.own_end);
-	raise(&l->end, m->positions.own_end);
+	state_log_heard(c, from, m->positions.own_end);
 	if (m->positions.want_stable)
-		raise(&l->want, m->positions.own_end);
+		state_log_want(c, from, m->positions.own_end);
 	if (m->positions.wanted && c->cfg.durability != NFS4R_DURABILITY_LOCAL)
 		raise(&l->hurry, m->positions.own_end);
 	if (m->positions.all_stable > l->truncated) {
@@ -513,7 +546,7 @@ void log_on_stable(struct nfs4r_core *c, const nfs4r_lsn *stable)
 			l->moved |= s != c->self;
 		}
 	}
-	c->control.checkpoint_asked = c->control.checkpoint_hurried = false;
+	c->log.checkpoint_asked = c->log.checkpoint_hurried = false;
 	c->dirty |= DIRTY_RELEASE | dirty_by_stable(c);
 	log_truncate(c);
 	log_retention_drop(c);

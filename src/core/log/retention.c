@@ -190,3 +190,8 @@ void nfs4r_core_kept_for(const struct nfs4r_core *c, nfs4r_servers *kept_for, nf
 		}
 	*kept_for &= ~*late;
 }
+
+void log_late_none(struct nfs4r_core *c)
+{
+	c->log.late = 0;
+}

@@ -99,7 +99,7 @@ uint32_t log_moot_parts(struct nfs4r_core *c, struct pend *p, uint32_t mask)
 	uint32_t moot = 0;
 
 	p->aside = false;
-	if (!p->failed_ms && !c->trouble.npassed)
+	if (!p->failed_ms && !c->log.npassed)
 		return 0;
 	if (is_failing(c, p) && passes_link(c, p, mask))
 		return mask;

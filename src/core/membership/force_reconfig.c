@@ -76,7 +76,7 @@ static void keep(struct nfs4r_core *c, uint64_t epoch, nfs4r_servers set)
 	w->vote.from = w->accepting.from = 0;
 	w->given_up = 0;
 	c->change = (struct change){ 0 };
-	c->ops.stuck_at = 0; /* what it waits for is said at once */
+	out_stuck_again(c); /* what it waits for is said at once */
 	if (!FAULT(F_RECONF_UNSAVED))
 		view_save(c);
 	state_view_check_ready(c);

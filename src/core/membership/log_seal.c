@@ -141,7 +141,7 @@ bool view_claims_let_go(struct nfs4r_core *c)
 
 void view_seal_cross(struct nfs4r_core *c, nfs4r_server_id log)
 {
-	struct logst *l = &c->log.logs[log];
+	const struct logst *l = &c->log.logs[log];
 	const struct nfs4r_seal *s = state_seal_at(&c->view.adopted, log, l->applied);
 	nfs4r_lsn seal;
 
@@ -150,19 +150,7 @@ void view_seal_cross(struct nfs4r_core *c, nfs4r_server_id log)
 	log_taint_crossed(c, log, seal); /* before: it can be done again */
 	ops_told_sealed(c, log); /* before: a crash in between must not leave what nobody would take away any more */
 	out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_SEALED, .sealed = { .log = log, .until = seal } });
-	if (l->base < (NFS4R_GEN(seal) << NFS4R_GEN_SHIFT) + 1)
-		l->base = (NFS4R_GEN(seal) << NFS4R_GEN_SHIFT) + 1; /* one older generation is kept */
-	l->received = l->applied = l->highest = NFS4R_AFTER_SEAL(seal);
-	if (l->stable > seal) /* else it is what it was: entries up to the seal may be lost with the machine until a checkpoint says more */
-		l->stable = seal;
-	if (l->want < l->applied)
-		l->want = l->applied;
-	if (c->cfg.durability != NFS4R_DURABILITY_LOCAL && l->hurry < l->applied)
-		l->hurry = l->applied; /* an answer here or at another member may wait for what the log has (log 5.6) */
-	if (l->end < l->applied)
-		l->end = l->applied;
-	l->waits = l->pull_from = 0;
-	l->moved = true;
+	log_cross(c, log, seal);
 	view_claims_sealed(c, log);
 	ops_forward_sealed(c, log, seal);
 	if (log == c->self)

@@ -20,7 +20,18 @@ void view_seal_cross_all(struct nfs4r_core *c);
 void view_member_add(struct nfs4r_core *c, const struct nfs4r_event *ev);
 void view_member_remove(struct nfs4r_core *c, const struct nfs4r_event *ev);
 
+/* peers.c: what is known of other servers as members */
+void view_peer_forget(struct nfs4r_core *c, nfs4r_server_id s); /* what an older start of it had reported */
+void view_peer_up(struct nfs4r_core *c, nfs4r_server_id s);
+void view_peer_remembers(struct nfs4r_core *c, nfs4r_server_id s, const struct nfs4r_msg *m); /* as its HEARTBEAT says (log 8.6) */
+void view_peer_counts(struct nfs4r_core *c, nfs4r_server_id s);
+void view_peers_count_from_now(struct nfs4r_core *c);
+void view_peer_joined(struct nfs4r_core *c, nfs4r_server_id s);
+void view_peer_incomplete(struct nfs4r_core *c, nfs4r_server_id s); /* it has not all rows any more */
+
 /* view.c: the active view, leases */
+void view_restored(struct nfs4r_core *c, const struct view_row *r);
+bool view_address_restored(struct nfs4r_core *c, uint64_t view, const struct nfs4r_address *a); /* false: no room for it */
 void view_init(struct nfs4r_core *c);
 void view_started(struct nfs4r_core *c);
 void view_timers(struct nfs4r_core *c);
@@ -49,6 +60,8 @@ void view_secret_peer_up(struct nfs4r_core *c, nfs4r_server_id s);
 
 /* withdraw.c: entries that cannot be applied (log 4.11, 6.12) */
 void view_trouble_told(struct nfs4r_core *c, enum nfs4r_status st); /* by the engine, of what is in doubt */
+void view_trouble_settled(struct nfs4r_core *c); /* what was in doubt is written */
+void view_trouble_restored(struct nfs4r_core *c, uint32_t cause, nfs4r_server_id log, nfs4r_lsn lsn);
 void view_trouble_timers(struct nfs4r_core *c);
 void view_trouble_settle(struct nfs4r_core *c);
 void view_trouble_unheard(struct peer *p); /* its connection is gone, and with it the one that would say more */

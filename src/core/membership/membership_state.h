@@ -61,7 +61,6 @@ struct view { /* view.c; the first lines are in the row 'V' */
 	nfs4r_servers frozen; /* no grants to them before a view with at least frozen_num is adopted */
 	nfs4r_servers sealing; /* nothing more of these logs is taken before that */
 	bool complete;	      /* this member has all rows */
-	bool ready;	      /* a member that is complete; or views are off */
 	uint64_t lease_until, started_ms, beat_at;
 	bool left;	      /* the lease is given back, for good (log 6.11) */
 	uint64_t left_ms;     /* since when */
@@ -81,15 +80,23 @@ struct view { /* view.c; the first lines are in the row 'V' */
 	nfs4r_servers bare;   /* fixed: who has said that it has no secret */
 	uint32_t nadopted, naccepted; /* start: addresses in the books of these two, as row 'V' says */
 	struct book_rows books[BOOKS_KEPT];
+	/* of state/ */
+	bool ready;	      /* a member that is complete; or views are off */
+};
+
+struct view_row { /* what row 'V' holds of struct view */
+	struct nfs4r_view adopted, accepted;
+	uint64_t promised, frozen_num, reconf_epoch;
+	nfs4r_servers frozen, sealing, reconf_set;
+	uint32_t nadopted, naccepted;
+	bool complete;
 };
 
 struct trouble { /* withdraw.c; the first three are in the row 'Z' */
 	uint32_t cause; /* enum nfs4r_status; 0: none */
 	nfs4r_server_id log; /* the entry that could not be applied for half a lease */
 	nfs4r_lsn lsn;
-	uint32_t nfailed; /* entries, pending, that could not be applied when they were tried last */
 	bool told;	  /* not from an entry: what is in doubt cannot be written */
-	uint32_t npassed; /* objects that are not exact because an entry was passed over */
 };
 
 struct membership_port { /* what membership tells the rooms above it; filled in by the door */

@@ -277,7 +277,7 @@ static void peer_is_new(struct nfs4r_core *c, nfs4r_server_id s)
 {
 	struct peer *p = &c->peers[s];
 
-	state_peer_forget(c, s);
+	view_peer_forget(c, s);
 	view_believe_forget(c, s);
 	p->beats = p->judged = p->complete = p->joining = p->caught_up = false;
 	p->view = p->promised = p->settled = p->granted_t = p->lease_until = p->reconf_epoch = p->reconf_set = 0;
@@ -304,7 +304,7 @@ void view_member_adopted(struct nfs4r_core *c, const struct nfs4r_view *old)
 	const struct nfs4r_view *v = &c->view.adopted;
 	struct change *ch = &c->change;
 
-	c->known |= state_seal_logs(v);
+	state_logs_known(c, state_seal_logs(v));
 	EACH_OF((v->servers | old->servers) & ~NFS4R_BIT(c->self), s)
 		if (is_another(v, old, s))
 			peer_is_new(c, s);

@@ -128,7 +128,7 @@ static bool caught_up(const struct nfs4r_core *c)
 {
 	if (c->recovering || c->undecided || c->halted || c->repair.state || state_seals_open(c) || !state_memory_whole(c))
 		return false;
-	if ((state_trouble_is(c) || c->trouble.nfailed) && !FAULT(F_STUCK_RETURNS)) /* it would be removed again (log 6.12) */
+	if ((state_trouble_is(c) || c->log.nfailed) && !FAULT(F_STUCK_RETURNS)) /* it would be removed again (log 6.12) */
 		return false;
 	EACH_PEER(c, s)
 		if (c->log.logs[s].applied + CAUGHT_UP_ENTRIES < log_retention_end(c, s) || (state_is_member(c, s) && !c->peers[s].told))
@@ -472,7 +472,7 @@ static void accept(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4
 	if (view_reconf_anew(c, v))
 		c->membership_port.copy_is_worthless(c);
 	c->view.accepted = *v;
-	c->known |= state_seal_logs(v);
+	state_logs_known(c, state_seal_logs(v));
 	view_save(c);
 	if (from == c->self)
 		out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_ACCEPTED, .durable = !FAULT(F_OWN_VOTE_UNSAVED), .accepted = { .num = v->num } });
@@ -603,7 +603,7 @@ void view_started(struct nfs4r_core *c)
 {
 	state_view_set_ready(c);
 	view_books_started(c);
-	c->log.held.top = c->log.logs[c->self].stable;
+	log_held_started(c);
 	if (c->view.adopted.nbook)
 		out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_SERVERS });
 	c->view.started_ms = c->now;
@@ -696,4 +696,36 @@ void view_on_msg(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_
 		break;
 	}
 	view_propose_consider(c);
+}
+
+void view_restored(struct nfs4r_core *c, const struct view_row *r)
+{
+	struct view *w = &c->view;
+
+	w->adopted = r->adopted;
+	w->accepted = r->accepted;
+	w->promised = r->promised;
+	w->frozen_num = r->frozen_num;
+	w->frozen = r->frozen;
+	w->complete = r->complete;
+	w->sealing = r->sealing;
+	w->nadopted = r->nadopted;
+	w->naccepted = r->naccepted;
+	w->reconf_epoch = r->reconf_epoch;
+	w->reconf_set = r->reconf_set;
+	state_logs_known(c, state_seal_logs(&w->adopted) | state_seal_logs(&w->accepted));
+}
+
+bool view_address_restored(struct nfs4r_core *c, uint64_t view, const struct nfs4r_address *a)
+{
+	struct book_rows *b = NULL, *v = c->view.books;
+
+	for (uint32_t i = 0; i < BOOKS_KEPT && !(b && b->view == view); i++)
+		if (v[i].view == view || (!b && !v[i].view))
+			b = &v[i];
+	if (!b || b->n == NFS4R_SERVERS_MAX)
+		return false;
+	b->view = view;
+	b->v[b->n++] = *a;
+	return true;
 }

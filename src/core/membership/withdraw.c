@@ -71,7 +71,7 @@ void view_trouble_timers(struct nfs4r_core *c)
 {
 	struct pend *p;
 
-	if (!c->trouble.nfailed)
+	if (!c->log.nfailed)
 		return;
 	EACH_LOG(c, s)
 		DL_FOREACH(c->log.logs[s].pend, p)
@@ -93,7 +93,7 @@ static bool is_over(const struct nfs4r_core *c)
 {
 	const struct logst *l = &c->log.logs[c->trouble.log];
 
-	if (c->trouble.nfailed || c->trouble.npassed || c->trouble.told)
+	if (c->log.nfailed || c->log.npassed || c->trouble.told)
 		return false;
 	return l->applied >= c->trouble.lsn || NFS4R_GEN(l->applied) != NFS4R_GEN(c->trouble.lsn) || never_was(c);
 }
@@ -147,4 +147,16 @@ nfs4r_servers view_trouble_members(const struct nfs4r_core *c, nfs4r_servers gon
 bool view_trouble_may_grant(const struct nfs4r_core *c, nfs4r_server_id s)
 {
 	return !c->peers[s].trouble || !state_views_enough(c, c->view.accepted.members & ~NFS4R_BIT(s));
+}
+
+void view_trouble_settled(struct nfs4r_core *c)
+{
+	c->trouble.told = false;
+}
+
+void view_trouble_restored(struct nfs4r_core *c, uint32_t cause, nfs4r_server_id log, nfs4r_lsn lsn)
+{
+	c->trouble.cause = cause;
+	c->trouble.log = log;
+	c->trouble.lsn = lsn;
 }

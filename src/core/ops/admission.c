@@ -67,23 +67,13 @@ struct opx *ops_begin(struct nfs4r_core *c, struct nfs4r_op *op, bool remote, nf
 
 /* ---- holds (control 5.5) and pins (control 5.1) --------------------------------------------- */
 
-static void unhold_one(struct nfs4r_core *c, struct claim *cl)
-{
-	struct own *ow = cl->own;
-
-	assert(ow->holds);
-	ow->holds--;
-	if (!ow->holds && own_may_close(ow) && own_is_revoked(ow))
-		control_claim_start_closing(c, ow);
-}
-
 void ops_unhold(struct nfs4r_core *c, struct opx *o)
 {
 	uint32_t n = o->nholds;
 
 	o->nholds = 0;
 	for (uint32_t i = 0; i < n; i++)
-		unhold_one(c, o->holds[i]);
+		control_claim_unhold(c, o->holds[i]->own);
 }
 
 void ops_unpin(struct nfs4r_core *c, struct opx *o)
@@ -91,15 +81,9 @@ void ops_unpin(struct nfs4r_core *c, struct opx *o)
 	for (uint32_t i = 0; i < o->npins; i++) {
 		struct own *ow = o->pins[i]->own;
 
-		assert(ow->pins);
 		if (!own_is_deep(ow) && !o->remote)
 			control_claim_used(c, ow);
-		if (--ow->pins)
-			continue;
-		if (ow->state == OWN_CLOSING)
-			c->dirty |= DIRTY_RELEASE;
-		else if (own_may_close(ow))
-			control_release_unpinned(c, ow);
+		control_claim_unpin(c, ow);
 	}
 	o->npins = 0;
 }
@@ -121,11 +105,11 @@ static void rehold(struct nfs4r_core *c, struct opx *o, struct claim **v, uint32
 
 	memcpy(old, o->holds, sizeof(old));
 	for (uint32_t i = 0; i < n; i++)
-		v[i]->own->holds++;
+		control_claim_hold(v[i]->own);
 	memcpy(o->holds, v, n * sizeof(*v));
 	o->nholds = n;
 	for (uint32_t i = 0; i < nold; i++)
-		unhold_one(c, old[i]);
+		control_claim_unhold(c, old[i]->own);
 }
 
 /* ---- failure -------------------------------------------------------------------- */
@@ -344,7 +328,7 @@ static void elect(struct nfs4r_core *c, struct opx *o, const struct nfs4r_contro
 	c->st.elections_waited++;
 	c->st.deep_asked += optional;
 	if (o->nholds < HOLDS_MAX) {
-		ow->holds++;
+		control_claim_hold(ow);
 		o->holds[o->nholds++] = ow->claim;
 	}
 	if (!o->attempts)

@@ -210,7 +210,7 @@ struct nfs4r_entry *ops_entry_make(struct nfs4r_core *c, struct opx *o, const st
 
 	assert(e);
 	e->log = c->self;
-	e->lsn = ++c->log.logs[c->self].received;
+	e->lsn = log_lsn_next(c);
 	e->view = c->view.adopted.num ? c->view.adopted.num : 1;
 	e->op = op->type;
 	if (op->id.origin) {

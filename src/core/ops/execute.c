@@ -24,7 +24,7 @@ static void pin(struct nfs4r_core *c, struct opx *o, struct claim *cl)
 			return;
 	assert(o->npins < HOLDS_MAX);
 	o->pins[o->npins++] = cl;
-	cl->own->pins++;
+	control_claim_pin(cl->own);
 	if (!own_is_deep(cl->own) && !o->remote) /* deep: policy_used(); what others forward does not keep it from them */
 		control_claim_used(c, cl->own);
 }
@@ -193,8 +193,8 @@ void ops_exec_locked(struct nfs4r_core *c, struct opx *o, enum nfs4r_status may)
 	struct needs nd;
 
 	assert(o->state == OP_LOCKING);
-	if (o->exec_durable && o->exec_step > c->durable_step)
-		c->durable_step = o->exec_step; /* the caller kept it back until everything before was on disk */
+	if (o->exec_durable)
+		out_durable(c, o->exec_step); /* the caller kept it back until everything before was on disk */
 	ops_space_fit_times(c, o->op);
 	ops_needs_of(c, o->op, &nd);
 	if (FAULT(F_NO_RESOLVE_AGAIN))
@@ -232,9 +232,8 @@ void ops_exec_executed(struct nfs4r_core *c, struct opx *o, const struct nfs4r_e
 		ops_entry_unanswered(ev->entry);
 	else if (!ev->ok)
 		ops_entry_void(ev->entry);
-	o->pend->state = PEND_EXECUTED;
 	ops_list(c, o, OP_EXECUTED);
-	log_pend_wake(c, o->pend);
+	log_pend_executed(c, o->pend, false);
 }
 
 /* The entry is in the tree and in the log. */

@@ -48,6 +48,7 @@ void ops_told_started(struct nfs4r_core *c);
 void ops_reply_of_entry(struct nfs4r_core *c, const struct nfs4r_entry *e);
 void ops_refusals_free(struct nfs4r_core *c);
 void ops_replies_undone(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn seal);
+void ops_origin_restored(struct nfs4r_core *c, nfs4r_server_id s, uint64_t inc, uint64_t answered_below);
 void ops_reply_add(struct nfs4r_core *c, const struct reply *r);
 
 /* space.c: room, and limits of file systems (log 4.12) */
@@ -55,6 +56,7 @@ void ops_space_measured(struct nfs4r_core *c, const struct nfs4r_event *ev);
 void ops_space_on_msg(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m);
 void ops_space_peer_up(struct nfs4r_core *c, nfs4r_server_id s);
 void ops_space_restore(struct nfs4r_core *c, nfs4r_lsn lsn, uint64_t payload_bytes);
+void ops_space_limits_restored(struct nfs4r_core *c, nfs4r_server_id s, const struct nfs4r_limits *limits);
 void ops_space_fini(struct nfs4r_core *c);
 
 #endif

@@ -131,7 +131,6 @@ struct ops_state { /* c->ops */
 	uint64_t op_seq;
 	uint32_t nops;
 	struct opx *mover; /* the one cross-directory move of a directory that may be under way (control 3.6) */
-	uint64_t stuck_at;
 	/* reply_cache.c */
 	struct reply *replies;
 	struct refusal *refusals;

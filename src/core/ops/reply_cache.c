@@ -186,3 +186,9 @@ void ops_reply_of_entry(struct nfs4r_core *c, const struct nfs4r_entry *e)
 	row_reply(&r, &p, false);
 	out_commit_put(c, &p);
 }
+
+void ops_origin_restored(struct nfs4r_core *c, nfs4r_server_id s, uint64_t inc, uint64_t answered_below)
+{
+	c->ops.origins[s].inc = inc;
+	c->ops.origins[s].answered_below = answered_below;
+}

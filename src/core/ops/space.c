@@ -515,3 +515,9 @@ void nfs4r_core_get_room(const struct nfs4r_core *c, struct nfs4r_core_room *out
 		least_room(&out->store, c, t->space.shared ? &t->space.tree : &t->space.store, end.store - had.store, s);
 	}
 }
+
+void ops_space_limits_restored(struct nfs4r_core *c, nfs4r_server_id s, const struct nfs4r_limits *limits)
+{
+	c->ops.space.of[s].limits = *limits;
+	c->ops.space.of[s].limits_known = true;
+}

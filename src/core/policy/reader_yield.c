@@ -142,10 +142,7 @@ void policy_yield_touch(struct nfs4r_core *c, const struct nfs4r_oid *file)
 
 static void writer_goes(struct nfs4r_core *c, struct writer *wr)
 {
-	struct oidmark *m = control_mark_find(c->policy.writing, &wr->dir);
-
-	if (!--m->value)
-		control_mark_drop(&c->policy.writing, &wr->dir);
+	control_mark_count(&c->policy.writing, &wr->dir, -1);
 	HASH_DEL(c->policy.writers, wr);
 	free(wr);
 }
@@ -166,7 +163,7 @@ void policy_yield_opened(struct nfs4r_core *c, const struct nfs4r_oid *file, boo
 	wr->file = *file;
 	wr->dir = f.parent;
 	HASH_ADD(hh, c->policy.writers, file, sizeof(wr->file), wr);
-	control_mark_get(&c->policy.writing, &wr->dir)->value++;
+	control_mark_count(&c->policy.writing, &wr->dir, 1);
 }
 
 /* Is a file open for writing that @ow would cover? With very many directories that have one: yes. */

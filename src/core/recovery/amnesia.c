@@ -88,8 +88,7 @@ static bool is_now(const struct nfs4r_core *c, const struct start *x)
 
 static void count_from_now(struct nfs4r_core *c)
 {
-	EACH_PEER(c, s)
-		c->peers[s].counted_ms = c->peers[s].unready_ms = c->now;
+	view_peers_count_from_now(c);
 }
 
 static void known(struct nfs4r_core *c)
@@ -185,13 +184,9 @@ void recovery_memory_repaired(struct nfs4r_core *c)
 static void number_anew(struct nfs4r_core *c)
 {
 	uint64_t first = NFS4R_GEN(c->log.logs[c->self].applied) << NFS4R_GEN_SHIFT | 1;
-	struct nfs4r_put p;
 
-	if (c->control.next_seq >= first || FAULT(F_SEQ_AGAIN))
-		return;
-	c->control.next_seq = c->control.seq_reserved = first;
-	row_seq(first, &p);
-	out_put(c, &p);
+	if (c->control.next_seq < first && !FAULT(F_SEQ_AGAIN))
+		control_seq_anew(c, first);
 }
 
 /* A view was adopted. The others added this server when it was repaired, or it never left and has forgotten what it is counted on for. */
@@ -241,7 +236,7 @@ static void remember(struct nfs4r_core *c, nfs4r_server_id s, const struct start
 	row_peer_start(s, &p->knows, &row);
 	out_row(c, &row);
 	if (!same)
-		c->wrote_ms = c->now;
+		out_wrote(c);
 }
 
 void recovery_memory_on_heartbeat(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs4r_msg *m)
@@ -253,20 +248,11 @@ void recovery_memory_on_heartbeat(struct nfs4r_core *c, nfs4r_server_id from, co
 
 	if (!(c->view.adopted.voters & NFS4R_BIT(from)) && m->heartbeat.memory == NFS4R_MEMORY_KNOWN && m->heartbeat.view < c->view.accepted.num)
 		return; /* of a life before it was added: it takes all anew, and counts by what it says then (log 9.1) */
-	if (p->start.inc && p->start.random != theirs.random)
-		state_peer_forget(c, from); /* its counter came to the same number again */
-	p->start = theirs;
-	if (p->memory != m->heartbeat.memory && !FAULT(F_KNOWN_UNNOTICED))
-		c->dirty |= DIRTY_REPLY; /* what it has on its disk counts from now on (log 5.1) */
-	p->memory = m->heartbeat.memory;
-	if (!p->learner_ns && state_is_learner(c, from) && p->memory == NFS4R_MEMORY_FORGOT && m->heartbeat.view >= c->view.adopted.num)
-		p->learner_ns = m->heartbeat.clock_ms * 1000000;
-	p->claims = m->heartbeat.claims;
-	p->judged = true;
+	view_peer_remembers(c, from, m);
 	if (is_now(c, &mine))
 		c->memory.saved = true; /* it heard KNOWN, which was not said before that was on disk */
 	if (p->memory == NFS4R_MEMORY_KNOWN) {
-		p->counted_ms = c->now;
+		view_peer_counts(c, from);
 		remember(c, from, &theirs);
 	}
 	if (!is_mine(c, &mine) && (c->memory.state == MEMORY_NEW || c->memory.state == MEMORY_KNOWN))

@@ -129,19 +129,12 @@ static void begin(struct nfs4r_core *c, nfs4r_server_id s)
 static void on_joined(struct nfs4r_core *c, nfs4r_server_id from, uint64_t view)
 {
 	struct joiner *j = &c->join.to[from];
-	struct own *ow, *tmp;
 
 	if (view != c->view.adopted.num || !state_is_member(c, from) || !c->view.complete)
 		return; /* ready or not: who is complete asks nobody again by itself */
-	c->peers[from].joining = false;
-	if (j->made) {
-		DL_FOREACH_SAFE2(c->control.asking, ow, tmp, ask_next_own) {
-			if (own_is_acting(ow) && ow->claim->key.seq < j->next_seq) {
-				ow->acks |= NFS4R_BIT(from);
-				control_election_check_win(c, ow);
-			}
-		}
-	}
+	view_peer_joined(c, from);
+	if (j->made)
+		control_election_joined(c, from, j->next_seq);
 	free(j->rows);
 	*j = (struct joiner){ 0 };
 	control_election_peer_up(c, from); /* what is newer than the list */
@@ -154,7 +147,7 @@ void recovery_join_peer_fresh(struct nfs4r_core *c, nfs4r_server_id s)
 {
 	free(c->join.to[s].rows);
 	c->join.to[s] = (struct joiner){ 0 };
-	c->peers[s].complete = false;
+	view_peer_incomplete(c, s);
 	EACH_PEER(c, p)
 		c->join.witness[p] &= ~NFS4R_BIT(s);
 	c->join.asked &= ~NFS4R_BIT(s);
@@ -171,7 +164,7 @@ void recovery_join_heard(struct nfs4r_core *c, nfs4r_server_id from)
 
 static void forget_released(struct nfs4r_core *c)
 {
-	struct dead *d, *tmp;
+	struct released *d, *tmp;
 
 	HASH_ITER(hh, c->join.released, d, tmp) {
 		HASH_DEL(c->join.released, d);
@@ -199,7 +192,7 @@ void recovery_join_fini(struct nfs4r_core *c)
 void recovery_join_released(struct nfs4r_core *c, nfs4r_server_id s, uint64_t seq)
 {
 	struct pidkey k = { s, seq };
-	struct dead *d;
+	struct released *d;
 
 	if (!(c->join.want | c->join.have))
 		return;
@@ -214,7 +207,7 @@ void recovery_join_released(struct nfs4r_core *c, nfs4r_server_id s, uint64_t se
 static bool was_released(const struct nfs4r_core *c, const struct nfs4r_pid *pid)
 {
 	struct pidkey k = { pid->server, pid->seq };
-	struct dead *d;
+	struct released *d;
 
 	HASH_FIND(hh, c->join.released, &k, sizeof(k), d);
 	return d || state_is_dead_seq(c, pid->server, pid->seq);
@@ -258,8 +251,7 @@ static void on_rows(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs
 	c->join.want &= ~NFS4R_BIT(from);
 	c->join.have |= NFS4R_BIT(from);
 	EACH_OTHER_LOG(c, s)
-		if (j->applied[s] > c->log.logs[s].end)
-			c->log.logs[s].end = j->applied[s];
+		state_log_heard(c, s, j->applied[s]);
 	c->dirty |= DIRTY_OBJECTS;
 }
 
@@ -287,12 +279,10 @@ static void put_in(struct nfs4r_core *c, const struct nfs4r_join_row *r)
 
 	if (!cl && (c->view.complete || was_released(c, &r->pid)))
 		return; /* a complete member knows enough; the list may be older than a RELEASE that it got */
-	if (!cl) {
-		cl = control_claim_add(c, r->pid, r->kind, r->controls, r->ncontrols);
-		cl->lsn = r->lsn;
-		cl->prio = r->prio;
-	}
-	cl->won |= won;
+	if (!cl)
+		cl = control_claim_learnt(c, r);
+	if (won)
+		control_claim_learn_won(cl);
 	cl->listed = true;
 	control_claim_save(c, cl);
 }
@@ -450,7 +440,7 @@ void recovery_join_new_view(struct nfs4r_core *c)
  */
 void recovery_join_again(struct nfs4r_core *c)
 {
-	struct dead *released = c->join.released;
+	struct released *released = c->join.released;
 
 	c->join.released = NULL;
 	recovery_join_new_view(c);

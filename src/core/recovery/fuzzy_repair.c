@@ -20,10 +20,8 @@ static bool is_ours_to_take(const struct nfs4r_core *c, const struct taint *t)
 /* This copy is right from now on, under a new version. */
 static void take_own(struct nfs4r_core *c, struct taint *t)
 {
-	struct logst *l = &c->log.logs[c->self];
 	struct nfs4r_entry *e;
 	struct nfs4r_facts f;
-	struct pend *p;
 
 	if (!control_is_known(c, &t->oid, &f)) {
 		log_taint_drop(c, t);
@@ -32,18 +30,15 @@ static void take_own(struct nfs4r_core *c, struct taint *t)
 	e = nfs4r_entry_new();
 	assert(e);
 	e->log = c->self;
-	e->lsn = ++l->received;
+	e->lsn = log_lsn_next(c);
 	e->view = c->view.adopted.num;
 	e->op = NFS4R_OP_SETATTR;
 	e->nparts = 1;
 	e->parts[0] = (struct nfs4r_part){ .oid = t->oid, .before = f.version, .after = state_next_version(c, f.version), .effect = NFS4R_EFF_NONE };
 	log_taint_waits_for(c, t, &e->taint_log, &e->taint_lsn);
-	l->want = e->lsn; /* who takes it waits for that */
+	state_log_want(c, c->self, e->lsn); /* who takes it waits for that */
 	log_bytes(c, e->lsn, 0);
-	p = log_pend_add(c, e, NULL);
-	p->state = PEND_EXECUTED;
-	p->made = true;
-	log_pend_wake(c, p);
+	log_pend_executed(c, log_pend_add(c, e, NULL), true);
 }
 
 /* Not in the step that says RECOVERED: the caller, who only hears of it behind that step, has not given up yet what is lost, and this takes the next number. */
@@ -152,14 +147,7 @@ static void copied(struct nfs4r_core *c, const struct nfs4r_left *l, const nfs4r
 
 	assert(t); /* log_taint_left() */
 	t->left = true;
-	if (!l->kept)
-		t->exact = l->exact;
-	for (nfs4r_server_id s = 1; positions && s <= NFS4R_SERVERS_MAX; s++) {
-		nfs4r_lsn stable = state_repair_counts(c, s, c->log.logs[s].stable), begin = NFS4R_GEN(positions[s]) << NFS4R_GEN_SHIFT;
-
-		t->low[s] = (stable > begin ? stable : begin) + 1;
-	}
-	log_taint_save(c, t, false);
+	log_taint_copied(c, t, l, positions);
 }
 
 /* A repair is over. False: nothing has changed. @positions: those of all logs after it, if it was one of everything. */

@@ -13,13 +13,18 @@ struct joiner { /* control_transfer.c: one list of controls, on its way */
 	struct nfs4r_join_row *rows;
 };
 
+struct released { /* a claim */
+	struct pidkey key;
+	UT_hash_handle hh;
+};
+
 struct join {
 	struct joiner from[NFS4R_SERVERS_MAX + 1], to[NFS4R_SERVERS_MAX + 1];
 	nfs4r_servers want, have; /* lists that are being gathered; lists that are whole and not put in */
 	nfs4r_servers owed;	  /* members that were not sent the own list since this server was complete; who has not got it may know claims that are gone */
 	nfs4r_servers asked;	  /* those of them that are asked what of a removed server's claims they have */
 	nfs4r_servers witness[NFS4R_SERVERS_MAX + 1]; /* of each that is outside: members that were complete members with it */
-	struct dead *released;	  /* since the first was asked for */
+	struct released *released; /* since the first was asked for */
 	uint64_t repeat_ms;
 };
 

@@ -10,20 +10,14 @@
  */
 #include "core/recovery/recovery_int.h"
 
-static int by_seq(struct claim *a, struct claim *b)
-{
-	if (a->key.server != b->key.server)
-		return a->key.server < b->key.server ? -1 : 1;
-	return a->key.seq < b->key.seq ? -1 : a->key.seq > b->key.seq;
-}
-
 void recovery_restart_claims(struct nfs4r_core *c)
 {
 	struct claim *cl, *tmp;
 	struct own *ow, *next;
 
-	HASH_SORT(c->control.claims, by_seq); /* whatever order the rows came in */
-	c->control.last_move = c->log.written_before = c->log.logs[c->self].received;
+	control_claims_sort(c); /* whatever order the rows came in */
+	log_written_before(c, c->log.logs[c->self].received);
+	control_joined_moved_until(c, c->log.logs[c->self].received);
 	HASH_ITER(hh, c->control.claims, cl, tmp) {
 		if (!cl->own)
 			continue;
@@ -56,23 +50,15 @@ void recovery_restart_claims(struct nfs4r_core *c)
  */
 enum nfs4r_status nfs4r_core_restore_intent(struct nfs4r_core *c, struct nfs4r_entry *e)
 {
-	struct logst *l = &c->log.logs[c->self];
-	struct pend *p;
+	const struct logst *l = &c->log.logs[c->self];
 
 	assert(!c->started);
 	if (!e || e->log != c->self || (l->pend && l->pend->prev->entry->lsn >= e->lsn))
 		return NFS4R_CORRUPT;
 	if (!c->cfg.tail_intact && has_peers(c))
 		return NFS4R_OK;
-	if (e->lsn > l->received) {
-		l->received = l->end = e->lsn;
-		log_bytes(c, e->lsn, nfs4r_entry_bytes(e));
-	}
-	p = log_pend_add(c, nfs4r_entry_get(e), NULL);
-	p->state = PEND_BUSY;
-	p->intent = true;
-	c->undecided++;
-	l->applied = l->pend->entry->lsn - 1;
+	log_restored_own(c, e->lsn, nfs4r_entry_bytes(e));
+	log_pend_undecided(c, log_pend_add(c, nfs4r_entry_get(e), NULL));
 	return NFS4R_OK;
 }
 
@@ -86,12 +72,9 @@ void recovery_restart_decided(struct nfs4r_core *c, struct nfs4r_entry *e, bool 
 	if (!p)
 		return;
 	assert(p->state == PEND_BUSY);
-	if (p->entry != e) { /* the caller filled in what it found on a copy of its own */
-		nfs4r_entry_put(p->entry);
-		p->entry = nfs4r_entry_get(e);
-	}
+	if (p->entry != e)
+		log_pend_replace(p, e);
 	if (!ok)
 		ops_entry_void(p->entry);
-	p->state = PEND_EXECUTED;
-	log_pend_wake(c, p);
+	log_pend_executed(c, p, false);
 }

@@ -37,21 +37,23 @@ static void r_oid(struct cursor *k, struct nfs4r_oid *o)
 	k->r += sizeof(o->b);
 }
 
-static bool restore_limits(struct told_space *t, struct cursor *val)
+static bool restore_limits(struct nfs4r_core *c, nfs4r_server_id s, struct cursor *val)
 {
-	t->limits.file_max = r_u(val, 8);
-	t->limits.xattr_max = (uint32_t)r_u(val, 4);
-	t->limits.name_max = (uint32_t)r_u(val, 4);
-	t->limits.link_max = (uint32_t)r_u(val, 4);
-	t->limits.has = (uint32_t)r_u(val, 4);
+	struct nfs4r_limits l = { 0 };
+
+	l.file_max = r_u(val, 8);
+	l.xattr_max = (uint32_t)r_u(val, 4);
+	l.name_max = (uint32_t)r_u(val, 4);
+	l.link_max = (uint32_t)r_u(val, 4);
+	l.has = (uint32_t)r_u(val, 4);
 	if (val->r < val->end) { /* from before times were among the limits: not known */
-		t->limits.time_min = (int64_t)r_u(val, 8);
-		t->limits.time_max = (int64_t)r_u(val, 8);
+		l.time_min = (int64_t)r_u(val, 8);
+		l.time_max = (int64_t)r_u(val, 8);
 	}
 	if (val->r < val->end) /* nor the text of a symbolic link */
-		t->limits.text_max = r_u(val, 8);
-	t->limits_known = true;
-	return !val->bad && t->limits.time_min <= 0 && t->limits.time_max >= 0;
+		l.text_max = r_u(val, 8);
+	ops_space_limits_restored(c, s, &l);
+	return !val->bad && l.time_min <= 0 && l.time_max >= 0;
 }
 
 static void r_view(struct cursor *k, struct nfs4r_view *v)
@@ -94,36 +96,27 @@ static enum own_state own_state_of(uint32_t row)
 
 static bool restore_claim(struct nfs4r_core *c, struct cursor *k, nfs4r_server_id s, uint64_t seq)
 {
-	struct nfs4r_pid pid = { s, seq };
+	struct claim row = { .key = { s, seq } };
 	struct nfs4r_control v[NFS4R_CLAIM_CONTROLS_MAX];
-	struct nfs4r_prio prio;
-	uint32_t first = (uint32_t)r_u(k, 1), state = first & ~ANNOUNCED, kind = (uint32_t)r_u(k, 1), n;
-	bool won = r_u(k, 1);
-	uint64_t lsn;
-	struct claim *cl;
+	uint32_t first = (uint32_t)r_u(k, 1), state = first & ~ANNOUNCED;
 
-	prio.attempts = (uint32_t)r_u(k, 4);
-	prio.server = (nfs4r_server_id)r_u(k, 2);
-	lsn = r_u(k, 8);
-	n = (uint32_t)r_u(k, 1);
-	if (k->bad || n > NFS4R_CLAIM_CONTROLS_MAX || state > OWN_ROW_RELEASED || !state != (s != c->self) ||
-	    kind < NFS4R_PROPOSED || kind > NFS4R_MOVED || state_claim_find(c, s, seq))
+	row.kind = (uint32_t)r_u(k, 1);
+	row.won = r_u(k, 1);
+	row.prio.attempts = (uint32_t)r_u(k, 4);
+	row.prio.server = (nfs4r_server_id)r_u(k, 2);
+	row.lsn = r_u(k, 8);
+	row.n = (uint32_t)r_u(k, 1);
+	if (k->bad || row.n > NFS4R_CLAIM_CONTROLS_MAX || state > OWN_ROW_RELEASED || !state != (s != c->self) ||
+	    row.kind < NFS4R_PROPOSED || row.kind > NFS4R_MOVED || state_claim_find(c, s, seq))
 		return false;
-	for (uint32_t i = 0; i < n; i++) {
+	for (uint32_t i = 0; i < row.n; i++) {
 		r_oid(k, &v[i].oid);
 		v[i].depth = (uint32_t)r_u(k, 1);
 		if (k->bad || v[i].depth < NFS4R_SHALLOW || v[i].depth > NFS4R_DEEP_PLUS)
 			return false;
 	}
-	cl = control_claim_add(c, pid, kind, v, n);
-	cl->won = won;
-	cl->prio = prio;
-	cl->lsn = lsn;
-	cl->announced = (first & ANNOUNCED) && !FAULT(F_ANNOUNCED_UNSAVED);
-	if (state)
-		control_own_new(c, cl, own_state_of(state));
-	if (s == c->self && seq >= c->control.next_seq)
-		c->control.next_seq = seq + 1;
+	row.announced = (first & ANNOUNCED) && !FAULT(F_ANNOUNCED_UNSAVED);
+	control_claim_restored(c, &row, v, own_state_of(state));
 	return true;
 }
 
@@ -158,50 +151,46 @@ static bool who_is_sane(const struct nfs4r_view *v)
 
 static bool restore_view(struct nfs4r_core *c, struct cursor *k)
 {
-	struct view *w = &c->view;
+	const struct view *w = &c->view; /* what an older version has not in its row stays */
+	struct view_row r = { .adopted = w->adopted, .accepted = w->accepted, .sealing = w->sealing, .nadopted = w->nadopted, .naccepted = w->naccepted,
+			      .reconf_epoch = w->reconf_epoch, .reconf_set = w->reconf_set };
 
-	r_view(k, &w->adopted);
-	r_view(k, &w->accepted);
-	w->promised = r_u(k, 8);
-	w->frozen_num = r_u(k, 8);
-	w->frozen = r_u(k, 8);
-	w->complete = r_u(k, 1);
+	r_view(k, &r.adopted);
+	r_view(k, &r.accepted);
+	r.promised = r_u(k, 8);
+	r.frozen_num = r_u(k, 8);
+	r.frozen = r_u(k, 8);
+	r.complete = r_u(k, 1);
 	if (!k->bad && k->r < k->end) {
-		r_ends(k, &w->adopted);
-		r_ends(k, &w->accepted);
-		w->sealing = r_u(k, 8);
+		r_ends(k, &r.adopted);
+		r_ends(k, &r.accepted);
+		r.sealing = r_u(k, 8);
 	}
 	if (!k->bad && k->r < k->end) {
-		w->nadopted = r_who(k, &w->adopted);
-		w->naccepted = r_who(k, &w->accepted);
+		r.nadopted = r_who(k, &r.adopted);
+		r.naccepted = r_who(k, &r.accepted);
 	}
 	if (!k->bad && k->r < k->end) {
-		w->reconf_epoch = r_u(k, 8);
-		w->reconf_set = r_u(k, 8);
+		r.reconf_epoch = r_u(k, 8);
+		r.reconf_set = r_u(k, 8);
 	}
 	if (!k->bad && k->r < k->end) {
-		r_secret(k, &w->adopted);
-		r_secret(k, &w->accepted);
+		r_secret(k, &r.adopted);
+		r_secret(k, &r.accepted);
 	}
-	c->known |= state_seal_logs(&w->adopted) | state_seal_logs(&w->accepted);
-	return !k->bad && w->accepted.num >= w->adopted.num && w->promised >= w->accepted.num && who_is_sane(&w->adopted) && who_is_sane(&w->accepted);
+	view_restored(c, &r);
+	return !k->bad && r.accepted.num >= r.adopted.num && r.promised >= r.accepted.num && who_is_sane(&r.adopted) && who_is_sane(&r.accepted);
 }
 
-static bool restore_address(struct view *w, struct cursor *k, nfs4r_server_id s, uint64_t view)
+static bool restore_address(struct nfs4r_core *c, struct cursor *k, nfs4r_server_id s, uint64_t view)
 {
 	struct nfs4r_address a = { .id = s, .port = (uint16_t)r_u(k, 2) };
 	size_t len = (size_t)(k->end - k->r);
-	struct book_rows *b = NULL;
 
-	for (uint32_t i = 0; i < BOOKS_KEPT && !(b && b->view == view); i++)
-		if (w->books[i].view == view || (!b && !w->books[i].view))
-			b = &w->books[i];
-	if (k->bad || !b || !view || !len || len > NFS4R_ADDRESS_MAX || b->n == NFS4R_SERVERS_MAX)
+	if (k->bad || !view || !len || len > NFS4R_ADDRESS_MAX)
 		return false;
 	memcpy(a.address, k->r, len);
-	b->view = view;
-	b->v[b->n++] = a;
-	return true;
+	return view_address_restored(c, view, &a);
 }
 
 static void r_lsns(struct cursor *k, nfs4r_lsn *v)
@@ -217,22 +206,21 @@ static void r_lsns(struct cursor *k, nfs4r_lsn *v)
 
 static bool restore_taint(struct nfs4r_core *c, struct cursor *key, struct cursor *k)
 {
-	struct nfs4r_oid oid;
-	struct taint *t;
+	struct taint t = { 0 };
 	uint64_t state;
 
-	r_oid(key, &oid);
+	r_oid(key, &t.oid);
 	state = r_u(k, 1);
-	if (key->bad || k->bad || state < TAINT_DONE || state > TAINT_INEXACT || state_taint_find(c, &oid))
+	if (key->bad || k->bad || state < TAINT_DONE || state > TAINT_INEXACT || state_taint_find(c, &t.oid))
 		return false;
-	t = log_taint_add(c, &oid);
-	log_taint_set_state(c, t, (enum taint_state)state);
-	t->exact = r_u(k, 8);
-	t->done_log = (nfs4r_server_id)r_u(k, 2);
-	t->done_lsn = r_u(k, 8);
-	r_lsns(k, t->until);
-	r_lsns(k, t->low);
-	return !k->bad && t->done_log <= NFS4R_SERVERS_MAX;
+	t.state = (enum taint_state)state;
+	t.exact = r_u(k, 8);
+	t.done_log = (nfs4r_server_id)r_u(k, 2);
+	t.done_lsn = r_u(k, 8);
+	r_lsns(k, t.until);
+	r_lsns(k, t.low);
+	log_taint_restored(c, &t);
+	return !k->bad && t.done_log <= NFS4R_SERVERS_MAX;
 }
 
 static bool restore_told(struct nfs4r_core *c, struct cursor *key, struct cursor *k)
@@ -257,12 +245,13 @@ static bool restore_reach(struct nfs4r_core *c, struct cursor *val)
 	return !val->bad;
 }
 
-static bool restore_trouble(struct trouble *t, struct cursor *val)
+static bool restore_trouble(struct nfs4r_core *c, struct cursor *val)
 {
-	t->cause = (uint32_t)r_u(val, 4);
-	t->log = (nfs4r_server_id)r_u(val, 2);
-	t->lsn = r_u(val, 8);
-	return !val->bad && t->cause && t->log && t->log <= NFS4R_SERVERS_MAX;
+	uint32_t cause = (uint32_t)r_u(val, 4);
+	nfs4r_server_id log = (nfs4r_server_id)r_u(val, 2);
+
+	view_trouble_restored(c, cause, log, r_u(val, 8));
+	return !val->bad && cause && log && log <= NFS4R_SERVERS_MAX;
 }
 
 static bool restore_memory(struct memory *m, struct cursor *val)
@@ -294,9 +283,7 @@ static bool restore(struct nfs4r_core *c, struct cursor *key, struct cursor *val
 
 	if (kind == 'S') {
 		a = r_u(val, 8);
-		c->control.seq_reserved = a;
-		if (c->control.next_seq < a)
-			c->control.next_seq = a;
+		control_seq_restored(c, a);
 		return !key->bad && !val->bad;
 	}
 	if (kind == 'V')
@@ -304,7 +291,7 @@ static bool restore(struct nfs4r_core *c, struct cursor *key, struct cursor *val
 	if (kind == 'C')
 		return !key->bad && restore_reach(c, val);
 	if (kind == 'Z')
-		return !key->bad && restore_trouble(&c->trouble, val);
+		return !key->bad && restore_trouble(c, val);
 	if (kind == 'M')
 		return !key->bad && restore_memory(&c->memory, val);
 	if (kind == 'X')
@@ -324,7 +311,7 @@ static bool restore(struct nfs4r_core *c, struct cursor *key, struct cursor *val
 			control_dead_add(c, s, a);
 		return !key->bad;
 	case 'F':
-		c->control.floor[s] = r_u(val, 8);
+		control_floor_restored(c, s, r_u(val, 8));
 		return !val->bad;
 	case 'I':
 		c->peers[s].knows.inc = r_u(val, 8);
@@ -334,13 +321,13 @@ static bool restore(struct nfs4r_core *c, struct cursor *key, struct cursor *val
 		c->peers[s].knows_put = c->peers[s].knows.pos;
 		return !val->bad;
 	case 'L':
-		return restore_limits(&c->ops.space.of[s], val);
+		return restore_limits(c, s, val);
 	case 'B':
 		a = r_u(key, 8);
-		return !key->bad && restore_address(&c->view, val, s, a);
+		return !key->bad && restore_address(c, val, s, a);
 	case 'A':
-		c->ops.origins[s].inc = r_u(val, 8);
-		c->ops.origins[s].answered_below = r_u(val, 8);
+		a = r_u(val, 8);
+		ops_origin_restored(c, s, a, r_u(val, 8));
 		return !val->bad;
 	case 'R':
 		rk.origin = s;

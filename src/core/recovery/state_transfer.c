@@ -116,20 +116,15 @@ void recovery_repair_anew(struct nfs4r_core *c)
 static void take_as_it_is(struct nfs4r_core *c)
 {
 	out_stuck(c, "this copy is not complete, and nobody has a better one: it is taken as it is");
-	c->log.late = 0;
+	log_late_none(c);
 	c->reach = (struct reach){ 0 };
 	save_reach(c);
-	EACH_LOG(c, s) {
-		struct logst *l = &c->log.logs[s];
-
-		if (state_is_ahead(c, s) && l->applied > state_seal_at(&c->view.adopted, s, l->applied)->lsn)
-			l->applied = state_seal_at(&c->view.adopted, s, l->applied)->lsn;
-		l->received = l->highest = l->applied;
-	}
+	EACH_LOG(c, s)
+		log_back_to(c, s, state_is_ahead(c, s) ? state_seal_at(&c->view.adopted, s, c->log.logs[s].applied)->lsn : c->log.logs[s].applied);
 	c->repair = (struct repair){ 0 };
 	view_seal_cross_all(c);
 	c->dirty |= DIRTY_OPS | DIRTY_OBJECTS | DIRTY_REPLY | DIRTY_RELEASE;
-	c->log_moved = true;
+	log_goes_on(c);
 }
 
 /* The positions that come of it do not say any more that it is not done, nor what was said before. */
@@ -188,7 +183,7 @@ static void list_ended(struct nfs4r_core *c, bool in_vain)
 	recovery_taint_list_ended(c, in_vain);
 	c->repair = (struct repair){ 0 };
 	c->dirty |= DIRTY_OPS | DIRTY_OBJECTS | DIRTY_REPLY | DIRTY_RELEASE;
-	c->log_moved = true;
+	log_goes_on(c);
 	EACH_OTHER_LOG(c, s) { /* what was not begun, or was dropped, because of it */
 		log_apply_wake(c, s);
 		if (c->log.logs[s].end > c->log.logs[s].received)
@@ -234,7 +229,7 @@ static void check_reach(struct nfs4r_core *c)
 	c->reach = (struct reach){ 0 };
 	save_reach(c);
 	EACH_LOG(c, s)
-		c->log.logs[s].moved = true; /* now it counts */
+		log_says(c, s); /* now it counts */
 	state_view_check_ready(c);
 }
 
@@ -301,7 +296,7 @@ void recovery_repair_run(struct nfs4r_core *c)
 static void goes_back(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn pos)
 {
 	if (c->log.logs[log].applied > pos)
-		c->log.logs[log].end = pos; /* what there is of it will be announced */
+		state_log_ends(c, log, pos); /* what there is of it will be announced */
 	view_claims_undone(c, log, pos);
 	ops_replies_undone(c, log, pos);
 }
@@ -309,17 +304,8 @@ static void goes_back(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn pos)
 static void take_positions(struct nfs4r_core *c, const nfs4r_lsn *v)
 {
 	EACH_LOG(c, s) {
-		struct logst *l = &c->log.logs[s];
-
 		goes_back(c, s, v[s]);
-		l->received = l->applied = l->highest = v[s];
-		l->stable = state_taint_limit(c, s, v[s]);
-		l->base = v[s] + 1;
-		l->truncated = v[s];
-		l->pull_from = 0;
-		l->moved = true;
-		if (l->end < v[s])
-			l->end = v[s];
+		log_copied(c, s, v[s]);
 	}
 	log_crossed(c);
 }
@@ -331,7 +317,8 @@ static void take_positions(struct nfs4r_core *c, const nfs4r_lsn *v)
 static void forget_tree(struct nfs4r_core *c)
 {
 	log_written_forget(c);
-	c->control.last_move = c->log.written_before = c->control.ancestors_changed = c->log.logs[c->self].received;
+	log_written_before(c, c->log.logs[c->self].received);
+	control_joined_rebuilt(c, c->log.logs[c->self].received);
 	control_anc_rebuild(c);
 	ops_told_rebuilt(c);
 }
@@ -369,7 +356,7 @@ void recovery_repair_done(struct nfs4r_core *c, const struct nfs4r_event *ev)
 			ended_logs |= NFS4R_BIT(s);
 	}
 	if (r->all) {
-		c->log.late = 0;
+		log_late_none(c);
 		take_positions(c, ev->stable);
 		ops_forward_unknown(c, ended_logs);
 	}
@@ -396,16 +383,14 @@ static void ended(struct nfs4r_core *c)
 			nfs4r_lsn seal = state_seal_at(&c->view.adopted, s, c->log.logs[s].applied)->lsn;
 
 			ops_replies_undone(c, s, seal);
-			if (c->log.logs[s].applied > seal)
-				c->log.logs[s].applied = seal;
-			c->log.logs[s].received = c->log.logs[s].highest = c->log.logs[s].applied; /* below the seal there may be a hole: that is pulled */
+			log_back_to(c, s, seal); /* below it there may be a hole: that is pulled */
 		}
 	if (r->all)
 		recovery_memory_repaired(c);
 	*r = (struct repair){ 0 };
 	view_seal_cross_all(c);
 	c->dirty |= DIRTY_OPS | DIRTY_OBJECTS | DIRTY_REPLY | DIRTY_RELEASE;
-	c->log_moved = true;
+	log_goes_on(c);
 }
 
 /*

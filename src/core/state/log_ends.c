@@ -122,3 +122,25 @@ nfs4r_version state_next_version(const struct nfs4r_core *c, nfs4r_version befor
 
 	return before + 1 > first || !c->view.adopted.epoch || FAULT(F_NO_EPOCH) ? before + 1 : first;
 }
+
+void state_log_heard(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn lsn)
+{
+	if (lsn > c->log.logs[log].end)
+		c->log.logs[log].end = lsn;
+}
+
+void state_log_ends(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn lsn)
+{
+	c->log.logs[log].end = lsn;
+}
+
+void state_log_want(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn lsn)
+{
+	if (lsn > c->log.logs[log].want)
+		c->log.logs[log].want = lsn;
+}
+
+void state_logs_known(struct nfs4r_core *c, nfs4r_servers logs)
+{
+	c->known |= logs;
+}

@@ -89,7 +89,17 @@ void out_row(struct nfs4r_core *c, const struct nfs4r_put *p)
 void out_put(struct nfs4r_core *c, const struct nfs4r_put *p)
 {
 	out_row(c, p);
+	out_wrote(c);
+}
+
+void out_wrote(struct nfs4r_core *c)
+{
 	c->wrote_ms = c->now;
+}
+
+void out_commit_begin(struct nfs4r_core *c)
+{
+	c->out.nputs = 0;
 }
 
 void out_commit_put(struct nfs4r_core *c, const struct nfs4r_put *p)
@@ -111,12 +121,36 @@ void out_begin(struct nfs4r_core *c)
 	}
 }
 
+const struct nfs4r_update *out_end(struct nfs4r_core *c)
+{
+	c->out.upd.n = c->out.nacts;
+	c->out.upd.actions = c->out.acts;
+	c->out.upd.next_timer_ms = c->out.timer;
+	return &c->out.upd;
+}
+
+void out_no_timer(struct nfs4r_core *c)
+{
+	c->out.timer = UINT64_MAX;
+}
+
+void out_durable(struct nfs4r_core *c, uint64_t step)
+{
+	if (step > c->durable_step)
+		c->durable_step = step;
+}
+
 void out_stuck(struct nfs4r_core *c, const char *text)
 {
-	if (c->ops.stuck_at && c->now < c->ops.stuck_at + STUCK_EVERY_MS)
+	if (c->out.stuck_at && c->now < c->out.stuck_at + STUCK_EVERY_MS)
 		return;
-	c->ops.stuck_at = c->now ? c->now : 1;
+	c->out.stuck_at = c->now ? c->now : 1;
 	out_act(c, &(struct nfs4r_action){ .type = NFS4R_ACT_STUCK, .stuck = { .text = keep_text(c, text) } });
+}
+
+void out_stuck_again(struct nfs4r_core *c)
+{
+	c->out.stuck_at = 0;
 }
 
 static bool is_recent(const struct nfs4r_core *c, const struct complaint *o)

@@ -38,6 +38,10 @@ bool state_seals_open(const struct nfs4r_core *c);
 nfs4r_lsn state_gen_end(const struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn pos);
 nfs4r_lsn state_seal_limit(const struct nfs4r_core *c, nfs4r_server_id log);
 bool state_seal_may_begin(const struct nfs4r_core *c, const struct nfs4r_entry *e);
+void state_log_heard(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn lsn); /* somebody has @log up to here */
+void state_log_ends(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn lsn);  /* nobody is known to have more */
+void state_log_want(struct nfs4r_core *c, nfs4r_server_id log, nfs4r_lsn lsn);  /* its owner waits for `stable` here */
+void state_logs_known(struct nfs4r_core *c, nfs4r_servers logs);
 nfs4r_version state_next_version(const struct nfs4r_core *c, nfs4r_version before); /* log 2.3 */
 
 /* memory.c: whose words count, because of what stores remember (log 8.6) */
@@ -66,15 +70,18 @@ void out_timer_at(struct nfs4r_core *c, uint64_t t);
 void out_row(struct nfs4r_core *c, const struct nfs4r_put *p); /* the PUT; it does not count as something that was written (wrote_ms) */
 void out_put(struct nfs4r_core *c, const struct nfs4r_put *p);
 void out_commit_put(struct nfs4r_core *c, const struct nfs4r_put *p);
+void out_commit_begin(struct nfs4r_core *c);
+void out_wrote(struct nfs4r_core *c); /* more than a position of a peer's journal */
 void out_begin(struct nfs4r_core *c);
+const struct nfs4r_update *out_end(struct nfs4r_core *c);
+void out_no_timer(struct nfs4r_core *c); /* all that are needed are set anew */
+void out_durable(struct nfs4r_core *c, uint64_t step); /* what steps up to this one put is on disk */
 void out_stuck(struct nfs4r_core *c, const char *text);
+void out_stuck_again(struct nfs4r_core *c); /* the next text is said, however short ago the last was */
 /* What server @from sent is not taken; for the log, "server 2 <text>", once in a while for each server. */
 void out_complain(struct nfs4r_core *c, nfs4r_server_id from, const char *text);
 void out_halt(struct nfs4r_core *c, const char *text);
 void out_servers_text(nfs4r_servers set, char *buf, size_t len); /* "1, 3" */
-
-/* peers.c: what is known of a server */
-void state_peer_forget(struct nfs4r_core *c, nfs4r_server_id s); /* what an older start of it had reported */
 
 /* quorum.c: the only place that knows who "all" are */
 bool quorum_is(nfs4r_servers set, nfs4r_servers voters);
