@@ -95,7 +95,6 @@ void repl_export_stop(struct repl_export *exp);
 
 /* ---- the engine's first start, and others (restart.c) ---- */
 
-void repl_engine_log(void *ctx, enum nfs4r_log_level level, const char *text);
 /* Into exp->eng. While the daemon starts a full Store is waited for. */
 enum nfs4r_status repl_restart_first(struct repl_export *exp, char *why);
 void repl_lops_again(void *ctx);
@@ -461,7 +460,6 @@ fsal_status_t repl_sub_listxattr(struct fsal_obj_handle *sub, char *names, uint3
  * exported file system (repl_raw_can() says so beforehand).
  */
 bool repl_raw_can(const struct fsal_obj_handle *sub);
-int repl_raw_open(struct fsal_obj_handle *sub); /* O_PATH, the caller's to close; else -errno */
 fsal_status_t repl_raw_getattr(struct fsal_obj_handle *sub, struct nfs4r_attrs *out);
 /* MODE (not of a symbolic link), UID, GID, ATIME and MTIME by mask. */
 fsal_status_t repl_raw_setattr(struct fsal_obj_handle *sub, const struct nfs4r_attrs *a);

@@ -17,7 +17,7 @@
 
 #define LOOK_S 5
 
-void repl_engine_log(void *ctx, enum nfs4r_log_level level, const char *text)
+static void engine_log(void *ctx, enum nfs4r_log_level level, const char *text)
 {
 	switch (level) {
 	case NFS4R_LOG_ERROR:
@@ -37,7 +37,7 @@ void repl_engine_log(void *ctx, enum nfs4r_log_level level, const char *text)
 
 static enum nfs4r_status start(struct repl_export *exp, struct nfs4r_engine **out, char *why)
 {
-	return nfs4r_engine_start(&repl_module.cfg, &repl_lops, exp, repl_engine_log, NULL, out, why);
+	return nfs4r_engine_start(&repl_module.cfg, &repl_lops, exp, engine_log, NULL, out, why);
 }
 
 static void say(const char *why, char said[NFS4R_WHY])

@@ -7,7 +7,7 @@
  * The bytes of a handle of FSAL_VFS contain the kernel's file handle. It is opened with O_PATH, which opens nothing and
  * disturbs nothing: a device is not touched, a FIFO has no reader. The system calls then go through /proc/self/fd.
  *
- * Failure modes: another sub-FSAL, or an object of another file system than the exported one: repl_raw_open() says
+ * Failure modes: another sub-FSAL, or an object of another file system than the exported one: raw_open() says
  * -ENOTSUP, and the caller goes by the sub-FSAL's own methods. Permissions are the caller's business: all of this works as root.
  */
 #include "repl.h"
@@ -81,7 +81,8 @@ bool repl_raw_can(const struct fsal_obj_handle *sub)
 	       repl_export(layer->super_export)->dir_fd >= 0;
 }
 
-int repl_raw_open(struct fsal_obj_handle *sub)
+/* O_PATH, the caller's to close; else -errno. */
+static int raw_open(struct fsal_obj_handle *sub)
 {
 	struct kernel_handle k;
 	struct nfs4r_lhandle h;
@@ -116,7 +117,7 @@ fsal_status_t repl_raw_getattr(struct fsal_obj_handle *sub, struct nfs4r_attrs *
 {
 	struct fsal_attrlist attrs;
 	struct stat st;
-	int fd = repl_raw_open(sub);
+	int fd = raw_open(sub);
 	fsal_status_t status;
 
 	if (fd < 0)
@@ -157,7 +158,7 @@ static int set_all(struct fsal_obj_handle *sub, int fd, const char *path, const 
 
 fsal_status_t repl_raw_setattr(struct fsal_obj_handle *sub, const struct nfs4r_attrs *a)
 {
-	int fd = repl_raw_open(sub);
+	int fd = raw_open(sub);
 	char path[PROC_LEN];
 
 	if (fd < 0)
@@ -169,7 +170,7 @@ fsal_status_t repl_raw_setattr(struct fsal_obj_handle *sub, const struct nfs4r_a
 
 fsal_status_t repl_raw_getxattr(struct fsal_obj_handle *sub, const char *name, void *val, uint32_t *len)
 {
-	int fd = repl_raw_open(sub);
+	int fd = raw_open(sub);
 	char path[PROC_LEN];
 	ssize_t n;
 
@@ -183,7 +184,7 @@ fsal_status_t repl_raw_getxattr(struct fsal_obj_handle *sub, const char *name, v
 fsal_status_t repl_raw_setxattr(struct fsal_obj_handle *sub, const char *name, const void *val, uint32_t len, uint32_t flags)
 {
 	int how = flags == NFS4R_XATTR_CREATE ? XATTR_CREATE : flags == NFS4R_XATTR_REPLACE ? XATTR_REPLACE : 0;
-	int fd = repl_raw_open(sub);
+	int fd = raw_open(sub);
 	char path[PROC_LEN];
 
 	if (fd < 0)
@@ -193,7 +194,7 @@ fsal_status_t repl_raw_setxattr(struct fsal_obj_handle *sub, const char *name, c
 
 fsal_status_t repl_raw_removexattr(struct fsal_obj_handle *sub, const char *name)
 {
-	int fd = repl_raw_open(sub);
+	int fd = raw_open(sub);
 	char path[PROC_LEN];
 
 	if (fd < 0)
@@ -203,7 +204,7 @@ fsal_status_t repl_raw_removexattr(struct fsal_obj_handle *sub, const char *name
 
 fsal_status_t repl_raw_listxattr(struct fsal_obj_handle *sub, char *names, uint32_t *len)
 {
-	int fd = repl_raw_open(sub);
+	int fd = raw_open(sub);
 	char path[PROC_LEN];
 	ssize_t n;
 
@@ -223,7 +224,7 @@ static bool is_dot(const char *name)
 
 fsal_status_t repl_raw_readdir(struct fsal_obj_handle *sub, bool (*fn)(void *arg, const char *name), void *arg)
 {
-	int path_fd = repl_raw_open(sub), fd;
+	int path_fd = raw_open(sub), fd;
 	char *buf;
 	long n, at;
 	bool go_on = true;
@@ -248,7 +249,7 @@ fsal_status_t repl_raw_readdir(struct fsal_obj_handle *sub, bool (*fn)(void *arg
 
 fsal_status_t repl_raw_is_mount(struct fsal_obj_handle *dir, const char *name, bool *yes)
 {
-	int fd = repl_raw_open(dir), rc;
+	int fd = raw_open(dir), rc;
 	struct statx there, here;
 
 	*yes = false;
@@ -273,7 +274,7 @@ fsal_status_t repl_raw_make_mutable(struct fsal_obj_handle *sub, uint32_t *had)
 	*had = 0;
 	if (sub->type != REGULAR_FILE && sub->type != DIRECTORY)
 		return fsalstat(ERR_FSAL_NO_ERROR, 0);
-	path_fd = repl_raw_open(sub);
+	path_fd = raw_open(sub);
 	if (path_fd < 0)
 		return posix2fsal_status(-path_fd);
 	fd = open(proc_path(path_fd, path), O_RDONLY | O_NONBLOCK | O_NOATIME | O_CLOEXEC);

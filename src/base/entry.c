@@ -63,6 +63,14 @@ struct nfs4r_part *nfs4r_entry_part(struct nfs4r_entry *e, const struct nfs4r_oi
 	return NULL;
 }
 
+struct nfs4r_part *nfs4r_entry_part_with(struct nfs4r_entry *e, enum nfs4r_effect effect)
+{
+	for (uint32_t i = 0; i < e->nparts; i++)
+		if (e->parts[i].effect == effect)
+			return &e->parts[i];
+	return NULL;
+}
+
 bool nfs4r_part_names(struct nfs4r_part *p, uint32_t n)
 {
 	if (n == 0 || n > NFS4R_NAME_CHANGES_MAX)

@@ -110,6 +110,7 @@ struct nfs4r_entry *nfs4r_entry_get(struct nfs4r_entry *e);
 void nfs4r_entry_put(struct nfs4r_entry *e); /* frees names, texts, acl, payload with the last reference */
 /* Part of @oid, or NULL. */
 struct nfs4r_part *nfs4r_entry_part(struct nfs4r_entry *e, const struct nfs4r_oid *oid);
+struct nfs4r_part *nfs4r_entry_part_with(struct nfs4r_entry *e, enum nfs4r_effect effect); /* the first, or NULL */
 /* Allocate @n zeroed name changes in @p; false when out of memory or n > NFS4R_NAME_CHANGES_MAX. */
 bool nfs4r_part_names(struct nfs4r_part *p, uint32_t n);
 /* Payload bytes that travel with the entry: payload->len, or the operation's length while it is only on disk. */

@@ -25,6 +25,13 @@ static inline bool nfs4r_lhandle_eq(const struct nfs4r_lhandle *a, const struct 
 	return a->len && a->len == b->len && memcmp(a->b, b->b, a->len) == 0;
 }
 
+/* @h is the object that @e makes here. */
+static inline void nfs4r_entry_set_handle(struct nfs4r_entry *e, const struct nfs4r_lhandle *h)
+{
+	e->handle_len = h->len;
+	memcpy(e->handle, h->b, h->len);
+}
+
 enum nfs4r_was { NFS4R_WAS_IMMUTABLE = 1, NFS4R_WAS_APPEND_ONLY = 2 }; /* bits */
 
 struct nfs4r_lops {

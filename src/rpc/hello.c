@@ -33,7 +33,7 @@ static int server_order(const struct nfs4r_endpoint *a, const struct nfs4r_endpo
 	return (a->id > b->id) - (a->id < b->id);
 }
 
-void rpc_hello_send(struct rpc_conn *c, nfs4r_server_id to, uint64_t session)
+static void hello_send(struct rpc_conn *c, nfs4r_server_id to, uint64_t session)
 {
 	const struct nfs4r_rpc_config *cfg = &c->rpc->cfg;
 	struct nfs4r_transport_msg_body m = { .type = NFS4R_MSG_HELLO };
@@ -80,7 +80,7 @@ static void hello_secured(struct rpc_conn *c)
 	c->secured = true;
 	c->state = RPC_CONN_HELLO;
 	if (c->caller)
-		rpc_hello_send(c, c->peer->ep.id, c->peer->session);
+		hello_send(c, c->peer->ep.id, c->peer->session);
 }
 
 static void hello_step(struct rpc_conn *c, const void *in, size_t len)
@@ -482,7 +482,7 @@ void rpc_hello_received(struct rpc_conn *c, const struct nfs4r_hello *h)
 		c->index = h->index;
 		p->conns[rpc_conn_slot(c)] = c;
 		c->state = RPC_CONN_CONFIRM;
-		rpc_hello_send(c, h->server, h->session);
+		hello_send(c, h->server, h->session);
 		return;
 	}
 	if (c->lane == NFS4R_LANE_CONTROL)

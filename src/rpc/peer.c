@@ -238,7 +238,8 @@ static void peer_ask(struct rpc_peer *p)
 		cannot_call(c, err); /* it is asked again */
 }
 
-void rpc_peer_forget(struct rpc_peer *p)
+/* It is no server any more. */
+static void peer_forget(struct rpc_peer *p)
 {
 	p->known = false; /* who hears that it is down finds it gone */
 	rpc_peer_down(p, false, "it was taken out of the volume");
@@ -246,7 +247,7 @@ void rpc_peer_forget(struct rpc_peer *p)
 	p->addrs.n = 0;
 }
 
-void rpc_peer_keepalive(struct rpc_conn *c, bool answer, uint64_t clock_ns, int64_t day_ns)
+static void peer_keepalive(struct rpc_conn *c, bool answer, uint64_t clock_ns, int64_t day_ns)
 {
 	struct rpc_peer *p = c->peer;
 	uint64_t now = uv_hrtime();
@@ -378,7 +379,7 @@ static void transport_message(struct rpc_conn *c, const void *bytes, size_t len)
 			rpc_conn_fail(c, "sent a message before HELLO");
 			break;
 		}
-		rpc_peer_keepalive(c, m.keepalive.answer, m.keepalive.clock_ns, m.keepalive.day_ns);
+		peer_keepalive(c, m.keepalive.answer, m.keepalive.clock_ns, m.keepalive.day_ns);
 		if (c->state == RPC_CONN_CONFIRM) {
 			rpc_conn_keepalive(c, false, uv_hrtime());
 			if (!rpc_conn_dead(c))
@@ -503,7 +504,7 @@ void rpc_peer_tick(struct rpc_peer *p, uint64_t now)
 	bool any = false;
 
 	if (p->leave_at_ms && (!p->up || now >= p->leave_at_ms)) {
-		rpc_peer_forget(p);
+		peer_forget(p);
 		return;
 	}
 	rpc_bulk_tick(p, now);

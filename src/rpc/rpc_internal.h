@@ -351,7 +351,6 @@ void rpc_record_free(struct rpc_conn *c);
 /* hello.c */
 void rpc_hello_start(struct rpc_conn *c); /* after rpc_conn_start: tokens, if any, then HELLO */
 void rpc_token_received(struct rpc_conn *c, const struct nfs4r_buf *token);
-void rpc_hello_send(struct rpc_conn *c, nfs4r_server_id to, uint64_t session);
 void rpc_hello_received(struct rpc_conn *c, const struct nfs4r_hello *h);
 
 /* refusal.c */
@@ -378,7 +377,6 @@ __attribute__((format(printf, 2, 3))) enum nfs4r_status rpc_bad_config(char *why
 enum nfs4r_status rpc_servers_check(const struct nfs4r_endpoint *list, uint32_t n, bool privileged, char *why);
 
 /* peer.c */
-void rpc_peer_forget(struct rpc_peer *p); /* it is no server any more */
 void rpc_peer_call(struct rpc_peer *p, uint32_t slot);
 void rpc_peer_lane_ready(struct rpc_conn *c);
 /* All lanes are closed; @refused: wait longer before the next call. */
@@ -386,7 +384,6 @@ void rpc_peer_down(struct rpc_peer *p, bool refused, const char *why);
 void rpc_peer_state(struct rpc_peer *p, const char *text);
 void rpc_conn_tick(struct rpc_conn *c, uint64_t now);
 void rpc_peer_tick(struct rpc_peer *p, uint64_t now);
-void rpc_peer_keepalive(struct rpc_conn *c, bool answer, uint64_t clock_ns, int64_t day_ns);
 /* NULL: the connection failed. */
 struct nfs4r_msg *rpc_peer_decode(struct rpc_conn *c, const void *bytes, size_t len);
 void rpc_peer_message(struct rpc_peer *p, struct nfs4r_msg *m);

@@ -571,7 +571,6 @@ struct nfs4r_ref {
 };
 void nfs4r_ref_open(struct nfs4r_store *s, const struct nfs4r_oid *oid, struct nfs4r_ref *ref);
 void nfs4r_ref_close(struct nfs4r_store *s, struct nfs4r_ref *ref);
-void nfs4r_ref_parent(const struct nfs4r_ref *ref, uint32_t i, struct nfs4r_parent *out);
 /* A copy for changing, with room for one more parent. NOENT: *out is empty but valid. fini in every case. */
 enum nfs4r_status nfs4r_object_load(struct nfs4r_store *s, const struct nfs4r_oid *oid,
 				    struct nfs4r_object *out);
@@ -602,11 +601,7 @@ struct nfs4r_plan {
 	} old[NFS4R_PARTS_MAX][NFS4R_NAME_CHANGES_MAX];
 	struct ov_need need;
 };
-enum nfs4r_status nfs4r_plan_make(struct nfs4r_store *s, const struct nfs4r_entry *e,
-				  struct nfs4r_plan *p);
 void nfs4r_plan_fini(struct nfs4r_plan *p);
-/* Under view (write) and after a reserve of p->need. */
-void nfs4r_plan_apply(struct nfs4r_store *s, const struct nfs4r_entry *e, struct nfs4r_plan *p);
 void nfs4r_puts_need(struct ov_need *need, const struct nfs4r_put *puts, uint32_t n);
 /* Of a record at @pos: what a later one wrote stays. */
 void nfs4r_puts_apply(struct nfs4r_store *s, const struct nfs4r_put *puts, uint32_t n, nfs4r_journal_pos pos);
@@ -689,9 +684,15 @@ enum nfs4r_status nfs4r_ident_random(uint64_t *out);
 
 /* The entry of the COMMIT or INTENT record at @pos, or NULL; one reference. Any thread. */
 struct nfs4r_entry *nfs4r_entry_at(struct nfs4r_store *s, nfs4r_journal_pos pos);
-/* The parts of a COMMIT's body: rows of the core (free() them) and the entry. OK; MALFORMED, NOMEM: *why, a static text, says what is wrong. */
-enum nfs4r_status nfs4r_rd_commit(const struct nfs4r_rec_view *r, struct nfs4r_put **puts, uint32_t *nputs,
-				  struct nfs4r_entry **e, const char **why);
+/* What a COMMIT or an INTENT says: the entry, and rows of the core. */
+struct nfs4r_commit_body {
+	struct nfs4r_entry *entry;
+	struct nfs4r_put *puts;
+	uint32_t nputs;
+};
+/* OK: free with nfs4r_commit_body_fini(). MALFORMED, NOMEM: *why, a static text, says what is wrong, and there is nothing to free. */
+enum nfs4r_status nfs4r_rd_commit(const struct nfs4r_rec_view *r, struct nfs4r_commit_body *out, const char **why);
+void nfs4r_commit_body_fini(struct nfs4r_commit_body *c);
 enum nfs4r_status nfs4r_rd_puts(struct nfs4r_rd *r, struct nfs4r_put **puts, uint32_t *n);
 /* COMMITs before @pos with an LSN beyond @last of their log count for nothing: they lay behind a hole, own ones in a tail that was lost. */
 struct nfs4r_cut {

@@ -22,7 +22,6 @@ void read_serve(struct nfs4r_engine *eng, nfs4r_server_id from, struct nfs4r_msg
 
 /* ---- serve_copy.c ---- */
 /* `data` of an answer to OIDS. */
-void read_copy_positions_put(const struct nfs4r_store_positions *p, uint8_t *out);
 bool read_copy_positions_get(struct nfs4r_store_positions *p, const struct nfs4r_buf *b);
 
 /* ---- not_modified.c ---- */

@@ -26,7 +26,7 @@ static uint64_t get_u64(const uint8_t *p)
 	return v;
 }
 
-void read_copy_positions_put(const struct nfs4r_store_positions *p, uint8_t *out)
+static void positions_put(const struct nfs4r_store_positions *p, uint8_t *out)
 {
 	for (int i = 1; i <= NFS4R_SERVERS_MAX; i++, out += 24) {
 		put_u64(out, p->applied[i]);
@@ -64,7 +64,7 @@ static enum nfs4r_status copy_oids(struct nfs4r_engine *eng, struct nfs4r_read *
 		free(list);
 		return NFS4R_NOMEM;
 	}
-	read_copy_positions_put(&p, rd->data->data);
+	positions_put(&p, rd->data->data);
 	n = nfs4r_store_each_oid(eng->store, &rd->oid, list, NFS4R_READDIR_MAX);
 	rd->eof = n == 0;
 	for (uint32_t i = 0; i < n; i++) {

@@ -127,10 +127,8 @@ static enum nfs4r_status apply_create(struct nfs4r_engine *eng, struct nfs4r_ent
 	}
 	if (st == NFS4R_OK && e->op == NFS4R_OP_ADOPT) /* its ACL comes in entries of its own, if it has one */
 		st = engine_xattr_drop_inherited(eng, &made);
-	if (st == NFS4R_OK) {
-		e->handle_len = made.len;
-		memcpy(e->handle, made.b, made.len);
-	}
+	if (st == NFS4R_OK)
+		nfs4r_entry_set_handle(e, &made);
 	return st;
 }
 

@@ -336,8 +336,7 @@ static enum nfs4r_status make_created(struct nfs4r_engine *eng, struct nfs4r_ent
 		enum nfs4r_status st = h.len || find_made(eng, e, mask, p, &h) ? NFS4R_OK : replicate_staging_make(eng, &p->oid, &p->attrs, p->linktext, &h);
 		if (st != NFS4R_OK)
 			return st;
-		e->handle_len = h.len;
-		memcpy(e->handle, h.b, h.len);
+		nfs4r_entry_set_handle(e, &h);
 	}
 	return NFS4R_OK;
 }

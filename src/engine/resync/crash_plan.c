@@ -134,7 +134,7 @@ static bool follow(struct plan *pl, const struct nfs4r_entry *e, const struct nf
 	return true;
 }
 
-static int by_offset(const void *a, const void *b)
+int resync_by_offset(const void *a, const void *b)
 {
 	const struct repair_range *x = a, *y = b;
 
@@ -151,7 +151,7 @@ bool resync_plan_make(struct plan *pl, const struct doubt *d, const struct touch
 	for (size_t i = resync_touches_first(t, oid); ok && (e = resync_touches_next_entry(d, t, oid, &i, &p)); nfs4r_entry_put(e))
 		ok = p->after <= from || p->after > to || follow(pl, e, p);
 	if (pl->own.n)
-		qsort(pl->own.v, pl->own.n, sizeof(*pl->own.v), by_offset);
+		qsort(pl->own.v, pl->own.n, sizeof(*pl->own.v), resync_by_offset);
 	return ok;
 }
 

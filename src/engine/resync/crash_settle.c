@@ -54,20 +54,13 @@ static enum outcome failed_or_later(struct repair *r, enum nfs4r_status st, bool
 	return st == NFS4R_OK && done ? SETTLED : LATER;
 }
 
-static int cmp_range(const void *a, const void *b)
-{
-	const struct repair_range *x = a, *y = b;
-
-	return x->off < y->off ? -1 : x->off > y->off;
-}
-
 /* What is not in these, which are the first @n of r->keep, takes their place. */
 static bool keep_rest(struct repair *r, uint32_t n)
 {
 	uint64_t at = 0;
 	bool ok = true;
 
-	qsort(r->keep, n, sizeof(*r->keep), cmp_range);
+	qsort(r->keep, n, sizeof(*r->keep), resync_by_offset);
 	for (uint32_t i = 0; ok && i < n; i++) {
 		struct repair_range k = r->keep[i];
 

@@ -159,6 +159,7 @@ struct plan {
 /* By entries with versions above @from, up to @to. False: no memory. resync_plan_fini() in any case. */
 bool resync_plan_make(struct plan *p, const struct doubt *d, const struct touches *t, const struct nfs4r_oid *oid, nfs4r_version from, nfs4r_version to);
 void resync_plan_fini(struct plan *p);
+int resync_by_offset(const void *a, const void *b); /* of two struct repair_range, for qsort() */
 /* The file was so long before these entries. */
 void resync_plan_was_long(struct plan *p, uint64_t size);
 /* What is not as it was before these entries is kept from being fetched, as long as there is the plan. */

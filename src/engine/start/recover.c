@@ -246,14 +246,6 @@ enum nfs4r_status start_recover_root(struct nfs4r_engine *eng, const struct nfs4
 
 /* ---- undecided entries ---- */
 
-static struct nfs4r_part *find_part(struct nfs4r_entry *e, enum nfs4r_effect effect)
-{
-	for (uint32_t i = 0; i < e->nparts; i++)
-		if (e->parts[i].effect == effect)
-			return &e->parts[i];
-	return NULL;
-}
-
 static bool name_shows(struct nfs4r_engine *eng, const struct nfs4r_part *dir, uint32_t i, struct nfs4r_lhandle *out)
 {
 	struct nfs4r_lhandle dirh;
@@ -264,7 +256,7 @@ static bool name_shows(struct nfs4r_engine *eng, const struct nfs4r_part *dir, u
 
 static bool created_shows(struct nfs4r_engine *eng, struct nfs4r_entry *e, struct nfs4r_part *p)
 {
-	struct nfs4r_part *dir = find_part(e, NFS4R_EFF_NAMES);
+	struct nfs4r_part *dir = nfs4r_entry_part_with(e, NFS4R_EFF_NAMES);
 	struct nfs4r_lhandle h;
 	struct nfs4r_oid other;
 	struct nfs4r_attrs now = { 0 };
@@ -286,8 +278,7 @@ static bool created_shows(struct nfs4r_engine *eng, struct nfs4r_entry *e, struc
 		p->attrs.mask |= NFS4R_ATTR_RDEV | (now.type == NFS4R_TYPE_FILE && now.size ? NFS4R_ATTR_SIZE : 0);
 	}
 	nfs4r_buf_put(now.acl);
-	e->handle_len = h.len;
-	memcpy(e->handle, h.b, h.len);
+	nfs4r_entry_set_handle(e, &h);
 	return true;
 }
 
@@ -306,7 +297,7 @@ static bool renamed_shows(struct nfs4r_engine *eng, struct nfs4r_entry *e, const
 			if (nfs4r_oid_is_zero(&d->names[j].oid))
 				source_gone = !there;
 			else
-				target_right = there && h.len == want.len && memcmp(h.b, want.b, h.len) == 0;
+				target_right = there && nfs4r_lhandle_eq(&h, &want);
 		}
 	}
 	return source_gone && target_right;
@@ -314,7 +305,7 @@ static bool renamed_shows(struct nfs4r_engine *eng, struct nfs4r_entry *e, const
 
 static bool linked_shows(struct nfs4r_engine *eng, struct nfs4r_entry *e, const struct nfs4r_part *links)
 {
-	struct nfs4r_part *dir = find_part(e, NFS4R_EFF_NAMES);
+	struct nfs4r_part *dir = nfs4r_entry_part_with(e, NFS4R_EFF_NAMES);
 	struct nfs4r_lhandle h, want;
 
 	if (!dir)
@@ -323,7 +314,7 @@ static bool linked_shows(struct nfs4r_engine *eng, struct nfs4r_entry *e, const 
 	if (nfs4r_oid_is_zero(&dir->names[0].oid))
 		return !there; /* unlink, rmdir */
 	nfs4r_handle(eng, &links->oid, &want);
-	return there && h.len == want.len && memcmp(h.b, want.b, h.len) == 0;
+	return there && nfs4r_lhandle_eq(&h, &want);
 }
 
 static bool was_executed(struct nfs4r_engine *eng, struct nfs4r_entry *e)
@@ -332,13 +323,13 @@ static bool was_executed(struct nfs4r_engine *eng, struct nfs4r_entry *e)
 
 	if (e->nparts == 0)
 		return false;
-	p = find_part(e, NFS4R_EFF_CREATE);
+	p = nfs4r_entry_part_with(e, NFS4R_EFF_CREATE);
 	if (p)
 		return created_shows(eng, e, p);
-	p = find_part(e, NFS4R_EFF_PARENT);
+	p = nfs4r_entry_part_with(e, NFS4R_EFF_PARENT);
 	if (p)
 		return renamed_shows(eng, e, p);
-	p = find_part(e, NFS4R_EFF_LINKS);
+	p = nfs4r_entry_part_with(e, NFS4R_EFF_LINKS);
 	if (p)
 		return linked_shows(eng, e, p);
 	if (e->nparts && e->parts[0].effect == NFS4R_EFF_ALLOC && e->parts[0].punch && engine_import_is_open(eng, &e->parts[0].oid, NULL))

@@ -92,17 +92,9 @@ void update_entry_prepare(struct nfs4r_engine *eng, struct nfs4r_entry *e)
 
 /* ---- execution ---- */
 
-static struct nfs4r_part *part_with(struct nfs4r_entry *e, enum nfs4r_effect effect)
-{
-	for (uint32_t i = 0; i < e->nparts; i++)
-		if (e->parts[i].effect == effect)
-			return &e->parts[i];
-	return NULL;
-}
-
 static void resolve(struct nfs4r_engine *eng, const struct nfs4r_op *op, struct nfs4r_entry *e, struct nfs4r_exec *x)
 {
-	struct nfs4r_part *links = part_with(e, NFS4R_EFF_LINKS), *moved = part_with(e, NFS4R_EFF_PARENT);
+	struct nfs4r_part *links = nfs4r_entry_part_with(e, NFS4R_EFF_LINKS), *moved = nfs4r_entry_part_with(e, NFS4R_EFF_PARENT);
 	struct nfs4r_part *child = op->type == NFS4R_OP_RENAME ? moved : op->type == NFS4R_OP_REMOVE ? links : NULL;
 	struct nfs4r_row row;
 
@@ -203,8 +195,7 @@ static void fill_created(struct nfs4r_engine *eng, struct nfs4r_entry *e, struct
 			p->attrs.mask |= NFS4R_ATTR_ACL;
 		}
 	}
-	e->handle_len = x->made.len;
-	memcpy(e->handle, x->made.b, x->made.len);
+	nfs4r_entry_set_handle(e, &x->made);
 }
 
 static void fill(struct nfs4r_engine *eng, struct nfs4r_entry *e, struct nfs4r_op *op, const struct nfs4r_exec *x)

@@ -23,6 +23,7 @@
 #define NAME_WAITERS_MAX 64	/* so many workers for longer than PARK_AFTER_MS; Ganesha has a few hundred */
 
 static void drive_task(struct nfs4r_engine *eng, void *arg);
+static void run_remote(struct nfs4r_engine *eng, void *arg);
 
 /* ---- deliveries from the core; eng->lock held ---- */
 
@@ -70,7 +71,7 @@ static void look(struct nfs4r_engine *eng, struct opctx *o)
 		engine_pool_run(eng->executors, drive_task, o);
 		break;
 	case OP_REMOTE:
-		engine_pool_run(eng->executors, update_op_run_remote, o);
+		engine_pool_run(eng->executors, run_remote, o);
 		break;
 	default:
 		break;
@@ -324,7 +325,7 @@ static void run_once(struct nfs4r_engine *eng, struct opctx *o)
 }
 
 /* A forwarded operation belongs to the core; it is ours, and has a context, from EXECUTE to EXECUTED or RETRY. */
-void update_op_run_remote(struct nfs4r_engine *eng, void *arg)
+static void run_remote(struct nfs4r_engine *eng, void *arg)
 {
 	struct opctx *o = arg;
 

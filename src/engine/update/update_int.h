@@ -67,7 +67,6 @@ struct opctx { /* one operation in the engine; op->engine points here */
 	} run;
 };
 void update_op_move(struct nfs4r_engine *eng, struct opctx *o, enum op_state to); /* eng->lock held */
-void update_op_run_remote(struct nfs4r_engine *eng, void *arg);
 void update_op_free(struct opctx *o);
 void update_op_deactivate(struct nfs4r_engine *eng, struct opctx *o); /* out of eng->active, if it is there. eng->lock held */
 

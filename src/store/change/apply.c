@@ -190,7 +190,7 @@ static enum nfs4r_status plan_part(struct nfs4r_store *s, const struct nfs4r_ent
 	return NFS4R_OK;
 }
 
-enum nfs4r_status nfs4r_plan_make(struct nfs4r_store *s, const struct nfs4r_entry *e, struct nfs4r_plan *p)
+static enum nfs4r_status plan_make(struct nfs4r_store *s, const struct nfs4r_entry *e, struct nfs4r_plan *p)
 {
 	enum nfs4r_status st = NFS4R_OK;
 
@@ -254,7 +254,8 @@ static void apply_part(struct nfs4r_store *s, const struct nfs4r_entry *e, uint3
 		apply_name(s, row, &p->names[j], plan->old[i][j].had, plan->old[i][j].cookie);
 }
 
-void nfs4r_plan_apply(struct nfs4r_store *s, const struct nfs4r_entry *e, struct nfs4r_plan *p)
+/* Under view (write) and after a reserve of p->need. */
+static void plan_apply(struct nfs4r_store *s, const struct nfs4r_entry *e, struct nfs4r_plan *p)
 {
 	for (uint32_t i = 0; i < e->nparts; i++) {
 		if (!p->skip[i])
@@ -304,7 +305,7 @@ enum nfs4r_status nfs4r_commit_reserve(struct nfs4r_store *s, const struct nfs4r
 				       const struct nfs4r_put *puts, uint32_t nputs,
 				       struct nfs4r_plan *plan)
 {
-	enum nfs4r_status st = nfs4r_plan_make(s, e, plan);
+	enum nfs4r_status st = plan_make(s, e, plan);
 
 	if (st != NFS4R_OK)
 		return st;
@@ -328,7 +329,7 @@ void nfs4r_commit_apply(struct nfs4r_store *s, const struct nfs4r_entry *e, cons
 			made = &e->parts[i].oid;
 	}
 	pthread_rwlock_wrlock(&s->view);
-	nfs4r_plan_apply(s, e, plan);
+	plan_apply(s, e, plan);
 	nfs4r_puts_apply(s, puts, nputs, pos);
 	nfs4r_log_add(&s->logs[e->log], e->lsn, pos, made);
 	nfs4r_log_advance(&s->logs[e->log], e->log, &s->mint[e->log]);

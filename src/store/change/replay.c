@@ -93,22 +93,19 @@ enum nfs4r_status nfs4r_replay_handle(struct nfs4r_store *s, const struct nfs4r_
 enum nfs4r_status nfs4r_replay_commit(struct nfs4r_store *s, const struct nfs4r_rec_view *rec)
 {
 	struct nfs4r_plan plan;
-	struct nfs4r_entry *e;
-	struct nfs4r_put *puts;
-	uint32_t nputs;
-	enum nfs4r_status st = nfs4r_rd_commit(rec, &puts, &nputs, &e, &s->unreadable);
+	struct nfs4r_commit_body c;
+	enum nfs4r_status st = nfs4r_rd_commit(rec, &c, &s->unreadable);
 
 	if (st != NFS4R_OK)
 		return st;
-	e->bytes_at = nfs4r_kept_of(s, rec->pos);
-	st = nfs4r_commit_reserve(s, e, puts, nputs, &plan);
+	c.entry->bytes_at = nfs4r_kept_of(s, rec->pos);
+	st = nfs4r_commit_reserve(s, c.entry, c.puts, c.nputs, &plan);
 	if (st == NFS4R_OK)
-		st = nfs4r_kept_note(s, e);
+		st = nfs4r_kept_note(s, c.entry);
 	if (st == NFS4R_OK)
-		nfs4r_commit_apply(s, e, puts, nputs, &plan, rec->pos);
+		nfs4r_commit_apply(s, c.entry, c.puts, c.nputs, &plan, rec->pos);
 	nfs4r_plan_fini(&plan);
-	nfs4r_entry_put(e);
-	free(puts);
+	nfs4r_commit_body_fini(&c);
 	return st;
 }
 
@@ -162,20 +159,18 @@ static bool note_given_back(struct nfs4r_store *s, const struct nfs4r_entry *e, 
 /* The files may have what it did, and clients may have seen it. */
 static enum nfs4r_status note_dropped(struct nfs4r_store *s, const struct nfs4r_rec_view *rec)
 {
-	struct nfs4r_entry *e;
-	struct nfs4r_put *puts;
-	uint32_t nputs;
-	enum nfs4r_status st = nfs4r_rd_commit(rec, &puts, &nputs, &e, &s->unreadable);
+	struct nfs4r_commit_body c;
+	enum nfs4r_status st = nfs4r_rd_commit(rec, &c, &s->unreadable);
 
 	if (st != NFS4R_OK)
 		return st;
-	for (uint32_t i = 0; i < e->nparts && st == NFS4R_OK; i++) {
-		struct nfs4r_extent x = nfs4r_extent_of(&e->parts[i]);
+	for (uint32_t i = 0; i < c.entry->nparts && st == NFS4R_OK; i++) {
+		const struct nfs4r_part *p = &c.entry->parts[i];
+		struct nfs4r_extent x = nfs4r_extent_of(p);
 
-		st = note_given_back(s, e, &e->parts[i]) ? nfs4r_drop_extent(s, &x) : NFS4R_NOMEM;
+		st = note_given_back(s, c.entry, p) ? nfs4r_drop_extent(s, &x) : NFS4R_NOMEM;
 	}
-	nfs4r_entry_put(e);
-	free(puts);
+	nfs4r_commit_body_fini(&c);
 	return st;
 }
 

@@ -146,7 +146,7 @@ void nfs4r_ref_close(struct nfs4r_store *s, struct nfs4r_ref *ref)
 	nfs4r_db_end(&s->db, ref->reader);
 }
 
-void nfs4r_ref_parent(const struct nfs4r_ref *ref, uint32_t i, struct nfs4r_parent *out)
+static void ref_parent(const struct nfs4r_ref *ref, uint32_t i, struct nfs4r_parent *out)
 {
 	if (!i) {
 		out->oid = ref->obj->row.parent;
@@ -176,7 +176,7 @@ enum nfs4r_status nfs4r_object_load(struct nfs4r_store *s, const struct nfs4r_oi
 			st = out->more ? NFS4R_OK : NFS4R_NOMEM;
 		}
 		for (uint32_t i = 1; st == NFS4R_OK && i < out->row.nparents; i++)
-			nfs4r_ref_parent(&ref, i, &out->more[i - 1]);
+			ref_parent(&ref, i, &out->more[i - 1]);
 	} else {
 		memset(out, 0, sizeof(*out));
 		out->row.oid = *oid;
@@ -248,7 +248,7 @@ uint32_t nfs4r_store_parents(struct nfs4r_store *s, const struct nfs4r_oid *oid,
 	for (uint32_t i = 0; i < n && i < max; i++) {
 		struct nfs4r_parent p;
 
-		nfs4r_ref_parent(&ref, i, &p);
+		ref_parent(&ref, i, &p);
 		out[i] = p.oid;
 	}
 	nfs4r_ref_close(s, &ref);
@@ -274,7 +274,7 @@ enum nfs4r_known nfs4r_store_copy_row(struct nfs4r_store *s, const struct nfs4r_
 		for (uint32_t i = 0; i < out->nparents; i++) {
 			struct nfs4r_parent p;
 
-			nfs4r_ref_parent(&ref, i, &p);
+			ref_parent(&ref, i, &p);
 			out->parents[i] = p.oid;
 			out->parent_names[i] = p.count;
 		}

@@ -229,40 +229,42 @@ static enum nfs4r_status rd_entry(struct nfs4r_rd *r, struct nfs4r_entry **e, co
 	return p && !r->left ? nfs4r_entry_decode(p, len, false, e, why) : NFS4R_MALFORMED;
 }
 
-enum nfs4r_status nfs4r_rd_commit(const struct nfs4r_rec_view *rec, struct nfs4r_put **puts,
-				  uint32_t *nputs, struct nfs4r_entry **e, const char **why)
+enum nfs4r_status nfs4r_rd_commit(const struct nfs4r_rec_view *rec, struct nfs4r_commit_body *out, const char **why)
 {
 	struct nfs4r_rd r = { rec->body, rec->len, false };
 	enum nfs4r_status st = NFS4R_OK;
 
-	*puts = NULL;
-	*nputs = 0;
-	*e = NULL;
+	*out = (struct nfs4r_commit_body){ .entry = NULL };
 	*why = nfs4r_status_str(NFS4R_MALFORMED);
 	rd_bytes(&r, COMMIT_HEAD);
 	if (rec->type == REC_COMMIT)
-		st = nfs4r_rd_puts(&r, puts, nputs);
+		st = nfs4r_rd_puts(&r, &out->puts, &out->nputs);
 	if (st == NFS4R_OK)
-		st = rd_entry(&r, e, why);
-	if (st != NFS4R_OK) {
-		free(*puts);
-		*puts = NULL;
-	}
+		st = rd_entry(&r, &out->entry, why);
+	if (st != NFS4R_OK)
+		nfs4r_commit_body_fini(out);
 	return st;
+}
+
+void nfs4r_commit_body_fini(struct nfs4r_commit_body *c)
+{
+	nfs4r_entry_put(c->entry);
+	free(c->puts);
+	*c = (struct nfs4r_commit_body){ .entry = NULL };
 }
 
 struct nfs4r_entry *nfs4r_entry_at(struct nfs4r_store *s, nfs4r_journal_pos pos)
 {
+	struct nfs4r_commit_body c = { .entry = NULL };
 	struct nfs4r_entry *e = NULL;
 	struct nfs4r_rec_view rec;
-	struct nfs4r_put *puts;
 	const char *why;
-	uint32_t nputs;
 	uint8_t *buf = nfs4r_jnl_read(&s->jnl, pos, &rec);
 
 	if (buf && (rec.type == REC_COMMIT || rec.type == REC_INTENT) &&
-	    nfs4r_rd_commit(&rec, &puts, &nputs, &e, &why) == NFS4R_OK)
-		free(puts);
+	    nfs4r_rd_commit(&rec, &c, &why) == NFS4R_OK)
+		e = nfs4r_entry_get(c.entry);
+	nfs4r_commit_body_fini(&c);
 	free(buf);
 	return e;
 }
