@@ -29,7 +29,7 @@ struct ctl_conn {
 
 static bool several(const glob_t *g, char *why)
 {
-	int n = snprintf(why, WHY, "several volumes are served here; choose one with --socket:");
+	int n = snprintf(why, WHY, "this machine serves several volumes; choose one with --socket:");
 
 	for (size_t i = 0; i < g->gl_pathc; i++) {
 		if ((size_t)n + strlen(g->gl_pathv[i]) + 40 > WHY) { /* whole paths only */
@@ -107,11 +107,11 @@ static bool nobody(const char *folder, const char *path, const char *what, char 
 	long pid = runs_here(folder, file, sizeof(file));
 
 	if (somebody_waits(folder, path, text, sizeof(text)))
-		snprintf(why, WHY, "%.250s: the server waits before it starts, and goes on by itself: %s", what, text);
+		snprintf(why, WHY, "%.250s: the server waits before it starts, and will continue by itself: %s", what, text);
 	else if (pid)
 		snprintf(why, WHY,
 			 "%.250s, but a server runs (process %ld of %s). It is still starting, or serves another volume, or its REPL block has no Control_Socket, or another one: its log "
-			 "says so (journalctl -u 'nfs4r@*')", what, pid, file);
+			 "says which (journalctl -u 'nfs4r@*')", what, pid, file);
 	else
 		snprintf(why, WHY, "%.250s: no server seems to run here; start it (systemctl start nfs4r@NAME; its log says why it ended), or name its Control_Socket with --socket", what);
 	errno = ENOENT;
@@ -154,11 +154,11 @@ static void explain(const char *path, char *why)
 	slash = strrchr(folder, '/');
 	if (slash)
 		*slash = '\0';
-	snprintf(what, sizeof(what), "%s %s", path, err == ENOENT ? "is not there" : "is left from a server that has ended");
+	snprintf(what, sizeof(what), "%s %s", path, err == ENOENT ? "is not there" : "is left over from a server that has ended");
 	if (err == ENOENT || err == ECONNREFUSED)
 		nobody(slash ? folder : ".", path, what, why);
 	else if (err == EACCES || err == EPERM)
-		snprintf(why, WHY, "%s: only root and the user that runs the server may ask", path);
+		snprintf(why, WHY, "%s: only root and the user that runs the server may use the control socket", path);
 	else
 		snprintf(why, WHY, "%s: %s", path, strerror(err));
 	errno = err;
@@ -228,7 +228,7 @@ bool ctl_ask(struct ctl_conn *c, const char *cmd, const char *path, unsigned pat
 {
 	if (ctl_send(c, json_pack("{s:s, s:s*}", "cmd", cmd, "path", path), patience_s))
 		return true;
-	snprintf(why, WHY, "%s is not UTF-8; name the folder above it instead", path ? path : cmd);
+	snprintf(why, WHY, "%s is not UTF-8; name its parent directory instead", path ? path : cmd);
 	return false;
 }
 
@@ -268,18 +268,18 @@ json_t *ctl_next(struct ctl_conn *c, char *why)
 		if (ferror(c->in) && (errno == EAGAIN || errno == EWOULDBLOCK))
 			snprintf(why, WHY, "the server did not answer for %u s", c->patience_s);
 		else
-			snprintf(why, WHY, "the server ended the connection without a complete answer; look into its log");
+			snprintf(why, WHY, "the server closed the connection before its answer was complete; see its log");
 		return NULL;
 	}
 	a = json_loadb(c->line, (size_t)n, 0, &err);
 	if (json_is_object(a))
 		return a;
 	if (c->line[n - 1] != '\n')
-		snprintf(why, WHY, "the server ended the connection without a complete answer; look into its log");
+		snprintf(why, WHY, "the server closed the connection before its answer was complete; see its log");
 	else if (!a && c->line[0] == '{')
 		snprintf(why, WHY, "the server's answer is damaged: %.200s, at byte %d", err.text, err.position);
 	else
-		snprintf(why, WHY, "what answers on this socket is not an NFSv4.r server: not a JSON object");
+		snprintf(why, WHY, "this socket does not belong to an NFSv4.r server: the answer is not a JSON object");
 	json_decref(a);
 	return NULL;
 }

@@ -97,7 +97,7 @@ bool ctl_says_yes(void); /* the next line of standard input is "yes" */
 /* As ctl_request(), on a new connection: a person may have thought for long. The server checks anew. */
 json_t *ctl_request_sure(struct ctl_conn *c, json_t *req);
 
-/* ---- servers.c: `server` and `reconfigure` ---- */
+/* ---- servers.c: `server` and `force-reconfigure` ---- */
 
 #define CTL_SERVERS_MAX 15 /* of a volume */
 #define CTL_WAIT_MAX_S 3600
@@ -107,11 +107,11 @@ enum server_command { SERVER_LIST = 1, SERVER_ADD, SERVER_REMOVE, SERVER_RECONFI
 
 struct server_args {
 	enum server_command what;
-	bool json, yes, no_wait, give_up, off_for_good, wait; /* options */
-	unsigned wait_s;	/* reconfigure, if `wait`: until those are silent that are off */
+	bool json, yes, no_wait, abandon, off_for_good, wait; /* options */
+	unsigned wait_s;	/* force-reconfigure, if `wait`: until the stopped servers count as silent */
 	unsigned server, port;	/* port 0: as the server that is asked */
 	char host[256];
-	unsigned set[CTL_SERVERS_MAX], n; /* reconfigure: all that are left; none: the word is taken back */
+	unsigned set[CTL_SERVERS_MAX], n; /* force-reconfigure: all survivors; n = 0: cancel the order */
 };
 
 unsigned server_number(const char *s); /* 0: it is none */
@@ -119,10 +119,10 @@ unsigned server_number(const char *s); /* 0: it is none */
 const char *parse_servers(struct server_args *a, int n, char **args);
 int run_servers(struct ctl_conn *c, const struct server_args *args); /* exit status */
 
-/* ---- reconfigure.c ---- */
+/* ---- force_reconfigure.c ---- */
 
-const char *parse_set(struct server_args *a, int n, char **args); /* what follows `reconfigure`, as parse_servers() */
-json_t *reconfigure_ask(struct ctl_conn *c, const struct server_args *args); /* says what is vouched for; NULL: refused, it has complained */
+const char *parse_set(struct server_args *a, int n, char **args); /* what follows `force-reconfigure`, as parse_servers() */
+json_t *force_reconfigure_ask(struct ctl_conn *c, const struct server_args *args); /* prints what the administrator confirms; NULL: refused, it has complained */
 
 /* Members of JSON objects; 0, -1, false or "" when they are not there or of another kind. */
 uint64_t get_num(const json_t *o, const char *key);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * nfs4rctl: what a replicated volume is doing, asked at one of its servers.
- * Exit status: 0 fine; 1 `verify` found differences; 2 the answer could not be had, or not from all servers. `health` has its own (health.c).
+ * nfs4rctl: asks one server of a volume what it is doing, and carries out administrative commands.
+ * Exit status: 0 success; 1 `verify` found differences; 2 no answer, or not from all servers. `health` has its own (health.c).
  */
 #include <errno.h>
 #include <getopt.h>
@@ -24,48 +24,48 @@
 static const char usage_text[] =
 	"usage: nfs4rctl [--socket PATH] [--json] COMMAND\n"
 	"\n"
-	"  status         state of the server, its log, and how far its peers are behind\n"
-	"  controls       which server controls what at the moment, and which operations wait\n"
-	"  verify [PATH]  compare the copies of all servers below PATH of the volume (default /)\n"
-	"  repair [PATH]  make the copy of this server below PATH equal to the others', while clients work\n"
-	"  stats          counters and latencies since the start\n"
-	"  health         one line: does the server serve, and is anything wrong? For monitoring systems\n"
-	"  give-up N      server N, which is outside the view, is waited for no longer: what only it has is undone when it returns\n"
-	"  server list    the servers of the volume, and how far they are\n"
-	"  server add N HOST[:PORT]   server N, which has an empty store and runs there, becomes one of the volume\n"
-	"  server remove N            server N is one no more\n"
-	"  reconfigure N...           a majority is lost for good: these go on alone. Say it at each of them; none takes it back\n"
+	"  status         show the state of this server, its log, and its peers' replication lag\n"
+	"  health         print one line for a monitoring system: does the server serve, and is anything wrong?\n"
+	"  controls       list which server controls what, and which operations wait\n"
+	"  stats          show counters and latencies since the start\n"
+	"  verify [PATH]  compare all servers' copies below PATH of the volume (default /)\n"
+	"  repair [PATH]  make this server's copy below PATH equal to the others' while clients work\n"
+	"  abandon N      stop waiting for server N, which is outside the view; updates that only it has are undone when it returns\n"
+	"  server list    list the servers of the volume and their state\n"
+	"  server add N HOST[:PORT]   add server N, which runs at that address with an empty store\n"
+	"  server remove N            remove server N permanently\n"
+	"  force-reconfigure N...     after permanent loss of a majority, continue with only these servers. Run it on each; `none` cancels\n"
 	"\n"
 	"  -s, --socket PATH  control socket; default $NFS4R_SOCKET, else the only one in " RUN_FOLDER "\n"
-	"  -j, --json         the answer as JSON, one object per line\n"
-	"  -h, --help         this text\n"
-	"  -V, --version\n"
+	"  -j, --json         print the answer as JSON, one object per line\n"
+	"  -h, --help         print this text\n"
+	"  -V, --version      print the version\n"
 	"\n"
-	"Of controls, without --json:\n"
-	"      --deep         only deep and deep+ controls\n"
-	"      --own          only those of the server that is asked\n"
-	"      --owner N      only those of server N\n"
-	"      --waiting      only the operations\n"
+	"Options of controls, without --json:\n"
+	"      --deep         list only deep and deep+ controls\n"
+	"      --own          list only controls of the server that is asked\n"
+	"      --owner N      list only controls of server N\n"
+	"      --waiting      list only operations\n"
 	"\n"
-	"Of health:\n"
-	"      --max-lag SECONDS   so long may updates be missing at other servers, default 30\n"
+	"Options of health:\n"
+	"      --max-lag SECONDS   how long other servers may lack updates; default 30\n"
 	"\n"
-	"Of repair:\n"
-	"      --dry-run      only say what would be repaired\n"
-	"      --from N       where copies differ, that of server N is right; default: that of more than half, else of the server that wrote last\n"
+	"Options of repair:\n"
+	"      --dry-run      print what would be repaired, and change nothing\n"
+	"      --from N       copy from server N where copies differ; default: what more than half of the servers have, else the last writer's copy\n"
 	"\n"
-	"Of give-up and server remove:\n"
-	"      --yes          do not ask\n"
-	"Of server add, server remove and reconfigure:\n"
-	"      --no-wait      do not wait until it is done\n"
-	"Of server remove:\n"
-	"      --give-up      updates that only this server has may be lost\n"
-	"Of reconfigure:\n"
-	"      --the-others-are-off-for-good   they never run again with the stores that they have\n"
-	"      --wait SECONDS   wait so long for those that were heard a moment ago; default Failure_Timeout + Lease, 0 with --no-wait\n"
+	"Options of abandon and server remove:\n"
+	"      --yes          do not ask for confirmation\n"
+	"Options of server add, server remove and force-reconfigure:\n"
+	"      --no-wait      return at once instead of when the change is complete\n"
+	"Options of server remove:\n"
+	"      --abandon      remove the server even if updates that only it has are lost\n"
+	"Options of force-reconfigure:\n"
+	"      --the-others-are-off-for-good   confirm that the other servers never run again with their present stores\n"
+	"      --wait SECONDS   how long to wait for servers that were just stopped to count as silent; default Failure_Timeout + Lease, 0 with --no-wait\n"
 	"\n"
-	"Exit status: 0 fine (verify, repair: all equal), 1 verify found differences, or repair left some, 2 could not ask (a server).\n"
-	"Of health: 0 it serves, 1 it serves and something is wrong, 2 it does not serve, 3 that cannot be found out.\n";
+	"Exit status: 0 success (verify, repair: all copies are equal), 1 verify found differences or repair could not repair all, 2 failure.\n"
+	"Exit status of health: 0 it serves, 1 it serves and something is wrong, 2 it does not serve, 3 unknown.\n";
 
 struct options {
 	const char *socket;
@@ -77,7 +77,7 @@ struct options {
 	const char *cmd, *path;
 };
 
-enum { OPT_DEEP = 256, OPT_OWN, OPT_OWNER, OPT_WAITING, OPT_YES, OPT_NO_WAIT, OPT_GIVE_UP, OPT_OFF_FOR_GOOD, OPT_WAIT, OPT_MAX_LAG, OPT_DRY_RUN, OPT_FROM };
+enum { OPT_DEEP = 256, OPT_OWN, OPT_OWNER, OPT_WAITING, OPT_YES, OPT_NO_WAIT, OPT_ABANDON, OPT_OFF_FOR_GOOD, OPT_WAIT, OPT_MAX_LAG, OPT_DRY_RUN, OPT_FROM, OPT_RENAMED };
 
 int ctl_complain(const char *text)
 {
@@ -143,7 +143,7 @@ static bool set_max_lag(struct options *o, const char *arg)
 
 static bool is_server_command(const struct options *o)
 {
-	return strcmp(o->cmd, "server") == 0 || strcmp(o->cmd, "reconfigure") == 0;
+	return strcmp(o->cmd, "server") == 0 || strcmp(o->cmd, "force-reconfigure") == 0;
 }
 
 static int check_servers(struct options *o, int n, char **args)
@@ -157,9 +157,9 @@ static int check_servers(struct options *o, int n, char **args)
 	if (o->lag_set)
 		wrong = "--max-lag belongs to the command health";
 	if (!wrong)
-		wrong = strcmp(o->cmd, "reconfigure") == 0 ? parse_set(&o->server, n, args) : parse_servers(&o->server, n, args);
-	if (!wrong && o->server.what == SERVER_REMOVE && o->server.give_up && o->json && !o->yes)
-		wrong = "server remove --give-up with --json cannot ask: add --yes";
+		wrong = strcmp(o->cmd, "force-reconfigure") == 0 ? parse_set(&o->server, n, args) : parse_servers(&o->server, n, args);
+	if (!wrong && o->server.what == SERVER_REMOVE && o->server.abandon && o->json && !o->yes)
+		wrong = "server remove --abandon cannot ask for confirmation with --json: add --yes";
 	return wrong ? ctl_complain(wrong) : -1;
 }
 
@@ -169,39 +169,45 @@ static int check_words(const struct options *o, int left, char **args)
 	static const struct {
 		const char *name;
 		int words;
-	} commands[] = { { "status", 1 }, { "controls", 1 }, { "verify", 2 }, { "repair", 2 }, { "stats", 1 }, { "give-up", 2 }, { "health", 1 } };
+	} commands[] = { { "status", 1 }, { "controls", 1 }, { "verify", 2 }, { "repair", 2 }, { "stats", 1 }, { "abandon", 2 }, { "health", 1 } };
+	static const struct {
+		const char *before, *name;
+	} renamed[] = { { "give-up", "abandon" }, { "reconfigure", "force-reconfigure" } };
 
 	if (!*o->cmd)
-		return ctl_complain("a command is missing: status, health, controls, verify, repair, stats, give-up, server or reconfigure; see nfs4rctl --help");
+		return ctl_complain("a command is missing: status, health, controls, stats, verify, repair, abandon, server or force-reconfigure; see nfs4rctl --help");
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
 		if (strcmp(o->cmd, commands[i].name))
 			continue;
 		return left <= commands[i].words ? -1 : ctl_complain_of("%s does not take `%s`; see nfs4rctl --help", o->cmd, args[commands[i].words]);
 	}
+	for (size_t i = 0; i < sizeof(renamed) / sizeof(renamed[0]); i++)
+		if (strcmp(o->cmd, renamed[i].before) == 0)
+			return ctl_complain_of("the command %s is called %s now; see nfs4rctl --help", o->cmd, renamed[i].name);
 	return ctl_complain_of("there is no command `%s`; see nfs4rctl --help", o->cmd);
 }
 
 /* What was given goes together; -1, else the exit status. */
 static int check(const struct options *o, int left, char **args)
 {
-	bool controls = strcmp(o->cmd, "controls") == 0, give_up = strcmp(o->cmd, "give-up") == 0;
+	bool controls = strcmp(o->cmd, "controls") == 0, abandon = strcmp(o->cmd, "abandon") == 0;
 	const struct show_filter *f = &o->filter;
 	int rc = check_words(o, left, args);
 
 	if (rc >= 0)
 		return rc;
-	if (give_up && !server_number(o->path))
-		return ctl_complain("give-up wants the number of a server, 1 to 15");
-	if (o->server.no_wait || o->server.give_up || o->server.off_for_good || o->server.wait)
-		return ctl_complain("--no-wait, --wait, --give-up and --the-others-are-off-for-good belong to the commands server and reconfigure");
+	if (abandon && !server_number(o->path))
+		return ctl_complain("abandon needs the number of a server, 1 to 15");
+	if (o->server.no_wait || o->server.abandon || o->server.off_for_good || o->server.wait)
+		return ctl_complain("--no-wait, --wait, --abandon and --the-others-are-off-for-good belong to the commands server and force-reconfigure");
 	if ((o->from || o->dry_run) && strcmp(o->cmd, "repair"))
 		return ctl_complain("--from and --dry-run belong to the command repair");
 	if (o->lag_set && strcmp(o->cmd, "health"))
 		return ctl_complain("--max-lag belongs to the command health");
-	if (o->yes && !give_up)
-		return ctl_complain("--yes belongs to the command give-up");
-	if (give_up && o->json && !o->yes)
-		return ctl_complain("give-up with --json cannot ask: add --yes");
+	if (o->yes && !abandon)
+		return ctl_complain("--yes belongs to the commands abandon and server remove");
+	if (abandon && o->json && !o->yes)
+		return ctl_complain("abandon cannot ask for confirmation with --json: add --yes");
 	if (o->filtered && !controls)
 		return ctl_complain("--deep, --own, --owner and --waiting belong to the command controls");
 	if (o->filtered && o->json)
@@ -223,7 +229,8 @@ static const struct option long_options[] = { { "socket", required_argument, NUL
 					      { "waiting", no_argument, NULL, OPT_WAITING },
 					      { "yes", no_argument, NULL, OPT_YES },
 					      { "no-wait", no_argument, NULL, OPT_NO_WAIT },
-					      { "give-up", no_argument, NULL, OPT_GIVE_UP },
+					      { "abandon", no_argument, NULL, OPT_ABANDON },
+					      { "give-up", no_argument, NULL, OPT_RENAMED },
 					      { "the-others-are-off-for-good", no_argument, NULL, OPT_OFF_FOR_GOOD },
 					      { "wait", required_argument, NULL, OPT_WAIT },
 					      { "max-lag", required_argument, NULL, OPT_MAX_LAG },
@@ -255,29 +262,31 @@ static int set_option(struct options *o, int c, const char *text)
 	case OPT_NO_WAIT:
 		o->server.no_wait = true;
 		return -1;
-	case OPT_GIVE_UP:
-		o->server.give_up = true;
+	case OPT_ABANDON:
+		o->server.abandon = true;
 		return -1;
+	case OPT_RENAMED:
+		return ctl_complain("--give-up is called --abandon now");
 	case OPT_OFF_FOR_GOOD:
 		o->server.off_for_good = true;
 		return -1;
 	case OPT_WAIT:
-		return set_wait(&o->server, optarg) ? -1 : ctl_complain("--wait wants seconds, 0 to 3600");
+		return set_wait(&o->server, optarg) ? -1 : ctl_complain("--wait needs a number of seconds, 0 to 3600");
 	case OPT_MAX_LAG:
-		return set_max_lag(o, optarg) ? -1 : ctl_complain("--max-lag wants seconds, 0 to 31536000");
+		return set_max_lag(o, optarg) ? -1 : ctl_complain("--max-lag needs a number of seconds, 0 to 31536000");
 	case OPT_DRY_RUN:
 		o->dry_run = true;
 		return -1;
 	case OPT_FROM:
 		o->from = server_number(optarg);
-		return o->from ? -1 : ctl_complain("--from wants the number of a server, 1 to 15");
+		return o->from ? -1 : ctl_complain("--from needs the number of a server, 1 to 15");
 	case ':':
-		return ctl_complain_of("%s wants a value; see nfs4rctl --help", text);
+		return ctl_complain_of("%s needs a value; see nfs4rctl --help", text);
 	case '?':
-		return ctl_complain_of("there is no option `%s`, or it takes no value; see nfs4rctl --help", text);
+		return ctl_complain_of("there is no option `%s`, or the option takes no value; see nfs4rctl --help", text);
 	default:
 		o->filtered = true;
-		return set_filter(&o->filter, c, optarg) ? -1 : ctl_complain("--owner wants the number of a server, 1 to 15");
+		return set_filter(&o->filter, c, optarg) ? -1 : ctl_complain("--owner needs the number of a server, 1 to 15");
 	}
 }
 
@@ -324,9 +333,9 @@ static int run_simple(struct ctl_conn *c, const struct options *o)
 	else if (!o->json && strcmp(o->cmd, "status") == 0)
 		show_status(a, stdout);
 	else if (o->filter.owner && !controls_know(a, o->filter.owner))
-		rc = ctl_complain_of("server %u is none of this volume's servers; `nfs4rctl server list` names them", o->filter.owner);
+		rc = ctl_complain_of("server %u does not belong to this volume; `nfs4rctl server list` shows the servers", o->filter.owner);
 	else if (!o->json && strcmp(o->cmd, "controls") == 0 && !show_controls(a, &o->filter, stdout))
-		rc = ctl_complain(o->filter.waiting ? "the answer has no list of operations; is the server older than this tool?" :
+		rc = ctl_complain(o->filter.waiting ? "the answer has no list of operations: the server may be older than this tool" :
 						  "the answer has no list of controls");
 	else if (!o->json && strcmp(o->cmd, "stats") == 0 && !show_stats(a, stdout))
 		rc = ctl_complain("the answer has no counters");
@@ -373,7 +382,7 @@ static bool ask_verify(struct ctl_conn *c, const struct options *o, char *why)
 
 	if (strcmp(o->cmd, "verify") == 0)
 		return ctl_ask(c, "verify", path, VERIFY_PATIENCE_S, why);
-	snprintf(why, CTL_WHY, "%.200s is not UTF-8; name the folder above it instead", path);
+	snprintf(why, CTL_WHY, "%.200s is not UTF-8; name its parent directory instead", path);
 	req = json_pack("{s:s, s:s, s:b}", "cmd", "repair", "path", path, "dry_run", o->dry_run);
 	if (req && o->from)
 		json_object_set_new(req, "from", json_integer(o->from));
@@ -391,7 +400,7 @@ static int run_verify(struct ctl_conn *c, const struct options *o)
 		v.bar = NULL;
 	}
 	if (!v.out || !ask_verify(c, o, why))
-		return ctl_complain(v.out ? why : "/dev/null cannot be opened");
+		return ctl_complain(v.out ? why : "cannot open /dev/null");
 	while (!v.over) {
 		json_t *line = ctl_next(c, why);
 
@@ -413,7 +422,7 @@ static int run_verify(struct ctl_conn *c, const struct options *o)
 
 json_t *ctl_answer(struct ctl_conn *c, json_t *req)
 {
-	char why[CTL_WHY] = "the request cannot be made";
+	char why[CTL_WHY] = "cannot build the request";
 	json_t *a = ctl_send(c, req, PATIENCE_S) ? ctl_next(c, why) : NULL;
 
 	if (!a)
@@ -451,40 +460,40 @@ bool ctl_says_yes(void)
 	return fgets(answer, sizeof(answer), stdin) && strcmp(answer, "yes\n") == 0;
 }
 
-static json_t *ask_give_up(struct ctl_conn *c, const struct options *o, bool sure)
+static json_t *ask_abandon(struct ctl_conn *c, const struct options *o, bool sure)
 {
-	json_t *req = json_pack("{s:s, s:i, s:b}", "cmd", "give-up", "server", server_number(o->path), "yes", sure);
+	json_t *req = json_pack("{s:s, s:i, s:b}", "cmd", "abandon", "server", server_number(o->path), "yes", sure);
 
 	return sure ? ctl_request_sure(c, req) : ctl_request(c, req);
 }
 
 static bool is_sure(unsigned server, uint64_t lost)
 {
-	printf("Server %u had announced %llu updates that no other server is known to have. If it is given up, the others go on without them, and\n"
-	       "the server undoes them when it returns (it keeps a copy of the files under its Conflicts directory).\n"
-	       "Give up server %u? Write yes: ", server, (unsigned long long)lost, server);
+	printf("Server %u announced %llu updates that no other server is known to have. If you abandon it, the others continue without these updates.\n"
+	       "The server undoes them when it returns, and saves copies of the affected files under its Conflicts directory.\n"
+	       "Abandon server %u? Type yes: ", server, (unsigned long long)lost, server);
 	return ctl_says_yes();
 }
 
-static int run_give_up(struct ctl_conn *c, const struct options *o)
+static int run_abandon(struct ctl_conn *c, const struct options *o)
 {
-	json_t *a = ask_give_up(c, o, false);
+	json_t *a = ask_abandon(c, o, false);
 	bool sure = a && (o->yes || is_sure(server_number(o->path), get_num(a, "lost_entries")));
 
 	json_decref(a);
 	if (!a)
 		return CTL_FAILED;
 	if (!sure) {
-		puts("Nothing was done.");
+		puts("Nothing was changed.");
 		return CTL_OK;
 	}
-	a = ask_give_up(c, o, true);
+	a = ask_abandon(c, o, true);
 	if (!a)
 		return CTL_FAILED;
 	if (o->json)
 		print_json(a);
 	else
-		printf("Server %u is given up; %llu updates are lost with it. `nfs4rctl status` says when its log has ended.\n", server_number(o->path),
+		printf("Server %u is abandoned, with %llu updates. `nfs4rctl status` shows when its log has ended.\n", server_number(o->path),
 		       (unsigned long long)get_num(a, "lost_entries"));
 	json_decref(a);
 	return CTL_OK;
@@ -512,9 +521,9 @@ int main(int argc, char **argv)
 	else if (strcmp(o.cmd, "health") == 0)
 		rc = run_health(c, &o);
 	else
-		rc = strcmp(o.cmd, "verify") == 0 || strcmp(o.cmd, "repair") == 0 ? run_verify(c, &o) : strcmp(o.cmd, "give-up") == 0 ? run_give_up(c, &o) : run_simple(c, &o);
+		rc = strcmp(o.cmd, "verify") == 0 || strcmp(o.cmd, "repair") == 0 ? run_verify(c, &o) : strcmp(o.cmd, "abandon") == 0 ? run_abandon(c, &o) : run_simple(c, &o);
 	ctl_close(c);
 	if (fflush(stdout) != 0 || ferror(stdout))
-		return ctl_complain("the output cannot be written");
+		return ctl_complain("cannot write the output");
 	return rc;
 }

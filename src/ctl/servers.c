@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * `nfs4rctl server add|remove|list`, and the waiting of `nfs4rctl reconfigure`.
+ * `nfs4rctl server add|remove|list`, and how `nfs4rctl force-reconfigure` waits.
  *
  * Happy path: the request, then the list of servers twice a second until it shows what was asked for; what it waits for
  * is printed when that changes. Ending this program ends the waiting only: the servers go on.
@@ -57,7 +57,7 @@ static enum outcome outcome_of(const struct waiting *w, const json_t *list)
 	const json_t *row = row_of(list, a->server);
 
 	if (a->what == SERVER_RECONFIGURE)
-		return get_num(list, "reconfigured") > w->reconfigured || !a->n ? DONE : json_is_array(json_object_get(list, "reconfigure")) ? GOES_ON : REFUSED;
+		return get_num(list, "forced_reconfigurations") > w->reconfigured || !a->n ? DONE : json_is_array(json_object_get(list, "forced_reconfiguration")) ? GOES_ON : REFUSED;
 	if (a->what == SERVER_ADD && row)
 		return json_is_true(json_object_get(row, "voter")) ? DONE : GOES_ON;
 	if (a->what == SERVER_REMOVE && !row)
@@ -72,9 +72,9 @@ static void waits_text(const struct server_args *a, const json_t *list, char *te
 	int used = 0;
 
 	if (a->what == SERVER_ADD && row)
-		used = snprintf(text, len, "server %u: %.40s, %s entries behind%s", a->server, get_text(row, "state"), format_count(n, get_num(row, "behind_entries")),
-				*get_text(list, "waits") ? "; " : "");
-	snprintf(text + used, len - (size_t)used, "%s", *get_text(list, "waits") ? get_text(list, "waits") : used ? "" : "the servers agree on it");
+		used = snprintf(text, len, "server %u: %.40s, %s entries behind%s", a->server, get_text(row, "state"), format_count(n, get_num(row, "lag_entries")),
+				*get_text(list, "waiting_for") ? "; " : "");
+	snprintf(text + used, len - (size_t)used, "%s", *get_text(list, "waiting_for") ? get_text(list, "waiting_for") : used ? "" : "the servers are agreeing on the change");
 }
 
 static void say_waits(struct waiting *w, const json_t *list)
@@ -86,7 +86,7 @@ static void say_waits(struct waiting *w, const json_t *list)
 		return;
 	snprintf(w->said, sizeof(w->said), "%s", text);
 	safe = nfs4r_text_line_new(text);
-	printf("waits: %s\n", safe ? safe : text);
+	printf("waiting: %s\n", safe ? safe : text);
 	free(safe);
 	fflush(stdout);
 }
@@ -107,7 +107,7 @@ static int wait_done(struct ctl_conn *c, struct waiting *w)
 		else if (o == DONE)
 			show_servers(list, stdout);
 		else if (list)
-			ctl_complain_of("it was not done: %s", *get_text(list, "waits") ? get_text(list, "waits") : "the log of the servers says why");
+			ctl_complain_of("the request failed: %s", *get_text(list, "waiting_for") ? get_text(list, "waiting_for") : "see the logs of the servers");
 		json_decref(list);
 		return o == DONE ? CTL_OK : CTL_FAILED;
 	}
@@ -126,7 +126,7 @@ static int finish(struct ctl_conn *c, struct waiting *w, json_t *a)
 	else if (w->args->json)
 		print_answer(a);
 	else
-		puts("It is asked for; `nfs4rctl server list` says how far it is.");
+		puts("The request is accepted; `nfs4rctl server list` shows its progress.");
 	json_decref(a);
 	return rc;
 }
@@ -141,7 +141,7 @@ static int run_add(struct ctl_conn *c, struct waiting *w)
 		const json_t *row = list ? row_of(list, (unsigned)get_num(list, "server")) : NULL;
 
 		if (list && !row)
-			ctl_complain("this server is none of the volume's servers: ask at one that is");
+			ctl_complain("this server does not belong to the volume: ask one that does");
 		port = row ? (unsigned)get_num(row, "port") : 0;
 		json_decref(list);
 		if (!port)
@@ -152,7 +152,7 @@ static int run_add(struct ctl_conn *c, struct waiting *w)
 
 static json_t *ask_remove(struct ctl_conn *c, const struct server_args *a, bool sure)
 {
-	json_t *req = json_pack("{s:s, s:i, s:b, s:b}", "cmd", "remove-server", "server", a->server, "give_up", a->give_up, "yes", sure);
+	json_t *req = json_pack("{s:s, s:i, s:b, s:b}", "cmd", "remove-server", "server", a->server, "abandon", a->abandon, "yes", sure);
 
 	return sure ? ctl_request_sure(c, req) : ctl_request(c, req);
 }
@@ -163,7 +163,7 @@ static bool is_sure(const struct server_args *a, uint64_t lost)
 
 	if (a->yes || !lost)
 		return true;
-	printf("Server %u had announced %s updates that no other server is known to have. They are lost with it.\nTake server %u out? Write yes: ", a->server,
+	printf("Server %u announced %s updates that no other server is known to have. They are lost with it.\nRemove server %u? Type yes: ", a->server,
 	       format_count(n, lost), a->server);
 	return ctl_says_yes();
 }
@@ -177,7 +177,7 @@ static int run_remove(struct ctl_conn *c, struct waiting *w)
 	if (!a)
 		return CTL_FAILED;
 	if (!sure) {
-		puts("Nothing was done.");
+		puts("Nothing was changed.");
 		return CTL_OK;
 	}
 	return finish(c, w, ask_remove(c, w->args, true));
@@ -189,9 +189,9 @@ static int run_reconfigure(struct ctl_conn *c, struct waiting *w)
 
 	if (!list)
 		return CTL_FAILED;
-	w->reconfigured = get_num(list, "reconfigured");
+	w->reconfigured = get_num(list, "forced_reconfigurations");
 	json_decref(list);
-	return finish(c, w, reconfigure_ask(c, w->args));
+	return finish(c, w, force_reconfigure_ask(c, w->args));
 }
 
 static int run_list(struct ctl_conn *c, bool json)
@@ -268,20 +268,20 @@ const char *parse_servers(struct server_args *a, int n, char **args)
 	const char *sub = n > 0 ? args[0] : "";
 
 	if (a->off_for_good || a->wait)
-		return "--the-others-are-off-for-good and --wait belong to the command reconfigure";
+		return "--the-others-are-off-for-good and --wait belong to the command force-reconfigure";
 	if (strcmp(sub, "list") == 0 && n == 1) {
 		a->what = SERVER_LIST;
-		return a->no_wait || a->give_up ? "server list has no options but --json" : NULL;
+		return a->no_wait || a->abandon ? "server list has no option but --json" : NULL;
 	}
 	if (strcmp(sub, "add") && strcmp(sub, "remove"))
-		return "server wants one of: add N HOST[:PORT], remove N, list";
+		return "server needs one of: add N HOST[:PORT], remove N, list";
 	a->what = strcmp(sub, "add") == 0 ? SERVER_ADD : SERVER_REMOVE;
 	a->server = server_number(n > 1 ? args[1] : NULL);
 	if (!a->server)
-		return "a server is named by its number, 1 to 15";
+		return "give the number of the server, 1 to 15";
 	if (a->what == SERVER_REMOVE)
-		return n == 2 ? NULL : "server remove wants the number of one server";
-	if (a->give_up || a->yes)
-		return "--give-up and --yes belong to server remove";
-	return n == 3 && parse_address(args[2], a) ? NULL : "server add wants a number and an address: nfs4rctl server add 4 HOST[:PORT]";
+		return n == 2 ? NULL : "server remove needs the number of one server";
+	if (a->abandon || a->yes)
+		return "--abandon and --yes belong to server remove";
+	return n == 3 && parse_address(args[2], a) ? NULL : "server add needs a number and an address: nfs4rctl server add 4 HOST[:PORT]";
 }

@@ -34,7 +34,7 @@ static void line(FILE *out, const char *label, const char *text)
 {
 	char *safe = nfs4r_text_line_new(text);
 
-	fprintf(out, "%-9s %s\n", label, safe ? safe : "");
+	fprintf(out, "%-11s %s\n", label, safe ? safe : "");
 	free(safe);
 }
 
@@ -46,7 +46,7 @@ static const char *behind(char *buf, size_t len, uint64_t entries, uint64_t byte
 	char n[FORMAT_LEN], b[FORMAT_LEN] = "", s[FORMAT_LEN] = "";
 
 	if (!entries && !bytes) {
-		snprintf(buf, len, "nothing");
+		snprintf(buf, len, "none");
 		return buf;
 	}
 	if (bytes)
@@ -59,7 +59,7 @@ static const char *behind(char *buf, size_t len, uint64_t entries, uint64_t byte
 
 static void show_lease(const json_t *view, char *text, size_t len)
 {
-	double left = get_real(view, "lease_left_ms");
+	double left = get_real(view, "lease_remaining_ms");
 	char s[FORMAT_LEN];
 
 	if (!json_object_get(view, "lease_ms"))
@@ -95,8 +95,8 @@ static void show_others(const json_t *servers, uint64_t self, FILE *out)
 			n += snprintf(text + n, sizeof(text) - (size_t)n, ", not heard since this server's start");
 		else
 			n += snprintf(text + n, sizeof(text) - (size_t)n, ", last heard %s ago", format_seconds(silent, ms / 1000));
-		snprintf(text + n, sizeof(text) - (size_t)n, "; it is behind this server's log by %s",
-			 behind(lag, sizeof(lag), get_num(s, "behind_entries"), get_num(s, "behind_bytes"), -1));
+		snprintf(text + n, sizeof(text) - (size_t)n, "; lag behind this server's log: %s",
+			 behind(lag, sizeof(lag), get_num(s, "lag_entries"), get_num(s, "lag_bytes"), -1));
 		line(out, "", text);
 	}
 }
@@ -126,14 +126,14 @@ static void format_lsn(char buf[FORMAT_LEN], uint64_t lsn)
 		snprintf(buf + strlen(buf), FORMAT_LEN - strlen(buf), " (log %" PRIu64 ")", gen + 1);
 }
 
-static void show_repair(const json_t *r, FILE *out)
+static void show_resync(const json_t *r, FILE *out)
 {
 	char text[300], per_s[30] = "", done[FORMAT_LEN], all[FORMAT_LEN], bytes[FORMAT_LEN], rate[FORMAT_LEN], left[FORMAT_LEN];
 
 	if (!json_is_object(r))
 		return;
 	if (strcmp(get_text(r, "phase"), "waiting") == 0) {
-		line(out, "repair", "waits for a server that it can take the copy from");
+		line(out, "resync", "waiting for a server to copy from");
 		return;
 	}
 	if (get_real(r, "objects_per_second") >= 0) /* an older server does not say */
@@ -141,10 +141,10 @@ static void show_repair(const json_t *r, FILE *out)
 	snprintf(text, sizeof(text), "from server %" PRIu64 ": %s of %s objects%s, %s, %s/s%s%s", get_num(r, "from"), format_count(done, get_num(r, "objects")),
 		 format_count(all, get_num(r, "objects_all")), per_s,
 		 format_bytes(bytes, (double)get_num(r, "bytes")),
-		 format_bytes(rate, get_real(r, "bytes_per_second")), get_real(r, "seconds_left") >= 0 ? ", about " : "",
-		 get_real(r, "seconds_left") >= 0 ? format_seconds(left, get_real(r, "seconds_left")) : "");
-	strncat(text, get_real(r, "seconds_left") >= 0 ? " to go" : "", sizeof(text) - strlen(text) - 1);
-	line(out, "repair", text);
+		 format_bytes(rate, get_real(r, "bytes_per_second")), get_real(r, "eta_seconds") >= 0 ? ", about " : "",
+		 get_real(r, "eta_seconds") >= 0 ? format_seconds(left, get_real(r, "eta_seconds")) : "");
+	strncat(text, get_real(r, "eta_seconds") >= 0 ? " remaining" : "", sizeof(text) - strlen(text) - 1);
+	line(out, "resync", text);
 }
 
 static void append_ids(char *text, size_t len, const char *what, const json_t *ids)
@@ -159,7 +159,7 @@ static void append_ids(char *text, size_t len, const char *what, const json_t *i
 	}
 }
 
-/* What would be lost with this server; who was given up. */
+/* The updates that would be lost with this server; abandoned servers. */
 static void show_durability(const json_t *d, FILE *out)
 {
 	const json_t *loss = json_object_get(d, "loss_window");
@@ -168,28 +168,28 @@ static void show_durability(const json_t *d, FILE *out)
 	if (!json_is_object(d))
 		return; /* an older server */
 	if (get_num(loss, "entries"))
-		snprintf(text, sizeof(text), "%.20s; only this server, or too few, have its last %s updates (%s, since %s)", get_text(d, "durability"),
+		snprintf(text, sizeof(text), "%.20s; no majority has the last %s updates of this server (%s, for %s)", get_text(d, "durability"),
 			 format_count(n, get_num(loss, "entries")), format_bytes(b, (double)get_num(loss, "bytes")),
 			 format_seconds(s, (double)get_num(loss, "age_ms") / 1000));
 	else
 		snprintf(text, sizeof(text), "%.20s; a majority has all updates of this server", get_text(d, "durability"));
-	append_ids(text, sizeof(text), "; to be given up: ", json_object_get(d, "given_up"));
+	append_ids(text, sizeof(text), "; being abandoned: ", json_object_get(d, "abandoned"));
 	append_ids(text, sizeof(text), "; log ended: ", json_object_get(d, "sealed"));
-	line(out, "safety", text);
-	show_repair(json_object_get(d, "repair"), out);
+	line(out, "durability", text);
+	show_resync(json_object_get(d, "resync"), out);
 }
 
-/* Only when something is kept for somebody. */
+/* Only when updates are retained for a server. */
 static void show_retention(const json_t *r, FILE *out)
 {
 	char text[300], kept[FORMAT_LEN], max[FORMAT_LEN], since[FORMAT_LEN];
 
-	if (json_array_size(json_object_get(r, "kept_for")) || json_array_size(json_object_get(r, "too_late"))) {
-		snprintf(text, sizeof(text), "%s of updates (at most %s), since %s", format_bytes(kept, (double)get_num(r, "bytes")),
+	if (json_array_size(json_object_get(r, "retained_for")) || json_array_size(json_object_get(r, "needs_full_copy"))) {
+		snprintf(text, sizeof(text), "%s of updates (at most %s), the oldest from %s ago", format_bytes(kept, (double)get_num(r, "bytes")),
 			 format_bytes(max, (double)get_num(r, "bytes_max")), format_seconds(since, (double)get_num(r, "age_seconds")));
-		append_ids(text, sizeof(text), "; for server ", json_object_get(r, "kept_for"));
-		append_ids(text, sizeof(text), "; too little for server ", json_object_get(r, "too_late"));
-		line(out, "kept", text);
+		append_ids(text, sizeof(text), "; for server ", json_object_get(r, "retained_for"));
+		append_ids(text, sizeof(text), "; full copy needed by server ", json_object_get(r, "needs_full_copy"));
+		line(out, "retention", text);
 	}
 	if (json_is_string(json_object_get(r, "warning")))
 		line(out, "WARNING", get_text(r, "warning"));
@@ -216,12 +216,12 @@ static void show_server_room(const json_t *s, bool first, FILE *out)
 	if (get_num(inodes, "total"))
 		n += snprintf(text + n, len - (size_t)n, ", %s of %s inodes", format_count(left, get_num(inodes, "free")), format_count(all, get_num(inodes, "total")));
 	if (json_is_true(json_object_get(s, "shared")))
-		n += snprintf(text + n, len - (size_t)n, "; Store on the same");
+		n += snprintf(text + n, len - (size_t)n, "; Store on the same file system");
 	else
 		n += append_room(text + n, len - (size_t)n, json_object_get(s, "store"), "; Store: ");
 	if (!json_is_true(json_object_get(s, "member")))
-		snprintf(text + n, len - (size_t)n, " (not a member: it limits nothing)");
-	line(out, first ? "room" : "", text);
+		snprintf(text + n, len - (size_t)n, " (not a member: sets no limit)");
+	line(out, first ? "space" : "", text);
 }
 
 /* "4.0 TiB in a file (server 2)" */
@@ -289,23 +289,23 @@ static void show_space(const json_t *sp, FILE *out)
 	if (json_is_object(json_object_get(sp, "limits")))
 		show_limits(json_object_get(sp, "limits"), out);
 	if (json_is_string(json_object_get(sp, "refused"))) {
-		snprintf(text, sizeof(text), "updates that need room are refused: %.300s", get_text(sp, "refused"));
+		snprintf(text, sizeof(text), "updates that need space are refused: %.300s", get_text(sp, "refused"));
 		line(out, "WARNING", text);
 	}
 }
 
-/* Only when somebody has changed something behind NFS. */
-static void show_behind(const json_t *b, FILE *out)
+/* Only when something was changed behind NFS. */
+static void show_out_of_band(const json_t *b, FILE *out)
 {
 	char text[400], taken[FORMAT_LEN], failed[FORMAT_LEN], aside[FORMAT_LEN], strays[FORMAT_LEN];
 
-	if (get_num(b, "taken") || get_num(b, "failed") || get_num(b, "moved_aside") || get_num(b, "under_way")) {
-		snprintf(text, sizeof(text), "changed in the exported directory itself: %s objects taken from other servers, %s not yet; %s foreign names moved aside (see the log; nfs4rctl repair)",
-			 format_count(taken, get_num(b, "taken")), format_count(failed, get_num(b, "under_way")), format_count(aside, get_num(b, "moved_aside")));
-		line(out, "behind", text);
+	if (get_num(b, "restored") || get_num(b, "failed") || get_num(b, "moved_aside") || get_num(b, "pending")) {
+		snprintf(text, sizeof(text), "changes in the exported directory itself: %s objects restored from other servers, %s pending; %s foreign names moved aside (see the log; nfs4rctl repair)",
+			 format_count(taken, get_num(b, "restored")), format_count(failed, get_num(b, "pending")), format_count(aside, get_num(b, "moved_aside")));
+		line(out, "out-of-band", text);
 	}
 	if (get_num(b, "strays")) {
-		snprintf(text, sizeof(text), "%s in .nfs4r-hold of the exported directory: look at them, then remove them", format_count(strays, get_num(b, "strays")));
+		snprintf(text, sizeof(text), "%s foreign files in .nfs4r-hold of the exported directory: inspect them, then remove them", format_count(strays, get_num(b, "strays")));
 		line(out, "strays", text);
 	}
 }
@@ -317,7 +317,7 @@ static void show_waiting(const json_t *w, FILE *out)
 
 	if (!get_num(w, "refused"))
 		return;
-	snprintf(text, sizeof(text), "%s threads of at most %s (Waiting_Max) wait for other servers; %s operations were told to come again, since too many waited",
+	snprintf(text, sizeof(text), "%s threads of at most %s (Waiting_Max) wait for other servers; %s operations were answered NFS4ERR_DELAY because too many waited",
 		 format_count(now, get_num(w, "threads")), format_count(max, get_num(w, "max")), format_count(refused, get_num(w, "refused")));
 	line(out, "waiting", text);
 }
@@ -328,7 +328,7 @@ static void show_conflicts(const json_t *c, FILE *out)
 
 	if (!get_num(c, "saved"))
 		return;
-	snprintf(text, sizeof(text), "%s in %.1000s: updates that were undone and saved; look at them, then remove them", format_count(n, get_num(c, "saved")), get_text(c, "directory"));
+	snprintf(text, sizeof(text), "%s sets of undone updates are saved in %.1000s: inspect them, then remove them", format_count(n, get_num(c, "saved")), get_text(c, "directory"));
 	line(out, "conflicts", text);
 }
 
@@ -344,7 +344,7 @@ static void show_log(const json_t *a, FILE *out)
 	if (last == 0)
 		snprintf(text, sizeof(text), "empty");
 	else if (get_num(log, "first") == 0)
-		snprintf(text, sizeof(text), "up to %s, no entry is needed any more", last_s);
+		snprintf(text, sizeof(text), "up to %s; no server needs an entry of it", last_s);
 	else
 		snprintf(text, sizeof(text), "entries %s to %s; on stable storage of every server up to %s", first_s, last_s, stable_s);
 	line(out, "own log", text);
@@ -361,9 +361,9 @@ static void show_stores(const json_t *a, FILE *out)
 		 format_bytes(b1, (double)get_num(j, "bytes")), get_num(j, "segments"), get_num(j, "segments") == 1 ? "" : "s",
 		 format_count(b2, get_num(j, "rows_dirty")), get_num(j, "last_checkpoint_ms"));
 	line(out, "journal", text);
-	snprintf(text, sizeof(text), "%s of %s in memory for peers", format_bytes(b1, (double)get_num(a, "payload_bytes")),
+	snprintf(text, sizeof(text), "%s of %s used for updates on their way to peers", format_bytes(b1, (double)get_num(a, "payload_bytes")),
 		 format_bytes(b2, (double)get_num(a, "payload_bytes_max")));
-	line(out, "payload", text);
+	line(out, "memory", text);
 }
 
 /* Only what is wrong. */
@@ -378,7 +378,7 @@ static void show_clocks(const json_t *peers, FILE *out)
 
 		if (!is_clock_off(ahead_ms))
 			continue;
-		snprintf(text, sizeof(text), "that of server %" PRIu64 " is %s %s ours: files get wrong times; set the wrong one, and run NTP",
+		snprintf(text, sizeof(text), "the clock of server %" PRIu64 " is %s %s this server's: files get wrong times; correct the wrong clock and run NTP",
 			 get_num(p, "server"), format_seconds(off, fabs(ahead_ms) / 1000), ahead_ms > 0 ? "ahead of" : "behind");
 		line(out, "clock", text);
 	}
@@ -416,7 +416,7 @@ static void show_differences(const json_t *peers, FILE *out)
 
 static void show_peers(const json_t *peers, FILE *out)
 {
-	static const char *const head[] = { "PEER", "STATE", "RTT", "IS BEHIND US BY", "WE ARE BEHIND BY", "VERSION" };
+	static const char *const head[] = { "PEER", "STATE", "RTT", "ITS LAG", "OUR LAG", "VERSION" };
 	struct table *t = table_new(6);
 	size_t i;
 	json_t *p;
@@ -436,7 +436,7 @@ static void show_peers(const json_t *peers, FILE *out)
 			snprintf(buf, sizeof(buf), "-");
 		table_cell(t, buf);
 		table_cell(t, behind(buf, sizeof(buf), get_num(ours, "lag_entries"), get_num(ours, "lag_bytes"), get_real(ours, "lag_seconds")));
-		table_cell(t, behind(buf, sizeof(buf), get_num(theirs, "behind_entries"), 0, -1));
+		table_cell(t, behind(buf, sizeof(buf), get_num(theirs, "lag_entries"), 0, -1));
 		table_cell(t, *get_text(p, "version") ? get_text(p, "version") : "-");
 	}
 	table_print(t, out);
@@ -463,16 +463,16 @@ static void show_remarks(const json_t *peers, FILE *out)
 		uint64_t s = get_num(p, "server");
 
 		if (*get_text(import, "phase")) {
-			snprintf(text, sizeof(text), "the import of an existing tree at server %" PRIu64 " is %.20s, after %s objects: the volume has a part of the tree only", s,
+			snprintf(text, sizeof(text), "the import of an existing tree at server %" PRIu64 " is %.20s after %s objects: the volume has only a part of the tree", s,
 				 get_text(import, "phase"), format_count(n, get_num(import, "objects")));
 			line(out, "WARNING", text);
 		}
 		if (get_num(p, "strays")) {
-			snprintf(text, sizeof(text), "%s in .nfs4r-hold of the exported directory of server %" PRIu64 ": look at them there, then remove them", format_count(n, get_num(p, "strays")), s);
+			snprintf(text, sizeof(text), "%s foreign files in .nfs4r-hold of the exported directory of server %" PRIu64 ": inspect them there, then remove them", format_count(n, get_num(p, "strays")), s);
 			line(out, "strays", text);
 		}
 		if (get_num(p, "conflicts")) {
-			snprintf(text, sizeof(text), "%s under Conflicts of server %" PRIu64 ": updates that were undone and saved; look at them there, then remove them",
+			snprintf(text, sizeof(text), "%s sets of undone updates are saved under Conflicts of server %" PRIu64 ": inspect them there, then remove them",
 				 format_count(n, get_num(p, "conflicts")), s);
 			line(out, "conflicts", text);
 		}
@@ -501,7 +501,7 @@ void show_status(const json_t *a, FILE *out)
 	show_log(a, out);
 	show_durability(json_object_get(a, "durability"), out);
 	show_retention(json_object_get(a, "retention"), out);
-	show_behind(json_object_get(a, "behind"), out);
+	show_out_of_band(json_object_get(a, "out_of_band"), out);
 	show_conflicts(json_object_get(a, "conflicts"), out);
 	show_waiting(json_object_get(a, "waiting"), out);
 	show_stores(a, out);

@@ -183,13 +183,13 @@ static void controls_part(const json_t *a, const struct show_filter *f, FILE *ou
 	if (!rows)
 		fprintf(out, "out of memory\n");
 	else if (!have)
-		fprintf(out, "no controls: nothing is being changed\n");
+		fprintf(out, "no controls: no object is being changed\n");
 	else if (!n)
-		fprintf(out, "none of the %s controls is such a one\n", format_count(n1, have));
+		fprintf(out, "none of the %s controls matches\n", format_count(n1, have));
 	else
 		print_table(a, rows, n, out);
 	if (json_is_true(json_object_get(a, "truncated")))
-		fprintf(out, "the server told %s of %s controls; the others are not shown\n", format_count(n1, have),
+		fprintf(out, "showing %s of %s controls\n", format_count(n1, have),
 			format_count(n2, get_num(a, "total")));
 	free(rows);
 }
@@ -235,7 +235,7 @@ static void waiting_part(const json_t *a, FILE *out)
 	json_t *w;
 
 	if (!json_array_size(list)) {
-		fprintf(out, "no operation is waiting or being executed\n");
+		fprintf(out, "no operation is waiting or executing\n");
 		return;
 	}
 	t = table_new(6);
@@ -245,7 +245,7 @@ static void waiting_part(const json_t *a, FILE *out)
 		waiting_row(t, w);
 	table_print(t, out);
 	if (json_is_true(json_object_get(a, "waiting_truncated")))
-		fprintf(out, "the server told %s of %s operations; the others are not shown\n", format_count(n1, json_array_size(list)),
+		fprintf(out, "showing %s of %s operations\n", format_count(n1, json_array_size(list)),
 			format_count(n2, get_num(a, "waiting_total")));
 }
 

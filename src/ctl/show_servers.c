@@ -15,27 +15,27 @@ static const char *address(const json_t *row, char *buf, size_t len)
 	return buf;
 }
 
-static void show_words(const json_t *a, FILE *out)
+static void show_orders(const json_t *a, FILE *out)
 {
-	const json_t *words = json_object_get(a, "reconfigure");
-	char *safe = nfs4r_text_line_new(get_text(a, "waits"));
-	json_t *word, *s;
+	const json_t *orders = json_object_get(a, "forced_reconfiguration");
+	char *safe = nfs4r_text_line_new(get_text(a, "waiting_for"));
+	json_t *order, *s;
 	size_t i, k;
 
-	json_array_foreach((json_t *)words, i, word) {
-		fprintf(out, "server %" PRIu64 " was told to go on with", get_num(word, "server"));
-		json_array_foreach(json_object_get(word, "servers"), k, s)
+	json_array_foreach((json_t *)orders, i, order) {
+		fprintf(out, "server %" PRIu64 " has an order to continue with only", get_num(order, "server"));
+		json_array_foreach(json_object_get(order, "servers"), k, s)
 			fprintf(out, "%s %lld", k ? "," : "", (long long)json_integer_value(s));
-		fputs(" alone\n", out);
+		fputs("\n", out);
 	}
-	if (json_array_size(words) && safe && *safe)
-		fprintf(out, "waits: %s\n", safe);
+	if (json_array_size(orders) && safe && *safe)
+		fprintf(out, "waiting: %s\n", safe);
 	free(safe);
 }
 
 static void show_asked(const json_t *a, const char *key, const char *text, FILE *out)
 {
-	const char *waits = *get_text(a, "waits") ? get_text(a, "waits") : "on its way";
+	const char *waits = *get_text(a, "waiting_for") ? get_text(a, "waiting_for") : "in progress";
 	char *safe;
 
 	if (!get_num(a, key))
@@ -53,23 +53,23 @@ void show_servers(const json_t *a, FILE *out)
 
 	table_cell(t, "SERVER");
 	table_cell(t, "ADDRESS");
-	table_cell(t, "COUNTS");
-	table_cell(t, "BEHIND");
+	table_cell(t, "VOTES");
+	table_cell(t, "LAG");
 	table_cell(t, "STATE");
 	json_array_foreach(json_object_get(a, "servers"), i, row) {
 		char number[FORMAT_LEN], where[300], behind[FORMAT_LEN];
 
-		snprintf(number, sizeof(number), "%" PRIu64 "%s", get_num(row, "server"), json_is_true(json_object_get(row, "asked")) ? "*" : "");
+		snprintf(number, sizeof(number), "%" PRIu64 "%s", get_num(row, "server"), json_is_true(json_object_get(row, "self")) ? "*" : "");
 		table_cell(t, number);
 		table_cell(t, address(row, where, sizeof(where)));
 		table_cell(t, json_is_true(json_object_get(row, "voter")) ? "yes" : "not yet");
-		table_cell(t, format_count(behind, get_num(row, "behind_entries")));
+		table_cell(t, format_count(behind, get_num(row, "lag_entries")));
 		table_cell(t, get_text(row, "state"));
 	}
 	table_print(t, out);
-	if (json_is_true(json_object_get(a, "taken_out")))
-		fputs("The server that was asked was taken out of the volume; this is what it heard last.\n", out);
+	if (json_is_true(json_object_get(a, "removed")))
+		fputs("This server was removed from the volume; the table is the last that it knew.\n", out);
 	show_asked(a, "adding", "is being added", out);
-	show_asked(a, "removing", "is being taken out", out);
-	show_words(a, out);
+	show_asked(a, "removing", "is being removed", out);
+	show_orders(a, out);
 }

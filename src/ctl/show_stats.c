@@ -15,13 +15,13 @@ static const struct group {
 	const char *title;
 	const char *keys[12];
 } groups[] = {
-	{ "elections", { "elections", "elections_waited", "proposals_early", "conflicts", "aborts" } },
+	{ "elections", { "elections", "elections_waited", "proposals_deferred", "elections_preempted", "aborts" } },
 	{ "deep control",
-	  { "deep_asked", "deep_refused", "promotions", "promotions_lost", "raises", "raises_lost", "drops", "narrowed", "reads_served" } },
-	{ "control given back", { "revokes_sent", "revokes_got", "releases", "reopened", "yielded", "yield_regrets", "turns" } },
+	  { "deep_asked", "deep_refused", "escalations", "escalations_lost", "raises", "raises_lost", "drops", "deescalations", "reads_served" } },
+	{ "control released", { "revokes_sent", "revokes_received", "releases", "reopened", "yielded", "yield_regrets", "time_slices" } },
 	{ "forwarding", { "forwards_sent", "forwards_served", "not_primary" } },
 	{ "updates", { "entries_executed", "entries_applied", "entries_void", "delays" } },
-	{ "now", { "controls_own", "controls_foreign", "claims", "ops_waiting", "ops_executing", "pending_entries", "replies_kept" } },
+	{ "now", { "controls_own", "controls_foreign", "claims", "ops_waiting", "ops_executing", "pending_entries", "replies_cached" } },
 };
 
 #define NGROUPS (sizeof(groups) / sizeof(groups[0]))
@@ -42,7 +42,7 @@ static void counter(FILE *out, const char *key, const json_t *v)
 	for (char *p = label; p && *p; p++)
 		if (*p == '_')
 			*p = ' ';
-	fprintf(out, "  %-18s  %s\n", label ? label : "", format_count(n, (uint64_t)json_integer_value(v)));
+	fprintf(out, "  %-19s  %s\n", label ? label : "", format_count(n, (uint64_t)json_integer_value(v)));
 	free(label);
 }
 
@@ -144,7 +144,7 @@ static void show_latencies(const json_t *all, FILE *out)
 		const char *key, *text;
 	} kinds[] = {
 		{ "won", "election, asked to won" },
-		{ "settled", "election, asked to acked by all" },
+		{ "acked_by_all", "election, asked to acked by all" },
 		{ "forward", "forward, sent to answered" },
 		{ "reply", "reply, executed to answered" },
 		{ "release", "release, closing to released" },

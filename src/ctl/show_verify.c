@@ -34,7 +34,7 @@ static void draw(struct show_verify *v, const json_t *p)
 			format_count(b, total), format_count(c, get_real(p, "objects_per_second") > 0 ? (uint64_t)get_real(p, "objects_per_second") : 0),
 			format_bytes(d, get_real(p, "bytes_per_second") > 0 ? get_real(p, "bytes_per_second") : 0));
 		if (get_real(p, "eta_seconds") >= 0)
-			fprintf(v->bar, ", %s left", format_seconds(e, get_real(p, "eta_seconds")));
+			fprintf(v->bar, ", %s remaining", format_seconds(e, get_real(p, "eta_seconds")));
 		if (get_num(p, "differences"))
 			fprintf(v->bar, ", %s differ", format_count(e, get_num(p, "differences")));
 		if (get_num(p, "retrying"))
@@ -82,7 +82,7 @@ static void print_mend(struct show_verify *v, const json_t *m, const char *done)
 	char *path = nfs4r_text_line_new(get_text(m, "path")), *why = nfs4r_text_line_new(get_text(m, "why"));
 
 	if (v->printed++ == PRINTED_MAX)
-		fprintf(v->out, "(more than %d; the whole list is in the file that is named below)\n", PRINTED_MAX);
+		fprintf(v->out, "(more than %d; the file named below has the whole list)\n", PRINTED_MAX);
 	if (v->printed <= PRINTED_MAX)
 		fprintf(v->out, "%s  %s: %s%s", path ? path : "", done, get_text(m, "what"), why ? why : "");
 	if (v->printed <= PRINTED_MAX && get_num(m, "from"))
@@ -101,10 +101,10 @@ static void print_repaired(struct show_verify *v, const json_t *r)
 		return;
 	fprintf(v->out, "%s: %s object%s", json_is_true(json_object_get(r, "dry_run")) ? "to be repaired here" : "repaired here", format_count(a, get_num(r, "repaired")),
 		get_num(r, "repaired") == 1 ? "" : "s");
-	if (get_num(r, "left"))
-		fprintf(v->out, "; %s could not be", format_count(b, get_num(r, "left")));
+	if (get_num(r, "unrepaired"))
+		fprintf(v->out, "; %s could not be repaired", format_count(b, get_num(r, "unrepaired")));
 	if (*get_text(r, "list"))
-		fprintf(v->out, "; all of them are listed in %s", get_text(r, "list"));
+		fprintf(v->out, "; the whole list is in %s", get_text(r, "list"));
 	fprintf(v->out, "\n");
 }
 
@@ -121,16 +121,16 @@ static void print_result(struct show_verify *v, const json_t *r)
 	if (differences)
 		fprintf(v->out, "%s difference%s", format_count(d, differences), differences == 1 ? "" : "s");
 	else
-		fprintf(v->out, "equal on %s", partly ? "the servers that could be asked" : "all servers");
+		fprintf(v->out, "equal on %s", partly ? "all servers that answered" : "all servers");
 	if (get_num(r, "names"))
-		fprintf(v->out, ", %s name%s on the disk that the volume does not have, or the reverse", format_count(d, get_num(r, "names")), get_num(r, "names") == 1 ? "" : "s");
+		fprintf(v->out, ", %s name%s that are only on the disk or only in the volume", format_count(d, get_num(r, "names")), get_num(r, "names") == 1 ? "" : "s");
 	if (changing)
-		fprintf(v->out, ", %s of them because the object never rested; ask again later", format_count(d, changing));
-	fprintf(v->out, "%s\n", json_is_true(json_object_get(r, "cut_short")) ? "; too many, the rest was not compared" : "");
+		fprintf(v->out, ", %s of them because the object kept changing; try again later", format_count(d, changing));
+	fprintf(v->out, "%s\n", json_is_true(json_object_get(r, "cut_short")) ? "; too many: the rest was not compared" : "");
 	if (json_is_true(json_object_get(r, "importing")))
-		fprintf(v->out, "an import is running at this server: the volume has a part of the tree only, and nothing else was compared\n");
+		fprintf(v->out, "an import is running at this server: only the part of the tree that is in the volume was compared\n");
 	json_array_foreach(json_object_get(r, "importing_elsewhere"), i, id)
-		fprintf(v->out, "an import is running at server %lld: the volume has a part of the tree only, and nothing else was compared\n", (long long)json_integer_value(id));
+		fprintf(v->out, "an import is running at server %lld: only the part of the tree that is in the volume was compared\n", (long long)json_integer_value(id));
 	print_repaired(v, r);
 }
 
@@ -138,7 +138,7 @@ void show_verify_line(struct show_verify *v, const json_t *line)
 {
 	const json_t *p = json_object_get(line, "progress"), *d = json_object_get(line, "difference"), *u = json_object_get(line, "unreachable"),
 		     *r = json_object_get(line, "result"), *n = json_object_get(line, "name"), *m = json_object_get(line, "repair"),
-		     *l = json_object_get(line, "left");
+		     *l = json_object_get(line, "unrepaired");
 
 	if (p) {
 		draw(v, p);
@@ -154,7 +154,7 @@ void show_verify_line(struct show_verify *v, const json_t *line)
 	if (l)
 		print_mend(v, l, "NOT repaired");
 	if (u)
-		fprintf(v->out, "server %" PRIu64 " cannot be asked: %s\n", get_num(u, "server"), get_text(u, "why"));
+		fprintf(v->out, "server %" PRIu64 " does not answer: %s\n", get_num(u, "server"), get_text(u, "why"));
 	if (r) {
 		uint64_t status = get_num(r, "status");
 

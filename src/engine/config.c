@@ -138,13 +138,13 @@ static enum nfs4r_status check_servers(const struct nfs4r_rpc_config *rpc, char 
 			return NFS4R_BADCONFIG;
 		}
 		if (!rpc->any_port && e->port >= NFS4R_PORTS_PRIVILEGED) {
-			snprintf(why, len, "REPL: Server %u has Port = %u, which every user of its machine gets, and with it the place of a server: write Port = %u, or another one below "
+			snprintf(why, len, "REPL: Server %u has Port = %u, which every user of its machine can use to impersonate a server: write Port = %u, or another one below "
 				 "%u; with Peer_Ports = any it is allowed, and unsafe", e->id, e->port, NFS4R_PORT_DEFAULT, NFS4R_PORTS_PRIVILEGED);
 			return NFS4R_BADCONFIG;
 		}
 	}
 	if (!find(rpc, rpc->self)) {
-		snprintf(why, len, "REPL: Server_Id = %u has no Server block; add it, or correct Server_Id", rpc->self);
+		snprintf(why, len, "REPL: Server_Id = %u has no Server block; add one, or correct Server_Id", rpc->self);
 		return NFS4R_BADCONFIG;
 	}
 	return NFS4R_OK;
@@ -154,8 +154,8 @@ static enum nfs4r_status check_view(const struct nfs4r_config *cfg, char *why, s
 {
 	if (cfg->lease_ms == 0 || cfg->silence_ms >= cfg->lease_ms / 2)
 		return NFS4R_OK;
-	snprintf(why, len, "REPL: Failure_Timeout = %u does not go with Lease = %u: servers speak every quarter of a lease, and one that is late must not be "
-		 "taken for one that is gone; write Failure_Timeout = %u or more, or Max_Round_Trip in place of both", cfg->silence_ms, cfg->lease_ms, cfg->lease_ms / 2);
+	snprintf(why, len, "REPL: Failure_Timeout = %u does not go with Lease = %u: servers send a heartbeat every quarter of a lease, and a late server must not be "
+		 "taken for a failed one; write Failure_Timeout = %u or more, or Max_Round_Trip in place of both", cfg->silence_ms, cfg->lease_ms, cfg->lease_ms / 2);
 	return NFS4R_BADCONFIG;
 }
 
@@ -164,13 +164,13 @@ static enum nfs4r_status check_durability(const struct nfs4r_config *cfg, char *
 	if (cfg->durability < NFS4R_DURABILITY_LOCAL || cfg->durability > NFS4R_DURABILITY_MAJORITY)
 		return bad(why, len, "REPL: Durability must be local, commit or majority; the same on every server");
 	if (cfg->durability != NFS4R_DURABILITY_LOCAL && cfg->lease_ms == 0)
-		return bad(why, len, "REPL: Durability = commit or majority needs a view that can change: take Lease = 0 out of Tuning, or write Durability = local");
+		return bad(why, len, "REPL: Durability = commit or majority needs a view that can change: remove Lease = 0 from Tuning, or write Durability = local");
 	if (cfg->give_up_ms && cfg->lease_ms == 0)
-		return bad(why, len, "REPL: Give_Up_After needs a view that can change: take Lease = 0 out of Tuning, or write Give_Up_After = 0");
+		return bad(why, len, "REPL: Abandon_After needs a view that can change: remove Lease = 0 from Tuning, or write Abandon_After = 0");
 	if (cfg->give_up_ms && cfg->durability != NFS4R_DURABILITY_LOCAL)
-		return bad(why, len, "REPL: Give_Up_After is for Durability = local; with commit and majority the others never wait for a server that is gone");
+		return bad(why, len, "REPL: Abandon_After is only for Durability = local; with commit and majority the others never wait for a failed server");
 	if (cfg->conflicts_dir[0] && cfg->conflicts_dir[0] != '/')
-		return bad(why, len, "REPL: Conflicts is not absolute; write a directory outside the exported one, or leave it out for Store/conflicts");
+		return bad(why, len, "REPL: Conflicts is not an absolute path; write a directory outside the exported one, or omit the key for Store/conflicts");
 	return NFS4R_OK;
 }
 
@@ -185,10 +185,10 @@ enum nfs4r_status nfs4r_config_check(const struct nfs4r_config *cfg, char *why, 
 	if (memcmp(cfg->rpc.volume, no_uuid, sizeof(no_uuid)) == 0)
 		return bad(why, why_len, "REPL: Volume_UUID is missing; make one with uuidgen and write it on every server");
 	if (cfg->store_dir[0] != '/')
-		return bad(why, why_len, "REPL: Store is missing or not absolute; write Store = \"/var/lib/nfs4r/NAME\" outside the exported directory");
+		return bad(why, why_len, "REPL: Store is missing or not an absolute path; write Store = \"/var/lib/nfs4r/NAME\" outside the exported directory");
 	if (cfg->rpc.security != NFS4R_SECURITY_NONE)
-		return bad(why, why_len, "REPL: Peer_Security is missing; Kerberos between servers is not there yet, so write Peer_Security = none; and keep the "
-					 "servers' network private: only configured addresses are let in");
+		return bad(why, why_len, "REPL: Peer_Security is missing; Kerberos between servers is not implemented yet, so write Peer_Security = none and keep the "
+					 "servers' network private: only configured addresses may connect");
 	enum nfs4r_status st = check_ranges(cfg, why, why_len);
 
 	if (st == NFS4R_OK)

@@ -107,7 +107,7 @@ void nfs4r_config_hint(const char *name, char *out, size_t out_len)
 	}
 	k = strlen(name) <= NAME_MAX_LOOKED_AT ? nearest(name) : NULL;
 	if (k)
-		snprintf(out, out_len, "there is no such key; the nearest is %s, in %s", k->name, k->block);
+		snprintf(out, out_len, "there is no such key; the most similar is %s, in %s", k->name, k->block);
 	else
-		snprintf(out, out_len, "there is no such key, and none with a similar name");
+		snprintf(out, out_len, "there is no such key, and no similar one");
 }

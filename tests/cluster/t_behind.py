@@ -51,10 +51,10 @@ def makes_way(b):
     b.sh(1, f'mkdir {DIR}/work/made && echo of site 1 >{DIR}/work/file', timeout=30)
     b.sh(SITE, f'mkdir {DIR}/work/made/by2', timeout=30)
     bed.eventually(20, lambda: disk(b, 'cat work/file; ls work/made') == 'of site 1\nby2\n', lambda: disk(b, 'ls -lR work') + b.log(SITE)[-3000:])
-    status = json.loads(b.ctl(SITE, '--json', 'status').stdout)['behind']
+    status = json.loads(b.ctl(SITE, '--json', 'status').stdout)['out_of_band']
     bed.expect(status['moved_aside'] >= 2 and status['strays'] >= 2, f'{status}')
     bed.eventually(20, lambda: all(strays_of(b, s) == status['strays'] for s in (1, 3)), lambda: f'sites 1 and 3 say of site {SITE}: {strays_of(b, 1)}, {strays_of(b, 3)}')
-    return f"{status['taken']} objects came back, {status['moved_aside']} names moved aside"
+    return f"{status['restored']} objects came back, {status['moved_aside']} names moved aside"
 
 
 def repairs(b):

@@ -207,7 +207,7 @@ def turns(b):
     do(b, 1, 'mkdir', d)
 
     def had():
-        return [b.ask(s, 'stats')['core']['turns'] for s in (1, 2)]
+        return [b.ask(s, 'stats')['core']['time_slices'] for s in (1, 2)]
     with Busy(b, 'turns', {1: [d], 2: [d]}) as busy:
         begun, before, did = time.time(), had(), [busy.steps(s) for s in (1, 2)]
         bed.eventually(90, lambda: all(now > then + 1 for now, then in zip(had(), before)), 'one of two sites has no turn')

@@ -83,8 +83,8 @@ def watch(b, seconds):
         r = b.ctl(SITE, '--json', 'status')
         if r.returncode == 0:
             a = b.ask(SITE, 'status')
-            state, repair = a['state'], a['durability']['repair']
-            if repair and repair.get('objects') and repair.get('seconds_left') is not None:
+            state, repair = a['state'], a['durability']['resync']
+            if repair and repair.get('objects') and repair.get('eta_seconds') is not None:
                 seen.append(repair)
             if state == 'serving' and a['view']['members'] == b.sites:
                 return time.monotonic() - start, seen

@@ -46,8 +46,8 @@ def made_more(b, files):
 def give_up(b):
     blocked = b.status_of(1, f'echo now >>{DIR}/mine/shared', 6)
     bed.expect(blocked != 0, 'what server 3 controls is not waited for, so there is nothing to give up')
-    r = b.ctl(1, 'give-up', '3', '--yes')
-    bed.expect(r.returncode == 0, f'give-up: {r.stdout}{r.stderr}')
+    r = b.ctl(1, 'abandon', '3', '--yes')
+    bed.expect(r.returncode == 0, f'abandon: {r.stdout}{r.stderr}')
     start = time.time()
     bed.eventually(30, lambda: status(b, 2)['durability']['sealed'] == [3], lambda: f'{status(b, 2)["durability"]}', 0.1)
     took = time.time() - start
@@ -79,7 +79,7 @@ def main():
     report = bed.Report('giveup')
     with bed.Bed.own('--rtt', '20ms', *bed.SHORT) as b:
         writer = write_until_gone(b)
-        ok = report.check('the others go on after give-up', give_up, b)
+        ok = report.check('the others go on after abandon', give_up, b)
         if ok and report.check('the given-up server returns', come_back, b, writer):
             b.no_controls(30)
             report.check('equal disks', trees.disks_equal, b)

@@ -20,7 +20,7 @@ SECONDS = float(os.environ.get('SECONDS_OF_HISTORY', 30))
 SEED = os.environ.get('SEED', '1')
 WORKERS = 4                 # at each site: two for files, two for names
 DIR = f'/nfs/history-{os.getpid()}'   # new each time: events begin from nothing
-WAYS = ('deep_asked', 'raises', 'revokes_got')  # deep control and deep+ have been there, and were wanted by others
+WAYS = ('deep_asked', 'raises', 'revokes_received')  # deep control and deep+ have been there, and were wanted by others
 
 
 def checker_itself():

@@ -147,7 +147,7 @@ def take_out_living(b):
     must_ctl(b, 1, 'server', 'remove', '4')
     took = time.monotonic() - start
     wait_set(b, [1, 2, 3])
-    bed.eventually(20, lambda: state(b, 4) == 'taken out', lambda: f'{state(b, 4)}', 0.1)
+    bed.eventually(20, lambda: state(b, 4) == 'removed from the volume', lambda: f'{state(b, 4)}', 0.1)
     b.must('server', 4, 'stop')
     r = b.ctl(1, 'server', 'remove', '4')
     bed.expect(r.returncode == 2 and r.stderr, f'taken out twice: {r.stdout}{r.stderr}')

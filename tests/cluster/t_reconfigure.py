@@ -26,13 +26,13 @@ def fill(b):
 
 
 def lose_two(b):
-    refused = b.ctl(3, 'reconfigure', '3', FLAG)
+    refused = b.ctl(3, 'force-reconfigure', '3', FLAG)
     bed.expect(refused.returncode == 2 and 'the volume works' in refused.stderr, f'{refused.stdout}{refused.stderr}')
     b.must('server', 1, 'kill')
     b.must('server', 2, 'kill')
     empty(b, 2)
     bed.eventually(30, lambda: state(b, 3) not in ('serving', None), lambda: f'{state(b, 3)}', 0.2)
-    r = b.ctl(3, 'reconfigure', '3')
+    r = b.ctl(3, 'force-reconfigure', '3')
     bed.expect(r.returncode == 2 and FLAG in r.stderr, f'{r.stdout}{r.stderr}')
     return f'server 3 is {state(b, 3)}'
 
@@ -40,11 +40,11 @@ def lose_two(b):
 def go_on(b):
     """The lease may end before a server that was killed has been silent for Failure_Timeout: then the command waits for that."""
     begun = time.monotonic()
-    r = b.ctl(3, 'reconfigure', '3', FLAG)
+    r = b.ctl(3, 'force-reconfigure', '3', FLAG)
     took = time.monotonic() - begun
     bed.expect(r.returncode == 0, f'{r.stdout}{r.stderr}')
     said = r.stdout
-    bed.expect('You vouch that these are off for good' in said and ' 1, 2.' in said, said)
+    bed.expect('You confirm that these servers are off for good' in said and ' 1, 2.' in said, said)
     wait_set(b, [3])
     read = b.sh(3, f'cat {DIR}/site1/f {DIR}/site2/f && echo alone >{DIR}/site3/f', timeout=60)
     bed.expect(read == 'of site 1\nof site 2\n', f'what the lost servers had answered is not there: {read!r}')

@@ -263,9 +263,9 @@ def withdraws(b, make, mend, pattern, path):
         took = time.monotonic() - begin
         bed.eventually(10, lambda: SITE not in b.ask(1, 'status')['view']['members'], 'it is still a member')
         said = b.ask(SITE, 'status')
-        bed.expect(said['state'] == 'stuck' and re.search(pattern, said['why'], re.I), f'status says {said["state"]}: {said.get("why")}')
+        bed.expect(said['state'] == 'cannot apply' and re.search(pattern, said['why'], re.I), f'status says {said["state"]}: {said.get("why")}')
         there = [s for s in b.ask(1, 'status')['view']['servers'] if s['server'] == SITE][0]
-        bed.expect(there['state'] == 'stuck' and re.search(there['cannot_apply'], said['why']), f'server 1 says of it: {there}')
+        bed.expect(there['state'] == 'cannot apply' and re.search(there['cannot_apply'], said['why']), f'server 1 says of it: {there}')
         others_serve(b)
     finally:
         b.must_in_bed(*mend)

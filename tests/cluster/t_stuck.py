@@ -41,12 +41,12 @@ def row_of(b, site):
 
 
 def says_why(b, mark, reason, remedy):
-    bed.eventually(20, lambda: b.ask(SITE, 'status')['state'] == 'stuck', lambda: f'{b.ask(SITE, "status")["state"]}: {b.ask(SITE, "status").get("why")}', 0.2)
+    bed.eventually(20, lambda: b.ask(SITE, 'status')['state'] == 'cannot apply', lambda: f'{b.ask(SITE, "status")["state"]}: {b.ask(SITE, "status").get("why")}', 0.2)
     why = b.ask(SITE, 'status')['why']
     bed.expect(re.search(reason, why) and re.search(remedy, why), f'status at site {SITE} says: {why}')
     for s in (1, 3):
         bed.eventually(20, lambda: re.search(reason, row_of(b, s).get('cannot_apply', '')) and not row_of(b, s)['member'], lambda: f'status at site {s} says of it: {row_of(b, s)}', 0.2)
-        bed.expect(row_of(b, s)['state'] == 'stuck', f'status at site {s} says of it: {row_of(b, s)}')
+        bed.expect(row_of(b, s)['state'] == 'cannot apply', f'status at site {s} says of it: {row_of(b, s)}')
         b.says(s, mark[s], rf'server {SITE} was removed from the active view: it cannot apply an update \({reason}\)')
     bed.expect('stuck: it cannot apply update' in b.ctl(SITE, 'status').stdout, b.ctl(SITE, 'status').stdout)
 

@@ -23,8 +23,8 @@ NAME = f'trees-{os.getpid()}'
 DIR = f'/nfs/{NAME}'
 LINKS = [(1, 2, 'rtt=20ms'), (1, 3, 'rtt=60ms'), (2, 3, 'rtt=60ms')]
 ENDS = 20                   # s. Controls end after a second; their release waits for the last checkpoint at every server
-WAYS = ('deep_asked', 'deep_refused', 'promotions', 'raises', 'drops', 'narrowed', 'revokes_got', 'forwards_served')
-SHOWN = WAYS + ('promotions_lost', 'raises_lost', 'elections', 'elections_waited', 'conflicts', 'aborts', 'not_primary', 'releases', 'delays',
+WAYS = ('deep_asked', 'deep_refused', 'escalations', 'raises', 'drops', 'deescalations', 'revokes_received', 'forwards_served')
+SHOWN = WAYS + ('escalations_lost', 'raises_lost', 'elections', 'elections_waited', 'elections_preempted', 'aborts', 'not_primary', 'releases', 'delays',
                 'entries_executed', 'entries_void', 'reads_served', 'bad_messages')
 
 

@@ -311,7 +311,7 @@ def stale_reads(b, site=2):
         bed.expect(got == 'old\n', f'site {site} reads {got!r} while it is cut off')
         bed.expect(b.status_of(site, f'touch {path}-2', 3) == 124, 'an update at the site that is cut off did not wait')
         said = b.ask(site, 'status')['view']
-        bed.expect(said['stale_reads'] and said['lease_left_ms'] is None, f'status says {said}')
+        bed.expect(said['stale_reads'] and said['lease_remaining_ms'] is None, f'status says {said}')
     finally:
         b.must('link', site, 'all', 'heal')
     wait_back(b)

@@ -3,7 +3,7 @@
  * The values of a REPL block, as Ganesha's parser hands them over, into the engine's configuration; then what is done with the addresses. And the words of nfs4rctl that name servers.
  *
  * Input: lines. `Key=value` sets a key of the shipped table, by the type it has there; `Server=id,port,address` is a Server block; `+words` and `=words` are what follows
- * `nfs4rctl server add` and `nfs4rctl reconfigure`. The rest has its defaults, and what no configuration can do without is set.
+ * `nfs4rctl server add` and `nfs4rctl force-reconfigure`. The rest has its defaults, and what no configuration can do without is set.
  */
 #include "fuzz/fuzz.h"
 #include "config.c"

@@ -81,7 +81,7 @@ json_t *admin_space_json(struct nfs4r_engine *eng); /* takes the lock */
 json_t *admin_view_json(const struct nfs4r_engine *eng, const struct ctl_facts *f);
 /* Its store is new, or an old one, and it promises nothing. */
 bool admin_is_forgetful(const struct ctl_facts *f);
-/* "new", "forgotten", "outside", "joining", "waiting" (for a lease), with the reason; NULL: as far as the view is concerned this server serves. */
+/* "new", "needs full resync", "outside the view", "joining", "no lease", with the reason; NULL: as far as the view is concerned this server serves. */
 const char *admin_view_state(const struct nfs4r_engine *eng, const struct ctl_facts *f, char *why, size_t len);
 
 /* How many entries lie between two positions of a log, as far as that can be said across an end of it. Pure. */
@@ -89,8 +89,8 @@ uint64_t admin_entries(nfs4r_lsn from, nfs4r_lsn until);
 json_t *admin_server_list(nfs4r_servers set); /* their numbers */
 void admin_seals_collect(struct nfs4r_engine *eng, struct ctl_facts *f); /* eng->lock held */
 json_t *admin_seals_json(const struct nfs4r_engine *eng, const struct ctl_facts *f);
-/* The answer to `give-up`; only with @sure it is done. */
-json_t *admin_give_up(struct nfs4r_engine *eng, json_int_t server, bool sure);
+/* The answer to `abandon`; without @sure nothing is changed. */
+json_t *admin_abandon(struct nfs4r_engine *eng, json_int_t server, bool sure);
 
 void admin_collect(struct nfs4r_engine *eng, struct ctl_facts *f); /* takes eng->lock for a moment */
 /* "serves" is NULL, as for admin_view_state(); @s: another server. "member", "silent", "catching up", ... */
@@ -104,7 +104,7 @@ bool admin_is_server(const struct nfs4r_engine *eng, nfs4r_server_id s, char *wh
 json_t *admin_servers(struct nfs4r_engine *eng);
 json_t *admin_add_server(struct nfs4r_engine *eng, const json_t *req);
 json_t *admin_remove_server(struct nfs4r_engine *eng, const json_t *req);
-json_t *admin_reconfigure(struct nfs4r_engine *eng, const json_t *req);
+json_t *admin_force_reconfigure(struct nfs4r_engine *eng, const json_t *req);
 
 /* Each takes eng->lock for a moment only. NULL when out of memory. */
 json_t *admin_report_status(struct nfs4r_engine *eng, const struct ctl_lag *lag);

@@ -87,7 +87,7 @@ static bool remove_stale(const struct sockaddr_un *addr, char *why)
 		return fail(why, "Control_Socket %s is in use: another server listens on it; stop it, or give every volume its own path",
 			    addr->sun_path);
 	if (unlink(addr->sun_path) != 0 && errno != ENOENT)
-		return fail(why, "Control_Socket %s is left from a server that died and cannot be removed: %s", addr->sun_path,
+		return fail(why, "Control_Socket %s is left over from a server that died, and cannot be removed: %s", addr->sun_path,
 			    strerror(errno));
 	return true;
 }
@@ -110,7 +110,7 @@ static bool bind_to(struct ctl *c, const char *path, char *why)
 		rc = bind(c->fd, (struct sockaddr *)&addr, sizeof(addr));
 	}
 	if (rc != 0)
-		return fail(why, "Control_Socket %s cannot be made: %s; its folder must exist and be writable for the server", path, strerror(errno));
+		return fail(why, "Control_Socket %s cannot be created: %s; its directory must exist and be writable by the server", path, strerror(errno));
 	/* Nobody can connect before listen(), so the mode is in time. */
 	if (chmod(path, 0600) != 0 || stat(path, &st) != 0 || listen(c->fd, 16) != 0) {
 		int err = errno;
@@ -207,11 +207,11 @@ static bool do_repair(struct client *cl, json_t *req)
 	if (path && !json_is_string(path))
 		return emit_error(cl, "\"path\" must be a string");
 	if (from && (server < 1 || server > NFS4R_SERVERS_MAX || !(eng->servers & NFS4R_BIT(server)) || server == eng->cfg.rpc.self)) {
-		snprintf(why, sizeof(why), "%lld is no other server of this volume; --from names the server whose copy is right", (long long)server);
+		snprintf(why, sizeof(why), "%lld is not another server of this volume; --from names the server to copy from", (long long)server);
 		return emit_error(cl, why);
 	}
 	if (engine_is_alone(eng))
-		return emit_error(cl, "this server is the only one of the volume: there is no copy to repair it from");
+		return emit_error(cl, "this server is the only one of the volume: there is no other copy to repair it from");
 	admin_verify_run(eng, path ? json_string_value(path) : "/", &repair, &sink);
 	return !cancelled(cl);
 }
@@ -228,9 +228,9 @@ static bool handle(struct client *cl, const char *line, size_t len)
 		snprintf(text, sizeof(text), "not JSON: %.200s", err.text);
 		go_on = emit_error(cl, text);
 	} else if (!cmd) {
-		go_on = emit_error(cl, "a request is an object with \"cmd\": status, controls, verify, repair, stats, servers, add-server, remove-server, reconfigure or give-up");
-	} else if (strcmp(cmd, "give-up") == 0) {
-		go_on = emit(cl, admin_give_up(cl->ctl->eng, json_integer_value(json_object_get(req, "server")), json_is_true(json_object_get(req, "yes"))));
+		go_on = emit_error(cl, "a request is an object with \"cmd\": status, controls, verify, repair, stats, servers, add-server, remove-server, force-reconfigure or abandon");
+	} else if (strcmp(cmd, "abandon") == 0) {
+		go_on = emit(cl, admin_abandon(cl->ctl->eng, json_integer_value(json_object_get(req, "server")), json_is_true(json_object_get(req, "yes"))));
 	} else if (strcmp(cmd, "status") == 0) {
 		go_on = do_status(cl);
 	} else if (strcmp(cmd, "controls") == 0) {
@@ -241,8 +241,8 @@ static bool handle(struct client *cl, const char *line, size_t len)
 		go_on = emit(cl, admin_add_server(cl->ctl->eng, req));
 	} else if (strcmp(cmd, "remove-server") == 0) {
 		go_on = emit(cl, admin_remove_server(cl->ctl->eng, req));
-	} else if (strcmp(cmd, "reconfigure") == 0) {
-		go_on = emit(cl, admin_reconfigure(cl->ctl->eng, req));
+	} else if (strcmp(cmd, "force-reconfigure") == 0) {
+		go_on = emit(cl, admin_force_reconfigure(cl->ctl->eng, req));
 	} else if (strcmp(cmd, "stats") == 0) {
 		go_on = emit(cl, admin_report_stats(cl->ctl->eng));
 	} else if (strcmp(cmd, "verify") == 0) {
@@ -250,7 +250,7 @@ static bool handle(struct client *cl, const char *line, size_t len)
 	} else if (strcmp(cmd, "repair") == 0) {
 		go_on = do_repair(cl, req);
 	} else {
-		go_on = emit_error(cl, "this server knows the commands status, controls, verify, repair, stats, servers, add-server, remove-server, reconfigure and give-up");
+		go_on = emit_error(cl, "unknown command; this server knows status, controls, verify, repair, stats, servers, add-server, remove-server, force-reconfigure (formerly reconfigure) and abandon (formerly give-up)");
 	}
 	json_decref(req);
 	return go_on;
@@ -343,7 +343,7 @@ static void accept_one(struct ctl *c)
 	cl->len = 0;
 	cl->over = false;
 	if (pthread_create(&cl->thread, NULL, client_thread, cl) != 0) {
-		turn_away(fd, "{\"error\":\"the server has no thread left\"}\n");
+		turn_away(fd, "{\"error\":\"the server cannot start another thread\"}\n");
 		free(cl);
 		return;
 	}
@@ -431,14 +431,14 @@ struct ctl *admin_ctl_create(struct nfs4r_engine *eng, char *why)
 	c->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	c->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (c->fd < 0 || c->wake < 0) {
-		fail(why, "the control socket cannot be made: %s", strerror(errno));
+		fail(why, "cannot create the control socket: %s", strerror(errno));
 	} else if (bind_to(c, eng->cfg.control_socket, why)) {
 		if (pthread_create(&c->thread, NULL, socket_thread, c) == 0) {
 			pthread_setname_np(c->thread, "nfs4r-ctl");
 			return c;
 		}
 		unlink(eng->cfg.control_socket);
-		fail(why, "threads cannot be started; check the process limits");
+		fail(why, "cannot start threads; check the process limits");
 	}
 	free_ctl(c);
 	return NULL;

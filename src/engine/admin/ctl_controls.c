@@ -233,13 +233,13 @@ static const char *wait_key(enum nfs4r_wait w)
 static const char *wait_text(enum nfs4r_wait w)
 {
 	static const char *const texts[] = {
-		[NFS4R_WAIT_OBJECT] = "waits for its object to arrive, or for this server's recovery",
-		[NFS4R_WAIT_ELECTION] = "waits for its election",
-		[NFS4R_WAIT_OTHERS] = "waits for others to let go, or for its turn",
-		[NFS4R_WAIT_PRIMARY] = "forwarded, waits for the primary's answer",
-		[NFS4R_WAIT_ENTRY] = "answered by the primary, waits for its entry to be applied here",
-		[NFS4R_WAIT_LOCAL] = "is being executed here",
-		[NFS4R_WAIT_REPLY] = "executed, waits until every server knows of it",
+		[NFS4R_WAIT_OBJECT] = "waiting for its object to arrive or for this server's recovery",
+		[NFS4R_WAIT_ELECTION] = "waiting for its election",
+		[NFS4R_WAIT_OTHERS] = "waiting for another server's release or for its time slice",
+		[NFS4R_WAIT_PRIMARY] = "forwarded, waiting for the primary's answer",
+		[NFS4R_WAIT_ENTRY] = "answered by the primary, waiting for its entry to be applied here",
+		[NFS4R_WAIT_LOCAL] = "executing here",
+		[NFS4R_WAIT_REPLY] = "executed, waiting until every server knows of it",
 	};
 
 	return w < sizeof(texts) / sizeof(texts[0]) && texts[w] ? texts[w] : "?";

@@ -89,12 +89,12 @@ static bool import_warning(const struct nfs4r_engine *eng, const struct ctl_fact
 	unsigned long long skipped = f->import_noted[IMPORT_SKIPPED], changed = f->import_noted[IMPORT_CHANGED];
 
 	if (f->import_phase == IMPORT_STOPPED)
-		snprintf(out, len, "the import stopped (%s): the volume has a part of the tree only. Mend that, then restart this server", nfs4r_status_str(f->import_st));
+		snprintf(out, len, "the import stopped (%s): the volume has only a part of the tree. Remove the cause, then restart this server", nfs4r_status_str(f->import_st));
 	else if (f->import_phase == IMPORT_RUNNING)
-		snprintf(out, len, "the import is under way: the volume has a part of the tree only");
+		snprintf(out, len, "the import is running: the volume has only a part of the tree");
 	else if (skipped || changed)
-		snprintf(out, len, "%llu objects were skipped by the import, and %llu are not as they were: see import-skipped.txt and import-changed.txt in %.700s; "
-			 "remove these files when you have seen to it, and restart this server", skipped, changed, eng->cfg.store_dir);
+		snprintf(out, len, "the import skipped %llu objects and changed %llu: see import-skipped.txt and import-changed.txt in %.700s; "
+			 "when you have dealt with them, remove these files and restart this server", skipped, changed, eng->cfg.store_dir);
 	else
 		return false;
 	return true;
@@ -114,7 +114,7 @@ static void import_why(json_t *out, const struct ctl_facts *f)
 {
 	char why[200];
 
-	snprintf(why, sizeof(why), "%s%s%s: %llu objects, %llu bytes so far, %llu skipped", f->import_phase == IMPORT_STOPPED ? "stopped (" : "under way",
+	snprintf(why, sizeof(why), "%s%s%s: %llu objects, %llu bytes so far, %llu skipped", f->import_phase == IMPORT_STOPPED ? "stopped (" : "running",
 		 f->import_phase == IMPORT_STOPPED ? nfs4r_status_str(f->import_st) : "", f->import_phase == IMPORT_STOPPED ? ")" : "",
 		 (unsigned long long)f->import_objects, (unsigned long long)f->import_bytes, (unsigned long long)f->import_noted[IMPORT_SKIPPED]);
 	json_object_set_new(out, "why", text(why));
@@ -143,7 +143,7 @@ static void set_state(const struct nfs4r_engine *eng, json_t *out, const struct 
 	else if (!recovers && importing)
 		import_why(out, f);
 	else if (f->view.trouble)
-		json_object_set_new(out, "why", json_sprintf("updates at all sites wait for this server, and no view can do without it: it cannot apply %s: %s; %s",
+		json_object_set_new(out, "why", json_sprintf("updates at all sites wait for this server, because no view has a majority without it: it cannot apply %s: %s; %s",
 							     engine_stuck_on(&f->view, eng->cfg.rpc.self, what, sizeof(what)), nfs4r_status_str(f->view.trouble),
 							     engine_remedy(f->view.trouble)));
 }
@@ -183,7 +183,7 @@ static json_t *peer_row(struct nfs4r_engine *eng, const struct nfs4r_endpoint *e
 	if (!nfs4r_rpc_get_stats(eng->rpc, e->id, &rs))
 		snprintf(rs.state, sizeof(rs.state), "not known to the transport");
 	json_t *theirs = json_pack("{s:o, s:o, s:o, s:o, s:o}", "end", num(p->peer_end), "received", num(p->our_received), "applied",
-				   num(p->our_applied), "stable", num(p->our_stable), "behind_entries", num(admin_entries(p->our_applied, p->peer_end)));
+				   num(p->our_applied), "stable", num(p->our_stable), "lag_entries", num(admin_entries(p->our_applied, p->peer_end)));
 	json_t *ours = json_pack("{s:o, s:o, s:o, s:o, s:o, s:f}", "received", num(p->received), "applied", num(p->applied),
 				 "stable", num(p->stable), "lag_entries", num(behind), "lag_bytes", num(p->unreceived_bytes),
 				 "lag_seconds", (double)behind_ms / 1000);
@@ -208,13 +208,13 @@ json_t *admin_report_journal(struct nfs4r_engine *eng)
 			 num(s.lmdb_bytes));
 }
 
-/* What somebody changed behind NFS. */
-static json_t *behind_json(struct nfs4r_engine *eng)
+/* Objects that were changed in the exported directory itself, behind NFS. */
+static json_t *out_of_band_json(struct nfs4r_engine *eng)
 {
 	struct behind_counts n;
 
 	resync_heal_count(eng, &n);
-	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "taken", num(n.taken), "failed", num(n.failed), "moved_aside", num(n.aside), "under_way", num(n.waiting),
+	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "restored", num(n.taken), "failed", num(n.failed), "moved_aside", num(n.aside), "pending", num(n.waiting),
 			 "strays", num(n.strays));
 }
 
@@ -243,7 +243,7 @@ json_t *admin_report_status(struct nfs4r_engine *eng, const struct ctl_lag *lag)
 	json_object_set_new(out, "durability", admin_seals_json(eng, &f));
 	json_object_set_new(out, "retention", admin_retention_json(eng));
 	json_object_set_new(out, "space", admin_space_json(eng));
-	json_object_set_new(out, "behind", behind_json(eng));
+	json_object_set_new(out, "out_of_band", out_of_band_json(eng));
 	json_object_set_new(out, "waiting", json_pack("{s:o, s:o, s:o}", "threads", num(eng->waiting.all), "max", num(eng->cfg.waiting_max), "refused", num(eng->waiting.refused)));
 	json_object_set_new(out, "conflicts", json_pack("{s:o, s:o}", "saved", num(resync_saved(eng)), "directory", text(eng->cfg.conflicts_dir)));
 	json_object_set_new(out, "controls",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * What `nfs4rctl` says and does about ends of logs: what would be lost with this server now, which servers were given up, how far a repair of
- * this copy has come; and giving a server up (log 9.2).
+ * What `nfs4rctl` says and does about ends of logs: what would be lost with this server now, which servers were abandoned, how far a repair of
+ * this copy has come; and abandoning a server (log 9.2).
  */
 #include <stdio.h>
 #include <string.h>
@@ -55,7 +55,7 @@ static json_t *repair(const struct ctl_facts *f)
 		eta = fetching * (double)(f->repair.all - f->repair.done) / (double)f->repair.done;
 	return json_pack("{s:s, s:i, s:o, s:o, s:o, s:f, s:f, s:f, s:o}", "phase", f->repair.phase, "from", f->repair.from, "objects", num(f->repair.done),
 			 "objects_all", num(f->repair.all), "bytes", num(f->repair.bytes), "bytes_per_second", (double)f->repair.bytes / fetching,
-			 "objects_per_second", (double)f->repair.done / fetching, "seconds", s, "seconds_left",
+			 "objects_per_second", (double)f->repair.done / fetching, "seconds", s, "eta_seconds",
 			 eta < 0 ? json_null() : json_real(eta));
 }
 
@@ -75,16 +75,16 @@ json_t *admin_seals_json(const struct nfs4r_engine *eng, const struct ctl_facts 
 	nfs4r_servers sealed = f->servers & ~f->view.adopted.open;
 
 	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o}, s:o}", "durability", durability[eng->cfg.durability], "epoch",
-			 num(f->view.adopted.epoch), "given_up", admin_server_list(f->view.given_up), "sealed", admin_server_list(sealed), "seals", seals(&f->view.adopted),
-			 "loss_window", "entries", num(f->loss_entries), "bytes", num(f->loss_bytes), "age_ms", num(f->loss_age_ms), "repair",
+			 num(f->view.adopted.epoch), "abandoned", admin_server_list(f->view.given_up), "sealed", admin_server_list(sealed), "seals", seals(&f->view.adopted),
+			 "loss_window", "entries", num(f->loss_entries), "bytes", num(f->loss_bytes), "age_ms", num(f->loss_age_ms), "resync",
 			 repair(f));
 }
 
-json_t *admin_give_up(struct nfs4r_engine *eng, json_int_t server, bool sure)
+json_t *admin_abandon(struct nfs4r_engine *eng, json_int_t server, bool sure)
 {
 	nfs4r_server_id s = server > 0 && server <= NFS4R_SERVERS_MAX ? (nfs4r_server_id)server : 0;
 	struct nfs4r_event ev = { .type = NFS4R_EV_GIVE_UP, .peer = s };
-	char why[NFS4R_WHY] = "a server is named by its number, 1 to 15";
+	char why[NFS4R_WHY] = "give the number of the server, 1 to 15";
 	enum nfs4r_status st = NFS4R_INVAL;
 	uint64_t lost = 0;
 
@@ -92,12 +92,12 @@ json_t *admin_give_up(struct nfs4r_engine *eng, json_int_t server, bool sure)
 	if (s && admin_is_server(eng, s, why, sizeof(why)))
 		st = nfs4r_core_may_give_up(eng->core, s, &lost, why, sizeof(why));
 	if (st == NFS4R_OK && sure) {
-		engine_log(eng, NFS4R_LOG_WARN, "volume %s: an administrator gives up server %u; %llu updates that only it has are undone when it returns",
+		engine_log(eng, NFS4R_LOG_WARN, "volume %s: an administrator abandons server %u; %llu updates that only it has will be undone when it returns",
 			   eng->cfg.volume_name, s, (unsigned long long)lost);
 		engine_step(eng, &ev);
 	}
 	pthread_mutex_unlock(&eng->lock);
 	if (st != NFS4R_OK)
 		return json_pack("{s:o}", "error", admin_json_text(why));
-	return json_pack("{s:i, s:o, s:b}", "server", s, "lost_entries", num(lost), "given_up", sure);
+	return json_pack("{s:i, s:o, s:b}", "server", s, "lost_entries", num(lost), "abandoned", sure);
 }

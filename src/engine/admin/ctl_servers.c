@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * What `nfs4rctl server` and `nfs4rctl reconfigure` say and do (log 9.1, 9.3): the servers of the volume and how far they are, one more, one
- * less, and going on with the survivors when a majority is lost for good.
+ * `nfs4rctl server` and `nfs4rctl force-reconfigure` (log 9.1, 9.3): the list of the volume's servers, adding one, removing one, and
+ * continuing with the survivors after permanent loss of a majority.
  *
  * Happy path: a request is looked at here (numbers, addresses) and by the core (may it be now), which then keeps it in memory until it is done.
  * The answer comes at once; who asked looks at `servers` until it says so.
@@ -49,12 +49,12 @@ static json_t *server_row(const struct nfs4r_engine *eng, const struct ctl_facts
 	uint64_t behind = self ? admin_own_lag(f) : admin_entries(f->peer[e->id].applied, f->end);
 
 	return json_pack("{s:i, s:o, s:i, s:b, s:b, s:b, s:s, s:o}", "server", e->id, "host", admin_json_text(e->host), "port", e->port,
-			 "asked", self, "voter", voter, "member", (f->view.adopted.members & NFS4R_BIT(e->id)) != 0, "state",
-			 state ? state : "member", "behind_entries", num(behind));
+			 "self", self, "voter", voter, "member", (f->view.adopted.members & NFS4R_BIT(e->id)) != 0, "state",
+			 state ? state : "member", "lag_entries", num(behind));
 }
 
-/* Who was told to go on with whom, as far as this server heard; null: nobody. */
-static json_t *words(const struct nfs4r_engine *eng, const struct ctl_facts *f)
+/* The orders for a forced reconfiguration that this server knows of; null: none. */
+static json_t *orders(const struct nfs4r_engine *eng, const struct ctl_facts *f)
 {
 	json_t *said = json_array();
 
@@ -80,9 +80,9 @@ json_t *admin_servers(struct nfs4r_engine *eng)
 	admin_collect(eng, &f);
 	for (uint32_t i = 0; i < f.list.n; i++)
 		json_array_append_new(rows, server_row(eng, &f, &f.list.list[i]));
-	return json_pack("{s:i, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:s}", "server", eng->cfg.rpc.self, "view", num(f.view.adopted.num), "reconfigured",
-			 num(NFS4R_RECONF(f.view.adopted.num)), "reconfigure", words(eng, &f), "servers", rows, "taken_out", f.view.taken_out, "adding",
-			 f.view.adding ? num(f.view.adding) : json_null(), "removing", f.view.removing ? num(f.view.removing) : json_null(), "waits",
+	return json_pack("{s:i, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:s}", "server", eng->cfg.rpc.self, "view", num(f.view.adopted.num), "forced_reconfigurations",
+			 num(NFS4R_RECONF(f.view.adopted.num)), "forced_reconfiguration", orders(eng, &f), "servers", rows, "removed", f.view.taken_out, "adding",
+			 f.view.adding ? num(f.view.adding) : json_null(), "removing", f.view.removing ? num(f.view.removing) : json_null(), "waiting_for",
 			 f.view.waits);
 }
 
@@ -105,9 +105,9 @@ static enum nfs4r_status bad(char *why, const char *text)
 static enum nfs4r_status look(const struct nfs4r_engine *eng, nfs4r_server_id s, char *why)
 {
 	if (!s)
-		return bad(why, "a server is named by its number, 1 to 15");
+		return bad(why, "give the number of the server, 1 to 15");
 	if (eng->cfg.lease_ms == 0)
-		return bad(why, "with Lease = 0 the servers of a volume never change: take Lease = 0 out of Tuning on every server, and restart them");
+		return bad(why, "with Lease = 0 the servers of a volume never change: remove Lease = 0 from Tuning on every server, and restart all of them");
 	return NFS4R_OK;
 }
 
@@ -117,7 +117,7 @@ bool admin_is_server(const struct nfs4r_engine *eng, nfs4r_server_id s, char *wh
 
 	if (eng->servers & NFS4R_BIT(s))
 		return true;
-	snprintf(why, len, "server %u is none of this volume's servers: they are %s", s, engine_server_list(eng->servers, all, sizeof(all)));
+	snprintf(why, len, "server %u does not belong to this volume: its servers are %s", s, engine_server_list(eng->servers, all, sizeof(all)));
 	return false;
 }
 
@@ -132,7 +132,7 @@ static enum nfs4r_status addresses(const struct nfs4r_engine *eng, struct nfs4r_
 			if (e->id != s)
 				continue;
 			if (strlen(e->host) > NFS4R_ADDRESS_MAX) {
-				snprintf(why, WHY, "the Address of server %u has more than %u bytes; write a shorter one in its Server block everywhere", s,
+				snprintf(why, WHY, "the Address of server %u has more than %u bytes; write a shorter one in its Server block on every server", s,
 					 NFS4R_ADDRESS_MAX);
 				return NFS4R_INVAL;
 			}
@@ -161,17 +161,17 @@ static enum nfs4r_status look_address(const struct nfs4r_engine *eng, const char
 	size_t len = host ? strlen(host) : 0;
 
 	if (len == 0 || len > NFS4R_ADDRESS_MAX)
-		return bad(why, "an address is a host name or a number, of 1 to 95 bytes");
+		return bad(why, "an address is a host name or an IP address of 1 to 95 bytes");
 	for (const char *p = host; *p; p++)
 		if (*p <= ' ' || *p > '~')
-			return bad(why, "an address is a host name or a number, without blanks");
+			return bad(why, "an address is a host name or an IP address without blanks");
 	if (port < 1 || port > 65535)
 		return bad(why, "a port is a number from 1 to 65535");
 	if (!eng->cfg.rpc.any_port && port >= NFS4R_PORTS_PRIVILEGED)
-		return bad(why, "a server listens on a port below 1024, which only root gets: 294, or what its own Server block says (Peer_Ports)");
+		return bad(why, "the port of a server must be below 1024, where only root can listen: use 294, or the port in its own Server block (Peer_Ports)");
 	int err = getaddrinfo(host, NULL, &hints, &found);
 	if (err) {
-		snprintf(why, WHY, "%s cannot be resolved here (%s): name an address that every server of the volume can reach", host, gai_strerror(err));
+		snprintf(why, WHY, "%s cannot be resolved here (%s): use an address that every server of the volume can reach", host, gai_strerror(err));
 		return NFS4R_INVAL;
 	}
 	freeaddrinfo(found);
@@ -190,7 +190,7 @@ static enum nfs4r_status look_taken(const struct nfs4r_engine *eng, nfs4r_server
 		}
 	}
 	if (eng->list.n >= NFS4R_SERVERS_MAX && !(eng->servers & NFS4R_BIT(s)))
-		return bad(why, "a volume has 15 servers at most: take one out first, nfs4rctl server remove N");
+		return bad(why, "a volume has at most 15 servers: remove one first with `nfs4rctl server remove N`");
 	return NFS4R_OK;
 }
 
@@ -244,7 +244,7 @@ json_t *admin_remove_server(struct nfs4r_engine *eng, const json_t *req)
 {
 	nfs4r_server_id s = server_of(json_object_get(req, "server"));
 	bool sure = json_is_true(json_object_get(req, "yes"));
-	struct nfs4r_event ev = { .type = NFS4R_EV_REMOVE_SERVER, .peer = s, .give_up = json_is_true(json_object_get(req, "give_up")) };
+	struct nfs4r_event ev = { .type = NFS4R_EV_REMOVE_SERVER, .peer = s, .give_up = json_is_true(json_object_get(req, "abandon")) };
 	char why[WHY] = "", text[WHY - 20] = "";
 	uint64_t lost = 0;
 	enum nfs4r_status st = look(eng, s, why);
@@ -254,7 +254,7 @@ json_t *admin_remove_server(struct nfs4r_engine *eng, const json_t *req)
 	pthread_mutex_lock(&eng->lock);
 	st = !admin_is_server(eng, s, why, sizeof(why)) ? NFS4R_INVAL : named(s, nfs4r_core_may_remove(eng->core, s, ev.give_up, &lost, text, sizeof(text)), text, why);
 	if (st == NFS4R_OK && sure) {
-		engine_log(eng, NFS4R_LOG_WARN, "volume %s: an administrator takes server %u out of the volume; updates that nobody else is known to have: %llu",
+		engine_log(eng, NFS4R_LOG_WARN, "volume %s: an administrator removes server %u from the volume; %llu of its updates are not known to be on any other server",
 			   eng->cfg.volume_name, s, (unsigned long long)lost);
 		engine_step(eng, &ev);
 	}
@@ -313,11 +313,11 @@ static json_t *refuse_set(const struct nfs4r_engine *eng, const struct ctl_facts
 	return a;
 }
 
-json_t *admin_reconfigure(struct nfs4r_engine *eng, const json_t *req)
+json_t *admin_force_reconfigure(struct nfs4r_engine *eng, const json_t *req)
 {
 	bool sure = json_is_true(json_object_get(req, "yes"));
 	struct nfs4r_event ev = { .type = NFS4R_EV_RECONFIGURE };
-	char why[WHY] = "reconfigure wants the numbers of all servers that are left, 1 to 15", left[64];
+	char why[WHY] = "force-reconfigure needs the numbers of all surviving servers, 1 to 15", left[64];
 	enum nfs4r_status st;
 	struct ctl_facts f;
 
@@ -328,12 +328,12 @@ json_t *admin_reconfigure(struct nfs4r_engine *eng, const json_t *req)
 	st = nfs4r_core_may_reconfigure(eng->core, ev.set, why, sizeof(why));
 	if (st == NFS4R_OK && sure) {
 		engine_log(eng, NFS4R_LOG_WARN, "volume %s: an administrator %s %s", eng->cfg.volume_name,
-			   ev.set ? "vouches that all servers are off for good but" : "takes back that others are off for good; servers named:",
+			   ev.set ? "confirms that all servers are off for good except" : "cancels the forced reconfiguration; servers named:",
 			   engine_server_list(ev.set, left, sizeof(left)));
 		engine_step(eng, &ev);
 	}
 	pthread_mutex_unlock(&eng->lock);
 	return st == NFS4R_OK ? json_pack("{s:o, s:o, s:o, s:b}", "servers", ids(ev.set), "off", ids(f.servers & ~ev.set), "lost",
-					  lost_of(&f, f.servers & ~ev.set), "reconfiguring", sure) :
+					  lost_of(&f, f.servers & ~ev.set), "force_reconfiguring", sure) :
 				refuse_set(eng, &f, ev.set, why);
 }

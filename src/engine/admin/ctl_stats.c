@@ -51,7 +51,7 @@ static json_t *latency(const struct nfs4r_core_hist *h)
 
 static json_t *latencies(const struct nfs4r_core_stats *c)
 {
-	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "won", latency(&c->won), "settled", latency(&c->settled), "forward",
+	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "won", latency(&c->won), "acked_by_all", latency(&c->settled), "forward",
 			 latency(&c->forward), "reply", latency(&c->reply), "release", latency(&c->release));
 }
 
@@ -62,13 +62,16 @@ static json_t *core_counters(const struct nfs4r_core_stats *c)
 	json_t *out = json_object();
 
 #define STAT(name) json_object_set_new(out, #name, num(c->name))
-	STAT(elections), STAT(proposals_early), STAT(conflicts), STAT(aborts), STAT(revokes_sent), STAT(revokes_got), STAT(forwards_sent);
+#define STAT_AS(key, name) json_object_set_new(out, key, num(c->name))
+	STAT(elections), STAT_AS("proposals_deferred", proposals_early), STAT_AS("elections_preempted", conflicts), STAT(aborts), STAT(revokes_sent);
+	STAT_AS("revokes_received", revokes_got), STAT(forwards_sent);
 	STAT(forwards_served), STAT(not_primary), STAT(entries_executed), STAT(entries_applied), STAT(entries_void);
-	STAT(releases), STAT(reopened), STAT(yielded), STAT(yield_regrets), STAT(turns), STAT(bad_messages), STAT(delays), STAT(claims), STAT(controls_own), STAT(controls_foreign);
-	STAT(ops_waiting), STAT(ops_executing), STAT(replies_kept), STAT(pending_entries);
-	STAT(elections_waited), STAT(deep_asked), STAT(deep_refused), STAT(promotions), STAT(promotions_lost);
-	STAT(raises), STAT(raises_lost), STAT(drops), STAT(narrowed), STAT(reads_served);
+	STAT(releases), STAT(reopened), STAT(yielded), STAT(yield_regrets), STAT_AS("time_slices", turns), STAT(bad_messages), STAT(delays), STAT(claims), STAT(controls_own), STAT(controls_foreign);
+	STAT(ops_waiting), STAT(ops_executing), STAT_AS("replies_cached", replies_kept), STAT(pending_entries);
+	STAT(elections_waited), STAT(deep_asked), STAT(deep_refused), STAT_AS("escalations", promotions), STAT_AS("escalations_lost", promotions_lost);
+	STAT(raises), STAT(raises_lost), STAT(drops), STAT_AS("deescalations", narrowed), STAT(reads_served);
 #undef STAT
+#undef STAT_AS
 	return out;
 }
 
@@ -76,7 +79,7 @@ static json_t *engine_counters(struct nfs4r_engine *eng)
 {
 	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "reads_local",
 			 num(__atomic_load_n(&eng->stat_reads_local, __ATOMIC_RELAXED)), "reads_remote",
-			 num(__atomic_load_n(&eng->stat_reads_remote, __ATOMIC_RELAXED)), "reads_promised",
+			 num(__atomic_load_n(&eng->stat_reads_remote, __ATOMIC_RELAXED)), "reads_not_modified",
 			 num(__atomic_load_n(&eng->stat_reads_promised, __ATOMIC_RELAXED)), "updates",
 			 num(__atomic_load_n(&eng->stat_updates, __ATOMIC_RELAXED)), "executors_queued",
 			 num(engine_pool_queued(eng->executors)), "appliers_queued", num(engine_pool_queued(eng->appliers)), "payload_bytes",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * What `nfs4rctl status` says of the active view, as JSON: who is a member, who is silent for how long, who is on the way back and how
- * far it has to go, and what of its lease this server has left. How far another one is behind is known for this server's log
- * only; how far this one is behind, for every log.
+ * The part of `nfs4rctl status` about the active view, as JSON: its members, since when each server is silent, how far a returning server is
+ * behind, and the remaining time of this server's lease. The lag of another server is known for this server's log
+ * only; the lag of this server is known for every log.
  */
 #include <stdio.h>
 #include <string.h>
@@ -32,22 +32,22 @@ static const char *memory_state(const struct nfs4r_engine *eng, const struct ctl
 	char unheard[64];
 
 	if (f->view.memory == NFS4R_MEMORY_NEW) {
-		snprintf(why, len, "first start of its store: it waits to hear server %s, which may know of an earlier one", engine_server_list(f->view.unheard, unheard, sizeof(unheard)));
+		snprintf(why, len, "first start of its store: this server waits to hear server %s, which may know of an earlier store", engine_server_list(f->view.unheard, unheard, sizeof(unheard)));
 		return "new";
 	}
 	if (f->view.repairing && f->repair.running) {
-		snprintf(why, len, "its store was new, or an old one; it takes everything from server %u: %llu of %llu objects", f->repair.from,
+		snprintf(why, len, "its store was new or out of date; full resync from server %u: %llu of %llu objects", f->repair.from,
 			 (unsigned long long)f->repair.done, (unsigned long long)f->repair.all);
-		return "repairing";
+		return "resyncing";
 	}
 	if (f->view.member)
-		snprintf(why, len, "its store is new, or an old one; it waits until the others have removed it, and then takes everything from them");
+		snprintf(why, len, "its store is new or out of date; a full resync follows when the others have removed it from the view");
 	else if (f->view.adopted.open & self)
-		snprintf(why, len, "its store is new, or an old one; it waits for the end of its log: nothing to do if it had no controls, else `nfs4rctl give-up %u` at a member",
+		snprintf(why, len, "its store is new or out of date; it waits for the end of its log. If it had controls, run `nfs4rctl abandon %u` at a member; else there is nothing to do",
 			 eng->cfg.rpc.self);
 	else
-		snprintf(why, len, "its store is new, or an old one; it is about to take everything from the others, or to be added by them");
-	return "forgotten";
+		snprintf(why, len, "its store is new or out of date; a full resync is about to start, or the others add it");
+	return "needs full resync";
 }
 
 const char *admin_view_state(const struct nfs4r_engine *eng, const struct ctl_facts *f, char *why, size_t len)
@@ -59,48 +59,48 @@ const char *admin_view_state(const struct nfs4r_engine *eng, const struct ctl_fa
 		return NULL;
 	if (f->view.taken_out) {
 		membership_come_back(eng, why, len);
-		return "taken out";
+		return "removed from the volume";
 	}
 	if (f->view.learner && !f->view.repairing) {
-		snprintf(why, len, "it was added to the volume and takes everything from the others; nobody counts on it before it has it");
+		snprintf(why, len, "it was added to the volume and copies everything from the others; it votes when the copy is complete");
 		return "learner";
 	}
 	if (admin_is_forgetful(f))
 		return memory_state(eng, f, why, len);
 	if (f->view.reconf_epoch) {
-		snprintf(why, len, "it was told to go on with server %s alone, and serves nothing before that is done. %s",
+		snprintf(why, len, "it has an order to continue with only server %s, and serves nothing before the reconfiguration is complete. %s",
 			 engine_server_list(f->view.reconf_set, members, sizeof(members)), f->view.waits);
-		return "told to go on";
+		return "forced reconfiguration pending";
 	}
 	if (f->view.left) {
-		snprintf(why, len, "it is being stopped: it has let go of all that it controlled and given its lease back");
+		snprintf(why, len, "it is shutting down: it has released all its controls and given its lease back");
 		return "stopping";
 	}
 	if (f->view.member && !f->view.joining && f->lease_left_ms)
 		return NULL;
 	if (f->view.trouble) {
-		snprintf(why, len, "it cannot apply %s: %s; %s. It is outside the active view until then, serves nothing, and returns by itself",
+		snprintf(why, len, "it cannot apply %s: %s; %s. Until then it is outside the active view and serves nothing; it returns by itself",
 			 engine_stuck_on(&f->view, eng->cfg.rpc.self, members, sizeof(members)), nfs4r_status_str(f->view.trouble), engine_remedy(f->view.trouble));
-		return "stuck";
+		return "cannot apply";
 	}
 	if (f->view.repairing) {
-		snprintf(why, len, "it has updates that were given up, or cannot go on from its logs, and takes a copy from another server: %llu of %llu objects",
+		snprintf(why, len, "it has updates that were abandoned, or needs log entries that are truncated; resync from another server: %llu of %llu objects",
 			 (unsigned long long)f->repair.done, (unsigned long long)f->repair.all);
-		return "repairing";
+		return "resyncing";
 	}
 	if (lag)
-		snprintf(entries, sizeof(entries), ", %llu entries to go", (unsigned long long)lag);
+		snprintf(entries, sizeof(entries), ", %llu entries behind", (unsigned long long)lag);
 	engine_server_list(f->view.adopted.members, members, sizeof(members));
 	if (!f->view.member) {
 		snprintf(why, len, "not a member of the active view (members %s)%s; it returns by itself", members, entries);
-		return "outside";
+		return "outside the view";
 	}
 	if (f->view.joining) {
-		snprintf(why, len, "it is a member again and learns what the others control%s", entries);
+		snprintf(why, len, "it is a member again and takes over the list of controls%s", entries);
 		return "joining";
 	}
 	snprintf(why, len, "it has no lease: fewer than a majority of the servers answer it");
-	return "waiting";
+	return "no lease";
 }
 
 bool admin_is_forgetful(const struct ctl_facts *f)
@@ -113,20 +113,20 @@ const char *admin_view_other(const struct nfs4r_engine *eng, const struct ctl_fa
 	bool silent = !f->view.peer[s].known || f->view.peer[s].silent_ms >= eng->cfg.silence_ms;
 
 	if (f->view.peer[s].left)
-		return "stopped in order";
+		return "shut down";
 	if (!(f->view.adopted.voters & NFS4R_BIT(s)))
 		return silent ? "learner, silent" : f->view.peer[s].caught_up ? "learner, caught up" : "learner";
 	if (!silent && f->view.peer[s].memory == NFS4R_MEMORY_FORGOT)
-		return "forgotten";
+		return "needs full resync";
 	if (!silent && f->view.peer[s].memory == NFS4R_MEMORY_NEW)
 		return "new";
 	if (f->view.peer[s].halted)
 		return "halted";
 	if (!silent && f->view.peer[s].trouble)
-		return "stuck";
+		return "cannot apply";
 	if (f->view.adopted.members & NFS4R_BIT(s))
 		return silent ? "silent" : f->view.peer[s].joining ? "joining" : "member";
-	return silent ? "removed" : f->view.peer[s].caught_up ? "caught up" : "catching up";
+	return silent ? "outside the view" : f->view.peer[s].caught_up ? "caught up" : "catching up";
 }
 
 static json_t *other(const struct nfs4r_engine *eng, const struct ctl_facts *f, nfs4r_server_id s)
@@ -136,8 +136,8 @@ static json_t *other(const struct nfs4r_engine *eng, const struct ctl_facts *f, 
 
 	json_t *out = json_pack("{s:i, s:b, s:s, s:o, s:o, s:o, s:o}", "server", s, "member", (f->view.adopted.members & NFS4R_BIT(s)) != 0, "state",
 			 admin_view_other(eng, f, s), "silent_ms", f->view.peer[s].known ? num(f->view.peer[s].silent_ms) : json_null(), "view",
-			 f->view.peer[s].known ? num(f->view.peer[s].view) : json_null(), "behind_entries", num(admin_entries(p->applied, f->end)),
-			 "behind_bytes", num(p->unreceived_bytes));
+			 f->view.peer[s].known ? num(f->view.peer[s].view) : json_null(), "lag_entries", num(admin_entries(p->applied, f->end)),
+			 "lag_bytes", num(p->unreceived_bytes));
 	if (out && f->view.peer[s].halted)
 		json_object_set_new(out, "halted", json_string(engine_halt_of_peer(f->view.peer[s].trouble, f->view.peer[s].halted_files, why, sizeof(why))));
 	else if (out && f->view.peer[s].known && f->view.peer[s].trouble)
@@ -151,7 +151,7 @@ static json_t *self(const struct nfs4r_engine *eng, const struct ctl_facts *f)
 	const char *state = admin_view_state(eng, f, why, sizeof(why));
 
 	return json_pack("{s:i, s:b, s:s, s:i, s:o, s:o, s:n}", "server", eng->cfg.rpc.self, "member", f->view.member, "state", state ? state : "member",
-			 "silent_ms", 0, "view", num(f->view.adopted.num), "behind_entries", num(admin_own_lag(f)), "behind_bytes");
+			 "silent_ms", 0, "view", num(f->view.adopted.num), "lag_entries", num(admin_own_lag(f)), "lag_bytes");
 }
 
 static json_t *servers(const struct nfs4r_engine *eng, const struct ctl_facts *f)
@@ -174,9 +174,9 @@ json_t *admin_view_json(const struct nfs4r_engine *eng, const struct ctl_facts *
 	if (!out)
 		return NULL;
 	json_object_set_new(out, "voters", admin_server_list(f->view.adopted.voters));
-	json_object_set_new(out, "lease_left_ms", f->lease_left_ms ? num(f->lease_left_ms) : json_null());
+	json_object_set_new(out, "lease_remaining_ms", f->lease_left_ms ? num(f->lease_left_ms) : json_null());
 	json_object_set_new(out, "lease_ms", num(eng->cfg.lease_ms));
-	json_object_set_new(out, "silence_ms", num(eng->cfg.silence_ms));
+	json_object_set_new(out, "failure_timeout_ms", num(eng->cfg.silence_ms));
 	json_object_set_new(out, "stale_reads", json_boolean(eng->cfg.stale_reads));
 	json_object_set_new(out, "accepted", num(f->view.accepted.num));
 	json_object_set_new(out, "promised", num(f->view.promised));

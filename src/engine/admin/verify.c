@@ -409,8 +409,8 @@ static void report(struct run *r, const struct item *it)
 static void tell_left(struct run *r, const struct item *it, const char *why)
 {
 	r->left++;
-	admin_fix_list_add(&r->list, r->eng, "left", it->found.path, why);
-	tell(r, json_pack("{s:{s:o, s:o}}", "left", "path", text(it->found.path), "why", text(why)));
+	admin_fix_list_add(&r->list, r->eng, "unrepaired", it->found.path, why);
+	tell(r, json_pack("{s:{s:o, s:o}}", "unrepaired", "path", text(it->found.path), "why", text(why)));
 }
 
 /* True: it is with the fixer, or nothing more is to be done with it. */
@@ -431,7 +431,7 @@ static bool begin_mend(struct run *r, struct item *it)
 		return false;
 	}
 	if (it->mends == MENDS_MAX || it->job.why[0]) {
-		tell_left(r, it, it->job.why[0] ? it->job.why : "it was mended, and differs again");
+		tell_left(r, it, it->job.why[0] ? it->job.why : "it was repaired, and differs again");
 		return false;
 	}
 	if (r->repair->dry_run) {
@@ -440,7 +440,7 @@ static bool begin_mend(struct run *r, struct item *it)
 		return false;
 	}
 	if (!r->fixer) {
-		tell_left(r, it, "out of memory, or of threads");
+		tell_left(r, it, "out of memory or threads");
 		return false;
 	}
 	it->mends++;
@@ -632,7 +632,7 @@ static void tell_result(struct run *r)
 
 	if (r->st != NFS4R_OK || r->sink->cancelled(r->sink->arg)) {
 		json_decref(unreachable);
-		tell(r, json_pack("{s:s}", "error", r->st != NFS4R_OK ? nfs4r_status_str(r->st) : "it was ended: the server stops"));
+		tell(r, json_pack("{s:s}", "error", r->st != NFS4R_OK ? nfs4r_status_str(r->st) : "ended because the server shuts down"));
 		return;
 	}
 	for (nfs4r_server_id id = 1; id <= NFS4R_SERVERS_MAX; id++)
@@ -646,7 +646,7 @@ static void tell_result(struct run *r)
 				"unreachable", unreachable, "seconds", (double)(engine_now_ms() - r->started_ms) / 1000, "status", status);
 	add_imports(r, out);
 	if (r->repair)
-		json_object_update_new(out, json_pack("{s:o, s:o, s:b, s:o}", "repaired", num(r->repaired), "left", num(r->left), "dry_run", r->repair->dry_run, "list",
+		json_object_update_new(out, json_pack("{s:o, s:o, s:b, s:o}", "repaired", num(r->repaired), "unrepaired", num(r->left), "dry_run", r->repair->dry_run, "list",
 						      r->list.path[0] ? text(r->list.path) : json_null()));
 	tell(r, json_pack("{s:o}", "result", out));
 }
@@ -740,7 +740,7 @@ void admin_verify_run(struct nfs4r_engine *eng, const char *path, const struct v
 		if (compared && !r->gone)
 			tell_result(r);
 	} else {
-		tell(r, json_pack("{s:s}", "error", "a verify or repair is running already; wait for it or end it"));
+		tell(r, json_pack("{s:s}", "error", "another verify or repair is running; wait for it or end it"));
 	}
 	admin_fix_list_end(&r->list);
 	pthread_cond_destroy(&r->cond);

@@ -38,9 +38,9 @@ static const char *problem(enum nfs4r_status st)
 	case NFS4R_ORPHAN:
 		return "deleted";
 	case NFS4R_STALE:
-		return "known, but its file is gone from the exported directory";
+		return "the object is known, but its file is gone from the exported directory";
 	case NFS4R_DELAY:
-		return "it changed during every try";
+		return "the object changed during every try";
 	default:
 		return nfs4r_status_str(st);
 	}

@@ -83,15 +83,15 @@ bool admin_fix_plan(const struct verify_side *const sides[NFS4R_SERVERS_MAX + 1]
 	if (!right && !from)
 		right = whole(sides);
 	if (!right) {
-		*why = from ? "the server that is named cannot be asked, or does not have it whole" : "the copies differ, and none can be told to be right; name the server whose copy is, with --from";
+		*why = from ? "the server named with --from does not answer, or its copy is incomplete" : "the copies differ and no majority agrees; name the server to copy from with --from";
 		return job->names;
 	}
 	if (here->status != NFS4R_OK && here->status != NFS4R_STALE && here->status != NFS4R_IO) {
-		*why = "it changes all the time, or is not here yet; try again later";
+		*why = "the object keeps changing or is not here yet; try again later";
 		return job->names;
 	}
 	if (here->status == NFS4R_OK && here->version != sides[__builtin_ctzll(right)]->version) {
-		*why = "updates of it are still on their way; try again later";
+		*why = "updates of the object are still on their way; try again later";
 		return job->names;
 	}
 	job->from = right;
@@ -154,7 +154,7 @@ static void *work(void *arg)
 			f->todo_tail = &f->todo;
 		pthread_mutex_unlock(&f->lock);
 		if (f->over || f->eng->stopping)
-			snprintf(job->why, sizeof(job->why), "the repair was ended");
+			snprintf(job->why, sizeof(job->why), "the repair was interrupted");
 		else
 			mend(f->eng, job);
 		pthread_mutex_lock(&f->lock);
@@ -236,9 +236,9 @@ static void open_list(struct fix_list *l, struct nfs4r_engine *eng)
 		l->out = fopen(l->path, "ae");
 		if (l->out)
 			return;
-		snprintf(why, sizeof(why), "%s; free space there, or correct Conflicts", strerror(errno));
+		snprintf(why, sizeof(why), "%s; free space there or correct Conflicts", strerror(errno));
 	}
-	engine_log(eng, NFS4R_LOG_WARN, "volume %s: the list of what a repair does cannot be written to %.300s: %.1000s", eng->cfg.volume_name, l->path, why);
+	engine_log(eng, NFS4R_LOG_WARN, "volume %s: cannot write the list of repaired objects to %.300s: %.1000s", eng->cfg.volume_name, l->path, why);
 	l->failed = true;
 	l->path[0] = '\0';
 }

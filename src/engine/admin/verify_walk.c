@@ -51,7 +51,7 @@ static bool resolve(struct verify_walk *w, const char *path, char *why)
 	while (component(&p, &w->start.name, &bad)) {
 		if (w->start.type != NFS4R_TYPE_DIR ||
 		    !nfs4r_store_lookup(w->eng->store, &w->start.oid, &w->start.name, &ent)) {
-			snprintf(why, NFS4R_WHY, "there is no %.1900s in this volume; paths begin at the volume's root",
+			snprintf(why, NFS4R_WHY, "there is no %.1900s in this volume; paths start at the volume's root",
 				 path);
 			return false;
 		}
@@ -71,7 +71,7 @@ struct verify_walk *admin_verify_walk_new(struct nfs4r_engine *eng, const char *
 	struct verify_walk *w;
 
 	if (path[0] != '/' || strlen(path) >= CTL_PATH_MAX) {
-		snprintf(why, 200, "a path begins with / (the volume's root) and has less than %u bytes", CTL_PATH_MAX);
+		snprintf(why, 200, "a path must start with / (the volume's root) and have less than %u bytes", CTL_PATH_MAX);
 		return NULL;
 	}
 	w = calloc(1, sizeof(*w));

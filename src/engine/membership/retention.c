@@ -53,7 +53,7 @@ bool membership_retention_warning(const struct nfs4r_engine *eng, const struct r
 	char who[64], since[32], left[32];
 
 	if (f->late) {
-		snprintf(text, len, "server %s has been away for longer than Retention_Bytes or Retention_Time allow: it will copy everything when it is back",
+		snprintf(text, len, "server %s has been away for longer than Retention_Bytes or Retention_Time allow: it needs a full copy when it returns",
 			 engine_server_list(f->late, who, sizeof(who)));
 		return true;
 	}
@@ -61,12 +61,12 @@ bool membership_retention_warning(const struct nfs4r_engine *eng, const struct r
 		return false;
 	engine_server_list(f->kept_for, who, sizeof(who));
 	if (age_max && NEAR(age, age_max)) {
-		snprintf(text, len, "server %s has been away for %s: %s it will have to copy everything", who, how_long(since, age),
+		snprintf(text, len, "server %s has been away for %s: %s it will need a full copy", who, how_long(since, age),
 			 when(left, age < age_max ? age_max - age : 0));
 		return true;
 	}
 	if (NEAR(f->kept.bytes, eng->retention.bytes_max)) {
-		snprintf(text, len, "what is kept for server %s (%llu MiB of updates, since %s) is near the bound of %llu MiB: soon it will have to copy everything", who,
+		snprintf(text, len, "the updates retained for server %s (%llu MiB, for %s) are near the limit of %llu MiB: soon it will need a full copy", who,
 			 (unsigned long long)(f->kept.bytes >> 20), how_long(since, age), (unsigned long long)(eng->retention.bytes_max >> 20));
 		return true;
 	}

@@ -76,7 +76,7 @@ static struct repaired repair(struct cluster *c, int id, const char *path, int f
 		json_object_set_new(req, "from", json_integer(from));
 	assert_true(ctl_send(k, req, 60));
 	while (r.status == 99 && (a = ctl_next(k, why))) {
-		const json_t *m = json_object_get(a, "repair"), *l = json_object_get(a, "left"), *res = json_object_get(a, "result"), *n = json_object_get(a, "name");
+		const json_t *m = json_object_get(a, "repair"), *l = json_object_get(a, "unrepaired"), *res = json_object_get(a, "result"), *n = json_object_get(a, "name");
 		size_t at = strlen(r.text);
 
 		if (m || l)
@@ -88,7 +88,7 @@ static struct repaired repair(struct cluster *c, int id, const char *path, int f
 		if (res) {
 			r.status = get_num(res, "status");
 			r.repaired = get_num(res, "repaired");
-			r.left = get_num(res, "left");
+			r.left = get_num(res, "unrepaired");
 			r.names = get_num(res, "names");
 		}
 		json_decref(a);

@@ -106,7 +106,7 @@ static json_t *add(struct cluster *c, int at, int id)
 
 static json_t *take_out(struct cluster *c, int at, int id, bool give_up)
 {
-	json_t *req = json_pack("{s:i, s:b, s:b}", "server", id, "give_up", give_up, "yes", true), *a = admin_remove_server(c->site[at].eng, req);
+	json_t *req = json_pack("{s:i, s:b, s:b}", "server", id, "abandon", give_up, "yes", true), *a = admin_remove_server(c->site[at].eng, req);
 
 	json_decref(req);
 	return a;
@@ -292,7 +292,7 @@ static json_t *reconfigure(struct cluster *c, int at, nfs4r_servers set, bool ye
 		if (set & NFS4R_BIT(id))
 			json_array_append_new(list, json_integer(id));
 	req = json_pack("{s:o, s:b}", "servers", list, "yes", yes);
-	a = admin_reconfigure(c->site[at].eng, req);
+	a = admin_force_reconfigure(c->site[at].eng, req);
 	json_decref(req);
 	return a;
 }

@@ -115,15 +115,15 @@ static void a_misspelt_key_is_told_the_nearest(void **state)
 {
 	char long_name[300];
 
-	hint_is("Imports", "there is no such key; the nearest is Import, in REPL { }");
-	hint_is("Max_RoundTrip", "there is no such key; the nearest is Max_Round_Trip, in REPL { }");
-	hint_is("Adress", "there is no such key; the nearest is Address, in Server { } in REPL { }");
-	hint_is("Revoke_Wiat", "there is no such key; the nearest is Revoke_Wait, in Tuning { } in REPL { }");
-	hint_is("Zzyzx", "there is no such key, and none with a similar name");
-	hint_is("", "there is no such key, and none with a similar name");
+	hint_is("Imports", "there is no such key; the most similar is Import, in REPL { }");
+	hint_is("Max_RoundTrip", "there is no such key; the most similar is Max_Round_Trip, in REPL { }");
+	hint_is("Adress", "there is no such key; the most similar is Address, in Server { } in REPL { }");
+	hint_is("Revoke_Wiat", "there is no such key; the most similar is Revoke_Wait, in Tuning { } in REPL { }");
+	hint_is("Zzyzx", "there is no such key, and no similar one");
+	hint_is("", "there is no such key, and no similar one");
 	memset(long_name, 'x', sizeof(long_name) - 1);
 	long_name[sizeof(long_name) - 1] = '\0';
-	hint_is(long_name, "there is no such key, and none with a similar name");
+	hint_is(long_name, "there is no such key, and no similar one");
 }
 
 /* Else the hint for an old key would lead to a key that is refused, or an old name would hide a key. */

@@ -373,7 +373,7 @@ static enum nfs4r_status may_change(const struct fake *f, nfs4r_servers set, cha
 enum nfs4r_status nfs4r_core_may_add(const struct nfs4r_core *c, nfs4r_server_id s, char *why, size_t why_len)
 {
 	if (of(c)->eng.servers & NFS4R_BIT(s)) {
-		snprintf(why, why_len, "it is a server of this volume already");
+		snprintf(why, why_len, "it already belongs to this volume");
 		return NFS4R_INVAL;
 	}
 	return may_change(of(c), NFS4R_BIT(s), why, why_len);
@@ -428,7 +428,7 @@ void engine_step(struct nfs4r_engine *eng, struct nfs4r_event *ev)
 	case NFS4R_EV_RECONFIGURE:
 		f->view.reconf_epoch = ev->set ? 1 : 0;
 		f->view.reconf_set = ev->set;
-		snprintf(f->view.waits, sizeof(f->view.waits), "reconfigure: server 2 has to be told the same");
+		snprintf(f->view.waits, sizeof(f->view.waits), "forced reconfiguration: server 2 needs the same order");
 		break;
 	default:
 		assert(false);
@@ -504,7 +504,7 @@ void engine_log(struct nfs4r_engine *eng, enum nfs4r_log_level level, const char
 
 const char *membership_come_back(const struct nfs4r_engine *eng, char *buf, size_t len)
 {
-	snprintf(buf, len, "server %u was taken out", eng->cfg.rpc.self);
+	snprintf(buf, len, "server %u was removed", eng->cfg.rpc.self);
 	return buf;
 }
 

@@ -126,12 +126,12 @@ static void status_warns_before_everything_is_copied(void **state)
 	pthread_mutex_unlock(&t->f[0]->eng.lock);
 	expect_warning(t, 29 * 86400, 999u << 20, 0, 0, NULL);
 	expect_warning(t, 10 * 86400, 100u << 20, NFS4R_BIT(3), 0, NULL);
-	expect_warning(t, 27 * 86400, 100u << 20, NFS4R_BIT(3), 0, "server 0x8 has been away for 27 days: in 3 days it will have to copy everything");
-	expect_warning(t, 29 * 86400, 100u << 20, NFS4R_BIT(3), 0, "server 0x8 has been away for 29 days: tomorrow it will have to copy everything");
+	expect_warning(t, 27 * 86400, 100u << 20, NFS4R_BIT(3), 0, "server 0x8 has been away for 27 days: in 3 days it will need a full copy");
+	expect_warning(t, 29 * 86400, 100u << 20, NFS4R_BIT(3), 0, "server 0x8 has been away for 29 days: tomorrow it will need a full copy");
 	expect_warning(t, 5 * 3600, 901u << 20, NFS4R_BIT(2) | NFS4R_BIT(3), 0,
-		       "what is kept for server 0xc (901 MiB of updates, since 5 hours) is near the bound of 1000 MiB: soon it will have to copy everything");
+		       "the updates retained for server 0xc (901 MiB, for 5 hours) are near the limit of 1000 MiB: soon it will need a full copy");
 	expect_warning(t, 86400, 0, 0, NFS4R_BIT(2),
-		       "server 0x4 has been away for longer than Retention_Bytes or Retention_Time allow: it will copy everything when it is back");
+		       "server 0x4 has been away for longer than Retention_Bytes or Retention_Time allow: it needs a full copy when it returns");
 }
 
 /* Server 2 was removed, 3 is on its way back; then this server itself. */
@@ -160,13 +160,13 @@ static void status_tells_the_active_view(void **state)
 	assert_string_equal(get_text(view, "kind"), "active");
 	assert_int_equal(get_num(view, "number"), 65);
 	assert_int_equal(json_array_size(json_object_get(view, "members")), 2);
-	assert_in_range(get_num(view, "lease_left_ms"), 1, 1500);
+	assert_in_range(get_num(view, "lease_remaining_ms"), 1, 1500);
 	assert_int_equal(json_array_size(servers), 3);
 	assert_string_equal(get_text(json_array_get(servers, 0), "state"), "member");
-	assert_string_equal(get_text(json_array_get(servers, 1), "state"), "removed");
+	assert_string_equal(get_text(json_array_get(servers, 1), "state"), "outside the view");
 	assert_int_equal(get_num(json_array_get(servers, 1), "silent_ms"), 12000);
-	assert_int_equal(get_num(json_array_get(servers, 1), "behind_entries"), 20);
-	assert_int_equal(get_num(json_array_get(servers, 1), "behind_bytes"), 4096);
+	assert_int_equal(get_num(json_array_get(servers, 1), "lag_entries"), 20);
+	assert_int_equal(get_num(json_array_get(servers, 1), "lag_bytes"), 4096);
 	assert_string_equal(get_text(json_array_get(servers, 2), "state"), "joining");
 	json_decref(a);
 
@@ -174,7 +174,7 @@ static void status_tells_the_active_view(void **state)
 	f->view.peer[2].left = true;
 	pthread_mutex_unlock(&f->eng.lock);
 	a = ask(t, "status");
-	assert_string_equal(get_text(json_array_get(json_object_get(json_object_get(a, "view"), "servers"), 1), "state"), "stopped in order");
+	assert_string_equal(get_text(json_array_get(json_object_get(json_object_get(a, "view"), "servers"), 1), "state"), "shut down");
 	json_decref(a);
 
 	pthread_mutex_lock(&f->eng.lock);
@@ -183,8 +183,8 @@ static void status_tells_the_active_view(void **state)
 	f->eng.lease_until_ms = engine_now_ms() - 1;
 	pthread_mutex_unlock(&f->eng.lock);
 	a = ask(t, "status");
-	assert_string_equal(get_text(a, "state"), "waiting");
-	assert_true(json_is_null(json_object_get(json_object_get(a, "view"), "lease_left_ms")));
+	assert_string_equal(get_text(a, "state"), "no lease");
+	assert_true(json_is_null(json_object_get(json_object_get(a, "view"), "lease_remaining_ms")));
 	servers = json_object_get(json_object_get(a, "view"), "servers");
 	assert_string_equal(get_text(json_array_get(servers, 1), "state"), "catching up");
 	json_decref(a);
@@ -195,7 +195,7 @@ static void status_tells_the_active_view(void **state)
 	pthread_mutex_unlock(&f->eng.lock);
 	a = ask(t, "status");
 	assert_string_equal(get_text(a, "state"), "joining");
-	assert_non_null(strstr(get_text(a, "why"), "1 entries to go"));
+	assert_non_null(strstr(get_text(a, "why"), "1 entries behind"));
 	servers = json_object_get(json_object_get(a, "view"), "servers");
 	assert_string_equal(get_text(json_array_get(servers, 1), "state"), "caught up");
 	json_decref(a);
@@ -204,7 +204,7 @@ static void status_tells_the_active_view(void **state)
 	f->view.member = f->view.joining = false;
 	pthread_mutex_unlock(&f->eng.lock);
 	a = ask(t, "status");
-	assert_string_equal(get_text(a, "state"), "outside");
+	assert_string_equal(get_text(a, "state"), "outside the view");
 	json_decref(a);
 
 	pthread_mutex_lock(&f->eng.lock);
@@ -224,8 +224,8 @@ static void status_tells_the_active_view(void **state)
 	f->view.learner = false;
 	pthread_mutex_unlock(&f->eng.lock);
 	a = ask(t, "status");
-	assert_string_equal(get_text(a, "state"), "taken out");
-	assert_string_equal(get_text(a, "why"), "server 1 was taken out");
+	assert_string_equal(get_text(a, "state"), "removed from the volume");
+	assert_string_equal(get_text(a, "why"), "server 1 was removed");
 	json_decref(a);
 }
 
@@ -403,7 +403,7 @@ static void stats_are_counters_and_latencies(void **state)
 	st->won = (struct nfs4r_core_hist){ .n = 4, .sum_ms = 322, .max_ms = 82, .bucket = { [7] = 4 } };
 	a = ask(t, "stats");
 	assert_int_equal(get_num(json_object_get(a, "core"), "elections"), 42);
-	assert_int_equal(get_num(json_object_get(a, "core"), "promotions"), 3);
+	assert_int_equal(get_num(json_object_get(a, "core"), "escalations"), 3);
 	assert_int_equal(get_num(json_object_get(a, "store"), "segments"), 2);
 	l = json_object_get(json_object_get(a, "latencies"), "won");
 	assert_int_equal(get_num(l, "n"), 4);

@@ -86,7 +86,7 @@ static void filters_choose(void **state)
 	assert_null(strstr(text, "OPERATION  "));
 	free(text);
 	text = controls(a, (struct show_filter){ .owner = 15 });
-	assert_string_equal(text, "none of the 6 controls is such a one\n");
+	assert_string_equal(text, "none of the 6 controls matches\n");
 	free(text);
 	json_decref(a);
 }
@@ -96,7 +96,7 @@ static void nothing_is_said_in_words(void **state)
 	json_t *a = json_loads("{\"server\":1,\"controls\":[],\"waiting\":[],\"truncated\":false}", 0, NULL);
 	char *text = controls(a, (struct show_filter){ 0 });
 
-	assert_string_equal(text, "no controls: nothing is being changed\n\nno operation is waiting or being executed\n");
+	assert_string_equal(text, "no controls: no object is being changed\n\nno operation is waiting or executing\n");
 	free(text);
 	json_decref(a);
 }
@@ -106,7 +106,7 @@ static void what_is_left_out_is_said(void **state)
 	json_t *a = json_loads("{\"server\":1,\"controls\":[{\"depth\":\"deep\",\"path\":\"/\"}],\"truncated\":true,\"total\":12000}", 0, NULL);
 	char *text = controls(a, (struct show_filter){ .deep = true });
 
-	assert_non_null(strstr(text, "the server told 1 of 12,000 controls; the others are not shown\n"));
+	assert_non_null(strstr(text, "showing 1 of 12,000 controls\n"));
 	free(text);
 	json_decref(a);
 }
@@ -191,35 +191,35 @@ static void each_cause_is_named_and_ends_with_one(void **state)
 		const char *path, *value, *cause, *said;
 	} cases[] = {
 		{ "view.servers.1.state", "\"silent\"", "voter_away", "server 2 is away (silent)" },
-		{ "view.servers.1.state", "\"stopped in order\"", "voter_away", "server 2 is away (stopped in order)" },
+		{ "view.servers.1.state", "\"shut down\"", "voter_away", "server 2 is away (shut down)" },
 		{ "view.servers.1.state", "\"member\"", NULL, NULL },
 		{ "view.servers.2.state", "\"learner, silent\"", NULL, NULL }, /* nobody counts on it */
 		{ "view.servers.2.cannot_apply", "\"no space\"", "cannot_apply", "server 3 cannot apply an update: no space" },
 		{ "peers.0.up", "false", "no_connection", "no connection with server 2 (up)" },
-		{ "peers.0.has_of_our_log.lag_seconds", "31", "lag", "server 2 lacks updates of this server since 31 s" },
+		{ "peers.0.has_of_our_log.lag_seconds", "31", "lag", "server 2 has lacked updates of this server for 31 s" },
 		{ "peers.0.has_of_our_log.lag_seconds", "29.9", NULL, NULL },
-		{ "durability.loss_window.age_ms", "30001", "loss_window", "too few servers have the last updates of this server, since 30 s" },
+		{ "durability.loss_window.age_ms", "30001", "loss_window", "no majority has the last updates of this server, for 30 s" },
 		{ "peers.0.differs", "\"Export policy differs: server 1 has a, server 2 has b\"", "policy_differs", "Export policy differs: server 1 has a, server 2 has b" },
-		{ "peers.0.rtt_ms", "201", "slow_link", "the round trip to server 2 takes 201 ms: Max_Round_Trip must be above that, on every server" },
+		{ "peers.0.rtt_ms", "201", "slow_link", "the round trip to server 2 takes 201 ms: set Max_Round_Trip above that on every server" },
 		{ "peers.0.rtt_ms", "199", NULL, NULL },
 		{ "peers.0.clock_ahead_ms", "-3600000.5", "clock", "the clock of server 2 and this server's differ by 1 h 0 min" },
 		{ "peers.0.clock_ahead_ms", "1000", "clock", "the clock of server 2 and this server's differ by 1 s" },
 		{ "peers.0.clock_ahead_ms", "-999", NULL, NULL },
 		{ "peers.0.clock_ahead_ms", "null", NULL, NULL },
-		{ "space.refused", "\"server 2 has 1 GiB\"", "full", "updates that need room are refused: server 2 has 1 GiB" },
+		{ "space.refused", "\"server 2 has 1 GiB\"", "full", "updates that need space are refused: server 2 has 1 GiB" },
 		{ "space.servers.0.tree.free", "99", "low_space", "server 2 has 9.9 % of the file system of the exported directory free" },
 		{ "space.servers.0.inodes", "{\"free\":1,\"total\":1000}", "low_inodes", "server 2 has 0.1 % of the inodes of the exported directory free" },
 		{ "space.servers.0.store.free", "0", "low_store", "server 2 has 0.0 % of the file system of Store free" },
 		{ "retention.warning", "\"server 3 has been away\"", "retention", "server 3 has been away" },
-		{ "import.warning", "\"12 objects were skipped by the import\"", "import", "12 objects were skipped by the import" },
-		{ "behind.strays", "2", "strays", "2 foreign files or directories lie in .nfs4r-hold of the exported directory: look at them, remove them" },
-		{ "conflicts.saved", "1", "conflicts", "updates were undone and saved 1 times under Conflicts: look at them, remove them" },
+		{ "import.warning", "\"the import skipped 12 objects\"", "import", "the import skipped 12 objects" },
+		{ "out_of_band.strays", "2", "strays", "2 foreign files or directories lie in .nfs4r-hold of the exported directory: inspect them, then remove them" },
+		{ "conflicts.saved", "1", "conflicts", "1 sets of undone updates are saved under Conflicts: inspect them, then remove them" },
 		{ "conflicts.saved", "0", NULL, NULL },
 		{ "state", "\"importing\"", "import", "an existing tree is being imported" },
-		{ "peers.0.import", "{\"phase\":\"running\",\"objects\":7}", "import", "the import of an existing tree at server 2 is running: the volume has a part of the tree only" },
+		{ "peers.0.import", "{\"phase\":\"running\",\"objects\":7}", "import", "the import of an existing tree at server 2 is running: the volume has only a part of the tree" },
 		{ "peers.0.import", "null", NULL, NULL },
-		{ "peers.0.strays", "3", "strays", "3 foreign files or directories lie in .nfs4r-hold of the exported directory of server 2: look at them there, remove them" },
-		{ "peers.0.conflicts", "1", "conflicts", "updates were undone and saved 1 times under Conflicts of server 2: look at them there, remove them" },
+		{ "peers.0.strays", "3", "strays", "3 foreign files or directories lie in .nfs4r-hold of the exported directory of server 2: inspect them there, then remove them" },
+		{ "peers.0.conflicts", "1", "conflicts", "1 sets of undone updates are saved under Conflicts of server 2: inspect them there, then remove them" },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -243,7 +243,7 @@ static void each_cause_is_named_and_ends_with_one(void **state)
 /* Whatever is wrong besides: a server that does not serve is critical, and one whose answer does not say its state is, too. */
 static void not_serving_is_critical(void **state)
 {
-	static const char *const states[] = { "\"new\"", "\"recovering\"", "\"waiting\"", "\"halted\"", "\"taken out\"", "\"something newer\"", "null" };
+	static const char *const states[] = { "\"new\"", "\"recovering\"", "\"no lease\"", "\"halted\"", "\"removed from the volume\"", "\"something newer\"", "null" };
 
 	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
 		json_t *a = healthy(), *h;

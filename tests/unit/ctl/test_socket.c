@@ -186,7 +186,7 @@ static void bad_paths_get_clear_errors(void **state)
 	assert_non_null(strstr(why, "absolute"));
 	strcpy(two->cfg.control_socket, "/nonexistent/two/levels.sock");
 	assert_null(admin_ctl_create(two, why));
-	assert_non_null(strstr(why, "cannot be made"));
+	assert_non_null(strstr(why, "cannot be created"));
 }
 
 /* ---- requests ---- */
@@ -481,7 +481,7 @@ static void a_client_that_leaves_ends_its_verify(void **state)
 	struct lines l;
 	json_t *a = verify(t, "/", &l);
 
-	assert_non_null(strstr(get_text(a, "error"), "running already"));
+	assert_non_null(strstr(get_text(a, "error"), "another verify or repair is running"));
 	json_decref(a);
 	ctl_close(c);
 	pthread_mutex_lock(&t->f[0]->lock);

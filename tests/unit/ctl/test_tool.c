@@ -85,14 +85,14 @@ static void hasnt(const char *text)
 static void status_is_a_short_table(void **state)
 {
 	assert_int_equal(run("status"), 0);
-	has("volume    home\n");
-	has("state     serving\n");
-	has("view      1, fixed: servers 1 2 3\n");
+	has("volume      home\n");
+	has("state       serving\n");
+	has("view        1, fixed: servers 1 2 3\n");
 	has("entries 1 to 1,234,567");
 	has("PEER  STATE  RTT");
 	has("2     up     80.2 ms  7 entries");
 	has("  0.1+build3\n");
-	has("3     up     80.2 ms  nothing");
+	has("3     up     80.2 ms  none");
 }
 
 static void json_is_one_object(void **state)
@@ -118,11 +118,11 @@ static void controls_and_stats_are_shown(void **state)
 	has("/file\n");
 	assert_null(strstr(out, "shallow"));
 	assert_int_equal(run("--owner 3 controls"), 0);
-	has("none of the 2 controls is such a one");
+	has("none of the 2 controls matches");
 	assert_int_equal(run("controls --owner 9"), 2);
-	assert_string_equal(out, "nfs4rctl: server 9 is none of this volume's servers; `nfs4rctl server list` names them\n");
+	assert_string_equal(out, "nfs4rctl: server 9 does not belong to this volume; `nfs4rctl server list` shows the servers\n");
 	assert_int_equal(run("controls --waiting"), 0);
-	assert_string_equal(out, "no operation is waiting or being executed\n");
+	assert_string_equal(out, "no operation is waiting or executing\n");
 	assert_int_equal(run("stats"), 0);
 	has("  elections");
 	has("42\n");
@@ -140,7 +140,7 @@ static void verify_tells_by_its_exit_status(void **state)
 	f[0]->up[3] = false;
 	pthread_mutex_unlock(&f[0]->lock);
 	assert_int_equal(run("verify"), 2);
-	has("server 3 cannot be asked: connecting");
+	has("server 3 does not answer: connecting");
 
 	pthread_mutex_lock(&f[1]->lock);
 	f[1]->obj[1].bytes[0] = 'X';
@@ -175,24 +175,24 @@ static int answered(const char *cmd, const char *line)
 	return rc;
 }
 
-static void giving_a_server_up_is_asked_for(void **state)
+static void abandoning_a_server_asks_for_confirmation(void **state)
 {
 	pthread_mutex_lock(&f[0]->eng.lock);
 	f[0]->may_give_up = 3;
 	f[0]->lost = 17;
 	pthread_mutex_unlock(&f[0]->eng.lock);
-	assert_int_equal(run("give-up 2 --yes"), 2);
+	assert_int_equal(run("abandon 2 --yes"), 2);
 	has("it is a member of the view");
-	assert_int_equal(answered("give-up 3", "no\n"), 0);
-	has("had announced 17 updates");
-	has("Nothing was done.");
+	assert_int_equal(answered("abandon 3", "no\n"), 0);
+	has("announced 17 updates");
+	has("Nothing was changed.");
 	assert_int_equal(f[0]->given_up, 0);
-	assert_int_equal(answered("give-up 3", "yes\n"), 0);
-	has("Server 3 is given up; 17 updates are lost with it");
+	assert_int_equal(answered("abandon 3", "yes\n"), 0);
+	has("Server 3 is abandoned, with 17 updates");
 	assert_int_equal(f[0]->given_up, 3);
 	f[0]->given_up = 0;
-	assert_int_equal(run("--json --yes give-up 3"), 0);
-	has("\"given_up\":true");
+	assert_int_equal(run("--json --yes abandon 3"), 0);
+	has("\"abandoned\":true");
 	assert_int_equal(f[0]->given_up, 3);
 }
 
@@ -211,25 +211,25 @@ static void may_change(nfs4r_servers set)
 static void the_servers_are_a_short_table(void **state)
 {
 	assert_int_equal(run("server list"), 0);
-	has("SERVER  ADDRESS       COUNTS  BEHIND  STATE");
+	has("SERVER  ADDRESS       VOTES  LAG  STATE");
 	has("1*      10.0.0.1:294  yes");
-	has("2       10.0.0.2:294  yes     7       member");
+	has("2       10.0.0.2:294  yes    7    member");
 	assert_int_equal(run("--json server list"), 0);
-	has("\"asked\":true");
+	has("\"self\":true");
 	has("\"adding\":null");
-	has("\"reconfigure\":null");
+	has("\"forced_reconfiguration\":null");
 }
 
 static void a_server_is_added_and_taken_out(void **state)
 {
 	may_change(NFS4R_BIT(4));
 	assert_int_equal(run("server add 4 127.0.0.4"), 0); /* port of the one that is asked */
-	has("waits: server 4: ");
+	has("waiting: server 4: ");
 	has("4       127.0.0.4:294  yes");
 	assert_int_equal(run("server remove 4"), 0);
 	hasnt("127.0.0.4");
 	assert_int_equal(run("--no-wait server add 4 [::1]:99"), 0);
-	has("`nfs4rctl server list` says how far");
+	has("`nfs4rctl server list` shows its progress");
 	assert_int_equal(run("server list"), 0);
 	has("[::1]:99");
 	may_change(NFS4R_BIT(4));
@@ -254,7 +254,7 @@ static void a_refusal_is_the_servers_sentence(void **state)
 	f[0]->refuses = 4;
 	pthread_mutex_unlock(&f[0]->eng.lock);
 	assert_int_equal(run("server add 4 127.0.0.4"), 2);
-	has("it was not done: its store is of another volume");
+	has("the request failed: its store is of another volume");
 	may_change(NFS4R_BIT(4));
 	f[0]->eng.cfg.lease_ms = 0;
 	assert_int_equal(run("server add 4 127.0.0.4"), 2);
@@ -269,37 +269,37 @@ static void a_sixteenth_server_is_refused(void **state)
 
 	may_change(NFS4R_BIT(4));
 	assert_int_equal(run("server add 16 127.0.0.4"), 2);
-	has("a server is named by its number, 1 to 15");
+	has("give the number of the server, 1 to 15");
 	f[0]->eng.list.n = NFS4R_SERVERS_MAX;
 	assert_int_equal(run("server add 4 127.0.0.4"), 2);
-	has("a volume has 15 servers at most: take one out first");
+	has("a volume has at most 15 servers: remove one first");
 	f[0]->eng.list = before;
 }
 
-static void losing_updates_with_a_server_is_asked_for(void **state)
+static void losing_updates_with_a_server_asks_for_confirmation(void **state)
 {
 	may_change(NFS4R_BIT(3));
 	f[0]->lost = 17;
-	assert_int_equal(run("server remove 3 --give-up </dev/null"), 0);
-	has("had announced 17 updates that no other server is known to have");
-	has("Nothing was done.");
-	assert_int_equal(run("--json server remove 3 --give-up"), 2);
-	has("cannot ask: add --yes");
-	assert_int_equal(run("server remove 3 --give-up --yes"), 0);
+	assert_int_equal(run("server remove 3 --abandon </dev/null"), 0);
+	has("announced 17 updates that no other server is known to have");
+	has("Nothing was changed.");
+	assert_int_equal(run("--json server remove 3 --abandon"), 2);
+	has("cannot ask for confirmation with --json: add --yes");
+	assert_int_equal(run("server remove 3 --abandon --yes"), 0);
 	hasnt("10.0.0.3");
 }
 
 static void the_survivors_go_on(void **state)
 {
 	may_change(NFS4R_BIT(1) | NFS4R_BIT(2));
-	assert_int_equal(run("reconfigure 1 2"), 2);
-	has("if that is so, add --the-others-are-off-for-good");
-	assert_int_equal(run("reconfigure 1 1 --the-others-are-off-for-good"), 2);
+	assert_int_equal(run("force-reconfigure 1 2"), 2);
+	has("to confirm that, add --the-others-are-off-for-good");
+	assert_int_equal(run("force-reconfigure 1 1 --the-others-are-off-for-good"), 2);
 	has("each once");
-	assert_int_equal(run("reconfigure 1 2 --the-others-are-off-for-good"), 0);
-	has("From now on these are all servers of the volume: 1, 2.");
-	has("You vouch that these are off for good, and never run again with the stores that they have: 3.");
-	has("waits: reconfigure: server 2 has to be told the same");
+	assert_int_equal(run("force-reconfigure 1 2 --the-others-are-off-for-good"), 0);
+	has("From now on the volume has only these servers: 1, 2.");
+	has("You confirm that these servers are off for good and never run again with their present stores: 3.");
+	has("waiting: forced reconfiguration: server 2 needs the same order");
 }
 
 /* Server 3 was stopped a moment ago: it is asked about until @silent, or for ever. */
@@ -317,24 +317,24 @@ static void is_heard(bool silent_soon)
 	pthread_mutex_unlock(&f[0]->eng.lock);
 }
 
-#define SAY "reconfigure 1 2 --the-others-are-off-for-good "
+#define SAY "force-reconfigure 1 2 --the-others-are-off-for-good "
 
 static void who_was_just_stopped_is_waited_for(void **state)
 {
 	is_heard(true);
 	assert_int_equal(run(SAY), 0);
-	has("waits: do something else. Who was just stopped counts as heard for a moment: it is asked for again for 3 s.\nFrom now on");
-	has("waits: reconfigure: server 2 has to be told the same");
+	has("waiting: do something else. A server that was just stopped counts as heard for a moment; trying again for 3 s.\nFrom now on");
+	has("waiting: forced reconfiguration: server 2 needs the same order");
 	is_heard(true);
 	assert_int_equal(run("--json " SAY), 0);
 	assert_int_equal(out[0], '{');
-	hasnt("waits: do");
+	hasnt("waiting: do");
 	is_heard(true);
 	assert_int_equal(run("--no-wait --wait 60 " SAY), 0);
-	has("asked for again for 60 s");
+	has("trying again for 60 s");
 	is_heard(false);
 	assert_int_equal(run("--wait 1 " SAY), 2);
-	has("asked for again for 1 s.\nnfs4rctl: do something else\n");
+	has("trying again for 1 s.\nnfs4rctl: do something else\n");
 	assert_true(f[0]->asked > 1);
 	/* Not at all: 0, --no-wait, and what time does not mend. */
 	is_heard(false);
@@ -344,8 +344,8 @@ static void who_was_just_stopped_is_waited_for(void **state)
 	f[0]->view.lease_left_ms = 5;
 	assert_int_equal(run(SAY), 2);
 	f[0]->view.lease_left_ms = 0;
-	assert_int_equal(run("reconfigure 1 4 --the-others-are-off-for-good"), 2);
-	assert_int_equal(run("reconfigure 2 --the-others-are-off-for-good"), 2);
+	assert_int_equal(run("force-reconfigure 1 4 --the-others-are-off-for-good"), 2);
+	assert_int_equal(run("force-reconfigure 2 --the-others-are-off-for-good"), 2);
 	assert_int_equal(f[0]->asked, 5);
 	f[0]->view.peer[3].known = false;
 	assert_int_equal(run(SAY), 2);
@@ -355,13 +355,13 @@ static void who_was_just_stopped_is_waited_for(void **state)
 /* A number that no server has is no typing error: which ones there are is said, and nothing is done. */
 static void an_unknown_server_is_an_error(void **state)
 {
-	static const char *const cmds[] = { "give-up 9 --yes", "server remove 9", "--json server remove 9 --give-up --yes" };
+	static const char *const cmds[] = { "abandon 9 --yes", "server remove 9", "--json server remove 9 --abandon --yes" };
 
 	may_change(NFS4R_BIT(9));
 	f[0]->may_give_up = 9;
 	for (size_t i = 0; i < sizeof(cmds) / sizeof(cmds[0]); i++) {
 		assert_int_equal(run(cmds[i]), 2);
-		has("nfs4rctl: server 9 is none of this volume's servers: they are ");
+		has("nfs4rctl: server 9 does not belong to this volume: its servers are ");
 	}
 	assert_int_equal(f[0]->given_up, 0);
 }
@@ -371,6 +371,8 @@ static void wrong_use_is_answered_with_one_line(void **state)
 	static const char *const wrong[][2] = {
 		{ "", "a command is missing" },
 		{ "fly", "there is no command `fly`" },
+		{ "give-up 3 --yes", "the command give-up is called abandon now" },
+		{ "reconfigure 1 2", "the command reconfigure is called force-reconfigure now" },
 		{ "statsu --json", "there is no command `statsu`" },
 		{ "status now", "status does not take `now`" },
 		{ "verify / /x", "verify does not take `/x`" },
@@ -378,9 +380,9 @@ static void wrong_use_is_answered_with_one_line(void **state)
 		{ "--wings status", "there is no option `--wings`" },
 		{ "status --wings", "there is no option `--wings`" },
 		{ "-x status", "there is no option `-x`" },
-		{ "status --json=3", "`--json=3`, or it takes no value" },
-		{ "--socket", "--socket wants a value" },
-		{ "status -s", "-s wants a value" },
+		{ "status --json=3", "`--json=3`, or the option takes no value" },
+		{ "--socket", "--socket needs a value" },
+		{ "status -s", "-s needs a value" },
 	};
 
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
@@ -400,42 +402,43 @@ static void wrong_use_is_answered_with_one_line(void **state)
 		{ "--json controls --own", "--json gives the whole answer" },
 		{ "controls --waiting --deep", "--waiting shows operations" },
 		{ "controls --own --owner 2", "not both" },
-		{ "give-up", "give-up wants the number of a server" },
-		{ "give-up 0", "give-up wants the number of a server" },
-		{ "give-up 3x", "give-up wants the number of a server" },
-		{ "status --yes", "--yes belongs to the command give-up" },
-		{ "--json give-up 3", "cannot ask: add --yes" },
-		{ "server", "server wants one of: add N HOST[:PORT], remove N, list" },
-		{ "server fly", "server wants one of" },
-		{ "server list 3", "server wants one of" },
-		{ "server add", "a server is named by its number" },
-		{ "server add 4", "server add wants a number and an address" },
-		{ "server add 4 host:0", "server add wants a number and an address" },
-		{ "server add 4 host:1x", "server add wants a number and an address" },
-		{ "server add 4 [::1", "server add wants a number and an address" },
-		{ "server add 4 :99", "server add wants a number and an address" },
-		{ "server add four host", "a server is named by its number" },
-		{ "server add 4 host --give-up", "belong to server remove" },
+		{ "abandon", "abandon needs the number of a server" },
+		{ "abandon 0", "abandon needs the number of a server" },
+		{ "abandon 3x", "abandon needs the number of a server" },
+		{ "status --yes", "--yes belongs to the commands abandon and server remove" },
+		{ "--json abandon 3", "cannot ask for confirmation with --json: add --yes" },
+		{ "server", "server needs one of: add N HOST[:PORT], remove N, list" },
+		{ "server fly", "server needs one of" },
+		{ "server list 3", "server needs one of" },
+		{ "server add", "give the number of the server" },
+		{ "server add 4", "server add needs a number and an address" },
+		{ "server add 4 host:0", "server add needs a number and an address" },
+		{ "server add 4 host:1x", "server add needs a number and an address" },
+		{ "server add 4 [::1", "server add needs a number and an address" },
+		{ "server add 4 :99", "server add needs a number and an address" },
+		{ "server add four host", "give the number of the server" },
+		{ "server add 4 host --abandon", "belong to server remove" },
+		{ "server remove 3 --give-up", "--give-up is called --abandon now" },
 		{ "server remove 3 4", "the number of one server" },
-		{ "server list --no-wait", "no options but --json" },
-		{ "server remove 3 --the-others-are-off-for-good", "belong to the command reconfigure" },
-		{ "reconfigure", "reconfigure wants the numbers of all servers that are left" },
-		{ "reconfigure 1 16", "reconfigure wants numbers of servers" },
-		{ "reconfigure none --no-wait", "wants no other option" },
-		{ "reconfigure 1 --give-up", "reconfigure has the options" },
-		{ "reconfigure 1 --wait 1s", "--wait wants seconds, 0 to 3600" },
-		{ "reconfigure 1 --wait 3601", "--wait wants seconds, 0 to 3600" },
-		{ "reconfigure 1 --wait -1", "--wait wants seconds, 0 to 3600" },
-		{ "reconfigure none --wait 0", "wants no other option" },
-		{ "server list --wait 1", "--wait belong to the command reconfigure" },
-		{ "status --wait 1", "belong to the commands server and reconfigure" },
-		{ "status --no-wait", "belong to the commands server and reconfigure" },
+		{ "server list --no-wait", "no option but --json" },
+		{ "server remove 3 --the-others-are-off-for-good", "belong to the command force-reconfigure" },
+		{ "force-reconfigure", "force-reconfigure needs the numbers of all surviving servers" },
+		{ "force-reconfigure 1 16", "force-reconfigure needs numbers of servers" },
+		{ "force-reconfigure none --no-wait", "takes no option" },
+		{ "force-reconfigure 1 --abandon", "force-reconfigure has the options" },
+		{ "force-reconfigure 1 --wait 1s", "--wait needs a number of seconds, 0 to 3600" },
+		{ "force-reconfigure 1 --wait 3601", "--wait needs a number of seconds, 0 to 3600" },
+		{ "force-reconfigure 1 --wait -1", "--wait needs a number of seconds, 0 to 3600" },
+		{ "force-reconfigure none --wait 0", "takes no option" },
+		{ "server list --wait 1", "--wait belong to the command force-reconfigure" },
+		{ "status --wait 1", "belong to the commands server and force-reconfigure" },
+		{ "status --no-wait", "belong to the commands server and force-reconfigure" },
 		{ "server list --deep", "belong to the command controls" },
 		{ "status --max-lag 3", "--max-lag belongs to the command health" },
 		{ "server list --max-lag 3", "--max-lag belongs to the command health" },
-		{ "health --max-lag 3s", "--max-lag wants seconds" },
-		{ "health --max-lag -1", "--max-lag wants seconds" },
-		{ "health --yes", "--yes belongs to the command give-up" },
+		{ "health --max-lag 3s", "--max-lag needs a number of seconds" },
+		{ "health --max-lag -1", "--max-lag needs a number of seconds" },
+		{ "health --yes", "--yes belongs to the commands abandon and server remove" },
 	};
 
 	for (size_t i = 0; i < sizeof(together) / sizeof(together[0]); i++) {
@@ -508,7 +511,7 @@ static void a_daemon_that_waits_says_why(const char *path, const char *args)
 	nfs4r_start_waits(&cfg, &fd, "something else, and longer than what comes next");
 	nfs4r_start_waits(&cfg, &fd, "the disk under Store is full");
 	assert_int_equal(run(args), 2);
-	has("the server waits before it starts, and goes on by itself: the disk under Store is full\n");
+	has("the server waits before it starts, and will continue by itself: the disk under Store is full\n");
 	assert_int_equal(run(health), 2);
 	has("CRITICAL: ");
 	has("the disk under Store is full\n");
@@ -537,7 +540,7 @@ static void a_daemon_that_runs_is_not_to_be_started(void **state)
 	assert_int_equal(bind(dead, (struct sockaddr *)&addr, sizeof(addr)), 0);
 	snprintf(args, sizeof(args), "--socket %s status", addr.sun_path);
 	assert_int_equal(run(args), 2);
-	has("is left from a server that has ended: no server seems to run here; start it");
+	has("is left over from a server that has ended: no server seems to run here; start it");
 	a_daemon_that_waits_says_why(addr.sun_path, args);
 	pid = daemon_beside(dir);
 	assert_int_equal(run(args), 2);
@@ -637,18 +640,18 @@ static void a_server_that_lies_is_explained(void **state)
 		const char *answer, *args, *said;
 		int rc;
 	} cases[] = {
-		{ "", "status", "without a complete answer", 2 },
-		{ "HTTP/1.1 200 OK\r\n\r\n", "status", "not an NFSv4.r server", 2 },
-		{ "[1]\n", "stats", "not an NFSv4.r server", 2 },
+		{ "", "status", "before its answer was complete", 2 },
+		{ "HTTP/1.1 200 OK\r\n\r\n", "status", "does not belong to an NFSv4.r server", 2 },
+		{ "[1]\n", "stats", "does not belong to an NFSv4.r server", 2 },
 		{ "{\"error\":\"out of \\u001bmemory\"}\n", "controls", "nfs4rctl: out of \\033memory", 2 },
-		{ "{\"progress\":{}}\n", "verify", "without a complete answer", 2 },
+		{ "{\"progress\":{}}\n", "verify", "before its answer was complete", 2 },
 		{ "{\"result\":{\"status\":99}}\n", "verify", "equal", 2 },
 		{ "{\"error\":\"no\"}\n", "--json verify", "{\"error\":\"no\"}", 2 },
 		{ "{}\n", "status", "volume", 0 },
 		{ "{}\n", "controls", "nfs4rctl: the answer has no list of controls", 2 },
 		{ "{\"controls\":[]}\n", "controls --waiting", "older than this tool", 2 },
 		{ "{}\n", "stats", "nfs4rctl: the answer has no counters", 2 },
-		{ "{\"controls\":[{\"owner\":1", "controls", "without a complete answer", 2 },
+		{ "{\"controls\":[{\"owner\":1", "controls", "before its answer was complete", 2 },
 		{ "{\"controls\":[{\"owner\":1\n", "controls", "answer is damaged", 2 },
 	};
 
@@ -670,12 +673,12 @@ static void an_answer_may_take_long(void **state)
 	static const struct {
 		const char *args, *first, *second, *said;
 	} cases[] = {
-		{ "give-up 3", "{\"lost_entries\":17}\n", "{\"lost_entries\":18,\"given_up\":true}\n", "Server 3 is given up; 18 updates are lost" },
-		{ "give-up 3", "{\"lost_entries\":17}\n", "{\"error\":\"it is a member\"}\n", "nfs4rctl: it is a member" },
-		{ "give-up 3", "{\"lost_entries\":17}\n", NULL, "is left from a server that has ended" },
-		{ "server remove 3 --give-up --no-wait", "{\"lost_entries\":17}\n", "{\"removing\":true}\n", "It is asked for" },
-		{ "server remove 3 --give-up --no-wait", "{\"lost_entries\":17}\n", "{\"error\":\"it is busy\"}\n", "nfs4rctl: it is busy" },
-		{ "server remove 3 --give-up --no-wait", "{\"lost_entries\":17}\n", NULL, "is left from a server that has ended" },
+		{ "abandon 3", "{\"lost_entries\":17}\n", "{\"lost_entries\":18,\"abandoned\":true}\n", "Server 3 is abandoned, with 18 updates" },
+		{ "abandon 3", "{\"lost_entries\":17}\n", "{\"error\":\"it is a member\"}\n", "nfs4rctl: it is a member" },
+		{ "abandon 3", "{\"lost_entries\":17}\n", NULL, "is left over from a server that has ended" },
+		{ "server remove 3 --abandon --no-wait", "{\"lost_entries\":17}\n", "{\"removing\":true}\n", "The request is accepted" },
+		{ "server remove 3 --abandon --no-wait", "{\"lost_entries\":17}\n", "{\"error\":\"it is busy\"}\n", "nfs4rctl: it is busy" },
+		{ "server remove 3 --abandon --no-wait", "{\"lost_entries\":17}\n", NULL, "is left over from a server that has ended" },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -731,12 +734,12 @@ int main(int argc, char **argv)
 		T(json_is_one_object),
 		T(controls_and_stats_are_shown),
 		T(verify_tells_by_its_exit_status),
-		T(giving_a_server_up_is_asked_for),
+		T(abandoning_a_server_asks_for_confirmation),
 		T(the_servers_are_a_short_table),
 		T(a_server_is_added_and_taken_out),
 		T(a_refusal_is_the_servers_sentence),
 		T(a_sixteenth_server_is_refused),
-		T(losing_updates_with_a_server_is_asked_for),
+		T(losing_updates_with_a_server_asks_for_confirmation),
 		T(the_survivors_go_on),
 		T(who_was_just_stopped_is_waited_for),
 		T(an_unknown_server_is_an_error),

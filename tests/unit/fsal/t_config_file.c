@@ -123,7 +123,7 @@ static void keys_of_both_blocks_arrive(void **state)
 {
 	struct nfs4r_config *cfg = &repl_module.cfg;
 
-	taken(NEEDED "Give_Up_After = 60; Import = true; Quotas = ignore; Directory_Reads = local; Conflicts = \"/lost\";"
+	taken(NEEDED "Abandon_After = 60; Import = true; Quotas = ignore; Directory_Reads = local; Conflicts = \"/lost\";"
 		     "Tuning { Peer_Ports = any; Peer_Congestion = system; Escalate_After = 0; Deep_Control = false; Bandwidth_Probe = 5; Waiting_Max = 7; }");
 	assert_int_equal(cfg->give_up_ms, 60000);
 	assert_true(cfg->import);
@@ -152,8 +152,8 @@ static void a_key_in_the_wrong_block_is_refused_with_the_right_one(void **state)
 
 static void a_misspelt_key_is_refused_with_the_nearest(void **state)
 {
-	refused(NEEDED "Imports = true;", "Unknown parameter (Imports): there is no such key; the nearest is Import, in REPL { }");
-	refused(NEEDED "Server { Id = 2; Adress = \"192.0.2.2\"; }", "the nearest is Address, in Server { } in REPL { }");
+	refused(NEEDED "Imports = true;", "Unknown parameter (Imports): there is no such key; the most similar is Import, in REPL { }");
+	refused(NEEDED "Server { Id = 2; Adress = \"192.0.2.2\"; }", "the most similar is Address, in Server { } in REPL { }");
 	refused(NEEDED "Tunning { }", "Unknown parameter (Tunning)");
 }
 
@@ -161,12 +161,12 @@ static void a_value_that_cannot_be_is_refused(void **state)
 {
 	refused(NEEDED "Max_Round_Trip = 7000;", "Max_Round_Trip = 7000 is out of range; write 20 to 6000 milliseconds");
 	refused(NEEDED "Tuning { Lease = 4294969296; }", "Lease = 4294969296 (of Tuning) is out of range"); /* 2000 if it were cut to 32 bits */
-	refused(NEEDED "Give_Up_After = 5;", "Give_Up_After = 5 is out of range; write 60 to 31536000 seconds, or 0");
+	refused(NEEDED "Abandon_After = 5;", "Abandon_After = 5 is out of range; write 60 to 31536000 seconds, or 0");
 	refused(NEEDED "Tuning { Waiting_Max = 200; }", "Waiting_Max = 200 is not below RPC_Ioq_ThrdMax = 200");
 	refused(NEEDED "Tuning { Failure_Timeout = 900; }", "Failure_Timeout = 900 does not go with Lease = 2000");
 	refused(NEEDED "Tuning { Peer_Congestion = \"a_name_that_is_too_long\"; }", "Peer_Congestion has 23 bytes; write 15 at most");
 	refused(NEEDED "Peer_Security = krb5;", "more than once");
-	refused("Server_Id = 1; Peer_Security = krb5;", "Kerberos between servers is not there yet");
+	refused("Server_Id = 1; Peer_Security = krb5;", "Kerberos between servers is not implemented yet");
 	refused("", "Server_Id = 0 is missing or out of range; write 1 to 15");
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * `nfs4rctl reconfigure`: what is vouched for, what may be lost, and what it waits for.
+ * `nfs4rctl force-reconfigure`: what the administrator confirms, what may be lost, and how the command waits.
  *
- * Who has just been stopped for good still counts as heard for a moment, and while it does, nobody is told. So it is asked for again until that is over, or the
- * time for it is.
+ * A server that was just stopped counts as heard for a moment, and the order is refused during that time. The command repeats the request until
+ * the server counts as silent, or until the time limit.
  *
- * The same is said at each survivor. The server that is asked keeps the word; the others do when it is said there. So the waiting
- * ends when the volume goes by a view that came of it, which may need the administrator at the other servers in between.
+ * Each survivor needs the same order, because each keeps only its own. So the wait ends when a view made by the orders is adopted;
+ * the administrator may have to give the order at the other servers meanwhile.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -30,21 +30,21 @@ static bool in_set(const struct server_args *a, unsigned s)
 const char *parse_set(struct server_args *a, int n, char **args)
 {
 	a->what = SERVER_RECONFIGURE;
-	if (a->yes || a->give_up)
-		return "reconfigure has the options " FLAG ", --wait, --no-wait and --json";
+	if (a->yes || a->abandon)
+		return "force-reconfigure has the options " FLAG ", --wait, --no-wait and --json";
 	if (n == 1 && strcmp(args[0], "none") == 0)
-		return a->off_for_good || a->no_wait || a->wait ? "reconfigure none takes the word back: it wants no other option" : NULL;
+		return a->off_for_good || a->no_wait || a->wait ? "force-reconfigure none cancels the order and takes no option" : NULL;
 	if (n < 1)
-		return "reconfigure wants the numbers of all servers that are left: nfs4rctl reconfigure 1 2 " FLAG;
+		return "force-reconfigure needs the numbers of all surviving servers: nfs4rctl force-reconfigure 1 2 " FLAG;
 	for (int i = 0; i < n; i++) {
 		unsigned s = server_number(args[i]);
 
 		if (!s || in_set(a, s))
-			return "reconfigure wants numbers of servers, 1 to 15, each once";
+			return "force-reconfigure needs numbers of servers, 1 to 15, each once";
 		a->set[a->n++] = s;
 	}
 	if (!a->off_for_good)
-		return "reconfigure goes on without a majority. That is right only if no other server ever runs again with the store that it has: if that is so, add " FLAG;
+		return "force-reconfigure continues without a majority. This is safe only if no other server ever runs again with its present store: to confirm that, add " FLAG;
 	return NULL;
 }
 
@@ -54,7 +54,7 @@ static json_t *ask_set(struct ctl_conn *c, const struct server_args *a, bool sur
 
 	for (unsigned i = 0; i < a->n; i++)
 		json_array_append_new(set, json_integer(a->set[i]));
-	return ctl_answer(c, json_pack("{s:s, s:o, s:b}", "cmd", "reconfigure", "servers", set, "yes", sure));
+	return ctl_answer(c, json_pack("{s:s, s:o, s:b}", "cmd", "force-reconfigure", "servers", set, "yes", sure));
 }
 
 static uint64_t now_ms(void)
@@ -70,7 +70,7 @@ struct patience {
 	uint64_t until_ms;
 };
 
-/* @a: refused, for somebody was heard a moment ago. False: it was waited for long enough. */
+/* @a: a refusal, because another server was heard a moment ago. False: the time limit is over. */
 static bool wait_on(const struct server_args *args, struct patience *p, const json_t *a)
 {
 	uint64_t wait_ms = args->wait ? args->wait_s * UINT64_C(1000) : args->no_wait ? 0 : get_num(a, "wait_ms");
@@ -78,7 +78,7 @@ static bool wait_on(const struct server_args *args, struct patience *p, const js
 	if (!p->begun && wait_ms && !args->json) {
 		char *safe = nfs4r_text_line_new(get_text(a, "error"));
 
-		printf("waits: %s. Who was just stopped counts as heard for a moment: it is asked for again for %" PRIu64 " s.\n", safe ? safe : "somebody is heard",
+		printf("waiting: %s. A server that was just stopped counts as heard for a moment; trying again for %" PRIu64 " s.\n", safe ? safe : "another server is heard",
 		       (wait_ms + 999) / 1000);
 		free(safe);
 		fflush(stdout);
@@ -91,7 +91,7 @@ static bool wait_on(const struct server_args *args, struct patience *p, const js
 	return true;
 }
 
-/* Until those that are off count as that. NULL: refused, it has complained. */
+/* Asks until the stopped servers count as silent. NULL: refused, it has complained. */
 static json_t *ask_when_silent(struct ctl_conn *c, const struct server_args *args, bool sure, struct patience *p)
 {
 	json_t *a;
@@ -113,24 +113,24 @@ static void print_ids(const char *before, const json_t *ids, const char *after)
 	printf("%s", json_array_size(ids) ? after : " none.\n");
 }
 
-static void say_vouched(const json_t *a)
+static void say_confirmed(const json_t *a)
 {
 	char n[FORMAT_LEN];
 	json_t *row;
 	size_t i;
 
-	print_ids("From now on these are all servers of the volume:", json_object_get(a, "servers"), ".\n");
-	print_ids("You vouch that these are off for good, and never run again with the stores that they have:", json_object_get(a, "off"), ".\n");
-	puts("Updates that only they had are lost.");
+	print_ids("From now on the volume has only these servers:", json_object_get(a, "servers"), ".\n");
+	print_ids("You confirm that these servers are off for good and never run again with their present stores:", json_object_get(a, "off"), ".\n");
+	puts("Updates that only they have are lost.");
 	json_array_foreach(json_object_get(a, "lost"), i, row)
 		if (get_num(row, "missing_here"))
-			printf("  server %" PRIu64 " had announced %s updates that the server asked here does not have\n", get_num(row, "server"),
+			printf("  server %" PRIu64 " announced %s updates that this server does not have\n", get_num(row, "server"),
 			       format_count(n, get_num(row, "missing_here")));
-	puts("Say the same at each server of the set: they go on when all of them were told.");
+	puts("Run the same command on each of these servers: they continue when all of them have the order.");
 	fflush(stdout);
 }
 
-json_t *reconfigure_ask(struct ctl_conn *c, const struct server_args *args)
+json_t *force_reconfigure_ask(struct ctl_conn *c, const struct server_args *args)
 {
 	struct patience p = { false };
 	json_t *a;
@@ -139,7 +139,7 @@ json_t *reconfigure_ask(struct ctl_conn *c, const struct server_args *args)
 		a = ask_when_silent(c, args, false, &p);
 		if (!a)
 			return NULL;
-		say_vouched(a);
+		say_confirmed(a);
 		json_decref(a);
 	}
 	return ask_when_silent(c, args, true, &p);
