@@ -28,9 +28,9 @@ static const char *about_entries(const struct nfs4r_core *c, nfs4r_server_id fro
 	nfs4r_server_id log = m->entries.log;
 
 	if (!log || log > NFS4R_SERVERS_MAX)
-		return "sends entries of a log that does not exist";
+		return "sent entries of a log that does not exist";
 	if (log != from && !was_asked(c, from, m) && !FAULT(F_ENTRIES_OF_ANYBODY))
-		return "sends entries of another server's log for which it was not asked: they are not taken (log 4.17)";
+		return "sent unrequested entries of another server's log: ignored (log 4.17)";
 	return NULL;
 }
 
@@ -38,17 +38,17 @@ const char *core_door_refuses(const struct nfs4r_core *c, nfs4r_server_id from, 
 {
 	switch (m->type) {
 	case NFS4R_MSG_PROPOSE:
-		return m->propose.pid.server == from && m->propose.prio.server == from ? NULL : "proposes in another server's name (log 4.17)";
+		return m->propose.pid.server == from && m->propose.prio.server == from ? NULL : "sent a PROPOSE in another server's name (log 4.17)";
 	case NFS4R_MSG_ACK:
-		return m->ack.pid.server == c->self ? NULL : "acks what this server did not propose (log 4.17)";
+		return m->ack.pid.server == c->self ? NULL : "sent an ACK for a proposal that this server did not make (log 4.17)";
 	case NFS4R_MSG_NACK:
-		return m->nack.pid.server == c->self ? NULL : "refuses what this server did not propose (log 4.17)";
+		return m->nack.pid.server == c->self ? NULL : "sent a NACK for a proposal that this server did not make (log 4.17)";
 	case NFS4R_MSG_REVOKE:
-		return m->revoke.prio.server == from ? NULL : "asks for control in another server's name (log 4.17)";
+		return m->revoke.prio.server == from ? NULL : "sent a REVOKE in another server's name (log 4.17)";
 	case NFS4R_MSG_FORWARD:
-		return m->op && m->op->id.origin == from ? NULL : "forwards an operation in another server's name (log 4.17)";
+		return m->op && m->op->id.origin == from ? NULL : "forwarded an operation in another server's name (log 4.17)";
 	case NFS4R_MSG_FORWARD_ANSWER:
-		return m->op && m->op->id.origin == c->self ? NULL : "answers what this server did not forward (log 4.17)";
+		return m->op && m->op->id.origin == c->self ? NULL : "answered an operation that this server did not forward (log 4.17)";
 	case NFS4R_MSG_ENTRIES:
 		return about_entries(c, from, m);
 	default:

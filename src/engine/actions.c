@@ -120,13 +120,13 @@ static void sealed(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 	char what[80];
 
 	if (st != NFS4R_OK) {
-		snprintf(what, sizeof(what), "the end of the log of server %u cannot be written", s->log);
+		snprintf(what, sizeof(what), "cannot write the seal of the log of server %u", s->log);
 		engine_store_failed(eng, what, st);
 		return;
 	}
 	if (s->log == eng->cfg.rpc.self)
 		replicate_sender_forget(eng->distributor, UINT64_MAX);
-	engine_log(eng, NFS4R_LOG_INFO, "volume %s: the log of server %u has ended here with its update %llu; nobody waits for what it controlled",
+	engine_log(eng, NFS4R_LOG_INFO, "volume %s: the log of server %u is sealed at its update %llu; its controls are free",
 		   eng->cfg.volume_name, s->log, (unsigned long long)(s->until & (((nfs4r_lsn)1 << NFS4R_GEN_SHIFT) - 1)));
 	engine_checkpoint_wake(eng, false);
 }

@@ -113,7 +113,7 @@ static void on_down(void *ctx, nfs4r_server_id peer, const char *why)
 	admin_verify_forget(eng, peer);
 	if (eng->servers & NFS4R_BIT(peer))
 		engine_log_often(eng, SAYING_DOWN, peer, NFS4R_LOG_WARN, "volume %s: server %u is not connected (%s); updates wait for it%s", eng->cfg.volume_name, peer,
-				 why, eng->cfg.lease_ms ? " until it is back or removed from the active view" : ", reads go on");
+				 why, eng->cfg.lease_ms ? " until it returns or is removed from the active view" : ", reads continue");
 }
 
 /*
@@ -328,7 +328,7 @@ static enum nfs4r_status open_export(struct nfs4r_engine *eng, char *why)
 	eng->export_fd = open(eng->cfg.export_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (eng->export_fd >= 0)
 		return start_places_lock(eng->export_fd, &eng->cfg, why, NFS4R_WHY);
-	snprintf(why, NFS4R_WHY, "the exported directory %.300s cannot be opened: %s", eng->cfg.export_dir, strerror(errno));
+	snprintf(why, NFS4R_WHY, "cannot open the exported directory %.300s: %s", eng->cfg.export_dir, strerror(errno));
 	return NFS4R_BADCONFIG;
 }
 
@@ -399,7 +399,7 @@ static enum nfs4r_status go_online(struct nfs4r_engine *eng, char *why)
 	eng->timer_running = pthread_create(&eng->timer_thread, NULL, timer_thread, eng) == 0;
 	eng->checkpoint_running = pthread_create(&eng->checkpoint_tid, NULL, engine_checkpoint_thread, eng) == 0;
 	if (!membership_space_run(eng->spacer) || !eng->timer_running || !eng->checkpoint_running) {
-		snprintf(why, NFS4R_WHY, "threads cannot be started; check the process limits");
+		snprintf(why, NFS4R_WHY, "cannot start threads; check the process limits");
 		return NFS4R_NOMEM;
 	}
 	if (eng->cfg.control_socket[0]) {
@@ -413,7 +413,7 @@ static enum nfs4r_status go_online(struct nfs4r_engine *eng, char *why)
 	if (imports)
 		eng->import_running = pthread_create(&eng->import_tid, NULL, start_import_thread, eng) == 0;
 	if (imports && !eng->import_running) {
-		snprintf(why, 512, "threads cannot be started; check the process limits");
+		snprintf(why, 512, "cannot start threads; check the process limits");
 		return NFS4R_NOMEM;
 	}
 	return NFS4R_OK;

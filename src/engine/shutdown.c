@@ -38,9 +38,9 @@ static enum nfs4r_leave wait_until_left(struct nfs4r_engine *eng)
 /* Also when it released everything, and some member has not confirmed that: that one may have it as controlled when it is back. */
 static void say_kept(struct nfs4r_engine *eng, enum nfs4r_leave how, uint64_t left)
 {
-	engine_log(eng, NFS4R_LOG_WARN, "volume %s: stops without having let go of all that it controls (%" PRIu64 " controls, or what it released not confirmed by all; %s): with Durability = local the others may wait there until it is back",
+	engine_log(eng, NFS4R_LOG_WARN, "volume %s: shutting down with %" PRIu64 " controls not released, or releases not confirmed by all servers (%s): with Durability = local the others may wait for these objects until this server returns",
 		   eng->cfg.volume_name, left,
-		   eng->halted[0] ? "it has halted" : how == NFS4R_LEAVE_CANNOT ? "it is no member of the view or has no lease, or a server is missing" : "Stop_Wait is over");
+		   eng->halted[0] ? "it has halted" : how == NFS4R_LEAVE_CANNOT ? "this server is not a member of the view or has no lease, or a server is missing" : "Stop_Wait is over");
 }
 
 void engine_leave(struct nfs4r_engine *eng)
@@ -60,7 +60,7 @@ void engine_leave(struct nfs4r_engine *eng)
 	pthread_mutex_unlock(&eng->lock);
 	if (how == NFS4R_LEAVE_DONE || how == NFS4R_LEAVE_LEFT) {
 		if (had)
-			engine_log(eng, NFS4R_LOG_INFO, "volume %s: let go of all that it controlled before it stops, in %.2f s", eng->cfg.volume_name,
+			engine_log(eng, NFS4R_LOG_INFO, "volume %s: all controls were released before shutdown, in %.2f s", eng->cfg.volume_name,
 				   (double)(engine_now_ms() - begun) / 1000);
 	} else if (how == NFS4R_LEAVE_WAIT || had || left) {
 		say_kept(eng, how, left);

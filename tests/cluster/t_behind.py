@@ -38,7 +38,7 @@ def heals(b):
     got = b.sh(SITE, f'cd {DIR}/tree && cat f1 f2 a/b/deep link && ls a && test -p fifo && stat -c %a f3', timeout=50)
     bed.expect(got == 'of the volume 1\nof the volume 2\ndeep\nof the volume 1\nb\nsecond\n640\n', f'site {SITE} reads {got!r}')
     bed.eventually(20, lambda: disk(b, 'cat tree/f1 tree/f2 tree/a/b/deep || true') == 'of the volume 1\nof the volume 2\ndeep\n', lambda: disk(b, 'ls -lR .') + b.log(SITE)[-3000:])
-    bed.expect("was removed or replaced behind NFS: it was taken from server" in b.log(SITE), b.log(SITE)[-3000:])
+    bed.expect("was removed or replaced behind NFS: restored from server" in b.log(SITE), b.log(SITE)[-3000:])
 
 
 def strays_of(b, site):

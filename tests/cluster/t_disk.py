@@ -99,7 +99,7 @@ def come_back(b, name, windows):
     took, seen = watch(b, 60 + FILES / 20)
     wait_back(b, 60)
     windows[name] = (begun, time.time() + 1)
-    m = re.search(r'this copy was repaired from server \d: (\d+) objects, (\d+) bytes in ([\d.]+) s', b.log(SITE)[mark:])
+    m = re.search(r'resync complete, from server \d: (\d+) objects, (\d+) bytes in ([\d.]+) s', b.log(SITE)[mark:])
     bed.expect(m, 'no line of the log says that the copy was repaired:\n' + '\n'.join(b.log(SITE)[mark:].splitlines()[-20:]))
     objects, size, seconds = int(m[1]), int(m[2]), max(float(m[3]), 0.1)
     bed.expect(seen, 'status never said how far it is')

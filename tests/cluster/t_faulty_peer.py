@@ -204,7 +204,7 @@ def another_servers_name(stage):
 def a_view_of_nobody(stage):
     a = Attack(stage, 'view', ATTACKED, LIAR)
     note = a.run()
-    a.logged('no majority of the voters has said that it accepted it')
+    a.logged('no majority of the voters has confirmed that it accepted the view')
     return note
 
 
@@ -213,7 +213,7 @@ def entries_of_another(stage):
     a = Attack(stage, 'entries', OTHER, first, stage.oids['public'])
     note = a.run()
     a.logged("entries of another server's log")
-    a.logged("has more of this server's log than there is")
+    a.logged("positions beyond the end of this server's log")
     bed.eventually(10, lambda: not stage.b.ask(ATTACKED, 'controls')['controls'], 'controls do not end: somebody has not applied all', 0.2)
     return note
 
@@ -248,7 +248,7 @@ def answers_that_are_not_read(stage):
 def half_open_connections(stage):
     a = Attack(stage, 'half-open', HALF_OPEN)
     note = a.run()
-    a.logged('have not said who they are')
+    a.logged('are open without an identity')
     return note
 
 

@@ -219,7 +219,7 @@ def store_without_any_room(b, site):
     with Filled(b, site, '/nfs/none') as f:
         halted = time.monotonic()
         said = b.ask(site, 'status')['why']
-        bed.expect('no space left on device' in said and 'comes back by itself' in said, said)
+        bed.expect('no space left on device' in said and 'returns by itself' in said, said)
         for s in [s for s in b.sites if s != site]:
             bed.eventually(15, lambda: not status_of(b, s, site)['member'], lambda: f'site {s} says of it: {status_of(b, s, site)}', 0.2)
             row = status_of(b, s, site)
@@ -228,7 +228,7 @@ def store_without_any_room(b, site):
         bed.expect(out < PAUSE_MAX, f'the others waited {out:.1f} s')
         others_go_on(b, site, '/nfs/none')
     room = time.monotonic()
-    b.says(site, mark, 'what this server halted for is over')
+    b.says(site, mark, 'the cause of the halt is gone')
     bed.eventually(60, lambda: state_of(b, site) == 'serving', lambda: f'it is not back: {state_of(b, site)}', 0.2)
     back = time.monotonic() - room
     bed.expect(b.must('server', site, 'pid').strip() == pid, 'its process is another one')
@@ -236,7 +236,7 @@ def store_without_any_room(b, site):
     return f'halted after {f.took:.1f} s, out {out:.1f} s later, back {back:.1f} s after there was room'
 
 
-WAITS = 'the server waits before it starts, and goes on by itself: '
+WAITS = 'the server waits before it starts, and will continue by itself: '
 STARTS = 20                 # each leaves a record in what is left of the last block of a full journal, until there is nothing
 
 

@@ -18,7 +18,7 @@ from t_views import wait_back, wait_removed
 NAMES = int(os.environ.get('NAMES', 2000))
 TOOL = os.path.join(bed.LIB, 'odd_tree.py')
 OPTIONS = ('--rtt', '20ms', *bed.SHORT, '--images', os.environ.get('IMAGES', '1G'), '--no-mount', '--set', 'Durability=commit')
-MOUNTED, FAILS = '/flags/mounted', 'nothing of it is taken'
+MOUNTED, FAILS = '/flags/mounted', 'this directory is skipped'
 
 
 def in_server(b, site, script):

@@ -27,7 +27,7 @@ def fill(b):
 
 def refusals(b):
     for args, text in ((('add', '2', 'no.such.host.invalid'), 'cannot be resolved here'), (('add', '2', '10.0.1.1'), 'is the address of server 1'),
-                       (('add', '1', '10.0.2.1'), 'is a server of this volume already'), (('remove', '1', '--yes'), 'ask another member')):
+                       (('add', '1', '10.0.2.1'), 'already belongs to this volume'), (('remove', '1', '--yes'), 'ask another member')):
         r = b.ctl(1, 'server', *args)
         bed.expect(r.returncode == 2 and text in r.stderr, f'server {" ".join(args)}: {r.returncode} {r.stdout}{r.stderr}')
     wait_serves(b, 1)

@@ -107,7 +107,7 @@ def take_out_dead(b, windows):
         took = w.took()
     wait_set(b, [1, 2, 4])
     b.must('server', 3, 'start')
-    bed.eventually(20, lambda: 'server 3 was taken out of this volume' in b.log(3), lambda: b.log(3)[-2000:], 0.1)
+    bed.eventually(20, lambda: 'server 3 was removed from this volume' in b.log(3), lambda: b.log(3)[-2000:], 0.1)
     bed.expect(state(b, 3) != 'serving', 'a server that was taken out serves')
     b.must('server', 3, 'kill')
     return f'{took:.1f} s'

@@ -53,7 +53,7 @@ def go_on(b):
 
 def old_one(b):
     b.must('server', 1, 'start')
-    bed.eventually(30, lambda: 'server 1 was taken out of this volume' in b.log(1), lambda: b.log(1)[-2000:], 0.1)
+    bed.eventually(30, lambda: 'server 1 was removed from this volume' in b.log(1), lambda: b.log(1)[-2000:], 0.1)
     bed.expect(state(b, 1) != 'serving', 'a server of the old configuration serves')
     b.must('server', 1, 'kill')
     bed.expect(b.sh(3, f'cat {DIR}/site3/f') == 'alone\n', 'the one that went on has something else')

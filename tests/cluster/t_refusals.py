@@ -145,7 +145,7 @@ def list_of_its_own(b):
     stop(b)
     try:
         with Edited(b, r'^(\s*Server { Id = 2;.*)$', r'\1 Server { Id = 4; Address = "10.0.1.9"; }'):
-            line = says(start(b), 'server 4 is no server of the volume, and the configuration of this server has it')
+            line = says(start(b), 'server 4 is not a server of the volume, but the configuration of this server names it')
             whole_again(b)
     finally:
         again(b)
@@ -236,7 +236,7 @@ def other_directory(b):
     os.rename(data, data + '.good')
     os.mkdir(data)
     try:
-        line = says(start(b), r'store.*belongs to another directory')
+        line = says(start(b), r'store.*does not belong to the exported directory')
         no_export(b)
     finally:
         stop(b)
@@ -258,7 +258,7 @@ def withdraws(b, make, mend, pattern, path):
     try:
         begin = time.monotonic()
         b.sh(1, f'mkdir {path} && for i in 1 2 3 4; do head -c 4000000 /dev/urandom >{path}/big$i || exit 1; done', timeout=100)
-        line = says(lambda: b.log(SITE)[mark:], 'cannot be applied here: .*' + pattern, 10)
+        line = says(lambda: b.log(SITE)[mark:], 'this server cannot apply .*: .*' + pattern, 10)
         b.sh(2, f'echo x >{path}/there', timeout=60)
         took = time.monotonic() - begin
         bed.eventually(10, lambda: SITE not in b.ask(1, 'status')['view']['members'], 'it is still a member')
@@ -309,13 +309,13 @@ def full_store(b):
     b.must_in_bed(*make)
     try:
         bed.eventually(10, lambda: b.ask(SITE, 'status')['space']['refused'], 'nothing is refused')
-        line = says(lambda: b.log(SITE)[mark:], 'updates that need room are refused .*server 3 .*of Store', 10)
+        line = says(lambda: b.log(SITE)[mark:], 'updates that need space are refused .*server 3 .*of Store', 10)
         b.sh(SITE, 'cd /nfs/store && for i in $(seq 59); do rm f$i || exit 1; done', timeout=200)
         bed.expect(b.status_of(SITE, 'echo more >/nfs/store/more') != 0, 'a file is made')
         bed.expect(b.status_of(1, 'echo more >/nfs/store/more') != 0, 'a file is made at another site')
     finally:
         b.must_in_bed(*mend)
-    says(lambda: b.log(SITE)[mark:], 'there is room again', 20)
+    says(lambda: b.log(SITE)[mark:], 'every server has space again', 20)
     bed.expect('stops serving' not in b.log(SITE)[mark:], 'the server has stopped')
     bed.expect(b.sh(1, 'ls /nfs/store') == 'f60\n', 'the wrong files are left')
     whole_again(b)
@@ -452,7 +452,7 @@ def ends_again_and_again(b):
             b.must('server', SITE, 'kill')
         wait_removed(b, SITE)
         log = start(b)
-        line = says(log, r'its last 3 runs ended within 30 s each; it waits 5 s before it joins')
+        line = says(log, r'the last 3 runs of this server ended within 30 s each; it waits 5 s before it joins')
         said = b.ask(SITE, 'status')
         if 'is connected' not in log():     # else this machine took five seconds to ask
             bed.expect(said['state'] == 'starting' and 'it waits 5 s' in said['why'], f'status says {said["state"]}: {said.get("why")}')
@@ -480,9 +480,9 @@ def configurations(report):
             report.check(key, refused_at_start, b, old, new, pattern)
         for key, old, new, pattern in (
                 ('another Export_Id', 'Export_Id = 77', 'Export_Id = 78', 'Export_Id'),
-                ('another Max_Round_Trip', r'^\s*Volume = ', '\tMax_Round_Trip = 300;\n\tVolume = ', 'views differ'),
+                ('another Max_Round_Trip', r'^\s*Volume = ', '\tMax_Round_Trip = 300;\n\tVolume = ', 'timing differs'),
                 ('another Pseudo', r'Pseudo = /data', 'Pseudo = /date', 'Pseudo differs: server . has "/dat.", server . has "/dat."; write the same'),
-                ('the Server_Owner of another server', 'Server_Owner = "s3"', 'Server_Owner = "s1"', 'Server_Owner is the same: servers . and . have "s1"')):
+                ('the Server_Owner of another server', 'Server_Owner = "s3"', 'Server_Owner = "s1"', 'Server_Owner must differ: servers . and . both have "s1"')):
             report.check(key, refused_by_peers, b, old, new, pattern, (1,) if 'Owner' in key else (1, 2))
         report.check('starts that come to nothing', starts_in_vain, b)
         report.check('starts that end soon', ends_again_and_again, b)

@@ -135,9 +135,9 @@ def one_stopped(b, results):
     try:
         marks = {s: len(b.log(s)) for s in b.sites}
         b.kill(1, 'stop')
-        b.says(1, marks[1], r'let go of all that it controlled before it stops')
+        b.says(1, marks[1], r'all controls were released before shutdown')
         for s in 2, 3:      # before any silence is over
-            b.says(s, marks[s], r'server 1 was removed from the active view: it is being stopped in order')
+            b.says(s, marks[s], r'server 1 was removed from the active view: it is shutting down')
         start = time.monotonic()
         b.sh(2, f'cd {load.dir}/site1 && touch held && echo two >two && rm two', timeout=60)
         took = time.monotonic() - start

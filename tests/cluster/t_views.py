@@ -227,7 +227,7 @@ def stands_still(b, windows, site=2):
         reader.expect('new\n', 'after the stop')
         wait_back(b)
         windows['stop'] = (start, resumed)
-        b.says(site, mark, 'this server did nothing for')
+        b.says(site, mark, 'this server did not run for')
         return f'stopped for {resumed - start:.1f} s, back {time.time() - resumed:.1f} s later'
     finally:
         reader.kill()

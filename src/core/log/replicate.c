@@ -102,7 +102,7 @@ static void send_window(struct nfs4r_core *c, nfs4r_server_id to)
 		return;
 	if (p->sent + 1 < base) {
 		if (!state_views_on(c)) /* else it takes what it needs from somebody's copy (log 8.5) */
-			out_stuck(c, "a peer needs entries of our log that are truncated");
+			out_stuck(c, "a peer needs entries of this server's log that are truncated");
 		return;
 	}
 	until = end < got + c->cfg.window_entries ? end : got + c->cfg.window_entries;
@@ -430,7 +430,7 @@ static void take_position(struct nfs4r_core *c, nfs4r_server_id from, const stru
 	if (ended && !more_is_known && !state_is_ended(c, c->self))
 		return; /* the view that says so will come; until then it would count as "applied by all" */
 	if (log == c->self && !more_is_known && !ended && (q->received > max || q->applied > max || q->stable > max)) {
-		out_complain(c, from, "says that it has more of this server's log than there is: not believed (log 4.17)");
+		out_complain(c, from, "reports positions beyond the end of this server's log: ignored (log 4.17)");
 		return;
 	}
 	if (log == c->self && q->applied > p->applied[log]) {

@@ -95,7 +95,7 @@ nfs4r_servers log_retention_slow(struct nfs4r_core *c)
 	}
 	if (set) {
 		out_servers_text(set, names, sizeof(names));
-		snprintf(text, sizeof(text), "server %s is behind by more than Retention_Bytes or Retention_Time allow: removed until it has caught up", names);
+		snprintf(text, sizeof(text), "server %s is behind by more than Retention_Bytes or Retention_Time allow: it is removed from the view until it has caught up", names);
 		out_stuck(c, text);
 	}
 	return set;

@@ -133,7 +133,7 @@ static bool wait_for_one(struct nfs4r_core *c, nfs4r_server_id s, const char *te
 {
 	char buf[NFS4R_CORE_TEXT];
 
-	snprintf(buf, sizeof(buf), "reconfigure: server %u %s", s, text);
+	snprintf(buf, sizeof(buf), "forced reconfiguration: server %u %s", s, text);
 	out_stuck(c, buf);
 	return wait_for(c, buf);
 }
@@ -144,7 +144,7 @@ static bool conflict(struct nfs4r_core *c, nfs4r_server_id s)
 
 	out_servers_text(word(c), mine, sizeof(mine));
 	out_servers_text(c->peers[s].reconf_set, theirs, sizeof(theirs));
-	snprintf(buf, sizeof(buf), "reconfigure: this server was told \"%s\", server %u \"%s\": nothing happens before it is the same", mine, s, theirs);
+	snprintf(buf, sizeof(buf), "forced reconfiguration: this server has the order \"%s\", server %u has \"%s\": give both the same order", mine, s, theirs);
 	out_stuck(c, buf);
 	return wait_for(c, buf);
 }
@@ -162,13 +162,13 @@ static bool agrees(struct nfs4r_core *c, nfs4r_server_id s)
 	if (!state_view_hears(c, s))
 		return wait_for_one(c, s, "cannot be heard");
 	if (p->memory == NFS4R_MEMORY_FORGOT)
-		return wait_for_one(c, s, "does not remember its store: name only the others, and add it again afterwards");
+		return wait_for_one(c, s, "lost the contents of its store: name only the others, and add it again afterwards");
 	if (!p->reconf_epoch)
-		return wait_for_one(c, s, "has to be told the same");
+		return wait_for_one(c, s, "needs the same order");
 	if (p->reconf_set != word(c))
 		return conflict(c, s);
 	if (p->reconf_epoch != c->view.reconf_epoch || !state_memory_counts(c, s))
-		return wait_for(c, "reconfigure: the others have to answer");
+		return wait_for(c, "forced reconfiguration: the other servers must answer");
 	return true;
 }
 
@@ -180,7 +180,7 @@ static bool all_agree(struct nfs4r_core *c)
 			if (!agrees(c, s) && !FAULT(F_RECONF_SOME))
 				return false;
 		} else if (is_alive(c, s) && !FAULT(F_RECONF_HEARD)) {
-			return c->peers[s].reconf_epoch ? conflict(c, s) : wait_for_one(c, s, "is said to be off for good, and can be heard: stop it, or name it, too");
+			return c->peers[s].reconf_epoch ? conflict(c, s) : wait_for_one(c, s, "is declared off for good but is still heard: stop it, or name it, too");
 		}
 	}
 	return true;
@@ -226,15 +226,15 @@ void view_reconf_consider(struct nfs4r_core *c)
 	if (c->halted || w->proposal.num || c->now < w->retry_ms || !agree)
 		return;
 	if (word(c) & below) {
-		wait_for(c, "reconfigure: the first of them makes the view");
+		wait_for(c, "forced reconfiguration: the named server with the lowest number must propose the view");
 		return;
 	}
 	if (c->now < quiet_until(c)) {
-		wait_for(c, "reconfigure: until it is sure that nobody else is heard");
+		wait_for(c, "forced reconfiguration: the other servers must have been silent for longer");
 		out_timer_at(c, quiet_until(c));
 		return;
 	}
-	wait_for(c, "reconfigure: the others have to answer");
+	wait_for(c, "forced reconfiguration: the other servers must answer");
 	propose(c);
 }
 
@@ -360,7 +360,7 @@ void view_reconf_decide(struct nfs4r_core *c)
 	if (!complete) {
 		char text[NFS4R_CORE_TEXT];
 
-		snprintf(text, sizeof(text), "reconfigure: no copy is complete; all go on with that of server %u: updates that only another server had may be lost", one);
+		snprintf(text, sizeof(text), "forced reconfiguration: no copy is complete; all servers continue with the copy of server %u; updates that only another server had may be lost", one);
 		out_stuck(c, text);
 	}
 	make_view(c, p, one, !complete);
@@ -388,27 +388,27 @@ bool view_reconf_anew(const struct nfs4r_core *c, const struct nfs4r_view *v)
 static const char *not_at_all(const struct nfs4r_core *c)
 {
 	if (!state_views_on(c))
-		return "the view is fixed (Lease = 0): there is nothing to reconfigure";
+		return "the view is fixed (Lease = 0): it cannot be reconfigured";
 	if (state_is_taken_out(c))
-		return "this server was taken out of the volume: it can only be added anew";
+		return "this server was removed from the volume: it can only be added anew";
 	if (!state_memory_known(c) || state_is_learner(c, c->self))
-		return "this server does not remember its store, or is new: name only the others, and add it again afterwards";
+		return "this server is new or lost the contents of its store: name only the others, and add it again afterwards";
 	return NULL;
 }
 
 static const char *not_with(const struct nfs4r_core *c, nfs4r_servers set)
 {
 	if (!set)
-		return !state_reconf_said(c) ? "nothing was said here" :
-		       NFS4R_RECONF(view_highest(c)) >= c->view.reconf_epoch ? "it is too late to take it back: the others count on it; say who goes on" : NULL;
+		return !state_reconf_said(c) ? "this server has no order to cancel" :
+		       NFS4R_RECONF(view_highest(c)) >= c->view.reconf_epoch ? "it is too late to cancel: other servers rely on the order; name the servers that continue" : NULL;
 	if (!(set & NFS4R_BIT(c->self)))
-		return "this server is not among them: say it at each of those that go on, and stop the others";
+		return "this server is not among the named servers: run the command at each named server, and stop the others";
 	if (set & ~c->view.adopted.voters)
-		return "one of them is no voter of this volume: name only voters, and add others afterwards";
+		return "one of the named servers is not a voter of this volume: name only voters, and add others afterwards";
 	if (set == c->view.adopted.voters && NFS4R_RECONF(c->view.adopted.num) && !state_reconf_said(c))
-		return "these are all the servers of the volume already: they come together by themselves";
+		return "the named servers are all servers of the volume: no reconfiguration is needed";
 	if (state_lease_valid(c))
-		return "the volume works: take servers out with `nfs4rctl server remove`";
+		return "the volume works: remove servers with `nfs4rctl server remove`";
 	return NULL;
 }
 
@@ -423,7 +423,7 @@ enum nfs4r_status nfs4r_core_may_reconfigure(const struct nfs4r_core *c, nfs4r_s
 		if (s == c->self || !(servers_of(c) & ~set & NFS4R_BIT(s)) || !is_alive(c, s))
 			continue;
 		text = why;
-		snprintf(why, why_len, "server %u, which is not among them, can be heard: stop it, or name it, too", s);
+		snprintf(why, why_len, "server %u is still heard but not among the named servers: stop it, or name it, too", s);
 	}
 	return text ? NFS4R_INVAL : NFS4R_OK;
 }

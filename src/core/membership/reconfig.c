@@ -130,12 +130,12 @@ static void refuse_removal(struct nfs4r_core *c, const char *why)
 {
 	char text[NFS4R_CORE_TEXT];
 
-	snprintf(text, sizeof(text), "server %u is not taken out: %s", c->change.remove, why);
+	snprintf(text, sizeof(text), "server %u is not removed from the volume: %s", c->change.remove, why);
 	c->change.remove = 0;
 	out_stuck(c, text);
 }
 
-static const char too_few_left[] = "the others are no majority without it: add another server first";
+static const char too_few_left[] = "the remaining servers have no majority without it: add another server first";
 
 static bool are_enough_without(const struct nfs4r_core *c, nfs4r_server_id x)
 {
@@ -150,11 +150,11 @@ static bool may_go(struct nfs4r_core *c, nfs4r_server_id x)
 	const struct nfs4r_view *v = &c->view.adopted;
 
 	if (v->open & ~v->members & ~NFS4R_BIT(x)) {
-		wait_for(c, "another server is outside, and what it controls waits for it: it has to come back or to be given up first");
+		wait_for(c, "another server is outside the view and its controls wait for it: that server must return or be abandoned first");
 		return false;
 	}
 	if (!view_may_change_voters(c)) {
-		wait_for(c, "all members have to settle in the view");
+		wait_for(c, "all members must confirm the view");
 		return false;
 	}
 	return true;
@@ -169,11 +169,11 @@ static void leave(struct nfs4r_core *c, nfs4r_servers *gone, nfs4r_servers *seal
 	if (!may_go(c, x)) /* else it would come back before it is taken out, again and again */
 		return;
 	if (!state_views_enough(c, c->view.adopted.members & ~(*gone | NFS4R_BIT(x)))) {
-		wait_for(c, "too few members would be left: others have to come back first");
+		wait_for(c, "too few members would remain: other servers must return first");
 		return;
 	}
 	if (local && !c->change.give_up && c->control.nclaims_of[x]) {
-		refuse_removal(c, "it controls something (again); stop it and wait, or give up what only it has");
+		refuse_removal(c, "it has controls (again): stop it and wait, or use --abandon to lose the updates that only it has");
 		return;
 	}
 	*gone |= NFS4R_BIT(x);
@@ -190,11 +190,11 @@ static void end_log(struct nfs4r_core *c, nfs4r_servers *seal)
 	if (c->cfg.durability != NFS4R_DURABILITY_LOCAL || c->change.give_up)
 		*seal |= NFS4R_BIT(x);
 	else if (claimed)
-		refuse_removal(c, "it controls something (again); stop it and wait, or give up what only it has");
+		refuse_removal(c, "it has controls (again): stop it and wait, or use --abandon to lose the updates that only it has");
 	else if (sure)
 		*seal |= NFS4R_BIT(x);
 	else
-		wait_for(c, "all members have to say that nobody knows a control of it");
+		wait_for(c, "all members must confirm that they know no control of it");
 }
 
 static void consider_removal(struct nfs4r_core *c, nfs4r_servers *gone, const nfs4r_servers *add, nfs4r_servers *seal, nfs4r_server_id *out)
@@ -207,7 +207,7 @@ static void consider_removal(struct nfs4r_core *c, nfs4r_servers *gone, const nf
 	else if (v->open & NFS4R_BIT(x))
 		end_log(c, seal);
 	else if (*gone || *add || *seal)
-		wait_for(c, "another change of the view comes first");
+		wait_for(c, "another change of the view must finish first");
 	else if (state_is_learner(c, x) || may_go(c, x))
 		*out = x;
 }
@@ -315,7 +315,7 @@ void view_member_adopted(struct nfs4r_core *c, const struct nfs4r_view *old)
 	if (ch->remove && !are_enough_without(c, ch->remove) && !FAULT(F_REMOVAL_STAYS))
 		refuse_removal(c, too_few_left);
 	if (!(v->servers & NFS4R_BIT(c->self)))
-		out_stuck(c, "this server was taken out of the volume and answers nothing any more: to bring it back give it an empty store and add it");
+		out_stuck(c, "this server was removed from the volume and no longer answers: to bring it back, give it an empty store and add it");
 }
 
 /* ---- the door ---------------------------------------------------------------------------------------- */
@@ -323,13 +323,13 @@ void view_member_adopted(struct nfs4r_core *c, const struct nfs4r_view *old)
 static const char *not_now(const struct nfs4r_core *c, nfs4r_server_id s)
 {
 	if (!state_views_on(c))
-		return "the view is fixed (Lease = 0): servers are those of the configuration";
+		return "the view is fixed (Lease = 0): the configuration names the servers";
 	if (!s || s > NFS4R_SERVERS_MAX)
-		return "a server has a number from 1 to 15";
+		return "the number of a server is 1 to 15";
 	if (!state_is_member(c, c->self) || !state_memory_known(c))
-		return "this server is outside the view itself: ask one that is a member";
+		return "this server is outside the view itself: ask a member";
 	if ((c->change.add && c->change.add != s) || (c->change.remove && c->change.remove != s))
-		return "another server is being added or taken out: one at a time";
+		return "another server is being added or removed: one at a time";
 	return NULL;
 }
 
@@ -344,7 +344,7 @@ enum nfs4r_status nfs4r_core_may_add(const struct nfs4r_core *c, nfs4r_server_id
 	const char *text = not_now(c, s);
 
 	if (!text && (c->view.adopted.servers & NFS4R_BIT(s)))
-		text = state_is_learner(c, s) ? "it was added already: it becomes a voter and a member when it has caught up" : "it is a server of this volume already";
+		text = state_is_learner(c, s) ? "it is already added: it becomes a voter and a member when it has caught up" : "it already belongs to this volume";
 	return say(text, why, why_len);
 }
 
@@ -355,13 +355,13 @@ enum nfs4r_status nfs4r_core_may_remove(const struct nfs4r_core *c, nfs4r_server
 
 	*lost = 0;
 	if (!text && s == c->self)
-		text = "a server cannot take out itself: ask another member";
+		text = "a server cannot remove itself: ask another member";
 	if (!text && !(c->view.adopted.servers & NFS4R_BIT(s)))
-		text = "it is no server of this volume";
+		text = "it does not belong to this volume";
 	if (!text && !are_enough_without(c, s))
 		text = too_few_left;
 	if (!text && local && !give_up && c->control.nclaims_of[s])
-		text = "it controls something: stop it and wait until its controls are released, or give up what only it has (--give-up)";
+		text = "it has controls: stop it and wait until they are released, or use --abandon to lose the updates that only it has";
 	if (!text && (give_up || !local))
 		*lost = view_propose_only_there(c, s);
 	return say(text, why, why_len);

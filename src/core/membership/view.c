@@ -522,11 +522,11 @@ void view_on_accept(struct nfs4r_core *c, nfs4r_server_id from, const struct nfs
 	if (v->num > w->promised && !FAULT(F_ACCEPT_UNPROMISED))
 		return; /* its proposer sends it again with the promise */
 	if (view_secret_is_another(c, v)) {
-		out_complain(c, from, "asks for a view with another secret than the volume's: it is not accepted (log 6.13)");
+		out_complain(c, from, "sent an ACCEPT for a view with another secret than the volume's: rejected (log 6.13)");
 		return;
 	}
 	if (!is_promised(c, v) && !FAULT(F_ACCEPT_UNPROMISED)) {
-		out_complain(c, from, "asks for a view that is not what its PREPARE said, or not the one that it asked for before: it is not accepted (log 6.14)");
+		out_complain(c, from, "sent an ACCEPT for a view that differs from its PREPARE or from its earlier ACCEPT: rejected (log 6.14)");
 		return;
 	}
 	if (w->vote.from && w->vote.num <= v->num)
@@ -648,7 +648,7 @@ static bool is_number_of(struct nfs4r_core *c, nfs4r_server_id from, uint64_t nu
 {
 	if (num % NFS4R_VIEW_STEP == from && !view_believe_is_far(c, num))
 		return true;
-	out_complain(c, from, "proposes a view under a number that is another server's, or too high: no promise is given (log 6.14)");
+	out_complain(c, from, "proposed a view under a number that belongs to another server or is too high: no promise is given (log 6.14)");
 	return false;
 }
 

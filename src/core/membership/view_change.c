@@ -53,7 +53,7 @@ static bool may_seal(struct nfs4r_core *c, const struct proposal *p, const struc
 		return false;
 	}
 	if (!(p->complete & p->promises & v->members) && !FAULT(F_SEAL_INCOMPLETE)) {
-		out_stuck(c, "no server that can be heard has a complete copy: what a server that is away controls waits for one (log 9)");
+		out_stuck(c, "no reachable server has a complete copy: objects that an absent server controls stay blocked until one is reachable (log 9)");
 		c->view.plain = !FAULT(F_INCOMPLETE_AGAIN);
 		return false;
 	}
@@ -180,7 +180,7 @@ void view_propose_on_promise(struct nfs4r_core *c, nfs4r_server_id from, const s
 		return;
 	}
 	if (m->promise.accepted.num > p->base.num && view_secret_is_another(c, &m->promise.accepted)) {
-		out_complain(c, from, "says that it accepted a view with another secret than the volume's: its promise does not count (log 6.13)");
+		out_complain(c, from, "reports an accepted view with another secret than the volume's: its promise does not count (log 6.13)");
 		return;
 	}
 	p->promises |= NFS4R_BIT(from);
@@ -397,8 +397,8 @@ static void too_few(struct nfs4r_core *c)
 	}
 	out_servers_text(gone, a, sizeof(a));
 	out_servers_text(lost, b, sizeof(b));
-	snprintf(text, sizeof(text), "fewer than a majority of the configured servers that remember can be heard: all waits%s%s%s%s", gone ? "; silent: " : "", a,
-		 lost ? "; lost their disk: " : "", b);
+	snprintf(text, sizeof(text), "no quorum: fewer than a majority of the servers are reachable with intact state; updates and reads are blocked%s%s%s%s", gone ? "; silent: " : "", a,
+		 lost ? "; lost the contents of their stores: " : "", b);
 	out_stuck(c, text);
 }
 
@@ -515,15 +515,15 @@ enum nfs4r_status nfs4r_core_may_give_up(const struct nfs4r_core *c, nfs4r_serve
 
 	*lost = 0;
 	if (!state_views_on(c))
-		text = "the view is fixed (Lease = 0): nobody is ever removed";
+		text = "the view is fixed (Lease = 0): no server is ever removed from it";
 	else if (!known(c, s))
 		text = "no other server of this volume has that number";
 	else if (!state_is_member(c, c->self))
-		text = "this server is outside the view itself: ask one that is a member";
+		text = "this server is outside the view itself: ask a member";
 	else if (state_is_member(c, s))
-		text = "it is a member of the view: nothing waits for it";
+		text = "it is a member of the view: it cannot be abandoned";
 	else if (!(c->view.adopted.open & NFS4R_BIT(s)))
-		text = "it was given up already";
+		text = "it is already abandoned";
 	snprintf(why, why_len, "%s", text ? text : "");
 	if (text)
 		return NFS4R_INVAL;

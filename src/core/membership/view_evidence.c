@@ -111,7 +111,7 @@ static void doubt(struct nfs4r_core *c, nfs4r_server_id s, const struct nfs4r_vi
 		out_timer_at(c, c->believe.told_ms[s] + c->cfg.silence_ms);
 		return;
 	}
-	snprintf(text, sizeof(text), "says that view %llu is adopted, and no majority of the voters has said that it accepted it: it is not taken (log 6.14)",
+	snprintf(text, sizeof(text), "reports view %llu as adopted, but no majority of the voters has confirmed that it accepted the view: ignored (log 6.14)",
 		 (unsigned long long)v->num);
 	out_complain(c, s, text);
 }

@@ -85,7 +85,7 @@ static void consider(struct nfs4r_core *c)
 		return;
 	}
 	out_servers_text(missing, list, sizeof(list));
-	snprintf(text, sizeof(text), "the volume has no key for handles yet, and this server makes one when all others have said that they have none: all waits; not heard: %s", list);
+	snprintf(text, sizeof(text), "the volume has no key for file handles yet, and this server creates one only when all others report that they have none; operations wait for: %s", list);
 	out_stuck(c, text);
 }
 
@@ -109,6 +109,6 @@ void view_secret_on_view(struct nfs4r_core *c, nfs4r_server_id from, const struc
 	else if (!state_secret_is(&c->view.adopted))
 		take(c, v->secret);
 	else if (memcmp(v->secret, c->view.adopted.secret, sizeof(v->secret)) != 0)
-		out_complain(c, from, "has another key for clients' handles than this server, and neither takes the other's; the one that is wrong has to start with an empty store (log 6.13)");
+		out_complain(c, from, "has another key for file handles than this server, and neither adopts the other's: start the server with the wrong key with an empty store (log 6.13)");
 	consider(c);
 }

@@ -278,7 +278,7 @@ static bool somebody_away(struct nfs4r_core *c)
 
 	if (!s)
 		return false;
-	snprintf(text, sizeof(text), "server %u is down: updates that it has to hear of first wait for it, and clients try again", s);
+	snprintf(text, sizeof(text), "server %u is down: updates that need its acknowledgement wait for it, and clients retry", s);
 	out_stuck(c, text);
 	return true;
 }

@@ -305,6 +305,6 @@ void recovery_memory_timers(struct nfs4r_core *c)
 		return;
 	}
 	out_servers_text(unheard, names, sizeof(names));
-	snprintf(text, sizeof(text), "first start: waits to hear server %s, which may know an earlier store of this server", names);
+	snprintf(text, sizeof(text), "first start: this server waits to hear server %s, which may know an earlier store of it", names);
 	out_stuck(c, text);
 }

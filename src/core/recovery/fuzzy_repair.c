@@ -103,7 +103,7 @@ void recovery_taint_run(struct nfs4r_core *c)
 		c->mend.asked[from] = c->now;
 		recovery_repair_list(c, from);
 	} else {
-		out_stuck(c, "this copy has files with bytes of updates that were given up, and waits for a server to take them from");
+		out_stuck(c, "this copy has files with bytes of abandoned updates, and waits for a server to copy them from");
 	}
 }
 

@@ -115,7 +115,7 @@ void recovery_repair_anew(struct nfs4r_core *c)
  */
 static void take_as_it_is(struct nfs4r_core *c)
 {
-	out_stuck(c, "this copy is not complete, and nobody has a better one: it is taken as it is");
+	out_stuck(c, "this copy is incomplete, and no reachable server has a better one: it is used as it is");
 	log_late_none(c);
 	c->reach = (struct reach){ 0 };
 	save_reach(c);
@@ -287,7 +287,7 @@ void recovery_repair_run(struct nfs4r_core *c)
 	if (from)
 		begin(c, from);
 	else if (c->now >= r->again_ms)
-		out_stuck(c, "this copy has updates that were given up, and waits for a server from which it can take what they touched");
+		out_stuck(c, "this copy has abandoned updates, and waits for a server to copy the affected objects from");
 }
 
 /* ---- afterwards ------------------------------------------------------------------------------ */

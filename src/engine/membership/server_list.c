@@ -117,8 +117,8 @@ void membership_go_online(struct nfs4r_engine *eng, struct nfs4r_rpc_config *cfg
 
 const char *membership_come_back(const struct nfs4r_engine *eng, char *buf, size_t len)
 {
-	snprintf(buf, len, "this server was taken out of the volume and serves nothing any more. Stop it; to bring it back, move the Store directory and what the exported "
-		 "one contains away, start it, and say `nfs4rctl server add %u ADDRESS` at a member", eng->cfg.rpc.self);
+	snprintf(buf, len, "this server was removed from the volume and serves nothing. Stop it; to bring it back, move away the Store directory and the content of the exported "
+		 "directory, start it, and run `nfs4rctl server add %u ADDRESS` at a member", eng->cfg.rpc.self);
 	return buf;
 }
 
@@ -127,9 +127,9 @@ static void say_came(struct nfs4r_engine *eng, const struct nfs4r_endpoint *e)
 	if (!e)
 		return; /* say_difference() said that nobody knows where it is */
 	if (e->id == eng->cfg.rpc.self)
-		say(eng, "this server belongs to the volume now: it takes everything from the others, and serves when it has it (port %u)", e->port);
+		say(eng, "this server belongs to the volume now: it copies everything from the others, and serves when the copy is complete (port %u)", e->port);
 	else
-		say(eng, "server %u (%s:%u) belongs to the volume now; it takes everything from the others, and nobody counts on it before it has it", e->id, e->host,
+		say(eng, "server %u (%s:%u) belongs to the volume now; it copies everything from the others, and votes when the copy is complete", e->id, e->host,
 		    e->port);
 }
 
@@ -140,13 +140,13 @@ static void say_went(struct nfs4r_engine *eng, nfs4r_server_id s)
 	if (s == eng->cfg.rpc.self)
 		engine_log(eng, NFS4R_LOG_WARN, "volume %s: %s", eng->cfg.volume_name, membership_come_back(eng, text, sizeof(text)));
 	else
-		say(eng, "server %u was taken out of the volume: nobody waits for it any more, and it is refused when it calls", s);
+		say(eng, "server %u was removed from the volume: the others no longer wait for it, and refuse its connections", s);
 }
 
 static void say_difference(struct nfs4r_engine *eng, nfs4r_server_id s)
 {
 	const struct nfs4r_endpoint *is = find(eng->list.list, eng->list.n, s), *said = find(eng->cfg.rpc.servers, eng->cfg.rpc.nservers, s);
-	char where[300] = "no server of the volume";
+	char where[300] = "not a server of the volume";
 
 	if (is && said && is->port == said->port && strcmp(is->host, said->host) == 0)
 		return;
@@ -154,9 +154,9 @@ static void say_difference(struct nfs4r_engine *eng, nfs4r_server_id s)
 		snprintf(where, sizeof(where), "at %s:%u", is->host, is->port);
 	else if (eng->servers & NFS4R_BIT(s))
 		snprintf(where, sizeof(where), "a server of the volume");
-	engine_log(eng, NFS4R_LOG_WARN, "volume %s: server %u is %s, and the configuration of this server %s: correct its Server blocks%s", eng->cfg.volume_name, s, where,
-		   !said ? "does not have it" : is ? "says another address" : "has it (to add it: nfs4rctl server add)",
-		   s == eng->cfg.rpc.self && is ? "; this server listens where its own says, and the others call it at the first" : "");
+	engine_log(eng, NFS4R_LOG_WARN, "volume %s: server %u is %s, but the configuration of this server %s: correct its Server blocks%s", eng->cfg.volume_name, s, where,
+		   !said ? "lacks it" : is ? "says another address" : "names it (to add it: nfs4rctl server add)",
+		   s == eng->cfg.rpc.self && is ? "; this server listens at the configured address, and the others connect to the first one" : "");
 }
 
 void membership_start(struct nfs4r_engine *eng)
@@ -180,7 +180,7 @@ void membership_tell(struct nfs4r_engine *eng)
 
 	for_transport(eng, &list);
 	if (eng->rpc && nfs4r_rpc_set_servers(eng->rpc, &list, why) != NFS4R_OK)
-		engine_log(eng, NFS4R_LOG_ERROR, "volume %s: the connections stay with the servers as they were: %s; restart this server", eng->cfg.volume_name, why);
+		engine_log(eng, NFS4R_LOG_ERROR, "volume %s: the transport cannot adopt the new list of servers and keeps the old one: %s; restart this server", eng->cfg.volume_name, why);
 }
 
 void membership_adopted(struct nfs4r_engine *eng)

@@ -148,10 +148,10 @@ static void say(struct spacer *s, const struct nfs4r_core_room *room)
 	bool refuses = engine_room_refuses(room, text, sizeof(text));
 
 	if (refuses && !s->refusing)
-		engine_log_often(eng, SAYING_ROOM, 0, NFS4R_LOG_WARN, "volume %s: updates that need room are refused with \"no space\" at all sites: %s; remove files, or give that file system room",
+		engine_log_often(eng, SAYING_ROOM, 0, NFS4R_LOG_WARN, "volume %s: updates that need space are refused with \"no space\" at all sites: %s; remove files, or enlarge that file system",
 			   eng->cfg.volume_name, text);
 	else if (!refuses && s->refusing)
-		engine_log_often(eng, SAYING_ROOM, 0, NFS4R_LOG_INFO, "volume %s: there is room again at every server: updates are no longer refused for lack of it", eng->cfg.volume_name);
+		engine_log_often(eng, SAYING_ROOM, 0, NFS4R_LOG_INFO, "volume %s: every server has space again: updates are no longer refused", eng->cfg.volume_name);
 	s->refusing = refuses;
 }
 
@@ -168,10 +168,10 @@ static void say_quotas(struct spacer *s)
 	engine_quota_name(kinds, what, sizeof(what));
 	if (kinds && kinds != s->quotas)
 		engine_log(eng, NFS4R_LOG_WARN,
-			   "volume %s: %s are enforced on the file system of the exported directory: an update of another server that they refuse takes this server out of the "
-			   "view until there is room. Turn them off: %s", eng->cfg.volume_name, what, engine_quota_remedy(&f));
+			   "volume %s: %s are enforced on the file system of the exported directory: if a quota refuses an update of another server, this server leaves the "
+			   "view until there is space. Turn quotas off: %s", eng->cfg.volume_name, what, engine_quota_remedy(&f));
 	else if (!kinds && s->quotas)
-		engine_log(eng, NFS4R_LOG_INFO, "volume %s: no quotas are enforced on the file system of the exported directory any more", eng->cfg.volume_name);
+		engine_log(eng, NFS4R_LOG_INFO, "volume %s: quotas are no longer enforced on the file system of the exported directory", eng->cfg.volume_name);
 	s->quotas = kinds;
 }
 
@@ -182,7 +182,7 @@ static void say_live(struct spacer *s)
 
 	if (s->tree_fd >= 0 && engine_fs_is_live(s->tree_fd, &suid, &dev))
 		engine_log(s->eng, NFS4R_LOG_WARN,
-			   "volume %s: the file system of the exported directory is mounted without %s: set-id programs and device nodes that clients make work for the users of this machine, too. "
+			   "volume %s: the file system of the exported directory is mounted without %s: set-id programs and device nodes that clients create also work for the users of this machine. "
 			   "Mount it with nosuid,nodev, in a directory of mode 0700",
 			   s->eng->cfg.volume_name, suid && dev ? "nosuid and nodev" : suid ? "nosuid" : "nodev");
 }
@@ -313,8 +313,8 @@ enum nfs4r_status membership_space_begin(struct spacer *s, char *why)
 		s->limits = *before;
 	try_names(s, &names);
 	if (names.folds) {
-		snprintf(why, NFS4R_WHY, "the file system of the exported directory takes different names for one (upper and lower case, or two ways to write a letter): files that clients "
-			 "tell apart would be one here. Export a directory without that property (ext4: chattr -F on an empty directory)");
+		snprintf(why, NFS4R_WHY, "the file system of the exported directory treats different names as equal (upper and lower case, or two encodings of a letter): files that clients "
+			 "distinguish would be one file here. Export a directory without that property (ext4: chattr -F on an empty directory)");
 		return NFS4R_BADCONFIG;
 	}
 	s->limits.text_max = names.text_max ? names.text_max : before ? before->text_max : 0;

@@ -58,13 +58,13 @@ static void say_self(struct nfs4r_engine *eng, const struct nfs4r_core_view *v, 
 		return; /* server_list.c, or shutdown.c, says more */
 	if (!v->member) {
 		eng->seen->away_ms = engine_now_ms();
-		say(eng, "this server is outside the active view (members %s): it serves nothing, its clients wait, until it has caught up and is a member again",
+		say(eng, "this server is outside the active view (members %s): it serves nothing and its clients wait until it has caught up and is a member again",
 		    members);
 	} else if (!(eng->seen->voters & NFS4R_BIT(eng->cfg.rpc.self))) {
-		say(eng, "this server has caught up: it is a member of the active view now, and counts (members %s); it serves when it has learnt what the others control",
+		say(eng, "this server has caught up: it is now a voter and a member of the active view (members %s); it serves when it knows all controls",
 		    members);
 	} else {
-		say(eng, "this server is a member of the active view again (members %s); it serves when it has learnt what the others control", members);
+		say(eng, "this server is a member of the active view again (members %s); it serves when it knows all controls", members);
 	}
 }
 
@@ -77,7 +77,7 @@ static void say_other(struct nfs4r_engine *eng, const struct nfs4r_core_view *v,
 	if (!(v->adopted.servers & NFS4R_BIT(s)))
 		return; /* server_list.c says more */
 	if (v->adopted.members & ~eng->seen->voters & NFS4R_BIT(s)) {
-		say_member("server %u has caught up: it is a member of the active view now, and counts; members now %s", s, members);
+		say_member("server %u has caught up: it is now a voter and a member of the active view; members now %s", s, members);
 		return;
 	}
 	if (v->adopted.members & NFS4R_BIT(s)) {
@@ -85,7 +85,7 @@ static void say_other(struct nfs4r_engine *eng, const struct nfs4r_core_view *v,
 		return;
 	}
 	if (v->peer[s].left) {
-		say_member("server %u was removed from the active view: it is being stopped in order; members now %s. Nothing waits for it", s, members);
+		say_member("server %u was removed from the active view: it is shutting down; members now %s. No operation waits for it", s, members);
 		return;
 	}
 	if (v->peer[s].halted) {
@@ -93,19 +93,19 @@ static void say_other(struct nfs4r_engine *eng, const struct nfs4r_core_view *v,
 		return;
 	}
 	if (v->peer[s].trouble && v->peer[s].silent_ms < eng->cfg.silence_ms) {
-		say_member("server %u was removed from the active view: it cannot apply an update (%s), its log and status say which; members now %s. Nothing waits for it but what it "
-		    "controlled and could not let go of", s, nfs4r_status_str(v->peer[s].trouble), members);
+		say_member("server %u was removed from the active view: it cannot apply an update (%s), its log and status say which; members now %s. Only operations on controls that it "
+		    "could not release wait for it", s, nfs4r_status_str(v->peer[s].trouble), members);
 		return;
 	}
 	if (v->removing == s)
-		snprintf(silent, sizeof(silent), "it is being taken out of the volume");
+		snprintf(silent, sizeof(silent), "it is being removed from the volume");
 	else if (!v->peer[s].known)
 		snprintf(silent, sizeof(silent), "not heard since this server's start");
 	else if (v->peer[s].silent_ms >= eng->cfg.silence_ms)
 		snprintf(silent, sizeof(silent), "not heard for %.1f s", (double)v->peer[s].silent_ms / 1000);
 	else
-		snprintf(silent, sizeof(silent), "it was silent for too long, or is to be taken out");
-	say_member("server %u was removed from the active view: %s; members now %s. What it controls waits for its return", s, silent, members);
+		snprintf(silent, sizeof(silent), "it was silent for too long, or an administrator removes it");
+	say_member("server %u was removed from the active view: %s; members now %s. Updates of objects that it controls wait for its return", s, silent, members);
 }
 
 static void say_members(struct nfs4r_engine *eng, const struct nfs4r_core_view *v)
@@ -137,7 +137,7 @@ static void say_lease(struct nfs4r_engine *eng, const struct nfs4r_core_view *v)
 
 	if (has || !waits) {
 		if (has && eng->seen->lease_said)
-			say(eng, "this server has its lease again, after %.1f s; its clients go on", since_s(eng->seen->lease_lost_ms));
+			say(eng, "this server has its lease again, after %.1f s; its clients continue", since_s(eng->seen->lease_lost_ms));
 		eng->seen->lease_lost_ms = has ? 0 : eng->seen->lease_lost_ms;
 		eng->seen->lease_said = false;
 		eng->seen->had_lease |= has;
@@ -150,15 +150,15 @@ static void say_lease(struct nfs4r_engine *eng, const struct nfs4r_core_view *v)
 		return;
 	eng->seen->lease_said = true;
 	say(eng, "this server has no lease: fewer than a majority of the servers answer it. %s", eng->cfg.stale_reads ?
-		"Its clients read its own copy (Stale_Reads), everything else waits" : "Its clients wait");
+		"Its clients read its own copy (Stale_Reads); all other operations wait" : "Its clients wait");
 }
 
 bool membership_view_is_strange(const struct nfs4r_engine *eng, char *why, size_t len)
 {
 	if (!eng->found[0] || replicate_staging_is_name(eng->found) || eng->cfg.import)
 		return false;
-	snprintf(why, len, "the store in %s is new but the exported directory is not empty (it has '%s'): set Import = true on exactly one server to take "
-		 "its tree in as the volume's first copy, and start the others with an empty directory", eng->cfg.store_dir, eng->found);
+	snprintf(why, len, "the store in %s is new but the exported directory is not empty (it has '%s'): set Import = true on exactly one server to import "
+		 "its tree as the volume's first copy, and start the others with an empty directory", eng->cfg.store_dir, eng->found);
 	return true;
 }
 
@@ -175,12 +175,12 @@ static void say_memory(struct nfs4r_engine *eng, const struct nfs4r_core_view *v
 		eng->seen->forgot = true;
 	}
 	if (v->memory == NFS4R_MEMORY_FORGOT && !v->learner && !v->taken_out) {
-		engine_log(eng, NFS4R_LOG_WARN, "volume %s: the others know more of this server than its store in %s does: the store is new, or was restored from an older copy. "
-			   "It promises and serves nothing; when they have removed it and ended its log it takes everything from them", eng->cfg.volume_name,
+		engine_log(eng, NFS4R_LOG_WARN, "volume %s: the other servers know a later state of this server than its store in %s has: the store is new, or was restored from an older copy. "
+			   "It grants and serves nothing; when the others have removed it and ended its log, it copies everything from them", eng->cfg.volume_name,
 			   eng->cfg.store_dir);
 	}
 	if (was == NFS4R_MEMORY_FORGOT && v->memory == NFS4R_MEMORY_KNOWN && !eng->seen->newcomer)
-		say(eng, "this server was added again with the copy that it took from the others: it is as before its store was lost (start %llu)",
+		say(eng, "this server was added again with a full copy from the others: the loss of its store is repaired (start %llu)",
 		    (unsigned long long)eng->inc);
 	if (was != NFS4R_MEMORY_FORGOT && v->memory == NFS4R_MEMORY_KNOWN && membership_view_is_strange(eng, why, sizeof(why))) {
 		engine_log(eng, NFS4R_LOG_ERROR, "volume %s: %s", eng->cfg.volume_name, why);
@@ -202,8 +202,8 @@ static void say_unended(struct nfs4r_engine *eng, const struct nfs4r_core_view *
 	if (*since == UINT64_MAX || now < *since + 2 * eng->cfg.lease_ms + eng->cfg.silence_ms)
 		return;
 	*since = UINT64_MAX;
-	say_of(eng, SAYING_UNENDED, s, NFS4R_LOG_WARN, "%s %u lost its store, or has an old one, and had controls that may cover updates which nobody else has: it waits until it is "
-	       "given up, `nfs4rctl give-up %u` at a member", s == eng->cfg.rpc.self ? "this server," : "server", s, s);
+	say_of(eng, SAYING_UNENDED, s, NFS4R_LOG_WARN, "%s %u lost its store, or has an old one, and had controls that may cover updates which no other server has: it waits until it is "
+	       "abandoned: run `nfs4rctl abandon %u` at a member", s == eng->cfg.rpc.self ? "this server," : "server", s, s);
 }
 
 static void say_forgetful(struct nfs4r_engine *eng, const struct nfs4r_core_view *v)
@@ -213,7 +213,7 @@ static void say_forgetful(struct nfs4r_engine *eng, const struct nfs4r_core_view
 		bool forgot = self ? v->memory == NFS4R_MEMORY_FORGOT : v->peer[s].known && v->peer[s].memory == NFS4R_MEMORY_FORGOT;
 
 		if (forgot && !self && v->adopted.voters & ~eng->seen->forgetful & NFS4R_BIT(s))
-			say_of(eng, SAYING_MEMORY, s, NFS4R_LOG_INFO, "server %u has a new store, or an old one: it is removed, and takes everything from the others", s);
+			say_of(eng, SAYING_MEMORY, s, NFS4R_LOG_INFO, "server %u has a new store, or an old one: it is removed from the view and copies everything from the others", s);
 		eng->seen->forgetful = forgot && !self ? eng->seen->forgetful | NFS4R_BIT(s) : eng->seen->forgetful & ~NFS4R_BIT(s);
 		say_unended(eng, v, s, forgot);
 	}
@@ -226,14 +226,14 @@ static void say_own_trouble(struct nfs4r_engine *eng, const struct nfs4r_core_vi
 	bool spared = __builtin_popcountll(v->adopted.members & v->adopted.voters & ~NFS4R_BIT(eng->cfg.rpc.self)) > __builtin_popcountll(v->adopted.voters) / 2;
 
 	if (!v->trouble)
-		say(eng, "%s", v->member ? "the update that could not be applied here is dealt with" :
-					   "the update that could not be applied here is dealt with: this server catches up and becomes a member again");
+		say(eng, "%s", v->member ? "this server applied the update that it could not apply" :
+					   "this server applied the update that it could not apply: it catches up and becomes a member again");
 	else
-		engine_log(eng, NFS4R_LOG_ERROR, "volume %s: %s cannot be applied here: %s; %s. %s", eng->cfg.volume_name,
+		engine_log(eng, NFS4R_LOG_ERROR, "volume %s: this server cannot apply %s: %s; %s. %s", eng->cfg.volume_name,
 			   engine_stuck_on(v, eng->cfg.rpc.self, what, sizeof(what)), nfs4r_status_str(v->trouble), engine_remedy(v->trouble), !v->member ?
 			   "This server stays outside the active view until then, and returns by itself" : spared ?
-			   "This server lets go of what it controls and withdraws from the active view, so that the others do not wait for it. It returns by itself, without a restart" :
-			   "No view can do without this server, so updates at all sites wait for it");
+			   "This server releases its controls and withdraws from the active view, so that the others do not wait for it. It returns by itself, without a restart" :
+			   "No view has a majority without this server, so updates at all sites wait for it");
 }
 
 static void say_trouble(struct nfs4r_engine *eng, const struct nfs4r_core_view *v)
@@ -248,11 +248,11 @@ static void say_trouble(struct nfs4r_engine *eng, const struct nfs4r_core_view *
 		enum nfs4r_status is = v->peer[s].known ? v->peer[s].trouble : NFS4R_OK;
 
 		if (is && !eng->seen->trouble[s] && v->peer[s].halted)
-			say_of(eng, SAYING_TROUBLE, s, NFS4R_LOG_WARN, "server %u says: %s. It is left out of the active view until then, if that can do without it", s,
+			say_of(eng, SAYING_TROUBLE, s, NFS4R_LOG_WARN, "server %u reports: %s. Until then it is removed from the active view, if the others have a majority", s,
 			       engine_halt_of_peer(is, v->peer[s].halted_files, why, sizeof(why)));
 		else if (is && !eng->seen->trouble[s])
-			say_of(eng, SAYING_TROUBLE, s, NFS4R_LOG_WARN, "server %u says that it cannot apply an update: %s. To be done there: %s. It is left out of the active view until "
-			       "then, if that can do without it", s, nfs4r_status_str(is), engine_remedy(is));
+			say_of(eng, SAYING_TROUBLE, s, NFS4R_LOG_WARN, "server %u reports that it cannot apply an update: %s. Remedy, at that server: %s. Until then it is removed from the active "
+			       "view, if the others have a majority", s, nfs4r_status_str(is), engine_remedy(is));
 		eng->seen->trouble[s] = is;
 	}
 }
@@ -300,8 +300,8 @@ void membership_view_start(struct nfs4r_engine *eng)
 	    v.member ? "" : "; this server is outside it and serves nothing until it has caught up");
 	if (__builtin_popcount(v.adopted.voters) == 2)
 		engine_log(eng, NFS4R_LOG_WARN,
-			   "volume %s: with two servers nothing is served while one of them is away, for one alone is no majority; use three, or Lease = 0, which "
-			   "leaves reading possible", eng->cfg.volume_name);
+			   "volume %s: with two servers, neither serves while the other is away, because one server is not a majority; use three, or Lease = 0, which "
+			   "allows reads", eng->cfg.volume_name);
 }
 
 /* ---- times that do not fit; the timer's thread, no lock held ---- */
@@ -322,8 +322,8 @@ void membership_view_check_rtt(struct nfs4r_engine *eng, uint64_t now)
 			continue; /* said before, and not much worse since */
 		eng->rtt_said_ms[s] = rs.rtt_ms;
 		engine_log(eng, NFS4R_LOG_WARN,
-			   "volume %s: the round trip to server %u takes %.0f ms: Lease = %u and Failure_Timeout = %u are short for it, and servers will be removed "
-			   "that are only slow; write Max_Round_Trip = %.0f or more, and neither of the two in Tuning, on every server", eng->cfg.volume_name, s, rs.rtt_ms,
+			   "volume %s: the round trip to server %u takes %.0f ms: Lease = %u and Failure_Timeout = %u are too short for it, and servers that are only slow will be "
+			   "removed; write Max_Round_Trip = %.0f or more, and neither of the two keys in Tuning, on every server", eng->cfg.volume_name, s, rs.rtt_ms,
 			   eng->cfg.lease_ms, eng->cfg.silence_ms, rs.rtt_ms + 1);
 	}
 }
@@ -344,7 +344,7 @@ static void check_clock(struct nfs4r_engine *eng, nfs4r_server_id s, double ahea
 	*said = ahead_ms;
 	say_of(eng, SAYING_CLOCK, s, NFS4R_LOG_WARN,
 	       "the clock of server %u is %.1f s %s this server's: files get their times from the server that executes an update, so make, rsync and backups "
-	       "may take new files for old ones; set the clock that is wrong, and let NTP run on every server",
+	       "may mistake new files for old ones; correct the wrong clock, and run NTP on every server",
 	       s, fabs(ahead_ms) / 1000, ahead_ms > 0 ? "ahead of" : "behind");
 }
 
@@ -366,6 +366,6 @@ void membership_view_check_late(struct nfs4r_engine *eng, uint64_t late_ms, uint
 		return;
 	eng->late_due_ms = now + LATE_EVERY_MS;
 	engine_log(eng, NFS4R_LOG_WARN,
-		   "volume %s: this server did nothing for %.1f s: it was stopped, or its processors or the disk under %s are overloaded. Its lease is %u ms; without "
-		   "one its clients wait, and the others remove it", eng->cfg.volume_name, (double)late_ms / 1000, eng->cfg.store_dir, eng->cfg.lease_ms);
+		   "volume %s: this server did not run for %.1f s: it was suspended, or its processors or the disk under %s are overloaded. Its lease is %u ms; without a "
+		   "lease its clients wait, and the others remove it from the view", eng->cfg.volume_name, (double)late_ms / 1000, eng->cfg.store_dir, eng->cfg.lease_ms);
 }

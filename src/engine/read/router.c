@@ -377,7 +377,7 @@ static void blame(struct nfs4r_engine *eng, struct ask *a, nfs4r_server_id from,
 {
 	char text[NFS4R_WHY];
 
-	snprintf(text, sizeof(text), "sent an answer to a read (type %u) that is none: %s", a->rd->type, why);
+	snprintf(text, sizeof(text), "sent an invalid answer to a read (type %u): %s", a->rd->type, why);
 	engine_pool_run(eng->executors, ask_again, a);
 	nfs4r_rpc_blame(eng->rpc, from, text);
 }

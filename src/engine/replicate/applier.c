@@ -362,10 +362,10 @@ static void log_failure(struct nfs4r_engine *eng, const struct apply_job *job, e
 
 	if (job->tries % SAY_EVERY_TRIES || (said && now < said + SAY_EVERY_MS) || !atomic_compare_exchange_strong(&eng->apply_said_ms, &said, now))
 		return;
-	engine_log(eng, NFS4R_LOG_ERROR, "volume %s: cannot apply update %llu of server %u (%s%s%.100s%s, object %s): %s; %s. It is tried again every second; %s", eng->cfg.volume_name,
+	engine_log(eng, NFS4R_LOG_ERROR, "volume %s: cannot apply update %llu of server %u (%s%s%.100s%s, object %s): %s; %s. The server retries every second; %s", eng->cfg.volume_name,
 		   (unsigned long long)e->lsn, e->log, nfs4r_op_name(e->op), *name ? " of '" : "", name, *name ? "'" : "", nfs4r_oid_str(&e->parts[0].oid, oid),
 		   nfs4r_status_str(st), engine_remedy(st),
-		   eng->cfg.lease_ms ? "if that does not help soon the others go on without this server, and it returns by itself when the update is applied" :
+		   eng->cfg.lease_ms ? "if that keeps failing, the others continue without this server, and it returns by itself when the update is applied" :
 				       "with Lease = 0 updates at all sites wait for this server");
 }
 

@@ -30,7 +30,7 @@ static void say_parked(struct nfs4r_engine *eng, const struct nfs4r_lhandle *dir
 	if (nfs4r_by_handle(eng, dirh, &in))
 		engine_path_of(eng, &in, dir, sizeof(dir));
 	engine_path_of(eng, oid, path, sizeof(path));
-	engine_log(eng, NFS4R_LOG_WARN, "volume %s: '%.200s' in the exported directory's '%.200s' is '%.200s' of the volume, moved or linked there behind NFS: it goes back",
+	engine_log(eng, NFS4R_LOG_WARN, "volume %s: '%.200s' in the exported directory's '%.200s' is the volume's '%.200s', moved or linked there behind NFS: it is moved back",
 		   eng->cfg.volume_name, name, dir, path);
 }
 

@@ -241,8 +241,8 @@ static bool write_list(struct save *s, const char *line)
 		return false;
 	}
 	fprintf(s->list, "%s\n"
-		"They had reached no other server when its log was ended, and the others have gone on without them. Times are UTC; paths are those of\n"
-		"this server before the repair. Copies of the files that these updates touched lie below files/ (without a path: by-oid/), as they were then.\n\n", line);
+		"These updates had reached no other server when its log was ended, and the others have continued without them. Times are UTC; paths are those\n"
+		"on this server before the resync. Copies of the affected files, as they were then, are below files/ (by-oid/ for files without a path).\n\n", line);
 	for (uint32_t i = 0; i < s->r->nseals; i++) {
 		struct nfs4r_entry *e;
 
@@ -407,5 +407,5 @@ enum nfs4r_status resync_save(struct repair *r)
 		fclose(s.list);
 	if (s.tmp[0])
 		remove_tree(s.tmp);
-	return resync_fails(r, NFS4R_IO, "what is undone cannot be saved (%s); free space under the Conflicts directory, or correct it", s.why);
+	return resync_fails(r, NFS4R_IO, "cannot save the undone updates (%s); free space under the Conflicts directory, or correct Conflicts", s.why);
 }

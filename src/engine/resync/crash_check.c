@@ -319,7 +319,7 @@ enum nfs4r_status resync_crash_restore(struct doubt *d)
 	engine_doubt_known(eng);
 	engine_log(eng, NFS4R_LOG_INFO, "volume %s: %s; %u objects that changed shortly before are in doubt", eng->cfg.volume_name,
 		   d->unsynced ? "the exported directory had not been synced" :
-		   d->machine ? "the machine had crashed" : "the server ended amid updates of others", d->repair.n);
+		   d->machine ? "the machine had crashed" : "the server stopped while it applied updates of others", d->repair.n);
 	return NFS4R_OK;
 }
 

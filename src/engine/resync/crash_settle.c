@@ -270,7 +270,7 @@ static void say_failed(struct doubt *d, enum nfs4r_status st, const char *what, 
 
 	if ((said && now < said + SAY_EVERY_MS) || !atomic_compare_exchange_strong(&d->said_ms, &said, now))
 		return;
-	engine_log(eng, NFS4R_LOG_ERROR, "volume %s: %s cannot be written: %s; %s. It is tried again all the time", eng->cfg.volume_name, what, nfs4r_status_str(ev.status), remedy);
+	engine_log(eng, NFS4R_LOG_ERROR, "volume %s: %s cannot be written: %s; %s. The server keeps trying", eng->cfg.volume_name, what, nfs4r_status_str(ev.status), remedy);
 	pthread_mutex_lock(&eng->lock);
 	engine_step(eng, &ev);
 	pthread_mutex_unlock(&eng->lock);
@@ -376,11 +376,11 @@ static bool restored(struct doubt *d)
 			return st == NFS4R_OK;
 		if (nfs4r_store_broken(eng->store)) {
 			pthread_mutex_lock(&eng->lock);
-			engine_store_failed(eng, "the journal cannot be written", st);
+			engine_store_failed(eng, "cannot write the journal", st);
 			pthread_mutex_unlock(&eng->lock);
 			return false;
 		}
-		snprintf(what, sizeof(what), "what a crash put in doubt in the exported directory%s%s%s", d->repair.why[0] ? " (" : "", d->repair.why, d->repair.why[0] ? ")" : "");
+		snprintf(what, sizeof(what), "objects in doubt after a crash in the exported directory%s%s%s", d->repair.why[0] ? " (" : "", d->repair.why, d->repair.why[0] ? ")" : "");
 		say_failed(d, st, what, engine_remedy(st));
 		rest_ms(PAUSE_MS);
 	}

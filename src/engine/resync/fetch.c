@@ -141,7 +141,7 @@ enum nfs4r_status resync_compare(struct repair *r)
 
 		st = ask(r, &rd);
 		if (st == NFS4R_OK && first && !read_copy_positions_get(&r->positions, rd.data))
-			st = resync_fails(r, NFS4R_MALFORMED, "server %u does not tell its positions", r->from);
+			st = resync_fails(r, NFS4R_MALFORMED, "server %u does not send its positions", r->from);
 		if (st == NFS4R_OK)
 			st = compare_page(r, &rd, l, undone);
 		eof = rd.eof;
@@ -624,7 +624,7 @@ enum nfs4r_status resync_object(struct repair *r, struct repair_obj *o)
 		(void)replicate_staging_drop(r->eng, &o->oid); /* what was made and not installed */
 	free(f.names);
 	if (st == NFS4R_OK && !done)
-		return resync_fails(r, NFS4R_DELAY, "object %s changes all the time", nfs4r_oid_str(&o->oid, text));
+		return resync_fails(r, NFS4R_DELAY, "object %s keeps changing", nfs4r_oid_str(&o->oid, text));
 	if (st != NFS4R_OK && !r->why[0])
 		resync_fails(r, st, "object %s: %s%s", nfs4r_oid_str(&o->oid, text), nfs4r_status_str(st),
 			     st == NFS4R_NOSPC ? "; free space on the exported file system" : "");

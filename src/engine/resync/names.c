@@ -132,7 +132,7 @@ static enum nfs4r_status remove_dead(struct repair *r, bool gone)
 			st = nfs4r_store_forget(r->eng->store, &o->oid);
 		pthread_mutex_unlock(&r->eng->lock);
 		if (st != NFS4R_OK)
-			resync_fails(r, st, "object %s, which is gone elsewhere, cannot be removed: %s", nfs4r_oid_str(&o->oid, text),
+			resync_fails(r, st, "cannot remove object %s, which no longer exists on the other servers: %s", nfs4r_oid_str(&o->oid, text),
 				     nfs4r_status_str(st));
 	}
 	return st;
@@ -154,7 +154,7 @@ static enum nfs4r_status drop_orphans(struct repair *r)
 	engine_disk_names_free(&l);
 	if (st == NFS4R_NOENT)
 		return NFS4R_OK;
-	return st == NFS4R_OK ? st : resync_fails(r, st, "the hidden directory cannot be emptied: %s", nfs4r_status_str(st));
+	return st == NFS4R_OK ? st : resync_fails(r, st, "cannot empty the staging directory: %s", nfs4r_status_str(st));
 }
 
 enum nfs4r_status resync_tree(struct repair *r)

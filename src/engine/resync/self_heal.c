@@ -230,7 +230,7 @@ static enum nfs4r_status fetch(struct nfs4r_engine *eng, const struct nfs4r_row 
 			r.why[0] = '\0';
 			st = fetch_from(eng, &r, row, &done);
 			if (!done)
-				snprintf(w->why, sizeof(w->why), "server %u: %.250s", r.from, st == NFS4R_OK ? "its copy is older, or changes just now" : r.why[0] ? r.why : nfs4r_status_str(st));
+				snprintf(w->why, sizeof(w->why), "server %u: %.250s", r.from, st == NFS4R_OK ? "the copy there is older, or is being changed" : r.why[0] ? r.why : nfs4r_status_str(st));
 		}
 		if (engine_is_disk_error(st))
 			break;
@@ -302,7 +302,7 @@ enum nfs4r_status resync_heal(struct nfs4r_engine *eng, const struct nfs4r_oid *
 	w->why[0] = '\0';
 	w->took = 0;
 	if (!engine_missing_may_mend(eng, oid)) {
-		snprintf(w->why, sizeof(w->why), "this server does not serve now, or there is no other one");
+		snprintf(w->why, sizeof(w->why), "this server does not serve now, or there is no other server");
 		return NFS4R_DELAY;
 	}
 	st = engine_missing_claim(eng, oid);
@@ -327,9 +327,9 @@ void resync_heal_task(struct nfs4r_engine *eng, void *arg)
 		st = mend(eng, oid, &w, &newer);
 		engine_missing_end(eng, oid, st, newer, w.took);
 		if (st != NFS4R_OK && !eng->stopping)
-			snprintf(text, sizeof(text), "was removed or replaced behind NFS, and cannot be taken from another server: %s; it is tried again when it is used", w.why);
+			snprintf(text, sizeof(text), "was removed or replaced behind NFS, and cannot be restored from another server: %s; the next use tries again", w.why);
 		else
-			snprintf(text, sizeof(text), "was removed or replaced behind NFS: it was taken from server %u", w.took);
+			snprintf(text, sizeof(text), "was removed or replaced behind NFS: restored from server %u", w.took);
 		if (!eng->stopping && (st != NFS4R_OK || w.took))
 			engine_missing_say(eng, oid, text);
 	}

@@ -171,7 +171,7 @@ static enum nfs4r_status finish(struct repair *r)
 	}
 	if (st == NFS4R_OK)
 		tell_changed(r);
-	return st == NFS4R_OK ? st : resync_fails(r, st, "the store cannot be written: %s", nfs4r_status_str(st));
+	return st == NFS4R_OK ? st : resync_fails(r, st, "cannot write the store: %s", nfs4r_status_str(st));
 }
 
 static enum nfs4r_status run(struct repair *r)
@@ -204,11 +204,11 @@ static void say_end(struct repair *r, enum nfs4r_status st)
 	struct nfs4r_engine *eng = r->eng;
 
 	if (st != NFS4R_OK)
-		engine_log(eng, NFS4R_LOG_WARN, "volume %s: this copy could not be repaired from server %u: %s; it is tried again", eng->cfg.volume_name, r->from,
+		engine_log(eng, NFS4R_LOG_WARN, "volume %s: resync failed, from server %u: %s; the server tries again", eng->cfg.volume_name, r->from,
 			   r->why[0] ? r->why : nfs4r_status_str(st));
 	else
-		engine_log(eng, NFS4R_LOG_INFO, "volume %s: this copy was repaired from server %u: %u objects, %llu bytes in %.1f s%s%s", eng->cfg.volume_name, r->from, r->n,
-			   (unsigned long long)eng->repair.bytes, (double)(engine_now_ms() - eng->repair.since_ms) / 1000, r->saved[0] ? "; what was undone is in " : "", r->saved);
+		engine_log(eng, NFS4R_LOG_INFO, "volume %s: resync complete, from server %u: %u objects, %llu bytes in %.1f s%s%s", eng->cfg.volume_name, r->from, r->n,
+			   (unsigned long long)eng->repair.bytes, (double)(engine_now_ms() - eng->repair.since_ms) / 1000, r->saved[0] ? "; the undone updates are in " : "", r->saved);
 }
 
 /* What the source has inexact, too, or in another version; free(ev->left) is the caller's. False: no memory. */
@@ -274,8 +274,8 @@ void resync_start(struct nfs4r_engine *eng, const struct nfs4r_action *act)
 	eng->repair.phase = "list";
 	eng->repair.done = eng->repair.all = eng->repair.bytes = eng->repair.fetch_ms = 0;
 	eng->repair.since_ms = engine_now_ms();
-	engine_log(eng, NFS4R_LOG_INFO, "volume %s: this copy %s; it is repaired from server %u", eng->cfg.volume_name,
-		   a->noids ? "has files with bytes of updates that were given up" : a->all && forgot ? "is empty, or from the past" :
-		   a->all ? "cannot be brought up to date from the logs" : "has updates that were given up", a->from);
+	engine_log(eng, NFS4R_LOG_INFO, "volume %s: this copy %s; resync starts, from server %u", eng->cfg.volume_name,
+		   a->noids ? "has files with bytes of abandoned updates" : a->all && forgot ? "is empty or out of date" :
+		   a->all ? "cannot be brought up to date from the logs" : "has abandoned updates", a->from);
 	engine_pool_run(eng->repairs, repair_task, r);
 }

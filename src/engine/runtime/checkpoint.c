@@ -153,7 +153,7 @@ static void no_space(struct nfs4r_engine *eng, uint64_t *complained)
 	if (*complained && now < *complained + 60000)
 		return;
 	*complained = now;
-	engine_log(eng, NFS4R_LOG_ERROR, "volume %s: no space for the database under %s: updates stay in the journal, which grows until there is some; free space there",
+	engine_log(eng, NFS4R_LOG_ERROR, "volume %s: no space for the database under %s: updates stay in the journal, which grows meanwhile; free space there",
 		   eng->cfg.volume_name, eng->cfg.store_dir);
 }
 

@@ -85,7 +85,7 @@ void engine_send_durable(struct nfs4r_engine *eng, nfs4r_server_id to, const str
 	else if (nfs4r_store_sync(eng->store, nfs4r_store_position(eng->store)) == NFS4R_OK)
 		engine_send(eng, to, msg);
 	else
-		engine_store_failed(eng, "the journal cannot be synced", NFS4R_IO);
+		engine_store_failed(eng, "cannot sync the journal", NFS4R_IO);
 }
 
 /* Rows in a row go into one record: a release of many claims is one write. Returns how many actions that were. */
@@ -112,7 +112,7 @@ static void perform_one(struct nfs4r_engine *eng, const struct nfs4r_action *a)
 	if (fn)
 		fn(eng, a);
 	else if (!eng->mute)
-		engine_halt(eng, "an action of the core is not known; the build is inconsistent");
+		engine_halt(eng, "the core returned an unknown action: the build is inconsistent");
 }
 
 void engine_perform(struct nfs4r_engine *eng, const struct nfs4r_update *u)

@@ -225,13 +225,13 @@ enum nfs4r_status engine_fs_private(const char *key, const char *path, char *why
 	if (lstat(path, &st) != 0)
 		return NFS4R_OK; /* it is made, 0700, or that fails and says why */
 	if (S_ISLNK(st.st_mode))
-		snprintf(why, len, "%s = \"%.300s\" is a symbolic link, which somebody else may turn: write the directory that it leads to, %s = \"%.300s\"", key, path, key,
+		snprintf(why, len, "%s = \"%.300s\" is a symbolic link, which another user may redirect: write its target instead, %s = \"%.300s\"", key, path, key,
 			 realpath(path, to) ? to : "?");
 	else if (st.st_uid != geteuid())
 		snprintf(why, len, "%s = \"%.300s\" belongs to user %u, and this server runs as user %u: chown it, or write another directory", key, path, st.st_uid,
 			 geteuid());
 	else if (st.st_mode & (S_IWGRP | S_IWOTH))
-		snprintf(why, len, "%s = \"%.300s\" may be written by others than its owner (mode %04o): chmod 0700 it, or write another directory", key, path,
+		snprintf(why, len, "%s = \"%.300s\" is writable by users other than its owner (mode %04o): chmod 0700 it, or write another directory", key, path,
 			 st.st_mode & 07777);
 	else
 		return NFS4R_OK;

@@ -69,7 +69,7 @@ static void *run(void *arg)
 		enum nfs4r_status st = nfs4r_store_sync(eng->store, max);
 		if (st != NFS4R_OK) {
 			pthread_mutex_lock(&eng->lock);
-			engine_store_failed(eng, "the journal cannot be synced", st);
+			engine_store_failed(eng, "cannot sync the journal", st);
 			pthread_mutex_unlock(&eng->lock);
 		}
 		while (list) {

@@ -81,14 +81,14 @@ void engine_store_failed(struct nfs4r_engine *eng, const char *what, enum nfs4r_
 
 	st = broken ? broken : st;
 	if (files)
-		what = "the exported directory could not be synced, and may lack what was written lately";
+		what = "the exported directory could not be synced, and may lack recent writes";
 	if (files && nfs4r_status_is_full(st))
-		snprintf(why, sizeof(why), "%s (%s): free space on its file system. This server comes back by itself then, and takes what it lacks from the others", what, nfs4r_status_str(st));
+		snprintf(why, sizeof(why), "%s (%s): free space on its file system. This server then returns by itself, and copies what it lacks from the others", what, nfs4r_status_str(st));
 	else if (nfs4r_status_is_full(st))
-		snprintf(why, sizeof(why), "%s (%s): free space on the file system of %.800s. This server comes back by itself when %s are free there", what, nfs4r_status_str(st),
+		snprintf(why, sizeof(why), "%s (%s): free space on the file system of %.800s. This server returns by itself when %s are free there", what, nfs4r_status_str(st),
 			 eng->cfg.store_dir, in_mib(eng->store_wanted, need, sizeof(need)));
 	else if (st == NFS4R_NOMEM)
-		snprintf(why, sizeof(why), "%s (%s). It starts anew by itself; if that repeats give it more memory", what, nfs4r_status_str(st));
+		snprintf(why, sizeof(why), "%s (%s). The server restarts by itself; if that repeats, give it more memory", what, nfs4r_status_str(st));
 	else
 		snprintf(why, sizeof(why), "%s (%s); check the disk under %s, and restart", what, nfs4r_status_str(st), files ? "it" : "the Store directory");
 	halt(eng, st == NFS4R_NOMEM ? HALT_MEMORY : !nfs4r_status_is_full(st) ? HALT_FOR_GOOD : files ? HALT_FILES : HALT_STORE, st, why);
@@ -96,7 +96,7 @@ void engine_store_failed(struct nfs4r_engine *eng, const char *what, enum nfs4r_
 
 void engine_journal_failed(struct nfs4r_engine *eng, enum nfs4r_status st)
 {
-	engine_store_failed(eng, "the journal cannot be written", st);
+	engine_store_failed(eng, "cannot write the journal", st);
 }
 
 /* ---- the end of it; the thread that measures room, no lock held ---- */
@@ -120,8 +120,8 @@ void engine_halt_ends(struct nfs4r_engine *eng)
 	pthread_mutex_unlock(&eng->lock);
 	if (!first)
 		return;
-	engine_log(eng, NFS4R_LOG_INFO, "volume %s: what this server halted for is over: it %s", eng->cfg.volume_name,
-		   eng->ops->again ? "starts anew, and returns to the active view by itself" : "can be restarted");
+	engine_log(eng, NFS4R_LOG_INFO, "volume %s: the cause of the halt is gone: this server %s", eng->cfg.volume_name,
+		   eng->ops->again ? "restarts, and returns to the active view by itself" : "can be restarted");
 	if (eng->ops->again)
 		eng->ops->again(eng->ctx);
 }

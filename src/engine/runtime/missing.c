@@ -205,7 +205,7 @@ void engine_missing_say(struct nfs4r_engine *eng, const struct nfs4r_oid *oid, c
 	if (!may_say(eng->behind, &unsaid))
 		return;
 	if (unsaid)
-		engine_log(eng, NFS4R_LOG_WARN, "volume %s: so it was with %llu more objects; nfs4rctl status counts them", eng->cfg.volume_name, (unsigned long long)unsaid);
+		engine_log(eng, NFS4R_LOG_WARN, "volume %s: the same happened to %llu more objects; nfs4rctl status counts them", eng->cfg.volume_name, (unsigned long long)unsaid);
 	engine_path_of(eng, oid, path, sizeof(path));
 	engine_log(eng, NFS4R_LOG_WARN, "volume %s: '%.390s' %s", eng->cfg.volume_name, path, text);
 }

@@ -113,7 +113,7 @@ bool engine_asked_in_vain(struct nfs4r_engine *eng, nfs4r_server_id from, uint32
 	waits = nfs4r_rpc_answers(eng->rpc, from);
 	if (waits <= ANSWERS_BYTES_MAX + (uint64_t)eng->cfg.executors * NFS4R_IO_MAX + ANSWERS_SMALL_MAX)
 		return false;
-	snprintf(why, sizeof(why), "asks on and does not read the answers: %llu KiB of them wait", (unsigned long long)(waits >> 10));
+	snprintf(why, sizeof(why), "keeps sending requests but does not read the answers: %llu KiB of answers wait", (unsigned long long)(waits >> 10));
 	nfs4r_rpc_blame(eng->rpc, from, why);
 	return true;
 }

@@ -43,7 +43,7 @@ static void text_of_room(char *text, size_t len, nfs4r_server_id who, const stru
 	text_of_bytes(left, r->free);
 	text_of_bytes(all, r->total);
 	text_of_bytes(kept, r->reserve);
-	snprintf(text, len, "server %u has %s free of %s on the file system of %s, and %s of that are kept back (Free_Min)", who, left, all, where, kept);
+	snprintf(text, len, "server %u has %s free of %s on the file system of %s, of which %s are reserved (Free_Min)", who, left, all, where, kept);
 }
 
 bool engine_room_refuses(const struct nfs4r_core_room *room, char *text, size_t len)
@@ -55,7 +55,7 @@ bool engine_room_refuses(const struct nfs4r_core_room *room, char *text, size_t 
 	} else if (i->server && i->share < 1) {
 		const struct nfs4r_room *r = &room->of[i->server].space.inodes;
 
-		snprintf(text, len, "server %u has %llu inodes free of %llu on the file system of the exported directory, and %llu of those are kept back", i->server,
+		snprintf(text, len, "server %u has %llu inodes free of %llu on the file system of the exported directory, of which %llu are reserved", i->server,
 			 (unsigned long long)r->free, (unsigned long long)r->total, (unsigned long long)r->reserve);
 	} else if (st->server && st->share < FULL_STORE) {
 		text_of_room(text, len, st->server, &room->of[st->server].space.store, "Store");

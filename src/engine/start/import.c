@@ -286,7 +286,7 @@ static enum nfs4r_status import_xattr(struct import *im, const struct nfs4r_oid 
 	}
 	snprintf(what, sizeof(what), "its extended attribute %s is missing", name);
 	if (st == NFS4R_NOSPC) { /* of the room for attributes at some server; if it is the disk that is full, the next bytes will say so */
-		note(im, IMPORT_CHANGED, "%s: there is no room for it at every server", what);
+		note(im, IMPORT_CHANGED, "%s: not every server has space for it", what);
 		return NFS4R_OK;
 	}
 	return st == NFS4R_NOXATTR ? NFS4R_OK : lacks(im, st, what);
@@ -418,8 +418,8 @@ static enum nfs4r_status send_changed(struct import *im, const struct nfs4r_oid 
 		last = im->last;
 	}
 	if (changes && (st == NFS4R_OK || st == NFS4R_MISMATCH))
-		note(im, IMPORT_CHANGED, "something other than NFS wrote to it during the import%s", changes > CHANGES_MAX || st == NFS4R_MISMATCH ?
-		     ", all the time: the copies may have other bytes" : ", and it was sent again. Whatever that is has to go through NFS from now on");
+		note(im, IMPORT_CHANGED, "a program wrote to it behind NFS%s", changes > CHANGES_MAX || st == NFS4R_MISMATCH ?
+		     " throughout the import: the copies may have other bytes" : " during the import, and it was sent again. That program must use NFS from now on");
 	return st == NFS4R_MISMATCH ? NFS4R_OK : st;
 }
 
@@ -658,7 +658,7 @@ static enum nfs4r_status be_mutable(struct import *im, const struct nfs4r_lhandl
 	enum nfs4r_status st = im->eng->ops->make_mutable ? im->eng->ops->make_mutable(im->eng->ctx, h, &had) : NFS4R_OK;
 
 	if (st == NFS4R_OK && had)
-		note(im, IMPORT_CHANGED, "it was %s%s%s (chattr), which a volume cannot hold: the flag was taken away here",
+		note(im, IMPORT_CHANGED, "it was %s%s%s (chattr), which a volume cannot represent: the flag was cleared here",
 		     had & NFS4R_WAS_IMMUTABLE ? "immutable" : "", had == (NFS4R_WAS_IMMUTABLE | NFS4R_WAS_APPEND_ONLY) ? " and " : "",
 		     had & NFS4R_WAS_APPEND_ONLY ? "append-only" : "");
 	return st;
@@ -736,7 +736,7 @@ static enum nfs4r_status import_new(struct import *im, struct nfs4r_op *op, cons
 	if (st == NFS4R_OK)
 		st = be_mutable(im, h);
 	if (st == NFS4R_PERM || st == NFS4R_ACCES) {
-		note(im, IMPORT_SKIPPED, "it is immutable, append-only or sealed by fs-verity, and that cannot be taken away: %s", nfs4r_status_str(st));
+		note(im, IMPORT_SKIPPED, "it is immutable, append-only or sealed by fs-verity, and the flag cannot be cleared: %s", nfs4r_status_str(st));
 		return NFS4R_INVAL;
 	}
 	op->attrs.mask = NFS4R_ATTR_TYPE | NFS4R_ATTR_MTIME | NFS4R_ATTR_ATIME;
@@ -767,7 +767,7 @@ static enum nfs4r_status look(struct import *im, const struct nfs4r_lhandle *dir
 	enum nfs4r_status st = eng->ops->is_mount ? eng->ops->is_mount(eng->ctx, dirh, name, &mount) : NFS4R_OK;
 
 	if (st == NFS4R_OK && mount) {
-		note(im, IMPORT_SKIPPED, "something is mounted there, or it is another file system: a volume is one file system, and nothing of it is taken");
+		note(im, IMPORT_SKIPPED, "something is mounted there, or it is another file system: a volume is one file system, so this directory is skipped");
 		return NFS4R_INVAL;
 	}
 	if (st == NFS4R_OK)
@@ -778,7 +778,7 @@ static enum nfs4r_status look(struct import *im, const struct nfs4r_lhandle *dir
 	a->acl = NULL;
 	if (st == NFS4R_OK && a->type == 0)
 		st = NFS4R_BADTYPE;
-	enum nfs4r_status said = skip(im, st, "it cannot be looked at");
+	enum nfs4r_status said = skip(im, st, "its attributes cannot be read");
 	return st != NFS4R_OK && said == NFS4R_OK ? NFS4R_INVAL : said;
 }
 
@@ -799,7 +799,7 @@ static enum nfs4r_status import_name(struct import *im, const struct nfs4r_oid *
 	if (nfs4r_store_lookup(eng->store, dir, &op.name, &ent)) /* an earlier start came this far, or a client made it */
 		return ent.type == NFS4R_TYPE_DIR ? import_dir(im, &ent.oid, depth + 1) : NFS4R_OK;
 	if (a.type == NFS4R_TYPE_DIR && depth + 1 >= NFS4R_DEPTH_MAX) {
-		note(im, IMPORT_SKIPPED, "a volume has at most %u directories one in the other: nothing of it is taken", NFS4R_DEPTH_MAX);
+		note(im, IMPORT_SKIPPED, "a volume has at most %u levels of directories: this directory is skipped", NFS4R_DEPTH_MAX);
 		return NFS4R_OK;
 	}
 	bool again = nfs4r_by_handle(eng, &h, &known);
@@ -818,7 +818,7 @@ static enum nfs4r_status import_dir(struct import *im, const struct nfs4r_oid *d
 	enum nfs4r_status st;
 
 	if (depth > NFS4R_DEPTH_MAX)
-		return skip(im, NFS4R_NAMETOOLONG, "it is too deep");
+		return skip(im, NFS4R_NAMETOOLONG, "it is nested too deeply");
 	nfs4r_handle(im->eng, dir, &dirh);
 	if (!dirh.len)
 		return NFS4R_STALE;
@@ -859,7 +859,7 @@ static bool may_begin(struct nfs4r_engine *eng)
 		nanosleep(&(struct timespec){ .tv_nsec = 100000000 }, NULL);
 	}
 	if (forgot)
-		engine_log(eng, NFS4R_LOG_WARN, "volume %s: nothing is imported, for the others have this volume, and know of an earlier copy here: remove Import = true",
+		engine_log(eng, NFS4R_LOG_WARN, "volume %s: nothing is imported, because the others have this volume and know an earlier copy at this server: remove Import = true",
 			   eng->cfg.volume_name);
 	return !forgot && !eng->stopping;
 }
@@ -882,17 +882,17 @@ static void say_end(struct import *im, enum nfs4r_status st)
 	changed = eng->import.noted[IMPORT_CHANGED];
 	pthread_mutex_unlock(&eng->lock);
 	if (im->gone)
-		engine_log(eng, NFS4R_LOG_INFO, "volume %s: clients deleted, renamed or made %llu of the names before the import was done with them", eng->cfg.volume_name,
+		engine_log(eng, NFS4R_LOG_INFO, "volume %s: clients deleted, renamed or created %llu of the names before the import reached them", eng->cfg.volume_name,
 			   (unsigned long long)im->gone);
 	if (st != NFS4R_OK && st != NFS4R_SHUTDOWN)
-		engine_log(eng, NFS4R_LOG_ERROR, "volume %s: the import stopped after %llu objects (%s): the volume has a part of the tree only. Mend that, then restart this server to continue",
+		engine_log(eng, NFS4R_LOG_ERROR, "volume %s: the import stopped after %llu objects (%s): the volume has only a part of the tree. Remove the cause, then restart this server to continue",
 			   eng->cfg.volume_name, (unsigned long long)im->objects, nfs4r_status_str(st));
 	else
 		engine_log(eng, NFS4R_LOG_INFO, "volume %s: import %s: %llu objects, %llu bytes", eng->cfg.volume_name,
-			   st == NFS4R_OK ? "is complete" : "stops with this server, and goes on after its next start", (unsigned long long)im->objects,
+			   st == NFS4R_OK ? "is complete" : "stops with this server, and continues after its next start", (unsigned long long)im->objects,
 			   (unsigned long long)im->bytes);
 	if (st == NFS4R_OK && (skipped || changed))
-		engine_log(eng, NFS4R_LOG_WARN, "volume %s: import: %llu objects were skipped and %llu are not as they were: see import-skipped.txt and import-changed.txt in %s",
+		engine_log(eng, NFS4R_LOG_WARN, "volume %s: the import skipped %llu objects and changed %llu: see import-skipped.txt and import-changed.txt in %s",
 			   eng->cfg.volume_name, (unsigned long long)skipped, (unsigned long long)changed, eng->cfg.store_dir);
 }
 

@@ -100,7 +100,7 @@ void start_import_notes_begin(struct nfs4r_engine *eng)
 
 	start_import_notes_path(eng, IMPORT_SKIPPED, path);
 	if (unlink(path) != 0 && errno != ENOENT)
-		engine_log(eng, NFS4R_LOG_WARN, "volume %s: %s of an earlier start cannot be removed (%s); lines of this one come behind it", eng->cfg.volume_name,
+		engine_log(eng, NFS4R_LOG_WARN, "volume %s: %s of an earlier start cannot be removed (%s); the lines of this start are appended to it", eng->cfg.volume_name,
 			   path, strerror(errno));
 	pthread_mutex_lock(&eng->lock);
 	forget(eng, IMPORT_SKIPPED);
@@ -117,7 +117,7 @@ static bool add_line(const char *file, const char *path, const char *why)
 
 void start_import_notes_add(struct nfs4r_engine *eng, enum import_note kind, const char *path, const char *why)
 {
-	static const char *const says[] = { [IMPORT_SKIPPED] = "is not taken into the volume", [IMPORT_CHANGED] = "is taken into the volume, but not as it was" };
+	static const char *const says[] = { [IMPORT_SKIPPED] = "is skipped", [IMPORT_CHANGED] = "is changed" };
 	char *text = nfs4r_text_name_new(path), file[1100];
 
 	start_import_notes_path(eng, kind, file);
@@ -129,9 +129,9 @@ void start_import_notes_add(struct nfs4r_engine *eng, enum import_note kind, con
 	if (log)
 		engine_log(eng, NFS4R_LOG_WARN, "volume %s: import: %s %s: %s", eng->cfg.volume_name, text ? text : path, says[kind], why);
 	if (last)
-		engine_log(eng, NFS4R_LOG_WARN, "volume %s: import: more such objects are listed in %s only", eng->cfg.volume_name, file);
+		engine_log(eng, NFS4R_LOG_WARN, "volume %s: import: further objects are listed only in %s", eng->cfg.volume_name, file);
 	if (!add_line(file, text ? text : path, why) && (first || last))
-		engine_log(eng, NFS4R_LOG_ERROR, "volume %s: %s cannot be written (%s); what the import skips or changes is in the log only", eng->cfg.volume_name,
+		engine_log(eng, NFS4R_LOG_ERROR, "volume %s: %s cannot be written (%s); objects that the import skips or changes are only in the log", eng->cfg.volume_name,
 			   file, strerror(errno));
 	free(text);
 }

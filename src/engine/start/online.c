@@ -105,10 +105,10 @@ static bool paused(struct nfs4r_engine *eng, uint32_t starts)
 
 	if (!pause)
 		return true;
-	snprintf(text, sizeof(text), "its last %" PRIu32 " runs ended within %d s each; it waits %" PRIu32 " s before it joins, so that the others need not pause each time", starts,
+	snprintf(text, sizeof(text), "the last %" PRIu32 " runs of this server ended within %d s each; it waits %" PRIu32 " s before it joins, so that the others do not pause each time", starts,
 		 SETTLED_MS / 1000, pause / 1000);
 	say_starting(eng, text);
-	engine_log(eng, NFS4R_LOG_WARN, "volume %s: %s: look in its log for what ended it (Restart_Pause)", eng->cfg.volume_name, text);
+	engine_log(eng, NFS4R_LOG_WARN, "volume %s: %s: see its log for the cause (Restart_Pause)", eng->cfg.volume_name, text);
 	return waited(eng, pause);
 }
 
@@ -120,7 +120,7 @@ static bool joined(struct nfs4r_engine *eng)
 	for (bool first = true; nfs4r_rpc_begin(eng->rpc, why) != NFS4R_OK; first = false) {
 		say_starting(eng, why);
 		if (first)
-			engine_log(eng, NFS4R_LOG_ERROR, "volume %s: %s. It is tried again every %d s", eng->cfg.volume_name, why, LISTEN_AGAIN_MS / 1000);
+			engine_log(eng, NFS4R_LOG_ERROR, "volume %s: %s. The server retries every %d s", eng->cfg.volume_name, why, LISTEN_AGAIN_MS / 1000);
 		if (!waited(eng, LISTEN_AGAIN_MS))
 			return false;
 	}
@@ -148,11 +148,11 @@ enum nfs4r_status start_online_begin(struct nfs4r_engine *eng, char *why)
 {
 	if (!eng->ops->ready && !eng->cfg.restart_pause_ms)
 		return nfs4r_rpc_begin(eng->rpc, why);
-	say_starting(eng, "the daemon starts; it joins when that is done");
+	say_starting(eng, "the daemon is starting; the server joins after that");
 	eng->online_running = pthread_create(&eng->online_tid, NULL, online_thread, eng) == 0;
 	if (eng->online_running)
 		return NFS4R_OK;
-	snprintf(why, NFS4R_WHY, "threads cannot be started; check the process limits");
+	snprintf(why, NFS4R_WHY, "cannot start threads; check the process limits");
 	return NFS4R_NOMEM;
 }
 

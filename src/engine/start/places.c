@@ -263,7 +263,7 @@ enum nfs4r_status start_places_lock(int fd, const struct nfs4r_config *cfg, char
 {
 	if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
 		return NFS4R_OK;
-	snprintf(why, len, "the exported directory %.200s is in use by another server of this machine: stop that one, or write another Path (and Store)",
+	snprintf(why, len, "the exported directory %.200s is in use by another server on this machine: stop that server, or write another Path (and Store)",
 		 cfg->export_dir);
 	return NFS4R_LOCKED;
 }
@@ -275,8 +275,8 @@ enum nfs4r_status start_places_whose(int fd, const struct nfs4r_config *cfg, cha
 	own_mark(cfg, own);
 	if (!read_mark(fd, mark) || strcmp(mark, own) == 0)
 		return NFS4R_OK;
-	snprintf(why, len, "the exported directory %.120s is the copy of another server or volume (%.80s), and this store, which is new, is that of %.60s: write the right Path, "
-		 "Store, Server_Id and Volume_UUID; if it is meant so, setfattr -x " PLACES_MARK " %.120s",
+	snprintf(why, len, "the exported directory %.120s is the copy of another server or volume (%.80s), but this new store is that of %.60s: write the right Path, "
+		 "Store, Server_Id and Volume_UUID; if this is intended, run setfattr -x " PLACES_MARK " %.120s",
 		 cfg->export_dir, mark, own, cfg->export_dir);
 	return NFS4R_MISMATCH;
 }
@@ -329,16 +329,16 @@ static enum nfs4r_status check_fs(const struct place *e, char *why, size_t len)
 		return NFS4R_OK;
 	const char *kind = unfit((uint32_t)fs.f_type);
 	if (kind || (name_to_handle_at(e->fd, "", &handle.h, &id, AT_EMPTY_PATH) != 0 && errno == EOPNOTSUPP)) {
-		snprintf(why, len, "Path = \"%.200s\" is on a file system%s%s without lasting file handles; write a directory on ext4, XFS or btrfs", e->path,
+		snprintf(why, len, "Path = \"%.200s\" is on a file system%s%s without persistent file handles; write a directory on ext4, XFS or btrfs", e->path,
 			 kind ? " of type " : "", kind ? kind : "");
 		return NFS4R_BADCONFIG;
 	}
 	if (fs.f_flags & ST_RDONLY) {
-		snprintf(why, len, "Path = \"%.200s\" is on a file system that is mounted read-only; mount it for writing, or write another directory", e->path);
+		snprintf(why, len, "Path = \"%.200s\" is on a file system that is mounted read-only; mount it read-write, or write another directory", e->path);
 		return NFS4R_BADCONFIG;
 	}
 	if (getxattr(name, "user.nfs4r.none", value, sizeof(value)) < 0 && errno == EOPNOTSUPP) {
-		snprintf(why, len, "Path = \"%.200s\" is on a file system without extended attributes; mount it with them, or write a directory on ext4, XFS or btrfs",
+		snprintf(why, len, "Path = \"%.200s\" is on a file system without extended attributes; mount it with extended attributes, or write a directory on ext4, XFS or btrfs",
 			 e->path);
 		return NFS4R_BADCONFIG;
 	}
@@ -355,8 +355,8 @@ static enum nfs4r_status check_quotas(const struct place *e, char *why, size_t l
 	if (!engine_quota_kinds(&f))
 		return NFS4R_OK;
 	engine_quota_name(engine_quota_kinds(&f), what, sizeof(what));
-	snprintf(why, len, "Path = \"%.200s\" is on a file system with %s: this server would refuse what the others have applied, and leave the volume each time. Turn "
-		 "them off (%s); or write Quotas = ignore in the block REPL", e->path, what, engine_quota_remedy(&f));
+	snprintf(why, len, "Path = \"%.200s\" is on a file system with %s: this server would refuse updates that the others have applied, and leave the view each time. Turn "
+		 "quotas off (%s); or write Quotas = ignore in the block REPL", e->path, what, engine_quota_remedy(&f));
 	return NFS4R_BADCONFIG;
 }
 
@@ -376,7 +376,7 @@ static const char *instead_of(int which)
 	case STORE:
 		return "a directory outside it, for example Store = \"/var/lib/nfs4r/NAME\"";
 	case CONFLICTS:
-		return "a directory outside it, or leave Conflicts out for Store/conflicts";
+		return "a directory outside it, or omit Conflicts for Store/conflicts";
 	case SOCKET:
 		return "a path outside it, for example Control_Socket = \"/run/nfs4r/NAME.sock\"";
 	default:
@@ -396,7 +396,7 @@ static enum nfs4r_status check_own(const struct place *p, char *why, size_t len)
 	if (p[CONFLICTS].there && lies_in(e, &p[CONFLICTS]))
 		return bad(why, len, e, "Conflicts", &p[CONFLICTS], "another Path, or another directory for Conflicts");
 	if (p[CONFLICTS].there && p[STORE].there && same(&p[CONFLICTS].st, &p[STORE].st)) {
-		snprintf(why, len, "Conflicts = \"%.200s\" is Store itself: write another directory, or leave it out for Store/conflicts", p[CONFLICTS].path);
+		snprintf(why, len, "Conflicts = \"%.200s\" is Store itself: write another directory, or omit it for Store/conflicts", p[CONFLICTS].path);
 		return NFS4R_BADCONFIG;
 	}
 	return NFS4R_OK;
@@ -476,12 +476,12 @@ static enum nfs4r_status check(const struct place *p, bool quotas_ignored, char 
 	if (is_link(p[EXPORTED].path)) {
 		char to[PATH_MAX];
 
-		snprintf(why, len, "Path = \"%.150s\" is a symbolic link, which is not followed there: write the directory that it leads to, Path = \"%.250s\"", p[EXPORTED].path,
+		snprintf(why, len, "Path = \"%.150s\" is a symbolic link, which is not followed here: write its target instead, Path = \"%.250s\"", p[EXPORTED].path,
 			 realpath(p[EXPORTED].path, to) ? to : "?");
 		return NFS4R_BADCONFIG;
 	}
 	if (is_root(&p[EXPORTED])) {
-		snprintf(why, len, "Path = \"/\" would make the whole machine the volume; write a directory of its own, for example Path = \"/srv/data\"");
+		snprintf(why, len, "Path = \"/\" would make the whole machine the volume; write a separate directory, for example Path = \"/srv/data\"");
 		return NFS4R_BADCONFIG;
 	}
 	st = check_own(p, why, len);

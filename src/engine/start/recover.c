@@ -104,7 +104,7 @@ static enum nfs4r_status take_servers(struct nfs4r_engine *eng, const struct nfs
 	set = membership_begin(eng, logs);
 	if (!set)
 		return NFS4R_OK;
-	snprintf(why, NFS4R_WHY, "the store in %s knows server %s, which has no Server block: if that Server block was removed, write it again; a server is taken out with "
+	snprintf(why, NFS4R_WHY, "the store in %s knows server %s, which has no Server block: if that Server block was removed, write it again; to remove a server, use "
 		 "`nfs4rctl server remove`", eng->cfg.store_dir, engine_server_list(set, list, sizeof(list)));
 	return NFS4R_INVAL;
 }
@@ -135,7 +135,7 @@ enum nfs4r_status start_recover_restore(struct nfs4r_engine *eng, const struct n
 		nfs4r_entry_put(e);
 	}
 	if (r.st != NFS4R_OK)
-		snprintf(why, NFS4R_WHY, "the store in %s cannot be understood (%s): it is lost, see docs/failures.md",
+		snprintf(why, NFS4R_WHY, "the store in %s cannot be read (%s): it is lost, see docs/failures.md",
 			 eng->cfg.store_dir, nfs4r_status_str(r.st));
 	return r.st;
 }
@@ -154,7 +154,7 @@ static bool see_name(void *arg, const char *name)
 
 static const char *remedy(const struct nfs4r_engine *eng)
 {
-	return eng->cfg.lease_ms && !engine_is_alone(eng) ? "move the store away, too: this server then takes everything from the others" : "see docs/failures.md";
+	return eng->cfg.lease_ms && !engine_is_alone(eng) ? "move the store away, too: this server then copies everything from the others" : "see docs/failures.md";
 }
 
 /* The store knows of objects, and nothing at all is there. Updates that were under way may have taken the last ones away. */
@@ -171,7 +171,7 @@ static bool content_is_lost(struct nfs4r_engine *eng, const struct nfs4r_store_i
 	free(list);
 	if (!some)
 		return false;
-	snprintf(why, NFS4R_WHY, "the exported directory is empty, and the store in %s knows of files in it: mount its file system, if it is not mounted. If its content is "
+	snprintf(why, NFS4R_WHY, "the exported directory is empty, but the store in %s has records of files in it: mount its file system, if it is not mounted. If its content is "
 		 "lost, %s", eng->cfg.store_dir, remedy(eng));
 	return true;
 }
@@ -198,8 +198,8 @@ static void mark_root(struct nfs4r_engine *eng)
 	if (eng->export_fd >= 0 && nfs4r_store_handle(eng->store, &eng->root, known.b))
 		err = start_places_mark(eng->export_fd, &eng->cfg);
 	if (err)
-		engine_log(eng, NFS4R_LOG_WARN, "volume %s: the exported directory cannot be marked as this server's copy (%s): nothing keeps another export, without REPL, "
-			   "from serving it; run the server as root with CAP_SYS_ADMIN, on a file system with trusted extended attributes", eng->cfg.volume_name, strerror(err));
+		engine_log(eng, NFS4R_LOG_WARN, "volume %s: the exported directory cannot be marked as this server's copy (%s): another export without REPL could serve it; "
+			   "run the server as root with CAP_SYS_ADMIN, on a file system with trusted extended attributes", eng->cfg.volume_name, strerror(err));
 }
 
 static enum nfs4r_status take_root(struct nfs4r_engine *eng, const struct nfs4r_store_info *info, char *why)
@@ -213,14 +213,14 @@ static enum nfs4r_status take_root(struct nfs4r_engine *eng, const struct nfs4r_
 		return st;
 	}
 	if (nfs4r_store_row(eng->store, &eng->root, NULL) != NFS4R_KNOWN) {
-		snprintf(why, NFS4R_WHY, "the store in %s is damaged: the exported directory itself is not in it; this store is lost, see docs/failures.md",
+		snprintf(why, NFS4R_WHY, "the store in %s is damaged: it has no record of the exported directory; this store is lost, see docs/failures.md",
 			 eng->cfg.store_dir);
 		return NFS4R_CORRUPT;
 	}
 	known.len = nfs4r_store_handle(eng->store, &eng->root, known.b);
 	if (known.len && (known.len != root->len || memcmp(known.b, root->b, root->len) != 0)) {
-		snprintf(why, NFS4R_WHY, "the store in %s belongs to another directory than the one exported now; export the right one (was it restored from a backup, "
-			 "or is its file system not mounted?). If that one is lost, %s",
+		snprintf(why, NFS4R_WHY, "the store in %s does not belong to the exported directory; export the right one (was it restored from a backup, "
+			 "or is its file system not mounted?). If that directory is lost, %s",
 			 eng->cfg.store_dir, remedy(eng));
 		return NFS4R_MISMATCH;
 	}
@@ -231,7 +231,7 @@ static enum nfs4r_status take_root(struct nfs4r_engine *eng, const struct nfs4r_
 	if (st == NFS4R_OK)
 		st = first_use(eng, why);
 	if (st != NFS4R_OK && st != NFS4R_NOTEMPTY && st != NFS4R_MISMATCH)
-		snprintf(why, NFS4R_WHY, "the exported directory cannot be taken into use: %s", nfs4r_status_str(st));
+		snprintf(why, NFS4R_WHY, "cannot use the exported directory: %s", nfs4r_status_str(st));
 	return st;
 }
 
@@ -346,7 +346,7 @@ static void decide_intents(struct nfs4r_engine *eng, void *arg)
 	for (uint32_t i = 0; !eng->stopping && (e = nfs4r_store_intent_at(eng->store, i)); i++) {
 		struct nfs4r_event ev = { .type = NFS4R_EV_OP_EXECUTED, .entry = e, .ok = was_executed(eng, e) };
 
-		engine_log(eng, NFS4R_LOG_INFO, "volume %s: update %llu (%s) was under way when the process ended: %s", eng->cfg.volume_name,
+		engine_log(eng, NFS4R_LOG_INFO, "volume %s: update %llu (%s) was in progress when the process ended: %s", eng->cfg.volume_name,
 			   (unsigned long long)e->lsn, nfs4r_op_name(e->op), ev.ok ? "it had been executed" : "it had not been executed");
 		pthread_mutex_lock(&eng->lock);
 		engine_step(eng, &ev);

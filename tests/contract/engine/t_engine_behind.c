@@ -125,7 +125,7 @@ static void what_is_gone_comes_back_when_it_is_used(void **state)
 	must_shell("rm -r %s/dir", s->data);
 	wait_content(s, &f, "its bytes");
 	wait_shell(s, &f, "640 v\n", "stat -c %a dir/sub/file | tr '\\n' ' '; getfattr --only-values -n user.k dir/sub/file; echo");
-	site_says(s, "'/dir/sub/file' was removed or replaced behind NFS: it was taken from server", 5);
+	site_says(s, "'/dir/sub/file' was removed or replaced behind NFS: restored from server", 5);
 	wait_shell(s, &link, "link\nsub\n", "ls dir"); /* the directories are there with the file */
 	counts(s, &n);
 	assert_int_equal(n.taken, 4);

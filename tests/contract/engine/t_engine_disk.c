@@ -165,9 +165,9 @@ static void go_away(struct cluster *c)
 
 static void wait_repaired(struct cluster *c)
 {
-	site_says(&c->site[3], "the others know more of this server than its store", 20);
-	site_says(&c->site[3], "this copy is empty, or from the past; it is repaired from server", 20);
-	site_says(&c->site[3], "this copy was repaired from server", 20);
+	site_says(&c->site[3], "the other servers know a later state of this server than its store", 20);
+	site_says(&c->site[3], "this copy is empty or out of date; resync starts, from server", 20);
+	site_says(&c->site[3], "resync complete, from server", 20);
 }
 
 static void lose(struct cluster *c, bool store, bool data)
@@ -224,8 +224,8 @@ static void an_empty_disk_with_controls(void **state)
 	go_away(c);
 	lose(c, true, true);
 	cluster_start(c, 3);
-	site_says(&c->site[3], "nfs4rctl give-up 3", 20);
-	site_says(&c->site[1], "nfs4rctl give-up 3", 20);
+	site_says(&c->site[3], "nfs4rctl abandon 3", 20);
+	site_says(&c->site[1], "nfs4rctl abandon 3", 20);
 	assert_false(engine_has_lease(c->site[3].eng));
 	pthread_mutex_lock(&c->site[1].eng->lock);
 	engine_step(c->site[1].eng, &ev);
@@ -240,7 +240,7 @@ static void start_in_vain(struct cluster *c)
 {
 	dirlops_slow_writes(1000);
 	cluster_start(c, 3);
-	site_says(&c->site[3], "it is repaired from server", 20);
+	site_says(&c->site[3], "resync starts, from server", 20);
 	pause_ms(300);
 	cluster_stop(c, 3);
 	dirlops_slow_writes(0);
@@ -258,7 +258,7 @@ static void an_empty_disk_interrupted(void **state)
 	lose(c, true, true);
 	start_in_vain(c);
 	cluster_start(c, 3);
-	site_says(&c->site[3], "this copy was repaired from server", 20);
+	site_says(&c->site[3], "resync complete, from server", 20);
 	as_before(c, &t);
 }
 
@@ -275,7 +275,7 @@ static int times_said(struct site *s, const char *text)
 
 static int source_of(struct site *s)
 {
-	site_says(s, "it is repaired from server", 20);
+	site_says(s, "resync starts, from server", 20);
 	pthread_mutex_lock(&s->eng->lock);
 	int id = s->eng->repair.from;
 	pthread_mutex_unlock(&s->eng->lock);
@@ -299,13 +299,13 @@ static void a_source_that_starts_anew(void **state)
 	cluster_start(c, 3);
 	from = source_of(s);
 	pause_ms(300);
-	assert_int_equal(times_said(s, "this copy was repaired"), 0);
+	assert_int_equal(times_said(s, "resync complete"), 0);
 	cluster_stop(c, from);
 	dirlops_slow_writes(0);
 	cluster_start(c, from);
-	for (int ms = 0; times_said(s, "this copy was repaired") < 2; ms += 10, pause_ms(10))
+	for (int ms = 0; times_said(s, "resync complete") < 2; ms += 10, pause_ms(10))
 		if (ms >= 20000)
-			fail_msg("repaired %d times", times_said(s, "this copy was repaired"));
+			fail_msg("repaired %d times", times_said(s, "resync complete"));
 	as_before(c, &t);
 }
 

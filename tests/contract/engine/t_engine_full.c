@@ -109,7 +109,7 @@ static void come_back(struct cluster *c)
 	pause_ms(1500);
 	assert_int_equal(asked, 0);
 	has_room = true;
-	site_says(&c->site[3], "it starts anew, and returns to the active view by itself", 10);
+	site_says(&c->site[3], "this server restarts, and returns to the active view by itself", 10);
 	while (!asked)
 		pause_ms(10);
 	pause_ms(1200);
@@ -132,9 +132,9 @@ static void a_full_journal_takes_a_server_out_until_there_is_room(void **state)
 	write_text(&c->site[1], &f, "two alone!");
 	assert_int_equal(site_close(&c->site[1], &f), NFS4R_OK);
 	site_says(&c->site[3], "this server stops serving: the journal cannot be written (no space left on device): free space on the file system of", 20);
-	site_says(&c->site[3], "comes back by itself when", 1);
+	site_says(&c->site[3], "returns by itself when", 1);
 	wait_removed(c, NFS4R_NOSPC, false);
-	site_says(&c->site[1], "server 3 says: it has halted: its journal cannot be written (no space left on device). Free space on the file system of its Store; it comes back by itself", 5);
+	site_says(&c->site[1], "server 3 reports: it has halted: its journal cannot be written (no space left on device). Free space on the file system of its Store; the server returns by itself", 5);
 	make_file(&c->site[2], &root, "g", "new");
 	assert_int_equal(getattr_once(c, 3, &f), NFS4R_DELAY);
 	come_back(c);
@@ -214,7 +214,7 @@ static void a_directory_whose_sync_finds_no_room(void **state)
 	dirlops_fail_sync(c->site[3].ops, EDQUOT);
 	write_text(&c->site[1], &f, "two alone!");
 	assert_int_equal(site_close(&c->site[1], &f), NFS4R_OK);
-	site_says(&c->site[3], "the exported directory could not be synced, and may lack what was written lately (disk quota exceeded): free space on its file system", 20);
+	site_says(&c->site[3], "the exported directory could not be synced, and may lack recent writes (disk quota exceeded): free space on its file system", 20);
 	wait_removed(c, NFS4R_DQUOT, true);
 	come_back(c);
 	assert_non_null(c->site[3].eng->doubt);
@@ -233,7 +233,7 @@ static void a_broken_disk_waits_for_a_person(void **state)
 	write_text(&c->site[1], &f, "two alone!");
 	site_says(&c->site[3], "check the disk under it, and restart", 20);
 	wait_removed(c, NFS4R_IO, false);
-	site_says(&c->site[2], "server 3 says: it has halted (", 5);
+	site_says(&c->site[2], "server 3 reports: it has halted (", 5);
 	pause_ms(2500);
 	assert_int_equal(asked, 0);
 	cluster_stop(c, 3);
@@ -264,7 +264,7 @@ static void what_cannot_be_restored_is_tried_again(void **state)
 	site_heard(&c->site[3], fail_restoring);
 	cluster_start(c, 3);
 	site_heard(&c->site[3], NULL);
-	site_says(&c->site[3], "what a crash put in doubt in the exported directory cannot be written: operation not permitted", 20);
+	site_says(&c->site[3], "objects in doubt after a crash in the exported directory cannot be written: operation not permitted", 20);
 	do {
 		pause_ms(10);
 		get_view(&c->site[1], &v);

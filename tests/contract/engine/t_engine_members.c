@@ -189,13 +189,13 @@ static void a_fourth_server_gets_everything(void **state)
 	site_says(&c->site[4], "nfs4rctl server add 4 ADDRESS at a member", 20);
 	add_and_wait(c, 1, 4, ALL4);
 	site_says(&c->site[2], "server 4 (127.0.0.4", 5);
-	site_says(&c->site[1], "server 4 has caught up: it is a member of the active view now, and counts; members now 1, 2, 3, 4", 5);
-	site_says(&c->site[4], "this server has caught up: it is a member of the active view now, and counts (members 1, 2, 3, 4)", 5);
+	site_says(&c->site[1], "server 4 has caught up: it is now a voter and a member of the active view; members now 1, 2, 3, 4", 5);
+	site_says(&c->site[4], "this server has caught up: it is now a voter and a member of the active view (members 1, 2, 3, 4)", 5);
 	expect_content(&c->site[4], &f, "before");
 	g = root_file(&c->site[4], "g", "by the new one");
 	expect_content(&c->site[2], &g, "by the new one");
 	cluster_settle_of(c, ALL4);
-	refused(add(c, 2, 4), "server 4: it is a server of this volume already");
+	refused(add(c, 2, 4), "server 4: it already belongs to this volume");
 	pause_ms(2 * (long)c->idle_ms + 1000); /* all controls are let go, so that nothing waits for server 1 */
 	/* It counts: two of four are no majority, three are. */
 	cluster_stop(c, 1);
@@ -217,15 +217,15 @@ static void one_is_taken_out_and_hears_it(void **state)
 	pause_ms(2 * (long)c->idle_ms + 1000); /* it lets go of its controls */
 	granted(take_out(c, 1, 3, false));
 	wait_voters(c, SET2(1, 2));
-	site_says(&c->site[3], "this server was taken out of the volume and serves nothing any more", 20);
-	site_says(&c->site[2], "server 3 was taken out of the volume", 5);
+	site_says(&c->site[3], "this server was removed from the volume and serves nothing", 20);
+	site_says(&c->site[2], "server 3 was removed from the volume", 5);
 	serves_nothing(&c->site[3], &f);
 	write_text(&c->site[2], &f, "two go on!");
 	expect_content(&c->site[1], &f, "two go on!");
 	cluster_stop(c, 3);
 	cluster_start(c, 3); /* it knows */
 	serves_nothing(&c->site[3], &f);
-	refused(take_out(c, 1, 3, false), "server 3 is none of this volume's servers");
+	refused(take_out(c, 1, 3, false), "server 3 does not belong to this volume");
 	refused(take_out(c, 1, 2, false), "no majority without it");
 	/* And back again, with what it had: that is compared, and nothing of it counts. */
 	add_and_wait(c, 1, 3, SET3(1, 2, 3));
@@ -257,7 +257,7 @@ static void who_was_down_is_refused(void **state)
 	wait_voters(c, SET2(2, 3));
 	write_text(&c->site[2], &f, "two go on!");
 	cluster_start(c, 1);
-	site_says(&c->site[1], "server 1 was taken out of this volume; to bring it back start it with an empty store", 20);
+	site_says(&c->site[1], "server 1 was removed from this volume; to bring it back, start it with an empty store", 20);
 	serves_nothing(&c->site[1], &f);
 	expect_content(&c->site[3], &f, "two go on!");
 }
@@ -276,7 +276,7 @@ static void the_new_set_survives_a_restart_of_all(void **state)
 		cluster_start(c, i);
 	wait_voters(c, ALL4);
 	site_says(&c->site[1], "server 4 is at 127.0.0.4", 1);
-	site_says(&c->site[1], "the configuration of this server does not have it: correct its Server blocks", 1);
+	site_says(&c->site[1], "the configuration of this server lacks it: correct its Server blocks", 1);
 	write_text(&c->site[4], &f, "after!");
 	expect_content(&c->site[1], &f, "after!");
 	cluster_settle_of(c, ALL4);
@@ -328,17 +328,17 @@ static void the_last_one_goes_on(void **state)
 	cluster_stop(c, 2);
 	empty_disk(c, 2);
 	wait_no_lease(&c->site[3]);
-	refused(reconfigure(c, 3, SET2(1, 2), false), "this server is not among them");
-	refused(reconfigure(c, 3, SET2(3, 5), false), "no voter of this volume");
+	refused(reconfigure(c, 3, SET2(1, 2), false), "this server is not among the named servers");
+	refused(reconfigure(c, 3, SET2(3, 5), false), "not a voter of this volume");
 	a = reconfigure(c, 3, NFS4R_BIT(3), false); /* only asked */
 	assert_int_equal(json_array_size(json_object_get(a, "off")), 2);
 	granted(a);
 	get_view(&c->site[3], &v);
 	assert_int_equal(v.reconf_epoch, 0);
 	granted(reconfigure(c, 3, NFS4R_BIT(3), true));
-	site_says(&c->site[3], "vouches that all servers are off for good but 3", 1);
+	site_says(&c->site[3], "confirms that all servers are off for good except 3", 1);
 	wait_voters(c, NFS4R_BIT(3));
-	site_says(&c->site[3], "server 1 was taken out of the volume", 5);
+	site_says(&c->site[3], "server 1 was removed from the volume", 5);
 	write_text(&c->site[3], &f, "one goes on");
 	assert_int_equal(site_close(&c->site[3], &f), NFS4R_OK);
 	cluster_stop(c, 3);
@@ -346,7 +346,7 @@ static void the_last_one_goes_on(void **state)
 	wait_voters(c, NFS4R_BIT(3));
 	/* An old one with its old store is refused and serves nothing; with an empty one it can be added. */
 	cluster_start(c, 1);
-	site_says(&c->site[1], "server 1 was taken out of this volume", 20);
+	site_says(&c->site[1], "server 1 was removed from this volume", 20);
 	serves_nothing(&c->site[1], &f);
 	cluster_stop(c, 1);
 	cluster_start(c, 2);
@@ -370,7 +370,7 @@ static void who_was_just_stopped_counts_as_heard(void **state)
 	assert_int_equal(json_integer_value(json_array_get(json_object_get(a, "heard"), json_array_size(json_object_get(a, "heard")) - 1)), 2);
 	uint64_t wait_ms = (uint64_t)json_integer_value(json_object_get(a, "wait_ms")), until = engine_now_ms() + wait_ms;
 	assert_int_equal(wait_ms, SILENCE_MS + LEASE_MS);
-	refused(a, "can be heard: stop it, or name it, too");
+	refused(a, "is still heard but not among the named servers: stop it, or name it, too");
 	while ((a = reconfigure(c, 3, NFS4R_BIT(3), true)) && json_object_get(a, "heard") && engine_now_ms() < until) {
 		json_decref(a);
 		pause_ms(20);
@@ -422,7 +422,7 @@ static void two_of_five_have_to_be_told(void **state)
 	wait_no_lease(&c->site[4]);
 	wait_no_lease(&c->site[5]);
 	granted(reconfigure(c, 5, SET2(4, 5), true));
-	site_says(&c->site[5], "server 4 has to be told the same", 20);
+	site_says(&c->site[5], "server 4 needs the same order", 20);
 	granted(reconfigure(c, 5, 0, true));
 	get_view(&c->site[5], &v);
 	assert_int_equal(v.reconf_epoch, 0);
@@ -512,19 +512,19 @@ static void one_grows_to_three(void **state)
 	c->first = 2; /* more in the file make no servers */
 	restart(c, 1);
 	assert_true(serves(&c->site[1])); /* before anybody could have said anything */
-	site_says(&c->site[1], "server 2 is no server of the volume, and the configuration of this server has it (to add it: nfs4rctl server add)", 5);
+	site_says(&c->site[1], "server 2 is not a server of the volume, but the configuration of this server names it (to add it: nfs4rctl server add)", 5);
 	load_start(&one, c, 1);
 	cluster_start(c, 2);
-	site_says(&c->site[2], "server 2 is no server of this volume: nfs4rctl server add 2 ADDRESS at a member", 20);
-	refused(add(c, 1, 1), "it is a server of this volume already");
+	site_says(&c->site[2], "server 2 does not belong to this volume: run nfs4rctl server add 2 ADDRESS at a member", 20);
+	refused(add(c, 1, 1), "it already belongs to this volume");
 	granted(add(c, 1, 5)); /* nobody is there, and nobody waits for it */
 	site_says(&c->site[1], "server 5 (127.0.0.5", 5);
-	refused(add(c, 1, 5), "it was added already");
+	refused(add(c, 1, 5), "it is already added");
 	granted(take_out(c, 1, 5, false));
 	wait_voters(c, NFS4R_BIT(1));
 	add_and_wait(c, 1, 2, SET2(1, 2));
 	c->first = 1;
-	site_says(&c->site[1], "server 2 has caught up: it is a member of the active view now, and counts; members now 1, 2", 5);
+	site_says(&c->site[1], "server 2 has caught up: it is now a voter and a member of the active view; members now 1, 2", 5);
 	refused(take_out(c, 1, 2, false), "no majority without it");
 	expect_content(&c->site[2], &f, "alone");
 	cluster_start(c, 3);
@@ -643,7 +643,7 @@ static void a_server_that_still_controls_is_not_taken_out(void **state)
 	cluster_start(c, 3);
 	wait_all_serve(c);
 	f = root_file(&c->site[3], "f", "held");
-	refused(take_out(c, 1, 3, false), "--give-up");
+	refused(take_out(c, 1, 3, false), "--abandon");
 	granted(take_out(c, 1, 3, true));
 	wait_voters(c, SET2(1, 2));
 	expect_content(&c->site[1], &f, "held");
@@ -654,8 +654,8 @@ static void what_cannot_be_is_refused_with_a_remedy(void **state)
 {
 	struct cluster *c = *state;
 
-	refused(add(c, 1, 2), "server 2: it is a server of this volume already");
-	refused(take_out(c, 1, 5, false), "server 5 is none of this volume's servers");
+	refused(add(c, 1, 2), "server 2: it already belongs to this volume");
+	refused(take_out(c, 1, 5, false), "server 5 does not belong to this volume");
 	refused(take_out(c, 1, 1, false), "ask another member");
 	wait_voters(c, SET3(1, 2, 3));
 }

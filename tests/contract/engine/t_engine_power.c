@@ -813,7 +813,7 @@ static void updates_behind_a_hole(struct cluster *c, bool stopped, int saved, bo
 		cluster_lose_power(c, NFS4R_BIT(1), 0);
 	for (int i = lost ? 1 : 2; i <= SITES; i++)
 		cluster_start(c, i);
-	site_says(r, "the server ended amid updates of others", 10);
+	site_says(r, "the server stopped while it applied updates of others", 10);
 	if (lost) {
 		site_says(p, "nothing is in doubt any more", 20);
 		write_text(p, &f, "AS IT WILL BE");

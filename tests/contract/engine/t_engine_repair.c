@@ -59,7 +59,7 @@ static void repair_all(struct site *s, nfs4r_server_id from)
 		pthread_mutex_unlock(&s->eng->lock);
 	}
 	assert_false(running);
-	site_says(s, "this copy was repaired from server", 1);
+	site_says(s, "resync complete, from server", 1);
 }
 
 static void a_copy_is_made_anew(void **state)

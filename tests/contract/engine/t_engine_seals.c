@@ -42,7 +42,7 @@ static size_t said_at(struct site *s, const char *text)
 
 void __wrap_start_recover_intents(struct nfs4r_engine *eng, const struct nfs4r_store_info *info)
 {
-	for (int ms = 0; starts_slowly && ms < 10000 && said_at(starts_slowly, "this copy was repaired from server") == SIZE_MAX; ms += 10)
+	for (int ms = 0; starts_slowly && ms < 10000 && said_at(starts_slowly, "resync complete, from server") == SIZE_MAX; ms += 10)
 		pause_ms(10);
 	__real_start_recover_intents(eng, info);
 }
@@ -262,7 +262,7 @@ static void a_server_that_was_given_up_comes_back(void **state)
 	more = make_file(&c->site[2], &t.dir, "new", "another new");
 	assert_int_equal(site_remove(&c->site[1], &t.dir, "moved"), NFS4R_OK);
 	cluster_start(c, 3);
-	site_says(&c->site[3], "this copy was repaired from server", 30);
+	site_says(&c->site[3], "resync complete, from server", 30);
 	wait_all_serve(c);
 	expect_content(&c->site[3], &t.over, "one took it over");
 	expect_content(&c->site[3], &more, "another new");
@@ -283,7 +283,7 @@ static void what_was_undone_is_as_before(void **state)
 	give_up(&c->site[2], 3);
 	wait_sealed(&c->site[2], 3);
 	cluster_start(c, 3);
-	site_says(&c->site[3], "this copy was repaired from server", 30);
+	site_says(&c->site[3], "resync complete, from server", 30);
 	wait_all_serve(c);
 	expect_old(&c->site[3], &t);
 	cluster_settle(c);
@@ -309,7 +309,7 @@ static void a_repair_that_is_interrupted_begins_again(void **state)
 	wait_sealed(&c->site[2], 3);
 	dirlops_slow_writes(1500); /* of all servers: the repair makes some of them, all at a time */
 	cluster_start(c, 3);
-	site_says(&c->site[3], "this copy has updates that were given up", 30);
+	site_says(&c->site[3], "this copy has abandoned updates", 30);
 	pause_ms(300);
 	cluster_stop(c, 3);
 	pthread_mutex_lock(&c->site[3].lock);
@@ -317,7 +317,7 @@ static void a_repair_that_is_interrupted_begins_again(void **state)
 	pthread_mutex_unlock(&c->site[3].lock);
 	dirlops_slow_writes(0);
 	cluster_start(c, 3);
-	site_says(&c->site[3], "this copy was repaired from server", 30);
+	site_says(&c->site[3], "resync complete, from server", 30);
 	wait_all_serve(c);
 	expect_old(&c->site[3], &t);
 	cluster_settle(c);
@@ -348,9 +348,9 @@ static void what_is_in_doubt_is_settled_before_a_repair(void **state)
 	starts_slowly = s;
 	cluster_start(c, 3);
 	starts_slowly = NULL;
-	site_says(s, "this copy was repaired from server", 30);
-	assert_true(said_at(s, "nothing is in doubt any more") < said_at(s, "this copy was repaired from server"));
-	assert_true(said_at(s, "nothing is in doubt any more") < said_at(s, "this copy could not be repaired"));
+	site_says(s, "resync complete, from server", 30);
+	assert_true(said_at(s, "nothing is in doubt any more") < said_at(s, "resync complete, from server"));
+	assert_true(said_at(s, "nothing is in doubt any more") < said_at(s, "resync failed"));
 	wait_all_serve(c);
 	cluster_settle(c);
 }
@@ -481,15 +481,15 @@ static void what_is_undone_waits_for_room(void **state)
 	assert_int_equal(mount("none", conflicts, "tmpfs", 0, "size=64k,mode=0700"), 0);
 	expect_shell("", "cat /dev/zero >%s/filler 2>/dev/null", conflicts);
 	cluster_start(c, 3);
-	site_says(&c->site[3], "what is undone cannot be saved", 30);
+	site_says(&c->site[3], "cannot save the undone updates", 30);
 	site_says(&c->site[3], "free space under the Conflicts directory", 1);
-	site_says(&c->site[3], "it is tried again", 1);
+	site_says(&c->site[3], "the server tries again", 1);
 	expect_shell("ONLY THREE HAS THIS, and it is longer", "cat %s/dir/over", c->site[3].data);
 	expect_shell("filler\n", "ls -A %s", conflicts);
 	get_view(&c->site[3], &v);
 	assert_false(v.member && !v.joining);
 	expect_shell("", "rm %s/filler", conflicts);
-	site_says(&c->site[3], "this copy was repaired from server", 60);
+	site_says(&c->site[3], "resync complete, from server", 60);
 	wait_all_serve(c);
 	expect_old(&c->site[3], &t);
 	cluster_settle(c);
@@ -509,11 +509,11 @@ static void a_repair_that_cannot_be_synced_halts(void **state)
 	wait_sealed(&c->site[2], 3);
 	dirlops_slow_writes(1500);
 	cluster_start(c, 3);
-	site_says(s, "this copy has updates that were given up", 30);
+	site_says(s, "this copy has abandoned updates", 30);
 	dirlops_fail_sync(s->ops, ENOSPC);
 	dirlops_slow_writes(0);
 	site_says(s, "this server stops serving: the exported directory could not be synced", 30);
-	assert_true(said_at(s, "this copy was repaired from server") == SIZE_MAX);
+	assert_true(said_at(s, "resync complete, from server") == SIZE_MAX);
 }
 
 static void note_done(void *arg, struct nfs4r_op *op)

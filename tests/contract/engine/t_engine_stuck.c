@@ -267,7 +267,7 @@ static void a_quota_takes_a_server_out_until_there_is_room(void **state)
 	write_text(&c->site[1], &f, "more than that");
 	assert_int_equal(site_close(&c->site[1], &f), NFS4R_OK);
 	wait_removed(c, NFS4R_DQUOT);
-	site_says(&c->site[3], "cannot be applied here: disk quota exceeded; make its quota on the exported file system larger, or turn quotas off there", 10);
+	site_says(&c->site[3], "disk quota exceeded; enlarge its quota on the exported file system, or turn quotas off there", 10);
 	write_text(&c->site[2], &f, "and more of it");
 	assert_int_equal(site_close(&c->site[2], &f), NFS4R_OK);
 	dirlops_fail_call(c->site[3].ops, "", NULL, NFS4R_OK);

@@ -109,7 +109,7 @@ static void the_others_go_on_and_it_comes_back(void **state)
 	cluster_settle(c);
 	cluster_stop(c, 3);
 	site_says(&c->site[1], "server 3 was removed from the active view: not heard for", 20);
-	site_says(&c->site[1], "members now 1, 2. What it controls waits", 1);
+	site_says(&c->site[1], "members now 1, 2. Updates of objects that it controls wait", 1);
 	site_says(&c->site[2], "server 3 was removed from the active view", 5);
 	assert_int_equal(site_write(&c->site[2], &f, 0, "two alone!", 10), NFS4R_OK);
 	assert_int_equal(site_close(&c->site[2], &f), NFS4R_OK);
@@ -135,8 +135,8 @@ static void a_full_disk_takes_a_server_out(void **state)
 	dirlops_fail_writes(c->site[3].ops, NFS4R_NOSPC, 0, 1000000);
 	assert_int_equal(site_write(&c->site[2], &f, 0, "two alone!", 10), NFS4R_OK);
 	assert_int_equal(site_close(&c->site[2], &f), NFS4R_OK);
-	site_says(&c->site[3], "of server 1 cannot be applied here: no space left on device; free space on the exported file system. This server lets go", 10);
-	site_says(&c->site[1], "server 3 says that it cannot apply an update: no space left on device. To be done there: free space on the exported file system", 10);
+	site_says(&c->site[3], "of server 1: no space left on device; free space on the exported file system. This server releases its controls", 10);
+	site_says(&c->site[1], "server 3 reports that it cannot apply an update: no space left on device. Remedy, at that server: free space on the exported file system", 10);
 	site_says(&c->site[1], "server 3 was removed from the active view: it cannot apply an update (no space left on device)", 20);
 	expect_content(&c->site[1], &f, "two alone!");
 	assert_int_equal(ask(&c->site[3], NFS4R_RD_GETATTR, &f, &(bool){ false }), NFS4R_DELAY);
@@ -146,7 +146,7 @@ static void a_full_disk_takes_a_server_out(void **state)
 	assert_int_equal(v.trouble, NFS4R_NOSPC);
 	assert_false(v.member);
 	dirlops_fail_writes(c->site[3].ops, NFS4R_NOSPC, 0, 0);
-	site_says(&c->site[3], "is dealt with: this server catches up", 10);
+	site_says(&c->site[3], "this server applied the update that it could not apply: it catches up", 10);
 	site_says(&c->site[3], "this server serves again", 20);
 	expect_content(&c->site[3], &f, "two alone!");
 	cluster_settle(c);

@@ -141,7 +141,7 @@ static void who_ends_soon_again_and_again_waits(void **state)
 	write_starts(s, "3\n"); /* it died three times */
 	cluster_start(c, 3);
 	begun = engine_now_ms();
-	site_says(s, "its last 3 runs ended within 30 s each; it waits 1 s before it joins", 5);
+	site_says(s, "the last 3 runs of this server ended within 30 s each; it waits 1 s before it joins", 5);
 	pause_ms(700);
 	assert_int_equal(view_of(c), num);
 	assert_false(said(s, "server 1 is connected"));

@@ -102,7 +102,7 @@ static void test_directories_of_others_are_refused(void **state)
 	fits(); /* of others who may read it: Ganesha's own files are so, too */
 	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
 		must_shell("chmod %s %s/state/store", modes[i], top);
-		refused("Store", "may be written by others than its owner");
+		refused("Store", "is writable by users other than its owner");
 	}
 	must_shell("chmod 0700 %s/state/store; mkdir -m 0777 %s/state/store/conflicts", top, top);
 	refused("Conflicts", "(mode 0777): chmod 0700 it");
@@ -186,7 +186,7 @@ static void test_path_is_no_directory_or_everything(void **state)
 	set(cfg.export_dir, at("none"));
 	assert_int_equal(nfs4r_places_check(&cfg, (char[512]){ 0 }, 512), NFS4R_BADCONFIG);
 	set(cfg.export_dir, "/");
-	refused("Path = \"/\"", "a directory of its own");
+	refused("Path = \"/\"", "a separate directory");
 }
 
 /* ---- mounts ---- */
@@ -233,7 +233,7 @@ static void test_file_systems_that_cannot_carry_a_copy(void **state)
 {
 	own_mounts();
 	set(cfg.export_dir, "/proc/sys");
-	refused("Path", "without lasting file handles");
+	refused("Path", "without persistent file handles");
 	set(cfg.export_dir, at("data"));
 	bind_to(at("data"), at("data"));
 	assert_int_equal(mount("none", at("data"), NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL), 0);
@@ -359,7 +359,7 @@ static void test_a_copy_is_one_servers_alone(void **state)
 	fd = open(c->site[1].data, O_RDONLY | O_DIRECTORY);
 	assert_int_equal(start_places_lock(fd, &cfg, why, sizeof(why)), NFS4R_OK);
 	assert_int_equal(try_start(c, why), NFS4R_LOCKED);
-	assert_non_null(strstr(why, "in use by another server of this machine"));
+	assert_non_null(strstr(why, "in use by another server on this machine"));
 	close(fd);
 	assert_int_equal(try_start(c, why), NFS4R_OK);
 	cluster_fini(c);
