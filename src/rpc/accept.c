@@ -67,7 +67,7 @@ static bool has_room(struct rpc_conn *c)
 	if (!full && all.n < RPC_UNHEARD_ALL_MAX)
 		return true;
 	rpc_log_limited(rpc, NFS4R_LOG_WARN, rpc_log_key(RPC_LOG_FULL, 0, &c->addr),
-			"%u connections%s%s are open that have not said who they are: the oldest make room for new ones; look what opens them", full ? here.n : all.n,
+			"%u connections%s%s are open without an identity: the oldest are closed for new ones; find out what opens them", full ? here.n : all.n,
 			full ? " like that from " : "", full ? c->from : "");
 	if (c->low_right || c->stranger) {
 		rpc_conn_close(c);
@@ -85,7 +85,7 @@ static bool is_heard(struct rpc_conn *c)
 	rpc->nstrangers += c->stranger;
 	if (rpc->nstrangers > RPC_STRANGERS_MAX && c->stranger) {
 		rpc_log_limited(rpc, NFS4R_LOG_WARN, rpc_log_key(RPC_LOG_STRANGER, 0, &c->addr),
-				"connection from %s closed: it is the address of no server of the volume, and %u such are open", c->from,
+				"connection from %s closed: no server of the volume has that address, and %u such connections are open", c->from,
 				rpc->nstrangers);
 		rpc_conn_close(c);
 		return false;
@@ -119,7 +119,7 @@ void rpc_accepted(uv_stream_t *listener, int status)
 		return;
 	rpc_conn_start(c);
 	if (!rpc_conn_dead(c) && c->low_right)
-		rpc_refuse(c, 0, NFS4R_REFUSED_PORT, "it calls from a port that every user of its machine gets; servers call from ports below 1024 (Peer_Ports = privileged)");
+		rpc_refuse(c, 0, NFS4R_REFUSED_PORT, "it calls from a port that every user of its machine can use; servers call from ports below 1024 (Peer_Ports = privileged)");
 	else if (!rpc_conn_dead(c))
 		rpc_hello_start(c);
 }

@@ -193,7 +193,7 @@ void rpc_bulk_taken(struct rpc_conn *c, uint64_t until)
 	uint64_t bytes = 0;
 
 	if (until > b->given) {
-		rpc_conn_fail(c, "says that it took message %" PRIu64 " of %" PRIu64, until, b->given);
+		rpc_conn_fail(c, "acknowledged message %" PRIu64 " of %" PRIu64, until, b->given);
 		return;
 	}
 	while (b->head && b->head->number <= until) {
@@ -288,7 +288,7 @@ static void bulk_measure_all(struct rpc_peer *p, uint64_t now)
 		if (!c || !is_slow(c, now, best, stall_ms) || !has_better(p, c, now, stall_ms))
 			continue;
 		rpc_log_limited(p->rpc, NFS4R_LOG_INFO, rpc_log_key(RPC_LOG_BULK, p->ep.id, NULL),
-				"a connection with server %u stands nearly still: its %" PRIu64 " bytes go over the others", p->ep.id, c->left);
+				"a connection to server %u has almost stalled: its %" PRIu64 " bytes are sent over the others", p->ep.id, c->left);
 		c->slow = true;
 		carry_again(c, c->acked);
 	}
@@ -314,7 +314,7 @@ void rpc_bulk_lost(struct rpc_conn *c, const char *why)
 	struct rpc_peer *p = c->peer;
 
 	rpc_log_limited(p->rpc, NFS4R_LOG_INFO, rpc_log_key(RPC_LOG_BULK, p->ep.id, NULL),
-			"one of several connections with server %u was lost: %s; what it carried goes over the others", p->ep.id, why);
+			"one of several connections to server %u was lost: %s; its data is sent over the others", p->ep.id, why);
 	p->bulk.recall_ms = uv_now(&p->rpc->loop) + 4 * p->rpc->cfg.connect_retry_ms;
 	rpc_conn_close(c);
 	uv_async_send(&p->rpc->wake);
@@ -377,7 +377,7 @@ static void bulk_early(struct rpc_conn *c, uint64_t number, struct nfs4r_msg *m,
 	*at = e;
 	b->early_bytes += e->bytes;
 	if (b->early_bytes > c->rpc->cfg.queue_bytes_max + NFS4R_MESSAGE_MAX)
-		rpc_peer_down(c->peer, false, "it sent too much beyond a message that is missing");
+		rpc_peer_down(c->peer, false, "it sent too much data after a missing message");
 }
 
 static void bulk_deliver(struct rpc_peer *p, struct nfs4r_msg *m, size_t len)

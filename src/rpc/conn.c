@@ -103,7 +103,7 @@ void rpc_conn_fail(struct rpc_conn *c, const char *fmt, ...)
 	}
 	if (!c->asks) /* a question without an answer is asked again */
 		rpc_log_limited(c->rpc, NFS4R_LOG_WARN, rpc_log_key(RPC_LOG_HANDSHAKE, 0, &c->addr),
-				"connection from %s closed before it said who it is: %s", c->from, why);
+				"connection from %s closed before it sent its identity: %s", c->from, why);
 	rpc_conn_close(c);
 }
 

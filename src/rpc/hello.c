@@ -126,7 +126,7 @@ void rpc_token_received(struct rpc_conn *c, const struct nfs4r_buf *token)
 {
 	if (!c->rpc->security->handshake)
 		rpc_refuse(c, c->peer ? c->peer->ep.id : 0, NFS4R_REFUSED_SECURITY,
-			   "security differs: a handshake is needed there, none here; configure the same on all servers");
+			   "security differs: the other server needs a handshake, this one does not; configure the same on all servers");
 	else if (c->state != RPC_CONN_TOKEN)
 		rpc_conn_fail(c, "sent a token after the handshake");
 	else
@@ -172,7 +172,7 @@ static uint32_t servers_mismatch(const struct nfs4r_rpc_config *cfg, const struc
 	}
 	servers_text(&own, here, sizeof(here));
 	servers_text(h, there, sizeof(there));
-	snprintf(text, CAUSE_TEXT, "servers differ: server %u has %s, server %u has %s; give all the same server list",
+	snprintf(text, CAUSE_TEXT, "server lists differ: server %u has %s, server %u has %s; write the same list on all servers",
 		 cfg->self, here, h->server, there);
 	return NFS4R_REFUSED_SERVERS;
 }
@@ -184,7 +184,7 @@ static uint32_t views_mismatch(const struct nfs4r_rpc_config *cfg, const struct 
 	    (!h->lease_ms || (cfg->views.silence_ms == h->silence_ms && cfg->views.drift_permille == h->drift_permille)))
 		return 0;
 	snprintf(text, CAUSE_TEXT,
-		 "views differ: server %u has Lease = %u, Failure_Timeout = %u, Clock_Drift = %u, server %u has %u, %u, %u; write the same Max_Round_Trip, and the same in Tuning, on all servers",
+		 "timing differs: server %u has Lease = %u, Failure_Timeout = %u, Clock_Drift = %u, server %u has %u, %u, %u; write the same Max_Round_Trip, and the same in Tuning, on all servers",
 		 cfg->self, cfg->views.lease_ms, cfg->views.silence_ms, cfg->views.drift_permille, h->server, h->lease_ms, h->silence_ms,
 		 h->drift_permille);
 	return NFS4R_REFUSED_VIEWS;
@@ -225,7 +225,7 @@ static uint32_t keys_mismatch(const struct nfs4r_rpc_config *cfg, const struct n
 		if (here->told || equal != here->differs)
 			continue;
 		if (equal)
-			snprintf(text, CAUSE_TEXT, "%s is the same: servers %u and %u have \"%s\"; write another one on each server", here->key, cfg->self,
+			snprintf(text, CAUSE_TEXT, "%s must differ: servers %u and %u both have \"%s\"; write another value on each server", here->key, cfg->self,
 				 h->server, value);
 		else
 			snprintf(text, CAUSE_TEXT, "%s differs: server %u has \"%s\", server %u has \"%s\"; write the same on all servers", here->key,
@@ -298,8 +298,8 @@ static uint32_t unknown_text(const struct rpc_conn *c, const struct nfs4r_hello 
 		snprintf(text, CAUSE_TEXT, RPC_UNKNOWN_TEXT, h->server, h->server);
 	else
 		snprintf(text, CAUSE_TEXT,
-			 "unknown id: server %u (%s) is not in the server list of server %u; at the first start give all the same list, to add it to a volume "
-			 "that works say nfs4rctl server add %u ADDRESS at a member",
+			 "unknown id: server %u (%s) is not in the server list of server %u; at the first start, write the same list on all servers; to add it to a running "
+			 "volume, run nfs4rctl server add %u ADDRESS at a member",
 			 h->server, c->from, cfg->self, h->server);
 	return NFS4R_REFUSED_UNKNOWN;
 }
@@ -312,7 +312,7 @@ static uint32_t identity_mismatch(struct rpc_conn *c, const struct nfs4r_hello *
 	struct rpc_peer *p = rpc_peer_of(rpc, h->server);
 
 	if (h->server == self)
-		snprintf(text, CAUSE_TEXT, "duplicate id: %s says that it is server %u, as this one (%s) is; give each server an id of its own",
+		snprintf(text, CAUSE_TEXT, "duplicate id: %s reports to be server %u, but this server (%s) has that id; give each server its own id",
 			 c->from, self, rpc->self.host);
 	else if (!p || p->leave_at_ms)
 		return unknown_text(c, h, text);
@@ -327,7 +327,7 @@ static uint32_t identity_mismatch(struct rpc_conn *c, const struct nfs4r_hello *
 			 h->server, c->from, p->ep.host);
 		return NFS4R_REFUSED_ADDRESS;
 	} else if (!c->caller && p->caller && !h->asks)
-		snprintf(text, CAUSE_TEXT, "wrong direction: server %u called server %u, which has the higher id and calls itself; stop whatever runs at %s",
+		snprintf(text, CAUSE_TEXT, "wrong direction: server %u called server %u, but the server with the higher id makes the connection; stop the process at %s",
 			 h->server, self, c->from);
 	else
 		return 0;
@@ -346,7 +346,7 @@ static bool session_joins(struct rpc_conn *c, struct rpc_peer *p, const struct n
 	if (stands && h->inc < p->inc) {
 		snprintf(text, sizeof(text),
 			 "duplicate id: start %" PRIu64 " of server %u is connected, this is start %" PRIu64
-			 " of it; stop one of the two, or give it an id of its own",
+			 " of it; stop one of the two, or give it its own id",
 			 p->inc, h->server, h->inc);
 		rpc_refuse(c, h->server, NFS4R_REFUSED_DUPLICATE, text);
 		return false;
@@ -358,7 +358,7 @@ static bool session_joins(struct rpc_conn *c, struct rpc_peer *p, const struct n
 	if (stands && p->up && h->inc == p->inc && h->session == p->session && h->lane == NFS4R_LANE_BULK && p->conns[slot])
 		rpc_bulk_lost(p->conns[slot], "it connects anew");
 	else if (stands && (h->inc != p->inc || h->session != p->session || p->conns[slot]))
-		rpc_peer_down(p, false, h->inc != p->inc ? "it was started again" : "it connects anew");
+		rpc_peer_down(p, false, h->inc != p->inc ? "the server was started again" : "it connects anew");
 	p->inc = h->inc;
 	p->session = h->session;
 	return true;
@@ -370,7 +370,7 @@ static bool stranger_closed(struct rpc_conn *c, const struct nfs4r_hello *h)
 	if (!c->stranger || h->protocol != NFS4R_PROTOCOL_VERSION || memcmp(c->rpc->cfg.volume, h->volume, 16) == 0)
 		return false;
 	rpc_log_limited(c->rpc, NFS4R_LOG_WARN, rpc_log_key(RPC_LOG_STRANGER, 0, &c->addr),
-			"connection from %s closed: it is the address of no server of the volume, and names another volume", c->from);
+			"connection from %s closed: no server of the volume has that address, and the caller names another volume", c->from);
 	rpc_conn_close(c);
 	return true;
 }
@@ -416,7 +416,7 @@ static void compare_told(struct rpc_conn *c, struct rpc_peer *p, const struct nf
 	memcpy(p->differs, text, sizeof(text));
 	pthread_mutex_unlock(&p->lock);
 	if (changed && text[0])
-		rpc_log_often(c->rpc, NFS4R_LOG_WARN, rpc_log_key(RPC_LOG_TOLD, p->ep.id, NULL), NULL, "%s; write the same on all servers: what the most lenient one allows is allowed in all of the volume", text);
+		rpc_log_often(c->rpc, NFS4R_LOG_WARN, rpc_log_key(RPC_LOG_TOLD, p->ep.id, NULL), NULL, "%s; write the same on all servers: the most permissive policy applies to the whole volume", text);
 	else if (changed)
 		rpc_log_often(c->rpc, NFS4R_LOG_INFO, rpc_log_key(RPC_LOG_TOLD, p->ep.id, NULL), NULL, "server %u has the same export policy again", h->server);
 }
@@ -437,7 +437,7 @@ static bool is_shunned(struct rpc_conn *c, struct rpc_peer *p)
 	if (uv_now(&c->rpc->loop) >= p->shun_until_ms)
 		return false;
 	snprintf(text, sizeof(text),
-		 "server %u sent a message that server %u cannot decode, and is not let in before %" PRIu64 " ms; install the same release on both, and look into the log of server %u",
+		 "server %u sent a message that server %u cannot decode, and may not connect for %" PRIu64 " ms; install the same release on both, and see the log of server %u",
 		 p->ep.id, c->rpc->cfg.self, p->shun_until_ms - uv_now(&c->rpc->loop), c->rpc->cfg.self);
 	rpc_refuse(c, p->ep.id, NFS4R_REFUSED_MALFORMED, text);
 	return true;
@@ -488,7 +488,7 @@ void rpc_hello_received(struct rpc_conn *c, const struct nfs4r_hello *h)
 	if (c->lane == NFS4R_LANE_CONTROL)
 		p->inc = h->inc;
 	if (h->inc != p->inc) {
-		rpc_conn_fail(c, "it was started again");
+		rpc_conn_fail(c, "the server was started again");
 		return;
 	}
 	rpc_conn_keepalive(c, false, uv_hrtime());

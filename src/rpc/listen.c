@@ -67,8 +67,8 @@ static void listen_everywhere(struct nfs4r_rpc *rpc)
 
 	rpc_addr_text(&rpc->self_addrs.a[0], text, sizeof(text));
 	rpc_log(rpc, NFS4R_LOG_WARN,
-		"%s is %s on this machine (/etc/hosts), where no other server reaches it: listening on all addresses. To listen on one only, give %s that one in /etc/hosts, or write "
-		"it as Address of server %u", rpc->self.host, text, rpc->self.host, rpc->cfg.self);
+		"%s is %s on this machine (/etc/hosts), which other servers cannot reach: listening on all addresses. To listen on one address only, give %s that address in /etc/hosts, or write "
+		"it as the Address of server %u", rpc->self.host, text, rpc->self.host, rpc->cfg.self);
 	memset(&rpc->self_addrs, 0, sizeof(rpc->self_addrs));
 	*any6 = (struct sockaddr_in6){ .sin6_family = AF_INET6, .sin6_port = htons(rpc->self.port) };
 	*any4 = (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons(rpc->self.port) };
@@ -125,7 +125,7 @@ enum nfs4r_status rpc_listen(struct nfs4r_rpc *rpc, char *why)
 		if (st == NFS4R_OK || !again || uv_hrtime() >= until)
 			return st;
 		if (!said)
-			rpc_log(rpc, NFS4R_LOG_WARN, "%s. It is tried again for %u s", why, rpc->cfg.listen_wait_ms / 1000);
+			rpc_log(rpc, NFS4R_LOG_WARN, "%s. The server retries for %u s", why, rpc->cfg.listen_wait_ms / 1000);
 		said = true;
 		forget_listeners(rpc);
 		nanosleep(&(struct timespec){ .tv_nsec = LISTEN_AGAIN_NS }, NULL);

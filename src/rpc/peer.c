@@ -242,7 +242,7 @@ static void peer_ask(struct rpc_peer *p)
 static void peer_forget(struct rpc_peer *p)
 {
 	p->known = false; /* who hears that it is down finds it gone */
-	rpc_peer_down(p, false, "it was taken out of the volume");
+	rpc_peer_down(p, false, "it was removed from the volume");
 	p->leave_at_ms = 0;
 	p->addrs.n = 0;
 }
@@ -358,14 +358,14 @@ static void transport_message(struct rpc_conn *c, const void *bytes, size_t len)
 	struct nfs4r_transport_msg_body m;
 
 	if (nfs4r_transport_msg_decode(bytes, len, NFS4R_PROTOCOL_VERSION, &m) != NFS4R_OK) {
-		rpc_conn_fail(c, "sent %zu bytes that are no message of this protocol", len);
+		rpc_conn_fail(c, "sent %zu bytes that are not a message of this protocol", len);
 		return;
 	}
 	switch (m.type) {
 	case NFS4R_MSG_HELLO:
 		if (c->state == RPC_CONN_TOKEN)
 			rpc_refuse(c, m.hello.server, NFS4R_REFUSED_SECURITY,
-				   "security differs: none there, a handshake is needed here; configure the same on all servers");
+				   "security differs: this server needs a handshake, the other one sends none; configure the same on all servers");
 		else if (c->state != RPC_CONN_HELLO)
 			rpc_conn_fail(c, "sent HELLO twice");
 		else
@@ -392,13 +392,13 @@ static void transport_message(struct rpc_conn *c, const void *bytes, size_t len)
 		break;
 	case NFS4R_MSG_PADDING:
 		if (c->state != RPC_CONN_READY || c->lane != NFS4R_LANE_BULK || c->announced)
-			rpc_conn_fail(c, "sent padding where none belongs");
+			rpc_conn_fail(c, "sent padding where none is allowed");
 		nfs4r_transport_msg_fini(&m);
 		break;
 	case NFS4R_MSG_NUMBER:
 	case NFS4R_MSG_TAKEN:
 		if (c->state != RPC_CONN_READY || (c->lane == NFS4R_LANE_BULK) != (m.type == NFS4R_MSG_NUMBER))
-			rpc_conn_fail(c, "sent what belongs to another lane");
+			rpc_conn_fail(c, "sent a message that belongs to another lane");
 		else if (m.type == NFS4R_MSG_TAKEN)
 			rpc_bulk_taken(c, m.number);
 		else
@@ -484,7 +484,7 @@ void rpc_conn_tick(struct rpc_conn *c, uint64_t now)
 			c->received_ms = now;
 		if (c->held ? now - c->created_ms > 2 * rpc->handshake_ms :
 			      now - c->received_ms > rpc->cfg.silence_ms)
-			rpc_conn_fail(c, c->held ? "its other lanes did not come for %" PRIu64 " ms" :
+			rpc_conn_fail(c, c->held ? "its other lanes did not connect within %" PRIu64 " ms" :
 						   "nothing was heard from it for %" PRIu64 " ms",
 				      now - (c->held ? c->created_ms : c->received_ms));
 		else if (now - c->pinged_ms >= rpc->ping_ms)

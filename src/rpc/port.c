@@ -85,8 +85,8 @@ enum nfs4r_status rpc_ports_check(const struct nfs4r_rpc *rpc, char *why)
 	fclose(f);
 	if (first >= NFS4R_PORTS_PRIVILEGED)
 		return NFS4R_OK;
-	return rpc_bad_config(why, "Peer_Ports = privileged: on this machine every local user gets the ports from %d on, and could take this server's place; say sysctl "
-			      "net.ipv4.ip_unprivileged_port_start=1024, or, where nobody but root has an account, write Peer_Ports = any", first);
+	return rpc_bad_config(why, "Peer_Ports = privileged: on this machine every local user may listen on ports from %d, and could impersonate this server; run sysctl "
+			      "net.ipv4.ip_unprivileged_port_start=1024, or, if only root has an account, write Peer_Ports = any", first);
 }
 
 void rpc_ports_warn(struct nfs4r_rpc *rpc)
@@ -94,7 +94,7 @@ void rpc_ports_warn(struct nfs4r_rpc *rpc)
 	if (rpc->cfg.security != NFS4R_SECURITY_NONE || rpc->cfg.nservers < 2)
 		return;
 	rpc_log(rpc, NFS4R_LOG_WARN,
-		"Peer_Security = none: a server is known by its address alone. Whoever has root at an address of a server, or can take such an address on the network, can be "
-		"that server, and read and change everything%s; keep the servers' network to yourself (docs/security.md)",
+		"Peer_Security = none: servers identify each other by address alone. Anyone with root at the address of a server, or with control of such an address on the network, can impersonate "
+		"that server, and read and change everything%s; keep the servers' network private (docs/security.md)",
 		rpc->cfg.any_port ? ". Peer_Ports = any is unsafe: every local user of a server's machine can do the same" : "");
 }

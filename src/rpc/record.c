@@ -74,7 +74,7 @@ static uint32_t record_header(struct rpc_conn *c, const uint8_t *p, uint32_t hav
 	last = mark >> 31;
 	len = mark & 0x7fffffff;
 	if (len > record_max(c) || c->record_len > record_max(c) - len) {
-		rpc_conn_fail(c, "sent a record of %u bytes, %u are allowed", len, record_max(c));
+		rpc_conn_fail(c, "sent a record of %u bytes; the limit is %u", len, record_max(c));
 		return 0;
 	}
 	if ((len == 0 && !last) || ++c->fragments > RPC_FRAGMENTS_MAX) {

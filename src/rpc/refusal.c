@@ -60,15 +60,15 @@ static const char *plain_cause(uint32_t cause)
 		[NFS4R_REFUSED_FSID] = "fsid differs; set the same Filesystem_Id on all servers",
 		[NFS4R_REFUSED_DISK_FORMAT] = "disk format differs; install the same release on both",
 		[NFS4R_REFUSED_SECURITY] = "security differs, or its handshake failed; configure the same Peer_Security on all servers",
-		[NFS4R_REFUSED_SERVERS] = "servers differ; give all the same server list",
-		[NFS4R_REFUSED_MALFORMED] = "it does not understand this server; install the same release on both",
-		[NFS4R_REFUSED_VIEWS] = "views differ; write the same Max_Round_Trip, and the same Lease, Failure_Timeout and Clock_Drift in Tuning, on all servers",
+		[NFS4R_REFUSED_SERVERS] = "server lists differ; write the same list on all servers",
+		[NFS4R_REFUSED_MALFORMED] = "it cannot decode this server's messages; install the same release on both",
+		[NFS4R_REFUSED_VIEWS] = "timing differs; write the same Max_Round_Trip, and the same Lease, Failure_Timeout and Clock_Drift in Tuning, on all servers",
 		[NFS4R_REFUSED_DURABILITY] = "durability differs; write the same Durability on all servers",
-		[NFS4R_REFUSED_KEYS] = "a key of the configuration differs, or is the same and must not be",
-		[NFS4R_REFUSED_PORT] = "this server called from a port above 1023; write Peer_Ports = privileged here, and let nothing between the two change ports (NAT)",
+		[NFS4R_REFUSED_KEYS] = "a configuration key differs, or is equal and must differ",
+		[NFS4R_REFUSED_PORT] = "this server called from a port above 1023; write Peer_Ports = privileged here, and make sure that no device between the two changes ports (NAT)",
 	};
 
-	return cause < sizeof(texts) / sizeof(texts[0]) && texts[cause] ? texts[cause] : "for a cause that this release does not know; install the same release on both";
+	return cause < sizeof(texts) / sizeof(texts[0]) && texts[cause] ? texts[cause] : "the cause is unknown to this release; install the same release on both";
 }
 
 static void cause_text(const struct rpc_conn *c, uint32_t cause, char *out, size_t size)
@@ -86,13 +86,13 @@ static void cause_text(const struct rpc_conn *c, uint32_t cause, char *out, size
 		snprintf(out, size, "volume differs: server %u has %s; correct Volume_UUID or the server list, or use a store of the same volume", cfg->self, uuid);
 		break;
 	case NFS4R_REFUSED_IDENTITY:
-		snprintf(out, size, "wrong id: it is server %u itself, or is not server %u; correct the server list", cfg->self, c->peer->ep.id);
+		snprintf(out, size, "wrong id: it has the id %u itself, or is not server %u; correct the server list", cfg->self, c->peer->ep.id);
 		break;
 	case NFS4R_REFUSED_ADDRESS:
-		snprintf(out, size, "wrong address: it has another one for server %u than the one that this server calls from; correct the server list", cfg->self);
+		snprintf(out, size, "wrong address: it expects server %u at another address than the one that this server calls from; correct the server list", cfg->self);
 		break;
 	case NFS4R_REFUSED_DUPLICATE:
-		snprintf(out, size, "duplicate id: a newer start of server %u is connected there; stop one of the two, or give it an id of its own", cfg->self);
+		snprintf(out, size, "duplicate id: a newer start of server %u is connected there; stop one of the two, or give it its own id", cfg->self);
 		break;
 	case NFS4R_REFUSED_GONE:
 		snprintf(out, size, RPC_GONE_TEXT, cfg->self, cfg->self);
@@ -112,7 +112,7 @@ void rpc_refused(struct rpc_conn *c, uint32_t cause, const char *told)
 	size_t len;
 
 	if (!p) {
-		rpc_conn_fail(c, "sent a refusal before it said who it is");
+		rpc_conn_fail(c, "sent a refusal before its identity");
 		return;
 	}
 	if (told[0]) {

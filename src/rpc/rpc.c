@@ -192,7 +192,7 @@ static enum nfs4r_status config_check(const struct nfs4r_rpc_config *cfg, char *
 	if (!self)
 		return rpc_bad_config(why, "this server's id %u is not in the server list", cfg->self);
 	if (cfg->connections > NFS4R_CONNECTIONS_MAX)
-		return rpc_bad_config(why, "%u connections for entries are configured, 1 to %u are possible", cfg->connections,
+		return rpc_bad_config(why, "%u connections for entries are configured; the range is 1 to %u", cfg->connections,
 				      NFS4R_CONNECTIONS_MAX);
 	if (!nfs4r_security_find(cfg->security))
 		return rpc_bad_config(why, "security flavour %u is not part of this build", cfg->security);
@@ -222,7 +222,7 @@ static enum nfs4r_status thread_start(struct nfs4r_rpc *rpc, char *why)
 	err = pthread_create(&rpc->thread, NULL, rpc_thread, rpc);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	rpc->running = !err;
-	return err ? rpc_bad_config(why, "no thread for the transport: %s", strerror(err)) : NFS4R_OK;
+	return err ? rpc_bad_config(why, "cannot start the transport's thread: %s", strerror(err)) : NFS4R_OK;
 }
 
 static int listener_fd(struct nfs4r_rpc *rpc, uint32_t i)
@@ -248,7 +248,7 @@ enum nfs4r_status nfs4r_rpc_begin(struct nfs4r_rpc *rpc, char *why)
 	/* One that has no descriptor, or could not be bound, is of an address that this machine does not have. */
 	for (uint32_t i = 0; i < rpc->nlisteners; i++)
 		if (uv_is_active((uv_handle_t *)&rpc->listeners[i]) && listen(listener_fd(rpc, i), RPC_BACKLOG) != 0)
-			return rpc_bad_config(why, "cannot listen on port %u any more: %s; stop what has it now", rpc->self.port, strerror(errno));
+			return rpc_bad_config(why, "cannot listen on port %u again: %s; stop the process that uses it", rpc->self.port, strerror(errno));
 	return thread_start(rpc, why);
 }
 

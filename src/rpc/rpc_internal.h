@@ -354,8 +354,8 @@ void rpc_token_received(struct rpc_conn *c, const struct nfs4r_buf *token);
 void rpc_hello_received(struct rpc_conn *c, const struct nfs4r_hello *h);
 
 /* refusal.c */
-#define RPC_GONE_TEXT "server %u was taken out of this volume; to bring it back start it with an empty store and say nfs4rctl server add %u ADDRESS at a member"
-#define RPC_UNKNOWN_TEXT "server %u is no server of this volume: nfs4rctl server add %u ADDRESS at a member"
+#define RPC_GONE_TEXT "server %u was removed from this volume; to bring it back, start it with an empty store and run nfs4rctl server add %u ADDRESS at a member"
+#define RPC_UNKNOWN_TEXT "server %u does not belong to this volume: run nfs4rctl server add %u ADDRESS at a member"
 void rpc_uuid_text(const uint8_t u[16], char out[40]);
 /* @who: who it says it is; 0: it did not say. */
 void rpc_refuse(struct rpc_conn *c, nfs4r_server_id who, enum nfs4r_refusal cause, const char *text);

@@ -32,7 +32,7 @@ enum nfs4r_status rpc_bad_config(char *why, const char *fmt, ...)
 enum nfs4r_status rpc_servers_check(const struct nfs4r_endpoint *list, uint32_t n, bool privileged, char *why)
 {
 	if (n == 0 || n > NFS4R_SERVERS_MAX)
-		return rpc_bad_config(why, "%u servers are configured, 1 to %u are possible", n, NFS4R_SERVERS_MAX);
+		return rpc_bad_config(why, "%u servers are configured; the range is 1 to %u", n, NFS4R_SERVERS_MAX);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct nfs4r_endpoint *a = &list[i];
 
@@ -40,13 +40,13 @@ enum nfs4r_status rpc_servers_check(const struct nfs4r_endpoint *list, uint32_t 
 		    !memchr(a->host, '\0', sizeof(a->host)))
 			return rpc_bad_config(why, "server %u needs an id from 1 to %u, a host and a port", a->id, NFS4R_SERVERS_MAX);
 		if (privileged && a->port >= NFS4R_PORTS_PRIVILEGED)
-			return rpc_bad_config(why, "server %u listens on port %u, which every user of its machine gets: write Port = %u, or another one below %u", a->id, a->port,
+			return rpc_bad_config(why, "server %u listens on port %u, which every user of its machine can use: write Port = %u, or another one below %u", a->id, a->port,
 					      NFS4R_PORT_DEFAULT, NFS4R_PORTS_PRIVILEGED);
 		for (uint32_t j = 0; j < i; j++) {
 			const struct nfs4r_endpoint *b = &list[j];
 
 			if (a->id == b->id)
-				return rpc_bad_config(why, "server id %u is there twice; give each server an id of its own", a->id);
+				return rpc_bad_config(why, "server id %u occurs twice; give each server its own id", a->id);
 			if (a->port == b->port && strcmp(a->host, b->host) == 0)
 				return rpc_bad_config(why, "servers %u and %u have the same address %s:%u", b->id, a->id, a->host, a->port);
 		}

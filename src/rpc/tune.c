@@ -25,7 +25,7 @@ static void tune_congestion(struct nfs4r_rpc *rpc, int fd)
 	if (!name[0] || setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, (socklen_t)strlen(name)) == 0)
 		return;
 	rpc_log_limited(rpc, NFS4R_LOG_WARN, rpc_log_key(RPC_LOG_CONGESTION, 0, NULL),
-			"TCP congestion control %s cannot be used here (%s): the system's is; see modprobe tcp_%s, or Peer_Congestion",
+			"TCP congestion control %s cannot be used here (%s): the system's default is used; run modprobe tcp_%s, or change Peer_Congestion",
 			name, strerror(errno), name);
 }
 

@@ -103,7 +103,7 @@ static void say(struct rpc_peer *p, uint64_t now)
 
 	for (int i = NFS4R_LANE_BULK; i < RPC_SLOTS; i++)
 		sum += p->conns[i] ? rate(p->conns[i], &startup) : 0;
-	rpc_log_often(p->rpc, NFS4R_LOG_INFO, rpc_log_key(RPC_LOG_WARM, p->ep.id, NULL), NULL, "the link to server %u was tried with %" PRIu64 " kB of padding in %" PRIu64
+	rpc_log_often(p->rpc, NFS4R_LOG_INFO, rpc_log_key(RPC_LOG_WARM, p->ep.id, NULL), NULL, "the bandwidth to server %u was probed with %" PRIu64 " kB of padding in %" PRIu64
 		      " ms: about %" PRIu64 " Mbit/s", p->ep.id, p->warm.bytes / 1000, now - p->warm.since_ms, sum / 125000);
 	p->warm.bytes = 0;
 }

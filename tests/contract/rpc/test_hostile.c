@@ -52,7 +52,7 @@ static void test_garbage(void **state)
 	words[1] = htonl(99);
 	broken_by(words, sizeof(words), NFS4R_LANE_REQUEST, "type 99");
 	words[1] = htonl(NFS4R_MSG_HELLO);
-	broken_by(words, sizeof(words), NFS4R_LANE_REQUEST, "no message of this protocol");
+	broken_by(words, sizeof(words), NFS4R_LANE_REQUEST, "not a message of this protocol");
 	words[0] = htonl(0x80000000);
 	broken_by(words, 4, NFS4R_LANE_REQUEST, "0 bytes, that cannot be decoded");
 }
@@ -89,7 +89,7 @@ static void test_garbage_before_hello(void **state)
 		assert_true(raw_closed(fd, WORLD_WAIT_MS));
 		close(fd);
 	}
-	assert_int_equal(world_logged(&w->s[0], "before it said who it is"), 1);
+	assert_int_equal(world_logged(&w->s[0], "before it sent its identity"), 1);
 	world_fini(w);
 	free(w);
 }
@@ -138,7 +138,7 @@ static void poison(struct nfs4r_entry *e, bool symlink)
 /* An object without a name, a link without a text: nothing that could be applied, ever. All connections go, and for a while nobody is let in. */
 static void test_poison(void **state)
 {
-	static const char *const why[] = { "its parts are not those of its operation", "a symbolic link without a text" };
+	static const char *const why[] = { "its parts are not those of its operation", "a symbolic link has no target" };
 
 	for (int symlink = 0; symlink < 2; symlink++) {
 		struct world *w = malloc(sizeof(*w));
@@ -285,7 +285,7 @@ static void test_too_much_ahead(void **state)
 	for (uint64_t i = 2; i <= 2 + NFS4R_MESSAGE_MAX / (EACH * ENTRY_BYTES); i++)
 		tell_many(&f, i, i * EACH, EACH);
 	world_wait(&w->s[0], w_s->downs[2] == 1);
-	assert_int_equal(world_logged(&w->s[0], "too much beyond"), 1);
+	assert_int_equal(world_logged(&w->s[0], "too much data after"), 1);
 	assert_int_equal(world_get(&w->s[0], w_s->messages), 0);
 	fake_close(&f);
 	world_fini(w);
@@ -302,7 +302,7 @@ static void test_numbers_in_the_wrong_place(void **state)
 	} cases[] = {
 		{ NFS4R_LANE_CONTROL, NFS4R_MSG_NUMBER, "belongs to another lane" },
 		{ NFS4R_LANE_BULK, NFS4R_MSG_TAKEN, "belongs to another lane" },
-		{ NFS4R_LANE_CONTROL, NFS4R_MSG_TAKEN, "took message 9 of 0" },
+		{ NFS4R_LANE_CONTROL, NFS4R_MSG_TAKEN, "acknowledged message 9 of 0" },
 	};
 
 	for (uint32_t i = 0; i < 3; i++) {
@@ -367,14 +367,14 @@ static void test_padding(void **state)
 	fake_tell_number(f.fd[NFS4R_LANE_BULK], 4);
 	fake_tell(f.fd[NFS4R_LANE_BULK], &m);
 	world_wait(&w->s[0], w_s->downs[2] == 1);
-	assert_int_equal(world_logged(&w->s[0], "padding where none belongs"), 1);
+	assert_int_equal(world_logged(&w->s[0], "padding where none is allowed"), 1);
 	nfs4r_transport_msg_fini(&m);
 	fake_close(&f);
 	world_fini(w);
 	free(w);
-	broken_by(words, sizeof(words), NFS4R_LANE_CONTROL, "padding where none belongs");
+	broken_by(words, sizeof(words), NFS4R_LANE_CONTROL, "padding where none is allowed");
 	words[2] = htonl(NFS4R_PADDING_MAX + 1);
-	broken_by(words, sizeof(words), NFS4R_LANE_BULK, "no message of this protocol");
+	broken_by(words, sizeof(words), NFS4R_LANE_BULK, "not a message of this protocol");
 }
 
 /* Fragments that together are too long end before memory is taken for them. */

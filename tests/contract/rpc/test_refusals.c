@@ -97,10 +97,10 @@ static void test_wrong_views(void **state)
 	w->s[0].cfg.views.lease_ms = w->s[1].cfg.views.lease_ms = 2000;
 	w->s[0].cfg.views.drift_permille = 10;
 	w->s[1].cfg.views.drift_permille = 20;
-	refused_both_sides(w, "views differ", "Lease = 2000, Failure_Timeout = 0, Clock_Drift = 10", "2000, 0, 20");
+	refused_both_sides(w, "timing differs", "Lease = 2000, Failure_Timeout = 0, Clock_Drift = 10", "2000, 0, 20");
 	w = two();
 	w->s[1].cfg.views.lease_ms = 3000;
-	refused_both_sides(w, "views differ", "Lease = 0", "3000, 0, 0");
+	refused_both_sides(w, "timing differs", "Lease = 0", "3000, 0, 0");
 	w = two();
 	w->s[0].cfg.views.silence_ms = 1;
 	world_start_all(w);
@@ -137,7 +137,7 @@ static void test_the_same_value_where_each_has_its_own(void **state)
 
 	for (int i = 0; i < 2; i++)
 		nfs4r_rpc_compare(&w->s[i].cfg, "Server_Owner", "paris", true);
-	refused_both_sides(w, "Server_Owner is the same", "have \"paris\"", "write another one on each server");
+	refused_both_sides(w, "Server_Owner must differ", "both have \"paris\"", "write another value on each server");
 }
 
 /* Does one line of @log say both? */
@@ -169,7 +169,7 @@ static void test_the_next_mistake_is_said(void **state)
 	nfs4r_rpc_compare(&w->s[1].cfg, "Server_Owner", "paris", true);
 	nfs4r_rpc_compare(&w->s[1].cfg, "Pseudo", "/data", false);
 	world_start(w, 1);
-	world_wait(&w->s[0], has_line(w_s->log, "refused server 2 ", "Server_Owner is the same"));
+	world_wait(&w->s[0], has_line(w_s->log, "refused server 2 ", "Server_Owner must differ"));
 	world_fini(w);
 	free(w);
 }
@@ -240,7 +240,7 @@ static void test_wrong_server_set(void **state)
 
 	w->s[1].cfg.nservers = 3;
 	w->s[1].cfg.servers[2] = (struct nfs4r_endpoint){ 3, "127.0.0.3", 5555 };
-	refused_both_sides(w, "servers differ", " 3:5555", "same server list");
+	refused_both_sides(w, "server lists differ", " 3:5555", "same list");
 }
 
 /* Says @h to server 1 from @from; the refusal that comes back. */
@@ -378,7 +378,7 @@ static void test_many_addresses_do_not_flood_the_log(void **state)
 			close(fd);
 		}
 	}
-	assert_in_range(world_logged(&w->s[0], "address of no server of the volume"), 1, 32);
+	assert_in_range(world_logged(&w->s[0], "no server of the volume has that address"), 1, 32);
 	world_fini(w);
 	free(w);
 }
@@ -402,7 +402,7 @@ static void test_unknown_address(void **state)
 		close(fd);
 	}
 	assert_int_equal(world_logged(&w->s[0], "127.0.0.9"), 1);
-	assert_int_equal(world_logged(&w->s[0], "address of no server of the volume"), 1);
+	assert_int_equal(world_logged(&w->s[0], "no server of the volume has that address"), 1);
 	/* An id of the list from somewhere else, with all that it takes: refused, and told the cause. */
 	h.volume[3]--;
 	refusal_of(w, "127.0.0.9", &h, &m);
@@ -423,7 +423,7 @@ static void test_many_strangers(void **state)
 	world_start(w, 0);
 	for (int i = 0; i < 24; i++)
 		fd[i] = raw_connect("127.0.0.9", &w->s[0].cfg.servers[0]);
-	world_wait(&w->s[0], strstr(w_s->log, "17 such are open"));
+	world_wait(&w->s[0], strstr(w_s->log, "17 such connections are open"));
 	world_start(w, 1);
 	world_wait_all_up(w);
 	for (int i = 0; i < 24; i++) {
@@ -491,7 +491,7 @@ static void test_bad_configuration(void **state)
 	start_fails(w, 1, "not in the server list");
 	w->s[1].cfg.self = 2;
 	w->s[1].cfg.servers[0].id = 2;
-	start_fails(w, 1, "is there twice");
+	start_fails(w, 1, "occurs twice");
 	w->s[1].cfg.servers[0].id = 0;
 	start_fails(w, 1, "needs an id");
 	w->s[1].cfg.servers[0] = w->s[1].cfg.servers[1];

@@ -81,7 +81,7 @@ static void test_one_more(void **state)
 	world_start_all(w);
 	world_wait(&w->s[0], w_s->up[2] && w_s->up[3]);
 	for (uint32_t i = 0; i < 3; i++)
-		world_wait(&w->s[3], world_state_has(w_s, (nfs4r_server_id)(i + 1), "no server of this volume"));
+		world_wait(&w->s[3], world_state_has(w_s, (nfs4r_server_id)(i + 1), "does not belong to this volume"));
 	assert_non_null(strstr(w->s[3].log, "nfs4rctl server add 4 ADDRESS at a member"));
 	for (uint32_t i = 0; i < 3; i++)
 		tell(w, i, SET(1, 2, 3, 4), 0, 65);
@@ -101,8 +101,8 @@ static void test_one_more_that_is_called(void **state)
 	world_start(w, 2);
 	world_wait(&w->s[1], w_s->up[3]);
 	world_start(w, 0);
-	world_wait(&w->s[0], world_state_has(w_s, 2, "no server of this volume")); /* it is never called: it asks */
-	world_wait(&w->s[0], world_state_has(w_s, 3, "no server of this volume"));
+	world_wait(&w->s[0], world_state_has(w_s, 2, "does not belong to this volume")); /* it is never called: it asks */
+	world_wait(&w->s[0], world_state_has(w_s, 3, "does not belong to this volume"));
 	tell(w, 1, SET(1, 2, 3), 0, 65);
 	tell(w, 2, SET(1, 2, 3), 0, 65);
 	world_wait_all_up(w);
@@ -125,13 +125,13 @@ static void test_one_less(void **state)
 	tell(w, 1, SET(1, 2), SET(3), 65);
 	world_wait(&w->s[2], w_s->messages == 1000);
 	for (uint32_t i = 0; i < 2; i++) {
-		world_wait(&w->s[i], strstr(w_s->log, "taken out of the volume"));
+		world_wait(&w->s[i], strstr(w_s->log, "removed from the volume"));
 		world_wait(&w->s[i], w_s->downs[3] == 1);
 	}
 	assert_int_equal(world_get(&w->s[0], w_s->downs[2]), 0);
 	assert_int_equal(nfs4r_rpc_send(w->s[0].rpc, 3, NFS4R_LANE_CONTROL, &m), NFS4R_UNKNOWN);
 	assert_false(world_state_has(&w->s[0], 3, "")); /* nobody to tell of */
-	world_wait(&w->s[2], world_state_has(w_s, 1, "was taken out") && world_state_has(w_s, 2, "was taken out"));
+	world_wait(&w->s[2], world_state_has(w_s, 1, "was removed from") && world_state_has(w_s, 2, "was removed from"));
 	assert_non_null(strstr(w->s[2].log, "start it with an empty store"));
 	/* Added again, from its side nothing has to be done. */
 	tell(w, 0, SET(1, 2, 3), 0, 129);
@@ -151,7 +151,7 @@ static void test_out_while_it_was_down(void **state)
 	tell(w, 1, SET(2, 3), SET(1), 65);
 	tell(w, 2, SET(2, 3), SET(1), 65);
 	world_start(w, 0);
-	world_wait(&w->s[0], world_state_has(w_s, 2, "was taken out"));
+	world_wait(&w->s[0], world_state_has(w_s, 2, "was removed from"));
 	world_wait(&w->s[1], strstr(w_s->log, "refused server 1"));
 	assert_int_equal(world_get(&w->s[1], w_s->ups[1]), 0);
 	end(w);
@@ -165,7 +165,7 @@ static void test_no_server_of_it(void **state)
 	configure(w, 1, SET(1, 2));
 	w->s[0].cfg.view = w->s[1].cfg.view = 65;
 	world_start_all(w);
-	world_wait(&w->s[2], strstr(w_s->log, "server 3 is no server of this volume: nfs4rctl server add 3 ADDRESS at a member"));
+	world_wait(&w->s[2], strstr(w_s->log, "server 3 does not belong to this volume: run nfs4rctl server add 3 ADDRESS at a member"));
 	end(w);
 }
 
@@ -202,8 +202,8 @@ static void test_lists_that_differ(void **state)
 	configure(w, 0, SET(1, 2));
 	world_start(w, 0);
 	world_start(w, 1);
-	world_wait(&w->s[0], world_state_has(w_s, 2, "servers differ"));
-	world_wait(&w->s[1], world_state_has(w_s, 1, "servers differ"));
+	world_wait(&w->s[0], world_state_has(w_s, 2, "server lists differ"));
+	world_wait(&w->s[1], world_state_has(w_s, 1, "server lists differ"));
 	assert_int_equal(world_get(&w->s[0], w_s->ups[2]), 0);
 	tell(w, 0, SET(1, 2), 0, 65);
 	world_wait(&w->s[0], w_s->up[2]);
@@ -222,7 +222,7 @@ static void test_bad_list(void **state)
 	list_of(w, SET(1, 2), 65, &next);
 	next.list[1].id = 1;
 	assert_int_equal(nfs4r_rpc_set_servers(w->s[0].rpc, &next, why), NFS4R_BADCONFIG);
-	assert_non_null(strstr(why, "is there twice"));
+	assert_non_null(strstr(why, "occurs twice"));
 	next.n = 0;
 	assert_int_equal(nfs4r_rpc_set_servers(w->s[0].rpc, &next, why), NFS4R_BADCONFIG);
 	next.n = NFS4R_SERVERS_MAX + 1;

@@ -217,7 +217,7 @@ static void comes_through(struct world *w)
 	n = nobody_begin(opens_many, &w->s[0].cfg.servers[0]);
 	assert_int_equal(nobody_said(&n, (char *)&open, sizeof(open)), sizeof(open));
 	assert_int_equal(open, MANY);
-	world_wait(&w->s[0], strstr(w_s->log, "have not said who they are"));
+	world_wait(&w->s[0], strstr(w_s->log, "are open without an identity"));
 	begun = world_now_ns();
 	world_start(w, 1);
 	world_wait_all_up(w);
@@ -308,7 +308,7 @@ static void test_ports_that_protect_nobody_are_refused(void **state)
 	char why[NFS4R_WHY] = "";
 
 	w->s[0].cfg.servers[1].port = 20490;
-	start_fails(w, "server 2 listens on port 20490, which every user of its machine gets: write Port = 294");
+	start_fails(w, "server 2 listens on port 20490, which every user of its machine can use: write Port = 294");
 	w->s[0].cfg.servers[1].port = NFS4R_PORT_DEFAULT;
 	write_file(first, "290");
 	start_fails(w, "sysctl net.ipv4.ip_unprivileged_port_start=1024");
@@ -330,7 +330,7 @@ static void test_what_none_means_is_said(void **state)
 
 	world_start_all(w);
 	for (int i = 0; i < 2; i++) {
-		assert_int_equal(world_logged(&w->s[i], "2 Peer_Security = none: a server is known by its address alone"), 1);
+		assert_int_equal(world_logged(&w->s[i], "2 Peer_Security = none: servers identify each other by address alone"), 1);
 		assert_int_equal(world_logged(&w->s[i], "unsafe"), 0);
 	}
 	world_stop(w, 1);
